@@ -1,0 +1,45 @@
+# Compilers, warnings, sanitizers. One place for everything that every target shares.
+option(BASALT_WERROR "Warnings in our own code are errors" ON)
+set(BASALT_SANITIZER "" CACHE STRING "empty, asan-ubsan or tsan")
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
+endif()
+# Debug information for lines only: it halves the objects and the link.
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1")
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM)
+  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+endif()
+find_program(MOLD_PROGRAM mold)
+if(MOLD_PROGRAM)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+add_library(basalt_options INTERFACE)
+target_compile_options(basalt_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor
+  -Woverloaded-virtual -Wimplicit-fallthrough)
+if(BASALT_WERROR)
+  target_compile_options(basalt_options INTERFACE -Werror)
+endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  target_compile_options(basalt_options INTERFACE -Wthread-safety)
+else()
+  # GCC 12 reports these falsely inside the standard library under optimisation.
+  target_compile_options(basalt_options INTERFACE -Wno-restrict -Wno-maybe-uninitialized
+    -Wno-missing-field-initializers -Wno-stringop-overflow -Wno-array-bounds -Wno-dangling-pointer)
+endif()
+
+if(BASALT_SANITIZER STREQUAL "asan-ubsan")
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
+elseif(BASALT_SANITIZER STREQUAL "tsan")
+  # protobuf changes the layout of its types under __SANITIZE_THREAD__; Debian's library is built without.
+  add_compile_options(-fsanitize=thread -U__SANITIZE_THREAD__ -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=thread)
+elseif(NOT BASALT_SANITIZER STREQUAL "")
+  message(FATAL_ERROR "BASALT_SANITIZER is '${BASALT_SANITIZER}'; it is empty, asan-ubsan or tsan")
+endif()

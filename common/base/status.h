@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace basalt {
+
+// Debian's absl::string_view and std::string_view are different types and do not convert: these two do.
+inline absl::string_view ToAbsl(std::string_view s) { return {s.data(), s.size()}; }
+inline std::string_view ToStd(absl::string_view s) { return {s.data(), s.size()}; }
+
+// A status from our own strings (fmt::format and std::string_view).
+inline absl::Status MakeStatus(absl::StatusCode code, std::string_view message) {
+  return absl::Status(code, ToAbsl(message));
+}
+
+// The same code with `context` and ": " put before the message. OK stays OK.
+absl::Status Annotate(const absl::Status& status, std::string_view context);
+
+}  // namespace basalt

@@ -1,0 +1,58 @@
+#pragma once
+
+// Keys, groups and strings that stand on the wire, each once. Sources: job spec 1.9 and 1.10, podgroup spec 2.
+#include <string_view>
+
+namespace basalt::kube {
+
+// Annotations and labels of Volcano.
+inline constexpr std::string_view kTaskSpecKey = "volcano.sh/task-spec";
+inline constexpr std::string_view kTaskIndexKey = "volcano.sh/task-index";
+inline constexpr std::string_view kJobNameKey = "volcano.sh/job-name";
+inline constexpr std::string_view kJobNamespaceKey = "volcano.sh/job-namespace";
+inline constexpr std::string_view kQueueNameKey = "volcano.sh/queue-name";
+inline constexpr std::string_view kJobVersionKey = "volcano.sh/job-version";
+inline constexpr std::string_view kJobRetryCountKey = "volcano.sh/job-retry-count";
+inline constexpr std::string_view kTemplateUidKey = "volcano.sh/template-uid";
+inline constexpr std::string_view kPartitionIdKey = "volcano.sh/partition-id";
+inline constexpr std::string_view kGroupNameKey = "scheduling.k8s.io/group-name";
+inline constexpr std::string_view kVolcanoGroupNameKey = "scheduling.volcano.sh/group-name";
+inline constexpr std::string_view kOutOfSyncKey = "volcano.sh/controller-out-of-sync";
+inline constexpr std::string_view kNumaTopologyPolicyKey = "volcano.sh/numa-topology-policy";
+inline constexpr std::string_view kPreemptableKey = "volcano.sh/preemptable";
+inline constexpr std::string_view kCooldownTimeKey = "volcano.sh/cooldown-time";
+inline constexpr std::string_view kRevocableZoneKey = "volcano.sh/revocable-zone";
+inline constexpr std::string_view kJdbMinAvailableKey = "volcano.sh/jdb-min-available";
+inline constexpr std::string_view kJdbMaxUnavailableKey = "volcano.sh/jdb-max-unavailable";
+inline constexpr std::string_view kJobForwardingKey = "volcano.sh/job-forwarding";
+inline constexpr std::string_view kSchedulingQueueNameKey = "scheduling.volcano.sh/queue-name";
+inline constexpr std::string_view kGroupMinMemberKey = "scheduling.volcano.sh/group-min-member";
+// The alternative keys of the seed (job spec 14, S2 and S3): written beside upstream's.
+inline constexpr std::string_view kPodTemplateKeyKey = "volcano.sh/pod-template-key";
+inline constexpr std::string_view kTaskPartitionIdKey = "volcano.sh/task-partition-id";
+
+// Ours.
+inline constexpr std::string_view kJobUidKey = "basalt.dev/job-uid";          // Pod label, PodGroup annotation.
+inline constexpr std::string_view kBasaltVersionKey = "basalt.dev/job-version";  // Pod label, PodGroup annotation.
+inline constexpr std::string_view kControlledStateKey = "basalt";             // Key in status.controlledResources.
+inline constexpr std::string_view kFieldManager = "basalt";
+
+// API groups.
+inline constexpr std::string_view kJobApiVersion = "batch.volcano.sh/v1alpha1";
+inline constexpr std::string_view kCommandApiVersion = "bus.volcano.sh/v1alpha1";
+inline constexpr std::string_view kSchedulingApiVersion = "scheduling.volcano.sh/v1beta1";
+
+inline constexpr std::string_view kDefaultScheduler = "volcano";
+inline constexpr std::string_view kDefaultQueue = "default";
+inline constexpr std::string_view kRootQueue = "root";
+
+// Ids of the gateway's watches, as they stand in ObjectState.watch.
+inline constexpr std::string_view kWatchJobs = "jobs.batch.volcano.sh";
+inline constexpr std::string_view kWatchCommands = "commands.bus.volcano.sh";
+inline constexpr std::string_view kWatchPodGroups = "podgroups.scheduling.volcano.sh";
+inline constexpr std::string_view kWatchQueues = "queues.scheduling.volcano.sh";
+inline constexpr std::string_view kWatchPriorityClasses = "priorityclasses.scheduling.k8s.io";
+inline constexpr std::string_view kWatchJobPods = "pods/job";
+inline constexpr std::string_view kWatchSchedulerPodsPrefix = "pods/scheduler=";
+
+}  // namespace basalt::kube

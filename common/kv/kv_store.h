@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace basalt::kv {
+
+// Column families: one per kind of record. Keys of slot-owned families start with PutSlot(slot).
+enum class Family : uint8_t { kMeta = 0, kRecords, kPods, kHistory, kHistoryIndex, kAux };
+inline constexpr size_t kFamilyCount = 6;
+
+// Everything that one step records; applied all or nothing. Not thread-safe.
+class WriteBatch {
+ public:
+  struct Operation {
+    enum class Type : uint8_t { kPut, kDelete, kDeleteRange } type;
+    Family family;
+    std::string key;
+    std::string value;  // kDeleteRange: the end, exclusive.
+  };
+  void Put(Family family, std::string key, std::string value) {
+    operations_.push_back({Operation::Type::kPut, family, std::move(key), std::move(value)});
+  }
+  void Delete(Family family, std::string key) {
+    operations_.push_back({Operation::Type::kDelete, family, std::move(key), {}});
+  }
+  void DeleteRange(Family family, std::string begin, std::string end) {
+    operations_.push_back({Operation::Type::kDeleteRange, family, std::move(begin), std::move(end)});
+  }
+  bool empty() const { return operations_.empty(); }
+  const std::vector<Operation>& operations() const { return operations_; }
+  void Clear() { operations_.clear(); }
+
+ private:
+  std::vector<Operation> operations_;
+};
+
+// An ordered store of bytes. Thread-safe. A failed Write is final for the process: the caller stops serving, it never
+// goes on from memory alone.
+class KvStore {
+ public:
+  virtual ~KvStore() = default;
+  // Durable against the death of the process (not of the machine, unless opened with sync) when it returns OK.
+  virtual absl::Status Write(const WriteBatch& batch) = 0;
+  // Absent: nullopt. DATA_LOSS: the store is damaged.
+  virtual absl::StatusOr<std::optional<std::string>> Get(Family family, std::string_view key) const = 0;
+  // Visits keys in [begin, end) in order (end empty = to the end of the family) until `visit` returns false. Sees one
+  // consistent state.
+  using Visitor = std::function<bool(std::string_view key, std::string_view value)>;
+  virtual absl::Status Scan(Family family, std::string_view begin, std::string_view end, const Visitor& visit) const = 0;
+};
+
+// The smallest key that is greater than every key starting with `prefix`; empty when there is none.
+std::string PrefixEnd(std::string_view prefix);
+
+// ---- key codec: parts that sort as they mean ----
+void PutSlot(std::string& key, uint32_t slot);                 // 2 bytes, big endian.
+void PutFixed64(std::string& key, uint64_t value);             // Big endian.
+void PutText(std::string& key, std::string_view text);         // Text without NUL, ended by NUL.
+bool TakeSlot(std::string_view& key, uint32_t& slot);
+bool TakeFixed64(std::string_view& key, uint64_t& value);
+bool TakeText(std::string_view& key, std::string& text);
+
+struct OpenOptions {
+  std::string path;
+  std::string cluster = "default";
+  std::string service;   // jobsvc, …
+  std::string replica;
+  bool sync = false;     // fsync every write: survives power loss at a tenth of the speed.
+  bool rebuild = false;  // A corrupt or foreign folder is moved aside (path + ".aside-<n>") instead of refused.
+};
+
+// RocksDB in a folder of its own. FAILED_PRECONDITION: the folder belongs to another cluster, service, replica, schema
+// version or slot count (both values in the message), or another process has it open. DATA_LOSS: damaged. Each message
+// names the folder and says what --rebuild would do.
+absl::StatusOr<std::unique_ptr<KvStore>> OpenRocksKv(const OpenOptions& options);
+
+// In memory. Several opened over the same MemDisk see the same bytes: that is a reopen.
+class MemDisk;
+std::shared_ptr<MemDisk> MakeMemDisk();
+std::unique_ptr<KvStore> OpenMemKv(std::shared_ptr<MemDisk> disk);
+
+}  // namespace basalt::kv
