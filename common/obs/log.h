@@ -1,0 +1,33 @@
+#pragma once
+
+// Structured logs: a constant message, values as fields, one JSON object a line on stderr. Thread-safe; does not block.
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace basalt::obs {
+
+enum class Level { kDebug, kInfo, kWarning, kError };
+
+using Field = std::pair<std::string_view, std::string>;
+
+void Log(Level level, std::string_view message, std::initializer_list<Field> fields = {});
+
+inline void LogDebug(std::string_view message, std::initializer_list<Field> fields = {}) {
+  Log(Level::kDebug, message, fields);
+}
+inline void LogInfo(std::string_view message, std::initializer_list<Field> fields = {}) {
+  Log(Level::kInfo, message, fields);
+}
+inline void LogWarning(std::string_view message, std::initializer_list<Field> fields = {}) {
+  Log(Level::kWarning, message, fields);
+}
+inline void LogError(std::string_view message, std::initializer_list<Field> fields = {}) {
+  Log(Level::kError, message, fields);
+}
+
+// Process-wide, set once at start. `process` goes into every line.
+void SetUpLogging(std::string_view process, Level least);
+
+}  // namespace basalt::obs
