@@ -1,0 +1,74 @@
+#pragma once
+
+// What the embedded API server knows about one served kind in one version. A plain value: built once (builtin.h for
+// core kinds, crd.h for custom ones), then shared and never changed. No thread rule beyond that.
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/json.h"
+
+namespace basalt::kubesim {
+
+class Schema;  // A compiled structural schema: kubesim/schema/crd.h.
+
+// One column of a Table beside NAME. `json_path` is the subset of JSONPath that table.h evaluates.
+struct PrinterColumn {
+  std::string name;
+  std::string type;    // "string", "integer", "number", "boolean" or "date".
+  std::string format;  // May be empty.
+  std::string description;
+  std::string json_path;
+  int priority = 0;  // 0 is always shown, 1 only in wide output.
+};
+
+struct ScalePaths {
+  std::string spec_replicas = ".spec.replicas";
+  std::string status_replicas = ".status.replicas";
+  std::string label_selector;  // Empty: none.
+};
+
+// One cause of a 422 answer. `message` is the text behind the field's name, worded like the API server's:
+// "Invalid value: -1: should be greater than or equal to 0".
+struct FieldError {
+  std::string reason;  // "FieldValueInvalid", "FieldValueRequired", …: the wire values of StatusCause.reason.
+  std::string field;   // "spec.tasks[0].replicas".
+  std::string message;
+};
+
+// How a server-side apply merges a list.
+enum class ListType { kAtomic, kSet, kMap };
+
+struct TypeInfo {
+  std::string group;  // Empty for the core group.
+  std::string version;
+  std::string kind;
+  std::string list_kind;
+  std::string plural;
+  std::string singular;
+  std::vector<std::string> short_names;
+  std::vector<std::string> categories;
+  bool namespaced = true;
+  bool has_status = false;      // A /status subresource: main writes keep the old status, status writes the old rest.
+  bool has_generation = false;  // metadata.generation grows when anything outside metadata and status changes.
+  bool has_scale = false;
+  ScalePaths scale;
+  std::vector<std::string> verbs = {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"};
+  bool builtin = true;   // False for kinds that a CustomResourceDefinition brings.
+  bool storage = true;   // False for a served version that is converted from the stored one (by apiVersion alone).
+  std::vector<PrinterColumn> columns;    // Custom kinds only; table.h knows the columns of the core kinds.
+  std::shared_ptr<const Schema> schema;  // Null for core kinds.
+  json::value open_api_schema;           // The schema's source, for openapi.h; null for core kinds.
+
+  // "batch.volcano.sh/v1alpha1", or "v1" in the core group.
+  std::string ApiVersion() const { return group.empty() ? version : group + "/" + version; }
+  // "jobs.batch.volcano.sh", or "pods" in the core group.
+  std::string Resource() const { return group.empty() ? plural : plural + "." + group; }
+  // "Job.batch.volcano.sh", or "Pod": the form in "is invalid" messages.
+  std::string QualifiedKind() const { return group.empty() ? kind : kind + "." + group; }
+};
+
+using TypeInfoPtr = std::shared_ptr<const TypeInfo>;
+
+}  // namespace basalt::kubesim
