@@ -56,16 +56,17 @@ class KvStore {
   // Visits keys in [begin, end) in order (end empty = to the end of the family) until `visit` returns false. Sees one
   // consistent state.
   using Visitor = std::function<bool(std::string_view key, std::string_view value)>;
-  virtual absl::Status Scan(Family family, std::string_view begin, std::string_view end, const Visitor& visit) const = 0;
+  virtual absl::Status Scan(Family family, std::string_view begin, std::string_view end,
+                            const Visitor& visit) const = 0;
 };
 
 // The smallest key that is greater than every key starting with `prefix`; empty when there is none.
 std::string PrefixEnd(std::string_view prefix);
 
 // ---- key codec: parts that sort as they mean ----
-void PutSlot(std::string& key, uint32_t slot);                 // 2 bytes, big endian.
-void PutFixed64(std::string& key, uint64_t value);             // Big endian.
-void PutText(std::string& key, std::string_view text);         // Text without NUL, ended by NUL.
+void PutSlot(std::string& key, uint32_t slot);          // 2 bytes, big endian.
+void PutFixed64(std::string& key, uint64_t value);      // Big endian.
+void PutText(std::string& key, std::string_view text);  // Text without NUL, ended by NUL.
 bool TakeSlot(std::string_view& key, uint32_t& slot);
 bool TakeFixed64(std::string_view& key, uint64_t& value);
 bool TakeText(std::string_view& key, std::string& text);
@@ -73,10 +74,11 @@ bool TakeText(std::string_view& key, std::string& text);
 struct OpenOptions {
   std::string path;
   std::string cluster = "default";
-  std::string service;   // jobsvc, …
+  std::string service;  // jobsvc, …
   std::string replica;
-  bool sync = false;     // fsync every write: survives power loss at a tenth of the speed.
-  bool rebuild = false;  // A corrupt or foreign folder is moved aside (path + ".aside-<n>") instead of refused.
+  bool sync = false;       // fsync every write: survives power loss at a tenth of the speed.
+  int64_t created_ms = 0;  // Goes into the identity of a new folder; the caller has the clock.
+  bool rebuild = false;    // A corrupt or foreign folder is moved aside (path + ".aside-<n>") instead of refused.
 };
 
 // RocksDB in a folder of its own. FAILED_PRECONDITION: the folder belongs to another cluster, service, replica, schema

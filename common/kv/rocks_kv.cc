@@ -1,0 +1,287 @@
+#include <rocksdb/cache.h>
+#include <rocksdb/db.h>
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/table.h>
+
+#include <array>
+#include <filesystem>
+#include <system_error>
+
+#include "basalt/storage/v1/storage.pb.h"
+#include "common/base/slots.h"
+#include "common/base/status.h"
+#include "common/base/status_macros.h"
+#include "common/kv/kv_store.h"
+#include "common/obs/log.h"
+#include "fmt/format.h"
+
+namespace basalt::kv {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint32_t kSchemaVersion = 1;
+constexpr std::string_view kIdentityKey = "!identity";
+// In the order of Family. The first is RocksDB's own default: the identity is readable whatever else is there.
+constexpr std::array<const char*, kFamilyCount> kFamilyNames = {"default", "records",       "pods",
+                                                                "history", "history_index", "aux"};
+constexpr std::string_view kRebuildHint = "--rebuild moves the folder aside and starts fresh from Kubernetes";
+
+rocksdb::Slice ToSlice(std::string_view text) { return {text.data(), text.size()}; }
+std::string_view ToView(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
+
+absl::Status FromRocks(const rocksdb::Status& status, std::string_view what) {
+  if (status.ok()) return absl::OkStatus();
+  const absl::StatusCode code = status.IsCorruption() ? absl::StatusCode::kDataLoss : absl::StatusCode::kInternal;
+  return MakeStatus(code, fmt::format("{}: {}", what, status.ToString()));
+}
+
+rocksdb::ColumnFamilyOptions FamilyOptions(const std::shared_ptr<rocksdb::Cache>& cache) {
+  rocksdb::ColumnFamilyOptions options;
+  options.write_buffer_size = 16 << 20;
+  rocksdb::BlockBasedTableOptions table;
+  table.block_cache = cache;
+  table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  return options;
+}
+
+rocksdb::DBOptions DatabaseOptions() {
+  rocksdb::DBOptions options;
+  options.create_if_missing = true;
+  options.create_missing_column_families = true;
+  options.info_log_level = rocksdb::WARN_LEVEL;
+  options.keep_log_file_num = 2;
+  options.max_log_file_size = 1 << 20;
+  options.db_write_buffer_size = 32 << 20;  // Over all families.
+  options.max_total_wal_size = 64 << 20;
+  options.max_open_files = 256;
+  options.max_background_jobs = 2;
+  options.stats_dump_period_sec = 0;
+  return options;
+}
+
+class RocksKv final : public KvStore {
+ public:
+  RocksKv(std::unique_ptr<rocksdb::DB> db, std::vector<rocksdb::ColumnFamilyHandle*> families, bool sync)
+      : db_(std::move(db)), families_(std::move(families)), sync_(sync) {}
+
+  ~RocksKv() override {
+    for (rocksdb::ColumnFamilyHandle* family : families_) db_->DestroyColumnFamilyHandle(family).PermitUncheckedError();
+    db_->Close().PermitUncheckedError();
+  }
+
+  absl::Status Write(const WriteBatch& batch) override {
+    if (batch.empty()) return absl::OkStatus();
+    rocksdb::WriteBatch out;
+    for (const WriteBatch::Operation& operation : batch.operations()) {
+      rocksdb::ColumnFamilyHandle* family = Handle(operation.family);
+      rocksdb::Status status;
+      switch (operation.type) {
+        case WriteBatch::Operation::Type::kPut:
+          status = out.Put(family, operation.key, operation.value);
+          break;
+        case WriteBatch::Operation::Type::kDelete:
+          status = out.Delete(family, operation.key);
+          break;
+        case WriteBatch::Operation::Type::kDeleteRange:
+          if (operation.key < operation.value) status = out.DeleteRange(family, operation.key, operation.value);
+          break;
+      }
+      BASALT_RETURN_IF_ERROR(FromRocks(status, "store write"));
+    }
+    rocksdb::WriteOptions options;
+    options.sync = sync_;
+    return FromRocks(db_->Write(options, &out), "store write");
+  }
+
+  absl::StatusOr<std::optional<std::string>> Get(Family family, std::string_view key) const override {
+    std::string value;
+    const rocksdb::Status status = db_->Get({}, Handle(family), ToSlice(key), &value);
+    if (status.IsNotFound()) return std::optional<std::string>();
+    BASALT_RETURN_IF_ERROR(FromRocks(status, "store read"));
+    return std::optional<std::string>(std::move(value));
+  }
+
+  absl::Status Scan(Family family, std::string_view begin, std::string_view end, const Visitor& visit) const override {
+    rocksdb::ReadOptions options;
+    const rocksdb::Slice bound = ToSlice(end);
+    if (!end.empty()) options.iterate_upper_bound = &bound;
+    const std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator(options, Handle(family)));
+    for (it->Seek(ToSlice(begin)); it->Valid(); it->Next()) {
+      if (!visit(ToView(it->key()), ToView(it->value()))) break;
+    }
+    return FromRocks(it->status(), "store scan");
+  }
+
+  bool IsEmpty() const {
+    for (rocksdb::ColumnFamilyHandle* family : families_) {
+      const std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator({}, family));
+      it->SeekToFirst();
+      if (it->Valid()) return false;
+    }
+    return true;
+  }
+
+ private:
+  rocksdb::ColumnFamilyHandle* Handle(Family family) const { return families_[static_cast<size_t>(family)]; }
+
+  const std::unique_ptr<rocksdb::DB> db_;
+  const std::vector<rocksdb::ColumnFamilyHandle*> families_;
+  const bool sync_;
+};
+
+// What Open of RocksDB would not notice: it makes a new database in any folder that has no CURRENT.
+absl::Status CheckFolder(const std::string& path) {
+  std::error_code error;
+  if (!fs::exists(path, error)) return absl::OkStatus();
+  if (!fs::is_directory(path, error)) {
+    return MakeStatus(absl::StatusCode::kFailedPrecondition, fmt::format("{} is not a folder; {}", path, kRebuildHint));
+  }
+  if (fs::exists(fs::path(path) / "CURRENT", error)) return absl::OkStatus();
+  for (const fs::directory_entry& entry : fs::directory_iterator(path, error)) {
+    const std::string name = entry.path().filename().string();
+    const std::string extension = entry.path().extension().string();
+    if (extension == ".sst" || extension == ".log") {
+      return MakeStatus(absl::StatusCode::kDataLoss,
+                        fmt::format("the store in {} is damaged: CURRENT is missing; {}", path, kRebuildHint));
+    }
+    // What a first start leaves that was killed before it had finished.
+    const bool ours = name == "LOCK" || name == "IDENTITY" || name.starts_with("LOG") ||
+                      name.starts_with("MANIFEST-") || name.starts_with("OPTIONS-") || extension == ".dbtmp";
+    if (!ours) {
+      return MakeStatus(absl::StatusCode::kFailedPrecondition,
+                        fmt::format("{} holds something else than a store ({}); {}", path, name, kRebuildHint));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Only another process's hold on the folder is not helped by moving it aside.
+bool IsLocked(const rocksdb::Status& status) {
+  const std::string text = status.ToString();
+  return status.IsIOError() && (text.find("lock hold by current process") != std::string::npos ||
+                                text.find("While lock file") != std::string::npos);
+}
+
+struct Opened {
+  std::unique_ptr<RocksKv> store;  // Null: `status` says why.
+  absl::Status status;
+  bool rebuildable = false;
+};
+
+absl::Status CheckIdentity(RocksKv& store, const OpenOptions& options) {
+  storage::v1::StoreIdentity wanted;
+  wanted.set_schema_version(kSchemaVersion);
+  wanted.set_cluster(options.cluster);
+  wanted.set_service(options.service);
+  wanted.set_replica(options.replica);
+  wanted.set_slot_count(kSlotCount);
+  wanted.set_created_ms(options.created_ms);
+  BASALT_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, store.Get(Family::kMeta, kIdentityKey));
+  if (!bytes.has_value()) {
+    if (!store.IsEmpty()) {
+      return MakeStatus(
+          absl::StatusCode::kFailedPrecondition,
+          fmt::format("{} is a RocksDB of something else: it has no identity record; {}", options.path, kRebuildHint));
+    }
+    WriteBatch batch;
+    batch.Put(Family::kMeta, std::string(kIdentityKey), wanted.SerializeAsString());
+    return store.Write(batch);
+  }
+  storage::v1::StoreIdentity stored;
+  if (!stored.ParseFromString(*bytes)) {
+    return MakeStatus(
+        absl::StatusCode::kDataLoss,
+        fmt::format("the store in {} is damaged: its identity record cannot be read; {}", options.path, kRebuildHint));
+  }
+  std::string differences;
+  const auto compare = [&](std::string_view name, const auto& there, const auto& here) {
+    if (there != here) {
+      differences +=
+          fmt::format("{}{} is '{}' there and '{}' here", differences.empty() ? "" : ", ", name, there, here);
+    }
+  };
+  compare("schema version", stored.schema_version(), wanted.schema_version());
+  compare("cluster", stored.cluster(), wanted.cluster());
+  compare("service", stored.service(), wanted.service());
+  compare("replica", stored.replica(), wanted.replica());
+  compare("slot count", stored.slot_count(), wanted.slot_count());
+  if (differences.empty()) return absl::OkStatus();
+  return MakeStatus(absl::StatusCode::kFailedPrecondition,
+                    fmt::format("the store in {} belongs to another: {}; {}", options.path, differences, kRebuildHint));
+}
+
+Opened OpenOnce(const OpenOptions& options) {
+  if (absl::Status status = CheckFolder(options.path); !status.ok()) return {nullptr, std::move(status), true};
+  const std::shared_ptr<rocksdb::Cache> cache = rocksdb::NewLRUCache(32 << 20);
+  std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
+  for (const char* name : kFamilyNames) descriptors.emplace_back(name, FamilyOptions(cache));
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  rocksdb::DB* db = nullptr;
+  const rocksdb::Status opened = rocksdb::DB::Open(DatabaseOptions(), options.path, descriptors, &handles, &db);
+  if (!opened.ok()) {
+    if (IsLocked(opened)) {
+      return {
+          nullptr,
+          MakeStatus(absl::StatusCode::kFailedPrecondition,
+                     fmt::format("another process has the store in {} open ({}); --rebuild would not help: stop that "
+                                 "process or use another folder",
+                                 options.path, opened.ToString())),
+          false};
+    }
+    if (opened.IsInvalidArgument()) {
+      return {
+          nullptr,
+          MakeStatus(absl::StatusCode::kFailedPrecondition, fmt::format("{} is a RocksDB of something else ({}); {}",
+                                                                        options.path, opened.ToString(), kRebuildHint)),
+          true};
+    }
+    if (opened.IsCorruption() || opened.IsPathNotFound() || opened.IsNotFound()) {
+      return {nullptr,
+              MakeStatus(absl::StatusCode::kDataLoss, fmt::format("the store in {} is damaged ({}); {}", options.path,
+                                                                  opened.ToString(), kRebuildHint)),
+              true};
+    }
+    return {nullptr,
+            MakeStatus(absl::StatusCode::kInternal, fmt::format("the store in {} cannot be opened ({}); {}",
+                                                                options.path, opened.ToString(), kRebuildHint)),
+            false};
+  }
+  auto store = std::make_unique<RocksKv>(std::unique_ptr<rocksdb::DB>(db), std::move(handles), options.sync);
+  if (absl::Status status = CheckIdentity(*store, options); !status.ok()) return {nullptr, std::move(status), true};
+  return {std::move(store), absl::OkStatus(), false};
+}
+
+absl::Status MoveAside(const std::string& path) {
+  for (int n = 1;; ++n) {
+    const std::string aside = fmt::format("{}.aside-{}", path, n);
+    std::error_code error;
+    if (fs::exists(aside, error)) continue;
+    fs::rename(path, aside, error);
+    if (error) {
+      return MakeStatus(absl::StatusCode::kInternal,
+                        fmt::format("{} cannot be moved to {}: {}", path, aside, error.message()));
+    }
+    obs::LogWarning("store moved aside", {{"from", path}, {"to", aside}});
+    return absl::OkStatus();
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<KvStore>> OpenRocksKv(const OpenOptions& options) {
+  std::error_code error;
+  const fs::path parent = fs::path(options.path).parent_path();
+  if (!parent.empty()) fs::create_directories(parent, error);
+  Opened opened = OpenOnce(options);
+  if (!opened.status.ok() && opened.rebuildable && options.rebuild) {
+    obs::LogWarning("store is rebuilt", {{"why", std::string(ToStd(opened.status.message()))}});
+    BASALT_RETURN_IF_ERROR(MoveAside(options.path));
+    opened = OpenOnce(options);
+  }
+  BASALT_RETURN_IF_ERROR(opened.status);
+  return std::unique_ptr<KvStore>(std::move(opened.store));
+}
+
+}  // namespace basalt::kv
