@@ -1,0 +1,26 @@
+#pragma once
+
+// YAML to and from the JSON DOM, as Kubernetes' tools read and print it. Pure functions, any thread; yaml-cpp stays
+// behind this header.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/base/json.h"
+
+namespace basalt {
+
+// Every document of a stream. Documents without content (an empty text, comments, a lone "---") are left out.
+// Plain scalars resolve by YAML 1.1 as kubectl resolves them: y/yes/on/true are true, 0x1f and 017 are numbers,
+// "2026-01-01" stays text; quoted scalars are text. Keys become text. Anchors, aliases and "<<" are resolved.
+// INVALID_ARGUMENT names the document (from 1), line and column: syntax errors, a key that stands twice in one map,
+// nesting below 100 levels, more than a million values (aliases count where they are used), .inf and .nan.
+// RESOURCE_EXHAUSTED: longer than `max_bytes`.
+absl::StatusOr<std::vector<json::value>> ParseYamlDocuments(std::string_view text, size_t max_bytes = 16 << 20);
+
+// Block YAML with sorted keys like `kubectl -o yaml`, with a line break at the end. Text that would be read back as
+// another type is quoted; text of several lines is a literal block.
+std::string ToYaml(const json::value& value);
+
+}  // namespace basalt

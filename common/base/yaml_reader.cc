@@ -1,0 +1,229 @@
+#include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/yaml.h>
+
+#include <cmath>
+#include <istream>
+#include <map>
+#include <streambuf>
+
+#include "common/base/status.h"
+#include "common/base/yaml.h"
+#include "common/base/yaml_scalar.h"
+
+namespace basalt {
+namespace {
+
+constexpr size_t kMaxDepth = 100;
+constexpr size_t kMaxValues = 1'000'000;
+constexpr std::string_view kStringTag = "tag:yaml.org,2002:str";
+constexpr std::string_view kBinaryTag = "tag:yaml.org,2002:binary";
+
+// Reads straight from the caller's text; a stringstream would copy it.
+class ViewBuffer : public std::streambuf {
+ public:
+  explicit ViewBuffer(std::string_view text) {
+    char* begin = const_cast<char*>(text.data());
+    setg(begin, begin, begin + text.size());
+  }
+};
+
+size_t CountValues(const json::value& value) {
+  size_t count = 1;
+  if (const json::object* object = value.if_object()) {
+    for (const auto& member : *object) count += CountValues(member.value());
+  } else if (const json::array* array = value.if_array()) {
+    for (const json::value& item : *array) count += CountValues(item);
+  }
+  return count;
+}
+
+std::string KeyText(const json::value& key) {
+  if (key.is_string()) return std::string(key.get_string());
+  return ToText(key);
+}
+
+// Builds one document from the parser's events. Errors leave through YAML::ParserException, which carries the mark
+// and never passes ParseYamlDocuments.
+class Builder : public YAML::EventHandler {
+ public:
+  json::value Take() { return std::move(root_); }
+
+  void OnDocumentStart(const YAML::Mark&) override {
+    root_ = nullptr;
+    anchors_.clear();
+    frames_.clear();
+    values_ = 0;
+  }
+  void OnDocumentEnd() override {}
+
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { Add(mark, nullptr, anchor); }
+
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    const auto found = anchors_.find(anchor);
+    if (found == anchors_.end()) throw YAML::ParserException(mark, "an alias inside its own anchor");
+    // Aliases of aliases grow exponentially: what is copied counts.
+    Count(mark, found->second.values);
+    Place(mark, json::value(found->second.value));
+  }
+
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
+    // "!" marks a quoted scalar, "?" a plain one.
+    if (tag == "!" || tag == kStringTag || tag == kBinaryTag) return Add(mark, json::value(value), anchor, true);
+    std::optional<json::value> resolved = yaml_internal::ResolvePlain(value);
+    if (!resolved) return Add(mark, json::value(value), anchor);
+    if (resolved->is_double() && !std::isfinite(resolved->get_double())) {
+      throw YAML::ParserException(mark, "JSON has no form for the number " + value);
+    }
+    Add(mark, *std::move(resolved), anchor);
+  }
+
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    Push(mark, json::array(), anchor);
+  }
+  void OnSequenceEnd() override { Pop(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    Push(mark, json::object(), anchor);
+  }
+  void OnMapEnd() override { Pop(); }
+
+ private:
+  struct Frame {
+    YAML::Mark mark;
+    json::value value;
+    YAML::anchor_t anchor;
+    std::optional<std::string> key;
+    bool merge = false;
+    std::vector<json::value> merged;  // What "<<" brought; own keys win over it.
+  };
+  struct Anchored {
+    json::value value;
+    size_t values;
+  };
+
+  void Count(const YAML::Mark& mark, size_t more) {
+    values_ += more;
+    if (values_ > kMaxValues) throw YAML::ParserException(mark, "more than a million values in one document");
+  }
+
+  void Add(const YAML::Mark& mark, json::value value, YAML::anchor_t anchor, bool quoted = false) {
+    Count(mark, 1);
+    if (anchor != 0) anchors_[anchor] = {value, 1};
+    Place(mark, std::move(value), quoted);
+  }
+
+  void Push(const YAML::Mark& mark, json::value value, YAML::anchor_t anchor) {
+    if (frames_.size() >= kMaxDepth) throw YAML::ParserException(mark, "nested more than 100 levels deep");
+    Count(mark, 1);
+    Frame frame;
+    frame.mark = mark;
+    frame.value = std::move(value);
+    frame.anchor = anchor;
+    frames_.push_back(std::move(frame));
+  }
+
+  void Pop() {
+    Frame frame = std::move(frames_.back());
+    frames_.pop_back();
+    for (const json::value& source : frame.merged) {
+      for (const auto& member : source.get_object()) frame.value.get_object().emplace(member.key(), member.value());
+    }
+    if (frame.anchor != 0) anchors_[frame.anchor] = {frame.value, CountValues(frame.value)};
+    Place(frame.mark, std::move(frame.value));
+  }
+
+  void Place(const YAML::Mark& mark, json::value value, bool quoted = false) {
+    if (frames_.empty()) {
+      root_ = std::move(value);
+      return;
+    }
+    Frame& frame = frames_.back();
+    if (json::array* array = frame.value.if_array()) {
+      array->push_back(std::move(value));
+    } else if (frame.merge) {
+      frame.merge = false;
+      Merge(mark, frame, std::move(value));
+    } else if (!frame.key) {
+      PlaceKey(mark, frame, value, quoted);
+    } else {
+      frame.value.get_object().emplace(*frame.key, std::move(value));
+      frame.key.reset();
+    }
+  }
+
+  static void PlaceKey(const YAML::Mark& mark, Frame& frame, const json::value& value, bool quoted) {
+    if (value.is_structured()) throw YAML::ParserException(mark, "a key must be a scalar");
+    std::string key = KeyText(value);
+    if (key == "<<" && !quoted) {
+      frame.merge = true;
+      return;
+    }
+    if (frame.value.get_object().contains(key)) {
+      throw YAML::ParserException(mark, fmt::format("key \"{}\" already set in map", key));
+    }
+    frame.key = std::move(key);
+  }
+
+  static void Merge(const YAML::Mark& mark, Frame& frame, json::value value) {
+    if (value.is_object()) {
+      frame.merged.push_back(std::move(value));
+      return;
+    }
+    if (json::array* sources = value.if_array()) {
+      for (json::value& source : *sources) {
+        if (!source.is_object()) throw YAML::ParserException(mark, "map merge requires map or sequence of maps");
+        frame.merged.push_back(std::move(source));
+      }
+      return;
+    }
+    throw YAML::ParserException(mark, "map merge requires map or sequence of maps");
+  }
+
+  json::value root_;
+  std::map<YAML::anchor_t, Anchored> anchors_;
+  std::vector<Frame> frames_;
+  size_t values_ = 0;
+};
+
+absl::Status Error(size_t document, const YAML::Mark& mark, std::string_view what) {
+  return MakeStatus(absl::StatusCode::kInvalidArgument,
+                    fmt::format("document {}: line {}, column {}: {}", document, mark.line + 1, mark.column + 1, what));
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<json::value>> ParseYamlDocuments(std::string_view text, size_t max_bytes) {
+  if (text.size() > max_bytes) {
+    return MakeStatus(absl::StatusCode::kResourceExhausted,
+                      fmt::format("{} bytes of YAML; the limit is {}", text.size(), max_bytes));
+  }
+  std::vector<json::value> documents;
+  // JSON is YAML, and its own parser is many times faster.
+  if (const size_t first = text.find_first_not_of(" \t\r\n"); first != std::string_view::npos && text[first] == '{') {
+    if (absl::StatusOr<json::value> value = ParseJson(text, kMaxDepth); value.ok()) {
+      documents.push_back(*std::move(value));
+      return documents;
+    }
+  }
+  size_t document = 0;
+  try {
+    ViewBuffer buffer(text);
+    std::istream stream(&buffer);
+    YAML::Parser parser(stream);
+    Builder builder;
+    for (document = 1; parser.HandleNextDocument(builder); ++document) {
+      json::value value = builder.Take();
+      if (!value.is_null()) documents.push_back(std::move(value));
+    }
+  } catch (const YAML::Exception& error) {
+    return Error(std::max<size_t>(document, 1), error.mark, error.msg);
+  } catch (const std::exception& error) {
+    return MakeStatus(absl::StatusCode::kInvalidArgument, fmt::format("document {}: {}", document, error.what()));
+  }
+  return documents;
+}
+
+}  // namespace basalt

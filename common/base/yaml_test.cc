@@ -1,0 +1,127 @@
+#include "common/base/yaml.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+namespace basalt {
+namespace {
+
+json::value One(std::string_view text) {
+  auto documents = ParseYamlDocuments(text);
+  EXPECT_TRUE(documents.ok()) << documents.status();
+  if (!documents.ok() || documents->size() != 1) return "not one document";
+  return documents->front();
+}
+
+std::string Refused(std::string_view text) {
+  auto documents = ParseYamlDocuments(text);
+  EXPECT_FALSE(documents.ok()) << text;
+  return documents.ok() ? "" : std::string(documents.status().message());
+}
+
+TEST(YamlTest, PlainScalarsReadAsKubernetesReadsThem) {
+  const struct {
+    std::string_view text;
+    json::value want;
+  } rows[] = {{"a: yes", {{"a", true}}},
+              {"a: off", {{"a", false}}},
+              {"a: y", {{"a", true}}},
+              {"a: True", {{"a", true}}},
+              {"a: 'yes'", {{"a", "yes"}}},
+              {"a: \"1\"", {{"a", "1"}}},
+              {"a: 1", {{"a", 1}}},
+              {"a: -17", {{"a", -17}}},
+              {"a: 0x1F", {{"a", 31}}},
+              {"a: 0644", {{"a", 420}}},
+              {"a: 1_000", {{"a", 1000}}},
+              {"a: 1e3", {{"a", 1000}}},
+              {"a: 1.5", {{"a", 1.5}}},
+              {"a: 1.0", {{"a", 1}}},
+              {"a: 18446744073709551615", {{"a", 18446744073709551615ull}}},
+              {"a: ~", {{"a", nullptr}}},
+              {"a:", {{"a", nullptr}}},
+              {"a: 100m", {{"a", "100m"}}},
+              {"a: 1Gi", {{"a", "1Gi"}}},
+              {"a: 2026-01-01", {{"a", "2026-01-01"}}},
+              {"a: 10.0.0.1", {{"a", "10.0.0.1"}}},
+              {"a: !!str 12", {{"a", "12"}}},
+              {"on: x", {{"true", "x"}}},
+              {"1: x", {{"1", "x"}}}};
+  for (const auto& row : rows) EXPECT_EQ(One(row.text), row.want) << row.text;
+}
+
+TEST(YamlTest, StructureAnchorsAndMergeKeys) {
+  EXPECT_EQ(One("base: &b {x: 1, z: [1, 2]}\nuse: *b\nmore:\n  <<: *b\n  x: 2\n"),
+            *ParseJson(R"({"base":{"x":1,"z":[1,2]},"use":{"x":1,"z":[1,2]},"more":{"x":2,"z":[1,2]}})"));
+  EXPECT_EQ(One("a: |\n  one\n  two\nb: >\n  one\n  two\n"), *ParseJson(R"({"a":"one\ntwo\n","b":"one two\n"})"));
+}
+
+TEST(YamlTest, DocumentsWithoutContentAreLeftOut) {
+  auto documents = ParseYamlDocuments("# head\n---\na: 1\n---\n# nothing\n---\nb: 2\n---\n");
+  ASSERT_TRUE(documents.ok()) << documents.status();
+  ASSERT_EQ(documents->size(), 2u);
+  EXPECT_EQ((*documents)[1], (json::value{{"b", 2}}));
+  EXPECT_TRUE(ParseYamlDocuments("").value().empty());
+}
+
+TEST(YamlTest, JsonIsYaml) { EXPECT_EQ(One("\n {\"a\": [1, \"yes\"]}"), *ParseJson(R"({"a":[1,"yes"]})")); }
+
+TEST(YamlTest, ErrorsNameDocumentLineAndColumn) {
+  EXPECT_EQ(Refused("a: 1\n---\nb: 1\nb: 2\n"), "document 2: line 4, column 1: key \"b\" already set in map");
+  EXPECT_NE(Refused("a: [1, 2\nb: 3").find("document 1: line"), std::string::npos);
+  EXPECT_NE(Refused("a: .inf").find("line 1, column 4"), std::string::npos);
+  EXPECT_NE(Refused("a: &x [*x]").find("alias"), std::string::npos);
+  EXPECT_EQ(ParseYamlDocuments("a: 1", 3).status().code(), absl::StatusCode::kResourceExhausted);
+}
+
+TEST(YamlTest, DeepNestingAndAliasBombsAreRefused) {
+  EXPECT_NE(Refused(std::string(150, '[') + std::string(150, ']')).find("100 levels"), std::string::npos);
+  std::string bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
+  for (int i = 1; i < 9; ++i) {
+    bomb += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [";
+    for (int j = 0; j < 10; ++j) bomb += (j > 0 ? ", *a" : "*a") + std::to_string(i - 1);
+    bomb += "]\n";
+  }
+  EXPECT_NE(Refused(bomb).find("million"), std::string::npos);
+}
+
+TEST(YamlTest, WritesBlocksLikeKubectl) {
+  const json::value value = *ParseJson(
+      R"({"kind":"Pod","metadata":{"name":"p","labels":{},"n":"1","t":"2026-01-01T00:00:00Z"},
+          "items":[{"b":true,"a":"yes"},"x",[1,2]],"script":"a\nb\n","z":"","colon":"a: b","star":"*","minus":"-x"})");
+  EXPECT_EQ(ToYaml(value), R"(colon: 'a: b'
+items:
+- a: "yes"
+  b: true
+- x
+- - 1
+  - 2
+kind: Pod
+metadata:
+  labels: {}
+  "n": "1"
+  name: p
+  t: "2026-01-01T00:00:00Z"
+minus: -x
+script: |
+  a
+  b
+star: '*'
+z: ""
+)");
+}
+
+TEST(YamlTest, EveryTextSurvivesWritingAndReading) {
+  const std::string_view texts[] = {"",   " ",   "a\n", "a\n\n", "\na",  " a\nb",  "a\n b", "true", "~",     "0x1",
+                                    "-",  "- a", "a:",  "a#b",   "a #b", "tab\tx", "'",     "\"",   "a\\b",  "%",
+                                    "@x", "---", "...", "<<",    "[x",   "x]",     "{",     "1:20", "=",     "\x01",
+                                    "é",  "!x",  "|",   ">",     "?",    "? a",    "null ", "1e3",  "a\r\nb"};
+  for (const std::string_view text : texts) {
+    const json::value value = {{"k", text}, {"l", json::array{text, json::object{{"m", text}}}}};
+    EXPECT_EQ(One(ToYaml(value)), value) << "text: [" << text << "]\n" << ToYaml(value);
+  }
+}
+
+}  // namespace
+}  // namespace basalt
