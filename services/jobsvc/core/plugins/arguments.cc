@@ -1,0 +1,92 @@
+#include "services/jobsvc/core/plugins/arguments.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <optional>
+
+namespace basalt::jobsvc {
+namespace {
+
+std::optional<bool> ParseBool(std::string_view text) {
+  for (const std::string_view yes : {"1", "t", "T", "true", "TRUE", "True"}) {
+    if (text == yes) return true;
+  }
+  for (const std::string_view no : {"0", "f", "F", "false", "FALSE", "False"}) {
+    if (text == no) return false;
+  }
+  return std::nullopt;
+}
+
+// Go's base 0: the prefix names the base.
+std::optional<int64_t> ParseInteger(std::string_view text) {
+  const bool negative = text.starts_with('-');
+  if (negative || text.starts_with('+')) text.remove_prefix(1);
+  int base = 10;
+  const auto prefixed = [&text](std::string_view lower, std::string_view upper) {
+    return text.starts_with(lower) || text.starts_with(upper);
+  };
+  if (prefixed("0x", "0X")) {
+    base = 16, text.remove_prefix(2);
+  } else if (prefixed("0b", "0B")) {
+    base = 2, text.remove_prefix(2);
+  } else if (prefixed("0o", "0O")) {
+    base = 8, text.remove_prefix(2);
+  } else if (text.size() > 1 && text.front() == '0') {
+    base = 8, text.remove_prefix(1);
+  }
+  if (text.empty() || text.front() == '-' || text.front() == '+') return std::nullopt;
+  const std::string signed_text = fmt::format("{}{}", negative ? "-" : "", text);
+  int64_t value = 0;
+  const char* end = signed_text.data() + signed_text.size();
+  const auto [stopped, error] = std::from_chars(signed_text.data(), end, value, base);
+  if (error != std::errc() || stopped != end) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+const Arguments::Definition* Arguments::FindFlag(std::string_view name) const {
+  for (const Definition& flag : flags_) {
+    if (flag.name == name) return &flag;
+  }
+  return nullptr;
+}
+
+std::string Arguments::Parse(const PluginArguments& words) const {
+  for (int at = 0; at < words.size(); ++at) {
+    const std::string_view word = words[at];
+    if (word == "--") return {};
+    if (word.size() < 2 || word.front() != '-')
+      return fmt::format("'{}' is not a flag; it and what follows is ignored", word);
+    std::string_view name = word.substr(word[1] == '-' ? 2 : 1);
+    if (name.empty() || name.front() == '-' || name.front() == '=') return fmt::format("'{}' is not a flag", word);
+    std::optional<std::string_view> value;
+    if (const size_t equals = name.find('='); equals != name.npos) {
+      value = name.substr(equals + 1);
+      name = name.substr(0, equals);
+    }
+    const Definition* flag = FindFlag(name);
+    if (flag == nullptr) return fmt::format("flag '{}' is unknown", name);
+    if (bool* const* target = std::get_if<bool*>(&flag->target)) {
+      const std::optional<bool> parsed = ParseBool(value.value_or("true"));
+      if (!parsed) return fmt::format("flag '{}': '{}' is neither true nor false", name, *value);
+      **target = *parsed;
+      continue;
+    }
+    if (!value) {
+      if (at + 1 == words.size()) return fmt::format("flag '{}' needs a value", name);
+      value = words[++at];
+    }
+    if (std::string* const* target = std::get_if<std::string*>(&flag->target)) {
+      **target = std::string(*value);
+      continue;
+    }
+    const std::optional<int64_t> parsed = ParseInteger(*value);
+    if (!parsed) return fmt::format("flag '{}': '{}' is not a number", name, *value);
+    *std::get<int64_t*>(flag->target) = *parsed;
+  }
+  return {};
+}
+
+}  // namespace basalt::jobsvc

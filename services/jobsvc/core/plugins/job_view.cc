@@ -1,0 +1,110 @@
+#include "services/jobsvc/core/plugins/job_view.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "common/base/status.h"
+#include "common/base/status_macros.h"
+#include "common/kube/names.h"
+
+namespace basalt::jobsvc {
+namespace {
+
+absl::Status WrongShape(int task, std::string_view field, std::string_view wanted) {
+  return MakeStatus(absl::StatusCode::kInvalidArgument,
+                    fmt::format("spec.tasks[{}].template{}: is not {}; write it as Kubernetes' PodTemplateSpec", task,
+                                field, wanted));
+}
+
+bool IsAbsent(const json::value* value) { return value == nullptr || value->is_null(); }
+
+bool IsListOfObjects(const json::value* value) {
+  if (IsAbsent(value)) return true;
+  if (!value->is_array()) return false;
+  for (const json::value& item : value->get_array()) {
+    if (!item.is_object()) return false;
+  }
+  return true;
+}
+
+// Only what construction edits: everything else is the API server's to judge.
+absl::Status CheckShape(const json::object& pod_template, int task) {
+  const json::value* metadata = pod_template.if_contains("metadata");
+  if (!IsAbsent(metadata)) {
+    if (!metadata->is_object()) return WrongShape(task, ".metadata", "an object");
+    for (const std::string_view map : {"labels", "annotations"}) {
+      const json::value* found = Find(*metadata, map);
+      if (!IsAbsent(found) && !found->is_object())
+        return WrongShape(task, fmt::format(".metadata.{}", map), "an object");
+    }
+  }
+  const json::value* spec = pod_template.if_contains("spec");
+  if (spec == nullptr || !spec->is_object()) return WrongShape(task, ".spec", "an object");
+  if (!IsListOfObjects(Find(*spec, "volumes"))) return WrongShape(task, ".spec.volumes", "a list of objects");
+  for (const std::string_view list : {"containers", "initContainers"}) {
+    const json::value* containers = Find(*spec, list);
+    if (!IsListOfObjects(containers)) return WrongShape(task, fmt::format(".spec.{}", list), "a list of objects");
+    if (IsAbsent(containers)) continue;
+    for (const json::value& container : containers->get_array()) {
+      for (const std::string_view field : {"env", "volumeMounts", "ports"}) {
+        if (!IsListOfObjects(Find(container, field))) {
+          return WrongShape(task, fmt::format(".spec.{}[].{}", list, field), "a list of objects");
+        }
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::string PodName(std::string_view job, std::string_view task, int32_t index) {
+  return fmt::format("{}-{}-{}", job, task, index);
+}
+
+absl::StatusOr<JobView> MakeJobView(const kube::v1::Job& job, const kube::v1::JobSpec& spec) {
+  JobView view;
+  view.job_namespace = job.meta().namespace_();
+  view.name = job.meta().name();
+  view.uid = job.meta().uid();
+  view.tasks.reserve(spec.tasks_size());
+  for (int i = 0; i < spec.tasks_size(); ++i) {
+    const kube::v1::TaskSpec& task = spec.tasks(i);
+    absl::StatusOr<json::value> parsed = ParseJson(task.template_json());
+    if (!parsed.ok()) return Annotate(parsed.status(), fmt::format("spec.tasks[{}].template", i));
+    if (!parsed->is_object()) return WrongShape(i, "", "an object");
+    BASALT_RETURN_IF_ERROR(CheckShape(parsed->get_object(), i));
+    TaskView out;
+    out.name = task.name();
+    out.replicas = task.replicas();
+    const json::value& pod_spec = parsed->get_object().at("spec");
+    out.hostname = std::string(FindString(pod_spec, "hostname"));
+    out.subdomain = std::string(FindString(pod_spec, "subdomain"));
+    out.pod_template = std::move(parsed->get_object());
+    view.tasks.push_back(std::move(out));
+  }
+  return view;
+}
+
+std::vector<std::string> HostsOf(const JobView& job, const TaskView& task) {
+  const std::string_view subdomain = task.subdomain.empty() ? job.name : task.subdomain;
+  std::vector<std::string> hosts;
+  if (task.replicas <= 0) return hosts;
+  if (!task.hostname.empty()) return {fmt::format("{}.{}", task.hostname, subdomain)};
+  hosts.reserve(task.replicas);
+  for (int32_t i = 0; i < task.replicas; ++i)
+    hosts.push_back(fmt::format("{}.{}", PodName(job.name, task.name, i), subdomain));
+  return hosts;
+}
+
+json::array OwnerReferencesTo(const JobView& job) {
+  return {{{"apiVersion", std::string(kube::kJobApiVersion)},
+           {"kind", "Job"},
+           {"name", job.name},
+           {"uid", job.uid},
+           {"controller", true},
+           {"blockOwnerDeletion", true}}};
+}
+
+}  // namespace basalt::jobsvc

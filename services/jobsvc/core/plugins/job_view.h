@@ -1,0 +1,44 @@
+#pragma once
+
+// What plugins and pod construction read of a job, with the few template fields that other tasks need already parsed.
+// Immutable once made.
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "basalt/kube/v1/kube.pb.h"
+#include "common/base/json.h"
+
+namespace basalt::jobsvc {
+
+struct TaskView {
+  std::string name;
+  int32_t replicas = 0;
+  std::string hostname;   // Of the template; empty = each pod's own name.
+  std::string subdomain;  // Of the template; empty = the job's name.
+  json::object pod_template;
+};
+
+struct JobView {
+  std::string job_namespace;
+  std::string name;
+  std::string uid;
+  std::vector<TaskView> tasks;
+};
+
+// `spec` is the effective spec. INVALID_ARGUMENT names the task whose template is no pod template in JSON.
+absl::StatusOr<JobView> MakeJobView(const kube::v1::Job& job, const kube::v1::JobSpec& spec);
+
+// <job>-<task>-<index>
+std::string PodName(std::string_view job, std::string_view task, int32_t index);
+
+// <hostname>.<subdomain> of every pod of the task, in order. One entry where the template sets the hostname: all its
+// pods share it (job spec 11.4). Empty for no replicas.
+std::vector<std::string> HostsOf(const JobView& job, const TaskView& task);
+
+// The one-element list that every object owned by the job carries: controller and blockOwnerDeletion set.
+json::array OwnerReferencesTo(const JobView& job);
+
+}  // namespace basalt::jobsvc

@@ -1,0 +1,55 @@
+#include "services/jobsvc/core/plugins/pod_edit.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace basalt::jobsvc {
+
+json::object& ObjectMember(json::object& parent, std::string_view name) {
+  json::value& member = parent[ToJson(name)];
+  if (member.is_null()) member.emplace_object();
+  return member.as_object();
+}
+
+json::array& ArrayMember(json::object& parent, std::string_view name) {
+  json::value& member = parent[ToJson(name)];
+  if (member.is_null()) member.emplace_array();
+  return member.as_array();
+}
+
+PodEdit::PodEdit(const JobView& job, const TaskView& task, json::object& pod, std::string mark_prefix)
+    : job_(job), task_(task), pod_(pod), mark_prefix_(std::move(mark_prefix)) {}
+
+json::object& PodEdit::metadata() { return ObjectMember(pod_, "metadata"); }
+json::object& PodEdit::spec() { return ObjectMember(pod_, "spec"); }
+
+std::string PodEdit::PerPod(IndexFunction function) {
+  functions_.push_back(std::move(function));
+  return fmt::format("{}{:04}", mark_prefix_, functions_.size() - 1);
+}
+
+std::string PodEdit::Index() {
+  if (index_mark_.empty()) index_mark_ = PerPod([](int32_t index) { return fmt::format("{}", index); });
+  return index_mark_;
+}
+
+std::string PodEdit::PodName() { return fmt::format("{}-{}-{}", job_.name, task_.name, Index()); }
+
+void PodEdit::ForEachContainer(Containers which, const std::function<void(json::object&)>& edit) {
+  for (json::value& container : ArrayMember(spec(), "containers")) edit(container.as_object());
+  if (which == Containers::kNormal || !spec().contains("initContainers")) return;
+  for (json::value& container : ArrayMember(spec(), "initContainers")) edit(container.as_object());
+}
+
+void PodEdit::AppendEnv(Containers which, const json::object& variable) {
+  ForEachContainer(which, [&](json::object& container) { ArrayMember(container, "env").push_back(variable); });
+}
+
+void PodEdit::AddVolume(json::object volume) { ArrayMember(spec(), "volumes").push_back(std::move(volume)); }
+
+void PodEdit::AddMount(Containers which, const json::object& mount) {
+  ForEachContainer(which, [&](json::object& container) { ArrayMember(container, "volumeMounts").push_back(mount); });
+}
+
+}  // namespace basalt::jobsvc

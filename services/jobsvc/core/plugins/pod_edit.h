@@ -1,0 +1,62 @@
+#pragma once
+
+// The pod of one task while it is being compiled: plugins edit it once per task, not once per pod. What differs from
+// pod to pod is written as a mark, which stands for its value until a pod is made.
+//
+// Lives for one compilation; confined to its caller.
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/json.h"
+#include "services/jobsvc/core/plugins/job_view.h"
+
+namespace basalt::jobsvc {
+
+class PodEdit {
+ public:
+  enum class Containers { kNormal, kNormalAndInit };
+  using IndexFunction = std::function<std::string(int32_t index)>;
+
+  // `job`, `task` (one of its tasks) and `pod` outlive this. `mark_prefix` occurs nowhere in the pod's own texts.
+  PodEdit(const JobView& job, const TaskView& task, json::object& pod, std::string mark_prefix);
+
+  const JobView& job() const { return job_; }
+  const TaskView& task() const { return task_; }
+  json::object& metadata();
+  json::object& spec();
+
+  // Stands for the pod's index in its task, in decimal; for its name.
+  std::string Index();
+  std::string PodName();
+  // Stands for a text computed from the index. The text goes into the pod as it is, so it holds nothing that JSON
+  // escapes.
+  std::string PerPod(IndexFunction function);
+  const std::vector<IndexFunction>& functions() const { return functions_; }
+  const std::string& mark_prefix() const { return mark_prefix_; }
+
+  void ForEachContainer(Containers which, const std::function<void(json::object&)>& edit);
+  // Appends to every container; variables of the same name stay before it, as upstream leaves them.
+  void AppendEnv(Containers which, const json::object& variable);
+  void AddVolume(json::object volume);
+  void AddMount(Containers which, const json::object& mount);
+
+ private:
+  const JobView& job_;
+  const TaskView& task_;
+  json::object& pod_;
+  const std::string mark_prefix_;
+  std::vector<IndexFunction> functions_;
+  std::string index_mark_;
+};
+
+// The member of that name; made where it is missing or null. Requires: it is of that type otherwise (MakeJobView
+// checks).
+json::object& ObjectMember(json::object& parent, std::string_view name);
+json::array& ArrayMember(json::object& parent, std::string_view name);
+
+inline json::string_view ToJson(std::string_view s) { return {s.data(), s.size()}; }
+
+}  // namespace basalt::jobsvc

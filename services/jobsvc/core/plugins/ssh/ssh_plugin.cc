@@ -1,0 +1,85 @@
+#include "services/jobsvc/core/plugins/ssh/ssh_plugin.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "common/base/status.h"
+#include "services/jobsvc/core/plugins/stable_text.h"
+
+namespace basalt::jobsvc {
+namespace {
+
+constexpr int64_t kDefaultPort = 22;
+constexpr int64_t kMaxPort = 65535;
+constexpr std::string_view kRootPath = "/root/.ssh";
+constexpr int kPrivateMode = 0600;
+constexpr int kReadableMode = 0644;
+
+std::string SecretName(const JobView& job) { return fmt::format("{}-ssh", job.name); }
+
+std::string SshConfig(const JobView& job, int64_t port) {
+  std::string text = "StrictHostKeyChecking no\nUserKnownHostsFile /dev/null\n";
+  for (const TaskView& task : job.tasks) {
+    for (const std::string& domain : HostsOf(job, task)) {
+      // A host name is a DNS label: the first dot ends it.
+      const std::string_view host = std::string_view(domain).substr(0, domain.find('.'));
+      text += fmt::format("Host {}\n  HostName {}\n  Port {}\n", host, domain, port);
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+SshPlugin::SshPlugin(const PluginArguments& arguments) {
+  Arguments flags;
+  flags.Flag("ssh-key-file-path", &key_file_path_);
+  flags.Flag("ssh-private-key", &private_key_);
+  flags.Flag("ssh-public-key", &public_key_);
+  flags.Flag("ssh-port", &port_);
+  complaint_ = flags.Parse(arguments);
+  if (port_ < 1 || port_ > kMaxPort) port_ = kDefaultPort;
+}
+
+std::vector<WantedObject> SshPlugin::Objects(const JobView& job) const {
+  WantedObject wanted{.plugin = "ssh", .version = "v1", .plural = "secrets", .kind = "Secret"};
+  wanted.object_namespace = job.job_namespace;
+  wanted.name = SecretName(job);
+  wanted.on_change = WantedObject::OnChange::kPatch;
+  wanted.keep_on_restart = true;
+  wanted.needs_ssh_keys = private_key_.empty();
+  const std::string config = SshConfig(job, port_);
+  const std::string config_data = absl::Base64Escape(ToAbsl(config));
+  wanted.hash = ContentHash(config);
+  wanted.patch = ToText(json::object{{"data", {{"config", config_data}}}});
+  json::object object = OwnedObject(job, "v1", wanted.kind, wanted.name);
+  json::object& data = ObjectMember(object, "data");
+  data["config"] = config_data;
+  object["type"] = "Opaque";
+  wanted.json = ToText(object);
+  if (!wanted.needs_ssh_keys) wanted.json = WithSshKeys(wanted, {private_key_, public_key_});
+  return {std::move(wanted)};
+}
+
+absl::Status SshPlugin::OnPod(PodEdit& pod) const {
+  const std::string volume = SecretName(pod.job());
+  json::array items;
+  for (const std::string_view key : {"id_rsa", "id_rsa.pub", "authorized_keys", "config"}) {
+    items.push_back({{"key", ToJson(key)}, {"path", fmt::format(".ssh/{}", key)}});
+  }
+  json::object secret;
+  secret["secretName"] = volume;
+  secret["items"] = std::move(items);
+  secret["defaultMode"] = key_file_path_ == kRootPath ? kPrivateMode : kReadableMode;
+  json::object wanted;
+  wanted["name"] = volume;
+  wanted["secret"] = std::move(secret);
+  pod.AddVolume(std::move(wanted));
+  pod.AddMount(PodEdit::Containers::kNormalAndInit,
+               {{"name", volume}, {"mountPath", key_file_path_}, {"subPath", ".ssh"}});
+  return absl::OkStatus();
+}
+
+}  // namespace basalt::jobsvc

@@ -1,0 +1,27 @@
+#pragma once
+
+// Password-free ssh between the pods of a job (job spec 11.5). Keys outlive restarts: the Secret is made once (W3).
+#include <cstdint>
+#include <string>
+
+#include "services/jobsvc/core/plugins/arguments.h"
+#include "services/jobsvc/core/plugins/plugin.h"
+
+namespace basalt::jobsvc {
+
+class SshPlugin : public Plugin {
+ public:
+  explicit SshPlugin(const PluginArguments& arguments);
+  std::string_view Name() const override { return "ssh"; }
+  // The Secret. When hosts or port change only its `config` is patched: running pods keep keys that still fit.
+  std::vector<WantedObject> Objects(const JobView& job) const override;
+  absl::Status OnPod(PodEdit& pod) const override;
+
+ private:
+  std::string key_file_path_ = "/root/.ssh";
+  std::string private_key_;
+  std::string public_key_;
+  int64_t port_ = 22;
+};
+
+}  // namespace basalt::jobsvc
