@@ -1,7 +1,8 @@
 #pragma once
 
-// HTTP as the gateway, kubesim and its actors see it: a request, and a response that comes in chunks. This is the seam of
-// the deterministic simulation: below it are sockets (curl, Beast) or a queue of tasks, above it everything is the same.
+// HTTP as the gateway, kubesim and its actors see it: a request, and a response that comes in chunks. This is the seam
+// of the deterministic simulation: below it are sockets (curl, Beast) or a queue of tasks, above it everything is the
+// same.
 #include <functional>
 #include <memory>
 #include <string>
@@ -25,7 +26,7 @@ struct Request {
   std::string target;  // Path and query, escaped: /api/v1/pods?watch=true
   Headers headers;
   std::string body;
-  absl::Duration timeout = absl::Seconds(30);           // Of the whole exchange; infinite for watches.
+  absl::Duration timeout = absl::Seconds(30);              // Of the whole exchange; infinite for watches.
   absl::Duration idle_timeout = absl::InfiniteDuration();  // Between two chunks.
 };
 
