@@ -1,0 +1,329 @@
+#include "gateway/route/cache.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/kube/names.h"
+#include "gateway/route/object_ref.h"
+
+namespace basalt::gateway {
+namespace {
+
+using kube::v1::Object;
+
+uint64_t Hash64(std::string_view text, uint64_t seed = 0) {
+  uint64_t hash = 0xcbf29ce484222325ULL ^ (seed * 0x9e3779b97f4a7c15ULL);
+  for (const char c : text) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3ULL;
+  return hash ^ (hash >> 29);
+}
+
+int IndexOf(v1::ServiceKind service) { return static_cast<int>(service) - 1; }
+
+bool IsPodWatch(std::string_view watch) { return watch.starts_with("pods/"); }
+
+}  // namespace
+
+template <bool kByUid>
+size_t Cache::Hash<kByUid>::operator()(const Wanted& wanted) const {
+  return Hash64(wanted.text, wanted.watch + 1);
+}
+template <bool kByUid>
+size_t Cache::Hash<kByUid>::operator()(ObjectId id) const {
+  const Entry& entry = (*entries)[id];
+  return Hash64(kByUid ? entry.uid() : entry.key(), entry.watch + 1);
+}
+template <bool kByUid>
+bool Cache::Equal<kByUid>::operator()(ObjectId id, const Wanted& wanted) const {
+  const Entry& entry = (*entries)[id];
+  return entry.watch == wanted.watch && (kByUid ? entry.uid() : entry.key()) == wanted.text;
+}
+
+Cache::Cache(const std::vector<std::string>& watches, CacheListener& listener)
+    : listener_(listener),
+      by_uid_(0, Hash<true>{&entries_}, Equal<true>{&entries_}),
+      by_name_(0, Hash<false>{&entries_}, Equal<false>{&entries_}) {
+  for (const std::string& id : watches) watches_.push_back({.id = id});
+  for (auto& slots : members_) slots.resize(kSlotCount);
+}
+
+ObjectId Cache::Find(WatchIndex watch, std::string_view uid) const {
+  const auto it = by_uid_.find(Wanted{watch, uid});
+  return it == by_uid_.end() ? kNoObject : *it;
+}
+
+ObjectId Cache::FindName(WatchIndex watch, std::string_view key) const {
+  const auto it = by_name_.find(Wanted{watch, key});
+  return it == by_name_.end() ? kNoObject : *it;
+}
+
+int Cache::FindWatch(std::string_view id) const {
+  for (size_t i = 0; i < watches_.size(); ++i) {
+    if (watches_[i].id == id) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+uint32_t Cache::SlotOfId(ObjectId id, v1::ServiceKind service) const {
+  return entries_[id].placements[IndexOf(service)].slot;
+}
+
+Object Cache::Read(ObjectId id) const {
+  Object object;
+  const std::string_view payload = entries_[id].payload();
+  object.ParseFromArray(payload.data(), static_cast<int>(payload.size()));
+  return object;
+}
+
+const std::vector<ObjectId>& Cache::Members(v1::ServiceKind service, uint32_t slot) const {
+  return slot == kBroadcastSlot ? broadcast_ : members_[IndexOf(service)][slot];
+}
+
+std::string Cache::UidOf(std::string_view watch_prefix, std::string_view ns, std::string_view name) const {
+  const std::string key = KeyOf(ns, name);
+  for (size_t i = 0; i < watches_.size(); ++i) {
+    if (!watches_[i].id.starts_with(watch_prefix)) continue;
+    const ObjectId id = FindName(static_cast<WatchIndex>(i), key);
+    if (id != kNoObject) return std::string(entries_[id].uid());
+  }
+  return {};
+}
+
+void Cache::Apply(WatchIndex watch, const Object& object) {
+  Upsert(watch, object);
+  Advance(watch, RefOf(object).resource_version);
+}
+
+bool Cache::Upsert(WatchIndex watch, const Object& object) {
+  const ObjectRef ref = RefOf(object);
+  ObjectId id = Find(watch, ref.uid);
+  if (id != kNoObject && entries_[id].resource_version >= ref.resource_version) return false;
+
+  const std::vector<Route> routes = Routes(object);
+  const std::string key = KeyOf(ref.ns, ref.name);
+  if (id == kNoObject) {
+    if (const ObjectId other = FindName(watch, key); other != kNoObject) {
+      Object last = Read(other);
+      SetResourceVersion(last, ref.resource_version);
+      Depart(other, watch, last, v1::Tombstone::REASON_DELETED);
+    }
+  } else {
+    std::shared_ptr<Object> last;
+    for (int service = 0; service < kServiceKinds; ++service) {
+      const Placement& placement = entries_[id].placements[service];
+      if (placement.slot == kNoSlot) continue;
+      const auto route = std::find_if(routes.begin(), routes.end(),
+                                      [&](const Route& r) { return IndexOf(r.service) == service; });
+      if (route != routes.end() && Hash64(route->key) == placement.key_hash) continue;
+      Object before = Read(id);
+      std::string old_key;
+      for (const Route& old : Routes(before)) {
+        if (IndexOf(old.service) == service) old_key = old.key;
+      }
+      if (!last) {
+        SetResourceVersion(before, ref.resource_version);
+        last = std::make_shared<Object>(std::move(before));
+      }
+      const Departure departure{watch, static_cast<v1::ServiceKind>(service + 1), placement.slot, old_key,
+                                std::string(ref.uid), v1::Tombstone::REASON_LEFT, last};
+      Unplace(id, service);
+      listener_.OnDeparture(id, departure);
+    }
+  }
+
+  const size_t size = object.ByteSizeLong();
+  std::string data;
+  data.reserve(ref.uid.size() + key.size() + size);
+  data.append(ref.uid).append(key);
+  data.resize(data.size() + size);
+  object.SerializeWithCachedSizesToArray(reinterpret_cast<uint8_t*>(data.data() + (data.size() - size)));
+
+  const bool inserted = id == kNoObject;
+  if (inserted) {
+    if (free_.empty()) {
+      id = static_cast<ObjectId>(entries_.size());
+      entries_.emplace_back();
+    } else {
+      id = free_.back();
+      free_.pop_back();
+    }
+  }
+  Entry& entry = entries_[id];
+  entry.data = std::move(data);
+  entry.resource_version = ref.resource_version;
+  if (inserted) {
+    entry.used = true;
+    entry.watch = watch;
+    entry.uid_size = static_cast<uint16_t>(ref.uid.size());
+    entry.key_size = static_cast<uint16_t>(key.size());
+    entry.broadcast = IsBroadcast(object);
+    if (entry.broadcast) {
+      entry.broadcast_position = static_cast<uint32_t>(broadcast_.size());
+      broadcast_.push_back(id);
+    }
+    by_uid_.insert(id);
+    by_name_.insert(id);
+    ++watches_[watch].objects;
+  }
+  Place(id, routes);
+  listener_.OnState(id);
+  return true;
+}
+
+void Cache::Place(ObjectId id, const std::vector<Route>& routes) {
+  for (const Route& route : routes) {
+    Placement& placement = entries_[id].placements[IndexOf(route.service)];
+    if (placement.slot != kNoSlot) continue;
+    placement.key_hash = Hash64(route.key);
+    placement.slot = SlotOf(route.key);
+    std::vector<ObjectId>& members = members_[IndexOf(route.service)][placement.slot];
+    placement.position = static_cast<uint32_t>(members.size());
+    members.push_back(id);
+  }
+}
+
+void Cache::Unplace(ObjectId id, int service) {
+  Placement& placement = entries_[id].placements[service];
+  if (placement.slot == kNoSlot) return;
+  std::vector<ObjectId>& members = members_[service][placement.slot];
+  const ObjectId moved = members.back();
+  members[placement.position] = moved;
+  entries_[moved].placements[service].position = placement.position;
+  members.pop_back();
+  placement = Placement{};
+}
+
+void Cache::Erase(ObjectId id) {
+  for (int service = 0; service < kServiceKinds; ++service) Unplace(id, service);
+  Entry& entry = entries_[id];
+  if (entry.broadcast) {
+    const ObjectId moved = broadcast_.back();
+    broadcast_[entry.broadcast_position] = moved;
+    entries_[moved].broadcast_position = entry.broadcast_position;
+    broadcast_.pop_back();
+  }
+  by_uid_.erase(id);
+  by_name_.erase(id);
+  --watches_[entry.watch].objects;
+  entry = Entry{};
+  free_.push_back(id);
+}
+
+void Cache::Depart(ObjectId id, WatchIndex watch, const Object& last, v1::Tombstone::Reason reason) {
+  const auto shared = std::make_shared<const Object>(last);
+  const std::string uid(RefOf(last).uid);
+  for (const Route& route : Routes(last)) {
+    listener_.OnDeparture(id, {watch, route.service, SlotOf(route.key), route.key, uid, reason, shared});
+  }
+  if (IsBroadcast(last)) {
+    listener_.OnDeparture(id, {watch, v1::SERVICE_KIND_UNSPECIFIED, kBroadcastSlot, "", uid, reason, shared});
+  }
+  if (id != kNoObject) Erase(id);
+}
+
+void Cache::Remove(WatchIndex watch, const Object& last) {
+  const ObjectRef ref = RefOf(last);
+  const ObjectId id = Find(watch, ref.uid);
+  const bool news = id != kNoObject ? ref.resource_version >= entries_[id].resource_version
+                                    : ref.resource_version > watches_[watch].resource_version;
+  if (news) {
+    // A route that changed together with the deletion: who had the object is told with the key it knows.
+    if (id != kNoObject) {
+      const Object before = Read(id);
+      if (Routes(before) != Routes(last)) {
+        Object told = before;
+        SetResourceVersion(told, ref.resource_version);
+        Depart(id, watch, told, ReasonOf(watch, last));
+      } else {
+        Depart(id, watch, last, ReasonOf(watch, last));
+      }
+    } else {
+      Depart(kNoObject, watch, last, ReasonOf(watch, last));
+    }
+  }
+  Advance(watch, ref.resource_version);
+}
+
+v1::Tombstone::Reason Cache::ReasonOf(WatchIndex watch, const Object& last) const {
+  if (!MatchesWatch(watches_[watch].id, last)) return v1::Tombstone::REASON_LEFT;
+  if (!IsPodWatch(watches_[watch].id)) return v1::Tombstone::REASON_DELETED;
+  // Another pod watch shows it: its labels changed. (The API server sends the state from before the change.)
+  const ObjectRef ref = RefOf(last);
+  for (size_t i = 0; i < watches_.size(); ++i) {
+    if (i == watch || !IsPodWatch(watches_[i].id)) continue;
+    const ObjectId other = Find(static_cast<WatchIndex>(i), ref.uid);
+    if (other != kNoObject && entries_[other].resource_version >= ref.resource_version) {
+      return v1::Tombstone::REASON_LEFT;
+    }
+  }
+  return v1::Tombstone::REASON_DELETED;
+}
+
+void Cache::Advance(WatchIndex watch, int64_t resource_version) {
+  WatchInfo& info = watches_[watch];
+  if (resource_version <= info.resource_version) return;
+  info.resource_version = resource_version;
+  listener_.OnWatch(watch);
+}
+
+void Cache::Bookmark(WatchIndex watch, int64_t resource_version) { Advance(watch, resource_version); }
+
+void Cache::Replace(WatchIndex watch, const std::vector<Object>& objects, int64_t resource_version) {
+  std::vector<bool> seen(entries_.size(), false);
+  for (const Object& object : objects) {
+    const ObjectId id = Find(watch, RefOf(object).uid);
+    if (id != kNoObject) seen[id] = true;
+  }
+  for (ObjectId id = 0; id < seen.size(); ++id) {
+    const Entry& entry = entries_[id];
+    // What a write made after the list's moment is not in the list, and not gone.
+    if (!entry.used || entry.watch != watch || seen[id] || entry.resource_version > resource_version) continue;
+    Object last = Read(id);
+    SetResourceVersion(last, resource_version);
+    Depart(id, watch, last, ReasonOf(watch, last));
+  }
+  for (const Object& object : objects) Upsert(watch, object);
+  WatchInfo& info = watches_[watch];
+  info.state = v1::Mark::STATE_READY;
+  info.resource_version = std::max(info.resource_version, resource_version);
+  listener_.OnWatch(watch);
+}
+
+void Cache::SetState(WatchIndex watch, v1::Mark::State state) {
+  if (watches_[watch].state == state) return;
+  watches_[watch].state = state;
+  listener_.OnWatch(watch);
+}
+
+int Cache::WatchForWritten(const Object& object) const {
+  switch (object.kind_case()) {
+    case Object::kJob: return FindWatch(kube::kWatchJobs);
+    case Object::kPodGroup: return FindWatch(kube::kWatchPodGroups);
+    case Object::kQueue: return FindWatch(kube::kWatchQueues);
+    case Object::kCommand: return FindWatch(kube::kWatchCommands);
+    case Object::kPriorityClass: return FindWatch(kube::kWatchPriorityClasses);
+    case Object::kPod: break;
+    default: return -1;
+  }
+  for (size_t i = 0; i < watches_.size(); ++i) {
+    if (IsPodWatch(watches_[i].id) && Find(static_cast<WatchIndex>(i), object.pod().uid()) != kNoObject) {
+      return static_cast<int>(i);
+    }
+  }
+  if (!object.pod().job_name().empty()) return FindWatch(kube::kWatchJobPods);
+  return FindWatch(std::string(kube::kWatchSchedulerPodsPrefix) + object.pod().scheduler_name());
+}
+
+void Cache::MergeWritten(const Object& object) {
+  const int found = WatchForWritten(object);
+  if (found < 0) return;
+  const auto watch = static_cast<WatchIndex>(found);
+  const ObjectRef ref = RefOf(object);
+  if (watches_[watch].state != v1::Mark::STATE_READY || ref.resource_version <= watches_[watch].resource_version) {
+    return;
+  }
+  const ObjectId same_name = FindName(watch, KeyOf(ref.ns, ref.name));
+  if (same_name != kNoObject && entries_[same_name].uid() != ref.uid) return;
+  Upsert(watch, object);
+}
+
+}  // namespace basalt::gateway

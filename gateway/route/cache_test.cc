@@ -1,0 +1,180 @@
+#include "gateway/route/cache.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "common/kube/names.h"
+#include "gateway/route/object_ref.h"
+#include "gateway/route/testing.h"
+
+namespace basalt::gateway {
+namespace {
+
+using namespace testing;  // NOLINT: builders only.
+
+constexpr WatchIndex kJobs = 0, kGroups = 1, kJobPods = 2, kPlainPods = 3, kQueues = 4;
+
+class CacheTest : public ::testing::Test, public CacheListener {
+ protected:
+  void OnState(ObjectId id) override {
+    const kube::v1::Object object = cache.Read(id);
+    log.push_back(fmt::format("state {}@{}", RefOf(object).name, RefOf(object).resource_version));
+  }
+  void OnDeparture(ObjectId, const Departure& gone) override {
+    log.push_back(fmt::format("{} {} {}@{}", gone.reason == v1::Tombstone::REASON_LEFT ? "left" : "deleted",
+                              gone.service == v1::SERVICE_KIND_UNSPECIFIED ? "*" : gone.routing_key, gone.uid,
+                              RefOf(*gone.last).resource_version));
+  }
+  void OnWatch(WatchIndex watch) override {
+    const WatchInfo& info = cache.watches()[watch];
+    log.push_back(fmt::format("mark {} {}@{}", info.id, static_cast<int>(info.state), info.resource_version));
+  }
+  std::string Take() {
+    std::string text;
+    for (const std::string& line : log) text += (text.empty() ? "" : ", ") + line;
+    log.clear();
+    return text;
+  }
+
+  std::vector<std::string> log;
+  Cache cache{{"jobs.batch.volcano.sh", "podgroups.scheduling.volcano.sh", "pods/job", "pods/scheduler=volcano",
+               "queues.scheduling.volcano.sh"},
+              *this};
+};
+
+TEST_F(CacheTest, ALowerOrEqualVersionChangesNothing) {
+  cache.Apply(kJobs, Job("j", 5));
+  EXPECT_EQ(Take(), "state j@5, mark jobs.batch.volcano.sh 0@5");
+  cache.Apply(kJobs, Job("j", 4));
+  cache.Apply(kJobs, Job("j", 5));
+  EXPECT_EQ(Take(), "");
+  cache.Apply(kJobs, Job("j", 6));
+  EXPECT_EQ(Take(), "state j@6, mark jobs.batch.volcano.sh 0@6");
+  EXPECT_EQ(cache.size(), 1u);
+}
+
+TEST_F(CacheTest, ARelistReplacesTheContentAtOnce) {
+  cache.Apply(kJobs, Job("a", 1));
+  cache.Apply(kJobs, Job("b", 2));
+  cache.Apply(kQueues, Queue("q", 3));
+  Take();
+  cache.Replace(kJobs, {Job("b", 2), Job("c", 4)}, 9);
+  EXPECT_EQ(Take(), "deleted ns/a uid-a@9, state c@4, mark jobs.batch.volcano.sh 1@9");
+  EXPECT_EQ(cache.watches()[kJobs].objects, 2);
+  EXPECT_EQ(cache.size(), 3u);
+}
+
+TEST_F(CacheTest, ARelistKeepsWhatAWriteMadeAfterIt) {
+  cache.Replace(kJobPods, {}, 10);
+  cache.MergeWritten(JobPod("j", "p", 15));
+  Take();
+  cache.Replace(kJobPods, {}, 12);
+  EXPECT_EQ(Take(), "mark pods/job 1@12");
+  cache.Replace(kJobPods, {}, 15);
+  EXPECT_EQ(Take(), "deleted ns/j uid-p@15, mark pods/job 1@15");
+}
+
+TEST_F(CacheTest, AnotherUidUnderTheNameComesAfterTheEndOfTheFirst) {
+  cache.Apply(kJobs, Job("j", 5, "one"));
+  Take();
+  cache.Apply(kJobs, Job("j", 8, "two"));
+  EXPECT_EQ(Take(), "deleted ns/j one@8, state j@8, mark jobs.batch.volcano.sh 0@8");
+  EXPECT_EQ(cache.UidOf("jobs.", "ns", "j"), "two");
+}
+
+TEST_F(CacheTest, AChangeOfQueueLeavesTheOldSlotFirst) {
+  cache.Apply(kGroups, PodGroup("g", 5, "red", "j"));
+  Take();
+  cache.Apply(kGroups, PodGroup("g", 6, "blue", "j"));
+  EXPECT_EQ(Take(), "left red uid-g@6, state g@6, mark podgroups.scheduling.volcano.sh 0@6");
+  const uint32_t blue = SlotOf("blue");
+  ASSERT_EQ(cache.Members(v1::SERVICE_KIND_QUEUE, blue).size(), 1u);
+  EXPECT_TRUE(cache.Members(v1::SERVICE_KIND_QUEUE, SlotOf("red")).empty());
+  EXPECT_EQ(cache.Members(v1::SERVICE_KIND_JOB, SlotOf("ns/j")).size(), 1u);
+}
+
+TEST_F(CacheTest, ADeletionIsToldToEveryRouteWithTheLastState) {
+  cache.Apply(kGroups, PodGroup("g", 5, "red", "j"));
+  Take();
+  cache.Remove(kGroups, PodGroup("g", 7, "red", "j"));
+  EXPECT_EQ(Take(),
+            "deleted ns/j uid-g@7, deleted ns/g uid-g@7, deleted red uid-g@7, "
+            "mark podgroups.scheduling.volcano.sh 0@7");
+  EXPECT_EQ(cache.size(), 0u);
+  EXPECT_TRUE(cache.Members(v1::SERVICE_KIND_JOB, SlotOf("ns/j")).empty());
+}
+
+TEST_F(CacheTest, ADeletionOfWhatWasNeverCachedIsToldOnce) {
+  cache.Remove(kJobPods, JobPod("j", "p", 7));
+  EXPECT_EQ(Take(), "deleted ns/j uid-p@7, mark pods/job 0@7");
+  cache.Remove(kJobPods, JobPod("j", "p", 7));
+  EXPECT_EQ(Take(), "");
+}
+
+TEST_F(CacheTest, APodThatAnotherWatchShowsHasLeft) {
+  cache.Apply(kPlainPods, PlainPod("p", 5));
+  cache.Apply(kJobPods, JobPod("j", "p", 6));
+  Take();
+  cache.Remove(kPlainPods, PlainPod("p", 6));
+  EXPECT_EQ(Take(), "left ns/podgroup-uid-p uid-p@6, mark pods/scheduler=volcano 0@6");
+  cache.Remove(kJobPods, JobPod("j", "p", 8));
+  EXPECT_EQ(Take(), "deleted ns/j uid-p@8, mark pods/job 0@8");
+}
+
+TEST_F(CacheTest, APodThatNoLongerMatchesHasLeft) {
+  cache.Apply(kJobPods, JobPod("j", "p", 5));
+  Take();
+  kube::v1::Object last = JobPod("j", "p", 6);
+  last.mutable_pod()->clear_job_name();
+  cache.Remove(kJobPods, last);
+  EXPECT_EQ(Take(), "left ns/j uid-p@6, mark pods/job 0@6");
+}
+
+TEST_F(CacheTest, AnAnswerIsMergedOnlyWhereItsWatchHasNotBeenFurther) {
+  cache.MergeWritten(Job("early", 3));
+  EXPECT_EQ(Take(), "") << "not listed yet";
+  cache.Replace(kJobs, {Job("j", 4, "one")}, 10);
+  Take();
+  cache.MergeWritten(Job("late", 9));
+  EXPECT_EQ(Take(), "") << "the watch may have told its deletion";
+  cache.MergeWritten(Job("j", 12, "two"));
+  EXPECT_EQ(Take(), "") << "the first one's end comes first";
+  cache.MergeWritten(Job("j", 12, "one"));
+  EXPECT_EQ(Take(), "state j@12");
+  cache.Apply(kJobs, Job("j", 12, "one"));
+  EXPECT_EQ(Take(), "mark jobs.batch.volcano.sh 1@12") << "the watch's own report is the same state";
+}
+
+TEST_F(CacheTest, BroadcastObjectsAreMembersOfEverybody) {
+  cache.Apply(kQueues, Queue("a", 1));
+  cache.Apply(kQueues, Queue("b", 2));
+  cache.Remove(kQueues, Queue("a", 3));
+  ASSERT_EQ(cache.Members(v1::SERVICE_KIND_JOB, kBroadcastSlot).size(), 1u);
+  EXPECT_EQ(RefOf(cache.Read(cache.Members(v1::SERVICE_KIND_JOB, kBroadcastSlot)[0])).name, "b");
+}
+
+TEST_F(CacheTest, NotBeingAllowedToLookIsNotADeletion) {
+  cache.Replace(kJobs, {Job("j", 4)}, 10);
+  Take();
+  cache.SetState(kJobs, v1::Mark::STATE_FORBIDDEN);
+  EXPECT_EQ(Take(), "mark jobs.batch.volcano.sh 3@10");
+  EXPECT_EQ(cache.size(), 1u);
+}
+
+TEST_F(CacheTest, MembersOfASlotStayWholeThroughManyChanges) {
+  for (int i = 0; i < 500; ++i) cache.Apply(kJobPods, JobPod("j", fmt::format("p{}", i), i + 1));
+  for (int i = 0; i < 500; i += 2) cache.Remove(kJobPods, JobPod("j", fmt::format("p{}", i), 1000 + i));
+  for (int i = 0; i < 100; ++i) cache.Apply(kJobPods, JobPod("j", fmt::format("n{}", i), 2000 + i));
+  EXPECT_EQ(cache.size(), 350u);
+  const auto& members = cache.Members(v1::SERVICE_KIND_JOB, SlotOf("ns/j"));
+  std::set<std::string> names;
+  for (const ObjectId id : members) names.insert(std::string(RefOf(cache.Read(id)).name));
+  EXPECT_EQ(names.size(), 350u);
+  EXPECT_TRUE(names.contains("p499"));
+  EXPECT_FALSE(names.contains("p498"));
+}
+
+}  // namespace
+}  // namespace basalt::gateway

@@ -1,0 +1,31 @@
+#pragma once
+
+// What every projected object has, whatever its kind. Pure.
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "basalt/kube/v1/kube.pb.h"
+
+namespace basalt::gateway {
+
+// Views into the object: valid as long as it is unchanged. All empty where no kind is set.
+struct ObjectRef {
+  std::string_view ns;
+  std::string_view name;
+  std::string_view uid;
+  int64_t resource_version = 0;
+  int64_t deletion_ms = 0;
+};
+
+ObjectRef RefOf(const kube::v1::Object& object);
+
+void SetResourceVersion(kube::v1::Object& object, int64_t resource_version);
+
+// Only kind, namespace, name, uid and resourceVersion: what is left of a tombstone over its bound.
+kube::v1::Object IdentityOf(const kube::v1::Object& object);
+
+// namespace/name, or the name alone where there is no namespace.
+std::string KeyOf(std::string_view ns, std::string_view name);
+
+}  // namespace basalt::gateway

@@ -1,0 +1,103 @@
+#include "gateway/route/routes.h"
+
+#include <fmt/format.h>
+
+#include "common/kube/names.h"
+#include "gateway/route/object_ref.h"
+
+namespace basalt::gateway {
+namespace {
+
+using kube::v1::Object;
+
+constexpr std::string_view kJobGroupPrefix = "batch.volcano.sh/";
+constexpr std::string_view kSchedulingGroupPrefix = "scheduling.volcano.sh/";
+
+bool IsJobOf(std::string_view kind, std::string_view api_version) {
+  return kind == "Job" && api_version.starts_with(kJobGroupPrefix);
+}
+
+void AddPod(const kube::v1::Pod& pod, std::vector<Route>& routes) {
+  if (!pod.job_name().empty() && IsJobOf(pod.owner_kind(), pod.owner_api_version())) {
+    routes.push_back({v1::SERVICE_KIND_JOB, KeyOf(pod.namespace_(), pod.job_name())});
+    return;
+  }
+  if (!pod.group_name().empty()) {
+    routes.push_back({v1::SERVICE_KIND_POD_GROUP, KeyOf(pod.namespace_(), pod.group_name())});
+    return;
+  }
+  const std::string& uid = pod.owner_uid().empty() ? pod.uid() : pod.owner_uid();
+  routes.push_back({v1::SERVICE_KIND_POD_GROUP, KeyOf(pod.namespace_(), fmt::format("podgroup-{}", uid))});
+}
+
+void AddPodGroup(const kube::v1::PodGroup& group, std::vector<Route>& routes) {
+  const kube::v1::ObjectMeta& meta = group.meta();
+  for (const kube::v1::OwnerReference& owner : meta.owner_references()) {
+    if (owner.controller() && IsJobOf(owner.kind(), owner.api_version())) {
+      routes.push_back({v1::SERVICE_KIND_JOB, KeyOf(meta.namespace_(), owner.name())});
+      break;
+    }
+  }
+  routes.push_back({v1::SERVICE_KIND_POD_GROUP, KeyOf(meta.namespace_(), meta.name())});
+  const std::string& queue = group.spec().queue();
+  routes.push_back({v1::SERVICE_KIND_QUEUE, queue.empty() ? std::string(kube::kDefaultQueue) : queue});
+}
+
+void AddCommand(const kube::v1::Command& command, std::vector<Route>& routes) {
+  const kube::v1::OwnerReference& target = command.target();
+  if (IsJobOf(target.kind(), target.api_version())) {
+    routes.push_back({v1::SERVICE_KIND_JOB, KeyOf(command.meta().namespace_(), target.name())});
+  } else if (target.kind() == "Queue" && target.api_version().starts_with(kSchedulingGroupPrefix)) {
+    routes.push_back({v1::SERVICE_KIND_QUEUE, target.name()});
+  }
+}
+
+}  // namespace
+
+std::vector<Route> Routes(const Object& object) {
+  std::vector<Route> routes;
+  switch (object.kind_case()) {
+    case Object::kJob:
+      routes.push_back({v1::SERVICE_KIND_JOB, KeyOf(object.job().meta().namespace_(), object.job().meta().name())});
+      break;
+    case Object::kPod: AddPod(object.pod(), routes); break;
+    case Object::kPodGroup: AddPodGroup(object.pod_group(), routes); break;
+    case Object::kCommand: AddCommand(object.command(), routes); break;
+    default: break;
+  }
+  return routes;
+}
+
+bool IsBroadcast(const Object& object) {
+  return object.kind_case() == Object::kQueue || object.kind_case() == Object::kPriorityClass;
+}
+
+void ReduceFor(v1::ServiceKind service, Object& object) {
+  if (service != v1::SERVICE_KIND_QUEUE || object.kind_case() != Object::kPodGroup) return;
+  Object reduced = IdentityOf(object);
+  reduced.mutable_pod_group()->mutable_spec()->set_queue(object.pod_group().spec().queue());
+  reduced.mutable_pod_group()->set_phase(object.pod_group().phase());
+  object = std::move(reduced);
+}
+
+bool MatchesWatch(std::string_view watch, const Object& object) {
+  if (object.kind_case() != Object::kPod) return true;
+  const kube::v1::Pod& pod = object.pod();
+  if (watch == kube::kWatchJobPods) return !pod.job_name().empty();
+  if (watch.starts_with(kube::kWatchSchedulerPodsPrefix)) {
+    return pod.scheduler_name() == watch.substr(kube::kWatchSchedulerPodsPrefix.size());
+  }
+  return true;
+}
+
+bool Uses(v1::ServiceKind service, std::string_view watch) {
+  const bool pods = watch.starts_with("pods/");
+  switch (service) {
+    case v1::SERVICE_KIND_JOB: return true;
+    case v1::SERVICE_KIND_POD_GROUP: return watch != kube::kWatchJobs && watch != kube::kWatchCommands;
+    case v1::SERVICE_KIND_QUEUE: return !pods && watch != kube::kWatchJobs;
+    default: return false;
+  }
+}
+
+}  // namespace basalt::gateway

@@ -1,0 +1,36 @@
+#pragma once
+
+// Who is told of an object: the routing keys of design rule 2 (correctness). Pure.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "basalt/gateway/v1/gateway.pb.h"
+#include "basalt/kube/v1/kube.pb.h"
+
+namespace basalt::gateway {
+
+inline constexpr int kServiceKinds = 3;  // JOB, POD_GROUP, QUEUE, as 1 … 3 in the enum.
+
+struct Route {
+  v1::ServiceKind service;
+  std::string key;  // namespace/name, or a queue's name.
+  friend bool operator==(const Route&, const Route&) = default;
+};
+
+// At most one route for each service, in the order of the enum. Empty: nobody's, or broadcast.
+std::vector<Route> Routes(const kube::v1::Object& object);
+
+// Queues and priority classes go to every replica.
+bool IsBroadcast(const kube::v1::Object& object);
+
+// What `service` is sent of `object`: queuesvc gets of a PodGroup its identity, queue and phase.
+void ReduceFor(v1::ServiceKind service, kube::v1::Object& object);
+
+// Whether the pod, as last seen, would still be shown by the pod watch of that id. True for every other watch.
+bool MatchesWatch(std::string_view watch, const kube::v1::Object& object);
+
+// Whether a slot of `service` waits for that watch before it is complete.
+bool Uses(v1::ServiceKind service, std::string_view watch);
+
+}  // namespace basalt::gateway

@@ -1,0 +1,78 @@
+#include "gateway/route/routes.h"
+
+#include <gtest/gtest.h>
+
+#include "common/kube/names.h"
+#include "gateway/route/object_ref.h"
+#include "gateway/route/testing.h"
+
+namespace basalt::gateway {
+namespace {
+
+using namespace testing;  // NOLINT: builders only.
+
+std::string Text(const std::vector<Route>& routes) {
+  std::string text;
+  for (const Route& route : routes) {
+    text += (text.empty() ? "" : " ") + std::string(1, "?JGQ"[route.service]) + ":" + route.key;
+  }
+  return text;
+}
+
+TEST(RoutesTest, EveryKindFollowsItsOwnersKey) {
+  kube::v1::Object grouped = PlainPod("p", 1, "rs");
+  grouped.mutable_pod()->set_group_name("span");
+  kube::v1::Object labelled = JobPod("j", "p", 1);
+  labelled.mutable_pod()->set_owner_kind("ReplicaSet");
+  kube::v1::Object foreign = JobPod("j", "p", 1);
+  foreign.mutable_pod()->set_owner_api_version("batch/v1");
+  kube::v1::Object foreign_group = PodGroup("g", 1, "q", "j");
+  foreign_group.mutable_pod_group()->mutable_meta()->mutable_owner_references(0)->set_controller(false);
+  const struct {
+    const char* what;
+    kube::v1::Object object;
+    const char* want;
+  } rows[] = {
+      {"job", Job("j", 1), "J:ns/j"},
+      {"pod of a job", JobPod("j", "p", 1), "J:ns/j"},
+      {"pod with the job label but another owner", labelled, "G:ns/podgroup-uid-j"},
+      {"pod of Kubernetes' own Job", foreign, "G:ns/podgroup-uid-j"},
+      {"bare pod", PlainPod("p", 1), "G:ns/podgroup-uid-p"},
+      {"pod with a controller", PlainPod("p", 1, "rs"), "G:ns/podgroup-rs"},
+      {"pod that names its group", grouped, "G:ns/span"},
+      {"group of a job", PodGroup("g", 1, "q", "j"), "J:ns/j G:ns/g Q:q"},
+      {"group of nobody, no queue", PodGroup("g", 1, ""), "G:ns/g Q:default"},
+      {"group whose job is not its controller", foreign_group, "G:ns/g Q:q"},
+      {"command for a job", Command("c", 1, "Job", "batch.volcano.sh/v1alpha1", "j"), "J:ns/j"},
+      {"command for a queue", Command("c", 1, "Queue", "scheduling.volcano.sh/v1beta1", "q"), "Q:q"},
+      {"command for anything else", Command("c", 1, "Job", "batch/v1", "j"), ""},
+      {"queue", Queue("q", 1), ""},
+  };
+  for (const auto& row : rows) EXPECT_EQ(Text(Routes(row.object)), row.want) << row.what;
+  EXPECT_TRUE(IsBroadcast(Queue("q", 1)));
+  EXPECT_FALSE(IsBroadcast(Job("j", 1)));
+}
+
+TEST(RoutesTest, QueueServiceGetsOnlyIdentityQueueAndPhaseOfAGroup) {
+  kube::v1::Object group = PodGroup("g", 7, "q", "j");
+  group.mutable_pod_group()->mutable_spec()->set_min_member(4);
+  kube::v1::Object same = group;
+  ReduceFor(v1::SERVICE_KIND_POD_GROUP, same);
+  EXPECT_EQ(same.DebugString(), group.DebugString());
+  ReduceFor(v1::SERVICE_KIND_QUEUE, group);
+  EXPECT_EQ(group.ShortDebugString(),
+            "pod_group { meta { namespace: \"ns\" name: \"g\" uid: \"uid-g\" resource_version: 7 } "
+            "spec { queue: \"q\" } phase: \"Pending\" }");
+}
+
+TEST(RoutesTest, AServiceWaitsOnlyForTheWatchesItUses) {
+  EXPECT_TRUE(Uses(v1::SERVICE_KIND_JOB, kube::kWatchJobs));
+  EXPECT_TRUE(Uses(v1::SERVICE_KIND_JOB, "pods/scheduler=volcano"));
+  EXPECT_FALSE(Uses(v1::SERVICE_KIND_POD_GROUP, kube::kWatchJobs));
+  EXPECT_TRUE(Uses(v1::SERVICE_KIND_POD_GROUP, kube::kWatchJobPods));
+  EXPECT_FALSE(Uses(v1::SERVICE_KIND_QUEUE, kube::kWatchJobPods));
+  EXPECT_TRUE(Uses(v1::SERVICE_KIND_QUEUE, kube::kWatchCommands));
+}
+
+}  // namespace
+}  // namespace basalt::gateway
