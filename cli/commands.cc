@@ -1,0 +1,39 @@
+#include "cli/commands.h"
+
+#include <CLI/CLI.hpp>
+
+#include "common/base/version.h"
+
+namespace basalt::cli {
+
+int Report(const absl::Status& status) {
+  if (status.ok()) return kExitDone;
+  std::fprintf(stderr, "error: %s\n", std::string(status.message()).c_str());
+  return status.code() == absl::StatusCode::kInvalidArgument ? kExitBadInput : kExitRefused;
+}
+
+int Main(int argc, const char* const* argv) {
+  CLI::App app("basaltctl: submit, watch and understand batch jobs", "basaltctl");
+  app.set_version_flag("--version", std::string(Version()));
+  app.require_subcommand(1);
+  app.fallthrough();
+  GlobalOptions options;
+  int exit_code = kExitDone;
+  app.add_option("--gateway", options.gateway, "Address of the gateway, host:port")->envname("BASALT_GATEWAY");
+  app.add_option("-o,--output", options.output, "json or yaml instead of a table")
+      ->check(CLI::IsMember({"json", "yaml"}));
+  app.add_option("-n,--namespace", options.ns, "Namespace")->capture_default_str();
+  app.add_flag("-A,--all-namespaces", options.all_namespaces, "All namespaces");
+  AddJobCommands(app, options, exit_code);
+  AddQueueCommands(app, options, exit_code);
+  AddTopologyCommand(app, options, exit_code);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    // Help and version come this way too, with code 0.
+    return app.exit(error) == 0 ? kExitDone : kExitBadInput;
+  }
+  return exit_code;
+}
+
+}  // namespace basalt::cli

@@ -1,0 +1,42 @@
+#pragma once
+
+// basaltctl: what people type. Exit codes: 0 done, 1 the server refused or is away, 2 bad input (nothing was sent),
+// 3 the job that was waited for did not complete.
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace CLI {
+class App;
+}
+
+namespace basalt::cli {
+
+inline constexpr int kExitDone = 0;
+inline constexpr int kExitRefused = 1;
+inline constexpr int kExitBadInput = 2;
+inline constexpr int kExitJobNotCompleted = 3;
+
+struct GlobalOptions {
+  std::string gateway = "127.0.0.1:7700";  // Environment: BASALT_GATEWAY.
+  std::string output;                      // Empty = table, json or yaml.
+  std::string ns = "default";
+  bool all_namespaces = false;
+};
+
+// Parses and runs one command line. Prints to stdout and stderr.
+int Main(int argc, const char* const* argv);
+
+// Prints "error: …" with the message of the status and returns the exit code that fits its code.
+int Report(const absl::Status& status);
+
+// Each adds its commands below `app`; a command that runs leaves its exit code in `exit_code`.
+void AddJobCommands(CLI::App& app, GlobalOptions& options, int& exit_code);
+void AddQueueCommands(CLI::App& app, GlobalOptions& options, int& exit_code);
+void AddTopologyCommand(CLI::App& app, GlobalOptions& options, int& exit_code);
+
+}  // namespace basalt::cli

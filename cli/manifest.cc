@@ -1,0 +1,83 @@
+#include "cli/manifest.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+#include "common/base/json.h"
+#include "common/base/status.h"
+#include "common/base/status_macros.h"
+#include "common/base/yaml.h"
+#include "common/kube/names.h"
+
+namespace basalt::cli {
+namespace {
+
+absl::Status Bad(std::string_view source, std::string_view what) {
+  return MakeStatus(absl::StatusCode::kInvalidArgument, fmt::format("{}: {}", source, what));
+}
+
+absl::Status CheckJob(std::string_view source, const json::value& document) {
+  if (!document.is_object()) return Bad(source, "is not an object; a Job begins with apiVersion and kind");
+  const std::string_view api_version = FindString(document, "apiVersion");
+  const std::string_view kind = FindString(document, "kind");
+  if (api_version.empty()) return Bad(source, "apiVersion: is required (batch.volcano.sh/v1alpha1)");
+  if (kind.empty()) return Bad(source, "kind: is required (Job)");
+  if (api_version != kube::kJobApiVersion || kind != "Job") {
+    return Bad(source, fmt::format("kind: {} of {} is not a job; only {} Job can be submitted, use kubectl for the rest",
+                                   kind, api_version, kube::kJobApiVersion));
+  }
+  const json::value* meta = Find(document, "metadata");
+  if (meta == nullptr || !meta->is_object()) return Bad(source, "metadata: is required");
+  const json::value* name = Find(*meta, "name");
+  if (name == nullptr) return Bad(source, "metadata.name: is required");
+  if (!name->is_string() || name->get_string().empty()) return Bad(source, "metadata.name: must be a non-empty string");
+  const json::value* spec = Find(document, "spec");
+  if (spec == nullptr) return Bad(source, "spec: is required");
+  if (!spec->is_object()) return Bad(source, "spec: must be an object");
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<JobManifest>> ParseJobManifests(std::string_view file, std::string_view text) {
+  if (text.size() > kMaxManifestBytes) {
+    return Bad(file, fmt::format("has more than {} bytes; Kubernetes accepts no larger request", kMaxManifestBytes));
+  }
+  absl::StatusOr<std::vector<json::value>> documents = ParseYamlDocuments(text);
+  if (!documents.ok()) return Bad(file, ToStd(documents.status().message()));
+  std::vector<JobManifest> manifests;
+  for (size_t i = 0; i < documents->size(); ++i) {
+    const json::value& document = (*documents)[i];
+    if (document.is_null()) continue;  // An empty document, as kubectl reads it.
+    const std::string source = documents->size() == 1 ? std::string(file) : fmt::format("{}, document {}", file, i + 1);
+    BASALT_RETURN_IF_ERROR(CheckJob(source, document));
+    manifests.push_back({source, ToText(document)});
+  }
+  if (manifests.empty()) return Bad(file, "holds no document");
+  return manifests;
+}
+
+absl::StatusOr<std::vector<JobManifest>> ReadJobManifests(const std::string& file) {
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> opened(nullptr, &std::fclose);
+  std::FILE* input = stdin;
+  if (file != "-") {
+    opened.reset(std::fopen(file.c_str(), "rb"));
+    if (opened == nullptr) return Bad(file, fmt::format("cannot be read: {}", std::strerror(errno)));
+    input = opened.get();
+  }
+  std::string text;
+  char buffer[65536];
+  while (text.size() <= kMaxManifestBytes) {  // A 300 MB file is refused without being read.
+    const size_t got = std::fread(buffer, 1, sizeof(buffer), input);
+    if (got == 0) break;
+    text.append(buffer, got);
+  }
+  if (std::ferror(input) != 0) return Bad(file, fmt::format("cannot be read: {}", std::strerror(errno)));
+  return ParseJobManifests(file == "-" ? "standard input" : file, text);
+}
+
+}  // namespace basalt::cli

@@ -1,0 +1,26 @@
+#pragma once
+
+// Reads manifests of jobs. All or nothing: one bad document refuses the whole file, with file, document, field and rule.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace basalt::cli {
+
+struct JobManifest {
+  std::string source;  // "job.yaml" or "job.yaml, document 2", for messages.
+  std::string json;
+};
+
+inline constexpr size_t kMaxManifestBytes = 3 << 20;  // What the API server accepts at most in one request.
+
+// `text` may hold several documents. INVALID_ARGUMENT: not YAML (with line and column), not an object, a kind other
+// than Job of batch.volcano.sh, a missing name, or too large.
+absl::StatusOr<std::vector<JobManifest>> ParseJobManifests(std::string_view file, std::string_view text);
+
+// Reads the file ("-" = standard input) and parses it. NOT_FOUND and the like name the file.
+absl::StatusOr<std::vector<JobManifest>> ReadJobManifests(const std::string& file);
+
+}  // namespace basalt::cli

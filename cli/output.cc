@@ -1,0 +1,22 @@
+#include "cli/output.h"
+
+#include <google/protobuf/util/json_util.h>
+
+#include "common/base/json.h"
+#include "common/base/yaml.h"
+
+namespace basalt::cli {
+
+std::string FormatMessage(const google::protobuf::Message& message, std::string_view format) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.preserve_proto_field_names = true;
+  options.add_whitespace = format == "json";
+  std::string text;
+  // Fails only for text that is no valid UTF-8, which no proto3 message from the wire holds.
+  if (!google::protobuf::util::MessageToJsonString(message, &text, options).ok()) return "";
+  if (format == "json") return text;
+  const absl::StatusOr<json::value> value = ParseJson(text);
+  return value.ok() ? ToYaml(*value) : std::string();
+}
+
+}  // namespace basalt::cli

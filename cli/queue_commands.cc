@@ -1,0 +1,59 @@
+#include <fmt/format.h>
+#include <grpcpp/grpcpp.h>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/client.h"
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/table.h"
+#include "common/base/status_macros.h"
+
+namespace basalt::cli {
+namespace {
+
+absl::StatusOr<int> List(const GlobalOptions& options) {
+  BASALT_ASSIGN_OR_RETURN(const auto stub, ConnectQueues(options.gateway));
+  queue::v1::ListQueuesRequest request;
+  queue::v1::ListQueuesResponse all;
+  do {
+    queue::v1::ListQueuesResponse page;
+    BASALT_RETURN_IF_ERROR(FromGrpc(stub->ListQueues(MakeContext().get(), request, &page)));
+    all.mutable_queues()->MergeFrom(page.queues());
+    request.set_page_token(page.next_page_token());
+  } while (!request.page_token().empty());
+  if (!options.output.empty()) {
+    std::fputs(FormatMessage(all, options.output).c_str(), stdout);
+    return kExitDone;
+  }
+  std::vector<Row> rows;
+  for (const queue::v1::Queue& queue : all.queues()) {
+    const queue::v1::PodGroupCounts& counts = queue.pod_groups();
+    rows.push_back({queue.object().meta().name(), queue.object().state().empty() ? "-" : queue.object().state(),
+                    queue.object().parent().empty() ? "-" : queue.object().parent(),
+                    std::to_string(queue.object().weight()), std::to_string(counts.pending()),
+                    std::to_string(counts.inqueue()), std::to_string(counts.running()),
+                    std::to_string(counts.unknown()), std::to_string(counts.completed())});
+  }
+  std::fputs(FormatTable({"NAME", "STATE", "PARENT", "WEIGHT", "PENDING", "INQUEUE", "RUNNING", "UNKNOWN", "COMPLETED"},
+                         rows, TerminalWidth())
+                 .c_str(),
+             stdout);
+  return kExitDone;
+}
+
+}  // namespace
+
+void AddQueueCommands(CLI::App& app, GlobalOptions& options, int& exit_code) {
+  CLI::App* queue = app.add_subcommand("queue", "Queues");
+  queue->require_subcommand(1);
+  queue->fallthrough();
+  CLI::App* list = queue->add_subcommand("list", "List queues with the pod groups they hold, by phase");
+  list->fallthrough();
+  list->callback([&options, &exit_code] {
+    const absl::StatusOr<int> result = List(options);
+    exit_code = result.ok() ? *result : Report(result.status());
+  });
+}
+
+}  // namespace basalt::cli
