@@ -1,0 +1,34 @@
+# Sourced by the scripts: where things are, installing, configuring, building, timing.
+set -euo pipefail
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+JOBS=${BASALT_JOBS:-$(nproc)}
+export CCACHE_BASEDIR=$ROOT CCACHE_NOHASHDIR=1
+
+say() { printf '\n== %s\n' "$*"; }
+die() { printf 'error: %s\n' "$*" >&2; exit 1; }
+
+# Installs what is missing of scripts/packages.txt, and kubectl where there is none.
+install_packages() {
+  local missing=() package
+  while read -r package; do
+    [[ -z $package || $package == \#* ]] && continue
+    dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
+  done <"$ROOT/scripts/packages.txt"
+  command -v kubectl >/dev/null || missing+=(kubernetes-client)
+  ((${#missing[@]} == 0)) && return 0
+  say "installing ${missing[*]}"
+  local sudo=()
+  ((EUID == 0)) || sudo=(sudo)
+  "${sudo[@]}" apt-get update -qq
+  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+# build PRESET [TARGET…]: configures once, then builds.
+build() {
+  local preset=$1
+  shift
+  (cd "$ROOT" && cmake --preset "$preset" >"/tmp/basalt-configure-$preset.log" 2>&1) ||
+    { cat "/tmp/basalt-configure-$preset.log" >&2; die "configuring the preset $preset failed"; }
+  ninja -C "$ROOT/build/$preset" -j "$JOBS" --quiet "$@"
+}

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Compares includes with the layers of CONTRIBUTING.md: a folder includes only what stands in its line.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+bad=0
+# rule FOLDER FORBIDDEN: no file below FOLDER (tests apart) includes a path that matches FORBIDDEN.
+rule() {
+  local folder=$1 forbidden=$2 hits
+  hits=$(git grep -nE "#include [<\"]($forbidden)" -- "$folder/*.cc" "$folder/*.h" | grep -vE '^[^:]*(_test|_bench)\.cc:' || true)
+  if [[ -n $hits ]]; then
+    printf '%s may not include %s:\n%s\n' "$folder" "$forbidden" "$hits"
+    bad=1
+  fi
+}
+rule common 'services/|gateway/|kubesim/|cli/|dev/'
+rule common/base 'common/(time|exec|http|kv|obs|rpc|reconcile|runtime)/|grpc|rocksdb/'
+rule common/time 'common/(exec|http|kv|obs|rpc|reconcile|runtime)/'
+rule common/exec 'common/(http|kv|obs|rpc|reconcile|runtime)/'
+rule common/kv 'common/(http|rpc|reconcile|runtime)/|grpc'
+for service in jobsvc pgsvc queuesvc; do
+  rule "services/$service/core" "grpc|rocksdb/|common/(time|exec|http|kv|obs|rpc|reconcile|runtime)/|.*\.grpc\.pb\.h|<thread>|<mutex>"
+  rule "services/$service/control" 'grpcpp|rocksdb/|.*\.grpc\.pb\.h'
+  others=$(printf '%s\n' jobsvc pgsvc queuesvc | grep -v "^$service$" | paste -sd'|')
+  rule "services/$service" "services/($others)/|gateway/|kubesim/|cli/|dev/"
+done
+rule gateway/translate 'grpc|rocksdb/|common/(time|exec|http|kv|rpc|reconcile|runtime)/'
+rule gateway 'services/|kubesim/|cli/|dev/'
+rule kubesim 'services/|gateway/|cli/|dev/'
+rule cli 'services/|gateway/|kubesim/|dev/'
+# Only tests and basalt-dev link the simulator.
+hits=$(grep -rnE '\bkubesim' --include=CMakeLists.txt services gateway cli common 2>/dev/null || true)
+if [[ -n $hits ]]; then
+  printf 'only dev/ and tests/ may link kubesim:\n%s\n' "$hits"
+  bad=1
+fi
+exit $bad
