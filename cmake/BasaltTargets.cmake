@@ -22,7 +22,10 @@ function(basalt_binary name)
 endfunction()
 
 # LABELS: "unit" (the default) runs everywhere, "integration" starts servers in process, "e2e" starts processes,
-# "simulation" runs seeds.
+# "simulation" runs thousands of seeds, "seeds" a hundred of them.
+# What both sanitizers run: the unit tests and the seeds.
+add_custom_target(sanitized_tests)
+
 function(basalt_test name)
   cmake_parse_arguments(A "" "TIMEOUT" "SRCS;DEPS;LABELS;ARGS" ${ARGN})
   add_executable(${name} ${A_SRCS})
@@ -33,6 +36,9 @@ function(basalt_test name)
   endif()
   if(NOT A_TIMEOUT)
     set(A_TIMEOUT 60)
+  endif()
+  if("unit" IN_LIST A_LABELS OR "seeds" IN_LIST A_LABELS)
+    add_dependencies(sanitized_tests ${name})
   endif()
   add_test(NAME ${name} COMMAND ${name} ${A_ARGS})
   set_tests_properties(${name} PROPERTIES LABELS "${A_LABELS}" TIMEOUT ${A_TIMEOUT})
