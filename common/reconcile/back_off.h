@@ -1,0 +1,27 @@
+#pragma once
+
+#include "absl/time/time.h"
+#include "common/base/random.h"
+
+namespace basalt {
+
+// How long to wait before trying again. A value: copy it per thing that is retried.
+struct BackOffPolicy {
+  absl::Duration first = absl::Milliseconds(100);
+  absl::Duration most = absl::Seconds(10);
+  double factor = 2.0;
+  double jitter = 0.5;  // The wait is drawn from [(1 - jitter) * d, d].
+};
+
+class BackOff {
+ public:
+  explicit BackOff(BackOffPolicy policy = {}) : policy_(policy), next_(policy.first) {}
+  absl::Duration Next(Random& random);
+  void Reset() { next_ = policy_.first; }
+
+ private:
+  BackOffPolicy policy_;
+  absl::Duration next_;
+};
+
+}  // namespace basalt
