@@ -55,8 +55,8 @@ struct TypeInfo {
   bool has_scale = false;
   ScalePaths scale;
   std::vector<std::string> verbs = {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"};
-  bool builtin = true;   // False for kinds that a CustomResourceDefinition brings.
-  bool storage = true;   // False for a served version that is converted from the stored one (by apiVersion alone).
+  bool builtin = true;  // False for kinds that a CustomResourceDefinition brings.
+  bool storage = true;  // False for a served version that is converted from the stored one (by apiVersion alone).
   std::vector<PrinterColumn> columns;    // Custom kinds only; table.h knows the columns of the core kinds.
   std::shared_ptr<const Schema> schema;  // Null for core kinds.
   json::value open_api_schema;           // The schema's source, for openapi.h; null for core kinds.
