@@ -1,0 +1,376 @@
+#include "services/jobsvc/core/decide.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "common/kube/names.h"
+#include "common/kube/text.h"
+
+namespace basalt::jobsvc {
+
+using kube::v1::JobPhase;
+using kube::v1::JobStatus;
+
+namespace {
+
+constexpr std::string_view kMarkerPrefix = "plugin-";
+
+std::string_view NameOf(JobPhase phase) {
+  return phase == kube::v1::JOB_PHASE_UNSPECIFIED ? std::string_view("(new)") : kube::JobPhaseName(phase);
+}
+
+void PutCounts(const kube::v1::PodCounts& counts, const std::vector<TaskCounts>& tasks,
+               const std::vector<TaskShape>& shapes, JobStatus& status) {
+  *status.mutable_counts() = counts;
+  status.clear_task_status_count();
+  for (size_t i = 0; i < tasks.size() && i < shapes.size(); ++i) {
+    const TaskCounts& task = tasks[i];
+    if (task.pending + task.running + task.succeeded + task.failed + task.unknown == 0) continue;
+    auto* entry = status.add_task_status_count();
+    entry->set_task(shapes[i].name);
+    entry->mutable_counts()->set_pending(task.pending);
+    entry->mutable_counts()->set_running(task.running);
+    entry->mutable_counts()->set_succeeded(task.succeeded);
+    entry->mutable_counts()->set_failed(task.failed);
+    entry->mutable_counts()->set_unknown(task.unknown);
+  }
+  std::sort(status.mutable_task_status_count()->begin(), status.mutable_task_status_count()->end(),
+            [](const auto& a, const auto& b) { return a.task() < b.task(); });
+}
+
+bool SameCounts(const kube::v1::PodCounts& a, const kube::v1::PodCounts& b) {
+  return a.pending() == b.pending() && a.running() == b.running() && a.succeeded() == b.succeeded() &&
+         a.failed() == b.failed() && a.unknown() == b.unknown() && a.terminating() == b.terminating();
+}
+
+bool SameTasks(const JobStatus& a, const JobStatus& b) {
+  if (a.task_status_count_size() != b.task_status_count_size()) return false;
+  for (int i = 0; i < a.task_status_count_size(); ++i) {
+    const auto& x = a.task_status_count(i);
+    const auto& y = b.task_status_count(i);
+    if (x.task() != y.task() || !SameCounts(x.counts(), y.counts())) return false;
+  }
+  return true;
+}
+
+bool SameMarkers(const JobStatus& a, const JobStatus& b) {
+  const auto list = [](const JobStatus& status) {
+    std::vector<std::string_view> keys;
+    for (const auto& entry : status.controlled_resources()) {
+      if (entry.key() != kube::kControlledStateKey) keys.push_back(entry.key());
+    }
+    std::sort(keys.begin(), keys.end());
+    return keys;
+  };
+  return list(a) == list(b);
+}
+
+// Whether a write of nothing but numbers and words would change anything that people or tools read.
+bool Differs(const JobStatus& wanted, const JobStatus& stored) {
+  return !SameCounts(wanted.counts(), stored.counts()) || !SameTasks(wanted, stored) ||
+         wanted.reason() != stored.reason() || wanted.message() != stored.message() ||
+         wanted.min_available() != stored.min_available() || wanted.running_duration() != stored.running_duration() ||
+         !SameMarkers(wanted, stored);
+}
+
+void SetPhase(JobPhase phase, int64_t now_ms, JobStatus& status) {
+  status.set_phase(phase);
+  status.set_last_transition_ms(now_ms);
+  // At most one condition per phase, the newest last.
+  auto* conditions = status.mutable_conditions();
+  for (int i = 0; i < conditions->size(); ++i) {
+    if (conditions->Get(i).phase() == phase) {
+      conditions->DeleteSubrange(i, 1);
+      break;
+    }
+  }
+  auto* condition = conditions->Add();
+  condition->set_phase(phase);
+  condition->set_last_transition_ms(now_ms);
+}
+
+std::string RunningDuration(const kube::v1::Job& job, const JobStatus& status) {
+  // Both are whole seconds at the API server: the difference is what upstream would print.
+  const int64_t ms = status.last_transition_ms() / 1000 * 1000 - job.meta().creation_ms();
+  return kube::FormatGoDuration(absl::Milliseconds(std::max<int64_t>(ms, 0)));
+}
+
+class Decider {
+ public:
+  explicit Decider(const DecideInput& input) : in_(input), phase_(input.job.status().phase()) {}
+
+  Decision Run() {
+    decision_.status = in_.job.status();
+    own_ = in_.own;
+    if (in_.job.meta().deletion_ms() != 0) return std::move(decision_);
+    if (phase_ == kube::v1::JOB_PHASE_UNSPECIFIED) {
+      Initiate();
+    } else if (!TryPending()) {
+      Sync();
+    }
+    return std::move(decision_);
+  }
+
+ private:
+  JobStatus& status() { return decision_.status; }
+
+  void PutFacts(const kube::v1::PodCounts& counts, const std::vector<TaskCounts>& tasks) {
+    PutCounts(counts, tasks, in_.pods.tasks(), status());
+    status().set_reason(in_.words.reason);
+    status().set_message(in_.words.message);
+    own_.objects = in_.objects;
+    own_.done.clear();
+    for (size_t i = 0; i < in_.pods.done().size(); ++i) {
+      if (!in_.pods.done()[i].empty()) own_.done[in_.pods.tasks()[i].name] = in_.pods.done()[i];
+    }
+    auto* resources = status().mutable_controlled_resources();
+    for (int i = resources->size() - 1; i >= 0; --i) {
+      const std::string& key = resources->Get(i).key();
+      if (key.starts_with(kMarkerPrefix) && !in_.markers.contains(key.substr(kMarkerPrefix.size()))) {
+        resources->DeleteSubrange(i, 1);
+      }
+    }
+    for (const std::string& plugin : in_.markers) {
+      SetResource(status(), fmt::format("{}{}", kMarkerPrefix, plugin), plugin);
+    }
+  }
+
+  void Finish(Decision::Write write) {
+    decision_.write = write;
+    if (own_.kill && IsOver(*own_.kill, in_.pods, in_.group_uid)) own_.kill.reset();
+    if (new_kill_) own_.kill = std::move(new_kill_);
+    own_.sequence = std::max(in_.own.sequence, in_.last_sequence) + 1;
+    own_.nonce.clear();  // The caller puts in what tells this commit from any other.
+    WriteControlledState(own_, status());
+    if (!decision_.has_history) return;
+    auto& history = decision_.history;
+    history.set_sequence(own_.sequence);
+    history.set_time_ms(in_.now_ms);
+    history.set_from_phase(phase_);
+    history.set_to_phase(status().phase());
+    *history.mutable_counts() = status().counts();
+    history.set_version(status().version());
+  }
+
+  void Initiate() {
+    PutFacts(in_.pods.counts(), in_.pods.task_counts());
+    status().set_min_available(in_.spec.min_available());
+    SetPhase(kube::v1::JOB_PHASE_PENDING, in_.now_ms, status());
+    decision_.has_history = true;
+    decision_.history.set_event("OutOfSync");
+    decision_.history.set_action("SyncJob");
+    decision_.history.set_rule(in_.invalid ? "the spec is refused" : "initiated");
+    decision_.history.set_outcome(in_.invalid ? in_.words.message : "status initialised");
+    Finish(Decision::Write::kNow);
+  }
+
+  // W11: what a policy answers to comes before anything that a plain sync might conclude.
+  bool TryPending() {
+    for (int i = 0; i < in_.pending.size(); ++i) {
+      const storage::v1::PendingAction& pending = in_.pending.Get(i);
+      const std::optional<Action> action = ParseAction(pending.action());
+      const bool stale = pending.version() >= 0 && pending.version() < in_.job.status().version();
+      if (action && !stale) {
+        const Transition transition = Lookup(phase_, *action);
+        if (transition.operation == Operation::kKillJob) {
+          KillJob(transition, pending);
+          return true;
+        }
+        if (transition.operation == Operation::kKillTarget && KillTarget(*action, transition, pending)) return true;
+      }
+      ++decision_.dropped;
+    }
+    return false;
+  }
+
+  void NoteAction(const storage::v1::PendingAction& pending, std::string outcome) {
+    decision_.consumed = 1;
+    decision_.has_history = true;
+    auto& history = decision_.history;
+    history.set_event(pending.event());
+    history.set_subject(pending.subject());
+    history.set_exit_code(pending.exit_code());
+    history.set_pod_reason(pending.reason());
+    history.set_rule(pending.rule());
+    history.set_action(pending.action());
+    history.set_outcome(std::move(outcome));
+    decision_.notes.push_back({false, "ExecuteAction",
+                               fmt::format("{} because of {} ({})", pending.action(), pending.event(),
+                                           pending.subject().empty() ? pending.rule() : pending.subject())});
+  }
+
+  void GoTo(const Transition& transition) {
+    if (transition.callback == Callback::kRetryAndGoTo) status().set_retry_count(status().retry_count() + 1);
+    JobPhase to = phase_;
+    std::string_view rule;
+    const CallbackInput input = MakeCallbackInput(status());
+    const Outcome outcome = RunCallback(transition, phase_, input);
+    to = outcome.phase;
+    rule = outcome.rule;
+    if (to != phase_) SetPhase(to, in_.now_ms, status());
+    if (!rule.empty() && decision_.history.rule().empty()) decision_.history.set_rule(std::string(rule));
+  }
+
+  void KillJob(const Transition& transition, const storage::v1::PendingAction& pending) {
+    const bool soft =
+        transition.retain == Retain::kSoft || IsLastRetry(in_.job.status().retry_count(), in_.spec.max_retry());
+    status().set_version(in_.job.status().version() + 1);
+    Kill kill;
+    kill.cause = fmt::format("{} {}", pending.event(), pending.subject());
+    kill.action = pending.action();
+    kill.version = status().version();
+    kill.retain_soft = soft;
+    kill.group_uid = in_.group_uid;
+    PodRules rules = in_.pods.rules();
+    rules.version = status().version();
+    if (!soft) {
+      own_.delete_terminal_below = status().version();
+      rules.delete_terminal_below = status().version();
+    }
+    const auto [counts, tasks] = in_.pods.CountUnder(rules);
+    PutFacts(counts, tasks);
+    if (!soft) own_.done.clear();
+    new_kill_ = std::move(kill);
+    NoteAction(pending,
+               fmt::format("kill of all pods{}; version {}", soft ? " but the finished" : "", status().version()));
+    GoTo(transition);
+    status().set_running_duration(RunningDuration(in_.job, status()));
+    Finish(Decision::Write::kNow);
+  }
+
+  std::set<std::string> TargetsOf(Action action, const storage::v1::PendingAction& pending) const {
+    int32_t task = -1;
+    for (size_t i = 0; i < in_.pods.tasks().size(); ++i) {
+      if (in_.pods.tasks()[i].name == pending.task()) task = static_cast<int32_t>(i);
+    }
+    if (task < 0) return {};
+    if (action == Action::kRestartTask) return in_.pods.Uids(task, -1);
+    if (action == Action::kRestartPartition) {
+      return in_.pods.tasks()[task].partition_size > 0 ? in_.pods.Uids(task, pending.partition())
+                                                       : std::set<std::string>{};
+    }
+    const PodEntry* pod = in_.pods.Find(pending.pod());
+    if (pod == nullptr || pod->has(kPodForeign)) return {};
+    if (!pending.pod_uid().empty() && pod->uid != pending.pod_uid()) return {};
+    return {pod->uid};
+  }
+
+  // False: there is nothing to kill and nothing is to be done (W32) unless the target is gone already, as after an
+  // eviction: then the action is carried out on what is left of it.
+  bool KillTarget(Action action, const Transition& transition, const storage::v1::PendingAction& pending) {
+    std::set<std::string> targets = TargetsOf(action, pending);
+    const bool evicted = action == Action::kRestartPod && pending.event() == "PodEvicted";
+    if (targets.empty() && !evicted) return false;
+    Kill kill;
+    kill.cause = fmt::format("{} {}", pending.event(), pending.subject());
+    kill.action = pending.action();
+    kill.version = status().version();
+    kill.targets = targets;
+    PodRules rules = in_.pods.rules();
+    if (in_.own.kill && !IsOver(*in_.own.kill, in_.pods, in_.group_uid)) {
+      // One kill is told about at a time: what the one before has not finished is taken over.
+      kill.group_uid = in_.own.kill->group_uid;
+      kill.targets.insert(in_.own.kill->targets.begin(), in_.own.kill->targets.end());
+    }
+    rules.targets = kill.targets;
+    const auto [counts, tasks] = in_.pods.CountUnder(rules);
+    PutFacts(counts, tasks);
+    const size_t size = targets.size();
+    new_kill_ = std::move(kill);
+    NoteAction(pending, fmt::format("kill of {} pod{}", size, size == 1 ? "" : "s"));
+    GoTo(transition);
+    status().set_running_duration(RunningDuration(in_.job, status()));
+    Finish(Decision::Write::kNow);
+    return true;
+  }
+
+  CallbackInput MakeCallbackInput(const JobStatus& written) const {
+    CallbackInput input;
+    input.total = in_.pods.total();
+    input.spec_min_available = in_.spec.min_available();
+    input.status_min_available = written.min_available();
+    if (in_.spec.has_min_success()) input.min_success = in_.spec.min_success();
+    input.max_retry = in_.spec.max_retry();
+    input.retry_count = written.retry_count();
+    input.counts = written.counts();
+    const auto& tasks = in_.pods.task_counts();
+    for (int i = 0; i < in_.spec.tasks_size() && static_cast<size_t>(i) < tasks.size(); ++i) {
+      const auto& spec = in_.spec.tasks(i);
+      const TaskCounts& task = tasks[i];
+      input.task_minimum += spec.has_min_available() ? spec.min_available() : spec.replicas();
+      const bool counted = task.pending + task.running + task.succeeded + task.failed + task.unknown > 0;
+      input.tasks.push_back({spec.has_min_available() && counted, spec.min_available(), task.succeeded});
+    }
+    return input;
+  }
+
+  void Sync() {
+    const bool settled = IsFinished(phase_) || IsDraining(phase_) || phase_ == kube::v1::JOB_PHASE_ABORTED;
+    PutFacts(in_.pods.counts(), in_.pods.task_counts());
+    if (!settled) {
+      if (!in_.invalid) status().set_min_available(in_.spec.min_available());
+      status().clear_running_duration();
+    }
+    const Transition transition = Lookup(phase_, Action::kSyncJob);
+    Outcome outcome{phase_, {}};
+    if (!in_.invalid || settled) outcome = RunCallback(transition, phase_, MakeCallbackInput(status()));
+    if (outcome.phase == phase_) {
+      if (!Differs(status(), in_.job.status()) && own_.done == in_.own.done && own_.objects == in_.own.objects) return;
+      // A finish time never moves (12.2); in other phases upstream bumps it with every write of a sync.
+      if (!settled) SetPhase(phase_, in_.now_ms, status());
+      Finish(Decision::Write::kCounts);
+      return;
+    }
+    SetPhase(outcome.phase, in_.now_ms, status());
+    decision_.has_history = true;
+    decision_.history.set_event("OutOfSync");
+    decision_.history.set_action("SyncJob");
+    decision_.history.set_rule(std::string(outcome.rule));
+    decision_.history.set_outcome(fmt::format("{} -> {}", NameOf(phase_), NameOf(outcome.phase)));
+    if (IsFinished(outcome.phase)) {
+      status().set_running_duration(RunningDuration(in_.job, status()));
+      if (!settled) {
+        // What is still alive goes, what is finished stays; the version does not grow any more.
+        Kill kill;
+        kill.cause = fmt::format("{}: {}", NameOf(outcome.phase), outcome.rule);
+        kill.action = "SyncJob";
+        kill.version = status().version();
+        kill.retain_soft = true;
+        kill.group_uid = in_.group_uid;
+        new_kill_ = std::move(kill);
+      }
+    }
+    Finish(Decision::Write::kNow);
+  }
+
+  const DecideInput& in_;
+  const JobPhase phase_;
+  Decision decision_;
+  ControlledState own_;
+  std::optional<Kill> new_kill_;
+};
+
+}  // namespace
+
+Decision Decide(const DecideInput& input) { return Decider(input).Run(); }
+
+PodRules RulesOf(const JobStatus& status, const ControlledState& own) {
+  PodRules rules;
+  rules.version = status.version();
+  rules.delete_terminal_below = own.delete_terminal_below;
+  rules.kill_all =
+      IsFinished(status.phase()) || IsDraining(status.phase()) || status.phase() == kube::v1::JOB_PHASE_ABORTED;
+  if (own.kill) rules.targets = own.kill->targets;
+  return rules;
+}
+
+bool IsOver(const Kill& kill, const PodSet& pods, std::string_view group_uid) {
+  if (!kill.group_uid.empty() && kill.group_uid == group_uid) return false;
+  return !pods.HasTargetsLeft() && pods.to_mark().empty() && pods.to_delete().empty();
+}
+
+}  // namespace basalt::jobsvc

@@ -1,0 +1,72 @@
+#pragma once
+
+// One decision about one job: a pure function of what is recorded and observed (job spec 6, 8, 9; design rule 3). It
+// says which status to write and how urgently; effects follow from the status once it is acknowledged (effects.h).
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "basalt/kube/v1/kube.pb.h"
+#include "basalt/storage/v1/job_record.pb.h"
+#include "services/jobsvc/core/controlled_state.h"
+#include "services/jobsvc/core/pod_set.h"
+#include "services/jobsvc/core/state_machine.h"
+
+namespace basalt::jobsvc {
+
+// What people read in status.state.
+struct Words {
+  std::string reason;
+  std::string message;
+  bool empty() const { return reason.empty() && message.empty(); }
+  friend bool operator==(const Words&, const Words&) = default;
+};
+
+struct DecideInput {
+  const kube::v1::Job& job;
+  const kube::v1::JobSpec& spec;  // Effective.
+  const ControlledState& own;     // As the job's status holds it.
+  const PodSet& pods;             // Under the rules of the job's status.
+  const google::protobuf::RepeatedPtrField<storage::v1::PendingAction>& pending;
+  std::string group_uid;  // Of the job's PodGroup; empty = none is there.
+  Words words;
+  bool invalid = false;                               // The spec breaks a rule: words are all it gets.
+  const std::map<std::string, std::string>& objects;  // Plugin objects that exist, with the hash of what was written.
+  const std::set<std::string>& markers;               // Plugins all of whose objects exist.
+  int64_t last_sequence = 0;                          // The highest that was ever committed or meant.
+  int64_t now_ms = 0;
+};
+
+// For the Event resource.
+struct Note {
+  bool warning = false;
+  std::string reason;
+  std::string message;
+};
+
+struct Decision {
+  enum class Write {
+    kNone,
+    kCounts,  // Nothing but numbers and words changed: within the budget.
+    kNow,     // A transition.
+  };
+  Write write = Write::kNone;
+  kube::v1::JobStatus status;
+  bool has_history = false;
+  storage::v1::HistoryRecord history;  // Valid with has_history; `sequence` is set.
+  int dropped = 0;                     // So many of the first pending actions lead to nothing: forget them now.
+  int consumed = 0;                    // So many of those after them are settled by this write, once acknowledged.
+  std::vector<Note> notes;             // To be recorded once the write is acknowledged.
+};
+
+Decision Decide(const DecideInput& input);
+
+// The rules for the job's pods that its status implies.
+PodRules RulesOf(const kube::v1::JobStatus& status, const ControlledState& own);
+
+// True when nothing of the kill is left to be done.
+bool IsOver(const Kill& kill, const PodSet& pods, std::string_view group_uid);
+
+}  // namespace basalt::jobsvc

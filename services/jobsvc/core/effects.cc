@@ -1,0 +1,122 @@
+#include "services/jobsvc/core/effects.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <limits>
+
+#include "common/kube/names.h"
+#include "services/jobsvc/core/state_machine.h"
+
+namespace basalt::jobsvc {
+
+namespace {
+
+int32_t TaskIndex(const kube::v1::JobSpec& spec, std::string_view name) {
+  for (int i = 0; i < spec.tasks_size(); ++i) {
+    if (spec.tasks(i).name() == name) return i;
+  }
+  return -1;
+}
+
+// 9.7: as many expected pods are up as the dependency's minAvailable asks for.
+bool IsTaskReady(const kube::v1::JobSpec& spec, int32_t task, const PodSet& pods) {
+  if (task < 0 || static_cast<size_t>(task) >= pods.task_counts().size()) return false;  // W21: unknown is not ready.
+  const auto& dependency = spec.tasks(task);
+  const int32_t needed = dependency.has_min_available() ? dependency.min_available() : dependency.replicas();
+  return pods.task_counts()[task].ready >= needed;
+}
+
+}  // namespace
+
+bool DependencyMet(const kube::v1::JobSpec& spec, int32_t task, const PodSet& pods, std::string* why_not) {
+  const auto& names = spec.tasks(task).depends_on().names();
+  if (!spec.tasks(task).has_depends_on() || names.empty()) return true;
+  const bool any = names.size() > 1 && spec.tasks(task).depends_on().iteration() == "any";
+  for (const std::string& name : names) {
+    const bool ready = IsTaskReady(spec, TaskIndex(spec, name), pods);
+    if (any && ready) return true;
+    if (!any && !ready) {
+      if (why_not != nullptr) *why_not = fmt::format("task {} waits for task {}", spec.tasks(task).name(), name);
+      return false;
+    }
+  }
+  if (any && why_not != nullptr)
+    *why_not = fmt::format("task {} waits for any task it depends on", spec.tasks(task).name());
+  return !any;
+}
+
+bool IsStaleGroup(const kube::v1::PodGroup& group, const kube::v1::JobStatus& status, const ControlledState& own) {
+  if (own.kill && own.kill->group_uid == group.meta().uid()) return true;
+  for (const auto& annotation : group.meta().annotations()) {
+    if (annotation.key() != kube::kBasaltVersionKey) continue;
+    int32_t version = std::numeric_limits<int32_t>::max();
+    const std::string& text = annotation.value();
+    std::from_chars(text.data(), text.data() + text.size(), version);
+    return version < status.version();
+  }
+  return false;  // Without our annotation it is upstream's: adopted as current.
+}
+
+std::vector<PodEffect> NextPodEffects(const EffectInput& in) {
+  std::vector<PodEffect> effects;
+  const auto phase = in.job.status().phase();
+  if (in.job.meta().deletion_ms() != 0 || phase == kube::v1::JOB_PHASE_UNSPECIFIED) return effects;
+  const auto add = [&](PodEffect::Kind kind, const std::string& name) {
+    const PodEntry* pod = in.pods.Find(name);
+    if (pod != nullptr) effects.push_back({kind, name, in.pods.PlaceOf(name), pod->uid, pod->resource_version});
+  };
+  for (const std::string& name : in.pods.to_mark()) {
+    if (effects.size() >= in.limit) return effects;
+    if (!in.busy.contains(name)) add(PodEffect::Kind::kMark, name);
+  }
+  const bool marks_left = !in.pods.to_mark().empty();
+  for (const std::string& name : in.pods.to_delete()) {
+    if (effects.size() >= in.limit) return effects;
+    if (in.busy.contains(name)) continue;
+    const PodEntry* pod = in.pods.Find(name);
+    if (pod == nullptr || (marks_left && pod->has(kPodOutOfSync))) continue;
+    add(PodEffect::Kind::kDelete, name);
+  }
+  if (in.blocked || marks_left || !MakesPods(phase) || !in.group.admits() || !in.objects_ready) return effects;
+  const auto& missing = in.pods.missing();
+  for (auto it = missing.begin(); it != missing.end() && effects.size() < in.limit;) {
+    if (it->task >= in.spec.tasks_size() || !DependencyMet(in.spec, it->task, in.pods)) {
+      it = missing.lower_bound({it->task + 1, -1});
+      continue;
+    }
+    std::string name = in.pods.NameOf(*it);
+    if (!in.busy.contains(name)) effects.push_back({PodEffect::Kind::kCreate, std::move(name), *it, {}, 0});
+    ++it;
+  }
+  return effects;
+}
+
+std::string WaitingFor(const EffectInput& in) {
+  const auto phase = in.job.status().phase();
+  if (in.job.meta().deletion_ms() != 0) return "the job is being deleted";
+  if (!MakesPods(phase)) {
+    if (IsDraining(phase)) return "its pods are still going";
+    return {};
+  }
+  if (!in.pods.to_mark().empty() || !in.pods.to_delete().empty()) return "pods that have to go are still there";
+  if (in.pods.missing().empty() && in.pods.held().empty()) {
+    if (in.pods.counts().pending() > 0) return fmt::format("{} pods have not started", in.pods.counts().pending());
+    return {};
+  }
+  if (in.blocked) return in.job.status().message();
+  if (!in.objects_ready) return "the objects of its plugins are being made";
+  if (!in.group.present) return "its PodGroup is being made";
+  if (in.group.stale) return fmt::format("PodGroup {} of the run before is still going", in.group.name);
+  if (!in.group.admits()) return fmt::format("the scheduler has not admitted PodGroup {} yet", in.group.name);
+  if (!in.pods.held().empty()) {
+    return fmt::format("the name {} is held by a pod of another owner", *in.pods.held().begin());
+  }
+  std::string why;
+  for (int i = 0; i < in.spec.tasks_size(); ++i) {
+    if (!DependencyMet(in.spec, i, in.pods, &why)) return why;
+  }
+  return "pods are being made";
+}
+
+}  // namespace basalt::jobsvc

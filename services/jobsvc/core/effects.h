@@ -1,0 +1,61 @@
+#pragma once
+
+// What is left to be done so that the world matches a job's acknowledged status: re-derived in every pass, never
+// stored, in bounded chunks (design rule 3). Pure.
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "basalt/kube/v1/kube.pb.h"
+#include "services/jobsvc/core/controlled_state.h"
+#include "services/jobsvc/core/pod_set.h"
+
+namespace basalt::jobsvc {
+
+// The job's PodGroup as the watch shows it.
+struct GroupView {
+  bool present = false;
+  std::string name;
+  std::string uid;
+  std::string phase;
+  bool stale = false;  // Of an older version, or named in the kill under way: it has to go first.
+  bool terminating = false;
+  // W16: only the creation of pods waits for the scheduler's admission, counting never does.
+  bool admits() const { return present && !stale && !phase.empty() && phase != "Pending"; }
+};
+
+struct EffectInput {
+  const kube::v1::Job& job;
+  const kube::v1::JobSpec& spec;  // Effective.
+  const PodSet& pods;
+  const GroupView& group;
+  bool blocked = false;        // The spec is refused, or creating backs off: nothing is made.
+  bool objects_ready = false;  // Every plugin object exists.
+  // Names of pods with a write under way, or with a state that is not judged yet.
+  const std::set<std::string>& busy;
+  size_t limit = 64;
+};
+
+struct PodEffect {
+  enum class Kind { kMark, kDelete, kCreate } kind;
+  std::string name;
+  PodPlace place;
+  std::string uid;
+  int64_t resource_version = 0;
+};
+
+// Marks come before deletions of what is marked, and both before anything is made again under such a name.
+std::vector<PodEffect> NextPodEffects(const EffectInput& input);
+
+// Job spec 9.7: may pods of this task be made? `why_not` names what it waits for.
+bool DependencyMet(const kube::v1::JobSpec& spec, int32_t task, const PodSet& pods, std::string* why_not = nullptr);
+
+// The group is not the one that pods of the present version may join.
+bool IsStaleGroup(const kube::v1::PodGroup& group, const kube::v1::JobStatus& status, const ControlledState& own);
+
+// One sentence for people; empty when the job waits for nothing.
+std::string WaitingFor(const EffectInput& input);
+
+}  // namespace basalt::jobsvc

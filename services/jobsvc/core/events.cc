@@ -1,0 +1,112 @@
+#include "services/jobsvc/core/events.h"
+
+#include <fmt/format.h>
+
+#include <tuple>
+
+namespace basalt::jobsvc {
+
+namespace {
+
+bool Listed(const kube::v1::LifecyclePolicy& policy, std::string_view event) {
+  for (const std::string& name : policy.events()) {
+    if (name == event || name == "*") return true;
+  }
+  return false;
+}
+
+template <typename Policies>
+std::optional<PolicyMatch> FirstMatch(const Policies& policies, const JobEvent& event, std::string_view where) {
+  for (int i = 0; i < policies.size(); ++i) {
+    const kube::v1::LifecyclePolicy& policy = policies.Get(i);
+    const std::optional<int64_t> timeout =
+        policy.has_timeout_ms() ? std::optional<int64_t>(policy.timeout_ms()) : std::nullopt;
+    const bool by_event = Listed(policy, event.kind) && !(event.kind == kEventPodPending && !timeout);
+    const bool by_code = policy.has_exit_code() && event.exit_code != 0 && policy.exit_code() == event.exit_code;
+    if (by_event || by_code) return PolicyMatch{policy.action(), fmt::format("{}[{}]", where, i), timeout};
+  }
+  return std::nullopt;
+}
+
+// W31: the summed restarts of the task have reached the limit with this very observation.
+bool CrossedRetries(const PodChange& change, int32_t replicas, std::optional<int32_t> max_retry) {
+  int32_t limit = max_retry.value_or(0);
+  if (limit == -1 || replicas == 0) return false;
+  if (limit == 0) limit = 3;
+  return change.task_before.restarts < limit && change.task_after.restarts >= limit;
+}
+
+}  // namespace
+
+std::vector<JobEvent> EventsOf(const PodChange& change, const PodFacts& facts, GoneReason gone, int32_t status_version,
+                               int32_t task_replicas, std::optional<int32_t> task_max_retry, int64_t now_ms) {
+  std::vector<JobEvent> events;
+  const PodEntry& pod = gone == GoneReason::kNotGone ? change.after : change.before;
+  if (!pod.present() || pod.has(kPodForeign) || !change.place.indexed() || pod.version < status_version) return events;
+  const auto raise = [&](std::string_view kind, int64_t fact_ms, int32_t exit_code) {
+    JobEvent event;
+    event.kind = kind;
+    event.task = change.place.task;
+    event.index = change.place.index;
+    event.pod = change.name;
+    event.pod_uid = pod.uid;
+    event.exit_code = exit_code;
+    event.reason = facts.reason;
+    event.time_ms = fact_ms != 0 ? fact_ms : now_ms;
+    event.version = pod.version;
+    events.push_back(std::move(event));
+  };
+  if (gone != GoneReason::kNotGone) {
+    // W19: what succeeded is done, whoever removes it. W4: our own deletions are no evictions.
+    const bool silent = gone == GoneReason::kLeft || change.was_ours_to_delete || pod.has(kPodEvictionSeen) ||
+                        pod.phase == kube::v1::POD_PHASE_SUCCEEDED;
+    if (!silent) raise(kEventPodEvicted, facts.deletion_ms, 0);
+    return events;
+  }
+  if (pod.has(kPodOutOfSync) || change.was_ours_to_delete) return events;
+  const bool same = change.before.present() && change.before.uid == pod.uid;
+  const uint8_t old_phase = same ? change.before.phase : 0;
+  const bool changed = old_phase != pod.phase;
+  switch (pod.phase) {
+    case kube::v1::POD_PHASE_FAILED:
+      if (!changed) break;
+      // W20: a pod that fails because it is being evicted was evicted.
+      if (pod.has(kPodTerminating)) {
+        raise(kEventPodEvicted, facts.deletion_ms, 0);
+      } else {
+        raise(kEventPodFailed, facts.finished_ms, pod.exit_code);
+      }
+      break;
+    case kube::v1::POD_PHASE_SUCCEEDED:
+      if (changed && task_replicas > 0 && change.task_after.succeeded_current > 0 &&
+          change.task_after.succeeded >= task_replicas) {
+        raise(kEventTaskCompleted, facts.finished_ms, 0);
+      }
+      break;
+    case kube::v1::POD_PHASE_RUNNING:
+    case kube::v1::POD_PHASE_PENDING:
+      if (CrossedRetries(change, task_replicas, task_max_retry)) raise(kEventTaskFailed, now_ms, 0);
+      if (changed && pod.phase == kube::v1::POD_PHASE_RUNNING) raise(kEventPodRunning, now_ms, 0);
+      if (changed && pod.phase == kube::v1::POD_PHASE_PENDING) raise(kEventPodPending, facts.creation_ms, 0);
+      break;
+    default:
+      break;
+  }
+  return events;
+}
+
+bool Earlier(const JobEvent& a, const JobEvent& b) {
+  return std::tie(a.time_ms, a.task, a.index, a.pod_uid) < std::tie(b.time_ms, b.task, b.index, b.pod_uid);
+}
+
+PolicyMatch ApplyPolicies(const kube::v1::JobSpec& spec, const JobEvent& event) {
+  if (event.kind == kEventOutOfSync || event.kind == kEventCommandIssued || event.kind == kEventPodRunning) return {};
+  if (event.task >= 0 && event.task < spec.tasks_size()) {
+    auto match =
+        FirstMatch(spec.tasks(event.task).policies(), event, fmt::format("spec.tasks[{}].policies", event.task));
+    if (match) return *match;
+  }
+  return FirstMatch(spec.policies(), event, "spec.policies").value_or(PolicyMatch{});
+}
+
+}  // namespace basalt::jobsvc

@@ -1,0 +1,65 @@
+#pragma once
+
+// Events in the sense of job spec 1.9, derived from recorded against observed state (3.3, 3.4 with the repairs W1, W2,
+// W5, W9, W19, W20, W25, W30, W31), and the policies that answer them (section 6). Pure.
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "basalt/kube/v1/kube.pb.h"
+#include "basalt/storage/v1/job_record.pb.h"
+#include "services/jobsvc/core/pod_set.h"
+
+namespace basalt::jobsvc {
+
+inline constexpr std::string_view kEventPodPending = "PodPending";
+inline constexpr std::string_view kEventPodRunning = "PodRunning";
+inline constexpr std::string_view kEventPodFailed = "PodFailed";
+inline constexpr std::string_view kEventPodEvicted = "PodEvicted";
+inline constexpr std::string_view kEventUnknown = "Unknown";
+inline constexpr std::string_view kEventTaskCompleted = "TaskCompleted";
+inline constexpr std::string_view kEventTaskFailed = "TaskFailed";
+inline constexpr std::string_view kEventOutOfSync = "OutOfSync";
+inline constexpr std::string_view kEventCommandIssued = "CommandIssued";
+
+struct JobEvent {
+  std::string_view kind;
+  int32_t task = -1;  // Position in spec.tasks; -1: the event has none.
+  int32_t index = -1;
+  std::string pod;
+  std::string pod_uid;
+  int32_t exit_code = 0;
+  std::string reason;    // Of the pod.
+  int64_t time_ms = 0;   // Of the fact.
+  int32_t version = -1;  // The pod's; -1: the event carries none.
+};
+
+// What the state of the pod said that the compact entry does not keep.
+struct PodFacts {
+  int64_t deletion_ms = 0;
+  int64_t finished_ms = 0;
+  int64_t creation_ms = 0;
+  std::string reason;
+};
+
+enum class GoneReason { kNotGone, kDeleted, kLeft };
+
+// The events of one observation. `status_version`: pods of an older one raise nothing. `max_retry` is the task's as
+// stored (0 = 3, -1 = unlimited).
+std::vector<JobEvent> EventsOf(const PodChange& change, const PodFacts& facts, GoneReason gone, int32_t status_version,
+                               int32_t task_replicas, std::optional<int32_t> task_max_retry, int64_t now_ms);
+
+// (time of the fact, task, index, UID): the order in which events of one pass are judged.
+bool Earlier(const JobEvent& a, const JobEvent& b);
+
+// The answer of the policies. `action` empty: SyncJob.
+struct PolicyMatch {
+  std::string action;
+  std::string rule;  // "spec.tasks[1].policies[0]".
+  std::optional<int64_t> timeout_ms;
+};
+PolicyMatch ApplyPolicies(const kube::v1::JobSpec& spec, const JobEvent& event);
+
+}  // namespace basalt::jobsvc

@@ -1,0 +1,92 @@
+#pragma once
+
+// The state machine of job spec 8, as data: which operation, retain set and callback each phase has for each action.
+// Repairs that the specification decides (spec/README decision 1): Abort, Terminate and Complete are honoured in
+// Restarting (W12); resuming consumes no retry (W14); draining and finished phases repeat no kill (C7).
+// Pure.
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "basalt/kube/v1/kube.pb.h"
+
+namespace basalt::jobsvc {
+
+enum class Action : uint8_t {
+  kSyncJob,
+  kAbortJob,
+  kRestartJob,
+  kRestartTask,
+  kRestartPod,
+  kRestartPartition,
+  kTerminateJob,
+  kCompleteJob,
+  kResumeJob,
+  kEnqueueJob,
+};
+inline constexpr int kActionCount = 10;
+
+std::string_view ActionName(Action action);
+// The wire string of job spec 1.9; nullopt for one that is none.
+std::optional<Action> ParseAction(std::string_view name);
+bool IsTargeted(Action action);
+
+enum class Operation : uint8_t { kSyncJob, kKillJob, kKillTarget, kDrain, kNothing };
+enum class Retain : uint8_t { kNone, kSoft };  // Soft keeps Succeeded and Failed pods.
+enum class Callback : uint8_t {
+  kPend,
+  kRun,
+  kRest,
+  kDrain,         // -> Transition::to once nothing is left alive.
+  kGoTo,          // -> Transition::to at once.
+  kRetryAndGoTo,  // The same, and retryCount + 1.
+  kNone,
+};
+
+struct Transition {
+  Operation operation = Operation::kNothing;
+  Retain retain = Retain::kNone;
+  Callback callback = Callback::kNone;
+  kube::v1::JobPhase to = kube::v1::JOB_PHASE_UNSPECIFIED;
+};
+
+// The row and cell of 8.1.
+Transition Lookup(kube::v1::JobPhase phase, Action action);
+
+bool IsFinished(kube::v1::JobPhase phase);  // Completed, Terminated, Failed.
+bool IsDraining(kube::v1::JobPhase phase);  // Aborting, Terminating, Completing.
+// Phases in which pods and what they need are made.
+bool MakesPods(kube::v1::JobPhase phase);  // Pending, Running, Restarting.
+
+// "Last retry": a full kill keeps what has finished, whatever was asked for.
+bool IsLastRetry(int32_t retry_count, int32_t max_retry);
+
+// What the callbacks of 8.2 look at.
+struct CallbackInput {
+  int64_t total = 0;         // Sum of replicas.
+  int64_t task_minimum = 0;  // Sum over tasks of minAvailable, else replicas.
+  int32_t spec_min_available = 0;
+  int32_t status_min_available = 0;
+  std::optional<int32_t> min_success;
+  int32_t max_retry = 3;
+  int32_t retry_count = 0;
+  kube::v1::PodCounts counts;
+  // In task order: those with minAvailable set and at least one counted pod have `judged`.
+  struct Task {
+    bool judged = false;
+    int32_t min_available = 0;
+    int32_t succeeded = 0;
+  };
+  // Filled only when succeeded + failed == total may hold; the walk costs one step per task.
+  std::vector<Task> tasks;
+};
+
+struct Outcome {
+  kube::v1::JobPhase phase;  // The same as before: no change.
+  std::string_view rule;     // Which line of 8.2 decided; empty without a change.
+};
+
+Outcome RunCallback(const Transition& transition, kube::v1::JobPhase phase, const CallbackInput& input);
+
+}  // namespace basalt::jobsvc
