@@ -111,8 +111,8 @@ bool Cache::Upsert(WatchIndex watch, const Object& object) {
     for (int service = 0; service < kServiceKinds; ++service) {
       const Placement& placement = entries_[id].placements[service];
       if (placement.slot == kNoSlot) continue;
-      const auto route = std::find_if(routes.begin(), routes.end(),
-                                      [&](const Route& r) { return IndexOf(r.service) == service; });
+      const auto route =
+          std::find_if(routes.begin(), routes.end(), [&](const Route& r) { return IndexOf(r.service) == service; });
       if (route != routes.end() && Hash64(route->key) == placement.key_hash) continue;
       Object before = Read(id);
       std::string old_key;
@@ -123,8 +123,13 @@ bool Cache::Upsert(WatchIndex watch, const Object& object) {
         SetResourceVersion(before, ref.resource_version);
         last = std::make_shared<Object>(std::move(before));
       }
-      const Departure departure{watch, static_cast<v1::ServiceKind>(service + 1), placement.slot, old_key,
-                                std::string(ref.uid), v1::Tombstone::REASON_LEFT, last};
+      const Departure departure{watch,
+                                static_cast<v1::ServiceKind>(service + 1),
+                                placement.slot,
+                                old_key,
+                                std::string(ref.uid),
+                                v1::Tombstone::REASON_LEFT,
+                                last};
       Unplace(id, service);
       listener_.OnDeparture(id, departure);
     }
@@ -296,13 +301,20 @@ void Cache::SetState(WatchIndex watch, v1::Mark::State state) {
 
 int Cache::WatchForWritten(const Object& object) const {
   switch (object.kind_case()) {
-    case Object::kJob: return FindWatch(kube::kWatchJobs);
-    case Object::kPodGroup: return FindWatch(kube::kWatchPodGroups);
-    case Object::kQueue: return FindWatch(kube::kWatchQueues);
-    case Object::kCommand: return FindWatch(kube::kWatchCommands);
-    case Object::kPriorityClass: return FindWatch(kube::kWatchPriorityClasses);
-    case Object::kPod: break;
-    default: return -1;
+    case Object::kJob:
+      return FindWatch(kube::kWatchJobs);
+    case Object::kPodGroup:
+      return FindWatch(kube::kWatchPodGroups);
+    case Object::kQueue:
+      return FindWatch(kube::kWatchQueues);
+    case Object::kCommand:
+      return FindWatch(kube::kWatchCommands);
+    case Object::kPriorityClass:
+      return FindWatch(kube::kWatchPriorityClasses);
+    case Object::kPod:
+      break;
+    default:
+      return -1;
   }
   for (size_t i = 0; i < watches_.size(); ++i) {
     if (IsPodWatch(watches_[i].id) && Find(static_cast<WatchIndex>(i), object.pod().uid()) != kNoObject) {

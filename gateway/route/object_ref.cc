@@ -23,14 +23,22 @@ void CopyIdentity(const ObjectRef& from, Meta& to) {
 template <typename Use>
 void WithMeta(Object& object, Use use) {
   switch (object.kind_case()) {
-    case Object::kJob: return use(*object.mutable_job()->mutable_meta());
-    case Object::kPod: return use(*object.mutable_pod());
-    case Object::kPodGroup: return use(*object.mutable_pod_group()->mutable_meta());
-    case Object::kQueue: return use(*object.mutable_queue()->mutable_meta());
-    case Object::kCommand: return use(*object.mutable_command()->mutable_meta());
-    case Object::kPriorityClass: return use(*object.mutable_priority_class()->mutable_meta());
-    case Object::kGeneric: return use(*object.mutable_generic()->mutable_meta());
-    case Object::KIND_NOT_SET: return;
+    case Object::kJob:
+      return use(*object.mutable_job()->mutable_meta());
+    case Object::kPod:
+      return use(*object.mutable_pod());
+    case Object::kPodGroup:
+      return use(*object.mutable_pod_group()->mutable_meta());
+    case Object::kQueue:
+      return use(*object.mutable_queue()->mutable_meta());
+    case Object::kCommand:
+      return use(*object.mutable_command()->mutable_meta());
+    case Object::kPriorityClass:
+      return use(*object.mutable_priority_class()->mutable_meta());
+    case Object::kGeneric:
+      return use(*object.mutable_generic()->mutable_meta());
+    case Object::KIND_NOT_SET:
+      return;
   }
 }
 
@@ -38,14 +46,22 @@ void WithMeta(Object& object, Use use) {
 
 ObjectRef RefOf(const Object& object) {
   switch (object.kind_case()) {
-    case Object::kJob: return FromMeta(object.job().meta());
-    case Object::kPod: return FromMeta(object.pod());
-    case Object::kPodGroup: return FromMeta(object.pod_group().meta());
-    case Object::kQueue: return FromMeta(object.queue().meta());
-    case Object::kCommand: return FromMeta(object.command().meta());
-    case Object::kPriorityClass: return FromMeta(object.priority_class().meta());
-    case Object::kGeneric: return FromMeta(object.generic().meta());
-    case Object::KIND_NOT_SET: return {};
+    case Object::kJob:
+      return FromMeta(object.job().meta());
+    case Object::kPod:
+      return FromMeta(object.pod());
+    case Object::kPodGroup:
+      return FromMeta(object.pod_group().meta());
+    case Object::kQueue:
+      return FromMeta(object.queue().meta());
+    case Object::kCommand:
+      return FromMeta(object.command().meta());
+    case Object::kPriorityClass:
+      return FromMeta(object.priority_class().meta());
+    case Object::kGeneric:
+      return FromMeta(object.generic().meta());
+    case Object::KIND_NOT_SET:
+      return {};
   }
   return {};
 }
@@ -57,17 +73,30 @@ void SetResourceVersion(Object& object, int64_t resource_version) {
 Object IdentityOf(const Object& object) {
   Object identity;
   switch (object.kind_case()) {
-    case Object::kJob: identity.mutable_job(); break;
-    case Object::kPod: identity.mutable_pod(); break;
-    case Object::kPodGroup: identity.mutable_pod_group(); break;
-    case Object::kQueue: identity.mutable_queue(); break;
-    case Object::kCommand: identity.mutable_command(); break;
-    case Object::kPriorityClass: identity.mutable_priority_class(); break;
+    case Object::kJob:
+      identity.mutable_job();
+      break;
+    case Object::kPod:
+      identity.mutable_pod();
+      break;
+    case Object::kPodGroup:
+      identity.mutable_pod_group();
+      break;
+    case Object::kQueue:
+      identity.mutable_queue();
+      break;
+    case Object::kCommand:
+      identity.mutable_command();
+      break;
+    case Object::kPriorityClass:
+      identity.mutable_priority_class();
+      break;
     case Object::kGeneric:
       identity.mutable_generic()->set_kind(object.generic().kind());
       identity.mutable_generic()->set_api_version(object.generic().api_version());
       break;
-    case Object::KIND_NOT_SET: return identity;
+    case Object::KIND_NOT_SET:
+      return identity;
   }
   WithMeta(identity, [ref = RefOf(object)](auto& meta) { CopyIdentity(ref, meta); });
   return identity;

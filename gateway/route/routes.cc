@@ -60,10 +60,17 @@ std::vector<Route> Routes(const Object& object) {
     case Object::kJob:
       routes.push_back({v1::SERVICE_KIND_JOB, KeyOf(object.job().meta().namespace_(), object.job().meta().name())});
       break;
-    case Object::kPod: AddPod(object.pod(), routes); break;
-    case Object::kPodGroup: AddPodGroup(object.pod_group(), routes); break;
-    case Object::kCommand: AddCommand(object.command(), routes); break;
-    default: break;
+    case Object::kPod:
+      AddPod(object.pod(), routes);
+      break;
+    case Object::kPodGroup:
+      AddPodGroup(object.pod_group(), routes);
+      break;
+    case Object::kCommand:
+      AddCommand(object.command(), routes);
+      break;
+    default:
+      break;
   }
   return routes;
 }
@@ -93,10 +100,14 @@ bool MatchesWatch(std::string_view watch, const Object& object) {
 bool Uses(v1::ServiceKind service, std::string_view watch) {
   const bool pods = watch.starts_with("pods/");
   switch (service) {
-    case v1::SERVICE_KIND_JOB: return true;
-    case v1::SERVICE_KIND_POD_GROUP: return watch != kube::kWatchJobs && watch != kube::kWatchCommands;
-    case v1::SERVICE_KIND_QUEUE: return !pods && watch != kube::kWatchJobs;
-    default: return false;
+    case v1::SERVICE_KIND_JOB:
+      return true;
+    case v1::SERVICE_KIND_POD_GROUP:
+      return watch != kube::kWatchJobs && watch != kube::kWatchCommands;
+    case v1::SERVICE_KIND_QUEUE:
+      return !pods && watch != kube::kWatchJobs;
+    default:
+      return false;
   }
 }
 

@@ -1,0 +1,176 @@
+#pragma once
+
+// The down half of one replica's stream: what to send next, and how much at once.
+//
+// Assignment first, then, once every watch that the service uses is resolved, the broadcast objects and one slot after
+// the other: begin, tombstones not yet acknowledged, states, end with marks. Live changes are dirty keys, a set: the
+// newest state is read from the cache when a batch is built, so a slow replica costs one bit for each object. While a
+// snapshot runs it and the live changes share each batch.
+//
+// Order (correctness 1). Dirty keys and tombstones have a position in one count. A mark is taken together with the
+// count and is sent when nothing at or before that position is left: so all that the mark covers went before it, also
+// when changes never cease. No Progress goes out between a slot's begin and its end.
+//
+// Flow. One batch at a time (OnSent), at most `window` of them unacknowledged. A replica cannot record what belongs to
+// a slot that has not ended, so a slot once begun is brought to its end also over a full window; no other begins.
+//
+// Confined to one loop. The owner destroys it when the stream is over, and calls nothing but the destructor after
+// Close.
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "basalt/gateway/v1/gateway.pb.h"
+#include "common/exec/loop.h"
+#include "common/rpc/peers.h"
+#include "gateway/route/cache.h"
+#include "gateway/session/tombstones.h"
+
+namespace basalt::gateway {
+
+struct SessionOptions {
+  size_t max_items = 128;
+  size_t max_bytes = 256 << 10;  // One object that is larger goes alone.
+  int64_t window = 16;
+  absl::Duration progress_interval = absl::Seconds(1);
+};
+
+struct InterestKey {
+  std::string watch;
+  std::string ns;
+  std::string name;
+  friend auto operator<=>(const InterestKey&, const InterestKey&) = default;
+};
+
+class Session {
+ public:
+  // All references outlive it. `tombstones` are those of the replica, kept over streams.
+  Session(Loop& loop, const Cache& cache, v1::Member self, Tombstones& tombstones, rpc::AttachSink& sink,
+          std::function<absl::Time()> api_now, SessionOptions options = {});
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  // ---- what the replica owns ----
+  void SetAssignment(const v1::Assignment& assignment);
+  void OpenSlot(uint32_t slot, int64_t epoch);
+  // Nothing of it is sent any more; it may be opened again.
+  void CloseSlot(uint32_t slot);
+
+  // ---- what changed ----
+  void OnState(ObjectId id);
+  // The departure is in `tombstones` already, under `key`.
+  void OnDeparture(ObjectId id, const TombstoneKey& key);
+  void OnWatch(WatchIndex watch);
+  // Null: there is no such object.
+  void OnInterest(const InterestKey& key, std::shared_ptr<const kube::v1::Object> object);
+  void DropInterest(const InterestKey& key);
+
+  // ---- what the transport says ----
+  void OnSent();
+  // INVALID_ARGUMENT for a sequence that was never sent.
+  absl::Status OnAck(int64_t sequence);
+  // Ends the stream. Idempotent.
+  void Close(const absl::Status& status);
+
+  const v1::Member& self() const { return self_; }
+  bool closed() const { return closed_; }
+  int64_t sent_sequence() const { return sequence_; }
+  int64_t acknowledged_sequence() const { return acknowledged_; }
+  int64_t dirty_keys() const { return dirty_count_ + static_cast<int64_t>(due_.size()); }
+  // How long the oldest unacknowledged batch has waited; zero when there is none.
+  absl::Duration Lag() const;
+
+ private:
+  struct Slot {
+    int64_t epoch = 0;
+    bool begun = false;
+  };
+  struct Sent {
+    int64_t sequence;
+    absl::Time when;
+    std::vector<TombstoneKey> tombstones;
+  };
+  struct PendingEnd {
+    uint32_t slot;
+    uint64_t barrier;
+    std::vector<v1::Mark> marks;
+  };
+  struct Batch {
+    v1::AttachBatch message;
+    size_t bytes = 0;
+    std::vector<TombstoneKey> tombstones;
+  };
+
+  bool InCourse() const { return snapshot_slot_.has_value() || !ends_.empty(); }
+  bool WindowFull() const { return sequence_ - acknowledged_ >= options_.window; }
+  bool WatchesResolved() const;
+  bool SlotBegun(uint32_t slot) const;
+  void StartStates();
+  bool SetDirty(ObjectId id);
+  bool ClearDirty(ObjectId id);
+  void Enqueue(ObjectId id);
+  void EnqueueTombstone(const TombstoneKey& key);
+  uint64_t FrontPosition();
+  std::vector<v1::Mark> Marks() const;
+  bool MarksMoved() const;
+  void ArmProgress();
+
+  void Schedule();
+  void Pump();
+  bool HasRoom(const Batch& batch, size_t bytes, size_t limit) const;
+  Batch Build();
+  void AddInterests(Batch& batch);
+  void AddTombstones(Batch& batch);
+  void AddLive(Batch& batch, size_t limit);
+  void AddSnapshot(Batch& batch);
+  void AddEnds(Batch& batch);
+  void AddProgress(Batch& batch);
+  void AddState(Batch& batch, ObjectId id);
+
+  Loop& loop_;
+  const Cache& cache_;
+  const v1::Member self_;
+  Tombstones& tombstones_;
+  rpc::AttachSink& sink_;
+  const std::function<absl::Time()> api_now_;
+  const SessionOptions options_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+
+  bool closed_ = false;
+  bool started_ = false;    // Watches are resolved: states flow.
+  bool in_flight_ = false;  // A batch is with the transport.
+  bool scheduled_ = false;
+  int64_t sequence_ = 0;
+  int64_t acknowledged_ = 0;
+  std::deque<Sent> sent_;
+
+  std::optional<v1::Assignment> assignment_;
+  std::map<uint32_t, Slot> slots_;
+  std::deque<uint32_t> to_open_;
+  std::optional<uint32_t> snapshot_slot_;
+  std::deque<ObjectId> snapshot_;
+  std::deque<PendingEnd> ends_;
+
+  uint64_t position_ = 0;
+  std::vector<bool> dirty_;
+  int64_t dirty_count_ = 0;
+  std::deque<std::pair<uint64_t, ObjectId>> live_;  // May name ids that are not dirty any more.
+  std::map<uint64_t, TombstoneKey> due_;
+  std::map<TombstoneKey, uint64_t> due_positions_;
+  std::map<InterestKey, std::shared_ptr<const kube::v1::Object>> interests_;
+
+  std::vector<std::pair<int64_t, v1::Mark::State>> told_marks_;
+  std::optional<std::pair<uint64_t, std::vector<v1::Mark>>> progress_;
+  absl::Time last_progress_ = absl::InfinitePast();
+  TimerId progress_timer_ = kNoTimer;
+};
+
+}  // namespace basalt::gateway

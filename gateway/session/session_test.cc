@@ -1,0 +1,298 @@
+#include "gateway/session/session.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gateway/route/testing.h"
+#include "gateway/session/testing.h"
+
+namespace basalt::gateway {
+namespace {
+
+using namespace testing;  // NOLINT: builders only.
+using ::testing::HasSubstr;
+
+const uint32_t kSlot = SlotOf("ns/j");
+
+TEST(SessionTest, NothingOfASlotComesBeforeEveryWatchIsResolved) {
+  Bench bench;
+  bench.Attach();
+  v1::Assignment assignment;
+  assignment.set_epoch(4);
+  bench.session->SetAssignment(assignment);
+  bench.session->OpenSlot(kSlot, 4);
+  bench.cache.Replace(Bench::kJobs, {Job("j", 5)}, 10);
+  bench.cache.Replace(Bench::kGroups, {}, 11);
+  bench.cache.Replace(Bench::kQueues, {Queue("q", 3)}, 12);
+  EXPECT_EQ(bench.Text(), "assignment 4");
+  bench.cache.SetState(Bench::kJobPods, v1::Mark::STATE_ABSENT);
+  EXPECT_EQ(bench.Text(), fmt::format(" q@3 | begin {0} epoch 4 | ns/j j@5 | "
+                                      "end {0} jobs=10 podgroups=11 pods/job=0(absent) queues=12 | "
+                                      "progress jobs=10 podgroups=11 pods/job=0(absent) queues=12",
+                                      kSlot));
+}
+
+TEST(SessionTest, ALiveChangeIsSentOnceWithItsNewestState) {
+  Bench bench;
+  bench.ListAll(10);
+  bench.Attach();
+  bench.session->OpenSlot(kSlot, 1);
+  bench.Drain();
+  bench.cache.Apply(Bench::kJobPods, JobPod("j", "p", 11));
+  bench.cache.Apply(Bench::kJobPods, JobPod("j", "p", 12));
+  bench.cache.Apply(Bench::kJobPods, JobPod("other", "x", 13));
+  EXPECT_EQ(bench.session->dirty_keys(), 1);
+  EXPECT_EQ(bench.Text(), "ns/j p@12");
+  bench.time.Advance(absl::Seconds(1));
+  EXPECT_EQ(bench.Text(), "progress pods/job=13");
+}
+
+TEST(SessionTest, ABookmarkMovesTheMarkWithoutAnyState) {
+  Bench bench;
+  bench.ListAll(10);
+  bench.Attach();
+  bench.session->OpenSlot(kSlot, 1);
+  bench.Drain();
+  bench.time.Advance(absl::Seconds(5));
+  bench.cache.Bookmark(Bench::kJobs, 50);
+  EXPECT_EQ(bench.Text(), "progress jobs=50");
+}
+
+TEST(SessionTest, AMarkIsNotSentBeforeTheStatesItCovers) {
+  Bench bench(v1::SERVICE_KIND_JOB, {.max_items = 4});
+  bench.ListAll(10);
+  bench.Attach();
+  bench.session->OpenSlot(kSlot, 1);
+  bench.Drain();
+  bench.time.Advance(absl::Seconds(5));
+  for (int i = 0; i < 8; ++i) bench.cache.Apply(Bench::kJobPods, JobPod("j", fmt::format("p{}", i), 20 + i));
+  bench.time.Settle();
+  // More while the first batch is on its way: the mark that was taken before is not held up by them.
+  for (int i = 0; i < 8; ++i) bench.cache.Apply(Bench::kJobPods, JobPod("j", fmt::format("q{}", i), 30 + i));
+  std::vector<std::string> items = bench.Drain();
+  const auto progress = std::find_if(items.begin(), items.end(), [](auto& i) { return i.starts_with("progress"); });
+  ASSERT_NE(progress, items.end());
+  EXPECT_EQ(*progress, "progress pods/job=27");
+  for (int i = 0; i < 8; ++i) {
+    EXPECT_LT(std::find(items.begin(), items.end(), fmt::format("ns/j p{}@{}", i, 20 + i)), progress);
+  }
+  EXPECT_LT(progress + 1, items.end()) << "it did not wait for what came later";
+}
+
+TEST(SessionTest, ASnapshotAndLiveChangesShareTheBatches) {
+  Bench bench(v1::SERVICE_KIND_JOB, {.max_items = 16});
+  bench.ListAll(1);
+  uint32_t other = SlotOf("ns/live");
+  ASSERT_NE(other, kSlot);
+  for (int i = 0; i < 200; ++i) bench.cache.Apply(Bench::kJobPods, JobPod("j", fmt::format("p{}", i), 10 + i));
+  bench.Attach();
+  bench.session->OpenSlot(other, 1);
+  bench.time.Settle();
+  bench.sink->taken = true;
+  bench.sink->batches.clear();
+  bench.session->OnSent();
+  ASSERT_TRUE(bench.session->OnAck(1).ok());
+  bench.session->OpenSlot(kSlot, 1);
+  for (int i = 0; i < 100; ++i) bench.cache.Apply(Bench::kJobPods, JobPod("live", fmt::format("l{}", i), 300 + i));
+  int states = 0, first_live = -1, last_snapshot = -1, end = -1, batches = 0, index = 0;
+  for (;;) {
+    bench.time.Settle();
+    if (bench.sink->batches.empty()) break;
+    const v1::AttachBatch batch = bench.sink->batches.front();
+    bench.sink->batches.pop_front();
+    EXPECT_LE(batch.items_size(), 16);
+    for (const v1::Item& item : batch.items()) {
+      ++index;
+      if (item.has_state()) ++states;
+      if (item.has_state() && item.state().slot() == other && first_live < 0) first_live = index;
+      if (item.has_state() && item.state().slot() == kSlot) last_snapshot = index;
+      if (item.has_end() && item.end().slot() == kSlot) end = index;
+    }
+    ++batches;
+    bench.sink->taken = true;
+    bench.session->OnSent();
+    ASSERT_TRUE(bench.session->OnAck(batch.sequence()).ok());
+  }
+  EXPECT_EQ(states, 300);
+  EXPECT_GT(batches, 15);
+  EXPECT_LT(first_live, last_snapshot) << "live changes do not wait for the snapshot";
+  EXPECT_GT(end, last_snapshot);
+}
+
+TEST(SessionTest, ASnapshotIsCutByBytesToo) {
+  Bench bench(v1::SERVICE_KIND_JOB, {.max_bytes = 10'000});
+  bench.ListAll(1);
+  for (int i = 0; i < 10; ++i) {
+    kube::v1::Object pod = JobPod("j", fmt::format("p{}", i), 10 + i);
+    pod.mutable_pod()->set_reason(std::string(4'000, 'x'));
+    bench.cache.Apply(Bench::kJobPods, pod);
+  }
+  kube::v1::Object giant = Job("j", 99);
+  giant.mutable_job()->set_decode_error(std::string(50'000, 'x'));
+  bench.cache.Apply(Bench::kJobs, giant);
+  bench.Attach();
+  bench.session->OpenSlot(kSlot, 1);
+  size_t states = 0;
+  for (;;) {
+    bench.time.Settle();
+    if (bench.sink->batches.empty()) break;
+    const v1::AttachBatch batch = bench.sink->batches.front();
+    bench.sink->batches.pop_front();
+    for (const v1::Item& item : batch.items()) states += item.has_state() ? 1 : 0;
+    const bool alone = batch.items_size() == 1;
+    EXPECT_TRUE(alone || batch.ByteSizeLong() <= 11'000) << batch.ByteSizeLong();
+    bench.sink->taken = true;
+    bench.session->OnSent();
+    ASSERT_TRUE(bench.session->OnAck(batch.sequence()).ok());
+  }
+  EXPECT_EQ(states, 11u);
+}
+
+TEST(SessionTest, ATombstoneIsSentAgainUntilAcknowledged) {
+  Bench bench;
+  bench.ListAll(10);
+  bench.Attach();
+  bench.session->OpenSlot(kSlot, 1);
+  bench.Drain();
+  kube::v1::Object failed = JobPod("j", "p", 12);
+  failed.mutable_pod()->set_exit_code(3);
+  bench.cache.Apply(Bench::kJobPods, JobPod("j", "p", 11));
+  bench.cache.Remove(Bench::kJobPods, failed);
+  EXPECT_EQ(bench.Text(/*acknowledge=*/false), "deleted ns/j p@12") << "merged, and still with its last state";
+  bench.Detach();
+
+  bench.Attach();
+  bench.session->OpenSlot(kSlot, 1);
+  EXPECT_THAT(bench.Text(), HasSubstr(fmt::format("begin {0} epoch 1 | deleted ns/j p@12 | end {0}", kSlot)));
+  bench.Detach();
+
+  bench.Attach();
+  bench.session->OpenSlot(kSlot, 1);
+  EXPECT_THAT(bench.Text(), HasSubstr(fmt::format("begin {0} epoch 1 | end {0}", kSlot)));
+}
+
+TEST(SessionTest, WhatIsDeletedWhileTheReplicaIsAwayIsToldWhenItIsBack) {
+  Bench bench;
+  bench.ListAll(10);
+  bench.cache.Apply(Bench::kJobPods, JobPod("j", "p", 11, "old"));
+  bench.cache.Remove(Bench::kJobPods, JobPod("j", "p", 12, "old"));
+  bench.cache.Apply(Bench::kJobPods, JobPod("j", "p", 13, "new"));
+  bench.Attach();
+  bench.session->OpenSlot(kSlot, 1);
+  EXPECT_THAT(bench.Text(), HasSubstr("| deleted ns/j p@12 | ns/j p@13 | end"));
+}
+
+TEST(SessionTest, AChangeOfRouteLeavesTheOldSlotThenShowsInTheNew) {
+  Bench bench(v1::SERVICE_KIND_QUEUE);
+  bench.ListAll(10);
+  bench.Attach();
+  bench.session->OpenSlot(SlotOf("red"), 1);
+  bench.session->OpenSlot(SlotOf("blue"), 1);
+  bench.Drain();
+  bench.cache.Apply(Bench::kGroups, PodGroup("g", 11, "red"));
+  EXPECT_EQ(bench.Text(), "red g@11");
+  bench.cache.Apply(Bench::kGroups, PodGroup("g", 12, "blue"));
+  EXPECT_EQ(bench.Text(), "left red g@12 | blue g@12");
+  bench.time.Advance(absl::Seconds(2));
+  EXPECT_EQ(bench.Text(), "progress podgroups=12");
+}
+
+TEST(SessionTest, ARelistTellsDeletionsAndNewStatesThenTheMark) {
+  Bench bench;
+  bench.ListAll(10);
+  bench.cache.Apply(Bench::kJobPods, JobPod("j", "a", 11));
+  bench.Attach();
+  bench.session->OpenSlot(kSlot, 1);
+  bench.Drain();
+  bench.time.Advance(absl::Seconds(2));
+  bench.cache.Replace(Bench::kJobPods, {JobPod("j", "b", 15)}, 20);
+  EXPECT_EQ(bench.Text(), "deleted ns/j a@20 | ns/j b@15 | progress pods/job=20");
+}
+
+TEST(SessionTest, ASlowReplicaHoldsOneBitForEachObjectAndGetsTheNewestState) {
+  Bench bench(v1::SERVICE_KIND_JOB, {.window = 2});
+  bench.ListAll(10);
+  bench.Attach();
+  bench.session->OpenSlot(kSlot, 1);
+  bench.Drain();
+  int64_t rv = 20;
+  for (int round = 0; round < 50; ++round) {
+    bench.cache.Apply(Bench::kJobPods, JobPod("j", "p", ++rv));
+    bench.cache.Apply(Bench::kJobPods, JobPod("j", "q", ++rv));
+    bench.time.Settle();
+    if (!bench.sink->taken) {
+      bench.sink->taken = true;
+      bench.session->OnSent();
+    }
+  }
+  EXPECT_EQ(bench.sink->batches.size(), 2u) << "the window";
+  EXPECT_EQ(bench.session->dirty_keys(), 2);
+  bench.time.Advance(absl::Seconds(3));
+  EXPECT_GE(bench.session->Lag(), absl::Seconds(3));
+  bench.sink->batches.clear();
+  ASSERT_TRUE(bench.session->OnAck(bench.session->sent_sequence()).ok());
+  EXPECT_THAT(bench.Text(), HasSubstr(fmt::format("ns/j p@{} | ns/j q@{}", rv - 1, rv)));
+  EXPECT_EQ(bench.session->Lag(), absl::ZeroDuration());
+}
+
+TEST(SessionTest, ASlotOnceBegunComesToItsEndOverAFullWindow) {
+  Bench bench(v1::SERVICE_KIND_JOB, {.max_items = 4, .window = 2});
+  bench.ListAll(10);
+  for (int i = 0; i < 40; ++i) bench.cache.Apply(Bench::kJobPods, JobPod("j", fmt::format("p{}", i), 20 + i));
+  bench.Attach();
+  bench.session->OpenSlot(kSlot, 1);
+  bench.session->OpenSlot(SlotOf("ns/other"), 1);
+  const std::string text = bench.Text(/*acknowledge=*/false);
+  EXPECT_THAT(text, HasSubstr(fmt::format("end {}", kSlot)));
+  EXPECT_THAT(text, ::testing::Not(HasSubstr(fmt::format("begin {}", SlotOf("ns/other")))));
+  ASSERT_TRUE(bench.session->OnAck(bench.session->sent_sequence()).ok());
+  EXPECT_THAT(bench.Text(), HasSubstr(fmt::format("begin {}", SlotOf("ns/other"))));
+}
+
+TEST(SessionTest, NothingOfAClosedSlotIsSent) {
+  Bench bench;
+  bench.ListAll(10);
+  bench.Attach();
+  bench.session->OpenSlot(kSlot, 1);
+  bench.Drain();
+  bench.cache.Apply(Bench::kJobPods, JobPod("j", "p", 11));
+  bench.cache.Remove(Bench::kJobPods, JobPod("j", "q", 12));
+  bench.session->CloseSlot(kSlot);
+  EXPECT_EQ(bench.Text(), "");
+  bench.session->OpenSlot(kSlot, 3);
+  EXPECT_THAT(bench.Text(), HasSubstr(fmt::format("begin {} epoch 3 | deleted ns/j q@12 | ns/j p@11 | end", kSlot)));
+}
+
+TEST(SessionTest, QueuesGoToEverybodyAndAreBuriedForEverybody) {
+  Bench bench;
+  bench.ListAll(10);
+  bench.cache.Apply(Bench::kQueues, Queue("q", 11));
+  bench.Attach();
+  EXPECT_THAT(bench.Text(), HasSubstr(" q@11"));
+  bench.cache.Remove(Bench::kQueues, Queue("q", 12));
+  EXPECT_EQ(bench.Text(), "deleted  q@12");
+}
+
+TEST(SessionTest, AnInterestIsToldItsStateAndItsAbsence) {
+  Bench bench;
+  bench.ListAll(10);
+  bench.Attach();
+  bench.Drain();
+  auto claim = std::make_shared<kube::v1::Object>();
+  claim->mutable_generic()->mutable_meta()->set_name("c");
+  claim->mutable_generic()->mutable_meta()->set_resource_version(7);
+  const InterestKey key{"persistentvolumeclaims", "ns", "c"};
+  bench.session->OnInterest(key, claim);
+  EXPECT_EQ(bench.Text(), "ns/c c@7");
+  bench.session->OnInterest(key, nullptr);
+  EXPECT_EQ(bench.Text(), "deleted ns/c c@0");
+}
+
+TEST(SessionTest, AnAcknowledgementOfWhatWasNeverSentIsRefused) {
+  Bench bench;
+  bench.Attach();
+  EXPECT_EQ(bench.session->OnAck(1).code(), absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace basalt::gateway

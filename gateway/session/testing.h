@@ -1,0 +1,136 @@
+#pragma once
+
+// A cache, one session and a scripted sink, for tests of what a replica is told.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/exec/sim_loop.h"
+#include "common/time/sim_time.h"
+#include "gateway/route/cache.h"
+#include "gateway/route/object_ref.h"
+#include "gateway/session/session.h"
+#include "gateway/session/tombstones.h"
+
+namespace basalt::gateway::testing {
+
+inline std::string TextOf(const v1::Item& item) {
+  const auto versions = [](const auto& marks) {
+    std::string text;
+    for (const v1::Mark& mark : marks) {
+      text += fmt::format(" {}={}{}", mark.watch().substr(0, mark.watch().find('.')), mark.resource_version(),
+                          mark.state() == v1::Mark::STATE_READY    ? ""
+                          : mark.state() == v1::Mark::STATE_ABSENT ? "(absent)"
+                                                                   : "(?)");
+    }
+    return text;
+  };
+  switch (item.item_case()) {
+    case v1::Item::kAssignment:
+      return fmt::format("assignment {}", item.assignment().epoch());
+    case v1::Item::kBegin:
+      return fmt::format("begin {} epoch {}", item.begin().slot(), item.begin().epoch());
+    case v1::Item::kState:
+      return fmt::format("{} {}@{}", item.state().routing_key(), RefOf(item.state().object()).name,
+                         RefOf(item.state().object()).resource_version);
+    case v1::Item::kTombstone:
+      return fmt::format("{} {} {}@{}{}", item.tombstone().reason() == v1::Tombstone::REASON_LEFT ? "left" : "deleted",
+                         item.tombstone().routing_key(), RefOf(item.tombstone().last()).name,
+                         RefOf(item.tombstone().last()).resource_version,
+                         item.tombstone().state_dropped() ? " (state dropped)" : "");
+    case v1::Item::kEnd:
+      return fmt::format("end {}{}", item.end().slot(), versions(item.end().marks()));
+    case v1::Item::kProgress:
+      return fmt::format("progress{}", versions(item.progress().marks()));
+    default:
+      return "?";
+  }
+}
+
+class FakeSink : public rpc::AttachSink {
+ public:
+  void Send(v1::AttachBatch batch) override {
+    EXPECT_TRUE(taken) << "one batch at a time";
+    taken = false;
+    batches.push_back(std::move(batch));
+  }
+  void Close(const absl::Status& status) override { closed = status; }
+
+  bool taken = true;
+  std::deque<v1::AttachBatch> batches;
+  absl::Status closed = absl::OkStatus();
+};
+
+// What the gateway's fan-out does, for one replica that owns the slots it is given.
+class Bench : public CacheListener {
+ public:
+  explicit Bench(v1::ServiceKind service = v1::SERVICE_KIND_JOB, SessionOptions options = {},
+                 size_t tombstone_bytes = 1 << 20)
+      : service_(service), options_(options), tombstones(tombstone_bytes) {}
+
+  void Attach() {
+    sink = std::make_unique<FakeSink>();
+    v1::Member self;
+    self.set_service(service_);
+    self.set_replica("r-0");
+    session = std::make_unique<Session>(
+        loop, cache, self, tombstones, *sink, [] { return absl::FromUnixSeconds(5); }, options_);
+  }
+  void Detach() { session.reset(); }
+
+  // Takes and acknowledges until nothing more comes. The items' text, in order.
+  std::vector<std::string> Drain(bool acknowledge = true) {
+    std::vector<std::string> items;
+    for (;;) {
+      time.Settle();
+      if (sink->batches.empty()) return items;
+      const v1::AttachBatch batch = std::move(sink->batches.front());
+      sink->batches.pop_front();
+      for (const v1::Item& item : batch.items()) items.push_back(TextOf(item));
+      sink->taken = true;
+      session->OnSent();
+      if (acknowledge) {
+        EXPECT_TRUE(session->OnAck(batch.sequence()).ok());
+      }
+    }
+  }
+  std::string Text(bool acknowledge = true) {
+    std::string text;
+    for (const std::string& item : Drain(acknowledge)) text += (text.empty() ? "" : " | ") + item;
+    return text;
+  }
+
+  void OnState(ObjectId id) override {
+    if (session) session->OnState(id);
+  }
+  void OnDeparture(ObjectId id, const Departure& departure) override {
+    const bool mine = departure.service == v1::SERVICE_KIND_UNSPECIFIED || departure.service == service_;
+    if (!mine) return;
+    const TombstoneKey key = tombstones.Add(departure);
+    if (session) session->OnDeparture(id, key);
+  }
+  void OnWatch(WatchIndex watch) override {
+    if (session) session->OnWatch(watch);
+  }
+
+  static constexpr WatchIndex kJobs = 0, kGroups = 1, kJobPods = 2, kQueues = 3;
+  void ListAll(int64_t resource_version) {
+    for (WatchIndex i = 0; i < cache.watches().size(); ++i) cache.Replace(i, {}, resource_version);
+  }
+
+  const v1::ServiceKind service_;
+  const SessionOptions options_;
+  SimTime time;
+  SimLoop loop{time, "gateway"};
+  Tombstones tombstones;
+  std::unique_ptr<FakeSink> sink;
+  std::unique_ptr<Session> session;
+  Cache cache{{"jobs.batch.volcano.sh", "podgroups.scheduling.volcano.sh", "pods/job", "queues.scheduling.volcano.sh"},
+              *this};
+};
+
+}  // namespace basalt::gateway::testing
