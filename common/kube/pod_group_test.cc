@@ -1,0 +1,54 @@
+#include "common/kube/pod_group.h"
+
+#include <gtest/gtest.h>
+
+namespace basalt::kube {
+namespace {
+
+v1::PodGroupSpec Spec() {
+  v1::PodGroupSpec spec;
+  spec.set_min_member(3);
+  spec.set_queue("default");
+  spec.set_has_min_resources(true);
+  v1::KeyValue& cpu = *spec.add_min_resources();
+  cpu.set_key("cpu");
+  cpu.set_value("1");
+  v1::TaskMinimum& task = *spec.add_min_task_member();
+  task.set_task("a");
+  task.set_min_member(3);
+  return spec;
+}
+
+TEST(PodGroupJsonTest, EqualByValueIsNoDifferenceAndQueueIsNeverOne) {
+  v1::PodGroupSpec other = Spec();
+  other.mutable_min_resources(0)->set_value("1000m");
+  other.set_queue("elsewhere");
+  EXPECT_FALSE(PodGroupDiffers(Spec(), other));
+}
+
+TEST(PodGroupJsonTest, PatchNamesOnlyWhatDiffersAndRemovesWithNull) {
+  v1::PodGroupSpec wanted = Spec();
+  wanted.mutable_min_task_member(0)->set_task("b");
+  wanted.set_min_member(2);
+  EXPECT_TRUE(PodGroupDiffers(Spec(), wanted));
+  EXPECT_EQ(PodGroupPatch(Spec(), wanted), R"({"spec":{"minMember":2,"minTaskMember":{"b":3,"a":null}}})");
+}
+
+TEST(PodGroupJsonTest, BodyCarriesOwnerUidAndVersion) {
+  podgroup::v1::EnsurePodGroupRequest request;
+  request.set_namespace_("ns");
+  request.set_name("j-u");
+  request.set_job_name("j");
+  request.set_job_uid("u");
+  request.set_version(4);
+  *request.mutable_spec() = Spec();
+  EXPECT_EQ(
+      PodGroupBody(request),
+      R"({"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"PodGroup","metadata":{"name":"j-u","namespace":"ns",)"
+      R"("annotations":{"basalt.dev/job-uid":"u","basalt.dev/job-version":"4"},"ownerReferences":[{"apiVersion":)"
+      R"("batch.volcano.sh/v1alpha1","kind":"Job","name":"j","uid":"u","controller":true,"blockOwnerDeletion":true}]},)"
+      R"("spec":{"minMember":3,"minTaskMember":{"a":3},"queue":"default","minResources":{"cpu":"1"}}})");
+}
+
+}  // namespace
+}  // namespace basalt::kube
