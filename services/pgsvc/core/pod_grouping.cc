@@ -1,0 +1,241 @@
+#include "services/pgsvc/core/pod_grouping.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <vector>
+
+#include "common/base/json.h"
+#include "common/base/status.h"
+#include "common/base/status_macros.h"
+#include "common/kube/names.h"
+#include "common/kube/resources.h"
+
+namespace basalt::pgsvc {
+namespace {
+
+constexpr std::string_view kModeKey = "volcano.sh/network-topology-mode";
+constexpr std::string_view kTierKey = "volcano.sh/network-topology-highest-tier";
+constexpr std::string_view kSeedMinMemberKey = "volcano.sh/group-min-member";
+constexpr std::string_view kInheritedPrefix = "volcano.sh/";
+constexpr size_t kLongestQueueName = 253;
+
+json::string ToJson(std::string_view text) { return json::string(text.data(), text.size()); }
+
+const kube::v1::OwnerReference* ControllerOf(const kube::v1::Pod& pod) {
+  for (const kube::v1::OwnerReference& owner : pod.grouping().owner_references()) {
+    if (owner.controller()) return &owner;
+  }
+  return nullptr;
+}
+
+std::optional<std::string_view> FindKey(const google::protobuf::RepeatedPtrField<kube::v1::KeyValue>& list,
+                                        std::string_view key) {
+  for (const kube::v1::KeyValue& entry : list) {
+    if (entry.key() == key) return entry.value();
+  }
+  return std::nullopt;
+}
+
+// A base-10 integer with an optional sign and nothing else.
+std::optional<int64_t> ParseInteger(std::string_view text) {
+  if (!text.empty() && text.front() == '+') text.remove_prefix(1);
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+bool IsSubdomain(std::string_view text) {
+  if (text.empty() || text.size() > kLongestQueueName) return false;
+  bool at_label_start = true;
+  char previous = '.';
+  for (const char c : text) {
+    const bool alphanumeric = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+    if (!alphanumeric && c != '-' && c != '.') return false;
+    if (at_label_start && !alphanumeric) return false;
+    if (c == '.' && previous == '-') return false;
+    at_label_start = c == '.';
+    previous = c;
+  }
+  return previous != '-' && previous != '.';
+}
+
+absl::StatusOr<std::string> QueueOf(const kube::v1::Pod& pod, const Annotations& owner, const GroupingOptions& options) {
+  const auto& own = pod.grouping().annotations();
+  std::string queue;
+  if (const auto value = FindKey(own, kube::kSchedulingQueueNameKey)) {
+    queue = *value;
+  } else if (options.alternative_queue_keys) {
+    if (const auto alternative = FindKey(own, kube::kQueueNameKey)) {
+      queue = *alternative;
+    } else if (const auto first = owner.find(kube::kSchedulingQueueNameKey); first != owner.end()) {
+      queue = first->second;
+    } else if (const auto second = owner.find(kube::kQueueNameKey); second != owner.end()) {
+      queue = second->second;
+    }
+  }
+  if (!queue.empty() && !IsSubdomain(queue)) {
+    return MakeStatus(absl::StatusCode::kInvalidArgument,
+                      fmt::format("annotation {}: '{}' is not a queue name (lower-case DNS-1123 subdomain, at most {} "
+                                  "characters)",
+                                  kube::kSchedulingQueueNameKey, queue, kLongestQueueName));
+  }
+  return queue;
+}
+
+// Podgroup spec 6.6.
+absl::StatusOr<std::optional<json::object>> TopologyOf(const kube::v1::Pod& pod) {
+  const auto mode = FindKey(pod.grouping().annotations(), kModeKey);
+  const auto tier = FindKey(pod.grouping().annotations(), kTierKey);
+  if (!mode && !tier) return std::optional<json::object>();
+  std::string lowered(mode.value_or("hard"));
+  std::transform(lowered.begin(), lowered.end(), lowered.begin(), [](unsigned char c) { return std::tolower(c); });
+  json::object topology;
+  topology["mode"] = lowered == "soft" ? "soft" : "hard";
+  if (tier) {
+    const std::optional<int64_t> value = ParseInteger(*tier);
+    if (value && *value < 0) {
+      return MakeStatus(absl::StatusCode::kInvalidArgument,
+                        fmt::format("annotation {}: {} must be 0 or more", kTierKey, *value));
+    }
+    if (value) topology["highestTierAllowed"] = *value;
+  }
+  return std::optional<json::object>(std::move(topology));
+}
+
+json::array OwnerReferences(const kube::v1::Pod& pod) {
+  json::array owners;
+  if (ControllerOf(pod) == nullptr) {
+    owners.push_back(json::object{{"apiVersion", "v1"},
+                                  {"kind", "Pod"},
+                                  {"name", pod.name()},
+                                  {"uid", pod.uid()},
+                                  {"controller", true},
+                                  {"blockOwnerDeletion", true}});
+    return owners;
+  }
+  for (const kube::v1::OwnerReference& reference : pod.grouping().owner_references()) {
+    json::object owner{{"apiVersion", reference.api_version()},
+                       {"kind", reference.kind()},
+                       {"name", reference.name()},
+                       {"uid", reference.uid()}};
+    if (reference.controller()) owner["controller"] = true;
+    if (reference.block_owner_deletion()) owner["blockOwnerDeletion"] = true;
+    owners.push_back(std::move(owner));
+  }
+  return owners;
+}
+
+// Annotations and labels of the group (podgroup spec 6.1, steps 4 and 5).
+json::object GroupAnnotations(const kube::v1::Pod& pod, const Annotations& owner, const GroupingOptions& options) {
+  json::object annotations;
+  if (options.inherit_owner_annotations) {
+    for (const auto& [key, value] : owner) {
+      if (key.starts_with(kInheritedPrefix)) annotations[key] = value;
+    }
+  }
+  const auto& own = pod.grouping().annotations();
+  for (const std::string_view key : {kube::kPreemptableKey, kube::kCooldownTimeKey, kube::kRevocableZoneKey}) {
+    if (const auto value = FindKey(own, key)) annotations[ToJson(key)] = ToJson(*value);
+  }
+  if (const auto min_available = FindKey(own, kube::kJdbMinAvailableKey)) {
+    annotations[ToJson(kube::kJdbMinAvailableKey)] = ToJson(*min_available);
+  } else if (const auto max_unavailable = FindKey(own, kube::kJdbMaxUnavailableKey)) {
+    annotations[ToJson(kube::kJdbMaxUnavailableKey)] = ToJson(*max_unavailable);
+  }
+  return annotations;
+}
+
+json::object GroupLabels(const kube::v1::Pod& pod) {
+  json::object labels;
+  for (const std::string_view key : {kube::kPreemptableKey, kube::kCooldownTimeKey}) {
+    if (const auto value = FindKey(pod.grouping().labels(), key)) labels[ToJson(key)] = ToJson(*value);
+  }
+  return labels;
+}
+
+}  // namespace
+
+std::string GroupName(const kube::v1::Pod& pod) {
+  return fmt::format("podgroup-{}", pod.owner_uid().empty() ? pod.uid() : pod.owner_uid());
+}
+
+bool NeedsGroup(const kube::v1::Pod& pod) {
+  return pod.has_grouping() && pod.job_name().empty() && pod.group_name().empty() && pod.deletion_ms() == 0 &&
+         pod.phase() != kube::v1::POD_PHASE_SUCCEEDED && pod.phase() != kube::v1::POD_PHASE_FAILED;
+}
+
+std::vector<OwnerResource> AnnotatedOwners(const kube::v1::Pod& pod) {
+  std::vector<OwnerResource> owners;
+  for (const kube::v1::OwnerReference& owner : pod.grouping().owner_references()) {
+    const bool apps = owner.api_version() == "apps/v1";
+    if (apps && owner.kind() == "ReplicaSet") {
+      owners.push_back({"apps", "v1", "replicasets", owner.name(), owner.uid()});
+    } else if (apps && owner.kind() == "DaemonSet") {
+      owners.push_back({"apps", "v1", "daemonsets", owner.name(), owner.uid()});
+    } else if (apps && owner.kind() == "StatefulSet") {
+      owners.push_back({"apps", "v1", "statefulsets", owner.name(), owner.uid()});
+    } else if (owner.api_version() == "batch/v1" && owner.kind() == "Job") {
+      owners.push_back({"batch", "v1", "jobs", owner.name(), owner.uid()});
+    }
+  }
+  return owners;
+}
+
+int32_t MinMember(const Annotations& owner_annotations) {
+  auto found = owner_annotations.find(kube::kGroupMinMemberKey);
+  if (found == owner_annotations.end()) found = owner_annotations.find(kSeedMinMemberKey);
+  if (found == owner_annotations.end()) return 1;
+  const std::optional<int64_t> value = ParseInteger(found->second);
+  if (!value || *value < 0 || *value > std::numeric_limits<int32_t>::max()) return 1;
+  return static_cast<int32_t>(*value);
+}
+
+absl::StatusOr<std::string> GroupBody(const kube::v1::Pod& pod, const Annotations& owner_annotations,
+                                      const GroupingOptions& options) {
+  static const Annotations kNone;
+  const Annotations& owner = options.inherit_owner_annotations ? owner_annotations : kNone;
+  const int32_t min_member = MinMember(owner);
+  BASALT_ASSIGN_OR_RETURN(const std::string queue, QueueOf(pod, owner, options));
+  BASALT_ASSIGN_OR_RETURN(std::optional<json::object> topology, TopologyOf(pod));
+
+  json::object spec;
+  if (min_member != 0) spec["minMember"] = min_member;
+  if (!queue.empty()) spec["queue"] = queue;
+  if (!pod.priority_class_name().empty()) spec["priorityClassName"] = pod.priority_class_name();
+  json::object resources;
+  BASALT_ASSIGN_OR_RETURN(const json::value pod_spec, ParseJson(pod.grouping().spec_json()));
+  BASALT_ASSIGN_OR_RETURN(const kube::ResourceMap usage,
+                          kube::PodQuotaUsage(pod_spec, kube::RequestDefaults::kAsStored));
+  if (min_member > 0) {  // Absent and empty differ: minMember 0 gives {}.
+    for (const auto& [name, quantity] : usage) resources[name] = (quantity * min_member).Text();
+  }
+  spec["minResources"] = std::move(resources);
+  if (topology) spec["networkTopology"] = *std::move(topology);
+
+  json::object meta{{"name", GroupName(pod)}, {"namespace", pod.namespace_()}};
+  json::object annotations = GroupAnnotations(pod, owner, options);
+  json::object labels = GroupLabels(pod);
+  if (!annotations.empty()) meta["annotations"] = std::move(annotations);
+  if (!labels.empty()) meta["labels"] = std::move(labels);
+  meta["ownerReferences"] = OwnerReferences(pod);
+
+  json::object body;
+  body["apiVersion"] = ToJson(kube::kSchedulingApiVersion);
+  body["kind"] = "PodGroup";
+  body["metadata"] = std::move(meta);
+  body["spec"] = std::move(spec);
+  body["status"] = json::object{{"phase", "Pending"}};
+  return ToText(body);
+}
+
+std::string BindingPatch(std::string_view group_name) {
+  json::object annotations;
+  annotations[ToJson(kube::kGroupNameKey)] = ToJson(group_name);
+  return ToText(json::object{{"metadata", json::object{{"annotations", std::move(annotations)}}}});
+}
+
+}  // namespace basalt::pgsvc

@@ -1,0 +1,50 @@
+#pragma once
+
+// Which group a plain pod belongs to, and what that group is to look like (podgroup spec 5 and 6). Pure.
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "basalt/kube/v1/kube.pb.h"
+
+namespace basalt::pgsvc {
+
+// `podgroup-<controller UID>`, or the pod's own UID where it has no controller (podgroup spec 5).
+std::string GroupName(const kube::v1::Pod& pod);
+
+// Whether the pod needs a group from us at all: no job's pod, not bound yet, neither finished nor being deleted (W13).
+bool NeedsGroup(const kube::v1::Pod& pod);
+
+// The owner whose annotations count, where it is one of the four kinds of podgroup spec 6.2; null otherwise. The API
+// group is compared as well as the kind (W10).
+struct OwnerResource {
+  std::string group;
+  std::string version;
+  std::string plural;
+  std::string name;
+  std::string uid;
+};
+std::vector<OwnerResource> AnnotatedOwners(const kube::v1::Pod& pod);
+
+// Annotations of the owners, the earliest owner winning for each key.
+using Annotations = std::map<std::string, std::string, std::less<>>;
+
+// minMember from the owners' annotations (podgroup spec 6.3); 1 where there is none or it is malformed.
+int32_t MinMember(const Annotations& owner_annotations);
+
+struct GroupingOptions {
+  bool inherit_owner_annotations = true;
+  bool alternative_queue_keys = true;  // The seed's keys beside upstream's (podgroup spec 11, rows 2 and 3).
+};
+
+// The body that creates the group. INVALID_ARGUMENT names annotation and rule where the API server would refuse it
+// for ever (negative tier, malformed queue name; weakness W9).
+absl::StatusOr<std::string> GroupBody(const kube::v1::Pod& pod, const Annotations& owner_annotations,
+                                      const GroupingOptions& options);
+
+// The merge patch that binds the pod to its group; uid goes into the request, so that a pod of the same name that was
+// made anew is never bound to the dead one's group (W4).
+std::string BindingPatch(std::string_view group_name);
+
+}  // namespace basalt::pgsvc

@@ -1,0 +1,169 @@
+#include "services/pgsvc/core/pod_grouping.h"
+
+#include <gtest/gtest.h>
+
+#include "common/base/json.h"
+
+namespace basalt::pgsvc {
+namespace {
+
+void Annotate(kube::v1::Pod& pod, std::string_view key, std::string_view value) {
+  kube::v1::KeyValue& annotation = *pod.mutable_grouping()->add_annotations();
+  annotation.set_key(std::string(key));
+  annotation.set_value(std::string(value));
+}
+
+kube::v1::Pod BarePod() {
+  kube::v1::Pod pod;
+  pod.set_namespace_("ns");
+  pod.set_name("p");
+  pod.set_uid("u");
+  pod.set_phase(kube::v1::POD_PHASE_PENDING);
+  pod.set_scheduler_name("volcano");
+  pod.mutable_grouping()->set_spec_json(
+      R"({"containers":[{"name":"c","resources":{"requests":{"cpu":"1","memory":"2Gi","nvidia.com/gpu":"1"},)"
+      R"("limits":{"cpu":"2","nvidia.com/gpu":"1"}}}]})");
+  return pod;
+}
+
+kube::v1::Pod OwnedPod() {
+  kube::v1::Pod pod = BarePod();
+  pod.set_owner_uid("rs-uid");
+  kube::v1::OwnerReference& owner = *pod.mutable_grouping()->add_owner_references();
+  owner.set_api_version("apps/v1");
+  owner.set_kind("ReplicaSet");
+  owner.set_name("web");
+  owner.set_uid("rs-uid");
+  owner.set_controller(true);
+  return pod;
+}
+
+json::value Body(const kube::v1::Pod& pod, const Annotations& owner = {}, GroupingOptions options = {}) {
+  const auto body = GroupBody(pod, owner, options);
+  EXPECT_TRUE(body.ok()) << body.status();
+  return body.ok() ? *ParseJson(*body) : json::value();
+}
+
+TEST(PodGroupingTest, ABarePodHasAGroupOfItsOwnWithItselfAsOwner) {
+  const json::value body = Body(BarePod());
+  EXPECT_EQ(FindString(*FindPath(body, {"metadata"}), "name"), "podgroup-u");
+  const json::value& owner = FindPath(body, {"metadata", "ownerReferences"})->as_array()[0];
+  EXPECT_EQ(FindString(owner, "kind"), "Pod");
+  EXPECT_EQ(FindString(owner, "uid"), "u");
+  EXPECT_TRUE(Find(owner, "controller")->as_bool());
+  EXPECT_TRUE(Find(owner, "blockOwnerDeletion")->as_bool());
+  EXPECT_EQ(FindInt(*FindPath(body, {"spec"}), "minMember"), 1);
+  EXPECT_EQ(FindString(*FindPath(body, {"status"}), "phase"), "Pending");
+}
+
+TEST(PodGroupingTest, AnOwnedPodsGroupHasTheControllersNameAndOwners) {
+  const json::value body = Body(OwnedPod());
+  EXPECT_EQ(FindString(*FindPath(body, {"metadata"}), "name"), "podgroup-rs-uid");
+  EXPECT_EQ(FindString(FindPath(body, {"metadata", "ownerReferences"})->as_array()[0], "kind"), "ReplicaSet");
+}
+
+TEST(PodGroupingTest, MinResourcesAreThoseOfTheSpecsWorkedExample) {
+  const json::value body = Body(OwnedPod(), {{"scheduling.volcano.sh/group-min-member", "2"}});
+  const json::value& resources = *FindPath(body, {"spec", "minResources"});
+  const std::pair<std::string_view, std::string_view> wanted[] = {
+      {"count/pods", "2"},    {"pods", "2"},         {"cpu", "2"},
+      {"requests.cpu", "2"},  {"limits.cpu", "4"},   {"memory", "4Gi"},
+      {"requests.memory", "4Gi"}, {"nvidia.com/gpu", "2"}, {"requests.nvidia.com/gpu", "2"}};
+  for (const auto& [name, quantity] : wanted) EXPECT_EQ(FindString(resources, name), quantity) << name;
+  EXPECT_EQ(resources.as_object().size(), std::size(wanted));
+}
+
+TEST(PodGroupingTest, MinMemberComesFromTheOwnerAloneAndIsOneWhereMalformed) {
+  const std::pair<std::string_view, int32_t> cases[] = {{"3", 3},  {"+3", 3}, {"0", 0},    {"-1", 1},
+                                                        {"", 1},   {" 3", 1}, {"2.5", 1}, {"99999999999", 1}};
+  for (const auto& [text, wanted] : cases) {
+    EXPECT_EQ(MinMember({{"scheduling.volcano.sh/group-min-member", std::string(text)}}), wanted) << text;
+  }
+  EXPECT_EQ(MinMember({}), 1);
+}
+
+TEST(PodGroupingTest, QueuePrecedenceIsPodThenOwnerUpstreamsKeyFirst) {
+  kube::v1::Pod pod = OwnedPod();
+  Annotations owner = {{"volcano.sh/queue-name", "d"}};
+  const auto queue = [&] { return std::string(FindString(*FindPath(Body(pod, owner), {"spec"}), "queue")); };
+  EXPECT_EQ(queue(), "d");
+  owner["scheduling.volcano.sh/queue-name"] = "c";
+  EXPECT_EQ(queue(), "c");
+  Annotate(pod, "volcano.sh/queue-name", "b");
+  EXPECT_EQ(queue(), "b");
+  Annotate(pod, "scheduling.volcano.sh/queue-name", "a");
+  EXPECT_EQ(queue(), "a");
+}
+
+TEST(PodGroupingTest, OwnPodsBudgetHidesTheOtherKeyButNotAnInheritedOne) {
+  kube::v1::Pod pod = OwnedPod();
+  Annotate(pod, "volcano.sh/jdb-min-available", "1");
+  Annotate(pod, "volcano.sh/jdb-max-unavailable", "2");
+  const json::value body = Body(pod, {{"volcano.sh/jdb-min-available", "9"}, {"volcano.sh/custom", "x"}, {"other", "y"}});
+  const json::value& annotations = *FindPath(body, {"metadata", "annotations"});
+  EXPECT_EQ(FindString(annotations, "volcano.sh/jdb-min-available"), "1");
+  EXPECT_EQ(Find(annotations, "volcano.sh/jdb-max-unavailable"), nullptr);
+  EXPECT_EQ(FindString(annotations, "volcano.sh/custom"), "x");
+  EXPECT_EQ(Find(annotations, "other"), nullptr);
+}
+
+struct TopologyCase {
+  const char* mode;
+  const char* tier;
+  std::string_view wanted;  // Compact JSON; empty = none.
+};
+
+TEST(PodGroupingTest, TopologyTableOfTheSpec) {
+  const TopologyCase cases[] = {
+      {nullptr, nullptr, ""},
+      {"Soft", nullptr, R"({"mode":"soft"})"},
+      {"nonsense", nullptr, R"({"mode":"hard"})"},
+      {"", nullptr, R"({"mode":"hard"})"},
+      {nullptr, "3", R"({"mode":"hard","highestTierAllowed":3})"},
+      {nullptr, "x", R"({"mode":"hard"})"},
+      {"invalid", "3", R"({"mode":"hard","highestTierAllowed":3})"},
+      {"soft", "+2", R"({"mode":"soft","highestTierAllowed":2})"},
+  };
+  for (const TopologyCase& c : cases) {
+    kube::v1::Pod pod = BarePod();
+    if (c.mode != nullptr) Annotate(pod, "volcano.sh/network-topology-mode", c.mode);
+    if (c.tier != nullptr) Annotate(pod, "volcano.sh/network-topology-highest-tier", c.tier);
+    const json::value body = Body(pod);
+    const json::value* topology = FindPath(body, {"spec", "networkTopology"});
+    EXPECT_EQ(topology == nullptr ? "" : ToText(*topology), c.wanted);
+  }
+}
+
+TEST(PodGroupingTest, WhatTheServerWouldRefuseForEverIsRefusedHereWithItsName) {
+  kube::v1::Pod negative = BarePod();
+  Annotate(negative, "volcano.sh/network-topology-highest-tier", "-1");
+  EXPECT_NE(GroupBody(negative, {}, {}).status().ToString().find("network-topology-highest-tier"), std::string::npos);
+  for (const std::string_view name : {"Upper", "-a", "a-", "a..b", "a_b"}) {
+    kube::v1::Pod pod = BarePod();
+    Annotate(pod, "scheduling.volcano.sh/queue-name", name);
+    EXPECT_EQ(GroupBody(pod, {}, {}).status().code(), absl::StatusCode::kInvalidArgument) << name;
+  }
+}
+
+TEST(PodGroupingTest, OnlyLiveUnboundPlainPodsNeedAGroup) {
+  EXPECT_TRUE(NeedsGroup(BarePod()));
+  kube::v1::Pod bound = BarePod();
+  bound.set_group_name("g");
+  kube::v1::Pod finished = BarePod();
+  finished.set_phase(kube::v1::POD_PHASE_SUCCEEDED);
+  kube::v1::Pod going = BarePod();
+  going.set_deletion_ms(1);
+  kube::v1::Pod jobs = BarePod();
+  jobs.set_job_name("j");
+  for (const kube::v1::Pod& pod : {bound, finished, going, jobs}) EXPECT_FALSE(NeedsGroup(pod));
+}
+
+TEST(PodGroupingTest, OwnersAreTakenByGroupAndKind) {
+  kube::v1::Pod pod = OwnedPod();
+  pod.mutable_grouping()->mutable_owner_references(0)->set_api_version("example.com/v1");
+  EXPECT_TRUE(AnnotatedOwners(pod).empty());
+  EXPECT_EQ(AnnotatedOwners(OwnedPod()).size(), 1U);
+}
+
+}  // namespace
+}  // namespace basalt::pgsvc
