@@ -1,0 +1,77 @@
+#pragma once
+
+// Kubernetes' JSON -> the projected messages of kube.proto. Pure: no threads, clocks or logs.
+//
+// What is missing, null or of the wrong type never loses an object: the field is treated as absent and named in
+// Decoded.error (for a Job in Job.decode_error too). INVALID_ARGUMENT only where the text is no JSON, or where there
+// is nothing to know the object by. Field sources: kube.proto, job spec 1.3-1.10, podgroup spec 1, queue spec 1.
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "basalt/gateway/v1/gateway.pb.h"
+#include "basalt/kube/v1/kube.pb.h"
+
+namespace basalt::gateway {
+
+// Into which message an object is projected.
+enum class ObjectKind { kJob, kPod, kPodGroup, kQueue, kCommand, kPriorityClass, kGeneric };
+
+// kGeneric for every resource that has no message of its own.
+ObjectKind KindOf(std::string_view group, std::string_view plural);
+
+struct Decoded {
+  kube::v1::Object object;
+  // Fields that could not be read, each with the rule; at most the first few. Empty = none.
+  std::string error;
+  int64_t deletion_grace_seconds = -1;  // metadata.deletionGracePeriodSeconds; -1 = absent.
+  bool finalizers = false;
+  // The text was a Status (the answer of some deletions); `object` is then empty.
+  bool is_status = false;
+};
+
+enum class WatchType { kAdded, kModified, kDeleted, kBookmark, kError };
+
+struct WatchEvent {
+  WatchType type = WatchType::kAdded;
+  Decoded decoded;                  // Not for kBookmark and kError.
+  int64_t resource_version = 0;     // Of the object or bookmark.
+  bool initial_events_end = false;  // A bookmark that ends the first part of a streaming list.
+  v1::KubeError error;              // Only for kError.
+};
+
+struct DecodedList {
+  std::vector<Decoded> items;
+  int64_t resource_version = 0;
+  std::string continue_token;
+};
+
+// Keeps its buffers from call to call: one per reflector. Not thread-safe.
+class Decoder {
+ public:
+  // Whether a generic object carries its whole JSON.
+  enum class Json { kOmit, kKeep };
+
+  explicit Decoder(ObjectKind kind, Json json = Json::kOmit);
+  ~Decoder();
+  Decoder(Decoder&&) noexcept;
+  Decoder& operator=(Decoder&&) noexcept;
+
+  absl::StatusOr<Decoded> DecodeObject(std::string_view text);
+  // One line of a watch: {"type": …, "object": …}.
+  absl::StatusOr<WatchEvent> DecodeWatchLine(std::string_view text);
+  // One page. Fails as a whole if an item has no name or is not an object.
+  absl::StatusOr<DecodedList> DecodeList(std::string_view text);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// A refusal: the Status in `body`, or what `http_status` alone says where the body is something else (a proxy's page).
+v1::KubeError DecodeStatusError(int http_status, std::string_view body);
+
+}  // namespace basalt::gateway

@@ -1,0 +1,122 @@
+#pragma once
+
+// Typed reading over simdjson's on-demand API, for the .cc files of this folder only. Values are read in the order in
+// which they stand; each once. Wrong types become errors with the field's path; null is absent.
+#include <simdjson.h>
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace basalt::gateway {
+
+using Value = simdjson::ondemand::value;
+
+// Where a value stands; a chain on the stack, spelled out only for an error.
+struct Path {
+  const Path* parent = nullptr;
+  std::string_view name;
+  int index = -1;
+
+  // The result refers to this one, which therefore has to be named.
+  Path operator/(std::string_view child) const& { return {this, child, -1}; }
+  Path operator/(int at) const& { return {this, {}, at}; }
+  Path operator/(std::string_view child) const&& = delete;
+  Path operator/(int at) const&& = delete;
+  std::string Text() const;
+};
+
+class Reader {
+ public:
+  void Reset() {
+    error_.clear();
+    errors_ = 0;
+    broken_ = simdjson::SUCCESS;
+  }
+
+  void Fail(const Path& path, std::string_view rule);
+  // The text itself is no JSON here: nothing after it can be read.
+  void Break(simdjson::error_code error) { broken_ = error; }
+  bool broken() const { return broken_ != simdjson::SUCCESS; }
+  simdjson::error_code break_code() const { return broken_; }
+  std::string TakeError() { return std::move(error_); }
+  bool has_error() const { return errors_ != 0; }
+
+  // fn(key, value) for each member. Keys are compared as they stand: for objects with known fields.
+  template <typename Fn>
+  void Members(const Path& path, Value& value, Fn&& fn) {
+    EachMember(path, value, [this, &fn](simdjson::ondemand::field& field) {
+      const char* key = field.key().raw();
+      size_t size = 0;
+      while (key[size] != '"') ++size;
+      fn(std::string_view(key, size), field.value());
+    });
+  }
+
+  // fn(key, value) for each entry of a map with free keys.
+  template <typename Fn>
+  void Entries(const Path& path, Value& value, Fn&& fn) {
+    EachMember(path, value, [this, &fn](simdjson::ondemand::field& field) {
+      std::string_view key;
+      if (const auto error = field.unescaped_key().get(key)) return Break(error);
+      fn(key, field.value());
+    });
+  }
+
+  // fn(path of the element, element).
+  template <typename Fn>
+  void Elements(const Path& path, Value& value, Fn&& fn) {
+    if (!Is(path, value, simdjson::ondemand::json_type::array)) return;
+    simdjson::ondemand::array array;
+    if (const auto error = value.get_array().get(array)) return Break(error);
+    int index = 0;
+    for (auto element : array) {
+      Value item;
+      if (const auto error = std::move(element).get(item)) return Break(error);
+      fn(path / index, item);
+      if (broken()) return;
+      ++index;
+    }
+  }
+
+  // Views into the parser's buffer: valid until it reads the next text.
+  std::string_view String(const Path& path, Value& value);
+  std::optional<int64_t> Int(const Path& path, Value& value, int64_t low, int64_t high);
+  int32_t Int32(const Path& path, Value& value) { return OptionalInt32(path, value).value_or(0); }
+  std::optional<int32_t> OptionalInt32(const Path& path, Value& value);
+  bool Bool(const Path& path, Value& value);
+  // Milliseconds; 0 = absent or no time.
+  int64_t Time(const Path& path, Value& value);
+  // A quantity, written as a string or a number: its text.
+  std::string_view IntOrString(const Path& path, Value& value);
+  // The object's own text; empty = absent.
+  std::string_view RawObject(const Path& path, Value& value);
+
+  bool IsNull(Value& value);
+
+ private:
+  template <typename Fn>
+  void EachMember(const Path& path, Value& value, Fn&& fn) {
+    if (!Is(path, value, simdjson::ondemand::json_type::object)) return;
+    simdjson::ondemand::object object;
+    if (const auto error = value.get_object().get(object)) return Break(error);
+    for (auto member : object) {
+      simdjson::ondemand::field field;
+      if (const auto error = std::move(member).get(field)) return Break(error);
+      fn(field);
+      if (broken()) return;
+    }
+  }
+
+  // False with an error, or without one where the value is null.
+  bool Is(const Path& path, Value& value, simdjson::ondemand::json_type wanted);
+
+  std::string error_;
+  int errors_ = 0;
+  simdjson::error_code broken_ = simdjson::SUCCESS;
+};
+
+}  // namespace basalt::gateway
