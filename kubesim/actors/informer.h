@@ -1,0 +1,96 @@
+#pragma once
+
+// Keeps listeners informed of every object of one resource: list in pages, watch, resume, list again after a 410. It
+// keeps names, UIDs and versions only; listeners keep what they need. Confined to one loop.
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/json.h"
+#include "common/base/random.h"
+#include "common/exec/loop.h"
+#include "common/http/http.h"
+
+namespace basalt::kubesim {
+
+struct ObjectName {
+  std::string space;  // Empty for cluster-scoped kinds.
+  std::string name;
+  std::string uid;
+};
+
+class InformerListener {
+ public:
+  virtual ~InformerListener() = default;
+  // New or changed, in the order of the server. Another UID under a known name is announced after the old one's end.
+  virtual void OnObject(const json::value& object) = 0;
+  virtual void OnGone(const ObjectName& gone) = 0;
+  // The first list is complete.
+  virtual void OnSynced() = 0;
+};
+
+struct InformerOptions {
+  std::string path;  // "/api/v1/pods"
+  std::string field_selector, label_selector;
+  int page = 500;
+  absl::Duration watch_time = absl::Minutes(5);
+  absl::Duration least_back_off = absl::Milliseconds(100);
+  absl::Duration most_back_off = absl::Seconds(10);
+  std::string user_agent = "kubesim-actor";
+};
+
+class Informer : private http::ResponseObserver {
+ public:
+  // All references outlive it, and so do the listeners.
+  Informer(Loop& loop, http::Client& client, Random& random, InformerOptions options);
+  ~Informer() override;
+
+  // Before Start.
+  void Listen(InformerListener& listener) { listeners_.push_back(&listener); }
+  void Start();
+  bool synced() const { return synced_; }
+  size_t size() const { return known_.size(); }
+
+ private:
+  struct Known {
+    std::string uid;
+    uint64_t listing = 0;
+  };
+
+  void List();
+  void Listed(absl::StatusOr<http::Response> response);
+  void Watch();
+  void OnHead(const http::ResponseHead& head) override;
+  void OnChunk(std::string_view data) override;
+  void OnEnd(const absl::Status& status) override;
+  void OnEvent(std::string_view line);
+  void Announce(const json::value& object);
+  void Remove(const std::string& key);
+  void Again(bool from_list, absl::Duration at_least = absl::ZeroDuration());
+  std::string TargetOf(std::string_view extra) const;
+
+  Loop& loop_;
+  http::Client& client_;
+  Random& random_;
+  const InformerOptions options_;
+  std::vector<InformerListener*> listeners_;
+
+  std::map<std::string, Known> known_;  // By namespace/name.
+  std::string resource_version_;
+  std::string continue_;
+  uint64_t listing_ = 0;
+  bool synced_ = false;
+  int failures_ = 0;
+
+  std::unique_ptr<http::Call> call_;
+  TimerId timer_ = kNoTimer;
+  int watch_status_ = 0;
+  bool list_next_ = false;
+  std::string buffer_;
+};
+
+}  // namespace basalt::kubesim

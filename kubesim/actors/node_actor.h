@@ -1,0 +1,92 @@
+#pragma once
+
+// The nodes of a simulated cluster: registers Node objects, runs the pods that are bound to them (PodRun) and reports
+// their states as kubelet does. A plain API client: the same inside kubesim, over HTTP and against a real API server.
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "kubesim/actors/api.h"
+#include "kubesim/actors/informer.h"
+#include "kubesim/actors/pod_run.h"
+
+namespace basalt::kubesim {
+
+struct NodeActorOptions {
+  int nodes = 4;
+  std::string prefix = "node-";
+  std::string cpu = "64", memory = "256Gi", pods = "1000";
+  std::map<std::string, std::string> labels;
+  absl::Duration default_duration = absl::Seconds(2);
+  int default_exit_code = 0;
+  // Leases in kube-node-lease are renewed this often; zero: none are kept, as a server without a node controller needs.
+  absl::Duration heartbeat = absl::ZeroDuration();
+  absl::Duration start_delay = absl::ZeroDuration();  // From binding to the first container.
+  ApiOptions api;
+};
+
+// Confined to one loop. `pods` is an informer of pods (all of them, or those of its nodes), started by the owner after
+// this has been constructed.
+class NodeActor : private InformerListener {
+ public:
+  NodeActor(Loop& loop, http::Client& client, Random& random, Informer& pods, NodeActorOptions options);
+  ~NodeActor() override;
+
+  // Registers the nodes; pods run whether or not that is done.
+  void Start();
+
+  // The node is cut off: its Ready condition becomes Unknown (as the node controller would write it), nothing of its
+  // pods is reported until it is restored. What the containers do meanwhile goes on.
+  void LoseNode(const std::string& name);
+  void RestoreNode(const std::string& name);
+
+  std::vector<std::string> names() const;
+  size_t pods() const { return pods_.size(); }
+  // Nothing waits to be written.
+  bool idle() const { return api_.in_flight() == 0 && api_.queued() == 0; }
+
+ private:
+  struct Node {
+    int index = 0;
+    std::string name, ip;
+    bool lost = false;
+    uint32_t addresses = 0;
+    TimerId heartbeat = kNoTimer;
+  };
+  struct Pod {
+    std::string space, name, uid;
+    Node* node = nullptr;
+    std::unique_ptr<PodRun> run;
+    TimerId timer = kNoTimer;
+    bool dirty = false;
+    bool writing = false;
+    bool removing = false;
+    int refusals = 0;
+  };
+
+  void OnObject(const json::value& object) override;
+  void OnGone(const ObjectName& gone) override;
+  void OnSynced() override {}
+
+  void Register(Node& node);
+  void WriteNodeStatus(Node& node);
+  void Beat(Node& node);
+  void Tick(const std::string& key);
+  void Flush(const std::string& key);
+  void WriteStatus(const std::string& key, Pod& pod);
+  void Remove(const std::string& key, Pod& pod);
+  void TryAgain(const std::string& key, Pod& pod);
+  // The pod of that key if it is still the one of that UID.
+  Pod* Current(const std::string& key, const std::string& uid);
+  void Arm(const std::string& key, Pod& pod, absl::Time when);
+
+  Loop& loop_;
+  const NodeActorOptions options_;
+  Api api_;
+  std::map<std::string, Node> nodes_;
+  std::map<std::string, Pod> pods_;  // By namespace/name.
+};
+
+}  // namespace basalt::kubesim
