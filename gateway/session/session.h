@@ -63,6 +63,7 @@ class Session {
   void OpenSlot(uint32_t slot, int64_t epoch);
   // Nothing of it is sent any more; it may be opened again.
   void CloseSlot(uint32_t slot);
+  bool HasSlot(uint32_t slot) const { return slots_.contains(slot); }
 
   // ---- what changed ----
   void OnState(ObjectId id);

@@ -1,0 +1,272 @@
+#include "gateway/server/hub.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gateway/route/testing.h"
+#include "gateway/server/testing.h"
+
+namespace basalt::gateway {
+namespace {
+
+using namespace testing;  // NOLINT: builders only.
+using ::testing::HasSubstr;
+
+constexpr WatchIndex kJobs = 0, kGroups = 1, kJobPods = 2, kQueues = 3;
+constexpr v1::ServiceKind kJob = v1::SERVICE_KIND_JOB;
+const uint32_t kSlot = SlotOf("ns/j");
+
+class HubTest : public ::testing::Test {
+ protected:
+  HubTest() {
+    for (WatchIndex i = 0; i < 4; ++i) hub.cache().Replace(i, {}, 10);
+  }
+  ~HubTest() override {
+    replicas.clear();
+    time.Settle();
+  }
+  FakeReplica& Attach(const std::string& name, const std::string& incarnation = "a", v1::ServiceKind service = kJob) {
+    replicas.push_back(std::make_unique<FakeReplica>(time, loop, hub, MemberOf(service, name, incarnation)));
+    replicas.back()->SayHello();
+    return *replicas.back();
+  }
+  absl::StatusOr<v1::WriteResponse> Refused(v1::WriteRequest request) {
+    std::optional<absl::StatusOr<v1::WriteResponse>> got;
+    hub.Write(std::move(request), [&](auto answer) { got = std::move(answer); });
+    EXPECT_FALSE(got.has_value()) << "never before the call returns";
+    time.Settle();
+    return got.has_value() ? *std::move(got) : absl::InternalError("no answer");
+  }
+  v1::WriteRequest PatchBy(const FakeReplica& replica) {
+    v1::WriteRequest request;
+    *request.mutable_owner() = replica.OwnerFor(kSlot);
+    request.mutable_resource()->set_group("batch.volcano.sh");
+    request.mutable_resource()->set_plural("jobs");
+    request.set_namespace_("ns");
+    request.set_name("j");
+    request.mutable_patch()->set_type(v1::Patch::TYPE_MERGE);
+    return request;
+  }
+
+  SimTime time;
+  SimLoop loop{time, "gateway"};
+  FakeKubeAccess kube;
+  std::unique_ptr<obs::Metrics> metrics = obs::MakeMetrics();
+  Hub hub{loop,
+          kube,
+          *metrics,
+          {"jobs.batch.volcano.sh", "podgroups.scheduling.volcano.sh", "pods/job", "queues.scheduling.volcano.sh"},
+          {.cluster = "c", .version = "1"}};
+  std::vector<std::unique_ptr<FakeReplica>> replicas;
+};
+
+TEST_F(HubTest, AHelloFromElsewhereIsRefusedNamingBothValues) {
+  const struct {
+    std::function<void(v1::Hello&)> change;
+    absl::StatusCode code;
+    const char* message;
+  } rows[] = {
+      {[](auto& h) { h.set_cluster("d"); }, absl::StatusCode::kFailedPrecondition,
+       "cluster differs: the gateway has 'c', the replica 'd'"},
+      {[](auto& h) { h.set_version("2"); }, absl::StatusCode::kFailedPrecondition,
+       "version differs: the gateway has '1', the replica '2'"},
+      {[](auto& h) { h.set_slot_count(64); }, absl::StatusCode::kFailedPrecondition,
+       "slot count differs: the gateway has '1024', the replica '64'"},
+      {[](auto& h) { h.mutable_self()->clear_incarnation(); }, absl::StatusCode::kInvalidArgument, "incarnation"},
+  };
+  for (const auto& row : rows) {
+    FakeReplica replica(time, loop, hub, MemberOf(kJob, "r-0"));
+    v1::Hello hello = replica.Hello();
+    row.change(hello);
+    replica.SayHello(hello);
+    ASSERT_TRUE(replica.closed.has_value()) << row.message;
+    EXPECT_EQ(replica.closed->code(), row.code);
+    EXPECT_THAT(std::string(replica.closed->message()), HasSubstr(row.message));
+  }
+  FakeReplica silent(time, loop, hub, MemberOf(kJob, "r-0"));
+  v1::AttachRequest ack;
+  ack.mutable_ack();
+  silent.Say(ack);
+  EXPECT_EQ(silent.closed->code(), absl::StatusCode::kInvalidArgument);
+  time.Settle();
+}
+
+TEST_F(HubTest, ReplicasShareSlotsAndEachHearsOnlyItsOwn) {
+  FakeReplica& a = Attach("r-0");
+  FakeReplica& b = Attach("r-1");
+  FakeReplica& q = Attach("q-0", "a", v1::SERVICE_KIND_QUEUE);
+  time.Advance(absl::Seconds(1));
+  EXPECT_EQ(a.ends + b.ends, static_cast<int>(kSlotCount));
+  EXPECT_EQ(q.ends, static_cast<int>(kSlotCount));
+  EXPECT_EQ(a.assignment.members_size(), 3);
+  for (FakeReplica* replica : {&a, &b, &q}) replica->items.clear();
+
+  hub.cache().Apply(kJobPods, JobPod("j", "p", 11));
+  hub.cache().Apply(kQueues, Queue("red", 12));
+  hub.cache().Apply(kGroups, PodGroup("g", 13, "red", "j"));
+  time.Settle();
+  FakeReplica& owner = a.epochs.contains(kSlot) ? a : b;
+  FakeReplica& other = a.epochs.contains(kSlot) ? b : a;
+  EXPECT_EQ(owner.TakeText(), "ns/j p@11 |  red@12 | ns/j g@13");
+  EXPECT_EQ(other.TakeText(), " red@12");
+  EXPECT_EQ(q.TakeText(), " red@12 | red g@13");
+}
+
+TEST_F(HubTest, ASecondProcessOfThatNameIsRefusedWhileTheFirstAcknowledges) {
+  FakeReplica& a = Attach("r-0", "one");
+  time.Advance(absl::Seconds(1));
+  FakeReplica& b = Attach("r-0", "two");
+  ASSERT_TRUE(b.closed.has_value());
+  EXPECT_EQ(b.closed->code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_FALSE(a.closed.has_value());
+
+  a.acknowledges = false;
+  hub.cache().Apply(kJobPods, JobPod("j", "p", 11));
+  time.Advance(absl::Seconds(6));
+  FakeReplica& c = Attach("r-0", "three");
+  EXPECT_EQ(a.closed->code(), absl::StatusCode::kAborted);
+  EXPECT_FALSE(c.closed.has_value());
+  time.Advance(absl::Seconds(1));
+  EXPECT_EQ(c.epochs[kSlot], 2);
+  EXPECT_THAT(c.TakeText(), HasSubstr("ns/j p@11"));
+}
+
+TEST_F(HubTest, ANewStreamOfTheSameProcessReplacesTheFirst) {
+  FakeReplica& a = Attach("r-0");
+  time.Advance(absl::Seconds(1));
+  FakeReplica& again = Attach("r-0");
+  EXPECT_EQ(a.closed->code(), absl::StatusCode::kAborted);
+  time.Advance(absl::Seconds(1));
+  EXPECT_EQ(again.epochs[kSlot], 1) << "the owner did not change";
+  EXPECT_EQ(again.ends, static_cast<int>(kSlotCount));
+}
+
+TEST_F(HubTest, AStaleOwnersWriteIsRefusedNamingBoth) {
+  FakeReplica& a = Attach("r-0", "one");
+  time.Advance(absl::Seconds(1));
+  const v1::WriteRequest stale = PatchBy(a);
+  a.Close(absl::OkStatus());
+  time.Settle();
+  FakeReplica& b = Attach("r-0", "two");
+  time.Advance(absl::Seconds(1));
+  const auto refused = Refused(stale);
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(refused.status().message()),
+              HasSubstr("belongs to 'r-0' (two) in epoch 2, not to 'r-0' (one) in epoch 1"));
+  EXPECT_TRUE(kube.writes.empty());
+  hub.Write(PatchBy(b), [](auto) {});
+  EXPECT_EQ(kube.writes.size(), 1u);
+}
+
+TEST_F(HubTest, ASlotOpensForItsNewOwnerOnlyWhenEarlierWritesAreAnswered) {
+  FakeReplica& a = Attach("r-0", "one");
+  time.Advance(absl::Seconds(1));
+  bool answered = false;
+  hub.Write(PatchBy(a), [&](auto) { answered = true; });
+  a.Close(absl::OkStatus());
+  time.Settle();
+  FakeReplica& b = Attach("r-0", "two");
+  time.Advance(absl::Seconds(1));
+  EXPECT_EQ(kube.stale, 1) << "what was not sent is to be dropped";
+  EXPECT_EQ(b.ends, static_cast<int>(kSlotCount) - 1);
+  EXPECT_FALSE(b.epochs.contains(kSlot));
+  kube.Answer(absl::UnknownError("lost"));
+  time.Settle();
+  EXPECT_TRUE(answered);
+  EXPECT_EQ(b.epochs[kSlot], 2);
+}
+
+TEST_F(HubTest, TheAnswerOfAWriteIsMergedLikeAWatchEvent) {
+  FakeReplica& a = Attach("r-0");
+  FakeReplica& q = Attach("q-0", "a", v1::SERVICE_KIND_QUEUE);
+  time.Advance(absl::Seconds(1));
+  a.items.clear();
+  q.items.clear();
+  hub.Write(PatchBy(a), [](auto) {});
+  v1::WriteResponse response;
+  *response.mutable_object() = PodGroup("g", 15, "red", "j");
+  kube.Answer(response);
+  time.Settle();
+  EXPECT_EQ(a.TakeText(), "ns/j g@15");
+  EXPECT_EQ(q.TakeText(), "red g@15");
+  hub.cache().Apply(kGroups, PodGroup("g", 15, "red", "j"));
+  time.Settle();
+  EXPECT_EQ(a.TakeText(), "");
+}
+
+TEST_F(HubTest, AConflictNamesTheUidThatTheCacheKnows) {
+  FakeReplica& a = Attach("r-0");
+  time.Advance(absl::Seconds(1));
+  hub.cache().Apply(kJobs, Job("j", 12, "known"));
+  std::string uid;
+  hub.Write(PatchBy(a), [&](auto answer) { uid = answer->error().existing_uid(); });
+  v1::WriteResponse response;
+  response.mutable_error()->set_code(409);
+  response.mutable_error()->set_reason("AlreadyExists");
+  kube.Answer(response);
+  EXPECT_EQ(uid, "known");
+  EXPECT_THAT(metrics->Text(), HasSubstr("gateway_writes_total{code=\"409\",resource=\"jobs\",verb=\"patch\"} 1"));
+}
+
+TEST_F(HubTest, TheSlotsOfALostReplicaMoveAfterTheGraceWithItsTombstones) {
+  FakeReplica& a = Attach("r-0");
+  FakeReplica& b = Attach("r-1");
+  time.Advance(absl::Seconds(1));
+  hub.cache().Apply(kJobPods, JobPod("j", "p", 11));
+  time.Settle();
+  FakeReplica& owner = a.epochs.contains(kSlot) ? a : b;
+  FakeReplica& heir = a.epochs.contains(kSlot) ? b : a;
+  owner.Close(absl::OkStatus());
+  time.Settle();
+  hub.cache().Remove(kJobPods, JobPod("j", "p", 12));
+  time.Advance(absl::Seconds(4));
+  EXPECT_FALSE(heir.epochs.contains(kSlot));
+  heir.items.clear();
+  time.Advance(absl::Seconds(2));
+  EXPECT_EQ(heir.epochs[kSlot], 2);
+  EXPECT_THAT(heir.TakeText(), HasSubstr("deleted ns/j p@12"));
+  EXPECT_EQ(heir.assignment.members_size(), 1);
+  v1::Topology topology;
+  hub.GetTopology({}, [&](auto t) { topology = *std::move(t); });
+  time.Settle();
+  ASSERT_EQ(topology.members_size(), 1);
+  EXPECT_EQ(topology.members(0).slots(), kSlotCount);
+  EXPECT_TRUE(topology.members(0).attached());
+}
+
+TEST_F(HubTest, AnInterestIsReadUntilWithdrawn) {
+  FakeReplica& a = Attach("r-0");
+  time.Advance(absl::Seconds(1));
+  a.items.clear();
+  v1::AttachRequest request;
+  request.mutable_interest()->set_watch("persistentvolumeclaims");
+  request.mutable_interest()->set_namespace_("ns");
+  request.mutable_interest()->set_name("claim");
+  a.Say(request);
+  ASSERT_EQ(kube.gets.size(), 1u);
+  EXPECT_EQ(kube.gets.front().first.resource().version(), "v1");
+  v1::GetResponse absent;
+  absent.mutable_error()->set_code(404);
+  std::exchange(kube.gets, {}).front().second(absent);
+  time.Settle();
+  EXPECT_EQ(a.TakeText(), "deleted ns/claim claim@0");
+  time.Advance(absl::Seconds(10));
+  ASSERT_EQ(kube.gets.size(), 1u);
+  v1::GetResponse there;
+  there.mutable_object()->mutable_generic()->mutable_meta()->set_name("claim");
+  there.mutable_object()->mutable_generic()->mutable_meta()->set_resource_version(5);
+  std::exchange(kube.gets, {}).front().second(there);
+  time.Settle();
+  EXPECT_EQ(a.TakeText(), "ns/claim claim@5");
+  request.mutable_interest()->set_withdraw(true);
+  a.Say(request);
+  time.Advance(absl::Seconds(60));
+  EXPECT_TRUE(kube.gets.empty());
+  request.mutable_interest()->set_withdraw(false);
+  request.mutable_interest()->set_watch("things.example.com");
+  a.Say(request);
+  EXPECT_EQ(a.closed->code(), absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace basalt::gateway

@@ -1,0 +1,64 @@
+#pragma once
+
+// Objects without a slot of their own that replicas ask for: one subscription for each object, however many ask, with
+// the newest answer kept. Read from the API server at once and then every `period`; only changes are told.
+// Confined to one loop.
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "absl/time/time.h"
+#include "common/exec/loop.h"
+#include "gateway/server/kube_access.h"
+#include "gateway/session/session.h"
+
+namespace basalt::gateway {
+
+// The resource of a watch id such as "persistentvolumeclaims" or "replicasets.apps"; nothing for a group whose version
+// is not known here.
+std::optional<v1::Resource> ResourceOf(std::string_view watch);
+
+class Interests {
+ public:
+  // `tell(session, key, object)`: null = there is no such object.
+  using Tell = std::function<void(Session&, const InterestKey&, std::shared_ptr<const kube::v1::Object>)>;
+
+  Interests(Loop& loop, KubeAccess& kube, absl::Duration period, Tell tell);
+  ~Interests();
+
+  // The session is told what is known already at once. INVALID_ARGUMENT: no such resource.
+  absl::Status Add(Session& session, const InterestKey& key);
+  void Withdraw(Session& session, const InterestKey& key);
+  void Forget(Session& session);
+  size_t size() const { return entries_.size(); }
+
+ private:
+  struct Entry {
+    v1::Resource resource;
+    std::set<uint64_t> sessions;  // Keys of sessions_.
+    bool known = false;
+    std::shared_ptr<const kube::v1::Object> object;
+    TimerId timer = kNoTimer;
+    uint64_t generation = 0;
+  };
+
+  uint64_t IdOf(Session& session);
+  void Read(const InterestKey& key);
+  void OnAnswer(const InterestKey& key, uint64_t generation, absl::StatusOr<v1::GetResponse> answer);
+  void Drop(std::map<InterestKey, Entry>::iterator it);
+
+  Loop& loop_;
+  KubeAccess& kube_;
+  const absl::Duration period_;
+  const Tell tell_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  uint64_t next_id_ = 1;
+  std::map<uint64_t, Session*> sessions_;  // In the order in which they first asked.
+  std::map<InterestKey, Entry> entries_;
+};
+
+}  // namespace basalt::gateway

@@ -1,0 +1,154 @@
+#pragma once
+
+// A hub with a scripted Kubernetes and replicas that speak the protocol, for tests.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/exec/sim_loop.h"
+#include "common/obs/metrics.h"
+#include "common/time/sim_time.h"
+#include "gateway/route/object_ref.h"
+#include "gateway/server/hub.h"
+#include "gateway/session/testing.h"
+
+namespace basalt::gateway::testing {
+
+class FakeKubeAccess : public KubeAccess {
+ public:
+  void Write(v1::WriteRequest request, rpc::Done<v1::WriteResponse> done) override {
+    writes.emplace_back(std::move(request), std::move(done));
+  }
+  void Get(v1::GetRequest request, rpc::Done<v1::GetResponse> done) override {
+    gets.emplace_back(std::move(request), std::move(done));
+  }
+  void DropUnsent(const std::function<bool(const v1::Owner&)>& is_stale) override {
+    for (const auto& [request, done] : writes) stale += is_stale(request.owner()) ? 1 : 0;
+  }
+  absl::Time ApiNow() const override { return absl::FromUnixSeconds(77); }
+
+  void Answer(absl::StatusOr<v1::WriteResponse> answer) {
+    auto done = std::move(writes.front().second);
+    writes.pop_front();
+    done(std::move(answer));
+  }
+
+  std::deque<std::pair<v1::WriteRequest, rpc::Done<v1::WriteResponse>>> writes;
+  std::deque<std::pair<v1::GetRequest, rpc::Done<v1::GetResponse>>> gets;
+  int stale = 0;
+};
+
+// One replica's end of one stream, which takes and acknowledges everything at once unless told not to.
+class FakeReplica : public rpc::AttachSink {
+ public:
+  FakeReplica(SimTime& time, Loop& loop, Hub& hub, v1::Member self) : loop_(loop), self_(std::move(self)), time_(time) {
+    session_ = hub.OnAttach(*this);
+  }
+  // The sink stays valid until OnClosed.
+  ~FakeReplica() override {
+    EndSession();
+    *exists_ = false;
+  }
+
+  v1::Hello Hello() const {
+    v1::Hello hello;
+    hello.set_cluster("c");
+    hello.set_version("1");
+    hello.set_slot_count(kSlotCount);
+    *hello.mutable_self() = self_;
+    return hello;
+  }
+  void SayHello() { SayHello(Hello()); }
+  void SayHello(const v1::Hello& hello) {
+    v1::AttachRequest request;
+    *request.mutable_hello() = hello;
+    Say(std::move(request));
+  }
+  void Say(v1::AttachRequest request) {
+    if (session_) session_->OnRequest(std::move(request));
+    time_.Settle();
+  }
+
+  void Send(v1::AttachBatch batch) override {
+    for (const v1::Item& item : batch.items()) {
+      items.push_back(TextOf(item));
+      if (item.has_begin()) epochs[item.begin().slot()] = item.begin().epoch();
+      if (item.has_end()) ++ends;
+      if (item.has_assignment()) assignment = item.assignment();
+    }
+    const int64_t sequence = batch.sequence();
+    loop_.Post([this, alive = alive_, sequence] {
+      if (!*alive) return;
+      session_->OnSent();
+      if (!acknowledges) return;
+      v1::AttachRequest request;
+      request.mutable_ack()->set_sequence(sequence);
+      session_->OnRequest(std::move(request));
+    });
+  }
+  void Close(const absl::Status& status) override {
+    if (closed) return;
+    closed = status;
+    *alive_ = false;
+    // As the transport does: OnClosed comes later, on the loop.
+    loop_.Post([this, exists = exists_] {
+      if (*exists) EndSession();
+    });
+  }
+
+  // Without what only counts: begins and ends, progress.
+  std::string TakeText() {
+    std::string text;
+    for (const std::string& item : items) {
+      if (item.starts_with("begin") || item.starts_with("end") || item.starts_with("progress")) continue;
+      text += (text.empty() ? "" : " | ") + item;
+    }
+    items.clear();
+    return text;
+  }
+  v1::Owner OwnerFor(uint32_t slot) const {
+    v1::Owner owner;
+    *owner.mutable_member() = self_;
+    owner.set_slot(slot);
+    const auto it = epochs.find(slot);
+    owner.set_slot_epoch(it == epochs.end() ? 0 : it->second);
+    return owner;
+  }
+
+  bool acknowledges = true;
+  std::vector<std::string> items;
+  std::map<uint32_t, int64_t> epochs;
+  int ends = 0;
+  v1::Assignment assignment;
+  std::optional<absl::Status> closed;
+
+ private:
+  void EndSession() {
+    *alive_ = false;
+    if (session_) session_->OnClosed();
+    session_.reset();
+  }
+
+  Loop& loop_;
+  const v1::Member self_;
+  SimTime& time_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);   // The stream.
+  std::shared_ptr<bool> exists_ = std::make_shared<bool>(true);  // This object.
+  std::unique_ptr<rpc::AttachSession> session_;
+};
+
+inline v1::Member MemberOf(v1::ServiceKind service, const std::string& replica, const std::string& incarnation = "a") {
+  v1::Member member;
+  member.set_service(service);
+  member.set_replica(replica);
+  member.set_incarnation(incarnation);
+  return member;
+}
+
+}  // namespace basalt::gateway::testing
