@@ -28,7 +28,7 @@ namespace basalt::runtime {
 
 // An object that a store remembers: enough to notice that it is not there any more.
 struct KnownObject {
-  std::string watch;        // The watch that showed it.
+  std::string watch;  // The watch that showed it.
   std::string routing_key;
   std::string uid;
   std::string ns;
@@ -47,7 +47,7 @@ struct Gone {
   std::string uid;
   std::string ns;
   std::string name;
-  int64_t resource_version = 0;         // Of the deletion; of the last state where that is unknown.
+  int64_t resource_version = 0;            // Of the deletion; of the last state where that is unknown.
   const kube::v1::Object* last = nullptr;  // Last state seen, if the gateway still had it. Valid during the call.
 };
 

@@ -1,0 +1,35 @@
+#include "common/runtime/api_clock.h"
+
+#include <algorithm>
+
+namespace basalt::runtime {
+namespace {
+
+constexpr absl::Duration kWindow = absl::Seconds(30);
+
+}  // namespace
+
+void ApiClock::Update(absl::Time api, absl::Time local) {
+  const absl::Duration offset = api - local;
+  MutexLock lock(mutex_);
+  if (!known_) {
+    known_ = true;
+    current_ = previous_ = offset;
+    window_end_ = local + kWindow;
+  } else if (local >= window_end_) {
+    previous_ = current_;
+    current_ = offset;
+    window_end_ = local + kWindow;
+  } else {
+    current_ = std::max(current_, offset);
+  }
+}
+
+absl::Time ApiClock::Now(absl::Time local) {
+  MutexLock lock(mutex_);
+  if (known_) local += std::max(current_, previous_);
+  last_ = std::max(last_, local);
+  return last_;
+}
+
+}  // namespace basalt::runtime

@@ -1,0 +1,26 @@
+#pragma once
+
+// The API server's clock, as told by messages that took a while to come, run on by the local clock. Thread-safe.
+#include "absl/time/time.h"
+#include "common/base/mutex.h"
+
+namespace basalt::runtime {
+
+class ApiClock {
+ public:
+  // `api` was read at the server some time before `local`. The least delayed message of the last minute or so counts.
+  void Update(absl::Time api, absl::Time local) BASALT_EXCLUDES(mutex_);
+  // Never goes back.
+  absl::Time Now(absl::Time local) BASALT_EXCLUDES(mutex_);
+
+ private:
+  Mutex mutex_;
+  bool known_ BASALT_GUARDED_BY(mutex_) = false;
+  // The highest difference to the local clock seen in this window and in the one before.
+  absl::Duration current_ BASALT_GUARDED_BY(mutex_);
+  absl::Duration previous_ BASALT_GUARDED_BY(mutex_);
+  absl::Time window_end_ BASALT_GUARDED_BY(mutex_);
+  absl::Time last_ BASALT_GUARDED_BY(mutex_) = absl::InfinitePast();
+};
+
+}  // namespace basalt::runtime

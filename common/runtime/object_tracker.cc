@@ -1,0 +1,404 @@
+#include "common/runtime/object_tracker.h"
+
+#include <algorithm>
+
+namespace basalt::runtime {
+namespace {
+
+std::string FullName(std::string_view ns, std::string_view name) {
+  std::string full(ns);
+  full += '/';
+  full += name;
+  return full;
+}
+
+bool IsServed(const gateway::v1::Mark& mark) {
+  return mark.state() != gateway::v1::Mark::STATE_ABSENT && mark.state() != gateway::v1::Mark::STATE_FORBIDDEN;
+}
+
+}  // namespace
+
+ObjectTracker::WatchId ObjectTracker::Intern(std::string_view watch) {
+  const auto found = watch_ids_.find(watch);
+  if (found != watch_ids_.end()) return found->second;
+  const WatchId id = static_cast<WatchId>(watches_.size());
+  watches_.emplace_back(watch);
+  watch_ids_.emplace(watch, id);
+  return id;
+}
+
+std::string ObjectTracker::WatchKey(WatchId watch, std::string_view text) {
+  std::string key;
+  key.reserve(2 + text.size());
+  key.push_back(static_cast<char>(watch >> 8));
+  key.push_back(static_cast<char>(watch & 0xff));
+  key += text;
+  return key;
+}
+
+ObjectTracker::Objects::value_type* ObjectTracker::Find(Slot& slot, WatchId watch, std::string_view uid) {
+  const auto found = slot.objects.find(WatchKey(watch, uid));
+  return found == slot.objects.end() ? nullptr : &*found;
+}
+
+ObjectTracker::Objects::value_type* ObjectTracker::FindAnywhere(Slot& slot, std::string_view uid) {
+  Objects::value_type* ended = nullptr;
+  for (size_t watch = 0; watch < watches_.size(); ++watch) {
+    Objects::value_type* entry = Find(slot, static_cast<WatchId>(watch), uid);
+    if (entry == nullptr) continue;
+    if (entry->second.presence == Presence::kPresent || entry->second.presence == Presence::kUncertain) return entry;
+    ended = entry;
+  }
+  return ended;
+}
+
+void ObjectTracker::ReleaseRoute(Slot& slot, Tracked& tracked) {
+  if (tracked.route == nullptr) return;
+  const auto it = slot.routes.find(*tracked.route);
+  if (--it->second == 0) slot.routes.erase(it);
+  tracked.route = nullptr;
+}
+
+void ObjectTracker::SetRoute(Slot& slot, Tracked& tracked, std::string_view route) {
+  if (tracked.route != nullptr && *tracked.route == route) return;
+  auto it = slot.routes.find(route);
+  if (it == slot.routes.end()) it = slot.routes.emplace(route, 0).first;
+  ++it->second;
+  ReleaseRoute(slot, tracked);
+  tracked.route = &it->first;
+}
+
+ObjectTracker::Objects::value_type* ObjectTracker::Insert(Slot& slot, WatchId watch, std::string_view uid,
+                                                          std::string_view ns, std::string_view name,
+                                                          std::string_view route) {
+  auto& entry = *slot.objects.emplace(WatchKey(watch, uid), Tracked()).first;
+  entry.second.watch = watch;
+  entry.second.name = WatchKey(watch, FullName(ns, name));
+  SetRoute(slot, entry.second, route);
+  TakeName(slot, entry);
+  ++objects_;
+  return &entry;
+}
+
+void ObjectTracker::Set(uint32_t slot_id, Slot& slot, Objects::value_type& entry, Presence presence,
+                        int64_t resource_version, bool awaits_tombstone) {
+  Tracked& tracked = entry.second;
+  const auto waits = [&] { return tracked.presence != Presence::kPresent && !tracked.awaits_tombstone; };
+  if (waits()) waiting_[tracked.watch].erase({tracked.resource_version, slot_id, entry.first});
+  const bool was_named = IsNamed(tracked);
+  tracked.presence = presence;
+  tracked.resource_version = resource_version;
+  tracked.awaits_tombstone = awaits_tombstone;
+  if (was_named && !IsNamed(tracked)) {
+    const auto it = slot.by_name.find(tracked.name);
+    if (it != slot.by_name.end() && it->second == &entry) slot.by_name.erase(it);
+    --objects_;
+  } else if (!was_named && IsNamed(tracked)) {
+    TakeName(slot, entry);
+    ++objects_;
+  }
+  if (waits()) waiting_[tracked.watch].emplace(resource_version, slot_id, entry.first);
+}
+
+void ObjectTracker::TakeName(Slot& slot, Objects::value_type& entry) {
+  slot.by_name.erase(entry.second.name);  // The key is a view into the entry that had it.
+  slot.by_name.emplace(entry.second.name, &entry);
+}
+
+void ObjectTracker::Forget(uint32_t slot_id, Slot& slot, Objects::value_type& entry) {
+  Set(slot_id, slot, entry, Presence::kDeleted, entry.second.resource_version, true);
+  ReleaseRoute(slot, entry.second);
+  slot.objects.erase(std::string(entry.first));
+}
+
+void ObjectTracker::EndEntry(uint32_t slot_id, Slot& slot, Objects::value_type& entry, Gone::Reason reason,
+                             int64_t resource_version, const kube::v1::Object* last, bool by_watch) {
+  const Tracked& tracked = entry.second;
+  const std::string route = *tracked.route;
+  const std::string_view full = Text(tracked.name);
+  const size_t slash = full.find('/');
+  const Gone gone{.reason = reason,
+                  .watch = watches_[tracked.watch],
+                  .uid = std::string(Text(entry.first)),
+                  .ns = std::string(full.substr(0, slash)),
+                  .name = std::string(full.substr(slash + 1)),
+                  .resource_version = std::max(resource_version, tracked.resource_version),
+                  .last = last};
+  if (reason == Gone::Reason::kLeft) {
+    // It may come back with any later state: what counts is when it left, not an answer of ours seen since.
+    Set(slot_id, slot, entry, Presence::kLeft, resource_version);
+  } else {
+    Set(slot_id, slot, entry, Presence::kDeleted, gone.resource_version, !by_watch);
+  }
+  sink_.OnGone(slot_id, route, gone);
+}
+
+bool ObjectTracker::Replace(uint32_t slot_id, Slot& slot, WatchId watch, const ObjectIdentity& identity) {
+  const auto found = slot.by_name.find(WatchKey(watch, FullName(identity.ns, identity.name)));
+  if (found == slot.by_name.end() || Text(found->second->first) == identity.uid) return true;
+  Objects::value_type& other = *found->second;
+  if (other.second.resource_version > identity.resource_version) return false;
+  EndEntry(slot_id, slot, other, Gone::Reason::kAbsent, other.second.resource_version, nullptr, false);
+  return true;
+}
+
+void ObjectTracker::Apply(uint32_t slot_id, Slot& slot, Objects::value_type& entry, std::string_view route,
+                          const ObjectIdentity& identity, const kube::v1::Object& object) {
+  Tracked& tracked = entry.second;
+  if (*tracked.route != route) {
+    if (IsNamed(tracked)) {
+      EndEntry(slot_id, slot, entry, Gone::Reason::kLeft, tracked.resource_version, nullptr, true);
+    }
+    SetRoute(slot, tracked, route);
+  }
+  Set(slot_id, slot, entry, Presence::kPresent, identity.resource_version);
+  tracked.loaded = false;
+  sink_.OnState(slot_id, *tracked.route, watches_[tracked.watch], object);
+}
+
+void ObjectTracker::Open(uint32_t slot_id, const std::vector<KnownObject>& known) {
+  Slot& slot = slots_[slot_id];
+  for (const KnownObject& object : known) {
+    const WatchId watch = Intern(object.watch);
+    if (Find(slot, watch, object.uid) != nullptr) continue;
+    Tracked& tracked = Insert(slot, watch, object.uid, object.ns, object.name, object.routing_key)->second;
+    tracked.resource_version = object.resource_version;
+    tracked.loaded = true;
+  }
+}
+
+void ObjectTracker::Close(uint32_t slot_id) {
+  const auto it = slots_.find(slot_id);
+  if (it == slots_.end()) return;
+  for (const auto& [key, tracked] : it->second.objects) {
+    waiting_[tracked.watch].erase({tracked.resource_version, slot_id, key});
+    if (IsNamed(tracked)) --objects_;
+  }
+  slots_.erase(it);
+}
+
+void ObjectTracker::Begin(uint32_t slot_id) {
+  const auto it = slots_.find(slot_id);
+  if (it == slots_.end()) return;
+  Slot& slot = it->second;
+  if (!slot.in_snapshot) {
+    for (size_t watch = 0; watch < watches_.size(); ++watch) {
+      int64_t& before = slot.before[static_cast<WatchId>(watch)];
+      before = std::max(before, MarkOf(slot, static_cast<WatchId>(watch)));
+    }
+  }
+  slot.in_snapshot = true;
+  slot.forbidden.clear();
+  for (auto& [key, tracked] : slot.objects) tracked.mentioned = false;
+}
+
+void ObjectTracker::State(const gateway::v1::ObjectState& state) {
+  const auto it = slots_.find(state.slot());
+  if (it == slots_.end()) return;
+  Slot& slot = it->second;
+  const ObjectIdentity identity = Identify(state.object());
+  const WatchId watch = Intern(state.watch());
+  Objects::value_type* entry = Find(slot, watch, identity.uid);
+  if (entry == nullptr) {
+    if (IsPast(slot, watch, identity.resource_version)) return;
+    if (!Replace(state.slot(), slot, watch, identity)) return;
+    entry = Insert(slot, watch, identity.uid, identity.ns, identity.name, state.routing_key());
+    entry->second.mentioned = true;
+    Apply(state.slot(), slot, *entry, state.routing_key(), identity, state.object());
+    return;
+  }
+  Tracked& tracked = entry->second;
+  if (tracked.presence == Presence::kDeleted) return;  // A UID never comes back.
+  if (tracked.presence == Presence::kLeft) {
+    if (identity.resource_version <= tracked.resource_version) return;
+    if (!Replace(state.slot(), slot, watch, identity)) return;
+  }
+  tracked.mentioned = true;
+  const bool newer = identity.resource_version > tracked.resource_version ||
+                     (tracked.loaded && identity.resource_version == tracked.resource_version);
+  if (newer) {
+    Apply(state.slot(), slot, *entry, state.routing_key(), identity, state.object());
+  } else if (tracked.presence == Presence::kUncertain) {
+    Set(state.slot(), slot, *entry, Presence::kPresent, tracked.resource_version);
+  }
+}
+
+void ObjectTracker::Tombstone(const gateway::v1::Tombstone& tombstone) {
+  const auto it = slots_.find(tombstone.slot());
+  if (it == slots_.end()) return;
+  Slot& slot = it->second;
+  const ObjectIdentity identity = Identify(tombstone.last());
+  const WatchId watch = Intern(tombstone.watch());
+  Objects::value_type* entry = Find(slot, watch, identity.uid);
+  const bool deleted = tombstone.reason() != gateway::v1::Tombstone::REASON_LEFT;
+  if (entry == nullptr) {
+    if (IsPast(slot, watch, identity.resource_version)) return;
+    // Came and went between two batches, or while we were away.
+    if (!Replace(tombstone.slot(), slot, watch, identity)) {
+      // The name is held by a newer object: the end of the older one must not disturb its entry.
+      Gone gone{.reason = deleted ? Gone::Reason::kDeleted : Gone::Reason::kLeft,
+                .watch = tombstone.watch(),
+                .uid = std::string(identity.uid),
+                .ns = std::string(identity.ns),
+                .name = std::string(identity.name),
+                .resource_version = identity.resource_version,
+                .last = tombstone.state_dropped() ? nullptr : &tombstone.last()};
+      sink_.OnGone(tombstone.slot(), tombstone.routing_key(), gone);
+      return;
+    }
+    entry = Insert(slot, watch, identity.uid, identity.ns, identity.name, tombstone.routing_key());
+    entry->second.resource_version = identity.resource_version;
+  } else if (entry->second.presence == Presence::kDeleted) {
+    // Told already; from now on only a mark is waited for.
+    Set(tombstone.slot(), slot, *entry, Presence::kDeleted,
+        std::max(entry->second.resource_version, identity.resource_version));
+    return;
+  } else if (entry->second.presence == Presence::kLeft && !deleted) {
+    return;
+  }
+  EndEntry(tombstone.slot(), slot, *entry, deleted ? Gone::Reason::kDeleted : Gone::Reason::kLeft,
+           identity.resource_version, tombstone.state_dropped() ? nullptr : &tombstone.last(), true);
+}
+
+bool ObjectTracker::IsPast(const Slot& slot, WatchId watch, int64_t resource_version) const {
+  if (!slot.in_snapshot) return false;
+  const auto before = slot.before.find(watch);
+  return before != slot.before.end() && resource_version <= before->second;
+}
+
+int64_t ObjectTracker::MarkOf(const Slot& slot, WatchId watch) const {
+  if (slot.ended_at == 0) return 0;
+  int64_t mark = 0;
+  if (const auto at_end = slot.marks.find(watch); at_end != slot.marks.end()) mark = at_end->second;
+  // Progress that was told during the snapshot says nothing about this slot yet.
+  if (const auto since = progress_.find(watch); since != progress_.end() && since->second.tick > slot.ended_at) {
+    mark = std::max(mark, since->second.resource_version);
+  }
+  return mark;
+}
+
+void ObjectTracker::SettleAbsent(uint32_t slot_id, Slot& slot, WatchId watch) {
+  const int64_t mark = MarkOf(slot, watch);
+  std::vector<Objects::value_type*> unmentioned;
+  const std::string end = WatchKey(static_cast<WatchId>(watch + 1), "");
+  for (auto it = slot.objects.lower_bound(WatchKey(watch, "")); it != slot.objects.end() && it->first < end; ++it) {
+    if (!it->second.mentioned) unmentioned.push_back(&*it);
+  }
+  for (Objects::value_type* entry : unmentioned) {
+    const int64_t known = entry->second.resource_version;
+    if (!IsNamed(entry->second)) {
+      Set(slot_id, slot, *entry, entry->second.presence, known);  // No tombstone will come: a mark is enough.
+    } else if (mark > 0 && mark >= known) {
+      EndEntry(slot_id, slot, *entry, Gone::Reason::kAbsent, known, nullptr, true);
+    } else {
+      Set(slot_id, slot, *entry, Presence::kUncertain, known);
+    }
+  }
+}
+
+bool ObjectTracker::End(const gateway::v1::SlotEnd& end) {
+  const auto it = slots_.find(end.slot());
+  if (it == slots_.end()) return false;
+  Slot& slot = it->second;
+  slot.in_snapshot = false;
+  slot.ended_at = ++tick_;
+  slot.marks.clear();
+  slot.forbidden.clear();
+  for (const gateway::v1::Mark& mark : end.marks()) {
+    const WatchId watch = Intern(mark.watch());
+    // What the server does not serve proves nothing: its mark stays 0, and its objects stay uncertain.
+    if (mark.state() == gateway::v1::Mark::STATE_FORBIDDEN) slot.forbidden.insert(watch);
+    if (IsServed(mark)) slot.marks[watch] = mark.resource_version();
+  }
+  for (size_t watch = 0; watch < watches_.size(); ++watch) SettleAbsent(end.slot(), slot, static_cast<WatchId>(watch));
+  return slot.forbidden.empty();
+}
+
+std::vector<uint32_t> ObjectTracker::Progress(const gateway::v1::Progress& progress) {
+  ++tick_;
+  std::vector<uint32_t> ready;
+  for (const gateway::v1::Mark& mark : progress.marks()) {
+    if (!IsServed(mark)) continue;
+    const WatchId watch = Intern(mark.watch());
+    progress_[watch] = {mark.resource_version(), tick_};
+    for (auto& [slot_id, slot] : slots_) {
+      if (slot.forbidden.erase(watch) > 0 && slot.forbidden.empty() && !slot.in_snapshot) ready.push_back(slot_id);
+    }
+    // What the mark has passed, unless its slot is in a snapshot (its end settles it).
+    Waiting& waiting = waiting_[watch];
+    std::vector<std::tuple<int64_t, uint32_t, std::string>> passed;
+    for (auto it = waiting.begin(); it != waiting.end() && std::get<0>(*it) <= mark.resource_version(); ++it) {
+      if (!slots_.at(std::get<1>(*it)).in_snapshot) passed.push_back(*it);
+    }
+    for (const auto& [resource_version, slot_id, key] : passed) {
+      Slot& slot = slots_.at(slot_id);
+      Objects::value_type& entry = *slot.objects.find(key);
+      if (entry.second.presence == Presence::kUncertain) {
+        EndEntry(slot_id, slot, entry, Gone::Reason::kAbsent, resource_version, nullptr, true);
+      }
+      Forget(slot_id, slot, entry);
+    }
+  }
+  return ready;
+}
+
+bool ObjectTracker::OwnState(uint32_t slot_id, std::string_view routing_key, const kube::v1::Object& object) {
+  const auto it = slots_.find(slot_id);
+  if (it == slots_.end()) return true;
+  Slot& slot = it->second;
+  const ObjectIdentity identity = Identify(object);
+  if (identity.uid.empty() || object.kind_case() == kube::v1::Object::kGeneric) return true;
+  if (Objects::value_type* entry = FindAnywhere(slot, identity.uid); entry != nullptr) {
+    Tracked& tracked = entry->second;
+    if (tracked.presence == Presence::kDeleted) return false;
+    // What left the watch is not followed any more, whatever we write to it.
+    if (tracked.presence == Presence::kLeft) return true;
+    if (identity.resource_version <= tracked.resource_version) return true;
+    const bool uncertain = tracked.presence == Presence::kUncertain;
+    const std::string route = *tracked.route;
+    Apply(slot_id, slot, *entry, route, identity, object);
+    // Only the watch can say otherwise.
+    if (uncertain) Set(slot_id, slot, *entry, Presence::kUncertain, identity.resource_version);
+    return true;
+  }
+  const WatchId watch = Intern(WatchOf(object));
+  if (!Replace(slot_id, slot, watch, identity)) return false;
+  Objects::value_type* entry = Insert(slot, watch, identity.uid, identity.ns, identity.name, routing_key);
+  Apply(slot_id, slot, *entry, routing_key, identity, object);
+  if (slot.in_snapshot) return true;  // The end settles it.
+  if (MarkOf(slot, watch) >= identity.resource_version) {
+    // The watch has passed the moment of this answer and does not have the object: it has gone again since.
+    EndEntry(slot_id, slot, *entry, Gone::Reason::kAbsent, identity.resource_version, &object, true);
+    return false;
+  }
+  Set(slot_id, slot, *entry, Presence::kUncertain, identity.resource_version);
+  return true;
+}
+
+void ObjectTracker::OwnDeletion(uint32_t slot_id, std::string_view routing_key, const kube::v1::Object& last) {
+  const auto it = slots_.find(slot_id);
+  if (it == slots_.end()) return;
+  Slot& slot = it->second;
+  const ObjectIdentity identity = Identify(last);
+  if (identity.uid.empty() || last.kind_case() == kube::v1::Object::kGeneric) return;
+  Objects::value_type* entry = FindAnywhere(slot, identity.uid);
+  if (entry == nullptr) {
+    const WatchId watch = Intern(WatchOf(last));
+    if (!Replace(slot_id, slot, watch, identity)) return;
+    entry = Insert(slot, watch, identity.uid, identity.ns, identity.name, routing_key);
+    entry->second.resource_version = identity.resource_version;
+  } else if (entry->second.presence == Presence::kDeleted) {
+    return;
+  }
+  EndEntry(slot_id, slot, *entry, Gone::Reason::kDeleted, identity.resource_version, &last, false);
+}
+
+std::set<std::string> ObjectTracker::Forbidden() const {
+  std::set<std::string> all;
+  for (const auto& [id, slot] : slots_) {
+    for (const WatchId watch : slot.forbidden) all.insert(watches_[watch]);
+  }
+  return all;
+}
+
+}  // namespace basalt::runtime

@@ -1,0 +1,138 @@
+#pragma once
+
+// Orders what the gateway says of objects and settles what is absent: correctness rule 1. Pure: no loop, no clock.
+//
+// Every object is tracked per (watch, UID) with the highest resourceVersion known of it, answers to own writes
+// included. At the end of a slot's snapshot an object that was not mentioned is gone only if the mark of its watch is
+// at least that resourceVersion; else it is uncertain until a later mark of that watch passes it, or a state shows it.
+//
+// Owned by one worker; covers all its slots. Everything that leaves comes in a deterministic order.
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "basalt/gateway/v1/gateway.pb.h"
+#include "common/runtime/controller.h"
+#include "common/runtime/object_identity.h"
+
+namespace basalt::runtime {
+
+class ObjectTracker {
+ public:
+  class Sink {
+   public:
+    virtual ~Sink() = default;
+    virtual void OnState(uint32_t slot, const std::string& routing_key, const std::string& watch,
+                         const kube::v1::Object& object) = 0;
+    virtual void OnGone(uint32_t slot, const std::string& routing_key, const Gone& gone) = 0;
+  };
+
+  // `sink` outlives the tracker and must not call it back.
+  explicit ObjectTracker(Sink& sink) : sink_(sink) {}
+
+  void Open(uint32_t slot, const std::vector<KnownObject>& known);
+  void Close(uint32_t slot);
+  bool IsOpen(uint32_t slot) const { return slots_.contains(slot); }
+
+  void Begin(uint32_t slot);
+  void State(const gateway::v1::ObjectState& state);
+  void Tombstone(const gateway::v1::Tombstone& tombstone);
+  // True when the slot is ready: no watch of it is forbidden.
+  bool End(const gateway::v1::SlotEnd& end);
+  // Returns the slots that became ready: a forbidden watch of theirs is served now.
+  std::vector<uint32_t> Progress(const gateway::v1::Progress& progress);
+
+  // The answer to an own write, of an object that `routing_key` wrote. False: the object is gone, which the sink was
+  // told now or before.
+  bool OwnState(uint32_t slot, std::string_view routing_key, const kube::v1::Object& object);
+  void OwnDeletion(uint32_t slot, std::string_view routing_key, const kube::v1::Object& last);
+
+  size_t objects() const { return objects_; }
+  // Watches that the server forbids, of any open slot.
+  std::set<std::string> Forbidden() const;
+
+ private:
+  using WatchId = uint16_t;
+
+  enum class Presence : uint8_t { kPresent, kUncertain, kLeft, kDeleted };
+
+  struct Tracked {
+    int64_t resource_version = 0;
+    const std::string* route = nullptr;  // Interned in Slot::routes.
+    std::string name;                    // Of the watch and the object: WatchKey(watch, "namespace/name").
+    WatchId watch = 0;
+    Presence presence = Presence::kPresent;
+    bool mentioned = false;  // In the snapshot under way.
+    bool loaded = false;     // Known from the store only: its state is passed on even when it is no newer.
+    // Ended by something else than the watch: kept until the watch has said so too, or a snapshot is without it.
+    bool awaits_tombstone = false;
+  };
+  using Objects = std::map<std::string, Tracked, std::less<>>;  // By WatchKey(watch, uid).
+
+  struct Slot {
+    bool in_snapshot = true;
+    uint64_t ended_at = 0;             // Tick of the last end; 0 before the first.
+    std::map<WatchId, int64_t> marks;  // As of that end.
+    // Reached before the snapshot under way: another gateway's cache may be behind it.
+    std::map<WatchId, int64_t> before;
+    std::set<WatchId> forbidden;
+    Objects objects;
+    std::unordered_map<std::string_view, Objects::value_type*> by_name;  // Present and uncertain ones.
+    std::map<std::string, size_t, std::less<>> routes;                   // Routing key -> objects that have it.
+  };
+
+  struct Progressed {
+    int64_t resource_version = 0;
+    uint64_t tick = 0;
+  };
+
+  WatchId Intern(std::string_view watch);
+  static std::string WatchKey(WatchId watch, std::string_view text);
+  static std::string_view Text(std::string_view watch_key) { return watch_key.substr(2); }
+
+  Objects::value_type* Find(Slot& slot, WatchId watch, std::string_view uid);
+  // Of the watches that the object may be under, the one that has it.
+  Objects::value_type* FindAnywhere(Slot& slot, std::string_view uid);
+  Objects::value_type* Insert(Slot& slot, WatchId watch, std::string_view uid, std::string_view ns,
+                              std::string_view name, std::string_view route);
+  void SetRoute(Slot& slot, Tracked& tracked, std::string_view route);
+  void ReleaseRoute(Slot& slot, Tracked& tracked);
+  static bool IsNamed(const Tracked& tracked) {
+    return tracked.presence == Presence::kPresent || tracked.presence == Presence::kUncertain;
+  }
+  // Changes what decides whether the entry has its name and waits for a mark, and keeps both indexes.
+  void Set(uint32_t slot_id, Slot& slot, Objects::value_type& entry, Presence presence, int64_t resource_version,
+           bool awaits_tombstone = false);
+  void TakeName(Slot& slot, Objects::value_type& entry);
+  void Forget(uint32_t slot_id, Slot& slot, Objects::value_type& entry);
+  // Ends the entry and tells the sink. `by_watch`: the watch itself said so.
+  void EndEntry(uint32_t slot_id, Slot& slot, Objects::value_type& entry, Gone::Reason reason, int64_t resource_version,
+                const kube::v1::Object* last, bool by_watch);
+  // Another UID under the same name: ends the one that is there. False: that one is newer.
+  bool Replace(uint32_t slot_id, Slot& slot, WatchId watch, const ObjectIdentity& identity);
+  void Apply(uint32_t slot_id, Slot& slot, Objects::value_type& entry, std::string_view route,
+             const ObjectIdentity& identity, const kube::v1::Object& object);
+  int64_t MarkOf(const Slot& slot, WatchId watch) const;
+  // Told of something that is not tracked and that an earlier mark has passed: it went since, and we know it.
+  bool IsPast(const Slot& slot, WatchId watch, int64_t resource_version) const;
+  void SettleAbsent(uint32_t slot_id, Slot& slot, WatchId watch);
+
+  Sink& sink_;
+  std::map<std::string, WatchId, std::less<>> watch_ids_;
+  std::vector<std::string> watches_;
+  std::map<uint32_t, Slot> slots_;
+  std::map<WatchId, Progressed> progress_;
+  uint64_t tick_ = 0;
+  size_t objects_ = 0;
+  // Per watch, what waits for a mark: uncertain objects, and ends kept so that older states do not revive them.
+  using Waiting = std::set<std::tuple<int64_t, uint32_t, std::string>>;
+  std::map<WatchId, Waiting> waiting_;
+};
+
+}  // namespace basalt::runtime

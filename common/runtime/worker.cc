@@ -1,0 +1,306 @@
+#include "common/runtime/worker.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "common/base/slots.h"
+#include "common/base/status.h"
+#include "common/obs/log.h"
+
+namespace basalt::runtime {
+
+// Brings the answer to the worker's loop.
+class Worker::GroupPeer final : public rpc::PodGroupPeer {
+ public:
+  GroupPeer(std::shared_ptr<Worker> worker, std::shared_ptr<rpc::PodGroupPeer> inner)
+      : worker_(std::move(worker)), inner_(std::move(inner)) {}
+
+  void EnsurePodGroup(podgroup::v1::EnsurePodGroupRequest request, absl::Duration timeout,
+                      rpc::Done<podgroup::v1::EnsurePodGroupResponse> done) override {
+    if (!worker_->Running()) return;
+    worker_->host_->EnsurePodGroup(worker_->loop_, inner_, std::move(request), timeout,
+                                   [worker = worker_, done = std::move(done)](
+                                       absl::StatusOr<podgroup::v1::EnsurePodGroupResponse> answer) mutable {
+                                     if (worker->Running()) done(std::move(answer));
+                                   });
+  }
+
+ private:
+  const std::shared_ptr<Worker> worker_;
+  const std::shared_ptr<rpc::PodGroupPeer> inner_;
+};
+
+Worker::Worker(WorkerOptions options, Loop& loop, uint64_t seed, kv::KvStore& store, std::shared_ptr<ApiClock> clock,
+               std::shared_ptr<WorkerHost> host, obs::Metrics* metrics)
+    : options_(std::move(options)),
+      loop_(loop),
+      random_(seed),
+      store_(store),
+      clock_(std::move(clock)),
+      host_(std::move(host)),
+      tracker_(*this) {
+  queue_.emplace(
+      loop_, [this] { return ApiNow(); }, [this] { ScheduleRound(); });
+  if (metrics == nullptr) return;
+  const obs::Labels labels = {{"worker", std::to_string(options_.index)}};
+  instruments_.rounds = &metrics->GetCounter("basalt_rounds_total", "Rounds of passes.", labels);
+  instruments_.passes = &metrics->GetCounter("basalt_passes_total", "Passes over one key.", labels);
+  instruments_.dirty = &metrics->GetGauge("basalt_dirty_keys", "Keys that wait for a pass.", labels);
+  instruments_.objects = &metrics->GetGauge("basalt_tracked_objects", "Objects of the worker's slots.", labels);
+  const std::pair<WriteOutcome::Kind, const char*> kinds[] = {{WriteOutcome::Kind::kDone, "done"},
+                                                              {WriteOutcome::Kind::kRefused, "refused"},
+                                                              {WriteOutcome::Kind::kNotSent, "not_sent"},
+                                                              {WriteOutcome::Kind::kUnknown, "unknown"}};
+  for (const auto& [kind, name] : kinds) {
+    instruments_.writes[kind] = &metrics->GetCounter("basalt_writes_total", "Writes to Kubernetes by their outcome.",
+                                                     {{"outcome", name}, labels[0]});
+  }
+}
+
+void Worker::Stop() {
+  stopped_ = true;
+  writes_.clear();
+  queue_.reset();
+  controller_.reset();
+  host_.reset();
+}
+
+void Worker::Fail(const absl::Status& why) {
+  if (!Running()) return;
+  halted_ = true;
+  host_->Failed(why);
+}
+
+// ---- what the gateway says ----
+
+void Worker::StartStream(uint64_t stream) {
+  if (!Running()) return;
+  stream_ = stream;
+  sequence_ = 0;
+  reported_ = 0;
+  // The old stream's batches are told again as far as they matter; their keys stay dirty.
+  unrecorded_.clear();
+  unrecorded_sequences_.clear();
+}
+
+void Worker::Deliver(uint64_t stream, int64_t sequence, std::vector<Delivery> deliveries) {
+  if (!Running() || stream != stream_) return;
+  sequence_ = sequence;
+  delivering_ = true;
+  for (Delivery& delivery : deliveries) {
+    if (auto* item = std::get_if<gateway::v1::Item>(&delivery)) {
+      Handle(*item);
+    } else if (auto* view = std::get_if<std::shared_ptr<const AssignmentView>>(&delivery)) {
+      SetAssignment(std::move(*view));
+    } else {
+      const SharedEvent& event = std::get<SharedEvent>(delivery);
+      controller_->OnShared(event.watch, *event.object, event.gone);
+    }
+    if (!Running()) return;
+  }
+  delivering_ = false;
+  queue_->ClockChanged();
+  if (instruments_.objects != nullptr) instruments_.objects->Set(static_cast<double>(tracker_.objects()));
+  ReportRecorded();
+}
+
+void Worker::Handle(const gateway::v1::Item& item) {
+  switch (item.item_case()) {
+    case gateway::v1::Item::kBegin:
+      BeginSlot(item.begin());
+      break;
+    case gateway::v1::Item::kState:
+      tracker_.State(item.state());
+      break;
+    case gateway::v1::Item::kTombstone:
+      tracker_.Tombstone(item.tombstone());
+      break;
+    case gateway::v1::Item::kEnd:
+      if (tracker_.End(item.end())) {
+        SetReady(item.end().slot());
+      } else {
+        ReportSlots();
+      }
+      break;
+    case gateway::v1::Item::kProgress:
+      for (const uint32_t slot : tracker_.Progress(item.progress())) SetReady(slot);
+      break;
+    case gateway::v1::Item::kAssignment:  // The replica's own.
+    case gateway::v1::Item::ITEM_NOT_SET:
+      break;
+  }
+}
+
+void Worker::SetAssignment(std::shared_ptr<const AssignmentView> view) {
+  std::vector<uint32_t> released;
+  for (uint32_t slot = options_.index; slot < kSlotCount; slot += options_.workers) {
+    if (view->owned[slot]) continue;
+    const bool open = slots_.contains(slot);
+    if (open) CloseSlot(slot);
+    if (open || (assignment_ != nullptr && assignment_->owned[slot])) released.push_back(slot);
+  }
+  assignment_ = std::move(view);
+  if (!released.empty()) host_->Released(assignment_->assignment.epoch(), std::move(released));
+  ReportSlots();
+}
+
+void Worker::BeginSlot(const gateway::v1::SlotBegin& begin) {
+  const uint32_t slot = begin.slot();
+  auto it = slots_.find(slot);
+  if (it != slots_.end() && it->second.epoch != begin.epoch()) {
+    // It was another's in between.
+    CloseSlot(slot);
+    it = slots_.end();
+  }
+  if (it != slots_.end()) {
+    it->second.ready = false;
+    it->second.refused = false;
+    queue_->Pause(slot);
+  } else {
+    slots_[slot] = {.epoch = begin.epoch(), .generation = next_generation_++};
+    absl::StatusOr<std::vector<KnownObject>> known = controller_->OpenSlot(slot);
+    if (!known.ok()) return Fail(Annotate(known.status(), fmt::format("slot {} cannot be opened", slot)));
+    tracker_.Open(slot, *known);
+    for (const KnownObject& object : *known) queue_->Add(object.routing_key, slot);
+  }
+  tracker_.Begin(slot);
+  ReportSlots();
+}
+
+void Worker::CloseSlot(uint32_t slot) {
+  std::erase_if(writes_, [slot](const auto& write) { return write.second.slot == slot; });
+  for (auto it = unrecorded_.begin(); it != unrecorded_.end();) {
+    if (SlotOf(it->first) != slot) {
+      ++it;
+      continue;
+    }
+    unrecorded_sequences_.erase(unrecorded_sequences_.find(it->second));
+    it = unrecorded_.erase(it);
+  }
+  queue_->Drop(slot);
+  tracker_.Close(slot);
+  slots_.erase(slot);
+  controller_->CloseSlot(slot);
+}
+
+void Worker::SetReady(uint32_t slot) {
+  const auto it = slots_.find(slot);
+  if (it == slots_.end()) return;
+  it->second.ready = true;
+  if (!it->second.refused) queue_->Resume(slot);
+  ReportSlots();
+}
+
+void Worker::ReportSlots() {
+  size_t ready = 0;
+  for (const auto& [id, slot] : slots_) ready += slot.ready ? 1 : 0;
+  host_->SlotsChanged(options_.index, ready, tracker_.Forbidden());
+}
+
+void Worker::OnState(uint32_t slot, const std::string& routing_key, const std::string& watch,
+                     const kube::v1::Object& object) {
+  controller_->OnState(routing_key, watch, object);
+  Touch(slot, routing_key);
+}
+
+void Worker::OnGone(uint32_t slot, const std::string& routing_key, const Gone& gone) {
+  controller_->OnGone(routing_key, gone);
+  Touch(slot, routing_key);
+}
+
+// ---- rounds ----
+
+void Worker::Touch(uint32_t slot, const std::string& key) {
+  queue_->Add(key, slot);
+  if (!delivering_ || unrecorded_.contains(key)) return;
+  unrecorded_.emplace(key, sequence_);
+  unrecorded_sequences_.insert(sequence_);
+}
+
+void Worker::ReportRecorded() {
+  const int64_t recorded = unrecorded_sequences_.empty() ? sequence_ : *unrecorded_sequences_.begin() - 1;
+  if (recorded <= reported_) return;
+  reported_ = recorded;
+  host_->Recorded(options_.index, stream_, recorded);
+}
+
+void Worker::ScheduleRound() {
+  if (round_scheduled_ || !Running()) return;
+  round_scheduled_ = true;
+  loop_.Post([self = shared_from_this()] {
+    self->round_scheduled_ = false;
+    if (self->Running()) self->Round();
+  });
+}
+
+void Worker::Round() {
+  const std::vector<std::string> keys = queue_->Take(kRoundKeys);
+  if (keys.empty()) return;
+  kv::WriteBatch batch;
+  for (const std::string& key : keys) {
+    controller_->Decide(key, batch);
+    if (!Running()) return;
+  }
+  if (!batch.empty()) {
+    if (const absl::Status status = store_.Write(batch); !status.ok()) return Fail(status);
+  }
+  for (const std::string& key : keys) {
+    const auto it = unrecorded_.find(key);
+    if (it == unrecorded_.end()) continue;
+    unrecorded_sequences_.erase(unrecorded_sequences_.find(it->second));
+    unrecorded_.erase(it);
+  }
+  for (const std::string& key : keys) {
+    controller_->Act(key);
+    if (!Running()) return;
+  }
+  if (instruments_.rounds != nullptr) {
+    instruments_.rounds->Add();
+    instruments_.passes->Add(static_cast<double>(keys.size()));
+    instruments_.dirty->Set(static_cast<double>(queue_->dirty()));
+  }
+  ReportRecorded();
+  if (queue_->HasWork()) ScheduleRound();
+}
+
+void Worker::Wake(std::string_view key) {
+  const uint32_t slot = SlotOf(key);
+  if (Running() && slots_.contains(slot)) queue_->Add(key, slot);
+}
+
+void Worker::WakeAt(std::string_view key, absl::Time when) {
+  const uint32_t slot = SlotOf(key);
+  if (Running() && slots_.contains(slot)) queue_->AddAt(key, slot, when);
+}
+
+bool Worker::IsReady(uint32_t slot) const {
+  const auto it = slots_.find(slot);
+  return it != slots_.end() && it->second.ready;
+}
+
+// ---- peers ----
+
+std::shared_ptr<rpc::PodGroupPeer> Worker::PodGroupOwner(std::string_view group_key) {
+  if (assignment_ == nullptr || assignment_->group_members.empty()) return nullptr;
+  const std::vector<std::string_view> members(assignment_->group_members.begin(), assignment_->group_members.end());
+  const auto& peer = assignment_->group_peers[RendezvousOwner(members, SlotOf(group_key))];
+  if (peer == nullptr) return nullptr;
+  return std::make_shared<GroupPeer>(shared_from_this(), peer);
+}
+
+void Worker::AddInterest(std::string_view watch, std::string_view ns, std::string_view name) {
+  if (Running()) host_->SetInterest(options_.index, std::string(watch), std::string(ns), std::string(name), false);
+}
+
+void Worker::DropInterest(std::string_view watch, std::string_view ns, std::string_view name) {
+  if (Running()) host_->SetInterest(options_.index, std::string(watch), std::string(ns), std::string(name), true);
+}
+
+void Worker::OnApiTime(int64_t api_time_ms) {
+  if (api_time_ms == 0) return;
+  clock_->Update(absl::FromUnixMillis(api_time_ms), loop_.Now());
+  queue_->ClockChanged();
+}
+
+}  // namespace basalt::runtime

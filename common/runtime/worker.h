@@ -1,0 +1,174 @@
+#pragma once
+
+// One worker of a replica: its controller, its slots, its queue, its writes. Everything of it runs on its loop; the
+// replica's main loop reaches it by posting, it reaches the main loop through WorkerHost.
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "common/obs/metrics.h"
+#include "common/reconcile/back_off.h"
+#include "common/reconcile/key_queue.h"
+#include "common/runtime/api_clock.h"
+#include "common/runtime/controller.h"
+#include "common/runtime/object_tracker.h"
+#include "common/runtime/shared_objects.h"
+
+namespace basalt::runtime {
+
+// What a replica derives from an assignment. Immutable.
+struct AssignmentView {
+  gateway::v1::Assignment assignment;
+  std::vector<bool> owned;  // By slot.
+  std::vector<std::string> group_members;
+  std::vector<std::shared_ptr<rpc::PodGroupPeer>> group_peers;
+};
+
+// The replica, as a worker sees it. Thread-safe; answers are posted to the worker's loop.
+class WorkerHost {
+ public:
+  virtual ~WorkerHost() = default;
+  virtual void SendWrite(Loop& loop, gateway::v1::WriteRequest request, absl::Duration timeout,
+                         rpc::Done<gateway::v1::WriteResponse> done) = 0;
+  virtual void SendGet(Loop& loop, gateway::v1::GetRequest request, absl::Duration timeout,
+                       rpc::Done<gateway::v1::GetResponse> done) = 0;
+  virtual void EnsurePodGroup(Loop& loop, std::shared_ptr<rpc::PodGroupPeer> peer,
+                              podgroup::v1::EnsurePodGroupRequest request, absl::Duration timeout,
+                              rpc::Done<podgroup::v1::EnsurePodGroupResponse> done) = 0;
+  virtual void SetInterest(size_t worker, std::string watch, std::string ns, std::string name, bool withdraw) = 0;
+  // Everything of this stream up to `sequence` that went to the worker is recorded.
+  virtual void Recorded(size_t worker, uint64_t stream, int64_t sequence) = 0;
+  virtual void Released(int64_t epoch, std::vector<uint32_t> slots) = 0;
+  virtual void SlotsChanged(size_t worker, size_t ready, std::set<std::string> forbidden) = 0;
+  virtual void Failed(const absl::Status& why) = 0;
+};
+
+struct WorkerOptions {
+  size_t index = 0;
+  size_t workers = 1;
+  gateway::v1::Member self;
+  absl::Duration write_timeout = absl::Seconds(10);
+  BackOffPolicy resend;
+};
+
+class Worker final : public Context, public ObjectTracker::Sink, public std::enable_shared_from_this<Worker> {
+ public:
+  using Delivery = std::variant<gateway::v1::Item, std::shared_ptr<const AssignmentView>, SharedEvent>;
+
+  static constexpr size_t kRoundKeys = 128;
+
+  // `metrics` may be null. The host outlives every call that Stop does not cut off.
+  Worker(WorkerOptions options, Loop& loop, uint64_t seed, kv::KvStore& store, std::shared_ptr<ApiClock> clock,
+         std::shared_ptr<WorkerHost> host, obs::Metrics* metrics);
+  void SetController(std::unique_ptr<Controller> controller) { controller_ = std::move(controller); }
+  Controller& controller() { return *controller_; }
+  bool stopped() const { return stopped_; }
+
+  // ---- from the main loop, by posting ----
+  void StartStream(uint64_t stream);
+  void Deliver(uint64_t stream, int64_t sequence, std::vector<Delivery> deliveries);
+  // No callback of the controller after it; drops the controller.
+  void Stop();
+  // The store failed or an invariant broke, here or elsewhere: nothing is decided or sent any more.
+  void Halt() { halted_ = true; }
+
+  // ---- Context ----
+  Loop& loop() override { return loop_; }
+  Random& random() override { return random_; }
+  kv::KvStore& store() override { return store_; }
+  absl::Time ApiNow() const override { return clock_->Now(loop_.Now()); }
+  void Wake(std::string_view key) override;
+  void WakeAt(std::string_view key, absl::Time when) override;
+  bool IsReady(uint32_t slot) const override;
+  void Write(std::string_view key, gateway::v1::WriteRequest request, WriteDone done) override;
+  void Get(std::string_view key, gateway::v1::GetRequest request, GetDone done) override;
+  std::shared_ptr<rpc::PodGroupPeer> PodGroupOwner(std::string_view group_key) override;
+  void AddInterest(std::string_view watch, std::string_view ns, std::string_view name) override;
+  void DropInterest(std::string_view watch, std::string_view ns, std::string_view name) override;
+  void Fail(const absl::Status& why) override;
+
+ private:
+  class GroupPeer;
+
+  struct Slot {
+    int64_t epoch = 0;
+    uint64_t generation = 0;  // New each time that the slot is opened.
+    bool ready = false;
+    bool refused = false;  // The gateway says that it is not ours: passes wait a moment.
+  };
+
+  struct PendingWrite {
+    std::string key;
+    uint32_t slot = 0;
+    gateway::v1::WriteRequest request;
+    WriteDone done;
+    absl::Time deadline;
+    BackOff back_off;
+  };
+
+  struct Instruments {
+    obs::Counter* rounds = nullptr;
+    obs::Counter* passes = nullptr;
+    obs::Gauge* dirty = nullptr;
+    obs::Gauge* objects = nullptr;
+    std::map<WriteOutcome::Kind, obs::Counter*> writes;
+  };
+
+  void OnState(uint32_t slot, const std::string& routing_key, const std::string& watch,
+               const kube::v1::Object& object) override;
+  void OnGone(uint32_t slot, const std::string& routing_key, const Gone& gone) override;
+
+  void Handle(const gateway::v1::Item& item);
+  void SetAssignment(std::shared_ptr<const AssignmentView> view);
+  void BeginSlot(const gateway::v1::SlotBegin& begin);
+  void CloseSlot(uint32_t slot);
+  void SetReady(uint32_t slot);
+  void ReportSlots();
+  void Touch(uint32_t slot, const std::string& key);
+  void ReportRecorded();
+  void ScheduleRound();
+  void Round();
+
+  void SendWrite(uint64_t id);
+  void OnWriteAnswer(uint64_t id, absl::StatusOr<gateway::v1::WriteResponse> answer);
+  void FinishWrite(uint64_t id, WriteOutcome outcome);
+  void OnNotOwner(uint32_t slot);
+  void OnApiTime(int64_t api_time_ms);
+  bool Running() const { return !stopped_ && !halted_; }
+
+  const WorkerOptions options_;
+  Loop& loop_;
+  SeededRandom random_;
+  kv::KvStore& store_;
+  const std::shared_ptr<ApiClock> clock_;
+  std::shared_ptr<WorkerHost> host_;
+  Instruments instruments_;
+  std::unique_ptr<Controller> controller_;
+  ObjectTracker tracker_;
+  std::optional<KeyQueue> queue_;
+  bool stopped_ = false;
+  bool halted_ = false;
+  bool round_scheduled_ = false;
+
+  std::shared_ptr<const AssignmentView> assignment_;
+  std::map<uint32_t, Slot> slots_;
+  uint64_t next_generation_ = 1;
+
+  uint64_t stream_ = 0;
+  int64_t sequence_ = 0;  // Of the last batch that was delivered.
+  bool delivering_ = false;
+  int64_t reported_ = 0;
+  // Keys that a batch touched and no durable write has covered since, with the first such batch.
+  std::map<std::string, int64_t, std::less<>> unrecorded_;
+  std::multiset<int64_t> unrecorded_sequences_;
+
+  std::map<uint64_t, PendingWrite> writes_;
+  uint64_t next_write_ = 1;
+};
+
+}  // namespace basalt::runtime

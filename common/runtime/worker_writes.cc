@@ -1,0 +1,171 @@
+// Writes and reads of a worker: correctness rule 4, from the side that asks.
+#include <utility>
+
+#include "common/base/slots.h"
+#include "common/base/status.h"
+#include "common/runtime/worker.h"
+
+namespace basalt::runtime {
+namespace {
+
+// The answer may be on its way when the server has given up already.
+constexpr absl::Duration kAnswerSlack = absl::Seconds(5);
+// By then nothing of an unanswered write is still under way at the server.
+constexpr absl::Duration kSettleSlack = absl::Seconds(1);
+constexpr absl::Duration kNotOwnerPause = absl::Seconds(1);
+constexpr absl::Duration kGetTimeout = absl::Seconds(10);
+
+enum class Answer { kNotSent, kNotOwner, kRefused, kUnknown };
+
+Answer Classify(absl::StatusCode code) {
+  switch (code) {
+    case absl::StatusCode::kUnavailable:
+      return Answer::kNotSent;
+    case absl::StatusCode::kFailedPrecondition:
+      return Answer::kNotOwner;
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kNotFound:
+    case absl::StatusCode::kAlreadyExists:
+    case absl::StatusCode::kPermissionDenied:
+    case absl::StatusCode::kUnauthenticated:
+    case absl::StatusCode::kUnimplemented:
+    case absl::StatusCode::kOutOfRange:
+    case absl::StatusCode::kResourceExhausted:  // A message over the transport's limit.
+      return Answer::kRefused;
+    default:
+      return Answer::kUnknown;
+  }
+}
+
+}  // namespace
+
+void Worker::Write(std::string_view key, gateway::v1::WriteRequest request, WriteDone done) {
+  if (!Running()) return;
+  const uint32_t slot_id = SlotOf(key);
+  const auto slot = slots_.find(slot_id);
+  if (slot == slots_.end()) return;
+  *request.mutable_owner()->mutable_member() = options_.self;
+  request.mutable_owner()->set_slot(slot_id);
+  request.mutable_owner()->set_slot_epoch(slot->second.epoch);
+  const absl::Duration timeout =
+      request.timeout_ms() > 0 ? absl::Milliseconds(request.timeout_ms()) : options_.write_timeout;
+  const uint64_t id = next_write_++;
+  writes_.emplace(id, PendingWrite{.key = std::string(key),
+                                   .slot = slot_id,
+                                   .request = std::move(request),
+                                   .done = std::move(done),
+                                   .deadline = loop_.Now() + timeout,
+                                   .back_off = BackOff(options_.resend)});
+  SendWrite(id);
+}
+
+void Worker::SendWrite(uint64_t id) {
+  const auto it = writes_.find(id);
+  if (it == writes_.end() || !Running()) return;
+  const absl::Duration left = std::max(it->second.deadline - loop_.Now(), absl::Milliseconds(1));
+  gateway::v1::WriteRequest request = it->second.request;
+  request.set_timeout_ms(absl::ToInt64Milliseconds(absl::Ceil(left, absl::Milliseconds(1))));
+  host_->SendWrite(loop_, std::move(request), left + kAnswerSlack,
+                   [self = shared_from_this(), id](absl::StatusOr<gateway::v1::WriteResponse> answer) {
+                     if (self->Running()) self->OnWriteAnswer(id, std::move(answer));
+                   });
+}
+
+void Worker::OnWriteAnswer(uint64_t id, absl::StatusOr<gateway::v1::WriteResponse> answer) {
+  const auto it = writes_.find(id);
+  if (it == writes_.end()) return;  // Its slot was closed.
+  PendingWrite& write = it->second;
+  WriteOutcome outcome;
+  if (answer.ok()) {
+    OnApiTime(answer->api_time_ms());
+    if (answer->has_error()) {
+      outcome.kind = WriteOutcome::Kind::kRefused;
+      outcome.error = std::move(*answer->mutable_error());
+      return FinishWrite(id, std::move(outcome));
+    }
+    outcome.kind = WriteOutcome::Kind::kDone;
+    outcome.object = std::move(*answer->mutable_object());
+    outcome.gone = answer->gone();
+    if (outcome.gone) {
+      tracker_.OwnDeletion(write.slot, write.key, outcome.object);
+    } else if (!tracker_.OwnState(write.slot, write.key, outcome.object)) {
+      outcome.gone = true;
+    }
+    return FinishWrite(id, std::move(outcome));
+  }
+  outcome.status = answer.status();
+  const auto later = [&](absl::Time when, auto task) {
+    loop_.RunAt(when, [self = shared_from_this(), task = std::move(task)]() mutable {
+      if (self->Running()) task(*self);
+    });
+  };
+  switch (Classify(answer.status().code())) {
+    case Answer::kNotSent: {
+      const absl::Time again = loop_.Now() + write.back_off.Next(random_);
+      if (again < write.deadline) return later(again, [id](Worker& self) { self.SendWrite(id); });
+      outcome.kind = WriteOutcome::Kind::kNotSent;
+      return FinishWrite(id, std::move(outcome));
+    }
+    case Answer::kNotOwner:
+      OnNotOwner(write.slot);
+      outcome.kind = WriteOutcome::Kind::kNotSent;
+      return FinishWrite(id, std::move(outcome));
+    case Answer::kRefused:
+      outcome.kind = WriteOutcome::Kind::kRefused;
+      outcome.error.set_code(400);
+      outcome.error.set_reason("BadRequest");
+      outcome.error.set_message(std::string(ToStd(answer.status().message())));
+      return FinishWrite(id, std::move(outcome));
+    case Answer::kUnknown:
+      outcome.kind = WriteOutcome::Kind::kUnknown;
+      return later(write.deadline + kSettleSlack, [id, outcome = std::move(outcome)](Worker& self) mutable {
+        self.FinishWrite(id, std::move(outcome));
+      });
+  }
+}
+
+void Worker::FinishWrite(uint64_t id, WriteOutcome outcome) {
+  const auto it = writes_.find(id);
+  if (it == writes_.end()) return;
+  PendingWrite write = std::move(it->second);
+  writes_.erase(it);
+  if (const auto counter = instruments_.writes.find(outcome.kind); counter != instruments_.writes.end()) {
+    counter->second->Add();
+  }
+  write.done(std::move(outcome));
+  if (Running()) Wake(write.key);
+}
+
+void Worker::OnNotOwner(uint32_t slot_id) {
+  Slot& slot = slots_.at(slot_id);
+  if (slot.refused) return;
+  slot.refused = true;
+  queue_->Pause(slot_id);
+  // A new assignment or a new snapshot usually comes first.
+  const absl::Duration pause = kNotOwnerPause * (1.0 + random_.Unit());
+  loop_.RunAfter(pause, [self = shared_from_this(), slot_id, generation = slot.generation] {
+    if (!self->Running()) return;
+    const auto it = self->slots_.find(slot_id);
+    if (it == self->slots_.end() || it->second.generation != generation || !it->second.refused) return;
+    it->second.refused = false;
+    if (it->second.ready) self->queue_->Resume(slot_id);
+  });
+}
+
+void Worker::Get(std::string_view key, gateway::v1::GetRequest request, GetDone done) {
+  if (!Running()) return;
+  const uint32_t slot_id = SlotOf(key);
+  const auto slot = slots_.find(slot_id);
+  if (slot == slots_.end()) return;
+  host_->SendGet(loop_, std::move(request), kGetTimeout,
+                 [self = shared_from_this(), slot_id, generation = slot->second.generation,
+                  done = std::move(done)](absl::StatusOr<gateway::v1::GetResponse> answer) mutable {
+                   if (!self->Running()) return;
+                   const auto it = self->slots_.find(slot_id);
+                   if (it == self->slots_.end() || it->second.generation != generation) return;
+                   if (answer.ok()) self->OnApiTime(answer->api_time_ms());
+                   done(std::move(answer));
+                 });
+}
+
+}  // namespace basalt::runtime
