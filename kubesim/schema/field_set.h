@@ -1,0 +1,32 @@
+#pragma once
+
+// Sets of fields as managedFields records them (FieldsV1). A plain value.
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "common/base/json.h"
+
+namespace basalt::kubesim {
+
+// A trie over path elements in their wire form: "f:<member>", "k:{<keys of a list item>}", "v:<value of a set>".
+struct FieldSet {
+  bool member = false;  // The place itself belongs to the set, not only places below it.
+  std::map<std::string, FieldSet, std::less<>> children;
+
+  bool empty() const { return !member && children.empty(); }
+  const FieldSet* Find(std::string_view element) const;
+  void Add(const FieldSet& other);
+  // Takes out the members of `other`; what lies below a childless member of it goes as well.
+  void Remove(const FieldSet& other);
+
+  bool operator==(const FieldSet& other) const = default;
+};
+
+json::value ToFieldsV1(const FieldSet& set);
+FieldSet FromFieldsV1(const json::value& fields);
+
+// ".spec.containers[name=\"a\"].image": how messages show a path of elements.
+std::string ShowElement(std::string_view element);
+
+}  // namespace basalt::kubesim
