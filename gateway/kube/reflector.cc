@@ -1,0 +1,344 @@
+#include "gateway/kube/reflector.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "common/base/status.h"
+#include "gateway/kube/object_name.h"
+
+namespace basalt::gateway {
+namespace {
+
+constexpr size_t kMaxRefusal = 64 << 10;
+// A watch that fails this often in a row may ask for a version that this server cannot serve: list anew.
+constexpr int kFailedWatches = 5;
+constexpr int kShortLists = 2;
+
+bool IsExpired(const v1::KubeError& error) {
+  return error.code() == 410 || error.reason() == "Expired" || error.reason() == "Gone";
+}
+
+absl::Status ToStatus(const v1::KubeError& error) {
+  return MakeStatus(absl::StatusCode::kUnavailable,
+                    fmt::format("HTTP {} {}: {}", error.code(), error.reason(), error.message()));
+}
+
+}  // namespace
+
+Reflector::Reflector(Loop& loop, http::Client& client, Random& random, ReflectorOptions options, ReflectorSink& sink,
+                     ApiClock* clock)
+    : loop_(loop),
+      client_(client),
+      random_(random),
+      options_(std::move(options)),
+      sink_(sink),
+      clock_(clock),
+      streaming_(options_.streaming_list == ReflectorOptions::StreamingList::kTry),
+      back_off_(options_.back_off),
+      lines_(options_.max_line),
+      decoder_(options_.kind) {}
+
+Reflector::~Reflector() { Stop(); }
+
+void Reflector::Start() {
+  if (phase_ != Phase::kStopped) return;
+  if (resource_version_ == 0) return List();
+  StartWatch();
+}
+
+void Reflector::Stop() {
+  EndExchange();
+  ForgetListed();
+  phase_ = Phase::kStopped;
+}
+
+// ---- requests ----
+
+std::string Reflector::Target(std::vector<std::pair<std::string, std::string>> query) const {
+  if (!options_.label_selector.empty()) query.emplace_back("labelSelector", options_.label_selector);
+  if (!options_.field_selector.empty()) query.emplace_back("fieldSelector", options_.field_selector);
+  std::string target = options_.path;
+  char separator = '?';
+  for (const auto& [name, value] : query) {
+    target += fmt::format("{}{}={}", separator, name, http::EscapeQueryValue(value));
+    separator = '&';
+  }
+  return target;
+}
+
+void Reflector::Open(Phase phase, std::string target, absl::Duration timeout, absl::Duration idle_timeout) {
+  EndExchange();
+  phase_ = phase;
+  status_ = 0;
+  headers_.clear();
+  body_.clear();
+  lines_.Reset();
+  heard_ = false;
+  opened_ = loop_.Now();
+  http::Request request;
+  request.target = std::move(target);
+  request.headers = {{"Accept", "application/json"}, {"User-Agent", "basalt-gateway"}};
+  request.timeout = timeout;
+  request.idle_timeout = idle_timeout;
+  call_ = client_.Start(std::move(request), *this);
+}
+
+void Reflector::List() {
+  ForgetListed();
+  if (streaming_) return StartStreamingList();
+  FetchPage();
+}
+
+void Reflector::FetchPage() {
+  std::vector<std::pair<std::string, std::string>> query;
+  // A list that outlives its continue tokens again and again is taken in one piece.
+  if (expired_pages_ < 2) query.emplace_back("limit", std::to_string(options_.page_limit));
+  if (!continue_.empty()) query.emplace_back("continue", continue_);
+  Open(Phase::kPage, Target(std::move(query)), options_.list_timeout, absl::InfiniteDuration());
+}
+
+void Reflector::StartStreamingList() {
+  const absl::Duration jittered = options_.watch_timeout * (1.0 + random_.Unit());
+  Open(Phase::kStreamingList,
+       Target({{"watch", "true"},
+               {"sendInitialEvents", "true"},
+               {"allowWatchBookmarks", "true"},
+               {"resourceVersionMatch", "NotOlderThan"},
+               {"timeoutSeconds", std::to_string(absl::ToInt64Seconds(jittered))}}),
+       absl::InfiniteDuration(), options_.idle_timeout);
+  list_timer_ = loop_.RunAfter(options_.list_timeout, [this] {
+    list_timer_ = kNoTimer;
+    StreamEnded(absl::DeadlineExceededError("the streaming list did not end in time"));
+  });
+}
+
+void Reflector::StartWatch() {
+  const absl::Duration jittered = options_.watch_timeout * (1.0 + random_.Unit());
+  Open(Phase::kWatch,
+       Target({{"watch", "true"},
+               {"allowWatchBookmarks", "true"},
+               {"resourceVersion", std::to_string(resource_version_)},
+               {"timeoutSeconds", std::to_string(absl::ToInt64Seconds(jittered))}}),
+       absl::InfiniteDuration(), options_.idle_timeout);
+}
+
+void Reflector::EndExchange() {
+  call_.reset();
+  if (timer_ != kNoTimer) loop_.Cancel(std::exchange(timer_, kNoTimer));
+  if (list_timer_ != kNoTimer) loop_.Cancel(std::exchange(list_timer_, kNoTimer));
+}
+
+void Reflector::ForgetListed() {
+  listed_ = {};
+  listed_at_.clear();
+  listed_version_ = 0;
+  continue_.clear();
+}
+
+// ---- answers ----
+
+void Reflector::OnHead(const http::ResponseHead& head) {
+  status_ = head.status;
+  headers_ = head.headers;
+  if (clock_ != nullptr) clock_->Observe(http::FindHeader(headers_, "Date"));
+}
+
+void Reflector::OnChunk(std::string_view data) {
+  if (status_ != 200) {
+    body_.append(data.substr(0, kMaxRefusal - std::min(kMaxRefusal, body_.size())));
+    return;
+  }
+  if (phase_ == Phase::kPage) {
+    if (body_.size() + data.size() > options_.max_page) {
+      return RetryLater(MakeStatus(absl::StatusCode::kResourceExhausted,
+                                   fmt::format("a page of the list is larger than {} bytes", options_.max_page)));
+    }
+    body_.append(data);
+    return;
+  }
+  const absl::Status status = lines_.Feed(data, [this](std::string_view line) { return HandleLine(line); });
+  if (!status.ok()) {
+    // The watch cannot get past this line; a list may, if the object has shrunk or gone.
+    resource_version_ = 0;
+    RetryLater(status);
+  }
+}
+
+void Reflector::OnEnd(const absl::Status& status) {
+  call_.reset();
+  if (status_ != 0 && status_ != 200) {
+    v1::KubeError error = DecodeStatusError(status_, body_);
+    int64_t seconds = 0;
+    const std::string_view header = http::FindHeader(headers_, "Retry-After");
+    std::from_chars(header.data(), header.data() + header.size(), seconds);
+    error.set_retry_after_ms(std::max(error.retry_after_ms(), std::clamp<int64_t>(seconds, 0, 600) * 1000));
+    return HandleRefusal(error);
+  }
+  if (phase_ == Phase::kPage && status.ok()) return HandlePage();
+  StreamEnded(status);
+}
+
+void Reflector::HandlePage() {
+  absl::StatusOr<DecodedList> page = decoder_.DecodeList(body_);
+  body_ = std::string();
+  if (!page.ok()) return RetryLater(Annotate(page.status(), "the list cannot be read"));
+  // The first page's version: what happens while the others are fetched is reported by the watch again.
+  if (listed_version_ == 0) listed_version_ = page->resource_version;
+  listed_.insert(listed_.end(), std::make_move_iterator(page->items.begin()),
+                 std::make_move_iterator(page->items.end()));
+  continue_ = std::move(page->continue_token);
+  if (!continue_.empty()) return FetchPage();
+  if (listed_version_ == 0) return RetryLater(absl::UnavailableError("the list has no resourceVersion"));
+  expired_pages_ = 0;
+  const int64_t version = listed_version_;
+  Replace(std::exchange(listed_, {}), version);
+  if (phase_ == Phase::kPage) StartWatch();
+}
+
+void Reflector::Replace(std::vector<Decoded> objects, int64_t resource_version) {
+  ForgetListed();
+  presence_ = Presence::kServed;
+  failed_watches_ = 0;
+  resource_version_ = resource_version;
+  sink_.OnReplace(std::move(objects), resource_version);
+}
+
+bool Reflector::HandleLine(std::string_view line) {
+  absl::StatusOr<WatchEvent> event = decoder_.DecodeWatchLine(line);
+  if (!event.ok()) {
+    resource_version_ = 0;
+    RetryLater(Annotate(event.status(), fmt::format("a line of {} bytes of the watch cannot be read", line.size())));
+    return false;
+  }
+  if (event->type == WatchType::kError) {
+    HandleWatchError(event->error);
+    return false;
+  }
+  heard_ = true;
+  if (phase_ == Phase::kStreamingList) return HandleListed(*std::move(event));
+  failed_watches_ = 0;
+  relisted_at_once_ = false;
+  back_off_.Reset();
+  resource_version_ = std::max(resource_version_, event->resource_version);
+  if (event->type == WatchType::kBookmark) {
+    sink_.OnBookmark(event->resource_version);
+  } else {
+    sink_.OnEvent(event->type, std::move(event->decoded), event->resource_version);
+  }
+  return phase_ == Phase::kWatch;
+}
+
+bool Reflector::HandleListed(WatchEvent event) {
+  if (event.type == WatchType::kBookmark) {
+    if (!event.initial_events_end) return true;
+    loop_.Cancel(std::exchange(list_timer_, kNoTimer));
+    short_lists_ = 0;
+    phase_ = Phase::kWatch;
+    std::vector<Decoded> objects;
+    for (Decoded& decoded : listed_) {
+      // Deleted while the list was streaming.
+      if (decoded.object.kind_case() == kube::v1::Object::KIND_NOT_SET) continue;
+      objects.push_back(std::move(decoded));
+    }
+    Replace(std::move(objects), event.resource_version);
+    return phase_ == Phase::kWatch;
+  }
+  const ObjectName name = NameOf(event.decoded.object);
+  const auto [at, inserted] = listed_at_.try_emplace({std::string(name.ns), std::string(name.name)}, listed_.size());
+  if (inserted) listed_.emplace_back();
+  listed_[at->second] = event.type == WatchType::kDeleted ? Decoded() : std::move(event.decoded);
+  return true;
+}
+
+void Reflector::HandleRefusal(const v1::KubeError& error) {
+  if (error.code() == 404) {
+    const bool told = presence_ == Presence::kAbsent;
+    presence_ = Presence::kAbsent;
+    resource_version_ = 0;
+    RetrySlowly();
+    if (!told) sink_.OnAbsent();
+    return;
+  }
+  if (error.code() == 403) {
+    const bool told = presence_ == Presence::kForbidden;
+    presence_ = Presence::kForbidden;
+    // Listed again afterwards, so that the sink hears that it may look again.
+    resource_version_ = 0;
+    RetrySlowly();
+    if (!told) sink_.OnForbidden(error.message());
+    return;
+  }
+  if (phase_ == Phase::kStreamingList && (error.code() == 400 || error.code() == 422)) {
+    streaming_ = false;
+    return List();
+  }
+  if (phase_ == Phase::kPage && IsExpired(error) && !continue_.empty()) {
+    ++expired_pages_;
+    return RetryLater(ToStatus(error));
+  }
+  if (phase_ == Phase::kWatch) return HandleWatchError(error);
+  RetryLater(ToStatus(error), absl::Milliseconds(error.retry_after_ms()));
+}
+
+void Reflector::HandleWatchError(const v1::KubeError& error) {
+  if (IsExpired(error) && phase_ == Phase::kWatch) {
+    // The first time at once: it is nobody's fault. A server that expires everything meets the back-off.
+    resource_version_ = 0;
+    if (!std::exchange(relisted_at_once_, true)) return Relist();
+    return RetryLater(ToStatus(error));
+  }
+  if (++failed_watches_ >= kFailedWatches) resource_version_ = 0;
+  RetryLater(ToStatus(error), absl::Milliseconds(error.retry_after_ms()));
+}
+
+void Reflector::StreamEnded(const absl::Status& status) {
+  const bool timed_out = absl::IsDeadlineExceeded(status);
+  if (phase_ == Phase::kStreamingList) {
+    // A server that does not know streaming lists may take the request for a plain watch, which never completes.
+    if ((status.ok() || timed_out) && ++short_lists_ >= kShortLists) {
+      streaming_ = false;
+      return Relist();
+    }
+    return RetryLater(status.ok() ? absl::UnavailableError("the streaming list ended before it was complete") : status);
+  }
+  if (phase_ == Phase::kWatch && status_ == 200) {
+    const bool lived = heard_ || loop_.Now() - opened_ >= absl::Seconds(1);
+    if (lived) {
+      back_off_.Reset();
+      // Ended by its own timeout, or silent for too long.
+      if (status.ok() || timed_out) return StartWatch();
+    } else if (++failed_watches_ >= kFailedWatches) {
+      resource_version_ = 0;
+    }
+  }
+  RetryLater(status.ok() ? absl::UnavailableError("the watch ended as soon as it began") : status);
+}
+
+// ---- again ----
+
+void Reflector::Relist() {
+  EndExchange();
+  List();
+}
+
+void Reflector::RetryAfter(absl::Duration delay) {
+  EndExchange();
+  ForgetListed();
+  phase_ = Phase::kWaiting;
+  timer_ = loop_.RunAfter(delay, [this] {
+    timer_ = kNoTimer;
+    phase_ = Phase::kStopped;
+    Start();
+  });
+}
+
+void Reflector::RetryLater(const absl::Status& reason, absl::Duration at_least) {
+  RetryAfter(std::max(back_off_.Next(random_), at_least));
+  sink_.OnError(Annotate(reason, options_.watch));
+}
+
+void Reflector::RetrySlowly() { RetryAfter(options_.slow_retry * (0.5 + random_.Unit())); }
+
+}  // namespace basalt::gateway

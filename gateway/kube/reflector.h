@@ -1,0 +1,145 @@
+#pragma once
+
+// One list+watch of one resource, kept up for ever: architecture, Gateway; correctness 1.
+//
+// Confined to one loop. The sink is called on that loop and must not destroy, stop or start the reflector from within a
+// call. The client, the clock and the sink outlive it; destroying it ends its exchange and its timers.
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "common/base/random.h"
+#include "common/exec/loop.h"
+#include "common/http/http.h"
+#include "common/reconcile/back_off.h"
+#include "gateway/kube/api_clock.h"
+#include "gateway/kube/line_splitter.h"
+#include "gateway/translate/decoder.h"
+
+namespace basalt::gateway {
+
+class ReflectorSink {
+ public:
+  virtual ~ReflectorSink() = default;
+  // The whole content as of `resource_version`: what is not in it is gone from the watch.
+  virtual void OnReplace(std::vector<Decoded> objects, int64_t resource_version) = 0;
+  // ADDED, MODIFIED or DELETED. Repeats and events older than what is known are possible.
+  virtual void OnEvent(WatchType type, Decoded decoded, int64_t resource_version) = 0;
+  // Everything up to `resource_version` has been reported.
+  virtual void OnBookmark(int64_t resource_version) = 0;
+  // The server does not serve the resource; it is asked again now and then. Told once per change.
+  virtual void OnAbsent() = 0;
+  virtual void OnForbidden(const std::string& message) = 0;
+  // Something went wrong and is being retried: for logs and metrics.
+  virtual void OnError(const absl::Status& status) = 0;
+};
+
+struct ReflectorOptions {
+  std::string watch;  // Id, for messages.
+  std::string path;   // /api/v1/pods
+  ObjectKind kind = ObjectKind::kGeneric;
+  std::string label_selector;
+  std::string field_selector;
+  int page_limit = 500;
+  // kTry: falls back to pages for good where the server has no streaming lists.
+  enum class StreamingList { kTry, kOff } streaming_list = StreamingList::kTry;
+  BackOffPolicy back_off = {.first = absl::Milliseconds(100), .most = absl::Seconds(30)};
+  absl::Duration slow_retry = absl::Seconds(30);    // After absent or forbidden; ± half.
+  absl::Duration list_timeout = absl::Seconds(60);  // Of a page, and of a streaming list as a whole.
+  absl::Duration watch_timeout = absl::Minutes(5);  // The server ends a watch after 1–2 times this.
+  absl::Duration idle_timeout = absl::Minutes(3);   // Bookmarks come about once a minute.
+  size_t max_line = 4 << 20;
+  size_t max_page = 512 << 20;
+};
+
+class Reflector : private http::ResponseObserver {
+ public:
+  // `clock` may be null.
+  Reflector(Loop& loop, http::Client& client, Random& random, ReflectorOptions options, ReflectorSink& sink,
+            ApiClock* clock = nullptr);
+  ~Reflector() override;
+  Reflector(const Reflector&) = delete;
+  Reflector& operator=(const Reflector&) = delete;
+
+  void Start();
+  // Ends the exchange under way; Start goes on from the last resourceVersion.
+  void Stop();
+
+  // 0 = nothing listed yet.
+  int64_t resource_version() const { return resource_version_; }
+  bool streams_lists() const { return streaming_; }
+
+ private:
+  enum class Phase { kStopped, kPage, kStreamingList, kWatch, kWaiting };
+  enum class Presence { kUnknown, kServed, kAbsent, kForbidden };
+
+  void OnHead(const http::ResponseHead& head) override;
+  void OnChunk(std::string_view data) override;
+  void OnEnd(const absl::Status& status) override;
+
+  void List();
+  void FetchPage();
+  void StartStreamingList();
+  void StartWatch();
+  void Open(Phase phase, std::string target, absl::Duration timeout, absl::Duration idle_timeout);
+  std::string Target(std::vector<std::pair<std::string, std::string>> query) const;
+
+  // False: the exchange was ended, nothing more of the chunk is of use.
+  bool HandleLine(std::string_view line);
+  bool HandleListed(WatchEvent event);
+  void HandlePage();
+  void HandleRefusal(const v1::KubeError& error);
+  void HandleWatchError(const v1::KubeError& error);
+  void Replace(std::vector<Decoded> objects, int64_t resource_version);
+  void StreamEnded(const absl::Status& status);
+
+  void Relist();
+  void RetryAfter(absl::Duration delay);
+  void RetryLater(const absl::Status& reason, absl::Duration at_least = absl::ZeroDuration());
+  void RetrySlowly();
+  void EndExchange();
+  void ForgetListed();
+
+  Loop& loop_;
+  http::Client& client_;
+  Random& random_;
+  const ReflectorOptions options_;
+  ReflectorSink& sink_;
+  ApiClock* const clock_;
+
+  Phase phase_ = Phase::kStopped;
+  Presence presence_ = Presence::kUnknown;
+  bool streaming_;
+  int64_t resource_version_ = 0;  // Where a watch goes on; 0 = list first.
+  BackOff back_off_;
+  int failed_watches_ = 0;         // In a row, without a line between them.
+  bool relisted_at_once_ = false;  // After an expired version, and no line since.
+  int short_lists_ = 0;            // Streaming lists that ended before their content was complete.
+  int expired_pages_ = 0;          // Continue tokens that expired, in a row.
+
+  // The exchange under way.
+  std::unique_ptr<http::Call> call_;
+  TimerId timer_ = kNoTimer;       // While waiting.
+  TimerId list_timer_ = kNoTimer;  // Bounds a streaming list.
+  int status_ = 0;
+  http::Headers headers_;
+  std::string body_;  // Of a page or a refusal.
+  LineSplitter lines_;
+  bool heard_ = false;
+  absl::Time opened_;
+
+  // The list under way.
+  std::vector<Decoded> listed_;
+  std::map<std::pair<std::string, std::string>, size_t> listed_at_;  // Streaming: namespace, name -> index.
+  int64_t listed_version_ = 0;
+  std::string continue_;
+  Decoder decoder_;
+};
+
+}  // namespace basalt::gateway

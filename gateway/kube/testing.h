@@ -1,0 +1,81 @@
+#pragma once
+
+// For tests of this folder: an http::Client whose answers the test gives by hand, piece by piece.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/http/http.h"
+
+namespace basalt::gateway {
+
+class ScriptedClient : public http::Client {
+ public:
+  // One request and what became of it.
+  class Exchange {
+   public:
+    Exchange(http::Request request, http::ResponseObserver& observer)
+        : request_(std::move(request)), observer_(&observer) {}
+
+    const http::Request& request() const { return request_; }
+    std::string Query(std::string_view name) const {
+      return std::string(http::ParseTarget(request_.target).Query(name));
+    }
+    // False once it has ended or was cancelled.
+    bool open() const { return observer_ != nullptr; }
+
+    void Head(int status, http::Headers headers = {}) {
+      ASSERT_TRUE(open()) << request_.target;
+      observer_->OnHead({status, std::move(headers)});
+    }
+    void Chunk(std::string_view data) {
+      if (open()) observer_->OnChunk(data);
+    }
+    void End(const absl::Status& status = absl::OkStatus()) {
+      ASSERT_TRUE(open()) << request_.target;
+      std::exchange(observer_, nullptr)->OnEnd(status);
+    }
+    void Answer(int status, std::string_view body, http::Headers headers = {}) {
+      Head(status, std::move(headers));
+      Chunk(body);
+      End();
+    }
+    void Cancel() { observer_ = nullptr; }
+
+   private:
+    http::Request request_;
+    http::ResponseObserver* observer_;
+  };
+
+  std::unique_ptr<http::Call> Start(http::Request request, http::ResponseObserver& observer) override {
+    exchanges_.push_back(std::make_shared<Exchange>(std::move(request), observer));
+    return std::make_unique<ScriptedCall>(exchanges_.back());
+  }
+
+  size_t started() const { return exchanges_.size(); }
+  Exchange& at(size_t index) { return *exchanges_.at(index); }
+  Exchange& last() { return *exchanges_.back(); }
+  size_t open() const {
+    size_t count = 0;
+    for (const auto& exchange : exchanges_) count += exchange->open() ? 1 : 0;
+    return count;
+  }
+
+ private:
+  class ScriptedCall : public http::Call {
+   public:
+    explicit ScriptedCall(std::shared_ptr<Exchange> exchange) : exchange_(std::move(exchange)) {}
+    ~ScriptedCall() override { exchange_->Cancel(); }
+
+   private:
+    std::shared_ptr<Exchange> exchange_;
+  };
+
+  std::vector<std::shared_ptr<Exchange>> exchanges_;
+};
+
+}  // namespace basalt::gateway
