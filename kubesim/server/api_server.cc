@@ -1,0 +1,275 @@
+#include "kubesim/server/api_server.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "common/base/status.h"
+#include "common/base/status_macros.h"
+#include "kubesim/schema/builtin.h"
+#include "kubesim/server/errors.h"
+#include "kubesim/server/exchange.h"
+#include "kubesim/server/list.h"
+
+namespace basalt::kubesim {
+namespace {
+
+bool IsWrite(std::string_view verb) { return verb != "get" && verb != "list" && verb != "watch"; }
+
+}  // namespace
+
+ApiServer::ApiServer(Loop& loop, Random& random, ApiServerOptions options)
+    : core_(loop, random, std::move(options)),
+      writer_(core_),
+      deleter_(core_),
+      subresources_(core_, writer_, deleter_),
+      watches_(core_),
+      crds_(core_, writer_, deleter_),
+      namespaces_(core_, writer_, deleter_),
+      garbage_(core_, writer_, deleter_),
+      faults_(random),
+      log_(core_.options.request_log_size) {
+  for (const TypeInfoPtr& type : BuiltinTypes()) core_.types.Add(type);
+  Seed();
+}
+
+ApiServer::~ApiServer() = default;
+
+void ApiServer::Seed() {
+  const auto create = [this](const json::value& object) {
+    if (const auto made = CreateObject(object); !made.ok() && startup_status_.ok()) startup_status_ = made.status();
+  };
+  for (const char* name : {"default", "kube-system", "kube-public", "kube-node-lease"}) {
+    create(json::object{{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", json::object{{"name", name}}}});
+  }
+  for (const json::value& crd : core_.options.crds) create(crd);
+}
+
+absl::StatusOr<json::value> ApiServer::CreateObject(const json::value& object) {
+  RequestInfo info;
+  info.verb = "create";
+  info.type = core_.types.FindKind(FindString(object, "apiVersion"), FindString(object, "kind"));
+  if (info.type == nullptr) return NoSuchResource();
+  if (info.type->namespaced) info.ns = MetaString(object, "namespace");
+  if (info.type->namespaced && info.ns.empty()) info.ns = "default";
+  info.manager = "kubesim";
+  BASALT_ASSIGN_OR_RETURN(const Answer answer, writer_.Create(info, object));
+  return answer.revision->object();
+}
+
+std::shared_ptr<const json::value> ApiServer::Get(std::string_view resource, std::string_view ns,
+                                                  std::string_view name) const {
+  const RevisionPtr found = core_.store.Get(resource, {std::string(ns), std::string(name)});
+  if (found == nullptr) return nullptr;
+  return {found, &found->object()};
+}
+
+void ApiServer::Restart() {
+  watches_.DropAll({});
+  delayed_.clear();
+}
+
+void ApiServer::ForgetHistory() {
+  watches_.PumpAll();
+  core_.store.Compact();
+}
+
+void ApiServer::Handle(const http::Request& request, std::shared_ptr<http::ResponseWriter> writer) {
+  auto exchange = std::make_shared<Exchange>();
+  exchange->request = request;
+  exchange->writer = std::move(writer);
+  exchange->target = http::ParseTarget(request.target);
+  if (request.body.size() > core_.options.max_request_bytes) {
+    Send(*exchange, TooLarge(fmt::format("Request entity too large: limit is {}", core_.options.max_request_bytes)));
+    return;
+  }
+  if (!IsResourcePath(exchange->target)) {
+    HandleOther(*exchange);
+    return;
+  }
+  absl::StatusOr<RequestInfo> info = ParseRequest(request, exchange->target, core_.types);
+  if (!info.ok()) {
+    Send(*exchange, info.status());
+    return;
+  }
+  exchange->info = *std::move(info);
+  Dispatch(exchange);
+}
+
+void ApiServer::Dispatch(const std::shared_ptr<Exchange>& exchange) {
+  if (faults_.empty()) {
+    HandleResource(*exchange);
+    return;
+  }
+  const RequestInfo& info = *exchange->info;
+  const FaultInjector::Verdict verdict =
+      faults_.Judge({info.verb, info.type->plural, info.subresource, info.ns, info.name});
+  if (verdict.drop_request) {
+    exchange->dropped_request = true;
+    Log(*exchange, absl::UnavailableError("dropped"));
+    exchange->writer.reset();
+    return;
+  }
+  exchange->drop_answer = verdict.drop_answer;
+  exchange->injected_code = verdict.code;
+  exchange->retry_after_seconds = verdict.retry_after_seconds;
+  if (verdict.delay == absl::ZeroDuration()) {
+    HandleResource(*exchange);
+    return;
+  }
+  const uint64_t id = next_exchange_++;
+  delayed_[id] = exchange;
+  core_.tasks.RunAfter(verdict.delay, [this, id] {
+    const auto found = delayed_.find(id);
+    if (found == delayed_.end()) return;
+    const std::shared_ptr<Exchange> due = std::move(found->second);
+    delayed_.erase(found);
+    HandleResource(*due);
+  });
+}
+
+void ApiServer::HandleResource(Exchange& exchange) {
+  const RequestInfo& info = *exchange.info;
+  if (exchange.injected_code != 0) {
+    Send(exchange, FaultStatus(exchange.injected_code, exchange.retry_after_seconds));
+    return;
+  }
+  if (info.verb == "watch") {
+    const absl::Status started = watches_.Start(info, exchange.writer, MakeHeaders());
+    if (!started.ok()) Send(exchange, started);
+    return;
+  }
+  if (info.verb == "list" && info.subresource.empty()) {
+    HandleList(exchange);
+    return;
+  }
+  if (info.subresource == "log" && IsPod(*info.type) && info.verb == "get") {
+    const absl::StatusOr<std::string> text = subresources_.Log(info);
+    if (text.ok()) {
+      SendText(exchange, 200, *text);
+    } else {
+      Send(exchange, text.status());
+    }
+    return;
+  }
+  Send(exchange, Act(info, exchange.request.body));
+}
+
+absl::StatusOr<Answer> ApiServer::Act(const RequestInfo& info, std::string_view body) {
+  const bool status = info.subresource == "status" && info.type->has_status;
+  if (!info.subresource.empty() && !status) return subresources_.Handle(info, body);
+  if (info.verb == "get") {
+    RevisionPtr live = core_.store.Get(info.type->Resource(), info.Key());
+    if (live == nullptr) return NotFound(*info.type, info.name);
+    return Answer{200, std::move(live), nullptr};
+  }
+  if (info.verb == "patch") return writer_.Patch(info, body);
+  if (info.verb == "create" && !status) {
+    BASALT_ASSIGN_OR_RETURN(json::value object, ParseBody(info.content_type, body));
+    return writer_.Create(info, std::move(object));
+  }
+  if (info.verb == "update") {
+    BASALT_ASSIGN_OR_RETURN(json::value object, ParseBody(info.content_type, body));
+    return writer_.Update(info, std::move(object));
+  }
+  if (info.verb == "delete" && !status) return deleter_.Delete(info, body);
+  if (info.verb == "deletecollection") return deleter_.DeleteCollection(info, body);
+  return MethodNotAllowed("the server does not allow this method on the requested resource");
+}
+
+void ApiServer::HandleList(Exchange& exchange) {
+  const RequestInfo& info = *exchange.info;
+  const absl::StatusOr<ListResult> list = List(core_, info);
+  if (!list.ok()) {
+    Send(exchange, list.status());
+    return;
+  }
+  if (exchange.drop_answer) return;
+  exchange.writer->Head(200, MakeHeaders());
+  EncodeList(*info.type, list->items, list->metadata, info.representation, core_.Now(),
+             [&](std::string_view piece) { exchange.writer->Chunk(piece); });
+  exchange.writer->End();
+}
+
+http::Headers ApiServer::MakeHeaders(std::string_view content_type) const {
+  return {{"Content-Type", content_type.empty() ? "application/json" : std::string(content_type)},
+          {"Cache-Control", "no-cache, private"},
+          {"Date", HttpDate(core_.Now())}};
+}
+
+void ApiServer::Send(Exchange& exchange, const absl::StatusOr<Answer>& answer) {
+  if (exchange.info.has_value() && IsWrite(exchange.info->verb)) Log(exchange, answer);
+  if (exchange.drop_answer) {
+    exchange.writer.reset();
+    return;
+  }
+  if (!answer.ok()) {
+    const json::value status = StatusObject(answer.status());
+    const json::value* details = Find(status, "details");
+    const int64_t retry = details == nullptr ? 0 : FindInt(*details, "retryAfterSeconds");
+    http::Headers headers = MakeHeaders();
+    if (retry > 0) headers.emplace_back("Retry-After", std::to_string(retry));
+    exchange.writer->Whole(static_cast<int>(FindInt(status, "code", 500)), std::move(headers), ToText(status));
+    return;
+  }
+  if (answer->revision == nullptr) {
+    SendDocument(exchange, answer->code, answer->document);
+    return;
+  }
+  const RequestInfo& info = *exchange.info;
+  exchange.writer->Whole(answer->code, MakeHeaders(),
+                         EncodeObject(*info.type, answer->revision, info.representation, core_.Now()));
+}
+
+void ApiServer::SendDocument(Exchange& exchange, int code, const json::value& document,
+                             std::string_view content_type) {
+  exchange.writer->Whole(code, MakeHeaders(content_type), ToText(document));
+}
+
+void ApiServer::SendText(Exchange& exchange, int code, std::string_view text) {
+  if (exchange.drop_answer) {
+    exchange.writer.reset();
+    return;
+  }
+  exchange.writer->Whole(code, MakeHeaders("text/plain"), text);
+}
+
+void ApiServer::Log(const Exchange& exchange, const absl::StatusOr<Answer>& answer) {
+  const RequestInfo& info = *exchange.info;
+  LoggedRequest entry;
+  entry.time = core_.Now();
+  entry.verb = info.verb;
+  entry.group = info.type->group;
+  entry.resource = info.type->plural;
+  entry.ns = info.ns;
+  entry.name = info.name;
+  entry.subresource = info.subresource;
+  entry.user_agent = info.user_agent;
+  entry.dry_run = info.dry_run;
+  entry.dropped_answer = exchange.drop_answer;
+  entry.dropped_request = exchange.dropped_request;
+  if (answer.ok()) {
+    entry.status = answer->code;
+    if (answer->revision != nullptr) {
+      const json::value& object = answer->revision->object();
+      entry.uid = UidOf(object);
+      entry.resource_version = answer->revision->version();
+      entry.name = MetaString(object, "name");
+    } else if (const json::value* details = Find(answer->document, "details"); details != nullptr) {
+      entry.uid = FindString(*details, "uid");
+    }
+  } else if (!exchange.dropped_request) {
+    entry.status = HttpCode(answer.status());
+  }
+  if (core_.options.log_bodies && !exchange.request.body.empty()) {
+    if (absl::StatusOr<json::value> body = ParseJson(exchange.request.body); body.ok()) entry.body = *std::move(body);
+    if (entry.name.empty()) {
+      if (const json::value* name = FindPath(entry.body, {"metadata", "name"}); name != nullptr && name->is_string()) {
+        entry.name = std::string(name->get_string());
+      }
+    }
+  }
+  log_.Add(std::move(entry));
+}
+
+}  // namespace basalt::kubesim

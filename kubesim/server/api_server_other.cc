@@ -1,0 +1,119 @@
+// The paths that are not resources: discovery, version, health, and the control of faults and log.
+#include <fmt/format.h>
+
+#include <string>
+
+#include "common/base/status.h"
+#include "common/base/status_macros.h"
+#include "kubesim/server/api_server.h"
+#include "kubesim/server/discovery.h"
+#include "kubesim/server/errors.h"
+#include "kubesim/server/exchange.h"
+
+namespace basalt::kubesim {
+
+void ApiServer::HandleOther(Exchange& exchange) {
+  const auto& segments = exchange.target.segments;
+  const std::string first = segments.empty() ? "" : segments[0];
+  if (first == "kubesim") {
+    HandleControl(exchange);
+    return;
+  }
+  if (exchange.request.method != "GET" && exchange.request.method != "HEAD") {
+    Send(exchange, MethodNotAllowed("the server does not allow this method on the requested resource"));
+    return;
+  }
+  if (first == "healthz" || first == "livez" || first == "readyz") {
+    SendText(exchange, 200, "ok");
+    return;
+  }
+  if (first == "version") {
+    SendDocument(exchange, 200, VersionDocument());
+    return;
+  }
+  if (first.empty()) {
+    SendDocument(exchange, 200,
+                 json::object{{"paths", json::array{"/api", "/api/v1", "/apis", "/healthz", "/livez", "/openapi/v2",
+                                                    "/openapi/v3", "/readyz", "/version"}}});
+    return;
+  }
+  if (!HandleDiscovery(exchange)) Send(exchange, NoSuchResource());
+}
+
+bool ApiServer::HandleDiscovery(Exchange& exchange) {
+  const auto& segments = exchange.target.segments;
+  const bool core = segments[0] == "api";
+  if (!core && segments[0] != "apis") return false;
+  if (segments.size() == 1) {
+    std::string version;
+    if (AcceptsAggregatedDiscovery(http::FindHeader(exchange.request.headers, "Accept"), &version)) {
+      SendDocument(exchange, 200, AggregatedDocument(core_.types, core, version),
+                   fmt::format("application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList", version));
+    } else {
+      SendDocument(exchange, 200, core ? ApiVersionsDocument() : ApiGroupListDocument(core_.types));
+    }
+    return true;
+  }
+  std::optional<json::value> document;
+  if (core && segments.size() == 2) document = ApiResourceListDocument(core_.types, "", segments[1]);
+  if (!core && segments.size() == 2) document = ApiGroupDocument(core_.types, segments[1]);
+  if (!core && segments.size() == 3) document = ApiResourceListDocument(core_.types, segments[1], segments[2]);
+  if (!document.has_value()) return false;
+  SendDocument(exchange, 200, *document);
+  return true;
+}
+
+void ApiServer::HandleControl(Exchange& exchange) {
+  const std::string what = exchange.target.segments.size() > 1 ? exchange.target.segments[1] : "";
+  const std::string& method = exchange.request.method;
+  if (what == "log" && method == "GET") {
+    json::array entries;
+    for (const LoggedRequest& entry : log_.entries()) entries.push_back(ToJson(entry));
+    SendDocument(exchange, 200, json::object{{"requests", std::move(entries)}});
+    return;
+  }
+  if (what == "log" && method == "DELETE") {
+    log_.Clear();
+    SendDocument(exchange, 200, json::object());
+    return;
+  }
+  if (what == "faults" && method == "DELETE") {
+    faults_.Clear();
+    watches_.Release({});
+    SendDocument(exchange, 200, json::object());
+    return;
+  }
+  if (what == "faults" && method == "POST") {
+    const absl::StatusOr<json::value> body = ParseJson(exchange.request.body);
+    const absl::Status done = body.ok() ? Control(*body) : body.status();
+    if (done.ok()) {
+      SendDocument(exchange, 200, json::object());
+    } else {
+      Send(exchange, BadRequest(ToStd(done.message())));
+    }
+    return;
+  }
+  Send(exchange, NoSuchResource());
+}
+
+absl::Status ApiServer::Control(const json::value& body) {
+  const std::string_view action = FindString(body, "action");
+  const std::string_view resource = FindString(body, "resource");
+  if (action == "dropWatches") {
+    watches_.DropAll(resource);
+  } else if (action == "stallWatches") {
+    watches_.Stall(resource);
+  } else if (action == "releaseWatches") {
+    watches_.Release(resource);
+  } else if (action == "restart") {
+    Restart();
+  } else if (action == "forgetHistory") {
+    ForgetHistory();
+  } else {
+    BASALT_ASSIGN_OR_RETURN(FaultRule rule, ParseFaultRule(body));
+    faults_.Add(std::move(rule));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace basalt::kubesim

@@ -1,0 +1,61 @@
+#pragma once
+
+// Refusals as a Kubernetes API server words them. They travel as absl::Status whose payload is the Status object
+// (meta/v1), so that the usual macros work; the HTTP code and the body are read back at the edge. Pure functions.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "common/base/json.h"
+#include "kubesim/schema/type_info.h"
+
+namespace basalt::kubesim {
+
+struct ApiError {
+  int code = 500;
+  std::string reason;  // "NotFound", "Conflict", …
+  std::string message;
+  std::string name;   // details.name
+  std::string group;  // details.group
+  std::string kind;   // details.kind: the resource's plural, or the kind for Invalid.
+  std::string uid;
+  std::vector<FieldError> causes;
+  int retry_after_seconds = 0;
+  std::string continue_token;  // metadata.continue of a 410 to a list.
+};
+
+absl::Status MakeApiError(const ApiError& error);
+
+absl::Status NotFound(const TypeInfo& type, std::string_view name);
+// No such path, group or resource.
+absl::Status NoSuchResource();
+absl::Status AlreadyExists(const TypeInfo& type, std::string_view name);
+absl::Status ConflictError(const TypeInfo& type, std::string_view name, std::string_view why);
+// The usual 409 of a stale resourceVersion.
+absl::Status Modified(const TypeInfo& type, std::string_view name);
+absl::Status Invalid(const TypeInfo& type, std::string_view name, std::vector<FieldError> causes);
+absl::Status Forbidden(const TypeInfo& type, std::string_view name, std::string_view why,
+                       std::vector<FieldError> causes = {});
+absl::Status BadRequest(std::string_view message);
+absl::Status Expired(std::string_view message, std::string_view continue_token = {});
+absl::Status MethodNotAllowed(std::string_view message);
+absl::Status UnsupportedMediaType(std::string_view message);
+absl::Status TooLarge(std::string_view message);
+absl::Status TooManyRequests(std::string_view message, int retry_after_seconds);
+absl::Status Internal(std::string_view message);
+// The resourceVersion asked for lies in the future.
+absl::Status TooLargeResourceVersion(int64_t asked, int64_t current);
+
+FieldError FieldInvalid(std::string_view field, std::string_view message);
+FieldError FieldRequired(std::string_view field, std::string_view message);
+
+// The HTTP code of a refusal; 500 for a status without a payload.
+int HttpCode(const absl::Status& status);
+int RetryAfterSeconds(const absl::Status& status);
+// The body: {"kind":"Status",…}.
+json::value StatusObject(const absl::Status& status);
+// {"kind":"Status","status":"Success"} with details of an object; `uid` and `name` may be empty.
+json::value SuccessStatus(const TypeInfo& type, std::string_view name, std::string_view uid);
+
+}  // namespace basalt::kubesim

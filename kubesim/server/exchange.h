@@ -1,0 +1,25 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "common/http/http.h"
+#include "kubesim/server/api_server.h"
+#include "kubesim/server/request_info.h"
+
+namespace basalt::kubesim {
+
+// One request on its way through the server.
+struct ApiServer::Exchange {
+  http::Request request;
+  std::shared_ptr<http::ResponseWriter> writer;
+  http::Target target;
+  std::optional<RequestInfo> info;  // Set for resource requests.
+  // What the fault rules said.
+  bool drop_answer = false;
+  bool dropped_request = false;
+  int injected_code = 0;
+  int retry_after_seconds = 0;
+};
+
+}  // namespace basalt::kubesim

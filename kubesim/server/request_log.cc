@@ -1,0 +1,25 @@
+#include "kubesim/server/request_log.h"
+
+#include "kubesim/server/representation.h"
+
+namespace basalt::kubesim {
+
+json::value ToJson(const LoggedRequest& request) {
+  return json::object{{"time", Rfc3339(request.time)},
+                      {"verb", request.verb},
+                      {"group", request.group},
+                      {"resource", request.resource},
+                      {"namespace", request.ns},
+                      {"name", request.name},
+                      {"subresource", request.subresource},
+                      {"status", request.status},
+                      {"uid", request.uid},
+                      {"resourceVersion", std::to_string(request.resource_version)},
+                      {"userAgent", request.user_agent},
+                      {"body", request.body},
+                      {"dryRun", request.dry_run},
+                      {"droppedRequest", request.dropped_request},
+                      {"droppedAnswer", request.dropped_answer}};
+}
+
+}  // namespace basalt::kubesim

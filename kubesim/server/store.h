@@ -1,0 +1,110 @@
+#pragma once
+
+// What the API server remembers: the newest revision of every object, and per resource a bounded log of changes from
+// which watches are served and past states are read. One counter numbers all changes. Not thread-safe: one loop.
+#include <compare>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/json.h"
+
+namespace basalt::kubesim {
+
+struct ObjectKey {
+  std::string ns;  // Empty for cluster-scoped objects.
+  std::string name;
+  auto operator<=>(const ObjectKey&) const = default;
+};
+
+// One immutable state of one object. `object` carries its resourceVersion already.
+class Revision {
+ public:
+  Revision(json::value object, int64_t version) : object_(std::move(object)), version_(version) {}
+  const json::value& object() const { return object_; }
+  int64_t version() const { return version_; }
+  // Encoded on first use and then shared by every list and watch that shows this revision.
+  const std::string& Text() const;
+
+ private:
+  const json::value object_;
+  const int64_t version_;
+  mutable std::string text_;
+};
+using RevisionPtr = std::shared_ptr<const Revision>;
+
+struct Change {
+  int64_t version = 0;
+  ObjectKey key;
+  RevisionPtr before;  // Null: created.
+  RevisionPtr after;   // Null: deleted.
+  // The last state with the change's own resourceVersion, as a DELETED event shows it. Made on first use.
+  const RevisionPtr& Tombstone() const;
+
+ private:
+  mutable RevisionPtr tombstone_;
+};
+
+class Store {
+ public:
+  using Listener = std::function<void(const std::string& resource, const Change& change)>;
+  // Returns false to end the visit.
+  using Visitor = std::function<bool(const ObjectKey& key, const RevisionPtr& revision)>;
+
+  explicit Store(size_t log_limit) : log_limit_(log_limit) {}
+
+  // Runs inside every change, in the order of registration. Must not write.
+  void AddListener(Listener listener) { listeners_.push_back(std::move(listener)); }
+
+  int64_t version() const { return version_; }
+  RevisionPtr Get(std::string_view resource, const ObjectKey& key) const;
+  size_t Count(std::string_view resource) const;
+  bool HasAnyIn(std::string_view resource, std::string_view ns) const;
+
+  // Writes metadata.resourceVersion into `object`. Requires: `object` has a metadata object.
+  RevisionPtr Put(const std::string& resource, const ObjectKey& key, json::value object);
+  // The change of the deletion. Requires: the object exists.
+  const Change& Delete(const std::string& resource, const ObjectKey& key);
+
+  // Visits in key order the objects of `ns` (empty: all) behind `after` (null: from the start).
+  void Visit(std::string_view resource, std::string_view ns, const ObjectKey* after, const Visitor& visit) const;
+  // The same on the state of `version`. False when that state is forgotten. Cost: changes since then, plus the visit.
+  bool VisitAt(std::string_view resource, std::string_view ns, const ObjectKey* after, int64_t version,
+               const Visitor& visit) const;
+
+  // Changes up to this version are forgotten.
+  int64_t Floor(std::string_view resource) const;
+  // The first change after `version`, or null. Requires: version >= Floor(resource). The pointer lives until the next
+  // change or Compact.
+  const Change* Next(std::string_view resource, int64_t version) const;
+
+  // Forgets all changes so far: older resourceVersions then answer 410.
+  void Compact();
+  // A number that no change has (a bookmark's state moves on without one).
+  void Skip(int64_t count) { version_ += count; }
+
+ private:
+  struct Bucket {
+    std::map<ObjectKey, RevisionPtr> objects;
+    std::deque<Change> log;
+    int64_t floor = 0;
+  };
+  const Bucket* FindBucket(std::string_view resource) const;
+  const Change& Append(const std::string& resource, Bucket& bucket, Change change);
+
+  const size_t log_limit_;
+  int64_t version_ = 1;
+  int64_t compacted_ = 0;
+  std::map<std::string, Bucket, std::less<>> buckets_;
+  std::vector<Listener> listeners_;
+};
+
+// Sets metadata.resourceVersion.
+void StampVersion(json::value& object, int64_t version);
+
+}  // namespace basalt::kubesim
