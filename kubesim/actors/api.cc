@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <utility>
 
-namespace basalt::kubesim {
+namespace basalt::actors {
 namespace {
 
 bool WorthRepeating(int status, bool retry_conflict) {
@@ -81,4 +81,4 @@ void Api::Repeat(uint64_t id, absl::Duration at_least) {
   });
 }
 
-}  // namespace basalt::kubesim
+}  // namespace basalt::actors

@@ -13,7 +13,7 @@
 #include "common/exec/loop.h"
 #include "common/http/http.h"
 
-namespace basalt::kubesim {
+namespace basalt::actors {
 
 struct ApiOptions {
   size_t max_in_flight = 64;
@@ -83,4 +83,4 @@ class Api {
   std::map<uint64_t, std::unique_ptr<Work>> running_;
 };
 
-}  // namespace basalt::kubesim
+}  // namespace basalt::actors

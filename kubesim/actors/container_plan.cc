@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <utility>
 
-namespace basalt::kubesim {
+namespace basalt::actors {
 namespace {
 
 constexpr std::string_view kSilentPrograms[] = {"true",     ":",   "echo", "printf", "date",
@@ -211,4 +211,4 @@ std::optional<ContainerPlan> PlanOfCommand(const std::vector<std::string>& argv)
   return ContainerPlan{run.time, run.last};
 }
 
-}  // namespace basalt::kubesim
+}  // namespace basalt::actors

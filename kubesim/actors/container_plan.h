@@ -8,7 +8,7 @@
 
 #include "absl/time/time.h"
 
-namespace basalt::kubesim {
+namespace basalt::actors {
 
 struct ContainerPlan {
   absl::Duration duration;  // Infinite: until it is stopped.
@@ -19,4 +19,4 @@ struct ContainerPlan {
 // newlines. Nullopt for everything else: pipes, redirections, substitutions, unknown programs. Nothing is guessed.
 std::optional<ContainerPlan> PlanOfCommand(const std::vector<std::string>& argv);
 
-}  // namespace basalt::kubesim
+}  // namespace basalt::actors

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace basalt::kubesim {
+namespace basalt::actors {
 namespace {
 
 using Argv = std::vector<std::string>;
@@ -81,4 +81,4 @@ TEST(ContainerPlanTest, GuessesNothing) {
 }
 
 }  // namespace
-}  // namespace basalt::kubesim
+}  // namespace basalt::actors

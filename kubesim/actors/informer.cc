@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <utility>
 
-namespace basalt::kubesim {
+namespace basalt::actors {
 namespace {
 
 std::string KeyOf(const json::value& object) {
@@ -178,4 +178,4 @@ void Informer::Again(bool from_list, absl::Duration at_least) {
   });
 }
 
-}  // namespace basalt::kubesim
+}  // namespace basalt::actors

@@ -15,7 +15,7 @@
 #include "common/exec/loop.h"
 #include "common/http/http.h"
 
-namespace basalt::kubesim {
+namespace basalt::actors {
 
 struct ObjectName {
   std::string space;  // Empty for cluster-scoped kinds.
@@ -93,4 +93,4 @@ class Informer : private http::ResponseObserver {
   std::string buffer_;
 };
 
-}  // namespace basalt::kubesim
+}  // namespace basalt::actors

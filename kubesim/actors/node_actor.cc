@@ -7,7 +7,7 @@
 
 #include "common/kube/text.h"
 
-namespace basalt::kubesim {
+namespace basalt::actors {
 namespace {
 
 constexpr uint32_t kAddressesPerNode = 4094;
@@ -257,4 +257,4 @@ void NodeActor::TryAgain(const std::string& key, Pod& pod) {
   Arm(key, pod, next);
 }
 
-}  // namespace basalt::kubesim
+}  // namespace basalt::actors

@@ -12,7 +12,7 @@
 #include "kubesim/actors/informer.h"
 #include "kubesim/actors/pod_run.h"
 
-namespace basalt::kubesim {
+namespace basalt::actors {
 
 struct NodeActorOptions {
   int nodes = 4;
@@ -89,4 +89,4 @@ class NodeActor : private InformerListener {
   std::map<std::string, Pod> pods_;  // By namespace/name.
 };
 
-}  // namespace basalt::kubesim
+}  // namespace basalt::actors

@@ -8,7 +8,7 @@
 
 #include "common/kube/text.h"
 
-namespace basalt::kubesim {
+namespace basalt::actors {
 namespace {
 
 constexpr absl::Duration kFirstBackOff = absl::Seconds(10);
@@ -422,4 +422,4 @@ json::object PodRun::Status() const {
   return status;
 }
 
-}  // namespace basalt::kubesim
+}  // namespace basalt::actors

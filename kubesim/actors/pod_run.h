@@ -11,7 +11,7 @@
 #include "common/base/json.h"
 #include "kubesim/actors/container_plan.h"
 
-namespace basalt::kubesim {
+namespace basalt::actors {
 
 // A pod may say itself how its containers behave, where their command does not: a Go duration, a number, a Go duration.
 inline constexpr std::string_view kDurationAnnotation = "kubesim.basalt.dev/duration";
@@ -104,4 +104,4 @@ class PodRun {
   bool changed_ = false;
 };
 
-}  // namespace basalt::kubesim
+}  // namespace basalt::actors

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace basalt::kubesim {
+namespace basalt::actors {
 namespace {
 
 const absl::Time kStart = absl::FromUnixSeconds(1'750'000'000);
@@ -192,4 +192,4 @@ TEST(PodRunTest, ASidecarDoesNotHoldUpTheOthersAndEndsWithThem) {
 }
 
 }  // namespace
-}  // namespace basalt::kubesim
+}  // namespace basalt::actors

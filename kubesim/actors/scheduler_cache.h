@@ -1,0 +1,179 @@
+#pragma once
+
+// What the gang scheduler knows: tasks, groups, queues and nodes with incremental counts, fed by informers. It decides
+// nothing; it marks what a decision has to look at again. Confined to one loop.
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "kubesim/actors/gang_rules.h"
+#include "kubesim/actors/informer.h"
+#include "kubesim/actors/resources.h"
+
+namespace basalt::actors {
+
+struct Group;
+
+struct Task {
+  std::string space, name, uid;
+  std::string task_spec;  // The annotation volcano.sh/task-spec.
+  uint64_t sequence = 0;  // In the order in which they were first seen.
+  TaskState state = TaskState::kUnknown;
+  std::string node;          // Bound to it, or assumed.
+  bool assumed = false;      // A bind request is on its way.
+  bool schedulable = false;  // Of a scheduler name that is served here, and not gated.
+  bool best_effort = false;
+  Amounts request;  // With "pods".
+  std::map<std::string, std::string> node_selector;
+  Group* group = nullptr;  // Null: a plain pod.
+  // Takes room on its node and in its queue.
+  bool occupies() const { return !node.empty() && state != TaskState::kSucceeded && state != TaskState::kFailed; }
+};
+
+struct TaskOrder {
+  bool operator()(const Task* a, const Task* b) const { return a->sequence < b->sequence; }
+};
+
+struct Group {
+  std::string key, space, name;
+  bool exists = false;
+  std::string uid;
+  uint64_t version = 0;
+  json::value object;  // The newest state, without managedFields.
+  std::string created;
+  int min_member = 0;
+  std::map<std::string, int> min_task_member;
+  std::optional<Amounts> min_resources;
+  std::string queue;
+
+  std::string phase;  // As last decided or seen.
+  GangCounts counts;
+  std::map<std::string, int> ready_by_task, valid_by_task;
+  std::set<Task*, TaskOrder> pending;
+  size_t tasks = 0;
+  Amounts allocated;
+
+  // The cycle's.
+  bool writing = false;
+  bool blocked = false;  // Waits for room or for its queue.
+  absl::Time last_write = absl::InfinitePast();
+  std::string last_event, last_refusal;
+  std::string unscheduled_why;  // Job-level reason of the last attempt.
+  std::string task_why;         // "<task>: <node fit error>".
+  int tentative = 0;            // Pending tasks that had a node and gave it back.
+};
+
+struct GroupOrder {
+  bool operator()(const Group* a, const Group* b) const {
+    return a->created != b->created ? a->created < b->created : a->key < b->key;
+  }
+};
+
+struct QueueInfo {
+  bool exists = false;
+  std::string state;
+  Amounts capability;
+  Amounts allocated;
+  Amounts inqueue;  // Minimum resources of groups that were let in and have not got them yet.
+  std::set<std::string> groups;
+};
+
+struct NodeInfo {
+  bool exists = false;
+  bool usable = false;  // Ready, not cordoned, not tainted.
+  Amounts allocatable, used;
+  std::map<std::string, std::string> labels;
+};
+
+class SchedulerCache {
+ public:
+  struct Options {
+    std::set<std::string> scheduler_names;        // Gangs.
+    std::set<std::string> plain_scheduler_names;  // Pods that are bound one by one, without a group.
+    std::string default_queue;
+  };
+  SchedulerCache(Options options, std::function<void()> on_change);
+
+  // Listeners for the four informers.
+  InformerListener& pods() { return pods_listener_; }
+  InformerListener& groups() { return groups_listener_; }
+  InformerListener& queues() { return queues_listener_; }
+  InformerListener& nodes() { return nodes_listener_; }
+  bool synced() const { return synced_ == 4; }
+
+  // What has changed since the last call, in scheduling order; blocked groups are among them when room was freed.
+  std::vector<Group*> TakeDirty();
+  bool has_dirty() const { return !dirty_.empty() || room_freed_ || !plain_.empty(); }
+  void MarkDirty(Group& group);
+  // Blocked groups are looked at again.
+  void RoomFreed();
+
+  // Assigns (or, with an empty node, takes back) a node before the server says so. Does not mark anything.
+  void Assume(Task& task, const std::string& node);
+  void SetPhase(Group& group, std::string_view phase);
+  // Takes in the group's object if it is newer than the known one.
+  void UpdateGroup(Group& group, const json::value& object);
+
+  Task* FindTask(std::string_view space, std::string_view name, std::string_view uid);
+  Group* FindGroup(const std::string& key);
+  QueueInfo* FindQueue(const std::string& name);  // Null if it does not exist.
+  // Usable nodes in name order.
+  const std::vector<std::pair<std::string, NodeInfo*>>& usable_nodes();
+  std::set<Task*, TaskOrder>& plain() { return plain_; }
+  const Amounts& total_allocatable();
+  const Amounts& total_used() const { return total_used_; }
+  const Amounts& total_inqueue() const { return total_inqueue_; }
+  size_t group_count() const { return groups_.size(); }
+
+ private:
+  struct Listener : InformerListener {
+    std::function<void(const json::value&)> object;
+    std::function<void(const ObjectName&)> gone;
+    SchedulerCache* cache = nullptr;
+    void OnObject(const json::value& value) override { object(value); }
+    void OnGone(const ObjectName& name) override { gone(name); }
+    void OnSynced() override {
+      ++cache->synced_;
+      cache->on_change_();
+    }
+  };
+
+  void OnPod(const json::value& object);
+  void OnPodGone(const ObjectName& gone);
+  void OnGroup(const json::value& object);
+  void OnGroupGone(const ObjectName& gone);
+  void OnQueue(const json::value& object);
+  void OnQueueGone(const ObjectName& gone);
+  void OnNode(const json::value& object);
+  void OnNodeGone(const ObjectName& gone);
+
+  void Count(Task& task, int sign);
+  void CountInqueue(Group& group, int sign);
+  void MoveToQueue(Group& group, const std::string& queue);
+  Group& GroupOf(const std::string& key);
+  void DropIfEmpty(Group& group);
+
+  const Options options_;
+  const std::function<void()> on_change_;
+  Listener pods_listener_, groups_listener_, queues_listener_, nodes_listener_;
+  int synced_ = 0;
+  uint64_t next_sequence_ = 1;
+
+  std::map<std::string, std::unique_ptr<Task>, std::less<>> tasks_;
+  std::map<std::string, std::unique_ptr<Group>, std::less<>> groups_;
+  std::map<std::string, QueueInfo> queues_;
+  std::map<std::string, NodeInfo> nodes_;
+  std::set<std::string> dirty_;
+  std::set<Task*, TaskOrder> plain_;  // Pending ones.
+  bool room_freed_ = false;
+  bool nodes_changed_ = true;
+  std::vector<std::pair<std::string, NodeInfo*>> usable_;
+  Amounts total_allocatable_, total_used_, total_inqueue_;
+};
+
+}  // namespace basalt::actors
