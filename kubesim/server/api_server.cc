@@ -221,8 +221,7 @@ void ApiServer::Send(Exchange& exchange, const absl::StatusOr<Answer>& answer) {
                          EncodeObject(*info.type, answer->revision, info.representation, core_.Now()));
 }
 
-void ApiServer::SendDocument(Exchange& exchange, int code, const json::value& document,
-                             std::string_view content_type) {
+void ApiServer::SendDocument(Exchange& exchange, int code, const json::value& document, std::string_view content_type) {
   exchange.writer->Whole(code, MakeHeaders(content_type), ToText(document));
 }
 

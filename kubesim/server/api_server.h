@@ -3,8 +3,8 @@
 // A Kubernetes API server as a library: no sockets, no threads, no clock of its own. Core kinds and custom resource
 // definitions, all verbs, watches, patches, garbage collection, faults on request; everything in memory.
 //
-// Confined to `loop`: made, called and destroyed on it. It may be destroyed while watches and delayed requests are open:
-// their connections break. `loop` and `random` outlive it.
+// Confined to `loop`: made, called and destroyed on it. It may be destroyed while watches and delayed requests are
+// open: their connections break. `loop` and `random` outlive it.
 //
 // Beside the Kubernetes API it serves /kubesim/log (GET: the writes so far; DELETE: forget them) and /kubesim/faults
 // (GET; POST a rule of faults.h, or {"action": "dropWatches" | "stallWatches" | "releaseWatches" | "restart" |

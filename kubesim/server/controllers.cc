@@ -43,10 +43,13 @@ void NamespaceController::Run() {
   const TypeInfoPtr type = core_.types.Storage("namespaces");
   for (const std::string& ns : names) {
     if (!Empty(ns)) continue;
-    writer_.Mutate(*type, {"", ns}, [](json::value& object) {
-      json::value& spec = object.as_object()["spec"];
-      if (spec.is_object()) spec.get_object().erase("finalizers");
-    }).IgnoreError();
+    writer_
+        .Mutate(*type, {"", ns},
+                [](json::value& object) {
+                  json::value& spec = object.as_object()["spec"];
+                  if (spec.is_object()) spec.get_object().erase("finalizers");
+                })
+        .IgnoreError();
   }
 }
 

@@ -127,8 +127,8 @@ TEST(CrudTest, StatusAndTheRestAreWrittenApart) {
   TestServer server;
   ASSERT_EQ(server.MakePod("a").status, 201);
   EXPECT_EQ(server.Merge(kPodA, R"({"status":{"phase":"Running"}})").At({"status", "phase"}), "Pending");
-  const Reply status = server.Merge(std::string(kPodA) + "/status",
-                                    R"({"status":{"phase":"Running"},"spec":{"nodeName":"n"}})");
+  const Reply status =
+      server.Merge(std::string(kPodA) + "/status", R"({"status":{"phase":"Running"},"spec":{"nodeName":"n"}})");
   EXPECT_EQ(status.status, 200) << status.body;
   EXPECT_EQ(status.At({"status", "phase"}), "Running");
   EXPECT_EQ(status.At({"spec", "nodeName"}), "");
@@ -144,8 +144,8 @@ TEST(CrudTest, PatchFormats) {
   const Reply tested = server.PatchAs("json-patch+json", kPodA, R"([{"op":"test","path":"/kind","value":"No"}])");
   EXPECT_EQ(tested.status, 422) << tested.body;
   EXPECT_EQ(server.PatchAs("json-patch+json", kPodA, R"({"op":"x"})").status, 400);
-  const Reply strategic = server.PatchAs("strategic-merge-patch+json", kPodA,
-                                         R"({"spec":{"containers":[{"name":"c","image":"other"}]}})");
+  const Reply strategic =
+      server.PatchAs("strategic-merge-patch+json", kPodA, R"({"spec":{"containers":[{"name":"c","image":"other"}]}})");
   EXPECT_EQ(strategic.status, 200) << strategic.body;
   EXPECT_EQ(server.PatchAs("json", kPodA, "{}").status, 415);
   EXPECT_EQ(server.Merge(kPods + std::string("/none"), "{}").status, 404);

@@ -37,8 +37,8 @@ int64_t PodGrace(const json::value& pod, const DeleteOptions& options) {
   const json::value* spec = Find(pod, "spec");
   const json::value* status = Find(pod, "status");
   const std::string_view phase = status == nullptr ? "" : FindString(*status, "phase");
-  int64_t grace = options.grace_seconds.value_or(
-      spec == nullptr ? 30 : FindInt(*spec, "terminationGracePeriodSeconds", 30));
+  int64_t grace =
+      options.grace_seconds.value_or(spec == nullptr ? 30 : FindInt(*spec, "terminationGracePeriodSeconds", 30));
   if (spec == nullptr || FindString(*spec, "nodeName").empty()) grace = 0;
   if (phase == "Succeeded" || phase == "Failed") grace = 0;
   return grace < 0 ? 1 : grace;

@@ -55,10 +55,10 @@ json::object GroupEntry(const Registry& types, const std::string& group) {
 json::object AggregatedResource(const TypeInfo& type) {
   json::array subresources;
   for (const SubResource& sub : SubResources(type)) {
-    subresources.push_back(json::object{
-        {"subresource", sub.name},
-        {"responseKind", json::object{{"group", sub.group}, {"version", sub.version}, {"kind", sub.kind}}},
-        {"verbs", Strings(sub.verbs)}});
+    subresources.push_back(
+        json::object{{"subresource", sub.name},
+                     {"responseKind", json::object{{"group", sub.group}, {"version", sub.version}, {"kind", sub.kind}}},
+                     {"verbs", Strings(sub.verbs)}});
   }
   json::object out = {
       {"resource", type.plural},
@@ -75,9 +75,8 @@ json::object AggregatedResource(const TypeInfo& type) {
 }  // namespace
 
 json::value ApiVersionsDocument() {
-  return json::object{{"kind", "APIVersions"},
-                      {"versions", json::array{"v1"}},
-                      {"serverAddressByClientCIDRs", json::array{}}};
+  return json::object{
+      {"kind", "APIVersions"}, {"versions", json::array{"v1"}}, {"serverAddressByClientCIDRs", json::array{}}};
 }
 
 json::value ApiGroupListDocument(const Registry& types) {
@@ -153,10 +152,14 @@ json::value AggregatedDocument(const Registry& types, bool core, std::string_vie
 }
 
 json::value VersionDocument() {
-  return json::object{{"major", "1"},          {"minor", "32"},
-                      {"gitVersion", "v1.32.0+kubesim"}, {"gitCommit", "0000000000000000000000000000000000000000"},
-                      {"gitTreeState", "clean"},         {"buildDate", "2025-01-01T00:00:00Z"},
-                      {"goVersion", "none"},   {"compiler", "gcc"},
+  return json::object{{"major", "1"},
+                      {"minor", "32"},
+                      {"gitVersion", "v1.32.0+kubesim"},
+                      {"gitCommit", "0000000000000000000000000000000000000000"},
+                      {"gitTreeState", "clean"},
+                      {"buildDate", "2025-01-01T00:00:00Z"},
+                      {"goVersion", "none"},
+                      {"compiler", "gcc"},
                       {"platform", "linux/amd64"}};
 }
 

@@ -12,16 +12,26 @@ constexpr char kPayload[] = "kubesim/status";
 
 absl::StatusCode CodeOf(int http) {
   switch (http) {
-    case 400: return absl::StatusCode::kInvalidArgument;
-    case 403: return absl::StatusCode::kPermissionDenied;
-    case 404: return absl::StatusCode::kNotFound;
-    case 409: return absl::StatusCode::kAborted;
-    case 410: return absl::StatusCode::kOutOfRange;
-    case 422: return absl::StatusCode::kInvalidArgument;
-    case 429: return absl::StatusCode::kResourceExhausted;
-    case 503: return absl::StatusCode::kUnavailable;
-    case 504: return absl::StatusCode::kDeadlineExceeded;
-    default: return absl::StatusCode::kUnknown;
+    case 400:
+      return absl::StatusCode::kInvalidArgument;
+    case 403:
+      return absl::StatusCode::kPermissionDenied;
+    case 404:
+      return absl::StatusCode::kNotFound;
+    case 409:
+      return absl::StatusCode::kAborted;
+    case 410:
+      return absl::StatusCode::kOutOfRange;
+    case 422:
+      return absl::StatusCode::kInvalidArgument;
+    case 429:
+      return absl::StatusCode::kResourceExhausted;
+    case 503:
+      return absl::StatusCode::kUnavailable;
+    case 504:
+      return absl::StatusCode::kDeadlineExceeded;
+    default:
+      return absl::StatusCode::kUnknown;
   }
 }
 
@@ -69,8 +79,11 @@ absl::Status Plain(int code, std::string_view reason, std::string_view message) 
 absl::Status MakeApiError(const ApiError& error) {
   json::object metadata;
   if (!error.continue_token.empty()) metadata["continue"] = error.continue_token;
-  json::object body = {{"kind", "Status"}, {"apiVersion", "v1"}, {"metadata", std::move(metadata)},
-                       {"status", "Failure"}, {"message", error.message}};
+  json::object body = {{"kind", "Status"},
+                       {"apiVersion", "v1"},
+                       {"metadata", std::move(metadata)},
+                       {"status", "Failure"},
+                       {"message", error.message}};
   if (!error.reason.empty()) body["reason"] = error.reason;
   json::object details = Details(error);
   if (!details.empty()) body["details"] = std::move(details);
@@ -87,7 +100,8 @@ absl::Status NotFound(const TypeInfo& type, std::string_view name) {
 }
 
 absl::Status NoSuchResource() {
-  return MakeApiError({.code = 404, .reason = "NotFound", .message = "the server could not find the requested resource"});
+  return MakeApiError(
+      {.code = 404, .reason = "NotFound", .message = "the server could not find the requested resource"});
 }
 
 absl::Status AlreadyExists(const TypeInfo& type, std::string_view name) {
@@ -104,7 +118,7 @@ absl::Status ConflictError(const TypeInfo& type, std::string_view name, std::str
 
 absl::Status Modified(const TypeInfo& type, std::string_view name) {
   return ConflictError(type, name,
-                  "the object has been modified; please apply your changes to the latest version and try again");
+                       "the object has been modified; please apply your changes to the latest version and try again");
 }
 
 absl::Status Invalid(const TypeInfo& type, std::string_view name, std::vector<FieldError> causes) {

@@ -43,13 +43,19 @@ FaultInjector::Verdict FaultInjector::Judge(const FaultSubject& subject) {
       continue;
     }
     switch (rule.action) {
-      case FaultAction::kDropRequest: verdict.drop_request = true; break;
-      case FaultAction::kDropAnswer: verdict.drop_answer = true; break;
+      case FaultAction::kDropRequest:
+        verdict.drop_request = true;
+        break;
+      case FaultAction::kDropAnswer:
+        verdict.drop_answer = true;
+        break;
       case FaultAction::kAnswer:
         verdict.code = rule.code;
         verdict.retry_after_seconds = rule.retry_after_seconds;
         break;
-      case FaultAction::kDelay: verdict.delay = std::max(verdict.delay, rule.delay); break;
+      case FaultAction::kDelay:
+        verdict.delay = std::max(verdict.delay, rule.delay);
+        break;
     }
     if (rule.count > 0 && --rule.count == 0) {
       at = rules_.erase(at);
@@ -94,15 +100,19 @@ absl::Status FaultStatus(int code, int retry_after_seconds) {
   switch (code) {
     case 409:
       return MakeApiError({.code = 409, .reason = "Conflict", .message = "Operation cannot be fulfilled: injected"});
-    case 410: return Expired("too old resource version: injected");
-    case 429: return TooManyRequests("Too many requests, please try again later.", std::max(retry_after_seconds, 1));
+    case 410:
+      return Expired("too old resource version: injected");
+    case 429:
+      return TooManyRequests("Too many requests, please try again later.", std::max(retry_after_seconds, 1));
     case 503:
       return MakeApiError({.code = 503,
                            .reason = "ServiceUnavailable",
                            .message = "the server is currently unable to handle the request",
                            .retry_after_seconds = retry_after_seconds});
-    case 500: return Internal("Internal error occurred: injected");
-    default: return MakeApiError({.code = code, .message = "injected"});
+    case 500:
+      return Internal("Internal error occurred: injected");
+    default:
+      return MakeApiError({.code = code, .message = "injected"});
   }
 }
 

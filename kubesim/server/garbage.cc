@@ -60,9 +60,8 @@ void GarbageCollector::OnChange(const std::string& resource, const Change& chang
     for (const Owner& owner : before) {
       if (by_uid_.contains(owner.uid)) Enqueue(owner.uid);
     }
-    const bool absent = std::any_of(after.begin(), after.end(), [&](const Owner& owner) {
-      return FindOwner(owner, change.key) == nullptr;
-    });
+    const bool absent = std::any_of(after.begin(), after.end(),
+                                    [&](const Owner& owner) { return FindOwner(owner, change.key) == nullptr; });
     if (absent) Enqueue(uid);
   }
   if (gone) {
@@ -134,8 +133,9 @@ void GarbageCollector::ProcessForeground(const std::string& uid, const Location&
     if (!IsBeingDeleted(live->object())) Enqueue(dependent);
   }
   if (held) return;
-  writer_.Mutate(*core_.types.Storage(at.resource), at.key,
-                 [](json::value& object) { RemoveFinalizer(object, kForegroundFinalizer); })
+  writer_
+      .Mutate(*core_.types.Storage(at.resource), at.key,
+              [](json::value& object) { RemoveFinalizer(object, kForegroundFinalizer); })
       .IgnoreError();
 }
 
@@ -148,8 +148,9 @@ void GarbageCollector::ProcessOrphaning(const std::string& uid, const Location& 
     if (type == nullptr) continue;
     writer_.Mutate(*type, where.key, [&](json::value& object) { DropOwners(object, {uid}); }).IgnoreError();
   }
-  writer_.Mutate(*core_.types.Storage(at.resource), at.key,
-                 [](json::value& object) { RemoveFinalizer(object, kOrphanFinalizer); })
+  writer_
+      .Mutate(*core_.types.Storage(at.resource), at.key,
+              [](json::value& object) { RemoveFinalizer(object, kOrphanFinalizer); })
       .IgnoreError();
 }
 
@@ -166,8 +167,8 @@ void GarbageCollector::ProcessOwned(const std::string& uid, const Location& at, 
       continue;
     }
     const RevisionPtr live = core_.store.Get(where->resource, where->key);
-    const bool waits = live != nullptr && IsBeingDeleted(live->object()) &&
-                       HasFinalizer(live->object(), kForegroundFinalizer);
+    const bool waits =
+        live != nullptr && IsBeingDeleted(live->object()) && HasFinalizer(live->object(), kForegroundFinalizer);
     if (waits) {
       waiting.insert(owner.uid);
     } else {

@@ -44,12 +44,13 @@ absl::StatusOr<Plan> MakePlan(const Core& core, const RequestInfo& info) {
     if (version_text.empty()) {
       return BadOption("resourceVersionMatch", "resourceVersionMatch is forbidden unless resourceVersion is provided");
     }
-    if (!token_text.empty()) return BadOption("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided");
+    if (!token_text.empty())
+      return BadOption("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided");
     if (match != "Exact" && match != "NotOlderThan") {
-      return Invalid({.group = "meta.k8s.io", .kind = "ListOptions"}, "",
-                     {{"FieldValueNotSupported", "resourceVersionMatch",
-                       fmt::format("Unsupported value: \"{}\": supported values: \"Exact\", \"NotOlderThan\", \"\"",
-                                   match)}});
+      return Invalid(
+          {.group = "meta.k8s.io", .kind = "ListOptions"}, "",
+          {{"FieldValueNotSupported", "resourceVersionMatch",
+            fmt::format("Unsupported value: \"{}\": supported values: \"Exact\", \"NotOlderThan\", \"\"", match)}});
     }
     if (match == "Exact" && version == 0) {
       return BadOption("resourceVersionMatch", "resourceVersionMatch \"Exact\" is forbidden for resourceVersion \"0\"");
@@ -123,8 +124,8 @@ absl::StatusOr<ListResult> List(const Core& core, const RequestInfo& info) {
 }
 
 std::string EncodeContinue(const ContinueToken& token) {
-  const std::string text = ToText(
-      json::object{{"v", "meta.k8s.io/v1"}, {"rv", token.version}, {"ns", token.after.ns}, {"start", token.after.name}});
+  const std::string text = ToText(json::object{
+      {"v", "meta.k8s.io/v1"}, {"rv", token.version}, {"ns", token.after.ns}, {"start", token.after.name}});
   return absl::WebSafeBase64Escape(text);
 }
 

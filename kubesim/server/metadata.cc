@@ -116,16 +116,15 @@ absl::Status CheckVersions(const TypeInfo& type, const json::value& live, json::
   const std::string name(MetaString(live, "name"));
   const std::string_view uid = UidOf(next);
   if (is_put && !uid.empty() && uid != UidOf(live)) {
-    return ConflictError(type, name,
-                         fmt::format("Precondition failed: UID in precondition: {}, UID in object meta: {}", uid,
-                                     UidOf(live)));
+    return ConflictError(
+        type, name,
+        fmt::format("Precondition failed: UID in precondition: {}, UID in object meta: {}", uid, UidOf(live)));
   }
   const std::string_view version = MetaString(next, "resourceVersion");
   if (version.empty() || version == "0") {
     if (is_put && (!type.builtin || type.plural == "leases")) {
       return Invalid(type, name,
-                     {FieldInvalid("metadata.resourceVersion",
-                                   "Invalid value: 0x0: must be specified for an update")});
+                     {FieldInvalid("metadata.resourceVersion", "Invalid value: 0x0: must be specified for an update")});
     }
   } else if (version != MetaString(live, "resourceVersion")) {
     return Modified(type, name);
@@ -162,8 +161,8 @@ std::vector<FieldError> MergeForUpdate(const TypeInfo& type, std::string_view su
     CopyMember(before, next.as_object(), "status");
   }
   json::object& metadata = kubesim::MetaOf(next);
-  for (const char* name : {"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "name",
-                           "namespace"}) {
+  for (const char* name :
+       {"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "name", "namespace"}) {
     KeepImmutable(old, metadata, name, errors);
   }
   for (const char* name : {"generation", "selfLink"}) CopyMember(old, metadata, name);

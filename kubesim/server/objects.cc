@@ -24,7 +24,8 @@ absl::Status UnknownFormat(const TypeInfo& type) {
                   kJsonPatch, kMergePatch, type.builtin ? fmt::format("{}, ", kStrategicPatch) : "", kApplyPatch));
 }
 
-absl::Status ConflictsError(const TypeInfo& type, std::string_view name, const std::vector<struct Conflict>& conflicts) {
+absl::Status ConflictsError(const TypeInfo& type, std::string_view name,
+                            const std::vector<struct Conflict>& conflicts) {
   ApiError error;
   error.code = 409;
   error.reason = "Conflict";
@@ -89,13 +90,14 @@ absl::Status CheckEnvelope(const RequestInfo& info, json::value& body) {
                                   ToText(body).substr(0, 200)));
   }
   if (!version.empty() && version != type.ApiVersion()) {
-    return BadRequest(fmt::format(
-        "the API version in the data ({}) does not match the expected API version ({})", version, type.ApiVersion()));
+    return BadRequest(fmt::format("the API version in the data ({}) does not match the expected API version ({})",
+                                  version, type.ApiVersion()));
   }
   if (!kind.empty() && kind != type.kind) {
-    return BadRequest(fmt::format("{} in version \"{}\" cannot be handled as a {}: no kind \"{}\" is registered for "
-                                  "this resource",
-                                  kind, type.version, type.kind, kind));
+    return BadRequest(
+        fmt::format("{} in version \"{}\" cannot be handled as a {}: no kind \"{}\" is registered for "
+                    "this resource",
+                    kind, type.version, type.kind, kind));
   }
   if (const json::value* metadata = Find(body, "metadata"); metadata != nullptr && !metadata->is_object()) {
     if (!metadata->is_null()) return BadRequest("json: cannot unmarshal metadata into Go value of type ObjectMeta");
@@ -105,8 +107,8 @@ absl::Status CheckEnvelope(const RequestInfo& info, json::value& body) {
   for (const char* name : {"name", "namespace", "generateName", "uid", "resourceVersion"}) {
     const json::value* value = metadata.if_contains(name);
     if (value != nullptr && !value->is_string() && !value->is_null()) {
-      return BadRequest(fmt::format("json: cannot unmarshal into Go struct field ObjectMeta.metadata.{} of type string",
-                                    name));
+      return BadRequest(
+          fmt::format("json: cannot unmarshal into Go struct field ObjectMeta.metadata.{} of type string", name));
     }
   }
   const std::string_view ns = MetaString(body, "namespace");
@@ -136,8 +138,7 @@ absl::Status ObjectWriter::CheckNamespace(const TypeInfo& type, std::string_view
   if (found == nullptr) return NotFound(*namespaces, ns);
   if (IsBeingDeleted(found->object())) {
     return Forbidden(
-        type, name,
-        fmt::format("unable to create new content in namespace {} because it is being terminated", ns),
+        type, name, fmt::format("unable to create new content in namespace {} because it is being terminated", ns),
         {{"NamespaceTerminating", "metadata.namespace", fmt::format("namespace {} is being terminated", ns)}});
   }
   return absl::OkStatus();
@@ -197,7 +198,8 @@ absl::StatusOr<Answer> ObjectWriter::Update(const RequestInfo& info, json::value
   if (live == nullptr) return NotFound(*info.type, info.name);
   BASALT_RETURN_IF_ERROR(CheckEnvelope(info, body));
   BASALT_RETURN_IF_ERROR(CheckVersions(*info.type, live->object(), body, /*is_put=*/true));
-  return UpdateObject({*info.type, info.Key(), info.subresource, info.manager, info.dry_run, info.body_bytes}, live, std::move(body));
+  return UpdateObject({*info.type, info.Key(), info.subresource, info.manager, info.dry_run, info.body_bytes}, live,
+                      std::move(body));
 }
 
 absl::StatusOr<Answer> ObjectWriter::Patch(const RequestInfo& info, std::string_view body) {
@@ -213,14 +215,15 @@ absl::StatusOr<Answer> ObjectWriter::Patch(const RequestInfo& info, std::string_
     return BadRequest(fmt::format("error decoding patch: {}", ToStd(patch.status().message())));
   }
   const json::value target = AsVersion(type, live->object());
-  absl::StatusOr<json::value> next = strategic                               ? ApplyStrategicPatch(target, *patch, type.kind)
+  absl::StatusOr<json::value> next = strategic                          ? ApplyStrategicPatch(target, *patch, type.kind)
                                      : info.content_type == kMergePatch ? ApplyMergePatch(target, *patch)
                                                                         : ApplyJsonPatch(target, *patch);
   if (!next.ok()) return PatchFailed(next.status());
   if (!next->is_object()) return BadRequest("the patch does not leave an object");
   BASALT_RETURN_IF_ERROR(CheckEnvelope(info, *next));
   BASALT_RETURN_IF_ERROR(CheckVersions(type, live->object(), *next, /*is_put=*/false));
-  return UpdateObject({type, info.Key(), info.subresource, info.manager, info.dry_run, info.body_bytes}, live, *std::move(next));
+  return UpdateObject({type, info.Key(), info.subresource, info.manager, info.dry_run, info.body_bytes}, live,
+                      *std::move(next));
 }
 
 absl::StatusOr<Answer> ObjectWriter::Apply(const RequestInfo& info, const RevisionPtr& live, std::string_view body) {
@@ -248,9 +251,8 @@ absl::StatusOr<Answer> ObjectWriter::Apply(const RequestInfo& info, const Revisi
   json::value target;
   if (live != nullptr) target = AsVersion(type, live->object());
   std::vector<struct Conflict> conflicts;
-  absl::StatusOr<ApplyResult> result =
-      ServerSideApply(live == nullptr ? nullptr : &target, applied, info.manager, info.force, type, info.subresource,
-                      core_.NowText(), &conflicts);
+  absl::StatusOr<ApplyResult> result = ServerSideApply(live == nullptr ? nullptr : &target, applied, info.manager,
+                                                       info.force, type, info.subresource, core_.NowText(), &conflicts);
   if (!conflicts.empty() && !result.ok()) return ConflictsError(type, info.name, conflicts);
   if (!result.ok()) return PatchFailed(result.status());
   Write write{type, info.Key(), info.subresource, info.manager, info.dry_run, info.body_bytes, /*applied=*/true};

@@ -98,26 +98,29 @@ json::value AsVersion(const TypeInfo& type, const json::value& object) {
   return copy;
 }
 
-std::string EncodeUnstored(const TypeInfo& type, const json::value& object, const Representation& how,
-                           absl::Time now) {
+std::string EncodeUnstored(const TypeInfo& type, const json::value& object, const Representation& how, absl::Time now) {
   switch (how.view) {
-    case View::kPartial: return ToText(Partial(object, how));
+    case View::kPartial:
+      return ToText(Partial(object, how));
     case View::kTable: {
       const int64_t version = 0;
       return ToText(TableOf(type, {&object}, {.version = version}, how, true, now));
     }
-    case View::kObject: break;
+    case View::kObject:
+      break;
   }
   return StoredAs(type, object) ? ToText(object) : ToText(AsVersion(type, object));
 }
 
-std::string EncodeObject(const TypeInfo& type, const RevisionPtr& revision, const Representation& how,
-                         absl::Time now) {
+std::string EncodeObject(const TypeInfo& type, const RevisionPtr& revision, const Representation& how, absl::Time now) {
   const json::value& object = revision->object();
   switch (how.view) {
-    case View::kPartial: return ToText(Partial(object, how));
-    case View::kTable: return ToText(TableOf(type, {&object}, {.version = revision->version()}, how, true, now));
-    case View::kObject: break;
+    case View::kPartial:
+      return ToText(Partial(object, how));
+    case View::kTable:
+      return ToText(TableOf(type, {&object}, {.version = revision->version()}, how, true, now));
+    case View::kObject:
+      break;
   }
   return StoredAs(type, object) ? revision->Text() : ToText(AsVersion(type, object));
 }
@@ -132,9 +135,10 @@ void EncodeList(const TypeInfo& type, const std::vector<RevisionPtr>& items, con
     return;
   }
   const bool partial = how.view == View::kPartial;
-  std::string text = fmt::format("{{\"kind\":\"{}\",\"apiVersion\":\"{}\",\"metadata\":{},\"items\":[",
-                                 partial ? "PartialObjectMetadataList" : type.list_kind,
-                                 partial ? "meta.k8s.io/" + how.version : type.ApiVersion(), ToText(ListMeta(metadata)));
+  std::string text =
+      fmt::format("{{\"kind\":\"{}\",\"apiVersion\":\"{}\",\"metadata\":{},\"items\":[",
+                  partial ? "PartialObjectMetadataList" : type.list_kind,
+                  partial ? "meta.k8s.io/" + how.version : type.ApiVersion(), ToText(ListMeta(metadata)));
   std::string buffer;
   bool first = true;
   for (const RevisionPtr& item : items) {
@@ -203,9 +207,7 @@ void AppendErrorEvent(std::string& out, const json::value& status) {
   out += '\n';
 }
 
-std::string Rfc3339(absl::Time time) {
-  return absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", time, absl::UTCTimeZone());
-}
+std::string Rfc3339(absl::Time time) { return absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", time, absl::UTCTimeZone()); }
 
 std::string HttpDate(absl::Time time) {
   return absl::FormatTime("%a, %d %b %Y %H:%M:%S GMT", time, absl::UTCTimeZone());

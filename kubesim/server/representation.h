@@ -18,7 +18,7 @@ enum class View { kObject, kPartial, kTable };
 
 struct Representation {
   View view = View::kObject;
-  std::string version = "v1";            // Of meta.k8s.io, for kPartial and kTable.
+  std::string version = "v1";               // Of meta.k8s.io, for kPartial and kTable.
   std::string include_object = "Metadata";  // For kTable.
 };
 

@@ -29,9 +29,7 @@ std::string WithoutParameters(std::string_view media_type) {
   return out;
 }
 
-bool WatchAsked(const http::Target& target) {
-  return QueryBool(target, "watch");
-}
+bool WatchAsked(const http::Target& target) { return QueryBool(target, "watch"); }
 
 absl::StatusOr<std::string> VerbOf(std::string_view method, const RequestInfo& info, bool watch) {
   const bool named = !info.name.empty();

@@ -69,14 +69,26 @@ constexpr std::array<std::string_view, 2> kCommonFields = {"metadata.name", "met
 
 std::vector<std::string_view> FieldsOf(const TypeInfo& type) {
   if (type.group.empty() && type.plural == "pods") {
-    return {"spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "spec.hostNetwork",
-            "status.phase", "status.podIP", "status.nominatedNodeName"};
+    return {"spec.nodeName",    "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName",
+            "spec.hostNetwork", "status.phase",       "status.podIP",       "status.nominatedNodeName"};
   }
   if (type.plural == "events") {
-    return {"involvedObject.kind", "involvedObject.namespace", "involvedObject.name", "involvedObject.uid",
-            "involvedObject.apiVersion", "involvedObject.resourceVersion", "involvedObject.fieldPath", "reason",
-            "reportingComponent", "source", "type", "regarding.kind", "regarding.namespace", "regarding.name",
-            "regarding.uid", "reportingController"};
+    return {"involvedObject.kind",
+            "involvedObject.namespace",
+            "involvedObject.name",
+            "involvedObject.uid",
+            "involvedObject.apiVersion",
+            "involvedObject.resourceVersion",
+            "involvedObject.fieldPath",
+            "reason",
+            "reportingComponent",
+            "source",
+            "type",
+            "regarding.kind",
+            "regarding.namespace",
+            "regarding.name",
+            "regarding.uid",
+            "reportingController"};
   }
   if (type.group.empty() && type.plural == "secrets") return {"type"};
   if (type.group.empty() && type.plural == "nodes") return {"spec.unschedulable"};
@@ -150,12 +162,19 @@ class LabelParser {
   }
 
   static absl::Status Finish(LabelSelector::Requirement out, LabelSelector& selector) {
-    if (!ValidKey(out.key)) return BadRequirement(fmt::format("<nil>: Invalid value: \"{}\": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character", out.key));
+    if (!ValidKey(out.key))
+      return BadRequirement(
+          fmt::format("<nil>: Invalid value: \"{}\": name part must consist of alphanumeric characters, '-', '_' or "
+                      "'.', and must start and end with an alphanumeric character",
+                      out.key));
     for (const std::string& value : out.values) {
       int64_t number = 0;
       const bool numeric = out.op == LabelSelector::Op::kGreater || out.op == LabelSelector::Op::kLess;
       if (numeric ? !ParseNumber(value, &number) : !ValidValue(value)) {
-        return BadRequirement(fmt::format("values[0][{}]: Invalid value: \"{}\": a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.'", out.key, value));
+        return BadRequirement(
+            fmt::format("values[0][{}]: Invalid value: \"{}\": a valid label must be an empty string or consist of "
+                        "alphanumeric characters, '-', '_' or '.'",
+                        out.key, value));
       }
     }
     selector.requirements_.push_back(std::move(out));
@@ -226,10 +245,18 @@ bool LabelSelector::MatchesLabels(const json::value* labels) const {
     int64_t bound = 0;
     bool ok = false;
     switch (need.op) {
-      case Op::kIn: ok = present && listed(); break;
-      case Op::kNotIn: ok = !present || !listed(); break;
-      case Op::kExists: ok = present; break;
-      case Op::kNotExists: ok = !present; break;
+      case Op::kIn:
+        ok = present && listed();
+        break;
+      case Op::kNotIn:
+        ok = !present || !listed();
+        break;
+      case Op::kExists:
+        ok = present;
+        break;
+      case Op::kNotExists:
+        ok = !present;
+        break;
       case Op::kGreater:
       case Op::kLess:
         ok = present && ParseNumber(value, &have) && ParseNumber(need.values.front(), &bound) &&

@@ -90,7 +90,8 @@ void Store::Visit(std::string_view resource, std::string_view ns, const ObjectKe
   const Bucket* bucket = FindBucket(resource);
   if (bucket == nullptr) return;
   auto at = bucket->objects.lower_bound(ObjectKey{std::string(ns), ""});
-  if (after != nullptr && at != bucket->objects.end() && !(*after < at->first)) at = bucket->objects.upper_bound(*after);
+  if (after != nullptr && at != bucket->objects.end() && !(*after < at->first))
+    at = bucket->objects.upper_bound(*after);
   for (; at != bucket->objects.end(); ++at) {
     if (!ns.empty() && at->first.ns != ns) return;
     if (!visit(at->first, at->second)) return;

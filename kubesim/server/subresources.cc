@@ -14,8 +14,8 @@ namespace basalt::kubesim {
 namespace {
 
 json::value Success() {
-  return json::object{{"kind", "Status"},     {"apiVersion", "v1"}, {"metadata", json::object()},
-                      {"status", "Success"}, {"code", 201}};
+  return json::object{
+      {"kind", "Status"}, {"apiVersion", "v1"}, {"metadata", json::object()}, {"status", "Success"}, {"code", 201}};
 }
 
 // Sets or replaces the condition of that type, with the time of its change.
@@ -131,9 +131,9 @@ absl::StatusOr<Answer> SubResources::Bind(const RequestInfo& info, std::string_v
   }
   const std::string_view uid = UidOf(binding);
   if (!uid.empty() && uid != UidOf(pod->object())) {
-    return ConflictError(*info.type, info.name,
-                         fmt::format("Precondition failed: UID in precondition: {}, UID in object meta: {}", uid,
-                                     UidOf(pod->object())));
+    return ConflictError(
+        *info.type, info.name,
+        fmt::format("Precondition failed: UID in precondition: {}, UID in object meta: {}", uid, UidOf(pod->object())));
   }
   if (IsBeingDeleted(pod->object())) {
     return ConflictError(*info.type, info.name,
@@ -146,15 +146,19 @@ absl::StatusOr<Answer> SubResources::Bind(const RequestInfo& info, std::string_v
   }
   if (!info.dry_run) {
     const json::value* annotations = FindPath(binding, {"metadata", "annotations"});
-    BASALT_RETURN_IF_ERROR(writer_.Mutate(*info.type, info.Key(), [&](json::value& next) {
-      next.as_object()["spec"].as_object()["nodeName"] = node;
-      if (annotations != nullptr && annotations->is_object()) {
-        json::value& all = MetaOf(next)["annotations"];
-        if (!all.is_object()) all = json::object();
-        for (const auto& [key, value] : annotations->get_object()) all.get_object()[key] = value;
-      }
-      SetCondition(next, {{"type", "PodScheduled"}, {"status", "True"}}, core_.NowText());
-    }).status());
+    BASALT_RETURN_IF_ERROR(
+        writer_
+            .Mutate(*info.type, info.Key(),
+                    [&](json::value& next) {
+                      next.as_object()["spec"].as_object()["nodeName"] = node;
+                      if (annotations != nullptr && annotations->is_object()) {
+                        json::value& all = MetaOf(next)["annotations"];
+                        if (!all.is_object()) all = json::object();
+                        for (const auto& [key, value] : annotations->get_object()) all.get_object()[key] = value;
+                      }
+                      SetCondition(next, {{"type", "PodScheduled"}, {"status", "True"}}, core_.NowText());
+                    })
+            .status());
   }
   return Answer{201, nullptr, Success()};
 }
@@ -176,14 +180,17 @@ absl::StatusOr<Answer> SubResources::Evict(const RequestInfo& info, std::string_
       return ConflictError(*info.type, info.name, "the UID in the precondition does not match the UID in record");
     }
     options.resource_version.clear();
-    BASALT_RETURN_IF_ERROR(writer_.Mutate(*info.type, info.Key(), [&](json::value& next) {
-      SetCondition(next,
-                   {{"type", "DisruptionTarget"},
-                    {"status", "True"},
-                    {"reason", "EvictionByEvictionAPI"},
-                    {"message", "Eviction API: evicting"}},
-                   core_.NowText());
-    }).status());
+    BASALT_RETURN_IF_ERROR(writer_
+                               .Mutate(*info.type, info.Key(),
+                                       [&](json::value& next) {
+                                         SetCondition(next,
+                                                      {{"type", "DisruptionTarget"},
+                                                       {"status", "True"},
+                                                       {"reason", "EvictionByEvictionAPI"},
+                                                       {"message", "Eviction API: evicting"}},
+                                                      core_.NowText());
+                                       })
+                               .status());
   }
   BASALT_RETURN_IF_ERROR(deleter_.DeleteOne(*info.type, info.Key(), options).status());
   return Answer{201, nullptr, Success()};
@@ -200,9 +207,8 @@ absl::StatusOr<Answer> SubResources::Scale(const RequestInfo& info, std::string_
     BASALT_ASSIGN_OR_RETURN(wanted, ParseBody(info.content_type, body));
   } else if (info.verb == "patch") {
     BASALT_ASSIGN_OR_RETURN(const json::value patch, ParseBody(info.content_type, body));
-    absl::StatusOr<json::value> next = info.content_type == "application/json-patch+json"
-                                           ? ApplyJsonPatch(now, patch)
-                                           : ApplyMergePatch(now, patch);
+    absl::StatusOr<json::value> next =
+        info.content_type == "application/json-patch+json" ? ApplyJsonPatch(now, patch) : ApplyMergePatch(now, patch);
     if (!next.ok()) return BadRequest(ToStd(next.status().message()));
     wanted = *std::move(next);
   } else {
@@ -214,8 +220,8 @@ absl::StatusOr<Answer> SubResources::Scale(const RequestInfo& info, std::string_
   const int64_t replicas = spec == nullptr ? 0 : FindInt(*spec, "replicas");
   if (replicas < 0) {
     return Invalid({.group = "autoscaling", .version = "v1", .kind = "Scale"}, info.name,
-                   {FieldInvalid("spec.replicas", fmt::format("Invalid value: {}: must be greater than or equal to 0",
-                                                              replicas))});
+                   {FieldInvalid("spec.replicas",
+                                 fmt::format("Invalid value: {}: must be greater than or equal to 0", replicas))});
   }
   json::value object = AsVersion(type, live->object());
   SetPath(object, type.scale.spec_replicas, replicas);

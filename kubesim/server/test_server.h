@@ -148,10 +148,9 @@ class TestServer {
   }
   static std::string PodBody(std::string_view name, std::string_view labels = "{}", std::string_view more_spec = "",
                              std::string_view meta = "") {
-    return fmt::format(
-        R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{}","labels":{}{}}},)"
-        R"("spec":{{"containers":[{{"name":"c","image":"i"}}]{}}}}})",
-        name, labels, meta, more_spec);
+    return fmt::format(R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{}","labels":{}{}}},)"
+                       R"("spec":{{"containers":[{{"name":"c","image":"i"}}]{}}}}})",
+                       name, labels, meta, more_spec);
   }
   Reply MakeConfig(std::string name, std::string meta = "", std::string data = "{}") {
     return Post("/api/v1/namespaces/default/configmaps",

@@ -24,7 +24,8 @@ class WatchHub {
   ~WatchHub();
 
   // Answers with a status, or takes the writer and streams. A resourceVersion that is too old is a 410 event.
-  absl::Status Start(const RequestInfo& info, std::shared_ptr<http::ResponseWriter> writer, const http::Headers& headers);
+  absl::Status Start(const RequestInfo& info, std::shared_ptr<http::ResponseWriter> writer,
+                     const http::Headers& headers);
 
   // Delivers what is due now; before the log is compacted.
   void PumpAll();

@@ -33,8 +33,8 @@ TEST(WatchTest, WithoutAVersionAndFromZeroTheStateComesFirst) {
 TEST(WatchTest, LeavingTheSelectorIsADeletionWithTheLastMatchingStateAndTheChangesVersion) {
   TestServer server;
   const Reply a = server.MakePod("a", R"({"app":"x","n":"1"})");
-  TestWatch watch = server.Watch(fmt::format("{}?watch=true&labelSelector=app%3Dx&resourceVersion={}", kPods,
-                                             a.version()));
+  TestWatch watch =
+      server.Watch(fmt::format("{}?watch=true&labelSelector=app%3Dx&resourceVersion={}", kPods, a.version()));
   const Reply left = server.Merge(kPodA, R"({"metadata":{"labels":{"app":"y","n":"2"}}})");
   auto events = watch.Take();
   ASSERT_EQ(events.size(), 1U);
@@ -117,8 +117,8 @@ TEST(WatchTest, BookmarksComeWhenNothingElseDoes) {
   options.bookmark_interval = absl::Seconds(10);
   TestServer server(options);
   server.MakePod("a");
-  TestWatch with = server.Watch(
-      fmt::format("{}?watch=true&allowWatchBookmarks=true&resourceVersion={}", kPods, Version(server)));
+  TestWatch with =
+      server.Watch(fmt::format("{}?watch=true&allowWatchBookmarks=true&resourceVersion={}", kPods, Version(server)));
   TestWatch without = server.Watch(fmt::format("{}?watch=true&resourceVersion={}", kPods, Version(server)));
   // A change of another resource moves the bookmark on.
   const Reply config = server.MakeConfig("c");

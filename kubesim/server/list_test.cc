@@ -1,0 +1,130 @@
+#include <gtest/gtest.h>
+
+#include "kubesim/server/test_server.h"
+
+namespace basalt::kubesim {
+namespace {
+
+const std::string kConfigs = "/api/v1/namespaces/default/configmaps";
+
+std::string Names(const Reply& list) {
+  std::string names;
+  const json::value* items = Find(list.json, "items");
+  if (items == nullptr) return list.body;
+  for (const json::value& item : items->get_array()) {
+    names += FindPath(item, {"metadata", "name"})->get_string().c_str();
+  }
+  return names;
+}
+
+TEST(ListTest, ItemsAreOrderedByNamespaceAndNameAndCoreItemsHaveNoKind) {
+  TestServer server;
+  server.MakeConfig("b");
+  server.MakeConfig("a");
+  server.Post("/api/v1/namespaces/kube-system/configmaps", R"({"metadata":{"name":"c"}})");
+  const Reply list = server.Get(kConfigs);
+  EXPECT_EQ(list.At({"kind"}), "ConfigMapList");
+  EXPECT_EQ(Names(list), "ab");
+  EXPECT_EQ(Find(Find(list.json, "items")->at(0), "kind"), nullptr);
+  EXPECT_EQ(list.version(), std::to_string(server.server().store().version()));
+  EXPECT_EQ(Names(server.Get("/api/v1/configmaps")), "abc");
+}
+
+TEST(ListTest, PagesBelongToOneState) {
+  TestServer server;
+  for (const char* name : {"a", "b", "c", "d", "e"}) server.MakeConfig(name);
+  const Reply first = server.Get(kConfigs + "?limit=2");
+  EXPECT_EQ(Names(first), "ab");
+  EXPECT_EQ(first.At({"metadata", "remainingItemCount"}), "3");
+  const std::string token = first.At({"metadata", "continue"});
+  ASSERT_FALSE(token.empty());
+  // What happens between two pages is not seen.
+  server.Delete(kConfigs + "/c");
+  server.MakeConfig("bb");
+  server.Merge(kConfigs + "/d", R"({"data":{"k":"new"}})");
+  const Reply second = server.Get(kConfigs + "?limit=2&continue=" + http::EscapeQueryValue(token));
+  EXPECT_EQ(Names(second), "cd");
+  EXPECT_EQ(second.version(), first.version());
+  EXPECT_EQ(second.body.find("new"), std::string::npos);
+  const Reply third =
+      server.Get(kConfigs + "?limit=2&continue=" + http::EscapeQueryValue(second.At({"metadata", "continue"})));
+  EXPECT_EQ(Names(third), "e");
+  EXPECT_EQ(third.At({"metadata", "continue"}), "");
+}
+
+TEST(ListTest, APageOfAForgottenStateIs410WithATokenForTheRest) {
+  TestServer server;
+  for (const char* name : {"a", "b", "c"}) server.MakeConfig(name);
+  const Reply first = server.Get(kConfigs + "?limit=1");
+  server.MakeConfig("d");
+  server.server().ForgetHistory();
+  const Reply second =
+      server.Get(kConfigs + "?limit=1&continue=" + http::EscapeQueryValue(first.At({"metadata", "continue"})));
+  EXPECT_EQ(second.status, 410);
+  EXPECT_EQ(second.reason(), "Expired");
+  const std::string token = second.At({"metadata", "continue"});
+  ASSERT_FALSE(token.empty());
+  EXPECT_EQ(Names(server.Get(kConfigs + "?continue=" + http::EscapeQueryValue(token))), "bcd");
+}
+
+TEST(ListTest, VersionsOfTheStateAskedFor) {
+  TestServer server;
+  const Reply a = server.MakeConfig("a");
+  server.MakeConfig("b");
+  EXPECT_EQ(Names(server.Get(kConfigs + "?resourceVersionMatch=Exact&resourceVersion=" + a.version())), "a");
+  EXPECT_EQ(Names(server.Get(kConfigs + "?resourceVersionMatch=NotOlderThan&resourceVersion=" + a.version())), "ab");
+  EXPECT_EQ(Names(server.Get(kConfigs + "?resourceVersion=0&limit=1")), "ab");
+  const Reply future = server.Get(kConfigs + "?resourceVersion=99999");
+  EXPECT_EQ(future.status, 504);
+  EXPECT_EQ(future.reason(), "Timeout");
+  EXPECT_EQ(http::FindHeader(future.headers, "Retry-After"), "1");
+  EXPECT_EQ(server.Get(kConfigs + "?resourceVersionMatch=Exact").status, 422);
+  EXPECT_EQ(server.Get(kConfigs + "?continue=nonsense").status, 400);
+  server.server().ForgetHistory();
+  EXPECT_EQ(server.Get(kConfigs + "?resourceVersionMatch=Exact&resourceVersion=" + a.version()).status, 410);
+}
+
+TEST(ListTest, SelectorsAndLimits) {
+  TestServer server;
+  for (const char* name : {"a", "b", "c", "d"}) {
+    server.MakePod(name, fmt::format(R"({{"n":"{}","even":"{}"}})", name, name[0] % 2 == 0 ? "yes" : "no"));
+  }
+  const std::string pods = "/api/v1/namespaces/default/pods";
+  const std::pair<const char*, const char*> cases[] = {
+      {"labelSelector=even%3Dyes", "bd"},
+      {"labelSelector=even!%3Dyes", "ac"},
+      {"labelSelector=n%20in%20(a,d)", "ad"},
+      {"labelSelector=n%20notin%20(a,d),even", "bc"},
+      {"labelSelector=!even", ""},
+      {"labelSelector=even%3Dyes,n%3Dd", "d"},
+      {"fieldSelector=metadata.name%3Dc", "c"},
+      {"fieldSelector=status.phase%3DPending", "abcd"},
+      {"fieldSelector=spec.nodeName%3Dx", ""},
+      {"fieldSelector=metadata.name!%3Da,metadata.name!%3Db", "cd"},
+  };
+  for (const auto& [query, names] : cases) EXPECT_EQ(Names(server.Get(pods + "?" + query)), names) << query;
+  const Reply page = server.Get(pods + "?labelSelector=even%3Dyes&limit=1");
+  EXPECT_EQ(Names(page), "b");
+  EXPECT_EQ(page.At({"metadata", "remainingItemCount"}), "");
+  EXPECT_FALSE(page.At({"metadata", "continue"}).empty());
+}
+
+TEST(ListTest, MetadataOnly) {
+  TestServer server;
+  server.MakeConfig("a", "", R"({"k":"secret"})");
+  const Reply list = server.Get(kConfigs, "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io");
+  EXPECT_EQ(list.At({"kind"}), "PartialObjectMetadataList");
+  EXPECT_EQ(Names(list), "a");
+  EXPECT_EQ(list.body.find("secret\""), std::string::npos);
+  const Reply one = server.Get(kConfigs + "/a", "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io");
+  EXPECT_EQ(one.At({"kind"}), "PartialObjectMetadata");
+}
+
+TEST(ListTest, AnAcceptHeaderThatCannotBeServedIs406) {
+  TestServer server;
+  EXPECT_EQ(server.Get(kConfigs, "application/vnd.kubernetes.protobuf").status, 406);
+  EXPECT_EQ(server.Get(kConfigs, "application/vnd.kubernetes.protobuf,application/json").status, 200);
+}
+
+}  // namespace
+}  // namespace basalt::kubesim
