@@ -17,7 +17,7 @@ class KubeAccess {
   virtual void Get(v1::GetRequest request, rpc::Done<v1::GetResponse> done) = 0;
   // Ends every write that has not been sent and whose owner is stale, with FAILED_PRECONDITION or UNAVAILABLE.
   virtual void DropUnsent(const std::function<bool(const v1::Owner&)>& is_stale) = 0;
-  virtual absl::Time ApiNow() const = 0;
+  virtual absl::Time ApiNow() = 0;
 };
 
 }  // namespace basalt::gateway

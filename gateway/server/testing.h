@@ -31,7 +31,7 @@ class FakeKubeAccess : public KubeAccess {
   void DropUnsent(const std::function<bool(const v1::Owner&)>& is_stale) override {
     for (const auto& [request, done] : writes) stale += is_stale(request.owner()) ? 1 : 0;
   }
-  absl::Time ApiNow() const override { return absl::FromUnixSeconds(77); }
+  absl::Time ApiNow() override { return absl::FromUnixSeconds(77); }
 
   void Answer(absl::StatusOr<v1::WriteResponse> answer) {
     auto done = std::move(writes.front().second);
