@@ -84,6 +84,16 @@ ResourceMap MinResources(const std::vector<TaskDemand>& tasks, int64_t min_avail
   return std::move(taker).Sum();
 }
 
+void SetMinResources(const ResourceMap& resources, v1::PodGroupSpec& spec) {
+  spec.set_has_min_resources(true);
+  spec.clear_min_resources();
+  for (const auto& [name, value] : resources) {
+    v1::KeyValue* entry = spec.add_min_resources();
+    entry->set_key(name);
+    entry->set_value(value.Text());
+  }
+}
+
 absl::StatusOr<ResourceMap> MinResources(const v1::JobSpec& spec, const PriorityLookup& priority_of) {
   BASALT_ASSIGN_OR_RETURN(const std::vector<TaskDemand> tasks, TaskDemands(spec));
   return MinResources(tasks, spec.min_available(), priority_of);

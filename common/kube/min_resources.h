@@ -33,7 +33,10 @@ using PriorityLookup = std::function<int32_t(std::string_view priority_class)>;
 ResourceMap MinResources(const std::vector<TaskDemand>& tasks, int64_t min_available,
                          const PriorityLookup& priority_of);
 
-// Both of the above for a spec.
+// Into PodGroup.spec.minResources: sorted by name, canonical texts; present also when empty.
+void SetMinResources(const ResourceMap& resources, v1::PodGroupSpec& spec);
+
+// TaskDemands and MinResources for a spec.
 absl::StatusOr<ResourceMap> MinResources(const v1::JobSpec& spec, const PriorityLookup& priority_of);
 
 }  // namespace basalt::kube

@@ -11,10 +11,9 @@
 namespace basalt::jobsvc {
 namespace {
 
-absl::Status WrongShape(int task, std::string_view field, std::string_view wanted) {
+absl::Status WrongShape(std::string_view where, std::string_view field, std::string_view wanted) {
   return MakeStatus(absl::StatusCode::kInvalidArgument,
-                    fmt::format("spec.tasks[{}].template{}: is not {}; write it as Kubernetes' PodTemplateSpec", task,
-                                field, wanted));
+                    fmt::format("{}{}: is not {}; write it as Kubernetes' PodTemplateSpec", where, field, wanted));
 }
 
 bool IsAbsent(const json::value* value) { return value == nullptr || value->is_null(); }
@@ -28,39 +27,39 @@ bool IsListOfObjects(const json::value* value) {
   return true;
 }
 
-// Only what construction edits: everything else is the API server's to judge.
-absl::Status CheckShape(const json::object& pod_template, int task) {
-  const json::value* metadata = pod_template.if_contains("metadata");
+}  // namespace
+
+std::string PodName(std::string_view job, std::string_view task, int32_t index) {
+  return fmt::format("{}-{}-{}", job, task, index);
+}
+
+absl::Status CheckTemplateShape(const json::value& pod_template, std::string_view where) {
+  if (!pod_template.is_object()) return WrongShape(where, "", "an object");
+  const json::value* metadata = Find(pod_template, "metadata");
   if (!IsAbsent(metadata)) {
-    if (!metadata->is_object()) return WrongShape(task, ".metadata", "an object");
+    if (!metadata->is_object()) return WrongShape(where, ".metadata", "an object");
     for (const std::string_view map : {"labels", "annotations"}) {
       const json::value* found = Find(*metadata, map);
       if (!IsAbsent(found) && !found->is_object())
-        return WrongShape(task, fmt::format(".metadata.{}", map), "an object");
+        return WrongShape(where, fmt::format(".metadata.{}", map), "an object");
     }
   }
-  const json::value* spec = pod_template.if_contains("spec");
-  if (spec == nullptr || !spec->is_object()) return WrongShape(task, ".spec", "an object");
-  if (!IsListOfObjects(Find(*spec, "volumes"))) return WrongShape(task, ".spec.volumes", "a list of objects");
+  const json::value* spec = Find(pod_template, "spec");
+  if (spec == nullptr || !spec->is_object()) return WrongShape(where, ".spec", "an object");
+  if (!IsListOfObjects(Find(*spec, "volumes"))) return WrongShape(where, ".spec.volumes", "a list of objects");
   for (const std::string_view list : {"containers", "initContainers"}) {
     const json::value* containers = Find(*spec, list);
-    if (!IsListOfObjects(containers)) return WrongShape(task, fmt::format(".spec.{}", list), "a list of objects");
+    if (!IsListOfObjects(containers)) return WrongShape(where, fmt::format(".spec.{}", list), "a list of objects");
     if (IsAbsent(containers)) continue;
     for (const json::value& container : containers->get_array()) {
       for (const std::string_view field : {"env", "volumeMounts", "ports"}) {
         if (!IsListOfObjects(Find(container, field))) {
-          return WrongShape(task, fmt::format(".spec.{}[].{}", list, field), "a list of objects");
+          return WrongShape(where, fmt::format(".spec.{}[].{}", list, field), "a list of objects");
         }
       }
     }
   }
   return absl::OkStatus();
-}
-
-}  // namespace
-
-std::string PodName(std::string_view job, std::string_view task, int32_t index) {
-  return fmt::format("{}-{}-{}", job, task, index);
 }
 
 absl::StatusOr<JobView> MakeJobView(const kube::v1::Job& job, const kube::v1::JobSpec& spec) {
@@ -73,8 +72,7 @@ absl::StatusOr<JobView> MakeJobView(const kube::v1::Job& job, const kube::v1::Jo
     const kube::v1::TaskSpec& task = spec.tasks(i);
     absl::StatusOr<json::value> parsed = ParseJson(task.template_json());
     if (!parsed.ok()) return Annotate(parsed.status(), fmt::format("spec.tasks[{}].template", i));
-    if (!parsed->is_object()) return WrongShape(i, "", "an object");
-    BASALT_RETURN_IF_ERROR(CheckShape(parsed->get_object(), i));
+    BASALT_RETURN_IF_ERROR(CheckTemplateShape(*parsed, fmt::format("spec.tasks[{}].template", i)));
     TaskView out;
     out.name = task.name();
     out.replicas = task.replicas();

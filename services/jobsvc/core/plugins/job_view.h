@@ -31,6 +31,10 @@ struct JobView {
 // `spec` is the effective spec. INVALID_ARGUMENT names the task whose template is no pod template in JSON.
 absl::StatusOr<JobView> MakeJobView(const kube::v1::Job& job, const kube::v1::JobSpec& spec);
 
+// INVALID_ARGUMENT, beginning with `where`, unless what pod construction edits has the right types: everything else of
+// a template is the API server's to judge.
+absl::Status CheckTemplateShape(const json::value& pod_template, std::string_view where);
+
 // <job>-<task>-<index>
 std::string PodName(std::string_view job, std::string_view task, int32_t index);
 

@@ -9,6 +9,7 @@
 
 #include "basalt/kube/v1/kube.pb.h"
 #include "common/base/json.h"
+#include "services/jobsvc/core/plugins/arguments.h"
 #include "services/jobsvc/core/plugins/job_view.h"
 #include "services/jobsvc/core/plugins/plugin.h"
 

@@ -6,14 +6,24 @@
 
 namespace basalt::jobsvc {
 
+namespace {
+
+// Not parent[name]: that may move all members even where the name exists, under the feet of who holds one.
+json::value& Member(json::object& parent, std::string_view name) {
+  json::value* found = parent.if_contains(ToJson(name));
+  return found != nullptr ? *found : parent[ToJson(name)];
+}
+
+}  // namespace
+
 json::object& ObjectMember(json::object& parent, std::string_view name) {
-  json::value& member = parent[ToJson(name)];
+  json::value& member = Member(parent, name);
   if (member.is_null()) member.emplace_object();
   return member.as_object();
 }
 
 json::array& ArrayMember(json::object& parent, std::string_view name) {
-  json::value& member = parent[ToJson(name)];
+  json::value& member = Member(parent, name);
   if (member.is_null()) member.emplace_array();
   return member.as_array();
 }

@@ -37,6 +37,15 @@ TEST(RegistryTest, ObjectsComeInOrderOfCreation) {
   EXPECT_EQ(kinds, (std::vector<std::string>{"ConfigMap", "Service", "NetworkPolicy", "Secret"}));
 }
 
+TEST(PodEditTest, AnExistingMemberStaysWhereItIs) {
+  json::object pod = {{"apiVersion", "v1"}, {"kind", "Pod"}};
+  ObjectMember(pod, "spec");
+  json::object& metadata = ObjectMember(pod, "metadata");
+  ObjectMember(pod, "spec");
+  ArrayMember(ObjectMember(pod, "spec"), "containers");
+  EXPECT_EQ(&metadata, &ObjectMember(pod, "metadata"));
+}
+
 TEST(JobViewTest, ABadTemplateIsNamedByItsTask) {
   struct Row {
     std::string pod_template;

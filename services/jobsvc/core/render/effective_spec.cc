@@ -1,0 +1,76 @@
+#include "services/jobsvc/core/render/effective_spec.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace basalt::jobsvc {
+namespace {
+
+using kube::v1::JobSpec;
+using kube::v1::TaskSpec;
+
+constexpr int32_t kDefaultMaxRetry = 3;
+
+int32_t Clamp(int64_t value) {
+  return static_cast<int32_t>(std::clamp<int64_t>(value, 0, std::numeric_limits<int32_t>::max()));
+}
+
+void DefaultTask(TaskSpec& task, int index) {
+  if (task.name().empty()) task.set_name(fmt::format("default{}", index));
+  if (!task.has_min_available()) {
+    const kube::v1::PartitionPolicy& partitions = task.partition_policy();
+    const bool from_partitions = task.has_partition_policy() && partitions.min_partitions() > 0;
+    task.set_min_available(from_partitions ? Clamp(int64_t{partitions.min_partitions()} * partitions.partition_size())
+                                           : task.replicas());
+  }
+  if (task.max_retry() == 0) task.set_max_retry(kDefaultMaxRetry);
+}
+
+void AddPlugin(JobSpec& spec, std::string_view name) {
+  spec.add_plugins()->set_name(std::string(name));
+  std::sort(spec.mutable_plugins()->begin(), spec.mutable_plugins()->end(),
+            [](const auto& a, const auto& b) { return a.name() < b.name(); });
+}
+
+void DefaultPlugins(JobSpec& spec) {
+  const auto has = [&spec](std::string_view name) { return FindPlugin(spec, name) != nullptr; };
+  if ((has("tensorflow") || has("mpi") || has("pytorch") || has("ray")) && !has("svc")) AddPlugin(spec, "svc");
+  if (has("mpi") && !has("ssh")) AddPlugin(spec, "ssh");
+}
+
+}  // namespace
+
+int64_t SumOfTaskMinimums(const JobSpec& spec) {
+  int64_t sum = 0;
+  for (const TaskSpec& task : spec.tasks()) sum += task.has_min_available() ? task.min_available() : task.replicas();
+  return sum;
+}
+
+int64_t SumOfReplicas(const JobSpec& spec) {
+  int64_t sum = 0;
+  for (const TaskSpec& task : spec.tasks()) sum += task.replicas();
+  return sum;
+}
+
+const kube::v1::JobPlugin* FindPlugin(const JobSpec& spec, std::string_view name) {
+  for (const kube::v1::JobPlugin& plugin : spec.plugins()) {
+    if (plugin.name() == name) return &plugin;
+  }
+  return nullptr;
+}
+
+JobSpec EffectiveSpec(const kube::v1::Job& job, const DefaultOptions& options) {
+  JobSpec spec = job.spec();
+  if (spec.queue().empty()) spec.set_queue(std::string(kube::kDefaultQueue));
+  if (spec.scheduler_name().empty()) spec.set_scheduler_name(options.scheduler_name);
+  if (spec.max_retry() == 0) spec.set_max_retry(kDefaultMaxRetry);
+  for (int i = 0; i < spec.tasks_size(); ++i) DefaultTask(*spec.mutable_tasks(i), i);
+  const bool minimum_is_new = job.status().phase() == kube::v1::JOB_PHASE_UNSPECIFIED || job.meta().generation() == 1;
+  if (spec.min_available() == 0 && minimum_is_new) spec.set_min_available(Clamp(SumOfTaskMinimums(spec)));
+  DefaultPlugins(spec);
+  return spec;
+}
+
+}  // namespace basalt::jobsvc

@@ -1,0 +1,85 @@
+#pragma once
+
+// Pods of a job as job spec section 10 builds them. A task is compiled once: the template is parsed, everything that
+// all its pods share is written, the plugins have edited it. Making a pod then only fills in its own texts.
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "basalt/kube/v1/kube.pb.h"
+#include "services/jobsvc/core/plugins/pod_edit.h"
+#include "services/jobsvc/core/plugins/registry.h"
+
+namespace basalt::jobsvc {
+
+// What of a pod is known only when it is made.
+struct PodContext {
+  int32_t version = 0;              // status.version
+  int32_t retry_count = 0;          // status.retryCount
+  std::string_view pod_group_name;  // The real name of the job's PodGroup (W18).
+  bool forwarding = false;          // The queue has extendClusters.
+};
+
+// Immutable; safe from any thread.
+class CompiledTask {
+ public:
+  // The pod <job>-<task>-<index> as complete JSON, ready to be created.
+  std::string Build(int32_t index, const PodContext& context) const;
+  const std::string& name() const { return task_; }
+
+ private:
+  friend class PodCompiler;
+  enum class Value : uint8_t { kNone, kIndexed, kVersion, kRetryCount, kGroupName };
+  struct Piece {
+    std::string text;
+    Value value = Value::kNone;  // Follows the text.
+    uint32_t function = 0;       // With kIndexed.
+  };
+  struct Form {
+    std::vector<Piece> pieces;
+    size_t size = 0;
+  };
+
+  std::string task_;
+  std::vector<PodEdit::IndexFunction> functions_;
+  std::array<Form, 2> forms_;  // Without and with forwarding.
+};
+
+// The tasks of one job. Valid as long as `job` and `spec`, which it refers to.
+class PodCompiler {
+ public:
+  // `spec` is the effective spec. INVALID_ARGUMENT names the task whose template cannot be used. Plugins that are not
+  // supported are not an error here: PluginSet::unsupported names them, and nothing may be created while there are any.
+  static absl::StatusOr<PodCompiler> Create(const kube::v1::Job& job, const kube::v1::JobSpec& spec);
+
+  // INVALID_ARGUMENT where a plugin refuses the task. Requires: 0 <= task < spec.tasks_size().
+  absl::StatusOr<CompiledTask> Compile(int task) const;
+
+  const JobView& view() const { return view_; }
+  const PluginSet& plugins() const { return plugins_; }
+
+ private:
+  PodCompiler() = default;
+
+  const kube::v1::Job* job_ = nullptr;
+  const kube::v1::JobSpec* spec_ = nullptr;
+  JobView view_;
+  PluginSet plugins_;
+};
+
+// For a single task.
+absl::StatusOr<CompiledTask> CompileTask(const kube::v1::Job& job, const kube::v1::JobSpec& spec, int task);
+inline std::string BuildPod(const CompiledTask& task, int32_t index, const PodContext& context) {
+  return task.Build(index, context);
+}
+
+// <job>-<uid>: the name of the job's PodGroup (job spec 9.8).
+std::string PodGroupName(const kube::v1::Job& job);
+
+// Partition of a pod: index div size, 0 where the size is not positive.
+int32_t PartitionOf(int32_t index, int32_t partition_size);
+
+}  // namespace basalt::jobsvc

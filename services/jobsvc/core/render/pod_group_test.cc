@@ -1,0 +1,62 @@
+#include "services/jobsvc/core/render/pod_group.h"
+
+#include <gtest/gtest.h>
+
+#include "common/kube/min_resources.h"
+#include "common/kube/pod_group.h"
+#include "services/jobsvc/core/plugins/plugin_test_util.h"
+#include "services/jobsvc/core/render/effective_spec.h"
+
+namespace basalt::jobsvc {
+namespace {
+
+std::string WantedJson(const kube::v1::Job& job) {
+  const kube::v1::JobSpec spec = EffectiveSpec(job);
+  const auto resources = kube::MinResources(spec, [](std::string_view) { return 0; });
+  EXPECT_TRUE(resources.ok());
+  return ToText(kube::PodGroupSpecJson(WantedPodGroup(spec, *resources)));
+}
+
+TEST(WantedPodGroupTest, FollowsTheJob) {
+  kube::v1::Job job =
+      TestJob("j", {{"w", 3, R"({"spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":"1"}}}]}})"},
+                    {"m", 1, R"({"spec":{"containers":[{"name":"c"}]}})"}});
+  job.mutable_spec()->mutable_tasks(0)->set_min_available(2);
+  job.mutable_spec()->set_priority_class_name("high");
+  job.mutable_spec()->set_queue("q");
+  ExpectJson(WantedJson(job), R"({"minMember":3,"minTaskMember":{"m":1,"w":2},"queue":"q","priorityClassName":"high",
+    "minResources":{"cpu":"2","requests.cpu":"2","pods":"3","count/pods":"3"}})");
+}
+
+TEST(WantedPodGroupTest, PartitionsBecomeSubGroups) {
+  kube::v1::Job job = TestJob("j", {{"a", 1}, {"w", 6}});
+  kube::v1::PartitionPolicy* policy = job.mutable_spec()->mutable_tasks(1)->mutable_partition_policy();
+  policy->set_total_partitions(3);
+  policy->set_partition_size(2);
+  policy->mutable_network_topology()->set_highest_tier_name("rack");
+  job.mutable_spec()->mutable_network_topology()->set_mode("soft");
+  job.mutable_spec()->mutable_network_topology()->set_highest_tier_allowed(2);
+  ExpectJson(WantedJson(job), R"({"minMember":7,"minTaskMember":{"a":1,"w":6},"queue":"default",
+    "minResources":{"pods":"7","count/pods":"7"},"networkTopology":{"mode":"soft","highestTierAllowed":2},
+    "subGroupPolicy":[{"name":"w","subGroupSize":2,"minSubGroups":0,
+      "labelSelector":{"matchLabels":{"volcano.sh/task-spec":"w"}},"matchLabelKeys":["volcano.sh/partition-id"],
+      "networkTopology":{"mode":"hard","highestTierName":"rack"}}]})");
+}
+
+TEST(WantedPodGroupTest, TheMinimumOfATask) {
+  struct Row {
+    std::optional<int32_t> min_available;
+    int32_t min_partitions;
+    int32_t wanted;
+  };
+  for (const Row& row : {Row{4, 2, 4}, Row{0, 2, 0}, Row{std::nullopt, 2, 4}, Row{std::nullopt, 0, 6}}) {
+    kube::v1::JobSpec spec = TestJob("j", {{"w", 6}}).spec();
+    if (row.min_available) spec.mutable_tasks(0)->set_min_available(*row.min_available);
+    spec.mutable_tasks(0)->mutable_partition_policy()->set_partition_size(2);
+    spec.mutable_tasks(0)->mutable_partition_policy()->set_min_partitions(row.min_partitions);
+    EXPECT_EQ(WantedPodGroup(spec, {}).min_task_member(0).min_member(), row.wanted);
+  }
+}
+
+}  // namespace
+}  // namespace basalt::jobsvc

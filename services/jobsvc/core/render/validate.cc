@@ -1,0 +1,521 @@
+#include "services/jobsvc/core/render/validate.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "common/kube/name_rules.h"
+#include "common/kube/names.h"
+#include "services/jobsvc/core/plugins/arguments.h"
+#include "services/jobsvc/core/plugins/registry.h"
+#include "services/jobsvc/core/render/effective_spec.h"
+#include "services/jobsvc/core/render/validate_rules.h"
+
+namespace basalt::jobsvc {
+namespace {
+
+using kube::v1::JobSpec;
+using kube::v1::NetworkTopology;
+using kube::v1::TaskSpec;
+using Kind = ViolationKind;
+
+constexpr size_t kMaxName = 63;
+constexpr size_t kMaxSubdomain = 253;
+constexpr size_t kMaxNameWithVolumes = 50;  // <job>-<12 characters> is a volume's name.
+constexpr size_t kMaxNameWithSvc = 59;      // <job>-svc is one, too.
+constexpr std::string_view kDnsLabelWords = "up to 63 of a-z, 0-9, '-', alphanumeric at both ends";
+
+std::vector<absl::StatusOr<json::value>> ParseTemplates(const JobSpec& spec) {
+  std::vector<absl::StatusOr<json::value>> templates;
+  templates.reserve(spec.tasks_size());
+  for (const TaskSpec& task : spec.tasks()) templates.push_back(ParseJson(task.template_json()));
+  return templates;
+}
+
+bool HasTask(const JobSpec& spec, std::string_view name) {
+  return std::any_of(spec.tasks().begin(), spec.tasks().end(),
+                     [&](const TaskSpec& task) { return task.name() == name; });
+}
+
+// The value of a text flag of a plugin, whose other flags do not matter here.
+std::string TextFlag(const PluginArguments& arguments, std::string_view flag, std::string value) {
+  for (const std::string& word : arguments) {
+    Arguments parser;
+    parser.Flag(flag, &value);
+    PluginArguments one;
+    *one.Add() = word;
+    parser.Parse(one);
+  }
+  for (int i = 0; i + 1 < arguments.size(); ++i) {
+    if (arguments[i] == fmt::format("--{}", flag) || arguments[i] == fmt::format("-{}", flag)) value = arguments[i + 1];
+  }
+  return value;
+}
+
+// ---- The schema's bounds (2.2) ----
+
+void CheckSchedulerName(Checker& c) {
+  if (c.spec.scheduler_name().size() > kMaxName)
+    c.Add(Kind::kInvalid, "spec.schedulerName", "is longer than 63 characters; shorten it");
+}
+
+void CheckNotNegative(Checker& c) {
+  const auto check = [&c](std::string field, int64_t value, int64_t least) {
+    if (value < least) c.Add(Kind::kInvalid, std::move(field), fmt::format("is {}; use {} or more", value, least));
+  };
+  check("spec.minAvailable", c.spec.min_available(), 0);
+  check("spec.maxRetry", c.spec.max_retry(), 0);
+  check("spec.ttlSecondsAfterFinished", c.spec.ttl_seconds_after_finished(), 0);
+  if (c.spec.has_min_success()) check("spec.minSuccess", c.spec.min_success(), 1);
+  for (int i = 0; i < c.spec.tasks_size(); ++i) {
+    const TaskSpec& task = c.spec.tasks(i);
+    check(TaskField(i, ".replicas"), task.replicas(), 0);
+    check(TaskField(i, ".minAvailable"), task.min_available(), 0);
+    check(TaskField(i, ".maxRetry"), task.max_retry(), -1);
+  }
+}
+
+void CheckReferences(Checker& c) {
+  const auto check = [&c](std::string_view field, const std::string& name) {
+    if (!name.empty() && !kube::IsDnsSubdomain(name)) {
+      c.Add(Kind::kInvalid, std::string(field),
+            fmt::format("'{}' is no name of an object; use up to 253 of a-z, 0-9, '-', '.'", name.substr(0, 80)));
+    }
+  };
+  check("spec.queue", c.spec.queue());
+  check("spec.priorityClassName", c.spec.priority_class_name());
+}
+
+void CheckTaskNames(Checker& c) {
+  for (int i = 0; i < c.spec.tasks_size(); ++i) {
+    const std::string& name = c.spec.tasks(i).name();
+    if (kube::IsDnsLabel(name)) continue;
+    c.Add(Kind::kInvalid, TaskField(i, ".name"),
+          fmt::format("'{}' is no DNS label; use {}", name.substr(0, 80), kDnsLabelWords));
+  }
+}
+
+void CheckTopologyBounds(Checker& c, const std::string& field, const NetworkTopology& topology) {
+  if (!topology.mode().empty() && topology.mode() != "hard" && topology.mode() != "soft") {
+    c.Add(Kind::kInvalid, field + ".mode", fmt::format("is '{}'; use hard or soft", topology.mode()));
+  }
+  if (topology.highest_tier_allowed() < 0)
+    c.Add(Kind::kInvalid, field + ".highestTierAllowed", "is negative; use 0 or more");
+  if (topology.highest_tier_name().size() > kMaxSubdomain)
+    c.Add(Kind::kInvalid, field + ".highestTierName", "is longer than 253 characters; shorten it");
+}
+
+void CheckEnums(Checker& c) {
+  CheckTopologyBounds(c, "spec.networkTopology", c.spec.network_topology());
+  for (int i = 0; i < c.spec.tasks_size(); ++i) {
+    const TaskSpec& task = c.spec.tasks(i);
+    const std::set<std::string_view> policies = {"", "none", "best-effort", "restricted", "single-numa-node"};
+    if (!policies.contains(task.topology_policy())) {
+      c.Add(Kind::kInvalid, TaskField(i, ".topologyPolicy"),
+            fmt::format("is '{}'; use none, best-effort, restricted or single-numa-node", task.topology_policy()));
+    }
+    if (task.partition_policy().min_partitions() < 0) {
+      c.Add(Kind::kInvalid, TaskField(i, ".partitionPolicy.minPartitions"), "is negative; use 0 or more");
+    }
+    CheckTopologyBounds(c, TaskField(i, ".partitionPolicy.networkTopology"),
+                        task.partition_policy().network_topology());
+  }
+}
+
+void CheckMountPaths(Checker& c) {
+  for (int i = 0; i < c.spec.volumes_size(); ++i) {
+    if (c.spec.volumes(i).mount_path().find(':') == std::string::npos) continue;
+    c.Add(Kind::kInvalid, fmt::format("spec.volumes[{}].mountPath", i), "contains ':'; use a path without it");
+  }
+}
+
+// ---- 2.3: before the tasks ----
+
+void CheckHasTasks(Checker& c) {
+  if (c.spec.tasks().empty()) c.Add(Kind::kRequired, "spec.tasks", "is empty; name at least one task");
+}
+
+void CheckMpiMaster(Checker& c) {
+  const kube::v1::JobPlugin* mpi = FindPlugin(c.spec, "mpi");
+  if (mpi == nullptr) return;
+  const std::string master = TextFlag(mpi->arguments(), "master", "master");
+  if (HasTask(c.spec, master)) return;
+  c.Add(Kind::kNotFound, "spec.plugins.mpi",
+        fmt::format("works on the task '{}', which does not exist; name one with --master=", master));
+}
+
+void CheckTiers(Checker& c) {
+  if (UsesBothTiers(c.spec.network_topology())) {
+    c.Add(Kind::kConflict, "spec.networkTopology", "has both highestTierAllowed and highestTierName; keep one");
+  }
+}
+
+// ---- 2.3: for each task ----
+
+void CheckTaskMinimum(Checker& c, int i) {
+  const TaskSpec& task = c.spec.tasks(i);
+  if (!task.has_min_available() || task.min_available() <= task.replicas()) return;
+  c.Add(Kind::kInvalid, TaskField(i, ".minAvailable"),
+        fmt::format("is {}, more than its {} replicas; lower it or raise replicas", task.min_available(),
+                    task.replicas()));
+}
+
+void CheckTaskPolicies(Checker& c, int i) { CheckPolicies(c, c.spec.tasks(i).policies(), TaskField(i, ".policies")); }
+
+void CheckPodNames(Checker& c, int i) {
+  const std::string pod = fmt::format("{}-{}-{}", c.name, c.spec.tasks(i).name(), i);
+  if (kube::IsQualifiedPart(pod)) return;
+  c.Add(
+      Kind::kInvalid, TaskField(i, ".name"),
+      fmt::format(
+          "makes pods like '{}', which is no name: up to 63 of A-Z, a-z, 0-9, '-', '_', '.'; shorten job or task name",
+          pod.substr(0, 140)));
+}
+
+void CheckPartitions(Checker& c, int i) {
+  const TaskSpec& task = c.spec.tasks(i);
+  if (!task.has_partition_policy()) return;
+  const std::string problem = PartitionProblem(task);
+  if (!problem.empty()) c.Add(Kind::kInvalid, TaskField(i, ".partitionPolicy"), problem);
+  if (UsesBothTiers(task.partition_policy().network_topology())) {
+    c.Add(Kind::kConflict, TaskField(i, ".partitionPolicy.networkTopology"),
+          "has both highestTierAllowed and highestTierName; keep one");
+  }
+}
+
+void CheckLongestPodName(Checker& c, int i) {
+  const TaskSpec& task = c.spec.tasks(i);
+  const std::string last = fmt::format("{}-{}-{}", c.name, task.name(), std::max(task.replicas() - 1, 0));
+  if (last.size() <= kMaxName) return;
+  c.Add(Kind::kInvalid, TaskField(i, ".name"),
+        fmt::format("gives its last pod a name of {} characters; job and task name together must leave it at most 63",
+                    last.size()));
+}
+
+void CheckTaskActions(Checker& c, int i) {
+  CheckActions(c, c.spec.tasks(i).policies(), TaskField(i, ".policies"), c.spec.tasks(i).has_partition_policy());
+}
+
+// ---- 2.3: after the tasks ----
+
+void CheckJobName(Checker& c) {
+  if (kube::IsQualifiedPart(c.name)) return;
+  c.Add(Kind::kInvalid, "metadata.name",
+        fmt::format("'{}' is no job name; use up to 63 of a-z, 0-9, '-', '.', alphanumeric at both ends",
+                    c.name.substr(0, 140)));
+}
+
+void CheckJobMinimum(Checker& c) {
+  const int64_t replicas = SumOfReplicas(c.spec);
+  if (c.spec.min_available() <= replicas) return;
+  c.Add(Kind::kInvalid, "spec.minAvailable",
+        fmt::format("is {}, more than the {} replicas of all tasks; lower it or raise replicas", c.spec.min_available(),
+                    replicas));
+}
+
+void CheckJobPolicies(Checker& c) { CheckPolicies(c, c.spec.policies(), "spec.policies"); }
+
+void CheckJobActions(Checker& c) {
+  const bool partitions = std::any_of(c.spec.tasks().begin(), c.spec.tasks().end(),
+                                      [](const TaskSpec& task) { return task.has_partition_policy(); });
+  CheckActions(c, c.spec.policies(), "spec.policies", partitions);
+}
+
+void CheckPluginNames(Checker& c) {
+  for (const kube::v1::JobPlugin& plugin : c.spec.plugins()) {
+    if (SupportOf(plugin.name()) != PluginSupport::kUnknown) continue;
+    c.Add(Kind::kNotFound, fmt::format("spec.plugins.{}", plugin.name()),
+          fmt::format("is no plugin; there are {}", fmt::join(KnownPlugins(), ", ")));
+  }
+}
+
+void CheckUnsupportedPlugins(Checker& c) {
+  for (const kube::v1::JobPlugin& plugin : c.spec.plugins()) {
+    if (SupportOf(plugin.name()) != PluginSupport::kKnown) continue;
+    c.Warn(fmt::format("spec.plugins.{}", plugin.name()),
+           "is not carried out by this version: the job will wait and say so");
+  }
+}
+
+void CheckPluginArguments(Checker& c) {
+  for (const std::unique_ptr<Plugin>& plugin : MakePlugins(c.spec).plugins) {
+    if (plugin->ArgumentComplaint().empty()) continue;
+    c.Warn(fmt::format("spec.plugins.{}", plugin->Name()),
+           fmt::format("has arguments that are not understood: {}", plugin->ArgumentComplaint()));
+  }
+}
+
+// V1-V5: the first violation wins.
+void CheckVolumes(Checker& c) {
+  std::set<std::string_view> paths;
+  for (int i = 0; i < c.spec.volumes_size(); ++i) {
+    const kube::v1::VolumeSpec& volume = c.spec.volumes(i);
+    const auto fail = [&](std::string_view rule, Kind kind, std::string_view member, std::string_view what) {
+      c.rule = rule;
+      c.Add(kind, fmt::format("spec.volumes[{}]{}", i, member), what);
+    };
+    const bool has_claim = !volume.volume_claim_json().empty();
+    const bool has_name = !volume.volume_claim_name().empty();
+    if (volume.mount_path().empty()) return fail("V1", Kind::kRequired, ".mountPath", "is empty; give a path");
+    if (!paths.insert(volume.mount_path()).second) {
+      return fail("V2", Kind::kDuplicate, ".mountPath",
+                  fmt::format("'{}' is used by two volumes; use another path", volume.mount_path()));
+    }
+    if (!has_claim && !has_name)
+      return fail("V3", Kind::kRequired, "", "has no claim; give volumeClaim or volumeClaimName");
+    if (has_claim && has_name)
+      return fail("V4", Kind::kConflict, "", "has both volumeClaim and volumeClaimName; keep one");
+    if (has_name && !kube::IsDnsSubdomain(volume.volume_claim_name())) {
+      return fail("V5", Kind::kInvalid, ".volumeClaimName",
+                  fmt::format("'{}' is no name of a claim; use up to 253 of a-z, 0-9, '-', '.'",
+                              volume.volume_claim_name().substr(0, 80)));
+    }
+  }
+}
+
+void CheckQueue(Checker& c) {
+  const std::string& queue = c.spec.queue();
+  const auto fail = [&](std::string_view rule, Kind kind, std::string_view what) {
+    c.rule = rule;
+    c.Add(kind, "spec.queue", fmt::format("'{}' {}", queue, what));
+  };
+  if (queue == kube::kRootQueue) fail("C16c", Kind::kPrecondition, "takes no jobs; name a queue below it");
+  if (c.queue_lookup == nullptr) return;
+  const std::optional<QueueFacts> facts = c.queue_lookup(queue);
+  if (!facts) return fail("C16a", Kind::kNotFound, "does not exist; create the queue or name another");
+  if (facts->state != "Open") {
+    fail("C16b", Kind::kPrecondition,
+         fmt::format("is {}, not Open; open it or name another",
+                     facts->state.empty() ? "not initialised" : facts->state));
+  }
+  if (facts->has_children && queue != kube::kRootQueue)
+    fail("C16d", Kind::kPrecondition, "has queues below it; name one of them");
+}
+
+// Kahn's algorithm; what never becomes free lies on a cycle or behind one.
+void CheckDependencies(Checker& c) {
+  std::map<std::string_view, int> missing;
+  std::multimap<std::string_view, std::string_view> dependants;
+  for (int i = 0; i < c.spec.tasks_size(); ++i) {
+    const TaskSpec& task = c.spec.tasks(i);
+    const std::set<std::string_view> names(task.depends_on().names().begin(), task.depends_on().names().end());
+    missing[task.name()] += static_cast<int>(names.size());
+    for (const std::string_view name : names) {
+      dependants.emplace(name, task.name());
+      if (HasTask(c.spec, name)) continue;
+      return c.Add(Kind::kInvalid, TaskField(i, ".dependsOn.name"),
+                   fmt::format("names '{}', which is no task of this job", name));
+    }
+  }
+  std::vector<std::string_view> free;
+  for (const auto& [task, count] : missing) {
+    if (count == 0) free.push_back(task);
+  }
+  size_t started = 0;
+  while (!free.empty()) {
+    const std::string_view task = free.back();
+    free.pop_back();
+    ++started;
+    const auto [first, last] = dependants.equal_range(task);
+    for (auto at = first; at != last; ++at) {
+      if (--missing[at->second] == 0) free.push_back(at->second);
+    }
+  }
+  if (started == missing.size()) return;
+  std::vector<std::string_view> stuck;
+  for (const auto& [task, count] : missing) {
+    if (count > 0) stuck.push_back(task);
+  }
+  c.Add(Kind::kInvalid, "spec.tasks[].dependsOn",
+        fmt::format("goes round in a circle: {} wait for each other; remove one dependency", fmt::join(stuck, ", ")));
+}
+
+// ---- 2.7 ----
+
+void CheckNameForVolumes(Checker& c) {
+  if (c.spec.volumes().empty() || (kube::IsDnsLabel(c.name) && c.name.size() <= kMaxNameWithVolumes)) return;
+  c.Add(Kind::kInvalid, "metadata.name",
+        "is part of volume names, so with spec.volumes it must be a DNS label of at most 50 characters");
+}
+
+void CheckNameForSvc(Checker& c) {
+  if (FindPlugin(c.spec, "svc") == nullptr || (kube::IsDns1035Label(c.name) && c.name.size() <= kMaxNameWithSvc))
+    return;
+  c.Add(Kind::kInvalid, "metadata.name",
+        "names a Service, so with the svc plugin it must start with a letter, hold only a-z, 0-9, '-', and have at "
+        "most 59 characters");
+}
+
+void CheckRayHead(Checker& c) {
+  const kube::v1::JobPlugin* ray = FindPlugin(c.spec, "ray");
+  if (ray == nullptr) return;
+  const std::string head = TextFlag(ray->arguments(), "head", "head");
+  if (HasTask(c.spec, head)) return;
+  c.Add(Kind::kNotFound, "spec.plugins.ray",
+        fmt::format("works on the task '{}', which does not exist; name one with --head=", head));
+}
+
+void CheckClaimsDiffer(Checker& c) {
+  std::set<std::string_view> claims;
+  for (int i = 0; i < c.spec.volumes_size(); ++i) {
+    const std::string& claim = c.spec.volumes(i).volume_claim_name();
+    if (claim.empty() || claims.insert(claim).second) continue;
+    c.Add(Kind::kDuplicate, fmt::format("spec.volumes[{}].volumeClaimName", i),
+          fmt::format("'{}' is mounted by an earlier volume, so this mount would be dropped; remove it", claim));
+  }
+}
+
+void CheckGangCanStart(Checker& c) {
+  int64_t first = 0;
+  bool waits = false;
+  for (const TaskSpec& task : c.spec.tasks()) {
+    if (task.depends_on().names().empty()) {
+      first += task.replicas();
+    } else {
+      waits = true;
+    }
+  }
+  if (!waits || c.spec.min_available() <= first) return;
+  c.Warn(
+      "spec.minAvailable",
+      fmt::format("is {}, but only {} pods can start before the tasks with dependsOn: the gang may never be scheduled",
+                  c.spec.min_available(), first));
+}
+
+// ---- The table ----
+
+enum class Then { kGoOn, kStopIfBroken };
+struct JobRule {
+  std::string_view code;
+  void (*check)(Checker&);
+  Then then = Then::kGoOn;
+};
+struct TaskRule {
+  std::string_view code;
+  void (*check)(Checker&, int task);
+};
+
+constexpr JobRule kBeforeTasks[] = {
+    {"C1", &CheckHasTasks, Then::kStopIfBroken},
+    {"C2", &CheckMpiMaster, Then::kStopIfBroken},
+    {"C3", &CheckTiers},
+    {"S1", &CheckSchedulerName},
+    {"S2", &CheckNotNegative},
+    {"S3", &CheckReferences},
+    {"S4", &CheckTaskNames},
+    {"S5", &CheckEnums},
+    {"S6", &CheckMountPaths},
+};
+constexpr TaskRule kEachTask[] = {
+    {"C6", &CheckTaskPolicies}, {"C7", &CheckPodNames},       {"C8", &CheckTemplate},    {"C9", &CheckTopologyPolicy},
+    {"C10", &CheckPartitions},  {"X1", &CheckLongestPodName}, {"X4", &CheckTaskActions},
+};
+constexpr JobRule kAfterTasks[] = {
+    {"C11", &CheckJobName},        {"C12", &CheckJobMinimum},
+    {"C13", &CheckJobPolicies},    {"C14", &CheckPluginNames},
+    {"C15", &CheckVolumes},        {"C16", &CheckQueue},
+    {"C17", &CheckDependencies},   {"X2", &CheckNameForVolumes},
+    {"X3", &CheckNameForSvc},      {"X4", &CheckJobActions},
+    {"X5", &CheckRayHead},         {"X7", &CheckClaimsDiffer},
+    {"X8", &CheckGangCanStart},    {"N1", &CheckUnsupportedPlugins},
+    {"N2", &CheckPluginArguments},
+};
+
+void CheckEachTask(Checker& c) {
+  std::set<std::string_view> names;
+  for (int i = 0; i < c.spec.tasks_size(); ++i) {
+    c.rule = "C4";
+    CheckTaskMinimum(c, i);
+    if (!names.insert(c.spec.tasks(i).name()).second) {
+      // Ends the loop: what is said about later tasks would be about the wrong one.
+      c.rule = "C5";
+      c.Add(Kind::kDuplicate, TaskField(i, ".name"),
+            fmt::format("'{}' names two tasks; give each task a name of its own", c.spec.tasks(i).name()));
+      return;
+    }
+    for (const TaskRule& rule : kEachTask) {
+      c.rule = rule.code;
+      rule.check(c, i);
+    }
+  }
+}
+
+}  // namespace
+
+std::string_view ViolationKindName(ViolationKind kind) {
+  switch (kind) {
+    case Kind::kRequired:
+      return "REQUIRED";
+    case Kind::kInvalid:
+      return "INVALID";
+    case Kind::kDuplicate:
+      return "DUPLICATE";
+    case Kind::kConflict:
+      return "CONFLICT";
+    case Kind::kNotFound:
+      return "NOT_FOUND";
+    case Kind::kPrecondition:
+      return "PRECONDITION";
+    case Kind::kImmutable:
+      return "IMMUTABLE";
+  }
+  return "INVALID";
+}
+
+Checker::Checker(const JobSpec& job_spec, std::string_view job_name, const QueueLookup& lookup)
+    : spec(job_spec), name(job_name), queue_lookup(lookup), templates(ParseTemplates(job_spec)) {}
+
+void Checker::Add(ViolationKind kind, std::string field, std::string_view what) {
+  std::string message = fmt::format("{} {}", field, what);
+  result.violations.push_back({std::string(rule), std::move(field), kind, std::move(message)});
+}
+
+void Checker::Warn(std::string field, std::string_view what) {
+  std::string message = fmt::format("{} {}", field, what);
+  result.warnings.push_back({std::string(rule), std::move(field), ViolationKind::kInvalid, std::move(message)});
+}
+
+std::string TaskField(int task, std::string_view rest) { return fmt::format("spec.tasks[{}]{}", task, rest); }
+
+bool UsesBothTiers(const NetworkTopology& topology) {
+  return topology.has_highest_tier_allowed() && !topology.highest_tier_name().empty();
+}
+
+std::string PartitionProblem(const TaskSpec& task) {
+  const kube::v1::PartitionPolicy& policy = task.partition_policy();
+  if (policy.total_partitions() <= 0) return "needs totalPartitions of 1 or more";
+  if (policy.partition_size() <= 0) return "needs partitionSize of 1 or more";
+  const int64_t pods = int64_t{policy.total_partitions()} * policy.partition_size();
+  if (task.replicas() != pods) {
+    return fmt::format("makes {} pods (totalPartitions × partitionSize), but replicas is {}; make them equal", pods,
+                       task.replicas());
+  }
+  const int64_t minimum = int64_t{policy.min_partitions()} * policy.partition_size();
+  if (task.has_min_available() && policy.min_partitions() > 0 && minimum != task.min_available()) {
+    return fmt::format("asks for {} pods (minPartitions × partitionSize), but minAvailable is {}; make them equal",
+                       minimum, task.min_available());
+  }
+  return {};
+}
+
+Validation ValidateJob(const JobSpec& spec, std::string_view name, std::string_view, const QueueLookup& queue_lookup) {
+  Checker checker(spec, name, queue_lookup);
+  for (const JobRule& rule : kBeforeTasks) {
+    checker.rule = rule.code;
+    rule.check(checker);
+    if (rule.then == Then::kStopIfBroken && !checker.result.ok()) return std::move(checker.result);
+  }
+  CheckEachTask(checker);
+  for (const JobRule& rule : kAfterTasks) {
+    checker.rule = rule.code;
+    rule.check(checker);
+  }
+  return std::move(checker.result);
+}
+
+}  // namespace basalt::jobsvc

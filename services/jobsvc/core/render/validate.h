@@ -1,0 +1,47 @@
+#pragma once
+
+// The one table of rules for Volcano Jobs (job spec 2.2-2.7): the gRPC API applies it before a job is created, the
+// controller to jobs that reached the cluster some other way. Pure.
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "basalt/kube/v1/kube.pb.h"
+
+namespace basalt::jobsvc {
+
+// The error kinds of the job spec.
+enum class ViolationKind { kRequired, kInvalid, kDuplicate, kConflict, kNotFound, kPrecondition, kImmutable };
+std::string_view ViolationKindName(ViolationKind kind);  // REQUIRED, INVALID, …
+
+struct Violation {
+  std::string
+      rule;  // Of the spec: C4, P2, …; S… for the schema's own bounds (2.2), N1 for what we do not carry out yet.
+  std::string field;  // spec.tasks[1].name
+  ViolationKind kind = ViolationKind::kInvalid;
+  std::string message;  // One sentence that names the field and what would be right.
+};
+
+struct Validation {
+  std::vector<Violation> violations;
+  std::vector<Violation> warnings;  // Accepted, but not what one would expect.
+  bool ok() const { return violations.empty(); }
+};
+
+struct QueueFacts {
+  std::string state;          // status.state; empty on a queue that nobody has opened yet.
+  bool has_children = false;  // Another queue names it as its parent.
+};
+// Nullopt: there is no such queue.
+using QueueLookup = std::function<std::optional<QueueFacts>(std::string_view queue)>;
+
+// `spec` is the effective spec (effective_spec.h). Without a lookup C16a, C16b and C16d are not evaluated.
+Validation ValidateJob(const kube::v1::JobSpec& spec, std::string_view name, std::string_view job_namespace,
+                       const QueueLookup& queue_lookup = nullptr);
+
+// U1-U5: the first violation wins, so at most one. Both specs as stored or sent, nothing defaulted.
+std::vector<Violation> ValidateUpdate(const kube::v1::JobSpec& before, const kube::v1::JobSpec& after);
+
+}  // namespace basalt::jobsvc

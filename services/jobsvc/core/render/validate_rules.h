@@ -1,0 +1,47 @@
+#pragma once
+
+// Inside of validate.h: what every rule sees, and the groups of rules that lie in files of their own.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/base/json.h"
+#include "services/jobsvc/core/render/validate.h"
+
+namespace basalt::jobsvc {
+
+class Checker {
+ public:
+  Checker(const kube::v1::JobSpec& job_spec, std::string_view job_name, const QueueLookup& lookup);
+
+  const kube::v1::JobSpec& spec;
+  const std::string_view name;
+  const QueueLookup& queue_lookup;
+  const std::vector<absl::StatusOr<json::value>> templates;  // Of the tasks, parsed.
+  Validation result;
+  std::string_view rule;  // Being evaluated.
+
+  // `what` completes the sentence "<field> …".
+  void Add(ViolationKind kind, std::string field, std::string_view what);
+  void Warn(std::string field, std::string_view what);
+};
+
+std::string TaskField(int task, std::string_view rest = {});
+
+// P1-P8 over one list of policies; each violation carries its own rule.
+void CheckPolicies(Checker& checker, const google::protobuf::RepeatedPtrField<kube::v1::LifecyclePolicy>& policies,
+                   std::string_view field);
+// X4 and X6 over one list.
+void CheckActions(Checker& checker, const google::protobuf::RepeatedPtrField<kube::v1::LifecyclePolicy>& policies,
+                  std::string_view field, bool has_partitions);
+
+// C8 and C9 for one task.
+void CheckTemplate(Checker& checker, int task);
+void CheckTopologyPolicy(Checker& checker, int task);
+
+// What C10 and U1 share: the first rule that a partitioned task breaks; empty when none.
+std::string PartitionProblem(const kube::v1::TaskSpec& task);
+bool UsesBothTiers(const kube::v1::NetworkTopology& topology);
+
+}  // namespace basalt::jobsvc
