@@ -1,0 +1,125 @@
+#include <gtest/gtest.h>
+
+#include "kubesim/server/test_server.h"
+
+namespace basalt::kubesim {
+namespace {
+
+const std::string kConfigs = "/api/v1/namespaces/default/configmaps";
+
+class FaultsTest : public ::testing::Test {
+ protected:
+  void Add(const std::string& rule) {
+    const Reply reply = server_.Post("/kubesim/faults", rule);
+    EXPECT_EQ(reply.status, 200) << reply.body;
+  }
+  TestServer server_;
+};
+
+TEST_F(FaultsTest, ALostAnswerHasTakenEffectAndALostRequestHasNot) {
+  Add(R"({"action":"dropAnswer","verb":"create","count":1})");
+  Reply reply = server_.MakeConfig("a");
+  EXPECT_EQ(reply.status, 0);
+  EXPECT_TRUE(server_.Get(kConfigs + "/a").status == 200);
+  EXPECT_TRUE(server_.server().log().back().dropped_answer);
+  EXPECT_EQ(server_.server().log().back().status, 201);
+  Add(R"({"action":"dropRequest","verb":"*","count":1})");
+  EXPECT_EQ(server_.MakeConfig("b").status, 0);
+  EXPECT_EQ(server_.Get(kConfigs + "/b").status, 404);
+  EXPECT_TRUE(server_.server().log().back().dropped_request);
+  EXPECT_EQ(server_.MakeConfig("b").status, 201) << "the rule is used up";
+}
+
+TEST_F(FaultsTest, InjectedAnswers) {
+  const std::pair<int, const char*> cases[] = {{409, "Conflict"},
+                                               {410, "Expired"},
+                                               {429, "TooManyRequests"},
+                                               {500, "InternalError"},
+                                               {503, "ServiceUnavailable"}};
+  for (const auto& [code, reason] : cases) {
+    Add(fmt::format(R"({{"action":"answer","code":{},"resource":"configmaps","count":1,"retryAfterSeconds":2}})",
+                    code));
+    const Reply reply = server_.MakeConfig("a");
+    EXPECT_EQ(reply.status, code);
+    EXPECT_EQ(reply.reason(), reason);
+    if (code == 429) {
+      EXPECT_EQ(http::FindHeader(reply.headers, "Retry-After"), "2");
+    }
+  }
+  EXPECT_EQ(server_.Get(kConfigs + "/a").status, 404);
+}
+
+TEST_F(FaultsTest, RulesMatchVerbResourceAndName) {
+  Add(R"({"action":"answer","code":500,"verb":"patch","resource":"pods/status","name":"a"})");
+  server_.MakePod("a");
+  server_.MakePod("b");
+  const std::string pods = "/api/v1/namespaces/default/pods/";
+  EXPECT_EQ(server_.Merge(pods + "a", "{}").status, 200);
+  EXPECT_EQ(server_.Merge(pods + "b/status", "{}").status, 200);
+  EXPECT_EQ(server_.Merge(pods + "a/status", "{}").status, 500);
+  EXPECT_EQ(server_.Delete("/kubesim/faults").status, 200);
+  EXPECT_EQ(server_.Merge(pods + "a/status", "{}").status, 200);
+}
+
+TEST_F(FaultsTest, ADelayedRequestActsLaterAndMayOutliveTheServer) {
+  Add(R"({"action":"delay","delayMs":500,"count":2})");
+  EXPECT_EQ(server_.MakeConfig("a").status, 0);
+  EXPECT_EQ(server_.Get(kConfigs + "/a").status, 0) << "the second delayed one";
+  server_.time().Advance(absl::Seconds(1));
+  EXPECT_EQ(server_.Get(kConfigs + "/a").status, 200);
+  Add(R"({"action":"delay","delayMs":500})");
+  server_.MakeConfig("b");
+  server_.Destroy();
+  server_.time().Advance(absl::Seconds(1));
+}
+
+TEST_F(FaultsTest, ChanceComesFromTheServersRandom) {
+  Add(R"({"action":"answer","code":503,"probability":0.5})");
+  int failed = 0;
+  for (int i = 0; i < 200; ++i) failed += server_.Get(kConfigs).status == 503 ? 1 : 0;
+  EXPECT_GT(failed, 60);
+  EXPECT_LT(failed, 140);
+}
+
+TEST_F(FaultsTest, RestartBreaksConnectionsAndKeepsTheStore) {
+  server_.MakeConfig("a");
+  TestWatch watch = server_.Watch(kConfigs + "?watch=true");
+  Add(R"({"action":"restart"})");
+  EXPECT_TRUE(watch.reply->broken);
+  EXPECT_EQ(server_.Get(kConfigs + "/a").status, 200);
+}
+
+TEST_F(FaultsTest, WatchesAreRefusedByRulesToo) {
+  Add(R"({"action":"answer","code":410,"verb":"watch","count":1})");
+  EXPECT_EQ(server_.Watch(kConfigs + "?watch=true").reply->status, 410);
+  EXPECT_EQ(server_.Watch(kConfigs + "?watch=true").reply->status, 200);
+}
+
+TEST_F(FaultsTest, ABadRuleIsRefused) {
+  EXPECT_EQ(server_.Post("/kubesim/faults", R"({"action":"explode"})").status, 400);
+  EXPECT_EQ(server_.Post("/kubesim/faults", R"({"action":"answer","code":200})").status, 400);
+}
+
+TEST_F(FaultsTest, TheLogHasEveryWriteWithItsOutcome) {
+  server_.server().ClearLog();
+  const Reply made = server_.MakeConfig("a", "", R"({"k":"1"})");
+  server_.MakeConfig("a");
+  server_.Get(kConfigs);
+  server_.Delete(kConfigs + "/a");
+  const auto& log = server_.server().log();
+  ASSERT_EQ(log.size(), 3U);
+  EXPECT_EQ(log[0].verb, "create");
+  EXPECT_EQ(log[0].resource, "configmaps");
+  EXPECT_EQ(log[0].name, "a");
+  EXPECT_EQ(log[0].status, 201);
+  EXPECT_EQ(log[0].uid, made.uid());
+  EXPECT_EQ(std::to_string(log[0].resource_version), made.version());
+  EXPECT_EQ(FindPath(log[0].body, {"data", "k"})->get_string(), "1");
+  EXPECT_EQ(log[1].status, 409);
+  EXPECT_EQ(log[2].verb, "delete");
+  EXPECT_EQ(log[2].uid, made.uid());
+  EXPECT_EQ(Find(server_.Get("/kubesim/log").json, "requests")->get_array().size(), 3U);
+}
+
+}  // namespace
+}  // namespace basalt::kubesim
