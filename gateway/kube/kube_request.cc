@@ -1,0 +1,249 @@
+#include "gateway/kube/kube_request.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "common/base/json.h"
+#include "common/base/status.h"
+#include "common/base/status_macros.h"
+#include "gateway/kube/object_name.h"
+
+namespace basalt::gateway {
+namespace {
+
+absl::Status Invalid(std::string_view message) { return MakeStatus(absl::StatusCode::kInvalidArgument, message); }
+
+absl::StatusOr<std::string> CollectionPath(const v1::Resource& resource, std::string_view ns) {
+  if (resource.version().empty() || resource.plural().empty())
+    return Invalid("resource: version and plural are needed");
+  std::string path = resource.group().empty() ? std::string("/api") : "/apis/" + http::EscapeSegment(resource.group());
+  path += "/" + http::EscapeSegment(resource.version());
+  if (!ns.empty()) path += "/namespaces/" + http::EscapeSegment(ns);
+  return path + "/" + http::EscapeSegment(resource.plural());
+}
+
+std::string ObjectKey(const v1::Resource& resource, std::string_view ns, std::string_view name) {
+  return fmt::format("{}.{}/{}/{}", resource.plural(), resource.group(), ns, name);
+}
+
+// Segments that would change the path.
+absl::Status CheckName(std::string_view field, std::string_view name) {
+  if (name == "." || name == ".." || name.find_first_of("/%") != std::string_view::npos) {
+    return Invalid(fmt::format("{}: '{}' is not a name", field, name.substr(0, 80)));
+  }
+  return absl::OkStatus();
+}
+
+void AddQuery(std::string& target, std::string_view name, std::string_view value) {
+  target += target.find('?') == std::string::npos ? '?' : '&';
+  target += fmt::format("{}={}", name, http::EscapeQueryValue(value));
+}
+
+absl::StatusOr<json::value> ParseObject(std::string_view field, std::string_view text) {
+  absl::StatusOr<json::value> body = ParseJson(text);
+  if (!body.ok()) return Annotate(body.status(), field);
+  if (!body->is_object()) return Invalid(fmt::format("{}: expected a JSON object", field));
+  return body;
+}
+
+// The body's metadata, made if it is missing.
+absl::StatusOr<json::object*> Metadata(json::value& body) {
+  json::value& metadata = body.as_object()["metadata"];
+  if (metadata.is_null()) metadata.emplace_object();
+  if (!metadata.is_object()) return Invalid("patch.body: metadata is not an object");
+  return &metadata.get_object();
+}
+
+json::value Test(std::string_view path, std::string_view value) {
+  json::object test;
+  test["op"] = "test";
+  test["path"] = json::string_view(path.data(), path.size());
+  test["value"] = json::string_view(value.data(), value.size());
+  return test;
+}
+
+absl::Status PrepareCreate(const v1::WriteRequest& request, KubeRequest& out) {
+  BASALT_ASSIGN_OR_RETURN(const json::value body, ParseObject("create.body", request.create().body()));
+  const json::value* metadata = Find(body, "metadata");
+  if (metadata != nullptr && Find(*metadata, "generateName") != nullptr) {
+    return Invalid("create.body: generateName is refused, a repeated create would make a second object");
+  }
+  const std::string_view name = metadata == nullptr ? std::string_view() : FindString(*metadata, "name");
+  // A sub-resource's body (a binding, an eviction) names its parent.
+  if (request.name().empty() || name != request.name()) {
+    return Invalid(
+        fmt::format("create.body: metadata.name is '{}', the request says '{}'", name.substr(0, 253), request.name()));
+  }
+  out.method = "POST";
+  out.body = request.create().body();
+  out.headers.emplace_back("Content-Type", "application/json");
+  return absl::OkStatus();
+}
+
+absl::Status PreparePatch(const v1::WriteRequest& request, std::string_view field_manager, KubeRequest& out) {
+  const v1::Patch& patch = request.patch();
+  const std::string version = patch.resource_version() == 0 ? std::string() : std::to_string(patch.resource_version());
+  std::string_view type;
+  switch (patch.type()) {
+    case v1::Patch::TYPE_MERGE:
+      type = "application/merge-patch+json";
+      break;
+    case v1::Patch::TYPE_STRATEGIC:
+      type = "application/strategic-merge-patch+json";
+      break;
+    case v1::Patch::TYPE_JSON:
+      type = "application/json-patch+json";
+      break;
+    case v1::Patch::TYPE_APPLY:
+      type = "application/apply-patch+yaml";
+      break;
+    default:
+      return Invalid("patch.type is not set");
+  }
+  if (patch.force() && patch.type() != v1::Patch::TYPE_APPLY) return Invalid("patch.force is only for TYPE_APPLY");
+  if (patch.type() == v1::Patch::TYPE_JSON) {
+    absl::StatusOr<json::value> operations = ParseJson(patch.body());
+    if (!operations.ok()) return Annotate(operations.status(), "patch.body");
+    if (!operations->is_array()) return Invalid("patch.body: expected a JSON list of operations");
+    json::array& list = operations->get_array();
+    if (!version.empty()) list.insert(list.begin(), Test("/metadata/resourceVersion", version));
+    if (!patch.uid().empty()) list.insert(list.begin(), Test("/metadata/uid", patch.uid()));
+    out.body = ToText(*operations);
+  } else {
+    BASALT_ASSIGN_OR_RETURN(json::value body, ParseObject("patch.body", patch.body()));
+    if (!patch.uid().empty() || !version.empty()) {
+      BASALT_ASSIGN_OR_RETURN(json::object * metadata, Metadata(body));
+      if (!patch.uid().empty()) (*metadata)["uid"] = patch.uid();
+      if (!version.empty()) (*metadata)["resourceVersion"] = version;
+    }
+    out.body = ToText(body);
+  }
+  out.method = "PATCH";
+  out.headers.emplace_back("Content-Type", type);
+  AddQuery(out.target, "fieldManager", patch.field_manager().empty() ? field_manager : patch.field_manager());
+  if (patch.force()) AddQuery(out.target, "force", "true");
+  return absl::OkStatus();
+}
+
+absl::Status PrepareDelete(const v1::Delete& request, KubeRequest& out) {
+  if (request.uid().empty()) return Invalid("delete.uid is needed: a delete by name alone may hit another object");
+  json::object options;
+  options["kind"] = "DeleteOptions";
+  options["apiVersion"] = "v1";
+  json::object preconditions;
+  preconditions["uid"] = request.uid();
+  if (request.resource_version() != 0) preconditions["resourceVersion"] = std::to_string(request.resource_version());
+  options["preconditions"] = std::move(preconditions);
+  if (!request.propagation_policy().empty()) options["propagationPolicy"] = request.propagation_policy();
+  if (request.has_grace_period_seconds()) options["gracePeriodSeconds"] = request.grace_period_seconds();
+  out.method = "DELETE";
+  out.body = ToText(options);
+  out.headers.emplace_back("Content-Type", "application/json");
+  return absl::OkStatus();
+}
+
+absl::Status PrepareDeleteCollection(const v1::WriteRequest& request, KubeRequest& out) {
+  const v1::DeleteCollection& collection = request.delete_collection();
+  if (collection.label_selector().empty()) return Invalid("delete_collection.label_selector is needed");
+  if (!request.name().empty() || !request.subresource().empty()) {
+    return Invalid("delete_collection: name and subresource must be empty");
+  }
+  out.method = "DELETE";
+  AddQuery(out.target, "labelSelector", collection.label_selector());
+  if (!collection.field_selector().empty()) AddQuery(out.target, "fieldSelector", collection.field_selector());
+  return absl::OkStatus();
+}
+
+// A JSON patch whose test of identity failed comes back as a 422 without a field.
+bool IsFailedIdentityTest(const v1::KubeError& error) {
+  return error.message().find("test") != std::string::npos &&
+         (error.message().find("/metadata/uid") != std::string::npos ||
+          error.message().find("/metadata/resourceVersion") != std::string::npos);
+}
+
+}  // namespace
+
+absl::StatusOr<KubeRequest> PrepareWrite(const v1::WriteRequest& request, std::string_view default_field_manager) {
+  KubeRequest out;
+  BASALT_RETURN_IF_ERROR(CheckName("namespace", request.namespace_()));
+  BASALT_RETURN_IF_ERROR(CheckName("name", request.name()));
+  BASALT_ASSIGN_OR_RETURN(out.target, CollectionPath(request.resource(), request.namespace_()));
+  const bool creates = request.has_create() && request.subresource().empty();
+  if (!creates && !request.has_delete_collection()) {
+    if (request.name().empty()) return Invalid("name is needed");
+    out.target += "/" + http::EscapeSegment(request.name());
+    if (!request.subresource().empty()) out.target += "/" + http::EscapeSegment(request.subresource());
+  }
+  out.headers = {{"Accept", "application/json"}, {"User-Agent", "basalt-gateway"}};
+  out.object_key = ObjectKey(request.resource(), request.namespace_(), request.name());
+  out.kind = KindOf(request.resource().group(), request.resource().plural());
+  switch (request.operation_case()) {
+    case v1::WriteRequest::kCreate:
+      AddQuery(out.target, "fieldManager", default_field_manager);
+      BASALT_RETURN_IF_ERROR(PrepareCreate(request, out));
+      break;
+    case v1::WriteRequest::kPatch:
+      BASALT_RETURN_IF_ERROR(PreparePatch(request, default_field_manager, out));
+      break;
+    case v1::WriteRequest::kDelete:
+      BASALT_RETURN_IF_ERROR(PrepareDelete(request.delete_(), out));
+      break;
+    case v1::WriteRequest::kDeleteCollection:
+      BASALT_RETURN_IF_ERROR(PrepareDeleteCollection(request, out));
+      break;
+    case v1::WriteRequest::OPERATION_NOT_SET:
+      return Invalid("operation is not set");
+  }
+  return out;
+}
+
+absl::StatusOr<KubeRequest> PrepareGet(const v1::GetRequest& request) {
+  KubeRequest out;
+  if (request.name().empty()) return Invalid("name is needed");
+  BASALT_RETURN_IF_ERROR(CheckName("namespace", request.namespace_()));
+  BASALT_RETURN_IF_ERROR(CheckName("name", request.name()));
+  BASALT_ASSIGN_OR_RETURN(out.target, CollectionPath(request.resource(), request.namespace_()));
+  out.target += "/" + http::EscapeSegment(request.name());
+  out.method = "GET";
+  out.headers = {{"Accept", "application/json"}, {"User-Agent", "basalt-gateway"}};
+  out.kind = KindOf(request.resource().group(), request.resource().plural());
+  return out;
+}
+
+v1::KubeError ReadRefusal(const http::Response& response) {
+  v1::KubeError error = DecodeStatusError(response.status, response.body);
+  const std::string_view header = http::FindHeader(response.headers, "Retry-After");
+  int64_t seconds = 0;
+  if (!header.empty() && std::from_chars(header.data(), header.data() + header.size(), seconds).ec == std::errc()) {
+    // 1 ms stands for "at once": 0 means that there was no such header.
+    error.set_retry_after_ms(
+        std::max<int64_t>({error.retry_after_ms(), std::clamp<int64_t>(seconds, 0, 600) * 1000, 1}));
+  }
+  if (error.code() == 422) {
+    const bool uid = std::find(error.fields().begin(), error.fields().end(), "metadata.uid") != error.fields().end();
+    if (uid || IsFailedIdentityTest(error)) error.set_reason("Conflict");
+  }
+  return error;
+}
+
+absl::StatusOr<v1::WriteResponse> ReadWritten(const v1::WriteRequest& request, const http::Response& response,
+                                              Decoder& decoder) {
+  v1::WriteResponse out;
+  if (request.has_delete_collection()) return out;
+  BASALT_ASSIGN_OR_RETURN(Decoded decoded, decoder.DecodeObject(response.body));
+  if (decoded.is_status) {
+    // The server answers with a Status where the object is gone at once.
+    out.set_gone(request.has_delete_());
+    return out;
+  }
+  if (request.has_delete_()) {
+    const bool deleting = NameOf(decoded.object).deletion_ms != 0;
+    out.set_gone(!deleting || (decoded.deletion_grace_seconds == 0 && !decoded.finalizers));
+  }
+  *out.mutable_object() = std::move(decoded.object);
+  return out;
+}
+
+}  // namespace basalt::gateway

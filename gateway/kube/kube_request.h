@@ -1,0 +1,36 @@
+#pragma once
+
+// One write or read as HTTP, and the answer back: pure functions. Rules: gateway.proto, correctness 4.
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "basalt/gateway/v1/gateway.pb.h"
+#include "common/http/http.h"
+#include "gateway/translate/decoder.h"
+
+namespace basalt::gateway {
+
+struct KubeRequest {
+  std::string method;
+  std::string target;  // Without timeout=.
+  http::Headers headers;
+  std::string body;
+  // What is written, one at a time: plural.group/namespace/name.
+  std::string object_key;
+  ObjectKind kind = ObjectKind::kGeneric;
+};
+
+// INVALID_ARGUMENT, with the field, where the request breaks a rule of gateway.proto: the API server never sees it.
+absl::StatusOr<KubeRequest> PrepareWrite(const v1::WriteRequest& request, std::string_view default_field_manager);
+absl::StatusOr<KubeRequest> PrepareGet(const v1::GetRequest& request);
+
+// A refusal with Retry-After taken from the headers, too. A 422 on metadata.uid is another object, like a 409: its
+// reason becomes Conflict.
+v1::KubeError ReadRefusal(const http::Response& response);
+
+// The answer of a write that was carried out (2xx). INVALID_ARGUMENT where it cannot be read.
+absl::StatusOr<v1::WriteResponse> ReadWritten(const v1::WriteRequest& request, const http::Response& response,
+                                              Decoder& decoder);
+
+}  // namespace basalt::gateway

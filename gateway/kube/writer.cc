@@ -1,0 +1,305 @@
+#include "gateway/kube/writer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "common/base/status.h"
+#include "common/kube/text.h"
+
+namespace basalt::gateway {
+namespace {
+
+// Less time than this left is not worth a request.
+constexpr absl::Duration kLeast = absl::Milliseconds(100);
+constexpr absl::Duration kDefaultPause = absl::Seconds(1);
+
+absl::Status NotSent(std::string_view why) {
+  return MakeStatus(absl::StatusCode::kUnavailable, fmt::format("not sent to the API server: {}", why));
+}
+
+}  // namespace
+
+KubeWriter::KubeWriter(Loop& loop, http::Client& client, Random& random, WriterOptions options, ApiClock* clock)
+    : loop_(loop),
+      client_(client),
+      random_(random),
+      options_(std::move(options)),
+      clock_(clock),
+      limit_(options_.first_parallel),
+      connect_back_off_(options_.connect_back_off) {}
+
+KubeWriter::~KubeWriter() {
+  *alive_ = false;
+  if (timer_ != kNoTimer) loop_.Cancel(timer_);
+}
+
+void KubeWriter::Post(Task task) {
+  loop_.Post([alive = alive_, task = std::move(task)]() mutable {
+    if (*alive) task();
+  });
+}
+
+// ---- coming in ----
+
+void KubeWriter::Write(v1::WriteRequest request, WriteDone done) {
+  absl::StatusOr<KubeRequest> prepared = PrepareWrite(request, options_.field_manager);
+  absl::Status refused = prepared.status();
+  if (refused.ok() && waiting() >= options_.max_waiting) {
+    refused = MakeStatus(absl::StatusCode::kResourceExhausted,
+                         fmt::format("{} writes are waiting for the API server, the bound", waiting()));
+  }
+  if (!refused.ok()) {
+    return Post([done = std::move(done), refused] { done(refused); });
+  }
+  absl::Duration timeout = absl::Milliseconds(request.timeout_ms());
+  if (request.timeout_ms() <= 0) timeout = options_.default_timeout;
+  auto op = std::make_unique<Op>();
+  op->prepared = *std::move(prepared);
+  op->replica =
+      fmt::format("{}/{}", static_cast<int>(request.owner().member().service()), request.owner().member().replica());
+  op->write = std::move(request);
+  // The body is in `prepared`.
+  if (op->write.has_create()) op->write.mutable_create()->clear_body();
+  if (op->write.has_patch()) op->write.mutable_patch()->clear_body();
+  op->write_done = std::move(done);
+  op->deadline = loop_.Now() + std::min(timeout, options_.max_timeout);
+  Accept(std::move(op));
+}
+
+void KubeWriter::Get(v1::GetRequest request, GetDone done) {
+  absl::StatusOr<KubeRequest> prepared = PrepareGet(request);
+  absl::Status refused = prepared.status();
+  if (refused.ok() && waiting() >= options_.max_waiting) {
+    refused = absl::ResourceExhaustedError("too many requests are waiting for the API server");
+  }
+  if (!refused.ok()) {
+    return Post([done = std::move(done), refused] { done(refused); });
+  }
+  auto op = std::make_unique<Op>();
+  op->prepared = *std::move(prepared);
+  op->get_done = std::move(done);
+  op->deadline = loop_.Now() + options_.default_timeout;
+  Accept(std::move(op));
+}
+
+void KubeWriter::Accept(std::unique_ptr<Op> op) {
+  op->id = next_id_++;
+  const OpId id = op->id;
+  deadlines_.emplace(op->deadline, id);
+  bool first = true;
+  if (op->write_done != nullptr) {
+    std::deque<OpId>& queue = objects_[op->prepared.object_key];
+    queue.push_back(id);
+    first = queue.size() == 1;
+  }
+  if (first) ready_[op->replica].push_back(id);
+  ops_.emplace(id, std::move(op));
+  Pump();
+}
+
+void KubeWriter::DropWaiting(absl::FunctionRef<bool(const v1::WriteRequest&)> matches) {
+  std::vector<OpId> dropped;
+  for (const auto& [deadline, id] : deadlines_) {
+    const Op& op = *ops_.at(id);
+    if (op.write_done != nullptr && matches(op.write)) dropped.push_back(id);
+  }
+  std::sort(dropped.begin(), dropped.end());
+  for (const OpId id : dropped) {
+    Post([op = std::shared_ptr<Op>(Remove(*ops_.at(id)))] { op->write_done(NotSent("its slot has another owner")); });
+  }
+  Pump();
+}
+
+// ---- going out ----
+
+void KubeWriter::Pump() {
+  const absl::Time now = loop_.Now();
+  while (now >= paused_until_ && static_cast<double>(in_flight_ + 1) <= limit_ && !ready_.empty()) {
+    auto replica = ready_.upper_bound(turn_);
+    if (replica == ready_.end()) replica = ready_.begin();
+    turn_ = replica->first;
+    const OpId id = replica->second.front();
+    replica->second.pop_front();
+    if (replica->second.empty()) ready_.erase(replica);
+    const auto op = ops_.find(id);
+    if (op != ops_.end()) Send(*op->second);
+  }
+  if (timer_ != kNoTimer) loop_.Cancel(std::exchange(timer_, kNoTimer));
+  if (deadlines_.empty()) return;
+  absl::Time wake = deadlines_.begin()->first;
+  if (!ready_.empty() && paused_until_ > now) wake = std::min(wake, paused_until_);
+  timer_ = loop_.RunAt(wake, [this] {
+    timer_ = kNoTimer;
+    ExpireWaiting();
+    Pump();
+  });
+}
+
+void KubeWriter::Send(Op& op) {
+  const absl::Duration left = op.deadline - loop_.Now();
+  // The timer ends it.
+  if (left < kLeast) return;
+  deadlines_.erase({op.deadline, op.id});
+  ++in_flight_;
+  op.started = loop_.Now();
+  http::Request request;
+  request.method = op.prepared.method;
+  request.target = op.prepared.target;
+  request.headers = op.prepared.headers;
+  request.body = op.prepared.body;
+  request.timeout = left + options_.patience;
+  request.target += request.target.find('?') == std::string::npos ? '?' : '&';
+  // Whole milliseconds, rounded down: the server gives up before we do.
+  request.target += "timeout=" + kube::FormatGoDuration(absl::Floor(left, absl::Milliseconds(1)));
+  op.call = http::Fetch(
+      client_, std::move(request),
+      [this, id = op.id](absl::StatusOr<http::Response> result) { OnAnswer(id, std::move(result)); },
+      options_.max_answer);
+}
+
+void KubeWriter::ExpireWaiting() {
+  const absl::Time now = loop_.Now();
+  while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
+    Op& op = *ops_.at(deadlines_.begin()->second);
+    if (op.refusal.code() != 0) {
+      FinishRefused(op, op.refusal);
+    } else {
+      Finish(op, NotSent("its time ran out while it was waiting"));
+    }
+  }
+}
+
+// ---- coming back ----
+
+void KubeWriter::OnAnswer(OpId id, absl::StatusOr<http::Response> result) {
+  Op& op = *ops_.at(id);
+  // Kept until the end: it may be what is calling.
+  const std::unique_ptr<http::Call> call = std::move(op.call);
+  const bool was_full = static_cast<double>(in_flight_ + 1) > limit_;
+  --in_flight_;
+  deadlines_.emplace(op.deadline, id);
+  if (result.ok()) {
+    connect_back_off_.Reset();
+    if (clock_ != nullptr) clock_->Observe(http::FindHeader(result->headers, "Date"));
+    if (result->status >= 200 && result->status < 300) {
+      if (was_full) limit_ = std::min<double>(options_.max_parallel, limit_ + 1.0 / limit_);
+      FinishWritten(op, *result);
+    } else {
+      OnRefused(op, *result);
+    }
+  } else if (absl::IsUnavailable(result.status()) ||
+             (op.get_done != nullptr && !absl::IsResourceExhausted(result.status()))) {
+    if (absl::IsDeadlineExceeded(result.status())) Slower(op);
+    Resend(op, connect_back_off_.Next(random_));
+  } else {
+    if (absl::IsDeadlineExceeded(result.status())) Slower(op);
+    // An answer over the bound: the write was carried out, what it made is not known.
+    const bool too_large = absl::IsResourceExhausted(result.status());
+    Finish(op, too_large ? MakeStatus(absl::StatusCode::kUnknown, ToStd(result.status().message())) : result.status());
+  }
+  Pump();
+}
+
+void KubeWriter::OnRefused(Op& op, const http::Response& response) {
+  v1::KubeError error = ReadRefusal(response);
+  const bool overloaded = error.code() == 429 || (error.code() == 503 && error.retry_after_ms() > 0);
+  if (overloaded) {
+    Slower(op);
+    const absl::Duration pause =
+        error.retry_after_ms() > 0 ? absl::Milliseconds(error.retry_after_ms()) : kDefaultPause;
+    op.refusal = std::move(error);
+    return Resend(op, pause * (1.0 + 0.1 * random_.Unit()));
+  }
+  if (error.code() == 504) {
+    // The server gave up waiting for itself: it may still be carried out.
+    Slower(op);
+    if (op.get_done != nullptr) return Resend(op, connect_back_off_.Next(random_));
+    return Finish(op, MakeStatus(absl::StatusCode::kDeadlineExceeded,
+                                 fmt::format("the API server timed out: {}", error.message())));
+  }
+  FinishRefused(op, std::move(error));
+}
+
+void KubeWriter::Slower(const Op& op) {
+  // What was sent before the last halving says nothing about the time after it.
+  if (op.started < slowed_) return;
+  slowed_ = loop_.Now();
+  limit_ = std::max<double>(options_.min_parallel, limit_ / 2);
+}
+
+void KubeWriter::Resend(Op& op, absl::Duration pause) {
+  paused_until_ = std::max(paused_until_, loop_.Now() + pause);
+  if (paused_until_ + kLeast > op.deadline) {
+    if (op.refusal.code() != 0) return FinishRefused(op, op.refusal);
+    return Finish(op, NotSent("no connection within its time"));
+  }
+  ready_[op.replica].push_front(op.id);
+}
+
+std::unique_ptr<KubeWriter::Op> KubeWriter::Remove(Op& op) {
+  deadlines_.erase({op.deadline, op.id});
+  if (op.write_done != nullptr) {
+    const auto queue = objects_.find(op.prepared.object_key);
+    const bool first = queue->second.front() == op.id;
+    queue->second.erase(std::find(queue->second.begin(), queue->second.end(), op.id));
+    if (queue->second.empty()) {
+      objects_.erase(queue);
+    } else if (first) {
+      const Op& next = *ops_.at(queue->second.front());
+      ready_[next.replica].push_back(next.id);
+    }
+  }
+  const auto at = ops_.find(op.id);
+  std::unique_ptr<Op> taken = std::move(at->second);
+  ops_.erase(at);
+  return taken;
+}
+
+void KubeWriter::Finish(Op& op, absl::StatusOr<v1::WriteResponse> result) {
+  const std::shared_ptr<Op> taken = Remove(op);
+  if (taken->get_done != nullptr) {
+    return Post([taken, status = result.status()] { taken->get_done(status); });
+  }
+  if (result.ok()) result->set_api_time_ms(ApiTimeMs());
+  Post([taken, result = std::move(result)] { taken->write_done(result); });
+}
+
+void KubeWriter::FinishRefused(Op& op, v1::KubeError error) {
+  if (op.get_done == nullptr) {
+    v1::WriteResponse response;
+    *response.mutable_error() = std::move(error);
+    return Finish(op, std::move(response));
+  }
+  const std::shared_ptr<Op> taken = Remove(op);
+  v1::GetResponse response;
+  *response.mutable_error() = std::move(error);
+  response.set_api_time_ms(ApiTimeMs());
+  Post([taken, response = std::move(response)] { taken->get_done(response); });
+}
+
+void KubeWriter::FinishWritten(Op& op, const http::Response& response) {
+  if (op.get_done == nullptr) {
+    absl::StatusOr<v1::WriteResponse> result = ReadWritten(op.write, response, DecoderFor(op.prepared.kind));
+    if (!result.ok()) {
+      // It was carried out; what it made is not known.
+      result = MakeStatus(absl::StatusCode::kUnknown,
+                          fmt::format("the answer cannot be read: {}", ToStd(result.status().message())));
+    }
+    return Finish(op, std::move(result));
+  }
+  absl::StatusOr<Decoded> decoded = DecoderFor(op.prepared.kind).DecodeObject(response.body);
+  if (!decoded.ok()) return Finish(op, NotSent(ToStd(decoded.status().message())));
+  const std::shared_ptr<Op> taken = Remove(op);
+  v1::GetResponse answer;
+  *answer.mutable_object() = std::move(decoded->object);
+  answer.set_api_time_ms(ApiTimeMs());
+  Post([taken, answer = std::move(answer)] { taken->get_done(answer); });
+}
+
+Decoder& KubeWriter::DecoderFor(ObjectKind kind) {
+  return decoders_.try_emplace(kind, Decoder(kind, Decoder::Json::kKeep)).first->second;
+}
+
+}  // namespace basalt::gateway

@@ -1,0 +1,129 @@
+#pragma once
+
+// Everything that is sent to the API server but lists and watches. Rules: correctness 4.
+//
+// Writes of one object go out one after the other, in the order of their calls; replicas take turns; how many are under
+// way at once follows what the server bears (additive increase, halved by 429, by 503 with Retry-After and by
+// time-outs). Resent, within the write's own time, is only what surely was not carried out: not sent, or answered 429,
+// or 503 with Retry-After.
+//
+// Confined to one loop. `done` runs on it, exactly once, never before the call returns, and not after the writer is
+// destroyed; it may call the writer. The client and the clock outlive it.
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "basalt/gateway/v1/gateway.pb.h"
+#include "common/base/random.h"
+#include "common/exec/loop.h"
+#include "common/http/http.h"
+#include "common/reconcile/back_off.h"
+#include "gateway/kube/api_clock.h"
+#include "gateway/kube/kube_request.h"
+
+namespace basalt::gateway {
+
+struct WriterOptions {
+  int min_parallel = 4;
+  int max_parallel = 256;
+  int first_parallel = 32;
+  size_t max_waiting = 100'000;
+  absl::Duration default_timeout = absl::Seconds(10);
+  absl::Duration max_timeout = absl::Seconds(60);
+  // We wait this much longer than timeout= tells the server to.
+  absl::Duration patience = absl::Seconds(2);
+  BackOffPolicy connect_back_off = {.first = absl::Milliseconds(50), .most = absl::Seconds(2)};
+  std::string field_manager = "basalt";
+  size_t max_answer = 64 << 20;
+};
+
+class KubeWriter {
+ public:
+  // What Kubernetes refused is WriteResponse.error. Statuses: INVALID_ARGUMENT (never sent), RESOURCE_EXHAUSTED (too
+  // many are waiting), UNAVAILABLE (surely not carried out), UNKNOWN and DEADLINE_EXCEEDED (it may have been).
+  using WriteDone = std::function<void(absl::StatusOr<v1::WriteResponse>)>;
+  // A read is repeated for 10 s whatever happened to it; then UNAVAILABLE.
+  using GetDone = std::function<void(absl::StatusOr<v1::GetResponse>)>;
+
+  // `clock` may be null: api_time_ms is then 0.
+  KubeWriter(Loop& loop, http::Client& client, Random& random, WriterOptions options = {}, ApiClock* clock = nullptr);
+  ~KubeWriter();
+  KubeWriter(const KubeWriter&) = delete;
+  KubeWriter& operator=(const KubeWriter&) = delete;
+
+  void Write(v1::WriteRequest request, WriteDone done);
+  void Get(v1::GetRequest request, GetDone done);
+
+  // Drops the writes that are not under way and match: their slot has moved. They end as UNAVAILABLE.
+  void DropWaiting(absl::FunctionRef<bool(const v1::WriteRequest&)> matches);
+
+  size_t in_flight() const { return in_flight_; }
+  size_t waiting() const { return deadlines_.size(); }
+  int parallel() const { return static_cast<int>(limit_); }
+
+ private:
+  using OpId = uint64_t;
+  struct Op {
+    OpId id = 0;
+    KubeRequest prepared;
+    v1::WriteRequest write;  // Of a write.
+    WriteDone write_done;    // Null for a read.
+    GetDone get_done;
+    std::string replica;
+    absl::Time deadline;
+    absl::Time started;
+    std::unique_ptr<http::Call> call;
+    v1::KubeError refusal;  // The last one that it was resent after; code 0 = none.
+  };
+
+  void Accept(std::unique_ptr<Op> op);
+  void Post(Task task);
+  // Starts what may start, then arms the timer for what comes next.
+  void Pump();
+  void Send(Op& op);
+  void OnAnswer(OpId id, absl::StatusOr<http::Response> result);
+  void OnRefused(Op& op, const http::Response& response);
+  void Resend(Op& op, absl::Duration pause);
+  void Slower(const Op& op);
+  void ExpireWaiting();
+  // Each ends the op: it is gone afterwards.
+  void Finish(Op& op, absl::StatusOr<v1::WriteResponse> result);
+  void FinishRefused(Op& op, v1::KubeError error);
+  void FinishWritten(Op& op, const http::Response& response);
+  // Takes it out of all queues and lets the next write of its object follow.
+  std::unique_ptr<Op> Remove(Op& op);
+  Decoder& DecoderFor(ObjectKind kind);
+  int64_t ApiTimeMs() { return clock_ == nullptr ? 0 : clock_->NowMs(); }
+
+  Loop& loop_;
+  http::Client& client_;
+  Random& random_;
+  const WriterOptions options_;
+  ApiClock* const clock_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+
+  OpId next_id_ = 1;
+  std::map<OpId, std::unique_ptr<Op>> ops_;
+  std::map<std::string, std::deque<OpId>> objects_;  // Writes of one object; the first may be under way.
+  std::map<std::string, std::deque<OpId>> ready_;    // By replica. May hold ids that have ended.
+  std::string turn_;                                 // The replica that was served last.
+  std::set<std::pair<absl::Time, OpId>> deadlines_;  // Of all that is not under way.
+  std::map<ObjectKind, Decoder> decoders_;
+
+  size_t in_flight_ = 0;
+  double limit_;
+  absl::Time slowed_ = absl::InfinitePast();
+  absl::Time paused_until_ = absl::InfinitePast();
+  BackOff connect_back_off_;
+  TimerId timer_ = kNoTimer;
+};
+
+}  // namespace basalt::gateway

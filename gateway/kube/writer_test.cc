@@ -1,0 +1,333 @@
+#include "gateway/kube/writer.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "common/exec/sim_loop.h"
+#include "gateway/kube/testing.h"
+
+namespace basalt::gateway {
+namespace {
+
+class WriterTest : public ::testing::Test {
+ protected:
+  // A patch of the pod `name`, sent by `replica`. What came of it goes into results_[tag].
+  void Patch(const std::string& tag, const std::string& name, const std::string& replica = "r",
+             int64_t timeout_ms = 0) {
+    v1::WriteRequest request;
+    request.mutable_owner()->mutable_member()->set_replica(replica);
+    request.mutable_resource()->set_version("v1");
+    request.mutable_resource()->set_plural("pods");
+    request.set_namespace_("n");
+    request.set_name(name);
+    request.mutable_patch()->set_type(v1::Patch::TYPE_MERGE);
+    request.mutable_patch()->set_body(fmt::format(R"({{"tag":"{}"}})", tag));
+    request.set_timeout_ms(timeout_ms);
+    writer().Write(std::move(request), [this, tag](absl::StatusOr<v1::WriteResponse> result) {
+      order_.push_back(tag);
+      EXPECT_TRUE(results_.emplace(tag, std::move(result)).second) << tag << " ended twice";
+    });
+  }
+  KubeWriter& writer() {
+    if (writer_ == nullptr) writer_ = std::make_unique<KubeWriter>(loop_, client_, random_, options_, &clock_);
+    return *writer_;
+  }
+  // Tags of the requests that are open, in the order in which they went out.
+  std::vector<std::string> Open() {
+    std::vector<std::string> tags;
+    for (size_t i = 0; i < client_.started(); ++i) {
+      if (client_.at(i).open()) tags.push_back(TagOf(client_.at(i)));
+    }
+    return tags;
+  }
+  static std::string TagOf(const ScriptedClient::Exchange& exchange) {
+    const std::string& body = exchange.request().body;
+    return body.substr(8, body.size() - 10);
+  }
+  ScriptedClient::Exchange& Of(const std::string& tag) {
+    for (size_t i = client_.started(); i-- > 0;) {
+      if (client_.at(i).open() && TagOf(client_.at(i)) == tag) return client_.at(i);
+    }
+    ADD_FAILURE() << tag << " is not open";
+    return client_.last();
+  }
+  void Answer(const std::string& tag, int status = 200, http::Headers headers = {}) {
+    const std::string body = status == 200 ? R"({"metadata":{"name":"x","uid":"u","resourceVersion":"8"}})" : "";
+    Of(tag).Answer(status, body, std::move(headers));
+    time_.Settle();
+  }
+  void Break(const std::string& tag, const absl::Status& status) {
+    Of(tag).End(status);
+    time_.Settle();
+  }
+  // "ok", the code of Kubernetes' refusal, or the status' code.
+  std::string Result(const std::string& tag) {
+    const auto found = results_.find(tag);
+    if (found == results_.end()) return "none";
+    if (!found->second.ok()) return absl::StatusCodeToString(found->second.status().code());
+    if (found->second->has_error()) return std::to_string(found->second->error().code());
+    return "ok";
+  }
+
+  using Tags = std::vector<std::string>;
+  SimTime time_;
+  SimLoop loop_{time_, "gateway"};
+  ScriptedClient client_;
+  SeededRandom random_{1};
+  ApiClock clock_{loop_};
+  WriterOptions options_;
+  std::unique_ptr<KubeWriter> writer_;
+  std::map<std::string, absl::StatusOr<v1::WriteResponse>> results_;
+  Tags order_;
+};
+
+TEST_F(WriterTest, AWriteIsAnsweredWithTheObjectAndTheServersTime) {
+  Patch("a", "p");
+  EXPECT_EQ(client_.last().Query("timeout"), "10s");
+  EXPECT_EQ(client_.last().request().timeout, absl::Seconds(12)) << "the server gives up before we do";
+  Answer("a", 200, {{"Date", "Sun, 06 Nov 1994 08:49:37 GMT"}});
+  ASSERT_EQ(Result("a"), "ok");
+  EXPECT_EQ(results_.at("a")->object().pod().resource_version(), 8);
+  EXPECT_NEAR(static_cast<double>(results_.at("a")->api_time_ms()), 784111777000.0, 1000);
+  EXPECT_EQ(writer().in_flight() + writer().waiting(), 0U);
+}
+
+TEST_F(WriterTest, WritesOfOneObjectGoOneAfterTheOther) {
+  Patch("a1", "a");
+  Patch("a2", "a", "other replica");
+  Patch("b1", "b");
+  Patch("a3", "a");
+  EXPECT_EQ(Open(), (Tags{"a1", "b1"}));
+  Answer("a1", 409);
+  EXPECT_EQ(Open(), (Tags{"b1", "a2"}));
+  Answer("a2");
+  Answer("b1");
+  EXPECT_EQ(Open(), Tags{"a3"});
+  Answer("a3");
+  EXPECT_EQ(order_, (Tags{"a1", "a2", "b1", "a3"}));
+  EXPECT_EQ(Result("a1"), "409");
+}
+
+TEST_F(WriterTest, ReplicasTakeTurns) {
+  options_.first_parallel = options_.min_parallel = options_.max_parallel = 1;
+  for (int i = 0; i < 4; ++i) Patch(fmt::format("big{}", i), fmt::format("b{}", i), "big");
+  Patch("x0", "x0", "x");
+  Patch("y0", "y0", "y");
+  Patch("x1", "x1", "x");
+  Tags sent;
+  while (!Open().empty()) {
+    sent.push_back(Open().front());
+    Answer(sent.back());
+  }
+  EXPECT_EQ(sent, (Tags{"big0", "x0", "y0", "big1", "x1", "big2", "big3"}));
+}
+
+struct OutcomeCase {
+  std::string_view what;
+  int http_status;  // 0: the exchange ends with `end`.
+  absl::Status end;
+  http::Headers headers;
+  bool resent;
+  std::string_view result;  // Where it is not resent.
+};
+
+TEST_F(WriterTest, OnlyWhatWasSurelyNotCarriedOutIsSentAgain) {
+  const std::vector<OutcomeCase> cases = {
+      {"not sent", 0, absl::UnavailableError("refused"), {}, true, ""},
+      {"429", 429, {}, {}, true, ""},
+      {"429 with Retry-After", 429, {}, {{"Retry-After", "1"}}, true, ""},
+      {"503 with Retry-After", 503, {}, {{"Retry-After", "1"}}, true, ""},
+      {"503 alone", 503, {}, {}, false, "503"},
+      {"the answer was lost", 0, absl::UnknownError("reset"), {}, false, "UNKNOWN"},
+      {"timed out", 0, absl::DeadlineExceededError("slow"), {}, false, "DEADLINE_EXCEEDED"},
+      {"timed out in the server", 504, {}, {}, false, "DEADLINE_EXCEEDED"},
+      {"conflict", 409, {}, {}, false, "409"},
+      {"internal error", 500, {}, {}, false, "500"},
+      {"not found", 404, {}, {}, false, "404"},
+  };
+  for (const OutcomeCase& c : cases) {
+    const std::string tag(c.what);
+    const size_t before = client_.started();
+    Patch(tag, "p");
+    if (c.http_status == 0) {
+      Break(tag, c.end);
+    } else {
+      Answer(tag, c.http_status, c.headers);
+    }
+    time_.Advance(absl::Seconds(2));
+    EXPECT_EQ(client_.started() - before, c.resent ? 2U : 1U) << tag;
+    if (c.resent) {
+      ASSERT_EQ(Open(), Tags{tag});
+      Answer(tag);
+    }
+    EXPECT_EQ(Result(tag), c.resent ? "ok" : c.result) << tag;
+  }
+}
+
+TEST_F(WriterTest, ResendingEndsWithTheWritesOwnTime) {
+  Patch("refused", "a", "r", 3000);
+  for (int i = 0; i < 10 && !Open().empty(); ++i) {
+    Answer("refused", 429, {{"Retry-After", "1"}});
+    time_.Advance(absl::Milliseconds(1200));
+  }
+  EXPECT_EQ(Result("refused"), "429");
+  EXPECT_LE(client_.started(), 3U);
+
+  Patch("unconnected", "b", "r", 3000);
+  const absl::Time end = time_.Now() + absl::Seconds(4);
+  while (time_.Now() < end) {
+    if (!Open().empty()) Break("unconnected", absl::UnavailableError("refused"));
+    time_.Advance(absl::Milliseconds(50));
+  }
+  EXPECT_EQ(Result("unconnected"), "UNAVAILABLE");
+}
+
+TEST_F(WriterTest, AResentWriteKeepsItsPlaceBeforeItsFollowers) {
+  Patch("a1", "a");
+  Patch("a2", "a");
+  Answer("a1", 429, {{"Retry-After", "1"}});
+  time_.Advance(absl::Seconds(2));
+  EXPECT_EQ(Open(), Tags{"a1"});
+  EXPECT_LT(client_.last().Query("timeout"), "9s") << "the server is told what is left";
+  Answer("a1");
+  Answer("a2");
+  EXPECT_EQ(order_, (Tags{"a1", "a2"}));
+}
+
+TEST_F(WriterTest, RetryAfterPausesEverythingAndHalvesOnce) {
+  options_.first_parallel = 8;
+  for (int i = 0; i < 12; ++i) Patch(fmt::format("w{:02}", i), fmt::format("p{}", i));
+  EXPECT_EQ(writer().in_flight(), 8U);
+  for (int i = 0; i < 8; ++i) Answer(fmt::format("w{:02}", i), 429, {{"Retry-After", "2"}});
+  EXPECT_EQ(writer().parallel(), 4) << "eight refusals of one burst are one sign";
+  time_.Advance(absl::Milliseconds(1900));
+  EXPECT_TRUE(Open().empty());
+  time_.Advance(absl::Milliseconds(500));
+  EXPECT_EQ(writer().in_flight(), 4U);
+}
+
+TEST_F(WriterTest, ParallelismGrowsWhileItIsUsedAndStaysWithinItsBounds) {
+  options_.max_parallel = 6;
+  options_.first_parallel = 4;
+  int sent = 0;
+  const auto fill = [&] {
+    while (writer().waiting() < 4) Patch(fmt::format("w{}", sent), fmt::format("p{}", sent)), ++sent;
+  };
+  for (int i = 0; i < 100; ++i) {
+    fill();
+    Answer(Open().front());
+  }
+  EXPECT_EQ(writer().parallel(), 6);
+  EXPECT_EQ(writer().in_flight(), 6U);
+  for (int i = 0; i < 5; ++i) {
+    time_.Advance(absl::Seconds(2));
+    fill();
+    Answer(Open().front(), 429, {{"Retry-After", "1"}});
+  }
+  EXPECT_EQ(writer().parallel(), 4) << "never below the least";
+}
+
+TEST_F(WriterTest, WhatWaitsTooLongWasSurelyNotSent) {
+  options_.first_parallel = options_.min_parallel = 1;
+  Patch("first", "a");
+  Patch("behind", "a", "r", 1000);
+  Patch("elsewhere", "b", "r", 1000);
+  time_.Advance(absl::Milliseconds(1500));
+  EXPECT_EQ(Result("behind"), "UNAVAILABLE");
+  EXPECT_EQ(Result("elsewhere"), "UNAVAILABLE");
+  EXPECT_EQ(client_.started(), 1U);
+  Answer("first");
+  Patch("next", "a");
+  Answer("next");
+  EXPECT_EQ(Result("next"), "ok");
+}
+
+TEST_F(WriterTest, TheQueueIsBounded) {
+  options_.first_parallel = options_.min_parallel = 1;
+  options_.max_waiting = 2;
+  for (const char* tag : {"a", "b", "c", "d"}) Patch(tag, tag);
+  EXPECT_EQ(Result("d"), "none") << "never before the call returns";
+  time_.Settle();
+  EXPECT_EQ(Result("d"), "RESOURCE_EXHAUSTED");
+  EXPECT_EQ(Result("c"), "none");
+}
+
+TEST_F(WriterTest, WhatIsNotUnderWayIsDroppedWithItsSlot) {
+  Patch("a1", "a", "old");
+  Patch("a2", "a", "old");
+  Patch("a3", "a", "new");
+  writer().DropWaiting([](const v1::WriteRequest& w) { return w.owner().member().replica() == "old"; });
+  time_.Settle();
+  EXPECT_EQ(Result("a2"), "UNAVAILABLE");
+  EXPECT_EQ(Result("a1"), "none") << "it is under way";
+  Answer("a1");
+  EXPECT_EQ(Open(), Tags{"a3"});
+}
+
+TEST_F(WriterTest, AnAnswerThatCannotBeReadIsAnUnknownOutcome) {
+  Patch("a", "a");
+  Of("a").Answer(200, "<html>");
+  time_.Settle();
+  EXPECT_EQ(Result("a"), "UNKNOWN");
+}
+
+TEST_F(WriterTest, ABadRequestIsNeverSent) {
+  writer().Write(v1::WriteRequest(),
+                 [this](absl::StatusOr<v1::WriteResponse> result) { results_.emplace("bad", std::move(result)); });
+  time_.Settle();
+  EXPECT_EQ(Result("bad"), "INVALID_ARGUMENT");
+  EXPECT_EQ(client_.started(), 0U);
+}
+
+TEST_F(WriterTest, ADestroyedWriterIsSilent) {
+  Patch("a", "a");
+  Patch("b", "a");
+  writer_.reset();
+  EXPECT_EQ(client_.open(), 0U);
+  time_.Advance(absl::Hours(1));
+  EXPECT_TRUE(results_.empty());
+}
+
+TEST_F(WriterTest, AReadIsRepeatedWhateverHappenedToIt) {
+  v1::GetRequest request;
+  request.mutable_resource()->set_version("v1");
+  request.mutable_resource()->set_plural("secrets");
+  request.set_namespace_("n");
+  request.set_name("s");
+  std::vector<absl::StatusOr<v1::GetResponse>> answers;
+  const auto get = [&] {
+    writer().Get(request, [&](absl::StatusOr<v1::GetResponse> answer) { answers.push_back(std::move(answer)); });
+  };
+  get();
+  EXPECT_EQ(client_.last().request().target, "/api/v1/namespaces/n/secrets/s?timeout=10s");
+  client_.last().End(absl::UnknownError("reset"));
+  time_.Advance(absl::Seconds(1));
+  client_.last().Answer(429, "", {{"Retry-After", "1"}});
+  time_.Advance(absl::Seconds(2));
+  const std::string body = R"({"kind":"Secret","metadata":{"name":"s","uid":"u","resourceVersion":"3"},"data":{}})";
+  client_.last().Answer(200, body);
+  time_.Settle();
+  ASSERT_EQ(answers.size(), 1U);
+  ASSERT_TRUE(answers[0].ok());
+  EXPECT_EQ(answers[0]->object().generic().json(), body);
+
+  get();
+  client_.last().Answer(404, R"({"kind":"Status","reason":"NotFound","code":404})");
+  time_.Settle();
+  ASSERT_EQ(answers.size(), 2U);
+  EXPECT_EQ(answers[1]->error().reason(), "NotFound");
+
+  get();
+  for (int i = 0; i < 1000 && answers.size() < 3; ++i) {
+    if (client_.last().open()) client_.last().End(absl::UnavailableError("refused"));
+    time_.Advance(absl::Milliseconds(50));
+  }
+  ASSERT_EQ(answers.size(), 3U);
+  EXPECT_EQ(answers[2].status().code(), absl::StatusCode::kUnavailable);
+}
+
+}  // namespace
+}  // namespace basalt::gateway
