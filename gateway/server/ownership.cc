@@ -28,6 +28,8 @@ void Ownership::Attach(const v1::Member& member, int64_t last_epoch, absl::Time 
   replica.member = member;
   replica.attached = true;
   replica.since = now;
+  if (!IsService(member.service())) return;
+  for (Slot& slot : slots_[member.service() - 1]) slot.released |= slot.replica == member.replica();
 }
 
 void Ownership::Detach(const v1::Member& member, absl::Time now) {
@@ -90,13 +92,16 @@ Ownership::Changes Ownership::Settle(absl::Time now) {
     wanted.set_epoch(std::max(assignment_.epoch(), highest_seen_) + 1);
     highest_seen_ = wanted.epoch();
     assignment_ = std::move(wanted);
+    assigned_at_ = now;
     changes.assignment = true;
   }
-  for (int service = 1; service <= kServiceKinds; ++service) SettleSlots(service, changes);
+  awaits_release_ = false;
+  for (int service = 1; service <= kServiceKinds; ++service) SettleSlots(service, now, changes);
   return changes;
 }
 
-void Ownership::SettleSlots(int service, Changes& changes) {
+void Ownership::SettleSlots(int service, absl::Time now, Changes& changes) {
+  const bool overdue = now >= assigned_at_ + options_.release_timeout;
   std::vector<std::string_view> names;
   std::vector<const v1::Member*> members;
   for (const v1::Member& member : assignment_.members()) {
@@ -115,7 +120,10 @@ void Ownership::SettleSlots(int service, Changes& changes) {
       continue;
     }
     const bool same_replica = slot.replica == wanted;
-    if (!same_replica && !slot.replica.empty() && IsPresent(kind, slot.replica) && !slot.released) continue;
+    if (!same_replica && IsPresent(kind, slot.replica) && !slot.released && !overdue) {
+      awaits_release_ = true;
+      continue;
+    }
     if (same_replica && !target) continue;
     changes.slots.push_back({kind, i, slot.replica});
     slot = Slot{wanted, target ? target->incarnation() : "", assignment_.epoch(), false};
@@ -123,7 +131,7 @@ void Ownership::SettleSlots(int service, Changes& changes) {
 }
 
 absl::Time Ownership::NextDeadline() const {
-  absl::Time deadline = absl::InfiniteFuture();
+  absl::Time deadline = awaits_release_ ? assigned_at_ + options_.release_timeout : absl::InfiniteFuture();
   for (int service = 1; service <= kServiceKinds; ++service) {
     bool any_active = false;
     absl::Time first = absl::InfiniteFuture();

@@ -6,7 +6,9 @@
 // for a grace period: it usually comes back on the same disk. A service that has no member waits `formation` after the
 // first replica, so that replicas that start together share from the beginning. What comes later is a spare until
 // nobody is left, or, with `rebalance`, becomes a member at once: a slot that then moves from a living owner waits for
-// that owner's Released. Every change of the members is a new epoch, above every one that any replica reports.
+// that owner's Released, or for a new stream of it (which holds nothing yet), at most `release_timeout` (its writes are
+// refused then, so it can do no harm). Every change of the members is a new epoch, above every one that any replica
+// reports.
 //
 // A slot's own epoch is the one in which its owner last changed, another incarnation being another owner.
 #include <array>
@@ -28,6 +30,7 @@ struct OwnershipOptions {
   absl::Duration grace = absl::Seconds(5);
   absl::Duration formation = absl::Milliseconds(500);
   bool rebalance = false;
+  absl::Duration release_timeout = absl::Seconds(30);
 };
 
 class Ownership {
@@ -80,12 +83,14 @@ class Ownership {
   void Expire(absl::Time now);
   void Activate(int service, absl::Time now);
   v1::Assignment Wanted() const;
-  void SettleSlots(int service, Changes& changes);
+  void SettleSlots(int service, absl::Time now, Changes& changes);
 
   const OwnershipOptions options_;
   std::map<Key, Replica> replicas_;
   v1::Assignment assignment_;
   int64_t highest_seen_ = 0;
+  absl::Time assigned_at_;
+  bool awaits_release_ = false;
   std::array<std::vector<Slot>, kServiceKinds> slots_;
 };
 

@@ -137,6 +137,33 @@ TEST_F(OwnershipTest, WithRebalanceASlotMovesOnlyWhenItsLivingOwnerReleasesIt) {
   EXPECT_TRUE(ownership.Settle(now).slots.empty()) << "of an older assignment";
 }
 
+TEST_F(OwnershipTest, ANewStreamHoldsNothingThatIsToMove) {
+  Ownership ownership({.formation = absl::ZeroDuration(), .rebalance = true});
+  ownership.Attach(Replica("r-0"), 0, now);
+  ownership.Settle(now);
+  ownership.Attach(Replica("r-1"), 0, now);
+  ownership.Settle(now);
+  EXPECT_EQ(Share(ownership)["r-1"], 0);
+  ownership.Detach(Replica("r-0"), now);
+  EXPECT_TRUE(ownership.Settle(now).slots.empty());
+  ownership.Attach(Replica("r-0"), 2, now);
+  const size_t moved = ownership.Settle(now).slots.size();
+  EXPECT_EQ(static_cast<int>(moved), Share(ownership)["r-1"]);
+  EXPECT_GT(moved, 400u);
+}
+
+TEST_F(OwnershipTest, AnOwnerThatDoesNotReleaseLosesTheSlotInTheEnd) {
+  Ownership ownership({.formation = absl::ZeroDuration(), .rebalance = true});
+  ownership.Attach(Replica("r-0"), 0, now);
+  ownership.Settle(now);
+  ownership.Attach(Replica("r-1"), 0, now);
+  ownership.Settle(now);
+  EXPECT_EQ(ownership.NextDeadline(), now + absl::Seconds(30));
+  EXPECT_TRUE(ownership.Settle(now + absl::Seconds(29)).slots.empty());
+  EXPECT_GT(ownership.Settle(now + absl::Seconds(30)).slots.size(), 400u);
+  EXPECT_EQ(ownership.NextDeadline(), absl::InfiniteFuture());
+}
+
 TEST_F(OwnershipTest, AnOwnerThatCanBeNobodyIsInvalid) {
   Ownership ownership;
   v1::Owner owner;
