@@ -11,8 +11,6 @@
 
 #include "common/kube/name_rules.h"
 #include "common/kube/names.h"
-#include "services/jobsvc/core/plugins/arguments.h"
-#include "services/jobsvc/core/plugins/registry.h"
 #include "services/jobsvc/core/render/effective_spec.h"
 #include "services/jobsvc/core/render/validate_rules.h"
 
@@ -25,10 +23,7 @@ using kube::v1::TaskSpec;
 using Kind = ViolationKind;
 
 constexpr size_t kMaxName = 63;
-constexpr size_t kMaxSubdomain = 253;
 constexpr size_t kMaxNameWithVolumes = 50;  // <job>-<12 characters> is a volume's name.
-constexpr size_t kMaxNameWithSvc = 59;      // <job>-svc is one, too.
-constexpr std::string_view kDnsLabelWords = "up to 63 of a-z, 0-9, '-', alphanumeric at both ends";
 
 std::vector<absl::StatusOr<json::value>> ParseTemplates(const JobSpec& spec) {
   std::vector<absl::StatusOr<json::value>> templates;
@@ -37,116 +32,10 @@ std::vector<absl::StatusOr<json::value>> ParseTemplates(const JobSpec& spec) {
   return templates;
 }
 
-bool HasTask(const JobSpec& spec, std::string_view name) {
-  return std::any_of(spec.tasks().begin(), spec.tasks().end(),
-                     [&](const TaskSpec& task) { return task.name() == name; });
-}
-
-// The value of a text flag of a plugin, whose other flags do not matter here.
-std::string TextFlag(const PluginArguments& arguments, std::string_view flag, std::string value) {
-  for (const std::string& word : arguments) {
-    Arguments parser;
-    parser.Flag(flag, &value);
-    PluginArguments one;
-    *one.Add() = word;
-    parser.Parse(one);
-  }
-  for (int i = 0; i + 1 < arguments.size(); ++i) {
-    if (arguments[i] == fmt::format("--{}", flag) || arguments[i] == fmt::format("-{}", flag)) value = arguments[i + 1];
-  }
-  return value;
-}
-
-// ---- The schema's bounds (2.2) ----
-
-void CheckSchedulerName(Checker& c) {
-  if (c.spec.scheduler_name().size() > kMaxName)
-    c.Add(Kind::kInvalid, "spec.schedulerName", "is longer than 63 characters; shorten it");
-}
-
-void CheckNotNegative(Checker& c) {
-  const auto check = [&c](std::string field, int64_t value, int64_t least) {
-    if (value < least) c.Add(Kind::kInvalid, std::move(field), fmt::format("is {}; use {} or more", value, least));
-  };
-  check("spec.minAvailable", c.spec.min_available(), 0);
-  check("spec.maxRetry", c.spec.max_retry(), 0);
-  check("spec.ttlSecondsAfterFinished", c.spec.ttl_seconds_after_finished(), 0);
-  if (c.spec.has_min_success()) check("spec.minSuccess", c.spec.min_success(), 1);
-  for (int i = 0; i < c.spec.tasks_size(); ++i) {
-    const TaskSpec& task = c.spec.tasks(i);
-    check(TaskField(i, ".replicas"), task.replicas(), 0);
-    check(TaskField(i, ".minAvailable"), task.min_available(), 0);
-    check(TaskField(i, ".maxRetry"), task.max_retry(), -1);
-  }
-}
-
-void CheckReferences(Checker& c) {
-  const auto check = [&c](std::string_view field, const std::string& name) {
-    if (!name.empty() && !kube::IsDnsSubdomain(name)) {
-      c.Add(Kind::kInvalid, std::string(field),
-            fmt::format("'{}' is no name of an object; use up to 253 of a-z, 0-9, '-', '.'", name.substr(0, 80)));
-    }
-  };
-  check("spec.queue", c.spec.queue());
-  check("spec.priorityClassName", c.spec.priority_class_name());
-}
-
-void CheckTaskNames(Checker& c) {
-  for (int i = 0; i < c.spec.tasks_size(); ++i) {
-    const std::string& name = c.spec.tasks(i).name();
-    if (kube::IsDnsLabel(name)) continue;
-    c.Add(Kind::kInvalid, TaskField(i, ".name"),
-          fmt::format("'{}' is no DNS label; use {}", name.substr(0, 80), kDnsLabelWords));
-  }
-}
-
-void CheckTopologyBounds(Checker& c, const std::string& field, const NetworkTopology& topology) {
-  if (!topology.mode().empty() && topology.mode() != "hard" && topology.mode() != "soft") {
-    c.Add(Kind::kInvalid, field + ".mode", fmt::format("is '{}'; use hard or soft", topology.mode()));
-  }
-  if (topology.highest_tier_allowed() < 0)
-    c.Add(Kind::kInvalid, field + ".highestTierAllowed", "is negative; use 0 or more");
-  if (topology.highest_tier_name().size() > kMaxSubdomain)
-    c.Add(Kind::kInvalid, field + ".highestTierName", "is longer than 253 characters; shorten it");
-}
-
-void CheckEnums(Checker& c) {
-  CheckTopologyBounds(c, "spec.networkTopology", c.spec.network_topology());
-  for (int i = 0; i < c.spec.tasks_size(); ++i) {
-    const TaskSpec& task = c.spec.tasks(i);
-    const std::set<std::string_view> policies = {"", "none", "best-effort", "restricted", "single-numa-node"};
-    if (!policies.contains(task.topology_policy())) {
-      c.Add(Kind::kInvalid, TaskField(i, ".topologyPolicy"),
-            fmt::format("is '{}'; use none, best-effort, restricted or single-numa-node", task.topology_policy()));
-    }
-    if (task.partition_policy().min_partitions() < 0) {
-      c.Add(Kind::kInvalid, TaskField(i, ".partitionPolicy.minPartitions"), "is negative; use 0 or more");
-    }
-    CheckTopologyBounds(c, TaskField(i, ".partitionPolicy.networkTopology"),
-                        task.partition_policy().network_topology());
-  }
-}
-
-void CheckMountPaths(Checker& c) {
-  for (int i = 0; i < c.spec.volumes_size(); ++i) {
-    if (c.spec.volumes(i).mount_path().find(':') == std::string::npos) continue;
-    c.Add(Kind::kInvalid, fmt::format("spec.volumes[{}].mountPath", i), "contains ':'; use a path without it");
-  }
-}
-
 // ---- 2.3: before the tasks ----
 
 void CheckHasTasks(Checker& c) {
   if (c.spec.tasks().empty()) c.Add(Kind::kRequired, "spec.tasks", "is empty; name at least one task");
-}
-
-void CheckMpiMaster(Checker& c) {
-  const kube::v1::JobPlugin* mpi = FindPlugin(c.spec, "mpi");
-  if (mpi == nullptr) return;
-  const std::string master = TextFlag(mpi->arguments(), "master", "master");
-  if (HasTask(c.spec, master)) return;
-  c.Add(Kind::kNotFound, "spec.plugins.mpi",
-        fmt::format("works on the task '{}', which does not exist; name one with --master=", master));
 }
 
 void CheckTiers(Checker& c) {
@@ -224,30 +113,6 @@ void CheckJobActions(Checker& c) {
   const bool partitions = std::any_of(c.spec.tasks().begin(), c.spec.tasks().end(),
                                       [](const TaskSpec& task) { return task.has_partition_policy(); });
   CheckActions(c, c.spec.policies(), "spec.policies", partitions);
-}
-
-void CheckPluginNames(Checker& c) {
-  for (const kube::v1::JobPlugin& plugin : c.spec.plugins()) {
-    if (SupportOf(plugin.name()) != PluginSupport::kUnknown) continue;
-    c.Add(Kind::kNotFound, fmt::format("spec.plugins.{}", plugin.name()),
-          fmt::format("is no plugin; there are {}", fmt::join(KnownPlugins(), ", ")));
-  }
-}
-
-void CheckUnsupportedPlugins(Checker& c) {
-  for (const kube::v1::JobPlugin& plugin : c.spec.plugins()) {
-    if (SupportOf(plugin.name()) != PluginSupport::kKnown) continue;
-    c.Warn(fmt::format("spec.plugins.{}", plugin.name()),
-           "is not carried out by this version: the job will wait and say so");
-  }
-}
-
-void CheckPluginArguments(Checker& c) {
-  for (const std::unique_ptr<Plugin>& plugin : MakePlugins(c.spec).plugins) {
-    if (plugin->ArgumentComplaint().empty()) continue;
-    c.Warn(fmt::format("spec.plugins.{}", plugin->Name()),
-           fmt::format("has arguments that are not understood: {}", plugin->ArgumentComplaint()));
-  }
 }
 
 // V1-V5: the first violation wins.
@@ -343,23 +208,6 @@ void CheckNameForVolumes(Checker& c) {
         "is part of volume names, so with spec.volumes it must be a DNS label of at most 50 characters");
 }
 
-void CheckNameForSvc(Checker& c) {
-  if (FindPlugin(c.spec, "svc") == nullptr || (kube::IsDns1035Label(c.name) && c.name.size() <= kMaxNameWithSvc))
-    return;
-  c.Add(Kind::kInvalid, "metadata.name",
-        "names a Service, so with the svc plugin it must start with a letter, hold only a-z, 0-9, '-', and have at "
-        "most 59 characters");
-}
-
-void CheckRayHead(Checker& c) {
-  const kube::v1::JobPlugin* ray = FindPlugin(c.spec, "ray");
-  if (ray == nullptr) return;
-  const std::string head = TextFlag(ray->arguments(), "head", "head");
-  if (HasTask(c.spec, head)) return;
-  c.Add(Kind::kNotFound, "spec.plugins.ray",
-        fmt::format("works on the task '{}', which does not exist; name one with --head=", head));
-}
-
 void CheckClaimsDiffer(Checker& c) {
   std::set<std::string_view> claims;
   for (int i = 0; i < c.spec.volumes_size(); ++i) {
@@ -410,6 +258,7 @@ constexpr JobRule kBeforeTasks[] = {
     {"S4", &CheckTaskNames},
     {"S5", &CheckEnums},
     {"S6", &CheckMountPaths},
+    {"S7", &CheckNamespace},
 };
 constexpr TaskRule kEachTask[] = {
     {"C6", &CheckTaskPolicies}, {"C7", &CheckPodNames},       {"C8", &CheckTemplate},    {"C9", &CheckTopologyPolicy},
@@ -467,8 +316,13 @@ std::string_view ViolationKindName(ViolationKind kind) {
   return "INVALID";
 }
 
-Checker::Checker(const JobSpec& job_spec, std::string_view job_name, const QueueLookup& lookup)
-    : spec(job_spec), name(job_name), queue_lookup(lookup), templates(ParseTemplates(job_spec)) {}
+Checker::Checker(const JobSpec& job_spec, std::string_view job_name, std::string_view its_namespace,
+                 const QueueLookup& lookup)
+    : spec(job_spec),
+      name(job_name),
+      job_namespace(its_namespace),
+      queue_lookup(lookup),
+      templates(ParseTemplates(job_spec)) {}
 
 void Checker::Add(ViolationKind kind, std::string field, std::string_view what) {
   std::string message = fmt::format("{} {}", field, what);
@@ -478,6 +332,11 @@ void Checker::Add(ViolationKind kind, std::string field, std::string_view what) 
 void Checker::Warn(std::string field, std::string_view what) {
   std::string message = fmt::format("{} {}", field, what);
   result.warnings.push_back({std::string(rule), std::move(field), ViolationKind::kInvalid, std::move(message)});
+}
+
+bool HasTask(const JobSpec& spec, std::string_view name) {
+  return std::any_of(spec.tasks().begin(), spec.tasks().end(),
+                     [&](const TaskSpec& task) { return task.name() == name; });
 }
 
 std::string TaskField(int task, std::string_view rest) { return fmt::format("spec.tasks[{}]{}", task, rest); }
@@ -503,8 +362,9 @@ std::string PartitionProblem(const TaskSpec& task) {
   return {};
 }
 
-Validation ValidateJob(const JobSpec& spec, std::string_view name, std::string_view, const QueueLookup& queue_lookup) {
-  Checker checker(spec, name, queue_lookup);
+Validation ValidateJob(const JobSpec& spec, std::string_view name, std::string_view job_namespace,
+                       const QueueLookup& queue_lookup) {
+  Checker checker(spec, name, job_namespace, queue_lookup);
   for (const JobRule& rule : kBeforeTasks) {
     checker.rule = rule.code;
     rule.check(checker);

@@ -13,10 +13,12 @@ namespace basalt::jobsvc {
 
 class Checker {
  public:
-  Checker(const kube::v1::JobSpec& job_spec, std::string_view job_name, const QueueLookup& lookup);
+  Checker(const kube::v1::JobSpec& job_spec, std::string_view job_name, std::string_view its_namespace,
+          const QueueLookup& lookup);
 
   const kube::v1::JobSpec& spec;
   const std::string_view name;
+  const std::string_view job_namespace;
   const QueueLookup& queue_lookup;
   const std::vector<absl::StatusOr<json::value>> templates;  // Of the tasks, parsed.
   Validation result;
@@ -28,6 +30,25 @@ class Checker {
 };
 
 std::string TaskField(int task, std::string_view rest = {});
+
+bool HasTask(const kube::v1::JobSpec& spec, std::string_view name);
+
+// S1-S7.
+void CheckSchedulerName(Checker& checker);
+void CheckNotNegative(Checker& checker);
+void CheckReferences(Checker& checker);
+void CheckTaskNames(Checker& checker);
+void CheckEnums(Checker& checker);
+void CheckMountPaths(Checker& checker);
+void CheckNamespace(Checker& checker);
+
+// C2, C14, X3, X5; N1 and N2 only warn.
+void CheckMpiMaster(Checker& checker);
+void CheckPluginNames(Checker& checker);
+void CheckNameForSvc(Checker& checker);
+void CheckRayHead(Checker& checker);
+void CheckUnsupportedPlugins(Checker& checker);
+void CheckPluginArguments(Checker& checker);
 
 // P1-P8 over one list of policies; each violation carries its own rule.
 void CheckPolicies(Checker& checker, const google::protobuf::RepeatedPtrField<kube::v1::LifecyclePolicy>& policies,

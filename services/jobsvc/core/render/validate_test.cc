@@ -327,6 +327,10 @@ TEST(ValidateJobTest, QueueRules) {
   }
 }
 
+TEST(ValidateJobTest, TheNamespaceIsALabel) {
+  EXPECT_EQ(RulesOf(ValidateJob(GoodSpec(), "j", "a.b").violations), "S7 INVALID metadata.namespace");
+}
+
 TEST(ValidateJobTest, WarningsRefuseNothing) {
   JobSpec spec = GoodSpec();
   *spec.add_policies() = Policy("AbortJob", {"PodPending"});
