@@ -76,3 +76,8 @@ class GangScheduler {
 };
 
 }  // namespace basalt::actors
+
+namespace basalt::kubesim {
+using actors::GangScheduler;
+using actors::GangSchedulerOptions;
+}  // namespace basalt::kubesim

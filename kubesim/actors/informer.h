@@ -94,3 +94,9 @@ class Informer : private http::ResponseObserver {
 };
 
 }  // namespace basalt::actors
+
+namespace basalt::kubesim {
+using actors::Informer;
+using actors::InformerListener;
+using actors::InformerOptions;
+}  // namespace basalt::kubesim

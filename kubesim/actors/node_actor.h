@@ -90,3 +90,8 @@ class NodeActor : private InformerListener {
 };
 
 }  // namespace basalt::actors
+
+namespace basalt::kubesim {
+using actors::NodeActor;
+using actors::NodeActorOptions;
+}  // namespace basalt::kubesim

@@ -1,0 +1,39 @@
+#pragma once
+
+// Both actors over one client, sharing one watch of pods: what turns an API server into a cluster.
+#include <memory>
+#include <optional>
+
+#include "kubesim/actors/gang_scheduler.h"
+#include "kubesim/actors/node_actor.h"
+
+namespace basalt::actors {
+
+struct ClusterOptions {
+  bool run_nodes = true;
+  bool run_scheduler = true;
+  NodeActorOptions nodes;
+  GangSchedulerOptions scheduler;
+};
+
+// Confined to `loop`; all references outlive it.
+class Cluster {
+ public:
+  Cluster(Loop& loop, http::Client& client, Random& random, ClusterOptions options = {});
+
+  // Null where it was not asked for.
+  NodeActor* nodes() { return nodes_.get(); }
+  GangScheduler* scheduler() { return scheduler_.get(); }
+
+ private:
+  Informer pods_;
+  std::unique_ptr<NodeActor> nodes_;
+  std::unique_ptr<GangScheduler> scheduler_;
+};
+
+}  // namespace basalt::actors
+
+namespace basalt::kubesim {
+using actors::Cluster;
+using actors::ClusterOptions;
+}  // namespace basalt::kubesim
