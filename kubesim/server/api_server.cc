@@ -10,6 +10,7 @@
 #include "kubesim/server/errors.h"
 #include "kubesim/server/exchange.h"
 #include "kubesim/server/list.h"
+#include "kubesim/server/references.h"
 
 namespace basalt::kubesim {
 namespace {
@@ -42,6 +43,8 @@ void ApiServer::Seed() {
   for (const char* name : {"default", "kube-system", "kube-public", "kube-node-lease"}) {
     create(json::object{{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", json::object{{"name", name}}}});
   }
+  create(SystemPriorityClass("system-cluster-critical", 2'000'000'000));
+  create(SystemPriorityClass("system-node-critical", 2'000'001'000));
   for (const json::value& crd : core_.options.crds) create(crd);
 }
 

@@ -183,6 +183,7 @@ absl::StatusOr<Answer> ObjectWriter::CreateObject(const Write& write, json::valu
   StampNewObject(object, type, MakeUuid(core_.random), core_.NowText());
   if (type.has_status) object.as_object().erase("status");
   BASALT_RETURN_IF_ERROR(AdmitCreate(type, object, core_.NowText()));
+  BASALT_RETURN_IF_ERROR(references_.Resolve(type, object));
   if (core_.store.Get(type.Resource(), {ns, name}) != nullptr) return AlreadyExists(type, name);
   if (core_.options.managed_fields && !write.applied) {
     UpdateManagedFields(nullptr, object, write.manager, type, write.subresource, core_.NowText());

@@ -7,13 +7,14 @@
 
 #include "absl/status/statusor.h"
 #include "kubesim/server/core.h"
+#include "kubesim/server/references.h"
 #include "kubesim/server/request_info.h"
 
 namespace basalt::kubesim {
 
 class ObjectWriter {
  public:
-  explicit ObjectWriter(Core& core) : core_(core) {}
+  explicit ObjectWriter(Core& core) : core_(core), references_(core) {}
 
   absl::StatusOr<Answer> Create(const RequestInfo& info, json::value body);
   absl::StatusOr<Answer> Update(const RequestInfo& info, json::value body);
@@ -44,6 +45,7 @@ class ObjectWriter {
   absl::StatusOr<std::string> GenerateName(const TypeInfo& type, std::string_view ns, std::string_view prefix);
 
   Core& core_;
+  References references_;
 };
 
 // The body of a request as an object: JSON, or YAML where the content type says so. 400 when it is none.
