@@ -82,6 +82,30 @@ json::value Stripped(const json::value& object) {
   return out;
 }
 
+// Compares member by member: an object is large, and most of its members are the same.
+void CompareOwned(const ApplyWalk& walk, const json::value* live, const json::value& next, FieldSet& changed,
+                  FieldSet& removed) {
+  const auto metadata = [](const json::value* object) -> json::value {
+    const json::value* found = object == nullptr ? nullptr : Find(*object, "metadata");
+    return found == nullptr ? json::value(json::object()) : Stripped(json::object{{"metadata", *found}});
+  };
+  const json::value old_metadata = metadata(live);
+  const json::value new_metadata = metadata(&next);
+  walk.CompareMember("metadata", Find(old_metadata, "metadata"), Find(new_metadata, "metadata"), changed, removed);
+  const auto visit = [&](const json::value& object, bool only_gone) {
+    if (!object.is_object()) return;
+    for (const auto& member : object.get_object()) {
+      const std::string_view name(member.key().data(), member.key().size());
+      if (name == "apiVersion" || name == "kind" || name == "metadata") continue;
+      const json::value* now = Find(next, name);
+      if (only_gone && now != nullptr) continue;
+      walk.CompareMember(name, live == nullptr ? nullptr : Find(*live, name), now, changed, removed);
+    }
+  };
+  visit(next, false);
+  if (live != nullptr) visit(*live, true);
+}
+
 void DropNulls(json::value& value) {
   if (json::array* array = value.if_array()) {
     for (json::value& item : *array) DropNulls(item);
@@ -227,9 +251,7 @@ void UpdateManagedFields(const json::value* live, json::value& next, std::string
   FieldSet changed;
   FieldSet removed;
   const ApplyWalk walk(type);
-  walk.Compare(live == nullptr ? json::value(json::object()) : Stripped(*live), Stripped(next), changed, removed);
-  changed.member = false;
-  removed.member = false;
+  CompareOwned(walk, live, next, changed, removed);
   if (reset && live != nullptr) {
     Encode({}, next);
     return;

@@ -225,25 +225,34 @@ void ApplyWalk::DifferingAt(const FieldSet& a, const FieldSet& b, const json::va
   }
 }
 
+void ApplyWalk::CompareMember(std::string_view name, const json::value* live, const json::value* next,
+                              FieldSet& changed, FieldSet& removed) const {
+  CompareChild(FieldElement(name), live, next, Member(Root(), name), changed, removed);
+}
+
+void ApplyWalk::CompareChild(const std::string& element, const json::value* live, const json::value* next,
+                             const Place& below, FieldSet& changed, FieldSet& removed) const {
+  if (live == nullptr && next == nullptr) return;
+  if (live != nullptr && next != nullptr && *live == *next) return;
+  FieldSet more;
+  FieldSet gone;
+  if (next == nullptr) {
+    gone.member = true;
+  } else if (live == nullptr) {
+    if (!CollectAt(*next, below, more).ok()) more = FieldSet{.member = true, .children = {}};
+    // The item of a list belongs to whoever adds it, together with its members.
+    if (element.substr(0, 2) != "f:") more.member = true;
+  } else {
+    CompareAt(*live, *next, below, more, gone);
+  }
+  if (!more.empty()) changed.children[element] = std::move(more);
+  if (!gone.empty()) removed.children[element] = std::move(gone);
+}
+
 void ApplyWalk::CompareAt(const json::value& live, const json::value& next, const Place& place, FieldSet& changed,
                           FieldSet& removed) const {
-  if (live == next) return;
   const auto child = [&](const std::string& element, const json::value* old, const json::value* now,
-                         const Place& below) {
-    FieldSet more;
-    FieldSet gone;
-    if (now == nullptr) {
-      gone.member = true;
-    } else if (old == nullptr) {
-      if (!CollectAt(*now, below, more).ok()) more = FieldSet{.member = true, .children = {}};
-      // The item of a list belongs to whoever adds it, together with its members.
-      if (element.substr(0, 2) != "f:") more.member = true;
-    } else {
-      CompareAt(*old, *now, below, more, gone);
-    }
-    if (!more.empty()) changed.children[element] = std::move(more);
-    if (!gone.empty()) removed.children[element] = std::move(gone);
-  };
+                         const Place& below) { CompareChild(element, old, now, below, changed, removed); };
   if (live.is_object() && next.is_object() && !IsAtomicMap(place)) {
     for (const auto& entry : next.get_object()) {
       const std::string_view name = View(entry.key());

@@ -40,10 +40,9 @@ class ApplyWalk {
                  FieldSet& out) const {
     DifferingAt(a, b, live, applied, Root(), out);
   }
-  // What `next` has anew or otherwise, and what only `live` has.
-  void Compare(const json::value& live, const json::value& next, FieldSet& changed, FieldSet& removed) const {
-    CompareAt(live, next, Root(), changed, removed);
-  }
+  // What `next` has anew or otherwise, and what only `live` has, in one member of the root; null where it is absent.
+  void CompareMember(std::string_view name, const json::value* live, const json::value* next, FieldSet& changed,
+                     FieldSet& removed) const;
 
  private:
   Place Root() const;
@@ -64,6 +63,8 @@ class ApplyWalk {
                    const Place& place, FieldSet& out) const;
   void CompareAt(const json::value& live, const json::value& next, const Place& place, FieldSet& changed,
                  FieldSet& removed) const;
+  void CompareChild(const std::string& element, const json::value* live, const json::value* next, const Place& below,
+                    FieldSet& changed, FieldSet& removed) const;
 
   const TypeInfo& type_;
 };
