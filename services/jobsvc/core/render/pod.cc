@@ -144,19 +144,21 @@ std::string CompiledTask::Build(int32_t index, const PodContext& context) const 
 
 absl::StatusOr<PodCompiler> PodCompiler::Create(const Job& job, const JobSpec& spec) {
   PodCompiler compiler;
-  compiler.job_ = &job;
-  compiler.spec_ = &spec;
+  *compiler.job_.mutable_meta() = job.meta();
+  compiler.spec_ = spec;
+  // The view holds them parsed.
+  for (TaskSpec& task : *compiler.spec_.mutable_tasks()) task.clear_template_json();
   BASALT_ASSIGN_OR_RETURN(compiler.view_, MakeJobView(job, spec));
   compiler.plugins_ = MakePlugins(spec);
   return compiler;
 }
 
 absl::StatusOr<CompiledTask> PodCompiler::Compile(int task_index) const {
-  const TaskSpec& task = spec_->tasks(task_index);
+  const TaskSpec& task = spec_.tasks(task_index);
   const TaskView& view = view_.tasks[task_index];
   json::object object = {{"apiVersion", "v1"}, {"kind", "Pod"}};
   object["spec"] = view.pod_template.at("spec");
-  PodEdit pod(view_, view, object, UnusedPrefix(*job_, *spec_, view.pod_template));
+  PodEdit pod(view_, view, object, UnusedPrefix(job_, spec_, view.pod_template));
   // In the order of CompiledTask::Value, so that the first marks are known by their number.
   const auto stands_in = [](int32_t) { return std::string(); };
   const Marks marks = {pod.PerPod(stands_in), pod.PerPod(stands_in), pod.PerPod(stands_in)};
@@ -171,15 +173,15 @@ absl::StatusOr<CompiledTask> PodCompiler::Compile(int task_index) const {
     if (found != nullptr) metadata[ToJson(map)] = *found;
   }
   json::object& spec = pod.spec();
-  SetIfEmpty(spec, "schedulerName", spec_->scheduler_name());
-  SetIfEmpty(spec, "priorityClassName", spec_->priority_class_name());
+  SetIfEmpty(spec, "schedulerName", spec_.scheduler_name());
+  SetIfEmpty(spec, "priorityClassName", spec_.priority_class_name());
   const json::value* host_network = spec.if_contains("hostNetwork");
   if (host_network != nullptr && host_network->is_bool() && host_network->get_bool()) {
     SetIfEmpty(spec, "dnsPolicy", "ClusterFirstWithHostNet");
   }
-  AddVolumes(pod, VolumesOf(view_, *spec_));
-  Annotate(ObjectMember(metadata, "annotations"), *job_, *spec_, task, pod, marks);
-  Label(ObjectMember(metadata, "labels"), *job_, *spec_, task, pod, marks);
+  AddVolumes(pod, VolumesOf(view_, spec_));
+  Annotate(ObjectMember(metadata, "annotations"), job_, spec_, task, pod, marks);
+  Label(ObjectMember(metadata, "labels"), job_, spec_, task, pod, marks);
   for (const std::unique_ptr<Plugin>& plugin : plugins_.plugins) {
     const absl::Status edited = plugin->OnPod(pod);
     if (!edited.ok()) return basalt::Annotate(edited, fmt::format("plugin {}, task {}", plugin->Name(), task.name()));

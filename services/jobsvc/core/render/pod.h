@@ -48,7 +48,7 @@ class CompiledTask {
   std::array<Form, 2> forms_;  // Without and with forwarding.
 };
 
-// The tasks of one job. Valid as long as `job` and `spec`, which it refers to.
+// The tasks of one job. Immutable; holds copies of what it needs.
 class PodCompiler {
  public:
   // `spec` is the effective spec. INVALID_ARGUMENT names the task whose template cannot be used. Plugins that are not
@@ -64,8 +64,8 @@ class PodCompiler {
  private:
   PodCompiler() = default;
 
-  const kube::v1::Job* job_ = nullptr;
-  const kube::v1::JobSpec* spec_ = nullptr;
+  kube::v1::Job job_;  // Without its spec.
+  kube::v1::JobSpec spec_;
   JobView view_;
   PluginSet plugins_;
 };

@@ -36,7 +36,7 @@ class TemplateRules {
 
   void Run() {
     Metadata();
-    RestartPolicy(spec_, field_ + ".spec", {"Always", "OnFailure", "Never"});
+    RestartPolicy(spec_, field_ + ".spec");
     Volumes();
     if (ListOf(spec_, "containers").empty()) {
       checker_.Add(ViolationKind::kRequired, field_ + ".spec.containers", "is empty; name at least one container");
@@ -89,15 +89,12 @@ class TemplateRules {
                                key.substr(0, 80)));
   }
 
-  void RestartPolicy(const json::value& holder, const std::string& field,
-                     std::initializer_list<std::string_view> allowed) {
+  void RestartPolicy(const json::value& holder, const std::string& field) {
     const json::value* policy = Find(holder, "restartPolicy");
     if (policy == nullptr || policy->is_null()) return;
     const std::string_view text = FindString(holder, "restartPolicy");
-    if (std::find(allowed.begin(), allowed.end(), text) != allowed.end()) return;
-    Invalid(field + ".restartPolicy",
-            fmt::format("is {}; Kubernetes knows Always, OnFailure and Never, and only Always on an init container",
-                        ToText(*policy)));
+    if (text == "Always" || text == "OnFailure" || text == "Never") return;
+    Invalid(field + ".restartPolicy", fmt::format("is {}; use Always, OnFailure or Never", ToText(*policy)));
   }
 
   void Volumes() {
@@ -131,7 +128,7 @@ class TemplateRules {
       if (FindString(container, "image").empty()) {
         checker_.Add(ViolationKind::kRequired, field + ".image", "is empty; name an image");
       }
-      if (init) RestartPolicy(container, field, {"Always"});
+      if (init) RestartPolicy(container, field);
       Environment(container, field);
       Ports(container, field);
       Mounts(container, field, init);

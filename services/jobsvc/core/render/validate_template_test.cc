@@ -67,7 +67,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"RestartPolicy", R"({"spec":{"restartPolicy":"Maybe","containers":[{"name":"c","image":"i"}]}})",
             "INVALID .spec.restartPolicy"},
         Row{"InitRestartPolicy",
-            R"({"spec":{"containers":[{"name":"c","image":"i"}],"initContainers":[{"name":"i","image":"i","restartPolicy":"Never"}]}})",
+            R"({"spec":{"containers":[{"name":"c","image":"i"}],"initContainers":[{"name":"i","image":"i","restartPolicy":"Maybe"}]}})",
             "INVALID .spec.initContainers[0].restartPolicy"},
         Row{"BadQuantity", Container(R"("resources":{"requests":{"cpu":"one"}})"),
             "INVALID .spec.containers[0].resources"},
