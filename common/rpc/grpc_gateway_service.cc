@@ -1,0 +1,141 @@
+#include "common/rpc/grpc_gateway_service.h"
+
+#include <utility>
+
+#include "basalt/gateway/v1/gateway.grpc.pb.h"
+#include "common/base/mutex.h"
+#include "common/rpc/unary.h"
+
+namespace basalt::rpc {
+namespace {
+
+using gateway::v1::AttachBatch;
+using gateway::v1::AttachRequest;
+
+// One stream. gRPC's callbacks come on its own threads and only post; the session lives on the loop. The reactor keeps
+// itself until gRPC is done with it.
+class AttachReactor final : public grpc::ServerBidiReactor<AttachRequest, AttachBatch>,
+                            public AttachSink,
+                            public std::enable_shared_from_this<AttachReactor> {
+ public:
+  AttachReactor(Loop& loop, GatewayHandler& handler) : loop_(loop), handler_(handler) {}
+
+  void Begin() {
+    self_ = shared_from_this();
+    OnTheLoop([](AttachReactor& it) { it.session_ = it.handler_.OnAttach(it); });
+    StartRead(&request_);
+  }
+
+  // ---- AttachSink: on the loop ----
+
+  void Send(AttachBatch batch) override {
+    batch_ = std::move(batch);
+    MutexLock lock(mutex_);
+    if (!finished_) StartWrite(&batch_);
+  }
+
+  void Close(const absl::Status& status) override { End(status); }
+
+  // ---- gRPC's threads ----
+
+  void OnReadDone(bool ok) override {
+    if (!ok) return End(absl::OkStatus());  // The client has closed its half or is gone.
+    OnTheLoop([request = std::move(request_)](AttachReactor& it) mutable {
+      if (it.session_ != nullptr) it.session_->OnRequest(std::move(request));
+    });
+    request_.Clear();
+    StartRead(&request_);
+  }
+
+  void OnWriteDone(bool ok) override {
+    if (!ok) return End(absl::UnavailableError("the peer is gone"));
+    OnTheLoop([](AttachReactor& it) {
+      if (it.session_ != nullptr) it.session_->OnSent();
+    });
+  }
+
+  void OnCancel() override { End(absl::CancelledError("the peer is gone")); }
+
+  void OnDone() override {
+    OnTheLoop([](AttachReactor& it) {
+      if (it.session_ == nullptr) return;
+      it.session_->OnClosed();
+      it.session_.reset();
+    });
+    self_.reset();
+  }
+
+ private:
+  template <typename F>
+  void OnTheLoop(F task) {
+    loop_.Post([it = shared_from_this(), task = std::move(task)]() mutable { task(*it); });
+  }
+
+  // After Finish gRPC may be done at any moment: nothing is written after `finished_` is set.
+  void End(const absl::Status& status) {
+    const std::shared_ptr<AttachReactor> keep = shared_from_this();
+    {
+      MutexLock lock(mutex_);
+      if (finished_) return;
+      finished_ = true;
+    }
+    Finish(ToGrpc(status));
+  }
+
+  Loop& loop_;
+  GatewayHandler& handler_;
+  std::shared_ptr<AttachReactor> self_;
+  std::unique_ptr<AttachSession> session_;  // On the loop.
+  AttachRequest request_;
+  AttachBatch batch_;
+  Mutex mutex_;
+  bool finished_ BASALT_GUARDED_BY(mutex_) = false;
+};
+
+class Service final : public gateway::v1::GatewayService::CallbackService {
+ public:
+  Service(Loop& loop, GatewayHandler& handler) : loop_(loop), handler_(handler) {}
+
+  grpc::ServerBidiReactor<AttachRequest, AttachBatch>* Attach(grpc::CallbackServerContext*) override {
+    auto reactor = std::make_shared<AttachReactor>(loop_, handler_);
+    reactor->Begin();
+    return reactor.get();
+  }
+
+  grpc::ServerUnaryReactor* Write(grpc::CallbackServerContext* context, const gateway::v1::WriteRequest* request,
+                                  gateway::v1::WriteResponse* response) override {
+    return ServeUnary(loop_, context, request, response,
+                      [this](gateway::v1::WriteRequest message, Done<gateway::v1::WriteResponse> done) {
+                        handler_.Write(std::move(message), std::move(done));
+                      });
+  }
+
+  grpc::ServerUnaryReactor* Get(grpc::CallbackServerContext* context, const gateway::v1::GetRequest* request,
+                                gateway::v1::GetResponse* response) override {
+    return ServeUnary(loop_, context, request, response,
+                      [this](gateway::v1::GetRequest message, Done<gateway::v1::GetResponse> done) {
+                        handler_.Get(std::move(message), std::move(done));
+                      });
+  }
+
+  grpc::ServerUnaryReactor* GetTopology(grpc::CallbackServerContext* context,
+                                        const gateway::v1::GetTopologyRequest* request,
+                                        gateway::v1::Topology* response) override {
+    return ServeUnary(loop_, context, request, response,
+                      [this](gateway::v1::GetTopologyRequest message, Done<gateway::v1::Topology> done) {
+                        handler_.GetTopology(std::move(message), std::move(done));
+                      });
+  }
+
+ private:
+  Loop& loop_;
+  GatewayHandler& handler_;
+};
+
+}  // namespace
+
+std::unique_ptr<GrpcService> MakeGatewayService(Loop& loop, GatewayHandler& handler) {
+  return WrapService(std::make_unique<Service>(loop, handler));
+}
+
+}  // namespace basalt::rpc

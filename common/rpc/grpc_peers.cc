@@ -1,0 +1,76 @@
+#include "common/rpc/grpc_peers.h"
+
+#include <map>
+#include <utility>
+
+#include "basalt/podgroup/v1/podgroup.grpc.pb.h"
+#include "common/rpc/grpc_calls.h"
+
+namespace basalt::rpc {
+
+std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(64 << 20);
+  arguments.SetMaxSendMessageSize(64 << 20);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10'000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5'000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2'000);
+  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);  // Who resends what is decided by rule, above.
+  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+}
+
+namespace {
+
+using podgroup::v1::EnsurePodGroupRequest;
+using podgroup::v1::EnsurePodGroupResponse;
+using podgroup::v1::PodGroupService;
+
+class PodGroups final : public PodGroupPeer {
+ public:
+  PodGroups(Loop& loop, std::shared_ptr<CallSet> calls, const std::string& address)
+      : loop_(loop), calls_(std::move(calls)), stub_(PodGroupService::NewStub(MakeChannel(address))) {}
+
+  void EnsurePodGroup(EnsurePodGroupRequest request, absl::Duration timeout,
+                      Done<EnsurePodGroupResponse> done) override {
+    CallUnary(*calls_, loop_, std::move(request), timeout, std::move(done),
+              [&](auto... arguments) { stub_->async()->EnsurePodGroup(arguments...); });
+  }
+
+ private:
+  Loop& loop_;
+  const std::shared_ptr<CallSet> calls_;
+  const std::unique_ptr<PodGroupService::Stub> stub_;
+};
+
+class Directory final : public PeerDirectory {
+ public:
+  explicit Directory(Loop& loop) : loop_(loop) {}
+  ~Directory() override { calls_->EndAll(); }
+
+  std::shared_ptr<PodGroupPeer> PodGroups(const gateway::v1::Member& member) override {
+    // Those of members that are gone go with their last user.
+    std::erase_if(peers_, [](const auto& peer) { return peer.second.expired(); });
+    std::weak_ptr<PodGroupPeer>& known = peers_[member.address()];
+    std::shared_ptr<PodGroupPeer> peer = known.lock();
+    if (peer == nullptr) {
+      peer = std::make_shared<rpc::PodGroups>(loop_, calls_, member.address());
+      known = peer;
+    }
+    return peer;
+  }
+
+ private:
+  Loop& loop_;
+  const std::shared_ptr<CallSet> calls_ = std::make_shared<CallSet>();
+  std::map<std::string, std::weak_ptr<PodGroupPeer>> peers_;
+};
+
+}  // namespace
+
+std::unique_ptr<PeerDirectory> MakeGrpcPeerDirectory(Loop& loop) { return std::make_unique<Directory>(loop); }
+
+}  // namespace basalt::rpc

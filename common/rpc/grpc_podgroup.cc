@@ -1,0 +1,36 @@
+#include "common/rpc/grpc_podgroup.h"
+
+#include <utility>
+
+#include "basalt/podgroup/v1/podgroup.grpc.pb.h"
+#include "common/rpc/unary.h"
+
+namespace basalt::rpc {
+namespace {
+
+class Service final : public podgroup::v1::PodGroupService::CallbackService {
+ public:
+  Service(Loop& loop, PodGroupHandler& handler) : loop_(loop), handler_(handler) {}
+
+  grpc::ServerUnaryReactor* EnsurePodGroup(grpc::CallbackServerContext* context,
+                                           const podgroup::v1::EnsurePodGroupRequest* request,
+                                           podgroup::v1::EnsurePodGroupResponse* response) override {
+    return ServeUnary(
+        loop_, context, request, response,
+        [this](podgroup::v1::EnsurePodGroupRequest message, Done<podgroup::v1::EnsurePodGroupResponse> done) {
+          handler_.EnsurePodGroup(std::move(message), std::move(done));
+        });
+  }
+
+ private:
+  Loop& loop_;
+  PodGroupHandler& handler_;
+};
+
+}  // namespace
+
+std::unique_ptr<GrpcService> MakePodGroupService(Loop& loop, PodGroupHandler& handler) {
+  return WrapService(std::make_unique<Service>(loop, handler));
+}
+
+}  // namespace basalt::rpc

@@ -1,0 +1,15 @@
+#pragma once
+
+// pgsvc's gRPC face for jobsvc.
+#include <memory>
+
+#include "common/exec/loop.h"
+#include "common/rpc/grpc_service.h"
+#include "common/rpc/peers.h"
+
+namespace basalt::rpc {
+
+// Loop and handler outlive the server that the service is given to.
+std::unique_ptr<GrpcService> MakePodGroupService(Loop& loop, PodGroupHandler& handler);
+
+}  // namespace basalt::rpc

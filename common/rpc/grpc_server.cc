@@ -1,0 +1,75 @@
+#include "common/rpc/grpc_server.h"
+
+#include <grpcpp/ext/channelz_service_plugin.h>
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
+
+#include <utility>
+
+#include "common/base/status.h"
+#include "fmt/format.h"
+
+namespace basalt::rpc {
+namespace {
+
+void InitPluginsOnce() {
+  static const bool done = [] {
+    grpc::EnableDefaultHealthCheckService(true);
+    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+    grpc::channelz::experimental::InitChannelzService();
+    return true;
+  }();
+  static_cast<void>(done);
+}
+
+class Server final : public GrpcServer {
+ public:
+  Server(std::vector<std::unique_ptr<GrpcService>> services, std::unique_ptr<grpc::Server> server, int port)
+      : services_(std::move(services)), server_(std::move(server)), port_(port) {}
+  ~Server() override { Drain(absl::Seconds(1)); }
+
+  int port() const override { return port_; }
+
+  void SetServing(bool serving) override { server_->GetHealthCheckService()->SetServingStatus(serving); }
+
+  void Drain(absl::Duration at_most) override {
+    if (std::exchange(drained_, true)) return;
+    server_->GetHealthCheckService()->Shutdown();
+    server_->Shutdown(std::chrono::system_clock::now() + absl::ToChronoMilliseconds(at_most));
+    server_->Wait();
+  }
+
+ private:
+  const std::vector<std::unique_ptr<GrpcService>> services_;
+  const std::unique_ptr<grpc::Server> server_;
+  const int port_;
+  bool drained_ = false;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOptions& options,
+                                                              std::vector<std::unique_ptr<GrpcService>> services) {
+  InitPluginsOnce();
+  grpc::ServerBuilder builder;
+  int port = 0;
+  builder.AddListeningPort(options.address, grpc::InsecureServerCredentials(), &port);
+  builder.SetMaxReceiveMessageSize(options.max_message_bytes);
+  builder.SetMaxSendMessageSize(options.max_message_bytes);
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // A port in use is an error, not half of the calls.
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 10'000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5'000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5'000);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  for (const std::unique_ptr<GrpcService>& service : services) service->Register(builder);
+  std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  if (server == nullptr || port == 0) {
+    return MakeStatus(absl::StatusCode::kUnavailable, fmt::format("cannot listen on {}", options.address));
+  }
+  server->GetHealthCheckService()->SetServingStatus(false);
+  return std::make_unique<Server>(std::move(services), std::move(server), port);
+}
+
+}  // namespace basalt::rpc

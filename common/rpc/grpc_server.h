@@ -1,0 +1,34 @@
+#pragma once
+
+// The shell of every server: one gRPC port with our services, health, reflection and channelz.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/rpc/grpc_service.h"
+
+namespace basalt::rpc {
+
+struct GrpcServerOptions {
+  std::string address = "127.0.0.1:0";  // Port 0: any free one, see port().
+  int max_message_bytes = 64 << 20;
+};
+
+class GrpcServer {
+ public:
+  // Not serving (by the health protocol) until SetServing(true). UNAVAILABLE: the address cannot be listened on.
+  // The loops of the services' handlers outlive the server.
+  static absl::StatusOr<std::unique_ptr<GrpcServer>> Start(const GrpcServerOptions& options,
+                                                           std::vector<std::unique_ptr<GrpcService>> services);
+  virtual ~GrpcServer() = default;  // Drains for at most a second.
+  virtual int port() const = 0;
+  // Any thread. What grpc.health.v1 answers, for the server and each of its services.
+  virtual void SetServing(bool serving) = 0;
+  // Takes no new calls, waits for those under way, cuts off what is left at the deadline. Blocks: not on a loop that a
+  // handler needs.
+  virtual void Drain(absl::Duration at_most) = 0;
+};
+
+}  // namespace basalt::rpc

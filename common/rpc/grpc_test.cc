@@ -1,0 +1,346 @@
+// The gRPC adapters over real sockets, in one process, each side on a loop of its own.
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <future>
+#include <optional>
+
+#include "basalt/common/v1/health.grpc.pb.h"
+#include "common/base/mutex.h"
+#include "common/rpc/grpc_gateway_peer.h"
+#include "common/rpc/grpc_gateway_service.h"
+#include "common/rpc/grpc_peers.h"
+#include "common/rpc/grpc_podgroup.h"
+#include "common/rpc/grpc_server.h"
+#include "common/rpc/status_bridge.h"
+
+namespace basalt::rpc {
+namespace {
+
+using gateway::v1::AttachBatch;
+using gateway::v1::AttachRequest;
+using gateway::v1::WriteRequest;
+using gateway::v1::WriteResponse;
+
+constexpr absl::Duration kTimeout = absl::Seconds(10);
+
+// Runs `task` on the loop and waits for it.
+template <typename F>
+auto On(Loop& loop, F task) {
+  std::promise<decltype(task())> result;
+  loop.Post([&] {
+    if constexpr (std::is_void_v<decltype(task())>) {
+      task();
+      result.set_value();
+    } else {
+      result.set_value(task());
+    }
+  });
+  return result.get_future().get();
+}
+
+// Sends kBatches batches as fast as OnSent allows, counts acknowledgements.
+struct FakeGateway final : GatewayHandler {
+  static constexpr int64_t kBatches = 200;
+
+  struct Session final : AttachSession {
+    Session(FakeGateway& owner, AttachSink& to) : gateway(owner), sink(to) { ++gateway.sessions; }
+    ~Session() override { --gateway.sessions; }
+    void OnRequest(AttachRequest request) override {
+      EXPECT_TRUE(gateway.loop.IsCurrent());
+      if (request.has_hello()) {
+        gateway.hello = request.hello();
+        if (!gateway.refuse.ok()) return sink.Close(gateway.refuse);
+        SendNext();
+      }
+      if (request.has_ack()) gateway.acknowledged = request.ack().sequence();
+    }
+    void OnSent() override {
+      EXPECT_TRUE(gateway.loop.IsCurrent());
+      if (sent < kBatches) SendNext();
+    }
+    void OnClosed() override { gateway.closed.set_value(); }
+    void SendNext() {
+      AttachBatch batch;
+      batch.set_sequence(++sent);
+      batch.add_items()->mutable_state()->set_routing_key(std::string(1000, 'x'));
+      sink.Send(std::move(batch));
+    }
+    FakeGateway& gateway;
+    AttachSink& sink;
+    int64_t sent = 0;
+  };
+
+  explicit FakeGateway(Loop& on) : loop(on) {}
+  std::unique_ptr<AttachSession> OnAttach(AttachSink& sink) override { return std::make_unique<Session>(*this, sink); }
+  void Write(WriteRequest request, Done<WriteResponse> done) override {
+    EXPECT_TRUE(loop.IsCurrent());
+    if (request.name() == "hold") return held.push_back(std::move(done));
+    if (request.name() == "drop") return;
+    if (request.name() == "refuse") return done(absl::UnavailableError("not the leader"));
+    if (request.name() == "long") return done(absl::InvalidArgumentError(std::string(100'000, 'y')));
+    WriteResponse response;
+    response.mutable_object()->mutable_pod()->set_name(request.name());
+    done(std::move(response));
+  }
+  void Get(gateway::v1::GetRequest, Done<gateway::v1::GetResponse> done) override { done(gateway::v1::GetResponse()); }
+  void GetTopology(gateway::v1::GetTopologyRequest, Done<gateway::v1::Topology> done) override {
+    done(gateway::v1::Topology());
+  }
+
+  Loop& loop;
+  gateway::v1::Hello hello;
+  absl::Status refuse;
+  int64_t acknowledged = 0;
+  int sessions = 0;
+  std::promise<void> closed;
+  std::vector<Done<WriteResponse>> held;
+};
+
+struct Observer final : AttachObserver {
+  explicit Observer(Loop& on) : loop(on) {}
+  void OnBatch(AttachBatch batch) override {
+    EXPECT_TRUE(loop.IsCurrent());
+    EXPECT_EQ(batch.sequence(), ++received);
+    AttachRequest ack;
+    ack.mutable_ack()->set_sequence(batch.sequence());
+    stream->Send(std::move(ack));
+    if (received == FakeGateway::kBatches) all.set_value();
+  }
+  void OnClosed(const absl::Status& status) override {
+    EXPECT_TRUE(loop.IsCurrent());
+    closed.set_value(status);
+  }
+  Loop& loop;
+  std::unique_ptr<AttachStream> stream;
+  int64_t received = 0;
+  std::promise<void> all;
+  std::promise<absl::Status> closed;
+};
+
+class GrpcTest : public ::testing::Test {
+ protected:
+  GrpcTest() : server_loop_(MakeThreadLoop("server")), client_loop_(MakeThreadLoop("client")), gateway_(*server_loop_) {
+    std::vector<std::unique_ptr<GrpcService>> services;
+    services.push_back(MakeGatewayService(*server_loop_, gateway_));
+    auto server = GrpcServer::Start({}, std::move(services));
+    EXPECT_TRUE(server.ok()) << server.status();
+    server_ = *std::move(server);
+    address_ = "127.0.0.1:" + std::to_string(server_->port());
+    peer_ = MakeGrpcGatewayPeer(*client_loop_, {address_});
+  }
+  ~GrpcTest() override {
+    peer_.reset();
+    server_.reset();
+    server_loop_.reset();
+    client_loop_.reset();
+  }
+
+  absl::StatusOr<WriteResponse> Write(const std::string& name, absl::Duration timeout = kTimeout) {
+    std::promise<absl::StatusOr<WriteResponse>> answer;
+    client_loop_->Post([&] {
+      WriteRequest request;
+      request.set_name(name);
+      peer_->Write(request, timeout, [&](absl::StatusOr<WriteResponse> got) {
+        EXPECT_TRUE(client_loop_->IsCurrent());
+        answer.set_value(std::move(got));
+      });
+    });
+    return answer.get_future().get();
+  }
+  void Attach(Observer& observer) {
+    On(*client_loop_, [&] {
+      observer.stream = peer_->Attach(observer);
+      AttachRequest hello;
+      hello.mutable_hello()->set_version("7");
+      observer.stream->Send(std::move(hello));
+    });
+  }
+
+  std::unique_ptr<Loop> server_loop_;
+  std::unique_ptr<Loop> client_loop_;
+  FakeGateway gateway_;
+  std::unique_ptr<GrpcServer> server_;
+  std::string address_;
+  std::unique_ptr<GatewayPeer> peer_;
+};
+
+TEST_F(GrpcTest, AStreamCarriesBatchesDownAndAcknowledgementsUp) {
+  Observer observer(*client_loop_);
+  Attach(observer);
+  observer.all.get_future().get();
+  On(*client_loop_, [&] { observer.stream.reset(); });
+  gateway_.closed.get_future().get();
+  EXPECT_EQ(On(*server_loop_, [&] { return gateway_.hello.version(); }), "7");
+  EXPECT_EQ(On(*server_loop_, [&] { return gateway_.sessions; }), 0);
+}
+
+TEST_F(GrpcTest, TheServersCloseReachesTheObserver) {
+  gateway_.refuse = absl::FailedPreconditionError("version 7 here, 8 there");
+  Observer observer(*client_loop_);
+  Attach(observer);
+  const absl::Status status = observer.closed.get_future().get();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(status.message(), "version 7 here, 8 there");
+  gateway_.closed.get_future().get();
+  On(*client_loop_, [&] { observer.stream.reset(); });
+}
+
+TEST_F(GrpcTest, AServerThatEndsClosesItsStreams) {
+  Observer observer(*client_loop_);
+  Attach(observer);
+  observer.all.get_future().get();
+  server_->Drain(absl::ZeroDuration());
+  EXPECT_FALSE(observer.closed.get_future().get().ok());
+  gateway_.closed.get_future().get();
+  On(*client_loop_, [&] { observer.stream.reset(); });
+}
+
+TEST_F(GrpcTest, CallsAreAnsweredWithTheirStatus) {
+  const auto done = Write("a");
+  ASSERT_TRUE(done.ok()) << done.status();
+  EXPECT_EQ(done->object().pod().name(), "a");
+  EXPECT_EQ(Write("refuse").status(), absl::UnavailableError("not the leader"));
+  const absl::Status cut = Write("long").status();
+  EXPECT_EQ(cut.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_LE(cut.message().size(), kMaxStatusMessage);
+}
+
+TEST_F(GrpcTest, ACallThatIsNotAnsweredInTimeMayHaveBeenHandled) {
+  EXPECT_EQ(Write("hold", absl::Milliseconds(50)).status().code(), absl::StatusCode::kDeadlineExceeded);
+  On(*server_loop_, [&] { gateway_.held.clear(); });
+}
+
+TEST_F(GrpcTest, ACallThatTheHandlerDropsMayHaveBeenHandled) {
+  EXPECT_EQ(Write("drop").status().code(), absl::StatusCode::kUnknown);
+}
+
+TEST_F(GrpcTest, WhatCannotReachAServerIsSurelyNotHandled) {
+  server_.reset();
+  EXPECT_EQ(Write("a").status().code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(GrpcTest, AServerThatEndsInTheMiddleOfACallLeavesItUnknown) {
+  std::promise<absl::StatusOr<WriteResponse>> answer;
+  On(*client_loop_, [&] {
+    WriteRequest request;
+    request.set_name("hold");
+    peer_->Write(request, kTimeout, [&](absl::StatusOr<WriteResponse> got) { answer.set_value(std::move(got)); });
+  });
+  while (On(*server_loop_, [&] { return gateway_.held.empty(); })) std::this_thread::yield();
+  std::thread drain([&] { server_->Drain(absl::ZeroDuration()); });
+  EXPECT_NE(answer.get_future().get().status().code(), absl::StatusCode::kUnavailable);
+  On(*server_loop_, [&] { gateway_.held.clear(); });
+  drain.join();
+}
+
+TEST_F(GrpcTest, APeerThatIsDestroyedEndsWhatIsUnderWay) {
+  Observer observer(*client_loop_);
+  Attach(observer);
+  observer.all.get_future().get();
+  On(*client_loop_, [&] {
+    WriteRequest request;
+    request.set_name("hold");
+    peer_->Write(request, kTimeout, [](const auto&) {});
+    observer.stream.reset();
+  });
+  peer_.reset();
+  gateway_.closed.get_future().get();
+  On(*server_loop_, [&] { gateway_.held.clear(); });
+}
+
+TEST_F(GrpcTest, AttachGoesOnToTheNextAddressUntilOneLeads) {
+  auto second = MakeThreadLoop("second");
+  FakeGateway standby(*second);
+  standby.refuse = absl::UnavailableError("not the leader");
+  std::vector<std::unique_ptr<GrpcService>> services;
+  services.push_back(MakeGatewayService(*second, standby));
+  auto server = GrpcServer::Start({}, std::move(services));
+  ASSERT_TRUE(server.ok());
+  peer_ = MakeGrpcGatewayPeer(*client_loop_, {"127.0.0.1:" + std::to_string((*server)->port()), address_});
+  {
+    Observer observer(*client_loop_);
+    Attach(observer);
+    EXPECT_EQ(observer.closed.get_future().get().code(), absl::StatusCode::kUnavailable);
+    On(*client_loop_, [&] { observer.stream.reset(); });
+  }
+  Observer observer(*client_loop_);
+  Attach(observer);
+  observer.all.get_future().get();
+  On(*client_loop_, [&] { observer.stream.reset(); });
+  standby.closed.get_future().get();
+  gateway_.closed.get_future().get();
+  server->reset();
+}
+
+TEST_F(GrpcTest, HealthFollowsSetServing) {
+  auto stub = grpc::health::v1::Health::NewStub(grpc::CreateChannel(address_, grpc::InsecureChannelCredentials()));
+  for (const bool serving : {false, true, false}) {
+    server_->SetServing(serving);
+    grpc::ClientContext context;
+    grpc::health::v1::HealthCheckResponse response;
+    const grpc::Status status = stub->Check(&context, {}, &response);
+    ASSERT_TRUE(status.ok()) << status.error_message();
+    EXPECT_EQ(response.status() == grpc::health::v1::HealthCheckResponse::SERVING, serving);
+  }
+}
+
+TEST_F(GrpcTest, APortInUseIsAnError) {
+  const auto second = GrpcServer::Start({.address = address_}, {});
+  EXPECT_EQ(second.status().code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(GrpcTest, PodGroupsAreAskedForAtTheirMembersAddress) {
+  struct Handler final : PodGroupHandler {
+    void EnsurePodGroup(podgroup::v1::EnsurePodGroupRequest request,
+                        Done<podgroup::v1::EnsurePodGroupResponse> done) override {
+      if (request.name() == "busy") return done(absl::FailedPreconditionError("an older version is still going"));
+      podgroup::v1::EnsurePodGroupResponse response;
+      response.mutable_pod_group()->mutable_meta()->set_name(request.name());
+      done(std::move(response));
+    }
+  } handler;
+  std::vector<std::unique_ptr<GrpcService>> services;
+  services.push_back(MakePodGroupService(*server_loop_, handler));
+  auto server = GrpcServer::Start({}, std::move(services));
+  ASSERT_TRUE(server.ok());
+  auto directory = MakeGrpcPeerDirectory(*client_loop_);
+  gateway::v1::Member member;
+  member.set_address("127.0.0.1:" + std::to_string((*server)->port()));
+  const auto ask = [&](const std::string& name) {
+    std::promise<absl::StatusOr<podgroup::v1::EnsurePodGroupResponse>> answer;
+    client_loop_->Post([&] {
+      podgroup::v1::EnsurePodGroupRequest request;
+      request.set_name(name);
+      const auto peer = directory->PodGroups(member);
+      EXPECT_EQ(peer, directory->PodGroups(member));
+      peer->EnsurePodGroup(request, kTimeout, [&](auto got) { answer.set_value(std::move(got)); });
+    });
+    return answer.get_future().get();
+  };
+  const auto made = ask("group");
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_EQ(made->pod_group().meta().name(), "group");
+  EXPECT_EQ(ask("busy").status().code(), absl::StatusCode::kFailedPrecondition);
+  directory.reset();
+  server->reset();
+}
+
+TEST(StatusBridgeTest, EveryCodeSurvivesTheWayThereAndBack) {
+  for (int code = 1; code <= 16; ++code) {
+    const absl::Status status(static_cast<absl::StatusCode>(code), "why");
+    EXPECT_EQ(FromGrpc(ToGrpc(status)), status);
+  }
+  EXPECT_TRUE(FromGrpc(ToGrpc(absl::OkStatus())).ok());
+}
+
+TEST(StatusBridgeTest, ALongMessageIsCutBetweenCharacters) {
+  std::string text;
+  while (text.size() < 2 * kMaxStatusMessage) text += "ä";
+  const grpc::Status cut = ToGrpc(absl::InternalError(text));
+  EXPECT_LE(cut.error_message().size(), kMaxStatusMessage);
+  EXPECT_NE(cut.error_message().find("ä … (cut)"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace basalt::rpc

@@ -1,0 +1,53 @@
+#include "common/rpc/status_bridge.h"
+
+#include <string>
+#include <string_view>
+
+#include "common/base/status.h"
+
+namespace basalt::rpc {
+namespace {
+
+constexpr char kAnswerKey[] = "basalt-answer";
+
+// How gRPC 1.51 says that it never had a connection to send on.
+bool NeverConnected(std::string_view message) {
+  return message.starts_with("failed to connect to all addresses") ||
+         message.starts_with("connections to all backends failing") || message.starts_with("DNS resolution failed") ||
+         message.starts_with("empty address list");
+}
+
+std::string Cut(std::string_view message) {
+  if (message.size() <= kMaxStatusMessage) return std::string(message);
+  constexpr std::string_view kCutMark = " … (cut)";
+  size_t end = kMaxStatusMessage - kCutMark.size();
+  while (end > 0 && (static_cast<unsigned char>(message[end]) & 0xc0) == 0x80) --end;  // Not inside a character.
+  return std::string(message.substr(0, end)) + std::string(kCutMark);
+}
+
+}  // namespace
+
+grpc::Status ToGrpc(const absl::Status& status) {
+  if (status.ok()) return grpc::Status::OK;
+  return {static_cast<grpc::StatusCode>(status.raw_code()), Cut(ToStd(status.message()))};
+}
+
+absl::Status FromGrpc(const grpc::Status& status) {
+  if (status.ok()) return absl::OkStatus();
+  return MakeStatus(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
+}
+
+grpc::Status ToAnswer(const absl::Status& status, grpc::ServerContextBase& context) {
+  if (!status.ok()) context.AddTrailingMetadata(kAnswerKey, "1");
+  return ToGrpc(status);
+}
+
+absl::Status FromCall(const grpc::Status& status, const grpc::ClientContext& context) {
+  if (status.error_code() != grpc::StatusCode::UNAVAILABLE || NeverConnected(status.error_message()) ||
+      context.GetServerTrailingMetadata().count(kAnswerKey) > 0) {
+    return FromGrpc(status);
+  }
+  return MakeStatus(absl::StatusCode::kUnknown, status.error_message());
+}
+
+}  // namespace basalt::rpc
