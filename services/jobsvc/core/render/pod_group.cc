@@ -1,6 +1,7 @@
 #include "services/jobsvc/core/render/pod_group.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "common/kube/min_resources.h"
 #include "common/kube/names.h"
@@ -17,8 +18,9 @@ using kube::v1::TaskSpec;
 int32_t MinimumOf(const TaskSpec& task) {
   if (task.has_min_available()) return task.min_available();
   const PartitionPolicy& partitions = task.partition_policy();
-  const int32_t product = partitions.min_partitions() * partitions.partition_size();
-  return product != 0 ? product : task.replicas();
+  const int64_t product = int64_t{partitions.min_partitions()} * partitions.partition_size();
+  if (product == 0) return task.replicas();
+  return static_cast<int32_t>(std::clamp<int64_t>(product, 0, std::numeric_limits<int32_t>::max()));
 }
 
 // As the schema of a PodGroup fills it in: what is observed then equals what is wanted.

@@ -49,7 +49,8 @@ TEST(WantedPodGroupTest, TheMinimumOfATask) {
     int32_t min_partitions;
     int32_t wanted;
   };
-  for (const Row& row : {Row{4, 2, 4}, Row{0, 2, 0}, Row{std::nullopt, 2, 4}, Row{std::nullopt, 0, 6}}) {
+  for (const Row& row : {Row{4, 2, 4}, Row{0, 2, 0}, Row{std::nullopt, 2, 4}, Row{std::nullopt, 0, 6},
+                         Row{std::nullopt, 2147483647, 2147483647}}) {
     kube::v1::JobSpec spec = TestJob("j", {{"w", 6}}).spec();
     if (row.min_available) spec.mutable_tasks(0)->set_min_available(*row.min_available);
     spec.mutable_tasks(0)->mutable_partition_policy()->set_partition_size(2);

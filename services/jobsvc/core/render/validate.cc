@@ -79,7 +79,7 @@ void CheckPartitions(Checker& c, int i) {
 
 void CheckLongestPodName(Checker& c, int i) {
   const TaskSpec& task = c.spec.tasks(i);
-  const std::string last = fmt::format("{}-{}-{}", c.name, task.name(), std::max(task.replicas() - 1, 0));
+  const std::string last = fmt::format("{}-{}-{}", c.name, task.name(), std::max(task.replicas(), 1) - 1);
   if (last.size() <= kMaxName) return;
   c.Add(Kind::kInvalid, TaskField(i, ".name"),
         fmt::format("gives its last pod a name of {} characters; job and task name together must leave it at most 63",

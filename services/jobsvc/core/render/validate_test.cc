@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <limits>
 
 #include "services/jobsvc/core/plugins/plugin_test_util.h"
 #include "services/jobsvc/core/render/effective_spec.h"
@@ -325,6 +326,14 @@ TEST(ValidateJobTest, QueueRules) {
     };
     EXPECT_EQ(RulesOf(ValidateJob(spec, "j", "ns", lookup).violations), row.wanted);
   }
+}
+
+TEST(ValidateJobTest, TheSmallestNumbersAreRefusedToo) {
+  JobSpec spec = GoodSpec();
+  spec.mutable_tasks(0)->set_replicas(std::numeric_limits<int32_t>::min());
+  spec.mutable_tasks(0)->clear_min_available();
+  spec.set_min_available(0);
+  EXPECT_FALSE(ValidateJob(spec, "j", "ns").ok());
 }
 
 TEST(ValidateJobTest, TheNamespaceIsALabel) {
