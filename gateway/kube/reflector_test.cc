@@ -44,27 +44,6 @@ class LoggingSink : public ReflectorSink {
   std::vector<absl::Status> errors;
 };
 
-std::string Item(std::string_view name, int version) {
-  return fmt::format(R"({{"metadata":{{"name":"{}","namespace":"n","uid":"u-{}","resourceVersion":"{}"}}}})", name,
-                     name, version);
-}
-std::string Line(std::string_view type, std::string_view name, int version) {
-  return fmt::format("{{\"type\":\"{}\",\"object\":{}}}\n", type, Item(name, version));
-}
-std::string Bookmark(int version, bool end = false) {
-  return fmt::format(R"({{"type":"BOOKMARK","object":{{"metadata":{{"resourceVersion":"{}"{}}}}}}})", version,
-                     end ? R"(,"annotations":{"k8s.io/initial-events-end":"true"})" : "") +
-         "\n";
-}
-std::string Page(int version, const std::vector<std::string>& items, std::string_view next = "") {
-  std::string text = fmt::format(R"({{"metadata":{{"resourceVersion":"{}","continue":"{}"}},"items":[)", version, next);
-  for (size_t i = 0; i < items.size(); ++i) text += (i == 0 ? "" : ",") + items[i];
-  return text + "]}";
-}
-std::string Refusal(int code, std::string_view reason) {
-  return fmt::format(R"({{"kind":"Status","code":{},"reason":"{}","message":"no: {}"}})", code, reason, reason);
-}
-
 class ReflectorTest : public ::testing::Test {
  protected:
   explicit ReflectorTest(ReflectorOptions::StreamingList streaming = ReflectorOptions::StreamingList::kOff) {

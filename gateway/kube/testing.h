@@ -1,6 +1,7 @@
 #pragma once
 
-// For tests of this folder: an http::Client whose answers the test gives by hand, piece by piece.
+// For tests of this folder: an http::Client whose answers the test gives by hand, piece by piece, and such answers.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -12,6 +13,29 @@
 #include "common/http/http.h"
 
 namespace basalt::gateway {
+
+// ---- what an API server says of pods in the namespace n ----
+
+inline std::string Item(std::string_view name, int version) {
+  return fmt::format(R"({{"metadata":{{"name":"{}","namespace":"n","uid":"u-{}","resourceVersion":"{}"}}}})", name,
+                     name, version);
+}
+inline std::string Line(std::string_view type, std::string_view name, int version) {
+  return fmt::format("{{\"type\":\"{}\",\"object\":{}}}\n", type, Item(name, version));
+}
+inline std::string Bookmark(int version, bool end = false) {
+  return fmt::format(R"({{"type":"BOOKMARK","object":{{"metadata":{{"resourceVersion":"{}"{}}}}}}})", version,
+                     end ? R"(,"annotations":{"k8s.io/initial-events-end":"true"})" : "") +
+         "\n";
+}
+inline std::string Page(int version, const std::vector<std::string>& items, std::string_view next = "") {
+  std::string text = fmt::format(R"({{"metadata":{{"resourceVersion":"{}","continue":"{}"}},"items":[)", version, next);
+  for (size_t i = 0; i < items.size(); ++i) text += (i == 0 ? "" : ",") + items[i];
+  return text + "]}";
+}
+inline std::string Refusal(int code, std::string_view reason) {
+  return fmt::format(R"({{"kind":"Status","code":{},"reason":"{}","message":"no: {}"}})", code, reason, reason);
+}
 
 class ScriptedClient : public http::Client {
  public:
