@@ -67,6 +67,8 @@ class Replica::Core final : public WorkerHost, public rpc::AttachObserver, publi
     unacknowledged_ = &metrics->GetGauge("basalt_attach_unacknowledged", "Batches not recorded yet.");
   }
 
+  void SetAddress(std::string address) { self_.set_address(std::move(address)); }
+
   void MakeWorkers(const std::vector<Loop*>& loops, Random& random, obs::Metrics* metrics,
                    const ControllerFactory& factory) {
     for (size_t i = 0; i < loops.size(); ++i) {
@@ -479,6 +481,8 @@ Replica::Replica(RuntimeOptions options, Loop& main_loop, std::vector<Loop*> wor
 }
 
 Replica::~Replica() { core_->StopNow(); }
+
+void Replica::SetAddress(std::string address) { core_->SetAddress(std::move(address)); }
 
 void Replica::Start() {
   core_->loop().Post([core = core_] { core->Start(); });

@@ -50,6 +50,8 @@ class Replica {
   Replica(const Replica&) = delete;
   Replica& operator=(const Replica&) = delete;
 
+  // Before Start, where the address is not known when the replica is made.
+  void SetAddress(std::string address);
   // Any thread.
   void Start();
   // Ends the stream and every worker; then `done` on the main loop. Nothing of the replica runs after that.

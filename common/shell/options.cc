@@ -1,0 +1,89 @@
+// Flags and main function that all services share.
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "absl/flags/flag.h"
+#include "absl/flags/parse.h"
+#include "absl/flags/usage.h"
+#include "common/base/version.h"
+#include "common/obs/log.h"
+#include "common/shell/service_process.h"
+#include "common/shell/signals.h"
+
+ABSL_FLAG(std::vector<std::string>, gateway, {"127.0.0.1:7700"}, "addresses of the gateways, host:port, comma separated");
+ABSL_FLAG(std::string, listen, "127.0.0.1:0", "address of the gRPC port; port 0: any free one");
+ABSL_FLAG(std::string, advertise, "", "where peers reach the gRPC port; empty: as it listens");
+ABSL_FLAG(std::string, metrics_listen, "127.0.0.1:0", "address of /metrics, /healthz and /readyz; empty: none");
+ABSL_FLAG(std::string, port_file, "", "the gRPC port is written to this file once it serves");
+ABSL_FLAG(std::string, data_dir, "", "folder of the store; needed");
+ABSL_FLAG(bool, rebuild, false, "move a corrupt or foreign store aside and start afresh from Kubernetes");
+ABSL_FLAG(bool, kv_sync, false, "flush every write to the disk: survives power loss, at a tenth of the speed");
+ABSL_FLAG(std::string, replica, "", "stable name of this replica; empty: the service's name and -0");
+ABSL_FLAG(std::string, cluster, "default", "name of the cluster; peers of another one are refused");
+ABSL_FLAG(int, workers, 1, "workers; a slot belongs to the worker slot modulo workers");
+ABSL_FLAG(std::string, log_level, "info", "debug, info, warning or error");
+ABSL_FLAG(bool, version, false, "print the version and end");
+
+namespace basalt::shell {
+namespace {
+
+constexpr absl::Duration kLook = absl::Milliseconds(200);  // How soon a failure of the process is noticed.
+
+obs::Level LevelOf(const std::string& name) {
+  if (name == "debug") return obs::Level::kDebug;
+  if (name == "warning") return obs::Level::kWarning;
+  if (name == "error") return obs::Level::kError;
+  return obs::Level::kInfo;
+}
+
+}  // namespace
+
+int RunService(int argc, char** argv, const char* name, gateway::v1::ServiceKind kind, const MakeParts& make_parts) {
+  PrepareProcess();
+  absl::SetProgramUsageMessage(fmt::format("{}, a service of Basalt", name));
+  absl::ParseCommandLine(argc, argv);
+  if (absl::GetFlag(FLAGS_version)) {
+    std::printf("%s %s\n", name, std::string(Version()).c_str());
+    return 0;
+  }
+  obs::SetUpLogging(name, LevelOf(absl::GetFlag(FLAGS_log_level)));
+  if (absl::GetFlag(FLAGS_data_dir).empty()) {
+    std::fprintf(stderr, "error: --data_dir is needed\n");
+    return 2;
+  }
+  ServiceOptions options;
+  options.name = name;
+  options.kind = kind;
+  options.replica = absl::GetFlag(FLAGS_replica);
+  options.cluster = absl::GetFlag(FLAGS_cluster);
+  options.gateways = absl::GetFlag(FLAGS_gateway);
+  options.listen = absl::GetFlag(FLAGS_listen);
+  options.advertise = absl::GetFlag(FLAGS_advertise);
+  options.metrics_listen = absl::GetFlag(FLAGS_metrics_listen);
+  options.data_dir = absl::GetFlag(FLAGS_data_dir);
+  options.rebuild = absl::GetFlag(FLAGS_rebuild);
+  options.sync = absl::GetFlag(FLAGS_kv_sync);
+  options.workers = absl::GetFlag(FLAGS_workers);
+  absl::StatusOr<std::unique_ptr<ServiceProcess>> process = ServiceProcess::Start(options, make_parts);
+  if (!process.ok()) {
+    std::fprintf(stderr, "error: %s\n", std::string(process.status().message()).c_str());
+    return 1;
+  }
+  obs::LogInfo("serving", {{"port", std::to_string((*process)->port())},
+                           {"metrics_port", std::to_string((*process)->metrics_port())},
+                           {"version", std::string(Version())}});
+  if (const std::string file = absl::GetFlag(FLAGS_port_file); !file.empty()) {
+    if (const absl::Status written = WriteFileWhole(file, fmt::format("{}\n", (*process)->port())); !written.ok()) {
+      std::fprintf(stderr, "error: --port_file: %s\n", std::string(written.message()).c_str());
+      return 1;
+    }
+  }
+  while (!WaitForEnd(kLook)) {
+    if (!(*process)->failure().ok()) return 1;
+  }
+  obs::LogInfo("ending");
+  return 0;
+}
+
+}  // namespace basalt::shell

@@ -1,0 +1,156 @@
+#include "common/shell/service_process.h"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <charconv>
+#include <future>
+#include <utility>
+
+#include "common/base/mutex.h"
+#include "common/base/status.h"
+#include "common/base/status_macros.h"
+#include "common/base/version.h"
+#include "common/obs/log.h"
+#include "common/rpc/grpc_gateway_peer.h"
+#include "common/rpc/grpc_peers.h"
+#include "common/rpc/grpc_server.h"
+#include "common/rpc/http_status.h"
+
+namespace basalt::shell {
+namespace {
+
+constexpr absl::Duration kDrain = absl::Seconds(2);
+
+std::string HostOf(const std::string& address) { return address.substr(0, address.rfind(':')); }
+
+absl::StatusOr<uint16_t> PortOf(const std::string& address) {
+  const size_t colon = address.rfind(':');
+  uint16_t port = 0;
+  const char* const begin = colon == std::string::npos ? nullptr : address.data() + colon + 1;
+  if (begin != nullptr) {
+    const auto [end, error] = std::from_chars(begin, address.data() + address.size(), port);
+    if (error == std::errc() && end == address.data() + address.size()) return port;
+  }
+  return MakeStatus(absl::StatusCode::kInvalidArgument, fmt::format("'{}' is not host:port", address));
+}
+
+class Process final : public ServiceProcess {
+ public:
+  explicit Process(ServiceOptions options) : options_(std::move(options)) {}
+
+  ~Process() override {
+    if (server_ != nullptr) server_->SetServing(false);
+    if (replica_ != nullptr) {
+      std::promise<void> stopped;
+      replica_->Stop([&stopped] { stopped.set_value(); });
+      stopped.get_future().wait();
+    }
+    if (server_ != nullptr) server_->Drain(kDrain);
+    server_.reset();
+    status_.reset();
+    // What is posted still runs before the loops end; then nothing refers to the replica any more.
+    worker_loops_.clear();
+    api_loop_.reset();
+    gateway_.reset();
+    peers_.reset();
+    main_loop_.reset();
+    replica_.reset();
+  }
+
+  absl::Status Open(const MakeParts& make_parts) {
+    if (options_.replica.empty()) options_.replica = options_.name + "-0";
+    if (options_.gateways.empty()) {
+      return MakeStatus(absl::StatusCode::kInvalidArgument, "--gateway: at least one address is needed");
+    }
+    BASALT_RETURN_IF_ERROR(OpenStore());
+    health_.AddTarget("gateway", "not attached yet");
+    main_loop_ = MakeThreadLoop(options_.name);
+    api_loop_ = MakeThreadLoop(options_.name + "-api");
+    std::vector<Loop*> workers;
+    for (int i = 0; i < options_.workers; ++i) {
+      worker_loops_.push_back(MakeThreadLoop(fmt::format("{}-w{}", options_.name, i)));
+      workers.push_back(worker_loops_.back().get());
+    }
+    gateway_ = rpc::MakeGrpcGatewayPeer(*main_loop_, options_.gateways);
+    peers_ = rpc::MakeGrpcPeerDirectory(*main_loop_);
+    const ServiceParts parts = make_parts(*metrics_, health_);
+    runtime::RuntimeOptions runtime_options;
+    runtime_options.cluster = options_.cluster;
+    runtime_options.version = std::string(Version());
+    runtime_options.service = options_.kind;
+    runtime_options.replica = options_.replica;
+    runtime_options.on_failure = [this](const absl::Status& why) { Fail(why); };
+    replica_ = std::make_unique<runtime::Replica>(runtime_options, *main_loop_, workers, random_, *store_, *gateway_,
+                                                  *peers_, metrics_.get(), &health_, parts.make_controller);
+    BASALT_ASSIGN_OR_RETURN(server_, rpc::GrpcServer::Start({.address = options_.listen},
+                                                            parts.make_services(*replica_, *api_loop_)));
+    if (!options_.metrics_listen.empty()) {
+      BASALT_ASSIGN_OR_RETURN(const uint16_t port, PortOf(options_.metrics_listen));
+      rpc::HttpStatusOptions http;
+      http.address = HostOf(options_.metrics_listen);
+      http.port = port;
+      http.process = options_.name;
+      http.version = std::string(Version());
+      BASALT_ASSIGN_OR_RETURN(status_, rpc::StartHttpStatus(*api_loop_, *metrics_, health_, http));
+    }
+    replica_->SetAddress(options_.advertise.empty() ? fmt::format("{}:{}", HostOf(options_.listen), server_->port())
+                                                    : options_.advertise);
+    replica_->Start();
+    server_->SetServing(true);
+    return absl::OkStatus();
+  }
+
+  int port() const override { return server_->port(); }
+  int metrics_port() const override { return status_ == nullptr ? 0 : status_->port(); }
+  absl::Status failure() const override {
+    MutexLock lock(mutex_);
+    return failure_;
+  }
+
+ private:
+  absl::Status OpenStore() {
+    kv::OpenOptions store;
+    store.path = options_.data_dir;
+    store.cluster = options_.cluster;
+    store.service = options_.name;
+    store.replica = options_.replica;
+    store.sync = options_.sync;
+    store.rebuild = options_.rebuild;
+    BASALT_ASSIGN_OR_RETURN(store_, kv::OpenRocksKv(store));
+    return absl::OkStatus();
+  }
+
+  void Fail(const absl::Status& why) {
+    obs::LogError("the process must end", {{"why", why.ToString()}});
+    MutexLock lock(mutex_);
+    failure_ = why;
+  }
+
+  ServiceOptions options_;
+  SystemRandom random_;
+  const std::unique_ptr<obs::Metrics> metrics_ = obs::MakeMetrics();
+  obs::Health health_;
+  std::unique_ptr<kv::KvStore> store_;
+  std::unique_ptr<Loop> main_loop_;
+  std::unique_ptr<Loop> api_loop_;
+  std::vector<std::unique_ptr<Loop>> worker_loops_;
+  std::unique_ptr<rpc::GatewayPeer> gateway_;
+  std::unique_ptr<rpc::PeerDirectory> peers_;
+  std::unique_ptr<runtime::Replica> replica_;
+  std::unique_ptr<rpc::GrpcServer> server_;
+  std::unique_ptr<rpc::HttpStatus> status_;
+  mutable Mutex mutex_;
+  absl::Status failure_ BASALT_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ServiceProcess>> ServiceProcess::Start(ServiceOptions options,
+                                                                      const MakeParts& make_parts) {
+  auto process = std::make_unique<Process>(std::move(options));
+  BASALT_RETURN_IF_ERROR(process->Open(make_parts));
+  return std::unique_ptr<ServiceProcess>(std::move(process));
+}
+
+}  // namespace basalt::shell

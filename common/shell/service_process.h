@@ -1,0 +1,59 @@
+#pragma once
+
+// A service as a process, or several of them in one process (basalt-dev): store, loops, runtime, gRPC port and the plain
+// HTTP port, put together once for all three services.
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/obs/health.h"
+#include "common/obs/metrics.h"
+#include "common/rpc/grpc_service.h"
+#include "common/runtime/replica.h"
+
+namespace basalt::shell {
+
+struct ServiceOptions {
+  std::string name;  // jobsvc, pgsvc or queuesvc.
+  gateway::v1::ServiceKind kind = gateway::v1::SERVICE_KIND_UNSPECIFIED;
+  std::string replica;  // Empty: <name>-0.
+  std::string cluster = "default";
+  std::vector<std::string> gateways;
+  std::string listen = "127.0.0.1:0";
+  std::string advertise;                       // Where peers reach it; empty: host of `listen` with the real port.
+  std::string metrics_listen = "127.0.0.1:0";  // Plain HTTP; empty: none.
+  std::string data_dir;
+  bool rebuild = false;
+  bool sync = false;
+  int workers = 1;
+};
+
+// What a service adds. Everything here is called once, before the replica starts.
+struct ServiceParts {
+  // Metrics and health of the process, for controllers.
+  std::function<std::unique_ptr<runtime::Controller>(runtime::Context&)> make_controller;
+  // The gRPC services; their handlers run on `api_loop`, which outlives the server.
+  std::function<std::vector<std::unique_ptr<rpc::GrpcService>>(runtime::Replica& replica, Loop& api_loop)> make_services;
+};
+using MakeParts = std::function<ServiceParts(obs::Metrics& metrics, obs::Health& health)>;
+
+// Made, used and destroyed by one thread that is none of its loops.
+class ServiceProcess {
+ public:
+  // Statuses of the store (OpenRocksKv) and of the ports, with what to do about them.
+  static absl::StatusOr<std::unique_ptr<ServiceProcess>> Start(ServiceOptions options, const MakeParts& make_parts);
+  virtual ~ServiceProcess() = default;  // Health off, stop intake, drain, close.
+
+  virtual int port() const = 0;
+  virtual int metrics_port() const = 0;  // 0: none.
+  // Why the process must end; OK while it may go on. Any thread.
+  virtual absl::Status failure() const = 0;
+};
+
+// The main function of a service: flags, logs, signals. `service_flags_done` is called when the flags are parsed.
+int RunService(int argc, char** argv, const char* name, gateway::v1::ServiceKind kind, const MakeParts& make_parts);
+
+}  // namespace basalt::shell

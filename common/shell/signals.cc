@@ -1,0 +1,52 @@
+#include "common/shell/signals.h"
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+
+#include "absl/synchronization/mutex.h"
+#include "common/base/status.h"
+
+namespace basalt::shell {
+namespace {
+
+sigset_t EndSignals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGINT);
+  return set;
+}
+
+}  // namespace
+
+void PrepareProcess() {
+  // Debian builds Abseil without NDEBUG; gRPC's own locks would trip its deadlock detector.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+  const sigset_t set = EndSignals();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+}
+
+bool WaitForEnd(absl::Duration at_most) {
+  const sigset_t set = EndSignals();
+  const timespec timeout = absl::ToTimespec(at_most);
+  return sigtimedwait(&set, nullptr, &timeout) > 0;
+}
+
+absl::Status WriteFileWhole(const std::string& path, const std::string& text) {
+  const std::string temporary = fmt::format("{}.{}", path, getpid());
+  std::ofstream file(temporary, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file || std::rename(temporary.c_str(), path.c_str()) != 0) {
+    return MakeStatus(absl::StatusCode::kUnavailable, fmt::format("'{}' cannot be written", path));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace basalt::shell
