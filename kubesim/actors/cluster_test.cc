@@ -1,0 +1,326 @@
+#include "kubesim/actors/cluster.h"
+
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include "common/base/yaml.h"
+#include "common/exec/sim_loop.h"
+#include "common/http/direct_client.h"
+#include "kubesim/server/api_server.h"
+
+namespace basalt::actors {
+namespace {
+
+// As much of the schemas as the actors touch.
+constexpr std::string_view kCrds = R"(
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: podgroups.scheduling.volcano.sh}
+spec:
+  group: scheduling.volcano.sh
+  scope: Namespaced
+  names: {kind: PodGroup, listKind: PodGroupList, plural: podgroups, singular: podgroup}
+  versions:
+  - name: v1beta1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: queues.scheduling.volcano.sh}
+spec:
+  group: scheduling.volcano.sh
+  scope: Cluster
+  names: {kind: Queue, listKind: QueueList, plural: queues, singular: queue}
+  versions:
+  - name: v1beta1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+    subresources: {status: {}}
+)";
+
+constexpr char kGroups[] = "podgroups.scheduling.volcano.sh";
+constexpr char kQueues[] = "queues.scheduling.volcano.sh";
+
+class ClusterTest : public ::testing::Test {
+ protected:
+  ClusterTest() {
+    kubesim::ApiServerOptions options;
+    options.crds = *ParseYamlDocuments(kCrds);
+    server_ = std::make_unique<kubesim::ApiServer>(loop_, random_, std::move(options));
+    EXPECT_TRUE(server_->startup_status().ok()) << server_->startup_status();
+    client_ = std::make_unique<http::DirectClient>(loop_, loop_, *server_);
+  }
+  ~ClusterTest() override {
+    cluster_.reset();
+    client_.reset();
+    server_.reset();
+  }
+
+  void Start(ClusterOptions options = {}) {
+    cluster_ = std::make_unique<Cluster>(loop_, *client_, random_, std::move(options));
+    ASSERT_TRUE(Until([&] { return Get(kQueues, "", "default") != nullptr; }));
+    OpenQueue("default");
+    time_.Advance(absl::Seconds(1));
+  }
+
+  bool Until(const std::function<bool()>& condition) { return time_.AdvanceUntil(condition, absl::Minutes(10)); }
+
+  void Do(std::string method, std::string target, const json::value& body, std::string_view type = kJsonType) {
+    http::Request request{method, target, {{"Content-Type", std::string(type)}}, ToText(body)};
+    bool done = false;
+    auto call = http::Fetch(*client_, std::move(request), [&](absl::StatusOr<http::Response> response) {
+      ASSERT_TRUE(response.ok()) << response.status();
+      EXPECT_LT(response->status, 300) << method << " " << target << " " << response->body;
+      done = true;
+    });
+    ASSERT_TRUE(Until([&] { return done; }));
+  }
+
+  void OpenQueue(const std::string& name, const char* state = "Open") {
+    Do("PATCH", fmt::format("/apis/scheduling.volcano.sh/v1beta1/queues/{}/status", name),
+       json::object{{"status", json::object{{"state", state}}}}, kMergePatchType);
+  }
+
+  void MakeGroup(const std::string& name, int min_member, json::object more = {}) {
+    json::object spec{{"minMember", min_member}, {"queue", "default"}};
+    for (const auto& entry : more) spec[entry.key()] = entry.value();
+    Do("POST", "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups",
+       json::object{{"apiVersion", "scheduling.volcano.sh/v1beta1"},
+                    {"kind", "PodGroup"},
+                    {"metadata", json::object{{"name", name}, {"namespace", "default"}}},
+                    {"spec", spec}});
+  }
+
+  void MakePod(const std::string& name, const std::string& group, std::string_view script, const char* cpu = "1",
+               const char* restart = "Never", const char* scheduler = "volcano") {
+    json::object annotations;
+    if (!group.empty()) annotations["scheduling.k8s.io/group-name"] = group;
+    annotations["volcano.sh/task-spec"] = name.substr(0, name.find('-'));
+    Do("POST", "/api/v1/namespaces/default/pods",
+       json::object{
+           {"apiVersion", "v1"},
+           {"kind", "Pod"},
+           {"metadata", json::object{{"name", name}, {"namespace", "default"}, {"annotations", annotations}}},
+           {"spec", json::object{
+                        {"restartPolicy", restart},
+                        {"schedulerName", scheduler},
+                        {"containers", json::array{json::object{
+                                           {"name", "c"},
+                                           {"image", "busybox"},
+                                           {"command", json::array{"sh", "-c", json::string(script)}},
+                                           {"resources", json::object{{"requests", json::object{{"cpu", cpu}}}}}}}}}}});
+  }
+
+  std::shared_ptr<const json::value> Get(std::string_view resource, std::string_view space, std::string_view name) {
+    return server_->Get(resource, space, name);
+  }
+  std::string PodPhase(const std::string& name) {
+    const auto pod = Get("pods", "default", name);
+    if (pod == nullptr) return "gone";
+    const json::value* phase = FindPath(*pod, {"status", "phase"});
+    return phase == nullptr ? "none" : std::string(phase->as_string());
+  }
+  json::value GroupStatus(const std::string& name) {
+    const auto group = Get(kGroups, "default", name);
+    const json::value* status = group == nullptr ? nullptr : Find(*group, "status");
+    return status == nullptr ? json::value(json::object()) : *status;
+  }
+  std::string GroupPhase(const std::string& name) { return std::string(FindString(GroupStatus(name), "phase")); }
+  std::string LastMessage(const std::string& name) {
+    const json::value status = GroupStatus(name);
+    const json::value* conditions = Find(status, "conditions");
+    return conditions == nullptr ? "" : std::string(FindString(conditions->get_array()[0], "message"));
+  }
+  int CountLogged(std::string_view verb, std::string_view resource, std::string_view subresource = "") {
+    int n = 0;
+    for (const auto& entry : server_->log()) {
+      n += entry.verb == verb && entry.resource == resource && entry.subresource == subresource && entry.status < 300 &&
+           !entry.dropped_request;
+    }
+    return n;
+  }
+
+  SimTime time_;
+  SimLoop loop_{time_, "kubesim"};
+  SeededRandom random_{7};
+  std::unique_ptr<kubesim::ApiServer> server_;
+  std::unique_ptr<http::DirectClient> client_;
+  std::unique_ptr<Cluster> cluster_;
+};
+
+TEST_F(ClusterTest, RegistersNodesAndQueues) {
+  Start();
+  const auto node = Get("nodes", "", "node-3");
+  ASSERT_NE(node, nullptr);
+  EXPECT_EQ(FindPath(*node, {"status", "allocatable", "cpu"})->as_string(), "64");
+  const auto root = Get(kQueues, "", "root");
+  ASSERT_NE(root, nullptr);
+  EXPECT_FALSE(FindPath(*root, {"spec", "reclaimable"})->as_bool());
+}
+
+TEST_F(ClusterTest, AGangRunsFromPendingToCompleted) {
+  Start();
+  MakeGroup("g", 2, {{"minResources", json::object{{"cpu", "2"}}}});
+  ASSERT_TRUE(Until([&] { return GroupPhase("g") == "Inqueue"; }));
+  MakePod("a-0", "g", "sleep 5");
+  time_.Advance(absl::Seconds(3));
+  EXPECT_EQ(PodPhase("a-0"), "Pending");  // Alone it is not bound.
+  EXPECT_EQ(GroupPhase("g"), "Inqueue");
+  MakePod("a-1", "g", "sleep 7; exit 3");
+  ASSERT_TRUE(Until([&] { return GroupPhase("g") == "Running"; }));
+  ASSERT_TRUE(Until([&] { return PodPhase("a-0") == "Succeeded" && PodPhase("a-1") == "Failed"; }));
+  ASSERT_TRUE(Until([&] { return GroupPhase("g") == "Completed"; }));
+  time_.Advance(absl::Seconds(5));
+  EXPECT_EQ(FindInt(GroupStatus("g"), "succeeded"), 1);
+  EXPECT_EQ(FindInt(GroupStatus("g"), "failed"), 1);
+  EXPECT_EQ(FindInt(GroupStatus("g"), "running"), 0);
+  EXPECT_TRUE(cluster_->scheduler()->idle());
+  EXPECT_TRUE(cluster_->nodes()->idle());
+}
+
+TEST_F(ClusterTest, AGangThatDoesNotFitWaitsWholeUntilRoomIsFreed) {
+  ClusterOptions options;
+  options.nodes.nodes = 1;
+  options.nodes.cpu = "3";
+  Start(std::move(options));
+  MakeGroup("first", 2);
+  MakePod("a-0", "first", "sleep 60");
+  MakePod("a-1", "first", "sleep 60");
+  ASSERT_TRUE(Until([&] { return GroupPhase("first") == "Running"; }));
+  MakeGroup("second", 2);
+  MakePod("b-0", "second", "sleep 1");
+  MakePod("b-1", "second", "sleep 1");
+  time_.Advance(absl::Seconds(10));
+  EXPECT_EQ(GroupPhase("second"), "Inqueue");
+  EXPECT_EQ(PodPhase("b-0"), "Pending");
+  EXPECT_EQ(
+      LastMessage("second"),
+      "1/2 tasks in gang unschedulable: pod group is not ready, 2 Pending, 2 minAvailable; Pending: 1 Schedulable, "
+      "1 Unschedulable. Origin reason is b-1: 0/1 nodes are unavailable: 1 Insufficient cpu.");
+  const int binds = CountLogged("create", "pods", "binding");
+  EXPECT_EQ(binds, 2);
+  ASSERT_TRUE(Until([&] { return GroupPhase("second") == "Completed"; }));
+}
+
+TEST_F(ClusterTest, AQueuesCapabilityAndStateHoldGroupsBack) {
+  Start();
+  Do("PATCH", "/apis/scheduling.volcano.sh/v1beta1/queues/default",
+     json::object{{"spec", json::object{{"capability", json::object{{"cpu", "2"}}}}}}, kMergePatchType);
+  MakeGroup("large", 3, {{"minResources", json::object{{"cpu", "3"}}}});
+  time_.Advance(absl::Seconds(3));
+  EXPECT_EQ(GroupPhase("large"), "Pending");
+  MakeGroup("fits", 1, {{"minResources", json::object{{"cpu", "1"}}}});
+  ASSERT_TRUE(Until([&] { return GroupPhase("fits") == "Inqueue"; }));
+  OpenQueue("default", "Closed");
+  MakePod("a-0", "fits", "true");
+  time_.Advance(absl::Seconds(3));
+  EXPECT_EQ(PodPhase("a-0"), "Pending");
+  OpenQueue("default", "Open");
+  ASSERT_TRUE(Until([&] { return PodPhase("a-0") == "Succeeded"; }));
+  MakeGroup("stray", 1, {{"queue", "unknown"}});
+  time_.Advance(absl::Seconds(3));
+  EXPECT_EQ(GroupPhase("stray"), "");  // Left untouched.
+}
+
+TEST_F(ClusterTest, TaskMinimumsHoldBackAGangThatHasEnoughPodsOfTheWrongTask) {
+  Start();
+  MakeGroup("g", 2, {{"minTaskMember", json::object{{"master", 1}, {"worker", 1}}}});
+  MakePod("worker-0", "g", "sleep 5");
+  MakePod("worker-1", "g", "sleep 5");
+  time_.Advance(absl::Seconds(3));
+  EXPECT_EQ(PodPhase("worker-0"), "Pending");
+  MakePod("master-0", "g", "sleep 5");
+  ASSERT_TRUE(Until([&] { return PodPhase("worker-1") == "Running" && PodPhase("master-0") == "Running"; }));
+}
+
+TEST_F(ClusterTest, GracefulDeletionStopsAPodAndFreesItsName) {
+  Start();
+  MakeGroup("g", 1);
+  MakePod("a-0", "g", "sleep 600");
+  ASSERT_TRUE(Until([&] { return GroupPhase("g") == "Running"; }));
+  Do("DELETE", "/api/v1/namespaces/default/pods/a-0", json::object());
+  ASSERT_TRUE(Until([&] { return PodPhase("a-0") == "gone"; }));
+  ASSERT_TRUE(Until([&] { return GroupPhase("g") == "Pending"; }));
+}
+
+TEST_F(ClusterTest, EvictionEndsAPod) {
+  Start();
+  MakeGroup("g", 1);
+  MakePod("a-0", "g", "sleep 600");
+  ASSERT_TRUE(Until([&] { return PodPhase("a-0") == "Running"; }));
+  cluster_->scheduler()->Evict("default", "a-0");
+  ASSERT_TRUE(Until([&] { return PodPhase("a-0") == "gone"; }));
+}
+
+TEST_F(ClusterTest, ALostNodeReportsNothingUntilItIsRestored) {
+  ClusterOptions options;
+  options.nodes.nodes = 1;
+  Start(std::move(options));
+  MakeGroup("g", 1);
+  MakePod("a-0", "g", "sleep 5");
+  ASSERT_TRUE(Until([&] { return PodPhase("a-0") == "Running"; }));
+  cluster_->nodes()->LoseNode("node-0");
+  MakeGroup("h", 1);
+  MakePod("b-0", "h", "true");
+  time_.Advance(absl::Seconds(30));
+  EXPECT_EQ(PodPhase("a-0"), "Running");
+  EXPECT_EQ(PodPhase("b-0"), "Pending");
+  cluster_->nodes()->RestoreNode("node-0");
+  ASSERT_TRUE(Until([&] { return PodPhase("a-0") == "Succeeded" && PodPhase("b-0") == "Succeeded"; }));
+}
+
+TEST_F(ClusterTest, PlainPodsAreBoundWhereNobodyElseSchedulesThem) {
+  ClusterOptions options;
+  options.scheduler.plain_scheduler_names = {"default-scheduler"};
+  Start(std::move(options));
+  MakePod("web", "", "sleep 1", "1", "Never", "default-scheduler");
+  MakePod("ungrouped", "", "sleep 1");
+  ASSERT_TRUE(Until([&] { return PodPhase("web") == "Succeeded"; }));
+  EXPECT_EQ(PodPhase("ungrouped"), "Pending");
+}
+
+TEST_F(ClusterTest, ABadServerDelaysButChangesNothing) {
+  Start();
+  for (const char* text :
+       {R"({"verb":"patch","resource":"pods/status","action":"answer","code":429,"retryAfterSeconds":1,"count":3})",
+        R"({"verb":"patch","resource":"pods/status","action":"dropAnswer","count":3})",
+        R"({"verb":"create","resource":"pods/binding","action":"dropAnswer","count":2})",
+        R"({"verb":"create","resource":"pods/binding","action":"dropRequest","count":2})",
+        R"({"verb":"update","resource":"podgroups","action":"answer","code":409,"count":4})",
+        R"({"verb":"update","resource":"podgroups","action":"answer","code":500,"count":2})"}) {
+    const auto rule = kubesim::ParseFaultRule(*ParseJson(text));
+    ASSERT_TRUE(rule.ok()) << rule.status();
+    server_->faults().Add(*rule);
+  }
+  MakeGroup("g", 6);
+  for (int i = 0; i < 6; ++i) {
+    MakePod(fmt::format("a-{}", i), "g", "sleep 20");
+    if (i == 2) server_->DropWatches();
+    if (i == 4) server_->ForgetHistory();
+  }
+  server_->Restart();
+  ASSERT_TRUE(Until([&] { return GroupPhase("g") == "Completed"; }));
+  time_.Advance(absl::Seconds(30));
+  EXPECT_EQ(FindInt(GroupStatus("g"), "succeeded"), 6);
+  EXPECT_EQ(CountLogged("create", "pods", "binding"), 6);
+}
+
+TEST_F(ClusterTest, ALargeGangIsBoundWithOneBindingAPodAndFewGroupWrites) {
+  ClusterOptions options;
+  options.nodes.nodes = 100;
+  Start(std::move(options));
+  MakeGroup("g", 2000);
+  for (int i = 0; i < 2000; ++i) MakePod(fmt::format("a-{}", i), "g", "sleep 30", "100m");
+  ASSERT_TRUE(Until([&] { return GroupPhase("g") == "Running" && FindInt(GroupStatus("g"), "running") == 2000; }));
+  ASSERT_TRUE(Until([&] { return FindInt(GroupStatus("g"), "succeeded") == 2000; }));
+  EXPECT_EQ(CountLogged("create", "pods", "binding"), 2000);
+  EXPECT_LE(CountLogged("update", "podgroups"), 40);
+  EXPECT_LE(CountLogged("patch", "pods", "status"), 4000);
+}
+
+}  // namespace
+}  // namespace basalt::actors

@@ -1,0 +1,201 @@
+// kubesim: the embedded Kubernetes as a process: API server over HTTP, simulated nodes, gang scheduler.
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+#include <future>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/flags/parse.h"
+#include "absl/flags/usage.h"
+#include "absl/synchronization/mutex.h"
+#include "common/base/random.h"
+#include "common/base/status.h"
+#include "common/base/yaml.h"
+#include "common/exec/loop.h"
+#include "common/http/beast_server.h"
+#include "common/http/direct_client.h"
+#include "common/obs/log.h"
+#include "kubesim/actors/cluster.h"
+#include "kubesim/main/crds.h"
+#include "kubesim/server/api_server.h"
+
+ABSL_FLAG(std::string, address, "127.0.0.1", "address to listen on");
+ABSL_FLAG(int, port, 0, "port to listen on; 0: any free one");
+ABSL_FLAG(std::string, port_file, "", "the port is written to this file once requests are served");
+ABSL_FLAG(std::string, kubeconfig_out, "", "a kubeconfig for kubectl is written to this file");
+ABSL_FLAG(std::string, tls_cert, "", "PEM certificate chain; with --tls_key: serve HTTPS");
+ABSL_FLAG(std::string, tls_key, "", "PEM private key");
+ABSL_FLAG(std::vector<std::string>, crds, {}, "folders or files of CustomResourceDefinitions to serve from the start");
+ABSL_FLAG(int, nodes, 4, "simulated nodes");
+ABSL_FLAG(std::string, node_cpu, "64", "allocatable cpu of a node");
+ABSL_FLAG(std::string, node_memory, "256Gi", "allocatable memory of a node");
+ABSL_FLAG(std::string, node_pods, "1000", "allocatable pods of a node");
+ABSL_FLAG(absl::Duration, heartbeat, absl::ZeroDuration(), "period of the nodes' Leases; 0: none");
+ABSL_FLAG(absl::Duration, default_duration, absl::Seconds(2), "how long a container runs whose command says nothing");
+ABSL_FLAG(bool, no_node, false, "do not run the nodes");
+ABSL_FLAG(bool, no_scheduler, false, "do not run the gang scheduler");
+ABSL_FLAG(bool, no_queues, false, "do not create the root and default queues");
+ABSL_FLAG(absl::Duration, cycle, absl::Seconds(1), "period of the gang scheduler");
+ABSL_FLAG(std::string, log_level, "info", "debug, info, warning or error");
+
+namespace basalt::kubesim {
+namespace {
+
+obs::Level LevelOf(const std::string& name) {
+  if (name == "debug") return obs::Level::kDebug;
+  if (name == "warning") return obs::Level::kWarning;
+  if (name == "error") return obs::Level::kError;
+  return obs::Level::kInfo;
+}
+
+// Whole or not at all, so that whoever waits for the file never reads half of it.
+absl::Status WriteFile(const std::string& path, const std::string& text) {
+  const std::string temporary = fmt::format("{}.{}", path, getpid());
+  std::ofstream file(temporary, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file || std::rename(temporary.c_str(), path.c_str()) != 0) {
+    return MakeStatus(absl::StatusCode::kUnavailable, fmt::format("cannot write '{}'", path));
+  }
+  return absl::OkStatus();
+}
+
+std::string Kubeconfig(const std::string& url) {
+  json::object cluster{{"server", json::string(url)}};
+  if (url.starts_with("https")) cluster["insecure-skip-tls-verify"] = true;
+  return ToYaml(json::object{
+      {"apiVersion", "v1"},
+      {"kind", "Config"},
+      {"current-context", "kubesim"},
+      {"clusters", json::array{json::object{{"name", "kubesim"}, {"cluster", std::move(cluster)}}}},
+      {"users", json::array{json::object{{"name", "kubesim"}, {"user", json::object()}}}},
+      {"contexts", json::array{json::object{{"name", "kubesim"},
+                                            {"context", json::object{{"cluster", "kubesim"}, {"user", "kubesim"}}}}}}});
+}
+
+actors::ClusterOptions ClusterFromFlags() {
+  actors::ClusterOptions options;
+  options.run_nodes = !absl::GetFlag(FLAGS_no_node);
+  options.run_scheduler = !absl::GetFlag(FLAGS_no_scheduler);
+  options.nodes.nodes = absl::GetFlag(FLAGS_nodes);
+  options.nodes.cpu = absl::GetFlag(FLAGS_node_cpu);
+  options.nodes.memory = absl::GetFlag(FLAGS_node_memory);
+  options.nodes.pods = absl::GetFlag(FLAGS_node_pods);
+  options.nodes.heartbeat = absl::GetFlag(FLAGS_heartbeat);
+  options.nodes.default_duration = absl::GetFlag(FLAGS_default_duration);
+  options.nodes.api.user_agent = "kubesim-node";
+  options.scheduler.period = absl::GetFlag(FLAGS_cycle);
+  options.scheduler.create_queues = !absl::GetFlag(FLAGS_no_queues);
+  // Nobody else schedules the pods of Kubernetes' own scheduler here.
+  options.scheduler.plain_scheduler_names = {"default-scheduler"};
+  options.scheduler.api.user_agent = "kubesim-scheduler";
+  return options;
+}
+
+// What lives on the loop, in the order in which it is made.
+struct World {
+  World(Loop& loop, std::vector<json::value> crds) {
+    ApiServerOptions options;
+    options.crds = std::move(crds);
+    server = std::make_unique<ApiServer>(loop, random, std::move(options));
+    client = std::make_unique<http::DirectClient>(loop, loop, *server);
+  }
+  SystemRandom random;
+  std::unique_ptr<ApiServer> server;
+  std::unique_ptr<http::DirectClient> client;
+  std::unique_ptr<actors::Cluster> cluster;
+};
+
+void OnLoop(Loop& loop, const std::function<void()>& work) {
+  std::promise<void> done;
+  loop.Post([&] {
+    work();
+    done.set_value();
+  });
+  done.get_future().wait();
+}
+
+absl::Status Serve() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  // Before any thread is made, so that all inherit it and only sigwait sees them.
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+
+  absl::StatusOr<std::vector<json::value>> crds = LoadCrds(absl::GetFlag(FLAGS_crds));
+  if (!crds.ok()) return crds.status();
+  const std::unique_ptr<Loop> loop = MakeThreadLoop("kubesim");
+  std::unique_ptr<World> world;
+  absl::Status status;
+  OnLoop(*loop, [&] {
+    world = std::make_unique<World>(*loop, *std::move(crds));
+    status = world->server->startup_status();
+  });
+
+  std::unique_ptr<http::Server> shell;
+  if (status.ok()) {
+    http::ServerOptions options;
+    options.address = absl::GetFlag(FLAGS_address);
+    options.port = static_cast<uint16_t>(absl::GetFlag(FLAGS_port));
+    options.tls_cert_file = absl::GetFlag(FLAGS_tls_cert);
+    options.tls_key_file = absl::GetFlag(FLAGS_tls_key);
+    absl::StatusOr<std::unique_ptr<http::Server>> started = http::StartServer(*loop, *world->server, options);
+    if (started.ok()) {
+      shell = *std::move(started);
+    } else {
+      status = started.status();
+    }
+  }
+  if (status.ok()) {
+    OnLoop(*loop, [&] {
+      world->cluster = std::make_unique<actors::Cluster>(*loop, *world->client, world->random, ClusterFromFlags());
+    });
+    const std::string url = fmt::format("{}://{}:{}", absl::GetFlag(FLAGS_tls_cert).empty() ? "http" : "https",
+                                        absl::GetFlag(FLAGS_address), shell->port());
+    if (const std::string path = absl::GetFlag(FLAGS_kubeconfig_out); !path.empty()) {
+      status = WriteFile(path, Kubeconfig(url));
+    }
+    // Last: whoever waits for it finds everything else done.
+    if (const std::string path = absl::GetFlag(FLAGS_port_file); status.ok() && !path.empty()) {
+      status = WriteFile(path, fmt::format("{}\n", shell->port()));
+    }
+    if (status.ok()) {
+      obs::LogInfo("serving", {{"url", url}, {"nodes", fmt::format("{}", absl::GetFlag(FLAGS_nodes))}});
+      int signal_number = 0;
+      sigwait(&signals, &signal_number);
+      obs::LogInfo("stopping", {{"signal", fmt::format("{}", signal_number)}});
+    }
+  }
+  shell.reset();
+  OnLoop(*loop, [&] {
+    world->cluster.reset();
+    world->client.reset();
+    world.reset();
+  });
+  return status;
+}
+
+}  // namespace
+}  // namespace basalt::kubesim
+
+int main(int argc, char** argv) {
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+  absl::SetProgramUsageMessage("kubesim: an embedded Kubernetes API server with simulated nodes and a gang scheduler.");
+  if (const std::vector<char*> rest = absl::ParseCommandLine(argc, argv); rest.size() > 1) {
+    fmt::print(stderr, "kubesim: unexpected argument '{}'\n", rest[1]);
+    return 2;
+  }
+  basalt::obs::SetUpLogging("kubesim", basalt::kubesim::LevelOf(absl::GetFlag(FLAGS_log_level)));
+  const absl::Status status = basalt::kubesim::Serve();
+  if (status.ok()) return 0;
+  basalt::obs::LogError("ending", {{"error", std::string(basalt::ToStd(status.message()))}});
+  return 1;
+}
