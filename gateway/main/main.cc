@@ -1,0 +1,148 @@
+// gateway: the only process of the suite that talks to Kubernetes.
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "absl/flags/flag.h"
+#include "absl/flags/parse.h"
+#include "absl/flags/usage.h"
+#include "absl/synchronization/mutex.h"
+#include "common/base/status.h"
+#include "common/base/version.h"
+#include "common/obs/log.h"
+#include "gateway/main/kubeconfig.h"
+#include "gateway/main/process.h"
+
+ABSL_FLAG(std::string, kube_server, "", "URL of the API server, http or https; overrides the kubeconfig's");
+ABSL_FLAG(std::string, kubeconfig, "", "file that says where the API server is and who we are");
+ABSL_FLAG(std::string, context, "", "context of the kubeconfig; empty: the current one");
+ABSL_FLAG(std::string, listen, "127.0.0.1:0", "address of the gRPC server; port 0: any free one");
+ABSL_FLAG(std::string, port_file, "", "the gRPC port is written to this file once it is served");
+ABSL_FLAG(std::string, metrics_listen, "127.0.0.1:0", "address of /metrics, /readyz, /healthz, /version; empty: none");
+ABSL_FLAG(std::string, metrics_port_file, "", "the port of --metrics_listen is written to this file");
+ABSL_FLAG(std::string, cluster, "default", "name of the cluster; replicas of another one are refused");
+ABSL_FLAG(std::string, replica, "gateway-0", "name of this gateway");
+ABSL_FLAG(std::vector<std::string>, scheduler_name, {"volcano"}, "schedulers whose pods without a job are watched");
+ABSL_FLAG(absl::Duration, grace, absl::Seconds(5), "how long the slots of a replica that went away wait for it");
+ABSL_FLAG(absl::Duration, formation, absl::Milliseconds(500),
+          "how long the first replica of a service waits for others to share its slots with");
+ABSL_FLAG(bool, rebalance, false, "give slots to replicas that come later; their owners hand them over");
+ABSL_FLAG(bool, streaming_lists, true, "use streaming lists where the API server has them");
+ABSL_FLAG(std::string, log_level, "info", "debug, info, warning or error");
+
+namespace basalt::gateway {
+namespace {
+
+constexpr char kServiceAccount[] = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+obs::Level LevelOf(const std::string& name) {
+  if (name == "debug") return obs::Level::kDebug;
+  if (name == "warning") return obs::Level::kWarning;
+  if (name == "error") return obs::Level::kError;
+  return obs::Level::kInfo;
+}
+
+std::string Environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+absl::StatusOr<http::CurlOptions> KubeOptions() {
+  absl::StatusOr<http::CurlOptions> options = http::CurlOptions();
+  const std::string server = absl::GetFlag(FLAGS_kube_server);
+  if (const std::string path = absl::GetFlag(FLAGS_kubeconfig); !path.empty()) {
+    options = ReadKubeconfig(path, absl::GetFlag(FLAGS_context));
+  } else if (server.empty()) {
+    options = InClusterOptions(Environment("KUBERNETES_SERVICE_HOST"), Environment("KUBERNETES_SERVICE_PORT"),
+                               kServiceAccount);
+  }
+  if (!options.ok()) return options;
+  if (!server.empty()) options->base_url = server;
+  if (!options->base_url.starts_with("http://") && !options->base_url.starts_with("https://")) {
+    return MakeStatus(absl::StatusCode::kInvalidArgument,
+                      fmt::format("--kube_server '{}' is no http or https URL", options->base_url));
+  }
+  while (options->base_url.ends_with('/')) options->base_url.pop_back();
+  options->user_agent = fmt::format("basalt-gateway/{}", Version());
+  return options;
+}
+
+// Whole or not at all: whoever waits for the file never reads half of it.
+absl::Status WritePort(const std::string& path, int port) {
+  if (path.empty()) return absl::OkStatus();
+  const std::string temporary = fmt::format("{}.{}", path, getpid());
+  std::ofstream file(temporary, std::ios::binary);
+  file << port << '\n';
+  file.close();
+  if (file && std::rename(temporary.c_str(), path.c_str()) == 0) return absl::OkStatus();
+  return MakeStatus(absl::StatusCode::kUnavailable, fmt::format("cannot write '{}'", path));
+}
+
+ProcessOptions OptionsFromFlags() {
+  ProcessOptions options;
+  options.listen = absl::GetFlag(FLAGS_listen);
+  options.metrics_listen = absl::GetFlag(FLAGS_metrics_listen);
+  options.gateway.scheduler_names = absl::GetFlag(FLAGS_scheduler_name);
+  options.gateway.streaming_lists = absl::GetFlag(FLAGS_streaming_lists);
+  HubOptions& hub = options.gateway.hub;
+  hub.cluster = absl::GetFlag(FLAGS_cluster);
+  hub.replica = absl::GetFlag(FLAGS_replica);
+  hub.version = std::string(Version());
+  hub.ownership.grace = absl::GetFlag(FLAGS_grace);
+  hub.ownership.formation = absl::GetFlag(FLAGS_formation);
+  hub.ownership.rebalance = absl::GetFlag(FLAGS_rebalance);
+  return options;
+}
+
+absl::Status Serve() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  // Before any thread is made, so that all inherit it and only sigwait sees them.
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+
+  const absl::StatusOr<http::CurlOptions> kube = KubeOptions();
+  if (!kube.ok()) return kube.status();
+  absl::StatusOr<std::unique_ptr<Process>> process =
+      Process::Start(OptionsFromFlags(), [&](Loop& loop) { return http::MakeCurlClient(loop, *kube); });
+  if (!process.ok()) return process.status();
+  absl::Status status = WritePort(absl::GetFlag(FLAGS_metrics_port_file), (*process)->metrics_port());
+  if (status.ok()) status = WritePort(absl::GetFlag(FLAGS_port_file), (*process)->port());
+  if (!status.ok()) return status;
+  obs::LogInfo("serving", {{"port", fmt::to_string((*process)->port())},
+                           {"metrics_port", fmt::to_string((*process)->metrics_port())},
+                           {"kube", kube->base_url},
+                           {"cluster", absl::GetFlag(FLAGS_cluster)},
+                           {"version", std::string(Version())}});
+  int signal_number = 0;
+  sigwait(&signals, &signal_number);
+  obs::LogInfo("stopping", {{"signal", fmt::to_string(signal_number)}});
+  return absl::OkStatus();
+}
+
+}  // namespace
+}  // namespace basalt::gateway
+
+int main(int argc, char** argv) {
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+  absl::SetProgramUsageMessage("gateway: watches Kubernetes, shows each replica what it owns, and carries its writes.");
+  if (const std::vector<char*> rest = absl::ParseCommandLine(argc, argv); rest.size() > 1) {
+    fmt::print(stderr, "gateway: unexpected argument '{}'\n", rest[1]);
+    return 2;
+  }
+  basalt::obs::SetUpLogging("gateway", basalt::gateway::LevelOf(absl::GetFlag(FLAGS_log_level)));
+  const absl::Status status = basalt::gateway::Serve();
+  if (status.ok()) return 0;
+  basalt::obs::LogError("ending", {{"error", std::string(basalt::ToStd(status.message()))}});
+  return 1;
+}

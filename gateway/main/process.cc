@@ -1,0 +1,117 @@
+#include "gateway/main/process.h"
+
+#include <charconv>
+#include <condition_variable>
+#include <utility>
+
+#include "common/base/mutex.h"
+#include "common/base/status_macros.h"
+#include "common/rpc/grpc_gateway_service.h"
+#include "common/rpc/grpc_server.h"
+#include "common/rpc/http_status.h"
+
+namespace basalt::gateway {
+namespace {
+
+constexpr absl::Duration kHealthPeriod = absl::Milliseconds(100);
+
+// Runs `work` on the loop and waits for it.
+void RunOn(Loop& loop, const std::function<void()>& work) {
+  Mutex mutex;
+  CondVar condition;
+  bool done = false;
+  loop.Post([&] {
+    work();
+    MutexLock lock(mutex);
+    done = true;
+    condition.NotifyAll();
+  });
+  MutexLock lock(mutex);
+  while (!done) condition.Wait(mutex);
+}
+
+class RunningProcess : public Process {
+ public:
+  explicit RunningProcess(absl::Duration drain)
+      : drain_(drain), metrics_(obs::MakeMetrics()), loop_(MakeThreadLoop("gateway")) {}
+
+  ~RunningProcess() override {
+    if (server_) {
+      server_->SetServing(false);
+      server_->Drain(drain_);
+      server_.reset();
+    }
+    status_.reset();
+    RunOn(*loop_, [this] {
+      loop_->Cancel(health_timer_);
+      gateway_.reset();
+      client_.reset();
+    });
+  }
+
+  absl::Status Start(ProcessOptions options, const MakeClient& make_client) {
+    const std::string version = options.gateway.hub.version;
+    RunOn(*loop_, [&] {
+      client_ = make_client(*loop_);
+      gateway_ = std::make_unique<Gateway>(*loop_, *client_, random_, *metrics_, health_, std::move(options.gateway));
+    });
+    if (!options.metrics_listen.empty()) {
+      const auto [host, port] = SplitAddress(options.metrics_listen);
+      BASALT_ASSIGN_OR_RETURN(
+          status_,
+          rpc::StartHttpStatus(
+              *loop_, *metrics_, health_,
+              {.address = host, .port = static_cast<uint16_t>(port), .process = "gateway", .version = version}));
+    }
+    std::vector<std::unique_ptr<rpc::GrpcService>> services;
+    services.push_back(rpc::MakeGatewayService(*loop_, *gateway_));
+    BASALT_ASSIGN_OR_RETURN(server_, rpc::GrpcServer::Start({.address = options.listen}, std::move(services)));
+    RunOn(*loop_, [this] {
+      gateway_->Start();
+      FollowHealth();
+    });
+    return absl::OkStatus();
+  }
+
+  int port() const override { return server_->port(); }
+  int metrics_port() const override { return status_ ? status_->port() : 0; }
+  const obs::Health& health() const override { return health_; }
+
+ private:
+  void FollowHealth() {
+    const bool ready = health_.IsReady();
+    if (ready != serving_) server_->SetServing(ready);
+    serving_ = ready;
+    health_timer_ = loop_->RunAfter(kHealthPeriod, [this] { FollowHealth(); });
+  }
+
+  const absl::Duration drain_;
+  SystemRandom random_;
+  std::unique_ptr<obs::Metrics> metrics_;
+  obs::Health health_;
+  std::unique_ptr<Loop> loop_;
+  std::unique_ptr<http::Client> client_;  // These two live on the loop.
+  std::unique_ptr<Gateway> gateway_;
+  std::unique_ptr<rpc::HttpStatus> status_;
+  std::unique_ptr<rpc::GrpcServer> server_;
+  bool serving_ = false;
+  TimerId health_timer_ = kNoTimer;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Process>> Process::Start(ProcessOptions options, MakeClient make_client) {
+  auto process = std::make_unique<RunningProcess>(options.drain);
+  BASALT_RETURN_IF_ERROR(process->Start(std::move(options), make_client));
+  return std::unique_ptr<Process>(std::move(process));
+}
+
+std::pair<std::string, int> SplitAddress(const std::string& address) {
+  const size_t colon = address.rfind(':');
+  if (colon == std::string::npos) return {address, 0};
+  int port = 0;
+  std::from_chars(address.data() + colon + 1, address.data() + address.size(), port);
+  return {address.substr(0, colon), port};
+}
+
+}  // namespace basalt::gateway

@@ -1,0 +1,40 @@
+#pragma once
+
+// A whole gateway in this process: its loop, its API client, its gRPC port and its metrics port.
+//
+// Any thread but its own loop. Destroying it stops serving, drains for a moment and ends everything in order.
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "common/http/http.h"
+#include "gateway/server/gateway.h"
+
+namespace basalt::gateway {
+
+struct ProcessOptions {
+  std::string listen = "127.0.0.1:0";          // gRPC.
+  std::string metrics_listen = "127.0.0.1:0";  // HTTP: /metrics, /readyz, /healthz, /version. Empty = none.
+  absl::Duration drain = absl::Seconds(2);
+  GatewayOptions gateway;
+};
+
+class Process {
+ public:
+  // Makes the client of the API server on the gateway's loop.
+  using MakeClient = std::function<std::unique_ptr<http::Client>(Loop&)>;
+
+  // UNAVAILABLE: an address cannot be listened on. It lists and watches from here on; ready when every watch is.
+  static absl::StatusOr<std::unique_ptr<Process>> Start(ProcessOptions options, MakeClient make_client);
+
+  virtual ~Process() = default;
+  virtual int port() const = 0;
+  virtual int metrics_port() const = 0;  // 0 = none.
+  virtual const obs::Health& health() const = 0;
+};
+
+// "host:port" -> both; a name without a port has port 0.
+std::pair<std::string, int> SplitAddress(const std::string& address);
+
+}  // namespace basalt::gateway
