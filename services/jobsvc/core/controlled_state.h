@@ -33,7 +33,7 @@ struct ControlledState {
   int32_t delete_terminal_below = 0;  // Finished pods of older versions go: their kill retained nothing.
   std::string last_command_uid;
   std::map<std::string, std::set<int32_t>> done;  // Task -> indices that succeeded and whose pods were deleted.
-  std::map<std::string, std::string> objects;     // Plugin object "<plural>/<name>" -> hash of what was written.
+  std::map<std::string, std::string> objects;     // Plugin object "<plural>/<name>" -> "<hash> <uid>".
   std::string rest;  // Members that this version does not know, as JSON text of an object; empty = none.
 };
 
@@ -41,6 +41,9 @@ struct ControlledState {
 ControlledState ReadControlledState(const kube::v1::JobStatus& status);
 // Puts it into status.controlled_resources, sorted.
 void WriteControlledState(const ControlledState& state, kube::v1::JobStatus& status);
+
+// Puts the nonce into what WriteControlledState has written.
+void SetNonce(std::string_view nonce, kube::v1::JobStatus& status);
 
 // The value of a key of controlledResources; null when absent.
 const std::string* FindResource(const kube::v1::JobStatus& status, std::string_view key);

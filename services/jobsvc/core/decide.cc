@@ -9,6 +9,7 @@
 
 #include "common/kube/names.h"
 #include "common/kube/text.h"
+#include "services/jobsvc/core/render/job_status_json.h"
 
 namespace basalt::jobsvc {
 
@@ -80,23 +81,11 @@ bool Differs(const JobStatus& wanted, const JobStatus& stored) {
 void SetPhase(JobPhase phase, int64_t now_ms, JobStatus& status) {
   status.set_phase(phase);
   status.set_last_transition_ms(now_ms);
-  // At most one condition per phase, the newest last.
-  auto* conditions = status.mutable_conditions();
-  for (int i = 0; i < conditions->size(); ++i) {
-    if (conditions->Get(i).phase() == phase) {
-      conditions->DeleteSubrange(i, 1);
-      break;
-    }
-  }
-  auto* condition = conditions->Add();
-  condition->set_phase(phase);
-  condition->set_last_transition_ms(now_ms);
+  AppendCondition(status, phase, now_ms);
 }
 
-std::string RunningDuration(const kube::v1::Job& job, const JobStatus& status) {
-  // Both are whole seconds at the API server: the difference is what upstream would print.
-  const int64_t ms = status.last_transition_ms() / 1000 * 1000 - job.meta().creation_ms();
-  return kube::FormatGoDuration(absl::Milliseconds(std::max<int64_t>(ms, 0)));
+std::string DurationOf(const kube::v1::Job& job, const JobStatus& status) {
+  return RunningDuration(job.meta().creation_ms(), status.last_transition_ms());
 }
 
 class Decider {
@@ -130,13 +119,9 @@ class Decider {
     auto* resources = status().mutable_controlled_resources();
     for (int i = resources->size() - 1; i >= 0; --i) {
       const std::string& key = resources->Get(i).key();
-      if (key.starts_with(kMarkerPrefix) && !in_.markers.contains(key.substr(kMarkerPrefix.size()))) {
-        resources->DeleteSubrange(i, 1);
-      }
+      if (key.starts_with(kMarkerPrefix) && !in_.markers.contains(key)) resources->DeleteSubrange(i, 1);
     }
-    for (const std::string& plugin : in_.markers) {
-      SetResource(status(), fmt::format("{}{}", kMarkerPrefix, plugin), plugin);
-    }
+    for (const auto& [key, value] : in_.markers) SetResource(status(), key, value);
   }
 
   void Finish(Decision::Write write) {
@@ -144,7 +129,8 @@ class Decider {
     if (own_.kill && IsOver(*own_.kill, in_.pods, in_.group_uid)) own_.kill.reset();
     if (new_kill_) own_.kill = std::move(new_kill_);
     own_.sequence = std::max(in_.own.sequence, in_.last_sequence) + 1;
-    own_.nonce.clear();  // The caller puts in what tells this commit from any other.
+    own_.nonce.clear();  // SetNonce.
+    decision_.sequence = own_.sequence;
     WriteControlledState(own_, status());
     if (!decision_.has_history) return;
     auto& history = decision_.history;
@@ -182,13 +168,25 @@ class Decider {
         }
         if (transition.operation == Operation::kKillTarget && KillTarget(*action, transition, pending)) return true;
       }
+      if (!pending.command_uid().empty()) {
+        FinishCommand(pending, action.has_value());
+        return true;
+      }
       ++decision_.dropped;
     }
     return false;
   }
 
+  // A command for which there is nothing to do is answered all the same: only then may it be deleted.
+  void FinishCommand(const storage::v1::PendingAction& pending, bool known) {
+    PutFacts(in_.pods.counts(), in_.pods.task_counts());
+    NoteAction(pending, known ? "nothing to do" : "there is no such action");
+    Finish(Decision::Write::kNow);
+  }
+
   void NoteAction(const storage::v1::PendingAction& pending, std::string outcome) {
     decision_.consumed = 1;
+    if (!pending.command_uid().empty()) own_.last_command_uid = pending.command_uid();
     decision_.has_history = true;
     auto& history = decision_.history;
     history.set_event(pending.event());
@@ -238,7 +236,7 @@ class Decider {
     NoteAction(pending,
                fmt::format("kill of all pods{}; version {}", soft ? " but the finished" : "", status().version()));
     GoTo(transition);
-    status().set_running_duration(RunningDuration(in_.job, status()));
+    status().set_running_duration(DurationOf(in_.job, status()));
     Finish(Decision::Write::kNow);
   }
 
@@ -283,7 +281,7 @@ class Decider {
     new_kill_ = std::move(kill);
     NoteAction(pending, fmt::format("kill of {} pod{}", size, size == 1 ? "" : "s"));
     GoTo(transition);
-    status().set_running_duration(RunningDuration(in_.job, status()));
+    status().set_running_duration(DurationOf(in_.job, status()));
     Finish(Decision::Write::kNow);
     return true;
   }
@@ -332,7 +330,7 @@ class Decider {
     decision_.history.set_rule(std::string(outcome.rule));
     decision_.history.set_outcome(fmt::format("{} -> {}", NameOf(phase_), NameOf(outcome.phase)));
     if (IsFinished(outcome.phase)) {
-      status().set_running_duration(RunningDuration(in_.job, status()));
+      status().set_running_duration(DurationOf(in_.job, status()));
       if (!settled) {
         // What is still alive goes, what is finished stays; the version does not grow any more.
         Kill kill;

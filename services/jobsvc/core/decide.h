@@ -33,9 +33,10 @@ struct DecideInput {
   std::string group_uid;  // Of the job's PodGroup; empty = none is there.
   Words words;
   bool invalid = false;                               // The spec breaks a rule: words are all it gets.
-  const std::map<std::string, std::string>& objects;  // Plugin objects that exist, with the hash of what was written.
-  const std::set<std::string>& markers;               // Plugins all of whose objects exist.
-  int64_t last_sequence = 0;                          // The highest that was ever committed or meant.
+  const std::map<std::string, std::string>& objects;  // Plugin objects that exist (ControlledState::objects).
+  // What controlledResources is to say of plugins and claims beside our own key (job spec 11.1, 9.9).
+  const std::map<std::string, std::string>& markers;
+  int64_t last_sequence = 0;  // The highest that was ever committed or meant.
   int64_t now_ms = 0;
 };
 
@@ -54,6 +55,7 @@ struct Decision {
   };
   Write write = Write::kNone;
   kube::v1::JobStatus status;
+  int64_t sequence = 0;
   bool has_history = false;
   storage::v1::HistoryRecord history;  // Valid with has_history; `sequence` is set.
   int dropped = 0;                     // So many of the first pending actions lead to nothing: forget them now.

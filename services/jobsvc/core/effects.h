@@ -30,7 +30,7 @@ struct EffectInput {
   const kube::v1::Job& job;
   const kube::v1::JobSpec& spec;  // Effective.
   const PodSet& pods;
-  const GroupView& group;
+  GroupView group;
   bool blocked = false;        // The spec is refused, or creating backs off: nothing is made.
   bool objects_ready = false;  // Every plugin object exists.
   // Names of pods with a write under way, or with a state that is not judged yet.

@@ -1,0 +1,429 @@
+// The sending half of JobController: the status patch, then whatever is left to be done so that the world matches it.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "common/base/json.h"
+#include "common/base/status.h"
+#include "common/kube/names.h"
+#include "common/kube/pod_group.h"
+#include "common/obs/log.h"
+#include "services/jobsvc/control/job_controller.h"
+#include "services/jobsvc/core/render/job_status_json.h"
+
+namespace basalt::jobsvc {
+
+using runtime::WriteOutcome;
+
+namespace {
+
+void SetResourceOf(std::string_view group, std::string_view version, std::string_view plural,
+                   gateway::v1::Resource& resource) {
+  resource.set_group(std::string(group));
+  resource.set_version(std::string(version));
+  resource.set_plural(std::string(plural));
+}
+
+gateway::v1::WriteRequest WriteOf(std::string_view group, std::string_view version, std::string_view plural,
+                                  const std::string& ns, const std::string& name) {
+  gateway::v1::WriteRequest request;
+  SetResourceOf(group, version, plural, *request.mutable_resource());
+  request.set_namespace_(ns);
+  request.set_name(name);
+  return request;
+}
+
+// Refused for what it is, not for the moment: the words are for people, and only an edit helps.
+bool IsRefusal(const gateway::v1::KubeError& error) {
+  return error.code() >= 400 && error.code() < 500 && error.code() != 409 && error.code() != 429;
+}
+
+}  // namespace
+
+void JobController::Act(std::string_view key) {
+  const auto it = entries_.find(key);
+  if (it == entries_.end() || !it->second->job) return;
+  JobEntry& entry = *it->second;
+  if (entry.intent_unsent) SendStatus(entry);
+  SendNotes(entry);
+  // Newer than what was judged: the pass that is due knows better.
+  if (entry.job_dirty || !entry.compiled) return;
+  if (entry.job->meta().deletion_ms() != 0) return;
+  // A transition that is meant holds back the effects of the status before it.
+  if (entry.record.has_intent() && entry.record.intent().has_history()) return;
+  if (entry.job->status().phase() == kube::v1::JOB_PHASE_UNSPECIFIED) return;
+  ActOnCommands(entry);
+  ActOnGroup(entry);
+  ActOnObjects(entry);
+  ActOnPods(entry);
+  ActOnTtl(entry);
+}
+
+void JobController::ReportTrouble(JobEntry& entry, std::string_view reason, std::string message) {
+  Words words{std::string(reason), std::move(message)};
+  if (entry.trouble == words) return;
+  entry.trouble = words;
+  entry.notes.push_back({true, words.reason, words.message});
+  context_.Wake(entry.key);
+}
+
+void JobController::HoldPod(JobEntry& entry, const std::string& pod, absl::Duration hold) {
+  const absl::Time until = context_.ApiNow() + hold;
+  entry.held_until[pod] = until;
+  context_.WakeAt(entry.key, until);
+}
+
+void JobController::SendStatus(JobEntry& entry) {
+  entry.intent_unsent = false;
+  entry.commit_in_flight = true;
+  const storage::v1::Intent& intent = entry.record.intent();
+  auto request = WriteOf("batch.volcano.sh", "v1alpha1", "jobs", entry.ns, entry.name);
+  request.set_subresource("status");
+  gateway::v1::Patch& patch = *request.mutable_patch();
+  patch.set_type(gateway::v1::Patch::TYPE_MERGE);
+  patch.set_body(JobStatusPatch(entry.job->status(), intent.status()));
+  patch.set_field_manager(std::string(kube::kFieldManager));
+  patch.set_uid(entry.record.uid());
+  patch.set_resource_version(intent.resource_version());
+  if (metrics_.status_writes != nullptr) metrics_.status_writes->Add();
+  context_.Write(
+      entry.key, std::move(request),
+      [this, key = entry.key, uid = entry.record.uid(), sequence = intent.sequence()](WriteOutcome outcome) {
+        JobEntry* live = Live(key, uid);
+        if (live == nullptr || !live->commit_in_flight) return;
+        switch (outcome.kind) {
+          case WriteOutcome::Kind::kDone:
+            // The answer's object has come through OnState: Settle judges it.
+            live->commit_in_flight = false;
+            break;
+          case WriteOutcome::Kind::kRefused:
+            live->commit_in_flight = false;
+            if (outcome.error.code() == 409) {
+              live->conflict_version = live->record.intent().resource_version();
+            } else {
+              obs::LogWarning("a status write was refused", {{"job", key}, {"error", outcome.error.message()}});
+              live->notes.push_back({true, "JobStatusError", outcome.error.message()});
+            }
+            live->commit_retry.Fail(context_.ApiNow(), context_.random());
+            break;
+          case WriteOutcome::Kind::kNotSent:
+            live->commit_in_flight = false;
+            live->commit_retry.Fail(context_.ApiNow(), context_.random());
+            break;
+          case WriteOutcome::Kind::kUnknown:
+            SettleUnknownStatus(key, uid);
+            break;
+        }
+        context_.Wake(key);
+      });
+}
+
+void JobController::SettleUnknownStatus(const std::string& key, const std::string& uid) {
+  gateway::v1::GetRequest request;
+  SetResourceOf("batch.volcano.sh", "v1alpha1", "jobs", *request.mutable_resource());
+  const JobEntry& asked = *Live(key, uid);
+  request.set_namespace_(asked.ns);
+  request.set_name(asked.name);
+  context_.Get(key, std::move(request), [this, key, uid](absl::StatusOr<gateway::v1::GetResponse> response) {
+    JobEntry* live = Live(key, uid);
+    if (live == nullptr || !live->commit_in_flight) return;
+    if (!response.ok()) {
+      // The commit stays open until somebody can say what became of it.
+      context_.loop().RunAfter(absl::Milliseconds(500), [this, key, uid] {
+        JobEntry* again = Live(key, uid);
+        if (again != nullptr && again->commit_in_flight) SettleUnknownStatus(key, uid);
+      });
+      return;
+    }
+    live->commit_in_flight = false;
+    if (response->has_object() && response->object().has_job()) {
+      const kube::v1::Job& job = response->object().job();
+      if (live->job && job.meta().uid() == uid &&
+          job.meta().resource_version() > live->job->meta().resource_version()) {
+        ReceiveJob(*live, job);
+      }
+    }
+    context_.Wake(key);
+  });
+}
+
+void JobController::ActOnCommands(JobEntry& entry) {
+  for (auto& [name, command] : entry.commands) {
+    if (command.meta().uid() != entry.own.last_command_uid || command.meta().deletion_ms() != 0) continue;
+    if (!entry.busy_objects.insert("command/" + name).second) continue;
+    auto request = WriteOf("bus.volcano.sh", "v1alpha1", "commands", entry.ns, name);
+    request.mutable_delete_()->set_uid(command.meta().uid());
+    context_.Write(entry.key, std::move(request),
+                   [this, key = entry.key, uid = entry.record.uid(), name = name](WriteOutcome outcome) {
+                     JobEntry* live = Live(key, uid);
+                     if (live == nullptr) return;
+                     // Gone already: the watch will say so. Anything else is tried again.
+                     if (outcome.kind != WriteOutcome::Kind::kDone && outcome.error.code() != 404) {
+                       context_.WakeAt(key, context_.ApiNow() + absl::Seconds(1));
+                     }
+                     live->busy_objects.erase("command/" + name);
+                   });
+  }
+}
+
+void JobController::ActOnGroup(JobEntry& entry) {
+  const absl::Time now = context_.ApiNow();
+  const GroupView group = GroupOf(entry);
+  const bool wanted = MakesPods(entry.job->status().phase());
+  if (group.present && !group.terminating && (group.stale || !wanted)) {
+    if (entry.group_retry.Blocks(now) || !entry.deleted_groups.insert(group.uid).second) return;
+    auto request = WriteOf("scheduling.volcano.sh", "v1beta1", "podgroups", entry.ns, group.name);
+    request.mutable_delete_()->set_uid(group.uid);
+    context_.Write(entry.key, std::move(request),
+                   [this, key = entry.key, uid = entry.record.uid(), group_uid = group.uid](WriteOutcome outcome) {
+                     JobEntry* live = Live(key, uid);
+                     if (live == nullptr) return;
+                     if (outcome.kind == WriteOutcome::Kind::kDone || outcome.error.code() == 404) return;
+                     live->deleted_groups.erase(group_uid);
+                     live->group_retry.Fail(context_.ApiNow(), context_.random());
+                     context_.WakeAt(key, live->group_retry.until);
+                   });
+    return;
+  }
+  if (!wanted || entry.compiled->invalid() || entry.ensure_in_flight) return;
+  if (group.present) {
+    if (group.stale) return;  // Its end wakes the job.
+    const kube::v1::PodGroup& observed = entry.groups[group.name];
+    if (!kube::PodGroupDiffers(observed.spec(), entry.compiled->group)) return;
+    if (observed.meta().resource_version() < entry.ensured_version && entry.group_retry.Blocks(now)) return;
+  }
+  if (entry.group_retry.Blocks(now)) {
+    context_.WakeAt(entry.key, entry.group_retry.until);
+    return;
+  }
+  auto peer = context_.PodGroupOwner(fmt::format("{}/{}", entry.ns, group.name));
+  if (peer == nullptr) {
+    entry.group_retry.Fail(now, context_.random());
+    context_.WakeAt(entry.key, entry.group_retry.until);
+    return;
+  }
+  podgroup::v1::EnsurePodGroupRequest request;
+  request.set_namespace_(entry.ns);
+  request.set_name(group.name);
+  request.set_job_name(entry.name);
+  request.set_job_uid(entry.record.uid());
+  request.set_version(entry.job->status().version());
+  *request.mutable_spec() = entry.compiled->group;
+  *request.mutable_labels() = entry.job->meta().labels();
+  *request.mutable_annotations() = entry.job->meta().annotations();
+  if (entry.own.kill) request.set_kill_uid(entry.own.kill->group_uid);
+  entry.ensure_in_flight = true;
+  peer->EnsurePodGroup(
+      std::move(request), absl::Seconds(15),
+      [this, key = entry.key, uid = entry.record.uid()](absl::StatusOr<podgroup::v1::EnsurePodGroupResponse> response) {
+        JobEntry* live = Live(key, uid);
+        if (live == nullptr) return;
+        live->ensure_in_flight = false;
+        const absl::Time answered = context_.ApiNow();
+        if (response.ok()) {
+          live->group_retry.Succeed();
+          live->ensured_version = response->pod_group().meta().resource_version();
+          if (live->trouble.reason == "PodGroupError") live->trouble = {};
+          // The watch shows it; asked again only if it does not.
+          live->group_retry.until = answered + absl::Seconds(2);
+        } else {
+          live->group_retry.Fail(answered, context_.random());
+          const absl::StatusCode code = response.status().code();
+          if (code == absl::StatusCode::kAlreadyExists || code == absl::StatusCode::kInvalidArgument) {
+            ReportTrouble(*live, "PodGroupError", std::string(ToStd(response.status().message())));
+          }
+        }
+        context_.WakeAt(key, live->group_retry.until);
+        context_.Wake(key);
+      });
+}
+
+void JobController::ActOnPods(JobEntry& entry) {
+  const PodSet& pods = entry.pods;
+  if (pods.missing().empty()) entry.maker.reset();
+  if (pods.missing().empty() && pods.to_mark().empty() && pods.to_delete().empty()) return;
+  if (entry.busy_pods.size() >= options_.max_in_flight_per_job) return;
+  const absl::Time now = context_.ApiNow();
+  std::set<std::string> busy = entry.busy_pods;
+  busy.insert(entry.dirty_names.begin(), entry.dirty_names.end());
+  for (auto it = entry.held_until.begin(); it != entry.held_until.end();) {
+    if (it->second <= now) {
+      it = entry.held_until.erase(it);
+    } else {
+      busy.insert(it->first);
+      ++it;
+    }
+  }
+  EffectInput view = ViewOf(entry, busy);
+  view.limit = options_.max_in_flight_per_job - entry.busy_pods.size();
+  if (entry.create_retry.Blocks(now)) {
+    view.blocked = true;
+    context_.WakeAt(entry.key, entry.create_retry.until);
+  }
+  for (const PodEffect& effect : NextPodEffects(view)) {
+    entry.busy_pods.insert(effect.name);
+    switch (effect.kind) {
+      case PodEffect::Kind::kMark:
+        MarkPod(entry, effect);
+        break;
+      case PodEffect::Kind::kDelete:
+        DeletePod(entry, effect);
+        break;
+      case PodEffect::Kind::kCreate:
+        CreatePod(entry, effect);
+        break;
+    }
+  }
+}
+
+EffectInput JobController::ViewOf(const JobEntry& entry, const std::set<std::string>& busy) const {
+  return {.job = *entry.job,
+          .spec = entry.compiled->spec,
+          .pods = entry.pods,
+          .group = GroupOf(entry),
+          .blocked = entry.compiled->invalid(),
+          .objects_ready = ObjectsReady(entry),
+          .busy = busy,
+          .limit = options_.max_in_flight_per_job};
+}
+
+void JobController::CreatePod(JobEntry& entry, const PodEffect& effect) {
+  if (!entry.maker) entry.maker = std::make_unique<PodMaker>(*entry.job, entry.compiled->spec);
+  const GroupView group = GroupOf(entry);
+  const PodContext context{.version = entry.job->status().version(),
+                           .retry_count = entry.job->status().retry_count(),
+                           .pod_group_name = group.name,
+                           .forwarding = forwarding_queues_.contains(entry.compiled->spec.queue())};
+  auto body = entry.maker->Make(effect.place.task, effect.place.index, context);
+  if (!body.ok()) {
+    entry.busy_pods.erase(effect.name);
+    entry.create_retry.Fail(context_.ApiNow(), context_.random());
+    context_.WakeAt(entry.key, entry.create_retry.until);
+    ReportTrouble(entry, "FailedCreate", std::string(ToStd(body.status().message())));
+    return;
+  }
+  auto request = WriteOf("", "v1", "pods", entry.ns, effect.name);
+  request.mutable_create()->set_body(*std::move(body));
+  context_.Write(entry.key, std::move(request),
+                 [this, key = entry.key, uid = entry.record.uid(), pod = effect.name](WriteOutcome outcome) {
+                   JobEntry* live = Live(key, uid);
+                   if (live == nullptr) return;
+                   if (outcome.kind == WriteOutcome::Kind::kUnknown) {
+                     SettleCreate(key, uid, pod, absl::Milliseconds(500));
+                     return;  // The name stays busy.
+                   }
+                   live->busy_pods.erase(pod);
+                   if (outcome.kind == WriteOutcome::Kind::kDone) {
+                     live->create_retry.Succeed();
+                     if (live->trouble.reason == "FailedCreate") live->trouble = {};
+                     context_.Wake(key);
+                     return;
+                   }
+                   if (outcome.kind == WriteOutcome::Kind::kRefused && outcome.error.code() == 409) {
+                     // Ours from before a crash, or somebody else's: the name is waited for.
+                     live->busy_pods.insert(pod);
+                     SettleCreate(key, uid, pod, absl::Seconds(2));
+                     return;
+                   }
+                   live->create_retry.Fail(context_.ApiNow(), context_.random());
+                   if (outcome.kind == WriteOutcome::Kind::kRefused && IsRefusal(outcome.error)) {
+                     ReportTrouble(*live, "FailedCreate", fmt::format("pod {}: {}", pod, outcome.error.message()));
+                   }
+                   context_.WakeAt(key, live->create_retry.until);
+                 });
+}
+
+// What stands under the name of a pod whose creation was not confirmed.
+void JobController::SettleCreate(const std::string& key, const std::string& uid, const std::string& pod,
+                                 absl::Duration hold) {
+  gateway::v1::GetRequest request;
+  SetResourceOf("", "v1", "pods", *request.mutable_resource());
+  request.set_namespace_(Live(key, uid)->ns);
+  request.set_name(pod);
+  context_.Get(key, std::move(request), [this, key, uid, pod, hold](absl::StatusOr<gateway::v1::GetResponse> response) {
+    JobEntry* live = Live(key, uid);
+    if (live == nullptr) return;
+    live->busy_pods.erase(pod);
+    if (!response.ok()) {
+      HoldPod(*live, pod, hold);
+    } else if (response->has_object()) {
+      // Ours or not, the watch shows it when it is relevant; until then the name is held.
+      HoldPod(*live, pod, absl::Seconds(5));
+      if (response->object().has_pod() && response->object().pod().owner_uid() != uid) {
+        ReportTrouble(*live, "FailedCreate",
+                      fmt::format("pod {}: the name is held by an object of another owner (UID {})", pod,
+                                  response->object().pod().uid()));
+      }
+    }
+    context_.Wake(key);
+  });
+}
+
+void JobController::DeletePod(JobEntry& entry, const PodEffect& effect) {
+  auto request = WriteOf("", "v1", "pods", entry.ns, effect.name);
+  request.mutable_delete_()->set_uid(effect.uid);
+  context_.Write(
+      entry.key, std::move(request),
+      [this, key = entry.key, uid = entry.record.uid(), pod = effect.name](WriteOutcome outcome) {
+        JobEntry* live = Live(key, uid);
+        if (live == nullptr) return;
+        live->busy_pods.erase(pod);
+        if (outcome.kind == WriteOutcome::Kind::kDone) return;
+        // Gone, or another object by now: the watch says so. Held until then, so that nothing is repeated.
+        const int code = outcome.error.code();
+        HoldPod(*live, pod, code == 404 ? absl::Seconds(5) : absl::Seconds(1));
+        if (outcome.kind == WriteOutcome::Kind::kRefused && code != 422 && IsRefusal(outcome.error) && code != 404) {
+          ReportTrouble(*live, "FailedDelete", fmt::format("pod {}: {}", pod, outcome.error.message()));
+        }
+      });
+}
+
+void JobController::MarkPod(JobEntry& entry, const PodEffect& effect) {
+  auto request = WriteOf("", "v1", "pods", entry.ns, effect.name);
+  gateway::v1::Patch& patch = *request.mutable_patch();
+  patch.set_type(gateway::v1::Patch::TYPE_MERGE);
+  json::object body;
+  body["metadata"] = {{"annotations", {{std::string(kube::kOutOfSyncKey), "true"}}}};
+  patch.set_body(ToText(body));
+  patch.set_field_manager(std::string(kube::kFieldManager));
+  patch.set_uid(effect.uid);
+  patch.set_resource_version(effect.resource_version);
+  context_.Write(entry.key, std::move(request),
+                 [this, key = entry.key, uid = entry.record.uid(), pod = effect.name](WriteOutcome outcome) {
+                   JobEntry* live = Live(key, uid);
+                   if (live == nullptr) return;
+                   live->busy_pods.erase(pod);
+                   if (outcome.kind == WriteOutcome::Kind::kDone) return;
+                   // A newer state wakes the job; without one it is tried again.
+                   HoldPod(*live, pod, absl::Seconds(1));
+                 });
+}
+
+// Job spec 12.2. The precondition on the resourceVersion is the second look at the live object.
+void JobController::ActOnTtl(JobEntry& entry) {
+  if (!IsFinished(entry.job->status().phase()) || !entry.compiled->spec.has_ttl_seconds_after_finished() ||
+      entry.ttl_in_flight || entry.record.has_intent() || entry.job->status().last_transition_ms() == 0) {
+    return;
+  }
+  const absl::Time due = absl::FromUnixMillis(entry.job->status().last_transition_ms()) +
+                         absl::Seconds(entry.compiled->spec.ttl_seconds_after_finished());
+  if (context_.ApiNow() < due) {
+    context_.WakeAt(entry.key, due);
+    return;
+  }
+  entry.ttl_in_flight = true;
+  auto request = WriteOf("batch.volcano.sh", "v1alpha1", "jobs", entry.ns, entry.name);
+  gateway::v1::Delete& deletion = *request.mutable_delete_();
+  deletion.set_uid(entry.record.uid());
+  deletion.set_resource_version(entry.job->meta().resource_version());
+  deletion.set_propagation_policy("Foreground");
+  context_.Write(entry.key, std::move(request),
+                 [this, key = entry.key, uid = entry.record.uid()](WriteOutcome outcome) {
+                   JobEntry* live = Live(key, uid);
+                   if (live == nullptr || outcome.kind == WriteOutcome::Kind::kDone) return;
+                   live->ttl_in_flight = false;
+                   context_.WakeAt(key, context_.ApiNow() + absl::Seconds(1));
+                 });
+}
+
+}  // namespace basalt::jobsvc

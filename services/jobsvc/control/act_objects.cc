@@ -1,0 +1,296 @@
+// Objects of plugins, and claims: made before the first pod, removed once with a full kill that does not come back.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "common/base/json.h"
+#include "common/base/status.h"
+#include "common/kube/names.h"
+#include "services/jobsvc/control/job_controller.h"
+
+namespace basalt::jobsvc {
+
+using runtime::WriteOutcome;
+
+namespace {
+
+constexpr std::string_view kClaims = "persistentvolumeclaims";
+
+std::string KeyOf(std::string_view plural, std::string_view name) { return fmt::format("{}/{}", plural, name); }
+
+// The kinds that plugins make, for objects that the present spec does not name any more.
+gateway::v1::Resource ResourceOf(std::string_view plural) {
+  gateway::v1::Resource resource;
+  resource.set_plural(std::string(plural));
+  resource.set_version("v1");
+  if (plural == "networkpolicies") resource.set_group("networking.k8s.io");
+  return resource;
+}
+
+gateway::v1::Resource ResourceOf(const WantedObject& object) {
+  gateway::v1::Resource resource;
+  resource.set_group(object.group);
+  resource.set_version(object.version);
+  resource.set_plural(object.plural);
+  return resource;
+}
+
+std::string_view HashOf(std::string_view remembered) { return remembered.substr(0, remembered.find(' ')); }
+
+std::string UidOf(std::string_view remembered) {
+  const size_t space = remembered.find(' ');
+  return space == std::string_view::npos ? std::string() : std::string(remembered.substr(space + 1));
+}
+
+bool IsOwnedBy(const kube::v1::ObjectMeta& meta, std::string_view uid) {
+  for (const auto& owner : meta.owner_references()) {
+    if (owner.uid() == uid) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool JobController::ObjectsReady(const JobEntry& entry) const {
+  for (const WantedObject& object : entry.compiled->objects) {
+    if (!entry.objects.contains(KeyOf(object.plural, object.name))) return false;
+  }
+  for (const WantedClaim& claim : entry.compiled->claims) {
+    if (!entry.claims.contains(claim.name)) return false;
+  }
+  return true;
+}
+
+void JobController::ActOnObjects(JobEntry& entry) {
+  const auto phase = entry.job->status().phase();
+  if (!MakesPods(phase)) {
+    for (const auto& [key, remembered] : entry.objects) {
+      if (!entry.busy_objects.contains(key)) DeleteObject(entry, key, UidOf(remembered));
+    }
+    return;
+  }
+  if (entry.compiled->invalid() || (entry.compiled->objects.empty() && entry.compiled->claims.empty())) return;
+  if (entry.object_retry.Blocks(context_.ApiNow())) {
+    context_.WakeAt(entry.key, entry.object_retry.until);
+    return;
+  }
+  for (const WantedObject& object : entry.compiled->objects) EnsureObject(entry, object);
+  for (const WantedClaim& claim : entry.compiled->claims) {
+    if (!entry.claims.contains(claim.name)) EnsureClaim(entry, claim);
+  }
+}
+
+void JobController::EnsureObject(JobEntry& entry, const WantedObject& object) {
+  const std::string key = KeyOf(object.plural, object.name);
+  const auto known = entry.objects.find(key);
+  const bool changed = known != entry.objects.end() && object.on_change == WantedObject::OnChange::kPatch &&
+                       HashOf(known->second) != object.hash;
+  if (known != entry.objects.end() && !changed) return;
+  if (!entry.busy_objects.insert(key).second) return;
+  if (changed) {
+    CompareObject(entry, object);
+    return;
+  }
+  if (!object.needs_ssh_keys) {
+    CreateObject(entry, object, object.json);
+    return;
+  }
+  keys_.MakeKeys(entry.record.uid(),
+                 [this, job_key = entry.key, uid = entry.record.uid(), key, object](absl::StatusOr<SshKeyPair> keys) {
+                   JobEntry* live = Live(job_key, uid);
+                   if (live == nullptr || !live->busy_objects.contains(key)) return;
+                   if (!keys.ok()) {
+                     live->busy_objects.erase(key);
+                     live->object_retry.Fail(context_.ApiNow(), context_.random());
+                     ReportTrouble(*live, "PluginError", std::string(ToStd(keys.status().message())));
+                     context_.Wake(job_key);
+                     return;
+                   }
+                   CreateObject(*live, object, WithSshKeys(object, *keys));
+                 });
+}
+
+void JobController::CreateObject(JobEntry& entry, const WantedObject& object, std::string json) {
+  gateway::v1::WriteRequest request;
+  *request.mutable_resource() = ResourceOf(object);
+  request.set_namespace_(entry.ns);
+  request.set_name(object.name);
+  request.mutable_create()->set_body(std::move(json));
+  context_.Write(entry.key, std::move(request),
+                 [this, job_key = entry.key, uid = entry.record.uid(), object](WriteOutcome outcome) {
+                   JobEntry* live = Live(job_key, uid);
+                   if (live == nullptr) return;
+                   const std::string key = KeyOf(object.plural, object.name);
+                   if (outcome.kind == WriteOutcome::Kind::kDone) {
+                     live->busy_objects.erase(key);
+                     live->objects[key] = fmt::format("{} {}", object.hash, outcome.object.generic().meta().uid());
+                     live->object_retry.Succeed();
+                     if (live->trouble.reason == "PluginError") live->trouble = {};
+                   } else if (outcome.kind == WriteOutcome::Kind::kRefused && outcome.error.code() == 409) {
+                     CompareObject(*live, object);  // Ours from before a crash, or somebody else's.
+                     return;
+                   } else {
+                     live->busy_objects.erase(key);
+                     live->object_retry.Fail(context_.ApiNow(), context_.random());
+                     if (outcome.kind == WriteOutcome::Kind::kRefused && outcome.error.code() < 500 &&
+                         outcome.error.code() != 429) {
+                       ReportTrouble(*live, "PluginError",
+                                     fmt::format("plugin {}: {} {}: {}", object.plugin, object.kind, object.name,
+                                                 outcome.error.message()));
+                     }
+                   }
+                   context_.Wake(job_key);
+                 });
+}
+
+// An object of that name exists: ours by its owner, or never touched. Ours takes the patch where the plugin wants that.
+void JobController::CompareObject(JobEntry& entry, const WantedObject& object) {
+  gateway::v1::GetRequest request;
+  *request.mutable_resource() = ResourceOf(object);
+  request.set_namespace_(entry.ns);
+  request.set_name(object.name);
+  context_.Get(
+      entry.key, std::move(request),
+      [this, job_key = entry.key, uid = entry.record.uid(), object](absl::StatusOr<gateway::v1::GetResponse> response) {
+        JobEntry* live = Live(job_key, uid);
+        if (live == nullptr) return;
+        const std::string key = KeyOf(object.plural, object.name);
+        const auto give_up = [&] {
+          live->busy_objects.erase(key);
+          live->object_retry.Fail(context_.ApiNow(), context_.random());
+          context_.Wake(job_key);
+        };
+        if (!response.ok() || !response->has_object()) {
+          if (response.ok() && response->error().code() == 404) live->objects.erase(key);  // Made again.
+          give_up();
+          return;
+        }
+        const kube::v1::ObjectMeta& meta = response->object().generic().meta();
+        if (!IsOwnedBy(meta, uid)) {
+          ReportTrouble(*live, "PluginError",
+                        fmt::format("plugin {}: {} {} exists and belongs to somebody else; it is left alone",
+                                    object.plugin, object.kind, object.name));
+          give_up();
+          return;
+        }
+        const std::string remembered = fmt::format("{} {}", object.hash, meta.uid());
+        if (object.on_change != WantedObject::OnChange::kPatch) {
+          live->busy_objects.erase(key);
+          live->objects[key] = remembered;
+          context_.Wake(job_key);
+          return;
+        }
+        gateway::v1::WriteRequest write;
+        *write.mutable_resource() = ResourceOf(object);
+        write.set_namespace_(live->ns);
+        write.set_name(object.name);
+        gateway::v1::Patch& patch = *write.mutable_patch();
+        patch.set_type(gateway::v1::Patch::TYPE_MERGE);
+        patch.set_body(object.patch);
+        patch.set_field_manager(std::string(kube::kFieldManager));
+        patch.set_uid(meta.uid());
+        patch.set_resource_version(meta.resource_version());
+        context_.Write(job_key, std::move(write), [this, job_key, uid, key, remembered](WriteOutcome outcome) {
+          JobEntry* patched = Live(job_key, uid);
+          if (patched == nullptr) return;
+          patched->busy_objects.erase(key);
+          if (outcome.kind == WriteOutcome::Kind::kDone) {
+            patched->objects[key] = remembered;
+            patched->object_retry.Succeed();
+          } else {
+            patched->object_retry.Fail(context_.ApiNow(), context_.random());
+          }
+          context_.Wake(job_key);
+        });
+      });
+}
+
+void JobController::EnsureClaim(JobEntry& entry, const WantedClaim& claim) {
+  const std::string key = KeyOf(kClaims, claim.name);
+  if (!entry.busy_objects.insert(key).second) return;
+  const auto found = [this, job_key = entry.key, uid = entry.record.uid(), key,
+                      claim](absl::StatusOr<gateway::v1::GetResponse> response) {
+    JobEntry* live = Live(job_key, uid);
+    if (live == nullptr) return;
+    live->busy_objects.erase(key);
+    const bool there = response.ok() && response->has_object();
+    if (there && (claim.json.empty() || IsOwnedBy(response->object().generic().meta(), uid))) {
+      live->claims.insert(claim.name);
+      live->object_retry.Succeed();
+      if (live->trouble.reason == "PVCError") live->trouble = {};
+    } else {
+      live->object_retry.Fail(context_.ApiNow(), context_.random());
+      if (there) {
+        ReportTrouble(*live, "PVCError",
+                      fmt::format("claim {} exists and belongs to somebody else; it is left alone", claim.name));
+      } else if (response.ok() && claim.json.empty()) {
+        ReportTrouble(*live, "PVCError", fmt::format("claim {} does not exist; the job waits for it", claim.name));
+      }
+    }
+    context_.Wake(job_key);
+  };
+  const auto look = [this, job_key = entry.key, ns = entry.ns, name = claim.name, found] {
+    gateway::v1::GetRequest request;
+    *request.mutable_resource() = ResourceOf(kClaims);
+    request.set_namespace_(ns);
+    request.set_name(name);
+    context_.Get(job_key, std::move(request), found);
+  };
+  if (claim.json.empty()) {
+    look();
+    return;
+  }
+  gateway::v1::WriteRequest request;
+  *request.mutable_resource() = ResourceOf(kClaims);
+  request.set_namespace_(entry.ns);
+  request.set_name(claim.name);
+  request.mutable_create()->set_body(claim.json);
+  context_.Write(entry.key, std::move(request),
+                 [this, job_key = entry.key, uid = entry.record.uid(), key, claim, look](WriteOutcome outcome) {
+                   JobEntry* live = Live(job_key, uid);
+                   if (live == nullptr) return;
+                   if (outcome.kind == WriteOutcome::Kind::kRefused && outcome.error.code() == 409) {
+                     look();
+                     return;
+                   }
+                   live->busy_objects.erase(key);
+                   if (outcome.kind == WriteOutcome::Kind::kDone) {
+                     live->claims.insert(claim.name);
+                     if (live->trouble.reason == "PVCError") live->trouble = {};
+                   } else {
+                     live->object_retry.Fail(context_.ApiNow(), context_.random());
+                     if (outcome.kind == WriteOutcome::Kind::kRefused) {
+                       ReportTrouble(*live, "PVCError",
+                                     fmt::format("claim {}: {}", claim.name, outcome.error.message()));
+                     }
+                   }
+                   context_.Wake(job_key);
+                 });
+}
+
+void JobController::DeleteObject(JobEntry& entry, const std::string& object_key, const std::string& object_uid) {
+  const size_t slash = object_key.find('/');
+  if (slash == std::string::npos || object_uid.empty()) return;
+  if (!entry.busy_objects.insert(object_key).second) return;
+  gateway::v1::WriteRequest request;
+  *request.mutable_resource() = ResourceOf(std::string_view(object_key).substr(0, slash));
+  request.set_namespace_(entry.ns);
+  request.set_name(object_key.substr(slash + 1));
+  request.mutable_delete_()->set_uid(object_uid);
+  context_.Write(entry.key, std::move(request),
+                 [this, job_key = entry.key, uid = entry.record.uid(), object_key](WriteOutcome outcome) {
+                   JobEntry* live = Live(job_key, uid);
+                   if (live == nullptr) return;
+                   live->busy_objects.erase(object_key);
+                   // 404: done already. 409 and 422: another object has the name by now, and is none of ours.
+                   const int code = outcome.error.code();
+                   if (outcome.kind == WriteOutcome::Kind::kDone || code == 404 || code == 409 || code == 422) {
+                     live->objects.erase(object_key);
+                     context_.Wake(job_key);
+                   } else {
+                     context_.WakeAt(job_key, context_.ApiNow() + absl::Seconds(1));
+                   }
+                 });
+}
+
+}  // namespace basalt::jobsvc

@@ -1,0 +1,220 @@
+// What JobController hears: slots, states and ends of objects.
+#include "services/jobsvc/control/job_controller.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "common/base/slots.h"
+#include "common/base/status_macros.h"
+#include "common/kube/names.h"
+#include "services/jobsvc/store/job_store.h"
+
+namespace basalt::jobsvc {
+
+namespace {
+
+bool SameTexts(const kube::v1::ObjectMeta& a, const kube::v1::ObjectMeta& b) {
+  const auto same = [](const auto& x, const auto& y) {
+    return std::equal(x.begin(), x.end(), y.begin(), y.end(),
+                      [](const auto& p, const auto& q) { return p.key() == q.key() && p.value() == q.value(); });
+  };
+  return same(a.labels(), b.labels()) && same(a.annotations(), b.annotations());
+}
+
+void Observe(JobEntry& entry, const kube::v1::Pod& pod) {
+  auto& queue = entry.dirty_pods[pod.name()];
+  entry.dirty_names.insert(pod.name());
+  if (!queue.empty() && queue.back().uid == pod.uid() && queue.back().gone == GoneReason::kNotGone) {
+    queue.back().state = pod;
+    return;
+  }
+  queue.push_back({pod, GoneReason::kNotGone, pod.uid()});
+}
+
+}  // namespace
+
+JobMetrics JobMetrics::In(obs::Metrics& metrics) {
+  return {&metrics.GetCounter("basalt_job_passes_total", "Passes over jobs."),
+          &metrics.GetCounter("basalt_job_status_writes_total", "Status writes sent."),
+          &metrics.GetCounter("basalt_job_completed_total", "Jobs that reached Completed."),
+          &metrics.GetCounter("basalt_job_failed_total", "Jobs that reached Failed.")};
+}
+
+JobController::JobController(runtime::Context& context, KeyMaker& keys, JobMetrics metrics,
+                             JobControllerOptions options)
+    : context_(context), keys_(keys), metrics_(metrics), options_(options) {}
+
+JobController::~JobController() = default;
+
+JobEntry& JobController::EntryOf(std::string_view key) {
+  auto it = entries_.find(key);
+  if (it != entries_.end()) return *it->second;
+  auto entry = std::make_unique<JobEntry>();
+  entry->key = key;
+  const size_t slash = key.find('/');
+  entry->ns = key.substr(0, slash);
+  entry->name = slash == std::string_view::npos ? std::string() : std::string(key.substr(slash + 1));
+  entry->slot = SlotOf(key);
+  entry->pods.Reset(entry->name, {});
+  slots_[entry->slot].insert(entry->key);
+  return *entries_.emplace(std::string(key), std::move(entry)).first->second;
+}
+
+const JobEntry* JobController::Find(std::string_view key) const {
+  const auto it = entries_.find(key);
+  return it == entries_.end() ? nullptr : it->second.get();
+}
+
+JobEntry* JobController::Live(const std::string& key, const std::string& uid) {
+  const auto it = entries_.find(key);
+  return it != entries_.end() && it->second->has_uid(uid) ? it->second.get() : nullptr;
+}
+
+absl::StatusOr<std::vector<runtime::KnownObject>> JobController::OpenSlot(uint32_t slot) {
+  std::vector<runtime::KnownObject> known;
+  slots_[slot];
+  BASALT_RETURN_IF_ERROR(ForEachJob(context_.store(), slot, [&](std::string job_key, storage::v1::JobRecord record) {
+    JobEntry& entry = EntryOf(job_key);
+    entry.record = std::move(record);
+    entry.stored = true;
+    entry.pods.Reset(entry.name, entry.record.uid());
+    if (!entry.record.gone()) {
+      known.push_back({std::string(kube::kWatchJobs), job_key, entry.record.uid(), entry.ns, entry.name,
+                       entry.record.resource_version()});
+    }
+    for (const auto& group : entry.record.pod_groups()) {
+      known.push_back(
+          {std::string(kube::kWatchPodGroups), job_key, group.uid(), entry.ns, group.name(), group.resource_version()});
+    }
+  }));
+  for (const std::string& job_key : slots_[slot]) {
+    JobEntry& entry = EntryOf(job_key);
+    BASALT_RETURN_IF_ERROR(
+        ForEachPod(context_.store(), slot, job_key, [&](std::string_view pod, const storage::v1::PodRecord& record) {
+          entry.pods.Restore(pod, record);
+          known.push_back({std::string(kube::kWatchJobPods), job_key, record.uid(), entry.ns, std::string(pod),
+                           record.resource_version()});
+        }));
+  }
+  kv::WriteBatch batch;
+  const int64_t before_ms = absl::ToUnixMillis(context_.ApiNow() - options_.history_age);
+  BASALT_RETURN_IF_ERROR(DropOldHistory(context_.store(), slot, before_ms, batch).status());
+  if (!batch.empty()) BASALT_RETURN_IF_ERROR(context_.store().Write(batch));
+  return known;
+}
+
+void JobController::CloseSlot(uint32_t slot) {
+  const auto it = slots_.find(slot);
+  if (it == slots_.end()) return;
+  for (const std::string& key : it->second) entries_.erase(entries_.find(key));
+  slots_.erase(it);
+}
+
+void JobController::ReceiveJob(JobEntry& entry, const kube::v1::Job& job) {
+  const bool texts_changed = !entry.job || !SameTexts(entry.job->meta(), job.meta());
+  entry.job = job;
+  entry.job_dirty = true;
+  entry.own = ReadControlledState(job.status());
+  if (texts_changed) entry.maker.reset();
+  entry.groups_dirty = true;  // What makes a group stale is in the status.
+}
+
+void JobController::OnState(std::string_view routing_key, const std::string&, const kube::v1::Object& object) {
+  JobEntry& entry = EntryOf(routing_key);
+  switch (object.kind_case()) {
+    case kube::v1::Object::kJob:
+      ReceiveJob(entry, object.job());
+      break;
+    case kube::v1::Object::kPod:
+      Observe(entry, object.pod());
+      break;
+    case kube::v1::Object::kPodGroup:
+      entry.groups[object.pod_group().meta().name()] = object.pod_group();
+      entry.groups_dirty = true;
+      break;
+    case kube::v1::Object::kCommand:
+      entry.commands[object.command().meta().name()] = object.command();
+      break;
+    default:
+      break;
+  }
+}
+
+void JobController::OnGone(std::string_view routing_key, const runtime::Gone& gone) {
+  JobEntry& entry = EntryOf(routing_key);
+  if (gone.watch == kube::kWatchJobs) {
+    if (entry.job && entry.job->meta().uid() == gone.uid) entry.job.reset();
+  } else if (gone.watch == kube::kWatchPodGroups) {
+    const auto it = entry.groups.find(gone.name);
+    if (it != entry.groups.end() && it->second.meta().uid() == gone.uid) entry.groups.erase(it);
+    entry.groups_dirty = true;
+  } else if (gone.watch == kube::kWatchCommands) {
+    const auto it = entry.commands.find(gone.name);
+    if (it != entry.commands.end() && it->second.meta().uid() == gone.uid) entry.commands.erase(it);
+  } else {
+    DirtyPod dirty;
+    dirty.uid = gone.uid;
+    dirty.gone = gone.reason == runtime::Gone::Reason::kLeft ? GoneReason::kLeft : GoneReason::kDeleted;
+    // A tombstone whose state was dropped carries the identity only.
+    if (gone.last != nullptr && gone.last->has_pod() && gone.last->pod().phase() != kube::v1::POD_PHASE_UNSPECIFIED) {
+      dirty.state = gone.last->pod();
+    }
+    auto& queue = entry.dirty_pods[gone.name];
+    if (!dirty.state && !queue.empty() && queue.back().uid == gone.uid) dirty.state = std::move(queue.back().state);
+    if (!queue.empty() && queue.back().uid == gone.uid) queue.pop_back();
+    queue.push_back(std::move(dirty));
+    entry.dirty_names.insert(gone.name);
+  }
+}
+
+void JobController::OnShared(const std::string&, const kube::v1::Object& object, bool gone) {
+  if (object.has_priority_class()) {
+    const std::string& name = object.priority_class().meta().name();
+    if (gone) {
+      priorities_.erase(name);
+    } else {
+      priorities_[name] = object.priority_class().value();
+    }
+    // Groups that are made later take it up; existing ones are patched when their spec is looked at again.
+    for (auto& [key, entry] : entries_) {
+      if (!entry->compiled || !MakesPods(entry->job ? entry->job->status().phase() : kube::v1::JOB_PHASE_UNSPECIFIED)) {
+        continue;
+      }
+      entry->stale_priorities = true;
+      context_.Wake(key);
+    }
+  } else if (object.has_queue()) {
+    const std::string& name = object.queue().meta().name();
+    const bool forwards = !gone && object.queue().has_extend_clusters();
+    if (forwards) {
+      forwarding_queues_.insert(name);
+    } else {
+      forwarding_queues_.erase(name);
+    }
+  }
+}
+
+GroupView JobController::GroupOf(const JobEntry& entry) const {
+  GroupView view;
+  view.name = entry.name + "-" + entry.record.uid();
+  const auto owned = [&](const kube::v1::PodGroup& group) {
+    return std::any_of(group.meta().owner_references().begin(), group.meta().owner_references().end(),
+                       [&](const auto& owner) { return owner.uid() == entry.record.uid(); });
+  };
+  auto it = entry.groups.find(view.name);
+  // Jobs from before Volcano 1.5 have a group of their own name (9.8, W18).
+  if (it == entry.groups.end() || !owned(it->second)) it = entry.groups.find(entry.name);
+  if (it == entry.groups.end() || !owned(it->second)) return view;
+  view.present = true;
+  view.name = it->first;
+  view.uid = it->second.meta().uid();
+  view.phase = it->second.phase();
+  view.terminating = it->second.meta().deletion_ms() != 0;
+  view.stale =
+      view.terminating || IsStaleGroup(it->second, entry.job ? entry.job->status() : kube::v1::JobStatus(), entry.own);
+  return view;
+}
+
+}  // namespace basalt::jobsvc

@@ -1,0 +1,127 @@
+#pragma once
+
+// The job controller: one per worker, everything on the worker's loop (common/runtime/controller.h). A pass is
+//   judge what changed -> Decide (core/decide.h) -> record the intent -> one status patch -> effects -> record done
+// and may be cut off between any two of these by the end of the process or the loss of its disk (design rule 3).
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/obs/metrics.h"
+#include "common/runtime/controller.h"
+#include "services/jobsvc/control/job_entry.h"
+#include "services/jobsvc/core/plugins/ssh/key_source.h"
+
+namespace basalt::jobsvc {
+
+// Makes key pairs away from the loop; `done` comes on the loop that asked.
+class KeyMaker {
+ public:
+  virtual ~KeyMaker() = default;
+  virtual void MakeKeys(std::string seed, std::function<void(absl::StatusOr<SshKeyPair>)> done) = 0;
+};
+
+struct JobControllerOptions {
+  size_t max_in_flight_per_job = 64;
+  absl::Duration counts_delay = absl::Seconds(3);     // From the first difference to a write of counts alone.
+  absl::Duration counts_interval = absl::Seconds(5);  // At least this between two writes when counts alone differ.
+  absl::Duration event_interval = absl::Minutes(5);   // Between two writes of one Event.
+  absl::Duration history_age = absl::Hours(24 * 7);   // Of jobs that are gone.
+};
+
+struct JobMetrics {
+  obs::Counter* passes = nullptr;
+  obs::Counter* status_writes = nullptr;
+  obs::Counter* completed = nullptr;
+  obs::Counter* failed = nullptr;
+  static JobMetrics In(obs::Metrics& metrics);
+};
+
+class JobController : public runtime::Controller {
+ public:
+  // `context` and `keys` outlive the controller.
+  JobController(runtime::Context& context, KeyMaker& keys, JobMetrics metrics, JobControllerOptions options = {});
+  ~JobController() override;
+
+  absl::StatusOr<std::vector<runtime::KnownObject>> OpenSlot(uint32_t slot) override;
+  void CloseSlot(uint32_t slot) override;
+  void OnState(std::string_view routing_key, const std::string& watch, const kube::v1::Object& object) override;
+  void OnGone(std::string_view routing_key, const runtime::Gone& gone) override;
+  void OnShared(const std::string& watch, const kube::v1::Object& object, bool gone) override;
+  void Decide(std::string_view key, kv::WriteBatch& batch) override;
+  void Act(std::string_view key) override;
+
+  // ---- for api/; on the loop ----
+  const JobEntry* Find(std::string_view key) const;
+  const std::map<std::string, std::unique_ptr<JobEntry>, std::less<>>& entries() const { return entries_; }
+  runtime::Context& context() { return context_; }
+  EffectInput ViewOf(const JobEntry& entry, const std::set<std::string>& busy) const;
+  GroupView GroupOf(const JobEntry& entry) const;
+  // Called after a pass that changed what people see of a job; `entry.job` is empty when it is gone.
+  using Listener = std::function<void(const JobEntry& entry)>;
+  void SetListener(Listener listener) { listener_ = std::move(listener); }
+
+ private:
+  // -- pass.cc: what a pass judges and records --
+  JobEntry& EntryOf(std::string_view key);
+  void ReceiveJob(JobEntry& entry, const kube::v1::Job& job);
+  void Recompile(JobEntry& entry, kv::WriteBatch& batch);
+  void StartJob(JobEntry& entry, kv::WriteBatch& batch);
+  void Rebaseline(JobEntry& entry, kv::WriteBatch& batch);
+  bool Settle(JobEntry& entry, kv::WriteBatch& batch);
+  void JudgePods(JobEntry& entry, kv::WriteBatch& batch);
+  void JudgePod(JobEntry& entry, const std::string& name, DirtyPod& dirty, std::vector<JobEvent>& events,
+                kv::WriteBatch& batch);
+  void JudgeGroups(JobEntry& entry, std::vector<JobEvent>& events);
+  void JudgeCommands(JobEntry& entry);
+  void QueueActions(JobEntry& entry, std::vector<JobEvent> events);
+  void DecideStatus(JobEntry& entry, kv::WriteBatch& batch);
+  void RecordIntent(JobEntry& entry, Decision decision, kv::WriteBatch& batch);
+  void DropIntent(JobEntry& entry, kv::WriteBatch& batch);
+  void Forget(JobEntry& entry, kv::WriteBatch& batch);
+  void TrimHistory(JobEntry& entry, kv::WriteBatch& batch);
+  void StorePod(JobEntry& entry, const PodChange& change, const kube::v1::Pod* pod, kv::WriteBatch& batch);
+  std::map<std::string, std::string> MarkersOf(const JobEntry& entry) const;
+
+  // -- act.cc: what is sent --
+  void SendStatus(JobEntry& entry);
+  void SettleUnknownStatus(const std::string& key, const std::string& uid);
+  void ActOnCommands(JobEntry& entry);
+  void ActOnGroup(JobEntry& entry);
+  void ActOnPods(JobEntry& entry);
+  void CreatePod(JobEntry& entry, const PodEffect& effect);
+  void SettleCreate(const std::string& key, const std::string& uid, const std::string& pod, absl::Duration hold);
+  void DeletePod(JobEntry& entry, const PodEffect& effect);
+  void MarkPod(JobEntry& entry, const PodEffect& effect);
+  void ActOnTtl(JobEntry& entry);
+  void ReportTrouble(JobEntry& entry, std::string_view reason, std::string message);
+  void SendNotes(JobEntry& entry);
+
+  // -- act_objects.cc: objects of plugins, claims --
+  bool ObjectsReady(const JobEntry& entry) const;
+  void ActOnObjects(JobEntry& entry);
+  void EnsureObject(JobEntry& entry, const WantedObject& object);
+  void CreateObject(JobEntry& entry, const WantedObject& object, std::string json);
+  void CompareObject(JobEntry& entry, const WantedObject& object);
+  void EnsureClaim(JobEntry& entry, const WantedClaim& claim);
+  void DeleteObject(JobEntry& entry, const std::string& object_key, const std::string& uid);
+
+  // The entry if it still is about the job of that UID.
+  JobEntry* Live(const std::string& key, const std::string& uid);
+  void HoldPod(JobEntry& entry, const std::string& pod, absl::Duration hold);
+
+  runtime::Context& context_;
+  KeyMaker& keys_;
+  const JobMetrics metrics_;
+  const JobControllerOptions options_;
+  std::map<std::string, std::unique_ptr<JobEntry>, std::less<>> entries_;
+  std::map<uint32_t, std::set<std::string>> slots_;  // Keys of the open slots.
+  std::map<std::string, int32_t, std::less<>> priorities_;
+  std::set<std::string> forwarding_queues_;
+  Listener listener_;
+};
+
+}  // namespace basalt::jobsvc

@@ -1,0 +1,106 @@
+#pragma once
+
+// The working set of one job: what is stored of it, what was last observed, and which writes are under way. Owned by
+// one JobController; lives on its loop.
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "basalt/kube/v1/kube.pb.h"
+#include "basalt/storage/v1/job_record.pb.h"
+#include "common/reconcile/back_off.h"
+#include "services/jobsvc/core/compiled_job.h"
+#include "services/jobsvc/core/controlled_state.h"
+#include "services/jobsvc/core/decide.h"
+#include "services/jobsvc/core/effects.h"
+#include "services/jobsvc/core/events.h"
+#include "services/jobsvc/core/pod_set.h"
+
+namespace basalt::jobsvc {
+
+// A state or an end of a pod that no pass has judged yet. Kept per name in the order of observation; states of one UID
+// are merged, the newest wins.
+struct DirtyPod {
+  std::optional<kube::v1::Pod> state;  // Newest (of an end: the last seen, if it came along).
+  GoneReason gone = GoneReason::kNotGone;
+  std::string uid;
+};
+
+// Retrying something of this job that Kubernetes or a peer did not accept.
+struct Retry {
+  BackOff back_off{{.first = absl::Milliseconds(200), .most = absl::Seconds(30)}};
+  absl::Time until = absl::InfinitePast();
+  bool Blocks(absl::Time now) const { return now < until; }
+  void Fail(absl::Time now, Random& random) { until = now + back_off.Next(random); }
+  void Succeed() {
+    back_off.Reset();
+    until = absl::InfinitePast();
+  }
+};
+
+struct JobEntry {
+  std::string key;  // namespace/name.
+  std::string ns;
+  std::string name;
+  uint32_t slot = 0;
+
+  // ---- stored ----
+  storage::v1::JobRecord record;
+  bool stored = false;  // A record of this job is in the store.
+  bool record_dirty = false;
+  PodSet pods;            // Beside it, one PodRecord per pod.
+  bool restored = false;  // Pods came from the store and have no shape yet.
+
+  // ---- observed ----
+  std::optional<kube::v1::Job> job;  // Newest, without its spec once compiled; none: it is not there (any more).
+  bool job_dirty = false;            // Received since the last pass.
+  std::map<std::string, std::deque<DirtyPod>> dirty_pods;
+  std::set<std::string> dirty_names;                 // The keys of the above.
+  std::map<std::string, kube::v1::PodGroup> groups;  // By name; those that this job owns.
+  bool groups_dirty = false;
+  std::map<std::string, kube::v1::Command> commands;  // By name.
+
+  // ---- derived ----
+  ControlledState own;  // Of job->status.
+  std::optional<CompiledSpec> compiled;
+  int64_t compiled_generation = -1;
+  std::string compiled_uid;
+  std::string compiled_decode_error;
+  bool stale_priorities = false;               // A PriorityClass changed since.
+  std::unique_ptr<PodMaker> maker;             // While pods are being made.
+  std::map<std::string, std::string> objects;  // As ControlledState::objects, plus what this process has made since.
+  std::set<std::string> claims;                // Known to exist.
+  bool objects_loaded = false;
+
+  // ---- under way; lost with the process, on purpose ----
+  bool commit_in_flight = false;
+  bool intent_unsent = false;    // Recorded in this round: Act sends it.
+  int64_t conflict_version = 0;  // A 409: nothing is decided on a state that is not newer.
+  Retry commit_retry;
+  std::optional<absl::Time> differs_since;
+  std::set<std::string> busy_pods;               // Names with a write under way.
+  std::map<std::string, absl::Time> held_until;  // Names not to be written before.
+  std::set<std::string> busy_objects;
+  Retry create_retry;
+  Retry object_retry;
+  Retry group_retry;
+  bool ensure_in_flight = false;
+  int64_t ensured_version = 0;           // resourceVersion of the group that the last answer told of.
+  std::set<std::string> deleted_groups;  // UIDs with a deletion sent.
+  bool ttl_in_flight = false;
+  Words trouble;                   // What Kubernetes or a plugin refused; over as soon as it succeeds.
+  std::vector<Note> notes;         // Events to be recorded.
+  std::vector<Note> commit_notes;  // The same, once the commit under way is acknowledged.
+  int64_t history_count = -1;      // -1: not counted yet.
+  int64_t shown_revision = 0;
+
+  bool has_uid(std::string_view uid) const { return record.uid() == uid; }
+};
+
+}  // namespace basalt::jobsvc

@@ -1,0 +1,66 @@
+#include "services/jobsvc/core/compiled_job.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "common/base/status.h"
+#include "common/kube/min_resources.h"
+#include "services/jobsvc/core/check_spec.h"
+#include "services/jobsvc/core/render/effective_spec.h"
+#include "services/jobsvc/core/render/pod_group.h"
+#include "services/jobsvc/core/render/volumes.h"
+
+namespace basalt::jobsvc {
+
+namespace {
+
+// Everything that needs the templates. An error names what cannot be used.
+absl::Status CompileObjects(const kube::v1::Job& job, const PriorityOf& priority_of, CompiledSpec& compiled) {
+  auto compiler = PodCompiler::Create(job, compiled.spec);
+  if (!compiler.ok()) return compiler.status();
+  compiled.objects = WantedObjects(compiler->plugins(), compiler->view());
+  for (const auto& plugin : compiler->plugins().plugins) compiled.plugins.emplace_back(plugin->Name());
+  for (JobVolume& volume : VolumesOf(compiler->view(), compiled.spec)) {
+    compiled.claims.push_back({std::move(volume.claim), std::move(volume.claim_json)});
+  }
+  auto resources = kube::MinResources(compiled.spec, priority_of);
+  if (!resources.ok()) return resources.status();
+  compiled.group = WantedPodGroup(compiled.spec, *resources);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+CompiledSpec CompileSpec(const kube::v1::Job& job, const PriorityOf& priority_of) {
+  CompiledSpec compiled;
+  compiled.spec = EffectiveSpec(job);
+  // 0 is a legal minAvailable after an edit; one that was never given keeps the value that it got at the start (2.8).
+  if (!job.spec().has_min_available() && job.status().phase() != kube::v1::JOB_PHASE_UNSPECIFIED &&
+      job.meta().generation() > 1) {
+    compiled.spec.set_min_available(job.status().min_available());
+  }
+  compiled.refusal = CheckSpec(job, compiled.spec);
+  compiled.warning = UnsupportedFields(compiled.spec);
+  if (compiled.invalid()) return compiled;
+  if (const absl::Status status = CompileObjects(job, priority_of, compiled); !status.ok()) {
+    compiled.refusal = {"InvalidJob", std::string(ToStd(status.message()))};
+    return compiled;
+  }
+  for (const auto& task : compiled.spec.tasks()) {
+    compiled.shape.push_back({task.name(), task.replicas(), task.partition_policy().partition_size()});
+  }
+  return compiled;
+}
+
+PodMaker::PodMaker(const kube::v1::Job& job, const kube::v1::JobSpec& spec)
+    : job_(job), spec_(spec), compiler_(PodCompiler::Create(job_, spec_)), tasks_(spec_.tasks_size()) {}
+
+absl::StatusOr<std::string> PodMaker::Make(int32_t task, int32_t index, const PodContext& context) {
+  if (!compiler_.ok()) return compiler_.status();
+  if (!tasks_[task]) tasks_[task] = compiler_->Compile(task);
+  if (!tasks_[task]->ok()) return tasks_[task]->status();
+  return (*tasks_[task])->Build(index, context);
+}
+
+}  // namespace basalt::jobsvc

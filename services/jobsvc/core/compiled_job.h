@@ -1,0 +1,59 @@
+#pragma once
+
+// What follows from a job's spec alone, worked out once per change of it: the effective spec, what is wrong with it,
+// the wanted PodGroup, plugin objects and claims. Pods are compiled when they are needed and dropped afterwards.
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "basalt/kube/v1/kube.pb.h"
+#include "services/jobsvc/core/decide.h"
+#include "services/jobsvc/core/plugins/plugin.h"
+#include "services/jobsvc/core/render/pod.h"
+
+namespace basalt::jobsvc {
+
+// More pods than this in one job are refused in words: a typing error must not cost the process its memory.
+inline constexpr int64_t kMaxPodsPerJob = 200'000;
+
+using PriorityOf = std::function<int32_t(std::string_view)>;
+
+// A claim that pods of the job mount.
+struct WantedClaim {
+  std::string name;
+  std::string json;  // Empty: somebody else makes it, and we wait.
+};
+
+struct CompiledSpec {
+  kube::v1::JobSpec spec;  // Effective.
+  Words refusal;           // Not empty: nothing is made for this job.
+  Words warning;           // Not empty: something in it is not carried out; the rest is.
+  bool invalid() const { return !refusal.empty(); }
+  std::vector<TaskShape> shape;
+  kube::v1::PodGroupSpec group;
+  std::vector<WantedObject> objects;
+  std::vector<WantedClaim> claims;
+  std::vector<std::string> plugins;  // In the fixed order.
+};
+
+CompiledSpec CompileSpec(const kube::v1::Job& job, const PriorityOf& priority_of);
+
+// Makes pods. Keeps copies of what it needs.
+class PodMaker {
+ public:
+  PodMaker(const kube::v1::Job& job, const kube::v1::JobSpec& spec);
+  // INVALID_ARGUMENT: template or plugin refuses the task.
+  absl::StatusOr<std::string> Make(int32_t task, int32_t index, const PodContext& context);
+
+ private:
+  kube::v1::Job job_;
+  kube::v1::JobSpec spec_;
+  absl::StatusOr<PodCompiler> compiler_;
+  std::vector<std::optional<absl::StatusOr<CompiledTask>>> tasks_;
+};
+
+}  // namespace basalt::jobsvc

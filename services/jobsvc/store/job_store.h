@@ -1,0 +1,52 @@
+#pragma once
+
+// Where jobsvc's records lie in the key-value store, and nothing else: keys begin with the slot, so that handing over,
+// scanning or dropping a slot is one range. Stateless; errors are those of the store.
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "basalt/storage/v1/job_record.pb.h"
+#include "common/kv/kv_store.h"
+
+namespace basalt::jobsvc {
+
+inline constexpr size_t kMaxHistoryPerJob = 512;
+
+std::string JobRecordKey(uint32_t slot, std::string_view job_key);
+std::string PodRecordKey(uint32_t slot, std::string_view job_key, std::string_view pod);
+std::string PodRecordPrefix(uint32_t slot, std::string_view job_key);
+std::string HistoryKey(uint32_t slot, std::string_view job_uid, int64_t sequence);
+std::string HistoryPrefix(uint32_t slot, std::string_view job_uid);
+std::string HistoryIndexKey(uint32_t slot, std::string_view job_key, int64_t first_ms, std::string_view job_uid);
+std::string HistoryIndexPrefix(uint32_t slot, std::string_view job_key);
+
+void PutJob(uint32_t slot, std::string_view job_key, const storage::v1::JobRecord& record, kv::WriteBatch& batch);
+void PutPod(uint32_t slot, std::string_view job_key, std::string_view pod, const storage::v1::PodRecord& record,
+            kv::WriteBatch& batch);
+void PutHistory(uint32_t slot, std::string_view job_uid, const storage::v1::HistoryRecord& record,
+                kv::WriteBatch& batch);
+void PutHistoryIndex(uint32_t slot, std::string_view job_key, int64_t first_ms, std::string_view job_uid,
+                     kv::WriteBatch& batch);
+
+// Visits every record of the slot in the order of the keys.
+absl::Status ForEachJob(const kv::KvStore& store, uint32_t slot,
+                        const std::function<void(std::string job_key, storage::v1::JobRecord record)>& visit);
+absl::Status ForEachPod(const kv::KvStore& store, uint32_t slot, std::string_view job_key,
+                        const std::function<void(std::string_view pod, const storage::v1::PodRecord& record)>& visit);
+
+// Oldest first.
+absl::StatusOr<std::vector<storage::v1::HistoryRecord>> ReadHistory(const kv::KvStore& store, uint32_t slot,
+                                                                    std::string_view job_uid);
+// UIDs of the jobs that had this name, oldest first.
+absl::StatusOr<std::vector<std::string>> ReadHistoryIndex(const kv::KvStore& store, uint32_t slot,
+                                                          std::string_view job_key);
+// Removes what a bound on age excludes: history of jobs whose last entry is older than `before_ms`. Returns how many
+// jobs.
+absl::StatusOr<int> DropOldHistory(const kv::KvStore& store, uint32_t slot, int64_t before_ms, kv::WriteBatch& batch);
+
+}  // namespace basalt::jobsvc

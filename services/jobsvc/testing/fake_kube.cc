@@ -1,0 +1,529 @@
+#include "services/jobsvc/testing/fake_kube.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "common/base/status.h"
+#include "common/kube/names.h"
+#include "common/kube/pod_group.h"
+#include "common/kube/text.h"
+
+namespace basalt::jobsvc::testing {
+
+using gateway::v1::WriteRequest;
+using gateway::v1::WriteResponse;
+
+namespace {
+
+WriteResponse Refused(int code, std::string_view reason, std::string message) {
+  WriteResponse response;
+  response.mutable_error()->set_code(code);
+  response.mutable_error()->set_reason(std::string(reason));
+  response.mutable_error()->set_message(std::move(message));
+  return response;
+}
+
+void MergePatch(json::object& target, const json::object& patch) {
+  for (const auto& [key, value] : patch) {
+    if (value.is_null()) {
+      target.erase(key);
+    } else if (value.is_object()) {
+      json::value& member = target[key];
+      if (!member.is_object()) member = json::object();
+      MergePatch(member.as_object(), value.as_object());
+    } else {
+      target[key] = value;
+    }
+  }
+}
+
+int64_t TimeOf(std::string_view text) { return text.empty() ? 0 : kube::ParseTime(text).value_or(0); }
+
+void ReadCounts(const json::value& value, bool capital, kube::v1::PodCounts& counts) {
+  const auto get = [&](const char* low, const char* high) {
+    return static_cast<int32_t>(FindInt(value, capital ? high : low));
+  };
+  counts.set_pending(get("pending", "Pending"));
+  counts.set_running(get("running", "Running"));
+  counts.set_succeeded(get("succeeded", "Succeeded"));
+  counts.set_failed(get("failed", "Failed"));
+  counts.set_unknown(get("unknown", "Unknown"));
+  if (!capital) counts.set_terminating(get("terminating", ""));
+}
+
+kube::v1::JobStatus ReadStatus(const json::object& object) {
+  const json::value value = object;
+  kube::v1::JobStatus status;
+  if (const json::value* state = Find(value, "state")) {
+    status.set_phase(kube::ParseJobPhase(FindString(*state, "phase")).value_or(kube::v1::JOB_PHASE_UNSPECIFIED));
+    status.set_reason(std::string(FindString(*state, "reason")));
+    status.set_message(std::string(FindString(*state, "message")));
+    status.set_last_transition_ms(TimeOf(FindString(*state, "lastTransitionTime")));
+  }
+  status.set_min_available(static_cast<int32_t>(FindInt(value, "minAvailable")));
+  status.set_version(static_cast<int32_t>(FindInt(value, "version")));
+  status.set_retry_count(static_cast<int32_t>(FindInt(value, "retryCount")));
+  status.set_running_duration(std::string(FindString(value, "runningDuration")));
+  ReadCounts(value, false, *status.mutable_counts());
+  if (const json::value* tasks = Find(value, "taskStatusCount"); tasks != nullptr && tasks->is_object()) {
+    std::map<std::string, const json::value*> sorted;
+    for (const auto& [name, task] : tasks->as_object()) sorted[std::string(name)] = &task;
+    for (const auto& [name, task] : sorted) {
+      auto* entry = status.add_task_status_count();
+      entry->set_task(name);
+      if (const json::value* phases = Find(*task, "phase")) ReadCounts(*phases, true, *entry->mutable_counts());
+    }
+  }
+  if (const json::value* resources = Find(value, "controlledResources"); resources && resources->is_object()) {
+    std::map<std::string, std::string> sorted;
+    for (const auto& [key, text] : resources->as_object()) sorted[std::string(key)] = text.as_string();
+    for (const auto& [key, text] : sorted) {
+      auto* entry = status.add_controlled_resources();
+      entry->set_key(key);
+      entry->set_value(text);
+    }
+  }
+  if (const json::value* conditions = Find(value, "conditions"); conditions != nullptr && conditions->is_array()) {
+    for (const json::value& condition : conditions->as_array()) {
+      auto* entry = status.add_conditions();
+      entry->set_phase(kube::ParseJobPhase(FindString(condition, "status")).value_or(kube::v1::JOB_PHASE_UNSPECIFIED));
+      entry->set_last_transition_ms(TimeOf(FindString(condition, "lastTransitionTime")));
+    }
+  }
+  return status;
+}
+
+void ReadMeta(const json::value& body, kube::v1::ObjectMeta& meta) {
+  const json::value* owners = FindPath(body, {"metadata", "ownerReferences"});
+  if (owners == nullptr || !owners->is_array()) return;
+  for (const json::value& owner : owners->as_array()) {
+    auto* reference = meta.add_owner_references();
+    reference->set_uid(std::string(FindString(owner, "uid")));
+    reference->set_kind(std::string(FindString(owner, "kind")));
+    reference->set_controller(true);
+  }
+}
+
+kube::v1::Pod ReadPod(const json::value& body) {
+  kube::v1::Pod pod;
+  kube::v1::ObjectMeta meta;
+  ReadMeta(body, meta);
+  if (meta.owner_references_size() > 0) pod.set_owner_uid(meta.owner_references(0).uid());
+  const json::value* metadata = Find(body, "metadata");
+  const json::value* annotations = metadata ? Find(*metadata, "annotations") : nullptr;
+  if (annotations == nullptr) return pod;
+  pod.set_job_name(std::string(FindString(*annotations, kube::kJobNameKey)));
+  pod.set_task(std::string(FindString(*annotations, kube::kTaskSpecKey)));
+  pod.set_group_name(std::string(FindString(*annotations, kube::kGroupNameKey)));
+  pod.set_job_version(std::stoi(std::string(FindString(*annotations, kube::kJobVersionKey))));
+  pod.set_index(std::stoi(std::string(FindString(*annotations, kube::kTaskIndexKey))));
+  pod.set_out_of_sync(Find(*annotations, kube::kOutOfSyncKey) != nullptr);
+  return pod;
+}
+
+}  // namespace
+
+std::string FakeKube::NewUid(std::string_view kind) {
+  return fmt::format("{:08x}-{}-4000-8000-{:012x}", 0xabcd, kind.substr(0, 4), ++uids_);
+}
+
+void FakeKube::Show(const std::string& watch, kube::v1::Object object, bool gone) {
+  if (watcher_) watcher_(watch, object, gone);
+}
+
+void FakeKube::ShowJob(const std::string& key) {
+  kube::v1::Object object;
+  *object.mutable_job() = jobs_.at(key);
+  Show(std::string(kube::kWatchJobs), std::move(object));
+}
+
+void FakeKube::ShowPod(const std::string& key) {
+  kube::v1::Object object;
+  *object.mutable_pod() = pods_.at(key);
+  Show(std::string(kube::kWatchJobPods), std::move(object));
+}
+
+void FakeKube::Replay(const Watcher& watcher) const {
+  kube::v1::Object object;
+  for (const auto& [key, job] : jobs_) {
+    *object.mutable_job() = job;
+    watcher(std::string(kube::kWatchJobs), object, false);
+  }
+  for (const auto& [key, pod] : pods_) {
+    *object.mutable_pod() = pod;
+    watcher(std::string(kube::kWatchJobPods), object, false);
+  }
+  for (const auto& [key, group] : groups_) {
+    *object.mutable_pod_group() = group;
+    watcher(std::string(kube::kWatchPodGroups), object, false);
+  }
+  for (const auto& [key, command] : commands_) {
+    *object.mutable_command() = command;
+    watcher(std::string(kube::kWatchCommands), object, false);
+  }
+}
+
+int FakeKube::Count(std::string_view verb, std::string_view plural, std::string_view name) const {
+  int count = 0;
+  for (const Logged& entry : log_) {
+    if (entry.code == 0 && entry.verb == verb && (plural.empty() || entry.plural == plural) &&
+        (name.empty() || entry.name == name)) {
+      ++count;
+    }
+  }
+  return count;
+}
+
+int FakeKube::WritesButEvents() const {
+  int count = 0;
+  for (const Logged& entry : log_) count += entry.plural == "events" ? 0 : 1;
+  return count;
+}
+
+WriteResponse FakeKube::Write(const WriteRequest& request) {
+  WriteResponse response;
+  gateway::v1::KubeError error;
+  if (refuse_ && refuse_(request, error)) {
+    *response.mutable_error() = error;
+  } else {
+    response = Apply(request);
+  }
+  const std::string verb = request.has_create() ? "create" : request.has_patch() ? "patch" : "delete";
+  const std::string plural =
+      request.resource().plural() + (request.subresource().empty() ? "" : "/" + request.subresource());
+  log_.push_back({verb, plural, request.name(), response.error().code()});
+  return response;
+}
+
+WriteResponse FakeKube::Apply(const WriteRequest& request) {
+  const std::string key = request.namespace_() + "/" + request.name();
+  if (request.has_create()) return Create(request, key);
+  if (request.has_patch()) return Patch(request, key);
+  return Delete(request, key);
+}
+
+kube::v1::Object FakeKube::GenericOf(const std::string& plural_key) const {
+  kube::v1::Object object;
+  const json::value body = others_.at(plural_key);
+  auto* meta = object.mutable_generic()->mutable_meta();
+  ReadMeta(body, *meta);
+  meta->set_uid(std::string(FindString(*Find(body, "metadata"), "uid")));
+  meta->set_resource_version(FindInt(*Find(body, "metadata"), "resourceVersion"));
+  object.mutable_generic()->set_json(ToText(body));
+  return object;
+}
+
+WriteResponse FakeKube::Create(const WriteRequest& request, const std::string& key) {
+  auto parsed = ParseJson(request.create().body());
+  if (!parsed.ok()) return Refused(400, "BadRequest", std::string(ToStd(parsed.status().message())));
+  const json::value& body = *parsed;
+  const std::string& plural = request.resource().plural();
+  WriteResponse response;
+  const auto exists = [&] { return Refused(409, "AlreadyExists", key + " already exists"); };
+  if (plural == "pods") {
+    if (pods_.contains(key)) return exists();
+    kube::v1::Pod pod = ReadPod(body);
+    pod.set_namespace_(request.namespace_());
+    pod.set_name(request.name());
+    pod.set_uid(NewUid("pods"));
+    pod.set_resource_version(++version_);
+    pod.set_creation_ms(absl::ToUnixMillis(loop_.Now()) / 1000 * 1000);
+    pod.set_phase(kube::v1::POD_PHASE_PENDING);
+    pods_[key] = pod;
+    pod_bodies_[key] = body.as_object();
+    *response.mutable_object()->mutable_pod() = pod;
+    ShowPod(key);
+    return response;
+  }
+  const std::string full = plural + "/" + key;
+  if (others_.contains(full)) return exists();
+  json::object stored = body.as_object();
+  stored["metadata"].as_object()["uid"] = NewUid(plural);
+  stored["metadata"].as_object()["resourceVersion"] = ++version_;
+  others_[full] = std::move(stored);
+  *response.mutable_object() = GenericOf(full);
+  return response;
+}
+
+WriteResponse FakeKube::Patch(const WriteRequest& request, const std::string& key) {
+  auto parsed = ParseJson(request.patch().body());
+  if (!parsed.ok() || !parsed->is_object()) return Refused(400, "BadRequest", "the patch is no object");
+  const std::string& plural = request.resource().plural();
+  const auto refuses = [&](std::string_view uid, int64_t version) -> std::optional<WriteResponse> {
+    if (!request.patch().uid().empty() && request.patch().uid() != uid) return Refused(409, "Conflict", "another uid");
+    if (request.patch().resource_version() != 0 && request.patch().resource_version() != version) {
+      return Refused(409, "Conflict", "another resourceVersion");
+    }
+    return std::nullopt;
+  };
+  WriteResponse response;
+  if (plural == "jobs") {
+    const auto job = jobs_.find(key);
+    if (job == jobs_.end()) return Refused(404, "NotFound", key);
+    if (auto refused = refuses(job->second.meta().uid(), job->second.meta().resource_version())) return *refused;
+    if (const json::value* status = Find(*parsed, "status")) MergePatch(statuses_[key], status->as_object());
+    *job->second.mutable_status() = ReadStatus(statuses_[key]);
+    job->second.mutable_meta()->set_resource_version(++version_);
+    *response.mutable_object()->mutable_job() = job->second;
+    ShowJob(key);
+    return response;
+  }
+  if (plural == "pods") {
+    const auto pod = pods_.find(key);
+    if (pod == pods_.end()) return Refused(404, "NotFound", key);
+    if (auto refused = refuses(pod->second.uid(), pod->second.resource_version())) return *refused;
+    pod->second.set_out_of_sync(true);
+    pod->second.set_resource_version(++version_);
+    *response.mutable_object()->mutable_pod() = pod->second;
+    ShowPod(key);
+    return response;
+  }
+  const std::string full = plural + "/" + key;
+  if (!others_.contains(full)) return Refused(404, "NotFound", key);
+  MergePatch(others_[full], parsed->as_object());
+  others_[full]["metadata"].as_object()["resourceVersion"] = ++version_;
+  *response.mutable_object() = GenericOf(full);
+  return response;
+}
+
+WriteResponse FakeKube::Delete(const WriteRequest& request, const std::string& key) {
+  const std::string& plural = request.resource().plural();
+  const std::string& uid = request.delete_().uid();
+  WriteResponse response;
+  response.set_gone(true);
+  kube::v1::Object& object = *response.mutable_object();
+  if (plural == "pods") {
+    const auto pod = pods_.find(key);
+    if (pod == pods_.end()) return Refused(404, "NotFound", key);
+    if (pod->second.uid() != uid) return Refused(409, "Conflict", "another uid");
+    if (graceful_pods) {
+      pod->second.set_deletion_ms(absl::ToUnixMillis(loop_.Now()));
+      pod->second.set_resource_version(++version_);
+      *object.mutable_pod() = pod->second;
+      response.set_gone(false);
+      ShowPod(key);
+      return response;
+    }
+    *object.mutable_pod() = pod->second;
+    RemovePod(key);
+    return response;
+  }
+  if (plural == "podgroups") {
+    const auto group = groups_.find(key);
+    if (group == groups_.end()) return Refused(404, "NotFound", key);
+    if (group->second.meta().uid() != uid) return Refused(409, "Conflict", "another uid");
+    *object.mutable_pod_group() = group->second;
+    groups_.erase(group);
+    Show(std::string(kube::kWatchPodGroups), object, true);
+    return response;
+  }
+  if (plural == "commands") {
+    const auto command = commands_.find(key);
+    if (command == commands_.end()) return Refused(404, "NotFound", key);
+    *object.mutable_command() = command->second;
+    commands_.erase(command);
+    Show(std::string(kube::kWatchCommands), object, true);
+    return response;
+  }
+  if (plural == "jobs") {
+    const auto job = jobs_.find(key);
+    if (job == jobs_.end()) return Refused(404, "NotFound", key);
+    if (job->second.meta().uid() != uid) return Refused(409, "Conflict", "another uid");
+    *object.mutable_job() = job->second;
+    DeleteJob(key);
+    return response;
+  }
+  const std::string full = plural + "/" + key;
+  if (!others_.contains(full)) return Refused(404, "NotFound", key);
+  object = GenericOf(full);
+  if (object.generic().meta().uid() != uid) return Refused(409, "Conflict", "another uid");
+  others_.erase(full);
+  return response;
+}
+
+gateway::v1::GetResponse FakeKube::Get(const gateway::v1::GetRequest& request) {
+  gateway::v1::GetResponse response;
+  const std::string key = request.namespace_() + "/" + request.name();
+  const std::string& plural = request.resource().plural();
+  const std::string full = plural + "/" + key;
+  if (plural == "jobs" && jobs_.contains(key)) {
+    *response.mutable_object()->mutable_job() = jobs_[key];
+  } else if (plural == "pods" && pods_.contains(key)) {
+    *response.mutable_object()->mutable_pod() = pods_[key];
+  } else if (others_.contains(full)) {
+    *response.mutable_object() = GenericOf(full);
+  } else {
+    response.mutable_error()->set_code(404);
+    response.mutable_error()->set_reason("NotFound");
+  }
+  return response;
+}
+
+absl::StatusOr<podgroup::v1::EnsurePodGroupResponse> FakeKube::EnsurePodGroup(
+    const podgroup::v1::EnsurePodGroupRequest& request) {
+  const std::string key = request.namespace_() + "/" + request.name();
+  const std::string version = std::to_string(request.version());
+  podgroup::v1::EnsurePodGroupResponse response;
+  auto found = groups_.find(key);
+  if (found != groups_.end()) {
+    kube::v1::PodGroup& group = found->second;
+    bool older = group.meta().uid() == request.kill_uid();
+    for (const auto& annotation : group.meta().annotations()) {
+      if (annotation.key() == kube::kBasaltVersionKey && std::stoi(annotation.value()) < request.version())
+        older = true;
+    }
+    if (older) return absl::FailedPreconditionError("the group of an older version is still going");
+    if (kube::PodGroupDiffers(group.spec(), request.spec())) {
+      log_.push_back({"patch", "podgroups", request.name(), 0});
+      *group.mutable_spec() = request.spec();
+      group.mutable_meta()->set_resource_version(++version_);
+    }
+  } else {
+    log_.push_back({"create", "podgroups", request.name(), 0});
+    kube::v1::PodGroup group;
+    group.mutable_meta()->set_namespace_(request.namespace_());
+    group.mutable_meta()->set_name(request.name());
+    group.mutable_meta()->set_uid(NewUid("group"));
+    group.mutable_meta()->set_resource_version(++version_);
+    auto* owner = group.mutable_meta()->add_owner_references();
+    owner->set_uid(request.job_uid());
+    owner->set_kind("Job");
+    auto* annotation = group.mutable_meta()->add_annotations();
+    annotation->set_key(std::string(kube::kBasaltVersionKey));
+    annotation->set_value(version);
+    *group.mutable_spec() = request.spec();
+    group.set_phase(new_group_phase);
+    groups_[key] = group;
+  }
+  *response.mutable_pod_group() = groups_[key];
+  kube::v1::Object object;
+  *object.mutable_pod_group() = groups_[key];
+  Show(std::string(kube::kWatchPodGroups), object);
+  return response;
+}
+
+void FakeKube::PutJob(kube::v1::Job job) {
+  const std::string key = job.meta().namespace_() + "/" + job.meta().name();
+  const auto known = jobs_.find(key);
+  if (known == jobs_.end()) {
+    job.mutable_meta()->set_uid(NewUid("jobs"));
+    job.mutable_meta()->set_generation(1);
+    job.mutable_meta()->set_creation_ms(absl::ToUnixMillis(loop_.Now()) / 1000 * 1000);
+    statuses_.erase(key);
+  } else {
+    *job.mutable_meta() = known->second.meta();
+    *job.mutable_status() = known->second.status();
+    job.mutable_meta()->set_generation(known->second.meta().generation() + 1);
+  }
+  job.mutable_meta()->set_resource_version(++version_);
+  jobs_[key] = std::move(job);
+  ShowJob(key);
+}
+
+void FakeKube::EditJob(const std::string& key, const std::function<void(kube::v1::Job&)>& edit) {
+  kube::v1::Job job = jobs_.at(key);
+  edit(job);
+  PutJob(std::move(job));
+}
+
+void FakeKube::DeleteJob(const std::string& key) {
+  kube::v1::Object object;
+  *object.mutable_job() = jobs_.at(key);
+  const std::string uid = object.job().meta().uid();
+  jobs_.erase(key);
+  Show(std::string(kube::kWatchJobs), object, true);
+  std::vector<std::string> owned;
+  for (const auto& [name, pod] : pods_) {
+    if (pod.owner_uid() == uid) owned.push_back(name);
+  }
+  for (const std::string& name : owned) RemovePod(name);
+  for (auto it = groups_.begin(); it != groups_.end();) {
+    if (it->second.meta().owner_references(0).uid() != uid) {
+      ++it;
+      continue;
+    }
+    kube::v1::Object group;
+    *group.mutable_pod_group() = it->second;
+    it = groups_.erase(it);
+    Show(std::string(kube::kWatchPodGroups), group, true);
+  }
+}
+
+void FakeKube::PutCommand(const std::string& ns, const std::string& name, const std::string& action,
+                          const std::string& job) {
+  kube::v1::Command command;
+  command.mutable_meta()->set_namespace_(ns);
+  command.mutable_meta()->set_name(name);
+  command.mutable_meta()->set_uid(NewUid("comm"));
+  command.mutable_meta()->set_resource_version(++version_);
+  command.set_action(action);
+  command.mutable_target()->set_name(job);
+  command.mutable_target()->set_uid(jobs_.at(ns + "/" + job).meta().uid());
+  commands_[ns + "/" + name] = command;
+  kube::v1::Object object;
+  *object.mutable_command() = command;
+  Show(std::string(kube::kWatchCommands), object);
+}
+
+void FakeKube::PutForeignPod(const std::string& ns, const std::string& name, const std::string& job_name) {
+  kube::v1::Pod pod;
+  pod.set_namespace_(ns);
+  pod.set_name(name);
+  pod.set_uid(NewUid("fore"));
+  pod.set_resource_version(++version_);
+  pod.set_phase(kube::v1::POD_PHASE_RUNNING);
+  pod.set_job_name(job_name);
+  pods_[ns + "/" + name] = pod;
+  ShowPod(ns + "/" + name);
+}
+
+void FakeKube::SetGroupPhase(const std::string& key, const std::string& phase) {
+  kube::v1::PodGroup& group = groups_.at(key);
+  group.set_phase(phase);
+  group.mutable_meta()->set_resource_version(++version_);
+  kube::v1::Object object;
+  *object.mutable_pod_group() = group;
+  Show(std::string(kube::kWatchPodGroups), object);
+}
+
+void FakeKube::EditPod(const std::string& key, const std::function<void(kube::v1::Pod&)>& edit) {
+  kube::v1::Pod& pod = pods_.at(key);
+  edit(pod);
+  pod.set_resource_version(++version_);
+  ShowPod(key);
+}
+
+void FakeKube::SetPodPhase(const std::string& key, kube::v1::PodPhase phase, int exit_code) {
+  EditPod(key, [&](kube::v1::Pod& pod) {
+    pod.set_phase(phase);
+    pod.set_exit_code(exit_code);
+    pod.set_all_ready(phase == kube::v1::POD_PHASE_RUNNING);
+    if (phase == kube::v1::POD_PHASE_SUCCEEDED || phase == kube::v1::POD_PHASE_FAILED) {
+      pod.set_finished_ms(absl::ToUnixMillis(loop_.Now()) / 1000 * 1000);
+    }
+  });
+}
+
+void FakeKube::SetAllPods(kube::v1::PodPhase phase) {
+  for (const auto& [key, pod] : std::map(pods_)) {
+    if (pod.deletion_ms() == 0 && pod.phase() != phase) SetPodPhase(key, phase);
+  }
+}
+
+void FakeKube::RemovePod(const std::string& key) {
+  kube::v1::Object object;
+  *object.mutable_pod() = pods_.at(key);
+  object.mutable_pod()->set_resource_version(++version_);
+  pods_.erase(key);
+  pod_bodies_.erase(key);
+  Show(std::string(kube::kWatchJobPods), object, true);
+}
+
+void FakeKube::FinishDeletions() {
+  for (const auto& [key, pod] : std::map(pods_)) {
+    if (pod.deletion_ms() != 0) RemovePod(key);
+  }
+}
+
+}  // namespace basalt::jobsvc::testing

@@ -1,0 +1,101 @@
+#pragma once
+
+// An API server in miniature for the tests of the job controller: jobs, pods, pod groups, commands and opaque objects,
+// with UIDs, resourceVersions, preconditions, conflicts and graceful deletion. It also plays scheduler and kubelet on
+// request. Simulated time only. What it accepts is logged, so that tests can count writes.
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "basalt/gateway/v1/gateway.pb.h"
+#include "basalt/kube/v1/kube.pb.h"
+#include "basalt/podgroup/v1/podgroup.pb.h"
+#include "common/base/json.h"
+#include "common/exec/loop.h"
+
+namespace basalt::jobsvc::testing {
+
+class FakeKube {
+ public:
+  struct Logged {
+    std::string verb;    // create, patch, delete
+    std::string plural;  // with "/status" for that sub-resource
+    std::string name;
+    int code = 0;  // 0: accepted.
+  };
+  // The newest state of an object; `gone`: its last.
+  using Watcher = std::function<void(const std::string& watch, const kube::v1::Object& object, bool gone)>;
+  // Answers a write instead of the server where it returns true.
+  using Refuse = std::function<bool(const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error)>;
+
+  explicit FakeKube(Loop& loop) : loop_(loop) {}
+
+  void SetWatcher(Watcher watcher) { watcher_ = std::move(watcher); }
+  void SetRefuse(Refuse refuse) { refuse_ = std::move(refuse); }
+
+  gateway::v1::WriteResponse Write(const gateway::v1::WriteRequest& request);
+  gateway::v1::GetResponse Get(const gateway::v1::GetRequest& request);
+  absl::StatusOr<podgroup::v1::EnsurePodGroupResponse> EnsurePodGroup(
+      const podgroup::v1::EnsurePodGroupRequest& request);
+
+  // ---- what users do ----
+  void PutJob(kube::v1::Job job);  // Creates, or replaces the spec.
+  void EditJob(const std::string& key, const std::function<void(kube::v1::Job&)>& edit);
+  void DeleteJob(const std::string& key);  // With everything it owns.
+  void PutCommand(const std::string& ns, const std::string& name, const std::string& action, const std::string& job);
+  void PutForeignPod(const std::string& ns, const std::string& name, const std::string& job_name);
+
+  // ---- what the cluster does ----
+  void SetGroupPhase(const std::string& key, const std::string& phase);
+  void EditPod(const std::string& key, const std::function<void(kube::v1::Pod&)>& edit);
+  void SetPodPhase(const std::string& key, kube::v1::PodPhase phase, int exit_code = 0);
+  void SetAllPods(kube::v1::PodPhase phase);
+  void RemovePod(const std::string& key);   // Deleted by somebody, at once.
+  void FinishDeletions();                   // Pods with a deletionTimestamp go.
+  bool graceful_pods = false;               // Deleted pods linger until FinishDeletions.
+  std::string new_group_phase = "Inqueue";  // Of a group that is made.
+
+  const std::map<std::string, kube::v1::Job>& jobs() const { return jobs_; }
+  const std::map<std::string, kube::v1::Pod>& pods() const { return pods_; }
+  const std::map<std::string, kube::v1::PodGroup>& groups() const { return groups_; }
+  const std::map<std::string, kube::v1::Command>& commands() const { return commands_; }
+  const std::map<std::string, json::object>& others() const { return others_; }  // "<plural>/<ns>/<name>"
+  kube::v1::Job& job(const std::string& key) { return jobs_.at(key); }
+  const json::object& pod_body(const std::string& key) const { return pod_bodies_.at(key); }
+  const std::vector<Logged>& log() const { return log_; }
+  void ClearLog() { log_.clear(); }
+  // Accepted writes, Events apart. Empty arguments match everything.
+  int Count(std::string_view verb, std::string_view plural = {}, std::string_view name = {}) const;
+  int WritesButEvents() const;
+  // Shows every object there is, as a snapshot does.
+  void Replay(const Watcher& watcher) const;
+
+ private:
+  std::string NewUid(std::string_view kind);
+  void Show(const std::string& watch, kube::v1::Object object, bool gone = false);
+  void ShowJob(const std::string& key);
+  void ShowPod(const std::string& key);
+  gateway::v1::WriteResponse Apply(const gateway::v1::WriteRequest& request);
+  gateway::v1::WriteResponse Create(const gateway::v1::WriteRequest& request, const std::string& key);
+  gateway::v1::WriteResponse Patch(const gateway::v1::WriteRequest& request, const std::string& key);
+  gateway::v1::WriteResponse Delete(const gateway::v1::WriteRequest& request, const std::string& key);
+  kube::v1::Object GenericOf(const std::string& plural_key) const;
+
+  Loop& loop_;
+  Watcher watcher_;
+  Refuse refuse_;
+  int64_t version_ = 100;
+  int64_t uids_ = 0;
+  std::map<std::string, kube::v1::Job> jobs_;
+  std::map<std::string, json::object> statuses_;  // Of jobs, as JSON.
+  std::map<std::string, kube::v1::Pod> pods_;
+  std::map<std::string, json::object> pod_bodies_;
+  std::map<std::string, kube::v1::PodGroup> groups_;
+  std::map<std::string, kube::v1::Command> commands_;
+  std::map<std::string, json::object> others_;
+  std::vector<Logged> log_;
+};
+
+}  // namespace basalt::jobsvc::testing

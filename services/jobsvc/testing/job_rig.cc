@@ -1,0 +1,307 @@
+#include "services/jobsvc/testing/job_rig.h"
+
+#include <fmt/format.h>
+
+#include "common/base/slots.h"
+#include "common/kube/names.h"
+
+namespace basalt::jobsvc::testing {
+
+namespace {
+
+constexpr absl::Duration kLatency = absl::Milliseconds(1);
+
+struct Identity {
+  std::string uid;
+  std::string ns;
+  std::string name;
+  int64_t resource_version = 0;
+  std::string route;
+};
+
+Identity IdentityOf(const kube::v1::Object& object) {
+  const auto of_meta = [](const kube::v1::ObjectMeta& meta, const std::string& job) {
+    return Identity{meta.uid(), meta.namespace_(), meta.name(), meta.resource_version(), meta.namespace_() + "/" + job};
+  };
+  if (object.has_job()) return of_meta(object.job().meta(), object.job().meta().name());
+  if (object.has_pod_group()) {
+    // <job>-<uid>; a UID has five parts.
+    std::string job = object.pod_group().meta().name();
+    for (int i = 0; i < 5; ++i) job = job.substr(0, job.rfind('-'));
+    return of_meta(object.pod_group().meta(), job);
+  }
+  if (object.has_command()) return of_meta(object.command().meta(), object.command().target().name());
+  const kube::v1::Pod& pod = object.pod();
+  return {pod.uid(), pod.namespace_(), pod.name(), pod.resource_version(), pod.namespace_() + "/" + pod.job_name()};
+}
+
+bool IsWatched(const kube::v1::Object& object) {
+  return object.has_job() || object.has_pod() || object.has_pod_group() || object.has_command();
+}
+
+class InlineKeys : public KeyMaker {
+ public:
+  explicit InlineKeys(Loop& loop) : loop_(loop), source_(MakeFakeKeySource()) {}
+  void MakeKeys(std::string seed, std::function<void(absl::StatusOr<SshKeyPair>)> done) override {
+    loop_.Post([this, seed = std::move(seed), done = std::move(done)] { done(source_->MakeSshKeyPair(seed)); });
+  }
+
+ private:
+  Loop& loop_;
+  std::unique_ptr<SshKeySource> source_;
+};
+
+}  // namespace
+
+struct JobRig::Process {
+  Process(SimTime& time, uint64_t seed) : loop(time, "jobsvc"), random(seed) {}
+  ~Process();
+  SimLoop loop;
+  SeededRandom random;
+  std::unique_ptr<kv::KvStore> store;
+  std::unique_ptr<Context> context;
+  std::unique_ptr<KeyMaker> keys;
+  std::unique_ptr<JobController> controller;
+  std::map<std::string, int64_t> seen;  // UID -> resourceVersion.
+  std::set<std::string> gone;           // UIDs.
+  std::set<std::string> dirty;
+  bool round_posted = false;
+  std::map<std::string, std::pair<absl::Time, TimerId>> timers;
+  std::shared_ptr<bool> alive = std::make_shared<bool>(true);
+};
+
+class JobRig::Context : public runtime::Context {
+ public:
+  Context(JobRig& rig, Process& process) : rig_(rig), process_(process) {}
+
+  Loop& loop() override { return process_.loop; }
+  Random& random() override { return process_.random; }
+  kv::KvStore& store() override { return *process_.store; }
+  absl::Time ApiNow() const override { return rig_.time_.Now(); }
+  void Wake(std::string_view key) override {
+    process_.dirty.emplace(key);
+    rig_.PostRound();
+  }
+  void WakeAt(std::string_view key, absl::Time when) override {
+    const std::string name(key);
+    auto& timer = process_.timers[name];
+    if (timer.second != kNoTimer && timer.first <= when) return;
+    if (timer.second != kNoTimer) process_.loop.Cancel(timer.second);
+    timer = {when, process_.loop.RunAt(when, [this, name] {
+               process_.timers.erase(name);
+               Wake(name);
+             })};
+  }
+  bool IsReady(uint32_t) const override { return true; }
+
+  void Write(std::string_view key, gateway::v1::WriteRequest request, runtime::WriteDone done) override {
+    if (rig_.Point()) return;
+    const Fate fate = rig_.fate ? rig_.fate(request) : Fate::kNormal;
+    if (fate == Fate::kNotSent || fate == Fate::kLostRequest) {
+      Answer(std::string(key),
+             fate == Fate::kNotSent ? runtime::WriteOutcome::Kind::kNotSent : runtime::WriteOutcome::Kind::kUnknown,
+             std::move(done));
+      return;
+    }
+    // The request travels even if the process dies meanwhile.
+    rig_.server_loop_.RunAfter(kLatency, [this, alive = process_.alive, rig = &rig_, key = std::string(key),
+                                          request = std::move(request), fate, done = std::move(done)]() mutable {
+      const gateway::v1::WriteResponse response = rig->kube_.Write(request);
+      if (!*alive || rig->Point()) return;
+      if (fate == Fate::kLostAnswer) {
+        Answer(key, runtime::WriteOutcome::Kind::kUnknown, std::move(done));
+        return;
+      }
+      process_.loop.RunAfter(kLatency, [this, key, response, done = std::move(done)]() mutable {
+        runtime::WriteOutcome outcome;
+        outcome.kind =
+            response.has_error() ? runtime::WriteOutcome::Kind::kRefused : runtime::WriteOutcome::Kind::kDone;
+        outcome.error = response.error();
+        outcome.object = response.object();
+        outcome.gone = response.gone();
+        if (!response.has_error() && IsWatched(response.object())) {
+          rig_.Deliver(response.object().has_pod() ? std::string(kube::kWatchJobPods) : std::string(),
+                       response.object(), response.gone());
+        }
+        done(std::move(outcome));
+        Wake(key);
+      });
+    });
+  }
+
+  void Get(std::string_view, gateway::v1::GetRequest request, runtime::GetDone done) override {
+    process_.loop.RunAfter(kLatency, [this, request = std::move(request), done = std::move(done)]() mutable {
+      done(rig_.kube_.Get(request));
+    });
+  }
+
+  std::shared_ptr<rpc::PodGroupPeer> PodGroupOwner(std::string_view) override {
+    class Peer : public rpc::PodGroupPeer {
+     public:
+      Peer(JobRig& rig, Process& process) : rig_(rig), process_(process) {}
+      void EnsurePodGroup(podgroup::v1::EnsurePodGroupRequest request, absl::Duration,
+                          rpc::Done<podgroup::v1::EnsurePodGroupResponse> done) override {
+        process_.loop.RunAfter(kLatency, [this, request = std::move(request), done = std::move(done)]() mutable {
+          done(rig_.kube_.EnsurePodGroup(request));
+        });
+      }
+
+     private:
+      JobRig& rig_;
+      Process& process_;
+    };
+    if (!peer_) peer_ = std::make_shared<Peer>(rig_, process_);
+    return peer_;
+  }
+  void AddInterest(std::string_view, std::string_view, std::string_view) override {}
+  void DropInterest(std::string_view, std::string_view, std::string_view) override {}
+  void Fail(const absl::Status& why) override {
+    fmt::print(stderr, "the controller failed: {}\n", why.ToString());
+    std::abort();
+  }
+
+ private:
+  void Answer(const std::string& key, runtime::WriteOutcome::Kind kind, runtime::WriteDone done) {
+    process_.loop.RunAfter(kLatency, [this, key, kind, done = std::move(done)]() mutable {
+      runtime::WriteOutcome outcome;
+      outcome.kind = kind;
+      done(std::move(outcome));
+      Wake(key);
+    });
+  }
+
+  JobRig& rig_;
+  Process& process_;
+  std::shared_ptr<rpc::PodGroupPeer> peer_;
+};
+
+JobRig::Process::~Process() = default;
+
+JobController& JobRig::controller() { return *process_->controller; }
+kv::KvStore& JobRig::store() { return *process_->store; }
+
+JobRig::JobRig() : server_loop_(time_, "kube"), kube_(server_loop_), disk_(kv::MakeMemDisk()) {
+  kube_.SetWatcher([this](const std::string& watch, const kube::v1::Object& object, bool gone) {
+    if (!alive()) return;
+    process_->loop.RunAfter(kLatency, [this, watch, object, gone] { Deliver(watch, object, gone); });
+  });
+}
+
+JobRig::~JobRig() { Kill(); }
+
+void JobRig::Start() {
+  Kill();
+  process_ = std::make_unique<Process>(time_, ++seed_);
+  Process& process = *process_;
+  process.store = kv::OpenMemKv(disk_);
+  process.context = std::make_unique<Context>(*this, process);
+  process.keys = std::make_unique<InlineKeys>(process.loop);
+  process.controller = std::make_unique<JobController>(*process.context, *process.keys, JobMetrics());
+  std::map<std::string, runtime::KnownObject> known;
+  for (uint32_t slot = 0; slot < kSlotCount; ++slot) {
+    auto opened = process.controller->OpenSlot(slot);
+    if (!opened.ok()) process.context->Fail(opened.status());
+    for (runtime::KnownObject& object : *opened) known[object.uid] = object;
+  }
+  kube_.Replay([&](const std::string& watch, const kube::v1::Object& object, bool) {
+    known.erase(IdentityOf(object).uid);
+    Deliver(watch, object, false);
+  });
+  for (const auto& [uid, object] : known) {
+    const runtime::Gone gone{runtime::Gone::Reason::kAbsent, object.watch, uid, object.ns, object.name,
+                             object.resource_version,        nullptr};
+    process.controller->OnGone(object.routing_key, gone);
+    process.dirty.insert(object.routing_key);
+  }
+  PostRound();
+}
+
+void JobRig::Kill() {
+  if (process_ == nullptr) return;
+  *process_->alive = false;
+  process_->loop.Kill();
+  dead_.push_back(std::move(process_));
+}
+
+bool JobRig::Point() {
+  ++points_;
+  if (kill_at_ == 0 || points_ != kill_at_) return false;
+  kill_at_ = 0;
+  Kill();
+  return true;
+}
+
+void JobRig::Deliver(const std::string& watch, const kube::v1::Object& object, bool gone) {
+  if (!alive()) return;
+  Process& process = *process_;
+  const Identity identity = IdentityOf(object);
+  if (process.gone.contains(identity.uid)) return;
+  if (gone) {
+    process.gone.insert(identity.uid);
+    std::string of = watch;
+    if (of.empty()) {
+      of = object.has_job()         ? std::string(kube::kWatchJobs)
+           : object.has_pod_group() ? std::string(kube::kWatchPodGroups)
+                                    : std::string(kube::kWatchCommands);
+    }
+    const runtime::Gone told{runtime::Gone::Reason::kDeleted, of,     identity.uid, identity.ns, identity.name,
+                             identity.resource_version,       &object};
+    process.controller->OnGone(identity.route, told);
+  } else {
+    int64_t& seen = process.seen[identity.uid];
+    if (identity.resource_version <= seen) return;
+    seen = identity.resource_version;
+    process.controller->OnState(identity.route, watch, object);
+  }
+  process.dirty.insert(identity.route);
+  PostRound();
+}
+
+void JobRig::PostRound() {
+  if (process_->round_posted) return;
+  process_->round_posted = true;
+  process_->loop.Post([this] { Round(); });
+}
+
+void JobRig::Round() {
+  Process& process = *process_;  // Stays when it dies: dead_.
+  process.round_posted = false;
+  std::set<std::string> keys;
+  keys.swap(process.dirty);
+  kv::WriteBatch batch;
+  for (const std::string& key : keys) process.controller->Decide(key, batch);
+  if (!batch.empty()) {
+    if (Point()) return;
+    if (const absl::Status status = process.store->Write(batch); !status.ok()) process.context->Fail(status);
+    if (Point()) return;
+  }
+  for (const std::string& key : keys) {
+    process.controller->Act(key);
+    if (!alive()) return;
+  }
+}
+
+kube::v1::JobPhase JobRig::PhaseOf(const std::string& key) const {
+  const auto it = kube_.jobs().find(key);
+  return it == kube_.jobs().end() ? kube::v1::JOB_PHASE_UNSPECIFIED : it->second.status().phase();
+}
+
+kube::v1::Job MakeJob(const std::string& name, int tasks, int replicas) {
+  kube::v1::Job job;
+  job.mutable_meta()->set_namespace_("default");
+  job.mutable_meta()->set_name(name);
+  auto& spec = *job.mutable_spec();
+  spec.set_scheduler_name("volcano");
+  spec.set_queue("default");
+  spec.set_max_retry(3);
+  spec.set_min_available(tasks * replicas);
+  for (int t = 0; t < tasks; ++t) {
+    auto* task = spec.add_tasks();
+    task->set_name(fmt::format("t{}", t));
+    task->set_replicas(replicas);
+    task->set_template_json(R"({"spec":{"containers":[{"name":"main","image":"busybox"}],"restartPolicy":"Never"}})");
+  }
+  return job;
+}
+
+}  // namespace basalt::jobsvc::testing

@@ -1,0 +1,83 @@
+#pragma once
+
+// One job controller over a FakeKube under simulated time: rounds as the runtime runs them, writes with a delay each
+// way, faults, and the end of the process at any chosen point. Everything in one thread.
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/base/random.h"
+#include "common/exec/sim_loop.h"
+#include "common/kv/kv_store.h"
+#include "common/runtime/controller.h"
+#include "services/jobsvc/control/job_controller.h"
+#include "services/jobsvc/testing/fake_kube.h"
+
+namespace basalt::jobsvc::testing {
+
+enum class Fate { kNormal, kNotSent, kLostRequest, kLostAnswer };
+
+class JobRig {
+ public:
+  JobRig();
+  ~JobRig();
+
+  SimTime& time() { return time_; }
+  FakeKube& kube() { return kube_; }
+  JobController& controller();
+  kv::KvStore& store();
+  bool alive() const { return process_ != nullptr; }
+
+  // Starts a process over the disk that is there. Snapshot first, then live states.
+  void Start();
+  // kill -9: nothing of the process runs any more.
+  void Kill();
+  void LoseDisk() { disk_ = kv::MakeMemDisk(); }
+  // Kills the process at the n-th point from now (1 = the next): before and after each record, before and after each
+  // request reaches the server. 0 = never.
+  void KillAt(int point) { kill_at_ = point; }
+  int points() const { return points_; }
+  void ClearPoints() { points_ = 0; }
+
+  // What becomes of a write; asked for each one.
+  std::function<Fate(const gateway::v1::WriteRequest&)> fate;
+
+  // Runs until nothing happens without time passing beyond `horizon`.
+  void Run(absl::Duration horizon = absl::Seconds(1)) { time_.Advance(horizon); }
+  template <typename Condition>
+  bool RunUntil(Condition condition, absl::Duration limit = absl::Minutes(5)) {
+    return time_.AdvanceUntil(condition, limit);
+  }
+  kube::v1::JobPhase PhaseOf(const std::string& key) const;
+
+ private:
+  class Context;
+  struct Process;
+
+  void Deliver(const std::string& watch, const kube::v1::Object& object, bool gone);
+  void PostRound();
+  void Round();
+  // True when the process has just died.
+  bool Point();
+
+  SimTime time_;
+  SimLoop server_loop_;
+  FakeKube kube_;
+  std::shared_ptr<kv::MemDisk> disk_;
+  std::unique_ptr<Process> process_;
+  // What died may still be on the stack of the round that it died in.
+  std::vector<std::unique_ptr<Process>> dead_;
+  uint64_t seed_ = 1;
+  int kill_at_ = 0;
+  int points_ = 0;
+};
+
+// A job of `tasks` × `replicas` with the defaults of a user who writes little.
+kube::v1::Job MakeJob(const std::string& name, int tasks, int replicas);
+
+}  // namespace basalt::jobsvc::testing

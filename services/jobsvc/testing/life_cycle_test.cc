@@ -1,0 +1,450 @@
+// Whole lives of jobs: controller, store and a small API server under simulated time.
+#include <gtest/gtest.h>
+
+#include "common/base/slots.h"
+#include "services/jobsvc/store/job_store.h"
+#include "services/jobsvc/testing/job_rig.h"
+
+namespace basalt::jobsvc::testing {
+namespace {
+
+constexpr auto kPending = kube::v1::JOB_PHASE_PENDING;
+constexpr auto kRunning = kube::v1::JOB_PHASE_RUNNING;
+constexpr auto kRestarting = kube::v1::JOB_PHASE_RESTARTING;
+constexpr auto kCompleted = kube::v1::JOB_PHASE_COMPLETED;
+constexpr auto kFailed = kube::v1::JOB_PHASE_FAILED;
+constexpr auto kAborted = kube::v1::JOB_PHASE_ABORTED;
+constexpr auto kPodRunning = kube::v1::POD_PHASE_RUNNING;
+constexpr auto kPodSucceeded = kube::v1::POD_PHASE_SUCCEEDED;
+constexpr auto kPodFailed = kube::v1::POD_PHASE_FAILED;
+
+TEST(LifeCycleTest, AJobRunsToCompletedWithTheWritesThatItNeedsAndNoMore) {
+  JobRig rig;
+  rig.Start();
+  rig.kube().PutJob(MakeJob("j", 2, 3));
+  rig.Run(absl::Seconds(1));
+  EXPECT_EQ(rig.PhaseOf("default/j"), kPending);
+  ASSERT_EQ(rig.kube().pods().size(), 6u);
+  EXPECT_TRUE(rig.kube().pods().contains("default/j-t0-0"));
+  EXPECT_TRUE(rig.kube().pods().contains("default/j-t1-2"));
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run(absl::Seconds(1));
+  EXPECT_EQ(rig.PhaseOf("default/j"), kRunning);
+  EXPECT_EQ(rig.kube().job("default/j").status().counts().running(), 6);
+  rig.kube().SetAllPods(kPodSucceeded);
+  rig.Run(absl::Seconds(30));
+  EXPECT_EQ(rig.PhaseOf("default/j"), kCompleted);
+  const auto& status = rig.kube().job("default/j").status();
+  EXPECT_EQ(status.counts().succeeded(), 6);
+  EXPECT_EQ(status.task_status_count_size(), 2);
+  EXPECT_EQ(status.min_available(), 6);
+  EXPECT_EQ(status.version(), 0);
+  EXPECT_EQ(status.conditions_size(), 3);
+  EXPECT_TRUE(rig.kube().groups().empty());
+  EXPECT_EQ(rig.kube().pods().size(), 6u);  // Finished pods stay.
+  EXPECT_EQ(rig.kube().Count("create", "pods"), 6);
+  EXPECT_EQ(rig.kube().Count("create", "podgroups"), 1);
+  EXPECT_EQ(rig.kube().Count("delete", "podgroups"), 1);
+  EXPECT_LE(rig.kube().WritesButEvents(), 6 + 2 + 5);
+  for (const auto& entry : rig.kube().log()) EXPECT_EQ(entry.code, 0) << entry.verb << " " << entry.plural;
+  // Every transition has exactly one entry of history, and it is committed.
+  const auto history = ReadHistory(rig.store(), SlotOf("default/j"), rig.kube().job("default/j").meta().uid());
+  ASSERT_TRUE(history.ok());
+  ASSERT_EQ(history->size(), 3u);
+  EXPECT_EQ((*history)[0].to_phase(), kPending);
+  EXPECT_EQ((*history)[1].to_phase(), kRunning);
+  EXPECT_EQ((*history)[2].to_phase(), kCompleted);
+  for (const auto& entry : *history) EXPECT_TRUE(entry.committed());
+}
+
+TEST(LifeCycleTest, ARestartWithFinishedJobsWritesNothing) {
+  JobRig rig;
+  rig.Start();
+  for (int i = 0; i < 5; ++i) rig.kube().PutJob(MakeJob("j" + std::to_string(i), 1, 3));
+  rig.Run(absl::Seconds(1));
+  rig.kube().SetAllPods(kPodSucceeded);
+  rig.Run(absl::Seconds(60));
+  ASSERT_EQ(rig.PhaseOf("default/j4"), kCompleted);
+  for (bool lose : {false, true}) {
+    rig.Kill();
+    if (lose) rig.LoseDisk();
+    rig.kube().ClearLog();
+    rig.Start();
+    rig.Run(absl::Minutes(2));
+    EXPECT_EQ(rig.kube().WritesButEvents(), 0) << (lose ? "empty disk" : "same disk");
+  }
+}
+
+TEST(LifeCycleTest, PodsAreMadeOnlyAfterTheSchedulerAdmitsTheGroup) {
+  JobRig rig;
+  rig.kube().new_group_phase = "Pending";
+  rig.Start();
+  rig.kube().PutJob(MakeJob("j", 1, 2));
+  rig.Run(absl::Seconds(30));
+  EXPECT_TRUE(rig.kube().pods().empty());
+  ASSERT_EQ(rig.kube().groups().size(), 1u);
+  rig.kube().SetGroupPhase(rig.kube().groups().begin()->first, "Inqueue");
+  rig.Run(absl::Seconds(1));
+  EXPECT_EQ(rig.kube().pods().size(), 2u);
+  // W16: a group that falls back to Pending stops creation, not counting.
+  rig.kube().SetGroupPhase(rig.kube().groups().begin()->first, "Pending");
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run(absl::Seconds(1));
+  EXPECT_EQ(rig.PhaseOf("default/j"), kRunning);
+}
+
+TEST(LifeCycleTest, AJobWhosePodsFailIsFailed) {
+  JobRig rig;
+  rig.Start();
+  rig.kube().PutJob(MakeJob("j", 1, 2));
+  rig.Run();
+  rig.kube().SetPodPhase("default/j-t0-0", kPodSucceeded);
+  rig.kube().SetPodPhase("default/j-t0-1", kPodFailed, 7);
+  rig.Run(absl::Seconds(30));
+  EXPECT_EQ(rig.PhaseOf("default/j"), kFailed);
+  EXPECT_EQ(rig.kube().job("default/j").status().counts().failed(), 1);
+}
+
+kube::v1::Job WithPolicy(kube::v1::Job job, const std::string& event, const std::string& action) {
+  auto* policy = job.mutable_spec()->add_policies();
+  policy->add_events(event);
+  policy->set_action(action);
+  return job;
+}
+
+TEST(LifeCycleTest, RestartJobKillsEverythingAndBeginsAgainWithTheNextVersion) {
+  JobRig rig;
+  rig.kube().graceful_pods = true;
+  rig.Start();
+  rig.kube().PutJob(WithPolicy(MakeJob("j", 1, 3), "PodFailed", "RestartJob"));
+  rig.Run();
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run();
+  const std::string old_group = rig.kube().groups().begin()->second.meta().uid();
+  rig.kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
+  rig.Run(absl::Seconds(2));
+  EXPECT_EQ(rig.PhaseOf("default/j"), kRestarting);
+  EXPECT_EQ(rig.kube().job("default/j").status().retry_count(), 1);
+  EXPECT_EQ(rig.kube().job("default/j").status().version(), 1);
+  EXPECT_EQ(rig.kube().Count("delete", "pods"), 3);
+  rig.kube().FinishDeletions();
+  rig.Run(absl::Seconds(5));
+  EXPECT_EQ(rig.PhaseOf("default/j"), kPending);
+  ASSERT_EQ(rig.kube().pods().size(), 3u);
+  for (const auto& [name, pod] : rig.kube().pods()) EXPECT_EQ(pod.job_version(), 1) << name;
+  ASSERT_EQ(rig.kube().groups().size(), 1u);
+  EXPECT_NE(rig.kube().groups().begin()->second.meta().uid(), old_group);
+  rig.kube().SetAllPods(kPodSucceeded);
+  rig.Run(absl::Seconds(20));
+  EXPECT_EQ(rig.PhaseOf("default/j"), kCompleted);
+  EXPECT_EQ(rig.kube().job("default/j").status().version(), 1);
+  EXPECT_EQ(rig.kube().Count("create", "pods"), 6);
+}
+
+TEST(LifeCycleTest, RestartsEndInFailedWhenTheBudgetIsUsedUp) {
+  JobRig rig;
+  rig.Start();
+  rig.kube().PutJob(WithPolicy(MakeJob("j", 1, 2), "PodFailed", "RestartJob"));
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(rig.RunUntil([&] {
+      return rig.kube().pods().contains("default/j-t0-0") &&
+             rig.kube().pods().at("default/j-t0-0").job_version() == i && rig.PhaseOf("default/j") == kPending;
+    })) << i;
+    rig.Run(absl::Seconds(1));
+    rig.kube().SetPodPhase("default/j-t0-0", kPodFailed, 1);
+    rig.Run(absl::Seconds(1));
+  }
+  rig.Run(absl::Seconds(30));
+  EXPECT_EQ(rig.PhaseOf("default/j"), kFailed);
+  EXPECT_EQ(rig.kube().job("default/j").status().retry_count(), 3);
+  EXPECT_EQ(rig.kube().job("default/j").status().counts().failed(), 1);  // The last retry keeps what finished.
+}
+
+TEST(LifeCycleTest, RestartPodReplacesOnePodAndLeavesTheOthersAlone) {
+  JobRig rig;
+  rig.Start();
+  rig.kube().PutJob(WithPolicy(MakeJob("j", 1, 3), "PodFailed", "RestartPod"));
+  rig.Run();
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run();
+  const std::string other = rig.kube().pods().at("default/j-t0-0").uid();
+  const std::string failed = rig.kube().pods().at("default/j-t0-1").uid();
+  rig.kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
+  rig.Run(absl::Seconds(5));
+  EXPECT_EQ(rig.kube().pods().at("default/j-t0-0").uid(), other);
+  ASSERT_TRUE(rig.kube().pods().contains("default/j-t0-1"));
+  EXPECT_NE(rig.kube().pods().at("default/j-t0-1").uid(), failed);
+  EXPECT_EQ(rig.kube().job("default/j").status().version(), 0);
+  EXPECT_EQ(rig.kube().job("default/j").status().retry_count(), 1);
+  EXPECT_EQ(rig.kube().Count("patch", "pods"), 1);  // Marked before it is deleted.
+  EXPECT_EQ(rig.kube().Count("delete", "pods"), 1);
+  rig.kube().SetAllPods(kPodSucceeded);
+  rig.Run(absl::Seconds(20));
+  EXPECT_EQ(rig.PhaseOf("default/j"), kCompleted);
+}
+
+TEST(LifeCycleTest, AnEvictedPodIsMadeAgainWithoutAPolicy) {
+  JobRig rig;
+  rig.Start();
+  rig.kube().PutJob(MakeJob("j", 1, 2));
+  rig.Run();
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run();
+  rig.kube().RemovePod("default/j-t0-1");
+  rig.Run(absl::Seconds(5));
+  EXPECT_EQ(rig.kube().pods().size(), 2u);
+  EXPECT_EQ(rig.kube().job("default/j").status().retry_count(), 0);
+}
+
+TEST(LifeCycleTest, FinishedWorkIsNotDoneAgainWhenItsPodIsRemoved) {  // W19
+  JobRig rig;
+  rig.Start();
+  rig.kube().PutJob(WithPolicy(MakeJob("j", 1, 2), "PodEvicted", "RestartJob"));
+  rig.Run();
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run();
+  rig.kube().SetPodPhase("default/j-t0-1", kPodSucceeded);
+  rig.Run(absl::Seconds(1));
+  rig.kube().RemovePod("default/j-t0-1");
+  rig.Run(absl::Seconds(20));
+  EXPECT_EQ(rig.kube().pods().size(), 1u);
+  EXPECT_EQ(rig.kube().job("default/j").status().counts().succeeded(), 1);
+  // A new owner on an empty disk knows it from the status.
+  rig.Kill();
+  rig.LoseDisk();
+  rig.Start();
+  rig.Run(absl::Seconds(20));
+  EXPECT_EQ(rig.kube().pods().size(), 1u);
+  rig.kube().SetAllPods(kPodSucceeded);
+  rig.Run(absl::Seconds(20));
+  EXPECT_EQ(rig.PhaseOf("default/j"), kCompleted);
+  EXPECT_EQ(rig.kube().job("default/j").status().counts().succeeded(), 2);
+}
+
+TEST(LifeCycleTest, ScalingDownMarksPodsBeforeItDeletesThemAndFiresNoPolicy) {  // W4
+  JobRig rig;
+  rig.Start();
+  rig.kube().PutJob(WithPolicy(MakeJob("j", 1, 4), "PodEvicted", "RestartJob"));
+  rig.Run();
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run();
+  rig.kube().EditJob("default/j", [](kube::v1::Job& job) {
+    job.mutable_spec()->mutable_tasks(0)->set_replicas(2);
+    job.mutable_spec()->set_min_available(2);
+  });
+  rig.Run(absl::Seconds(10));
+  EXPECT_EQ(rig.kube().pods().size(), 2u);
+  EXPECT_EQ(rig.kube().Count("patch", "pods"), 2);
+  EXPECT_EQ(rig.PhaseOf("default/j"), kRunning);
+  EXPECT_EQ(rig.kube().job("default/j").status().retry_count(), 0);
+  EXPECT_EQ(rig.kube().groups().begin()->second.spec().min_member(), 2);
+  rig.kube().EditJob("default/j", [](kube::v1::Job& job) { job.mutable_spec()->mutable_tasks(0)->set_replicas(3); });
+  rig.Run(absl::Seconds(10));
+  EXPECT_EQ(rig.kube().pods().size(), 3u);
+}
+
+TEST(LifeCycleTest, ATaskWaitsForTheTaskItDependsOn) {
+  JobRig rig;
+  rig.Start();
+  auto job = MakeJob("j", 2, 2);
+  job.mutable_spec()->set_min_available(2);
+  job.mutable_spec()->mutable_tasks(1)->mutable_depends_on()->add_names("t0");
+  rig.kube().PutJob(job);
+  rig.Run();
+  EXPECT_EQ(rig.kube().pods().size(), 2u);
+  EXPECT_NE(WaitingFor(rig.controller().ViewOf(*rig.controller().Find("default/j"), {})), "");
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run();
+  EXPECT_EQ(rig.kube().pods().size(), 4u);
+}
+
+TEST(LifeCycleTest, ARefusedPodIsToldInWordsAndAnEditHeals) {
+  JobRig rig;
+  rig.Start();
+  bool refuse = true;
+  rig.kube().SetRefuse([&](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
+    if (!refuse || request.resource().plural() != "pods") return false;
+    error.set_code(403);
+    error.set_reason("Forbidden");
+    error.set_message("exceeded quota");
+    return true;
+  });
+  rig.kube().PutJob(MakeJob("j", 1, 2));
+  rig.Run(absl::Minutes(10));
+  const auto& status = rig.kube().job("default/j").status();
+  EXPECT_EQ(status.phase(), kPending);
+  EXPECT_EQ(status.reason(), "FailedCreate");
+  EXPECT_NE(status.message().find("exceeded quota"), std::string::npos);
+  EXPECT_GE(rig.kube().Count("create", "events"), 1);
+  EXPECT_LT(rig.kube().log().size(), 200u);  // It backs off.
+  refuse = false;
+  rig.kube().EditJob("default/j", [](kube::v1::Job& job) { job.mutable_spec()->set_priority_class_name("high"); });
+  rig.Run(absl::Seconds(10));
+  EXPECT_EQ(rig.kube().pods().size(), 2u);
+  EXPECT_EQ(rig.kube().job("default/j").status().reason(), "");
+}
+
+TEST(LifeCycleTest, AnInvalidJobGetsWordsAndHarmsNobody) {
+  JobRig rig;
+  rig.Start();
+  auto bad = MakeJob("bad", 1, 2);
+  bad.mutable_spec()->mutable_tasks(0)->set_replicas(1'000'000'000);
+  rig.kube().PutJob(bad);
+  auto broken = MakeJob("broken", 1, 2);
+  broken.set_decode_error("spec.tasks[0].replicas: must be an integer");
+  rig.kube().PutJob(broken);
+  rig.kube().PutJob(MakeJob("good", 1, 2));
+  rig.Run(absl::Seconds(10));
+  EXPECT_EQ(rig.kube().job("default/bad").status().reason(), "InvalidJob");
+  EXPECT_NE(rig.kube().job("default/bad").status().message(), "");
+  EXPECT_EQ(rig.kube().job("default/broken").status().message(), "spec.tasks[0].replicas: must be an integer");
+  EXPECT_EQ(rig.kube().pods().size(), 2u);
+  EXPECT_GE(rig.kube().Count("create", "events"), 2);
+}
+
+TEST(LifeCycleTest, ASuspendedJobDrainsAndResumesWithoutARetry) {  // W7, W14
+  JobRig rig;
+  rig.Start();
+  rig.kube().PutJob(MakeJob("j", 1, 2));
+  rig.Run();
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run();
+  rig.kube().PutCommand("default", "stop", "AbortJob", "j");
+  rig.Run(absl::Seconds(10));
+  EXPECT_EQ(rig.PhaseOf("default/j"), kAborted);
+  EXPECT_TRUE(rig.kube().pods().empty());
+  EXPECT_TRUE(rig.kube().groups().empty());
+  EXPECT_TRUE(rig.kube().commands().empty());
+  EXPECT_EQ(rig.kube().job("default/j").status().version(), 1);
+  rig.kube().PutCommand("default", "go", "ResumeJob", "j");
+  rig.Run(absl::Seconds(10));
+  EXPECT_EQ(rig.kube().job("default/j").status().retry_count(), 0);
+  EXPECT_EQ(rig.kube().pods().size(), 2u);
+  rig.kube().SetAllPods(kPodSucceeded);
+  rig.Run(absl::Seconds(20));
+  EXPECT_EQ(rig.PhaseOf("default/j"), kCompleted);
+}
+
+TEST(LifeCycleTest, PluginObjectsAreMadeBeforePodsAndRemovedOnce) {
+  JobRig rig;
+  rig.Start();
+  auto job = MakeJob("j", 1, 2);
+  for (const char* name : {"env", "ssh", "svc"}) job.mutable_spec()->add_plugins()->set_name(name);
+  rig.kube().PutJob(job);
+  rig.Run();
+  EXPECT_EQ(rig.kube().pods().size(), 2u);
+  EXPECT_TRUE(rig.kube().others().contains("services/default/j"));
+  EXPECT_TRUE(rig.kube().others().contains("configmaps/default/j-svc"));
+  EXPECT_TRUE(rig.kube().others().contains("secrets/default/j-ssh"));
+  EXPECT_TRUE(rig.kube().others().contains("networkpolicies/default/j"));
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run();
+  EXPECT_NE(FindResource(rig.kube().job("default/j").status(), "plugin-svc"), nullptr);
+  rig.kube().SetAllPods(kPodSucceeded);
+  rig.Run(absl::Seconds(30));
+  EXPECT_EQ(rig.PhaseOf("default/j"), kCompleted);
+  EXPECT_FALSE(rig.kube().others().contains("services/default/j"));
+  EXPECT_FALSE(rig.kube().others().contains("secrets/default/j-ssh"));
+  EXPECT_EQ(FindResource(rig.kube().job("default/j").status(), "plugin-svc"), nullptr);
+  EXPECT_LE(rig.kube().WritesButEvents(), 2 + 2 + 2 * 4 + 5);
+  rig.Kill();
+  rig.LoseDisk();
+  rig.kube().ClearLog();
+  rig.Start();
+  rig.Run(absl::Minutes(1));
+  EXPECT_EQ(rig.kube().WritesButEvents(), 0);
+}
+
+TEST(LifeCycleTest, ANameHeldByAForeignPodIsWaitedFor) {
+  JobRig rig;
+  rig.Start();
+  rig.kube().PutForeignPod("default", "j-t0-1", "j");
+  rig.kube().PutJob(MakeJob("j", 1, 2));
+  rig.Run(absl::Seconds(20));
+  EXPECT_EQ(rig.kube().Count("create", "pods"), 1);
+  EXPECT_EQ(rig.kube().job("default/j").status().counts().pending(), 1);
+  rig.kube().RemovePod("default/j-t0-1");
+  rig.Run(absl::Seconds(5));
+  EXPECT_EQ(rig.kube().Count("create", "pods"), 2);
+  EXPECT_EQ(rig.kube().Count("delete", "pods"), 0);
+}
+
+TEST(LifeCycleTest, ADeletedJobLeavesItsHistoryAndNoRecord) {
+  JobRig rig;
+  rig.Start();
+  rig.kube().PutJob(MakeJob("j", 1, 2));
+  rig.Run();
+  const std::string uid = rig.kube().job("default/j").meta().uid();
+  rig.kube().DeleteJob("default/j");
+  rig.Run(absl::Seconds(5));
+  EXPECT_EQ(rig.controller().Find("default/j"), nullptr);
+  EXPECT_EQ(ReadHistory(rig.store(), SlotOf("default/j"), uid)->size(), 1u);
+  EXPECT_EQ(*ReadHistoryIndex(rig.store(), SlotOf("default/j"), "default/j"), std::vector<std::string>{uid});
+  // A job of the same name is another job.
+  rig.kube().PutJob(MakeJob("j", 1, 2));
+  rig.Run();
+  EXPECT_EQ(rig.kube().pods().size(), 2u);
+  EXPECT_EQ(ReadHistoryIndex(rig.store(), SlotOf("default/j"), "default/j")->size(), 2u);
+}
+
+TEST(LifeCycleTest, AConflictingEditIsTakenInAndTheDecisionMadeAgain) {
+  JobRig rig;
+  rig.Start();
+  rig.kube().PutJob(MakeJob("j", 1, 2));
+  int conflicts = 0;
+  rig.fate = [&](const gateway::v1::WriteRequest& request) {
+    if (request.subresource() == "status" && conflicts < 2) {
+      ++conflicts;
+      rig.kube().EditJob("default/j", [&](kube::v1::Job& job) { job.mutable_spec()->set_max_retry(3 + conflicts); });
+    }
+    return Fate::kNormal;
+  };
+  rig.Run(absl::Seconds(10));
+  EXPECT_EQ(rig.PhaseOf("default/j"), kPending);
+  const auto history = ReadHistory(rig.store(), SlotOf("default/j"), rig.kube().job("default/j").meta().uid());
+  EXPECT_EQ(history->size(), 1u);
+}
+
+TEST(LifeCycleTest, LostAnswersAreSettledAndNothingIsDoneTwice) {
+  JobRig rig;
+  rig.Start();
+  int n = 0;
+  rig.fate = [&](const gateway::v1::WriteRequest& request) {
+    if (request.resource().plural() == "events") return Fate::kNormal;
+    switch (++n % 3) {
+      case 0:
+        return Fate::kLostAnswer;
+      case 1:
+        return Fate::kLostRequest;
+      default:
+        return Fate::kNormal;
+    }
+  };
+  rig.kube().PutJob(MakeJob("j", 1, 4));
+  ASSERT_TRUE(rig.RunUntil([&] { return rig.kube().pods().size() == 4; }));
+  rig.Run(absl::Seconds(20));
+  rig.kube().SetAllPods(kPodSucceeded);
+  rig.Run(absl::Minutes(1));
+  EXPECT_EQ(rig.PhaseOf("default/j"), kCompleted);
+  EXPECT_EQ(rig.kube().Count("create", "pods"), 4);
+  const auto history = ReadHistory(rig.store(), SlotOf("default/j"), rig.kube().job("default/j").meta().uid());
+  EXPECT_EQ(history->size(), 3u);
+  for (const auto& entry : *history) EXPECT_TRUE(entry.committed());
+}
+
+TEST(LifeCycleTest, AFinishedJobWithATtlIsDeletedOnTime) {
+  JobRig rig;
+  rig.Start();
+  auto job = MakeJob("j", 1, 1);
+  job.mutable_spec()->set_ttl_seconds_after_finished(30);
+  rig.kube().PutJob(job);
+  rig.Run();
+  rig.kube().SetAllPods(kPodSucceeded);
+  rig.Run(absl::Seconds(20));
+  EXPECT_EQ(rig.PhaseOf("default/j"), kCompleted);
+  rig.Run(absl::Seconds(20));
+  EXPECT_FALSE(rig.kube().jobs().contains("default/j"));
+}
+
+}  // namespace
+}  // namespace basalt::jobsvc::testing
