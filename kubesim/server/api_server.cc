@@ -29,7 +29,8 @@ ApiServer::ApiServer(Loop& loop, Random& random, ApiServerOptions options)
       namespaces_(core_, writer_, deleter_),
       garbage_(core_, writer_, deleter_),
       faults_(random),
-      log_(core_.options.request_log_size) {
+      log_(core_.options.request_log_size),
+      openapi_(core_.types) {
   for (const TypeInfoPtr& type : BuiltinTypes()) core_.types.Add(type);
   Seed();
 }

@@ -25,6 +25,7 @@
 #include "kubesim/server/faults.h"
 #include "kubesim/server/garbage.h"
 #include "kubesim/server/objects.h"
+#include "kubesim/server/openapi_cache.h"
 #include "kubesim/server/options.h"
 #include "kubesim/server/request_log.h"
 #include "kubesim/server/subresources.h"
@@ -71,6 +72,7 @@ class ApiServer : public http::Handler {
   void HandleList(Exchange& exchange);
   void HandleOther(Exchange& exchange);
   bool HandleDiscovery(Exchange& exchange);
+  bool HandleOpenApi(Exchange& exchange);
   void HandleControl(Exchange& exchange);
   absl::Status Control(const json::value& body);
   void Send(Exchange& exchange, const absl::StatusOr<Answer>& answer);
@@ -91,6 +93,7 @@ class ApiServer : public http::Handler {
   GarbageCollector garbage_;
   FaultInjector faults_;
   RequestLog log_;
+  OpenApiCache openapi_;
   absl::Status startup_status_;
   // Requests that a fault delays. Their writers go with them.
   std::map<uint64_t, std::shared_ptr<Exchange>> delayed_;

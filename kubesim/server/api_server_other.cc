@@ -37,7 +37,7 @@ void ApiServer::HandleOther(Exchange& exchange) {
                                                     "/openapi/v3", "/readyz", "/version"}}});
     return;
   }
-  if (!HandleDiscovery(exchange)) Send(exchange, NoSuchResource());
+  if (!HandleDiscovery(exchange) && !HandleOpenApi(exchange)) Send(exchange, NoSuchResource());
 }
 
 bool ApiServer::HandleDiscovery(Exchange& exchange) {
@@ -60,6 +60,17 @@ bool ApiServer::HandleDiscovery(Exchange& exchange) {
   if (!core && segments.size() == 3) document = ApiResourceListDocument(core_.types, segments[1], segments[2]);
   if (!document.has_value()) return false;
   SendDocument(exchange, 200, *document);
+  return true;
+}
+
+bool ApiServer::HandleOpenApi(Exchange& exchange) {
+  const auto& segments = exchange.target.segments;
+  if (segments.size() < 2 || segments[0] != "openapi") return false;
+  std::string path = segments[1];
+  for (size_t i = 2; i < segments.size(); ++i) path += "/" + segments[i];
+  const OpenApiCache::Document* document = openapi_.Find(path, http::FindHeader(exchange.request.headers, "Accept"));
+  if (document == nullptr) return false;
+  exchange.writer->Whole(200, MakeHeaders(document->content_type), document->text);
   return true;
 }
 

@@ -52,12 +52,14 @@ bool VersionBefore(std::string_view a, std::string_view b) {
 }
 
 void Registry::Add(TypeInfoPtr type) {
+  ++changes_;
   const std::string resource = type->Resource();
   if (type->storage) storage_[resource] = type;
   types_[{type->group, type->version, type->plural}] = std::move(type);
 }
 
 void Registry::Remove(std::string_view resource) {
+  ++changes_;
   std::erase_if(types_, [&](const auto& entry) { return entry.second->Resource() == resource; });
   if (const auto found = storage_.find(resource); found != storage_.end()) storage_.erase(found);
 }

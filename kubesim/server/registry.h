@@ -2,6 +2,7 @@
 
 // Which kinds are served: the core kinds and those of custom resource definitions, which come and go. Not thread-safe:
 // one loop. Order of iteration is by (group, version, plural).
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -25,6 +26,8 @@ class Registry {
   // The version in which objects of the resource are stored.
   TypeInfoPtr Storage(std::string_view resource) const;
 
+  // Grows with every change.
+  uint64_t changes() const { return changes_; }
   std::vector<TypeInfoPtr> All() const;
   // One per resource.
   std::vector<TypeInfoPtr> AllStorage() const;
@@ -35,6 +38,7 @@ class Registry {
  private:
   std::map<std::tuple<std::string, std::string, std::string>, TypeInfoPtr> types_;
   std::map<std::string, TypeInfoPtr, std::less<>> storage_;
+  uint64_t changes_ = 0;
 };
 
 // Orders v1 before v1beta1 before v1alpha1; others by name. True when `a` comes first.
