@@ -1,0 +1,226 @@
+#include "gateway/main/process.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "common/base/mutex.h"
+#include "common/base/slots.h"
+#include "common/http/direct_client.h"
+#include "common/rpc/grpc_gateway_peer.h"
+
+namespace basalt::gateway {
+namespace {
+
+using ::testing::HasSubstr;
+
+// As much of an API server as is needed to list nothing, watch, and create pods that the watch then shows.
+class SmallApi : public http::Handler {
+ public:
+  void Handle(const http::Request& request, std::shared_ptr<http::ResponseWriter> writer) override {
+    const http::Target target = http::ParseTarget(request.target);
+    const http::Headers json = {{"Content-Type", "application/json"}, {"Date", "Sun, 06 Nov 1994 08:49:37 GMT"}};
+    if (request.method == "POST") {
+      const std::string pod =
+          R"({"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"ns","name":"p","uid":"u","resourceVersion":"11",)"
+          R"("labels":{"volcano.sh/job-name":"j"},"ownerReferences":[{"apiVersion":"batch.volcano.sh/v1alpha1",)"
+          R"("kind":"Job","name":"j","uid":"ju","controller":true}]},"spec":{"schedulerName":"volcano"}})";
+      writer->Whole(201, json, pod);
+      return;
+    }
+    if (target.Query("watch") == "true" || target.Query("watch") == "1") {
+      writer->Head(200, json);
+      watches_.push_back(writer);
+      return;
+    }
+    writer->Whole(200, json, R"({"kind":"List","metadata":{"resourceVersion":"10"},"items":[]})");
+  }
+
+ private:
+  std::vector<std::shared_ptr<http::ResponseWriter>> watches_;
+};
+
+// What a replica has heard, for a test on another thread.
+class Heard : public rpc::AttachObserver {
+ public:
+  void OnBatch(v1::AttachBatch batch) override {
+    MutexLock lock(mutex_);
+    for (v1::Item& item : *batch.mutable_items()) items_.push_back(std::move(item));
+    api_time_ms_ = batch.api_time_ms();
+    changed_.NotifyAll();
+    v1::AttachRequest ack;
+    ack.mutable_ack()->set_sequence(batch.sequence());
+    stream->Send(std::move(ack));
+  }
+  void OnClosed(const absl::Status& status) override {
+    MutexLock lock(mutex_);
+    closed_ = status;
+    changed_.NotifyAll();
+  }
+
+  rpc::AttachStream* stream = nullptr;
+
+  // False when it did not come about within half a minute.
+  bool WaitFor(const std::function<bool(const std::vector<v1::Item>&)>& condition) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    MutexLock lock(mutex_);
+    while (!condition(items_)) {
+      if (!changed_.WaitUntil(mutex_, until)) return condition(items_);
+    }
+    return true;
+  }
+  absl::Status WaitForClose() {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    MutexLock lock(mutex_);
+    while (closed_.ok()) {
+      if (!changed_.WaitUntil(mutex_, until)) break;
+    }
+    return closed_;
+  }
+  int64_t api_time_ms() {
+    MutexLock lock(mutex_);
+    return api_time_ms_;
+  }
+
+ private:
+  Mutex mutex_;
+  CondVar changed_;
+  std::vector<v1::Item> items_;
+  int64_t api_time_ms_ = 0;
+  absl::Status closed_;
+};
+
+class ProcessTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ProcessOptions options;
+    options.gateway.streaming_lists = false;
+    options.gateway.hub.cluster = "c";
+    options.gateway.hub.version = "1";
+    options.gateway.hub.ownership.formation = absl::ZeroDuration();
+    auto started = Process::Start(
+        std::move(options), [this](Loop& loop) { return std::make_unique<http::DirectClient>(loop, loop, api_); });
+    ASSERT_TRUE(started.ok()) << started.status();
+    process_ = *std::move(started);
+    On([this] {
+      peer_ = rpc::MakeGrpcGatewayPeer(*loop_, {"127.0.0.1:" + std::to_string(process_->port())});
+      stream_ = peer_->Attach(heard_);
+      heard_.stream = stream_.get();
+    });
+  }
+  void TearDown() override {
+    On([this] { stream_.reset(); });
+    peer_.reset();
+    process_.reset();
+  }
+  void On(const std::function<void()>& work) {
+    Mutex mutex;
+    CondVar condition;
+    bool done = false;
+    loop_->Post([&] {
+      work();
+      MutexLock lock(mutex);
+      done = true;
+      condition.NotifyAll();
+    });
+    MutexLock lock(mutex);
+    while (!done) condition.Wait(mutex);
+  }
+  void SayHello(const std::string& cluster) {
+    On([&] {
+      v1::AttachRequest request;
+      v1::Hello& hello = *request.mutable_hello();
+      hello.set_cluster(cluster);
+      hello.set_version("1");
+      hello.set_slot_count(kSlotCount);
+      *hello.mutable_self() = Self();
+      stream_->Send(std::move(request));
+    });
+  }
+  static v1::Member Self() {
+    v1::Member self;
+    self.set_service(v1::SERVICE_KIND_JOB);
+    self.set_replica("jobsvc-0");
+    self.set_incarnation("one");
+    return self;
+  }
+
+  SmallApi api_;
+  std::unique_ptr<Process> process_;
+  std::unique_ptr<Loop> loop_ = MakeThreadLoop("replica");
+  Heard heard_;
+  std::unique_ptr<rpc::GatewayPeer> peer_;
+  std::unique_ptr<rpc::AttachStream> stream_;
+};
+
+TEST_F(ProcessTest, AReplicaGetsItsSlotsAndSeesItsOwnWrite) {
+  SayHello("c");
+  int64_t epoch = 0;
+  ASSERT_TRUE(heard_.WaitFor([&](const std::vector<v1::Item>& items) {
+    int ends = 0;
+    for (const v1::Item& item : items) {
+      if (item.has_begin()) epoch = item.begin().epoch();
+      ends += item.has_end() ? 1 : 0;
+    }
+    return ends == static_cast<int>(kSlotCount);
+  }));
+  EXPECT_EQ(heard_.api_time_ms() / 1000, 784111777) << "the API server's clock, not ours";
+
+  v1::WriteRequest write;
+  *write.mutable_owner()->mutable_member() = Self();
+  write.mutable_owner()->set_slot(SlotOf("ns/j"));
+  write.mutable_owner()->set_slot_epoch(epoch);
+  write.mutable_resource()->set_version("v1");
+  write.mutable_resource()->set_plural("pods");
+  write.set_namespace_("ns");
+  write.set_name("p");
+  write.mutable_create()->set_body(R"({"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"ns","name":"p"}})");
+  std::vector<absl::StatusOr<v1::WriteResponse>> answers;
+  Mutex mutex;
+  CondVar answered;
+  const auto keep = [&](absl::StatusOr<v1::WriteResponse> answer) {
+    MutexLock lock(mutex);
+    answers.push_back(std::move(answer));
+    answered.NotifyAll();
+  };
+  const auto wait = [&](size_t count) {
+    MutexLock lock(mutex);
+    while (answers.size() < count) answered.Wait(mutex);
+  };
+  On([&] { peer_->Write(write, absl::Seconds(30), keep); });
+  wait(1);
+  ASSERT_TRUE(answers[0].ok()) << answers[0].status();
+  EXPECT_EQ(answers[0]->object().pod().uid(), "u");
+  EXPECT_TRUE(heard_.WaitFor([](const std::vector<v1::Item>& items) {
+    for (const v1::Item& item : items) {
+      if (item.has_state() && item.state().routing_key() == "ns/j" && item.state().watch() == "pods/job") return true;
+    }
+    return false;
+  }));
+
+  write.mutable_owner()->set_slot_epoch(epoch + 7);
+  On([&] { peer_->Write(write, absl::Seconds(30), keep); });
+  wait(2);
+  EXPECT_EQ(answers[1].status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(process_->health().IsReady());
+}
+
+TEST_F(ProcessTest, AReplicaOfAnotherClusterIsToldSo) {
+  SayHello("elsewhere");
+  const absl::Status closed = heard_.WaitForClose();
+  EXPECT_EQ(closed.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(closed.message()), HasSubstr("the gateway has 'c', the replica 'elsewhere'"));
+}
+
+TEST(SplitAddressTest, HostAndPortAreTakenApart) {
+  EXPECT_EQ(SplitAddress("127.0.0.1:80"), std::pair(std::string("127.0.0.1"), 80));
+  EXPECT_EQ(SplitAddress("[::1]:0"), std::pair(std::string("[::1]"), 0));
+  EXPECT_EQ(SplitAddress("localhost"), std::pair(std::string("localhost"), 0));
+}
+
+}  // namespace
+}  // namespace basalt::gateway
