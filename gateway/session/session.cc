@@ -196,6 +196,15 @@ bool Session::MarksMoved() const {
   return false;
 }
 
+bool Session::HeldBack() const {
+  for (size_t i = 0; i < cache_.watches().size(); ++i) {
+    const WatchInfo& watch = cache_.watches()[i];
+    if (!Uses(self_.service(), watch.id)) continue;
+    if (watch.state == v1::Mark::STATE_FORBIDDEN || told_marks_[i].second == v1::Mark::STATE_FORBIDDEN) return true;
+  }
+  return false;
+}
+
 void Session::ArmProgress() {
   if (closed_ || !started_ || progress_timer_ != kNoTimer || progress_.has_value() || !MarksMoved()) return;
   // Never inside the change itself: the rest of what came with it is taken along.
@@ -373,10 +382,21 @@ void Session::AddEnds(Batch& batch) {
     if (!HasRoom(batch, bytes, options_.max_items)) return;
     v1::SlotEnd& end = *batch.message.add_items()->mutable_end();
     end.set_slot(ends_.front().slot);
+    NoteForbidden(ends_.front().marks);
     for (v1::Mark& mark : ends_.front().marks) *end.add_marks() = std::move(mark);
     batch.bytes += bytes;
     ends_.pop_front();
   }
+}
+
+void Session::NoteForbidden(const std::vector<v1::Mark>& marks) {
+  size_t index = 0;
+  for (size_t i = 0; i < cache_.watches().size(); ++i) {
+    if (!Uses(self_.service(), cache_.watches()[i].id)) continue;
+    // A slot that ended so waits for a Progress that says otherwise, also if the other slots never heard of it.
+    if (marks[index++].state() == v1::Mark::STATE_FORBIDDEN) told_marks_[i].second = v1::Mark::STATE_FORBIDDEN;
+  }
+  ArmProgress();
 }
 
 void Session::AddProgress(Batch& batch) {

@@ -12,7 +12,9 @@
 // when changes never cease. No Progress goes out between a slot's begin and its end.
 //
 // Flow. One batch at a time (OnSent), at most `window` of them unacknowledged. A replica cannot record what belongs to
-// a slot that has not ended, so a slot once begun is brought to its end also over a full window; no other begins.
+// a slot that has not ended, so a slot once begun is brought to its end also over a full window; no other begins. Nor
+// can it record what a forbidden watch holds back: until it is told that the watch is served, the window does not
+// count.
 //
 // Confined to one loop. The owner destroys it when the stream is over, and calls nothing but the destructor after
 // Close.
@@ -111,7 +113,9 @@ class Session {
   };
 
   bool InCourse() const { return snapshot_slot_.has_value() || !ends_.empty(); }
-  bool WindowFull() const { return sequence_ - acknowledged_ >= options_.window; }
+  bool WindowFull() const { return sequence_ - acknowledged_ >= options_.window && !HeldBack(); }
+  // The replica was told, or will be, that a watch it needs is forbidden.
+  bool HeldBack() const;
   bool WatchesResolved() const;
   bool SlotBegun(uint32_t slot) const;
   void StartStates();
@@ -133,6 +137,7 @@ class Session {
   void AddLive(Batch& batch, size_t limit);
   void AddSnapshot(Batch& batch);
   void AddEnds(Batch& batch);
+  void NoteForbidden(const std::vector<v1::Mark>& marks);
   void AddProgress(Batch& batch);
   void AddState(Batch& batch, ObjectId id);
 

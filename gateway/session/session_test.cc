@@ -249,6 +249,26 @@ TEST(SessionTest, ASlotOnceBegunComesToItsEndOverAFullWindow) {
   EXPECT_THAT(bench.Text(), HasSubstr(fmt::format("begin {}", SlotOf("ns/other"))));
 }
 
+TEST(SessionTest, AForbiddenWatchDoesNotKeepTheNewsOfItsServingBehindTheWindow) {
+  Bench bench(v1::SERVICE_KIND_JOB, {.max_items = 4, .window = 2});
+  bench.ListAll(10);
+  bench.cache.SetState(Bench::kJobPods, v1::Mark::STATE_FORBIDDEN);
+  for (int i = 0; i < 20; ++i) bench.cache.Apply(Bench::kJobs, Job("j", 20 + i, fmt::format("u{}", i)));
+  bench.Attach();
+  bench.session->OpenSlot(kSlot, 1);
+  // Held back: a replica cannot record, so it does not acknowledge.
+  bench.Drain(/*acknowledge=*/false);
+  for (int i = 0; i < 20; ++i) {
+    bench.cache.Apply(Bench::kJobs, Job("j", 50 + i, "u19"));
+    bench.Drain(/*acknowledge=*/false);
+  }
+  bench.cache.SetState(Bench::kJobPods, v1::Mark::STATE_READY);
+  bench.time.Advance(absl::Seconds(2));
+  EXPECT_THAT(bench.Text(/*acknowledge=*/false), HasSubstr("pods/job=10"));
+  bench.cache.Apply(Bench::kJobs, Job("j", 90, "u19"));
+  EXPECT_EQ(bench.Text(/*acknowledge=*/false), "") << "the window counts again";
+}
+
 TEST(SessionTest, NothingOfAClosedSlotIsSent) {
   Bench bench;
   bench.ListAll(10);
