@@ -62,6 +62,20 @@ TEST_F(CrdTest, ObjectsArePrunedAndValidated) {
   EXPECT_EQ(server_.PatchAs("strategic-merge-patch+json", kWidgets + "/a", "{}").status, 415);
 }
 
+TEST_F(CrdTest, StrictFieldValidationRefusesUnknownFields) {
+  const Reply reply = server_.Post(kWidgets + "?fieldValidation=Strict", Widget("a", R"({"size":1,"other":2})"));
+  EXPECT_EQ(reply.status, 400);
+  EXPECT_EQ(reply.message(),
+            "Widget in version \"v1\" cannot be handled as a Widget: strict decoding error: unknown field "
+            "\"spec.other\"");
+  EXPECT_EQ(server_.Post(kWidgets + "?fieldValidation=Strict", Widget("a")).status, 201);
+  EXPECT_EQ(server_
+                .Do("PATCH", kWidgets + "/a?fieldValidation=Strict", R"({"spec":{"colour":"x"}})",
+                    {{"Content-Type", "application/merge-patch+json"}})
+                .status,
+            400);
+}
+
 TEST_F(CrdTest, GenerationGrowsWithTheSpecOnly) {
   server_.Post(kWidgets, Widget("a"));
   EXPECT_EQ(server_.Merge(kWidgets + "/a", R"({"metadata":{"labels":{"x":"1"}}})").At({"metadata", "generation"}), "1");

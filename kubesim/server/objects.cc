@@ -5,6 +5,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/yaml.h"
+#include "kubesim/schema/crd.h"
 #include "kubesim/schema/patch.h"
 #include "kubesim/server/admission.h"
 #include "kubesim/server/errors.h"
@@ -46,6 +47,20 @@ absl::Status PatchFailed(const absl::Status& status) {
     return MakeApiError({.code = 422, .reason = "Invalid", .message = message});
   }
   return BadRequest(message);
+}
+
+// fieldValidation=Strict refuses what a custom kind's schema would silently drop. Core kinds tolerate unknown fields.
+absl::Status CheckStrict(const RequestInfo& info, const json::value& object) {
+  const TypeInfo& type = *info.type;
+  if (type.schema == nullptr || info.target.Query("fieldValidation") != "Strict") return absl::OkStatus();
+  json::value copy = object;
+  std::vector<std::string> pruned;
+  type.schema->PruneAndDefault(copy, &pruned);
+  if (pruned.empty()) return absl::OkStatus();
+  std::string list;
+  for (const std::string& path : pruned) list += fmt::format("{}unknown field \"{}\"", list.empty() ? "" : ", ", path);
+  return BadRequest(fmt::format("{} in version \"{}\" cannot be handled as a {}: strict decoding error: {}", type.kind,
+                                type.version, type.kind, list));
 }
 
 bool RemovedByUpdate(const json::value& next) {
@@ -159,6 +174,7 @@ absl::StatusOr<std::string> ObjectWriter::GenerateName(const TypeInfo& type, std
 
 absl::StatusOr<Answer> ObjectWriter::Create(const RequestInfo& info, json::value body) {
   BASALT_RETURN_IF_ERROR(CheckEnvelope(info, body));
+  BASALT_RETURN_IF_ERROR(CheckStrict(info, body));
   return CreateObject({*info.type, info.Key(), "", info.manager, info.dry_run, info.body_bytes}, std::move(body));
 }
 
@@ -198,6 +214,7 @@ absl::StatusOr<Answer> ObjectWriter::Update(const RequestInfo& info, json::value
   const RevisionPtr live = core_.store.Get(info.type->Resource(), info.Key());
   if (live == nullptr) return NotFound(*info.type, info.name);
   BASALT_RETURN_IF_ERROR(CheckEnvelope(info, body));
+  BASALT_RETURN_IF_ERROR(CheckStrict(info, body));
   BASALT_RETURN_IF_ERROR(CheckVersions(*info.type, live->object(), body, /*is_put=*/true));
   return UpdateObject({*info.type, info.Key(), info.subresource, info.manager, info.dry_run, info.body_bytes}, live,
                       std::move(body));
@@ -222,6 +239,7 @@ absl::StatusOr<Answer> ObjectWriter::Patch(const RequestInfo& info, std::string_
   if (!next.ok()) return PatchFailed(next.status());
   if (!next->is_object()) return BadRequest("the patch does not leave an object");
   BASALT_RETURN_IF_ERROR(CheckEnvelope(info, *next));
+  BASALT_RETURN_IF_ERROR(CheckStrict(info, *next));
   BASALT_RETURN_IF_ERROR(CheckVersions(type, live->object(), *next, /*is_put=*/false));
   return UpdateObject({type, info.Key(), info.subresource, info.manager, info.dry_run, info.body_bytes}, live,
                       *std::move(next));
@@ -235,6 +253,7 @@ absl::StatusOr<Answer> ObjectWriter::Apply(const RequestInfo& info, const Revisi
   }
   BASALT_ASSIGN_OR_RETURN(json::value applied, ParseBody(kApplyPatch, body));
   BASALT_RETURN_IF_ERROR(CheckEnvelope(info, applied));
+  BASALT_RETURN_IF_ERROR(CheckStrict(info, applied));
   if (live == nullptr && !info.subresource.empty()) return NotFound(type, info.name);
   if (live == nullptr && !UidOf(applied).empty()) {
     return ConflictError(type, info.name,
