@@ -32,6 +32,16 @@ Amounts AmountsOf(const json::value* list) {
   return amounts;
 }
 
+Amounts SchedulableAmountsOf(const json::value* list) {
+  Amounts amounts = AmountsOf(list);
+  std::erase_if(amounts, [](const auto& entry) {
+    const std::string_view name = entry.first;
+    if (name.find("kubernetes.io/") != std::string_view::npos) return false;
+    return name.starts_with("count/") || name.starts_with("requests.") || name.starts_with("limits.");
+  });
+  return amounts;
+}
+
 void Add(Amounts& to, const Amounts& what, int64_t times) {
   for (const auto& [name, amount] : what) to[name] += amount * times;
 }

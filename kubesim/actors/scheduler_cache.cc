@@ -309,7 +309,7 @@ void SchedulerCache::UpdateGroup(Group& group, const json::value& object) {
   }
   group.min_resources.reset();
   if (const json::value* minimum = Find(spec, "minResources"); minimum != nullptr && minimum->is_object()) {
-    group.min_resources = AmountsOf(minimum);
+    group.min_resources = SchedulableAmountsOf(minimum);
   }
   std::string queue(FindString(spec, "queue"));
   if (queue.empty()) queue = options_.default_queue;
