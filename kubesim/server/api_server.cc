@@ -139,6 +139,7 @@ void ApiServer::HandleResource(Exchange& exchange) {
     return;
   }
   if (info.verb == "watch") {
+    if (exchange.drop_answer) return;
     const absl::Status started = watches_.Start(info, exchange.writer, MakeHeaders());
     if (!started.ok()) Send(exchange, started);
     return;

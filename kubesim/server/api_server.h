@@ -7,7 +7,7 @@
 // open: their connections break. `loop` and `random` outlive it.
 //
 // Beside the Kubernetes API it serves /kubesim/log (GET: the writes so far; DELETE: forget them) and /kubesim/faults
-// (GET; POST a rule of faults.h, or {"action": "dropWatches" | "stallWatches" | "releaseWatches" | "restart" |
+// (POST a rule of faults.h, or {"action": "dropWatches" | "stallWatches" | "releaseWatches" | "restart" |
 // "forgetHistory", "resource": …}; DELETE: no more rules).
 #include <cstdint>
 #include <map>
