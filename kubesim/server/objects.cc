@@ -10,6 +10,7 @@
 #include "kubesim/server/admission.h"
 #include "kubesim/server/errors.h"
 #include "kubesim/server/metadata.h"
+#include "kubesim/server/protobuf_body.h"
 
 namespace basalt::kubesim {
 namespace {
@@ -75,10 +76,13 @@ bool RemovedByUpdate(const json::value& next) {
 }  // namespace
 
 absl::StatusOr<json::value> ParseBody(std::string_view content_type, std::string_view body) {
-  if (content_type == "application/vnd.kubernetes.protobuf" || content_type == "application/cbor") {
+  if (content_type == "application/vnd.kubernetes.protobuf") {
+    absl::StatusOr<json::value> decoded = ParseProtobufBody(body);
+    if (decoded.ok()) return decoded;
     return UnsupportedMediaType(
-        "the body of the request was in an unknown format - accepted media types include: application/json, "
-        "application/yaml");
+        fmt::format("the body of the request was in an unknown format ({}) - accepted media "
+                    "types include: application/json, application/yaml",
+                    ToStd(decoded.status().message())));
   }
   const bool yaml = content_type == "application/yaml" || content_type == kApplyPatch;
   absl::StatusOr<json::value> parsed = ParseJson(body);
