@@ -14,6 +14,7 @@
 
 #include "common/base/mutex.h"
 #include "common/base/status.h"
+#include "common/http/curl_setup.h"
 
 namespace basalt::http {
 namespace {
@@ -26,12 +27,6 @@ constexpr absl::Duration kTokenAge = absl::Minutes(1);
 void GlobalInit() {
   static std::once_flag once;
   std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
-}
-
-bool IsLoopback(std::string_view url) {
-  const size_t scheme = url.find("://");
-  const std::string_view host = scheme == std::string_view::npos ? url : url.substr(scheme + 3);
-  return host.starts_with("127.") || host.starts_with("localhost") || host.starts_with("[::1]");
 }
 
 std::string_view Trim(std::string_view text) {
@@ -48,8 +43,7 @@ struct Transfer : std::enable_shared_from_this<Transfer> {
   // Written before the driver sees it, then only the driver's.
   Request request;
   CURL* easy = nullptr;
-  curl_slist* headers = nullptr;
-  curl_slist* connect_to = nullptr;
+  internal::CurlLists lists;
   size_t sent = 0;
   ResponseHead head;
   size_t header_bytes = 0;
@@ -177,7 +171,6 @@ class CurlClient final : public Client {
   void Admit();
   void Begin(const TransferPtr& transfer);
   void SetUp(Transfer& transfer);
-  void SetUpTls(CURL* easy);
   void Complete(CURL* easy, CURLcode code);
   // Takes the transfer off curl and keeps the handle for the next one.
   void Detach(Transfer& transfer);
@@ -337,108 +330,24 @@ std::string CurlClient::Token() {
   return token_;
 }
 
-void CurlClient::SetUpTls(CURL* easy) {
-  const auto blob = [easy](CURLoption option, const std::string& text) {
-    curl_blob pem{const_cast<char*>(text.data()), text.size(), CURL_BLOB_NOCOPY};
-    curl_easy_setopt(easy, option, &pem);
-  };
-  if (!options_.ca_pem.empty()) {
-    blob(CURLOPT_CAINFO_BLOB, options_.ca_pem);
-  } else if (!options_.ca_file.empty()) {
-    curl_easy_setopt(easy, CURLOPT_CAINFO, options_.ca_file.c_str());
-  }
-  if (!options_.cert_pem.empty()) {
-    blob(CURLOPT_SSLCERT_BLOB, options_.cert_pem);
-  } else if (!options_.cert_file.empty()) {
-    curl_easy_setopt(easy, CURLOPT_SSLCERT, options_.cert_file.c_str());
-  }
-  if (!options_.key_pem.empty()) {
-    blob(CURLOPT_SSLKEY_BLOB, options_.key_pem);
-  } else if (!options_.key_file.empty()) {
-    curl_easy_setopt(easy, CURLOPT_SSLKEY, options_.key_file.c_str());
-  }
-  // The library keeps a parsed CA file for a day unless told otherwise.
-  curl_easy_setopt(easy, CURLOPT_CA_CACHE_TIMEOUT, 60L);
-  if (options_.insecure_skip_verify) {
-    curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
-    curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
-  }
-}
-
 void CurlClient::SetUp(Transfer& transfer) {
   CURL* easy = transfer.easy;
-  const Request& request = transfer.request;
-  curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(easy, CURLOPT_PRIVATE, &transfer);
   curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer.error);
-  curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-  std::string url = options_.base_url + request.target;
-  if (!options_.tls_server_name.empty()) {
-    // "::address:port" connects there whatever the URL says; the URL's host is what the certificate must show.
-    const size_t scheme = options_.base_url.find("://");
-    const std::string address = options_.base_url.substr(scheme == std::string::npos ? 0 : scheme + 3);
-    const size_t colon = address.rfind(':');
-    const bool has_port = colon != std::string::npos && address.find(']', colon) == std::string::npos;
-    const std::string port = has_port ? address.substr(colon + 1) : "443";
-    const std::string connect = fmt::format("::{}:{}", address.substr(0, has_port ? colon : address.size()), port);
-    curl_slist* list = curl_slist_append(nullptr, connect.c_str());
-    curl_easy_setopt(easy, CURLOPT_CONNECT_TO, list);
-    transfer.connect_to = list;
-    url = fmt::format("https://{}:{}{}", options_.tls_server_name, port, request.target);
-  }
-  curl_easy_setopt(easy, CURLOPT_URL, url.c_str());
-  curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
-  curl_easy_setopt(easy, CURLOPT_USERAGENT, options_.user_agent.c_str());
-  curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
-  curl_easy_setopt(easy, CURLOPT_TCP_NODELAY, 1L);
-  curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
-                   static_cast<long>(absl::ToInt64Milliseconds(options_.connect_timeout)));
-  const bool tls = options_.base_url.starts_with("https");
-  curl_easy_setopt(easy, CURLOPT_HTTP_VERSION,
-                   static_cast<long>(options_.http2 && tls ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
-  if (options_.http2 && tls) curl_easy_setopt(easy, CURLOPT_PIPEWAIT, 1L);
-  if (IsLoopback(options_.base_url)) curl_easy_setopt(easy, CURLOPT_PROXY, "");
-  if (tls) SetUpTls(easy);
-
   curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, &CurlClient::OnHeader);
   curl_easy_setopt(easy, CURLOPT_HEADERDATA, &transfer);
   curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &CurlClient::OnBody);
   curl_easy_setopt(easy, CURLOPT_WRITEDATA, &transfer);
-
-  // No "100-continue": it costs a round trip.
-  transfer.headers = curl_slist_append(nullptr, "Expect:");
-  for (const auto& [name, value] : request.headers) {
-    transfer.headers = curl_slist_append(transfer.headers, fmt::format("{}: {}", name, value).c_str());
-  }
-  if (const std::string token = Token(); !token.empty()) {
-    transfer.headers = curl_slist_append(transfer.headers, ("Authorization: Bearer " + token).c_str());
-  }
-  if (!request.body.empty()) {
-    // By a read function without a seek function: the library would otherwise silently send a request again when a kept
-    // connection dies under it, and the first one may have taken effect.
-    curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
-    curl_easy_setopt(easy, CURLOPT_READFUNCTION, &CurlClient::OnUpload);
-    curl_easy_setopt(easy, CURLOPT_READDATA, &transfer);
-    curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
-  } else if (request.method == "HEAD") {
-    curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
-  } else if (request.method == "POST" || request.method == "PUT" || request.method == "PATCH") {
-    curl_easy_setopt(easy, CURLOPT_POST, 1L);
-    curl_easy_setopt(easy, CURLOPT_POSTFIELDS, "");
-    curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE, 0L);
-  }
-  if (request.method != "GET" && request.method != "HEAD") {
-    curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request.method.c_str());
-  } else if (request.method == "GET" && !request.body.empty()) {
-    curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, "GET");
-  }
-  curl_easy_setopt(easy, CURLOPT_HTTPHEADER, transfer.headers);
+  // By a read function without a seek function: the library would otherwise silently send a request again when a kept
+  // connection dies under it, and the first one may have taken effect.
+  curl_easy_setopt(easy, CURLOPT_READFUNCTION, &CurlClient::OnUpload);
+  curl_easy_setopt(easy, CURLOPT_READDATA, &transfer);
+  transfer.lists = internal::SetUpRequest(easy, options_, transfer.request, Token());
 }
 
 void CurlClient::Detach(Transfer& transfer) {
   curl_multi_remove_handle(multi_, transfer.easy);
-  curl_slist_free_all(std::exchange(transfer.headers, nullptr));
-  curl_slist_free_all(std::exchange(transfer.connect_to, nullptr));
+  transfer.lists = {};
   curl_easy_reset(transfer.easy);
   if (kept_.size() < kMaxKeptHandles) {
     kept_.push_back(transfer.easy);

@@ -1,0 +1,104 @@
+#include "common/http/curl_setup.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+namespace basalt::http::internal {
+namespace {
+
+bool IsLoopback(std::string_view url) {
+  const size_t scheme = url.find("://");
+  const std::string_view host = scheme == std::string_view::npos ? url : url.substr(scheme + 3);
+  return host.starts_with("127.") || host.starts_with("localhost") || host.starts_with("[::1]");
+}
+
+void SetUpTls(CURL* easy, const CurlOptions& options) {
+  const auto blob = [easy](CURLoption option, const std::string& text) {
+    curl_blob pem{const_cast<char*>(text.data()), text.size(), CURL_BLOB_NOCOPY};
+    curl_easy_setopt(easy, option, &pem);
+  };
+  if (!options.ca_pem.empty()) {
+    blob(CURLOPT_CAINFO_BLOB, options.ca_pem);
+  } else if (!options.ca_file.empty()) {
+    curl_easy_setopt(easy, CURLOPT_CAINFO, options.ca_file.c_str());
+  }
+  if (!options.cert_pem.empty()) {
+    blob(CURLOPT_SSLCERT_BLOB, options.cert_pem);
+  } else if (!options.cert_file.empty()) {
+    curl_easy_setopt(easy, CURLOPT_SSLCERT, options.cert_file.c_str());
+  }
+  if (!options.key_pem.empty()) {
+    blob(CURLOPT_SSLKEY_BLOB, options.key_pem);
+  } else if (!options.key_file.empty()) {
+    curl_easy_setopt(easy, CURLOPT_SSLKEY, options.key_file.c_str());
+  }
+  // The library keeps a parsed CA file for a day unless told otherwise.
+  curl_easy_setopt(easy, CURLOPT_CA_CACHE_TIMEOUT, 60L);
+  if (options.insecure_skip_verify) {
+    curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
+    curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
+  }
+}
+
+}  // namespace
+
+CurlLists SetUpRequest(CURL* easy, const CurlOptions& options, const Request& request, const std::string& token) {
+  CurlLists lists;
+  curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+  std::string url = options.base_url + request.target;
+  if (!options.tls_server_name.empty()) {
+    // "::address:port" connects there whatever the URL says; the URL's host is what the certificate must show.
+    const size_t scheme = options.base_url.find("://");
+    const std::string address = options.base_url.substr(scheme == std::string::npos ? 0 : scheme + 3);
+    const size_t colon = address.rfind(':');
+    const bool has_port = colon != std::string::npos && address.find(']', colon) == std::string::npos;
+    const std::string port = has_port ? address.substr(colon + 1) : "443";
+    const std::string connect = fmt::format("::{}:{}", address.substr(0, has_port ? colon : address.size()), port);
+    curl_slist* list = curl_slist_append(nullptr, connect.c_str());
+    curl_easy_setopt(easy, CURLOPT_CONNECT_TO, list);
+    lists.connect_to.reset(list);
+    url = fmt::format("https://{}:{}{}", options.tls_server_name, port, request.target);
+  }
+  curl_easy_setopt(easy, CURLOPT_URL, url.c_str());
+  curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
+  curl_easy_setopt(easy, CURLOPT_USERAGENT, options.user_agent.c_str());
+  curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+  curl_easy_setopt(easy, CURLOPT_TCP_NODELAY, 1L);
+  curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
+                   static_cast<long>(absl::ToInt64Milliseconds(options.connect_timeout)));
+  const bool tls = options.base_url.starts_with("https");
+  curl_easy_setopt(easy, CURLOPT_HTTP_VERSION,
+                   static_cast<long>(options.http2 && tls ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
+  if (options.http2 && tls) curl_easy_setopt(easy, CURLOPT_PIPEWAIT, 1L);
+  if (IsLoopback(options.base_url)) curl_easy_setopt(easy, CURLOPT_PROXY, "");
+  if (tls) SetUpTls(easy, options);
+
+  // No "100-continue": it costs a round trip.
+  curl_slist* headers = curl_slist_append(nullptr, "Expect:");
+  for (const auto& [name, value] : request.headers) {
+    headers = curl_slist_append(headers, fmt::format("{}: {}", name, value).c_str());
+  }
+  if (!token.empty()) headers = curl_slist_append(headers, ("Authorization: Bearer " + token).c_str());
+  lists.headers.reset(headers);
+  if (!request.body.empty()) {
+    curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
+    curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+  } else if (request.method == "HEAD") {
+    curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
+  } else if (request.method == "POST" || request.method == "PUT" || request.method == "PATCH") {
+    curl_easy_setopt(easy, CURLOPT_POST, 1L);
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDS, "");
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE, 0L);
+  }
+  if (request.method != "GET" && request.method != "HEAD") {
+    curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request.method.c_str());
+  } else if (request.method == "GET" && !request.body.empty()) {
+    curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, "GET");
+  }
+  curl_easy_setopt(easy, CURLOPT_HTTPHEADER, lists.headers.get());
+  return lists;
+}
+
+}  // namespace basalt::http::internal
