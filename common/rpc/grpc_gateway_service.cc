@@ -94,7 +94,10 @@ class AttachReactor final : public grpc::ServerBidiReactor<AttachRequest, Attach
 
 class Service final : public gateway::v1::GatewayService::CallbackService {
  public:
-  Service(Loop& loop, GatewayHandler& handler) : loop_(loop), handler_(handler) {}
+  Service(Loop& loop, GatewayHandler& handler) : loop_(loop), handler_(handler) {
+    // Hands this object over to the loop: gRPC's own ordering is not visible to the thread sanitizer.
+    loop_.Post([] {});
+  }
 
   grpc::ServerBidiReactor<AttachRequest, AttachBatch>* Attach(grpc::CallbackServerContext*) override {
     auto reactor = std::make_shared<AttachReactor>(loop_, handler_);

@@ -3,10 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <future>
-#include <optional>
+#include <thread>
 
 #include "basalt/common/v1/health.grpc.pb.h"
-#include "common/base/mutex.h"
 #include "common/rpc/grpc_gateway_peer.h"
 #include "common/rpc/grpc_gateway_service.h"
 #include "common/rpc/grpc_peers.h"
@@ -176,7 +175,7 @@ TEST_F(GrpcTest, AStreamCarriesBatchesDownAndAcknowledgementsUp) {
 }
 
 TEST_F(GrpcTest, TheServersCloseReachesTheObserver) {
-  gateway_.refuse = absl::FailedPreconditionError("version 7 here, 8 there");
+  On(*server_loop_, [&] { gateway_.refuse = absl::FailedPreconditionError("version 7 here, 8 there"); });
   Observer observer(*client_loop_);
   Attach(observer);
   const absl::Status status = observer.closed.get_future().get();
@@ -252,7 +251,7 @@ TEST_F(GrpcTest, APeerThatIsDestroyedEndsWhatIsUnderWay) {
 TEST_F(GrpcTest, AttachGoesOnToTheNextAddressUntilOneLeads) {
   auto second = MakeThreadLoop("second");
   FakeGateway standby(*second);
-  standby.refuse = absl::UnavailableError("not the leader");
+  On(*second, [&] { standby.refuse = absl::UnavailableError("not the leader"); });
   std::vector<std::unique_ptr<GrpcService>> services;
   services.push_back(MakeGatewayService(*second, standby));
   auto server = GrpcServer::Start({}, std::move(services));
