@@ -114,6 +114,10 @@ shows "selector" "map" kubectl get cm -l app=demo
 refused "not there" "NotFound|not found" kubectl get cm absent
 refused "unknown kind" "resource type" kubectl get nonsense
 shows "generateName" "created" sh -c "sed 's/name: map,/generateName: map-,/' map.yaml | kubectl create -f -"
+ok "create imperatively" kubectl create configmap typed --from-literal=one=1
+ok "create secret" kubectl create secret generic hidden --from-literal=key=value
+shows "secret is encoded" "^dmFsdWU=$" kubectl get secret hidden -o "jsonpath={.data.key}"
+ok "create namespace" kubectl create namespace made
 
 # Change.
 shows "apply over create" "configured" kubectl apply -f map2.yaml
@@ -141,6 +145,7 @@ shows "dry run changed nothing" "^1$" kubectl get cm map -o "jsonpath={.data.one
 ok "diff shows" sh -c "kubectl diff -f map2.yaml; test \$? -eq 1"
 
 # Bad input.
+refused "bad field" "unknown field" sh -c "sed 's/minMember/minMembre/' group.yaml | kubectl create -f -"
 refused "bad name" "Invalid value|RFC 1123" sh -c "sed 's/name: map,/name: Bad_Name,/' map.yaml | kubectl create -f -"
 refused "bad custom resource" "minMember" sh -c "sed 's/minMember: 1/minMember: -1/' group.yaml | kubectl create -f -"
 
