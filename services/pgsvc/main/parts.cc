@@ -1,0 +1,37 @@
+#include "services/pgsvc/main/parts.h"
+
+#include "common/rpc/grpc_podgroup.h"
+#include "services/pgsvc/control/pod_group_controller.h"
+#include "services/pgsvc/control/pod_group_router.h"
+
+namespace basalt::pgsvc {
+namespace {
+
+// The gRPC face together with the router that it calls.
+class RoutedService final : public rpc::GrpcService {
+ public:
+  RoutedService(runtime::Replica& replica, Loop& loop)
+      : router_(replica), service_(rpc::MakePodGroupService(loop, router_)) {}
+  void Register(grpc::ServerBuilder& builder) override { service_->Register(builder); }
+
+ private:
+  PodGroupRouter router_;
+  const std::unique_ptr<rpc::GrpcService> service_;
+};
+
+}  // namespace
+
+shell::ServiceParts MakeParts(obs::Metrics&, obs::Health&) {
+  shell::ServiceParts parts;
+  parts.make_controller = [](runtime::Context& context) {
+    return std::make_unique<PodGroupController>(context, GroupingOptions());
+  };
+  parts.make_services = [](runtime::Replica& replica, Loop& api_loop) {
+    std::vector<std::unique_ptr<rpc::GrpcService>> services;
+    services.push_back(std::make_unique<RoutedService>(replica, api_loop));
+    return services;
+  };
+  return parts;
+}
+
+}  // namespace basalt::pgsvc
