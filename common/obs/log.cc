@@ -33,12 +33,15 @@ std::string_view Name(Level level) {
     case Level::kWarning:
       return "warning";
     case Level::kError:
-      return "error";
+    case Level::kNothing:
+      break;
   }
   return "error";
 }
 
 }  // namespace
+
+void SetLogLevel(Level least) { Least() = static_cast<int>(least); }
 
 void SetUpLogging(std::string_view process, Level least) {
   Process() = process;

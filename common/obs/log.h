@@ -8,7 +8,7 @@
 
 namespace basalt::obs {
 
-enum class Level { kDebug, kInfo, kWarning, kError };
+enum class Level { kDebug, kInfo, kWarning, kError, kNothing };
 
 using Field = std::pair<std::string_view, std::string>;
 
@@ -26,6 +26,9 @@ inline void LogWarning(std::string_view message, std::initializer_list<Field> fi
 inline void LogError(std::string_view message, std::initializer_list<Field> fields = {}) {
   Log(Level::kError, message, fields);
 }
+
+// Below `least` nothing is written; kNothing silences all. Any thread.
+void SetLogLevel(Level least);
 
 // Process-wide, set once at start. `process` goes into every line.
 void SetUpLogging(std::string_view process, Level least);

@@ -269,7 +269,12 @@ void SimSuite::DeleteObject(std::string_view path) {
   request.method = "DELETE";
   request.target = std::string(path);
   request.headers = {{"User-Agent", "user"}};
-  user_calls_.push_back(http::Fetch(*user_client_, std::move(request), [](absl::StatusOr<http::Response>) {}));
+  // A person repeats what did not go through.
+  user_calls_.push_back(http::Fetch(
+      *user_client_, std::move(request), [this, path = std::string(path)](absl::StatusOr<http::Response> answer) {
+        const bool settled = answer.ok() && (answer->status == 200 || answer->status == 202 || answer->status == 404);
+        if (!settled) user_loop_.RunAfter(absl::Seconds(1), [this, path] { DeleteObject(path); });
+      }));
 }
 
 std::string SimSuite::JobPhase(std::string_view ns, std::string_view name) const {

@@ -10,6 +10,7 @@
 
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
+#include "common/obs/log.h"
 #include "tests/simulation/scenario.h"
 
 namespace basalt::simulation {
@@ -63,6 +64,7 @@ bool ParseNumber(std::string_view text, uint64_t& value) {
 
 int main(int argc, char** argv) {
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+  basalt::obs::SetLogLevel(basalt::obs::Level::kNothing);  // Faults are the rule here.
   if (argc == 3 && std::string_view(argv[1]) == "--seeds") {
     const std::string_view range = argv[2];
     const size_t dots = range.find("..");
