@@ -98,6 +98,8 @@ struct JobEntry {
   std::vector<Note> notes;         // Events to be recorded.
   std::vector<Note> commit_notes;  // The same, once the commit under way is acknowledged.
   int64_t history_count = -1;      // -1: not counted yet.
+  // Of what people see: kept by api/.
+  uint64_t shown = 0;
   int64_t shown_revision = 0;
 
   bool has_uid(std::string_view uid) const { return record.uid() == uid; }

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "services/jobsvc/core/compiled_job.h"
-#include "services/jobsvc/core/plugins/registry.h"
 #include "services/jobsvc/core/render/effective_spec.h"
+#include "services/jobsvc/core/render/validate.h"
 
 namespace basalt::jobsvc {
 
@@ -26,26 +26,16 @@ std::string FirstTimeout(const Policies& policies, const std::string& where) {
 
 Words CheckSpec(const kube::v1::Job& job, const kube::v1::JobSpec& spec) {
   if (!job.decode_error().empty()) return {"InvalidJob", job.decode_error()};
-  for (int i = 0; i < spec.tasks_size(); ++i) {
-    if (spec.tasks(i).replicas() < 0) {
-      return {"InvalidJob", fmt::format("spec.tasks[{}].replicas: must not be negative", i)};
-    }
-  }
   if (const int64_t total = SumOfReplicas(spec); total > kMaxPodsPerJob) {
     return {"InvalidJob",
             fmt::format("spec.tasks: {} pods in one job; at most {} are carried out", total, kMaxPodsPerJob)};
   }
-  for (const auto& plugin : spec.plugins()) {
-    switch (SupportOf(plugin.name())) {
-      case PluginSupport::kSupported:
-        break;
-      case PluginSupport::kKnown:
-        return {"UnsupportedPlugin",
-                fmt::format("spec.plugins.{}: this version does not carry this plugin out; nothing is made for the job",
-                            plugin.name())};
-      case PluginSupport::kUnknown:
-        return {"InvalidJob", fmt::format("spec.plugins.{}: there is no such plugin", plugin.name())};
-    }
+  // The queue is not asked: whether it is open is the scheduler's business once the job is stored (W13).
+  const Validation validation = ValidateJob(spec, job.meta().name(), job.meta().namespace_());
+  if (!validation.ok()) {
+    const Violation& first = validation.violations.front();
+    const size_t more = validation.violations.size() - 1;
+    return {"InvalidJob", more == 0 ? first.message : fmt::format("{} (and {} more)", first.message, more)};
   }
   return {};
 }

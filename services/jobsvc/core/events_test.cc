@@ -1,0 +1,171 @@
+#include "services/jobsvc/core/events.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace basalt::jobsvc {
+namespace {
+
+constexpr auto kPending = kube::v1::POD_PHASE_PENDING;
+constexpr auto kRunning = kube::v1::POD_PHASE_RUNNING;
+constexpr auto kSucceeded = kube::v1::POD_PHASE_SUCCEEDED;
+constexpr auto kFailed = kube::v1::POD_PHASE_FAILED;
+
+class EventsTest : public ::testing::Test {
+ protected:
+  EventsTest() {
+    pods_.Reset("j", "job-uid");
+    pods_.Reshape({{"t", 2, 0}});
+  }
+  kube::v1::Pod Pod(int index, kube::v1::PodPhase phase, int version = 0) {
+    kube::v1::Pod pod;
+    pod.set_name("j-t-" + std::to_string(index));
+    pod.set_uid("u" + std::to_string(index));
+    pod.set_owner_uid("job-uid");
+    pod.set_task("t");
+    pod.set_job_version(version);
+    pod.set_phase(phase);
+    return pod;
+  }
+  std::vector<std::string> See(const kube::v1::Pod& pod, int status_version = 0, int max_retry = 3) {
+    const PodChange change = pods_.Apply(pod);
+    return Names(EventsOf(change, {pod.deletion_ms(), pod.finished_ms(), 0, pod.reason()}, GoneReason::kNotGone,
+                          status_version, 2, max_retry, 1000));
+  }
+  std::vector<std::string> Lose(int index, GoneReason reason = GoneReason::kDeleted, int status_version = 0) {
+    const std::string number = std::to_string(index);
+    const PodChange change = pods_.Remove("j-t-" + number, "u" + number);
+    return Names(EventsOf(change, {}, reason, status_version, 2, 3, 1000));
+  }
+  static std::vector<std::string> Names(const std::vector<JobEvent>& events) {
+    std::vector<std::string> names;
+    for (const JobEvent& event : events) names.emplace_back(event.kind);
+    return names;
+  }
+  using List = std::vector<std::string>;
+  PodSet pods_;
+};
+
+TEST_F(EventsTest, TheEventFollowsFromTheRealPhaseHoweverThePodIsFirstSeen) {  // W1, W2
+  EXPECT_EQ(See(Pod(0, kPending)), List{"PodPending"});
+  EXPECT_EQ(See(Pod(0, kRunning)), List{"PodRunning"});
+  EXPECT_EQ(See(Pod(0, kRunning)), List{});
+  EXPECT_EQ(See(Pod(1, kFailed)), List{"PodFailed"});  // Failed while nobody looked.
+  EXPECT_EQ(See(Pod(1, kFailed)), List{});
+}
+
+TEST_F(EventsTest, ATaskIsCompletedWhenItsLastPodSucceeds) {
+  EXPECT_EQ(See(Pod(0, kSucceeded)), List{});
+  EXPECT_EQ(See(Pod(1, kSucceeded)), List{"TaskCompleted"});
+  EXPECT_EQ(See(Pod(1, kSucceeded)), List{});
+}
+
+TEST_F(EventsTest, ADeletedPodWasEvictedUnlessItWasOursToDeleteOrDone) {
+  See(Pod(0, kRunning));
+  EXPECT_EQ(Lose(0), List{"PodEvicted"});
+  See(Pod(0, kRunning));
+  EXPECT_EQ(Lose(0, GoneReason::kLeft), List{});
+  See(Pod(0, kSucceeded));
+  EXPECT_EQ(Lose(0), List{});  // W19
+  auto marked = Pod(1, kRunning);
+  marked.set_out_of_sync(true);
+  EXPECT_EQ(See(marked), List{});
+  EXPECT_EQ(Lose(1), List{});  // W4
+}
+
+TEST_F(EventsTest, AFailureUnderEvictionIsAnEviction) {  // W20
+  auto pod = Pod(0, kFailed);
+  pod.set_deletion_ms(500);
+  EXPECT_EQ(See(pod), List{"PodEvicted"});
+  pods_.AddFlag("j-t-0", kPodEvictionSeen);
+  EXPECT_EQ(Lose(0), List{});  // Once.
+}
+
+TEST_F(EventsTest, ATaskFailsOnTheCrossingOnly) {  // W31
+  auto pod = Pod(0, kRunning);
+  See(pod);
+  pod.set_restarts(2);
+  EXPECT_EQ(See(pod), List{});
+  pod.set_restarts(3);
+  EXPECT_EQ(See(pod), List{"TaskFailed"});
+  pod.set_restarts(4);
+  EXPECT_EQ(See(pod), List{});
+  auto other = Pod(1, kRunning);
+  other.set_restarts(9);
+  EXPECT_EQ(See(other), List{"PodRunning"});  // The sum had crossed before.
+}
+
+TEST_F(EventsTest, PodsOfAnOlderVersionRaiseNothing) {
+  PodRules rules;
+  rules.version = 1;
+  pods_.SetRules(rules);
+  EXPECT_EQ(See(Pod(0, kFailed), 1), List{});
+  EXPECT_EQ(Lose(0, GoneReason::kDeleted, 1), List{});
+}
+
+TEST_F(EventsTest, UnlimitedRetriesNeverFailATask) {
+  auto pod = Pod(0, kRunning);
+  pod.set_restarts(100);
+  EXPECT_EQ(See(pod, 0, -1), List{"PodRunning"});
+}
+
+JobEvent Event(std::string_view kind, int task = 0, int exit_code = 0) {
+  JobEvent event;
+  event.kind = kind;
+  event.task = task;
+  event.exit_code = exit_code;
+  return event;
+}
+
+void AddPolicy(google::protobuf::RepeatedPtrField<kube::v1::LifecyclePolicy>* list, const std::string& action,
+               const std::string& event, int exit_code = 0) {
+  auto* policy = list->Add();
+  policy->set_action(action);
+  if (!event.empty()) policy->add_events(event);
+  if (exit_code != 0) policy->set_exit_code(exit_code);
+}
+
+TEST(PoliciesTest, TheTasksPoliciesComeFirstAndTheJobsAreTheFallback) {
+  kube::v1::JobSpec spec;
+  spec.add_tasks()->set_name("t");
+  AddPolicy(spec.mutable_tasks(0)->mutable_policies(), "RestartTask", "PodFailed");
+  AddPolicy(spec.mutable_policies(), "AbortJob", "PodFailed");
+  AddPolicy(spec.mutable_policies(), "RestartJob", "PodEvicted");
+  EXPECT_EQ(ApplyPolicies(spec, Event(kEventPodFailed)).action, "RestartTask");
+  EXPECT_EQ(ApplyPolicies(spec, Event(kEventPodFailed)).rule, "spec.tasks[0].policies[0]");
+  EXPECT_EQ(ApplyPolicies(spec, Event(kEventPodEvicted)).action, "RestartJob");
+  EXPECT_EQ(ApplyPolicies(spec, Event(kEventTaskCompleted)).action, "");
+  EXPECT_EQ(ApplyPolicies(spec, Event(kEventUnknown, -1)).action, "");
+}
+
+TEST(PoliciesTest, ExitCodesAndTheWildcardMatchInOrder) {
+  kube::v1::JobSpec spec;
+  AddPolicy(spec.mutable_policies(), "RestartPod", "", 3);
+  AddPolicy(spec.mutable_policies(), "TerminateJob", "*");
+  EXPECT_EQ(ApplyPolicies(spec, Event(kEventPodFailed, -1, 3)).action, "RestartPod");
+  EXPECT_EQ(ApplyPolicies(spec, Event(kEventPodFailed, -1, 4)).action, "TerminateJob");
+  // PodRunning and OutOfSync are internal; PodPending needs a timeout.
+  EXPECT_EQ(ApplyPolicies(spec, Event(kEventPodRunning)).action, "");
+  EXPECT_EQ(ApplyPolicies(spec, Event(kEventOutOfSync)).action, "");
+  EXPECT_EQ(ApplyPolicies(spec, Event(kEventPodPending)).action, "");
+  spec.mutable_policies(1)->set_timeout_ms(0);
+  EXPECT_EQ(ApplyPolicies(spec, Event(kEventPodPending)).action, "TerminateJob");
+}
+
+TEST(PoliciesTest, EventsAreJudgedInTheOrderOfTheFacts) {
+  JobEvent a = Event(kEventPodFailed);
+  JobEvent b = a;
+  a.time_ms = 1;
+  b.time_ms = 2;
+  EXPECT_TRUE(Earlier(a, b));
+  b.time_ms = 1;
+  b.index = 1;
+  a.index = 0;
+  EXPECT_TRUE(Earlier(a, b));
+  EXPECT_FALSE(Earlier(b, a));
+}
+
+}  // namespace
+}  // namespace basalt::jobsvc

@@ -1,0 +1,178 @@
+#include "services/jobsvc/core/pod_set.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "common/base/random.h"
+
+namespace basalt::jobsvc {
+namespace {
+
+kube::v1::Pod Pod(const std::string& name, const std::string& uid, kube::v1::PodPhase phase, int version = 0) {
+  kube::v1::Pod pod;
+  pod.set_namespace_("default");
+  pod.set_name(name);
+  pod.set_uid(uid);
+  pod.set_owner_uid("job-uid");
+  pod.set_task("-");
+  pod.set_job_version(version);
+  pod.set_phase(phase);
+  return pod;
+}
+
+PodSet Two() {
+  PodSet pods;
+  pods.Reset("j", "job-uid");
+  pods.Reshape({{"a", 2, 0}, {"a-1", 3, 0}});
+  return pods;
+}
+
+TEST(PodSetTest, NamesMeanIndicesUnambiguously) {
+  PodSet pods = Two();
+  EXPECT_EQ(pods.PlaceOf("j-a-1"), (PodPlace{0, 1}));
+  EXPECT_EQ(pods.PlaceOf("j-a-1-0"), (PodPlace{1, 0}));
+  EXPECT_EQ(pods.PlaceOf("j-a-2"), (PodPlace{0, -1}));   // Surplus.
+  EXPECT_EQ(pods.PlaceOf("j-a-01"), (PodPlace{0, -1}));  // Not how we write it.
+  EXPECT_EQ(pods.PlaceOf("j-b-0"), (PodPlace{-1, -1}));
+  EXPECT_EQ(pods.PlaceOf("other-a-0"), (PodPlace{-1, -1}));
+  EXPECT_EQ(pods.missing().size(), 5u);
+}
+
+TEST(PodSetTest, AForeignPodHoldsANameAndIsNeitherCountedNorTouched) {
+  PodSet pods = Two();
+  auto foreign = Pod("j-a-0", "f", kube::v1::POD_PHASE_RUNNING);
+  foreign.set_owner_uid("somebody");
+  pods.Apply(foreign);
+  EXPECT_EQ(pods.counts().running(), 0);
+  EXPECT_EQ(pods.missing().size(), 4u);
+  EXPECT_EQ(pods.held().size(), 1u);
+  PodRules rules;
+  rules.kill_all = true;
+  pods.SetRules(rules);
+  EXPECT_TRUE(pods.to_delete().empty());
+}
+
+TEST(PodSetTest, APodOfAnOlderVersionIsTerminatingUntilItIsGoneAndARetainedOneStays) {
+  PodSet pods = Two();
+  pods.Apply(Pod("j-a-0", "u0", kube::v1::POD_PHASE_RUNNING));
+  pods.Apply(Pod("j-a-1", "u1", kube::v1::POD_PHASE_FAILED));
+  PodRules rules;
+  rules.version = 1;
+  pods.SetRules(rules);
+  EXPECT_EQ(pods.counts().terminating(), 1);
+  EXPECT_EQ(pods.counts().failed(), 1);
+  EXPECT_EQ(pods.to_delete(), (std::set<std::string>{"j-a-0"}));
+  rules.delete_terminal_below = 1;
+  pods.SetRules(rules);
+  EXPECT_EQ(pods.to_delete().size(), 2u);
+  pods.Remove("j-a-0", "u0");
+  EXPECT_EQ(pods.counts().terminating(), 0);
+}
+
+TEST(PodSetTest, TargetsAreMarkedBeforeTheyAreDeleted) {
+  PodSet pods = Two();
+  pods.Apply(Pod("j-a-0", "u0", kube::v1::POD_PHASE_FAILED));
+  PodRules rules;
+  rules.targets = {"u0"};
+  pods.SetRules(rules);
+  EXPECT_EQ(pods.to_mark().size(), 1u);
+  EXPECT_TRUE(pods.to_delete().empty());
+  auto marked = Pod("j-a-0", "u0", kube::v1::POD_PHASE_FAILED);
+  marked.set_out_of_sync(true);
+  pods.Apply(marked);
+  EXPECT_TRUE(pods.to_mark().empty());
+  EXPECT_EQ(pods.to_delete().size(), 1u);
+  EXPECT_TRUE(pods.HasTargetsLeft());
+  pods.Remove("j-a-0", "u0");
+  EXPECT_FALSE(pods.HasTargetsLeft());
+}
+
+TEST(PodSetTest, AStaleEndOfAnotherUidChangesNothing) {
+  PodSet pods = Two();
+  pods.Apply(Pod("j-a-0", "new", kube::v1::POD_PHASE_RUNNING));
+  const PodChange change = pods.Remove("j-a-0", "old");
+  EXPECT_FALSE(change.before.present());
+  EXPECT_EQ(pods.counts().running(), 1);
+}
+
+void ExpectSameAsRecount(const PodSet& pods) {
+  const auto [counts, tasks] = pods.Recount();
+  ASSERT_EQ(counts.SerializeAsString(), pods.counts().SerializeAsString());
+  ASSERT_EQ(tasks, pods.task_counts());
+  // The sets, from scratch: the same content in a set that never knew another shape or other rules.
+  PodSet fresh;
+  fresh.Reset("j", "job-uid");
+  pods.ForEach([&](const std::string& name, PodPlace, const PodEntry& entry) {
+    storage::v1::PodRecord record;
+    record.set_uid(entry.uid);
+    record.set_phase(entry.phase);
+    record.set_flags(entry.flags);
+    record.set_version(entry.version);
+    record.set_restarts(entry.restarts);
+    fresh.Restore(name, record);
+  });
+  fresh.Reshape(pods.tasks());
+  fresh.SetRules(pods.rules());
+  for (size_t task = 0; task < pods.done().size(); ++task) {
+    for (int32_t index : pods.done()[task]) fresh.SetSucceededGone({static_cast<int32_t>(task), index}, true);
+  }
+  ASSERT_EQ(fresh.missing(), pods.missing());
+  ASSERT_EQ(fresh.to_mark(), pods.to_mark());
+  ASSERT_EQ(fresh.to_delete(), pods.to_delete());
+  ASSERT_EQ(fresh.held(), pods.held());
+  ASSERT_EQ(fresh.known(), pods.known());
+}
+
+TEST(PodSetTest, IncrementalCountersEqualARecountOnRandomHistories) {
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    SCOPED_TRACE(seed);
+    SeededRandom random(seed);
+    PodSet pods = Two();
+    PodRules rules;
+    std::map<std::string, std::string> uids;
+    for (int step = 0; step < 300; ++step) {
+      const std::string task = random.OneIn(2) ? "a" : "a-1";
+      const std::string name = random.OneIn(12) ? "j-odd" : fmt::format("j-{}-{}", task, random.Uniform(5));
+      switch (random.Uniform(12)) {
+        case 0:
+        case 1:
+          if (uids.contains(name)) {
+            pods.Remove(name, uids[name]);
+            uids.erase(name);
+          }
+          break;
+        case 2:
+          rules.version += static_cast<int32_t>(random.Uniform(2));
+          if (random.OneIn(3)) rules.delete_terminal_below = rules.version;
+          rules.kill_all = random.OneIn(5);
+          rules.targets.clear();
+          if (random.OneIn(3) && !uids.empty()) rules.targets.insert(uids.begin()->second);
+          pods.SetRules(rules);
+          break;
+        case 3:
+          pods.Reshape(
+              {{"a", static_cast<int32_t>(random.Uniform(5)), 2}, {"a-1", static_cast<int32_t>(random.Uniform(5)), 0}});
+          break;
+        default: {
+          if (!uids.contains(name)) uids[name] = fmt::format("u{}", step);
+          auto pod = Pod(name, uids[name], static_cast<kube::v1::PodPhase>(random.Uniform(6)),
+                         static_cast<int32_t>(random.Uniform(static_cast<uint64_t>(rules.version) + 1)));
+          if (random.OneIn(8)) pod.set_owner_uid("somebody");
+          if (random.OneIn(6)) pod.set_deletion_ms(1);
+          if (random.OneIn(6)) pod.set_out_of_sync(true);
+          pod.set_all_ready(random.OneIn(2));
+          pod.set_restarts(static_cast<int32_t>(random.Uniform(4)));
+          pods.Apply(pod);
+          break;
+        }
+      }
+      ExpectSameAsRecount(pods);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace basalt::jobsvc

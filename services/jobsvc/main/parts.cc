@@ -1,0 +1,122 @@
+#include "services/jobsvc/main/parts.h"
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/base/mutex.h"
+#include "common/base/random.h"
+#include "common/exec/loop.h"
+#include "services/jobsvc/api/job_api.h"
+#include "services/jobsvc/api/job_service.h"
+#include "services/jobsvc/control/job_controller.h"
+
+namespace basalt::jobsvc {
+
+namespace {
+
+// Keys are made on a thread of their own; the answer goes back to the worker's loop, if it is still there.
+class ThreadKeyMaker : public KeyMaker {
+ public:
+  explicit ThreadKeyMaker(Loop& worker) : worker_(worker), source_(MakeRsaKeySource()), loop_(MakeThreadLoop("keys")) {}
+  void MakeKeys(std::string seed, std::function<void(absl::StatusOr<SshKeyPair>)> done) override {
+    loop_->Post([this, alive = alive_, seed = std::move(seed), done = std::move(done)] {
+      auto keys = source_->MakeSshKeyPair(seed);
+      worker_.Post([alive, keys = std::move(keys), done = std::move(done)] {
+        if (*alive) done(keys);
+      });
+    });
+  }
+  ~ThreadKeyMaker() override { *alive_ = false; }
+
+ private:
+  Loop& worker_;
+  const std::unique_ptr<SshKeySource> source_;
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // Only touched on the worker's loop.
+  const std::unique_ptr<Loop> loop_;
+};
+
+// The controller of one worker with what it needs beside the runtime.
+class OwningController final : public runtime::Controller {
+ public:
+  OwningController(runtime::Context& context, JobMetrics metrics, WatchHub& hub)
+      : keys_(context.loop()), inner_(context, keys_, metrics) {
+    PublishChanges(inner_, hub);
+  }
+  JobController& inner() { return inner_; }
+
+  absl::StatusOr<std::vector<runtime::KnownObject>> OpenSlot(uint32_t slot) override { return inner_.OpenSlot(slot); }
+  void CloseSlot(uint32_t slot) override { inner_.CloseSlot(slot); }
+  void OnState(std::string_view key, const std::string& watch, const kube::v1::Object& object) override {
+    inner_.OnState(key, watch, object);
+  }
+  void OnGone(std::string_view key, const runtime::Gone& gone) override { inner_.OnGone(key, gone); }
+  void OnShared(const std::string& watch, const kube::v1::Object& object, bool gone) override {
+    inner_.OnShared(watch, object, gone);
+  }
+  void Decide(std::string_view key, kv::WriteBatch& batch) override { inner_.Decide(key, batch); }
+  void Act(std::string_view key) override { inner_.Act(key); }
+
+ private:
+  ThreadKeyMaker keys_;
+  JobController inner_;
+};
+
+class ReplicaWorkers final : public Workers {
+ public:
+  explicit ReplicaWorkers(runtime::Replica& replica) : replica_(replica) {}
+  size_t count() const override { return replica_.workers(); }
+  void OnWorkerOf(uint32_t slot, Task task) override {
+    replica_.OnWorkerOf(slot, [task = std::move(task)](runtime::Controller& controller) { task(Inner(controller)); });
+  }
+  void OnWorker(size_t worker, Task task) override {
+    replica_.OnWorker(worker, [task = std::move(task)](runtime::Controller& controller) { task(Inner(controller)); });
+  }
+
+ private:
+  static JobController& Inner(runtime::Controller& controller) {
+    return static_cast<OwningController&>(controller).inner();
+  }
+  runtime::Replica& replica_;
+};
+
+// What the API needs, alive as long as the service is registered.
+struct Api {
+  Api(runtime::Replica& replica, WatchHub& hub) : workers(replica), api(workers, hub) {}
+  ReplicaWorkers workers;
+  JobApi api;
+};
+
+class OwningService final : public rpc::GrpcService {
+ public:
+  OwningService(std::shared_ptr<WatchHub> hub, runtime::Replica& replica, Loop& loop)
+      : hub_(std::move(hub)), api_(replica, *hub_), service_(MakeJobService(loop, api_.api)) {}
+  void Register(grpc::ServerBuilder& builder) override { service_->Register(builder); }
+
+ private:
+  const std::shared_ptr<WatchHub> hub_;
+  Api api_;
+  const std::unique_ptr<rpc::GrpcService> service_;
+};
+
+}  // namespace
+
+shell::ServiceParts MakeParts(obs::Metrics& metrics, obs::Health&) {
+  SystemRandom random;
+  auto hub = std::make_shared<WatchHub>(MakeUuid(random));
+  shell::ServiceParts parts;
+  parts.make_controller = [hub, job_metrics = JobMetrics::In(metrics)](runtime::Context& context) {
+    return std::make_unique<OwningController>(context, job_metrics, *hub);
+  };
+  parts.make_services = [hub](runtime::Replica& replica, Loop& api_loop) {
+    std::vector<std::unique_ptr<rpc::GrpcService>> services;
+    services.push_back(std::make_unique<OwningService>(hub, replica, api_loop));
+    return services;
+  };
+  return parts;
+}
+
+}  // namespace basalt::jobsvc
