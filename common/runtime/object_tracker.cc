@@ -174,7 +174,13 @@ void ObjectTracker::Close(uint32_t slot_id) {
     waiting_[tracked.watch].erase({tracked.resource_version, slot_id, key});
     if (IsNamed(tracked)) --objects_;
   }
+  ClearForbidden(slot_id, it->second);
   slots_.erase(it);
+}
+
+void ObjectTracker::ClearForbidden(uint32_t slot_id, Slot& slot) {
+  for (const WatchId watch : slot.forbidden) forbidden_.erase({watch, slot_id});
+  slot.forbidden.clear();
 }
 
 void ObjectTracker::Begin(uint32_t slot_id) {
@@ -188,7 +194,7 @@ void ObjectTracker::Begin(uint32_t slot_id) {
     }
   }
   slot.in_snapshot = true;
-  slot.forbidden.clear();
+  ClearForbidden(slot_id, slot);
   for (auto& [key, tracked] : slot.objects) tracked.mentioned = false;
 }
 
@@ -303,11 +309,14 @@ bool ObjectTracker::End(const gateway::v1::SlotEnd& end) {
   slot.in_snapshot = false;
   slot.ended_at = ++tick_;
   slot.marks.clear();
-  slot.forbidden.clear();
+  ClearForbidden(end.slot(), slot);
   for (const gateway::v1::Mark& mark : end.marks()) {
     const WatchId watch = Intern(mark.watch());
     // What the server does not serve proves nothing: its mark stays 0, and its objects stay uncertain.
-    if (mark.state() == gateway::v1::Mark::STATE_FORBIDDEN) slot.forbidden.insert(watch);
+    if (mark.state() == gateway::v1::Mark::STATE_FORBIDDEN) {
+      slot.forbidden.insert(watch);
+      forbidden_.insert({watch, end.slot()});
+    }
     if (IsServed(mark)) slot.marks[watch] = mark.resource_version();
   }
   for (size_t watch = 0; watch < watches_.size(); ++watch) SettleAbsent(end.slot(), slot, static_cast<WatchId>(watch));
@@ -321,8 +330,12 @@ std::vector<uint32_t> ObjectTracker::Progress(const gateway::v1::Progress& progr
     if (!IsServed(mark)) continue;
     const WatchId watch = Intern(mark.watch());
     progress_[watch] = {mark.resource_version(), tick_};
-    for (auto& [slot_id, slot] : slots_) {
-      if (slot.forbidden.erase(watch) > 0 && slot.forbidden.empty() && !slot.in_snapshot) ready.push_back(slot_id);
+    for (auto at = forbidden_.lower_bound({watch, 0}); at != forbidden_.end() && at->first == watch;) {
+      const uint32_t slot_id = at->second;
+      Slot& slot = slots_.at(slot_id);
+      at = forbidden_.erase(at);
+      slot.forbidden.erase(watch);
+      if (slot.forbidden.empty() && !slot.in_snapshot) ready.push_back(slot_id);
     }
     // What the mark has passed, unless its slot is in a snapshot (its end settles it).
     Waiting& waiting = waiting_[watch];
@@ -395,9 +408,7 @@ void ObjectTracker::OwnDeletion(uint32_t slot_id, std::string_view routing_key, 
 
 std::set<std::string> ObjectTracker::Forbidden() const {
   std::set<std::string> all;
-  for (const auto& [id, slot] : slots_) {
-    for (const WatchId watch : slot.forbidden) all.insert(watches_[watch]);
-  }
+  for (const auto& [watch, slot] : forbidden_) all.insert(watches_[watch]);
   return all;
 }
 

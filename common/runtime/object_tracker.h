@@ -121,6 +121,7 @@ class ObjectTracker {
   int64_t MarkOf(const Slot& slot, WatchId watch) const;
   // Told of something that is not tracked and that an earlier mark has passed: it went since, and we know it.
   bool IsPast(const Slot& slot, WatchId watch, int64_t resource_version) const;
+  void ClearForbidden(uint32_t slot_id, Slot& slot);
   void SettleAbsent(uint32_t slot_id, Slot& slot, WatchId watch);
 
   Sink& sink_;
@@ -128,6 +129,7 @@ class ObjectTracker {
   std::vector<std::string> watches_;
   std::map<uint32_t, Slot> slots_;
   std::map<WatchId, Progressed> progress_;
+  std::set<std::pair<WatchId, uint32_t>> forbidden_;  // What Slot::forbidden says, by watch.
   uint64_t tick_ = 0;
   size_t objects_ = 0;
   // Per watch, what waits for a mark: uncertain objects, and ends kept so that older states do not revive them.

@@ -100,6 +100,7 @@ void Worker::Deliver(uint64_t stream, int64_t sequence, std::vector<Delivery> de
     if (!Running()) return;
   }
   delivering_ = false;
+  if (slots_changed_) ReportSlots();
   queue_->ClockChanged();
   if (instruments_.objects != nullptr) instruments_.objects->Set(static_cast<double>(tracker_.objects()));
   ReportRecorded();
@@ -117,11 +118,8 @@ void Worker::Handle(const gateway::v1::Item& item) {
       tracker_.Tombstone(item.tombstone());
       break;
     case gateway::v1::Item::kEnd:
-      if (tracker_.End(item.end())) {
-        SetReady(item.end().slot());
-      } else {
-        ReportSlots();
-      }
+      slots_changed_ = true;
+      if (tracker_.End(item.end())) SetReady(item.end().slot());
       break;
     case gateway::v1::Item::kProgress:
       for (const uint32_t slot : tracker_.Progress(item.progress())) SetReady(slot);
@@ -142,7 +140,7 @@ void Worker::SetAssignment(std::shared_ptr<const AssignmentView> view) {
   }
   assignment_ = std::move(view);
   if (!released.empty()) host_->Released(assignment_->assignment.epoch(), std::move(released));
-  ReportSlots();
+  slots_changed_ = true;
 }
 
 void Worker::BeginSlot(const gateway::v1::SlotBegin& begin) {
@@ -165,7 +163,7 @@ void Worker::BeginSlot(const gateway::v1::SlotBegin& begin) {
     for (const KnownObject& object : *known) queue_->Add(object.routing_key, slot);
   }
   tracker_.Begin(slot);
-  ReportSlots();
+  slots_changed_ = true;
 }
 
 void Worker::CloseSlot(uint32_t slot) {
@@ -189,10 +187,11 @@ void Worker::SetReady(uint32_t slot) {
   if (it == slots_.end()) return;
   it->second.ready = true;
   if (!it->second.refused) queue_->Resume(slot);
-  ReportSlots();
+  slots_changed_ = true;
 }
 
 void Worker::ReportSlots() {
+  slots_changed_ = false;
   size_t ready = 0;
   for (const auto& [id, slot] : slots_) ready += slot.ready ? 1 : 0;
   host_->SlotsChanged(options_.index, ready, tracker_.Forbidden());

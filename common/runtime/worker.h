@@ -162,6 +162,7 @@ class Worker final : public Context, public ObjectTracker::Sink, public std::ena
   uint64_t stream_ = 0;
   int64_t sequence_ = 0;  // Of the last batch that was delivered.
   bool delivering_ = false;
+  bool slots_changed_ = false;  // Since the last report: one for each delivery, not one for each slot of a snapshot.
   int64_t reported_ = 0;
   // Keys that a batch touched and no durable write has covered since, with the first such batch.
   std::map<std::string, int64_t, std::less<>> unrecorded_;
