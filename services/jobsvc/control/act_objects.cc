@@ -42,6 +42,12 @@ std::string UidOf(std::string_view remembered) {
   return space == std::string_view::npos ? std::string() : std::string(remembered.substr(space + 1));
 }
 
+// An empty text: it may exist, a process that died may have made it.
+bool IsMade(const std::map<std::string, std::string>& objects, const std::string& key) {
+  const auto found = objects.find(key);
+  return found != objects.end() && !found->second.empty();
+}
+
 bool IsOwnedBy(const kube::v1::ObjectMeta& meta, std::string_view uid) {
   for (const auto& owner : meta.owner_references()) {
     if (owner.uid() == uid) return true;
@@ -53,7 +59,7 @@ bool IsOwnedBy(const kube::v1::ObjectMeta& meta, std::string_view uid) {
 
 bool JobController::ObjectsReady(const JobEntry& entry) const {
   for (const WantedObject& object : entry.compiled->objects) {
-    if (!entry.objects.contains(KeyOf(object.plural, object.name))) return false;
+    if (!IsMade(entry.objects, KeyOf(object.plural, object.name))) return false;
   }
   for (const WantedClaim& claim : entry.compiled->claims) {
     if (!entry.claims.contains(claim.name)) return false;
@@ -65,7 +71,12 @@ void JobController::ActOnObjects(JobEntry& entry) {
   const auto phase = entry.job->status().phase();
   if (!MakesPods(phase)) {
     for (const auto& [key, remembered] : entry.objects) {
-      if (!entry.busy_objects.contains(key)) DeleteObject(entry, key, UidOf(remembered));
+      if (entry.busy_objects.contains(key)) continue;
+      if (const std::string uid = UidOf(remembered); !uid.empty()) {
+        DeleteObject(entry, key, uid);
+      } else {
+        FindAndDeleteObject(entry, key);
+      }
     }
     return;
   }
@@ -82,10 +93,10 @@ void JobController::ActOnObjects(JobEntry& entry) {
 
 void JobController::EnsureObject(JobEntry& entry, const WantedObject& object) {
   const std::string key = KeyOf(object.plural, object.name);
-  const auto known = entry.objects.find(key);
-  const bool changed = known != entry.objects.end() && object.on_change == WantedObject::OnChange::kPatch &&
-                       HashOf(known->second) != object.hash;
-  if (known != entry.objects.end() && !changed) return;
+  const bool made = IsMade(entry.objects, key);
+  const bool changed =
+      made && object.on_change == WantedObject::OnChange::kPatch && HashOf(entry.objects.at(key)) != object.hash;
+  if (made && !changed) return;
   if (!entry.busy_objects.insert(key).second) return;
   if (changed) {
     CompareObject(entry, object);
@@ -161,7 +172,7 @@ void JobController::CompareObject(JobEntry& entry, const WantedObject& object) {
           context_.Wake(job_key);
         };
         if (!response.ok() || !response->has_object()) {
-          if (response.ok() && response->error().code() == 404) live->objects.erase(key);  // Made again.
+          if (response.ok() && response->error().code() == 404) live->objects[key].clear();  // Made again.
           give_up();
           return;
         }
@@ -266,6 +277,34 @@ void JobController::EnsureClaim(JobEntry& entry, const WantedClaim& claim) {
                    }
                    context_.Wake(job_key);
                  });
+}
+
+// Removes an object of which no more is known than that it may exist: what it is, the API server says.
+void JobController::FindAndDeleteObject(JobEntry& entry, const std::string& object_key) {
+  const size_t slash = object_key.find('/');
+  if (slash == std::string::npos || !entry.busy_objects.insert(object_key).second) return;
+  gateway::v1::GetRequest request;
+  *request.mutable_resource() = ResourceOf(std::string_view(object_key).substr(0, slash));
+  request.set_namespace_(entry.ns);
+  request.set_name(object_key.substr(slash + 1));
+  context_.Get(entry.key, std::move(request),
+               [this, job_key = entry.key, uid = entry.record.uid(),
+                object_key](absl::StatusOr<gateway::v1::GetResponse> response) {
+                 JobEntry* live = Live(job_key, uid);
+                 if (live == nullptr) return;
+                 live->busy_objects.erase(object_key);
+                 const bool there = response.ok() && response->has_object();
+                 if (there && IsOwnedBy(response->object().generic().meta(), uid)) {
+                   DeleteObject(*live, object_key, response->object().generic().meta().uid());
+                   return;
+                 }
+                 if (there || (response.ok() && response->error().code() == 404)) {
+                   live->objects.erase(object_key);
+                   context_.Wake(job_key);
+                 } else {
+                   context_.WakeAt(job_key, context_.ApiNow() + absl::Seconds(1));
+                 }
+               });
 }
 
 void JobController::DeleteObject(JobEntry& entry, const std::string& object_key, const std::string& object_uid) {

@@ -107,6 +107,7 @@ class JobController : public runtime::Controller {
   void CreateObject(JobEntry& entry, const WantedObject& object, std::string json);
   void CompareObject(JobEntry& entry, const WantedObject& object);
   void EnsureClaim(JobEntry& entry, const WantedClaim& claim);
+  void FindAndDeleteObject(JobEntry& entry, const std::string& object_key);
   void DeleteObject(JobEntry& entry, const std::string& object_key, const std::string& uid);
 
   // The entry if it still is about the job of that UID.

@@ -258,6 +258,12 @@ void JobController::Recompile(JobEntry& entry, kv::WriteBatch&) {
   // A job that is changed to something invalid keeps the shape that it had: its pods are counted as before.
   if (compiled.invalid() && entry.compiled && initiated) compiled.shape = entry.pods.tasks();
   entry.compiled = std::move(compiled);
+  if (!initiated || MakesPods(job.status().phase())) {
+    // In the status before the first of them is made: whoever comes after us knows what to look for.
+    for (const WantedObject& object : entry.compiled->objects) {
+      entry.objects.try_emplace(fmt::format("{}/{}", object.plural, object.name));
+    }
+  }
   // Templates are large and stay in the effective spec alone.
   entry.job->clear_spec();
   entry.pods.Reshape(entry.compiled->shape);
@@ -503,8 +509,9 @@ std::map<std::string, std::string> JobController::MarkersOf(const JobEntry& entr
   for (const std::string& plugin : entry.compiled->plugins) {
     bool all = MakesPods(entry.job->status().phase());
     for (const WantedObject& object : entry.compiled->objects) {
-      if (object.plugin == plugin && !entry.objects.contains(fmt::format("{}/{}", object.plural, object.name)))
-        all = false;
+      if (object.plugin != plugin) continue;
+      const auto made = entry.objects.find(fmt::format("{}/{}", object.plural, object.name));
+      if (made == entry.objects.end() || made->second.empty()) all = false;
     }
     // Once removed, the marker goes with the last object.
     if (all) markers[PluginMarkerKey(plugin)] = plugin;

@@ -33,7 +33,8 @@ struct ControlledState {
   int32_t delete_terminal_below = 0;  // Finished pods of older versions go: their kill retained nothing.
   std::string last_command_uid;
   std::map<std::string, std::set<int32_t>> done;  // Task -> indices that succeeded and whose pods were deleted.
-  std::map<std::string, std::string> objects;     // Plugin object "<plural>/<name>" -> "<hash> <uid>".
+  std::map<std::string, std::string>
+      objects;       // Plugin object "<plural>/<name>" -> "<hash> <uid>"; empty: it may exist.
   std::string rest;  // Members that this version does not know, as JSON text of an object; empty = none.
 };
 

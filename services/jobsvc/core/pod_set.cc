@@ -72,7 +72,8 @@ PodSet::Class PodSet::Classify(PodPlace place, const PodEntry& entry, const PodR
   if (entry.has(kPodForeign) || place.task < 0) return Class::kNone;
   if (entry.has(kPodTerminating)) return Class::kTerminating;
   if (!place.indexed()) return Class::kNone;  // Surplus: not counted by phase.
-  if (!entry.terminal() && entry.version < rules.version) return Class::kTerminating;
+  // What a kill takes with it says nothing about the run that follows, whether it has finished or not.
+  if (entry.version < (entry.terminal() ? rules.delete_terminal_below : rules.version)) return Class::kTerminating;
   if (!rules.targets.empty() && rules.targets.contains(entry.uid)) return Class::kTerminating;
   switch (entry.phase) {
     case kube::v1::POD_PHASE_PENDING:

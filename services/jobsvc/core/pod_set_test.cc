@@ -67,8 +67,10 @@ TEST(PodSetTest, APodOfAnOlderVersionIsTerminatingUntilItIsGoneAndARetainedOneSt
   rules.delete_terminal_below = 1;
   pods.SetRules(rules);
   EXPECT_EQ(pods.to_delete().size(), 2u);
+  EXPECT_EQ(pods.counts().terminating(), 2);
+  EXPECT_EQ(pods.counts().failed(), 0);
   pods.Remove("j-a-0", "u0");
-  EXPECT_EQ(pods.counts().terminating(), 0);
+  EXPECT_EQ(pods.counts().terminating(), 1);
 }
 
 TEST(PodSetTest, TargetsAreMarkedBeforeTheyAreDeleted) {

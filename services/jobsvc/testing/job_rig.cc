@@ -104,6 +104,7 @@ class JobRig::Context : public runtime::Context {
       return;
     }
     // The request travels even if the process dies meanwhile.
+    ++rig_.in_flight_;
     rig_.server_loop_.RunAfter(kLatency, [this, alive = process_.alive, rig = &rig_, key = std::string(key),
                                           request = std::move(request), fate, done = std::move(done)]() mutable {
       const gateway::v1::WriteResponse response = rig->kube_.Write(request);
@@ -191,6 +192,8 @@ JobRig::~JobRig() { Kill(); }
 
 void JobRig::Start() {
   Kill();
+  // As the gateway does: a snapshot ends after what the previous incarnation has sent.
+  time_.AdvanceUntil([this] { return in_flight_ == 0; }, absl::Seconds(10));
   process_ = std::make_unique<Process>(time_, ++seed_);
   Process& process = *process_;
   process.store = kv::OpenMemKv(disk_);

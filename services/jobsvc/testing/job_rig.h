@@ -75,6 +75,7 @@ class JobRig {
   uint64_t seed_ = 1;
   int kill_at_ = 0;
   int points_ = 0;
+  int in_flight_ = 0;  // Requests on their way to the server.
 };
 
 // A job of `tasks` × `replicas` with the defaults of a user who writes little.

@@ -141,6 +141,21 @@ TEST(LifeCycleTest, RestartJobKillsEverythingAndBeginsAgainWithTheNextVersion) {
   EXPECT_EQ(rig.kube().Count("create", "pods"), 6);
 }
 
+TEST(LifeCycleTest, TheFailedPodOfAKilledRunDoesNotDecideAboutTheNext) {
+  JobRig rig;
+  rig.kube().graceful_pods = true;
+  rig.Start();
+  rig.kube().PutJob(WithPolicy(MakeJob("j", 1, 1), "PodFailed", "RestartJob"));
+  rig.Run();
+  rig.kube().SetPodPhase("default/j-t0-0", kPodFailed, 3);
+  rig.Run(absl::Seconds(10));
+  EXPECT_EQ(rig.PhaseOf("default/j"), kRestarting);
+  EXPECT_EQ(rig.kube().job("default/j").status().counts().terminating(), 1);
+  rig.kube().FinishDeletions();
+  rig.Run(absl::Seconds(1));
+  EXPECT_EQ(rig.PhaseOf("default/j"), kPending);
+}
+
 TEST(LifeCycleTest, RestartsEndInFailedWhenTheBudgetIsUsedUp) {
   JobRig rig;
   rig.Start();

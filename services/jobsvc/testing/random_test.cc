@@ -1,0 +1,155 @@
+// Random faults over whole lives: lost requests and answers, conflicts, deaths, lost disks, evictions, commands. Where
+// everything was seen in the end, the outcome is the one that the facts call for.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "common/base/slots.h"
+#include "services/jobsvc/store/job_store.h"
+#include "services/jobsvc/testing/job_rig.h"
+
+namespace basalt::jobsvc::testing {
+namespace {
+
+struct Chances {
+  uint64_t lose = 8;  // One write in so many is lost, one way or the other.
+  uint64_t die = 6;   // One second in so many the process dies somewhere within the next points.
+  bool lose_disks = false;
+};
+
+std::string Live(uint64_t seed, const Chances& chances) {
+  SeededRandom random(seed);
+  JobRig rig;
+  rig.kube().graceful_pods = random.OneIn(2);
+  bool calm = false;
+  rig.fate = [&](const gateway::v1::WriteRequest&) {
+    if (calm || !random.OneIn(chances.lose)) return Fate::kNormal;
+    return static_cast<Fate>(1 + random.Uniform(3));
+  };
+  rig.Start();
+  const int replicas = 1 + static_cast<int>(random.Uniform(4));
+  auto job = MakeJob("j", 1 + static_cast<int>(random.Uniform(2)), replicas);
+  const int tasks = job.spec().tasks_size();
+  if (random.OneIn(2)) job.mutable_spec()->add_plugins()->set_name("svc");
+  const bool restarts = random.OneIn(2);
+  if (restarts) {
+    auto* policy = job.mutable_spec()->add_policies();
+    policy->add_events("PodFailed");
+    policy->set_action(random.OneIn(2) ? "RestartJob" : "RestartPod");
+    job.mutable_spec()->set_max_retry(20);
+  }
+  // Not with failures: one that a suspension keeps is waited for by its dependants for ever, as specified.
+  if (tasks == 2 && !restarts && random.OneIn(2)) {
+    job.mutable_spec()->mutable_tasks(1)->mutable_depends_on()->add_names("t0");
+    job.mutable_spec()->set_min_available(replicas);
+  }
+  rig.kube().PutJob(job);
+  int evictions = 0;
+  int failures = 0;
+  bool suspended = false;
+  for (int second = 0; second < 60; ++second) {
+    if (random.OneIn(chances.die)) {
+      rig.ClearPoints();
+      rig.KillAt(1 + static_cast<int>(random.Uniform(12)));
+    }
+    rig.Run(absl::Milliseconds(500 + random.Uniform(1000)));
+    if (!rig.alive()) {
+      if (chances.lose_disks && random.OneIn(2)) rig.LoseDisk();
+      rig.Start();
+    }
+    const auto pods = rig.kube().pods();
+    for (const auto& [name, pod] : pods) {
+      if (pod.deletion_ms() != 0) {
+        if (random.OneIn(2)) rig.kube().RemovePod(name);
+        continue;
+      }
+      if (pod.phase() == kube::v1::POD_PHASE_PENDING && random.OneIn(2)) {
+        rig.kube().SetPodPhase(name, kube::v1::POD_PHASE_RUNNING);
+      } else if (pod.phase() == kube::v1::POD_PHASE_RUNNING && evictions < 3 && random.OneIn(20)) {
+        ++evictions;
+        rig.kube().RemovePod(name);
+      } else if (pod.phase() == kube::v1::POD_PHASE_RUNNING && restarts && failures < 2 && random.OneIn(10)) {
+        ++failures;
+        rig.kube().SetPodPhase(name, kube::v1::POD_PHASE_FAILED, 1);
+      }
+    }
+    if (!suspended && random.OneIn(40)) {
+      suspended = true;
+      rig.kube().PutCommand("default", "stop", "AbortJob", "j");
+    }
+  }
+  // Quiet: everything is delivered, the work is done.
+  calm = true;
+  rig.KillAt(0);
+  if (!rig.alive()) rig.Start();
+  std::string problem;
+  for (int second = 0; second < 300; ++second) {
+    rig.Run(absl::Seconds(1));
+    rig.kube().FinishDeletions();
+    const auto phase = rig.PhaseOf("default/j");
+    if (phase == kube::v1::JOB_PHASE_ABORTED) {
+      if (!rig.kube().commands().empty() && rig.kube().commands().contains("default/stop")) continue;
+      if (!rig.kube().commands().contains("default/go") && suspended) {
+        suspended = false;
+        rig.kube().PutCommand("default", "go", "ResumeJob", "j");
+      }
+      continue;
+    }
+    for (const auto& [name, pod] : std::map(rig.kube().pods())) {
+      if (pod.deletion_ms() == 0 && pod.phase() == kube::v1::POD_PHASE_PENDING) {
+        rig.kube().SetPodPhase(name, kube::v1::POD_PHASE_RUNNING);
+      } else if (pod.deletion_ms() == 0 && pod.phase() == kube::v1::POD_PHASE_RUNNING && second > 30) {
+        rig.kube().SetPodPhase(name, kube::v1::POD_PHASE_SUCCEEDED);
+      }
+    }
+  }
+  const auto& status = rig.kube().job("default/j").status();
+  const auto& entry = *rig.controller().Find("default/j");
+  if (!IsFinished(status.phase())) problem += fmt::format(" phase {}", static_cast<int>(status.phase()));
+  const int ended = status.counts().succeeded() + status.counts().failed();
+  if (ended != tasks * replicas) problem += fmt::format(" {} of {} ended", ended, tasks * replicas);
+  if (!restarts && status.phase() != kube::v1::JOB_PHASE_COMPLETED) problem += " not completed without a failure";
+  if (!rig.kube().groups().empty()) problem += " a group is left";
+  if (!rig.kube().commands().empty()) problem += " a command is left";
+  for (const auto& [name, object] : rig.kube().others()) {
+    if (!name.starts_with("events/")) problem += " left: " + name;
+  }
+  const auto [counts, per_task] = entry.pods.Recount();
+  if (counts.SerializeAsString() != entry.pods.counts().SerializeAsString()) problem += " counters";
+  if (counts.SerializeAsString() != status.counts().SerializeAsString()) problem += " status differs from the record";
+  int64_t last = 0;
+  kube::v1::JobPhase phase = kube::v1::JOB_PHASE_UNSPECIFIED;
+  const auto history = ReadHistory(rig.store(), SlotOf("default/j"), entry.record.uid());
+  for (const auto& record : *history) {
+    if (record.sequence() <= last) problem += " history out of order";
+    if (!chances.lose_disks && record.from_phase() != phase)
+      problem += fmt::format(" history has a gap at {}", record.sequence());
+    last = record.sequence();
+    phase = record.to_phase();
+  }
+  // One create per index, per eviction and per kill; a create whose answer was lost is not repeated.
+  const int versions = status.version() + 1;
+  const int most = tasks * replicas * versions + evictions + failures;
+  if (rig.kube().Count("create", "pods") > most) {
+    problem += fmt::format(" {} creates, at most {} called for", rig.kube().Count("create", "pods"), most);
+  }
+  return problem;
+}
+
+TEST(RandomTest, FaultsAndDeathsDoNotChangeTheOutcome) {
+  for (uint64_t seed = 1; seed <= 150; ++seed) {
+    const std::string problem = Live(seed, {});
+    EXPECT_EQ(problem, "") << "seed " << seed;
+  }
+}
+
+TEST(RandomTest, LostDisksCostHistoryOnly) {
+  for (uint64_t seed = 1; seed <= 150; ++seed) {
+    const std::string problem = Live(seed, {.lose_disks = true});
+    EXPECT_EQ(problem, "") << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace basalt::jobsvc::testing
