@@ -1,6 +1,7 @@
 #pragma once
 
 // Channels to the suite: the gateway is named by the user, the services are found through its topology.
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -20,5 +21,11 @@ absl::Status FromGrpc(const grpc::Status& status);
 
 // A context with the deadline of an ordinary question.
 std::unique_ptr<grpc::ClientContext> MakeContext();
+
+// For questions, which do no harm when asked twice: `call(context)` again, for a few seconds, while the answer is
+// UNAVAILABLE. A replica that has just started says so until it has seen what it owns.
+absl::Status Ask(const std::function<grpc::Status(grpc::ClientContext*)>& call);
+// The same for what must not be done twice: again only where the call surely was not handled.
+absl::Status Order(const std::function<grpc::Status(grpc::ClientContext*)>& call);
 
 }  // namespace basalt::cli

@@ -50,6 +50,7 @@ absl::StatusOr<kube::v1::JobPhase> Follow(std::unique_ptr<JobService::Stub> stub
   if (!options.all_namespaces || !name.empty()) request.set_namespace_(options.ns);
   request.set_name(name);
   std::map<std::string, job::v1::Job> jobs;
+  std::map<std::string, std::string> lines;  // The last that was printed of each job.
   while (true) {
     grpc::ClientContext context;
     auto stream = stub->WatchJobs(&context, request);
@@ -82,7 +83,8 @@ absl::StatusOr<kube::v1::JobPhase> Follow(std::unique_ptr<JobService::Stub> stub
         for (const auto& [unused, job] : jobs) rows.push_back(job);
         Print("\x1b[H\x1b[J" + FormatJobs(rows, options.all_namespaces, NowMs(), TerminalWidth()));
       } else if (change.type() == job::v1::WatchJobsResponse::TYPE_STATE) {
-        Print(FormatChange(change.job()));
+        // What changed may be nothing that the line tells.
+        if (std::string line = FormatChange(change.job()); line != lines[key]) Print(lines[key] = std::move(line));
       }
       const kube::v1::JobPhase phase = change.job().object().status().phase();
       if (stop_when_finished && change.type() == job::v1::WatchJobsResponse::TYPE_STATE && IsFinished(phase)) {
@@ -112,7 +114,8 @@ absl::StatusOr<int> Submit(const GlobalOptions& options, const JobFlags& flags) 
     request.set_namespace_(options.ns);
     request.set_dry_run(dry_run);
     job::v1::Job job;
-    BASALT_RETURN_IF_ERROR(Annotate(FromGrpc(stub->SubmitJob(MakeContext().get(), request, &job)), manifest.source));
+    const auto send = [&](grpc::ClientContext* context) { return stub->SubmitJob(context, request, &job); };
+    BASALT_RETURN_IF_ERROR(Annotate(dry_run ? Ask(send) : Order(send), manifest.source));
     return job;
   };
   // All are checked before the first is sent, so that nothing is half submitted.
@@ -130,7 +133,8 @@ absl::StatusOr<int> Submit(const GlobalOptions& options, const JobFlags& flags) 
   if (!flags.watch || flags.dry_run) return kExitDone;
   GlobalOptions follow = options;
   follow.ns = last.object().meta().namespace_();
-  BASALT_ASSIGN_OR_RETURN(const kube::v1::JobPhase phase, Follow(std::move(stub), follow, last.object().meta().name(), true));
+  BASALT_ASSIGN_OR_RETURN(const kube::v1::JobPhase phase,
+                          Follow(std::move(stub), follow, last.object().meta().name(), true));
   return phase == kube::v1::JOB_PHASE_COMPLETED ? kExitDone : kExitJobNotCompleted;
 }
 
@@ -142,17 +146,19 @@ absl::StatusOr<int> List(const GlobalOptions& options, const JobFlags& flags) {
   if (!flags.phase.empty()) {
     kube::v1::JobPhase phase = kube::v1::JOB_PHASE_UNSPECIFIED;
     for (int value = kube::v1::JobPhase_MIN; value <= kube::v1::JobPhase_MAX; ++value) {
-      if (PhaseText(static_cast<kube::v1::JobPhase>(value)) == flags.phase) phase = static_cast<kube::v1::JobPhase>(value);
+      if (PhaseText(static_cast<kube::v1::JobPhase>(value)) == flags.phase)
+        phase = static_cast<kube::v1::JobPhase>(value);
     }
     if (phase == kube::v1::JOB_PHASE_UNSPECIFIED) {
-      return MakeStatus(absl::StatusCode::kInvalidArgument, fmt::format("--phase: '{}' is no phase of a job", flags.phase));
+      return MakeStatus(absl::StatusCode::kInvalidArgument,
+                        fmt::format("--phase: '{}' is no phase of a job", flags.phase));
     }
     request.add_phases(phase);
   }
   job::v1::ListJobsResponse all;
   do {
     job::v1::ListJobsResponse page;
-    BASALT_RETURN_IF_ERROR(FromGrpc(stub->ListJobs(MakeContext().get(), request, &page)));
+    BASALT_RETURN_IF_ERROR(Ask([&](grpc::ClientContext* context) { return stub->ListJobs(context, request, &page); }));
     all.mutable_jobs()->MergeFrom(page.jobs());
     request.set_page_token(page.next_page_token());
   } while (!request.page_token().empty());
@@ -173,14 +179,15 @@ absl::StatusOr<int> Get(const GlobalOptions& options, const JobFlags& flags) {
   request.set_namespace_(options.ns);
   request.set_name(flags.name);
   job::v1::Job job;
-  BASALT_RETURN_IF_ERROR(FromGrpc(stub->GetJob(MakeContext().get(), request, &job)));
+  BASALT_RETURN_IF_ERROR(Ask([&](grpc::ClientContext* context) { return stub->GetJob(context, request, &job); }));
   Print(options.output.empty() ? FormatJob(job, NowMs(), TerminalWidth()) : FormatMessage(job, options.output));
   return kExitDone;
 }
 
 absl::StatusOr<int> Watch(const GlobalOptions& options, const JobFlags& flags) {
   BASALT_ASSIGN_OR_RETURN(std::unique_ptr<JobService::Stub> stub, ConnectJobs(options.gateway));
-  BASALT_ASSIGN_OR_RETURN(const kube::v1::JobPhase phase, Follow(std::move(stub), options, flags.name, !flags.name.empty()));
+  BASALT_ASSIGN_OR_RETURN(const kube::v1::JobPhase phase,
+                          Follow(std::move(stub), options, flags.name, !flags.name.empty()));
   return phase == kube::v1::JOB_PHASE_COMPLETED ? kExitDone : kExitJobNotCompleted;
 }
 
@@ -191,7 +198,8 @@ absl::StatusOr<int> History(const GlobalOptions& options, const JobFlags& flags)
   request.set_name(flags.name);
   request.set_uid(flags.uid);
   job::v1::JobHistory history;
-  BASALT_RETURN_IF_ERROR(FromGrpc(stub->GetJobHistory(MakeContext().get(), request, &history)));
+  BASALT_RETURN_IF_ERROR(
+      Ask([&](grpc::ClientContext* context) { return stub->GetJobHistory(context, request, &history); }));
   Print(options.output.empty() ? FormatHistory(history, TerminalWidth()) : FormatMessage(history, options.output));
   return kExitDone;
 }
@@ -202,7 +210,8 @@ absl::StatusOr<int> Delete(const GlobalOptions& options, const JobFlags& flags) 
   request.set_namespace_(options.ns);
   request.set_name(flags.name);
   job::v1::DeleteJobResponse response;
-  BASALT_RETURN_IF_ERROR(FromGrpc(stub->DeleteJob(MakeContext().get(), request, &response)));
+  BASALT_RETURN_IF_ERROR(
+      Order([&](grpc::ClientContext* context) { return stub->DeleteJob(context, request, &response); }));
   Print(fmt::format("job {}/{} deleted\n", options.ns, flags.name));
   return kExitDone;
 }
@@ -233,11 +242,14 @@ void AddJobCommands(CLI::App& app, GlobalOptions& options, int& exit_code) {
   list->add_option("--phase", flags->phase, "Only jobs in this phase");
   list->add_option("--queue", flags->queue, "Only jobs of this queue");
   add("get", "Show one job and its pods", Get)->add_option("name", flags->name, "Name of the job")->required();
-  add("watch", "Follow one job until it is finished, or all jobs", Watch)->add_option("name", flags->name, "Name of the job");
+  add("watch", "Follow one job until it is finished, or all jobs", Watch)
+      ->add_option("name", flags->name, "Name of the job");
   CLI::App* history = add("history", "Every decision about a job", History);
   history->add_option("name", flags->name, "Name of the job")->required();
   history->add_option("--uid", flags->uid, "UID, for an older job of the same name");
-  add("delete", "Delete a job and what it owns", Delete)->add_option("name", flags->name, "Name of the job")->required();
+  add("delete", "Delete a job and what it owns", Delete)
+      ->add_option("name", flags->name, "Name of the job")
+      ->required();
 }
 
 }  // namespace basalt::cli

@@ -27,8 +27,9 @@ absl::Status CheckJob(std::string_view source, const json::value& document) {
   if (api_version.empty()) return Bad(source, "apiVersion: is required (batch.volcano.sh/v1alpha1)");
   if (kind.empty()) return Bad(source, "kind: is required (Job)");
   if (api_version != kube::kJobApiVersion || kind != "Job") {
-    return Bad(source, fmt::format("kind: {} of {} is not a job; only {} Job can be submitted, use kubectl for the rest",
-                                   kind, api_version, kube::kJobApiVersion));
+    return Bad(source,
+               fmt::format("kind: {} of {} is not a job; only {} Job can be submitted, use kubectl for the rest", kind,
+                           api_version, kube::kJobApiVersion));
   }
   const json::value* meta = Find(document, "metadata");
   if (meta == nullptr || !meta->is_object()) return Bad(source, "metadata: is required");

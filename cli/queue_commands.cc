@@ -18,7 +18,8 @@ absl::StatusOr<int> List(const GlobalOptions& options) {
   queue::v1::ListQueuesResponse all;
   do {
     queue::v1::ListQueuesResponse page;
-    BASALT_RETURN_IF_ERROR(FromGrpc(stub->ListQueues(MakeContext().get(), request, &page)));
+    BASALT_RETURN_IF_ERROR(
+        Ask([&](grpc::ClientContext* context) { return stub->ListQueues(context, request, &page); }));
     all.mutable_queues()->MergeFrom(page.queues());
     request.set_page_token(page.next_page_token());
   } while (!request.page_token().empty());

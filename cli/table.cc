@@ -55,7 +55,8 @@ std::string FormatAge(int64_t milliseconds) {
   const int64_t seconds = std::max<int64_t>(0, milliseconds / 1000);
   if (seconds < 120) return fmt::format("{}s", seconds);
   const int64_t minutes = seconds / 60;
-  if (minutes < 10) return seconds % 60 == 0 ? fmt::format("{}m", minutes) : fmt::format("{}m{}s", minutes, seconds % 60);
+  if (minutes < 10)
+    return seconds % 60 == 0 ? fmt::format("{}m", minutes) : fmt::format("{}m{}s", minutes, seconds % 60);
   if (minutes < 180) return fmt::format("{}m", minutes);
   const int64_t hours = minutes / 60;
   if (hours < 8) return minutes % 60 == 0 ? fmt::format("{}h", hours) : fmt::format("{}h{}m", hours, minutes % 60);

@@ -12,9 +12,7 @@ TEST(TableTest, PadsToTheWidestCellAndLeavesNoTrailingSpace) {
             "longer   Ok        it waits\n");
 }
 
-TEST(TableTest, CutsLongLinesByCodePoint) {
-  EXPECT_EQ(FormatTable({"A"}, {{"äöüäöü"}}, 4), "A\näöü…\n");
-}
+TEST(TableTest, CutsLongLinesByCodePoint) { EXPECT_EQ(FormatTable({"A"}, {{"äöüäöü"}}, 4), "A\näöü…\n"); }
 
 TEST(TableTest, AgesReadLikeKubectls) {
   const std::pair<int64_t, std::string_view> cases[] = {

@@ -45,11 +45,10 @@ absl::StatusOr<int> Show(const GlobalOptions& options) {
   }
   std::vector<Row> members;
   for (const gateway::v1::MemberStatus& member : topology.members()) {
-    members.push_back({std::string(ServiceText(member.member().service())), member.member().replica(),
-                       member.member().address(), member.attached() ? "attached" : "away",
-                       std::to_string(member.slots()),
-                       std::to_string(member.sent_sequence() - member.acknowledged_sequence()),
-                       std::to_string(member.dirty_keys())});
+    members.push_back(
+        {std::string(ServiceText(member.member().service())), member.member().replica(), member.member().address(),
+         member.attached() ? "attached" : "away", std::to_string(member.slots()),
+         std::to_string(member.sent_sequence() - member.acknowledged_sequence()), std::to_string(member.dirty_keys())});
   }
   std::vector<Row> watches;
   for (const gateway::v1::WatchStatus& watch : topology.watches()) {
@@ -57,13 +56,13 @@ absl::StatusOr<int> Show(const GlobalOptions& options) {
                        std::to_string(watch.objects())});
   }
   const size_t width = TerminalWidth();
-  std::fputs(fmt::format("gateway {} (version {}), epoch {}, {} slots\n\n{}\n{}", topology.gateway(),
-                         topology.version(), topology.epoch(), topology.slot_count(),
-                         FormatTable({"SERVICE", "REPLICA", "ADDRESS", "STATE", "SLOTS", "UNACKED", "DIRTY"}, members,
-                                     width),
-                         FormatTable({"WATCH", "STATE", "VERSION", "OBJECTS"}, watches, width))
-                 .c_str(),
-             stdout);
+  std::fputs(
+      fmt::format("gateway {} (version {}), epoch {}, {} slots\n\n{}\n{}", topology.gateway(), topology.version(),
+                  topology.epoch(), topology.slot_count(),
+                  FormatTable({"SERVICE", "REPLICA", "ADDRESS", "STATE", "SLOTS", "UNACKED", "DIRTY"}, members, width),
+                  FormatTable({"WATCH", "STATE", "VERSION", "OBJECTS"}, watches, width))
+          .c_str(),
+      stdout);
   return kExitDone;
 }
 
