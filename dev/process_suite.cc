@@ -134,8 +134,8 @@ absl::StatusOr<int> ProcessSuite::WaitForPort(std::string_view program) {
                                 WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), log_file(program)));
     }
   }
-  return Failed(fmt::format("{} did not serve within {}; see {}", program, absl::FormatDuration(kStartLimit),
-                            log_file(program)));
+  return Failed(
+      fmt::format("{} did not serve within {}; see {}", program, absl::FormatDuration(kStartLimit), log_file(program)));
 }
 
 absl::Status ProcessSuite::WaitAttached(absl::Duration limit) {

@@ -1,0 +1,29 @@
+#pragma once
+
+// Kubernetes in this process: the embedded API server behind a loopback port, simulated nodes and the gang scheduler.
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+namespace basalt::dev {
+
+struct EmbeddedKubeOptions {
+  std::string crds;  // Folder of the custom resource definitions.
+  int nodes = 4;
+  absl::Duration default_duration = absl::Seconds(2);  // Of a container whose command says nothing.
+};
+
+// Made and destroyed by one thread.
+class EmbeddedKube {
+ public:
+  static absl::StatusOr<std::unique_ptr<EmbeddedKube>> Start(const EmbeddedKubeOptions& options);
+  virtual ~EmbeddedKube() = default;
+  virtual std::string url() const = 0;  // http://127.0.0.1:port
+};
+
+// A kubeconfig for that URL.
+std::string KubeconfigFor(const std::string& url);
+
+}  // namespace basalt::dev

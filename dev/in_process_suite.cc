@@ -1,0 +1,128 @@
+#include "dev/in_process_suite.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "cli/client.h"
+#include "common/base/status.h"
+#include "common/base/status_macros.h"
+#include "common/base/version.h"
+#include "common/http/curl_client.h"
+#include "common/shell/service_process.h"
+#include "common/shell/signals.h"
+#include "dev/embedded_kube.h"
+#include "services/jobsvc/main/parts.h"
+#include "services/pgsvc/main/parts.h"
+#include "services/queuesvc/main/parts.h"
+
+namespace basalt::dev {
+namespace {
+
+constexpr absl::Duration kPoll = absl::Milliseconds(10);
+constexpr absl::Duration kStartLimit = absl::Seconds(30);
+// There is one replica of each service: no others to wait for.
+constexpr absl::Duration kFormation = absl::Milliseconds(10);
+constexpr int kServices = 3;
+
+absl::Status Failed(std::string_view what) { return MakeStatus(absl::StatusCode::kInternal, what); }
+
+}  // namespace
+
+absl::Status WaitUntilAttached(const std::string& address, absl::Duration limit) {
+  std::string last = "no answer";
+  for (const absl::Time end = absl::Now() + limit; absl::Now() < end; absl::SleepFor(kPoll)) {
+    const absl::StatusOr<gateway::v1::Topology> topology = cli::FetchTopology(address);
+    if (!topology.ok()) {
+      last = std::string(topology.status().message());
+      continue;
+    }
+    int attached = 0;
+    for (const gateway::v1::MemberStatus& member : topology->members()) attached += member.attached() ? 1 : 0;
+    if (attached >= kServices) return absl::OkStatus();
+    last = fmt::format("{} of {} services are attached", attached, kServices);
+  }
+  return Failed(fmt::format("the suite is not complete after {}: {}", absl::FormatDuration(limit), last));
+}
+
+InProcessSuite::InProcessSuite(InProcessOptions options) : options_(std::move(options)) {}
+
+InProcessSuite::~InProcessSuite() {
+  services_.clear();
+  gateway_.reset();
+  kube_.reset();
+}
+
+absl::StatusOr<std::unique_ptr<InProcessSuite>> InProcessSuite::Start(InProcessOptions options) {
+  auto suite = std::unique_ptr<InProcessSuite>(new InProcessSuite(std::move(options)));
+  BASALT_RETURN_IF_ERROR(suite->StartAll());
+  return suite;
+}
+
+absl::Status InProcessSuite::StartAll() {
+  std::error_code error;
+  std::filesystem::create_directories(options_.dir, error);
+  if (error) return Failed(fmt::format("{} cannot be made: {}", options_.dir, error.message()));
+  EmbeddedKubeOptions kube;
+  kube.crds = options_.crds;
+  kube.nodes = options_.nodes;
+  kube.default_duration = options_.default_duration;
+  BASALT_ASSIGN_OR_RETURN(kube_, EmbeddedKube::Start(kube));
+  BASALT_RETURN_IF_ERROR(shell::WriteFileWhole(kubeconfig(), KubeconfigFor(kube_->url())));
+  BASALT_RETURN_IF_ERROR(StartGateway());
+  BASALT_RETURN_IF_ERROR(StartServices());
+  return WaitUntilAttached(gateway(), kStartLimit);
+}
+
+absl::Status InProcessSuite::StartGateway() {
+  gateway::ProcessOptions options;
+  options.gateway.hub.cluster = "dev";
+  options.gateway.hub.version = std::string(Version());
+  options.gateway.hub.ownership.formation = kFormation;
+  http::CurlOptions client;
+  client.base_url = kube_->url();
+  client.user_agent = fmt::format("basalt-gateway/{}", Version());
+  BASALT_ASSIGN_OR_RETURN(gateway_, gateway::Process::Start(std::move(options), [client](Loop& loop) {
+                            return http::MakeCurlClient(loop, client);
+                          }));
+  return absl::OkStatus();
+}
+
+absl::Status InProcessSuite::StartServices() {
+  struct Service {
+    const char* name;
+    gateway::v1::ServiceKind kind;
+    shell::MakeParts make_parts;
+  };
+  const Service services[kServices] = {
+      {"queuesvc", gateway::v1::SERVICE_KIND_QUEUE, queuesvc::MakeParts},
+      {"pgsvc", gateway::v1::SERVICE_KIND_POD_GROUP, pgsvc::MakeParts},
+      {"jobsvc", gateway::v1::SERVICE_KIND_JOB, jobsvc::MakeParts},
+  };
+  for (const Service& service : services) {
+    shell::ServiceOptions options;
+    options.name = service.name;
+    options.kind = service.kind;
+    options.cluster = "dev";
+    options.gateways = {gateway()};
+    options.data_dir = fmt::format("{}/{}-data", options_.dir, service.name);
+    absl::StatusOr<std::unique_ptr<shell::ServiceProcess>> started =
+        shell::ServiceProcess::Start(std::move(options), service.make_parts);
+    if (!started.ok()) return Annotate(started.status(), service.name);
+    services_.push_back(*std::move(started));
+  }
+  return absl::OkStatus();
+}
+
+std::string InProcessSuite::kube_server() const { return kube_->url(); }
+std::string InProcessSuite::gateway() const { return fmt::format("127.0.0.1:{}", gateway_->port()); }
+std::string InProcessSuite::kubeconfig() const { return options_.dir + "/kubeconfig"; }
+
+absl::Status InProcessSuite::Failure() const {
+  for (const auto& service : services_) BASALT_RETURN_IF_ERROR(service->failure());
+  return absl::OkStatus();
+}
+
+}  // namespace basalt::dev

@@ -1,0 +1,56 @@
+#pragma once
+
+// The suite in one process: embedded Kubernetes with its nodes and scheduler, gateway, jobsvc, pgsvc and queuesvc, each
+// on its own threads, meeting over loopback ports of their own choosing exactly as they do as processes.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "gateway/main/process.h"
+
+namespace basalt::shell {
+class ServiceProcess;
+}  // namespace basalt::shell
+
+namespace basalt::dev {
+
+class EmbeddedKube;
+
+struct InProcessOptions {
+  std::string dir;  // Stores and kubeconfig; made if it is not there.
+  std::string crds;
+  int nodes = 4;
+  absl::Duration default_duration = absl::Seconds(2);
+};
+
+// Used by one thread.
+class InProcessSuite {
+ public:
+  // Starts everything and waits until all three services are attached.
+  static absl::StatusOr<std::unique_ptr<InProcessSuite>> Start(InProcessOptions options);
+  ~InProcessSuite();  // Services first, Kubernetes last.
+
+  std::string kube_server() const;  // http://127.0.0.1:port
+  std::string gateway() const;      // 127.0.0.1:port
+  std::string kubeconfig() const;   // A file for kubectl.
+  absl::Status Failure() const;     // Why a part of it cannot go on.
+
+ private:
+  explicit InProcessSuite(InProcessOptions options);
+  absl::Status StartAll();
+  absl::Status StartGateway();
+  absl::Status StartServices();
+
+  const InProcessOptions options_;
+  std::unique_ptr<EmbeddedKube> kube_;
+  std::unique_ptr<gateway::Process> gateway_;
+  std::vector<std::unique_ptr<shell::ServiceProcess>> services_;
+};
+
+// Waits until the topology of the gateway at `address` shows all three services attached.
+absl::Status WaitUntilAttached(const std::string& address, absl::Duration limit);
+
+}  // namespace basalt::dev

@@ -1,0 +1,209 @@
+// basalt-dev: the whole suite over an embedded Kubernetes, for a laptop. Runs a manifest to its end, or stays up.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/flags/parse.h"
+#include "absl/flags/usage.h"
+#include "absl/time/clock.h"
+#include "cli/commands.h"
+#include "common/base/status.h"
+#include "common/base/status_macros.h"
+#include "common/base/version.h"
+#include "common/obs/log.h"
+#include "common/shell/signals.h"
+#include "dev/in_process_suite.h"
+#include "dev/process_suite.h"
+#include "dev/run_manifest.h"
+
+ABSL_FLAG(std::string, run, "", "manifest of jobs to carry to their end; empty: just stay up");
+ABSL_FLAG(bool, keep, false, "stay up after --run, until SIGINT or SIGTERM, and keep the folder");
+ABSL_FLAG(bool, processes, false, "kubesim, gateway, jobsvc, pgsvc and queuesvc as five processes instead of one");
+ABSL_FLAG(std::string, dir, "", "folder for stores, logs and the kubeconfig; empty: a fresh one, removed at the end");
+ABSL_FLAG(std::string, crds, BASALT_SOURCE_DIR "/deploy/crds", "folder of the custom resource definitions");
+ABSL_FLAG(int, nodes, 4, "simulated nodes");
+ABSL_FLAG(absl::Duration, default_duration, absl::Seconds(2), "how long a container runs whose command says nothing");
+ABSL_FLAG(std::string, log_level, "error", "of what is logged to stderr: debug, info, warning or error");
+ABSL_FLAG(bool, version, false, "print the version and end");
+
+namespace basalt::dev {
+namespace {
+
+constexpr absl::Duration kLook = absl::Milliseconds(100);
+constexpr int kInterrupted = 130;
+
+obs::Level LevelOf(const std::string& name) {
+  if (name == "debug") return obs::Level::kDebug;
+  if (name == "info") return obs::Level::kInfo;
+  if (name == "warning") return obs::Level::kWarning;
+  return obs::Level::kError;
+}
+
+// Either form of the suite.
+struct Suite {
+  std::unique_ptr<InProcessSuite> in_process;
+  std::unique_ptr<ProcessSuite> processes;
+
+  std::string gateway() const { return processes ? processes->gateway() : in_process->gateway(); }
+  std::string kubeconfig() const { return processes ? processes->kubeconfig() : in_process->kubeconfig(); }
+  std::string kube_server() const { return processes ? processes->kube_server() : in_process->kube_server(); }
+  absl::Status Failure() const {
+    if (!processes) return in_process->Failure();
+    const std::vector<std::string> dead = processes->Casualties();
+    if (dead.empty()) return absl::OkStatus();
+    return MakeStatus(absl::StatusCode::kInternal, fmt::format("{} ended", fmt::join(dead, ", ")));
+  }
+  void Stop() {
+    in_process.reset();
+    processes.reset();
+  }
+};
+
+// The folder of this program, where the others are.
+std::string BinDir() {
+  char path[PATH_MAX];
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof(path));
+  return length <= 0 ? "."
+                     : std::filesystem::path(std::string(path, static_cast<size_t>(length))).parent_path().string();
+}
+
+absl::StatusOr<Suite> StartSuite(const std::string& dir) {
+  Suite suite;
+  if (absl::GetFlag(FLAGS_processes)) {
+    ProcessSuiteOptions options;
+    options.bin_dir = BinDir();
+    options.dir = dir;
+    options.kubesim_flags = {
+        fmt::format("--crds={}", absl::GetFlag(FLAGS_crds)), fmt::format("--nodes={}", absl::GetFlag(FLAGS_nodes)),
+        fmt::format("--default_duration={}", absl::FormatDuration(absl::GetFlag(FLAGS_default_duration))),
+        "--no_queues"};
+    BASALT_ASSIGN_OR_RETURN(suite.processes, ProcessSuite::Start(std::move(options)));
+    return suite;
+  }
+  InProcessOptions options;
+  options.dir = dir;
+  options.crds = absl::GetFlag(FLAGS_crds);
+  options.nodes = absl::GetFlag(FLAGS_nodes);
+  options.default_duration = absl::GetFlag(FLAGS_default_duration);
+  BASALT_ASSIGN_OR_RETURN(suite.in_process, InProcessSuite::Start(std::move(options)));
+  return suite;
+}
+
+void SayHowToReach(const Suite& suite, const std::string& dir) {
+  const std::string ctl = fmt::format("{}/basaltctl --gateway {}", BinDir(), suite.gateway());
+  fmt::print(
+      "\nThe suite is up; end it with Ctrl-C. Its files are in {}.\n\n"
+      "  export KUBECONFIG={}      # the API server is {}\n"
+      "  kubectl get jobs.batch.volcano.sh -w\n"
+      "  kubectl get pods,podgroups,queues\n\n"
+      "  export BASALT_GATEWAY={}\n"
+      "  {} job submit -f MANIFEST --watch\n"
+      "  {} topology\n\n",
+      dir, suite.kubeconfig(), suite.kube_server(), suite.gateway(), ctl, ctl);
+  std::fflush(stdout);
+}
+
+// Runs the manifest beside the watch over signals and the suite's health. The exit code.
+int RunBeside(const Suite& suite, const std::string& manifest) {
+  std::atomic<bool> done = false;
+  int exit_code = 1;
+  std::thread runner([&] {
+    exit_code = RunManifest(suite.gateway(), manifest);
+    done = true;
+  });
+  while (!done) {
+    const bool interrupted = shell::WaitForEnd(kLook);
+    const absl::Status failure = suite.Failure();
+    if (!interrupted && failure.ok()) continue;
+    if (!failure.ok()) std::fprintf(stderr, "error: %s\n", std::string(failure.message()).c_str());
+    // What waits for the job would wait on; the process ends round it.
+    runner.detach();
+    return interrupted ? kInterrupted : -1;
+  }
+  runner.join();
+  return exit_code;
+}
+
+int Serve() {
+  std::string dir = absl::GetFlag(FLAGS_dir);
+  const bool own_dir = dir.empty();
+  if (own_dir) {
+    std::string pattern = (std::filesystem::temp_directory_path() / "basalt-dev-XXXXXX").string();
+    if (mkdtemp(pattern.data()) == nullptr) {
+      std::fprintf(stderr, "error: no temporary folder can be made\n");
+      return 1;
+    }
+    dir = pattern;
+  } else {
+    dir = std::filesystem::absolute(dir).string();
+  }
+  const bool keep = absl::GetFlag(FLAGS_keep);
+  const auto clean_up = [&] {
+    std::error_code ignored;
+    if (own_dir && !keep) std::filesystem::remove_all(dir, ignored);
+  };
+
+  const absl::Time begin = absl::Now();
+  absl::StatusOr<Suite> suite = StartSuite(dir);
+  if (!suite.ok()) {
+    std::fprintf(stderr, "error: %s\n", std::string(suite.status().message()).c_str());
+    // The logs say why.
+    if (!absl::GetFlag(FLAGS_processes)) clean_up();
+    return 1;
+  }
+  fmt::print("basalt {} is up after {:.1f} s: {}, gateway {}, Kubernetes {}\n", Version(),
+             absl::ToDoubleSeconds(absl::Now() - begin),
+             absl::GetFlag(FLAGS_processes) ? "five processes" : "one process", suite->gateway(), suite->kube_server());
+  std::fflush(stdout);
+
+  int exit_code = 0;
+  if (const std::string manifest = absl::GetFlag(FLAGS_run); !manifest.empty()) {
+    exit_code = RunBeside(*suite, manifest);
+    if (exit_code == kInterrupted || exit_code < 0) {
+      if (exit_code < 0) fmt::print(stderr, "the files are in {}\n", dir);
+      suite->processes.reset();
+      if (exit_code == kInterrupted) clean_up();
+      std::_Exit(exit_code < 0 ? 1 : exit_code);
+    }
+  }
+  if (keep || absl::GetFlag(FLAGS_run).empty()) {
+    SayHowToReach(*suite, dir);
+    while (!shell::WaitForEnd(kLook)) {
+      if (const absl::Status failure = suite->Failure(); !failure.ok()) {
+        std::fprintf(stderr, "error: %s\n", std::string(failure.message()).c_str());
+        exit_code = 1;
+        break;
+      }
+    }
+  }
+  suite->Stop();
+  clean_up();
+  return exit_code;
+}
+
+}  // namespace
+}  // namespace basalt::dev
+
+int main(int argc, char** argv) {
+  basalt::shell::PrepareProcess();
+  absl::SetProgramUsageMessage("basalt-dev: the whole suite over an embedded Kubernetes");
+  if (const std::vector<char*> rest = absl::ParseCommandLine(argc, argv); rest.size() > 1) {
+    fmt::print(stderr, "basalt-dev: unexpected argument '{}'\n", rest[1]);
+    return 2;
+  }
+  if (absl::GetFlag(FLAGS_version)) {
+    fmt::print("basalt-dev {}\n", basalt::Version());
+    return 0;
+  }
+  basalt::obs::SetUpLogging("basalt-dev", basalt::dev::LevelOf(absl::GetFlag(FLAGS_log_level)));
+  return basalt::dev::Serve();
+}

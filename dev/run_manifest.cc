@@ -1,0 +1,51 @@
+#include "dev/run_manifest.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/manifest.h"
+#include "common/base/json.h"
+
+namespace basalt::dev {
+namespace {
+
+int Ctl(const std::string& gateway, const std::vector<std::string>& words) {
+  fmt::print("\n$ basaltctl {}\n", fmt::join(words, " "));
+  std::fflush(stdout);
+  std::vector<const char*> arguments = {"basaltctl", "--gateway", gateway.c_str()};
+  for (const std::string& word : words) arguments.push_back(word.c_str());
+  return cli::Main(static_cast<int>(arguments.size()), arguments.data());
+}
+
+}  // namespace
+
+int RunManifest(const std::string& gateway, const std::string& manifest) {
+  int exit_code = Ctl(gateway, {"job", "submit", "-f", manifest, "--watch"});
+  if (exit_code == cli::kExitBadInput || exit_code == cli::kExitRefused) return exit_code;
+  const absl::StatusOr<std::vector<cli::JobManifest>> jobs = cli::ReadJobManifests(manifest);
+  if (!jobs.ok()) return cli::Report(jobs.status());
+  for (const cli::JobManifest& job : *jobs) {
+    const absl::StatusOr<json::value> parsed = ParseJson(job.json);
+    if (!parsed.ok()) return cli::Report(parsed.status());
+    const json::value* const meta = Find(*parsed, "metadata");
+    if (meta == nullptr) continue;
+    std::vector<std::string> place;
+    if (const std::string_view ns = FindString(*meta, "namespace"); !ns.empty()) place = {"-n", std::string(ns)};
+    const auto about = [&](const char* command) {
+      std::vector<std::string> words = {"job", command, std::string(FindString(*meta, "name"))};
+      words.insert(words.end(), place.begin(), place.end());
+      return Ctl(gateway, words);
+    };
+    // Submitting followed the last one only.
+    if (jobs->size() > 1) exit_code = std::max(exit_code, about("watch"));
+    exit_code = std::max(exit_code, about("get"));
+    exit_code = std::max(exit_code, about("history"));
+  }
+  return exit_code;
+}
+
+}  // namespace basalt::dev
