@@ -8,7 +8,7 @@
 #include "common/base/json.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
-#include "gateway/kube/object_name.h"
+#include "gateway/route/object_ref.h"
 
 namespace basalt::gateway {
 namespace {
@@ -59,8 +59,8 @@ absl::StatusOr<json::object*> Metadata(json::value& body) {
 json::value Test(std::string_view path, std::string_view value) {
   json::object test;
   test["op"] = "test";
-  test["path"] = json::string_view(path.data(), path.size());
-  test["value"] = json::string_view(value.data(), value.size());
+  test["path"] = path;
+  test["value"] = value;
   return test;
 }
 
@@ -239,7 +239,7 @@ absl::StatusOr<v1::WriteResponse> ReadWritten(const v1::WriteRequest& request, c
     return out;
   }
   if (request.has_delete_()) {
-    const bool deleting = NameOf(decoded.object).deletion_ms != 0;
+    const bool deleting = RefOf(decoded.object).deletion_ms != 0;
     out.set_gone(!deleting || (decoded.deletion_grace_seconds == 0 && !decoded.finalizers));
   }
   *out.mutable_object() = std::move(decoded.object);

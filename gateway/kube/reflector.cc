@@ -6,7 +6,7 @@
 #include <charconv>
 
 #include "common/base/status.h"
-#include "gateway/kube/object_name.h"
+#include "gateway/route/object_ref.h"
 
 namespace basalt::gateway {
 namespace {
@@ -245,7 +245,7 @@ bool Reflector::HandleListed(WatchEvent event) {
     Replace(std::move(objects), event.resource_version);
     return phase_ == Phase::kWatch;
   }
-  const ObjectName name = NameOf(event.decoded.object);
+  const ObjectRef name = RefOf(event.decoded.object);
   const auto [at, inserted] = listed_at_.try_emplace({std::string(name.ns), std::string(name.name)}, listed_.size());
   if (inserted) listed_.emplace_back();
   listed_[at->second] = event.type == WatchType::kDeleted ? Decoded() : std::move(event.decoded);

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "common/exec/sim_loop.h"
-#include "gateway/kube/object_name.h"
 #include "gateway/kube/reflector.h"
 #include "gateway/kube/testing.h"
+#include "gateway/route/object_ref.h"
 
 namespace basalt::gateway {
 namespace {
@@ -71,7 +71,7 @@ class CheckingSink : public ReflectorSink {
   }
   void OnEvent(WatchType type, Decoded decoded, int64_t resource_version) override {
     if (type == WatchType::kDeleted) {
-      content_.erase(std::string(NameOf(decoded.object).name));
+      content_.erase(std::string(RefOf(decoded.object).name));
     } else {
       Set(decoded.object);
     }
@@ -87,7 +87,7 @@ class CheckingSink : public ReflectorSink {
 
  private:
   void Set(const kube::v1::Object& object) {
-    const ObjectName name = NameOf(object);
+    const ObjectRef name = RefOf(object);
     content_[std::string(name.name)] = static_cast<int>(name.resource_version);
   }
   void Claim(int64_t resource_version) {

@@ -9,8 +9,8 @@
 
 #include "common/base/status.h"
 #include "common/exec/sim_loop.h"
-#include "gateway/kube/object_name.h"
 #include "gateway/kube/testing.h"
+#include "gateway/route/object_ref.h"
 
 namespace basalt::gateway {
 namespace {
@@ -22,13 +22,13 @@ class LoggingSink : public ReflectorSink {
  public:
   void OnReplace(std::vector<Decoded> objects, int64_t resource_version) override {
     std::string text = fmt::format("replace@{}", resource_version);
-    for (const Decoded& decoded : objects) text += fmt::format(" {}", NameOf(decoded.object).name);
+    for (const Decoded& decoded : objects) text += fmt::format(" {}", RefOf(decoded.object).name);
     log.push_back(text);
   }
   void OnEvent(WatchType type, Decoded decoded, int64_t resource_version) override {
     constexpr std::string_view kNames[] = {"added", "modified", "deleted"};
     log.push_back(
-        fmt::format("{} {}@{}", kNames[static_cast<int>(type)], NameOf(decoded.object).name, resource_version));
+        fmt::format("{} {}@{}", kNames[static_cast<int>(type)], RefOf(decoded.object).name, resource_version));
   }
   void OnBookmark(int64_t resource_version) override { log.push_back(fmt::format("bookmark@{}", resource_version)); }
   void OnAbsent() override { log.push_back("absent"); }
