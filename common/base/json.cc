@@ -29,7 +29,7 @@ std::string ToText(const json::value& value) { return json::serialize(value); }
 
 const json::value* Find(const json::value& value, std::string_view name) {
   const json::object* object = value.if_object();
-  return object == nullptr ? nullptr : object->if_contains(json::string_view(name.data(), name.size()));
+  return object == nullptr ? nullptr : object->if_contains(name);
 }
 
 const json::value* FindPath(const json::value& value, std::initializer_list<std::string_view> path) {

@@ -12,8 +12,6 @@ namespace {
 
 using google::protobuf::RepeatedPtrField;
 
-json::string ToJson(std::string_view text) { return json::string(text.data(), text.size()); }
-
 bool SameTopology(const v1::NetworkTopology& a, const v1::NetworkTopology& b) {
   return a.mode() == b.mode() && a.highest_tier_name() == b.highest_tier_name() &&
          a.has_highest_tier_allowed() == b.has_highest_tier_allowed() &&
@@ -121,8 +119,8 @@ json::object MapPatch(const json::object& observed, json::object wanted) {
 json::object AnnotationsOf(const podgroup::v1::EnsurePodGroupRequest& request) {
   json::object annotations;
   for (const v1::KeyValue& annotation : request.annotations()) annotations[annotation.key()] = annotation.value();
-  annotations[ToJson(kJobUidKey)] = request.job_uid();
-  annotations[ToJson(kBasaltVersionKey)] = std::to_string(request.version());
+  annotations[kJobUidKey] = request.job_uid();
+  annotations[kBasaltVersionKey] = std::to_string(request.version());
   return annotations;
 }
 
@@ -155,7 +153,7 @@ std::string PodGroupBody(const podgroup::v1::EnsurePodGroupRequest& request) {
   if (!labels.empty()) meta["labels"] = std::move(labels);
   meta["annotations"] = AnnotationsOf(request);
   json::array owners;
-  owners.push_back(json::object{{"apiVersion", ToJson(kJobApiVersion)},
+  owners.push_back(json::object{{"apiVersion", json::string(kJobApiVersion)},
                                 {"kind", "Job"},
                                 {"name", request.job_name()},
                                 {"uid", request.job_uid()},
@@ -163,7 +161,7 @@ std::string PodGroupBody(const podgroup::v1::EnsurePodGroupRequest& request) {
                                 {"blockOwnerDeletion", true}});
   meta["ownerReferences"] = std::move(owners);
   json::object body;
-  body["apiVersion"] = ToJson(kSchedulingApiVersion);
+  body["apiVersion"] = json::string(kSchedulingApiVersion);
   body["kind"] = "PodGroup";
   body["metadata"] = std::move(meta);
   body["spec"] = PodGroupSpecJson(request.spec());
@@ -174,8 +172,8 @@ std::string PodGroupPatch(const v1::PodGroupSpec& observed, const v1::PodGroupSp
   json::object spec;
   if (observed.min_member() != wanted.min_member()) spec["minMember"] = wanted.min_member();
   if (observed.priority_class_name() != wanted.priority_class_name()) {
-    spec["priorityClassName"] = wanted.priority_class_name().empty() ? json::value(nullptr)
-                                                                     : json::value(wanted.priority_class_name());
+    spec["priorityClassName"] =
+        wanted.priority_class_name().empty() ? json::value(nullptr) : json::value(wanted.priority_class_name());
   }
   if (!SameTaskMinimums(observed, wanted)) {
     spec["minTaskMember"] = MapPatch(TaskMinimumsJson(observed), TaskMinimumsJson(wanted));

@@ -56,7 +56,7 @@ void Log(Level level, std::string_view message, std::initializer_list<Field> fie
   json::object line;
   line["level"] = json::string(Name(level).data(), Name(level).size());
   line["process"] = Process();
-  line["message"] = json::string(message.data(), message.size());
+  line["message"] = json::string(message);
   for (const Field& field : fields) line[json::string_view(field.first.data(), field.first.size())] = field.second;
   std::string text = json::serialize(line);
   text = text.substr(1, text.size() - 2);

@@ -134,8 +134,8 @@ json::value Relevant(const json::value& applied, const TypeInfo& type, std::stri
     return out;
   }
   json::object only;
-  if (const json::value* part = root.if_contains(json::string_view(subresource.data(), subresource.size()))) {
-    only[json::string_view(subresource.data(), subresource.size())] = *part;
+  if (const json::value* part = root.if_contains(subresource)) {
+    only[subresource] = *part;
   }
   return only;
 }

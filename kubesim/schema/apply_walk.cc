@@ -173,9 +173,9 @@ void ApplyWalk::DropAt(json::value& value, const Place& place, const FieldSet& m
   if (json::object* object = value.if_object()) {
     for (const auto& [element, child] : mine.children) {
       const std::string_view name = std::string_view(element).substr(2);
-      json::value* found = object->if_contains(json::string_view(name.data(), name.size()));
+      json::value* found = object->if_contains(name);
       if (found != nullptr && drops(element, child, *found, Member(place, name))) {
-        object->erase(json::string_view(name.data(), name.size()));
+        object->erase(name);
       }
     }
     return;
@@ -204,7 +204,7 @@ void ApplyWalk::DifferingAt(const FieldSet& a, const FieldSet& b, const json::va
     if (old == nullptr && live.is_array() && applied.is_array()) {
       below = Item(place);
       const MergeRule rule = Rule(place);
-      const auto find = [&](const json::array& items) -> const json::value* {
+      const auto find = [&, &element = element](const json::array& items) -> const json::value* {
         for (const json::value& item : items) {
           if (Name(item, rule, place) == element) return &item;
         }

@@ -238,7 +238,7 @@ std::string_view QosClass(const json::value& pod) {
 void SetFirstStatus(const TypeInfo& type, json::object& object) {
   if (type.kind == "Pod") {
     const std::string_view qos = QosClass(json::value(object));
-    object["status"] = {{"phase", "Pending"}, {"qosClass", json::string_view(qos.data(), qos.size())}};
+    object["status"] = {{"phase", "Pending"}, {"qosClass", qos}};
   } else if (type.kind == "Namespace") {
     object["status"] = {{"phase", "Active"}};
   } else if (type.kind == "PersistentVolumeClaim" || type.kind == "PersistentVolume") {

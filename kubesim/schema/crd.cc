@@ -158,7 +158,7 @@ json::value MakeCrdStatus(const json::value& crd, std::string_view now_rfc3339) 
     for (const json::value& version : versions->get_array()) {
       if (!Flag(version, "storage")) continue;
       const std::string_view name = FindString(version, "name");
-      stored.emplace_back(json::string_view(name.data(), name.size()));
+      stored.emplace_back(name);
     }
   }
   const json::value* names = FindPath(full, {"spec", "names"});

@@ -5,7 +5,7 @@
 namespace basalt::kubesim {
 namespace {
 
-std::string Quoted(std::string_view text) { return ToText(json::value(json::string_view(text.data(), text.size()))); }
+std::string Quoted(std::string_view text) { return ToText(json::value(text)); }
 
 std::string_view KindOf(const json::value& value) {
   if (value.is_null()) return "null";

@@ -140,7 +140,7 @@ class Validator {
   }
 
   void CheckString(std::string_view text, const SchemaNode& node, const Path& path) {
-    const auto shown = [&] { return ToText(json::value(json::string_view(text.data(), text.size()))); };
+    const auto shown = [&] { return ToText(json::value(text)); };
     if (node.max_length && text.size() > *node.max_length && CountRunes(text) > *node.max_length) {
       Add("FieldValueTooLong", path, fmt::format("Too long: may not be more than {} bytes", *node.max_length));
     }
@@ -223,7 +223,7 @@ class Validator {
 
   void CheckEmbedded(const json::object& object, const Path& path) {
     for (const std::string_view name : {"apiVersion", "kind"}) {
-      const json::value* found = object.if_contains(json::string_view(name.data(), name.size()));
+      const json::value* found = object.if_contains(name);
       if (found == nullptr || !found->is_string() || found->get_string().empty()) {
         Add("FieldValueRequired", Path{.parent = &path, .name = name}, "Required value: must not be empty");
       }

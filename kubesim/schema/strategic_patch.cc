@@ -96,7 +96,7 @@ class Merger {
   }
 
   static void DeletePrimitives(json::object& target, std::string_view field, const json::value& values) {
-    json::value* list = target.if_contains(json::string_view(field.data(), field.size()));
+    json::value* list = target.if_contains(field);
     if (list == nullptr || !list->is_array() || !values.is_array()) return;
     const json::array& gone = values.get_array();
     json::array kept;
@@ -178,7 +178,7 @@ class Merger {
 
   // Named items stand in the wanted order; the others keep their place relative to what stood behind them.
   void Reorder(json::object& target, std::string_view field, const json::value& order, std::string_view parent) {
-    json::value* list = target.if_contains(json::string_view(field.data(), field.size()));
+    json::value* list = target.if_contains(field);
     if (list == nullptr || !list->is_array() || !order.is_array()) return;
     const MergeRule rule = StrategicRule(kind_, parent, field);
     if (rule.type == ListType::kAtomic) return;

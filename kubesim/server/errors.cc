@@ -212,10 +212,10 @@ int RetryAfterSeconds(const absl::Status& status) {
 
 json::value SuccessStatus(const TypeInfo& type, std::string_view name, std::string_view uid) {
   json::object details;
-  if (!name.empty()) details["name"] = json::string(name.data(), name.size());
+  if (!name.empty()) details["name"] = json::string(name);
   if (!type.group.empty()) details["group"] = type.group;
   details["kind"] = type.plural;
-  if (!uid.empty()) details["uid"] = json::string(uid.data(), uid.size());
+  if (!uid.empty()) details["uid"] = json::string(uid);
   return json::object{{"kind", "Status"},
                       {"apiVersion", "v1"},
                       {"metadata", json::object()},

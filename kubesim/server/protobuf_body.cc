@@ -100,8 +100,6 @@ bool ReadItem(std::string_view& in, Item* item) {
   return true;
 }
 
-json::string Text(std::string_view text) { return json::string(text.data(), text.size()); }
-
 absl::Status Bad() { return absl::InvalidArgumentError("the body is not in Kubernetes' protobuf format"); }
 
 absl::Status AddToMap(json::object& object, const Field& field, std::string_view entry) {
@@ -113,8 +111,8 @@ absl::Status AddToMap(json::object& object, const Field& field, std::string_view
   }
   json::value& map = object[field.name];
   if (!map.is_object()) map = json::object();
-  map.get_object()[json::string_view(key.data(), key.size())] =
-      field.type == Type::kTextMap ? Text(value) : Text(absl::Base64Escape(ToAbsl(value)));
+  map.get_object()[key] =
+      field.type == Type::kTextMap ? json::string(value) : json::string(absl::Base64Escape(ToAbsl(value)));
   return absl::OkStatus();
 }
 
@@ -137,7 +135,7 @@ absl::StatusOr<json::object> Decode(std::string_view name, std::string_view in) 
       case Type::kSkip:
         break;
       case Type::kText:
-        if (!item.bytes.empty()) out[field.name] = Text(item.bytes);
+        if (!item.bytes.empty()) out[field.name] = json::string(item.bytes);
         break;
       case Type::kFlag:
         if (item.value != 0) out[field.name] = true;
@@ -152,7 +150,7 @@ absl::StatusOr<json::object> Decode(std::string_view name, std::string_view in) 
       case Type::kTexts: {
         json::value& list = out[field.name];
         if (!list.is_array()) list = json::array();
-        list.get_array().emplace_back(Text(item.bytes));
+        list.get_array().emplace_back(json::string(item.bytes));
         break;
       }
       case Type::kMessage: {
@@ -185,8 +183,8 @@ absl::StatusOr<json::value> ParseProtobufBody(std::string_view body) {
     }
   }
   BASALT_ASSIGN_OR_RETURN(json::object object, Decode(kind, raw));
-  object["apiVersion"] = Text(api_version);
-  object["kind"] = Text(kind);
+  object["apiVersion"] = json::string(api_version);
+  object["kind"] = json::string(kind);
   return object;
 }
 

@@ -50,7 +50,7 @@ absl::Status References::ResolvePriority(const TypeInfo& type, json::value& pod)
   spec["priority"] = priority;
   if (!spec.contains("preemptionPolicy") || !wanted.empty()) {
     spec["preemptionPolicy"] =
-        policy.empty() ? json::string("PreemptLowerPriority") : json::string(policy.data(), policy.size());
+        policy.empty() ? json::string("PreemptLowerPriority") : json::string(policy);
   }
   return absl::OkStatus();
 }
@@ -58,7 +58,7 @@ absl::Status References::ResolvePriority(const TypeInfo& type, json::value& pod)
 json::value SystemPriorityClass(std::string_view name, int64_t value) {
   return json::object{{"apiVersion", "scheduling.k8s.io/v1"},
                       {"kind", "PriorityClass"},
-                      {"metadata", json::object{{"name", json::string(name.data(), name.size())}}},
+                      {"metadata", json::object{{"name", json::string(name)}}},
                       {"value", value},
                       {"preemptionPolicy", "PreemptLowerPriority"}};
 }

@@ -85,8 +85,6 @@ class Store {
 
   // Forgets all changes so far: older resourceVersions then answer 410.
   void Compact();
-  // A number that no change has (a bookmark's state moves on without one).
-  void Skip(int64_t count) { version_ += count; }
 
  private:
   struct Bucket {

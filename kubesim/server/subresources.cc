@@ -48,7 +48,7 @@ void SetPath(json::value& object, std::string_view path, json::value value) {
   json::value* at = &object;
   for (const absl::string_view part : absl::StrSplit(ToAbsl(path), '.', absl::SkipEmpty())) {
     if (!at->is_object()) *at = json::object();
-    at = &at->get_object()[json::string_view(part.data(), part.size())];
+    at = &at->get_object()[ToStd(part)];
   }
   *at = std::move(value);
 }

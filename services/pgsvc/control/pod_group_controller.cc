@@ -151,8 +151,9 @@ void PodGroupController::ServeWaiters(const std::string& key, Group& group) {
         break;
       }
       case EnsureStep::kForeign:
-        Finish(group, MakeStatus(absl::StatusCode::kAlreadyExists,
-                                 fmt::format("pod group {} belongs to another owner; delete it or rename the job", key)));
+        Finish(group,
+               MakeStatus(absl::StatusCode::kAlreadyExists,
+                          fmt::format("pod group {} belongs to another owner; delete it or rename the job", key)));
         break;
       case EnsureStep::kWait:
         Finish(group, GoingAway(key));
@@ -249,7 +250,8 @@ void PodGroupController::Refresh(const std::string& key) {
     if (!waiting->waiters.empty()) {
       const EnsureStep step = NextEnsureStep(waiting->waiters.front().request, waiting->observed.get());
       if (step == EnsureStep::kCreate || step == EnsureStep::kPatch || step == EnsureStep::kReplace) {
-        Finish(*waiting, MakeStatus(absl::StatusCode::kUnavailable, fmt::format("pod group {} changed meanwhile", key)));
+        Finish(*waiting,
+               MakeStatus(absl::StatusCode::kUnavailable, fmt::format("pod group {} changed meanwhile", key)));
       }
     }
     ServeWaiters(key, *waiting);
@@ -394,18 +396,15 @@ void PodGroupController::ReportOnPod(const std::string& key, Group& group, const
   group.reported = message;
   obs::LogWarning("pod group cannot be made", {{"group", key}, {"pod", pod.name()}, {"why", std::string(message)}});
   const std::string now = kube::FormatTime(absl::ToUnixMillis(context_.ApiNow()));
-  json::object involved{{"apiVersion", "v1"},
-                        {"kind", "Pod"},
-                        {"namespace", pod.namespace_()},
-                        {"name", pod.name()},
-                        {"uid", pod.uid()}};
+  json::object involved{
+      {"apiVersion", "v1"}, {"kind", "Pod"}, {"namespace", pod.namespace_()}, {"name", pod.name()}, {"uid", pod.uid()}};
   json::object event{{"apiVersion", "v1"}, {"kind", "Event"}};
   const std::string name = fmt::format("{}.{:016x}", pod.name(), context_.random().Next());
   event["metadata"] = json::object{{"name", name}, {"namespace", pod.namespace_()}};
   event["involvedObject"] = std::move(involved);
   event["type"] = "Warning";
   event["reason"] = "PodGroupError";
-  event["message"] = json::string(message.data(), message.size());
+  event["message"] = json::string(message);
   event["source"] = json::object{{"component", "basalt-pgsvc"}};
   event["firstTimestamp"] = now;
   event["lastTimestamp"] = now;

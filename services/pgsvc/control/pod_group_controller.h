@@ -3,8 +3,8 @@
 // The pod group controller: one per worker, confined to the worker's loop. The key is the group's namespace/name.
 //
 // It keeps nothing in the store. For a job's group it answers EnsurePodGroup from what it observes; for plain pods it
-// makes the group and binds the pods, derived anew from state in every pass, so that a lost answer or a deleted group is
-// simply looked at once more (weaknesses W2, W3).
+// makes the group and binds the pods, derived anew from state in every pass, so that a lost answer or a deleted group
+// is simply looked at once more (weaknesses W2, W3).
 #include <deque>
 #include <map>
 #include <memory>
@@ -25,7 +25,8 @@ class PodGroupController : public runtime::Controller {
   ~PodGroupController() override;
 
   // See PodGroupService.EnsurePodGroup. UNAVAILABLE while the slot is not this worker's or not ready.
-  void EnsurePodGroup(podgroup::v1::EnsurePodGroupRequest request, rpc::Done<podgroup::v1::EnsurePodGroupResponse> done);
+  void EnsurePodGroup(podgroup::v1::EnsurePodGroupRequest request,
+                      rpc::Done<podgroup::v1::EnsurePodGroupResponse> done);
 
   absl::StatusOr<std::vector<runtime::KnownObject>> OpenSlot(uint32_t slot) override;
   void CloseSlot(uint32_t slot) override;
@@ -44,8 +45,8 @@ class PodGroupController : public runtime::Controller {
     std::unique_ptr<kube::v1::PodGroup> observed;
     std::map<std::string, kube::v1::Pod> pods;  // By UID: plain pods of this group.
     std::deque<Waiter> waiters;
-    bool busy = false;  // A write or read of the group itself is under way.
-    std::set<std::string> binding;  // UIDs of pods whose patch is under way.
+    bool busy = false;                   // A write or read of the group itself is under way.
+    std::set<std::string> binding;       // UIDs of pods whose patch is under way.
     std::map<std::string, int> refused;  // Pods whose patch was refused: how often.
     std::unique_ptr<Annotations> owner_annotations;
     std::string reported;  // The last problem that was put into an Event.

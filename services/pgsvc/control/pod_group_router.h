@@ -18,10 +18,10 @@ class PodGroupRouter : public rpc::PodGroupHandler {
   void EnsurePodGroup(podgroup::v1::EnsurePodGroupRequest request,
                       rpc::Done<podgroup::v1::EnsurePodGroupResponse> done) override {
     const uint32_t slot = SlotOf(request.namespace_() + "/" + request.name());
-    replica_.OnWorkerOf(slot, [request = std::move(request), done = std::move(done)](
-                                  runtime::Controller& controller) mutable {
-      static_cast<PodGroupController&>(controller).EnsurePodGroup(std::move(request), std::move(done));
-    });
+    replica_.OnWorkerOf(
+        slot, [request = std::move(request), done = std::move(done)](runtime::Controller& controller) mutable {
+          static_cast<PodGroupController&>(controller).EnsurePodGroup(std::move(request), std::move(done));
+        });
   }
 
  private:

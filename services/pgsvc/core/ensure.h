@@ -1,6 +1,7 @@
 #pragma once
 
-// What EnsurePodGroup has to do, from the request and the observed group alone (correctness rule 4, job spec 9.8). Pure.
+// What EnsurePodGroup has to do, from the request and the observed group alone (correctness rule 4, job spec 9.8).
+// Pure.
 #include "basalt/kube/v1/kube.pb.h"
 #include "basalt/podgroup/v1/podgroup.pb.h"
 

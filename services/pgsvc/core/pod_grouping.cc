@@ -22,8 +22,6 @@ constexpr std::string_view kSeedMinMemberKey = "volcano.sh/group-min-member";
 constexpr std::string_view kInheritedPrefix = "volcano.sh/";
 constexpr size_t kLongestQueueName = 253;
 
-json::string ToJson(std::string_view text) { return json::string(text.data(), text.size()); }
-
 const kube::v1::OwnerReference* ControllerOf(const kube::v1::Pod& pod) {
   for (const kube::v1::OwnerReference& owner : pod.grouping().owner_references()) {
     if (owner.controller()) return &owner;
@@ -63,7 +61,8 @@ bool IsSubdomain(std::string_view text) {
   return previous != '-' && previous != '.';
 }
 
-absl::StatusOr<std::string> QueueOf(const kube::v1::Pod& pod, const Annotations& owner, const GroupingOptions& options) {
+absl::StatusOr<std::string> QueueOf(const kube::v1::Pod& pod, const Annotations& owner,
+                                    const GroupingOptions& options) {
   const auto& own = pod.grouping().annotations();
   std::string queue;
   if (const auto value = FindKey(own, kube::kSchedulingQueueNameKey)) {
@@ -139,12 +138,12 @@ json::object GroupAnnotations(const kube::v1::Pod& pod, const Annotations& owner
   }
   const auto& own = pod.grouping().annotations();
   for (const std::string_view key : {kube::kPreemptableKey, kube::kCooldownTimeKey, kube::kRevocableZoneKey}) {
-    if (const auto value = FindKey(own, key)) annotations[ToJson(key)] = ToJson(*value);
+    if (const auto value = FindKey(own, key)) annotations[key] = json::string(*value);
   }
   if (const auto min_available = FindKey(own, kube::kJdbMinAvailableKey)) {
-    annotations[ToJson(kube::kJdbMinAvailableKey)] = ToJson(*min_available);
+    annotations[kube::kJdbMinAvailableKey] = json::string(*min_available);
   } else if (const auto max_unavailable = FindKey(own, kube::kJdbMaxUnavailableKey)) {
-    annotations[ToJson(kube::kJdbMaxUnavailableKey)] = ToJson(*max_unavailable);
+    annotations[kube::kJdbMaxUnavailableKey] = json::string(*max_unavailable);
   }
   return annotations;
 }
@@ -152,7 +151,7 @@ json::object GroupAnnotations(const kube::v1::Pod& pod, const Annotations& owner
 json::object GroupLabels(const kube::v1::Pod& pod) {
   json::object labels;
   for (const std::string_view key : {kube::kPreemptableKey, kube::kCooldownTimeKey}) {
-    if (const auto value = FindKey(pod.grouping().labels(), key)) labels[ToJson(key)] = ToJson(*value);
+    if (const auto value = FindKey(pod.grouping().labels(), key)) labels[key] = json::string(*value);
   }
   return labels;
 }
@@ -224,7 +223,7 @@ absl::StatusOr<std::string> GroupBody(const kube::v1::Pod& pod, const Annotation
   meta["ownerReferences"] = OwnerReferences(pod);
 
   json::object body;
-  body["apiVersion"] = ToJson(kube::kSchedulingApiVersion);
+  body["apiVersion"] = json::string(kube::kSchedulingApiVersion);
   body["kind"] = "PodGroup";
   body["metadata"] = std::move(meta);
   body["spec"] = std::move(spec);
@@ -234,7 +233,7 @@ absl::StatusOr<std::string> GroupBody(const kube::v1::Pod& pod, const Annotation
 
 std::string BindingPatch(std::string_view group_name) {
   json::object annotations;
-  annotations[ToJson(kube::kGroupNameKey)] = ToJson(group_name);
+  annotations[kube::kGroupNameKey] = json::string(group_name);
   return ToText(json::object{{"metadata", json::object{{"annotations", std::move(annotations)}}}});
 }
 

@@ -66,16 +66,16 @@ TEST(PodGroupingTest, MinResourcesAreThoseOfTheSpecsWorkedExample) {
   const json::value body = Body(OwnedPod(), {{"scheduling.volcano.sh/group-min-member", "2"}});
   const json::value& resources = *FindPath(body, {"spec", "minResources"});
   const std::pair<std::string_view, std::string_view> wanted[] = {
-      {"count/pods", "2"},    {"pods", "2"},         {"cpu", "2"},
-      {"requests.cpu", "2"},  {"limits.cpu", "4"},   {"memory", "4Gi"},
+      {"count/pods", "2"},        {"pods", "2"},           {"cpu", "2"},
+      {"requests.cpu", "2"},      {"limits.cpu", "4"},     {"memory", "4Gi"},
       {"requests.memory", "4Gi"}, {"nvidia.com/gpu", "2"}, {"requests.nvidia.com/gpu", "2"}};
   for (const auto& [name, quantity] : wanted) EXPECT_EQ(FindString(resources, name), quantity) << name;
   EXPECT_EQ(resources.as_object().size(), std::size(wanted));
 }
 
 TEST(PodGroupingTest, MinMemberComesFromTheOwnerAloneAndIsOneWhereMalformed) {
-  const std::pair<std::string_view, int32_t> cases[] = {{"3", 3},  {"+3", 3}, {"0", 0},    {"-1", 1},
-                                                        {"", 1},   {" 3", 1}, {"2.5", 1}, {"99999999999", 1}};
+  const std::pair<std::string_view, int32_t> cases[] = {{"3", 3}, {"+3", 3}, {"0", 0},   {"-1", 1},
+                                                        {"", 1},  {" 3", 1}, {"2.5", 1}, {"99999999999", 1}};
   for (const auto& [text, wanted] : cases) {
     EXPECT_EQ(MinMember({{"scheduling.volcano.sh/group-min-member", std::string(text)}}), wanted) << text;
   }
@@ -99,7 +99,8 @@ TEST(PodGroupingTest, OwnPodsBudgetHidesTheOtherKeyButNotAnInheritedOne) {
   kube::v1::Pod pod = OwnedPod();
   Annotate(pod, "volcano.sh/jdb-min-available", "1");
   Annotate(pod, "volcano.sh/jdb-max-unavailable", "2");
-  const json::value body = Body(pod, {{"volcano.sh/jdb-min-available", "9"}, {"volcano.sh/custom", "x"}, {"other", "y"}});
+  const json::value body =
+      Body(pod, {{"volcano.sh/jdb-min-available", "9"}, {"volcano.sh/custom", "x"}, {"other", "y"}});
   const json::value& annotations = *FindPath(body, {"metadata", "annotations"});
   EXPECT_EQ(FindString(annotations, "volcano.sh/jdb-min-available"), "1");
   EXPECT_EQ(Find(annotations, "volcano.sh/jdb-max-unavailable"), nullptr);

@@ -17,7 +17,7 @@
 namespace basalt::queuesvc {
 
 struct QueueControllerOptions {
-  bool publish_counts = true;                                // Counts in status, at most one write a second per queue.
+  bool publish_counts = true;  // Counts in status, at most one write a second per queue.
   absl::Duration publish_interval = absl::Seconds(1);
   bool create_default_queues = true;
 };

@@ -107,7 +107,7 @@ bool PodGroupCounter::Erase(const std::string& uid) {
 std::string StatusApplyBody(std::string_view queue, QueueState state, const queue::v1::PodGroupCounts* counts) {
   json::object status;
   const std::string_view text = FormatQueueState(state);
-  status["state"] = json::string(text.data(), text.size());
+  status["state"] = json::string(text);
   if (counts != nullptr) {
     status["pending"] = counts->pending();
     status["inqueue"] = counts->inqueue();
@@ -118,7 +118,7 @@ std::string StatusApplyBody(std::string_view queue, QueueState state, const queu
   json::object body;
   body["apiVersion"] = json::string(kube::kSchedulingApiVersion.data(), kube::kSchedulingApiVersion.size());
   body["kind"] = "Queue";
-  body["metadata"] = json::object{{"name", json::string(queue.data(), queue.size())}};
+  body["metadata"] = json::object{{"name", json::string(queue)}};
   body["status"] = std::move(status);
   return ToText(body);
 }

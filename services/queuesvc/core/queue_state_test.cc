@@ -20,15 +20,15 @@ TEST(QueueStateTest, EveryReachableCellOfTheSpecsTable) {
   using S = QueueState;
   using O = QueueOperation;
   const Cell cells[] = {
-      {A::kOpen, S::kEmpty, 0, O::kSync, S::kOpen},       {A::kOpen, S::kOpen, 3, O::kSync, S::kOpen},
-      {A::kOpen, S::kClosed, 0, O::kOpen, S::kOpen},      {A::kOpen, S::kClosing, 2, O::kOpen, S::kOpen},
-      {A::kOpen, S::kUnknown, 0, O::kOpen, S::kOpen},     {A::kClose, S::kEmpty, 0, O::kClose, S::kClosed},
-      {A::kClose, S::kOpen, 0, O::kClose, S::kClosed},    {A::kClose, S::kOpen, 3, O::kClose, S::kClosing},
-      {A::kClose, S::kClosed, 3, O::kSync, S::kClosed},   {A::kClose, S::kClosing, 0, O::kSync, S::kClosed},
-      {A::kClose, S::kClosing, 1, O::kSync, S::kClosing}, {A::kClose, S::kUnknown, 0, O::kClose, S::kClosed},
+      {A::kOpen, S::kEmpty, 0, O::kSync, S::kOpen},        {A::kOpen, S::kOpen, 3, O::kSync, S::kOpen},
+      {A::kOpen, S::kClosed, 0, O::kOpen, S::kOpen},       {A::kOpen, S::kClosing, 2, O::kOpen, S::kOpen},
+      {A::kOpen, S::kUnknown, 0, O::kOpen, S::kOpen},      {A::kClose, S::kEmpty, 0, O::kClose, S::kClosed},
+      {A::kClose, S::kOpen, 0, O::kClose, S::kClosed},     {A::kClose, S::kOpen, 3, O::kClose, S::kClosing},
+      {A::kClose, S::kClosed, 3, O::kSync, S::kClosed},    {A::kClose, S::kClosing, 0, O::kSync, S::kClosed},
+      {A::kClose, S::kClosing, 1, O::kSync, S::kClosing},  {A::kClose, S::kUnknown, 0, O::kClose, S::kClosed},
       {A::kClose, S::kUnknown, 1, O::kClose, S::kClosing}, {A::kSync, S::kEmpty, 0, O::kSync, S::kOpen},
-      {A::kSync, S::kOpen, 1, O::kSync, S::kOpen},        {A::kSync, S::kClosed, 5, O::kSync, S::kClosed},
-      {A::kSync, S::kClosing, 1, O::kSync, S::kClosing},  {A::kSync, S::kClosing, 0, O::kSync, S::kClosed},
+      {A::kSync, S::kOpen, 1, O::kSync, S::kOpen},         {A::kSync, S::kClosed, 5, O::kSync, S::kClosed},
+      {A::kSync, S::kClosing, 1, O::kSync, S::kClosing},   {A::kSync, S::kClosing, 0, O::kSync, S::kClosed},
       {A::kSync, S::kUnknown, 0, O::kSync, S::kUnknown},
   };
   for (const Cell& cell : cells) {
@@ -72,8 +72,9 @@ TEST(QueueStatusTest, WhatWasAppliedDoesNotDiffer) {
   queue.set_running(2);
   EXPECT_FALSE(StatusDiffers(queue, QueueState::kOpen, &counts));
   EXPECT_FALSE(StatusDiffers(queue, QueueState::kOpen, nullptr));
-  EXPECT_EQ(StatusApplyBody("q", QueueState::kOpen, nullptr),
-            R"({"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"Queue","metadata":{"name":"q"},"status":{"state":"Open"}})");
+  EXPECT_EQ(
+      StatusApplyBody("q", QueueState::kOpen, nullptr),
+      R"({"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"Queue","metadata":{"name":"q"},"status":{"state":"Open"}})");
 }
 
 }  // namespace
