@@ -13,7 +13,8 @@ TEST(JsonTest, FindsWhatIsThereAndNothingElse) {
 }
 
 TEST(JsonTest, RefusesBrokenDeepAndTrailingText) {
-  for (const std::string& text : {std::string("{"), std::string("{} x"), std::string(200, '[') + std::string(200, ']')}) {
+  for (const std::string& text :
+       {std::string("{"), std::string("{} x"), std::string(200, '[') + std::string(200, ']')}) {
     EXPECT_EQ(ParseJson(text).status().code(), absl::StatusCode::kInvalidArgument) << text;
   }
 }

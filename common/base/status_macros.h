@@ -8,11 +8,11 @@
 #define BASALT_CONCAT_INNER_(a, b) a##b
 #define BASALT_CONCAT_(a, b) BASALT_CONCAT_INNER_(a, b)
 
-#define BASALT_RETURN_IF_ERROR(expr)                                    \
-  do {                                                                  \
-    if (absl::Status basalt_status_ = (expr); !basalt_status_.ok()) {   \
-      return basalt_status_;                                            \
-    }                                                                   \
+#define BASALT_RETURN_IF_ERROR(expr)                                  \
+  do {                                                                \
+    if (absl::Status basalt_status_ = (expr); !basalt_status_.ok()) { \
+      return basalt_status_;                                          \
+    }                                                                 \
   } while (false)
 
 #define BASALT_ASSIGN_OR_RETURN(lhs, expr) \

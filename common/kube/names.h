@@ -32,9 +32,9 @@ inline constexpr std::string_view kPodTemplateKeyKey = "volcano.sh/pod-template-
 inline constexpr std::string_view kTaskPartitionIdKey = "volcano.sh/task-partition-id";
 
 // Ours.
-inline constexpr std::string_view kJobUidKey = "basalt.dev/job-uid";          // Pod label, PodGroup annotation.
+inline constexpr std::string_view kJobUidKey = "basalt.dev/job-uid";             // Pod label, PodGroup annotation.
 inline constexpr std::string_view kBasaltVersionKey = "basalt.dev/job-version";  // Pod label, PodGroup annotation.
-inline constexpr std::string_view kControlledStateKey = "basalt";             // Key in status.controlledResources.
+inline constexpr std::string_view kControlledStateKey = "basalt";                // Key in status.controlledResources.
 inline constexpr std::string_view kFieldManager = "basalt";
 
 // API groups.

@@ -76,10 +76,10 @@ class PromMetrics final : public Metrics {
               const Args&... args) BASALT_REQUIRES(mutex_) {
     auto family = kind.families.find(name);
     if (family == kind.families.end()) {
-      family = kind.families
-                   .emplace(std::string(name),
-                            &builder.Name(std::string(name)).Help(std::string(help)).Register(*registry_))
-                   .first;
+      family =
+          kind.families
+              .emplace(std::string(name), &builder.Name(std::string(name)).Help(std::string(help)).Register(*registry_))
+              .first;
     }
     auto& series = family->second->Add(ToProm(labels), args...);
     auto& handle = kind.handles[&series];

@@ -41,7 +41,7 @@ class Metrics {
   virtual Histogram& GetHistogram(std::string_view name, std::string_view help, std::vector<double> bounds,
                                   Labels labels = {}) = 0;
   virtual void Remove(std::string_view name, const Labels& labels) = 0;  // One series.
-  virtual std::string Text() const = 0;                                   // The exposition format.
+  virtual std::string Text() const = 0;                                  // The exposition format.
 };
 
 std::unique_ptr<Metrics> MakeMetrics();

@@ -11,7 +11,8 @@
 #include "common/shell/service_process.h"
 #include "common/shell/signals.h"
 
-ABSL_FLAG(std::vector<std::string>, gateway, {"127.0.0.1:7700"}, "addresses of the gateways, host:port, comma separated");
+ABSL_FLAG(std::vector<std::string>, gateway, {"127.0.0.1:7700"},
+          "addresses of the gateways, host:port, comma separated");
 ABSL_FLAG(std::string, listen, "127.0.0.1:0", "address of the gRPC port; port 0: any free one");
 ABSL_FLAG(std::string, advertise, "", "where peers reach the gRPC port; empty: as it listens");
 ABSL_FLAG(std::string, metrics_listen, "127.0.0.1:0", "address of /metrics, /healthz and /readyz; empty: none");

@@ -83,8 +83,8 @@ class Process final : public ServiceProcess {
     runtime_options.on_failure = [this](const absl::Status& why) { Fail(why); };
     replica_ = std::make_unique<runtime::Replica>(runtime_options, *main_loop_, workers, random_, *store_, *gateway_,
                                                   *peers_, metrics_.get(), &health_, parts.make_controller);
-    BASALT_ASSIGN_OR_RETURN(server_, rpc::GrpcServer::Start({.address = options_.listen},
-                                                            parts.make_services(*replica_, *api_loop_)));
+    BASALT_ASSIGN_OR_RETURN(
+        server_, rpc::GrpcServer::Start({.address = options_.listen}, parts.make_services(*replica_, *api_loop_)));
     if (!options_.metrics_listen.empty()) {
       BASALT_ASSIGN_OR_RETURN(const uint16_t port, PortOf(options_.metrics_listen));
       rpc::HttpStatusOptions http;

@@ -1,7 +1,7 @@
 #pragma once
 
-// A service as a process, or several of them in one process (basalt-dev): store, loops, runtime, gRPC port and the plain
-// HTTP port, put together once for all three services.
+// A service as a process, or several of them in one process (basalt-dev): store, loops, runtime, gRPC port and the
+// plain HTTP port, put together once for all three services.
 #include <functional>
 #include <memory>
 #include <string>
@@ -36,7 +36,8 @@ struct ServiceParts {
   // Metrics and health of the process, for controllers.
   std::function<std::unique_ptr<runtime::Controller>(runtime::Context&)> make_controller;
   // The gRPC services; their handlers run on `api_loop`, which outlives the server.
-  std::function<std::vector<std::unique_ptr<rpc::GrpcService>>(runtime::Replica& replica, Loop& api_loop)> make_services;
+  std::function<std::vector<std::unique_ptr<rpc::GrpcService>>(runtime::Replica& replica, Loop& api_loop)>
+      make_services;
 };
 using MakeParts = std::function<ServiceParts(obs::Metrics& metrics, obs::Health& health)>;
 
