@@ -22,9 +22,21 @@ function(basalt_binary name)
 endfunction()
 
 # LABELS: "unit" (the default) runs everywhere, "integration" starts servers in process, "e2e" starts processes,
-# "simulation" runs thousands of seeds, "seeds" a hundred of them.
-# What both sanitizers run: the unit tests and the seeds.
+# "simulation" runs thousands of seeds, "seeds" a hundred of them. "threads" stands beside one of them: the test has
+# several threads of its own, so that TSan can find something; on SimLoop alone it cannot.
+# What ASan and UBSan run: unit tests, seeds and threads. What TSan runs: threads.
 add_custom_target(sanitized_tests)
+add_custom_target(threaded_tests)
+
+# basalt_sanitize(TARGET LABEL…): builds the target with the sanitizers that its labels ask for.
+function(basalt_sanitize name)
+  if("unit" IN_LIST ARGN OR "seeds" IN_LIST ARGN OR "threads" IN_LIST ARGN)
+    add_dependencies(sanitized_tests ${name})
+  endif()
+  if("threads" IN_LIST ARGN)
+    add_dependencies(threaded_tests ${name})
+  endif()
+endfunction()
 
 function(basalt_test name)
   cmake_parse_arguments(A "" "TIMEOUT" "SRCS;DEPS;LABELS;ARGS" ${ARGN})
@@ -37,9 +49,7 @@ function(basalt_test name)
   if(NOT A_TIMEOUT)
     set(A_TIMEOUT 60)
   endif()
-  if("unit" IN_LIST A_LABELS OR "seeds" IN_LIST A_LABELS)
-    add_dependencies(sanitized_tests ${name})
-  endif()
+  basalt_sanitize(${name} ${A_LABELS})
   add_test(NAME ${name} COMMAND ${name} ${A_ARGS})
   set_tests_properties(${name} PROPERTIES LABELS "${A_LABELS}" TIMEOUT ${A_TIMEOUT})
   if(BASALT_SANITIZER STREQUAL "tsan")
