@@ -358,6 +358,7 @@ void Hub::OnWritten(const v1::WriteRequest& request, absl::StatusOr<v1::WriteRes
     if (!answer->gone()) cache_.MergeWritten(answer->object());
     return;
   }
+  if (!answer->has_error()) return;  // A deletion that left nothing behind.
   v1::KubeError& error = *answer->mutable_error();
   if (error.existing_uid().empty() && (error.reason() == "AlreadyExists" || error.reason() == "Conflict")) {
     error.set_existing_uid(cache_.UidOf(WatchPrefix(request.resource()), request.namespace_(), request.name()));

@@ -208,6 +208,19 @@ TEST_F(HubTest, AConflictNamesTheUidThatTheCacheKnows) {
   EXPECT_THAT(metrics->Text(), HasSubstr("gateway_writes_total{code=\"409\",resource=\"jobs\",verb=\"patch\"} 1"));
 }
 
+TEST_F(HubTest, ADeletionThatLeftNothingBehindIsNoRefusal) {
+  FakeReplica& a = Attach("r-0");
+  time.Advance(absl::Seconds(1));
+  std::optional<v1::WriteResponse> got;
+  hub.Write(PatchBy(a), [&](auto answer) { got = *answer; });
+  v1::WriteResponse response;
+  response.set_gone(true);
+  kube.Answer(response);
+  ASSERT_TRUE(got.has_value());
+  EXPECT_TRUE(got->gone());
+  EXPECT_FALSE(got->has_error());
+}
+
 TEST_F(HubTest, TheSlotsOfALostReplicaMoveAfterTheGraceWithItsTombstones) {
   FakeReplica& a = Attach("r-0");
   FakeReplica& b = Attach("r-1");

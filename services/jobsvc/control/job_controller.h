@@ -71,6 +71,7 @@ class JobController : public runtime::Controller {
   void Recompile(JobEntry& entry, kv::WriteBatch& batch);
   void StartJob(JobEntry& entry, kv::WriteBatch& batch);
   void Rebaseline(JobEntry& entry, kv::WriteBatch& batch);
+  void TellLateCommit(JobEntry& entry, kv::WriteBatch& batch);
   bool Settle(JobEntry& entry, kv::WriteBatch& batch);
   void JudgePods(JobEntry& entry, kv::WriteBatch& batch);
   void JudgePod(JobEntry& entry, const std::string& name, DirtyPod& dirty, std::vector<JobEvent>& events,

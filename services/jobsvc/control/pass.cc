@@ -286,6 +286,47 @@ void JobController::DropIntent(JobEntry& entry, kv::WriteBatch& batch) {
   entry.record_dirty = true;
 }
 
+// A commit of ours took effect after the record had given it up, its answer lost together with its process: history
+// tells of the transition once all the same.
+void JobController::TellLateCommit(JobEntry& entry, kv::WriteBatch& batch) {
+  const storage::v1::JobRecord& record = entry.record;
+  if (record.committed_sequence() == 0 && !record.has_intent()) return;  // An empty disk has nothing to go on from.
+  const storage::v1::HistoryRecord& meant = record.intent().history_entry();
+  if (record.intent().has_history() && record.intent().sequence() != entry.own.sequence) {
+    batch.Delete(kv::Family::kHistory, HistoryKey(entry.slot, record.uid(), record.intent().sequence()));
+  }
+  const auto told = ReadHistory(context_.store(), entry.slot, record.uid());
+  if (!told.ok()) return context_.Fail(told.status());
+  kube::v1::JobPhase last = kube::v1::JOB_PHASE_UNSPECIFIED;
+  for (const storage::v1::HistoryRecord& known : *told) {
+    if (known.committed()) last = known.to_phase();
+  }
+  const kube::v1::JobStatus& status = entry.job->status();
+  if (last == status.phase()) {
+    if (record.intent().has_history()) {
+      batch.Delete(kv::Family::kHistory, HistoryKey(entry.slot, record.uid(), record.intent().sequence()));
+    }
+    return;
+  }
+  storage::v1::HistoryRecord late;
+  if (record.intent().has_history() && meant.to_phase() == status.phase()) {
+    late = meant;
+  } else {
+    late.set_time_ms(absl::ToUnixMillis(context_.ApiNow()));
+    late.set_event("OutOfSync");
+    late.set_action("SyncJob");
+    late.set_rule("read back from Kubernetes");
+    *late.mutable_counts() = status.counts();
+    late.set_version(status.version());
+  }
+  late.set_sequence(entry.own.sequence);
+  late.set_from_phase(last);
+  late.set_to_phase(status.phase());
+  late.set_committed(true);
+  PutHistory(entry.slot, record.uid(), late, batch);
+  entry.history_count = -1;
+}
+
 // What became of the commit that was last meant. False: not known yet, or to be waited for.
 bool JobController::Settle(JobEntry& entry, kv::WriteBatch& batch) {
   storage::v1::JobRecord& record = entry.record;
@@ -323,6 +364,7 @@ bool JobController::Settle(JobEntry& entry, kv::WriteBatch& batch) {
     }
     if (own.sequence >= intent.sequence()) {
       entry.commit_in_flight = false;
+      TellLateCommit(entry, batch);
       Rebaseline(entry, batch);
       return true;
     }
@@ -336,6 +378,7 @@ bool JobController::Settle(JobEntry& entry, kv::WriteBatch& batch) {
     DropIntent(entry, batch);
   } else if (own.sequence > record.committed_sequence() ||
              (own.sequence == record.committed_sequence() && own.nonce != record.committed_nonce())) {
+    TellLateCommit(entry, batch);
     Rebaseline(entry, batch);
   }
   if (entry.commit_retry.Blocks(context_.ApiNow())) {

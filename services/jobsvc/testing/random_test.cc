@@ -125,6 +125,7 @@ std::string Live(uint64_t seed, const Chances& chances) {
     if (record.sequence() <= last) problem += " history out of order";
     if (!chances.lose_disks && record.from_phase() != phase)
       problem += fmt::format(" history has a gap at {}", record.sequence());
+    if (!record.committed()) problem += fmt::format(" {} is not committed", record.sequence());
     last = record.sequence();
     phase = record.to_phase();
   }
