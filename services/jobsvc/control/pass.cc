@@ -179,6 +179,7 @@ void JobController::StartJob(JobEntry& entry, kv::WriteBatch& batch) {
 // every event that can be read from the present is raised.
 void JobController::Rebaseline(JobEntry& entry, kv::WriteBatch& batch) {
   obs::LogWarning("the record of a job is stale and is made anew", {{"job", entry.key}});
+  if (metrics_.stale_records != nullptr) metrics_.stale_records->Add();
   std::vector<std::pair<std::string, PodEntry>> known;
   entry.pods.ForEach([&](const std::string& name, PodPlace, const PodEntry& pod) { known.emplace_back(name, pod); });
   const std::string prefix = PodRecordPrefix(entry.slot, entry.key);
@@ -297,11 +298,16 @@ void JobController::TellLateCommit(JobEntry& entry, kv::WriteBatch& batch) {
   }
   const auto told = ReadHistory(context_.store(), entry.slot, record.uid());
   if (!told.ok()) return context_.Fail(told.status());
-  kube::v1::JobPhase last = kube::v1::JOB_PHASE_UNSPECIFIED;
+  const kube::v1::JobStatus& status = entry.job->status();
+  // One condition for each phase, the newest last: the one before it is where the job came from.
+  const int conditions = status.conditions_size();
+  const bool came_from_somewhere = conditions >= 2 && status.conditions(conditions - 1).phase() == status.phase();
+  const kube::v1::JobPhase from =
+      came_from_somewhere ? status.conditions(conditions - 2).phase() : kube::v1::JOB_PHASE_UNSPECIFIED;
+  kube::v1::JobPhase last = from;
   for (const storage::v1::HistoryRecord& known : *told) {
     if (known.committed()) last = known.to_phase();
   }
-  const kube::v1::JobStatus& status = entry.job->status();
   if (last == status.phase()) {
     if (record.intent().has_history()) {
       batch.Delete(kv::Family::kHistory, HistoryKey(entry.slot, record.uid(), record.intent().sequence()));
@@ -320,7 +326,7 @@ void JobController::TellLateCommit(JobEntry& entry, kv::WriteBatch& batch) {
     late.set_version(status.version());
   }
   late.set_sequence(entry.own.sequence);
-  late.set_from_phase(last);
+  late.set_from_phase(from);
   late.set_to_phase(status.phase());
   late.set_committed(true);
   PutHistory(entry.slot, record.uid(), late, batch);
