@@ -19,31 +19,44 @@ namespace basalt::rpc {
 std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address);
 
 // The calls under way of one peer. Its owner ends them all before the loop may go.
+//
+// A context holds its channel, and gRPC 1.51 crashes where the last channel of a process goes inside one of its own
+// callbacks: it then joins, and frees what is still used by, the thread that it is on. So a callback never lets go of
+// the last of a call; it hands the call over to the loop.
 class CallSet {
  public:
   void Add(grpc::ClientContext* context) BASALT_EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
+    ++under_way_;
     contexts_.insert(context);
     if (ending_) context->TryCancel();
   }
-  void Remove(grpc::ClientContext* context) BASALT_EXCLUDES(mutex_) {
-    // Told under the lock: once the last one is removed the set may be destroyed.
+  // The call is over. `hand_over` gives what owns `context`, and all else that the callback owns, to the loop; this set
+  // touches the context no more by then.
+  template <typename F>
+  void End(grpc::ClientContext* context, F hand_over) BASALT_EXCLUDES(mutex_) {
+    {
+      MutexLock lock(mutex_);
+      contexts_.erase(context);
+    }
+    hand_over();
+    // Told under the lock: after the last one the set and the loop may be destroyed.
     MutexLock lock(mutex_);
-    contexts_.erase(context);
-    if (contexts_.empty()) empty_.NotifyAll();
+    if (--under_way_ == 0) none_.NotifyAll();
   }
-  // Cancels everything and waits until it is over. Not on gRPC's threads.
+  // Cancels everything and waits until it is handed over. Not on gRPC's threads.
   void EndAll() BASALT_EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     ending_ = true;
     for (grpc::ClientContext* context : contexts_) context->TryCancel();
-    while (!contexts_.empty()) empty_.Wait(mutex_);
+    while (under_way_ > 0) none_.Wait(mutex_);
   }
 
  private:
   Mutex mutex_;
-  CondVar empty_;
-  std::set<grpc::ClientContext*> contexts_ BASALT_GUARDED_BY(mutex_);
+  CondVar none_;
+  std::set<grpc::ClientContext*> contexts_ BASALT_GUARDED_BY(mutex_);  // Not yet over.
+  int under_way_ BASALT_GUARDED_BY(mutex_) = 0;
   bool ending_ BASALT_GUARDED_BY(mutex_) = false;
 };
 
@@ -61,15 +74,18 @@ void CallUnary(CallSet& calls, Loop& loop, Request request, absl::Duration timeo
   call->done = std::move(done);
   call->context.set_deadline(std::chrono::system_clock::now() + absl::ToChronoMilliseconds(timeout));
   calls.Add(&call->context);
-  start(&call->context, &call->request, &call->response, [call, &calls, &loop](const grpc::Status& status) {
-    loop.Post([call, answer = FromCall(status, call->context)] {
-      if (answer.ok()) {
-        call->done(std::move(call->response));
-      } else {
-        call->done(answer);
-      }
+  start(&call->context, &call->request, &call->response, [call, &calls, &loop](const grpc::Status& status) mutable {
+    grpc::ClientContext* const context = &call->context;
+    calls.End(context, [&] {
+      absl::Status answer = FromCall(status, *context);
+      loop.Post([call = std::move(call), answer = std::move(answer)] {
+        if (answer.ok()) {
+          call->done(std::move(call->response));
+        } else {
+          call->done(answer);
+        }
+      });
     });
-    calls.Remove(&call->context);
   });
 }
 

@@ -64,12 +64,12 @@ class AttachReactor final : public grpc::ClientBidiReactor<AttachRequest, Attach
   }
 
   void OnDone(const grpc::Status& status) override {
-    loop_.Post([it = shared_from_this(), status = FromGrpc(status)] {
-      AttachObserver* observer = std::exchange(it->observer_, nullptr);
-      if (observer != nullptr) observer->OnClosed(status);
+    calls_.End(&context_, [&] {
+      loop_.Post([it = std::move(self_), status = FromGrpc(status)] {
+        AttachObserver* observer = std::exchange(it->observer_, nullptr);
+        if (observer != nullptr) observer->OnClosed(status);
+      });
     });
-    calls_.Remove(&context_);
-    self_.reset();
   }
 
  private:

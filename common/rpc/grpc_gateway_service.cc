@@ -24,6 +24,7 @@ class AttachReactor final : public grpc::ServerBidiReactor<AttachRequest, Attach
     self_ = shared_from_this();
     OnTheLoop([](AttachReactor& it) { it.session_ = it.handler_.OnAttach(it); });
     StartRead(&request_);
+    made_.Tell();
   }
 
   // ---- AttachSink: on the loop ----
@@ -54,7 +55,10 @@ class AttachReactor final : public grpc::ServerBidiReactor<AttachRequest, Attach
     });
   }
 
-  void OnCancel() override { End(absl::CancelledError("the peer is gone")); }
+  void OnCancel() override {
+    made_.See();
+    End(absl::CancelledError("the peer is gone"));
+  }
 
   void OnDone() override {
     OnTheLoop([](AttachReactor& it) {
@@ -88,6 +92,7 @@ class AttachReactor final : public grpc::ServerBidiReactor<AttachRequest, Attach
   std::unique_ptr<AttachSession> session_;  // On the loop.
   AttachRequest request_;
   AttachBatch batch_;
+  Made made_;
   Mutex mutex_;
   bool finished_ BASALT_GUARDED_BY(mutex_) = false;
 };
