@@ -88,9 +88,9 @@ void JobController::SendStatus(JobEntry& entry) {
   if (metrics_.status_writes != nullptr) metrics_.status_writes->Add();
   context_.Write(
       entry.key, std::move(request),
-      [this, key = entry.key, uid = entry.record.uid(), sequence = intent.sequence()](WriteOutcome outcome) {
-        JobEntry* live = Live(key, uid);
-        if (live == nullptr || !live->commit_in_flight) return;
+      [this, key = entry.key, uid = entry.record.uid(), nonce = intent.nonce()](WriteOutcome outcome) {
+        JobEntry* live = Committing(key, uid, nonce);
+        if (live == nullptr) return;
         switch (outcome.kind) {
           case WriteOutcome::Kind::kDone:
             // The answer's object has come through OnState: Settle judges it.
@@ -111,27 +111,34 @@ void JobController::SendStatus(JobEntry& entry) {
             live->commit_retry.Fail(context_.ApiNow(), context_.random());
             break;
           case WriteOutcome::Kind::kUnknown:
-            SettleUnknownStatus(key, uid);
+            SettleUnknownStatus(key, uid, nonce);
             break;
         }
         context_.Wake(key);
       });
 }
 
-void JobController::SettleUnknownStatus(const std::string& key, const std::string& uid) {
+// The watch may have shown the commit before its answer came, and the next one be under way: an answer is about the
+// commit of its nonce alone.
+JobEntry* JobController::Committing(const std::string& key, const std::string& uid, const std::string& nonce) {
+  JobEntry* live = Live(key, uid);
+  const bool same = live != nullptr && live->commit_in_flight && live->record.intent().nonce() == nonce;
+  return same ? live : nullptr;
+}
+
+void JobController::SettleUnknownStatus(const std::string& key, const std::string& uid, const std::string& nonce) {
   gateway::v1::GetRequest request;
   SetResourceOf("batch.volcano.sh", "v1alpha1", "jobs", *request.mutable_resource());
   const JobEntry& asked = *Live(key, uid);
   request.set_namespace_(asked.ns);
   request.set_name(asked.name);
-  context_.Get(key, std::move(request), [this, key, uid](absl::StatusOr<gateway::v1::GetResponse> response) {
-    JobEntry* live = Live(key, uid);
-    if (live == nullptr || !live->commit_in_flight) return;
+  context_.Get(key, std::move(request), [this, key, uid, nonce](absl::StatusOr<gateway::v1::GetResponse> response) {
+    JobEntry* live = Committing(key, uid, nonce);
+    if (live == nullptr) return;
     if (!response.ok()) {
       // The commit stays open until somebody can say what became of it.
-      context_.loop().RunAfter(absl::Milliseconds(500), [this, key, uid] {
-        JobEntry* again = Live(key, uid);
-        if (again != nullptr && again->commit_in_flight) SettleUnknownStatus(key, uid);
+      context_.loop().RunAfter(absl::Milliseconds(500), [this, key, uid, nonce] {
+        if (Committing(key, uid, nonce) != nullptr) SettleUnknownStatus(key, uid, nonce);
       });
       return;
     }

@@ -39,7 +39,8 @@ JobMetrics JobMetrics::In(obs::Metrics& metrics) {
   return {&metrics.GetCounter("basalt_job_passes_total", "Passes over jobs."),
           &metrics.GetCounter("basalt_job_status_writes_total", "Status writes sent."),
           &metrics.GetCounter("basalt_job_completed_total", "Jobs that reached Completed."),
-          &metrics.GetCounter("basalt_job_failed_total", "Jobs that reached Failed.")};
+          &metrics.GetCounter("basalt_job_failed_total", "Jobs that reached Failed."),
+          &metrics.GetCounter("basalt_job_stale_records_total", "Records older than what Kubernetes remembers.")};
 }
 
 JobController::JobController(runtime::Context& context, KeyMaker& keys, JobMetrics metrics,

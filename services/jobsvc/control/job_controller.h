@@ -37,6 +37,7 @@ struct JobMetrics {
   obs::Counter* status_writes = nullptr;
   obs::Counter* completed = nullptr;
   obs::Counter* failed = nullptr;
+  obs::Counter* stale_records = nullptr;
   static JobMetrics In(obs::Metrics& metrics);
 };
 
@@ -89,7 +90,9 @@ class JobController : public runtime::Controller {
 
   // -- act.cc: what is sent --
   void SendStatus(JobEntry& entry);
-  void SettleUnknownStatus(const std::string& key, const std::string& uid);
+  // The entry if that very commit is under way.
+  JobEntry* Committing(const std::string& key, const std::string& uid, const std::string& nonce);
+  void SettleUnknownStatus(const std::string& key, const std::string& uid, const std::string& nonce);
   void ActOnCommands(JobEntry& entry);
   void ActOnGroup(JobEntry& entry);
   void ActOnPods(JobEntry& entry);
