@@ -1,0 +1,261 @@
+#include "tests/e2e/harness.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <future>
+#include <map>
+#include <sstream>
+
+#include "absl/time/clock.h"
+#include "common/http/curl_client.h"
+
+namespace basalt::e2e {
+namespace {
+
+constexpr absl::Duration kPoll = absl::Milliseconds(20);
+
+std::string Text(const json::value& object, std::string_view name) { return std::string(FindString(object, name)); }
+
+// The end of JOB_PHASE_COMPLETED as it stands in Kubernetes: Completed.
+std::string PhaseName(std::string_view proto) {
+  constexpr std::string_view kPrefix = "JOB_PHASE_";
+  if (!proto.starts_with(kPrefix) || proto == "JOB_PHASE_UNSPECIFIED") return "";
+  std::string name(proto.substr(kPrefix.size()));
+  for (size_t i = 1; i < name.size(); ++i) name[i] = static_cast<char>(std::tolower(name[i]));
+  return name;
+}
+
+}  // namespace
+
+bool Eventually(absl::Duration limit, const std::function<bool()>& condition) {
+  for (const absl::Time end = absl::Now() + limit; absl::Now() < end; absl::SleepFor(kPoll)) {
+    if (condition()) return true;
+  }
+  return condition();
+}
+
+Child::Child(const std::vector<std::string>& command, std::string out, std::string err) {
+  std::vector<char*> arguments;
+  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  pid_ = fork();
+  if (pid_ != 0) return;
+  const int out_file = open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  const int err_file = open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  const int null = open("/dev/null", O_RDONLY);
+  if (dup2(null, 0) < 0 || dup2(out_file, 1) < 0 || dup2(err_file, 2) < 0) _exit(127);
+  execv(arguments[0], arguments.data());
+  _exit(127);
+}
+
+Child::~Child() {
+  if (pid_ <= 0) return;
+  kill(pid_, SIGKILL);
+  waitpid(pid_, nullptr, 0);
+}
+
+std::optional<int> Child::Wait(absl::Duration limit) {
+  int status = 0;
+  if (!Eventually(limit, [&] { return waitpid(pid_, &status, WNOHANG) == pid_; })) return std::nullopt;
+  pid_ = -1;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+void Child::Signal(int number) {
+  if (pid_ > 0) kill(pid_, number);
+}
+
+std::string ReadFile(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+void WriteFile(const std::string& path, std::string_view text) { std::ofstream(path, std::ios::binary) << text; }
+
+std::string BinDir() { return BASALT_BIN_DIR; }
+
+World::World(std::vector<std::string> kubesim_flags) {
+  dev::ProcessSuiteOptions options;
+  options.bin_dir = BinDir();
+  options.dir = dir_ / "suite";
+  options.kubesim_flags = {"--crds=" BASALT_SOURCE_DIR "/deploy/crds", "--no_queues"};
+  options.kubesim_flags.insert(options.kubesim_flags.end(), kubesim_flags.begin(), kubesim_flags.end());
+  absl::StatusOr<std::unique_ptr<dev::ProcessSuite>> suite = dev::ProcessSuite::Start(std::move(options));
+  if (!suite.ok()) {
+    ADD_FAILURE() << suite.status().ToString();
+    return;
+  }
+  suite_ = *std::move(suite);
+  loop_ = MakeThreadLoop("test");
+  http::CurlOptions client;
+  client.base_url = suite_->kube_server();
+  client.user_agent = "test";
+  std::promise<void> made;
+  loop_->Post([&] {
+    client_ = http::MakeCurlClient(*loop_, client);
+    made.set_value();
+  });
+  made.get_future().wait();
+}
+
+World::~World() {
+  if (::testing::Test::HasFailure() && suite_ != nullptr) {
+    for (const std::string_view program : dev::ProcessSuite::kPrograms) {
+      std::string log = ReadFile(suite_->log_file(program));
+      if (log.size() > 4000) log.erase(0, log.size() - 4000);
+      fmt::print(stderr, "---- the end of {}'s log\n{}\n", program, log);
+    }
+  }
+  if (loop_ != nullptr) {
+    std::promise<void> gone;
+    loop_->Post([&] {
+      client_.reset();
+      gone.set_value();
+    });
+    gone.get_future().wait();
+  }
+}
+
+Ran World::Run(const std::vector<std::string>& command, absl::Duration limit) {
+  const std::string out = dir_ / fmt::format("out-{}", ++runs_);
+  const std::string err = dir_ / fmt::format("err-{}", runs_);
+  Child child(command, out, err);
+  Ran ran;
+  ran.exit_code = child.Wait(limit).value_or(-1);
+  ran.out = ReadFile(out);
+  ran.err = ReadFile(err);
+  return ran;
+}
+
+Ran World::Ctl(const std::vector<std::string>& words, absl::Duration limit) {
+  std::vector<std::string> command = {BinDir() + "/basaltctl", "--gateway", suite_->gateway()};
+  command.insert(command.end(), words.begin(), words.end());
+  return Run(command, limit);
+}
+
+absl::StatusOr<http::Response> World::Call(const std::string& method, const std::string& path) {
+  std::promise<absl::StatusOr<http::Response>> answer;
+  std::unique_ptr<http::Call> call;
+  loop_->Post([&] {
+    http::Request request;
+    request.method = method;
+    request.target = path;
+    call = http::Fetch(*client_, std::move(request),
+                       [&](absl::StatusOr<http::Response> response) { answer.set_value(std::move(response)); });
+  });
+  absl::StatusOr<http::Response> response = answer.get_future().get();
+  std::promise<void> over;
+  loop_->Post([&] {
+    call.reset();
+    over.set_value();
+  });
+  over.get_future().wait();
+  return response;
+}
+
+json::value World::KubeGet(const std::string& path) {
+  const absl::StatusOr<http::Response> response = Call("GET", path);
+  if (!response.ok() || response->status != 200) return nullptr;
+  absl::StatusOr<json::value> parsed = ParseJson(response->body);
+  return parsed.ok() ? *std::move(parsed) : json::value();
+}
+
+void World::ClearLog() { (void)Call("DELETE", "/kubesim/log"); }
+
+std::vector<Write> World::Log() {
+  std::vector<Write> log;
+  const json::value all = KubeGet("/kubesim/log");
+  const json::value* requests = all.is_object() ? Find(all, "requests") : nullptr;
+  if (requests == nullptr) {
+    ADD_FAILURE() << "kubesim's log cannot be read";
+    return log;
+  }
+  for (const json::value& request : requests->get_array()) {
+    Write& write = log.emplace_back();
+    write.verb = Text(request, "verb");
+    write.resource = Text(request, "resource");
+    write.subresource = Text(request, "subresource");
+    write.name = Text(request, "name");
+    write.uid = Text(request, "uid");
+    write.user_agent = Text(request, "userAgent");
+    write.status = static_cast<int>(FindInt(request, "status"));
+    write.body = *Find(request, "body");
+  }
+  return log;
+}
+
+std::string World::JobPhase(const std::string& name) {
+  const json::value job = KubeGet("/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs/" + name);
+  const json::value* const state = job.is_object() ? FindPath(job, {"status", "state"}) : nullptr;
+  return state == nullptr ? "" : Text(*state, "phase");
+}
+
+size_t World::JobCount() {
+  const json::value list = KubeGet("/apis/batch.volcano.sh/v1alpha1/jobs");
+  const json::value* const items = list.is_object() ? Find(list, "items") : nullptr;
+  return items == nullptr ? 0 : items->get_array().size();
+}
+
+std::vector<std::string> JudgeJob(World& world, const std::string& name) {
+  std::vector<std::string> violations;
+  const std::vector<Write> log = world.Log();
+  std::map<std::string, int> creates;
+  std::vector<std::string> happened;
+  std::string phase;
+  for (const Write& write : log) {
+    if (!write.Succeeded()) continue;
+    const bool pod = write.resource == "pods" && write.subresource.empty() && write.name.starts_with(name + "-");
+    if (pod && write.verb == "create" && ++creates[write.name] == 2) {
+      violations.push_back(fmt::format("pod {} was made twice", write.name));
+    }
+    if (pod && write.verb.starts_with("delete") && phase != "Completed") {
+      violations.push_back(fmt::format("pod {} was deleted while the job was '{}'", write.name, phase));
+    }
+    if (write.resource == "jobs" && write.subresource == "status" && write.name == name) {
+      const json::value* const state = FindPath(write.body, {"status", "state"});
+      const std::string next = state == nullptr ? "" : Text(*state, "phase");
+      if (next.empty() || next == phase) continue;
+      happened.push_back(fmt::format("{}>{}", phase, next));
+      phase = next;
+    }
+  }
+  const Ran ran = world.Ctl({"job", "history", name, "-o", "json"});
+  const absl::StatusOr<json::value> history = ParseJson(ran.out);
+  if (ran.exit_code != 0 || !history.ok()) {
+    violations.push_back(fmt::format("its history cannot be read: {}", ran.err));
+    return violations;
+  }
+  std::vector<std::string> told;
+  const json::value* const entries = Find(*history, "entries");
+  if (entries != nullptr) {
+    for (const json::value& entry : entries->get_array()) {
+      const std::string from = PhaseName(FindString(entry, "from_phase"));
+      const std::string to = PhaseName(FindString(entry, "to_phase"));
+      if (from != to) told.push_back(fmt::format("{}>{}", from, to));
+    }
+  }
+  if (told != happened) {
+    violations.push_back(
+        fmt::format("history tells [{}], what happened is [{}]", fmt::join(told, " "), fmt::join(happened, " ")));
+  }
+  return violations;
+}
+
+int CountJobWrites(const std::vector<Write>& log, const std::string& job) {
+  int count = 0;
+  for (const Write& write : log) {
+    if (!write.IsOurs() || write.resource == "events" || write.resource == "queues") continue;
+    if (write.resource == "jobs" && write.verb == "create") continue;  // The user's own.
+    count += write.name == job || write.name.starts_with(job + "-") ? 1 : 0;
+  }
+  return count;
+}
+
+}  // namespace basalt::e2e

@@ -1,0 +1,91 @@
+#pragma once
+
+// What the end-to-end tests share: programs as people run them, the API server as kubectl sees it, and its log of
+// requests, which judges. Everything across processes is waited for with a deadline.
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "common/base/json.h"
+#include "common/exec/loop.h"
+#include "common/http/http.h"
+#include "common/testing/temp_dir.h"
+#include "dev/process_suite.h"
+
+namespace basalt::e2e {
+
+bool Eventually(absl::Duration limit, const std::function<bool()>& condition);
+
+// A program that was started; killed at the end. Its output goes to files.
+class Child {
+ public:
+  Child(const std::vector<std::string>& command, std::string out, std::string err);
+  ~Child();
+  std::optional<int> Wait(absl::Duration limit);  // The exit code; 128 + the signal's number.
+  void Signal(int number);
+
+ private:
+  int pid_ = -1;
+};
+
+struct Ran {
+  int exit_code = -1;
+  std::string out;
+  std::string err;
+};
+
+std::string ReadFile(const std::string& path);
+void WriteFile(const std::string& path, std::string_view text);
+
+// One write of the log, as the judges want it.
+struct Write {
+  std::string verb, resource, subresource, name, uid, user_agent;
+  int status = 0;
+  json::value body;
+  bool Succeeded() const { return status >= 200 && status < 300; }
+  bool IsOurs() const { return user_agent.starts_with("basalt"); }
+};
+
+// Five processes and what is needed to talk to them. Fatal failures are those of gtest: check ok() after it was made.
+class World {
+ public:
+  explicit World(std::vector<std::string> kubesim_flags = {});
+  ~World();
+
+  bool ok() const { return suite_ != nullptr; }
+  dev::ProcessSuite& suite() { return *suite_; }
+  const testing::TempDir& dir() const { return dir_; }
+
+  Ran Ctl(const std::vector<std::string>& words, absl::Duration limit = absl::Seconds(120));
+  // Exit code -1 where it has not ended by the limit.
+  Ran Run(const std::vector<std::string>& command, absl::Duration limit);
+  json::value KubeGet(const std::string& path);  // Null where the answer is not 200.
+  std::vector<Write> Log();
+  void ClearLog();
+  std::string JobPhase(const std::string& name);
+  size_t JobCount();
+
+ private:
+  absl::StatusOr<http::Response> Call(const std::string& method, const std::string& path);
+
+  testing::TempDir dir_;
+  int runs_ = 0;
+  std::unique_ptr<dev::ProcessSuite> suite_;
+  std::unique_ptr<Loop> loop_;
+  std::unique_ptr<http::Client> client_;
+};
+
+std::string BinDir();
+
+// Every pod was made at most once; the phases in the log are told by the history exactly once each, in order; nothing
+// was removed before the end. Empty: all is well.
+std::vector<std::string> JudgeJob(World& world, const std::string& name);
+
+// Writes of the controllers for one job: what the budget N + 2 + 2P + 5 is about.
+int CountJobWrites(const std::vector<Write>& log, const std::string& job);
+
+}  // namespace basalt::e2e

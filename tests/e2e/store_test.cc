@@ -1,0 +1,90 @@
+// A store that is corrupt or another's: the process says so and refuses; --rebuild moves it aside and serves.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <filesystem>
+
+#include "common/testing/status_matchers.h"
+#include "tests/e2e/harness.h"
+
+namespace basalt::e2e {
+namespace {
+
+namespace fs = std::filesystem;
+
+class StoreTest : public ::testing::Test {
+ protected:
+  void SetUp() override { ASSERT_TRUE(world_.ok()); }
+
+  std::vector<std::string> Jobsvc(const std::string& data_dir, const std::string& port_file, bool rebuild) {
+    std::vector<std::string> command = {BinDir() + "/jobsvc", "--gateway=" + world_.suite().gateway(),
+                                        "--data_dir=" + data_dir, "--replica=jobsvc-0", "--port_file=" + port_file};
+    if (rebuild) command.emplace_back("--rebuild");
+    return command;
+  }
+
+  // Refused without --rebuild, moved aside and served with it.
+  void ExpectRefusalAndRebuild(const std::string& data_dir) {
+    const Ran refused = world_.Run(Jobsvc(data_dir, world_.dir() / "refused.port", false), absl::Seconds(30));
+    EXPECT_EQ(refused.exit_code, 1) << refused.err;
+    EXPECT_THAT(refused.err, ::testing::HasSubstr(data_dir));
+    EXPECT_THAT(refused.err, ::testing::HasSubstr("--rebuild"));
+    EXPECT_FALSE(fs::exists(world_.dir() / "refused.port"));
+
+    const std::string port_file = world_.dir() / "rebuilt.port";
+    Child rebuilt(Jobsvc(data_dir, port_file, true), world_.dir() / "rebuilt.out", world_.dir() / "rebuilt.err");
+    EXPECT_TRUE(Eventually(absl::Seconds(30), [&] { return fs::exists(port_file); }))
+        << ReadFile(world_.dir() / "rebuilt.err");
+    int aside = 0;
+    const fs::path path(data_dir);
+    for (const auto& entry : fs::directory_iterator(path.parent_path())) {
+      const std::string name = entry.path().filename();
+      if (name != path.filename() && name.starts_with(path.filename().string())) ++aside;
+    }
+    EXPECT_EQ(aside, 1) << "the old store is kept beside the new one";
+    const Ran submitted =
+        world_.Ctl({"job", "submit", "-f", BASALT_SOURCE_DIR "/examples/first-job.yaml", "--watch"}, absl::Seconds(60));
+    EXPECT_EQ(submitted.exit_code, 0) << submitted.out << submitted.err;
+    rebuilt.Signal(SIGTERM);
+    EXPECT_EQ(rebuilt.Wait(absl::Seconds(20)), 0);
+  }
+
+  World world_;
+};
+
+TEST_F(StoreTest, ACorruptStoreIsRefusedAndRebuilt) {
+  ASSERT_THAT(world_.suite().Kill("jobsvc"), testing::IsOk());
+  const std::string data = world_.dir() / "suite/jobsvc-data";
+  int damaged = 0;
+  for (const auto& entry : fs::directory_iterator(data)) {
+    const std::string name = entry.path().filename();
+    if (name == "CURRENT" || name.starts_with("MANIFEST")) {
+      WriteFile(entry.path(), "no such thing as a manifest");
+      ++damaged;
+    }
+  }
+  ASSERT_GE(damaged, 2);
+  ExpectRefusalAndRebuild(data);
+}
+
+TEST_F(StoreTest, TheStoreOfAnotherServiceIsRefusedAndMovedAside) {
+  ASSERT_THAT(world_.suite().Kill("jobsvc"), testing::IsOk());
+  const std::string foreign = world_.dir() / "foreign-data";
+  fs::copy(world_.dir() / "suite/pgsvc-data", foreign, fs::copy_options::recursive);
+  ExpectRefusalAndRebuild(foreign);
+}
+
+TEST_F(StoreTest, AFolderOfOtherFilesIsRefused) {
+  const std::string folder = world_.dir() / "photos";
+  fs::create_directories(folder);
+  WriteFile(folder + "/holiday.txt", "not ours");
+  const Ran refused = world_.Run(Jobsvc(folder, world_.dir() / "refused.port", false), absl::Seconds(30));
+  EXPECT_EQ(refused.exit_code, 1) << refused.err;
+  EXPECT_THAT(refused.err, ::testing::HasSubstr(folder));
+  EXPECT_EQ(ReadFile(folder + "/holiday.txt"), "not ours");
+}
+
+}  // namespace
+}  // namespace basalt::e2e
