@@ -113,6 +113,13 @@ class SimNetwork::Core : public std::enable_shared_from_this<Core> {
       if (const auto core = weak.lock()) core->FailCall(id, absl::DeadlineExceededError("no answer in time"));
     });
     if (IsCut(client.host, server)) return;
+    if (Happens(options_.repeat_request)) {
+      After([client, server, request, serve](Core& core) {
+        Host* host = core.Find(server);
+        if (host == nullptr || core.IsCut(client.host, server)) return;
+        serve(*host, request, [](absl::StatusOr<Response>) {});
+      });
+    }
     if (Happens(options_.lose_request)) return LoseCall(id);
     After([id, request = std::move(request), serve = std::move(serve), shared_done](Core& core) mutable {
       const auto it = core.calls_.find(id);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "common/base/planted.h"
+
 namespace basalt::runtime {
 namespace {
 
@@ -294,9 +296,10 @@ void ObjectTracker::SettleAbsent(uint32_t slot_id, Slot& slot, WatchId watch) {
     const int64_t known = entry->second.resource_version;
     if (!IsNamed(entry->second)) {
       Set(slot_id, slot, *entry, entry->second.presence, known);  // No tombstone will come: a mark is enough.
-    } else if (mark > 0 && mark >= known) {
+    } else if ((mark > 0 && mark >= known) || BASALT_PLANTED("absence_is_deletion")) {
       EndEntry(slot_id, slot, *entry, Gone::Reason::kAbsent, known, nullptr, true);
     } else {
+      ++uncertain_absences_;
       Set(slot_id, slot, *entry, Presence::kUncertain, known);
     }
   }

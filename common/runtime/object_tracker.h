@@ -54,6 +54,8 @@ class ObjectTracker {
   void OwnDeletion(uint32_t slot, std::string_view routing_key, const kube::v1::Object& last);
 
   size_t objects() const { return objects_; }
+  // How often a snapshot was without an object that its marks could not call gone.
+  uint64_t uncertain_absences() const { return uncertain_absences_; }
   // Watches that the server forbids, of any open slot.
   std::set<std::string> Forbidden() const;
 
@@ -132,6 +134,7 @@ class ObjectTracker {
   std::set<std::pair<WatchId, uint32_t>> forbidden_;  // What Slot::forbidden says, by watch.
   uint64_t tick_ = 0;
   size_t objects_ = 0;
+  uint64_t uncertain_absences_ = 0;
   // Per watch, what waits for a mark: uncertain objects, and ends kept so that older states do not revive them.
   using Waiting = std::set<std::tuple<int64_t, uint32_t, std::string>>;
   std::map<WatchId, Waiting> waiting_;

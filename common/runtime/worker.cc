@@ -48,6 +48,8 @@ Worker::Worker(WorkerOptions options, Loop& loop, uint64_t seed, kv::KvStore& st
   instruments_.passes = &metrics->GetCounter("basalt_passes_total", "Passes over one key.", labels);
   instruments_.dirty = &metrics->GetGauge("basalt_dirty_keys", "Keys that wait for a pass.", labels);
   instruments_.objects = &metrics->GetGauge("basalt_tracked_objects", "Objects of the worker's slots.", labels);
+  instruments_.uncertain = &metrics->GetGauge(
+      "basalt_uncertain_absences", "Objects that a snapshot did not mention and could not call gone, so far.", labels);
   const std::pair<WriteOutcome::Kind, const char*> kinds[] = {{WriteOutcome::Kind::kDone, "done"},
                                                               {WriteOutcome::Kind::kRefused, "refused"},
                                                               {WriteOutcome::Kind::kNotSent, "not_sent"},
@@ -102,7 +104,10 @@ void Worker::Deliver(uint64_t stream, int64_t sequence, std::vector<Delivery> de
   delivering_ = false;
   if (slots_changed_) ReportSlots();
   queue_->ClockChanged();
-  if (instruments_.objects != nullptr) instruments_.objects->Set(static_cast<double>(tracker_.objects()));
+  if (instruments_.objects != nullptr) {
+    instruments_.objects->Set(static_cast<double>(tracker_.objects()));
+    instruments_.uncertain->Set(static_cast<double>(tracker_.uncertain_absences()));
+  }
   ReportRecorded();
 }
 

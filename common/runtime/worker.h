@@ -116,6 +116,7 @@ class Worker final : public Context, public ObjectTracker::Sink, public std::ena
     obs::Counter* passes = nullptr;
     obs::Gauge* dirty = nullptr;
     obs::Gauge* objects = nullptr;
+    obs::Gauge* uncertain = nullptr;
     std::map<WriteOutcome::Kind, obs::Counter*> writes;
   };
 

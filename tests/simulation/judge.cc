@@ -1,5 +1,8 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <charconv>
 #include <map>
 #include <set>
 
@@ -49,45 +52,147 @@ std::map<std::string, std::vector<Transition>> TransitionsInLog(kubesim::ApiServ
   return all;
 }
 
-void JudgeCreates(kubesim::ApiServer& api, const std::vector<PlannedJob>& jobs, std::vector<std::string>& violations) {
-  std::set<std::string> expected;
-  for (const PlannedJob& job : jobs) expected.insert(job.pods.begin(), job.pods.end());
-  std::map<std::string, int> creates;
-  for (const kubesim::LoggedRequest& request : api.log()) {
-    if (request.resource != "pods" || request.verb != "create" || !request.subresource.empty()) continue;
-    if (!Succeeded(request)) continue;
-    ++creates[request.name];
-    if (expected.count(request.name) == 0) {
-      violations.push_back(fmt::format("pod {} belongs to no job's spec", request.name));
-    }
-  }
-  for (const auto& [pod, count] : creates) {
-    if (count > 1) violations.push_back(fmt::format("pod {} was made {} times and no decision called for it", pod, count));
-  }
-}
+// What the log tells of one job up to some request.
+struct Story {
+  std::string phase;
+  int64_t version = 0;
+  bool deleted = false;
+  int64_t evictions = 0;  // Deletions of its pods by users.
+  int64_t first_task_successes = 0;
+  std::set<std::string> failed;  // UIDs of pods.
+};
 
-// Nothing in these jobs asks for a deletion before the end.
-void JudgeDeletions(kubesim::ApiServer& api, const std::vector<PlannedJob>& jobs, std::vector<std::string>& violations) {
-  std::map<std::string, std::string> job_of_pod;
-  for (const PlannedJob& job : jobs) {
-    for (const std::string& pod : job.pods) job_of_pod[pod] = job.name;
-  }
-  std::map<std::string, std::string> phase;
-  std::set<std::string> deleted;
-  for (const kubesim::LoggedRequest& request : api.log()) {
-    if (!Succeeded(request)) continue;
-    if (request.resource == "jobs" && request.subresource == "status") {
-      if (const std::string_view next = PhaseOf(request); !next.empty()) phase[request.name] = next;
-    }
-    if (request.resource == "jobs" && request.verb == "delete") deleted.insert(request.name);
-    if (!IsOurs(request) || request.resource != "pods") continue;
-    if (request.verb != "delete" && request.verb != "deletecollection") continue;
-    const std::string& job = job_of_pod[request.name];
-    if (phase[job] != "Completed" && phase[job] != "Failed" && deleted.count(job) == 0) {
-      violations.push_back(fmt::format("pod {} was deleted while its job was '{}'", request.name, phase[job]));
+struct PodStory {
+  const PlannedJob* job = nullptr;
+  std::string phase;
+  int64_t version = 0;
+  int64_t creates = 0;
+  int64_t user_deletions = 0;
+};
+
+// Nothing is made or removed, and no policy carried out, without a reason that was there before.
+class LogJudge {
+ public:
+  LogJudge(const std::vector<PlannedJob>& jobs, std::vector<std::string>& violations) : violations_(violations) {
+    for (const PlannedJob& job : jobs) {
+      jobs_[job.name] = &job;
+      for (const std::string& pod : job.pods) pods_[pod].job = &job;
     }
   }
-}
+
+  void Read(const kubesim::LoggedRequest& request) {
+    if (!Succeeded(request)) return;
+    if (request.resource == "jobs" && request.subresource == "status" && jobs_.count(request.name) > 0) {
+      OnStatus(*jobs_[request.name], request);
+    }
+    if (request.resource == "jobs" && request.verb == "delete") stories_[request.name].deleted = true;
+    if (request.resource != "pods") return;
+    if (request.verb == "create" && request.subresource.empty()) return OnCreate(request);
+    const auto pod = pods_.find(request.name);
+    if (pod == pods_.end()) return;
+    if (request.verb == "patch" && request.subresource == "status") OnPodStatus(pod->second, request);
+    if (request.verb == "delete" || request.verb == "deletecollection") OnDelete(pod->second, request);
+  }
+
+  // The pod succeeded, and no kill that retains nothing has followed.
+  bool CountsAlthoughGone(const std::string& name) const {
+    const PodStory& pod = pods_.at(name);
+    const auto job = stories_.find(pod.job->name);
+    if (pod.phase != "Succeeded" || job == stories_.end()) return false;
+    // The last of the retries keeps what has finished.
+    const int64_t emptied = pod.job->kind == JobKind::kRestarts ? std::min<int64_t>(job->second.version, 1) : 0;
+    return pod.version >= emptied;
+  }
+
+ private:
+  void OnCreate(const kubesim::LoggedRequest& request) {
+    const auto found = pods_.find(request.name);
+    if (found == pods_.end()) {
+      violations_.push_back(fmt::format("pod {} belongs to no job's spec", request.name));
+      return;
+    }
+    PodStory& pod = found->second;
+    const Story& job = stories_[pod.job->name];
+    const json::value* annotations = FindPath(request.body, {"metadata", "annotations"});
+    const std::string_view version = annotations == nullptr ? "" : FindString(*annotations, "volcano.sh/job-version");
+    pod.version = 0;
+    std::from_chars(version.data(), version.data() + version.size(), pod.version);
+    pod.phase = "Pending";
+    if (pod.version != job.version) {
+      violations_.push_back(fmt::format("pod {} was made for version {} of its job, which has {}", request.name,
+                                        pod.version, job.version));
+    }
+    // One for each full kill and each deletion by a user calls for a new one.
+    if (++pod.creates > 1 + pod.user_deletions + job.version) {
+      violations_.push_back(fmt::format("pod {} was made {} times; {} deletions by users, version {}", request.name,
+                                        pod.creates, pod.user_deletions, job.version));
+    }
+  }
+
+  void OnPodStatus(PodStory& pod, const kubesim::LoggedRequest& request) {
+    const json::value* status = Find(request.body, "status");
+    const std::string_view phase = status == nullptr ? "" : FindString(*status, "phase");
+    if (phase.empty() || pod.phase == phase) return;
+    pod.phase = phase;
+    Story& job = stories_[pod.job->name];
+    if (phase == "Failed") job.failed.insert(request.uid);
+    if (phase == "Succeeded" && request.name.find("-t0-") != std::string::npos) ++job.first_task_successes;
+  }
+
+  void OnDelete(PodStory& pod, const kubesim::LoggedRequest& request) {
+    Story& job = stories_[pod.job->name];
+    if (request.user_agent == "user") {
+      ++pod.user_deletions;
+      ++job.evictions;
+    }
+    if (!IsOurs(request)) return;
+    const bool draining = job.phase == "Completing" || job.phase == "Completed" || job.phase == "Terminating" ||
+                          job.phase == "Terminated" || job.phase == "Failed";
+    if (draining || job.deleted || pod.version < job.version) return;
+    violations_.push_back(fmt::format("pod {} of version {} was deleted while its job was '{}' of version {}",
+                                      request.name, pod.version, job.phase, job.version));
+  }
+
+  void OnStatus(const PlannedJob& planned, const kubesim::LoggedRequest& request) {
+    Story& job = stories_[planned.name];
+    const json::value* version = FindPath(request.body, {"status", "version"});
+    if (version != nullptr && version->is_int64()) {
+      const int64_t next = version->as_int64();
+      if (next != job.version + 1) {
+        violations_.push_back(fmt::format("{}: version {} came after {}", planned.name, next, job.version));
+      }
+      job.version = next;
+      JudgeKill(planned, job);
+    }
+    if (const std::string_view next = PhaseOf(request); !next.empty()) job.phase = next;
+  }
+
+  // The facts behind a full kill: its version is new.
+  void JudgeKill(const PlannedJob& planned, const Story& job) {
+    const auto without = [&](std::string_view fact) {
+      violations_.push_back(fmt::format("{}: full kill {} without {}", planned.name, job.version, fact));
+    };
+    switch (planned.kind) {
+      case JobKind::kPlain:
+        return without("any policy");
+      case JobKind::kOnEviction:
+        if (job.evictions == 0) without("a deletion of its pods by a user");
+        return;
+      case JobKind::kOnFailure:
+      case JobKind::kRestarts:
+        if (static_cast<int64_t>(job.failed.size()) < job.version) without("a pod that failed");
+        return;
+      case JobKind::kOnTaskComplete:
+        if (job.first_task_successes < planned.first_task_replicas) without("its first task complete");
+        return;
+    }
+  }
+
+  std::vector<std::string>& violations_;
+  std::map<std::string, const PlannedJob*> jobs_;
+  std::map<std::string, Story> stories_;
+  std::map<std::string, PodStory> pods_;
+};
 
 void JudgeHistory(SimSuite& suite, const std::vector<PlannedJob>& jobs, std::vector<std::string>& violations) {
   const auto transitions = TransitionsInLog(suite.api());
@@ -104,6 +209,9 @@ void JudgeHistory(SimSuite& suite, const std::vector<PlannedJob>& jobs, std::vec
     for (const storage::v1::HistoryRecord& entry : *history) {
       if (!sequences.insert(entry.sequence()).second) {
         violations.push_back(fmt::format("{} has two history entries of number {}", job.name, entry.sequence()));
+      }
+      if (!entry.committed() && !job.deleted) {
+        violations.push_back(fmt::format("{}: history entry {} stands for nothing", job.name, entry.sequence()));
       }
       if (entry.from_phase() != entry.to_phase() && entry.committed()) {
         told.push_back({Text(entry.from_phase()), Text(entry.to_phase())});
@@ -122,7 +230,8 @@ void JudgeHistory(SimSuite& suite, const std::vector<PlannedJob>& jobs, std::vec
     }
     // A job that was deleted may have had its last write acknowledged to nobody.
     if (!suite.disk_lost("jobsvc") && !job.deleted && told.size() != seen.size()) {
-      violations.push_back(fmt::format("{}: {} transitions happened, history tells {}", job.name, seen.size(), told.size()));
+      violations.push_back(
+          fmt::format("{}: {} transitions happened, history tells {}", job.name, seen.size(), told.size()));
     }
   }
 }
@@ -145,7 +254,8 @@ void JudgeLeftovers(SimSuite& suite, const std::vector<PlannedJob>& jobs, std::v
 }
 
 // Counters, records and Kubernetes agree once it is quiet.
-void JudgeCounts(SimSuite& suite, const std::vector<PlannedJob>& jobs, std::vector<std::string>& violations) {
+void JudgeCounts(SimSuite& suite, const std::vector<PlannedJob>& jobs, const LogJudge& log,
+                 std::vector<std::string>& violations) {
   for (const PlannedJob& job : jobs) {
     if (job.deleted) continue;
     const auto stored = suite.api().Get("jobs.batch.volcano.sh", "default", job.name);
@@ -154,21 +264,28 @@ void JudgeCounts(SimSuite& suite, const std::vector<PlannedJob>& jobs, std::vect
       continue;
     }
     const std::string phase = suite.JobPhase("default", job.name);
-    const std::string_view wanted = job.succeeds ? "Completed" : "Failed";
-    if (phase != wanted) violations.push_back(fmt::format("{} ended as {}, not {}", job.name, phase, wanted));
-    std::map<std::string, int64_t> counts;
+    if (std::find(job.ends.begin(), job.ends.end(), phase) == job.ends.end()) {
+      violations.push_back(fmt::format("{} ended as {}, not {}", job.name, phase, fmt::join(job.ends, " or ")));
+    }
+    std::map<std::string_view, int64_t> counts;
+    int64_t gone_when_succeeded = 0;
     for (const std::string& name : job.pods) {
       const auto pod = suite.api().Get("pods", "default", name);
-      if (pod == nullptr) continue;
-      ++counts[std::string(FindString(*FindPath(*pod, {"status"}), "phase"))];
+      if (pod != nullptr) {
+        ++counts[FindString(*FindPath(*pod, {"status"}), "phase")];
+      } else if (log.CountsAlthoughGone(name)) {
+        ++gone_when_succeeded;
+      }
     }
     const json::value& status = *Find(*stored, "status");
-    for (const auto& [field, pod_phase] :
-         {std::pair("pending", "Pending"), std::pair("running", "Running"), std::pair("succeeded", "Succeeded"),
-          std::pair("failed", "Failed")}) {
-      if (FindInt(status, field) != counts[pod_phase]) {
-        violations.push_back(fmt::format("{}: status.{} is {}, there are {}", job.name, field, FindInt(status, field),
-                                         counts[pod_phase]));
+    for (const auto& [field, pod_phase] : {std::pair("pending", "Pending"), std::pair("running", "Running"),
+                                           std::pair("succeeded", "Succeeded"), std::pair("failed", "Failed")}) {
+      // What succeeded and was removed is done, if somebody saw it.
+      const int64_t least = counts[pod_phase];
+      const int64_t most = least + (pod_phase == std::string_view("Succeeded") ? gone_when_succeeded : 0);
+      const int64_t told = FindInt(status, field);
+      if (told < least || told > most) {
+        violations.push_back(fmt::format("{}: status.{} is {}, there are {}", job.name, field, told, least));
       }
     }
   }
@@ -177,11 +294,11 @@ void JudgeCounts(SimSuite& suite, const std::vector<PlannedJob>& jobs, std::vect
 }  // namespace
 
 void Judge(SimSuite& suite, const std::vector<PlannedJob>& jobs, std::vector<std::string>& violations) {
-  JudgeCreates(suite.api(), jobs, violations);
-  JudgeDeletions(suite.api(), jobs, violations);
+  LogJudge log(jobs, violations);
+  for (const kubesim::LoggedRequest& request : suite.api().log()) log.Read(request);
   JudgeHistory(suite, jobs, violations);
   JudgeLeftovers(suite, jobs, violations);
-  JudgeCounts(suite, jobs, violations);
+  JudgeCounts(suite, jobs, log, violations);
 }
 
 }  // namespace basalt::simulation

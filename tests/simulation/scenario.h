@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/simulation/planned_job.h"
+#include "tests/simulation/probes.h"
 #include "tests/simulation/sim_suite.h"
 
 namespace basalt::simulation {
@@ -23,23 +25,10 @@ struct Outcome {
   absl::Duration simulated;
   uint64_t steps = 0;
   size_t requests = 0;
-  int kills = 0;
-  int lost_disks = 0;
-  int lost_answers = 0;
+  Probes probes;
 };
 
 Outcome RunScenario(const ScenarioOptions& options);
-
-// A job of the scenario, as it was submitted.
-struct PlannedJob {
-  std::string name;
-  std::string uid;
-  std::string manifest;
-  std::vector<std::string> pods;      // Every name that may ever be made.
-  std::vector<std::string> plugins;
-  bool succeeds = true;
-  bool deleted = false;               // By the user, at some time.
-};
 
 // Appends a sentence for each invariant that does not hold. `suite` is quiet.
 void Judge(SimSuite& suite, const std::vector<PlannedJob>& jobs, std::vector<std::string>& violations);

@@ -192,8 +192,8 @@ void SimSuite::StartService(std::string_view service) {
       *process.peers, process.metrics.get(), &process.health,
       [this, &process, service](runtime::Context& context) -> std::unique_ptr<runtime::Controller> {
         if (service == "jobsvc") {
-          auto controller = std::make_unique<jobsvc::JobController>(context, process.keys,
-                                                                    jobsvc::JobMetrics::In(*process.metrics));
+          auto controller =
+              std::make_unique<jobsvc::JobController>(context, process.keys, jobsvc::JobMetrics::In(*process.metrics));
           job_controller_ = controller.get();
           return controller;
         }
@@ -220,8 +220,19 @@ void SimSuite::Kill(std::string_view program) {
   if (found == services_.end()) return;
   found->second->loop.Kill();
   network_->RemoveHost(std::string(program));
+  ReadProbes(*found->second);
   if (program == "jobsvc") job_controller_ = nullptr;
   services_.erase(found);
+}
+
+void SimSuite::ReadProbes(ServiceProcess& process) {
+  const auto count = [](double value) { return static_cast<uint64_t>(value); };
+  obs::Metrics& metrics = *process.metrics;
+  const obs::Labels worker = {{"worker", "0"}};
+  probes_.Hit("unknown outcome settled by Get",
+              count(metrics.GetCounter("basalt_writes_total", "", {{"outcome", "unknown"}, worker[0]}).Value()));
+  probes_.Hit("uncertain absence", count(metrics.GetGauge("basalt_uncertain_absences", "", worker).Value()));
+  probes_.Hit("stale record", count(metrics.GetCounter("basalt_job_stale_records_total", "").Value()));
 }
 
 bool SimSuite::IsRunning(std::string_view program) const {
@@ -257,7 +268,7 @@ void SimSuite::BreakGatewayConnections() {
   gateway_->client->SetCut(false);
 }
 
-std::string SimSuite::CreateJob(std::string_view manifest_json) {
+std::string SimSuite::CreateObject(std::string_view manifest_json) {
   const absl::StatusOr<json::value> parsed = ParseJson(manifest_json);
   if (!parsed.ok()) return "";
   const absl::StatusOr<json::value> created = api_->CreateObject(*parsed);

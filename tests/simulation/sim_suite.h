@@ -25,6 +25,7 @@
 #include "kubesim/actors/node_actor.h"
 #include "kubesim/server/api_server.h"
 #include "services/jobsvc/control/job_controller.h"
+#include "tests/simulation/probes.h"
 
 namespace basalt::simulation {
 
@@ -67,7 +68,7 @@ class SimSuite {
   void BreakGatewayConnections();
 
   // Objects as a user's kubectl would create and delete them; not through the gateway.
-  std::string CreateJob(std::string_view manifest_json);  // The UID.
+  std::string CreateObject(std::string_view manifest_json);  // The UID.
   void DeleteObject(std::string_view path);
 
   // The phase in the stored Job; empty when there is no such job, "-" when it has none yet.
@@ -75,6 +76,9 @@ class SimSuite {
   // What jobsvc holds, while it runs.
   jobsvc::JobController* jobs() { return job_controller_; }
   const std::shared_ptr<kv::MemDisk>& disk(std::string_view service) const { return disks_.find(service)->second; }
+
+  // What the services' own metrics say of rare branches; complete once they are killed.
+  const Probes& probes() const { return probes_; }
 
   // A hash over every request to the API server, with its time and outcome: equal for equal runs.
   uint64_t TraceHash() const;
@@ -85,6 +89,7 @@ class SimSuite {
 
   void StartGateway();
   void StartService(std::string_view service);
+  void ReadProbes(ServiceProcess& process);
 
   const SimSuiteOptions options_;
   SimTime time_;
@@ -110,6 +115,7 @@ class SimSuite {
   std::map<std::string, std::shared_ptr<kv::MemDisk>, std::less<>> disks_;
   std::map<std::string, bool> lost_disks_;
   jobsvc::JobController* job_controller_ = nullptr;
+  Probes probes_;
 };
 
 // deploy/crds, parsed once.

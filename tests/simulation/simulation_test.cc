@@ -1,11 +1,13 @@
-// Seeds of the whole suite. `simulation_test --seeds A..B` runs a range and prints each seed that fails and the seeds per
-// second; `--seed N` runs one (`--quiet-seed N` without faults) and prints every request; `--hash N` prints only the hash of its
-// trace. Without arguments it is an ordinary test.
+// Seeds of the whole suite. `simulation_test --seeds A..B` runs a range and prints each seed that fails and the seeds
+// per second; `--seed N` runs one (`--quiet-seed N` without faults) and prints every request; `--hash N` prints only
+// the hash of its trace. Without arguments it is an ordinary test.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <charconv>
 #include <cstdio>
+#include <filesystem>
+#include <memory>
 #include <string>
 
 #include "absl/synchronization/mutex.h"
@@ -31,15 +33,34 @@ TEST(SimulationTest, OneSeedGivesOneTrace) {
   EXPECT_NE(first.trace, other.trace);
 }
 
+// So many seeds must reach every probe.
+constexpr uint64_t kSeedsForProbes = 200;
+
+std::string HashInAnotherProcess(uint64_t seed) {
+  const std::string command =
+      fmt::format("'{}' --hash {}", std::filesystem::read_symlink("/proc/self/exe").string(), seed);
+  std::unique_ptr<FILE, int (*)(FILE*)> pipe(::popen(command.c_str(), "r"), &::pclose);
+  std::string out;
+  for (int c = 0; pipe != nullptr && (c = std::fgetc(pipe.get())) != EOF && c != '\n';)
+    out.push_back(static_cast<char>(c));
+  return out;
+}
+
+TEST(SimulationTest, OneSeedGivesOneTraceInTwoProcesses) {
+  for (uint64_t seed = 1; seed <= 4; ++seed) {
+    const std::string first = HashInAnotherProcess(seed);
+    EXPECT_EQ(first.size(), 16u);
+    EXPECT_EQ(first, HashInAnotherProcess(seed)) << "seed " << seed;
+  }
+}
+
 int RunSeeds(uint64_t from, uint64_t to) {
   const absl::Time begin = absl::Now();
   int failed = 0;
-  Outcome sum;
+  Probes probes;
   for (uint64_t seed = from; seed <= to; ++seed) {
     const Outcome outcome = RunScenario({.seed = seed});
-    sum.kills += outcome.kills;
-    sum.lost_disks += outcome.lost_disks;
-    sum.lost_answers += outcome.lost_answers;
+    probes.Add(outcome.probes);
     if (outcome.violations.empty()) continue;
     ++failed;
     for (const std::string& violation : outcome.violations) {
@@ -48,10 +69,17 @@ int RunSeeds(uint64_t from, uint64_t to) {
     std::fflush(stdout);
   }
   const double seconds = absl::ToDoubleSeconds(absl::Now() - begin);
-  std::printf("%llu seeds, %d failed, %.1f seeds/s; %d kills, %d lost disks, %d lost answers\n",
-              static_cast<unsigned long long>(to - from + 1), failed, static_cast<double>(to - from + 1) / seconds,
-              sum.kills, sum.lost_disks, sum.lost_answers);
-  return failed == 0 ? 0 : 1;
+  const uint64_t count = to - from + 1;
+  std::printf("%llu seeds, %d failed, %.1f seeds/s\n", static_cast<unsigned long long>(count), failed,
+              static_cast<double>(count) / seconds);
+  bool blind = false;
+  for (const std::string_view probe : kWantedProbes) {
+    const uint64_t times = probes.Count(probe);
+    std::printf("%8llu  %s\n", static_cast<unsigned long long>(times), std::string(probe).c_str());
+    blind = blind || (times == 0 && count >= kSeedsForProbes);
+  }
+  if (blind) std::printf("a probe was never reached\n");
+  return failed == 0 && !blind ? 0 : 1;
 }
 
 bool ParseNumber(std::string_view text, uint64_t& value) {

@@ -1,0 +1,239 @@
+#include "tests/simulation/fault_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace basalt::simulation {
+namespace {
+
+constexpr std::string_view kPrograms[] = {"gateway", "jobsvc", "pgsvc", "queuesvc"};
+
+std::string_view Pick(Random& random, std::initializer_list<std::string_view> of) {
+  return *(of.begin() + random.Uniform(of.size()));
+}
+
+}  // namespace
+
+void FaultPlan::Step() {
+  const uint64_t what = suite_.random().Uniform(22);
+  if (what < 7) {
+    Break(what);
+  } else if (what < 17) {
+    Disturb(what - 7);
+  } else {
+    MeetUsers();
+  }
+}
+
+// Processes and disks.
+void FaultPlan::Break(uint64_t what) {
+  Random& random = suite_.random();
+  switch (what) {
+    case 0:
+    case 1:
+      return KillProgram(Pick(random, {"gateway", "jobsvc", "pgsvc", "queuesvc"}));
+    case 2:
+    case 3:
+    case 4:
+      return suite_.KillAtWrite("jobsvc", 1 + random.Uniform(6), random.OneIn(2));
+    case 5:
+      return LoseDiskOf(Pick(random, {"jobsvc", "jobsvc", "pgsvc"}));
+    default:
+      return StallAndRestart();
+  }
+}
+
+// The network and the API server.
+void FaultPlan::Disturb(uint64_t what) {
+  Random& random = suite_.random();
+  switch (what) {
+    case 0:
+      return suite_.api().DropWatches();
+    case 1:
+      return suite_.BreakGatewayConnections();
+    case 2:
+      return AddFault("*", "", kubesim::FaultAction::kDropAnswer, 0, 3);
+    case 3:
+      return AddFault("*", "", kubesim::FaultAction::kDropRequest, 0, 3);
+    case 4:
+      return AddFault("*", "", kubesim::FaultAction::kAnswer, random.OneIn(2) ? 500 : 429, 3);
+    case 5:
+      suite_.api().ForgetHistory();
+      if (random.OneIn(2)) suite_.api().Restart();
+      return;
+    case 6:
+      return AddFault("patch", "jobs/status", kubesim::FaultAction::kAnswer, 409, 1);
+    case 7:
+      probes_.Hit("410 on a watch");
+      AddFault("watch", "", kubesim::FaultAction::kAnswer, 410, 2);
+      return suite_.api().DropWatches();
+    case 8:
+      return CutOff();
+    default: {
+      rpc::SimNetworkOptions network;
+      network.max_delay = absl::Milliseconds(1 + random.Uniform(300));
+      network.lose_request = random.OneIn(3) ? 0.05 : 0;
+      network.lose_answer = random.OneIn(3) ? 0.05 : 0;
+      network.repeat_request = random.OneIn(3) ? 0.1 : 0;
+      network.break_stream = random.OneIn(3) ? 0.01 : 0;
+      suite_.network().SetOptions(network);
+      if (network.repeat_request > 0) probes_.Hit("repeated message");
+      return;
+    }
+  }
+}
+
+void FaultPlan::MeetUsers() {
+  if (suite_.random().OneIn(2)) return DeleteFailedPodUnseen();
+  const std::string pod = PickPod("");
+  if (pod.empty()) return;
+  probes_.Hit("pod deleted by a user");
+  suite_.DeleteObject(fmt::format("/api/v1/namespaces/default/pods/{}", pod));
+}
+
+void FaultPlan::KillProgram(std::string_view victim) {
+  suite_.Kill(victim);
+  probes_.Hit("kill");
+  StartLater(victim);
+}
+
+void FaultPlan::LoseDiskOf(std::string_view victim) {
+  suite_.Kill(victim);
+  suite_.LoseDisk(victim);
+  probes_.Hit("kill");
+  probes_.Hit("lost disk");
+  const bool kill_under_way = std::any_of(jobs_.begin(), jobs_.end(), [&](const PlannedJob& job) {
+    const std::string phase = suite_.JobPhase("default", job.name);
+    return phase == "Restarting" || phase == "Terminating" || phase == "Completing";
+  });
+  if (kill_under_way && victim == "jobsvc") probes_.Hit("lost disk with a kill under way");
+  StartLater(victim);
+}
+
+// What comes back reads a cache that is behind what it knows from answers to its own writes.
+void FaultPlan::StallAndRestart() {
+  Random& random = suite_.random();
+  probes_.Hit("stalled watch");
+  suite_.api().StallWatches(Pick(random, {"pods", "pods", "pods", "jobs.batch.volcano.sh", ""}));
+  const absl::Time end = suite_.time().Now() + absl::Milliseconds(1000 + random.Uniform(9000));
+  After(end - suite_.time().Now(), [this] { suite_.api().ReleaseWatches(); });
+  if (!random.OneIn(4)) RestartAfterNextPod(CountPods(), end);
+}
+
+void FaultPlan::RestartAfterNextPod(size_t before, absl::Time end) {
+  if (suite_.time().Now() >= end) return;
+  const bool made = CountPods() > before;
+  After(absl::Milliseconds(suite_.random().Uniform(100)), [this, before, end, made] {
+    if (!made) return RestartAfterNextPod(before, end);
+    probes_.Hit("restart behind a stalled watch");
+    probes_.Hit("kill");
+    suite_.Bury();
+    suite_.Start("jobsvc");
+  });
+}
+
+size_t FaultPlan::CountPods() const {
+  size_t count = 0;
+  for (const PlannedJob& job : jobs_) {
+    for (const std::string& pod : job.pods) count += suite_.api().Get("pods", "default", pod) != nullptr ? 1 : 0;
+  }
+  return count;
+}
+
+void FaultPlan::CutOff() {
+  Random& random = suite_.random();
+  const std::string victim(Pick(random, {"jobsvc", "jobsvc", "pgsvc", "queuesvc"}));
+  const std::string other = victim == "jobsvc" && random.OneIn(3) ? "pgsvc" : "gateway";
+  probes_.Hit("partition");
+  suite_.network().Partition(victim, other);
+  After(absl::Milliseconds(500 + random.Uniform(15'000)),
+        [this, victim, other] { suite_.network().Heal(victim, other); });
+}
+
+// "It failed, then it was deleted" has to be seen as both, also by one who was away.
+void FaultPlan::DeleteFailedPodUnseen() {
+  suite_.Kill("jobsvc");
+  probes_.Hit("kill");
+  StartLater("jobsvc");
+  DeleteWhenFailed(suite_.time().Now() + absl::Seconds(8));
+}
+
+void FaultPlan::DeleteWhenFailed(absl::Time until) {
+  if (suite_.IsRunning("jobsvc") || suite_.time().Now() >= until) return;
+  const std::string pod = PickPod("Failed");
+  if (pod.empty()) return After(absl::Milliseconds(200), [this, until] { DeleteWhenFailed(until); });
+  probes_.Hit("failed pod deleted while jobsvc was down");
+  suite_.DeleteObject(fmt::format("/api/v1/namespaces/default/pods/{}", pod));
+}
+
+std::string FaultPlan::PickPod(std::string_view phase) {
+  std::vector<std::string> found;
+  for (const PlannedJob& job : jobs_) {
+    const std::string job_phase = suite_.JobPhase("default", job.name);
+    if (job_phase.empty() || IsFinishedPhase(job_phase)) continue;
+    // A gang that can never be complete again keeps the new pod waiting for ever, and rightly.
+    if (job.kind == JobKind::kPlain && job.ends.front() == "Failed") continue;
+    for (const std::string& name : job.pods) {
+      const auto pod = suite_.api().Get("pods", "default", name);
+      if (pod == nullptr || FindPath(*pod, {"metadata", "deletionTimestamp"}) != nullptr) continue;
+      const std::string_view is = FindString(*FindPath(*pod, {"status"}), "phase");
+      if (phase.empty() ? is != "Succeeded" : is == phase) found.push_back(name);
+    }
+  }
+  return found.empty() ? std::string() : found[suite_.random().Uniform(found.size())];
+}
+
+void FaultPlan::BuryTheDead() {
+  for (const std::string& victim : suite_.Bury()) {
+    probes_.Hit("kill");
+    probes_.Hit("kill at a write");
+    if (suite_.random().OneIn(6)) {
+      LoseDiskOf(victim);
+    } else {
+      StartLater(victim);
+    }
+  }
+}
+
+void FaultPlan::Heal() {
+  healed_ = true;
+  suite_.api().faults().Clear();
+  suite_.api().ReleaseWatches();
+  suite_.network().SetOptions({});
+  suite_.network().HealAll();
+  suite_.Bury();
+  for (const std::string_view program : kPrograms) {
+    suite_.KillAtWrite(program, 0, false);
+    if (!suite_.IsRunning(program)) suite_.Start(program);
+  }
+}
+
+void FaultPlan::StartLater(std::string_view program) {
+  After(absl::Milliseconds(suite_.random().Uniform(8000)), [this, program = std::string(program)] {
+    if (suite_.IsRunning(program)) return;
+    suite_.Bury();
+    suite_.Start(program);
+  });
+}
+
+void FaultPlan::After(absl::Duration delay, std::function<void()> then) {
+  suite_.time().RunAfter(delay, [this, then = std::move(then)] {
+    if (!healed_) then();
+  });
+}
+
+void FaultPlan::AddFault(std::string_view verb, std::string_view resource, kubesim::FaultAction action, int code,
+                         int count) {
+  kubesim::FaultRule rule;
+  rule.verb = verb;
+  rule.resource = resource;
+  rule.action = action;
+  rule.code = code;
+  rule.count = count;
+  if (code == 429) rule.retry_after_seconds = 1;
+  suite_.api().faults().Add(rule);
+}
+
+}  // namespace basalt::simulation

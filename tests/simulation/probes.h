@@ -1,0 +1,59 @@
+#pragma once
+
+// How often a run came to something rare that a fault schedule exists for. A probe that no seed reaches says that the
+// schedule has gone blind.
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace basalt::simulation {
+
+// What some seed of a hundred or two must reach.
+inline constexpr std::string_view kWantedProbes[] = {
+    "kill",
+    "kill at a write",
+    "lost disk",
+    "lost disk with a kill under way",
+    "lost answer",
+    "lost request",
+    "repeated message",
+    "unknown outcome settled by Get",
+    "uncertain absence",
+    "stale record",
+    "409 on status",
+    "409 on a pod's creation",
+    "410 on a watch",
+    "stalled watch",
+    "restart behind a stalled watch",
+    "partition",
+    "pod deleted by a user",
+    "failed pod deleted while jobsvc was down",
+    "queue missing at first",
+    "full kill",
+};
+
+class Probes {
+ public:
+  void Hit(std::string_view name, uint64_t times = 1) {
+    if (times == 0) return;
+    const auto found = counts_.find(name);
+    if (found != counts_.end()) {
+      found->second += times;
+    } else {
+      counts_.emplace(name, times);
+    }
+  }
+  void Add(const Probes& other) {
+    for (const auto& [name, count] : other.counts_) Hit(name, count);
+  }
+  uint64_t Count(std::string_view name) const {
+    const auto found = counts_.find(name);
+    return found == counts_.end() ? 0 : found->second;
+  }
+
+ private:
+  std::map<std::string, uint64_t, std::less<>> counts_;
+};
+
+}  // namespace basalt::simulation
