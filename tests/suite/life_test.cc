@@ -1,0 +1,139 @@
+// Jobs from submission to their end over the whole suite, simulated: what users see, and what it costs.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "tests/simulation/sim_suite.h"
+
+namespace basalt::simulation {
+namespace {
+
+std::string Job(std::string_view name, int replicas, std::string_view command, std::string_view extra = "") {
+  return fmt::format(
+      R"({{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","metadata":{{"name":"{}","namespace":"default"}},)"
+      R"("spec":{{"schedulerName":"volcano","queue":"default","plugins":{{"env":[],"svc":[],"ssh":[]}}{},)"
+      R"("tasks":[{{"name":"t","replicas":{},"template":{{"spec":{{"restartPolicy":"Never","containers":[)"
+      R"({{"name":"c","image":"busybox","command":["sh","-c","{}"]}}]}}}}}}]}}}})",
+      name, extra, replicas, command);
+}
+
+class LifeTest : public ::testing::Test {
+ protected:
+  LifeTest() : suite_({.seed = 9}) {
+    for (const std::string_view program : {"gateway", "jobsvc", "pgsvc", "queuesvc"}) suite_.Start(program);
+    suite_.time().Advance(absl::Seconds(5));
+    suite_.api().ClearLog();
+  }
+  bool Reaches(std::string_view name, std::string_view phase, absl::Duration limit = absl::Minutes(2)) {
+    return suite_.time().AdvanceUntil([&] { return suite_.JobPhase("default", name) == phase; }, limit);
+  }
+  // Ours, Events and queues apart.
+  int Writes(std::string_view verb = "", std::string_view resource = "") {
+    int writes = 0;
+    for (const kubesim::LoggedRequest& request : suite_.api().log()) {
+      if (!request.user_agent.starts_with("basalt") || request.resource == "events" || request.resource == "queues") {
+        continue;
+      }
+      if (!verb.empty() && request.verb != verb) continue;
+      if (!resource.empty() && request.resource != resource) continue;
+      ++writes;
+    }
+    return writes;
+  }
+
+  SimSuite suite_;
+};
+
+TEST_F(LifeTest, AJobCostsNoMoreThanItsBudget) {
+  for (const int pods : {1, 10, 100}) {
+    const std::string name = fmt::format("j{}", pods);
+    suite_.api().ClearLog();
+    suite_.CreateObject(Job(name, pods, "sleep 1"));
+    ASSERT_TRUE(Reaches(name, "Completed")) << suite_.JobPhase("default", name);
+    suite_.time().Advance(absl::Seconds(30));
+    EXPECT_EQ(Writes("create", "pods"), pods);
+    EXPECT_LE(Writes(), pods + 2 + 2 * 4 + 5) << pods;
+    for (const kubesim::LoggedRequest& request : suite_.api().log()) {
+      if (!request.user_agent.starts_with("basalt")) continue;
+      EXPECT_LT(request.status, 300) << request.verb << " " << request.resource << " " << request.name;
+    }
+  }
+}
+
+TEST_F(LifeTest, ARestartWithFinishedJobsWritesNothing) {
+  for (int i = 0; i < 5; ++i) suite_.CreateObject(Job(fmt::format("j{}", i), 3, "sleep 1"));
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(Reaches(fmt::format("j{}", i), "Completed"));
+  suite_.time().Advance(absl::Seconds(30));
+  suite_.api().ClearLog();
+  for (const std::string_view program : {"gateway", "jobsvc", "pgsvc", "queuesvc"}) suite_.Kill(program);
+  for (const std::string_view program : {"gateway", "jobsvc", "pgsvc", "queuesvc"}) suite_.Start(program);
+  suite_.time().Advance(absl::Seconds(60));
+  EXPECT_EQ(Writes(), 0);
+  suite_.Kill("jobsvc");
+  suite_.LoseDisk("jobsvc");
+  suite_.Start("jobsvc");
+  suite_.time().Advance(absl::Seconds(60));
+  EXPECT_EQ(Writes(), 0) << "also on an empty disk";
+}
+
+TEST_F(LifeTest, AJobWhosePodsFailIsFailed) {
+  suite_.CreateObject(Job("bad", 2, "exit 7"));
+  EXPECT_TRUE(Reaches("bad", "Failed"));
+}
+
+TEST_F(LifeTest, AFailureWhileEverythingIsDownIsSeenAtTheNextStart) {
+  suite_.CreateObject(Job("bad", 2, "sleep 20; exit 7"));
+  ASSERT_TRUE(Reaches("bad", "Running"));
+  for (const std::string_view program : {"gateway", "jobsvc"}) suite_.Kill(program);
+  suite_.time().Advance(absl::Seconds(60));
+  for (const std::string_view program : {"gateway", "jobsvc"}) suite_.Start(program);
+  EXPECT_TRUE(Reaches("bad", "Failed"));
+}
+
+TEST_F(LifeTest, AnUnsupportedFieldIsNamedOnTheJobAndHarmsNoOther) {
+  suite_.CreateObject(Job("delayed", 1, "sleep 1",
+                       R"(,"policies":[{"event":"PodFailed","action":"RestartJob","timeout":"10m"}])"));
+  suite_.CreateObject(Job("plain", 1, "sleep 1"));
+  ASSERT_TRUE(Reaches("plain", "Completed"));
+  suite_.time().Advance(absl::Seconds(20));
+  const auto job = suite_.api().Get("jobs.batch.volcano.sh", "default", "delayed");
+  const json::value* state = FindPath(*job, {"status", "state"});
+  ASSERT_NE(state, nullptr);
+  EXPECT_NE(FindString(*state, "message").find("timeout"), std::string_view::npos) << ToText(*state);
+}
+
+TEST_F(LifeTest, DependentTasksStartWhenWhatTheyNeedIsReady) {
+  suite_.CreateObject(
+      R"({"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","metadata":{"name":"d","namespace":"default"},)"
+      R"("spec":{"schedulerName":"volcano","queue":"default","minAvailable":1,"tasks":[)"
+      R"({"name":"a","replicas":1,"template":{"spec":{"restartPolicy":"Never","containers":[)"
+      R"({"name":"c","image":"busybox","command":["sleep","10"]}]}}},)"
+      R"({"name":"b","replicas":2,"dependsOn":{"name":["a"]},"template":{"spec":{"restartPolicy":"Never","containers":[)"
+      R"({"name":"c","image":"busybox","command":["sleep","1"]}]}}}]}})");
+  ASSERT_TRUE(Reaches("d", "Completed")) << suite_.JobPhase("default", "d");
+  absl::Time first_ready;
+  absl::Time dependent;
+  for (const kubesim::LoggedRequest& request : suite_.api().log()) {
+    if (request.resource != "pods") continue;
+    if (request.name == "d-a-0" && request.subresource == "status" && first_ready == absl::Time() &&
+        ToText(request.body).find("\"Running\"") != std::string::npos) {
+      first_ready = request.time;
+    }
+    if (request.verb == "create" && request.name == "d-b-0" && request.subresource.empty()) dependent = request.time;
+  }
+  EXPECT_NE(first_ready, absl::Time());
+  EXPECT_GT(dependent, first_ready);
+}
+
+TEST_F(LifeTest, ADeletedJobTakesEverythingWithIt) {
+  suite_.CreateObject(Job("gone", 3, "sleep 600"));
+  ASSERT_TRUE(Reaches("gone", "Running"));
+  suite_.DeleteObject("/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs/gone");
+  suite_.time().Advance(absl::Minutes(2));
+  EXPECT_EQ(suite_.JobPhase("default", "gone"), "");
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(suite_.api().Get("pods", "default", fmt::format("gone-t-{}", i)), nullptr);
+  EXPECT_EQ(suite_.api().Get("services", "default", "gone"), nullptr);
+  EXPECT_EQ(Writes("create", "pods"), 3) << "nothing is made again while the job goes";
+}
+
+}  // namespace
+}  // namespace basalt::simulation

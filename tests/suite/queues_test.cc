@@ -1,0 +1,90 @@
+// Queues: root and default are made, opened and counted. The whole suite, simulated.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "tests/simulation/sim_suite.h"
+
+namespace basalt::simulation {
+namespace {
+
+class QueuesTest : public ::testing::Test {
+ protected:
+  QueuesTest() : suite_({.seed = 5}) {}
+  void StartAll() {
+    for (const std::string_view program : {"gateway", "jobsvc", "pgsvc", "queuesvc"}) suite_.Start(program);
+  }
+  json::value Queue(std::string_view name) {
+    const auto queue = suite_.api().Get("queues.scheduling.volcano.sh", "", name);
+    return queue == nullptr ? json::value() : *queue;
+  }
+  std::string State(std::string_view name) {
+    const json::value queue = Queue(name);
+    const json::value* status = Find(queue, "status");
+    return status == nullptr ? "" : std::string(FindString(*status, "state"));
+  }
+  int64_t Count(std::string_view name, std::string_view field) {
+    const json::value queue = Queue(name);
+    const json::value* status = Find(queue, "status");
+    return status == nullptr ? 0 : FindInt(*status, field);
+  }
+  int QueueWrites() {
+    int writes = 0;
+    for (const kubesim::LoggedRequest& request : suite_.api().log()) {
+      writes += request.resource == "queues" && request.user_agent.starts_with("basalt") ? 1 : 0;
+    }
+    return writes;
+  }
+
+  SimSuite suite_;
+};
+
+TEST_F(QueuesTest, RootAndDefaultAreMadeAndOpened) {
+  StartAll();
+  suite_.time().Advance(absl::Seconds(10));
+  EXPECT_EQ(State("root"), "Open");
+  EXPECT_EQ(State("default"), "Open");
+  const json::value root = Queue("root");
+  EXPECT_FALSE(FindPath(root, {"spec", "reclaimable"})->as_bool());
+  EXPECT_EQ(FindPath(root, {"spec", "parent"}), nullptr);
+  EXPECT_EQ(FindString(*FindPath(Queue("default"), {"spec"}), "parent"), "root");
+}
+
+TEST_F(QueuesTest, ANewQueueIsOpenedUnderRootAndARestartWritesNothing) {
+  StartAll();
+  ASSERT_TRUE(suite_.api()
+                  .CreateObject(*ParseJson(R"({"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"Queue",)"
+                                           R"("metadata":{"name":"team"},"spec":{"weight":2}})"))
+                  .ok());
+  suite_.time().Advance(absl::Seconds(10));
+  EXPECT_EQ(State("team"), "Open");
+  EXPECT_EQ(FindString(*FindPath(Queue("team"), {"spec"}), "parent"), "root");
+  suite_.api().ClearLog();
+  suite_.Kill("queuesvc");
+  suite_.LoseDisk("queuesvc");
+  suite_.Start("queuesvc");
+  suite_.time().Advance(absl::Seconds(20));
+  EXPECT_EQ(QueueWrites(), 0);
+}
+
+TEST_F(QueuesTest, CountsFollowThePodGroupsAtMostOnceASecond) {
+  StartAll();
+  suite_.time().Advance(absl::Seconds(10));
+  suite_.api().ClearLog();
+  const absl::Time begin = suite_.time().Now();
+  for (int i = 0; i < 5; ++i) {
+    suite_.CreateObject(fmt::format(
+        R"({{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","metadata":{{"name":"j{}","namespace":"default"}},)"
+        R"("spec":{{"schedulerName":"volcano","queue":"default","tasks":[{{"name":"t","replicas":3,"template":{{"spec":)"
+        R"({{"restartPolicy":"Never","containers":[{{"name":"c","image":"busybox","command":["sleep","4"]}}]}}}}}}]}}}})",
+        i));
+  }
+  ASSERT_TRUE(suite_.time().AdvanceUntil([&] { return Count("default", "running") == 5; }, absl::Seconds(30)));
+  ASSERT_TRUE(suite_.time().AdvanceUntil([&] { return suite_.JobPhase("default", "j4") == "Completed"; },
+                                         absl::Seconds(60)));
+  suite_.time().Advance(absl::Seconds(5));
+  EXPECT_EQ(Count("default", "running"), 0);
+  EXPECT_LE(QueueWrites(), absl::ToInt64Seconds(suite_.time().Now() - begin) + 1);
+}
+
+}  // namespace
+}  // namespace basalt::simulation
