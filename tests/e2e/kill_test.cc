@@ -18,7 +18,7 @@ namespace {
 constexpr int kKills = 10;
 constexpr int kPods = 30;
 
-// Thirty pods of two to four seconds; the one node holds ten at a time.
+// Thirty pods of two to four seconds.
 std::string Manifest(const std::string& name) {
   std::string text = fmt::format(
       "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {{name: {}}}\n"
@@ -48,11 +48,11 @@ TEST_P(KillTest, TheJobCompletesAsIfNothingHadHappened) {
   const uint64_t seed = Seed();
   SeededRandom random(seed);
   fmt::print("{}: seed {} (BASALT_SEED)\n", program, seed);
-  World world({"--nodes=1", "--node_cpu=10"});
+  World world;
   ASSERT_TRUE(world.ok());
   int kills = 0;
   // As many jobs as it takes for ten kills to fall into the life of one.
-  for (int run = 0; kills < kKills && run < 3; ++run) {
+  for (int run = 0; kills < kKills && run < 6; ++run) {
     const std::string name = fmt::format("victim-{}", run);
     const std::string file = world.dir() / (name + ".yaml");
     WriteFile(file, Manifest(name));
