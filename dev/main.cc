@@ -20,6 +20,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/version.h"
 #include "common/obs/log.h"
+#include "common/shell/help.h"
 #include "common/shell/signals.h"
 #include "dev/in_process_suite.h"
 #include "dev/process_suite.h"
@@ -195,6 +196,7 @@ int Serve() {
 
 int main(int argc, char** argv) {
   basalt::shell::PrepareProcess();
+  basalt::shell::ShowOwnFlagsInHelp();
   absl::SetProgramUsageMessage("basalt-dev: the whole suite over an embedded Kubernetes");
   if (const std::vector<char*> rest = absl::ParseCommandLine(argc, argv); rest.size() > 1) {
     fmt::print(stderr, "basalt-dev: unexpected argument '{}'\n", rest[1]);

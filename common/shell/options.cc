@@ -8,6 +8,7 @@
 #include "absl/flags/usage.h"
 #include "common/base/version.h"
 #include "common/obs/log.h"
+#include "common/shell/help.h"
 #include "common/shell/service_process.h"
 #include "common/shell/signals.h"
 
@@ -42,6 +43,7 @@ obs::Level LevelOf(const std::string& name) {
 
 int RunService(int argc, char** argv, const char* name, gateway::v1::ServiceKind kind, const MakeParts& make_parts) {
   PrepareProcess();
+  ShowOwnFlagsInHelp();
   absl::SetProgramUsageMessage(fmt::format("{}, a service of Basalt", name));
   absl::ParseCommandLine(argc, argv);
   if (absl::GetFlag(FLAGS_version)) {

@@ -18,6 +18,7 @@
 #include "common/base/status.h"
 #include "common/base/version.h"
 #include "common/obs/log.h"
+#include "common/shell/help.h"
 #include "gateway/main/kubeconfig.h"
 #include "gateway/main/process.h"
 
@@ -135,6 +136,7 @@ absl::Status Serve() {
 
 int main(int argc, char** argv) {
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+  basalt::shell::ShowOwnFlagsInHelp();
   absl::SetProgramUsageMessage("gateway: watches Kubernetes, shows each replica what it owns, and carries its writes.");
   if (const std::vector<char*> rest = absl::ParseCommandLine(argc, argv); rest.size() > 1) {
     fmt::print(stderr, "gateway: unexpected argument '{}'\n", rest[1]);

@@ -21,6 +21,7 @@
 #include "common/http/beast_server.h"
 #include "common/http/direct_client.h"
 #include "common/obs/log.h"
+#include "common/shell/help.h"
 #include "kubesim/actors/cluster.h"
 #include "kubesim/main/crds.h"
 #include "kubesim/server/api_server.h"
@@ -188,6 +189,7 @@ absl::Status Serve() {
 
 int main(int argc, char** argv) {
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+  basalt::shell::ShowOwnFlagsInHelp();
   absl::SetProgramUsageMessage("kubesim: an embedded Kubernetes API server with simulated nodes and a gang scheduler.");
   if (const std::vector<char*> rest = absl::ParseCommandLine(argc, argv); rest.size() > 1) {
     fmt::print(stderr, "kubesim: unexpected argument '{}'\n", rest[1]);
