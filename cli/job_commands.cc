@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <map>
 
 #include "absl/time/clock.h"
@@ -50,6 +51,7 @@ absl::StatusOr<kube::v1::JobPhase> Follow(std::unique_ptr<JobService::Stub> stub
   if (!options.all_namespaces || !name.empty()) request.set_namespace_(options.ns);
   request.set_name(name);
   std::map<std::string, job::v1::Job> jobs;
+  ptrdiff_t drawn = 0;                       // Lines of the last picture.
   std::map<std::string, std::string> lines;  // The last that was printed of each job.
   while (true) {
     grpc::ClientContext context;
@@ -81,7 +83,10 @@ absl::StatusOr<kube::v1::JobPhase> Follow(std::unique_ptr<JobService::Stub> stub
       } else if (live) {
         std::vector<job::v1::Job> rows;
         for (const auto& [unused, job] : jobs) rows.push_back(job);
-        Print("\x1b[H\x1b[J" + FormatJobs(rows, options.all_namespaces, NowMs(), TerminalWidth()));
+        const std::string picture = FormatJobs(rows, options.all_namespaces, NowMs(), TerminalWidth());
+        // Over the picture before; what stands above stays.
+        Print((drawn == 0 ? std::string() : fmt::format("\x1b[{}A\x1b[J", drawn)) + picture);
+        drawn = std::count(picture.begin(), picture.end(), '\n');
       } else if (change.type() == job::v1::WatchJobsResponse::TYPE_STATE) {
         // What changed may be nothing that the line tells.
         if (std::string line = FormatChange(change.job()); line != lines[key]) Print(lines[key] = std::move(line));
