@@ -185,6 +185,10 @@ void ObjectTracker::ClearForbidden(uint32_t slot_id, Slot& slot) {
   slot.forbidden.clear();
 }
 
+void ObjectTracker::StartStream() {
+  for (auto& [slot_id, slot] : slots_) Begin(slot_id);
+}
+
 void ObjectTracker::Begin(uint32_t slot_id) {
   const auto it = slots_.find(slot_id);
   if (it == slots_.end()) return;

@@ -40,6 +40,9 @@ class ObjectTracker {
   void Close(uint32_t slot);
   bool IsOpen(uint32_t slot) const { return slots_.contains(slot); }
 
+  // What is told from now on comes by another stream: marks say nothing of a slot before its snapshot has come by it,
+  // for what the old one still had to tell is lost.
+  void StartStream();
   void Begin(uint32_t slot);
   void State(const gateway::v1::ObjectState& state);
   void Tombstone(const gateway::v1::Tombstone& tombstone);

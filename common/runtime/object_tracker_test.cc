@@ -113,6 +113,21 @@ TEST_F(ObjectTrackerTest, WhatTheSnapshotDoesNotMentionIsGoneOnlyIfTheMarkHasPas
   }
 }
 
+TEST_F(ObjectTrackerTest, MarksOfANewStreamSayNothingOfASlotBeforeItsSnapshot) {
+  Open();
+  End(40);
+  tracker_.StartStream();
+  Progress(100);  // The old stream was lost with what it had to tell of everything up to here.
+  EXPECT_TRUE(Own("a", 90));
+  EXPECT_EQ(tracker_.objects(), 1U);
+  Take();
+  tracker_.Begin(kSlot);
+  End(80);
+  EXPECT_EQ(Take(), Trace{}) << "the snapshot was taken before the object was there";
+  Progress(90);
+  EXPECT_EQ(Take(), Trace{"-a@90 absent ns/job"});
+}
+
 TEST_F(ObjectTrackerTest, AnUncertainObjectIsSettledByALaterMark) {
   Open({{"a", 50}});
   End(40);

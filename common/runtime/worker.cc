@@ -79,6 +79,7 @@ void Worker::Fail(const absl::Status& why) {
 void Worker::StartStream(uint64_t stream) {
   if (!Running()) return;
   stream_ = stream;
+  tracker_.StartStream();
   sequence_ = 0;
   reported_ = 0;
   // The old stream's batches are told again as far as they matter; their keys stay dirty.

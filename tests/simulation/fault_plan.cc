@@ -17,11 +17,11 @@ std::string_view Pick(Random& random, std::initializer_list<std::string_view> of
 }  // namespace
 
 void FaultPlan::Step() {
-  const uint64_t what = suite_.random().Uniform(22);
-  if (what < 7) {
+  const uint64_t what = suite_.random().Uniform(23);
+  if (what < 8) {
     Break(what);
-  } else if (what < 17) {
-    Disturb(what - 7);
+  } else if (what < 18) {
+    Disturb(what - 8);
   } else {
     MeetUsers();
   }
@@ -40,8 +40,10 @@ void FaultPlan::Break(uint64_t what) {
       return suite_.KillAtWrite("jobsvc", 1 + random.Uniform(6), random.OneIn(2));
     case 5:
       return LoseDiskOf(Pick(random, {"jobsvc", "jobsvc", "pgsvc"}));
-    default:
+    case 6:
       return StallAndRestart();
+    default:
+      return Flap();
   }
 }
 
@@ -140,6 +142,26 @@ size_t FaultPlan::CountPods() const {
     for (const std::string& pod : job.pods) count += suite_.api().Get("pods", "default", pod) != nullptr ? 1 : 0;
   }
   return count;
+}
+
+// A slow network whose stream breaks while pods are being made: answers to creations overtake a snapshot that was taken
+// before them.
+void FaultPlan::Flap() {
+  Random& random = suite_.random();
+  rpc::SimNetworkOptions slow;
+  slow.max_delay = absl::Milliseconds(200 + random.Uniform(600));
+  suite_.network().SetOptions(slow);
+  BreakAtNextPod(CountPods(), suite_.time().Now() + absl::Seconds(8));
+}
+
+void FaultPlan::BreakAtNextPod(size_t before, absl::Time end) {
+  if (suite_.time().Now() >= end) return suite_.network().SetOptions({});
+  const size_t now = CountPods();
+  if (now > before) {
+    probes_.Hit("stream broken while pods are made");
+    suite_.network().BreakStreams("jobsvc", "gateway");
+  }
+  After(absl::Milliseconds(now > before ? 500 : 20), [this, now, end] { BreakAtNextPod(now, end); });
 }
 
 void FaultPlan::CutOff() {

@@ -26,6 +26,7 @@ inline constexpr std::string_view kWantedProbes[] = {
     "410 on a watch",
     "stalled watch",
     "restart behind a stalled watch",
+    "stream broken while pods are made",
     "partition",
     "pod deleted by a user",
     "failed pod deleted while jobsvc was down",
