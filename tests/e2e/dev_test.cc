@@ -1,0 +1,96 @@
+// basalt-dev as scripts/run calls it.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <filesystem>
+
+#include "tests/e2e/harness.h"
+
+namespace basalt::e2e {
+namespace {
+
+constexpr char kFirstJob[] = BASALT_SOURCE_DIR "/examples/first-job.yaml";
+
+class DevTest : public ::testing::TestWithParam<bool> {
+ protected:
+  std::vector<std::string> Dev(std::vector<std::string> flags) {
+    std::vector<std::string> command = {BinDir() + "/basalt-dev", "--dir=" + (dir_ / "dev")};
+    if (GetParam()) command.emplace_back("--processes");
+    command.insert(command.end(), flags.begin(), flags.end());
+    return command;
+  }
+  Ran Run(std::vector<std::string> flags) {
+    Child child(Dev(std::move(flags)), out_, err_);
+    Ran ran;
+    ran.exit_code = child.Wait(absl::Seconds(60)).value_or(-1);
+    ran.out = ReadFile(out_);
+    ran.err = ReadFile(err_);
+    return ran;
+  }
+  bool Says(const std::string& words) {
+    return Eventually(absl::Seconds(60), [&] { return ReadFile(out_).find(words) != std::string::npos; });
+  }
+
+  testing::TempDir dir_;
+  const std::string out_ = dir_ / "out";
+  const std::string err_ = dir_ / "err";
+};
+
+TEST_P(DevTest, CarriesAManifestToItsEndAndShowsPodsAndHistory) {
+  const Ran ran = Run({fmt::format("--run={}", kFirstJob)});
+  EXPECT_EQ(ran.exit_code, 0) << ran.out << ran.err;
+  for (const char* words :
+       {"first-job submitted", "Completed", "first-job-worker-2   worker   Succeeded", "Running → Completed"}) {
+    EXPECT_THAT(ran.out, ::testing::HasSubstr(words));
+  }
+  EXPECT_EQ(ran.err, "");
+}
+
+TEST_P(DevTest, AJobThatFailsIsToldByTheExitCode) {
+  const std::string file = dir_ / "fails.yaml";
+  WriteFile(file,
+            "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: fails}\nspec:\n  minAvailable: 1\n"
+            "  tasks:\n  - name: t\n    replicas: 1\n    template:\n      spec:\n        restartPolicy: Never\n"
+            "        containers: [{name: c, image: i, command: [sh, -c, \"exit 7\"]}]\n");
+  const Ran ran = Run({"--run=" + file});
+  EXPECT_EQ(ran.exit_code, 3) << ran.out << ran.err;
+  EXPECT_THAT(ran.out, ::testing::HasSubstr("Failed"));
+  WriteFile(file, "neither a job\n");
+  EXPECT_EQ(Run({"--run=" + file}).exit_code, 2);
+}
+
+TEST_P(DevTest, StaysUpUntilItIsToldToEnd) {
+  Child child(Dev({"--keep", fmt::format("--run={}", kFirstJob)}), out_, err_);
+  ASSERT_TRUE(Says("basaltctl --gateway ")) << ReadFile(out_) << ReadFile(err_);
+  const std::string text = ReadFile(out_);
+  EXPECT_THAT(text, ::testing::HasSubstr("export KUBECONFIG=" + (dir_ / "dev/kubeconfig")));
+  EXPECT_TRUE(std::filesystem::exists(dir_ / "dev/kubeconfig"));
+  const std::string mark = "export BASALT_GATEWAY=";
+  const size_t at = text.find(mark) + mark.size();
+  const std::string gateway = text.substr(at, text.find('\n', at) - at);
+  Child topology({BinDir() + "/basaltctl", "--gateway", gateway, "topology"}, dir_ / "topology", dir_ / "ignored");
+  EXPECT_EQ(topology.Wait(absl::Seconds(20)), 0);
+  EXPECT_THAT(ReadFile(dir_ / "topology"), ::testing::HasSubstr("queuesvc-0"));
+  child.Signal(SIGTERM);
+  EXPECT_EQ(child.Wait(absl::Seconds(20)), 0);
+}
+
+TEST_P(DevTest, CanBeInterruptedWhileAJobRuns) {
+  const std::string file = dir_ / "long.yaml";
+  WriteFile(file,
+            "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: long}\nspec:\n  minAvailable: 1\n"
+            "  tasks:\n  - name: t\n    replicas: 1\n    template:\n      spec:\n        restartPolicy: Never\n"
+            "        containers: [{name: c, image: i, command: [sh, -c, \"sleep 3600\"]}]\n");
+  Child child(Dev({"--run=" + file}), out_, err_);
+  ASSERT_TRUE(Says("1 running"));
+  child.Signal(SIGINT);
+  EXPECT_EQ(child.Wait(absl::Seconds(20)), 130);
+}
+
+INSTANTIATE_TEST_SUITE_P(Both, DevTest, ::testing::Bool(),
+                         [](const auto& tested) { return tested.param ? "Processes" : "InProcess"; });
+
+}  // namespace
+}  // namespace basalt::e2e
