@@ -1,0 +1,44 @@
+#pragma once
+
+// The cluster that a run shows to the gateway: running Volcano jobs of one task each, and their pods as an API server
+// writes them (4.6 KB of JSON, managedFields and status included). Everything follows from the numbers; no state.
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace basalt::bench {
+
+struct ClusterShape {
+  int jobs = 1000;
+  int pods_per_job = 100;
+  int pods() const { return jobs * pods_per_job; }
+};
+
+inline constexpr std::string_view kNamespace = "ml-team";
+
+std::string JobName(int job);
+std::string JobUid(int job);
+
+// A job that runs, with all its pods counted as running, and the PodGroup that it wants.
+std::string JobJson(const ClusterShape& shape, int job, int64_t resource_version);
+absl::StatusOr<std::string> PodGroupJson(const ClusterShape& shape, int job, int64_t resource_version);
+
+// Writes pods. Not thread-safe (it keeps buffers).
+class PodWriter {
+ public:
+  explicit PodWriter(ClusterShape shape);
+  // Appends a line of a watch: {"type": `type`, "object": pod number `pod`}, with the newline.
+  void AppendLine(std::string_view type, int pod, bool running, int64_t resource_version, std::string& out);
+
+ private:
+  enum class Field { kName, kUid, kJob, kJobUid, kIndex, kVersion, kPhase, kReady };
+  const ClusterShape shape_;
+  std::vector<std::pair<std::string, Field>> parts_;  // Text, then the value of a field.
+  std::string rest_;
+};
+
+}  // namespace basalt::bench

@@ -1,0 +1,57 @@
+#pragma once
+
+// The gateway's http::Client in a run: pods with the job label come from memory, in chunks of the size that curl hands
+// out, one chunk per task of the loop; every other request goes to the scripted API server.
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "common/exec/loop.h"
+#include "common/http/http.h"
+#include "tests/bench/cluster.h"
+
+namespace basalt::bench {
+
+class PodSource final : public http::Client {
+ public:
+  // Confined to `loop`, atomics apart. `others` and `version`, the cluster's resourceVersion, outlive it.
+  PodSource(Loop& loop, http::Client& others, std::atomic<int64_t>& version, ClusterShape shape);
+  ~PodSource() override;
+
+  std::unique_ptr<http::Call> Start(http::Request request, http::ResponseObserver& observer) override;
+
+  // ---- any thread ----
+  // Until then the list of pods does not come.
+  void Release();
+  // One MODIFIED event for each pod, in an order that visits all jobs evenly. Requires: the lap before is over.
+  void RunLap(bool running);
+  // Every event of the laps so far has been handed over.
+  bool idle() const { return !busy_.load(); }
+  // Events that have been handed over.
+  int64_t events() const { return events_.load(); }
+
+ private:
+  class Stream;
+  void Schedule();
+  void Step();
+
+  Loop& loop_;
+  http::Client& others_;
+  std::atomic<int64_t>& version_;
+  const ClusterShape shape_;
+  const int stride_;
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  PodWriter writer_;
+  Stream* stream_ = nullptr;  // The one that is open.
+  bool released_ = false;
+  bool scheduled_ = false;
+  bool running_ = true;
+  int left_ = 0;  // Of the lap.
+  std::string buffer_;
+  size_t taken_ = 0;
+  std::atomic<bool> busy_ = false;
+  std::atomic<int64_t> events_ = 0;
+};
+
+}  // namespace basalt::bench

@@ -1,0 +1,30 @@
+#pragma once
+
+// Figures as a table for people and as JSON for scripts. Pure.
+#include <map>
+#include <string>
+#include <vector>
+
+#include "common/base/json.h"
+
+namespace basalt::bench {
+
+struct Figure {
+  std::string name;
+  double value = 0;
+  std::string unit;
+  std::string goal;  // In words; empty: it is told for comparison only.
+  bool met = true;
+  std::vector<double> runs;  // `value` is their median; empty: counted, not measured.
+  std::vector<std::string> notes;
+};
+
+double Median(std::vector<double> values);
+
+// 12345678 -> "12 345 678"; fractions below 100.
+std::string Number(double value);
+
+std::string Table(const std::vector<Figure>& figures);
+json::value ToJson(const std::vector<Figure>& figures);
+
+}  // namespace basalt::bench

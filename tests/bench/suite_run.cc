@@ -1,0 +1,253 @@
+#include "tests/bench/suite_run.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <grpcpp/grpcpp.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <future>
+#include <iostream>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "basalt/gateway/v1/gateway.grpc.pb.h"
+#include "common/base/slots.h"
+#include "common/base/status.h"
+#include "common/base/status_macros.h"
+#include "common/base/version.h"
+#include "common/http/direct_client.h"
+#include "common/obs/log.h"
+#include "common/rpc/grpc_calls.h"
+#include "common/shell/service_process.h"
+#include "gateway/main/process.h"
+#include "services/jobsvc/main/parts.h"
+#include "tests/bench/pod_source.h"
+#include "tests/bench/scripted_kube.h"
+
+extern char** environ;
+
+namespace basalt::bench {
+namespace {
+
+constexpr absl::Duration kPatience = absl::Minutes(5);
+constexpr absl::Duration kRest = absl::Seconds(1);
+constexpr absl::Duration kPoll = absl::Milliseconds(2);
+
+template <typename F>
+auto RunOn(Loop& loop, F work) {
+  std::promise<decltype(work())> result;
+  loop.Post([&] { result.set_value(work()); });
+  return result.get_future().get();
+}
+
+// jobsvc as a child, with a pipe in either direction.
+class Child {
+ public:
+  static absl::StatusOr<std::unique_ptr<Child>> Start(const std::string& binary, int gateway_port,
+                                                      const std::string& data_dir) {
+    int to[2];
+    int from[2];
+    if (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0) return absl::InternalError("no pipe");
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, to[0], STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, from[1], STDOUT_FILENO);
+    std::string role = "--role=jobsvc";
+    std::string gateway = fmt::format("--gateway=127.0.0.1:{}", gateway_port);
+    std::string folder = "--data_dir=" + data_dir;
+    std::string program = binary;
+    char* arguments[] = {program.data(), role.data(), gateway.data(), folder.data(), nullptr};
+    auto child = std::make_unique<Child>();
+    const int error = posix_spawn(&child->pid_, binary.c_str(), &actions, nullptr, arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(to[0]);
+    close(from[1]);
+    child->to_ = fdopen(to[1], "w");
+    child->from_ = fdopen(from[0], "r");
+    if (error != 0) return MakeStatus(absl::StatusCode::kNotFound, fmt::format("cannot start {}", binary));
+    return child;
+  }
+  ~Child() {
+    if (to_ != nullptr) fclose(to_);
+    if (pid_ > 0) waitpid(pid_, nullptr, 0);
+    if (from_ != nullptr) fclose(from_);
+  }
+
+  absl::StatusOr<ProcessStats> Stats() {
+    std::fputs("\n", to_);
+    std::fflush(to_);
+    char* line = nullptr;
+    size_t size = 0;
+    const ssize_t length = getline(&line, &size, from_);
+    const std::string text(line == nullptr || length < 0 ? "" : line);
+    std::free(line);
+    if (text.empty()) return absl::UnavailableError("the process of jobsvc has ended");
+    return FromLine(text);
+  }
+
+ private:
+  pid_t pid_ = 0;
+  FILE* to_ = nullptr;
+  FILE* from_ = nullptr;
+};
+
+class SuiteRun {
+ public:
+  explicit SuiteRun(const SuiteRunOptions& options)
+      : options_(options), kube_loop_(MakeThreadLoop("kube")), kube_(version_) {}
+  ~SuiteRun() {
+    child_.reset();
+    gateway_.reset();
+  }
+
+  absl::StatusOr<SuiteResult> Run() {
+    BASALT_RETURN_IF_ERROR(kube_.Fill(options_.shape));
+    BASALT_RETURN_IF_ERROR(StartGateway());
+    BASALT_ASSIGN_OR_RETURN(child_, Child::Start(options_.binary, gateway_->port(), options_.data_dir + "/jobsvc"));
+    const ProcessStats gateway_before = ReadProcessStats();
+    BASALT_ASSIGN_OR_RETURN(const ProcessStats jobsvc_before, child_->Stats());
+    SuiteResult result;
+    result.events = options_.shape.pods();
+    const absl::Time begin = absl::Now();
+    source_->Release();
+    BASALT_RETURN_IF_ERROR(AwaitSnapshot(result.events));
+    result.snapshot = settled_ - begin;
+    result.gateway_growth = Difference(ReadProcessStats(), gateway_before);
+    BASALT_ASSIGN_OR_RETURN(const ProcessStats jobsvc_after, child_->Stats());
+    result.jobsvc_growth = Difference(jobsvc_after, jobsvc_before);
+    bool running = true;
+    for (int lap = 0; lap < options_.warm_laps + options_.laps; ++lap) {
+      running = !running;
+      BASALT_ASSIGN_OR_RETURN(const Lap measured, RunLap(running));
+      if (lap >= options_.warm_laps) result.laps.push_back(measured);
+    }
+    result.counts_agree = AwaitCounts(running);
+    result.status_writes = kube_.status_writes();
+    if (kube_.unexpected() > 0) {
+      return MakeStatus(absl::StatusCode::kFailedPrecondition,
+                        fmt::format("{} requests that no pod event asks for, the first: {}", kube_.unexpected(),
+                                    RunOn(*kube_loop_, [this] { return kube_.first_unexpected(); })));
+    }
+    return result;
+  }
+
+ private:
+  absl::Status StartGateway() {
+    gateway::ProcessOptions options;
+    options.gateway.hub.cluster = "bench";
+    options.gateway.hub.version = std::string(Version());
+    BASALT_ASSIGN_OR_RETURN(gateway_, gateway::Process::Start(options, [this](Loop& loop) {
+                              others_ = std::make_unique<http::DirectClient>(loop, *kube_loop_, kube_);
+                              auto source = std::make_unique<PodSource>(loop, *others_, version_, options_.shape);
+                              source_ = source.get();
+                              return source;
+                            }));
+    stub_ = gateway::v1::GatewayService::NewStub(rpc::MakeChannel(fmt::format("127.0.0.1:{}", gateway_->port())));
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<Lap> RunLap(bool running) {
+    const ProcessStats gateway_before = ReadProcessStats();
+    BASALT_ASSIGN_OR_RETURN(const ProcessStats jobsvc_before, child_->Stats());
+    const absl::Time begin = absl::Now();
+    source_->RunLap(running);
+    BASALT_RETURN_IF_ERROR(AwaitSettled(options_.shape.pods()));
+    Lap lap;
+    lap.wall = absl::Now() - begin;
+    lap.gateway = Difference(ReadProcessStats(), gateway_before);
+    BASALT_ASSIGN_OR_RETURN(const ProcessStats jobsvc_after, child_->Stats());
+    lap.jobsvc = Difference(jobsvc_after, jobsvc_before);
+    return lap;
+  }
+
+  // Slots are opened one after the other, and between two of them there may be nothing to send: at rest for a while.
+  absl::Status AwaitSnapshot(int pods) {
+    int64_t sent = -1;
+    do {
+      BASALT_RETURN_IF_ERROR(AwaitSettled(pods));
+      if (std::exchange(sent, sent_) != sent_) settled_ = absl::Now();
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    } while (absl::Now() < settled_ + kRest);
+    return absl::OkStatus();
+  }
+
+  // Every pod is in the gateway's cache, nothing of it waits to be sent, and everything sent is recorded.
+  absl::Status AwaitSettled(int pods) {
+    const absl::Time end = absl::Now() + kPatience;
+    gateway::v1::Topology topology;
+    while (absl::Now() < end) {
+      std::this_thread::sleep_for(absl::ToChronoMilliseconds(kPoll));
+      if (!source_->idle()) continue;
+      grpc::ClientContext context;
+      topology.Clear();
+      if (!stub_->GetTopology(&context, {}, &topology).ok()) continue;
+      if (!IsSettled(topology, pods)) continue;
+      sent_ = topology.members(0).sent_sequence();
+      return absl::OkStatus();
+    }
+    return MakeStatus(absl::StatusCode::kDeadlineExceeded,
+                      "the suite does not come to rest: " + topology.ShortDebugString());
+  }
+
+  static bool IsSettled(const gateway::v1::Topology& topology, int pods) {
+    bool known = false;
+    for (const auto& watch : topology.watches()) known |= watch.watch() == "pods/job" && watch.objects() == pods;
+    if (!known || topology.members_size() != 1) return false;
+    const gateway::v1::MemberStatus& member = topology.members(0);
+    return member.attached() && member.slots() == kSlotCount && member.dirty_keys() == 0 &&
+           member.acknowledged_sequence() == member.sent_sequence();
+  }
+
+  bool AwaitCounts(bool running) {
+    const absl::Time end = absl::Now() + absl::Minutes(1);
+    do {
+      const int agree = RunOn(*kube_loop_, [&] { return kube_.JobsThatCount(running, options_.shape.pods_per_job); });
+      if (agree == options_.shape.jobs) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    } while (absl::Now() < end);
+    return false;
+  }
+
+  const SuiteRunOptions options_;
+  std::atomic<int64_t> version_ = 1000;
+  const std::unique_ptr<Loop> kube_loop_;
+  ScriptedKube kube_;
+  std::unique_ptr<http::DirectClient> others_;
+  PodSource* source_ = nullptr;  // The gateway's.
+  std::unique_ptr<gateway::Process> gateway_;
+  std::unique_ptr<gateway::v1::GatewayService::Stub> stub_;
+  std::unique_ptr<Child> child_;
+  int64_t sent_ = 0;  // Batches, when it was last at rest.
+  absl::Time settled_;
+};
+
+}  // namespace
+
+absl::StatusOr<SuiteResult> RunSuite(const SuiteRunOptions& options) { return SuiteRun(options).Run(); }
+
+int RunJobsvc(const std::string& gateway, const std::string& data_dir) {
+  obs::SetUpLogging("jobsvc", obs::Level::kWarning);
+  shell::ServiceOptions options;
+  options.name = "jobsvc";
+  options.kind = gateway::v1::SERVICE_KIND_JOB;
+  options.cluster = "bench";
+  options.gateways = {gateway};
+  options.data_dir = data_dir;
+  const absl::StatusOr<std::unique_ptr<shell::ServiceProcess>> process =
+      shell::ServiceProcess::Start(options, &jobsvc::MakeParts);
+  if (!process.ok()) {
+    fmt::print(stderr, "jobsvc: {}\n", process.status().ToString());
+    return 1;
+  }
+  std::string line;
+  while (std::getline(std::cin, line)) fmt::print("{}\n", ToLine(ReadProcessStats())), std::fflush(stdout);
+  return 0;
+}
+
+}  // namespace basalt::bench
