@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/base/planted.h"
 #include "common/base/slots.h"
 #include "common/kube/min_resources.h"
 #include "common/kube/names.h"
@@ -291,11 +292,12 @@ void JobController::DropIntent(JobEntry& entry, kv::WriteBatch& batch) {
 // tells of the transition once all the same.
 void JobController::TellLateCommit(JobEntry& entry, kv::WriteBatch& batch) {
   const storage::v1::JobRecord& record = entry.record;
-  if (record.committed_sequence() == 0 && !record.has_intent()) return;  // An empty disk has nothing to go on from.
   const storage::v1::HistoryRecord& meant = record.intent().history_entry();
   if (record.intent().has_history() && record.intent().sequence() != entry.own.sequence) {
     batch.Delete(kv::Family::kHistory, HistoryKey(entry.slot, record.uid(), record.intent().sequence()));
   }
+  // More than one commit is missing: this disk was not the one that saw them.
+  if (entry.own.sequence > record.committed_sequence() + 1) return;
   const auto told = ReadHistory(context_.store(), entry.slot, record.uid());
   if (!told.ok()) return context_.Fail(told.status());
   const kube::v1::JobStatus& status = entry.job->status();
@@ -626,6 +628,7 @@ void JobController::RecordIntent(JobEntry& entry, Decision decision, kv::WriteBa
   intent.set_consumed(decision.consumed);
   intent.set_resource_version(entry.job->meta().resource_version());
   if (decision.has_history) {
+    if (BASALT_PLANTED("history_twice")) decision.history.set_sequence(absl::ToUnixMillis(context_.ApiNow()));
     *intent.mutable_history_entry() = decision.history;
     PutHistory(entry.slot, entry.record.uid(), decision.history, batch);
     TrimHistory(entry, batch);
