@@ -312,7 +312,7 @@ void SimNetwork::Core::SendDown(uint64_t id, gateway::v1::AttachBatch batch) {
   const auto it = streams_.find(id);
   if (it == streams_.end() || it->second.broken || !IsAlive(it->second.server)) return;
   if (Happens(options_.break_stream)) return Break(id, it->second);
-  it->second.down_until = std::max(it->second.down_until, time_.Now() + Delay());
+  it->second.down_until = std::max(it->second.down_until, time_.Now() + Delay() + options_.batch_delay);
   At(it->second.down_until, [id, batch = std::move(batch)](Core& core) mutable {
     auto stream = core.streams_.find(id);
     if (stream == core.streams_.end() || stream->second.broken) return;

@@ -17,11 +17,11 @@ std::string_view Pick(Random& random, std::initializer_list<std::string_view> of
 }  // namespace
 
 void FaultPlan::Step() {
-  const uint64_t what = suite_.random().Uniform(23);
-  if (what < 8) {
+  const uint64_t what = suite_.random().Uniform(25);
+  if (what < 10) {
     Break(what);
-  } else if (what < 18) {
-    Disturb(what - 8);
+  } else if (what < 20) {
+    Disturb(what - 10);
   } else {
     MeetUsers();
   }
@@ -43,7 +43,7 @@ void FaultPlan::Break(uint64_t what) {
     case 6:
       return StallAndRestart();
     default:
-      return Flap();
+      return Flap(CountGroups(), suite_.time().Now() + absl::Seconds(12));
   }
 }
 
@@ -144,24 +144,39 @@ size_t FaultPlan::CountPods() const {
   return count;
 }
 
-// A slow network whose stream breaks while pods are being made: answers to creations overtake a snapshot that was taken
-// before them.
-void FaultPlan::Flap() {
-  Random& random = suite_.random();
+// Creations and their answers are slow, and meanwhile the stream breaks and is made again: a snapshot that was taken
+// before a pod was there arrives after the answer that tells of it.
+void FaultPlan::Flap(size_t groups_before, absl::Time end) {
+  if (suite_.time().Now() >= end) return;
+  if (CountGroups() <= groups_before) {
+    return After(absl::Milliseconds(10), [this, groups_before, end] { Flap(groups_before, end); });
+  }
   rpc::SimNetworkOptions slow;
-  slow.max_delay = absl::Milliseconds(200 + random.Uniform(600));
+  slow.max_delay = absl::Milliseconds(3000 + suite_.random().Uniform(3000));
   suite_.network().SetOptions(slow);
-  BreakAtNextPod(CountPods(), suite_.time().Now() + absl::Seconds(8));
+  BreakAtNextPod(CountPods(), suite_.time().Now() + absl::Seconds(6));
 }
 
 void FaultPlan::BreakAtNextPod(size_t before, absl::Time end) {
   if (suite_.time().Now() >= end) return suite_.network().SetOptions({});
-  const size_t now = CountPods();
-  if (now > before) {
-    probes_.Hit("stream broken while pods are made");
-    suite_.network().BreakStreams("jobsvc", "gateway");
+  if (CountPods() <= before) {
+    return After(absl::Milliseconds(10), [this, before, end] { BreakAtNextPod(before, end); });
   }
-  After(absl::Milliseconds(now > before ? 500 : 20), [this, now, end] { BreakAtNextPod(now, end); });
+  probes_.Hit("stream broken while pods are made");
+  rpc::SimNetworkOptions lagging;
+  lagging.batch_delay = absl::Milliseconds(400 + suite_.random().Uniform(1000));
+  suite_.network().SetOptions(lagging);
+  suite_.network().BreakStreams("jobsvc", "gateway");
+  After(absl::Seconds(6), [this] { suite_.network().SetOptions({}); });
+}
+
+size_t FaultPlan::CountGroups() const {
+  size_t count = 0;
+  for (const PlannedJob& job : jobs_) {
+    const std::string name = fmt::format("{}-{}", job.name, job.uid);
+    count += suite_.api().Get("podgroups.scheduling.volcano.sh", "default", name) != nullptr ? 1 : 0;
+  }
+  return count;
 }
 
 void FaultPlan::CutOff() {

@@ -34,7 +34,8 @@ class FaultPlan {
   void StartLater(std::string_view program);
   void StallAndRestart();
   void RestartAfterNextPod(size_t before, absl::Time end);
-  void Flap();
+  void Flap(size_t groups_before, absl::Time end);
+  size_t CountGroups() const;
   void BreakAtNextPod(size_t before, absl::Time end);
   size_t CountPods() const;
   void CutOff();

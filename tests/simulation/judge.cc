@@ -118,7 +118,8 @@ class LogJudge {
     pod.version = 0;
     std::from_chars(version.data(), version.data() + version.size(), pod.version);
     pod.phase = "Pending";
-    if (pod.version != job.version) {
+    // Of an older one it may be: what was sent before a kill can arrive after it.
+    if (pod.version > job.version) {
       violations_.push_back(fmt::format("pod {} was made for version {} of its job, which has {}", request.name,
                                         pod.version, job.version));
     }

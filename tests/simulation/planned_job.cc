@@ -6,14 +6,16 @@ namespace basalt::simulation {
 namespace {
 
 JobKind PickKind(Random& random) {
-  switch (random.Uniform(9)) {
+  switch (random.Uniform(10)) {
     case 0:
-      return JobKind::kOnEviction;
     case 1:
-      return JobKind::kOnFailure;
     case 2:
-      return JobKind::kRestarts;
+      return JobKind::kOnEviction;
     case 3:
+      return JobKind::kOnFailure;
+    case 4:
+      return JobKind::kRestarts;
+    case 5:
       return JobKind::kOnTaskComplete;
     default:
       return JobKind::kPlain;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/base/json.h"
+#include "common/base/planted.h"
 #include "common/base/status.h"
 #include "common/kube/names.h"
 #include "common/kube/pod_group.h"
@@ -49,6 +50,12 @@ void JobController::Act(std::string_view key) {
   // Newer than what was judged: the pass that is due knows better.
   if (entry.job_dirty || !entry.compiled) return;
   if (entry.job->meta().deletion_ms() != 0) return;
+  if (BASALT_PLANTED("effects_before_commit") && entry.record.has_intent()) {
+    *entry.job->mutable_status() = entry.record.intent().status();
+    entry.own = ReadControlledState(entry.job->status());
+    entry.pods.SetRules(RulesOf(entry.job->status(), entry.own));
+    return ActOnPods(entry);
+  }
   // A transition that is meant holds back the effects of the status before it.
   if (entry.record.has_intent() && entry.record.intent().has_history()) return;
   if (entry.job->status().phase() == kube::v1::JOB_PHASE_UNSPECIFIED) return;
@@ -309,35 +316,42 @@ void JobController::CreatePod(JobEntry& entry, const PodEffect& effect) {
     ReportTrouble(entry, "FailedCreate", std::string(ToStd(body.status().message())));
     return;
   }
+  if (BASALT_PLANTED("repeated_under_another_name") && effect.name.ends_with("-again")) {
+    body->insert(body->find(effect.name.substr(0, effect.name.size() - 6)) + effect.name.size() - 6, "-again");
+  }
   auto request = WriteOf("", "v1", "pods", entry.ns, effect.name);
   request.mutable_create()->set_body(*std::move(body));
-  context_.Write(entry.key, std::move(request),
-                 [this, key = entry.key, uid = entry.record.uid(), pod = effect.name](WriteOutcome outcome) {
-                   JobEntry* live = Live(key, uid);
-                   if (live == nullptr) return;
-                   if (outcome.kind == WriteOutcome::Kind::kUnknown) {
-                     SettleCreate(key, uid, pod, absl::Milliseconds(500));
-                     return;  // The name stays busy.
-                   }
-                   live->busy_pods.erase(pod);
-                   if (outcome.kind == WriteOutcome::Kind::kDone) {
-                     live->create_retry.Succeed();
-                     if (live->trouble.reason == "FailedCreate") live->trouble = {};
-                     context_.Wake(key);
-                     return;
-                   }
-                   if (outcome.kind == WriteOutcome::Kind::kRefused && outcome.error.code() == 409) {
-                     // Ours from before a crash, or somebody else's: the name is waited for.
-                     live->busy_pods.insert(pod);
-                     SettleCreate(key, uid, pod, absl::Seconds(2));
-                     return;
-                   }
-                   live->create_retry.Fail(context_.ApiNow(), context_.random());
-                   if (outcome.kind == WriteOutcome::Kind::kRefused && IsRefusal(outcome.error)) {
-                     ReportTrouble(*live, "FailedCreate", fmt::format("pod {}: {}", pod, outcome.error.message()));
-                   }
-                   context_.WakeAt(key, live->create_retry.until);
-                 });
+  context_.Write(
+      entry.key, std::move(request),
+      [this, key = entry.key, uid = entry.record.uid(), pod = effect.name, place = effect.place](WriteOutcome outcome) {
+        JobEntry* live = Live(key, uid);
+        if (live == nullptr) return;
+        if (outcome.kind == WriteOutcome::Kind::kUnknown) {
+          if (BASALT_PLANTED("repeated_under_another_name")) {
+            return CreatePod(*live, {PodEffect::Kind::kCreate, pod + "-again", place, {}, 0});
+          }
+          SettleCreate(key, uid, pod, absl::Milliseconds(500));
+          return;  // The name stays busy.
+        }
+        live->busy_pods.erase(pod);
+        if (outcome.kind == WriteOutcome::Kind::kDone) {
+          live->create_retry.Succeed();
+          if (live->trouble.reason == "FailedCreate") live->trouble = {};
+          context_.Wake(key);
+          return;
+        }
+        if (outcome.kind == WriteOutcome::Kind::kRefused && outcome.error.code() == 409) {
+          // Ours from before a crash, or somebody else's: the name is waited for.
+          live->busy_pods.insert(pod);
+          SettleCreate(key, uid, pod, absl::Seconds(2));
+          return;
+        }
+        live->create_retry.Fail(context_.ApiNow(), context_.random());
+        if (outcome.kind == WriteOutcome::Kind::kRefused && IsRefusal(outcome.error)) {
+          ReportTrouble(*live, "FailedCreate", fmt::format("pod {}: {}", pod, outcome.error.message()));
+        }
+        context_.WakeAt(key, live->create_retry.until);
+      });
 }
 
 // What stands under the name of a pod whose creation was not confirmed.
