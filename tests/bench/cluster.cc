@@ -91,7 +91,8 @@ PodWriter::PodWriter(ClusterShape shape) : shape_(shape) {
   rest_ = text.substr(begin) + "}\n";
 }
 
-void PodWriter::AppendLine(std::string_view type, int pod, bool running, int64_t resource_version, std::string& out) {
+void PodWriter::AppendLine(std::string_view type, int pod, bool running, bool ready, int64_t resource_version,
+                           std::string& out) {
   const int job = pod / shape_.pods_per_job;
   const int index = pod % shape_.pods_per_job;
   const auto append = std::back_inserter(out);
@@ -124,7 +125,7 @@ void PodWriter::AppendLine(std::string_view type, int pod, bool running, int64_t
         out += running ? "Running" : "Pending";
         break;
       case Field::kReady:
-        out += running ? "true" : "false";
+        out += ready ? "true" : "false";
         break;
     }
   }

@@ -32,7 +32,7 @@ class PodWriter {
  public:
   explicit PodWriter(ClusterShape shape);
   // Appends a line of a watch: {"type": `type`, "object": pod number `pod`}, with the newline.
-  void AppendLine(std::string_view type, int pod, bool running, int64_t resource_version, std::string& out);
+  void AppendLine(std::string_view type, int pod, bool running, bool ready, int64_t resource_version, std::string& out);
 
  private:
   enum class Field { kName, kUid, kJob, kJobUid, kIndex, kVersion, kPhase, kReady };

@@ -41,7 +41,7 @@ class PodSource::Stream final : public http::Call {
                      "\n",
                      source_.version_.load());
     } else {
-      source_.writer_.AppendLine("ADDED", source_.shape_.pods() - to_list_, true, ++source_.version_, out);
+      source_.writer_.AppendLine("ADDED", source_.shape_.pods() - to_list_, true, true, ++source_.version_, out);
     }
     --to_list_;
   }
@@ -86,10 +86,11 @@ void PodSource::Release() {
   });
 }
 
-void PodSource::RunLap(bool running) {
+void PodSource::RunLap(bool running, bool ready) {
   busy_ = true;
-  loop_.Post([this, running] {
+  loop_.Post([this, running, ready] {
     running_ = running;
+    ready_ = ready;
     left_ = shape_.pods();
     Schedule();
   });
@@ -116,7 +117,8 @@ void PodSource::Step() {
       continue;
     }
     const int64_t position = shape_.pods() - left_;
-    writer_.AppendLine("MODIFIED", static_cast<int>(position * stride_ % shape_.pods()), running_, ++version_, buffer_);
+    writer_.AppendLine("MODIFIED", static_cast<int>(position * stride_ % shape_.pods()), running_, ready_, ++version_,
+                       buffer_);
     --left_;
     ++events_;
   }

@@ -25,7 +25,7 @@ class PodSource final : public http::Client {
   // Until then the list of pods does not come.
   void Release();
   // One MODIFIED event for each pod, in an order that visits all jobs evenly. Requires: the lap before is over.
-  void RunLap(bool running);
+  void RunLap(bool running, bool ready);
   // Every event of the laps so far has been handed over.
   bool idle() const { return !busy_.load(); }
   // Events that have been handed over.
@@ -47,6 +47,7 @@ class PodSource final : public http::Client {
   bool released_ = false;
   bool scheduled_ = false;
   bool running_ = true;
+  bool ready_ = true;
   int left_ = 0;  // Of the lap.
   std::string buffer_;
   size_t taken_ = 0;

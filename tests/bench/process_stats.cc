@@ -5,6 +5,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <future>
+#include <memory>
 #include <string_view>
 #include <system_error>
 
@@ -75,6 +77,13 @@ ProcessStats Difference(const ProcessStats& later, const ProcessStats& earlier) 
   difference.allocated_bytes -= earlier.allocated_bytes;
   difference.resident_bytes -= earlier.resident_bytes;
   return difference;
+}
+
+void Pause(Loop& loop, absl::Duration time) {
+  // Shared: it may still be telling when the waiter is awake.
+  const auto over = std::make_shared<std::promise<void>>();
+  loop.RunAfter(time, [over] { over->set_value(); });
+  over->get_future().wait();
 }
 
 std::string ToLine(const ProcessStats& stats) {

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "common/exec/loop.h"
 
 namespace basalt::bench {
 
@@ -29,5 +30,8 @@ ProcessStats Difference(const ProcessStats& later, const ProcessStats& earlier);
 // One line, for the pipe between the two processes of a run.
 std::string ToLine(const ProcessStats& stats);
 absl::StatusOr<ProcessStats> FromLine(const std::string& line);
+
+// Waits on the calling thread, which is not the loop's, by a timer of the loop.
+void Pause(Loop& loop, absl::Duration time);
 
 }  // namespace basalt::bench

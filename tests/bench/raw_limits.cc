@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <future>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -17,6 +16,7 @@
 #include "common/rpc/grpc_server.h"
 #include "gateway/translate/decoder.h"
 #include "tests/bench/cluster.h"
+#include "tests/bench/process_stats.h"
 
 namespace basalt::bench {
 namespace {
@@ -101,11 +101,12 @@ absl::StatusOr<double> StreamRate(absl::Duration time, const kube::v1::Object& o
   services.push_back(rpc::WrapService(std::make_unique<FloodService>(std::move(batch))));
   BASALT_ASSIGN_OR_RETURN(const auto server, rpc::GrpcServer::Start({}, std::move(services)));
   const auto stub = GatewayService::NewStub(rpc::MakeChannel(fmt::format("127.0.0.1:{}", server->port())));
+  const std::unique_ptr<Loop> loop = MakeThreadLoop("pause");
   Drain drain(*stub);
-  while (drain.messages() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  while (drain.messages() == 0) Pause(*loop, absl::Milliseconds(1));
   const absl::Time begin = absl::Now();
   const int64_t before = drain.messages();
-  std::this_thread::sleep_for(absl::ToChronoMilliseconds(time));
+  Pause(*loop, time);
   const double rate = static_cast<double>(drain.messages() - before) / absl::ToDoubleSeconds(absl::Now() - begin);
   drain.End();
   return rate;
@@ -144,7 +145,7 @@ absl::StatusOr<RawLimits> MeasureRawLimits(absl::Duration time, const std::strin
   PodWriter writer(shape);
   constexpr int kLines = 512;
   std::vector<std::string> lines(kLines);
-  for (int i = 0; i < kLines; ++i) writer.AppendLine("MODIFIED", i * 97, i % 2 == 0, 48'000'000 + i, lines[i]);
+  for (int i = 0; i < kLines; ++i) writer.AppendLine("MODIFIED", i * 97, i % 2 == 0, true, 48'000'000 + i, lines[i]);
   limits.line_bytes = static_cast<double>(lines[0].size());
 
   gateway::Decoder decoder(gateway::ObjectKind::kPod);
@@ -156,7 +157,7 @@ absl::StatusOr<RawLimits> MeasureRawLimits(absl::Duration time, const std::strin
   std::string out;
   limits.make = Rate(time, [&] {
     out.clear();
-    writer.AppendLine("MODIFIED", static_cast<int>(at % 100'000), at % 2 == 0, static_cast<int64_t>(at), out);
+    writer.AppendLine("MODIFIED", static_cast<int>(at % 100'000), at % 2 == 0, true, static_cast<int64_t>(at), out);
     ++at;
   });
   BASALT_ASSIGN_OR_RETURN(limits.stream, StreamRate(time, event.decoded.object));

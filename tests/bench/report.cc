@@ -23,8 +23,8 @@ std::string Number(double value) {
 }
 
 std::string Table(const std::vector<Figure>& figures) {
-  std::string table = fmt::format("{:<46} {:>14} {:<12} {:<18} {}\n", "figure", "value", "unit", "goal", "runs");
-  table += std::string(120, '-') + "\n";
+  std::string table = fmt::format("{:<58} {:>14} {:<12} {:<18} {}\n", "figure", "value", "unit", "goal", "runs");
+  table += std::string(132, '-') + "\n";
   for (const Figure& figure : figures) {
     std::string runs;
     if (figure.runs.size() > 1) {
@@ -34,7 +34,7 @@ std::string Table(const std::vector<Figure>& figures) {
     const std::string goal =
         figure.goal.empty() ? std::string() : fmt::format("{} {}", figure.goal, figure.met ? "met" : "MISSED");
     table +=
-        fmt::format("{:<46} {:>14} {:<12} {:<18} {}\n", figure.name, Number(figure.value), figure.unit, goal, runs);
+        fmt::format("{:<58} {:>14} {:<12} {:<18} {}\n", figure.name, Number(figure.value), figure.unit, goal, runs);
     for (const std::string& note : figure.notes) table += fmt::format("    {}\n", note);
   }
   return table;

@@ -12,7 +12,6 @@
 #include <future>
 #include <iostream>
 #include <memory>
-#include <thread>
 #include <utility>
 
 #include "absl/time/clock.h"
@@ -41,9 +40,10 @@ constexpr absl::Duration kPoll = absl::Milliseconds(2);
 
 template <typename F>
 auto RunOn(Loop& loop, F work) {
-  std::promise<decltype(work())> result;
-  loop.Post([&] { result.set_value(work()); });
-  return result.get_future().get();
+  // Shared: it may still be telling when the waiter is awake.
+  const auto result = std::make_shared<std::promise<decltype(work())>>();
+  loop.Post([result, &work] { result->set_value(work()); });
+  return result->get_future().get();
 }
 
 // jobsvc as a child, with a pipe in either direction.
@@ -121,13 +121,13 @@ class SuiteRun {
     result.gateway_growth = Difference(ReadProcessStats(), gateway_before);
     BASALT_ASSIGN_OR_RETURN(const ProcessStats jobsvc_after, child_->Stats());
     result.jobsvc_growth = Difference(jobsvc_after, jobsvc_before);
-    bool running = true;
+    bool up = true;
     for (int lap = 0; lap < options_.warm_laps + options_.laps; ++lap) {
-      running = !running;
-      BASALT_ASSIGN_OR_RETURN(const Lap measured, RunLap(running));
+      up = !up;
+      BASALT_ASSIGN_OR_RETURN(const Lap measured, RunLap(up));
       if (lap >= options_.warm_laps) result.laps.push_back(measured);
     }
-    result.counts_agree = AwaitCounts(running);
+    result.counts_agree = AwaitCounts(up || !options_.phases);
     result.status_writes = kube_.status_writes();
     if (kube_.unexpected() > 0) {
       return MakeStatus(absl::StatusCode::kFailedPrecondition,
@@ -152,11 +152,11 @@ class SuiteRun {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<Lap> RunLap(bool running) {
+  absl::StatusOr<Lap> RunLap(bool up) {
     const ProcessStats gateway_before = ReadProcessStats();
     BASALT_ASSIGN_OR_RETURN(const ProcessStats jobsvc_before, child_->Stats());
     const absl::Time begin = absl::Now();
-    source_->RunLap(running);
+    source_->RunLap(up || !options_.phases, up);
     BASALT_RETURN_IF_ERROR(AwaitSettled(options_.shape.pods()));
     Lap lap;
     lap.wall = absl::Now() - begin;
@@ -172,7 +172,7 @@ class SuiteRun {
     do {
       BASALT_RETURN_IF_ERROR(AwaitSettled(pods));
       if (std::exchange(sent, sent_) != sent_) settled_ = absl::Now();
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      Pause(*kube_loop_, absl::Milliseconds(20));
     } while (absl::Now() < settled_ + kRest);
     return absl::OkStatus();
   }
@@ -182,7 +182,7 @@ class SuiteRun {
     const absl::Time end = absl::Now() + kPatience;
     gateway::v1::Topology topology;
     while (absl::Now() < end) {
-      std::this_thread::sleep_for(absl::ToChronoMilliseconds(kPoll));
+      Pause(*kube_loop_, kPoll);
       if (!source_->idle()) continue;
       grpc::ClientContext context;
       topology.Clear();
@@ -209,7 +209,7 @@ class SuiteRun {
     do {
       const int agree = RunOn(*kube_loop_, [&] { return kube_.JobsThatCount(running, options_.shape.pods_per_job); });
       if (agree == options_.shape.jobs) return true;
-      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      Pause(*kube_loop_, absl::Milliseconds(100));
     } while (absl::Now() < end);
     return false;
   }

@@ -19,6 +19,9 @@ struct SuiteRunOptions {
   ClusterShape shape;
   int warm_laps = 1;
   int laps = 5;
+  // Of what the events tell: the phase, between running and pending; or only whether the containers are ready, which
+  // no status shows, so that no job is written.
+  bool phases = true;
   std::string binary;    // Called with --role=jobsvc.
   std::string data_dir;  // Exists; jobsvc makes its store in it.
 };
