@@ -186,6 +186,7 @@ void ObjectTracker::ClearForbidden(uint32_t slot_id, Slot& slot) {
 }
 
 void ObjectTracker::StartStream() {
+  if (BASALT_PLANTED("absence_is_deletion")) return;
   for (auto& [slot_id, slot] : slots_) Begin(slot_id);
 }
 

@@ -38,7 +38,8 @@ TEST_P(PlantedBugTest, IsFoundBySomeSeedAndByItAlone) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Bugs, PlantedBugTest,
-                         ::testing::Values("repeated_under_another_name", "effects_before_commit", "history_twice"),
+                         ::testing::Values("absence_is_deletion", "repeated_under_another_name",
+                                           "effects_before_commit", "history_twice"),
                          [](const auto& bug) { return std::string(bug.param); });
 
 }  // namespace
