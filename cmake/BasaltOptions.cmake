@@ -26,7 +26,7 @@ if(BASALT_WERROR)
   target_compile_options(basalt_options INTERFACE -Werror)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-  target_compile_options(basalt_options INTERFACE -Wthread-safety)
+  target_compile_options(basalt_options INTERFACE -Wthread-safety -Wno-missing-field-initializers)
 else()
   # GCC 12 reports these falsely inside the standard library under optimisation.
   target_compile_options(basalt_options INTERFACE -Wno-restrict -Wno-maybe-uninitialized

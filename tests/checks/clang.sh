@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# What a second compiler says: clang's front end over our own sources, its -Wthread-safety included; warnings are errors.
+#   tests/checks/clang.sh           the sources with locks or atomics, and those that include headers with them
+#   tests/checks/clang.sh --all     every source
+#   tests/checks/clang.sh FILE…     these
+# Takes compile commands and generated headers of build/dev; BASALT_TIDY_BUILD names another folder. The preset
+# thread-safety builds with clang instead.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+build=${BASALT_TIDY_BUILD:-build/dev}
+[[ -f $build/compile_commands.json ]] || { echo "build first: cmake --preset dev && ninja -C $build" >&2; exit 1; }
+case ${1:-} in
+  '')
+    words='\b(Mutex|MutexLock|CondVar|BASALT_GUARDED_BY|std::atomic)\b'
+    headers=$(git grep -lE "$words" -- '*.h' | grep -v '^common/base/mutex\.h$' | sed 's/\./\\./g' | paste -sd'|')
+    mapfile -t files < <(git grep -lE "$words|#include \"($headers)\"" -- '*.cc' | grep -vE '_bench\.cc$')
+    ;;
+  --all) mapfile -t files < <(git ls-files '*.cc') ;;
+  *) files=("$@") ;;
+esac
+printf '%s\0' "${files[@]}" | xargs -0 -n 3 -P "${BASALT_JOBS:-$(nproc)}" \
+  clang-tidy -p "$build" --quiet --checks='-*,clang-diagnostic-*' --warnings-as-errors='*' \
+  --extra-arg=-Wno-unknown-warning-option --extra-arg=-Wthread-safety \
+  2> >(grep -vE '^[0-9]+ warnings? (generated|treated)' >&2)
