@@ -1,6 +1,7 @@
 #pragma once
 
-// Reads manifests of jobs. All or nothing: one bad document refuses the whole file, with file, document, field and rule.
+// Reads manifests of jobs. All or nothing: one bad document refuses the whole file, with file, document, field and
+// rule.
 #include <string>
 #include <string_view>
 #include <vector>

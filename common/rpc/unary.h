@@ -50,8 +50,9 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
   // Any thread.
   void Answer(absl::StatusOr<Response> answer) {
     if (finished_.exchange(true)) return;  // Context and response may be gone.
+    const absl::Status status = answer.status();
     if (answer.ok()) *response_ = *std::move(answer);
-    Finish(ToAnswer(answer.status(), *context_));
+    Finish(ToAnswer(status, *context_));
   }
 
  private:

@@ -48,7 +48,7 @@ class Reader {
   // fn(key, value) for each member. Keys are compared as they stand: for objects with known fields.
   template <typename Fn>
   void Members(const Path& path, Value& value, Fn&& fn) {
-    EachMember(path, value, [this, &fn](simdjson::ondemand::field& field) {
+    EachMember(path, value, [&fn](simdjson::ondemand::field& field) {
       const char* key = field.key().raw();
       size_t size = 0;
       while (key[size] != '"') ++size;
@@ -75,7 +75,7 @@ class Reader {
     int index = 0;
     for (auto element : array) {
       Value item;
-      if (const auto error = std::move(element).get(item)) return Break(error);
+      if (const auto error = element.get(item)) return Break(error);
       fn(path / index, item);
       if (broken()) return;
       ++index;

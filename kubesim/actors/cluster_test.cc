@@ -213,8 +213,9 @@ TEST_F(ClusterTest, AQueuesCapabilityAndStateHoldGroupsBack) {
   MakeGroup("large", 3, {{"minResources", json::object{{"cpu", "3"}}}});
   time_.Advance(absl::Seconds(3));
   EXPECT_EQ(GroupPhase("large"), "Pending");
-  MakeGroup("fits", 1,
-            {{"minResources", json::object{{"cpu", "1"}, {"requests.cpu", "1"}, {"limits.cpu", "9"}, {"count/pods", 1}}}});
+  MakeGroup(
+      "fits", 1,
+      {{"minResources", json::object{{"cpu", "1"}, {"requests.cpu", "1"}, {"limits.cpu", "9"}, {"count/pods", 1}}}});
   ASSERT_TRUE(Until([&] { return GroupPhase("fits") == "Inqueue"; }));
   OpenQueue("default", "Closed");
   MakePod("a-0", "fits", "true");

@@ -15,8 +15,8 @@ inline constexpr char kPodsResource[] = "pods";
 
 // Of a resource list ({"cpu":"500m","memory":"1Gi"}); entries that are no quantities are left out.
 Amounts AmountsOf(const json::value* list);
-// The same of a group's minResources: only the names that a scheduler looks at. count/*, limits.* and requests.* (but for
-// names with kubernetes.io/) are for quotas alone (podgroup spec 6.4).
+// The same of a group's minResources: only the names that a scheduler looks at. count/*, limits.* and requests.* (but
+// for names with kubernetes.io/) are for quotas alone (podgroup spec 6.4).
 Amounts SchedulableAmountsOf(const json::value* list);
 void Add(Amounts& to, const Amounts& what, int64_t times = 1);
 // `used` + `more` stay within `limit` on every resource that `limit` lists.

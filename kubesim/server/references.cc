@@ -49,8 +49,7 @@ absl::Status References::ResolvePriority(const TypeInfo& type, json::value& pod)
   }
   spec["priority"] = priority;
   if (!spec.contains("preemptionPolicy") || !wanted.empty()) {
-    spec["preemptionPolicy"] =
-        policy.empty() ? json::string("PreemptLowerPriority") : json::string(policy);
+    spec["preemptionPolicy"] = policy.empty() ? json::string("PreemptLowerPriority") : json::string(policy);
   }
   return absl::OkStatus();
 }

@@ -19,6 +19,6 @@ case ${1:-} in
   *) files=("$@") ;;
 esac
 printf '%s\0' "${files[@]}" | xargs -0 -n 3 -P "${BASALT_JOBS:-$(nproc)}" \
-  clang-tidy -p "$build" --quiet --checks='-*,clang-diagnostic-*' --warnings-as-errors='*' \
+  clang-tidy -p "$build" --quiet --checks='-*,clang-diagnostic-*,bugprone-use-after-move' --warnings-as-errors='*' \
   --extra-arg=-Wno-unknown-warning-option --extra-arg=-Wthread-safety \
   2> >(grep -vE '^[0-9]+ warnings? (generated|treated)' >&2)

@@ -90,8 +90,8 @@ TEST_F(LifeTest, AFailureWhileEverythingIsDownIsSeenAtTheNextStart) {
 }
 
 TEST_F(LifeTest, AnUnsupportedFieldIsNamedOnTheJobAndHarmsNoOther) {
-  suite_.CreateObject(Job("delayed", 1, "sleep 1",
-                       R"(,"policies":[{"event":"PodFailed","action":"RestartJob","timeout":"10m"}])"));
+  suite_.CreateObject(
+      Job("delayed", 1, "sleep 1", R"(,"policies":[{"event":"PodFailed","action":"RestartJob","timeout":"10m"}])"));
   suite_.CreateObject(Job("plain", 1, "sleep 1"));
   ASSERT_TRUE(Reaches("plain", "Completed"));
   suite_.time().Advance(absl::Seconds(20));

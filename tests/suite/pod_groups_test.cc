@@ -52,7 +52,8 @@ TEST_F(PodGroupsTest, ABarePodGetsAGroupOfItsOwnInTwoWritesAndRuns) {
   suite_.time().Advance(absl::Seconds(20));
   ASSERT_NE(Group(uid), nullptr);
   const auto pod = suite_.api().Get("pods", "default", "bare");
-  EXPECT_EQ(FindString(*FindPath(*pod, {"metadata", "annotations"}), "scheduling.k8s.io/group-name"), "podgroup-" + uid);
+  EXPECT_EQ(FindString(*FindPath(*pod, {"metadata", "annotations"}), "scheduling.k8s.io/group-name"),
+            "podgroup-" + uid);
   EXPECT_EQ(PodPhase("bare"), "Running");
   EXPECT_EQ(Writes(), 2);
 }
@@ -90,8 +91,7 @@ TEST_F(PodGroupsTest, PodsOfOtherSchedulersAndBoundOnesAreLeftAlone) {
 TEST_F(PodGroupsTest, AGroupThatIsDeletedUnderItsPodIsMadeAgain) {
   const std::string uid = CreatePod("bare");
   suite_.time().Advance(absl::Seconds(20));
-  suite_.DeleteObject(
-      fmt::format("/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups/podgroup-{}", uid));
+  suite_.DeleteObject(fmt::format("/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups/podgroup-{}", uid));
   suite_.time().Advance(absl::Seconds(20));
   EXPECT_NE(Group(uid), nullptr);
 }
@@ -108,8 +108,7 @@ TEST_F(PodGroupsTest, APodThatNeedsAGroupWhileEverythingIsDownGetsItAtTheNextSta
 }
 
 TEST_F(PodGroupsTest, WhatTheServerWouldRefuseGetsAnEventThatNamesTheRule) {
-  const std::string uid =
-      CreatePod("wrong", R"(,"annotations":{"volcano.sh/network-topology-highest-tier":"-1"})");
+  const std::string uid = CreatePod("wrong", R"(,"annotations":{"volcano.sh/network-topology-highest-tier":"-1"})");
   const std::string other = CreatePod("right");
   suite_.time().Advance(absl::Seconds(30));
   EXPECT_EQ(Group(uid), nullptr);

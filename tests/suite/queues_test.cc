@@ -79,8 +79,8 @@ TEST_F(QueuesTest, CountsFollowThePodGroupsAtMostOnceASecond) {
         i));
   }
   ASSERT_TRUE(suite_.time().AdvanceUntil([&] { return Count("default", "running") == 5; }, absl::Seconds(30)));
-  ASSERT_TRUE(suite_.time().AdvanceUntil([&] { return suite_.JobPhase("default", "j4") == "Completed"; },
-                                         absl::Seconds(60)));
+  ASSERT_TRUE(
+      suite_.time().AdvanceUntil([&] { return suite_.JobPhase("default", "j4") == "Completed"; }, absl::Seconds(60)));
   suite_.time().Advance(absl::Seconds(5));
   EXPECT_EQ(Count("default", "running"), 0);
   EXPECT_LE(QueueWrites(), absl::ToInt64Seconds(suite_.time().Now() - begin) + 1);

@@ -202,8 +202,8 @@ void JobController::Rebaseline(JobEntry& entry, kv::WriteBatch& batch) {
   entry.pods.Reshape(shape);
   for (auto& [name, pod] : known) {
     auto& queue = entry.dirty_pods[name];
-    const bool newer_is_there = std::any_of(queue.begin(), queue.end(), [&](const DirtyPod& dirty) {
-      return dirty.uid == pod.uid && dirty.state && dirty.gone == GoneReason::kNotGone;
+    const bool newer_is_there = std::any_of(queue.begin(), queue.end(), [&pod_uid = pod.uid](const DirtyPod& dirty) {
+      return dirty.uid == pod_uid && dirty.state && dirty.gone == GoneReason::kNotGone;
     });
     if (!newer_is_there) queue.push_front({PodFromEntry(name, entry.ns, uid, pod), GoneReason::kNotGone, pod.uid});
     entry.dirty_names.insert(name);
