@@ -215,7 +215,7 @@ TEST(LiveDefinitionsTest, OursAcceptAndKeepEveryField) {
       EXPECT_EQ(own.columns[i].priority, theirs.columns[i].priority);
     }
     size_t objects = 0;
-    VisitLeaves(theirs.schema->root(), &own.schema->root(), [&](const json::value& object) {
+    VisitLeaves(theirs.schema->root(), &own.schema->root(), [&, &name = name](const json::value& object) {
       ++objects;
       ExpectKept(*own.schema, object, name + " " + ToText(object).substr(0, 300));
     });

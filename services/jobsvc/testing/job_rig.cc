@@ -96,20 +96,20 @@ class JobRig::Context : public runtime::Context {
 
   void Write(std::string_view key, gateway::v1::WriteRequest request, runtime::WriteDone done) override {
     if (rig_.Point()) return;
-    const Fate fate = rig_.fate ? rig_.fate(request) : Fate::kNormal;
-    if (fate == Fate::kNotSent || fate == Fate::kLostRequest) {
+    const Fate chosen = rig_.fate ? rig_.fate(request) : Fate::kNormal;
+    if (chosen == Fate::kNotSent || chosen == Fate::kLostRequest) {
       Answer(std::string(key),
-             fate == Fate::kNotSent ? runtime::WriteOutcome::Kind::kNotSent : runtime::WriteOutcome::Kind::kUnknown,
+             chosen == Fate::kNotSent ? runtime::WriteOutcome::Kind::kNotSent : runtime::WriteOutcome::Kind::kUnknown,
              std::move(done));
       return;
     }
     // The request travels even if the process dies meanwhile.
     ++rig_.in_flight_;
     rig_.server_loop_.RunAfter(kLatency, [this, alive = process_.alive, rig = &rig_, key = std::string(key),
-                                          request = std::move(request), fate, done = std::move(done)]() mutable {
+                                          request = std::move(request), chosen, done = std::move(done)]() mutable {
       const gateway::v1::WriteResponse response = rig->kube_.Write(request);
       if (!*alive || rig->Point()) return;
-      if (fate == Fate::kLostAnswer) {
+      if (chosen == Fate::kLostAnswer) {
         Answer(key, runtime::WriteOutcome::Kind::kUnknown, std::move(done));
         return;
       }
