@@ -213,7 +213,7 @@ std::vector<std::string> PodSet::Reshape(std::vector<TaskShape> tasks) {
       }
     }
   }
-  for (auto& [name, other] : others_) all[name] = {{other.task, -1}, std::move(other.entry)};
+  for (auto& [name, other] : others_) all[name] = {{other.task, -1}, other.entry};
   others_.clear();
   slots_.clear();
   task_of_.clear();

@@ -97,7 +97,7 @@ void Unify(const JobSpec& before, JobSpec& after) {
 }
 
 std::string WireName(const google::protobuf::FieldDescriptor& field) {
-  const std::string name = field.json_name();
+  const std::string& name = field.json_name();
   return name.ends_with("Json") ? name.substr(0, name.size() - 4) : name;
 }
 
