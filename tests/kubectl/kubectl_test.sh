@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # What people do with kubectl, done to kubesim. Each case prints one line; the exit code says whether all passed.
-# Usage: kubectl_test.sh KUBESIM_BINARY CRD_FOLDER
+# Usage: [KUBECTL=program] kubectl_test.sh KUBESIM_BINARY CRD_FOLDER
+# KUBECTL: instead of the one in PATH. From 1.20 on (Debian 12 has that); what an old one does not know is left out.
 set -u
 
 kubesim=$1
 crds=$2
-command -v kubectl >/dev/null || { echo "FAIL: kubectl is not in PATH"; exit 1; }
+kubectl_program=$(command -v "${KUBECTL:-kubectl}") || { echo "FAIL: no program ${KUBECTL:-kubectl}"; exit 1; }
+kubectl_program=$(realpath "$kubectl_program")
 
 dir=$(mktemp -d)
 pid=
@@ -17,6 +19,12 @@ trap finish EXIT
 cd "$dir" || exit 1
 export HOME=$dir KUBECONFIG=$dir/kubeconfig
 unset http_proxy https_proxy HTTP_PROXY HTTPS_PROXY
+mkdir bin
+ln -s "$kubectl_program" bin/kubectl
+export PATH=$dir/bin:$PATH
+minor=$(kubectl version --client -o json | sed -n 's/.*"minor": "\([0-9]*\).*/\1/p')
+# since MINOR: the kubectl is at least 1.MINOR.
+since() { [ "$minor" -ge "$1" ]; }
 
 "$kubesim" --port_file=port --kubeconfig_out=kubeconfig --crds="$crds" --nodes=2 2>kubesim.log &
 pid=$!
@@ -63,6 +71,19 @@ shows() {
   else
     fail "$name: no '$pattern' in: $*"
   fi
+}
+
+# in_phase NAME RESOURCE PHASE: it comes into that phase.
+in_phase() {
+  if since 23; then
+    ok "$1" kubectl wait --for=jsonpath='{.status.phase}'="$3" "$2" --timeout=20s
+    return
+  fi
+  for _ in $(seq 100); do
+    [ "$(kubectl get "$2" -o jsonpath='{.status.phase}')" = "$3" ] && break
+    sleep 0.2
+  done
+  shows "$1" "^$3\$" kubectl get "$2" -o jsonpath='{.status.phase}'
 }
 
 cat >map.yaml <<'YAML'
@@ -127,7 +148,7 @@ refused "server side conflict" "conflict" kubectl apply --server-side -f map.yam
 ok "server side forced" kubectl apply --server-side --force-conflicts -f map.yaml
 shows "server side result" "^1$" kubectl get cm map -o "jsonpath={.data.one}"
 ok "server side new" sh -c "sed 's/name: map,/name: ssa,/' map.yaml | kubectl apply --server-side -f -"
-shows "managed fields" "manager: kubectl" kubectl get cm ssa -o yaml --show-managed-fields
+since 21 && shows "managed fields" "manager: kubectl" kubectl get cm ssa -o yaml --show-managed-fields
 ok "patch strategic" kubectl patch cm map -p '{"data":{"three":"3"}}'
 ok "patch merge" kubectl patch cm map --type=merge -p '{"data":{"two":null}}'
 ok "patch json" kubectl patch cm map --type=json -p '[{"op":"replace","path":"/data/three","value":"33"}]'
@@ -152,21 +173,27 @@ refused "bad custom resource" "minMember" sh -c "sed 's/minMember: 1/minMember: 
 # Pods and waiting.
 ok "create pods" kubectl apply -f pod.yaml
 ok "wait running" kubectl wait --for=condition=Ready pod/long --timeout=20s
-ok "wait failed" kubectl wait --for=jsonpath='{.status.phase}'=Failed pod/short --timeout=20s
+in_phase "wait failed" pod/short Failed
 shows "pods" "short +0/1 +Error" kubectl get pods
 shows "pods wide" "long +1/1 +Running.*node-" kubectl get pods -o wide
 shows "describe" "Exit Code: +3" kubectl describe pod short
 shows "describe node" "cpu: +64" kubectl describe node node-0
 shows "field selector" "^pod/short$" kubectl get pods --field-selector=status.phase=Failed -o name
 ok "logs" kubectl logs short
+ok "run" kubectl run drained --image=busybox -- sleep infinity
+ok "wait for the run" kubectl wait --for=condition=Ready pod/drained --timeout=20s
+node=$(kubectl get pod drained -o "jsonpath={.spec.nodeName}")
+ok "drain" kubectl drain "$node" --force --pod-selector=run=drained --timeout=20s
+refused "drained" "not found" kubectl get pod drained
+ok "uncordon" kubectl uncordon "$node"
 
 # Custom resources: columns, Events.
 ok "create group" kubectl apply -f group.yaml
-ok "wait group" kubectl wait --for=jsonpath='{.status.phase}'=Inqueue podgroup/gang --timeout=20s
+in_phase "wait group" podgroup/gang Inqueue
 shows "group columns" "STATUS +MINMEMBER +RUNNINGS +AGE" kubectl get pg
 shows "group describe" "Inqueue" kubectl describe pg gang
 shows "events" "podgroup/gang" kubectl get events
-shows "events command" "gang" kubectl events --for podgroup/gang
+since 26 && shows "events command" "gang" kubectl events --for podgroup/gang
 
 # Watching.
 kubectl get cm -w --output-watch-events >watched 2>&1 &
@@ -203,7 +230,15 @@ for mode in background foreground orphan; do
   owner "o-$mode" >out 2>&1 || fail "owner $mode"
   ok "delete $mode" kubectl delete pg "o-$mode" --cascade="$mode" --timeout=30s
 done
-ok "children go" kubectl wait --for=delete cm/child-of-o-background cm/child-of-o-foreground --timeout=20s
+# Before 1.21 it is an error to wait for the end of what is gone.
+if since 21; then
+  ok "children go" kubectl wait --for=delete cm/child-of-o-background cm/child-of-o-foreground --timeout=20s
+else
+  for child in child-of-o-background child-of-o-foreground; do
+    kubectl wait --for=delete "cm/$child" --timeout=20s >out 2>&1
+    refused "$child goes" "not found" kubectl get cm "$child"
+  done
+fi
 ok "orphans stay" kubectl get cm child-of-o-orphan
 cat >space.yaml <<'YAML'
 apiVersion: v1
