@@ -127,7 +127,7 @@ absl::Status PreparePatch(const v1::WriteRequest& request, std::string_view fiel
   return absl::OkStatus();
 }
 
-absl::Status PrepareDelete(const v1::Delete& request, KubeRequest& out) {
+absl::Status PrepareDelete(const v1::Delete& request, bool dry_run, KubeRequest& out) {
   if (request.uid().empty()) return Invalid("delete.uid is needed: a delete by name alone may hit another object");
   json::object options;
   options["kind"] = "DeleteOptions";
@@ -138,6 +138,8 @@ absl::Status PrepareDelete(const v1::Delete& request, KubeRequest& out) {
   options["preconditions"] = std::move(preconditions);
   if (!request.propagation_policy().empty()) options["propagationPolicy"] = request.propagation_policy();
   if (request.has_grace_period_seconds()) options["gracePeriodSeconds"] = request.grace_period_seconds();
+  // Where a DELETE has a body, the query is not looked at.
+  if (dry_run) options["dryRun"] = json::array({"All"});
   out.method = "DELETE";
   out.body = ToText(options);
   out.headers.emplace_back("Content-Type", "application/json");
@@ -188,7 +190,7 @@ absl::StatusOr<KubeRequest> PrepareWrite(const v1::WriteRequest& request, std::s
       BASALT_RETURN_IF_ERROR(PreparePatch(request, default_field_manager, out));
       break;
     case v1::WriteRequest::kDelete:
-      BASALT_RETURN_IF_ERROR(PrepareDelete(request.delete_(), out));
+      BASALT_RETURN_IF_ERROR(PrepareDelete(request.delete_(), request.dry_run(), out));
       break;
     case v1::WriteRequest::kDeleteCollection:
       BASALT_RETURN_IF_ERROR(PrepareDeleteCollection(request, out));
@@ -196,6 +198,7 @@ absl::StatusOr<KubeRequest> PrepareWrite(const v1::WriteRequest& request, std::s
     case v1::WriteRequest::OPERATION_NOT_SET:
       return Invalid("operation is not set");
   }
+  if (request.dry_run() && !request.has_delete_()) AddQuery(out.target, "dryRun", "All");
   return out;
 }
 
@@ -231,7 +234,8 @@ v1::KubeError ReadRefusal(const http::Response& response) {
 absl::StatusOr<v1::WriteResponse> ReadWritten(const v1::WriteRequest& request, const http::Response& response,
                                               Decoder& decoder) {
   v1::WriteResponse out;
-  if (request.has_delete_collection()) return out;
+  // What a dry run would have made exists nowhere: it must not reach a cache.
+  if (request.has_delete_collection() || request.dry_run()) return out;
   BASALT_ASSIGN_OR_RETURN(Decoded decoded, decoder.DecodeObject(response.body));
   if (decoded.is_status) {
     // The server answers with a Status where the object is gone at once.

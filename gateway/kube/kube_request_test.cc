@@ -70,6 +70,12 @@ TEST(PrepareWriteTest, EveryOperationBecomesItsRequest) {
       {R"(resource { version: "v1" plural: "pods" } namespace: "n"
           delete_collection { label_selector: "a=b,c" field_selector: "status.phase!=Failed" })",
        "DELETE /api/v1/namespaces/n/pods?labelSelector=a%3Db%2Cc&fieldSelector=status.phase%21%3DFailed"},
+      {kPod + R"(dry_run: true create { body: '{"metadata":{"name":"p"}}' })",
+       "POST /api/v1/namespaces/n/pods?fieldManager=basalt&dryRun=All application/json "
+       R"({"metadata":{"name":"p"}})"},
+      {kPod + R"(dry_run: true delete { uid: "u" })",
+       "DELETE /api/v1/namespaces/n/pods/p application/json "
+       R"({"kind":"DeleteOptions","apiVersion":"v1","preconditions":{"uid":"u"},"dryRun":["All"]})"},
   };
   for (const auto& [request, expected] : cases) EXPECT_EQ(Prepared(request), expected) << request;
 }
@@ -142,6 +148,15 @@ TEST(ReadWrittenTest, TellsADeletionThatLingersFromOneThatIsDone) {
     ASSERT_TRUE(response.ok()) << response.status();
     EXPECT_EQ(response->gone(), gone) << body;
   }
+}
+
+TEST(ReadWrittenTest, ADryRunHasMadeNothingThatACacheMayKeep) {
+  Decoder decoder(ObjectKind::kJob);
+  const absl::StatusOr<v1::WriteResponse> response =
+      ReadWritten(Request(kJob + R"(dry_run: true create { })"),
+                  {.status = 201, .headers = {}, .body = R"({"metadata":{"name":"j","uid":"u"}})"}, decoder);
+  ASSERT_TRUE(response.ok()) << response.status();
+  EXPECT_EQ(response->outcome_case(), v1::WriteResponse::OUTCOME_NOT_SET);
 }
 
 }  // namespace
