@@ -7,7 +7,9 @@
 #include <optional>
 #include <utility>
 
+#include "common/base/excerpt.h"
 #include "common/base/status.h"
+#include "common/kube/decode/job.h"
 #include "gateway/translate/fields.h"
 
 namespace basalt::gateway {
@@ -60,6 +62,8 @@ std::string Printable(std::string_view text) {
   for (const char c : text) out += c >= ' ' && c <= '~' ? c : ' ';
   return out;
 }
+
+std::string Joined(const std::vector<std::string>& errors) { return fmt::format("{}", fmt::join(errors, "; ")); }
 
 std::optional<WatchType> TypeOf(std::string_view text) {
   if (text == "ADDED") return WatchType::kAdded;
@@ -125,7 +129,7 @@ struct Decoder::Impl {
     envelope.meta.Clear();
     switch (kind) {
       case ObjectKind::kJob:
-        return ReadJob(reader, value, envelope, *out.object.mutable_job());
+        return kube::decode::ReadJob(reader, value, envelope, *out.object.mutable_job());
       case ObjectKind::kPod:
         return ReadPod(reader, value, envelope, *out.object.mutable_pod());
       case ObjectKind::kPodGroup:
@@ -158,7 +162,7 @@ struct Decoder::Impl {
     out.deletion_grace_seconds = envelope.meta.deletion_grace_seconds;
     out.finalizers = envelope.meta.finalizers;
     if (reader.has_error()) {
-      out.error = reader.TakeError();
+      out.error = Joined(reader.TakeErrors());
       if (out.object.has_job()) out.object.mutable_job()->set_decode_error(out.error);
       reader.Reset();
     }
@@ -196,7 +200,7 @@ absl::StatusOr<WatchEvent> Decoder::DecodeWatchLine(std::string_view text) {
     return Invalid("a watch line needs a type and an object");
   }
   const std::optional<WatchType> type = TypeOf(name);
-  if (!type.has_value()) return Invalid(fmt::format("'{}' is not a type of watch event", name.substr(0, 40)));
+  if (!type.has_value()) return Invalid(fmt::format("'{}' is not a type of watch event", Excerpt(name, 40)));
   result->type = *type;
   Value object;
   if (line.find_field_unordered("object").get(object) != simdjson::SUCCESS) {
@@ -247,7 +251,7 @@ absl::StatusOr<DecodedList> Decoder::DecodeList(std::string_view text) {
           }
         }
       });
-      if (impl.reader.has_error()) status = Invalid(impl.reader.TakeError());
+      if (impl.reader.has_error()) status = Invalid(Joined(impl.reader.TakeErrors()));
     } else if (key == "items") {
       items_seen = true;
       impl.reader.Elements(path, member, [&](const Path& at, Value& item) {

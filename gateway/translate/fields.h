@@ -1,71 +1,27 @@
 #pragma once
 
-// What the decoders of this folder share: metadata, and one function per kind. For its .cc files only.
-#include <string_view>
-#include <utility>
-#include <vector>
-
+// One function per kind that the gateway projects; Jobs come from common/kube/decode. For the .cc files of this folder
+// only.
 #include "basalt/gateway/v1/gateway.pb.h"
 #include "basalt/kube/v1/kube.pb.h"
-#include "gateway/translate/json_reader.h"
+#include "common/kube/decode/json_reader.h"
+#include "common/kube/decode/metadata.h"
 
 namespace basalt::gateway {
 
-using StringPairs = std::vector<std::pair<std::string_view, std::string_view>>;
-
-struct OwnerView {
-  std::string_view api_version;
-  std::string_view kind;
-  std::string_view name;
-  std::string_view uid;
-  bool controller = false;
-  bool block_owner_deletion = false;
-};
-
-// Metadata as views into the parser's buffer. Reused from object to object so that its lists keep their memory.
-struct MetaView {
-  std::string_view ns;
-  std::string_view name;
-  std::string_view uid;
-  int64_t resource_version = 0;
-  int64_t generation = 0;
-  int64_t creation_ms = 0;
-  int64_t deletion_ms = 0;
-  int64_t deletion_grace_seconds = -1;
-  bool finalizers = false;
-  bool seen = false;
-  std::vector<OwnerView> owners;
-  StringPairs labels;
-  StringPairs annotations;
-
-  void Clear();
-};
-
-// The value of that key; a null view where there is none.
-std::string_view Lookup(const StringPairs& pairs, std::string_view key);
-bool Has(const StringPairs& pairs, std::string_view key);
-
-void ReadMeta(Reader& reader, const Path& path, Value& value, MetaView& meta);
-OwnerView ReadOwner(Reader& reader, const Path& path, Value& value);
-void ReadStringMap(Reader& reader, const Path& path, Value& value, StringPairs& pairs);
-
-using KeyValues = google::protobuf::RepeatedPtrField<kube::v1::KeyValue>;
-void FillPairs(const StringPairs& pairs, KeyValues& out);
-void FillOwner(const OwnerView& owner, kube::v1::OwnerReference& out);
-void FillMeta(const MetaView& meta, kube::v1::ObjectMeta& out);
-// Sorts by key; of equal keys the last stays.
-void SortUnique(KeyValues& pairs);
-void ReadNetworkTopology(Reader& reader, const Path& path, Value& value, kube::v1::NetworkTopology& out);
-
-// What stands at the top of every object.
-struct Envelope {
-  std::string_view api_version;
-  std::string_view kind;
-  MetaView meta;
-};
+using kube::decode::Envelope;
+using kube::decode::FillPairs;
+using kube::decode::Has;
+using kube::decode::Lookup;
+using kube::decode::MetaView;
+using kube::decode::OwnerView;
+using kube::decode::Path;
+using kube::decode::Reader;
+using kube::decode::SortUnique;
+using kube::decode::StringPairs;
+using kube::decode::Value;
 
 // Each reads one whole object: members in any order.
-void ReadJob(Reader& reader, Value& value, Envelope& envelope, kube::v1::Job& job);
 void ReadPod(Reader& reader, Value& value, Envelope& envelope, kube::v1::Pod& pod);
 void ReadPodGroup(Reader& reader, Value& value, Envelope& envelope, kube::v1::PodGroup& group);
 void ReadQueue(Reader& reader, Value& value, Envelope& envelope, kube::v1::Queue& queue);
@@ -73,8 +29,5 @@ void ReadCommand(Reader& reader, Value& value, Envelope& envelope, kube::v1::Com
 void ReadPriorityClass(Reader& reader, Value& value, Envelope& envelope, kube::v1::PriorityClass& priority_class);
 void ReadGeneric(Reader& reader, Value& value, Envelope& envelope, kube::v1::GenericObject& generic);
 void ReadStatus(Reader& reader, Value& value, v1::KubeError& error);
-
-// True where the member was apiVersion, kind or metadata.
-bool ReadEnvelopeMember(Reader& reader, std::string_view key, Value& value, Envelope& envelope);
 
 }  // namespace basalt::gateway

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "common/base/excerpt.h"
 #include "common/kube/names.h"
 #include "common/kube/text.h"
 #include "gateway/translate/fields.h"
@@ -80,7 +81,7 @@ void ReadPodStatus(Reader& reader, const Path& path, Value& value, kube::v1::Pod
     if (key == "phase") {
       const std::string_view text = reader.String(at, member);
       const std::optional<kube::v1::PodPhase> phase = kube::ParsePodPhase(text);
-      if (!phase.has_value()) reader.Fail(at, fmt::format("'{}' is not a phase", text.substr(0, 80)));
+      if (!phase.has_value()) reader.Fail(at, fmt::format("'{}' is not a phase", Excerpt(text)));
       pod.set_phase(phase.value_or(kube::v1::POD_PHASE_UNSPECIFIED));
     } else if (key == "reason") {
       reason = reader.String(at, member);

@@ -16,6 +16,7 @@ rule common 'services/|gateway/|kubesim/|cli/|dev/'
 rule common/base 'common/(time|exec|http|kv|obs|rpc|reconcile|runtime)/|grpc|rocksdb/'
 rule common/time 'common/(exec|http|kv|obs|rpc|reconcile|runtime)/'
 rule common/exec 'common/(http|kv|obs|rpc|reconcile|runtime)/'
+rule common/kube 'common/(time|exec|http|kv|obs|rpc|reconcile|runtime)/|grpc|rocksdb/'
 rule common/kv 'common/(http|rpc|reconcile|runtime)/|grpc'
 for service in jobsvc pgsvc queuesvc; do
   rule "services/$service/core" "grpc|rocksdb/|common/(time|exec|http|kv|obs|rpc|reconcile|runtime)/|.*\.grpc\.pb\.h|<thread>|<mutex>"

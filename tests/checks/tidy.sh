@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.."
 build=${BASALT_TIDY_BUILD:-build/dev}
 [[ -f $build/compile_commands.json ]] || { echo "build first: cmake --preset dev && ninja -C $build" >&2; exit 1; }
 core=('services/*/core/*.cc' 'services/*/control/*.cc' 'services/*/store/*.cc' 'common/runtime/*.cc'
-  'common/reconcile/*.cc' 'common/kv/*.cc' 'gateway/route/*.cc' 'gateway/session/*.cc' 'gateway/translate/*.cc')
+  'common/reconcile/*.cc' 'common/kv/*.cc' 'gateway/route/*.cc' 'gateway/session/*.cc' 'gateway/translate/*.cc' 'common/kube/decode/*.cc')
 case ${1:-} in
   '') mapfile -t files < <(git ls-files "${core[@]}" | grep -vE '(_test|_bench)\.cc$') ;;
   --all) mapfile -t files < <(git ls-files '*.cc') ;;

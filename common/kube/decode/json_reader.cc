@@ -1,18 +1,17 @@
-#include "gateway/translate/json_reader.h"
+#include "common/kube/decode/json_reader.h"
 
 #include <fmt/format.h>
 
 #include <cmath>
 
+#include "common/base/excerpt.h"
 #include "common/base/status.h"
 #include "common/kube/text.h"
 
-namespace basalt::gateway {
+namespace basalt::kube::decode {
 namespace {
 
 using simdjson::ondemand::json_type;
-
-constexpr int kMaxErrors = 4;
 
 std::string_view TypeName(json_type type) {
   switch (type) {
@@ -38,16 +37,13 @@ std::string Path::Text() const {
   std::string text = parent == nullptr ? std::string() : parent->Text();
   if (index >= 0) return fmt::format("{}[{}]", text, index);
   if (name.empty()) return text;
-  if (name.find_first_of("./") != std::string_view::npos) return fmt::format("{}[{}]", text, name.substr(0, 80));
+  if (name.find_first_of("./") != std::string_view::npos) return fmt::format("{}[{}]", text, Excerpt(name));
   if (!text.empty()) text += '.';
-  text += name.substr(0, 80);
-  return text;
+  return text + Excerpt(name);
 }
 
 void Reader::Fail(const Path& path, std::string_view rule) {
-  if (++errors_ > kMaxErrors) return;
-  if (!error_.empty()) error_ += "; ";
-  error_ += fmt::format("{}: {}", path.Text(), rule);
+  if (errors_.size() < max_errors_) errors_.push_back(fmt::format("{}: {}", path.Text(), rule));
 }
 
 bool Reader::Is(const Path& path, Value& value, json_type wanted) {
@@ -142,4 +138,4 @@ std::string_view Reader::RawObject(const Path& path, Value& value) {
   return text;
 }
 
-}  // namespace basalt::gateway
+}  // namespace basalt::kube::decode

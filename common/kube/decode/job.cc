@@ -1,14 +1,16 @@
+#include "common/kube/decode/job.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <string>
 #include <vector>
 
+#include "common/base/excerpt.h"
 #include "common/base/status.h"
 #include "common/kube/text.h"
-#include "gateway/translate/fields.h"
 
-namespace basalt::gateway {
+namespace basalt::kube::decode {
 namespace {
 
 constexpr Path kRoot;
@@ -34,6 +36,8 @@ void ReadPolicy(Reader& reader, const Path& path, Value& value, kube::v1::Lifecy
       if (!timeout.ok()) return reader.Fail(at, ToStd(timeout.status().message()));
       // Rounded up: a timeout that is set never becomes none.
       policy.set_timeout_ms(absl::ToInt64Milliseconds(absl::Ceil(*timeout, absl::Milliseconds(1))));
+    } else {
+      reader.Unknown(at);
     }
   });
   const auto& events = policy.events();
@@ -73,6 +77,8 @@ void ReadTask(Reader& reader, const Path& path, Value& value, kube::v1::TaskSpec
                           [&](const Path& item, Value& text) { depends.add_names(Text(reader, item, text)); });
         } else if (name == "iteration") {
           depends.set_iteration(Text(reader, part_path, part));
+        } else {
+          reader.Unknown(part_path);
         }
       });
     } else if (key == "partitionPolicy") {
@@ -86,10 +92,16 @@ void ReadTask(Reader& reader, const Path& path, Value& value, kube::v1::TaskSpec
           policy.set_partition_size(reader.Int32(part_path, part));
         } else if (name == "minPartitions") {
           policy.set_min_partitions(reader.Int32(part_path, part));
-        } else if (name == "networkTopology" && !reader.IsNull(part)) {
-          ReadNetworkTopology(reader, part_path, part, *policy.mutable_network_topology());
+        } else if (name == "networkTopology") {
+          if (!reader.IsNull(part)) {
+            ReadNetworkTopology(reader, part_path, part, *policy.mutable_network_topology());
+          }
+        } else {
+          reader.Unknown(part_path);
         }
       });
+    } else {
+      reader.Unknown(at);
     }
   });
 }
@@ -103,6 +115,8 @@ void ReadVolume(Reader& reader, const Path& path, Value& value, kube::v1::Volume
       volume.set_volume_claim_name(Text(reader, at, member));
     } else if (key == "volumeClaim") {
       volume.set_volume_claim_json(std::string(reader.RawObject(at, member)));
+    } else {
+      reader.Unknown(at);
     }
   });
 }
@@ -149,8 +163,10 @@ void ReadSpec(Reader& reader, const Path& path, Value& value, kube::v1::JobSpec&
       spec.set_priority_class_name(Text(reader, at, member));
     } else if (key == "minSuccess") {
       if (const auto number = reader.OptionalInt32(at, member); number.has_value()) spec.set_min_success(*number);
-    } else if (key == "networkTopology" && !reader.IsNull(member)) {
-      ReadNetworkTopology(reader, at, member, *spec.mutable_network_topology());
+    } else if (key == "networkTopology") {
+      if (!reader.IsNull(member)) ReadNetworkTopology(reader, at, member, *spec.mutable_network_topology());
+    } else {
+      reader.Unknown(at);
     }
   });
 }
@@ -158,7 +174,7 @@ void ReadSpec(Reader& reader, const Path& path, Value& value, kube::v1::JobSpec&
 kube::v1::JobPhase ReadPhase(Reader& reader, const Path& path, Value& value) {
   const std::string_view text = reader.String(path, value);
   const std::optional<kube::v1::JobPhase> phase = kube::ParseJobPhase(text);
-  if (!phase.has_value()) reader.Fail(path, fmt::format("'{}' is not a phase", text.substr(0, 80)));
+  if (!phase.has_value()) reader.Fail(path, fmt::format("'{}' is not a phase", Excerpt(text)));
   return phase.value_or(kube::v1::JOB_PHASE_UNSPECIFIED);
 }
 
@@ -241,10 +257,16 @@ void ReadJobStatus(Reader& reader, const Path& path, Value& value, kube::v1::Job
 void ReadJob(Reader& reader, Value& value, Envelope& envelope, kube::v1::Job& job) {
   reader.Members(kRoot, value, [&](std::string_view key, Value& member) {
     if (ReadEnvelopeMember(reader, key, member, envelope)) return;
-    if (key == "spec") ReadSpec(reader, kRoot / key, member, *job.mutable_spec());
-    if (key == "status") ReadJobStatus(reader, kRoot / key, member, *job.mutable_status());
+    const Path at = kRoot / key;
+    if (key == "spec") {
+      ReadSpec(reader, at, member, *job.mutable_spec());
+    } else if (key == "status") {
+      ReadJobStatus(reader, at, member, *job.mutable_status());
+    } else {
+      reader.Unknown(at);
+    }
   });
   FillMeta(envelope.meta, *job.mutable_meta());
 }
 
-}  // namespace basalt::gateway
+}  // namespace basalt::kube::decode

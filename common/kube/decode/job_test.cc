@@ -3,17 +3,20 @@
 #include <string>
 #include <vector>
 
-#include "gateway/translate/decoder.h"
+#include "common/kube/decode/decode_job.h"
 
-namespace basalt::gateway {
+namespace basalt::kube {
 namespace {
 
 kube::v1::Job Decode(const std::string& text) {
-  absl::StatusOr<Decoded> decoded = Decoder(ObjectKind::kJob).DecodeObject(text);
+  absl::StatusOr<DecodedJob> decoded = DecodeStoredJob(text);
   EXPECT_TRUE(decoded.ok()) << decoded.status() << "\n" << text;
   if (!decoded.ok()) return {};
-  EXPECT_EQ(decoded->error, decoded->object.job().decode_error());
-  return decoded->object.job();
+  // As the gateway tells it.
+  for (const std::string& error : decoded->errors) {
+    *decoded->job.mutable_decode_error() += (decoded->job.decode_error().empty() ? "" : "; ") + error;
+  }
+  return decoded->job;
 }
 
 kube::v1::Job WithSpec(const std::string& spec) {
@@ -240,5 +243,51 @@ TEST(JobTest, AShortTimeoutStaysATimeout) {
   EXPECT_FALSE(WithSpec(R"({"policies":[{"timeout":null}]})").spec().policies(0).has_timeout_ms());
 }
 
+TEST(JobTest, AForeignTextInAMessageIsCutBetweenCharactersAndHasNoControlCharacters) {
+  std::string phase = "\\u001b[2J";
+  for (int i = 0; i < 100; ++i) phase += "é";
+  const kube::v1::Job job =
+      Decode(R"({"metadata":{"name":"j","uid":"u"},"status":{"state":{"phase":")" + phase + R"("}}})");
+  EXPECT_EQ(job.decode_error().substr(0, 29), "status.state.phase: '?[2Jéé");
+  // A message with half a character would not pass from the gateway to a service.
+  kube::v1::Job received;
+  EXPECT_TRUE(received.ParseFromString(job.SerializeAsString()));
+}
+
+TEST(WrittenJobTest, AFieldThatDoesNotExistIsNamedWhereItStands) {
+  const auto decoded = DecodeWrittenJob(
+      R"({"kind":"Job","apiVersion":"a/b","owner":1,"metadata":{"name":"j","anything":true},"spec":{"replicas":1,)"
+      R"("networkTopology":{"tier":1},"volumes":[{"path":"/"}],"policies":[{"acton":"x"}],"plugins":{"any":[]},)"
+      R"("tasks":[{"name":"t","dependsOn":{"names":[]},"partitionPolicy":{"size":1,"networkTopology":null},)"
+      R"("networkTopology":null,"template":{"spec":{"anything":1}}}]}})");
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  EXPECT_EQ(decoded->kind, "Job");
+  EXPECT_EQ(decoded->api_version, "a/b");
+  const std::vector<std::string> paths = {"owner",
+                                          "spec.replicas",
+                                          "spec.networkTopology.tier",
+                                          "spec.volumes[0].path",
+                                          "spec.policies[0].acton",
+                                          "spec.tasks[0].dependsOn.names",
+                                          "spec.tasks[0].partitionPolicy.size",
+                                          "spec.tasks[0].networkTopology"};
+  ASSERT_EQ(decoded->errors.size(), paths.size());
+  for (size_t i = 0; i < paths.size(); ++i) EXPECT_EQ(decoded->errors[i], paths[i] + ": there is no such field");
+}
+
+TEST(WrittenJobTest, ManyErrorsAreToldUpToABound) {
+  std::string spec;
+  for (int i = 0; i < 100; ++i) spec += (i == 0 ? "\"f" : ",\"f") + std::to_string(i) + "\":1";
+  const auto decoded = DecodeWrittenJob("{\"spec\":{" + spec + "}}");
+  ASSERT_TRUE(decoded.ok());
+  EXPECT_EQ(decoded->errors.size(), 20u);
+}
+
+TEST(WrittenJobTest, WhatIsNoObjectIsRefused) {
+  for (const char* text : {"", "5", "[]", "{", "null", R"("text")", "{\"spec\":\"\xff\"}"}) {
+    EXPECT_EQ(DecodeWrittenJob(text).status().code(), absl::StatusCode::kInvalidArgument) << text;
+  }
+}
+
 }  // namespace
-}  // namespace basalt::gateway
+}  // namespace basalt::kube

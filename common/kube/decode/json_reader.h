@@ -1,7 +1,8 @@
 #pragma once
 
-// Typed reading over simdjson's on-demand API, for the .cc files of this folder only. Values are read in the order in
-// which they stand; each once. Wrong types become errors with the field's path; null is absent.
+// Typed reading over simdjson's on-demand API, for .cc files that project objects (this folder and gateway/translate).
+// Values are read in the order in which they stand; each once. Wrong types become errors with the field's path; null is
+// absent. Not thread-safe.
 #include <simdjson.h>
 
 #include <cstdint>
@@ -10,8 +11,9 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
-namespace basalt::gateway {
+namespace basalt::kube::decode {
 
 using Value = simdjson::ondemand::value;
 
@@ -29,21 +31,33 @@ struct Path {
   std::string Text() const;
 };
 
+// What a field is that no message has: nothing to somebody who reads what a server has stored, an error to somebody
+// who checks what a person wrote.
+enum class UnknownFields { kIgnore, kRefuse };
+
 class Reader {
  public:
+  // Of many errors the first `max_errors` are kept.
+  explicit Reader(UnknownFields unknown = UnknownFields::kIgnore, size_t max_errors = 4)
+      : unknown_(unknown), max_errors_(max_errors) {}
+
   void Reset() {
-    error_.clear();
-    errors_ = 0;
+    errors_.clear();
     broken_ = simdjson::SUCCESS;
   }
 
   void Fail(const Path& path, std::string_view rule);
+  // A member that no branch knows.
+  void Unknown(const Path& path) {
+    if (unknown_ == UnknownFields::kRefuse) Fail(path, "there is no such field");
+  }
   // The text itself is no JSON here: nothing after it can be read.
   void Break(simdjson::error_code error) { broken_ = error; }
   bool broken() const { return broken_ != simdjson::SUCCESS; }
   simdjson::error_code break_code() const { return broken_; }
-  std::string TakeError() { return std::move(error_); }
-  bool has_error() const { return errors_ != 0; }
+  // "field: rule" each.
+  std::vector<std::string> TakeErrors() { return std::move(errors_); }
+  bool has_error() const { return !errors_.empty(); }
 
   // fn(key, value) for each member. Keys are compared as they stand: for objects with known fields.
   template <typename Fn>
@@ -114,9 +128,10 @@ class Reader {
   // False with an error, or without one where the value is null.
   bool Is(const Path& path, Value& value, simdjson::ondemand::json_type wanted);
 
-  std::string error_;
-  int errors_ = 0;
+  UnknownFields unknown_;
+  size_t max_errors_;
+  std::vector<std::string> errors_;
   simdjson::error_code broken_ = simdjson::SUCCESS;
 };
 
-}  // namespace basalt::gateway
+}  // namespace basalt::kube::decode
