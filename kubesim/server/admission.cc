@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "common/base/status_macros.h"
-#include "kubesim/schema/builtin.h"
-#include "kubesim/schema/crd.h"
+#include "kubesim/schema/builtin/builtin.h"
+#include "kubesim/schema/crd/crd.h"
 #include "kubesim/server/core.h"
 #include "kubesim/server/errors.h"
 

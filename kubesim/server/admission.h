@@ -6,7 +6,7 @@
 
 #include "absl/status/status.h"
 #include "common/base/json.h"
-#include "kubesim/schema/type_info.h"
+#include "kubesim/schema/core/type_info.h"
 
 namespace basalt::kubesim {
 

@@ -6,7 +6,7 @@
 
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
-#include "kubesim/schema/builtin.h"
+#include "kubesim/schema/builtin/builtin.h"
 #include "kubesim/server/errors.h"
 #include "kubesim/server/exchange.h"
 #include "kubesim/server/list.h"

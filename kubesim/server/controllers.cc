@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "kubesim/schema/crd.h"
+#include "kubesim/schema/crd/crd.h"
 
 namespace basalt::kubesim {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "kubesim/schema/openapi.h"
+#include "kubesim/schema/openapi/openapi.h"
 
 namespace basalt::kubesim {
 

@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include "common/base/status_macros.h"
-#include "kubesim/schema/builtin.h"
+#include "kubesim/schema/builtin/builtin.h"
+#include "kubesim/schema/core/json_members.h"
 #include "kubesim/server/errors.h"
 
 namespace basalt::kubesim {
@@ -32,8 +33,7 @@ absl::Status References::ResolvePriority(const TypeInfo& type, json::value& pod)
     }
   } else {
     core_.store.Visit(kClasses, "", nullptr, [&](const ObjectKey&, const RevisionPtr& revision) {
-      const json::value* global = Find(revision->object(), "globalDefault");
-      if (global != nullptr && global->is_bool() && global->get_bool()) chosen = revision;
+      if (IsTrue(revision->object(), "globalDefault")) chosen = revision;
       return chosen == nullptr;
     });
     if (chosen != nullptr) spec["priorityClassName"] = std::string(MetaString(chosen->object(), "name"));

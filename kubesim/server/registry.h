@@ -9,7 +9,7 @@
 #include <tuple>
 #include <vector>
 
-#include "kubesim/schema/type_info.h"
+#include "kubesim/schema/core/type_info.h"
 
 namespace basalt::kubesim {
 

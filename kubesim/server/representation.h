@@ -9,7 +9,7 @@
 
 #include "absl/time/time.h"
 #include "common/base/json.h"
-#include "kubesim/schema/type_info.h"
+#include "kubesim/schema/core/type_info.h"
 #include "kubesim/server/store.h"
 
 namespace basalt::kubesim {

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/http/http.h"
-#include "kubesim/schema/type_info.h"
+#include "kubesim/schema/core/type_info.h"
 #include "kubesim/server/registry.h"
 #include "kubesim/server/representation.h"
 #include "kubesim/server/store.h"

@@ -7,7 +7,7 @@
 #include "absl/strings/str_split.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
-#include "kubesim/schema/patch.h"
+#include "kubesim/schema/patch/patch.h"
 #include "kubesim/server/errors.h"
 
 namespace basalt::kubesim {

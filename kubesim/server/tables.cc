@@ -1,6 +1,6 @@
 #include "kubesim/server/tables.h"
 
-#include "kubesim/schema/table.h"
+#include "kubesim/schema/table/table.h"
 
 namespace basalt::kubesim {
 

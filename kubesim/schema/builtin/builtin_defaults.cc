@@ -1,0 +1,287 @@
+#include <fmt/format.h>
+
+#include <map>
+
+#include "kubesim/schema/builtin/builtin.h"
+#include "kubesim/schema/core/json_members.h"
+
+namespace basalt::kubesim {
+namespace {
+
+void Set(json::object& object, json::string_view name, json::value value) { object.emplace(name, std::move(value)); }
+
+// The object member of that name, made where it is missing.
+json::object& Make(json::object& object, json::string_view name) {
+  json::value& value = object[name];
+  if (!value.is_object()) value = json::object();
+  return value.get_object();
+}
+
+json::object* ObjectIn(json::object& object, json::string_view name) {
+  json::value* found = object.if_contains(name);
+  return found == nullptr ? nullptr : found->if_object();
+}
+
+std::string Base64(std::string_view text) {
+  constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  for (size_t i = 0; i < text.size(); i += 3) {
+    uint32_t block = 0;
+    for (size_t j = 0; j < 3; ++j)
+      block = (block << 8) | (i + j < text.size() ? static_cast<unsigned char>(text[i + j]) : 0);
+    for (size_t j = 0; j < 4; ++j) out += i + j <= text.size() ? kAlphabet[(block >> (18 - 6 * j)) & 63] : '=';
+  }
+  return out;
+}
+
+void DefaultSecret(json::object& secret) {
+  Set(secret, "type", "Opaque");
+  if (const json::object* plain = ObjectIn(secret, "stringData")) {
+    const json::object copy = *plain;
+    json::object& data = Make(secret, "data");
+    for (const auto& member : copy) {
+      if (!member.value().is_string()) continue;
+      const json::string& text = member.value().get_string();
+      data[member.key()] = Base64({text.data(), text.size()});
+    }
+  }
+  secret.erase("stringData");
+}
+
+void DefaultService(json::object& service) {
+  json::object& spec = Make(service, "spec");
+  Set(spec, "type", "ClusterIP");
+  Set(spec, "sessionAffinity", "None");
+  Set(spec, "internalTrafficPolicy", "Cluster");
+  if (json::value* ports = spec.if_contains("ports"); ports != nullptr && ports->is_array()) {
+    for (json::value& item : ports->get_array()) {
+      json::object* port = item.if_object();
+      if (port == nullptr) continue;
+      Set(*port, "protocol", "TCP");
+      if (const json::value* number = port->if_contains("port")) {
+        const json::value copy = *number;
+        Set(*port, "targetPort", copy);
+      }
+    }
+  }
+  if (spec["type"] != json::value("ExternalName")) {
+    Set(spec, "ipFamilyPolicy", "SingleStack");
+    Set(spec, "ipFamilies", json::array{"IPv4"});
+  }
+  if (const json::value* ip = spec.if_contains("clusterIP"); ip != nullptr && *ip != json::value("")) {
+    const json::value copy = *ip;
+    Set(spec, "clusterIPs", json::array{copy});
+  }
+}
+
+void DefaultTemplate(json::object& spec) {
+  json::object* pod_template = ObjectIn(spec, "template");
+  if (pod_template == nullptr) return;
+  Make(*pod_template, "metadata");
+  if (json::object* pod_spec = ObjectIn(*pod_template, "spec")) DefaultPodSpec(*pod_spec);
+}
+
+void DefaultDeployment(json::object& object) {
+  json::object& spec = Make(object, "spec");
+  Set(spec, "replicas", 1);
+  Set(spec, "revisionHistoryLimit", 10);
+  Set(spec, "progressDeadlineSeconds", 600);
+  json::object& strategy = Make(spec, "strategy");
+  Set(strategy, "type", "RollingUpdate");
+  if (strategy["type"] == json::value("RollingUpdate")) {
+    json::object& rolling = Make(strategy, "rollingUpdate");
+    Set(rolling, "maxUnavailable", "25%");
+    Set(rolling, "maxSurge", "25%");
+  }
+  DefaultTemplate(spec);
+}
+
+void DefaultReplicaSet(json::object& object) {
+  json::object& spec = Make(object, "spec");
+  Set(spec, "replicas", 1);
+  DefaultTemplate(spec);
+}
+
+void DefaultStatefulSet(json::object& object) {
+  json::object& spec = Make(object, "spec");
+  Set(spec, "replicas", 1);
+  Set(spec, "podManagementPolicy", "OrderedReady");
+  Set(spec, "revisionHistoryLimit", 10);
+  json::object& strategy = Make(spec, "updateStrategy");
+  Set(strategy, "type", "RollingUpdate");
+  if (strategy["type"] == json::value("RollingUpdate")) Set(Make(strategy, "rollingUpdate"), "partition", 0);
+  DefaultTemplate(spec);
+}
+
+void DefaultDaemonSet(json::object& object) {
+  json::object& spec = Make(object, "spec");
+  Set(spec, "revisionHistoryLimit", 10);
+  json::object& strategy = Make(spec, "updateStrategy");
+  Set(strategy, "type", "RollingUpdate");
+  if (strategy["type"] == json::value("RollingUpdate")) {
+    Set(Make(strategy, "rollingUpdate"), "maxUnavailable", 1);
+    Set(Make(strategy, "rollingUpdate"), "maxSurge", 0);
+  }
+  DefaultTemplate(spec);
+}
+
+void DefaultJob(json::object& object) {
+  json::object& spec = Make(object, "spec");
+  if (!spec.contains("completions") && !spec.contains("parallelism")) Set(spec, "completions", 1);
+  Set(spec, "parallelism", 1);
+  Set(spec, "backoffLimit", 6);
+  Set(spec, "completionMode", "NonIndexed");
+  Set(spec, "suspend", false);
+  Set(spec, "podReplacementPolicy", "TerminatingOrFailed");
+  DefaultTemplate(spec);
+}
+
+void DefaultPod(json::object& object) {
+  json::object& spec = Make(object, "spec");
+  DefaultPodSpec(spec);
+  Set(spec, "enableServiceLinks", true);
+  if (!spec.contains("priorityClassName")) {
+    Set(spec, "priority", 0);
+    Set(spec, "preemptionPolicy", "PreemptLowerPriority");
+  }
+}
+
+void DefaultNamespace(json::object& object) {
+  Set(Make(object, "spec"), "finalizers", json::array{"kubernetes"});
+  const json::value* name = Find(object.at("metadata"), "name");
+  if (name == nullptr) return;
+  const json::value copy = *name;
+  Make(Make(object, "metadata"), "labels").insert_or_assign("kubernetes.io/metadata.name", copy);
+}
+
+void DefaultClaim(json::object& object) { Set(Make(object, "spec"), "volumeMode", "Filesystem"); }
+
+void DefaultPriorityClass(json::object& object) {
+  Set(object, "value", 0);
+  Set(object, "preemptionPolicy", "PreemptLowerPriority");
+}
+
+void DefaultNetworkPolicy(json::object& object) {
+  json::object& spec = Make(object, "spec");
+  json::array types = {"Ingress"};
+  if (spec.contains("egress")) types.emplace_back("Egress");
+  Set(spec, "policyTypes", std::move(types));
+}
+
+using Defaulter = void (*)(json::object&);
+const std::map<std::string_view, Defaulter>& Defaulters() {
+  static const auto& table = *new std::map<std::string_view, Defaulter>{
+      {"Pod", DefaultPod},
+      {"Service", DefaultService},
+      {"Secret", DefaultSecret},
+      {"Namespace", DefaultNamespace},
+      {"PersistentVolumeClaim", DefaultClaim},
+      {"PriorityClass", DefaultPriorityClass},
+      {"NetworkPolicy", DefaultNetworkPolicy},
+      {"Deployment", DefaultDeployment},
+      {"ReplicaSet", DefaultReplicaSet},
+      {"StatefulSet", DefaultStatefulSet},
+      {"DaemonSet", DefaultDaemonSet},
+      {"Job", DefaultJob},
+  };
+  return table;
+}
+
+void Default(const TypeInfo& type, json::value& object) {
+  DropNulls(object);
+  if (!object.is_object()) return;
+  Make(object.get_object(), "metadata");
+  const auto found = Defaulters().find(type.kind);
+  if (found != Defaulters().end()) found->second(object.get_object());
+}
+
+// Best effort without any request or limit; guaranteed when every container limits cpu and memory to what it requests.
+std::string_view QosClass(const json::value& pod) {
+  bool any = false;
+  bool guaranteed = true;
+  size_t count = 0;
+  for (const std::string_view list : {"containers", "initContainers"}) {
+    const json::value* containers = FindPath(pod, {"spec", list});
+    if (containers == nullptr || !containers->is_array()) continue;
+    for (const json::value& container : containers->get_array()) {
+      ++count;
+      for (const std::string_view resource : {"cpu", "memory"}) {
+        const json::value* request = FindPath(container, {"resources", "requests", resource});
+        const json::value* limit = FindPath(container, {"resources", "limits", resource});
+        any |= request != nullptr || limit != nullptr;
+        guaranteed &= request != nullptr && limit != nullptr && *request == *limit;
+      }
+    }
+  }
+  if (!any) return "BestEffort";
+  return guaranteed && count > 0 ? "Guaranteed" : "Burstable";
+}
+
+void SetFirstStatus(const TypeInfo& type, json::object& object) {
+  if (type.kind == "Pod") {
+    const std::string_view qos = QosClass(json::value(object));
+    object["status"] = {{"phase", "Pending"}, {"qosClass", qos}};
+  } else if (type.kind == "Namespace") {
+    object["status"] = {{"phase", "Active"}};
+  } else if (type.kind == "PersistentVolumeClaim" || type.kind == "PersistentVolume") {
+    object["status"] = {{"phase", "Pending"}};
+  } else if (type.kind == "Service") {
+    object["status"] = {{"loadBalancer", json::object()}};
+  } else if (type.kind == "Node") {
+    // Whoever registers a node says what it has in the same request.
+  } else if (type.has_status) {
+    object["status"] = json::object();
+  }
+}
+
+}  // namespace
+
+void PrepareCreate(const TypeInfo& type, json::value& object) {
+  Default(type, object);
+  if (object.is_object()) SetFirstStatus(type, object.get_object());
+}
+
+void PrepareUpdate(const TypeInfo& type, const json::value& live, json::value& next) {
+  if (json::object* object = next.if_object()) {
+    // The server's own fields may be left out by a writer that never saw them.
+    const auto carry = [&](json::string_view field) {
+      const json::value* old = FindPath(live, {"spec", std::string_view(field.data(), field.size())});
+      json::object& spec = Make(*object, "spec");
+      const json::value* given = spec.if_contains(field);
+      if (old != nullptr && (given == nullptr || given->is_null() || *given == json::value(""))) spec[field] = *old;
+    };
+    if (type.kind == "Service" && FindPath(next, {"spec", "type"}) != nullptr) {
+      const std::string_view service_type = FindString(*FindPath(next, {"spec"}), "type");
+      if (service_type != "ExternalName") {
+        carry("clusterIP");
+        carry("clusterIPs");
+      }
+    } else if (type.kind == "Service") {
+      carry("clusterIP");
+      carry("clusterIPs");
+    } else if (type.kind == "Pod") {
+      carry("nodeName");
+      carry("priority");
+    } else if (type.kind == "PersistentVolumeClaim") {
+      carry("volumeName");
+    }
+  }
+  Default(type, next);
+}
+
+bool AllotClusterIp(json::value& service, uint32_t number) {
+  json::object* object = service.if_object();
+  json::object* spec = object == nullptr ? nullptr : ObjectIn(*object, "spec");
+  if (spec == nullptr || (*spec)["type"] == json::value("ExternalName")) return false;
+  if (const json::value* ip = spec->if_contains("clusterIP"); ip != nullptr && *ip != json::value("")) return false;
+  constexpr uint32_t kNetwork = (10u << 24) | (96u << 16);
+  constexpr uint32_t kHosts = (1u << 20) - 2;
+  const uint32_t address = kNetwork + 1 + number % kHosts;
+  const std::string text =
+      fmt::format("{}.{}.{}.{}", address >> 24, (address >> 16) & 255, (address >> 8) & 255, address & 255);
+  (*spec)["clusterIP"] = text;
+  (*spec)["clusterIPs"] = json::array{json::value(text)};
+  return true;
+}
+
+}  // namespace basalt::kubesim

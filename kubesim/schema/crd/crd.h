@@ -1,0 +1,60 @@
+#pragma once
+
+// Custom resource definitions: reading one, and pruning, defaulting and validating objects by its structural schema.
+// A schema is compiled once (patterns included) and is immutable: any thread may use it.
+//
+// x-kubernetes-validations (CEL) and their messages are parsed and kept, but NOT evaluated yet.
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/base/json.h"
+#include "kubesim/schema/core/type_info.h"
+
+namespace basalt::kubesim {
+
+struct SchemaNode;
+
+class Schema {
+ public:
+  // From an openAPIV3Schema. INVALID_ARGUMENT names the place that is not structural, or the pattern that is no RE2.
+  static absl::StatusOr<std::shared_ptr<const Schema>> Compile(const json::value& source);
+  ~Schema();
+
+  // Drops what the schema does not specify (paths go to `pruned` where asked for), drops nulls that may not be null,
+  // and sets defaults. apiVersion, kind and metadata of the root and of embedded resources always stay.
+  void PruneAndDefault(json::value& object, std::vector<std::string>* pruned = nullptr) const;
+  // Appends one error per violation.
+  void Validate(const json::value& object, std::vector<FieldError>* errors) const;
+
+  const SchemaNode& root() const { return *root_; }
+
+ private:
+  explicit Schema(std::unique_ptr<SchemaNode> root);
+
+  std::unique_ptr<SchemaNode> root_;
+};
+
+// Prune, default, validate: what a write to a custom resource goes through. INVALID_ARGUMENT when `errors` grew.
+absl::Status ValidateAndDefault(const Schema& schema, json::value& object, std::vector<FieldError>* errors,
+                                std::vector<std::string>* pruned = nullptr);
+
+struct CustomResource {
+  std::string name;  // "<plural>.<group>".
+  std::string group;
+  std::string storage_version;
+  std::vector<TypeInfoPtr> versions;  // The served ones, in the order of the definition; TypeInfo.storage marks one.
+};
+
+// Fills in what a definition may leave out: singular, listKind, conversion strategy.
+void DefaultCrd(json::value& crd);
+
+// INVALID_ARGUMENT: the first thing that is wrong with the definition, with its field.
+absl::StatusOr<CustomResource> LoadCrd(const json::value& crd);
+
+// The status of an accepted definition: acceptedNames, storedVersions, NamesAccepted and Established.
+json::value MakeCrdStatus(const json::value& crd, std::string_view now_rfc3339);
+
+}  // namespace basalt::kubesim
