@@ -12,7 +12,7 @@ constexpr size_t kMaxErrors = 20;
 
 absl::Status Invalid(std::string_view message) { return MakeStatus(absl::StatusCode::kInvalidArgument, message); }
 
-absl::StatusOr<DecodedJob> Decode(std::string_view text, decode::UnknownFields unknown) {
+absl::StatusOr<DecodedJob> Decode(std::string_view text, decode::Source source) {
   const auto broken = [](simdjson::error_code error) {
     return Invalid(fmt::format("not valid JSON: {}", simdjson::error_message(error)));
   };
@@ -26,7 +26,7 @@ absl::StatusOr<DecodedJob> Decode(std::string_view text, decode::UnknownFields u
   simdjson::ondemand::json_type type;
   if (const auto error = root.type().get(type)) return broken(error);
   if (type != simdjson::ondemand::json_type::object) return Invalid("expected an object");
-  decode::Reader reader(unknown, kMaxErrors);
+  decode::Reader reader(source, kMaxErrors);
   decode::Envelope envelope;
   DecodedJob decoded;
   decode::ReadJob(reader, root, envelope, decoded.job);
@@ -39,12 +39,8 @@ absl::StatusOr<DecodedJob> Decode(std::string_view text, decode::UnknownFields u
 
 }  // namespace
 
-absl::StatusOr<DecodedJob> DecodeStoredJob(std::string_view text) {
-  return Decode(text, decode::UnknownFields::kIgnore);
-}
+absl::StatusOr<DecodedJob> DecodeStoredJob(std::string_view text) { return Decode(text, decode::Source::kStored); }
 
-absl::StatusOr<DecodedJob> DecodeWrittenJob(std::string_view text) {
-  return Decode(text, decode::UnknownFields::kRefuse);
-}
+absl::StatusOr<DecodedJob> DecodeWrittenJob(std::string_view text) { return Decode(text, decode::Source::kWritten); }
 
 }  // namespace basalt::kube

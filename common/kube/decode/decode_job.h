@@ -21,8 +21,8 @@ struct DecodedJob {
 
 // As a server has stored it: fields that no message has are ignored. INVALID_ARGUMENT: no JSON, or no object.
 absl::StatusOr<DecodedJob> DecodeStoredJob(std::string_view text);
-// As a person has written it: a field of the Job or its spec that does not exist is an error too (a pod template, a
-// claim and the metadata are the server's to judge).
+// As a person has written it: a field of the Job or its spec that does not exist is an error too, and so is a null in a
+// list (a pod template, a claim and the metadata are the server's to judge).
 absl::StatusOr<DecodedJob> DecodeWrittenJob(std::string_view text);
 
 }  // namespace basalt::kube

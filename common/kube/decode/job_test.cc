@@ -275,6 +275,13 @@ TEST(WrittenJobTest, AFieldThatDoesNotExistIsNamedWhereItStands) {
   for (size_t i = 0; i < paths.size(); ++i) EXPECT_EQ(decoded->errors[i], paths[i] + ": there is no such field");
 }
 
+TEST(WrittenJobTest, ANullInAListIsAnErrorAndElsewhereIsAbsent) {
+  const auto decoded = DecodeWrittenJob(R"({"spec":{"tasks":[null,{"name":"t","policies":[null]}],"queue":null}})");
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  EXPECT_EQ(decoded->errors, (std::vector<std::string>{"spec.tasks[0]: must not be null",
+                                                       "spec.tasks[1].policies[0]: must not be null"}));
+}
+
 TEST(WrittenJobTest, ManyErrorsAreToldUpToABound) {
   std::string spec;
   for (int i = 0; i < 100; ++i) spec += (i == 0 ? "\"f" : ",\"f") + std::to_string(i) + "\":1";

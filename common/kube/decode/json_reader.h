@@ -31,15 +31,14 @@ struct Path {
   std::string Text() const;
 };
 
-// What a field is that no message has: nothing to somebody who reads what a server has stored, an error to somebody
-// who checks what a person wrote.
-enum class UnknownFields { kIgnore, kRefuse };
+// In what a person wrote, a field that no message has and a null in a list are errors; in what a server has stored
+// they are passed over.
+enum class Source { kStored, kWritten };
 
 class Reader {
  public:
   // Of many errors the first `max_errors` are kept.
-  explicit Reader(UnknownFields unknown = UnknownFields::kIgnore, size_t max_errors = 4)
-      : unknown_(unknown), max_errors_(max_errors) {}
+  explicit Reader(Source source = Source::kStored, size_t max_errors = 4) : source_(source), max_errors_(max_errors) {}
 
   void Reset() {
     errors_.clear();
@@ -49,7 +48,7 @@ class Reader {
   void Fail(const Path& path, std::string_view rule);
   // A member that no branch knows.
   void Unknown(const Path& path) {
-    if (unknown_ == UnknownFields::kRefuse) Fail(path, "there is no such field");
+    if (source_ == Source::kWritten) Fail(path, "there is no such field");
   }
   // The text itself is no JSON here: nothing after it can be read.
   void Break(simdjson::error_code error) { broken_ = error; }
@@ -90,7 +89,11 @@ class Reader {
     for (auto element : array) {
       Value item;
       if (const auto error = element.get(item)) return Break(error);
-      fn(path / index, item);
+      if (source_ == Source::kWritten && IsNull(item)) {
+        Fail(path / index, "must not be null");
+      } else {
+        fn(path / index, item);
+      }
       if (broken()) return;
       ++index;
     }
@@ -128,7 +131,7 @@ class Reader {
   // False with an error, or without one where the value is null.
   bool Is(const Path& path, Value& value, simdjson::ondemand::json_type wanted);
 
-  UnknownFields unknown_;
+  Source source_;
   size_t max_errors_;
   std::vector<std::string> errors_;
   simdjson::error_code broken_ = simdjson::SUCCESS;

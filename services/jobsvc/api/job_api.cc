@@ -170,15 +170,11 @@ void JobApi::Submit(job::v1::SubmitJobRequest request, rpc::Done<job::v1::Job> d
     done(manifest.status());
     return;
   }
-  if (request.dry_run()) {
-    job::v1::Job answer;
-    *answer.mutable_object() = std::move(manifest->job);
-    done(std::move(answer));
-    return;
-  }
+  const bool dry_run = request.dry_run();
   const std::string key = KeyOf(manifest->job.meta().namespace_(), manifest->job.meta().name());
   auto shared = std::make_shared<rpc::Done<job::v1::Job>>(std::move(done));
-  workers_.OnWorkerOf(SlotOf(key), [key, manifest = *std::move(manifest), shared](JobController& controller) {
+  workers_.OnWorkerOf(SlotOf(key), [key, dry_run, manifest = *std::move(manifest),
+                                    shared](JobController& controller) mutable {
     if (!controller.context().IsReady(SlotOf(key))) return (*shared)(NotReady(key));
     gateway::v1::WriteRequest write;
     write.mutable_resource()->set_group("batch.volcano.sh");
@@ -186,16 +182,25 @@ void JobApi::Submit(job::v1::SubmitJobRequest request, rpc::Done<job::v1::Job> d
     write.mutable_resource()->set_plural("jobs");
     write.set_namespace_(manifest.job.meta().namespace_());
     write.set_name(manifest.job.meta().name());
-    write.mutable_create()->set_body(manifest.json);
-    controller.context().Write(key, std::move(write), [key, shared](runtime::WriteOutcome outcome) {
+    write.mutable_create()->set_body(std::move(manifest.json));
+    write.set_dry_run(dry_run);
+    job::v1::Job checked;
+    if (dry_run) *checked.mutable_object() = std::move(manifest.job);
+    auto answered = [key, dry_run, shared, checked = std::move(checked)](runtime::WriteOutcome outcome) {
       if (outcome.kind == runtime::WriteOutcome::Kind::kRefused && outcome.error.reason() == "AlreadyExists") {
         return (*shared)(MakeStatus(absl::StatusCode::kAlreadyExists, fmt::format("job {} exists already", key)));
       }
+      if (dry_run && outcome.kind == runtime::WriteOutcome::Kind::kUnknown) {
+        return (*shared)(MakeStatus(absl::StatusCode::kUnavailable, fmt::format("job {} could not be checked: {}", key,
+                                                                                ToStd(outcome.status.message()))));
+      }
       if (const absl::Status status = StatusOf(outcome); !status.ok()) return (*shared)(status);
+      if (dry_run) return (*shared)(checked);
       job::v1::Job answer;
       *answer.mutable_object() = std::move(*outcome.object.mutable_job());
       (*shared)(std::move(answer));
-    });
+    };
+    controller.context().Write(key, std::move(write), std::move(answered));
   });
 }
 

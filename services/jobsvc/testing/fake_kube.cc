@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "common/base/status.h"
+#include "common/kube/decode/decode_job.h"
 #include "common/kube/names.h"
 #include "common/kube/pod_group.h"
-#include "common/kube/text.h"
 
 namespace basalt::jobsvc::testing {
 
@@ -38,60 +38,10 @@ void MergePatch(json::object& target, const json::object& patch) {
   }
 }
 
-int64_t TimeOf(std::string_view text) { return text.empty() ? 0 : kube::ParseTime(text).value_or(0); }
-
-void ReadCounts(const json::value& value, bool capital, kube::v1::PodCounts& counts) {
-  const auto get = [&](const char* low, const char* high) {
-    return static_cast<int32_t>(FindInt(value, capital ? high : low));
-  };
-  counts.set_pending(get("pending", "Pending"));
-  counts.set_running(get("running", "Running"));
-  counts.set_succeeded(get("succeeded", "Succeeded"));
-  counts.set_failed(get("failed", "Failed"));
-  counts.set_unknown(get("unknown", "Unknown"));
-  if (!capital) counts.set_terminating(get("terminating", ""));
-}
-
-kube::v1::JobStatus ReadStatus(const json::object& object) {
-  const json::value value = object;
-  kube::v1::JobStatus status;
-  if (const json::value* state = Find(value, "state")) {
-    status.set_phase(kube::ParseJobPhase(FindString(*state, "phase")).value_or(kube::v1::JOB_PHASE_UNSPECIFIED));
-    status.set_reason(std::string(FindString(*state, "reason")));
-    status.set_message(std::string(FindString(*state, "message")));
-    status.set_last_transition_ms(TimeOf(FindString(*state, "lastTransitionTime")));
-  }
-  status.set_min_available(static_cast<int32_t>(FindInt(value, "minAvailable")));
-  status.set_version(static_cast<int32_t>(FindInt(value, "version")));
-  status.set_retry_count(static_cast<int32_t>(FindInt(value, "retryCount")));
-  status.set_running_duration(std::string(FindString(value, "runningDuration")));
-  ReadCounts(value, false, *status.mutable_counts());
-  if (const json::value* tasks = Find(value, "taskStatusCount"); tasks != nullptr && tasks->is_object()) {
-    std::map<std::string, const json::value*> sorted;
-    for (const auto& [name, task] : tasks->as_object()) sorted[std::string(name)] = &task;
-    for (const auto& [name, task] : sorted) {
-      auto* entry = status.add_task_status_count();
-      entry->set_task(name);
-      if (const json::value* phases = Find(*task, "phase")) ReadCounts(*phases, true, *entry->mutable_counts());
-    }
-  }
-  if (const json::value* resources = Find(value, "controlledResources"); resources && resources->is_object()) {
-    std::map<std::string, std::string> sorted;
-    for (const auto& [key, text] : resources->as_object()) sorted[std::string(key)] = text.as_string();
-    for (const auto& [key, text] : sorted) {
-      auto* entry = status.add_controlled_resources();
-      entry->set_key(key);
-      entry->set_value(text);
-    }
-  }
-  if (const json::value* conditions = Find(value, "conditions"); conditions != nullptr && conditions->is_array()) {
-    for (const json::value& condition : conditions->as_array()) {
-      auto* entry = status.add_conditions();
-      entry->set_phase(kube::ParseJobPhase(FindString(condition, "status")).value_or(kube::v1::JOB_PHASE_UNSPECIFIED));
-      entry->set_last_transition_ms(TimeOf(FindString(condition, "lastTransitionTime")));
-    }
-  }
-  return status;
+kube::v1::JobStatus ReadStatus(const json::object& status) {
+  json::object job;
+  job["status"] = status;
+  return kube::DecodeStoredJob(ToText(job)).value().job.status();
 }
 
 void ReadMeta(const json::value& body, kube::v1::ObjectMeta& meta) {
@@ -167,7 +117,7 @@ void FakeKube::Replay(const Watcher& watcher) const {
 int FakeKube::Count(std::string_view verb, std::string_view plural, std::string_view name) const {
   int count = 0;
   for (const Logged& entry : log_) {
-    if (entry.code == 0 && entry.verb == verb && (plural.empty() || entry.plural == plural) &&
+    if (entry.code == 0 && !entry.dry_run && entry.verb == verb && (plural.empty() || entry.plural == plural) &&
         (name.empty() || entry.name == name)) {
       ++count;
     }
@@ -192,7 +142,7 @@ WriteResponse FakeKube::Write(const WriteRequest& request) {
   const std::string verb = request.has_create() ? "create" : request.has_patch() ? "patch" : "delete";
   const std::string plural =
       request.resource().plural() + (request.subresource().empty() ? "" : "/" + request.subresource());
-  log_.push_back({verb, plural, request.name(), response.error().code()});
+  log_.push_back({verb, plural, request.name(), response.error().code(), request.dry_run()});
   return response;
 }
 
@@ -234,6 +184,15 @@ WriteResponse FakeKube::Create(const WriteRequest& request, const std::string& k
     pod_bodies_[key] = body.as_object();
     *response.mutable_object()->mutable_pod() = pod;
     ShowPod(key);
+    return response;
+  }
+  if (plural == "jobs") {
+    if (jobs_.contains(key)) return exists();
+    if (request.dry_run()) return response;
+    const auto decoded = kube::DecodeStoredJob(request.create().body());
+    if (!decoded.ok()) return Refused(400, "BadRequest", std::string(ToStd(decoded.status().message())));
+    PutJob(decoded->job);
+    *response.mutable_object()->mutable_job() = jobs_.at(key);
     return response;
   }
   const std::string full = plural + "/" + key;

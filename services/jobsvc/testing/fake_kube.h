@@ -24,6 +24,7 @@ class FakeKube {
     std::string plural;  // with "/status" for that sub-resource
     std::string name;
     int code = 0;  // 0: accepted.
+    bool dry_run = false;
   };
   // The newest state of an object; `gone`: its last.
   using Watcher = std::function<void(const std::string& watch, const kube::v1::Object& object, bool gone)>;

@@ -92,7 +92,7 @@ class JobRig::Context : public runtime::Context {
                Wake(name);
              })};
   }
-  bool IsReady(uint32_t) const override { return true; }
+  bool IsReady(uint32_t) const override { return rig_.ready; }
 
   void Write(std::string_view key, gateway::v1::WriteRequest request, runtime::WriteDone done) override {
     if (rig_.Point()) return;
@@ -200,6 +200,7 @@ void JobRig::Start() {
   process.context = std::make_unique<Context>(*this, process);
   process.keys = std::make_unique<InlineKeys>(process.loop);
   process.controller = std::make_unique<JobController>(*process.context, *process.keys, JobMetrics());
+  if (on_start) on_start(*process.controller);
   std::map<std::string, runtime::KnownObject> known;
   for (uint32_t slot = 0; slot < kSlotCount; ++slot) {
     auto opened = process.controller->OpenSlot(slot);

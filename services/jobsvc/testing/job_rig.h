@@ -44,6 +44,11 @@ class JobRig {
   int points() const { return points_; }
   void ClearPoints() { points_ = 0; }
 
+  // Given each controller before its first slot.
+  std::function<void(JobController&)> on_start;
+  // What the controller is told of every slot.
+  bool ready = true;
+
   // What becomes of a write; asked for each one.
   std::function<Fate(const gateway::v1::WriteRequest&)> fate;
 

@@ -1,0 +1,390 @@
+// The handlers over real controllers, stores and a small API server, under simulated time. Two workers, each with an
+// API server of its own that holds the jobs of its slots.
+#include "services/jobsvc/api/job_api.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <vector>
+
+#include "common/base/slots.h"
+#include "common/base/status.h"
+#include "services/jobsvc/testing/job_rig.h"
+
+namespace basalt::jobsvc::testing {
+namespace {
+
+using job::v1::WatchJobsResponse;
+
+std::string ManifestOf(const std::string& name, const std::string& spec = R"("queue":"default")") {
+  return R"({"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","metadata":{"name":")" + name + R"("},"spec":{)" +
+         spec +
+         R"(,"tasks":[{"name":"t","replicas":2,"template":{"spec":{"restartPolicy":"Never",)"
+         R"("containers":[{"name":"c","image":"i"}]}}}]}})";
+}
+
+class RigWorkers : public Workers {
+ public:
+  explicit RigWorkers(std::vector<JobRig*> rigs) : rigs_(std::move(rigs)) {}
+  size_t count() const override { return rigs_.size(); }
+  void OnWorkerOf(uint32_t slot, Task task) override { OnWorker(slot % rigs_.size(), std::move(task)); }
+  void OnWorker(size_t worker, Task task) override {
+    JobController& controller = rigs_[worker]->controller();
+    controller.context().loop().Post([&controller, task = std::move(task)] { task(controller); });
+  }
+
+ private:
+  std::vector<JobRig*> rigs_;
+};
+
+class JobApiTest : public ::testing::Test {
+ protected:
+  JobApiTest() {
+    for (JobRig* rig : Rigs()) {
+      rig->on_start = [this](JobController& controller) { PublishChanges(controller, hub_); };
+      rig->Start();
+      rig->Run();
+    }
+  }
+  std::vector<JobRig*> Rigs() { return {&rigs_[0], &rigs_[1]}; }
+  JobRig& RigOf(const std::string& name) { return rigs_[SlotOf("default/" + name) % 2]; }
+  void Run(absl::Duration time = absl::Seconds(1)) {
+    for (JobRig& rig : rigs_) rig.Run(time);
+  }
+  void Put(const std::string& name, int replicas = 2) { RigOf(name).kube().PutJob(MakeJob(name, 1, replicas)); }
+  void SetReady(bool ready) {
+    for (JobRig& rig : rigs_) rig.ready = ready;
+  }
+
+  template <typename Request, typename Response>
+  absl::StatusOr<Response> Ask(void (JobApi::*method)(Request, rpc::Done<Response>), Request request,
+                               absl::Duration time = absl::Seconds(1)) {
+    std::optional<absl::StatusOr<Response>> answer;
+    (api_.*method)(std::move(request), [&](absl::StatusOr<Response> got) { answer = std::move(got); });
+    Run(time);
+    EXPECT_TRUE(answer.has_value()) << "no answer";
+    return answer.value_or(absl::InternalError("no answer"));
+  }
+  absl::StatusOr<job::v1::Job> Submit(const std::string& manifest, bool dry_run = false) {
+    job::v1::SubmitJobRequest request;
+    request.set_manifest_json(manifest);
+    request.set_dry_run(dry_run);
+    return Ask(&JobApi::Submit, request);
+  }
+  absl::StatusOr<job::v1::Job> Get(const std::string& name) {
+    job::v1::GetJobRequest request;
+    request.set_name(name);
+    return Ask(&JobApi::Get, request);
+  }
+  absl::StatusOr<job::v1::JobHistory> History(const std::string& name, const std::string& uid = "") {
+    job::v1::GetJobHistoryRequest request;
+    request.set_name(name);
+    request.set_uid(uid);
+    return Ask(&JobApi::History, request);
+  }
+  absl::Status Delete(const std::string& name, const std::string& uid = "") {
+    job::v1::DeleteJobRequest request;
+    request.set_namespace_("default");
+    request.set_name(name);
+    request.set_uid(uid);
+    return Ask(&JobApi::Delete, request).status();
+  }
+  // Names of one page, and what follows it.
+  std::string List(job::v1::ListJobsRequest request, std::string* next = nullptr) {
+    const auto response = Ask(&JobApi::List, std::move(request));
+    if (!response.ok()) return response.status().ToString();
+    std::string text;
+    for (const job::v1::Job& job : response->jobs()) text += (text.empty() ? "" : " ") + job.object().meta().name();
+    if (next != nullptr) *next = response->next_page_token();
+    return text;
+  }
+  std::string Drain(const std::shared_ptr<WatchHub::Subscription>& subscription) {
+    std::string text;
+    WatchJobsResponse response;
+    while (hub_.Take(subscription, &response)) {
+      text += (text.empty() ? "" : ", ") + WatchJobsResponse::Type_Name(response.type()).substr(5);
+      if (response.has_job()) text += " " + response.job().object().meta().name();
+      if (!response.token().empty()) token_ = response.token();
+      response.Clear();
+    }
+    return text;
+  }
+
+  WatchHub hub_{"inc"};
+  JobRig rigs_[2];
+  RigWorkers workers_{Rigs()};
+  JobApi api_{workers_, hub_};
+  std::string token_;
+};
+
+TEST_F(JobApiTest, ASubmittedJobIsMadeWithItsDefaultsAndRuns) {
+  const auto job = Submit(ManifestOf("j"));
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_NE(job->object().meta().uid(), "");
+  EXPECT_EQ(job->object().meta().namespace_(), "default");
+  EXPECT_EQ(job->object().spec().min_available(), 2);
+  EXPECT_EQ(job->object().spec().scheduler_name(), "volcano");
+  Run();
+  EXPECT_EQ(RigOf("j").kube().pods().size(), 2u);
+}
+
+TEST_F(JobApiTest, BadInputIsNamedAndNothingIsSent) {
+  for (const bool dry_run : {false, true}) {
+    const auto refused = Submit(ManifestOf("j", R"("minAvailable":"x")"), dry_run);
+    EXPECT_EQ(refused.status().code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(ToStd(refused.status().message()), "spec.minAvailable: expected a number, found a string");
+  }
+  EXPECT_EQ(Submit("{").status().code(), absl::StatusCode::kInvalidArgument);
+  for (JobRig& rig : rigs_) EXPECT_TRUE(rig.kube().log().empty());
+}
+
+TEST_F(JobApiTest, ADryRunAsksKubernetesAndMakesNothing) {
+  const auto checked = Submit(ManifestOf("j"), /*dry_run=*/true);
+  ASSERT_TRUE(checked.ok()) << checked.status();
+  EXPECT_EQ(checked->object().spec().min_available(), 2) << "with its defaults";
+  EXPECT_EQ(checked->object().meta().uid(), "");
+  const FakeKube& kube = RigOf("j").kube();
+  ASSERT_EQ(kube.log().size(), 1u);
+  EXPECT_TRUE(kube.log()[0].dry_run);
+  EXPECT_TRUE(kube.jobs().empty());
+  EXPECT_EQ(Get("j").status().code(), absl::StatusCode::kNotFound);
+  ASSERT_TRUE(Submit(ManifestOf("j")).ok());
+  EXPECT_EQ(Submit(ManifestOf("j"), true).status().code(), absl::StatusCode::kAlreadyExists);
+}
+
+TEST_F(JobApiTest, WhatKubernetesRefusesComesBackWithItsWordsAndACodeThatFits) {
+  struct Case {
+    int code;
+    const char* reason;
+    absl::StatusCode expected;
+  };
+  for (const Case& c : std::vector<Case>{{400, "BadRequest", absl::StatusCode::kInvalidArgument},
+                                         {403, "Forbidden", absl::StatusCode::kPermissionDenied},
+                                         {404, "NotFound", absl::StatusCode::kNotFound},
+                                         {409, "AlreadyExists", absl::StatusCode::kAlreadyExists},
+                                         {409, "Conflict", absl::StatusCode::kAborted},
+                                         {413, "RequestEntityTooLarge", absl::StatusCode::kFailedPrecondition},
+                                         {422, "Invalid", absl::StatusCode::kInvalidArgument},
+                                         {429, "TooManyRequests", absl::StatusCode::kResourceExhausted},
+                                         {500, "InternalError", absl::StatusCode::kUnavailable}}) {
+    RigOf("j").kube().SetRefuse([&](const gateway::v1::WriteRequest&, gateway::v1::KubeError& error) {
+      error.set_code(c.code);
+      error.set_reason(c.reason);
+      error.set_message("metadata.labels: Invalid value");
+      return true;
+    });
+    for (const bool dry_run : {false, true}) {
+      const absl::Status status = Submit(ManifestOf("j"), dry_run).status();
+      EXPECT_EQ(status.code(), c.expected) << c.code << " " << c.reason << ": " << status;
+      const std::string_view words =
+          c.expected == absl::StatusCode::kAlreadyExists ? "job default/j exists already" : "metadata.labels: Invalid";
+      EXPECT_NE(ToStd(status.message()).find(words), std::string_view::npos) << status;
+    }
+  }
+  EXPECT_TRUE(RigOf("j").kube().jobs().empty());
+}
+
+TEST_F(JobApiTest, ALostAnswerIsToldForASubmissionAndWorthAnotherTryForADryRun) {
+  RigOf("j").fate = [](const gateway::v1::WriteRequest&) { return Fate::kLostAnswer; };
+  EXPECT_EQ(Submit(ManifestOf("j"), true).status().code(), absl::StatusCode::kUnavailable);
+  const absl::Status status = Submit(ManifestOf("j")).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnknown);
+  EXPECT_NE(ToStd(status.message()).find("look before you repeat"), std::string_view::npos) << status;
+  RigOf("k").fate = [](const gateway::v1::WriteRequest&) { return Fate::kNotSent; };
+  EXPECT_EQ(Submit(ManifestOf("k")).status().code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(JobApiTest, AReplicaThatIsNotReadyForTheJobSaysSoWhateverItIsAsked) {
+  Put("j");
+  Run();
+  SetReady(false);
+  const std::vector<absl::Status> answers = {Submit(ManifestOf("j")).status(), Submit(ManifestOf("j"), true).status(),
+                                             Get("j").status(), History("j").status(), Delete("j")};
+  for (const absl::Status& status : answers) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
+    EXPECT_NE(ToStd(status.message()).find("job default/j"), std::string_view::npos) << status;
+  }
+  EXPECT_EQ(Ask(&JobApi::List, job::v1::ListJobsRequest()).status().code(), absl::StatusCode::kUnavailable);
+  for (const auto& write : RigOf("j").kube().log()) {
+    EXPECT_NE(write.plural, "jobs") << write.verb << ": what was asked must not be done";
+  }
+}
+
+TEST_F(JobApiTest, AJobIsShownWithItsPodsInOrderAndWhatItWaitsFor) {
+  for (JobRig& rig : rigs_) rig.kube().new_group_phase = "Pending";
+  Put("j", 12);
+  Run();
+  auto job = Get("j");
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_EQ(job->pod_group_phase(), "Pending");
+  EXPECT_NE(job->waiting_for(), "");
+  EXPECT_EQ(job->total_replicas(), 12);
+  EXPECT_EQ(job->pods_size(), 0);
+  const std::string group = RigOf("j").kube().groups().begin()->first;
+  RigOf("j").kube().SetGroupPhase(group, "Inqueue");
+  Run();
+  RigOf("j").kube().SetPodPhase("default/j-t0-10", kube::v1::POD_PHASE_RUNNING);
+  Run();
+  job = Get("j");
+  ASSERT_TRUE(job.ok()) << job.status();
+  ASSERT_EQ(job->pods_size(), 12);
+  for (int i = 0; i < 12; ++i) EXPECT_EQ(job->pods(i).name(), "j-t0-" + std::to_string(i)) << "by index, not by text";
+  EXPECT_EQ(job->pods(10).phase(), kube::v1::POD_PHASE_RUNNING);
+  EXPECT_EQ(Get("other").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(ToStd(Get("other").status().message()), "job default/other does not exist");
+}
+
+TEST_F(JobApiTest, PagesOfAllWorkersFollowEachOtherInTheOrderOfNames) {
+  std::string all;
+  for (char c = 'a'; c <= 'k'; ++c) {
+    Put(std::string(1, c), 1);
+    all += (all.empty() ? "" : " ") + std::string(1, c);
+  }
+  Run();
+  ASSERT_FALSE(rigs_[0].kube().jobs().empty());
+  ASSERT_FALSE(rigs_[1].kube().jobs().empty());
+  EXPECT_EQ(List({}), all);
+  for (const int size : {1, 2, 3, 10, 11, 12}) {
+    job::v1::ListJobsRequest request;
+    request.set_page_size(size);
+    std::string got;
+    do {
+      std::string next;
+      const std::string page = List(request, &next);
+      EXPECT_LE(page.size(), size * 2u);
+      got += (got.empty() ? "" : " ") + page;
+      request.set_page_token(next);
+    } while (!request.page_token().empty());
+    EXPECT_EQ(got, all) << size;
+  }
+  job::v1::ListJobsRequest negative;
+  negative.set_page_size(-1);
+  EXPECT_EQ(List(negative), all);
+}
+
+TEST_F(JobApiTest, AListIsNarrowedByNamespaceQueueAndPhase) {
+  Put("a");
+  Put("b");
+  kube::v1::Job other = MakeJob("c", 1, 1);
+  other.mutable_spec()->set_queue("fast");
+  RigOf("c").kube().PutJob(other);
+  Run();
+  RigOf("b").kube().SetPodPhase("default/b-t0-0", kube::v1::POD_PHASE_RUNNING);
+  RigOf("b").kube().SetPodPhase("default/b-t0-1", kube::v1::POD_PHASE_RUNNING);
+  Run(absl::Seconds(5));
+  job::v1::ListJobsRequest request;
+  request.set_queue("fast");
+  EXPECT_EQ(List(request), "c");
+  request.set_queue("none");
+  EXPECT_EQ(List(request), "");
+  request.clear_queue();
+  request.set_namespace_("other");
+  EXPECT_EQ(List(request), "");
+  request.set_namespace_("default");
+  request.add_phases(kube::v1::JOB_PHASE_RUNNING);
+  EXPECT_EQ(List(request), "b");
+  request.add_phases(kube::v1::JOB_PHASE_PENDING);
+  EXPECT_EQ(List(request), "a b c");
+}
+
+TEST_F(JobApiTest, AWatchBeginsWithWhatThereIsAndGoesOnWithWhatChanges) {
+  Put("a");
+  Put("b");
+  Run();
+  const auto subscription = api_.Watch({}, [] {});
+  Run();
+  EXPECT_EQ(Drain(subscription), "STATE a, STATE b, SYNCED");
+  Put("c");
+  Run();
+  EXPECT_EQ(Drain(subscription), "STATE c");
+  RigOf("a").kube().DeleteJob("default/a");
+  Run();
+  EXPECT_EQ(Drain(subscription), "DELETED a");
+  Run(absl::Seconds(30));  // Counts are written late.
+  Drain(subscription);
+  Run(absl::Minutes(5));
+  EXPECT_EQ(Drain(subscription), "") << "nothing changes that people would see";
+}
+
+TEST_F(JobApiTest, AResumedWatchTellsOnlyWhatHappenedMeanwhile) {
+  Put("a");
+  Put("b");
+  Put("c");
+  Run(absl::Seconds(10));
+  const auto first = api_.Watch({}, [] {});
+  Run();
+  Drain(first);
+  hub_.Unsubscribe(first);
+  RigOf("a").kube().DeleteJob("default/a");
+  RigOf("b").kube().SetAllPods(kube::v1::POD_PHASE_RUNNING);
+  Run(absl::Seconds(5));
+  job::v1::WatchJobsRequest request;
+  request.set_token(token_);
+  request.set_name("b");
+  auto again = api_.Watch(request, [] {});
+  Run();
+  EXPECT_EQ(Drain(again), "STATE b, SYNCED");
+  request.set_name("a");
+  again = api_.Watch(request, [] {});
+  Run();
+  EXPECT_EQ(Drain(again), "DELETED a, SYNCED");
+  request.set_name("");
+  request.set_token("another.1");
+  again = api_.Watch(request, [] {});
+  Run();
+  EXPECT_EQ(Drain(again), "RESET, STATE b, STATE c, SYNCED");
+}
+
+TEST_F(JobApiTest, HistoryOutlivesTheJobAndIsToldByUid) {
+  Put("j");
+  Run();
+  RigOf("j").kube().SetAllPods(kube::v1::POD_PHASE_SUCCEEDED);
+  Run(absl::Seconds(30));
+  const auto history = History("j");
+  ASSERT_TRUE(history.ok()) << history.status();
+  const std::string first = history->uid();
+  ASSERT_GE(history->entries_size(), 2);
+  for (int i = 0; i < history->entries_size(); ++i) {
+    EXPECT_EQ(history->entries(i).sequence(), i + 1);
+    EXPECT_TRUE(history->entries(i).committed());
+  }
+  EXPECT_EQ(history->entries().rbegin()->to_phase(), kube::v1::JOB_PHASE_COMPLETED);
+  EXPECT_TRUE(Delete("j").ok());
+  Run(absl::Seconds(5));
+  EXPECT_EQ(Get("j").status().code(), absl::StatusCode::kNotFound);
+  Put("j");
+  Run(absl::Seconds(5));
+  EXPECT_NE(History("j")->uid(), first);
+  EXPECT_EQ(History("j", first)->entries_size(), history->entries_size());
+  EXPECT_EQ(History("j", "no-such-uid").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(ToStd(History("other").status().message()), "there is no history of a job default/other");
+}
+
+TEST_F(JobApiTest, OnlyTheJobThatWasMeantIsDeleted) {
+  Put("j");
+  Run();
+  const absl::Status other = Delete("j", "another-uid");
+  EXPECT_EQ(other.code(), absl::StatusCode::kNotFound);
+  EXPECT_NE(ToStd(other.message()).find("another-uid"), std::string_view::npos);
+  EXPECT_EQ(RigOf("j").kube().jobs().size(), 1u);
+  EXPECT_TRUE(Delete("j", RigOf("j").kube().job("default/j").meta().uid()).ok());
+  EXPECT_TRUE(RigOf("j").kube().jobs().empty());
+  EXPECT_EQ(Delete("j").code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(JobApiTest, ADeletionThatSomebodyElseCarriedOutMeanwhileIsNotFound) {
+  Put("j");
+  Run();
+  RigOf("j").kube().SetRefuse([](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
+    if (!request.has_delete_()) return false;
+    error.set_code(404);
+    error.set_reason("NotFound");
+    return true;
+  });
+  const absl::Status status = Delete("j");
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(ToStd(status.message()), "job default/j does not exist");
+}
+
+}  // namespace
+}  // namespace basalt::jobsvc::testing
