@@ -4,8 +4,8 @@
 #include <memory>
 #include <optional>
 
-#include "kubesim/actors/gang_scheduler.h"
-#include "kubesim/actors/node_actor.h"
+#include "kubesim/actors/node/node_actor.h"
+#include "kubesim/actors/scheduler/gang_scheduler.h"
 
 namespace basalt::actors {
 

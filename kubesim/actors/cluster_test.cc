@@ -13,34 +13,26 @@ namespace basalt::actors {
 namespace {
 
 // As much of the schemas as the actors touch.
-constexpr std::string_view kCrds = R"(
+json::value Crd(std::string_view kind, std::string_view plural, std::string_view scope, std::string_view subresources) {
+  constexpr std::string_view kGroup = "scheduling.volcano.sh";
+  return ParseYamlDocuments(fmt::format(R"(
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
-metadata: {name: podgroups.scheduling.volcano.sh}
+metadata: {{name: {1}.{2}}}
 spec:
-  group: scheduling.volcano.sh
-  scope: Namespaced
-  names: {kind: PodGroup, listKind: PodGroupList, plural: podgroups, singular: podgroup}
+  group: {2}
+  scope: {3}
+  names: {{kind: {0}, plural: {1}}}
   versions:
   - name: v1beta1
     served: true
     storage: true
-    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
----
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: queues.scheduling.volcano.sh}
-spec:
-  group: scheduling.volcano.sh
-  scope: Cluster
-  names: {kind: Queue, listKind: QueueList, plural: queues, singular: queue}
-  versions:
-  - name: v1beta1
-    served: true
-    storage: true
-    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
-    subresources: {status: {}}
-)";
+    schema: {{openAPIV3Schema: {{type: object, x-kubernetes-preserve-unknown-fields: true}}}}
+    subresources: {4}
+)",
+                                        kind, plural, kGroup, scope, subresources))
+      ->front();
+}
 
 constexpr char kGroups[] = "podgroups.scheduling.volcano.sh";
 constexpr char kQueues[] = "queues.scheduling.volcano.sh";
@@ -49,7 +41,8 @@ class ClusterTest : public ::testing::Test {
  protected:
   ClusterTest() {
     kubesim::ApiServerOptions options;
-    options.crds = *ParseYamlDocuments(kCrds);
+    options.crds = {Crd("PodGroup", "podgroups", "Namespaced", "{}"),
+                    Crd("Queue", "queues", "Cluster", "{status: {}}")};
     server_ = std::make_unique<kubesim::ApiServer>(loop_, random_, std::move(options));
     EXPECT_TRUE(server_->startup_status().ok()) << server_->startup_status();
     client_ = std::make_unique<http::DirectClient>(loop_, loop_, *server_);
@@ -204,6 +197,40 @@ TEST_F(ClusterTest, AGangThatDoesNotFitWaitsWholeUntilRoomIsFreed) {
   const int binds = CountLogged("create", "pods", "binding");
   EXPECT_EQ(binds, 2);
   ASSERT_TRUE(Until([&] { return GroupPhase("second") == "Completed"; }));
+}
+
+TEST_F(ClusterTest, TheTasksAGangNeedsComeBeforeThoseThatItCanSpare) {
+  ClusterOptions options;
+  options.nodes.nodes = 1;
+  options.nodes.cpu = "3";
+  Start(std::move(options));
+  MakeGroup("g", 3, {{"minTaskMember", json::object{{"master", 1}, {"worker", 2}}}});
+  for (int i = 0; i < 5; ++i) MakePod(fmt::format("worker-{}", i), "g", "sleep 600");
+  MakePod("master-0", "g", "sleep 600");
+  ASSERT_TRUE(Until([&] { return GroupPhase("g") == "Running"; }));
+  EXPECT_EQ(PodPhase("master-0"), "Running");
+  EXPECT_EQ(PodPhase("worker-1"), "Running");
+  EXPECT_EQ(PodPhase("worker-2"), "Pending");
+}
+
+TEST_F(ClusterTest, AGangThatLacksOneTaskBindsNothingAndCountsThatTask) {
+  ClusterOptions options;
+  options.nodes.nodes = 1;
+  options.nodes.cpu = "6";
+  Start(std::move(options));
+  MakeGroup("g", 3, {{"minTaskMember", json::object{{"master", 1}, {"worker", 2}}}});
+  for (int i = 0; i < 5; ++i) MakePod(fmt::format("worker-{}", i), "g", "sleep 600");
+  MakePod("master-0", "g", "sleep 600", "7");
+  time_.Advance(absl::Seconds(10));
+  EXPECT_EQ(CountLogged("create", "pods", "binding"), 0);
+  EXPECT_EQ(LastMessage("g"),
+            "1/6 tasks in gang unschedulable: pod group is not ready, 3 minAvailable, 6 Pending; Pending: "
+            "1 Unschedulable, 2 Schedulable, 3 Undetermined. Origin reason is master-0: 0/1 nodes are unavailable: "
+            "1 Insufficient cpu.");
+  MakeGroup("other", 6);
+  for (int i = 0; i < 6; ++i) MakePod(fmt::format("other-{}", i), "other", "sleep 1");
+  ASSERT_TRUE(Until([&] { return GroupPhase("other") == "Completed"; }));
+  EXPECT_EQ(PodPhase("worker-0"), "Pending");
 }
 
 TEST_F(ClusterTest, AQueuesCapabilityAndStateHoldGroupsBack) {

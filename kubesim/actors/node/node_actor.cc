@@ -1,4 +1,4 @@
-#include "kubesim/actors/node_actor.h"
+#include "kubesim/actors/node/node_actor.h"
 
 #include <fmt/format.h>
 
@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/kube/text.h"
+#include "kubesim/actors/client/text.h"
 
 namespace basalt::actors {
 namespace {
@@ -13,9 +14,6 @@ namespace {
 constexpr uint32_t kAddressesPerNode = 4094;
 constexpr absl::Duration kRefusalWait = absl::Milliseconds(200);
 constexpr absl::Duration kMostRefusalWait = absl::Seconds(10);
-
-json::string Text(std::string_view text) { return json::string(text.data(), text.size()); }
-json::string Text(absl::Time time) { return json::string(kube::FormatTime(absl::ToUnixMillis(time))); }
 
 std::string PodTarget(std::string_view space, std::string_view name) {
   return fmt::format("/api/v1/namespaces/{}/pods/{}", http::EscapeSegment(space), http::EscapeSegment(name));

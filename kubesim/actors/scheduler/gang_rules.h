@@ -34,9 +34,12 @@ struct GangCounts {
 
 bool ReadyForGang(const GangCounts& counts, int min_member);
 
-// The per-task minimums hold. They are not looked at where minMember is smaller than their sum, as upstream.
-bool TaskMinimumsHold(const std::map<std::string, int>& minimums, int min_member,
-                      const std::map<std::string, int>& by_task);
+// How many tasks lack to the per-task minimums. They are not looked at where minMember is smaller than their sum, as
+// upstream.
+int TaskShortfall(const std::map<std::string, int>& minimums, int min_member,
+                  const std::map<std::string, int>& by_task);
+// The tasks without which the gang cannot start: up to minMember, but no less than the per-task minimums lack.
+int TasksMissing(const GangCounts& counts, int min_member, int shortfall);
 
 // Spec 9.3. `phase`: in memory, after the enqueue vote; `unschedulable`: this cycle set that condition.
 std::string_view NextPhase(std::string_view phase, int min_member, const GangCounts& counts, bool unschedulable);
@@ -50,8 +53,9 @@ struct FitFacts {
   bool ready = false;
   int pending_schedulable = 0;  // Had a node tentatively, taken back with the gang.
   int pending_unschedulable = 0;
-  std::string job_reason;   // Wins over the other; both may be empty.
-  std::string task_reason;  // "<task>: <why no node>"
+  int pending_undetermined = 0;  // Not tried: the gang failed before.
+  std::string job_reason;        // Wins over the other; both may be empty.
+  std::string task_reason;       // "<task>: <why no node>"
 };
 // Spec 9.5, the fit error text.
 std::string FitError(const GangCounts& counts, const FitFacts& facts);

@@ -1,8 +1,8 @@
-#include "kubesim/actors/gang_rules.h"
+#include "kubesim/actors/scheduler/gang_rules.h"
 
 #include <gtest/gtest.h>
 
-#include "kubesim/actors/resources.h"
+#include "kubesim/actors/scheduler/resources.h"
 
 namespace basalt::actors {
 namespace {
@@ -98,11 +98,29 @@ TEST(FitErrorTest, IsWordedAsUpstreamWordsIt) {
             "pod group is not ready, 1 Pending, 1 minAvailable; Pending: 1 Unschedulable. Origin reason is: closed");
 }
 
+TEST(FitErrorTest, NamesTheTasksThatWereNotTried) {
+  using enum TaskState;
+  EXPECT_EQ(FitError(Counts({{kPending, 6}}), {.min_member = 3,
+                                               .pending_schedulable = 2,
+                                               .pending_unschedulable = 1,
+                                               .pending_undetermined = 3,
+                                               .task_reason = "p-0: no room"}),
+            "pod group is not ready, 3 minAvailable, 6 Pending; Pending: 1 Unschedulable, 2 Schedulable, "
+            "3 Undetermined. Origin reason is p-0: no room");
+}
+
 TEST(TaskMinimumsTest, CountOnlyWhereMinMemberCoversTheirSum) {
-  EXPECT_TRUE(TaskMinimumsHold({}, 2, {}));
-  EXPECT_TRUE(TaskMinimumsHold({{"a", 1}, {"b", 1}}, 2, {{"a", 1}, {"b", 4}}));
-  EXPECT_FALSE(TaskMinimumsHold({{"a", 1}, {"b", 1}}, 2, {{"b", 4}}));
-  EXPECT_TRUE(TaskMinimumsHold({{"a", 2}, {"b", 2}}, 3, {{"b", 4}}));
+  EXPECT_EQ(TaskShortfall({}, 2, {}), 0);
+  EXPECT_EQ(TaskShortfall({{"a", 1}, {"b", 1}}, 2, {{"a", 1}, {"b", 4}}), 0);
+  EXPECT_EQ(TaskShortfall({{"a", 1}, {"b", 1}}, 2, {{"b", 4}}), 1);
+  EXPECT_EQ(TaskShortfall({{"a", 3}, {"b", 2}}, 5, {{"a", 1}}), 4);
+  EXPECT_EQ(TaskShortfall({{"a", 2}, {"b", 2}}, 3, {{"b", 4}}), 0);
+}
+
+TEST(TaskMinimumsTest, TheMissingAreNeverFewerThanTheMinimumsLack) {
+  using enum TaskState;
+  EXPECT_EQ(TasksMissing(Counts({{kRunning, 1}, {kPending, 2}}), 3, 0), 2);
+  EXPECT_EQ(TasksMissing(Counts({{kBinding, 5}, {kPending, 1}}), 3, 1), 1);
 }
 
 TEST(ResourcesTest, APodAsksForItsContainersOrItsLargestInitContainer) {

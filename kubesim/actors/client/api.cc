@@ -1,4 +1,4 @@
-#include "kubesim/actors/api.h"
+#include "kubesim/actors/client/api.h"
 
 #include <algorithm>
 #include <cstdlib>

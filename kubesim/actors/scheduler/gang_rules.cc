@@ -1,4 +1,4 @@
-#include "kubesim/actors/gang_rules.h"
+#include "kubesim/actors/scheduler/gang_rules.h"
 
 #include <fmt/format.h>
 
@@ -73,16 +73,20 @@ bool ReadyForGang(const GangCounts& counts, int min_member) {
   return counts.ready() + counts.best_effort_pending >= min_member;
 }
 
-bool TaskMinimumsHold(const std::map<std::string, int>& minimums, int min_member,
-                      const std::map<std::string, int>& by_task) {
+int TaskShortfall(const std::map<std::string, int>& minimums, int min_member,
+                  const std::map<std::string, int>& by_task) {
   int sum = 0;
-  for (const auto& [task, minimum] : minimums) sum += minimum;
-  if (min_member < sum) return true;
+  int lacking = 0;
   for (const auto& [task, minimum] : minimums) {
     const auto found = by_task.find(task);
-    if ((found == by_task.end() ? 0 : found->second) < minimum) return false;
+    sum += minimum;
+    lacking += std::max(0, minimum - (found == by_task.end() ? 0 : found->second));
   }
-  return true;
+  return min_member < sum ? 0 : lacking;
+}
+
+int TasksMissing(const GangCounts& counts, int min_member, int shortfall) {
+  return std::max(min_member - counts.ready(), shortfall);
 }
 
 std::string_view NextPhase(std::string_view phase, int min_member, const GangCounts& counts, bool unschedulable) {
@@ -114,6 +118,7 @@ std::string FitError(const GangCounts& counts, const FitFacts& facts) {
     if (facts.pending_unschedulable > 0) {
       reasons.push_back(fmt::format("{} Unschedulable", facts.pending_unschedulable));
     }
+    if (facts.pending_undetermined > 0) reasons.push_back(fmt::format("{} Undetermined", facts.pending_undetermined));
     if (!reasons.empty()) text += "; Pending: " + Histogram(reasons);
   }
   if (!facts.job_reason.empty()) {

@@ -9,7 +9,7 @@
 
 #include "absl/time/time.h"
 #include "common/base/json.h"
-#include "kubesim/actors/container_plan.h"
+#include "kubesim/actors/node/container_plan.h"
 
 namespace basalt::actors {
 

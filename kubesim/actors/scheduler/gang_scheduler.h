@@ -11,8 +11,9 @@
 #include <set>
 #include <string>
 
-#include "kubesim/actors/api.h"
-#include "kubesim/actors/scheduler_cache.h"
+#include "kubesim/actors/client/api.h"
+#include "kubesim/actors/scheduler/gang_status.h"
+#include "kubesim/actors/scheduler/scheduler_cache.h"
 
 namespace basalt::actors {
 
@@ -56,8 +57,8 @@ class GangScheduler {
   void Write(Group& group, json::object status);
   // Looks at the group again one period from now.
   void Defer(const Group& group);
-  void TellEvent(Group& group, std::string& last, std::string_view type, std::string_view reason,
-                 const std::string& message);
+  // Unless `last` says that the group has been told the same.
+  void TellEvent(Group& group, std::string& last, const GroupEvent& event);
 
   Loop& loop_;
   Random& random_;

@@ -1,4 +1,4 @@
-#include "kubesim/actors/pod_run.h"
+#include "kubesim/actors/node/pod_run.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "kubesim/actors/resources.h"
+#include "kubesim/actors/scheduler/resources.h"
 
 #include <algorithm>
 

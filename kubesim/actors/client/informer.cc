@@ -1,4 +1,4 @@
-#include "kubesim/actors/informer.h"
+#include "kubesim/actors/client/informer.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "kubesim/actors/container_plan.h"
+#include "kubesim/actors/node/container_plan.h"
 
 #include <algorithm>
 #include <charconv>

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "kubesim/actors/api.h"
-#include "kubesim/actors/informer.h"
-#include "kubesim/actors/pod_run.h"
+#include "kubesim/actors/client/api.h"
+#include "kubesim/actors/client/informer.h"
+#include "kubesim/actors/node/pod_run.h"
 
 namespace basalt::actors {
 

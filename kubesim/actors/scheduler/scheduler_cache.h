@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "kubesim/actors/gang_rules.h"
-#include "kubesim/actors/informer.h"
-#include "kubesim/actors/resources.h"
+#include "kubesim/actors/client/informer.h"
+#include "kubesim/actors/scheduler/gang_rules.h"
+#include "kubesim/actors/scheduler/resources.h"
 
 namespace basalt::actors {
 
@@ -37,6 +37,13 @@ struct Task {
 
 struct TaskOrder {
   bool operator()(const Task* a, const Task* b) const { return a->sequence < b->sequence; }
+};
+
+// What came of trying to place a gang that did not fit. All gave their nodes back.
+struct Attempt {
+  int placed = 0;   // Pending tasks that had a node.
+  int unfit = 0;    // Pending tasks that no node has room for.
+  int missing = 0;  // What the gang lacks beside the placed ones.
 };
 
 struct Group {
@@ -65,7 +72,7 @@ struct Group {
   std::string last_event, last_refusal;
   std::string unscheduled_why;  // Job-level reason of the last attempt.
   std::string task_why;         // "<task>: <node fit error>".
-  int tentative = 0;            // Pending tasks that had a node and gave it back.
+  std::optional<Attempt> attempt;
 };
 
 struct GroupOrder {
@@ -142,6 +149,8 @@ class SchedulerCache {
       cache->on_change_();
     }
   };
+
+  static std::string KeyOf(std::string_view space, std::string_view name);
 
   void OnPod(const json::value& object);
   void OnPodGone(const ObjectName& gone);
