@@ -15,41 +15,20 @@ namespace basalt::cli {
 namespace {
 
 constexpr std::chrono::seconds kQuestionDeadline(30);
-// How long somebody who asks waits for a replica that is starting.
-constexpr absl::Duration kPatience = absl::Seconds(5);
 constexpr absl::Duration kPause = absl::Milliseconds(50);
 
-absl::StatusOr<std::string> FindService(const std::string& gateway, gateway::v1::ServiceKind kind,
-                                        std::string_view name) {
-  const absl::Time end = absl::Now() + kPatience;
-  do {
-    BASALT_ASSIGN_OR_RETURN(const gateway::v1::Topology topology, FetchTopology(gateway));
-    for (const gateway::v1::MemberStatus& member : topology.members()) {
-      if (member.member().service() == kind && member.attached()) return member.member().address();
-    }
-    absl::SleepFor(kPause);
-  } while (absl::Now() < end);
-  return MakeStatus(absl::StatusCode::kUnavailable,
-                    fmt::format("no {} is attached to the gateway at {}; see 'basaltctl topology'", name, gateway));
-}
-
-using Call = std::function<grpc::Status(grpc::ClientContext*)>;
-
-absl::Status Again(const Call& call, bool (*may)(const grpc::Status& status, const grpc::ClientContext& context)) {
-  const absl::Time end = absl::Now() + kPatience;
-  while (true) {
-    const std::unique_ptr<grpc::ClientContext> context = MakeContext();
-    const grpc::Status status = call(context.get());
-    if (absl::Now() >= end || !may(status, *context)) return FromGrpc(status);
-    absl::SleepFor(kPause);
-  }
-}
-
-}  // namespace
-
-absl::Status FromGrpc(const grpc::Status& status) {
-  return MakeStatus(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
-}
+template <typename Service>
+struct Kind;
+template <>
+struct Kind<job::v1::JobService> {
+  static constexpr gateway::v1::ServiceKind kKind = gateway::v1::SERVICE_KIND_JOB;
+  static constexpr std::string_view kName = "jobsvc";
+};
+template <>
+struct Kind<queue::v1::QueueService> {
+  static constexpr gateway::v1::ServiceKind kKind = gateway::v1::SERVICE_KIND_QUEUE;
+  static constexpr std::string_view kName = "queuesvc";
+};
 
 std::unique_ptr<grpc::ClientContext> MakeContext() {
   auto context = std::make_unique<grpc::ClientContext>();
@@ -57,16 +36,10 @@ std::unique_ptr<grpc::ClientContext> MakeContext() {
   return context;
 }
 
-absl::Status Ask(const std::function<grpc::Status(grpc::ClientContext*)>& call) {
-  return Again(call, [](const grpc::Status& status, const grpc::ClientContext&) {
-    return status.error_code() == grpc::StatusCode::UNAVAILABLE;
-  });
-}
+}  // namespace
 
-absl::Status Order(const std::function<grpc::Status(grpc::ClientContext*)>& call) {
-  return Again(call, [](const grpc::Status& status, const grpc::ClientContext& context) {
-    return rpc::FromCall(status, context).code() == absl::StatusCode::kUnavailable;
-  });
+absl::Status FromGrpc(const grpc::Status& status) {
+  return MakeStatus(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
 }
 
 absl::StatusOr<gateway::v1::Topology> FetchTopology(const std::string& gateway) {
@@ -82,14 +55,74 @@ absl::StatusOr<gateway::v1::Topology> FetchTopology(const std::string& gateway) 
   return topology;
 }
 
-absl::StatusOr<std::unique_ptr<job::v1::JobService::Stub>> ConnectJobs(const std::string& gateway) {
-  BASALT_ASSIGN_OR_RETURN(const std::string address, FindService(gateway, gateway::v1::SERVICE_KIND_JOB, "jobsvc"));
-  return job::v1::JobService::NewStub(grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
+template <typename Service>
+absl::StatusOr<bool> Client<Service>::Next() {
+  BASALT_ASSIGN_OR_RETURN(const gateway::v1::Topology topology, FetchTopology(gateway_));
+  std::vector<gateway::v1::Member> members;
+  for (const gateway::v1::MemberStatus& member : topology.members()) {
+    if (member.member().service() == Kind<Service>::kKind && member.attached()) members.push_back(member.member());
+  }
+  if (members.empty()) return false;
+  const gateway::v1::Member& member = members[turn_++ % members.size()];
+  asked_ = fmt::format("{} at {}", member.replica(), member.address());
+  stub_ = Service::NewStub(grpc::CreateChannel(member.address(), grpc::InsecureChannelCredentials()));
+  return true;
 }
 
-absl::StatusOr<std::unique_ptr<queue::v1::QueueService::Stub>> ConnectQueues(const std::string& gateway) {
-  BASALT_ASSIGN_OR_RETURN(const std::string address, FindService(gateway, gateway::v1::SERVICE_KIND_QUEUE, "queuesvc"));
-  return queue::v1::QueueService::NewStub(grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
+template <typename Service>
+absl::StatusOr<typename Service::Stub*> Client<Service>::Connect() {
+  const absl::Time end = absl::Now() + patience_;
+  while (stub_ == nullptr) {
+    BASALT_ASSIGN_OR_RETURN(const bool found, Next());
+    if (found) break;
+    if (absl::Now() >= end) {
+      return MakeStatus(absl::StatusCode::kUnavailable,
+                        fmt::format("no {} is attached to the gateway at {}; see 'basaltctl topology'",
+                                    Kind<Service>::kName, gateway_));
+    }
+    absl::SleepFor(kPause);
+  }
+  return stub_.get();
 }
+
+template <typename Service>
+absl::Status Client<Service>::Run(const Call& call, Again again) {
+  const absl::Time end = absl::Now() + patience_;
+  while (true) {
+    BASALT_ASSIGN_OR_RETURN(auto* const stub, Connect());
+    const std::unique_ptr<grpc::ClientContext> context = MakeContext();
+    const grpc::Status status = call(*stub, context.get());
+    if (!again(status, *context)) {
+      if (status.error_code() != grpc::StatusCode::UNAVAILABLE) return FromGrpc(status);
+      return MakeStatus(absl::StatusCode::kUnknown,
+                        fmt::format("{} went away ({}): what was asked may have been done; look before you repeat it",
+                                    asked_, status.error_message()));
+    }
+    if (absl::Now() >= end) {
+      return MakeStatus(absl::StatusCode::kUnavailable,
+                        fmt::format("{} (asked for {}, last {}; see 'basaltctl topology')", status.error_message(),
+                                    absl::FormatDuration(patience_), asked_));
+    }
+    TryAnother();
+    absl::SleepFor(kPause);
+  }
+}
+
+template <typename Service>
+absl::Status Client<Service>::Ask(const Call& call) {
+  return Run(call, [](const grpc::Status& status, const grpc::ClientContext&) {
+    return status.error_code() == grpc::StatusCode::UNAVAILABLE;
+  });
+}
+
+template <typename Service>
+absl::Status Client<Service>::Order(const Call& call) {
+  return Run(call, [](const grpc::Status& status, const grpc::ClientContext& context) {
+    return rpc::FromCall(status, context).code() == absl::StatusCode::kUnavailable;
+  });
+}
+
+template class Client<job::v1::JobService>;
+template class Client<queue::v1::QueueService>;
 
 }  // namespace basalt::cli

@@ -1,11 +1,17 @@
 #pragma once
 
-// Channels to the suite: the gateway is named by the user, the services are found through its topology.
+// Calls to the suite: the gateway is named by the user, the services are found through its topology. Blocking; for one
+// thread.
+#include <grpcpp/client_context.h>
+#include <grpcpp/support/status.h>
+
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "basalt/gateway/v1/gateway.pb.h"
 #include "basalt/job/v1/job.grpc.pb.h"
 #include "basalt/queue/v1/queue.grpc.pb.h"
@@ -14,18 +20,45 @@ namespace basalt::cli {
 
 // UNAVAILABLE names the address and what to do.
 absl::StatusOr<gateway::v1::Topology> FetchTopology(const std::string& gateway);
-absl::StatusOr<std::unique_ptr<job::v1::JobService::Stub>> ConnectJobs(const std::string& gateway);
-absl::StatusOr<std::unique_ptr<queue::v1::QueueService::Stub>> ConnectQueues(const std::string& gateway);
 
 absl::Status FromGrpc(const grpc::Status& status);
 
-// A context with the deadline of an ordinary question.
-std::unique_ptr<grpc::ClientContext> MakeContext();
+// The replicas of one service. A call goes to one of them; while the answer is UNAVAILABLE, to the next one, looked up
+// anew, and again for a few seconds: a replica that has just started says so until it has seen what it owns, and one
+// that does not own the key says so too. UNAVAILABLE in the end names who was asked and how long.
+template <typename Service>
+class Client {
+ public:
+  using Call = std::function<grpc::Status(typename Service::Stub&, grpc::ClientContext*)>;
 
-// For questions, which do no harm when asked twice: `call(context)` again, for a few seconds, while the answer is
-// UNAVAILABLE. A replica that has just started says so until it has seen what it owns.
-absl::Status Ask(const std::function<grpc::Status(grpc::ClientContext*)>& call);
-// The same for what must not be done twice: again only where the call surely was not handled.
-absl::Status Order(const std::function<grpc::Status(grpc::ClientContext*)>& call);
+  // `patience`: how long somebody who asks waits for an answer other than UNAVAILABLE.
+  explicit Client(std::string gateway, absl::Duration patience = absl::Seconds(5))
+      : gateway_(std::move(gateway)), patience_(patience) {}
+
+  // For questions, which do no harm when asked twice.
+  absl::Status Ask(const Call& call);
+  // For what must not be done twice: again only where the call surely was not handled. UNKNOWN where it may have been.
+  absl::Status Order(const Call& call);
+  // For a stream, whose end is the caller's to judge: one attempt at finding a replica, within the patience. The stub
+  // lives as long as the client, until the next call.
+  absl::StatusOr<typename Service::Stub*> Connect();
+  // The replica that was asked last has not answered: the next call goes to another one, if there is one.
+  void TryAnother() { stub_.reset(); }
+
+ private:
+  using Again = bool (*)(const grpc::Status& status, const grpc::ClientContext& context);
+  absl::Status Run(const Call& call, Again again);
+  // Points the stub at the next attached replica; false where there is none.
+  absl::StatusOr<bool> Next();
+
+  const std::string gateway_;
+  const absl::Duration patience_;
+  std::unique_ptr<typename Service::Stub> stub_;
+  size_t turn_ = 0;
+  std::string asked_;  // "jobsvc-0 at 127.0.0.1:7701"
+};
+
+using JobClient = Client<job::v1::JobService>;
+using QueueClient = Client<queue::v1::QueueService>;
 
 }  // namespace basalt::cli

@@ -8,7 +8,12 @@ namespace basalt::cli {
 
 int Report(const absl::Status& status) {
   if (status.ok()) return kExitDone;
-  std::fprintf(stderr, "error: %s\n", std::string(status.message()).c_str());
+  // Words of others may stand in it, and a terminal obeys control characters.
+  std::string message(status.message());
+  for (char& c : message) {
+    if (c != '\n' && (static_cast<unsigned char>(c) < ' ' || c == '\x7f')) c = '?';
+  }
+  std::fprintf(stderr, "error: %s\n", message.c_str());
   return status.code() == absl::StatusCode::kInvalidArgument ? kExitBadInput : kExitRefused;
 }
 
@@ -22,7 +27,9 @@ int Main(int argc, const char* const* argv) {
   app.add_option("--gateway", options.gateway, "Address of the gateway, host:port")->envname("BASALT_GATEWAY");
   app.add_option("-o,--output", options.output, "json or yaml instead of a table")
       ->check(CLI::IsMember({"json", "yaml"}));
-  app.add_option("-n,--namespace", options.ns, "Namespace")->capture_default_str();
+  app.add_option("-n,--namespace", options.ns, "Namespace")
+      ->capture_default_str()
+      ->each([&options](const std::string&) { options.ns_given = true; });
   app.add_flag("-A,--all-namespaces", options.all_namespaces, "All namespaces");
   AddJobCommands(app, options, exit_code);
   AddQueueCommands(app, options, exit_code);

@@ -25,6 +25,7 @@ struct GlobalOptions {
   std::string gateway = "127.0.0.1:7700";  // Environment: BASALT_GATEWAY.
   std::string output;                      // Empty = table, json or yaml.
   std::string ns = "default";
+  bool ns_given = false;
   bool all_namespaces = false;
 };
 

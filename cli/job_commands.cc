@@ -10,9 +10,9 @@
 #include "absl/time/time.h"
 #include "cli/client.h"
 #include "cli/commands.h"
-#include "cli/job_view.h"
 #include "cli/manifest.h"
-#include "cli/output.h"
+#include "cli/view/job_view.h"
+#include "cli/view/output.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 
@@ -44,8 +44,8 @@ void Print(std::string_view text) {
 
 // Follows one job (or all of the namespace, with an empty name) until it is finished or the stream ends. On a terminal
 // the picture is drawn anew in place; elsewhere each change is a line.
-absl::StatusOr<kube::v1::JobPhase> Follow(std::unique_ptr<JobService::Stub> stub, const GlobalOptions& options,
-                                          const std::string& name, bool stop_when_finished) {
+absl::StatusOr<kube::v1::JobPhase> Follow(JobClient& client, const GlobalOptions& options, const std::string& name,
+                                          bool stop_when_finished) {
   const bool live = isatty(STDOUT_FILENO) != 0 && options.output.empty();
   job::v1::WatchJobsRequest request;
   if (!options.all_namespaces || !name.empty()) request.set_namespace_(options.ns);
@@ -53,6 +53,7 @@ absl::StatusOr<kube::v1::JobPhase> Follow(std::unique_ptr<JobService::Stub> stub
   std::map<std::string, job::v1::Job> jobs;
   ptrdiff_t drawn = 0;                       // Lines of the last picture.
   std::map<std::string, std::string> lines;  // The last that was printed of each job.
+  BASALT_ASSIGN_OR_RETURN(auto* stub, client.Connect());
   while (true) {
     grpc::ClientContext context;
     auto stream = stub->WatchJobs(&context, request);
@@ -99,31 +100,34 @@ absl::StatusOr<kube::v1::JobPhase> Follow(std::unique_ptr<JobService::Stub> stub
     }
     const absl::Status ended = FromGrpc(stream->Finish());
     if (ended.code() != absl::StatusCode::kUnavailable) return ended.ok() ? absl::CancelledError("ended") : ended;
-    // The replica went away: look for the owner again and resume by token.
-    absl::StatusOr<std::unique_ptr<JobService::Stub>> again = ConnectJobs(options.gateway);
+    // The replica went away: look for it, or for another, and resume by token.
+    client.TryAnother();
+    auto again = client.Connect();
     for (int tries = 0; !again.ok() && tries < kReconnectTries; ++tries) {
       absl::SleepFor(kReconnectPause);
-      again = ConnectJobs(options.gateway);
+      again = client.Connect();
     }
     BASALT_RETURN_IF_ERROR(again.status());
-    stub = *std::move(again);
+    stub = *again;
   }
 }
 
 absl::StatusOr<int> Submit(const GlobalOptions& options, const JobFlags& flags) {
   BASALT_ASSIGN_OR_RETURN(const std::vector<JobManifest> manifests, ReadJobManifests(flags.file));
-  BASALT_ASSIGN_OR_RETURN(std::unique_ptr<JobService::Stub> stub, ConnectJobs(options.gateway));
+  JobClient client(options.gateway);
   const auto submit = [&](const JobManifest& manifest, bool dry_run) -> absl::StatusOr<job::v1::Job> {
     job::v1::SubmitJobRequest request;
     request.set_manifest_json(manifest.json);
-    request.set_namespace_(options.ns);
+    // Without -n a manifest says itself where it belongs.
+    if (options.ns_given || manifest.ns.empty()) request.set_namespace_(options.ns);
     request.set_dry_run(dry_run);
     job::v1::Job job;
-    const auto send = [&](grpc::ClientContext* context) { return stub->SubmitJob(context, request, &job); };
-    BASALT_RETURN_IF_ERROR(Annotate(dry_run ? Ask(send) : Order(send), manifest.source));
+    const auto send = [&](auto& stub, auto* context) { return stub.SubmitJob(context, request, &job); };
+    BASALT_RETURN_IF_ERROR(Annotate(dry_run ? client.Ask(send) : client.Order(send), manifest.source));
     return job;
   };
-  // All are checked before the first is sent, so that nothing is half submitted.
+  // All are checked before the first is sent, by the server too, so that nothing is half submitted.
+  BASALT_RETURN_IF_ERROR(CheckDistinct(manifests, options.ns));
   for (const JobManifest& manifest : manifests) BASALT_RETURN_IF_ERROR(submit(manifest, /*dry_run=*/true).status());
   job::v1::Job last;
   for (const JobManifest& manifest : manifests) {
@@ -138,13 +142,12 @@ absl::StatusOr<int> Submit(const GlobalOptions& options, const JobFlags& flags) 
   if (!flags.watch || flags.dry_run) return kExitDone;
   GlobalOptions follow = options;
   follow.ns = last.object().meta().namespace_();
-  BASALT_ASSIGN_OR_RETURN(const kube::v1::JobPhase phase,
-                          Follow(std::move(stub), follow, last.object().meta().name(), true));
+  BASALT_ASSIGN_OR_RETURN(const kube::v1::JobPhase phase, Follow(client, follow, last.object().meta().name(), true));
   return phase == kube::v1::JOB_PHASE_COMPLETED ? kExitDone : kExitJobNotCompleted;
 }
 
 absl::StatusOr<int> List(const GlobalOptions& options, const JobFlags& flags) {
-  BASALT_ASSIGN_OR_RETURN(std::unique_ptr<JobService::Stub> stub, ConnectJobs(options.gateway));
+  JobClient client(options.gateway);
   job::v1::ListJobsRequest request;
   if (!options.all_namespaces) request.set_namespace_(options.ns);
   request.set_queue(flags.queue);
@@ -163,7 +166,8 @@ absl::StatusOr<int> List(const GlobalOptions& options, const JobFlags& flags) {
   job::v1::ListJobsResponse all;
   do {
     job::v1::ListJobsResponse page;
-    BASALT_RETURN_IF_ERROR(Ask([&](grpc::ClientContext* context) { return stub->ListJobs(context, request, &page); }));
+    BASALT_RETURN_IF_ERROR(
+        client.Ask([&](auto& stub, auto* context) { return stub.ListJobs(context, request, &page); }));
     all.mutable_jobs()->MergeFrom(page.jobs());
     request.set_page_token(page.next_page_token());
   } while (!request.page_token().empty());
@@ -179,44 +183,43 @@ absl::StatusOr<int> List(const GlobalOptions& options, const JobFlags& flags) {
 }
 
 absl::StatusOr<int> Get(const GlobalOptions& options, const JobFlags& flags) {
-  BASALT_ASSIGN_OR_RETURN(std::unique_ptr<JobService::Stub> stub, ConnectJobs(options.gateway));
+  JobClient client(options.gateway);
   job::v1::GetJobRequest request;
   request.set_namespace_(options.ns);
   request.set_name(flags.name);
   job::v1::Job job;
-  BASALT_RETURN_IF_ERROR(Ask([&](grpc::ClientContext* context) { return stub->GetJob(context, request, &job); }));
+  BASALT_RETURN_IF_ERROR(client.Ask([&](auto& stub, auto* context) { return stub.GetJob(context, request, &job); }));
   Print(options.output.empty() ? FormatJob(job, NowMs(), TerminalWidth()) : FormatMessage(job, options.output));
   return kExitDone;
 }
 
 absl::StatusOr<int> Watch(const GlobalOptions& options, const JobFlags& flags) {
-  BASALT_ASSIGN_OR_RETURN(std::unique_ptr<JobService::Stub> stub, ConnectJobs(options.gateway));
-  BASALT_ASSIGN_OR_RETURN(const kube::v1::JobPhase phase,
-                          Follow(std::move(stub), options, flags.name, !flags.name.empty()));
+  JobClient client(options.gateway);
+  BASALT_ASSIGN_OR_RETURN(const kube::v1::JobPhase phase, Follow(client, options, flags.name, !flags.name.empty()));
   return phase == kube::v1::JOB_PHASE_COMPLETED ? kExitDone : kExitJobNotCompleted;
 }
 
 absl::StatusOr<int> History(const GlobalOptions& options, const JobFlags& flags) {
-  BASALT_ASSIGN_OR_RETURN(std::unique_ptr<JobService::Stub> stub, ConnectJobs(options.gateway));
+  JobClient client(options.gateway);
   job::v1::GetJobHistoryRequest request;
   request.set_namespace_(options.ns);
   request.set_name(flags.name);
   request.set_uid(flags.uid);
   job::v1::JobHistory history;
   BASALT_RETURN_IF_ERROR(
-      Ask([&](grpc::ClientContext* context) { return stub->GetJobHistory(context, request, &history); }));
+      client.Ask([&](auto& stub, auto* context) { return stub.GetJobHistory(context, request, &history); }));
   Print(options.output.empty() ? FormatHistory(history, TerminalWidth()) : FormatMessage(history, options.output));
   return kExitDone;
 }
 
 absl::StatusOr<int> Delete(const GlobalOptions& options, const JobFlags& flags) {
-  BASALT_ASSIGN_OR_RETURN(std::unique_ptr<JobService::Stub> stub, ConnectJobs(options.gateway));
+  JobClient client(options.gateway);
   job::v1::DeleteJobRequest request;
   request.set_namespace_(options.ns);
   request.set_name(flags.name);
   job::v1::DeleteJobResponse response;
   BASALT_RETURN_IF_ERROR(
-      Order([&](grpc::ClientContext* context) { return stub->DeleteJob(context, request, &response); }));
+      client.Order([&](auto& stub, auto* context) { return stub.DeleteJob(context, request, &response); }));
   Print(fmt::format("job {}/{} deleted\n", options.ns, flags.name));
   return kExitDone;
 }

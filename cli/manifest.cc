@@ -5,8 +5,10 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <map>
 #include <memory>
 
+#include "common/base/excerpt.h"
 #include "common/base/json.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
@@ -28,8 +30,8 @@ absl::Status CheckJob(std::string_view source, const json::value& document) {
   if (kind.empty()) return Bad(source, "kind: is required (Job)");
   if (api_version != kube::kJobApiVersion || kind != "Job") {
     return Bad(source,
-               fmt::format("kind: {} of {} is not a job; only {} Job can be submitted, use kubectl for the rest", kind,
-                           api_version, kube::kJobApiVersion));
+               fmt::format("kind: {} of {} is not a job; only {} Job can be submitted, use kubectl for the rest",
+                           Excerpt(kind), Excerpt(api_version), kube::kJobApiVersion));
   }
   const json::value* meta = Find(document, "metadata");
   if (meta == nullptr || !meta->is_object()) return Bad(source, "metadata: is required");
@@ -56,10 +58,24 @@ absl::StatusOr<std::vector<JobManifest>> ParseJobManifests(std::string_view file
     if (document.is_null()) continue;  // An empty document, as kubectl reads it.
     const std::string source = documents->size() == 1 ? std::string(file) : fmt::format("{}, document {}", file, i + 1);
     BASALT_RETURN_IF_ERROR(CheckJob(source, document));
-    manifests.push_back({source, ToText(document)});
+    const json::value& meta = document.at("metadata");
+    manifests.push_back(
+        {source, ToText(document), std::string(FindString(meta, "namespace")), std::string(FindString(meta, "name"))});
   }
   if (manifests.empty()) return Bad(file, "holds no document");
   return manifests;
+}
+
+absl::Status CheckDistinct(const std::vector<JobManifest>& manifests, std::string_view ns) {
+  std::map<std::string, const JobManifest*> seen;
+  for (const JobManifest& manifest : manifests) {
+    const std::string key = fmt::format("{}/{}", manifest.ns.empty() ? ns : manifest.ns, manifest.name);
+    const auto [first, is_new] = seen.emplace(key, &manifest);
+    if (is_new) continue;
+    return Bad(manifest.source,
+               fmt::format("metadata.name: job {} stands in {} already", Excerpt(key, 320), first->second->source));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<JobManifest>> ReadJobManifests(const std::string& file) {

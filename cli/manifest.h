@@ -13,6 +13,8 @@ namespace basalt::cli {
 struct JobManifest {
   std::string source;  // "job.yaml" or "job.yaml, document 2", for messages.
   std::string json;
+  std::string ns;  // Empty where the manifest names none.
+  std::string name;
 };
 
 inline constexpr size_t kMaxManifestBytes = 3 << 20;  // What the API server accepts at most in one request.
@@ -20,6 +22,10 @@ inline constexpr size_t kMaxManifestBytes = 3 << 20;  // What the API server acc
 // `text` may hold several documents. INVALID_ARGUMENT: not YAML (with line and column), not an object, a kind other
 // than Job of batch.volcano.sh, a missing name, or too large.
 absl::StatusOr<std::vector<JobManifest>> ParseJobManifests(std::string_view file, std::string_view text);
+
+// INVALID_ARGUMENT where one job stands twice: the second could not be submitted once the first was. `ns` is that of
+// manifests that name none.
+absl::Status CheckDistinct(const std::vector<JobManifest>& manifests, std::string_view ns);
 
 // Reads the file ("-" = standard input) and parses it. NOT_FOUND and the like name the file.
 absl::StatusOr<std::vector<JobManifest>> ReadJobManifests(const std::string& file);

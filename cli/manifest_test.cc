@@ -44,6 +44,20 @@ TEST(ManifestTest, SeveralJobsAndEmptyDocumentsAreTaken) {
   EXPECT_NE((*result)[0].json.find("\"kind\":\"Job\""), std::string::npos);
 }
 
+TEST(ManifestTest, OneJobThatStandsTwiceIsRefusedBeforeItsFirstIsSent) {
+  const auto job = [](const char* meta) {
+    return std::string("apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nspec: {}\nmetadata: ") + meta + "\n---\n";
+  };
+  const auto check = [&](const std::string& text) {
+    const auto manifests = ParseJobManifests("job.yaml", text);
+    EXPECT_TRUE(manifests.ok()) << manifests.status();
+    return manifests.ok() ? CheckDistinct(*manifests, "team").ToString() : "";
+  };
+  EXPECT_EQ(check(job("{name: a}") + job("{name: b}") + job("{name: a, namespace: other}")), "OK");
+  EXPECT_EQ(check(job("{name: a}") + job("{name: b}") + job("{name: a, namespace: team}")),
+            "INVALID_ARGUMENT: job.yaml, document 3: metadata.name: job team/a stands in job.yaml, document 1 already");
+}
+
 TEST(ManifestTest, AMissingFileIsNamed) {
   EXPECT_NE(ReadJobManifests("/nonexistent/x.yaml").status().ToString().find("/nonexistent/x.yaml"), std::string::npos);
 }

@@ -5,21 +5,21 @@
 
 #include "cli/client.h"
 #include "cli/commands.h"
-#include "cli/output.h"
-#include "cli/table.h"
+#include "cli/view/output.h"
+#include "cli/view/table.h"
 #include "common/base/status_macros.h"
 
 namespace basalt::cli {
 namespace {
 
 absl::StatusOr<int> List(const GlobalOptions& options) {
-  BASALT_ASSIGN_OR_RETURN(const auto stub, ConnectQueues(options.gateway));
+  QueueClient client(options.gateway);
   queue::v1::ListQueuesRequest request;
   queue::v1::ListQueuesResponse all;
   do {
     queue::v1::ListQueuesResponse page;
     BASALT_RETURN_IF_ERROR(
-        Ask([&](grpc::ClientContext* context) { return stub->ListQueues(context, request, &page); }));
+        client.Ask([&](auto& stub, auto* context) { return stub.ListQueues(context, request, &page); }));
     all.mutable_queues()->MergeFrom(page.queues());
     request.set_page_token(page.next_page_token());
   } while (!request.page_token().empty());

@@ -4,8 +4,8 @@
 
 #include "cli/client.h"
 #include "cli/commands.h"
-#include "cli/output.h"
-#include "cli/table.h"
+#include "cli/view/output.h"
+#include "cli/view/table.h"
 #include "common/base/status_macros.h"
 
 namespace basalt::cli {

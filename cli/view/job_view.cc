@@ -1,4 +1,4 @@
-#include "cli/job_view.h"
+#include "cli/view/job_view.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "cli/output.h"
+#include "cli/view/output.h"
 
 #include <google/protobuf/util/json_util.h>
 

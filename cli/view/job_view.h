@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "basalt/job/v1/job.pb.h"
-#include "cli/table.h"
+#include "cli/view/table.h"
 
 namespace basalt::cli {
 

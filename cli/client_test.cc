@@ -1,0 +1,141 @@
+// The client against real gRPC servers: a gateway that tells of replicas, and replicas that answer as a script says.
+#include "cli/client.h"
+
+#include <fmt/format.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "basalt/gateway/v1/gateway.grpc.pb.h"
+#include "common/base/status.h"
+#include "common/rpc/grpc_server.h"
+
+namespace basalt::cli {
+namespace {
+
+constexpr absl::Duration kPatience = absl::Milliseconds(500);
+
+class FakeGateway final : public gateway::v1::GatewayService::Service {
+ public:
+  explicit FakeGateway(const gateway::v1::Topology& topology) : topology_(topology) {}
+  grpc::Status GetTopology(grpc::ServerContext*, const gateway::v1::GetTopologyRequest*,
+                           gateway::v1::Topology* response) override {
+    *response = topology_;
+    return grpc::Status::OK;
+  }
+
+ private:
+  const gateway::v1::Topology& topology_;
+};
+
+// Says that it does not own the key, `refusals` times; -1: always.
+class FakeJobs final : public job::v1::JobService::Service {
+ public:
+  FakeJobs(std::string name, int refusals, bool answered) : name_(std::move(name)), left_(refusals), tell_(answered) {}
+  grpc::Status GetJob(grpc::ServerContext* context, const job::v1::GetJobRequest*, job::v1::Job* job) override {
+    ++calls_;
+    if (left_ != 0) {
+      --left_;
+      if (tell_) context->AddTrailingMetadata("basalt-answer", "1");
+      return {grpc::StatusCode::UNAVAILABLE, "job default/j: this replica does not have its slot"};
+    }
+    job->set_waiting_for(name_);
+    return grpc::Status::OK;
+  }
+  int calls() const { return calls_; }
+
+ private:
+  const std::string name_;
+  std::atomic<int> left_;
+  const bool tell_;
+  std::atomic<int> calls_ = 0;
+};
+
+class ClientTest : public ::testing::Test {
+ protected:
+  template <typename Service>
+  std::string Serve(std::unique_ptr<Service> service) {
+    std::vector<std::unique_ptr<rpc::GrpcService>> services;
+    services.push_back(rpc::WrapService(std::move(service)));
+    auto server = rpc::GrpcServer::Start({}, std::move(services));
+    EXPECT_TRUE(server.ok()) << server.status();
+    servers_.push_back(*std::move(server));
+    return fmt::format("127.0.0.1:{}", servers_.back()->port());
+  }
+  FakeJobs& AddReplica(const std::string& name, int refusals, bool answered = true) {
+    auto jobs = std::make_unique<FakeJobs>(name, refusals, answered);
+    FakeJobs& fake = *jobs;
+    gateway::v1::MemberStatus& status = *topology_.add_members();
+    status.set_attached(true);
+    status.mutable_member()->set_service(gateway::v1::SERVICE_KIND_JOB);
+    status.mutable_member()->set_replica(name);
+    status.mutable_member()->set_address(Serve(std::move(jobs)));
+    return fake;
+  }
+  // Who answered, or the error. After all replicas have been added.
+  std::string Get(bool order) {
+    JobClient client(Serve(std::make_unique<FakeGateway>(topology_)), kPatience);
+    job::v1::Job job;
+    const auto call = [&](auto& stub, auto* context) { return stub.GetJob(context, job::v1::GetJobRequest(), &job); };
+    const absl::Status status = order ? client.Order(call) : client.Ask(call);
+    return status.ok() ? job.waiting_for() : status.ToString();
+  }
+
+  gateway::v1::Topology topology_;
+  std::vector<std::unique_ptr<rpc::GrpcServer>> servers_;
+};
+
+TEST_F(ClientTest, AReplicaThatIsStartingIsAskedAgain) {
+  for (const bool order : {false, true}) {
+    topology_.Clear();
+    AddReplica("jobsvc-0", 3);
+    EXPECT_EQ(Get(order), "jobsvc-0");
+  }
+}
+
+TEST_F(ClientTest, WhereOneReplicaDoesNotOwnTheKeyAnotherIsAsked) {
+  for (const bool order : {false, true}) {
+    topology_.Clear();
+    AddReplica("jobsvc-0", -1);
+    AddReplica("jobsvc-1", 0);
+    EXPECT_EQ(Get(order), "jobsvc-1");
+  }
+}
+
+TEST_F(ClientTest, InTheEndTheMessageSaysWhoWasAskedAndWhatToLookAt) {
+  FakeJobs& jobs = AddReplica("jobsvc-0", -1);
+  const std::string told = Get(/*order=*/true);
+  for (const char* words : {"UNAVAILABLE: ", "job default/j: this replica does not have its slot", "asked for 500ms",
+                            "jobsvc-0 at 127.0.0.1:", "basaltctl topology"}) {
+    EXPECT_NE(told.find(words), std::string::npos) << told;
+  }
+  EXPECT_GT(jobs.calls(), 1);
+}
+
+TEST_F(ClientTest, WhatMayHaveBeenDoneIsNotDoneAgain) {
+  FakeJobs& jobs = AddReplica("jobsvc-0", 1, /*answered=*/false);
+  const std::string told = Get(/*order=*/true);
+  EXPECT_NE(told.find("UNKNOWN: jobsvc-0 at 127.0.0.1:"), std::string::npos) << told;
+  EXPECT_NE(told.find("look before you repeat it"), std::string::npos) << told;
+  EXPECT_EQ(jobs.calls(), 1);
+  EXPECT_EQ(Get(/*order=*/false), "jobsvc-0") << "a question may be asked twice";
+}
+
+TEST_F(ClientTest, ReplicasThatAreAwayAreNotAsked) {
+  AddReplica("jobsvc-0", 0);
+  topology_.mutable_members(0)->set_attached(false);
+  EXPECT_NE(Get(false).find("no jobsvc is attached to the gateway at 127.0.0.1:"), std::string::npos);
+}
+
+TEST_F(ClientTest, AGatewayThatIsAwayIsNamedWithWhatToDo) {
+  JobClient client("127.0.0.1:1", kPatience);
+  const absl::Status status = client.Ask([](auto&, auto*) { return grpc::Status::OK; });
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  for (const char* words : {"the gateway at 127.0.0.1:1 does not answer", "--gateway", "BASALT_GATEWAY"}) {
+    EXPECT_NE(ToStd(status.message()).find(words), std::string_view::npos) << status;
+  }
+}
+
+}  // namespace
+}  // namespace basalt::cli
