@@ -7,10 +7,10 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "kubesim/schema/builtin/builtin.h"
-#include "kubesim/server/errors.h"
 #include "kubesim/server/exchange.h"
-#include "kubesim/server/list.h"
-#include "kubesim/server/references.h"
+#include "kubesim/server/read/list.h"
+#include "kubesim/server/request/errors.h"
+#include "kubesim/server/write/references.h"
 
 namespace basalt::kubesim {
 namespace {
@@ -70,7 +70,7 @@ std::shared_ptr<const json::value> ApiServer::Get(std::string_view resource, std
 
 void ApiServer::Restart() {
   watches_.DropAll({});
-  delayed_.clear();
+  pending_.clear();
 }
 
 void ApiServer::ForgetHistory() {
@@ -102,7 +102,7 @@ void ApiServer::Handle(const http::Request& request, std::shared_ptr<http::Respo
 
 void ApiServer::Dispatch(const std::shared_ptr<Exchange>& exchange) {
   if (faults_.empty()) {
-    HandleResource(*exchange);
+    HandleResource(exchange);
     return;
   }
   const RequestInfo& info = *exchange->info;
@@ -118,21 +118,22 @@ void ApiServer::Dispatch(const std::shared_ptr<Exchange>& exchange) {
   exchange->injected_code = verdict.code;
   exchange->retry_after_seconds = verdict.retry_after_seconds;
   if (verdict.delay == absl::ZeroDuration()) {
-    HandleResource(*exchange);
+    HandleResource(exchange);
     return;
   }
   const uint64_t id = next_exchange_++;
-  delayed_[id] = exchange;
+  pending_[id] = exchange;
   core_.tasks.RunAfter(verdict.delay, [this, id] {
-    const auto found = delayed_.find(id);
-    if (found == delayed_.end()) return;
+    const auto found = pending_.find(id);
+    if (found == pending_.end()) return;
     const std::shared_ptr<Exchange> due = std::move(found->second);
-    delayed_.erase(found);
-    HandleResource(*due);
+    pending_.erase(found);
+    HandleResource(due);
   });
 }
 
-void ApiServer::HandleResource(Exchange& exchange) {
+void ApiServer::HandleResource(const std::shared_ptr<Exchange>& shared) {
+  Exchange& exchange = *shared;
   const RequestInfo& info = *exchange.info;
   if (exchange.injected_code != 0) {
     Send(exchange, FaultStatus(exchange.injected_code, exchange.retry_after_seconds));
@@ -157,6 +158,10 @@ void ApiServer::HandleResource(Exchange& exchange) {
     }
     return;
   }
+  if (info.verb == "deletecollection" && info.subresource.empty()) {
+    HandleDeleteCollection(shared);
+    return;
+  }
   Send(exchange, Act(info, exchange.request.body));
 }
 
@@ -178,7 +183,6 @@ absl::StatusOr<Answer> ApiServer::Act(const RequestInfo& info, std::string_view 
     return writer_.Update(info, std::move(object));
   }
   if (info.verb == "delete" && !status) return deleter_.Delete(info, body);
-  if (info.verb == "deletecollection") return deleter_.DeleteCollection(info, body);
   return MethodNotAllowed("the server does not allow this method on the requested resource");
 }
 
@@ -189,11 +193,37 @@ void ApiServer::HandleList(Exchange& exchange) {
     Send(exchange, list.status());
     return;
   }
-  if (exchange.drop_answer) return;
-  exchange.writer->Head(200, MakeHeaders());
-  EncodeList(*info.type, list->items, list->metadata, info.representation, core_.Now(),
-             [&](std::string_view piece) { exchange.writer->Chunk(piece); });
-  exchange.writer->End();
+  if (!exchange.drop_answer) SendList(exchange, list->items, list->metadata);
+}
+
+void ApiServer::HandleDeleteCollection(const std::shared_ptr<Exchange>& exchange) {
+  absl::StatusOr<CollectionDeletion> deletion =
+      CollectionDeletion::Start(core_, deleter_, *exchange->info, exchange->request.body);
+  if (!deletion.ok()) {
+    Send(*exchange, deletion.status());
+    return;
+  }
+  const uint64_t id = next_exchange_++;
+  pending_[id] = exchange;
+  AdvanceDeletion(id, std::make_shared<CollectionDeletion>(*std::move(deletion)));
+}
+
+void ApiServer::AdvanceDeletion(uint64_t id, const std::shared_ptr<CollectionDeletion>& deletion) {
+  const auto found = pending_.find(id);
+  if (found == pending_.end()) return;
+  const absl::StatusOr<bool> finished = deletion->Advance();
+  if (finished.ok() && !*finished) {
+    core_.tasks.Post([this, id, deletion] { AdvanceDeletion(id, deletion); });
+    return;
+  }
+  const std::shared_ptr<Exchange> exchange = std::move(found->second);
+  pending_.erase(found);
+  if (!finished.ok()) {
+    Send(*exchange, finished.status());
+    return;
+  }
+  Log(*exchange, Answer());
+  if (!exchange->drop_answer) SendList(*exchange, deletion->deleted(), {.version = core_.store.version()});
 }
 
 http::Headers ApiServer::MakeHeaders(std::string_view content_type) const {
@@ -224,6 +254,14 @@ void ApiServer::Send(Exchange& exchange, const absl::StatusOr<Answer>& answer) {
   const RequestInfo& info = *exchange.info;
   exchange.writer->Whole(answer->code, MakeHeaders(),
                          EncodeObject(*info.type, answer->revision, info.representation, core_.Now()));
+}
+
+void ApiServer::SendList(Exchange& exchange, const std::vector<RevisionPtr>& items, const ListMetadata& metadata) {
+  const RequestInfo& info = *exchange.info;
+  exchange.writer->Head(200, MakeHeaders());
+  EncodeList(*info.type, items, metadata, info.representation, core_.Now(),
+             [&](std::string_view piece) { exchange.writer->Chunk(piece); });
+  exchange.writer->End();
 }
 
 void ApiServer::SendDocument(Exchange& exchange, int code, const json::value& document, std::string_view content_type) {

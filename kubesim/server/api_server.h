@@ -19,17 +19,19 @@
 #include "common/base/random.h"
 #include "common/exec/loop.h"
 #include "common/http/http.h"
-#include "kubesim/server/controllers.h"
-#include "kubesim/server/core.h"
-#include "kubesim/server/deletion.h"
-#include "kubesim/server/faults.h"
-#include "kubesim/server/garbage.h"
-#include "kubesim/server/objects.h"
-#include "kubesim/server/openapi_cache.h"
-#include "kubesim/server/options.h"
+#include "kubesim/server/controllers/crds.h"
+#include "kubesim/server/controllers/garbage.h"
+#include "kubesim/server/controllers/namespaces.h"
+#include "kubesim/server/discovery/openapi_cache.h"
+#include "kubesim/server/faults/faults.h"
+#include "kubesim/server/read/watch.h"
 #include "kubesim/server/request_log.h"
-#include "kubesim/server/subresources.h"
-#include "kubesim/server/watch.h"
+#include "kubesim/server/state/core.h"
+#include "kubesim/server/state/options.h"
+#include "kubesim/server/write/collection_deletion.h"
+#include "kubesim/server/write/deletion.h"
+#include "kubesim/server/write/objects.h"
+#include "kubesim/server/write/subresources.h"
 
 namespace basalt::kubesim {
 
@@ -67,15 +69,18 @@ class ApiServer : public http::Handler {
  private:
   struct Exchange;
   void Dispatch(const std::shared_ptr<Exchange>& exchange);
-  void HandleResource(Exchange& exchange);
+  void HandleResource(const std::shared_ptr<Exchange>& exchange);
   absl::StatusOr<Answer> Act(const RequestInfo& info, std::string_view body);
   void HandleList(Exchange& exchange);
+  void HandleDeleteCollection(const std::shared_ptr<Exchange>& exchange);
+  void AdvanceDeletion(uint64_t id, const std::shared_ptr<CollectionDeletion>& deletion);
   void HandleOther(Exchange& exchange);
   bool HandleDiscovery(Exchange& exchange);
   bool HandleOpenApi(Exchange& exchange);
   void HandleControl(Exchange& exchange);
   absl::Status Control(const json::value& body);
   void Send(Exchange& exchange, const absl::StatusOr<Answer>& answer);
+  void SendList(Exchange& exchange, const std::vector<RevisionPtr>& items, const ListMetadata& metadata);
   void SendDocument(Exchange& exchange, int code, const json::value& document, std::string_view content_type = {});
   void SendText(Exchange& exchange, int code, std::string_view text);
   http::Headers MakeHeaders(std::string_view content_type = {}) const;
@@ -95,8 +100,8 @@ class ApiServer : public http::Handler {
   RequestLog log_;
   OpenApiCache openapi_;
   absl::Status startup_status_;
-  // Requests that a fault delays. Their writers go with them.
-  std::map<uint64_t, std::shared_ptr<Exchange>> delayed_;
+  // Requests that are not answered at once: a fault delays them, or they go on in slices. Their writers go with them.
+  std::map<uint64_t, std::shared_ptr<Exchange>> pending_;
   uint64_t next_exchange_ = 1;
 };
 

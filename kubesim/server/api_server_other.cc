@@ -6,9 +6,9 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "kubesim/server/api_server.h"
-#include "kubesim/server/discovery.h"
-#include "kubesim/server/errors.h"
+#include "kubesim/server/discovery/discovery.h"
 #include "kubesim/server/exchange.h"
+#include "kubesim/server/request/errors.h"
 
 namespace basalt::kubesim {
 

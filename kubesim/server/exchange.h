@@ -5,7 +5,7 @@
 
 #include "common/http/http.h"
 #include "kubesim/server/api_server.h"
-#include "kubesim/server/request_info.h"
+#include "kubesim/server/request/request_info.h"
 
 namespace basalt::kubesim {
 

@@ -1,6 +1,6 @@
 #include "kubesim/server/request_log.h"
 
-#include "kubesim/server/representation.h"
+#include "kubesim/server/state/times.h"
 
 namespace basalt::kubesim {
 

@@ -105,6 +105,13 @@ class TestServer {
   }
 
   Reply Do(std::string method, std::string target, std::string body = "", http::Headers headers = {}) {
+    const auto reply = Begin(std::move(method), std::move(target), std::move(body), std::move(headers));
+    if (auto parsed = ParseJson(reply->body); parsed.ok()) reply->json = *std::move(parsed);
+    return *reply;
+  }
+  // What has been answered so far; more may come.
+  std::shared_ptr<Reply> Begin(std::string method, std::string target, std::string body = "",
+                               http::Headers headers = {}) {
     auto reply = std::make_shared<Reply>();
     http::Request request;
     request.method = std::move(method);
@@ -116,8 +123,7 @@ class TestServer {
     }
     server_->Handle(request, std::make_shared<TestWriter>(reply));
     if (settle_) time_.Settle();
-    if (auto parsed = ParseJson(reply->body); parsed.ok()) reply->json = *std::move(parsed);
-    return *reply;
+    return reply;
   }
   Reply Get(std::string target, std::string accept = "") {
     return Do("GET", std::move(target), "", accept.empty() ? http::Headers() : http::Headers{{"Accept", accept}});

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kubesim/server/faults.h"
+#include "kubesim/server/faults/faults.h"
 #include "tests/simulation/planned_job.h"
 #include "tests/simulation/probes.h"
 #include "tests/simulation/sim_suite.h"

@@ -1,0 +1,70 @@
+#include "kubesim/server/controllers/crds.h"
+
+#include <vector>
+
+#include "kubesim/schema/crd/crd.h"
+
+namespace basalt::kubesim {
+namespace {
+
+constexpr char kCrds[] = "customresourcedefinitions.apiextensions.k8s.io";
+
+}  // namespace
+
+CrdController::CrdController(Core& core, ObjectWriter& writer, Deleter& deleter)
+    : core_(core), writer_(writer), deleter_(deleter) {
+  core_.store.AddListener([this](const std::string& resource, const Change& change) { OnChange(resource, change); });
+}
+
+void CrdController::OnChange(const std::string& resource, const Change& change) {
+  if (resource != kCrds) {
+    const auto found = terminating_.find(resource);
+    if (found == terminating_.end()) return;
+    if (change.before == nullptr) found->second = Sweep();
+    if (change.before == nullptr || change.after == nullptr) Schedule();
+    return;
+  }
+  if (change.after == nullptr) {
+    terminating_.erase(change.key.name);
+    core_.types.Remove(change.key.name);
+    return;
+  }
+  if (IsBeingDeleted(change.after->object())) {
+    terminating_.try_emplace(change.key.name);
+    Schedule();
+    return;
+  }
+  const absl::StatusOr<CustomResource> loaded = LoadCrd(change.after->object());
+  if (!loaded.ok()) return;  // Refused before it was stored.
+  core_.types.Remove(change.key.name);
+  for (const TypeInfoPtr& type : loaded->versions) core_.types.Add(type);
+}
+
+void CrdController::Schedule() {
+  if (scheduled_) return;
+  scheduled_ = true;
+  core_.tasks.Post([this] {
+    scheduled_ = false;
+    Run();
+  });
+}
+
+void CrdController::Run() {
+  int budget = kSweptPerTask;
+  std::vector<std::string> empty;
+  for (auto& [name, sweep] : terminating_) {
+    const TypeInfoPtr served = core_.types.Storage(name);
+    if (served != nullptr && !sweep.Advance(deleter_, *served, "", budget)) {
+      Schedule();
+    } else if (served == nullptr || core_.store.Count(name) == 0) {
+      empty.push_back(name);
+    }
+  }
+  const TypeInfoPtr type = core_.types.Storage(kCrds);
+  for (const std::string& name : empty) {
+    writer_.Mutate(*type, {"", name}, [](json::value& object) { RemoveFinalizer(object, kCrdFinalizer); })
+        .IgnoreError();
+  }
+}
+
+}  // namespace basalt::kubesim

@@ -1,0 +1,207 @@
+#include "kubesim/server/controllers/garbage.h"
+
+#include <algorithm>
+
+namespace basalt::kubesim {
+namespace {
+
+constexpr int kPerTask = 200;
+
+void DropOwners(json::value& object, const std::set<std::string>& uids) {
+  json::object& metadata = MetaOf(object);
+  json::value* list = metadata.if_contains("ownerReferences");
+  if (list == nullptr || !list->is_array()) return;
+  json::array kept;
+  for (json::value& one : list->get_array()) {
+    if (!uids.contains(std::string(FindString(one, "uid")))) kept.push_back(std::move(one));
+  }
+  if (kept.empty()) {
+    metadata.erase("ownerReferences");
+  } else {
+    metadata["ownerReferences"] = std::move(kept);
+  }
+}
+
+}  // namespace
+
+GarbageCollector::GarbageCollector(Core& core, ObjectWriter& writer, Deleter& deleter)
+    : core_(core), writer_(writer), deleter_(deleter) {
+  core_.store.AddListener([this](const std::string& resource, const Change& change) { OnChange(resource, change); });
+}
+
+std::vector<GarbageCollector::Owner> GarbageCollector::OwnersOf(const json::value& object) {
+  std::vector<Owner> owners;
+  const json::value* list = FindPath(object, {"metadata", "ownerReferences"});
+  if (list == nullptr || !list->is_array()) return owners;
+  for (const json::value& one : list->get_array()) {
+    const json::value* blocks = Find(one, "blockOwnerDeletion");
+    owners.push_back({std::string(FindString(one, "uid")), std::string(FindString(one, "name")),
+                      blocks != nullptr && blocks->is_bool() && blocks->get_bool()});
+  }
+  return owners;
+}
+
+void GarbageCollector::OnChange(const std::string& resource, const Change& change) {
+  const RevisionPtr& shown = change.after != nullptr ? change.after : change.before;
+  const std::string uid(UidOf(shown->object()));
+  const auto before = change.before == nullptr ? std::vector<Owner>() : OwnersOf(change.before->object());
+  const auto after = change.after == nullptr ? std::vector<Owner>() : OwnersOf(change.after->object());
+  const bool gone = change.after == nullptr;
+  if (change.before == nullptr) by_uid_[uid] = {resource, change.key};
+  if (before != after) {
+    for (const Owner& owner : before) {
+      const auto found = dependents_.find(owner.uid);
+      if (found == dependents_.end()) continue;
+      found->second.erase(uid);
+      if (found->second.empty()) dependents_.erase(found);
+    }
+    for (const Owner& owner : after) dependents_[owner.uid].insert(uid);
+    // An owner that waits in the foreground may now have fewer dependents that hold it.
+    for (const Owner& owner : before) {
+      if (by_uid_.contains(owner.uid)) Enqueue(owner.uid);
+    }
+    const bool absent = std::any_of(after.begin(), after.end(),
+                                    [&](const Owner& owner) { return FindOwner(owner, change.key) == nullptr; });
+    if (absent) Enqueue(uid);
+  }
+  if (gone) {
+    by_uid_.erase(uid);
+    EnqueueDependents(uid);
+    return;
+  }
+  if (!IsBeingDeleted(change.after->object()) || !HasAnyFinalizer(change.after->object())) return;
+  if (HasFinalizer(change.after->object(), kForegroundFinalizer) ||
+      HasFinalizer(change.after->object(), kOrphanFinalizer)) {
+    Enqueue(uid);
+  }
+}
+
+void GarbageCollector::Enqueue(const std::string& uid) {
+  if (queued_.insert(uid).second) queue_.push_back(uid);
+  if (scheduled_) return;
+  scheduled_ = true;
+  if (core_.options.gc_delay > absl::ZeroDuration()) {
+    core_.tasks.RunAfter(core_.options.gc_delay, [this] { Run(); });
+  } else {
+    core_.tasks.Post([this] { Run(); });
+  }
+}
+
+void GarbageCollector::EnqueueDependents(const std::string& uid) {
+  for (const std::string& dependent : DependentsOf(uid)) Enqueue(dependent);
+}
+
+void GarbageCollector::Run() {
+  scheduled_ = false;
+  for (int i = 0; i < kPerTask && !queue_.empty(); ++i) {
+    const std::string uid = std::move(queue_.front());
+    queue_.pop_front();
+    queued_.erase(uid);
+    Process(uid);
+  }
+  if (!queue_.empty() && !scheduled_) {
+    scheduled_ = true;
+    core_.tasks.Post([this] { Run(); });
+  }
+}
+
+void GarbageCollector::Process(const std::string& uid) {
+  const auto found = by_uid_.find(uid);
+  if (found == by_uid_.end()) return;
+  const Location at = found->second;
+  const RevisionPtr live = core_.store.Get(at.resource, at.key);
+  if (live == nullptr || core_.types.Storage(at.resource) == nullptr) return;
+  const json::value& object = live->object();
+  if (IsBeingDeleted(object)) {
+    if (HasFinalizer(object, kForegroundFinalizer)) ProcessForeground(uid, at);
+    if (HasFinalizer(object, kOrphanFinalizer)) ProcessOrphaning(uid, at);
+    return;
+  }
+  ProcessOwned(uid, at, object);
+}
+
+void GarbageCollector::ProcessForeground(const std::string& uid, const Location& at) {
+  bool held = false;
+  for (const std::string& dependent : DependentsOf(uid)) {
+    const auto found = by_uid_.find(dependent);
+    if (found == by_uid_.end()) continue;
+    const RevisionPtr live = core_.store.Get(found->second.resource, found->second.key);
+    if (live == nullptr) continue;
+    for (const Owner& owner : OwnersOf(live->object())) {
+      if (owner.uid == uid && FindOwner(owner, found->second.key) != nullptr) held = held || owner.blocks;
+    }
+    if (!IsBeingDeleted(live->object())) Enqueue(dependent);
+  }
+  if (held) return;
+  writer_
+      .Mutate(*core_.types.Storage(at.resource), at.key,
+              [](json::value& object) { RemoveFinalizer(object, kForegroundFinalizer); })
+      .IgnoreError();
+}
+
+void GarbageCollector::ProcessOrphaning(const std::string& uid, const Location& at) {
+  for (const std::string& dependent : DependentsOf(uid)) {
+    const auto found = by_uid_.find(dependent);
+    if (found == by_uid_.end()) continue;
+    const Location where = found->second;
+    const TypeInfoPtr type = core_.types.Storage(where.resource);
+    if (type == nullptr) continue;
+    writer_.Mutate(*type, where.key, [&](json::value& object) { DropOwners(object, {uid}); }).IgnoreError();
+  }
+  writer_
+      .Mutate(*core_.types.Storage(at.resource), at.key,
+              [](json::value& object) { RemoveFinalizer(object, kOrphanFinalizer); })
+      .IgnoreError();
+}
+
+void GarbageCollector::ProcessOwned(const std::string& uid, const Location& at, const json::value& object) {
+  std::set<std::string> dangling;
+  std::set<std::string> waiting;
+  bool solid = false;
+  const std::vector<Owner> owners = OwnersOf(object);
+  if (owners.empty()) return;
+  for (const Owner& owner : owners) {
+    const Location* where = FindOwner(owner, at.key);
+    if (where == nullptr) {
+      dangling.insert(owner.uid);
+      continue;
+    }
+    const RevisionPtr live = core_.store.Get(where->resource, where->key);
+    const bool waits =
+        live != nullptr && IsBeingDeleted(live->object()) && HasFinalizer(live->object(), kForegroundFinalizer);
+    if (waits) {
+      waiting.insert(owner.uid);
+    } else {
+      solid = true;
+    }
+  }
+  const TypeInfo& type = *core_.types.Storage(at.resource);
+  if (solid) {
+    dangling.merge(waiting);
+    if (dangling.empty()) return;
+    writer_.Mutate(type, at.key, [&](json::value& next) { DropOwners(next, dangling); }).IgnoreError();
+    return;
+  }
+  DeleteOptions options;
+  options.uid = uid;
+  options.propagation = "Background";
+  if (!waiting.empty() && dependents_.contains(uid)) options.propagation = "Foreground";
+  if (HasFinalizer(object, kForegroundFinalizer)) options.propagation = "Foreground";
+  if (HasFinalizer(object, kOrphanFinalizer)) options.propagation = "Orphan";
+  deleter_.DeleteOne(type, at.key, options).IgnoreError();
+}
+
+const GarbageCollector::Location* GarbageCollector::FindOwner(const Owner& owner, const ObjectKey& dependent) const {
+  const auto found = by_uid_.find(owner.uid);
+  if (found == by_uid_.end() || found->second.key.name != owner.name) return nullptr;
+  const std::string& ns = found->second.key.ns;
+  return ns.empty() || ns == dependent.ns ? &found->second : nullptr;
+}
+
+std::vector<std::string> GarbageCollector::DependentsOf(const std::string& uid) const {
+  const auto found = dependents_.find(uid);
+  if (found == dependents_.end()) return {};
+  return {found->second.begin(), found->second.end()};
+}
+
+}  // namespace basalt::kubesim

@@ -1,0 +1,166 @@
+#include "kubesim/server/discovery/discovery.h"
+
+#include <string>
+#include <vector>
+
+namespace basalt::kubesim {
+namespace {
+
+struct SubResource {
+  std::string name;
+  std::string group;
+  std::string version;
+  std::string kind;
+  std::vector<std::string> verbs;
+};
+
+std::vector<SubResource> SubResources(const TypeInfo& type) {
+  std::vector<SubResource> all;
+  const std::vector<std::string> change = {"get", "patch", "update"};
+  if (type.has_status) all.push_back({"status", type.group, type.version, type.kind, change});
+  if (type.has_scale) all.push_back({"scale", "autoscaling", "v1", "Scale", change});
+  if (type.group.empty() && type.plural == "pods") {
+    all.push_back({"binding", "", "v1", "Binding", {"create"}});
+    all.push_back({"ephemeralcontainers", "", "v1", "Pod", change});
+    all.push_back({"eviction", "policy", "v1", "Eviction", {"create"}});
+    all.push_back({"log", "", "v1", "Pod", {"get"}});
+  }
+  if (type.group.empty() && type.plural == "namespaces") {
+    all.push_back({"finalize", "", "v1", "Namespace", {"update"}});
+  }
+  return all;
+}
+
+json::array Strings(const std::vector<std::string>& values) {
+  json::array out;
+  for (const std::string& value : values) out.emplace_back(value);
+  return out;
+}
+
+std::string GroupVersion(std::string_view group, std::string_view version) {
+  return group.empty() ? std::string(version) : std::string(group) + "/" + std::string(version);
+}
+
+json::object VersionEntry(std::string_view group, const std::string& version) {
+  return {{"groupVersion", GroupVersion(group, version)}, {"version", version}};
+}
+
+json::object GroupEntry(const Registry& types, const std::string& group) {
+  json::array versions;
+  const std::vector<std::string> names = types.Versions(group);
+  for (const std::string& version : names) versions.push_back(VersionEntry(group, version));
+  return {{"name", group}, {"versions", std::move(versions)}, {"preferredVersion", VersionEntry(group, names.front())}};
+}
+
+json::object AggregatedResource(const TypeInfo& type) {
+  json::array subresources;
+  for (const SubResource& sub : SubResources(type)) {
+    subresources.push_back(
+        json::object{{"subresource", sub.name},
+                     {"responseKind", json::object{{"group", sub.group}, {"version", sub.version}, {"kind", sub.kind}}},
+                     {"verbs", Strings(sub.verbs)}});
+  }
+  json::object out = {
+      {"resource", type.plural},
+      {"responseKind", json::object{{"group", type.group}, {"version", type.version}, {"kind", type.kind}}},
+      {"scope", type.namespaced ? "Namespaced" : "Cluster"},
+      {"singularResource", type.singular},
+      {"verbs", Strings(type.verbs)}};
+  if (!type.short_names.empty()) out["shortNames"] = Strings(type.short_names);
+  if (!type.categories.empty()) out["categories"] = Strings(type.categories);
+  if (!subresources.empty()) out["subresources"] = std::move(subresources);
+  return out;
+}
+
+}  // namespace
+
+json::value ApiVersionsDocument() {
+  return json::object{
+      {"kind", "APIVersions"}, {"versions", json::array{"v1"}}, {"serverAddressByClientCIDRs", json::array{}}};
+}
+
+json::value ApiGroupListDocument(const Registry& types) {
+  json::array groups;
+  for (const std::string& group : types.Groups()) {
+    if (!group.empty()) groups.push_back(GroupEntry(types, group));
+  }
+  return json::object{{"kind", "APIGroupList"}, {"apiVersion", "v1"}, {"groups", std::move(groups)}};
+}
+
+std::optional<json::value> ApiGroupDocument(const Registry& types, std::string_view group) {
+  if (group.empty() || types.Versions(group).empty()) return std::nullopt;
+  json::object entry = GroupEntry(types, std::string(group));
+  json::object out = {{"kind", "APIGroup"}, {"apiVersion", "v1"}};
+  for (auto& [key, value] : entry) out[key] = value;
+  return out;
+}
+
+std::optional<json::value> ApiResourceListDocument(const Registry& types, std::string_view group,
+                                                   std::string_view version) {
+  json::array resources;
+  for (const TypeInfoPtr& type : types.All()) {
+    if (type->group != group || type->version != version) continue;
+    json::object one = {{"name", type->plural},
+                        {"singularName", type->singular},
+                        {"namespaced", type->namespaced},
+                        {"kind", type->kind},
+                        {"verbs", Strings(type->verbs)}};
+    if (!type->short_names.empty()) one["shortNames"] = Strings(type->short_names);
+    if (!type->categories.empty()) one["categories"] = Strings(type->categories);
+    resources.push_back(std::move(one));
+    for (const SubResource& sub : SubResources(*type)) {
+      json::object entry = {{"name", type->plural + "/" + sub.name},
+                            {"singularName", ""},
+                            {"namespaced", type->namespaced},
+                            {"kind", sub.kind},
+                            {"verbs", Strings(sub.verbs)}};
+      if (sub.group != type->group || sub.version != type->version) {
+        entry["group"] = sub.group;
+        entry["version"] = sub.version;
+      }
+      resources.push_back(std::move(entry));
+    }
+  }
+  if (resources.empty()) return std::nullopt;
+  return json::object{{"kind", "APIResourceList"},
+                      {"apiVersion", "v1"},
+                      {"groupVersion", GroupVersion(group, version)},
+                      {"resources", std::move(resources)}};
+}
+
+json::value AggregatedDocument(const Registry& types, bool core, std::string_view version) {
+  json::array groups;
+  for (const std::string& group : types.Groups()) {
+    if (group.empty() != core) continue;
+    json::array versions;
+    for (const std::string& name : types.Versions(group)) {
+      json::array resources;
+      for (const TypeInfoPtr& type : types.All()) {
+        if (type->group == group && type->version == name) resources.push_back(AggregatedResource(*type));
+      }
+      versions.push_back(
+          json::object{{"version", name}, {"resources", std::move(resources)}, {"freshness", "Current"}});
+    }
+    json::object metadata = {{"creationTimestamp", nullptr}};
+    if (!group.empty()) metadata["name"] = group;
+    groups.push_back(json::object{{"metadata", std::move(metadata)}, {"versions", std::move(versions)}});
+  }
+  return json::object{{"kind", "APIGroupDiscoveryList"},
+                      {"apiVersion", "apidiscovery.k8s.io/" + std::string(version)},
+                      {"metadata", json::object()},
+                      {"items", std::move(groups)}};
+}
+
+json::value VersionDocument() {
+  return json::object{{"major", "1"},
+                      {"minor", "32"},
+                      {"gitVersion", "v1.32.0+kubesim"},
+                      {"gitCommit", "0000000000000000000000000000000000000000"},
+                      {"gitTreeState", "clean"},
+                      {"buildDate", "2025-01-01T00:00:00Z"},
+                      {"goVersion", "none"},
+                      {"compiler", "gcc"},
+                      {"platform", "linux/amd64"}};
+}
+
+}  // namespace basalt::kubesim

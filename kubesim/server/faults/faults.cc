@@ -1,0 +1,119 @@
+#include "kubesim/server/faults/faults.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "common/base/status.h"
+#include "kubesim/server/request/errors.h"
+
+namespace basalt::kubesim {
+namespace {
+
+bool IsWrite(std::string_view verb) { return verb != "get" && verb != "list" && verb != "watch"; }
+
+bool Matches(const FaultRule& rule, const FaultSubject& subject) {
+  if (rule.verb == "*" ? !IsWrite(subject.verb) : !rule.verb.empty() && rule.verb != subject.verb) return false;
+  if (!rule.ns.empty() && rule.ns != subject.ns) return false;
+  if (!rule.name.empty() && rule.name != subject.name) return false;
+  if (rule.resource.empty()) return true;
+  const size_t slash = rule.resource.find('/');
+  if (std::string_view(rule.resource).substr(0, slash) != subject.resource) return false;
+  return slash == std::string::npos ? true : std::string_view(rule.resource).substr(slash + 1) == subject.subresource;
+}
+
+}  // namespace
+
+uint64_t FaultInjector::Add(FaultRule rule) {
+  rules_.push_back({next_id_, std::move(rule)});
+  return next_id_++;
+}
+
+void FaultInjector::Remove(uint64_t id) {
+  rules_.remove_if([&](const Entry& entry) { return entry.id == id; });
+}
+
+FaultInjector::Verdict FaultInjector::Judge(const FaultSubject& subject) {
+  Verdict verdict;
+  for (auto at = rules_.begin(); at != rules_.end();) {
+    FaultRule& rule = at->rule;
+    const bool hit = Matches(rule, subject) && (rule.probability >= 1.0 || random_.Unit() < rule.probability);
+    if (!hit) {
+      ++at;
+      continue;
+    }
+    switch (rule.action) {
+      case FaultAction::kDropRequest:
+        verdict.drop_request = true;
+        break;
+      case FaultAction::kDropAnswer:
+        verdict.drop_answer = true;
+        break;
+      case FaultAction::kAnswer:
+        verdict.code = rule.code;
+        verdict.retry_after_seconds = rule.retry_after_seconds;
+        break;
+      case FaultAction::kDelay:
+        verdict.delay = std::max(verdict.delay, rule.delay);
+        break;
+    }
+    if (rule.count > 0 && --rule.count == 0) {
+      at = rules_.erase(at);
+    } else {
+      ++at;
+    }
+  }
+  return verdict;
+}
+
+absl::StatusOr<FaultRule> ParseFaultRule(const json::value& object) {
+  FaultRule rule;
+  if (!object.is_object()) return absl::InvalidArgumentError("a fault rule is an object");
+  rule.verb = FindString(object, "verb");
+  rule.resource = FindString(object, "resource");
+  rule.ns = FindString(object, "namespace");
+  rule.name = FindString(object, "name");
+  const std::string_view action = FindString(object, "action");
+  if (action == "dropRequest") {
+    rule.action = FaultAction::kDropRequest;
+  } else if (action == "dropAnswer") {
+    rule.action = FaultAction::kDropAnswer;
+  } else if (action == "answer") {
+    rule.action = FaultAction::kAnswer;
+  } else if (action == "delay") {
+    rule.action = FaultAction::kDelay;
+  } else {
+    return MakeStatus(absl::StatusCode::kInvalidArgument, fmt::format("unknown fault action \"{}\"", action));
+  }
+  rule.code = static_cast<int>(FindInt(object, "code", 500));
+  if (rule.code < 400 || rule.code > 599) return absl::InvalidArgumentError("code must be from 400 to 599");
+  rule.retry_after_seconds = static_cast<int>(FindInt(object, "retryAfterSeconds"));
+  rule.delay = absl::Milliseconds(FindInt(object, "delayMs"));
+  rule.count = FindInt(object, "count", -1);
+  if (const json::value* chance = Find(object, "probability"); chance != nullptr && chance->is_number()) {
+    rule.probability = chance->to_number<double>();
+  }
+  return rule;
+}
+
+absl::Status FaultStatus(int code, int retry_after_seconds) {
+  switch (code) {
+    case 409:
+      return MakeApiError({.code = 409, .reason = "Conflict", .message = "Operation cannot be fulfilled: injected"});
+    case 410:
+      return Expired("too old resource version: injected");
+    case 429:
+      return TooManyRequests("Too many requests, please try again later.", std::max(retry_after_seconds, 1));
+    case 503:
+      return MakeApiError({.code = 503,
+                           .reason = "ServiceUnavailable",
+                           .message = "the server is currently unable to handle the request",
+                           .retry_after_seconds = retry_after_seconds});
+    case 500:
+      return Internal("Internal error occurred: injected");
+    default:
+      return MakeApiError({.code = code, .message = "injected"});
+  }
+}
+
+}  // namespace basalt::kubesim

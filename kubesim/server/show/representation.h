@@ -1,0 +1,54 @@
+#pragma once
+
+// How objects are shown to a client: as they are, as metadata only, or as a Table; and the encoded forms of objects,
+// lists and watch events. Pure, but for the texts that revisions cache.
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "common/base/json.h"
+#include "kubesim/schema/core/type_info.h"
+#include "kubesim/server/state/store.h"
+
+namespace basalt::kubesim {
+
+enum class View { kObject, kPartial, kTable };
+
+struct Representation {
+  View view = View::kObject;
+  std::string version = "v1";               // Of meta.k8s.io, for kPartial and kTable.
+  std::string include_object = "Metadata";  // For kTable.
+};
+
+// From an Accept header: the first media type that can be served. False: none of them can (406).
+bool ChooseRepresentation(std::string_view accept, Representation* out);
+
+// True if the header names `g=apidiscovery.k8s.io` with as=APIGroupDiscoveryList; `version` is then v2 or v2beta1.
+bool AcceptsAggregatedDiscovery(std::string_view accept, std::string* version);
+
+// The revision as an object of `type`: its apiVersion is set where the stored one differs.
+json::value AsVersion(const TypeInfo& type, const json::value& object);
+
+std::string EncodeObject(const TypeInfo& type, const RevisionPtr& revision, const Representation& how, absl::Time now);
+// The same for an object that was never stored (a dry run).
+std::string EncodeUnstored(const TypeInfo& type, const json::value& object, const Representation& how, absl::Time now);
+
+struct ListMetadata {
+  int64_t version = 0;
+  std::string continue_token;
+  int64_t remaining = -1;  // Negative: not told.
+};
+// Hands the text of the list over in pieces of bounded size.
+void EncodeList(const TypeInfo& type, const std::vector<RevisionPtr>& items, const ListMetadata& metadata,
+                const Representation& how, absl::Time now, const std::function<void(std::string_view)>& out);
+
+// Appends one watch event with its line feed. `first` is true for the first Table of a watch: only it has columns.
+void AppendEvent(std::string& out, std::string_view event, const TypeInfo& type, const RevisionPtr& revision,
+                 const Representation& how, bool first, absl::Time now);
+void AppendBookmark(std::string& out, const TypeInfo& type, int64_t version, bool initial_end,
+                    const Representation& how);
+void AppendErrorEvent(std::string& out, const json::value& status);
+
+}  // namespace basalt::kubesim

@@ -1,0 +1,75 @@
+#include "kubesim/server/write/admission.h"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "common/base/status_macros.h"
+#include "kubesim/schema/builtin/builtin.h"
+#include "kubesim/schema/crd/crd.h"
+#include "kubesim/server/request/errors.h"
+#include "kubesim/server/state/core.h"
+
+namespace basalt::kubesim {
+namespace {
+
+absl::Status Refused(const TypeInfo& type, const json::value& object, std::vector<FieldError> errors) {
+  if (errors.empty()) return absl::OkStatus();
+  return Invalid(type, MetaString(object, "name"), std::move(errors));
+}
+
+// A definition that cannot be served is refused; one that can gets its status and the finalizer that keeps it until
+// its objects are gone.
+absl::Status AdmitDefinition(const TypeInfo& type, json::value& object) {
+  DefaultCrd(object);
+  const absl::StatusOr<CustomResource> loaded = LoadCrd(object);
+  if (loaded.ok()) return absl::OkStatus();
+  return Invalid(type, MetaString(object, "name"), {FieldInvalid("", std::string(loaded.status().message()))});
+}
+
+}  // namespace
+
+absl::Status AdmitCreate(const TypeInfo& type, json::value& object, std::string_view now) {
+  std::vector<FieldError> errors;
+  if (!type.builtin) {
+    ValidateMetadata(type, object, &errors);
+    if (type.schema != nullptr) ValidateAndDefault(*type.schema, object, &errors).IgnoreError();
+    return Refused(type, object, std::move(errors));
+  }
+  PrepareCreate(type, object);
+  ValidateObject(type, object, &errors);
+  if (!errors.empty()) return Refused(type, object, std::move(errors));
+  if (IsCrd(type)) {
+    BASALT_RETURN_IF_ERROR(AdmitDefinition(type, object));
+    object.as_object()["status"] = MakeCrdStatus(object, now);
+    AddFinalizer(object, kCrdFinalizer);
+  }
+  if (IsNamespace(type)) {
+    json::value& spec = object.as_object()["spec"];
+    if (!spec.is_object()) spec = json::object();
+    spec.get_object()["finalizers"] = json::array{"kubernetes"};
+    object.as_object()["status"] = json::object{{"phase", "Active"}};
+    json::value& labels = MetaOf(object)["labels"];
+    if (!labels.is_object()) labels = json::object();
+    labels.get_object()["kubernetes.io/metadata.name"] = MetaOf(object)["name"];
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AdmitUpdate(const TypeInfo& type, std::string_view subresource, const json::value& live,
+                         json::value& next) {
+  std::vector<FieldError> errors;
+  if (!type.builtin) {
+    ValidateMetadata(type, next, &errors);
+    if (type.schema != nullptr) ValidateAndDefault(*type.schema, next, &errors).IgnoreError();
+    return Refused(type, next, std::move(errors));
+  }
+  if (!subresource.empty()) return absl::OkStatus();
+  PrepareUpdate(type, live, next);
+  ValidateObject(type, next, &errors);
+  ValidateUpdate(type, live, next, &errors);
+  if (!errors.empty()) return Refused(type, next, std::move(errors));
+  return IsCrd(type) ? AdmitDefinition(type, next) : absl::OkStatus();
+}
+
+}  // namespace basalt::kubesim

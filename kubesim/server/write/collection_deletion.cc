@@ -1,0 +1,46 @@
+#include "kubesim/server/write/collection_deletion.h"
+
+#include <algorithm>
+#include <string>
+
+#include "common/base/status_macros.h"
+#include "kubesim/server/request/errors.h"
+#include "kubesim/server/request/selectors.h"
+
+namespace basalt::kubesim {
+namespace {
+
+constexpr size_t kPerSlice = 200;
+
+}  // namespace
+
+absl::StatusOr<CollectionDeletion> CollectionDeletion::Start(Core& core, Deleter& deleter, const RequestInfo& info,
+                                                             std::string_view body) {
+  BASALT_ASSIGN_OR_RETURN(DeleteOptions options, ReadDeleteOptions(info, body));
+  BASALT_ASSIGN_OR_RETURN(const Selector selector, SelectorOf(info));
+  CollectionDeletion deletion(core, deleter, info.type, std::move(options));
+  core.store.Visit(info.type->Resource(), info.ns, nullptr, [&](const ObjectKey&, const RevisionPtr& revision) {
+    if (selector.Matches(revision->object())) deletion.chosen_.push_back(revision);
+    return true;
+  });
+  return deletion;
+}
+
+absl::StatusOr<bool> CollectionDeletion::Advance() {
+  const std::string resource = type_->Resource();
+  const size_t end = std::min(chosen_.size(), next_ + kPerSlice);
+  for (; next_ < end; ++next_) {
+    const RevisionPtr chosen = std::move(chosen_[next_]);
+    const ObjectKey key{std::string(MetaString(chosen->object(), "namespace")),
+                        std::string(MetaString(chosen->object(), "name"))};
+    const RevisionPtr live = core_.store.Get(resource, key);
+    if (live == nullptr || UidOf(live->object()) != UidOf(chosen->object())) continue;
+    BASALT_ASSIGN_OR_RETURN(Deleted deleted, deleter_.DeleteOne(*type_, key, options_));
+    // The answer and the watches want it: encoded here, that too is spread over the slices.
+    deleted.object->Text();
+    deleted_.push_back(std::move(deleted.object));
+  }
+  return next_ == chosen_.size();
+}
+
+}  // namespace basalt::kubesim

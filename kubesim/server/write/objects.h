@@ -1,0 +1,56 @@
+#pragma once
+
+// The write path: create, update and patch of objects and their status, with the API server's checks of versions and
+// metadata, and the one door through which every part of the server stores an object.
+#include <functional>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "kubesim/server/request/request_info.h"
+#include "kubesim/server/state/core.h"
+#include "kubesim/server/write/references.h"
+
+namespace basalt::kubesim {
+
+class ObjectWriter {
+ public:
+  explicit ObjectWriter(Core& core) : core_(core), references_(core) {}
+
+  absl::StatusOr<Answer> Create(const RequestInfo& info, json::value body);
+  absl::StatusOr<Answer> Update(const RequestInfo& info, json::value body);
+  // `body` in the patch format that info.content_type names.
+  absl::StatusOr<Answer> Patch(const RequestInfo& info, std::string_view body);
+
+  // Changes a stored object in the server's own name: no validation, no managed fields; an unchanged object is not
+  // written, and one that is being deleted and has nothing left to wait for is removed (then the last state is
+  // returned). NotFound when it is not there.
+  absl::StatusOr<RevisionPtr> Mutate(const TypeInfo& type, const ObjectKey& key,
+                                     const std::function<void(json::value&)>& change);
+
+ private:
+  struct Write {
+    const TypeInfo& type;
+    ObjectKey key;
+    std::string subresource;
+    std::string manager;
+    bool dry_run = false;
+    size_t bytes = 0;      // Of the request's body: what the object may grow by.
+    bool applied = false;  // Managed fields are up to date already.
+  };
+  absl::StatusOr<Answer> Apply(const RequestInfo& info, const RevisionPtr& live, std::string_view body);
+  absl::StatusOr<Answer> CreateObject(const Write& write, json::value object);
+  absl::StatusOr<Answer> UpdateObject(const Write& write, const RevisionPtr& live, json::value next);
+  absl::StatusOr<RevisionPtr> Commit(const Write& write, const RevisionPtr& live, json::value next);
+  absl::Status CheckNamespace(const TypeInfo& type, std::string_view ns, std::string_view name) const;
+  absl::StatusOr<std::string> GenerateName(const TypeInfo& type, std::string_view ns, std::string_view prefix);
+
+  Core& core_;
+  References references_;
+};
+
+// The body of a request as an object: JSON, or YAML where the content type says so. 400 when it is none.
+absl::StatusOr<json::value> ParseBody(std::string_view content_type, std::string_view body);
+// Checks apiVersion, kind, name and namespace of `body` against the request and fills in what is missing.
+absl::Status CheckEnvelope(const RequestInfo& info, json::value& body);
+
+}  // namespace basalt::kubesim
