@@ -9,12 +9,21 @@
 namespace basalt::rpc {
 namespace {
 
-using gateway::v1::AttachBatch;
 using gateway::v1::AttachRequest;
+
+// The bytes themselves, which live until gRPC has sent them: no copy.
+grpc::ByteBuffer ToBuffer(std::string bytes) {
+  auto kept = std::make_unique<std::string>(std::move(bytes));
+  const auto drop = [](void* text) { delete static_cast<std::string*>(text); };
+  void* const data = kept->data();
+  const size_t size = kept->size();
+  const grpc::Slice slice(data, size, drop, kept.release());
+  return {&slice, 1};
+}
 
 // One stream. gRPC's callbacks come on its own threads and only post; the session lives on the loop. The reactor keeps
 // itself until gRPC is done with it.
-class AttachReactor final : public grpc::ServerBidiReactor<AttachRequest, AttachBatch>,
+class AttachReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
                             public AttachSink,
                             public std::enable_shared_from_this<AttachReactor> {
  public:
@@ -29,8 +38,8 @@ class AttachReactor final : public grpc::ServerBidiReactor<AttachRequest, Attach
 
   // ---- AttachSink: on the loop ----
 
-  void Send(AttachBatch batch) override {
-    batch_ = std::move(batch);
+  void Send(std::string batch) override {
+    batch_ = ToBuffer(std::move(batch));
     MutexLock lock(mutex_);
     if (!finished_) StartWrite(&batch_);
   }
@@ -41,10 +50,13 @@ class AttachReactor final : public grpc::ServerBidiReactor<AttachRequest, Attach
 
   void OnReadDone(bool ok) override {
     if (!ok) return End(absl::OkStatus());  // The client has closed its half or is gone.
-    OnTheLoop([request = std::move(request_)](AttachReactor& it) mutable {
+    AttachRequest request;
+    if (!grpc::SerializationTraits<AttachRequest>::Deserialize(&request_, &request).ok()) {
+      return End(absl::InvalidArgumentError("what was sent is no AttachRequest"));
+    }
+    OnTheLoop([request = std::move(request)](AttachReactor& it) mutable {
       if (it.session_ != nullptr) it.session_->OnRequest(std::move(request));
     });
-    request_.Clear();
     StartRead(&request_);
   }
 
@@ -90,21 +102,26 @@ class AttachReactor final : public grpc::ServerBidiReactor<AttachRequest, Attach
   GatewayHandler& handler_;
   std::shared_ptr<AttachReactor> self_;
   std::unique_ptr<AttachSession> session_;  // On the loop.
-  AttachRequest request_;
-  AttachBatch batch_;
+  grpc::ByteBuffer request_;
+  grpc::ByteBuffer batch_;
   Made made_;
   Mutex mutex_;
   bool finished_ BASALT_GUARDED_BY(mutex_) = false;
 };
 
-class Service final : public gateway::v1::GatewayService::CallbackService {
+// Attach is raw: batches come as bytes.
+using GatewayService = gateway::v1::GatewayService;
+using RawAttachService = GatewayService::WithRawCallbackMethod_Attach<GatewayService::WithCallbackMethod_Write<
+    GatewayService::WithCallbackMethod_Get<GatewayService::WithCallbackMethod_GetTopology<GatewayService::Service>>>>;
+
+class Service final : public RawAttachService {
  public:
   Service(Loop& loop, GatewayHandler& handler) : loop_(loop), handler_(handler) {
     // Hands this object over to the loop: gRPC's own ordering is not visible to the thread sanitizer.
     loop_.Post([] {});
   }
 
-  grpc::ServerBidiReactor<AttachRequest, AttachBatch>* Attach(grpc::CallbackServerContext*) override {
+  grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Attach(grpc::CallbackServerContext*) override {
     auto reactor = std::make_shared<AttachReactor>(loop_, handler_);
     reactor->Begin();
     return reactor.get();

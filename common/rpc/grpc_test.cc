@@ -63,7 +63,7 @@ struct FakeGateway final : GatewayHandler {
       AttachBatch batch;
       batch.set_sequence(++sent);
       batch.add_items()->mutable_state()->set_routing_key(std::string(1000, 'x'));
-      sink.Send(std::move(batch));
+      sink.Send(batch.SerializeAsString());
     }
     FakeGateway& gateway;
     AttachSink& sink;

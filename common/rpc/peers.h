@@ -8,6 +8,7 @@
 // Statuses of calls: UNAVAILABLE = surely not handled (could not reach the peer, or it said so); DEADLINE_EXCEEDED and
 // UNKNOWN = it may have been handled; others are the peer's own answer.
 #include <memory>
+#include <string>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
@@ -68,8 +69,9 @@ class PeerDirectory {
 class AttachSink {
  public:
   virtual ~AttachSink() = default;
-  // Requires: the batch before has been reported by AttachSession::OnSent.
-  virtual void Send(gateway::v1::AttachBatch batch) = 0;
+  // `batch`: a gateway.v1.AttachBatch as it goes on the wire, since the gateway keeps its objects so. Requires: the
+  // batch before has been reported by AttachSession::OnSent.
+  virtual void Send(std::string batch) = 0;
   // Ends the stream. No call on the session follows but OnClosed.
   virtual void Close(const absl::Status& status) = 0;
 };

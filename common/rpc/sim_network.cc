@@ -160,7 +160,7 @@ class SimNetwork::Core : public std::enable_shared_from_this<Core> {
   uint64_t OpenStream(const Endpoint& client, const std::string& server, AttachObserver& observer);
   void ServeStream(uint64_t id);
   void SendUp(uint64_t id, gateway::v1::AttachRequest request);
-  void SendDown(uint64_t id, gateway::v1::AttachBatch batch);
+  void SendDown(uint64_t id, const std::string& bytes);
   void CloseFromServer(uint64_t id, const absl::Status& status);
   void CloseFromClient(uint64_t id);
 
@@ -252,8 +252,8 @@ class SimNetwork::Core : public std::enable_shared_from_this<Core> {
 class SimNetwork::Core::Sink final : public AttachSink {
  public:
   Sink(std::weak_ptr<Core> core, uint64_t id) : core_(std::move(core)), id_(id) {}
-  void Send(gateway::v1::AttachBatch batch) override {
-    if (const auto core = core_.lock()) core->SendDown(id_, std::move(batch));
+  void Send(std::string batch) override {
+    if (const auto core = core_.lock()) core->SendDown(id_, batch);
   }
   void Close(const absl::Status& status) override {
     if (const auto core = core_.lock()) core->CloseFromServer(id_, status);
@@ -308,10 +308,12 @@ void SimNetwork::Core::SendUp(uint64_t id, gateway::v1::AttachRequest request) {
   });
 }
 
-void SimNetwork::Core::SendDown(uint64_t id, gateway::v1::AttachBatch batch) {
+void SimNetwork::Core::SendDown(uint64_t id, const std::string& bytes) {
   const auto it = streams_.find(id);
   if (it == streams_.end() || it->second.broken || !IsAlive(it->second.server)) return;
-  if (Happens(options_.break_stream)) return Break(id, it->second);
+  gateway::v1::AttachBatch batch;
+  // As a real transport does with what it cannot read.
+  if (Happens(options_.break_stream) || !batch.ParseFromString(bytes)) return Break(id, it->second);
   it->second.down_until = std::max(it->second.down_until, time_.Now() + Delay() + options_.batch_delay);
   At(it->second.down_until, [id, batch = std::move(batch)](Core& core) mutable {
     auto stream = core.streams_.find(id);

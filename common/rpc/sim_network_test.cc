@@ -168,7 +168,7 @@ TEST_F(SimNetworkTest, AStreamKeepsItsOrderInBothDirections) {
   for (int i = 1; i <= 50; ++i) {
     AttachBatch batch;
     batch.set_sequence(i);
-    gateway_.last_sink->Send(batch);
+    gateway_.last_sink->Send(batch.SerializeAsString());
   }
   time_.Advance(absl::Seconds(1));
   ASSERT_EQ(gateway_.requests.size(), 50U);
@@ -194,7 +194,7 @@ TEST_F(SimNetworkTest, TheServersCloseArrivesAfterWhatItSentBefore) {
   time_.Advance(absl::Seconds(1));
   AttachBatch batch;
   batch.set_sequence(1);
-  gateway_.last_sink->Send(batch);
+  gateway_.last_sink->Send(batch.SerializeAsString());
   gateway_.last_sink->Close(absl::FailedPreconditionError("another version"));
   time_.Advance(absl::Seconds(1));
   EXPECT_EQ(observer_.batches, std::vector<int64_t>{1});

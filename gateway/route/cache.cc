@@ -1,6 +1,7 @@
 #include "gateway/route/cache.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "common/kube/names.h"
@@ -11,10 +12,19 @@ namespace {
 
 using kube::v1::Object;
 
-uint64_t Hash64(std::string_view text, uint64_t seed = 0) {
-  uint64_t hash = 0xcbf29ce484222325ULL ^ (seed * 0x9e3779b97f4a7c15ULL);
-  for (const char c : text) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3ULL;
-  return hash ^ (hash >> 29);
+size_t HashOf(WatchIndex watch, std::string_view text) {
+  return std::hash<std::string_view>()(text) ^ ((watch + size_t{1}) * 0x9e3779b97f4a7c15ULL);
+}
+
+// In place where it fits without much waste. Otherwise with room to grow a little, which costs nothing: the allocator's
+// size classes are multiples of 64 here.
+void Assign(std::string& to, std::string_view text) {
+  if (text.size() > to.capacity() || to.capacity() > 2 * text.size() + 64) {
+    std::string fresh;
+    fresh.reserve(text.size() | 63);
+    to = std::move(fresh);
+  }
+  to.assign(text);
 }
 
 int IndexOf(v1::ServiceKind service) { return static_cast<int>(service) - 1; }
@@ -25,12 +35,12 @@ bool IsPodWatch(std::string_view watch) { return watch.starts_with("pods/"); }
 
 template <bool kByUid>
 size_t Cache::Hash<kByUid>::operator()(const Wanted& wanted) const {
-  return Hash64(wanted.text, wanted.watch + 1);
+  return HashOf(wanted.watch, wanted.text);
 }
 template <bool kByUid>
 size_t Cache::Hash<kByUid>::operator()(ObjectId id) const {
   const Entry& entry = (*entries)[id];
-  return Hash64(kByUid ? entry.uid() : entry.key(), entry.watch + 1);
+  return HashOf(entry.watch, kByUid ? entry.uid() : entry.key());
 }
 template <bool kByUid>
 bool Cache::Equal<kByUid>::operator()(ObjectId id, const Wanted& wanted) const {
@@ -67,6 +77,11 @@ uint32_t Cache::SlotOfId(ObjectId id, v1::ServiceKind service) const {
   return entries_[id].placements[IndexOf(service)].slot;
 }
 
+std::string_view Cache::RoutingKeyOf(ObjectId id, v1::ServiceKind service) const {
+  const Entry& entry = entries_[id];
+  return entry.At(entry.placements[IndexOf(service)].routing_key);
+}
+
 Object Cache::Read(ObjectId id) const {
   Object object;
   const std::string_view payload = entries_[id].payload();
@@ -100,50 +115,15 @@ bool Cache::Upsert(WatchIndex watch, const Object& object) {
 
   const std::vector<Route> routes = Routes(object);
   const std::string key = KeyOf(ref.ns, ref.name);
-  if (id == kNoObject) {
+  const bool inserted = id == kNoObject;
+  if (!inserted) {
+    Leave(id, watch, routes, ref.resource_version);
+  } else {
     if (const ObjectId other = FindName(watch, key); other != kNoObject) {
       Object last = Read(other);
       SetResourceVersion(last, ref.resource_version);
       Depart(other, watch, last, v1::Tombstone::REASON_DELETED);
     }
-  } else {
-    std::shared_ptr<Object> last;
-    for (int service = 0; service < kServiceKinds; ++service) {
-      const Placement& placement = entries_[id].placements[service];
-      if (placement.slot == kNoSlot) continue;
-      const auto route =
-          std::find_if(routes.begin(), routes.end(), [&](const Route& r) { return IndexOf(r.service) == service; });
-      if (route != routes.end() && Hash64(route->key) == placement.key_hash) continue;
-      Object before = Read(id);
-      std::string old_key;
-      for (const Route& old : Routes(before)) {
-        if (IndexOf(old.service) == service) old_key = old.key;
-      }
-      if (!last) {
-        SetResourceVersion(before, ref.resource_version);
-        last = std::make_shared<Object>(std::move(before));
-      }
-      const Departure departure{watch,
-                                static_cast<v1::ServiceKind>(service + 1),
-                                placement.slot,
-                                old_key,
-                                std::string(ref.uid),
-                                v1::Tombstone::REASON_LEFT,
-                                last};
-      Unplace(id, service);
-      listener_.OnDeparture(id, departure);
-    }
-  }
-
-  const size_t size = object.ByteSizeLong();
-  std::string data;
-  data.reserve(ref.uid.size() + key.size() + size);
-  data.append(ref.uid).append(key);
-  data.resize(data.size() + size);
-  object.SerializeWithCachedSizesToArray(reinterpret_cast<uint8_t*>(data.data() + (data.size() - size)));
-
-  const bool inserted = id == kNoObject;
-  if (inserted) {
     if (free_.empty()) {
       id = static_cast<ObjectId>(entries_.size());
       entries_.emplace_back();
@@ -152,8 +132,20 @@ bool Cache::Upsert(WatchIndex watch, const Object& object) {
       free_.pop_back();
     }
   }
+
   Entry& entry = entries_[id];
-  entry.data = std::move(data);
+  fresh_.assign(ref.uid).append(key);
+  for (const Route& route : routes) {
+    Text& text = entry.placements[IndexOf(route.service)].routing_key;
+    const bool begins = std::string_view(key).starts_with(route.key);
+    text.begin = static_cast<uint32_t>(begins ? ref.uid.size() : fresh_.size());
+    text.size = static_cast<uint32_t>(route.key.size());
+    if (!begins) fresh_.append(route.key);
+  }
+  entry.payload_begin = static_cast<uint32_t>(fresh_.size());
+  fresh_.resize(fresh_.size() + object.ByteSizeLong());
+  object.SerializeWithCachedSizesToArray(reinterpret_cast<uint8_t*>(fresh_.data() + entry.payload_begin));
+  Assign(entry.data, fresh_);
   entry.resource_version = ref.resource_version;
   if (inserted) {
     entry.used = true;
@@ -174,11 +166,37 @@ bool Cache::Upsert(WatchIndex watch, const Object& object) {
   return true;
 }
 
+void Cache::Leave(ObjectId id, WatchIndex watch, const std::vector<Route>& routes, int64_t resource_version) {
+  std::shared_ptr<Object> last;
+  for (int service = 0; service < kServiceKinds; ++service) {
+    const Entry& entry = entries_[id];
+    const Placement& placement = entry.placements[service];
+    if (placement.slot == kNoSlot) continue;
+    const std::string_view old_key = entry.At(placement.routing_key);
+    const bool stays = std::any_of(routes.begin(), routes.end(), [&](const Route& route) {
+      return IndexOf(route.service) == service && route.key == old_key;
+    });
+    if (stays) continue;
+    if (!last) {
+      last = std::make_shared<Object>(Read(id));
+      SetResourceVersion(*last, resource_version);
+    }
+    const Departure departure{watch,
+                              static_cast<v1::ServiceKind>(service + 1),
+                              placement.slot,
+                              std::string(old_key),
+                              std::string(entry.uid()),
+                              v1::Tombstone::REASON_LEFT,
+                              last};
+    Unplace(id, service);
+    listener_.OnDeparture(id, departure);
+  }
+}
+
 void Cache::Place(ObjectId id, const std::vector<Route>& routes) {
   for (const Route& route : routes) {
     Placement& placement = entries_[id].placements[IndexOf(route.service)];
     if (placement.slot != kNoSlot) continue;
-    placement.key_hash = Hash64(route.key);
     placement.slot = SlotOf(route.key);
     std::vector<ObjectId>& members = members_[IndexOf(route.service)][placement.slot];
     placement.position = static_cast<uint32_t>(members.size());

@@ -87,6 +87,10 @@ class Cache {
   bool IsBroadcastId(ObjectId id) const { return entries_[id].broadcast; }
   // kNoSlot where the object has no route to that service.
   uint32_t SlotOfId(ObjectId id, v1::ServiceKind service) const;
+  // Of a route that the object has: namespace/name, or a queue's name. Views are valid until the cache changes.
+  std::string_view RoutingKeyOf(ObjectId id, v1::ServiceKind service) const;
+  // As a serialized kube.v1.Object.
+  std::string_view Serialized(ObjectId id) const { return entries_[id].payload(); }
   size_t BytesOf(ObjectId id) const { return entries_[id].data.size(); }
   // Requires: `id` is cached.
   kube::v1::Object Read(ObjectId id) const;
@@ -99,24 +103,30 @@ class Cache {
   ObjectId id_bound() const { return static_cast<ObjectId>(entries_.size()); }
 
  private:
+  struct Text {  // Within Entry::data.
+    uint32_t begin = 0;
+    uint32_t size = 0;
+  };
   struct Placement {
-    uint64_t key_hash = 0;
     uint32_t slot = kNoSlot;
     uint32_t position = 0;  // In members_.
+    Text routing_key;
   };
   struct Entry {
-    std::string data;  // uid, key (namespace/name), serialized object.
+    std::string data;  // uid, key (namespace/name), those routing keys that do not begin it, serialized object.
     int64_t resource_version = 0;
-    std::array<Placement, kServiceKinds> placements;
-    uint32_t broadcast_position = 0;
     WatchIndex watch = 0;
     uint16_t uid_size = 0;
     uint16_t key_size = 0;
     bool broadcast = false;
     bool used = false;
+    uint32_t payload_begin = 0;
+    uint32_t broadcast_position = 0;
+    std::array<Placement, kServiceKinds> placements;
     std::string_view uid() const { return {data.data(), uid_size}; }
     std::string_view key() const { return std::string_view(data).substr(uid_size, key_size); }
-    std::string_view payload() const { return std::string_view(data).substr(size_t{uid_size} + key_size); }
+    std::string_view payload() const { return std::string_view(data).substr(payload_begin); }
+    std::string_view At(Text text) const { return std::string_view(data).substr(text.begin, text.size); }
   };
   struct Wanted {  // What is looked up: by UID or by name.
     WatchIndex watch;
@@ -145,6 +155,8 @@ class Cache {
   int WatchForWritten(const kube::v1::Object& object) const;
   // False where what is cached is as new.
   bool Upsert(WatchIndex watch, const kube::v1::Object& object);
+  // Tells that routes of `id` are gone that are not among `routes`.
+  void Leave(ObjectId id, WatchIndex watch, const std::vector<Route>& routes, int64_t resource_version);
   void Place(ObjectId id, const std::vector<Route>& routes);
   void Unplace(ObjectId id, int service);
   void Erase(ObjectId id);
@@ -157,6 +169,7 @@ class Cache {
   std::vector<WatchInfo> watches_;
   std::deque<Entry> entries_;
   std::vector<ObjectId> free_;
+  std::string fresh_;  // Entry::data in the making.
   Index<true> by_uid_;
   Index<false> by_name_;
   std::array<std::vector<std::vector<ObjectId>>, kServiceKinds> members_;  // [service][slot]

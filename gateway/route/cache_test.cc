@@ -55,6 +55,27 @@ TEST_F(CacheTest, ALowerOrEqualVersionChangesNothing) {
   EXPECT_EQ(cache.size(), 1u);
 }
 
+TEST_F(CacheTest, EveryStateKeepsItsRoutingKeysAndItsBytes) {
+  const auto expect = [&](WatchIndex watch, const std::string& uid, const kube::v1::Object& object) {
+    const ObjectId id = cache.Find(watch, uid);
+    ASSERT_NE(id, kNoObject);
+    for (const Route& route : Routes(object)) EXPECT_EQ(cache.RoutingKeyOf(id, route.service), route.key);
+    EXPECT_EQ(cache.Serialized(id), object.SerializeAsString());
+  };
+  // Keys that begin the object's own, that are it, and that have nothing to do with it; with states that grow and
+  // shrink.
+  for (const size_t size : {1, 40, 400, 3}) {
+    const auto version = static_cast<int64_t>(1000 + cache.watches()[kJobPods].resource_version);
+    kube::v1::Object pod = JobPod("train", "train-worker-0", version);
+    pod.mutable_pod()->set_reason(std::string(size, 'r'));
+    cache.Apply(kJobPods, pod);
+    expect(kJobPods, "uid-train-worker-0", pod);
+    kube::v1::Object group = PodGroup("train-uid", version, std::string(size, 'q'), "train");
+    cache.Apply(kGroups, group);
+    expect(kGroups, "uid-train-uid", group);
+  }
+}
+
 TEST_F(CacheTest, ARelistReplacesTheContentAtOnce) {
   cache.Apply(kJobs, Job("a", 1));
   cache.Apply(kJobs, Job("b", 2));

@@ -79,8 +79,10 @@ bool IsBroadcast(const Object& object) {
   return object.kind_case() == Object::kQueue || object.kind_case() == Object::kPriorityClass;
 }
 
+bool IsReducedFor(v1::ServiceKind service) { return service == v1::SERVICE_KIND_QUEUE; }
+
 void ReduceFor(v1::ServiceKind service, Object& object) {
-  if (service != v1::SERVICE_KIND_QUEUE || object.kind_case() != Object::kPodGroup) return;
+  if (!IsReducedFor(service) || object.kind_case() != Object::kPodGroup) return;
   Object reduced = IdentityOf(object);
   reduced.mutable_pod_group()->mutable_spec()->set_queue(object.pod_group().spec().queue());
   reduced.mutable_pod_group()->set_phase(object.pod_group().phase());

@@ -26,6 +26,8 @@ bool IsBroadcast(const kube::v1::Object& object);
 
 // What `service` is sent of `object`: queuesvc gets of a PodGroup its identity, queue and phase.
 void ReduceFor(v1::ServiceKind service, kube::v1::Object& object);
+// Whether that may change anything at all.
+bool IsReducedFor(v1::ServiceKind service);
 
 // Whether the pod, as last seen, would still be shown by the pod watch of that id. True for every other watch.
 bool MatchesWatch(std::string_view watch, const kube::v1::Object& object);

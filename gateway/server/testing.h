@@ -75,7 +75,9 @@ class FakeReplica : public rpc::AttachSink {
     time_.Settle();
   }
 
-  void Send(v1::AttachBatch batch) override {
+  void Send(std::string bytes) override {
+    v1::AttachBatch batch;
+    EXPECT_TRUE(batch.ParseFromString(bytes));
     for (const v1::Item& item : batch.items()) {
       items.push_back(TextOf(item));
       if (item.has_begin()) epochs[item.begin().slot()] = item.begin().epoch();

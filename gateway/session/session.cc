@@ -1,7 +1,6 @@
 #include "gateway/session/session.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -27,7 +26,8 @@ Session::Session(Loop& loop, const Cache& cache, v1::Member self, Tombstones& to
       sink_(sink),
       api_now_(std::move(api_now)),
       options_(options),
-      told_marks_(cache.watches().size()) {
+      slots_(kSlotCount),
+      marks_(cache, self_.service()) {
   tombstones_.ForgetSent();
   StartStates();
 }
@@ -37,16 +37,11 @@ Session::~Session() {
   loop_.Cancel(progress_timer_);
 }
 
-bool Session::WatchesResolved() const {
-  return std::all_of(cache_.watches().begin(), cache_.watches().end(),
-                     [&](const WatchInfo& watch) { return watch.resolved() || !Uses(self_.service(), watch.id); });
-}
-
 void Session::StartStates() {
-  if (started_ || !WatchesResolved()) return;
+  if (started_ || !marks_.Resolved()) return;
   started_ = true;
-  for (const TombstoneKey& key : tombstones_.OfSlot(kBroadcastSlot)) EnqueueTombstone(key);
-  for (const ObjectId id : cache_.Members(self_.service(), kBroadcastSlot)) Enqueue(id);
+  for (const TombstoneKey& key : tombstones_.OfSlot(kBroadcastSlot)) backlog_.Add(key);
+  for (const ObjectId id : cache_.Members(self_.service(), kBroadcastSlot)) backlog_.Add(id);
   ArmProgress();
   Schedule();
 }
@@ -58,7 +53,7 @@ void Session::SetAssignment(const v1::Assignment& assignment) {
 
 void Session::OpenSlot(uint32_t slot, int64_t epoch) {
   CloseSlot(slot);
-  slots_[slot] = {.epoch = epoch};
+  slots_[slot] = {.epoch = epoch, .open = true};
   // Slots with old tombstones first: what left one of them may be shown by another, and the end comes before that.
   if (tombstones_.OfSlot(slot).empty()) {
     to_open_.push_back(slot);
@@ -69,73 +64,34 @@ void Session::OpenSlot(uint32_t slot, int64_t epoch) {
 }
 
 void Session::CloseSlot(uint32_t slot) {
-  const auto it = slots_.find(slot);
-  if (it == slots_.end()) return;
-  slots_.erase(it);
+  if (!slots_[slot].open) return;
+  slots_[slot] = {};
   std::erase(to_open_, slot);
   std::erase_if(ends_, [slot](const PendingEnd& end) { return end.slot == slot; });
   if (snapshot_slot_ == slot) {
-    for (const ObjectId id : snapshot_) ClearDirty(id);
+    for (const ObjectId id : snapshot_) backlog_.Unmark(id);
     snapshot_.clear();
     snapshot_slot_.reset();
   }
-  for (auto due = due_.begin(); due != due_.end();) {
-    if (due->second.slot == slot) {
-      due_positions_.erase(due->second);
-      due = due_.erase(due);
-    } else {
-      ++due;
-    }
-  }
-}
-
-bool Session::SlotBegun(uint32_t slot) const {
-  if (slot == kBroadcastSlot) return started_;
-  const auto it = slots_.find(slot);
-  return it != slots_.end() && it->second.begun;
-}
-
-bool Session::SetDirty(ObjectId id) {
-  if (dirty_.size() <= id) dirty_.resize(std::max<size_t>(cache_.id_bound(), id + 1));
-  if (dirty_[id]) return false;
-  dirty_[id] = true;
-  ++dirty_count_;
-  return true;
-}
-
-bool Session::ClearDirty(ObjectId id) {
-  if (id >= dirty_.size() || !dirty_[id]) return false;
-  dirty_[id] = false;
-  --dirty_count_;
-  return true;
-}
-
-void Session::Enqueue(ObjectId id) {
-  if (SetDirty(id)) live_.emplace_back(++position_, id);
-}
-
-void Session::EnqueueTombstone(const TombstoneKey& key) {
-  if (due_positions_.contains(key)) return;
-  due_positions_[key] = ++position_;
-  due_[position_] = key;
+  backlog_.DropTombstones(slot);
 }
 
 void Session::OnState(ObjectId id) {
   const uint32_t slot = cache_.IsBroadcastId(id) ? kBroadcastSlot : cache_.SlotOfId(id, self_.service());
   if (closed_ || !SlotBegun(slot)) return;
-  Enqueue(id);
+  backlog_.Add(id);
   Schedule();
 }
 
 void Session::OnDeparture(ObjectId id, const TombstoneKey& key) {
-  ClearDirty(id);
+  backlog_.Unmark(id);
   if (closed_ || !SlotBegun(key.slot)) return;
-  EnqueueTombstone(key);
+  backlog_.Add(key);
   Schedule();
 }
 
 void Session::OnWatch(WatchIndex watch) {
-  if (closed_ || !Uses(self_.service(), cache_.watches()[watch].id)) return;
+  if (closed_ || !marks_.Uses(watch)) return;
   if (!started_) return StartStates();
   ArmProgress();
 }
@@ -175,54 +131,16 @@ void Session::Close(const absl::Status& status) {
 
 absl::Duration Session::Lag() const { return sent_.empty() ? absl::ZeroDuration() : loop_.Now() - sent_.front().when; }
 
-std::vector<v1::Mark> Session::Marks() const {
-  std::vector<v1::Mark> marks;
-  for (const WatchInfo& watch : cache_.watches()) {
-    if (!Uses(self_.service(), watch.id)) continue;
-    v1::Mark& mark = marks.emplace_back();
-    mark.set_watch(watch.id);
-    mark.set_resource_version(watch.resource_version);
-    mark.set_state(watch.state);
-  }
-  return marks;
-}
-
-bool Session::MarksMoved() const {
-  for (size_t i = 0; i < cache_.watches().size(); ++i) {
-    const WatchInfo& watch = cache_.watches()[i];
-    if (Uses(self_.service(), watch.id) && told_marks_[i] != std::pair(watch.resource_version, watch.state))
-      return true;
-  }
-  return false;
-}
-
-bool Session::HeldBack() const {
-  for (size_t i = 0; i < cache_.watches().size(); ++i) {
-    const WatchInfo& watch = cache_.watches()[i];
-    if (!Uses(self_.service(), watch.id)) continue;
-    if (watch.state == v1::Mark::STATE_FORBIDDEN || told_marks_[i].second == v1::Mark::STATE_FORBIDDEN) return true;
-  }
-  return false;
-}
-
 void Session::ArmProgress() {
-  if (closed_ || !started_ || progress_timer_ != kNoTimer || progress_.has_value() || !MarksMoved()) return;
+  if (closed_ || !started_ || progress_timer_ != kNoTimer || progress_.has_value() || !marks_.Moved()) return;
   // Never inside the change itself: the rest of what came with it is taken along.
   const absl::Time when = std::max(loop_.Now(), last_progress_ + options_.progress_interval);
   progress_timer_ = loop_.RunAt(when, [this, alive = alive_] {
     if (!*alive) return;
     progress_timer_ = kNoTimer;
-    progress_.emplace(position_, Marks());
+    progress_.emplace(backlog_.position(), marks_.Now());
     Schedule();
   });
-}
-
-uint64_t Session::FrontPosition() {
-  while (!live_.empty() && !dirty_[live_.front().second]) live_.pop_front();
-  uint64_t front = std::numeric_limits<uint64_t>::max();
-  if (!live_.empty()) front = live_.front().first;
-  if (!due_.empty()) front = std::min(front, due_.begin()->first);
-  return front;
 }
 
 void Session::Schedule() {
@@ -239,26 +157,26 @@ void Session::Pump() {
   if (closed_ || in_flight_) return;
   if (WindowFull() && !InCourse()) return;
   Batch batch = Build();
-  if (batch.message.items_size() == 0) return;
-  batch.message.set_sequence(++sequence_);
-  batch.message.set_api_time_ms(absl::ToUnixMillis(api_now_()));
+  if (batch.items.items() == 0) return;
+  ++sequence_;
   for (const TombstoneKey& key : batch.tombstones) tombstones_.SetSent(key, sequence_);
   sent_.push_back({sequence_, loop_.Now(), std::move(batch.tombstones)});
   in_flight_ = true;
-  sink_.Send(std::move(batch.message));
+  last_bytes_ = batch.items.bytes();
+  sink_.Send(batch.items.Finish(sequence_, absl::ToUnixMillis(api_now_())));
 }
 
 bool Session::HasRoom(const Batch& batch, size_t bytes, size_t limit) const {
-  const auto items = static_cast<size_t>(batch.message.items_size());
-  return items == 0 || (items < limit && batch.bytes + bytes + kItemOverhead <= options_.max_bytes);
+  const auto items = static_cast<size_t>(batch.items.items());
+  return items == 0 || (items < limit && batch.items.bytes() + bytes + kItemOverhead <= options_.max_bytes);
 }
 
 Session::Batch Session::Build() {
-  Batch batch;
+  Batch batch{.items = BatchEncoder(std::min(last_bytes_ + last_bytes_ / 8, options_.max_bytes)), .tombstones = {}};
   if (assignment_.has_value()) {
-    batch.bytes += assignment_->ByteSizeLong();
-    *batch.message.add_items()->mutable_assignment() = *std::move(assignment_);
-    assignment_.reset();
+    v1::Item item;
+    *item.mutable_assignment() = *std::exchange(assignment_, std::nullopt);
+    batch.items.Add(std::move(item));
   }
   AddInterests(batch);
   if (!started_) return batch;
@@ -275,9 +193,8 @@ Session::Batch Session::Build() {
 void Session::AddInterests(Batch& batch) {
   while (!interests_.empty()) {
     const auto& [key, object] = *interests_.begin();
-    const size_t bytes = object ? object->ByteSizeLong() : 0;
-    if (!HasRoom(batch, bytes, options_.max_items)) return;
-    v1::Item& item = *batch.message.add_items();
+    if (!HasRoom(batch, object ? object->ByteSizeLong() : 0, options_.max_items)) return;
+    v1::Item item;
     if (object) {
       v1::ObjectState& state = *item.mutable_state();
       state.set_slot(kBroadcastSlot);
@@ -293,53 +210,47 @@ void Session::AddInterests(Batch& batch) {
       tombstone.mutable_last()->mutable_generic()->mutable_meta()->set_namespace_(key.ns);
       tombstone.mutable_last()->mutable_generic()->mutable_meta()->set_name(key.name);
     }
-    batch.bytes += bytes + kItemOverhead;
+    batch.items.Add(std::move(item));
     interests_.erase(interests_.begin());
   }
 }
 
 void Session::AddTombstones(Batch& batch) {
-  while (!due_.empty()) {
-    const TombstoneKey key = due_.begin()->second;
-    const size_t bytes = tombstones_.BytesOf(key);
-    if (!HasRoom(batch, bytes, options_.max_items)) return;
-    due_.erase(due_.begin());
-    due_positions_.erase(key);
-    v1::Tombstone tombstone;
-    if (!tombstones_.Fill(key, cache_, self_.service(), tombstone)) continue;
-    *batch.message.add_items()->mutable_tombstone() = std::move(tombstone);
-    batch.bytes += bytes + kItemOverhead;
+  while (backlog_.HasTombstones()) {
+    const TombstoneKey key = backlog_.FirstTombstone();
+    if (!HasRoom(batch, tombstones_.BytesOf(key), options_.max_items)) return;
+    backlog_.PopTombstone();
+    v1::Item item;
+    if (!tombstones_.Fill(key, cache_, self_.service(), *item.mutable_tombstone())) continue;
+    batch.items.Add(std::move(item));
     batch.tombstones.push_back(key);
   }
 }
 
 void Session::AddLive(Batch& batch, size_t limit) {
   // A tombstone goes before the states that follow from it: another UID of that name, or the same one back again.
-  if (!due_.empty()) return;
-  while (!live_.empty()) {
-    const ObjectId id = live_.front().second;
-    if (dirty_[id]) {
-      if (!HasRoom(batch, cache_.BytesOf(id), limit)) return;
-      AddState(batch, id);
-    }
-    live_.pop_front();
+  if (backlog_.HasTombstones()) return;
+  for (ObjectId id = backlog_.First(); id != kNoObject; id = backlog_.First()) {
+    if (!HasRoom(batch, cache_.BytesOf(id), limit)) return;
+    backlog_.PopFirst();
+    AddState(batch, id);
   }
 }
 
 void Session::AddState(Batch& batch, ObjectId id) {
-  if (!ClearDirty(id)) return;
+  if (!backlog_.Unmark(id)) return;
   const bool broadcast = cache_.IsBroadcastId(id);
   const uint32_t slot = broadcast ? kBroadcastSlot : cache_.SlotOfId(id, self_.service());
   if (!SlotBegun(slot)) return;
-  v1::ObjectState& state = *batch.message.add_items()->mutable_state();
-  state.set_slot(slot);
-  state.set_watch(cache_.watches()[cache_.WatchOf(id)].id);
-  *state.mutable_object() = cache_.Read(id);
-  for (const Route& route : Routes(state.object())) {
-    if (route.service == self_.service()) state.set_routing_key(route.key);
+  const std::string& watch = cache_.watches()[cache_.WatchOf(id)].id;
+  const std::string_view key = broadcast ? std::string_view() : cache_.RoutingKeyOf(id, self_.service());
+  if (IsReducedFor(self_.service())) {
+    kube::v1::Object object = cache_.Read(id);
+    ReduceFor(self_.service(), object);
+    batch.items.AddState(slot, watch, key, object.SerializeAsString());
+  } else {
+    batch.items.AddState(slot, watch, key, cache_.Serialized(id));
   }
-  ReduceFor(self_.service(), *state.mutable_object());
-  batch.bytes += cache_.BytesOf(id) + kItemOverhead;
 }
 
 void Session::AddSnapshot(Batch& batch) {
@@ -351,69 +262,55 @@ void Session::AddSnapshot(Batch& batch) {
       to_open_.pop_front();
       snapshot_slot_ = slot;
       slots_[slot].begun = true;
-      v1::SlotBegin& begin = *batch.message.add_items()->mutable_begin();
-      begin.set_slot(slot);
-      begin.set_epoch(slots_[slot].epoch);
-      batch.bytes += kItemOverhead;
-      for (const TombstoneKey& key : tombstones_.OfSlot(slot)) EnqueueTombstone(key);
+      v1::Item item;
+      item.mutable_begin()->set_slot(slot);
+      item.mutable_begin()->set_epoch(slots_[slot].epoch);
+      batch.items.Add(std::move(item));
+      for (const TombstoneKey& key : tombstones_.OfSlot(slot)) backlog_.Add(key);
       for (const ObjectId id : cache_.Members(self_.service(), slot)) {
-        if (SetDirty(id)) snapshot_.push_back(id);
+        if (backlog_.Mark(id)) snapshot_.push_back(id);
       }
     }
     AddTombstones(batch);
-    if (!due_.empty()) return;
+    if (backlog_.HasTombstones()) return;
     while (!snapshot_.empty()) {
       const ObjectId id = snapshot_.front();
-      if (dirty_[id]) {
+      if (backlog_.IsMarked(id)) {
         if (!HasRoom(batch, cache_.BytesOf(id), options_.max_items)) return;
         AddState(batch, id);
       }
       snapshot_.pop_front();
     }
-    ends_.push_back({*snapshot_slot_, position_, Marks()});
+    ends_.push_back({*snapshot_slot_, backlog_.position(), marks_.Now()});
     snapshot_slot_.reset();
     AddEnds(batch);
   }
 }
 
 void Session::AddEnds(Batch& batch) {
-  while (!ends_.empty() && FrontPosition() > ends_.front().barrier) {
-    const size_t bytes = ends_.front().marks.size() * kMarkBytes;
-    if (!HasRoom(batch, bytes, options_.max_items)) return;
-    v1::SlotEnd& end = *batch.message.add_items()->mutable_end();
-    end.set_slot(ends_.front().slot);
-    NoteForbidden(ends_.front().marks);
-    for (v1::Mark& mark : ends_.front().marks) *end.add_marks() = std::move(mark);
-    batch.bytes += bytes;
+  while (!ends_.empty() && backlog_.Front() > ends_.front().barrier) {
+    PendingEnd& pending = ends_.front();
+    if (!HasRoom(batch, pending.marks.size() * kMarkBytes, options_.max_items)) return;
+    v1::Item item;
+    item.mutable_end()->set_slot(pending.slot);
+    marks_.NoteEnd(pending.marks);
+    ArmProgress();
+    for (v1::Mark& mark : pending.marks) *item.mutable_end()->add_marks() = std::move(mark);
+    batch.items.Add(std::move(item));
     ends_.pop_front();
   }
 }
 
-void Session::NoteForbidden(const std::vector<v1::Mark>& marks) {
-  size_t index = 0;
-  for (size_t i = 0; i < cache_.watches().size(); ++i) {
-    if (!Uses(self_.service(), cache_.watches()[i].id)) continue;
-    // A slot that ended so waits for a Progress that says otherwise, also if the other slots never heard of it.
-    if (marks[index++].state() == v1::Mark::STATE_FORBIDDEN) told_marks_[i].second = v1::Mark::STATE_FORBIDDEN;
-  }
-  ArmProgress();
-}
-
 void Session::AddProgress(Batch& batch) {
-  if (!progress_.has_value() || InCourse() || FrontPosition() <= progress_->first) return;
-  v1::Progress progress;
-  size_t index = 0;
-  for (size_t i = 0; i < cache_.watches().size(); ++i) {
-    if (!Uses(self_.service(), cache_.watches()[i].id)) continue;
-    const v1::Mark& mark = progress_->second[index++];
-    const std::pair told(mark.resource_version(), mark.state());
-    if (told_marks_[i] == told) continue;
-    told_marks_[i] = told;
-    *progress.add_marks() = mark;
-  }
+  if (!progress_.has_value() || InCourse() || backlog_.Front() <= progress_->first) return;
+  std::optional<v1::Progress> progress = marks_.Tell(progress_->second);
   progress_.reset();
   last_progress_ = loop_.Now();
-  if (progress.marks_size() > 0) *batch.message.add_items()->mutable_progress() = std::move(progress);
+  if (progress.has_value()) {
+    v1::Item item;
+    *item.mutable_progress() = *std::move(progress);
+    batch.items.Add(std::move(item));
+  }
   ArmProgress();
 }
 

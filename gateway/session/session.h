@@ -25,6 +25,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -33,6 +34,9 @@
 #include "common/exec/loop.h"
 #include "common/rpc/peers.h"
 #include "gateway/route/cache.h"
+#include "gateway/session/backlog.h"
+#include "gateway/session/batch_encoder.h"
+#include "gateway/session/told_marks.h"
 #include "gateway/session/tombstones.h"
 
 namespace basalt::gateway {
@@ -65,7 +69,7 @@ class Session {
   void OpenSlot(uint32_t slot, int64_t epoch);
   // Nothing of it is sent any more; it may be opened again.
   void CloseSlot(uint32_t slot);
-  bool HasSlot(uint32_t slot) const { return slots_.contains(slot); }
+  bool HasSlot(uint32_t slot) const { return slots_[slot].open; }
 
   // ---- what changed ----
   void OnState(ObjectId id);
@@ -87,13 +91,14 @@ class Session {
   bool closed() const { return closed_; }
   int64_t sent_sequence() const { return sequence_; }
   int64_t acknowledged_sequence() const { return acknowledged_; }
-  int64_t dirty_keys() const { return dirty_count_ + static_cast<int64_t>(due_.size()); }
+  int64_t dirty_keys() const { return backlog_.size(); }
   // How long the oldest unacknowledged batch has waited; zero when there is none.
   absl::Duration Lag() const;
 
  private:
   struct Slot {
     int64_t epoch = 0;
+    bool open = false;
     bool begun = false;
   };
   struct Sent {
@@ -107,25 +112,16 @@ class Session {
     std::vector<v1::Mark> marks;
   };
   struct Batch {
-    v1::AttachBatch message;
-    size_t bytes = 0;
+    BatchEncoder items;
     std::vector<TombstoneKey> tombstones;
   };
 
   bool InCourse() const { return snapshot_slot_.has_value() || !ends_.empty(); }
-  bool WindowFull() const { return sequence_ - acknowledged_ >= options_.window && !HeldBack(); }
-  // The replica was told, or will be, that a watch it needs is forbidden.
-  bool HeldBack() const;
-  bool WatchesResolved() const;
-  bool SlotBegun(uint32_t slot) const;
+  bool WindowFull() const { return sequence_ - acknowledged_ >= options_.window && !marks_.HeldBack(); }
+  bool SlotBegun(uint32_t slot) const {
+    return slot == kBroadcastSlot ? started_ : slot < slots_.size() && slots_[slot].begun;
+  }
   void StartStates();
-  bool SetDirty(ObjectId id);
-  bool ClearDirty(ObjectId id);
-  void Enqueue(ObjectId id);
-  void EnqueueTombstone(const TombstoneKey& key);
-  uint64_t FrontPosition();
-  std::vector<v1::Mark> Marks() const;
-  bool MarksMoved() const;
   void ArmProgress();
 
   void Schedule();
@@ -137,7 +133,6 @@ class Session {
   void AddLive(Batch& batch, size_t limit);
   void AddSnapshot(Batch& batch);
   void AddEnds(Batch& batch);
-  void NoteForbidden(const std::vector<v1::Mark>& marks);
   void AddProgress(Batch& batch);
   void AddState(Batch& batch, ObjectId id);
 
@@ -159,21 +154,17 @@ class Session {
   std::deque<Sent> sent_;
 
   std::optional<v1::Assignment> assignment_;
-  std::map<uint32_t, Slot> slots_;
+  std::vector<Slot> slots_;
   std::deque<uint32_t> to_open_;
   std::optional<uint32_t> snapshot_slot_;
   std::deque<ObjectId> snapshot_;
   std::deque<PendingEnd> ends_;
 
-  uint64_t position_ = 0;
-  std::vector<bool> dirty_;
-  int64_t dirty_count_ = 0;
-  std::deque<std::pair<uint64_t, ObjectId>> live_;  // May name ids that are not dirty any more.
-  std::map<uint64_t, TombstoneKey> due_;
-  std::map<TombstoneKey, uint64_t> due_positions_;
+  Backlog backlog_;
   std::map<InterestKey, std::shared_ptr<const kube::v1::Object>> interests_;
+  size_t last_bytes_ = 0;  // Of the batch before.
 
-  std::vector<std::pair<int64_t, v1::Mark::State>> told_marks_;
+  ToldMarks marks_;
   std::optional<std::pair<uint64_t, std::vector<v1::Mark>>> progress_;
   absl::Time last_progress_ = absl::InfinitePast();
   TimerId progress_timer_ = kNoTimer;

@@ -53,10 +53,10 @@ inline std::string TextOf(const v1::Item& item) {
 
 class FakeSink : public rpc::AttachSink {
  public:
-  void Send(v1::AttachBatch batch) override {
+  void Send(std::string batch) override {
     EXPECT_TRUE(taken) << "one batch at a time";
     taken = false;
-    batches.push_back(std::move(batch));
+    EXPECT_TRUE(batches.emplace_back().ParseFromString(batch));
   }
   void Close(const absl::Status& status) override { closed = status; }
 

@@ -93,6 +93,12 @@ class Measurement {
                   fmt::format("of the raw limits: {:.2f} of decode, {:.2f} of stream, {:.2f} of store",
                               rate.value / raw.decode, rate.value / raw.stream, rate.value / raw.store),
                   fmt::format("list of all pods to acknowledged: {}", absl::FormatDuration(run.snapshot)),
+                  fmt::format("events in a batch of the stream: {:.0f}",
+                              Median(Each(run.laps,
+                                          [&](const Lap& lap) {
+                                            return static_cast<double>(run.events) /
+                                                   static_cast<double>(std::max<int64_t>(1, lap.batches));
+                                          }))),
                   ThreadsNote("gateway with the source of events", run.laps, run.events, &Lap::gateway),
                   ThreadsNote("jobsvc", run.laps, run.events, &Lap::jobsvc)};
     if (!run.counts_agree) rate.notes.push_back("THE STATUS OF SOME JOBS DOES NOT AGREE WITH THEIR PODS");

@@ -155,11 +155,13 @@ class SuiteRun {
   absl::StatusOr<Lap> RunLap(bool up) {
     const ProcessStats gateway_before = ReadProcessStats();
     BASALT_ASSIGN_OR_RETURN(const ProcessStats jobsvc_before, child_->Stats());
+    const int64_t sent_before = sent_;
     const absl::Time begin = absl::Now();
     source_->RunLap(up || !options_.phases, up);
     BASALT_RETURN_IF_ERROR(AwaitSettled(options_.shape.pods()));
     Lap lap;
     lap.wall = absl::Now() - begin;
+    lap.batches = sent_ - sent_before;
     lap.gateway = Difference(ReadProcessStats(), gateway_before);
     BASALT_ASSIGN_OR_RETURN(const ProcessStats jobsvc_after, child_->Stats());
     lap.jobsvc = Difference(jobsvc_after, jobsvc_before);

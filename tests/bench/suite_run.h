@@ -28,6 +28,7 @@ struct SuiteRunOptions {
 
 struct Lap {
   absl::Duration wall;
+  int64_t batches = 0;   // Of the gateway's stream to jobsvc.
   ProcessStats gateway;  // Used in this lap.
   ProcessStats jobsvc;
 };

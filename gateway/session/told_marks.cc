@@ -1,0 +1,71 @@
+#include "gateway/session/told_marks.h"
+
+#include "gateway/route/routes.h"
+
+namespace basalt::gateway {
+
+ToldMarks::ToldMarks(const Cache& cache, v1::ServiceKind service) : cache_(cache) {
+  for (const WatchInfo& watch : cache.watches()) watches_.push_back({.used = gateway::Uses(service, watch.id)});
+}
+
+bool ToldMarks::Resolved() const {
+  for (size_t i = 0; i < watches_.size(); ++i) {
+    if (watches_[i].used && !cache_.watches()[i].resolved()) return false;
+  }
+  return true;
+}
+
+std::vector<v1::Mark> ToldMarks::Now() const {
+  std::vector<v1::Mark> marks;
+  for (size_t i = 0; i < watches_.size(); ++i) {
+    if (!watches_[i].used) continue;
+    const WatchInfo& watch = cache_.watches()[i];
+    v1::Mark& mark = marks.emplace_back();
+    mark.set_watch(watch.id);
+    mark.set_resource_version(watch.resource_version);
+    mark.set_state(watch.state);
+  }
+  return marks;
+}
+
+bool ToldMarks::Moved() const {
+  for (size_t i = 0; i < watches_.size(); ++i) {
+    const WatchInfo& watch = cache_.watches()[i];
+    const Watch& told = watches_[i];
+    if (told.used && (told.resource_version != watch.resource_version || told.state != watch.state)) return true;
+  }
+  return false;
+}
+
+bool ToldMarks::HeldBack() const {
+  for (size_t i = 0; i < watches_.size(); ++i) {
+    if (!watches_[i].used) continue;
+    if (cache_.watches()[i].state == v1::Mark::STATE_FORBIDDEN) return true;
+    if (watches_[i].state == v1::Mark::STATE_FORBIDDEN) return true;
+  }
+  return false;
+}
+
+void ToldMarks::NoteEnd(const std::vector<v1::Mark>& marks) {
+  size_t index = 0;
+  for (Watch& told : watches_) {
+    if (told.used && marks[index++].state() == v1::Mark::STATE_FORBIDDEN) told.state = v1::Mark::STATE_FORBIDDEN;
+  }
+}
+
+std::optional<v1::Progress> ToldMarks::Tell(const std::vector<v1::Mark>& marks) {
+  v1::Progress progress;
+  size_t index = 0;
+  for (Watch& told : watches_) {
+    if (!told.used) continue;
+    const v1::Mark& mark = marks[index++];
+    if (told.resource_version == mark.resource_version() && told.state == mark.state()) continue;
+    told.resource_version = mark.resource_version();
+    told.state = mark.state();
+    *progress.add_marks() = mark;
+  }
+  if (progress.marks_size() == 0) return std::nullopt;
+  return progress;
+}
+
+}  // namespace basalt::gateway
