@@ -12,7 +12,7 @@ constexpr char kCrds[] = "customresourcedefinitions.apiextensions.k8s.io";
 }  // namespace
 
 CrdController::CrdController(Core& core, ObjectWriter& writer, Deleter& deleter)
-    : core_(core), writer_(writer), deleter_(deleter) {
+    : core_(core), writer_(writer), deleter_(deleter), wakeup_(core.tasks, [this] { Run(); }) {
   core_.store.AddListener([this](const std::string& resource, const Change& change) { OnChange(resource, change); });
 }
 
@@ -21,7 +21,7 @@ void CrdController::OnChange(const std::string& resource, const Change& change) 
     const auto found = terminating_.find(resource);
     if (found == terminating_.end()) return;
     if (change.before == nullptr) found->second = Sweep();
-    if (change.before == nullptr || change.after == nullptr) Schedule();
+    if (change.before == nullptr || change.after == nullptr) wakeup_.Ask();
     return;
   }
   if (change.after == nullptr) {
@@ -31,7 +31,7 @@ void CrdController::OnChange(const std::string& resource, const Change& change) 
   }
   if (IsBeingDeleted(change.after->object())) {
     terminating_.try_emplace(change.key.name);
-    Schedule();
+    wakeup_.Ask();
     return;
   }
   const absl::StatusOr<CustomResource> loaded = LoadCrd(change.after->object());
@@ -40,22 +40,13 @@ void CrdController::OnChange(const std::string& resource, const Change& change) 
   for (const TypeInfoPtr& type : loaded->versions) core_.types.Add(type);
 }
 
-void CrdController::Schedule() {
-  if (scheduled_) return;
-  scheduled_ = true;
-  core_.tasks.Post([this] {
-    scheduled_ = false;
-    Run();
-  });
-}
-
 void CrdController::Run() {
   int budget = kSweptPerTask;
   std::vector<std::string> empty;
   for (auto& [name, sweep] : terminating_) {
     const TypeInfoPtr served = core_.types.Storage(name);
     if (served != nullptr && !sweep.Advance(deleter_, *served, "", budget)) {
-      Schedule();
+      wakeup_.Ask();
     } else if (served == nullptr || core_.store.Count(name) == 0) {
       empty.push_back(name);
     }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "kubesim/server/controllers/sweep.h"
+#include "kubesim/server/controllers/wakeup.h"
 #include "kubesim/server/state/core.h"
 #include "kubesim/server/write/deletion.h"
 #include "kubesim/server/write/objects.h"
@@ -18,14 +19,13 @@ class CrdController {
 
  private:
   void OnChange(const std::string& resource, const Change& change);
-  void Schedule();
   void Run();
 
   Core& core_;
   ObjectWriter& writer_;
   Deleter& deleter_;
   std::map<std::string, Sweep> terminating_;  // By the definition's name, which is that of the resource.
-  bool scheduled_ = false;
+  Wakeup wakeup_;
 };
 
 }  // namespace basalt::kubesim

@@ -25,7 +25,7 @@ void DropOwners(json::value& object, const std::set<std::string>& uids) {
 }  // namespace
 
 GarbageCollector::GarbageCollector(Core& core, ObjectWriter& writer, Deleter& deleter)
-    : core_(core), writer_(writer), deleter_(deleter) {
+    : core_(core), writer_(writer), deleter_(deleter), wakeup_(core.tasks, [this] { Run(); }) {
   core_.store.AddListener([this](const std::string& resource, const Change& change) { OnChange(resource, change); });
 }
 
@@ -78,13 +78,7 @@ void GarbageCollector::OnChange(const std::string& resource, const Change& chang
 
 void GarbageCollector::Enqueue(const std::string& uid) {
   if (queued_.insert(uid).second) queue_.push_back(uid);
-  if (scheduled_) return;
-  scheduled_ = true;
-  if (core_.options.gc_delay > absl::ZeroDuration()) {
-    core_.tasks.RunAfter(core_.options.gc_delay, [this] { Run(); });
-  } else {
-    core_.tasks.Post([this] { Run(); });
-  }
+  wakeup_.Ask(core_.options.gc_delay);
 }
 
 void GarbageCollector::EnqueueDependents(const std::string& uid) {
@@ -92,17 +86,13 @@ void GarbageCollector::EnqueueDependents(const std::string& uid) {
 }
 
 void GarbageCollector::Run() {
-  scheduled_ = false;
   for (int i = 0; i < kPerTask && !queue_.empty(); ++i) {
     const std::string uid = std::move(queue_.front());
     queue_.pop_front();
     queued_.erase(uid);
     Process(uid);
   }
-  if (!queue_.empty() && !scheduled_) {
-    scheduled_ = true;
-    core_.tasks.Post([this] { Run(); });
-  }
+  if (!queue_.empty()) wakeup_.Ask();
 }
 
 void GarbageCollector::Process(const std::string& uid) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "kubesim/server/controllers/wakeup.h"
 #include "kubesim/server/state/core.h"
 #include "kubesim/server/write/deletion.h"
 #include "kubesim/server/write/objects.h"
@@ -50,7 +51,7 @@ class GarbageCollector {
   std::map<std::string, std::set<std::string>> dependents_;  // Owner's UID → UIDs.
   std::deque<std::string> queue_;
   std::set<std::string> queued_;
-  bool scheduled_ = false;
+  Wakeup wakeup_;
 };
 
 }  // namespace basalt::kubesim

@@ -5,7 +5,7 @@
 namespace basalt::kubesim {
 
 NamespaceController::NamespaceController(Core& core, ObjectWriter& writer, Deleter& deleter)
-    : core_(core), writer_(writer), deleter_(deleter) {
+    : core_(core), writer_(writer), deleter_(deleter), wakeup_(core.tasks, [this] { Run(); }) {
   core_.store.AddListener([this](const std::string& resource, const Change& change) { OnChange(resource, change); });
 }
 
@@ -15,23 +15,14 @@ void NamespaceController::OnChange(const std::string& resource, const Change& ch
       terminating_.erase(change.key.name);
     } else if (IsBeingDeleted(change.after->object())) {
       terminating_.try_emplace(change.key.name);
-      Schedule();
+      wakeup_.Ask();
     }
     return;
   }
   const auto found = terminating_.find(change.key.ns);
   if (found == terminating_.end()) return;
   if (change.before == nullptr) found->second.erase(resource);
-  if (change.before == nullptr || change.after == nullptr) Schedule();
-}
-
-void NamespaceController::Schedule() {
-  if (scheduled_) return;
-  scheduled_ = true;
-  core_.tasks.Post([this] {
-    scheduled_ = false;
-    Run();
-  });
+  if (change.before == nullptr || change.after == nullptr) wakeup_.Ask();
 }
 
 void NamespaceController::Run() {
@@ -43,7 +34,7 @@ void NamespaceController::Run() {
       if (type->namespaced && !sweeps[type->Resource()].Advance(deleter_, *type, ns, budget)) asked = false;
     }
     if (!asked) {
-      Schedule();
+      wakeup_.Ask();
     } else if (IsEmpty(ns)) {
       empty.push_back(ns);
     }

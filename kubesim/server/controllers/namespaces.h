@@ -6,6 +6,7 @@
 #include <string>
 
 #include "kubesim/server/controllers/sweep.h"
+#include "kubesim/server/controllers/wakeup.h"
 #include "kubesim/server/state/core.h"
 #include "kubesim/server/write/deletion.h"
 #include "kubesim/server/write/objects.h"
@@ -18,7 +19,6 @@ class NamespaceController {
 
  private:
   void OnChange(const std::string& resource, const Change& change);
-  void Schedule();
   void Run();
   bool IsEmpty(const std::string& ns) const;
 
@@ -26,7 +26,7 @@ class NamespaceController {
   ObjectWriter& writer_;
   Deleter& deleter_;
   std::map<std::string, std::map<std::string, Sweep>> terminating_;  // By name, then by resource.
-  bool scheduled_ = false;
+  Wakeup wakeup_;
 };
 
 }  // namespace basalt::kubesim

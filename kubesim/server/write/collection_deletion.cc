@@ -10,7 +10,7 @@
 namespace basalt::kubesim {
 namespace {
 
-constexpr size_t kPerSlice = 200;
+constexpr size_t kPerSlice = 100;
 
 }  // namespace
 
