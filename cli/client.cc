@@ -30,6 +30,13 @@ struct Kind<queue::v1::QueueService> {
   static constexpr std::string_view kName = "queuesvc";
 };
 
+// A page of jobs with their templates may be larger than gRPC's own bound of 4 MiB.
+std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(256 << 20);
+  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+}
+
 std::unique_ptr<grpc::ClientContext> MakeContext() {
   auto context = std::make_unique<grpc::ClientContext>();
   context->set_deadline(std::chrono::system_clock::now() + kQuestionDeadline);
@@ -43,7 +50,7 @@ absl::Status FromGrpc(const grpc::Status& status) {
 }
 
 absl::StatusOr<gateway::v1::Topology> FetchTopology(const std::string& gateway) {
-  auto stub = gateway::v1::GatewayService::NewStub(grpc::CreateChannel(gateway, grpc::InsecureChannelCredentials()));
+  auto stub = gateway::v1::GatewayService::NewStub(MakeChannel(gateway));
   auto context = MakeContext();
   gateway::v1::Topology topology;
   const grpc::Status status = stub->GetTopology(context.get(), gateway::v1::GetTopologyRequest(), &topology);
@@ -65,7 +72,7 @@ absl::StatusOr<bool> Client<Service>::Next() {
   if (members.empty()) return false;
   const gateway::v1::Member& member = members[turn_++ % members.size()];
   asked_ = fmt::format("{} at {}", member.replica(), member.address());
-  stub_ = Service::NewStub(grpc::CreateChannel(member.address(), grpc::InsecureChannelCredentials()));
+  stub_ = Service::NewStub(MakeChannel(member.address()));
   return true;
 }
 

@@ -41,6 +41,7 @@ class FakeJobs final : public job::v1::JobService::Service {
       return {grpc::StatusCode::UNAVAILABLE, "job default/j: this replica does not have its slot"};
     }
     job->set_waiting_for(name_);
+    job->mutable_object()->set_decode_error(std::string(6 << 20, 'x'));  // Above what gRPC takes by itself.
     return grpc::Status::OK;
   }
   int calls() const { return calls_; }

@@ -7,6 +7,7 @@
 #include <map>
 #include <streambuf>
 
+#include "common/base/excerpt.h"
 #include "common/base/status.h"
 #include "common/base/yaml.h"
 #include "common/base/yaml_scalar.h"
@@ -74,7 +75,7 @@ class Builder : public YAML::EventHandler {
     std::optional<json::value> resolved = yaml_internal::ResolvePlain(value);
     if (!resolved) return Add(mark, json::value(value), anchor);
     if (resolved->is_double() && !std::isfinite(resolved->get_double())) {
-      throw YAML::ParserException(mark, "JSON has no form for the number " + value);
+      throw YAML::ParserException(mark, "JSON has no form for the number " + Excerpt(value));
     }
     Add(mark, *std::move(resolved), anchor);
   }
@@ -162,7 +163,7 @@ class Builder : public YAML::EventHandler {
       return;
     }
     if (frame.value.get_object().contains(key)) {
-      throw YAML::ParserException(mark, fmt::format("key \"{}\" already set in map", key));
+      throw YAML::ParserException(mark, fmt::format("key \"{}\" already set in map", Excerpt(key)));
     }
     frame.key = std::move(key);
   }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "common/base/excerpt.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 
@@ -142,7 +143,7 @@ Quantity Quantity::OfInt(int64_t value, Form form) {
 absl::StatusOr<Quantity> Quantity::Parse(std::string_view text) {
   const auto invalid = [text](std::string_view rule) {
     return MakeStatus(absl::StatusCode::kInvalidArgument,
-                      fmt::format("'{}' is not a quantity: {}", text.substr(0, 80), rule));
+                      fmt::format("'{}' is not a quantity: {}", Excerpt(text), rule));
   };
   std::string_view rest = text;
   const bool negative = !rest.empty() && rest.front() == '-';

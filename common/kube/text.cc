@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/numeric/int128.h"
+#include "common/base/excerpt.h"
 #include "common/base/status.h"
 
 namespace basalt::kube {
@@ -14,7 +15,7 @@ namespace {
 
 absl::Status Invalid(std::string_view what, std::string_view text, std::string_view rule) {
   return MakeStatus(absl::StatusCode::kInvalidArgument,
-                    fmt::format("'{}' is not a {}: {}", text.substr(0, 80), what, rule));
+                    fmt::format("'{}' is not a {}: {}", Excerpt(text), what, rule));
 }
 
 // Days since 1970-01-01 of a date of the proleptic Gregorian calendar.

@@ -17,6 +17,8 @@ namespace basalt::jobsvc {
 
 namespace {
 
+constexpr size_t kMaxErrors = 20;
+
 absl::Status Invalid(std::string_view message) { return MakeStatus(absl::StatusCode::kInvalidArgument, message); }
 
 // Absent and null are the same.
@@ -88,6 +90,11 @@ absl::StatusOr<Manifest> ReadManifest(std::string_view text, std::string_view ns
         ValidateJob(manifest.job.spec(), manifest.job.meta().name(), manifest.job.meta().namespace_());
     for (const Violation& violation : validation.violations) decoded.errors.push_back(violation.message);
     for (const Violation& warning : validation.warnings) manifest.warnings.push_back(warning.message);
+  }
+  if (decoded.errors.size() > kMaxErrors) {
+    const size_t more = decoded.errors.size() - kMaxErrors;
+    decoded.errors.resize(kMaxErrors);
+    decoded.errors.push_back(fmt::format("(and {} more)", more));
   }
   if (!decoded.errors.empty()) return Invalid(fmt::format("{}", fmt::join(decoded.errors, "\n")));
   WriteDefaults(manifest.job, stored);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "common/base/json.h"
 #include "common/base/status.h"
 
@@ -132,6 +134,15 @@ TEST(ManifestTest, SeveralErrorsAreToldAtOnceEachInALineOfItsOwn) {
             "spec.tasks[0].replicas: expected a number, found a string\n"
             "spec.queue: expected a string, found a number\n"
             "spec.no: there is no such field");
+}
+
+TEST(ManifestTest, OfVeryManyErrorsTheFirstAreToldAndTheRestCounted) {
+  std::string tasks;
+  for (int i = 0; i < 1000; ++i) tasks += std::string(i == 0 ? "" : ",") + R"({"name":"_","replicas":1,"template":{}})";
+  const absl::Status status = ReadManifest(Manifest(R"({"name":"j"})", R"({"tasks":[)" + tasks + "]}"), "").status();
+  const std::string_view message = ToStd(status.message());
+  EXPECT_EQ(std::count(message.begin(), message.end(), '\n'), 20);
+  EXPECT_NE(message.find(" more)"), std::string_view::npos) << message;
 }
 
 TEST(ManifestTest, WhatIsStoredIsWhatWasValidated) {

@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "common/base/excerpt.h"
 #include "common/kube/name_rules.h"
 #include "common/kube/names.h"
 #include "services/jobsvc/core/render/effective_spec.h"
@@ -22,6 +23,8 @@ using kube::v1::NetworkTopology;
 using kube::v1::TaskSpec;
 using Kind = ViolationKind;
 
+// Names in a sentence are foreign text: it goes into a status, an Event and a terminal.
+constexpr size_t kMaxMessage = 1000;
 constexpr size_t kMaxName = 63;
 constexpr size_t kMaxNameWithVolumes = 50;  // <job>-<12 characters> is a volume's name.
 
@@ -63,7 +66,7 @@ void CheckPodNames(Checker& c, int i) {
       Kind::kInvalid, TaskField(i, ".name"),
       fmt::format(
           "makes pods like '{}', which is no name: up to 63 of A-Z, a-z, 0-9, '-', '_', '.'; shorten job or task name",
-          pod.substr(0, 140)));
+          Excerpt(pod, 140)));
 }
 
 void CheckPartitions(Checker& c, int i) {
@@ -96,7 +99,7 @@ void CheckJobName(Checker& c) {
   if (kube::IsQualifiedPart(c.name)) return;
   c.Add(Kind::kInvalid, "metadata.name",
         fmt::format("'{}' is no job name; use up to 63 of a-z, 0-9, '-', '.', alphanumeric at both ends",
-                    c.name.substr(0, 140)));
+                    Excerpt(c.name, 140)));
 }
 
 void CheckJobMinimum(Checker& c) {
@@ -138,7 +141,7 @@ void CheckVolumes(Checker& c) {
     if (has_name && !kube::IsDnsSubdomain(volume.volume_claim_name())) {
       return fail("V5", Kind::kInvalid, ".volumeClaimName",
                   fmt::format("'{}' is no name of a claim; use up to 253 of a-z, 0-9, '-', '.'",
-                              volume.volume_claim_name().substr(0, 80)));
+                              Excerpt(volume.volume_claim_name())));
     }
   }
 }
@@ -325,12 +328,12 @@ Checker::Checker(const JobSpec& job_spec, std::string_view job_name, std::string
       templates(ParseTemplates(job_spec)) {}
 
 void Checker::Add(ViolationKind kind, std::string field, std::string_view what) {
-  std::string message = fmt::format("{} {}", field, what);
+  std::string message = Excerpt(fmt::format("{} {}", field, what), kMaxMessage);
   result.violations.push_back({std::string(rule), std::move(field), kind, std::move(message)});
 }
 
 void Checker::Warn(std::string field, std::string_view what) {
-  std::string message = fmt::format("{} {}", field, what);
+  std::string message = Excerpt(fmt::format("{} {}", field, what), kMaxMessage);
   result.warnings.push_back({std::string(rule), std::move(field), ViolationKind::kInvalid, std::move(message)});
 }
 

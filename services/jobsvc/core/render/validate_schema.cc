@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "common/base/excerpt.h"
 #include "common/kube/name_rules.h"
 #include "services/jobsvc/core/render/validate_rules.h"
 
@@ -55,7 +56,7 @@ void CheckReferences(Checker& c) {
   const auto check = [&c](std::string_view field, const std::string& name) {
     if (!name.empty() && !kube::IsDnsSubdomain(name)) {
       c.Add(Kind::kInvalid, std::string(field),
-            fmt::format("'{}' is no name of an object; use up to 253 of a-z, 0-9, '-', '.'", name.substr(0, 80)));
+            fmt::format("'{}' is no name of an object; use up to 253 of a-z, 0-9, '-', '.'", Excerpt(name)));
     }
   };
   check("spec.queue", c.spec.queue());
@@ -67,7 +68,7 @@ void CheckTaskNames(Checker& c) {
     const std::string& name = c.spec.tasks(i).name();
     if (kube::IsDnsLabel(name)) continue;
     c.Add(Kind::kInvalid, TaskField(i, ".name"),
-          fmt::format("'{}' is no DNS label; use {}", name.substr(0, 80), kDnsLabelWords));
+          fmt::format("'{}' is no DNS label; use {}", Excerpt(name), kDnsLabelWords));
   }
 }
 
@@ -98,7 +99,7 @@ void CheckMountPaths(Checker& c) {
 void CheckNamespace(Checker& c) {
   if (kube::IsDnsLabel(c.job_namespace)) return;
   c.Add(Kind::kInvalid, "metadata.namespace",
-        fmt::format("'{}' is no namespace; use {}", c.job_namespace.substr(0, 80), kDnsLabelWords));
+        fmt::format("'{}' is no namespace; use {}", Excerpt(c.job_namespace), kDnsLabelWords));
 }
 
 }  // namespace basalt::jobsvc

@@ -5,6 +5,7 @@
 #include <array>
 #include <set>
 
+#include "common/base/excerpt.h"
 #include "common/kube/name_rules.h"
 #include "common/kube/resources.h"
 #include "services/jobsvc/core/plugins/job_view.h"
@@ -86,7 +87,7 @@ class TemplateRules {
     if (kube::IsQualifiedKey(key)) return;
     Invalid(field, fmt::format("has the key '{}'; use an optional domain and '/', then up to 63 of A-Z, a-z, 0-9, '-', "
                                "'_', '.', alphanumeric at both ends",
-                               key.substr(0, 80)));
+                               Excerpt(key)));
   }
 
   void RestartPolicy(const json::value& holder, const std::string& field) {

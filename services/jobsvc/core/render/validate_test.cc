@@ -360,5 +360,26 @@ TEST(ValidateJobTest, ATimeoutSilencesTheWarning) {
   EXPECT_TRUE(ValidateJob(spec, "j", "ns").warnings.empty());
 }
 
+TEST(ValidateJobTest, ForeignWordsInAMessageAreCutBetweenCharactersAndHaveNoControlCharacters) {
+  std::string words = "\x1b[2J\n";
+  for (int i = 0; i < 100'000; ++i) words += "é";
+  JobSpec spec = GoodSpec();
+  spec.mutable_tasks(0)->set_name(words);
+  spec.set_queue(words);
+  AddPlugin(spec, words.c_str());
+  *spec.add_policies() = Policy(words.c_str(), {"PodFailed"});
+  const Validation validation = ValidateJob(spec, words, "ns");
+  EXPECT_GE(validation.violations.size(), 4u) << RulesOf(validation.violations);
+  for (const Violation& violation : validation.violations) {
+    EXPECT_LE(violation.message.size(), 1000u) << violation.rule;
+    for (const char c : violation.message) EXPECT_FALSE(c >= '\0' && c < ' ') << violation.message;
+    // Half a character would be refused by every message on its way.
+    kube::v1::KeyValue sent;
+    sent.set_value(violation.message);
+    kube::v1::KeyValue received;
+    EXPECT_TRUE(received.ParseFromString(sent.SerializeAsString())) << violation.message;
+  }
+}
+
 }  // namespace
 }  // namespace basalt::jobsvc
