@@ -24,11 +24,23 @@ spec:
         containers: [{name: c, image: i, command: [sh, -c, "sleep 1"]}]
 )";
 
-std::string With(std::string_view from, std::string_view to) {
-  std::string text = kGood;
+std::string With(std::string_view from, std::string_view to, std::string text = kGood) {
   const size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;
   return text.replace(at, from.size(), to);
+}
+
+std::string Nested(size_t levels) { return std::string(levels, '[') + "1" + std::string(levels, ']'); }
+
+// Nine lists of nine aliases each: a few hundred bytes that stand for nine to the ninth values.
+std::string AliasBomb() {
+  std::string text = "a0: &a0 [x]\n";
+  for (int i = 1; i <= 9; ++i) {
+    text += fmt::format("a{0}: &a{0} [", i);
+    for (int j = 0; j < 9; ++j) text += fmt::format("{}*a{}", j == 0 ? "" : ", ", i - 1);
+    text += "]\n";
+  }
+  return text;
 }
 
 struct BadInput {
@@ -68,10 +80,24 @@ TEST_F(BadInputTest, AMessageNamesFileDocumentFieldAndRuleAndNothingIsSubmitted)
        std::string(kGood) + "---\n" + With("{name: good}", "{name: 7}"),
        {"two-documents.yaml", "document 2", "metadata.name"}},
       {"second has a bad field",
-       std::string(kGood) + "---\n" +
-           With("{name: good}", "{name: other}")
-               .replace(With("{name: good}", "{name: other}").find("replicas: 1"), 11, "replicas: x"),
-       {"document 2", "replicas"}},
+       std::string(kGood) + "---\n" + With("replicas: 1", "replicas: x", With("{name: good}", "{name: other}")),
+       {"document 2", "spec.tasks[0].replicas", "expected a number, found a string"}},
+      {"second is refused by the server alone",
+       std::string(kGood) + "---\n" + With("{name: good}", "{name: other, labels: {a: \"x\\ny\"}}"),
+       {"document 2", "metadata.labels"}},
+      {"same job twice", std::string(kGood) + "---\n" + kGood, {"document 2", "metadata.name", "default/good"}},
+      {"unknown field", With("minAvailable: 1", "minavailable: 1"), {"spec.minavailable", "there is no such field"}},
+      {"task is null", With("- name: t", "- null\n  - name: t"), {"spec.tasks[0]", "must not be null"}},
+      {"no template", With("template:", "topologyPolicy: none\n    x-template:"), {"spec.tasks[0].x-template"}},
+      {"no containers", With("containers: [", "restartCount: ["), {"no-containers.yaml", "spec.tasks[0].template"}},
+      {"label is a number", With("{name: good}", "{name: good, labels: {a: 1}}"), {"metadata.labels.a"}},
+      {"fraction", With("replicas: 1", "replicas: 1.5"), {"spec.tasks[0].replicas", "whole number"}},
+      {"key twice", With("minAvailable: 1", "minAvailable: 1\n  minAvailable: 2"), {"key-twice.yaml", "minAvailable"}},
+      {"generated name", With("{name: good}", "{name: good, generateName: x}"), {"metadata.generateName"}},
+      {"bytes", std::string("\x00\x01\xff\xfe", 4) + std::string(1000, '\x80'), {"bytes.yaml"}},
+      {"alias bomb", AliasBomb(), {"alias-bomb.yaml", "million values"}},
+      {"very deep", "a: " + Nested(100'000), {"very-deep.yaml", "100 levels"}},
+      {"escape sequences", With("minAvailable: 1", "\"\\e[2J\": 1"), {"there is no such field"}},
   };
   for (const BadInput& bad : cases) {
     std::string file = bad.name;
@@ -81,8 +107,41 @@ TEST_F(BadInputTest, AMessageNamesFileDocumentFieldAndRuleAndNothingIsSubmitted)
     const Ran ran = world_->Ctl({"job", "submit", "-f", file});
     EXPECT_EQ(ran.exit_code, 2) << bad.name << ": " << ran.out << ran.err;
     for (const std::string& word : bad.words) EXPECT_THAT(ran.err, ::testing::HasSubstr(word)) << bad.name;
+    EXPECT_EQ(ran.err.find('\x1b'), std::string::npos) << bad.name << ": a terminal obeys it";
     EXPECT_EQ(world_->JobCount(), 0u) << bad.name;
   }
+  for (const Write& write : world_->Log()) {
+    EXPECT_FALSE(write.resource == "jobs" && write.Succeeded()) << write.verb << " " << write.name;
+  }
+}
+
+TEST_F(BadInputTest, OfSeveralDocumentsNoneIsSubmittedWhereOneExistsAlready) {
+  const std::string first = world_->dir() / "first.yaml";
+  WriteFile(first, With("{name: good}", "{name: there}"));
+  EXPECT_EQ(world_->Ctl({"job", "submit", "-f", first, "--dry-run"}).exit_code, 0);
+  EXPECT_EQ(world_->JobCount(), 0u) << "a dry run makes nothing";
+  EXPECT_EQ(world_->Ctl({"job", "submit", "-f", first}).exit_code, 0);
+  const std::string both = world_->dir() / "both.yaml";
+  WriteFile(both, With("{name: good}", "{name: fresh}") + "---\n" + With("{name: good}", "{name: there}"));
+  for (const bool dry_run : {true, false}) {
+    std::vector<std::string> words = {"job", "submit", "-f", both};
+    if (dry_run) words.push_back("--dry-run");
+    const Ran ran = world_->Ctl(words);
+    EXPECT_EQ(ran.exit_code, 1) << ran.out;
+    EXPECT_THAT(ran.err, ::testing::HasSubstr("both.yaml, document 2: job default/there exists already"));
+    EXPECT_EQ(world_->JobCount(), 1u);
+  }
+  WriteFile(both,
+            With("{name: good}", "{name: fresh}") + "---\n" + With("{name: good}", "{name: x, namespace: nowhere}"));
+  const Ran nowhere = world_->Ctl({"job", "submit", "-f", both});
+  EXPECT_EQ(nowhere.exit_code, 1) << nowhere.out;
+  EXPECT_THAT(nowhere.err, ::testing::HasSubstr("document 2: namespaces \"nowhere\" not found"));
+  const Ran other = world_->Ctl({"job", "submit", "-f", both, "-n", "default"});
+  EXPECT_EQ(other.exit_code, 2) << other.out;
+  EXPECT_THAT(other.err, ::testing::HasSubstr("metadata.namespace: is nowhere, but default was asked for"));
+  EXPECT_EQ(world_->JobCount(), 1u);
+  EXPECT_EQ(world_->Ctl({"job", "delete", "there"}).exit_code, 0);
+  EXPECT_TRUE(Eventually(absl::Seconds(20), [&] { return world_->JobCount() == 0; }));
 }
 
 TEST_F(BadInputTest, AHugeFileIsRefusedWithoutBeingRead) {
@@ -94,22 +153,28 @@ TEST_F(BadInputTest, AHugeFileIsRefusedWithoutBeingRead) {
   EXPECT_THAT(ran.err, ::testing::HasSubstr("huge.yaml"));
   EXPECT_THAT(ran.err, ::testing::HasSubstr("bytes"));
   EXPECT_EQ(world_->Ctl({"job", "submit", "-f", world_->dir() / "not-there.yaml"}).exit_code, 2);
+  const Ran folder = world_->Ctl({"job", "submit", "-f", world_->dir() / ""});
+  EXPECT_EQ(folder.exit_code, 2);
+  EXPECT_THAT(folder.err, ::testing::HasSubstr("cannot be read"));
   EXPECT_EQ(world_->Ctl({"job", "explode"}).exit_code, 2);
 }
 
 TEST_F(BadInputTest, HostileValuesHarmThatJobAlone) {
-  std::string deep = "1";
-  for (int i = 0; i < 3000; ++i) deep = "[" + deep + "]";
   const std::string long_name(64, 'n');
   const std::vector<BadInput> cases = {
       {"name", With("{name: good}", "{name: " + long_name + "}"), {"metadata.name"}},
       {"task name", With("- name: t\n", "- name: " + long_name + "\n"), {"tasks[0].name"}},
-      {"negative", With("replicas: 1", "replicas: -1"), {"replicas"}},
-      {"label", With("{name: good}", "{name: hostile, labels: {a: \"x\\ny\"}}"), {"label"}},
+      {"negative", With("replicas: 1", "replicas: -1"), {"spec.tasks[0].replicas"}},
+      {"beyond 32 bits", With("replicas: 1", "replicas: 4294967297"), {"spec.tasks[0].replicas", "is not between"}},
+      {"path", With("{name: good}", "{name: ../../pods/x}"), {"metadata.name"}},
+      {"container name", With("{name: c,", "{name: " + long_name + ","), {"spec.tasks[0].template"}},
+      {"queue", With("minAvailable: 1", "queue: " + std::string(300'000, 'q')), {"spec.queue"}},
+      {"huge key", With("minAvailable: 1", std::string(900, 'k') + ": 1"), {"there is no such field"}},
+      {"label", With("{name: good}", "{name: hostile, labels: {a: \"x\\ny\"}}"), {"metadata.labels"}},
       {"annotation",
        With("{name: good}", "{name: hostile, annotations: {a: " + std::string(300'000, 'x') + "}}"),
-       {"annotations"}},
-      {"deep", With("{name: good}", "{name: hostile, annotations: {a: " + deep + "}}"), {}},
+       {"metadata.annotations", "262144"}},
+      {"deep", With("{name: good}", "{name: hostile, annotations: {a: " + Nested(3000) + "}}"), {"100 levels"}},
   };
   for (const BadInput& bad : cases) {
     const std::string file = world_->dir() / fmt::format("hostile-{}.yaml", bad.name);

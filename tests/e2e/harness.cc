@@ -186,6 +186,8 @@ std::vector<Write> World::Log() {
     write.uid = Text(request, "uid");
     write.user_agent = Text(request, "userAgent");
     write.status = static_cast<int>(FindInt(request, "status"));
+    const json::value* const dry_run = Find(request, "dryRun");
+    write.dry_run = dry_run != nullptr && dry_run->is_bool() && dry_run->get_bool();
     write.body = *Find(request, "body");
   }
   return log;

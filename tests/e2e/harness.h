@@ -45,8 +45,9 @@ void WriteFile(const std::string& path, std::string_view text);
 struct Write {
   std::string verb, resource, subresource, name, uid, user_agent;
   int status = 0;
+  bool dry_run = false;
   json::value body;
-  bool Succeeded() const { return status >= 200 && status < 300; }
+  bool Succeeded() const { return !dry_run && status >= 200 && status < 300; }
   bool IsOurs() const { return user_agent.starts_with("basalt"); }
 };
 
