@@ -60,12 +60,14 @@ void GarbageCollector::OnChange(const std::string& resource, const Change& chang
     for (const Owner& owner : before) {
       if (by_uid_.contains(owner.uid)) Enqueue(owner.uid);
     }
-    const bool absent = std::any_of(after.begin(), after.end(),
-                                    [&](const Owner& owner) { return FindOwner(owner, change.key) == nullptr; });
-    if (absent) Enqueue(uid);
+    const bool doomed = std::any_of(after.begin(), after.end(), [&](const Owner& owner) {
+      return FindOwner(owner, change.key) == nullptr || told_.contains(owner.uid);
+    });
+    if (doomed) Enqueue(uid);
   }
   if (gone) {
     by_uid_.erase(uid);
+    told_.erase(uid);
     EnqueueDependents(uid);
     return;
   }
@@ -111,8 +113,21 @@ void GarbageCollector::Process(const std::string& uid) {
 }
 
 void GarbageCollector::ProcessForeground(const std::string& uid, const Location& at) {
+  if (IsHeld(uid)) return;
+  writer_
+      .Mutate(*core_.types.Storage(at.resource), at.key,
+              [](json::value& object) { RemoveFinalizer(object, kForegroundFinalizer); })
+      .IgnoreError();
+}
+
+bool GarbageCollector::IsHeld(const std::string& uid) {
+  // All dependents are told once. After that the first one that holds the owner settles the matter: a look at all that
+  // are left for each one that goes would stall everything else where there are very many.
+  const bool told = !told_.insert(uid).second;
+  const auto dependents = dependents_.find(uid);
+  if (dependents == dependents_.end()) return false;
   bool held = false;
-  for (const std::string& dependent : DependentsOf(uid)) {
+  for (const std::string& dependent : dependents->second) {
     const auto found = by_uid_.find(dependent);
     if (found == by_uid_.end()) continue;
     const RevisionPtr live = core_.store.Get(found->second.resource, found->second.key);
@@ -121,12 +136,9 @@ void GarbageCollector::ProcessForeground(const std::string& uid, const Location&
       if (owner.uid == uid && FindOwner(owner, found->second.key) != nullptr) held = held || owner.blocks;
     }
     if (!IsBeingDeleted(live->object())) Enqueue(dependent);
+    if (held && told) return true;
   }
-  if (held) return;
-  writer_
-      .Mutate(*core_.types.Storage(at.resource), at.key,
-              [](json::value& object) { RemoveFinalizer(object, kForegroundFinalizer); })
-      .IgnoreError();
+  return held;
 }
 
 void GarbageCollector::ProcessOrphaning(const std::string& uid, const Location& at) {

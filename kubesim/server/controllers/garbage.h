@@ -38,6 +38,8 @@ class GarbageCollector {
   void Run();
   void Process(const std::string& uid);
   void ProcessForeground(const std::string& uid, const Location& at);
+  // A dependent holds the owner that is being deleted in the foreground. Asks dependents to go.
+  bool IsHeld(const std::string& uid);
   void ProcessOrphaning(const std::string& uid, const Location& at);
   void ProcessOwned(const std::string& uid, const Location& at, const json::value& object);
   // Null when the owner is not there, or not where this dependent may have it.
@@ -49,6 +51,7 @@ class GarbageCollector {
   Deleter& deleter_;
   std::map<std::string, Location> by_uid_;
   std::map<std::string, std::set<std::string>> dependents_;  // Owner's UID → UIDs.
+  std::set<std::string> told_;                               // Owners whose dependents know of the foreground deletion.
   std::deque<std::string> queue_;
   std::set<std::string> queued_;
   Wakeup wakeup_;

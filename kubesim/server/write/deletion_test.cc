@@ -270,5 +270,21 @@ TEST_F(DeletionTest, ALargeNamespaceAndALargeKindAreEmptiedWhole) {
   EXPECT_EQ(server_.server().store().Count("configmaps"), 1U);
 }
 
+TEST_F(DeletionTest, AnOwnerOfManyWaitsInTheForegroundForAllOfThemAndForOneThatComesLate) {
+  const Reply owner = server_.MakeConfig("owner");
+  const std::string meta = OwnerMeta(owner, "ConfigMap", true);
+  for (int i = 0; i < 500; ++i) server_.MakeConfig(fmt::format("c-{}", i), meta);
+  server_.MakeConfig("stays", R"(,"finalizers":["example.com/f"])" + meta);
+  server_.set_settle(false);
+  server_.Delete(kConfigs + "/owner", R"({"propagationPolicy":"Foreground"})");
+  server_.MakeConfig("late", meta);
+  server_.time().Settle();
+  EXPECT_EQ(server_.Get(kConfigs + "/late").status, 404);
+  EXPECT_EQ(server_.server().store().Count("configmaps"), 2U);
+  server_.set_settle(true);
+  server_.Merge(kConfigs + "/stays", R"({"metadata":{"finalizers":null}})");
+  EXPECT_EQ(server_.server().store().Count("configmaps"), 0U);
+}
+
 }  // namespace
 }  // namespace basalt::kubesim
