@@ -151,7 +151,7 @@ void PublishChanges(JobController& controller, WatchHub& hub) {
       return;
     }
     // What people see follows from these; the sentence is only made for those who watch.
-    const GroupView group = controller.GroupOf(entry);
+    const GroupView& group = controller.GroupOf(entry);
     uint64_t shown = static_cast<uint64_t>(entry.job->meta().resource_version());
     for (const uint64_t part : {std::hash<std::string>()(group.phase + group.uid), uint64_t{group.stale},
                                 uint64_t{entry.pods.missing().size()}, uint64_t{entry.pods.to_delete().size()},

@@ -53,6 +53,7 @@ void JobController::Act(std::string_view key) {
   if (BASALT_PLANTED("effects_before_commit") && entry.record.has_intent()) {
     *entry.job->mutable_status() = entry.record.intent().status();
     entry.own = ReadControlledState(entry.job->status());
+    entry.ForgetGroup();
     entry.pods.SetRules(RulesOf(entry.job->status(), entry.own));
     return ActOnPods(entry);
   }
@@ -181,9 +182,10 @@ void JobController::ActOnCommands(JobEntry& entry) {
 }
 
 void JobController::ActOnGroup(JobEntry& entry) {
-  const absl::Time now = context_.ApiNow();
-  const GroupView group = GroupOf(entry);
+  const GroupView& group = GroupOf(entry);
   const bool wanted = MakesPods(entry.job->status().phase());
+  if (wanted && group.present && !group.stale && entry.group_agrees) return;
+  const absl::Time now = context_.ApiNow();
   if (group.present && !group.terminating && (group.stale || !wanted)) {
     if (entry.group_retry.Blocks(now) || !entry.deleted_groups.insert(group.uid).second) return;
     auto request = WriteOf("scheduling.volcano.sh", "v1beta1", "podgroups", entry.ns, group.name);
@@ -203,7 +205,8 @@ void JobController::ActOnGroup(JobEntry& entry) {
   if (group.present) {
     if (group.stale) return;  // Its end wakes the job.
     const kube::v1::PodGroup& observed = entry.groups[group.name];
-    if (!kube::PodGroupDiffers(observed.spec(), entry.compiled->group)) return;
+    entry.group_agrees = !kube::PodGroupDiffers(observed.spec(), entry.compiled->group);
+    if (entry.group_agrees) return;
     if (observed.meta().resource_version() < entry.ensured_version && entry.group_retry.Blocks(now)) return;
   }
   if (entry.group_retry.Blocks(now)) {
@@ -303,7 +306,7 @@ EffectInput JobController::ViewOf(const JobEntry& entry, const std::set<std::str
 
 void JobController::CreatePod(JobEntry& entry, const PodEffect& effect) {
   if (!entry.maker) entry.maker = std::make_unique<PodMaker>(*entry.job, entry.compiled->spec);
-  const GroupView group = GroupOf(entry);
+  const GroupView& group = GroupOf(entry);
   const PodContext context{.version = entry.job->status().version(),
                            .retry_count = entry.job->status().retry_count(),
                            .pod_group_name = group.name,

@@ -118,6 +118,7 @@ void JobController::ReceiveJob(JobEntry& entry, const kube::v1::Job& job) {
   entry.job = job;
   entry.job_dirty = true;
   entry.own = ReadControlledState(job.status());
+  entry.ForgetGroup();
   if (texts_changed) entry.maker.reset();
   entry.groups_dirty = true;  // What makes a group stale is in the status.
 }
@@ -134,6 +135,7 @@ void JobController::OnState(std::string_view routing_key, const std::string&, co
     case kube::v1::Object::kPodGroup:
       entry.groups[object.pod_group().meta().name()] = object.pod_group();
       entry.groups_dirty = true;
+      entry.ForgetGroup();
       break;
     case kube::v1::Object::kCommand:
       entry.commands[object.command().meta().name()] = object.command();
@@ -147,10 +149,12 @@ void JobController::OnGone(std::string_view routing_key, const runtime::Gone& go
   JobEntry& entry = EntryOf(routing_key);
   if (gone.watch == kube::kWatchJobs) {
     if (entry.job && entry.job->meta().uid() == gone.uid) entry.job.reset();
+    entry.ForgetGroup();
   } else if (gone.watch == kube::kWatchPodGroups) {
     const auto it = entry.groups.find(gone.name);
     if (it != entry.groups.end() && it->second.meta().uid() == gone.uid) entry.groups.erase(it);
     entry.groups_dirty = true;
+    entry.ForgetGroup();
   } else if (gone.watch == kube::kWatchCommands) {
     const auto it = entry.commands.find(gone.name);
     if (it != entry.commands.end() && it->second.meta().uid() == gone.uid) entry.commands.erase(it);
@@ -197,8 +201,9 @@ void JobController::OnShared(const std::string&, const kube::v1::Object& object,
   }
 }
 
-GroupView JobController::GroupOf(const JobEntry& entry) const {
-  GroupView view;
+const GroupView& JobController::GroupOf(const JobEntry& entry) const {
+  if (entry.group_view) return *entry.group_view;
+  GroupView& view = entry.group_view.emplace();
   view.name = entry.name + "-" + entry.record.uid();
   const auto owned = [&](const kube::v1::PodGroup& group) {
     return std::any_of(group.meta().owner_references().begin(), group.meta().owner_references().end(),

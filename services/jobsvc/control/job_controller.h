@@ -60,7 +60,7 @@ class JobController : public runtime::Controller {
   const std::map<std::string, std::unique_ptr<JobEntry>, std::less<>>& entries() const { return entries_; }
   runtime::Context& context() { return context_; }
   EffectInput ViewOf(const JobEntry& entry, const std::set<std::string>& busy) const;
-  GroupView GroupOf(const JobEntry& entry) const;
+  const GroupView& GroupOf(const JobEntry& entry) const;
   // Called after a pass that changed what people see of a job; `entry.job` is empty when it is gone.
   using Listener = std::function<void(JobEntry& entry)>;
   void SetListener(Listener listener) { listener_ = std::move(listener); }

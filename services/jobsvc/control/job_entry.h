@@ -68,6 +68,9 @@ struct JobEntry {
 
   // ---- derived ----
   ControlledState own;  // Of job->status.
+  // JobController::GroupOf; forgotten when anything changes that it follows from.
+  mutable std::optional<GroupView> group_view;
+  bool group_agrees = false;  // The group was seen to have what the spec wants of it.
   std::optional<CompiledSpec> compiled;
   int64_t compiled_generation = -1;
   std::string compiled_uid;
@@ -103,6 +106,11 @@ struct JobEntry {
   int64_t shown_revision = 0;
 
   bool has_uid(std::string_view uid) const { return record.uid() == uid; }
+  // After a change of the group, the job's status or the spec.
+  void ForgetGroup() {
+    group_view.reset();
+    group_agrees = false;
+  }
 };
 
 }  // namespace basalt::jobsvc

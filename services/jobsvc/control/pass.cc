@@ -119,6 +119,7 @@ void JobController::Forget(JobEntry& entry, kv::WriteBatch& batch) {
     entry.stored = false;
     entry.record_dirty = false;
     entry.record.Clear();
+    entry.ForgetGroup();
   }
   if (empty && entry.groups.empty() && entry.commands.empty()) {
     slots_[entry.slot].erase(entry.key);
@@ -156,6 +157,7 @@ void JobController::StartJob(JobEntry& entry, kv::WriteBatch& batch) {
     PutPod(entry.slot, entry.key, name, record, batch);
   }
   entry.compiled.reset();
+  entry.ForgetGroup();
   entry.maker.reset();
   entry.objects_loaded = false;
   entry.objects.clear();
@@ -236,6 +238,7 @@ void JobController::Recompile(JobEntry& entry, kv::WriteBatch&) {
       // The templates are in the effective spec: what the classes weigh decides about minResources alone.
       const auto resources = kube::MinResources(entry.compiled->spec, priority_of);
       if (resources.ok()) entry.compiled->group = WantedPodGroup(entry.compiled->spec, *resources);
+      entry.group_agrees = false;
     }
     entry.stale_priorities = false;
     entry.job->clear_spec();
@@ -260,6 +263,7 @@ void JobController::Recompile(JobEntry& entry, kv::WriteBatch&) {
   // A job that is changed to something invalid keeps the shape that it had: its pods are counted as before.
   if (compiled.invalid() && entry.compiled && initiated) compiled.shape = entry.pods.tasks();
   entry.compiled = std::move(compiled);
+  entry.group_agrees = false;
   if (!initiated || MakesPods(job.status().phase())) {
     // In the status before the first of them is made: whoever comes after us knows what to look for.
     for (const WantedObject& object : entry.compiled->objects) {
@@ -472,7 +476,7 @@ void JobController::JudgePods(JobEntry& entry, kv::WriteBatch& batch) {
 void JobController::JudgeGroups(JobEntry& entry, std::vector<JobEvent>& events) {
   if (!entry.groups_dirty) return;
   entry.groups_dirty = false;
-  const GroupView group = GroupOf(entry);
+  const GroupView& group = GroupOf(entry);
   std::string old_phase;
   std::string old_uid;
   for (const auto& known : entry.record.pod_groups()) {
@@ -573,24 +577,28 @@ std::map<std::string, std::string> JobController::MarkersOf(const JobEntry& entr
 
 void JobController::DecideStatus(JobEntry& entry, kv::WriteBatch& batch) {
   const absl::Time now = context_.ApiNow();
-  const GroupView group = GroupOf(entry);
+  const GroupView& group = GroupOf(entry);
   const CompiledSpec& compiled = *entry.compiled;
   const std::map<std::string, std::string> markers = MarkersOf(entry);
   const Words& words = compiled.invalid()       ? compiled.refusal
                        : !entry.trouble.empty() ? entry.trouble
                                                 : compiled.warning;
+  // Of a write of counts alone: when it first differed decides, and the write before it.
+  const absl::Time due = std::max(entry.differs_since.value_or(now) + options_.counts_delay,
+                                  absl::FromUnixMillis(entry.record.last_status_ms()) + options_.counts_interval);
   const DecideInput input{.job = *entry.job,
                           .spec = compiled.spec,
                           .own = entry.own,
                           .pods = entry.pods,
                           .pending = entry.record.pending(),
-                          .group_uid = group.present ? group.uid : std::string(),
+                          .group_uid = group.uid,
                           .words = words,
                           .invalid = compiled.invalid(),
                           .objects = entry.objects,
                           .markers = markers,
                           .last_sequence = entry.record.committed_sequence(),
-                          .now_ms = absl::ToUnixMillis(now)};
+                          .now_ms = absl::ToUnixMillis(now),
+                          .counts_due = now >= due};
   Decision decision = jobsvc::Decide(input);
   if (decision.dropped > 0) {
     entry.record.mutable_pending()->DeleteSubrange(0, decision.dropped);
@@ -600,16 +608,13 @@ void JobController::DecideStatus(JobEntry& entry, kv::WriteBatch& batch) {
     case Decision::Write::kNone:
       entry.differs_since.reset();
       return;
-    case Decision::Write::kCounts: {
+    case Decision::Write::kCounts:
       if (!entry.differs_since) entry.differs_since = now;
-      const absl::Time last = absl::FromUnixMillis(entry.record.last_status_ms());
-      const absl::Time due = std::max(*entry.differs_since + options_.counts_delay, last + options_.counts_interval);
       if (now < due) {
         context_.WakeAt(entry.key, due);
         return;
       }
       break;
-    }
     case Decision::Write::kNow:
       break;
   }

@@ -24,13 +24,17 @@ std::string_view NameOf(JobPhase phase) {
   return phase == kube::v1::JOB_PHASE_UNSPECIFIED ? std::string_view("(new)") : kube::JobPhaseName(phase);
 }
 
+bool HasPods(const TaskCounts& task) {
+  return task.pending + task.running + task.succeeded + task.failed + task.unknown > 0;
+}
+
 void PutCounts(const kube::v1::PodCounts& counts, const std::vector<TaskCounts>& tasks,
                const std::vector<TaskShape>& shapes, JobStatus& status) {
   *status.mutable_counts() = counts;
   status.clear_task_status_count();
   for (size_t i = 0; i < tasks.size() && i < shapes.size(); ++i) {
     const TaskCounts& task = tasks[i];
-    if (task.pending + task.running + task.succeeded + task.failed + task.unknown == 0) continue;
+    if (!HasPods(task)) continue;
     auto* entry = status.add_task_status_count();
     entry->set_task(shapes[i].name);
     entry->mutable_counts()->set_pending(task.pending);
@@ -48,34 +52,37 @@ bool SameCounts(const kube::v1::PodCounts& a, const kube::v1::PodCounts& b) {
          a.failed() == b.failed() && a.unknown() == b.unknown() && a.terminating() == b.terminating();
 }
 
-bool SameTasks(const JobStatus& a, const JobStatus& b) {
-  if (a.task_status_count_size() != b.task_status_count_size()) return false;
-  for (int i = 0; i < a.task_status_count_size(); ++i) {
-    const auto& x = a.task_status_count(i);
-    const auto& y = b.task_status_count(i);
-    if (x.task() != y.task() || !SameCounts(x.counts(), y.counts())) return false;
-  }
-  return true;
-}
-
-bool SameMarkers(const JobStatus& a, const JobStatus& b) {
-  const auto list = [](const JobStatus& status) {
-    std::vector<std::string_view> keys;
-    for (const auto& entry : status.controlled_resources()) {
-      if (entry.key() != kube::kControlledStateKey) keys.push_back(entry.key());
+// Whether the status, whose list is sorted by task, says of the tasks what PutCounts would say.
+bool HasTasks(const JobStatus& stored, const std::vector<TaskCounts>& tasks, const std::vector<TaskShape>& shapes) {
+  int found = 0;
+  for (size_t i = 0; i < tasks.size() && i < shapes.size(); ++i) {
+    const TaskCounts& task = tasks[i];
+    if (!HasPods(task)) continue;
+    const auto& list = stored.task_status_count();
+    const auto it = std::lower_bound(list.begin(), list.end(), shapes[i].name,
+                                     [](const auto& entry, const std::string& name) { return entry.task() < name; });
+    if (it == list.end() || it->task() != shapes[i].name) return false;
+    const kube::v1::PodCounts& counts = it->counts();
+    if (counts.pending() != task.pending || counts.running() != task.running || counts.succeeded() != task.succeeded ||
+        counts.failed() != task.failed || counts.unknown() != task.unknown) {
+      return false;
     }
-    std::sort(keys.begin(), keys.end());
-    return keys;
-  };
-  return list(a) == list(b);
+    ++found;
+  }
+  return found == stored.task_status_count_size();
 }
 
-// Whether a write of nothing but numbers and words would change anything that people or tools read.
-bool Differs(const JobStatus& wanted, const JobStatus& stored) {
-  return !SameCounts(wanted.counts(), stored.counts()) || !SameTasks(wanted, stored) ||
-         wanted.reason() != stored.reason() || wanted.message() != stored.message() ||
-         wanted.min_available() != stored.min_available() || wanted.running_duration() != stored.running_duration() ||
-         !SameMarkers(wanted, stored);
+// Whether the status has the markers that it is to have, and no other ones of plugins.
+bool HasMarkers(const JobStatus& stored, const std::map<std::string, std::string>& markers) {
+  size_t found = 0;
+  for (const auto& entry : stored.controlled_resources()) {
+    if (markers.contains(entry.key())) {
+      ++found;
+    } else if (entry.key().starts_with(kMarkerPrefix)) {
+      return false;
+    }
+  }
+  return found == markers.size();
 }
 
 void SetPhase(JobPhase phase, int64_t now_ms, JobStatus& status) {
@@ -93,8 +100,6 @@ class Decider {
   explicit Decider(const DecideInput& input) : in_(input), phase_(input.job.status().phase()) {}
 
   Decision Run() {
-    decision_.status = in_.job.status();
-    own_ = in_.own;
     if (in_.job.meta().deletion_ms() != 0) return std::move(decision_);
     if (phase_ == kube::v1::JOB_PHASE_UNSPECIFIED) {
       Initiate();
@@ -106,6 +111,12 @@ class Decider {
 
  private:
   JobStatus& status() { return decision_.status; }
+
+  // A status to be changed. Most passes change none, and are not to pay for a copy.
+  void Begin() {
+    decision_.status = in_.job.status();
+    own_ = in_.own;
+  }
 
   void PutFacts(const kube::v1::PodCounts& counts, const std::vector<TaskCounts>& tasks) {
     PutCounts(counts, tasks, in_.pods.tasks(), status());
@@ -143,6 +154,7 @@ class Decider {
   }
 
   void Initiate() {
+    Begin();
     PutFacts(in_.pods.counts(), in_.pods.task_counts());
     status().set_min_available(in_.spec.min_available());
     SetPhase(kube::v1::JOB_PHASE_PENDING, in_.now_ms, status());
@@ -156,6 +168,8 @@ class Decider {
 
   // W11: what a policy answers to comes before anything that a plain sync might conclude.
   bool TryPending() {
+    if (in_.pending.empty()) return false;
+    Begin();
     for (int i = 0; i < in_.pending.size(); ++i) {
       const storage::v1::PendingAction& pending = in_.pending.Get(i);
       const std::optional<Action> action = ParseAction(pending.action());
@@ -205,7 +219,7 @@ class Decider {
     if (transition.callback == Callback::kRetryAndGoTo) status().set_retry_count(status().retry_count() + 1);
     JobPhase to = phase_;
     std::string_view rule;
-    const CallbackInput input = MakeCallbackInput(status());
+    const CallbackInput input = MakeCallbackInput(status().counts(), status().min_available(), status().retry_count());
     const Outcome outcome = RunCallback(transition, phase_, input);
     to = outcome.phase;
     rule = outcome.rule;
@@ -222,7 +236,7 @@ class Decider {
     kill.action = pending.action();
     kill.version = status().version();
     kill.retain_soft = soft;
-    kill.group_uid = in_.group_uid;
+    kill.group_uid = std::string(in_.group_uid);
     PodRules rules = in_.pods.rules();
     rules.version = status().version();
     if (!soft) {
@@ -286,38 +300,69 @@ class Decider {
     return true;
   }
 
-  CallbackInput MakeCallbackInput(const JobStatus& written) const {
+  CallbackInput MakeCallbackInput(const kube::v1::PodCounts& counts, int32_t status_min_available,
+                                  int32_t retry_count) const {
     CallbackInput input;
     input.total = in_.pods.total();
     input.spec_min_available = in_.spec.min_available();
-    input.status_min_available = written.min_available();
+    input.status_min_available = status_min_available;
     if (in_.spec.has_min_success()) input.min_success = in_.spec.min_success();
     input.max_retry = in_.spec.max_retry();
-    input.retry_count = written.retry_count();
-    input.counts = written.counts();
+    input.retry_count = retry_count;
+    input.counts = counts;
     const auto& tasks = in_.pods.task_counts();
     for (int i = 0; i < in_.spec.tasks_size() && static_cast<size_t>(i) < tasks.size(); ++i) {
       const auto& spec = in_.spec.tasks(i);
       const TaskCounts& task = tasks[i];
       input.task_minimum += spec.has_min_available() ? spec.min_available() : spec.replicas();
-      const bool counted = task.pending + task.running + task.succeeded + task.failed + task.unknown > 0;
-      input.tasks.push_back({spec.has_min_available() && counted, spec.min_available(), task.succeeded});
+      input.tasks.push_back({spec.has_min_available() && HasPods(task), spec.min_available(), task.succeeded});
     }
     return input;
   }
 
-  void Sync() {
-    const bool settled = IsFinished(phase_) || IsDraining(phase_) || phase_ == kube::v1::JOB_PHASE_ABORTED;
-    PutFacts(in_.pods.counts(), in_.pods.task_counts());
-    if (!settled) {
-      if (!in_.invalid) status().set_min_available(in_.spec.min_available());
-      status().clear_running_duration();
+  // Whether the status says all that a write of nothing but numbers and words would say.
+  bool IsToldAlready(bool settled, int32_t min_available) const {
+    const JobStatus& stored = in_.job.status();
+    const PodSet& pods = in_.pods;
+    return SameCounts(pods.counts(), stored.counts()) && HasTasks(stored, pods.task_counts(), pods.tasks()) &&
+           in_.words.reason == stored.reason() && in_.words.message == stored.message() &&
+           min_available == stored.min_available() && (settled || stored.running_duration().empty()) &&
+           HasMarkers(stored, in_.markers) && in_.objects == in_.own.objects && HasDone();
+  }
+
+  bool HasDone() const {
+    size_t found = 0;
+    for (size_t i = 0; i < in_.pods.done().size(); ++i) {
+      if (in_.pods.done()[i].empty()) continue;
+      const auto it = in_.own.done.find(in_.pods.tasks()[i].name);
+      if (it == in_.own.done.end() || it->second != in_.pods.done()[i]) return false;
+      ++found;
     }
+    return found == in_.own.done.size();
+  }
+
+  void Sync() {
+    const JobStatus& stored = in_.job.status();
+    const bool settled = IsFinished(phase_) || IsDraining(phase_) || phase_ == kube::v1::JOB_PHASE_ABORTED;
+    const int32_t min_available = settled || in_.invalid ? stored.min_available() : in_.spec.min_available();
     const Transition transition = Lookup(phase_, Action::kSyncJob);
     Outcome outcome{phase_, {}};
-    if (!in_.invalid || settled) outcome = RunCallback(transition, phase_, MakeCallbackInput(status()));
+    if (!in_.invalid || settled) {
+      outcome =
+          RunCallback(transition, phase_, MakeCallbackInput(in_.pods.counts(), min_available, stored.retry_count()));
+    }
     if (outcome.phase == phase_) {
-      if (!Differs(status(), in_.job.status()) && own_.done == in_.own.done && own_.objects == in_.own.objects) return;
+      if (IsToldAlready(settled, min_available)) return;
+      if (!in_.counts_due) {
+        decision_.write = Decision::Write::kCounts;
+        return;
+      }
+    }
+    Begin();
+    PutFacts(in_.pods.counts(), in_.pods.task_counts());
+    status().set_min_available(min_available);
+    if (!settled) status().clear_running_duration();
+    if (outcome.phase == phase_) {
       // A finish time never moves (12.2); in other phases upstream bumps it with every write of a sync.
       if (!settled) SetPhase(phase_, in_.now_ms, status());
       Finish(Decision::Write::kCounts);
@@ -338,7 +383,7 @@ class Decider {
         kill.action = "SyncJob";
         kill.version = status().version();
         kill.retain_soft = true;
-        kill.group_uid = in_.group_uid;
+        kill.group_uid = std::string(in_.group_uid);
         new_kill_ = std::move(kill);
       }
     }

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "basalt/kube/v1/kube.pb.h"
@@ -30,14 +31,16 @@ struct DecideInput {
   const ControlledState& own;     // As the job's status holds it.
   const PodSet& pods;             // Under the rules of the job's status.
   const google::protobuf::RepeatedPtrField<storage::v1::PendingAction>& pending;
-  std::string group_uid;  // Of the job's PodGroup; empty = none is there.
-  Words words;
+  std::string_view group_uid;  // Of the job's PodGroup; empty = none is there.
+  const Words& words;
   bool invalid = false;                               // The spec breaks a rule: words are all it gets.
   const std::map<std::string, std::string>& objects;  // Plugin objects that exist (ControlledState::objects).
   // What controlledResources is to say of plugins and claims beside our own key (job spec 11.1, 9.9).
   const std::map<std::string, std::string>& markers;
   int64_t last_sequence = 0;  // The highest that was ever committed or meant.
   int64_t now_ms = 0;
+  // False: a write of counts would be put off, and what it would say is not worked out.
+  bool counts_due = true;
 };
 
 // For the Event resource.
@@ -50,7 +53,7 @@ struct Note {
 struct Decision {
   enum class Write {
     kNone,
-    kCounts,  // Nothing but numbers and words changed: within the budget.
+    kCounts,  // Nothing but numbers and words changed: within the budget. Without counts_due that is all it says.
     kNow,     // A transition.
   };
   Write write = Write::kNone;

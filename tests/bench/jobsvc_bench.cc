@@ -1,0 +1,317 @@
+// jobsvc_bench: what an event of a pod costs jobsvc alone. Batches as they come off the wire are parsed, go through the
+// runtime and the controller and are recorded in RocksDB (WAL unsynced), all in one thread under simulated time that
+// stands still: the same work in every run, so that it can be counted (valgrind --tool=callgrind
+// --toggle-collect='*RunLap*') as well as timed.
+//   jobsvc_bench [--jobs=1000] [--pods=10] [--laps=3] [--phases]
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/flags/parse.h"
+#include "absl/flags/usage.h"
+#include "common/base/slots.h"
+#include "common/exec/sim_loop.h"
+#include "common/kube/names.h"
+#include "common/obs/log.h"
+#include "common/runtime/replica.h"
+#include "common/testing/temp_dir.h"
+#include "services/jobsvc/control/job_controller.h"
+
+ABSL_FLAG(int, jobs, 1000, "jobs");
+ABSL_FLAG(int, pods, 10, "pods of a job");
+ABSL_FLAG(int, laps, 3, "laps over all pods; the median is told");
+ABSL_FLAG(int, batch, 64, "events in a batch of the stream");
+ABSL_FLAG(bool, phases, false, "events tell of phases, which statuses count, not only of readiness");
+
+namespace basalt::bench {
+namespace {
+
+using gateway::v1::AttachBatch;
+
+constexpr char kNamespace[] = "ml-team";
+// The gateway does not wait for the answer to a batch before it sends the next.
+constexpr int kBatchesAtOnce = 4;
+
+class Peer final : public rpc::GatewayPeer, public rpc::PeerDirectory {
+ public:
+  std::unique_ptr<rpc::AttachStream> Attach(rpc::AttachObserver& observer) override {
+    observer_ = &observer;
+    return std::make_unique<Stream>(*this);
+  }
+  void Write(gateway::v1::WriteRequest request, absl::Duration, rpc::Done<gateway::v1::WriteResponse>) override {
+    if (writes_++ == 0) fmt::print(stderr, "unexpected write: {}\n", request.ShortDebugString());
+  }
+  void Get(gateway::v1::GetRequest, absl::Duration, rpc::Done<gateway::v1::GetResponse>) override { ++writes_; }
+  std::shared_ptr<rpc::PodGroupPeer> PodGroups(const gateway::v1::Member&) override { return nullptr; }
+
+  gateway::v1::Item& Add() {
+    if (batch_.sequence() == 0) {
+      batch_.set_sequence(++sequence_);
+      batch_.set_api_time_ms(1'750'000'000'000);
+    }
+    return *batch_.add_items();
+  }
+  int items() const { return batch_.items_size(); }
+  // What is gathered, as it goes on the wire.
+  std::string Take() {
+    std::string bytes = batch_.SerializeAsString();
+    batch_.Clear();
+    return bytes;
+  }
+  void Deliver(const std::string& bytes) {
+    AttachBatch batch;
+    batch.ParseFromString(bytes);
+    observer_->OnBatch(std::move(batch));
+  }
+  int64_t sent() const { return sequence_; }
+  int64_t acknowledged() const { return acknowledged_; }
+  int writes() const { return writes_; }
+
+ private:
+  struct Stream final : rpc::AttachStream {
+    explicit Stream(Peer& peer) : peer_(peer) {}
+    void Send(gateway::v1::AttachRequest request) override {
+      if (request.has_ack()) peer_.acknowledged_ = request.ack().sequence();
+    }
+    Peer& peer_;
+  };
+  rpc::AttachObserver* observer_ = nullptr;
+  AttachBatch batch_;
+  int64_t sequence_ = 0;
+  int64_t acknowledged_ = 0;
+  int writes_ = 0;
+};
+
+struct NoKeys final : jobsvc::KeyMaker {
+  void MakeKeys(std::string, std::function<void(absl::StatusOr<jobsvc::SshKeyPair>)>) override {}
+};
+
+class Bench {
+ public:
+  Bench(int jobs, int pods, bool phases)
+      : jobs_(jobs),
+        pods_(pods),
+        phases_(phases),
+        loop_(time_, "jobsvc"),
+        random_(1),
+        store_(*kv::OpenRocksKv({.path = dir_ / "store", .service = "jobsvc", .replica = "jobsvc-0"})) {
+    runtime::RuntimeOptions options;
+    options.service = gateway::v1::SERVICE_KIND_JOB;
+    options.replica = "jobsvc-0";
+    options.on_failure = [](const absl::Status& why) { fmt::print(stderr, "failed: {}\n", why.ToString()); };
+    replica_ = std::make_unique<runtime::Replica>(options, loop_, std::vector<Loop*>{&loop_}, random_, *store_, peer_,
+                                                  peer_, nullptr, nullptr, [this](runtime::Context& context) {
+                                                    auto made = std::make_unique<jobsvc::JobController>(
+                                                        context, keys_, jobsvc::JobMetrics());
+                                                    controller_ = made.get();
+                                                    return made;
+                                                  });
+    replica_->Start();
+    time_.Settle();
+  }
+
+  void Fill() {
+    gateway::v1::Assignment& assignment = *peer_.Add().mutable_assignment();
+    assignment.set_epoch(1);
+    *assignment.add_members() = replica_->self();
+    for (uint32_t slot = 0; slot < kSlotCount; ++slot) peer_.Add().mutable_begin()->set_slot(slot);
+    for (int job = 0; job < jobs_; ++job) AddJob(job);
+    for (uint32_t slot = 0; slot < kSlotCount; ++slot) {
+      auto& end = *peer_.Add().mutable_end();
+      end.set_slot(slot);
+      for (const std::string_view watch : {kube::kWatchJobs, kube::kWatchPodGroups, kube::kWatchJobPods}) {
+        auto& mark = *end.add_marks();
+        mark.set_watch(std::string(watch));
+        mark.set_state(gateway::v1::Mark::STATE_READY);
+        mark.set_resource_version(version_);
+      }
+    }
+    peer_.Deliver(peer_.Take());
+    time_.Settle();
+  }
+
+  // The batches of one lap: one event for each pod, neighbours in time no neighbours in a job.
+  std::vector<std::string> MakeLap(bool up, int batch) {
+    const int total = jobs_ * pods_;
+    int stride = std::max(1, static_cast<int>(total * 0.618));
+    while (std::gcd(stride, total) != 1) ++stride;
+    std::vector<std::string> batches;
+    for (int i = 0; i < total; ++i) {
+      const int pod = static_cast<int>(static_cast<int64_t>(i) * stride % total);
+      AddPod(pod, IsRunning(pod % pods_, up), up);
+      if (peer_.items() == batch || i + 1 == total) batches.push_back(peer_.Take());
+    }
+    return batches;
+  }
+
+  [[gnu::noinline]] void RunLap(const std::vector<std::string>& batches) {
+    int at_once = 0;
+    for (const std::string& batch : batches) {
+      peer_.Deliver(batch);
+      if (++at_once % kBatchesAtOnce == 0) time_.Settle();
+    }
+    time_.Settle();
+  }
+
+  // Everything is recorded, and nothing was asked of the API server.
+  bool Agrees(bool up) const {
+    if (peer_.acknowledged() != peer_.sent() || peer_.writes() != 0) return false;
+    return std::all_of(controller_->entries().begin(), controller_->entries().end(), [&](const auto& entry) {
+      const auto& counts = entry.second->pods.counts();
+      return counts.running() == (IsRunning(pods_ - 1, up) ? pods_ : 1) && counts.running() + counts.pending() == pods_;
+    });
+  }
+
+ private:
+  // The first pod of a job always runs, which is as many as it needs: its phase stays.
+  bool IsRunning(int index, bool up) const { return up || !phases_ || index == 0; }
+  static std::string JobName(int job) { return fmt::format("train-{:05}", job); }
+  static std::string JobUid(int job) { return fmt::format("0d7c1a52-8f1b-4f0e-a3a5-{:012x}", job); }
+
+  gateway::v1::ObjectState& AddState(int job, std::string_view watch) {
+    gateway::v1::ObjectState& state = *peer_.Add().mutable_state();
+    state.set_routing_key(fmt::format("{}/{}", kNamespace, JobName(job)));
+    state.set_slot(SlotOf(state.routing_key()));
+    state.set_watch(std::string(watch));
+    return state;
+  }
+
+  void AddJob(int number) {
+    kube::v1::Job& job = *AddState(number, kube::kWatchJobs).mutable_object()->mutable_job();
+    job.mutable_meta()->set_namespace_(kNamespace);
+    job.mutable_meta()->set_name(JobName(number));
+    job.mutable_meta()->set_uid(JobUid(number));
+    job.mutable_meta()->set_resource_version(++version_);
+    job.mutable_meta()->set_generation(1);
+    job.mutable_meta()->set_creation_ms(1'749'000'000'000);
+    job.mutable_spec()->set_scheduler_name("volcano");
+    job.mutable_spec()->set_queue("research");
+    job.mutable_spec()->set_min_available(1);
+    job.mutable_spec()->set_max_retry(3);
+    auto& task = *job.mutable_spec()->add_tasks();
+    task.set_name("worker");
+    task.set_replicas(pods_);
+    task.set_min_available(1);
+    task.set_template_json(
+        R"({"spec":{"restartPolicy":"Never","containers":[{"name":"main","image":"registry.example.com/ml/train:1",)"
+        R"("resources":{"requests":{"cpu":"8","memory":"64Gi"}}}]}})");
+    job.mutable_status()->set_phase(kube::v1::JOB_PHASE_RUNNING);
+    job.mutable_status()->set_last_transition_ms(1'749'000'004'000);
+    job.mutable_status()->set_min_available(1);
+    job.mutable_status()->mutable_counts()->set_running(pods_);
+    auto& counts = *job.mutable_status()->add_task_status_count();
+    counts.set_task("worker");
+    counts.mutable_counts()->set_running(pods_);
+    for (const auto phase : {kube::v1::JOB_PHASE_PENDING, kube::v1::JOB_PHASE_RUNNING}) {
+      auto& condition = *job.mutable_status()->add_conditions();
+      condition.set_phase(phase);
+      condition.set_last_transition_ms(1'749'000'004'000);
+    }
+    const jobsvc::CompiledSpec compiled = jobsvc::CompileSpec(job, [](std::string_view) { return 0; });
+
+    kube::v1::PodGroup& group = *AddState(number, kube::kWatchPodGroups).mutable_object()->mutable_pod_group();
+    group.mutable_meta()->set_namespace_(kNamespace);
+    group.mutable_meta()->set_name(fmt::format("{}-{}", JobName(number), JobUid(number)));
+    group.mutable_meta()->set_uid(fmt::format("9a7c1a52-8f1b-4f0e-a3a5-{:012x}", number));
+    group.mutable_meta()->set_resource_version(++version_);
+    auto& owner = *group.mutable_meta()->add_owner_references();
+    owner.set_api_version(std::string(kube::kJobApiVersion));
+    owner.set_kind("Job");
+    owner.set_name(JobName(number));
+    owner.set_uid(JobUid(number));
+    owner.set_controller(true);
+    for (const auto& [key, value] : {std::pair{std::string(kube::kBasaltVersionKey), std::string("0")}}) {
+      auto& annotation = *group.mutable_meta()->add_annotations();
+      annotation.set_key(key);
+      annotation.set_value(value);
+    }
+    *group.mutable_spec() = compiled.group;
+    group.set_phase("Running");
+
+    for (int pod = 0; pod < pods_; ++pod) AddPod(number * pods_ + pod, true, true);
+  }
+
+  void AddPod(int number, bool running, bool ready) {
+    const int job = number / pods_;
+    const int index = number % pods_;
+    kube::v1::Pod& pod = *AddState(job, kube::kWatchJobPods).mutable_object()->mutable_pod();
+    pod.set_namespace_(kNamespace);
+    pod.set_name(fmt::format("{}-worker-{}", JobName(job), index));
+    pod.set_uid(fmt::format("5f0c8c1e-52a6-4c36-9ad1-{:012x}", number));
+    pod.set_resource_version(++version_);
+    pod.set_creation_ms(1'749'000'001'000);
+    pod.set_phase(running ? kube::v1::POD_PHASE_RUNNING : kube::v1::POD_PHASE_PENDING);
+    pod.set_owner_uid(JobUid(job));
+    pod.set_owner_kind("Job");
+    pod.set_owner_api_version(std::string(kube::kJobApiVersion));
+    pod.set_scheduler_name("volcano");
+    pod.set_node_name(fmt::format("node-{:04}", number % 5000));
+    pod.set_group_name(fmt::format("{}-{}", JobName(job), JobUid(job)));
+    pod.set_job_name(JobName(job));
+    pod.set_task("worker");
+    pod.set_job_version(0);
+    pod.set_index(index);
+    pod.set_all_ready(ready);
+    pod.set_job_uid_label(JobUid(job));
+  }
+
+  const int jobs_;
+  const int pods_;
+  const bool phases_;
+  const testing::TempDir dir_;
+  SimTime time_;
+  SimLoop loop_;
+  SeededRandom random_;
+  const std::unique_ptr<kv::KvStore> store_;
+  Peer peer_;
+  NoKeys keys_;
+  jobsvc::JobController* controller_ = nullptr;  // The replica's.
+  std::unique_ptr<runtime::Replica> replica_;
+  int64_t version_ = 1000;
+};
+
+// Of this thread: what RocksDB does in the background is told apart.
+double ThreadMicros() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) * 1e6 + static_cast<double>(time.tv_nsec) / 1e3;
+}
+
+int Measure() {
+  const int jobs = absl::GetFlag(FLAGS_jobs);
+  const int pods = absl::GetFlag(FLAGS_pods);
+  Bench bench(jobs, pods, absl::GetFlag(FLAGS_phases));
+  bench.Fill();
+  bool up = true;
+  std::vector<double> costs;
+  for (int lap = 0; lap < absl::GetFlag(FLAGS_laps); ++lap) {
+    up = !up;
+    const std::vector<std::string> batches = bench.MakeLap(up, absl::GetFlag(FLAGS_batch));
+    const double begin = ThreadMicros();
+    bench.RunLap(batches);
+    costs.push_back((ThreadMicros() - begin) / (jobs * pods));
+  }
+  std::sort(costs.begin(), costs.end());
+  fmt::print("{} jobs of {} pods: {:.2f} us of CPU per event (from {:.2f} to {:.2f})\n", jobs, pods,
+             costs[costs.size() / 2], costs.front(), costs.back());
+  if (bench.Agrees(up)) return 0;
+  fmt::print(stderr, "what was recorded does not agree with what was told\n");
+  return 1;
+}
+
+}  // namespace
+}  // namespace basalt::bench
+
+int main(int argc, char** argv) {
+  absl::SetProgramUsageMessage("jobsvc_bench: what an event of a pod costs jobsvc alone.");
+  absl::ParseCommandLine(argc, argv);
+  basalt::obs::SetUpLogging("jobsvc_bench", basalt::obs::Level::kError);
+  return basalt::bench::Measure();
+}
