@@ -7,10 +7,10 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "kubesim/schema/builtin/builtin.h"
+#include "kubesim/server/admission/references.h"
 #include "kubesim/server/exchange.h"
 #include "kubesim/server/read/list.h"
 #include "kubesim/server/request/errors.h"
-#include "kubesim/server/write/references.h"
 
 namespace basalt::kubesim {
 namespace {

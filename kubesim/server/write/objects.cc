@@ -8,10 +8,10 @@
 #include "kubesim/schema/apply/apply.h"
 #include "kubesim/schema/crd/crd.h"
 #include "kubesim/schema/patch/patch.h"
+#include "kubesim/server/admission/admission.h"
+#include "kubesim/server/admission/metadata.h"
 #include "kubesim/server/request/errors.h"
 #include "kubesim/server/request/protobuf_body.h"
-#include "kubesim/server/write/admission.h"
-#include "kubesim/server/write/metadata.h"
 
 namespace basalt::kubesim {
 namespace {

@@ -6,9 +6,9 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "kubesim/server/admission/references.h"
 #include "kubesim/server/request/request_info.h"
 #include "kubesim/server/state/core.h"
-#include "kubesim/server/write/references.h"
 
 namespace basalt::kubesim {
 

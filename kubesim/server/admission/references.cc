@@ -1,4 +1,4 @@
-#include "kubesim/server/write/references.h"
+#include "kubesim/server/admission/references.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "kubesim/server/write/metadata.h"
+#include "kubesim/server/admission/metadata.h"
 
 #include <fmt/format.h>
 

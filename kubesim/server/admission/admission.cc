@@ -1,4 +1,4 @@
-#include "kubesim/server/write/admission.h"
+#include "kubesim/server/admission/admission.h"
 
 #include <fmt/format.h>
 
