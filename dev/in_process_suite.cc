@@ -10,7 +10,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/version.h"
-#include "common/http/curl_client.h"
+#include "common/http/curl/curl_client.h"
 #include "common/shell/service_process.h"
 #include "common/shell/signals.h"
 #include "dev/embedded_kube.h"

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "common/http/beast_server.h"
-#include "common/http/curl_client.h"
+#include "common/http/curl/curl_client.h"
+#include "common/http/server/beast_server.h"
 
 namespace basalt::http {
 namespace {

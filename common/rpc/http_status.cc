@@ -4,7 +4,7 @@
 
 #include "common/base/json.h"
 #include "common/base/status_macros.h"
-#include "common/http/beast_server.h"
+#include "common/http/server/beast_server.h"
 
 namespace basalt::rpc {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <future>
 
-#include "common/http/curl_client.h"
+#include "common/http/curl/curl_client.h"
 
 namespace basalt::rpc {
 namespace {

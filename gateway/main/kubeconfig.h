@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "common/http/curl_client.h"
+#include "common/http/curl/curl_client.h"
 
 namespace basalt::gateway {
 

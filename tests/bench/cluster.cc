@@ -7,7 +7,7 @@
 
 #include "common/base/json.h"
 #include "common/base/status_macros.h"
-#include "common/kube/pod_group.h"
+#include "common/kube/resources/pod_group.h"
 #include "gateway/translate/decoder.h"
 #include "gateway/translate/sample_pod.h"
 #include "services/jobsvc/core/compiled_job.h"

@@ -13,7 +13,7 @@
 #include <sstream>
 
 #include "absl/time/clock.h"
-#include "common/http/curl_client.h"
+#include "common/http/curl/curl_client.h"
 
 namespace basalt::e2e {
 namespace {

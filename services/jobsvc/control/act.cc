@@ -7,7 +7,7 @@
 #include "common/base/planted.h"
 #include "common/base/status.h"
 #include "common/kube/names.h"
-#include "common/kube/pod_group.h"
+#include "common/kube/resources/pod_group.h"
 #include "common/obs/log.h"
 #include "services/jobsvc/control/job_controller.h"
 #include "services/jobsvc/core/render/job_status_json.h"

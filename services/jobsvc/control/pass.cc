@@ -6,8 +6,8 @@
 
 #include "common/base/planted.h"
 #include "common/base/slots.h"
-#include "common/kube/min_resources.h"
 #include "common/kube/names.h"
+#include "common/kube/resources/min_resources.h"
 #include "common/obs/log.h"
 #include "services/jobsvc/control/job_controller.h"
 #include "services/jobsvc/core/render/pod_group.h"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "common/base/status.h"
-#include "common/kube/min_resources.h"
+#include "common/kube/resources/min_resources.h"
 #include "services/jobsvc/core/check_spec.h"
 #include "services/jobsvc/core/render/effective_spec.h"
 #include "services/jobsvc/core/render/pod_group.h"

@@ -7,7 +7,7 @@
 #include "common/base/status.h"
 #include "common/kube/decode/decode_job.h"
 #include "common/kube/names.h"
-#include "common/kube/pod_group.h"
+#include "common/kube/resources/pod_group.h"
 
 namespace basalt::jobsvc::testing {
 

@@ -9,7 +9,7 @@
 #include "common/base/slots.h"
 #include "common/base/status.h"
 #include "common/kube/names.h"
-#include "common/kube/pod_group.h"
+#include "common/kube/resources/pod_group.h"
 #include "common/kube/text.h"
 #include "common/obs/log.h"
 #include "services/pgsvc/core/ensure.h"

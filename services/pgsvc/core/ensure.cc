@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "common/kube/names.h"
-#include "common/kube/pod_group.h"
+#include "common/kube/resources/pod_group.h"
 
 namespace basalt::pgsvc {
 namespace {

@@ -11,7 +11,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/kube/names.h"
-#include "common/kube/resources.h"
+#include "common/kube/resources/resources.h"
 
 namespace basalt::pgsvc {
 namespace {

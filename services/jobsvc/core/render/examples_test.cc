@@ -6,8 +6,8 @@
 #include <iterator>
 
 #include "common/base/yaml.h"
-#include "common/kube/min_resources.h"
-#include "common/kube/pod_group.h"
+#include "common/kube/resources/min_resources.h"
+#include "common/kube/resources/pod_group.h"
 #include "services/jobsvc/core/plugins/plugin_test_util.h"
 #include "services/jobsvc/core/render/effective_spec.h"
 #include "services/jobsvc/core/render/pod.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "common/kube/min_resources.h"
 #include "common/kube/names.h"
+#include "common/kube/resources/min_resources.h"
 
 namespace basalt::jobsvc {
 namespace {

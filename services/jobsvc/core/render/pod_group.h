@@ -2,7 +2,7 @@
 
 // The PodGroup that a job wants (job spec 9.8). Comparison and JSON: common/kube/pod_group.h. Pure.
 #include "basalt/kube/v1/kube.pb.h"
-#include "common/kube/resources.h"
+#include "common/kube/resources/resources.h"
 
 namespace basalt::jobsvc {
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-#include "common/kube/resources.h"
+#include "common/kube/resources/resources.h"
 
 namespace basalt::jobsvc {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "common/base/excerpt.h"
 #include "common/kube/name_rules.h"
-#include "common/kube/resources.h"
+#include "common/kube/resources/resources.h"
 #include "services/jobsvc/core/plugins/job_view.h"
 #include "services/jobsvc/core/render/effective_spec.h"
 #include "services/jobsvc/core/render/validate_rules.h"

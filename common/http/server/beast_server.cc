@@ -1,4 +1,4 @@
-#include "common/http/beast_server.h"
+#include "common/http/server/beast_server.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "common/base/status.h"
-#include "common/http/beast_session.h"
+#include "common/http/server/beast_session.h"
 
 namespace basalt::http {
 namespace {

@@ -1,4 +1,4 @@
-#include "common/kube/min_resources.h"
+#include "common/kube/resources/min_resources.h"
 
 #include <fmt/format.h>
 

@@ -17,7 +17,7 @@
 #include <string>
 #include <utility>
 
-#include "common/http/server_writer.h"
+#include "common/http/server/server_writer.h"
 
 namespace basalt::http::internal {
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "common/http/curl_client.h"
+#include "common/http/curl/curl_client.h"
 
 namespace basalt::http::internal {
 

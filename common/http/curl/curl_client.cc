@@ -1,4 +1,4 @@
-#include "common/http/curl_client.h"
+#include "common/http/curl/curl_client.h"
 
 #include <curl/curl.h>
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 
 #include "common/base/mutex.h"
 #include "common/base/status.h"
-#include "common/http/curl_setup.h"
+#include "common/http/curl/curl_setup.h"
 
 namespace basalt::http {
 namespace {

@@ -1,4 +1,4 @@
-#include "common/kube/pod_group.h"
+#include "common/kube/resources/pod_group.h"
 
 #include <algorithm>
 #include <map>

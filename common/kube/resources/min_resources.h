@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "basalt/kube/v1/kube.pb.h"
-#include "common/kube/resources.h"
+#include "common/kube/resources/resources.h"
 
 namespace basalt::kube {
 

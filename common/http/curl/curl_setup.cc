@@ -1,4 +1,4 @@
-#include "common/http/curl_setup.h"
+#include "common/http/curl/curl_setup.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "common/kube/resources.h"
+#include "common/kube/resources/resources.h"
 
 #include <gtest/gtest.h>
 
