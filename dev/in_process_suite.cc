@@ -5,14 +5,13 @@
 #include <filesystem>
 #include <utility>
 
-#include "absl/time/clock.h"
-#include "cli/client.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/version.h"
 #include "common/http/curl/curl_client.h"
 #include "common/shell/service_process.h"
 #include "common/shell/signals.h"
+#include "dev/attached.h"
 #include "dev/embedded_kube.h"
 #include "services/jobsvc/main/parts.h"
 #include "services/pgsvc/main/parts.h"
@@ -21,31 +20,13 @@
 namespace basalt::dev {
 namespace {
 
-constexpr absl::Duration kPoll = absl::Milliseconds(10);
 constexpr absl::Duration kStartLimit = absl::Seconds(30);
 // There is one replica of each service: no others to wait for.
 constexpr absl::Duration kFormation = absl::Milliseconds(10);
-constexpr int kServices = 3;
 
 absl::Status Failed(std::string_view what) { return MakeStatus(absl::StatusCode::kInternal, what); }
 
 }  // namespace
-
-absl::Status WaitUntilAttached(const std::string& address, absl::Duration limit) {
-  std::string last = "no answer";
-  for (const absl::Time end = absl::Now() + limit; absl::Now() < end; absl::SleepFor(kPoll)) {
-    const absl::StatusOr<gateway::v1::Topology> topology = cli::FetchTopology(address);
-    if (!topology.ok()) {
-      last = std::string(topology.status().message());
-      continue;
-    }
-    int attached = 0;
-    for (const gateway::v1::MemberStatus& member : topology->members()) attached += member.attached() ? 1 : 0;
-    if (attached >= kServices) return absl::OkStatus();
-    last = fmt::format("{} of {} services are attached", attached, kServices);
-  }
-  return Failed(fmt::format("the suite is not complete after {}: {}", absl::FormatDuration(limit), last));
-}
 
 InProcessSuite::InProcessSuite(InProcessOptions options) : options_(std::move(options)) {}
 
@@ -96,7 +77,7 @@ absl::Status InProcessSuite::StartServices() {
     gateway::v1::ServiceKind kind;
     shell::MakeParts make_parts;
   };
-  const Service services[kServices] = {
+  const Service services[] = {
       {"queuesvc", gateway::v1::SERVICE_KIND_QUEUE, queuesvc::MakeParts},
       {"pgsvc", gateway::v1::SERVICE_KIND_POD_GROUP, pgsvc::MakeParts},
       {"jobsvc", gateway::v1::SERVICE_KIND_JOB, jobsvc::MakeParts},

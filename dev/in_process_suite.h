@@ -50,7 +50,4 @@ class InProcessSuite {
   std::vector<std::unique_ptr<shell::ServiceProcess>> services_;
 };
 
-// Waits until the topology of the gateway at `address` shows all three services attached.
-absl::Status WaitUntilAttached(const std::string& address, absl::Duration limit);
-
 }  // namespace basalt::dev

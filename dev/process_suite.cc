@@ -13,9 +13,9 @@
 #include <fstream>
 
 #include "absl/time/clock.h"
-#include "cli/client.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "dev/attached.h"
 
 namespace basalt::dev {
 namespace {
@@ -139,20 +139,8 @@ absl::StatusOr<int> ProcessSuite::WaitForPort(std::string_view program) {
 }
 
 absl::Status ProcessSuite::WaitAttached(absl::Duration limit) {
-  std::string last = "no answer";
-  for (const absl::Time end = absl::Now() + limit; absl::Now() < end; absl::SleepFor(kPoll)) {
-    const absl::StatusOr<gateway::v1::Topology> topology = cli::FetchTopology(gateway());
-    if (!topology.ok()) {
-      last = topology.status().ToString();
-      continue;
-    }
-    int attached = 0;
-    for (const gateway::v1::MemberStatus& member : topology->members()) attached += member.attached() ? 1 : 0;
-    if (attached >= 3) return absl::OkStatus();
-    last = fmt::format("{} services attached", attached);
-  }
-  return Failed(fmt::format("the suite is not complete after {}: {}; logs are in {}", absl::FormatDuration(limit), last,
-                            options_.dir));
+  const absl::Status attached = WaitUntilAttached(gateway(), limit);
+  return attached.ok() ? attached : Failed(fmt::format("{}; logs are in {}", ToStd(attached.message()), options_.dir));
 }
 
 absl::Status ProcessSuite::Kill(std::string_view program) {

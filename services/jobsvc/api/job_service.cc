@@ -18,6 +18,7 @@ class WatchReactor final : public grpc::ServerWriteReactor<job::v1::WatchJobsRes
     loop_.Post([self = self_, request = std::move(request)] {
       if (*self != nullptr) (*self)->Start(request);
     });
+    made_.Tell();
   }
 
   void OnWriteDone(bool ok) override {
@@ -32,6 +33,7 @@ class WatchReactor final : public grpc::ServerWriteReactor<job::v1::WatchJobsRes
     });
   }
   void OnCancel() override {
+    made_.See();
     loop_.Post([self = self_] {
       WatchReactor* reactor = *self;
       if (reactor == nullptr) return;
@@ -79,6 +81,7 @@ class WatchReactor final : public grpc::ServerWriteReactor<job::v1::WatchJobsRes
   bool writing_ = false;
   bool cancelled_ = false;
   bool finished_ = false;
+  rpc::Made made_;
 };
 
 class JobServiceImpl final : public job::v1::JobService::CallbackService {
