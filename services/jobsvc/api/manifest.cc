@@ -18,6 +18,7 @@ namespace basalt::jobsvc {
 namespace {
 
 constexpr size_t kMaxErrors = 20;
+constexpr size_t kMaxBytes = 3 << 20;  // What an API server takes at most in one request.
 
 absl::Status Invalid(std::string_view message) { return MakeStatus(absl::StatusCode::kInvalidArgument, message); }
 
@@ -74,6 +75,9 @@ void WriteDefaults(const kube::v1::Job& job, json::object& manifest) {
 }  // namespace
 
 absl::StatusOr<Manifest> ReadManifest(std::string_view text, std::string_view ns) {
+  if (text.size() > kMaxBytes) {
+    return Invalid(fmt::format("manifest: has {} bytes; Kubernetes takes at most {}", text.size(), kMaxBytes));
+  }
   BASALT_ASSIGN_OR_RETURN(json::value parsed, ParseJson(text));
   if (!parsed.is_object()) return Invalid("manifest: must be an object");
   json::object& stored = parsed.as_object();

@@ -115,6 +115,7 @@ TEST(ManifestTest, HostileValuesAreRefusedByFieldAndRuleInFewWords) {
       {WithMeta(R"({"name":"j","annotations":{"a":)" + deep + "}}"), "not valid JSON"},
       {WithSpec(R"("\u001b[2J)" + huge + R"(":1)"), "there is no such field"},
       {WithMeta(R"({"name":"j","labels":{"\u001b[2J)" + huge + R"(":1}})"), "expected a string"},
+      {std::string(4 << 20, '['), "manifest: has 4194304 bytes; Kubernetes takes at most 3145728"},
       {"{\"a\":\"\xff\"}", "not valid JSON"},
       {R"({"metadata":{"name":"\ud800"}})", "not valid JSON"},
   });
