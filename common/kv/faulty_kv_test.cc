@@ -10,9 +10,9 @@ namespace {
 using ::basalt::testing::IsOk;
 using ::basalt::testing::StatusIs;
 
-WriteBatch One(std::string key) {
+WriteBatch One(std::string_view key) {
   WriteBatch batch;
-  batch.Put(Family::kRecords, std::move(key), "v");
+  batch.Put(Family::kRecords, key, "v");
   return batch;
 }
 

@@ -18,30 +18,53 @@ namespace basalt::kv {
 enum class Family : uint8_t { kMeta = 0, kRecords, kPods, kHistory, kHistoryIndex, kAux };
 inline constexpr size_t kFamilyCount = 6;
 
-// Everything that one step records; applied all or nothing. Not thread-safe.
+// Everything that one step records; applied all or nothing. Keys and values lie in one buffer. Not thread-safe.
 class WriteBatch {
  public:
+  // Views into the batch.
   struct Operation {
     enum class Type : uint8_t { kPut, kDelete, kDeleteRange } type;
     Family family;
-    std::string key;
-    std::string value;  // kDeleteRange: the end, exclusive.
+    std::string_view key;
+    std::string_view value;  // kDeleteRange: the end, exclusive.
   };
-  void Put(Family family, std::string key, std::string value) {
-    operations_.push_back({Operation::Type::kPut, family, std::move(key), std::move(value)});
+  void Put(Family family, std::string_view key, std::string_view value) {
+    Add(Operation::Type::kPut, family, key, value);
   }
-  void Delete(Family family, std::string key) {
-    operations_.push_back({Operation::Type::kDelete, family, std::move(key), {}});
+  void Delete(Family family, std::string_view key) { Add(Operation::Type::kDelete, family, key, {}); }
+  void DeleteRange(Family family, std::string_view begin, std::string_view end) {
+    Add(Operation::Type::kDeleteRange, family, begin, end);
   }
-  void DeleteRange(Family family, std::string begin, std::string end) {
-    operations_.push_back({Operation::Type::kDeleteRange, family, std::move(begin), std::move(end)});
+  bool empty() const { return pieces_.empty(); }
+  size_t size() const { return pieces_.size(); }
+  Operation operator[](size_t i) const {
+    const Piece& piece = pieces_[i];
+    const std::string_view bytes(bytes_);
+    return {piece.type, piece.family, bytes.substr(piece.at, piece.key_size),
+            bytes.substr(piece.at + piece.key_size, piece.value_size)};
   }
-  bool empty() const { return operations_.empty(); }
-  const std::vector<Operation>& operations() const { return operations_; }
-  void Clear() { operations_.clear(); }
+  void Clear() {
+    pieces_.clear();
+    bytes_.clear();
+  }
 
  private:
-  std::vector<Operation> operations_;
+  struct Piece {
+    Operation::Type type;
+    Family family;
+    uint32_t key_size;
+    uint32_t value_size;
+    size_t at;
+  };
+  void Add(Operation::Type type, Family family, std::string_view key, std::string_view value) {
+    pieces_.push_back(
+        {type, family, static_cast<uint32_t>(key.size()), static_cast<uint32_t>(value.size()), bytes_.size()});
+    bytes_ += key;
+    bytes_ += value;
+  }
+
+  std::vector<Piece> pieces_;
+  std::string bytes_;
 };
 
 // An ordered store of bytes. Thread-safe. A failed Write is final for the process: the caller stops serving, it never

@@ -22,14 +22,15 @@ class MemKv final : public KvStore {
 
   absl::Status Write(const WriteBatch& batch) override {
     MutexLock lock(disk_->mutex);
-    for (const WriteBatch::Operation& operation : batch.operations()) {
+    for (size_t i = 0; i < batch.size(); ++i) {
+      const WriteBatch::Operation operation = batch[i];
       MemDisk::Table& table = disk_->tables[static_cast<size_t>(operation.family)];
       switch (operation.type) {
         case WriteBatch::Operation::Type::kPut:
-          table.insert_or_assign(operation.key, operation.value);
+          table.insert_or_assign(std::string(operation.key), std::string(operation.value));
           break;
         case WriteBatch::Operation::Type::kDelete:
-          table.erase(operation.key);
+          if (const auto found = table.find(operation.key); found != table.end()) table.erase(found);
           break;
         case WriteBatch::Operation::Type::kDeleteRange:
           if (operation.key < operation.value) {

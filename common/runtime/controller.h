@@ -107,8 +107,9 @@ class Controller {
   virtual void CloseSlot(uint32_t slot) = 0;
 
   // A state that is newer than any before of that UID; may come before the slot is ready. The runtime marks the routing
-  // key dirty. Own writes come this way too. Another UID under the same name: OnGone of the old one comes first.
-  virtual void OnState(std::string_view routing_key, const std::string& watch, const kube::v1::Object& object) = 0;
+  // key dirty. Own writes come this way too. Another UID under the same name: OnGone of the old one comes first. Nobody
+  // needs the object afterwards: it may be moved from.
+  virtual void OnState(std::string_view routing_key, const std::string& watch, kube::v1::Object&& object) = 0;
   virtual void OnGone(std::string_view routing_key, const Gone& gone) = 0;
   // Broadcast objects and those asked for by AddInterest. `gone`: the last state. Wake what depends on it.
   virtual void OnShared(const std::string& watch, const kube::v1::Object& object, bool gone) = 0;

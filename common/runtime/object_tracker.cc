@@ -1,6 +1,7 @@
 #include "common/runtime/object_tracker.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "common/base/planted.h"
 
@@ -145,7 +146,7 @@ bool ObjectTracker::Replace(uint32_t slot_id, Slot& slot, WatchId watch, const O
 }
 
 void ObjectTracker::Apply(uint32_t slot_id, Slot& slot, Objects::value_type& entry, std::string_view route,
-                          const ObjectIdentity& identity, const kube::v1::Object& object) {
+                          int64_t resource_version, kube::v1::Object&& object) {
   Tracked& tracked = entry.second;
   if (*tracked.route != route) {
     if (IsNamed(tracked)) {
@@ -153,9 +154,9 @@ void ObjectTracker::Apply(uint32_t slot_id, Slot& slot, Objects::value_type& ent
     }
     SetRoute(slot, tracked, route);
   }
-  Set(slot_id, slot, entry, Presence::kPresent, identity.resource_version);
+  Set(slot_id, slot, entry, Presence::kPresent, resource_version);
   tracked.loaded = false;
-  sink_.OnState(slot_id, *tracked.route, watches_[tracked.watch], object);
+  sink_.OnState(slot_id, *tracked.route, watches_[tracked.watch], std::move(object));
 }
 
 void ObjectTracker::Open(uint32_t slot_id, const std::vector<KnownObject>& known) {
@@ -205,7 +206,7 @@ void ObjectTracker::Begin(uint32_t slot_id) {
   for (auto& [key, tracked] : slot.objects) tracked.mentioned = false;
 }
 
-void ObjectTracker::State(const gateway::v1::ObjectState& state) {
+void ObjectTracker::State(gateway::v1::ObjectState&& state) {
   const auto it = slots_.find(state.slot());
   if (it == slots_.end()) return;
   Slot& slot = it->second;
@@ -217,7 +218,8 @@ void ObjectTracker::State(const gateway::v1::ObjectState& state) {
     if (!Replace(state.slot(), slot, watch, identity)) return;
     entry = Insert(slot, watch, identity.uid, identity.ns, identity.name, state.routing_key());
     entry->second.mentioned = true;
-    Apply(state.slot(), slot, *entry, state.routing_key(), identity, state.object());
+    Apply(state.slot(), slot, *entry, state.routing_key(), identity.resource_version,
+          std::move(*state.mutable_object()));
     return;
   }
   Tracked& tracked = entry->second;
@@ -230,7 +232,8 @@ void ObjectTracker::State(const gateway::v1::ObjectState& state) {
   const bool newer = identity.resource_version > tracked.resource_version ||
                      (tracked.loaded && identity.resource_version == tracked.resource_version);
   if (newer) {
-    Apply(state.slot(), slot, *entry, state.routing_key(), identity, state.object());
+    Apply(state.slot(), slot, *entry, state.routing_key(), identity.resource_version,
+          std::move(*state.mutable_object()));
   } else if (tracked.presence == Presence::kUncertain) {
     Set(state.slot(), slot, *entry, Presence::kPresent, tracked.resource_version);
   }
@@ -377,7 +380,7 @@ bool ObjectTracker::OwnState(uint32_t slot_id, std::string_view routing_key, con
     if (identity.resource_version <= tracked.resource_version) return true;
     const bool uncertain = tracked.presence == Presence::kUncertain;
     const std::string route = *tracked.route;
-    Apply(slot_id, slot, *entry, route, identity, object);
+    Apply(slot_id, slot, *entry, route, identity.resource_version, kube::v1::Object(object));
     // Only the watch can say otherwise.
     if (uncertain) Set(slot_id, slot, *entry, Presence::kUncertain, identity.resource_version);
     return true;
@@ -385,7 +388,7 @@ bool ObjectTracker::OwnState(uint32_t slot_id, std::string_view routing_key, con
   const WatchId watch = Intern(WatchOf(object));
   if (!Replace(slot_id, slot, watch, identity)) return false;
   Objects::value_type* entry = Insert(slot, watch, identity.uid, identity.ns, identity.name, routing_key);
-  Apply(slot_id, slot, *entry, routing_key, identity, object);
+  Apply(slot_id, slot, *entry, routing_key, identity.resource_version, kube::v1::Object(object));
   if (slot.in_snapshot) return true;  // The end settles it.
   if (MarkOf(slot, watch) >= identity.resource_version) {
     // The watch has passed the moment of this answer and does not have the object: it has gone again since.

@@ -29,7 +29,7 @@ class ObjectTracker {
    public:
     virtual ~Sink() = default;
     virtual void OnState(uint32_t slot, const std::string& routing_key, const std::string& watch,
-                         const kube::v1::Object& object) = 0;
+                         kube::v1::Object&& object) = 0;
     virtual void OnGone(uint32_t slot, const std::string& routing_key, const Gone& gone) = 0;
   };
 
@@ -44,7 +44,7 @@ class ObjectTracker {
   // for what the old one still had to tell is lost.
   void StartStream();
   void Begin(uint32_t slot);
-  void State(const gateway::v1::ObjectState& state);
+  void State(gateway::v1::ObjectState&& state);
   void Tombstone(const gateway::v1::Tombstone& tombstone);
   // True when the slot is ready: no watch of it is forbidden.
   bool End(const gateway::v1::SlotEnd& end);
@@ -121,8 +121,8 @@ class ObjectTracker {
                 const kube::v1::Object* last, bool by_watch);
   // Another UID under the same name: ends the one that is there. False: that one is newer.
   bool Replace(uint32_t slot_id, Slot& slot, WatchId watch, const ObjectIdentity& identity);
-  void Apply(uint32_t slot_id, Slot& slot, Objects::value_type& entry, std::string_view route,
-             const ObjectIdentity& identity, const kube::v1::Object& object);
+  void Apply(uint32_t slot_id, Slot& slot, Objects::value_type& entry, std::string_view route, int64_t resource_version,
+             kube::v1::Object&& object);
   int64_t MarkOf(const Slot& slot, WatchId watch) const;
   // Told of something that is not tracked and that an earlier mark has passed: it went since, and we know it.
   bool IsPast(const Slot& slot, WatchId watch, int64_t resource_version) const;

@@ -16,7 +16,7 @@ class ObjectTrackerTest : public ::testing::Test, public ObjectTracker::Sink {
  protected:
   ObjectTrackerTest() : tracker_(*this) {}
 
-  void OnState(uint32_t slot, const std::string& key, const std::string&, const kube::v1::Object& object) override {
+  void OnState(uint32_t slot, const std::string& key, const std::string&, kube::v1::Object&& object) override {
     EXPECT_EQ(slot, kSlot);
     trace_.push_back(fmt::format("+{}@{} {}", object.pod().uid(), object.pod().resource_version(), key));
   }
@@ -42,7 +42,7 @@ class ObjectTrackerTest : public ::testing::Test, public ObjectTracker::Sink {
     state.set_watch(kWatch);
     state.set_routing_key(key);
     *state.mutable_object() = Pod(uid, rv, name.empty() ? uid : name);
-    tracker_.State(state);
+    tracker_.State(std::move(state));
   }
   void Tomb(const std::string& uid, int64_t rv, bool left = false, const std::string& name = "") {
     gateway::v1::Tombstone tombstone;

@@ -367,7 +367,7 @@ class Replica::Core final : public WorkerHost, public rpc::AttachObserver, publi
       std::string value;
       kv::PutFixed64(value, static_cast<uint64_t>(last_epoch_));
       kv::WriteBatch batch;
-      batch.Put(kv::Family::kMeta, std::string(kEpochKey), std::move(value));
+      batch.Put(kv::Family::kMeta, kEpochKey, value);
       if (const absl::Status status = store_.Write(batch); !status.ok()) return Fail(status);
     }
     view->assignment = std::move(assignment);

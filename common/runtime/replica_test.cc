@@ -107,7 +107,7 @@ struct RecordingController final : Controller {
     return known;
   }
   void CloseSlot(uint32_t slot) override { trace.push_back(fmt::format("close {}", slot)); }
-  void OnState(std::string_view key, const std::string&, const kube::v1::Object& object) override {
+  void OnState(std::string_view key, const std::string&, kube::v1::Object&& object) override {
     trace.push_back(fmt::format("state {} {}@{}", key, object.pod().uid(), object.pod().resource_version()));
   }
   void OnGone(std::string_view key, const Gone& gone) override {

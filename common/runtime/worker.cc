@@ -112,13 +112,13 @@ void Worker::Deliver(uint64_t stream, int64_t sequence, std::vector<Delivery> de
   ReportRecorded();
 }
 
-void Worker::Handle(const gateway::v1::Item& item) {
+void Worker::Handle(gateway::v1::Item& item) {
   switch (item.item_case()) {
     case gateway::v1::Item::kBegin:
       BeginSlot(item.begin());
       break;
     case gateway::v1::Item::kState:
-      tracker_.State(item.state());
+      tracker_.State(std::move(*item.mutable_state()));
       break;
     case gateway::v1::Item::kTombstone:
       tracker_.Tombstone(item.tombstone());
@@ -204,8 +204,8 @@ void Worker::ReportSlots() {
 }
 
 void Worker::OnState(uint32_t slot, const std::string& routing_key, const std::string& watch,
-                     const kube::v1::Object& object) {
-  controller_->OnState(routing_key, watch, object);
+                     kube::v1::Object&& object) {
+  controller_->OnState(routing_key, watch, std::move(object));
   Touch(slot, routing_key);
 }
 

@@ -121,10 +121,10 @@ class Worker final : public Context, public ObjectTracker::Sink, public std::ena
   };
 
   void OnState(uint32_t slot, const std::string& routing_key, const std::string& watch,
-               const kube::v1::Object& object) override;
+               kube::v1::Object&& object) override;
   void OnGone(uint32_t slot, const std::string& routing_key, const Gone& gone) override;
 
-  void Handle(const gateway::v1::Item& item);
+  void Handle(gateway::v1::Item& item);
   void SetAssignment(std::shared_ptr<const AssignmentView> view);
   void BeginSlot(const gateway::v1::SlotBegin& begin);
   void CloseSlot(uint32_t slot);

@@ -152,10 +152,10 @@ void JobController::SettleUnknownStatus(const std::string& key, const std::strin
     }
     live->commit_in_flight = false;
     if (response->has_object() && response->object().has_job()) {
-      const kube::v1::Job& job = response->object().job();
+      kube::v1::Job& job = *response->mutable_object()->mutable_job();
       if (live->job && job.meta().uid() == uid &&
           job.meta().resource_version() > live->job->meta().resource_version()) {
-        ReceiveJob(*live, job);
+        ReceiveJob(*live, std::move(job));
       }
     }
     context_.Wake(key);
@@ -262,7 +262,7 @@ void JobController::ActOnPods(JobEntry& entry) {
   if (entry.busy_pods.size() >= options_.max_in_flight_per_job) return;
   const absl::Time now = context_.ApiNow();
   std::set<std::string> busy = entry.busy_pods;
-  busy.insert(entry.dirty_names.begin(), entry.dirty_names.end());
+  for (const auto& [name, queue] : entry.dirty_pods) busy.insert(name);
   for (auto it = entry.held_until.begin(); it != entry.held_until.end();) {
     if (it->second <= now) {
       it = entry.held_until.erase(it);

@@ -23,14 +23,14 @@ bool SameTexts(const kube::v1::ObjectMeta& a, const kube::v1::ObjectMeta& b) {
   return same(a.labels(), b.labels()) && same(a.annotations(), b.annotations());
 }
 
-void Observe(JobEntry& entry, const kube::v1::Pod& pod) {
+void Observe(JobEntry& entry, kube::v1::Pod&& pod) {
   auto& queue = entry.dirty_pods[pod.name()];
-  entry.dirty_names.insert(pod.name());
   if (!queue.empty() && queue.back().uid == pod.uid() && queue.back().gone == GoneReason::kNotGone) {
-    queue.back().state = pod;
+    queue.back().state = std::move(pod);
     return;
   }
-  queue.push_back({pod, GoneReason::kNotGone, pod.uid()});
+  std::string uid = pod.uid();
+  queue.push_back({std::move(pod), GoneReason::kNotGone, std::move(uid)});
 }
 
 }  // namespace
@@ -113,27 +113,27 @@ void JobController::CloseSlot(uint32_t slot) {
   slots_.erase(it);
 }
 
-void JobController::ReceiveJob(JobEntry& entry, const kube::v1::Job& job) {
+void JobController::ReceiveJob(JobEntry& entry, kube::v1::Job&& job) {
   const bool texts_changed = !entry.job || !SameTexts(entry.job->meta(), job.meta());
-  entry.job = job;
+  entry.job = std::move(job);
   entry.job_dirty = true;
-  entry.own = ReadControlledState(job.status());
+  entry.own = ReadControlledState(entry.job->status());
   entry.ForgetGroup();
   if (texts_changed) entry.maker.reset();
   entry.groups_dirty = true;  // What makes a group stale is in the status.
 }
 
-void JobController::OnState(std::string_view routing_key, const std::string&, const kube::v1::Object& object) {
+void JobController::OnState(std::string_view routing_key, const std::string&, kube::v1::Object&& object) {
   JobEntry& entry = EntryOf(routing_key);
   switch (object.kind_case()) {
     case kube::v1::Object::kJob:
-      ReceiveJob(entry, object.job());
+      ReceiveJob(entry, std::move(*object.mutable_job()));
       break;
     case kube::v1::Object::kPod:
-      Observe(entry, object.pod());
+      Observe(entry, std::move(*object.mutable_pod()));
       break;
     case kube::v1::Object::kPodGroup:
-      entry.groups[object.pod_group().meta().name()] = object.pod_group();
+      entry.groups.insert_or_assign(object.pod_group().meta().name(), object.pod_group());
       entry.groups_dirty = true;
       entry.ForgetGroup();
       break;
@@ -170,7 +170,6 @@ void JobController::OnGone(std::string_view routing_key, const runtime::Gone& go
     if (!dirty.state && !queue.empty() && queue.back().uid == gone.uid) dirty.state = std::move(queue.back().state);
     if (!queue.empty() && queue.back().uid == gone.uid) queue.pop_back();
     queue.push_back(std::move(dirty));
-    entry.dirty_names.insert(gone.name);
   }
 }
 

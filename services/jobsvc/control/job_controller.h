@@ -49,7 +49,7 @@ class JobController : public runtime::Controller {
 
   absl::StatusOr<std::vector<runtime::KnownObject>> OpenSlot(uint32_t slot) override;
   void CloseSlot(uint32_t slot) override;
-  void OnState(std::string_view routing_key, const std::string& watch, const kube::v1::Object& object) override;
+  void OnState(std::string_view routing_key, const std::string& watch, kube::v1::Object&& object) override;
   void OnGone(std::string_view routing_key, const runtime::Gone& gone) override;
   void OnShared(const std::string& watch, const kube::v1::Object& object, bool gone) override;
   void Decide(std::string_view key, kv::WriteBatch& batch) override;
@@ -68,7 +68,7 @@ class JobController : public runtime::Controller {
  private:
   // -- pass.cc: what a pass judges and records --
   JobEntry& EntryOf(std::string_view key);
-  void ReceiveJob(JobEntry& entry, const kube::v1::Job& job);
+  void ReceiveJob(JobEntry& entry, kube::v1::Job&& job);
   void Recompile(JobEntry& entry, kv::WriteBatch& batch);
   void StartJob(JobEntry& entry, kv::WriteBatch& batch);
   void Rebaseline(JobEntry& entry, kv::WriteBatch& batch);

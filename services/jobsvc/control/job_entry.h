@@ -3,7 +3,6 @@
 // The working set of one job: what is stored of it, what was last observed, and which writes are under way. Owned by
 // one JobController; lives on its loop.
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -60,8 +59,7 @@ struct JobEntry {
   // ---- observed ----
   std::optional<kube::v1::Job> job;  // Newest, without its spec once compiled; none: it is not there (any more).
   bool job_dirty = false;            // Received since the last pass.
-  std::map<std::string, std::deque<DirtyPod>> dirty_pods;
-  std::set<std::string> dirty_names;                 // The keys of the above.
+  std::map<std::string, std::vector<DirtyPod>> dirty_pods;
   std::map<std::string, kube::v1::PodGroup> groups;  // By name; those that this job owns.
   bool groups_dirty = false;
   std::map<std::string, kube::v1::Command> commands;  // By name.

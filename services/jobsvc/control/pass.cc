@@ -109,7 +109,6 @@ void JobController::Forget(JobEntry& entry, kv::WriteBatch& batch) {
     if (keep) {
       ++it;
     } else {
-      entry.dirty_names.erase(it->first);
       it = entry.dirty_pods.erase(it);
     }
   }
@@ -207,8 +206,8 @@ void JobController::Rebaseline(JobEntry& entry, kv::WriteBatch& batch) {
     const bool newer_is_there = std::any_of(queue.begin(), queue.end(), [&pod_uid = pod.uid](const DirtyPod& dirty) {
       return dirty.uid == pod_uid && dirty.state && dirty.gone == GoneReason::kNotGone;
     });
-    if (!newer_is_there) queue.push_front({PodFromEntry(name, entry.ns, uid, pod), GoneReason::kNotGone, pod.uid});
-    entry.dirty_names.insert(name);
+    if (newer_is_there) continue;
+    queue.insert(queue.begin(), {PodFromEntry(name, entry.ns, uid, pod), GoneReason::kNotGone, pod.uid});
   }
   entry.pods.SetRules(RulesOf(entry.job->status(), entry.own));
   for (size_t task = 0; task < shape.size(); ++task) {
@@ -463,10 +462,9 @@ void JobController::JudgePods(JobEntry& entry, kv::WriteBatch& batch) {
   std::vector<JobEvent> events;
   for (auto& [name, queue] : entry.dirty_pods) {
     for (DirtyPod& dirty : queue) JudgePod(entry, name, dirty, events, batch);
-    entry.held_until.erase(name);
+    if (!entry.held_until.empty()) entry.held_until.erase(name);
   }
   entry.dirty_pods.clear();
-  entry.dirty_names.clear();
   JudgeGroups(entry, events);
   if (events.empty()) return;
   std::sort(events.begin(), events.end(), Earlier);

@@ -50,8 +50,8 @@ class OwningController final : public runtime::Controller {
 
   absl::StatusOr<std::vector<runtime::KnownObject>> OpenSlot(uint32_t slot) override { return inner_.OpenSlot(slot); }
   void CloseSlot(uint32_t slot) override { inner_.CloseSlot(slot); }
-  void OnState(std::string_view key, const std::string& watch, const kube::v1::Object& object) override {
-    inner_.OnState(key, watch, object);
+  void OnState(std::string_view key, const std::string& watch, kube::v1::Object&& object) override {
+    inner_.OnState(key, watch, std::move(object));
   }
   void OnGone(std::string_view key, const runtime::Gone& gone) override { inner_.OnGone(key, gone); }
   void OnShared(const std::string& watch, const kube::v1::Object& object, bool gone) override {

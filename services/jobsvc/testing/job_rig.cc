@@ -255,7 +255,7 @@ void JobRig::Deliver(const std::string& watch, const kube::v1::Object& object, b
     int64_t& seen = process.seen[identity.uid];
     if (identity.resource_version <= seen) return;
     seen = identity.resource_version;
-    process.controller->OnState(identity.route, watch, object);
+    process.controller->OnState(identity.route, watch, kube::v1::Object(object));
   }
   process.dirty.insert(identity.route);
   PostRound();

@@ -91,13 +91,15 @@ void PodGroupController::CloseSlot(uint32_t slot) {
   }
 }
 
-void PodGroupController::OnState(std::string_view routing_key, const std::string&, const kube::v1::Object& object) {
+void PodGroupController::OnState(std::string_view routing_key, const std::string&, kube::v1::Object&& object) {
   if (object.has_pod_group()) {
-    groups_[std::string(routing_key)].observed = std::make_unique<kube::v1::PodGroup>(object.pod_group());
+    groups_[std::string(routing_key)].observed =
+        std::make_unique<kube::v1::PodGroup>(std::move(*object.mutable_pod_group()));
   } else if (object.has_pod()) {
     Group& group = groups_[std::string(routing_key)];
-    group.pods[object.pod().uid()] = object.pod();
     group.refused.erase(object.pod().uid());
+    kube::v1::Pod& pod = group.pods[object.pod().uid()];
+    pod = std::move(*object.mutable_pod());
   }
 }
 

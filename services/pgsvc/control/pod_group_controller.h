@@ -30,7 +30,7 @@ class PodGroupController : public runtime::Controller {
 
   absl::StatusOr<std::vector<runtime::KnownObject>> OpenSlot(uint32_t slot) override;
   void CloseSlot(uint32_t slot) override;
-  void OnState(std::string_view routing_key, const std::string& watch, const kube::v1::Object& object) override;
+  void OnState(std::string_view routing_key, const std::string& watch, kube::v1::Object&& object) override;
   void OnGone(std::string_view routing_key, const runtime::Gone& gone) override;
   void OnShared(const std::string& watch, const kube::v1::Object& object, bool gone) override;
   void Decide(std::string_view key, kv::WriteBatch& batch) override;

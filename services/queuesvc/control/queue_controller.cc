@@ -56,7 +56,7 @@ void QueueController::CloseSlot(uint32_t slot) {
   }
 }
 
-void QueueController::OnState(std::string_view routing_key, const std::string&, const kube::v1::Object& object) {
+void QueueController::OnState(std::string_view routing_key, const std::string&, kube::v1::Object&& object) {
   if (object.has_pod_group()) {
     entries_[std::string(routing_key)].pod_groups.Set(object.pod_group().meta().uid(), object.pod_group().phase());
   } else if (object.has_queue()) {
