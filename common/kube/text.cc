@@ -14,8 +14,7 @@ namespace basalt::kube {
 namespace {
 
 absl::Status Invalid(std::string_view what, std::string_view text, std::string_view rule) {
-  return MakeStatus(absl::StatusCode::kInvalidArgument,
-                    fmt::format("'{}' is not a {}: {}", Excerpt(text), what, rule));
+  return MakeStatus(absl::StatusCode::kInvalidArgument, fmt::format("'{}' is not a {}: {}", Excerpt(text), what, rule));
 }
 
 // Days since 1970-01-01 of a date of the proleptic Gregorian calendar.
