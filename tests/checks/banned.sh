@@ -15,8 +15,22 @@ while IFS=$'\t' read -r pattern allowed why; do
     bad=1
   done < <(git grep -nIE "$pattern" -- '*.cc' '*.h' || true)
 done <tests/checks/banned.txt
-if git grep -nIE '/work/|TODO|FIXME|\bXXX\b|GTEST_SKIP\(\);' -- ':!tests/checks' ':!LICENSE'; then
-  echo '    paths of one machine, and work that was not done, stay out'
+files=(-- ':!tests/checks' ':!LICENSE')
+if git grep -nIE 'TODO|FIXME|\bXXX\b|GTEST_SKIP\(\);' "${files[@]}"; then
+  echo '    work that was not done stays out'
   bad=1
 fi
+# Of the folders at the top those that every system has are fit to be named.
+for folder in /*/; do
+  case $folder in
+    /bin/ | /boot/ | /dev/ | /etc/ | /home/ | /lib*/ | /media/ | /mnt/ | /opt/ | /proc/ | /root/ | /run/ | /sbin/) ;;
+    /srv/ | /sys/ | /tmp/ | /usr/ | /var/ | /lost+found/) ;;
+    *)
+      if git grep -nIE "(^|[^[:alnum:]_./}-])$folder" "${files[@]}"; then
+        echo "    $folder is a folder of this machine: its paths stay out"
+        bad=1
+      fi
+      ;;
+  esac
+done
 exit $bad

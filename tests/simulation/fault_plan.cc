@@ -17,11 +17,11 @@ std::string_view Pick(Random& random, std::initializer_list<std::string_view> of
 }  // namespace
 
 void FaultPlan::Step() {
-  const uint64_t what = suite_.random().Uniform(25);
-  if (what < 10) {
+  const uint64_t what = suite_.random().Uniform(26);
+  if (what < 11) {
     Break(what);
-  } else if (what < 20) {
-    Disturb(what - 10);
+  } else if (what < 21) {
+    Disturb(what - 11);
   } else {
     MeetUsers();
   }
@@ -39,9 +39,12 @@ void FaultPlan::Break(uint64_t what) {
     case 4:
       return suite_.KillAtWrite("jobsvc", 1 + random.Uniform(6), random.OneIn(2));
     case 5:
+      if (random.OneIn(3)) return LoseDiskInKill(suite_.time().Now() + absl::Seconds(15));
       return LoseDiskOf(Pick(random, {"jobsvc", "jobsvc", "pgsvc"}));
     case 6:
       return StallAndRestart();
+    case 7:
+      return LosePowerOf(Pick(random, {"jobsvc", "jobsvc", "jobsvc", "pgsvc", "queuesvc"}));
     default:
       return Flap(CountGroups(), suite_.time().Now() + absl::Seconds(12));
   }
@@ -106,12 +109,32 @@ void FaultPlan::LoseDiskOf(std::string_view victim) {
   suite_.LoseDisk(victim);
   probes_.Hit("kill");
   probes_.Hit("lost disk");
-  const bool kill_under_way = std::any_of(jobs_.begin(), jobs_.end(), [&](const PlannedJob& job) {
+  if (victim == "jobsvc" && KillIsUnderWay()) probes_.Hit("lost disk with a kill under way");
+  StartLater(victim);
+}
+
+// The worst moment, if it comes: what the kill was for is then known to Kubernetes alone.
+void FaultPlan::LoseDiskInKill(absl::Time until) {
+  if (KillIsUnderWay() || suite_.time().Now() >= until) return LoseDiskOf("jobsvc");
+  After(absl::Milliseconds(50), [this, until] { LoseDiskInKill(until); });
+}
+
+bool FaultPlan::KillIsUnderWay() const {
+  return std::any_of(jobs_.begin(), jobs_.end(), [&](const PlannedJob& job) {
     const std::string phase = suite_.JobPhase("default", job.name);
     return phase == "Restarting" || phase == "Terminating" || phase == "Completing";
   });
-  if (kill_under_way && victim == "jobsvc") probes_.Hit("lost disk with a kill under way");
-  StartLater(victim);
+}
+
+// The process comes back with a store of some seconds ago, while Kubernetes has gone on.
+void FaultPlan::LosePowerOf(std::string_view victim) {
+  After(absl::Milliseconds(200 + suite_.random().Uniform(6000)), [this, victim, copy = suite_.CopyDisk(victim)] {
+    suite_.Kill(victim);
+    suite_.LosePower(victim, copy);
+    probes_.Hit("kill");
+    probes_.Hit("loss of power");
+    StartLater(victim);
+  });
 }
 
 // What comes back reads a cache that is behind what it knows from answers to its own writes.
@@ -152,9 +175,9 @@ void FaultPlan::Flap(size_t groups_before, absl::Time end) {
     return After(absl::Milliseconds(10), [this, groups_before, end] { Flap(groups_before, end); });
   }
   rpc::SimNetworkOptions slow;
-  slow.max_delay = absl::Milliseconds(3000 + suite_.random().Uniform(3000));
+  slow.max_delay = absl::Milliseconds(4000 + suite_.random().Uniform(6000));
   suite_.network().SetOptions(slow);
-  BreakAtNextPod(CountPods(), suite_.time().Now() + absl::Seconds(6));
+  BreakAtNextPod(CountPods(), suite_.time().Now() + absl::Seconds(12));
 }
 
 void FaultPlan::BreakAtNextPod(size_t before, absl::Time end) {
@@ -164,7 +187,8 @@ void FaultPlan::BreakAtNextPod(size_t before, absl::Time end) {
   }
   probes_.Hit("stream broken while pods are made");
   rpc::SimNetworkOptions lagging;
-  lagging.batch_delay = absl::Milliseconds(400 + suite_.random().Uniform(1000));
+  // A snapshot takes a dozen batches: its last ones are under way while the pods come.
+  lagging.batch_delay = absl::Milliseconds(100 + suite_.random().Uniform(300));
   suite_.network().SetOptions(lagging);
   suite_.network().BreakStreams("jobsvc", "gateway");
   After(absl::Seconds(6), [this] { suite_.network().SetOptions({}); });

@@ -31,6 +31,9 @@ class FaultPlan {
 
   void KillProgram(std::string_view victim);
   void LoseDiskOf(std::string_view victim);
+  void LoseDiskInKill(absl::Time until);
+  bool KillIsUnderWay() const;
+  void LosePowerOf(std::string_view victim);
   void StartLater(std::string_view program);
   void StallAndRestart();
   void RestartAfterNextPod(size_t before, absl::Time end);

@@ -15,6 +15,9 @@ inline constexpr std::string_view kWantedProbes[] = {
     "kill at a write",
     "lost disk",
     "lost disk with a kill under way",
+    "loss of power",
+    "stale record",
+    "uncertain absence",
     "lost answer",
     "lost request",
     "repeated message",
@@ -31,10 +34,6 @@ inline constexpr std::string_view kWantedProbes[] = {
     "queue missing at first",
     "full kill",
 };
-
-// Told beside them, and not demanded: one gateway, whose cache takes in what was written through it, and disks that are
-// lost as a whole hardly lead there.
-inline constexpr std::string_view kRareProbes[] = {"uncertain absence", "stale record"};
 
 class Probes {
  public:

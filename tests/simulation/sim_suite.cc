@@ -262,6 +262,27 @@ void SimSuite::LoseDisk(std::string_view service) {
   lost_disks_[std::string(service)] = true;
 }
 
+std::shared_ptr<kv::MemDisk> SimSuite::CopyDisk(std::string_view service) const {
+  std::shared_ptr<kv::MemDisk> copy = kv::MakeMemDisk();
+  kv::WriteBatch everything;
+  const std::unique_ptr<kv::KvStore> from = kv::OpenMemKv(disk(service));
+  for (size_t family = 0; family < kv::kFamilyCount; ++family) {
+    const auto in = static_cast<kv::Family>(family);
+    const absl::Status read = from->Scan(in, "", "", [&](std::string_view key, std::string_view value) {
+      everything.Put(in, std::string(key), std::string(value));
+      return true;
+    });
+    if (!read.ok()) std::abort();
+  }
+  if (!kv::OpenMemKv(copy)->Write(everything).ok()) std::abort();
+  return copy;
+}
+
+void SimSuite::LosePower(std::string_view service, std::shared_ptr<kv::MemDisk> copy) {
+  disks_[std::string(service)] = std::move(copy);
+  lost_disks_[std::string(service)] = true;
+}
+
 void SimSuite::BreakGatewayConnections() {
   if (gateway_ == nullptr) return;
   gateway_->client->SetCut(true);

@@ -61,6 +61,10 @@ class SimSuite {
   std::vector<std::string> Bury();
   // Requires: the service does not run.
   void LoseDisk(std::string_view service);
+  // What the disk holds now, and later that it holds no more than that: a loss of power takes what was written since,
+  // as writes are not synced. Requires: the service does not run.
+  std::shared_ptr<kv::MemDisk> CopyDisk(std::string_view service) const;
+  void LosePower(std::string_view service, std::shared_ptr<kv::MemDisk> copy);
   bool disk_lost(std::string_view service) const { return lost_disks_.count(std::string(service)) > 0; }
 
   // Connections of the gateway to the API server.

@@ -78,10 +78,6 @@ int RunSeeds(uint64_t from, uint64_t to) {
     std::printf("%8llu  %s\n", static_cast<unsigned long long>(times), std::string(probe).c_str());
     blind = blind || (times == 0 && count >= kSeedsForProbes);
   }
-  for (const std::string_view probe : kRareProbes) {
-    std::printf("%8llu  %s (not demanded)\n", static_cast<unsigned long long>(probes.Count(probe)),
-                std::string(probe).c_str());
-  }
   if (blind) std::printf("a probe was never reached\n");
   return failed == 0 && !blind ? 0 : 1;
 }
