@@ -206,33 +206,32 @@ void Reflector::Replace(std::vector<Decoded> objects, int64_t resource_version) 
 }
 
 bool Reflector::HandleLine(std::string_view line) {
-  absl::StatusOr<WatchEvent> event = decoder_.DecodeWatchLine(line);
-  if (!event.ok()) {
+  if (const absl::Status status = decoder_.DecodeWatchLine(line, event_); !status.ok()) {
     resource_version_ = 0;
-    RetryLater(Annotate(event.status(), fmt::format("a line of {} bytes of the watch cannot be read", line.size())));
+    RetryLater(Annotate(status, fmt::format("a line of {} bytes of the watch cannot be read", line.size())));
     return false;
   }
-  if (event->type == WatchType::kError) {
-    HandleWatchError(event->error);
+  if (event_.type == WatchType::kError) {
+    HandleWatchError(event_.error);
     return false;
   }
   heard_ = true;
-  if (phase_ == Phase::kStreamingList) return HandleListed(*std::move(event));
+  if (phase_ == Phase::kStreamingList) return HandleListed();
   failed_watches_ = 0;
   relisted_at_once_ = false;
   back_off_.Reset();
-  resource_version_ = std::max(resource_version_, event->resource_version);
-  if (event->type == WatchType::kBookmark) {
-    sink_.OnBookmark(event->resource_version);
+  resource_version_ = std::max(resource_version_, event_.resource_version);
+  if (event_.type == WatchType::kBookmark) {
+    sink_.OnBookmark(event_.resource_version);
   } else {
-    sink_.OnEvent(event->type, std::move(event->decoded), event->resource_version);
+    sink_.OnEvent(event_.type, event_.decoded, event_.resource_version);
   }
   return phase_ == Phase::kWatch;
 }
 
-bool Reflector::HandleListed(WatchEvent event) {
-  if (event.type == WatchType::kBookmark) {
-    if (!event.initial_events_end) return true;
+bool Reflector::HandleListed() {
+  if (event_.type == WatchType::kBookmark) {
+    if (!event_.initial_events_end) return true;
     loop_.Cancel(std::exchange(list_timer_, kNoTimer));
     short_lists_ = 0;
     phase_ = Phase::kWatch;
@@ -242,13 +241,13 @@ bool Reflector::HandleListed(WatchEvent event) {
       if (decoded.object.kind_case() == kube::v1::Object::KIND_NOT_SET) continue;
       objects.push_back(std::move(decoded));
     }
-    Replace(std::move(objects), event.resource_version);
+    Replace(std::move(objects), event_.resource_version);
     return phase_ == Phase::kWatch;
   }
-  const ObjectRef name = RefOf(event.decoded.object);
+  const ObjectRef name = RefOf(event_.decoded.object);
   const auto [at, inserted] = listed_at_.try_emplace({std::string(name.ns), std::string(name.name)}, listed_.size());
   if (inserted) listed_.emplace_back();
-  listed_[at->second] = event.type == WatchType::kDeleted ? Decoded() : std::move(event.decoded);
+  listed_[at->second] = event_.type == WatchType::kDeleted ? Decoded() : std::move(event_.decoded);
   return true;
 }
 

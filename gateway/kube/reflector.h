@@ -29,8 +29,9 @@ class ReflectorSink {
   virtual ~ReflectorSink() = default;
   // The whole content as of `resource_version`: what is not in it is gone from the watch.
   virtual void OnReplace(std::vector<Decoded> objects, int64_t resource_version) = 0;
-  // ADDED, MODIFIED or DELETED. Repeats and events older than what is known are possible.
-  virtual void OnEvent(WatchType type, Decoded decoded, int64_t resource_version) = 0;
+  // ADDED, MODIFIED or DELETED. Repeats and events older than what is known are possible. `decoded` may be changed; its
+  // memory is used for the next one.
+  virtual void OnEvent(WatchType type, Decoded& decoded, int64_t resource_version) = 0;
   // Everything up to `resource_version` has been reported.
   virtual void OnBookmark(int64_t resource_version) = 0;
   // The server does not serve the resource; it is asked again now and then. Told once per change.
@@ -92,7 +93,7 @@ class Reflector : private http::ResponseObserver {
 
   // False: the exchange was ended, nothing more of the chunk is of use.
   bool HandleLine(std::string_view line);
-  bool HandleListed(WatchEvent event);
+  bool HandleListed();
   void HandlePage();
   void HandleRefusal(const v1::KubeError& error);
   void HandleWatchError(const v1::KubeError& error);
@@ -140,6 +141,7 @@ class Reflector : private http::ResponseObserver {
   int64_t listed_version_ = 0;
   std::string continue_;
   Decoder decoder_;
+  WatchEvent event_;  // Of the line in hand.
 };
 
 }  // namespace basalt::gateway

@@ -69,7 +69,7 @@ class CheckingSink : public ReflectorSink {
     for (const Decoded& decoded : objects) Set(decoded.object);
     Claim(resource_version);
   }
-  void OnEvent(WatchType type, Decoded decoded, int64_t resource_version) override {
+  void OnEvent(WatchType type, Decoded& decoded, int64_t resource_version) override {
     if (type == WatchType::kDeleted) {
       content_.erase(std::string(RefOf(decoded.object).name));
     } else {

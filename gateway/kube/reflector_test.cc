@@ -25,7 +25,7 @@ class LoggingSink : public ReflectorSink {
     for (const Decoded& decoded : objects) text += fmt::format(" {}", RefOf(decoded.object).name);
     log.push_back(text);
   }
-  void OnEvent(WatchType type, Decoded decoded, int64_t resource_version) override {
+  void OnEvent(WatchType type, Decoded& decoded, int64_t resource_version) override {
     constexpr std::string_view kNames[] = {"added", "modified", "deleted"};
     log.push_back(
         fmt::format("{} {}@{}", kNames[static_cast<int>(type)], RefOf(decoded.object).name, resource_version));

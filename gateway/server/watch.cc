@@ -71,7 +71,7 @@ void Watch::OnReplace(std::vector<Decoded> objects, int64_t resource_version) {
                           {"resource_version", fmt::to_string(resource_version)}});
 }
 
-void Watch::OnEvent(WatchType type, Decoded decoded, int64_t resource_version) {
+void Watch::OnEvent(WatchType type, Decoded& decoded, int64_t resource_version) {
   events_.Add();
   NoteServed();
   NoteUndecodable(decoded);

@@ -24,7 +24,7 @@ class Watch : private ReflectorSink {
 
  private:
   void OnReplace(std::vector<Decoded> objects, int64_t resource_version) override;
-  void OnEvent(WatchType type, Decoded decoded, int64_t resource_version) override;
+  void OnEvent(WatchType type, Decoded& decoded, int64_t resource_version) override;
   void OnBookmark(int64_t resource_version) override;
   void OnAbsent() override;
   void OnForbidden(const std::string& message) override;

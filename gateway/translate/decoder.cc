@@ -74,6 +74,18 @@ std::optional<WatchType> TypeOf(std::string_view text) {
   return std::nullopt;
 }
 
+// As new, but a pod keeps the memory of its strings: pods are what comes in thousands a second, one like the other.
+void Forget(WatchEvent& event) {
+  kube::v1::Object object = std::move(event.decoded.object);
+  if (object.has_pod()) {
+    object.mutable_pod()->Clear();
+  } else {
+    object.Clear();
+  }
+  event = WatchEvent();
+  event.decoded.object = std::move(object);
+}
+
 }  // namespace
 
 ObjectKind KindOf(std::string_view group, std::string_view plural) {
@@ -189,7 +201,13 @@ absl::StatusOr<Decoded> Decoder::DecodeObject(std::string_view text) {
 }
 
 absl::StatusOr<WatchEvent> Decoder::DecodeWatchLine(std::string_view text) {
-  absl::StatusOr<WatchEvent> result = WatchEvent();
+  absl::StatusOr<WatchEvent> event = WatchEvent();
+  if (absl::Status status = DecodeWatchLine(text, *event); !status.ok()) return status;
+  return event;
+}
+
+absl::Status Decoder::DecodeWatchLine(std::string_view text, WatchEvent& event) {
+  Forget(event);
   Impl& impl = *impl_;
   Value root;
   if (absl::Status status = impl.Start(text, root); !status.ok()) return status;
@@ -201,32 +219,31 @@ absl::StatusOr<WatchEvent> Decoder::DecodeWatchLine(std::string_view text) {
   }
   const std::optional<WatchType> type = TypeOf(name);
   if (!type.has_value()) return Invalid(fmt::format("'{}' is not a type of watch event", Excerpt(name, 40)));
-  result->type = *type;
+  event.type = *type;
   Value object;
   if (line.find_field_unordered("object").get(object) != simdjson::SUCCESS) {
     return Invalid("a watch line needs a type and an object");
   }
   switch (*type) {
     case WatchType::kError:
-      ReadStatus(impl.reader, object, result->error);
+      ReadStatus(impl.reader, object, event.error);
       break;
     case WatchType::kBookmark: {
       kube::v1::GenericObject ignored;
       impl.envelope.meta.Clear();
       ReadGeneric(impl.reader, object, impl.envelope, ignored);
-      result->resource_version = impl.envelope.meta.resource_version;
-      result->initial_events_end = Lookup(impl.envelope.meta.annotations, "k8s.io/initial-events-end") == "true";
+      event.resource_version = impl.envelope.meta.resource_version;
+      event.initial_events_end = Lookup(impl.envelope.meta.annotations, "k8s.io/initial-events-end") == "true";
       break;
     }
     default: {
-      const absl::Status status = impl.Read(object, {}, result->decoded);
-      if (!status.ok()) return status;
-      result->resource_version = impl.envelope.meta.resource_version;
+      if (absl::Status status = impl.Read(object, {}, event.decoded); !status.ok()) return status;
+      event.resource_version = impl.envelope.meta.resource_version;
     }
   }
   if (impl.reader.broken()) return impl.Broken(impl.reader.break_code());
   impl.Trim();
-  return result;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<DecodedList> Decoder::DecodeList(std::string_view text) {

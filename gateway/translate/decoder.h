@@ -61,7 +61,9 @@ class Decoder {
   Decoder& operator=(Decoder&&) noexcept;
 
   absl::StatusOr<Decoded> DecodeObject(std::string_view text);
-  // One line of a watch: {"type": …, "object": …}.
+  // One line of a watch: {"type": …, "object": …}. `event` may hold an earlier one, whose memory is then used again; it
+  // means something only where the status is OK.
+  absl::Status DecodeWatchLine(std::string_view text, WatchEvent& event);
   absl::StatusOr<WatchEvent> DecodeWatchLine(std::string_view text);
   // One page. Fails as a whole if an item has no name or is not an object.
   absl::StatusOr<DecodedList> DecodeList(std::string_view text);
