@@ -9,6 +9,7 @@
 #include "common/base/version.h"
 #include "common/obs/log.h"
 #include "common/shell/help.h"
+#include "common/shell/log_level.h"
 #include "common/shell/service_process.h"
 #include "common/shell/signals.h"
 
@@ -31,13 +32,6 @@ namespace basalt::shell {
 namespace {
 
 constexpr absl::Duration kLook = absl::Milliseconds(200);  // How soon a failure of the process is noticed.
-
-obs::Level LevelOf(const std::string& name) {
-  if (name == "debug") return obs::Level::kDebug;
-  if (name == "warning") return obs::Level::kWarning;
-  if (name == "error") return obs::Level::kError;
-  return obs::Level::kInfo;
-}
 
 }  // namespace
 

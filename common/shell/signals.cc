@@ -38,6 +38,10 @@ bool WaitForEnd(absl::Duration at_most) {
   return sigtimedwait(&set, nullptr, &timeout) > 0;
 }
 
+void WaitForEnd() {
+  while (!WaitForEnd(absl::Hours(1))) continue;
+}
+
 absl::Status WriteFileWhole(const std::string& path, const std::string& text) {
   const std::string temporary = fmt::format("{}.{}", path, getpid());
   std::ofstream file(temporary, std::ios::binary);

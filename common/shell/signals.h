@@ -12,6 +12,7 @@ void PrepareProcess();
 
 // Waits up to `at_most` for SIGTERM or SIGINT; true when one came.
 bool WaitForEnd(absl::Duration at_most);
+void WaitForEnd();  // For as long as it takes.
 
 // Whole or not at all, so that whoever waits for the file never reads half of it.
 absl::Status WriteFileWhole(const std::string& path, const std::string& text);

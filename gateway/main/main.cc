@@ -1,10 +1,6 @@
 // gateway: the only process of the suite that talks to Kubernetes.
-#include <signal.h>
-#include <unistd.h>
-
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,11 +10,12 @@
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
-#include "absl/synchronization/mutex.h"
 #include "common/base/status.h"
 #include "common/base/version.h"
 #include "common/obs/log.h"
 #include "common/shell/help.h"
+#include "common/shell/log_level.h"
+#include "common/shell/signals.h"
 #include "gateway/main/kubeconfig.h"
 #include "gateway/main/process.h"
 
@@ -43,13 +40,6 @@ namespace basalt::gateway {
 namespace {
 
 constexpr char kServiceAccount[] = "/var/run/secrets/kubernetes.io/serviceaccount";
-
-obs::Level LevelOf(const std::string& name) {
-  if (name == "debug") return obs::Level::kDebug;
-  if (name == "warning") return obs::Level::kWarning;
-  if (name == "error") return obs::Level::kError;
-  return obs::Level::kInfo;
-}
 
 std::string Environment(const char* name) {
   const char* value = std::getenv(name);
@@ -76,15 +66,8 @@ absl::StatusOr<http::CurlOptions> KubeOptions() {
   return options;
 }
 
-// Whole or not at all: whoever waits for the file never reads half of it.
 absl::Status WritePort(const std::string& path, int port) {
-  if (path.empty()) return absl::OkStatus();
-  const std::string temporary = fmt::format("{}.{}", path, getpid());
-  std::ofstream file(temporary, std::ios::binary);
-  file << port << '\n';
-  file.close();
-  if (file && std::rename(temporary.c_str(), path.c_str()) == 0) return absl::OkStatus();
-  return MakeStatus(absl::StatusCode::kUnavailable, fmt::format("cannot write '{}'", path));
+  return path.empty() ? absl::OkStatus() : shell::WriteFileWhole(path, fmt::format("{}\n", port));
 }
 
 ProcessOptions OptionsFromFlags() {
@@ -104,14 +87,6 @@ ProcessOptions OptionsFromFlags() {
 }
 
 absl::Status Serve() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  // Before any thread is made, so that all inherit it and only sigwait sees them.
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  signal(SIGPIPE, SIG_IGN);
-
   const absl::StatusOr<http::CurlOptions> kube = KubeOptions();
   if (!kube.ok()) return kube.status();
   absl::StatusOr<std::unique_ptr<Process>> process =
@@ -125,9 +100,8 @@ absl::Status Serve() {
                            {"kube", kube->base_url},
                            {"cluster", absl::GetFlag(FLAGS_cluster)},
                            {"version", std::string(Version())}});
-  int signal_number = 0;
-  sigwait(&signals, &signal_number);
-  obs::LogInfo("stopping", {{"signal", fmt::to_string(signal_number)}});
+  shell::WaitForEnd();
+  obs::LogInfo("stopping");
   return absl::OkStatus();
 }
 
@@ -135,14 +109,14 @@ absl::Status Serve() {
 }  // namespace basalt::gateway
 
 int main(int argc, char** argv) {
-  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+  basalt::shell::PrepareProcess();
   basalt::shell::ShowOwnFlagsInHelp();
   absl::SetProgramUsageMessage("gateway: watches Kubernetes, shows each replica what it owns, and carries its writes.");
   if (const std::vector<char*> rest = absl::ParseCommandLine(argc, argv); rest.size() > 1) {
     fmt::print(stderr, "gateway: unexpected argument '{}'\n", rest[1]);
     return 2;
   }
-  basalt::obs::SetUpLogging("gateway", basalt::gateway::LevelOf(absl::GetFlag(FLAGS_log_level)));
+  basalt::obs::SetUpLogging("gateway", basalt::shell::LevelOf(absl::GetFlag(FLAGS_log_level)));
   const absl::Status status = basalt::gateway::Serve();
   if (status.ok()) return 0;
   basalt::obs::LogError("ending", {{"error", std::string(basalt::ToStd(status.message()))}});

@@ -1,10 +1,7 @@
 // kubesim: the embedded Kubernetes as a process: API server over HTTP, simulated nodes, gang scheduler.
 #include <fmt/format.h>
-#include <signal.h>
-#include <unistd.h>
 
 #include <cstdio>
-#include <fstream>
 #include <future>
 #include <string>
 #include <utility>
@@ -13,7 +10,6 @@
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
-#include "absl/synchronization/mutex.h"
 #include "common/base/random.h"
 #include "common/base/status.h"
 #include "common/base/yaml.h"
@@ -22,6 +18,8 @@
 #include "common/http/server/beast_server.h"
 #include "common/obs/log.h"
 #include "common/shell/help.h"
+#include "common/shell/log_level.h"
+#include "common/shell/signals.h"
 #include "kubesim/actors/cluster.h"
 #include "kubesim/main/crds.h"
 #include "kubesim/server/api_server.h"
@@ -47,25 +45,6 @@ ABSL_FLAG(std::string, log_level, "info", "debug, info, warning or error");
 
 namespace basalt::kubesim {
 namespace {
-
-obs::Level LevelOf(const std::string& name) {
-  if (name == "debug") return obs::Level::kDebug;
-  if (name == "warning") return obs::Level::kWarning;
-  if (name == "error") return obs::Level::kError;
-  return obs::Level::kInfo;
-}
-
-// Whole or not at all, so that whoever waits for the file never reads half of it.
-absl::Status WriteFile(const std::string& path, const std::string& text) {
-  const std::string temporary = fmt::format("{}.{}", path, getpid());
-  std::ofstream file(temporary, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file || std::rename(temporary.c_str(), path.c_str()) != 0) {
-    return MakeStatus(absl::StatusCode::kUnavailable, fmt::format("cannot write '{}'", path));
-  }
-  return absl::OkStatus();
-}
 
 std::string Kubeconfig(const std::string& url) {
   json::object cluster{{"server", json::string(url)}};
@@ -123,14 +102,6 @@ void OnLoop(Loop& loop, const std::function<void()>& work) {
 }
 
 absl::Status Serve() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  // Before any thread is made, so that all inherit it and only sigwait sees them.
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  signal(SIGPIPE, SIG_IGN);
-
   absl::StatusOr<std::vector<json::value>> crds = LoadCrds(absl::GetFlag(FLAGS_crds));
   if (!crds.ok()) return crds.status();
   const std::unique_ptr<Loop> loop = MakeThreadLoop("kubesim");
@@ -141,7 +112,7 @@ absl::Status Serve() {
     status = world->server->startup_status();
   });
 
-  std::unique_ptr<http::Server> shell;
+  std::unique_ptr<http::Server> port;
   if (status.ok()) {
     http::ServerOptions options;
     options.address = absl::GetFlag(FLAGS_address);
@@ -150,7 +121,7 @@ absl::Status Serve() {
     options.tls_key_file = absl::GetFlag(FLAGS_tls_key);
     absl::StatusOr<std::unique_ptr<http::Server>> started = http::StartServer(*loop, *world->server, options);
     if (started.ok()) {
-      shell = *std::move(started);
+      port = *std::move(started);
     } else {
       status = started.status();
     }
@@ -160,22 +131,21 @@ absl::Status Serve() {
       world->cluster = std::make_unique<actors::Cluster>(*loop, *world->client, world->random, ClusterFromFlags());
     });
     const std::string url = fmt::format("{}://{}:{}", absl::GetFlag(FLAGS_tls_cert).empty() ? "http" : "https",
-                                        absl::GetFlag(FLAGS_address), shell->port());
+                                        absl::GetFlag(FLAGS_address), port->port());
     if (const std::string path = absl::GetFlag(FLAGS_kubeconfig_out); !path.empty()) {
-      status = WriteFile(path, Kubeconfig(url));
+      status = shell::WriteFileWhole(path, Kubeconfig(url));
     }
     // Last: whoever waits for it finds everything else done.
     if (const std::string path = absl::GetFlag(FLAGS_port_file); status.ok() && !path.empty()) {
-      status = WriteFile(path, fmt::format("{}\n", shell->port()));
+      status = shell::WriteFileWhole(path, fmt::format("{}\n", port->port()));
     }
     if (status.ok()) {
       obs::LogInfo("serving", {{"url", url}, {"nodes", fmt::format("{}", absl::GetFlag(FLAGS_nodes))}});
-      int signal_number = 0;
-      sigwait(&signals, &signal_number);
-      obs::LogInfo("stopping", {{"signal", fmt::format("{}", signal_number)}});
+      shell::WaitForEnd();
+      obs::LogInfo("stopping");
     }
   }
-  shell.reset();
+  port.reset();
   OnLoop(*loop, [&] {
     world->cluster.reset();
     world->client.reset();
@@ -188,14 +158,14 @@ absl::Status Serve() {
 }  // namespace basalt::kubesim
 
 int main(int argc, char** argv) {
-  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+  basalt::shell::PrepareProcess();
   basalt::shell::ShowOwnFlagsInHelp();
   absl::SetProgramUsageMessage("kubesim: an embedded Kubernetes API server with simulated nodes and a gang scheduler.");
   if (const std::vector<char*> rest = absl::ParseCommandLine(argc, argv); rest.size() > 1) {
     fmt::print(stderr, "kubesim: unexpected argument '{}'\n", rest[1]);
     return 2;
   }
-  basalt::obs::SetUpLogging("kubesim", basalt::kubesim::LevelOf(absl::GetFlag(FLAGS_log_level)));
+  basalt::obs::SetUpLogging("kubesim", basalt::shell::LevelOf(absl::GetFlag(FLAGS_log_level)));
   const absl::Status status = basalt::kubesim::Serve();
   if (status.ok()) return 0;
   basalt::obs::LogError("ending", {{"error", std::string(basalt::ToStd(status.message()))}});
