@@ -23,18 +23,17 @@ endfunction()
 
 # LABELS: "unit" (the default) runs everywhere, "integration" starts servers in process, "e2e" starts processes,
 # "simulation" runs thousands of seeds, "seeds" a hundred of them. "threads" stands beside one of them: the test has
-# several threads of its own, so that TSan can find something; on SimLoop alone it cannot.
-# What ASan and UBSan run: unit tests, seeds and threads. What TSan runs: threads.
+# several threads of its own. Under the sanitizers run unit, seeds and threads.
 add_custom_target(sanitized_tests)
-add_custom_target(threaded_tests)
 
-# basalt_sanitize(TARGET LABEL…): builds the target with the sanitizers that its labels ask for.
-function(basalt_sanitize name)
+# basalt_sanitize(TEST TARGET LABEL…): the target is built for the sanitizers if the labels say that the test runs there.
+function(basalt_sanitize test target)
   if("unit" IN_LIST ARGN OR "seeds" IN_LIST ARGN OR "threads" IN_LIST ARGN)
-    add_dependencies(sanitized_tests ${name})
+    add_dependencies(sanitized_tests ${target})
   endif()
-  if("threads" IN_LIST ARGN)
-    add_dependencies(threaded_tests ${name})
+  if(BASALT_SANITIZER STREQUAL "tsan")
+    set_tests_properties(${test} PROPERTIES ENVIRONMENT
+      "TSAN_OPTIONS=ignore_noninstrumented_modules=1 suppressions=${PROJECT_SOURCE_DIR}/tests/checks/tsan.supp halt_on_error=1")
   endif()
 endfunction()
 
@@ -49,11 +48,7 @@ function(basalt_test name)
   if(NOT A_TIMEOUT)
     set(A_TIMEOUT 60)
   endif()
-  basalt_sanitize(${name} ${A_LABELS})
   add_test(NAME ${name} COMMAND ${name} ${A_ARGS})
   set_tests_properties(${name} PROPERTIES LABELS "${A_LABELS}" TIMEOUT ${A_TIMEOUT})
-  if(BASALT_SANITIZER STREQUAL "tsan")
-    set_tests_properties(${name} PROPERTIES ENVIRONMENT
-      "TSAN_OPTIONS=ignore_noninstrumented_modules=1 suppressions=${PROJECT_SOURCE_DIR}/tests/checks/tsan.supp halt_on_error=1")
-  endif()
+  basalt_sanitize(${name} ${name} ${A_LABELS})
 endfunction()

@@ -28,7 +28,9 @@ install_packages() {
 build() {
   local preset=$1
   shift
-  (cd "$ROOT" && cmake --preset "$preset" >"/tmp/basalt-configure-$preset.log" 2>&1) ||
-    { cat "/tmp/basalt-configure-$preset.log" >&2; die "configuring the preset $preset failed"; }
+  local log=$ROOT/build/$preset/configure.log
+  mkdir -p "${log%/*}"
+  (cd "$ROOT" && cmake --preset "$preset" >"$log" 2>&1) ||
+    { cat "$log" >&2; die "configuring the preset $preset failed"; }
   ninja -C "$ROOT/build/$preset" -j "$JOBS" --quiet "$@"
 }
