@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -60,7 +61,7 @@ class KeyQueue {
   TimeSystem& time_;
   const std::function<absl::Time()> now_;
   const std::function<void()> on_work_;
-  std::map<uint32_t, Group> groups_;
+  std::unordered_map<uint32_t, Group> groups_;  // Never walked.
   // May name keys that were dropped or taken since: `dirty` of the group decides.
   std::deque<std::pair<uint32_t, std::string>> order_;
   size_t ready_ = 0;

@@ -22,8 +22,9 @@ bool IsServed(const gateway::v1::Mark& mark) {
 }  // namespace
 
 ObjectTracker::WatchId ObjectTracker::Intern(std::string_view watch) {
+  if (last_watch_ < watches_.size() && watches_[last_watch_] == watch) return last_watch_;
   const auto found = watch_ids_.find(watch);
-  if (found != watch_ids_.end()) return found->second;
+  if (found != watch_ids_.end()) return last_watch_ = found->second;
   const WatchId id = static_cast<WatchId>(watches_.size());
   watches_.emplace_back(watch);
   watch_ids_.emplace(watch, id);
@@ -40,7 +41,7 @@ std::string ObjectTracker::WatchKey(WatchId watch, std::string_view text) {
 }
 
 ObjectTracker::Objects::value_type* ObjectTracker::Find(Slot& slot, WatchId watch, std::string_view uid) {
-  const auto found = slot.objects.find(WatchKey(watch, uid));
+  const auto found = slot.objects.find(ObjectView{watch, uid});
   return found == slot.objects.end() ? nullptr : &*found;
 }
 
@@ -74,8 +75,7 @@ void ObjectTracker::SetRoute(Slot& slot, Tracked& tracked, std::string_view rout
 ObjectTracker::Objects::value_type* ObjectTracker::Insert(Slot& slot, WatchId watch, std::string_view uid,
                                                           std::string_view ns, std::string_view name,
                                                           std::string_view route) {
-  auto& entry = *slot.objects.emplace(WatchKey(watch, uid), Tracked()).first;
-  entry.second.watch = watch;
+  auto& entry = *slot.objects.emplace(ObjectKey{watch, std::string(uid)}, Tracked()).first;
   entry.second.name = WatchKey(watch, FullName(ns, name));
   SetRoute(slot, entry.second, route);
   TakeName(slot, entry);
@@ -87,7 +87,7 @@ void ObjectTracker::Set(uint32_t slot_id, Slot& slot, Objects::value_type& entry
                         int64_t resource_version, bool awaits_tombstone) {
   Tracked& tracked = entry.second;
   const auto waits = [&] { return tracked.presence != Presence::kPresent && !tracked.awaits_tombstone; };
-  if (waits()) waiting_[tracked.watch].erase({tracked.resource_version, slot_id, entry.first});
+  if (waits()) waiting_[entry.first.watch].erase({tracked.resource_version, slot_id, entry.first});
   const bool was_named = IsNamed(tracked);
   tracked.presence = presence;
   tracked.resource_version = resource_version;
@@ -100,7 +100,7 @@ void ObjectTracker::Set(uint32_t slot_id, Slot& slot, Objects::value_type& entry
     TakeName(slot, entry);
     ++objects_;
   }
-  if (waits()) waiting_[tracked.watch].emplace(resource_version, slot_id, entry.first);
+  if (waits()) waiting_[entry.first.watch].emplace(resource_version, slot_id, entry.first);
 }
 
 void ObjectTracker::TakeName(Slot& slot, Objects::value_type& entry) {
@@ -111,7 +111,7 @@ void ObjectTracker::TakeName(Slot& slot, Objects::value_type& entry) {
 void ObjectTracker::Forget(uint32_t slot_id, Slot& slot, Objects::value_type& entry) {
   Set(slot_id, slot, entry, Presence::kDeleted, entry.second.resource_version, true);
   ReleaseRoute(slot, entry.second);
-  slot.objects.erase(std::string(entry.first));
+  slot.objects.erase(slot.objects.find(entry.first));
 }
 
 void ObjectTracker::EndEntry(uint32_t slot_id, Slot& slot, Objects::value_type& entry, Gone::Reason reason,
@@ -121,8 +121,8 @@ void ObjectTracker::EndEntry(uint32_t slot_id, Slot& slot, Objects::value_type& 
   const std::string_view full = Text(tracked.name);
   const size_t slash = full.find('/');
   const Gone gone{.reason = reason,
-                  .watch = watches_[tracked.watch],
-                  .uid = std::string(Text(entry.first)),
+                  .watch = watches_[entry.first.watch],
+                  .uid = entry.first.uid,
                   .ns = std::string(full.substr(0, slash)),
                   .name = std::string(full.substr(slash + 1)),
                   .resource_version = std::max(resource_version, tracked.resource_version),
@@ -138,7 +138,7 @@ void ObjectTracker::EndEntry(uint32_t slot_id, Slot& slot, Objects::value_type& 
 
 bool ObjectTracker::Replace(uint32_t slot_id, Slot& slot, WatchId watch, const ObjectIdentity& identity) {
   const auto found = slot.by_name.find(WatchKey(watch, FullName(identity.ns, identity.name)));
-  if (found == slot.by_name.end() || Text(found->second->first) == identity.uid) return true;
+  if (found == slot.by_name.end() || found->second->first.uid == identity.uid) return true;
   Objects::value_type& other = *found->second;
   if (other.second.resource_version > identity.resource_version) return false;
   EndEntry(slot_id, slot, other, Gone::Reason::kAbsent, other.second.resource_version, nullptr, false);
@@ -156,11 +156,13 @@ void ObjectTracker::Apply(uint32_t slot_id, Slot& slot, Objects::value_type& ent
   }
   Set(slot_id, slot, entry, Presence::kPresent, resource_version);
   tracked.loaded = false;
-  sink_.OnState(slot_id, *tracked.route, watches_[tracked.watch], std::move(object));
+  sink_.OnState(slot_id, *tracked.route, watches_[entry.first.watch], std::move(object));
 }
 
 void ObjectTracker::Open(uint32_t slot_id, const std::vector<KnownObject>& known) {
-  Slot& slot = slots_[slot_id];
+  if (slot_id >= slots_.size()) slots_.resize(slot_id + 1);
+  if (slots_[slot_id] == nullptr) slots_[slot_id] = std::make_unique<Slot>();
+  Slot& slot = *slots_[slot_id];
   for (const KnownObject& object : known) {
     const WatchId watch = Intern(object.watch);
     if (Find(slot, watch, object.uid) != nullptr) continue;
@@ -171,14 +173,14 @@ void ObjectTracker::Open(uint32_t slot_id, const std::vector<KnownObject>& known
 }
 
 void ObjectTracker::Close(uint32_t slot_id) {
-  const auto it = slots_.find(slot_id);
-  if (it == slots_.end()) return;
-  for (const auto& [key, tracked] : it->second.objects) {
-    waiting_[tracked.watch].erase({tracked.resource_version, slot_id, key});
+  Slot* slot = FindSlot(slot_id);
+  if (slot == nullptr) return;
+  for (const auto& [key, tracked] : slot->objects) {
+    waiting_[key.watch].erase({tracked.resource_version, slot_id, key});
     if (IsNamed(tracked)) --objects_;
   }
-  ClearForbidden(slot_id, it->second);
-  slots_.erase(it);
+  ClearForbidden(slot_id, *slot);
+  slots_[slot_id].reset();
 }
 
 void ObjectTracker::ClearForbidden(uint32_t slot_id, Slot& slot) {
@@ -188,13 +190,13 @@ void ObjectTracker::ClearForbidden(uint32_t slot_id, Slot& slot) {
 
 void ObjectTracker::StartStream() {
   if (BASALT_PLANTED("absence_is_deletion")) return;
-  for (auto& [slot_id, slot] : slots_) Begin(slot_id);
+  for (size_t slot = 0; slot < slots_.size(); ++slot) Begin(static_cast<uint32_t>(slot));
 }
 
 void ObjectTracker::Begin(uint32_t slot_id) {
-  const auto it = slots_.find(slot_id);
-  if (it == slots_.end()) return;
-  Slot& slot = it->second;
+  Slot* open = FindSlot(slot_id);
+  if (open == nullptr) return;
+  Slot& slot = *open;
   if (!slot.in_snapshot) {
     for (size_t watch = 0; watch < watches_.size(); ++watch) {
       int64_t& before = slot.before[static_cast<WatchId>(watch)];
@@ -207,9 +209,9 @@ void ObjectTracker::Begin(uint32_t slot_id) {
 }
 
 void ObjectTracker::State(gateway::v1::ObjectState&& state) {
-  const auto it = slots_.find(state.slot());
-  if (it == slots_.end()) return;
-  Slot& slot = it->second;
+  Slot* open = FindSlot(state.slot());
+  if (open == nullptr) return;
+  Slot& slot = *open;
   const ObjectIdentity identity = Identify(state.object());
   const WatchId watch = Intern(state.watch());
   Objects::value_type* entry = Find(slot, watch, identity.uid);
@@ -240,9 +242,9 @@ void ObjectTracker::State(gateway::v1::ObjectState&& state) {
 }
 
 void ObjectTracker::Tombstone(const gateway::v1::Tombstone& tombstone) {
-  const auto it = slots_.find(tombstone.slot());
-  if (it == slots_.end()) return;
-  Slot& slot = it->second;
+  Slot* open = FindSlot(tombstone.slot());
+  if (open == nullptr) return;
+  Slot& slot = *open;
   const ObjectIdentity identity = Identify(tombstone.last());
   const WatchId watch = Intern(tombstone.watch());
   Objects::value_type* entry = Find(slot, watch, identity.uid);
@@ -296,10 +298,10 @@ int64_t ObjectTracker::MarkOf(const Slot& slot, WatchId watch) const {
 void ObjectTracker::SettleAbsent(uint32_t slot_id, Slot& slot, WatchId watch) {
   const int64_t mark = MarkOf(slot, watch);
   std::vector<Objects::value_type*> unmentioned;
-  const std::string end = WatchKey(static_cast<WatchId>(watch + 1), "");
-  for (auto it = slot.objects.lower_bound(WatchKey(watch, "")); it != slot.objects.end() && it->first < end; ++it) {
-    if (!it->second.mentioned) unmentioned.push_back(&*it);
+  for (Objects::value_type& entry : slot.objects) {
+    if (entry.first.watch == watch && !entry.second.mentioned) unmentioned.push_back(&entry);
   }
+  std::sort(unmentioned.begin(), unmentioned.end(), [](const auto* a, const auto* b) { return a->first < b->first; });
   for (Objects::value_type* entry : unmentioned) {
     const int64_t known = entry->second.resource_version;
     if (!IsNamed(entry->second)) {
@@ -314,9 +316,9 @@ void ObjectTracker::SettleAbsent(uint32_t slot_id, Slot& slot, WatchId watch) {
 }
 
 bool ObjectTracker::End(const gateway::v1::SlotEnd& end) {
-  const auto it = slots_.find(end.slot());
-  if (it == slots_.end()) return false;
-  Slot& slot = it->second;
+  Slot* open = FindSlot(end.slot());
+  if (open == nullptr) return false;
+  Slot& slot = *open;
   slot.in_snapshot = false;
   slot.ended_at = ++tick_;
   slot.marks.clear();
@@ -343,19 +345,19 @@ std::vector<uint32_t> ObjectTracker::Progress(const gateway::v1::Progress& progr
     progress_[watch] = {mark.resource_version(), tick_};
     for (auto at = forbidden_.lower_bound({watch, 0}); at != forbidden_.end() && at->first == watch;) {
       const uint32_t slot_id = at->second;
-      Slot& slot = slots_.at(slot_id);
+      Slot& slot = *slots_.at(slot_id);
       at = forbidden_.erase(at);
       slot.forbidden.erase(watch);
       if (slot.forbidden.empty() && !slot.in_snapshot) ready.push_back(slot_id);
     }
     // What the mark has passed, unless its slot is in a snapshot (its end settles it).
     Waiting& waiting = waiting_[watch];
-    std::vector<std::tuple<int64_t, uint32_t, std::string>> passed;
+    std::vector<Waiting::value_type> passed;
     for (auto it = waiting.begin(); it != waiting.end() && std::get<0>(*it) <= mark.resource_version(); ++it) {
-      if (!slots_.at(std::get<1>(*it)).in_snapshot) passed.push_back(*it);
+      if (!slots_.at(std::get<1>(*it))->in_snapshot) passed.push_back(*it);
     }
     for (const auto& [resource_version, slot_id, key] : passed) {
-      Slot& slot = slots_.at(slot_id);
+      Slot& slot = *slots_.at(slot_id);
       Objects::value_type& entry = *slot.objects.find(key);
       if (entry.second.presence == Presence::kUncertain) {
         EndEntry(slot_id, slot, entry, Gone::Reason::kAbsent, resource_version, nullptr, true);
@@ -367,9 +369,9 @@ std::vector<uint32_t> ObjectTracker::Progress(const gateway::v1::Progress& progr
 }
 
 bool ObjectTracker::OwnState(uint32_t slot_id, std::string_view routing_key, const kube::v1::Object& object) {
-  const auto it = slots_.find(slot_id);
-  if (it == slots_.end()) return true;
-  Slot& slot = it->second;
+  Slot* open = FindSlot(slot_id);
+  if (open == nullptr) return true;
+  Slot& slot = *open;
   const ObjectIdentity identity = Identify(object);
   if (identity.uid.empty() || object.kind_case() == kube::v1::Object::kGeneric) return true;
   if (Objects::value_type* entry = FindAnywhere(slot, identity.uid); entry != nullptr) {
@@ -400,9 +402,9 @@ bool ObjectTracker::OwnState(uint32_t slot_id, std::string_view routing_key, con
 }
 
 void ObjectTracker::OwnDeletion(uint32_t slot_id, std::string_view routing_key, const kube::v1::Object& last) {
-  const auto it = slots_.find(slot_id);
-  if (it == slots_.end()) return;
-  Slot& slot = it->second;
+  Slot* open = FindSlot(slot_id);
+  if (open == nullptr) return;
+  Slot& slot = *open;
   const ObjectIdentity identity = Identify(last);
   if (identity.uid.empty() || last.kind_case() == kube::v1::Object::kGeneric) return;
   Objects::value_type* entry = FindAnywhere(slot, identity.uid);

@@ -7,8 +7,11 @@
 // at least that resourceVersion; else it is uncertain until a later mark of that watch passes it, or a state shows it.
 //
 // Owned by one worker; covers all its slots. Everything that leaves comes in a deterministic order.
+#include <compare>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -38,7 +41,7 @@ class ObjectTracker {
 
   void Open(uint32_t slot, const std::vector<KnownObject>& known);
   void Close(uint32_t slot);
-  bool IsOpen(uint32_t slot) const { return slots_.contains(slot); }
+  bool IsOpen(uint32_t slot) const { return FindSlot(slot) != nullptr; }
 
   // What is told from now on comes by another stream: marks say nothing of a slot before its snapshot has come by it,
   // for what the old one still had to tell is lost.
@@ -71,14 +74,36 @@ class ObjectTracker {
     int64_t resource_version = 0;
     const std::string* route = nullptr;  // Interned in Slot::routes.
     std::string name;                    // Of the watch and the object: WatchKey(watch, "namespace/name").
-    WatchId watch = 0;
     Presence presence = Presence::kPresent;
     bool mentioned = false;  // In the snapshot under way.
     bool loaded = false;     // Known from the store only: its state is passed on even when it is no newer.
     // Ended by something else than the watch: kept until the watch has said so too, or a snapshot is without it.
     bool awaits_tombstone = false;
   };
-  using Objects = std::map<std::string, Tracked, std::less<>>;  // By WatchKey(watch, uid).
+  template <typename Text>
+  struct WatchAndUid {
+    WatchId watch = 0;
+    Text uid;
+    friend auto operator<=>(const WatchAndUid&, const WatchAndUid&) = default;
+  };
+  using ObjectKey = WatchAndUid<std::string>;
+  using ObjectView = WatchAndUid<std::string_view>;
+  struct Hash {
+    using is_transparent = void;
+    template <typename Text>
+    size_t operator()(const WatchAndUid<Text>& key) const {
+      return std::hash<std::string_view>()(key.uid) + key.watch;
+    }
+  };
+  struct Same {
+    using is_transparent = void;
+    template <typename A, typename B>
+    bool operator()(const WatchAndUid<A>& a, const WatchAndUid<B>& b) const {
+      return a.watch == b.watch && a.uid == b.uid;
+    }
+  };
+  // Only to look up; what is told in an order is sorted.
+  using Objects = std::unordered_map<ObjectKey, Tracked, Hash, Same>;
 
   struct Slot {
     bool in_snapshot = true;
@@ -100,6 +125,7 @@ class ObjectTracker {
   WatchId Intern(std::string_view watch);
   static std::string WatchKey(WatchId watch, std::string_view text);
   static std::string_view Text(std::string_view watch_key) { return watch_key.substr(2); }
+  Slot* FindSlot(uint32_t slot) const { return slot < slots_.size() ? slots_[slot].get() : nullptr; }
 
   Objects::value_type* Find(Slot& slot, WatchId watch, std::string_view uid);
   // Of the watches that the object may be under, the one that has it.
@@ -132,14 +158,15 @@ class ObjectTracker {
   Sink& sink_;
   std::map<std::string, WatchId, std::less<>> watch_ids_;
   std::vector<std::string> watches_;
-  std::map<uint32_t, Slot> slots_;
+  WatchId last_watch_ = 0;                    // The last that was looked up: mostly the next, too.
+  std::vector<std::unique_ptr<Slot>> slots_;  // By id; null: not open.
   std::map<WatchId, Progressed> progress_;
   std::set<std::pair<WatchId, uint32_t>> forbidden_;  // What Slot::forbidden says, by watch.
   uint64_t tick_ = 0;
   size_t objects_ = 0;
   uint64_t uncertain_absences_ = 0;
   // Per watch, what waits for a mark: uncertain objects, and ends kept so that older states do not revive them.
-  using Waiting = std::set<std::tuple<int64_t, uint32_t, std::string>>;
+  using Waiting = std::set<std::tuple<int64_t, uint32_t, ObjectKey>>;
   std::map<WatchId, Waiting> waiting_;
 };
 

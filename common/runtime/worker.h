@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <variant>
 #include <vector>
 
@@ -166,7 +167,7 @@ class Worker final : public Context, public ObjectTracker::Sink, public std::ena
   bool slots_changed_ = false;  // Since the last report: one for each delivery, not one for each slot of a snapshot.
   int64_t reported_ = 0;
   // Keys that a batch touched and no durable write has covered since, with the first such batch.
-  std::map<std::string, int64_t, std::less<>> unrecorded_;
+  std::unordered_map<std::string, int64_t> unrecorded_;
   std::multiset<int64_t> unrecorded_sequences_;
 
   std::map<uint64_t, PendingWrite> writes_;

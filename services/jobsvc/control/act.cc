@@ -42,9 +42,9 @@ bool IsRefusal(const gateway::v1::KubeError& error) {
 }  // namespace
 
 void JobController::Act(std::string_view key) {
-  const auto it = entries_.find(key);
-  if (it == entries_.end() || !it->second->job) return;
-  JobEntry& entry = *it->second;
+  JobEntry* found = Lookup(key);
+  if (found == nullptr || !found->job) return;
+  JobEntry& entry = *found;
   if (entry.intent_unsent) SendStatus(entry);
   SendNotes(entry);
   // Newer than what was judged: the pass that is due knows better.

@@ -50,8 +50,7 @@ JobController::JobController(runtime::Context& context, KeyMaker& keys, JobMetri
 JobController::~JobController() = default;
 
 JobEntry& JobController::EntryOf(std::string_view key) {
-  auto it = entries_.find(key);
-  if (it != entries_.end()) return *it->second;
+  if (JobEntry* known = Lookup(key); known != nullptr) return *known;
   auto entry = std::make_unique<JobEntry>();
   entry->key = key;
   const size_t slash = key.find('/');
@@ -60,17 +59,26 @@ JobEntry& JobController::EntryOf(std::string_view key) {
   entry->slot = SlotOf(key);
   entry->pods.Reset(entry->name, {});
   slots_[entry->slot].insert(entry->key);
+  index_.emplace(entry->key, entry.get());
   return *entries_.emplace(std::string(key), std::move(entry)).first->second;
 }
 
-const JobEntry* JobController::Find(std::string_view key) const {
-  const auto it = entries_.find(key);
-  return it == entries_.end() ? nullptr : it->second.get();
+JobEntry* JobController::Lookup(std::string_view key) const {
+  const auto it = index_.find(key);
+  return it == index_.end() ? nullptr : it->second;
 }
 
-JobEntry* JobController::Live(const std::string& key, const std::string& uid) {
+void JobController::Erase(std::string_view key) {
   const auto it = entries_.find(key);
-  return it != entries_.end() && it->second->has_uid(uid) ? it->second.get() : nullptr;
+  index_.erase(it->second->key);
+  entries_.erase(it);
+}
+
+const JobEntry* JobController::Find(std::string_view key) const { return Lookup(key); }
+
+JobEntry* JobController::Live(const std::string& key, const std::string& uid) {
+  JobEntry* entry = Lookup(key);
+  return entry != nullptr && entry->has_uid(uid) ? entry : nullptr;
 }
 
 absl::StatusOr<std::vector<runtime::KnownObject>> JobController::OpenSlot(uint32_t slot) {
@@ -109,7 +117,7 @@ absl::StatusOr<std::vector<runtime::KnownObject>> JobController::OpenSlot(uint32
 void JobController::CloseSlot(uint32_t slot) {
   const auto it = slots_.find(slot);
   if (it == slots_.end()) return;
-  for (const std::string& key : it->second) entries_.erase(entries_.find(key));
+  for (const std::string& key : it->second) Erase(key);
   slots_.erase(it);
 }
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "common/obs/metrics.h"
@@ -68,6 +69,8 @@ class JobController : public runtime::Controller {
  private:
   // -- pass.cc: what a pass judges and records --
   JobEntry& EntryOf(std::string_view key);
+  JobEntry* Lookup(std::string_view key) const;
+  void Erase(std::string_view key);
   void ReceiveJob(JobEntry& entry, kube::v1::Job&& job);
   void Recompile(JobEntry& entry, kv::WriteBatch& batch);
   void StartJob(JobEntry& entry, kv::WriteBatch& batch);
@@ -123,7 +126,8 @@ class JobController : public runtime::Controller {
   const JobMetrics metrics_;
   const JobControllerOptions options_;
   std::map<std::string, std::unique_ptr<JobEntry>, std::less<>> entries_;
-  std::map<uint32_t, std::set<std::string>> slots_;  // Keys of the open slots.
+  std::unordered_map<std::string_view, JobEntry*> index_;  // The same, by the entry's own key: only to look up.
+  std::map<uint32_t, std::set<std::string>> slots_;        // Keys of the open slots.
   std::map<std::string, int32_t, std::less<>> priorities_;
   std::set<std::string> forwarding_queues_;
   Listener listener_;

@@ -56,9 +56,9 @@ kube::v1::Pod PodFromEntry(const std::string& name, std::string_view ns, std::st
 // A pass over one job. The order matters: the status says under which rules pods are counted, and events come before
 // what a plain sync would conclude (W11).
 void JobController::Decide(std::string_view key, kv::WriteBatch& batch) {
-  const auto it = entries_.find(key);
-  if (it == entries_.end()) return;
-  JobEntry& entry = *it->second;
+  JobEntry* found = Lookup(key);
+  if (found == nullptr) return;
+  JobEntry& entry = *found;
   if (metrics_.passes != nullptr) metrics_.passes->Add();
   if (!entry.job) {
     Forget(entry, batch);
@@ -122,7 +122,7 @@ void JobController::Forget(JobEntry& entry, kv::WriteBatch& batch) {
   }
   if (empty && entry.groups.empty() && entry.commands.empty()) {
     slots_[entry.slot].erase(entry.key);
-    entries_.erase(entries_.find(entry.key));
+    Erase(entry.key);
     return;
   }
   if (entry.record_dirty) {
