@@ -35,6 +35,7 @@ Session::Session(Loop& loop, const Cache& cache, v1::Member self, Tombstones& to
 Session::~Session() {
   *alive_ = false;
   loop_.Cancel(progress_timer_);
+  loop_.Cancel(gather_timer_);
 }
 
 void Session::StartStates() {
@@ -153,12 +154,34 @@ void Session::Schedule() {
   });
 }
 
+bool Session::Gathers() {
+  // What is not a matter of single objects goes at once, and what cannot be acknowledged is not waited for.
+  const bool at_once = !started_ || assignment_.has_value() || !interests_.empty() || !to_open_.empty() || InCourse() ||
+                       marks_.HeldBack();
+  const int64_t waiting = backlog_.size() + (progress_.has_value() ? 1 : 0);
+  const bool enough =
+      sequence_ - acknowledged_ < options_.eager || waiting == 0 || waiting >= static_cast<int64_t>(options_.max_items);
+  if (at_once || enough || gathered_) return false;
+  if (gather_timer_ == kNoTimer) {
+    gather_timer_ = loop_.RunAfter(options_.gather, [this, alive = alive_] {
+      if (!*alive) return;
+      gather_timer_ = kNoTimer;
+      gathered_ = true;
+      Schedule();
+    });
+  }
+  return true;
+}
+
 void Session::Pump() {
   if (closed_ || in_flight_) return;
   if (WindowFull() && !InCourse()) return;
+  if (Gathers()) return;
   Batch batch = Build();
   if (batch.items.items() == 0) return;
   ++sequence_;
+  gathered_ = false;
+  loop_.Cancel(std::exchange(gather_timer_, kNoTimer));
   for (const TombstoneKey& key : batch.tombstones) tombstones_.SetSent(key, sequence_);
   sent_.push_back({sequence_, loop_.Now(), std::move(batch.tombstones)});
   in_flight_ = true;

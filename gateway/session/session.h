@@ -45,6 +45,10 @@ struct SessionOptions {
   size_t max_items = 128;
   size_t max_bytes = 256 << 10;  // One object that is larger goes alone.
   int64_t window = 16;
+  // With so many unacknowledged, a batch that is not full waits for more to send with it: until the replica
+  // acknowledges, or for `gather` at most.
+  int64_t eager = 2;
+  absl::Duration gather = absl::Milliseconds(5);
   absl::Duration progress_interval = absl::Seconds(1);
 };
 
@@ -125,6 +129,7 @@ class Session {
   void ArmProgress();
 
   void Schedule();
+  bool Gathers();
   void Pump();
   bool HasRoom(const Batch& batch, size_t bytes, size_t limit) const;
   Batch Build();
@@ -168,6 +173,8 @@ class Session {
   std::optional<std::pair<uint64_t, std::vector<v1::Mark>>> progress_;
   absl::Time last_progress_ = absl::InfinitePast();
   TimerId progress_timer_ = kNoTimer;
+  TimerId gather_timer_ = kNoTimer;
+  bool gathered_ = false;  // What waits has waited long enough.
 };
 
 }  // namespace basalt::gateway

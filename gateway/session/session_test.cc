@@ -79,6 +79,53 @@ TEST(SessionTest, AMarkIsNotSentBeforeTheStatesItCovers) {
   EXPECT_LT(progress + 1, items.end()) << "it did not wait for what came later";
 }
 
+TEST(SessionTest, AFewChangesWaitForMoreWhileTheReplicaHasEnoughInHand) {
+  const auto change = [](Bench& bench, int i) {
+    bench.cache.Apply(Bench::kJobPods, JobPod("j", fmt::format("p{}", i), 20 + i));
+  };
+  const auto begin = [&](Bench& bench) {
+    bench.ListAll(10);
+    bench.Attach();
+    bench.session->OpenSlot(kSlot, 1);
+    bench.Drain();
+    for (int i = 0; i < 2; ++i) {
+      change(bench, i);
+      EXPECT_EQ(bench.Text(/*acknowledge=*/false), fmt::format("ns/j p{}@{}", i, 20 + i)) << "at once";
+    }
+    for (int i = 2; i < 4; ++i) {
+      change(bench, i);
+      EXPECT_EQ(bench.Text(/*acknowledge=*/false), "");
+    }
+  };
+  const SessionOptions options{.max_items = 4, .progress_interval = absl::Hours(1)};
+  {
+    Bench bench(v1::SERVICE_KIND_JOB, options);
+    begin(bench);
+    ASSERT_TRUE(bench.session->OnAck(bench.session->acknowledged_sequence() + 1).ok());
+    EXPECT_EQ(bench.Text(false), "ns/j p2@22 | ns/j p3@23") << "the replica has less in hand";
+  }
+  {
+    Bench bench(v1::SERVICE_KIND_JOB, options);
+    begin(bench);
+    bench.time.Advance(options.gather);
+    EXPECT_EQ(bench.Text(false), "ns/j p2@22 | ns/j p3@23") << "they have waited long enough";
+  }
+  {
+    Bench bench(v1::SERVICE_KIND_JOB, options);
+    begin(bench);
+    for (int i = 4; i < 6; ++i) change(bench, i);
+    EXPECT_EQ(bench.Text(false), "ns/j p2@22 | ns/j p3@23 | ns/j p4@24 | ns/j p5@25") << "the batch is full";
+  }
+  {
+    Bench bench(v1::SERVICE_KIND_JOB, options);
+    begin(bench);
+    v1::Assignment assignment;
+    assignment.set_epoch(7);
+    bench.session->SetAssignment(assignment);
+    EXPECT_EQ(bench.Text(false), "assignment 7 | ns/j p2@22 | ns/j p3@23") << "it takes along what waits";
+  }
+}
+
 TEST(SessionTest, ASnapshotAndLiveChangesShareTheBatches) {
   Bench bench(v1::SERVICE_KIND_JOB, {.max_items = 16});
   bench.ListAll(1);
