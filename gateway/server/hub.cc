@@ -27,19 +27,6 @@ std::string_view VerbOf(const v1::WriteRequest& request) {
   return "none";
 }
 
-std::string_view ServiceName(v1::ServiceKind service) {
-  switch (service) {
-    case v1::SERVICE_KIND_JOB:
-      return "job";
-    case v1::SERVICE_KIND_POD_GROUP:
-      return "pod_group";
-    case v1::SERVICE_KIND_QUEUE:
-      return "queue";
-    default:
-      return "none";
-  }
-}
-
 absl::Status Mismatch(std::string_view what, std::string_view here, std::string_view there) {
   return MakeStatus(absl::StatusCode::kFailedPrecondition,
                     fmt::format("{} differs: the gateway has '{}', the replica '{}'", what, here, there));
@@ -129,10 +116,7 @@ Hub::Hub(Loop& loop, KubeAccess& kube, obs::Metrics& metrics, const std::vector<
       interests_(loop, kube, options_.interest_period,
                  [](Session& session, const InterestKey& key, std::shared_ptr<const kube::v1::Object> object) {
                    session.OnInterest(key, std::move(object));
-                 }),
-      in_flight_(metrics.GetGauge("gateway_writes_in_flight", "Writes handed to Kubernetes and not answered.")),
-      changes_(metrics.GetCounter("gateway_states_total", "New states of cached objects.")),
-      departures_(metrics.GetCounter("gateway_departures_total", "Objects gone from a slot.")) {
+                 }) {
   for (auto& slots : slots_) slots.resize(kSlotCount);
 }
 
@@ -244,7 +228,7 @@ void Hub::Settle() {
   std::erase_if(replicas_, [&](const auto& entry) {
     const v1::Member& member = entry.second->member;
     if (ownership_.IsPresent(member.service(), member.replica())) return false;
-    RemoveStats(member);
+    metrics_.RemoveReplica(member);
     return true;
   });
 
@@ -287,7 +271,7 @@ void Hub::OpenIfDrained(v1::ServiceKind service, uint32_t index) {
 // ---- fan-out ----
 
 void Hub::OnState(ObjectId id) {
-  changes_.Add();
+  metrics_.CountState();
   if (cache_.IsBroadcastId(id)) {
     for (auto& [key, replica] : replicas_) {
       if (Session* session = SessionOf(*replica)) session->OnState(id);
@@ -304,7 +288,7 @@ void Hub::OnState(ObjectId id) {
 }
 
 void Hub::OnDeparture(ObjectId id, const Departure& departure) {
-  departures_.Add();
+  metrics_.CountDeparture();
   const auto tell = [&](Replica& replica) {
     const TombstoneKey key = replica.tombstones.Add(departure);
     if (Session* session = SessionOf(replica)) session->OnDeparture(id, key);
@@ -337,12 +321,11 @@ void Hub::Write(v1::WriteRequest request, rpc::Done<v1::WriteResponse> done) {
   const bool collection = request.has_delete_collection();
   const std::string verb(VerbOf(request));
   ++slots_[request.owner().member().service() - 1][request.owner().slot()].in_flight;
-  in_flight_.Add(1);
+  metrics_.WriteBegins();
   kube_.Write(std::move(request), [this, alive = alive_, head = std::move(head), verb, collection,
                                    done = std::move(done)](absl::StatusOr<v1::WriteResponse> answer) mutable {
     if (!*alive) return;
-    in_flight_.Add(-1);
-    CountWrite(head, verb, answer);
+    metrics_.WriteEnds(verb, head.resource().plural(), answer);
     if (!collection) OnWritten(head, answer);
     done(std::move(answer));
     const v1::ServiceKind service = head.owner().member().service();
@@ -404,53 +387,19 @@ v1::Topology Hub::MakeTopology() const {
   return topology;
 }
 
-// ---- metrics ----
-
-void Hub::CountWrite(const v1::WriteRequest& request, const std::string& verb,
-                     const absl::StatusOr<v1::WriteResponse>& answer) {
-  const std::string code = !answer.ok()          ? absl::StatusCodeToString(answer.status().code())
-                           : answer->has_error() ? fmt::to_string(answer->error().code())
-                                                 : "ok";
-  const std::string key = fmt::format("{} {} {}", verb, request.resource().plural(), code);
-  obs::Counter*& counter = write_counters_[key];
-  if (counter == nullptr) {
-    counter = &metrics_.GetCounter("gateway_writes_total", "Writes answered.",
-                                   {{"verb", verb}, {"resource", request.resource().plural()}, {"code", code}});
-  }
-  counter->Add();
-}
-
 void Hub::UpdateStats() {
   stats_timer_ = kNoTimer;
   bool any = false;
   for (auto& [key, replica] : replicas_) {
     const Session* session = SessionOf(*replica);
     any |= session != nullptr;
-    const obs::Labels labels = {{"service", std::string(ServiceName(replica->member.service()))},
-                                {"replica", replica->member.replica()}};
-    metrics_.GetGauge("gateway_replica_lag_seconds", "How long the oldest unacknowledged batch has waited.", labels)
-        .Set(session ? absl::ToDoubleSeconds(session->Lag()) : 0);
-    metrics_.GetGauge("gateway_replica_dirty_keys", "Changes not yet sent.", labels)
-        .Set(session ? static_cast<double>(session->dirty_keys()) : 0);
-    metrics_.GetGauge("gateway_replica_tombstone_bytes", "Kept until acknowledged.", labels)
-        .Set(static_cast<double>(replica->tombstones.bytes()));
+    metrics_.ShowReplica(replica->member, session, replica->tombstones);
   }
-  for (const WatchInfo& info : cache_.watches()) {
-    metrics_.GetGauge("gateway_objects", "Objects cached.", {{"watch", info.id}})
-        .Set(static_cast<double>(info.objects));
-  }
+  metrics_.ShowWatches(cache_.watches());
   if (!any) return;
   stats_timer_ = loop_.RunAfter(options_.stats_period, [this, alive = alive_] {
     if (*alive) UpdateStats();
   });
-}
-
-void Hub::RemoveStats(const v1::Member& member) {
-  const obs::Labels labels = {{"service", std::string(ServiceName(member.service()))}, {"replica", member.replica()}};
-  for (const char* name :
-       {"gateway_replica_lag_seconds", "gateway_replica_dirty_keys", "gateway_replica_tombstone_bytes"}) {
-    metrics_.Remove(name, labels);
-  }
 }
 
 }  // namespace basalt::gateway

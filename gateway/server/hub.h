@@ -20,6 +20,7 @@
 #include "common/obs/metrics.h"
 #include "common/rpc/peers.h"
 #include "gateway/route/cache.h"
+#include "gateway/server/hub_metrics.h"
 #include "gateway/server/interests.h"
 #include "gateway/server/kube_access.h"
 #include "gateway/server/ownership.h"
@@ -80,16 +81,13 @@ class Hub : public rpc::GatewayHandler, public CacheListener {
   void MoveSlot(const Ownership::Change& change);
   void OpenIfDrained(v1::ServiceKind service, uint32_t slot);
   void OnWritten(const v1::WriteRequest& request, absl::StatusOr<v1::WriteResponse>& answer);
-  void CountWrite(const v1::WriteRequest& request, const std::string& verb,
-                  const absl::StatusOr<v1::WriteResponse>& answer);
   v1::Topology MakeTopology() const;
   void UpdateStats();
-  void RemoveStats(const v1::Member& member);
   Session* SessionOf(Replica& replica) const;
 
   Loop& loop_;
   KubeAccess& kube_;
-  obs::Metrics& metrics_;
+  HubMetrics metrics_;
   const HubOptions options_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 
@@ -100,10 +98,6 @@ class Hub : public rpc::GatewayHandler, public CacheListener {
   std::array<std::vector<Slot>, kServiceKinds> slots_;
   TimerId settle_timer_ = kNoTimer;
   TimerId stats_timer_ = kNoTimer;
-  obs::Gauge& in_flight_;
-  obs::Counter& changes_;
-  obs::Counter& departures_;
-  std::map<std::string, obs::Counter*> write_counters_;
 };
 
 }  // namespace basalt::gateway

@@ -1,0 +1,71 @@
+#include "gateway/server/hub_metrics.h"
+
+#include <fmt/format.h>
+
+namespace basalt::gateway {
+namespace {
+
+obs::Labels LabelsOf(const v1::Member& member) {
+  return {{"service", std::string(ServiceName(member.service()))}, {"replica", member.replica()}};
+}
+
+}  // namespace
+
+std::string_view ServiceName(v1::ServiceKind service) {
+  switch (service) {
+    case v1::SERVICE_KIND_JOB:
+      return "job";
+    case v1::SERVICE_KIND_POD_GROUP:
+      return "pod_group";
+    case v1::SERVICE_KIND_QUEUE:
+      return "queue";
+    default:
+      return "none";
+  }
+}
+
+HubMetrics::HubMetrics(obs::Metrics& metrics)
+    : metrics_(metrics),
+      in_flight_(metrics.GetGauge("gateway_writes_in_flight", "Writes handed to Kubernetes and not answered.")),
+      states_(metrics.GetCounter("gateway_states_total", "New states of cached objects.")),
+      departures_(metrics.GetCounter("gateway_departures_total", "Objects gone from a slot.")) {}
+
+void HubMetrics::WriteEnds(std::string_view verb, const std::string& plural,
+                           const absl::StatusOr<v1::WriteResponse>& answer) {
+  in_flight_.Add(-1);
+  const std::string code = !answer.ok()          ? absl::StatusCodeToString(answer.status().code())
+                           : answer->has_error() ? fmt::to_string(answer->error().code())
+                                                 : "ok";
+  obs::Counter*& counter = writes_[fmt::format("{} {} {}", verb, plural, code)];
+  if (counter == nullptr) {
+    counter = &metrics_.GetCounter("gateway_writes_total", "Writes answered.",
+                                   {{"verb", std::string(verb)}, {"resource", plural}, {"code", code}});
+  }
+  counter->Add();
+}
+
+void HubMetrics::ShowReplica(const v1::Member& member, const Session* session, const Tombstones& tombstones) {
+  const obs::Labels labels = LabelsOf(member);
+  metrics_.GetGauge("gateway_replica_lag_seconds", "How long the oldest unacknowledged batch has waited.", labels)
+      .Set(session ? absl::ToDoubleSeconds(session->Lag()) : 0);
+  metrics_.GetGauge("gateway_replica_dirty_keys", "Changes not yet sent.", labels)
+      .Set(session ? static_cast<double>(session->dirty_keys()) : 0);
+  metrics_.GetGauge("gateway_replica_tombstone_bytes", "Kept until acknowledged.", labels)
+      .Set(static_cast<double>(tombstones.bytes()));
+}
+
+void HubMetrics::RemoveReplica(const v1::Member& member) {
+  for (const char* name :
+       {"gateway_replica_lag_seconds", "gateway_replica_dirty_keys", "gateway_replica_tombstone_bytes"}) {
+    metrics_.Remove(name, LabelsOf(member));
+  }
+}
+
+void HubMetrics::ShowWatches(const std::vector<WatchInfo>& watches) {
+  for (const WatchInfo& info : watches) {
+    metrics_.GetGauge("gateway_objects", "Objects cached.", {{"watch", info.id}})
+        .Set(static_cast<double>(info.objects));
+  }
+}
+
+}  // namespace basalt::gateway

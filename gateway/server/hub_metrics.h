@@ -1,0 +1,42 @@
+#pragma once
+
+// What the hub tells of itself as metrics. Confined to the hub's loop.
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "basalt/gateway/v1/gateway.pb.h"
+#include "common/obs/metrics.h"
+#include "gateway/route/cache.h"
+#include "gateway/session/session.h"
+
+namespace basalt::gateway {
+
+std::string_view ServiceName(v1::ServiceKind service);
+
+class HubMetrics {
+ public:
+  // `metrics` outlives it.
+  explicit HubMetrics(obs::Metrics& metrics);
+
+  void CountState() { states_.Add(); }
+  void CountDeparture() { departures_.Add(); }
+  void WriteBegins() { in_flight_.Add(1); }
+  void WriteEnds(std::string_view verb, const std::string& plural, const absl::StatusOr<v1::WriteResponse>& answer);
+
+  // `session` is null while the replica is away.
+  void ShowReplica(const v1::Member& member, const Session* session, const Tombstones& tombstones);
+  void RemoveReplica(const v1::Member& member);
+  void ShowWatches(const std::vector<WatchInfo>& watches);
+
+ private:
+  obs::Metrics& metrics_;
+  obs::Gauge& in_flight_;
+  obs::Counter& states_;
+  obs::Counter& departures_;
+  std::map<std::string, obs::Counter*> writes_;
+};
+
+}  // namespace basalt::gateway
