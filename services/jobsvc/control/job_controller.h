@@ -67,7 +67,7 @@ class JobController : public runtime::Controller {
   void SetListener(Listener listener) { listener_ = std::move(listener); }
 
  private:
-  // -- pass.cc: what a pass judges and records --
+  // -- job_controller.cc, pass.cc, judge.cc, settle.cc: what is heard, judged and recorded --
   JobEntry& EntryOf(std::string_view key);
   JobEntry* Lookup(std::string_view key) const;
   void Erase(std::string_view key);
@@ -130,6 +130,7 @@ class JobController : public runtime::Controller {
   std::map<uint32_t, std::set<std::string>> slots_;        // Keys of the open slots.
   std::map<std::string, int32_t, std::less<>> priorities_;
   std::set<std::string> forwarding_queues_;
+  storage::v1::PodRecord pod_record_;  // StorePod's: it keeps its memory from one pod to the next.
   Listener listener_;
 };
 

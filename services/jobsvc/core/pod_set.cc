@@ -270,19 +270,15 @@ PodChange PodSet::Apply(const kube::v1::Pod& pod) {
   change.name = pod.name();
   change.place = PlaceOf(pod.name());
   PodEntry* slot = Slot(pod.name(), change.place);
+  const bool has_task = change.place.task >= 0;
+  // With the old entry: the crossing of a threshold is judged on whole states.
+  if (has_task) change.task_before = task_counts_[change.place.task];
   if (slot == nullptr) {
-    slot = &others_[pod.name()].entry;
-    others_[pod.name()].task = change.place.task;
+    Other& other = others_[pod.name()];
+    other.task = change.place.task;
+    slot = &other.entry;
   } else {
     Contribute(pod.name(), change.place, *slot, false);
-  }
-  const bool has_task = change.place.task >= 0;
-  if (has_task) {
-    // As if the old entry still contributed: the crossing of a threshold is judged on whole states.
-    std::vector<TaskCounts> one = {task_counts_[change.place.task]};
-    kube::v1::PodCounts ignored;
-    Count({0, change.place.index}, *slot, Classify(change.place, *slot, rules_), rules_, 1, ignored, one);
-    change.task_before = one[0];
   }
   change.before = *slot;
   change.was_ours_to_delete = MustDelete(change.place, *slot, rules_) || MustMark(change.place, *slot, rules_);

@@ -1,0 +1,188 @@
+// What a pass of JobController judges: states and ends of pods, groups and commands against what is recorded of them.
+// It counts, keeps the pods' records and gathers what policies answer with an action.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "services/jobsvc/control/job_controller.h"
+#include "services/jobsvc/store/job_store.h"
+
+namespace basalt::jobsvc {
+
+namespace {
+
+PodFacts FactsOf(const kube::v1::Pod* pod) {
+  if (pod == nullptr) return {};
+  return {pod->deletion_ms(), pod->finished_ms(), pod->creation_ms(), pod->reason()};
+}
+
+std::string SubjectOf(const JobEvent& event, const kube::v1::JobSpec& spec) {
+  if (event.kind == kEventUnknown) return "the PodGroup";
+  const std::string task = event.task >= 0 && event.task < spec.tasks_size() ? spec.tasks(event.task).name() : "";
+  if (event.kind == kEventTaskCompleted || event.kind == kEventTaskFailed) return fmt::format("task {}", task);
+  return fmt::format("pod {}", event.pod);
+}
+
+}  // namespace
+
+void JobController::StorePod(JobEntry& entry, const PodChange& change, const kube::v1::Pod* pod,
+                             kv::WriteBatch& batch) {
+  if (!change.after.present()) {
+    if (change.before.present()) batch.Delete(kv::Family::kPods, PodRecordKey(entry.slot, entry.key, change.name));
+    return;
+  }
+  storage::v1::PodRecord& record = pod_record_;
+  record.Clear();
+  record.set_uid(change.after.uid);
+  record.set_resource_version(change.after.resource_version);
+  record.set_phase(change.after.phase);
+  record.set_flags(change.after.flags);
+  record.set_version(change.after.version);
+  record.set_task(change.place.task);
+  record.set_index(change.place.index);
+  record.set_restarts(change.after.restarts);
+  record.set_exit_code(change.after.exit_code);
+  if (pod != nullptr) {
+    record.set_partition(pod->partition());
+    record.set_creation_ms(pod->creation_ms());
+    record.set_finished_ms(pod->finished_ms());
+    record.set_node_name(pod->node_name());
+    record.set_reason(pod->reason());
+    record.set_task_name(pod->task());
+  }
+  PutPod(entry.slot, entry.key, change.name, record, batch);
+}
+
+void JobController::JudgePod(JobEntry& entry, const std::string& name, DirtyPod& dirty, std::vector<JobEvent>& events,
+                             kv::WriteBatch& batch) {
+  const int32_t version = entry.job->status().version();
+  const int64_t now_ms = absl::ToUnixMillis(context_.ApiNow());
+  const auto derive = [&](const PodChange& change, const PodFacts& facts, GoneReason gone) {
+    if (!change.place.indexed() || change.place.task >= entry.compiled->spec.tasks_size()) return;
+    const auto& task = entry.compiled->spec.tasks(change.place.task);
+    for (JobEvent& event :
+         EventsOf(change, facts, gone, version, task.replicas(),
+                  task.has_max_retry() ? std::optional<int32_t>(task.max_retry()) : std::nullopt, now_ms)) {
+      events.push_back(std::move(event));
+    }
+  };
+  const PodEntry* known = entry.pods.Find(name);
+  const bool was_known = known != nullptr && known->uid == dirty.uid;
+  if (dirty.state &&
+      (!was_known || dirty.state->resource_version() > known->resource_version || dirty.gone == GoneReason::kNotGone)) {
+    PodChange change = entry.pods.Apply(*dirty.state);
+    derive(change, FactsOf(&*dirty.state), GoneReason::kNotGone);
+    if (change.after.phase == kube::v1::POD_PHASE_FAILED && change.after.has(kPodTerminating) &&
+        !change.after.has(kPodEvictionSeen)) {
+      entry.pods.AddFlag(name, kPodEvictionSeen);
+      change.after.flags |= kPodEvictionSeen;
+    }
+    StorePod(entry, change, &*dirty.state, batch);
+  }
+  if (dirty.gone == GoneReason::kNotGone) return;
+  const PodChange change = entry.pods.Remove(name, dirty.uid);
+  if (was_known) derive(change, FactsOf(dirty.state ? &*dirty.state : nullptr), dirty.gone);
+  StorePod(entry, change, nullptr, batch);
+}
+
+void JobController::JudgePods(JobEntry& entry, kv::WriteBatch& batch) {
+  std::vector<JobEvent> events;
+  for (auto& [name, queue] : entry.dirty_pods) {
+    for (DirtyPod& dirty : queue) JudgePod(entry, name, dirty, events, batch);
+    if (!entry.held_until.empty()) entry.held_until.erase(name);
+  }
+  entry.dirty_pods.clear();
+  JudgeGroups(entry, events);
+  if (events.empty()) return;
+  std::sort(events.begin(), events.end(), Earlier);
+  QueueActions(entry, std::move(events));
+}
+
+void JobController::JudgeGroups(JobEntry& entry, std::vector<JobEvent>& events) {
+  if (!entry.groups_dirty) return;
+  entry.groups_dirty = false;
+  const GroupView& group = GroupOf(entry);
+  std::string old_phase;
+  std::string old_uid;
+  for (const auto& known : entry.record.pod_groups()) {
+    if (known.name() != group.name) continue;
+    old_phase = known.phase();
+    old_uid = known.uid();
+  }
+  // W5, W30: by UID of the group, whatever the version; a stale group says nothing about this run.
+  if (group.present && !group.stale && group.phase == "Unknown" && (old_uid != group.uid || old_phase != "Unknown")) {
+    JobEvent event;
+    event.kind = kEventUnknown;
+    event.time_ms = absl::ToUnixMillis(context_.ApiNow());
+    for (const auto& condition : entry.groups[group.name].conditions()) {
+      if (condition.last_transition_ms() > 0) event.time_ms = condition.last_transition_ms();
+    }
+    events.push_back(std::move(event));
+  }
+  entry.record.clear_pod_groups();
+  for (const auto& [name, observed] : entry.groups) {
+    auto* record = entry.record.add_pod_groups();
+    record->set_name(name);
+    record->set_uid(observed.meta().uid());
+    record->set_resource_version(observed.meta().resource_version());
+    record->set_phase(observed.phase());
+  }
+  entry.record_dirty = true;
+}
+
+// Commands are taken one at a time in the order of their resourceVersion; the next waits until the one before is gone.
+void JobController::JudgeCommands(JobEntry& entry) {
+  if (entry.commands.empty()) return;
+  const kube::v1::Command* first = nullptr;
+  for (const auto& [name, command] : entry.commands) {
+    if (command.target().uid() != entry.record.uid()) continue;  // W7: for another job of this name.
+    if (command.meta().uid() == entry.own.last_command_uid) return;
+    if (first == nullptr || command.meta().resource_version() < first->meta().resource_version()) first = &command;
+  }
+  if (first == nullptr) return;
+  for (const auto& pending : entry.record.pending()) {
+    if (!pending.command_uid().empty()) return;
+  }
+  auto* pending = entry.record.add_pending();
+  pending->set_event(std::string(kEventCommandIssued));
+  pending->set_action(first->action());
+  pending->set_subject(fmt::format("command {}", first->meta().name()));
+  pending->set_rule("command");
+  pending->set_version(-1);
+  pending->set_index(-1);
+  pending->set_time_ms(first->meta().creation_ms());
+  pending->set_command_uid(first->meta().uid());
+  entry.record_dirty = true;
+  entry.notes.push_back(
+      {false, "CommandIssued", fmt::format("command {} asks for {}", first->meta().name(), first->action())});
+}
+
+// Keeps what a policy answers with an action; the rest of the events has done its work in the counters.
+void JobController::QueueActions(JobEntry& entry, std::vector<JobEvent> events) {
+  for (const JobEvent& event : events) {
+    const PolicyMatch match = ApplyPolicies(entry.compiled->spec, event);
+    if (match.action.empty()) continue;
+    if (match.timeout_ms.value_or(0) > 0) continue;  // status.state says so: UnsupportedFields.
+    auto* pending = entry.record.add_pending();
+    pending->set_event(std::string(event.kind));
+    if (event.task >= 0) pending->set_task(entry.compiled->spec.tasks(event.task).name());
+    pending->set_index(event.index);
+    pending->set_pod(event.pod);
+    pending->set_pod_uid(event.pod_uid);
+    if (event.task >= 0) {
+      pending->set_partition(
+          PartitionOf(event.index, entry.compiled->spec.tasks(event.task).partition_policy().partition_size()));
+    }
+    pending->set_exit_code(event.exit_code);
+    pending->set_reason(event.reason);
+    pending->set_time_ms(event.time_ms);
+    pending->set_version(event.version);
+    pending->set_action(match.action);
+    pending->set_rule(match.rule);
+    pending->set_subject(SubjectOf(event, entry.compiled->spec));
+    entry.record_dirty = true;
+  }
+}
+
+}  // namespace basalt::jobsvc

@@ -1,0 +1,244 @@
+// Where a pass of JobController starts from: a new job, a record that proves stale, and what became of the commit that
+// was last meant.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "common/obs/log.h"
+#include "services/jobsvc/control/job_controller.h"
+#include "services/jobsvc/store/job_store.h"
+
+namespace basalt::jobsvc {
+
+namespace {
+
+kube::v1::Pod PodFromEntry(const std::string& name, std::string_view ns, std::string_view owner_uid,
+                           const PodEntry& entry) {
+  kube::v1::Pod pod;
+  pod.set_namespace_(std::string(ns));
+  pod.set_name(name);
+  pod.set_uid(entry.uid);
+  pod.set_resource_version(entry.resource_version);
+  pod.set_phase(static_cast<kube::v1::PodPhase>(entry.phase));
+  if (!entry.has(kPodForeign)) {
+    pod.set_owner_uid(std::string(owner_uid));
+    pod.set_job_version(entry.version);
+    pod.set_task("-");
+  }
+  pod.set_out_of_sync(entry.has(kPodOutOfSync));
+  pod.set_all_ready(entry.has(kPodReady));
+  pod.set_restarts(entry.restarts);
+  pod.set_exit_code(entry.exit_code);
+  if (entry.has(kPodTerminating)) pod.set_deletion_ms(1);
+  return pod;
+}
+
+}  // namespace
+
+// A job that has no record: new to the cluster, or to this disk. What is observed becomes the baseline.
+void JobController::StartJob(JobEntry& entry, kv::WriteBatch& batch) {
+  const kube::v1::Job& job = *entry.job;
+  std::vector<std::pair<std::string, PodEntry>> others;
+  entry.pods.ForEach([&](const std::string& name, PodPlace, const PodEntry& pod) { others.emplace_back(name, pod); });
+  entry.record.Clear();
+  entry.record.set_uid(job.meta().uid());
+  entry.record.set_namespace_(entry.ns);
+  entry.record.set_name(entry.name);
+  entry.record.set_committed_sequence(entry.own.sequence);
+  entry.record.set_committed_nonce(entry.own.nonce);
+  entry.record_dirty = true;
+  entry.pods.Reset(entry.name, job.meta().uid());
+  for (auto& [name, pod] : others) {
+    // Pods of the job before: they hold their names until they are gone.
+    storage::v1::PodRecord record;
+    record.set_uid(pod.uid);
+    record.set_resource_version(pod.resource_version);
+    record.set_phase(pod.phase);
+    record.set_version(pod.version);
+    record.set_flags(pod.flags | kPodForeign);
+    entry.pods.Restore(name, record);
+    PutPod(entry.slot, entry.key, name, record, batch);
+  }
+  entry.compiled.reset();
+  entry.ForgetGroup();
+  entry.maker.reset();
+  entry.objects_loaded = false;
+  entry.objects.clear();
+  entry.claims.clear();
+  entry.busy_objects.clear();
+  entry.busy_pods.clear();
+  entry.held_until.clear();
+  entry.deleted_groups.clear();
+  entry.commit_in_flight = entry.intent_unsent = entry.ensure_in_flight = entry.ttl_in_flight = false;
+  entry.conflict_version = 0;
+  entry.differs_since.reset();
+  entry.create_retry = entry.object_retry = entry.group_retry = entry.commit_retry = Retry();
+  entry.trouble = {};
+  entry.notes.clear();
+  entry.history_count = -1;
+  const int64_t now_ms = absl::ToUnixMillis(context_.ApiNow());
+  PutHistoryIndex(entry.slot, entry.key, job.meta().creation_ms() != 0 ? job.meta().creation_ms() : now_ms,
+                  job.meta().uid(), batch);
+}
+
+// The record is older than what Kubernetes remembers: it is worth nothing. What is observed becomes the baseline, and
+// every event that can be read from the present is raised.
+void JobController::Rebaseline(JobEntry& entry, kv::WriteBatch& batch) {
+  obs::LogWarning("the record of a job is stale and is made anew", {{"job", entry.key}});
+  if (metrics_.stale_records != nullptr) metrics_.stale_records->Add();
+  std::vector<std::pair<std::string, PodEntry>> known;
+  entry.pods.ForEach([&](const std::string& name, PodPlace, const PodEntry& pod) { known.emplace_back(name, pod); });
+  const std::string prefix = PodRecordPrefix(entry.slot, entry.key);
+  batch.DeleteRange(kv::Family::kPods, prefix, kv::PrefixEnd(prefix));
+  const std::string uid = entry.record.uid();
+  const int64_t resource_version = entry.record.resource_version();
+  const auto events = entry.record.events();
+  entry.record.Clear();
+  entry.record.set_uid(uid);
+  entry.record.set_namespace_(entry.ns);
+  entry.record.set_name(entry.name);
+  entry.record.set_resource_version(resource_version);
+  entry.record.set_committed_sequence(entry.own.sequence);
+  entry.record.set_committed_nonce(entry.own.nonce);
+  *entry.record.mutable_events() = events;
+  entry.record_dirty = true;
+  const std::vector<TaskShape> shape = entry.pods.tasks();
+  entry.pods.Reset(entry.name, uid);
+  entry.pods.Reshape(shape);
+  for (auto& [name, pod] : known) {
+    auto& queue = entry.dirty_pods[name];
+    const bool newer_is_there = std::any_of(queue.begin(), queue.end(), [&pod_uid = pod.uid](const DirtyPod& dirty) {
+      return dirty.uid == pod_uid && dirty.state && dirty.gone == GoneReason::kNotGone;
+    });
+    if (newer_is_there) continue;
+    queue.insert(queue.begin(), {PodFromEntry(name, entry.ns, uid, pod), GoneReason::kNotGone, pod.uid});
+  }
+  entry.pods.SetRules(RulesOf(entry.job->status(), entry.own));
+  for (size_t task = 0; task < shape.size(); ++task) {
+    const auto done = entry.own.done.find(shape[task].name);
+    if (done == entry.own.done.end()) continue;
+    for (int32_t index : done->second) entry.pods.SetSucceededGone({static_cast<int32_t>(task), index}, true);
+  }
+}
+
+void JobController::DropIntent(JobEntry& entry, kv::WriteBatch& batch) {
+  if (entry.record.intent().has_history()) {
+    batch.Delete(kv::Family::kHistory, HistoryKey(entry.slot, entry.record.uid(), entry.record.intent().sequence()));
+    if (entry.history_count > 0) --entry.history_count;
+  }
+  entry.record.clear_intent();
+  entry.intent_unsent = false;
+  entry.commit_notes.clear();
+  entry.record_dirty = true;
+}
+
+// A commit of ours took effect after the record had given it up, its answer lost together with its process: history
+// tells of the transition once all the same.
+void JobController::TellLateCommit(JobEntry& entry, kv::WriteBatch& batch) {
+  const storage::v1::JobRecord& record = entry.record;
+  const storage::v1::HistoryRecord& meant = record.intent().history_entry();
+  if (record.intent().has_history() && record.intent().sequence() != entry.own.sequence) {
+    batch.Delete(kv::Family::kHistory, HistoryKey(entry.slot, record.uid(), record.intent().sequence()));
+  }
+  // More than one commit is missing: this disk was not the one that saw them.
+  if (entry.own.sequence > record.committed_sequence() + 1) return;
+  const auto told = ReadHistory(context_.store(), entry.slot, record.uid());
+  if (!told.ok()) return context_.Fail(told.status());
+  const kube::v1::JobStatus& status = entry.job->status();
+  // One condition for each phase, the newest last: the one before it is where the job came from.
+  const int conditions = status.conditions_size();
+  const bool came_from_somewhere = conditions >= 2 && status.conditions(conditions - 1).phase() == status.phase();
+  const kube::v1::JobPhase from =
+      came_from_somewhere ? status.conditions(conditions - 2).phase() : kube::v1::JOB_PHASE_UNSPECIFIED;
+  kube::v1::JobPhase last = from;
+  for (const storage::v1::HistoryRecord& known : *told) {
+    if (known.committed()) last = known.to_phase();
+  }
+  if (last == status.phase()) {
+    if (record.intent().has_history()) {
+      batch.Delete(kv::Family::kHistory, HistoryKey(entry.slot, record.uid(), record.intent().sequence()));
+    }
+    return;
+  }
+  storage::v1::HistoryRecord late;
+  if (record.intent().has_history() && meant.to_phase() == status.phase()) {
+    late = meant;
+  } else {
+    late.set_time_ms(absl::ToUnixMillis(context_.ApiNow()));
+    late.set_event("OutOfSync");
+    late.set_action("SyncJob");
+    late.set_rule("read back from Kubernetes");
+    *late.mutable_counts() = status.counts();
+    late.set_version(status.version());
+  }
+  late.set_sequence(entry.own.sequence);
+  late.set_from_phase(from);
+  late.set_to_phase(status.phase());
+  late.set_committed(true);
+  PutHistory(entry.slot, record.uid(), late, batch);
+  entry.history_count = -1;
+}
+
+// What became of the commit that was last meant. False: not known yet, or to be waited for.
+bool JobController::Settle(JobEntry& entry, kv::WriteBatch& batch) {
+  storage::v1::JobRecord& record = entry.record;
+  const ControlledState& own = entry.own;
+  if (record.has_intent()) {
+    const storage::v1::Intent& intent = record.intent();
+    if (own.sequence == intent.sequence() && own.nonce == intent.nonce()) {
+      record.set_committed_sequence(intent.sequence());
+      record.set_committed_nonce(intent.nonce());
+      record.set_last_status_ms(absl::ToUnixMillis(context_.ApiNow()));
+      const int consumed = std::min<int>(intent.consumed(), record.pending_size());
+      if (intent.has_history()) {
+        storage::v1::HistoryRecord history = intent.history_entry();
+        history.set_committed(true);
+        PutHistory(entry.slot, record.uid(), history, batch);
+        // W22: counted after the write.
+        if (history.to_phase() != history.from_phase()) {
+          if (history.to_phase() == kube::v1::JOB_PHASE_COMPLETED && metrics_.completed != nullptr) {
+            metrics_.completed->Add();
+          }
+          if (history.to_phase() == kube::v1::JOB_PHASE_FAILED && metrics_.failed != nullptr) metrics_.failed->Add();
+        }
+      }
+      record.mutable_pending()->DeleteSubrange(0, consumed);
+      record.clear_intent();
+      entry.record_dirty = true;
+      entry.commit_in_flight = false;
+      entry.intent_unsent = false;
+      entry.conflict_version = 0;
+      entry.commit_retry.Succeed();
+      entry.differs_since.reset();
+      for (Note& note : entry.commit_notes) entry.notes.push_back(std::move(note));
+      entry.commit_notes.clear();
+      return true;
+    }
+    if (own.sequence >= intent.sequence()) {
+      entry.commit_in_flight = false;
+      TellLateCommit(entry, batch);
+      Rebaseline(entry, batch);
+      return true;
+    }
+    if (entry.commit_in_flight || entry.intent_unsent) return false;
+    // It did not take effect: decided again, on what stands there now.
+    if (entry.conflict_version != 0 && entry.job->meta().resource_version() <= entry.conflict_version &&
+        entry.commit_retry.Blocks(context_.ApiNow())) {
+      context_.WakeAt(entry.key, entry.commit_retry.until);
+      return false;
+    }
+    DropIntent(entry, batch);
+  } else if (own.sequence > record.committed_sequence() ||
+             (own.sequence == record.committed_sequence() && own.nonce != record.committed_nonce())) {
+    TellLateCommit(entry, batch);
+    Rebaseline(entry, batch);
+  }
+  if (entry.commit_retry.Blocks(context_.ApiNow())) {
+    context_.WakeAt(entry.key, entry.commit_retry.until);
+    return false;
+  }
+  return true;
+}
+
+}  // namespace basalt::jobsvc
