@@ -31,6 +31,7 @@ uint8_t* Write(uint32_t tag, size_t number, uint8_t* to) {
 }
 uint8_t* Write(uint32_t tag, std::string_view text, uint8_t* to) {
   to = Write(tag, text.size(), to);
+  if (text.empty()) return to;  // Its data may be null, which memcpy must not be given.
   return CodedOutputStream::WriteRawToArray(text.data(), static_cast<int>(text.size()), to);
 }
 
