@@ -140,6 +140,42 @@ ok "create secret" kubectl create secret generic hidden --from-literal=key=value
 shows "secret is encoded" "^dmFsdWU=$" kubectl get secret hidden -o "jsonpath={.data.key}"
 ok "create namespace" kubectl create namespace made
 
+# What kubectl makes of its flags is the same object, sent as it likes or in JSON.
+object() {
+  kubectl get "$1" -o json |
+    grep -Ev '"(uid|manager|resourceVersion|creationTimestamp|clusterIP|kubectl.kubernetes.io/last-applied-configuration)"' |
+    sed -E 's/"10\.96\.[0-9.]+"/"IP"/; s/ *"time": .*//'
+}
+# same NAME RESOURCE COMMAND…: made by the command, and by its JSON, RESOURCE is the same.
+same() {
+  local name=$1 resource=$2
+  shift 2
+  ok "$name" "$@"
+  object "$resource" >typed 2>&1
+  kubectl delete "$resource" --wait=true --grace-period=0 --force >out 2>&1
+  local front=() back=()
+  while [ $# -gt 0 ] && [ "$1" != -- ]; do front+=("$1"); shift; done
+  back=("$@")
+  "${front[@]}" --dry-run=client -o json "${back[@]}" 2>out | kubectl create -f - >out 2>&1 || fail "$name in JSON"
+  object "$resource" >plain 2>&1
+  kubectl delete "$resource" --wait=true --grace-period=0 --force >out 2>&1
+  if [ -s typed ] && diff typed plain >out 2>&1; then pass; else fail "$name: the objects differ"; fi
+}
+since 21 && same "create deployment" deployment/imp kubectl create deployment imp --image=a --replicas=2 --port=80
+same "create job" job/imp kubectl create job imp --image=a -- sh -c "exit 0"
+since 21 && same "create cron job" cronjob/imp kubectl create cronjob imp --image=a --schedule="* * * * *" -- true
+same "create service" service/imp kubectl create service clusterip imp --tcp=80:8080
+same "create quota" quota/imp kubectl create quota imp --hard=cpu=1,pods=2
+since 21 && same "create pdb" pdb/imp kubectl create pdb imp --selector=a=b --min-available=50%
+same "create priority class" priorityclass/imp kubectl create priorityclass imp --value=7 --description=x
+same "create account" serviceaccount/imp kubectl create serviceaccount imp
+ok "a pod to expose" kubectl run exposed --image=a --labels=app=exposed
+same "expose" service/imp kubectl expose pod exposed --name=imp --port=80 --target-port=http
+ok "the exposed pod goes" kubectl delete pod exposed --grace-period=0 --force
+ok "run with flags" kubectl run imp --image=a --env=A=b --labels=x=y --restart=Never --port=80 --command -- sh -c "exit 0"
+shows "run with flags gives" "^A=b y Never 80 sh$" kubectl get pod imp -o "jsonpath={.spec.containers[0].env[0].name}={.spec.containers[0].env[0].value} {.metadata.labels.x} {.spec.restartPolicy} {.spec.containers[0].ports[0].containerPort} {.spec.containers[0].command[0]}"
+ok "the pod goes" kubectl delete pod imp --grace-period=0 --force
+
 # Change.
 shows "apply over create" "configured" kubectl apply -f map2.yaml
 shows "apply twice" "unchanged" kubectl apply -f map2.yaml

@@ -2,77 +2,29 @@
 
 #include <fmt/format.h>
 
-#include <map>
 #include <string>
 
 #include "absl/strings/escaping.h"
+#include "absl/time/time.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "kubesim/server/request/protobuf_messages.h"
 
 namespace basalt::kubesim {
 namespace {
 
-// Text and Flag are left out when empty, as their Go fields are; Number stands for a pointer and stays when zero.
-enum class Type { kText, kTexts, kNumber, kFlag, kMessage, kTextMap, kBytesMap, kSkip };
+using protobuf::Field;
+using protobuf::Kind;
+using protobuf::Message;
+using protobuf::Shape;
 
-struct Field {
-  const char* name;
-  Type type;
-  const char* message = nullptr;
-};
-using Message = std::map<uint32_t, Field>;
-
-const std::map<std::string_view, Message>& Messages() {
-  static const std::map<std::string_view, Message> kMessages = {
-      {"ObjectMeta",
-       {{1, {"name", Type::kText}},
-        {2, {"generateName", Type::kText}},
-        {3, {"namespace", Type::kText}},
-        {4, {"selfLink", Type::kText}},
-        {5, {"uid", Type::kText}},
-        {6, {"resourceVersion", Type::kText}},
-        {7, {"generation", Type::kSkip}},
-        {8, {"creationTimestamp", Type::kSkip}},
-        {11, {"labels", Type::kTextMap}},
-        {12, {"annotations", Type::kTextMap}},
-        {14, {"finalizers", Type::kTexts}}}},
-      {"Namespace", {{1, {"metadata", Type::kMessage, "ObjectMeta"}}, {2, {"", Type::kSkip}}, {3, {"", Type::kSkip}}}},
-      {"ConfigMap",
-       {{1, {"metadata", Type::kMessage, "ObjectMeta"}},
-        {2, {"data", Type::kTextMap}},
-        {3, {"binaryData", Type::kBytesMap}},
-        {4, {"immutable", Type::kFlag}}}},
-      {"Secret",
-       {{1, {"metadata", Type::kMessage, "ObjectMeta"}},
-        {2, {"data", Type::kBytesMap}},
-        {3, {"type", Type::kText}},
-        {4, {"stringData", Type::kTextMap}},
-        {5, {"immutable", Type::kFlag}}}},
-      {"ServiceAccount", {{1, {"metadata", Type::kMessage, "ObjectMeta"}}}},
-      {"PriorityClass",
-       {{1, {"metadata", Type::kMessage, "ObjectMeta"}},
-        {2, {"value", Type::kNumber}},
-        {3, {"globalDefault", Type::kFlag}},
-        {4, {"description", Type::kText}},
-        {5, {"preemptionPolicy", Type::kText}}}},
-      {"Preconditions", {{1, {"uid", Type::kText}}, {2, {"resourceVersion", Type::kText}}}},
-      {"DeleteOptions",
-       {{1, {"gracePeriodSeconds", Type::kNumber}},
-        {2, {"preconditions", Type::kMessage, "Preconditions"}},
-        {3, {"orphanDependents", Type::kFlag}},
-        {4, {"propagationPolicy", Type::kText}},
-        {5, {"dryRun", Type::kTexts}}}},
-      {"Eviction",
-       {{1, {"metadata", Type::kMessage, "ObjectMeta"}}, {2, {"deleteOptions", Type::kMessage, "DeleteOptions"}}}},
-  };
-  return kMessages;
-}
+enum Wire { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
 
 struct Item {
   uint32_t number = 0;
-  uint64_t value = 0;      // Of a varint.
-  std::string_view bytes;  // Of a length-delimited field.
-  bool is_bytes = false;
+  uint32_t wire = kVarint;
+  uint64_t value = 0;      // Of kVarint.
+  std::string_view bytes;  // Of any other.
 };
 
 bool ReadVarint(std::string_view& in, uint64_t* value) {
@@ -87,80 +39,195 @@ bool ReadVarint(std::string_view& in, uint64_t* value) {
 }
 
 bool ReadItem(std::string_view& in, Item* item) {
+  constexpr uint64_t kMaxNumber = (1u << 29) - 1;
   uint64_t key = 0;
-  if (!ReadVarint(in, &key)) return false;
-  item->number = static_cast<uint32_t>(key >> 3);
-  item->is_bytes = (key & 7) == 2;
-  if ((key & 7) != 0 && !item->is_bytes) return false;
-  if (!ReadVarint(in, &item->value)) return false;
-  if (!item->is_bytes) return true;
-  if (item->value > in.size()) return false;
-  item->bytes = in.substr(0, item->value);
-  in.remove_prefix(item->value);
+  if (!ReadVarint(in, &key) || (key >> 3) == 0 || (key >> 3) > kMaxNumber) return false;
+  *item = {.number = static_cast<uint32_t>(key >> 3), .wire = static_cast<uint32_t>(key & 7)};
+  uint64_t size = 0;
+  switch (item->wire) {
+    case kVarint:
+      return ReadVarint(in, &item->value);
+    case kBytes:
+      if (!ReadVarint(in, &size)) return false;
+      break;
+    case kFixed64:
+      size = sizeof(uint64_t);
+      break;
+    case kFixed32:
+      size = sizeof(uint32_t);
+      break;
+    default:
+      return false;
+  }
+  if (size > in.size()) return false;
+  item->bytes = in.substr(0, size);
+  in.remove_prefix(size);
   return true;
 }
 
 absl::Status Bad() { return absl::InvalidArgumentError("the body is not in Kubernetes' protobuf format"); }
 
-absl::Status AddToMap(json::object& object, const Field& field, std::string_view entry) {
-  std::string_view key;
-  std::string_view value;
-  for (Item item; !entry.empty();) {
-    if (!ReadItem(entry, &item)) return Bad();
-    (item.number == 1 ? key : value) = item.bytes;
+absl::Status NotKnown(const Message& message, uint32_t number) {
+  return MakeStatus(absl::StatusCode::kUnimplemented,
+                    fmt::format("field {} of {} is not known in protobuf", number, message.name));
+}
+
+// JSON holds no other text, and what is stored is answered in JSON.
+bool IsUtf8(std::string_view text) {
+  constexpr uint32_t kSmallest[] = {0, 0x80, 0x800, 0x10000};
+  for (size_t i = 0; i < text.size();) {
+    const auto first = static_cast<uint8_t>(text[i++]);
+    const size_t more = first < 0x80   ? 0
+                        : first < 0xc0 ? 4
+                        : first < 0xe0 ? 1
+                        : first < 0xf0 ? 2
+                        : first < 0xf8 ? 3
+                                       : 4;
+    if (more > 3 || more > text.size() - i) return false;
+    uint32_t code = more == 0 ? first : first & (0x3fu >> more);
+    for (size_t j = 0; j < more; ++j, ++i) {
+      const auto next = static_cast<uint8_t>(text[i]);
+      if ((next & 0xc0) != 0x80) return false;
+      code = code << 6 | (next & 0x3fu);
+    }
+    if (code < kSmallest[more] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) return false;
   }
-  json::value& map = object[field.name];
-  if (!map.is_object()) map = json::object();
-  map.get_object()[key] =
-      field.type == Type::kTextMap ? json::string(value) : json::string(absl::Base64Escape(ToAbsl(value)));
+  return true;
+}
+
+absl::StatusOr<json::value> Text(std::string_view text) {
+  if (!IsUtf8(text)) return absl::InvalidArgumentError("a text in the protobuf body is not UTF-8");
+  return json::value(json::string(text));
+}
+
+// A message of which only a few numbers count: those in `items`, by number - 1. Anything else is refused.
+template <size_t kCount>
+absl::Status ReadSmall(std::string_view in, std::string_view name, const uint32_t (&wires)[kCount],
+                       Item (&items)[kCount]) {
+  for (Item item; !in.empty();) {
+    if (!ReadItem(in, &item)) return Bad();
+    if (item.number > kCount) return NotKnown(Message{.name = name}, item.number);
+    if (item.wire != wires[item.number - 1]) return Bad();
+    items[item.number - 1] = item;
+  }
   return absl::OkStatus();
 }
 
-absl::StatusOr<json::object> Decode(std::string_view name, std::string_view in) {
-  const auto message = Messages().find(name);
-  if (message == Messages().end()) {
-    return MakeStatus(absl::StatusCode::kUnimplemented, fmt::format("{} is not known in protobuf", name));
+absl::StatusOr<json::value> Time(std::string_view in, bool micro) {
+  if (in.empty()) return json::value();
+  Item items[2];
+  BASALT_RETURN_IF_ERROR(ReadSmall(in, "Time", {kVarint, kVarint}, items));
+  // The years that RFC 3339 can write.
+  constexpr int64_t kFirst = -62135596800;
+  constexpr int64_t kLast = 253402300799;
+  const auto seconds = static_cast<int64_t>(items[0].value);
+  if (seconds < kFirst || seconds > kLast || items[1].value > 999'999'999) return Bad();
+  absl::Time time = absl::FromUnixSeconds(seconds);
+  if (micro) time += absl::Nanoseconds(static_cast<int64_t>(items[1].value));
+  const std::string text =
+      absl::FormatTime(micro ? "%Y-%m-%dT%H:%M:%E6SZ" : "%Y-%m-%dT%H:%M:%SZ", time, absl::UTCTimeZone());
+  return json::value(text);
+}
+
+absl::StatusOr<json::value> IntOrString(std::string_view in) {
+  Item items[3];
+  BASALT_RETURN_IF_ERROR(ReadSmall(in, "IntOrString", {kVarint, kVarint, kBytes}, items));
+  if (items[0].value > 1) return Bad();
+  if (items[0].value == 1) return Text(items[2].bytes);
+  return json::value(static_cast<int64_t>(items[1].value));
+}
+
+absl::StatusOr<json::value> Quantity(std::string_view in) {
+  Item items[1];
+  BASALT_RETURN_IF_ERROR(ReadSmall(in, "Quantity", {kBytes}, items));
+  return Text(items[0].bytes.empty() ? "0" : items[0].bytes);
+}
+
+// FieldsV1 and RawExtension: JSON text inside a message.
+absl::StatusOr<json::value> Raw(std::string_view in, std::string_view name) {
+  Item items[1];
+  BASALT_RETURN_IF_ERROR(ReadSmall(in, name, {kBytes}, items));
+  if (items[0].bytes.empty()) return json::value();
+  return ParseJson(items[0].bytes);
+}
+
+absl::Status DecodeInto(const Message& message, std::string_view in, json::object& out);
+
+// One value of the field; null when it stands for none.
+absl::StatusOr<json::value> Value(const Field& field, const Item& item) {
+  switch (field.kind) {
+    case Kind::kText:
+    case Kind::kGone:
+      return Text(item.bytes);
+    case Kind::kBytes:
+      return json::value(json::string(absl::Base64Escape(ToAbsl(item.bytes))));
+    case Kind::kFlag:
+      return json::value(item.value != 0);
+    case Kind::kInt:
+      return json::value(static_cast<int64_t>(item.value));
+    case Kind::kQuantity:
+      return Quantity(item.bytes);
+    case Kind::kTime:
+    case Kind::kMicroTime:
+      return Time(item.bytes, field.kind == Kind::kMicroTime);
+    case Kind::kIntOrString:
+      return IntOrString(item.bytes);
+    case Kind::kFieldsV1:
+      return Raw(item.bytes, "FieldsV1");
+    case Kind::kRawExtension:
+      return Raw(item.bytes, "RawExtension");
+    case Kind::kMessage:
+      break;
   }
-  json::object out;
+  json::object object;
+  BASALT_RETURN_IF_ERROR(DecodeInto(*field.message, item.bytes, object));
+  return json::value(std::move(object));
+}
+
+bool IsVarint(Kind kind) { return kind == Kind::kFlag || kind == Kind::kInt; }
+
+absl::Status AddEntry(const Field& field, std::string_view entry, json::object& map) {
+  Item items[2];
+  BASALT_RETURN_IF_ERROR(ReadSmall(entry, "a map's entry", {kBytes, kBytes}, items));
+  BASALT_ASSIGN_OR_RETURN(const json::value key, Text(items[0].bytes));
+  BASALT_ASSIGN_OR_RETURN(map[key.get_string()], Value(field, items[1]));
+  return absl::OkStatus();
+}
+
+bool IsZero(const json::value& value) {
+  return value == json::value("") || value == json::value(0) || value == json::value(false);
+}
+
+absl::Status DecodeItem(const Message& message, const Item& item, json::object& out) {
+  const auto found = message.fields.find(item.number);
+  if (found == message.fields.end()) return NotKnown(message, item.number);
+  const Field& field = found->second;
+  const bool varint = field.shape != Shape::kMap && IsVarint(field.kind);
+  if (item.wire != (varint ? kVarint : kBytes)) return Bad();
+  if (field.is_inline) return DecodeInto(*field.message, item.bytes, out);
+  if (field.kind == Kind::kGone && !item.bytes.empty()) return NotKnown(message, item.number);
+  if (field.shape == Shape::kMap) {
+    json::value& map = out[field.name];
+    if (!map.is_object()) map = json::object();
+    return AddEntry(field, item.bytes, map.get_object());
+  }
+  BASALT_ASSIGN_OR_RETURN(json::value value, Value(field, item));
+  if (field.shape == Shape::kList) {
+    json::value& list = out[field.name];
+    if (!list.is_array()) list = json::array();
+    list.get_array().push_back(std::move(value));
+  } else if (!value.is_null() && (field.zero_shown || !IsZero(value) || field.kind == Kind::kIntOrString)) {
+    out[field.name] = std::move(value);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DecodeInto(const Message& message, std::string_view in, json::object& out) {
   for (Item item; !in.empty();) {
     if (!ReadItem(in, &item)) return Bad();
-    const auto found = message->second.find(item.number);
-    if (found == message->second.end()) {
-      if (item.is_bytes && item.bytes.empty()) continue;
-      return MakeStatus(absl::StatusCode::kUnimplemented,
-                        fmt::format("field {} of {} is not known in protobuf", item.number, name));
-    }
-    const Field& field = found->second;
-    switch (field.type) {
-      case Type::kSkip:
-        break;
-      case Type::kText:
-        if (!item.bytes.empty()) out[field.name] = json::string(item.bytes);
-        break;
-      case Type::kFlag:
-        if (item.value != 0) out[field.name] = true;
-        break;
-      case Type::kNumber:
-        out[field.name] = static_cast<int64_t>(item.value);
-        break;
-      case Type::kTextMap:
-      case Type::kBytesMap:
-        BASALT_RETURN_IF_ERROR(AddToMap(out, field, item.bytes));
-        break;
-      case Type::kTexts: {
-        json::value& list = out[field.name];
-        if (!list.is_array()) list = json::array();
-        list.get_array().emplace_back(json::string(item.bytes));
-        break;
-      }
-      case Type::kMessage: {
-        BASALT_ASSIGN_OR_RETURN(json::object inner, Decode(field.message, item.bytes));
-        if (!inner.empty()) out[field.name] = std::move(inner);
-        break;
-      }
-    }
+    BASALT_RETURN_IF_ERROR(DecodeItem(message, item, out));
   }
-  return out;
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -169,22 +236,24 @@ absl::StatusOr<json::value> ParseProtobufBody(std::string_view body) {
   constexpr std::string_view kMagic("k8s\0", 4);
   if (!body.starts_with(kMagic)) return Bad();
   body.remove_prefix(kMagic.size());
-  std::string_view api_version;
-  std::string_view kind;
-  std::string_view raw;
-  for (Item item; !body.empty();) {
-    if (!ReadItem(body, &item)) return Bad();
-    if (item.number == 2) raw = item.bytes;
-    if (item.number != 1) continue;
-    std::string_view type = item.bytes;
-    for (Item part; !type.empty();) {
-      if (!ReadItem(type, &part)) return Bad();
-      (part.number == 1 ? api_version : kind) = part.bytes;
-    }
+  Item envelope[4];  // Type, object, content encoding, content type.
+  BASALT_RETURN_IF_ERROR(ReadSmall(body, "Unknown", {kBytes, kBytes, kBytes, kBytes}, envelope));
+  Item type[2];
+  BASALT_RETURN_IF_ERROR(ReadSmall(envelope[0].bytes, "TypeMeta", {kBytes, kBytes}, type));
+  if (!envelope[2].bytes.empty() || !envelope[3].bytes.empty()) {
+    return MakeStatus(absl::StatusCode::kUnimplemented, "another format inside protobuf is not known");
   }
-  BASALT_ASSIGN_OR_RETURN(json::object object, Decode(kind, raw));
-  object["apiVersion"] = json::string(api_version);
-  object["kind"] = json::string(kind);
+  BASALT_ASSIGN_OR_RETURN(json::value api_version, Text(type[0].bytes));
+  BASALT_ASSIGN_OR_RETURN(json::value kind, Text(type[1].bytes));
+  const Message* message = protobuf::FindBody(type[0].bytes, type[1].bytes);
+  if (message == nullptr) {
+    return MakeStatus(absl::StatusCode::kUnimplemented,
+                      fmt::format("{} of {} is not known in protobuf", type[1].bytes, type[0].bytes));
+  }
+  json::object object;
+  BASALT_RETURN_IF_ERROR(DecodeInto(*message, envelope[1].bytes, object));
+  object["apiVersion"] = std::move(api_version);
+  object["kind"] = std::move(kind);
   return object;
 }
 

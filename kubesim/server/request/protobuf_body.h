@@ -1,7 +1,7 @@
 #pragma once
 
-// Bodies in Kubernetes' protobuf envelope, which typed clients (kubectl create namespace, drain, …) send for core
-// kinds. Only a few small kinds are known. Pure.
+// Bodies in Kubernetes' protobuf envelope, which typed clients (kubectl create deployment, run, drain, …) send for
+// built-in kinds. The answer is the object as such a client would have written it in JSON. Pure.
 #include <string_view>
 
 #include "absl/status/statusor.h"
@@ -9,7 +9,8 @@
 
 namespace basalt::kubesim {
 
-// UNIMPLEMENTED: a kind, or a field of it, that is not known here. INVALID_ARGUMENT: not such an envelope.
+// UNIMPLEMENTED: a kind, or a field of it, that is not known here: it is named, never dropped. INVALID_ARGUMENT: not
+// such an envelope, or not what its fields can hold.
 absl::StatusOr<json::value> ParseProtobufBody(std::string_view body);
 
 }  // namespace basalt::kubesim
