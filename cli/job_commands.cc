@@ -54,11 +54,13 @@ absl::StatusOr<kube::v1::JobPhase> Follow(JobClient& client, const GlobalOptions
   ptrdiff_t drawn = 0;                       // Lines of the last picture.
   std::map<std::string, std::string> lines;  // The last that was printed of each job.
   BASALT_ASSIGN_OR_RETURN(auto* stub, client.Connect());
+  int tries = 0;  // In a row that told nothing.
   while (true) {
     grpc::ClientContext context;
     auto stream = stub->WatchJobs(&context, request);
     job::v1::WatchJobsResponse change;
     while (stream->Read(&change)) {
+      tries = 0;
       if (!change.token().empty()) request.set_token(change.token());
       const kube::v1::ObjectMeta& meta = change.job().object().meta();
       const std::string key = meta.namespace_() + "/" + meta.name();
@@ -100,14 +102,14 @@ absl::StatusOr<kube::v1::JobPhase> Follow(JobClient& client, const GlobalOptions
     }
     const absl::Status ended = FromGrpc(stream->Finish());
     if (ended.code() != absl::StatusCode::kUnavailable) return ended.ok() ? absl::CancelledError("ended") : ended;
-    // The replica went away: look for it, or for another, and resume by token.
+    // The replica went away, or is starting: look for it, or for another, and resume by token.
     client.TryAnother();
-    auto again = client.Connect();
-    for (int tries = 0; !again.ok() && tries < kReconnectTries; ++tries) {
+    absl::StatusOr<job::v1::JobService::Stub*> again = ended;
+    while (!again.ok()) {
+      if (tries++ == kReconnectTries) return again.status();
       absl::SleepFor(kReconnectPause);
       again = client.Connect();
     }
-    BASALT_RETURN_IF_ERROR(again.status());
     stub = *again;
   }
 }

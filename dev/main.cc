@@ -21,6 +21,7 @@
 #include "common/base/version.h"
 #include "common/obs/log.h"
 #include "common/shell/help.h"
+#include "common/shell/log_level.h"
 #include "common/shell/signals.h"
 #include "dev/in_process_suite.h"
 #include "dev/process_suite.h"
@@ -41,13 +42,6 @@ namespace {
 
 constexpr absl::Duration kLook = absl::Milliseconds(100);
 constexpr int kInterrupted = 130;
-
-obs::Level LevelOf(const std::string& name) {
-  if (name == "debug") return obs::Level::kDebug;
-  if (name == "info") return obs::Level::kInfo;
-  if (name == "warning") return obs::Level::kWarning;
-  return obs::Level::kError;
-}
 
 // Either form of the suite.
 struct Suite {
@@ -206,6 +200,6 @@ int main(int argc, char** argv) {
     fmt::print("basalt-dev {}\n", basalt::Version());
     return 0;
   }
-  basalt::obs::SetUpLogging("basalt-dev", basalt::dev::LevelOf(absl::GetFlag(FLAGS_log_level)));
+  basalt::obs::SetUpLogging("basalt-dev", basalt::shell::LevelOf(absl::GetFlag(FLAGS_log_level)));
   return basalt::dev::Serve();
 }

@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "common/base/excerpt.h"
 #include "common/base/status.h"
 
 namespace basalt::rpc {
@@ -20,9 +21,7 @@ bool NeverConnected(std::string_view message) {
 std::string Cut(std::string_view message) {
   if (message.size() <= kMaxStatusMessage) return std::string(message);
   constexpr std::string_view kCutMark = " … (cut)";
-  size_t end = kMaxStatusMessage - kCutMark.size();
-  while (end > 0 && (static_cast<unsigned char>(message[end]) & 0xc0) == 0x80) --end;  // Not inside a character.
-  return std::string(message.substr(0, end)) + std::string(kCutMark);
+  return std::string(CutUtf8(message, kMaxStatusMessage - kCutMark.size())) + std::string(kCutMark);
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <functional>
 #include <map>
 #include <optional>
@@ -107,18 +106,29 @@ bool Matches(const job::v1::ListJobsRequest& request, const JobEntry& entry) {
          request.phases().end();
 }
 
-bool HasReadySlot(JobController& controller) {
-  for (uint32_t slot = 0; slot < kSlotCount; ++slot) {
-    if (controller.context().IsReady(slot)) return true;
+// What a replica must have before it can tell of all its jobs, over all workers.
+struct Slots {
+  size_t open = 0;
+  size_t starting = 0;
+
+  void Add(const JobController& controller) {
+    open += controller.slots_open();
+    starting += controller.slots_starting();
   }
-  return false;
-}
+  // UNAVAILABLE: another replica may know, or this one a moment later.
+  absl::Status Complete() const {
+    if (open == 0) return absl::UnavailableError("this replica owns no slot; try again");
+    if (starting == 0) return absl::OkStatus();
+    return MakeStatus(absl::StatusCode::kUnavailable,
+                      fmt::format("{} of this replica's {} slots are still starting; try again", starting, open));
+  }
+};
 
 // Gathers the answers of all workers; the last one finishes.
 struct Gather {
   Mutex mutex;
   size_t left = 0;
-  bool ready = false;
+  Slots slots;
   std::map<std::string, job::v1::Job> jobs;
   bool more = false;
 };
@@ -243,17 +253,15 @@ void JobApi::List(job::v1::ListJobsRequest request, rpc::Done<job::v1::ListJobsR
         }
         found.emplace(it->first, ToMessage(controller, *it->second));
       }
-      const bool ready = HasReadySlot(controller);
       {
         MutexLock lock(gather->mutex);
         gather->jobs.merge(found);
         gather->more |= more;
-        gather->ready |= ready;
+        gather->slots.Add(controller);
         if (--gather->left > 0) return;
       }
-      if (!gather->ready) {
-        return (*shared)(absl::UnavailableError("this replica has no slot that is ready; try again"));
-      }
+      // A part of the jobs would look like all of them.
+      if (const absl::Status complete = gather->slots.Complete(); !complete.ok()) return (*shared)(complete);
       job::v1::ListJobsResponse response;
       for (auto& [key, job] : gather->jobs) {
         if (static_cast<size_t>(response.jobs_size()) == size) {
@@ -325,14 +333,20 @@ std::shared_ptr<WatchHub::Subscription> JobApi::Watch(const job::v1::WatchJobsRe
                                                       std::function<void()> notify) {
   int64_t since = -1;
   auto subscription = hub_.Subscribe(request.namespace_(), request.name(), request.token(), std::move(notify), &since);
-  auto left = std::make_shared<std::atomic<size_t>>(workers_.count());
+  auto gather = std::make_shared<Gather>();
+  gather->left = workers_.count();
   for (size_t worker = 0; worker < workers_.count(); ++worker) {
-    workers_.OnWorker(worker, [this, subscription, since, left](JobController& controller) {
+    workers_.OnWorker(worker, [this, subscription, since, gather](JobController& controller) {
       for (const auto& [key, entry] : controller.entries()) {
         if (!entry->job || entry->shown_revision <= since || !subscription->Wants(key)) continue;
         hub_.Offer(subscription, key, ToMessage(controller, *entry));
       }
-      if (left->fetch_sub(1) == 1) hub_.SnapshotDone(subscription);
+      {
+        MutexLock lock(gather->mutex);
+        gather->slots.Add(controller);
+        if (--gather->left > 0) return;
+      }
+      hub_.SnapshotDone(subscription, gather->slots.Complete());
     });
   }
   return subscription;

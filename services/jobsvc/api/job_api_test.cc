@@ -204,10 +204,31 @@ TEST_F(JobApiTest, AReplicaThatIsNotReadyForTheJobSaysSoWhateverItIsAsked) {
     EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
     EXPECT_NE(ToStd(status.message()).find("job default/j"), std::string_view::npos) << status;
   }
-  EXPECT_EQ(Ask(&JobApi::List, job::v1::ListJobsRequest()).status().code(), absl::StatusCode::kUnavailable);
   for (const auto& write : RigOf("j").kube().log()) {
     EXPECT_NE(write.plural, "jobs") << write.verb << ": what was asked must not be done";
   }
+}
+
+TEST_F(JobApiTest, WhileOneSlotIsStartingAllJobsCannotBeTold) {
+  Put("j");
+  Run();
+  rigs_[1].ready = false;
+  const absl::Status list = Ask(&JobApi::List, job::v1::ListJobsRequest()).status();
+  EXPECT_EQ(list.code(), absl::StatusCode::kUnavailable) << list;
+  EXPECT_NE(ToStd(list.message()).find("still starting"), std::string_view::npos) << list;
+  const auto early = api_.Watch(job::v1::WatchJobsRequest(), [] {});
+  Run();
+  EXPECT_EQ(hub_.EndOf(early).code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(Drain(early).find("SYNCED"), std::string::npos);
+  hub_.Unsubscribe(early);
+
+  rigs_[1].ready = true;
+  EXPECT_EQ(List({}), "j");
+  const auto watch = api_.Watch(job::v1::WatchJobsRequest(), [] {});
+  Run();
+  EXPECT_TRUE(hub_.EndOf(watch).ok());
+  EXPECT_NE(Drain(watch).find("SYNCED"), std::string::npos);
+  hub_.Unsubscribe(watch);
 }
 
 TEST_F(JobApiTest, AJobIsShownWithItsPodsInOrderAndWhatItWaitsFor) {

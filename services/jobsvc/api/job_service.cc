@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "basalt/job/v1/job.grpc.pb.h"
+#include "common/rpc/status_bridge.h"
 #include "common/rpc/unary.h"
 
 namespace basalt::jobsvc {
@@ -62,15 +63,16 @@ class WatchReactor final : public grpc::ServerWriteReactor<job::v1::WatchJobsRes
   void Next() {
     if (finished_ || writing_) return;
     if (cancelled_) return End();
+    if (const absl::Status end = api_.hub().EndOf(subscription_); !end.ok()) return End(rpc::ToGrpc(end));
     response_.Clear();
     if (!api_.hub().Take(subscription_, &response_)) return;
     writing_ = true;
     StartWrite(&response_);
   }
-  void End() {
+  void End(const grpc::Status& status = grpc::Status::CANCELLED) {
     if (finished_) return;
     finished_ = true;
-    Finish(grpc::Status::CANCELLED);
+    Finish(status);
   }
 
   Loop& loop_;

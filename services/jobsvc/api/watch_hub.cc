@@ -94,10 +94,16 @@ void WatchHub::Offer(const std::shared_ptr<Subscription>& subscription, const st
   Notify(*subscription);
 }
 
-void WatchHub::SnapshotDone(const std::shared_ptr<Subscription>& subscription) {
+void WatchHub::SnapshotDone(const std::shared_ptr<Subscription>& subscription, absl::Status complete) {
   MutexLock lock(mutex_);
-  subscription->synced_ = true;
+  subscription->synced_ = complete.ok();
+  subscription->end_ = std::move(complete);
   Notify(*subscription);
+}
+
+absl::Status WatchHub::EndOf(const std::shared_ptr<Subscription>& subscription) const {
+  MutexLock lock(mutex_);
+  return subscription->end_;
 }
 
 bool WatchHub::Take(const std::shared_ptr<Subscription>& subscription, WatchJobsResponse* response) {

@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "absl/status/status.h"
 #include "basalt/job/v1/job.pb.h"
 #include "common/base/mutex.h"
 
@@ -39,6 +40,7 @@ class WatchHub {
     bool reset_ = false;
     bool synced_ = false;  // The snapshot is complete.
     bool told_synced_ = false;
+    absl::Status end_;
     int64_t revision_ = 0;  // Of the newest state that was handed out after the snapshot.
     std::map<std::string, job::v1::WatchJobsResponse> waiting_;  // By key: the newest only.
   };
@@ -55,7 +57,10 @@ class WatchHub {
   // Part of the snapshot: not if something newer is waiting already.
   void Offer(const std::shared_ptr<Subscription>& subscription, const std::string& key, const job::v1::Job& job)
       BASALT_EXCLUDES(mutex_);
-  void SnapshotDone(const std::shared_ptr<Subscription>& subscription) BASALT_EXCLUDES(mutex_);
+  // `complete`: why it is not, where it is not; then the subscription ends with that.
+  void SnapshotDone(const std::shared_ptr<Subscription>& subscription, absl::Status complete) BASALT_EXCLUDES(mutex_);
+  // Not ok: the subscription has ended, nothing more will come.
+  absl::Status EndOf(const std::shared_ptr<Subscription>& subscription) const BASALT_EXCLUDES(mutex_);
   // False: nothing is waiting; `notify` will be called when there is.
   bool Take(const std::shared_ptr<Subscription>& subscription, job::v1::WatchJobsResponse* response)
       BASALT_EXCLUDES(mutex_);

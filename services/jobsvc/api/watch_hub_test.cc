@@ -33,7 +33,7 @@ class WatchHubTest : public ::testing::Test {
   // A subscription that has had its (empty) snapshot; the token of it is in `token_`.
   std::shared_ptr<WatchHub::Subscription> Synced(const std::string& ns = "", const std::string& name = "") {
     auto subscription = Subscribe(ns, name);
-    hub_.SnapshotDone(subscription);
+    hub_.SnapshotDone(subscription, absl::OkStatus());
     EXPECT_EQ(Drain(subscription), "SYNCED");
     notified_ = 0;
     return subscription;
@@ -108,7 +108,7 @@ TEST_F(WatchHubTest, TheSnapshotEndsWithSyncedAndNeverOverwritesWhatIsNewer) {
   hub_.Offer(subscription, "n/b", MakeJob("n/b", 1));
   EXPECT_EQ(Drain(subscription), "STATE n/a@5, STATE n/b@1");
   EXPECT_EQ(token_, "") << "a resume from the middle of a snapshot would miss its rest";
-  hub_.SnapshotDone(subscription);
+  hub_.SnapshotDone(subscription, absl::OkStatus());
   EXPECT_EQ(Drain(subscription), "SYNCED");
   EXPECT_NE(token_, "");
 }
