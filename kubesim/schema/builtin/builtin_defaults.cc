@@ -60,6 +60,11 @@ void DefaultService(json::object& service) {
       Set(*port, "protocol", "TCP");
       if (const json::value* number = port->if_contains("port")) {
         const json::value copy = *number;
+        // Typed clients cannot leave it out: they send zero.
+        if (const json::value* target = port->if_contains("targetPort");
+            target != nullptr && (*target == json::value(0) || *target == json::value(""))) {
+          port->erase("targetPort");
+        }
         Set(*port, "targetPort", copy);
       }
     }

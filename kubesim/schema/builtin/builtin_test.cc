@@ -156,6 +156,18 @@ TEST(SecretTest, PlainTextMovesToData) {
   EXPECT_EQ(Find(secret, "stringData"), nullptr);
 }
 
+TEST(ServiceTest, APortWithoutATargetTargetsItself) {
+  for (const char* target : {"", ", targetPort: 0", ", targetPort: ''"}) {
+    const std::string text =
+        std::string("{metadata: {name: a, namespace: d}, spec: {ports: [{port: 80") + target + "}]}}";
+    const json::value service = Created("Service", text);
+    EXPECT_EQ(service.at("spec").at("ports").at(0).at("targetPort"), json::value(80)) << target;
+  }
+  const json::value named =
+      Created("Service", "{metadata: {name: a, namespace: d}, spec: {ports: [{port: 80, targetPort: web}]}}");
+  EXPECT_EQ(named.at("spec").at("ports").at(0).at("targetPort"), json::value("web"));
+}
+
 TEST(ServiceTest, AddressesAreAllottedOnceAndKept) {
   json::value service = Created("Service", "{metadata: {name: a, namespace: d}, spec: {ports: [{port: 80}]}}");
   EXPECT_TRUE(AllotClusterIp(service, 4));
