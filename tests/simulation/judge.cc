@@ -68,6 +68,7 @@ struct PodStory {
   int64_t version = 0;
   int64_t creates = 0;
   int64_t user_deletions = 0;
+  int64_t collected = 0;  // Copies that went with their job: seen before the job's own deletion, it calls for another.
 };
 
 // Nothing is made or removed, and no policy carried out, without a reason that was there before.
@@ -123,8 +124,10 @@ class LogJudge {
       violations_.push_back(fmt::format("pod {} was made for version {} of its job, which has {}", request.name,
                                         pod.version, job.version));
     }
+    // The name was free again: the copy before went with the job.
+    if (job.deleted && pod.creates > 0) ++pod.collected;
     // One for each full kill and each deletion by a user calls for a new one.
-    if (++pod.creates > 1 + pod.user_deletions + job.version) {
+    if (++pod.creates > 1 + pod.user_deletions + pod.collected + job.version) {
       violations_.push_back(fmt::format("pod {} was made {} times; {} deletions by users, version {}", request.name,
                                         pod.creates, pod.user_deletions, job.version));
     }
