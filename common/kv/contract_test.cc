@@ -1,4 +1,5 @@
 // One suite over every store: what KvStore promises.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "common/kv/faulty_kv.h"
@@ -129,6 +130,28 @@ TEST_P(KvContractTest, ARangeDeleteLeavesItsEndAndAnEmptyRangeDeletesNothing) {
   batch.DeleteRange(Family::kAux, "d", "a");
   ASSERT_THAT(store_->Write(batch), IsOk());
   EXPECT_EQ(Keys(Family::kAux, "", ""), "c=v ");
+}
+
+TEST_P(KvContractTest, RangesAreDeletedAndWrittenAnewBetweenNeighboursAlsoAcrossAReopen) {
+  const auto key = [](int i) { return fmt::format("{}{}pod-{}", '\0', '\7', i); };
+  std::string expected;
+  for (int round = 0; round < 20; ++round) {
+    WriteBatch batch;
+    if (round % 2 == 0) {
+      for (int i = 0; i < 9; ++i) batch.Put(Family::kPods, key(i), "old");
+    }
+    batch.DeleteRange(Family::kPods, key(0), key(7));
+    expected.clear();
+    for (int i = 0; i < 5; ++i) {
+      batch.Put(Family::kPods, key(i), fmt::format("new-{}", round));
+      expected += fmt::format("{}=new-{} ", key(i), round);
+    }
+    for (int i = 7; i < 9; ++i) expected += fmt::format("{}=old ", key(i));
+    ASSERT_THAT(store_->Write(batch), IsOk());
+    ASSERT_EQ(Keys(Family::kPods, "", ""), expected);
+    if (round % 3 == 0) Reopen();
+    ASSERT_EQ(Keys(Family::kPods, "", ""), expected);
+  }
 }
 
 TEST_P(KvContractTest, BytesOfAnyValueSurvive) {
