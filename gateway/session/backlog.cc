@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 namespace basalt::gateway {
 
@@ -21,7 +22,15 @@ bool Backlog::Unmark(ObjectId id) {
 }
 
 void Backlog::Add(ObjectId id) {
-  if (Mark(id)) queue_.emplace_back(++position_, id);
+  if (!Mark(id)) return;
+  queue_.emplace_back(++position_, id);
+  // What leaves and comes back while nothing is sent would add an entry each time.
+  if (queue_.size() > 2 * static_cast<size_t>(count_) + kSlack) Compact();
+}
+
+void Backlog::Compact() {
+  std::set<ObjectId> kept;  // The first entry of each is the one that it is sent by.
+  std::erase_if(queue_, [&](const auto& entry) { return !marked_[entry.second] || !kept.insert(entry.second).second; });
 }
 
 ObjectId Backlog::First() {

@@ -42,8 +42,13 @@ class Backlog {
   // Of the first that waits; the largest number there is where nothing waits.
   uint64_t Front();
   int64_t size() const { return count_ + static_cast<int64_t>(due_.size()); }
+  size_t queued() const { return queue_.size(); }  // With what is skipped: bounded by what waits.
 
  private:
+  static constexpr size_t kSlack = 64;
+
+  void Compact();
+
   uint64_t position_ = 0;
   std::vector<bool> marked_;
   int64_t count_ = 0;

@@ -70,7 +70,12 @@ void Session::CloseSlot(uint32_t slot) {
   std::erase(to_open_, slot);
   std::erase_if(ends_, [slot](const PendingEnd& end) { return end.slot == slot; });
   if (snapshot_slot_ == slot) {
-    for (const ObjectId id : snapshot_) backlog_.Unmark(id);
+    for (const ObjectId id : snapshot_) {
+      // It may have left the slot, or be another object's by now: then it waits in the queue of that one's slot.
+      if (backlog_.IsMarked(id) && !cache_.IsBroadcastId(id) && cache_.SlotOfId(id, self_.service()) == slot) {
+        backlog_.Unmark(id);
+      }
+    }
     snapshot_.clear();
     snapshot_slot_.reset();
   }

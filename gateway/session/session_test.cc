@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "gateway/route/testing.h"
+#include "gateway/session/backlog.h"
 #include "gateway/session/testing.h"
 
 namespace basalt::gateway {
@@ -242,6 +243,37 @@ TEST(SessionTest, AChangeOfRouteLeavesTheOldSlotThenShowsInTheNew) {
   EXPECT_EQ(bench.Text(), "left red g@12 | blue g@12");
   bench.time.Advance(absl::Seconds(2));
   EXPECT_EQ(bench.Text(), "progress podgroups=12");
+}
+
+TEST(SessionTest, ASlotThatClosesWithinItsSnapshotTakesNothingFromAnother) {
+  Bench bench(v1::SERVICE_KIND_QUEUE, {.max_items = 2, .window = 1});
+  bench.ListAll(10);
+  for (int i = 0; i < 6; ++i) bench.cache.Apply(Bench::kGroups, PodGroup(fmt::format("g{}", i), 11 + i, "red"));
+  bench.Attach();
+  bench.session->OpenSlot(SlotOf("blue"), 1);
+  bench.Drain();
+  bench.session->OpenSlot(SlotOf("red"), 1);
+  bench.time.Settle();  // A part of red's snapshot is on its way.
+  bench.cache.Apply(Bench::kGroups, PodGroup("g5", 30, "blue"));
+  bench.session->CloseSlot(SlotOf("red"));
+  const std::string told = bench.Text() + bench.Text();
+  EXPECT_NE(told.find("blue g5@30"), std::string::npos) << told;
+}
+
+TEST(SessionTest, WhatLeavesAndComesBackCostsABacklogNothing) {
+  Backlog backlog;
+  backlog.Add(7);
+  for (ObjectId round = 0; round < 10000; ++round) {
+    backlog.Add(3);
+    backlog.Unmark(3);
+  }
+  backlog.Add(3);
+  EXPECT_EQ(backlog.size(), 2);
+  EXPECT_LE(backlog.queued(), 70u);
+  EXPECT_EQ(backlog.First(), 7u);
+  backlog.Unmark(7);
+  backlog.PopFirst();
+  EXPECT_EQ(backlog.First(), 3u);
 }
 
 TEST(SessionTest, ARelistTellsDeletionsAndNewStatesThenTheMark) {
