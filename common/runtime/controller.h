@@ -68,6 +68,12 @@ struct WriteOutcome {
 using WriteDone = absl::AnyInvocable<void(WriteOutcome)>;
 using GetDone = absl::AnyInvocable<void(absl::StatusOr<gateway::v1::GetResponse>)>;
 
+// Of one worker. While some of the owned are not ready, what is known of their keys may be old, or nothing.
+struct SlotCounts {
+  size_t owned = 0;
+  size_t ready = 0;  // Of the owned.
+};
+
 // Offered by the runtime to a controller; lives as long as the controller. Only on the worker's loop.
 class Context {
  public:
@@ -82,6 +88,7 @@ class Context {
   // A pass no later than `when` (in ApiNow's terms). An earlier one replaces a later one; a pass does not clear it.
   virtual void WakeAt(std::string_view key, absl::Time when) = 0;
   virtual bool IsReady(uint32_t slot) const = 0;
+  virtual SlotCounts Slots() const = 0;
   // Sends a write with the owner token of the slot of `key`. The runtime resends what was surely not sent, with
   // back-off, until the write's deadline; it never resends anything else. The answer's object goes through OnState
   // before `done` is called, and `key` is woken after it. If the slot closes meanwhile, `done` is never called.

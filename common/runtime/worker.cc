@@ -284,6 +284,17 @@ bool Worker::IsReady(uint32_t slot) const {
   return it != slots_.end() && it->second.ready;
 }
 
+SlotCounts Worker::Slots() const {
+  SlotCounts counts;
+  if (assignment_ == nullptr) return counts;
+  for (uint32_t slot = options_.index; slot < kSlotCount; slot += options_.workers) {
+    if (!assignment_->owned[slot]) continue;
+    ++counts.owned;
+    if (IsReady(slot)) ++counts.ready;
+  }
+  return counts;
+}
+
 // ---- peers ----
 
 std::shared_ptr<rpc::PodGroupPeer> Worker::PodGroupOwner(std::string_view group_key) {

@@ -86,6 +86,7 @@ class Worker final : public Context, public ObjectTracker::Sink, public std::ena
   void Wake(std::string_view key) override;
   void WakeAt(std::string_view key, absl::Time when) override;
   bool IsReady(uint32_t slot) const override;
+  SlotCounts Slots() const override;
   void Write(std::string_view key, gateway::v1::WriteRequest request, WriteDone done) override;
   void Get(std::string_view key, gateway::v1::GetRequest request, GetDone done) override;
   std::shared_ptr<rpc::PodGroupPeer> PodGroupOwner(std::string_view group_key) override;

@@ -41,7 +41,15 @@ absl::Status StatusOf(const gateway::v1::KubeError& error) {
   if (error.code() == 400 || error.code() == 422) code = absl::StatusCode::kInvalidArgument;
   if (error.code() == 403) code = absl::StatusCode::kPermissionDenied;
   if (error.code() == 429) code = absl::StatusCode::kResourceExhausted;
-  if (error.code() >= 500) code = absl::StatusCode::kUnavailable;
+  // A server that failed may have done it; one that says when to come again has not.
+  if (error.code() >= 500) {
+    code =
+        error.code() == 503 && error.retry_after_ms() > 0 ? absl::StatusCode::kUnavailable : absl::StatusCode::kUnknown;
+  }
+  if (code == absl::StatusCode::kUnknown) {
+    return MakeStatus(code, fmt::format("the API server failed and may have done it; look before you repeat it: {}",
+                                        error.message()));
+  }
   return MakeStatus(code, error.message());
 }
 
@@ -108,19 +116,20 @@ bool Matches(const job::v1::ListJobsRequest& request, const JobEntry& entry) {
 
 // What a replica must have before it can tell of all its jobs, over all workers.
 struct Slots {
-  size_t open = 0;
-  size_t starting = 0;
+  size_t owned = 0;
+  size_t ready = 0;
 
-  void Add(const JobController& controller) {
-    open += controller.slots_open();
-    starting += controller.slots_starting();
+  void Add(JobController& controller) {
+    const runtime::SlotCounts counts = controller.context().Slots();
+    owned += counts.owned;
+    ready += counts.ready;
   }
   // UNAVAILABLE: another replica may know, or this one a moment later.
   absl::Status Complete() const {
-    if (open == 0) return absl::UnavailableError("this replica owns no slot; try again");
-    if (starting == 0) return absl::OkStatus();
+    if (owned == 0) return absl::UnavailableError("this replica owns no slot; try again");
+    if (ready == owned) return absl::OkStatus();
     return MakeStatus(absl::StatusCode::kUnavailable,
-                      fmt::format("{} of this replica's {} slots are still starting; try again", starting, open));
+                      fmt::format("{} of this replica's {} slots are still starting; try again", owned - ready, owned));
   }
 };
 
@@ -183,35 +192,39 @@ void JobApi::Submit(job::v1::SubmitJobRequest request, rpc::Done<job::v1::Job> d
   const bool dry_run = request.dry_run();
   const std::string key = KeyOf(manifest->job.meta().namespace_(), manifest->job.meta().name());
   auto shared = std::make_shared<rpc::Done<job::v1::Job>>(std::move(done));
-  workers_.OnWorkerOf(SlotOf(key), [key, dry_run, manifest = *std::move(manifest),
-                                    shared](JobController& controller) mutable {
-    if (!controller.context().IsReady(SlotOf(key))) return (*shared)(NotReady(key));
-    gateway::v1::WriteRequest write;
-    write.mutable_resource()->set_group("batch.volcano.sh");
-    write.mutable_resource()->set_version("v1alpha1");
-    write.mutable_resource()->set_plural("jobs");
-    write.set_namespace_(manifest.job.meta().namespace_());
-    write.set_name(manifest.job.meta().name());
-    write.mutable_create()->set_body(std::move(manifest.json));
-    write.set_dry_run(dry_run);
-    job::v1::Job checked;
-    if (dry_run) *checked.mutable_object() = std::move(manifest.job);
-    auto answered = [key, dry_run, shared, checked = std::move(checked)](runtime::WriteOutcome outcome) {
-      if (outcome.kind == runtime::WriteOutcome::Kind::kRefused && outcome.error.reason() == "AlreadyExists") {
-        return (*shared)(MakeStatus(absl::StatusCode::kAlreadyExists, fmt::format("job {} exists already", key)));
-      }
-      if (dry_run && outcome.kind == runtime::WriteOutcome::Kind::kUnknown) {
-        return (*shared)(MakeStatus(absl::StatusCode::kUnavailable, fmt::format("job {} could not be checked: {}", key,
-                                                                                ToStd(outcome.status.message()))));
-      }
-      if (const absl::Status status = StatusOf(outcome); !status.ok()) return (*shared)(status);
-      if (dry_run) return (*shared)(checked);
-      job::v1::Job answer;
-      *answer.mutable_object() = std::move(*outcome.object.mutable_job());
-      (*shared)(std::move(answer));
-    };
-    controller.context().Write(key, std::move(write), std::move(answered));
-  });
+  workers_.OnWorkerOf(
+      SlotOf(key), [key, dry_run, manifest = *std::move(manifest), shared](JobController& controller) mutable {
+        if (!controller.context().IsReady(SlotOf(key))) return (*shared)(NotReady(key));
+        gateway::v1::WriteRequest write;
+        write.mutable_resource()->set_group("batch.volcano.sh");
+        write.mutable_resource()->set_version("v1alpha1");
+        write.mutable_resource()->set_plural("jobs");
+        write.set_namespace_(manifest.job.meta().namespace_());
+        write.set_name(manifest.job.meta().name());
+        write.mutable_create()->set_body(std::move(manifest.json));
+        write.set_dry_run(dry_run);
+        job::v1::Job checked;
+        if (dry_run) *checked.mutable_object() = std::move(manifest.job);
+        auto answered = [key, dry_run, shared, checked = std::move(checked)](runtime::WriteOutcome outcome) {
+          if (outcome.kind == runtime::WriteOutcome::Kind::kRefused && outcome.error.reason() == "AlreadyExists") {
+            return (*shared)(MakeStatus(absl::StatusCode::kAlreadyExists, fmt::format("job {} exists already", key)));
+          }
+          const absl::Status status = StatusOf(outcome);
+          if (dry_run && status.code() == absl::StatusCode::kUnknown) {
+            const bool refused = outcome.kind == runtime::WriteOutcome::Kind::kRefused;
+            return (*shared)(MakeStatus(
+                absl::StatusCode::kUnavailable,
+                fmt::format("job {} could not be checked: {}", key,
+                            refused ? std::string_view(outcome.error.message()) : ToStd(outcome.status.message()))));
+          }
+          if (!status.ok()) return (*shared)(status);
+          if (dry_run) return (*shared)(checked);
+          job::v1::Job answer;
+          *answer.mutable_object() = std::move(*outcome.object.mutable_job());
+          (*shared)(std::move(answer));
+        };
+        controller.context().Write(key, std::move(write), std::move(answered));
+      });
 }
 
 void JobApi::Get(job::v1::GetJobRequest request, rpc::Done<job::v1::Job> done) {

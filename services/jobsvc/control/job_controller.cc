@@ -121,11 +121,6 @@ void JobController::CloseSlot(uint32_t slot) {
   slots_.erase(it);
 }
 
-size_t JobController::slots_starting() const {
-  return static_cast<size_t>(
-      std::count_if(slots_.begin(), slots_.end(), [this](const auto& slot) { return !context_.IsReady(slot.first); }));
-}
-
 void JobController::ReceiveJob(JobEntry& entry, kube::v1::Job&& job) {
   const bool texts_changed = !entry.job || !SameTexts(entry.job->meta(), job.meta());
   entry.job = std::move(job);

@@ -60,9 +60,6 @@ class JobController : public runtime::Controller {
   const JobEntry* Find(std::string_view key) const;
   const std::map<std::string, std::unique_ptr<JobEntry>, std::less<>>& entries() const { return entries_; }
   runtime::Context& context() { return context_; }
-  // Of the open slots, those of which not everything has been seen yet: what is known of their jobs may be old.
-  size_t slots_open() const { return slots_.size(); }
-  size_t slots_starting() const;
   EffectInput ViewOf(const JobEntry& entry, const std::set<std::string>& busy) const;
   const GroupView& GroupOf(const JobEntry& entry) const;
   // Called after a pass that changed what people see of a job; `entry.job` is empty when it is gone.

@@ -93,6 +93,7 @@ class JobRig::Context : public runtime::Context {
              })};
   }
   bool IsReady(uint32_t) const override { return rig_.ready; }
+  runtime::SlotCounts Slots() const override { return {kSlotCount, rig_.ready ? size_t{kSlotCount} : 0}; }
 
   void Write(std::string_view key, gateway::v1::WriteRequest request, runtime::WriteDone done) override {
     if (rig_.Point()) return;
