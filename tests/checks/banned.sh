@@ -26,7 +26,7 @@ for folder in /*/; do
     /bin/ | /boot/ | /dev/ | /etc/ | /home/ | /lib*/ | /media/ | /mnt/ | /opt/ | /proc/ | /root/ | /run/ | /sbin/) ;;
     /srv/ | /sys/ | /tmp/ | /usr/ | /var/ | /lost+found/) ;;
     *)
-      if git grep -nIE "(^|[^[:alnum:]_./}-])$folder" "${files[@]}"; then
+      if git grep -nIE "(^|[^[:alnum:]_./}-]|-[A-Z]|file://)$folder" "${files[@]}"; then
         echo "    $folder is a folder of this machine: its paths stay out"
         bad=1
       fi
