@@ -41,14 +41,12 @@ absl::Status StatusOf(const gateway::v1::KubeError& error) {
   if (error.code() == 400 || error.code() == 422) code = absl::StatusCode::kInvalidArgument;
   if (error.code() == 403) code = absl::StatusCode::kPermissionDenied;
   if (error.code() == 429) code = absl::StatusCode::kResourceExhausted;
-  // A server that failed may have done it; one that says when to come again has not.
-  if (error.code() >= 500) {
-    code =
-        error.code() == 503 && error.retry_after_ms() > 0 ? absl::StatusCode::kUnavailable : absl::StatusCode::kUnknown;
-  }
-  if (code == absl::StatusCode::kUnknown) {
-    return MakeStatus(code, fmt::format("the API server failed and may have done it; look before you repeat it: {}",
-                                        error.message()));
+  if (error.code() == 503 && error.retry_after_ms() > 0) {
+    code = absl::StatusCode::kUnavailable;  // It says when to come again: it has not done it.
+  } else if (error.code() >= 500) {
+    return MakeStatus(
+        absl::StatusCode::kUnknown,
+        fmt::format("the API server failed and may have done it; look before you repeat it: {}", error.message()));
   }
   return MakeStatus(code, error.message());
 }
