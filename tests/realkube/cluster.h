@@ -1,0 +1,62 @@
+#pragma once
+
+// A real Kubernetes of a test's own: kube-apiserver, etcd, kube-controller-manager and KWOK, started by
+// scripts/realkube in a fresh folder on free loopback ports, with our definitions and the gateway's rights in it. Some
+// seven seconds.
+//
+// One thread. The destructor ends every program and removes the folder.
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/testing/temp_dir.h"
+
+namespace basalt::realkube {
+
+struct ClusterOptions {
+  int nodes = 4;
+  std::string crds;  // Folder of definitions; empty: deploy/crds; "none".
+  bool kwok = true;  // False: nobody runs the pods.
+  int inflight = 1000;
+};
+
+// One request that ended, as the audit log has it: all of the gateway's, and every write of anybody but system parts.
+struct AuditLine {
+  std::string user, user_agent;
+  std::string verb;  // create, update, patch, delete, deletecollection, get, list, watch
+  std::string group, resource, subresource, ns, name;
+  std::string uri;
+  int code = 0;
+  bool Succeeded() const { return code >= 200 && code < 300; }
+};
+
+class Cluster {
+ public:
+  // UNAVAILABLE: it did not become ready; the message has the script's last lines.
+  static absl::StatusOr<std::unique_ptr<Cluster>> Start(const ClusterOptions& options = {});
+  ~Cluster();
+
+  const std::string& dir() const { return dir_; }
+  std::string kube_server() const { return server_; }  // https://127.0.0.1:port
+  // A file for admin (everything), gateway (its ClusterRole only), actors or kwok.
+  std::string kubeconfig(std::string_view who = "admin") const;
+  // kubectl's output as admin; the error has what it said.
+  absl::StatusOr<std::string> Kubectl(const std::vector<std::string>& arguments);
+
+  // etcd, kube-apiserver, kube-controller-manager, kwok: kill -9, and a start on the same port and data until ready.
+  absl::Status Kill(std::string_view program);
+  absl::Status Restart(std::string_view program);
+  // Everything that was logged so far, in order.
+  std::vector<AuditLine> Audit() const;
+
+ private:
+  Cluster() = default;
+
+  testing::TempDir temp_;
+  std::string dir_, server_;
+};
+
+}  // namespace basalt::realkube
