@@ -12,11 +12,11 @@
 #include "absl/flags/usage.h"
 #include "common/base/status.h"
 #include "common/base/version.h"
+#include "common/http/kubeconfig/kubeconfig.h"
 #include "common/obs/log.h"
 #include "common/shell/help.h"
 #include "common/shell/log_level.h"
 #include "common/shell/signals.h"
-#include "gateway/main/kubeconfig.h"
 #include "gateway/main/process.h"
 
 ABSL_FLAG(std::string, kube_server, "", "URL of the API server, http or https; overrides the kubeconfig's");
@@ -50,10 +50,10 @@ absl::StatusOr<http::CurlOptions> KubeOptions() {
   absl::StatusOr<http::CurlOptions> options = http::CurlOptions();
   const std::string server = absl::GetFlag(FLAGS_kube_server);
   if (const std::string path = absl::GetFlag(FLAGS_kubeconfig); !path.empty()) {
-    options = ReadKubeconfig(path, absl::GetFlag(FLAGS_context));
+    options = http::ReadKubeconfig(path, absl::GetFlag(FLAGS_context));
   } else if (server.empty()) {
-    options = InClusterOptions(Environment("KUBERNETES_SERVICE_HOST"), Environment("KUBERNETES_SERVICE_PORT"),
-                               kServiceAccount);
+    options = http::InClusterOptions(Environment("KUBERNETES_SERVICE_HOST"), Environment("KUBERNETES_SERVICE_PORT"),
+                                     kServiceAccount);
   }
   if (!options.ok()) return options;
   if (!server.empty()) options->base_url = server;

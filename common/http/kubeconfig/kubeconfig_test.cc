@@ -1,9 +1,9 @@
-#include "gateway/main/kubeconfig.h"
+#include "common/http/kubeconfig/kubeconfig.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace basalt::gateway {
+namespace basalt::http {
 namespace {
 
 using ::testing::HasSubstr;
@@ -79,4 +79,4 @@ TEST(KubeconfigTest, WhatCannotBeUsedIsNamed) {
 }
 
 }  // namespace
-}  // namespace basalt::gateway
+}  // namespace basalt::http

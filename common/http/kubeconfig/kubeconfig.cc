@@ -1,4 +1,4 @@
-#include "gateway/main/kubeconfig.h"
+#include "common/http/kubeconfig/kubeconfig.h"
 
 #include <fstream>
 #include <iterator>
@@ -12,7 +12,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/yaml.h"
 
-namespace basalt::gateway {
+namespace basalt::http {
 namespace {
 
 absl::Status Invalid(std::string_view message) {
@@ -58,8 +58,8 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
 
 }  // namespace
 
-absl::StatusOr<http::CurlOptions> ParseKubeconfig(std::string_view text, std::string_view directory,
-                                                  std::string_view context_name) {
+absl::StatusOr<CurlOptions> ParseKubeconfig(std::string_view text, std::string_view directory,
+                                            std::string_view context_name) {
   BASALT_ASSIGN_OR_RETURN(const std::vector<json::value> documents, ParseYamlDocuments(text));
   if (documents.size() != 1 || !documents[0].is_object()) return Invalid("one YAML map is wanted");
   const json::value& root = documents[0];
@@ -69,7 +69,7 @@ absl::StatusOr<http::CurlOptions> ParseKubeconfig(std::string_view text, std::st
   BASALT_ASSIGN_OR_RETURN(const json::value* cluster,
                           FindNamed(root, "clusters", FindString(*context, "cluster"), "cluster"));
 
-  http::CurlOptions options;
+  CurlOptions options;
   options.base_url = std::string(FindString(*cluster, "server"));
   if (!options.base_url.starts_with("https://") && !options.base_url.starts_with("http://")) {
     return Invalid(fmt::format("server '{}' is no http or https URL", options.base_url));
@@ -102,20 +102,20 @@ absl::StatusOr<http::CurlOptions> ParseKubeconfig(std::string_view text, std::st
   return options;
 }
 
-absl::StatusOr<http::CurlOptions> ReadKubeconfig(const std::string& path, std::string_view context) {
+absl::StatusOr<CurlOptions> ReadKubeconfig(const std::string& path, std::string_view context) {
   BASALT_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
   const size_t slash = path.rfind('/');
   return ParseKubeconfig(text, slash == std::string::npos ? std::string(".") : path.substr(0, slash), context);
 }
 
-absl::StatusOr<http::CurlOptions> InClusterOptions(std::string_view host, std::string_view port,
-                                                   const std::string& directory) {
+absl::StatusOr<CurlOptions> InClusterOptions(std::string_view host, std::string_view port,
+                                             const std::string& directory) {
   const absl::StatusOr<std::string> token = ReadFile(directory + "/token");
   if (host.empty() || port.empty() || !token.ok()) {
     return MakeStatus(absl::StatusCode::kFailedPrecondition,
                       "not in a cluster (no service account): give --kube_server or --kubeconfig");
   }
-  http::CurlOptions options;
+  CurlOptions options;
   const bool ipv6 = host.find(':') != std::string_view::npos;
   options.base_url = ipv6 ? fmt::format("https://[{}]:{}", host, port) : fmt::format("https://{}:{}", host, port);
   options.ca_file = directory + "/ca.crt";
@@ -123,4 +123,4 @@ absl::StatusOr<http::CurlOptions> InClusterOptions(std::string_view host, std::s
   return options;
 }
 
-}  // namespace basalt::gateway
+}  // namespace basalt::http
