@@ -20,6 +20,8 @@
 namespace basalt::dev {
 namespace {
 
+constexpr std::string_view kKubesim = "kubesim";
+constexpr std::string_view kActors = "kube-actors";
 constexpr absl::Duration kPoll = absl::Milliseconds(20);
 constexpr absl::Duration kStartLimit = absl::Seconds(30);
 constexpr absl::Duration kStopLimit = absl::Seconds(5);
@@ -50,7 +52,7 @@ absl::StatusOr<std::unique_ptr<ProcessSuite>> ProcessSuite::Start(ProcessSuiteOp
   std::filesystem::create_directories(options.dir, error);
   if (error) return Failed(fmt::format("{} cannot be made: {}", options.dir, error.message()));
   auto suite = std::unique_ptr<ProcessSuite>(new ProcessSuite(std::move(options)));
-  for (const std::string_view program : kPrograms) BASALT_RETURN_IF_ERROR(suite->Launch(program));
+  for (const std::string_view program : suite->programs()) BASALT_RETURN_IF_ERROR(suite->Launch(program));
   BASALT_RETURN_IF_ERROR(suite->WaitAttached(kStartLimit));
   return suite;
 }
@@ -79,9 +81,24 @@ std::string ProcessSuite::PortFile(std::string_view program) const {
 std::string ProcessSuite::log_file(std::string_view program) const {
   return fmt::format("{}/{}.log", options_.dir, program);
 }
-std::string ProcessSuite::kubeconfig() const { return options_.dir + "/kubeconfig"; }
+std::vector<std::string_view> ProcessSuite::programs() const {
+  std::vector<std::string_view> names(std::begin(kOurs), std::end(kOurs));
+  if (!options_.kube.has_value()) names.insert(names.begin(), kKubesim);
+  if (options_.kube.has_value() && !options_.kube->actors_kubeconfig.empty()) names.insert(names.begin(), kActors);
+  return names;
+}
+
+pid_t ProcessSuite::pid(std::string_view program) const {
+  const auto found = processes_.find(program);
+  return found == processes_.end() ? 0 : found->second.pid;
+}
+
+std::string ProcessSuite::kubeconfig() const {
+  return options_.kube.has_value() ? options_.kube->admin_kubeconfig : options_.dir + "/kubeconfig";
+}
 std::string ProcessSuite::kube_server() const {
-  return fmt::format("http://127.0.0.1:{}", processes_.find("kubesim")->second.port);
+  if (options_.kube.has_value()) return options_.kube->server;
+  return fmt::format("http://127.0.0.1:{}", processes_.find(kKubesim)->second.port);
 }
 std::string ProcessSuite::gateway() const {
   return fmt::format("127.0.0.1:{}", processes_.find("gateway")->second.port);
@@ -90,9 +107,14 @@ std::string ProcessSuite::gateway() const {
 std::vector<std::string> ProcessSuite::Command(std::string_view program) const {
   const auto process = processes_.find(program);
   const int port = process == processes_.end() ? 0 : process->second.port;
-  std::vector<std::string> command = {fmt::format("{}/{}", options_.bin_dir, program),
-                                      fmt::format("--port_file={}", PortFile(program))};
-  if (program == "kubesim") {
+  std::vector<std::string> command = {fmt::format("{}/{}", options_.bin_dir, program)};
+  if (program == kActors) {
+    command.push_back(fmt::format("--kubeconfig={}", options_.kube->actors_kubeconfig));
+    command.insert(command.end(), options_.kube->actors_flags.begin(), options_.kube->actors_flags.end());
+    return command;
+  }
+  command.push_back(fmt::format("--port_file={}", PortFile(program)));
+  if (program == kKubesim) {
     command.push_back(fmt::format("--port={}", port));
     command.push_back(fmt::format("--kubeconfig_out={}", kubeconfig()));
     command.insert(command.end(), options_.kubesim_flags.begin(), options_.kubesim_flags.end());
@@ -102,7 +124,9 @@ std::vector<std::string> ProcessSuite::Command(std::string_view program) const {
   command.emplace_back("--metrics_listen=127.0.0.1:0");
   command.push_back(fmt::format("--replica={}-0", program));
   if (program == "gateway") {
-    command.push_back(fmt::format("--kube_server={}", kube_server()));
+    command.push_back(options_.kube.has_value() ? fmt::format("--kubeconfig={}", options_.kube->gateway_kubeconfig)
+                                                : fmt::format("--kube_server={}", kube_server()));
+    command.insert(command.end(), options_.gateway_flags.begin(), options_.gateway_flags.end());
   } else {
     command.push_back(fmt::format("--gateway={}", gateway()));
     command.push_back(fmt::format("--data_dir={}/{}-data", options_.dir, program));
@@ -116,6 +140,7 @@ absl::Status ProcessSuite::Launch(std::string_view program) {
   const pid_t pid = Spawn(Command(program), log_file(program));
   if (pid < 0) return Failed(fmt::format("{} cannot be started: {}", program, std::strerror(errno)));
   processes_[std::string(program)].pid = pid;
+  if (program == kActors) return absl::OkStatus();  // It serves nobody.
   BASALT_ASSIGN_OR_RETURN(const int port, WaitForPort(program));
   processes_[std::string(program)].port = port;
   return absl::OkStatus();

@@ -107,7 +107,7 @@ World::World(std::vector<std::string> kubesim_flags) {
 
 World::~World() {
   if (::testing::Test::HasFailure() && suite_ != nullptr) {
-    for (const std::string_view program : dev::ProcessSuite::kPrograms) {
+    for (const std::string_view program : suite_->programs()) {
       std::string log = ReadFile(suite_->log_file(program));
       if (log.size() > 4000) log.erase(0, log.size() - 4000);
       fmt::print(stderr, "---- the end of {}'s log\n{}\n", program, log);
