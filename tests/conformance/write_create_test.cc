@@ -1,0 +1,422 @@
+// Creates: what the server fills in, what it ignores and what it refuses, in its own words.
+#include <absl/strings/match.h>
+
+#include <set>
+
+#include "tests/conformance/write_support.h"
+
+namespace basalt::conformance {
+namespace {
+
+class CreateConformance : public WriteConformance {};
+
+// ---- what the server fills in ----
+
+TEST_F(CreateConformance, APodHasItsDefaults) {
+  const Answer pod = MakePod("a");
+  EXPECT_TRUE(Has(pod.json, R"(
+metadata: {uid: "*", creationTimestamp: "*", resourceVersion: "*", generation: 1, namespace: "*", selfLink: null}
+spec:
+  restartPolicy: Always
+  dnsPolicy: ClusterFirst
+  schedulerName: default-scheduler
+  terminationGracePeriodSeconds: 30
+  securityContext: {}
+  enableServiceLinks: true
+  priority: 0
+  preemptionPolicy: PreemptLowerPriority
+  nodeName: null
+  tolerations:
+  - {key: node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute, tolerationSeconds: 300}
+  - {key: node.kubernetes.io/unreachable, operator: Exists, effect: NoExecute, tolerationSeconds: 300}
+  containers:
+  - {imagePullPolicy: Always, terminationMessagePath: /dev/termination-log, terminationMessagePolicy: File, resources: {}}
+status: {phase: Pending, qosClass: BestEffort}
+)"));
+}
+
+TEST_F(CreateConformance, APodKeepsItsOwnTolerations) {
+  const Answer pod = MakePod("a", "{}", R"(,"tolerations":[{"operator":"Exists"}])");
+  EXPECT_TRUE(Has(pod.json, "spec: {tolerations: [{operator: Exists}]}"));
+}
+
+TEST_F(CreateConformance, LimitsBecomeRequestsAndDecideTheQualityOfService) {
+  const Answer pod = Post(
+      Pods(),
+      Body("Pod", "a", "spec: {containers: [{name: c, image: 'i:1', resources: {limits: {cpu: 1, memory: 1Gi}}}]}"));
+  EXPECT_TRUE(Has(pod.json, R"(
+spec: {containers: [{imagePullPolicy: IfNotPresent, resources: {limits: {cpu: "1"}, requests: {cpu: "1", memory: 1Gi}}}]}
+status: {qosClass: Guaranteed}
+)"));
+}
+
+TEST_F(CreateConformance, AServiceHasAnAddressAndItsDefaults) {
+  const Answer service = Post(Core("services"), Body("Service", "a", "spec: {selector: {a: b}, ports: [{port: 80}]}"));
+  EXPECT_EQ(service.status, 201);
+  EXPECT_TRUE(Has(service.json, R"(
+spec:
+  type: ClusterIP
+  clusterIP: "*"
+  clusterIPs: ["*"]
+  sessionAffinity: None
+  ipFamilies: [IPv4]
+  ipFamilyPolicy: SingleStack
+  internalTrafficPolicy: Cluster
+  ports: [{port: 80, protocol: TCP, targetPort: 80}]
+status: {loadBalancer: {}}
+)"));
+}
+
+TEST_F(CreateConformance, AHeadlessServiceHasNoAddress) {
+  const Answer service = Post(Core("services"), Body("Service", "a", "spec: {clusterIP: None, selector: {a: b}}"));
+  EXPECT_EQ(service.status, 201) << service;
+  EXPECT_TRUE(Has(service.json, "spec: {clusterIP: None, clusterIPs: [None], ports: null, type: ClusterIP}"));
+}
+
+TEST_F(CreateConformance, AClaimHasItsDefaults) {
+  const Answer claim = Post(Core("persistentvolumeclaims"), Body("PersistentVolumeClaim", "a", R"(
+spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+)"));
+  EXPECT_EQ(claim.status, 201) << claim;
+  EXPECT_TRUE(Has(claim.json,
+                  "{spec: {volumeMode: Filesystem, resources: {requests: {storage: 1Gi}}}, status: {phase: Pending}}"));
+}
+
+TEST_F(CreateConformance, AConfigMapHasNeitherStatusNorGeneration) {
+  const Answer made = MakeConfig("a", "{}", R"({"k":"v"})");
+  EXPECT_TRUE(Has(made.json, "{metadata: {generation: null}, status: null, data: {k: v}}"));
+}
+
+TEST_F(CreateConformance, ASecretTakesPlainTexts) {
+  const Answer made = Post(Core("secrets"), Body("Secret", "a", "{stringData: {k: v}}"));
+  EXPECT_EQ(made.status, 201) << made;
+  EXPECT_TRUE(Has(made.json, "{type: Opaque, data: {k: dg==}, stringData: null}"));
+}
+
+TEST_F(CreateConformance, ANamespaceIsActiveAndNamedInALabel) {
+  EXPECT_TRUE(Has(Get("/api/v1/namespaces/" + ns()).json,
+                  fmt::format("{{metadata: {{labels: {{kubernetes.io/metadata.name: {}}}}}, spec: {{finalizers: "
+                              "[kubernetes]}}, status: {{phase: Active}}}}",
+                              ns())));
+}
+
+TEST_F(CreateConformance, AnEventIsKeptAsItIs) {
+  const std::string event = fmt::format(
+      "{{involvedObject: {{kind: Pod, namespace: {0}, name: a}}, reason: Because, message: words, type: Normal, count: "
+      "1}}",
+      ns());
+  const Answer made = Post(Core("events"), Body("Event", "e.1", event));
+  EXPECT_EQ(made.status, 201) << made;
+  EXPECT_TRUE(
+      Has(made.json, "{reason: Because, message: words, type: Normal, count: 1, metadata: {generation: null}}"));
+}
+
+TEST_F(CreateConformance, AnEventOfAnotherNamespaceIsRefused) {
+  const Answer made =
+      Post(Core("events"), Body("Event", "e.1", "{involvedObject: {kind: Pod, namespace: other, name: a}}"));
+  EXPECT_EQ(made.status, 422) << made;
+  EXPECT_TRUE(absl::StrContains(Why(made), "involvedObject.namespace: ")) << made;
+}
+
+TEST_F(CreateConformance, ACustomObjectCountsItsGenerations) {
+  EXPECT_TRUE(Has(MakeWidget("a").json, "{metadata: {generation: 1, uid: '*'}, status: null}"));
+}
+
+TEST_F(CreateConformance, TheWriterOwnsTheFields) {
+  const Answer made = Post(Configs() + "?fieldManager=me", ConfigBody("a", R"({"l":"v"})", R"({"k":"v"})"));
+  EXPECT_TRUE(Has(made.json, R"(
+metadata:
+  managedFields:
+  - manager: me
+    operation: Update
+    apiVersion: v1
+    time: "*"
+    fieldsType: FieldsV1
+    fieldsV1: {"f:data": {".": {}, "f:k": {}}, "f:metadata": {"f:labels": {".": {}, "f:l": {}}}}
+    subresource: null
+)"));
+}
+
+TEST_F(CreateConformance, TheUserAgentIsTheManagerOfWhoNamesNone) {
+  EXPECT_TRUE(Has(MakeConfig("a", "{}", R"({"k":"v"})").json, "metadata: {managedFields: [{manager: conformance}]}"));
+}
+
+// ---- what it ignores ----
+
+TEST_F(CreateConformance, TheServersOwnMetadataIsNotTheClients) {
+  const Answer made = Post(Widgets(), WidgetBody("a", "", R"(uid: mine, creationTimestamp: "2001-01-01T00:00:00Z",
+      generation: 7, selfLink: /here, deletionTimestamp: "2001-01-01T00:00:00Z", deletionGracePeriodSeconds: 5)"));
+  EXPECT_EQ(made.status, 201) << made;
+  EXPECT_TRUE(Has(made.json, "metadata: {generation: 1, deletionTimestamp: null, deletionGracePeriodSeconds: null}"));
+  EXPECT_NE(made.uid(), "mine");
+  EXPECT_NE(made.At({"metadata", "creationTimestamp"}), "2001-01-01T00:00:00Z");
+}
+
+TEST_F(CreateConformance, AStatusIsDroppedWhereItIsASubResource) {
+  EXPECT_TRUE(Has(MakeWidget("a", "status: {phase: Done}").json, "status: null"));
+  const Answer pod =
+      Post(Pods(), Body("Pod", "a", "{spec: {containers: [{name: c, image: i}]}, status: {phase: Running}}"));
+  EXPECT_TRUE(Has(pod.json, "status: {phase: Pending}"));
+}
+
+TEST_F(CreateConformance, AStatusIsKeptWhereItIsNoSubResource) {
+  const Answer made = Post(Gadgets(), Body("Gadget", "a", "status: {phase: Done}"));
+  EXPECT_TRUE(Has(made.json, "status: {phase: Done}")) << made;
+}
+
+TEST_F(CreateConformance, AVersionMustNotBeSet) {
+  const Answer made = Post(Configs(), Body("ConfigMap", "a", "", "resourceVersion: '5'"));
+  EXPECT_EQ(Told(made), "500 : resourceVersion should not be set on objects to be created");
+}
+
+// ---- names ----
+
+TEST_F(CreateConformance, AnExistingNameIsRefused) {
+  MakeConfig("a");
+  const Answer again = Post(Configs(), ConfigBody("a"));
+  EXPECT_EQ(Told(again), "409 AlreadyExists: configmaps \"a\" already exists");
+  EXPECT_TRUE(Has(again.json, R"({kind: Status, apiVersion: v1, metadata: {}, status: Failure, code: 409,
+      details: {name: a, kind: configmaps, group: null}})"));
+}
+
+TEST_F(CreateConformance, AnExistingCustomNameIsRefusedWithItsGroup) {
+  MakeWidget("a");
+  const Answer again = Post(Widgets(), WidgetBody("a"));
+  EXPECT_EQ(Told(again), "409 AlreadyExists: widgets.conformance.example.com \"a\" already exists");
+  EXPECT_TRUE(Has(again.json, "details: {name: a, kind: widgets, group: conformance.example.com}"));
+}
+
+TEST_F(CreateConformance, ANameIsMadeOfAPrefix) {
+  std::set<std::string> names;
+  for (int i = 0; i < 5; ++i) {
+    const Answer made = Post(Configs(), Body("ConfigMap", "", "", "generateName: pre-"));
+    EXPECT_EQ(made.status, 201) << made;
+    const std::string name = NameOf(made.json);
+    EXPECT_EQ(name.size(), 9) << name;
+    EXPECT_TRUE(name.starts_with("pre-")) << name;
+    EXPECT_TRUE(Has(made.json, "metadata: {generateName: pre-}"));
+    names.insert(name);
+  }
+  EXPECT_EQ(names.size(), 5);
+}
+
+TEST_F(CreateConformance, ALongPrefixIsCut) {
+  const Answer made = Post(Configs(), Body("ConfigMap", "", "", "generateName: " + std::string(80, 'a')));
+  EXPECT_EQ(NameOf(made.json).size(), 63) << made;
+}
+
+TEST_F(CreateConformance, ANameGoesBeforeAPrefix) {
+  const Answer made = Post(Configs(), Body("ConfigMap", "a", "", "generateName: pre-"));
+  EXPECT_TRUE(Has(made.json, "metadata: {name: a, generateName: pre-}"));
+}
+
+TEST_F(CreateConformance, ANameIsDemanded) {
+  const Answer made = Post(Configs(), Body("ConfigMap", ""));
+  EXPECT_EQ(Told(made),
+            "422 Invalid: ConfigMap \"\" is invalid: metadata.name: Required value: name or generateName is required");
+  EXPECT_EQ(Why(made), "FieldValueRequired metadata.name: Required value: name or generateName is required");
+}
+
+struct BadMetadata {
+  const char* title;
+  const char* plural;
+  const char* kind;
+  const char* name;
+  const char* meta;
+  const char* why;  // How the causes begin.
+};
+
+class BadMetadataConformance : public WriteConformance, public ::testing::WithParamInterface<BadMetadata> {};
+
+TEST_P(BadMetadataConformance, IsRefusedWithItsField) {
+  const BadMetadata& row = GetParam();
+  const bool widget = std::string_view(row.kind) == "Widget";
+  const Answer made = Post(widget ? Widgets() : Core(row.plural), Body(row.kind, row.name, "", row.meta));
+  EXPECT_EQ(made.status, 422) << made;
+  EXPECT_EQ(made.reason(), "Invalid");
+  EXPECT_EQ(Why(made).substr(0, std::string_view(row.why).size()), row.why) << made;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    , BadMetadataConformance,
+    ::testing::Values(
+        BadMetadata{"UpperCase", "configmaps", "ConfigMap", "Upper", "",
+                    "FieldValueInvalid metadata.name: Invalid value: \"Upper\": a lowercase RFC 1123 subdomain must"},
+        BadMetadata{"Underscore", "configmaps", "ConfigMap", "a_b", "",
+                    "FieldValueInvalid metadata.name: Invalid value: \"a_b\": a lowercase RFC 1123 subdomain must"},
+        BadMetadata{"CustomName", "", "Widget", "a/b", "", "FieldValueInvalid metadata.name: Invalid value: \"a/b\": "},
+        BadMetadata{"CustomUpperCase", "", "Widget", "Up", "",
+                    "FieldValueInvalid metadata.name: Invalid value: \"Up\": a lowercase RFC 1123 subdomain must"},
+        BadMetadata{"LabelValue", "configmaps", "ConfigMap", "a", "labels: {a: 'not ok'}",
+                    "FieldValueInvalid metadata.labels: Invalid value: \"not ok\": a valid label must be"},
+        BadMetadata{"LabelKey", "configmaps", "ConfigMap", "a", "labels: {'not ok': a}",
+                    "FieldValueInvalid metadata.labels: Invalid value: \"not ok\": name part must consist of"},
+        BadMetadata{"CustomLabelValue", "", "Widget", "a", "labels: {a: 'not ok'}",
+                    "FieldValueInvalid metadata.labels: Invalid value: \"not ok\": a valid label must be"},
+        BadMetadata{"AnnotationKey", "configmaps", "ConfigMap", "a", "annotations: {'/x': a}",
+                    "FieldValueInvalid metadata.annotations: Invalid value: \"/x\": prefix part must be non-empty"},
+        BadMetadata{"OwnerWithoutUid", "configmaps", "ConfigMap", "a",
+                    "ownerReferences: [{apiVersion: v1, kind: Pod, name: p}]",
+                    "FieldValueInvalid metadata.ownerReferences[0].uid: Invalid value: \"\": must not be empty"},
+        BadMetadata{
+            "OwnerWithoutVersion", "configmaps", "ConfigMap", "a", "ownerReferences: [{kind: Pod, name: p, uid: u}]",
+            "FieldValueInvalid metadata.ownerReferences[0].apiVersion: Invalid value: \"\": version must not be empty"},
+        BadMetadata{"TwoControllers", "configmaps", "ConfigMap", "a",
+                    "ownerReferences: [{apiVersion: v1, kind: Pod, name: p, uid: u, controller: true}, "
+                    "{apiVersion: v1, kind: Pod, name: q, uid: v, controller: true}]",
+                    "FieldValueInvalid metadata.ownerReferences: Invalid value: "},
+        BadMetadata{"Finalizer", "configmaps", "ConfigMap", "a", "finalizers: ['not ok']",
+                    "FieldValueInvalid metadata.finalizers: Invalid value: \"not ok\": name part must consist of"},
+        BadMetadata{"UnqualifiedFinalizer", "configmaps", "ConfigMap", "a", "finalizers: [plain]",
+                    "FieldValueInvalid metadata.finalizers[0]: Invalid value: \"plain\": name is neither a standard "
+                    "finalizer name nor is it fully qualified"}),
+    [](const auto& info) { return std::string(info.param.title); });
+
+TEST_F(CreateConformance, AnUnqualifiedFinalizerOfACustomKindIsOnlyWarnedOf) {
+  const Answer made = Post(Widgets(), WidgetBody("a", "", "finalizers: [plain]"));
+  EXPECT_EQ(made.status, 201);
+  EXPECT_EQ(made.Header("Warning"),
+            "299 - \"metadata.finalizers: \\\"plain\\\": prefer a domain-qualified finalizer name including a path (/) "
+            "to avoid accidental conflicts with other finalizer writers\"");
+  Patch(Widgets("a"), kMerge, J("metadata: {finalizers: null}"));
+}
+
+// ---- where ----
+
+TEST_F(CreateConformance, AMissingNamespaceIsNotFound) {
+  const Answer made = Post("/api/v1/namespaces/nowhere/configmaps", ConfigBody("a"));
+  EXPECT_EQ(Told(made), "404 NotFound: namespaces \"nowhere\" not found");
+  EXPECT_TRUE(Has(made.json, "details: {name: nowhere, kind: namespaces}"));
+}
+
+TEST_F(CreateConformance, NothingIsMadeInATerminatingNamespace) {
+  const std::string other = MakeNamespace();
+  const std::string configs = fmt::format("/api/v1/namespaces/{}/configmaps", other);
+  EXPECT_EQ(Post(configs, Body("ConfigMap", "held", "", "finalizers: [example.com/hold]")).status, 201);
+  Delete("/api/v1/namespaces/" + other);
+  const Answer made = Post(configs, ConfigBody("a"));
+  EXPECT_EQ(Told(made), fmt::format("403 Forbidden: configmaps \"a\" is forbidden: unable to create new content in "
+                                    "namespace {0} because it is being terminated",
+                                    other));
+  EXPECT_EQ(Why(made), fmt::format("NamespaceTerminating metadata.namespace: namespace {} is being terminated", other));
+  EXPECT_EQ(Patch(configs + "/held", kMerge, J("metadata: {finalizers: null}")).status, 200);
+}
+
+TEST_F(CreateConformance, TheBodyIsOfTheNamespaceOfTheRequest) {
+  const Answer made = Post(Configs(), Body("ConfigMap", "a", "", "namespace: other"));
+  EXPECT_EQ(Told(made),
+            "400 BadRequest: the namespace of the provided object does not match the namespace sent on the request");
+}
+
+TEST_F(CreateConformance, TheBodyIsOfTheKindOfTheRequest) {
+  const Answer made = Post(Configs(), Body("Pod", "a"));
+  EXPECT_EQ(made.status, 400) << made;
+  EXPECT_EQ(made.reason(), "BadRequest");
+}
+
+TEST_F(CreateConformance, TheBodyIsOfTheVersionOfTheRequest) {
+  const Answer made =
+      Post(Widgets(), R"({"apiVersion":"conformance.example.com/v2","kind":"Widget","metadata":{"name":"a"}})");
+  EXPECT_EQ(made.status, 400) << made;
+}
+
+TEST_F(CreateConformance, ACustomBodyNamesItsKind) {
+  EXPECT_EQ(Post(Widgets(), R"({"metadata":{"name":"a"}})").status, 400);
+}
+
+TEST_F(CreateConformance, ABuiltInBodyNeedNotNameItsKind) {
+  const Answer made = Post(Configs(), R"({"metadata":{"name":"a"}})");
+  EXPECT_EQ(made.status, 201) << made;
+  EXPECT_TRUE(Has(made.json, "{kind: ConfigMap, apiVersion: v1}"));
+}
+
+TEST_F(CreateConformance, BrokenJsonIsABadRequest) {
+  EXPECT_EQ(Post(Configs(), "{\"metadata\":").status, 400);
+  EXPECT_EQ(Post(Widgets(), "{\"metadata\":").status, 400);
+}
+
+TEST_F(CreateConformance, ABodyMayBeYaml) {
+  const Answer made = Post(Configs(), "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  k: v\n",
+                           {{"Content-Type", "application/yaml"}});
+  EXPECT_EQ(made.status, 201) << made;
+  EXPECT_TRUE(Has(made.json, "data: {k: v}"));
+}
+
+TEST_F(CreateConformance, AnotherFormatIsUnsupported) {
+  const Answer made = Post(Configs(), "hello", {{"Content-Type", "text/plain"}});
+  EXPECT_EQ(made.status, 415) << made;
+  EXPECT_EQ(made.reason(), "UnsupportedMediaType");
+}
+
+// ---- options ----
+
+TEST_F(CreateConformance, ADryRunStoresNothing) {
+  const Answer made = Post(Configs() + "?dryRun=All", ConfigBody("a"));
+  EXPECT_EQ(made.status, 201) << made;
+  EXPECT_TRUE(Has(made.json, "metadata: {uid: '*', creationTimestamp: '*', resourceVersion: null}"));
+  EXPECT_EQ(Get(Configs("a")).status, 404);
+}
+
+TEST_F(CreateConformance, ADryRunIsRefusedLikeAnother) {
+  MakeConfig("a");
+  EXPECT_EQ(Post(Configs() + "?dryRun=All", ConfigBody("a")).status, 409);
+}
+
+struct BadOption {
+  const char* title;
+  const char* query;
+  const char* told;
+};
+
+class BadOptionConformance : public WriteConformance, public ::testing::WithParamInterface<BadOption> {};
+
+TEST_P(BadOptionConformance, IsRefused) {
+  EXPECT_EQ(Told(Post(Configs() + GetParam().query, ConfigBody("a"))), GetParam().told);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    , BadOptionConformance,
+    ::testing::Values(BadOption{"DryRun", "?dryRun=Some",
+                                "422 Invalid: CreateOptions.meta.k8s.io \"\" is invalid: dryRun: Unsupported value: "
+                                "\"Some\": supported values: \"All\""},
+                      BadOption{"FieldValidation", "?fieldValidation=Maybe",
+                                "422 Invalid: CreateOptions.meta.k8s.io \"\" is invalid: fieldValidation: Unsupported "
+                                "value: \"Maybe\": supported values: \"\", \"Ignore\", \"Strict\", \"Warn\""},
+                      BadOption{"Manager", "?fieldManager=a%01b",
+                                "422 Invalid: CreateOptions.meta.k8s.io \"\" is invalid: fieldManager: Invalid value: "
+                                "\"a\\x01b\": should only contain printable characters"},
+                      BadOption{"Timeout", "?timeout=soon", ""}),
+    [](const auto& info) { return std::string(info.param.title); });
+
+TEST_F(CreateConformance, ATimeoutThatHasElapsedIsTold) {
+  const Answer made = Post(Configs() + "?timeout=1ns", ConfigBody("a"));
+  EXPECT_EQ(made.status, 504) << made;
+  EXPECT_EQ(made.reason(), "Timeout");
+}
+
+TEST_F(CreateConformance, ATimeoutThatSufficesChangesNothing) {
+  EXPECT_EQ(Post(Configs() + "?timeout=20s", ConfigBody("a")).status, 201);
+}
+
+TEST_F(CreateConformance, UnknownFieldsAreRefusedWhereTheClientIsStrict) {
+  const Answer made = Post(Widgets() + "?fieldValidation=Strict", WidgetBody("a", "spec: {replica: 1}"));
+  EXPECT_EQ(Told(made),
+            "400 BadRequest: Widget in version \"v1\" cannot be handled as a Widget: strict decoding error: "
+            "unknown field \"spec.replica\"");
+}
+
+TEST_F(CreateConformance, UnknownFieldsAreWarnedOf) {
+  const Answer made = Post(Widgets() + "?fieldValidation=Warn", WidgetBody("a", "spec: {replica: 1}"));
+  EXPECT_EQ(made.status, 201) << made;
+  EXPECT_EQ(made.Header("Warning"), "299 - \"unknown field \\\"spec.replica\\\"\"");
+  EXPECT_TRUE(Has(made.json, "spec: {replica: null}"));
+}
+
+TEST_F(CreateConformance, UnknownFieldsCanBeIgnored) {
+  const Answer made = Post(Widgets() + "?fieldValidation=Ignore", WidgetBody("a", "spec: {replica: 1}"));
+  EXPECT_EQ(made.status, 201) << made;
+  EXPECT_EQ(made.Header("Warning"), "");
+}
+
+}  // namespace
+}  // namespace basalt::conformance

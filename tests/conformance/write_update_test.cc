@@ -1,0 +1,353 @@
+// Updates: versions and identities as preconditions, what may not change, and the status apart from the rest.
+#include <absl/strings/match.h>
+
+#include "tests/conformance/write_support.h"
+
+namespace basalt::conformance {
+namespace {
+
+class UpdateConformance : public WriteConformance {
+ protected:
+  // The stored object with a change.
+  static std::string Changed(const Answer& made, std::string_view pointer, json::value value) {
+    json::value next = made.json;
+    boost::system::error_code error;
+    next.set_at_pointer({pointer.data(), pointer.size()}, std::move(value), error);
+    EXPECT_FALSE(error) << pointer;
+    return ToText(next);
+  }
+};
+
+TEST_F(UpdateConformance, APutReplacesWhatWasThere) {
+  const Answer made = MakeConfig("a", R"({"l":"v"})", R"({"x":"1","y":"2"})");
+  const Answer put = Put(Configs("a"), ConfigBody("a", "{}", R"({"x":"3"})"));
+  EXPECT_EQ(put.status, 200) << put;
+  EXPECT_TRUE(Has(put.json, "{metadata: {labels: null}, data: {x: '3', y: null}}"));
+  EXPECT_GT(NumberOf(put.version()), NumberOf(made.version()));
+  EXPECT_EQ(put.uid(), made.uid());
+  EXPECT_EQ(put.At({"metadata", "creationTimestamp"}), made.At({"metadata", "creationTimestamp"}));
+}
+
+TEST_F(UpdateConformance, AStaleVersionIsAConflict) {
+  const Answer made = MakeConfig("a");
+  EXPECT_EQ(Put(Configs("a"), Changed(made, "/data", {{"x", "1"}})).status, 200);
+  const Answer put = Put(Configs("a"), Changed(made, "/data", {{"x", "2"}}));
+  EXPECT_EQ(Told(put),
+            "409 Conflict: Operation cannot be fulfilled on configmaps \"a\": the object has been modified; "
+            "please apply your changes to the latest version and try again");
+  EXPECT_TRUE(Has(put.json, "details: {name: a, kind: configmaps}"));
+}
+
+TEST_F(UpdateConformance, AStaleVersionOfACustomObjectIsAConflict) {
+  const Answer made = MakeWidget("a");
+  EXPECT_EQ(Put(Widgets("a"), Changed(made, "/spec", {{"replicas", 1}})).status, 200);
+  const Answer put = Put(Widgets("a"), Changed(made, "/spec", {{"replicas", 2}}));
+  EXPECT_EQ(Told(put),
+            "409 Conflict: Operation cannot be fulfilled on widgets.conformance.example.com \"a\": the object has "
+            "been modified; please apply your changes to the latest version and try again");
+  EXPECT_TRUE(Has(put.json, "details: {name: a, kind: widgets, group: conformance.example.com}"));
+}
+
+TEST_F(UpdateConformance, ACustomKindDemandsAVersion) {
+  MakeWidget("a");
+  const Answer put = Put(Widgets("a"), WidgetBody("a", "spec: {replicas: 1}"));
+  EXPECT_EQ(Told(put),
+            "422 Invalid: widgets.conformance.example.com \"a\" is invalid: metadata.resourceVersion: Invalid "
+            "value: 0x0: must be specified for an update");
+}
+
+TEST_F(UpdateConformance, AVersionOfNothingIsNone) {
+  MakeWidget("a");
+  const Answer put = Put(Widgets("a"), WidgetBody("a", "spec: {replicas: 1}", "resourceVersion: '0'"));
+  EXPECT_EQ(put.status, 422) << put;
+}
+
+TEST_F(UpdateConformance, AVersionThatIsNoNumberIsRefused) {
+  MakeConfig("a");
+  const Answer put = Put(Configs("a"), Body("ConfigMap", "a", "", "resourceVersion: abc"));
+  EXPECT_EQ(put.status, 422) << put;
+}
+
+TEST_F(UpdateConformance, AnotherIdentityIsAConflict) {
+  const Answer made = MakeConfig("a");
+  const Answer put = Put(Configs("a"), Body("ConfigMap", "a", "", "uid: other"));
+  EXPECT_EQ(Told(put),
+            fmt::format("409 Conflict: Operation cannot be fulfilled on configmaps \"a\": StorageError: invalid "
+                        "object, Code: 4, Key: x, AdditionalErrorMsg: Precondition failed: UID in "
+                        "precondition: other, UID in object meta: {}",
+                        made.uid()));
+}
+
+TEST_F(UpdateConformance, WhatIsNotThereIsNotFound) {
+  EXPECT_EQ(Told(Put(Configs("a"), ConfigBody("a"))), "404 NotFound: configmaps \"a\" not found");
+  EXPECT_EQ(Told(Put(Widgets("a"), WidgetBody("a", "", "resourceVersion: '1'"))),
+            "404 NotFound: widgets.conformance.example.com \"a\" not found");
+}
+
+TEST_F(UpdateConformance, APutMakesALeaseThatIsNotThere) {
+  const Answer put = Put(Group("coordination.k8s.io/v1", "leases", "a"),
+                         R"({"metadata":{"name":"a"},"spec":{"holderIdentity":"me"}})");
+  EXPECT_EQ(put.status, 201) << put;
+  EXPECT_TRUE(Has(put.json, "spec: {holderIdentity: me}"));
+}
+
+TEST_F(UpdateConformance, ANameThatIsNotThePathsIsRefused) {
+  MakeConfig("a");
+  const Answer put = Put(Configs("a"), ConfigBody("b"));
+  EXPECT_EQ(Told(put), "400 BadRequest: the name of the object (b) does not match the name on the URL (a)");
+}
+
+TEST_F(UpdateConformance, AnEqualObjectIsNotWritten) {
+  const Answer config = MakeConfig("a", "{}", R"({"k":"v"})");
+  EXPECT_EQ(Put(Configs("a"), config.body).version(), config.version());
+  const Answer widget = MakeWidget("a", "spec: {replicas: 1}");
+  EXPECT_EQ(Put(Widgets("a"), widget.body).version(), widget.version());
+}
+
+TEST_F(UpdateConformance, ADryRunChangesNothing) {
+  const Answer made = MakeConfig("a", "{}", R"({"k":"v"})");
+  const Answer put = Put(Configs("a") + "?dryRun=All", ConfigBody("a", "{}", R"({"k":"w"})"));
+  EXPECT_EQ(put.status, 200);
+  EXPECT_TRUE(Has(put.json, "data: {k: w}"));
+  EXPECT_EQ(put.version(), made.version());
+  EXPECT_TRUE(Has(Get(Configs("a")).json, "data: {k: v}"));
+}
+
+TEST_F(UpdateConformance, AWrongDryRunIsRefusedInTheNameOfItsOptions) {
+  MakeConfig("a");
+  EXPECT_EQ(Told(Put(Configs("a") + "?dryRun=Some", ConfigBody("a"))),
+            "422 Invalid: UpdateOptions.meta.k8s.io \"\" is invalid: dryRun: Unsupported value: \"Some\": supported "
+            "values: \"All\"");
+}
+
+TEST_F(UpdateConformance, OnlyTheSpecCountsAsAGeneration) {
+  Answer now = MakeWidget("a", "spec: {replicas: 1}");
+  now = Put(Widgets("a"), Changed(now, "/metadata/labels", {{"l", "v"}}));
+  EXPECT_TRUE(Has(now.json, "metadata: {generation: 1}"));
+  now = Put(Widgets("a"), Changed(now, "/spec/replicas", 2));
+  EXPECT_TRUE(Has(now.json, "metadata: {generation: 2}"));
+  now = Put(Widgets("a") + "/status", Changed(now, "/status", {{"phase", "Done"}}));
+  EXPECT_TRUE(Has(now.json, "metadata: {generation: 2}"));
+}
+
+TEST_F(UpdateConformance, TheGenerationOfAPodCountsToo) {
+  MakePod("a");
+  EXPECT_TRUE(Has(Patch(Pods("a"), kMerge, J("metadata: {labels: {l: v}}")).json, "metadata: {generation: 1}"));
+  EXPECT_TRUE(Has(Patch(Pods("a"), kMerge, J("spec: {activeDeadlineSeconds: 5}")).json, "metadata: {generation: 2}"));
+  EXPECT_TRUE(
+      Has(Patch(Pods("a") + "/status", kMerge, J("status: {phase: Running}")).json, "metadata: {generation: 2}"));
+}
+
+TEST_F(UpdateConformance, TheGenerationIsTheServers) {
+  const Answer made = MakeWidget("a");
+  EXPECT_TRUE(Has(Put(Widgets("a"), Changed(made, "/metadata/generation", 9)).json, "metadata: {generation: 1}"));
+}
+
+struct Immutable {
+  const char* title;
+  const char* plural;
+  const char* kind;
+  const char* made;
+  const char* patch;
+  const char* why;  // How the causes begin.
+};
+
+class ImmutableConformance : public WriteConformance, public ::testing::WithParamInterface<Immutable> {};
+
+TEST_P(ImmutableConformance, StaysAsItIs) {
+  const Immutable& row = GetParam();
+  const Answer made = Post(Core(row.plural), Body(row.kind, "a", row.made));
+  ASSERT_EQ(made.status, 201) << made;
+  const Answer patched = Patch(Core(row.plural, "a"), kMerge, J(row.patch));
+  EXPECT_EQ(patched.status, 422) << patched;
+  EXPECT_EQ(Why(patched).substr(0, std::string_view(row.why).size()), row.why) << patched;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    , ImmutableConformance,
+    ::testing::Values(Immutable{"PodCommand", "pods", "Pod", "spec: {containers: [{name: c, image: i}]}",
+                                "spec: {containers: [{name: c, image: i, command: [x]}]}",
+                                "FieldValueForbidden spec: Forbidden: pod updates may not change fields other than"},
+                      Immutable{"PodPriority", "pods", "Pod", "spec: {containers: [{name: c, image: i}]}",
+                                "spec: {schedulerName: x}",
+                                "FieldValueForbidden spec: Forbidden: pod updates may not change fields other than"},
+                      Immutable{"Uid", "configmaps", "ConfigMap", "", "metadata: {uid: other}",
+                                "FieldValueInvalid metadata.uid: Invalid value: \"other\": field is immutable"},
+                      Immutable{"CreationTime", "configmaps", "ConfigMap", "",
+                                "metadata: {creationTimestamp: '2001-01-01T00:00:00Z'}",
+                                "FieldValueInvalid metadata.creationTimestamp: Invalid value: "
+                                "\"2001-01-01T00:00:00Z\": field is immutable"},
+                      Immutable{"ImmutableConfig", "configmaps", "ConfigMap", "{immutable: true, data: {k: v}}",
+                                "data: {k: w}",
+                                "FieldValueForbidden data: Forbidden: field is immutable when `immutable` is set"},
+                      Immutable{"SecretType", "secrets", "Secret", "", "type: example.com/other",
+                                "FieldValueInvalid type: Invalid value: \"example.com/other\": field is immutable"},
+                      Immutable{"ServiceAddress", "services", "Service", "spec: {ports: [{port: 80}]}",
+                                "spec: {clusterIP: 10.0.0.77, clusterIPs: [10.0.0.77]}",
+                                "FieldValueInvalid spec.clusterIPs[0]: Invalid value: "},
+                      Immutable{"ClaimModes", "persistentvolumeclaims", "PersistentVolumeClaim",
+                                "spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}",
+                                "spec: {accessModes: [ReadWriteMany]}",
+                                "FieldValueForbidden spec: Forbidden: spec is immutable after creation except"}),
+    [](const auto& info) { return std::string(info.param.title); });
+
+TEST_F(UpdateConformance, AnImageOfAPodMayChange) {
+  MakePod("a");
+  const Answer patched = Patch(Pods("a"), kStrategic, J("spec: {containers: [{name: c, image: other}]}"));
+  EXPECT_TRUE(Has(patched.json, "spec: {containers: [{name: c, image: other}]}")) << patched;
+}
+
+TEST_F(UpdateConformance, AClientCannotMarkAnObjectAsDeleted) {
+  MakeConfig("a");
+  const Answer patched = Patch(Configs("a"), kMerge, J("metadata: {deletionTimestamp: '2001-01-01T00:00:00Z'}"));
+  EXPECT_EQ(patched.status, 422) << patched;
+  EXPECT_EQ(
+      Why(patched),
+      "FieldValueInvalid metadata.deletionTimestamp: Invalid value: \"2001-01-01T00:00:00Z\": field is immutable");
+}
+
+TEST_F(UpdateConformance, ManagedFieldsPassToWhoChangesAField) {
+  Post(Configs() + "?fieldManager=one", ConfigBody("a", "{}", R"({"x":"1","y":"1"})"));
+  const Answer patched = Patch(Configs("a") + "?fieldManager=two", kMerge, J("data: {y: '2'}"));
+  EXPECT_TRUE(Has(patched.json, R"(
+metadata:
+  managedFields:
+  - {manager: one, operation: Update, fieldsV1: {"f:data": {"f:x": {}, "f:y": null}}}
+  - {manager: two, operation: Update, fieldsV1: {"f:data": {"f:y": {}, "f:x": null}}}
+)")) << patched;
+}
+
+TEST_F(UpdateConformance, ManagedFieldsCanBeReset) {
+  MakeConfig("a", "{}", R"({"x":"1"})");
+  const Answer patched = Patch(Configs("a"), kMerge, J("metadata: {managedFields: [{}]}"));
+  EXPECT_TRUE(Has(patched.json, "metadata: {managedFields: null}")) << patched;
+}
+
+// ---- status ----
+
+class StatusConformance : public UpdateConformance {};
+
+TEST_F(StatusConformance, AWriteOfTheObjectLeavesTheStatusAlone) {
+  MakeWidget("a");
+  Patch(Widgets("a") + "/status", kMerge, J("status: {phase: Done}"));
+  const Answer patched = Patch(Widgets("a"), kMerge, J("{spec: {replicas: 2}, status: {phase: Wrong}}"));
+  EXPECT_TRUE(Has(patched.json, "{spec: {replicas: 2}, status: {phase: Done}}"));
+  MakePod("a");
+  EXPECT_TRUE(Has(Patch(Pods("a"), kMerge, J("status: {phase: Running}")).json, "status: {phase: Pending}"));
+}
+
+TEST_F(StatusConformance, AWriteOfTheStatusLeavesTheRestAlone) {
+  MakeWidget("a", "spec: {replicas: 1}", "labels: {l: old}, annotations: {n: old}, finalizers: [example.com/hold]");
+  const Answer patched = Patch(Widgets("a") + "/status", kMerge, J(R"(
+metadata:
+  labels: {l: new}
+  annotations: {n: new}
+  finalizers: [example.com/other]
+  ownerReferences: [{apiVersion: v1, kind: Pod, name: p, uid: u}]
+spec: {replicas: 9}
+status: {phase: Done}
+)"));
+  EXPECT_EQ(patched.status, 200) << patched;
+  EXPECT_TRUE(Has(patched.json, R"(
+metadata: {labels: {l: old}, annotations: {n: old}, finalizers: [example.com/hold], ownerReferences: null, generation: 1}
+spec: {replicas: 1}
+status: {phase: Done}
+)")) << patched;
+  Patch(Widgets("a"), kMerge, J("metadata: {finalizers: null}"));
+}
+
+TEST_F(StatusConformance, TheStatusOfAPodTakesLabelsButNoOwners) {
+  MakePod("a", R"({"l":"old"})");
+  const Answer patched = Patch(Pods("a") + "/status", kMerge, J(R"(
+metadata: {labels: {l: new}, ownerReferences: [{apiVersion: v1, kind: Pod, name: p, uid: u}]}
+spec: {schedulerName: other}
+status: {phase: Running, podIP: 10.1.2.3, podIPs: [{ip: 10.1.2.3}]}
+)"));
+  EXPECT_EQ(patched.status, 200) << patched;
+  EXPECT_TRUE(Has(patched.json, R"(
+metadata: {labels: {l: new}, ownerReferences: null}
+spec: {schedulerName: default-scheduler}
+status: {phase: Running, podIP: 10.1.2.3, qosClass: BestEffort}
+)")) << patched;
+}
+
+TEST_F(StatusConformance, TheStatusCanBePutAndRead) {
+  const Answer made = MakeWidget("a", "spec: {replicas: 1}");
+  const Answer put = Put(Widgets("a") + "/status", Changed(made, "/status", {{"phase", "Done"}}));
+  EXPECT_EQ(put.status, 200) << put;
+  EXPECT_TRUE(Has(Get(Widgets("a") + "/status").json, "{spec: {replicas: 1}, status: {phase: Done}}"));
+}
+
+TEST_F(StatusConformance, AStalePutOfTheStatusIsAConflict) {
+  const Answer made = MakeWidget("a");
+  Patch(Widgets("a"), kMerge, J("spec: {replicas: 1}"));
+  EXPECT_EQ(Put(Widgets("a") + "/status", Changed(made, "/status", {{"phase", "Done"}})).status, 409);
+}
+
+TEST_F(StatusConformance, ThePreconditionsOfAStatusPatchHold) {
+  const Answer made = MakeWidget("a");
+  const std::string status = Widgets("a") + "/status";
+  const auto patch = [&](std::string_view uid, std::string_view version) {
+    return Patch(
+        status, kMerge,
+        J(fmt::format("{{metadata: {{uid: {}, resourceVersion: '{}'}}, status: {{phase: x}}}}", uid, version)));
+  };
+  const Answer other = patch("other", made.version());
+  EXPECT_EQ(other.status, 422) << other;
+  EXPECT_EQ(Why(other), "FieldValueInvalid metadata.uid: Invalid value: \"other\": field is immutable");
+  EXPECT_EQ(patch(made.uid(), "1").status, 409);
+  EXPECT_EQ(patch(made.uid(), made.version()).status, 200);
+  EXPECT_EQ(patch(made.uid(), made.version()).status, 409) << "the version is the old one by now";
+}
+
+TEST_F(StatusConformance, ABothWrongPreconditionIsAConflictFirst) {
+  MakeWidget("a");
+  const Answer patched =
+      Patch(Widgets("a") + "/status", kMerge, J("{metadata: {uid: other, resourceVersion: '1'}, status: {phase: x}}"));
+  EXPECT_EQ(patched.status, 409) << patched;
+}
+
+TEST_F(StatusConformance, AStatusOfAnotherTypeIsRefused) {
+  MakeWidget("a");
+  const Answer patched = Patch(Widgets("a") + "/status", kMerge, J("status: {count: many}"));
+  EXPECT_EQ(patched.status, 422) << patched;
+  EXPECT_TRUE(absl::StrContains(Why(patched), "status.count")) << patched;
+}
+
+TEST_F(StatusConformance, NothingIsCreatedThroughTheStatus) {
+  EXPECT_EQ(Post(Widgets("a") + "/status", WidgetBody("a")).status, 405);
+  EXPECT_EQ(Delete(Widgets("a") + "/status").status, 405);
+}
+
+TEST_F(StatusConformance, AKindWithoutTheSubResourceHasNoSuchPath) {
+  Post(Gadgets(), Body("Gadget", "a"));
+  EXPECT_EQ(Get(Gadgets("a") + "/status").status, 404);
+  const Answer patched = Patch(Gadgets("a"), kMerge, J("status: {phase: Done}"));
+  EXPECT_TRUE(Has(patched.json, "{metadata: {generation: 2}, status: {phase: Done}}")) << patched;
+}
+
+TEST_F(StatusConformance, TheStatusHasItsOwnManager) {
+  MakeWidget("a", "spec: {replicas: 1}");
+  const Answer patched = Patch(Widgets("a") + "/status?fieldManager=me", kMerge, J("status: {phase: Done}"));
+  EXPECT_TRUE(Has(patched.json, R"(
+metadata:
+  managedFields:
+  - {manager: conformance, operation: Update}
+  - {manager: me, operation: Update, subresource: status, fieldsV1: {"f:status": {".": {}, "f:phase": {}}}}
+)")) << patched;
+}
+
+TEST_F(StatusConformance, AnUnchangedStatusIsNotWritten) {
+  MakeWidget("a");
+  const Answer first = Patch(Widgets("a") + "/status", kMerge, J("status: {phase: Done}"));
+  const Answer again = Patch(Widgets("a") + "/status", kMerge, J("status: {phase: Done}"));
+  EXPECT_EQ(again.version(), first.version());
+}
+
+TEST_F(StatusConformance, TheStatusOfAMissingObjectIsNotFound) {
+  EXPECT_EQ(Told(Patch(Widgets("a") + "/status", kMerge, J("status: {phase: Done}"))),
+            "404 NotFound: widgets.conformance.example.com \"a\" not found");
+}
+
+}  // namespace
+}  // namespace basalt::conformance
