@@ -1,4 +1,5 @@
-// basalt-dev: the whole suite over an embedded Kubernetes, for a laptop. Runs a manifest to its end, or stays up.
+// basalt-dev: the whole suite over an embedded Kubernetes, for a laptop, or over one that is there. Runs a manifest to
+// its end, or stays up.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/version.h"
+#include "common/http/kubeconfig/kubeconfig.h"
 #include "common/obs/log.h"
 #include "common/shell/help.h"
 #include "common/shell/log_level.h"
@@ -30,6 +32,8 @@
 ABSL_FLAG(std::string, run, "", "manifest of jobs to carry to their end; empty: just stay up");
 ABSL_FLAG(bool, keep, false, "stay up after --run, until SIGINT or SIGTERM, and keep the folder");
 ABSL_FLAG(bool, processes, false, "kubesim, gateway, jobsvc, pgsvc and queuesvc as five processes instead of one");
+ABSL_FLAG(std::string, real, "",
+          "folder of a cluster that scripts/realkube has started: the suite runs on it, as processes");
 ABSL_FLAG(std::string, dir, "", "folder for stores, logs and the kubeconfig; empty: a fresh one, removed at the end");
 ABSL_FLAG(std::string, crds, BASALT_SOURCE_DIR "/deploy/crds", "folder of the custom resource definitions");
 ABSL_FLAG(int, nodes, 4, "simulated nodes");
@@ -71,8 +75,31 @@ std::string BinDir() {
                      : std::filesystem::path(std::string(path, static_cast<size_t>(length))).parent_path().string();
 }
 
+bool AsProcesses() { return absl::GetFlag(FLAGS_processes) || !absl::GetFlag(FLAGS_real).empty(); }
+
+absl::StatusOr<ExternalKube> RealKube(const std::string& cluster) {
+  const auto config = [&](const char* who) {
+    return std::filesystem::absolute(fmt::format("{}/kubeconfig/{}.yaml", cluster, who)).string();
+  };
+  ExternalKube kube;
+  kube.admin_kubeconfig = config("admin");
+  kube.gateway_kubeconfig = config("gateway");
+  kube.actors_kubeconfig = config("actors");
+  BASALT_ASSIGN_OR_RETURN(const http::CurlOptions admin, http::ReadKubeconfig(kube.admin_kubeconfig));
+  kube.server = admin.base_url;
+  return kube;
+}
+
 absl::StatusOr<Suite> StartSuite(const std::string& dir) {
   Suite suite;
+  if (const std::string cluster = absl::GetFlag(FLAGS_real); !cluster.empty()) {
+    ProcessSuiteOptions options;
+    options.bin_dir = BinDir();
+    options.dir = dir;
+    BASALT_ASSIGN_OR_RETURN(options.kube, RealKube(cluster));
+    BASALT_ASSIGN_OR_RETURN(suite.processes, ProcessSuite::Start(std::move(options)));
+    return suite;
+  }
   if (absl::GetFlag(FLAGS_processes)) {
     ProcessSuiteOptions options;
     options.bin_dir = BinDir();
@@ -152,12 +179,12 @@ int Serve() {
   if (!suite.ok()) {
     std::fprintf(stderr, "error: %s\n", std::string(suite.status().message()).c_str());
     // The logs say why.
-    if (!absl::GetFlag(FLAGS_processes)) clean_up();
+    if (!AsProcesses()) clean_up();
     return 1;
   }
   fmt::print("basalt {} is up after {:.1f} s: {}, gateway {}, Kubernetes {}\n", Version(),
-             absl::ToDoubleSeconds(absl::Now() - begin),
-             absl::GetFlag(FLAGS_processes) ? "five processes" : "one process", suite->gateway(), suite->kube_server());
+             absl::ToDoubleSeconds(absl::Now() - begin), AsProcesses() ? "five processes" : "one process",
+             suite->gateway(), suite->kube_server());
   std::fflush(stdout);
 
   int exit_code = 0;
@@ -191,7 +218,7 @@ int Serve() {
 int main(int argc, char** argv) {
   basalt::shell::PrepareProcess();
   basalt::shell::ShowOwnFlagsInHelp();
-  absl::SetProgramUsageMessage("basalt-dev: the whole suite over an embedded Kubernetes");
+  absl::SetProgramUsageMessage("basalt-dev: the whole suite over an embedded Kubernetes, or over a real one");
   if (const std::vector<char*> rest = absl::ParseCommandLine(argc, argv); rest.size() > 1) {
     fmt::print(stderr, "basalt-dev: unexpected argument '{}'\n", rest[1]);
     return 2;
