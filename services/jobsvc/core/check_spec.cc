@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 
 #include "services/jobsvc/core/compiled_job.h"
@@ -22,6 +23,39 @@ std::string FirstTimeout(const Policies& policies, const std::string& where) {
   return {};
 }
 
+// A claim that upstream named itself, by writing the name into the spec beside the claim (job spec 9.9).
+bool IsNamedByUpstream(std::string_view claim, std::string_view job) {
+  constexpr std::string_view kInfix = "-pvc-";
+  constexpr size_t kRandom = 12;
+  return claim.size() == job.size() + kInfix.size() + kRandom && claim.starts_with(job) &&
+         claim.substr(job.size()).starts_with(kInfix) && std::all_of(claim.end() - kRandom, claim.end(), [](char c) {
+           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z');
+         });
+}
+
+// The rules of a job as it was written: a claim that was named since has lost nothing.
+Validation Validate(const kube::v1::Job& job, const kube::v1::JobSpec& spec) {
+  const std::string& name = job.meta().name();
+  const auto was_named = [&](const kube::v1::VolumeSpec& volume) {
+    return !volume.volume_claim_json().empty() && IsNamedByUpstream(volume.volume_claim_name(), name);
+  };
+  if (std::none_of(spec.volumes().begin(), spec.volumes().end(), was_named)) {
+    return ValidateJob(spec, name, job.meta().namespace_());
+  }
+  kube::v1::JobSpec written = spec;
+  for (kube::v1::VolumeSpec& volume : *written.mutable_volumes()) {
+    if (was_named(volume)) volume.clear_volume_claim_json();
+  }
+  return ValidateJob(written, name, job.meta().namespace_());
+}
+
+// Past Pending, which a job that is refused never gets.
+bool HasRun(const kube::v1::JobStatus& status) {
+  return std::any_of(status.conditions().begin(), status.conditions().end(), [](const auto& condition) {
+    return condition.phase() != kube::v1::JOB_PHASE_PENDING && condition.phase() != kube::v1::JOB_PHASE_UNSPECIFIED;
+  });
+}
+
 }  // namespace
 
 Words CheckSpec(const kube::v1::Job& job, const kube::v1::JobSpec& spec) {
@@ -31,7 +65,11 @@ Words CheckSpec(const kube::v1::Job& job, const kube::v1::JobSpec& spec) {
             fmt::format("spec.tasks: {} pods in one job; at most {} are carried out", total, kMaxPodsPerJob)};
   }
   // The queue is not asked: whether it is open is the scheduler's business once the job is stored (W13).
-  const Validation validation = ValidateJob(spec, job.meta().name(), job.meta().namespace_());
+  Validation validation = Validate(job, spec);
+  // The rules that are ours alone are asked before a job runs: what upstream has started goes on.
+  if (HasRun(job.status())) {
+    std::erase_if(validation.violations, [](const Violation& violation) { return violation.rule.starts_with('X'); });
+  }
   if (!validation.ok()) {
     const Violation& first = validation.violations.front();
     const size_t more = validation.violations.size() - 1;

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "common/base/status.h"
 #include "common/kube/resources/min_resources.h"
@@ -30,6 +32,18 @@ absl::Status CompileObjects(const kube::v1::Job& job, const PriorityOf& priority
   return absl::OkStatus();
 }
 
+// Empty where it could not be kept in memory.
+std::vector<TaskShape> ShapeOf(const kube::v1::JobSpec& spec) {
+  std::vector<TaskShape> shape;
+  int64_t total = 0;
+  for (const auto& task : spec.tasks()) {
+    shape.push_back({task.name(), std::max(0, task.replicas()), task.partition_policy().partition_size()});
+    total += shape.back().replicas;
+  }
+  if (total > kMaxPodsPerJob) shape.clear();
+  return shape;
+}
+
 }  // namespace
 
 CompiledSpec CompileSpec(const kube::v1::Job& job, const PriorityOf& priority_of) {
@@ -42,13 +56,12 @@ CompiledSpec CompileSpec(const kube::v1::Job& job, const PriorityOf& priority_of
   }
   compiled.refusal = CheckSpec(job, compiled.spec);
   compiled.warning = UnsupportedFields(compiled.spec);
+  // Also of a spec that is refused: pods that another controller has made, or we before an edit, are counted.
+  compiled.shape = ShapeOf(compiled.spec);
   if (compiled.invalid()) return compiled;
   if (const absl::Status status = CompileObjects(job, priority_of, compiled); !status.ok()) {
     compiled.refusal = {"InvalidJob", std::string(ToStd(status.message()))};
     return compiled;
-  }
-  for (const auto& task : compiled.spec.tasks()) {
-    compiled.shape.push_back({task.name(), task.replicas(), task.partition_policy().partition_size()});
   }
   return compiled;
 }
