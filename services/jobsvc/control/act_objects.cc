@@ -98,14 +98,21 @@ void JobController::EnsureObject(JobEntry& entry, const WantedObject& object) {
       made && object.on_change == WantedObject::OnChange::kPatch && HashOf(entry.objects.at(key)) != object.hash;
   if (made && !changed) return;
   if (!entry.busy_objects.insert(key).second) return;
-  if (changed) {
+  // Not by us, but made: the marker says so.
+  const bool marked = FindResource(entry.job->status(), PluginMarkerKey(object.plugin)) != nullptr;
+  if (changed || marked) {
     CompareObject(entry, object);
-    return;
+  } else {
+    MakeObject(entry, object);
   }
+}
+
+void JobController::MakeObject(JobEntry& entry, const WantedObject& object) {
   if (!object.needs_ssh_keys) {
     CreateObject(entry, object, object.json);
     return;
   }
+  const std::string key = KeyOf(object.plural, object.name);
   keys_.MakeKeys(entry.record.uid(),
                  [this, job_key = entry.key, uid = entry.record.uid(), key, object](absl::StatusOr<SshKeyPair> keys) {
                    JobEntry* live = Live(job_key, uid);
@@ -172,8 +179,12 @@ void JobController::CompareObject(JobEntry& entry, const WantedObject& object) {
           context_.Wake(job_key);
         };
         if (!response.ok() || !response->has_object()) {
-          if (response.ok() && response->error().code() == 404) live->objects[key].clear();  // Made again.
-          give_up();
+          if (response.ok() && response->error().code() == 404) {
+            live->objects[key].clear();
+            MakeObject(*live, object);
+          } else {
+            give_up();
+          }
           return;
         }
         const kube::v1::ObjectMeta& meta = response->object().generic().meta();

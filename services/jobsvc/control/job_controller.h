@@ -111,6 +111,7 @@ class JobController : public runtime::Controller {
   bool ObjectsReady(const JobEntry& entry) const;
   void ActOnObjects(JobEntry& entry);
   void EnsureObject(JobEntry& entry, const WantedObject& object);
+  void MakeObject(JobEntry& entry, const WantedObject& object);
   void CreateObject(JobEntry& entry, const WantedObject& object, std::string json);
   void CompareObject(JobEntry& entry, const WantedObject& object);
   void EnsureClaim(JobEntry& entry, const WantedClaim& claim);

@@ -16,6 +16,14 @@
 
 namespace basalt::jobsvc {
 
+namespace {
+
+bool IsMarked(const kube::v1::JobStatus& status, const WantedObject& object) {
+  return FindResource(status, PluginMarkerKey(object.plugin)) != nullptr;
+}
+
+}  // namespace
+
 // A pass over one job. The order matters: the status says under which rules pods are counted, and events come before
 // what a plain sync would conclude (W11).
 void JobController::Decide(std::string_view key, kv::WriteBatch& batch) {
@@ -140,9 +148,10 @@ void JobController::Recompile(JobEntry& entry, kv::WriteBatch&) {
   if (compiled.invalid() && entry.compiled && initiated) compiled.shape = entry.pods.tasks();
   entry.compiled = std::move(compiled);
   entry.group_agrees = false;
-  if (!initiated || MakesPods(job.status().phase())) {
-    // In the status before the first of them is made: whoever comes after us knows what to look for.
-    for (const WantedObject& object : entry.compiled->objects) {
+  for (const WantedObject& object : entry.compiled->objects) {
+    // In the status before the first of them is made: whoever comes after us knows what to look for. And what a marker
+    // names in a phase without pods was left behind by a kill that another controller did not finish.
+    if (!initiated || MakesPods(job.status().phase()) || IsMarked(job.status(), object)) {
       entry.objects.try_emplace(fmt::format("{}/{}", object.plural, object.name));
     }
   }

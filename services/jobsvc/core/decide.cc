@@ -330,6 +330,18 @@ class Decider {
            HasMarkers(stored, in_.markers) && in_.objects == in_.own.objects && HasDone();
   }
 
+  // Carried to its end by another controller, whose last word leaves out what its kill retained: nothing of it is alive
+  // or named by a marker, and it is not worth a write.
+  bool IsLeftToRest() const {
+    const JobStatus& stored = in_.job.status();
+    const kube::v1::PodCounts& told = stored.counts();
+    const kube::v1::PodCounts& seen = in_.pods.counts();
+    if (!IsFinished(phase_) && phase_ != kube::v1::JOB_PHASE_ABORTED) return false;
+    return in_.own.sequence == 0 && in_.last_sequence == 0 && in_.objects.empty() && HasMarkers(stored, in_.markers) &&
+           told.pending() == seen.pending() && told.running() == seen.running() && told.unknown() == seen.unknown() &&
+           told.terminating() == seen.terminating();
+  }
+
   bool HasDone() const {
     size_t found = 0;
     for (size_t i = 0; i < in_.pods.done().size(); ++i) {
@@ -352,7 +364,7 @@ class Decider {
           RunCallback(transition, phase_, MakeCallbackInput(in_.pods.counts(), min_available, stored.retry_count()));
     }
     if (outcome.phase == phase_) {
-      if (IsToldAlready(settled, min_available)) return;
+      if (IsToldAlready(settled, min_available) || IsLeftToRest()) return;
       if (!in_.counts_due) {
         decision_.write = Decision::Write::kCounts;
         return;

@@ -1,0 +1,176 @@
+// Jobs that another controller has carried so far: what it wrote stands, and nothing of it is in a record of ours.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "services/jobsvc/testing/job_rig.h"
+
+namespace basalt::jobsvc::testing {
+namespace {
+
+constexpr auto kRunning = kube::v1::JOB_PHASE_RUNNING;
+constexpr auto kPodRunning = kube::v1::POD_PHASE_RUNNING;
+constexpr auto kPodSucceeded = kube::v1::POD_PHASE_SUCCEEDED;
+
+kube::v1::Job JobWithObjects() {
+  kube::v1::Job job = MakeJob("j", 1, 2);
+  for (const char* name : {"ssh", "svc"}) job.mutable_spec()->add_plugins()->set_name(name);
+  return job;
+}
+
+void PatchStatus(JobRig& rig, std::string_view status) {
+  gateway::v1::WriteRequest request;
+  request.mutable_resource()->set_plural("jobs");
+  request.set_subresource("status");
+  request.set_namespace_("default");
+  request.set_name("j");
+  request.mutable_patch()->set_body(fmt::format(R"({{"status":{}}})", status));
+  ASSERT_EQ(rig.kube().Write(request).error().code(), 0);
+}
+
+// Runs a job until its pods run, ends the process, loses its disk and takes what is ours out of the status.
+void LeaveRunning(JobRig& rig, kube::v1::Job job) {
+  rig.Start();
+  rig.kube().PutJob(std::move(job));
+  rig.Run();
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run(absl::Seconds(20));
+  ASSERT_EQ(rig.PhaseOf("default/j"), kRunning);
+  rig.Kill();
+  rig.LoseDisk();
+  PatchStatus(rig, R"({"controlledResources":{"basalt":null}})");
+}
+
+void TakeOver(JobRig& rig, absl::Duration time = absl::Minutes(1)) {
+  rig.kube().ClearLog();
+  rig.Start();
+  rig.Run(time);
+}
+
+// What upstream's last kill leaves: nothing is counted, the retained pods neither, and the version has grown.
+void FinishAsUpstreamDoes(JobRig& rig, std::string_view phase) {
+  rig.kube().SetAllPods(kPodSucceeded);
+  PatchStatus(rig, fmt::format(R"({{"state":{{"phase":"{}"}},"version":3,"runningDuration":"12.5s","running":null,
+      "succeeded":null,"taskStatusCount":null}})",
+                               phase));
+}
+
+TEST(TakeOverTest, FinishedAndAbortedJobsOfAnotherControllerAreNotWritten) {
+  for (const std::string_view phase : {"Completed", "Failed", "Terminated", "Aborted"}) {
+    JobRig rig;
+    LeaveRunning(rig, MakeJob("j", 1, 2));
+    FinishAsUpstreamDoes(rig, phase);
+    gateway::v1::WriteRequest group;
+    group.mutable_resource()->set_plural("podgroups");
+    group.set_namespace_("default");
+    group.set_name(rig.kube().groups().begin()->second.meta().name());
+    group.mutable_delete_()->set_uid(rig.kube().groups().begin()->second.meta().uid());
+    rig.kube().Write(group);
+    TakeOver(rig);
+    EXPECT_EQ(rig.kube().WritesButEvents(), 0) << phase;
+    EXPECT_EQ(rig.kube().pods().size(), 2u) << phase;
+  }
+}
+
+TEST(TakeOverTest, WhatAnInterruptedEndLeftBehindIsRemoved) {
+  JobRig rig;
+  LeaveRunning(rig, JobWithObjects());
+  FinishAsUpstreamDoes(rig, "Completed");
+  ASSERT_NE(FindResource(rig.kube().job("default/j").status(), "plugin-svc"), nullptr);
+  TakeOver(rig);
+  EXPECT_TRUE(rig.kube().others().empty());
+  EXPECT_TRUE(rig.kube().groups().empty());
+  EXPECT_EQ(rig.kube().pods().size(), 2u);
+  EXPECT_EQ(FindResource(rig.kube().job("default/j").status(), "plugin-svc"), nullptr);
+  rig.Kill();
+  rig.LoseDisk();
+  TakeOver(rig);
+  EXPECT_EQ(rig.kube().WritesButEvents(), 0);
+}
+
+TEST(TakeOverTest, ObjectsThatTheStatusNamesAreAdoptedWithoutBeingMadeAgain) {
+  JobRig rig;
+  LeaveRunning(rig, JobWithObjects());
+  const auto before = rig.kube().others();
+  bool kept = true;
+  TakeOver(rig);
+  for (const auto& entry : rig.kube().log()) {
+    EXPECT_NE(entry.verb, "create") << entry.plural << "/" << entry.name;
+    EXPECT_NE(entry.verb, "delete") << entry.plural << "/" << entry.name;
+  }
+  for (const auto& [name, object] : before) {
+    kept = kept && rig.kube().others().contains(name) &&
+           rig.kube().others().at(name).at("metadata").at("uid") == object.at("metadata").at("uid");
+  }
+  EXPECT_TRUE(kept);
+  EXPECT_NE(FindResource(rig.kube().job("default/j").status(), "plugin-ssh"), nullptr);
+}
+
+TEST(TakeOverTest, AnObjectThatTheStatusNamesAndNobodyHasIsMade) {
+  JobRig rig;
+  LeaveRunning(rig, JobWithObjects());
+  gateway::v1::WriteRequest service;
+  service.mutable_resource()->set_plural("services");
+  service.set_namespace_("default");
+  service.set_name("j");
+  service.mutable_delete_()->set_uid(
+      std::string(rig.kube().others().at("services/default/j").at("metadata").at("uid").as_string()));
+  ASSERT_EQ(rig.kube().Write(service).error().code(), 0);
+  TakeOver(rig);
+  EXPECT_TRUE(rig.kube().others().contains("services/default/j"));
+}
+
+TEST(TakeOverTest, AClaimThatWasNamedAfterItWasMadeIsNoContradiction) {
+  JobRig rig;
+  LeaveRunning(rig, MakeJob("j", 1, 2));
+  rig.kube().EditJob("default/j", [](kube::v1::Job& job) {
+    auto* volume = job.mutable_spec()->add_volumes();
+    volume->set_mount_path("/data");
+    volume->set_volume_claim_json(R"({"accessModes":["ReadWriteOnce"]})");
+    volume->set_volume_claim_name("j-pvc-0123456789ab");
+  });
+  PatchStatus(rig, R"({"controlledResources":{"volume-pvc-j-pvc-0123456789ab":"j-pvc-0123456789ab"}})");
+  rig.kube().RemovePod("default/j-t0-1");
+  TakeOver(rig);
+  EXPECT_EQ(rig.kube().job("default/j").status().reason(), "");
+  EXPECT_EQ(rig.kube().Count("create", "pods", "j-t0-1"), 1);
+  EXPECT_EQ(rig.kube().Count("create", "persistentvolumeclaims"), 0);
+}
+
+// The action of an exit code is not looked at upstream: such a job runs, and the policy does nothing.
+TEST(TakeOverTest, AJobThatOnlyOurOwnRulesRefuseGoesOn) {
+  JobRig rig;
+  LeaveRunning(rig, MakeJob("j", 1, 2));
+  rig.kube().EditJob("default/j", [](kube::v1::Job& job) {
+    auto* policy = job.mutable_spec()->add_policies();
+    policy->set_exit_code(3);
+    policy->set_action("NoSuchAction");
+  });
+  TakeOver(rig);
+  EXPECT_EQ(rig.kube().job("default/j").status().reason(), "");
+  rig.kube().SetAllPods(kPodSucceeded);
+  rig.Run(absl::Seconds(30));
+  EXPECT_EQ(rig.PhaseOf("default/j"), kube::v1::JOB_PHASE_COMPLETED);
+}
+
+TEST(TakeOverTest, AJobThatIsRefusedKeepsItsCountsAndItsPods) {
+  JobRig rig;
+  LeaveRunning(rig, MakeJob("j", 1, 2));
+  rig.kube().EditJob("default/j", [](kube::v1::Job& job) {
+    for (int twice = 0; twice < 2; ++twice) {
+      auto* policy = job.mutable_spec()->add_policies();
+      policy->add_events("PodFailed");
+      policy->set_action("AbortJob");
+    }
+  });
+  TakeOver(rig);
+  const kube::v1::JobStatus& status = rig.kube().job("default/j").status();
+  EXPECT_EQ(status.reason(), "InvalidJob");
+  EXPECT_EQ(status.phase(), kRunning);
+  EXPECT_EQ(status.counts().running(), 2);
+  EXPECT_EQ(status.task_status_count_size(), 1);
+  EXPECT_EQ(rig.kube().Count("delete", "pods"), 0);
+  EXPECT_EQ(rig.kube().groups().size(), 1u);
+}
+
+}  // namespace
+}  // namespace basalt::jobsvc::testing
