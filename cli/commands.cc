@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/preflight/command.h"
 #include "common/base/version.h"
 
 namespace basalt::cli {
@@ -26,7 +27,8 @@ int Main(int argc, const char* const* argv) {
   int exit_code = kExitDone;
   app.add_option("--gateway", options.gateway, "Address of the gateway, host:port")->envname("BASALT_GATEWAY");
   app.add_option("-o,--output", options.output, "json or yaml instead of a table")
-      ->check(CLI::IsMember({"json", "yaml"}));
+      ->check(CLI::IsMember({"table", "json", "yaml"}))
+      ->transform([](const std::string& format) { return format == "table" ? std::string() : format; });
   app.add_option("-n,--namespace", options.ns, "Namespace")
       ->capture_default_str()
       ->each([&options](const std::string&) { options.ns_given = true; });
@@ -34,6 +36,7 @@ int Main(int argc, const char* const* argv) {
   AddJobCommands(app, options, exit_code);
   AddQueueCommands(app, options, exit_code);
   AddTopologyCommand(app, options, exit_code);
+  AddPreflightCommand(app, options, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -1,0 +1,65 @@
+#include "cli/preflight/command.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "cli/commands.h"
+#include "cli/preflight/checks.h"
+#include "cli/preflight/curl_kube_api.h"
+#include "cli/preflight/report.h"
+#include "common/base/status_macros.h"
+#include "common/http/kubeconfig/kubeconfig.h"
+
+namespace basalt::cli {
+namespace {
+
+constexpr int kExitNotChecked = 2;
+
+struct Asked {
+  std::string kubeconfig, context;
+  PreflightOptions options;
+};
+
+std::string DefaultKubeconfig() {
+  if (const char* named = std::getenv("KUBECONFIG"); named != nullptr && *named != '\0') {
+    const std::string list(named);
+    return list.substr(0, list.find(':'));
+  }
+  const char* home = std::getenv("HOME");
+  return std::string(home == nullptr ? "" : home) + "/.kube/config";
+}
+
+absl::StatusOr<int> Run(const Asked& asked, std::string_view format) {
+  const std::string file = asked.kubeconfig.empty() ? DefaultKubeconfig() : asked.kubeconfig;
+  BASALT_ASSIGN_OR_RETURN(http::CurlOptions client, http::ReadKubeconfig(file, asked.context));
+  client.user_agent = "basaltctl";
+  const std::unique_ptr<KubeApi> api = MakeCurlKubeApi(std::move(client));
+  BASALT_ASSIGN_OR_RETURN(const Findings findings, Preflight(*api, asked.options));
+  std::fputs(FormatFindings(findings, format).c_str(), stdout);
+  return ExitCodeOf(findings);
+}
+
+}  // namespace
+
+void AddPreflightCommand(CLI::App& app, GlobalOptions& options, int& exit_code) {
+  CLI::App* command =
+      app.add_subcommand("preflight",
+                         "Look at a cluster before Basalt takes it over; changes nothing. 0: nothing is in the way, "
+                         "1: problems, 2: not everything could be checked");
+  command->fallthrough();
+  auto asked = std::make_shared<Asked>();
+  command->add_option("--kubeconfig", asked->kubeconfig, "Default: $KUBECONFIG, then ~/.kube/config");
+  command->add_option("--context", asked->context, "Of that file; default: its current one");
+  command->add_option("--account", asked->options.account, "Whose rights are asked for")->capture_default_str();
+  command->add_option("--scheduler-name", asked->options.schedulers, "Schedulers whose plain pods get groups")
+      ->capture_default_str();
+  command->callback([asked, &options, &exit_code] {
+    const absl::StatusOr<int> result = Run(*asked, options.output);
+    if (!result.ok()) Report(result.status());
+    exit_code = result.ok() ? *result : kExitNotChecked;
+  });
+}
+
+}  // namespace basalt::cli

@@ -1,0 +1,14 @@
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace basalt::cli {
+
+struct GlobalOptions;
+
+// `basaltctl preflight`: asks the API server itself, not the gateway.
+void AddPreflightCommand(CLI::App& app, GlobalOptions& options, int& exit_code);
+
+}  // namespace basalt::cli

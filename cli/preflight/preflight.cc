@@ -1,0 +1,17 @@
+#include "cli/preflight/checks.h"
+#include "common/base/status_macros.h"
+
+namespace basalt::cli {
+
+absl::StatusOr<Findings> Preflight(KubeApi& api, const PreflightOptions& options) {
+  Findings findings;
+  BASALT_RETURN_IF_ERROR(CheckVersion(api, findings));
+  BASALT_RETURN_IF_ERROR(CheckDefinitions(api, findings));
+  BASALT_RETURN_IF_ERROR(CheckRights(api, GatewayRights(), options.account, findings));
+  BASALT_RETURN_IF_ERROR(CheckControllers(api, findings));
+  BASALT_RETURN_IF_ERROR(CheckWebhooks(api, GatewayRights(), findings));
+  BASALT_RETURN_IF_ERROR(CheckTakeOver(api, options, findings));
+  return findings;
+}
+
+}  // namespace basalt::cli

@@ -1,0 +1,107 @@
+// What the gateway's account may do, asked of the server's own authorizer.
+#include <fmt/format.h>
+
+#include "absl/strings/str_split.h"
+#include "cli/preflight/checks.h"
+#include "cli/preflight/gateway_rights.h"
+#include "common/base/status.h"
+#include "common/base/status_macros.h"
+#include "common/base/yaml.h"
+
+namespace basalt::cli {
+namespace {
+
+std::vector<std::string> Texts(const json::value& object, std::string_view name) {
+  std::vector<std::string> texts;
+  const json::value* found = Find(object, name);
+  if (found == nullptr || !found->is_array()) return texts;
+  for (const json::value& text : found->get_array()) {
+    if (text.is_string()) texts.emplace_back(text.get_string());
+  }
+  return texts;
+}
+
+// The groups that a service account is in; a user is in none but the last.
+json::array GroupsOf(std::string_view account) {
+  json::array groups;
+  constexpr std::string_view kPrefix = "system:serviceaccount:";
+  if (account.starts_with(kPrefix)) {
+    const std::string_view rest = account.substr(kPrefix.size());
+    groups.emplace_back("system:serviceaccounts");
+    groups.emplace_back(json::string(fmt::format("system:serviceaccounts:{}", rest.substr(0, rest.find(':')))));
+  }
+  groups.emplace_back("system:authenticated");
+  return groups;
+}
+
+std::string ReviewOf(const std::string& account, const Right& right, std::string_view verb) {
+  const size_t slash = right.resource.find('/');
+  json::object attributes{{"verb", json::string(verb)}, {"group", right.group}, {"version", "*"}};
+  attributes["resource"] = right.resource.substr(0, slash);
+  if (slash != std::string::npos) attributes["subresource"] = right.resource.substr(slash + 1);
+  if (!right.ns.empty()) attributes["namespace"] = right.ns;
+  json::object spec{{"user", account}, {"groups", GroupsOf(account)}, {"resourceAttributes", std::move(attributes)}};
+  return ToText(json::object{
+      {"apiVersion", "authorization.k8s.io/v1"}, {"kind", "SubjectAccessReview"}, {"spec", std::move(spec)}});
+}
+
+std::string NameOf(const Right& right) {
+  std::string name = right.group.empty() ? right.resource : fmt::format("{}.{}", right.resource, right.group);
+  return right.ns.empty() ? name : fmt::format("{} in {}", name, right.ns);
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Right>> ReadRights(std::string_view manifest) {
+  BASALT_ASSIGN_OR_RETURN(const std::vector<json::value> documents, ParseYamlDocuments(manifest));
+  std::vector<Right> rights;
+  for (const json::value& document : documents) {
+    const std::string_view kind = FindString(document, "kind");
+    const json::value* rules = Find(document, "rules");
+    if ((kind != "ClusterRole" && kind != "Role") || rules == nullptr || !rules->is_array()) continue;
+    const std::string ns = kind == "Role" ? TextAt(document, {"metadata", "namespace"}) : "";
+    for (const json::value& rule : rules->get_array()) {
+      for (const std::string& group : Texts(rule, "apiGroups")) {
+        for (const std::string& resource : Texts(rule, "resources")) {
+          rights.push_back({group, resource, ns, Texts(rule, "verbs")});
+        }
+      }
+    }
+  }
+  if (rights.empty()) return MakeStatus(absl::StatusCode::kInvalidArgument, "the manifest has no role with rules");
+  return rights;
+}
+
+const std::vector<Right>& GatewayRights() {
+  static const auto& rights = *new std::vector<Right>(*ReadRights(kGatewayRights));
+  return rights;
+}
+
+absl::Status CheckRights(KubeApi& api, const std::vector<Right>& rights, const std::string& account,
+                         Findings& findings) {
+  for (const Right& right : rights) {
+    const std::string check = fmt::format("right to {}", NameOf(right));
+    std::vector<std::string> denied;
+    for (const std::string& verb : right.verbs) {
+      BASALT_ASSIGN_OR_RETURN(
+          const KubeAnswer answer,
+          api.Call("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", ReviewOf(account, right, verb)));
+      if (!answer.ok()) {
+        // The same for all of them.
+        findings.push_back(Unreadable("rights", fmt::format("what {} may do", account), absl::OkStatus(), answer));
+        return absl::OkStatus();
+      }
+      const json::value* allowed = FindPath(answer.body, {"status", "allowed"});
+      if (allowed == nullptr || !allowed->is_bool() || !allowed->get_bool()) denied.push_back(verb);
+    }
+    if (denied.empty()) {
+      findings.push_back({check, Result::kOk, fmt::format("{}", fmt::join(right.verbs, ", ")), ""});
+    } else {
+      findings.push_back({check, Result::kProblem, fmt::format("{} may not {}", account, fmt::join(denied, ", ")),
+                          "kubectl apply -f deploy/rbac"});
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace basalt::cli
