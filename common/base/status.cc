@@ -9,7 +9,11 @@ absl::Status Annotate(const absl::Status& status, std::string_view context) {
   std::string message(context);
   message += ": ";
   message += ToStd(status.message());
-  return MakeStatus(status.code(), message);
+  absl::Status annotated = MakeStatus(status.code(), message);
+  status.ForEachPayload([&](absl::string_view type, const absl::Cord& payload) {
+    annotated.SetPayload(type, payload);
+  });
+  return annotated;
 }
 
 }  // namespace basalt

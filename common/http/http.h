@@ -28,6 +28,10 @@ struct Request {
   std::string body;
   absl::Duration timeout = absl::Seconds(30);              // Of the whole exchange; infinite for watches.
   absl::Duration idle_timeout = absl::InfiniteDuration();  // Between two chunks.
+  // Lists and watches: they go by connections of their own, so that no large answer holds up a short request.
+  bool bulk = false;
+  // Asks for gzip; OnChunk hears what was in it.
+  bool compressed = false;
 };
 
 struct ResponseHead {

@@ -7,34 +7,40 @@
 namespace basalt::http::internal {
 namespace {
 
-bool IsLoopback(std::string_view url) {
-  const size_t scheme = url.find("://");
-  const std::string_view host = scheme == std::string_view::npos ? url : url.substr(scheme + 3);
-  return host.starts_with("127.") || host.starts_with("localhost") || host.starts_with("[::1]");
+void SetPem(CURL* easy, CURLoption option, const std::string& text) {
+  curl_blob pem{const_cast<char*>(text.data()), text.size(), CURL_BLOB_NOCOPY};
+  curl_easy_setopt(easy, option, &pem);
 }
 
-void SetUpTls(CURL* easy, const CurlOptions& options) {
-  const auto blob = [easy](CURLoption option, const std::string& text) {
-    curl_blob pem{const_cast<char*>(text.data()), text.size(), CURL_BLOB_NOCOPY};
-    curl_easy_setopt(easy, option, &pem);
-  };
+void SetUpTls(CURL* easy, const CurlOptions& options, const Identity* identity) {
+  curl_easy_setopt(easy, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+  curl_easy_setopt(easy, CURLOPT_PROXY_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+  // A resumed session would keep an identity and a verdict of before the files changed.
+  curl_easy_setopt(easy, CURLOPT_SSL_SESSIONID_CACHE, 0L);
   if (!options.ca_pem.empty()) {
-    blob(CURLOPT_CAINFO_BLOB, options.ca_pem);
+    SetPem(easy, CURLOPT_CAINFO_BLOB, options.ca_pem);
+    SetPem(easy, CURLOPT_PROXY_CAINFO_BLOB, options.ca_pem);
   } else if (!options.ca_file.empty()) {
     curl_easy_setopt(easy, CURLOPT_CAINFO, options.ca_file.c_str());
+    curl_easy_setopt(easy, CURLOPT_PROXY_CAINFO, options.ca_file.c_str());
+    // The library keeps a parsed file for a day unless told otherwise.
+    curl_easy_setopt(easy, CURLOPT_CA_CACHE_TIMEOUT, 0L);
   }
-  if (!options.cert_pem.empty()) {
-    blob(CURLOPT_SSLCERT_BLOB, options.cert_pem);
+  if (identity != nullptr && !identity->cert_pem.empty()) {
+    SetPem(easy, CURLOPT_SSLCERT_BLOB, identity->cert_pem);
+    SetPem(easy, CURLOPT_SSLKEY_BLOB, identity->key_pem);
+  } else if (!options.cert_pem.empty()) {
+    SetPem(easy, CURLOPT_SSLCERT_BLOB, options.cert_pem);
   } else if (!options.cert_file.empty()) {
     curl_easy_setopt(easy, CURLOPT_SSLCERT, options.cert_file.c_str());
   }
-  if (!options.key_pem.empty()) {
-    blob(CURLOPT_SSLKEY_BLOB, options.key_pem);
+  if (identity != nullptr && !identity->cert_pem.empty()) {
+    // Its key came with it.
+  } else if (!options.key_pem.empty()) {
+    SetPem(easy, CURLOPT_SSLKEY_BLOB, options.key_pem);
   } else if (!options.key_file.empty()) {
     curl_easy_setopt(easy, CURLOPT_SSLKEY, options.key_file.c_str());
   }
-  // The library keeps a parsed CA file for a day unless told otherwise.
-  curl_easy_setopt(easy, CURLOPT_CA_CACHE_TIMEOUT, 60L);
   if (options.insecure_skip_verify) {
     curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
     curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
@@ -43,7 +49,7 @@ void SetUpTls(CURL* easy, const CurlOptions& options) {
 
 }  // namespace
 
-CurlLists SetUpRequest(CURL* easy, const CurlOptions& options, const Request& request, const std::string& token) {
+CurlLists SetUpRequest(CURL* easy, const CurlOptions& options, const Request& request, const Identity* identity) {
   CurlLists lists;
   curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -64,7 +70,6 @@ CurlLists SetUpRequest(CURL* easy, const CurlOptions& options, const Request& re
   curl_easy_setopt(easy, CURLOPT_URL, url.c_str());
   curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
   curl_easy_setopt(easy, CURLOPT_USERAGENT, options.user_agent.c_str());
-  curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
   curl_easy_setopt(easy, CURLOPT_TCP_NODELAY, 1L);
   curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
                    static_cast<long>(absl::ToInt64Milliseconds(options.connect_timeout)));
@@ -72,14 +77,24 @@ CurlLists SetUpRequest(CURL* easy, const CurlOptions& options, const Request& re
   curl_easy_setopt(easy, CURLOPT_HTTP_VERSION,
                    static_cast<long>(options.http2 && tls ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
   if (options.http2 && tls) curl_easy_setopt(easy, CURLOPT_PIPEWAIT, 1L);
-  if (IsLoopback(options.base_url)) curl_easy_setopt(easy, CURLOPT_PROXY, "");
-  if (tls) SetUpTls(easy, options);
+  // Always said: else the library asks the environment, by rules of its own.
+  const std::string_view proxy = options.proxy_url;
+  const bool socks = proxy.starts_with("socks5://");
+  const std::string proxy_url = socks ? fmt::format("socks5h{}", proxy.substr(6)) : std::string(proxy);
+  curl_easy_setopt(easy, CURLOPT_PROXY, proxy_url.c_str());
+  curl_easy_setopt(easy, CURLOPT_NOPROXY, "");
+  curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+  if (tls) SetUpTls(easy, options, identity);
+  if (request.compressed) curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "gzip");
 
   // No "100-continue": it costs a round trip.
   curl_slist* headers = curl_slist_append(nullptr, "Expect:");
-  for (const auto& [name, value] : request.headers) {
-    headers = curl_slist_append(headers, fmt::format("{}: {}", name, value).c_str());
+  for (const Headers* list : {&request.headers, &options.headers}) {
+    for (const auto& [name, value] : *list) {
+      headers = curl_slist_append(headers, fmt::format("{}: {}", name, value).c_str());
+    }
   }
+  const std::string& token = identity != nullptr ? identity->token : options.bearer_token;
   if (!token.empty()) headers = curl_slist_append(headers, ("Authorization: Bearer " + token).c_str());
   lists.headers.reset(headers);
   if (!request.body.empty()) {

@@ -15,12 +15,12 @@ struct FreeList {
 };
 using CurlList = std::unique_ptr<curl_slist, FreeList>;
 
-// What the handle refers to until the transfer is over; so it does to `options` and `request`.
+// What the handle refers to until the transfer is over; so it does to `options`, `request` and the identity.
 struct CurlLists {
   CurlList headers, connect_to;
 };
 
-// Everything but the callbacks. An empty token: none.
-CurlLists SetUpRequest(CURL* easy, const CurlOptions& options, const Request& request, const std::string& token);
+// Everything but the callbacks. `identity` is shown instead of the options' own; null = theirs.
+CurlLists SetUpRequest(CURL* easy, const CurlOptions& options, const Request& request, const Identity* identity);
 
 }  // namespace basalt::http::internal

@@ -36,6 +36,10 @@ class ServerImpl final : public Server {
       tls_.emplace(asio::ssl::context::tls_server);
       tls_->use_certificate_chain_file(options.tls_cert_file, error);
       if (!error) tls_->use_private_key_file(options.tls_key_file, asio::ssl::context::pem, error);
+      if (!error && !options.tls_client_ca_file.empty()) {
+        tls_->set_verify_mode(asio::ssl::verify_peer | asio::ssl::verify_fail_if_no_peer_cert, error);
+        if (!error) tls_->load_verify_file(options.tls_client_ca_file, error);
+      }
       if (error) {
         return MakeStatus(
             absl::StatusCode::kInvalidArgument,

@@ -16,6 +16,8 @@ struct ServerOptions {
   int threads = 1;
   // PEM files; both or none.
   std::string tls_cert_file, tls_key_file;
+  // PEM file of who signs clients' certificates: without one of those nobody comes in. Empty: nobody is asked.
+  std::string tls_client_ca_file;
   size_t max_body = 16 << 20;  // A larger request is answered with 413 and the connection closed.
 };
 

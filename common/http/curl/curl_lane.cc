@@ -1,0 +1,360 @@
+#include "common/http/curl/curl_lane.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "common/base/status.h"
+#include "common/http/curl/curl_error.h"
+
+namespace basalt::http::internal {
+namespace {
+
+constexpr size_t kMaxKeptHandles = 256;
+constexpr long kMaxKeptConnections = 512;
+constexpr size_t kMaxHeaderBytes = 1 << 20;
+constexpr size_t kMaxRefusal = 64 << 10;
+
+std::string_view Trim(std::string_view text) {
+  while (!text.empty() && static_cast<unsigned char>(text.front()) <= ' ') text.remove_prefix(1);
+  while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') text.remove_suffix(1);
+  return text;
+}
+
+}  // namespace
+
+Lane::Lane(const TimeSystem& time, const CurlOptions& options, Credentials* credentials, const std::string& name)
+    : time_(time), options_(options), credentials_(credentials), multi_(curl_multi_init()) {
+  curl_multi_setopt(multi_, CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX);
+  curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, kMaxKeptConnections);
+  driver_ = MakeThreadLoop(name);
+  driver_->Post([this] { Drive(); });
+}
+
+Lane::~Lane() {
+  Stop();
+  for (const auto& [easy, transfer] : active_) Detach(*transfer);
+  for (CURL* easy : kept_) curl_easy_cleanup(easy);
+  curl_multi_cleanup(multi_);
+}
+
+void Lane::Stop() {
+  {
+    MutexLock lock(mutex_);
+    stopping_ = true;
+  }
+  curl_multi_wakeup(multi_);
+  driver_.reset();
+}
+
+void Lane::Tell(LaneCommand command) {
+  {
+    MutexLock lock(mutex_);
+    commands_.push_back(std::move(command));
+    if (commands_.size() > 1) return;  // The thread has been told.
+  }
+  curl_multi_wakeup(multi_);
+}
+
+void Lane::Notify(const TransferPtr& transfer) {
+  {
+    MutexLock lock(transfer->mutex);
+    if (std::exchange(transfer->posted, true)) return;
+  }
+  transfer->loop->Post([transfer] { Transfer::Deliver(transfer); });
+}
+
+// ---- the thread ----
+
+void Lane::Drive() {
+  while (true) {
+    std::deque<LaneCommand> commands;
+    {
+      MutexLock lock(mutex_);
+      if (stopping_) return;
+      commands.swap(commands_);
+    }
+    for (LaneCommand& command : commands) Obey(std::move(command));
+    Admit();
+    int running = 0;
+    curl_multi_perform(multi_, &running);
+    int left = 0;
+    while (CURLMsg* message = curl_multi_info_read(multi_, &left)) {
+      if (message->msg == CURLMSG_DONE) Complete(message->easy_handle, message->data.result);
+    }
+    if (!waiting_.empty() && parallel_ < options_.max_parallel) continue;
+    curl_multi_poll(multi_, nullptr, 0, 10'000, nullptr);
+  }
+}
+
+void Lane::Obey(LaneCommand command) {
+  Transfer& transfer = *command.transfer;
+  switch (command.kind) {
+    case LaneCommand::kStart:
+      if (transfer.request.timeout < absl::InfiniteDuration()) {
+        waiting_.push_back(std::move(command.transfer));
+      } else {
+        Identify(std::move(command.transfer));
+      }
+      return;
+    case LaneCommand::kTimedOut:
+      if (transfer.easy != nullptr) CutIfSilent(transfer);
+      [[fallthrough]];
+    case LaneCommand::kCancel:
+      transfer.cancelled = true;
+      if (transfer.easy != nullptr) {
+        active_.erase(transfer.easy);
+        Detach(transfer);
+      } else if (std::exchange(transfer.counted, false)) {
+        --parallel_;
+      }
+      return;
+    case LaneCommand::kResume:
+      if (transfer.easy != nullptr) curl_easy_pause(transfer.easy, CURLPAUSE_CONT);
+      return;
+    case LaneCommand::kIdentified:
+      if (transfer.cancelled) return;
+      if (!command.identity.ok()) {
+        return End(command.transfer, FailureStatus(absl::StatusCode::kUnavailable, Failure::kCredentials,
+                                                   ToStd(command.identity.status().message())));
+      }
+      transfer.identity = *std::move(command.identity);
+      return Begin(command.transfer);
+    case LaneCommand::kIdentifiedAgain:
+      if (transfer.cancelled) return;
+      if (!command.identity.ok() || *command.identity == transfer.identity) return EndRefused(command.transfer);
+      transfer.identity = *std::move(command.identity);
+      transfer.again = true;
+      transfer.refused = false;
+      transfer.refusal.clear();
+      transfer.sent = 0;
+      transfer.head = {};
+      transfer.header_bytes = 0;
+      transfer.head_done = false;
+      return Begin(command.transfer);
+  }
+}
+
+void Lane::Admit() {
+  while (!waiting_.empty() && parallel_ < options_.max_parallel) {
+    TransferPtr transfer = std::move(waiting_.front());
+    waiting_.pop_front();
+    if (transfer->cancelled) continue;
+    transfer->counted = true;
+    ++parallel_;
+    Identify(std::move(transfer));
+  }
+}
+
+void Lane::Identify(TransferPtr transfer) {
+  if (credentials_ == nullptr) return Begin(transfer);
+  transfer->identity = credentials_->Known();
+  if (transfer->identity != nullptr) return Begin(transfer);
+  credentials_->Get([this, transfer](absl::StatusOr<IdentityPtr> identity) {
+    Tell({LaneCommand::kIdentified, transfer, std::move(identity)});
+  });
+}
+
+void Lane::Begin(const TransferPtr& transfer) {
+  if (kept_.empty()) {
+    transfer->easy = curl_easy_init();
+  } else {
+    transfer->easy = kept_.back();
+    kept_.pop_back();
+  }
+  SetUp(*transfer);
+  active_.emplace(transfer->easy, transfer);
+  curl_multi_add_handle(multi_, transfer->easy);
+}
+
+void Lane::SetUp(Transfer& transfer) {
+  CURL* easy = transfer.easy;
+  transfer.error[0] = '\0';
+  transfer.heard_on = CURL_SOCKET_BAD;
+  transfer.cut = false;
+  curl_easy_setopt(easy, CURLOPT_PRIVATE, &transfer);
+  curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer.error);
+  curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, &Lane::OnHeader);
+  curl_easy_setopt(easy, CURLOPT_HEADERDATA, &transfer);
+  curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &Lane::OnBody);
+  curl_easy_setopt(easy, CURLOPT_WRITEDATA, &transfer);
+  // By a read function without a seek function: the library would otherwise silently send a request again when a kept
+  // connection dies under it, and the first one may have taken effect.
+  curl_easy_setopt(easy, CURLOPT_READFUNCTION, &Lane::OnUpload);
+  curl_easy_setopt(easy, CURLOPT_READDATA, &transfer);
+  curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, &Lane::OnOpen);
+  curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, this);
+  curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, &Lane::OnClose);
+  curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, this);
+  transfer.lists = SetUpRequest(easy, options_, transfer.request, transfer.identity.get());
+}
+
+void Lane::Detach(Transfer& transfer) {
+  curl_multi_remove_handle(multi_, transfer.easy);
+  transfer.lists = {};
+  curl_easy_reset(transfer.easy);
+  if (kept_.size() < kMaxKeptHandles) {
+    kept_.push_back(transfer.easy);
+  } else {
+    curl_easy_cleanup(transfer.easy);
+  }
+  transfer.easy = nullptr;
+  if (std::exchange(transfer.counted, false)) --parallel_;
+}
+
+void Lane::Complete(CURL* easy, CURLcode code) {
+  const auto found = active_.find(easy);
+  if (found == active_.end()) return;
+  const TransferPtr transfer = found->second;
+  active_.erase(found);
+  const absl::Status status =
+      code == CURLE_OK ? absl::OkStatus()
+                       : ErrorOf(easy, code, transfer->error, transfer->cut, transfer->request, options_.base_url);
+  Detach(*transfer);
+  if (transfer->refused && status.ok()) {
+    return credentials_->GetOtherThan(transfer->identity, [this, transfer](absl::StatusOr<IdentityPtr> identity) {
+      Tell({LaneCommand::kIdentifiedAgain, transfer, std::move(identity)});
+    });
+  }
+  End(transfer, status);
+}
+
+void Lane::End(const TransferPtr& transfer, const absl::Status& status) {
+  if (std::exchange(transfer->counted, false)) --parallel_;
+  {
+    MutexLock lock(transfer->mutex);
+    transfer->has_end = true;
+    transfer->end = status;
+  }
+  Notify(transfer);
+}
+
+void Lane::EndRefused(const TransferPtr& transfer) {
+  {
+    MutexLock lock(transfer->mutex);
+    transfer->has_head = true;
+    transfer->pending_head = std::move(transfer->head);
+    transfer->pending = std::move(transfer->refusal);
+  }
+  End(transfer, absl::OkStatus());
+}
+
+// ---- connections ----
+
+curl_socket_t Lane::OnOpen(void* user, curlsocktype, curl_sockaddr* address) {
+  auto& lane = *static_cast<Lane*>(user);
+  const int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+  if (fd < 0) return CURL_SOCKET_BAD;
+  const absl::Duration probe_after = lane.options_.probe_after, dead_after = lane.options_.dead_after;
+  const auto set = [fd](int level, int name, absl::Duration value, absl::Duration unit) {
+    const int number = static_cast<int>(std::max<int64_t>(1, value / unit));
+    setsockopt(fd, level, name, &number, sizeof(number));
+  };
+  set(SOL_SOCKET, SO_KEEPALIVE, absl::Seconds(1), absl::Seconds(1));
+  set(IPPROTO_TCP, TCP_KEEPIDLE, probe_after, absl::Seconds(1));
+  set(IPPROTO_TCP, TCP_KEEPINTVL, (dead_after - probe_after) / 3, absl::Seconds(1));
+  set(IPPROTO_TCP, TCP_KEEPCNT, 3 * absl::Seconds(1), absl::Seconds(1));
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, dead_after, absl::Milliseconds(1));
+  lane.heard_[fd] = lane.time_.Now();
+  return fd;
+}
+
+int Lane::OnClose(void* user, curl_socket_t socket) {
+  static_cast<Lane*>(user)->heard_.erase(socket);
+  return close(socket);
+}
+
+curl_socket_t Lane::SocketOf(const Transfer& transfer) {
+  curl_socket_t socket = CURL_SOCKET_BAD;
+  curl_easy_getinfo(transfer.easy, CURLINFO_ACTIVESOCKET, &socket);
+  return socket;
+}
+
+void Lane::Heard(Transfer& transfer) {
+  if (transfer.heard_on == CURL_SOCKET_BAD) transfer.heard_on = SocketOf(transfer);
+  const auto found = heard_.find(transfer.heard_on);
+  if (found != heard_.end()) found->second = time_.Now();
+}
+
+void Lane::CutIfSilent(const Transfer& transfer) {
+  const curl_socket_t socket = SocketOf(transfer);
+  const auto found = heard_.find(socket);
+  if (found == heard_.end() || time_.Now() - found->second < options_.dead_after / 3) return;
+  for (const auto& [easy, other] : active_) other->cut = other->cut || SocketOf(*other) == socket;
+  // The library sees the end of the stream, ends what else goes over it, and opens another for what comes.
+  shutdown(socket, SHUT_RDWR);
+}
+
+// ---- what the library calls ----
+
+size_t Lane::OnHeader(char* data, size_t size, size_t count, void* user) {
+  auto& transfer = *static_cast<Transfer*>(user);
+  const size_t bytes = size * count;
+  const std::string_view line = Trim({data, bytes});
+  transfer.lane->Heard(transfer);
+  if (transfer.head_done) return bytes;  // A trailer.
+  transfer.header_bytes += bytes;
+  if (transfer.header_bytes > kMaxHeaderBytes) return 0;
+  if (line.starts_with("HTTP/")) {
+    transfer.head = {};
+    const size_t space = line.find(' ');
+    for (size_t i = space + 1; space != std::string_view::npos && i < line.size() && line[i] >= '0' && line[i] <= '9';
+         ++i) {
+      transfer.head.status = transfer.head.status * 10 + (line[i] - '0');
+    }
+    return bytes;
+  }
+  if (!line.empty()) {
+    const size_t colon = line.find(':');
+    if (colon != std::string_view::npos) {
+      transfer.head.headers.emplace_back(Trim(line.substr(0, colon)), Trim(line.substr(colon + 1)));
+    }
+    return bytes;
+  }
+  if (transfer.head.status < 200) return bytes;  // An interim response: the real one follows.
+  transfer.head_done = true;
+  if (transfer.head.status == 401 && transfer.lane->credentials_ != nullptr && !transfer.again) {
+    transfer.refused = true;
+    return bytes;
+  }
+  {
+    MutexLock lock(transfer.mutex);
+    transfer.has_head = true;
+    transfer.pending_head = std::move(transfer.head);
+  }
+  Notify(transfer.shared_from_this());
+  return bytes;
+}
+
+size_t Lane::OnBody(char* data, size_t size, size_t count, void* user) {
+  auto& transfer = *static_cast<Transfer*>(user);
+  transfer.lane->Heard(transfer);
+  if (transfer.refused) {
+    transfer.refusal.append(data, std::min(size * count, kMaxRefusal - std::min(kMaxRefusal, transfer.refusal.size())));
+    return size * count;
+  }
+  {
+    MutexLock lock(transfer.mutex);
+    if (transfer.pending.size() >= transfer.lane->options_.high_water) {
+      transfer.paused = true;
+      return CURL_WRITEFUNC_PAUSE;
+    }
+    transfer.pending.append(data, size * count);
+  }
+  Notify(transfer.shared_from_this());
+  return size * count;
+}
+
+size_t Lane::OnUpload(char* out, size_t size, size_t count, void* user) {
+  auto& transfer = *static_cast<Transfer*>(user);
+  const size_t bytes = std::min(size * count, transfer.request.body.size() - transfer.sent);
+  transfer.request.body.copy(out, bytes, transfer.sent);
+  transfer.sent += bytes;
+  return bytes;
+}
+
+}  // namespace basalt::http::internal

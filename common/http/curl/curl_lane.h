@@ -1,0 +1,83 @@
+#pragma once
+
+// A thread with a libcurl multi handle: it drives the transfers of one kind over connections of their own. Internal to
+// the curl client.
+#include <curl/curl.h>
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/base/mutex.h"
+#include "common/http/curl/curl_client.h"
+#include "common/http/curl/curl_transfer.h"
+
+namespace basalt::http::internal {
+
+struct LaneCommand {
+  enum Kind { kStart, kCancel, kTimedOut, kResume, kIdentified, kIdentifiedAgain } kind;
+  TransferPtr transfer;
+  absl::StatusOr<IdentityPtr> identity = IdentityPtr();  // Of the last two.
+};
+
+class Lane {
+ public:
+  // `credentials` may be null. It and `options` outlive the lane's thread: Stop before they go.
+  Lane(const TimeSystem& time, const CurlOptions& options, Credentials* credentials, const std::string& name);
+  ~Lane();
+
+  // Any thread, until the lane is destroyed.
+  void Tell(LaneCommand command);
+  // Ends the thread; nothing is driven any more.
+  void Stop();
+
+ private:
+  void Drive();
+  void Obey(LaneCommand command);
+  void Admit();
+  // Finds out who we are, then begins.
+  void Identify(TransferPtr transfer);
+  void Begin(const TransferPtr& transfer);
+  void SetUp(Transfer& transfer);
+  void Complete(CURL* easy, CURLcode code);
+  // Takes the transfer off curl and keeps the handle for the next one.
+  void Detach(Transfer& transfer);
+  // It ends; what is told is up to its loop.
+  void End(const TransferPtr& transfer, const absl::Status& status);
+  void EndRefused(const TransferPtr& transfer);
+  // Tells the loop that something waits. Requires the transfer's mutex not to be held.
+  static void Notify(const TransferPtr& transfer);
+  static curl_socket_t SocketOf(const Transfer& transfer);
+  // Something came for it.
+  void Heard(Transfer& transfer);
+  // Cuts the connection of a transfer that has timed out, if nothing has come on it for a while.
+  void CutIfSilent(const Transfer& transfer);
+
+  static size_t OnHeader(char* data, size_t size, size_t count, void* user);
+  static size_t OnBody(char* data, size_t size, size_t count, void* user);
+  static size_t OnUpload(char* out, size_t size, size_t count, void* user);
+  static curl_socket_t OnOpen(void* user, curlsocktype purpose, curl_sockaddr* address);
+  static int OnClose(void* user, curl_socket_t socket);
+
+  const TimeSystem& time_;
+  const CurlOptions& options_;
+  Credentials* const credentials_;
+  CURLM* multi_ = nullptr;
+
+  Mutex mutex_;
+  std::deque<LaneCommand> commands_ BASALT_GUARDED_BY(mutex_);
+  bool stopping_ BASALT_GUARDED_BY(mutex_) = false;
+
+  // The thread's.
+  std::map<curl_socket_t, absl::Time> heard_;  // When something came on each connection, or when it was opened.
+  std::map<CURL*, TransferPtr> active_;
+  std::deque<TransferPtr> waiting_;
+  size_t parallel_ = 0;
+  std::vector<CURL*> kept_;
+
+  std::unique_ptr<Loop> driver_;  // Last: its thread uses everything above.
+};
+
+}  // namespace basalt::http::internal

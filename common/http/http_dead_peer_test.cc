@@ -1,0 +1,143 @@
+// Connections whose peer vanishes without a word: the server's kernel is told to throw away whatever comes for the
+// connection, so that nothing is answered or even acknowledged, as behind a cut cable.
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <future>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/http/curl/curl_client.h"
+#include "common/http/failure.h"
+
+namespace basalt::http {
+namespace {
+
+// Speaks HTTP/1.1 by hand, one connection at a time. Blocking: the test's thread.
+class VanishingServer {
+ public:
+  VanishingServer() : listener_(socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    EXPECT_EQ(bind(listener_, reinterpret_cast<sockaddr*>(&address), size), 0);
+    EXPECT_EQ(listen(listener_, 16), 0);
+    getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size);
+    port_ = ntohs(address.sin_port);
+  }
+  ~VanishingServer() {
+    for (const int fd : open_) close(fd);
+    close(listener_);
+  }
+
+  uint16_t port() const { return port_; }
+  // Takes the next connection and reads one request's head from it.
+  int Accept() {
+    const int fd = accept(listener_, nullptr, nullptr);
+    open_.push_back(fd);
+    ReadRequest(fd);
+    return fd;
+  }
+  static void ReadRequest(int fd) {
+    std::string head;
+    char c;
+    while (!head.ends_with("\r\n\r\n") && recv(fd, &c, 1, 0) == 1) head.push_back(c);
+  }
+  static void Send(int fd, std::string_view text) { EXPECT_GT(send(fd, text.data(), text.size(), MSG_NOSIGNAL), 0); }
+  static void Vanish(int fd) {
+    sock_filter drop{BPF_RET | BPF_K, 0, 0, 0};
+    const sock_fprog program{1, &drop};
+    EXPECT_EQ(setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program), 0);
+  }
+
+ private:
+  const int listener_;
+  uint16_t port_ = 0;
+  std::vector<int> open_;
+};
+
+struct Ending : ResponseObserver {
+  void OnHead(const ResponseHead&) override {}
+  void OnChunk(std::string_view data) override {
+    if (!std::exchange(begun, true)) first.set_value(std::string(data));
+  }
+  void OnEnd(const absl::Status& status) override { end.set_value(status); }
+  bool begun = false;
+  std::promise<std::string> first;
+  std::promise<absl::Status> end;
+};
+
+class DeadPeerTest : public ::testing::Test {
+ protected:
+  ~DeadPeerTest() override {
+    OnLoop([this] { calls_.clear(); });
+  }
+  void Connect(absl::Duration probe_after, absl::Duration dead_after) {
+    CurlOptions options;
+    options.base_url = "http://127.0.0.1:" + std::to_string(server_.port());
+    options.probe_after = probe_after;
+    options.dead_after = dead_after;
+    client_ = MakeCurlClient(*loop_, options);
+  }
+  void OnLoop(const std::function<void()>& work) {
+    std::promise<void> done;
+    loop_->Post([&] {
+      work();
+      done.set_value();
+    });
+    done.get_future().wait();
+  }
+  void Start(Ending& ending, absl::Duration timeout, absl::Duration idle = absl::InfiniteDuration()) {
+    OnLoop([&] {
+      Request request;
+      request.target = "/";
+      request.timeout = timeout;
+      request.idle_timeout = idle;
+      request.bulk = true;
+      calls_.push_back(client_->Start(std::move(request), ending));
+    });
+  }
+
+  VanishingServer server_;
+  std::unique_ptr<Loop> loop_ = MakeThreadLoop("client");
+  std::unique_ptr<Client> client_;
+  std::vector<std::unique_ptr<Call>> calls_;
+};
+
+TEST_F(DeadPeerTest, AWatchEndsOnceItsPeerAnswersNoProbe) {
+  Connect(absl::Seconds(1), absl::Seconds(3));
+  Ending watch;
+  Start(watch, absl::InfiniteDuration());
+  const int fd = server_.Accept();
+  VanishingServer::Send(fd, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nfirst\r\n");
+  EXPECT_EQ(watch.first.get_future().get(), "first");
+  VanishingServer::Vanish(fd);
+  const absl::Time before = loop_->Now();
+  const absl::Status status = watch.end.get_future().get();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnknown) << status;
+  EXPECT_EQ(FailureOf(status), Failure::kVanished) << status;
+  EXPECT_LT(loop_->Now() - before, absl::Seconds(20));
+}
+
+TEST_F(DeadPeerTest, AWatchThatIsOnlyQuietGoesOn) {
+  Connect(absl::Seconds(1), absl::Seconds(2));
+  Ending watch;
+  Start(watch, absl::InfiniteDuration());
+  const int fd = server_.Accept();
+  VanishingServer::Send(fd, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nfirst\r\n");
+  watch.first.get_future().wait();
+  std::promise<void> later;
+  loop_->RunAfter(absl::Seconds(5), [&] { later.set_value(); });
+  later.get_future().wait();
+  VanishingServer::Send(fd, "0\r\n\r\n");
+  EXPECT_TRUE(watch.end.get_future().get().ok());
+}
+
+}  // namespace
+}  // namespace basalt::http
