@@ -1,54 +1,35 @@
 #include "common/http/kubeconfig/kubeconfig.h"
 
-#include <fstream>
-#include <iterator>
-#include <optional>
-
 #include <fmt/format.h>
 
-#include "absl/strings/escaping.h"
+#include <fstream>
+#include <iterator>
+#include <map>
+
 #include "common/base/json.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/yaml.h"
+#include "common/http/kubeconfig/user.h"
+#include "common/http/proxy.h"
 
 namespace basalt::http {
 namespace {
 
-absl::Status Invalid(std::string_view message) {
-  return MakeStatus(absl::StatusCode::kInvalidArgument, fmt::format("kubeconfig: {}", message));
-}
+using internal::DecodedField;
+using internal::FileField;
+using internal::InvalidKubeconfig;
 
-// The member `inner` of the entry of that name in one of the lists clusters, contexts, users.
-absl::StatusOr<const json::value*> FindNamed(const json::value& root, std::string_view list, std::string_view name,
-                                             std::string_view inner) {
-  const json::value* entries = Find(root, list);
-  if (entries != nullptr && entries->is_array()) {
-    for (const json::value& entry : entries->get_array()) {
-      if (FindString(entry, "name") != name) continue;
-      const json::value* value = Find(entry, inner);
-      if (value == nullptr || !value->is_object()) {
-        return Invalid(fmt::format("{}['{}'] has no {}", list, name, inner));
-      }
-      return value;
-    }
-  }
-  return Invalid(fmt::format("{} has no entry named '{}'", list, name));
-}
+struct Entry {
+  json::value value;
+  std::string directory;  // Of the file that it stands in.
+};
 
-absl::StatusOr<std::string> Decode(const json::value& from, std::string_view field) {
-  std::string out;
-  if (!absl::Base64Unescape(ToAbsl(FindString(from, field)), &out)) {
-    return Invalid(fmt::format("{} is not base64", field));
-  }
-  return out;
-}
-
-std::string FilePath(const json::value& from, std::string_view field, std::string_view directory) {
-  const std::string_view path = FindString(from, field);
-  if (path.empty() || path.starts_with('/') || directory.empty()) return std::string(path);
-  return fmt::format("{}/{}", directory, path);
-}
+// One or more files; of what stands in several the first counts.
+struct Merged {
+  std::string current_context;
+  std::map<std::string, Entry> clusters, contexts, users;
+};
 
 absl::StatusOr<std::string> ReadFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -56,56 +37,105 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
+std::string DirectoryOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? std::string(".") : path.substr(0, slash);
+}
+
+// An entry without its inner map is kept as null: it is refused only where it is used.
+void AddEntries(const json::value& root, std::string_view list, std::string_view inner, std::string_view directory,
+                std::map<std::string, Entry>& into) {
+  const json::value* entries = Find(root, list);
+  if (entries == nullptr || !entries->is_array()) return;
+  for (const json::value& entry : entries->get_array()) {
+    const json::value* value = Find(entry, inner);
+    into.try_emplace(std::string(FindString(entry, "name")),
+                     Entry{value == nullptr ? json::value() : *value, std::string(directory)});
+  }
+}
+
+absl::Status Merge(std::string_view text, std::string_view directory, Merged& merged) {
+  BASALT_ASSIGN_OR_RETURN(const std::vector<json::value> documents, ParseYamlDocuments(text));
+  if (documents.size() != 1 || !documents[0].is_object()) return InvalidKubeconfig("one YAML map is wanted");
+  const json::value& root = documents[0];
+  if (merged.current_context.empty()) merged.current_context = FindString(root, "current-context");
+  AddEntries(root, "clusters", "cluster", directory, merged.clusters);
+  AddEntries(root, "contexts", "context", directory, merged.contexts);
+  AddEntries(root, "users", "user", directory, merged.users);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<const Entry*> FindNamed(const std::map<std::string, Entry>& entries, std::string_view list,
+                                       std::string_view name, std::string_view inner) {
+  const auto found = entries.find(std::string(name));
+  if (found == entries.end()) return InvalidKubeconfig(fmt::format("{} has no entry named '{}'", list, name));
+  if (!found->second.value.is_object()) return InvalidKubeconfig(fmt::format("{}['{}'] has no {}", list, name, inner));
+  return &found->second;
+}
+
+absl::StatusOr<CurlOptions> OptionsOf(const Merged& merged, std::string_view context_name) {
+  if (context_name.empty()) context_name = merged.current_context;
+  if (context_name.empty()) return InvalidKubeconfig("current-context is empty");
+  BASALT_ASSIGN_OR_RETURN(const Entry* context, FindNamed(merged.contexts, "contexts", context_name, "context"));
+  BASALT_ASSIGN_OR_RETURN(const Entry* cluster,
+                          FindNamed(merged.clusters, "clusters", FindString(context->value, "cluster"), "cluster"));
+
+  CurlOptions options;
+  options.base_url = FindString(cluster->value, "server");
+  if (!options.base_url.starts_with("https://") && !options.base_url.starts_with("http://")) {
+    return InvalidKubeconfig(fmt::format("server '{}' is no http or https URL", options.base_url));
+  }
+  options.ca_file = FileField(cluster->value, "certificate-authority", cluster->directory);
+  BASALT_ASSIGN_OR_RETURN(options.ca_pem, DecodedField(cluster->value, "certificate-authority-data"));
+  options.tls_server_name = FindString(cluster->value, "tls-server-name");
+  const json::value* skip = Find(cluster->value, "insecure-skip-tls-verify");
+  options.insecure_skip_verify = skip != nullptr && skip->is_bool() && skip->get_bool();
+  if (options.insecure_skip_verify && (!options.ca_file.empty() || !options.ca_pem.empty())) {
+    return InvalidKubeconfig("insecure-skip-tls-verify beside a certificate-authority: only one of them can be meant");
+  }
+  options.proxy_url = FindString(cluster->value, "proxy-url");
+  if (!options.proxy_url.empty()) {
+    if (const std::string why = CheckProxyUrl(options.proxy_url); !why.empty()) {
+      return InvalidKubeconfig("proxy-url: " + why);
+    }
+  }
+
+  const std::string_view user_name = FindString(context->value, "user");
+  if (user_name.empty()) return options;
+  BASALT_ASSIGN_OR_RETURN(const Entry* user, FindNamed(merged.users, "users", user_name, "user"));
+  BASALT_RETURN_IF_ERROR(internal::ReadUser(user_name, user->value, user->directory, cluster->value, options));
+  return options;
+}
+
 }  // namespace
 
 absl::StatusOr<CurlOptions> ParseKubeconfig(std::string_view text, std::string_view directory,
-                                            std::string_view context_name) {
-  BASALT_ASSIGN_OR_RETURN(const std::vector<json::value> documents, ParseYamlDocuments(text));
-  if (documents.size() != 1 || !documents[0].is_object()) return Invalid("one YAML map is wanted");
-  const json::value& root = documents[0];
-  if (context_name.empty()) context_name = FindString(root, "current-context");
-  if (context_name.empty()) return Invalid("current-context is empty");
-  BASALT_ASSIGN_OR_RETURN(const json::value* context, FindNamed(root, "contexts", context_name, "context"));
-  BASALT_ASSIGN_OR_RETURN(const json::value* cluster,
-                          FindNamed(root, "clusters", FindString(*context, "cluster"), "cluster"));
-
-  CurlOptions options;
-  options.base_url = std::string(FindString(*cluster, "server"));
-  if (!options.base_url.starts_with("https://") && !options.base_url.starts_with("http://")) {
-    return Invalid(fmt::format("server '{}' is no http or https URL", options.base_url));
-  }
-  options.ca_file = FilePath(*cluster, "certificate-authority", directory);
-  BASALT_ASSIGN_OR_RETURN(options.ca_pem, Decode(*cluster, "certificate-authority-data"));
-  options.tls_server_name = std::string(FindString(*cluster, "tls-server-name"));
-  const json::value* skip = Find(*cluster, "insecure-skip-tls-verify");
-  options.insecure_skip_verify = skip != nullptr && skip->is_bool() && skip->get_bool();
-  if (!FindString(*cluster, "proxy-url").empty()) {
-    return MakeStatus(absl::StatusCode::kUnimplemented, "kubeconfig: proxy-url is not supported");
-  }
-
-  const std::string_view user_name = FindString(*context, "user");
-  if (user_name.empty()) return options;
-  BASALT_ASSIGN_OR_RETURN(const json::value* user, FindNamed(root, "users", user_name, "user"));
-  for (const std::string_view field : {"exec", "auth-provider", "username", "password", "as"}) {
-    if (Find(*user, field) != nullptr) {
-      return MakeStatus(absl::StatusCode::kUnimplemented,
-                        fmt::format("kubeconfig: users['{}'].{} is not supported; use a client certificate or a token",
-                                    user_name, field));
-    }
-  }
-  options.cert_file = FilePath(*user, "client-certificate", directory);
-  options.key_file = FilePath(*user, "client-key", directory);
-  BASALT_ASSIGN_OR_RETURN(options.cert_pem, Decode(*user, "client-certificate-data"));
-  BASALT_ASSIGN_OR_RETURN(options.key_pem, Decode(*user, "client-key-data"));
-  options.bearer_token = std::string(FindString(*user, "token"));
-  options.bearer_token_file = FilePath(*user, "tokenFile", directory);
-  return options;
+                                            std::string_view context) {
+  Merged merged;
+  BASALT_RETURN_IF_ERROR(Merge(text, directory, merged));
+  return OptionsOf(merged, context);
 }
 
 absl::StatusOr<CurlOptions> ReadKubeconfig(const std::string& path, std::string_view context) {
   BASALT_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
-  const size_t slash = path.rfind('/');
-  return ParseKubeconfig(text, slash == std::string::npos ? std::string(".") : path.substr(0, slash), context);
+  return ParseKubeconfig(text, DirectoryOf(path), context);
+}
+
+absl::StatusOr<CurlOptions> ReadKubeconfigs(std::string_view paths, std::string_view context) {
+  Merged merged;
+  bool any = false;
+  for (std::string_view rest = paths; !rest.empty();) {
+    const size_t colon = rest.find(':');
+    const std::string path(rest.substr(0, colon));
+    rest = colon == std::string_view::npos ? std::string_view() : rest.substr(colon + 1);
+    if (path.empty()) continue;
+    const absl::StatusOr<std::string> text = ReadFile(path);
+    if (!text.ok()) continue;
+    any = true;
+    if (absl::Status status = Merge(*text, DirectoryOf(path), merged); !status.ok()) return Annotate(status, path);
+  }
+  if (!any) return MakeStatus(absl::StatusCode::kNotFound, fmt::format("none of '{}' can be read", paths));
+  return OptionsOf(merged, context);
 }
 
 absl::StatusOr<CurlOptions> InClusterOptions(std::string_view host, std::string_view port,
