@@ -106,7 +106,7 @@ TEST(KubeconfigTest, ActingForAnotherIsHeaders) {
                           {"Impersonate-Group", "a"},
                           {"Impersonate-Group", "b"},
                           {"Impersonate-Extra-acme.com%2Fproject", "x"},
-                          {"Impersonate-Extra-acme.com%2Fproject", "y"}};
+                          {"Impersonate-Extra-acme.com%2Fproject", "z"}};
   EXPECT_EQ(options->headers, wanted);
 }
 
