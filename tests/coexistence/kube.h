@@ -1,0 +1,65 @@
+#pragma once
+
+// A Kubernetes for these tests, and what they do to it as a person, a kubelet and another job controller would. Nobody
+// schedules or runs anything here: every phase of a pod or a group is written by the test.
+//
+// One thread. Failures are those of gtest.
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/preflight/kube_api.h"
+#include "common/base/json.h"
+#include "dev/process_suite.h"
+
+namespace basalt::coexistence {
+
+// One request of the suite that changed something, or was refused.
+struct Write {
+  std::string verb;  // create, update, patch, delete, deletecollection
+  std::string resource, subresource, name;
+  int code = 0;
+  std::string Text() const;
+};
+
+class Kubernetes {
+ public:
+  virtual ~Kubernetes() = default;
+  virtual dev::ExternalKube Access() const = 0;
+  // Of the suite, from the start. Events apart.
+  virtual std::vector<Write> AllWrites() = 0;
+
+  std::vector<Write> Writes();  // Since the last Mark.
+  void Mark() { mark_ = AllWrites().size(); }
+  // Those that name this object or one whose name begins with "<name>-".
+  std::vector<std::string> WritesOf(std::string_view name);
+
+  json::value Create(const std::string& path, const json::value& object);
+  json::value Get(const std::string& path);  // Null: it is not there.
+  std::vector<json::value> List(const std::string& path);
+  json::value Merge(const std::string& path, const json::value& patch);
+  void Delete(const std::string& path, bool at_once);
+
+  // ---- short forms ----
+  std::string PhaseOf(const std::string& job);
+  // What a kubelet writes: phases of pods as they stand in status.
+  void SetPodPhase(const std::string& pod, const std::string& phase, int exit_code = 0);
+  void SetGroupPhase(const std::string& group, const std::string& phase);
+
+ private:
+  cli::KubeApi& api();
+  cli::KubeAnswer Call(const std::string& method, const std::string& path, const json::value& body);
+
+  std::unique_ptr<cli::KubeApi> api_;
+  size_t mark_ = 0;
+};
+
+// Which one it is follows from what a test is linked with.
+std::unique_ptr<Kubernetes> StartKubernetes(const std::string& dir);
+
+std::string JobPath(std::string_view name = "");
+std::string PodPath(std::string_view name = "");
+std::string GroupPath(std::string_view name = "");
+
+}  // namespace basalt::coexistence
