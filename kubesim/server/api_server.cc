@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "common/base/status.h"
@@ -14,6 +15,9 @@
 
 namespace basalt::kubesim {
 namespace {
+
+// Nobody answers sooner: a request that gives less time is given up, also where time stands still meanwhile.
+constexpr absl::Duration kFastest = absl::Microseconds(1);
 
 bool IsWrite(std::string_view verb) { return verb != "get" && verb != "list" && verb != "watch"; }
 
@@ -101,13 +105,11 @@ void ApiServer::Handle(const http::Request& request, std::shared_ptr<http::Respo
 }
 
 void ApiServer::Dispatch(const std::shared_ptr<Exchange>& exchange) {
-  if (faults_.empty()) {
-    HandleResource(exchange);
-    return;
-  }
   const RequestInfo& info = *exchange->info;
-  const FaultInjector::Verdict verdict =
-      faults_.Judge({info.verb, info.type->plural, info.subresource, info.ns, info.name});
+  FaultInjector::Verdict verdict;
+  if (!faults_.empty()) {
+    verdict = faults_.Judge({info.verb, info.type->plural, info.subresource, info.ns, info.name});
+  }
   if (verdict.drop_request) {
     exchange->dropped_request = true;
     Log(*exchange, absl::UnavailableError("dropped"));
@@ -117,19 +119,30 @@ void ApiServer::Dispatch(const std::shared_ptr<Exchange>& exchange) {
   exchange->drop_answer = verdict.drop_answer;
   exchange->injected_code = verdict.code;
   exchange->retry_after_seconds = verdict.retry_after_seconds;
-  if (verdict.delay == absl::ZeroDuration()) {
-    HandleResource(exchange);
+  // A server that gives a request up does nothing of it any more.
+  const bool too_late = info.timeout < std::max(verdict.delay, kFastest);
+  const absl::Duration delay = too_late ? info.timeout : verdict.delay;
+  if (delay < kFastest) {
+    Proceed(exchange, too_late);
     return;
   }
   const uint64_t id = next_exchange_++;
   pending_[id] = exchange;
-  core_.tasks.RunAfter(verdict.delay, [this, id] {
+  core_.tasks.RunAfter(delay, [this, id, too_late] {
     const auto found = pending_.find(id);
     if (found == pending_.end()) return;
     const std::shared_ptr<Exchange> due = std::move(found->second);
     pending_.erase(found);
-    HandleResource(due);
+    Proceed(due, too_late);
   });
+}
+
+void ApiServer::Proceed(const std::shared_ptr<Exchange>& exchange, bool too_late) {
+  if (too_late) {
+    Send(*exchange, TimedOut());
+  } else {
+    HandleResource(exchange);
+  }
 }
 
 void ApiServer::HandleResource(const std::shared_ptr<Exchange>& shared) {
@@ -238,6 +251,10 @@ void ApiServer::Send(Exchange& exchange, const absl::StatusOr<Answer>& answer) {
     exchange.writer.reset();
     return;
   }
+  if (!answer.ok() && IsNoSuchPage(answer.status())) {
+    SendText(exchange, 404, "404 page not found\n");
+    return;
+  }
   if (!answer.ok()) {
     const json::value status = StatusObject(answer.status());
     const json::value* details = Find(status, "details");
@@ -273,7 +290,7 @@ void ApiServer::SendText(Exchange& exchange, int code, std::string_view text) {
     exchange.writer.reset();
     return;
   }
-  exchange.writer->Whole(code, MakeHeaders("text/plain"), text);
+  exchange.writer->Whole(code, MakeHeaders("text/plain; charset=utf-8"), text);
 }
 
 void ApiServer::Log(const Exchange& exchange, const absl::StatusOr<Answer>& answer) {

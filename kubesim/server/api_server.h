@@ -69,12 +69,14 @@ class ApiServer : public http::Handler {
  private:
   struct Exchange;
   void Dispatch(const std::shared_ptr<Exchange>& exchange);
+  void Proceed(const std::shared_ptr<Exchange>& exchange, bool too_late);
   void HandleResource(const std::shared_ptr<Exchange>& exchange);
   absl::StatusOr<Answer> Act(const RequestInfo& info, std::string_view body);
   void HandleList(Exchange& exchange);
   void HandleDeleteCollection(const std::shared_ptr<Exchange>& exchange);
   void AdvanceDeletion(uint64_t id, const std::shared_ptr<CollectionDeletion>& deletion);
   void HandleOther(Exchange& exchange);
+  void HandleHealth(Exchange& exchange);
   bool HandleDiscovery(Exchange& exchange);
   bool HandleOpenApi(Exchange& exchange);
   void HandleControl(Exchange& exchange);

@@ -24,7 +24,7 @@ void ApiServer::HandleOther(Exchange& exchange) {
     return;
   }
   if (first == "healthz" || first == "livez" || first == "readyz") {
-    SendText(exchange, 200, "ok");
+    HandleHealth(exchange);
     return;
   }
   if (first == "version") {
@@ -37,7 +37,21 @@ void ApiServer::HandleOther(Exchange& exchange) {
                                                     "/openapi/v3", "/readyz", "/version"}}});
     return;
   }
-  if (!HandleDiscovery(exchange) && !HandleOpenApi(exchange)) Send(exchange, NoSuchResource());
+  if (!HandleDiscovery(exchange) && !HandleOpenApi(exchange)) {
+    Send(exchange, NoSuchPath(exchange.target, core_.types));
+  }
+}
+
+// There is nothing here that could be ill.
+void ApiServer::HandleHealth(Exchange& exchange) {
+  const auto& segments = exchange.target.segments;
+  if (segments.size() > 2 || (segments.size() == 2 && segments[1] != "ping" && segments[1] != "etcd")) {
+    Send(exchange, NoSuchPage());
+  } else if (segments.size() == 1 && exchange.target.HasQuery("verbose")) {
+    SendText(exchange, 200, fmt::format("[+]ping ok\n[+]etcd ok\n{} check passed\n", segments[0]));
+  } else {
+    SendText(exchange, 200, "ok");
+  }
 }
 
 bool ApiServer::HandleDiscovery(Exchange& exchange) {

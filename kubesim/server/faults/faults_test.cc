@@ -49,6 +49,18 @@ TEST_F(FaultsTest, InjectedAnswers) {
   EXPECT_EQ(server_.Get(kConfigs + "/a").status, 404);
 }
 
+TEST_F(FaultsTest, ADelayedRequestIsGivenUpAtItsTimeout) {
+  Add(R"({"action":"delay","verb":"create","delayMs":10000})");
+  const auto given_up = server_.Begin("POST", kConfigs + "?timeout=4s", R"({"metadata":{"name":"a"}})");
+  const auto in_time = server_.Begin("POST", kConfigs + "?timeout=20s", R"({"metadata":{"name":"b"}})");
+  server_.time().Advance(absl::Seconds(5));
+  EXPECT_EQ(given_up->status, 504) << given_up->body;
+  EXPECT_EQ(in_time->status, 0);
+  server_.time().Advance(absl::Seconds(10));
+  EXPECT_EQ(in_time->status, 201);
+  EXPECT_EQ(server_.Get(kConfigs + "/a").status, 404);
+}
+
 TEST_F(FaultsTest, RulesMatchVerbResourceAndName) {
   Add(R"({"action":"answer","code":500,"verb":"patch","resource":"pods/status","name":"a"})");
   server_.MakePod("a");

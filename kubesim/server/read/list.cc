@@ -39,7 +39,10 @@ absl::StatusOr<Plan> MakePlan(const Core& core, const RequestInfo& info) {
   Plan plan;
   plan.version = current;
   BASALT_ASSIGN_OR_RETURN(plan.limit, QueryInt(target, "limit", 0));
-  BASALT_ASSIGN_OR_RETURN(const int64_t version, QueryInt(target, "resourceVersion", 0));
+  BASALT_RETURN_IF_ERROR(QueryInt(target, "timeoutSeconds", 0).status());
+  if (target.HasQuery("sendInitialEvents")) {
+    return BadOption("sendInitialEvents", "sendInitialEvents is forbidden for list");
+  }
   if (!match.empty()) {
     if (version_text.empty()) {
       return BadOption("resourceVersionMatch", "resourceVersionMatch is forbidden unless resourceVersion is provided");
@@ -52,15 +55,15 @@ absl::StatusOr<Plan> MakePlan(const Core& core, const RequestInfo& info) {
           {{"FieldValueNotSupported", "resourceVersionMatch",
             fmt::format("Unsupported value: \"{}\": supported values: \"Exact\", \"NotOlderThan\", \"\"", match)}});
     }
-    if (match == "Exact" && version == 0) {
-      return BadOption("resourceVersionMatch", "resourceVersionMatch \"Exact\" is forbidden for resourceVersion \"0\"");
+    if (match == "Exact" && version_text == "0") {
+      return BadOption("resourceVersionMatch", "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"");
     }
   }
   if (!token_text.empty()) {
+    BASALT_ASSIGN_OR_RETURN(const ContinueToken token, DecodeContinue(token_text));
     if (!version_text.empty() && version_text != "0") {
       return BadRequest("specifying resource version is not allowed when using continue");
     }
-    BASALT_ASSIGN_OR_RETURN(const ContinueToken token, DecodeContinue(token_text));
     plan.has_after = true;
     plan.after = token.after;
     if (token.version < 0) return plan;
@@ -70,6 +73,10 @@ absl::StatusOr<Plan> MakePlan(const Core& core, const RequestInfo& info) {
       return Expired(kTooOldToken, EncodeContinue({-1, token.after}));
     }
     return plan;
+  }
+  int64_t version = 0;
+  if (const absl::Status read = ReadVersion(version_text, &version); !read.ok()) {
+    return BadRequest(fmt::format("invalid resource version: {}", ToStd(read.message())));
   }
   if (version > current) return TooLargeResourceVersion(version, current);
   const bool exact = match == "Exact" || (match.empty() && version > 0 && plan.limit > 0);
@@ -129,10 +136,17 @@ std::string EncodeContinue(const ContinueToken& token) {
 
 absl::StatusOr<ContinueToken> DecodeContinue(std::string_view text) {
   std::string plain;
-  const absl::Status bad = BadRequest("continue key is not valid: illegal base64 data");
-  if (!absl::WebSafeBase64Unescape(ToAbsl(text), &plain)) return bad;
+  const auto bad = [](std::string_view why) {
+    return BadRequest(fmt::format("invalid continue token: continue key is not valid: {}", why));
+  };
+  if (!absl::WebSafeBase64Unescape(ToAbsl(text), &plain)) return bad("illegal base64 data at input byte 0");
   const absl::StatusOr<json::value> parsed = ParseJson(plain);
-  if (!parsed.ok() || FindString(*parsed, "v") != "meta.k8s.io/v1") return bad;
+  if (!parsed.ok()) return bad(ToStd(parsed.status().message()));
+  const std::string_view version = FindString(*parsed, "v");
+  if (version != "meta.k8s.io/v1") {
+    return bad(fmt::format("server does not recognize this encoded version {}", version));
+  }
+  if (FindString(*parsed, "start").empty()) return bad("encoded start key empty (version meta.k8s.io/v1)");
   ContinueToken token;
   token.version = FindInt(*parsed, "rv", -1);
   token.after = {std::string(FindString(*parsed, "ns")), std::string(FindString(*parsed, "start"))};

@@ -120,6 +120,34 @@ TEST(ListTest, MetadataOnly) {
   EXPECT_EQ(one.At({"kind"}), "PartialObjectMetadata");
 }
 
+TEST(ListTest, TheViewsOfOneAndOfManyDiffer) {
+  TestServer server;
+  EXPECT_EQ(server.Get(kConfigs, "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io").status, 406);
+  EXPECT_EQ(server.Get(kConfigs + "?includeObject=x", "application/json;as=Table;v=v1;g=meta.k8s.io").status, 400);
+}
+
+TEST(ListTest, PathsOfNoOneAreAPageAndThoseOfCoreGroupsAStatus) {
+  TestServer server;
+  for (const char* path : {"/api/v1/podz", "/apis/apps/v9/deployments", "/api/v1/pods/a"}) {
+    EXPECT_EQ(server.Get(path).reason(), "NotFound") << path;
+  }
+  for (const char* path : {"/nothing", "/apis/nobody.io/v1/things", "/healthz/nothing"}) {
+    EXPECT_EQ(server.Get(path).status, 404) << path;
+    EXPECT_EQ(server.Get(path).body, "404 page not found\n") << path;
+  }
+}
+
+TEST(ListTest, OptionsThatMakeNoSenseAreRefused) {
+  TestServer server;
+  const std::pair<const char*, int> cases[] = {{"sendInitialEvents=true", 422}, {"timeoutSeconds=x", 400},
+                                               {"resourceVersion=-1", 400},     {"limit=x", 400},
+                                               {"continue=e30", 400},           {"fieldSelector=data%3Dx", 400}};
+  for (const auto& [query, status] : cases) EXPECT_EQ(server.Get(kConfigs + "?" + query).status, status) << query;
+  EXPECT_EQ(server.Post(kConfigs + "?fieldValidation=x", R"({"metadata":{"name":"a"}})").status, 422);
+  EXPECT_EQ(server.Do("POST", kConfigs, R"({"metadata":{"name":"a"}})", {{"Content-Type", "text/plain"}}).status, 415);
+  EXPECT_EQ(server.Do("HEAD", kConfigs).status, 405);
+}
+
 TEST(ListTest, AnAcceptHeaderThatCannotBeServedIs406) {
   TestServer server;
   EXPECT_EQ(server.Get(kConfigs, "application/vnd.kubernetes.protobuf").status, 406);

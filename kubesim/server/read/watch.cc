@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "kubesim/server/request/errors.h"
 
@@ -51,25 +52,40 @@ struct StartPoint {
   bool with_state = false;
   bool announce_end = false;
   int64_t version = 0;
+  absl::Status refusal;  // Told as the only event.
 };
 
 absl::StatusOr<StartPoint> ReadStart(const RequestInfo& info, int64_t current) {
   const http::Target& target = info.target;
-  BASALT_ASSIGN_OR_RETURN(const int64_t version, QueryInt(target, "resourceVersion", 0));
   const std::string_view match = target.Query("resourceVersionMatch");
   const auto forbidden = [&](std::string_view field, std::string_view why) {
     return Invalid({.group = "meta.k8s.io", .kind = "ListOptions"}, "",
                    {{"FieldValueForbidden", std::string(field), fmt::format("Forbidden: {}", why)}});
   };
+  int64_t version = 0;
+  if (const absl::Status read = ReadVersion(target.Query("resourceVersion"), &version); !read.ok()) {
+    return MakeApiError({.code = 500, .message = std::string(ToStd(read.message()))});
+  }
   StartPoint start;
   start.version = current;
-  if (target.HasQuery("sendInitialEvents")) {
-    if (match != "NotOlderThan") {
-      return forbidden("resourceVersionMatch",
-                       "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+  // A watch from no version is a streaming list too, although the client does not ask for it.
+  const bool asked = target.HasQuery("sendInitialEvents");
+  if (asked || (version == 0 && match.empty())) {
+    if (!target.Query("continue").empty()) {
+      return forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided");
     }
-    if (version > current) return TooLargeResourceVersion(version, current);
-    start.with_state = QueryBool(target, "sendInitialEvents");
+    if (asked && match != "NotOlderThan") {
+      std::vector<FieldError> causes = {
+          {"FieldValueForbidden", "resourceVersionMatch",
+           "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"}};
+      if (!match.empty()) {
+        causes.push_back({"FieldValueNotSupported", "resourceVersionMatch",
+                          fmt::format("Unsupported value: \"{}\": supported values: \"NotOlderThan\"", match)});
+      }
+      return Invalid({.group = "meta.k8s.io", .kind = "ListOptions"}, "", std::move(causes));
+    }
+    start.with_state = !asked || QueryBool(target, "sendInitialEvents");
+    if (version > current && start.with_state) start.refusal = TooLargeResourceVersion(version, current);
     start.announce_end = start.with_state && QueryBool(target, "allowWatchBookmarks");
     return start;
   }
@@ -77,8 +93,7 @@ absl::StatusOr<StartPoint> ReadStart(const RequestInfo& info, int64_t current) {
     return forbidden("resourceVersionMatch",
                      "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
   }
-  start.with_state = version == 0;
-  if (!start.with_state) start.version = version;
+  start.version = version;
   return start;
 }
 
@@ -106,8 +121,15 @@ absl::Status WatchHub::Start(const RequestInfo& info, std::shared_ptr<http::Resp
     });
   }
   watch->writer->Head(200, headers);
+  if (!start.refusal.ok() || seconds < 0) {
+    std::string out;
+    if (!start.refusal.ok()) AppendErrorEvent(out, StatusObject(start.refusal));
+    if (!out.empty()) watch->writer->Chunk(out);
+    watch->writer->End();
+    return absl::OkStatus();
+  }
   absl::Duration timeout = absl::Seconds(seconds);
-  if (seconds <= 0) timeout = core_.options.min_watch_timeout * (1.0 + core_.random.Unit());
+  if (seconds == 0) timeout = core_.options.min_watch_timeout * (1.0 + core_.random.Unit());
   Channel& channel = channels_[resource];
   watch->deadline = core_.tasks.RunAfter(timeout, [this, resource, weak = std::weak_ptr<Watch>(watch)] {
     if (const auto locked = weak.lock()) OnDeadline(resource, locked);

@@ -189,7 +189,7 @@ TEST(WatchTest, OneObjectByName) {
   TestServer server;
   const Reply a = server.MakePod("a");
   server.MakePod("b");
-  EXPECT_EQ(server.Watch(kPodA + "?watch=true").TakeText(), "ADDED a@" + a.version());
+  EXPECT_EQ(server.Get(kPodA + "?watch=true").At({"kind"}), "Pod");  // No watch.
   EXPECT_EQ(server.Watch(std::string(kPods) + "?watch=true&fieldSelector=metadata.name%3Da").TakeText(),
             "ADDED a@" + a.version());
   EXPECT_EQ(server.Watch("/api/v1/watch/namespaces/default/pods/a").TakeText(), "ADDED a@" + a.version());
@@ -198,16 +198,41 @@ TEST(WatchTest, OneObjectByName) {
 TEST(WatchTest, BadSelectorsAndVersionsAreRefused) {
   TestServer server;
   const std::string watch = std::string(kPods) + "?watch=true&";
-  for (const char* query : {"labelSelector=a%20b", "fieldSelector=spec.foo%3D1", "resourceVersion=x"}) {
+  for (const char* query : {"labelSelector=a%20b", "fieldSelector=spec.foo%3D1", "timeoutSeconds=x"}) {
     const auto reply = server.Watch(watch + query).reply;
     EXPECT_EQ(reply->status, 400) << query << reply->body;
     EXPECT_TRUE(reply->ended);
   }
+  EXPECT_EQ(server.Watch(watch + "resourceVersion=x").reply->status, 500);
+  EXPECT_EQ(server.Watch(watch + "continue=x").reply->status, 422);
+}
+
+TEST(WatchTest, AWatchFromNowhereIsMarkedLikeAStreamingList) {
+  TestServer server;
+  server.MakePod("a");
+  for (const char* version : {"", "&resourceVersion=0"}) {
+    TestWatch watch = server.Watch(fmt::format("{}?watch=true&allowWatchBookmarks=true{}", kPods, version));
+    const std::vector<json::value> events = watch.Take();
+    ASSERT_EQ(events.size(), 2U);
+    EXPECT_NE(FindPath(events[1], {"object", "metadata", "annotations", "k8s.io/initial-events-end"}), nullptr);
+  }
+}
+
+TEST(WatchTest, WhatCannotBeServedAnyMoreOrYetEndsAtOnce) {
+  TestServer server;
+  const std::string watch = std::string(kPods) + "?watch=true&";
+  EXPECT_TRUE(server.Watch(watch + "timeoutSeconds=-1").reply->ended);
+  const auto future =
+      server.Watch(watch + "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=999").reply;
+  EXPECT_EQ(future->status, 200);
+  EXPECT_TRUE(future->ended);
+  EXPECT_NE(future->body.find("Too large resource version: 999"), std::string::npos) << future->body;
 }
 
 TEST(WatchTest, StalledWatchesCatchUpAndDroppedOnesBreak) {
   TestServer server;
-  TestWatch watch = server.Watch(std::string(kPods) + "?watch=true&allowWatchBookmarks=true");
+  TestWatch watch =
+      server.Watch(fmt::format("{}?watch=true&allowWatchBookmarks=true&resourceVersion={}", kPods, Version(server)));
   server.server().StallWatches("pods");
   const Reply a = server.MakePod("a");
   server.time().Advance(absl::Minutes(2));

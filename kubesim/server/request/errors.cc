@@ -9,6 +9,7 @@ namespace basalt::kubesim {
 namespace {
 
 constexpr char kPayload[] = "kubesim/status";
+constexpr char kPage[] = "kubesim/page";
 
 absl::StatusCode CodeOf(int http) {
   switch (http) {
@@ -86,7 +87,7 @@ absl::Status MakeApiError(const ApiError& error) {
                        {"message", error.message}};
   if (!error.reason.empty()) body["reason"] = error.reason;
   json::object details = Details(error);
-  if (!details.empty()) body["details"] = std::move(details);
+  if (!details.empty() || error.show_details) body["details"] = std::move(details);
   body["code"] = error.code;
   absl::Status status = MakeStatus(CodeOf(error.code), error.message);
   status.SetPayload(kPayload, absl::Cord(ToText(body)));
@@ -100,9 +101,19 @@ absl::Status NotFound(const TypeInfo& type, std::string_view name) {
 }
 
 absl::Status NoSuchResource() {
-  return MakeApiError(
-      {.code = 404, .reason = "NotFound", .message = "the server could not find the requested resource"});
+  return MakeApiError({.code = 404,
+                       .reason = "NotFound",
+                       .message = "the server could not find the requested resource",
+                       .show_details = true});
 }
+
+absl::Status NoSuchPage() {
+  absl::Status status = MakeApiError({.code = 404, .reason = "NotFound", .message = "404 page not found"});
+  status.SetPayload(kPage, absl::Cord());
+  return status;
+}
+
+bool IsNoSuchPage(const absl::Status& status) { return status.GetPayload(kPage).has_value(); }
 
 absl::Status AlreadyExists(const TypeInfo& type, std::string_view name) {
   ApiError error = About(type, name, 409, "AlreadyExists");
@@ -154,9 +165,16 @@ absl::Status Expired(std::string_view message, std::string_view continue_token) 
   return MakeApiError(error);
 }
 
-absl::Status MethodNotAllowed(std::string_view message) { return Plain(405, "MethodNotAllowed", message); }
+absl::Status MethodNotAllowed(std::string_view message) {
+  return MakeApiError(
+      {.code = 405, .reason = "MethodNotAllowed", .message = std::string(message), .show_details = true});
+}
 absl::Status UnsupportedMediaType(std::string_view message) { return Plain(415, "UnsupportedMediaType", message); }
 absl::Status TooLarge(std::string_view message) { return Plain(413, "RequestEntityTooLarge", message); }
+
+absl::Status TimedOut() {
+  return Plain(504, "Timeout", "Timeout: request did not complete within the allotted timeout");
+}
 
 absl::Status TooManyRequests(std::string_view message, int retry_after_seconds) {
   ApiError error;

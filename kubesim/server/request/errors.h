@@ -23,13 +23,17 @@ struct ApiError {
   std::vector<FieldError> causes;
   int retry_after_seconds = 0;
   std::string continue_token;  // metadata.continue of a 410 to a list.
+  bool show_details = false;   // Also where there is nothing in them.
 };
 
 absl::Status MakeApiError(const ApiError& error);
 
 absl::Status NotFound(const TypeInfo& type, std::string_view name);
-// No such path, group or resource.
+// No such resource in one of Kubernetes' own groups.
 absl::Status NoSuchResource();
+// Any other path that nothing is served at: a page of text, which is no Status.
+absl::Status NoSuchPage();
+bool IsNoSuchPage(const absl::Status& status);
 absl::Status AlreadyExists(const TypeInfo& type, std::string_view name);
 absl::Status ConflictError(const TypeInfo& type, std::string_view name, std::string_view why);
 // The usual 409 of a stale resourceVersion.
@@ -42,6 +46,7 @@ absl::Status Expired(std::string_view message, std::string_view continue_token =
 absl::Status MethodNotAllowed(std::string_view message);
 absl::Status UnsupportedMediaType(std::string_view message);
 absl::Status TooLarge(std::string_view message);
+absl::Status TimedOut();
 absl::Status TooManyRequests(std::string_view message, int retry_after_seconds);
 absl::Status Internal(std::string_view message);
 // The resourceVersion asked for lies in the future.

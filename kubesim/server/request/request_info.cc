@@ -4,7 +4,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
+#include <vector>
 
+#include "absl/strings/match.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "kubesim/server/request/errors.h"
 
@@ -29,11 +33,90 @@ std::string WithoutParameters(std::string_view media_type) {
   return out;
 }
 
+std::string_view SyntaxOrRange(std::errc error) {
+  return error == std::errc::result_out_of_range ? "value out of range" : "invalid syntax";
+}
+
 bool WatchAsked(const http::Target& target) { return QueryBool(target, "watch"); }
+
+// Options are refused in the name of their kind.
+std::string_view OptionsKind(std::string_view verb) {
+  if (verb == "create") return "CreateOptions";
+  if (verb == "update") return "UpdateOptions";
+  if (verb == "patch") return "PatchOptions";
+  return "DeleteOptions";
+}
+
+absl::Status ReadTimeout(const http::Target& target, RequestInfo& info) {
+  const std::string_view text = target.Query("timeout");
+  if (text.empty() || info.verb == "watch") return absl::OkStatus();
+  absl::Duration timeout;
+  if (!absl::ParseDuration(ToAbsl(text), &timeout)) {
+    return BadRequest(
+        fmt::format("invalid timeout specified in the request URL - time: invalid duration \"{}\"", text));
+  }
+  if (timeout > absl::ZeroDuration()) info.timeout = timeout;
+  return absl::OkStatus();
+}
+
+// Options of a write that are texts.
+absl::Status CheckWriteOptions(const http::Target& target, std::string_view verb) {
+  std::vector<FieldError> causes;
+  if (const std::string_view text = target.Query("dryRun"); target.HasQuery("dryRun") && text != "All") {
+    causes.push_back({"FieldValueNotSupported", "dryRun",
+                      fmt::format("Unsupported value: [\"{}\"]: supported values: \"All\"", text)});
+  }
+  if (target.Query("fieldManager").size() > 128) {
+    causes.push_back({"FieldValueTooLong", "fieldManager", "Too long: may not be more than 128 bytes"});
+  }
+  if (const std::string_view text = target.Query("fieldValidation");
+      !text.empty() && text != "Ignore" && text != "Warn" && text != "Strict" && !verb.starts_with("delete")) {
+    causes.push_back(
+        {"FieldValueNotSupported", "fieldValidation",
+         fmt::format(R"(Unsupported value: "{}": supported values: "", "Ignore", "Strict", "Warn")", text)});
+  }
+  if (causes.empty()) return absl::OkStatus();
+  return Invalid({.group = "meta.k8s.io", .version = "v1", .kind = std::string(OptionsKind(verb))}, "",
+                 std::move(causes));
+}
+
+absl::Status CheckContentType(const RequestInfo& info) {
+  const std::string& type = info.content_type;
+  if (info.verb == "create" || info.verb == "update") {
+    if (type.empty() || type == "application/json" || type == "application/yaml" ||
+        type == "application/vnd.kubernetes.protobuf") {
+      return absl::OkStatus();
+    }
+    return UnsupportedMediaType(
+        "the body of the request was in an unknown format - accepted media types include: application/json, "
+        "application/yaml, application/vnd.kubernetes.protobuf");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status NotAcceptable(std::string_view message) {
+  return MakeApiError({.code = 406, .reason = "NotAcceptable", .message = std::string(message)});
+}
+
+absl::Status CheckView(const RequestInfo& info) {
+  const bool list = info.verb == "list";
+  if (info.representation.view == View::kPartial && list && !info.representation.partial_list) {
+    return NotAcceptable("you requested PartialObjectMetadata, but the requested object is a list");
+  }
+  const std::string& include = info.representation.include_object;
+  if (info.representation.view == View::kTable && include != "" && include != "None" && include != "Metadata" &&
+      include != "Object") {
+    return BadRequest(
+        fmt::format("Unable to convert to Table as requested: includeObject: Invalid value: \"{}\": must "
+                    "be 'Metadata', 'Object', 'None', or empty",
+                    include));
+  }
+  return absl::OkStatus();
+}
 
 absl::StatusOr<std::string> VerbOf(std::string_view method, const RequestInfo& info, bool watch) {
   const bool named = !info.name.empty();
-  if (method == "GET" || method == "HEAD") {
+  if (method == "GET") {
     if (watch && info.subresource.empty()) return std::string("watch");
     return std::string(named ? "get" : "list");
   }
@@ -58,10 +141,10 @@ absl::StatusOr<RequestInfo> ParseRequest(const http::Request& request, http::Tar
   std::string group;
   std::string version;
   std::vector<std::string> rest;
-  if (!SplitGroupVersion(target, &group, &version, &rest)) return NoSuchResource();
-  bool watch = WatchAsked(target);
+  if (!SplitGroupVersion(target, &group, &version, &rest)) return NoSuchPath(target, types);
+  bool watch_path = false;
   if (rest.size() > 1 && rest[0] == "watch") {  // The old form of a watch: /api/v1/watch/…
-    watch = true;
+    watch_path = true;
     rest.erase(rest.begin());
   }
   bool in_namespace = false;
@@ -70,17 +153,20 @@ absl::StatusOr<RequestInfo> ParseRequest(const http::Request& request, http::Tar
     in_namespace = true;
     rest.erase(rest.begin(), rest.begin() + 2);
   }
-  if (rest.size() > 3) return NoSuchResource();
+  if (rest.size() > 3) return NoSuchPath(target, types);
   info.type = types.Find(group, version, rest[0]);
-  if (info.type == nullptr) return NoSuchResource();
+  if (info.type == nullptr) return NoSuchPath(target, types);
   if (rest.size() > 1) info.name = rest[1];
   if (rest.size() > 2) info.subresource = rest[2];
   if (in_namespace != info.type->namespaced) {
     // Across all namespaces only the whole collection can be read or deleted from.
-    if (in_namespace || !info.name.empty()) return NoSuchResource();
+    if (in_namespace || !info.name.empty()) return NoSuchPath(target, types);
   }
+  // One object is watched by a field selector or on the old path; its own path answers with the object.
+  const bool watch = watch_path || (info.name.empty() && WatchAsked(target));
   BASALT_ASSIGN_OR_RETURN(info.verb, VerbOf(request.method, info, watch));
   if (info.type->namespaced && !in_namespace && info.verb != "list" && info.verb != "watch") {
+    if (!info.type->builtin) return NoSuchPath(target, types);
     return MethodNotAllowed("the server does not allow this method on the requested resource");
   }
   if (info.subresource.empty() &&
@@ -88,22 +174,20 @@ absl::StatusOr<RequestInfo> ParseRequest(const http::Request& request, http::Tar
     return MethodNotAllowed("the server does not allow this method on the requested resource");
   }
   if (!ChooseRepresentation(http::FindHeader(request.headers, "Accept"), &info.representation)) {
-    return MakeApiError({.code = 406,
-                         .reason = "NotAcceptable",
-                         .message = "only the following media types are accepted: application/json, "
-                                    "application/json;as=Table;v=v1;g=meta.k8s.io"});
+    return NotAcceptable(
+        "only the following media types are accepted: application/json, application/yaml, "
+        "application/vnd.kubernetes.protobuf");
   }
   if (target.HasQuery("includeObject")) info.representation.include_object = target.Query("includeObject");
-  if (target.HasQuery("dryRun")) {
-    if (target.Query("dryRun") != "All") {
-      return Invalid({.version = "v1", .kind = "Options"}, "",
-                     {{"FieldValueNotSupported", "dryRun",
-                       fmt::format("Unsupported value: \"{}\": supported values: \"All\"", target.Query("dryRun"))}});
-    }
-    info.dry_run = true;
+  if (info.verb != "get" && info.verb != "list" && info.verb != "watch") {
+    BASALT_RETURN_IF_ERROR(CheckWriteOptions(target, info.verb));
+    info.dry_run = target.HasQuery("dryRun");
   }
+  BASALT_RETURN_IF_ERROR(ReadTimeout(target, info));
   info.force = QueryBool(target, "force");
   info.content_type = WithoutParameters(http::FindHeader(request.headers, "Content-Type"));
+  BASALT_RETURN_IF_ERROR(CheckContentType(info));
+  BASALT_RETURN_IF_ERROR(CheckView(info));
   info.user_agent = http::FindHeader(request.headers, "User-Agent");
   info.manager = target.Query("fieldManager");
   if (info.manager.empty() && info.content_type != "application/apply-patch+yaml") {
@@ -121,15 +205,39 @@ absl::StatusOr<int64_t> QueryInt(const http::Target& target, std::string_view na
   int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size()) {
-    return BadRequest(fmt::format("strconv.ParseUint: parsing \"{}\": invalid syntax", text));
+    return BadRequest(fmt::format("strconv.ParseInt: parsing \"{}\": {}", text, SyntaxOrRange(error)));
   }
   return number;
+}
+
+absl::Status ReadVersion(std::string_view text, int64_t* version) {
+  *version = 0;
+  if (text.empty()) return absl::OkStatus();
+  uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    return MakeStatus(absl::StatusCode::kInvalidArgument,
+                      fmt::format("resourceVersion: Invalid value: \"{0}\": strconv.ParseUint: parsing \"{0}\": {1}",
+                                  text, SyntaxOrRange(error)));
+  }
+  *version = static_cast<int64_t>(std::min<uint64_t>(number, std::numeric_limits<int64_t>::max()));
+  return absl::OkStatus();
+}
+
+absl::Status NoSuchPath(const http::Target& target, const Registry& types) {
+  const auto& segments = target.segments;
+  // Kubernetes' own groups answer for themselves, whatever stands behind the group's name.
+  bool own = !segments.empty() && segments[0] == "api";
+  if (!own && segments.size() > 1 && segments[0] == "apis") {
+    for (const TypeInfoPtr& type : types.All()) own = own || (type->builtin && type->group == segments[1]);
+  }
+  return own ? NoSuchResource() : NoSuchPage();
 }
 
 bool QueryBool(const http::Target& target, std::string_view name) {
   if (!target.HasQuery(name)) return false;
   const std::string_view text = target.Query(name);
-  return text.empty() || text == "true" || text == "1" || text == "True" || text == "t";
+  return !absl::EqualsIgnoreCase(ToAbsl(text), "false") && text != "0";
 }
 
 }  // namespace basalt::kubesim

@@ -69,9 +69,10 @@ constexpr std::array<std::string_view, 2> kCommonFields = {"metadata.name", "met
 
 std::vector<std::string_view> FieldsOf(const TypeInfo& type) {
   if (type.group.empty() && type.plural == "pods") {
-    return {"spec.nodeName",    "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName",
-            "spec.hostNetwork", "status.phase",       "status.podIP",       "status.nominatedNodeName"};
+    return {"spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "spec.hostNetwork",
+            "status.phase",  "status.podIP",       "status.podIPs",      "status.nominatedNodeName"};
   }
+  if (type.group.empty() && type.plural == "services") return {"spec.clusterIP", "spec.type"};
   if (type.plural == "events") {
     return {"involvedObject.kind",
             "involvedObject.namespace",
@@ -116,6 +117,13 @@ std::string FieldValue(const json::value& object, std::string_view field) {
   }
   if (at->is_string()) return std::string(TextOf(at->get_string()));
   return ToText(*at);
+}
+
+// Core kinds with no fields of their own are told of in other words.
+absl::Status UnknownField(std::string_view field, bool plain) {
+  if (!plain) return BadRequest(fmt::format("field label not supported: {}", field));
+  return BadRequest(
+      fmt::format("\"{}\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"", field));
 }
 
 }  // namespace
@@ -277,11 +285,11 @@ absl::StatusOr<FieldSelector> FieldSelector::Parse(std::string_view text, const 
     if (part.empty()) continue;
     Requirement one;
     size_t at = part.find('=');
-    if (at == std::string_view::npos || at == 0) {
+    if (at == std::string_view::npos) {
       return BadRequest(fmt::format("invalid selector: '{}'; can't understand '{}'", text, part));
     }
     size_t key_end = at;
-    if (part[at - 1] == '!') {
+    if (at > 0 && part[at - 1] == '!') {
       one.equal = false;
       --key_end;
     } else if (at + 1 < part.size() && part[at + 1] == '=') {
@@ -293,7 +301,7 @@ absl::StatusOr<FieldSelector> FieldSelector::Parse(std::string_view text, const 
     }
     const bool known = std::find(kCommonFields.begin(), kCommonFields.end(), one.field) != kCommonFields.end() ||
                        std::find(more.begin(), more.end(), one.field) != more.end();
-    if (!known) return BadRequest(fmt::format("field label not supported: {}", one.field));
+    if (!known) return UnknownField(one.field, type.builtin && more.empty());
     selector.requirements_.push_back(std::move(one));
   }
   return selector;

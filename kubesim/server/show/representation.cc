@@ -42,12 +42,10 @@ bool StoredAs(const TypeInfo& type, const json::value& object) {
   return FindString(object, "apiVersion") == type.ApiVersion();
 }
 
-json::object ListMeta(const ListMetadata& metadata) {
+json::object ListMeta(const ListMetadata& metadata, bool always_continue) {
   json::object out = {{"resourceVersion", std::to_string(metadata.version)}};
-  if (!metadata.continue_token.empty()) {
-    out["continue"] = metadata.continue_token;
-    if (metadata.remaining >= 0) out["remainingItemCount"] = metadata.remaining;
-  }
+  if (!metadata.continue_token.empty() || always_continue) out["continue"] = metadata.continue_token;
+  if (!metadata.continue_token.empty() && metadata.remaining >= 0) out["remainingItemCount"] = metadata.remaining;
   return out;
 }
 
@@ -59,7 +57,7 @@ bool ChooseRepresentation(std::string_view accept, Representation* out) {
   for (const absl::string_view range : absl::StrSplit(ToAbsl(accept), ',')) {
     const std::vector<absl::string_view> parts = absl::StrSplit(range, ';');
     const std::string_view media = ToStd(absl::StripAsciiWhitespace(parts.front()));
-    if (media != "application/json" && media != "*/*" && media != "application/*") continue;
+    if (media != "application/json" && media != "*/*") continue;
     const std::string_view as = Param(parts, "as");
     const std::string_view version = Param(parts, "v");
     if (as.empty()) return true;
@@ -71,6 +69,7 @@ bool ChooseRepresentation(std::string_view accept, Representation* out) {
     }
     if (as == "PartialObjectMetadata" || as == "PartialObjectMetadataList") {
       out->view = View::kPartial;
+      out->partial_list = as == "PartialObjectMetadataList";
       return true;
     }
   }
@@ -135,10 +134,10 @@ void EncodeList(const TypeInfo& type, const std::vector<RevisionPtr>& items, con
     return;
   }
   const bool partial = how.view == View::kPartial;
-  std::string text =
-      fmt::format("{{\"kind\":\"{}\",\"apiVersion\":\"{}\",\"metadata\":{},\"items\":[",
-                  partial ? "PartialObjectMetadataList" : type.list_kind,
-                  partial ? "meta.k8s.io/" + how.version : type.ApiVersion(), ToText(ListMeta(metadata)));
+  std::string text = fmt::format("{{\"kind\":\"{}\",\"apiVersion\":\"{}\",\"metadata\":{},\"items\":[",
+                                 partial ? "PartialObjectMetadataList" : type.list_kind,
+                                 partial ? "meta.k8s.io/" + how.version : type.ApiVersion(),
+                                 ToText(ListMeta(metadata, !type.builtin && !partial)));
   std::string buffer;
   bool first = true;
   for (const RevisionPtr& item : items) {
@@ -173,7 +172,7 @@ void AppendEvent(std::string& out, std::string_view event, const TypeInfo& type,
 
 void AppendBookmark(std::string& out, const TypeInfo& type, int64_t version, bool initial_end,
                     const Representation& how) {
-  json::object metadata = {{"resourceVersion", std::to_string(version)}, {"creationTimestamp", nullptr}};
+  json::object metadata = {{"resourceVersion", std::to_string(version)}};
   if (initial_end) metadata["annotations"] = json::object{{"k8s.io/initial-events-end", "true"}};
   json::object object;
   switch (how.view) {

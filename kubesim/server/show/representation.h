@@ -18,6 +18,7 @@ enum class View { kObject, kPartial, kTable };
 
 struct Representation {
   View view = View::kObject;
+  bool partial_list = false;                // For kPartial: the client means a list.
   std::string version = "v1";               // Of meta.k8s.io, for kPartial and kTable.
   std::string include_object = "Metadata";  // For kTable.
 };
