@@ -12,7 +12,7 @@
 namespace basalt::kubesim {
 namespace {
 
-constexpr std::string_view kVersion = "v1.32.0";
+constexpr std::string_view kVersion = "v1.36.0";
 
 json::string_view View(std::string_view text) { return {text.data(), text.size()}; }
 

@@ -153,7 +153,7 @@ TEST_F(CrdTest, Discovery) {
   EXPECT_EQ(http::FindHeader(all.headers, "Content-Type"),
             "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList");
   EXPECT_EQ(all.At({"apiVersion"}), "apidiscovery.k8s.io/v2");
-  EXPECT_EQ(server_.Get("/version").At({"minor"}), "32");
+  EXPECT_EQ(server_.Get("/version").At({"minor"}), "36");
   EXPECT_EQ(server_.Get("/readyz").body, "ok");
   EXPECT_EQ(server_.Get("/nothing").status, 404);
 }

@@ -1,5 +1,7 @@
 #include "kubesim/server/discovery/discovery.h"
 
+#include <algorithm>
+#include <array>
 #include <string>
 #include <vector>
 
@@ -52,20 +54,43 @@ json::object GroupEntry(const Registry& types, const std::string& group) {
   return {{"name", group}, {"versions", std::move(versions)}, {"preferredVersion", VersionEntry(group, names.front())}};
 }
 
+// Core kinds leave the group and version out where they are those of the list around them.
+json::object ResponseKind(const TypeInfo& type, std::string_view group, std::string_view version,
+                          std::string_view kind) {
+  const bool same = type.builtin && group == type.group && version == type.version;
+  return {{"group", same ? "" : json::string(group)}, {"version", same ? "" : json::string(version)}, {"kind", kind}};
+}
+
+// Kubernetes' own groups come first, in the order in which clients look for a short name.
+std::vector<std::string> OrderedGroups(const Registry& types) {
+  constexpr std::array<std::string_view, 9> kFirst = {"",
+                                                      "apps",
+                                                      "batch",
+                                                      "networking.k8s.io",
+                                                      "policy",
+                                                      "storage.k8s.io",
+                                                      "apiextensions.k8s.io",
+                                                      "scheduling.k8s.io",
+                                                      "coordination.k8s.io"};
+  std::vector<std::string> groups = types.Groups();
+  const auto rank = [&](const std::string& group) { return std::find(kFirst.begin(), kFirst.end(), group); };
+  std::stable_sort(groups.begin(), groups.end(),
+                   [&](const std::string& a, const std::string& b) { return rank(a) < rank(b); });
+  return groups;
+}
+
 json::object AggregatedResource(const TypeInfo& type) {
   json::array subresources;
   for (const SubResource& sub : SubResources(type)) {
-    subresources.push_back(
-        json::object{{"subresource", sub.name},
-                     {"responseKind", json::object{{"group", sub.group}, {"version", sub.version}, {"kind", sub.kind}}},
-                     {"verbs", Strings(sub.verbs)}});
+    subresources.push_back(json::object{{"subresource", sub.name},
+                                        {"responseKind", ResponseKind(type, sub.group, sub.version, sub.kind)},
+                                        {"verbs", Strings(sub.verbs)}});
   }
-  json::object out = {
-      {"resource", type.plural},
-      {"responseKind", json::object{{"group", type.group}, {"version", type.version}, {"kind", type.kind}}},
-      {"scope", type.namespaced ? "Namespaced" : "Cluster"},
-      {"singularResource", type.singular},
-      {"verbs", Strings(type.verbs)}};
+  json::object out = {{"resource", type.plural},
+                      {"responseKind", ResponseKind(type, type.group, type.version, type.kind)},
+                      {"scope", type.namespaced ? "Namespaced" : "Cluster"},
+                      {"singularResource", type.singular},
+                      {"verbs", Strings(type.verbs)}};
   if (!type.short_names.empty()) out["shortNames"] = Strings(type.short_names);
   if (!type.categories.empty()) out["categories"] = Strings(type.categories);
   if (!subresources.empty()) out["subresources"] = std::move(subresources);
@@ -81,7 +106,7 @@ json::value ApiVersionsDocument() {
 
 json::value ApiGroupListDocument(const Registry& types) {
   json::array groups;
-  for (const std::string& group : types.Groups()) {
+  for (const std::string& group : OrderedGroups(types)) {
     if (!group.empty()) groups.push_back(GroupEntry(types, group));
   }
   return json::object{{"kind", "APIGroupList"}, {"apiVersion", "v1"}, {"groups", std::move(groups)}};
@@ -130,7 +155,7 @@ std::optional<json::value> ApiResourceListDocument(const Registry& types, std::s
 
 json::value AggregatedDocument(const Registry& types, bool core, std::string_view version) {
   json::array groups;
-  for (const std::string& group : types.Groups()) {
+  for (const std::string& group : OrderedGroups(types)) {
     if (group.empty() != core) continue;
     json::array versions;
     for (const std::string& name : types.Versions(group)) {
@@ -141,7 +166,7 @@ json::value AggregatedDocument(const Registry& types, bool core, std::string_vie
       versions.push_back(
           json::object{{"version", name}, {"resources", std::move(resources)}, {"freshness", "Current"}});
     }
-    json::object metadata = {{"creationTimestamp", nullptr}};
+    json::object metadata;
     if (!group.empty()) metadata["name"] = group;
     groups.push_back(json::object{{"metadata", std::move(metadata)}, {"versions", std::move(versions)}});
   }
@@ -153,8 +178,8 @@ json::value AggregatedDocument(const Registry& types, bool core, std::string_vie
 
 json::value VersionDocument() {
   return json::object{{"major", "1"},
-                      {"minor", "32"},
-                      {"gitVersion", "v1.32.0+kubesim"},
+                      {"minor", "36"},
+                      {"gitVersion", "v1.36.0+kubesim"},
                       {"gitCommit", "0000000000000000000000000000000000000000"},
                       {"gitTreeState", "clean"},
                       {"buildDate", "2025-01-01T00:00:00Z"},

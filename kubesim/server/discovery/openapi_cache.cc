@@ -27,7 +27,7 @@ std::optional<OpenApiCache::Document> OpenApiCache::Make(const std::string& path
     if (!protobuf) return Document{ToText(document), kJson};
     return Document{EncodeOpenApiV2(document), "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"};
   }
-  if (path == "v3") return Document{ToText(MakeOpenApiV3Index(types)), kJson};
+  if (path == "v3") return Document{ToText(MakeOpenApiV3Index(types)), "text/plain; charset=utf-8"};
   std::string group;
   std::string version;
   if (path.starts_with("v3/api/")) {
