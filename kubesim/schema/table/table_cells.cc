@@ -131,6 +131,26 @@ Value JobCompletions(const Value& job, absl::Time) {
   return Ratio(job, "succeeded", wanted == nullptr ? Value(1) : *wanted);
 }
 
+// "pods: 2/10, …" of a quota's limits, or of everything else in it, in the order of the names.
+Value QuotaUse(const Value& quota, bool limits) {
+  const Value* hard = FindPath(quota, {"status", "hard"});
+  std::map<std::string, std::string> parts;
+  if (hard != nullptr && hard->is_object()) {
+    for (const auto& entry : hard->get_object()) {
+      const std::string name = entry.key();
+      if (name.starts_with("limits.") != limits) continue;
+      const Value used = TextAt(quota, {"status", "used", name}, "0");
+      parts[name] = fmt::format("{}: {}/{}", name, used.get_string().c_str(),
+                                TextAt(quota, {"status", "hard", name}).get_string().c_str());
+    }
+  }
+  std::string out;
+  for (const auto& [name, part] : parts) out += (out.empty() ? "" : ", ") + part;
+  return Value(out);
+}
+Value QuotaRequests(const Value& quota, absl::Time) { return QuotaUse(quota, false); }
+Value QuotaLimits(const Value& quota, absl::Time) { return QuotaUse(quota, true); }
+
 // Captureless lambdas convert to plain function pointers; the macros keep one column on one line.
 #define BASALT_TEXT(...) [](const Value& o, absl::Time) -> Value { return TextAt(o, __VA_ARGS__); }
 #define BASALT_NUMBER(...) [](const Value& o, absl::Time) -> Value { return NumberAt(o, __VA_ARGS__); }
@@ -187,9 +207,13 @@ const std::map<std::string_view, Columns>& AllColumns() {
         {"Type", "string", 0, BASALT_TEXT({"type"})},
         {"Data", "string", 0, [](const Value& o, absl::Time) -> Value { return CountOf(o, "data"); }},
         age}},
-      {"ServiceAccount",
+      {"LimitRange", {name, {"Created At", "date", 0, BASALT_TEXT({"metadata", "creationTimestamp"})}}},
+      {"ResourceQuota", {name, {"Request", "string", 0, QuotaRequests}, {"Limit", "string", 0, QuotaLimits}, age}},
+      {"PodDisruptionBudget",
        {name,
-        {"Secrets", "string", 0, [](const Value& o, absl::Time) -> Value { return CountOf(o, "secrets"); }},
+        {"Min Available", "string", 0, BASALT_TEXT({"spec", "minAvailable"}, "N/A")},
+        {"Max Unavailable", "string", 0, BASALT_TEXT({"spec", "maxUnavailable"}, "N/A")},
+        {"Allowed Disruptions", "integer", 0, BASALT_NUMBER({"status", "disruptionsAllowed"})},
         age}},
       {"Event",
        {{"Last Seen", "string", 0,
@@ -271,7 +295,8 @@ const std::map<std::string_view, Columns>& AllColumns() {
       {"PriorityClass",
        {name,
         {"Value", "integer", 0, BASALT_NUMBER({"value"})},
-        {"Global-Default", "boolean", 0, BASALT_TEXT({"globalDefault"}, "false")},
+        {"Global-Default", "boolean", 0,
+         [](const Value& o, absl::Time) -> Value { return IsTrue(o, "globalDefault"); }},
         age,
         {"PreemptionPolicy", "string", 0, BASALT_TEXT({"preemptionPolicy"})}}},
       {"NetworkPolicy",
