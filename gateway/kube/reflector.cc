@@ -21,7 +21,8 @@ bool IsExpired(const v1::KubeError& error) {
 }
 
 absl::Status ToStatus(const v1::KubeError& error) {
-  return MakeStatus(absl::StatusCode::kUnavailable,
+  const bool stranger = error.code() == 401;
+  return MakeStatus(stranger ? absl::StatusCode::kUnauthenticated : absl::StatusCode::kInternal,
                     fmt::format("HTTP {} {}: {}", error.code(), error.reason(), error.message()));
 }
 
@@ -82,6 +83,9 @@ void Reflector::Open(Phase phase, std::string target, absl::Duration timeout, ab
   request.headers = {{"Accept", "application/json"}, {"User-Agent", "basalt-gateway"}};
   request.timeout = timeout;
   request.idle_timeout = idle_timeout;
+  request.bulk = true;
+  // A watch's few bytes at a time would gain nothing, and cost the server a compressor for each.
+  request.compressed = phase == Phase::kPage && options_.compressed;
   call_ = client_.Start(std::move(request), *this);
 }
 
@@ -143,6 +147,7 @@ void Reflector::OnHead(const http::ResponseHead& head) {
   status_ = head.status;
   headers_ = head.headers;
   if (clock_ != nullptr) clock_->Observe(http::FindHeader(headers_, "Date"));
+  if (status_ == 200) sink_.OnAccepted();
 }
 
 void Reflector::OnChunk(std::string_view data) {
@@ -190,7 +195,7 @@ void Reflector::HandlePage() {
                  std::make_move_iterator(page->items.end()));
   continue_ = std::move(page->continue_token);
   if (!continue_.empty()) return FetchPage();
-  if (listed_version_ == 0) return RetryLater(absl::UnavailableError("the list has no resourceVersion"));
+  if (listed_version_ == 0) return RetryLater(absl::InternalError("the list has no resourceVersion"));
   expired_pages_ = 0;
   const int64_t version = listed_version_;
   Replace(std::exchange(listed_, {}), version);
@@ -260,6 +265,7 @@ void Reflector::HandleRefusal(const v1::KubeError& error) {
     if (!told) sink_.OnAbsent();
     return;
   }
+  if (error.code() == 403 && loop_.Now() - lost_ < options_.starting) return RetryLater(ToStatus(error));
   if (error.code() == 403) {
     const bool told = presence_ == Presence::kForbidden;
     presence_ = Presence::kForbidden;
@@ -288,11 +294,15 @@ void Reflector::HandleWatchError(const v1::KubeError& error) {
     if (!std::exchange(relisted_at_once_, true)) return Relist();
     return RetryLater(ToStatus(error));
   }
-  if (++failed_watches_ >= kFailedWatches) resource_version_ = 0;
-  RetryLater(ToStatus(error), absl::Milliseconds(error.retry_after_ms()));
+  // A server that is starting, ending or has too much to do says nothing about the version; a list would cost it more.
+  const bool busy = error.code() == 429 || error.code() == 503 || error.code() == 401;
+  if (!busy && ++failed_watches_ >= kFailedWatches) resource_version_ = 0;
+  const absl::Duration pause = absl::Milliseconds(error.retry_after_ms());
+  RetryLater(ToStatus(error), pause * (1.0 + 0.5 * random_.Unit()));
 }
 
 void Reflector::StreamEnded(const absl::Status& status) {
+  if (absl::IsUnavailable(status) || absl::IsUnknown(status)) lost_ = loop_.Now();
   const bool timed_out = absl::IsDeadlineExceeded(status);
   if (phase_ == Phase::kStreamingList) {
     // A server that does not know streaming lists may take the request for a plain watch, which never completes.
@@ -300,7 +310,7 @@ void Reflector::StreamEnded(const absl::Status& status) {
       streaming_ = false;
       return Relist();
     }
-    return RetryLater(status.ok() ? absl::UnavailableError("the streaming list ended before it was complete") : status);
+    return RetryLater(status.ok() ? absl::InternalError("the streaming list ended before it was complete") : status);
   }
   if (phase_ == Phase::kWatch && status_ == 200) {
     const bool lived = heard_ || loop_.Now() - opened_ >= absl::Seconds(1);
@@ -312,7 +322,7 @@ void Reflector::StreamEnded(const absl::Status& status) {
       resource_version_ = 0;
     }
   }
-  RetryLater(status.ok() ? absl::UnavailableError("the watch ended as soon as it began") : status);
+  RetryLater(status.ok() ? absl::InternalError("the watch ended as soon as it began") : status);
 }
 
 // ---- again ----

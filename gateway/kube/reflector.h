@@ -27,6 +27,8 @@ namespace basalt::gateway {
 class ReflectorSink {
  public:
   virtual ~ReflectorSink() = default;
+  // The server began to answer a list or watch as it should.
+  virtual void OnAccepted() {}
   // The whole content as of `resource_version`: what is not in it is gone from the watch.
   virtual void OnReplace(std::vector<Decoded> objects, int64_t resource_version) = 0;
   // ADDED, MODIFIED or DELETED. Repeats and events older than what is known are possible. `decoded` may be changed; its
@@ -37,7 +39,9 @@ class ReflectorSink {
   // The server does not serve the resource; it is asked again now and then. Told once per change.
   virtual void OnAbsent() = 0;
   virtual void OnForbidden(const std::string& message) = 0;
-  // Something went wrong and is being retried: for logs and metrics.
+  // Something went wrong and is being retried: for readiness, logs and metrics. UNAUTHENTICATED: an HTTP 401. INTERNAL,
+  // INVALID_ARGUMENT and RESOURCE_EXHAUSTED: the server answered something else that is of no use. Others: as
+  // http::ResponseObserver has them.
   virtual void OnError(const absl::Status& status) = 0;
 };
 
@@ -51,10 +55,14 @@ struct ReflectorOptions {
   // kTry: falls back to pages for good where the server has no streaming lists.
   enum class StreamingList { kTry, kOff } streaming_list = StreamingList::kTry;
   BackOffPolicy back_off = {.first = absl::Milliseconds(100), .most = absl::Seconds(30)};
-  absl::Duration slow_retry = absl::Seconds(30);    // After absent or forbidden; ± half.
+  absl::Duration slow_retry = absl::Seconds(30);  // After absent or forbidden; ± half.
+  // A refusal for want of rights is not believed for this long after the server could not be reached: one that has just
+  // started knows of no rights yet.
+  absl::Duration starting = absl::Seconds(30);
   absl::Duration list_timeout = absl::Seconds(60);  // Of a page, and of a streaming list as a whole.
   absl::Duration watch_timeout = absl::Minutes(5);  // The server ends a watch after 1–2 times this.
   absl::Duration idle_timeout = absl::Minutes(3);   // Bookmarks come about once a minute.
+  bool compressed = true;                           // Pages come as gzip.
   size_t max_line = 4 << 20;
   size_t max_page = 512 << 20;
 };
@@ -119,10 +127,11 @@ class Reflector : private http::ResponseObserver {
   bool streaming_;
   int64_t resource_version_ = 0;  // Where a watch goes on; 0 = list first.
   BackOff back_off_;
-  int failed_watches_ = 0;         // In a row, without a line between them.
-  bool relisted_at_once_ = false;  // After an expired version, and no line since.
-  int short_lists_ = 0;            // Streaming lists that ended before their content was complete.
-  int expired_pages_ = 0;          // Continue tokens that expired, in a row.
+  absl::Time lost_ = absl::InfinitePast();  // When the server was last out of reach.
+  int failed_watches_ = 0;                  // In a row, without a line between them.
+  bool relisted_at_once_ = false;           // After an expired version, and no line since.
+  int short_lists_ = 0;                     // Streaming lists that ended before their content was complete.
+  int expired_pages_ = 0;                   // Continue tokens that expired, in a row.
 
   // The exchange under way.
   std::unique_ptr<http::Call> call_;

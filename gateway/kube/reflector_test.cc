@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -270,13 +271,53 @@ TEST_F(ReflectorTest, ForbiddenIsToldWithTheServersWordsAndListedAnewOnceAllowed
   EXPECT_EQ(sink_.Take(), Log{"replace@9 a"});
 }
 
+TEST_F(ReflectorTest, AServerThatHasJustStartedIsNotBelievedThatWeHaveNoRights) {
+  StartWatching();
+  client_.last().End(absl::UnknownError("reset"));
+  for (int i = 0; i < 5; ++i) {
+    time_.AdvanceUntil([this] { return client_.last().open(); }, absl::Seconds(10));
+    EXPECT_EQ(client_.last().Query("resourceVersion"), "5");
+    client_.last().Answer(403, Refusal(403, "Forbidden"));
+  }
+  const Log log = sink_.Take();
+  EXPECT_EQ(std::count(log.begin(), log.end(), "error"), 6) << "tried again, and told as errors";
+  time_.AdvanceUntil([this] { return client_.last().open(); }, absl::Seconds(10));
+  Wait(absl::Seconds(30));
+  client_.last().Answer(403, Refusal(403, "Forbidden"));
+  EXPECT_EQ(sink_.Take(), Log{"forbidden no: Forbidden"});
+}
+
 TEST_F(ReflectorTest, RetryAfterIsHonoured) {
   Start();
   client_.last().Answer(429, Refusal(429, "TooManyRequests"), {{"Retry-After", "7"}});
   Wait(absl::Milliseconds(6900));
   EXPECT_EQ(client_.started(), 1U);
-  Wait(absl::Milliseconds(200));
-  EXPECT_EQ(client_.started(), 2U);
+  Wait(absl::Milliseconds(3700));
+  EXPECT_EQ(client_.started(), 2U) << "up to half as long again: not all watches at once";
+}
+
+TEST_F(ReflectorTest, AServerThatIsBusyOrStartingCostsNoList) {
+  for (const int code : {429, 503, 401}) {
+    SimTime time;
+    SimLoop loop(time, "g");
+    ScriptedClient client;
+    LoggingSink sink;
+    Reflector reflector(loop, client, random_, options_, sink);
+    reflector.Start();
+    client.last().Answer(200, Page(5, {}));
+    for (int i = 0; i < 20; ++i) {
+      client.last().Answer(code, Refusal(code, "Busy"), {{"Retry-After", "1"}});
+      time.AdvanceUntil([&] { return client.last().open(); }, absl::Seconds(60));
+      ASSERT_EQ(client.last().Query("resourceVersion"), "5") << code;
+    }
+  }
+}
+
+TEST_F(ReflectorTest, PagesComeCompressedAndWatchesPlainBothApartFromShortRequests) {
+  StartWatching();
+  EXPECT_TRUE(client_.at(0).request().compressed);
+  EXPECT_FALSE(client_.at(1).request().compressed);
+  EXPECT_TRUE(client_.at(0).request().bulk && client_.at(1).request().bulk);
 }
 
 TEST_F(ReflectorTest, AWatchThatKeepsFailingIsListedAnew) {

@@ -28,6 +28,7 @@ KubeWriter::KubeWriter(Loop& loop, http::Client& client, Random& random, WriterO
       options_(std::move(options)),
       clock_(clock),
       limit_(options_.first_parallel),
+      rate_(options_.rate),
       connect_back_off_(options_.connect_back_off) {}
 
 KubeWriter::~KubeWriter() {
@@ -116,7 +117,8 @@ void KubeWriter::DropWaiting(absl::FunctionRef<bool(const v1::WriteRequest&)> ma
 
 void KubeWriter::Pump() {
   const absl::Time now = loop_.Now();
-  while (now >= paused_until_ && static_cast<double>(in_flight_ + 1) <= limit_ && !ready_.empty()) {
+  while (now >= paused_until_ && static_cast<double>(in_flight_ + 1) <= limit_ && !ready_.empty() &&
+         rate_.Allows(now)) {
     auto replica = ready_.upper_bound(turn_);
     if (replica == ready_.end()) replica = ready_.begin();
     turn_ = replica->first;
@@ -129,7 +131,11 @@ void KubeWriter::Pump() {
   if (timer_ != kNoTimer) loop_.Cancel(std::exchange(timer_, kNoTimer));
   if (deadlines_.empty()) return;
   absl::Time wake = deadlines_.begin()->first;
-  if (!ready_.empty() && paused_until_ > now) wake = std::min(wake, paused_until_);
+  if (!ready_.empty() && paused_until_ > now) {
+    wake = std::min(wake, paused_until_);
+  } else if (!ready_.empty() && !rate_.Allows(now)) {
+    wake = std::min(wake, rate_.Next());
+  }
   timer_ = loop_.RunAt(wake, [this] {
     timer_ = kNoTimer;
     ExpireWaiting();
@@ -142,6 +148,7 @@ void KubeWriter::Send(Op& op) {
   // The timer ends it.
   if (left < kLeast) return;
   deadlines_.erase({op.deadline, op.id});
+  rate_.Take(loop_.Now());
   ++in_flight_;
   op.started = loop_.Now();
   http::Request request;
@@ -180,8 +187,9 @@ void KubeWriter::OnAnswer(OpId id, absl::StatusOr<http::Response> result) {
   const bool was_full = static_cast<double>(in_flight_ + 1) > limit_;
   --in_flight_;
   deadlines_.emplace(op.deadline, id);
+  if (!result.ok() && !absl::IsResourceExhausted(result.status())) lost_ = loop_.Now();
   if (result.ok()) {
-    connect_back_off_.Reset();
+    if (result->status != 401 && result->status != 403) connect_back_off_.Reset();
     if (clock_ != nullptr) clock_->Observe(http::FindHeader(result->headers, "Date"));
     if (result->status >= 200 && result->status < 300) {
       if (was_full) limit_ = std::min<double>(options_.max_parallel, limit_ + 1.0 / limit_);
@@ -211,6 +219,12 @@ void KubeWriter::OnRefused(Op& op, const http::Response& response) {
         error.retry_after_ms() > 0 ? absl::Milliseconds(error.retry_after_ms()) : kDefaultPause;
     op.refusal = std::move(error);
     return Resend(op, pause * (1.0 + 0.1 * random_.Unit()));
+  }
+  const bool no_right = error.code() == 403 && error.message().find("User \"") != std::string::npos;
+  if (error.code() == 401 || (no_right && loop_.Now() - lost_ < options_.starting)) {
+    // Nothing of it was done. Who we are and what we may do can be put right within its time.
+    op.refusal = std::move(error);
+    return Resend(op, connect_back_off_.Next(random_));
   }
   if (error.code() == 504) {
     // The server gave up waiting for itself: it may still be carried out.

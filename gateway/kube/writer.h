@@ -4,8 +4,9 @@
 //
 // Writes of one object go out one after the other, in the order of their calls; replicas take turns; how many are under
 // way at once follows what the server bears (additive increase, halved by 429, by 503 with Retry-After and by
-// time-outs). Resent, within the write's own time, is only what surely was not carried out: not sent, or answered 429,
-// or 503 with Retry-After.
+// time-outs), and how many go out in a second what the operator allows. Resent, within the write's own time, is only
+// what surely was not carried out: not sent, or answered 401, 429, 503 with Retry-After, or 403 by a server that
+// has just started.
 //
 // Confined to one loop. `done` runs on it, exactly once, never before the call returns, and not after the writer is
 // destroyed; it may call the writer. The client and the clock outlive it.
@@ -28,6 +29,7 @@
 #include "common/reconcile/back_off.h"
 #include "gateway/kube/api_clock.h"
 #include "gateway/kube/kube_request.h"
+#include "gateway/kube/token_bucket.h"
 
 namespace basalt::gateway {
 
@@ -36,10 +38,14 @@ struct WriterOptions {
   int max_parallel = 256;
   int first_parallel = 32;
   size_t max_waiting = 100'000;
+  TokenBucketOptions rate;
   absl::Duration default_timeout = absl::Seconds(10);
   absl::Duration max_timeout = absl::Seconds(60);
   // We wait this much longer than timeout= tells the server to.
   absl::Duration patience = absl::Seconds(2);
+  // A refusal for want of rights is not believed for this long after the server could not be reached: one that has just
+  // started knows of no rights yet.
+  absl::Duration starting = absl::Seconds(30);
   BackOffPolicy connect_back_off = {.first = absl::Milliseconds(50), .most = absl::Seconds(2)};
   std::string field_manager = "basalt";
   size_t max_answer = 64 << 20;
@@ -120,8 +126,10 @@ class KubeWriter {
 
   size_t in_flight_ = 0;
   double limit_;
+  TokenBucket rate_;
   absl::Time slowed_ = absl::InfinitePast();
   absl::Time paused_until_ = absl::InfinitePast();
+  absl::Time lost_ = absl::InfinitePast();  // When the server was last out of reach.
   BackOff connect_back_off_;
   TimerId timer_ = kNoTimer;
 };

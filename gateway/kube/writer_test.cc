@@ -209,6 +209,60 @@ TEST_F(WriterTest, RetryAfterPausesEverythingAndHalvesOnce) {
   EXPECT_EQ(writer().in_flight(), 4U);
 }
 
+TEST_F(WriterTest, WhoIsNotKnownToTheServerTriesAgainWithinItsTime) {
+  Patch("a", "a");
+  Patch("b", "b", "r", 500);
+  Answer("a", 401);
+  Answer("b", 401);
+  EXPECT_EQ(client_.open(), 0U);
+  time_.Advance(absl::Milliseconds(300));
+  Answer("a", 401);
+  Answer("b", 401);
+  EXPECT_EQ(Result("a"), "none");
+  EXPECT_EQ(Result("b"), "401") << "its time is over";
+  time_.Advance(absl::Seconds(1));
+  Answer("a");
+  EXPECT_EQ(Result("a"), "ok");
+}
+
+TEST_F(WriterTest, AServerThatHasJustStartedIsNotBelievedThatWeHaveNoRights) {
+  const char* const kNoRight = R"({"kind":"Status","code":403,"message":"pods is forbidden: User \"g\" cannot patch"})";
+  Patch("a", "a");
+  Of("a").Answer(403, kNoRight);
+  time_.Settle();
+  EXPECT_EQ(Result("a"), "403");
+  Patch("b", "b");
+  Break("b", absl::UnavailableError("refused"));
+  time_.Advance(absl::Milliseconds(200));
+  Of("b").Answer(403, kNoRight);
+  time_.Advance(absl::Milliseconds(500));
+  EXPECT_EQ(Result("b"), "none");
+  Answer("b");
+  EXPECT_EQ(Result("b"), "ok");
+  Patch("c", "c");
+  Answer("c", 403);
+  EXPECT_EQ(Result("c"), "403") << "another refusal than for want of rights is one";
+}
+
+TEST_F(WriterTest, NoMoreGoOutInASecondThanIsAllowedAndReplicasTakeTurns) {
+  options_.rate = {.per_second = 10, .burst = 3};
+  for (int i = 0; i < 6; ++i) Patch(fmt::format("big{}", i), fmt::format("b{}", i), "big");
+  EXPECT_EQ(Open(), (Tags{"big0", "big1", "big2"}));
+  Patch("x0", "x0", "x");
+  time_.Advance(absl::Milliseconds(99));
+  EXPECT_EQ(client_.started(), 3U);
+  time_.Advance(absl::Milliseconds(1));
+  EXPECT_EQ(client_.started(), 4U);
+  time_.Advance(absl::Milliseconds(100));
+  EXPECT_EQ(client_.started(), 5U);
+  EXPECT_EQ(Open().at(3), "x0") << "who has sent little comes first";
+  time_.Advance(absl::Milliseconds(400));
+  EXPECT_EQ(client_.started(), 7U) << "all are out";
+  time_.Advance(absl::Hours(1));
+  for (int i = 0; i < 5; ++i) Patch(fmt::format("y{}", i), fmt::format("y{}", i));
+  EXPECT_EQ(client_.started(), 10U) << "a rest saves up no more than the burst";
+}
+
 TEST_F(WriterTest, ParallelismGrowsWhileItIsUsedAndStaysWithinItsBounds) {
   options_.max_parallel = 6;
   options_.first_parallel = 4;

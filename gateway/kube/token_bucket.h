@@ -1,0 +1,51 @@
+#pragma once
+
+// So many in a second, and so many at once after a rest. A value; the caller has the clock.
+#include <algorithm>
+
+#include "absl/time/time.h"
+
+namespace basalt::gateway {
+
+struct TokenBucketOptions {
+  double per_second = 0;  // 0 = no limit.
+  double burst = 0;       // At least 1 counts; 0 = twice `per_second`.
+};
+
+class TokenBucket {
+ public:
+  explicit TokenBucket(TokenBucketOptions options)
+      : per_second_(options.per_second),
+        burst_(std::max(1.0, options.burst > 0 ? options.burst : 2 * options.per_second)),
+        tokens_(burst_) {}
+
+  bool Allows(absl::Time now) {
+    Fill(now);
+    // A timer may come a rounding too early.
+    return per_second_ <= 0 || tokens_ >= 1.0 - 1e-6;
+  }
+  void Take(absl::Time now) {
+    Fill(now);
+    if (per_second_ > 0) tokens_ -= 1.0;
+  }
+  // When the next one is allowed, as of the last call.
+  absl::Time Next() const {
+    return tokens_ >= 1.0 || per_second_ <= 0 ? filled_ : filled_ + absl::Seconds((1.0 - tokens_) / per_second_);
+  }
+
+ private:
+  void Fill(absl::Time now) {
+    if (per_second_ <= 0) return;
+    if (now > filled_) {
+      if (filled_ > absl::InfinitePast()) {
+        tokens_ = std::min(burst_, tokens_ + absl::ToDoubleSeconds(now - filled_) * per_second_);
+      }
+      filled_ = now;
+    }
+  }
+
+  double per_second_, burst_, tokens_;
+  absl::Time filled_ = absl::InfinitePast();
+};
+
+}  // namespace basalt::gateway
