@@ -111,8 +111,8 @@ class CurlClient final : public Client {
   Loop& loop_;
   const CurlOptions options_;
   std::unique_ptr<Credentials> credentials_;
-  Lane short_{loop_, options_, credentials_.get(), "curl"};
-  Lane bulk_{loop_, options_, credentials_.get(), "curl-bulk"};
+  Lane short_{loop_, options_, credentials_.get(), /*bulk=*/false};
+  Lane bulk_{loop_, options_, credentials_.get(), /*bulk=*/true};
 };
 
 }  // namespace

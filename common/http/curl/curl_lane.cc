@@ -18,6 +18,12 @@ constexpr size_t kMaxKeptHandles = 256;
 constexpr long kMaxKeptConnections = 512;
 constexpr size_t kMaxHeaderBytes = 1 << 20;
 constexpr size_t kMaxRefusal = 64 << 10;
+// Streams that every server takes at once on a connection (RFC 9113, 6.5.2, says that it should).
+constexpr size_t kLeastStreams = 100;
+// Connections where streams share them; one that speaks HTTP/1.1 after all gets that many requests at once.
+constexpr long kMaxMultiplexed = 16;
+
+bool Multiplexes(const CurlOptions& options) { return options.http2 && options.base_url.starts_with("https://"); }
 
 std::string_view Trim(std::string_view text) {
   while (!text.empty() && static_cast<unsigned char>(text.front()) <= ' ') text.remove_prefix(1);
@@ -27,11 +33,17 @@ std::string_view Trim(std::string_view text) {
 
 }  // namespace
 
-Lane::Lane(const TimeSystem& time, const CurlOptions& options, Credentials* credentials, const std::string& name)
-    : time_(time), options_(options), credentials_(credentials), multi_(curl_multi_init()) {
+Lane::Lane(const TimeSystem& time, const CurlOptions& options, Credentials* credentials, bool bulk)
+    : time_(time),
+      options_(options),
+      credentials_(credentials),
+      multi_(curl_multi_init()),
+      max_parallel_(Multiplexes(options) ? std::min(options.max_parallel, kLeastStreams) : options.max_parallel) {
   curl_multi_setopt(multi_, CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX);
   curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, kMaxKeptConnections);
-  driver_ = MakeThreadLoop(name);
+  // Where one connection is full the library opens one for each request that waits.
+  if (!bulk && Multiplexes(options)) curl_multi_setopt(multi_, CURLMOPT_MAX_HOST_CONNECTIONS, kMaxMultiplexed);
+  driver_ = MakeThreadLoop(bulk ? "curl-bulk" : "curl");
   driver_->Post([this] { Drive(); });
 }
 
@@ -86,7 +98,7 @@ void Lane::Drive() {
     while (CURLMsg* message = curl_multi_info_read(multi_, &left)) {
       if (message->msg == CURLMSG_DONE) Complete(message->easy_handle, message->data.result);
     }
-    if (!waiting_.empty() && parallel_ < options_.max_parallel) continue;
+    if (!waiting_.empty() && parallel_ < max_parallel_) continue;
     curl_multi_poll(multi_, nullptr, 0, 10'000, nullptr);
   }
 }
@@ -140,7 +152,7 @@ void Lane::Obey(LaneCommand command) {
 }
 
 void Lane::Admit() {
-  while (!waiting_.empty() && parallel_ < options_.max_parallel) {
+  while (!waiting_.empty() && parallel_ < max_parallel_) {
     TransferPtr transfer = std::move(waiting_.front());
     waiting_.pop_front();
     if (transfer->cancelled) continue;
@@ -176,6 +188,7 @@ void Lane::SetUp(Transfer& transfer) {
   transfer.error[0] = '\0';
   transfer.heard_on = CURL_SOCKET_BAD;
   transfer.cut = false;
+  transfer.status = 0;
   curl_easy_setopt(easy, CURLOPT_PRIVATE, &transfer);
   curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer.error);
   curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, &Lane::OnHeader);
@@ -211,6 +224,8 @@ void Lane::Complete(CURL* easy, CURLcode code) {
   if (found == active_.end()) return;
   const TransferPtr transfer = found->second;
   active_.erase(found);
+  // A server that refuses before it has read the body may break the stream off behind its answer.
+  if (transfer->status >= 400 && (code == CURLE_PARTIAL_FILE || code == CURLE_HTTP2_STREAM)) code = CURLE_OK;
   const absl::Status status =
       code == CURLE_OK ? absl::OkStatus()
                        : ErrorOf(easy, code, transfer->error, transfer->cut, transfer->request, options_.base_url);
@@ -259,31 +274,43 @@ curl_socket_t Lane::OnOpen(void* user, curlsocktype, curl_sockaddr* address) {
   set(IPPROTO_TCP, TCP_KEEPINTVL, (dead_after - probe_after) / 3, absl::Seconds(1));
   set(IPPROTO_TCP, TCP_KEEPCNT, 3 * absl::Seconds(1), absl::Seconds(1));
   set(IPPROTO_TCP, TCP_USER_TIMEOUT, dead_after, absl::Milliseconds(1));
-  lane.heard_[fd] = lane.time_.Now();
+  lane.connections_[fd] = {lane.time_.Now()};
   return fd;
 }
 
 int Lane::OnClose(void* user, curl_socket_t socket) {
-  static_cast<Lane*>(user)->heard_.erase(socket);
+  static_cast<Lane*>(user)->connections_.erase(socket);
   return close(socket);
 }
 
+// By our port: of a stream that shares a connection the library does not tell the socket before its end.
 curl_socket_t Lane::SocketOf(const Transfer& transfer) {
-  curl_socket_t socket = CURL_SOCKET_BAD;
-  curl_easy_getinfo(transfer.easy, CURLINFO_ACTIVESOCKET, &socket);
-  return socket;
+  long port = 0;
+  curl_easy_getinfo(transfer.easy, CURLINFO_LOCAL_PORT, &port);
+  if (port <= 0) return CURL_SOCKET_BAD;
+  for (auto& [socket, connection] : connections_) {
+    if (connection.port == 0) {
+      sockaddr_storage address{};
+      socklen_t size = sizeof address;
+      if (getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) != 0) continue;
+      // The port lies at the same place in both.
+      connection.port = ntohs(reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
+    }
+    if (connection.port == port) return socket;
+  }
+  return CURL_SOCKET_BAD;
 }
 
 void Lane::Heard(Transfer& transfer) {
   if (transfer.heard_on == CURL_SOCKET_BAD) transfer.heard_on = SocketOf(transfer);
-  const auto found = heard_.find(transfer.heard_on);
-  if (found != heard_.end()) found->second = time_.Now();
+  const auto found = connections_.find(transfer.heard_on);
+  if (found != connections_.end()) found->second.heard = time_.Now();
 }
 
 void Lane::CutIfSilent(const Transfer& transfer) {
   const curl_socket_t socket = SocketOf(transfer);
-  const auto found = heard_.find(socket);
-  if (found == heard_.end() || time_.Now() - found->second < options_.dead_after / 3) return;
+  const auto found = connections_.find(socket);
+  if (found == connections_.end() || time_.Now() - found->second.heard < options_.dead_after / 3) return;
   for (const auto& [easy, other] : active_) other->cut = other->cut || SocketOf(*other) == socket;
   // The library sees the end of the stream, ends what else goes over it, and opens another for what comes.
   shutdown(socket, SHUT_RDWR);
@@ -317,6 +344,7 @@ size_t Lane::OnHeader(char* data, size_t size, size_t count, void* user) {
   }
   if (transfer.head.status < 200) return bytes;  // An interim response: the real one follows.
   transfer.head_done = true;
+  transfer.status = transfer.head.status;
   if (transfer.head.status == 401 && transfer.lane->credentials_ != nullptr && !transfer.again) {
     transfer.refused = true;
     return bytes;

@@ -25,7 +25,7 @@ struct LaneCommand {
 class Lane {
  public:
   // `credentials` may be null. It and `options` outlive the lane's thread: Stop before they go.
-  Lane(const TimeSystem& time, const CurlOptions& options, Credentials* credentials, const std::string& name);
+  Lane(const TimeSystem& time, const CurlOptions& options, Credentials* credentials, bool bulk);
   ~Lane();
 
   // Any thread, until the lane is destroyed.
@@ -49,7 +49,7 @@ class Lane {
   void EndRefused(const TransferPtr& transfer);
   // Tells the loop that something waits. Requires the transfer's mutex not to be held.
   static void Notify(const TransferPtr& transfer);
-  static curl_socket_t SocketOf(const Transfer& transfer);
+  curl_socket_t SocketOf(const Transfer& transfer);
   // Something came for it.
   void Heard(Transfer& transfer);
   // Cuts the connection of a transfer that has timed out, if nothing has come on it for a while.
@@ -71,9 +71,14 @@ class Lane {
   bool stopping_ BASALT_GUARDED_BY(mutex_) = false;
 
   // The thread's.
-  std::map<curl_socket_t, absl::Time> heard_;  // When something came on each connection, or when it was opened.
+  struct Connection {
+    absl::Time heard;  // When something came on it last, or when it was opened.
+    long port = 0;     // Ours; 0 = not asked for yet.
+  };
+  std::map<curl_socket_t, Connection> connections_;
   std::map<CURL*, TransferPtr> active_;
   std::deque<TransferPtr> waiting_;
+  const size_t max_parallel_;
   size_t parallel_ = 0;
   std::vector<CURL*> kept_;
 

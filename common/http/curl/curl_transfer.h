@@ -28,6 +28,7 @@ struct Transfer : std::enable_shared_from_this<Transfer> {
   ResponseHead head;
   size_t header_bytes = 0;
   bool head_done = false;
+  int status = 0;        // Once the head is done.
   bool counted = false;  // In the limit of parallel requests.
   bool cancelled = false;
   IdentityPtr identity;
