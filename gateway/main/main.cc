@@ -13,6 +13,7 @@
 #include "common/base/status.h"
 #include "common/base/version.h"
 #include "common/http/kubeconfig/kubeconfig.h"
+#include "common/http/proxy.h"
 #include "common/obs/log.h"
 #include "common/shell/help.h"
 #include "common/shell/log_level.h"
@@ -20,7 +21,9 @@
 #include "gateway/main/process.h"
 
 ABSL_FLAG(std::string, kube_server, "", "URL of the API server, http or https; overrides the kubeconfig's");
-ABSL_FLAG(std::string, kubeconfig, "", "file that says where the API server is and who we are");
+ABSL_FLAG(
+    std::string, kubeconfig, "",
+    "file that says where the API server is and who we are; empty: the files of $KUBECONFIG, else the pod's account");
 ABSL_FLAG(std::string, context, "", "context of the kubeconfig; empty: the current one");
 ABSL_FLAG(std::string, listen, "127.0.0.1:0", "address of the gRPC server; port 0: any free one");
 ABSL_FLAG(std::string, port_file, "", "the gRPC port is written to this file once it is served");
@@ -34,6 +37,8 @@ ABSL_FLAG(absl::Duration, formation, absl::Milliseconds(500),
           "how long the first replica of a service waits for others to share its slots with");
 ABSL_FLAG(bool, rebalance, false, "give slots to replicas that come later; their owners hand them over");
 ABSL_FLAG(bool, streaming_lists, true, "use streaming lists where the API server has them");
+ABSL_FLAG(double, kube_qps, 0, "reads and writes of single objects per second, for all replicas together; 0: no limit");
+ABSL_FLAG(double, kube_burst, 0, "how many of them at once after a rest; 0: twice --kube_qps");
 ABSL_FLAG(std::string, log_level, "info", "debug, info, warning or error");
 
 namespace basalt::gateway {
@@ -51,6 +56,8 @@ absl::StatusOr<http::CurlOptions> KubeOptions() {
   const std::string server = absl::GetFlag(FLAGS_kube_server);
   if (const std::string path = absl::GetFlag(FLAGS_kubeconfig); !path.empty()) {
     options = http::ReadKubeconfig(path, absl::GetFlag(FLAGS_context));
+  } else if (const std::string paths = Environment("KUBECONFIG"); server.empty() && !paths.empty()) {
+    options = http::ReadKubeconfigs(paths, absl::GetFlag(FLAGS_context));
   } else if (server.empty()) {
     options = http::InClusterOptions(Environment("KUBERNETES_SERVICE_HOST"), Environment("KUBERNETES_SERVICE_PORT"),
                                      kServiceAccount);
@@ -62,6 +69,7 @@ absl::StatusOr<http::CurlOptions> KubeOptions() {
                       fmt::format("--kube_server '{}' is no http or https URL", options->base_url));
   }
   while (options->base_url.ends_with('/')) options->base_url.pop_back();
+  if (options->proxy_url.empty()) options->proxy_url = http::ProxyFor(options->base_url, Environment);
   options->user_agent = fmt::format("basalt-gateway/{}", Version());
   return options;
 }
@@ -76,6 +84,7 @@ ProcessOptions OptionsFromFlags() {
   options.metrics_listen = absl::GetFlag(FLAGS_metrics_listen);
   options.gateway.scheduler_names = absl::GetFlag(FLAGS_scheduler_name);
   options.gateway.streaming_lists = absl::GetFlag(FLAGS_streaming_lists);
+  options.gateway.writer.rate = {absl::GetFlag(FLAGS_kube_qps), absl::GetFlag(FLAGS_kube_burst)};
   HubOptions& hub = options.gateway.hub;
   hub.cluster = absl::GetFlag(FLAGS_cluster);
   hub.replica = absl::GetFlag(FLAGS_replica);
