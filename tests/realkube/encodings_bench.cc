@@ -200,7 +200,9 @@ int Run() {
     if (std::string_view(row.accept) == "application/json") {
       decode_ms = DecodeMs([&] { const auto list = decoder.DecodeList(response.body); });
       json_names.clear();
-      for (const Decoded& item : decoder.DecodeList(response.body)->items) json_names += Fingerprint(item.object.pod());
+      const absl::StatusOr<DecodedList> list = decoder.DecodeList(response.body);
+      if (!list.ok()) return 1;
+      for (const Decoded& item : list->items) json_names += Fingerprint(item.object.pod());
     } else if (std::string_view(row.accept).ends_with("protobuf")) {
       decode_ms = DecodeMs([&] { DecodePodListProtobuf(response.body); });
       std::string names;
