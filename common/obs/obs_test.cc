@@ -2,6 +2,7 @@
 
 #include "common/obs/health.h"
 #include "common/obs/metrics.h"
+#include "common/time/sim_time.h"
 
 namespace basalt::obs {
 namespace {
@@ -25,6 +26,22 @@ TEST(HealthTest, IsReadyWhenEveryTargetIs) {
   EXPECT_FALSE(health.IsReady());
   EXPECT_EQ(health.Targets()[0].why, "not attached yet");
   health.SetReady("gateway");
+  EXPECT_TRUE(health.IsReady());
+}
+
+TEST(HealthTest, TellsSinceWhenAStateLastsWhateverItsWordsAre) {
+  SimTime time;
+  Health health(&time);
+  health.AddTarget("watch jobs", "not listed yet");
+  const absl::Time start = time.Now();
+  time.Advance(absl::Seconds(5));
+  health.AddTarget("watch jobs", "connection refused");
+  EXPECT_EQ(health.Targets()[0].since, start);
+  health.Set("watch jobs", {.ready = false, .state = "forbidden", .why = "no list for you", .cure = "grant list"});
+  EXPECT_EQ(health.Targets()[0].since, start + absl::Seconds(5));
+  EXPECT_EQ(health.Targets()[0].cure, "grant list");
+  EXPECT_FALSE(health.IsReady());
+  health.Remove("watch jobs");
   EXPECT_TRUE(health.IsReady());
 }
 

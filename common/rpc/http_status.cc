@@ -51,7 +51,12 @@ class Status final : public HttpStatus, public http::Handler {
       json::object& entry = targets.emplace_back(json::object()).as_object();
       entry["name"] = target.name;
       entry["ready"] = target.ready;
-      if (!target.ready) entry["why"] = target.why;
+      entry["state"] = target.state;
+      if (target.since != absl::InfinitePast()) {
+        entry["since"] = absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", target.since, absl::UTCTimeZone());
+      }
+      if (!target.why.empty()) entry["why"] = target.why;
+      if (!target.cure.empty()) entry["cure"] = target.cure;
     }
     Json(writer, ready ? 200 : 503, {{"ready", ready}, {"targets", std::move(targets)}});
   }
