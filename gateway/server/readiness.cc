@@ -1,0 +1,122 @@
+#include "gateway/server/readiness.h"
+
+#include <fmt/format.h>
+
+#include "common/obs/log.h"
+
+namespace basalt::gateway {
+namespace {
+
+constexpr char kServer[] = "API server";
+constexpr char kStates[] = "gateway_target";
+
+}  // namespace
+
+Readiness::Readiness(Loop& loop, obs::Metrics& metrics, obs::Health& health, ReadinessOptions options)
+    : loop_(loop), metrics_(metrics), health_(health), options_(options) {
+  Set(kServer, {.ready = false, .state = "starting", .why = "it has not answered yet", .cure = ""});
+}
+
+Readiness::~Readiness() {
+  loop_.Cancel(patience_timer_);
+  for (const auto& [target, timer] : missing_rights_) loop_.Cancel(timer);
+}
+
+void Readiness::Set(const std::string& target, obs::Health::Condition condition) {
+  ShowState(target, condition.state);
+  health_.Set(target, std::move(condition));
+}
+
+void Readiness::SetTrouble(const std::string& target, const Trouble& trouble) {
+  Set(target, {.ready = false, .state = trouble.state, .why = trouble.why, .cure = trouble.cure});
+}
+
+void Readiness::Remove(const std::string& target) {
+  ShowState(target, "");
+  health_.Remove(target);
+}
+
+void Readiness::ShowState(const std::string& target, const std::string& state) {
+  std::string& shown = states_[target];
+  if (shown == state) return;
+  if (!shown.empty()) metrics_.Remove(kStates, {{"target", target}, {"state", shown}});
+  if (state.empty()) {
+    states_.erase(target);
+    return;
+  }
+  shown = state;
+  metrics_
+      .GetGauge(kStates, "1 for the state in which each target of readiness is.",
+                {{"target", target}, {"state", state}})
+      .Set(1);
+}
+
+// ---- the connection ----
+
+void Readiness::OnAnswer() {
+  if (answered_ && trouble_.state.empty()) return;
+  if (!trouble_.state.empty()) obs::LogInfo("the API server answers again", {{"before", trouble_.state}});
+  answered_ = true;
+  trouble_ = {};
+  loop_.Cancel(std::exchange(patience_timer_, kNoTimer));
+  Set(kServer, {.ready = true, .state = "ready", .why = "", .cure = ""});
+}
+
+void Readiness::OnTrouble(const Trouble& trouble) {
+  const bool another = trouble_.state != trouble.state;
+  if (another) {
+    obs::LogError("the API server cannot be used",
+                  {{"state", trouble.state}, {"why", trouble.why}, {"cure", trouble.cure}});
+  }
+  trouble_ = trouble;
+  const bool waited = answered_ && patience_timer_ == kNoTimer && !another;
+  if (trouble.NeedsHelp() || !answered_ || waited) {
+    loop_.Cancel(std::exchange(patience_timer_, kNoTimer));
+    return SetTrouble(kServer, trouble_);
+  }
+  if (patience_timer_ != kNoTimer) return;
+  patience_timer_ = loop_.RunAfter(options_.patience, [this] {
+    patience_timer_ = kNoTimer;
+    SetTrouble(kServer, trouble_);
+  });
+}
+
+// ---- rights ----
+
+void Readiness::OnRequest(std::string_view verb, const std::string& resource, const v1::KubeError* error) {
+  if (error != nullptr && error->code() == 401) return OnTrouble(UnauthorizedTrouble(error->message()));
+  OnAnswer();
+  const bool missing = error != nullptr && IsMissingRight(*error);
+  if (!missing && missing_rights_.empty()) return;
+  const std::string target = fmt::format("right to {} {}", verb, resource);
+  const auto known = missing_rights_.find(target);
+  if (known != missing_rights_.end()) {
+    loop_.Cancel(known->second);
+  } else if (!missing) {
+    return;
+  }
+  if (!missing) {
+    obs::LogInfo("a right is there again", {{"verb", std::string(verb)}, {"resource", resource}});
+    missing_rights_.erase(known);
+    return Remove(target);
+  }
+  const Trouble trouble = ForbiddenWrite(verb, resource, error->message());
+  if (known == missing_rights_.end()) {
+    obs::LogError("a right is missing",
+                  {{"verb", std::string(verb)}, {"resource", resource}, {"why", trouble.why}, {"cure", trouble.cure}});
+  }
+  SetTrouble(target, trouble);
+  missing_rights_[target] = loop_.RunAfter(options_.forget_right, [this, target] {
+    missing_rights_.erase(target);
+    Remove(target);
+  });
+}
+
+std::string ResourceName(const v1::Resource& resource, std::string_view subresource) {
+  std::string name = resource.plural();
+  if (!subresource.empty()) name += fmt::format("/{}", subresource);
+  if (!resource.group().empty()) name += fmt::format(".{}", resource.group());
+  return name;
+}
+
+}  // namespace basalt::gateway

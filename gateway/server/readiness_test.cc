@@ -1,0 +1,108 @@
+#include "gateway/server/readiness.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "common/exec/sim_loop.h"
+#include "common/time/sim_time.h"
+
+namespace basalt::gateway {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class ReadinessTest : public ::testing::Test {
+ protected:
+  std::optional<obs::Health::Target> Find(std::string_view name) const {
+    for (const obs::Health::Target& target : health_.Targets()) {
+      if (target.name == name) return target;
+    }
+    return std::nullopt;
+  }
+  obs::Health::Target Server() const { return *Find("API server"); }
+  static v1::KubeError Refusal(int code, const std::string& message) {
+    v1::KubeError error;
+    error.set_code(code);
+    error.set_message(message);
+    return error;
+  }
+
+  SimTime time_;
+  SimLoop loop_{time_, "gateway"};
+  std::unique_ptr<obs::Metrics> metrics_ = obs::MakeMetrics();
+  obs::Health health_{&time_};
+  Readiness readiness_{loop_, *metrics_, health_};
+  const Trouble unreachable_ = TroubleOf(absl::UnavailableError("refused"));
+};
+
+TEST_F(ReadinessTest, BeforeItsFirstAnswerAServerIsNotReadyAndSaysWhy) {
+  EXPECT_EQ(Server().state, "starting");
+  readiness_.OnTrouble(unreachable_);
+  EXPECT_EQ(Server().state, "unreachable");
+  EXPECT_FALSE(health_.IsReady());
+  readiness_.OnAnswer();
+  EXPECT_TRUE(health_.IsReady());
+}
+
+TEST_F(ReadinessTest, AShortOutageIsNoNewsALongOneIs) {
+  readiness_.OnAnswer();
+  readiness_.OnTrouble(unreachable_);
+  time_.Advance(absl::Seconds(9));
+  readiness_.OnTrouble(unreachable_);
+  EXPECT_TRUE(health_.IsReady());
+  time_.Advance(absl::Seconds(1));
+  EXPECT_EQ(Server().state, "unreachable");
+  readiness_.OnAnswer();
+  EXPECT_TRUE(health_.IsReady());
+  readiness_.OnTrouble(unreachable_);
+  readiness_.OnAnswer();
+  time_.Advance(absl::Minutes(1));
+  EXPECT_TRUE(health_.IsReady()) << "what is over is not told later";
+}
+
+TEST_F(ReadinessTest, WhatSomebodyMustDoIsToldAtOnce) {
+  readiness_.OnAnswer();
+  const v1::KubeError refused = Refusal(401, "Unauthorized");
+  readiness_.OnRequest("create", "pods", &refused);
+  EXPECT_EQ(Server().state, "unauthorized");
+  EXPECT_THAT(metrics_->Text(), HasSubstr(R"(gateway_target{state="unauthorized",target="API server"} 1)"));
+  readiness_.OnRequest("create", "pods", nullptr);
+  EXPECT_TRUE(Server().ready);
+  EXPECT_THAT(metrics_->Text(), Not(HasSubstr("unauthorized")));
+}
+
+TEST_F(ReadinessTest, AMissingRightHasATargetUntilItIsThereOrNobodyNeedsIt) {
+  const v1::KubeError refused =
+      Refusal(403, R"(pods is forbidden: User "u" cannot create resource "pods" in API group "" in the namespace "d")");
+  const v1::KubeError quota = Refusal(403, R"(pods "p" is forbidden: exceeded quota: q)");
+  readiness_.OnRequest("create", "pods", &refused);
+  ASSERT_TRUE(Find("right to create pods").has_value());
+  EXPECT_FALSE(health_.IsReady());
+  EXPECT_THAT(Find("right to create pods")->cure, HasSubstr("grant create on pods"));
+  readiness_.OnRequest("delete", "pods", nullptr);
+  EXPECT_FALSE(health_.IsReady()) << "another right";
+  readiness_.OnRequest("create", "pods", &quota);
+  EXPECT_FALSE(Find("right to create pods").has_value()) << "the quota was asked: the right is there";
+  readiness_.OnRequest("create", "pods", &refused);
+  time_.Advance(absl::Minutes(4));
+  readiness_.OnRequest("create", "pods", &refused);
+  time_.Advance(absl::Minutes(4));
+  EXPECT_FALSE(health_.IsReady());
+  time_.Advance(absl::Minutes(1));
+  EXPECT_TRUE(health_.IsReady());
+  EXPECT_THAT(metrics_->Text(), Not(HasSubstr("right to create pods")));
+}
+
+TEST(ResourceNameTest, NamesSubresourceAndGroup) {
+  v1::Resource resource;
+  resource.set_plural("jobs");
+  resource.set_group("batch.volcano.sh");
+  EXPECT_EQ(ResourceName(resource, "status"), "jobs/status.batch.volcano.sh");
+  EXPECT_EQ(ResourceName(resource, ""), "jobs.batch.volcano.sh");
+}
+
+}  // namespace
+}  // namespace basalt::gateway
