@@ -53,8 +53,7 @@ void CheckTaskMinimum(Checker& c, int i) {
   const TaskSpec& task = c.spec.tasks(i);
   if (!task.has_min_available() || task.min_available() <= task.replicas()) return;
   c.Add(Kind::kInvalid, TaskField(i, ".minAvailable"),
-        fmt::format("is {}, more than its {} replicas; lower it or raise replicas", task.min_available(),
-                    task.replicas()));
+        fmt::format("is {}, with {} replicas; it {}", task.min_available(), task.replicas(), kAboveTaskReplicas));
 }
 
 void CheckTaskPolicies(Checker& c, int i) { CheckPolicies(c, c.spec.tasks(i).policies(), TaskField(i, ".policies")); }
@@ -62,11 +61,10 @@ void CheckTaskPolicies(Checker& c, int i) { CheckPolicies(c, c.spec.tasks(i).pol
 void CheckPodNames(Checker& c, int i) {
   const std::string pod = fmt::format("{}-{}-{}", c.name, c.spec.tasks(i).name(), i);
   if (kube::IsQualifiedPart(pod)) return;
-  c.Add(
-      Kind::kInvalid, TaskField(i, ".name"),
-      fmt::format(
-          "makes pods like '{}', which is no name: up to 63 of A-Z, a-z, 0-9, '-', '_', '.'; shorten job or task name",
-          Excerpt(pod, 140)));
+  c.Add(Kind::kInvalid, TaskField(i, ".name"),
+        fmt::format("makes '{}', but it must make '<job>-<task>-<position>' a name of up to 63 of A-Z, a-z, 0-9, '-', "
+                    "'_', '.'; shorten job or task name",
+                    Excerpt(pod, 140)));
 }
 
 void CheckPartitions(Checker& c, int i) {
@@ -98,7 +96,7 @@ void CheckTaskActions(Checker& c, int i) {
 void CheckJobName(Checker& c) {
   if (kube::IsQualifiedPart(c.name)) return;
   c.Add(Kind::kInvalid, "metadata.name",
-        fmt::format("'{}' is no job name; use up to 63 of a-z, 0-9, '-', '.', alphanumeric at both ends",
+        fmt::format("'{}' is no job name; it may not be more than 63 bytes, of a-z, 0-9, '-', '.'",
                     Excerpt(c.name, 140)));
 }
 
@@ -106,8 +104,7 @@ void CheckJobMinimum(Checker& c) {
   const int64_t replicas = SumOfReplicas(c.spec);
   if (c.spec.min_available() <= replicas) return;
   c.Add(Kind::kInvalid, "spec.minAvailable",
-        fmt::format("is {}, more than the {} replicas of all tasks; lower it or raise replicas", c.spec.min_available(),
-                    replicas));
+        fmt::format("is {}, with {} replicas; it {}", c.spec.min_available(), replicas, kAboveAllReplicas));
 }
 
 void CheckJobPolicies(Checker& c) { CheckPolicies(c, c.spec.policies(), "spec.policies"); }
@@ -129,10 +126,11 @@ void CheckVolumes(Checker& c) {
     };
     const bool has_claim = !volume.volume_claim_json().empty();
     const bool has_name = !volume.volume_claim_name().empty();
-    if (volume.mount_path().empty()) return fail("V1", Kind::kRequired, ".mountPath", "is empty; give a path");
+    if (volume.mount_path().empty())
+      return fail("V1", Kind::kRequired, ".mountPath", "should be at least 1 chars long; give a path");
     if (!paths.insert(volume.mount_path()).second) {
       return fail("V2", Kind::kDuplicate, ".mountPath",
-                  fmt::format("'{}' is used by two volumes; use another path", volume.mount_path()));
+                  fmt::format("'{}' is a path of two volumes; use another path", volume.mount_path()));
     }
     if (!has_claim && !has_name)
       return fail("V3", Kind::kRequired, "", "has no claim; give volumeClaim or volumeClaimName");
@@ -140,8 +138,8 @@ void CheckVolumes(Checker& c) {
       return fail("V4", Kind::kConflict, "", "has both volumeClaim and volumeClaimName; keep one");
     if (has_name && !kube::IsDnsSubdomain(volume.volume_claim_name())) {
       return fail("V5", Kind::kInvalid, ".volumeClaimName",
-                  fmt::format("'{}' is no name of a claim; use up to 253 of a-z, 0-9, '-', '.'",
-                              Excerpt(volume.volume_claim_name())));
+                  fmt::format("'{}' is no name of a claim; it should match '{}'", Excerpt(volume.volume_claim_name()),
+                              kOptionalSubdomain));
     }
   }
 }
@@ -287,7 +285,7 @@ void CheckEachTask(Checker& c) {
       // Ends the loop: what is said about later tasks would be about the wrong one.
       c.rule = "C5";
       c.Add(Kind::kDuplicate, TaskField(i, ".name"),
-            fmt::format("'{}' names two tasks; give each task a name of its own", c.spec.tasks(i).name()));
+            fmt::format("'{}' is a name of two tasks; give each task a name of its own", c.spec.tasks(i).name()));
       return;
     }
     for (const TaskRule& rule : kEachTask) {
@@ -350,17 +348,21 @@ bool UsesBothTiers(const NetworkTopology& topology) {
 
 std::string PartitionProblem(const TaskSpec& task) {
   const kube::v1::PartitionPolicy& policy = task.partition_policy();
-  if (policy.total_partitions() <= 0) return "needs totalPartitions of 1 or more";
-  if (policy.partition_size() <= 0) return "needs partitionSize of 1 or more";
+  if (policy.total_partitions() <= 0) return "has totalPartitions that should be greater than or equal to 1";
+  if (policy.partition_size() <= 0) return "has partitionSize that should be greater than or equal to 1";
   const int64_t pods = int64_t{policy.total_partitions()} * policy.partition_size();
   if (task.replicas() != pods) {
-    return fmt::format("makes {} pods (totalPartitions × partitionSize), but replicas is {}; make them equal", pods,
-                       task.replicas());
+    return fmt::format(
+        "makes {} pods of {}; it must make as many pods (totalPartitions times partitionSize) as the task "
+        "has replicas; make them equal",
+        pods, task.replicas());
   }
   const int64_t minimum = int64_t{policy.min_partitions()} * policy.partition_size();
   if (task.has_min_available() && policy.min_partitions() > 0 && minimum != task.min_available()) {
-    return fmt::format("asks for {} pods (minPartitions × partitionSize), but minAvailable is {}; make them equal",
-                       minimum, task.min_available());
+    return fmt::format(
+        "asks for {} pods, not {}; it must ask for as many pods (minPartitions times partitionSize) as "
+        "minAvailable says; make them equal",
+        minimum, task.min_available());
   }
   return {};
 }

@@ -32,14 +32,14 @@ void CheckMpiMaster(Checker& c) {
   flags.Parse(mpi->arguments());
   if (HasTask(c.spec, master)) return;
   c.Add(Kind::kNotFound, "spec.plugins.mpi",
-        fmt::format("works on the task '{}', which does not exist; name one with --master=", master));
+        fmt::format("is for '{}': mpi works on a task that does not exist; name one with --master=", master));
 }
 
 void CheckPluginNames(Checker& c) {
   for (const kube::v1::JobPlugin& plugin : c.spec.plugins()) {
     if (SupportOf(plugin.name()) != PluginSupport::kUnknown) continue;
     c.Add(Kind::kNotFound, fmt::format("spec.plugins.{}", plugin.name()),
-          fmt::format("is no plugin; there are {}", fmt::join(KnownPlugins(), ", ")));
+          fmt::format("has a name that is no plugin; there are {}", fmt::join(KnownPlugins(), ", ")));
   }
 }
 

@@ -51,7 +51,8 @@ bool CheckPolicy(Checker& checker, const LifecyclePolicy& policy, const std::str
     }
     if (!seen.exit_codes.insert(policy.exit_code()).second) {
       return fail("P7", ViolationKind::kDuplicate, ".exitCode",
-                  fmt::format("{} stands in two policies of this list; keep one", policy.exit_code()));
+                  fmt::format("{} repeats an exit code of another policy in the list; keep one of the two",
+                              policy.exit_code()));
     }
     return true;
   }
@@ -70,7 +71,7 @@ bool CheckPolicy(Checker& checker, const LifecyclePolicy& policy, const std::str
   for (const std::string_view event : events) {
     if (!seen.events.insert(event).second) {
       return fail("P5", ViolationKind::kDuplicate, ".event",
-                  fmt::format("{} stands in two policies of this list; keep one", event));
+                  fmt::format("{} repeats an event of another policy in the list; keep one of the two", event));
     }
   }
   return true;

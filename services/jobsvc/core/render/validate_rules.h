@@ -11,6 +11,16 @@
 
 namespace basalt::jobsvc {
 
+// The sentences and patterns that deploy/crds says in the same words; tests/crds compares them.
+inline constexpr std::string_view kAboveTaskReplicas =
+    "must not be more than the task's replicas; lower it or raise replicas";
+inline constexpr std::string_view kAboveAllReplicas =
+    "must not be more than the replicas of all tasks; lower it or raise replicas";
+inline constexpr std::string_view kOptionalLabel = "^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$";
+inline constexpr std::string_view kSubdomain = R"(^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$)";
+inline constexpr std::string_view kOptionalSubdomain =
+    R"(^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$)";
+
 class Checker {
  public:
   Checker(const kube::v1::JobSpec& job_spec, std::string_view job_name, std::string_view its_namespace,

@@ -21,24 +21,27 @@ constexpr std::string_view kDnsLabelWords = "up to 63 of a-z, 0-9, '-', alphanum
 
 void CheckTopologyBounds(Checker& c, const std::string& field, const NetworkTopology& topology) {
   if (!topology.mode().empty() && topology.mode() != "hard" && topology.mode() != "soft") {
-    c.Add(Kind::kInvalid, field + ".mode", fmt::format("is '{}'; use hard or soft", topology.mode()));
+    c.Add(Kind::kInvalid, field + ".mode",
+          fmt::format(R"(is '{}'; supported values: "hard", "soft")", topology.mode()));
   }
   if (topology.highest_tier_allowed() < 0)
-    c.Add(Kind::kInvalid, field + ".highestTierAllowed", "is negative; use 0 or more");
+    c.Add(Kind::kInvalid, field + ".highestTierAllowed", "should be greater than or equal to 0");
   if (topology.highest_tier_name().size() > kMaxSubdomain)
-    c.Add(Kind::kInvalid, field + ".highestTierName", "is longer than 253 characters; shorten it");
+    c.Add(Kind::kInvalid, field + ".highestTierName", "may not be more than 253 bytes; shorten it");
 }
 
 }  // namespace
 
 void CheckSchedulerName(Checker& c) {
   if (c.spec.scheduler_name().size() > kMaxName)
-    c.Add(Kind::kInvalid, "spec.schedulerName", "is longer than 63 characters; shorten it");
+    c.Add(Kind::kInvalid, "spec.schedulerName", "may not be more than 63 bytes; shorten it");
 }
 
 void CheckNotNegative(Checker& c) {
   const auto check = [&c](std::string field, int64_t value, int64_t least) {
-    if (value < least) c.Add(Kind::kInvalid, std::move(field), fmt::format("is {}; use {} or more", value, least));
+    if (value < least)
+      c.Add(Kind::kInvalid, std::move(field),
+            fmt::format("is {}; it should be greater than or equal to {}", value, least));
   };
   check("spec.minAvailable", c.spec.min_available(), 0);
   check("spec.maxRetry", c.spec.max_retry(), 0);
@@ -53,14 +56,14 @@ void CheckNotNegative(Checker& c) {
 }
 
 void CheckReferences(Checker& c) {
-  const auto check = [&c](std::string_view field, const std::string& name) {
+  const auto check = [&c](std::string_view field, const std::string& name, std::string_view pattern) {
     if (!name.empty() && !kube::IsDnsSubdomain(name)) {
       c.Add(Kind::kInvalid, std::string(field),
-            fmt::format("'{}' is no name of an object; use up to 253 of a-z, 0-9, '-', '.'", Excerpt(name)));
+            fmt::format("'{}' is no name of an object; it should match '{}'", Excerpt(name), pattern));
     }
   };
-  check("spec.queue", c.spec.queue());
-  check("spec.priorityClassName", c.spec.priority_class_name());
+  check("spec.queue", c.spec.queue(), kOptionalSubdomain);
+  check("spec.priorityClassName", c.spec.priority_class_name(), kSubdomain);
 }
 
 void CheckTaskNames(Checker& c) {
@@ -68,7 +71,8 @@ void CheckTaskNames(Checker& c) {
     const std::string& name = c.spec.tasks(i).name();
     if (kube::IsDnsLabel(name)) continue;
     c.Add(Kind::kInvalid, TaskField(i, ".name"),
-          fmt::format("'{}' is no DNS label; use {}", Excerpt(name), kDnsLabelWords));
+          fmt::format("'{}' is no DNS label of up to 63 characters; it should match '{}'", Excerpt(name),
+                      kOptionalLabel));
   }
 }
 
@@ -79,10 +83,11 @@ void CheckEnums(Checker& c) {
     const std::set<std::string_view> policies = {"", "none", "best-effort", "restricted", "single-numa-node"};
     if (!policies.contains(task.topology_policy())) {
       c.Add(Kind::kInvalid, TaskField(i, ".topologyPolicy"),
-            fmt::format("is '{}'; use none, best-effort, restricted or single-numa-node", task.topology_policy()));
+            fmt::format(R"(is '{}'; supported values: "none", "best-effort", "restricted", "single-numa-node")",
+                        task.topology_policy()));
     }
     if (task.partition_policy().min_partitions() < 0) {
-      c.Add(Kind::kInvalid, TaskField(i, ".partitionPolicy.minPartitions"), "is negative; use 0 or more");
+      c.Add(Kind::kInvalid, TaskField(i, ".partitionPolicy.minPartitions"), "should be greater than or equal to 0");
     }
     CheckTopologyBounds(c, TaskField(i, ".partitionPolicy.networkTopology"),
                         task.partition_policy().network_topology());
@@ -92,7 +97,7 @@ void CheckEnums(Checker& c) {
 void CheckMountPaths(Checker& c) {
   for (int i = 0; i < c.spec.volumes_size(); ++i) {
     if (c.spec.volumes(i).mount_path().find(':') == std::string::npos) continue;
-    c.Add(Kind::kInvalid, fmt::format("spec.volumes[{}].mountPath", i), "contains ':'; use a path without it");
+    c.Add(Kind::kInvalid, fmt::format("spec.volumes[{}].mountPath", i), "contains ':'; it should match '^[^:]+$'");
   }
 }
 

@@ -25,11 +25,16 @@ Problem CheckTasks(const JobSpec&, const JobSpec& after) {
   for (int i = 0; i < after.tasks_size(); ++i) {
     const TaskSpec& task = after.tasks(i);
     if (task.replicas() < 0) {
-      return Broken("U1", ViolationKind::kInvalid, TaskField(i, ".replicas"), "is negative; use 0 or more");
+      return Broken("U1", ViolationKind::kInvalid, TaskField(i, ".replicas"), "should be greater than or equal to 0");
     }
-    if (task.has_min_available() && (task.min_available() < 0 || task.min_available() > task.replicas())) {
+    if (task.has_min_available() && task.min_available() < 0) {
       return Broken("U1", ViolationKind::kInvalid, TaskField(i, ".minAvailable"),
-                    fmt::format("is {}; use 0 to {} (replicas)", task.min_available(), task.replicas()));
+                    "should be greater than or equal to 0");
+    }
+    if (task.has_min_available() && task.min_available() > task.replicas()) {
+      return Broken(
+          "U1", ViolationKind::kInvalid, TaskField(i, ".minAvailable"),
+          fmt::format("is {}, with {} replicas; it {}", task.min_available(), task.replicas(), kAboveTaskReplicas));
     }
     if (!task.has_partition_policy()) continue;
     const std::string problem = PartitionProblem(task);
@@ -44,9 +49,12 @@ Problem CheckTasks(const JobSpec&, const JobSpec& after) {
 
 Problem CheckMinimum(const JobSpec&, const JobSpec& after) {
   const int64_t replicas = SumOfReplicas(after);
-  if (after.min_available() >= 0 && after.min_available() <= replicas) return std::nullopt;
+  if (after.min_available() < 0) {
+    return Broken("U2", ViolationKind::kInvalid, "spec.minAvailable", "should be greater than or equal to 0");
+  }
+  if (after.min_available() <= replicas) return std::nullopt;
   return Broken("U2", ViolationKind::kInvalid, "spec.minAvailable",
-                fmt::format("is {}; use 0 to {} (the replicas of all tasks)", after.min_available(), replicas));
+                fmt::format("is {}, with {} replicas; it {}", after.min_available(), replicas, kAboveAllReplicas));
 }
 
 Problem CheckTiers(const JobSpec&, const JobSpec& after) {
@@ -58,8 +66,8 @@ Problem CheckTiers(const JobSpec&, const JobSpec& after) {
 Problem CheckTaskCount(const JobSpec& before, const JobSpec& after) {
   if (before.tasks_size() == after.tasks_size()) return std::nullopt;
   return Broken("U4", ViolationKind::kImmutable, "spec.tasks",
-                fmt::format("has {} tasks, it had {}; tasks cannot be added or removed", after.tasks_size(),
-                            before.tasks_size()));
+                fmt::format("are {}, not {}, but cannot be added or removed; a job keeps its number of tasks",
+                            after.tasks_size(), before.tasks_size()));
 }
 
 // Without what may change. An absent number and 0 are one on the wire.
