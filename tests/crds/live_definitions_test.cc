@@ -1,0 +1,156 @@
+// A job behaves the same whichever definitions the cluster has: what live clusters' let through and what ours let
+// through is read as the same messages, and has the same effective spec.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "basalt/kube/v1/kube.pb.h"
+#include "common/testing/temp_dir.h"
+#include "gateway/translate/decoder.h"
+#include "services/jobsvc/core/render/effective_spec.h"
+#include "services/jobsvc/core/render/semantic_json.h"
+#include "tests/crds/case.h"
+#include "tests/realkube/cluster.h"
+
+namespace basalt::crds {
+namespace {
+
+constexpr std::string_view kPlurals[] = {"jobs.batch.volcano.sh", "commands.bus.volcano.sh",
+                                         "podgroups.scheduling.volcano.sh", "queues.scheduling.volcano.sh"};
+
+// The accepted manifests, each with a name of its own: what a case is about becomes its name.
+std::map<std::string, json::value> Manifests() {
+  std::vector<Case> cases = LoadCases();
+  for (const std::string& folder : {ExamplesFolder(), LiveExamplesFolder()}) {
+    for (Case& one : LoadExamples(folder)) cases.push_back(std::move(one));
+  }
+  std::map<std::string, json::value> manifests;
+  for (const Case& one : cases) {
+    if (one.update || !one.refused.empty()) continue;
+    json::value manifest = one.Changed(one.base);
+    const std::string name = fmt::format("m{}", manifests.size());
+    manifest.at("metadata").get_object()["name"] = name;
+    manifest.at("metadata").get_object().erase("namespace");
+    manifests[name] = std::move(manifest);
+  }
+  return manifests;
+}
+
+std::string_view GroupOf(std::string_view plural) { return plural.substr(plural.find('.') + 1); }
+
+// Every object as it was stored, without what differs from server to server.
+std::map<std::string, kube::v1::Object> StoredUnder(const std::string& definitions) {
+  std::map<std::string, kube::v1::Object> stored;
+  auto cluster = realkube::Cluster::Start({.nodes = 0, .crds = definitions, .kwok = false});
+  EXPECT_TRUE(cluster.ok()) << cluster.status();
+  if (!cluster.ok()) return stored;
+  const testing::TempDir folder;
+  for (const auto& [name, manifest] : Manifests()) std::ofstream(folder / (name + ".json")) << ToText(manifest);
+  // A refusal shows as an object that is not there.
+  (void)(*cluster)->Kubectl({"create", "--validate=false", "-f", folder / ""});
+  for (const std::string_view plural : kPlurals) {
+    const auto text =
+        (*cluster)->Kubectl({"get", "--raw",
+                             fmt::format("/apis/{}/{}/{}", GroupOf(plural),
+                                         GroupOf(plural) == "scheduling.volcano.sh" ? "v1beta1" : "v1alpha1",
+                                         plural.substr(0, plural.find('.')))});
+    EXPECT_TRUE(text.ok()) << text.status();
+    if (!text.ok()) continue;
+    gateway::Decoder decoder(gateway::KindOf(GroupOf(plural), plural.substr(0, plural.find('.'))));
+    auto list = decoder.DecodeList(*text);
+    EXPECT_TRUE(list.ok()) << list.status();
+    if (!list.ok()) continue;
+    for (gateway::Decoded& item : list->items) {
+      EXPECT_EQ(item.error, "");
+      kube::v1::Object& object = item.object;
+      kube::v1::ObjectMeta* meta = object.has_job()         ? object.mutable_job()->mutable_meta()
+                                   : object.has_pod_group() ? object.mutable_pod_group()->mutable_meta()
+                                   : object.has_queue()     ? object.mutable_queue()->mutable_meta()
+                                                            : object.mutable_command()->mutable_meta();
+      const std::string name = meta->name();
+      const int64_t generation = meta->generation();
+      meta->Clear();
+      meta->set_name(name);
+      meta->set_generation(generation);
+      stored[name] = std::move(object);
+    }
+  }
+  return stored;
+}
+
+// The template in ours may have fields that live definitions do not know and drop, and lack defaults that say what is
+// the case anyway.
+void DropFields(json::value& value) {
+  if (value.is_array()) {
+    for (json::value& item : value.get_array()) DropFields(item);
+  }
+  if (!value.is_object()) return;
+  value.get_object().erase("futureField");
+  value.get_object().erase("future");
+  if (FindString(value, "protocol") == "TCP") value.get_object().erase("protocol");
+  for (json::key_value_pair& member : value.get_object()) DropFields(member.value());
+}
+
+void Normalize(std::string& text) {
+  if (text.empty()) return;
+  auto parsed = ParseJson(text);
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  DropFields(*parsed);
+  text = ToText(*parsed);
+}
+
+kube::v1::JobSpec Effective(const kube::v1::Job& job) {
+  kube::v1::JobSpec spec = jobsvc::EffectiveSpec(job);
+  for (kube::v1::TaskSpec& task : *spec.mutable_tasks()) Normalize(*task.mutable_template_json());
+  for (kube::v1::VolumeSpec& volume : *spec.mutable_volumes()) Normalize(*volume.mutable_volume_claim_json());
+  return spec;
+}
+
+void ExpectSameJob(const kube::v1::Job& ours, const kube::v1::Job& theirs) {
+  const kube::v1::JobSpec left = Effective(ours);
+  kube::v1::JobSpec right = Effective(theirs);
+  ASSERT_EQ(left.tasks_size(), right.tasks_size());
+  for (int i = 0; i < left.tasks_size(); ++i) {
+    EXPECT_TRUE(jobsvc::SemanticallyEqualTexts(left.tasks(i).template_json(), right.tasks(i).template_json()));
+    right.mutable_tasks(i)->set_template_json(left.tasks(i).template_json());
+  }
+  for (int i = 0; i < left.volumes_size() && i < right.volumes_size(); ++i) {
+    EXPECT_TRUE(
+        jobsvc::SemanticallyEqualTexts(left.volumes(i).volume_claim_json(), right.volumes(i).volume_claim_json()));
+    right.mutable_volumes(i)->set_volume_claim_json(left.volumes(i).volume_claim_json());
+  }
+  EXPECT_EQ(left.DebugString(), right.DebugString());
+}
+
+TEST(LiveDefinitions, GiveTheSameObjectsAsOurs) {
+  if (!std::filesystem::exists(LiveDefinitions())) {
+    GTEST_SKIP() << "skipped: the live definitions are absent: " << LiveDefinitions();
+  }
+  const std::map<std::string, json::value> manifests = Manifests();
+  const auto ours = StoredUnder("");
+  const auto theirs = StoredUnder(LiveDefinitions());
+  EXPECT_EQ(ours.size(), manifests.size());
+  size_t same = 0;
+  for (const auto& [name, mine] : ours) {
+    SCOPED_TRACE(ToText(manifests.at(name)));
+    const auto found = theirs.find(name);
+    if (found == theirs.end()) {
+      // Their webhooks fill an empty queue and empty names before the schema sees them; ours are read so in memory.
+      EXPECT_NE(ToText(manifests.at(name)).find("\"queue\":\"\""), std::string::npos);
+      continue;
+    }
+    ++same;
+    if (mine.has_job()) {
+      ExpectSameJob(mine.job(), found->second.job());
+    } else {
+      EXPECT_EQ(mine.DebugString(), found->second.DebugString());
+    }
+  }
+  EXPECT_GT(same, 40u);
+}
+
+}  // namespace
+}  // namespace basalt::crds

@@ -1,0 +1,148 @@
+// Our definitions on a server: each case is accepted with its defaults, or refused with field and sentence; and what
+// jobsvc's memory says of the same job is the same sentence.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "common/kube/decode/decode_job.h"
+#include "services/jobsvc/core/render/effective_spec.h"
+#include "services/jobsvc/core/render/validate.h"
+#include "tests/conformance/harness.h"
+#include "tests/crds/case.h"
+
+namespace basalt::crds {
+namespace {
+
+using conformance::Answer;
+
+constexpr std::string_view kNamespace = "default";
+
+// Whether the server evaluates x-kubernetes-validations at all.
+bool EvaluatesRules() {
+  static const bool evaluates = [] {
+    for (const Case& one : LoadCases()) {
+      if (one.name != "podgroup_rules/BothTiers") continue;
+      const json::value manifest = one.Changed(one.base);
+      return conformance::Post(CollectionOf(manifest, kNamespace) + "?dryRun=All", ToText(manifest)).status == 422;
+    }
+    return true;
+  }();
+  return evaluates;
+}
+
+std::string ObjectPath(const json::value& manifest) {
+  return fmt::format("{}/{}", CollectionOf(manifest, kNamespace), conformance::NameOf(manifest));
+}
+
+kube::v1::Job JobOf(const json::value& manifest) {
+  const auto decoded = kube::DecodeStoredJob(ToText(manifest));
+  EXPECT_TRUE(decoded.ok()) << decoded.status();
+  if (!decoded.ok()) return {};
+  EXPECT_TRUE(decoded->errors.empty()) << decoded->errors.front();
+  return decoded->job;
+}
+
+std::vector<jobsvc::Violation> MemoryOf(const json::value& before, const json::value& after, bool update) {
+  const kube::v1::Job job = JobOf(after);
+  if (update) return jobsvc::ValidateUpdate(JobOf(before).spec(), job.spec());
+  return jobsvc::ValidateJob(jobsvc::EffectiveSpec(job), job.meta().name(), kNamespace).violations;
+}
+
+class CrdCases : public testing::TestWithParam<Case> {
+ protected:
+  // What is sent, and the answer to a dry run of it.
+  void Run() {
+    const Case& one = GetParam();
+    before_ = one.base;
+    if (one.update) {
+      const Answer made = conformance::Post(CollectionOf(before_, kNamespace), ToText(before_));
+      ASSERT_EQ(made.status, 201) << made;
+      before_ = made.json;
+    }
+    sent_ = one.Changed(before_);
+    ASSERT_FALSE(HasFatalFailure());
+    answer_ = one.update ? conformance::Put(ObjectPath(before_) + "?dryRun=All", ToText(sent_))
+                         : conformance::Post(CollectionOf(one.base, kNamespace) + "?dryRun=All", ToText(sent_));
+    if (one.update) conformance::Delete(ObjectPath(before_));
+  }
+
+  void ExpectRefused() {
+    const Case& one = GetParam();
+    EXPECT_EQ(answer_.status, 422) << answer_;
+    const std::vector<std::string> causes = answer_.Causes();
+    const bool named = std::any_of(causes.begin(), causes.end(), [&](const std::string& cause) {
+      const size_t field = cause.find(' ');
+      return cause.substr(field + 1).starts_with(one.refused + ":") && cause.find(one.says) != std::string::npos;
+    });
+    EXPECT_TRUE(named) << "wanted " << one.refused << ": … " << one.says << "\ngot "
+                       << ::testing::PrintToString(causes);
+  }
+
+  void ExpectAccepted() {
+    const Case& one = GetParam();
+    EXPECT_TRUE(answer_.ok()) << answer_;
+    for (const auto& [pointer, wanted] : one.stored) {
+      const json::value* got = At(answer_.json, pointer);
+      EXPECT_TRUE(got == nullptr ? wanted.is_null() : *got == wanted)
+          << pointer << " is " << (got == nullptr ? "not there" : ToText(*got)) << ", wanted " << ToText(wanted);
+    }
+  }
+
+  json::value before_, sent_;
+  Answer answer_;
+};
+
+TEST_P(CrdCases, TheServerAnswers) {
+  const Case& one = GetParam();
+  if (one.by_rule && !one.refused.empty() && !EvaluatesRules()) {
+    GTEST_SKIP() << "skipped: this server does not evaluate x-kubernetes-validations";
+  }
+  ASSERT_NO_FATAL_FAILURE(Run());
+  if (one.refused.empty()) {
+    ExpectAccepted();
+  } else {
+    ExpectRefused();
+  }
+}
+
+TEST_P(CrdCases, MemorySaysTheSame) {
+  const Case& one = GetParam();
+  if (FindString(one.base, "kind") != "Job" || (one.memory.empty() && !one.refused.empty())) return;
+  const json::value sent = one.Changed(one.base);
+  const std::vector<jobsvc::Violation> violations = MemoryOf(one.base, sent, one.update);
+  if (one.refused.empty()) {
+    EXPECT_TRUE(violations.empty()) << violations.front().message;
+    return;
+  }
+  std::string got;
+  for (const jobsvc::Violation& violation : violations) got += violation.rule + ": " + violation.message + "\n";
+  const bool said = std::any_of(violations.begin(), violations.end(), [&](const jobsvc::Violation& violation) {
+    const bool there = violation.field.starts_with(one.refused) || one.refused.starts_with(violation.field);
+    return there && violation.rule == one.memory && violation.message.find(one.says) != std::string::npos;
+  });
+  EXPECT_TRUE(said) << "wanted " << one.memory << " " << one.refused << " … " << one.says << "\ngot " << got;
+}
+
+std::string TestName(const testing::TestParamInfo<Case>& info) {
+  std::string name = info.param.name;
+  std::erase_if(name, [](char c) { return c == '-'; });
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, CrdCases, testing::ValuesIn(LoadCases()), TestName);
+INSTANTIATE_TEST_SUITE_P(Examples, CrdCases, testing::ValuesIn(LoadExamples(ExamplesFolder())), TestName);
+INSTANTIATE_TEST_SUITE_P(LiveExamples, CrdCases, testing::ValuesIn(LoadExamples(LiveExamplesFolder())), TestName);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(CrdCases);
+
+TEST(LiveExamples, AreThere) {
+  if (LoadExamples(LiveExamplesFolder()).empty()) {
+    GTEST_SKIP() << "skipped: no example manifests at " << LiveExamplesFolder();
+  }
+}
+
+}  // namespace
+}  // namespace basalt::crds
