@@ -42,7 +42,20 @@ void ReadSubresources(const json::value& version, TypeInfo& type) {
   }
 }
 
-absl::StatusOr<TypeInfoPtr> LoadVersion(const TypeInfo& common, const json::value& version, size_t index) {
+// Where the API server says that a schema stands: it knows one for all versions where there is but one.
+std::string SchemaPath(const json::array& versions, size_t index) {
+  const auto schema = [&](const json::value& version) { return FindPath(version, {"schema", "openAPIV3Schema"}); };
+  const json::value* first = schema(versions[0]);
+  const bool alike = std::all_of(versions.begin(), versions.end(), [&](const json::value& version) {
+    const json::value* other = schema(version);
+    return first != nullptr && other != nullptr && *first == *other;
+  });
+  return alike ? "spec.validation.openAPIV3Schema" : fmt::format("spec.versions[{}].schema.openAPIV3Schema", index);
+}
+
+absl::StatusOr<TypeInfoPtr> LoadVersion(const TypeInfo& common, const json::array& versions, size_t index,
+                                        std::vector<FieldError>* rule_errors) {
+  const json::value& version = versions[index];
   auto type = std::make_shared<TypeInfo>(common);
   const std::string field = fmt::format("spec.versions[{}]", index);
   type->version = FindString(version, "name");
@@ -52,7 +65,8 @@ absl::StatusOr<TypeInfoPtr> LoadVersion(const TypeInfo& common, const json::valu
   ReadSubresources(version, *type);
   const json::value* source = FindPath(version, {"schema", "openAPIV3Schema"});
   if (source == nullptr) return Bad(field + ".schema.openAPIV3Schema", "Required value: schemas are required");
-  absl::StatusOr<std::shared_ptr<const Schema>> schema = Schema::Compile(*source);
+  absl::StatusOr<std::shared_ptr<const Schema>> schema =
+      Schema::Compile(*source, SchemaPath(versions, index), rule_errors);
   if (!schema.ok()) return Annotate(schema.status(), field + ".schema");
   type->schema = *std::move(schema);
   type->open_api_schema = *source;
@@ -77,7 +91,7 @@ void DefaultCrd(json::value& crd) {
   if (FindString(*names_value, "listKind").empty()) names->insert_or_assign("listKind", kind + "List");
 }
 
-absl::StatusOr<CustomResource> LoadCrd(const json::value& source) {
+absl::StatusOr<CustomResource> LoadCrd(const json::value& source, std::vector<FieldError>* rule_errors) {
   json::value crd = source;
   DefaultCrd(crd);
   const json::value* spec = Find(crd, "spec");
@@ -117,7 +131,7 @@ absl::StatusOr<CustomResource> LoadCrd(const json::value& source) {
   }
   for (size_t i = 0; i < versions->get_array().size(); ++i) {
     const json::value& version = versions->get_array()[i];
-    BASALT_ASSIGN_OR_RETURN(TypeInfoPtr type, LoadVersion(common, version, i));
+    BASALT_ASSIGN_OR_RETURN(TypeInfoPtr type, LoadVersion(common, versions->get_array(), i, rule_errors));
     if (type->storage) {
       if (!resource.storage_version.empty())
         return Bad("spec.versions", "must have exactly one version marked as storage version");

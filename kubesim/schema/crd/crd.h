@@ -3,7 +3,8 @@
 // Custom resource definitions: reading one, and pruning, defaulting and validating objects by its structural schema.
 // A schema is compiled once (patterns included) and is immutable: any thread may use it.
 //
-// x-kubernetes-validations (CEL) and their messages are parsed and kept, but NOT evaluated yet.
+// x-kubernetes-validations are compiled with the schema and evaluated where the rest of it holds: rule_compile.h,
+// rule_check.h.
 #include <memory>
 #include <string>
 #include <string_view>
@@ -20,14 +21,19 @@ struct SchemaNode;
 class Schema {
  public:
   // From an openAPIV3Schema. INVALID_ARGUMENT names the place that is not structural, or the pattern that is no RE2.
-  static absl::StatusOr<std::shared_ptr<const Schema>> Compile(const json::value& source);
+  // What is wrong with the rules goes to `rule_errors` with all of its places, the first of them into the status where
+  // nobody asked. `path` is where the schema stands in its definition.
+  static absl::StatusOr<std::shared_ptr<const Schema>> Compile(const json::value& source,
+                                                               std::string_view path = "openAPIV3Schema",
+                                                               std::vector<FieldError>* rule_errors = nullptr);
   ~Schema();
 
   // Drops what the schema does not specify (paths go to `pruned` where asked for), drops nulls that may not be null,
   // and sets defaults. apiVersion, kind and metadata of the root and of embedded resources always stay.
   void PruneAndDefault(json::value& object, std::vector<std::string>* pruned = nullptr) const;
-  // Appends one error per violation.
-  void Validate(const json::value& object, std::vector<FieldError>* errors) const;
+  // Appends one error per violation. `old` is what an update replaces: a part that is the same as before and can be
+  // told to be the same part (not an item of a plain list) has no errors, and transition rules look at it.
+  void Validate(const json::value& object, std::vector<FieldError>* errors, const json::value* old = nullptr) const;
 
   const SchemaNode& root() const { return *root_; }
 
@@ -39,7 +45,7 @@ class Schema {
 
 // Prune, default, validate: what a write to a custom resource goes through. INVALID_ARGUMENT when `errors` grew.
 absl::Status ValidateAndDefault(const Schema& schema, json::value& object, std::vector<FieldError>* errors,
-                                std::vector<std::string>* pruned = nullptr);
+                                std::vector<std::string>* pruned = nullptr, const json::value* old = nullptr);
 
 struct CustomResource {
   std::string name;  // "<plural>.<group>".
@@ -51,8 +57,9 @@ struct CustomResource {
 // Fills in what a definition may leave out: singular, listKind, conversion strategy.
 void DefaultCrd(json::value& crd);
 
-// INVALID_ARGUMENT: the first thing that is wrong with the definition, with its field.
-absl::StatusOr<CustomResource> LoadCrd(const json::value& crd);
+// INVALID_ARGUMENT: the first thing that is wrong with the definition, with its field. Validation rules that are wrong
+// go to `rule_errors` where that is given, and are no failure then.
+absl::StatusOr<CustomResource> LoadCrd(const json::value& crd, std::vector<FieldError>* rule_errors = nullptr);
 
 // The status of an accepted definition: acceptedNames, storedVersions, NamesAccepted and Established.
 json::value MakeCrdStatus(const json::value& crd, std::string_view now_rfc3339);

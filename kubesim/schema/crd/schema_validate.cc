@@ -8,6 +8,7 @@
 #include "common/base/status.h"
 #include "kubesim/schema/core/json_members.h"
 #include "kubesim/schema/crd/crd.h"
+#include "kubesim/schema/crd/rule_check.h"
 #include "kubesim/schema/crd/schema_node.h"
 
 namespace basalt::kubesim {
@@ -67,8 +68,10 @@ class Validator {
  public:
   explicit Validator(std::vector<FieldError>* errors) : errors_(errors) {}
 
-  void Check(const json::value& value, const SchemaNode& node, const Path& path) {
+  // `old`: what this very value replaces, or null.
+  void Check(const json::value& value, const SchemaNode& node, const Path& path, const json::value* old) {
     if (value.is_null() && node.nullable) return;
+    if (old != nullptr && *old == value) return;
     if (!HasType(value, node)) {
       const std::string_view wanted = node.int_or_string ? "integer,string" : TypeName(node.type);
       Add("FieldValueTypeInvalid", path,
@@ -79,8 +82,8 @@ class Validator {
     if (!node.enumeration.empty()) CheckEnum(value, node, path);
     if (value.is_number()) CheckNumber(value, node, path);
     if (value.is_string()) CheckString(View(value.get_string()), node, path);
-    if (value.is_array()) CheckArray(value.get_array(), node, path);
-    if (value.is_object()) CheckObject(value.get_object(), node, path);
+    if (value.is_array()) CheckArray(value.get_array(), node, path, old);
+    if (value.is_object()) CheckObject(value.get_object(), node, path, old);
     CheckCombinations(value, node, path);
   }
 
@@ -142,7 +145,7 @@ class Validator {
     }
   }
 
-  void CheckArray(const json::array& array, const SchemaNode& node, const Path& path) {
+  void CheckArray(const json::array& array, const SchemaNode& node, const Path& path, const json::value* old) {
     if (node.min_items && array.size() < *node.min_items) {
       Invalid(path, fmt::to_string(array.size()), fmt::format("should have at least {} items", *node.min_items));
     }
@@ -154,7 +157,8 @@ class Validator {
     if (node.list_type != ListType::kAtomic) CheckListKeys(array, node, path);
     if (node.items == nullptr) return;
     for (size_t i = 0; i < array.size(); ++i) {
-      Check(array[i], *node.items, Path{.parent = &path, .name = {}, .index = i, .is_index = true});
+      Check(array[i], *node.items, Path{.parent = &path, .name = {}, .index = i, .is_index = true},
+            OldItem(old, array[i], node));
     }
   }
 
@@ -186,7 +190,7 @@ class Validator {
     }
   }
 
-  void CheckObject(const json::object& object, const SchemaNode& node, const Path& path) {
+  void CheckObject(const json::object& object, const SchemaNode& node, const Path& path, const json::value* old) {
     if (node.min_properties && object.size() < *node.min_properties) {
       Invalid(path, fmt::to_string(object.size()),
               fmt::format("should have at least {} properties", *node.min_properties));
@@ -204,7 +208,9 @@ class Validator {
       const std::string_view name(member.key().data(), member.key().size());
       const auto found = node.properties.find(name);
       const SchemaNode* child = found != node.properties.end() ? found->second.get() : node.additional.get();
-      if (child != nullptr) Check(member.value(), *child, Path{.parent = &path, .name = name});
+      if (child != nullptr) {
+        Check(member.value(), *child, Path{.parent = &path, .name = name}, old == nullptr ? nullptr : Find(*old, name));
+      }
     }
   }
 
@@ -219,12 +225,12 @@ class Validator {
 
   bool Matches(const json::value& value, const SchemaNode& node, const Path& path) {
     std::vector<FieldError> errors;
-    Validator(&errors).Check(value, node, path);
+    Validator(&errors).Check(value, node, path, nullptr);
     return errors.empty();
   }
 
   void CheckCombinations(const json::value& value, const SchemaNode& node, const Path& path) {
-    for (const auto& part : node.all_of) Check(value, *part, path);
+    for (const auto& part : node.all_of) Check(value, *part, path, nullptr);
     const auto matches = [&](const std::unique_ptr<SchemaNode>& part) { return Matches(value, *part, path); };
     const auto fail = [&](std::string_view rule) {
       Add("FieldValueInvalid", path, fmt::format("Invalid value: \"\": \"{}\" must {}", path.Text(), rule));
@@ -243,15 +249,30 @@ class Validator {
 
 }  // namespace
 
-void Schema::Validate(const json::value& object, std::vector<FieldError>* errors) const {
-  Validator(errors).Check(object, *root_, Path{});
+void Schema::Validate(const json::value& object, std::vector<FieldError>* errors, const json::value* old) const {
+  const size_t before = errors->size();
+  Validator(errors).Check(object, *root_, Path{}, old);
+  if (!root_->rules_below) return;
+  // Rules may count on what the schema says, so they are not asked where it does not hold.
+  constexpr std::string_view kBlocking[] = {"FieldValueNotSupported", "FieldValueRequired", "FieldValueTooLong",
+                                            "FieldValueTooMany", "FieldValueTypeInvalid"};
+  const bool blocked = std::any_of(errors->begin() + static_cast<ptrdiff_t>(before), errors->end(), [&](const auto& e) {
+    return std::find(std::begin(kBlocking), std::end(kBlocking), e.reason) != std::end(kBlocking);
+  });
+  if (blocked) {
+    errors->push_back({"FieldValueInvalid", "<nil>",
+                       "Invalid value: null: some validation rules were not checked because the object was invalid; "
+                       "correct the existing errors to complete validation"});
+    return;
+  }
+  CheckRules(*root_, object, old, errors);
 }
 
 absl::Status ValidateAndDefault(const Schema& schema, json::value& object, std::vector<FieldError>* errors,
-                                std::vector<std::string>* pruned) {
+                                std::vector<std::string>* pruned, const json::value* old) {
   const size_t before = errors->size();
   schema.PruneAndDefault(object, pruned);
-  schema.Validate(object, errors);
+  schema.Validate(object, errors, old);
   if (errors->size() == before) return absl::OkStatus();
   const FieldError& first = (*errors)[before];
   return MakeStatus(absl::StatusCode::kInvalidArgument, fmt::format("{}: {}", first.field, first.message));

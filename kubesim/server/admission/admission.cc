@@ -22,8 +22,9 @@ absl::Status Refused(const TypeInfo& type, const json::value& object, std::vecto
 // its objects are gone.
 absl::Status AdmitDefinition(const TypeInfo& type, json::value& object) {
   DefaultCrd(object);
-  const absl::StatusOr<CustomResource> loaded = LoadCrd(object);
-  if (loaded.ok()) return absl::OkStatus();
+  std::vector<FieldError> rule_errors;
+  const absl::StatusOr<CustomResource> loaded = LoadCrd(object, &rule_errors);
+  if (loaded.ok()) return Refused(type, object, std::move(rule_errors));
   return Invalid(type, MetaString(object, "name"), {FieldInvalid("", std::string(loaded.status().message()))});
 }
 
@@ -61,7 +62,7 @@ absl::Status AdmitUpdate(const TypeInfo& type, std::string_view subresource, con
   std::vector<FieldError> errors;
   if (!type.builtin) {
     ValidateMetadata(type, next, &errors);
-    if (type.schema != nullptr) ValidateAndDefault(*type.schema, next, &errors).IgnoreError();
+    if (type.schema != nullptr) ValidateAndDefault(*type.schema, next, &errors, nullptr, &live).IgnoreError();
     return Refused(type, next, std::move(errors));
   }
   if (!subresource.empty()) return absl::OkStatus();
