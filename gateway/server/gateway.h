@@ -4,8 +4,8 @@
 //
 // Confined to `loop`: make, use and destroy it there; every stream has ended before that. Watches: jobs, commands, pod
 // groups, queues, priority classes, pods with the job label, and for each scheduler name its pods without that label.
-// Readiness has one target for each watch ("watch jobs.batch.volcano.sh"): listed, or not served by this cluster; a
-// forbidden one is not ready and says so, while slots that do not need it are served.
+// Readiness has one target for the API server, one for each watch, and one for each right that a write has lacked
+// (readiness.h, watch.h); slots are served whenever the watches that they need are.
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,6 +18,8 @@
 #include "common/rpc/peers.h"
 #include "gateway/kube/writer.h"
 #include "gateway/server/hub.h"
+#include "gateway/server/readiness.h"
+#include "gateway/server/unreadable.h"
 
 namespace basalt::gateway {
 
@@ -27,6 +29,8 @@ struct GatewayOptions {
   HubOptions hub;
   std::vector<std::string> scheduler_names = {"volcano"};
   bool streaming_lists = true;
+  absl::Duration slow_retry = absl::Seconds(30);  // Between two looks at what is absent or forbidden; ± half.
+  ReadinessOptions readiness;
   WriterOptions writer;
 };
 
@@ -50,7 +54,9 @@ class Gateway : public rpc::GatewayHandler {
  private:
   class Access;
 
+  Readiness readiness_;
   std::unique_ptr<Access> access_;
+  std::unique_ptr<Unreadable> unreadable_;
   std::unique_ptr<Hub> hub_;
   std::vector<std::unique_ptr<Watch>> watches_;
 };

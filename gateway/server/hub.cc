@@ -11,6 +11,18 @@
 namespace basalt::gateway {
 namespace {
 
+absl::Status Mismatch(std::string_view what, std::string_view here, std::string_view there) {
+  return MakeStatus(absl::StatusCode::kFailedPrecondition,
+                    fmt::format("{} differs: the gateway has '{}', the replica '{}'", what, here, there));
+}
+
+// Which watches may know an object of that resource.
+std::string WatchPrefix(const v1::Resource& resource) {
+  return resource.group().empty() ? resource.plural() + "/" : fmt::format("{}.{}", resource.plural(), resource.group());
+}
+
+}  // namespace
+
 std::string_view VerbOf(const v1::WriteRequest& request) {
   switch (request.operation_case()) {
     case v1::WriteRequest::kCreate:
@@ -26,18 +38,6 @@ std::string_view VerbOf(const v1::WriteRequest& request) {
   }
   return "none";
 }
-
-absl::Status Mismatch(std::string_view what, std::string_view here, std::string_view there) {
-  return MakeStatus(absl::StatusCode::kFailedPrecondition,
-                    fmt::format("{} differs: the gateway has '{}', the replica '{}'", what, here, there));
-}
-
-// Which watches may know an object of that resource.
-std::string WatchPrefix(const v1::Resource& resource) {
-  return resource.group().empty() ? resource.plural() + "/" : fmt::format("{}.{}", resource.plural(), resource.group());
-}
-
-}  // namespace
 
 // The transport owns it; the hub refers to it by Replica::stream while it is that replica's.
 class Hub::Stream : public rpc::AttachSession {

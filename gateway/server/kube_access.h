@@ -2,12 +2,16 @@
 
 // What the hub needs of Kubernetes. Callbacks come on the hub's loop, never before the call returns.
 #include <functional>
+#include <string_view>
 
 #include "absl/time/time.h"
 #include "basalt/gateway/v1/gateway.pb.h"
 #include "common/rpc/peers.h"
 
 namespace basalt::gateway {
+
+// "create", "patch", "delete", "deletecollection", as RBAC and the metrics name them.
+std::string_view VerbOf(const v1::WriteRequest& request);
 
 class KubeAccess {
  public:

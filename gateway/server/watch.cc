@@ -1,9 +1,11 @@
 #include "gateway/server/watch.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "common/base/json.h"
 #include "common/kube/names.h"
 #include "common/obs/log.h"
 #include "gateway/route/object_ref.h"
@@ -37,35 +39,66 @@ std::vector<ReflectorOptions> WatchesFor(const std::vector<std::string>& schedul
   return watches;
 }
 
-Watch::Watch(Loop& loop, http::Client& client, Random& random, ApiClock& clock, obs::Metrics& metrics,
-             obs::Health& health, Cache& cache, WatchIndex index, ReflectorOptions options)
-    : health_(health),
-      cache_(cache),
+namespace {
+
+// "/apis/batch.volcano.sh/v1alpha1/jobs" -> its parts; the core group has no path of its own to ask.
+struct PathParts {
+  explicit PathParts(std::string_view path) {
+    const http::Target target = http::ParseTarget(path);
+    if (target.segments.size() < 3) return;
+    plural = target.segments.back();
+    version = target.segments[target.segments.size() - 2];
+    if (target.segments.front() == "apis") group = target.segments[1];
+  }
+  std::string Resource() const { return group.empty() ? plural : fmt::format("{}.{}", plural, group); }
+  std::string GroupPath() const { return group.empty() ? std::string() : fmt::format("/apis/{}", group); }
+
+  std::string group, version, plural;
+};
+
+// The versions in an APIGroup, or none.
+std::vector<std::string> VersionsIn(const http::Response& response) {
+  std::vector<std::string> versions;
+  if (response.status != 200) return versions;
+  const absl::StatusOr<json::value> group = ParseJson(response.body);
+  const json::value* const list = group.ok() && group->is_object() ? Find(*group, "versions") : nullptr;
+  if (list == nullptr || !list->is_array()) return versions;
+  for (const json::value& version : list->get_array()) {
+    if (version.is_object()) versions.emplace_back(FindString(version, "version"));
+  }
+  return versions;
+}
+
+}  // namespace
+
+Watch::Watch(const Shared& shared, WatchIndex index, ReflectorOptions options)
+    : shared_(shared),
       index_(index),
       id_(options.watch),
       target_("watch " + options.watch),
-      events_(metrics.GetCounter("gateway_watch_events_total", "Events of watches.", {{"watch", id_}})),
-      lists_(metrics.GetCounter("gateway_lists_total", "Whole lists, the first included.", {{"watch", id_}})),
-      errors_(metrics.GetCounter("gateway_watch_errors_total", "Failures that are retried.", {{"watch", id_}})),
-      undecodable_(metrics.GetCounter("gateway_undecodable_total", "Objects with fields that could not be read.",
-                                      {{"watch", id_}})),
-      reflector_(loop, client, random, std::move(options), *this, &clock) {
-  health_.AddTarget(target_, "not listed yet");
+      resource_(PathParts(options.path).Resource()),
+      group_path_(PathParts(options.path).GroupPath()),
+      version_(PathParts(options.path).version),
+      slow_retry_(options.slow_retry),
+      events_(shared.metrics.GetCounter("gateway_watch_events_total", "Events of watches.", {{"watch", id_}})),
+      lists_(shared.metrics.GetCounter("gateway_lists_total", "Whole lists, the first included.", {{"watch", id_}})),
+      reflector_(shared.loop, shared.client, shared.random, std::move(options), *this, &shared.clock) {
+  shared_.readiness.Set(target_, {.ready = false, .state = "starting", .why = "not listed yet", .cure = ""});
 }
 
-Watch::~Watch() = default;
+Watch::~Watch() { shared_.loop.Cancel(versions_timer_); }
 
 void Watch::OnReplace(std::vector<Decoded> objects, int64_t resource_version) {
   lists_.Add();
   std::vector<kube::v1::Object> list;
   list.reserve(objects.size());
   for (Decoded& decoded : objects) {
-    NoteUndecodable(decoded);
+    shared_.unreadable.Note(id_, decoded);
     list.push_back(std::move(decoded.object));
   }
-  cache_.Replace(index_, list, resource_version);
+  shared_.cache.Replace(index_, list, resource_version);
   listed_ = true;
-  health_.SetReady(target_);
+  SetListed();
   obs::LogInfo("listed", {{"watch", id_},
                           {"objects", fmt::to_string(list.size())},
                           {"resource_version", fmt::to_string(resource_version)}});
@@ -74,51 +107,99 @@ void Watch::OnReplace(std::vector<Decoded> objects, int64_t resource_version) {
 void Watch::OnEvent(WatchType type, Decoded& decoded, int64_t resource_version) {
   events_.Add();
   NoteServed();
-  NoteUndecodable(decoded);
+  shared_.unreadable.Note(id_, decoded);
   if (type == WatchType::kDeleted) {
     SetResourceVersion(decoded.object, resource_version);
-    cache_.Remove(index_, decoded.object);
+    shared_.cache.Remove(index_, decoded.object);
   } else {
-    cache_.Apply(index_, decoded.object);
+    shared_.cache.Apply(index_, decoded.object);
   }
 }
 
 void Watch::OnBookmark(int64_t resource_version) {
   NoteServed();
-  cache_.Bookmark(index_, resource_version);
+  shared_.cache.Bookmark(index_, resource_version);
 }
 
 void Watch::NoteServed() {
-  if (!listed_ || cache_.watches()[index_].state == v1::Mark::STATE_READY) return;
-  cache_.SetState(index_, v1::Mark::STATE_READY);
-  health_.SetReady(target_);
+  if (!listed_) return;
+  if (failing_since_ != absl::InfiniteFuture()) SetListed();
+  if (shared_.cache.watches()[index_].state == v1::Mark::STATE_READY) return;
+  shared_.cache.SetState(index_, v1::Mark::STATE_READY);
+  SetListed();
 }
 
-void Watch::NoteUndecodable(const Decoded& decoded) {
-  if (decoded.error.empty()) return;
-  undecodable_.Add();
-  const ObjectRef ref = RefOf(decoded.object);
-  obs::LogWarning("object has fields that cannot be read",
-                  {{"watch", id_}, {"object", KeyOf(ref.ns, ref.name)}, {"why", decoded.error}});
+void Watch::SetListed() {
+  absent_ = false;
+  failing_since_ = absl::InfiniteFuture();
+  versions_call_.reset();
+  shared_.loop.Cancel(std::exchange(versions_timer_, kNoTimer));
+  shared_.readiness.Set(target_, {.ready = true, .state = "listed", .why = "", .cure = ""});
+}
+
+void Watch::CountError(const std::string& reason) {
+  shared_.metrics
+      .GetCounter("gateway_watch_errors_total", "Lists and watches that failed.", {{"watch", id_}, {"reason", reason}})
+      .Add();
 }
 
 void Watch::OnAbsent() {
-  obs::LogWarning("the cluster does not serve this resource", {{"watch", id_}});
-  cache_.SetState(index_, v1::Mark::STATE_ABSENT);
-  health_.SetReady(target_);
+  shared_.readiness.OnAnswer();
+  const Trouble trouble = AbsentWatch(resource_, version_, {});
+  CountError(trouble.state);
+  obs::LogWarning(trouble.why, {{"watch", id_}, {"cure", trouble.cure}});
+  shared_.cache.SetState(index_, v1::Mark::STATE_ABSENT);
+  absent_ = true;
+  shared_.readiness.Set(target_, {.ready = true, .state = trouble.state, .why = trouble.why, .cure = trouble.cure});
+  AskVersions();
+}
+
+void Watch::AskVersions() {
+  if (group_path_.empty()) return;
+  versions_call_ = http::Fetch(
+      shared_.client, {.target = group_path_, .headers = {{"Accept", "application/json"}}},
+      [this](absl::StatusOr<http::Response> answer) { OnVersions(std::move(answer)); }, 1 << 20);
+}
+
+void Watch::OnVersions(absl::StatusOr<http::Response> answer) {
+  versions_timer_ = shared_.loop.RunAfter(slow_retry_, [this] {
+    versions_timer_ = kNoTimer;
+    if (absent_) AskVersions();
+  });
+  if (!answer.ok() || !absent_) return;
+  const Trouble trouble = AbsentWatch(resource_, version_, VersionsIn(*answer));
+  if (trouble.state == "version") obs::LogError(trouble.why, {{"watch", id_}, {"cure", trouble.cure}});
+  shared_.readiness.Set(
+      target_, {.ready = trouble.state == "absent", .state = trouble.state, .why = trouble.why, .cure = trouble.cure});
 }
 
 void Watch::OnForbidden(const std::string& message) {
-  obs::LogError("watch is forbidden", {{"watch", id_}, {"why", message}});
-  cache_.SetState(index_, v1::Mark::STATE_FORBIDDEN);
-  health_.SetNotReady(target_, "forbidden: " + message);
+  shared_.readiness.OnAnswer();
+  const Trouble trouble = ForbiddenWatch(resource_, message);
+  CountError(trouble.state);
+  obs::LogError("watch is forbidden", {{"watch", id_}, {"why", trouble.why}, {"cure", trouble.cure}});
+  absent_ = false;
+  shared_.cache.SetState(index_, v1::Mark::STATE_FORBIDDEN);
+  shared_.readiness.SetTrouble(target_, trouble);
 }
 
 void Watch::OnError(const absl::Status& status) {
-  errors_.Add();
-  const std::string why(status.message());
-  obs::LogWarning("watch failed, trying again", {{"watch", id_}, {"why", why}});
-  if (!listed_ && cache_.watches()[index_].state == v1::Mark::STATE_UNSPECIFIED) health_.SetNotReady(target_, why);
+  const Trouble trouble = TroubleOf(status);
+  CountError(trouble.state);
+  obs::LogWarning("watch failed, trying again", {{"watch", id_}, {"state", trouble.state}, {"why", trouble.why}});
+  if (trouble.OfConnection()) {
+    shared_.readiness.OnTrouble(trouble);
+  } else {
+    shared_.readiness.OnAnswer();
+  }
+  if (!listed_) {
+    if (shared_.cache.watches()[index_].resolved()) return;
+    return shared_.readiness.SetTrouble(target_, trouble);
+  }
+  if (trouble.OfConnection()) return;
+  failing_since_ = std::min(failing_since_, shared_.loop.Now());
+  if (shared_.loop.Now() - failing_since_ < shared_.readiness.options().patience) return;
+  shared_.readiness.SetTrouble(target_, trouble);
 }
 
 }  // namespace basalt::gateway

@@ -1,28 +1,47 @@
 #pragma once
 
 // One reflector and what comes of it: the cache's content, readiness, metrics and words. Confined to one loop.
+//
+// Its target of readiness is in one of these states: starting, listed, and those of Trouble. A kind that is absent is
+// ready, and says so: this suite has work on clusters without some of them. A kind whose group is there in other
+// versions only is not ready: somebody has installed definitions that we cannot use. What fails after it was listed is
+// told only when it lasts; what the connection is to blame for, the target of the API server says.
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "common/base/random.h"
 #include "common/exec/loop.h"
 #include "common/http/http.h"
-#include "common/obs/health.h"
 #include "common/obs/metrics.h"
 #include "gateway/kube/reflector.h"
 #include "gateway/route/cache.h"
+#include "gateway/server/readiness.h"
+#include "gateway/server/unreadable.h"
 
 namespace basalt::gateway {
 
 class Watch : private ReflectorSink {
  public:
-  Watch(Loop& loop, http::Client& client, Random& random, ApiClock& clock, obs::Metrics& metrics, obs::Health& health,
-        Cache& cache, WatchIndex index, ReflectorOptions options);
+  // What several watches share; all references outlive them.
+  struct Shared {
+    Loop& loop;
+    http::Client& client;
+    Random& random;
+    ApiClock& clock;
+    obs::Metrics& metrics;
+    Readiness& readiness;
+    Unreadable& unreadable;
+    Cache& cache;
+  };
+
+  Watch(const Shared& shared, WatchIndex index, ReflectorOptions options);
   ~Watch() override;
 
   void Start() { reflector_.Start(); }
 
  private:
+  void OnAccepted() override { shared_.readiness.OnAnswer(); }
   void OnReplace(std::vector<Decoded> objects, int64_t resource_version) override;
   void OnEvent(WatchType type, Decoded& decoded, int64_t resource_version) override;
   void OnBookmark(int64_t resource_version) override;
@@ -32,18 +51,27 @@ class Watch : private ReflectorSink {
 
   // The watch goes on from where it was before it was forbidden.
   void NoteServed();
-  void NoteUndecodable(const Decoded& decoded);
+  void SetListed();
+  // Asks which versions of the group there are, now and as long as the kind is absent.
+  void AskVersions();
+  void OnVersions(absl::StatusOr<http::Response> answer);
+  void CountError(const std::string& reason);
 
-  obs::Health& health_;
-  Cache& cache_;
+  const Shared shared_;
   const WatchIndex index_;
   const std::string id_;
-  const std::string target_;  // Of readiness.
+  const std::string target_;      // Of readiness.
+  const std::string resource_;    // "jobs.batch.volcano.sh"
+  const std::string group_path_;  // "/apis/batch.volcano.sh"; empty for the core group.
+  const std::string version_;
+  const absl::Duration slow_retry_;
   bool listed_ = false;
+  bool absent_ = false;
+  absl::Time failing_since_ = absl::InfiniteFuture();
+  std::unique_ptr<http::Call> versions_call_;
+  TimerId versions_timer_ = kNoTimer;
   obs::Counter& events_;
   obs::Counter& lists_;
-  obs::Counter& errors_;
-  obs::Counter& undecodable_;
   Reflector reflector_;  // Last: it ends first.
 };
 

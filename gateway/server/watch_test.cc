@@ -6,6 +6,7 @@
 #include "common/exec/sim_loop.h"
 #include "common/time/sim_time.h"
 #include "gateway/kube/testing.h"
+#include "gateway/server/testing.h"
 
 namespace basalt::gateway {
 namespace {
@@ -17,7 +18,16 @@ class WatchTest : public ::testing::Test, public CacheListener {
   void OnState(ObjectId) override { ++states; }
   void OnDeparture(ObjectId, const Departure&) override { ++departures; }
   void OnWatch(WatchIndex) override {}
-  obs::Health::Target Target() const { return health.Targets().at(0); }
+  // Of the watch; index 0 is the API server's.
+  obs::Health::Target Target() const { return health.Targets().at(1); }
+  obs::Health::Target Server() const { return health.Targets().at(0); }
+  // The first list failed, or was answered.
+  void StartWith(int status, std::string_view body) {
+    watch.Start();
+    time.Settle();
+    client.last().Answer(status, body);
+    time.Settle();
+  }
 
   SimTime time;
   SimLoop loop{time, "gateway"};
@@ -25,17 +35,20 @@ class WatchTest : public ::testing::Test, public CacheListener {
   SeededRandom random{1};
   ApiClock clock{loop};
   std::unique_ptr<obs::Metrics> metrics = obs::MakeMetrics();
-  obs::Health health;
+  obs::Health health{&time};
   Cache cache{{"queues.scheduling.volcano.sh"}, *this};
   ReflectorOptions options = {.watch = "queues.scheduling.volcano.sh",
                               .path = "/apis/scheduling.volcano.sh/v1beta1/queues",
                               .kind = ObjectKind::kQueue,
                               .streaming_list = ReflectorOptions::StreamingList::kOff};
+  testing::FakeKubeAccess kube;
+  Readiness readiness{loop, *metrics, health};
+  Unreadable unreadable{kube, *metrics};
+  Watch watch{{loop, client, random, clock, *metrics, readiness, unreadable, cache}, 0, options};
   int states = 0, departures = 0;
 };
 
 TEST_F(WatchTest, WhatTheReflectorShowsIsInTheCacheAndReadinessNamesTheWatch) {
-  Watch watch(loop, client, random, clock, *metrics, health, cache, 0, options);
   EXPECT_EQ(Target().name, "watch queues.scheduling.volcano.sh");
   EXPECT_FALSE(Target().ready);
   watch.Start();
@@ -59,35 +72,141 @@ TEST_F(WatchTest, WhatTheReflectorShowsIsInTheCacheAndReadinessNamesTheWatch) {
   EXPECT_THAT(metrics->Text(), HasSubstr("gateway_watch_events_total{watch=\"queues.scheduling.volcano.sh\"} 1"));
 }
 
-TEST_F(WatchTest, AKindThatIsNotServedIsAbsentAndReady) {
-  Watch watch(loop, client, random, clock, *metrics, health, cache, 0, options);
-  watch.Start();
-  time.Settle();
-  client.last().Answer(404, "404 page not found");
-  time.Settle();
+constexpr char kEmptyList[] = R"({"metadata":{"resourceVersion":"10"},"items":[]})";
+
+TEST_F(WatchTest, AKindThatIsNotServedIsAbsentAndReadyAndSaysHowToGetIt) {
+  StartWith(404, "404 page not found");
   EXPECT_EQ(cache.watches()[0].state, v1::Mark::STATE_ABSENT);
   EXPECT_TRUE(Target().ready);
+  EXPECT_EQ(Target().state, "absent");
+  EXPECT_THAT(Target().cure, HasSubstr("kubectl apply -f deploy/crds"));
+  EXPECT_EQ(client.last().request().target, "/apis/scheduling.volcano.sh");
+  client.last().Answer(404, "404 page not found");
+  EXPECT_EQ(Target().state, "absent");
+  EXPECT_TRUE(health.IsReady());
+  // It is asked for again, and found without a restart.
+  time.Advance(absl::Minutes(1));
+  bool listed = false;
+  for (size_t i = 0; i < client.started(); ++i) {
+    if (!client.at(i).open() || client.at(i).request().target == "/apis/scheduling.volcano.sh") continue;
+    client.at(i).Answer(200, kEmptyList);
+    listed = true;
+    break;
+  }
+  time.Settle();
+  EXPECT_TRUE(listed);
+  EXPECT_EQ(Target().state, "listed");
+  EXPECT_EQ(cache.watches()[0].state, v1::Mark::STATE_READY);
 }
 
-TEST_F(WatchTest, AForbiddenKindIsNotReadyAndSaysWhy) {
-  Watch watch(loop, client, random, clock, *metrics, health, cache, 0, options);
-  watch.Start();
-  time.Settle();
-  client.last().Answer(403, R"({"kind":"Status","code":403,"reason":"Forbidden","message":"no list for you"})");
-  time.Settle();
+TEST_F(WatchTest, AGroupInOtherVersionsIsNotReadyAndNamesThem) {
+  StartWith(404, "404 page not found");
+  client.last().Answer(200, R"({"kind":"APIGroup","versions":[{"version":"v1"},{"version":"v1alpha1"}]})");
+  EXPECT_EQ(cache.watches()[0].state, v1::Mark::STATE_ABSENT) << "nothing else waits for it";
+  EXPECT_FALSE(Target().ready);
+  EXPECT_EQ(Target().state, "version");
+  EXPECT_THAT(Target().why, HasSubstr("as v1, v1alpha1, not as v1beta1"));
+  EXPECT_THAT(metrics->Text(),
+              HasSubstr(R"(gateway_target{state="version",target="watch queues.scheduling.volcano.sh"} 1)"));
+}
+
+TEST_F(WatchTest, AForbiddenKindIsNotReadyAndSaysWhyAndWhatToGrant) {
+  StartWith(403, R"({"kind":"Status","code":403,"reason":"Forbidden","message":"no list for you"})");
   EXPECT_EQ(cache.watches()[0].state, v1::Mark::STATE_FORBIDDEN);
   EXPECT_FALSE(Target().ready);
-  EXPECT_THAT(Target().why, HasSubstr("no list for you"));
+  EXPECT_EQ(Target().state, "forbidden");
+  EXPECT_EQ(Target().why, "no list for you");
+  EXPECT_THAT(Target().cure, HasSubstr("grant list and watch on queues.scheduling.volcano.sh"));
+  EXPECT_TRUE(Server().ready) << "it does answer";
+  EXPECT_THAT(metrics->Text(),
+              HasSubstr(R"(gateway_watch_errors_total{reason="forbidden",watch="queues.scheduling.volcano.sh"} 1)"));
+  time.Advance(absl::Minutes(1));
+  client.last().Answer(200, kEmptyList);
+  time.Settle();
+  EXPECT_TRUE(health.IsReady());
 }
 
 TEST_F(WatchTest, WhileTheServerIsAwayReadinessSaysWhatFails) {
-  Watch watch(loop, client, random, clock, *metrics, health, cache, 0, options);
   watch.Start();
   time.Settle();
   client.last().End(absl::UnavailableError("connection refused"));
   time.Settle();
   EXPECT_THAT(Target().why, HasSubstr("connection refused"));
+  EXPECT_EQ(Target().state, "unreachable");
+  EXPECT_EQ(Server().state, "unreachable");
   EXPECT_FALSE(cache.watches()[0].resolved());
+}
+
+TEST_F(WatchTest, AfterTenMinutesWithoutAServerItGoesOnByItselfFromWhereItWas) {
+  StartWith(200, kEmptyList);
+  EXPECT_TRUE(health.IsReady());
+  const absl::Time gone = time.Now();
+  client.last().End(absl::UnknownError("connection reset"));
+  while (time.Now() < gone + absl::Minutes(10)) {
+    time.Advance(absl::Seconds(1));
+    if (client.last().open()) client.last().End(absl::UnavailableError("connection refused"));
+    const bool patient = time.Now() < gone + readiness.options().patience;
+    EXPECT_EQ(health.IsReady(), patient) << time.Now() - gone;
+  }
+  EXPECT_EQ(Server().state, "unreachable");
+  EXPECT_THAT(Server().cure, HasSubstr("see that the API server runs"));
+  EXPECT_EQ(Target().state, "listed") << "what is known is still good";
+  time.Advance(absl::Minutes(1));
+  ASSERT_TRUE(client.last().open());
+  EXPECT_EQ(client.last().Query("resourceVersion"), "10");
+  client.last().Head(200);
+  EXPECT_TRUE(health.IsReady());
+  EXPECT_LT(client.started(), 60u) << "attempts become rare";
+}
+
+TEST_F(WatchTest, ARevokedTokenIsToldAtOnce) {
+  StartWith(200, kEmptyList);
+  client.last().Answer(401, R"({"kind":"Status","code":401,"reason":"Unauthorized","message":"Unauthorized"})");
+  time.Settle();
+  EXPECT_EQ(Server().state, "unauthorized");
+  EXPECT_FALSE(health.IsReady());
+  EXPECT_THAT(Server().cure, HasSubstr("nothing has to be restarted"));
+  time.Advance(absl::Seconds(1));
+  client.last().Head(200);
+  EXPECT_TRUE(health.IsReady());
+}
+
+TEST_F(WatchTest, WhatKeepsFailingAfterItWasListedIsToldWhenItLasts) {
+  StartWith(200, kEmptyList);
+  const absl::Time start = time.Now();
+  while (time.Now() < start + absl::Minutes(1)) {
+    if (client.last().open()) client.last().Answer(500, "conversion webhook failed");
+    time.Advance(absl::Seconds(1));
+  }
+  EXPECT_EQ(Target().state, "failing");
+  EXPECT_THAT(Target().why, HasSubstr("conversion webhook failed"));
+  EXPECT_TRUE(Server().ready) << "others are answered";
+  time.Advance(absl::Minutes(1));
+  client.last().Answer(200, kEmptyList);
+  time.Settle();
+  EXPECT_TRUE(health.IsReady());
+}
+
+TEST_F(WatchTest, AnObjectThatCannotBeReadIsToldOnItselfAndHoldsNothingUp) {
+  StartWith(200, R"({"metadata":{"resourceVersion":"10"},"items":[
+      {"metadata":{"name":"a","uid":"1","resourceVersion":"4"},"spec":{"weight":4294967297}},
+      {"metadata":{"name":"b","uid":"2","resourceVersion":"5"}}]})");
+  EXPECT_EQ(states, 2);
+  EXPECT_TRUE(Target().ready);
+  EXPECT_THAT(metrics->Text(),
+              HasSubstr(R"(gateway_undecodable_total{field="spec.weight",watch="queues.scheduling.volcano.sh"} 1)"));
+  ASSERT_EQ(kube.writes.size(), 1u);
+  const v1::WriteRequest& event = kube.writes[0].first;
+  EXPECT_EQ(event.resource().plural(), "events");
+  EXPECT_EQ(event.namespace_(), "default");
+  EXPECT_THAT(event.create().body(), HasSubstr(R"("kind":"Queue","name":"a","uid":"1")"));
+  EXPECT_THAT(event.create().body(), HasSubstr("spec.weight: 4294967297 is not between"));
+  client.last().Head(200);
+  client.last().Chunk(
+      R"({"type":"MODIFIED","object":{"metadata":{"name":"a","uid":"1","resourceVersion":"12"},"spec":{"weight":4294967297}}})"
+      "\n");
+  EXPECT_EQ(states, 3);
+  EXPECT_EQ(kube.writes.size(), 1u) << "told once";
 }
 
 TEST(WatchesTest, PodWatchesAreDisjointBySelector) {
