@@ -7,6 +7,8 @@
 #include <fstream>
 #include <map>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "basalt/kube/v1/kube.pb.h"
 #include "common/testing/temp_dir.h"
 #include "gateway/translate/decoder.h"
@@ -123,6 +125,62 @@ void ExpectSameJob(const kube::v1::Job& ours, const kube::v1::Job& theirs) {
     right.mutable_volumes(i)->set_volume_claim_json(left.volumes(i).volume_claim_json());
   }
   EXPECT_EQ(left.DebugString(), right.DebugString());
+}
+
+// Jobs that ours refuse and live definitions, without their webhooks, do not.
+std::map<std::string, json::value> RefusedJobs() {
+  std::map<std::string, json::value> manifests;
+  for (const Case& one : LoadCases()) {
+    if (one.update || one.refused.empty() || FindString(one.base, "kind") != "Job") continue;
+    json::value manifest = one.Changed(one.base);
+    const std::string name = fmt::format("r{}", manifests.size());
+    manifest.at("metadata").get_object()["name"] = name;
+    manifests[name] = std::move(manifest);
+  }
+  return manifests;
+}
+
+// Nothing of it but its status, labels and finalizers has to be written; a refusal there would leave it without words.
+TEST(LiveDefinitions, WhatTheyLetThroughCanStillBeWrittenUnderOurs) {
+  if (!std::filesystem::exists(LiveDefinitions())) {
+    GTEST_SKIP() << "skipped: the live definitions are absent: " << LiveDefinitions();
+  }
+  auto cluster = realkube::Cluster::Start({.nodes = 0, .crds = LiveDefinitions(), .kwok = false});
+  ASSERT_TRUE(cluster.ok()) << cluster.status();
+  const testing::TempDir folder;
+  const std::map<std::string, json::value> manifests = RefusedJobs();
+  for (const auto& [name, manifest] : manifests) std::ofstream(folder / (name + ".json")) << ToText(manifest);
+  (void)(*cluster)->Kubectl({"create", "--validate=false", "-f", folder / ""});
+  const auto stored = (*cluster)->Kubectl({"get", "jobs.batch.volcano.sh", "-o", "name"});
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  const std::string names = "\n" + *stored;
+  size_t kept = 0;
+  std::string refused;
+  for (const auto& [name, manifest] : manifests) {
+    if (names.find(fmt::format("/{}\n", name)) != std::string::npos) {
+      ++kept;
+      refused = folder / (name + ".json");
+    } else {
+      std::filesystem::remove(folder / (name + ".json"));
+    }
+  }
+  EXPECT_GT(kept, 30u);
+
+  const auto replaced = (*cluster)->Kubectl({"replace", "-f", BASALT_SOURCE_DIR "/deploy/crds"});
+  ASSERT_TRUE(replaced.ok()) << replaced.status();
+  const absl::Time deadline = absl::Now() + absl::Seconds(30);
+  while ((*cluster)
+             ->Kubectl({"create", "--dry-run=server", "--validate=false", "-n", "kube-system", "-f", refused})
+             .ok()) {
+    ASSERT_LT(absl::Now(), deadline) << "the server does not use the new definitions";
+  }
+  for (const std::vector<std::string>& change : std::vector<std::vector<std::string>>{
+           {"--subresource=status", R"({"status":{"state":{"phase":"Pending","reason":"InvalidJob"}}})"},
+           {"--subresource=", R"({"metadata":{"labels":{"a":"b"},"finalizers":["a.example/b"]}})"},
+           {"--subresource=", R"({"metadata":{"finalizers":null}})"}}) {
+    const auto patched = (*cluster)->Kubectl({"patch", "--type=merge", change[0], "-p", change[1], "-f", folder / ""});
+    EXPECT_TRUE(patched.ok()) << patched.status();
+  }
 }
 
 TEST(LiveDefinitions, GiveTheSameObjectsAsOurs) {
