@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <random>
 
+#include "common/base/random.h"
 #include "kubesim/schema/cel/syntax/parser.h"
 #include "kubesim/schema/cel/testing.h"
 
@@ -24,8 +24,8 @@ constexpr auto kSeeds = std::to_array<std::string_view>({
     "[[1], [2]].flatten().sort().slice(0, 1).sum() / 0 == int('x') && lists.range(1000000).all(x, true)",
 });
 
-std::string Mutated(std::string text, std::mt19937& random) {
-  const auto below = [&](size_t n) { return n == 0 ? 0 : random() % n; };
+std::string Mutated(std::string text, Random& random) {
+  const auto below = [&](size_t n) { return n == 0 ? 0 : random.Uniform(n); };
   const std::string_view other = kSeeds[below(kSeeds.size())];
   for (size_t i = below(4) + 1; i > 0; --i) {
     const size_t at = below(text.size());
@@ -34,7 +34,7 @@ std::string Mutated(std::string text, std::mt19937& random) {
         text.erase(at, below(8));
         break;
       case 1:
-        text.insert(at, 1, static_cast<char>(random() % 256));
+        text.insert(at, 1, static_cast<char>(random.Uniform(256)));
         break;
       case 2:
         text.insert(at, other.substr(below(other.size()), below(20)));
@@ -63,11 +63,11 @@ TEST(MutationTest, MutatedExpressionsStayInBounds) {
                   {"d", {"d", ListOf(Simple(Kind::kString))}}};
   const absl::StatusOr<Value> self = FromJson(object, *type);
   ASSERT_TRUE(self.ok());
-  std::mt19937 random(20240607);
+  SeededRandom random(20240607);
   size_t compiled = 0;
   size_t computed = 0;
   for (int i = 0; i < 20000; ++i) {
-    const std::string source = Mutated(std::string(kSeeds[random() % kSeeds.size()]), random);
+    const std::string source = Mutated(std::string(kSeeds[random.Uniform(kSeeds.size())]), random);
     const auto program = Program::Compile(source, {{"self", type}});
     if (!program.ok()) {
       EXPECT_FALSE(program.status().message().empty()) << source;
