@@ -13,7 +13,7 @@ namespace basalt::jobsvc {
 
 namespace {
 
-constexpr std::string_view kKnown[] = {"seq", "nonce", "kill", "below", "command", "done", "objects"};
+constexpr std::string_view kKnown[] = {"seq", "nonce", "version", "kill", "below", "command", "done", "objects"};
 
 Kill ReadKill(const json::value& value) {
   Kill kill;
@@ -120,6 +120,7 @@ ControlledState ReadControlledState(const kube::v1::JobStatus& status) {
   const json::value& value = *parsed;
   state.sequence = FindInt(value, "seq");
   state.nonce = FindString(value, "nonce");
+  state.overtaken = FindInt(value, "version", status.version()) != status.version();
   if (const json::value* kill = Find(value, "kill"); kill != nullptr && kill->is_object()) state.kill = ReadKill(*kill);
   state.delete_terminal_below = static_cast<int32_t>(FindInt(value, "below"));
   state.last_command_uid = FindString(value, "command");
@@ -133,6 +134,10 @@ ControlledState ReadControlledState(const kube::v1::JobStatus& status) {
       if (hash.is_string()) state.objects[std::string(name)] = hash.as_string();
     }
   }
+  if (state.overtaken) {
+    state.kill.reset();
+    state.done.clear();
+  }
   json::object rest = value.as_object();
   for (std::string_view key : kKnown) rest.erase(key);
   if (!rest.empty()) state.rest = ToText(rest);
@@ -143,6 +148,7 @@ void WriteControlledState(const ControlledState& state, kube::v1::JobStatus& sta
   json::object value;
   value["seq"] = state.sequence;
   value["nonce"] = state.nonce;
+  value["version"] = status.version();
   if (state.kill) value["kill"] = WriteKill(*state.kill);
   if (state.delete_terminal_below != 0) value["below"] = state.delete_terminal_below;
   if (!state.last_command_uid.empty()) value["command"] = state.last_command_uid;

@@ -33,6 +33,27 @@ TEST(ControlledStateTest, WhatIsWrittenIsReadAndWhatIsUnknownSurvives) {
   EXPECT_NE(FindResource(status, "basalt")->find(R"("done":{"t":"0-2,7"})"), std::string::npos);
 }
 
+TEST(ControlledStateTest, WhatAFullKillOfAnotherControllerHasOvertakenIsForgotten) {
+  kube::v1::JobStatus status;
+  status.set_version(3);
+  ControlledState state;
+  state.sequence = 8;
+  state.kill = Kill{.action = "RestartTask", .version = 3, .targets = {"u1"}};
+  state.done["t"] = {0, 1};
+  state.last_command_uid = "c";
+  state.objects["services/j"] = "hash uid";
+  WriteControlledState(state, status);
+  EXPECT_EQ(ReadControlledState(status).done, state.done);
+  status.set_version(4);
+  const ControlledState read = ReadControlledState(status);
+  EXPECT_TRUE(read.overtaken);
+  EXPECT_FALSE(read.kill.has_value());
+  EXPECT_TRUE(read.done.empty());
+  EXPECT_EQ(read.sequence, 8);
+  EXPECT_EQ(read.last_command_uid, "c");
+  EXPECT_EQ(read.objects, state.objects);
+}
+
 TEST(ControlledStateTest, DamageIsTheSameAsNothing) {
   for (const char* text : {"", "{", "[]", "7", "{\"seq\":\"x\"}"}) {
     kube::v1::JobStatus status;

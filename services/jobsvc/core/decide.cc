@@ -337,7 +337,8 @@ class Decider {
     const kube::v1::PodCounts& told = stored.counts();
     const kube::v1::PodCounts& seen = in_.pods.counts();
     if (!IsFinished(phase_) && phase_ != kube::v1::JOB_PHASE_ABORTED) return false;
-    return in_.own.sequence == 0 && in_.last_sequence == 0 && in_.objects.empty() && HasMarkers(stored, in_.markers) &&
+    const bool by_another = in_.own.overtaken || (in_.own.sequence == 0 && in_.last_sequence == 0);
+    return by_another && in_.objects.empty() && in_.own.objects.empty() && HasMarkers(stored, in_.markers) &&
            told.pending() == seen.pending() && told.running() == seen.running() && told.unknown() == seen.unknown() &&
            told.terminating() == seen.terminating();
   }

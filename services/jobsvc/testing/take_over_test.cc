@@ -71,6 +71,20 @@ TEST(TakeOverTest, FinishedAndAbortedJobsOfAnotherControllerAreNotWritten) {
   }
 }
 
+TEST(TakeOverTest, AJobOfOursThatAnotherControllerHasWrittenAfterItsEndIsNotWritten) {
+  JobRig rig;
+  LeaveRunning(rig, MakeJob("j", 1, 2));
+  rig.Start();
+  rig.kube().SetAllPods(kPodSucceeded);
+  rig.Run(absl::Minutes(1));
+  ASSERT_EQ(rig.PhaseOf("default/j"), kube::v1::JOB_PHASE_COMPLETED);
+  rig.Kill();
+  rig.LoseDisk();
+  FinishAsUpstreamDoes(rig, "Completed");
+  TakeOver(rig);
+  EXPECT_EQ(rig.kube().WritesButEvents(), 0);
+}
+
 TEST(TakeOverTest, WhatAnInterruptedEndLeftBehindIsRemoved) {
   JobRig rig;
   LeaveRunning(rig, JobWithObjects());
