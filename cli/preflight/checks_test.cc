@@ -148,6 +148,8 @@ TEST(PreflightTest, AnotherControllerIsFoundByItsDeploymentAndItsLease) {
       Deployments(R"(["--controllers=*,-job-controller,-gc-controller,-pg-controller,-queue-controller"])");
   EXPECT_EQ(Of(Controllers(off, Leases(kFresh)), deployment).result, Result::kOk);
   EXPECT_EQ(Of(Controllers(off, Leases(kFresh)), lease).result, Result::kOk);
+  const std::string queues = Deployments(R"(["--controllers=*,-job-controller,-gc-controller,-pg-controller"])");
+  EXPECT_EQ(Of(Controllers(queues, none), deployment).result, Result::kWarning);
   const Finding held = Of(Controllers(none, Leases(kFresh)), lease);
   EXPECT_EQ(held.result, Result::kProblem);
   EXPECT_NE(held.what.find("node-7_abc renews it"), std::string::npos) << held.what;
@@ -234,6 +236,11 @@ TEST(PreflightTest, WhatWouldBeTakenOverIsCounted) {
   api.documents["/apis/batch.volcano.sh/v1alpha1/jobs"] = R"({"items":[
       {"metadata":{"namespace":"a","name":"x","uid":"1"},"status":{"state":{"phase":"Running"}}},
       {"metadata":{"namespace":"a","name":"y"},"status":{"state":{"phase":"Running"},"controlledResources":{"basalt":"{}"}}},
+      {"metadata":{"namespace":"a","name":"m"},"spec":{"plugins":{"svc":[],"mpi":[]},"tasks":[]}},
+      {"metadata":{"namespace":"a","name":"over"},"spec":{"plugins":{"mpi":[]}},
+        "status":{"state":{"phase":"Completed"}}},
+      {"metadata":{"namespace":"a","name":"t"},
+        "spec":{"tasks":[{"policies":[{"event":"PodFailed","action":"AbortJob","timeout":"5m"}]}]}},
       {"metadata":{"namespace":"b","name":"z"},"spec":{"tasks":"none"}}]})";
   api.documents["/apis/scheduling.volcano.sh/v1beta1/podgroups"] = R"({"items":[
       {"metadata":{"name":"x-1","ownerReferences":[{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","name":"x",
@@ -248,10 +255,16 @@ TEST(PreflightTest, WhatWouldBeTakenOverIsCounted) {
       {"metadata":{"name":"x-t-0","labels":{"volcano.sh/job-name":"x"}}}]})";
   Findings findings;
   ASSERT_TRUE(CheckTakeOver(api, {}, findings).ok());
-  EXPECT_EQ(Of(findings, "jobs").what, "3 would be taken over as they are: 2 Running, 1 new; 1 were Basalt's before");
+  EXPECT_EQ(Of(findings, "jobs").what,
+            "6 would be taken over as they are: 1 Completed, 2 Running, 3 new; 1 were Basalt's before");
   const Finding unreadable = Of(findings, "jobs that cannot be read");
   EXPECT_EQ(unreadable.result, Result::kWarning);
   EXPECT_NE(unreadable.what.find("b/z: spec.tasks"), std::string::npos) << unreadable.what;
+  const Finding waiting = Of(findings, "jobs that would stand still");
+  EXPECT_EQ(waiting.result, Result::kProblem);
+  EXPECT_EQ(waiting.what, "1 have a plugin that is not carried out yet: a/m (mpi)");
+  EXPECT_EQ(Of(findings, "policies with a timeout").result, Result::kWarning);
+  EXPECT_EQ(Of(findings, "policies with a timeout").what, "those of 1 are not carried out yet: a/t");
   EXPECT_EQ(Of(findings, "PodGroups").what,
             "kept as they are: 1 of jobs, 1 of jobs under their old name, 1 of others, 1 of plain pods");
   EXPECT_EQ(Of(findings, "plain pods").what, "1 have a group; 1 would get one: a/p");

@@ -11,6 +11,7 @@
 #include "cli/preflight/report.h"
 #include "common/base/status_macros.h"
 #include "common/http/kubeconfig/kubeconfig.h"
+#include "common/http/proxy.h"
 
 namespace basalt::cli {
 namespace {
@@ -22,19 +23,21 @@ struct Asked {
   PreflightOptions options;
 };
 
+std::string Variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
 std::string DefaultKubeconfig() {
-  if (const char* named = std::getenv("KUBECONFIG"); named != nullptr && *named != '\0') {
-    const std::string list(named);
-    return list.substr(0, list.find(':'));
-  }
-  const char* home = std::getenv("HOME");
-  return std::string(home == nullptr ? "" : home) + "/.kube/config";
+  const std::string named = Variable("KUBECONFIG");
+  return named.empty() ? Variable("HOME") + "/.kube/config" : named;
 }
 
 absl::StatusOr<int> Run(const Asked& asked, std::string_view format) {
   const std::string file = asked.kubeconfig.empty() ? DefaultKubeconfig() : asked.kubeconfig;
-  BASALT_ASSIGN_OR_RETURN(http::CurlOptions client, http::ReadKubeconfig(file, asked.context));
+  BASALT_ASSIGN_OR_RETURN(http::CurlOptions client, http::ReadKubeconfigs(file, asked.context));
   client.user_agent = "basaltctl";
+  if (client.proxy_url.empty()) client.proxy_url = http::ProxyFor(client.base_url, Variable);
   const std::unique_ptr<KubeApi> api = MakeCurlKubeApi(std::move(client));
   BASALT_ASSIGN_OR_RETURN(const Findings findings, Preflight(*api, asked.options));
   std::fputs(FormatFindings(findings, format).c_str(), stdout);

@@ -108,6 +108,11 @@ Finding JudgeManager(const Workload& manager) {
     finding.what = "upstream's controller manager, scaled to zero";
   } else if (rivals.empty()) {
     finding.what = "upstream's controller manager, without the controllers that Basalt replaces";
+  } else if (rivals == std::vector<std::string>{"queue-controller"}) {
+    finding.result = Result::kWarning;
+    finding.what =
+        "upstream's controller manager has queue-controller on: it and queuesvc would act on the same queues";
+    finding.cure = "do not start queuesvc, or switch queue-controller off";
   } else {
     finding.result = Result::kProblem;
     finding.what = fmt::format("upstream's controller manager has {} on: it and {} would act on the same objects",

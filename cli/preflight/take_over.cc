@@ -1,6 +1,8 @@
 // What Basalt would find and take over: jobs by phase, those that it cannot read, groups and plain pods.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "cli/preflight/checks.h"
@@ -56,15 +58,50 @@ std::string_view KindOfGroup(const json::value& group) {
   return name.starts_with("podgroup-") ? "of plain pods" : "of others";
 }
 
+// What the services carry out so far; the rest of the job spec's plugins is refused.
+constexpr std::string_view kPlugins[] = {"env", "svc", "ssh"};
+
+// The first plugin of a job that is not among them, or an empty text.
+std::string UnknownPlugin(const json::value& job) {
+  const json::value* plugins = FindPath(job, {"spec", "plugins"});
+  if (plugins == nullptr || !plugins->is_object()) return "";
+  for (const auto& plugin : plugins->get_object()) {
+    const std::string_view name = plugin.key();
+    if (std::find(std::begin(kPlugins), std::end(kPlugins), name) == std::end(kPlugins)) return std::string(name);
+  }
+  return "";
+}
+
+bool HasTimeout(const json::value& holder) {
+  const json::value* policies = Find(holder, "policies");
+  if (policies == nullptr || !policies->is_array()) return false;
+  return std::any_of(policies->get_array().begin(), policies->get_array().end(),
+                     [](const json::value& policy) { return Find(policy, "timeout") != nullptr; });
+}
+
+bool WaitsSomewhere(const json::value& job) {
+  const json::value* spec = Find(job, "spec");
+  const json::value* tasks = spec == nullptr ? nullptr : Find(*spec, "tasks");
+  if (spec != nullptr && HasTimeout(*spec)) return true;
+  return tasks != nullptr && tasks->is_array() &&
+         std::any_of(tasks->get_array().begin(), tasks->get_array().end(), HasTimeout);
+}
+
+bool IsOver(std::string_view phase) { return phase == "Completed" || phase == "Failed" || phase == "Terminated"; }
+
 absl::Status CountJobs(KubeApi& api, Findings& findings) {
   std::map<std::string, size_t> phases;
   size_t ours = 0;
-  Some unreadable;
+  Some unreadable, standing, waiting;
   KubeAnswer answer;
   const auto look = [&](const json::value& job) {
     const std::string phase = TextAt(job, {"status", "state", "phase"});
     ++phases[phase.empty() ? "new" : phase];
     if (FindPath(job, {"status", "controlledResources", kube::kControlledStateKey}) != nullptr) ++ours;
+    if (const std::string plugin = UnknownPlugin(job); !plugin.empty() && !IsOver(phase)) {
+      standing.Add(fmt::format("{} ({})", NameOf(job), plugin));
+    }
+    if (WaitsSomewhere(job) && !IsOver(phase)) waiting.Add(NameOf(job));
     const absl::StatusOr<kube::DecodedJob> decoded = kube::DecodeStoredJob(ToText(job));
     if (!decoded.ok()) {
       unreadable.Add(fmt::format("{}: {}", NameOf(job), ToStd(decoded.status().message())));
@@ -86,6 +123,17 @@ absl::Status CountJobs(KubeApi& api, Findings& findings) {
                           : fmt::format("{} would be taken over as they are: {}{}", total, Counted(phases),
                                         ours == 0 ? std::string() : fmt::format("; {} were Basalt's before", ours)),
                       ""});
+  if (standing.count > 0) {
+    findings.push_back(
+        {"jobs that would stand still", Result::kProblem,
+         fmt::format("{} have a plugin that is not carried out yet: {}", standing.count, standing.Text()),
+         "let them end first, or leave the cluster with Volcano's controllers"});
+  }
+  if (waiting.count > 0) {
+    findings.push_back({"policies with a timeout", Result::kWarning,
+                        fmt::format("those of {} are not carried out yet: {}", waiting.count, waiting.Text()),
+                        "let the jobs end first, if they depend on it"});
+  }
   if (unreadable.count > 0) {
     findings.push_back(
         {"jobs that cannot be read", Result::kWarning,
