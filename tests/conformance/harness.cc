@@ -83,6 +83,13 @@ Answer Conformance::MakePod(std::string_view name, std::string_view labels, std:
   return made;
 }
 
+Answer Conformance::MakeEvent(std::string_view name) {
+  Answer made = Post(Core("events"),
+                     fmt::format(R"({{"metadata":{{"name":"{}"}},"involvedObject":{{"namespace":"{}"}}}})", name, ns_));
+  EXPECT_EQ(made.status, 201) << made;
+  return made;
+}
+
 Answer Conformance::MakeJob(std::string_view name, std::string_view labels) {
   Answer made = Post(Jobs(), JobBody(name, labels));
   EXPECT_EQ(made.status, 201) << made;

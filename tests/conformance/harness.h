@@ -33,6 +33,9 @@ Connection& Server();
 // How to make another one to the same server: another user agent, HTTP/1.1, …
 http::CurlOptions ConnectionOptions();
 
+// Whatever has happened so far can be asked for no more: etcd is compacted. A watch cache may still have it.
+void ForgetHistory();
+
 // Requests as an administrator. A body goes as application/json unless the headers say otherwise.
 Answer Send(std::string method, std::string target, std::string body = "", http::Headers headers = {},
             absl::Duration timeout = absl::Seconds(60));
@@ -67,6 +70,7 @@ class Conformance : public ::testing::Test {
   Answer MakeConfig(std::string_view name, std::string_view labels = "{}", std::string_view data = "{}");
   Answer MakeSecret(std::string_view name, std::string_view labels = "{}");
   Answer MakePod(std::string_view name, std::string_view labels = "{}", std::string_view more_spec = "");
+  Answer MakeEvent(std::string_view name);
   Answer MakeJob(std::string_view name, std::string_view labels = "{}");
 
  private:

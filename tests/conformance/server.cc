@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <fstream>
 #include <functional>
 #include <future>
 #include <memory>
@@ -31,6 +32,7 @@ class TestedServer {
  public:
   virtual ~TestedServer() = default;
   virtual http::CurlOptions connection() const = 0;
+  virtual void ForgetHistory() = 0;
 };
 
 class Kubesim final : public TestedServer {
@@ -56,6 +58,10 @@ class Kubesim final : public TestedServer {
     http::CurlOptions options;
     options.base_url = fmt::format("http://127.0.0.1:{}", http_->port());
     return options;
+  }
+
+  void ForgetHistory() override {
+    OnLoop([this] { server_->ForgetHistory(); });
   }
 
  private:
@@ -93,7 +99,28 @@ class RealKube final : public TestedServer {
     return options;
   }
 
+  void ForgetHistory() override {
+    http::CurlOptions options;
+    options.base_url = "http://127.0.0.1:" + EtcdPort();
+    Connection etcd(options);
+    http::Request compact;
+    compact.method = "POST";
+    compact.target = "/v3/kv/compaction";
+    compact.body = fmt::format(R"({{"revision":"{}","physical":true}})", Get("/api/v1/namespaces?limit=1").version());
+    const Answer done = etcd.Send(std::move(compact));
+    EXPECT_EQ(done.status, 200) << done;
+  }
+
  private:
+  std::string EtcdPort() const {
+    constexpr std::string_view kName = "ETCD_PORT=";
+    std::ifstream facts(cluster_->dir() + "/env");
+    for (std::string line; std::getline(facts, line);) {
+      if (line.starts_with(kName)) return line.substr(kName.size());
+    }
+    return "";
+  }
+
   std::unique_ptr<realkube::Cluster> cluster_;
 };
 
@@ -126,6 +153,7 @@ class ServerEnvironment : public ::testing::Environment {
 
 bool IsReal() { return absl::GetFlag(FLAGS_server) == "real"; }
 Connection& Server() { return *connection; }
+void ForgetHistory() { tested_server->ForgetHistory(); }
 
 http::CurlOptions ConnectionOptions() {
   http::CurlOptions options = tested_server->connection();
