@@ -126,6 +126,18 @@ TEST(TableTest, CoreKindsShowKubectlsColumns) {
             R"(["30s","Warning","R","pod/p","","","m","<unknown>",2,"e"])");
 }
 
+TEST(TableTest, KindsOfLimitsShowTheirNumbers) {
+  EXPECT_EQ(ToText(Cells(Type("PodDisruptionBudget"),
+                         "{metadata: {name: a}, spec: {minAvailable: 1}, status: {disruptionsAllowed: 2}}")),
+            R"(["a","1","N/A",2,"<unknown>"])");
+  EXPECT_EQ(ToText(Cells(Type("ResourceQuota"),
+                         "{metadata: {name: a}, status: {hard: {pods: '10', cpu: '2', limits.cpu: '4'}, "
+                         "used: {pods: '3', limits.cpu: '1'}}}")),
+            R"(["a","cpu: 0/2, pods: 3/10","limits.cpu: 1/4","<unknown>"])");
+  EXPECT_EQ(ToText(Cells(Type("PriorityClass"), "{metadata: {name: a}, value: 7, globalDefault: true}")),
+            R"(["a",7,true,"<unknown>",""])");
+}
+
 TEST(TableTest, EveryKindHasCellsForStrangeObjects) {
   for (const TypeInfoPtr& type : BuiltinTypes()) {
     for (const std::string_view shape :
