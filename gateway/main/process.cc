@@ -33,7 +33,7 @@ void RunOn(Loop& loop, const std::function<void()>& work) {
 class RunningProcess : public Process {
  public:
   explicit RunningProcess(absl::Duration drain)
-      : drain_(drain), metrics_(obs::MakeMetrics()), loop_(MakeThreadLoop("gateway")) {}
+      : drain_(drain), metrics_(obs::MakeMetrics()), loop_(MakeThreadLoop("gateway")), health_(loop_.get()) {}
 
   ~RunningProcess() override {
     if (server_) {
@@ -88,8 +88,8 @@ class RunningProcess : public Process {
   const absl::Duration drain_;
   SystemRandom random_;
   std::unique_ptr<obs::Metrics> metrics_;
-  obs::Health health_;
   std::unique_ptr<Loop> loop_;
+  obs::Health health_;
   std::unique_ptr<http::Client> client_;  // These two live on the loop.
   std::unique_ptr<Gateway> gateway_;
   std::unique_ptr<rpc::HttpStatus> status_;
