@@ -6,6 +6,7 @@
 
 #include <filesystem>
 
+#include "common/testing/status_matchers.h"
 #include "tests/e2e/harness.h"
 
 namespace basalt::e2e {
@@ -13,11 +14,21 @@ namespace {
 
 constexpr char kFirstJob[] = BASALT_SOURCE_DIR "/examples/first-job.yaml";
 
-class DevTest : public ::testing::TestWithParam<bool> {
+enum class Form { kInProcess, kProcesses, kReal };
+
+class DevTest : public ::testing::TestWithParam<Form> {
  protected:
+  void SetUp() override {
+    if (GetParam() != Form::kReal) return;
+    ASSERT_NE(RealCluster(), nullptr);
+    // Those of the case before have the same names.
+    ASSERT_THAT(RealCluster()->Kubectl({"delete", "jobs.batch.volcano.sh", "--all", "--cascade=foreground"}).status(),
+                testing::IsOk());
+  }
   std::vector<std::string> Dev(std::vector<std::string> flags) {
     std::vector<std::string> command = {BinDir() + "/basalt-dev", "--dir=" + (dir_ / "dev")};
-    if (GetParam()) command.emplace_back("--processes");
+    if (GetParam() == Form::kProcesses) command.emplace_back("--processes");
+    if (GetParam() == Form::kReal) command.push_back("--real=" + RealCluster()->dir());
     command.insert(command.end(), flags.begin(), flags.end());
     return command;
   }
@@ -52,7 +63,9 @@ TEST_P(DevTest, AJobThatFailsIsToldByTheExitCode) {
   const std::string file = dir_ / "fails.yaml";
   WriteFile(file,
             "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: fails}\nspec:\n  minAvailable: 1\n"
-            "  tasks:\n  - name: t\n    replicas: 1\n    template:\n      spec:\n        restartPolicy: Never\n"
+            "  tasks:\n  - name: t\n    replicas: 1\n    template:\n"
+            "      metadata: {annotations: {kubesim.basalt.dev/exit-code: \"7\"}}\n      spec:\n        restartPolicy: "
+            "Never\n"
             "        containers: [{name: c, image: i, command: [sh, -c, \"exit 7\"]}]\n");
   const Ran ran = Run({"--run=" + file});
   EXPECT_EQ(ran.exit_code, 3) << ran.out << ran.err;
@@ -65,8 +78,9 @@ TEST_P(DevTest, StaysUpUntilItIsToldToEnd) {
   Child child(Dev({"--keep", fmt::format("--run={}", kFirstJob)}), out_, err_);
   ASSERT_TRUE(Says("basaltctl --gateway ")) << ReadFile(out_) << ReadFile(err_);
   const std::string text = ReadFile(out_);
-  EXPECT_THAT(text, ::testing::HasSubstr("export KUBECONFIG=" + (dir_ / "dev/kubeconfig")));
-  EXPECT_TRUE(std::filesystem::exists(dir_ / "dev/kubeconfig"));
+  const std::string kubeconfig = OnReal() ? RealCluster()->kubeconfig() : dir_ / "dev/kubeconfig";
+  EXPECT_THAT(text, ::testing::HasSubstr("export KUBECONFIG=" + kubeconfig));
+  EXPECT_TRUE(std::filesystem::exists(kubeconfig));
   const std::string mark = "export BASALT_GATEWAY=";
   const size_t at = text.find(mark) + mark.size();
   const std::string gateway = text.substr(at, text.find('\n', at) - at);
@@ -79,18 +93,29 @@ TEST_P(DevTest, StaysUpUntilItIsToldToEnd) {
 
 TEST_P(DevTest, CanBeInterruptedWhileAJobRuns) {
   const std::string file = dir_ / "long.yaml";
-  WriteFile(file,
-            "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: long}\nspec:\n  minAvailable: 1\n"
-            "  tasks:\n  - name: t\n    replicas: 1\n    template:\n      spec:\n        restartPolicy: Never\n"
-            "        containers: [{name: c, image: i, command: [sh, -c, \"sleep 3600\"]}]\n");
+  WriteFile(
+      file,
+      "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: long}\nspec:\n  minAvailable: 1\n"
+      "  tasks:\n  - name: t\n    replicas: 1\n    template:\n"
+      "      metadata: {annotations: {kubesim.basalt.dev/duration: 1h}}\n      spec:\n        restartPolicy: Never\n"
+      "        containers: [{name: c, image: i, command: [sh, -c, \"sleep 3600\"]}]\n");
   Child child(Dev({"--run=" + file}), out_, err_);
   ASSERT_TRUE(Says("1 running"));
   child.Signal(SIGINT);
   EXPECT_EQ(child.Wait(absl::Seconds(20)), 130);
 }
 
-INSTANTIATE_TEST_SUITE_P(Both, DevTest, ::testing::Bool(),
-                         [](const auto& tested) { return tested.param ? "Processes" : "InProcess"; });
+std::vector<Form> Forms() {
+  if (OnReal()) return {Form::kReal};
+  return {Form::kInProcess, Form::kProcesses};
+}
+
+std::string NameOf(const ::testing::TestParamInfo<Form>& tested) {
+  constexpr const char* kNames[] = {"InProcess", "Processes", "Real"};
+  return kNames[static_cast<int>(tested.param)];
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, DevTest, ::testing::ValuesIn(Forms()), NameOf);
 
 }  // namespace
 }  // namespace basalt::e2e

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <future>
 #include <map>
@@ -14,6 +15,7 @@
 
 #include "absl/time/clock.h"
 #include "common/http/curl/curl_client.h"
+#include "common/http/kubeconfig/kubeconfig.h"
 
 namespace basalt::e2e {
 namespace {
@@ -81,12 +83,71 @@ void WriteFile(const std::string& path, std::string_view text) { std::ofstream(p
 
 std::string BinDir() { return BASALT_BIN_DIR; }
 
-World::World(std::vector<std::string> kubesim_flags) {
+bool OnReal() {
+  const char* const kube = std::getenv("BASALT_KUBE");
+  return kube != nullptr && std::string_view(kube) == "real";
+}
+
+namespace {
+
+class SharedCluster : public ::testing::Environment {
+ public:
+  realkube::Cluster* Get() {
+    if (!tried_) {
+      tried_ = true;
+      absl::StatusOr<std::unique_ptr<realkube::Cluster>> started = realkube::Cluster::Start();
+      if (started.ok()) {
+        cluster_ = *std::move(started);
+      } else {
+        ADD_FAILURE() << started.status().ToString();
+      }
+    }
+    return cluster_.get();
+  }
+  void TearDown() override { cluster_.reset(); }
+
+ private:
+  bool tried_ = false;
+  std::unique_ptr<realkube::Cluster> cluster_;
+};
+
+SharedCluster& Shared() {
+  static SharedCluster* const shared = new SharedCluster();
+  return *shared;
+}
+// gtest's own, which ends it after the last test.
+[[maybe_unused]] ::testing::Environment* const registered = ::testing::AddGlobalTestEnvironment(&Shared());
+
+absl::StatusOr<http::CurlOptions> UseRealCluster(dev::ProcessSuiteOptions& options) {
+  realkube::Cluster* const cluster = RealCluster();
+  if (cluster == nullptr) return absl::UnavailableError("there is no real cluster");
+  dev::ExternalKube& kube = options.kube.emplace();
+  kube.server = cluster->kube_server();
+  kube.admin_kubeconfig = cluster->kubeconfig();
+  kube.gateway_kubeconfig = cluster->kubeconfig("gateway");
+  kube.actors_kubeconfig = cluster->kubeconfig("actors");
+  return http::ReadKubeconfig(cluster->kubeconfig());
+}
+
+}  // namespace
+
+realkube::Cluster* RealCluster() { return Shared().Get(); }
+
+World::World() {
   dev::ProcessSuiteOptions options;
   options.bin_dir = BinDir();
   options.dir = dir_ / "suite";
-  options.kubesim_flags = {"--crds=" BASALT_SOURCE_DIR "/deploy/crds", "--no_queues"};
-  options.kubesim_flags.insert(options.kubesim_flags.end(), kubesim_flags.begin(), kubesim_flags.end());
+  http::CurlOptions client;
+  if (OnReal()) {
+    absl::StatusOr<http::CurlOptions> admin = UseRealCluster(options);
+    if (!admin.ok()) {
+      ADD_FAILURE() << admin.status().ToString();
+      return;
+    }
+    client = *std::move(admin);
+  } else {
+    options.kubesim_flags = {"--crds=" BASALT_SOURCE_DIR "/deploy/crds", "--no_queues"};
+  }
   absl::StatusOr<std::unique_ptr<dev::ProcessSuite>> suite = dev::ProcessSuite::Start(std::move(options));
   if (!suite.ok()) {
     ADD_FAILURE() << suite.status().ToString();
@@ -94,8 +155,7 @@ World::World(std::vector<std::string> kubesim_flags) {
   }
   suite_ = *std::move(suite);
   loop_ = MakeThreadLoop("test");
-  http::CurlOptions client;
-  client.base_url = suite_->kube_server();
+  if (!OnReal()) client.base_url = suite_->kube_server();
   client.user_agent = "test";
   std::promise<void> made;
   loop_->Post([&] {
@@ -167,10 +227,23 @@ json::value World::KubeGet(const std::string& path) {
   return parsed.ok() ? *std::move(parsed) : json::value();
 }
 
-void World::ClearLog() { (void)Call("DELETE", "/kubesim/log"); }
-
 std::vector<Write> World::Log() {
   std::vector<Write> log;
+  if (OnReal()) {
+    for (realkube::AuditLine& line : RealCluster()->Audit()) {
+      if (line.verb == "get" || line.verb == "list" || line.verb == "watch") continue;
+      Write& write = log.emplace_back();
+      write.verb = std::move(line.verb);
+      write.resource = std::move(line.resource);
+      write.subresource = std::move(line.subresource);
+      write.name = std::move(line.name);
+      write.user_agent = std::move(line.user_agent);
+      write.status = line.code;
+      write.dry_run = line.uri.find("dryRun=All") != std::string::npos;
+      write.body = std::move(line.body);
+    }
+    return log;
+  }
   const json::value all = KubeGet("/kubesim/log");
   const json::value* requests = all.is_object() ? Find(all, "requests") : nullptr;
   if (requests == nullptr) {
@@ -183,7 +256,6 @@ std::vector<Write> World::Log() {
     write.resource = Text(request, "resource");
     write.subresource = Text(request, "subresource");
     write.name = Text(request, "name");
-    write.uid = Text(request, "uid");
     write.user_agent = Text(request, "userAgent");
     write.status = static_cast<int>(FindInt(request, "status"));
     const json::value* const dry_run = Find(request, "dryRun");
@@ -220,7 +292,7 @@ std::vector<std::string> JudgeJob(World& world, const std::string& name) {
     if (pod && write.verb.starts_with("delete") && phase != "Completed") {
       violations.push_back(fmt::format("pod {} was deleted while the job was '{}'", write.name, phase));
     }
-    if (write.resource == "jobs" && write.subresource == "status" && write.name == name) {
+    if (write.resource == "jobs" && write.subresource == "status" && write.name == name && write.body.is_object()) {
       const json::value* const state = FindPath(write.body, {"status", "state"});
       const std::string next = state == nullptr ? "" : Text(*state, "phase");
       if (next.empty() || next == phase) continue;

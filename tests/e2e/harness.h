@@ -1,7 +1,8 @@
 #pragma once
 
 // What the end-to-end tests share: programs as people run them, the API server as kubectl sees it, and its log of
-// requests, which judges. Everything across processes is waited for with a deadline.
+// requests, which judges. The API server is kubesim, or a real one where BASALT_KUBE=real: ctest runs most tests on
+// both. Everything across processes is waited for with a deadline.
 #include <functional>
 #include <memory>
 #include <optional>
@@ -15,6 +16,7 @@
 #include "common/http/http.h"
 #include "common/testing/temp_dir.h"
 #include "dev/process_suite.h"
+#include "tests/realkube/cluster.h"
 
 namespace basalt::e2e {
 
@@ -41,9 +43,13 @@ struct Ran {
 std::string ReadFile(const std::string& path);
 void WriteFile(const std::string& path, std::string_view text);
 
-// One write of the log, as the judges want it.
+bool OnReal();
+// The real one of this process, started when it is first asked for; null where that failed.
+realkube::Cluster* RealCluster();
+
+// One write of the log, as the judges want it. On a real cluster the body is known where it is ours.
 struct Write {
-  std::string verb, resource, subresource, name, uid, user_agent;
+  std::string verb, resource, subresource, name, user_agent;
   int status = 0;
   bool dry_run = false;
   json::value body;
@@ -52,9 +58,10 @@ struct Write {
 };
 
 // Five processes and what is needed to talk to them. Fatal failures are those of gtest: check ok() after it was made.
+// All worlds of a process have one real cluster: objects of the one before are still there.
 class World {
  public:
-  explicit World(std::vector<std::string> kubesim_flags = {});
+  World();
   ~World();
 
   bool ok() const { return suite_ != nullptr; }
@@ -66,8 +73,9 @@ class World {
   Ran Run(const std::vector<std::string>& command, absl::Duration limit);
   json::value KubeGet(const std::string& path);  // Null where the answer is not 200.
   std::vector<Write> Log();
-  void ClearLog();
   std::string JobPhase(const std::string& name);
+  Loop& loop() { return *loop_; }
+  http::Client& client() { return *client_; }  // The administrator's; for the loop.
   size_t JobCount();
 
  private:

@@ -18,7 +18,7 @@ namespace {
 constexpr int kKills = 10;
 constexpr int kPods = 30;
 
-// Thirty pods of two to four seconds.
+// Thirty pods of two to four seconds: the fake kubelet of the real cluster goes by the annotation.
 std::string Manifest(const std::string& name) {
   std::string text = fmt::format(
       "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {{name: {}}}\n"
@@ -27,10 +27,11 @@ std::string Manifest(const std::string& name) {
       name);
   for (int task = 0; task < 3; ++task) {
     text += fmt::format(
-        "  - name: t{}\n    replicas: {}\n    minAvailable: 1\n    template:\n      spec:\n        restartPolicy: "
+        "  - name: t{0}\n    replicas: {1}\n    minAvailable: 1\n    template:\n"
+        "      metadata: {{annotations: {{kubesim.basalt.dev/duration: {2}s}}}}\n      spec:\n        restartPolicy: "
         "Never\n"
         "        containers:\n        - name: main\n          image: busybox\n"
-        "          command: [sh, -c, \"sleep {}\"]\n          resources: {{requests: {{cpu: \"1\"}}}}\n",
+        "          command: [sh, -c, \"sleep {2}\"]\n          resources: {{requests: {{cpu: \"1\"}}}}\n",
         task, kPods / 3, task + 2);
   }
   return text;
@@ -53,7 +54,7 @@ TEST_P(KillTest, TheJobCompletesAsIfNothingHadHappened) {
   int kills = 0;
   // As many jobs as it takes for ten kills to fall into the life of one.
   for (int run = 0; kills < kKills && run < 6; ++run) {
-    const std::string name = fmt::format("victim-{}", run);
+    const std::string name = fmt::format("victim-of-{}-{}", program, run);
     const std::string file = world.dir() / (name + ".yaml");
     WriteFile(file, Manifest(name));
     const Ran submitted = world.Ctl({"job", "submit", "-f", file});

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 
@@ -31,6 +32,29 @@ json::value Normalised(const Write& write, const std::string& uid, const std::st
   return body;
 }
 
+// A real server has added its defaults to what it read, and dropped what is empty.
+bool Contains(const json::value& whole, const json::value& part) {
+  if (part.is_object() && whole.is_object()) {
+    for (const auto& [name, value] : part.as_object()) {
+      const json::value* const there = whole.as_object().if_contains(name);
+      const bool empty = value.is_null() || (value.is_object() && value.get_object().empty());
+      if (there == nullptr ? !empty : !Contains(*there, value)) return false;
+    }
+    return true;
+  }
+  if (part.is_array() && whole.is_array()) {
+    return std::equal(whole.get_array().begin(), whole.get_array().end(), part.get_array().begin(),
+                      part.get_array().end(), Contains);
+  }
+  return whole == part;
+}
+
+std::string UidOf(World& world, const std::string& job) {
+  const json::value object = world.KubeGet("/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs/" + job);
+  const json::value* const metadata = object.is_object() ? Find(object, "metadata") : nullptr;
+  return metadata == nullptr ? "" : std::string(FindString(*metadata, "uid"));
+}
+
 TEST(MainJobTest, TheJobOfTheIssueIsExactToTheSpec) {
   if (!std::filesystem::exists(kVolcanoJob)) {
     GTEST_SKIP() << "NOT TESTED: " << kVolcanoJob << " is not here";
@@ -49,10 +73,7 @@ TEST(MainJobTest, TheJobOfTheIssueIsExactToTheSpec) {
   })) << "what the plugins made is left behind";
 
   const std::vector<Write> log = world.Log();
-  std::string uid;
-  for (const Write& write : log) {
-    if (write.resource == "jobs" && write.verb == "create") uid = write.uid;
-  }
+  const std::string uid = UidOf(world, "test-job");
   ASSERT_NE(uid, "");
   const json::value expected = *ParseJson(ReadFile(BASALT_SOURCE_DIR "/tests/e2e/expected/volcano_job.json"));
   std::map<std::string, int> made;
@@ -71,7 +92,10 @@ TEST(MainJobTest, TheJobOfTheIssueIsExactToTheSpec) {
       ADD_FAILURE() << key << " is not called for by the spec";
       continue;
     }
-    EXPECT_EQ(Normalised(write, uid, index), *wanted) << key;
+    const json::value body = Normalised(write, uid, index);
+    EXPECT_TRUE(OnReal() ? Contains(body, *wanted) : body == *wanted) << key << " is\n"
+                                                                      << ToText(body) << "\nwhere the spec wants\n"
+                                                                      << ToText(*wanted);
     if (write.resource == "secrets") {
       std::string key_text;
       ASSERT_TRUE(absl::Base64Unescape(ToAbsl(FindString(write.body.at("data"), "id_rsa")), &key_text));
@@ -108,9 +132,11 @@ TEST(MainJobTest, TheFirstExampleCompletesWithinTheBudget) {
   EXPECT_EQ(queues.exit_code, 0) << queues.err;
   EXPECT_NE(queues.out.find("default   Open"), std::string::npos) << queues.out;
   EXPECT_EQ(world.Ctl({"job", "delete", "first-job"}).exit_code, 0);
-  EXPECT_TRUE(Eventually(absl::Seconds(30), [&] {
-    const json::value pods = world.KubeGet("/api/v1/namespaces/default/pods");
-    return world.JobCount() == 0 && pods.is_object() && Find(pods, "items")->get_array().empty();
+  // A real collector of garbage looks for new kinds every half minute.
+  EXPECT_TRUE(Eventually(absl::Seconds(90), [&] {
+    const json::value pods =
+        world.KubeGet("/api/v1/namespaces/default/pods?labelSelector=volcano.sh/job-name%3Dfirst-job");
+    return UidOf(world, "first-job").empty() && pods.is_object() && Find(pods, "items")->get_array().empty();
   })) << "the job or its pods are left";
 }
 

@@ -99,6 +99,11 @@ std::vector<AuditLine> Cluster::Audit() const {
     out.verb = FindString(*event, "verb");
     out.uri = FindString(*event, "requestURI");
     out.user_agent = FindString(*event, "userAgent");
+    if (std::string error; !absl::ParseTime(absl::RFC3339_full, ToAbsl(FindString(*event, "requestReceivedTimestamp")),
+                                            &out.received, &error)) {
+      out.received = absl::InfinitePast();
+    }
+    if (const json::value* body = Find(*event, "requestObject")) out.body = *body;
     if (const json::value* user = Find(*event, "user")) out.user = FindString(*user, "username");
     if (const json::value* object = Find(*event, "objectRef")) {
       out.group = FindString(*object, "apiGroup");

@@ -12,6 +12,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/base/json.h"
 #include "common/testing/temp_dir.h"
 
 namespace basalt::realkube {
@@ -30,6 +32,8 @@ struct AuditLine {
   std::string group, resource, subresource, ns, name;
   std::string uri;
   int code = 0;
+  absl::Time received;
+  json::value body;  // What the gateway sent with a create or a patch, as the server read it; else null.
   bool Succeeded() const { return code >= 200 && code < 300; }
 };
 
