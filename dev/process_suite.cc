@@ -81,6 +81,9 @@ std::string ProcessSuite::PortFile(std::string_view program) const {
 std::string ProcessSuite::log_file(std::string_view program) const {
   return fmt::format("{}/{}.log", options_.dir, program);
 }
+std::string ProcessSuite::data_dir(std::string_view program) const {
+  return fmt::format("{}/{}-data", options_.dir, program);
+}
 std::vector<std::string_view> ProcessSuite::programs() const {
   std::vector<std::string_view> names(std::begin(kOurs), std::end(kOurs));
   if (!options_.kube.has_value()) names.insert(names.begin(), kKubesim);
@@ -129,7 +132,7 @@ std::vector<std::string> ProcessSuite::Command(std::string_view program) const {
     command.insert(command.end(), options_.gateway_flags.begin(), options_.gateway_flags.end());
   } else {
     command.push_back(fmt::format("--gateway={}", gateway()));
-    command.push_back(fmt::format("--data_dir={}/{}-data", options_.dir, program));
+    command.push_back(fmt::format("--data_dir={}", data_dir(program)));
   }
   return command;
 }

@@ -60,6 +60,7 @@ class ProcessSuite {
   std::string gateway() const;      // 127.0.0.1:port
   std::string kubeconfig() const;   // A file for kubectl.
   std::string log_file(std::string_view program) const;
+  std::string data_dir(std::string_view program) const;  // Of a service.
 
  private:
   struct Process {

@@ -1,0 +1,25 @@
+#pragma once
+
+// What another process has used so far, from /proc. Linux only.
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+namespace basalt::bench {
+
+struct ProcessUsage {
+  absl::Duration cpu;  // User and system, of threads that have ended too.
+  int64_t peak_bytes = 0;
+};
+
+// NOT_FOUND: there is no such process.
+absl::StatusOr<ProcessUsage> ReadProcessUsage(pid_t pid);
+
+// The two files' texts, `ticks` a second. INVALID_ARGUMENT: they are not as proc(5) says.
+absl::StatusOr<ProcessUsage> ParseProcessUsage(std::string_view stat, std::string_view status, int64_t ticks);
+
+}  // namespace basalt::bench
