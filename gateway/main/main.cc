@@ -37,6 +37,8 @@ ABSL_FLAG(absl::Duration, formation, absl::Milliseconds(500),
           "how long the first replica of a service waits for others to share its slots with");
 ABSL_FLAG(bool, rebalance, false, "give slots to replicas that come later; their owners hand them over");
 ABSL_FLAG(bool, streaming_lists, true, "use streaming lists where the API server has them");
+ABSL_FLAG(absl::Duration, slow_retry, absl::Seconds(30),
+          "how often a kind that is not served, or forbidden, is looked for again; give or take a half");
 ABSL_FLAG(double, kube_qps, 0, "reads and writes of single objects per second, for all replicas together; 0: no limit");
 ABSL_FLAG(double, kube_burst, 0, "how many of them at once after a rest; 0: twice --kube_qps");
 ABSL_FLAG(std::string, log_level, "info", "debug, info, warning or error");
@@ -84,6 +86,7 @@ ProcessOptions OptionsFromFlags() {
   options.metrics_listen = absl::GetFlag(FLAGS_metrics_listen);
   options.gateway.scheduler_names = absl::GetFlag(FLAGS_scheduler_name);
   options.gateway.streaming_lists = absl::GetFlag(FLAGS_streaming_lists);
+  options.gateway.slow_retry = absl::GetFlag(FLAGS_slow_retry);
   options.gateway.writer.rate = {absl::GetFlag(FLAGS_kube_qps), absl::GetFlag(FLAGS_kube_burst)};
   HubOptions& hub = options.gateway.hub;
   hub.cluster = absl::GetFlag(FLAGS_cluster);
