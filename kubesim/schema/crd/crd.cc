@@ -8,6 +8,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "kubesim/schema/core/json_members.h"
+#include "kubesim/schema/crd/structural.h"
 
 namespace basalt::kubesim {
 namespace {
@@ -64,7 +65,8 @@ absl::StatusOr<TypeInfoPtr> LoadVersion(const TypeInfo& common, const json::arra
   type->columns = ParseColumns(version);
   ReadSubresources(version, *type);
   const json::value* source = FindPath(version, {"schema", "openAPIV3Schema"});
-  if (source == nullptr) return Bad(field + ".schema.openAPIV3Schema", "Required value: schemas are required");
+  if (source == nullptr) return Bad(field + ".schema.openAPIV3Schema", "Required value");
+  BASALT_RETURN_IF_ERROR(CheckStructural(*source, SchemaPath(versions, index)));
   absl::StatusOr<std::shared_ptr<const Schema>> schema =
       Schema::Compile(*source, SchemaPath(versions, index), rule_errors);
   if (!schema.ok()) return Annotate(schema.status(), field + ".schema");
@@ -134,13 +136,17 @@ absl::StatusOr<CustomResource> LoadCrd(const json::value& source, std::vector<Fi
     BASALT_ASSIGN_OR_RETURN(TypeInfoPtr type, LoadVersion(common, versions->get_array(), i, rule_errors));
     if (type->storage) {
       if (!resource.storage_version.empty())
-        return Bad("spec.versions", "must have exactly one version marked as storage version");
+        return Bad("spec.versions",
+                   fmt::format("Invalid value: {}: must have exactly one version marked as storage version",
+                               ToText(*versions)));
       resource.storage_version = type->version;
     }
     if (IsTrue(version, "served")) resource.versions.push_back(std::move(type));
   }
   if (resource.storage_version.empty()) {
-    return Bad("spec.versions", "must have exactly one version marked as storage version");
+    return Bad(
+        "spec.versions",
+        fmt::format("Invalid value: {}: must have exactly one version marked as storage version", ToText(*versions)));
   }
   return resource;
 }

@@ -97,12 +97,13 @@ TEST(SchemaTest, ErrorsReadLikeTheApiServers) {
        "FieldValueTypeInvalid spec.labels.a: Invalid value: \"integer\": spec.labels.a in body must be of type string: "
        "\"integer\"\n"},
       {"spec: {name: a, at: now}",
-       "FieldValueInvalid spec.at: Invalid value: \"now\": spec.at in body must be of type date-time: \"now\"\n"},
+       "FieldValueTypeInvalid spec.at: Invalid value: \"now\": spec.at in body must be of type date-time: \"now\"\n"},
       {"spec: {name: a, at: '2026-01-02T03:04:05Z', one: {a: x}}", ""},
       {"spec: {name: a, one: {a: x, b: x}}",
-       "FieldValueInvalid spec.one: Invalid value: \"\": \"spec.one\" must validate one and only one schema (oneOf)\n"},
-      {"spec: {name: a, embedded: {kind: K}}",
-       "FieldValueRequired spec.embedded.apiVersion: Required value: must not be empty\n"},
+       "FieldValueInvalid <nil>: Invalid value: \"\": \"spec.one\" must validate one and only one schema (oneOf). "
+       "Found "
+       "2 valid alternatives\n"},
+      {"spec: {name: a, embedded: {kind: K}}", "FieldValueRequired spec.embedded.apiVersion: Required value\n"},
   };
   for (const auto& row : rows) EXPECT_EQ(Errors(*schema, row.object), row.want) << row.object;
 }

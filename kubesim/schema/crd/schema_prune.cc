@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "kubesim/schema/crd/crd.h"
 #include "kubesim/schema/crd/schema_node.h"
 
@@ -30,6 +33,8 @@ class Pruner {
       auto member = object->begin() + static_cast<ptrdiff_t>(i);
       const std::string_view name = View(member->key());
       if (is_resource && IsIdentity(name)) {
+        // The root's metadata is the server's own business; an embedded one has no more fields than that.
+        if (node.embedded_resource && name == "metadata") PruneMetadata(member->value());
         ++i;
         continue;
       }
@@ -52,6 +57,32 @@ class Pruner {
   }
 
  private:
+  static void PruneMetadata(json::value& metadata) {
+    constexpr std::string_view kFields[] = {"name",
+                                            "generateName",
+                                            "namespace",
+                                            "selfLink",
+                                            "uid",
+                                            "resourceVersion",
+                                            "generation",
+                                            "creationTimestamp",
+                                            "deletionTimestamp",
+                                            "labels",
+                                            "annotations",
+                                            "ownerReferences",
+                                            "finalizers",
+                                            "managedFields",
+                                            "deletionGracePeriodSeconds"};
+    json::object* object = metadata.if_object();
+    if (object == nullptr) return;
+    for (size_t i = object->size(); i-- > 0;) {
+      const auto member = object->begin() + static_cast<ptrdiff_t>(i);
+      if (std::find(std::begin(kFields), std::end(kFields), View(member->key())) == std::end(kFields)) {
+        object->stable_erase(member);
+      }
+    }
+  }
+
   static std::string Join(const std::string& path, std::string_view name) {
     return path.empty() ? std::string(name) : fmt::format("{}.{}", path, name);
   }

@@ -64,6 +64,21 @@ bool IsDateTime(std::string_view text) {
   return RE2::FullMatch(re2::StringPiece(text.data(), text.size()), form);
 }
 
+// Formats that are not listed here are words to people.
+bool HasFormat(std::string_view text, std::string_view format) {
+  static const RE2& uuid = *new RE2("(?i)[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}");
+  static const RE2& octets = *new RE2(R"((25[0-5]|2[0-4]\d|1?\d?\d)(\.(25[0-5]|2[0-4]\d|1?\d?\d)){3})");
+  static const RE2& base64 = *new RE2("([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?");
+  static const RE2& duration = *new RE2(R"([-+]?((\d+\.?\d*|\.\d+)(ns|us|µs|ms|s|m|h))+|0)");
+  const re2::StringPiece piece(text.data(), text.size());
+  if (format == "date-time") return IsDateTime(text);
+  if (format == "uuid") return RE2::FullMatch(piece, uuid);
+  if (format == "ipv4") return RE2::FullMatch(piece, octets);
+  if (format == "byte") return RE2::FullMatch(piece, base64);
+  if (format == "duration") return RE2::FullMatch(piece, duration);
+  return true;
+}
+
 class Validator {
  public:
   explicit Validator(std::vector<FieldError>* errors) : errors_(errors) {}
@@ -101,7 +116,7 @@ class Validator {
     std::string supported;
     for (const json::value& allowed : node.enumeration) {
       if (!supported.empty()) supported += ", ";
-      supported += ToText(allowed);
+      supported += allowed.is_string() ? ToText(allowed) : fmt::format("\"{}\"", ToText(allowed));
     }
     Add("FieldValueNotSupported", path,
         fmt::format("Unsupported value: {}: supported values: {}", ToText(value), supported));
@@ -140,8 +155,9 @@ class Validator {
     if (node.pattern != nullptr && !RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), *node.pattern)) {
       Invalid(path, shown(), fmt::format("should match '{}'", node.pattern_text));
     }
-    if (node.format == "date-time" && !IsDateTime(text)) {
-      Invalid(path, shown(), fmt::format("must be of type date-time: {}", shown()));
+    if (!HasFormat(text, node.format)) {
+      Add("FieldValueTypeInvalid", path,
+          fmt::format("Invalid value: {0}: {1} in body must be of type {2}: {0}", shown(), path.Text(), node.format));
     }
   }
 
@@ -218,30 +234,49 @@ class Validator {
     for (const std::string_view name : {"apiVersion", "kind"}) {
       const json::value* found = object.if_contains(name);
       if (found == nullptr || !found->is_string() || found->get_string().empty()) {
-        Add("FieldValueRequired", Path{.parent = &path, .name = name}, "Required value: must not be empty");
+        Add("FieldValueRequired", Path{.parent = &path, .name = name}, "Required value");
       }
     }
   }
 
-  bool Matches(const json::value& value, const SchemaNode& node, const Path& path) {
+  std::vector<FieldError> ErrorsOf(const json::value& value, const SchemaNode& node, const Path& path) {
     std::vector<FieldError> errors;
     Validator(&errors).Check(value, node, path, nullptr);
-    return errors.empty();
+    return errors;
   }
 
+  // What none of several alternatives allows is told with what the first of them says.
   void CheckCombinations(const json::value& value, const SchemaNode& node, const Path& path) {
-    for (const auto& part : node.all_of) Check(value, *part, path, nullptr);
-    const auto matches = [&](const std::unique_ptr<SchemaNode>& part) { return Matches(value, *part, path); };
     const auto fail = [&](std::string_view rule) {
-      Add("FieldValueInvalid", path, fmt::format("Invalid value: \"\": \"{}\" must {}", path.Text(), rule));
+      errors_->push_back(
+          {"FieldValueInvalid", "<nil>", fmt::format("Invalid value: \"\": \"{}\" must {}", path.Text(), rule)});
     };
-    if (!node.any_of.empty() && std::none_of(node.any_of.begin(), node.any_of.end(), matches)) {
+    const auto add = [&](const std::vector<FieldError>& errors) {
+      errors_->insert(errors_->end(), errors.begin(), errors.end());
+    };
+    const auto matching = [&](const std::vector<std::unique_ptr<SchemaNode>>& parts) {
+      return std::count_if(parts.begin(), parts.end(),
+                           [&](const auto& part) { return ErrorsOf(value, *part, path).empty(); });
+    };
+    if (!node.any_of.empty() && matching(node.any_of) == 0) {
       fail("validate at least one schema (anyOf)");
+      add(ErrorsOf(value, *node.any_of.front(), path));
     }
-    if (!node.one_of.empty() && std::count_if(node.one_of.begin(), node.one_of.end(), matches) != 1) {
-      fail("validate one and only one schema (oneOf)");
+    const auto alternatives = node.one_of.empty() ? 1 : matching(node.one_of);
+    if (alternatives == 0) {
+      fail("validate one and only one schema (oneOf). Found none valid");
+      add(ErrorsOf(value, *node.one_of.front(), path));
+    } else if (alternatives > 1) {
+      fail(fmt::format("validate one and only one schema (oneOf). Found {} valid alternatives", alternatives));
     }
-    if (node.negated != nullptr && Matches(value, *node.negated, path)) fail("not validate the schema (not)");
+    bool all = true;
+    for (const auto& part : node.all_of) {
+      const std::vector<FieldError> errors = ErrorsOf(value, *part, path);
+      all = all && errors.empty();
+      add(errors);
+    }
+    if (!all) fail("validate all the schemas (allOf)");
+    if (node.negated != nullptr && ErrorsOf(value, *node.negated, path).empty()) fail("not validate the schema (not)");
   }
 
   std::vector<FieldError>* errors_;
