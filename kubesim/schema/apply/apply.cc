@@ -127,9 +127,7 @@ std::string ShowManager(const Manager& manager) {
   std::string shown = fmt::format("\"{}\"", manager.name);
   if (!manager.subresource.empty()) shown += fmt::format(" with subresource \"{}\"", manager.subresource);
   if (manager.operation != "Update") return shown;
-  shown += " using " + manager.api_version;
-  if (!manager.time.empty()) shown += " at " + manager.time;
-  return shown;
+  return shown + " using " + manager.api_version;
 }
 
 void ListPaths(const FieldSet& set, const std::string& path, const std::string& manager, std::vector<Conflict>* out) {
@@ -212,10 +210,12 @@ absl::StatusOr<ApplyResult> ServerSideApply(const json::value* live, const json:
     }
     walk.Drop(result.object, before, kept);
   }
-  if (live != nullptr && before == mine && SameButManagers(*live, result.object)) return result;
+  const bool unchanged = live != nullptr && SameButManagers(*live, result.object);
+  if (unchanged && before == mine) return result;
   own.fields = std::move(mine);
   own.api_version = type.ApiVersion();
-  own.time = now_rfc3339;
+  // Only a change has a time, not a mere share in what is there.
+  if (!unchanged) own.time = now_rfc3339;
   Encode(std::move(managers), result.object);
   return result;
 }

@@ -59,7 +59,7 @@ TEST(ApplyTest, FieldsThatAnotherAlsoOwnsStay) {
   const json::value shared = Apply(&first, "{metadata: {name: a}, data: {l: w}}", "you");
   const json::value left = Apply(&shared, "{metadata: {name: a}, data: {k: v}}", "me");
   EXPECT_EQ(Bare(left), Y("{metadata: {name: a}, data: {k: v, l: w}}"));
-  EXPECT_EQ(Managers(left), "me/Apply {\"f:data\":{\"f:k\":{}}}\nyou/Apply {\"f:data\":{\"f:l\":{}}}\n");
+  EXPECT_EQ(Managers(left), "you/Apply {\"f:data\":{\"f:l\":{}}}\nme/Apply {\"f:data\":{\"f:k\":{}}}\n");
 }
 
 TEST(ApplyTest, OtherValuesOfOthersConflictUnlessForced) {
@@ -167,7 +167,7 @@ TEST(ManagedFieldsTest, UpdatesTakeOverWhatTheyChange) {
                             &conflicts)
                 .status()
                 .message(),
-            "Apply failed with 1 conflict: conflict with \"editor\" using v1 at 2026-01-01T00:01:00Z: .data.k");
+            "Apply failed with 1 conflict: conflict with \"editor\" using v1: .data.k");
   json::value gone = next;
   gone.at("data").as_object().erase("n");
   UpdateManagedFields(&next, gone, "third", Type("ConfigMap"), "", kLater);
@@ -178,7 +178,8 @@ TEST(ManagedFieldsTest, CreatesOwnEverythingAndResetsClear) {
   json::value object =
       Y("{apiVersion: v1, kind: ConfigMap, metadata: {name: a, uid: u, labels: {x: y}}, data: {k: v}}");
   UpdateManagedFields(nullptr, object, "maker", Type("ConfigMap"), "", kNow);
-  EXPECT_EQ(Managers(object), "maker/Update {\"f:data\":{\"f:k\":{}},\"f:metadata\":{\"f:labels\":{\"f:x\":{}}}}\n");
+  EXPECT_EQ(Managers(object),
+            "maker/Update {\"f:data\":{\".\":{},\"f:k\":{}},\"f:metadata\":{\"f:labels\":{\".\":{},\"f:x\":{}}}}\n");
   json::value without = object;
   without.at("metadata").as_object().erase("managedFields");
   UpdateManagedFields(&object, without, "maker", Type("ConfigMap"), "", kLater);

@@ -16,6 +16,20 @@ constexpr std::string_view kAtomicMaps[] = {"selector",         "labelSelector",
                                             "nodeSelector",     "secretKeyRef",  "configMapKeyRef", "fieldRef",
                                             "resourceFieldRef", "claimRef",      "involvedObject",  "scaleTargetRef"};
 
+// Members that a typed object always has, if empty: nobody adds them.
+constexpr std::string_view kAlwaysThere[] = {"metadata",     "spec",       "status",         "template", "jobTemplate",
+                                             "loadBalancer", "containers", "updateStrategy", "strategy", "resources"};
+
+// Who adds a map or a list owns the place too, not only what is in it.
+void OwnPlaces(FieldSet& set, std::string_view element, bool core) {
+  if (set.children.empty()) return;
+  const bool always =
+      core && element.substr(0, 2) == "f:" &&
+      std::find(std::begin(kAlwaysThere), std::end(kAlwaysThere), element.substr(2)) != std::end(kAlwaysThere);
+  if (!always) set.member = true;
+  for (auto& [below, child] : set.children) OwnPlaces(child, below, core);
+}
+
 std::string_view View(json::string_view text) { return {text.data(), text.size()}; }
 std::string FieldElement(std::string_view name) { return fmt::format("f:{}", name); }
 
@@ -240,8 +254,7 @@ void ApplyWalk::CompareChild(const std::string& element, const json::value* live
     gone.member = true;
   } else if (live == nullptr) {
     if (!CollectAt(*next, below, more).ok()) more = FieldSet{.member = true, .children = {}};
-    // The item of a list belongs to whoever adds it, together with its members.
-    if (element.substr(0, 2) != "f:") more.member = true;
+    OwnPlaces(more, element, below.core);
   } else {
     CompareAt(*live, *next, below, more, gone);
   }

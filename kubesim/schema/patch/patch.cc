@@ -128,8 +128,11 @@ absl::Status ApplyOperation(json::value& root, const json::value& step) {
     const std::string_view from_text = FindString(step, "from");
     BASALT_ASSIGN_OR_RETURN(const std::vector<std::string> from, ParsePointer(from_text));
     json::value* source = Resolve(root, from, from.size());
-    if (source == nullptr) return Missing(operation, from_text);
-    json::value moved = *source;
+    json::value* parent = from.empty() ? nullptr : Resolve(root, from, from.size() - 1);
+    // Go's library copies an absent member as null.
+    const bool absent = source == nullptr && operation == "copy" && parent != nullptr && parent->is_object();
+    if (source == nullptr && !absent) return Missing(operation, from_text);
+    json::value moved = absent ? json::value() : *source;
     if (operation == "move") {
       if (text.size() > from_text.size() && text.substr(0, from_text.size()) == from_text &&
           text[from_text.size()] == '/') {
@@ -153,7 +156,12 @@ absl::Status ApplyOperation(json::value& root, const json::value& step) {
     if (equal) return absl::OkStatus();
     return Unfit(fmt::format("testing value {} failed: test failed", text));
   }
-  if (target == nullptr) return Missing("replace", text);
+  if (target == nullptr) {
+    // Go's library replaces an absent member of an object that is there.
+    json::value* parent = path.empty() ? nullptr : Resolve(root, path, path.size() - 1);
+    if (parent == nullptr || !parent->is_object()) return Missing("replace", text);
+    return Add(root, path, text, *value);
+  }
   *target = *value;
   return absl::OkStatus();
 }

@@ -133,18 +133,25 @@ class Merger {
       }
       if (rule.type == ListType::kSet) {
         MergeSet(found->get_array(), patch.get_array());
-        return absl::OkStatus();
+      } else {
+        BASALT_RETURN_IF_ERROR(MergeList(found->get_array(), patch.get_array(), rule.keys.front(), key));
       }
-      return MergeList(found->get_array(), patch.get_array(), rule.keys.front(), key);
+      // The patch's own order holds for what it names.
+      Reorder(target, key, patch, parent);
+      return absl::OkStatus();
     }
     target[name] = patch;
     return absl::OkStatus();
   }
 
+  // What is new comes first, in the order of the patch.
   static void MergeSet(json::array& target, const json::array& patch) {
+    json::array merged;
     for (const json::value& item : patch) {
-      if (std::find(target.begin(), target.end(), item) == target.end()) target.push_back(item);
+      if (std::find(target.begin(), target.end(), item) == target.end()) merged.push_back(item);
     }
+    for (json::value& item : target) merged.push_back(std::move(item));
+    target = std::move(merged);
   }
 
   absl::Status MergeList(json::array& target, const json::array& patch, const std::string& key, std::string_view name) {
@@ -155,6 +162,7 @@ class Merger {
       target = WithoutDirectives(patch).get_array();
       return absl::OkStatus();
     }
+    json::array added;
     for (const json::value& item : patch) {
       const json::value* id = Find(item, key);
       if (id == nullptr) {
@@ -168,11 +176,14 @@ class Merger {
       if (FindString(item, kDirective) == "delete") {
         target.erase(std::remove_if(target.begin(), target.end(), same), target.end());
       } else if (found == target.end() || !found->is_object()) {
-        target.push_back(WithoutDirectives(item));
+        added.push_back(WithoutDirectives(item));
       } else {
         BASALT_RETURN_IF_ERROR(MergeObject(found->get_object(), item.get_object(), name));
       }
     }
+    // What is new comes first, in the order of the patch.
+    for (json::value& item : target) added.push_back(std::move(item));
+    target = std::move(added);
     return absl::OkStatus();
   }
 
