@@ -31,6 +31,7 @@ ApiServer::ApiServer(Loop& loop, Random& random, ApiServerOptions options)
       watches_(core_),
       crds_(core_, writer_, deleter_),
       namespaces_(core_, writer_, deleter_),
+      quotas_(core_, writer_),
       garbage_(core_, writer_, deleter_),
       faults_(random),
       log_(core_.options.request_log_size),
@@ -269,7 +270,11 @@ void ApiServer::Send(Exchange& exchange, const absl::StatusOr<Answer>& answer) {
     return;
   }
   const RequestInfo& info = *exchange.info;
-  exchange.writer->Whole(answer->code, MakeHeaders(),
+  http::Headers headers = MakeHeaders();
+  for (const std::string& warning : answer->warnings) {
+    headers.emplace_back("Warning", fmt::format("299 - {}", ToText(json::value(warning))));
+  }
+  exchange.writer->Whole(answer->code, std::move(headers),
                          EncodeObject(*info.type, answer->revision, info.representation, core_.Now()));
 }
 

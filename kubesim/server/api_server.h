@@ -22,6 +22,7 @@
 #include "kubesim/server/controllers/crds.h"
 #include "kubesim/server/controllers/garbage.h"
 #include "kubesim/server/controllers/namespaces.h"
+#include "kubesim/server/controllers/quotas.h"
 #include "kubesim/server/discovery/openapi_cache.h"
 #include "kubesim/server/faults/faults.h"
 #include "kubesim/server/read/watch.h"
@@ -97,6 +98,7 @@ class ApiServer : public http::Handler {
   WatchHub watches_;
   CrdController crds_;
   NamespaceController namespaces_;
+  QuotaController quotas_;
   GarbageCollector garbage_;
   FaultInjector faults_;
   RequestLog log_;

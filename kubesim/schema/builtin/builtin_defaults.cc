@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "kubesim/schema/builtin/builtin.h"
@@ -200,6 +201,25 @@ void Default(const TypeInfo& type, json::value& object) {
   if (found != Defaulters().end()) found->second(object.get_object());
 }
 
+// A pod stays for five minutes on a node that is not ready or cannot be reached, unless it says something else.
+void TolerateLostNodes(json::object& spec) {
+  json::value& list = spec["tolerations"];
+  if (!list.is_array()) list = json::array();
+  for (const std::string_view key : {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}) {
+    const json::array& given = list.get_array();
+    const bool tolerated = std::any_of(given.begin(), given.end(), [&](const json::value& one) {
+      const std::string_view its = FindString(one, "key");
+      const std::string_view effect = FindString(one, "effect");
+      return (its == key || its.empty()) && (effect == "NoExecute" || effect.empty());
+    });
+    if (tolerated) continue;
+    list.get_array().push_back(json::object{{"key", json::string_view(key.data(), key.size())},
+                                            {"operator", "Exists"},
+                                            {"effect", "NoExecute"},
+                                            {"tolerationSeconds", 300}});
+  }
+}
+
 // Best effort without any request or limit; guaranteed when every container limits cpu and memory to what it requests.
 std::string_view QosClass(const json::value& pod) {
   bool any = false;
@@ -243,6 +263,7 @@ void SetFirstStatus(const TypeInfo& type, json::object& object) {
 
 void PrepareCreate(const TypeInfo& type, json::value& object) {
   Default(type, object);
+  if (type.kind == "Pod" && object.is_object()) TolerateLostNodes(Make(object.get_object(), "spec"));
   if (object.is_object()) SetFirstStatus(type, object.get_object());
 }
 

@@ -49,7 +49,7 @@ spec:
   - name: c
     image: busybox
     ports: [{containerPort: 80, protocol: TCP}]
-    resources: {limits: {cpu: 1}, requests: {cpu: 1}}
+    resources: {limits: {cpu: '1'}, requests: {cpu: '1'}}
     imagePullPolicy: Always
     terminationMessagePath: /dev/termination-log
     terminationMessagePolicy: File
@@ -68,6 +68,9 @@ spec:
   enableServiceLinks: true
   priority: 0
   preemptionPolicy: PreemptLowerPriority
+  tolerations:
+  - {key: node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute, tolerationSeconds: 300}
+  - {key: node.kubernetes.io/unreachable, operator: Exists, effect: NoExecute, tolerationSeconds: 300}
 status: {phase: Pending, qosClass: Burstable}
 )"));
 }
@@ -101,8 +104,9 @@ TEST(PodTest, WrongSpecsAreNamed) {
 }
 
 TEST(PodTest, OnlyImagesDeadlinesAndTolerationsMayChange) {
-  const json::value live = Created(
-      "Pod", "{metadata: {name: a, namespace: d}, spec: {tolerations: [{key: a}], containers: [{name: c, image: i}]}}");
+  const json::value live = Created("Pod",
+                                   "{metadata: {name: a, namespace: d}, spec: {tolerations: [{key: a, operator: "
+                                   "Exists}, {operator: Exists}], containers: [{name: c, image: i}]}}");
   const auto change = [&](std::string_view patch) {
     json::value next = Y(patch);
     PrepareUpdate(Type("Pod"), live, next);
@@ -111,11 +115,16 @@ TEST(PodTest, OnlyImagesDeadlinesAndTolerationsMayChange) {
     return errors.size();
   };
   const std::string head = "{metadata: {name: a, namespace: d}, spec: ";
-  EXPECT_EQ(change(head + "{tolerations: [{key: a}], containers: [{name: c, image: other, imagePullPolicy: Always}]}}"),
+  EXPECT_EQ(change(head + "{tolerations: [{key: a, operator: Exists}, {operator: Exists}], containers: [{name: c, "
+                          "image: other, imagePullPolicy: Always}]}}"),
             0u);
-  EXPECT_EQ(change(head + "{tolerations: [{key: b}, {key: a}], containers: [{name: c, image: i}]}}"), 0u);
+  EXPECT_EQ(change(head + "{tolerations: [{key: b}, {key: a, operator: Exists}, {operator: Exists}], containers: "
+                          "[{name: c, image: i}]}}"),
+            0u);
   EXPECT_EQ(change(head + "{containers: [{name: c, image: i}]}}"), 1u);
-  EXPECT_EQ(change(head + "{tolerations: [{key: a}], nodeName: n, containers: [{name: c, image: i}]}}"), 1u);
+  EXPECT_EQ(change(head + "{tolerations: [{key: a, operator: Exists}, {operator: Exists}], nodeName: n, containers: "
+                          "[{name: c, image: i}]}}"),
+            1u);
 }
 
 TEST(MetadataTest, SyntaxIsChecked) {
@@ -136,7 +145,7 @@ TEST(MetadataTest, SyntaxIsChecked) {
       {"ConfigMap", "{name: a, namespace: d, labels: {a/b/c: x}}",
        "metadata.labels: Invalid value: \"a/b/c\": " + CheckQualifiedName("a/b/c") + "\n"},
       {"ConfigMap", "{name: a, namespace: d, ownerReferences: [{apiVersion: v1, kind: Pod, name: p}]}",
-       "metadata.ownerReferences[0].uid: Invalid value: \"\": must not be empty\n"},
+       "metadata.ownerReferences.uid: Invalid value: \"\": must not be empty\n"},
   };
   for (const auto& row : rows) {
     EXPECT_EQ(Wrong(row.kind, std::string("{metadata: ") + std::string(row.metadata) + "}"), row.want) << row.metadata;

@@ -22,7 +22,7 @@ struct Row {
 constexpr Row kRows[] = {
     {"", "v1", "Namespace", "namespaces", "ns", "", false, true, false, false},
     {"", "v1", "Node", "nodes", "no", "", false, true, false, false},
-    {"", "v1", "Pod", "pods", "po", "all", true, true, false, false},
+    {"", "v1", "Pod", "pods", "po", "all", true, true, true, false},
     {"", "v1", "Service", "services", "svc", "all", true, true, false, false},
     {"", "v1", "Endpoints", "endpoints", "ep", "", true, false, false, false},
     {"", "v1", "ConfigMap", "configmaps", "cm", "", true, false, false, false},

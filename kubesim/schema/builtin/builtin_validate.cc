@@ -122,14 +122,30 @@ void CheckConfigMap(const json::value& object, Errors* errors) {
 
 void CheckSecret(const json::value& object, Errors* errors) { CheckText(object, "data", errors); }
 
+void CheckEvent(const json::value& object, Errors* errors) {
+  const std::string_view about = FindString(Member(object, "involvedObject"), "namespace");
+  const std::string_view ns = FindString(Member(object, "metadata"), "namespace");
+  // What has no namespace is told of in the default one.
+  if (about == ns || (about.empty() && ns == "default")) return;
+  AddInvalid(errors, "involvedObject.namespace", about, "does not match event.namespace");
+}
+
+// The wire's reason of a message that begins with its words.
+std::string_view ReasonOf(std::string_view message) {
+  if (message.starts_with("Required value")) return "FieldValueRequired";
+  if (message.starts_with("Unsupported value")) return "FieldValueNotSupported";
+  if (message.starts_with("Forbidden")) return "FieldValueForbidden";
+  return "FieldValueInvalid";
+}
+
 void CheckDefinition(const json::value& object, Errors* errors) {
-  const absl::StatusOr<CustomResource> loaded = LoadCrd(object);
+  const absl::StatusOr<CustomResource> loaded = LoadCrd(object, errors);
   if (loaded.ok()) return;
   const std::string_view message(loaded.status().message().data(), loaded.status().message().size());
   const size_t colon = message.find(": ");
   const std::string_view field = message.substr(0, colon);
-  errors->push_back({"FieldValueInvalid", std::string(field),
-                     std::string(colon == std::string_view::npos ? message : message.substr(colon + 2))});
+  const std::string_view what = colon == std::string_view::npos ? message : message.substr(colon + 2);
+  errors->push_back({std::string(ReasonOf(what)), std::string(field), std::string(what)});
 }
 
 using Checker = void (*)(const json::value&, Errors*);
@@ -144,6 +160,7 @@ const std::map<std::string_view, Checker>& Checkers() {
       {"Service", CheckService},
       {"PersistentVolumeClaim", CheckClaim},
       {"ConfigMap", CheckConfigMap},
+      {"Event", CheckEvent},
       {"Secret", CheckSecret},
       {"CustomResourceDefinition", CheckDefinition},
   };

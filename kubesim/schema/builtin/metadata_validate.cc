@@ -78,7 +78,8 @@ void CheckOwners(const json::value& metadata, std::vector<FieldError>* errors) {
     const json::value& owner = owners->get_array()[i];
     for (const std::string_view field : {"apiVersion", "kind", "name", "uid"}) {
       if (!FindString(owner, field).empty()) continue;
-      AddInvalid(errors, fmt::format("metadata.ownerReferences[{}].{}", i, field), "", "must not be empty");
+      const std::string_view rule = field == "apiVersion" ? "version must not be empty" : "must not be empty";
+      AddInvalid(errors, fmt::format("metadata.ownerReferences.{}", field), "", rule);
     }
     if (IsTrue(owner, "controller")) ++controllers;
   }
@@ -90,7 +91,11 @@ void CheckOwners(const json::value& metadata, std::vector<FieldError>* errors) {
   }
 }
 
-void CheckFinalizers(const json::value& metadata, std::vector<FieldError>* errors) {
+bool IsStandardFinalizer(std::string_view name) {
+  return name == "kubernetes" || name == "orphan" || name == "foregroundDeletion";
+}
+
+void CheckFinalizers(const TypeInfo& type, const json::value& metadata, std::vector<FieldError>* errors) {
   const json::value* finalizers = Find(metadata, "finalizers");
   if (finalizers == nullptr || finalizers->is_null()) return;
   if (!finalizers->is_array()) return AddType(errors, "metadata.finalizers", "array", *finalizers);
@@ -104,6 +109,8 @@ void CheckFinalizers(const json::value& metadata, std::vector<FieldError>* error
     const std::string_view name(item.get_string().data(), item.get_string().size());
     if (const std::string wrong = CheckQualifiedName(name); !wrong.empty()) {
       AddInvalid(errors, "metadata.finalizers", name, wrong);
+    } else if (type.builtin && name.find('/') == std::string_view::npos && !IsStandardFinalizer(name)) {
+      AddInvalid(errors, field, name, "name is neither a standard finalizer name nor is it fully qualified");
     }
   }
 }
@@ -135,7 +142,7 @@ void ValidateMetadata(const TypeInfo& type, const json::value& object, std::vect
   CheckLabels(Find(*metadata, "labels"), "metadata.labels", errors);
   CheckAnnotations(*metadata, errors);
   CheckOwners(*metadata, errors);
-  CheckFinalizers(*metadata, errors);
+  CheckFinalizers(type, *metadata, errors);
 }
 
 }  // namespace basalt::kubesim

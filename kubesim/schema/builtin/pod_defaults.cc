@@ -43,6 +43,14 @@ void DefaultProbe(json::object& container, json::string_view name) {
   }
 }
 
+void AmountsAsText(json::object& resources, json::string_view list) {
+  json::object* amounts = ObjectIn(resources, list);
+  if (amounts == nullptr) return;
+  for (json::key_value_pair& amount : *amounts) {
+    if (amount.value().is_number()) amount.value() = json::value(ToText(amount.value()));
+  }
+}
+
 void DefaultContainer(json::object& container) {
   const json::value value(container);
   Set(container, "imagePullPolicy", IsLatest(FindString(value, "image")) ? "Always" : "IfNotPresent");
@@ -57,6 +65,9 @@ void DefaultContainer(json::object& container) {
   });
   for (const char* probe : {"livenessProbe", "readinessProbe", "startupProbe"}) DefaultProbe(container, probe);
   json::object* resources = ObjectIn(container, "resources");
+  if (resources != nullptr) {
+    for (const char* list : {"limits", "requests"}) AmountsAsText(*resources, list);
+  }
   json::object* limits = resources == nullptr ? nullptr : ObjectIn(*resources, "limits");
   if (limits == nullptr || limits->empty()) return;
   const json::object copy = *limits;

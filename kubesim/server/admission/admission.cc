@@ -18,8 +18,7 @@ absl::Status Refused(const TypeInfo& type, const json::value& object, std::vecto
   return Invalid(type, MetaString(object, "name"), std::move(errors));
 }
 
-// A definition that cannot be served is refused; one that can gets its status and the finalizer that keeps it until
-// its objects are gone.
+// A definition that cannot be served is refused.
 absl::Status AdmitDefinition(const TypeInfo& type, json::value& object) {
   DefaultCrd(object);
   std::vector<FieldError> rule_errors;
@@ -43,7 +42,6 @@ absl::Status AdmitCreate(const TypeInfo& type, json::value& object, std::string_
   if (IsCrd(type)) {
     BASALT_RETURN_IF_ERROR(AdmitDefinition(type, object));
     object.as_object()["status"] = MakeCrdStatus(object, now);
-    AddFinalizer(object, kCrdFinalizer);
   }
   if (IsNamespace(type)) {
     json::value& spec = object.as_object()["spec"];

@@ -13,6 +13,13 @@ namespace {
 
 json::string_view Text(std::string_view text) { return {text.data(), text.size()}; }
 
+// Collections that are not kept when they are empty; an empty managedFields means something.
+bool IsEmptyCollection(json::string_view name, const json::value& value) {
+  if (name == "labels" || name == "annotations") return value.is_object() && value.get_object().empty();
+  if (name == "finalizers" || name == "ownerReferences") return value.is_array() && value.get_array().empty();
+  return false;
+}
+
 void CopyMember(const json::object& from, json::object& to, std::string_view name) {
   if (const json::value* value = from.if_contains(Text(name)); value != nullptr) {
     to[Text(name)] = *value;
@@ -44,7 +51,9 @@ void KeepImmutable(const json::object& old, json::object& metadata, std::string_
                    std::vector<FieldError>& errors) {
   const json::value* before = old.if_contains(Text(name));
   const json::value* after = metadata.if_contains(Text(name));
-  if (after != nullptr && before != nullptr && *after != *before) {
+  const bool marks = name == "deletionTimestamp" || name == "deletionGracePeriodSeconds";
+  const bool changes = after != nullptr && (before == nullptr ? marks : *after != *before);
+  if (changes) {
     errors.push_back(FieldInvalid(fmt::format("metadata.{}", name),
                                   fmt::format("Invalid value: {}: field is immutable", ToText(*after))));
     return;
@@ -91,7 +100,7 @@ void Normalize(json::value& object, const TypeInfo& type) {
   json::object metadata;
   if (json::value* found = in.if_contains("metadata"); found != nullptr && found->is_object()) {
     for (auto& [key, value] : found->get_object()) {
-      if (!value.is_null()) metadata[key] = std::move(value);
+      if (!value.is_null() && !IsEmptyCollection(key, value)) metadata[key] = std::move(value);
     }
   }
   out["metadata"] = std::move(metadata);
@@ -123,9 +132,15 @@ absl::Status CheckVersions(const TypeInfo& type, const json::value& live, json::
   const std::string_view version = MetaString(next, "resourceVersion");
   if (version.empty() || version == "0") {
     if (is_put && (!type.builtin || type.plural == "leases")) {
-      return Invalid(type, name,
-                     {FieldInvalid("metadata.resourceVersion", "Invalid value: 0x0: must be specified for an update")});
+      // Here the server names the resource, not the kind.
+      TypeInfo named = type;
+      named.kind = type.plural;
+      return Invalid(named, name,
+                     {FieldInvalid("metadata.resourceVersion", "Invalid value: 0: must be specified for an update")});
     }
+  } else if (version.find_first_not_of("0123456789") != std::string_view::npos) {
+    return MakeApiError(
+        {.code = 500, .message = fmt::format("strconv.ParseUint: parsing \"{}\": invalid syntax", version)});
   } else if (version != MetaString(live, "resourceVersion")) {
     return Modified(type, name);
   }
@@ -144,8 +159,7 @@ std::vector<FieldError> MergeForUpdate(const TypeInfo& type, std::string_view su
       if (IsPod(type)) CopyMember(old, kubesim::MetaOf(next), "ownerReferences");
     } else {
       json::object& metadata = kubesim::MetaOf(next);
-      // The UID still has to be the same one; everything else of metadata stays as it was.
-      KeepImmutable(old, metadata, "uid", errors);
+      // Metadata stays as it was before anybody compares it: another UID in a patch is no conflict.
       json::object kept = before;
       if (json::value* fields = metadata.if_contains("managedFields")) {
         kept["metadata"].as_object()["managedFields"] = std::move(*fields);
@@ -161,11 +175,10 @@ std::vector<FieldError> MergeForUpdate(const TypeInfo& type, std::string_view su
     CopyMember(before, next.as_object(), "status");
   }
   json::object& metadata = kubesim::MetaOf(next);
-  for (const char* name :
-       {"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "name", "namespace"}) {
+  for (const char* name : {"uid", "deletionTimestamp", "deletionGracePeriodSeconds", "name", "namespace"}) {
     KeepImmutable(old, metadata, name, errors);
   }
-  for (const char* name : {"generation", "selfLink"}) CopyMember(old, metadata, name);
+  for (const char* name : {"creationTimestamp", "generation", "selfLink"}) CopyMember(old, metadata, name);
   CheckNewFinalizers(live, next, errors);
   return errors;
 }

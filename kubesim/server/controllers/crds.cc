@@ -38,6 +38,11 @@ void CrdController::OnChange(const std::string& resource, const Change& change) 
   if (!loaded.ok()) return;  // Refused before it was stored.
   core_.types.Remove(change.key.name);
   for (const TypeInfoPtr& type : loaded->versions) core_.types.Add(type);
+  if (change.before == nullptr) return;
+  // What is stored already is read by the new schema.
+  const TypeInfoPtr storage = core_.types.Storage(change.key.name);
+  if (storage == nullptr || storage->schema == nullptr) return;
+  core_.store.Reread(change.key.name, [&](json::value& object) { storage->schema->PruneAndDefault(object); });
 }
 
 void CrdController::Run() {

@@ -115,9 +115,10 @@ absl::Status NoSuchPage() {
 
 bool IsNoSuchPage(const absl::Status& status) { return status.GetPayload(kPage).has_value(); }
 
-absl::Status AlreadyExists(const TypeInfo& type, std::string_view name) {
+absl::Status AlreadyExists(const TypeInfo& type, std::string_view name, bool being_deleted) {
   ApiError error = About(type, name, 409, "AlreadyExists");
-  error.message = fmt::format("{} \"{}\" already exists", type.Resource(), name);
+  error.message = fmt::format("{}{} \"{}\" already exists", being_deleted ? "object is being deleted: " : "",
+                              type.Resource(), name);
   return MakeApiError(error);
 }
 

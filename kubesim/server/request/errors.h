@@ -34,7 +34,7 @@ absl::Status NoSuchResource();
 // Any other path that nothing is served at: a page of text, which is no Status.
 absl::Status NoSuchPage();
 bool IsNoSuchPage(const absl::Status& status);
-absl::Status AlreadyExists(const TypeInfo& type, std::string_view name);
+absl::Status AlreadyExists(const TypeInfo& type, std::string_view name, bool being_deleted = false);
 absl::Status ConflictError(const TypeInfo& type, std::string_view name, std::string_view why);
 // The usual 409 of a stale resourceVersion.
 absl::Status Modified(const TypeInfo& type, std::string_view name);

@@ -69,6 +69,15 @@ absl::Status CheckWriteOptions(const http::Target& target, std::string_view verb
   if (target.Query("fieldManager").size() > 128) {
     causes.push_back({"FieldValueTooLong", "fieldManager", "Too long: may not be more than 128 bytes"});
   }
+  const std::string_view manager = target.Query("fieldManager");
+  const auto odd = std::find_if(manager.begin(), manager.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; });
+  if (odd != manager.end()) {
+    std::string shown;
+    for (const char c : manager) shown += c < ' ' ? fmt::format("\\x{:02x}", c) : std::string(1, c);
+    causes.push_back({"FieldValueInvalid", "fieldManager",
+                      fmt::format("Invalid value: \"{}\": invalid character U+{:04X} (at position {})", shown, *odd,
+                                  odd - manager.begin())});
+  }
   if (const std::string_view text = target.Query("fieldValidation");
       !text.empty() && text != "Ignore" && text != "Warn" && text != "Strict" && !verb.starts_with("delete")) {
     causes.push_back(

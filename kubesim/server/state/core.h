@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "common/base/random.h"
 #include "common/exec/loop.h"
@@ -60,6 +61,7 @@ struct Answer {
   int code = 200;
   RevisionPtr revision;
   json::value document;
+  std::vector<std::string> warnings;  // Texts of Warning headers.
 };
 
 inline std::string_view UidOf(const json::value& object) {

@@ -63,6 +63,16 @@ RevisionPtr Store::Put(const std::string& resource, const ObjectKey& key, json::
   return result;
 }
 
+void Store::Reread(std::string_view resource, const std::function<void(json::value&)>& reading) {
+  const auto bucket = buckets_.find(resource);
+  if (bucket == buckets_.end()) return;
+  for (auto& [key, revision] : bucket->second.objects) {
+    json::value object = revision->object();
+    reading(object);
+    if (object != revision->object()) revision = std::make_shared<Revision>(std::move(object), revision->version());
+  }
+}
+
 const Change& Store::Delete(const std::string& resource, const ObjectKey& key) {
   Bucket& bucket = buckets_[resource];
   const auto found = bucket.objects.find(key);

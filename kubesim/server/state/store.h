@@ -68,6 +68,8 @@ class Store {
 
   // Writes metadata.resourceVersion into `object`. Requires: `object` has a metadata object.
   RevisionPtr Put(const std::string& resource, const ObjectKey& key, json::value object);
+  // Shows every object of the resource otherwise, without a change: no version, no event. `reading` may alter it.
+  void Reread(std::string_view resource, const std::function<void(json::value&)>& reading);
   // The change of the deletion. Requires: the object exists.
   const Change& Delete(const std::string& resource, const ObjectKey& key);
 

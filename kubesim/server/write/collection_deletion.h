@@ -18,8 +18,8 @@ class CollectionDeletion {
   static absl::StatusOr<CollectionDeletion> Start(Core& core, Deleter& deleter, const RequestInfo& info,
                                                   std::string_view body);
 
-  // Deletes some of what is left. True: nothing is left. An object that has gone or was made anew meanwhile is passed
-  // over; the first one that may not be deleted ends it with an error.
+  // Deletes some of what is left. True: nothing is left. An object that has gone meanwhile is passed over, one that
+  // was made anew under its name goes in its place; the first one that may not be deleted ends it with an error.
   absl::StatusOr<bool> Advance();
 
   // The last states of what has been deleted, in the order of the keys.

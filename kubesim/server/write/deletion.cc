@@ -57,22 +57,37 @@ void MarkDeleted(json::value& object, absl::Time when, int64_t grace) {
   metadata["deletionGracePeriodSeconds"] = grace;
 }
 
+// Here the server names the kind, elsewhere the resource.
+absl::Status KindConflict(const TypeInfo& type, std::string_view name, std::string_view why) {
+  return MakeApiError(
+      {.code = 409,
+       .reason = "Conflict",
+       .message = fmt::format("Operation cannot be fulfilled on {} \"{}\": {}", type.QualifiedKind(), name, why),
+       .name = std::string(name),
+       .group = type.group,
+       .kind = type.kind});
+}
+
 absl::Status CheckPreconditions(const TypeInfo& type, const json::value& live, const DeleteOptions& options) {
   const std::string_view name = MetaString(live, "name");
   if (!options.uid.empty() && options.uid != UidOf(live)) {
-    return ConflictError(type, name,
-                         fmt::format("the UID in the precondition ({}) does not match the UID in record ({}). The "
-                                     "object might have been deleted and then recreated",
-                                     options.uid, UidOf(live)));
+    return KindConflict(type, name,
+                        fmt::format("the UID in the precondition ({}) does not match the UID in record ({}). The "
+                                    "object might have been deleted and then recreated",
+                                    options.uid, UidOf(live)));
   }
   const std::string_view version = MetaString(live, "resourceVersion");
   if (!options.resource_version.empty() && options.resource_version != version) {
-    return ConflictError(type, name,
-                         fmt::format("the ResourceVersion in the precondition ({}) does not match the ResourceVersion "
-                                     "in record ({}). The object might have been modified",
-                                     options.resource_version, version));
+    return KindConflict(type, name,
+                        fmt::format("the ResourceVersion in the precondition ({}) does not match the ResourceVersion "
+                                    "in record ({}). The object might have been modified",
+                                    options.resource_version, version));
   }
   return absl::OkStatus();
+}
+
+absl::Status InvalidOptions(std::vector<FieldError> causes) {
+  return Invalid({.group = "meta.k8s.io", .kind = "DeleteOptions"}, "", std::move(causes));
 }
 
 bool HoldsContent(const TypeInfo& type, const json::value& object) {
@@ -95,23 +110,30 @@ absl::StatusOr<DeleteOptions> DeleteOptionsFrom(const json::value& object) {
   options.propagation = FindString(object, "propagationPolicy");
   if (const json::value* orphan = Find(object, "orphanDependents"); orphan != nullptr && orphan->is_bool()) {
     if (!options.propagation.empty()) {
-      return BadRequest("orphanDependents and deletionPropagation cannot be both set");
+      return InvalidOptions({FieldInvalid("propagationPolicy",
+                                          fmt::format("Invalid value: \"{}\": orphanDependents and deletionPropagation "
+                                                      "cannot be both set",
+                                                      options.propagation))});
     }
     options.propagation = orphan->get_bool() ? "Orphan" : "Background";
   }
   const std::string& policy = options.propagation;
   if (!policy.empty() && policy != "Orphan" && policy != "Background" && policy != "Foreground") {
-    return Invalid({.group = "meta.k8s.io", .kind = "DeleteOptions"}, "",
-                   {{"FieldValueNotSupported", "propagationPolicy",
-                     fmt::format("Unsupported value: \"{}\": supported values: \"Background\", \"Foreground\", "
-                                 "\"Orphan\", \"nil\"",
-                                 policy)}});
+    return InvalidOptions({{"FieldValueNotSupported", "propagationPolicy",
+                            fmt::format("Unsupported value: \"{}\": supported values: \"Foreground\", \"Background\", "
+                                        "\"Orphan\", \"nil\"",
+                                        policy)}});
   }
   if (const json::value* preconditions = Find(object, "preconditions"); preconditions != nullptr) {
     options.uid = FindString(*preconditions, "uid");
     options.resource_version = FindString(*preconditions, "resourceVersion");
   }
   if (const json::value* dry = Find(object, "dryRun"); dry != nullptr && dry->is_array()) {
+    for (const json::value& one : dry->get_array()) {
+      if (one == json::value("All")) continue;
+      return InvalidOptions({{"FieldValueNotSupported", "dryRun",
+                              fmt::format("Unsupported value: {}: supported values: \"All\"", ToText(*dry))}});
+    }
     options.dry_run = !dry->get_array().empty();
   }
   return options;
@@ -121,6 +143,9 @@ absl::StatusOr<DeleteOptions> ReadDeleteOptions(const RequestInfo& info, std::st
   json::value object = json::object();
   if (!body.empty()) {
     BASALT_ASSIGN_OR_RETURN(object, ParseBody(info.content_type, body));
+    if (const std::string_view kind = FindString(object, "kind"); !kind.empty() && kind != "DeleteOptions") {
+      return BadRequest(fmt::format("decoded object cannot be converted to DeleteOptions: it is a {}", kind));
+    }
   } else {
     json::object& fields = object.as_object();
     if (info.target.HasQuery("gracePeriodSeconds")) {
@@ -174,6 +199,8 @@ absl::StatusOr<Deleted> Deleter::DeleteOne(const TypeInfo& type, const ObjectKey
       MarkDeleted(next, now + absl::Seconds(grace), grace);
     }
   }
+  // A definition waits until its objects are gone.
+  if (IsCrd(type) && !marked) AddFinalizer(next, kCrdFinalizer);
   SetPropagationFinalizers(next, options.propagation.empty() ? DefaultPropagation(type, next) : options.propagation);
   const bool held = HasAnyFinalizer(next) || HoldsContent(type, next);
   if (!IsPod(type) && held && !marked) MarkDeleted(next, now, 0);

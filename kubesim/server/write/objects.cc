@@ -10,6 +10,7 @@
 #include "kubesim/schema/patch/patch.h"
 #include "kubesim/server/admission/admission.h"
 #include "kubesim/server/admission/metadata.h"
+#include "kubesim/server/admission/quota.h"
 #include "kubesim/server/request/errors.h"
 #include "kubesim/server/request/protobuf_body.h"
 
@@ -22,20 +23,17 @@ constexpr std::string_view kStrategicPatch = "application/strategic-merge-patch+
 constexpr std::string_view kApplyPatch = "application/apply-patch+yaml";
 
 absl::Status UnknownFormat(const TypeInfo& type) {
+  if (type.builtin) return UnsupportedMediaType("415: Unsupported Media Type");
   return UnsupportedMediaType(
-      fmt::format("the body of the request was in an unknown format - accepted media types include: {}, {}, {}{}",
-                  kJsonPatch, kMergePatch, type.builtin ? fmt::format("{}, ", kStrategicPatch) : "", kApplyPatch));
+      fmt::format("the body of the request was in an unknown format - accepted media types include: {}, {}, {}",
+                  kJsonPatch, kMergePatch, kApplyPatch));
 }
 
-absl::Status ConflictsError(const TypeInfo& type, std::string_view name,
-                            const std::vector<struct Conflict>& conflicts) {
+absl::Status ConflictsError(const std::vector<struct Conflict>& conflicts) {
   ApiError error;
   error.code = 409;
   error.reason = "Conflict";
   error.message = ConflictMessage(conflicts);
-  error.name = name;
-  error.group = type.group;
-  error.kind = type.plural;
   for (const struct Conflict& one : conflicts) {
     error.causes.push_back({"FieldManagerConflict", one.field, fmt::format("conflict with {}", one.manager)});
   }
@@ -43,26 +41,74 @@ absl::Status ConflictsError(const TypeInfo& type, std::string_view name,
 }
 
 // A patch that cannot be applied: 400 where it is malformed, 422 where it does not fit this object.
-absl::Status PatchFailed(const absl::Status& status) {
-  const std::string message(status.message());
-  if (status.code() == absl::StatusCode::kFailedPrecondition) {
-    return MakeApiError({.code = 422, .reason = "Invalid", .message = message});
+absl::Status PatchFailed(std::string_view format, const absl::Status& status, bool is_list) {
+  if (format == kJsonPatch && is_list) {
+    return MakeApiError({.code = 422,
+                         .reason = "Invalid",
+                         .message = "the server rejected our request due to an error in our request"});
   }
+  const std::string message(status.message());
+  if (format == kStrategicPatch) return MakeApiError({.code = 500, .message = message});
   return BadRequest(message);
 }
 
-// fieldValidation=Strict refuses what a custom kind's schema would silently drop. Core kinds tolerate unknown fields.
-absl::Status CheckStrict(const RequestInfo& info, const json::value& object) {
+struct Unknown {
+  absl::Status refused;               // By a client that is strict.
+  std::vector<std::string> warnings;  // For one that wants to know.
+};
+
+// Fields that a custom kind's schema silently drops. Core kinds tolerate unknown fields.
+Unknown FindUnknown(const RequestInfo& info, const json::value& object) {
   const TypeInfo& type = *info.type;
-  if (type.schema == nullptr || info.target.Query("fieldValidation") != "Strict") return absl::OkStatus();
+  const std::string_view wanted = info.target.Query("fieldValidation");
+  if (type.schema == nullptr || wanted.empty() || wanted == "Ignore") return {};
   json::value copy = object;
+  std::vector<std::string> pruned;
+  type.schema->PruneAndDefault(copy, &pruned);
+  Unknown unknown;
+  for (const std::string& path : pruned) unknown.warnings.push_back(fmt::format("unknown field \"{}\"", path));
+  if (wanted != "Strict" || pruned.empty()) return unknown;
+  unknown.refused = BadRequest(fmt::format("{} in version \"{}\" cannot be handled as a {}: strict decoding error: {}",
+                                           type.kind, type.version, type.kind, fmt::join(unknown.warnings, ", ")));
+  return unknown;
+}
+
+// What is applied has to be known to a custom kind's schema, however lenient the client is.
+absl::Status CheckDeclared(const RequestInfo& info, const json::value& applied) {
+  const TypeInfo& type = *info.type;
+  if (type.schema == nullptr) return absl::OkStatus();
+  json::value copy = applied;
   std::vector<std::string> pruned;
   type.schema->PruneAndDefault(copy, &pruned);
   if (pruned.empty()) return absl::OkStatus();
   std::string list;
-  for (const std::string& path : pruned) list += fmt::format("{}unknown field \"{}\"", list.empty() ? "" : ", ", path);
-  return BadRequest(fmt::format("{} in version \"{}\" cannot be handled as a {}: strict decoding error: {}", type.kind,
-                                type.version, type.kind, list));
+  for (const std::string& path : pruned) {
+    list += fmt::format("{}.{}: field not declared in schema", list.empty() ? "" : "\n", path);
+  }
+  return MakeApiError({.code = 500,
+                       .message = fmt::format("failed to create typed patch object ({}/{}; {}, Kind={}): {}", info.ns,
+                                              info.name, type.ApiVersion(), type.kind, list)});
+}
+
+// Kinds that a PUT makes where they are not there.
+bool IsMadeByUpdate(const TypeInfo& type) {
+  if (type.group == "coordination.k8s.io") return type.plural == "leases";
+  return type.group.empty() && (type.plural == "events" || type.plural == "endpoints" || type.plural == "services" ||
+                                type.plural == "limitranges");
+}
+
+void WarnOfFinalizers(const TypeInfo& type, const json::value& object, std::vector<std::string>& warnings) {
+  const json::value* list = FindPath(object, {"metadata", "finalizers"});
+  if (type.builtin || list == nullptr || !list->is_array()) return;
+  for (const json::value& one : list->get_array()) {
+    if (!one.is_string() || one.get_string().find('/') != json::string::npos) continue;
+    const std::string_view name(one.get_string().data(), one.get_string().size());
+    if (name == kOrphanFinalizer || name == kForegroundFinalizer) continue;
+    warnings.push_back(
+        fmt::format("metadata.finalizers: \"{}\": prefer a domain-qualified finalizer name to avoid accidental "
+                    "conflicts with other finalizer writers",
+                    name));
+  }
 }
 
 bool RemovedByUpdate(const json::value& next) {
@@ -179,8 +225,14 @@ absl::StatusOr<std::string> ObjectWriter::GenerateName(const TypeInfo& type, std
 
 absl::StatusOr<Answer> ObjectWriter::Create(const RequestInfo& info, json::value body) {
   BASALT_RETURN_IF_ERROR(CheckEnvelope(info, body));
-  BASALT_RETURN_IF_ERROR(CheckStrict(info, body));
-  return CreateObject({*info.type, info.Key(), "", info.manager, info.dry_run, info.body_bytes}, std::move(body));
+  Unknown unknown = FindUnknown(info, body);
+  BASALT_RETURN_IF_ERROR(unknown.refused);
+  WarnOfFinalizers(*info.type, body, unknown.warnings);
+  BASALT_ASSIGN_OR_RETURN(
+      Answer answer,
+      CreateObject({*info.type, info.Key(), "", info.manager, info.dry_run, info.body_bytes}, std::move(body)));
+  answer.warnings = std::move(unknown.warnings);
+  return answer;
 }
 
 absl::StatusOr<Answer> ObjectWriter::CreateObject(const Write& write, json::value object) {
@@ -205,7 +257,10 @@ absl::StatusOr<Answer> ObjectWriter::CreateObject(const Write& write, json::valu
   if (type.has_status) object.as_object().erase("status");
   BASALT_RETURN_IF_ERROR(AdmitCreate(type, object, core_.NowText()));
   BASALT_RETURN_IF_ERROR(references_.Resolve(type, object));
-  if (core_.store.Get(type.Resource(), {ns, name}) != nullptr) return AlreadyExists(type, name);
+  BASALT_RETURN_IF_ERROR(CheckQuotas(core_, type, object));
+  if (const RevisionPtr there = core_.store.Get(type.Resource(), {ns, name}); there != nullptr) {
+    return AlreadyExists(type, name, IsBeingDeleted(there->object()));
+  }
   if (core_.options.managed_fields && !write.applied) {
     UpdateManagedFields(nullptr, object, write.manager, type, write.subresource, core_.NowText());
   }
@@ -217,18 +272,29 @@ absl::StatusOr<Answer> ObjectWriter::CreateObject(const Write& write, json::valu
 
 absl::StatusOr<Answer> ObjectWriter::Update(const RequestInfo& info, json::value body) {
   const RevisionPtr live = core_.store.Get(info.type->Resource(), info.Key());
-  if (live == nullptr) return NotFound(*info.type, info.name);
+  if (live == nullptr) {
+    if (info.subresource.empty() && IsMadeByUpdate(*info.type)) return Create(info, std::move(body));
+    return NotFound(*info.type, info.name);
+  }
   BASALT_RETURN_IF_ERROR(CheckEnvelope(info, body));
-  BASALT_RETURN_IF_ERROR(CheckStrict(info, body));
+  Unknown unknown = FindUnknown(info, body);
+  BASALT_RETURN_IF_ERROR(unknown.refused);
   BASALT_RETURN_IF_ERROR(CheckVersions(*info.type, live->object(), body, /*is_put=*/true));
-  return UpdateObject({*info.type, info.Key(), info.subresource, info.manager, info.dry_run, info.body_bytes}, live,
-                      std::move(body));
+  BASALT_ASSIGN_OR_RETURN(Answer answer, UpdateObject({*info.type, info.Key(), info.subresource, info.manager,
+                                                       info.dry_run, info.body_bytes},
+                                                      live, std::move(body)));
+  answer.warnings = std::move(unknown.warnings);
+  return answer;
 }
 
 absl::StatusOr<Answer> ObjectWriter::Patch(const RequestInfo& info, std::string_view body) {
   const TypeInfo& type = *info.type;
   const RevisionPtr live = core_.store.Get(type.Resource(), info.Key());
   if (info.content_type == kApplyPatch) return Apply(info, live, body);
+  if (info.force) {
+    return Invalid({.group = "meta.k8s.io", .kind = "PatchOptions"}, "",
+                   {{"FieldValueForbidden", "force", "Forbidden: may not be specified for non-apply patch"}});
+  }
   const bool strategic = info.content_type == kStrategicPatch;
   if (!strategic && info.content_type != kMergePatch && info.content_type != kJsonPatch) return UnknownFormat(type);
   if (strategic && !type.builtin) return UnknownFormat(type);
@@ -241,13 +307,17 @@ absl::StatusOr<Answer> ObjectWriter::Patch(const RequestInfo& info, std::string_
   absl::StatusOr<json::value> next = strategic                          ? ApplyStrategicPatch(target, *patch, type.kind)
                                      : info.content_type == kMergePatch ? ApplyMergePatch(target, *patch)
                                                                         : ApplyJsonPatch(target, *patch);
-  if (!next.ok()) return PatchFailed(next.status());
+  if (!next.ok()) return PatchFailed(info.content_type, next.status(), patch->is_array());
   if (!next->is_object()) return BadRequest("the patch does not leave an object");
   BASALT_RETURN_IF_ERROR(CheckEnvelope(info, *next));
-  BASALT_RETURN_IF_ERROR(CheckStrict(info, *next));
+  Unknown unknown = FindUnknown(info, *next);
+  BASALT_RETURN_IF_ERROR(unknown.refused);
   BASALT_RETURN_IF_ERROR(CheckVersions(type, live->object(), *next, /*is_put=*/false));
-  return UpdateObject({type, info.Key(), info.subresource, info.manager, info.dry_run, info.body_bytes}, live,
-                      *std::move(next));
+  BASALT_ASSIGN_OR_RETURN(
+      Answer answer, UpdateObject({type, info.Key(), info.subresource, info.manager, info.dry_run, info.body_bytes},
+                                  live, *std::move(next)));
+  answer.warnings = std::move(unknown.warnings);
+  return answer;
 }
 
 absl::StatusOr<Answer> ObjectWriter::Apply(const RequestInfo& info, const RevisionPtr& live, std::string_view body) {
@@ -257,8 +327,12 @@ absl::StatusOr<Answer> ObjectWriter::Apply(const RequestInfo& info, const Revisi
                    {FieldRequired("fieldManager", "is required for apply patch")});
   }
   BASALT_ASSIGN_OR_RETURN(json::value applied, ParseBody(kApplyPatch, body));
+  for (const char* name : {"kind", "apiVersion"}) {
+    if (!FindString(applied, name).empty()) continue;
+    return BadRequest(fmt::format("Object '{}' is missing in '{}'", name, ToText(applied).substr(0, 200)));
+  }
   BASALT_RETURN_IF_ERROR(CheckEnvelope(info, applied));
-  BASALT_RETURN_IF_ERROR(CheckStrict(info, applied));
+  BASALT_RETURN_IF_ERROR(CheckDeclared(info, applied));
   if (live == nullptr && !info.subresource.empty()) return NotFound(type, info.name);
   if (live == nullptr && !UidOf(applied).empty()) {
     return ConflictError(type, info.name,
@@ -278,8 +352,8 @@ absl::StatusOr<Answer> ObjectWriter::Apply(const RequestInfo& info, const Revisi
   std::vector<struct Conflict> conflicts;
   absl::StatusOr<ApplyResult> result = ServerSideApply(live == nullptr ? nullptr : &target, applied, info.manager,
                                                        info.force, type, info.subresource, core_.NowText(), &conflicts);
-  if (!conflicts.empty() && !result.ok()) return ConflictsError(type, info.name, conflicts);
-  if (!result.ok()) return PatchFailed(result.status());
+  if (!conflicts.empty() && !result.ok()) return ConflictsError(conflicts);
+  if (!result.ok()) return BadRequest(ToStd(result.status().message()));
   Write write{type, info.Key(), info.subresource, info.manager, info.dry_run, info.body_bytes, /*applied=*/true};
   if (live == nullptr) return CreateObject(write, std::move(result->object));
   BASALT_RETURN_IF_ERROR(CheckVersions(type, live->object(), result->object, /*is_put=*/false));

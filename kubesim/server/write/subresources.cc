@@ -13,6 +13,12 @@
 namespace basalt::kubesim {
 namespace {
 
+// Its conflicts are told of the sub-resource.
+TypeInfo Binding(TypeInfo pods) {
+  pods.plural = "pods/binding";
+  return pods;
+}
+
 json::value Success() {
   return json::object{
       {"kind", "Status"}, {"apiVersion", "v1"}, {"metadata", json::object()}, {"status", "Success"}, {"code", 201}};
@@ -127,7 +133,7 @@ absl::StatusOr<Answer> SubResources::Bind(const RequestInfo& info, std::string_v
   const json::value* target = Find(binding, "target");
   const std::string node(target == nullptr ? "" : FindString(*target, "name"));
   if (node.empty()) {
-    return Invalid({.version = "v1", .kind = "Binding"}, info.name, {FieldRequired("target.name", "")});
+    return MakeApiError({.code = 500, .message = "target.name: Required value"});
   }
   const std::string_view uid = UidOf(binding);
   if (!uid.empty() && uid != UidOf(pod->object())) {
@@ -136,12 +142,12 @@ absl::StatusOr<Answer> SubResources::Bind(const RequestInfo& info, std::string_v
         fmt::format("Precondition failed: UID in precondition: {}, UID in object meta: {}", uid, UidOf(pod->object())));
   }
   if (IsBeingDeleted(pod->object())) {
-    return ConflictError(*info.type, info.name,
+    return ConflictError(Binding(*info.type), info.name,
                          fmt::format("pod {} is being deleted, cannot be assigned to a host", info.name));
   }
   const json::value* spec = Find(pod->object(), "spec");
   if (const std::string_view taken = spec == nullptr ? "" : FindString(*spec, "nodeName"); !taken.empty()) {
-    return ConflictError(*info.type, info.name,
+    return ConflictError(Binding(*info.type), info.name,
                          fmt::format("pod {} is already assigned to node \"{}\"", info.name, taken));
   }
   if (!info.dry_run) {
