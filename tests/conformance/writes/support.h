@@ -20,6 +20,12 @@ json::value Parse(std::string_view yaml);
 // the member is not there; "*": there and not empty.
 ::testing::AssertionResult Has(const json::value& object, std::string_view shape);
 
+// Sets what the pointer names ("/spec/versions/0/storage"); maps on the way are made.
+void SetAt(json::value& object, std::string_view pointer, json::value value);
+
+// Names the cases of a table after their rows.
+inline constexpr auto kTitle = [](const auto& row) { return std::string(row.param.title); };
+
 // Of a Status: "409 Conflict: message".
 std::string Told(const Answer& answer);
 // The causes in one text, a line each.

@@ -1,0 +1,240 @@
+// Definitions of custom kinds: which are refused, what their status tells, and what becomes of a kind that changes.
+#include "absl/strings/match.h"
+
+#include "tests/conformance/writes/support.h"
+
+namespace basalt::conformance {
+namespace {
+
+struct RefusedRow {
+  const char* title;
+  const char* schema;
+  const char* why;  // What the causes contain, each after its reason.
+};
+
+class RefusedDefinition : public WriteConformance, public ::testing::WithParamInterface<RefusedRow> {};
+
+TEST_P(RefusedDefinition, SaysWhy) {
+  // A dry run: nothing is to be cleaned up where it is accepted after all.
+  const Answer made =
+      Post(std::string(kDefinitions) + "?dryRun=All", Definition("refusals", "Refusal", GetParam().schema));
+  EXPECT_EQ(made.status, 422) << made;
+  EXPECT_TRUE(absl::StrContains(Why(made), GetParam().why)) << Why(made);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    , RefusedDefinition,
+    ::testing::Values(
+        RefusedRow{"FieldWithoutType", "{type: object, properties: {spec: {properties: {a: {type: string}}}}}",
+                   ".properties[spec].type: Required value: must not be empty for specified object fields"},
+        RefusedRow{"RootIsNoObject", "{type: string}", ".type: Invalid value: \"string\": must be object at the root"},
+        RefusedRow{"UnknownType", "{type: object, properties: {spec: {type: thing}}}",
+                   ".properties[spec].type: Unsupported value: \"thing\": supported values: "},
+        RefusedRow{"ListWithoutItems", "{type: object, properties: {l: {type: array}}}",
+                   ".properties[l].items: Required value: must be specified"},
+        RefusedRow{
+            "UniqueItems", "{type: object, properties: {l: {type: array, uniqueItems: true, items: {type: string}}}}",
+            ".properties[l].uniqueItems: Forbidden: uniqueItems cannot be set to true since the runtime complexity "
+            "becomes quadratic"},
+        RefusedRow{
+            "PropertiesAndAdditional",
+            "{type: object, properties: {m: {type: object, properties: {a: {type: string}}, additionalProperties: "
+            "{type: string}}}}",
+            ".properties[m].additionalProperties: Forbidden: additionalProperties and properties are mutual exclusive"},
+        RefusedRow{"DefaultOfAnotherType", "{type: object, properties: {a: {type: integer, default: x}}}",
+                   ".properties[a].default: Invalid value: \"string\": "},
+        RefusedRow{"DefaultAgainstItsBounds",
+                   "{type: object, properties: {a: {type: integer, minimum: 5, default: 1}}}",
+                   ".properties[a].default: Invalid value: 1: "},
+        RefusedRow{"Reference", "{type: object, properties: {a: {$ref: '#/x'}}}",
+                   ".properties[a].$ref: Forbidden: $ref is not supported"},
+        RefusedRow{"BrokenPattern", "{type: object, properties: {a: {type: string, pattern: '('}}}",
+                   ".properties[a].pattern: Invalid value: \"(\": must be a valid regular expression, but isn't: "},
+        RefusedRow{"TypeInAnyOf", "{type: object, properties: {a: {type: string, anyOf: [{type: string}]}}}",
+                   ".properties[a].anyOf[0].type: Forbidden: must be empty to be structural"},
+        RefusedRow{"MapListWithoutKeys",
+                   "{type: object, properties: {l: {type: array, x-kubernetes-list-type: map, items: {type: object, "
+                   "properties: "
+                   "{a: {type: string}}}}}}",
+                   ".properties[l].x-kubernetes-list-map-keys: Required value: must not be empty if "
+                   "x-kubernetes-list-type is map"},
+        RefusedRow{"KeyThatMayBeAbsent",
+                   "{type: object, properties: {l: {type: array, x-kubernetes-list-type: map, "
+                   "x-kubernetes-list-map-keys: [a], "
+                   "items: {type: object, properties: {a: {type: string}}}}}}",
+                   ".properties[l].items.properties[a].default: Required value: this property is in "
+                   "x-kubernetes-list-map-keys, "
+                   "so it must have a default or be a required property"},
+        RefusedRow{"KeyThatIsNotThere",
+                   "{type: object, properties: {l: {type: array, x-kubernetes-list-type: map, "
+                   "x-kubernetes-list-map-keys: [b], "
+                   "items: {type: object, required: [a], properties: {a: {type: string}}}}}}",
+                   ".properties[l].x-kubernetes-list-map-keys: Invalid value: [\"b\"]: entries must all be names of "
+                   "item properties"},
+        RefusedRow{"UnknownListType",
+                   "{type: object, properties: {l: {type: array, x-kubernetes-list-type: bag, items: {type: string}}}}",
+                   ".properties[l].x-kubernetes-list-type: Unsupported value: \"bag\": supported values: "},
+        RefusedRow{"MetadataIsRestricted",
+                   "{type: object, properties: {metadata: {type: object, properties: {labels: {type: object}}}}}",
+                   ".properties[metadata]: Forbidden: must not specify anything other than name and generateName, but "
+                   "metadata "
+                   "is implicitly specified"},
+        RefusedRow{
+            "EmbeddedNothing", "{type: object, properties: {a: {type: object, x-kubernetes-embedded-resource: true}}}",
+            ".properties[a].properties: Required value: must not be empty if x-kubernetes-embedded-resource is true "
+            "without x-kubernetes-preserve-unknown-fields"},
+        RefusedRow{"RuleThatDoesNotCompile", "{type: object, x-kubernetes-validations: [{rule: 'self.none > '}]}",
+                   ".x-kubernetes-validations[0].rule: Invalid value: "},
+        RefusedRow{"RuleOfAnUnknownField", "{type: object, x-kubernetes-validations: [{rule: self.none == 1}]}",
+                   ".x-kubernetes-validations[0].rule: Invalid value: "},
+        RefusedRow{"RuleThatIsNoTruth", "{type: object, x-kubernetes-validations: [{rule: size(self.metadata.name)}]}",
+                   ".x-kubernetes-validations[0].rule: Invalid value: "},
+        RefusedRow{"EmptyRule", "{type: object, x-kubernetes-validations: [{rule: ''}]}",
+                   ".x-kubernetes-validations[0].rule: Required value: "}),
+    kTitle);
+
+class DefinitionConformance : public WriteConformance {
+ protected:
+  static constexpr char kSchema[] =
+      "{type: object, properties: {spec: {type: object, properties: {a: {type: string}, b: {type: "
+      "string}}}}}";
+  static std::string Target(std::string_view plural) { return fmt::format("{}/{}.{}", kDefinitions, plural, kGroup); }
+  static Answer Refused(std::string_view pointer, json::value value) {
+    json::value definition = Parse(Definition("refusals", "Refusal", kSchema));
+    SetAt(definition, pointer, std::move(value));
+    return Post(std::string(kDefinitions) + "?dryRun=All", ToText(definition));
+  }
+  void Remove(std::string_view plural) {
+    Delete(Target(plural));
+    EXPECT_TRUE(Eventually([&] { return Get(Target(plural)).status == 404; }, absl::Seconds(40)));
+  }
+};
+
+TEST_F(DefinitionConformance, ANameIsMadeOfPluralAndGroup) {
+  const Answer made = Refused("/metadata/name", "others.example.com");
+  EXPECT_EQ(made.status, 422) << made;
+  EXPECT_TRUE(absl::StrContains(Why(made),
+                                "metadata.name: Invalid value: \"others.example.com\": must be "
+                                "spec.names.plural+\".\"+spec.group"))
+      << made;
+}
+
+TEST_F(DefinitionConformance, AScopeIsOneOfTwo) {
+  EXPECT_TRUE(absl::StrContains(
+      Why(Refused("/spec/scope", "World")),
+      "FieldValueNotSupported spec.scope: Unsupported value: \"World\": supported values: \"Cluster\", "
+      "\"Namespaced\""));
+}
+
+TEST_F(DefinitionConformance, OneVersionIsStored) {
+  const Answer made = Refused("/spec/versions/0/storage", false);
+  EXPECT_EQ(made.status, 422) << made;
+  EXPECT_TRUE(absl::StrContains(Why(made), "spec.versions: Invalid value: ")) << made;
+  EXPECT_TRUE(absl::StrContains(Why(made), "must have exactly one version marked as storage version")) << made;
+}
+
+TEST_F(DefinitionConformance, ASchemaIsDemanded) {
+  json::value definition = Parse(Definition("refusals", "Refusal", kSchema));
+  definition.at("spec").at("versions").at(0).as_object().erase("schema");
+  const Answer made = Post(kDefinitions, ToText(definition));
+  EXPECT_EQ(made.status, 422) << made;
+  EXPECT_TRUE(
+      absl::StrContains(Why(made), "FieldValueRequired spec.versions[0].schema.openAPIV3Schema: Required value"))
+      << made;
+}
+
+TEST_F(DefinitionConformance, AnAcceptedOneTellsSo) {
+  Establish(Definition("tells", "Tell", kSchema));
+  const Answer now = Get(Target("tells"));
+  EXPECT_TRUE(Has(now.json, R"(
+metadata: {generation: 1, finalizers: null}
+spec: {conversion: {strategy: None}, names: {plural: tells, singular: tell, kind: Tell, listKind: TellList}, preserveUnknownFields: null}
+status:
+  acceptedNames: {plural: tells, singular: tell, kind: Tell, listKind: TellList}
+  storedVersions: [v1]
+  conditions:
+  - {type: NamesAccepted, status: "True", reason: NoConflicts, message: no conflicts found, lastTransitionTime: "*"}
+  - {type: Established, status: "True", reason: InitialNamesAccepted, message: the initial names have been accepted}
+)")) << now;
+  Remove("tells");
+}
+
+TEST_F(DefinitionConformance, ANewSchemaHoldsForWhatIsWrittenNext) {
+  Establish(Definition("changes", "Change", kSchema));
+  const std::string objects = Group(kVersion, "changes");
+  json::value body =
+      Parse(fmt::format("{{apiVersion: {}, kind: Change, metadata: {{name: a}}, spec: {{a: x, b: q}}}}", kVersion));
+  EXPECT_EQ(Post(objects, ToText(body)).status, 201);
+  const Answer patched =
+      Patch(Target("changes"), kJsonPatch,
+            R"([{"op":"add","path":"/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/c",)"
+            R"("value":{"type":"string","default":"new"}},)"
+            R"({"op":"remove","path":"/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/b"}])");
+  EXPECT_EQ(patched.status, 200) << patched;
+  EXPECT_TRUE(Has(patched.json, "metadata: {generation: 2}"));
+  // Old objects are shown with the new defaults and without what is no longer specified, although nobody wrote them.
+  EXPECT_TRUE(Eventually([&] { return Has(Get(objects + "/a").json, "spec: {a: x, b: null, c: new}"); }))
+      << Get(objects + "/a");
+  Remove("changes");
+}
+
+TEST_F(DefinitionConformance, ScopeAndNamesOfAKindStay) {
+  Establish(Definition("stays", "Stay", kSchema));
+  const Answer patched = Patch(Target("stays"), kMerge, J("spec: {scope: Cluster}"));
+  EXPECT_EQ(patched.status, 422) << patched;
+  EXPECT_TRUE(
+      absl::StrContains(Why(patched), "FieldValueInvalid spec.scope: Invalid value: \"Cluster\": field is immutable"))
+      << patched;
+  Remove("stays");
+}
+
+TEST_F(DefinitionConformance, ItsObjectsGoWithIt) {
+  Establish(Definition("goes", "Go", kSchema));
+  const std::string objects = Group(kVersion, "goes");
+  EXPECT_EQ(
+      Post(objects, fmt::format(R"({{"apiVersion":"{}","kind":"Go","metadata":{{"name":"a"}}}})", kVersion)).status,
+      201);
+  const Answer gone = Delete(Target("goes"));
+  EXPECT_EQ(gone.status, 200) << gone;
+  EXPECT_TRUE(Eventually([&] { return Get(Target("goes")).status == 404; }, absl::Seconds(40)));
+  EXPECT_TRUE(Eventually([&] { return Get(objects).status == 404; }));
+  Establish(Definition("goes", "Go", kSchema));
+  EXPECT_EQ(Get(objects).Names(), "");
+  Remove("goes");
+}
+
+TEST_F(DefinitionConformance, AVersionThatIsNotServedIsNotFound) {
+  json::value definition = Parse(Definition("hides", "Hide", kSchema));
+  json::array& versions = definition.at("spec").at("versions").as_array();
+  json::value second = versions.front();
+  second.at("name") = "v2";
+  second.at("storage") = false;
+  second.at("served") = false;
+  versions.push_back(second);
+  Establish(ToText(definition));
+  EXPECT_EQ(Get(Group("conformance.example.com/v2", "hides")).status, 404);
+  Remove("hides");
+}
+
+TEST_F(DefinitionConformance, TwoVersionsShowTheSameObject) {
+  json::value definition = Parse(Definition("twins", "Twin", kSchema));
+  json::array& versions = definition.at("spec").at("versions").as_array();
+  json::value second = versions.front();
+  second.at("name") = "v2";
+  second.at("storage") = false;
+  versions.push_back(second);
+  Establish(ToText(definition));
+  const std::string other = Group("conformance.example.com/v2", "twins");
+  EXPECT_TRUE(Eventually([&] { return Get(other).status == 200; }));
+  EXPECT_EQ(
+      Post(other,
+           R"({"apiVersion":"conformance.example.com/v2","kind":"Twin","metadata":{"name":"a"},"spec":{"a":"x"}})")
+          .status,
+      201);
+  EXPECT_TRUE(Has(Get(Group(kVersion, "twins", "a")).json, "{apiVersion: conformance.example.com/v1, spec: {a: x}}"));
+  EXPECT_TRUE(Has(Get(other + "/a").json, "{apiVersion: conformance.example.com/v2, spec: {a: x}}"));
+  Remove("twins");
+}
+
+}  // namespace
+}  // namespace basalt::conformance

@@ -1,0 +1,176 @@
+// Owner references: what goes with its owner, what waits for it, and what an owner waits for.
+#include "tests/conformance/writes/support.h"
+
+namespace basalt::conformance {
+namespace {
+
+class GarbageConformance : public WriteConformance {
+ protected:
+  static constexpr absl::Duration kCollected = absl::Seconds(60);
+
+  static std::string Owner(std::string_view kind, std::string_view name, std::string_view uid,
+                           std::string_view more = "") {
+    const bool custom = kind == "Widget" || kind == "Crate";
+    return fmt::format("{{apiVersion: {}, kind: {}, name: {}, uid: {}{}}}", custom ? kVersion : "v1", kind, name, uid,
+                       more);
+  }
+  void MakeOwned(std::string_view name, std::string_view owners, std::string_view more = "") {
+    const Answer made =
+        Post(Configs(), Body("ConfigMap", name, "", fmt::format("ownerReferences: [{}]{}", owners, more)));
+    EXPECT_EQ(made.status, 201) << made;
+  }
+  bool Goes(const std::string& target) {
+    return Eventually([&] { return Get(target).status == 404; }, kCollected);
+  }
+  // Something that the collector surely does after what came before: it has had its look by then.
+  void Settle() {
+    const Answer owner = MakeConfig("settle-owner");
+    MakeOwned("settle", Owner("ConfigMap", "settle-owner", owner.uid()));
+    Delete(Configs("settle-owner"));
+    EXPECT_TRUE(Goes(Configs("settle")));
+  }
+};
+
+TEST_F(GarbageConformance, WhatIsOwnedGoesAfterItsOwner) {
+  const Answer owner = MakeConfig("owner");
+  MakeOwned("owned", Owner("ConfigMap", "owner", owner.uid()));
+  EXPECT_EQ(Delete(Configs("owner")).status, 200);
+  EXPECT_EQ(Get(Configs("owner")).status, 404);
+  EXPECT_TRUE(Goes(Configs("owned")));
+}
+
+TEST_F(GarbageConformance, ACustomOwnerTakesItsPodsAlong) {
+  const Answer owner = MakeWidget("owner");
+  const Answer pod = Post(
+      Pods(), Body("Pod", "a", "spec: {containers: [{name: c, image: i}]}",
+                   fmt::format("ownerReferences: [{}]", Owner("Widget", "owner", owner.uid(), ", controller: true"))));
+  ASSERT_EQ(pod.status, 201) << pod;
+  Delete(Widgets("owner"), J("propagationPolicy: Background"));
+  EXPECT_TRUE(Goes(Pods("a")));
+}
+
+TEST_F(GarbageConformance, AChainGoes) {
+  const Answer first = MakeConfig("first");
+  MakeOwned("second", Owner("ConfigMap", "first", first.uid()));
+  MakeOwned("third", Owner("ConfigMap", "second", Get(Configs("second")).uid()));
+  Delete(Configs("first"));
+  EXPECT_TRUE(Goes(Configs("third")));
+}
+
+TEST_F(GarbageConformance, AnOwnerInTheForegroundWaitsForWhatBlocksIt) {
+  const Answer owner = MakeWidget("owner");
+  MakeOwned("owned", Owner("Widget", "owner", owner.uid(), ", blockOwnerDeletion: true"),
+            ", finalizers: [example.com/hold]");
+  const Answer gone = Delete(Widgets("owner") + "?propagationPolicy=Foreground");
+  EXPECT_TRUE(Has(gone.json, R"({kind: Widget, metadata: {deletionTimestamp: "*", finalizers: [foregroundDeletion]}})"))
+      << gone;
+  EXPECT_TRUE(Eventually(
+      [&] {
+        return !Get(Configs("owned")).At({"metadata", "deletionTimestamp"}).empty();
+      },
+      kCollected));
+  EXPECT_EQ(Get(Widgets("owner")).status, 200);
+  Patch(Configs("owned"), kMerge, J("metadata: {finalizers: null}"));
+  EXPECT_TRUE(Goes(Widgets("owner")));
+}
+
+TEST_F(GarbageConformance, AnOwnerInTheForegroundDoesNotWaitForWhatDoesNotBlockIt) {
+  const Answer owner = MakeWidget("owner");
+  MakeOwned("owned", Owner("Widget", "owner", owner.uid()), ", finalizers: [example.com/hold]");
+  Delete(Widgets("owner") + "?propagationPolicy=Foreground");
+  EXPECT_TRUE(Goes(Widgets("owner")));
+  EXPECT_TRUE(Eventually(
+      [&] {
+        return !Get(Configs("owned")).At({"metadata", "deletionTimestamp"}).empty();
+      },
+      kCollected));
+  Patch(Configs("owned"), kMerge, J("metadata: {finalizers: null}"));
+}
+
+TEST_F(GarbageConformance, OrphansLoseTheirOwner) {
+  const Answer owner = MakeWidget("owner");
+  MakeOwned("owned", Owner("Widget", "owner", owner.uid()));
+  const Answer gone = Delete(Widgets("owner"), J("propagationPolicy: Orphan"));
+  EXPECT_EQ(gone.status, 200);
+  EXPECT_TRUE(Goes(Widgets("owner")));
+  EXPECT_TRUE(Eventually(
+      [&] {
+        return Get(Configs("owned")).At({"metadata", "ownerReferences"}).empty();
+      },
+      kCollected));
+  EXPECT_TRUE(Has(Get(Configs("owned")).json, "metadata: {deletionTimestamp: null}"));
+}
+
+TEST_F(GarbageConformance, TheOldWordForOrphansStillHolds) {
+  const Answer owner = MakeConfig("owner");
+  MakeOwned("owned", Owner("ConfigMap", "owner", owner.uid()));
+  Delete(Configs("owner") + "?orphanDependents=true");
+  EXPECT_TRUE(Goes(Configs("owner")));
+  EXPECT_TRUE(Eventually(
+      [&] {
+        return Get(Configs("owned")).At({"metadata", "ownerReferences"}).empty();
+      },
+      kCollected));
+}
+
+TEST_F(GarbageConformance, AnOwnerOfAnotherIdentityIsNone) {
+  MakeConfig("owner");
+  MakeOwned("owned", Owner("ConfigMap", "owner", "00000000-0000-0000-0000-000000000001"));
+  EXPECT_TRUE(Goes(Configs("owned")));
+  EXPECT_EQ(Get(Configs("owner")).status, 200);
+}
+
+TEST_F(GarbageConformance, AnOwnerThatNeverWasIsNone) {
+  MakeOwned("owned", Owner("ConfigMap", "never", "00000000-0000-0000-0000-000000000002"));
+  EXPECT_TRUE(Goes(Configs("owned")));
+}
+
+TEST_F(GarbageConformance, OneOfTwoOwnersSuffices) {
+  const Answer one = MakeConfig("one");
+  const Answer two = MakeConfig("two");
+  MakeOwned("owned", fmt::format("{}, {}", Owner("ConfigMap", "one", one.uid()), Owner("ConfigMap", "two", two.uid())));
+  Delete(Configs("one"));
+  EXPECT_TRUE(Eventually([&] { return Has(Get(Configs("owned")).json, "metadata: {ownerReferences: [{name: two}]}"); },
+                         kCollected))
+      << Get(Configs("owned"));
+  Delete(Configs("two"));
+  EXPECT_TRUE(Goes(Configs("owned")));
+}
+
+TEST_F(GarbageConformance, AClusterWideOwnerHasThingsInNamespaces) {
+  const std::string name = "owner-" + ns();
+  const Answer owner = Post(Crates(), Body("Crate", name));
+  ASSERT_EQ(owner.status, 201) << owner;
+  MakeOwned("owned", Owner("Crate", name, owner.uid()));
+  Settle();
+  EXPECT_EQ(Get(Configs("owned")).status, 200);
+  Delete(Crates(name));
+  EXPECT_TRUE(Goes(Configs("owned")));
+}
+
+TEST_F(GarbageConformance, AnOwnerInAnotherNamespaceIsNone) {
+  const std::string other = MakeNamespace();
+  const Answer owner = Post(fmt::format("/api/v1/namespaces/{}/configmaps", other), ConfigBody("owner"));
+  MakeOwned("owned", Owner("ConfigMap", "owner", owner.uid()));
+  EXPECT_TRUE(Goes(Configs("owned")));
+  EXPECT_EQ(Get(fmt::format("/api/v1/namespaces/{}/configmaps/owner", other)).status, 200);
+}
+
+TEST_F(GarbageConformance, WhatHasItsOwnerStays) {
+  const Answer owner = MakeConfig("owner");
+  MakeOwned("owned", Owner("ConfigMap", "owner", owner.uid()));
+  Settle();
+  EXPECT_EQ(Get(Configs("owned")).status, 200);
+}
+
+TEST_F(GarbageConformance, AnOwnerGivenLaterCountsToo) {
+  const Answer owner = MakeConfig("owner");
+  MakeConfig("later");
+  Patch(Configs("later"), kMerge,
+        J(fmt::format("metadata: {{ownerReferences: [{}]}}", Owner("ConfigMap", "owner", owner.uid()))));
+  Delete(Configs("owner"));
+  EXPECT_TRUE(Goes(Configs("later")));
+}
+
+}  // namespace
+}  // namespace basalt::conformance
