@@ -10,9 +10,8 @@ absl::Status Annotate(const absl::Status& status, std::string_view context) {
   message += ": ";
   message += ToStd(status.message());
   absl::Status annotated = MakeStatus(status.code(), message);
-  status.ForEachPayload([&](absl::string_view type, const absl::Cord& payload) {
-    annotated.SetPayload(type, payload);
-  });
+  status.ForEachPayload(
+      [&](absl::string_view type, const absl::Cord& payload) { annotated.SetPayload(type, payload); });
   return annotated;
 }
 
