@@ -175,7 +175,7 @@ class Replica::Core final : public WorkerHost, public rpc::AttachObserver, publi
     loop_.Post(
         [core = shared_from_this(), &loop, request = std::move(request), timeout, done = std::move(done)]() mutable {
           if (core->stopped_ || core->failed_) return;
-          core->gateway_.Write(std::move(request), timeout, OnLoop(loop, std::move(done)));
+          core->gateway_.Write(std::move(request), timeout, core->OnLoop(loop, std::move(done)));
         });
   }
 
@@ -184,7 +184,7 @@ class Replica::Core final : public WorkerHost, public rpc::AttachObserver, publi
     loop_.Post(
         [core = shared_from_this(), &loop, request = std::move(request), timeout, done = std::move(done)]() mutable {
           if (core->stopped_ || core->failed_) return;
-          core->gateway_.Get(std::move(request), timeout, OnLoop(loop, std::move(done)));
+          core->gateway_.Get(std::move(request), timeout, core->OnLoop(loop, std::move(done)));
         });
   }
 
@@ -193,7 +193,7 @@ class Replica::Core final : public WorkerHost, public rpc::AttachObserver, publi
     loop_.Post([core = shared_from_this(), &loop, peer = std::move(peer), request = std::move(request), timeout,
                 done = std::move(done)]() mutable {
       if (core->stopped_ || core->failed_) return;
-      peer->EnsurePodGroup(std::move(request), timeout, OnLoop(loop, std::move(done)));
+      peer->EnsurePodGroup(std::move(request), timeout, core->OnLoop(loop, std::move(done)));
     });
   }
 
@@ -244,9 +244,11 @@ class Replica::Core final : public WorkerHost, public rpc::AttachObserver, publi
     std::set<std::string> forbidden;
   };
 
+  // From the main loop to a worker's. Once the replica has stopped, the loops of its workers may be gone.
   template <typename T>
-  static rpc::Done<T> OnLoop(Loop& loop, rpc::Done<T> done) {
-    return [&loop, done = std::move(done)](absl::StatusOr<T> answer) mutable {
+  rpc::Done<T> OnLoop(Loop& loop, rpc::Done<T> done) {
+    return [core = shared_from_this(), &loop, done = std::move(done)](absl::StatusOr<T> answer) mutable {
+      if (core->stopped_) return;
       loop.Post([done = std::move(done), answer = std::move(answer)]() mutable { done(std::move(answer)); });
     };
   }

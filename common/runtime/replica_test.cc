@@ -86,7 +86,11 @@ struct ScriptedPeers final : rpc::PeerDirectory {
     void EnsurePodGroup(podgroup::v1::EnsurePodGroupRequest, absl::Duration,
                         rpc::Done<podgroup::v1::EnsurePodGroupResponse> done) override {
       peers_.asked.push_back(name_);
-      done(podgroup::v1::EnsurePodGroupResponse());
+      if (peers_.silent) {
+        peers_.unanswered.push_back(std::move(done));
+      } else {
+        done(podgroup::v1::EnsurePodGroupResponse());
+      }
     }
     ScriptedPeers& peers_;
     std::string name_;
@@ -97,6 +101,19 @@ struct ScriptedPeers final : rpc::PeerDirectory {
   }
   Trace made;
   Trace asked;
+  bool silent = false;
+  std::vector<rpc::Done<podgroup::v1::EnsurePodGroupResponse>> unanswered;
+};
+
+// A loop that says what is posted to it after it may have been destroyed.
+struct EndingLoop final : SimLoop {
+  using SimLoop::SimLoop;
+  void Post(Task task) override {
+    if (ended) ++late_posts;
+    SimLoop::Post(std::move(task));
+  }
+  bool ended = false;
+  int late_posts = 0;
 };
 
 struct RecordingController final : Controller {
@@ -134,14 +151,19 @@ struct RecordingController final : Controller {
 
 class ReplicaTest : public ::testing::Test {
  protected:
-  ReplicaTest() : loop_(time_, "jobsvc-0"), random_(1), store_(kv::OpenMemKv(disk_)) {
+  ReplicaTest() : loop_(time_, "jobsvc-0"), ending_loop_(time_, "worker"), random_(1), store_(kv::OpenMemKv(disk_)) {
+    MakeReplica({&loop_, &loop_});
+  }
+
+  void MakeReplica(std::vector<Loop*> worker_loops) {
+    controllers_.clear();
     RuntimeOptions options;
     options.version = "1";
     options.service = gateway::v1::SERVICE_KIND_JOB;
     options.replica = "jobsvc-0";
     options.on_failure = [this](const absl::Status& why) { failure_ = why; };
-    replica_ = std::make_unique<Replica>(options, loop_, std::vector<Loop*>{&loop_, &loop_}, random_, store_, gateway_,
-                                         peers_, nullptr, &health_, [this](Context& context) {
+    replica_ = std::make_unique<Replica>(options, loop_, std::move(worker_loops), random_, store_, gateway_, peers_,
+                                         nullptr, &health_, [this](Context& context) {
                                            auto made = std::make_unique<RecordingController>(context, trace_);
                                            controllers_.push_back(made.get());
                                            return made;
@@ -238,6 +260,7 @@ class ReplicaTest : public ::testing::Test {
   const uint32_t slot_ = SlotOf(kKey);
   SimTime time_;
   SimLoop loop_;
+  EndingLoop ending_loop_;
   SeededRandom random_;
   std::shared_ptr<kv::MemDisk> disk_ = kv::MakeMemDisk();
   kv::FaultyKv store_;
@@ -511,6 +534,34 @@ TEST_F(ReplicaTest, AnAnswerAfterTheReplicaHasStoppedIsDropped) {
   EXPECT_FALSE(gateway_.attached());
   Answer(WriteResponse());
   EXPECT_TRUE(outcomes_.empty());
+}
+
+TEST_F(ReplicaTest, NoAnswerIsBroughtToTheLoopsOfWorkersThatHaveStopped) {
+  MakeReplica({&ending_loop_, &ending_loop_});
+  gateway_.Send({Assignment(1, {Member(gateway::v1::SERVICE_KIND_POD_GROUP, "pgsvc-0")}), Begin(), End()});
+  time_.Settle();
+  Write();
+  int answers = 0;
+  context().Get(kKey, {}, [&](const auto&) { ++answers; });
+  peers_.silent = true;
+  const std::shared_ptr<rpc::PodGroupPeer> group = context().PodGroupOwner("ns/group");
+  ASSERT_NE(group, nullptr);
+  group->EnsurePodGroup({}, absl::Seconds(1), [&](const auto&) { ++answers; });
+  time_.Settle();
+  ASSERT_EQ(gateway_.writes.size(), 1U);
+  ASSERT_EQ(gateway_.gets.size(), 1U);
+  ASSERT_EQ(peers_.unanswered.size(), 1U);
+
+  replica_->Stop([&] { ending_loop_.ended = true; });
+  time_.Settle();
+  ASSERT_TRUE(ending_loop_.ended);
+  Answer(WriteResponse());
+  gateway_.gets.back()(gateway::v1::GetResponse());
+  peers_.unanswered.back()(podgroup::v1::EnsurePodGroupResponse());
+  time_.Settle();
+  EXPECT_EQ(ending_loop_.late_posts, 0);
+  EXPECT_TRUE(outcomes_.empty());
+  EXPECT_EQ(answers, 0);
 }
 
 // ---- time, peers, interests ----
