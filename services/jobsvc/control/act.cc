@@ -268,6 +268,7 @@ void JobController::ActOnPods(JobEntry& entry) {
       it = entry.held_until.erase(it);
     } else {
       busy.insert(it->first);
+      context_.WakeAt(entry.key, it->second);  // An earlier wake of the key takes the place of a later one.
       ++it;
     }
   }

@@ -89,6 +89,7 @@ void FakeKube::ShowJob(const std::string& key) {
 }
 
 void FakeKube::ShowPod(const std::string& key) {
+  if (pods_.at(key).job_name().empty()) return;  // No watch has it.
   kube::v1::Object object;
   *object.mutable_pod() = pods_.at(key);
   Show(std::string(kube::kWatchJobPods), std::move(object));
@@ -101,6 +102,7 @@ void FakeKube::Replay(const Watcher& watcher) const {
     watcher(std::string(kube::kWatchJobs), object, false);
   }
   for (const auto& [key, pod] : pods_) {
+    if (pod.job_name().empty()) continue;
     *object.mutable_pod() = pod;
     watcher(std::string(kube::kWatchJobPods), object, false);
   }
@@ -476,7 +478,7 @@ void FakeKube::RemovePod(const std::string& key) {
   object.mutable_pod()->set_resource_version(++version_);
   pods_.erase(key);
   pod_bodies_.erase(key);
-  Show(std::string(kube::kWatchJobPods), object, true);
+  if (!object.pod().job_name().empty()) Show(std::string(kube::kWatchJobPods), object, true);
 }
 
 void FakeKube::FinishDeletions() {

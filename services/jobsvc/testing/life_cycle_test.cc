@@ -384,6 +384,20 @@ TEST(LifeCycleTest, ANameHeldByAForeignPodIsWaitedFor) {
   EXPECT_EQ(rig.kube().Count("delete", "pods"), 0);
 }
 
+// Nobody tells when such a pod goes: it has none of our labels.
+TEST(LifeCycleTest, ANameHeldByAPodThatNoWatchShowsIsTriedAgain) {
+  JobRig rig;
+  rig.Start();
+  rig.kube().PutForeignPod("default", "j-t0-0", "");
+  rig.kube().PutJob(MakeJob("j", 1, 1));
+  rig.Run(absl::Seconds(20));
+  EXPECT_FALSE(rig.kube().pods().at("default/j-t0-0").job_name() == "j");
+  rig.kube().RemovePod("default/j-t0-0");
+  rig.Run(absl::Seconds(20));
+  ASSERT_TRUE(rig.kube().pods().contains("default/j-t0-0"));
+  EXPECT_EQ(rig.kube().pods().at("default/j-t0-0").job_name(), "j");
+}
+
 TEST(LifeCycleTest, ADeletedJobLeavesItsHistoryAndNoRecord) {
   JobRig rig;
   rig.Start();
