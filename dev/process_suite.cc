@@ -133,6 +133,9 @@ std::vector<std::string> ProcessSuite::Command(std::string_view program) const {
   } else {
     command.push_back(fmt::format("--gateway={}", gateway()));
     command.push_back(fmt::format("--data_dir={}", data_dir(program)));
+    if (program == "jobsvc") {
+      command.insert(command.end(), options_.jobsvc_flags.begin(), options_.jobsvc_flags.end());
+    }
   }
   return command;
 }

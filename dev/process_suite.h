@@ -33,6 +33,7 @@ struct ProcessSuiteOptions {
   std::vector<std::string> kubesim_flags;
   std::optional<ExternalKube> kube;  // Instead of kubesim.
   std::vector<std::string> gateway_flags;
+  std::vector<std::string> jobsvc_flags;
 };
 
 // Not thread-safe. The destructor ends every process it started (SIGTERM, after five seconds SIGKILL).

@@ -42,8 +42,8 @@ class ThreadKeyMaker : public KeyMaker {
 // The controller of one worker with what it needs beside the runtime.
 class OwningController final : public runtime::Controller {
  public:
-  OwningController(runtime::Context& context, JobMetrics metrics, WatchHub& hub)
-      : keys_(context.loop()), inner_(context, keys_, metrics) {
+  OwningController(runtime::Context& context, JobMetrics metrics, const JobControllerOptions& options, WatchHub& hub)
+      : keys_(context.loop()), inner_(context, keys_, metrics, options) {
     PublishChanges(inner_, hub);
   }
   JobController& inner() { return inner_; }
@@ -104,12 +104,14 @@ class OwningService final : public rpc::GrpcService {
 
 }  // namespace
 
-shell::ServiceParts MakeParts(obs::Metrics& metrics, obs::Health&) {
+shell::ServiceParts MakeParts(obs::Metrics& metrics, obs::Health&) { return MakePartsWith(metrics, {}); }
+
+shell::ServiceParts MakePartsWith(obs::Metrics& metrics, const JobControllerOptions& options) {
   SystemRandom random;
   auto hub = std::make_shared<WatchHub>(MakeUuid(random));
   shell::ServiceParts parts;
-  parts.make_controller = [hub, job_metrics = JobMetrics::In(metrics)](runtime::Context& context) {
-    return std::make_unique<OwningController>(context, job_metrics, *hub);
+  parts.make_controller = [hub, options, job_metrics = JobMetrics::In(metrics)](runtime::Context& context) {
+    return std::make_unique<OwningController>(context, job_metrics, options, *hub);
   };
   parts.make_services = [hub](runtime::Replica& replica, Loop& api_loop) {
     std::vector<std::unique_ptr<rpc::GrpcService>> services;

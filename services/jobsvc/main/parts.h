@@ -2,9 +2,11 @@
 
 // jobsvc as parts of a process: for its own binary and for basalt-dev.
 #include "common/shell/service_process.h"
+#include "services/jobsvc/control/job_controller.h"
 
 namespace basalt::jobsvc {
 
 shell::ServiceParts MakeParts(obs::Metrics& metrics, obs::Health& health);
+shell::ServiceParts MakePartsWith(obs::Metrics& metrics, const JobControllerOptions& options);
 
 }  // namespace basalt::jobsvc
