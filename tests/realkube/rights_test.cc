@@ -1,0 +1,383 @@
+// Least rights: the suite does everything that it does by now under deploy/rbac/gateway.yaml alone, is never refused
+// for want of a right, and uses every verb that the role grants.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <set>
+#include <tuple>
+
+#include "common/base/yaml.h"
+#include "common/testing/status_matchers.h"
+#include "tests/realkube/running.h"
+
+namespace basalt::realkube {
+namespace {
+
+using ::basalt::testing::IsOk;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr char kAccount[] = "system:serviceaccount:basalt-system:basalt-gateway";
+constexpr char kRole[] = BASALT_SOURCE_DIR "/deploy/rbac/gateway.yaml";
+constexpr absl::Duration kLimit = absl::Minutes(1);
+
+// Group, resource with sub-resource, verb.
+using Right = std::tuple<std::string, std::string, std::string>;
+
+std::string TextOf(const Right& right) {
+  return fmt::format("{} {} of '{}'", std::get<2>(right), std::get<1>(right), std::get<0>(right));
+}
+
+std::set<Right> GrantedRights() {
+  std::set<Right> rights;
+  const absl::StatusOr<std::vector<json::value>> documents = ParseYamlDocuments(e2e::ReadFile(kRole));
+  EXPECT_THAT(documents, IsOk());
+  if (!documents.ok()) return rights;
+  const auto each = [](const json::value& rule, std::string_view field, const auto& use) {
+    for (const json::value& entry : Find(rule, field)->get_array()) use(std::string(entry.get_string()));
+  };
+  for (const json::value& document : *documents) {
+    if (FindString(document, "kind") != "ClusterRole") continue;
+    for (const json::value& rule : Find(document, "rules")->get_array()) {
+      each(rule, "apiGroups", [&](const std::string& group) {
+        each(rule, "resources", [&](const std::string& resource) {
+          each(rule, "verbs", [&](const std::string& verb) { rights.emplace(group, resource, verb); });
+        });
+      });
+    }
+  }
+  return rights;
+}
+
+TEST(RoleTest, NamesEveryGroupResourceAndVerbAndListsNoSecrets) {
+  const std::set<Right> rights = GrantedRights();
+  EXPECT_GT(rights.size(), 20u);
+  for (const auto& [group, resource, verb] : rights) {
+    EXPECT_EQ((group + resource + verb).find('*'), std::string::npos) << group << resource << verb;
+    if (resource == "secrets" || resource == "configmaps" || resource == "services") {
+      EXPECT_TRUE(verb != "list" && verb != "watch") << resource;
+    }
+  }
+  EXPECT_EQ(e2e::ReadFile(kRole).find("name: cluster-admin"), std::string::npos);
+}
+
+TEST(RoleTest, TheServicesHaveNoWayToSayWhoTheyAreToKubernetes) {
+  testing::TempDir dir;
+  for (const char* program : {"jobsvc", "pgsvc", "queuesvc"}) {
+    e2e::Child child({fmt::format("{}/{}", e2e::BinDir(), program), "--help"}, dir / "out", dir / "err");
+    ASSERT_TRUE(child.Wait(kLimit).has_value()) << program;
+    const std::string help = e2e::ReadFile(dir / "out") + e2e::ReadFile(dir / "err");
+    EXPECT_THAT(help, HasSubstr("--gateway")) << program;
+    for (const char* word : {"kube", "token", "certificate", "context"}) {
+      EXPECT_EQ(help.find(fmt::format("--{}", word)), std::string::npos) << program << ": " << help;
+    }
+  }
+}
+
+// Takes connections and never says a word: what asks it runs into its own time limit.
+class SilentPeer {
+ public:
+  SilentPeer() : socket_(socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address);
+    EXPECT_EQ(bind(socket_, reinterpret_cast<sockaddr*>(&address), size), 0);
+    EXPECT_EQ(listen(socket_, 100), 0);
+    EXPECT_EQ(getsockname(socket_, reinterpret_cast<sockaddr*>(&address), &size), 0);
+    port_ = ntohs(address.sin_port);
+  }
+  ~SilentPeer() { close(socket_); }
+  int port() const { return port_; }
+
+ private:
+  const int socket_;
+  int port_ = 0;
+};
+
+std::string Job(const std::string& name, const std::string& spec, const std::string& ns = "default",
+                const std::string& duration = "1s") {
+  return fmt::format(R"(apiVersion: batch.volcano.sh/v1alpha1
+kind: Job
+metadata: {{name: {}, namespace: {}}}
+spec:
+  minAvailable: 1
+  {}
+  tasks:
+  - name: t
+    replicas: 1
+    template:
+      metadata: {{annotations: {{kubesim.basalt.dev/duration: {}}}}}
+      spec: {{restartPolicy: Never, containers: [{{name: c, image: i}}]}}
+)",
+                     name, ns, spec, duration);
+}
+
+constexpr char kEverything[] = R"(plugins: {ssh: [], env: [], svc: []}
+  volumes:
+  - {mountPath: /a, volumeClaim: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}
+  - {mountPath: /b, volumeClaimName: data})";
+
+// Where the job's objects are to be: each is found to be somebody else's.
+constexpr char kObstacles[] = R"(apiVersion: v1
+kind: Secret
+metadata: {name: full-ssh}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: full-svc}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: full}
+spec: {clusterIP: None}
+---
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {name: full}
+spec: {podSelector: {}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: held-t-0}
+spec: {schedulerName: nobody, containers: [{name: c, image: i}]}
+)";
+
+constexpr char kWorkloads[] = R"(apiVersion: v1
+kind: Pod
+metadata: {name: bare}
+spec: {schedulerName: volcano, containers: [{name: c, image: i}]}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: d}
+spec:
+  selector: {matchLabels: {app: d}}
+  template: {metadata: {labels: {app: d}}, spec: {schedulerName: volcano, containers: [{name: c, image: i}]}}
+---
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: s}
+spec:
+  serviceName: s
+  selector: {matchLabels: {app: s}}
+  template: {metadata: {labels: {app: s}}, spec: {schedulerName: volcano, containers: [{name: c, image: i}]}}
+---
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: ds}
+spec:
+  selector: {matchLabels: {app: ds}}
+  template: {metadata: {labels: {app: ds}}, spec: {schedulerName: volcano, containers: [{name: c, image: i}]}}
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: plain}
+spec:
+  template: {spec: {schedulerName: volcano, restartPolicy: Never, containers: [{name: c, image: i}]}}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: research}
+spec: {weight: 1}
+---
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: high}
+value: 7
+)";
+
+class LeastRightsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    absl::StatusOr<std::unique_ptr<Cluster>> cluster = Cluster::Start();
+    ASSERT_THAT(cluster, IsOk());
+    cluster_ = *std::move(cluster);
+    dev::ProcessSuiteOptions options;
+    options.bin_dir = e2e::BinDir();
+    options.dir = dir_ / "suite";
+    options.kube = dev::ExternalKube{.server = cluster_->kube_server(),
+                                     .admin_kubeconfig = cluster_->kubeconfig(),
+                                     .gateway_kubeconfig = cluster_->kubeconfig("gateway"),
+                                     .actors_kubeconfig = cluster_->kubeconfig("actors"),
+                                     .actors_flags = {}};
+    options.jobsvc_flags = {"--event_interval=1s"};
+    absl::StatusOr<std::unique_ptr<dev::ProcessSuite>> suite = dev::ProcessSuite::Start(std::move(options));
+    ASSERT_THAT(suite, IsOk());
+    suite_ = *std::move(suite);
+  }
+
+  std::string Kubectl(const std::vector<std::string>& words) {
+    const absl::StatusOr<std::string> text = cluster_->Kubectl(words);
+    EXPECT_THAT(text, IsOk());
+    return text.value_or("");
+  }
+  void Create(const std::string& text) {
+    e2e::WriteFile(dir_ / "create.yaml", text);
+    Kubectl({"create", "-f", dir_ / "create.yaml"});
+  }
+  void Submit(const std::string& text) {
+    e2e::WriteFile(dir_ / "job.yaml", text);
+    Ctl({"job", "submit", "-f", dir_ / "job.yaml"});
+  }
+  void Ctl(const std::vector<std::string>& words) {
+    std::vector<std::string> command = {e2e::BinDir() + "/basaltctl", "--gateway", suite_->gateway()};
+    command.insert(command.end(), words.begin(), words.end());
+    e2e::Child child(command, dir_ / "out", dir_ / "err");
+    EXPECT_EQ(child.Wait(kLimit).value_or(-1), 0) << e2e::ReadFile(dir_ / "err");
+  }
+  // Until the text that kubectl prints has `word`.
+  void Await(const std::vector<std::string>& words, const std::string& word) {
+    std::string text;
+    EXPECT_TRUE(e2e::Eventually(kLimit, [&] {
+      text = cluster_->Kubectl(words).value_or("");
+      return text.find(word) != std::string::npos;
+    })) << fmt::format("{}: no '{}' in {}", fmt::join(words, " "), word, text);
+  }
+  void AwaitPhase(const std::string& job, const std::string& phase) {
+    Await({"get", "jobs.batch.volcano.sh", job, "-o", "jsonpath={.status.state.phase}"}, phase);
+  }
+  void AwaitEvent(const std::string& object, const std::string& words) {
+    Await({"get", "events", "--field-selector", "involvedObject.name=" + object, "-o", "jsonpath={..message}"}, words);
+  }
+  void AwaitUse(const Right& right) {
+    EXPECT_TRUE(e2e::Eventually(kLimit, [&] { return UsedRights().contains(right); })) << TextOf(right);
+  }
+  std::set<Right> UsedRights() const {
+    std::set<Right> used;
+    for (const AuditLine& line : cluster_->Audit()) {
+      if (line.user != kAccount || line.code == 403) continue;
+      used.emplace(line.group, line.subresource.empty() ? line.resource : line.resource + "/" + line.subresource,
+                   line.verb);
+    }
+    return used;
+  }
+
+  // ---- what the suite does by now ----
+  void RunJobsWithAllThatBelongsToThem();
+  void ScaleAndAbort();
+  void RunPlainWorkloads();
+  void LoseAnswers();
+  void ListInPages();
+
+  testing::TempDir dir_;
+  std::unique_ptr<Cluster> cluster_;
+  std::unique_ptr<dev::ProcessSuite> suite_;
+};
+
+void LeastRightsTest::RunJobsWithAllThatBelongsToThem() {
+  Create(kObstacles);
+  Submit(Job("full", kEverything, "default", "10m"));
+  Submit(Job("held", ""));
+  Submit(Job("short", "ttlSecondsAfterFinished: 1"));
+  Submit(Job("removed", ""));
+  AwaitEvent("full", "plugin ssh: Secret full-ssh exists and belongs to somebody else");
+  AwaitEvent("full", "plugin svc: NetworkPolicy full exists");
+  AwaitEvent("full", "claim data does not exist");
+  AwaitEvent("held", "the name is held by an object of another owner");
+  // An edit has the missing claim told again: the Event counts on.
+  Kubectl({"patch", "jobs.batch.volcano.sh", "full", "--type", "merge", "-p", R"({"spec":{"minAvailable":0}})"});
+  AwaitUse({"", "events", "patch"});
+  Kubectl({"delete", "secret/full-ssh", "configmap/full-svc", "service/full", "networkpolicy/full"});
+  Create(
+      "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\n"
+      "spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n");
+  AwaitPhase("full", "Running");
+  AwaitPhase("removed", "Completed");
+  Ctl({"job", "delete", "removed"});
+}
+
+void LeastRightsTest::ScaleAndAbort() {
+  Kubectl({"patch", "jobs.batch.volcano.sh", "full", "--type", "json", "-p",
+           R"([{"op":"replace","path":"/spec/tasks/0/replicas","value":2},)"
+           R"({"op":"replace","path":"/spec/minAvailable","value":2}])"});
+  AwaitUse({"", "configmaps", "patch"});
+  AwaitUse({"", "secrets", "patch"});
+  AwaitUse({"scheduling.volcano.sh", "podgroups", "patch"});
+  const std::string uid = Kubectl({"get", "jobs.batch.volcano.sh", "full", "-o", "jsonpath={.metadata.uid}"});
+  Create(fmt::format(
+      "apiVersion: bus.volcano.sh/v1alpha1\nkind: Command\nmetadata: {{name: abort}}\naction: AbortJob\n"
+      "target: {{apiVersion: batch.volcano.sh/v1alpha1, kind: Job, name: full, controller: true, uid: {}}}\n",
+      uid));
+  AwaitPhase("full", "Aborted");
+  for (const char* resource : {"secrets", "configmaps", "services"}) AwaitUse({"", resource, "delete"});
+}
+
+void LeastRightsTest::RunPlainWorkloads() {
+  Create(kWorkloads);
+  for (const char* resource : {"replicasets", "statefulsets", "daemonsets"}) AwaitUse({"apps", resource, "get"});
+  AwaitUse({"batch", "jobs", "get"});
+  AwaitUse({"", "pods", "patch"});
+  AwaitUse({"scheduling.volcano.sh", "queues", "patch"});
+}
+
+// An admission webhook that never answers: the server gives our writes up, and we have to look what became of them.
+void LeastRightsTest::LoseAnswers() {
+  const SilentPeer peer;
+  Create(fmt::format(R"(apiVersion: v1
+kind: Namespace
+metadata: {{name: slow, labels: {{slow: "yes"}}}}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {{name: slow}}
+webhooks:
+- name: slow.example.com
+  admissionReviewVersions: [v1]
+  sideEffects: None
+  failurePolicy: Ignore
+  timeoutSeconds: 30
+  namespaceSelector: {{matchLabels: {{slow: "yes"}}}}
+  clientConfig: {{url: "https://127.0.0.1:{}/"}}
+  rules:
+  - {{apiGroups: [batch.volcano.sh], apiVersions: ["*"], operations: [UPDATE], resources: [jobs/status]}}
+  - {{apiGroups: [scheduling.volcano.sh], apiVersions: ["*"], operations: [CREATE], resources: [podgroups]}}
+)",
+                     peer.port()));
+  Create(Job("slow", "", "slow"));
+  Create(
+      "apiVersion: v1\nkind: Pod\nmetadata: {name: bare, namespace: slow}\n"
+      "spec: {schedulerName: volcano, containers: [{name: c, image: i}]}\n");
+  AwaitUse({"batch.volcano.sh", "jobs", "get"});
+  AwaitUse({"scheduling.volcano.sh", "podgroups", "get"});
+  Kubectl({"delete", "validatingwebhookconfiguration", "slow"});
+}
+
+// As a server without streaming lists has it.
+void LeastRightsTest::ListInPages() {
+  RunningGateway gateway(cluster_->kubeconfig("gateway"), {"--streaming_lists=false"});
+  EXPECT_TRUE(e2e::Eventually(kLimit, [&] { return gateway.Readyz().find(R"("ready":true,)") == 1; }))
+      << gateway.Readyz();
+}
+
+TEST_F(LeastRightsTest, TheRoleIsEnoughAndAllOfItIsUsed) {
+  RunJobsWithAllThatBelongsToThem();
+  ScaleAndAbort();
+  RunPlainWorkloads();
+  LoseAnswers();
+  ListInPages();
+  EXPECT_THAT(suite_->Casualties(), IsEmpty());
+  // A watch is logged when it ends.
+  suite_.reset();
+  std::set<Right> unused;
+  e2e::Eventually(absl::Seconds(20), [&] {
+    unused.clear();
+    const std::set<Right> used = UsedRights();
+    for (const Right& right : GrantedRights()) {
+      if (!used.contains(right)) unused.insert(right);
+    }
+    return unused.empty();
+  });
+  for (const Right& right : unused) ADD_FAILURE() << "granted and never used: " << TextOf(right);
+  for (const AuditLine& line : cluster_->Audit()) {
+    if (line.user != kAccount || line.code != 403) continue;
+    ADD_FAILURE() << "forbidden: " << line.verb << " " << line.uri;
+  }
+}
+
+}  // namespace
+}  // namespace basalt::realkube

@@ -1,0 +1,91 @@
+#include "tests/realkube/running.h"
+
+#include <fmt/format.h>
+
+#include <future>
+
+#include "common/exec/loop.h"
+#include "common/http/curl/curl_client.h"
+
+namespace basalt::realkube {
+namespace {
+
+constexpr absl::Duration kLimit = absl::Minutes(1);
+
+}  // namespace
+
+std::string FetchText(const std::string& port_file, const std::string& path) {
+  std::string port = e2e::ReadFile(port_file);
+  while (!port.empty() && port.back() == '\n') port.pop_back();
+  if (port.empty()) return "";
+  const std::unique_ptr<Loop> loop = MakeThreadLoop("fetch");
+  std::unique_ptr<http::Client> client;
+  std::unique_ptr<http::Call> call;
+  std::promise<std::string> answer;
+  loop->Post([&] {
+    http::CurlOptions options;
+    options.base_url = fmt::format("http://127.0.0.1:{}", port);
+    client = http::MakeCurlClient(*loop, options);
+    http::Request request;
+    request.target = path;
+    call = http::Fetch(*client, std::move(request), [&](absl::StatusOr<http::Response> response) {
+      answer.set_value(response.ok() ? response->body : "");
+    });
+  });
+  std::string text = answer.get_future().get();
+  std::promise<void> gone;
+  loop->Post([&] {
+    call.reset();
+    client.reset();
+    gone.set_value();
+  });
+  gone.get_future().wait();
+  return text;
+}
+
+TargetView TargetOf(const std::string& port_file, std::string_view name) {
+  const absl::StatusOr<json::value> body = ParseJson(FetchText(port_file, "/readyz"));
+  const json::value* const targets = body.ok() && body->is_object() ? Find(*body, "targets") : nullptr;
+  if (targets == nullptr) return {};
+  for (const json::value& target : targets->get_array()) {
+    if (FindString(target, "name") != name) continue;
+    TargetView view;
+    view.ready = Find(target, "ready")->get_bool();
+    view.state = FindString(target, "state");
+    view.since = FindString(target, "since");
+    view.why = FindString(target, "why");
+    view.cure = FindString(target, "cure");
+    return view;
+  }
+  return {};
+}
+
+std::string TextOf(const TargetView& target) {
+  return fmt::format("{} {} since {}: {}; {}", target.ready ? "ready" : "not ready", target.state, target.since,
+                     target.why, target.cure);
+}
+
+RunningGateway::RunningGateway(const std::string& kubeconfig, std::vector<std::string> flags)
+    : port_file_(dir_ / "port") {
+  std::vector<std::string> command = {e2e::BinDir() + "/gateway", "--kubeconfig=" + kubeconfig,
+                                      "--metrics_port_file=" + port_file_, "--slow_retry=2s"};
+  command.insert(command.end(), flags.begin(), flags.end());
+  child_ = std::make_unique<e2e::Child>(command, dir_ / "out", dir_ / "err");
+}
+
+bool RunningGateway::Reaches(std::string_view target, std::string_view state) {
+  return e2e::Eventually(kLimit, [&] { return Target(target).state == state; });
+}
+
+void WriteKubeconfig(const std::string& path, const std::string& server, const std::string& cluster,
+                     const std::string& user) {
+  e2e::WriteFile(path, fmt::format("apiVersion: v1\n"
+                                   "kind: Config\n"
+                                   "current-context: c\n"
+                                   "contexts: [{{name: c, context: {{cluster: c, user: u}}}}]\n"
+                                   "clusters: [{{name: c, cluster: {{server: \"{}\", {}}}}}]\n"
+                                   "users: [{{name: u, user: {{{}}}}}]\n",
+                                   server, cluster, user));
+}
+
+}  // namespace basalt::realkube
