@@ -23,13 +23,16 @@ std::string OwnerOf(const std::string& job, const std::string& uid) {
       job, uid);
 }
 
+// Whoever submits a volume gives it no name; upstream writes one beside its claim (job spec 9.9).
+std::string VolumesOf(std::string_view claim) {
+  return fmt::format(R"([{{"mountPath":"/data","volumeClaimName":"{}","volumeClaim":
+      {{"accessModes":["ReadWriteOnce"],"resources":{{"requests":{{"storage":"1Gi"}}}}}}}}])",
+                     claim);
+}
+
 std::string SpecOf(const LeftJob& job) {
   const std::string plugins = job.plugins ? R"("plugins":{"svc":[],"ssh":[]},)" : "";
-  const std::string volumes =
-      job.claim.empty() ? ""
-                        : fmt::format(R"("volumes":[{{"mountPath":"/data","volumeClaimName":"{}","volumeClaim":
-      {{"accessModes":["ReadWriteOnce"],"resources":{{"requests":{{"storage":"1Gi"}}}}}}}}],)",
-                                      job.claim);
+  const std::string volumes = job.claim.empty() ? "" : fmt::format(R"("volumes":{},)", VolumesOf(""));
   return fmt::format(
       R"({{"schedulerName":"volcano","queue":"default","maxRetry":3,"minAvailable":{0},{1}{2}"policies":{3},
       "tasks":[{{"name":"work","replicas":{0},"minAvailable":{0},"maxRetry":3,"template":{{"spec":{{
@@ -131,6 +134,7 @@ Planted Plant(Kubernetes& kube, const LeftJob& job) {
   }
   if (job.plugins) PlantObjects(kube, job, planted);
   if (!job.claim.empty()) {
+    kube.Merge(JobPath(job.name), Parsed(fmt::format(R"({{"spec":{{"volumes":{}}}}})", VolumesOf(job.claim))));
     const std::string claims = "/api/v1/namespaces/default/persistentvolumeclaims";
     planted.uids[claims + "/" + job.claim] = UidOf(kube.Create(
         claims, Parsed(fmt::format(R"({{"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{{"name":"{}",
