@@ -46,7 +46,6 @@ class WatchReactor final : public grpc::ServerWriteReactor<job::v1::WatchJobsRes
     loop_.Post([self = self_] {
       WatchReactor* reactor = *self;
       *self = nullptr;
-      if (reactor->subscription_) reactor->api_.hub().Unsubscribe(reactor->subscription_);
       delete reactor;
     });
   }
@@ -72,6 +71,8 @@ class WatchReactor final : public grpc::ServerWriteReactor<job::v1::WatchJobsRes
   void End(const grpc::Status& status = grpc::Status::CANCELLED) {
     if (finished_) return;
     finished_ = true;
+    // Now, not in OnDone: a server that has drained its calls may end, and the API with it, before OnDone's task runs.
+    api_.hub().Unsubscribe(subscription_);
     Finish(status);
   }
 
