@@ -35,8 +35,9 @@ Trouble TroubleOf(const absl::Status& status) {
   }
   // The names of common/http's failures, and what curl itself says.
   if (Contains(why, "certificate: our own") || Contains(why, "credentials: none")) return UnauthorizedTrouble(why);
+  const bool reached = !Contains(why, "connection: ");  // By name not reached, whatever the TLS library says besides.
   for (const std::string_view word : {"certificate", "SSL", "TLS", "tls: "}) {
-    if (Contains(why, word)) return Untrusted(why);
+    if (reached && Contains(why, word)) return Untrusted(why);
   }
   return {"unreachable", why, "see that the API server runs and that its address in the kubeconfig is right"};
 }

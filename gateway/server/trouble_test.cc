@@ -26,6 +26,8 @@ TEST(TroubleTest, EveryFailureHasOneWordAndACure) {
       {absl::UnavailableError("tls: handshake: GET https://k: …"), "untrusted", "certificate-authority", true, true},
       {absl::UnavailableError("certificate: our own cannot be used: GET …"), "unauthorized", "client cert", true, true},
       {absl::UnavailableError("connection: refused or unreachable: …"), "unreachable", "runs", true, false},
+      {absl::UnavailableError("connection: refused or unreachable: OpenSSL SSL_connect: Connection reset by peer"),
+       "unreachable", "runs", true, false},
       {absl::UnauthenticatedError("HTTP 401 Unauthorized: Unauthorized"), "unauthorized", "token", true, true},
       {absl::InternalError("HTTP 500 InternalError: etcd"), "failing", "API server's own log", false, false},
       {absl::InvalidArgumentError("the list cannot be read"), "failing", "API server's own log", false, false},

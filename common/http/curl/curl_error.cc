@@ -55,6 +55,8 @@ Failure FailureOfCode(CURLcode code, long verify_result, std::string_view words)
       if (say("asn1 encoding routines") || say("rsa routines") || say("elliptic curve routines")) {
         return Failure::kCertificateAuthority;
       }
+      // A server that ends takes connections a moment longer than it answers them.
+      if (say("SSL_ERROR_SYSCALL") || say("Connection reset") || say("unexpected eof")) return Failure::kConnect;
       return Failure::kTls;
     case CURLE_RECV_ERROR:
     case CURLE_SEND_ERROR:
