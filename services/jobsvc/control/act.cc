@@ -11,6 +11,7 @@
 #include "common/obs/log.h"
 #include "services/jobsvc/control/job_controller.h"
 #include "services/jobsvc/core/render/job_status_json.h"
+#include "services/jobsvc/core/render/pod_group.h"
 
 namespace basalt::jobsvc {
 
@@ -184,7 +185,8 @@ void JobController::ActOnCommands(JobEntry& entry) {
 void JobController::ActOnGroup(JobEntry& entry) {
   const GroupView& group = GroupOf(entry);
   const bool wanted = MakesPods(entry.job->status().phase());
-  if (wanted && group.present && !group.stale && entry.group_agrees) return;
+  const bool agrees = entry.group_agrees && entry.group_agrees_since == entry.pods.done_changes();
+  if (wanted && group.present && !group.stale && agrees) return;
   const absl::Time now = context_.ApiNow();
   if (group.present && !group.terminating && (group.stale || !wanted)) {
     if (entry.group_retry.Blocks(now) || !entry.deleted_groups.insert(group.uid).second) return;
@@ -202,10 +204,12 @@ void JobController::ActOnGroup(JobEntry& entry) {
     return;
   }
   if (!wanted || entry.compiled->invalid() || entry.ensure_in_flight) return;
+  kube::v1::PodGroupSpec spec = WithoutDone(entry.compiled->group, entry.compiled->spec, entry.pods.done());
   if (group.present) {
     if (group.stale) return;  // Its end wakes the job.
     const kube::v1::PodGroup& observed = entry.groups[group.name];
-    entry.group_agrees = !kube::PodGroupDiffers(observed.spec(), entry.compiled->group);
+    entry.group_agrees = !kube::PodGroupDiffers(observed.spec(), spec);
+    entry.group_agrees_since = entry.pods.done_changes();
     if (entry.group_agrees) return;
     if (observed.meta().resource_version() < entry.ensured_version && entry.group_retry.Blocks(now)) return;
   }
@@ -225,7 +229,7 @@ void JobController::ActOnGroup(JobEntry& entry) {
   request.set_job_name(entry.name);
   request.set_job_uid(entry.record.uid());
   request.set_version(entry.job->status().version());
-  *request.mutable_spec() = entry.compiled->group;
+  *request.mutable_spec() = std::move(spec);
   *request.mutable_labels() = entry.job->meta().labels();
   *request.mutable_annotations() = entry.job->meta().annotations();
   if (entry.own.kill) request.set_kill_uid(entry.own.kill->group_uid);

@@ -25,7 +25,9 @@ bool IsDone(const PodEntry& entry, const PodRules& rules) {
 }  // namespace
 
 void PodSet::Reset(std::string_view job_name, std::string_view job_uid) {
+  const uint64_t done_changes = done_changes_ + 1;
   *this = PodSet();
+  done_changes_ = done_changes;
   job_name_ = job_name;
   job_uid_ = job_uid;
 }
@@ -164,6 +166,7 @@ void PodSet::Contribute(std::string_view name, PodPlace place, const PodEntry& e
       }
     }
     if (done) {
+      ++done_changes_;
       if (add) {
         done_[place.task].insert(place.index);
       } else {
@@ -184,6 +187,7 @@ void PodSet::Rebuild() {
   counts_.Clear();
   task_counts_.assign(tasks_.size(), {});
   done_.assign(tasks_.size(), {});
+  ++done_changes_;
   missing_.clear();
   to_mark_.clear();
   to_delete_.clear();

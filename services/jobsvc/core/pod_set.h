@@ -133,6 +133,8 @@ class PodSet {
   const std::set<std::string>& held() const { return held_; }
   // Per task the indices that are done although their pod is gone.
   const std::vector<std::set<int32_t>>& done() const { return done_; }
+  // Grows with every change of done(), and where everything was looked at anew.
+  uint64_t done_changes() const { return done_changes_; }
 
   // What the counts would be under other rules. Walks over all pods.
   std::pair<kube::v1::PodCounts, std::vector<TaskCounts>> CountUnder(const PodRules& rules) const;
@@ -184,6 +186,7 @@ class PodSet {
   std::set<std::string> to_delete_;
   std::set<std::string> held_;
   std::vector<std::set<int32_t>> done_;
+  uint64_t done_changes_ = 0;
   int32_t targets_left_ = 0;
   size_t present_ = 0;
 };

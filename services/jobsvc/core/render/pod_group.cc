@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 
 #include "common/kube/names.h"
 #include "common/kube/resources/min_resources.h"
+#include "services/jobsvc/core/render/pod.h"
 
 namespace basalt::jobsvc {
 namespace {
@@ -48,6 +50,33 @@ void AddSubGroup(const TaskSpec& task, PodGroupSpec& group) {
   if (partitions.has_network_topology()) *policy->mutable_network_topology() = WithMode(partitions.network_topology());
 }
 
+int64_t SumOfMinimums(const PodGroupSpec& group) {
+  int64_t sum = 0;
+  for (const auto& minimum : group.min_task_member()) sum += minimum.min_member();
+  return sum;
+}
+
+// One size stands for all partitions of a task: that of the one with the least left to do. Those that are wholly done
+// need not be satisfied any more.
+void LowerSubGroups(const PartitionPolicy& partitions, const std::set<int32_t>& done,
+                    kube::v1::SubGroupPolicy& policy) {
+  const int32_t size = partitions.partition_size();
+  if (size <= 0) return;
+  std::map<int32_t, int32_t> done_of;
+  for (const int32_t index : done) ++done_of[PartitionOf(index, size)];
+  int32_t whole = 0;
+  int32_t most = 0;
+  for (const auto& [partition, count] : done_of) {
+    if (count >= size) {
+      ++whole;
+    } else {
+      most = std::max(most, count);
+    }
+  }
+  policy.set_sub_group_size(size - most);
+  policy.set_min_sub_groups(std::max(0, partitions.min_partitions() - whole));
+}
+
 }  // namespace
 
 PodGroupSpec WantedPodGroup(const JobSpec& spec, const kube::ResourceMap& min_resources) {
@@ -65,6 +94,28 @@ PodGroupSpec WantedPodGroup(const JobSpec& spec, const kube::ResourceMap& min_re
   group.set_priority_class_name(spec.priority_class_name());
   if (spec.has_network_topology()) *group.mutable_network_topology() = OneTier(WithMode(spec.network_topology()));
   kube::SetMinResources(min_resources, group);
+  return group;
+}
+
+PodGroupSpec WithoutDone(PodGroupSpec group, const JobSpec& spec, const std::vector<std::set<int32_t>>& done) {
+  // The minimums of tasks are only looked at where minMember covers them all: both before and after.
+  const bool by_task = group.min_member() >= SumOfMinimums(group);
+  int64_t all_done = 0;
+  for (int i = 0; i < spec.tasks_size() && static_cast<size_t>(i) < done.size(); ++i) {
+    if (done[i].empty()) continue;
+    const TaskSpec& task = spec.tasks(i);
+    const auto count = static_cast<int32_t>(done[i].size());
+    all_done += count;
+    for (auto& minimum : *group.mutable_min_task_member()) {
+      if (minimum.task() == task.name()) minimum.set_min_member(std::max(0, minimum.min_member() - count));
+    }
+    for (auto& policy : *group.mutable_sub_group_policy()) {
+      if (policy.name() == task.name()) LowerSubGroups(task.partition_policy(), done[i], policy);
+    }
+  }
+  if (all_done == 0) return group;
+  const int64_t left = std::max<int64_t>(0, group.min_member() - all_done);
+  group.set_min_member(static_cast<int32_t>(by_task ? std::max(left, SumOfMinimums(group)) : left));
   return group;
 }
 

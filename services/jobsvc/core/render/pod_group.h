@@ -1,6 +1,10 @@
 #pragma once
 
 // The PodGroup that a job wants (job spec 9.8). Comparison and JSON: common/kube/pod_group.h. Pure.
+#include <cstdint>
+#include <set>
+#include <vector>
+
 #include "basalt/kube/v1/kube.pb.h"
 #include "common/kube/resources/resources.h"
 
@@ -9,5 +13,12 @@ namespace basalt::jobsvc {
 // `spec` is the effective spec; `min_resources` of job spec 9.10 (common/kube/min_resources.h). The queue is only used
 // at creation.
 kube::v1::PodGroupSpec WantedPodGroup(const kube::v1::JobSpec& spec, const kube::ResourceMap& min_resources);
+
+// The same for a job some of whose work is done although its pods are gone (W19). The scheduler counts a pod that
+// succeeded only as long as it exists: what is left of the gang starts exactly where the whole one would if they were
+// still there. `done`: per task the indices; may be shorter than the list of tasks. minResources stays, as it stays
+// where the pods still exist.
+kube::v1::PodGroupSpec WithoutDone(kube::v1::PodGroupSpec group, const kube::v1::JobSpec& spec,
+                                   const std::vector<std::set<int32_t>>& done);
 
 }  // namespace basalt::jobsvc

@@ -59,5 +59,56 @@ TEST(WantedPodGroupTest, TheMinimumOfATask) {
   }
 }
 
+using Done = std::vector<std::set<int32_t>>;
+
+TEST(WithoutDoneTest, WhatIsLeftStartsWhereTheWholeGangWould) {
+  struct Row {
+    int32_t min_member;
+    int32_t minimum_a, minimum_b;  // Of 4 replicas each.
+    Done done;
+    int32_t left, left_a, left_b;
+  };
+  for (const Row& row : {
+           Row{8, 4, 4, {}, 8, 4, 4},
+           Row{8, 4, 4, {{}, {}}, 8, 4, 4},
+           Row{8, 4, 4, {{0, 2}, {3}}, 5, 2, 3},
+           Row{8, 4, 4, {{0, 1, 2, 3}, {0, 1, 2, 3}}, 0, 0, 0},
+           Row{4, 2, 2, {{0}}, 3, 1, 2},
+           // More of a task is done than it needs: the other still starts as one.
+           Row{4, 1, 3, {{0, 1, 2, 3}}, 3, 0, 3},
+           Row{6, 1, 3, {{0, 1}}, 4, 0, 3},
+           // The minimums of the tasks are not looked at, and that stays so.
+           Row{3, 4, 4, {{0}}, 2, 3, 4},
+           Row{3, 4, 4, {{0, 1, 2, 3}}, 0, 0, 4},
+       }) {
+    kube::v1::JobSpec spec = TestJob("j", {{"a", 4}, {"b", 4}}).spec();
+    spec.set_min_available(row.min_member);
+    spec.mutable_tasks(0)->set_min_available(row.minimum_a);
+    spec.mutable_tasks(1)->set_min_available(row.minimum_b);
+    const kube::v1::PodGroupSpec group = WithoutDone(WantedPodGroup(spec, {}), spec, row.done);
+    EXPECT_EQ(group.min_member(), row.left) << row.min_member;
+    EXPECT_EQ(group.min_task_member(0).min_member(), row.left_a) << row.min_member;
+    EXPECT_EQ(group.min_task_member(1).min_member(), row.left_b) << row.min_member;
+  }
+}
+
+TEST(WithoutDoneTest, APartitionCanStillBeMet) {
+  struct Row {
+    std::set<int32_t> done;
+    int32_t size, groups;
+  };
+  for (const Row& row : {Row{{}, 3, 2}, Row{{1}, 2, 2}, Row{{1, 3, 4}, 1, 2}, Row{{0, 1, 2}, 3, 1},
+                         Row{{0, 1, 2, 8}, 2, 1}, Row{{0, 1, 2, 3, 4, 5, 6, 7, 8}, 3, 0}}) {
+    kube::v1::JobSpec spec = TestJob("j", {{"w", 9}}).spec();
+    kube::v1::PartitionPolicy* policy = spec.mutable_tasks(0)->mutable_partition_policy();
+    policy->set_total_partitions(3);
+    policy->set_partition_size(3);
+    policy->set_min_partitions(2);
+    const kube::v1::PodGroupSpec group = WithoutDone(WantedPodGroup(spec, {}), spec, {row.done});
+    EXPECT_EQ(group.sub_group_policy(0).sub_group_size(), row.size) << row.done.size();
+    EXPECT_EQ(group.sub_group_policy(0).min_sub_groups(), row.groups) << row.done.size();
+  }
+}
+
 }  // namespace
 }  // namespace basalt::jobsvc

@@ -1,0 +1,110 @@
+// The gang of a job some of whose work is done although its pods are gone: the scheduler counts a pod that succeeded
+// only as long as it exists.
+#include <gtest/gtest.h>
+
+#include "services/jobsvc/testing/job_rig.h"
+
+namespace basalt::jobsvc::testing {
+namespace {
+
+constexpr auto kPodRunning = kube::v1::POD_PHASE_RUNNING;
+constexpr auto kPodSucceeded = kube::v1::POD_PHASE_SUCCEEDED;
+
+const kube::v1::PodGroupSpec& GroupOf(JobRig& rig) { return rig.kube().groups().begin()->second.spec(); }
+
+void FinishAndRemove(JobRig& rig, const std::string& pod) {
+  rig.kube().SetPodPhase(pod, kPodSucceeded);
+  rig.Run();
+  rig.kube().RemovePod(pod);
+}
+
+// A job of one task with four pods that run, all of them needed.
+void RunAll(JobRig& rig, kube::v1::Job job = MakeJob("j", 1, 4)) {
+  rig.Start();
+  rig.kube().PutJob(std::move(job));
+  rig.Run();
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run(absl::Seconds(20));
+  ASSERT_EQ(rig.PhaseOf("default/j"), kube::v1::JOB_PHASE_RUNNING);
+  ASSERT_EQ(GroupOf(rig).min_member(), 4);
+  rig.kube().ClearLog();
+}
+
+TEST(GangTest, WorkThatIsDoneIsNotAskedOfTheGangOnceItsPodIsGone) {
+  JobRig rig;
+  RunAll(rig);
+  rig.kube().SetPodPhase("default/j-t0-0", kPodSucceeded);
+  rig.Run(absl::Seconds(20));
+  EXPECT_EQ(GroupOf(rig).min_member(), 4);  // It exists, and the scheduler counts it.
+  rig.kube().RemovePod("default/j-t0-0");
+  rig.kube().RemovePod("default/j-t0-1");  // Still at work: made again.
+  rig.Run(absl::Seconds(20));
+  EXPECT_EQ(rig.kube().pods().size(), 3u);
+  EXPECT_EQ(GroupOf(rig).min_member(), 3);
+  ASSERT_EQ(GroupOf(rig).min_task_member_size(), 1);
+  EXPECT_EQ(GroupOf(rig).min_task_member(0).min_member(), 3);
+  EXPECT_EQ(rig.kube().Count("patch", "podgroups"), 1);
+}
+
+TEST(GangTest, TheGroupIsWrittenOnlyWhenTheNumberChanges) {
+  JobRig rig;
+  RunAll(rig);
+  rig.Run(absl::Minutes(5));
+  EXPECT_EQ(rig.kube().Count("patch", "podgroups"), 0);
+  FinishAndRemove(rig, "default/j-t0-0");
+  rig.Run(absl::Minutes(5));
+  EXPECT_EQ(rig.kube().Count("patch", "podgroups"), 1);
+  // A new owner on an empty disk finds it as it is to be.
+  rig.Kill();
+  rig.LoseDisk();
+  rig.Start();
+  rig.Run(absl::Minutes(5));
+  EXPECT_EQ(GroupOf(rig).min_member(), 3);
+  EXPECT_EQ(rig.kube().Count("patch", "podgroups"), 1);
+  rig.kube().SetAllPods(kPodSucceeded);
+  rig.Run(absl::Seconds(20));
+  EXPECT_EQ(rig.PhaseOf("default/j"), kube::v1::JOB_PHASE_COMPLETED);
+}
+
+TEST(GangTest, ManyPodsCleanedUpAtOnceAreAFewWrites) {
+  JobRig rig;
+  RunAll(rig);
+  rig.kube().EditJob("default/j", [](kube::v1::Job& job) {
+    job.mutable_spec()->set_min_available(40);
+    job.mutable_spec()->mutable_tasks(0)->set_replicas(40);
+  });
+  rig.Run(absl::Seconds(20));
+  ASSERT_EQ(rig.kube().pods().size(), 40u);
+  rig.kube().ClearLog();
+  rig.kube().SetPodPhase("default/j-t0-0", kPodRunning);
+  for (int i = 1; i < 40; ++i) rig.kube().SetPodPhase("default/j-t0-" + std::to_string(i), kPodSucceeded);
+  rig.Run(absl::Seconds(5));
+  for (int i = 1; i < 40; ++i) {
+    rig.kube().RemovePod("default/j-t0-" + std::to_string(i));
+    rig.Run(absl::Milliseconds(100));
+  }
+  rig.Run(absl::Seconds(20));
+  EXPECT_EQ(GroupOf(rig).min_member(), 1);
+  EXPECT_EQ(rig.kube().pods().size(), 1u);
+  EXPECT_LE(rig.kube().Count("patch", "podgroups"), 3);
+}
+
+TEST(GangTest, ANewRunAsksForTheWholeGangAgain) {
+  JobRig rig;
+  kube::v1::Job job = MakeJob("j", 1, 4);
+  auto* policy = job.mutable_spec()->add_policies();
+  policy->add_events("PodFailed");
+  policy->set_action("RestartJob");
+  RunAll(rig, job);
+  FinishAndRemove(rig, "default/j-t0-0");
+  rig.Run(absl::Seconds(20));
+  ASSERT_EQ(GroupOf(rig).min_member(), 3);
+  rig.kube().SetPodPhase("default/j-t0-1", kube::v1::POD_PHASE_FAILED, 1);
+  rig.Run(absl::Seconds(20));
+  EXPECT_EQ(rig.kube().pods().size(), 4u);
+  EXPECT_EQ(rig.kube().job("default/j").status().version(), 1);
+  EXPECT_EQ(GroupOf(rig).min_member(), 4);
+}
+
+}  // namespace
+}  // namespace basalt::jobsvc::testing
