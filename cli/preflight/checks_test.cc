@@ -239,6 +239,10 @@ TEST(PreflightTest, WhatWouldBeTakenOverIsCounted) {
       {"metadata":{"namespace":"a","name":"m"},"spec":{"plugins":{"svc":[],"mpi":[]},"tasks":[]}},
       {"metadata":{"namespace":"a","name":"over"},"spec":{"plugins":{"mpi":[]}},
         "status":{"state":{"phase":"Completed"}}},
+      {"metadata":{"namespace":"a","name":"r"},"spec":{"plugins":{"mpi":[]},"tasks":[]},
+        "status":{"state":{"phase":"Running"}}},
+      {"metadata":{"namespace":"a","name":"again"},"spec":{"plugins":{"ray":[]},"tasks":[]},
+        "status":{"state":{"phase":"Restarting"}}},
       {"metadata":{"namespace":"a","name":"t"},
         "spec":{"tasks":[{"policies":[{"event":"PodFailed","action":"AbortJob","timeout":"5m"}]}]}},
       {"metadata":{"namespace":"b","name":"z"},"spec":{"tasks":"none"}}]})";
@@ -256,13 +260,17 @@ TEST(PreflightTest, WhatWouldBeTakenOverIsCounted) {
   Findings findings;
   ASSERT_TRUE(CheckTakeOver(api, {}, findings).ok());
   EXPECT_EQ(Of(findings, "jobs").what,
-            "6 would be taken over as they are: 1 Completed, 2 Running, 3 new; 1 were Basalt's before");
+            "8 would be taken over as they are: 1 Completed, 1 Restarting, 3 Running, 3 new; 1 were Basalt's before");
   const Finding unreadable = Of(findings, "jobs that cannot be read");
   EXPECT_EQ(unreadable.result, Result::kWarning);
   EXPECT_NE(unreadable.what.find("b/z: spec.tasks"), std::string::npos) << unreadable.what;
   const Finding waiting = Of(findings, "jobs that would stand still");
   EXPECT_EQ(waiting.result, Result::kProblem);
-  EXPECT_EQ(waiting.what, "1 have a plugin that is not carried out yet: a/m (mpi)");
+  EXPECT_EQ(waiting.what, "2 have a plugin that is not carried out yet: a/m (mpi); a/again (ray)");
+  const Finding carried = Of(findings, "jobs that only go to their end");
+  EXPECT_EQ(carried.result, Result::kWarning);
+  EXPECT_EQ(carried.what,
+            "1 have a plugin that is not carried out yet; a pod that they lose is not made again: a/r (mpi)");
   EXPECT_EQ(Of(findings, "policies with a timeout").result, Result::kWarning);
   EXPECT_EQ(Of(findings, "policies with a timeout").what, "those of 1 are not carried out yet: a/t");
   EXPECT_EQ(Of(findings, "PodGroups").what,

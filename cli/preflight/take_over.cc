@@ -87,19 +87,22 @@ bool WaitsSomewhere(const json::value& job) {
          std::any_of(tasks->get_array().begin(), tasks->get_array().end(), HasTimeout);
 }
 
+// It needs pods that nobody makes for a job that is refused.
+bool NeedsPods(std::string_view phase) { return phase.empty() || phase == "Pending" || phase == "Restarting"; }
+
 bool IsOver(std::string_view phase) { return phase == "Completed" || phase == "Failed" || phase == "Terminated"; }
 
 absl::Status CountJobs(KubeApi& api, Findings& findings) {
   std::map<std::string, size_t> phases;
   size_t ours = 0;
-  Some unreadable, standing, waiting;
+  Some unreadable, standing, carried, waiting;
   KubeAnswer answer;
   const auto look = [&](const json::value& job) {
     const std::string phase = TextAt(job, {"status", "state", "phase"});
     ++phases[phase.empty() ? "new" : phase];
     if (FindPath(job, {"status", "controlledResources", kube::kControlledStateKey}) != nullptr) ++ours;
     if (const std::string plugin = UnknownPlugin(job); !plugin.empty() && !IsOver(phase)) {
-      standing.Add(fmt::format("{} ({})", NameOf(job), plugin));
+      (NeedsPods(phase) ? standing : carried).Add(fmt::format("{} ({})", NameOf(job), plugin));
     }
     if (WaitsSomewhere(job) && !IsOver(phase)) waiting.Add(NameOf(job));
     const absl::StatusOr<kube::DecodedJob> decoded = kube::DecodeStoredJob(ToText(job));
@@ -128,6 +131,13 @@ absl::Status CountJobs(KubeApi& api, Findings& findings) {
         {"jobs that would stand still", Result::kProblem,
          fmt::format("{} have a plugin that is not carried out yet: {}", standing.count, standing.Text()),
          "let them end first, or leave the cluster with Volcano's controllers"});
+  }
+  if (carried.count > 0) {
+    findings.push_back({"jobs that only go to their end", Result::kWarning,
+                        fmt::format("{} have a plugin that is not carried out yet; a pod that they lose is not made "
+                                    "again: {}",
+                                    carried.count, carried.Text()),
+                        "let them end first where a lost pod must be made again"});
   }
   if (waiting.count > 0) {
     findings.push_back({"policies with a timeout", Result::kWarning,

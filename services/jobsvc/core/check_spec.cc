@@ -49,7 +49,7 @@ Validation Validate(const kube::v1::Job& job, const kube::v1::JobSpec& spec) {
   return ValidateJob(written, name, job.meta().namespace_());
 }
 
-// Past Pending, which a job that is refused never gets.
+// Past Pending, which a job that is refused gets only with pods from before.
 bool HasRun(const kube::v1::JobStatus& status) {
   return std::any_of(status.conditions().begin(), status.conditions().end(), [](const auto& condition) {
     return condition.phase() != kube::v1::JOB_PHASE_PENDING && condition.phase() != kube::v1::JOB_PHASE_UNSPECIFIED;

@@ -304,7 +304,8 @@ class Decider {
                                   int32_t retry_count) const {
     CallbackInput input;
     input.total = in_.pods.total();
-    input.spec_min_available = in_.spec.min_available();
+    // What a refused job ran with is in its status; its spec may be what it is refused for.
+    input.spec_min_available = in_.invalid ? status_min_available : in_.spec.min_available();
     input.status_min_available = status_min_available;
     if (in_.spec.has_min_success()) input.min_success = in_.spec.min_success();
     input.max_retry = in_.spec.max_retry();
@@ -314,8 +315,11 @@ class Decider {
     for (int i = 0; i < in_.spec.tasks_size() && static_cast<size_t>(i) < tasks.size(); ++i) {
       const auto& spec = in_.spec.tasks(i);
       const TaskCounts& task = tasks[i];
-      input.task_minimum += spec.has_min_available() ? spec.min_available() : spec.replicas();
-      input.tasks.push_back({spec.has_min_available() && HasPods(task), spec.min_available(), task.succeeded});
+      const int32_t replicas = in_.pods.tasks()[i].replicas;
+      int32_t minimum = spec.has_min_available() ? spec.min_available() : replicas;
+      if (in_.invalid) minimum = std::min(minimum, replicas);
+      input.task_minimum += minimum;
+      input.tasks.push_back({spec.has_min_available() && HasPods(task), minimum, task.succeeded});
     }
     return input;
   }
@@ -354,13 +358,21 @@ class Decider {
     return found == in_.own.done.size();
   }
 
+  // A refused job is made nothing for. What runs of it all the same was made by another controller or before an edit,
+  // and is carried to its end by its counts.
+  bool IsCarried() const {
+    if (!in_.invalid || phase_ != kube::v1::JOB_PHASE_PENDING) return true;
+    const kube::v1::PodCounts& counts = in_.pods.counts();
+    return counts.running() + counts.succeeded() + counts.failed() > 0;
+  }
+
   void Sync() {
     const JobStatus& stored = in_.job.status();
     const bool settled = IsFinished(phase_) || IsDraining(phase_) || phase_ == kube::v1::JOB_PHASE_ABORTED;
     const int32_t min_available = settled || in_.invalid ? stored.min_available() : in_.spec.min_available();
     const Transition transition = Lookup(phase_, Action::kSyncJob);
     Outcome outcome{phase_, {}};
-    if (!in_.invalid || settled) {
+    if (IsCarried()) {
       outcome =
           RunCallback(transition, phase_, MakeCallbackInput(in_.pods.counts(), min_available, stored.retry_count()));
     }

@@ -186,5 +186,107 @@ TEST(TakeOverTest, AJobThatIsRefusedKeepsItsCountsAndItsPods) {
   EXPECT_EQ(rig.kube().groups().size(), 1u);
 }
 
+// With a plugin that is not carried out: its pods were made with it and need nothing more of it.
+kube::v1::Job JobWithAnotherPlugin() {
+  kube::v1::Job job = MakeJob("j", 1, 2);
+  job.mutable_spec()->add_plugins()->set_name("mpi");
+  return job;
+}
+
+void GiveAnotherPlugin(JobRig& rig) {
+  rig.kube().EditJob("default/j", [](kube::v1::Job& job) { *job.mutable_spec() = JobWithAnotherPlugin().spec(); });
+}
+
+TEST(TakeOverTest, ARefusedJobThatHasRunEndsAsItsPodsEnd) {
+  struct Row {
+    kube::v1::PodPhase second;
+    kube::v1::JobPhase end;
+  };
+  for (const Row& row : {Row{kPodSucceeded, kube::v1::JOB_PHASE_COMPLETED},
+                         Row{kube::v1::POD_PHASE_FAILED, kube::v1::JOB_PHASE_FAILED}}) {
+    JobRig rig;
+    LeaveRunning(rig, MakeJob("j", 1, 2));
+    GiveAnotherPlugin(rig);
+    TakeOver(rig);
+    ASSERT_EQ(rig.PhaseOf("default/j"), kRunning);
+    ASSERT_EQ(rig.kube().job("default/j").status().reason(), "InvalidJob");
+    rig.kube().SetPodPhase("default/j-t0-0", kPodSucceeded);
+    rig.kube().SetPodPhase("default/j-t0-1", row.second, 1);
+    rig.Run(absl::Seconds(30));
+    EXPECT_EQ(rig.PhaseOf("default/j"), row.end);
+    EXPECT_EQ(rig.kube().job("default/j").status().reason(), "InvalidJob");
+    EXPECT_NE(rig.kube().job("default/j").status().message().find("mpi"), std::string::npos);
+    EXPECT_TRUE(rig.kube().groups().empty());
+    EXPECT_EQ(rig.kube().pods().size(), 2u);
+    EXPECT_EQ(rig.kube().Count("create"), rig.kube().Count("create", "events"));
+  }
+}
+
+TEST(TakeOverTest, ARefusedJobWhosePodsStartIsRunning) {
+  JobRig rig;
+  rig.Start();
+  rig.kube().PutJob(MakeJob("j", 1, 2));
+  rig.Run();
+  rig.Kill();
+  rig.LoseDisk();
+  PatchStatus(rig, R"({"controlledResources":{"basalt":null}})");
+  GiveAnotherPlugin(rig);
+  TakeOver(rig);
+  ASSERT_EQ(rig.PhaseOf("default/j"), kube::v1::JOB_PHASE_PENDING);
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run(absl::Seconds(30));
+  EXPECT_EQ(rig.PhaseOf("default/j"), kRunning);
+  rig.kube().SetAllPods(kPodSucceeded);
+  rig.Run(absl::Seconds(30));
+  EXPECT_EQ(rig.PhaseOf("default/j"), kube::v1::JOB_PHASE_COMPLETED);
+}
+
+TEST(TakeOverTest, APodOfARefusedJobIsNotMadeAgain) {
+  JobRig rig;
+  LeaveRunning(rig, MakeJob("j", 1, 2));
+  GiveAnotherPlugin(rig);
+  TakeOver(rig);
+  rig.kube().RemovePod("default/j-t0-1");
+  rig.kube().SetPodPhase("default/j-t0-0", kPodSucceeded);
+  rig.Run(absl::Minutes(1));
+  EXPECT_EQ(rig.kube().pods().size(), 1u);
+  EXPECT_EQ(rig.PhaseOf("default/j"), kRunning);
+  EXPECT_EQ(rig.kube().job("default/j").status().counts().succeeded(), 1);
+}
+
+// What it ran with is in its status: what an edit makes of it is refused as a whole.
+TEST(TakeOverTest, AnEditThatIsRefusedDoesNotDecideAboutTheEnd) {
+  JobRig rig;
+  rig.Start();
+  rig.kube().PutJob(MakeJob("j", 1, 2));
+  rig.Run();
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run(absl::Seconds(20));
+  rig.kube().EditJob("default/j", [](kube::v1::Job& job) {
+    job.mutable_spec()->set_min_available(9);
+    job.mutable_spec()->mutable_tasks(0)->set_min_available(9);
+  });
+  rig.Run(absl::Seconds(20));
+  ASSERT_EQ(rig.kube().job("default/j").status().reason(), "InvalidJob");
+  EXPECT_EQ(rig.PhaseOf("default/j"), kRunning);
+  rig.kube().SetAllPods(kPodSucceeded);
+  rig.Run(absl::Seconds(30));
+  EXPECT_EQ(rig.PhaseOf("default/j"), kube::v1::JOB_PHASE_COMPLETED);
+}
+
+TEST(TakeOverTest, ARefusedJobWithoutPodsStaysPending) {
+  for (const int minimum : {0, 2}) {
+    JobRig rig;
+    rig.Start();
+    kube::v1::Job job = JobWithAnotherPlugin();
+    job.mutable_spec()->set_min_available(minimum);
+    rig.kube().PutJob(job);
+    rig.Run(absl::Minutes(1));
+    EXPECT_EQ(rig.PhaseOf("default/j"), kube::v1::JOB_PHASE_PENDING);
+    EXPECT_TRUE(rig.kube().pods().empty());
+    EXPECT_TRUE(rig.kube().groups().empty());
+  }
+}
+
 }  // namespace
 }  // namespace basalt::jobsvc::testing
