@@ -124,6 +124,24 @@ TEST_F(LifeTest, DependentTasksStartWhenWhatTheyNeedIsReady) {
   EXPECT_GT(dependent, first_ready);
 }
 
+// The scheduler counts a pod that succeeded only as long as it exists.
+TEST_F(LifeTest, APodIsMadeAgainThoughDonePodsOfItsGangAreGone) {
+  suite_.CreateObject(
+      R"({"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","metadata":{"name":"g","namespace":"default"},)"
+      R"("spec":{"schedulerName":"volcano","queue":"default","minAvailable":4,"tasks":[)"
+      R"({"name":"quick","replicas":2,"template":{"spec":{"restartPolicy":"Never","containers":[)"
+      R"({"name":"c","image":"busybox","command":["sleep","5"],"resources":{"requests":{"cpu":"100m"}}}]}}},)"
+      R"({"name":"slow","replicas":2,"template":{"spec":{"restartPolicy":"Never","containers":[)"
+      R"({"name":"c","image":"busybox","command":["sleep","60"],"resources":{"requests":{"cpu":"100m"}}}]}}}]}})");
+  ASSERT_TRUE(Reaches("g", "Running"));
+  suite_.time().Advance(absl::Seconds(15));
+  for (const std::string_view pod : {"g-quick-0", "g-quick-1", "g-slow-1"}) {
+    suite_.DeleteObject(fmt::format("/api/v1/namespaces/default/pods/{}", pod));
+  }
+  EXPECT_TRUE(Reaches("g", "Completed", absl::Minutes(4))) << suite_.JobPhase("default", "g");
+  EXPECT_EQ(Writes("create", "pods"), 5) << "only what was still at work is made again";
+}
+
 TEST_F(LifeTest, ADeletedJobTakesEverythingWithIt) {
   suite_.CreateObject(Job("gone", 3, "sleep 600"));
   ASSERT_TRUE(Reaches("gone", "Running"));
