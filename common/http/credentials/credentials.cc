@@ -57,9 +57,9 @@ IdentityPtr Credentials::Known() {
   return time_.Now() < expires_ - kMargin ? current_ : nullptr;
 }
 
-void Credentials::Get(Done done) { GetOtherThan(nullptr, std::move(done)); }
+void Credentials::Get(const Done& done) { GetOtherThan(nullptr, done); }
 
-void Credentials::GetOtherThan(const IdentityPtr& refused, Done done) {
+void Credentials::GetOtherThan(const IdentityPtr& refused, const Done& done) {
   IdentityPtr known;
   absl::Status error;
   bool fetch = false;
@@ -75,7 +75,7 @@ void Credentials::GetOtherThan(const IdentityPtr& refused, Done done) {
       if (current_ != nullptr && (error_.ok() || now < expires_)) known = current_;
       error = error_;
     } else {
-      waiting_.push_back(std::move(done));
+      waiting_.push_back(done);
       fetch = !std::exchange(fetching_, true);
     }
   }

@@ -51,9 +51,9 @@ class Credentials {
   // What is in force, where that is known without a look; else null.
   IdentityPtr Known();
   // What is in force. `done` runs before it returns where that is known, else on the source's thread.
-  void Get(Done done);
+  void Get(const Done& done);
   // The server answered 401 to `refused`: what is in force, unless it is that one and so must be looked for.
-  void GetOtherThan(const IdentityPtr& refused, Done done);
+  void GetOtherThan(const IdentityPtr& refused, const Done& done);
 
  private:
   void OnFetched(absl::StatusOr<FetchedIdentity> fetched);
