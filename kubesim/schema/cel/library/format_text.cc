@@ -72,9 +72,10 @@ Text Shown(const Value& value, bool nested, Budget& budget, int depth) {
 }
 
 std::string InBase(uint64_t number, unsigned base, bool upper) {
+  const std::string_view signs = upper ? "0123456789ABCDEF" : "0123456789abcdef";
   std::string digits;
   do {
-    digits += (upper ? "0123456789ABCDEF" : "0123456789abcdef")[number % base];
+    digits += signs[number % base];
     number /= base;
   } while (number > 0);
   return {digits.rbegin(), digits.rend()};
