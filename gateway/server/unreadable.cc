@@ -4,9 +4,8 @@
 
 #include <utility>
 
-#include "common/base/json.h"
+#include "common/kube/event.h"
 #include "common/kube/names.h"
-#include "common/kube/text.h"
 #include "common/obs/log.h"
 #include "gateway/route/object_ref.h"
 
@@ -14,8 +13,6 @@ namespace basalt::gateway {
 namespace {
 
 constexpr size_t kMaxTold = 2000;
-constexpr size_t kMaxName = 253;
-constexpr size_t kMaxMessage = 1024;  // The API server refuses longer notes.
 
 struct KindName {
   std::string_view api_version, kind;
@@ -38,18 +35,6 @@ KindName KindNameOf(const kube::v1::Object& object) {
   }
 }
 
-uint64_t Fnv64(std::string_view text, uint64_t hash) {
-  for (const unsigned char c : text) hash = (hash * 0x100000001b3) ^ c;
-  return hash;
-}
-
-std::string EventName(const ObjectRef& ref, std::string_view error) {
-  const uint64_t hash = Fnv64(error, Fnv64(ref.uid, 0xcbf29ce484222325));
-  std::string name(ref.name.substr(0, kMaxName - 17));
-  while (!name.empty() && (name.back() == '.' || name.back() == '-')) name.pop_back();
-  return fmt::format("{}.{:016x}", name, hash);
-}
-
 }  // namespace
 
 std::string FieldOf(std::string_view error) {
@@ -66,36 +51,30 @@ void Unreadable::Tell(const std::string& watch, const Decoded& decoded) {
                   {{"watch", watch}, {"field", FieldOf(decoded.error)}})
       .Add();
   const ObjectRef ref = RefOf(decoded.object);
-  const std::string name = EventName(ref, decoded.error);
+  const KindName kind = KindNameOf(decoded.object);
+  const std::string message = fmt::format("taken as if it were not there: {}", decoded.error);
+  const kube::Event event{.api_version = kind.api_version,
+                          .kind = kind.kind,
+                          .ns = ref.ns,
+                          .name = ref.name,
+                          .uid = ref.uid,
+                          .warning = true,
+                          .reason = "Unreadable",
+                          .message = message,
+                          .component = "basalt-gateway"};
+  const std::string name = kube::NameOf(event);
   if (told_.contains(name)) return;
   if (told_.size() >= kMaxTold) told_.clear();
   told_.insert(name);
   obs::LogWarning("object has fields that cannot be read",
                   {{"watch", watch}, {"object", KeyOf(ref.ns, ref.name)}, {"why", decoded.error}});
-  const KindName kind = KindNameOf(decoded.object);
   if (kind.kind.empty() || ref.uid.empty()) return;
-  // Of what has no namespace the Events stand in this one.
-  const std::string ns = ref.ns.empty() ? "default" : std::string(ref.ns);
-  const std::string now = kube::FormatTime(absl::ToUnixMillis(kube_.ApiNow()));
-  json::object event{{"apiVersion", "v1"}, {"kind", "Event"}, {"type", "Warning"}, {"reason", "Unreadable"}};
-  event["metadata"] = json::object{{"namespace", ns}, {"name", name}};
-  json::object involved{{"apiVersion", json::string(kind.api_version.data(), kind.api_version.size())},
-                        {"kind", json::string(kind.kind.data(), kind.kind.size())},
-                        {"name", json::string(ref.name.data(), ref.name.size())},
-                        {"uid", json::string(ref.uid.data(), ref.uid.size())}};
-  if (!ref.ns.empty()) involved["namespace"] = ns;
-  event["involvedObject"] = std::move(involved);
-  event["message"] = fmt::format("taken as if it were not there: {}", decoded.error).substr(0, kMaxMessage);
-  event["source"] = json::object{{"component", "basalt-gateway"}};
-  event["firstTimestamp"] = now;
-  event["lastTimestamp"] = now;
-  event["count"] = 1;
   v1::WriteRequest request;
   request.mutable_resource()->set_version("v1");
   request.mutable_resource()->set_plural("events");
-  request.set_namespace_(ns);
+  request.set_namespace_(std::string(kube::NamespaceOf(event)));
   request.set_name(name);
-  request.mutable_create()->set_body(ToText(event));
+  request.mutable_create()->set_body(kube::BodyOf(event, absl::ToUnixMillis(kube_.ApiNow())));
   kube_.Write(std::move(request), [](const absl::StatusOr<v1::WriteResponse>&) {});
 }
 

@@ -1,10 +1,9 @@
 // The Event resource (job spec 9.11): one object per job, reason and message; a repeat patches its series, at most once
 // per interval. Best effort: a lost Event changes nothing.
-#include <fmt/format.h>
-
 #include <utility>
 
 #include "common/base/json.h"
+#include "common/kube/event.h"
 #include "common/kube/names.h"
 #include "common/kube/text.h"
 #include "services/jobsvc/control/job_controller.h"
@@ -15,42 +14,6 @@ namespace {
 
 constexpr std::string_view kComponent = "vc-controller-manager";
 constexpr int kMaxEventsPerJob = 64;
-constexpr size_t kMaxMessage = 1024;  // The API server refuses longer notes.
-
-uint64_t Fnv64(std::string_view text, uint64_t hash) {
-  for (const unsigned char c : text) {
-    hash *= 0x100000001b3;
-    hash ^= c;
-  }
-  return hash;
-}
-
-std::string SuffixOf(std::string_view uid, const Note& note) {
-  uint64_t hash = Fnv64(uid, 0xcbf29ce484222325);
-  hash = Fnv64(note.reason, hash);
-  return fmt::format("{:016x}", Fnv64(note.message, hash));
-}
-
-std::string EventBody(const JobEntry& entry, const Note& note, const std::string& name, int64_t now_ms) {
-  json::object event;
-  event["apiVersion"] = "v1";
-  event["kind"] = "Event";
-  event["metadata"] = {{"namespace", entry.ns}, {"name", name}};
-  event["involvedObject"] = {{"apiVersion", std::string(kube::kJobApiVersion)},
-                             {"kind", "Job"},
-                             {"namespace", entry.ns},
-                             {"name", entry.name},
-                             {"uid", entry.record.uid()},
-                             {"resourceVersion", std::to_string(entry.record.resource_version())}};
-  event["reason"] = note.reason;
-  event["message"] = note.message.substr(0, kMaxMessage);
-  event["type"] = note.warning ? "Warning" : "Normal";
-  event["source"] = {{"component", std::string(kComponent)}};
-  event["firstTimestamp"] = kube::FormatTime(now_ms);
-  event["lastTimestamp"] = kube::FormatTime(now_ms);
-  event["count"] = 1;
-  return ToText(event);
-}
 
 }  // namespace
 
@@ -60,12 +23,22 @@ void JobController::SendNotes(JobEntry& entry) {
   std::vector<Note> notes = std::move(entry.notes);
   entry.notes.clear();
   for (const Note& note : notes) {
-    const std::string suffix = SuffixOf(entry.record.uid(), note);
+    const kube::Event event{.api_version = kube::kJobApiVersion,
+                            .kind = "Job",
+                            .ns = entry.ns,
+                            .name = entry.name,
+                            .uid = entry.record.uid(),
+                            .resource_version = entry.record.resource_version(),
+                            .warning = note.warning,
+                            .reason = note.reason,
+                            .message = note.message,
+                            .component = kComponent};
+    const std::string series = kube::KeyOf(event);
     storage::v1::SentEvent* sent = nullptr;
-    for (auto& event : *entry.record.mutable_events()) {
-      if (event.key() == suffix) sent = &event;
+    for (auto& earlier : *entry.record.mutable_events()) {
+      if (earlier.key() == series) sent = &earlier;
     }
-    const std::string name = fmt::format("{}.{}", entry.name, suffix);
+    const std::string name = kube::NameOf(event);
     entry.record_dirty = true;
     gateway::v1::Resource resource;
     resource.set_version("v1");
@@ -73,7 +46,7 @@ void JobController::SendNotes(JobEntry& entry) {
     if (sent == nullptr) {
       if (entry.record.events_size() >= kMaxEventsPerJob) entry.record.mutable_events()->DeleteSubrange(0, 1);
       sent = entry.record.add_events();
-      sent->set_key(suffix);
+      sent->set_key(series);
       sent->set_count(1);
       sent->set_first_ms(now_ms);
       sent->set_last_sent_ms(now_ms);
@@ -81,7 +54,7 @@ void JobController::SendNotes(JobEntry& entry) {
       *request.mutable_resource() = resource;
       request.set_namespace_(entry.ns);
       request.set_name(name);
-      request.mutable_create()->set_body(EventBody(entry, note, name, now_ms));
+      request.mutable_create()->set_body(kube::BodyOf(event, now_ms));
       context_.Write(entry.key, std::move(request), [](runtime::WriteOutcome) {});
       continue;
     }
