@@ -99,8 +99,7 @@ void JobController::EnsureObject(JobEntry& entry, const WantedObject& object) {
   if (made && !changed) return;
   if (!entry.busy_objects.insert(key).second) return;
   // Not by us, but made: the marker says so.
-  const bool marked = FindResource(entry.job->status(), PluginMarkerKey(object.plugin)) != nullptr;
-  if (changed || marked) {
+  if (changed || IsMarked(entry.job->status(), object.plugin)) {
     CompareObject(entry, object);
   } else {
     MakeObject(entry, object);

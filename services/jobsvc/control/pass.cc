@@ -16,14 +16,6 @@
 
 namespace basalt::jobsvc {
 
-namespace {
-
-bool IsMarked(const kube::v1::JobStatus& status, const WantedObject& object) {
-  return FindResource(status, PluginMarkerKey(object.plugin)) != nullptr;
-}
-
-}  // namespace
-
 // A pass over one job. The order matters: the status says under which rules pods are counted, and events come before
 // what a plain sync would conclude (W11).
 void JobController::Decide(std::string_view key, kv::WriteBatch& batch) {
@@ -151,7 +143,7 @@ void JobController::Recompile(JobEntry& entry, kv::WriteBatch&) {
   for (const WantedObject& object : entry.compiled->objects) {
     // In the status before the first of them is made: whoever comes after us knows what to look for. And what a marker
     // names in a phase without pods was left behind by a kill that another controller did not finish.
-    if (!initiated || MakesPods(job.status().phase()) || IsMarked(job.status(), object)) {
+    if (!initiated || MakesPods(job.status().phase()) || IsMarked(job.status(), object.plugin)) {
       entry.objects.try_emplace(fmt::format("{}/{}", object.plural, object.name));
     }
   }

@@ -8,6 +8,7 @@
 
 #include "common/base/json.h"
 #include "common/kube/names.h"
+#include "services/jobsvc/core/plugins/plugin.h"
 
 namespace basalt::jobsvc {
 
@@ -52,6 +53,10 @@ const std::string* FindResource(const kube::v1::JobStatus& status, std::string_v
     if (entry.key() == key) return &entry.value();
   }
   return nullptr;
+}
+
+bool IsMarked(const kube::v1::JobStatus& status, std::string_view plugin) {
+  return FindResource(status, PluginMarkerKey(plugin)) != nullptr;
 }
 
 void SetResource(kube::v1::JobStatus& status, std::string_view key, std::string_view value) {

@@ -49,6 +49,8 @@ void SetNonce(std::string_view nonce, kube::v1::JobStatus& status);
 
 // The value of a key of controlledResources; null when absent.
 const std::string* FindResource(const kube::v1::JobStatus& status, std::string_view key);
+// Whether the marker of the plugin says that its objects were made, by us or by another controller (job spec 11.1).
+bool IsMarked(const kube::v1::JobStatus& status, std::string_view plugin);
 void SetResource(kube::v1::JobStatus& status, std::string_view key, std::string_view value);
 void EraseResource(kube::v1::JobStatus& status, std::string_view key);
 
