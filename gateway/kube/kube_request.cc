@@ -231,6 +231,13 @@ v1::KubeError ReadRefusal(const http::Response& response) {
   return error;
 }
 
+bool IsMissingRight(const v1::KubeError& error) {
+  // RBAC's own sentence: `pods is forbidden: User "x" cannot create resource "pods" in API group "" …`.
+  const std::string_view said = error.message();
+  return error.code() == 403 && said.find("User \"") != said.npos && said.find("\" cannot ") != said.npos &&
+         said.find(" resource \"") != said.npos;
+}
+
 absl::StatusOr<v1::WriteResponse> ReadWritten(const v1::WriteRequest& request, const http::Response& response,
                                               Decoder& decoder) {
   v1::WriteResponse out;

@@ -29,6 +29,9 @@ absl::StatusOr<KubeRequest> PrepareGet(const v1::GetRequest& request);
 // reason becomes Conflict.
 v1::KubeError ReadRefusal(const http::Response& response);
 
+// Whether a refusal is RBAC's: the same code stands for quotas, admission and namespaces that end.
+bool IsMissingRight(const v1::KubeError& error);
+
 // The answer of a write that was carried out (2xx). INVALID_ARGUMENT where it cannot be read.
 absl::StatusOr<v1::WriteResponse> ReadWritten(const v1::WriteRequest& request, const http::Response& response,
                                               Decoder& decoder);

@@ -131,6 +131,29 @@ TEST(ReadRefusalTest, RetryAfterComesFromHeaderOrBody) {
       2000);
 }
 
+TEST(IsMissingRightTest, OnlyRbacsOwnRefusalIsAMissingRight) {
+  const struct {
+    int code;
+    std::string_view message;
+    bool missing;
+  } cases[] = {
+      {403,
+       R"(pods is forbidden: User "system:serviceaccount:a:b" cannot create resource "pods" in API group "" in)"
+       R"( the namespace "default")",
+       true},
+      {403, R"(pods "p" is forbidden: exceeded quota: q, requested: pods=1, used: pods=4, limited: pods=4)", false},
+      {403, R"(pods "p" is forbidden: unable to create new content in namespace n because it is being terminated)",
+       false},
+      {409, R"(User "x" cannot create resource "pods")", false},
+  };
+  for (const auto& c : cases) {
+    v1::KubeError error;
+    error.set_code(c.code);
+    error.set_message(std::string(c.message));
+    EXPECT_EQ(IsMissingRight(error), c.missing) << c.message;
+  }
+}
+
 TEST(ReadWrittenTest, TellsADeletionThatLingersFromOneThatIsDone) {
   const std::string deleting = R"("name":"p","uid":"u","deletionTimestamp":"2026-01-02T15:04:05Z")";
   const std::vector<std::pair<std::string, bool>> cases = {

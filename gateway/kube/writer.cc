@@ -220,8 +220,7 @@ void KubeWriter::OnRefused(Op& op, const http::Response& response) {
     op.refusal = std::move(error);
     return Resend(op, pause * (1.0 + 0.1 * random_.Unit()));
   }
-  const bool no_right = error.code() == 403 && error.message().find("User \"") != std::string::npos;
-  if (error.code() == 401 || (no_right && loop_.Now() - lost_ < options_.starting)) {
+  if (error.code() == 401 || (IsMissingRight(error) && loop_.Now() - lost_ < options_.starting)) {
     // Nothing of it was done. Who we are and what we may do can be put right within its time.
     op.refusal = std::move(error);
     return Resend(op, connect_back_off_.Next(random_));

@@ -226,7 +226,8 @@ TEST_F(WriterTest, WhoIsNotKnownToTheServerTriesAgainWithinItsTime) {
 }
 
 TEST_F(WriterTest, AServerThatHasJustStartedIsNotBelievedThatWeHaveNoRights) {
-  const char* const kNoRight = R"({"kind":"Status","code":403,"message":"pods is forbidden: User \"g\" cannot patch"})";
+  const char* const kNoRight =
+      R"({"kind":"Status","code":403,"message":"pods is forbidden: User \"g\" cannot patch resource \"pods\""})";
   Patch("a", "a");
   Of("a").Answer(403, kNoRight);
   time_.Settle();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "common/obs/log.h"
+#include "gateway/kube/kube_request.h"
 
 namespace basalt::gateway {
 namespace {

@@ -4,23 +4,9 @@
 #include <fmt/ranges.h>
 
 #include "common/base/status.h"
+#include "common/http/failure.h"
 
 namespace basalt::gateway {
-namespace {
-
-bool Contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
-
-Trouble Untrusted(std::string_view why) {
-  const std::string_view cure =
-      Contains(why, "expired")
-          ? "renew the API server's serving certificate; nothing has to be restarted here"
-          : "make certificate-authority of the kubeconfig (or ca.crt of the service account) the authority that signed "
-            "the API server's certificate, and the server's name one that the certificate has";
-  return {"untrusted", std::string(why), std::string(cure)};
-}
-
-}  // namespace
-
 Trouble TroubleOf(const absl::Status& status) {
   const std::string why(ToStd(status.message()));
   switch (status.code()) {
@@ -33,13 +19,25 @@ Trouble TroubleOf(const absl::Status& status) {
     default:
       break;
   }
-  // The names of common/http's failures, and what curl itself says.
-  if (Contains(why, "certificate: our own") || Contains(why, "credentials: none")) return UnauthorizedTrouble(why);
-  const bool reached = !Contains(why, "connection: ");  // By name not reached, whatever the TLS library says besides.
-  for (const std::string_view word : {"certificate", "SSL", "TLS", "tls: "}) {
-    if (reached && Contains(why, word)) return Untrusted(why);
+  // Not by words: a TLS library's stand in resets, too.
+  switch (http::FailureOf(status)) {
+    case http::Failure::kOwnCertificate:
+    case http::Failure::kCredentials:
+      return UnauthorizedTrouble(why);
+    case http::Failure::kCertificateExpired:
+      return {"untrusted", why, "renew the API server's serving certificate; nothing has to be restarted here"};
+    case http::Failure::kCertificateAuthority:
+    case http::Failure::kCertificateNotYetValid:
+    case http::Failure::kCertificateName:
+    case http::Failure::kCertificateOther:
+    case http::Failure::kAuthorityUnreadable:
+    case http::Failure::kTls:
+      return {"untrusted", why,
+              "make certificate-authority of the kubeconfig (or ca.crt of the service account) the authority that "
+              "signed the API server's certificate, and the server's name one that the certificate has"};
+    default:
+      return {"unreachable", why, "see that the API server runs and that its address in the kubeconfig is right"};
   }
-  return {"unreachable", why, "see that the API server runs and that its address in the kubeconfig is right"};
 }
 
 Trouble UnauthorizedTrouble(std::string_view message) {
@@ -67,12 +65,6 @@ Trouble AbsentWatch(std::string_view resource, std::string_view our_version, abs
           fmt::format("the cluster serves the group of {} as {}, not as {}", resource, fmt::join(served, ", "),
                       our_version),
           fmt::format("install a definition that serves {} too; deploy/crds has one", our_version)};
-}
-
-bool IsMissingRight(const v1::KubeError& error) {
-  // RBAC's own sentence: `pods is forbidden: User "x" cannot create resource "pods" in API group "" …`.
-  return error.code() == 403 && Contains(error.message(), "User \"") && Contains(error.message(), "\" cannot ") &&
-         Contains(error.message(), " resource \"");
 }
 
 Trouble ForbiddenWrite(std::string_view verb, std::string_view resource, std::string_view message) {

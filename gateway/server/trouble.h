@@ -43,8 +43,6 @@ Trouble ForbiddenWatch(std::string_view resource, std::string_view message);
 // `served`: the versions in which the server has the resource's group; none: it does not know the group.
 Trouble AbsentWatch(std::string_view resource, std::string_view our_version, absl::Span<const std::string> served);
 
-// Whether a refusal is RBAC's: the same code stands for quotas, admission and namespaces that end.
-bool IsMissingRight(const v1::KubeError& error);
 // The verb, as RBAC names it, that a write of `resource` was not allowed.
 Trouble ForbiddenWrite(std::string_view verb, std::string_view resource, std::string_view message);
 
