@@ -2,14 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <functional>
-#include <future>
 #include <utility>
 #include <vector>
 
 #include "common/base/random.h"
 #include "common/base/status_macros.h"
 #include "common/exec/loop.h"
+#include "common/exec/run_on.h"
 #include "common/http/direct_client.h"
 #include "common/http/server/beast_server.h"
 #include "kubesim/actors/cluster.h"
@@ -23,7 +22,7 @@ class Kube final : public EmbeddedKube {
  public:
   ~Kube() override {
     http_.reset();
-    OnLoop([this] {
+    RunOn(*loop_, [this] {
       cluster_.reset();
       client_.reset();
       server_.reset();
@@ -32,14 +31,14 @@ class Kube final : public EmbeddedKube {
 
   absl::Status Open(const EmbeddedKubeOptions& options) {
     BASALT_ASSIGN_OR_RETURN(std::vector<json::value> crds, kubesim::LoadCrds({options.crds}));
-    OnLoop([&] {
+    RunOn(*loop_, [&] {
       kubesim::ApiServerOptions server;
       server.crds = std::move(crds);
       server_ = std::make_unique<kubesim::ApiServer>(*loop_, random_, std::move(server));
     });
     BASALT_RETURN_IF_ERROR(server_->startup_status());
     BASALT_ASSIGN_OR_RETURN(http_, http::StartServer(*loop_, *server_, {}));
-    OnLoop([&] {
+    RunOn(*loop_, [&] {
       client_ = std::make_unique<http::DirectClient>(*loop_, *loop_, *server_);
       kubesim::ClusterOptions cluster;
       cluster.nodes.nodes = options.nodes;
@@ -56,15 +55,6 @@ class Kube final : public EmbeddedKube {
   std::string url() const override { return fmt::format("http://127.0.0.1:{}", http_->port()); }
 
  private:
-  void OnLoop(const std::function<void()>& work) {
-    std::promise<void> done;
-    loop_->Post([&] {
-      work();
-      done.set_value();
-    });
-    done.get_future().wait();
-  }
-
   SystemRandom random_;
   const std::unique_ptr<Loop> loop_ = MakeThreadLoop("kubesim");
   // These live on the loop.

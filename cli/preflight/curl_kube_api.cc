@@ -1,10 +1,11 @@
 #include "cli/preflight/curl_kube_api.h"
 
-#include <future>
 #include <utility>
 
 #include "absl/time/time.h"
 #include "common/exec/loop.h"
+#include "common/exec/run_on.h"
+#include "common/http/fetch_and_wait.h"
 #include "common/http/http.h"
 
 namespace basalt::cli {
@@ -20,10 +21,10 @@ int64_t ParseDate(std::string_view text) {
 class CurlKubeApi : public KubeApi {
  public:
   explicit CurlKubeApi(http::CurlOptions options) : loop_(MakeThreadLoop("kube")) {
-    OnLoop([&] { client_ = http::MakeCurlClient(*loop_, std::move(options)); });
+    RunOn(*loop_, [&] { client_ = http::MakeCurlClient(*loop_, std::move(options)); });
   }
   ~CurlKubeApi() override {
-    OnLoop([&] { client_.reset(); });
+    RunOn(*loop_, [&] { client_.reset(); });
   }
 
   absl::StatusOr<KubeAnswer> Call(std::string method, std::string target, std::string body) override {
@@ -36,14 +37,7 @@ class CurlKubeApi : public KubeApi {
       request.headers.emplace_back("Content-Type",
                                    request.method == "PATCH" ? "application/merge-patch+json" : "application/json");
     }
-    std::promise<absl::StatusOr<http::Response>> done;
-    std::unique_ptr<http::Call> call;
-    loop_->Post([&] {
-      call = http::Fetch(*client_, std::move(request),
-                         [&](absl::StatusOr<http::Response> response) { done.set_value(std::move(response)); });
-    });
-    const absl::StatusOr<http::Response> response = done.get_future().get();
-    OnLoop([&] { call.reset(); });
+    const absl::StatusOr<http::Response> response = http::FetchAndWait(*loop_, *client_, std::move(request));
     if (!response.ok()) return response.status();
     KubeAnswer answer;
     answer.status = response->status;
@@ -53,16 +47,6 @@ class CurlKubeApi : public KubeApi {
   }
 
  private:
-  template <typename Work>
-  void OnLoop(Work work) {
-    std::promise<void> done;
-    loop_->Post([&] {
-      work();
-      done.set_value();
-    });
-    done.get_future().wait();
-  }
-
   const std::unique_ptr<Loop> loop_;
   std::unique_ptr<http::Client> client_;
 };

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "common/exec/run_on.h"
 #include "common/http/curl/curl_client.h"
 #include "common/http/failure.h"
 
@@ -76,7 +77,7 @@ struct Ending : ResponseObserver {
 class DeadPeerTest : public ::testing::Test {
  protected:
   ~DeadPeerTest() override {
-    OnLoop([this] { calls_.clear(); });
+    RunOn(*loop_, [this] { calls_.clear(); });
   }
   void Connect(absl::Duration probe_after, absl::Duration dead_after) {
     CurlOptions options;
@@ -85,16 +86,8 @@ class DeadPeerTest : public ::testing::Test {
     options.dead_after = dead_after;
     client_ = MakeCurlClient(*loop_, options);
   }
-  void OnLoop(const std::function<void()>& work) {
-    std::promise<void> done;
-    loop_->Post([&] {
-      work();
-      done.set_value();
-    });
-    done.get_future().wait();
-  }
   void Start(Ending& ending, absl::Duration timeout, absl::Duration idle = absl::InfiniteDuration()) {
-    OnLoop([&] {
+    RunOn(*loop_, [&] {
       Request request;
       request.target = "/";
       request.timeout = timeout;

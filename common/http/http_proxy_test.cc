@@ -15,6 +15,7 @@
 
 #include "common/http/curl/curl_client.h"
 #include "common/http/failure.h"
+#include "common/http/fetch_and_wait.h"
 #include "common/http/server/beast_server.h"
 #include "common/http/testing/certificates.h"
 #include "common/testing/status_matchers.h"
@@ -138,21 +139,9 @@ class HttpProxyTest : public ::testing::Test {
   absl::StatusOr<Response> Get(CurlOptions options) {
     options.ca_pem = certificate_.cert_pem;
     const auto client = MakeCurlClient(*loop_, std::move(options));
-    std::promise<absl::StatusOr<Response>> result;
-    std::unique_ptr<Call> call;
-    loop_->Post([&] {
-      Request request;
-      request.target = "/";
-      call = Fetch(*client, std::move(request), [&](absl::StatusOr<Response> r) { result.set_value(std::move(r)); });
-    });
-    absl::StatusOr<Response> response = result.get_future().get();
-    std::promise<void> done;
-    loop_->Post([&] {
-      call.reset();
-      done.set_value();
-    });
-    done.get_future().wait();
-    return response;
+    Request request;
+    request.target = "/";
+    return FetchAndWait(*loop_, *client, std::move(request));
   }
 
   basalt::testing::TempDir dir_;

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "common/exec/run_on.h"
 #include "common/http/curl/curl_client.h"
 #include "common/http/server/beast_server.h"
 
@@ -74,10 +75,10 @@ class SocketTest : public ::testing::Test {
   void SetUp() override { Serve({}); }
 
   void TearDown() override {
-    OnLoop(*loop_, [this] { calls_.clear(); });
+    RunOn(*loop_, [this] { calls_.clear(); });
     client_.reset();
     server_.reset();
-    OnLoop(*server_loop_, [this] { handler_.open.clear(); });
+    RunOn(*server_loop_, [this] { handler_.open.clear(); });
   }
 
   void Serve(ServerOptions options) {
@@ -89,26 +90,16 @@ class SocketTest : public ::testing::Test {
   }
 
   void Connect(CurlOptions options) {
-    OnLoop(*loop_, [this] { calls_.clear(); });
+    RunOn(*loop_, [this] { calls_.clear(); });
     client_.reset();
     options.base_url = "http://127.0.0.1:" + std::to_string(server_->port());
     client_ = MakeCurlClient(*loop_, std::move(options));
   }
-
-  static void OnLoop(Loop& loop, std::function<void()> work) {
-    std::promise<void> done;
-    loop.Post([&] {
-      work();
-      done.set_value();
-    });
-    done.get_future().wait();
-  }
-
   // Waits on a condition of another thread: polled on the loop, no clock.
   void Until(const std::function<bool()>& condition) {
     while (true) {
       bool holds = false;
-      OnLoop(*loop_, [&] { holds = condition(); });
+      RunOn(*loop_, [&] { holds = condition(); });
       if (holds) return;
       std::promise<void> tick;
       loop_->RunAfter(absl::Milliseconds(1), [&] { tick.set_value(); });
@@ -117,7 +108,7 @@ class SocketTest : public ::testing::Test {
   }
 
   void Start(Request request, Record& record) {
-    OnLoop(*loop_, [&] { calls_.push_back(client_->Start(std::move(request), record)); });
+    RunOn(*loop_, [&] { calls_.push_back(client_->Start(std::move(request), record)); });
   }
 
   static Request Make(std::string target, std::string method = "GET", std::string body = "") {
@@ -206,9 +197,9 @@ TEST_F(SocketTest, CancellingAWatchIsNoticedByTheServerThoughNothingIsWritten) {
   record.on_chunk = [&] { first.set_value(); };
   Start(Watch("/watch"), record);
   first.get_future().wait();
-  OnLoop(*loop_, [this] { calls_.clear(); });
+  RunOn(*loop_, [this] { calls_.clear(); });
   Until([this] { return handler_.closes == 1; });
-  OnLoop(*server_loop_, [this] { EXPECT_TRUE(handler_.open[0]->closed()); });
+  RunOn(*server_loop_, [this] { EXPECT_TRUE(handler_.open[0]->closed()); });
 }
 
 TEST_F(SocketTest, ACallMayBeDestroyedInsideItsOwnCallbacks) {
@@ -246,7 +237,7 @@ TEST_F(SocketTest, APostOnAKeptConnectionThatDiesIsNotSentTwice) {
   Record record;
   Start(Make("/park", "POST", "effect"), record);
   Until([this] { return handler_.opened == 1; });
-  OnLoop(*server_loop_, [this] { handler_.open.clear(); });
+  RunOn(*server_loop_, [this] { handler_.open.clear(); });
   EXPECT_EQ(record.end.get_future().get().code(), absl::StatusCode::kUnknown);
   EXPECT_EQ(handler_.requests, 2);
 }
@@ -268,7 +259,7 @@ TEST_F(SocketTest, TheWholeAndTheIdleTimeoutEndACall) {
 TEST_F(SocketTest, AThousandParallelRequestsAllGetTheirOwnAnswer) {
   std::promise<void> all;
   int left = 1000;
-  OnLoop(*loop_, [&] {
+  RunOn(*loop_, [&] {
     for (int i = 0; i < 1000; ++i) {
       calls_.push_back(Fetch(*client_, Make("/echo", "POST", std::to_string(i)), [&, i](absl::StatusOr<Response> r) {
         ASSERT_TRUE(r.ok()) << r.status();

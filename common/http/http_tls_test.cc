@@ -9,6 +9,7 @@
 
 #include "common/http/curl/curl_client.h"
 #include "common/http/failure.h"
+#include "common/http/fetch_and_wait.h"
 #include "common/http/server/beast_server.h"
 #include "common/http/testing/certificates.h"
 #include "common/testing/status_matchers.h"
@@ -69,23 +70,11 @@ class TlsTest : public ::testing::Test {
   }
 
   absl::StatusOr<Response> Post(const std::string& body) {
-    std::promise<absl::StatusOr<Response>> result;
-    std::unique_ptr<Call> call;
-    loop_->Post([&] {
-      Request request;
-      request.method = "POST";
-      request.target = "/";
-      request.body = body;
-      call = Fetch(*client_, std::move(request), [&](absl::StatusOr<Response> r) { result.set_value(std::move(r)); });
-    });
-    absl::StatusOr<Response> response = result.get_future().get();
-    std::promise<void> done;
-    loop_->Post([&] {
-      call.reset();
-      done.set_value();
-    });
-    done.get_future().wait();
-    return response;
+    Request request;
+    request.method = "POST";
+    request.target = "/";
+    request.body = body;
+    return FetchAndWait(*loop_, *client_, std::move(request));
   }
 
   absl::StatusOr<Response> Do(CurlOptions options) {

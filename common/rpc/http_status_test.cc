@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <future>
-
+#include "common/exec/run_on.h"
 #include "common/http/curl/curl_client.h"
+#include "common/http/fetch_and_wait.h"
 
 namespace basalt::rpc {
 namespace {
@@ -20,21 +20,8 @@ TEST(HttpStatusTest, SaysWhatIsNotReady) {
   const std::string base = "http://127.0.0.1:" + std::to_string((*status)->port());
   auto client = http::MakeCurlClient(*loop, {.base_url = base});
   const auto get = [&](const std::string& target) {
-    std::promise<http::Response> answer;
-    std::unique_ptr<http::Call> call;
-    loop->Post([&] {
-      call = http::Fetch(*client, {.target = target}, [&](absl::StatusOr<http::Response> got) {
-        answer.set_value(got.ok() ? *std::move(got) : http::Response{.body = got.status().ToString()});
-      });
-    });
-    http::Response response = answer.get_future().get();
-    std::promise<void> dropped;
-    loop->Post([&] {
-      call.reset();
-      dropped.set_value();
-    });
-    dropped.get_future().get();
-    return response;
+    absl::StatusOr<http::Response> got = http::FetchAndWait(*loop, *client, {.target = target});
+    return got.ok() ? *std::move(got) : http::Response{.body = got.status().ToString()};
   };
   EXPECT_EQ(get("/healthz").status, 200);
   EXPECT_NE(get("/metrics").body.find("jobs_total 3"), std::string::npos);
@@ -45,13 +32,10 @@ TEST(HttpStatusTest, SaysWhatIsNotReady) {
   EXPECT_NE(waiting.body.find("not attached yet"), std::string::npos) << waiting.body;
   health.SetReady("gateway");
   EXPECT_EQ(get("/readyz").status, 200);
-  std::promise<void> done;
-  loop->Post([&] {
+  RunOn(*loop, [&] {
     client.reset();
     status->reset();
-    done.set_value();
   });
-  done.get_future().get();
 }
 
 }  // namespace

@@ -1,11 +1,10 @@
 #include "gateway/main/process.h"
 
 #include <charconv>
-#include <condition_variable>
 #include <utility>
 
-#include "common/base/mutex.h"
 #include "common/base/status_macros.h"
+#include "common/exec/run_on.h"
 #include "common/rpc/grpc_gateway_service.h"
 #include "common/rpc/grpc_server.h"
 #include "common/rpc/http_status.h"
@@ -14,21 +13,6 @@ namespace basalt::gateway {
 namespace {
 
 constexpr absl::Duration kHealthPeriod = absl::Milliseconds(100);
-
-// Runs `work` on the loop and waits for it.
-void RunOn(Loop& loop, const std::function<void()>& work) {
-  Mutex mutex;
-  CondVar condition;
-  bool done = false;
-  loop.Post([&] {
-    work();
-    MutexLock lock(mutex);
-    done = true;
-    condition.NotifyAll();
-  });
-  MutexLock lock(mutex);
-  while (!done) condition.Wait(mutex);
-}
 
 class RunningProcess : public Process {
  public:

@@ -10,6 +10,7 @@
 
 #include "common/base/mutex.h"
 #include "common/base/slots.h"
+#include "common/exec/run_on.h"
 #include "common/http/direct_client.h"
 #include "common/rpc/grpc_gateway_peer.h"
 
@@ -106,32 +107,19 @@ class ProcessTest : public ::testing::Test {
         std::move(options), [this](Loop& loop) { return std::make_unique<http::DirectClient>(loop, loop, api_); });
     ASSERT_TRUE(started.ok()) << started.status();
     process_ = *std::move(started);
-    On([this] {
+    RunOn(*loop_, [this] {
       peer_ = rpc::MakeGrpcGatewayPeer(*loop_, {"127.0.0.1:" + std::to_string(process_->port())});
       stream_ = peer_->Attach(heard_);
       heard_.stream = stream_.get();
     });
   }
   void TearDown() override {
-    On([this] { stream_.reset(); });
+    RunOn(*loop_, [this] { stream_.reset(); });
     peer_.reset();
     process_.reset();
   }
-  void On(const std::function<void()>& work) {
-    Mutex mutex;
-    CondVar condition;
-    bool done = false;
-    loop_->Post([&] {
-      work();
-      MutexLock lock(mutex);
-      done = true;
-      condition.NotifyAll();
-    });
-    MutexLock lock(mutex);
-    while (!done) condition.Wait(mutex);
-  }
   void SayHello(const std::string& cluster) {
-    On([&] {
+    RunOn(*loop_, [&] {
       v1::AttachRequest request;
       v1::Hello& hello = *request.mutable_hello();
       hello.set_cluster(cluster);
@@ -192,7 +180,7 @@ TEST_F(ProcessTest, AReplicaGetsItsSlotsAndSeesItsOwnWrite) {
     MutexLock lock(mutex);
     while (answers.size() < count) answered.Wait(mutex);
   };
-  On([&] { peer_->Write(write, absl::Seconds(30), keep); });
+  RunOn(*loop_, [&] { peer_->Write(write, absl::Seconds(30), keep); });
   wait(1);
   ASSERT_TRUE(answers[0].ok()) << answers[0].status();
   EXPECT_EQ(answers[0]->object().pod().uid(), "u");
@@ -204,7 +192,7 @@ TEST_F(ProcessTest, AReplicaGetsItsSlotsAndSeesItsOwnWrite) {
   }));
 
   write.mutable_owner()->set_slot_epoch(epoch + 7);
-  On([&] { peer_->Write(write, absl::Seconds(30), keep); });
+  RunOn(*loop_, [&] { peer_->Write(write, absl::Seconds(30), keep); });
   wait(2);
   EXPECT_EQ(answers[1].status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_TRUE(process_->health().IsReady());

@@ -2,8 +2,6 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <functional>
-#include <future>
 #include <memory>
 #include <set>
 #include <string>
@@ -17,6 +15,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/exec/loop.h"
+#include "common/exec/run_on.h"
 #include "common/http/curl/curl_client.h"
 #include "common/http/kubeconfig/kubeconfig.h"
 #include "common/obs/log.h"
@@ -56,15 +55,6 @@ actors::ClusterOptions ClusterFromFlags() {
   return options;
 }
 
-void OnLoop(Loop& loop, const std::function<void()>& work) {
-  std::promise<void> done;
-  loop.Post([&] {
-    work();
-    done.set_value();
-  });
-  done.get_future().wait();
-}
-
 absl::Status Serve() {
   BASALT_ASSIGN_OR_RETURN(http::CurlOptions kube, http::ReadKubeconfig(absl::GetFlag(FLAGS_kubeconfig)));
   kube.user_agent = "kube-actors";
@@ -72,14 +62,14 @@ absl::Status Serve() {
   const std::unique_ptr<Loop> loop = MakeThreadLoop("actors");
   std::unique_ptr<http::Client> client;
   std::unique_ptr<actors::Cluster> cluster;
-  OnLoop(*loop, [&] {
+  RunOn(*loop, [&] {
     client = http::MakeCurlClient(*loop, kube);
     cluster = std::make_unique<actors::Cluster>(*loop, *client, random, ClusterFromFlags());
   });
   obs::LogInfo("running", {{"kube", kube.base_url}});
   shell::WaitForEnd();
   obs::LogInfo("stopping");
-  OnLoop(*loop, [&] {
+  RunOn(*loop, [&] {
     cluster.reset();
     client.reset();
   });

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <future>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "common/base/status.h"
 #include "common/base/yaml.h"
 #include "common/exec/loop.h"
+#include "common/exec/run_on.h"
 #include "common/http/direct_client.h"
 #include "common/http/server/beast_server.h"
 #include "common/obs/log.h"
@@ -92,22 +92,13 @@ struct World {
   std::unique_ptr<actors::Cluster> cluster;
 };
 
-void OnLoop(Loop& loop, const std::function<void()>& work) {
-  std::promise<void> done;
-  loop.Post([&] {
-    work();
-    done.set_value();
-  });
-  done.get_future().wait();
-}
-
 absl::Status Serve() {
   absl::StatusOr<std::vector<json::value>> crds = LoadCrds(absl::GetFlag(FLAGS_crds));
   if (!crds.ok()) return crds.status();
   const std::unique_ptr<Loop> loop = MakeThreadLoop("kubesim");
   std::unique_ptr<World> world;
   absl::Status status;
-  OnLoop(*loop, [&] {
+  RunOn(*loop, [&] {
     world = std::make_unique<World>(*loop, *std::move(crds));
     status = world->server->startup_status();
   });
@@ -127,7 +118,7 @@ absl::Status Serve() {
     }
   }
   if (status.ok()) {
-    OnLoop(*loop, [&] {
+    RunOn(*loop, [&] {
       world->cluster = std::make_unique<actors::Cluster>(*loop, *world->client, world->random, ClusterFromFlags());
     });
     const std::string url = fmt::format("{}://{}:{}", absl::GetFlag(FLAGS_tls_cert).empty() ? "http" : "https",
@@ -146,7 +137,7 @@ absl::Status Serve() {
     }
   }
   port.reset();
-  OnLoop(*loop, [&] {
+  RunOn(*loop, [&] {
     world->cluster.reset();
     world->client.reset();
     world.reset();

@@ -9,7 +9,6 @@
 
 #include <atomic>
 #include <cstdio>
-#include <future>
 #include <iostream>
 #include <memory>
 #include <utility>
@@ -20,6 +19,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/version.h"
+#include "common/exec/run_on.h"
 #include "common/http/direct_client.h"
 #include "common/obs/log.h"
 #include "common/rpc/grpc_calls.h"
@@ -37,14 +37,6 @@ namespace {
 constexpr absl::Duration kPatience = absl::Minutes(5);
 constexpr absl::Duration kRest = absl::Seconds(1);
 constexpr absl::Duration kPoll = absl::Milliseconds(2);
-
-template <typename F>
-auto RunOn(Loop& loop, F work) {
-  // Shared: it may still be telling when the waiter is awake.
-  const auto result = std::make_shared<std::promise<decltype(work())>>();
-  loop.Post([result, &work] { result->set_value(work()); });
-  return result->get_future().get();
-}
 
 // jobsvc as a child, with a pipe in either direction.
 class Child {
@@ -130,9 +122,11 @@ class SuiteRun {
     result.counts_agree = AwaitCounts(up || !options_.phases);
     result.status_writes = kube_.status_writes();
     if (kube_.unexpected() > 0) {
-      return MakeStatus(absl::StatusCode::kFailedPrecondition,
-                        fmt::format("{} requests that no pod event asks for, the first: {}", kube_.unexpected(),
-                                    RunOn(*kube_loop_, [this] { return kube_.first_unexpected(); })));
+      std::string first;
+      RunOn(*kube_loop_, [&] { first = kube_.first_unexpected(); });
+      return MakeStatus(
+          absl::StatusCode::kFailedPrecondition,
+          fmt::format("{} requests that no pod event asks for, the first: {}", kube_.unexpected(), first));
     }
     return result;
   }
@@ -209,7 +203,8 @@ class SuiteRun {
   bool AwaitCounts(bool running) {
     const absl::Time end = absl::Now() + absl::Minutes(1);
     do {
-      const int agree = RunOn(*kube_loop_, [&] { return kube_.JobsThatCount(running, options_.shape.pods_per_job); });
+      int agree = 0;
+      RunOn(*kube_loop_, [&] { agree = kube_.JobsThatCount(running, options_.shape.pods_per_job); });
       if (agree == options_.shape.jobs) return true;
       Pause(*kube_loop_, absl::Milliseconds(100));
     } while (absl::Now() < end);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <future>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -11,6 +10,8 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "common/base/status.h"
+#include "common/exec/run_on.h"
+#include "common/http/fetch_and_wait.h"
 
 namespace basalt::conformance {
 
@@ -77,31 +78,15 @@ std::ostream& operator<<(std::ostream& out, const Answer& answer) {
 // ---- Connection ----
 
 Connection::Connection(const http::CurlOptions& options) : loop_(MakeThreadLoop("conformance")) {
-  OnLoop([&] { client_ = http::MakeCurlClient(*loop_, options); });
+  RunOn(*loop_, [&] { client_ = http::MakeCurlClient(*loop_, options); });
 }
 
 Connection::~Connection() {
-  OnLoop([&] { client_.reset(); });
-}
-
-void Connection::OnLoop(const std::function<void()>& work) {
-  std::promise<void> done;
-  loop_->Post([&] {
-    work();
-    done.set_value();
-  });
-  done.get_future().wait();
+  RunOn(*loop_, [&] { client_.reset(); });
 }
 
 Answer Connection::Send(http::Request request) {
-  std::promise<absl::StatusOr<http::Response>> promise;
-  std::unique_ptr<http::Call> call;
-  OnLoop([&] {
-    call = http::Fetch(*client_, std::move(request),
-                       [&](absl::StatusOr<http::Response> response) { promise.set_value(std::move(response)); });
-  });
-  absl::StatusOr<http::Response> response = promise.get_future().get();
-  OnLoop([&] { call.reset(); });
+  absl::StatusOr<http::Response> response = http::FetchAndWait(*loop_, *client_, std::move(request));
   Answer answer;
   if (!response.ok()) {
     answer.body = response.status().ToString();
@@ -184,11 +169,11 @@ Watch::Watch(Connection& connection, std::string target, http::Headers headers)
   request.target = std::move(target);
   request.headers = std::move(headers);
   request.timeout = absl::InfiniteDuration();
-  connection_.OnLoop([&] { call_ = connection_.client_->Start(std::move(request), *observer_); });
+  RunOn(*connection_.loop_, [&] { call_ = connection_.client_->Start(std::move(request), *observer_); });
 }
 
 Watch::~Watch() {
-  connection_.OnLoop([&] { call_.reset(); });
+  RunOn(*connection_.loop_, [&] { call_.reset(); });
 }
 
 int Watch::Status(absl::Duration limit) { return observer_->Head(limit).status; }

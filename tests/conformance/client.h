@@ -65,7 +65,6 @@ class Connection {
 
  private:
   friend class Watch;
-  void OnLoop(const std::function<void()>& work);
 
   std::unique_ptr<Loop> loop_;
   std::unique_ptr<http::Client> client_;

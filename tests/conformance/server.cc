@@ -4,8 +4,6 @@
 
 #include <cstdio>
 #include <fstream>
-#include <functional>
-#include <future>
 #include <memory>
 #include <string>
 #include <utility>
@@ -17,6 +15,7 @@
 #include "common/base/random.h"
 #include "common/base/status_macros.h"
 #include "common/exec/loop.h"
+#include "common/exec/run_on.h"
 #include "common/http/server/beast_server.h"
 #include "kubesim/main/crds.h"
 #include "kubesim/server/api_server.h"
@@ -39,12 +38,12 @@ class Kubesim final : public TestedServer {
  public:
   ~Kubesim() override {
     http_.reset();
-    OnLoop([this] { server_.reset(); });
+    RunOn(*loop_, [this] { server_.reset(); });
   }
 
   absl::Status Open() {
     BASALT_ASSIGN_OR_RETURN(std::vector<json::value> crds, kubesim::LoadCrds({BASALT_SOURCE_DIR "/deploy/crds"}));
-    OnLoop([&] {
+    RunOn(*loop_, [&] {
       kubesim::ApiServerOptions options;
       options.crds = std::move(crds);
       server_ = std::make_unique<kubesim::ApiServer>(*loop_, random_, std::move(options));
@@ -61,19 +60,10 @@ class Kubesim final : public TestedServer {
   }
 
   void ForgetHistory() override {
-    OnLoop([this] { server_->ForgetHistory(); });
+    RunOn(*loop_, [this] { server_->ForgetHistory(); });
   }
 
  private:
-  void OnLoop(const std::function<void()>& work) {
-    std::promise<void> done;
-    loop_->Post([&] {
-      work();
-      done.set_value();
-    });
-    done.get_future().wait();
-  }
-
   SystemRandom random_;
   const std::unique_ptr<Loop> loop_ = MakeThreadLoop("kubesim");
   std::unique_ptr<kubesim::ApiServer> server_;  // Lives on the loop.

@@ -4,13 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <future>
 #include <map>
 #include <set>
 
 #include "absl/time/clock.h"
 #include "common/base/random.h"
 #include "common/base/status.h"
+#include "common/exec/run_on.h"
 #include "common/testing/status_matchers.h"
 #include "kubesim/actors/client/api.h"
 #include "kubesim/actors/client/informer.h"
@@ -172,25 +172,15 @@ class ApiServerKillTest : public ::testing::Test {
     for (int number = 0; number < kJobs; ++number) plans_.emplace_back(number);
   }
   ~ApiServerKillTest() override {
-    if (world_.ok()) OnLoop([&] { recorder_.reset(); });
+    if (world_.ok()) RunOn(world_.loop(), [&] { recorder_.reset(); });
   }
   void SetUp() override {
     ASSERT_TRUE(world_.ok());
-    OnLoop([&] { recorder_ = std::make_unique<Recorder>(world_.loop(), world_.client(), plans_); });
+    RunOn(world_.loop(), [&] { recorder_ = std::make_unique<Recorder>(world_.loop(), world_.client(), plans_); });
   }
-
-  void OnLoop(const std::function<void()>& work) {
-    std::promise<void> done;
-    world_.loop().Post([&] {
-      work();
-      done.set_value();
-    });
-    done.get_future().wait();
-  }
-
   size_t PodsMade() {
     size_t count = 0;
-    OnLoop([&] {
+    RunOn(world_.loop(), [&] {
       for (const auto& [name, pod] : recorder_->pods) count += pod.made.size();
     });
     return count;
@@ -198,7 +188,7 @@ class ApiServerKillTest : public ::testing::Test {
 
   std::vector<std::string> Unfinished() {
     std::vector<std::string> names;
-    OnLoop([&] {
+    RunOn(world_.loop(), [&] {
       for (const Plan& plan : plans_) {
         const std::string& phase = recorder_->jobs[plan.name].phase;
         if (phase != "Completed") names.push_back(fmt::format("{} ({})", plan.name, phase));
@@ -243,7 +233,7 @@ TEST_F(ApiServerKillTest, FiftyJobsCompleteAndEveryPodIsCreatedAsDecided) {
   for (int kill = 0; kill <= kKills; ++kill) {
     const size_t before = PodsMade();
     const int end = kJobs * (kill + 1) / (kKills + 1);
-    OnLoop([&] {
+    RunOn(world_.loop(), [&] {
       for (int number = kJobs * kill / (kKills + 1); number < end; ++number) recorder_->Submit(plans_[number]);
     });
     if (kill == kKills) break;
@@ -255,7 +245,7 @@ TEST_F(ApiServerKillTest, FiftyJobsCompleteAndEveryPodIsCreatedAsDecided) {
   EXPECT_TRUE(Eventually(absl::Seconds(150), [&] { return Unfinished().empty(); }))
       << fmt::format("{}", fmt::join(Unfinished(), ", "));
 
-  OnLoop([&] {
+  RunOn(world_.loop(), [&] {
     int failures = 0;
     for (const Plan& plan : plans_) {
       const bool failed = !plan.victim().empty() && recorder_->pods[plan.victim()].failed;

@@ -9,12 +9,13 @@
 
 #include <cstdlib>
 #include <fstream>
-#include <future>
 #include <map>
 #include <sstream>
 
 #include "absl/time/clock.h"
+#include "common/exec/run_on.h"
 #include "common/http/curl/curl_client.h"
+#include "common/http/fetch_and_wait.h"
 #include "common/http/kubeconfig/kubeconfig.h"
 
 namespace basalt::e2e {
@@ -169,12 +170,7 @@ World::World() {
   loop_ = MakeThreadLoop("test");
   if (!OnReal()) client.base_url = suite_->kube_server();
   client.user_agent = "test";
-  std::promise<void> made;
-  loop_->Post([&] {
-    client_ = http::MakeCurlClient(*loop_, client);
-    made.set_value();
-  });
-  made.get_future().wait();
+  RunOn(*loop_, [&] { client_ = http::MakeCurlClient(*loop_, client); });
 }
 
 World::~World() {
@@ -185,14 +181,7 @@ World::~World() {
       fmt::print(stderr, "---- the end of {}'s log\n{}\n", program, log);
     }
   }
-  if (loop_ != nullptr) {
-    std::promise<void> gone;
-    loop_->Post([&] {
-      client_.reset();
-      gone.set_value();
-    });
-    gone.get_future().wait();
-  }
+  if (loop_ != nullptr) RunOn(*loop_, [&] { client_.reset(); });
 }
 
 Ran World::Run(const std::vector<std::string>& command, absl::Duration limit) {
@@ -213,23 +202,10 @@ Ran World::Ctl(const std::vector<std::string>& words, absl::Duration limit) {
 }
 
 absl::StatusOr<http::Response> World::Call(const std::string& method, const std::string& path) {
-  std::promise<absl::StatusOr<http::Response>> answer;
-  std::unique_ptr<http::Call> call;
-  loop_->Post([&] {
-    http::Request request;
-    request.method = method;
-    request.target = path;
-    call = http::Fetch(*client_, std::move(request),
-                       [&](absl::StatusOr<http::Response> response) { answer.set_value(std::move(response)); });
-  });
-  absl::StatusOr<http::Response> response = answer.get_future().get();
-  std::promise<void> over;
-  loop_->Post([&] {
-    call.reset();
-    over.set_value();
-  });
-  over.get_future().wait();
-  return response;
+  http::Request request;
+  request.method = method;
+  request.target = path;
+  return http::FetchAndWait(*loop_, *client_, std::move(request));
 }
 
 json::value World::KubeGet(const std::string& path) {

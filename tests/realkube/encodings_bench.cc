@@ -15,6 +15,7 @@
 
 #include "common/base/status.h"
 #include "common/exec/loop.h"
+#include "common/exec/run_on.h"
 #include "common/http/kubeconfig/kubeconfig.h"
 #include "gateway/route/object_ref.h"
 #include "gateway/translate/decoder.h"
@@ -38,13 +39,13 @@ class Asker {
  public:
   explicit Asker(const http::CurlOptions& options) : client_(http::MakeCurlClient(*loop_, options)) {}
   ~Asker() {
-    On([this] { calls_.clear(); });
+    RunOn(*loop_, [this] { calls_.clear(); });
   }
 
   http::Response Get(const std::string& target, const std::string& accept, bool compressed,
                      http::Headers headers = {}) {
     std::promise<absl::StatusOr<http::Response>> result;
-    On([&] {
+    RunOn(*loop_, [&] {
       http::Request request;
       request.target = target;
       request.headers = std::move(headers);
@@ -74,7 +75,7 @@ class Asker {
   void Create(int first, int count, int nodes) {
     std::promise<void> all;
     int left = count;
-    On([&] {
+    RunOn(*loop_, [&] {
       for (int i = first; i < first + count; ++i) {
         http::Request request;
         request.method = "POST";
@@ -88,7 +89,7 @@ class Asker {
       }
     });
     all.get_future().wait();
-    On([this] { calls_.clear(); });
+    RunOn(*loop_, [this] { calls_.clear(); });
   }
 
  private:
@@ -109,16 +110,6 @@ class Asker {
         R"({{"cpu":"10m","memory":"1Mi"}},"requests":{{"cpu":"10m","memory":"1Mi"}}}}}}]}}}})",
         i, node);
   }
-
-  void On(const std::function<void()>& work) {
-    std::promise<void> done;
-    loop_->Post([&] {
-      work();
-      done.set_value();
-    });
-    done.get_future().wait();
-  }
-
   std::unique_ptr<Loop> loop_ = MakeThreadLoop("asker");
   std::unique_ptr<http::Client> client_;
   std::vector<std::unique_ptr<http::Call>> calls_;

@@ -19,6 +19,7 @@
 #include "common/base/json.h"
 #include "common/base/mutex.h"
 #include "common/exec/loop.h"
+#include "common/exec/run_on.h"
 #include "common/http/failure.h"
 #include "common/http/kubeconfig/kubeconfig.h"
 #include "common/testing/status_matchers.h"
@@ -117,29 +118,19 @@ class GatewayClientTest : public ::testing::Test {
   static void TearDownTestSuite() { delete std::exchange(cluster_, nullptr); }
   void SetUp() override { ASSERT_NE(cluster_, nullptr); }
   void TearDown() override {
-    OnLoop([this] {
+    RunOn(*loop_, [this] {
       calls_.clear();
       reflectors_.clear();
       writer_.reset();
     });
   }
-
-  void OnLoop(const std::function<void()>& work) {
-    std::promise<void> done;
-    loop_->Post([&] {
-      work();
-      done.set_value();
-    });
-    done.get_future().wait();
-  }
-
   static http::CurlOptions Gateway() { return *http::ReadKubeconfig(cluster_->kubeconfig("gateway")); }
   void Connect(const http::CurlOptions& options) { client_ = http::MakeCurlClient(*loop_, options); }
 
   absl::StatusOr<http::Response> Do(std::string method, std::string target, std::string body = "",
                                     bool compressed = false, absl::Duration timeout = absl::Seconds(30)) {
     std::promise<absl::StatusOr<http::Response>> result;
-    OnLoop([&] {
+    RunOn(*loop_, [&] {
       http::Request request;
       request.method = std::move(method);
       request.target = std::move(target);
@@ -215,7 +206,7 @@ class GatewayClientTest : public ::testing::Test {
     options.kind = ObjectKind::kPod;
     options.streaming_list = streaming;
     options.page_limit = 100;
-    OnLoop([&] {
+    RunOn(*loop_, [&] {
       reflectors_.push_back(std::make_unique<Reflector>(*loop_, client, random_, options, *sinks_.back()));
       reflectors_.back()->Start();
     });
@@ -226,7 +217,7 @@ class GatewayClientTest : public ::testing::Test {
   std::map<std::string, absl::StatusOr<v1::WriteResponse>> CreatePods(const std::string& prefix, int count) {
     std::map<std::string, absl::StatusOr<v1::WriteResponse>> results;
     std::promise<void> all;
-    OnLoop([&] {
+    RunOn(*loop_, [&] {
       writer_ = std::make_unique<KubeWriter>(*loop_, *client_, random_);
       for (int i = 0; i < count; ++i) {
         const std::string name = fmt::format("{}-{}", prefix, i);
@@ -369,7 +360,7 @@ TEST_F(GatewayClientTest, ManyRequestsAndWatchesShareAFewConnections) {
   EXPECT_EQ(Connections().size(), 1U) << "of the watches";
   std::promise<void> all;
   int left = 300;
-  OnLoop([&] {
+  RunOn(*loop_, [&] {
     for (int i = 0; i < 300; ++i) {
       http::Request request;
       request.target = "/version";
@@ -389,7 +380,7 @@ TEST_F(GatewayClientTest, PagesAndStreamedListsShowTheSamePodsAndPagesComeCompre
   NamesSink& paged = Reflect(*client_, ReflectorOptions::StreamingList::kOff);
   const auto all = [](const NamesSink::View& view) { return view.names.size() >= kPods; };
   EXPECT_EQ(streamed.Wait(all).names, paged.Wait(all).names);
-  OnLoop([this] { EXPECT_TRUE(reflectors_[0]->streams_lists()) << "this server has them"; });
+  RunOn(*loop_, [this] { EXPECT_TRUE(reflectors_[0]->streams_lists()) << "this server has them"; });
   const auto plain = Do("GET", "/api/v1/pods");
   const auto packed = Do("GET", "/api/v1/pods", "", /*compressed=*/true);
   ASSERT_THAT(plain, IsOk());
@@ -447,7 +438,7 @@ TEST_F(GatewayClientTest, AVersionThatIsTooOldIsListedAnew) {
   const NamesSink::View view = sink.Wait([](const NamesSink::View& now) { return now.lists >= 2; });
   EXPECT_EQ(view.lists, 2);
   EXPECT_THAT(view.names.size(), Ge(static_cast<size_t>(kPods)));
-  OnLoop([this] { reflectors_.clear(); });
+  RunOn(*loop_, [this] { reflectors_.clear(); });
 }
 
 }  // namespace

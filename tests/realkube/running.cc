@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <future>
-
 #include "common/exec/loop.h"
+#include "common/exec/run_on.h"
 #include "common/http/curl/curl_client.h"
+#include "common/http/fetch_and_wait.h"
 
 namespace basalt::realkube {
 namespace {
@@ -20,27 +20,16 @@ std::string FetchText(const std::string& port_file, const std::string& path) {
   if (port.empty()) return "";
   const std::unique_ptr<Loop> loop = MakeThreadLoop("fetch");
   std::unique_ptr<http::Client> client;
-  std::unique_ptr<http::Call> call;
-  std::promise<std::string> answer;
-  loop->Post([&] {
+  RunOn(*loop, [&] {
     http::CurlOptions options;
     options.base_url = fmt::format("http://127.0.0.1:{}", port);
     client = http::MakeCurlClient(*loop, options);
-    http::Request request;
-    request.target = path;
-    call = http::Fetch(*client, std::move(request), [&](absl::StatusOr<http::Response> response) {
-      answer.set_value(response.ok() ? response->body : "");
-    });
   });
-  std::string text = answer.get_future().get();
-  std::promise<void> gone;
-  loop->Post([&] {
-    call.reset();
-    client.reset();
-    gone.set_value();
-  });
-  gone.get_future().wait();
-  return text;
+  http::Request request;
+  request.target = path;
+  const absl::StatusOr<http::Response> response = http::FetchAndWait(*loop, *client, std::move(request));
+  RunOn(*loop, [&] { client.reset(); });
+  return response.ok() ? response->body : "";
 }
 
 TargetView TargetOf(const std::string& port_file, std::string_view name) {

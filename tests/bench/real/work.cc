@@ -4,7 +4,6 @@
 
 #include <filesystem>
 #include <functional>
-#include <future>
 #include <memory>
 #include <set>
 #include <utility>
@@ -14,6 +13,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/exec/loop.h"
+#include "common/exec/run_on.h"
 #include "common/http/curl/curl_client.h"
 #include "common/http/kubeconfig/kubeconfig.h"
 #include "common/testing/temp_dir.h"
@@ -90,7 +90,7 @@ bool Any(const json::value&) { return true; }
 class Bed {
  public:
   ~Bed() {
-    OnLoop([this] {
+    RunOn(*loop_, [this] {
       completed_.reset();
       groups_.reset();
       grouped_.reset();
@@ -103,7 +103,7 @@ class Bed {
     BASALT_ASSIGN_OR_RETURN(cluster_, realkube::Cluster::Start({.nodes = options.nodes, .crds = ""}));
     BASALT_ASSIGN_OR_RETURN(http::CurlOptions admin, http::ReadKubeconfig(cluster_->kubeconfig()));
     admin.user_agent = "bench";
-    OnLoop([&] {
+    RunOn(*loop_, [&] {
       client_ = http::MakeCurlClient(*loop_, admin);
       actors::ApiOptions api;
       api.user_agent = "bench";
@@ -131,7 +131,7 @@ class Bed {
     out.jobs = work.jobs;
     out.pods = work.pods();
     Begin();
-    OnLoop([&] {
+    RunOn(*loop_, [&] {
       for (int job = 0; job < work.jobs; ++job) {
         api_->Do({"POST", std::string(kJobsPath), JobText(job, work.pods_per_job)}, nullptr);
       }
@@ -144,7 +144,7 @@ class Bed {
     size_t groups = 0;
     size_t grouped = 0;
     while (true) {
-      OnLoop([&] {
+      RunOn(*loop_, [&] {
         jobs = completed_->count();
         groups = groups_->count();
         grouped = grouped_->count();
@@ -189,15 +189,6 @@ class Bed {
   }
 
  private:
-  void OnLoop(const std::function<void()>& work) {
-    std::promise<void> done;
-    loop_->Post([&] {
-      work();
-      done.set_value();
-    });
-    done.get_future().wait();
-  }
-
   std::map<std::string, ProcessUsage> Usage() const {
     std::map<std::string, ProcessUsage> usage;
     for (const std::string_view program : dev::ProcessSuite::kOurs) {

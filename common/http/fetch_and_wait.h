@@ -1,0 +1,13 @@
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "common/exec/loop.h"
+#include "common/http/http.h"
+
+namespace basalt::http {
+
+// One exchange from outside of the client's loop: returns its whole answer. Statuses: ResponseObserver. Any thread but
+// the loop's own.
+absl::StatusOr<Response> FetchAndWait(Loop& loop, Client& client, Request request);
+
+}  // namespace basalt::http
