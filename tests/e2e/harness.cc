@@ -146,10 +146,11 @@ absl::StatusOr<http::CurlOptions> UseRealCluster(dev::ProcessSuiteOptions& optio
 
 realkube::Cluster* RealCluster() { return Shared().Get(); }
 
-World::World() {
+World::World(const WorldOptions& world_options) {
   dev::ProcessSuiteOptions options;
   options.bin_dir = BinDir();
   options.dir = dir_ / "suite";
+  options.gateway_flags = world_options.gateway_flags;
   http::CurlOptions client;
   if (OnReal()) {
     absl::StatusOr<http::CurlOptions> admin = UseRealCluster(options);
@@ -158,6 +159,7 @@ World::World() {
       return;
     }
     client = *std::move(admin);
+    if (!world_options.gateway_kubeconfig.empty()) options.kube->gateway_kubeconfig = world_options.gateway_kubeconfig;
   } else {
     options.kubesim_flags = {"--crds=" BASALT_SOURCE_DIR "/deploy/crds", "--no_queues"};
   }

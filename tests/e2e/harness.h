@@ -57,11 +57,16 @@ struct Write {
   bool IsOurs() const { return user_agent.starts_with("basalt"); }
 };
 
+struct WorldOptions {
+  std::string gateway_kubeconfig;  // Who the gateway is on a real cluster; empty: its role, by certificate.
+  std::vector<std::string> gateway_flags;
+};
+
 // Five processes and what is needed to talk to them. Fatal failures are those of gtest: check ok() after it was made.
 // All worlds of a process have one real cluster: objects of the one before are still there.
 class World {
  public:
-  World();
+  explicit World(const WorldOptions& options = {});
   ~World();
 
   bool ok() const { return suite_ != nullptr; }
