@@ -1,0 +1,181 @@
+// What goes wrong on a real cluster while the whole suite runs on it: told where a person looks, survived by every
+// process, at no other job's cost, and over as soon as it is cured.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/testing/status_matchers.h"
+#include "tests/realkube/running.h"
+
+namespace basalt::realkube {
+namespace {
+
+using ::basalt::testing::IsOk;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr absl::Duration kLimit = absl::Minutes(1);
+constexpr char kJobs[] = "jobs.batch.volcano.sh";
+
+std::string Task(const std::string& replicas, const std::string& duration = "1s") {
+  return fmt::format(
+      R"({{"name":"t","replicas":{},"template":{{"metadata":{{"annotations":{{"kubesim.basalt.dev/duration":"{}"}}}},)"
+      R"("spec":{{"restartPolicy":"Never","containers":[{{"name":"c","image":"i"}}]}}}}}})",
+      replicas, duration);
+}
+
+std::string Spec(const std::string& tasks, const std::string& fields = R"("minAvailable":1)") {
+  return fmt::format(R"({{"schedulerName":"volcano","queue":"default",{},"tasks":{}}})", fields, tasks);
+}
+
+std::string GoodSpec(const std::string& duration = "1s") { return Spec(fmt::format("[{}]", Task("2", duration))); }
+
+// A world of the test's own on the cluster that all of them share.
+class SuiteBadInputTest : public ::testing::Test {
+ protected:
+  void Start(e2e::WorldOptions options = {}) {
+    ASSERT_NE(e2e::RealCluster(), nullptr);
+    options.gateway_flags.insert(options.gateway_flags.end(), {"--metrics_port_file=" + port_file_, "--slow_retry=2s"});
+    world_ = std::make_unique<e2e::World>(options);
+    ASSERT_TRUE(world_->ok());
+  }
+  static Cluster& cluster() { return *e2e::RealCluster(); }
+  std::string Kubectl(const std::vector<std::string>& words) {
+    const absl::StatusOr<std::string> text = cluster().Kubectl(words);
+    EXPECT_THAT(text, IsOk());
+    return text.value_or("");
+  }
+  absl::Status Create(const std::string& job, const std::string& spec) {
+    e2e::WriteFile(dir_ / "job.json",
+                   fmt::format(R"({{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","metadata":{{"name":"{}"}},)"
+                               R"("spec":{}}})",
+                               job, spec));
+    return cluster().Kubectl({"create", "--validate=false", "-f", dir_ / "job.json"}).status();
+  }
+  void Replace(const std::string& job, const std::string& path, const std::string& value) {
+    Kubectl({"patch", kJobs, job, "--type", "json", "-p",
+             fmt::format(R"([{{"op":"replace","path":"{}","value":{}}}])", path, value)});
+  }
+  // What the job says of itself: reason and message of its state.
+  std::string WordsOf(const std::string& job) {
+    return cluster()
+        .Kubectl({"get", kJobs, job, "-o", "jsonpath={.status.state.reason}: {.status.state.message}"})
+        .value_or("");
+  }
+  bool Says(const std::string& job, const std::string& words) {
+    return e2e::Eventually(kLimit, [&] { return WordsOf(job).find(words) != std::string::npos; });
+  }
+  bool Becomes(const std::string& job, const std::string& phase) {
+    return e2e::Eventually(kLimit, [&] { return world_->JobPhase(job) == phase; });
+  }
+  std::string EventsOf(const std::string& job) {
+    return Kubectl({"get", "events", "--field-selector", "involvedObject.kind=Job,involvedObject.name=" + job, "-o",
+                    R"(jsonpath={range .items[*]}{.type} {.reason} {.message}{"\n"}{end})"});
+  }
+  std::string PodPhases(const std::string& job) {
+    return Kubectl({"get", "pods", "-l", "volcano.sh/job-name=" + job, "-o", "jsonpath={.items[*].status.phase}"});
+  }
+  // Writes of the suite for pods of the job that did what `verb` says.
+  int CountPods(const std::string& job, std::string_view verb) {
+    int count = 0;
+    for (const e2e::Write& write : world_->Log()) {
+      if (write.IsOurs() && write.Succeeded() && write.resource == "pods" && write.subresource.empty() &&
+          write.verb == verb && write.name.starts_with(job + "-")) {
+        ++count;
+      }
+    }
+    return count;
+  }
+  TargetView Target(std::string_view name) const { return TargetOf(port_file_, name); }
+  std::string Metrics() const { return FetchText(port_file_, "/metrics"); }
+
+  testing::TempDir dir_;
+  const std::string port_file_ = dir_ / "metrics-port";
+  std::unique_ptr<e2e::World> world_;
+};
+
+struct BadJob {
+  const char* name;
+  std::string spec;
+  const char* words;  // The field with its rule.
+  const char* field;  // By which it is counted.
+};
+
+// The definition of a cluster whose owner trusts everybody.
+class OpenDefinitionTest : public SuiteBadInputTest {
+ protected:
+  void SetUp() override {
+    ASSERT_NE(e2e::RealCluster(), nullptr);
+    Kubectl({"patch", "crd", kJobs, "--type", "json", "-p",
+             R"([{"op":"replace","path":"/spec/versions/0/schema/openAPIV3Schema",)"
+             R"("value":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}])"});
+    // It may be a moment until it counts.
+    ASSERT_TRUE(e2e::Eventually(kLimit, [&] { return Create("probe", R"("none")").ok(); }));
+    Kubectl({"delete", kJobs, "probe"});
+    Start();
+  }
+  void TearDown() override {
+    if (world_ == nullptr || !world_->ok()) return;
+    Kubectl({"delete", kJobs, "--all", "--wait=false"});
+    EXPECT_TRUE(e2e::Eventually(kLimit, [&] { return world_->JobCount() == 0; }));
+    Kubectl({"replace", "-f", BASALT_SOURCE_DIR "/deploy/crds/batch.volcano.sh_jobs.yaml"});
+  }
+};
+
+TEST_F(OpenDefinitionTest, JobsThatCannotBeReadSaySoHarmNobodyAndRunWhenPutRight) {
+  const std::vector<BadJob> bad = {
+      {"count", Spec("[" + Task(R"("three")") + "]"), "spec.tasks[0].replicas: expected a number, found a string",
+       "spec.tasks"},
+      {"fraction", Spec("[" + Task("1.5") + "]"), "spec.tasks[0].replicas", "spec.tasks"},
+      {"text", R"("none")", "spec: expected an object, found a string", "spec"},
+      {"tasks", Spec(Task("1")), "spec.tasks: expected a list, found an object", "spec.tasks"},
+      {"policies", Spec("[" + Task("1") + "]", R"("minAvailable":1,"policies":["*"])"), "spec.policies[0]",
+       "spec.policies"},
+      {"large", Spec("[" + Task("1") + "]", R"("minAvailable":4294967297)"),
+       "spec.minAvailable: 4294967297 is not between", "spec.minAvailable"},
+      {"template", Spec(R"([{"name":"t","replicas":1,"template":"none"}])"), "spec.tasks[0].template", "spec.tasks"},
+  };
+  for (const BadJob& job : bad) EXPECT_THAT(Create(job.name, job.spec), IsOk()) << job.name;
+  EXPECT_THAT(Create("good", GoodSpec()), IsOk());
+  for (const BadJob& job : bad) {
+    EXPECT_TRUE(Says(job.name, job.words)) << job.name << ": " << WordsOf(job.name);
+    EXPECT_THAT(WordsOf(job.name), HasSubstr("InvalidJob: "));
+    EXPECT_TRUE(e2e::Eventually(kLimit, [&] {
+      return EventsOf(job.name).find(std::string("Warning InvalidJob ") + job.words) != std::string::npos;
+    })) << EventsOf(job.name);
+    EXPECT_THAT(Metrics(), HasSubstr(fmt::format(
+                               R"(gateway_undecodable_total{{field="{}",watch="jobs.batch.volcano.sh"}})", job.field)));
+  }
+  EXPECT_TRUE(Becomes("good", "Completed")) << world_->JobPhase("good");
+  EXPECT_TRUE(Target("watch jobs.batch.volcano.sh").ready) << "nothing waits for them";
+  for (const BadJob& job : bad) {
+    EXPECT_EQ(CountPods(job.name, "create"), 0) << job.name;
+    Replace(job.name, "/spec", GoodSpec());
+  }
+  for (const BadJob& job : bad) {
+    EXPECT_TRUE(Becomes(job.name, "Completed"))
+        << job.name << " is " << world_->JobPhase(job.name) << ", " << WordsOf(job.name);
+    EXPECT_EQ(WordsOf(job.name).find("InvalidJob"), std::string::npos) << WordsOf(job.name);
+    EXPECT_THAT(e2e::JudgeJob(*world_, job.name), IsEmpty()) << job.name;
+  }
+  EXPECT_THAT(world_->suite().Casualties(), IsEmpty());
+}
+
+TEST_F(OpenDefinitionTest, AJobThatCannotBeReadAnyMoreKeepsItsPodsAndEndsWhenPutRight) {
+  ASSERT_THAT(Create("edited", GoodSpec("4s")), IsOk());
+  ASSERT_TRUE(Becomes("edited", "Running"));
+  Replace("edited", "/spec/tasks/0/replicas", R"("two")");
+  EXPECT_TRUE(Says("edited", "InvalidJob: spec.tasks[0].replicas")) << WordsOf("edited");
+  // They end meanwhile, and are counted when it can be read again.
+  EXPECT_TRUE(e2e::Eventually(kLimit, [&] { return PodPhases("edited") == "Succeeded Succeeded"; }))
+      << PodPhases("edited");
+  EXPECT_EQ(CountPods("edited", "delete"), 0);
+  Replace("edited", "/spec/tasks/0/replicas", "2");
+  EXPECT_TRUE(Becomes("edited", "Completed")) << world_->JobPhase("edited") << ", " << WordsOf("edited");
+  EXPECT_EQ(CountPods("edited", "create"), 2);
+  EXPECT_THAT(e2e::JudgeJob(*world_, "edited"), IsEmpty());
+  EXPECT_THAT(world_->suite().Casualties(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace basalt::realkube
