@@ -58,10 +58,11 @@ std::string Fact(std::string_view text, std::string_view name) {
 absl::StatusOr<std::unique_ptr<Cluster>> Cluster::Start(const ClusterOptions& options) {
   std::unique_ptr<Cluster> cluster(new Cluster());
   cluster->dir_ = cluster->temp_ / "cluster";
-  std::vector<std::string> command = {kScript,      "up",
-                                      "--dir",      cluster->dir_,
-                                      "--nodes",    fmt::to_string(options.nodes),
-                                      "--inflight", fmt::to_string(options.inflight)};
+  std::vector<std::string> command = {kScript,           "up",
+                                      "--dir",           cluster->dir_,
+                                      "--nodes",         fmt::to_string(options.nodes),
+                                      "--inflight",      fmt::to_string(options.inflight),
+                                      "--goaway-chance", fmt::to_string(options.goaway_chance)};
   if (!options.crds.empty()) command.insert(command.end(), {"--crds", options.crds});
   if (!options.kwok) command.push_back("--no-kwok");
   BASALT_RETURN_IF_ERROR(Run(command, cluster->temp_ / "up.log").status());

@@ -23,6 +23,7 @@ struct ClusterOptions {
   std::string crds;  // Folder of definitions; empty: deploy/crds; "none".
   bool kwok = true;  // False: nobody runs the pods.
   int inflight = 1000;
+  double goaway_chance = 0;  // Of an HTTP/2 connection being sent away after a request; at most 0.02.
 };
 
 // One request that ended, as the audit log has it: all of the gateway's, and every write of anybody but system parts.
