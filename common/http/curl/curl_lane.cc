@@ -195,10 +195,12 @@ void Lane::SetUp(Transfer& transfer) {
   curl_easy_setopt(easy, CURLOPT_HEADERDATA, &transfer);
   curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &Lane::OnBody);
   curl_easy_setopt(easy, CURLOPT_WRITEDATA, &transfer);
-  // By a read function without a seek function: the library would otherwise silently send a request again when a kept
-  // connection dies under it, and the first one may have taken effect.
+  // By functions that are asked first: the library would otherwise silently send a request again when a kept connection
+  // dies under it, and the first one may have taken effect.
   curl_easy_setopt(easy, CURLOPT_READFUNCTION, &Lane::OnUpload);
   curl_easy_setopt(easy, CURLOPT_READDATA, &transfer);
+  curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, &Lane::OnRewind);
+  curl_easy_setopt(easy, CURLOPT_SEEKDATA, &transfer);
   curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, &Lane::OnOpen);
   curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, this);
   curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, &Lane::OnClose);
@@ -327,6 +329,7 @@ size_t Lane::OnHeader(char* data, size_t size, size_t count, void* user) {
   transfer.header_bytes += bytes;
   if (transfer.header_bytes > kMaxHeaderBytes) return 0;
   if (line.starts_with("HTTP/")) {
+    if (line.starts_with("HTTP/1")) transfer.lane->spoke_http1_ = true;
     transfer.head = {};
     const size_t space = line.find(' ');
     for (size_t i = space + 1; space != std::string_view::npos && i < line.size() && line[i] >= '0' && line[i] <= '9';
@@ -383,6 +386,18 @@ size_t Lane::OnUpload(char* out, size_t size, size_t count, void* user) {
   transfer.request.body.copy(out, bytes, transfer.sent);
   transfer.sent += bytes;
   return bytes;
+}
+
+// The library wants to send it again, by another connection. Over HTTP/2 it names a failure first where the connection
+// died; where it names none, the server has refused the stream with GOAWAY or REFUSED_STREAM, and so surely not looked
+// at the request (RFC 9113, 8.7). A connection of HTTP/1 that ends names none either, but was answered on before.
+int Lane::OnRewind(void* user, curl_off_t offset, int origin) {
+  auto& transfer = *static_cast<Transfer*>(user);
+  if (transfer.error[0] != '\0' || transfer.lane->spoke_http1_ || offset != 0 || origin != SEEK_SET) {
+    return CURL_SEEKFUNC_FAIL;
+  }
+  transfer.sent = 0;
+  return CURL_SEEKFUNC_OK;
 }
 
 }  // namespace basalt::http::internal

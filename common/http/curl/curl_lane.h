@@ -58,6 +58,7 @@ class Lane {
   static size_t OnHeader(char* data, size_t size, size_t count, void* user);
   static size_t OnBody(char* data, size_t size, size_t count, void* user);
   static size_t OnUpload(char* out, size_t size, size_t count, void* user);
+  static int OnRewind(void* user, curl_off_t offset, int origin);
   static curl_socket_t OnOpen(void* user, curlsocktype purpose, curl_sockaddr* address);
   static int OnClose(void* user, curl_socket_t socket);
 
@@ -80,6 +81,7 @@ class Lane {
   std::deque<TransferPtr> waiting_;
   const size_t max_parallel_;
   size_t parallel_ = 0;
+  bool spoke_http1_ = false;  // An answer came over HTTP/1.
   std::vector<CURL*> kept_;
 
   std::unique_ptr<Loop> driver_;  // Last: its thread uses everything above.
