@@ -177,5 +177,70 @@ TEST_F(OpenDefinitionTest, AJobThatCannotBeReadAnyMoreKeepsItsPodsAndEndsWhenPut
   EXPECT_THAT(world_->suite().Casualties(), IsEmpty());
 }
 
+// The gateway shows a token of its account from a file.
+class RevokedTokenTest : public SuiteBadInputTest {
+ protected:
+  void SetUp() override {
+    ASSERT_NE(e2e::RealCluster(), nullptr);
+    NewToken();
+    WriteKubeconfig(dir_ / "kubeconfig", cluster().kube_server(),
+                    fmt::format("certificate-authority: {}/pki/ca.crt", cluster().dir()),
+                    fmt::format("tokenFile: {}", dir_ / "token"));
+    Start({.gateway_kubeconfig = dir_ / "kubeconfig", .gateway_flags = {}});
+  }
+  void NewToken() {
+    const std::string token = Kubectl({"create", "token", "basalt-gateway", "--namespace", "basalt-system"});
+    e2e::WriteFile(dir_ / "token", token.substr(0, token.find('\n')));
+  }
+  // Whether the server takes whoever shows the token for somebody.
+  bool IsAccepted() {
+    e2e::WriteFile(
+        dir_ / "review.json",
+        fmt::format(R"({{"apiVersion":"authentication.k8s.io/v1","kind":"TokenReview","spec":{{"token":"{}"}}}})",
+                    e2e::ReadFile(dir_ / "token")));
+    return Kubectl({"create", "-f", dir_ / "review.json", "-o", "jsonpath={.status.authenticated}"}) == "true";
+  }
+  bool Reaches(const std::string& state) {
+    return e2e::Eventually(kLimit, [&] { return Target("API server").state == state; });
+  }
+};
+
+TEST_F(RevokedTokenTest, ATokenThatIsRevokedWhileJobsRunLosesNothing) {
+  ASSERT_THAT(Create("early", GoodSpec("20s")), IsOk());
+  ASSERT_TRUE(Becomes("early", "Running"));
+  Kubectl({"delete", "serviceaccount", "basalt-gateway", "--namespace", "basalt-system"});
+  // The server believes a token for a while after it has looked at it. What is open stays open: the next job is seen,
+  // and nothing can be done about it.
+  ASSERT_TRUE(e2e::Eventually(kLimit, [&] { return !IsAccepted(); }));
+  ASSERT_THAT(Create("late", GoodSpec()), IsOk());
+  EXPECT_TRUE(Reaches("unauthorized")) << TextOf(Target("API server"));
+  EXPECT_FALSE(Target("API server").ready);
+  EXPECT_THAT(Target("API server").cure, HasSubstr("token"));
+  EXPECT_THAT(Metrics(), HasSubstr(R"(gateway_target{state="unauthorized",target="API server"} 1)"));
+  EXPECT_TRUE(e2e::Eventually(kLimit, [&] { return PodPhases("early") == "Succeeded Succeeded"; }))
+      << PodPhases("early");
+  // Now the watches are cut, too, and nobody can watch anew.
+  ASSERT_THAT(cluster().Kill("kube-apiserver"), IsOk());
+  ASSERT_THAT(cluster().Restart("kube-apiserver"), IsOk());
+  EXPECT_TRUE(e2e::Eventually(kLimit, [&] {
+    return Metrics().find(R"(gateway_watch_errors_total{reason="unauthorized",watch="pods/job"})") != std::string::npos;
+  })) << Metrics();
+  EXPECT_TRUE(Reaches("unauthorized")) << TextOf(Target("API server"));
+  EXPECT_EQ(world_->JobPhase("early"), "Running");
+  EXPECT_EQ(CountPods("late", "create"), 0);
+  EXPECT_THAT(world_->suite().Casualties(), IsEmpty());
+
+  Kubectl({"create", "serviceaccount", "basalt-gateway", "--namespace", "basalt-system"});
+  NewToken();
+  for (const char* job : {"early", "late"}) {
+    EXPECT_TRUE(Becomes(job, "Completed")) << job << " is " << world_->JobPhase(job) << ", " << WordsOf(job);
+    EXPECT_EQ(CountPods(job, "create"), 2) << job;
+    EXPECT_THAT(e2e::JudgeJob(*world_, job), IsEmpty()) << job;
+  }
+  EXPECT_TRUE(Reaches("ready")) << TextOf(Target("API server"));
+  EXPECT_THAT(world_->suite().Casualties(), IsEmpty());
+  Kubectl({"delete", kJobs, "--all", "--wait=false"});
+}
+
 }  // namespace
 }  // namespace basalt::realkube
