@@ -51,9 +51,9 @@ struct CurlOptions {
 // its connection with it where nothing at all has come on that for a third of `dead_after`.
 //
 // Statuses of OnEnd: as ResponseObserver says, with failure.h's names; UNAVAILABLE with kCredentials where there is
-// nothing to show. A request with a body is never repeated by the library; one without may
-// be, on a kept connection that turns out to be dead. Requires: all calls are destroyed before the client, and the
-// client before the loop.
+// nothing to show. A request with a body is sent again only where the server surely has not looked at it (GOAWAY and
+// REFUSED_STREAM of HTTP/2); one without may be on a kept connection that turns out to be dead, too. Requires: all
+// calls are destroyed before the client, and the client before the loop.
 std::unique_ptr<Client> MakeCurlClient(Loop& loop, CurlOptions options);
 
 }  // namespace basalt::http
