@@ -11,8 +11,13 @@
 namespace basalt::gateway {
 namespace {
 
-// Less time than this left is not worth a request.
+// A request that has less time left is not worth it: of what the server gives up in its midst the outcome is unknown.
+// So many times as long as answers take, within these bounds, of which the second is a part of the whole time.
+constexpr double kLeastAnswers = 2;
 constexpr absl::Duration kLeast = absl::Milliseconds(100);
+constexpr double kMostPart = 0.25;
+// The weight of one answer in how long they take.
+constexpr double kLatencyWeight = 0.125;
 constexpr absl::Duration kDefaultPause = absl::Seconds(1);
 
 absl::Status NotSent(std::string_view why) {
@@ -65,7 +70,7 @@ void KubeWriter::Write(v1::WriteRequest request, WriteDone done) {
   if (op->write.has_create()) op->write.mutable_create()->clear_body();
   if (op->write.has_patch()) op->write.mutable_patch()->clear_body();
   op->write_done = std::move(done);
-  op->deadline = loop_.Now() + std::min(timeout, options_.max_timeout);
+  op->timeout = std::min(timeout, options_.max_timeout);
   Accept(std::move(op));
 }
 
@@ -81,12 +86,13 @@ void KubeWriter::Get(v1::GetRequest request, GetDone done) {
   auto op = std::make_unique<Op>();
   op->prepared = *std::move(prepared);
   op->get_done = std::move(done);
-  op->deadline = loop_.Now() + options_.default_timeout;
+  op->timeout = options_.default_timeout;
   Accept(std::move(op));
 }
 
 void KubeWriter::Accept(std::unique_ptr<Op> op) {
   op->id = next_id_++;
+  op->deadline = loop_.Now() + op->timeout;
   const OpId id = op->id;
   deadlines_.emplace(op->deadline, id);
   bool first = true;
@@ -146,7 +152,7 @@ void KubeWriter::Pump() {
 void KubeWriter::Send(Op& op) {
   const absl::Duration left = op.deadline - loop_.Now();
   // The timer ends it.
-  if (left < kLeast) return;
+  if (left < std::max(kLeast, std::min(kLeastAnswers * latency_, kMostPart * op.timeout))) return;
   deadlines_.erase({op.deadline, op.id});
   rate_.Take(loop_.Now());
   ++in_flight_;
@@ -189,6 +195,7 @@ void KubeWriter::OnAnswer(OpId id, absl::StatusOr<http::Response> result) {
   deadlines_.emplace(op.deadline, id);
   if (!result.ok() && !absl::IsResourceExhausted(result.status())) lost_ = loop_.Now();
   if (result.ok()) {
+    latency_ += (loop_.Now() - op.started - latency_) * kLatencyWeight;
     if (result->status != 401 && result->status != 403) connect_back_off_.Reset();
     if (clock_ != nullptr) clock_->Observe(http::FindHeader(result->headers, "Date"));
     if (result->status >= 200 && result->status < 300) {

@@ -27,9 +27,9 @@
 #include "common/exec/loop.h"
 #include "common/http/http.h"
 #include "common/reconcile/back_off.h"
+#include "common/time/token_bucket.h"
 #include "gateway/kube/api_clock.h"
 #include "gateway/kube/kube_request.h"
-#include "gateway/kube/token_bucket.h"
 
 namespace basalt::gateway {
 
@@ -84,6 +84,7 @@ class KubeWriter {
     WriteDone write_done;    // Null for a read.
     GetDone get_done;
     std::string replica;
+    absl::Duration timeout;
     absl::Time deadline;
     absl::Time started;
     std::unique_ptr<http::Call> call;
@@ -125,6 +126,7 @@ class KubeWriter {
   std::map<ObjectKind, Decoder> decoders_;
 
   size_t in_flight_ = 0;
+  absl::Duration latency_;  // How long answers take, smoothed.
   double limit_;
   TokenBucket rate_;
   absl::Time slowed_ = absl::InfinitePast();

@@ -300,6 +300,29 @@ TEST_F(WriterTest, WhatWaitsTooLongWasSurelyNotSent) {
   EXPECT_EQ(Result("next"), "ok");
 }
 
+TEST_F(WriterTest, WhatASlowServerWouldGiveUpInItsMidstIsNotSent) {
+  options_.first_parallel = options_.min_parallel = options_.max_parallel = 1;
+  for (int i = 0; i < 40; ++i) {
+    const std::string tag = fmt::format("slow {}", i);
+    Patch(tag, "a");
+    time_.Advance(absl::Milliseconds(800));
+    Answer(tag);
+  }
+  // The server takes 0.8 s. What has waited until less than twice that is left is not begun.
+  Patch("before", "a");
+  Patch("late", "b", "r", 8000);
+  Patch("short", "c", "r", 700);
+  time_.Advance(absl::Milliseconds(6500));
+  EXPECT_EQ(Result("short"), "UNAVAILABLE");
+  Answer("before");
+  EXPECT_EQ(Open(), Tags{});
+  time_.Advance(absl::Milliseconds(1500));
+  EXPECT_EQ(Result("late"), "UNAVAILABLE");
+  // A whole time shorter than that is tried: a quarter of it is enough.
+  Patch("brief", "d", "r", 700);
+  EXPECT_EQ(Open(), Tags{"brief"});
+}
+
 TEST_F(WriterTest, TheQueueIsBounded) {
   options_.first_parallel = options_.min_parallel = 1;
   options_.max_waiting = 2;

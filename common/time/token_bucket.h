@@ -5,7 +5,7 @@
 
 #include "absl/time/time.h"
 
-namespace basalt::gateway {
+namespace basalt {
 
 struct TokenBucketOptions {
   double per_second = 0;  // 0 = no limit.
@@ -48,4 +48,4 @@ class TokenBucket {
   absl::Time filled_ = absl::InfinitePast();
 };
 
-}  // namespace basalt::gateway
+}  // namespace basalt
