@@ -141,6 +141,24 @@ class SocketTest : public ::testing::Test {
   std::vector<std::unique_ptr<Call>> calls_;
 };
 
+TEST_F(SocketTest, TakingInSeldomLosesNothing) {
+  Connect({.wakeups = {.per_second = 200, .burst = 1}});
+  std::vector<Record> records(30);
+  for (size_t i = 0; i < records.size(); ++i) Start(Make("/echo", "POST", std::to_string(i)), records[i]);
+  for (size_t i = 0; i < records.size(); ++i) {
+    EXPECT_TRUE(records[i].end.get_future().get().ok());
+    EXPECT_EQ(records[i].body, std::to_string(i));
+  }
+}
+
+TEST_F(SocketTest, AClientThatRestsEndsAtOnce) {
+  Connect({.wakeups = {.per_second = 1e-6, .burst = 1}});
+  std::vector<Record> records(3);  // One of them is more than it may wake for.
+  for (Record& record : records) Start(Make("/hold"), record);
+  RunOn(*loop_, [this] { calls_.clear(); });
+  client_.reset();
+}
+
 TEST_F(SocketTest, EveryMethodCarriesQueryHeadersAndBody) {
   CurlOptions options;
   options.bearer_token = "secret";

@@ -40,6 +40,9 @@ ABSL_FLAG(bool, streaming_lists, true, "use streaming lists where the API server
 ABSL_FLAG(absl::Duration, slow_retry, absl::Seconds(30),
           "how often a kind that is not served, or forbidden, is looked for again; give or take a half");
 ABSL_FLAG(double, kube_qps, 0, "reads and writes of single objects per second, for all replicas together; 0: no limit");
+ABSL_FLAG(double, kube_wakeups, 25,
+          "how often a second answers and events of the API server are taken in while they keep coming: more often "
+          "costs CPU, more seldom time; 0: each as it comes");
 ABSL_FLAG(double, kube_burst, 0, "how many of them at once after a rest; 0: twice --kube_qps");
 ABSL_FLAG(std::string, log_level, "info", "debug, info, warning or error");
 
@@ -72,6 +75,7 @@ absl::StatusOr<http::CurlOptions> KubeOptions() {
   }
   while (options->base_url.ends_with('/')) options->base_url.pop_back();
   if (options->proxy_url.empty()) options->proxy_url = http::ProxyFor(options->base_url, Environment);
+  options->wakeups = {.per_second = absl::GetFlag(FLAGS_kube_wakeups), .burst = absl::GetFlag(FLAGS_kube_wakeups)};
   options->user_agent = fmt::format("basalt-gateway/{}", Version());
   return options;
 }

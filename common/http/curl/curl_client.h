@@ -9,6 +9,7 @@
 #include "common/exec/loop.h"
 #include "common/http/credentials/exec_plugin.h"
 #include "common/http/http.h"
+#include "common/time/token_bucket.h"
 
 namespace basalt::http {
 
@@ -45,6 +46,9 @@ struct CurlOptions {
   size_t max_parallel = 256;
   // A transfer is paused while this much of it waits for the loop.
   size_t high_water = 4 << 20;
+  // While answers and parts of them keep coming, they are taken in so often a second; after a rest the first ones at
+  // once. To wake for each costs more than the answer does.
+  TokenBucketOptions wakeups;
 };
 
 // Bulk requests have connections and a thread of their own. A request that runs out of one of its two timeouts takes

@@ -38,7 +38,8 @@ Lane::Lane(const TimeSystem& time, const CurlOptions& options, Credentials* cred
       options_(options),
       credentials_(credentials),
       multi_(curl_multi_init()),
-      max_parallel_(Multiplexes(options) ? std::min(options.max_parallel, kLeastStreams) : options.max_parallel) {
+      max_parallel_(Multiplexes(options) ? std::min(options.max_parallel, kLeastStreams) : options.max_parallel),
+      wakeups_(options.wakeups) {
   curl_multi_setopt(multi_, CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX);
   curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, kMaxKeptConnections);
   // Where one connection is full the library opens one for each request that waits.
@@ -59,6 +60,7 @@ void Lane::Stop() {
     MutexLock lock(mutex_);
     stopping_ = true;
   }
+  stop_.NotifyAll();
   curl_multi_wakeup(multi_);
   driver_.reset();
 }
@@ -100,7 +102,17 @@ void Lane::Drive() {
     }
     if (!waiting_.empty() && parallel_ < max_parallel_) continue;
     curl_multi_poll(multi_, nullptr, 0, 10'000, nullptr);
+    Rest();
   }
+}
+
+void Lane::Rest() {
+  while (!wakeups_.Allows(time_.Now())) {
+    MutexLock lock(mutex_);
+    if (stopping_) return;
+    stop_.WaitUntil(mutex_, absl::ToChronoTime(wakeups_.Next()));
+  }
+  wakeups_.Take(time_.Now());
 }
 
 void Lane::Obey(LaneCommand command) {

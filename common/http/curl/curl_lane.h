@@ -35,6 +35,8 @@ class Lane {
 
  private:
   void Drive();
+  // Waits until the thread may wake again, or is to stop.
+  void Rest();
   void Obey(LaneCommand command);
   void Admit();
   // Finds out who we are, then begins.
@@ -70,6 +72,7 @@ class Lane {
   Mutex mutex_;
   std::deque<LaneCommand> commands_ BASALT_GUARDED_BY(mutex_);
   bool stopping_ BASALT_GUARDED_BY(mutex_) = false;
+  CondVar stop_;
 
   // The thread's.
   struct Connection {
@@ -83,6 +86,7 @@ class Lane {
   size_t parallel_ = 0;
   bool spoke_http1_ = false;  // An answer came over HTTP/1.
   std::vector<CURL*> kept_;
+  TokenBucket wakeups_;
 
   std::unique_ptr<Loop> driver_;  // Last: its thread uses everything above.
 };
