@@ -7,8 +7,6 @@
 # thread-safety builds with clang instead.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-build=${BASALT_TIDY_BUILD:-build/dev}
-[[ -f $build/compile_commands.json ]] || { echo "build first: cmake --preset dev && ninja -C $build" >&2; exit 1; }
 case ${1:-} in
   '')
     words='\b(Mutex|MutexLock|CondVar|BASALT_GUARDED_BY|std::atomic)\b'
@@ -18,7 +16,5 @@ case ${1:-} in
   --all) mapfile -t files < <(git ls-files '*.cc') ;;
   *) files=("$@") ;;
 esac
-printf '%s\0' "${files[@]}" | xargs -0 -n 3 -P "${BASALT_JOBS:-$(nproc)}" \
-  clang-tidy -p "$build" --quiet --checks='-*,clang-diagnostic-*,bugprone-use-after-move' --warnings-as-errors='*' \
-  --extra-arg=-Wno-unknown-warning-option --extra-arg=-Wthread-safety \
-  2> >(grep -vE '^[0-9]+ warnings? (generated|treated)' >&2)
+tests/checks/cached_tidy.sh --checks='-*,clang-diagnostic-*,bugprone-use-after-move' --warnings-as-errors='*' \
+  --extra-arg=-Wno-unknown-warning-option --extra-arg=-Wthread-safety -- "${files[@]}"

@@ -6,8 +6,6 @@
 # BASALT_TIDY_BUILD names another build folder than build/dev.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-build=${BASALT_TIDY_BUILD:-build/dev}
-[[ -f $build/compile_commands.json ]] || { echo "build first: cmake --preset dev && ninja -C $build" >&2; exit 1; }
 core=('services/*/core/*.cc' 'services/*/control/*.cc' 'services/*/store/*.cc' 'common/runtime/*.cc'
   'common/reconcile/*.cc' 'common/kv/*.cc' 'gateway/route/*.cc' 'gateway/session/*.cc' 'gateway/translate/*.cc' 'common/kube/decode/*.cc')
 case ${1:-} in
@@ -16,7 +14,4 @@ case ${1:-} in
   *) files=("$@") ;;
 esac
 # What the compiler of the preset knows and clang does not is no finding.
-extra=(--extra-arg=-Wno-unknown-warning-option --extra-arg=-Wthread-safety)
-# xargs fails where one of the runs did; the counts of suppressed warnings on stderr tell nothing.
-printf '%s\0' "${files[@]}" | xargs -0 -n 2 -P "${BASALT_JOBS:-$(nproc)}" \
-  clang-tidy -p "$build" --quiet "${extra[@]}" 2> >(grep -vE '^[0-9]+ warnings? (generated|treated)' >&2)
+tests/checks/cached_tidy.sh --extra-arg=-Wno-unknown-warning-option --extra-arg=-Wthread-safety -- "${files[@]}"

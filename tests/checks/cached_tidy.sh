@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# clang-tidy over sources, as many at once as there are cores, but not over those that passed before: with the same
+# text, headers, compile command, checks and packages. What passed is remembered in ~/.cache/basalt-tidy, a file each.
+#   tests/checks/cached_tidy.sh CLANG_TIDY_ARGUMENT… -- FILE…
+# Takes compile commands and headers of build/dev; BASALT_TIDY_BUILD names another folder.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+build=${BASALT_TIDY_BUILD:-build/dev}
+[[ -f $build/compile_commands.json ]] || { echo "build first: cmake --preset dev && ninja -C $build" >&2; exit 1; }
+arguments=()
+while [[ $1 != -- ]]; do
+  arguments+=("$1")
+  shift
+done
+shift
+
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/basalt-tidy
+mkdir -p "$cache"
+find "$cache" -type f -mtime +30 -delete
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+printf '%s\n' "$@" | sort >"$work/files"
+# "source <tab> header" of all that is ours, generated headers included; system headers come with the packages.
+ninja -C "$build" -t deps | awk -v build="$build" '
+  /^[^ ]/ { source = "" }
+  /^    / { path = $1
+    if (sub(/^\.\.\/\.\.\//, "", path) == 0) { if (path !~ /^gen\//) next; path = build "/" path }
+    if (source == "") source = path
+    print source "\t" path }' | sort -u >"$work/deps"
+# A header that is gone has no hash: who read it is looked at again.
+cut -f2 "$work/deps" | sort -u | { xargs -r sha256sum 2>/dev/null || true; } | awk '{ print $2 "\t" $1 }' >"$work/hashes"
+sed "s|$PWD/||g" "$build/compile_commands.json" |
+  awk -F'"' '/"command":/ { command = $0 } /"file":/ { print $4 "\t" command }' >"$work/commands"
+general=$({ cat .clang-tidy; clang-tidy --version; dpkg-query -W; printf '%s\n' "${arguments[@]}"; } | sha256sum | cut -c1-64)
+awk -F'\t' -v general="$general" -v build="$build" '
+  FILENAME ~ /hashes$/ { hash[$1] = $2; next }
+  FILENAME ~ /commands$/ { command[$1] = $2; next }
+  FILENAME ~ /deps$/ { name = $2; sub("^" build "/", "", name); text[$1] = text[$1] name " " hash[$2] "\n"; next }
+  !($1 in text) { print "-\t" $1; next }
+  { to = "sha256sum | cut -c1-64 | sed \"s|$|\t" $1 "|\""
+    print general "\n" command[$1] "\n" text[$1] | to
+    close(to) }' "$work/hashes" "$work/commands" "$work/deps" "$work/files" >"$work/keys"
+
+total=$(wc -l <"$work/keys")
+while IFS=$'\t' read -r key file; do
+  [[ $key != - && -f $cache/$key ]] || printf '%s\0%s\0' "$key" "$file"
+done <"$work/keys" >"$work/todo"
+echo "$total sources, $(tr -cd '\0' <"$work/todo" | wc -c | awk '{ print $1 / 2 }') of them to look at"
+export cache build
+one() {
+  local key=$1 file=$2
+  clang-tidy -p "$build" --quiet "${@:3}" "$file" 2> >(grep -vE '^[0-9]+ warnings? (generated|treated)' >&2) || return 1
+  [[ $key == - ]] || : >"$cache/$key"
+}
+export -f one
+# xargs appends the two of a source: they are put first again.
+xargs -r -0 -n 2 -P "${BASALT_JOBS:-$(nproc)}" \
+  bash -c 'one "${@: -2}" "${@:1:$#-2}"' _ "${arguments[@]}" <"$work/todo"
