@@ -34,8 +34,7 @@ else()
 endif()
 
 if(BASALT_SANITIZER STREQUAL "asan-ubsan")
-  # Unoptimised it compiles in two thirds of the time, and its tests are few.
-  add_compile_options(-O0 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
   add_link_options(-fsanitize=address,undefined)
 elseif(BASALT_SANITIZER STREQUAL "tsan")
   # protobuf changes the layout of its types under __SANITIZE_THREAD__; Debian's library is built without.
