@@ -36,6 +36,7 @@ class TokenBucket {
  private:
   void Fill(absl::Time now) {
     if (per_second_ <= 0) return;
+    if (now < filled_) filled_ = now;  // The clock was set back.
     if (now > filled_) {
       if (filled_ > absl::InfinitePast()) {
         tokens_ = std::min(burst_, tokens_ + absl::ToDoubleSeconds(now - filled_) * per_second_);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "common/base/status.h"
@@ -101,18 +102,24 @@ void Lane::Drive() {
       if (message->msg == CURLMSG_DONE) Complete(message->easy_handle, message->data.result);
     }
     if (!waiting_.empty() && parallel_ < max_parallel_) continue;
+    long again_ms = -1;
+    curl_multi_timeout(multi_, &again_ms);
+    if (again_ms == 0) continue;  // The library has left something unread.
     curl_multi_poll(multi_, nullptr, 0, 10'000, nullptr);
     Rest();
   }
 }
 
 void Lane::Rest() {
-  while (!wakeups_.Allows(time_.Now())) {
+  absl::Time now = time_.Now();
+  while (!wakeups_.Allows(now)) {
     MutexLock lock(mutex_);
     if (stopping_) return;
-    stop_.WaitUntil(mutex_, absl::ToChronoTime(wakeups_.Next()));
+    // By the clock that nobody sets.
+    stop_.WaitUntil(mutex_, std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(wakeups_.Next() - now));
+    now = time_.Now();
   }
-  wakeups_.Take(time_.Now());
+  wakeups_.Take(now);
 }
 
 void Lane::Obey(LaneCommand command) {
