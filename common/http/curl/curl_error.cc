@@ -34,7 +34,7 @@ Failure OfCertificate(long verify_result) {
 Failure FailureOfCode(CURLcode code, long verify_result, std::string_view words) {
   const auto say = [words](std::string_view part) { return words.find(part) != std::string_view::npos; };
   // A server that does not like our certificate says so by an alert when the handshake is over for us.
-  if (say("alert") && say("certificate")) return Failure::kOwnCertificate;
+  if (say("alert") && (say("certificate") || say("unknown ca"))) return Failure::kOwnCertificate;
   switch (code) {
     case CURLE_COULDNT_RESOLVE_HOST:
       return Failure::kResolve;
