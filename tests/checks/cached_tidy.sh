@@ -2,9 +2,9 @@
 # clang-tidy over sources, as many at once as there are cores, but not over those that passed before: with the same
 # text, headers, compile command, checks and packages. What passed is remembered in ~/.cache/basalt-tidy, a file each.
 #   tests/checks/cached_tidy.sh CLANG_TIDY_ARGUMENT… -- FILE…
-# Takes compile commands and headers of build/dev; BASALT_TIDY_BUILD names another folder.
+# Takes compile commands and headers of build/dev as it was last built; BASALT_TIDY_BUILD names another folder.
 set -euo pipefail
-cd "$(dirname "$0")/../.."
+cd -P "$(dirname "$0")/../.."
 build=${BASALT_TIDY_BUILD:-build/dev}
 [[ -f $build/compile_commands.json ]] || { echo "build first: cmake --preset dev && ninja -C $build" >&2; exit 1; }
 arguments=()
@@ -22,27 +22,30 @@ trap 'rm -rf "$work"' EXIT
 
 printf '%s\n' "$@" | sort >"$work/files"
 # "source <tab> header" of all that is ours, generated headers included; system headers come with the packages.
-ninja -C "$build" -t deps | awk -v build="$build" '
+ninja -C "$build" -t deps | awk -v build="$build" -v root="$PWD" '
   /^[^ ]/ { source = "" }
   /^    / { path = $1
-    if (sub(/^\.\.\/\.\.\//, "", path) == 0) { if (path !~ /^gen\//) next; path = build "/" path }
+    if (index(path, root "/") == 1) path = substr(path, length(root) + 2)
+    else if (path ~ /^\//) next
+    else if (sub(/^\.\.\/\.\.\//, "", path) == 0) path = build "/" path
     if (source == "") source = path
     print source "\t" path }' | sort -u >"$work/deps"
-# A header that is gone has no hash: who read it is looked at again.
+# Who read a header that is gone is looked at again.
 cut -f2 "$work/deps" | sort -u | { xargs -r sha256sum 2>/dev/null || true; } | awk '{ print $2 "\t" $1 }' >"$work/hashes"
 sed "s|$PWD/||g" "$build/compile_commands.json" |
   awk -F'"' '/"command":/ { command = $0 } /"file":/ { print $4 "\t" command }' >"$work/commands"
 general=$({ cat .clang-tidy; clang-tidy --version; dpkg-query -W; printf '%s\n' "${arguments[@]}"; } | sha256sum | cut -c1-64)
 awk -F'\t' -v general="$general" -v build="$build" '
   FILENAME ~ /hashes$/ { hash[$1] = $2; next }
-  FILENAME ~ /commands$/ { command[$1] = $2; next }
-  FILENAME ~ /deps$/ { name = $2; sub("^" build "/", "", name); text[$1] = text[$1] name " " hash[$2] "\n"; next }
-  !($1 in text) { print "-\t" $1; next }
+  FILENAME ~ /commands$/ { command[$1] = command[$1] $2; next }
+  FILENAME ~ /deps$/ { if (!($2 in hash)) gone[$1] = 1; name = $2; sub("^" build "/", "", name); text[$1] = text[$1] name " " hash[$2] "\n"; next }
+  !($1 in text) || !($1 in command) || $1 in gone { print "-\t" $1; next }
   { to = "sha256sum | cut -c1-64 | sed \"s|$|\t" $1 "|\""
     print general "\n" command[$1] "\n" text[$1] | to
     close(to) }' "$work/hashes" "$work/commands" "$work/deps" "$work/files" >"$work/keys"
 
 total=$(wc -l <"$work/keys")
+((total == $#)) || { echo "of $# sources only $total have a key" >&2; exit 1; }
 while IFS=$'\t' read -r key file; do
   [[ $key != - && -f $cache/$key ]] || printf '%s\0%s\0' "$key" "$file"
 done <"$work/keys" >"$work/todo"
