@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "common/base/excerpt.h"
 #include "common/base/json.h"
 #include "common/kube/text.h"
 
@@ -18,14 +19,6 @@ uint64_t Fold(std::string_view text, uint64_t hash) {
 }
 
 json::string Text(std::string_view text) { return json::string(text.data(), text.size()); }
-
-// The longest part that ends with a whole character.
-std::string_view Shortened(std::string_view text) {
-  if (text.size() <= kMaxMessage) return text;
-  size_t size = kMaxMessage;
-  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80) --size;
-  return text.substr(0, size);
-}
 
 }  // namespace
 
@@ -56,7 +49,7 @@ std::string BodyOf(const Event& event, int64_t now_ms) {
                              {"metadata", {{"namespace", Text(NamespaceOf(event))}, {"name", NameOf(event)}}},
                              {"involvedObject", std::move(involved)},
                              {"reason", Text(event.reason)},
-                             {"message", Text(Shortened(event.message))},
+                             {"message", Text(CutUtf8(event.message, kMaxMessage))},
                              {"type", event.warning ? "Warning" : "Normal"},
                              {"source", {{"component", Text(event.component)}}},
                              {"firstTimestamp", now},
