@@ -7,6 +7,7 @@
 #include "common/http/failure.h"
 
 namespace basalt::gateway {
+
 Trouble TroubleOf(const absl::Status& status) {
   const std::string why(ToStd(status.message()));
   switch (status.code()) {
