@@ -6,7 +6,7 @@
 #include <chrono>
 
 #include "absl/time/clock.h"
-#include "basalt/gateway/v1/gateway.grpc.pb.h"
+#include "cli/gateways.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/rpc/status_bridge.h"
@@ -47,19 +47,6 @@ std::unique_ptr<grpc::ClientContext> MakeContext() {
 
 absl::Status FromGrpc(const grpc::Status& status) {
   return MakeStatus(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
-}
-
-absl::StatusOr<gateway::v1::Topology> FetchTopology(const std::string& gateway) {
-  auto stub = gateway::v1::GatewayService::NewStub(MakeChannel(gateway));
-  auto context = MakeContext();
-  gateway::v1::Topology topology;
-  const grpc::Status status = stub->GetTopology(context.get(), gateway::v1::GetTopologyRequest(), &topology);
-  if (!status.ok()) {
-    return MakeStatus(absl::StatusCode::kUnavailable,
-                      fmt::format("the gateway at {} does not answer ({}); name it with --gateway or BASALT_GATEWAY",
-                                  gateway, status.error_message()));
-  }
-  return topology;
 }
 
 template <typename Service>

@@ -1,6 +1,6 @@
 #pragma once
 
-// Calls to the suite: the gateway is named by the user, the services are found through its topology. Blocking; for one
+// Calls to the suite: gateways are named by the user, the services are found through their topology. Blocking; for one
 // thread.
 #include <grpcpp/client_context.h>
 #include <grpcpp/support/status.h>
@@ -18,9 +18,6 @@
 
 namespace basalt::cli {
 
-// UNAVAILABLE names the address and what to do.
-absl::StatusOr<gateway::v1::Topology> FetchTopology(const std::string& gateway);
-
 absl::Status FromGrpc(const grpc::Status& status);
 
 // The replicas of one service. A call goes to one of them; while the answer is UNAVAILABLE, to the next one, looked up
@@ -32,6 +29,7 @@ class Client {
   using Call = std::function<grpc::Status(typename Service::Stub&, grpc::ClientContext*)>;
 
   // `patience`: how long somebody who asks waits for an answer other than UNAVAILABLE.
+  // `gateway`: as --gateway says it.
   explicit Client(std::string gateway, absl::Duration patience = absl::Seconds(5))
       : gateway_(std::move(gateway)), patience_(patience) {}
 

@@ -25,7 +25,9 @@ int Main(int argc, const char* const* argv) {
   app.fallthrough();
   GlobalOptions options;
   int exit_code = kExitDone;
-  app.add_option("--gateway", options.gateway, "Address of the gateway, host:port")->envname("BASALT_GATEWAY");
+  app.add_option("--gateway", options.gateway,
+                 "Gateways, comma separated: host:port or dns:///name:port; any of them will do")
+      ->envname("BASALT_GATEWAY");
   app.add_option("-o,--output", options.output, "json or yaml instead of a table")
       ->check(CLI::IsMember({"table", "json", "yaml"}))
       ->transform([](const std::string& format) { return format == "table" ? std::string() : format; });

@@ -51,6 +51,7 @@ absl::StatusOr<kube::v1::JobPhase> Follow(JobClient& client, const GlobalOptions
   if (!options.all_namespaces || !name.empty()) request.set_namespace_(options.ns);
   request.set_name(name);
   std::map<std::string, job::v1::Job> jobs;
+  std::map<std::string, uint32_t> slots;     // Of the jobs: RESET takes them back by slot.
   ptrdiff_t drawn = 0;                       // Lines of the last picture.
   std::map<std::string, std::string> lines;  // The last that was printed of each job.
   BASALT_ASSIGN_OR_RETURN(auto* stub, client.Connect());
@@ -67,6 +68,7 @@ absl::StatusOr<kube::v1::JobPhase> Follow(JobClient& client, const GlobalOptions
       switch (change.type()) {
         case job::v1::WatchJobsResponse::TYPE_STATE:
           jobs[key] = change.job();
+          slots[key] = change.slot();
           break;
         case job::v1::WatchJobsResponse::TYPE_DELETED:
           jobs.erase(key);
@@ -76,7 +78,10 @@ absl::StatusOr<kube::v1::JobPhase> Follow(JobClient& client, const GlobalOptions
           }
           break;
         case job::v1::WatchJobsResponse::TYPE_RESET:
-          jobs.clear();
+          // Its snapshot follows; what is not in it is gone.
+          std::erase_if(jobs, [&](const auto& job) {
+            return std::find(change.slots().begin(), change.slots().end(), slots[job.first]) != change.slots().end();
+          });
           continue;
         default:
           continue;

@@ -1,68 +1,120 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
 
-#include "cli/client.h"
+#include "absl/time/clock.h"
 #include "cli/commands.h"
+#include "cli/gateways.h"
 #include "cli/view/output.h"
 #include "cli/view/table.h"
+#include "cli/view/topology_view.h"
+#include "common/base/slots.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 
 namespace basalt::cli {
 namespace {
 
-std::string_view ServiceText(gateway::v1::ServiceKind kind) {
-  switch (kind) {
-    case gateway::v1::SERVICE_KIND_JOB:
-      return "jobsvc";
-    case gateway::v1::SERVICE_KIND_POD_GROUP:
-      return "pgsvc";
-    case gateway::v1::SERVICE_KIND_QUEUE:
-      return "queuesvc";
-    default:
-      return "?";
+using gateway::v1::ServiceKind;
+using gateway::v1::SlotRange;
+
+constexpr absl::Duration kRedraw = absl::Seconds(1);
+
+struct TopologyFlags {
+  std::string slots;  // A service; empty: none.
+  std::string key;
+  bool watch = false;
+  bool no_follow = false;
+};
+
+void Print(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+struct Asked {
+  TopologyQuestion question;
+  std::string key;  // As it is routed; empty: none.
+};
+
+// What is asked for, from the flags. INVALID_ARGUMENT names flag, value and rule.
+absl::StatusOr<Asked> Read(const GlobalOptions& options, const TopologyFlags& flags) {
+  Asked asked;
+  asked.question.follow = !flags.no_follow;
+  if (!flags.slots.empty()) asked.question.slots_of = ServiceOf(flags.slots);
+  if (flags.key.empty()) return asked;
+  if (flags.watch) {
+    return MakeStatus(absl::StatusCode::kInvalidArgument, "--key and --watch do not go together");
+  }
+  if (flags.slots.empty()) asked.question.slots_of = gateway::v1::SERVICE_KIND_JOB;
+  const bool namespaced = asked.question.slots_of != gateway::v1::SERVICE_KIND_QUEUE;
+  const auto slashes = std::count(flags.key.begin(), flags.key.end(), '/');
+  if (slashes > (namespaced ? 1 : 0)) {
+    return MakeStatus(
+        absl::StatusCode::kInvalidArgument,
+        fmt::format("--key: '{}' is not {}", flags.key, namespaced ? "NAMESPACE/NAME" : "a queue's name"));
+  }
+  asked.key = namespaced && slashes == 0 ? fmt::format("{}/{}", options.ns, flags.key) : flags.key;
+  return asked;
+}
+
+std::string Format(const TopologyAnswer& answer, ServiceKind slots_of, size_t width) {
+  std::string text = slots_of == gateway::v1::SERVICE_KIND_UNSPECIFIED ? FormatTopology(answer.topology, width)
+                                                                       : FormatSlots(answer.topology, slots_of, width);
+  return answer.note.empty() ? text : CutLine(answer.note + "\n", width) + text;
+}
+
+absl::Status NoSlots(const gateway::v1::Topology& topology) {
+  return MakeStatus(
+      absl::StatusCode::kUnavailable,
+      fmt::format("gateway {} does not say who has which slot; only one that leads does", topology.gateway()));
+}
+
+// Until it is interrupted. What cannot be had for a moment is told and asked for again.
+absl::StatusOr<int> Watch(const GlobalOptions& options, const Asked& asked) {
+  const bool live = isatty(STDOUT_FILENO) != 0 && options.output.empty();
+  while (true) {
+    const absl::StatusOr<TopologyAnswer> answer = AskTopology(options.gateway, asked.question);
+    if (!answer.ok() && answer.status().code() == absl::StatusCode::kInvalidArgument) return answer.status();
+    if (live) {
+      const size_t width = TerminalWidth();
+      const std::string picture = answer.ok() ? Format(*answer, asked.question.slots_of, width)
+                                              : CutLine(fmt::format("{}\n", ToStd(answer.status().message())), width);
+      Print(fmt::format("\x1b[H\x1b[J{}", CutLines(picture, TerminalHeight())));
+    } else if (!answer.ok()) {
+      Report(answer.status());
+    } else if (options.output == "yaml") {
+      Print("---\n" + FormatMessage(answer->topology, options.output));
+    } else {
+      Print(FormatLine(answer->topology));
+    }
+    absl::SleepFor(kRedraw);
   }
 }
 
-std::string_view WatchText(gateway::v1::Mark::State state) {
-  switch (state) {
-    case gateway::v1::Mark::STATE_READY:
-      return "ready";
-    case gateway::v1::Mark::STATE_ABSENT:
-      return "not served";
-    case gateway::v1::Mark::STATE_FORBIDDEN:
-      return "forbidden";
-    default:
-      return "waiting";
+absl::StatusOr<int> Show(const GlobalOptions& options, const TopologyFlags& flags) {
+  BASALT_ASSIGN_OR_RETURN(const Asked asked, Read(options, flags));
+  if (flags.watch) return Watch(options, asked);
+  BASALT_ASSIGN_OR_RETURN(const TopologyAnswer answer, AskTopology(options.gateway, asked.question));
+  const ServiceKind slots_of = asked.question.slots_of;
+  if (slots_of != gateway::v1::SERVICE_KIND_UNSPECIFIED && answer.topology.slots().empty()) {
+    return NoSlots(answer.topology);
   }
-}
-
-absl::StatusOr<int> Show(const GlobalOptions& options) {
-  BASALT_ASSIGN_OR_RETURN(const gateway::v1::Topology topology, FetchTopology(options.gateway));
-  if (!options.output.empty()) {
-    std::fputs(FormatMessage(topology, options.output).c_str(), stdout);
+  if (!asked.key.empty()) {
+    const uint32_t slot = SlotOf(asked.key);
+    const SlotRange* const range = FindSlot(answer.topology, slot);
+    if (range == nullptr) return NoSlots(answer.topology);
+    SlotRange one = *range;
+    one.set_first(slot);
+    one.set_last(slot);
+    Print(options.output.empty() ? FormatSlot(one, slots_of, slot, asked.key) : FormatMessage(one, options.output));
     return kExitDone;
   }
-  std::vector<Row> members;
-  for (const gateway::v1::MemberStatus& member : topology.members()) {
-    members.push_back(
-        {std::string(ServiceText(member.member().service())), member.member().replica(), member.member().address(),
-         member.attached() ? "attached" : "away", std::to_string(member.slots()),
-         std::to_string(member.sent_sequence() - member.acknowledged_sequence()), std::to_string(member.dirty_keys())});
-  }
-  std::vector<Row> watches;
-  for (const gateway::v1::WatchStatus& watch : topology.watches()) {
-    watches.push_back({watch.watch(), std::string(WatchText(watch.state())), std::to_string(watch.resource_version()),
-                       std::to_string(watch.objects())});
-  }
-  const size_t width = TerminalWidth();
-  std::fputs(
-      fmt::format("gateway {} (version {}), epoch {}, {} slots\n\n{}\n{}", topology.gateway(), topology.version(),
-                  topology.epoch(), topology.slot_count(),
-                  FormatTable({"SERVICE", "REPLICA", "ADDRESS", "STATE", "SLOTS", "UNACKED", "DIRTY"}, members, width),
-                  FormatTable({"WATCH", "STATE", "VERSION", "OBJECTS"}, watches, width))
-          .c_str(),
-      stdout);
+  Print(options.output.empty() ? Format(answer, slots_of, TerminalWidth())
+                               : FormatMessage(answer.topology, options.output));
   return kExitDone;
 }
 
@@ -71,8 +123,15 @@ absl::StatusOr<int> Show(const GlobalOptions& options) {
 void AddTopologyCommand(CLI::App& app, GlobalOptions& options, int& exit_code) {
   CLI::App* topology = app.add_subcommand("topology", "Who is there, what it owns, how far behind it is");
   topology->fallthrough();
-  topology->callback([&options, &exit_code] {
-    const absl::StatusOr<int> result = Show(options);
+  auto flags = std::make_shared<TopologyFlags>();
+  topology->add_option("--slots", flags->slots, "Who has which slot of this service")
+      ->check(CLI::IsMember({"jobsvc", "pgsvc", "queuesvc"}));
+  topology->add_option("--key", flags->key,
+                       "Who has the slot of this key: NAMESPACE/NAME, or a queue's name with --slots queuesvc");
+  topology->add_flag("-w,--watch", flags->watch, "Drawn anew every second; in a pipe a line of JSON each");
+  topology->add_flag("--no-follow", flags->no_follow, "What this gateway knows, even where another one leads");
+  topology->callback([&options, &exit_code, flags] {
+    const absl::StatusOr<int> result = Show(options, *flags);
     exit_code = result.ok() ? *result : Report(result.status());
   });
 }

@@ -7,8 +7,8 @@
 
 namespace basalt::dev {
 
-// Waits until the topology of the gateway at `address` shows all three services attached. The error tells what it
-// showed last. Blocks; any thread but a loop's.
-absl::Status WaitUntilAttached(const std::string& address, absl::Duration limit);
+// Waits until the topology that `gateways` (as --gateway says it) show has `replicas` of the services attached. The
+// error tells what it showed last. Blocks; any thread but a loop's.
+absl::Status WaitUntilAttached(const std::string& gateways, int replicas, absl::Duration limit);
 
 }  // namespace basalt::dev

@@ -5,6 +5,9 @@
 #include <filesystem>
 #include <utility>
 
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "common/base/random.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/version.h"
@@ -21,7 +24,8 @@ namespace basalt::dev {
 namespace {
 
 constexpr absl::Duration kStartLimit = absl::Seconds(30);
-// There is one replica of each service: no others to wait for.
+constexpr int kServices = 3;
+// Where there is one replica of each service: no others to wait for.
 constexpr absl::Duration kFormation = absl::Milliseconds(10);
 
 absl::Status Failed(std::string_view what) { return MakeStatus(absl::StatusCode::kInternal, what); }
@@ -32,7 +36,7 @@ InProcessSuite::InProcessSuite(InProcessOptions options) : options_(std::move(op
 
 InProcessSuite::~InProcessSuite() {
   services_.clear();
-  gateway_.reset();
+  gateways_.clear();
   kube_.reset();
 }
 
@@ -52,22 +56,34 @@ absl::Status InProcessSuite::StartAll() {
   kube.default_duration = options_.default_duration;
   BASALT_ASSIGN_OR_RETURN(kube_, EmbeddedKube::Start(kube));
   BASALT_RETURN_IF_ERROR(shell::WriteFileWhole(kubeconfig(), KubeconfigFor(kube_->url())));
-  BASALT_RETURN_IF_ERROR(StartGateway());
+  BASALT_RETURN_IF_ERROR(StartGateways());
   BASALT_RETURN_IF_ERROR(StartServices());
-  return WaitUntilAttached(gateway(), kStartLimit);
+  return WaitUntilAttached(gateway(), kServices * options_.replicas, kStartLimit);
 }
 
-absl::Status InProcessSuite::StartGateway() {
-  gateway::ProcessOptions options;
-  options.gateway.hub.cluster = "dev";
-  options.gateway.hub.version = std::string(Version());
-  options.gateway.hub.ownership.formation = kFormation;
-  http::CurlOptions client;
-  client.base_url = kube_->url();
-  client.user_agent = fmt::format("basalt-gateway/{}", Version());
-  BASALT_ASSIGN_OR_RETURN(gateway_, gateway::Process::Start(std::move(options), [client](Loop& loop) {
-                            return http::MakeCurlClient(loop, client);
-                          }));
+absl::Status InProcessSuite::StartGateways() {
+  SystemRandom random;
+  for (int number = 0; number < options_.gateways; ++number) {
+    gateway::ProcessOptions options;
+    options.gateway.hub.cluster = "dev";
+    options.gateway.hub.replica = fmt::format("gateway-{}", number);
+    options.gateway.hub.version = std::string(Version());
+    if (options_.gateways > 1) {
+      gateway::LeadOptions& lead = options.gateway.lead.emplace();
+      lead.incarnation = MakeUuid(random);
+      lead.replica = options.gateway.hub.replica;
+      lead.version = options.gateway.hub.version;
+    }
+    if (options_.replicas == 1) options.gateway.hub.ownership.formation = kFormation;
+    http::CurlOptions client;
+    client.base_url = kube_->url();
+    client.user_agent = fmt::format("basalt-gateway/{}", Version());
+    BASALT_ASSIGN_OR_RETURN(std::unique_ptr<gateway::Process> gateway,
+                            gateway::Process::Start(std::move(options), [client](Loop& loop) {
+                              return http::MakeCurlClient(loop, client);
+                            }));
+    gateways_.push_back(std::move(gateway));
+  }
   return absl::OkStatus();
 }
 
@@ -83,25 +99,34 @@ absl::Status InProcessSuite::StartServices() {
       {"jobsvc", gateway::v1::SERVICE_KIND_JOB, jobsvc::MakeParts},
   };
   for (const Service& service : services) {
-    shell::ServiceOptions options;
-    options.name = service.name;
-    options.kind = service.kind;
-    options.cluster = "dev";
-    options.gateways = {gateway()};
-    options.data_dir = fmt::format("{}/{}-data", options_.dir, service.name);
-    absl::StatusOr<std::unique_ptr<shell::ServiceProcess>> started =
-        shell::ServiceProcess::Start(std::move(options), service.make_parts);
-    if (!started.ok()) return Annotate(started.status(), service.name);
-    services_.push_back(*std::move(started));
+    for (int number = 0; number < options_.replicas; ++number) {
+      shell::ServiceOptions options;
+      options.name = service.name;
+      options.kind = service.kind;
+      options.replica = fmt::format("{}-{}", service.name, number);
+      options.cluster = "dev";
+      options.gateways = absl::StrSplit(gateway(), ',');
+      options.data_dir = fmt::format("{}/{}-data", options_.dir, options.replica);
+      const std::string replica = options.replica;
+      absl::StatusOr<std::unique_ptr<shell::ServiceProcess>> started =
+          shell::ServiceProcess::Start(std::move(options), service.make_parts);
+      if (!started.ok()) return Annotate(started.status(), replica);
+      services_.push_back(*std::move(started));
+    }
   }
   return absl::OkStatus();
 }
 
 std::string InProcessSuite::kube_server() const { return kube_->url(); }
-std::string InProcessSuite::gateway() const { return fmt::format("127.0.0.1:{}", gateway_->port()); }
+std::string InProcessSuite::gateway() const {
+  std::vector<std::string> addresses;
+  for (const auto& gateway : gateways_) addresses.push_back(fmt::format("127.0.0.1:{}", gateway->port()));
+  return absl::StrJoin(addresses, ",");
+}
 std::string InProcessSuite::kubeconfig() const { return options_.dir + "/kubeconfig"; }
 
 absl::Status InProcessSuite::Failure() const {
+  for (const auto& gateway : gateways_) BASALT_RETURN_IF_ERROR(gateway->failure());
   for (const auto& service : services_) BASALT_RETURN_IF_ERROR(service->failure());
   return absl::OkStatus();
 }

@@ -22,6 +22,8 @@ class EmbeddedKube;
 struct InProcessOptions {
   std::string dir;  // Stores and kubeconfig; made if it is not there.
   std::string crds;
+  int replicas = 1;  // Of each service.
+  int gateways = 1;
   int nodes = 4;
   absl::Duration default_duration = absl::Seconds(2);
 };
@@ -29,24 +31,24 @@ struct InProcessOptions {
 // Used by one thread.
 class InProcessSuite {
  public:
-  // Starts everything and waits until all three services are attached.
+  // Starts everything and waits until every replica of the services is attached.
   static absl::StatusOr<std::unique_ptr<InProcessSuite>> Start(InProcessOptions options);
-  ~InProcessSuite();  // Services first, Kubernetes last.
+  ~InProcessSuite();  // Services first, gateways then, Kubernetes last.
 
   std::string kube_server() const;  // http://127.0.0.1:port
-  std::string gateway() const;      // 127.0.0.1:port
+  std::string gateway() const;      // As --gateway takes it: 127.0.0.1:port, comma separated.
   std::string kubeconfig() const;   // A file for kubectl.
   absl::Status Failure() const;     // Why a part of it cannot go on.
 
  private:
   explicit InProcessSuite(InProcessOptions options);
   absl::Status StartAll();
-  absl::Status StartGateway();
+  absl::Status StartGateways();
   absl::Status StartServices();
 
   const InProcessOptions options_;
   std::unique_ptr<EmbeddedKube> kube_;
-  std::unique_ptr<gateway::Process> gateway_;
+  std::vector<std::unique_ptr<gateway::Process>> gateways_;
   std::vector<std::unique_ptr<shell::ServiceProcess>> services_;
 };
 

@@ -31,7 +31,10 @@
 
 ABSL_FLAG(std::string, run, "", "manifest of jobs to carry to their end; empty: just stay up");
 ABSL_FLAG(bool, keep, false, "stay up after --run, until SIGINT or SIGTERM, and keep the folder");
-ABSL_FLAG(bool, processes, false, "kubesim, gateway, jobsvc, pgsvc and queuesvc as five processes instead of one");
+ABSL_FLAG(bool, processes, false,
+          "kubesim, gateways, jobsvc, pgsvc and queuesvc as processes of their own instead of one");
+ABSL_FLAG(int, replicas, 1, "of each service, which share the work");
+ABSL_FLAG(int, gateways, 1, "of which one leads");
 ABSL_FLAG(std::string, real, "",
           "folder of a cluster that scripts/realkube has started: the suite runs on it, as processes");
 ABSL_FLAG(std::string, dir, "", "folder for stores, logs and the kubeconfig; empty: a fresh one, removed at the end");
@@ -46,6 +49,7 @@ namespace {
 
 constexpr absl::Duration kLook = absl::Milliseconds(100);
 constexpr int kInterrupted = 130;
+constexpr int kMost = 50;  // Replicas, on one machine.
 
 // Either form of the suite.
 struct Suite {
@@ -96,6 +100,8 @@ absl::StatusOr<Suite> StartSuite(const std::string& dir) {
     ProcessSuiteOptions options;
     options.bin_dir = BinDir();
     options.dir = dir;
+    options.replicas = absl::GetFlag(FLAGS_replicas);
+    options.gateways = absl::GetFlag(FLAGS_gateways);
     BASALT_ASSIGN_OR_RETURN(options.kube, RealKube(cluster));
     BASALT_ASSIGN_OR_RETURN(suite.processes, ProcessSuite::Start(std::move(options)));
     return suite;
@@ -104,6 +110,8 @@ absl::StatusOr<Suite> StartSuite(const std::string& dir) {
     ProcessSuiteOptions options;
     options.bin_dir = BinDir();
     options.dir = dir;
+    options.replicas = absl::GetFlag(FLAGS_replicas);
+    options.gateways = absl::GetFlag(FLAGS_gateways);
     options.kubesim_flags = {
         fmt::format("--crds={}", absl::GetFlag(FLAGS_crds)), fmt::format("--nodes={}", absl::GetFlag(FLAGS_nodes)),
         fmt::format("--default_duration={}", absl::FormatDuration(absl::GetFlag(FLAGS_default_duration))),
@@ -114,10 +122,30 @@ absl::StatusOr<Suite> StartSuite(const std::string& dir) {
   InProcessOptions options;
   options.dir = dir;
   options.crds = absl::GetFlag(FLAGS_crds);
+  options.replicas = absl::GetFlag(FLAGS_replicas);
+  options.gateways = absl::GetFlag(FLAGS_gateways);
   options.nodes = absl::GetFlag(FLAGS_nodes);
   options.default_duration = absl::GetFlag(FLAGS_default_duration);
   BASALT_ASSIGN_OR_RETURN(suite.in_process, InProcessSuite::Start(std::move(options)));
   return suite;
+}
+
+// "one process", "five processes", "12 processes": kubesim or the scheduler's among them.
+std::string Form() {
+  if (!AsProcesses()) return "one process";
+  const int count = 1 + absl::GetFlag(FLAGS_gateways) + 3 * absl::GetFlag(FLAGS_replicas);
+  return count == 5 ? "five processes" : fmt::format("{} processes", count);
+}
+
+// Both numbers, or what is wrong with them.
+absl::Status CheckCounts() {
+  for (const auto& [flag, count] : {std::pair("--replicas", absl::GetFlag(FLAGS_replicas)),
+                                    std::pair("--gateways", absl::GetFlag(FLAGS_gateways))}) {
+    if (count >= 1 && count <= kMost) continue;
+    return MakeStatus(absl::StatusCode::kInvalidArgument,
+                      fmt::format("{}: {} is not between 1 and {}", flag, count, kMost));
+  }
+  return absl::OkStatus();
 }
 
 void SayHowToReach(const Suite& suite, const std::string& dir) {
@@ -156,6 +184,10 @@ int RunBeside(const Suite& suite, const std::string& manifest) {
 }
 
 int Serve() {
+  if (const absl::Status counts = CheckCounts(); !counts.ok()) {
+    std::fprintf(stderr, "error: %s\n", std::string(counts.message()).c_str());
+    return 2;
+  }
   std::string dir = absl::GetFlag(FLAGS_dir);
   const bool own_dir = dir.empty();
   if (own_dir) {
@@ -183,8 +215,7 @@ int Serve() {
     return 1;
   }
   fmt::print("basalt {} is up after {:.1f} s: {}, gateway {}, Kubernetes {}\n", Version(),
-             absl::ToDoubleSeconds(absl::Now() - begin), AsProcesses() ? "five processes" : "one process",
-             suite->gateway(), suite->kube_server());
+             absl::ToDoubleSeconds(absl::Now() - begin), Form(), suite->gateway(), suite->kube_server());
   std::fflush(stdout);
 
   int exit_code = 0;

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
@@ -22,9 +23,17 @@ namespace {
 
 constexpr std::string_view kKubesim = "kubesim";
 constexpr std::string_view kActors = "kube-actors";
+constexpr std::string_view kGateway = "gateway";
+constexpr int kServices = 3;
 constexpr absl::Duration kPoll = absl::Milliseconds(20);
 constexpr absl::Duration kStartLimit = absl::Seconds(30);
 constexpr absl::Duration kStopLimit = absl::Seconds(5);
+
+bool IsService(std::string_view program) { return program == "jobsvc" || program == "pgsvc" || program == "queuesvc"; }
+
+std::string HowItEnded(int status) {
+  return WIFEXITED(status) ? fmt::format("exit {}", WEXITSTATUS(status)) : fmt::format("signal {}", WTERMSIG(status));
+}
 
 absl::Status Failed(std::string_view what) { return MakeStatus(absl::StatusCode::kInternal, what); }
 
@@ -47,23 +56,60 @@ pid_t Spawn(const std::vector<std::string>& command, const std::string& log) {
 
 }  // namespace
 
+ProcessSuite::ProcessSuite(ProcessSuiteOptions options) : options_(std::move(options)) {
+  const auto add = [this](std::string_view program, int count) {
+    for (int i = 0; i < count; ++i) {
+      Process& process = processes_.emplace_back();
+      process.program = program;
+      process.name = fmt::format("{}-{}", program, i);
+    }
+  };
+  if (!options_.kube.has_value()) {
+    processes_.push_back({std::string(kKubesim), std::string(kKubesim)});
+  } else if (!options_.kube->actors_kubeconfig.empty()) {
+    processes_.push_back({std::string(kActors), std::string(kActors)});
+  }
+  for (const std::string_view program : kOurs) {
+    add(program, program == kGateway ? options_.gateways : options_.replicas);
+  }
+}
+
 absl::StatusOr<std::unique_ptr<ProcessSuite>> ProcessSuite::Start(ProcessSuiteOptions options) {
   std::error_code error;
   std::filesystem::create_directories(options.dir, error);
   if (error) return Failed(fmt::format("{} cannot be made: {}", options.dir, error.message()));
   auto suite = std::unique_ptr<ProcessSuite>(new ProcessSuite(std::move(options)));
-  for (const std::string_view program : suite->programs()) BASALT_RETURN_IF_ERROR(suite->Launch(program));
-  BASALT_RETURN_IF_ERROR(suite->WaitAttached(kStartLimit));
+  BASALT_RETURN_IF_ERROR(suite->StartAll());
   return suite;
 }
 
+absl::Status ProcessSuite::StartAll() {
+  // The ports of what comes first go into the flags of what follows. Services start side by side.
+  for (Process& process : processes_) {
+    BASALT_RETURN_IF_ERROR(Launch(process));
+    if (!IsService(process.program)) BASALT_RETURN_IF_ERROR(Await(process));
+  }
+  for (Process& process : processes_) {
+    if (IsService(process.program)) BASALT_RETURN_IF_ERROR(Await(process));
+  }
+  return WaitAttached(kStartLimit);
+}
+
 ProcessSuite::~ProcessSuite() {
-  for (const auto& [name, process] : processes_) {
-    if (process.pid > 0) kill(process.pid, SIGTERM);
+  End([](const Process& process) { return IsService(process.program); });
+  End([](const Process& process) { return process.program == kGateway; });
+  End([](const Process&) { return true; });
+}
+
+void ProcessSuite::End(absl::FunctionRef<bool(const Process&)> which) {
+  for (const Process& process : processes_) {
+    if (process.pid <= 0 || !which(process)) continue;
+    kill(process.pid, SIGTERM);
+    kill(process.pid, SIGCONT);
   }
   const absl::Time end = absl::Now() + kStopLimit;
-  for (auto& [name, process] : processes_) {
-    if (process.pid <= 0) continue;
+  for (Process& process : processes_) {
+    if (process.pid <= 0 || !which(process)) continue;
     while (waitpid(process.pid, nullptr, WNOHANG) == 0) {
       if (absl::Now() > end) {
         kill(process.pid, SIGKILL);
@@ -72,128 +118,214 @@ ProcessSuite::~ProcessSuite() {
       }
       absl::SleepFor(kPoll);
     }
+    process.pid = 0;
   }
 }
 
-std::string ProcessSuite::PortFile(std::string_view program) const {
-  return fmt::format("{}/{}.port", options_.dir, program);
+const ProcessSuite::Process* ProcessSuite::Find(std::string_view name) const {
+  for (const Process& process : processes_) {
+    if (process.name == name || process.program == name) return &process;
+  }
+  return nullptr;
 }
-std::string ProcessSuite::log_file(std::string_view program) const {
-  return fmt::format("{}/{}.log", options_.dir, program);
+
+absl::StatusOr<ProcessSuite::Process*> ProcessSuite::Running(std::string_view name) {
+  auto* const process = const_cast<Process*>(Find(name));
+  if (process == nullptr || process->pid <= 0) return Failed(fmt::format("{} does not run", name));
+  return process;
 }
-std::string ProcessSuite::data_dir(std::string_view program) const {
-  return fmt::format("{}/{}-data", options_.dir, program);
+
+std::string ProcessSuite::PortFile(std::string_view name) const {
+  return fmt::format("{}/{}.port", options_.dir, name);
 }
-std::vector<std::string_view> ProcessSuite::programs() const {
-  std::vector<std::string_view> names(std::begin(kOurs), std::end(kOurs));
-  if (!options_.kube.has_value()) names.insert(names.begin(), kKubesim);
-  if (options_.kube.has_value() && !options_.kube->actors_kubeconfig.empty()) names.insert(names.begin(), kActors);
+std::string ProcessSuite::MetricsPortFile(std::string_view name) const {
+  return fmt::format("{}/{}.metrics-port", options_.dir, name);
+}
+std::string ProcessSuite::log_file(std::string_view name) const {
+  const Process* const process = Find(name);
+  return fmt::format("{}/{}.log", options_.dir, process == nullptr ? name : process->name);
+}
+std::string ProcessSuite::data_dir(std::string_view name) const {
+  const Process* const process = Find(name);
+  return fmt::format("{}/{}-data", options_.dir, process == nullptr ? name : process->name);
+}
+
+std::vector<std::string> ProcessSuite::names() const {
+  std::vector<std::string> names;
+  for (const Process& process : processes_) names.push_back(process.name);
   return names;
 }
 
-pid_t ProcessSuite::pid(std::string_view program) const {
-  const auto found = processes_.find(program);
-  return found == processes_.end() ? 0 : found->second.pid;
+pid_t ProcessSuite::pid(std::string_view name) const {
+  const Process* const process = Find(name);
+  return process == nullptr ? 0 : process->pid;
+}
+
+bool ProcessSuite::stopped(std::string_view name) const {
+  const Process* const process = Find(name);
+  return process != nullptr && process->stopped;
 }
 
 std::string ProcessSuite::kubeconfig() const {
   return options_.kube.has_value() ? options_.kube->admin_kubeconfig : options_.dir + "/kubeconfig";
 }
 std::string ProcessSuite::kube_server() const {
-  if (options_.kube.has_value()) return options_.kube->server;
-  return fmt::format("http://127.0.0.1:{}", processes_.find(kKubesim)->second.port);
+  return options_.kube.has_value() ? options_.kube->server : "http://" + address(kKubesim);
 }
 std::string ProcessSuite::gateway() const {
-  return fmt::format("127.0.0.1:{}", processes_.find("gateway")->second.port);
+  std::vector<std::string> addresses;
+  for (const Process& process : processes_) {
+    if (process.program == kGateway) addresses.push_back(address(process.name));
+  }
+  return absl::StrJoin(addresses, ",");
+}
+std::string ProcessSuite::address(std::string_view name) const {
+  const Process* const process = Find(name);
+  return fmt::format("127.0.0.1:{}", process == nullptr ? 0 : process->port);
 }
 
-std::vector<std::string> ProcessSuite::Command(std::string_view program) const {
-  const auto process = processes_.find(program);
-  const int port = process == processes_.end() ? 0 : process->second.port;
+std::string ProcessSuite::metrics_address(std::string_view name) const {
+  const Process* const process = Find(name);
+  std::ifstream file(process == nullptr ? "" : MetricsPortFile(process->name));
+  int port = 0;
+  return file >> port ? fmt::format("127.0.0.1:{}", port) : "";
+}
+
+std::vector<std::string> ProcessSuite::Command(const Process& process) const {
+  const std::string& program = process.program;
   std::vector<std::string> command = {fmt::format("{}/{}", options_.bin_dir, program)};
+  const auto append = [&](const std::vector<std::string>& flags) {
+    command.insert(command.end(), flags.begin(), flags.end());
+  };
   if (program == kActors) {
     command.push_back(fmt::format("--kubeconfig={}", options_.kube->actors_kubeconfig));
-    command.insert(command.end(), options_.kube->actors_flags.begin(), options_.kube->actors_flags.end());
+    append(options_.kube->actors_flags);
     return command;
   }
-  command.push_back(fmt::format("--port_file={}", PortFile(program)));
+  command.push_back(fmt::format("--port_file={}", PortFile(process.name)));
   if (program == kKubesim) {
-    command.push_back(fmt::format("--port={}", port));
+    command.push_back(fmt::format("--port={}", process.port));
     command.push_back(fmt::format("--kubeconfig_out={}", kubeconfig()));
-    command.insert(command.end(), options_.kubesim_flags.begin(), options_.kubesim_flags.end());
+    append(options_.kubesim_flags);
     return command;
   }
-  command.push_back(fmt::format("--listen=127.0.0.1:{}", port));
+  command.push_back(fmt::format("--listen=127.0.0.1:{}", process.port));
   command.emplace_back("--metrics_listen=127.0.0.1:0");
-  command.push_back(fmt::format("--replica={}-0", program));
-  if (program == "gateway") {
+  command.push_back(fmt::format("--metrics_port_file={}", MetricsPortFile(process.name)));
+  command.push_back(fmt::format("--replica={}", process.name));
+  if (program == kGateway) {
     command.push_back(options_.kube.has_value() ? fmt::format("--kubeconfig={}", options_.kube->gateway_kubeconfig)
                                                 : fmt::format("--kube_server={}", kube_server()));
-    command.insert(command.end(), options_.gateway_flags.begin(), options_.gateway_flags.end());
-  } else {
-    command.push_back(fmt::format("--gateway={}", gateway()));
-    command.push_back(fmt::format("--data_dir={}", data_dir(program)));
-    if (program == "jobsvc") {
-      command.insert(command.end(), options_.jobsvc_flags.begin(), options_.jobsvc_flags.end());
+    if (options_.kube.has_value()) {
+      command.push_back(fmt::format("--lease_namespace={}", options_.kube->lease_namespace));
     }
+    append(options_.gateway_flags);
+    return command;
   }
+  command.push_back(fmt::format("--gateway={}", gateway()));
+  command.push_back(fmt::format("--data_dir={}", data_dir(process.name)));
+  if (program == "jobsvc") append(options_.jobsvc_flags);
   return command;
 }
 
-absl::Status ProcessSuite::Launch(std::string_view program) {
+absl::Status ProcessSuite::Launch(Process& process) {
   std::error_code ignored;
-  std::filesystem::remove(PortFile(program), ignored);
-  const pid_t pid = Spawn(Command(program), log_file(program));
-  if (pid < 0) return Failed(fmt::format("{} cannot be started: {}", program, std::strerror(errno)));
-  processes_[std::string(program)].pid = pid;
-  if (program == kActors) return absl::OkStatus();  // It serves nobody.
-  BASALT_ASSIGN_OR_RETURN(const int port, WaitForPort(program));
-  processes_[std::string(program)].port = port;
+  std::filesystem::remove(PortFile(process.name), ignored);
+  const pid_t pid = Spawn(Command(process), log_file(process.name));
+  if (pid < 0) return Failed(fmt::format("{} cannot be started: {}", process.name, std::strerror(errno)));
+  process.pid = pid;
+  process.stopped = process.leaves = false;
   return absl::OkStatus();
 }
 
-absl::StatusOr<int> ProcessSuite::WaitForPort(std::string_view program) {
-  Process& process = processes_[std::string(program)];
+absl::Status ProcessSuite::Await(Process& process) {
+  if (process.program == kActors) return absl::OkStatus();  // It serves nobody.
   for (const absl::Time end = absl::Now() + kStartLimit; absl::Now() < end; absl::SleepFor(kPoll)) {
-    std::ifstream file(PortFile(program));
-    int port = 0;
-    if (file >> port && port > 0) return port;
+    std::ifstream file(PortFile(process.name));
+    if (file >> process.port && process.port > 0) return absl::OkStatus();
     int status = 0;
     if (waitpid(process.pid, &status, WNOHANG) == process.pid) {
       process.pid = 0;
-      return Failed(fmt::format("{} ended with {} before it served; see {}", program,
-                                WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), log_file(program)));
+      return Failed(fmt::format("{} ended with {} before it served; see {}", process.name, HowItEnded(status),
+                                log_file(process.name)));
     }
   }
-  return Failed(
-      fmt::format("{} did not serve within {}; see {}", program, absl::FormatDuration(kStartLimit), log_file(program)));
+  return Failed(fmt::format("{} did not serve within {}; see {}", process.name, absl::FormatDuration(kStartLimit),
+                            log_file(process.name)));
 }
 
 absl::Status ProcessSuite::WaitAttached(absl::Duration limit) {
-  const absl::Status attached = WaitUntilAttached(gateway(), limit);
+  const absl::Status attached = WaitUntilAttached(gateway(), kServices * options_.replicas, limit);
   return attached.ok() ? attached : Failed(fmt::format("{}; logs are in {}", ToStd(attached.message()), options_.dir));
 }
 
-absl::Status ProcessSuite::Kill(std::string_view program) {
-  const auto found = processes_.find(program);
-  if (found == processes_.end() || found->second.pid <= 0) return Failed(fmt::format("{} does not run", program));
-  kill(found->second.pid, SIGKILL);
-  waitpid(found->second.pid, nullptr, 0);
-  found->second.pid = 0;
+absl::Status ProcessSuite::Kill(std::string_view name) {
+  BASALT_ASSIGN_OR_RETURN(Process* const process, Running(name));
+  kill(process->pid, SIGKILL);
+  waitpid(process->pid, nullptr, 0);
+  process->pid = 0;
+  process->stopped = false;
   return absl::OkStatus();
 }
 
-absl::Status ProcessSuite::Restart(std::string_view program) { return Launch(program); }
+absl::Status ProcessSuite::Restart(std::string_view name) {
+  auto* const process = const_cast<Process*>(Find(name));
+  if (process == nullptr || process->pid > 0) return Failed(fmt::format("{} is nothing that could start", name));
+  BASALT_RETURN_IF_ERROR(Launch(*process));
+  return Await(*process);
+}
+
+absl::Status ProcessSuite::Stop(std::string_view name) {
+  BASALT_ASSIGN_OR_RETURN(Process* const process, Running(name));
+  kill(process->pid, SIGSTOP);
+  process->stopped = true;
+  return absl::OkStatus();
+}
+
+absl::Status ProcessSuite::Continue(std::string_view name) {
+  BASALT_ASSIGN_OR_RETURN(Process* const process, Running(name));
+  kill(process->pid, SIGCONT);
+  process->stopped = false;
+  return absl::OkStatus();
+}
+
+absl::Status ProcessSuite::Leave(std::string_view name) {
+  BASALT_ASSIGN_OR_RETURN(Process* const process, Running(name));
+  kill(process->pid, SIGTERM);
+  kill(process->pid, SIGCONT);
+  process->stopped = false;
+  process->leaves = true;
+  return absl::OkStatus();
+}
+
+std::optional<absl::Status> ProcessSuite::Ended(std::string_view name) {
+  const absl::StatusOr<Process*> found = Running(name);
+  if (!found.ok()) return found.status();
+  Process& process = **found;
+  int status = 0;
+  if (waitpid(process.pid, &status, WNOHANG) == 0) return std::nullopt;
+  process.pid = 0;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return absl::OkStatus();
+  return Failed(fmt::format("{} ended with {}; see {}", process.name, HowItEnded(status), log_file(process.name)));
+}
+
+absl::Status ProcessSuite::RemoveDisk(std::string_view name) {
+  const Process* const process = Find(name);
+  if (process == nullptr || !IsService(process->program) || process->pid > 0) {
+    return Failed(fmt::format("{} has no disk to lose now", name));
+  }
+  std::error_code error;
+  std::filesystem::remove_all(data_dir(name), error);
+  return error ? Failed(fmt::format("{}: {}", data_dir(name), error.message())) : absl::OkStatus();
+}
 
 std::vector<std::string> ProcessSuite::Casualties() {
   std::vector<std::string> names;
-  for (auto& [name, process] : processes_) {
+  for (Process& process : processes_) {
     int status = 0;
-    if (process.pid > 0 && waitpid(process.pid, &status, WNOHANG) == process.pid) {
+    if (process.pid > 0 && !process.leaves && waitpid(process.pid, &status, WNOHANG) == process.pid) {
       process.pid = 0;
-      names.push_back(fmt::format("{} ({})", name,
-                                  WIFEXITED(status) ? fmt::format("exit {}", WEXITSTATUS(status))
-                                                    : fmt::format("signal {}", WTERMSIG(status))));
+      names.push_back(fmt::format("{} ({})", process.name, HowItEnded(status)));
     }
   }
   return names;

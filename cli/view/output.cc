@@ -19,4 +19,12 @@ std::string FormatMessage(const google::protobuf::Message& message, std::string_
   return value.ok() ? ToYaml(*value) : std::string();
 }
 
+std::string FormatLine(const google::protobuf::Message& message) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.preserve_proto_field_names = true;
+  std::string text;
+  if (!google::protobuf::util::MessageToJsonString(message, &text, options).ok()) return "";
+  return text + "\n";
+}
+
 }  // namespace basalt::cli

@@ -11,4 +11,7 @@ namespace basalt::cli {
 // `format` is "json" or "yaml". Field names as in the proto, enums by name, fields without a value left out.
 std::string FormatMessage(const google::protobuf::Message& message, std::string_view format);
 
+// As JSON in one line, with its end.
+std::string FormatLine(const google::protobuf::Message& message);
+
 }  // namespace basalt::cli

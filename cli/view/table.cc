@@ -15,8 +15,18 @@ size_t Length(std::string_view text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return !IsContinuation(c); }));
 }
 
-std::string Cut(std::string_view line, size_t width) {
-  if (width == 0 || Length(line) <= width) return std::string(line);
+winsize TerminalSize() {
+  winsize size{};
+  if (isatty(STDOUT_FILENO) == 0 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return {};
+  return size;
+}
+
+}  // namespace
+
+std::string CutLine(std::string_view line, size_t width) {
+  const bool ended = line.ends_with('\n');
+  if (ended) line.remove_suffix(1);
+  if (width == 0 || Length(line) <= width) return fmt::format("{}{}", line, ended ? "\n" : "");
   size_t points = 0;
   size_t end = 0;
   while (end < line.size() && points < width - 1) {
@@ -24,10 +34,27 @@ std::string Cut(std::string_view line, size_t width) {
     while (end < line.size() && IsContinuation(line[end])) ++end;
     ++points;
   }
-  return std::string(line.substr(0, end)) + "…";
+  return fmt::format("{}…{}", line.substr(0, end), ended ? "\n" : "");
 }
 
-}  // namespace
+std::string_view CutLines(std::string_view text, size_t height) {
+  if (height == 0) return text;
+  size_t end = 0;
+  for (size_t lines = 1; lines < height && end < text.size(); ++lines) {
+    end = std::min(text.size(), text.find('\n', end)) + 1;
+  }
+  return text.substr(0, std::min(end, text.size()));
+}
+
+size_t TableWidth(std::string_view text) {
+  size_t widest = 0;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    widest = std::max(widest, Length(line));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+  }
+  return widest;
+}
 
 std::string FormatTable(const Row& header, const std::vector<Row>& rows, size_t width) {
   std::vector<size_t> widths(header.size());
@@ -43,7 +70,7 @@ std::string FormatTable(const Row& header, const std::vector<Row>& rows, size_t 
       if (i + 1 < row.size()) line.append(widths[i] - Length(row[i]) + 3, ' ');
     }
     line.erase(line.find_last_not_of(' ') + 1);
-    text += Cut(line, width);
+    text += CutLine(line, width);
     text += '\n';
   };
   append(header);
@@ -66,10 +93,7 @@ std::string FormatAge(int64_t milliseconds) {
   return fmt::format("{}d", days);
 }
 
-size_t TerminalWidth() {
-  winsize size{};
-  if (isatty(STDOUT_FILENO) == 0 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 0;
-  return size.ws_col;
-}
+size_t TerminalWidth() { return TerminalSize().ws_col; }
+size_t TerminalHeight() { return TerminalSize().ws_row; }
 
 }  // namespace basalt::cli

@@ -59,5 +59,57 @@ TEST(SimLoopTest, ASkewedClockStillFiresItsTimersAfterTheSameWait) {
   EXPECT_EQ(fired - start, absl::Seconds(10));
 }
 
+TEST(SimLoopTest, ADriftingClockGainsAndItsTimersAreNeverEarlyByIt) {
+  SimTime time;
+  const absl::Time start = time.Now();
+  SimLoop loop(time, "jobsvc-0", SimClock{absl::Seconds(-30), 0.01, start});
+  const absl::Time due = loop.Now() + absl::Seconds(101);
+  absl::Time shown;
+  loop.RunAt(due, [&] { shown = loop.Now(); });
+  time.Advance(absl::Seconds(99));
+  EXPECT_EQ(shown, absl::Time());
+  time.Advance(absl::Seconds(2));
+  EXPECT_GE(shown, due);
+  EXPECT_LT(shown, due + absl::Microseconds(1));
+  EXPECT_EQ(loop.Now(), start + absl::Seconds(101 - 30) + absl::Milliseconds(1010));
+}
+
+TEST(SimLoopTest, WhatBecameDueWhileItWasPausedRunsAtResumeInItsOrder) {
+  SimTime time;
+  SimLoop loop(time, "jobsvc-0");
+  std::vector<int> runs;
+  const TimerId timer = loop.RunAfter(absl::Seconds(3), [&] { runs.push_back(3); });
+  loop.RunAfter(absl::Seconds(2), [&] {
+    runs.push_back(2);
+    loop.Cancel(timer);
+    loop.Cancel(kNoTimer);
+    loop.Post([&] { runs.push_back(5); });
+  });
+  loop.Pause();
+  loop.Post([&] { runs.push_back(1); });
+  time.Advance(absl::Seconds(4));
+  EXPECT_TRUE(runs.empty());
+  loop.Post([&] { runs.push_back(4); });
+  loop.RunAfter(absl::Seconds(-1), [&] { runs.push_back(4); });
+  time.Settle();
+  loop.Resume();
+  time.Settle();
+  EXPECT_EQ(runs, (std::vector<int>{1, 2, 4, 4, 5}));
+  EXPECT_FALSE(loop.paused());
+}
+
+TEST(SimLoopTest, WhatIsKilledWhilePausedNeverRuns) {
+  SimTime time;
+  int runs = 0;
+  SimLoop loop(time, "jobsvc-0");
+  loop.Pause();
+  loop.Post([&] { ++runs; });
+  time.Settle();
+  loop.Kill();
+  loop.Resume();
+  time.Advance(absl::Seconds(1));
+  EXPECT_EQ(runs, 0);
+}
+
 }  // namespace
 }  // namespace basalt

@@ -1,5 +1,6 @@
 #include <pthread.h>
 
+#include <algorithm>
 #include <chrono>
 #include <deque>
 #include <map>
@@ -7,12 +8,15 @@
 #include <thread>
 #include <utility>
 
-#include "absl/time/clock.h"
 #include "common/base/mutex.h"
 #include "common/exec/loop.h"
+#include "common/exec/process_clock.h"
 
 namespace basalt {
 namespace {
+
+// One wait is by the wall clock, which may be set back meanwhile; the thread sanitizer does not see waits by another.
+constexpr absl::Duration kLongestWait = absl::Seconds(1);
 
 class ThreadLoop final : public Loop {
  public:
@@ -29,7 +33,7 @@ class ThreadLoop final : public Loop {
     thread_.join();
   }
 
-  absl::Time Now() const override { return absl::Now(); }
+  absl::Time Now() const override { return ProcessNow(); }
 
   void Post(Task task) override {
     {
@@ -73,7 +77,8 @@ class ThreadLoop final : public Loop {
   std::optional<Task> Take() BASALT_EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     while (true) {
-      const bool due = !timers_.empty() && timers_.begin()->first.first <= absl::Now();
+      const absl::Duration left = timers_.empty() ? kLongestWait : timers_.begin()->first.first - ProcessNow();
+      const bool due = !timers_.empty() && left <= absl::ZeroDuration();
       if (due && (tasks_.empty() || !last_was_timer_)) {
         auto node = timers_.extract(timers_.begin());
         when_.erase(node.key().second);
@@ -90,7 +95,8 @@ class ThreadLoop final : public Loop {
       if (timers_.empty()) {
         changed_.Wait(mutex_);
       } else if (!due) {
-        changed_.WaitUntil(mutex_, absl::ToChronoTime(timers_.begin()->first.first));
+        changed_.WaitUntil(mutex_,
+                           std::chrono::system_clock::now() + absl::ToChronoNanoseconds(std::min(left, kLongestWait)));
       }
     }
   }

@@ -29,6 +29,7 @@ class TestHandler : public Handler {
       Headers headers = {{"X-Method", request.method},
                          {"X-Query", std::string(target.Query("q"))},
                          {"X-Seen", std::string(FindHeader(request.headers, "x-test"))},
+                         {"X-Agent", std::string(FindHeader(request.headers, "user-agent"))},
                          {"X-Auth", std::string(FindHeader(request.headers, "authorization"))}};
       writer->Whole(200, headers, request.body);
     } else if (what == "break") {
@@ -186,6 +187,16 @@ TEST_F(SocketTest, EveryMethodCarriesQueryHeadersAndBody) {
   const auto head = Do(Make("/echo", "HEAD"));
   ASSERT_TRUE(head.ok()) << head.status();
   EXPECT_EQ(head->body, "");
+}
+
+TEST_F(SocketTest, ARequestsOwnUserAgentWinsOverTheClients) {
+  CurlOptions options;
+  options.user_agent = "basalt-gateway/1.2";
+  Connect(options);
+  Request request = Make("/echo");
+  EXPECT_EQ(FindHeader(Do(request)->headers, "X-Agent"), "basalt-gateway/1.2");
+  request.headers = {{"User-Agent", "basalt-gateway/1.2 (jobsvc-0/x slot 7 epoch 3)"}};
+  EXPECT_EQ(FindHeader(Do(request)->headers, "X-Agent"), "basalt-gateway/1.2 (jobsvc-0/x slot 7 epoch 3)");
 }
 
 TEST_F(SocketTest, OneAfterTheOtherTheRequestsShareOneConnection) {

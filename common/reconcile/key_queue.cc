@@ -83,6 +83,17 @@ std::vector<std::string> KeyQueue::Take(size_t limit) {
   return keys;
 }
 
+std::vector<std::string> KeyQueue::TakeGroup(uint32_t group) {
+  const auto it = groups_.find(group);
+  if (it == groups_.end()) return {};
+  std::vector<std::string> keys(it->second.dirty.begin(), it->second.dirty.end());
+  dirty_ -= keys.size();
+  if (!it->second.paused) ready_ -= keys.size();
+  it->second.dirty.clear();
+  it->second.held.clear();
+  return keys;
+}
+
 std::optional<absl::Time> KeyQueue::WakeTime(std::string_view key, uint32_t group) const {
   const auto it = groups_.find(group);
   if (it == groups_.end()) return std::nullopt;

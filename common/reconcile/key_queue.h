@@ -43,6 +43,8 @@ class KeyQueue {
 
   // Up to `limit` keys of groups that are not paused. They are not dirty any more.
   std::vector<std::string> Take(size_t limit);
+  // All of one group, paused or not.
+  std::vector<std::string> TakeGroup(uint32_t group);
   bool HasWork() const { return ready_ > 0; }
   size_t dirty() const { return dirty_; }  // Paused ones too.
   std::optional<absl::Time> WakeTime(std::string_view key, uint32_t group) const;

@@ -57,6 +57,19 @@ TEST_F(KeyQueueTest, ADroppedGroupForgetsKeysAndWakeUps) {
   EXPECT_EQ(queue_.dirty(), 0U);
 }
 
+TEST_F(KeyQueueTest, AllKeysOfAGroupAreTakenAtOncePausedOrNot) {
+  for (const char* key : {"b", "a"}) queue_.Add(key, 1);
+  queue_.Add("x", 2);
+  EXPECT_EQ(queue_.TakeGroup(1), (Keys{"a", "b"}));
+  EXPECT_FALSE(queue_.HasWork());
+  EXPECT_EQ(queue_.TakeGroup(2), Keys{"x"});
+  EXPECT_EQ(queue_.dirty(), 0U);
+  queue_.Resume(2);
+  EXPECT_EQ(queue_.Take(9), Keys{});
+  queue_.Add("a", 1);
+  EXPECT_EQ(queue_.Take(9), Keys{"a"});
+}
+
 TEST_F(KeyQueueTest, AKeyDroppedAndAddedAgainComesOnce) {
   queue_.Add("a", 1);
   queue_.Drop(1);

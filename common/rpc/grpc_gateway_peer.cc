@@ -4,7 +4,10 @@
 #include <utility>
 
 #include "basalt/gateway/v1/gateway.grpc.pb.h"
+#include "common/discovery/gateway_ring.h"
+#include "common/exec/run_on.h"
 #include "common/rpc/grpc_calls.h"
+#include "common/rpc/leader_hint.h"
 
 namespace basalt::rpc {
 namespace {
@@ -13,6 +16,12 @@ using gateway::v1::AttachBatch;
 using gateway::v1::AttachRequest;
 using gateway::v1::GatewayService;
 
+std::string LeaderIn(const grpc::ClientContext& context) {
+  const auto& metadata = context.GetServerTrailingMetadata();
+  const auto found = metadata.find(kLeaderKey);
+  return found == metadata.end() ? std::string() : std::string(found->second.data(), found->second.size());
+}
+
 // One stream. gRPC's callbacks only post; the observer is on the loop. Keeps itself until gRPC is done with it.
 class AttachReactor final : public grpc::ClientBidiReactor<AttachRequest, AttachBatch>,
                             public std::enable_shared_from_this<AttachReactor> {
@@ -20,22 +29,33 @@ class AttachReactor final : public grpc::ClientBidiReactor<AttachRequest, Attach
   AttachReactor(CallSet& calls, Loop& loop, AttachObserver& observer)
       : calls_(calls), loop_(loop), observer_(&observer) {}
 
+  // ---- on the loop ----
+
+  // `stub` outlives the stream.
   void Begin(GatewayService::Stub& stub) {
+    if (observer_ == nullptr) return;
     self_ = shared_from_this();
     calls_.Add(&context_);
     stub.async()->Attach(&context_, this);
     AddHold();  // Writes start outside gRPC's callbacks, until the stream is over.
     StartRead(&batch_);
     StartCall();
+    MutexLock lock(mutex_);
+    begun_ = true;
+    if (!over_ && !requests_.empty()) StartWrite(&requests_.front());
   }
 
-  // ---- on the loop ----
+  // Instead of Begin, where there is nobody to ask.
+  void Refuse(const absl::Status& status) {
+    AttachObserver* observer = std::exchange(observer_, nullptr);
+    if (observer != nullptr) observer->OnClosed(status);
+  }
 
   void Send(AttachRequest request) {
     MutexLock lock(mutex_);
     if (over_) return;
     requests_.push_back(std::move(request));
-    if (requests_.size() == 1) StartWrite(&requests_.front());
+    if (begun_ && requests_.size() == 1) StartWrite(&requests_.front());
   }
 
   void Drop() {
@@ -44,6 +64,8 @@ class AttachReactor final : public grpc::ClientBidiReactor<AttachRequest, Attach
   }
 
   bool had_batch() const { return had_batch_; }
+  // Who leads, as whoever refused the stream knows it.
+  const std::string& leader() const { return leader_; }
 
   // ---- gRPC's threads ----
 
@@ -65,7 +87,8 @@ class AttachReactor final : public grpc::ClientBidiReactor<AttachRequest, Attach
 
   void OnDone(const grpc::Status& status) override {
     calls_.End(&context_, [&] {
-      loop_.Post([it = std::move(self_), status = FromGrpc(status)] {
+      loop_.Post([it = std::move(self_), status = FromGrpc(status), leader = LeaderIn(context_)] {
+        it->leader_ = leader;
         AttachObserver* observer = std::exchange(it->observer_, nullptr);
         if (observer != nullptr) observer->OnClosed(status);
       });
@@ -86,36 +109,57 @@ class AttachReactor final : public grpc::ClientBidiReactor<AttachRequest, Attach
   std::shared_ptr<AttachReactor> self_;
   grpc::ClientContext context_;
   AttachObserver* observer_;  // On the loop; null once it hears nothing more.
-  bool had_batch_ = false;    // On the loop.
+  bool had_batch_ = false;    // On the loop, as is the next.
+  std::string leader_;
   AttachBatch batch_;
   Mutex mutex_;
   std::deque<AttachRequest> requests_ BASALT_GUARDED_BY(mutex_);  // The first is being written.
+  bool begun_ BASALT_GUARDED_BY(mutex_) = false;
   bool over_ BASALT_GUARDED_BY(mutex_) = false;
 };
 
 class Peer final : public GatewayPeer {
  public:
-  Peer(Loop& loop, const std::vector<std::string>& addresses) : loop_(loop) {
-    for (const std::string& address : addresses) stubs_.push_back(GatewayService::NewStub(MakeChannel(address)));
+  Peer(Loop& loop, std::vector<discovery::GatewayName> names, std::unique_ptr<discovery::Resolver> resolver)
+      : loop_(loop), ring_(std::make_unique<discovery::GatewayRing>(loop, std::move(names), std::move(resolver))) {}
+  ~Peer() override {
+    const auto end = [this] {
+      *alive_ = false;
+      ring_.reset();
+    };
+    if (loop_.IsCurrent()) {
+      end();
+    } else {
+      RunOn(loop_, end);
+    }
+    calls_.EndAll();
   }
-  ~Peer() override { calls_.EndAll(); }
 
   std::unique_ptr<AttachStream> Attach(AttachObserver& observer) override {
-    if (last_ != nullptr && !last_->had_batch()) current_ = (current_ + 1) % stubs_.size();
+    if (last_ != nullptr && !last_->had_batch()) ring_->Failed(last_->leader());
     last_ = std::make_shared<AttachReactor>(calls_, loop_, observer);
-    last_->Begin(*stubs_[current_]);
+    if (ring_->Current().has_value()) {
+      last_->Begin(Current());
+    } else {
+      ring_->Await([this, reactor = last_](const absl::Status& status) {
+        if (status.ok()) return reactor->Begin(Current());
+        reactor->Refuse(status);
+      });
+    }
     return std::make_unique<Stream>(last_);
   }
 
   void Write(gateway::v1::WriteRequest request, absl::Duration timeout,
              Done<gateway::v1::WriteResponse> done) override {
+    if (!ring_->Current().has_value()) return Refuse(std::move(done));
     CallUnary(calls_, loop_, std::move(request), timeout, std::move(done),
-              [&](auto... arguments) { stubs_[current_]->async()->Write(arguments...); });
+              [stub = &Current()](auto... arguments) { stub->async()->Write(arguments...); });
   }
 
   void Get(gateway::v1::GetRequest request, absl::Duration timeout, Done<gateway::v1::GetResponse> done) override {
+    if (!ring_->Current().has_value()) return Refuse(std::move(done));
     CallUnary(calls_, loop_, std::move(request), timeout, std::move(done),
-              [&](auto... arguments) { stubs_[current_]->async()->Get(arguments...); });
+              [stub = &Current()](auto... arguments) { stub->async()->Get(arguments...); });
   }
 
  private:
@@ -129,17 +173,44 @@ class Peer final : public GatewayPeer {
     const std::shared_ptr<AttachReactor> reactor_;
   };
 
+  // Requires: ring_->Current(). Another address is another stub; of those before, what is under way holds the channel.
+  GatewayService::Stub& Current() {
+    if (const std::string address = *ring_->Current(); stub_ == nullptr || address != address_) {
+      stub_ = GatewayService::NewStub(MakeChannel(address));
+      address_ = address;
+    }
+    return *stub_;
+  }
+
+  template <typename T>
+  void Refuse(Done<T> done) {
+    loop_.Post([alive = alive_, done = std::move(done)]() mutable {
+      if (*alive) done(absl::UnavailableError("no address of a gateway is known yet"));
+    });
+  }
+
   Loop& loop_;
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   CallSet calls_;
-  std::vector<std::unique_ptr<GatewayService::Stub>> stubs_;
-  size_t current_ = 0;
+  std::unique_ptr<discovery::GatewayRing> ring_;
+  std::unique_ptr<GatewayService::Stub> stub_;
+  std::string address_;  // Of the stub.
   std::shared_ptr<AttachReactor> last_;
 };
 
 }  // namespace
 
-std::unique_ptr<GatewayPeer> MakeGrpcGatewayPeer(Loop& loop, std::vector<std::string> addresses) {
-  return std::make_unique<Peer>(loop, addresses);
+std::unique_ptr<GatewayPeer> MakeGrpcGatewayPeer(Loop& loop, std::vector<discovery::GatewayName> names,
+                                                 std::unique_ptr<discovery::Resolver> resolver) {
+  return std::make_unique<Peer>(loop, std::move(names), std::move(resolver));
+}
+
+std::unique_ptr<GatewayPeer> MakeGrpcGatewayPeer(Loop& loop, const std::vector<std::string>& addresses) {
+  std::vector<discovery::GatewayName> names;
+  for (const std::string& address : addresses) {
+    names.push_back({address, discovery::ParseHostPort(address).value_or(discovery::HostPort())});
+  }
+  return MakeGrpcGatewayPeer(loop, std::move(names), nullptr);
 }
 
 }  // namespace basalt::rpc

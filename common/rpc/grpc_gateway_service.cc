@@ -4,6 +4,7 @@
 
 #include "basalt/gateway/v1/gateway.grpc.pb.h"
 #include "common/base/mutex.h"
+#include "common/rpc/leader_hint.h"
 #include "common/rpc/unary.h"
 
 namespace basalt::rpc {
@@ -27,7 +28,8 @@ class AttachReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grp
                             public AttachSink,
                             public std::enable_shared_from_this<AttachReactor> {
  public:
-  AttachReactor(Loop& loop, GatewayHandler& handler) : loop_(loop), handler_(handler) {}
+  AttachReactor(grpc::CallbackServerContext& context, Loop& loop, GatewayHandler& handler)
+      : context_(context), loop_(loop), handler_(handler) {}
 
   void Begin() {
     self_ = shared_from_this();
@@ -95,9 +97,11 @@ class AttachReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grp
       if (finished_) return;
       finished_ = true;
     }
+    if (const std::string leader = LeaderOf(status); !leader.empty()) context_.AddTrailingMetadata(kLeaderKey, leader);
     Finish(ToGrpc(status));
   }
 
+  grpc::CallbackServerContext& context_;
   Loop& loop_;
   GatewayHandler& handler_;
   std::shared_ptr<AttachReactor> self_;
@@ -121,8 +125,8 @@ class Service final : public RawAttachService {
     loop_.Post([] {});
   }
 
-  grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Attach(grpc::CallbackServerContext*) override {
-    auto reactor = std::make_shared<AttachReactor>(loop_, handler_);
+  grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Attach(grpc::CallbackServerContext* context) override {
+    auto reactor = std::make_shared<AttachReactor>(*context, loop_, handler_);
     reactor->Begin();
     return reactor.get();
   }

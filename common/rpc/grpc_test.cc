@@ -10,8 +10,11 @@
 #include "common/rpc/grpc_gateway_service.h"
 #include "common/rpc/grpc_peers.h"
 #include "common/rpc/grpc_podgroup.h"
+#include "common/rpc/grpc_replica.h"
 #include "common/rpc/grpc_server.h"
+#include "common/rpc/leader_hint.h"
 #include "common/rpc/status_bridge.h"
+#include "common/rpc/unary.h"
 
 namespace basalt::rpc {
 namespace {
@@ -156,6 +159,20 @@ class GrpcTest : public ::testing::Test {
     });
   }
 
+  void ExpectRefusal() {
+    Observer observer(*client_loop_);
+    Attach(observer);
+    EXPECT_EQ(observer.closed.get_future().get().code(), absl::StatusCode::kUnavailable);
+    On(*client_loop_, [&] { observer.stream.reset(); });
+  }
+  void ExpectBatches() {
+    Observer observer(*client_loop_);
+    Attach(observer);
+    observer.all.get_future().get();
+    On(*client_loop_, [&] { observer.stream.reset(); });
+    gateway_.closed.get_future().get();
+  }
+
   std::unique_ptr<Loop> server_loop_;
   std::unique_ptr<Loop> client_loop_;
   FakeGateway gateway_;
@@ -274,28 +291,86 @@ TEST_F(GrpcTest, WhatACallOwnsIsLetGoOnTheLoop) {
   peer_.reset();  // Before the loop.
 }
 
-TEST_F(GrpcTest, AttachGoesOnToTheNextAddressUntilOneLeads) {
-  auto second = MakeThreadLoop("second");
-  FakeGateway standby(*second);
-  On(*second, [&] { standby.refuse = absl::UnavailableError("not the leader"); });
-  std::vector<std::unique_ptr<GrpcService>> services;
-  services.push_back(MakeGatewayService(*second, standby));
-  auto server = GrpcServer::Start({}, std::move(services));
-  ASSERT_TRUE(server.ok());
-  peer_ = MakeGrpcGatewayPeer(*client_loop_, {"127.0.0.1:" + std::to_string((*server)->port()), address_});
-  {
-    Observer observer(*client_loop_);
-    Attach(observer);
-    EXPECT_EQ(observer.closed.get_future().get().code(), absl::StatusCode::kUnavailable);
-    On(*client_loop_, [&] { observer.stream.reset(); });
+// A second gateway, which refuses every stream.
+class Standby {
+ public:
+  explicit Standby(absl::Status refusal) : loop_(MakeThreadLoop("standby")), handler_(*loop_) {
+    On(*loop_, [&] { handler_.refuse = std::move(refusal); });
+    std::vector<std::unique_ptr<GrpcService>> services;
+    services.push_back(MakeGatewayService(*loop_, handler_));
+    auto server = GrpcServer::Start({}, std::move(services));
+    EXPECT_TRUE(server.ok());
+    server_ = *std::move(server);
   }
+  std::string address() const { return "127.0.0.1:" + std::to_string(server_->port()); }
+
+ private:
+  const std::unique_ptr<Loop> loop_;
+  FakeGateway handler_;
+  std::unique_ptr<GrpcServer> server_;
+};
+
+TEST_F(GrpcTest, AttachGoesOnToTheNextAddressUntilOneLeads) {
+  const Standby standby(absl::UnavailableError("not the leader"));
+  peer_ = MakeGrpcGatewayPeer(*client_loop_, {standby.address(), address_});
+  ExpectRefusal();
+  ExpectBatches();
+}
+
+TEST_F(GrpcTest, AttachGoesStraightToTheLeaderThatAStandbyNames) {
+  const Standby standby(WithLeader(absl::UnavailableError("'a' does not lead, 'b' does"), address_));
+  peer_ = MakeGrpcGatewayPeer(*client_loop_, {standby.address(), "127.0.0.1:1", "127.0.0.1:2"});
+  ExpectRefusal();
+  ExpectBatches();
+}
+
+// Answers when the test lets it.
+struct HeldResolver final : discovery::Resolver {
+  explicit HeldResolver(std::promise<Done>& to) : asked(to) {}
+  void Resolve(discovery::HostPort, Done done) override { asked.set_value(std::move(done)); }
+  std::promise<Done>& asked;
+};
+
+TEST_F(GrpcTest, AStreamBeginsWhenItsGatewayHasBeenLookedUp) {
+  std::promise<discovery::Resolver::Done> asked;
+  peer_ = MakeGrpcGatewayPeer(*client_loop_, *discovery::ParseGatewayNames({"dns:///gw:7"}),
+                              std::make_unique<HeldResolver>(asked));
   Observer observer(*client_loop_);
   Attach(observer);
+  auto done = asked.get_future().get();
+  EXPECT_EQ(Write("a").status().code(), absl::StatusCode::kUnavailable) << "surely not sent";
+  On(*client_loop_, [&] { done(std::vector<std::string>{address_}); });
   observer.all.get_future().get();
   On(*client_loop_, [&] { observer.stream.reset(); });
-  standby.closed.get_future().get();
   gateway_.closed.get_future().get();
-  server->reset();
+  EXPECT_EQ(On(*server_loop_, [&] { return gateway_.hello.version(); }), "7") << "said before there was a connection";
+}
+
+TEST_F(GrpcTest, AStreamWhoseGatewayCannotBeLookedUpSaysSo) {
+  std::promise<discovery::Resolver::Done> asked;
+  peer_ = MakeGrpcGatewayPeer(*client_loop_, *discovery::ParseGatewayNames({"dns:///gw:7"}),
+                              std::make_unique<HeldResolver>(asked));
+  Observer observer(*client_loop_);
+  Attach(observer);
+  auto done = asked.get_future().get();
+  On(*client_loop_, [&] { done(absl::UnavailableError("gw cannot be looked up: why")); });
+  EXPECT_EQ(observer.closed.get_future().get(),
+            absl::UnavailableError("--gateway 'dns:///gw:7': gw cannot be looked up: why"));
+  On(*client_loop_, [&] { observer.stream.reset(); });
+}
+
+TEST_F(GrpcTest, AStreamThatIsDroppedBeforeItsGatewayIsKnownNeverBegins) {
+  std::promise<discovery::Resolver::Done> asked;
+  peer_ = MakeGrpcGatewayPeer(*client_loop_, *discovery::ParseGatewayNames({"dns:///gw:7"}),
+                              std::make_unique<HeldResolver>(asked));
+  Observer observer(*client_loop_);
+  Attach(observer);
+  On(*client_loop_, [&] { observer.stream.reset(); });
+  auto done = asked.get_future().get();
+  On(*client_loop_, [&] { done(std::vector<std::string>{address_}); });
+  peer_.reset();
+  EXPECT_EQ(On(*server_loop_, [&] { return gateway_.sessions; }), 0);
+  EXPECT_EQ(observer.received, 0);
 }
 
 TEST_F(GrpcTest, HealthFollowsSetServing) {
@@ -347,6 +422,89 @@ TEST_F(GrpcTest, PodGroupsAreAskedForAtTheirMembersAddress) {
   ASSERT_TRUE(made.ok()) << made.status();
   EXPECT_EQ(made->pod_group().meta().name(), "group");
   EXPECT_EQ(ask("busy").status().code(), absl::StatusCode::kFailedPrecondition);
+  directory.reset();
+  server->reset();
+}
+
+TEST_F(GrpcTest, RecordsAreHandedOverBetweenReplicas) {
+  struct Handler final : ReplicaHandler {
+    void HandOver(replica::v1::HandOverRequest request, Done<replica::v1::HandOverResponse> done) override {
+      if (request.slots_size() == 0) return done(absl::UnavailableError("not released yet"));
+      replica::v1::HandOverResponse response;
+      response.add_complete(request.slots(0).slot());
+      done(std::move(response));
+    }
+  } handler;
+  std::vector<std::unique_ptr<GrpcService>> services;
+  services.push_back(MakeReplicaService(*server_loop_, handler));
+  auto server = GrpcServer::Start({}, std::move(services));
+  ASSERT_TRUE(server.ok());
+  auto directory = MakeGrpcPeerDirectory(*client_loop_);
+  gateway::v1::Member member;
+  member.set_address("127.0.0.1:" + std::to_string((*server)->port()));
+  const auto ask = [&](replica::v1::HandOverRequest request) {
+    std::promise<absl::StatusOr<replica::v1::HandOverResponse>> answer;
+    client_loop_->Post([&] {
+      directory->Replicas(member)->HandOver(std::move(request), kTimeout,
+                                            [&](auto got) { answer.set_value(std::move(got)); });
+    });
+    return answer.get_future().get();
+  };
+  EXPECT_EQ(ask({}).status().code(), absl::StatusCode::kUnavailable);
+  replica::v1::HandOverRequest request;
+  request.add_slots()->set_slot(7);
+  const auto page = ask(request);
+  ASSERT_TRUE(page.ok()) << page.status();
+  EXPECT_EQ(page->complete(0), 7u);
+  directory.reset();
+  server->reset();
+}
+
+TEST(CallRoomTest, WhatComesOverTheBoundIsRefusedUntilSomethingEnds) {
+  CallRoom room(3, 100);
+  EXPECT_TRUE(room.Enter(10));
+  EXPECT_TRUE(room.Enter(60));
+  EXPECT_FALSE(room.Enter(31)) << "bytes";
+  EXPECT_TRUE(room.Enter(30));
+  EXPECT_FALSE(room.Enter(0)) << "calls";
+  for (const size_t bytes : {10, 60, 30}) room.Leave(bytes);
+  EXPECT_TRUE(room.Enter(5000)) << "alone";
+  EXPECT_FALSE(room.Enter(1));
+  room.Leave(5000);
+  EXPECT_TRUE(room.Enter(1));
+}
+
+TEST_F(GrpcTest, CallsOverTheBoundAreRefusedAndTheOthersAnswered) {
+  struct Handler final : PodGroupHandler {
+    void EnsurePodGroup(podgroup::v1::EnsurePodGroupRequest, Done<podgroup::v1::EnsurePodGroupResponse> done) override {
+      done(podgroup::v1::EnsurePodGroupResponse());
+    }
+  } handler;
+  std::vector<std::unique_ptr<GrpcService>> services;
+  services.push_back(MakePodGroupService(*server_loop_, handler));
+  auto server = GrpcServer::Start({}, std::move(services));
+  ASSERT_TRUE(server.ok());
+  auto directory = MakeGrpcPeerDirectory(*client_loop_);
+  gateway::v1::Member member;
+  member.set_address("127.0.0.1:" + std::to_string((*server)->port()));
+  const auto ask = [&] {
+    std::promise<absl::Status> answer;
+    client_loop_->Post([&] {
+      directory->PodGroups(member)->EnsurePodGroup({}, kTimeout, [&](auto got) { answer.set_value(got.status()); });
+    });
+    return answer.get_future().get();
+  };
+  EXPECT_TRUE(ask().ok());
+  size_t taken = 0;
+  absl::Status refused;
+  // A call that is over gives its room back a moment later.
+  while (refused.ok()) {
+    while (CallRoom::Get().Enter(0)) ++taken;
+    refused = ask();
+  }
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  for (size_t i = 0; i < taken; ++i) CallRoom::Get().Leave(0);
+  EXPECT_TRUE(ask().ok());
   directory.reset();
   server->reset();
 }

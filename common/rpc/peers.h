@@ -16,6 +16,7 @@
 #include "absl/time/time.h"
 #include "basalt/gateway/v1/gateway.pb.h"
 #include "basalt/podgroup/v1/podgroup.pb.h"
+#include "basalt/replica/v1/replica.pb.h"
 
 namespace basalt::rpc {
 
@@ -56,11 +57,19 @@ class PodGroupPeer {
                               Done<podgroup::v1::EnsurePodGroupResponse> done) = 0;
 };
 
+class ReplicaPeer {
+ public:
+  virtual ~ReplicaPeer() = default;
+  virtual void HandOver(replica::v1::HandOverRequest request, absl::Duration timeout,
+                        Done<replica::v1::HandOverResponse> done) = 0;
+};
+
 // Finds peers by what the assignment says of them.
 class PeerDirectory {
  public:
   virtual ~PeerDirectory() = default;
   virtual std::shared_ptr<PodGroupPeer> PodGroups(const gateway::v1::Member& member) = 0;
+  virtual std::shared_ptr<ReplicaPeer> Replicas(const gateway::v1::Member& member) = 0;
 };
 
 // ---- server side ----
@@ -100,6 +109,12 @@ class PodGroupHandler {
   virtual ~PodGroupHandler() = default;
   virtual void EnsurePodGroup(podgroup::v1::EnsurePodGroupRequest request,
                               Done<podgroup::v1::EnsurePodGroupResponse> done) = 0;
+};
+
+class ReplicaHandler {
+ public:
+  virtual ~ReplicaHandler() = default;
+  virtual void HandOver(replica::v1::HandOverRequest request, Done<replica::v1::HandOverResponse> done) = 0;
 };
 
 }  // namespace basalt::rpc

@@ -29,7 +29,13 @@ uint64_t SimNetwork::Core::OpenStream(const Endpoint& client, const std::string&
     return id;
   }
   stream.up_until = stream.down_until = time_.Now() + Delay();
-  At(stream.up_until, [id](Core& core) { core.ServeStream(id); });
+  At(stream.up_until, [id, server](Core& core) {
+    const auto it = core.streams_.find(id);
+    if (it == core.streams_.end()) return;
+    // From here the end of that process is the stream's.
+    if (const Host* host = core.Find(server)) it->second.server.generation = host->generation;
+    core.Reach(server, [id](Core& self) { self.ServeStream(id); });
+  });
   return id;
 }
 
@@ -42,7 +48,6 @@ void SimNetwork::Core::ServeStream(uint64_t id) {
     After([id](Core& core) { core.TellClient(id, absl::UnavailableError("nobody listens there")); });
     return;
   }
-  it->second.server.generation = host->generation;
   it->second.sink = std::make_unique<Sink>(weak_from_this(), id);
   AttachSink& sink = *it->second.sink;
   std::unique_ptr<AttachSession> session = host->gateway->OnAttach(sink);
@@ -56,9 +61,13 @@ void SimNetwork::Core::SendUp(uint64_t id, gateway::v1::AttachRequest request) {
   if (Happens(options_.break_stream)) return Break(id, it->second);
   it->second.up_until = std::max(it->second.up_until, time_.Now() + Delay());
   At(it->second.up_until, [id, request = std::move(request)](Core& core) mutable {
-    const auto stream = core.streams_.find(id);
-    if (stream == core.streams_.end() || stream->second.broken || stream->second.session == nullptr) return;
-    if (core.IsAlive(stream->second.server)) stream->second.session->OnRequest(std::move(request));
+    const auto sent = core.streams_.find(id);
+    if (sent == core.streams_.end()) return;
+    core.Reach(sent->second.server.host, [id, request = std::move(request)](Core& self) mutable {
+      const auto stream = self.streams_.find(id);
+      if (stream == self.streams_.end() || stream->second.broken || stream->second.session == nullptr) return;
+      if (self.IsAlive(stream->second.server)) stream->second.session->OnRequest(std::move(request));
+    });
   });
 }
 
@@ -70,14 +79,25 @@ void SimNetwork::Core::SendDown(uint64_t id, const std::string& bytes) {
   if (Happens(options_.break_stream) || !batch.ParseFromString(bytes)) return Break(id, it->second);
   it->second.down_until = std::max(it->second.down_until, time_.Now() + Delay() + options_.batch_delay);
   At(it->second.down_until, [id, batch = std::move(batch)](Core& core) mutable {
-    auto stream = core.streams_.find(id);
-    if (stream == core.streams_.end() || stream->second.broken) return;
-    if (stream->second.observer != nullptr && core.IsAlive(stream->second.client)) {
-      stream->second.observer->OnBatch(std::move(batch));
-    }
-    stream = core.streams_.find(id);
-    if (stream == core.streams_.end() || stream->second.broken || stream->second.session == nullptr) return;
-    if (core.IsAlive(stream->second.server)) stream->second.session->OnSent();
+    const auto stream = core.streams_.find(id);
+    if (stream == core.streams_.end()) return;
+    core.Reach(stream->second.client.host,
+               [id, batch = std::move(batch)](Core& self) mutable { self.Arrive(id, std::move(batch)); });
+  });
+}
+
+void SimNetwork::Core::Arrive(uint64_t id, gateway::v1::AttachBatch batch) {
+  auto stream = streams_.find(id);
+  if (stream == streams_.end() || stream->second.broken) return;
+  if (stream->second.observer != nullptr && IsAlive(stream->second.client)) {
+    stream->second.observer->OnBatch(std::move(batch));
+  }
+  stream = streams_.find(id);
+  if (stream == streams_.end()) return;
+  Reach(stream->second.server.host, [id](Core& core) {
+    const auto it = core.streams_.find(id);
+    if (it == core.streams_.end() || it->second.broken || it->second.session == nullptr) return;
+    if (core.IsAlive(it->second.server)) it->second.session->OnSent();
   });
 }
 

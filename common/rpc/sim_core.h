@@ -28,13 +28,13 @@ class SimNetwork::Core : public std::enable_shared_from_this<Core> {
     SimLoop* loop = nullptr;
     GatewayHandler* gateway = nullptr;
     PodGroupHandler* pod_groups = nullptr;
+    ReplicaHandler* replicas = nullptr;
   };
 
   struct Call {
     Endpoint client;
     std::string server;
     uint64_t server_generation = 0;
-    bool delivered = false;
     absl::AnyInvocable<void(absl::Status)> fail;
   };
 
@@ -101,6 +101,16 @@ class SimNetwork::Core : public std::enable_shared_from_this<Core> {
     return {host, it == hosts_.end() ? 0 : it->second.generation};
   }
 
+  // Now, or once the host runs again: what reaches a paused process waits at its door.
+  template <typename Then>
+  void Reach(const std::string& host, Then then) {
+    const auto it = hosts_.find(host);
+    if (it == hosts_.end() || !it->second.loop->paused()) return then(*this);
+    it->second.loop->Post([weak = weak_from_this(), then = std::move(then)]() mutable {
+      if (const auto core = weak.lock()) then(*core);
+    });
+  }
+
   // ---- calls ----
 
   template <typename Request, typename Response>
@@ -127,18 +137,20 @@ class SimNetwork::Core : public std::enable_shared_from_this<Core> {
     After([id, request = std::move(request), serve = std::move(serve), shared_done](Core& core) mutable {
       const auto it = core.calls_.find(id);
       if (it == core.calls_.end() || core.IsCut(it->second.client.host, it->second.server)) return;
-      Host* host = core.Find(it->second.server);
-      const auto refuse = [id](Core& self) { self.FailCall(id, absl::UnavailableError("nobody listens there")); };
-      if (host == nullptr) return core.After(refuse);
-      it->second.server_generation = host->generation;
-      it->second.delivered = true;
+      const Host* host = core.Find(it->second.server);
+      if (host == nullptr) return core.Refuse(id);
       const Endpoint server_end{it->second.server, host->generation};
-      const bool served =
-          serve(*host, std::move(request),
-                [weak = core.weak_from_this(), id, server_end, shared_done](absl::StatusOr<Response> answer) {
-                  if (const auto self = weak.lock()) self->Answer(id, server_end, shared_done, std::move(answer));
-                });
-      if (!served) core.After(refuse);
+      it->second.server_generation = host->generation;
+      core.Reach(server_end.host, [id, server_end, request = std::move(request), serve = std::move(serve),
+                                   shared_done](Core& self) mutable {
+        if (!self.calls_.contains(id) || !self.IsAlive(server_end)) return;
+        const bool served =
+            serve(*self.Find(server_end.host), std::move(request),
+                  [weak = self.weak_from_this(), id, server_end, shared_done](absl::StatusOr<Response> answer) {
+                    if (const auto after = weak.lock()) after->Answer(id, server_end, shared_done, std::move(answer));
+                  });
+        if (!served) self.Refuse(id);
+      });
     });
   }
 
@@ -149,12 +161,16 @@ class SimNetwork::Core : public std::enable_shared_from_this<Core> {
     if (it == calls_.end() || !IsAlive(server) || IsCut(server.host, it->second.client.host)) return;
     if (Happens(options_.lose_answer)) return LoseCall(id);
     After([id, done = std::move(done), answer = std::move(answer)](Core& core) mutable {
-      const auto call = core.calls_.find(id);
-      if (call == core.calls_.end()) return;
-      if (core.IsCut(call->second.client.host, call->second.server)) return;
-      const bool alive = core.IsAlive(call->second.client);
-      core.calls_.erase(call);
-      if (alive) (*done)(std::move(answer));
+      const auto waiting = core.calls_.find(id);
+      if (waiting == core.calls_.end() || core.IsCut(waiting->second.client.host, waiting->second.server)) return;
+      core.Reach(waiting->second.client.host,
+                 [id, done = std::move(done), answer = std::move(answer)](Core& self) mutable {
+                   const auto call = self.calls_.find(id);
+                   if (call == self.calls_.end()) return;
+                   const bool alive = self.IsAlive(call->second.client);
+                   self.calls_.erase(call);
+                   if (alive) (*done)(std::move(answer));
+                 });
     });
   }
 
@@ -164,6 +180,7 @@ class SimNetwork::Core : public std::enable_shared_from_this<Core> {
   void ServeStream(uint64_t id);
   void SendUp(uint64_t id, gateway::v1::AttachRequest request);
   void SendDown(uint64_t id, const std::string& bytes);
+  void Arrive(uint64_t id, gateway::v1::AttachBatch batch);
   void CloseFromServer(uint64_t id, const absl::Status& status);
   void CloseFromClient(uint64_t id);
 
@@ -200,9 +217,17 @@ class SimNetwork::Core : public std::enable_shared_from_this<Core> {
   void FailCall(uint64_t id, absl::Status status) {
     const auto it = calls_.find(id);
     if (it == calls_.end()) return;
-    Call call = std::move(it->second);
-    calls_.erase(it);
-    if (IsAlive(call.client)) call.fail(std::move(status));
+    Reach(it->second.client.host, [id, status = std::move(status)](Core& core) mutable {
+      const auto waiting = core.calls_.find(id);
+      if (waiting == core.calls_.end()) return;
+      Call call = std::move(waiting->second);
+      core.calls_.erase(waiting);
+      if (core.IsAlive(call.client)) call.fail(std::move(status));
+    });
+  }
+
+  void Refuse(uint64_t id) {
+    After([id](Core& core) { core.FailCall(id, absl::UnavailableError("nobody listens there")); });
   }
 
   // Half of the lost ones are noticed by a broken connection, the others by their timeout.
@@ -218,19 +243,27 @@ class SimNetwork::Core : public std::enable_shared_from_this<Core> {
   }
 
   void TellServer(uint64_t id) {
-    const auto it = streams_.find(id);
-    if (it == streams_.end()) return;
-    const std::unique_ptr<AttachSession> session = std::move(it->second.session);
-    if (session != nullptr && IsAlive(it->second.server)) session->OnClosed();
-    DropIfOver(id);
+    const auto stream = streams_.find(id);
+    if (stream == streams_.end()) return;
+    Reach(stream->second.server.host, [id](Core& core) {
+      const auto it = core.streams_.find(id);
+      if (it == core.streams_.end()) return;
+      const std::unique_ptr<AttachSession> session = std::move(it->second.session);
+      if (session != nullptr && core.IsAlive(it->second.server)) session->OnClosed();
+      core.DropIfOver(id);
+    });
   }
 
   void TellClient(uint64_t id, const absl::Status& status) {
-    const auto it = streams_.find(id);
-    if (it == streams_.end()) return;
-    AttachObserver* observer = std::exchange(it->second.observer, nullptr);
-    if (observer != nullptr && IsAlive(it->second.client)) observer->OnClosed(status);
-    DropIfOver(id);
+    const auto stream = streams_.find(id);
+    if (stream == streams_.end()) return;
+    Reach(stream->second.client.host, [id, status](Core& core) {
+      const auto it = core.streams_.find(id);
+      if (it == core.streams_.end()) return;
+      AttachObserver* observer = std::exchange(it->second.observer, nullptr);
+      if (observer != nullptr && core.IsAlive(it->second.client)) observer->OnClosed(status);
+      core.DropIfOver(id);
+    });
   }
 
   void DropIfOver(uint64_t id) {

@@ -19,6 +19,9 @@ void SimNetwork::Serve(const std::string& host, GatewayHandler& handler) {
 void SimNetwork::Serve(const std::string& host, PodGroupHandler& handler) {
   if (Core::Host* it = core_->Find(host)) it->pod_groups = &handler;
 }
+void SimNetwork::Serve(const std::string& host, ReplicaHandler& handler) {
+  if (Core::Host* it = core_->Find(host)) it->replicas = &handler;
+}
 void SimNetwork::Partition(const std::string& a, const std::string& b) { core_->Cut(a, b); }
 void SimNetwork::Heal(const std::string& a, const std::string& b) { core_->Heal(a, b); }
 void SimNetwork::HealAll() { core_->HealAll(); }
@@ -83,9 +86,9 @@ std::unique_ptr<GatewayPeer> SimNetwork::Gateway(const std::string& host, const 
 }
 
 std::unique_ptr<PeerDirectory> SimNetwork::Directory(const std::string& host) {
-  class Peer final : public PodGroupPeer {
+  class PodGroupsOf final : public PodGroupPeer {
    public:
-    Peer(std::weak_ptr<Core> core, Core::Endpoint self, std::string server)
+    PodGroupsOf(std::weak_ptr<Core> core, Core::Endpoint self, std::string server)
         : core_(std::move(core)), self_(std::move(self)), server_(std::move(server)) {}
     void EnsurePodGroup(podgroup::v1::EnsurePodGroupRequest request, absl::Duration timeout,
                         Done<podgroup::v1::EnsurePodGroupResponse> done) override {
@@ -105,11 +108,36 @@ std::unique_ptr<PeerDirectory> SimNetwork::Directory(const std::string& host) {
     const std::string server_;
   };
 
+  class ReplicaOf final : public ReplicaPeer {
+   public:
+    ReplicaOf(std::weak_ptr<Core> core, Core::Endpoint self, std::string server)
+        : core_(std::move(core)), self_(std::move(self)), server_(std::move(server)) {}
+    void HandOver(replica::v1::HandOverRequest request, absl::Duration timeout,
+                  Done<replica::v1::HandOverResponse> done) override {
+      const auto core = core_.lock();
+      if (core == nullptr) return;
+      core->Start<replica::v1::HandOverRequest, replica::v1::HandOverResponse>(
+          self_, server_, std::move(request), timeout, std::move(done), [](Core::Host& to, auto message, auto answer) {
+            if (to.replicas == nullptr) return false;
+            to.replicas->HandOver(std::move(message), std::move(answer));
+            return true;
+          });
+    }
+
+   private:
+    const std::weak_ptr<Core> core_;
+    const Core::Endpoint self_;
+    const std::string server_;
+  };
+
   class PeersOf final : public PeerDirectory {
    public:
     PeersOf(std::weak_ptr<Core> core, Core::Endpoint self) : core_(std::move(core)), self_(std::move(self)) {}
     std::shared_ptr<PodGroupPeer> PodGroups(const gateway::v1::Member& member) override {
-      return std::make_shared<Peer>(core_, self_, member.address());
+      return std::make_shared<PodGroupsOf>(core_, self_, member.address());
+    }
+    std::shared_ptr<ReplicaPeer> Replicas(const gateway::v1::Member& member) override {
+      return std::make_shared<ReplicaOf>(core_, self_, member.address());
     }
 
    private:

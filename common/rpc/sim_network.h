@@ -5,7 +5,8 @@
 //
 // A host is a process: a name and its SimLoop. Peers are made for a host; handlers are served by one. Nothing touches a
 // host's objects once its loop is killed or the host is removed. Kill the loop, then RemoveHost, then destroy the
-// objects. The network may be destroyed before or after its peers.
+// objects. The network may be destroyed before or after its peers. What reaches a host whose loop is paused waits there
+// until it runs again; its streams stay, as long as nobody breaks them (a real transport's keepalive would).
 #include <memory>
 #include <string>
 
@@ -43,6 +44,7 @@ class SimNetwork {
   // Served until the host is removed.
   void Serve(const std::string& host, GatewayHandler& handler);
   void Serve(const std::string& host, PodGroupHandler& handler);
+  void Serve(const std::string& host, ReplicaHandler& handler);
 
   // Clients of a host that was added. `server` need not exist yet.
   std::unique_ptr<GatewayPeer> Gateway(const std::string& host, const std::string& server);

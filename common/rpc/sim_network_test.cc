@@ -220,5 +220,68 @@ TEST_F(SimNetworkTest, AStreamToNobodyIsUnavailable) {
   EXPECT_EQ(observer_.closed->code(), absl::StatusCode::kUnavailable);
 }
 
+TEST_F(SimNetworkTest, APausedServerHandlesLateWhatReachedIt) {
+  auto stream = peer_->Attach(observer_);
+  time_.Advance(absl::Seconds(1));
+  loop_b_.Pause();
+  Write("x");
+  AttachRequest request;
+  request.mutable_ack()->set_sequence(1);
+  stream->Send(request);
+  time_.Advance(absl::Seconds(5));
+  EXPECT_TRUE(gateway_.writes.empty());
+  EXPECT_TRUE(gateway_.requests.empty());
+  loop_b_.Resume();
+  time_.Advance(absl::Seconds(1));
+  EXPECT_EQ(gateway_.writes, std::vector<std::string>{"x"});
+  EXPECT_EQ(gateway_.requests, std::vector<int64_t>{1});
+  EXPECT_EQ(answers_, Codes{absl::StatusCode::kOk});
+}
+
+TEST_F(SimNetworkTest, APausedClientHearsLateWhatReachedIt) {
+  auto stream = peer_->Attach(observer_);
+  time_.Advance(absl::Seconds(1));
+  Write("x");
+  loop_a_.Pause();
+  AttachBatch batch;
+  batch.set_sequence(1);
+  gateway_.last_sink->Send(batch.SerializeAsString());
+  time_.Advance(absl::Seconds(5));
+  network_.BreakStreams("a", "b");
+  time_.Advance(absl::Seconds(20));
+  EXPECT_TRUE(observer_.batches.empty());
+  EXPECT_FALSE(observer_.closed.has_value());
+  EXPECT_EQ(gateway_.sent, 0);
+  EXPECT_EQ(gateway_.sessions_closed, 1);
+  EXPECT_TRUE(answers_.empty());
+  loop_a_.Resume();
+  time_.Advance(absl::Seconds(1));
+  // The answer came before the call's time was over.
+  EXPECT_EQ(answers_, Codes{absl::StatusCode::kOk});
+  EXPECT_TRUE(observer_.closed.has_value());
+}
+
+TEST_F(SimNetworkTest, WhatWaitsAtAPausedServerIsUnknownOnceItIsKilled) {
+  loop_b_.Pause();
+  Write("x");
+  time_.Advance(absl::Seconds(1));
+  loop_b_.Kill();
+  network_.RemoveHost("b");
+  time_.Advance(absl::Seconds(1));
+  EXPECT_TRUE(gateway_.writes.empty());
+  EXPECT_EQ(answers_, Codes{absl::StatusCode::kUnknown});
+}
+
+TEST_F(SimNetworkTest, AStreamThatWaitsAtAPausedServerEndsWithIt) {
+  loop_b_.Pause();
+  auto stream = peer_->Attach(observer_);
+  time_.Advance(absl::Seconds(1));
+  EXPECT_FALSE(observer_.closed.has_value());
+  loop_b_.Kill();
+  network_.RemoveHost("b");
+  time_.Advance(absl::Seconds(1));
+  EXPECT_TRUE(observer_.closed.has_value());
+}
+
 }  // namespace
 }  // namespace basalt::rpc

@@ -32,20 +32,57 @@ class Made {
   std::atomic<bool> told_ = false;
 };
 
+// The unary calls that this process serves at a time, and the bytes of their requests: what comes over that is refused
+// with RESOURCE_EXHAUSTED before anything is kept of it. Any thread.
+class CallRoom {
+ public:
+  static constexpr size_t kMaxCalls = 20'000;
+  static constexpr size_t kMaxBytes = 256 << 20;
+
+  // Of the process.
+  static CallRoom& Get() {
+    static CallRoom room;
+    return room;
+  }
+  explicit CallRoom(size_t max_calls = kMaxCalls, size_t max_bytes = kMaxBytes)
+      : max_calls_(max_calls), max_bytes_(max_bytes) {}
+  bool Enter(size_t bytes) {
+    const size_t before = calls_.fetch_add(1);
+    const size_t with_it = bytes_.fetch_add(bytes) + bytes;
+    // One that is large has its way while nothing else is there.
+    if (before == 0 || (before < max_calls_ && with_it <= max_bytes_)) return true;
+    Leave(bytes);
+    return false;
+  }
+  void Leave(size_t bytes) {
+    calls_.fetch_sub(1);
+    bytes_.fetch_sub(bytes);
+  }
+
+ private:
+  const size_t max_calls_;
+  const size_t max_bytes_;
+  std::atomic<size_t> calls_ = 0;
+  std::atomic<size_t> bytes_ = 0;
+};
+
 // One call, until gRPC is done with it and the handler has let go of it. It is finished once: by the handler, or when
 // the caller is gone or the server cuts it off. That too is done on the loop, after the handler was called: a server
 // that ends waits for its loops but for no answer, and no call begins once it has ended.
 template <typename Response>
 class UnaryCall final : public grpc::ServerUnaryReactor {
  public:
-  static std::shared_ptr<UnaryCall> Make(Loop& loop, grpc::CallbackServerContext* context, Response* response) {
-    auto call = std::make_shared<UnaryCall>(loop, context, response);
+  // `bytes`: taken of CallRoom, given back at the end.
+  static std::shared_ptr<UnaryCall> Make(Loop& loop, grpc::CallbackServerContext* context, Response* response,
+                                         size_t bytes) {
+    auto call = std::make_shared<UnaryCall>(loop, context, response, bytes);
     call->self_ = call;
     call->made_.Tell();
     return call;
   }
-  UnaryCall(Loop& loop, grpc::CallbackServerContext* context, Response* response)
-      : loop_(loop), context_(context), response_(response) {}
+  UnaryCall(Loop& loop, grpc::CallbackServerContext* context, Response* response, size_t bytes)
+      : loop_(loop), context_(context), response_(response), bytes_(bytes) {}
+  ~UnaryCall() override { CallRoom::Get().Leave(bytes_); }
 
   // Any thread.
   void Answer(absl::StatusOr<Response> answer) {
@@ -65,6 +102,7 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
   Loop& loop_;
   grpc::CallbackServerContext* const context_;
   Response* const response_;
+  const size_t bytes_;
   std::shared_ptr<UnaryCall> self_;
   Made made_;
   std::atomic<bool> finished_ = false;
@@ -90,7 +128,13 @@ class UnaryEnd {
 template <typename Request, typename Response, typename Handler>
 grpc::ServerUnaryReactor* ServeUnary(Loop& loop, grpc::CallbackServerContext* context, const Request* request,
                                      Response* response, Handler handler) {
-  const auto call = UnaryCall<Response>::Make(loop, context, response);
+  const size_t bytes = request->ByteSizeLong();
+  if (!CallRoom::Get().Enter(bytes)) {
+    grpc::ServerUnaryReactor* const refused = context->DefaultReactor();
+    refused->Finish({grpc::StatusCode::RESOURCE_EXHAUSTED, "too many calls are under way here; come again later"});
+    return refused;
+  }
+  const auto call = UnaryCall<Response>::Make(loop, context, response, bytes);
   loop.Post(
       [end = std::make_shared<UnaryEnd<Response>>(call), request = *request, handler = std::move(handler)]() mutable {
         end->SetStarted();

@@ -88,6 +88,9 @@ class Context {
   // A pass no later than `when` (in ApiNow's terms). An earlier one replaces a later one; a pass does not clear it.
   virtual void WakeAt(std::string_view key, absl::Time when) = 0;
   virtual bool IsReady(uint32_t slot) const = 0;
+  // In which the slot last changed owner; grows with each new owner, and with each new process of the same. 0: not
+  // ours.
+  virtual int64_t SlotEpoch(uint32_t slot) const = 0;
   virtual SlotCounts Slots() const = 0;
   // Sends a write with the owner token of the slot of `key`. The runtime resends what was surely not sent, with
   // back-off, until the write's deadline; it never resends anything else. The answer's object goes through OnState

@@ -31,8 +31,13 @@ struct RuntimeOptions {
   std::string replica;  // Stable name, for example jobsvc-0.
   std::string address;  // Where peers reach this process.
   absl::Duration write_timeout = absl::Seconds(10);
-  BackOffPolicy reattach{.first = absl::Milliseconds(100), .most = absl::Seconds(5)};
+  BackOffPolicy reattach{.first = absl::Milliseconds(100), .most = absl::Seconds(1)};
   BackOffPolicy resend{.first = absl::Milliseconds(50), .most = absl::Seconds(2)};
+  // The service keeps records of its slots: they travel with them.
+  bool keeps_records = true;
+  // How long a replica that leaves waits for others to take its slots and records.
+  absl::Duration leave_timeout = absl::Seconds(10);
+  absl::Duration leave_without_gateway = absl::Seconds(3);
   // The store failed or an invariant broke: nothing more is decided or sent. On the main loop; ends the process.
   std::function<void(const absl::Status&)> on_failure;
 };
@@ -54,6 +59,11 @@ class Replica {
   void SetAddress(std::string address);
   // Any thread.
   void Start();
+  // Before Stop: gives its slots to others and waits until they have the records, as long as leave_timeout allows; then
+  // `done` on the main loop. At once where there is nobody to give them to.
+  void Leave(absl::AnyInvocable<void()> done);
+  // What other replicas of the service ask of this one. Used on the main loop.
+  rpc::ReplicaHandler& hand_over();
   // Ends the stream and every worker; then `done` on the main loop. Nothing of the replica runs after that.
   void Stop(absl::AnyInvocable<void()> done);
 

@@ -4,9 +4,12 @@
 
 #include <utility>
 
+#include "common/base/planted.h"
 #include "common/base/slots.h"
 #include "common/base/status.h"
+#include "common/base/status_macros.h"
 #include "common/obs/log.h"
+#include "common/runtime/slot_records.h"
 
 namespace basalt::runtime {
 
@@ -90,6 +93,7 @@ void Worker::StartStream(uint64_t stream) {
 void Worker::Deliver(uint64_t stream, int64_t sequence, std::vector<Delivery> deliveries) {
   if (!Running() || stream != stream_) return;
   sequence_ = sequence;
+  if (BASALT_PLANTED("early_acknowledgement")) host_->Recorded(options_.index, stream, sequence);
   delivering_ = true;
   for (Delivery& delivery : deliveries) {
     if (auto* item = std::get_if<gateway::v1::Item>(&delivery)) {
@@ -130,7 +134,9 @@ void Worker::Handle(gateway::v1::Item& item) {
     case gateway::v1::Item::kProgress:
       for (const uint32_t slot : tracker_.Progress(item.progress())) SetReady(slot);
       break;
-    case gateway::v1::Item::kAssignment:  // The replica's own.
+    case gateway::v1::Item::kAssignment:  // These are the replica's own.
+    case gateway::v1::Item::kGrant:
+    case gateway::v1::Item::kLeftovers:
     case gateway::v1::Item::ITEM_NOT_SET:
       break;
   }
@@ -138,15 +144,47 @@ void Worker::Handle(gateway::v1::Item& item) {
 
 void Worker::SetAssignment(std::shared_ptr<const AssignmentView> view) {
   std::vector<uint32_t> released;
+  kv::WriteBatch last;
+  for (uint32_t slot = options_.index; slot < kSlotCount; slot += options_.workers) {
+    if (!view->owned[slot]) JudgeLast(slot, last);
+  }
+  if (!Running()) return;
+  if (!last.empty()) {
+    if (const absl::Status status = store_.Write(last); !status.ok()) return Fail(status);
+  }
   for (uint32_t slot = options_.index; slot < kSlotCount; slot += options_.workers) {
     if (view->owned[slot]) continue;
-    const bool open = slots_.contains(slot);
-    if (open) CloseSlot(slot);
-    if (open || (assignment_ != nullptr && assignment_->owned[slot])) released.push_back(slot);
+    if (slots_.contains(slot)) CloseSlot(slot);
+    // Each time: an earlier word may have answered an assignment that was over by then.
+    released.push_back(slot);
   }
   assignment_ = std::move(view);
   if (!released.empty()) host_->Released(assignment_->assignment.epoch(), std::move(released));
   slots_changed_ = true;
+}
+
+// Everything that was heard of a slot that goes to another owner is recorded, for it is acknowledged; nothing is done.
+void Worker::JudgeLast(uint32_t slot, kv::WriteBatch& batch) {
+  const auto it = slots_.find(slot);
+  if (it == slots_.end() || !it->second.ready) return;
+  for (const std::string& key : queue_->TakeGroup(slot)) {
+    if (!Running()) return;
+    controller_->Decide(key, batch);
+  }
+}
+
+// The store's records of the slot count only if there are none newer anywhere.
+absl::Status Worker::PrepareRecords(const gateway::v1::SlotBegin& begin) {
+  if (!options_.keeps_records) return absl::OkStatus();
+  BASALT_ASSIGN_OR_RETURN(const storage::v1::SlotMeta meta, ReadSlotMeta(store_, begin.slot()));
+  const int64_t stored = meta.epoch();
+  if (stored == begin.epoch()) return absl::OkStatus();
+  kv::WriteBatch batch;
+  if (stored != begin.records_epoch() && !BASALT_PLANTED("stale_disk_believed")) {
+    DropControlRecords(begin.slot(), batch);
+  }
+  PutSlotEpoch(begin.slot(), begin.epoch(), batch);
+  return store_.Write(batch);
 }
 
 void Worker::BeginSlot(const gateway::v1::SlotBegin& begin) {
@@ -162,6 +200,9 @@ void Worker::BeginSlot(const gateway::v1::SlotBegin& begin) {
     it->second.refused = false;
     queue_->Pause(slot);
   } else {
+    if (const absl::Status prepared = PrepareRecords(begin); !prepared.ok()) {
+      return Fail(Annotate(prepared, fmt::format("slot {} cannot be opened", slot)));
+    }
     slots_[slot] = {.epoch = begin.epoch(), .generation = next_generation_++};
     absl::StatusOr<std::vector<KnownObject>> known = controller_->OpenSlot(slot);
     if (!known.ok()) return Fail(Annotate(known.status(), fmt::format("slot {} cannot be opened", slot)));
@@ -277,6 +318,11 @@ void Worker::Wake(std::string_view key) {
 void Worker::WakeAt(std::string_view key, absl::Time when) {
   const uint32_t slot = SlotOf(key);
   if (Running() && slots_.contains(slot)) queue_->AddAt(key, slot, when);
+}
+
+int64_t Worker::SlotEpoch(uint32_t slot) const {
+  const auto it = slots_.find(slot);
+  return it == slots_.end() ? 0 : it->second.epoch;
 }
 
 bool Worker::IsReady(uint32_t slot) const {

@@ -55,6 +55,7 @@ struct WorkerOptions {
   gateway::v1::Member self;
   absl::Duration write_timeout = absl::Seconds(10);
   BackOffPolicy resend;
+  bool keeps_records = true;
 };
 
 class Worker final : public Context, public ObjectTracker::Sink, public std::enable_shared_from_this<Worker> {
@@ -86,6 +87,7 @@ class Worker final : public Context, public ObjectTracker::Sink, public std::ena
   void Wake(std::string_view key) override;
   void WakeAt(std::string_view key, absl::Time when) override;
   bool IsReady(uint32_t slot) const override;
+  int64_t SlotEpoch(uint32_t slot) const override;
   SlotCounts Slots() const override;
   void Write(std::string_view key, gateway::v1::WriteRequest request, WriteDone done) override;
   void Get(std::string_view key, gateway::v1::GetRequest request, GetDone done) override;
@@ -128,6 +130,8 @@ class Worker final : public Context, public ObjectTracker::Sink, public std::ena
 
   void Handle(gateway::v1::Item& item);
   void SetAssignment(std::shared_ptr<const AssignmentView> view);
+  void JudgeLast(uint32_t slot, kv::WriteBatch& batch);
+  absl::Status PrepareRecords(const gateway::v1::SlotBegin& begin);
   void BeginSlot(const gateway::v1::SlotBegin& begin);
   void CloseSlot(uint32_t slot);
   void SetReady(uint32_t slot);

@@ -17,10 +17,15 @@ constexpr absl::Duration kGetTimeout = absl::Seconds(10);
 
 enum class Answer { kNotSent, kNotOwner, kRefused, kUnknown };
 
-Answer Classify(absl::StatusCode code) {
+// What is larger than this is refused by the transport, however often it is sent.
+constexpr size_t kTooLarge = 48 << 20;
+
+Answer Classify(absl::StatusCode code, const gateway::v1::WriteRequest& request) {
   switch (code) {
     case absl::StatusCode::kUnavailable:
       return Answer::kNotSent;
+    case absl::StatusCode::kResourceExhausted:  // No room for it there, for the moment.
+      return request.ByteSizeLong() > kTooLarge ? Answer::kRefused : Answer::kNotSent;
     case absl::StatusCode::kFailedPrecondition:
       return Answer::kNotOwner;
     case absl::StatusCode::kInvalidArgument:
@@ -30,7 +35,6 @@ Answer Classify(absl::StatusCode code) {
     case absl::StatusCode::kUnauthenticated:
     case absl::StatusCode::kUnimplemented:
     case absl::StatusCode::kOutOfRange:
-    case absl::StatusCode::kResourceExhausted:  // A message over the transport's limit.
       return Answer::kRefused;
     default:
       return Answer::kUnknown;
@@ -99,7 +103,7 @@ void Worker::OnWriteAnswer(uint64_t id, absl::StatusOr<gateway::v1::WriteRespons
       if (self->Running()) task(*self);
     });
   };
-  switch (Classify(answer.status().code())) {
+  switch (Classify(answer.status().code(), write.request)) {
     case Answer::kNotSent: {
       const absl::Time again = loop_.Now() + write.back_off.Next(random_);
       if (again < write.deadline) return later(again, [id](Worker& self) { self.SendWrite(id); });

@@ -14,11 +14,12 @@
 #include "common/shell/signals.h"
 
 ABSL_FLAG(std::vector<std::string>, gateway, {"127.0.0.1:7700"},
-          "addresses of the gateways, host:port, comma separated");
+          "the gateways, comma separated: host:port, or dns:///name:port for every address that the name has");
 ABSL_FLAG(std::string, listen, "127.0.0.1:0", "address of the gRPC port; port 0: any free one");
 ABSL_FLAG(std::string, advertise, "", "where peers reach the gRPC port; empty: as it listens");
 ABSL_FLAG(std::string, metrics_listen, "127.0.0.1:0", "address of /metrics, /healthz and /readyz; empty: none");
 ABSL_FLAG(std::string, port_file, "", "the gRPC port is written to this file once it serves");
+ABSL_FLAG(std::string, metrics_port_file, "", "the port of --metrics_listen is written to this file");
 ABSL_FLAG(std::string, data_dir, "", "folder of the store; needed");
 ABSL_FLAG(bool, rebuild, false, "move a corrupt or foreign store aside and start afresh from Kubernetes");
 ABSL_FLAG(bool, kv_sync, false, "flush every write to the disk: survives power loss, at a tenth of the speed");
@@ -32,6 +33,14 @@ namespace basalt::shell {
 namespace {
 
 constexpr absl::Duration kLook = absl::Milliseconds(200);  // How soon a failure of the process is noticed.
+
+// False, and told, where it cannot be written.
+bool WritePort(const char* flag, const std::string& file, int port) {
+  if (file.empty()) return true;
+  const absl::Status written = WriteFileWhole(file, fmt::format("{}\n", port));
+  if (!written.ok()) std::fprintf(stderr, "error: %s: %s\n", flag, std::string(written.message()).c_str());
+  return written.ok();
+}
 
 }  // namespace
 
@@ -70,15 +79,15 @@ int RunService(int argc, char** argv, const char* name, gateway::v1::ServiceKind
   obs::LogInfo("serving", {{"port", std::to_string((*process)->port())},
                            {"metrics_port", std::to_string((*process)->metrics_port())},
                            {"version", std::string(Version())}});
-  if (const std::string file = absl::GetFlag(FLAGS_port_file); !file.empty()) {
-    if (const absl::Status written = WriteFileWhole(file, fmt::format("{}\n", (*process)->port())); !written.ok()) {
-      std::fprintf(stderr, "error: --port_file: %s\n", std::string(written.message()).c_str());
-      return 1;
-    }
+  if (!WritePort("--metrics_port_file", absl::GetFlag(FLAGS_metrics_port_file), (*process)->metrics_port()) ||
+      !WritePort("--port_file", absl::GetFlag(FLAGS_port_file), (*process)->port())) {
+    return 1;
   }
   while (!WaitForEnd(kLook)) {
     if (!(*process)->failure().ok()) return 1;
   }
+  obs::LogInfo("leaving");
+  (*process)->Leave();
   obs::LogInfo("ending");
   return 0;
 }

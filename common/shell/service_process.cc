@@ -11,9 +11,12 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/version.h"
+#include "common/discovery/gateway_names.h"
+#include "common/discovery/resolver.h"
 #include "common/obs/log.h"
 #include "common/rpc/grpc_gateway_peer.h"
 #include "common/rpc/grpc_peers.h"
+#include "common/rpc/grpc_replica.h"
 #include "common/rpc/grpc_server.h"
 #include "common/rpc/http_status.h"
 
@@ -60,9 +63,7 @@ class Process final : public ServiceProcess {
 
   absl::Status Open(const MakeParts& make_parts) {
     if (options_.replica.empty()) options_.replica = options_.name + "-0";
-    if (options_.gateways.empty()) {
-      return MakeStatus(absl::StatusCode::kInvalidArgument, "--gateway: at least one address is needed");
-    }
+    BASALT_ASSIGN_OR_RETURN(auto gateways, discovery::ParseGatewayNames(options_.gateways));
     BASALT_RETURN_IF_ERROR(OpenStore());
     health_.AddTarget("gateway", "not attached yet");
     main_loop_ = MakeThreadLoop(options_.name);
@@ -72,7 +73,7 @@ class Process final : public ServiceProcess {
       worker_loops_.push_back(MakeThreadLoop(fmt::format("{}-w{}", options_.name, i)));
       workers.push_back(worker_loops_.back().get());
     }
-    gateway_ = rpc::MakeGrpcGatewayPeer(*main_loop_, options_.gateways);
+    gateway_ = rpc::MakeGrpcGatewayPeer(*main_loop_, std::move(gateways), discovery::MakeSystemResolver(*main_loop_));
     peers_ = rpc::MakeGrpcPeerDirectory(*main_loop_);
     const ServiceParts parts = make_parts(*metrics_, health_);
     runtime::RuntimeOptions runtime_options;
@@ -80,11 +81,13 @@ class Process final : public ServiceProcess {
     runtime_options.version = std::string(Version());
     runtime_options.service = options_.kind;
     runtime_options.replica = options_.replica;
+    runtime_options.keeps_records = parts.keeps_records;
     runtime_options.on_failure = [this](const absl::Status& why) { Fail(why); };
     replica_ = std::make_unique<runtime::Replica>(runtime_options, *main_loop_, workers, random_, *store_, *gateway_,
                                                   *peers_, metrics_.get(), &health_, parts.make_controller);
-    BASALT_ASSIGN_OR_RETURN(
-        server_, rpc::GrpcServer::Start({.address = options_.listen}, parts.make_services(*replica_, *api_loop_)));
+    std::vector<std::unique_ptr<rpc::GrpcService>> services = parts.make_services(*replica_, *api_loop_);
+    services.push_back(rpc::MakeReplicaService(*main_loop_, replica_->hand_over()));
+    BASALT_ASSIGN_OR_RETURN(server_, rpc::GrpcServer::Start({.address = options_.listen}, std::move(services)));
     if (!options_.metrics_listen.empty()) {
       BASALT_ASSIGN_OR_RETURN(const uint16_t port, PortOf(options_.metrics_listen));
       rpc::HttpStatusOptions http;
@@ -99,6 +102,13 @@ class Process final : public ServiceProcess {
     replica_->Start();
     server_->SetServing(true);
     return absl::OkStatus();
+  }
+
+  void Leave() override {
+    if (!failure().ok()) return;
+    std::promise<void> left;
+    replica_->Leave([&left] { left.set_value(); });
+    left.get_future().wait();
   }
 
   int port() const override { return server_->port(); }

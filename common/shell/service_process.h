@@ -21,7 +21,7 @@ struct ServiceOptions {
   gateway::v1::ServiceKind kind = gateway::v1::SERVICE_KIND_UNSPECIFIED;
   std::string replica;  // Empty: <name>-0.
   std::string cluster = "default";
-  std::vector<std::string> gateways;
+  std::vector<std::string> gateways;  // As of --gateway: common/discovery/gateway_names.h.
   std::string listen = "127.0.0.1:0";
   std::string advertise;                       // Where peers reach it; empty: host of `listen` with the real port.
   std::string metrics_listen = "127.0.0.1:0";  // Plain HTTP; empty: none.
@@ -33,6 +33,7 @@ struct ServiceOptions {
 
 // What a service adds. Everything here is called once, before the replica starts.
 struct ServiceParts {
+  bool keeps_records = true;  // Of its slots: they travel with them.
   // Metrics and health of the process, for controllers.
   std::function<std::unique_ptr<runtime::Controller>(runtime::Context&)> make_controller;
   // The gRPC services; their handlers run on `api_loop`, which outlives the server.
@@ -47,6 +48,10 @@ class ServiceProcess {
   // Statuses of the store (OpenRocksKv) and of the ports, with what to do about them.
   static absl::StatusOr<std::unique_ptr<ServiceProcess>> Start(ServiceOptions options, const MakeParts& make_parts);
   virtual ~ServiceProcess() = default;  // Health off, stop intake, drain, close.
+
+  // Before the end: gives what it owns to other replicas, if there are any, and waits for them for some seconds at
+  // most.
+  virtual void Leave() = 0;
 
   virtual int port() const = 0;
   virtual int metrics_port() const = 0;  // 0: none.

@@ -158,6 +158,17 @@ absl::Status PrepareDeleteCollection(const v1::WriteRequest& request, KubeReques
   return absl::OkStatus();
 }
 
+// What a header can hold: names come from outside.
+std::string Plain(std::string_view name) {
+  std::string plain(name.substr(0, 253));
+  for (char& c : plain) {
+    const bool fits =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
+    if (!fits) c = '_';
+  }
+  return plain;
+}
+
 // A JSON patch whose test of identity failed comes back as a 422 without a field.
 bool IsFailedIdentityTest(const v1::KubeError& error) {
   return error.message().find("test") != std::string::npos &&
@@ -167,7 +178,13 @@ bool IsFailedIdentityTest(const v1::KubeError& error) {
 
 }  // namespace
 
-absl::StatusOr<KubeRequest> PrepareWrite(const v1::WriteRequest& request, std::string_view default_field_manager) {
+std::string WriterOf(std::string_view product, const v1::Owner& owner) {
+  return fmt::format("{} ({}/{} slot {} epoch {})", product, Plain(owner.member().replica()),
+                     Plain(owner.member().incarnation()), owner.slot(), owner.slot_epoch());
+}
+
+absl::StatusOr<KubeRequest> PrepareWrite(const v1::WriteRequest& request, std::string_view default_field_manager,
+                                         std::string_view product) {
   KubeRequest out;
   BASALT_RETURN_IF_ERROR(CheckName("namespace", request.namespace_()));
   BASALT_RETURN_IF_ERROR(CheckName("name", request.name()));
@@ -178,7 +195,7 @@ absl::StatusOr<KubeRequest> PrepareWrite(const v1::WriteRequest& request, std::s
     out.target += "/" + http::EscapeSegment(request.name());
     if (!request.subresource().empty()) out.target += "/" + http::EscapeSegment(request.subresource());
   }
-  out.headers = {{"Accept", "application/json"}, {"User-Agent", "basalt-gateway"}};
+  out.headers = {{"Accept", "application/json"}, {"User-Agent", WriterOf(product, request.owner())}};
   out.object_key = ObjectKey(request.resource(), request.namespace_(), request.name());
   out.kind = KindOf(request.resource().group(), request.resource().plural());
   switch (request.operation_case()) {
@@ -202,7 +219,7 @@ absl::StatusOr<KubeRequest> PrepareWrite(const v1::WriteRequest& request, std::s
   return out;
 }
 
-absl::StatusOr<KubeRequest> PrepareGet(const v1::GetRequest& request) {
+absl::StatusOr<KubeRequest> PrepareGet(const v1::GetRequest& request, std::string_view product) {
   KubeRequest out;
   if (request.name().empty()) return Invalid("name is needed");
   BASALT_RETURN_IF_ERROR(CheckName("namespace", request.namespace_()));
@@ -210,7 +227,7 @@ absl::StatusOr<KubeRequest> PrepareGet(const v1::GetRequest& request) {
   BASALT_ASSIGN_OR_RETURN(out.target, CollectionPath(request.resource(), request.namespace_()));
   out.target += "/" + http::EscapeSegment(request.name());
   out.method = "GET";
-  out.headers = {{"Accept", "application/json"}, {"User-Agent", "basalt-gateway"}};
+  out.headers = {{"Accept", "application/json"}, {"User-Agent", std::string(product)}};
   out.kind = KindOf(request.resource().group(), request.resource().plural());
   return out;
 }

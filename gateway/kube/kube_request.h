@@ -22,8 +22,13 @@ struct KubeRequest {
 };
 
 // INVALID_ARGUMENT, with the field, where the request breaks a rule of gateway.proto: the API server never sees it.
-absl::StatusOr<KubeRequest> PrepareWrite(const v1::WriteRequest& request, std::string_view default_field_manager);
-absl::StatusOr<KubeRequest> PrepareGet(const v1::GetRequest& request);
+// `product` is who writes, "basalt-gateway/1.2"; a write names its owner after it.
+absl::StatusOr<KubeRequest> PrepareWrite(const v1::WriteRequest& request, std::string_view default_field_manager,
+                                         std::string_view product);
+absl::StatusOr<KubeRequest> PrepareGet(const v1::GetRequest& request, std::string_view product);
+
+// "basalt-gateway/1.2 (jobsvc-0/f3a slot 17 epoch 4)": so the API server's own log says who wrote, and as what.
+std::string WriterOf(std::string_view product, const v1::Owner& owner);
 
 // A refusal with Retry-After taken from the headers, too. A 422 on metadata.uid is another object, like a 409: its
 // reason becomes Conflict.

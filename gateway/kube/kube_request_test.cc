@@ -19,7 +19,7 @@ v1::WriteRequest Request(const std::string& text) {
 
 // Method, target, content type and body of the request.
 std::string Prepared(const std::string& text) {
-  const absl::StatusOr<KubeRequest> prepared = PrepareWrite(Request(text), "basalt");
+  const absl::StatusOr<KubeRequest> prepared = PrepareWrite(Request(text), "basalt", "gateway/1");
   if (!prepared.ok()) return std::string(prepared.status().message());
   EXPECT_NE(http::FindHeader(prepared->headers, "Accept"), "");
   std::string out = prepared->method + " " + prepared->target;
@@ -80,6 +80,26 @@ TEST(PrepareWriteTest, EveryOperationBecomesItsRequest) {
   for (const auto& [request, expected] : cases) EXPECT_EQ(Prepared(request), expected) << request;
 }
 
+TEST(PrepareWriteTest, NamesItsOwner) {
+  const struct {
+    std::string owner, wanted;
+  } rows[] = {
+      {R"(owner { member { replica: "jobsvc-0" incarnation: "f3a" } slot: 17 slot_epoch: 4 })",
+       "gateway/1 (jobsvc-0/f3a slot 17 epoch 4)"},
+      {"", "gateway/1 (/ slot 0 epoch 0)"},
+      {R"(owner { member { replica: "a\r\nX-Evil: b" incarnation: "\303\244(" } })",
+       "gateway/1 (a__X-Evil__b/___ slot 0 epoch 0)"},
+      {"owner { member { replica: \"" + std::string(300, 'r') + "\" } }",
+       "gateway/1 (" + std::string(253, 'r') + "/ slot 0 epoch 0)"},
+  };
+  for (const auto& row : rows) {
+    const absl::StatusOr<KubeRequest> prepared =
+        PrepareWrite(Request(kPod + R"(delete { uid: "u" } )" + row.owner), "basalt", "gateway/1");
+    ASSERT_TRUE(prepared.ok()) << prepared.status();
+    EXPECT_EQ(http::FindHeader(prepared->headers, "User-Agent"), row.wanted);
+  }
+}
+
 TEST(PrepareWriteTest, WhatBreaksARuleIsRefusedByItsField) {
   const std::vector<std::pair<std::string, std::string_view>> cases = {
       {kPod, "operation is not set"},
@@ -103,7 +123,7 @@ TEST(PrepareWriteTest, WhatBreaksARuleIsRefusedByItsField) {
       {R"(resource { version: "v1" plural: "pods" } namespace: "n" delete_collection {})", "label_selector is needed"},
   };
   for (const auto& [text, words] : cases) {
-    const absl::StatusOr<KubeRequest> prepared = PrepareWrite(Request(text), "basalt");
+    const absl::StatusOr<KubeRequest> prepared = PrepareWrite(Request(text), "basalt", "gateway/1");
     EXPECT_EQ(prepared.status().code(), absl::StatusCode::kInvalidArgument) << text;
     EXPECT_NE(prepared.status().message().find(absl::string_view(words.data(), words.size())), absl::string_view::npos)
         << text << ": " << prepared.status();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "common/base/status_macros.h"
 #include "common/kube/text.h"
 
 namespace basalt::gateway {
@@ -18,6 +19,11 @@ constexpr absl::Duration kLeast = absl::Milliseconds(100);
 constexpr double kMostPart = 0.25;
 // The weight of one answer in how long they take.
 constexpr double kLatencyWeight = 0.125;
+// What a request takes beside its body, about.
+constexpr size_t kRequestBytes = 1024;
+// The queue of reads, among those of the replicas.
+constexpr char kReads[] = "";
+constexpr char kNoLeader[] = "this gateway does not lead";
 constexpr absl::Duration kDefaultPause = absl::Seconds(1);
 
 absl::Status NotSent(std::string_view why) {
@@ -32,6 +38,7 @@ KubeWriter::KubeWriter(Loop& loop, http::Client& client, Random& random, WriterO
       random_(random),
       options_(std::move(options)),
       clock_(clock),
+      room_(options_.room),
       limit_(options_.first_parallel),
       rate_(options_.rate),
       connect_back_off_(options_.connect_back_off) {}
@@ -50,12 +57,9 @@ void KubeWriter::Post(Task task) {
 // ---- coming in ----
 
 void KubeWriter::Write(v1::WriteRequest request, WriteDone done) {
-  absl::StatusOr<KubeRequest> prepared = PrepareWrite(request, options_.field_manager);
+  absl::StatusOr<KubeRequest> prepared = PrepareWrite(request, options_.field_manager, options_.user_agent);
   absl::Status refused = prepared.status();
-  if (refused.ok() && waiting() >= options_.max_waiting) {
-    refused = MakeStatus(absl::StatusCode::kResourceExhausted,
-                         fmt::format("{} writes are waiting for the API server, the bound", waiting()));
-  }
+  if (refused.ok() && loop_.Now() >= until_) refused = NotSent(kNoLeader);
   if (!refused.ok()) {
     return Post([done = std::move(done), refused] { done(refused); });
   }
@@ -71,15 +75,13 @@ void KubeWriter::Write(v1::WriteRequest request, WriteDone done) {
   if (op->write.has_patch()) op->write.mutable_patch()->clear_body();
   op->write_done = std::move(done);
   op->timeout = std::min(timeout, options_.max_timeout);
-  Accept(std::move(op));
+  refused = Accept(op);
+  if (!refused.ok()) Post([done = std::move(op->write_done), refused] { done(refused); });
 }
 
 void KubeWriter::Get(v1::GetRequest request, GetDone done) {
-  absl::StatusOr<KubeRequest> prepared = PrepareGet(request);
+  absl::StatusOr<KubeRequest> prepared = PrepareGet(request, options_.user_agent);
   absl::Status refused = prepared.status();
-  if (refused.ok() && waiting() >= options_.max_waiting) {
-    refused = absl::ResourceExhaustedError("too many requests are waiting for the API server");
-  }
   if (!refused.ok()) {
     return Post([done = std::move(done), refused] { done(refused); });
   }
@@ -87,16 +89,20 @@ void KubeWriter::Get(v1::GetRequest request, GetDone done) {
   op->prepared = *std::move(prepared);
   op->get_done = std::move(done);
   op->timeout = options_.default_timeout;
-  Accept(std::move(op));
+  refused = Accept(op);
+  if (!refused.ok()) Post([done = std::move(op->get_done), refused] { done(refused); });
 }
 
-void KubeWriter::Accept(std::unique_ptr<Op> op) {
+absl::Status KubeWriter::Accept(std::unique_ptr<Op>& op) {
+  op->bytes = op->prepared.body.size() + kRequestBytes;
+  BASALT_RETURN_IF_ERROR(room_.Take(op->replica, op->bytes));
   op->id = next_id_++;
   op->deadline = loop_.Now() + op->timeout;
   const OpId id = op->id;
   deadlines_.emplace(op->deadline, id);
   bool first = true;
   if (op->write_done != nullptr) {
+    ++writes_;
     std::deque<OpId>& queue = objects_[op->prepared.object_key];
     queue.push_back(id);
     first = queue.size() == 1;
@@ -104,9 +110,15 @@ void KubeWriter::Accept(std::unique_ptr<Op> op) {
   if (first) ready_[op->replica].push_back(id);
   ops_.emplace(id, std::move(op));
   Pump();
+  return absl::OkStatus();
 }
 
 void KubeWriter::DropWaiting(absl::FunctionRef<bool(const v1::WriteRequest&)> matches) {
+  Drop(matches, "its slot has another owner");
+  Pump();
+}
+
+void KubeWriter::Drop(absl::FunctionRef<bool(const v1::WriteRequest&)> matches, std::string_view why) {
   std::vector<OpId> dropped;
   for (const auto& [deadline, id] : deadlines_) {
     const Op& op = *ops_.at(id);
@@ -114,19 +126,44 @@ void KubeWriter::DropWaiting(absl::FunctionRef<bool(const v1::WriteRequest&)> ma
   }
   std::sort(dropped.begin(), dropped.end());
   for (const OpId id : dropped) {
-    Post([op = std::shared_ptr<Op>(Remove(*ops_.at(id)))] { op->write_done(NotSent("its slot has another owner")); });
+    Post([op = std::shared_ptr<Op>(Remove(*ops_.at(id))), status = NotSent(why)] { op->write_done(status); });
   }
+}
+
+// ---- when ----
+
+void KubeWriter::AllowBetween(absl::Time from, absl::Time until) {
+  from_ = from;
+  until_ = until;
   Pump();
+}
+
+void KubeWriter::WhenQuiet(std::function<void()> done) {
+  when_quiet_ = std::move(done);
+  TellQuiet();
+}
+
+void KubeWriter::TellQuiet() {
+  if (writes_in_flight_ == 0 && when_quiet_ != nullptr) Post(std::exchange(when_quiet_, nullptr));
 }
 
 // ---- going out ----
 
 void KubeWriter::Pump() {
   const absl::Time now = loop_.Now();
+  const bool too_late = now >= until_;
+  const bool too_early = now < from_;
+  if (too_late && writes_ > writes_in_flight_) {
+    Drop([](const v1::WriteRequest&) { return true; }, kNoLeader);
+    std::erase_if(ready_, [](const auto& queue) { return queue.first != kReads; });
+  }
   while (now >= paused_until_ && static_cast<double>(in_flight_ + 1) <= limit_ && !ready_.empty() &&
          rate_.Allows(now)) {
-    auto replica = ready_.upper_bound(turn_);
-    if (replica == ready_.end()) replica = ready_.begin();
+    auto replica = too_late || too_early ? ready_.find(kReads) : ready_.upper_bound(turn_);
+    if (replica == ready_.end()) {
+      if (too_late || too_early) break;
+      replica = ready_.begin();
+    }
     turn_ = replica->first;
     const OpId id = replica->second.front();
     replica->second.pop_front();
@@ -142,6 +179,7 @@ void KubeWriter::Pump() {
   } else if (!ready_.empty() && !rate_.Allows(now)) {
     wake = std::min(wake, rate_.Next());
   }
+  if (writes_ > writes_in_flight_) wake = std::min(wake, too_early ? std::min(from_, until_) : until_);
   timer_ = loop_.RunAt(wake, [this] {
     timer_ = kNoTimer;
     ExpireWaiting();
@@ -156,16 +194,18 @@ void KubeWriter::Send(Op& op) {
   deadlines_.erase({op.deadline, op.id});
   rate_.Take(loop_.Now());
   ++in_flight_;
+  if (op.write_done != nullptr) ++writes_in_flight_;
   op.started = loop_.Now();
   http::Request request;
   request.method = op.prepared.method;
   request.target = op.prepared.target;
   request.headers = op.prepared.headers;
   request.body = op.prepared.body;
-  request.timeout = left + options_.patience;
+  const absl::Duration attempt = op.write_done != nullptr ? std::min(left, options_.max_attempt) : left;
+  request.timeout = attempt + options_.patience;
   request.target += request.target.find('?') == std::string::npos ? '?' : '&';
   // Whole milliseconds, rounded down: the server gives up before we do.
-  request.target += "timeout=" + kube::FormatGoDuration(absl::Floor(left, absl::Milliseconds(1)));
+  request.target += "timeout=" + kube::FormatGoDuration(absl::Floor(attempt, absl::Milliseconds(1)));
   op.call = http::Fetch(
       client_, std::move(request),
       [this, id = op.id](absl::StatusOr<http::Response> result) { OnAnswer(id, std::move(result)); },
@@ -192,6 +232,7 @@ void KubeWriter::OnAnswer(OpId id, absl::StatusOr<http::Response> result) {
   const std::unique_ptr<http::Call> call = std::move(op.call);
   const bool was_full = static_cast<double>(in_flight_ + 1) > limit_;
   --in_flight_;
+  if (op.write_done != nullptr) --writes_in_flight_;
   deadlines_.emplace(op.deadline, id);
   if (!result.ok() && !absl::IsResourceExhausted(result.status())) lost_ = loop_.Now();
   if (result.ok()) {
@@ -215,6 +256,7 @@ void KubeWriter::OnAnswer(OpId id, absl::StatusOr<http::Response> result) {
     Finish(op, too_large ? MakeStatus(absl::StatusCode::kUnknown, ToStd(result.status().message())) : result.status());
   }
   Pump();
+  TellQuiet();
 }
 
 void KubeWriter::OnRefused(Op& op, const http::Response& response) {
@@ -260,7 +302,9 @@ void KubeWriter::Resend(Op& op, absl::Duration pause) {
 
 std::unique_ptr<KubeWriter::Op> KubeWriter::Remove(Op& op) {
   deadlines_.erase({op.deadline, op.id});
+  room_.Give(op.replica, op.bytes);
   if (op.write_done != nullptr) {
+    --writes_;
     const auto queue = objects_.find(op.prepared.object_key);
     const bool first = queue->second.front() == op.id;
     queue->second.erase(std::find(queue->second.begin(), queue->second.end(), op.id));

@@ -30,14 +30,15 @@
 #include "common/time/token_bucket.h"
 #include "gateway/kube/api_clock.h"
 #include "gateway/kube/kube_request.h"
+#include "gateway/kube/room.h"
 
 namespace basalt::gateway {
 
 struct WriterOptions {
   int min_parallel = 4;
-  int max_parallel = 256;
+  int max_parallel = 240;  // Less than the client has: the lease is to be renewed also when all are under way.
   int first_parallel = 32;
-  size_t max_waiting = 100'000;
+  RoomOptions room;  // For what waits and what is under way.
   TokenBucketOptions rate;
   absl::Duration default_timeout = absl::Seconds(10);
   absl::Duration max_timeout = absl::Seconds(60);
@@ -47,7 +48,10 @@ struct WriterOptions {
   // started knows of no rights yet.
   absl::Duration starting = absl::Seconds(30);
   BackOffPolicy connect_back_off = {.first = absl::Milliseconds(50), .most = absl::Seconds(2)};
+  // What one attempt of a write may take of its time at most: so long the next leader waits for it.
+  absl::Duration max_attempt = absl::InfiniteDuration();
   std::string field_manager = "basalt";
+  std::string user_agent = "basalt-gateway";  // Each write names its owner after it.
   size_t max_answer = 64 << 20;
 };
 
@@ -68,11 +72,19 @@ class KubeWriter {
   void Write(v1::WriteRequest request, WriteDone done);
   void Get(v1::GetRequest request, GetDone done);
 
+  // No write begins before `from`, nor at `until` or later, by the loop's clock. Those that come early wait within
+  // their own time; from `until` on all that are not under way end as UNAVAILABLE, and so does each that comes. Reads
+  // go on. At first there is no such bound.
+  void AllowBetween(absl::Time from, absl::Time until);
+  // Runs `done` once no write is under way: with the window closed, that is until it is opened again. Once at a time.
+  void WhenQuiet(std::function<void()> done);
+
   // Drops the writes that are not under way and match: their slot has moved. They end as UNAVAILABLE.
   void DropWaiting(absl::FunctionRef<bool(const v1::WriteRequest&)> matches);
 
   size_t in_flight() const { return in_flight_; }
   size_t waiting() const { return deadlines_.size(); }
+  const Room& room() const { return room_; }
   int parallel() const { return static_cast<int>(limit_); }
 
  private:
@@ -84,6 +96,7 @@ class KubeWriter {
     WriteDone write_done;    // Null for a read.
     GetDone get_done;
     std::string replica;
+    size_t bytes = 0;  // Of room.
     absl::Duration timeout;
     absl::Time deadline;
     absl::Time started;
@@ -91,7 +104,10 @@ class KubeWriter {
     v1::KubeError refusal;  // The last one that it was resent after; code 0 = none.
   };
 
-  void Accept(std::unique_ptr<Op> op);
+  // RESOURCE_EXHAUSTED: there is no room. `op` is left then.
+  absl::Status Accept(std::unique_ptr<Op>& op);
+  void TellQuiet();
+  void Drop(absl::FunctionRef<bool(const v1::WriteRequest&)> matches, std::string_view why);
   void Post(Task task);
   // Starts what may start, then arms the timer for what comes next.
   void Pump();
@@ -119,11 +135,19 @@ class KubeWriter {
 
   OpId next_id_ = 1;
   std::map<OpId, std::unique_ptr<Op>> ops_;
+  Room room_;
   std::map<std::string, std::deque<OpId>> objects_;  // Writes of one object; the first may be under way.
   std::map<std::string, std::deque<OpId>> ready_;    // By replica. May hold ids that have ended.
   std::string turn_;                                 // The replica that was served last.
   std::set<std::pair<absl::Time, OpId>> deadlines_;  // Of all that is not under way.
   std::map<ObjectKind, Decoder> decoders_;
+
+  // Of writes.
+  absl::Time from_ = absl::InfinitePast();
+  absl::Time until_ = absl::InfiniteFuture();
+  size_t writes_ = 0;  // Waiting and under way.
+  size_t writes_in_flight_ = 0;
+  std::function<void()> when_quiet_;
 
   size_t in_flight_ = 0;
   absl::Duration latency_;  // How long answers take, smoothed.

@@ -325,7 +325,7 @@ TEST_F(WriterTest, WhatASlowServerWouldGiveUpInItsMidstIsNotSent) {
 
 TEST_F(WriterTest, TheQueueIsBounded) {
   options_.first_parallel = options_.min_parallel = 1;
-  options_.max_waiting = 2;
+  options_.room = {.max_requests = 3, .share = 1};
   for (const char* tag : {"a", "b", "c", "d"}) Patch(tag, tag);
   EXPECT_EQ(Result("d"), "none") << "never before the call returns";
   time_.Settle();

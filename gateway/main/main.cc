@@ -1,6 +1,7 @@
 // gateway: the only process of the suite that talks to Kubernetes.
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
+#include "common/base/random.h"
 #include "common/base/status.h"
 #include "common/base/version.h"
 #include "common/http/kubeconfig/kubeconfig.h"
@@ -18,6 +20,7 @@
 #include "common/shell/help.h"
 #include "common/shell/log_level.h"
 #include "common/shell/signals.h"
+#include "gateway/main/members.h"
 #include "gateway/main/process.h"
 
 ABSL_FLAG(std::string, kube_server, "", "URL of the API server, http or https; overrides the kubeconfig's");
@@ -26,16 +29,25 @@ ABSL_FLAG(
     "file that says where the API server is and who we are; empty: the files of $KUBECONFIG, else the pod's account");
 ABSL_FLAG(std::string, context, "", "context of the kubeconfig; empty: the current one");
 ABSL_FLAG(std::string, listen, "127.0.0.1:0", "address of the gRPC server; port 0: any free one");
+ABSL_FLAG(std::string, advertise, "", "where replicas and other gateways reach the gRPC port; empty: as it listens");
 ABSL_FLAG(std::string, port_file, "", "the gRPC port is written to this file once it is served");
 ABSL_FLAG(std::string, metrics_listen, "127.0.0.1:0", "address of /metrics, /readyz, /healthz, /version; empty: none");
 ABSL_FLAG(std::string, metrics_port_file, "", "the port of --metrics_listen is written to this file");
 ABSL_FLAG(std::string, cluster, "default", "name of the cluster; replicas of another one are refused");
-ABSL_FLAG(std::string, replica, "gateway-0", "name of this gateway");
+ABSL_FLAG(std::string, replica, "gateway-0", "name of this gateway; no two may have the same: that of the pod");
+ABSL_FLAG(std::string, lease_name, "basalt-gateway",
+          "Lease by which gateways settle who leads; what they assign is saved in the ConfigMap of that name with "
+          "'-assignment'. A single gateway needs both, too: without them a new start would remember no epoch");
+ABSL_FLAG(std::string, lease_namespace, "", "where both are; empty: the pod's own namespace, else 'default'");
+ABSL_FLAG(absl::Duration, lease_duration, absl::Seconds(15),
+          "a leader that is gone is followed by another after so long, and a quarter more before it writes");
+ABSL_FLAG(std::vector<std::string>, members, {},
+          "how many replicas share the slots from the beginning, for example jobsvc=3,pgsvc=3,queuesvc=3: they are "
+          "waited for as long as --grace, and counted in readiness; empty: whoever comes within --formation");
 ABSL_FLAG(std::vector<std::string>, scheduler_name, {"volcano"}, "schedulers whose pods without a job are watched");
 ABSL_FLAG(absl::Duration, grace, absl::Seconds(5), "how long the slots of a replica that went away wait for it");
 ABSL_FLAG(absl::Duration, formation, absl::Milliseconds(500),
           "how long the first replica of a service waits for others to share its slots with");
-ABSL_FLAG(bool, rebalance, false, "give slots to replicas that come later; their owners hand them over");
 ABSL_FLAG(bool, streaming_lists, true, "use streaming lists where the API server has them");
 ABSL_FLAG(absl::Duration, slow_retry, absl::Seconds(30),
           "how often a kind that is not served, or forbidden, is looked for again; give or take a half");
@@ -49,6 +61,7 @@ ABSL_FLAG(std::string, log_level, "info", "debug, info, warning or error");
 namespace basalt::gateway {
 namespace {
 
+constexpr absl::Duration kLook = absl::Milliseconds(200);  // How soon a failure of the process is noticed.
 constexpr char kServiceAccount[] = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 std::string Environment(const char* name) {
@@ -80,6 +93,37 @@ absl::StatusOr<http::CurlOptions> KubeOptions() {
   return options;
 }
 
+// Of the pod, where this is one.
+std::string OwnNamespace() {
+  std::ifstream file(std::string(kServiceAccount) + "/namespace");
+  std::string ns;
+  file >> ns;
+  return ns.empty() ? "default" : ns;
+}
+
+absl::StatusOr<LeadOptions> LeadFromFlags() {
+  LeadOptions lead;
+  lead.lease_name = absl::GetFlag(FLAGS_lease_name);
+  if (lead.lease_name.empty()) {
+    return MakeStatus(absl::StatusCode::kInvalidArgument,
+                      "--lease_name is empty, and needs a name, also for a single gateway: without one nothing of what "
+                      "is assigned would be saved");
+  }
+  lead.lease_namespace = absl::GetFlag(FLAGS_lease_namespace);
+  if (lead.lease_namespace.empty()) lead.lease_namespace = OwnNamespace();
+  lead.lease_duration = absl::GetFlag(FLAGS_lease_duration);
+  if (lead.lease_duration < absl::Seconds(1) || lead.lease_duration > absl::Hours(1)) {
+    return MakeStatus(absl::StatusCode::kInvalidArgument,
+                      fmt::format("--lease_duration is {}, and has to be between 1s and 1h",
+                                  absl::FormatDuration(lead.lease_duration)));
+  }
+  SystemRandom random;
+  lead.incarnation = MakeUuid(random);
+  lead.replica = absl::GetFlag(FLAGS_replica);
+  lead.version = std::string(Version());
+  return lead;
+}
+
 absl::Status WritePort(const std::string& path, int port) {
   return path.empty() ? absl::OkStatus() : shell::WriteFileWhole(path, fmt::format("{}\n", port));
 }
@@ -87,6 +131,7 @@ absl::Status WritePort(const std::string& path, int port) {
 ProcessOptions OptionsFromFlags() {
   ProcessOptions options;
   options.listen = absl::GetFlag(FLAGS_listen);
+  options.advertise = absl::GetFlag(FLAGS_advertise);
   options.metrics_listen = absl::GetFlag(FLAGS_metrics_listen);
   options.gateway.scheduler_names = absl::GetFlag(FLAGS_scheduler_name);
   options.gateway.streaming_lists = absl::GetFlag(FLAGS_streaming_lists);
@@ -98,15 +143,21 @@ ProcessOptions OptionsFromFlags() {
   hub.version = std::string(Version());
   hub.ownership.grace = absl::GetFlag(FLAGS_grace);
   hub.ownership.formation = absl::GetFlag(FLAGS_formation);
-  hub.ownership.rebalance = absl::GetFlag(FLAGS_rebalance);
   return options;
 }
 
 absl::Status Serve() {
   const absl::StatusOr<http::CurlOptions> kube = KubeOptions();
   if (!kube.ok()) return kube.status();
+  absl::StatusOr<LeadOptions> lead = LeadFromFlags();
+  if (!lead.ok()) return lead.status();
+  const absl::StatusOr<MemberCounts> members = ParseMembers(absl::GetFlag(FLAGS_members));
+  if (!members.ok()) return members.status();
+  ProcessOptions options = OptionsFromFlags();
+  options.gateway.lead = *std::move(lead);
+  for (const auto& [service, count] : *members) options.gateway.hub.ownership.expected[service] = count;
   absl::StatusOr<std::unique_ptr<Process>> process =
-      Process::Start(OptionsFromFlags(), [&](Loop& loop) { return http::MakeCurlClient(loop, *kube); });
+      Process::Start(std::move(options), [&](Loop& loop) { return http::MakeCurlClient(loop, *kube); });
   if (!process.ok()) return process.status();
   absl::Status status = WritePort(absl::GetFlag(FLAGS_metrics_port_file), (*process)->metrics_port());
   if (status.ok()) status = WritePort(absl::GetFlag(FLAGS_port_file), (*process)->port());
@@ -116,7 +167,9 @@ absl::Status Serve() {
                            {"kube", kube->base_url},
                            {"cluster", absl::GetFlag(FLAGS_cluster)},
                            {"version", std::string(Version())}});
-  shell::WaitForEnd();
+  while (!shell::WaitForEnd(kLook)) {
+    if (const absl::Status failure = (*process)->failure(); !failure.ok()) return failure;
+  }
   obs::LogInfo("stopping");
   return absl::OkStatus();
 }

@@ -1,8 +1,12 @@
 #include "gateway/main/process.h"
 
+#include <fmt/format.h>
+
 #include <charconv>
+#include <future>
 #include <utility>
 
+#include "common/base/mutex.h"
 #include "common/base/status_macros.h"
 #include "common/exec/run_on.h"
 #include "common/rpc/grpc_gateway_service.h"
@@ -20,14 +24,16 @@ class RunningProcess : public Process {
       : drain_(drain), metrics_(obs::MakeMetrics()), loop_(MakeThreadLoop("gateway")), health_(loop_.get()) {}
 
   ~RunningProcess() override {
+    // It looks at the server, which goes first.
+    RunOn(*loop_, [this] { loop_->Cancel(health_timer_); });
     if (server_) {
       server_->SetServing(false);
       server_->Drain(drain_);
       server_.reset();
     }
+    GiveLeadBack();
     status_.reset();
     RunOn(*loop_, [this] {
-      loop_->Cancel(health_timer_);
       gateway_.reset();
       client_.reset();
     });
@@ -35,6 +41,10 @@ class RunningProcess : public Process {
 
   absl::Status Start(ProcessOptions options, const MakeClient& make_client) {
     const std::string version = options.gateway.hub.version;
+    options.gateway.on_fatal = [this](const absl::Status& why) {
+      MutexLock lock(mutex_);
+      failure_ = why;
+    };
     RunOn(*loop_, [&] {
       client_ = make_client(*loop_);
       gateway_ = std::make_unique<Gateway>(*loop_, *client_, random_, *metrics_, health_, std::move(options.gateway));
@@ -50,8 +60,12 @@ class RunningProcess : public Process {
     std::vector<std::unique_ptr<rpc::GrpcService>> services;
     services.push_back(rpc::MakeGatewayService(*loop_, *gateway_));
     BASALT_ASSIGN_OR_RETURN(server_, rpc::GrpcServer::Start({.address = options.listen}, std::move(services)));
-    RunOn(*loop_, [this] {
-      gateway_->Start();
+    started_ = true;
+    const std::string address = options.advertise.empty()
+                                    ? fmt::format("{}:{}", SplitAddress(options.listen).first, server_->port())
+                                    : options.advertise;
+    RunOn(*loop_, [&] {
+      gateway_->Start(address);
       FollowHealth();
     });
     return absl::OkStatus();
@@ -60,6 +74,10 @@ class RunningProcess : public Process {
   int port() const override { return server_->port(); }
   int metrics_port() const override { return status_ ? status_->port() : 0; }
   const obs::Health& health() const override { return health_; }
+  absl::Status failure() const override {
+    MutexLock lock(mutex_);
+    return failure_;
+  }
 
  private:
   void FollowHealth() {
@@ -67,6 +85,13 @@ class RunningProcess : public Process {
     if (ready != serving_) server_->SetServing(ready);
     serving_ = ready;
     health_timer_ = loop_->RunAfter(kHealthPeriod, [this] { FollowHealth(); });
+  }
+
+  void GiveLeadBack() {
+    if (!started_) return;
+    std::promise<void> given_back;
+    loop_->Post([&] { gateway_->Stop([&] { given_back.set_value(); }); });
+    given_back.get_future().wait();
   }
 
   const absl::Duration drain_;
@@ -78,8 +103,11 @@ class RunningProcess : public Process {
   std::unique_ptr<Gateway> gateway_;
   std::unique_ptr<rpc::HttpStatus> status_;
   std::unique_ptr<rpc::GrpcServer> server_;
+  bool started_ = false;
   bool serving_ = false;
   TimerId health_timer_ = kNoTimer;
+  mutable Mutex mutex_;
+  absl::Status failure_ BASALT_GUARDED_BY(mutex_);
 };
 
 }  // namespace

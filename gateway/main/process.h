@@ -2,7 +2,8 @@
 
 // A whole gateway in this process: its loop, its API client, its gRPC port and its metrics port.
 //
-// Any thread but its own loop. Destroying it stops serving, drains for a moment and ends everything in order.
+// Any thread but its own loop. Destroying it stops serving, drains for a moment, gives the lead back and ends
+// everything in order.
 #include <functional>
 #include <memory>
 #include <string>
@@ -15,6 +16,7 @@ namespace basalt::gateway {
 
 struct ProcessOptions {
   std::string listen = "127.0.0.1:0";          // gRPC.
+  std::string advertise;                       // Where others reach it; empty: host of `listen` with the real port.
   std::string metrics_listen = "127.0.0.1:0";  // HTTP: /metrics, /readyz, /healthz, /version. Empty = none.
   absl::Duration drain = absl::Seconds(2);
   GatewayOptions gateway;
@@ -32,6 +34,8 @@ class Process {
   virtual int port() const = 0;
   virtual int metrics_port() const = 0;  // 0 = none.
   virtual const obs::Health& health() const = 0;
+  // Not OK: the process has to end, another one has taken its place.
+  virtual absl::Status failure() const = 0;
 };
 
 // "host:port" -> both; a name without a port has port 0.

@@ -31,6 +31,13 @@ int IndexOf(v1::ServiceKind service) { return static_cast<int>(service) - 1; }
 
 bool IsPodWatch(std::string_view watch) { return watch.starts_with("pods/"); }
 
+bool IsFailed(const kube::v1::Pod& pod) { return pod.phase() == kube::v1::POD_PHASE_FAILED; }
+
+// Before its deletion was asked for, by its times.
+bool FailedFirst(const kube::v1::Pod& pod) {
+  return IsFailed(pod) && pod.finished_ms() != 0 && pod.finished_ms() < pod.deletion_ms();
+}
+
 }  // namespace
 
 template <bool kByUid>
@@ -103,6 +110,20 @@ std::string Cache::UidOf(std::string_view watch_prefix, std::string_view ns, std
   return {};
 }
 
+std::optional<Object> Cache::Corrected(ObjectId id, const Object& object) const {
+  const kube::v1::Pod& pod = object.pod();
+  if (id == kNoObject || !IsFailed(pod) || pod.deletion_ms() == 0) return std::nullopt;
+  const Object known = Read(id);
+  const kube::v1::Pod& before = known.pod();
+  const bool failed_first = before.deletion_ms() != 0 ? FailedFirst(before) : FailedFirst(pod) || IsFailed(before);
+  if (failed_first == FailedFirst(pod)) return std::nullopt;
+  Object corrected = object;
+  kube::v1::Pod& told = *corrected.mutable_pod();
+  if (told.finished_ms() == 0) told.set_finished_ms(told.deletion_ms());
+  told.set_deletion_ms(told.finished_ms() + (failed_first ? 1 : 0));
+  return corrected;
+}
+
 void Cache::Apply(WatchIndex watch, const Object& object) {
   Upsert(watch, object);
   Advance(watch, RefOf(object).resource_version);
@@ -112,6 +133,7 @@ bool Cache::Upsert(WatchIndex watch, const Object& object) {
   const ObjectRef ref = RefOf(object);
   ObjectId id = Find(watch, ref.uid);
   if (id != kNoObject && entries_[id].resource_version >= ref.resource_version) return false;
+  if (const std::optional<Object> corrected = Corrected(id, object)) return Upsert(watch, *corrected);
 
   const std::vector<Route> routes = Routes(object);
   const std::string key = KeyOf(ref.ns, ref.name);
@@ -246,6 +268,7 @@ void Cache::Depart(ObjectId id, WatchIndex watch, const Object& last, v1::Tombst
 void Cache::Remove(WatchIndex watch, const Object& last) {
   const ObjectRef ref = RefOf(last);
   const ObjectId id = Find(watch, ref.uid);
+  if (const std::optional<Object> corrected = Corrected(id, last)) return Remove(watch, *corrected);
   const bool news = id != kNoObject ? ref.resource_version >= entries_[id].resource_version
                                     : ref.resource_version > watches_[watch].resource_version;
   if (news) {

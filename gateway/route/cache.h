@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -153,6 +154,8 @@ class Cache {
   ObjectId FindName(WatchIndex watch, std::string_view key) const;
   int FindWatch(std::string_view id) const;
   int WatchForWritten(const kube::v1::Object& object) const;
+  // With its times in the order that was seen (kube.proto: Pod.deletion_ms); nothing where they are.
+  std::optional<kube::v1::Object> Corrected(ObjectId id, const kube::v1::Object& object) const;
   // False where what is cached is as new.
   bool Upsert(WatchIndex watch, const kube::v1::Object& object);
   // Tells that routes of `id` are gone that are not among `routes`.

@@ -76,6 +76,57 @@ TEST_F(CacheTest, EveryStateKeepsItsRoutingKeysAndItsBytes) {
   }
 }
 
+struct LastGone : CacheListener {
+  void OnState(ObjectId) override {}
+  void OnDeparture(ObjectId, const Departure& gone) override { pod = gone.last->pod(); }
+  void OnWatch(WatchIndex) override {}
+  kube::v1::Pod pod;
+};
+
+// "Failed, then deleted" is one state by the time somebody reads it: its two times tell the order that was seen.
+TEST(CacheOrderTest, WhetherAPodFailedBeforeItsDeletionStaysKnownInWhatFollows) {
+  constexpr auto kRunning = kube::v1::POD_PHASE_RUNNING;
+  constexpr auto kFailed = kube::v1::POD_PHASE_FAILED;
+  const auto pod = [](int64_t rv, kube::v1::PodPhase phase, int64_t finished_ms, int64_t deletion_ms) {
+    kube::v1::Object object = JobPod("j", "p", rv);
+    object.mutable_pod()->set_phase(phase);
+    object.mutable_pod()->set_finished_ms(finished_ms);
+    object.mutable_pod()->set_deletion_ms(deletion_ms);
+    return object;
+  };
+  const auto failed_first = [](const kube::v1::Pod& of) {
+    return of.finished_ms() != 0 && of.finished_ms() < of.deletion_ms();
+  };
+  const auto after = [&](const kube::v1::Object& before, const kube::v1::Object& then) {
+    LastGone gone;
+    Cache cache{{"jobs.batch.volcano.sh", "podgroups.scheduling.volcano.sh", "pods/job"}, gone};
+    cache.Apply(kJobPods, before);
+    cache.Apply(kJobPods, then);
+    const bool as_state = failed_first(cache.Read(cache.Find(kJobPods, "uid-p")).pod());
+    kube::v1::Object end = then;
+    end.mutable_pod()->set_resource_version(9);
+    cache.Remove(kJobPods, end);
+    EXPECT_EQ(failed_first(gone.pod), as_state);
+    return as_state;
+  };
+  EXPECT_TRUE(after(pod(5, kFailed, 4000, 0), pod(6, kFailed, 4000, 4000)));
+  EXPECT_TRUE(after(pod(5, kFailed, 4000, 4001), pod(6, kFailed, 4000, 4000)));
+  EXPECT_TRUE(after(pod(5, kFailed, 0, 0), pod(6, kFailed, 0, 4000))) << "by whoever does not tell when";
+  EXPECT_FALSE(after(pod(5, kFailed, 4000, 4000), pod(6, kFailed, 4000, 4000)));
+  // What the clocks of nodes say counts where nothing was seen, and there alone.
+  EXPECT_FALSE(after(pod(5, kRunning, 0, 4000), pod(6, kFailed, 3000, 4000)));
+  EXPECT_FALSE(after(pod(5, kRunning, 2000, 4000), pod(6, kFailed, 3000, 4000))) << "one container ended earlier";
+  EXPECT_TRUE(after(pod(5, kRunning, 0, 0), pod(6, kFailed, 3000, 4000)));
+  EXPECT_FALSE(after(pod(5, kRunning, 0, 0), pod(6, kFailed, 4000, 4000)));
+
+  // Failed, then gone, with nothing shown in between.
+  LastGone gone;
+  Cache cache{{"jobs.batch.volcano.sh", "podgroups.scheduling.volcano.sh", "pods/job"}, gone};
+  cache.Apply(kJobPods, pod(5, kFailed, 4000, 0));
+  cache.Remove(kJobPods, pod(6, kFailed, 4000, 4000));
+  EXPECT_TRUE(failed_first(gone.pod));
+}
+
 TEST_F(CacheTest, ARelistReplacesTheContentAtOnce) {
   cache.Apply(kJobs, Job("a", 1));
   cache.Apply(kJobs, Job("b", 2));

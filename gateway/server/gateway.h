@@ -1,12 +1,16 @@
 #pragma once
 
-// The gateway: one reflector for each watch, a hub between what they show and the replicas, and the one writer.
+// The gateway: one reflector for each watch, a hub between what they show and the replicas, the one writer, and the
+// lead. Every gateway watches and caches; only the one that leads serves replicas and writes.
 //
 // Confined to `loop`: make, use and destroy it there; every stream has ended before that. Watches: jobs, commands, pod
 // groups, queues, priority classes, pods with the job label, and for each scheduler name its pods without that label.
-// Readiness has one target for the API server, one for each watch, and one for each right that a write has lacked
-// (readiness.h, watch.h); slots are served whenever the watches that they need are.
+// Readiness has one target for the API server, one for each watch, one for each right that a write has lacked
+// (readiness.h, watch.h), and "lease": not ready where something is in the way of leading or following. Slots are
+// served whenever the watches that they need are.
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +21,7 @@
 #include "common/obs/metrics.h"
 #include "common/rpc/peers.h"
 #include "gateway/kube/writer.h"
+#include "gateway/lead/lead.h"
 #include "gateway/server/hub.h"
 #include "gateway/server/readiness.h"
 #include "gateway/server/unreadable.h"
@@ -32,6 +37,11 @@ struct GatewayOptions {
   absl::Duration slow_retry = absl::Seconds(30);  // Between two looks at what is absent or forbidden; ± half.
   ReadinessOptions readiness;
   WriterOptions writer;
+  // None: nothing is saved, and this one leads for as long as it runs. For a single gateway in tests: one that starts
+  // anew remembers no epoch, and owners of before count as others.
+  std::optional<LeadOptions> lead;
+  // Another process has taken the place of this one: it must end.
+  std::function<void(const absl::Status&)> on_fatal = [](const absl::Status&) {};
 };
 
 class Gateway : public rpc::GatewayHandler {
@@ -41,8 +51,12 @@ class Gateway : public rpc::GatewayHandler {
           GatewayOptions options);
   ~Gateway() override;
 
-  // Starts listing and watching. Streams may attach before: their slots wait for the watches.
-  void Start();
+  // Starts listing and watching, and competes for the lead. `address`: where other processes reach the gRPC server.
+  // Streams may attach before: their slots wait for the watches.
+  void Start(const std::string& address = "");
+  // Begins no write any more, waits for those under way and gives the lead back, so that another gateway can go on at
+  // once. `done` runs on the loop, also where the server does not answer. What it does after that is end.
+  void Stop(std::function<void()> done);
 
   const Cache& cache() const;
 
@@ -53,11 +67,19 @@ class Gateway : public rpc::GatewayHandler {
 
  private:
   class Access;
+  class Follower;
 
+  // Comes again with each renewal of the lead.
+  void AllowWrites(absl::Time from, absl::Time until);
+
+  Loop& loop_;
   Readiness readiness_;
   std::unique_ptr<Access> access_;
   std::unique_ptr<Unreadable> unreadable_;
+  std::unique_ptr<Lead> lead_;              // Null: it is alone,
+  std::unique_ptr<AssignmentStore> alone_;  // with this.
   std::unique_ptr<Hub> hub_;
+  std::unique_ptr<Follower> follower_;
   std::vector<std::unique_ptr<Watch>> watches_;
 };
 

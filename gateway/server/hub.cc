@@ -1,11 +1,14 @@
 #include "gateway/server/hub.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "common/base/status.h"
 #include "common/obs/log.h"
+#include "common/rpc/leader_hint.h"
 #include "gateway/route/object_ref.h"
 
 namespace basalt::gateway {
@@ -78,8 +81,11 @@ class Hub::Stream : public rpc::AttachSession {
       return MakeStatus(absl::StatusCode::kInvalidArgument, "the first message of a stream is Hello");
     }
     switch (request.message_case()) {
-      case v1::AttachRequest::kAck:
-        return session_->OnAck(request.ack().sequence());
+      case v1::AttachRequest::kAck: {
+        const absl::Status status = session_->OnAck(request.ack().sequence());
+        hub_.Acknowledged(*session_);
+        return status;
+      }
       case v1::AttachRequest::kInterest: {
         const v1::Interest& interest = request.interest();
         const InterestKey key{interest.watch(), interest.namespace_(), interest.name()};
@@ -88,7 +94,22 @@ class Hub::Stream : public rpc::AttachSession {
         return absl::OkStatus();
       }
       case v1::AttachRequest::kReleased:
-        hub_.ownership_.Release(session_->self(), request.released());
+        hub_.ownership_->Release(session_->self(), request.released());
+        hub_.Settle();
+        return absl::OkStatus();
+      case v1::AttachRequest::kTaken:
+        hub_.Taken(session_->self(), request.taken());
+        return absl::OkStatus();
+      case v1::AttachRequest::kCleared:
+        if (request.cleared().source().service() != session_->self().service()) {
+          return MakeStatus(absl::StatusCode::kInvalidArgument, "Leftovers.source is of another service");
+        }
+        hub_.ownership_->Cleared(request.cleared());
+        hub_.DismissLeavers();
+        return absl::OkStatus();
+      case v1::AttachRequest::kLeave:
+        obs::LogInfo("replica leaves", {{"replica", session_->self().replica()}});
+        hub_.ownership_->Leave(session_->self());
         hub_.Settle();
         return absl::OkStatus();
       case v1::AttachRequest::kHello:
@@ -105,25 +126,96 @@ class Hub::Stream : public rpc::AttachSession {
   bool ended_ = false;
 };
 
-Hub::Hub(Loop& loop, KubeAccess& kube, obs::Metrics& metrics, const std::vector<std::string>& watches,
-         HubOptions options)
+Hub::Hub(Loop& loop, KubeAccess& kube, AssignmentStore& store, obs::Metrics& metrics,
+         const std::vector<std::string>& watches, HubOptions options)
     : loop_(loop),
       kube_(kube),
+      store_(store),
       metrics_(metrics),
       options_(std::move(options)),
-      ownership_(options_.ownership),
       cache_(watches, *this),
       interests_(loop, kube, options_.interest_period,
                  [](Session& session, const InterestKey& key, std::shared_ptr<const kube::v1::Object> object) {
                    session.OnInterest(key, std::move(object));
                  }) {
   for (auto& slots : slots_) slots.resize(kSlotCount);
+  for (int i = 0; i < kServiceKinds; ++i) {
+    unowned_.emplace_back(options_.tombstone_bytes, Tombstones::OverBound::kForget);
+  }
 }
 
 Hub::~Hub() {
   *alive_ = false;
   loop_.Cancel(settle_timer_);
+  loop_.Cancel(save_timer_);
   loop_.Cancel(stats_timer_);
+}
+
+// ---- leading ----
+
+void Hub::Lead(const storage::v1::AssignmentRecord& saved) {
+  ++term_;
+  saving_ = false;
+  leader_ = options_.replica;
+  leader_address_.clear();
+  ownership_ = std::make_unique<Ownership>(options_.ownership);
+  ownership_->Restore(saved, loop_.Now());
+  metrics_.ShowAssignment(saved.epoch(), true);
+  for (int service = 1; service <= kServiceKinds; ++service) {
+    // Their owners are away: each gets what it had when it attaches.
+    for (uint32_t i = 0; i < kSlotCount; ++i) {
+      const Ownership::Party& owner = ownership_->Get(static_cast<v1::ServiceKind>(service), i).owner;
+      Slot& slot = slots_[service - 1][i];
+      slot.owner = nullptr;
+      slot.source.clear();
+      slot.drained = slot.in_flight == 0;
+      if (owner.replica.empty()) continue;
+      auto& replica = replicas_[{service, owner.replica}];
+      if (!replica) replica = std::make_unique<Replica>(options_.tombstone_bytes);
+      slot.owner = replica.get();
+    }
+  }
+  for (const v1::Member& member : ownership_->assignment().members()) {
+    const auto known = replicas_.find({member.service(), member.replica()});
+    if (known != replicas_.end()) known->second->member = member;
+  }
+  obs::LogInfo("leading", {{"gateway", options_.replica}, {"epoch", fmt::to_string(saved.epoch())}});
+  Settle();
+}
+
+void Hub::Follow(std::string leader, std::string leader_address) {
+  leader_ = std::move(leader);
+  leader_address_ = std::move(leader_address);
+  if (!leads()) return;
+  ++term_;
+  obs::LogWarning("leading no more", {{"gateway", options_.replica}, {"leader", leader_}});
+  loop_.Cancel(std::exchange(settle_timer_, kNoTimer));
+  loop_.Cancel(std::exchange(save_timer_, kNoTimer));
+  metrics_.ShowAssignment(ownership_->assignment().epoch(), false);
+  ownership_.reset();
+  const absl::Status why = CheckLeading();
+  for (auto& [key, replica] : replicas_) {
+    if (replica->stream != nullptr) std::exchange(replica->stream, nullptr)->End(why);
+  }
+  for (auto& slots : slots_) {
+    for (Slot& slot : slots) slot.owner = nullptr;
+  }
+  for (const auto& [key, replica] : replicas_) metrics_.RemoveReplica(replica->member);
+  replicas_.clear();
+  for (Tombstones& tombstones : unowned_) tombstones.Clear();
+  kube_.DropUnsent([](const v1::Owner&) { return true; });
+}
+
+absl::Status Hub::CheckLeading() const {
+  if (leads()) return absl::OkStatus();
+  if (leader_.empty()) {
+    return MakeStatus(absl::StatusCode::kUnavailable,
+                      fmt::format("gateway '{}' does not lead; nobody is known to", options_.replica));
+  }
+  return rpc::WithLeader(
+      MakeStatus(absl::StatusCode::kUnavailable, fmt::format("gateway '{}' does not lead, '{}' at {} does",
+                                                             options_.replica, leader_, leader_address_)),
+      leader_address_);
 }
 
 Session* Hub::SessionOf(Replica& replica) const {
@@ -167,6 +259,7 @@ absl::Status Hub::TakeName(const v1::Member& member) {
 
 absl::Status Hub::Hello(Stream& stream, rpc::AttachSink& sink, const v1::Hello& hello) {
   absl::Status status = CheckHello(hello);
+  if (status.ok() && !leads()) return CheckLeading();
   if (status.ok()) status = TakeName(hello.self());
   if (!status.ok()) {
     obs::LogWarning("replica refused", {{"replica", hello.self().replica()}, {"why", std::string(status.message())}});
@@ -183,14 +276,18 @@ absl::Status Hub::Hello(Stream& stream, rpc::AttachSink& sink, const v1::Hello& 
                                     {"replica", self.replica()},
                                     {"incarnation", self.incarnation()},
                                     {"address", self.address()}});
-  ownership_.Attach(self, hello.last_epoch(), loop_.Now());
-  if (ownership_.assignment().epoch() > 0) stream.session_->SetAssignment(ownership_.assignment());
+  ownership_->Attach(hello, loop_.Now());
+  if (ownership_->assignment().epoch() > 0) stream.session_->SetAssignment(ownership_->assignment());
   Settle();
-  // Slots that it had before and still has; those that Settle gave it are open already.
-  for (uint32_t i = 0; i < kSlotCount; ++i) {
-    const Slot& slot = slots_[self.service() - 1][i];
-    if (slot.owner != replica.get() || !slot.open || stream.session_->HasSlot(i)) continue;
-    stream.session_->OpenSlot(i, ownership_.Get(self.service(), i).epoch);
+  AdvanceAll(self.service());
+  if (hello.held_size() > 0) {
+    std::vector<uint32_t> held;
+    for (const v1::HeldSlots& of_epoch : hello.held()) {
+      for (const uint32_t slot : of_epoch.slots()) {
+        if (slot < kSlotCount) held.push_back(slot);
+      }
+    }
+    TellLeftovers(self.service(), held, self.replica());
   }
   if (stats_timer_ == kNoTimer) UpdateStats();
   return absl::OkStatus();
@@ -204,38 +301,107 @@ void Hub::Detach(Stream& stream) {
   if (it == replicas_.end() || it->second->stream != &stream) return;
   it->second->stream = nullptr;
   obs::LogInfo("replica detached", {{"replica", self.replica()}, {"incarnation", self.incarnation()}});
-  ownership_.Detach(self, loop_.Now());
+  // What it was told to fetch it is told again; what others were to fetch from it may be had elsewhere, or not at all.
+  for (Slot& slot : slots_[self.service() - 1]) {
+    if (slot.owner == it->second.get() || slot.source == self.replica()) slot.source.clear();
+  }
+  ownership_->Detach(self, loop_.Now());
   Settle();
+}
+
+void Hub::Acknowledged(Session& session) {
+  const std::vector<uint32_t> begun = session.TakeBegun();
+  if (begun.empty()) return;
+  for (const uint32_t slot : begun) ownership_->NoteRecords(session.self().service(), slot);
+  TellLeftovers(session.self().service(), begun);
+}
+
+void Hub::TellLeftovers(v1::ServiceKind service, const std::vector<uint32_t>& slots, const std::string& source) {
+  std::map<std::pair<Session*, std::string>, std::pair<v1::Member, std::map<int64_t, v1::HeldSlots>>> told;
+  for (const uint32_t i : slots) {
+    const Slot& slot = slots_[service - 1][i];
+    if (!SessionHas(slot, i)) continue;
+    for (const Ownership::Leftover& leftover : ownership_->FindLeftovers(service, i)) {
+      if (!source.empty() && leftover.source.replica() != source) continue;
+      auto& [member, by_epoch] = told[{SessionOf(*slot.owner), leftover.source.replica()}];
+      member = leftover.source;
+      by_epoch[leftover.epoch].add_slots(i);
+    }
+  }
+  for (auto& [to, what] : told) {
+    v1::Leftovers leftovers;
+    *leftovers.mutable_source() = std::move(what.first);
+    for (auto& [epoch, held] : what.second) {
+      held.set_epoch(epoch);
+      *leftovers.add_held() = std::move(held);
+    }
+    to.first->Tell(std::move(leftovers));
+  }
+}
+
+void Hub::Taken(const v1::Member& member, const v1::Taken& taken) {
+  const auto it = replicas_.find({member.service(), member.replica()});
+  if (it == replicas_.end()) return;
+  if (taken.lost_size() > 0) {
+    for (const uint32_t slot : taken.lost()) CountLostRecords(member.service(), slot);
+    obs::LogWarning("records of slots are lost", {{"service", std::string(ServiceName(member.service()))},
+                                                  {"replica", member.replica()},
+                                                  {"slots", fmt::to_string(taken.lost_size())}});
+  }
+  for (const uint32_t i : taken.slots()) {
+    if (i >= kSlotCount) continue;
+    Slot& slot = slots_[member.service() - 1][i];
+    const bool lost = std::find(taken.lost().begin(), taken.lost().end(), i) != taken.lost().end();
+    // Its source may have gone since, and come back: what was fetched is there. What could not be had is asked again.
+    const bool expected = slot.owner == it->second.get() && !SessionHas(slot, i) && (!lost || !slot.source.empty()) &&
+                          ownership_->Get(member.service(), i).owner.epoch == taken.epoch();
+    if (!expected) continue;
+    slot.source.clear();
+    ownership_->NoteRecords(member.service(), i);
+    Advance(member.service(), i);
+  }
+  DismissLeavers();
+}
+
+void Hub::CountLostRecords(v1::ServiceKind service, uint32_t slot) {
+  metrics_.CountLostRecords();
+  if (options_.on_records_lost) options_.on_records_lost(service, slot);
 }
 
 // ---- ownership ----
 
 void Hub::Settle() {
-  const Ownership::Changes changes = ownership_.Settle(loop_.Now());
-  if (!changes.slots.empty()) {
-    kube_.DropUnsent([this](const v1::Owner& owner) { return !ownership_.Check(owner).ok(); });
+  if (!leads()) return;
+  const std::vector<Ownership::Change> changes = ownership_->Settle(loop_.Now());
+  if (!changes.empty()) {
+    kube_.DropUnsent([this](const v1::Owner& owner) { return !ownership_->Check(owner).ok(); });
   }
   // What left a slot's owner is told before what a slot shows to the next one.
-  for (const Ownership::Change& change : changes.slots) MoveSlot(change);
-  if (changes.assignment) {
-    obs::LogInfo("assignment changed", {{"epoch", fmt::to_string(ownership_.assignment().epoch())},
-                                        {"members", fmt::to_string(ownership_.assignment().members_size())}});
-    for (auto& [key, replica] : replicas_) {
-      if (Session* session = SessionOf(*replica)) session->SetAssignment(ownership_.assignment());
-    }
+  for (const Ownership::Change& change : changes) MoveSlot(change);
+  for (const Ownership::Change& change : changes) Advance(change.service, change.slot);
+  if (!saving_ && save_timer_ == kNoTimer) {
+    std::optional<storage::v1::AssignmentRecord> wanted = ownership_->Propose(loop_.Now());
+    if (wanted.has_value()) Save(*std::move(wanted));
   }
-  for (const Ownership::Change& change : changes.slots) OpenIfDrained(change.service, change.slot);
+  // What was waited for may be had elsewhere, or not at all.
+  for (const v1::ServiceKind service : ownership_->TakeExpired()) AdvanceAll(service);
   std::erase_if(replicas_, [&](const auto& entry) {
     const v1::Member& member = entry.second->member;
-    if (ownership_.IsPresent(member.service(), member.replica())) return false;
-    metrics_.RemoveReplica(member);
-    return true;
+    if (ownership_->IsPresent(member.service(), member.replica())) return false;
+    // Its tombstones go with its slots.
+    const std::vector<Slot>& slots = slots_[member.service() - 1];
+    const bool owns =
+        std::any_of(slots.begin(), slots.end(), [&](const Slot& slot) { return slot.owner == entry.second.get(); });
+    if (!owns) metrics_.RemoveReplica(member);
+    return !owns;
   });
+  DismissLeavers();
+  TellMembers();
 
   loop_.Cancel(settle_timer_);
   settle_timer_ = kNoTimer;
-  const absl::Time deadline = ownership_.NextDeadline();
-  if (deadline == absl::InfiniteFuture()) return;
+  const absl::Time deadline = ownership_->NextDeadline();
+  if (deadline == absl::InfiniteFuture() || saving_ || save_timer_ != kNoTimer) return;
   settle_timer_ = loop_.RunAt(deadline, [this, alive = alive_] {
     if (!*alive) return;
     settle_timer_ = kNoTimer;
@@ -243,29 +409,137 @@ void Hub::Settle() {
   });
 }
 
+void Hub::Save(storage::v1::AssignmentRecord record) {
+  saving_ = true;
+  store_.Save(record, [this, alive = alive_, term = term_, record](const absl::Status& status) {
+    if (!*alive || term != term_) return;
+    saving_ = false;
+    if (status.ok()) return Adopt(record);
+    obs::LogWarning("assignment not saved",
+                    {{"epoch", fmt::to_string(record.epoch())}, {"why", std::string(ToStd(status.message()))}});
+    // Somebody else leads, or has led since: nothing is done in an epoch that is not ours.
+    if (absl::IsAborted(status)) return Follow("", "");
+    save_timer_ = loop_.RunAfter(options_.save_again, [this, alive] {
+      if (!*alive) return;
+      save_timer_ = kNoTimer;
+      Settle();
+    });
+  });
+}
+
+void Hub::Adopt(const storage::v1::AssignmentRecord& record) {
+  ownership_->Adopt(record, loop_.Now());
+  metrics_.ShowAssignment(record.epoch(), true);
+  obs::LogInfo("assignment changed",
+               {{"epoch", fmt::to_string(record.epoch())}, {"members", fmt::to_string(record.members_size())}});
+  for (auto& [key, replica] : replicas_) {
+    Session* session = SessionOf(*replica);
+    if (session == nullptr) continue;
+    session->SetAssignment(ownership_->assignment());
+    // It hears no more of what it is to release: the next owner does.
+    for (uint32_t i = 0; i < kSlotCount; ++i) {
+      const Ownership::Slot& slot = ownership_->Get(replica->member.service(), i);
+      if (slots_[key.first - 1][i].owner == replica.get() && slot.owner.epoch != slot.target.epoch) {
+        session->CloseSlot(i);
+      }
+    }
+  }
+  Settle();
+}
+
+void Hub::TellMembers() {
+  if (options_.on_members == nullptr || options_.ownership.expected.empty()) return;
+  std::vector<std::string> differs;
+  for (const auto& [service, expected] : options_.ownership.expected) {
+    const int attached = ownership_->Attached(static_cast<v1::ServiceKind>(service)).first;
+    if (attached == expected) continue;
+    differs.push_back(
+        fmt::format("{}: {} of {} attached", ProgramName(static_cast<v1::ServiceKind>(service)), attached, expected));
+  }
+  std::string text = fmt::format("{}", fmt::join(differs, ", "));
+  if (members_told_ == text) return;
+  members_told_ = text;
+  options_.on_members(text);
+}
+
 void Hub::MoveSlot(const Ownership::Change& change) {
   Slot& slot = slots_[change.service - 1][change.slot];
-  const std::string& name = ownership_.Get(change.service, change.slot).replica;
+  const std::string& name = ownership_->Get(change.service, change.slot).owner.replica;
   const auto found = replicas_.find({change.service, name});
   Replica* next = found == replicas_.end() ? nullptr : found->second.get();
   if (slot.owner != nullptr) {
     if (Session* session = SessionOf(*slot.owner)) session->CloseSlot(change.slot);
-    if (next == nullptr) {
-      slot.owner->tombstones.DropSlot(change.slot);
-    } else if (next != slot.owner) {
-      slot.owner->tombstones.MoveSlot(change.slot, next->tombstones);
-    }
+  }
+  if (next != slot.owner) {
+    Tombstones& unowned = unowned_[change.service - 1];
+    Tombstones& from = slot.owner == nullptr ? unowned : slot.owner->tombstones;
+    from.MoveSlot(change.slot, next == nullptr ? unowned : next->tombstones);
   }
   slot.owner = next;
-  slot.open = false;
+  slot.drained = false;
+  slot.moving = true;
+  slot.source.clear();
 }
 
-void Hub::OpenIfDrained(v1::ServiceKind service, uint32_t index) {
+void Hub::Advance(v1::ServiceKind service, uint32_t index) {
   Slot& slot = slots_[service - 1][index];
-  if (slot.open || slot.owner == nullptr || slot.in_flight > 0) return;
-  slot.open = true;
+  if (slot.owner == nullptr) return;
+  slot.drained |= slot.in_flight == 0;
   Session* session = SessionOf(*slot.owner);
-  if (session != nullptr) session->OpenSlot(index, ownership_.Get(service, index).epoch);
+  const Ownership::Slot& owned = ownership_->Get(service, index);
+  if (!slot.drained || session == nullptr || session->HasSlot(index)) return;
+  // What is to move on is not begun, also if only to the next incarnation.
+  if (owned.owner.epoch != owned.target.epoch || !owned.owner.SameProcess(session->self())) return;
+  const Ownership::Source source = ownership_->FindSource(service, index);
+  if (source.wait) return;
+  if (source.replica.empty() || source.replica == owned.owner.replica) {
+    slot.source.clear();
+    if (source.replica.empty() && ownership_->HadRecords(service, index)) CountLostRecords(service, index);
+    session->OpenSlot(index, owned.owner.epoch, source.epoch);
+    if (std::exchange(slot.moving, false)) metrics_.SlotOpens(loop_.Now() - owned.since);
+    return;
+  }
+  if (slot.source == source.replica) return;
+  const auto holder = replicas_.find({service, source.replica});
+  if (holder == replicas_.end()) return;
+  slot.source = source.replica;
+  v1::SlotGrant grant;
+  grant.set_slot(index);
+  grant.set_epoch(owned.owner.epoch);
+  *grant.mutable_source() = holder->second->member;
+  grant.set_source_epoch(source.epoch);
+  session->Grant(grant);
+}
+
+void Hub::AdvanceAll(int service) {
+  for (uint32_t i = 0; i < kSlotCount; ++i) Advance(static_cast<v1::ServiceKind>(service), i);
+}
+
+// Somebody who is there is to have the records of the slot that the replica has.
+bool Hub::IsWanted(const Replica& replica, uint32_t index) const {
+  const v1::ServiceKind service = replica.member.service();
+  const Slot& slot = slots_[service - 1][index];
+  if (!SessionHas(slot, index)) return ownership_->FindSource(service, index).replica == replica.member.replica();
+  return ownership_->Holds(replica.member, index);
+}
+
+// A replica that leaves may go once nobody waits for its slots or its records.
+void Hub::DismissLeavers() {
+  std::vector<Stream*> dismissed;
+  for (const auto& [key, replica] : replicas_) {
+    if (replica->stream == nullptr || !ownership_->IsLeaving(replica->member.service(), key.second)) continue;
+    bool needed = false;
+    for (uint32_t i = 0; i < kSlotCount && !needed; ++i) {
+      const Slot& slot = slots_[key.first - 1][i];
+      needed = slot.owner == replica.get() || IsWanted(*replica, i);
+    }
+    const bool member = std::any_of(
+        ownership_->assignment().members().begin(), ownership_->assignment().members().end(),
+        [&](const v1::Member& other) { return other.service() == key.first && other.replica() == key.second; });
+    const bool alone = !ownership_->AnybodyStays(replica->member.service());
+    if (alone || (!needed && !member)) dismissed.push_back(replica->stream);
+  }
+  for (Stream* stream : dismissed) stream->End(absl::OkStatus());
 }
 
 // ---- fan-out ----
@@ -297,6 +571,8 @@ void Hub::OnDeparture(ObjectId id, const Departure& departure) {
     for (auto& [key, replica] : replicas_) tell(*replica);
   } else if (Replica* owner = slots_[departure.service - 1][departure.slot].owner) {
     tell(*owner);
+  } else if (leads() && ownership_->Get(departure.service, departure.slot).owner.epoch > 0) {
+    unowned_[departure.service - 1].Add(departure);  // Somebody knew of it who may come back.
   }
 }
 
@@ -309,7 +585,9 @@ void Hub::OnWatch(WatchIndex watch) {
 // ---- calls ----
 
 void Hub::Write(v1::WriteRequest request, rpc::Done<v1::WriteResponse> done) {
-  if (absl::Status status = ownership_.Check(request.owner()); !status.ok()) {
+  absl::Status status = leads() ? ownership_->Check(request.owner()) : CheckLeading();
+  if (!status.ok()) {
+    if (absl::IsFailedPrecondition(status)) metrics_.WriteFenced();
     loop_.Post([status = std::move(status), done = std::move(done)]() mutable { done(std::move(status)); });
     return;
   }
@@ -330,7 +608,9 @@ void Hub::Write(v1::WriteRequest request, rpc::Done<v1::WriteResponse> done) {
     done(std::move(answer));
     const v1::ServiceKind service = head.owner().member().service();
     --slots_[service - 1][head.owner().slot()].in_flight;
-    OpenIfDrained(service, head.owner().slot());
+    if (!leads()) return;
+    Advance(service, head.owner().slot());
+    DismissLeavers();
   });
 }
 
@@ -352,39 +632,9 @@ void Hub::Get(v1::GetRequest request, rpc::Done<v1::GetResponse> done) {
   kube_.Get(std::move(request), std::move(done));
 }
 
-void Hub::GetTopology(v1::GetTopologyRequest, rpc::Done<v1::Topology> done) {
-  loop_.Post([this, alive = alive_, done = std::move(done)]() mutable {
-    if (*alive) done(MakeTopology());
-  });
-}
-
-v1::Topology Hub::MakeTopology() const {
-  v1::Topology topology;
-  topology.set_epoch(ownership_.assignment().epoch());
-  topology.set_slot_count(kSlotCount);
-  topology.set_gateway(options_.replica);
-  topology.set_version(options_.version);
-  for (const auto& [key, replica] : replicas_) {
-    v1::MemberStatus& status = *topology.add_members();
-    *status.mutable_member() = replica->member;
-    uint32_t owned = 0;
-    for (const Slot& slot : slots_[key.first - 1]) owned += slot.owner == replica.get() ? 1 : 0;
-    status.set_slots(owned);
-    if (const Session* session = SessionOf(*replica)) {
-      status.set_attached(true);
-      status.set_sent_sequence(session->sent_sequence());
-      status.set_acknowledged_sequence(session->acknowledged_sequence());
-      status.set_dirty_keys(session->dirty_keys());
-    }
-  }
-  for (const WatchInfo& info : cache_.watches()) {
-    v1::WatchStatus& status = *topology.add_watches();
-    status.set_watch(info.id);
-    status.set_state(info.state);
-    status.set_resource_version(info.resource_version);
-    status.set_objects(info.objects);
-  }
-  return topology;
+bool Hub::SessionHas(const Slot& slot, uint32_t index) const {
+  const Session* session = slot.owner == nullptr ? nullptr : SessionOf(*slot.owner);
+  return session != nullptr && session->HasSlot(index);
 }
 
 void Hub::UpdateStats() {

@@ -7,18 +7,25 @@
 // once its oldest batch has waited for the grace period it is taken for dead, its stream is closed with ABORTED and the
 // newer one is let in. A second stream of the same incarnation replaces the first at once: the client has given it up.
 //
-// A slot is opened for its owner when no write of an earlier owner or incarnation for it is under way (correctness 4).
+// A slot is opened for its owner when no write of an earlier owner or incarnation for it is under way (correctness 4),
+// and the newest records of it are with the owner (ownership.h: FindSource; Session::Grant).
+//
+// The hub follows at first: it refuses replicas with UNAVAILABLE until it leads.
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "basalt/storage/v1/storage.pb.h"
 #include "common/exec/loop.h"
 #include "common/obs/metrics.h"
 #include "common/rpc/peers.h"
+#include "gateway/lead/assignment_store.h"
 #include "gateway/route/cache.h"
 #include "gateway/server/hub_metrics.h"
 #include "gateway/server/interests.h"
@@ -34,18 +41,30 @@ struct HubOptions {
   std::string version;
   OwnershipOptions ownership;
   SessionOptions session;
-  size_t tombstone_bytes = 16 << 20;  // For each replica.
+  size_t tombstone_bytes = 16 << 20;  // For each replica, and for what nobody owns of each service.
   absl::Duration interest_period = absl::Seconds(10);
   absl::Duration stats_period = absl::Seconds(1);
+  absl::Duration save_again = absl::Milliseconds(500);  // After an assignment could not be saved.
+  // How far those who are attached differ from OwnershipOptions.expected, in words; empty: not at all. At each change.
+  std::function<void(const std::string& differs)> on_members;
+  // The slot goes on without the records that there were of it.
+  std::function<void(v1::ServiceKind service, uint32_t slot)> on_records_lost;
 };
 
 class Hub : public rpc::GatewayHandler, public CacheListener {
  public:
   // All references outlive the hub; every stream ends (OnClosed) before it.
-  Hub(Loop& loop, KubeAccess& kube, obs::Metrics& metrics, const std::vector<std::string>& watches, HubOptions options);
+  Hub(Loop& loop, KubeAccess& kube, AssignmentStore& store, obs::Metrics& metrics,
+      const std::vector<std::string>& watches, HubOptions options);
   ~Hub() override;
 
   Cache& cache() { return cache_; }
+
+  // Serves replicas, from what the last leader has saved (an empty record: there was none).
+  void Lead(const storage::v1::AssignmentRecord& saved);
+  // Ends all streams and drops what was not sent. `leader`: name and address of the one that leads; empty: not known.
+  void Follow(std::string leader, std::string leader_address);
+  bool leads() const { return ownership_ != nullptr; }
 
   // ---- rpc::GatewayHandler ----
   std::unique_ptr<rpc::AttachSession> OnAttach(rpc::AttachSink& sink) override;
@@ -68,35 +87,63 @@ class Hub : public rpc::GatewayHandler, public CacheListener {
   };
   struct Slot {
     Replica* owner = nullptr;
-    bool open = false;  // Nothing of an earlier owner is under way.
-    int in_flight = 0;  // Writes, of whoever.
+    bool drained = false;  // Nothing of an earlier owner is under way.
+    bool moving = false;   // It has not begun at this owner yet.
+    std::string source;    // Whom the owner was told to fetch the records from; empty: nobody.
+    int in_flight = 0;     // Writes, of whoever.
   };
   using ReplicaKey = std::pair<int, std::string>;
 
+  absl::Status CheckLeading() const;
   absl::Status Hello(Stream& stream, rpc::AttachSink& sink, const v1::Hello& hello);
   absl::Status CheckHello(const v1::Hello& hello) const;
   absl::Status TakeName(const v1::Member& member);
   void Detach(Stream& stream);
+  void Acknowledged(Session& session);
+  void Taken(const v1::Member& member, const v1::Taken& taken);
+  void CountLostRecords(v1::ServiceKind service, uint32_t slot);
+  // Tells owners of what others still have of slots that have begun; `source`: only of what that one has.
+  void TellLeftovers(v1::ServiceKind service, const std::vector<uint32_t>& slots, const std::string& source = "");
+
+  // Brings members and slots in line with who is there.
   void Settle();
+  void Save(storage::v1::AssignmentRecord record);
+  void Adopt(const storage::v1::AssignmentRecord& record);
   void MoveSlot(const Ownership::Change& change);
-  void OpenIfDrained(v1::ServiceKind service, uint32_t slot);
+  // Brings the slot as far towards its owner as it can go now: granted, or open.
+  void Advance(v1::ServiceKind service, uint32_t slot);
+  void AdvanceAll(int service);
+  bool IsWanted(const Replica& replica, uint32_t slot) const;
+  void DismissLeavers();
+  void TellMembers();
   void OnWritten(const v1::WriteRequest& request, absl::StatusOr<v1::WriteResponse>& answer);
   v1::Topology MakeTopology() const;
+  void AddMoves(v1::Topology& topology) const;
+  void AddSlots(v1::ServiceKind service, v1::Topology& topology) const;
+  bool SessionHas(const Slot& slot, uint32_t index) const;
   void UpdateStats();
   Session* SessionOf(Replica& replica) const;
 
   Loop& loop_;
   KubeAccess& kube_;
+  AssignmentStore& store_;
   HubMetrics metrics_;
   const HubOptions options_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 
-  Ownership ownership_;
+  std::string leader_;
+  std::string leader_address_;
+  std::unique_ptr<Ownership> ownership_;  // Null: another gateway leads.
+  std::optional<std::string> members_told_;
+  bool saving_ = false;
+  uint64_t term_ = 0;  // Grows with each change between leading and following.
   Cache cache_;
   Interests interests_;
   std::map<ReplicaKey, std::unique_ptr<Replica>> replicas_;
   std::array<std::vector<Slot>, kServiceKinds> slots_;
+  std::vector<Tombstones> unowned_;  // By service: what is gone of slots whose last owner is, for the next one.
   TimerId settle_timer_ = kNoTimer;
+  TimerId save_timer_ = kNoTimer;
   TimerId stats_timer_ = kNoTimer;
 };
 

@@ -11,6 +11,19 @@ obs::Labels LabelsOf(const v1::Member& member) {
 
 }  // namespace
 
+std::string_view ProgramName(v1::ServiceKind service) {
+  switch (service) {
+    case v1::SERVICE_KIND_JOB:
+      return "jobsvc";
+    case v1::SERVICE_KIND_POD_GROUP:
+      return "pgsvc";
+    case v1::SERVICE_KIND_QUEUE:
+      return "queuesvc";
+    default:
+      return "none";
+  }
+}
+
 std::string_view ServiceName(v1::ServiceKind service) {
   switch (service) {
     case v1::SERVICE_KIND_JOB:
@@ -28,7 +41,20 @@ HubMetrics::HubMetrics(obs::Metrics& metrics)
     : metrics_(metrics),
       in_flight_(metrics.GetGauge("gateway_writes_in_flight", "Writes handed to Kubernetes and not answered.")),
       states_(metrics.GetCounter("gateway_states_total", "New states of cached objects.")),
-      departures_(metrics.GetCounter("gateway_departures_total", "Objects gone from a slot.")) {}
+      departures_(metrics.GetCounter("gateway_departures_total", "Objects gone from a slot.")),
+      moved_(metrics.GetCounter("gateway_slots_moved_total", "Slots that began at a new owner.")),
+      moving_(metrics.GetHistogram("gateway_slot_move_seconds", "From an assignment to the begin at the new owner.",
+                                   {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30})),
+      lost_records_(metrics.GetCounter("gateway_slots_without_records_total",
+                                       "Slots whose records could not be had from their last owner.")),
+      fenced_(metrics.GetCounter("gateway_writes_fenced_total", "Writes of senders that do not own the slot.")),
+      epoch_(metrics.GetGauge("gateway_epoch", "Epoch of the assignment.")),
+      leads_(metrics.GetGauge("gateway_leads", "1: this gateway serves replicas.")) {}
+
+void HubMetrics::ShowAssignment(int64_t epoch, bool leads) {
+  epoch_.Set(static_cast<double>(epoch));
+  leads_.Set(leads ? 1 : 0);
+}
 
 void HubMetrics::WriteEnds(std::string_view verb, const std::string& plural,
                            const absl::StatusOr<v1::WriteResponse>& answer) {

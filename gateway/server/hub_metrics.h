@@ -15,6 +15,7 @@
 namespace basalt::gateway {
 
 std::string_view ServiceName(v1::ServiceKind service);
+std::string_view ProgramName(v1::ServiceKind service);  // "pgsvc"
 
 class HubMetrics {
  public:
@@ -23,6 +24,14 @@ class HubMetrics {
 
   void CountState() { states_.Add(); }
   void CountDeparture() { departures_.Add(); }
+  // A slot that has moved begins at its new owner, so long after the assignment that moved it.
+  void SlotOpens(absl::Duration after) {
+    moved_.Add();
+    moving_.Observe(absl::ToDoubleSeconds(after));
+  }
+  void CountLostRecords() { lost_records_.Add(); }
+  void WriteFenced() { fenced_.Add(); }
+  void ShowAssignment(int64_t epoch, bool leads);
   void WriteBegins() { in_flight_.Add(1); }
   void WriteEnds(std::string_view verb, const std::string& plural, const absl::StatusOr<v1::WriteResponse>& answer);
 
@@ -36,6 +45,12 @@ class HubMetrics {
   obs::Gauge& in_flight_;
   obs::Counter& states_;
   obs::Counter& departures_;
+  obs::Counter& moved_;
+  obs::Histogram& moving_;
+  obs::Counter& lost_records_;
+  obs::Counter& fenced_;
+  obs::Gauge& epoch_;
+  obs::Gauge& leads_;
   std::map<std::string, obs::Counter*> writes_;
 };
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/rpc/leader_hint.h"
 #include "gateway/route/testing.h"
 #include "gateway/server/testing.h"
 
@@ -20,6 +21,7 @@ class HubTest : public ::testing::Test {
  protected:
   HubTest() {
     for (WatchIndex i = 0; i < 4; ++i) hub.cache().Replace(i, {}, 10);
+    hub.Lead({});
   }
   ~HubTest() override {
     replicas.clear();
@@ -52,8 +54,10 @@ class HubTest : public ::testing::Test {
   SimLoop loop{time, "gateway"};
   FakeKubeAccess kube;
   std::unique_ptr<obs::Metrics> metrics = obs::MakeMetrics();
+  MemoryAssignmentStore store{loop};
   Hub hub{loop,
           kube,
+          store,
           *metrics,
           {"jobs.batch.volcano.sh", "podgroups.scheduling.volcano.sh", "pods/job", "queues.scheduling.volcano.sh"},
           {.cluster = "c", .version = "1"}};
@@ -279,6 +283,155 @@ TEST_F(HubTest, AnInterestIsReadUntilWithdrawn) {
   request.mutable_interest()->set_watch("things.example.com");
   a.Say(request);
   EXPECT_EQ(a.closed->code(), absl::StatusCode::kInvalidArgument);
+}
+
+// A store whose answers the test gives.
+class ScriptedStore final : public AssignmentStore {
+ public:
+  void Load(std::function<void(absl::StatusOr<std::optional<storage::v1::AssignmentRecord>>)>) override {}
+  void Save(storage::v1::AssignmentRecord record, std::function<void(absl::Status)> done) override {
+    saved.push_back(std::move(record));
+    answer = std::move(done);
+  }
+  std::vector<storage::v1::AssignmentRecord> saved;
+  std::function<void(absl::Status)> answer;
+};
+
+class HubLeadingTest : public ::testing::Test {
+ protected:
+  HubLeadingTest() {
+    for (WatchIndex i = 0; i < 4; ++i) hub.cache().Replace(i, {}, 10);
+  }
+  ~HubLeadingTest() override {
+    replicas.clear();
+    time.Settle();
+  }
+  FakeReplica& Attach(const std::string& name, const std::string& incarnation = "a") {
+    replicas.push_back(std::make_unique<FakeReplica>(time, loop, hub, MemberOf(kJob, name, incarnation)));
+    replicas.back()->SayHello();
+    return *replicas.back();
+  }
+
+  SimTime time;
+  SimLoop loop{time, "gateway"};
+  FakeKubeAccess kube;
+  std::unique_ptr<obs::Metrics> metrics = obs::MakeMetrics();
+  ScriptedStore store;
+  Hub hub{loop,
+          kube,
+          store,
+          *metrics,
+          {"jobs.batch.volcano.sh", "podgroups.scheduling.volcano.sh", "pods/job", "queues.scheduling.volcano.sh"},
+          {.cluster = "c", .replica = "gateway-1", .version = "1"}};
+  std::vector<std::unique_ptr<FakeReplica>> replicas;
+};
+
+TEST_F(HubLeadingTest, WhoDoesNotLeadRefusesAndNamesTheLeader) {
+  hub.Follow("gateway-0", "10.0.0.1:7700");
+  const absl::Status refused = *Attach("r-0").closed;
+  EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(refused.message(), "gateway 'gateway-1' does not lead, 'gateway-0' at 10.0.0.1:7700 does");
+  EXPECT_EQ(rpc::LeaderOf(refused), "10.0.0.1:7700");
+  std::optional<absl::Status> written;
+  hub.Write({}, [&](auto answer) { written = answer.status(); });
+  time.Settle();
+  EXPECT_EQ(written->code(), absl::StatusCode::kUnavailable);
+  std::optional<v1::Topology> topology;
+  hub.GetTopology({}, [&](auto answer) { topology = *answer; });
+  time.Settle();
+  EXPECT_FALSE(topology->leads());
+  EXPECT_EQ(topology->leader(), "gateway-0");
+  EXPECT_EQ(topology->leader_address(), "10.0.0.1:7700");
+}
+
+TEST_F(HubLeadingTest, AnAssignmentIsToldWhenItIsSavedAndNotBefore) {
+  hub.Lead({});
+  FakeReplica& a = Attach("r-0");
+  time.Advance(absl::Seconds(2));
+  ASSERT_EQ(store.saved.size(), 1u);
+  EXPECT_EQ(a.assignment.epoch(), 0);
+  EXPECT_EQ(a.ends, 0);
+  store.answer(absl::UnavailableError("the API server is away"));
+  time.Advance(absl::Seconds(1));
+  ASSERT_EQ(store.saved.size(), 2u) << "again";
+  EXPECT_EQ(a.assignment.epoch(), 0);
+  store.answer(absl::OkStatus());
+  time.Settle();
+  EXPECT_EQ(a.assignment.epoch(), 1);
+  EXPECT_EQ(a.ends, static_cast<int>(kSlotCount));
+}
+
+TEST_F(HubLeadingTest, WhoIsMissingOfThoseExpectedIsSaidOnceForEachChange) {
+  std::vector<std::string> told;
+  HubOptions options{.cluster = "c", .version = "1"};
+  options.ownership.expected = {{v1::SERVICE_KIND_JOB, 2}, {v1::SERVICE_KIND_POD_GROUP, 1}};
+  options.on_members = [&](const std::string& differs) { told.push_back(differs); };
+  MemoryAssignmentStore memory(loop);
+  Hub counted(loop, kube, memory, *metrics, {"jobs.batch.volcano.sh"}, options);
+  counted.cache().Replace(0, {}, 10);
+  counted.Lead({});
+  std::vector<std::unique_ptr<FakeReplica>> attached;
+  for (const auto& [service, name] :
+       {std::pair(kJob, "jobsvc-0"), std::pair(kJob, "jobsvc-1"), std::pair(v1::SERVICE_KIND_POD_GROUP, "pgsvc-0")}) {
+    attached.push_back(std::make_unique<FakeReplica>(time, loop, counted, MemberOf(service, name)));
+    attached.back()->SayHello();
+    time.Advance(absl::Seconds(1));
+  }
+  EXPECT_THAT(told,
+              ::testing::ElementsAre("jobsvc: 0 of 2 attached, pgsvc: 0 of 1 attached",
+                                     "jobsvc: 1 of 2 attached, pgsvc: 0 of 1 attached", "pgsvc: 0 of 1 attached", ""));
+  attached.clear();
+  time.Settle();
+}
+
+TEST_F(HubLeadingTest, WhoFindsThatAnotherHasSavedLeadsNoMore) {
+  hub.Lead({});
+  FakeReplica& a = Attach("r-0");
+  time.Advance(absl::Seconds(2));
+  store.answer(absl::AbortedError("epoch 7 is there"));
+  time.Settle();
+  EXPECT_FALSE(hub.leads());
+  ASSERT_TRUE(a.closed.has_value());
+  EXPECT_EQ(a.closed->code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(HubLeadingTest, AnAnswerOfAnEarlierTermIsForgotten) {
+  hub.Lead({});
+  Attach("r-0");
+  time.Advance(absl::Seconds(2));
+  const auto late = std::move(store.answer);
+  hub.Follow("", "");
+  hub.Lead({});
+  late(absl::OkStatus());
+  time.Settle();
+  EXPECT_TRUE(hub.leads());
+  EXPECT_EQ(Attach("r-0", "b").assignment.epoch(), 0);
+}
+
+TEST_F(HubLeadingTest, ANewLeaderGoesOnWithTheSavedSlotsAndTheirEpochs) {
+  hub.Lead({});
+  Attach("r-0");
+  time.Advance(absl::Seconds(2));
+  store.answer(absl::OkStatus());
+  time.Settle();
+  hub.Follow("", "");
+  replicas.clear();
+  time.Settle();
+  const storage::v1::AssignmentRecord saved = store.saved.back();
+  store.saved.clear();
+  hub.Lead(saved);
+  replicas.push_back(std::make_unique<FakeReplica>(time, loop, hub, MemberOf(kJob, "r-0", "a")));
+  v1::Hello hello = replicas.back()->Hello();
+  hello.set_last_epoch(1);
+  v1::HeldSlots& held = *hello.add_held();
+  held.set_epoch(1);
+  for (uint32_t i = 0; i < kSlotCount; ++i) held.add_slots(i);
+  replicas.back()->SayHello(hello);
+  time.Advance(absl::Seconds(1));
+  EXPECT_TRUE(store.saved.empty()) << "nothing has changed";
+  EXPECT_EQ(replicas.back()->ends, static_cast<int>(kSlotCount));
+  EXPECT_EQ(replicas.back()->epochs[kSlot], 1);
+  EXPECT_EQ(replicas.back()->assignment.epoch(), 1);
 }
 
 }  // namespace

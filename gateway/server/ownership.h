@@ -1,19 +1,20 @@
 #pragma once
 
-// Who owns which slot, in which epoch (correctness 4 and 5). Decisions only: no streams, no timers, no clock.
+// Who owns which slot, in which epoch, and who has its records (correctness 4 and 5). Decisions only: no streams, no
+// timers, no clock.
 //
 // Members of a service share its slots by rendezvous. A replica whose stream is gone keeps its place, and its slots,
 // for a grace period: it usually comes back on the same disk. A service that has no member waits `formation` after the
-// first replica, so that replicas that start together share from the beginning. What comes later is a spare until
-// nobody is left, or, with `rebalance`, becomes a member at once: a slot that then moves from a living owner waits for
-// that owner's Released, or for a new stream of it (which holds nothing yet), at most `release_timeout` (its writes are
-// refused then, so it can do no harm). Every change of the members is a new epoch, above every one that any replica
-// reports.
+// first replica, so that replicas that start together share from the beginning; what comes later is a member at once.
 //
-// A slot's own epoch is the one in which its owner last changed, another incarnation being another owner.
+// A change of the members is proposed as a record that is to be saved before it is adopted. Its epoch is above every
+// one that any replica reports. It gives each slot a target, with the epoch in which the target last changed, another
+// incarnation being another target. The target becomes the owner when the owner before has released the slot, is gone,
+// or has another incarnation; after `release_timeout` in any case (its writes are refused then, so it can do no harm).
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +22,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "basalt/gateway/v1/gateway.pb.h"
+#include "basalt/storage/v1/storage.pb.h"
 #include "common/base/slots.h"
 #include "gateway/route/routes.h"
 
@@ -29,45 +31,92 @@ namespace basalt::gateway {
 struct OwnershipOptions {
   absl::Duration grace = absl::Seconds(5);
   absl::Duration formation = absl::Milliseconds(500);
-  bool rebalance = false;
   absl::Duration release_timeout = absl::Seconds(30);
+  // How many replicas of a service are expected (v1::ServiceKind): formation is over once they are there, and waits for
+  // them as long as the grace period.
+  std::map<int, int> expected;
 };
 
 class Ownership {
  public:
-  struct Slot {
+  struct Party {
     std::string replica;  // Empty = nobody.
     std::string incarnation;
     int64_t epoch = 0;
-    bool released = false;  // By an owner from which it is to move.
+    bool SameProcess(const v1::Member& member) const {
+      return replica == member.replica() && incarnation == member.incarnation();
+    }
   };
+  struct Slot {
+    Party owner;                // Who may write.
+    Party target;               // Who is to.
+    bool released = false;      // By an owner that is not the target.
+    int64_t records_epoch = 0;  // Of the newest records that there are for certain.
+    bool restored = false;      // An earlier leader gave it to somebody, and no records of it are known yet.
+    absl::Time since;           // When the target changed.
+  };
+  // The slot has another owner.
   struct Change {
     v1::ServiceKind service;
     uint32_t slot;
     std::string from;  // The replica that had it; may be the same one in another incarnation.
   };
-  struct Changes {
-    bool assignment = false;
-    std::vector<Change> slots;
+  // Who has the newest records of a slot.
+  struct Source {
+    std::string replica;  // Empty: nobody.
+    int64_t epoch = 0;
+    bool wait = false;  // Whoever has them, or may have them, is not attached at present.
   };
 
-  explicit Ownership(OwnershipOptions options = {}) : options_(options) {
+  explicit Ownership(OwnershipOptions options = {}) : options_(std::move(options)) {
     for (auto& slots : slots_) slots.resize(kSlotCount);
   }
 
+  // From what the last leader has saved; requires: nothing has been told yet. Every member is given the grace period.
+  void Restore(const storage::v1::AssignmentRecord& saved, absl::Time now);
+
   // A stream is open. Requires: no other stream of that replica is.
-  void Attach(const v1::Member& member, int64_t last_epoch, absl::Time now);
+  void Attach(const v1::Hello& hello, absl::Time now);
   void Detach(const v1::Member& member, absl::Time now);
   void Release(const v1::Member& member, const v1::Released& released);
+  // It is no member any more, unless nobody else is there.
+  void Leave(const v1::Member& member);
+  // The owner has stored records of the slot under its own epoch.
+  void NoteRecords(v1::ServiceKind service, uint32_t slot);
 
-  // Brings members and slots in line with what is attached. To be called after each of the above and at NextDeadline.
-  Changes Settle(absl::Time now);
+  // Nothing is left of them at the source.
+  void Cleared(const v1::Leftovers& leftovers);
+  // Somebody had the slot before, whose service keeps records: there were some.
+  bool HadRecords(v1::ServiceKind service, uint32_t slot) const;
+  // Records of the slot, of whatever epoch.
+  bool Holds(const v1::Member& member, uint32_t slot) const;
+  // What attached replicas other than its owner have of a slot that has begun: all of it is over.
+  struct Leftover {
+    v1::Member source;
+    int64_t epoch = 0;
+  };
+  std::vector<Leftover> FindLeftovers(v1::ServiceKind service, uint32_t slot) const;
+
+  // What the members are to be, if it is not what they are.
+  std::optional<storage::v1::AssignmentRecord> Propose(absl::Time now);
+  // Requires: proposed last, and saved.
+  void Adopt(const storage::v1::AssignmentRecord& record, absl::Time now);
+  // Gives slots to their targets where that may be. To be called after each change and at NextDeadline.
+  std::vector<Change> Settle(absl::Time now);
   absl::Time NextDeadline() const;  // InfiniteFuture = none.
 
   const v1::Assignment& assignment() const { return assignment_; }
   const Slot& Get(v1::ServiceKind service, uint32_t slot) const { return slots_[service - 1][slot]; }
+  Source FindSource(v1::ServiceKind service, uint32_t slot) const;
   // Attached, or gone for less than the grace period.
   bool IsPresent(v1::ServiceKind service, const std::string& replica) const;
+  // Of the service: attached, and not about to leave.
+  bool AnybodyStays(v1::ServiceKind service) const;
+  // Services of which a replica's grace period has ended since the last call.
+  std::vector<v1::ServiceKind> TakeExpired() { return std::exchange(expired_, {}); }
+  bool IsLeaving(v1::ServiceKind service, const std::string& replica) const;
+  // How many are attached, of how many that are expected (0: any number).
+  std::pair<int, int> Attached(v1::ServiceKind service) const;
   // FAILED_PRECONDITION naming the present owner and the sender. INVALID_ARGUMENT for what can be nobody.
   absl::Status Check(const v1::Owner& sender) const;
 
@@ -76,21 +125,27 @@ class Ownership {
     v1::Member member;
     bool attached = false;
     bool active = false;
-    absl::Time since;  // Attached or detached.
+    bool leaving = false;
+    bool keeps_records = false;
+    bool awaited = false;          // Saved as a member by the last leader, and not seen since.
+    absl::Time since;              // Attached or detached.
+    std::vector<int64_t> held;     // By slot: epoch of the records that it has; empty = of none.
+    std::vector<int64_t> history;  // The same, where it has nothing else.
+    int64_t HistoryOf(uint32_t slot) const { return held.empty() ? 0 : held[slot] != 0 ? held[slot] : history[slot]; }
   };
   using Key = std::pair<int, std::string>;
 
   void Expire(absl::Time now);
   void Activate(int service, absl::Time now);
+  absl::Time FormationEnd(int service, absl::Time first) const;
   v1::Assignment Wanted() const;
-  void SettleSlots(int service, absl::Time now, Changes& changes);
 
   const OwnershipOptions options_;
   std::map<Key, Replica> replicas_;
+  std::vector<v1::ServiceKind> expired_;
   v1::Assignment assignment_;
   int64_t highest_seen_ = 0;
-  absl::Time assigned_at_;
-  bool awaits_release_ = false;
+  absl::Time next_overdue_ = absl::InfiniteFuture();  // Of the slots that wait for their release.
   std::array<std::vector<Slot>, kServiceKinds> slots_;
 };
 

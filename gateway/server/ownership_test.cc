@@ -21,23 +21,55 @@ v1::Member Replica(const std::string& name, const std::string& incarnation = "a"
   return member;
 }
 
+v1::Hello Hello(const v1::Member& self, int64_t last_epoch = 0, int64_t held_epoch = 0) {
+  v1::Hello hello;
+  *hello.mutable_self() = self;
+  hello.set_last_epoch(last_epoch);
+  hello.set_keeps_records(true);
+  if (held_epoch == 0) return hello;
+  v1::HeldSlots& held = *hello.add_held();
+  held.set_epoch(held_epoch);
+  for (uint32_t slot = 0; slot < kSlotCount; ++slot) held.add_slots(slot);
+  return hello;
+}
+
 class OwnershipTest : public ::testing::Test {
  protected:
+  struct Settled {
+    bool assignment = false;
+    std::vector<Ownership::Change> slots;
+  };
+  // As the hub does, with a store that saves at once.
+  Settled Settle(Ownership& ownership, absl::Time at) {
+    Settled settled;
+    settled.slots = ownership.Settle(at);
+    const auto record = ownership.Propose(at);
+    if (!record.has_value()) return settled;
+    settled.assignment = true;
+    saved = *record;
+    ownership.Adopt(*record, at);
+    for (auto& change : ownership.Settle(at)) settled.slots.push_back(change);
+    return settled;
+  }
+  void Attach(Ownership& ownership, const v1::Member& member, int64_t last_epoch, absl::Time at) {
+    ownership.Attach(Hello(member, last_epoch), at);
+  }
   std::map<std::string, int> Share(const Ownership& ownership) {
     std::map<std::string, int> share;
-    for (uint32_t slot = 0; slot < kSlotCount; ++slot) ++share[ownership.Get(kJob, slot).replica];
+    for (uint32_t slot = 0; slot < kSlotCount; ++slot) ++share[ownership.Get(kJob, slot).owner.replica];
     return share;
   }
   absl::Time now = absl::FromUnixSeconds(1'000'000);
+  storage::v1::AssignmentRecord saved;
 };
 
 TEST_F(OwnershipTest, ReplicasThatStartTogetherShareTheSlots) {
   Ownership ownership;
-  ownership.Attach(Replica("r-0"), 0, now);
-  EXPECT_FALSE(ownership.Settle(now).assignment);
-  ownership.Attach(Replica("r-1"), 0, now + absl::Milliseconds(300));
+  Attach(ownership, Replica("r-0"), 0, now);
+  EXPECT_FALSE(Settle(ownership, now).assignment);
+  Attach(ownership, Replica("r-1"), 0, now + absl::Milliseconds(300));
   EXPECT_EQ(ownership.NextDeadline(), now + absl::Milliseconds(500));
-  const auto changes = ownership.Settle(now + absl::Milliseconds(500));
+  const auto changes = Settle(ownership, now + absl::Milliseconds(500));
   EXPECT_TRUE(changes.assignment);
   EXPECT_EQ(changes.slots.size(), kSlotCount);
   EXPECT_GT(Share(ownership)["r-0"], 400);
@@ -45,44 +77,43 @@ TEST_F(OwnershipTest, ReplicasThatStartTogetherShareTheSlots) {
   EXPECT_EQ(ownership.assignment().epoch(), 1);
 }
 
-TEST_F(OwnershipTest, AReplicaThatComesLaterIsASpareUntilNobodyIsLeft) {
-  Ownership ownership;
-  ownership.Attach(Replica("r-0"), 0, now);
-  now += absl::Seconds(1);
-  ownership.Settle(now);
-  ownership.Attach(Replica("r-1"), 0, now);
-  EXPECT_FALSE(ownership.Settle(now + absl::Seconds(1)).assignment);
-  ownership.Detach(Replica("r-0"), now);
-  EXPECT_EQ(ownership.NextDeadline(), now + absl::Seconds(5));
-  EXPECT_TRUE(ownership.Settle(now + absl::Seconds(4)).slots.empty());
-  EXPECT_EQ(ownership.Settle(now + absl::Seconds(5)).slots.size(), kSlotCount);
-  EXPECT_EQ(Share(ownership)["r-1"], static_cast<int>(kSlotCount));
+TEST_F(OwnershipTest, FormationIsOverOnceTheExpectedOnesAreThere) {
+  Ownership ownership({.expected = {{kJob, 2}}});
+  Attach(ownership, Replica("r-0"), 0, now);
+  EXPECT_FALSE(Settle(ownership, now + absl::Seconds(4)).assignment) << "it waits longer than for just anybody";
+  EXPECT_EQ(ownership.Attached(kJob), std::pair(1, 2));
+  Attach(ownership, Replica("r-1"), 0, now + absl::Seconds(4));
+  EXPECT_TRUE(Settle(ownership, now + absl::Seconds(4)).assignment);
+  Ownership alone({.expected = {{kJob, 2}}});
+  Attach(alone, Replica("r-0"), 0, now);
+  EXPECT_EQ(alone.NextDeadline(), now + absl::Seconds(5));
+  EXPECT_TRUE(Settle(alone, now + absl::Seconds(5)).assignment) << "but not for ever";
 }
 
 TEST_F(OwnershipTest, AReplicaThatIsBackWithinTheGraceKeepsSlotsAndEpoch) {
   Ownership ownership({.formation = absl::ZeroDuration()});
-  ownership.Attach(Replica("r-0"), 0, now);
-  ownership.Settle(now);
+  Attach(ownership, Replica("r-0"), 0, now);
+  Settle(ownership, now);
   ownership.Detach(Replica("r-0"), now);
-  ownership.Attach(Replica("r-0"), 1, now + absl::Seconds(4));
-  const auto changes = ownership.Settle(now + absl::Seconds(9));
+  Attach(ownership, Replica("r-0"), 1, now + absl::Seconds(4));
+  const auto changes = Settle(ownership, now + absl::Seconds(9));
   EXPECT_FALSE(changes.assignment);
   EXPECT_TRUE(changes.slots.empty());
 }
 
 TEST_F(OwnershipTest, AnotherIncarnationIsAnotherOwner) {
   Ownership ownership({.formation = absl::ZeroDuration()});
-  ownership.Attach(Replica("r-0", "a"), 0, now);
-  ownership.Settle(now);
+  Attach(ownership, Replica("r-0", "a"), 0, now);
+  Settle(ownership, now);
   v1::Owner owner;
   *owner.mutable_member() = Replica("r-0", "a");
   owner.set_slot(7);
   owner.set_slot_epoch(1);
   EXPECT_TRUE(ownership.Check(owner).ok());
   ownership.Detach(Replica("r-0", "a"), now);
-  ownership.Attach(Replica("r-0", "b"), 1, now);
-  EXPECT_EQ(ownership.Settle(now).slots.size(), kSlotCount);
-  EXPECT_EQ(ownership.Get(kJob, 7).epoch, 2);
+  Attach(ownership, Replica("r-0", "b"), 1, now);
+  EXPECT_EQ(Settle(ownership, now).slots.size(), kSlotCount);
+  EXPECT_EQ(ownership.Get(kJob, 7).owner.epoch, 2);
   const absl::Status stale = ownership.Check(owner);
   EXPECT_EQ(stale.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(stale.message()), HasSubstr("belongs to 'r-0' (b) in epoch 2, not to 'r-0' (a) in epoch 1"));
@@ -90,78 +121,260 @@ TEST_F(OwnershipTest, AnotherIncarnationIsAnotherOwner) {
 
 TEST_F(OwnershipTest, OnlyTheSlotsOfTheLostReplicaMove) {
   Ownership ownership({.formation = absl::ZeroDuration()});
-  for (const char* name : {"r-0", "r-1", "r-2"}) ownership.Attach(Replica(name), 0, now);
-  ownership.Settle(now);
+  for (const char* name : {"r-0", "r-1", "r-2"}) Attach(ownership, Replica(name), 0, now);
+  Settle(ownership, now);
   const int lost = Share(ownership)["r-1"];
   ownership.Detach(Replica("r-1"), now);
-  const auto changes = ownership.Settle(now + absl::Seconds(6));
+  const auto changes = Settle(ownership, now + absl::Seconds(6));
   EXPECT_EQ(static_cast<int>(changes.slots.size()), lost);
   for (const auto& change : changes.slots) {
     EXPECT_EQ(change.from, "r-1");
-    EXPECT_EQ(ownership.Get(kJob, change.slot).epoch, 2);
+    EXPECT_EQ(ownership.Get(kJob, change.slot).owner.epoch, 2);
   }
   int old_epoch = 0;
-  for (uint32_t slot = 0; slot < kSlotCount; ++slot) old_epoch += ownership.Get(kJob, slot).epoch == 1;
+  for (uint32_t slot = 0; slot < kSlotCount; ++slot) old_epoch += ownership.Get(kJob, slot).owner.epoch == 1;
   EXPECT_EQ(old_epoch, static_cast<int>(kSlotCount) - lost) << "a change elsewhere refuses nothing";
 }
 
 TEST_F(OwnershipTest, TheEpochIsAboveEveryOneReported) {
   Ownership ownership({.formation = absl::ZeroDuration()});
-  ownership.Attach(Replica("r-0"), 41, now);
-  ownership.Settle(now);
+  Attach(ownership, Replica("r-0"), 41, now);
+  Settle(ownership, now);
   EXPECT_EQ(ownership.assignment().epoch(), 42);
-  ownership.Attach(Replica("q-0", "a", v1::SERVICE_KIND_QUEUE), 99, now);
-  ownership.Settle(now);
+  Attach(ownership, Replica("q-0", "a", v1::SERVICE_KIND_QUEUE), 99, now);
+  Settle(ownership, now);
   EXPECT_EQ(ownership.assignment().epoch(), 100);
-  EXPECT_EQ(ownership.Get(kJob, 0).epoch, 42) << "its owner did not change";
+  EXPECT_EQ(ownership.Get(kJob, 0).owner.epoch, 100) << "what was saved is lost, the slots' epochs with it";
 }
 
-TEST_F(OwnershipTest, WithRebalanceASlotMovesOnlyWhenItsLivingOwnerReleasesIt) {
-  Ownership ownership({.formation = absl::ZeroDuration(), .rebalance = true});
-  ownership.Attach(Replica("r-0"), 0, now);
-  ownership.Settle(now);
-  ownership.Attach(Replica("r-1"), 0, now);
-  auto changes = ownership.Settle(now);
+TEST_F(OwnershipTest, ASlotMovesOnlyWhenItsLivingOwnerReleasesIt) {
+  Ownership ownership({.formation = absl::ZeroDuration()});
+  Attach(ownership, Replica("r-0"), 0, now);
+  Settle(ownership, now);
+  Attach(ownership, Replica("r-1"), 0, now);
+  auto changes = Settle(ownership, now);
   EXPECT_TRUE(changes.assignment);
   EXPECT_TRUE(changes.slots.empty());
   v1::Released released;
   released.set_epoch(2);
   for (uint32_t slot = 0; slot < 100; ++slot) released.add_slots(slot);
   ownership.Release(Replica("r-0"), released);
-  changes = ownership.Settle(now);
+  changes = Settle(ownership, now);
   EXPECT_GT(changes.slots.size(), 20u);
   for (const auto& change : changes.slots) EXPECT_LT(change.slot, 100u);
   released.set_epoch(1);
   released.add_slots(500);
   ownership.Release(Replica("r-0"), released);
-  EXPECT_TRUE(ownership.Settle(now).slots.empty()) << "of an older assignment";
+  EXPECT_TRUE(Settle(ownership, now).slots.empty()) << "of an older assignment";
 }
 
 TEST_F(OwnershipTest, ANewStreamHoldsNothingThatIsToMove) {
-  Ownership ownership({.formation = absl::ZeroDuration(), .rebalance = true});
-  ownership.Attach(Replica("r-0"), 0, now);
-  ownership.Settle(now);
-  ownership.Attach(Replica("r-1"), 0, now);
-  ownership.Settle(now);
+  Ownership ownership({.formation = absl::ZeroDuration()});
+  Attach(ownership, Replica("r-0"), 0, now);
+  Settle(ownership, now);
+  Attach(ownership, Replica("r-1"), 0, now);
+  Settle(ownership, now);
   EXPECT_EQ(Share(ownership)["r-1"], 0);
   ownership.Detach(Replica("r-0"), now);
-  EXPECT_TRUE(ownership.Settle(now).slots.empty());
-  ownership.Attach(Replica("r-0"), 2, now);
-  const size_t moved = ownership.Settle(now).slots.size();
+  EXPECT_TRUE(Settle(ownership, now).slots.empty());
+  Attach(ownership, Replica("r-0"), 2, now);
+  const size_t moved = Settle(ownership, now).slots.size();
   EXPECT_EQ(static_cast<int>(moved), Share(ownership)["r-1"]);
   EXPECT_GT(moved, 400u);
 }
 
 TEST_F(OwnershipTest, AnOwnerThatDoesNotReleaseLosesTheSlotInTheEnd) {
-  Ownership ownership({.formation = absl::ZeroDuration(), .rebalance = true});
-  ownership.Attach(Replica("r-0"), 0, now);
-  ownership.Settle(now);
-  ownership.Attach(Replica("r-1"), 0, now);
-  ownership.Settle(now);
+  Ownership ownership({.formation = absl::ZeroDuration()});
+  Attach(ownership, Replica("r-0"), 0, now);
+  Settle(ownership, now);
+  Attach(ownership, Replica("r-1"), 0, now);
+  Settle(ownership, now);
   EXPECT_EQ(ownership.NextDeadline(), now + absl::Seconds(30));
-  EXPECT_TRUE(ownership.Settle(now + absl::Seconds(29)).slots.empty());
-  EXPECT_GT(ownership.Settle(now + absl::Seconds(30)).slots.size(), 400u);
+  EXPECT_TRUE(Settle(ownership, now + absl::Seconds(29)).slots.empty());
+  EXPECT_GT(Settle(ownership, now + absl::Seconds(30)).slots.size(), 400u);
   EXPECT_EQ(ownership.NextDeadline(), absl::InfiniteFuture());
+}
+
+TEST_F(OwnershipTest, ASlotThatReturnsBeforeItWasReleasedBeginsAnewAtItsOwner) {
+  Ownership ownership({.formation = absl::ZeroDuration()});
+  Attach(ownership, Replica("r-0"), 0, now);
+  Settle(ownership, now);
+  Attach(ownership, Replica("r-1"), 0, now);
+  EXPECT_TRUE(Settle(ownership, now).slots.empty());
+  ownership.Detach(Replica("r-1"), now);
+  const auto back = Settle(ownership, now + absl::Seconds(5));
+  EXPECT_TRUE(back.assignment);
+  EXPECT_GT(back.slots.size(), 400u);
+  for (const auto& change : back.slots) EXPECT_EQ(ownership.Get(kJob, change.slot).owner.epoch, 3);
+  EXPECT_EQ(Share(ownership)["r-0"], static_cast<int>(kSlotCount));
+}
+
+TEST_F(OwnershipTest, AReleaseCountsAlsoAfterAChangeElsewhere) {
+  Ownership ownership({.formation = absl::ZeroDuration()});
+  Attach(ownership, Replica("r-0"), 0, now);
+  Settle(ownership, now);
+  Attach(ownership, Replica("r-1"), 0, now);
+  Settle(ownership, now);
+  Attach(ownership, Replica("q-0", "a", v1::SERVICE_KIND_QUEUE), 0, now);
+  Settle(ownership, now);
+  ASSERT_EQ(ownership.assignment().epoch(), 3);
+  v1::Released released;
+  released.set_epoch(2);
+  for (uint32_t slot = 0; slot < kSlotCount; ++slot) released.add_slots(slot);
+  ownership.Release(Replica("r-0"), released);
+  EXPECT_GT(Settle(ownership, now).slots.size(), 400u);
+}
+
+TEST_F(OwnershipTest, WhoLeavesGivesItsSlotsToThoseWhoStay) {
+  Ownership ownership({.formation = absl::ZeroDuration()});
+  Attach(ownership, Replica("r-0"), 0, now);
+  Attach(ownership, Replica("r-1"), 0, now);
+  Settle(ownership, now);
+  ownership.Leave(Replica("r-1"));
+  EXPECT_TRUE(Settle(ownership, now).assignment);
+  EXPECT_EQ(ownership.assignment().members_size(), 1);
+  EXPECT_GT(Share(ownership)["r-1"], 400) << "not released yet";
+  ownership.Leave(Replica("r-0"));
+  EXPECT_FALSE(ownership.AnybodyStays(kJob));
+  Settle(ownership, now);
+  EXPECT_EQ(ownership.assignment().members_size(), 2) << "nobody is left to give anything to";
+}
+
+TEST_F(OwnershipTest, TheNewestRecordsAreThoseOfTheLastOwnerThatStoredAny) {
+  Ownership ownership({.formation = absl::ZeroDuration()});
+  Attach(ownership, Replica("r-0"), 0, now);
+  Settle(ownership, now);
+  EXPECT_EQ(ownership.FindSource(kJob, 7).replica, "") << "there are none";
+  EXPECT_FALSE(ownership.FindSource(kJob, 7).wait);
+  for (uint32_t slot = 0; slot < kSlotCount; ++slot) ownership.NoteRecords(kJob, slot);
+  ownership.Leave(Replica("r-0"));
+  Attach(ownership, Replica("r-1"), 0, now);
+  Settle(ownership, now);
+  v1::Released released;
+  released.set_epoch(2);
+  for (uint32_t slot = 0; slot < kSlotCount; ++slot) released.add_slots(slot);
+  ownership.Release(Replica("r-0"), released);
+  Settle(ownership, now);
+  ASSERT_EQ(ownership.Get(kJob, 7).owner.replica, "r-1");
+  const auto source = ownership.FindSource(kJob, 7);
+  EXPECT_EQ(source.replica, "r-0");
+  EXPECT_EQ(source.epoch, 1);
+  EXPECT_FALSE(source.wait);
+  ownership.NoteRecords(kJob, 7);
+  EXPECT_EQ(ownership.FindSource(kJob, 7).replica, "r-1");
+}
+
+TEST_F(OwnershipTest, ADiskFromBeforeTheLastMoveHasNoRecords) {
+  Ownership ownership({.formation = absl::ZeroDuration()});
+  Attach(ownership, Replica("r-0"), 0, now);
+  Settle(ownership, now);
+  for (uint32_t slot = 0; slot < kSlotCount; ++slot) ownership.NoteRecords(kJob, slot);
+  ownership.Detach(Replica("r-0"), now);
+  Attach(ownership, Replica("r-1"), 0, now);
+  Settle(ownership, now + absl::Seconds(5));
+  for (uint32_t slot = 0; slot < kSlotCount; ++slot) ownership.NoteRecords(kJob, slot);
+  ownership.Detach(Replica("r-1"), now + absl::Seconds(6));
+  ownership.Attach(Hello(Replica("r-0", "b"), 2, 1), now + absl::Seconds(6));
+  Settle(ownership, now + absl::Seconds(11));
+  ASSERT_EQ(ownership.Get(kJob, 7).owner.replica, "r-0");
+  const auto source = ownership.FindSource(kJob, 7);
+  EXPECT_EQ(source.replica, "") << "r-1 has written since, and is gone";
+  EXPECT_FALSE(source.wait);
+}
+
+TEST_F(OwnershipTest, AnotherIncarnationOnTheSameDiskHasItsRecords) {
+  Ownership ownership({.formation = absl::ZeroDuration()});
+  Attach(ownership, Replica("r-0"), 0, now);
+  Settle(ownership, now);
+  // Its first batches were never acknowledged: what its disk says decides.
+  ownership.Detach(Replica("r-0"), now);
+  ownership.Attach(Hello(Replica("r-0", "b"), 1, 1), now);
+  Settle(ownership, now);
+  const auto source = ownership.FindSource(kJob, 7);
+  EXPECT_EQ(source.replica, "r-0");
+  EXPECT_EQ(source.epoch, 1);
+}
+
+TEST_F(OwnershipTest, ANewLeaderGoesOnWhereTheLastOneStopped) {
+  Ownership before({.formation = absl::ZeroDuration()});
+  Attach(before, Replica("r-0"), 0, now);
+  Attach(before, Replica("r-1"), 0, now);
+  Settle(before, now);
+  Attach(before, Replica("q-0", "a", v1::SERVICE_KIND_QUEUE), 0, now);
+  Settle(before, now);
+  const auto share = Share(before);
+
+  Ownership after({.formation = absl::ZeroDuration()});
+  after.Restore(saved, now);
+  EXPECT_EQ(after.assignment().epoch(), 2);
+  EXPECT_EQ(Share(after), share);
+  EXPECT_FALSE(Settle(after, now + absl::Seconds(4)).assignment) << "each has the grace period";
+  after.Attach(Hello(Replica("r-0"), 2, 1), now + absl::Seconds(4));
+  EXPECT_FALSE(Settle(after, now + absl::Seconds(4)).assignment);
+  uint32_t mine = 0;
+  while (after.Get(kJob, mine).owner.replica != "r-0") ++mine;
+  EXPECT_EQ(after.Get(kJob, mine).owner.epoch, 1) << "its epoch is its owner's, not the leader's";
+  EXPECT_EQ(after.FindSource(kJob, mine).replica, "r-0");
+  EXPECT_FALSE(after.FindSource(kJob, mine).wait);
+  EXPECT_TRUE(Settle(after, now + absl::Seconds(5)).assignment) << "the others are gone";
+  EXPECT_EQ(Share(after)["r-0"], static_cast<int>(kSlotCount));
+}
+
+TEST_F(OwnershipTest, ANewLeaderWaitsForWhoeverMayHaveTheRecords) {
+  Ownership before({.formation = absl::ZeroDuration()});
+  Attach(before, Replica("r-0"), 0, now);
+  Attach(before, Replica("r-1"), 0, now);
+  Settle(before, now);
+  Ownership after({.formation = absl::ZeroDuration()});
+  after.Restore(saved, now);
+  uint32_t mine = 0;
+  while (after.Get(kJob, mine).owner.replica != "r-0") ++mine;
+  after.Attach(Hello(Replica("r-0"), 1), now);
+  EXPECT_TRUE(after.FindSource(kJob, mine).wait) << "the slot may have been on its way from r-1";
+  after.Attach(Hello(Replica("r-1"), 1), now);
+  EXPECT_FALSE(after.FindSource(kJob, mine).wait);
+  EXPECT_EQ(after.FindSource(kJob, mine).replica, "");
+}
+
+TEST_F(OwnershipTest, WhatOthersStillHaveOfASlotIsTheOwnersOnceItHasBegun) {
+  Ownership ownership({.formation = absl::ZeroDuration()});
+  ownership.Attach(Hello(Replica("r-0")), now);
+  Settle(ownership, now);
+  v1::Hello old = Hello(Replica("r-1"), 5, 3);
+  old.mutable_held(0)->mutable_slots()->Truncate(2);  // 0 and 1 in full, of 2 the history.
+  v1::HeldSlots& history = *old.add_held();
+  history.set_epoch(2);
+  history.set_only_history(true);
+  history.add_slots(2);
+  ownership.Attach(old, now);
+  ownership.Leave(Replica("r-1"));
+  Settle(ownership, now);
+  const auto told = [&](uint32_t slot) {
+    std::vector<std::pair<std::string, int64_t>> of;
+    for (const auto& leftover : ownership.FindLeftovers(kJob, slot)) {
+      of.emplace_back(leftover.source.replica(), leftover.epoch);
+    }
+    return of;
+  };
+  EXPECT_TRUE(told(0).empty()) << "they may be the newest yet";
+  for (uint32_t slot = 0; slot < 4; ++slot) ownership.NoteRecords(kJob, slot);
+  using Told = std::vector<std::pair<std::string, int64_t>>;
+  EXPECT_EQ(told(0), (Told{{"r-1", 3}}));
+  EXPECT_EQ(told(2), (Told{{"r-1", 2}}));
+  EXPECT_TRUE(told(3).empty());
+  EXPECT_TRUE(ownership.Holds(Replica("r-1"), 2));
+
+  v1::Leftovers cleared;
+  *cleared.mutable_source() = Replica("r-1");
+  cleared.add_held()->set_epoch(3);
+  cleared.mutable_held(0)->add_slots(0);
+  cleared.mutable_held(0)->add_slots(2);
+  cleared.mutable_held(0)->add_slots(kSlotCount);
+  ownership.Cleared(cleared);
+  EXPECT_TRUE(told(0).empty());
+  EXPECT_EQ(told(2), (Told{{"r-1", 2}})) << "of another epoch";
+  ownership.Detach(Replica("r-1"), now);
+  EXPECT_TRUE(told(1).empty()) << "nobody to ask";
 }
 
 TEST_F(OwnershipTest, AnOwnerThatCanBeNobodyIsInvalid) {

@@ -82,6 +82,14 @@ void Readiness::OnTrouble(const Trouble& trouble) {
   });
 }
 
+void Readiness::OnLeaseRequest(const KubeAnswer& answer) {
+  using enum KubeAnswer::Outcome;
+  if (answer.outcome == kRefused && answer.error.code() == 401) {
+    return OnTrouble(UnauthorizedTrouble(answer.error.message()));
+  }
+  if (answer.outcome == kDone || answer.outcome == kRefused) OnAnswer();
+}
+
 // ---- rights ----
 
 void Readiness::OnRequest(std::string_view verb, const std::string& resource, const v1::KubeError* error) {

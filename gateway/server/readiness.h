@@ -4,6 +4,7 @@
 //   "API server"                 it answers us, and accepts who we are
 //   "watch jobs.batch.volcano.sh" and so on: set by each watch
 //   "right to create pods" and so on: only while that right is missing
+//   "lease"                      where several gateways may run: set by the lead (gateway/lead)
 // A server that cannot be reached for a moment is no news: only after `patience` the target is not ready. What somebody
 // must do something about is told at once. Confined to one loop; the watches and the writer end before it.
 #include <map>
@@ -17,6 +18,7 @@
 #include "common/exec/loop.h"
 #include "common/obs/health.h"
 #include "common/obs/metrics.h"
+#include "gateway/lead/kube_call.h"
 #include "gateway/server/trouble.h"
 
 namespace basalt::gateway {
@@ -41,6 +43,9 @@ class Readiness {
   void OnAnswer();
   // Requires: trouble.OfConnection().
   void OnTrouble(const Trouble& trouble);
+
+  // What became of a request about the Lease; that a right is missing for it is said by "lease".
+  void OnLeaseRequest(const KubeAnswer& answer);
 
   // What became of a request. `error`: null where it was carried out. `verb` as RBAC names it; `resource`: plural, with
   // sub-resource and group.

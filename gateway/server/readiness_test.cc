@@ -47,6 +47,29 @@ TEST_F(ReadinessTest, BeforeItsFirstAnswerAServerIsNotReadyAndSaysWhy) {
   EXPECT_TRUE(health_.IsReady());
 }
 
+// Where nobody writes, since the lead was lost for the same reason, or another gateway leads.
+TEST_F(ReadinessTest, WhatTheLeaseIsAnsweredCountsForTheServer) {
+  using enum KubeAnswer::Outcome;
+  const auto answered = [&](KubeAnswer::Outcome outcome, int code) {
+    KubeAnswer answer;
+    answer.outcome = outcome;
+    if (code != 0) answer.error = Refusal(code, "said");
+    readiness_.OnLeaseRequest(answer);
+  };
+  answered(kUnknown, 0);
+  answered(kUnsent, 503);
+  EXPECT_EQ(Server().state, "starting") << "not accepted or refused by anybody yet";
+  answered(kDone, 0);
+  EXPECT_EQ(Server().state, "ready");
+  answered(kRefused, 401);
+  EXPECT_EQ(Server().state, "unauthorized");
+  EXPECT_THAT(Server().cure, HasSubstr("token"));
+  answered(kUnknown, 0);
+  EXPECT_EQ(Server().state, "unauthorized");
+  answered(kRefused, 403);
+  EXPECT_EQ(Server().state, "ready") << "that a right is missing is told elsewhere";
+}
+
 TEST_F(ReadinessTest, AShortOutageIsNoNewsALongOneIs) {
   readiness_.OnAnswer();
   readiness_.OnTrouble(unreachable_);

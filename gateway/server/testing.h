@@ -62,6 +62,7 @@ class FakeReplica : public rpc::AttachSink {
     hello.set_version("1");
     hello.set_slot_count(kSlotCount);
     *hello.mutable_self() = self_;
+    hello.set_keeps_records(true);
     return hello;
   }
   void SayHello() { SayHello(Hello()); }

@@ -75,7 +75,24 @@ void Unreadable::Tell(const std::string& watch, const Decoded& decoded) {
   request.set_namespace_(std::string(kube::NamespaceOf(event)));
   request.set_name(name);
   request.mutable_create()->set_body(kube::BodyOf(event, absl::ToUnixMillis(kube_.ApiNow())));
-  kube_.Write(std::move(request), [](const absl::StatusOr<v1::WriteResponse>&) {});
+  Forget(decoded);
+  Send(std::string(ref.uid), request);
+}
+
+void Unreadable::Send(const std::string& uid, const v1::WriteRequest& request) {
+  kube_.Write(request, [this, uid, request](const absl::StatusOr<v1::WriteResponse>& answer) {
+    if (answer.ok() || absl::IsInvalidArgument(answer.status()) || waiting_.size() >= kMaxTold) return;
+    waiting_.insert_or_assign(uid, request);
+  });
+}
+
+void Unreadable::TellWaiting() {
+  for (const auto& [uid, request] : std::exchange(waiting_, {})) Send(uid, request);
+}
+
+void Unreadable::Forget(const Decoded& decoded) {
+  const auto found = waiting_.find(RefOf(decoded.object).uid);
+  if (found != waiting_.end()) waiting_.erase(found);
 }
 
 }  // namespace basalt::gateway

@@ -4,10 +4,11 @@
 // waits for it, and the object says so itself. Counted as gateway_undecodable_total{watch,field}, logged, and told as
 // an Event of the object; of a Job jobsvc tells it, with its own words.
 //
-// One Event for each object and text, under a name that follows from them, so that a restart repeats none. Best effort:
-// at most a bounded number is remembered and sent. Confined to one loop.
-#include <cstddef>
-#include <memory>
+// One Event for each object and text, under a name that follows from them, so that a restart repeats none. What cannot
+// be written now, since another gateway leads or the server is away, waits until it can. Best effort: at most a bounded
+// number is remembered. Confined to one loop.
+#include <functional>
+#include <map>
 #include <set>
 #include <string>
 
@@ -23,15 +24,24 @@ class Unreadable {
   Unreadable(KubeAccess& kube, obs::Metrics& metrics) : kube_(kube), metrics_(metrics) {}
 
   void Note(const std::string& watch, const Decoded& decoded) {
-    if (!decoded.error.empty()) Tell(watch, decoded);
+    if (!decoded.error.empty()) {
+      Tell(watch, decoded);
+    } else if (!waiting_.empty()) {
+      Forget(decoded);
+    }
   }
+  // Writes are possible: tells what waits.
+  void TellWaiting();
 
  private:
   void Tell(const std::string& watch, const Decoded& decoded);
+  void Forget(const Decoded& decoded);
+  void Send(const std::string& uid, const v1::WriteRequest& request);
 
   KubeAccess& kube_;
   obs::Metrics& metrics_;
-  std::set<std::string> told_;  // Names of Events.
+  std::set<std::string> told_;                                    // Names of Events.
+  std::map<std::string, v1::WriteRequest, std::less<>> waiting_;  // By the object's UID: what is wrong with it now.
 };
 
 // "spec.tasks[3].replicas: expected …; …" -> "spec.tasks": of which there are few, whatever users write.

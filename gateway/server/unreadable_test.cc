@@ -43,6 +43,46 @@ TEST(UnreadableTest, AnEventTellsTheObjectOnceForEachText) {
               ::testing::HasSubstr(R"(gateway_undecodable_total{field="spec.minMember",watch="w"} 4)"));
 }
 
+TEST(UnreadableTest, WhatCannotBeWrittenYetIsToldWhenItCan) {
+  testing::FakeKubeAccess kube;
+  auto metrics = obs::MakeMetrics();
+  Unreadable unreadable(kube, *metrics);
+  const auto names = [&] {
+    std::vector<std::string> all;
+    for (const auto& [request, done] : kube.writes) all.push_back(request.name());
+    return all;
+  };
+  unreadable.Note("w", Group("g", "spec.minMember: bad"));
+  const std::vector<std::string> first = names();
+  ASSERT_EQ(first.size(), 1u);
+  for (int i = 0; i < 3; ++i) {
+    kube.Answer(absl::UnavailableError("this gateway does not lead"));
+    EXPECT_THAT(names(), ::testing::IsEmpty()) << "only when it is asked to";
+    unreadable.TellWaiting();
+    EXPECT_EQ(names(), first);
+  }
+  kube.Answer(v1::WriteResponse());
+  unreadable.TellWaiting();
+  EXPECT_THAT(names(), ::testing::IsEmpty());
+}
+
+TEST(UnreadableTest, WhatWasPutRightBeforeItCouldBeToldIsNotTold) {
+  testing::FakeKubeAccess kube;
+  auto metrics = obs::MakeMetrics();
+  Unreadable unreadable(kube, *metrics);
+  unreadable.Note("w", Group("g", "spec.minMember: bad"));
+  kube.Answer(absl::UnavailableError("this gateway does not lead"));
+  unreadable.Note("w", Group("g", "spec.minMember: worse"));
+  kube.Answer(absl::UnavailableError("this gateway does not lead"));
+  unreadable.TellWaiting();
+  ASSERT_EQ(kube.writes.size(), 1u) << "the newest text only";
+  EXPECT_THAT(kube.writes[0].first.create().body(), ::testing::HasSubstr("worse"));
+  kube.Answer(absl::UnavailableError("this gateway does not lead"));
+  unreadable.Note("w", Group("g", ""));
+  unreadable.TellWaiting();
+  EXPECT_EQ(kube.writes.size(), 0u);
+}
+
 TEST(UnreadableTest, TheLongestNameAndTextStillMakeAnEvent) {
   testing::FakeKubeAccess kube;
   auto metrics = obs::MakeMetrics();

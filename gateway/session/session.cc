@@ -52,9 +52,21 @@ void Session::SetAssignment(const v1::Assignment& assignment) {
   Schedule();
 }
 
-void Session::OpenSlot(uint32_t slot, int64_t epoch) {
+void Session::Grant(const v1::SlotGrant& grant) {
+  grants_[grant.slot()] = grant;
+  Schedule();
+}
+
+void Session::Tell(v1::Leftovers leftovers) {
+  leftovers_.push_back(std::move(leftovers));
+  Schedule();
+}
+
+void Session::OpenSlot(uint32_t slot, int64_t epoch, int64_t records_epoch) {
   CloseSlot(slot);
-  slots_[slot] = {.epoch = epoch, .open = true};
+  // It begins anew, perhaps at the very process that was told before: the acknowledgement of then is not one of now.
+  for (Sent& sent : sent_) std::erase_if(sent.tombstones, [slot](const auto& key) { return key.slot == slot; });
+  slots_[slot] = {.epoch = epoch, .records_epoch = records_epoch, .open = true};
   // Slots with old tombstones first: what left one of them may be shown by another, and the end comes before that.
   if (tombstones_.OfSlot(slot).empty()) {
     to_open_.push_back(slot);
@@ -65,7 +77,11 @@ void Session::OpenSlot(uint32_t slot, int64_t epoch) {
 }
 
 void Session::CloseSlot(uint32_t slot) {
+  grants_.erase(slot);
   if (!slots_[slot].open) return;
+  if (!slots_[slot].ended) {
+    for (Sent& sent : sent_) std::erase_if(sent.tombstones, [slot](const auto& key) { return key.slot == slot; });
+  }
   slots_[slot] = {};
   std::erase(to_open_, slot);
   std::erase_if(ends_, [slot](const PendingEnd& end) { return end.slot == slot; });
@@ -123,6 +139,9 @@ absl::Status Session::OnAck(int64_t sequence) {
   acknowledged_ = std::max(acknowledged_, sequence);
   while (!sent_.empty() && sent_.front().sequence <= sequence) {
     for (const TombstoneKey& key : sent_.front().tombstones) tombstones_.Acknowledge(key, sent_.front().sequence);
+    for (const auto& [slot, epoch] : sent_.front().begun) {
+      if (slots_[slot].open && slots_[slot].epoch == epoch) acknowledged_begins_.push_back(slot);
+    }
     sent_.pop_front();
   }
   Schedule();
@@ -161,8 +180,8 @@ void Session::Schedule() {
 
 bool Session::Gathers() {
   // What is not a matter of single objects goes at once, and what cannot be acknowledged is not waited for.
-  const bool at_once = !started_ || assignment_.has_value() || !interests_.empty() || !to_open_.empty() || InCourse() ||
-                       marks_.HeldBack();
+  const bool at_once = !started_ || assignment_.has_value() || !grants_.empty() || !leftovers_.empty() ||
+                       !interests_.empty() || !to_open_.empty() || InCourse() || marks_.HeldBack();
   const int64_t waiting = backlog_.size() + (progress_.has_value() ? 1 : 0);
   const bool enough =
       sequence_ - acknowledged_ < options_.eager || waiting == 0 || waiting >= static_cast<int64_t>(options_.max_items);
@@ -188,7 +207,7 @@ void Session::Pump() {
   gathered_ = false;
   loop_.Cancel(std::exchange(gather_timer_, kNoTimer));
   for (const TombstoneKey& key : batch.tombstones) tombstones_.SetSent(key, sequence_);
-  sent_.push_back({sequence_, loop_.Now(), std::move(batch.tombstones)});
+  sent_.push_back({sequence_, loop_.Now(), std::move(batch.tombstones), std::move(batch.begun)});
   in_flight_ = true;
   last_bytes_ = batch.items.bytes();
   sink_.Send(batch.items.Finish(sequence_, absl::ToUnixMillis(api_now_())));
@@ -200,12 +219,16 @@ bool Session::HasRoom(const Batch& batch, size_t bytes, size_t limit) const {
 }
 
 Session::Batch Session::Build() {
-  Batch batch{.items = BatchEncoder(std::min(last_bytes_ + last_bytes_ / 8, options_.max_bytes)), .tombstones = {}};
+  Batch batch{.items = BatchEncoder(std::min(last_bytes_ + last_bytes_ / 8, options_.max_bytes)),
+              .tombstones = {},
+              .begun = {}};
   if (assignment_.has_value()) {
     v1::Item item;
     *item.mutable_assignment() = *std::exchange(assignment_, std::nullopt);
     batch.items.Add(std::move(item));
   }
+  AddGrants(batch);
+  AddLeftovers(batch);
   AddInterests(batch);
   if (!started_) return batch;
   const bool snapshots = snapshot_slot_.has_value() || !to_open_.empty();
@@ -216,6 +239,24 @@ Session::Batch Session::Build() {
   AddEnds(batch);
   AddProgress(batch);
   return batch;
+}
+
+void Session::AddGrants(Batch& batch) {
+  while (!grants_.empty() && HasRoom(batch, grants_.begin()->second.ByteSizeLong(), options_.max_items)) {
+    v1::Item item;
+    *item.mutable_grant() = std::move(grants_.begin()->second);
+    grants_.erase(grants_.begin());
+    batch.items.Add(std::move(item));
+  }
+}
+
+void Session::AddLeftovers(Batch& batch) {
+  while (!leftovers_.empty() && HasRoom(batch, leftovers_.front().ByteSizeLong(), options_.max_items)) {
+    v1::Item item;
+    *item.mutable_leftovers() = std::move(leftovers_.front());
+    leftovers_.pop_front();
+    batch.items.Add(std::move(item));
+  }
 }
 
 void Session::AddInterests(Batch& batch) {
@@ -293,6 +334,8 @@ void Session::AddSnapshot(Batch& batch) {
       v1::Item item;
       item.mutable_begin()->set_slot(slot);
       item.mutable_begin()->set_epoch(slots_[slot].epoch);
+      item.mutable_begin()->set_records_epoch(slots_[slot].records_epoch);
+      batch.begun.emplace_back(slot, slots_[slot].epoch);
       batch.items.Add(std::move(item));
       for (const TombstoneKey& key : tombstones_.OfSlot(slot)) backlog_.Add(key);
       for (const ObjectId id : cache_.Members(self_.service(), slot)) {
@@ -322,6 +365,9 @@ void Session::AddEnds(Batch& batch) {
     v1::Item item;
     item.mutable_end()->set_slot(pending.slot);
     marks_.NoteEnd(pending.marks);
+    slots_[pending.slot].ended = std::none_of(pending.marks.begin(), pending.marks.end(), [](const v1::Mark& mark) {
+      return mark.state() == v1::Mark::STATE_FORBIDDEN;
+    });
     ArmProgress();
     for (v1::Mark& mark : pending.marks) *item.mutable_end()->add_marks() = std::move(mark);
     batch.items.Add(std::move(item));

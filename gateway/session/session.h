@@ -70,8 +70,13 @@ class Session {
 
   // ---- what the replica owns ----
   void SetAssignment(const v1::Assignment& assignment);
-  void OpenSlot(uint32_t slot, int64_t epoch);
-  // Nothing of it is sent any more; it may be opened again.
+  // The slot's records are to be fetched first. Again: from another source.
+  void Grant(const v1::SlotGrant& grant);
+  // Of slots that have begun.
+  void Tell(v1::Leftovers leftovers);
+  void OpenSlot(uint32_t slot, int64_t epoch, int64_t records_epoch = 0);
+  // Nothing of it is sent any more; it may be opened again. What its snapshot has not brought to the end is not taken
+  // for recorded, whatever is acknowledged.
   void CloseSlot(uint32_t slot);
   bool HasSlot(uint32_t slot) const { return slots_[slot].open; }
 
@@ -88,6 +93,8 @@ class Session {
   void OnSent();
   // INVALID_ARGUMENT for a sequence that was never sent.
   absl::Status OnAck(int64_t sequence);
+  // Slots whose begin has been acknowledged since the last call, and that are open still.
+  std::vector<uint32_t> TakeBegun() { return std::exchange(acknowledged_begins_, {}); }
   // Ends the stream. Idempotent.
   void Close(const absl::Status& status);
 
@@ -102,13 +109,16 @@ class Session {
  private:
   struct Slot {
     int64_t epoch = 0;
+    int64_t records_epoch = 0;
     bool open = false;
     bool begun = false;
+    bool ended = false;  // No watch of it was forbidden: the replica judges what it hears of it.
   };
   struct Sent {
     int64_t sequence;
     absl::Time when;
     std::vector<TombstoneKey> tombstones;
+    std::vector<std::pair<uint32_t, int64_t>> begun;  // Slots with their epochs.
   };
   struct PendingEnd {
     uint32_t slot;
@@ -118,6 +128,7 @@ class Session {
   struct Batch {
     BatchEncoder items;
     std::vector<TombstoneKey> tombstones;
+    std::vector<std::pair<uint32_t, int64_t>> begun;
   };
 
   bool InCourse() const { return snapshot_slot_.has_value() || !ends_.empty(); }
@@ -133,6 +144,8 @@ class Session {
   void Pump();
   bool HasRoom(const Batch& batch, size_t bytes, size_t limit) const;
   Batch Build();
+  void AddGrants(Batch& batch);
+  void AddLeftovers(Batch& batch);
   void AddInterests(Batch& batch);
   void AddTombstones(Batch& batch);
   void AddLive(Batch& batch, size_t limit);
@@ -159,6 +172,9 @@ class Session {
   std::deque<Sent> sent_;
 
   std::optional<v1::Assignment> assignment_;
+  std::map<uint32_t, v1::SlotGrant> grants_;  // Not sent yet.
+  std::deque<v1::Leftovers> leftovers_;       // These neither: a few for each slot that begins.
+  std::vector<uint32_t> acknowledged_begins_;
   std::vector<Slot> slots_;
   std::deque<uint32_t> to_open_;
   std::optional<uint32_t> snapshot_slot_;

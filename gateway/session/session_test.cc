@@ -348,6 +348,66 @@ TEST(SessionTest, AForbiddenWatchDoesNotKeepTheNewsOfItsServingBehindTheWindow) 
   EXPECT_EQ(bench.Text(/*acknowledge=*/false), "") << "the window counts again";
 }
 
+TEST(SessionTest, AGrantGoesBeforeAnySlotAndNotOnceTheSlotIsGone) {
+  Bench bench;
+  bench.ListAll(10);
+  bench.Attach();
+  v1::SlotGrant grant;
+  grant.set_epoch(3);
+  for (const uint32_t slot : {kSlot, SlotOf("ns/other")}) {
+    grant.set_slot(slot);
+    bench.session->Grant(grant);
+  }
+  bench.session->CloseSlot(SlotOf("ns/other"));
+  bench.session->OpenSlot(SlotOf("red"), 1);
+  const std::string text = bench.Text();
+  EXPECT_TRUE(text.starts_with(fmt::format("grant {} epoch 3 | begin", kSlot))) << text;
+  EXPECT_EQ(text.find(fmt::format("grant {}", SlotOf("ns/other"))), std::string::npos) << text;
+}
+
+TEST(SessionTest, ABeginCountsOnceItIsAcknowledgedAndTheSlotIsStillThere) {
+  Bench bench;
+  bench.ListAll(10);
+  bench.Attach();
+  const uint32_t other = SlotOf("ns/other");
+  bench.session->OpenSlot(kSlot, 1);
+  bench.session->OpenSlot(other, 1);
+  bench.Drain(false);
+  EXPECT_TRUE(bench.session->TakeBegun().empty());
+  bench.session->CloseSlot(other);
+  EXPECT_TRUE(bench.session->OnAck(bench.session->sent_sequence()).ok());
+  EXPECT_EQ(bench.session->TakeBegun(), std::vector<uint32_t>{kSlot});
+  EXPECT_TRUE(bench.session->TakeBegun().empty());
+}
+
+TEST(SessionTest, WhatASlotThatHadNotEndedWasToldIsNotTakenForRecorded) {
+  for (const bool ended : {false, true}) {
+    SessionOptions options;
+    options.max_items = 4;
+    Bench bench(v1::SERVICE_KIND_JOB, options);
+    bench.ListAll(10);
+    for (int i = 0; i < 20; ++i) bench.cache.Apply(Bench::kJobPods, JobPod("j", fmt::format("p-{}", i), 11 + i));
+    bench.Attach();
+    bench.session->OpenSlot(kSlot, 1);
+    if (ended) bench.Drain();
+    if (!ended) bench.time.Settle();  // Its first batch is under way.
+    bench.cache.Remove(Bench::kJobPods, JobPod("j", "p-0", 40));
+    if (ended) {
+      bench.Drain(false);
+    } else {
+      for (int i = 0; i < 2; ++i) {
+        bench.sink->taken = true;
+        bench.session->OnSent();
+        bench.time.Settle();
+      }
+    }
+    ASSERT_EQ(bench.tombstones.size(), 1u);
+    bench.session->CloseSlot(kSlot);
+    EXPECT_TRUE(bench.session->OnAck(bench.session->sent_sequence()).ok());
+    EXPECT_EQ(bench.tombstones.size(), ended ? 0u : 1u);
+  }
+}
+
 TEST(SessionTest, NothingOfAClosedSlotIsSent) {
   Bench bench;
   bench.ListAll(10);

@@ -34,6 +34,8 @@ inline std::string TextOf(const v1::Item& item) {
       return fmt::format("assignment {}", item.assignment().epoch());
     case v1::Item::kBegin:
       return fmt::format("begin {} epoch {}", item.begin().slot(), item.begin().epoch());
+    case v1::Item::kGrant:
+      return fmt::format("grant {} epoch {}", item.grant().slot(), item.grant().epoch());
     case v1::Item::kState:
       return fmt::format("{} {}@{}", item.state().routing_key(), RefOf(item.state().object()).name,
                          RefOf(item.state().object()).resource_version);

@@ -19,6 +19,7 @@ TombstoneKey Tombstones::Add(const Departure& departure) {
 
 void Tombstones::Keep(const TombstoneKey& key, Entry entry) {
   entry.bytes = entry.last->ByteSizeLong();
+  if (over_bound_ == OverBound::kForget && (entry.state_dropped || bytes_ + entry.bytes > bound_bytes_)) return;
   if (!entry.state_dropped && bytes_ + entry.bytes > bound_bytes_) {
     entry.last = std::make_shared<const kube::v1::Object>(IdentityOf(*entry.last));
     entry.bytes = entry.last->ByteSizeLong();
@@ -42,8 +43,9 @@ void Tombstones::MoveSlot(uint32_t slot, Tombstones& to) {
   }
 }
 
-void Tombstones::DropSlot(uint32_t slot) {
-  for (auto it = entries_.lower_bound({slot, 0, ""}); it != entries_.end() && it->first.slot == slot;) it = Erase(it);
+void Tombstones::Clear() {
+  entries_.clear();
+  bytes_ = 0;
 }
 
 std::vector<TombstoneKey> Tombstones::OfSlot(uint32_t slot) const {

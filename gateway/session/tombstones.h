@@ -1,7 +1,9 @@
 #pragma once
 
 // What a replica has to be told is gone, kept until it has acknowledged it, also while it is away: "failed with 3, then
-// deleted" is then seen as both (correctness 1). Over a bound in bytes only the fact remains. Confined to one loop.
+// deleted" is then seen as both (correctness 1). Over a bound in bytes only the fact remains. What is gone of slots
+// that nobody owns is kept in the same way for their next owner; who may never come, so that there nothing remains over
+// the bound: absence tells the fact, too. Confined to one loop.
 #include <compare>
 #include <cstdint>
 #include <map>
@@ -23,13 +25,16 @@ struct TombstoneKey {
 
 class Tombstones {
  public:
-  explicit Tombstones(size_t bound_bytes) : bound_bytes_(bound_bytes) {}
+  enum class OverBound { kKeepFact, kForget };
+
+  explicit Tombstones(size_t bound_bytes, OverBound over_bound = OverBound::kKeepFact)
+      : bound_bytes_(bound_bytes), over_bound_(over_bound) {}
 
   // Merged with an earlier one of the same key: the newer state, and a deletion outweighs a departure.
   TombstoneKey Add(const Departure& departure);
   // What a new owner of the slot has to be told too.
   void MoveSlot(uint32_t slot, Tombstones& to);
-  void DropSlot(uint32_t slot);
+  void Clear();
   // In key order: the same in each run.
   std::vector<TombstoneKey> OfSlot(uint32_t slot) const;
 
@@ -59,6 +64,7 @@ class Tombstones {
   void Keep(const TombstoneKey& key, Entry entry);
 
   const size_t bound_bytes_;
+  const OverBound over_bound_;
   size_t bytes_ = 0;
   Entries entries_;
 };

@@ -56,6 +56,18 @@ TEST(TombstonesTest, OverTheBoundOnlyTheFactRemains) {
   EXPECT_EQ(out.last().ShortDebugString(), "pod { namespace: \"ns\" name: \"b\" uid: \"uid-b\" resource_version: 6 }");
 }
 
+TEST(TombstonesTest, OfWhatNobodyMayEverAskForNothingRemainsOverTheBound) {
+  const size_t one = JobPod("j", "a", 5).ByteSizeLong();
+  Tombstones tombstones(one, Tombstones::OverBound::kForget);
+  const TombstoneKey kept = tombstones.Add(Gone("a", 5, v1::Tombstone::REASON_DELETED));
+  tombstones.Add(Gone("b", 6, v1::Tombstone::REASON_DELETED));
+  EXPECT_EQ(tombstones.OfSlot(3), std::vector{kept});
+  EXPECT_EQ(tombstones.bytes(), one);
+  tombstones.Clear();
+  EXPECT_EQ(tombstones.size(), 0u);
+  EXPECT_EQ(tombstones.bytes(), 0u);
+}
+
 TEST(TombstonesTest, ANewOwnerIsToldWhatTheOldOneDidNotAcknowledge) {
   Tombstones from(1 << 20), to(1 << 20);
   const TombstoneKey key = from.Add(Gone("p", 5, v1::Tombstone::REASON_DELETED, 3));

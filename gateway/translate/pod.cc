@@ -159,13 +159,19 @@ void ReadPodSpec(Reader& reader, const Path& path, Value& value, kube::v1::Pod& 
   if (spec_json != nullptr) *spec_json += '}';
 }
 
+int64_t DeletionAskedFor(const MetaView& meta) {
+  if (meta.deletion_ms == 0) return 0;
+  const int64_t grace = std::clamp<int64_t>(meta.deletion_grace_seconds, 0, std::numeric_limits<int32_t>::max());
+  return std::max<int64_t>(meta.deletion_ms - grace * 1000, 1);
+}
+
 void FillFromMeta(const MetaView& meta, kube::v1::Pod& pod) {
   pod.set_namespace_(meta.ns.data(), meta.ns.size());
   pod.set_name(meta.name.data(), meta.name.size());
   pod.set_uid(meta.uid.data(), meta.uid.size());
   pod.set_resource_version(meta.resource_version);
   pod.set_creation_ms(meta.creation_ms);
-  pod.set_deletion_ms(meta.deletion_ms);
+  pod.set_deletion_ms(DeletionAskedFor(meta));
   pod.set_finalizers(meta.finalizers);
   for (const OwnerView& owner : meta.owners) {
     if (!owner.controller) continue;

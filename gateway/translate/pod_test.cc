@@ -137,6 +137,21 @@ TEST(PodTest, TheExitIsTakenFromAllTerminatedContainers) {
   }
 }
 
+// Also after a later request has cut the grace period short: Kubernetes moves both then.
+TEST(PodTest, WhenItsDeletionWasAskedForIsTheGracePeriodBeforeItsTimestamp) {
+  const auto deletion_ms = [](const std::string& meta) {
+    return Decode(R"({"metadata":{"name":"p","uid":"u")" + meta + "}}").object.pod().deletion_ms();
+  };
+  const std::string at = R"(,"deletionTimestamp":"1970-01-01T00:00:43Z")";
+  EXPECT_EQ(deletion_ms(""), 0);
+  EXPECT_EQ(deletion_ms(at), 43'000);
+  EXPECT_EQ(deletion_ms(at + R"(,"deletionGracePeriodSeconds":0)"), 43'000);
+  EXPECT_EQ(deletion_ms(at + R"(,"deletionGracePeriodSeconds":30)"), 13'000);
+  // It is being deleted, whatever the numbers say.
+  EXPECT_GT(deletion_ms(at + R"(,"deletionGracePeriodSeconds":43)"), 0);
+  EXPECT_GT(deletion_ms(at + R"(,"deletionGracePeriodSeconds":9223372036854775807)"), 0);
+}
+
 TEST(PodTest, JobMarksThatAreNoNumbersAreAbsent) {
   const kube::v1::Pod pod =
       Decode(R"({"metadata":{"name":"p","uid":"u","labels":{"volcano.sh/job-name":"","volcano.sh/partition-id":"x"},)"

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
+
+#include "absl/time/clock.h"
 
 namespace basalt::bench {
 namespace {
@@ -41,7 +44,7 @@ class PodSource::Stream final : public http::Call {
                      "\n",
                      source_.version_.load());
     } else {
-      source_.writer_.AppendLine("ADDED", source_.shape_.pods() - to_list_, true, true, ++source_.version_, out);
+      source_.writer_.AppendLine("ADDED", source_.shape_.pods() - to_list_, true, true, source_.NextVersion(), out);
     }
     --to_list_;
   }
@@ -55,12 +58,13 @@ class PodSource::Stream final : public http::Call {
   int to_list_;
 };
 
-PodSource::PodSource(Loop& loop, http::Client& others, std::atomic<int64_t>& version, ClusterShape shape)
+PodSource::PodSource(Loop& loop, http::Client& others, std::atomic<int64_t>& version, ClusterShape shape, bool stamps)
     : loop_(loop),
       others_(others),
       version_(version),
       shape_(shape),
       stride_(StrideFor(shape.pods())),
+      stamps_(stamps),
       writer_(shape) {}
 
 PodSource::~PodSource() { *alive_ = false; }
@@ -86,12 +90,12 @@ void PodSource::Release() {
   });
 }
 
-void PodSource::RunLap(bool running, bool ready) {
+void PodSource::RunLap(bool running, bool ready, int events) {
   busy_ = true;
-  loop_.Post([this, running, ready] {
+  loop_.Post([this, running, ready, events] {
     running_ = running;
     ready_ = ready;
-    left_ = shape_.pods();
+    left_ = events > 0 ? events : shape_.pods();
     Schedule();
   });
 }
@@ -106,6 +110,11 @@ void PodSource::Schedule() {
   });
 }
 
+int64_t PodSource::NextVersion() {
+  if (stamps_) version_ = std::max(version_.load(), absl::ToUnixMicros(absl::Now()));
+  return ++version_;
+}
+
 void PodSource::Step() {
   if (stream_ == nullptr) return;
   Stream& stream = *stream_;
@@ -116,9 +125,9 @@ void PodSource::Step() {
       stream.AppendListed(buffer_);
       continue;
     }
-    const int64_t position = shape_.pods() - left_;
-    writer_.AppendLine("MODIFIED", static_cast<int>(position * stride_ % shape_.pods()), running_, ready_, ++version_,
-                       buffer_);
+    const int64_t position = position_++ % shape_.pods();
+    writer_.AppendLine("MODIFIED", static_cast<int>(position * stride_ % shape_.pods()), running_, ready_,
+                       NextVersion(), buffer_);
     --left_;
     ++events_;
   }

@@ -16,7 +16,8 @@ namespace basalt::bench {
 class PodSource final : public http::Client {
  public:
   // Confined to `loop`, atomics apart. `others` and `version`, the cluster's resourceVersion, outlive it.
-  PodSource(Loop& loop, http::Client& others, std::atomic<int64_t>& version, ClusterShape shape);
+  // `stamps`: resourceVersions are microseconds since 1970, so that whoever reads an event knows its age.
+  PodSource(Loop& loop, http::Client& others, std::atomic<int64_t>& version, ClusterShape shape, bool stamps = false);
   ~PodSource() override;
 
   std::unique_ptr<http::Call> Start(http::Request request, http::ResponseObserver& observer) override;
@@ -24,8 +25,9 @@ class PodSource final : public http::Client {
   // ---- any thread ----
   // Until then the list of pods does not come.
   void Release();
-  // One MODIFIED event for each pod, in an order that visits all jobs evenly. Requires: the lap before is over.
-  void RunLap(bool running, bool ready);
+  // One MODIFIED event for each pod, in an order that visits all jobs evenly; or only the next `events` of that order.
+  // Requires: the lap before is over.
+  void RunLap(bool running, bool ready, int events = 0);
   // Every event of the laps so far has been handed over.
   bool idle() const { return !busy_.load(); }
   // Events that have been handed over.
@@ -35,12 +37,14 @@ class PodSource final : public http::Client {
   class Stream;
   void Schedule();
   void Step();
+  int64_t NextVersion();
 
   Loop& loop_;
   http::Client& others_;
   std::atomic<int64_t>& version_;
   const ClusterShape shape_;
   const int stride_;
+  const bool stamps_;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   PodWriter writer_;
   Stream* stream_ = nullptr;  // The one that is open.
@@ -49,6 +53,7 @@ class PodSource final : public http::Client {
   bool running_ = true;
   bool ready_ = true;
   int left_ = 0;  // Of the lap.
+  int64_t position_ = 0;
   std::string buffer_;
   size_t taken_ = 0;
   std::atomic<bool> busy_ = false;

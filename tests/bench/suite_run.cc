@@ -1,11 +1,7 @@
 #include "tests/bench/suite_run.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cstdio>
@@ -26,10 +22,9 @@
 #include "common/shell/service_process.h"
 #include "gateway/main/process.h"
 #include "services/jobsvc/main/parts.h"
+#include "tests/bench/child.h"
 #include "tests/bench/pod_source.h"
 #include "tests/bench/scripted_kube.h"
-
-extern char** environ;
 
 namespace basalt::bench {
 namespace {
@@ -38,56 +33,10 @@ constexpr absl::Duration kPatience = absl::Minutes(5);
 constexpr absl::Duration kRest = absl::Seconds(1);
 constexpr absl::Duration kPoll = absl::Milliseconds(2);
 
-// jobsvc as a child, with a pipe in either direction.
-class Child {
- public:
-  static absl::StatusOr<std::unique_ptr<Child>> Start(const std::string& binary, int gateway_port,
-                                                      const std::string& data_dir) {
-    int to[2];
-    int from[2];
-    if (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0) return absl::InternalError("no pipe");
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, to[0], STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, from[1], STDOUT_FILENO);
-    std::string role = "--role=jobsvc";
-    std::string gateway = fmt::format("--gateway=127.0.0.1:{}", gateway_port);
-    std::string folder = "--data_dir=" + data_dir;
-    std::string program = binary;
-    char* arguments[] = {program.data(), role.data(), gateway.data(), folder.data(), nullptr};
-    auto child = std::make_unique<Child>();
-    const int error = posix_spawn(&child->pid_, binary.c_str(), &actions, nullptr, arguments, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    close(to[0]);
-    close(from[1]);
-    child->to_ = fdopen(to[1], "w");
-    child->from_ = fdopen(from[0], "r");
-    if (error != 0) return MakeStatus(absl::StatusCode::kNotFound, fmt::format("cannot start {}", binary));
-    return child;
-  }
-  ~Child() {
-    if (to_ != nullptr) fclose(to_);
-    if (pid_ > 0) waitpid(pid_, nullptr, 0);
-    if (from_ != nullptr) fclose(from_);
-  }
-
-  absl::StatusOr<ProcessStats> Stats() {
-    std::fputs("\n", to_);
-    std::fflush(to_);
-    char* line = nullptr;
-    size_t size = 0;
-    const ssize_t length = getline(&line, &size, from_);
-    const std::string text(line == nullptr || length < 0 ? "" : line);
-    std::free(line);
-    if (text.empty()) return absl::UnavailableError("the process of jobsvc has ended");
-    return FromLine(text);
-  }
-
- private:
-  pid_t pid_ = 0;
-  FILE* to_ = nullptr;
-  FILE* from_ = nullptr;
-};
+absl::StatusOr<ProcessStats> StatsOf(Child& child) {
+  BASALT_ASSIGN_OR_RETURN(const std::string line, child.Ask());
+  return FromLine(line);
+}
 
 class SuiteRun {
  public:
@@ -101,9 +50,11 @@ class SuiteRun {
   absl::StatusOr<SuiteResult> Run() {
     BASALT_RETURN_IF_ERROR(kube_.Fill(options_.shape));
     BASALT_RETURN_IF_ERROR(StartGateway());
-    BASALT_ASSIGN_OR_RETURN(child_, Child::Start(options_.binary, gateway_->port(), options_.data_dir + "/jobsvc"));
+    BASALT_ASSIGN_OR_RETURN(
+        child_, Child::Start({options_.binary, "--role=jobsvc", fmt::format("--gateway=127.0.0.1:{}", gateway_->port()),
+                              fmt::format("--data_dir={}/jobsvc", options_.data_dir)}));
     const ProcessStats gateway_before = ReadProcessStats();
-    BASALT_ASSIGN_OR_RETURN(const ProcessStats jobsvc_before, child_->Stats());
+    BASALT_ASSIGN_OR_RETURN(const ProcessStats jobsvc_before, StatsOf(*child_));
     SuiteResult result;
     result.events = options_.shape.pods();
     const absl::Time begin = absl::Now();
@@ -111,7 +62,7 @@ class SuiteRun {
     BASALT_RETURN_IF_ERROR(AwaitSnapshot(result.events));
     result.snapshot = settled_ - begin;
     result.gateway_growth = Difference(ReadProcessStats(), gateway_before);
-    BASALT_ASSIGN_OR_RETURN(const ProcessStats jobsvc_after, child_->Stats());
+    BASALT_ASSIGN_OR_RETURN(const ProcessStats jobsvc_after, StatsOf(*child_));
     result.jobsvc_growth = Difference(jobsvc_after, jobsvc_before);
     bool up = true;
     for (int lap = 0; lap < options_.warm_laps + options_.laps; ++lap) {
@@ -148,7 +99,7 @@ class SuiteRun {
 
   absl::StatusOr<Lap> RunLap(bool up) {
     const ProcessStats gateway_before = ReadProcessStats();
-    BASALT_ASSIGN_OR_RETURN(const ProcessStats jobsvc_before, child_->Stats());
+    BASALT_ASSIGN_OR_RETURN(const ProcessStats jobsvc_before, StatsOf(*child_));
     const int64_t sent_before = sent_;
     const absl::Time begin = absl::Now();
     source_->RunLap(up || !options_.phases, up);
@@ -157,7 +108,7 @@ class SuiteRun {
     lap.wall = absl::Now() - begin;
     lap.batches = sent_ - sent_before;
     lap.gateway = Difference(ReadProcessStats(), gateway_before);
-    BASALT_ASSIGN_OR_RETURN(const ProcessStats jobsvc_after, child_->Stats());
+    BASALT_ASSIGN_OR_RETURN(const ProcessStats jobsvc_after, StatsOf(*child_));
     lap.jobsvc = Difference(jobsvc_after, jobsvc_before);
     return lap;
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "tests/e2e/by_owner.h"
 #include "tests/simulation/sim_suite.h"
 
 namespace basalt::bench {
@@ -50,7 +51,7 @@ WriteBudget CountWrites(int pods) {
   WriteBudget budget;
   budget.pods = pods;
   simulation::SimSuite suite({.seed = 1, .nodes = 4 + pods / 500, .network = {}});
-  for (const std::string_view program : {"gateway", "jobsvc", "pgsvc", "queuesvc"}) suite.Start(program);
+  suite.StartAll();
   // Queues, nodes and priority classes are there and nothing is left to do.
   suite.time().Advance(kQuiet);
   const absl::Time begin = suite.time().Now();
@@ -63,7 +64,7 @@ WriteBudget CountWrites(int pods) {
   Spread ends;
   for (const kubesim::LoggedRequest& request : suite.api().log()) {
     if (request.time < begin || !IsWrite(request.verb)) continue;
-    if (request.user_agent.find("basalt-gateway") == std::string::npos) {
+    if (!e2e::IsByOwner(request.user_agent)) {
       if (request.resource != "pods" || request.subresource != "status") continue;
       const json::value* phase = FindPath(request.body, {"status", "phase"});
       if (phase == nullptr || !phase->is_string()) continue;

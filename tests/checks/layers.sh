@@ -18,6 +18,7 @@ rule common/time 'common/(exec|http|kv|obs|rpc|reconcile|runtime)/'
 rule common/exec 'common/(http|kv|obs|rpc|reconcile|runtime)/'
 rule common/kube 'common/(time|exec|http|kv|obs|rpc|reconcile|runtime)/|grpc|rocksdb/'
 rule common/kv 'common/(http|rpc|reconcile|runtime)/|grpc'
+rule common/discovery 'common/(http|kv|rpc|reconcile|runtime)/|grpc'
 for service in jobsvc pgsvc queuesvc; do
   rule "services/$service/core" "grpc|rocksdb/|common/(time|exec|http|kv|obs|rpc|reconcile|runtime)/|.*\.grpc\.pb\.h|<thread>|<mutex>"
   rule "services/$service/control" 'grpcpp|rocksdb/|.*\.grpc\.pb\.h'

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/coexistence/kube.h"
+#include "tests/e2e/by_owner.h"
 #include "tests/realkube/cluster.h"
 
 namespace basalt::coexistence {
@@ -23,6 +24,7 @@ class Real : public Kubernetes {
     std::vector<Write> writes;
     for (const realkube::AuditLine& line : cluster_->Audit()) {
       if (line.user != "system:serviceaccount:basalt-system:basalt-gateway" || line.resource == "events") continue;
+      if (!e2e::IsByOwner(line.user_agent)) continue;
       if (line.verb == "get" || line.verb == "list" || line.verb == "watch") continue;
       writes.push_back({line.verb, line.resource, line.subresource, line.name, line.code});
     }

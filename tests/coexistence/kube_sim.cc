@@ -24,6 +24,7 @@ class Simulated : public Kubernetes {
     dev::ExternalKube kube;
     kube.server = fmt::format("http://127.0.0.1:{}", port_);
     kube.admin_kubeconfig = kube.gateway_kubeconfig = kubeconfig_;
+    kube.lease_namespace = "default";
     return kube;
   }
 
@@ -36,7 +37,7 @@ class Simulated : public Kubernetes {
       return writes;
     }
     for (const json::value& request : requests->get_array()) {
-      if (!FindString(request, "userAgent").starts_with("basalt") || FindString(request, "resource") == "events") {
+      if (!e2e::IsByOwner(FindString(request, "userAgent")) || FindString(request, "resource") == "events") {
         continue;
       }
       writes.push_back({std::string(FindString(request, "verb")), std::string(FindString(request, "resource")),

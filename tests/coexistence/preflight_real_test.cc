@@ -102,6 +102,7 @@ TEST(PreflightRealTest, WhatIsInTheWayIsNamedAndNothingElse) {
   remove({"deployment", "volcano-controllers"});
 
   remove({"clusterrolebinding", "basalt-gateway"});
+  remove({"rolebinding", "-n", "basalt-system", "basalt-gateway"});
   const Texts without_rights = Troubles(Ask(*cluster));
   EXPECT_GE(without_rights.size(), cli::GatewayRights().size());
   ASSERT_FALSE(without_rights.empty());

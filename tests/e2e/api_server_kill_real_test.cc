@@ -203,7 +203,7 @@ class ApiServerKillTest : public ::testing::Test {
     std::map<std::string, size_t> succeeded;
     int lost = 0;
     for (const realkube::AuditLine& line : RealCluster()->Audit()) {
-      if (line.verb != "create" || line.resource == "events" || !line.user_agent.starts_with("basalt")) continue;
+      if (line.verb != "create" || line.resource == "events" || !IsByOwner(line.user_agent)) continue;
       const std::string what = fmt::format("{} {}", line.resource, line.name);
       if (line.Succeeded()) ++succeeded[what];
       if (line.code != 409) continue;

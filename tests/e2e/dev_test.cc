@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "common/testing/status_matchers.h"
@@ -89,6 +90,53 @@ TEST_P(DevTest, StaysUpUntilItIsToldToEnd) {
   EXPECT_THAT(ReadFile(dir_ / "topology"), ::testing::HasSubstr("queuesvc-0"));
   child.Signal(SIGTERM);
   EXPECT_EQ(child.Wait(absl::Seconds(20)), 0);
+}
+
+TEST_P(DevTest, SeveralReplicasAndGatewaysShareTheWorkAndAnyGatewayTellsWhoHasWhat) {
+  Child child(Dev({"--replicas=2", "--gateways=2", "--keep", fmt::format("--run={}", kFirstJob)}), out_, err_);
+  ASSERT_TRUE(Says("basaltctl --gateway ")) << ReadFile(out_) << ReadFile(err_);
+  EXPECT_THAT(ReadFile(out_), ::testing::HasSubstr("Running → Completed"));
+  const std::string mark = "export BASALT_GATEWAY=";
+  const std::string text = ReadFile(out_);
+  const size_t at = text.find(mark) + mark.size();
+  const std::string gateways = text.substr(at, text.find('\n', at) - at);
+  const size_t comma = gateways.find(',');
+  ASSERT_NE(comma, std::string::npos) << gateways;
+  const auto ctl = [&](const std::string& gateway, std::vector<std::string> words) {
+    words.insert(words.begin(), {BinDir() + "/basaltctl", "--gateway", gateway, "topology"});
+    Child topology(words, dir_ / "topology", dir_ / "ignored");
+    EXPECT_EQ(topology.Wait(absl::Seconds(20)), 0) << ReadFile(dir_ / "ignored");
+    return ReadFile(dir_ / "topology");
+  };
+  for (const std::string& gateway : {gateways.substr(0, comma), gateways.substr(comma + 1)}) {
+    const std::string shown = ctl(gateway, {});
+    EXPECT_THAT(shown, ::testing::HasSubstr("), leads, epoch ")) << "a standby leads to the leader";
+    for (const char* replica : {"jobsvc-0", "jobsvc-1", "pgsvc-1", "queuesvc-1"}) {
+      EXPECT_THAT(shown, ::testing::HasSubstr(replica));
+    }
+    EXPECT_THAT(ctl(gateway, {"--key", "default/first-job"}),
+                ::testing::MatchesRegex("default/first-job is in slot [0-9]+ of jobsvc: jobsvc-[01] has it since epoch "
+                                        "[0-9]+, open\n"));
+    const std::string slots = ctl(gateway, {"--slots", "pgsvc"});
+    EXPECT_THAT(slots, ::testing::HasSubstr("\npgsvc-0 "));
+    EXPECT_THAT(slots, ::testing::HasSubstr("\npgsvc-1 "));
+  }
+  Child live({BinDir() + "/basaltctl", "--gateway", gateways, "topology", "--watch"}, dir_ / "live", dir_ / "ignored");
+  const auto lines = [&] {
+    const std::string told = ReadFile(dir_ / "live");
+    return std::count(told.begin(), told.end(), '\n');
+  };
+  EXPECT_TRUE(Eventually(absl::Seconds(20), [&] { return lines() >= 2; })) << "no line a second";
+  const std::string told = ReadFile(dir_ / "live");
+  EXPECT_TRUE(ParseJson(told.substr(0, told.find('\n'))).ok()) << told;
+  child.Signal(SIGTERM);
+  EXPECT_EQ(child.Wait(absl::Seconds(20)), 0);
+}
+
+TEST_P(DevTest, ANumberOfReplicasThatCannotBeIsRefused) {
+  const Ran ran = Run({"--replicas=0"});
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_THAT(ran.err, ::testing::HasSubstr("--replicas: 0 is not between 1 and 50"));
 }
 
 TEST_P(DevTest, CanBeInterruptedWhileAJobRuns) {

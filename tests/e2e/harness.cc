@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "absl/time/clock.h"
+#include "common/base/status.h"
 #include "common/exec/run_on.h"
 #include "common/http/curl/curl_client.h"
 #include "common/http/fetch_and_wait.h"
@@ -151,6 +152,8 @@ World::World(const WorldOptions& world_options) {
   options.bin_dir = BinDir();
   options.dir = dir_ / "suite";
   options.gateway_flags = world_options.gateway_flags;
+  options.replicas = world_options.replicas;
+  options.gateways = world_options.gateways;
   http::CurlOptions client;
   if (OnReal()) {
     absl::StatusOr<http::CurlOptions> admin = UseRealCluster(options);
@@ -177,10 +180,10 @@ World::World(const WorldOptions& world_options) {
 
 World::~World() {
   if (::testing::Test::HasFailure() && suite_ != nullptr) {
-    for (const std::string_view program : suite_->programs()) {
-      std::string log = ReadFile(suite_->log_file(program));
+    for (const std::string& name : suite_->names()) {
+      std::string log = ReadFile(suite_->log_file(name));
       if (log.size() > 4000) log.erase(0, log.size() - 4000);
-      fmt::print(stderr, "---- the end of {}'s log\n{}\n", program, log);
+      fmt::print(stderr, "---- the end of {}'s log\n{}\n", name, log);
     }
   }
   if (loop_ != nullptr) RunOn(*loop_, [&] { client_.reset(); });
@@ -203,8 +206,10 @@ Ran World::Ctl(const std::vector<std::string>& words, absl::Duration limit) {
   return Run(command, limit);
 }
 
-absl::StatusOr<http::Response> World::Call(const std::string& method, const std::string& path) {
+absl::StatusOr<http::Response> World::Call(const std::string& method, const std::string& path, std::string body) {
   http::Request request;
+  if (!body.empty()) request.headers = {{"Content-Type", "application/json"}};
+  request.body = std::move(body);
   request.method = method;
   request.target = path;
   return http::FetchAndWait(*loop_, *client_, std::move(request));
@@ -223,6 +228,8 @@ std::vector<Write> World::Log() {
     for (realkube::AuditLine& line : RealCluster()->Audit()) {
       if (line.verb == "get" || line.verb == "list" || line.verb == "watch") continue;
       Write& write = log.emplace_back();
+      write.time = line.received;
+      write.ns = std::move(line.ns);
       write.verb = std::move(line.verb);
       write.resource = std::move(line.resource);
       write.subresource = std::move(line.subresource);
@@ -242,6 +249,9 @@ std::vector<Write> World::Log() {
   }
   for (const json::value& request : requests->get_array()) {
     Write& write = log.emplace_back();
+    std::string ignored;
+    (void)absl::ParseTime(absl::RFC3339_full, ToAbsl(FindString(request, "time")), &write.time, &ignored);
+    write.ns = Text(request, "namespace");
     write.verb = Text(request, "verb");
     write.resource = Text(request, "resource");
     write.subresource = Text(request, "subresource");

@@ -16,6 +16,7 @@
 #include "common/http/http.h"
 #include "common/testing/temp_dir.h"
 #include "dev/process_suite.h"
+#include "tests/e2e/by_owner.h"
 #include "tests/realkube/cluster.h"
 
 namespace basalt::e2e {
@@ -49,21 +50,24 @@ realkube::Cluster* RealCluster();
 
 // One write of the log, as the judges want it. On a real cluster the body is known where it is ours.
 struct Write {
-  std::string verb, resource, subresource, name, user_agent;
+  absl::Time time;
+  std::string verb, resource, subresource, ns, name, user_agent;
   int status = 0;
   bool dry_run = false;
   json::value body;
   bool Succeeded() const { return !dry_run && status >= 200 && status < 300; }
-  bool IsOurs() const { return user_agent.starts_with("basalt"); }
+  bool IsOurs() const { return IsByOwner(user_agent); }
 };
 
 struct WorldOptions {
   std::string gateway_kubeconfig;  // Who the gateway is on a real cluster; empty: its role, by certificate.
   std::vector<std::string> gateway_flags;
+  int replicas = 1;  // Of each service.
+  int gateways = 1;
 };
 
-// Five processes and what is needed to talk to them. Fatal failures are those of gtest: check ok() after it was made.
-// All worlds of a process have one real cluster: objects of the one before are still there.
+// The suite's processes and what is needed to talk to them. Fatal failures are those of gtest: check ok() after it was
+// made. All worlds of a process have one real cluster: objects of the one before are still there.
 class World {
  public:
   explicit World(const WorldOptions& options = {});
@@ -76,6 +80,8 @@ class World {
   Ran Ctl(const std::vector<std::string>& words, absl::Duration limit = absl::Seconds(120));
   // Exit code -1 where it has not ended by the limit.
   Ran Run(const std::vector<std::string>& command, absl::Duration limit);
+  // As the administrator. A body is JSON.
+  absl::StatusOr<http::Response> Call(const std::string& method, const std::string& path, std::string body = "");
   json::value KubeGet(const std::string& path);  // Null where the answer is not 200.
   std::vector<Write> Log();
   std::string JobPhase(const std::string& name);
@@ -84,8 +90,6 @@ class World {
   size_t JobCount();
 
  private:
-  absl::StatusOr<http::Response> Call(const std::string& method, const std::string& path);
-
   testing::TempDir dir_;
   int runs_ = 0;
   std::unique_ptr<dev::ProcessSuite> suite_;

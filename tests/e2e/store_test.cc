@@ -59,7 +59,7 @@ class StoreTest : public ::testing::Test {
 
 TEST_F(StoreTest, ACorruptStoreIsRefusedAndRebuilt) {
   ASSERT_THAT(world_.suite().Kill("jobsvc"), testing::IsOk());
-  const std::string data = world_.dir() / "suite/jobsvc-data";
+  const std::string data = world_.suite().data_dir("jobsvc");
   int damaged = 0;
   for (const auto& entry : fs::directory_iterator(data)) {
     const std::string name = entry.path().filename();
@@ -75,7 +75,7 @@ TEST_F(StoreTest, ACorruptStoreIsRefusedAndRebuilt) {
 TEST_F(StoreTest, TheStoreOfAnotherServiceIsRefusedAndMovedAside) {
   ASSERT_THAT(world_.suite().Kill("jobsvc"), testing::IsOk());
   const std::string foreign = world_.dir() / "foreign-data";
-  fs::copy(world_.dir() / "suite/pgsvc-data", foreign, fs::copy_options::recursive);
+  fs::copy(world_.suite().data_dir("pgsvc"), foreign, fs::copy_options::recursive);
   ExpectRefusalAndRebuild(foreign);
 }
 

@@ -220,7 +220,8 @@ TEST_F(RealBadInputTest, AnObjectThatTheDefinitionTakesAndWeCannotReadSaysSoItse
     return cluster_->Kubectl({"create", "--validate=false", "-f", dir_ / "group.yaml"}).ok();
   }));
   std::string events;
-  EXPECT_TRUE(e2e::Eventually(absl::Seconds(30), [&] {
+  // The lead may have to be waited for: one lease's duration.
+  EXPECT_TRUE(e2e::Eventually(absl::Minutes(1), [&] {
     events = cluster_->Kubectl({"get", "events", "-o", "yaml"}).value_or("");
     return events.find("spec.minMember: 4294967297 is not between") != std::string::npos;
   })) << events;

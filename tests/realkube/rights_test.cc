@@ -1,5 +1,6 @@
 // Least rights: the suite does everything that it does by now under deploy/rbac/gateway.yaml alone, is never refused
-// for want of a right, and uses every verb that the role grants.
+// for want of a right, and uses every verb that its roles grant: the one for the whole cluster, and the one for the
+// lead, in the gateways' own namespace.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,8 +8,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <compare>
 #include <set>
-#include <tuple>
 
 #include "common/base/yaml.h"
 #include "common/testing/status_matchers.h"
@@ -25,11 +26,17 @@ constexpr char kAccount[] = "system:serviceaccount:basalt-system:basalt-gateway"
 constexpr char kRole[] = BASALT_SOURCE_DIR "/deploy/rbac/gateway.yaml";
 constexpr absl::Duration kLimit = absl::Minutes(1);
 
-// Group, resource with sub-resource, verb.
-using Right = std::tuple<std::string, std::string, std::string>;
+struct Right {
+  std::string group;
+  std::string resource;  // With its sub-resource.
+  std::string verb;
+  std::string ns = "";  // Empty: in all of them.
+  auto operator<=>(const Right&) const = default;
+};
 
 std::string TextOf(const Right& right) {
-  return fmt::format("{} {} of '{}'", std::get<2>(right), std::get<1>(right), std::get<0>(right));
+  return fmt::format("{} {} of '{}' in {}", right.verb, right.resource, right.group,
+                     right.ns.empty() ? "all namespaces" : right.ns);
 }
 
 std::set<Right> GrantedRights() {
@@ -41,11 +48,15 @@ std::set<Right> GrantedRights() {
     for (const json::value& entry : Find(rule, field)->get_array()) use(std::string(entry.get_string()));
   };
   for (const json::value& document : *documents) {
-    if (FindString(document, "kind") != "ClusterRole") continue;
+    const std::string_view kind = FindString(document, "kind");
+    if (kind != "ClusterRole" && kind != "Role") continue;
+    const json::value* const scope = FindPath(document, {"metadata", "namespace"});
+    EXPECT_EQ(scope != nullptr, kind == "Role");
+    const std::string ns(scope == nullptr ? "" : scope->get_string());
     for (const json::value& rule : Find(document, "rules")->get_array()) {
       each(rule, "apiGroups", [&](const std::string& group) {
         each(rule, "resources", [&](const std::string& resource) {
-          each(rule, "verbs", [&](const std::string& verb) { rights.emplace(group, resource, verb); });
+          each(rule, "verbs", [&](const std::string& verb) { rights.insert({group, resource, verb, ns}); });
         });
       });
     }
@@ -56,8 +67,9 @@ std::set<Right> GrantedRights() {
 TEST(RoleTest, NamesEveryGroupResourceAndVerbAndListsNoSecrets) {
   const std::set<Right> rights = GrantedRights();
   EXPECT_GT(rights.size(), 20u);
-  for (const auto& [group, resource, verb] : rights) {
+  for (const auto& [group, resource, verb, ns] : rights) {
     EXPECT_EQ((group + resource + verb).find('*'), std::string::npos) << group << resource << verb;
+    EXPECT_TRUE(ns.empty() || ns == "basalt-system") << ns;
     if (resource == "secrets" || resource == "configmaps" || resource == "services") {
       EXPECT_TRUE(verb != "list" && verb != "watch") << resource;
     }
@@ -211,6 +223,19 @@ class LeastRightsTest : public ::testing::Test {
     suite_ = *std::move(suite);
   }
 
+  void TearDown() override {
+    if (!HasFailure() || cluster_ == nullptr) return;
+    const std::string logs[] = {dir_ / "suite/gateway-0.log", dir_ / "suite/pgsvc-0.log",
+                                cluster_->dir() + "/log/kube-controller-manager.log"};
+    for (const std::string& file : logs) {
+      std::string log = e2e::ReadFile(file);
+      if (log.size() > 4000) log.erase(0, log.size() - 4000);
+      fmt::print(stderr, "---- the end of {}\n{}\n", file, log);
+    }
+    const char* kinds = "pods,podgroups,deployments,replicasets,statefulsets,daemonsets,jobs.batch";
+    fmt::print(stderr, "---- what is there\n{}\n", cluster_->Kubectl({"get", kinds, "-A"}).value_or(""));
+  }
+
   std::string Kubectl(const std::vector<std::string>& words) {
     const absl::StatusOr<std::string> text = cluster_->Kubectl(words);
     EXPECT_THAT(text, IsOk());
@@ -251,8 +276,11 @@ class LeastRightsTest : public ::testing::Test {
     std::set<Right> used;
     for (const AuditLine& line : cluster_->Audit()) {
       if (line.user != kAccount || line.code == 403) continue;
-      used.emplace(line.group, line.subresource.empty() ? line.resource : line.resource + "/" + line.subresource,
-                   line.verb);
+      Right right{line.group, line.subresource.empty() ? line.resource : line.resource + "/" + line.subresource,
+                  line.verb, line.ns};
+      // What the narrower role grants is no use of the wider one.
+      if (!granted_.contains(right)) right.ns.clear();
+      used.insert(std::move(right));
     }
     return used;
   }
@@ -263,7 +291,9 @@ class LeastRightsTest : public ::testing::Test {
   void RunPlainWorkloads();
   void LoseAnswers();
   void ListInPages();
+  void LeadOnFromWhatWasSaved();
 
+  const std::set<Right> granted_ = GrantedRights();
   testing::TempDir dir_;
   std::unique_ptr<Cluster> cluster_;
   std::unique_ptr<dev::ProcessSuite> suite_;
@@ -349,9 +379,17 @@ webhooks:
 
 // As a server without streaming lists has it.
 void LeastRightsTest::ListInPages() {
-  RunningGateway gateway(cluster_->kubeconfig("gateway"), {"--streaming_lists=false"});
+  RunningGateway gateway(cluster_->kubeconfig("gateway"), {"--streaming_lists=false", "--replica=gateway-1"});
   EXPECT_TRUE(e2e::Eventually(kLimit, [&] { return gateway.Readyz().find(R"("ready":true,)") == 1; }))
       << gateway.Readyz();
+}
+
+// A replica is told to leave: its slots go to nobody, and the assignment is saved once more.
+void LeastRightsTest::LeadOnFromWhatWasSaved() {
+  ASSERT_THAT(suite_->Leave("queuesvc"), IsOk());
+  EXPECT_TRUE(e2e::Eventually(kLimit, [&] { return suite_->Ended("queuesvc").has_value(); }));
+  AwaitUse({"", "configmaps", "update", "basalt-system"});
+  AwaitUse({"coordination.k8s.io", "leases", "update", "basalt-system"});
 }
 
 TEST_F(LeastRightsTest, TheRoleIsEnoughAndAllOfItIsUsed) {
@@ -360,6 +398,7 @@ TEST_F(LeastRightsTest, TheRoleIsEnoughAndAllOfItIsUsed) {
   RunPlainWorkloads();
   LoseAnswers();
   ListInPages();
+  LeadOnFromWhatWasSaved();
   EXPECT_THAT(suite_->Casualties(), IsEmpty());
   // A watch is logged when it ends.
   suite_.reset();
@@ -367,7 +406,7 @@ TEST_F(LeastRightsTest, TheRoleIsEnoughAndAllOfItIsUsed) {
   e2e::Eventually(absl::Seconds(20), [&] {
     unused.clear();
     const std::set<Right> used = UsedRights();
-    for (const Right& right : GrantedRights()) {
+    for (const Right& right : granted_) {
       if (!used.contains(right)) unused.insert(right);
     }
     return unused.empty();

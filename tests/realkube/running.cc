@@ -57,7 +57,8 @@ std::string TextOf(const TargetView& target) {
 RunningGateway::RunningGateway(const std::string& kubeconfig, std::vector<std::string> flags)
     : port_file_(dir_ / "port") {
   std::vector<std::string> command = {e2e::BinDir() + "/gateway", "--kubeconfig=" + kubeconfig,
-                                      "--metrics_port_file=" + port_file_, "--slow_retry=2s"};
+                                      "--lease_namespace=basalt-system", "--metrics_port_file=" + port_file_,
+                                      "--slow_retry=2s"};
   command.insert(command.end(), flags.begin(), flags.end());
   child_ = std::make_unique<e2e::Child>(command, dir_ / "out", dir_ / "err");
 }

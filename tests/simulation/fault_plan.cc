@@ -8,22 +8,37 @@
 namespace basalt::simulation {
 namespace {
 
-constexpr std::string_view kPrograms[] = {"gateway", "jobsvc", "pgsvc", "queuesvc"};
-
 std::string_view Pick(Random& random, std::initializer_list<std::string_view> of) {
   return *(of.begin() + random.Uniform(of.size()));
 }
 
+void BreakApiConnections(SimSuite& suite, const std::string& gateway) {
+  suite.CutApi(gateway, true);
+  suite.CutApi(gateway, false);
+}
+
 }  // namespace
 
+void FaultPlan::Begin() {
+  Random& random = suite_.random();
+  const absl::Time until = suite_.time().Now() + absl::Seconds(40);
+  for (const PlannedJob& job : jobs_) {
+    const bool fails = job.kind == JobKind::kOnFailure || job.kind == JobKind::kRestarts;
+    if (fails && random.OneIn(2)) DeleteFailedPodOnceItRuns(job, until);
+    if (job.commands.size() >= 2 && !random.OneIn(3)) CatchDisk(job, random.OneIn(2), until);
+  }
+}
+
 void FaultPlan::Step() {
-  const uint64_t what = suite_.random().Uniform(26);
+  const uint64_t what = suite_.random().Uniform(37);
   if (what < 11) {
     Break(what);
-  } else if (what < 21) {
+  } else if (what < 20) {
     Disturb(what - 11);
-  } else {
+  } else if (what < 25) {
     MeetUsers();
+  } else {
+    Move(what - 25);
   }
 }
 
@@ -33,18 +48,18 @@ void FaultPlan::Break(uint64_t what) {
   switch (what) {
     case 0:
     case 1:
-      return KillProgram(Pick(random, {"gateway", "jobsvc", "pgsvc", "queuesvc"}));
+      return KillHost(PickHost(Pick(random, {"gateway", "jobsvc", "pgsvc", "queuesvc"})));
     case 2:
     case 3:
     case 4:
-      return suite_.KillAtWrite("jobsvc", 1 + random.Uniform(6), random.OneIn(2));
+      return suite_.KillAtWrite(PickJobHost(), 1 + random.Uniform(6), random.OneIn(2));
     case 5:
       if (random.OneIn(3)) return LoseDiskInKill(suite_.time().Now() + absl::Seconds(15));
-      return LoseDiskOf(Pick(random, {"jobsvc", "jobsvc", "pgsvc"}));
+      return LoseDiskOf(PickHost(Pick(random, {"jobsvc", "jobsvc", "pgsvc"})));
     case 6:
       return StallAndRestart();
     case 7:
-      return LosePowerOf(Pick(random, {"jobsvc", "jobsvc", "jobsvc", "pgsvc", "queuesvc"}));
+      return LosePowerOf(PickHost(Pick(random, {"jobsvc", "jobsvc", "jobsvc", "pgsvc", "queuesvc"})));
     default:
       return Flap(CountGroups(), suite_.time().Now() + absl::Seconds(12));
   }
@@ -57,7 +72,7 @@ void FaultPlan::Disturb(uint64_t what) {
     case 0:
       return suite_.api().DropWatches();
     case 1:
-      return suite_.BreakGatewayConnections();
+      return BreakApiConnections(suite_, PickHost("gateway"));
     case 2:
       return AddFault("*", "", kubesim::FaultAction::kDropAnswer, 0, 3);
     case 3:
@@ -74,8 +89,6 @@ void FaultPlan::Disturb(uint64_t what) {
       probes_.Hit("410 on a watch");
       AddFault("watch", "", kubesim::FaultAction::kAnswer, 410, 2);
       return suite_.api().DropWatches();
-    case 8:
-      return CutOff();
     default: {
       rpc::SimNetworkOptions network;
       network.max_delay = absl::Milliseconds(1 + random.Uniform(300));
@@ -91,31 +104,33 @@ void FaultPlan::Disturb(uint64_t what) {
 }
 
 void FaultPlan::MeetUsers() {
-  if (suite_.random().OneIn(2)) return DeleteFailedPodUnseen();
+  if (suite_.random().OneIn(2)) return DeleteFailedPodUnseen(PickJobHost(), absl::ZeroDuration());
   const std::string pod = PickPod("");
   if (pod.empty()) return;
   probes_.Hit("pod deleted by a user");
   suite_.DeleteObject(fmt::format("/api/v1/namespaces/default/pods/{}", pod));
 }
 
-void FaultPlan::KillProgram(std::string_view victim) {
+void FaultPlan::KillHost(const std::string& victim, absl::Duration least) {
   suite_.Kill(victim);
   probes_.Hit("kill");
-  StartLater(victim);
+  StartLater(victim, least);
 }
 
-void FaultPlan::LoseDiskOf(std::string_view victim) {
+void FaultPlan::LoseDiskOf(const std::string& victim) {
   suite_.Kill(victim);
   suite_.LoseDisk(victim);
+  lost_while_down_.erase(victim);
   probes_.Hit("kill");
   probes_.Hit("lost disk");
-  if (victim == "jobsvc" && KillIsUnderWay()) probes_.Hit("lost disk with a kill under way");
+  if (victim.starts_with("jobsvc")) WatchForLoss(suite_.SlotsWithoutRecords(), suite_.time().Now() + absl::Seconds(20));
+  if (victim.starts_with("jobsvc") && KillIsUnderWay()) probes_.Hit("lost disk with a kill under way");
   StartLater(victim);
 }
 
 // The worst moment, if it comes: what the kill was for is then known to Kubernetes alone.
 void FaultPlan::LoseDiskInKill(absl::Time until) {
-  if (KillIsUnderWay() || suite_.time().Now() >= until) return LoseDiskOf("jobsvc");
+  if (KillIsUnderWay() || suite_.time().Now() >= until) return LoseDiskOf(PickJobHost());
   After(absl::Milliseconds(50), [this, until] { LoseDiskInKill(until); });
 }
 
@@ -127,8 +142,9 @@ bool FaultPlan::KillIsUnderWay() const {
 }
 
 // The process comes back with a store of some seconds ago, while Kubernetes has gone on.
-void FaultPlan::LosePowerOf(std::string_view victim) {
+void FaultPlan::LosePowerOf(const std::string& victim) {
   After(absl::Milliseconds(200 + suite_.random().Uniform(6000)), [this, victim, copy = suite_.CopyDisk(victim)] {
+    if (!suite_.IsJoined(victim)) return;
     suite_.Kill(victim);
     suite_.LosePower(victim, copy);
     probes_.Hit("kill");
@@ -155,7 +171,7 @@ void FaultPlan::RestartAfterNextPod(size_t before, absl::Time end) {
     probes_.Hit("restart behind a stalled watch");
     probes_.Hit("kill");
     suite_.Bury();
-    suite_.Start("jobsvc");
+    StartHost(PickJobHost());
   });
 }
 
@@ -190,7 +206,8 @@ void FaultPlan::BreakAtNextPod(size_t before, absl::Time end) {
   // A snapshot takes a dozen batches: its last ones are under way while the pods come.
   lagging.batch_delay = absl::Milliseconds(100 + suite_.random().Uniform(300));
   suite_.network().SetOptions(lagging);
-  suite_.network().BreakStreams("jobsvc", "gateway");
+  const std::string host = PickJobHost();
+  for (const std::string& gateway : suite_.Joined("gateway")) suite_.network().BreakStreams(host, gateway);
   After(absl::Seconds(6), [this] { suite_.network().SetOptions({}); });
 }
 
@@ -203,29 +220,35 @@ size_t FaultPlan::CountGroups() const {
   return count;
 }
 
-void FaultPlan::CutOff() {
-  Random& random = suite_.random();
-  const std::string victim(Pick(random, {"jobsvc", "jobsvc", "pgsvc", "queuesvc"}));
-  const std::string other = victim == "jobsvc" && random.OneIn(3) ? "pgsvc" : "gateway";
-  probes_.Hit("partition");
-  suite_.network().Partition(victim, other);
-  After(absl::Milliseconds(500 + random.Uniform(15'000)),
-        [this, victim, other] { suite_.network().Heal(victim, other); });
-}
-
 // "It failed, then it was deleted" has to be seen as both, also by one who was away.
-void FaultPlan::DeleteFailedPodUnseen() {
-  suite_.Kill("jobsvc");
-  probes_.Hit("kill");
-  StartLater("jobsvc");
-  DeleteWhenFailed(suite_.time().Now() + absl::Seconds(8));
+void FaultPlan::DeleteFailedPodUnseen(const std::string& down, absl::Duration least) {
+  KillHost(down, least);
+  DeleteWhenFailed(down, suite_.time().Now() + absl::Seconds(8));
 }
 
-void FaultPlan::DeleteWhenFailed(absl::Time until) {
-  if (suite_.IsRunning("jobsvc") || suite_.time().Now() >= until) return;
+void FaultPlan::DeleteFailedPodOnceItRuns(const PlannedJob& job, absl::Time until) {
+  if (suite_.time().Now() >= until) return;
+  const std::string owner = suite_.OwnerOf("jobsvc", "default/" + job.name);
+  if (suite_.JobPhase("default", job.name) != "Running" || owner.empty() || !suite_.IsJoined(owner)) {
+    return After(absl::Milliseconds(100), [this, &job, until] { DeleteFailedPodOnceItRuns(job, until); });
+  }
+  DeleteFailedPodUnseen(owner, absl::Seconds(3));
+}
+
+void FaultPlan::DeleteWhenFailed(const std::string& down, absl::Time until) {
+  if (suite_.IsRunning(down) || suite_.time().Now() >= until) return;
   const std::string pod = PickPod("Failed");
-  if (pod.empty()) return After(absl::Milliseconds(200), [this, until] { DeleteWhenFailed(until); });
+  if (pod.empty()) return After(absl::Milliseconds(200), [this, down, until] { DeleteWhenFailed(down, until); });
   probes_.Hit("failed pod deleted while jobsvc was down");
+  const auto stored = suite_.api().Get("pods", "default", pod);
+  if (suite_.IsSeenFailed(FindString(*Find(*stored, "metadata"), "uid"))) {
+    suite_.NoteSeenFailure(pod);
+    // Once it has heard of it, and nobody else has.
+    if (suite_.random().OneIn(2)) die_at_record_.insert(down);
+    After(absl::Milliseconds(suite_.random().Uniform(500)), [this, down] {
+      if (!suite_.IsRunning(down) && suite_.IsJoined(down)) StartHost(down);
+    });
+  }
   suite_.DeleteObject(fmt::format("/api/v1/namespaces/default/pods/{}", pod));
 }
 
@@ -246,7 +269,7 @@ std::string FaultPlan::PickPod(std::string_view phase) {
   return found.empty() ? std::string() : found[suite_.random().Uniform(found.size())];
 }
 
-void FaultPlan::BuryTheDead() {
+void FaultPlan::Watch() {
   for (const std::string& victim : suite_.Bury()) {
     probes_.Hit("kill");
     probes_.Hit("kill at a write");
@@ -256,33 +279,22 @@ void FaultPlan::BuryTheDead() {
       StartLater(victim);
     }
   }
+  FollowOwners();
 }
 
 void FaultPlan::Heal() {
-  healed_ = true;
   suite_.api().faults().Clear();
   suite_.api().ReleaseWatches();
   suite_.network().SetOptions({});
   suite_.network().HealAll();
   suite_.Bury();
-  for (const std::string_view program : kPrograms) {
-    suite_.KillAtWrite(program, 0, false);
-    if (!suite_.IsRunning(program)) suite_.Start(program);
+  for (const std::string& host : suite_.Joined()) {
+    suite_.KillAtWrite(host, 0, false);
+    if (host.starts_with(kGateway)) suite_.CutApi(host, false);
+    suite_.Resume(host);
+    if (!suite_.IsRunning(host)) StartHost(host);
   }
-}
-
-void FaultPlan::StartLater(std::string_view program) {
-  After(absl::Milliseconds(suite_.random().Uniform(8000)), [this, program = std::string(program)] {
-    if (suite_.IsRunning(program)) return;
-    suite_.Bury();
-    suite_.Start(program);
-  });
-}
-
-void FaultPlan::After(absl::Duration delay, std::function<void()> then) {
-  suite_.time().RunAfter(delay, [this, then = std::move(then)] {
-    if (!healed_) then();
-  });
+  healed_ = true;
 }
 
 void FaultPlan::AddFault(std::string_view verb, std::string_view resource, kubesim::FaultAction action, int code,

@@ -8,49 +8,23 @@
 
 #include "common/base/slots.h"
 #include "services/jobsvc/store/job_store.h"
-#include "tests/simulation/scenario.h"
+#include "tests/e2e/by_owner.h"
+#include "tests/simulation/judge.h"
 
 namespace basalt::simulation {
-namespace {
-
-struct Transition {
-  std::string from;
-  std::string to;
-  friend bool operator==(const Transition&, const Transition&) = default;
-};
 
 bool Succeeded(const kubesim::LoggedRequest& request) {
   return request.status >= 200 && request.status < 300 && !request.dropped_request && !request.dry_run;
 }
 
-bool IsOurs(const kubesim::LoggedRequest& request) { return request.user_agent.starts_with("basalt"); }
+bool IsOurs(const kubesim::LoggedRequest& request) { return e2e::IsByOwner(request.user_agent); }
 
 std::string_view PhaseOf(const kubesim::LoggedRequest& request) {
   const json::value* state = FindPath(request.body, {"status", "state"});
   return state == nullptr ? std::string_view() : FindString(*state, "phase");
 }
 
-std::string Text(kube::v1::JobPhase phase) {
-  const std::string name = kube::v1::JobPhase_Name(phase).substr(std::string_view("JOB_PHASE_").size());
-  if (name == "UNSPECIFIED") return "";
-  std::string text;
-  for (size_t i = 0; i < name.size(); ++i) text += i == 0 ? name[i] : static_cast<char>(std::tolower(name[i]));
-  return text;
-}
-
-// What the log says of each job's phases, by UID.
-std::map<std::string, std::vector<Transition>> TransitionsInLog(kubesim::ApiServer& api) {
-  std::map<std::string, std::vector<Transition>> all;
-  std::map<std::string, std::string> phase;
-  for (const kubesim::LoggedRequest& request : api.log()) {
-    if (request.resource != "jobs" || request.subresource != "status" || !Succeeded(request)) continue;
-    const std::string_view next = PhaseOf(request);
-    if (next.empty() || phase[request.uid] == next) continue;
-    all[request.uid].push_back({phase[request.uid], std::string(next)});
-    phase[request.uid] = next;
-  }
-  return all;
-}
+namespace {
 
 // What the log tells of one job up to some request.
 struct Story {
@@ -74,7 +48,8 @@ struct PodStory {
 // Nothing is made or removed, and no policy carried out, without a reason that was there before.
 class LogJudge {
  public:
-  LogJudge(const std::vector<PlannedJob>& jobs, std::vector<std::string>& violations) : violations_(violations) {
+  LogJudge(const SimSuite& suite, const std::vector<PlannedJob>& jobs, std::vector<std::string>& violations)
+      : suite_(suite), violations_(violations) {
     for (const PlannedJob& job : jobs) {
       jobs_[job.name] = &job;
       for (const std::string& pod : job.pods) pods_[pod].job = &job;
@@ -116,9 +91,13 @@ class LogJudge {
     const Story& job = stories_[pod.job->name];
     const json::value* annotations = FindPath(request.body, {"metadata", "annotations"});
     const std::string_view version = annotations == nullptr ? "" : FindString(*annotations, "volcano.sh/job-version");
+    const int64_t version_before = pod.version;
     pod.version = 0;
     std::from_chars(version.data(), version.data() + version.size(), pod.version);
     pod.phase = "Pending";
+    if (pod.creates > 0 && version_before == job.version && pod.version == job.version) {
+      JudgeSeenFailure(*pod.job, request);
+    }
     // Of an older one it may be: what was sent before a kill can arrive after it.
     if (pod.version > job.version) {
       violations_.push_back(fmt::format("pod {} was made for version {} of its job, which has {}", request.name,
@@ -130,6 +109,17 @@ class LogJudge {
     if (++pod.creates > 1 + pod.user_deletions + pod.collected + job.version) {
       violations_.push_back(fmt::format("pod {} was made {} times; {} deletions by users, version {}", request.name,
                                         pod.creates, pod.user_deletions, job.version));
+    }
+  }
+
+  // That it has failed calls for an action, and nothing was done so far.
+  void JudgeSeenFailure(const PlannedJob& job, const kubesim::LoggedRequest& request) {
+    if (job.kind != JobKind::kOnFailure && job.kind != JobKind::kRestarts) return;
+    for (const SimSuite::SeenFailure& seen : suite_.seen_failures()) {
+      if (seen.pod != request.name || seen.time > request.time) continue;
+      if (!suite_.NothingForgotten(seen.time, request.time)) continue;
+      violations_.push_back(fmt::format(
+          "pod {} had failed before it was deleted, and was made again without what its job does then", request.name));
     }
   }
 
@@ -151,7 +141,8 @@ class LogJudge {
     }
     if (!IsOurs(request)) return;
     const bool draining = job.phase == "Completing" || job.phase == "Completed" || job.phase == "Terminating" ||
-                          job.phase == "Terminated" || job.phase == "Failed";
+                          job.phase == "Terminated" || job.phase == "Failed" || job.phase == "Aborting" ||
+                          job.phase == "Aborted";
     if (draining || job.deleted || pod.version < job.version) return;
     violations_.push_back(fmt::format("pod {} of version {} was deleted while its job was '{}' of version {}",
                                       request.name, pod.version, job.phase, job.version));
@@ -186,59 +177,21 @@ class LogJudge {
       case JobKind::kRestarts:
         if (static_cast<int64_t>(job.failed.size()) < job.version) without("a pod that failed");
         return;
+      case JobKind::kSuspended:
+      case JobKind::kTerminated:
+        return;  // command_judge.cc
       case JobKind::kOnTaskComplete:
         if (job.first_task_successes < planned.first_task_replicas) without("its first task complete");
         return;
     }
   }
 
+  const SimSuite& suite_;
   std::vector<std::string>& violations_;
   std::map<std::string, const PlannedJob*> jobs_;
   std::map<std::string, Story> stories_;
   std::map<std::string, PodStory> pods_;
 };
-
-void JudgeHistory(SimSuite& suite, const std::vector<PlannedJob>& jobs, std::vector<std::string>& violations) {
-  const auto transitions = TransitionsInLog(suite.api());
-  const std::unique_ptr<kv::KvStore> store = kv::OpenMemKv(suite.disk("jobsvc"));
-  for (const PlannedJob& job : jobs) {
-    const uint32_t slot = SlotOf("default/" + job.name);
-    const auto history = jobsvc::ReadHistory(*store, slot, job.uid);
-    if (!history.ok()) {
-      violations.push_back(fmt::format("history of {}: {}", job.name, history.status().ToString()));
-      continue;
-    }
-    std::vector<Transition> told;
-    std::set<int64_t> sequences;
-    for (const storage::v1::HistoryRecord& entry : *history) {
-      if (!sequences.insert(entry.sequence()).second) {
-        violations.push_back(fmt::format("{} has two history entries of number {}", job.name, entry.sequence()));
-      }
-      if (!entry.committed() && !job.deleted) {
-        violations.push_back(fmt::format("{}: history entry {} stands for nothing", job.name, entry.sequence()));
-      }
-      if (entry.from_phase() != entry.to_phase() && entry.committed()) {
-        told.push_back({Text(entry.from_phase()), Text(entry.to_phase())});
-      }
-    }
-    const auto found = transitions.find(job.uid);
-    const std::vector<Transition> seen = found == transitions.end() ? std::vector<Transition>() : found->second;
-    for (const Transition& transition : told) {
-      const auto in_told = std::count(told.begin(), told.end(), transition);
-      const auto in_seen = std::count(seen.begin(), seen.end(), transition);
-      if (in_told > in_seen) {
-        violations.push_back(fmt::format("{}: history tells {} -> {} {} times, it happened {} times", job.name,
-                                         transition.from, transition.to, in_told, in_seen));
-        break;
-      }
-    }
-    // A job that was deleted may have had its last write acknowledged to nobody.
-    if (!suite.disk_lost("jobsvc") && !job.deleted && told.size() != seen.size()) {
-      violations.push_back(
-          fmt::format("{}: {} transitions happened, history tells {}", job.name, seen.size(), told.size()));
-    }
-  }
-}
 
 void JudgeLeftovers(SimSuite& suite, const std::vector<PlannedJob>& jobs, std::vector<std::string>& violations) {
   for (const PlannedJob& job : jobs) {
@@ -281,13 +234,14 @@ void JudgeCounts(SimSuite& suite, const std::vector<PlannedJob>& jobs, const Log
         ++gone_when_succeeded;
       }
     }
-    const json::value& status = *Find(*stored, "status");
+    const json::value* status = Find(*stored, "status");
+    if (status == nullptr) continue;
     for (const auto& [field, pod_phase] : {std::pair("pending", "Pending"), std::pair("running", "Running"),
                                            std::pair("succeeded", "Succeeded"), std::pair("failed", "Failed")}) {
       // What succeeded and was removed is done, if somebody saw it.
       const int64_t least = counts[pod_phase];
       const int64_t most = least + (pod_phase == std::string_view("Succeeded") ? gone_when_succeeded : 0);
-      const int64_t told = FindInt(status, field);
+      const int64_t told = FindInt(*status, field);
       if (told < least || told > most) {
         violations.push_back(fmt::format("{}: status.{} is {}, there are {}", job.name, field, told, least));
       }
@@ -298,8 +252,12 @@ void JudgeCounts(SimSuite& suite, const std::vector<PlannedJob>& jobs, const Log
 }  // namespace
 
 void Judge(SimSuite& suite, const std::vector<PlannedJob>& jobs, std::vector<std::string>& violations) {
-  LogJudge log(jobs, violations);
+  LogJudge log(suite, jobs, violations);
   for (const kubesim::LoggedRequest& request : suite.api().log()) log.Read(request);
+  for (std::string& trouble : suite.Troubles()) violations.push_back(std::move(trouble));
+  JudgeWriters(suite.api(), violations);
+  JudgeCommands(suite.api(), jobs, violations);
+  JudgeRecords(suite, jobs, violations);
   JudgeHistory(suite, jobs, violations);
   JudgeLeftovers(suite, jobs, violations);
   JudgeCounts(suite, jobs, log, violations);

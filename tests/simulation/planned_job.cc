@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
+
 namespace basalt::simulation {
 namespace {
 
 JobKind PickKind(Random& random) {
-  switch (random.Uniform(10)) {
+  switch (random.Uniform(12)) {
     case 0:
     case 1:
     case 2:
@@ -17,6 +19,10 @@ JobKind PickKind(Random& random) {
       return JobKind::kRestarts;
     case 5:
       return JobKind::kOnTaskComplete;
+    case 6:
+      return JobKind::kSuspended;
+    case 7:
+      return JobKind::kTerminated;
     default:
       return JobKind::kPlain;
   }
@@ -31,6 +37,8 @@ std::string_view PoliciesOf(JobKind kind) {
     case JobKind::kRestarts:
       return R"("policies":[{"event":"PodFailed","action":"RestartJob"}],"maxRetry":2,)";
     case JobKind::kOnTaskComplete:
+    case JobKind::kSuspended:
+    case JobKind::kTerminated:
     case JobKind::kPlain:
       return "";
   }
@@ -46,11 +54,27 @@ std::vector<std::string> EndsOf(JobKind kind, bool fails) {
     case JobKind::kRestarts:
       return {"Failed"};
     case JobKind::kOnTaskComplete:
+    case JobKind::kSuspended:
       return {"Completed"};
+    case JobKind::kTerminated:
+      return {"Completed", "Terminated"};
     case JobKind::kPlain:
       break;
   }
   return {fails ? "Failed" : "Completed"};
+}
+
+std::vector<PlannedCommand> CommandsOf(JobKind kind, Random& random) {
+  std::vector<PlannedCommand> commands;
+  if (kind != JobKind::kSuspended && kind != JobKind::kTerminated) return commands;
+  const absl::Duration first = absl::Milliseconds(random.Uniform(12'000));
+  if (kind == JobKind::kTerminated) {
+    commands.push_back({"TerminateJob", first, ""});
+  } else {
+    commands.push_back({"AbortJob", first, ""});
+    commands.push_back({"ResumeJob", first + absl::Milliseconds(1 + random.Uniform(15'000)), ""});
+  }
+  return commands;
 }
 
 }  // namespace
@@ -59,6 +83,7 @@ PlannedJob PlanJob(Random& random, int number) {
   PlannedJob job;
   job.name = fmt::format("job-{}", number);
   job.kind = PickKind(random);
+  job.commands = CommandsOf(job.kind, random);
   job.late_queue = random.OneIn(8);
   for (const std::string_view plugin : {"env", "svc", "ssh"}) {
     if (random.OneIn(2)) job.plugins.emplace_back(plugin);
@@ -82,7 +107,7 @@ PlannedJob PlanJob(Random& random, int number) {
     const bool fails_here = may_fail || job.kind == JobKind::kRestarts || (job.kind == JobKind::kOnFailure && t == 0);
     fails = fails || fails_here;
     uint64_t seconds = 1 + random.Uniform(8);
-    if (job.kind == JobKind::kOnEviction) seconds += 4;
+    if (job.kind == JobKind::kOnEviction || !job.commands.empty()) seconds += 4;
     if (job.kind == JobKind::kOnTaskComplete && t > 0) seconds += 150;
     task_list += fmt::format(
         R"({}{{"name":"t{}","replicas":{},{}{}"template":{{"spec":{{"restartPolicy":"Never","containers":[)"
@@ -106,6 +131,22 @@ PlannedJob PlanJob(Random& random, int number) {
       depends || job.kind == JobKind::kRestarts ? R"("minAvailable":1,)" : "", plugins, task_list);
   job.ends = EndsOf(job.kind, fails);
   return job;
+}
+
+std::string CommandName(const PlannedJob& job, const PlannedCommand& command) {
+  std::string name = fmt::format("{}-{}", job.name, command.action);
+  for (char& c : name) c = static_cast<char>(std::tolower(c));
+  return name;
+}
+
+std::string CommandManifest(const PlannedJob& job, const PlannedCommand& command) {
+  const std::string target = fmt::format(
+      R"({{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","name":"{}","uid":"{}","controller":true}})", job.name,
+      job.uid);
+  return fmt::format(
+      R"({{"apiVersion":"bus.volcano.sh/v1alpha1","kind":"Command","metadata":{{"name":"{}","namespace":"default",)"
+      R"("ownerReferences":[{}]}},"action":"{}","target":{}}})",
+      CommandName(job, command), target, command.action, target);
 }
 
 bool IsFinishedPhase(std::string_view phase) {

@@ -39,7 +39,8 @@ TEST_P(PlantedBugTest, IsFoundBySomeSeedAndByItAlone) {
 
 INSTANTIATE_TEST_SUITE_P(Bugs, PlantedBugTest,
                          ::testing::Values("absence_is_deletion", "repeated_under_another_name",
-                                           "effects_before_commit", "history_twice"),
+                                           "effects_before_commit", "no_fence", "lost_hand_over",
+                                           "early_acknowledgement", "epoch_from_lease", "stale_disk_believed"),
                          [](const auto& bug) { return std::string(bug.param); });
 
 }  // namespace

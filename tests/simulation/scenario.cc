@@ -3,20 +3,32 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
+#include "gateway/lead/lease.h"
 #include "tests/simulation/fault_plan.h"
+#include "tests/simulation/judge.h"
 
 namespace basalt::simulation {
 namespace {
 
 constexpr absl::Duration kFaultTime = absl::Seconds(60);
 constexpr absl::Duration kQuietLimit = absl::Minutes(20);
-constexpr absl::Duration kQuiet = absl::Seconds(30);  // Longer than every delay of a status write or a back-off.
+constexpr absl::Duration kQuiet = absl::Seconds(45);  // Longer than a lost write and the longest back-off after it.
+
+void Submit(SimSuite& suite, PlannedJob& job) {
+  job.uid = suite.CreateObject(job.manifest);
+  for (PlannedCommand& command : job.commands) {
+    suite.time().RunAfter(command.after, [&suite, &job, &command] {
+      if (suite.JobPhase("default", job.name).empty()) return;
+      command.uid = suite.CreateObject(CommandManifest(job, command));
+    });
+  }
+}
 
 void SubmitLater(SimSuite& suite, PlannedJob& job) {
   Random& random = suite.random();
-  suite.time().RunAfter(absl::Milliseconds(random.Uniform(20'000)),
-                        [&suite, &job] { job.uid = suite.CreateObject(job.manifest); });
+  suite.time().RunAfter(absl::Milliseconds(random.Uniform(20'000)), [&suite, &job] { Submit(suite, job); });
   if (!random.OneIn(6)) return;
   job.deleted = true;
   suite.time().RunAfter(absl::Milliseconds(20'000 + random.Uniform(15'000)), [&suite, &job] {
@@ -31,8 +43,16 @@ bool IsOver(const SimSuite& suite, const PlannedJob& job) {
 
 void ReadLog(const kubesim::ApiServer& api, Probes& probes) {
   std::map<std::string, int64_t> versions;
+  std::string leader;
   for (const kubesim::LoggedRequest& request : api.log()) {
     if (request.dropped_answer) probes.Hit("lost answer");
+    if (request.resource == "leases" && Succeeded(request)) {
+      const json::value* spec = Find(request.body, "spec");
+      const std::string_view holder = spec == nullptr ? "" : FindString(*spec, "holderIdentity");
+      const std::optional<gateway::Holder> gateway = gateway::ParseIdentity(holder);  // Nodes have Leases, too.
+      if (gateway && !leader.empty() && gateway->replica != leader) probes.Hit("lead changed");
+      if (gateway) leader = gateway->replica;
+    }
     if (request.dropped_request) probes.Hit("lost request");
     if (request.resource == "jobs" && request.subresource == "status") {
       if (request.status == 409) probes.Hit("409 on status");
@@ -49,13 +69,36 @@ void ReadLog(const kubesim::ApiServer& api, Probes& probes) {
   }
 }
 
-void Print(const kubesim::ApiServer& api, absl::Time begin) {
-  for (const kubesim::LoggedRequest& request : api.log()) {
+void Print(SimSuite& suite, absl::Time begin) {
+  auto event = suite.events().begin();
+  const auto print_events = [&](absl::Time until) {
+    for (; event != suite.events().end() && event->time <= until; ++event) {
+      fmt::print("{} ---- {}\n", absl::FormatDuration(event->time - begin), event->what);
+    }
+  };
+  for (const kubesim::LoggedRequest& request : suite.api().log()) {
+    print_events(request.time);
     fmt::print("{} {} {} {} {}/{} {} {}{}{} {}\n", absl::FormatDuration(request.time - begin), request.user_agent,
                request.verb, request.resource, request.ns, request.name, request.subresource, request.status,
                request.dropped_request ? " request lost" : "", request.dropped_answer ? " answer lost" : "",
                request.resource == "pods" && request.verb == "create" ? std::string() : ToText(request.body));
   }
+  print_events(absl::InfiniteFuture());
+}
+
+// Mostly few, so that a seed stays cheap; one of each is the most common.
+int PickReplicas(Random& random) {
+  const uint64_t of_hundred = random.Uniform(100);
+  return of_hundred < 55 ? 1 : of_hundred < 78 ? 2 : of_hundred < 91 ? 3 : of_hundred < 96 ? 4 : kMostReplicas;
+}
+
+void PickShape(SimSuiteOptions& options) {
+  SeededRandom random(options.seed * 2 + 1);
+  for (int& replicas : options.replicas) replicas = PickReplicas(random);
+  const uint64_t of_hundred = random.Uniform(100);
+  options.gateways = of_hundred < 60 ? 1 : of_hundred < 88 ? 2 : 3;
+  if (random.OneIn(2)) options.max_skew = absl::Minutes(5);
+  if (random.OneIn(2)) options.max_drift = 0.001;
 }
 
 }  // namespace
@@ -64,10 +107,12 @@ Outcome RunScenario(const ScenarioOptions& options) {
   Outcome outcome;
   SimSuiteOptions suite_options;
   suite_options.seed = options.seed;
+  PickShape(suite_options);
   SimSuite suite(suite_options);
   Random& random = suite.random();
   const absl::Time begin = suite.time().Now();
-  for (const std::string_view program : {"gateway", "jobsvc", "pgsvc", "queuesvc"}) suite.Start(program);
+  suite.StartAll();
+  if (suite_options.replicas != std::array<int, 3>{1, 1, 1}) outcome.probes.Hit("several replicas");
 
   std::vector<PlannedJob> jobs;
   const uint64_t count = 1 + random.Uniform(options.max_jobs);
@@ -83,12 +128,13 @@ Outcome RunScenario(const ScenarioOptions& options) {
   }
 
   FaultPlan faults(suite, jobs, outcome.probes);
+  if (options.faults) faults.Begin();
   const absl::Time faults_end = begin + kFaultTime;
   absl::Time next_fault = begin + absl::Milliseconds(random.Uniform(4000));
   while (suite.time().Now() < faults_end) {
     suite.time().Advance(absl::Milliseconds(50));
     if (!options.faults) continue;
-    faults.BuryTheDead();
+    faults.Watch();
     if (suite.time().Now() >= next_fault) {
       faults.Step();
       next_fault = suite.time().Now() + absl::Milliseconds(200 + random.Uniform(5000));
@@ -108,13 +154,15 @@ Outcome RunScenario(const ScenarioOptions& options) {
     outcome.violations.push_back(fmt::format("{} is {} and stays so", job.name, suite.JobPhase("default", job.name)));
   }
   Judge(suite, jobs, outcome.violations);
-  if (options.print) Print(suite.api(), begin);
+  if (options.print) Print(suite, begin);
   outcome.trace = suite.TraceHash();
   outcome.simulated = suite.time().Now() - begin;
   outcome.steps = suite.time().steps();
   outcome.requests = suite.api().log().size();
-  for (const std::string_view service : kServices) suite.Kill(service);
+  for (const std::string& host : suite.Joined()) suite.Kill(host);
   outcome.probes.Add(suite.probes());
+  if (suite_options.gateways > 1) outcome.probes.Hit("several gateways");
+  if (suite_options.max_skew > absl::ZeroDuration()) outcome.probes.Hit("clock skew");
   ReadLog(suite.api(), outcome.probes);
   return outcome;
 }

@@ -30,7 +30,4 @@ struct Outcome {
 
 Outcome RunScenario(const ScenarioOptions& options);
 
-// Appends a sentence for each invariant that does not hold. `suite` is quiet.
-void Judge(SimSuite& suite, const std::vector<PlannedJob>& jobs, std::vector<std::string>& violations);
-
 }  // namespace basalt::simulation

@@ -2,14 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
-#include "common/base/slots.h"
 #include "common/base/version.h"
 #include "common/base/yaml.h"
+#include "common/rpc/follow_leader.h"
+#include "gateway/server/hub_metrics.h"
 #include "services/pgsvc/control/pod_group_controller.h"
 #include "services/pgsvc/control/pod_group_router.h"
 #include "services/queuesvc/control/queue_controller.h"
@@ -17,35 +19,21 @@
 namespace basalt::simulation {
 namespace {
 
-// Keys in the right form that are none, at once.
-class FakeKeyMaker final : public jobsvc::KeyMaker {
- public:
-  explicit FakeKeyMaker(Loop& loop) : loop_(loop), source_(jobsvc::MakeFakeKeySource()) {}
-  void MakeKeys(std::string seed, std::function<void(absl::StatusOr<jobsvc::SshKeyPair>)> done) override {
-    loop_.Post([this, seed = std::move(seed), done = std::move(done)] { done(source_->MakeSshKeyPair(seed)); });
+bool IsAboutJobs(const kv::WriteBatch& batch) {
+  for (size_t i = 0; i < batch.size(); ++i) {
+    const bool record = batch[i].family == kv::Family::kRecords || batch[i].family == kv::Family::kPods;
+    if (record && batch[i].type != kv::WriteBatch::Operation::Type::kDeleteRange) return true;
   }
+  return false;
+}
 
- private:
-  Loop& loop_;
-  std::unique_ptr<jobsvc::SshKeySource> source_;
-};
+}  // namespace
 
 gateway::v1::ServiceKind KindOf(std::string_view service) {
   if (service == "jobsvc") return gateway::v1::SERVICE_KIND_JOB;
   if (service == "pgsvc") return gateway::v1::SERVICE_KIND_POD_GROUP;
   return gateway::v1::SERVICE_KIND_QUEUE;
 }
-
-void Mix(uint64_t& hash, std::string_view text) {
-  for (const char c : text) {
-    hash ^= static_cast<unsigned char>(c);
-    hash *= 1099511628211ULL;
-  }
-  hash ^= 0xff;
-  hash *= 1099511628211ULL;
-}
-
-}  // namespace
 
 const std::vector<json::value>& Crds() {
   static const std::vector<json::value> crds = [] {
@@ -67,34 +55,6 @@ const std::vector<json::value>& Crds() {
   return crds;
 }
 
-struct SimSuite::GatewayProcess {
-  GatewayProcess(SimTime& time, uint64_t seed) : loop(time, "gateway"), random(seed), metrics(obs::MakeMetrics()) {}
-  SimLoop loop;
-  SeededRandom random;
-  std::unique_ptr<obs::Metrics> metrics;
-  obs::Health health;
-  std::unique_ptr<http::DirectClient> client;
-  std::unique_ptr<gateway::Gateway> gateway;
-};
-
-struct SimSuite::ServiceProcess {
-  ServiceProcess(SimTime& time, std::string name, uint64_t seed)
-      : loop(time, std::move(name)), random(seed), metrics(obs::MakeMetrics()), keys(loop) {}
-  SimLoop loop;
-  SeededRandom random;
-  std::unique_ptr<obs::Metrics> metrics;
-  obs::Health health;
-  FakeKeyMaker keys;
-  std::unique_ptr<kv::FaultyKv> store;
-  uint64_t die_at = 0;  // Number of the write; 0 = never.
-  bool die_after = false;
-  bool dead = false;
-  std::unique_ptr<rpc::GatewayPeer> gateway;
-  std::unique_ptr<rpc::PeerDirectory> peers;
-  std::unique_ptr<runtime::Replica> replica;
-  std::unique_ptr<rpc::PodGroupHandler> pod_groups;
-};
-
 SimSuite::SimSuite(SimSuiteOptions options)
     : options_(options),
       random_(options.seed),
@@ -103,14 +63,12 @@ SimSuite::SimSuite(SimSuiteOptions options)
       actor_loop_(time_, "actors"),
       user_loop_(time_, "user"),
       api_random_(random_.Next()),
-      actor_random_(random_.Next()),
-      gateway_link_(std::make_shared<http::DirectLink>()) {
+      actor_random_(random_.Next()) {
   kubesim::ApiServerOptions api_options;
   api_options.crds = Crds();
   api_ = std::make_unique<kubesim::ApiServer>(api_loop_, api_random_, api_options);
   actor_client_ = std::make_unique<http::DirectClient>(actor_loop_, api_loop_, *api_);
   user_client_ = std::make_unique<http::DirectClient>(user_loop_, api_loop_, *api_);
-  gateway_link_->deliver_after_cancel = true;
 
   kubesim::InformerOptions pods;
   pods.path = "/api/v1/pods";
@@ -126,12 +84,14 @@ SimSuite::SimSuite(SimSuiteOptions options)
   nodes_->Start();
   scheduler_->Start();
 
-  for (const std::string_view service : kServices) disks_[std::string(service)] = kv::MakeMemDisk();
+  for (size_t i = 0; i < options.replicas.size(); ++i) {
+    for (int number = 0; number < kMostReplicas; ++number) AddHost(kServices[i], number);
+  }
+  for (int number = 0; number < options.gateways; ++number) AddHost(kGateway, number);
 }
 
 SimSuite::~SimSuite() {
-  for (const std::string_view service : kServices) Kill(service);
-  Kill("gateway");
+  for (auto& [name, host] : hosts_) Kill(name);
   user_calls_.clear();
   // Actors hold informers and calls to the server, so they go before it.
   scheduler_.reset();
@@ -142,130 +102,198 @@ SimSuite::~SimSuite() {
   api_.reset();
 }
 
-void SimSuite::Start(std::string_view program) {
-  if (IsRunning(program)) Kill(program);
-  if (program == "gateway") {
-    StartGateway();
-  } else {
-    StartService(program);
+// ---- hosts ----
+
+void SimSuite::AddHost(std::string_view program, int number) {
+  Host& host = hosts_[fmt::format("{}-{}", program, number)];
+  host.program = program;
+  host.api->deliver_after_cancel = true;
+  host.clock = {.skew = options_.max_skew * (2 * random_.Unit() - 1),
+                .drift = options_.max_drift * (2 * random_.Unit() - 1),
+                .drifts_since = time_.Now()};
+}
+
+void SimSuite::StartAll() {
+  for (int number = 0; number < options_.gateways; ++number) Start(fmt::format("{}-{}", kGateway, number));
+  for (size_t i = 0; i < options_.replicas.size(); ++i) {
+    for (int number = 0; number < options_.replicas[i]; ++number) Start(fmt::format("{}-{}", kServices[i], number));
   }
 }
 
-void SimSuite::StartGateway() {
-  gateway_ = std::make_unique<GatewayProcess>(time_, random_.Next());
-  GatewayProcess& process = *gateway_;
-  process.client = std::make_unique<http::DirectClient>(process.loop, api_loop_, *api_, gateway_link_);
+void SimSuite::Start(std::string_view name) {
+  Kill(name);
+  Note(fmt::format("{} starts", name));
+  Host& host = HostOf(name);
+  host.joined = host.started = true;
+  if (host.program == kGateway) {
+    StartGateway(std::string(name), host);
+  } else {
+    StartService(std::string(name), host);
+  }
+}
+
+void SimSuite::StartGateway(const std::string& name, Host& host) {
+  host.gateway = std::make_unique<GatewayProcess>(time_, name, host.clock, random_.Next());
+  GatewayProcess& process = *host.gateway;
+  process.client = std::make_unique<http::DirectClient>(process.loop, api_loop_, *api_, host.api);
   gateway::GatewayOptions options;
   options.hub.cluster = "simulation";
   options.hub.version = std::string(Version());
+  options.hub.replica = name;
+  options.hub.on_records_lost = [this](gateway::v1::ServiceKind service, uint32_t slot) {
+    records_lost_.emplace(gateway::ProgramName(service), slot);
+  };
+  options.lead.emplace();
+  options.lead->replica = name;
+  options.lead->incarnation = MakeUuid(process.random);
+  options.lead->version = options.hub.version;
+  // As whoever keeps processes running would.
+  options.on_fatal = [this, name](const absl::Status& why) {
+    Note(fmt::format("{} gives up: {}", name, why.ToString()));
+    time_.RunAfter(absl::Seconds(1), [this, name] { Start(name); });
+  };
   process.gateway = std::make_unique<gateway::Gateway>(process.loop, *process.client, process.random, *process.metrics,
                                                        process.health, options);
-  network_->AddHost("gateway", process.loop);
-  network_->Serve("gateway", *process.gateway);
-  process.gateway->Start();
+  network_->AddHost(name, process.loop);
+  network_->Serve(name, *process.gateway);
+  process.gateway->Start(name);
 }
 
-void SimSuite::StartService(std::string_view service) {
-  const std::string name(service);
-  services_[name] = std::make_unique<ServiceProcess>(time_, name, random_.Next());
-  ServiceProcess& process = *services_[name];
-  process.store = std::make_unique<kv::FaultyKv>(kv::OpenMemKv(disks_[name]));
+void SimSuite::StartService(const std::string& name, Host& host) {
+  host.service = std::make_unique<ServiceProcess>(time_, name, host.clock, random_.Next());
+  ServiceProcess& process = *host.service;
+  process.store = std::make_unique<kv::FaultyKv>(kv::OpenMemKv(host.disk));
   const auto die = [&process](uint64_t write, bool after) {
     if (process.die_at == 0 || write != process.die_at || after != process.die_after) return absl::OkStatus();
     process.dead = true;
     process.loop.Kill();
     return absl::UnavailableError("killed");
   };
-  process.store->SetHooks([die](uint64_t write, const kv::WriteBatch&) { return die(write, false); },
-                          [die](uint64_t write, const kv::WriteBatch&) { return die(write, true); });
+  const auto die_at_record = [&process, die](uint64_t write, const kv::WriteBatch& batch) {
+    if (process.die_at_record && IsAboutJobs(batch)) {
+      process.die_at = write;
+      process.die_after = false;
+    }
+    return die(write, false);
+  };
+  process.store->SetHooks(die_at_record, [die](uint64_t write, const kv::WriteBatch&) { return die(write, true); });
   network_->AddHost(name, process.loop);
-  process.gateway = network_->Gateway(name, "gateway");
+  std::vector<std::unique_ptr<rpc::GatewayPeer>> gateways;
+  for (int number = 0; number < options_.gateways; ++number) {
+    gateways.push_back(network_->Gateway(name, fmt::format("{}-{}", kGateway, number)));
+  }
+  process.gateway = rpc::FollowLeader(std::move(gateways));
   process.peers = network_->Directory(name);
   runtime::RuntimeOptions options;
   options.cluster = "simulation";
   options.version = std::string(Version());
-  options.service = KindOf(service);
-  options.replica = name + "-0";
+  options.service = KindOf(host.program);
+  options.replica = name;
   options.address = name;
+  options.keeps_records = host.program == "jobsvc";
   process.replica = std::make_unique<runtime::Replica>(
       options, process.loop, std::vector<Loop*>{&process.loop}, process.random, *process.store, *process.gateway,
       *process.peers, process.metrics.get(), &process.health,
-      [this, &process, service](runtime::Context& context) -> std::unique_ptr<runtime::Controller> {
-        if (service == "jobsvc") {
+      [&process, &host](runtime::Context& context) -> std::unique_ptr<runtime::Controller> {
+        if (host.program == "jobsvc") {
           auto controller =
-              std::make_unique<jobsvc::JobController>(context, process.keys, jobsvc::JobMetrics::In(*process.metrics));
-          job_controller_ = controller.get();
+              std::make_unique<jobsvc::JobController>(context, *process.keys, jobsvc::JobMetrics::In(*process.metrics));
+          process.jobs = controller.get();
           return controller;
         }
-        if (service == "pgsvc") return std::make_unique<pgsvc::PodGroupController>(context, pgsvc::GroupingOptions());
+        if (host.program == "pgsvc") {
+          return std::make_unique<pgsvc::PodGroupController>(context, pgsvc::GroupingOptions());
+        }
         return std::make_unique<queuesvc::QueueController>(context, process.metrics.get(),
                                                            queuesvc::QueueControllerOptions());
       });
-  if (service == "pgsvc") {
+  if (host.program == "pgsvc") {
     process.pod_groups = std::make_unique<pgsvc::PodGroupRouter>(*process.replica);
     network_->Serve(name, *process.pod_groups);
   }
+  network_->Serve(name, process.replica->hand_over());
   process.replica->Start();
 }
 
-void SimSuite::Kill(std::string_view program) {
-  if (program == "gateway") {
-    if (gateway_ == nullptr) return;
-    gateway_->loop.Kill();
-    network_->RemoveHost("gateway");
-    gateway_.reset();
-    return;
-  }
-  const auto found = services_.find(program);
-  if (found == services_.end()) return;
-  found->second->loop.Kill();
-  network_->RemoveHost(std::string(program));
-  ReadProbes(*found->second);
-  if (program == "jobsvc") job_controller_ = nullptr;
-  services_.erase(found);
+void SimSuite::Kill(std::string_view name) {
+  Host& host = HostOf(name);
+  SimLoop* loop = host.loop();
+  if (loop == nullptr) return;
+  Note(fmt::format("{} ends", name));
+  loop->Kill();
+  network_->RemoveHost(std::string(name));
+  if (host.service != nullptr) ReadProbes(*host.service->metrics);
+  if (host.gateway != nullptr) ReadProbes(*host.gateway->metrics);
+  host.gateway.reset();
+  host.service.reset();
 }
 
-void SimSuite::ReadProbes(ServiceProcess& process) {
-  const auto count = [](double value) { return static_cast<uint64_t>(value); };
-  obs::Metrics& metrics = *process.metrics;
+void SimSuite::Leave(std::string_view name) {
+  Host& host = HostOf(name);
+  Note(fmt::format("{} leaves", name));
+  host.joined = false;
+  if (!host.is_running()) return Kill(name);
+  host.service->replica->Leave([this, name = std::string(name), process = host.service.get()] {
+    // Not from inside the process.
+    time_.RunAfter(absl::ZeroDuration(), [this, name, process] {
+      if (HostOf(name).service.get() == process) Kill(name);
+    });
+  });
+}
+
+void SimSuite::Pause(std::string_view host) {
+  Note(fmt::format("{} stops", host));
+  if (SimLoop* loop = HostOf(host).loop()) loop->Pause();
+}
+
+void SimSuite::Resume(std::string_view host) {
+  if (IsPaused(host)) Note(fmt::format("{} goes on", host));
+  if (SimLoop* loop = HostOf(host).loop()) loop->Resume();
+}
+
+bool SimSuite::IsPaused(std::string_view host) {
+  const SimLoop* loop = HostOf(host).loop();
+  return loop != nullptr && loop->alive() && loop->paused();
+}
+
+void SimSuite::ReadProbes(obs::Metrics& metrics) {
+  const auto count = [&](std::string_view probe, double value) { probes_.Hit(probe, static_cast<uint64_t>(value)); };
   const obs::Labels worker = {{"worker", "0"}};
-  probes_.Hit("unknown outcome settled by Get",
-              count(metrics.GetCounter("basalt_writes_total", "", {{"outcome", "unknown"}, worker[0]}).Value()));
-  probes_.Hit("uncertain absence", count(metrics.GetGauge("basalt_uncertain_absences", "", worker).Value()));
-  probes_.Hit("stale record", count(metrics.GetCounter("basalt_job_stale_records_total", "").Value()));
+  count("unknown outcome settled by Get",
+        metrics.GetCounter("basalt_writes_total", "", {{"outcome", "unknown"}, worker[0]}).Value());
+  count("uncertain absence", metrics.GetGauge("basalt_uncertain_absences", "", worker).Value());
+  count("stale record", metrics.GetCounter("basalt_job_stale_records_total", "").Value());
+  count("write refused by the fence", metrics.GetCounter("gateway_writes_fenced_total", "").Value());
+  count(kWithoutRecords, metrics.GetCounter("gateway_slots_without_records_total", "").Value());
 }
 
-bool SimSuite::IsRunning(std::string_view program) const {
-  if (program == "gateway") return gateway_ != nullptr;
-  const auto found = services_.find(program);
-  return found != services_.end() && !found->second->dead;
+void SimSuite::KillAtWrite(std::string_view host, uint64_t n, bool after) {
+  ServiceProcess* process = HostOf(host).service.get();
+  if (process == nullptr) return;
+  process->die_at = n == 0 ? 0 : process->store->writes() + n;
+  process->die_at_record = false;
+  process->die_after = after;
 }
 
-void SimSuite::KillAtWrite(std::string_view service, uint64_t n, bool after) {
-  const auto found = services_.find(service);
-  if (found == services_.end()) return;
-  found->second->die_at = found->second->store->writes() + n;
-  found->second->die_after = after;
+void SimSuite::KillAtRecord(std::string_view host) {
+  if (ServiceProcess* process = HostOf(host).service.get()) process->die_at_record = true;
 }
 
 std::vector<std::string> SimSuite::Bury() {
   std::vector<std::string> dead;
-  for (const auto& [name, process] : services_) {
-    if (process->dead) dead.push_back(name);
+  for (const auto& [name, host] : hosts_) {
+    if (host.service != nullptr && host.service->dead) dead.push_back(name);
   }
   for (const std::string& name : dead) Kill(name);
   return dead;
 }
 
-void SimSuite::LoseDisk(std::string_view service) {
-  disks_[std::string(service)] = kv::MakeMemDisk();
-  lost_disks_[std::string(service)] = true;
-}
+void SimSuite::LoseDisk(std::string_view host) { LosePower(host, kv::MakeMemDisk()); }
 
-std::shared_ptr<kv::MemDisk> SimSuite::CopyDisk(std::string_view service) const {
+std::shared_ptr<kv::MemDisk> SimSuite::CopyDisk(std::string_view host) const {
   std::shared_ptr<kv::MemDisk> copy = kv::MakeMemDisk();
   kv::WriteBatch everything;
-  const std::unique_ptr<kv::KvStore> from = kv::OpenMemKv(disk(service));
+  const std::unique_ptr<kv::KvStore> from = kv::OpenMemKv(disk(host));
   for (size_t family = 0; family < kv::kFamilyCount; ++family) {
     const auto in = static_cast<kv::Family>(family);
     const absl::Status read = from->Scan(in, "", "", [&](std::string_view key, std::string_view value) {
@@ -278,16 +306,20 @@ std::shared_ptr<kv::MemDisk> SimSuite::CopyDisk(std::string_view service) const 
   return copy;
 }
 
-void SimSuite::LosePower(std::string_view service, std::shared_ptr<kv::MemDisk> copy) {
-  disks_[std::string(service)] = std::move(copy);
-  lost_disks_[std::string(service)] = true;
+void SimSuite::LosePower(std::string_view host, std::shared_ptr<kv::MemDisk> copy) {
+  Note(fmt::format("{} loses its disk, or some of it", host));
+  HostOf(host).disk = std::move(copy);
+  HostOf(host).disk_lost = true;
 }
 
-void SimSuite::BreakGatewayConnections() {
-  if (gateway_ == nullptr) return;
-  gateway_->client->SetCut(true);
-  gateway_->client->SetCut(false);
+void SimSuite::CutApi(std::string_view gateway, bool cut) {
+  Note(fmt::format("{} {} the API server", gateway, cut ? "loses" : "reaches"));
+  Host& host = HostOf(gateway);
+  host.api->cut = cut;
+  if (host.gateway != nullptr) host.gateway->client->SetCut(cut);
 }
+
+// ---- the world ----
 
 std::string SimSuite::CreateObject(std::string_view manifest_json) {
   const absl::StatusOr<json::value> parsed = ParseJson(manifest_json);
@@ -307,25 +339,6 @@ void SimSuite::DeleteObject(std::string_view path) {
         const bool settled = answer.ok() && (answer->status == 200 || answer->status == 202 || answer->status == 404);
         if (!settled) user_loop_.RunAfter(absl::Seconds(1), [this, path] { DeleteObject(path); });
       }));
-}
-
-std::string SimSuite::JobPhase(std::string_view ns, std::string_view name) const {
-  const std::shared_ptr<const json::value> job = api_->Get("jobs.batch.volcano.sh", ns, name);
-  if (job == nullptr) return "";
-  const json::value* state = FindPath(*job, {"status", "state"});
-  const std::string_view phase = state == nullptr ? std::string_view() : FindString(*state, "phase");
-  return phase.empty() ? "-" : std::string(phase);
-}
-
-uint64_t SimSuite::TraceHash() const {
-  uint64_t hash = 14695981039346656037ULL;
-  for (const kubesim::LoggedRequest& request : api_->log()) {
-    Mix(hash, fmt::format("{} {} {} {}/{} {} {} {} {}", absl::ToUnixNanos(request.time), request.verb, request.resource,
-                          request.ns, request.name, request.subresource, request.status, request.resource_version,
-                          request.user_agent));
-    Mix(hash, ToText(request.body));
-  }
-  return hash;
 }
 
 }  // namespace basalt::simulation

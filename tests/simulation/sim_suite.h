@@ -1,42 +1,48 @@
 #pragma once
 
-// The whole suite under simulated time, in one thread, from one seed: the embedded Kubernetes with its actors, a
-// gateway, and one replica of each service, each a process (a SimLoop) that can be killed between any two tasks or at
-// any write of its store, lose its disk, and start again.
+// The whole suite under simulated time, in one thread, from one seed: the embedded Kubernetes with its actors,
+// gateways, and replicas of each service, each a process (a SimLoop) on a host of its own that can be killed between
+// any two tasks or at any write of its store, paused, cut off, lose its disk, and start again.
+//
+// Hosts are named gateway-0, jobsvc-0, jobsvc-1, …: program and number. A host is joined from its first start until it
+// leaves; what it had on its disk stays there.
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "common/base/random.h"
-#include "common/exec/sim_loop.h"
-#include "common/http/direct_client.h"
-#include "common/kv/faulty_kv.h"
-#include "common/obs/health.h"
-#include "common/obs/metrics.h"
 #include "common/rpc/sim_network.h"
-#include "common/runtime/replica.h"
 #include "common/time/sim_time.h"
-#include "gateway/server/gateway.h"
 #include "kubesim/actors/client/informer.h"
 #include "kubesim/actors/node/node_actor.h"
 #include "kubesim/actors/scheduler/gang_scheduler.h"
 #include "kubesim/server/api_server.h"
-#include "services/jobsvc/control/job_controller.h"
+#include "tests/simulation/host.h"
 #include "tests/simulation/probes.h"
 
 namespace basalt::simulation {
+
+// Service programs, in the order in which they are started. Gateways are "gateway".
+inline constexpr std::string_view kServices[] = {"jobsvc", "pgsvc", "queuesvc"};
+inline constexpr std::string_view kGateway = "gateway";
+inline constexpr int kMostReplicas = 5;
+inline constexpr std::string_view kWithoutRecords = "slot went on without its records";
 
 struct SimSuiteOptions {
   uint64_t seed = 1;
   int nodes = 4;
   rpc::SimNetworkOptions network;
+  std::array<int, 3> replicas = {1, 1, 1};  // That run from the start; in the order of kServices.
+  int gateways = 1;
+  absl::Duration max_skew;  // Of a host's clock, in either direction.
+  double max_drift = 0;
 };
-
-// Service programs, in the order in which they are started. The gateway is "gateway".
-inline constexpr std::string_view kServices[] = {"jobsvc", "pgsvc", "queuesvc"};
 
 class SimSuite {
  public:
@@ -47,29 +53,61 @@ class SimSuite {
   Random& random() { return random_; }
   kubesim::ApiServer& api() { return *api_; }
   rpc::SimNetwork& network() { return *network_; }
-  kubesim::NodeActor& nodes() { return *nodes_; }
 
-  // A program that runs is killed and started again. On the disk it had.
-  void Start(std::string_view program);
+  // ---- hosts ----
+
+  void StartAll();
+  // A process that runs there is killed first. On the disk that the host has.
+  void Start(std::string_view host);
   // kill -9: nothing of it runs after this, what it sent may still arrive.
-  void Kill(std::string_view program);
-  bool IsRunning(std::string_view program) const;
-  // The program dies at its n-th write from now, before or after the bytes are in the store. It is not started again
+  void Kill(std::string_view host);
+  // SIGTERM: the replica hands over what it has and ends; it is not joined any more.
+  void Leave(std::string_view host);
+  // SIGSTOP and SIGCONT.
+  void Pause(std::string_view host);
+  void Resume(std::string_view host);
+  bool IsJoined(std::string_view host) const { return HostOf(host).joined; }
+  bool IsRunning(std::string_view host) const { return HostOf(host).is_running(); }
+  bool IsPaused(std::string_view host);
+  // The process dies at its n-th write from now, before or after the bytes are in the store. It is not started again
   // by itself: see Bury.
-  void KillAtWrite(std::string_view service, uint64_t n, bool after);
-  // Removes programs that have died at a write; their names.
+  void KillAtWrite(std::string_view host, uint64_t n, bool after);
+  // The same before the first write from now that is about a job or a pod: what was heard of them is not recorded.
+  void KillAtRecord(std::string_view host);
+  // Removes processes that have died at a write; their hosts.
   std::vector<std::string> Bury();
-  // Requires: the service does not run.
-  void LoseDisk(std::string_view service);
-  // What the disk holds now, and later that it holds no more than that: a loss of power takes what was written since,
-  // as writes are not synced. Requires: the service does not run.
-  std::shared_ptr<kv::MemDisk> CopyDisk(std::string_view service) const;
-  void LosePower(std::string_view service, std::shared_ptr<kv::MemDisk> copy);
-  bool disk_lost(std::string_view service) const { return lost_disks_.count(std::string(service)) > 0; }
 
-  // Connections of the gateway to the API server.
-  http::DirectLink& gateway_link() { return *gateway_link_; }
-  void BreakGatewayConnections();
+  // Requires: nothing runs there.
+  void LoseDisk(std::string_view host);
+  // What the disk holds now, and later that it holds no more than that: a loss of power takes what was written since,
+  // as writes are not synced. Requires: nothing runs there.
+  std::shared_ptr<kv::MemDisk> CopyDisk(std::string_view host) const;
+  void LosePower(std::string_view host, std::shared_ptr<kv::MemDisk> copy);
+  // Of any host of that service.
+  bool disk_lost(std::string_view service) const;
+  const std::shared_ptr<kv::MemDisk>& disk(std::string_view host) const { return HostOf(host).disk; }
+
+  // Those that are joined; all that have ever been; one that has never been, or has left (empty: there is none).
+  std::vector<std::string> Joined(std::string_view program) const;
+  std::vector<std::string> Joined() const;
+  std::vector<std::string> EverStarted(std::string_view program) const;
+  std::string NextToJoin(std::string_view service) const;
+
+  // Who holds the Lease of the gateways, as it stands there; empty: nobody.
+  std::string Leader() const;
+  // The way of a gateway to the API server: open connections break, new ones fail until it is mended.
+  void CutApi(std::string_view gateway, bool cut);
+
+  // Whose the key is, as that replica knows it; empty: it knows nobody. Requires: it runs.
+  std::string OwnerAt(std::string_view host, std::string_view key) const;
+  // The same, as some replica of the service that runs knows it.
+  std::string OwnerOf(std::string_view service, std::string_view key);
+  // What the processes that should run wait for, in words.
+  std::vector<std::string> Troubles() const;
+  // What jobsvc has in memory there, while it runs; else null.
+  const jobsvc::JobController* JobsAt(std::string_view host) const;
+
+  // ---- the world ----
 
   // Objects as a user's kubectl would create and delete them; not through the gateway.
   std::string CreateObject(std::string_view manifest_json);  // The UID.
@@ -77,23 +115,44 @@ class SimSuite {
 
   // The phase in the stored Job; empty when there is no such job, "-" when it has none yet.
   std::string JobPhase(std::string_view ns, std::string_view name) const;
-  // What jobsvc holds, while it runs.
-  jobsvc::JobController* jobs() { return job_controller_; }
-  const std::shared_ptr<kv::MemDisk>& disk(std::string_view service) const { return disks_.find(service)->second; }
 
   // What the services' own metrics say of rare branches; complete once they are killed.
   const Probes& probes() const { return probes_; }
+  // How often a slot has gone on without the records of the owner before, which had some.
+  uint64_t SlotsWithoutRecords();
+  bool RecordsLost(const std::string& service, uint32_t slot) const { return records_lost_.contains({service, slot}); }
+
+  // The gateway that leads has the pod as Failed: whoever owns its job is to hear of it, also once it is deleted.
+  bool IsSeenFailed(std::string_view pod_uid) const;
+  // Such a pod is to be deleted now.
+  struct SeenFailure {
+    absl::Time time;
+    std::string pod;
+  };
+  void NoteSeenFailure(std::string pod) { seen_failures_.push_back({time_.Now(), std::move(pod)}); }
+  const std::vector<SeenFailure>& seen_failures() const { return seen_failures_; }
+  // Nothing has happened in between that may take back what a gateway or a replica has heard, however long a replica
+  // was down.
+  bool NothingForgotten(absl::Time from, absl::Time until) const;
+
+  // What became of the hosts, for people.
+  struct Event {
+    absl::Time time;
+    std::string what;
+  };
+  void Note(std::string what) { events_.push_back({time_.Now(), std::move(what)}); }
+  const std::vector<Event>& events() const { return events_; }
 
   // A hash over every request to the API server, with its time and outcome: equal for equal runs.
   uint64_t TraceHash() const;
 
  private:
-  struct GatewayProcess;
-  struct ServiceProcess;
-
-  void StartGateway();
-  void StartService(std::string_view service);
-  void ReadProbes(ServiceProcess& process);
+  Host& HostOf(std::string_view host) { return hosts_.find(host)->second; }
+  const Host& HostOf(std::string_view host) const { return hosts_.find(host)->second; }
+  void AddHost(std::string_view program, int number);
+  void StartGateway(const std::string& name, Host& host);
+  void StartService(const std::string& name, Host& host);
+  void ReadProbes(obs::Metrics& metrics);
 
   const SimSuiteOptions options_;
   SimTime time_;
@@ -113,14 +172,14 @@ class SimSuite {
   std::unique_ptr<kubesim::GangScheduler> scheduler_;
   std::vector<std::unique_ptr<http::Call>> user_calls_;
 
-  std::shared_ptr<http::DirectLink> gateway_link_;
-  std::unique_ptr<GatewayProcess> gateway_;
-  std::map<std::string, std::unique_ptr<ServiceProcess>, std::less<>> services_;
-  std::map<std::string, std::shared_ptr<kv::MemDisk>, std::less<>> disks_;
-  std::map<std::string, bool> lost_disks_;
-  jobsvc::JobController* job_controller_ = nullptr;
+  std::map<std::string, Host, std::less<>> hosts_;
+  std::set<std::pair<std::string, uint32_t>> records_lost_;  // Slots that went on without, by service.
   Probes probes_;
+  std::vector<Event> events_;
+  std::vector<SeenFailure> seen_failures_;
 };
+
+gateway::v1::ServiceKind KindOf(std::string_view service);
 
 // deploy/crds, parsed once.
 const std::vector<json::value>& Crds();

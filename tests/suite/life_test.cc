@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "tests/e2e/by_owner.h"
 #include "tests/simulation/sim_suite.h"
 
 namespace basalt::simulation {
@@ -19,7 +20,7 @@ std::string Job(std::string_view name, int replicas, std::string_view command, s
 class LifeTest : public ::testing::Test {
  protected:
   LifeTest() : suite_({.seed = 9}) {
-    for (const std::string_view program : {"gateway", "jobsvc", "pgsvc", "queuesvc"}) suite_.Start(program);
+    for (const std::string_view program : {"gateway-0", "jobsvc-0", "pgsvc-0", "queuesvc-0"}) suite_.Start(program);
     suite_.time().Advance(absl::Seconds(5));
     suite_.api().ClearLog();
   }
@@ -30,7 +31,7 @@ class LifeTest : public ::testing::Test {
   int Writes(std::string_view verb = "", std::string_view resource = "") {
     int writes = 0;
     for (const kubesim::LoggedRequest& request : suite_.api().log()) {
-      if (!request.user_agent.starts_with("basalt") || request.resource == "events" || request.resource == "queues") {
+      if (!e2e::IsByOwner(request.user_agent) || request.resource == "events" || request.resource == "queues") {
         continue;
       }
       if (!verb.empty() && request.verb != verb) continue;
@@ -53,7 +54,7 @@ TEST_F(LifeTest, AJobCostsNoMoreThanItsBudget) {
     EXPECT_EQ(Writes("create", "pods"), pods);
     EXPECT_LE(Writes(), pods + 2 + 2 * 4 + 5) << pods;
     for (const kubesim::LoggedRequest& request : suite_.api().log()) {
-      if (!request.user_agent.starts_with("basalt")) continue;
+      if (!e2e::IsByOwner(request.user_agent)) continue;
       EXPECT_LT(request.status, 300) << request.verb << " " << request.resource << " " << request.name;
     }
   }
@@ -64,13 +65,13 @@ TEST_F(LifeTest, ARestartWithFinishedJobsWritesNothing) {
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(Reaches(fmt::format("j{}", i), "Completed"));
   suite_.time().Advance(absl::Seconds(30));
   suite_.api().ClearLog();
-  for (const std::string_view program : {"gateway", "jobsvc", "pgsvc", "queuesvc"}) suite_.Kill(program);
-  for (const std::string_view program : {"gateway", "jobsvc", "pgsvc", "queuesvc"}) suite_.Start(program);
+  for (const std::string_view program : {"gateway-0", "jobsvc-0", "pgsvc-0", "queuesvc-0"}) suite_.Kill(program);
+  for (const std::string_view program : {"gateway-0", "jobsvc-0", "pgsvc-0", "queuesvc-0"}) suite_.Start(program);
   suite_.time().Advance(absl::Seconds(60));
   EXPECT_EQ(Writes(), 0);
-  suite_.Kill("jobsvc");
-  suite_.LoseDisk("jobsvc");
-  suite_.Start("jobsvc");
+  suite_.Kill("jobsvc-0");
+  suite_.LoseDisk("jobsvc-0");
+  suite_.Start("jobsvc-0");
   suite_.time().Advance(absl::Seconds(60));
   EXPECT_EQ(Writes(), 0) << "also on an empty disk";
 }
@@ -83,9 +84,9 @@ TEST_F(LifeTest, AJobWhosePodsFailIsFailed) {
 TEST_F(LifeTest, AFailureWhileEverythingIsDownIsSeenAtTheNextStart) {
   suite_.CreateObject(Job("bad", 2, "sleep 20; exit 7"));
   ASSERT_TRUE(Reaches("bad", "Running"));
-  for (const std::string_view program : {"gateway", "jobsvc"}) suite_.Kill(program);
+  for (const std::string_view program : {"gateway-0", "jobsvc-0"}) suite_.Kill(program);
   suite_.time().Advance(absl::Seconds(60));
-  for (const std::string_view program : {"gateway", "jobsvc"}) suite_.Start(program);
+  for (const std::string_view program : {"gateway-0", "jobsvc-0"}) suite_.Start(program);
   EXPECT_TRUE(Reaches("bad", "Failed"));
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "tests/e2e/by_owner.h"
 #include "tests/simulation/sim_suite.h"
 
 namespace basalt::simulation {
@@ -10,7 +11,7 @@ namespace {
 class PodGroupsTest : public ::testing::Test {
  protected:
   PodGroupsTest() : suite_({.seed = 3}) {
-    for (const std::string_view program : {"gateway", "jobsvc", "pgsvc", "queuesvc"}) suite_.Start(program);
+    for (const std::string_view program : {"gateway-0", "jobsvc-0", "pgsvc-0", "queuesvc-0"}) suite_.Start(program);
     suite_.time().Advance(absl::Seconds(5));
     suite_.api().ClearLog();
   }
@@ -38,7 +39,7 @@ class PodGroupsTest : public ::testing::Test {
   int Writes() {
     int writes = 0;
     for (const kubesim::LoggedRequest& request : suite_.api().log()) {
-      const bool ours = request.user_agent.starts_with("basalt") && request.resource != "queues";
+      const bool ours = e2e::IsByOwner(request.user_agent) && request.resource != "queues";
       writes += ours && request.resource != "events" ? 1 : 0;
     }
     return writes;
@@ -97,12 +98,12 @@ TEST_F(PodGroupsTest, AGroupThatIsDeletedUnderItsPodIsMadeAgain) {
 }
 
 TEST_F(PodGroupsTest, APodThatNeedsAGroupWhileEverythingIsDownGetsItAtTheNextStart) {
-  for (const std::string_view program : {"pgsvc", "gateway"}) suite_.Kill(program);
+  for (const std::string_view program : {"pgsvc-0", "gateway-0"}) suite_.Kill(program);
   const std::string uid = CreatePod("late");
   suite_.time().Advance(absl::Seconds(10));
   EXPECT_EQ(Group(uid), nullptr);
-  suite_.LoseDisk("pgsvc");
-  for (const std::string_view program : {"gateway", "pgsvc"}) suite_.Start(program);
+  suite_.LoseDisk("pgsvc-0");
+  for (const std::string_view program : {"gateway-0", "pgsvc-0"}) suite_.Start(program);
   suite_.time().Advance(absl::Seconds(30));
   EXPECT_EQ(PodPhase("late"), "Running");
 }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "tests/e2e/by_owner.h"
 #include "tests/simulation/sim_suite.h"
 
 namespace basalt::simulation {
@@ -11,7 +12,7 @@ class QueuesTest : public ::testing::Test {
  protected:
   QueuesTest() : suite_({.seed = 5}) {}
   void StartAll() {
-    for (const std::string_view program : {"gateway", "jobsvc", "pgsvc", "queuesvc"}) suite_.Start(program);
+    for (const std::string_view program : {"gateway-0", "jobsvc-0", "pgsvc-0", "queuesvc-0"}) suite_.Start(program);
   }
   json::value Queue(std::string_view name) {
     const auto queue = suite_.api().Get("queues.scheduling.volcano.sh", "", name);
@@ -30,7 +31,7 @@ class QueuesTest : public ::testing::Test {
   int QueueWrites() {
     int writes = 0;
     for (const kubesim::LoggedRequest& request : suite_.api().log()) {
-      writes += request.resource == "queues" && request.user_agent.starts_with("basalt") ? 1 : 0;
+      writes += request.resource == "queues" && e2e::IsByOwner(request.user_agent) ? 1 : 0;
     }
     return writes;
   }
@@ -59,9 +60,9 @@ TEST_F(QueuesTest, ANewQueueIsOpenedUnderRootAndARestartWritesNothing) {
   EXPECT_EQ(State("team"), "Open");
   EXPECT_EQ(FindString(*FindPath(Queue("team"), {"spec"}), "parent"), "root");
   suite_.api().ClearLog();
-  suite_.Kill("queuesvc");
-  suite_.LoseDisk("queuesvc");
-  suite_.Start("queuesvc");
+  suite_.Kill("queuesvc-0");
+  suite_.LoseDisk("queuesvc-0");
+  suite_.Start("queuesvc-0");
   suite_.time().Advance(absl::Seconds(20));
   EXPECT_EQ(QueueWrites(), 0);
 }

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "kubesim/schema/builtin/builtin.h"
+#include "kubesim/schema/builtin/decode.h"
 #include "kubesim/schema/core/json_members.h"
 
 namespace basalt::kubesim {
@@ -174,6 +175,16 @@ void DefaultNetworkPolicy(json::object& object) {
   Set(spec, "policyTypes", std::move(types));
 }
 
+void DefaultLease(json::object& object) {
+  json::object& spec = Make(object, "spec");
+  for (const char* name : {"acquireTime", "renewTime"}) {
+    json::value* time = spec.if_contains(name);
+    if (time == nullptr || !time->is_string()) continue;
+    const json::string& text = time->get_string();
+    *time = json::string(MicroTimeInUtc({text.data(), text.size()}));
+  }
+}
+
 using Defaulter = void (*)(json::object&);
 const std::map<std::string_view, Defaulter>& Defaulters() {
   static const auto& table = *new std::map<std::string_view, Defaulter>{
@@ -189,6 +200,7 @@ const std::map<std::string_view, Defaulter>& Defaulters() {
       {"StatefulSet", DefaultStatefulSet},
       {"DaemonSet", DefaultDaemonSet},
       {"Job", DefaultJob},
+      {"Lease", DefaultLease},
   };
   return table;
 }

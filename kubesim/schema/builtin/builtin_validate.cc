@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <set>
 
@@ -115,9 +116,40 @@ void CheckText(const json::value& object, std::string_view name, Errors* errors)
   }
 }
 
+bool IsConfigKey(std::string_view key) {
+  return !key.empty() && std::all_of(key.begin(), key.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.';
+  });
+}
+
 void CheckConfigMap(const json::value& object, Errors* errors) {
-  CheckText(object, "data", errors);
-  CheckText(object, "binaryData", errors);
+  for (const std::string_view name : {"data", "binaryData"}) {
+    const json::value* map = Find(object, name);
+    if (map == nullptr || !map->is_object()) continue;
+    for (const auto& member : map->get_object()) {
+      const std::string_view key(member.key().data(), member.key().size());
+      const std::string field = fmt::format("{}[{}]", name, key);
+      if (!IsConfigKey(key)) {
+        AddInvalid(errors, field, key,
+                   "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or "
+                   "'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')");
+      }
+      if (name == "data" && Find(Member(object, "binaryData"), key) != nullptr) {
+        AddInvalid(errors, field, key, "duplicate of key present in binaryData");
+      }
+    }
+  }
+}
+
+void CheckLease(const json::value& object, Errors* errors) {
+  const json::value& spec = Member(object, "spec");
+  const auto check = [&](std::string_view name, int64_t least, std::string_view rule) {
+    const json::value* count = Find(spec, name);
+    if (count == nullptr || !count->is_int64() || count->get_int64() >= least) return;
+    AddInvalidJson(errors, fmt::format("spec.{}", name), *count, rule);
+  };
+  check("leaseDurationSeconds", 1, "must be greater than 0");
+  check("leaseTransitions", 0, "must be greater than or equal to 0");
 }
 
 void CheckSecret(const json::value& object, Errors* errors) { CheckText(object, "data", errors); }
@@ -160,6 +192,7 @@ const std::map<std::string_view, Checker>& Checkers() {
       {"Service", CheckService},
       {"PersistentVolumeClaim", CheckClaim},
       {"ConfigMap", CheckConfigMap},
+      {"Lease", CheckLease},
       {"Event", CheckEvent},
       {"Secret", CheckSecret},
       {"CustomResourceDefinition", CheckDefinition},

@@ -6,6 +6,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/yaml.h"
 #include "kubesim/schema/apply/apply.h"
+#include "kubesim/schema/builtin/decode.h"
 #include "kubesim/schema/crd/crd.h"
 #include "kubesim/schema/patch/patch.h"
 #include "kubesim/server/admission/admission.h"
@@ -165,6 +166,10 @@ absl::Status CheckEnvelope(const RequestInfo& info, json::value& body) {
                     "this resource",
                     kind, type.version, type.kind, kind));
   }
+  if (const std::string why = WhyUnreadable(type, body); !why.empty()) {
+    return BadRequest(
+        fmt::format("{} in version \"{}\" cannot be handled as a {}: {}", type.kind, type.version, type.kind, why));
+  }
   if (const json::value* metadata = Find(body, "metadata"); metadata != nullptr && !metadata->is_object()) {
     if (!metadata->is_null()) return BadRequest("json: cannot unmarshal metadata into Go value of type ObjectMeta");
     object.erase("metadata");
@@ -273,8 +278,20 @@ absl::StatusOr<Answer> ObjectWriter::CreateObject(const Write& write, json::valu
 absl::StatusOr<Answer> ObjectWriter::Update(const RequestInfo& info, json::value body) {
   const RevisionPtr live = core_.store.Get(info.type->Resource(), info.Key());
   if (live == nullptr) {
-    if (info.subresource.empty() && IsMadeByUpdate(*info.type)) return Create(info, std::move(body));
-    return NotFound(*info.type, info.name);
+    if (!info.subresource.empty() || !IsMadeByUpdate(*info.type)) return NotFound(*info.type, info.name);
+    if (const std::string uid(UidOf(body)); !uid.empty()) {
+      return ConflictError(*info.type, info.name,
+                           fmt::format("StorageError: invalid object, Code: 4, Key: /registry/{}/{}/{}, "
+                                       "ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in "
+                                       "precondition: {}, UID in object meta: ",
+                                       info.type->plural, info.ns, info.name, uid));
+    }
+    // Without an identity the version is no precondition: nothing is there that could have another one.
+    if (json::value* metadata = body.as_object().if_contains("metadata");
+        metadata != nullptr && metadata->is_object()) {
+      metadata->get_object().erase("resourceVersion");
+    }
+    return Create(info, std::move(body));
   }
   BASALT_RETURN_IF_ERROR(CheckEnvelope(info, body));
   Unknown unknown = FindUnknown(info, body);
@@ -309,6 +326,11 @@ absl::StatusOr<Answer> ObjectWriter::Patch(const RequestInfo& info, std::string_
                                                                         : ApplyJsonPatch(target, *patch);
   if (!next.ok()) return PatchFailed(info.content_type, next.status(), patch->is_array());
   if (!next->is_object()) return BadRequest("the patch does not leave an object");
+  if (const std::string why = WhyUnreadable(type, *next); !why.empty()) {
+    return Invalid({}, "",
+                   {{"FieldValueInvalid", "patch",
+                     fmt::format("Invalid value: {}: {}", ToText(json::string(ToText(*next))), why)}});
+  }
   BASALT_RETURN_IF_ERROR(CheckEnvelope(info, *next));
   Unknown unknown = FindUnknown(info, *next);
   BASALT_RETURN_IF_ERROR(unknown.refused);

@@ -8,19 +8,19 @@
 #include <optional>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "common/base/mutex.h"
+#include "common/base/slot_set.h"
 #include "common/base/slots.h"
 #include "common/base/status.h"
+#include "services/jobsvc/api/job_page.h"
 #include "services/jobsvc/api/manifest.h"
 #include "services/jobsvc/store/job_store.h"
 
 namespace basalt::jobsvc {
 
 namespace {
-
-constexpr int kDefaultPage = 500;
-constexpr int kMaxPage = 1000;
 
 std::string KeyOf(const std::string& ns, const std::string& name) { return (ns.empty() ? "default" : ns) + "/" + name; }
 
@@ -112,44 +112,78 @@ bool Matches(const job::v1::ListJobsRequest& request, const JobEntry& entry) {
          request.phases().end();
 }
 
-// What a replica must have before it can tell of all its jobs, over all workers.
-struct Slots {
-  size_t owned = 0;
-  size_t ready = 0;
-
-  void Add(JobController& controller) {
-    const runtime::SlotCounts counts = controller.context().Slots();
-    owned += counts.owned;
-    ready += counts.ready;
+// Of those that were asked for, the ones of this worker.
+std::vector<uint32_t> SlotsOf(const SlotSet& asked, size_t worker, size_t workers) {
+  std::vector<uint32_t> mine;
+  for (size_t slot = worker; slot < kSlotCount; slot += workers) {
+    if (asked.Contains(static_cast<uint32_t>(slot))) mine.push_back(static_cast<uint32_t>(slot));
   }
-  // UNAVAILABLE: another replica may know, or this one a moment later.
-  absl::Status Complete() const {
-    if (owned == 0) return absl::UnavailableError("this replica owns no slot; try again");
-    if (ready == owned) return absl::OkStatus();
-    return MakeStatus(absl::StatusCode::kUnavailable,
-                      fmt::format("{} of this replica's {} slots are still starting; try again", owned - ready, owned));
-  }
-};
+  return mine;
+}
 
 // Gathers the answers of all workers; the last one finishes.
 struct Gather {
   Mutex mutex;
-  size_t left = 0;
-  Slots slots;
-  std::map<std::string, job::v1::Job> jobs;
-  bool more = false;
+  size_t left BASALT_GUARDED_BY(mutex) = 0;
+  size_t not_ready BASALT_GUARDED_BY(mutex) = 0;
+  std::vector<job::v1::ListPartResponse> parts BASALT_GUARDED_BY(mutex);
 };
+
+class LocalPart final : public rpc::Feed<job::v1::WatchPartResponse> {
+ public:
+  LocalPart(std::shared_ptr<WatchHub> hub, std::shared_ptr<WatchHub::Subscription> subscription)
+      : hub_(std::move(hub)), subscription_(std::move(subscription)) {}
+  ~LocalPart() override { hub_->Unsubscribe(subscription_); }
+  bool Take(job::v1::WatchPartResponse* response) override { return hub_->Take(subscription_, response); }
+  std::optional<absl::Status> End() override { return std::nullopt; }
+  void Tick() override { hub_->WantProgress(subscription_); }
+
+ private:
+  const std::shared_ptr<WatchHub> hub_;
+  const std::shared_ptr<WatchHub::Subscription> subscription_;
+};
+
+// What a deletion is told with.
+job::v1::Job GoneJob(const std::string& key, const std::string& uid) {
+  job::v1::Job message;
+  kube::v1::ObjectMeta& meta = *message.mutable_object()->mutable_meta();
+  const size_t slash = key.find('/');
+  meta.set_namespace_(key.substr(0, slash));
+  meta.set_name(key.substr(slash + 1));
+  meta.set_uid(uid);
+  return message;
+}
+
+// What is to be told of the slot at first, oldest first.
+std::vector<WatchHub::Shown> SnapshotOf(JobController& controller, uint32_t slot, const SlotWatch& watch, int64_t since,
+                                        const WatchHub::Subscription& subscription) {
+  std::vector<WatchHub::Shown> snapshot;
+  WatchPosition position = watch.position();
+  for (const std::string& key : controller.KeysOf(slot)) {
+    const JobEntry* entry = controller.Find(key);
+    if (entry == nullptr || !entry->job || !subscription.Wants(key)) continue;
+    // One that no pass has looked at yet has no revision: it is told by its first.
+    if (entry->shown_revision <= since) continue;
+    position.revision = entry->shown_revision;
+    snapshot.push_back({position, key, false, std::make_shared<job::v1::Job>(ToMessage(controller, *entry))});
+  }
+  for (const SlotWatch::Deletion& deletion : watch.deletions()) {
+    // Who knows nothing needs no deletions.
+    if (since == 0 || deletion.revision <= since || !subscription.Wants(deletion.key)) continue;
+    position.revision = deletion.revision;
+    snapshot.push_back(
+        {position, deletion.key, true, std::make_shared<job::v1::Job>(GoneJob(deletion.key, deletion.uid))});
+  }
+  std::stable_sort(snapshot.begin(), snapshot.end(), [](const WatchHub::Shown& a, const WatchHub::Shown& b) {
+    return a.position.revision < b.position.revision;
+  });
+  return snapshot;
+}
 
 }  // namespace
 
 job::v1::Job ToMessage(JobController& controller, const JobEntry& entry) {
   job::v1::Job message;
-  if (!entry.job) {
-    message.mutable_object()->mutable_meta()->set_namespace_(entry.ns);
-    message.mutable_object()->mutable_meta()->set_name(entry.name);
-    message.mutable_object()->mutable_meta()->set_uid(entry.record.uid());
-    return message;
-  }
   *message.mutable_object() = *entry.job;
   message.set_pod_group_phase(controller.GroupOf(entry).phase);
   if (entry.compiled) {
@@ -162,22 +196,19 @@ job::v1::Job ToMessage(JobController& controller, const JobEntry& entry) {
 }
 
 void PublishChanges(JobController& controller, WatchHub& hub) {
-  controller.SetListener([&controller, &hub](JobEntry& entry) {
-    if (!entry.job) {
-      hub.PublishGone(entry.key, ToMessage(controller, entry));
-      return;
+  controller.SetListener([&controller, &hub](const ShownChange& change) {
+    switch (change.kind) {
+      case ShownChange::Kind::kShown:
+        // The sentence that tells what a job waits for is only made for those who watch.
+        hub.Publish(change.slot, change.position, change.key, [&] { return ToMessage(controller, *change.entry); });
+        break;
+      case ShownChange::Kind::kGone:
+        hub.PublishGone(change.slot, change.position, change.key, GoneJob(change.key, change.uid));
+        break;
+      case ShownChange::Kind::kClosed:
+        hub.Close(change.slot);
+        break;
     }
-    // What people see follows from these; the sentence is only made for those who watch.
-    const GroupView& group = controller.GroupOf(entry);
-    uint64_t shown = static_cast<uint64_t>(entry.job->meta().resource_version());
-    for (const uint64_t part : {std::hash<std::string>()(group.phase + group.uid), uint64_t{group.stale},
-                                uint64_t{entry.pods.missing().size()}, uint64_t{entry.pods.to_delete().size()},
-                                uint64_t{entry.pods.held().size()}}) {
-      shown = shown * 0x100000001b3 ^ part;
-    }
-    if (shown == entry.shown && entry.shown_revision != 0) return;
-    entry.shown = shown;
-    entry.shown_revision = hub.Publish(entry.key, [&] { return ToMessage(controller, entry); });
   });
 }
 
@@ -246,45 +277,50 @@ void JobApi::Get(job::v1::GetJobRequest request, rpc::Done<job::v1::Job> done) {
   });
 }
 
-void JobApi::List(job::v1::ListJobsRequest request, rpc::Done<job::v1::ListJobsResponse> done) {
-  const size_t size = request.page_size() <= 0 ? kDefaultPage : std::min(request.page_size(), kMaxPage);
-  auto gather = std::make_shared<Gather>();
-  gather->left = workers_.count();
-  auto shared = std::make_shared<rpc::Done<job::v1::ListJobsResponse>>(std::move(done));
+void JobApi::ListPart(job::v1::ListPartRequest asked, rpc::Done<job::v1::ListPartResponse> done) {
+  const size_t size = PageSizeOf(asked.request());
+  const auto gather = std::make_shared<Gather>();
+  {
+    MutexLock lock(gather->mutex);
+    gather->left = workers_.count();
+  }
+  auto shared = std::make_shared<rpc::Done<job::v1::ListPartResponse>>(std::move(done));
+  const auto request = std::make_shared<job::v1::ListJobsRequest>(std::move(*asked.mutable_request()));
+  const SlotSet slots = SlotSet::FromBytes(asked.slots());
   for (size_t worker = 0; worker < workers_.count(); ++worker) {
-    workers_.OnWorker(worker, [request, size, gather, shared](JobController& controller) {
-      std::map<std::string, job::v1::Job> found;
-      bool more = false;
+    const auto list = [request, size, slots, gather, shared, worker,
+                       workers = workers_.count()](JobController& controller) {
+      size_t not_ready = 0;
+      for (const uint32_t slot : SlotsOf(slots, worker, workers)) {
+        if (!controller.context().IsReady(slot)) ++not_ready;
+      }
+      job::v1::ListPartResponse part;
       const auto& entries = controller.entries();
-      for (auto it = entries.upper_bound(request.page_token()); it != entries.end(); ++it) {
-        if (!Matches(request, *it->second)) continue;
-        if (found.size() >= size) {
-          more = true;
+      for (auto it = entries.upper_bound(request->page_token()); it != entries.end() && not_ready == 0; ++it) {
+        if (!slots.Contains(it->second->slot) || !Matches(*request, *it->second)) continue;
+        if (static_cast<size_t>(part.jobs_size()) >= size) {
+          part.set_more(true);
           break;
         }
-        found.emplace(it->first, ToMessage(controller, *it->second));
+        *part.add_jobs() = ToMessage(controller, *it->second);
       }
+      std::vector<job::v1::ListPartResponse> parts;
       {
         MutexLock lock(gather->mutex);
-        gather->jobs.merge(found);
-        gather->more |= more;
-        gather->slots.Add(controller);
+        gather->parts.push_back(std::move(part));
+        not_ready = gather->not_ready += not_ready;
         if (--gather->left > 0) return;
+        parts = std::move(gather->parts);
       }
       // A part of the jobs would look like all of them.
-      if (const absl::Status complete = gather->slots.Complete(); !complete.ok()) return (*shared)(complete);
-      job::v1::ListJobsResponse response;
-      for (auto& [key, job] : gather->jobs) {
-        if (static_cast<size_t>(response.jobs_size()) == size) {
-          gather->more = true;
-          break;
-        }
-        response.set_next_page_token(key);
-        *response.add_jobs() = std::move(job);
+      if (not_ready > 0) {
+        return (*shared)(MakeStatus(absl::StatusCode::kUnavailable,
+                                    fmt::format("{} of its {} slots are still starting, or are not its own; try again",
+                                                not_ready, slots.size())));
       }
-      if (!gather->more) response.clear_next_page_token();
-      (*shared)(std::move(response));
-    });
+      (*shared)(MergeParts(std::move(parts), size));
+    };
+    workers_.OnWorker(worker, list);
   }
 }
 
@@ -307,6 +343,11 @@ void JobApi::History(job::v1::GetJobHistoryRequest request, rpc::Done<job::v1::J
     const auto records = ReadHistory(controller.context().store(), slot, history.uid());
     if (!records.ok()) return (*shared)(records.status());
     for (const auto& record : *records) *history.add_entries() = ToMessage(record);
+    // What is decided and may have been sent.
+    const JobEntry* entry = controller.Find(key);
+    if (entry != nullptr && entry->has_uid(history.uid()) && entry->record.intent().has_history()) {
+      *history.add_entries() = ToMessage(entry->record.intent().history_entry());
+    }
     (*shared)(std::move(history));
   });
 }
@@ -340,27 +381,34 @@ void JobApi::Delete(job::v1::DeleteJobRequest request, rpc::Done<job::v1::Delete
   });
 }
 
-std::shared_ptr<WatchHub::Subscription> JobApi::Watch(const job::v1::WatchJobsRequest& request,
-                                                      std::function<void()> notify) {
-  int64_t since = -1;
-  auto subscription = hub_.Subscribe(request.namespace_(), request.name(), request.token(), std::move(notify), &since);
-  auto gather = std::make_shared<Gather>();
-  gather->left = workers_.count();
-  for (size_t worker = 0; worker < workers_.count(); ++worker) {
-    workers_.OnWorker(worker, [this, subscription, since, gather](JobController& controller) {
-      for (const auto& [key, entry] : controller.entries()) {
-        if (!entry->job || entry->shown_revision <= since || !subscription->Wants(key)) continue;
-        hub_.Offer(subscription, key, ToMessage(controller, *entry));
+std::unique_ptr<rpc::Feed<job::v1::WatchPartResponse>> JobApi::WatchPart(const job::v1::WatchPartRequest& request,
+                                                                         std::function<void()> notify) {
+  const size_t workers = workers_.count();
+  auto subscription = hub_->Subscribe(request.namespace_(), request.name(), workers, std::move(notify));
+  const auto since = std::make_shared<std::map<uint32_t, WatchPosition>>();
+  for (const job::v1::SlotPosition& position : request.since()) {
+    (*since)[position.slot()] = {position.incarnation(), position.revision()};
+  }
+  const SlotSet slots = SlotSet::FromBytes(request.slots());
+  for (size_t worker = 0; worker < workers; ++worker) {
+    workers_.OnWorker(worker, [hub = hub_, subscription, since, slots, worker, workers](JobController& controller) {
+      for (const uint32_t slot : SlotsOf(slots, worker, workers)) {
+        const SlotWatch* watch = controller.WatchOf(slot);
+        if (watch == nullptr || !controller.context().IsReady(slot)) {
+          hub->Refuse(subscription, slot);
+          continue;
+        }
+        const auto known = since->find(slot);
+        const bool reset = known != since->end() && !watch->Knows(known->second);
+        const WatchPosition from =
+            known == since->end() || reset ? WatchPosition{watch->position().incarnation, 0} : known->second;
+        hub->Begin(subscription, slot, from, watch->position(), reset,
+                   SnapshotOf(controller, slot, *watch, from.revision, *subscription));
       }
-      {
-        MutexLock lock(gather->mutex);
-        gather->slots.Add(controller);
-        if (--gather->left > 0) return;
-      }
-      hub_.SnapshotDone(subscription, gather->slots.Complete());
+      hub->PartDone(subscription);
     });
   }
-  return subscription;
+  return std::make_unique<LocalPart>(hub_, std::move(subscription));
 }
 
 }  // namespace basalt::jobsvc

@@ -1,14 +1,16 @@
 #pragma once
 
-// What JobService answers, without gRPC: handlers that run on the loops of the workers that own the keys, and the
-// conversion of records into messages. Handlers may be called from any thread; `done` comes on a worker's loop.
+// What this replica answers of its own slots, without gRPC: handlers that run on the loops of the workers that own the
+// keys, and the conversion of records into messages. Handlers may be called from any thread; `done` comes on a worker's
+// loop, and is dropped where the worker has stopped. UNAVAILABLE: the slot is not open here.
 #include <functional>
 #include <memory>
 #include <string>
 
-#include "basalt/job/v1/job.pb.h"
+#include "basalt/job/v1/job_part.pb.h"
+#include "common/rpc/feed.h"
 #include "common/rpc/peers.h"
-#include "services/jobsvc/api/watch_hub.h"
+#include "services/jobsvc/api/watch/watch_hub.h"
 #include "services/jobsvc/control/job_controller.h"
 
 namespace basalt::jobsvc {
@@ -26,24 +28,23 @@ class Workers {
 
 class JobApi {
  public:
-  // Both outlive the API.
-  JobApi(Workers& workers, WatchHub& hub) : workers_(workers), hub_(hub) {}
+  // The workers outlive the API.
+  JobApi(Workers& workers, std::shared_ptr<WatchHub> hub) : workers_(workers), hub_(std::move(hub)) {}
 
   void Submit(job::v1::SubmitJobRequest request, rpc::Done<job::v1::Job> done);
   void Get(job::v1::GetJobRequest request, rpc::Done<job::v1::Job> done);
-  void List(job::v1::ListJobsRequest request, rpc::Done<job::v1::ListJobsResponse> done);
+  void ListPart(job::v1::ListPartRequest request, rpc::Done<job::v1::ListPartResponse> done);
   void History(job::v1::GetJobHistoryRequest request, rpc::Done<job::v1::JobHistory> done);
   void Delete(job::v1::DeleteJobRequest request, rpc::Done<job::v1::DeleteJobResponse> done);
-  // `notify` comes on any thread when WatchHub::Take has something.
-  std::shared_ptr<WatchHub::Subscription> Watch(const job::v1::WatchJobsRequest& request, std::function<void()> notify);
-  WatchHub& hub() { return hub_; }
+  std::unique_ptr<rpc::Feed<job::v1::WatchPartResponse>> WatchPart(const job::v1::WatchPartRequest& request,
+                                                                   std::function<void()> notify);
 
  private:
   Workers& workers_;
-  WatchHub& hub_;
+  const std::shared_ptr<WatchHub> hub_;
 };
 
-// Without the pods. On the controller's loop.
+// Without the pods. Requires: the job is there. On the controller's loop.
 job::v1::Job ToMessage(JobController& controller, const JobEntry& entry);
 
 // Tells the hub of what changes for people. Call once for each controller, before its first slot.

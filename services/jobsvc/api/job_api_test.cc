@@ -1,5 +1,5 @@
-// The handlers over real controllers, stores and a small API server, under simulated time. Two workers, each with an
-// API server of its own that holds the jobs of its slots.
+// The handlers and a watch over real controllers, stores and a small API server, under simulated time. Two workers,
+// each with an API server of its own that holds the jobs of its slots.
 #include "services/jobsvc/api/job_api.h"
 
 #include <gtest/gtest.h>
@@ -7,8 +7,12 @@
 #include <optional>
 #include <vector>
 
+#include "common/base/slot_set.h"
 #include "common/base/slots.h"
 #include "common/base/status.h"
+#include "common/kube/names.h"
+#include "services/jobsvc/api/job_page.h"
+#include "services/jobsvc/api/watch/job_watch.h"
 #include "services/jobsvc/testing/job_rig.h"
 
 namespace basalt::jobsvc::testing {
@@ -37,11 +41,22 @@ class RigWorkers : public Workers {
   std::vector<JobRig*> rigs_;
 };
 
+// The only replica of its service.
+class OneMember final : public rpc::Members {
+ public:
+  gateway::v1::Member self() const override {
+    gateway::v1::Member member;
+    member.set_replica("jobsvc-0");
+    return member;
+  }
+  std::vector<gateway::v1::Member> all() const override { return {self()}; }
+};
+
 class JobApiTest : public ::testing::Test {
  protected:
   JobApiTest() {
     for (JobRig* rig : Rigs()) {
-      rig->on_start = [this](JobController& controller) { PublishChanges(controller, hub_); };
+      rig->on_start = [this](JobController& controller) { PublishChanges(controller, *hub_); };
       rig->Start();
       rig->Run();
     }
@@ -89,30 +104,57 @@ class JobApiTest : public ::testing::Test {
     request.set_uid(uid);
     return Ask(&JobApi::Delete, request).status();
   }
+  absl::StatusOr<job::v1::ListPartResponse> ListPart(const job::v1::ListJobsRequest& request, const SlotSet& slots) {
+    job::v1::ListPartRequest part;
+    *part.mutable_request() = request;
+    part.set_slots(slots.ToBytes());
+    return Ask(&JobApi::ListPart, part);
+  }
   // Names of one page, and what follows it.
-  std::string List(job::v1::ListJobsRequest request, std::string* next = nullptr) {
-    const auto response = Ask(&JobApi::List, std::move(request));
-    if (!response.ok()) return response.status().ToString();
+  std::string List(const job::v1::ListJobsRequest& request, std::string* next = nullptr) {
+    const auto part = ListPart(request, SlotSet::All());
+    if (!part.ok()) return part.status().ToString();
+    const job::v1::ListJobsResponse response = ToPage(*part);
     std::string text;
-    for (const job::v1::Job& job : response->jobs()) text += (text.empty() ? "" : " ") + job.object().meta().name();
-    if (next != nullptr) *next = response->next_page_token();
+    for (const job::v1::Job& job : response.jobs()) text += (text.empty() ? "" : " ") + job.object().meta().name();
+    if (next != nullptr) *next = response.next_page_token();
     return text;
   }
-  std::string Drain(const std::shared_ptr<WatchHub::Subscription>& subscription) {
+  std::unique_ptr<JobWatch> Watch(const job::v1::WatchJobsRequest& request) {
+    const auto open = [this](const gateway::v1::Member&, const job::v1::WatchPartRequest& part,
+                             std::function<void()> notify) { return api_.WatchPart(part, std::move(notify)); };
+    auto watch = std::make_unique<JobWatch>(rigs_[0].controller().context().loop(), members_, open, request, [] {});
+    Run();
+    return watch;
+  }
+  // What a client reads: "STATE name, …".
+  std::string Drain(JobWatch& watch) {
     std::string text;
     WatchJobsResponse response;
-    while (hub_.Take(subscription, &response)) {
-      text += (text.empty() ? "" : ", ") + WatchJobsResponse::Type_Name(response.type()).substr(5);
-      if (response.has_job()) text += " " + response.job().object().meta().name();
+    while (watch.Take(&response)) {
       if (!response.token().empty()) token_ = response.token();
+      if (response.type() != WatchJobsResponse::TYPE_PROGRESS) {
+        text += (text.empty() ? "" : ", ") + WatchJobsResponse::Type_Name(response.type()).substr(5);
+        if (response.has_job()) text += " " + response.job().object().meta().name();
+      }
       response.Clear();
     }
     return text;
   }
+  // The process ends and comes back, on its disk or without it.
+  void Restart(bool lose_disk = false) {
+    for (JobRig& rig : rigs_) {
+      rig.Kill();
+      if (lose_disk) rig.LoseDisk();
+      rig.Start();
+    }
+    Run();
+  }
 
-  WatchHub hub_{"inc"};
+  const std::shared_ptr<WatchHub> hub_ = std::make_shared<WatchHub>();
   JobRig rigs_[2];
   RigWorkers workers_{Rigs()};
+  OneMember members_;
   JobApi api_{workers_, hub_};
   std::string token_;
 };
@@ -217,22 +259,34 @@ TEST_F(JobApiTest, WhileOneSlotIsStartingAllJobsCannotBeTold) {
   Put("j");
   Run();
   rigs_[1].ready = false;
-  const absl::Status list = Ask(&JobApi::List, job::v1::ListJobsRequest()).status();
+  const absl::Status list = ListPart({}, SlotSet::All()).status();
   EXPECT_EQ(list.code(), absl::StatusCode::kUnavailable) << list;
-  EXPECT_NE(ToStd(list.message()).find("still starting"), std::string_view::npos) << list;
-  const auto early = api_.Watch(job::v1::WatchJobsRequest(), [] {});
-  Run();
-  EXPECT_EQ(hub_.EndOf(early).code(), absl::StatusCode::kUnavailable);
-  EXPECT_EQ(Drain(early).find("SYNCED"), std::string::npos);
-  hub_.Unsubscribe(early);
+  EXPECT_NE(ToStd(list.message()).find("512 of its 1024 slots are still starting"), std::string_view::npos) << list;
+  SlotSet ready;
+  for (uint32_t slot = 0; slot < kSlotCount; slot += 2) ready.Insert(slot);
+  EXPECT_TRUE(ListPart({}, ready).ok()) << "nobody asked for the others";
+  const auto watch = Watch({});
+  EXPECT_EQ(Drain(*watch).find("SYNCED"), std::string::npos);
 
   rigs_[1].ready = true;
   EXPECT_EQ(List({}), "j");
-  const auto watch = api_.Watch(job::v1::WatchJobsRequest(), [] {});
+  watch->Tick();
   Run();
-  EXPECT_TRUE(hub_.EndOf(watch).ok());
-  EXPECT_NE(Drain(watch).find("SYNCED"), std::string::npos);
-  hub_.Unsubscribe(watch);
+  EXPECT_NE(Drain(*watch).find("SYNCED"), std::string::npos);
+  EXPECT_FALSE(watch->End().has_value());
+}
+
+TEST_F(JobApiTest, AWatchEndsWhenNobodyAnswersForASlotForLong) {
+  rigs_[1].ready = false;
+  const auto watch = Watch({});
+  for (int i = 0; i < 40; ++i) {
+    EXPECT_EQ(Drain(*watch), "");
+    watch->Tick();
+    Run();
+  }
+  ASSERT_TRUE(watch->End().has_value());
+  EXPECT_EQ(watch->End()->code(), absl::StatusCode::kUnavailable);
+  EXPECT_NE(ToStd(watch->End()->message()).find("jobsvc-0"), std::string_view::npos) << *watch->End();
 }
 
 TEST_F(JobApiTest, AJobIsShownWithItsPodsInOrderAndWhatItWaitsFor) {
@@ -316,19 +370,31 @@ TEST_F(JobApiTest, AWatchBeginsWithWhatThereIsAndGoesOnWithWhatChanges) {
   Put("a");
   Put("b");
   Run();
-  const auto subscription = api_.Watch({}, [] {});
-  Run();
-  EXPECT_EQ(Drain(subscription), "STATE a, STATE b, SYNCED");
+  const auto watch = Watch({});
+  const std::string start = Drain(*watch);
+  EXPECT_TRUE(start == "STATE a, STATE b, SYNCED" || start == "STATE b, STATE a, SYNCED") << start;
   Put("c");
   Run();
-  EXPECT_EQ(Drain(subscription), "STATE c");
+  EXPECT_EQ(Drain(*watch), "STATE c");
   RigOf("a").kube().DeleteJob("default/a");
   Run();
-  EXPECT_EQ(Drain(subscription), "DELETED a");
+  EXPECT_EQ(Drain(*watch), "DELETED a");
   Run(absl::Seconds(30));  // Counts are written late.
-  Drain(subscription);
+  Drain(*watch);
   Run(absl::Minutes(5));
-  EXPECT_EQ(Drain(subscription), "") << "nothing changes that people would see";
+  EXPECT_EQ(Drain(*watch), "") << "nothing changes that people would see";
+}
+
+TEST_F(JobApiTest, AJobIsToldOnceAPassHasGivenItARevision) {
+  kube::v1::Object object;
+  *object.mutable_job() = MakeJob("a", 1, 2);
+  JobController& controller = RigOf("a").controller();
+  controller.OnState("default/a", std::string(kube::kWatchJobs), std::move(object));
+  const auto watch = Watch({});
+  EXPECT_EQ(Drain(*watch), "SYNCED") << "were it deleted before its pass, nobody would hear of that";
+  controller.context().Wake("default/a");
+  Run();
+  EXPECT_EQ(Drain(*watch), "STATE a");
 }
 
 TEST_F(JobApiTest, AResumedWatchTellsOnlyWhatHappenedMeanwhile) {
@@ -336,28 +402,126 @@ TEST_F(JobApiTest, AResumedWatchTellsOnlyWhatHappenedMeanwhile) {
   Put("b");
   Put("c");
   Run(absl::Seconds(10));
-  const auto first = api_.Watch({}, [] {});
-  Run();
-  Drain(first);
-  hub_.Unsubscribe(first);
+  Drain(*Watch({}));
   RigOf("a").kube().DeleteJob("default/a");
   RigOf("b").kube().SetAllPods(kube::v1::POD_PHASE_RUNNING);
   Run(absl::Seconds(5));
   job::v1::WatchJobsRequest request;
   request.set_token(token_);
   request.set_name("b");
-  auto again = api_.Watch(request, [] {});
-  Run();
-  EXPECT_EQ(Drain(again), "STATE b, SYNCED");
+  EXPECT_EQ(Drain(*Watch(request)), "STATE b, SYNCED");
   request.set_name("a");
-  again = api_.Watch(request, [] {});
-  Run();
-  EXPECT_EQ(Drain(again), "DELETED a, SYNCED");
+  EXPECT_EQ(Drain(*Watch(request)), "DELETED a, SYNCED");
+  request.set_namespace_("default");
+  EXPECT_EQ(Drain(*Watch(request)), "DELETED a, SYNCED") << "asked of its owner alone";
+  request.clear_namespace_();
   request.set_name("");
   request.set_token("another.1");
-  again = api_.Watch(request, [] {});
+  const std::string reset = Drain(*Watch(request));
+  EXPECT_TRUE(reset == "RESET, STATE b, STATE c, SYNCED" || reset == "RESET, STATE c, STATE b, SYNCED") << reset;
+}
+
+TEST_F(JobApiTest, ATokenOutlivesTheProcessButNotItsDisk) {
+  Put("a");
+  Put("b");
+  Put("gone");
+  Run(absl::Seconds(30));
+  Drain(*Watch({}));
+  Restart();
+  job::v1::WatchJobsRequest request;
+  request.set_token(token_);
+  EXPECT_EQ(Drain(*Watch(request)), "SYNCED") << "nothing that was told is told again";
+  for (JobRig& rig : rigs_) rig.Kill();
+  RigOf("gone").kube().DeleteJob("default/gone");
+  Restart();
+  Put("c");
   Run();
-  EXPECT_EQ(Drain(again), "RESET, STATE b, STATE c, SYNCED");
+  const std::string missed = Drain(*Watch(request));
+  EXPECT_NE(missed.find("DELETED gone"), std::string::npos) << missed;
+  EXPECT_NE(missed.find("STATE c"), std::string::npos) << missed;
+  EXPECT_EQ(missed.find("RESET"), std::string::npos) << missed;
+  EXPECT_EQ(missed.find("STATE a"), std::string::npos) << missed;
+
+  Restart(/*lose_disk=*/true);
+  const std::string lost = Drain(*Watch(request));
+  EXPECT_TRUE(lost.starts_with("RESET")) << lost;
+  for (const std::string name : {"a", "b", "c"}) EXPECT_NE(lost.find("STATE " + name), std::string::npos) << lost;
+  EXPECT_EQ(lost.find("gone"), std::string::npos) << lost;
+}
+
+TEST_F(JobApiTest, AResetIsOfTheSlotsThatAreNotKnownAlone) {
+  Put("a");
+  Put("b");
+  Put("c");
+  Put("d");
+  Run(absl::Seconds(30));
+  Drain(*Watch({}));
+  rigs_[0].Kill();
+  rigs_[0].LoseDisk();
+  rigs_[0].Start();
+  Run();
+  job::v1::WatchJobsRequest request;
+  request.set_token(token_);
+  const auto watch = Watch(request);
+  WatchJobsResponse response;
+  std::set<uint32_t> reset;
+  while (watch->Take(&response)) {
+    for (const uint32_t slot : response.slots()) reset.insert(slot);
+    if (response.has_job()) {
+      EXPECT_TRUE(reset.contains(response.slot())) << response.job().object().meta().name();
+    }
+    response.Clear();
+  }
+  std::set<uint32_t> expected;
+  for (const std::string name : {"a", "b", "c", "d"}) {
+    if (const uint32_t slot = SlotOf("default/" + name); slot % 2 == 0) expected.insert(slot);
+  }
+  EXPECT_EQ(reset, expected);
+}
+
+TEST_F(JobApiTest, AWatchThatIsCutOffAnywhereMissesNothing) {
+  for (char c = 'a'; c <= 'h'; ++c) Put(std::string(1, c), 3);
+  Run(absl::Seconds(10));
+  std::map<std::string, int64_t> seen;  // Name -> resourceVersion.
+  std::string token;
+  for (int taken = 0; taken < 60; ++taken) {
+    // Each life of the client reads some messages, then the stream breaks.
+    job::v1::WatchJobsRequest request;
+    request.set_namespace_("default");
+    request.set_token(token);
+    const auto watch = Watch(request);
+    WatchJobsResponse response;
+    std::map<std::string, int64_t> since_token;
+    for (int i = 0; i < 1 + taken % 5 && watch->Take(&response); ++i) {
+      ASSERT_NE(response.type(), WatchJobsResponse::TYPE_RESET);
+      const auto& meta = response.job().object().meta();
+      if (response.type() == WatchJobsResponse::TYPE_STATE) {
+        EXPECT_GE(meta.resource_version(), seen[meta.name()]) << "never older";
+        seen[meta.name()] = meta.resource_version();
+      }
+      if (!response.token().empty()) token = response.token();
+      response.Clear();
+    }
+    RigOf(std::string(1, static_cast<char>('a' + taken % 8)))
+        .kube()
+        .SetAllPods(taken % 2 == 0 ? kube::v1::POD_PHASE_RUNNING : kube::v1::POD_PHASE_PENDING);
+    if (taken % 7 == 3) Restart();
+    Run(absl::Seconds(7));
+  }
+  Run(absl::Seconds(30));
+  job::v1::WatchJobsRequest request;
+  request.set_namespace_("default");
+  request.set_token(token);
+  const auto watch = Watch(request);
+  WatchJobsResponse response;
+  while (watch->Take(&response)) {
+    if (response.has_job()) {
+      seen[response.job().object().meta().name()] = response.job().object().meta().resource_version();
+    }
+    response.Clear();
+  }
+  EXPECT_EQ(seen.size(), 8u);
+  for (const auto& [name, version] : seen) EXPECT_EQ(version, Get(name)->object().meta().resource_version()) << name;
 }
 
 TEST_F(JobApiTest, HistoryOutlivesTheJobAndIsToldByUid) {

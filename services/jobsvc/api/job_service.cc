@@ -1,149 +1,223 @@
 #include "services/jobsvc/api/job_service.h"
 
+#include <fmt/format.h>
+
+#include <string>
 #include <utility>
 
 #include "basalt/job/v1/job.grpc.pb.h"
+#include "basalt/job/v1/job_part.grpc.pb.h"
+#include "common/base/slots.h"
+#include "common/rpc/forward.h"
+#include "common/rpc/grpc_feed.h"
 #include "common/rpc/status_bridge.h"
 #include "common/rpc/unary.h"
+#include "services/jobsvc/api/job_page.h"
+#include "services/jobsvc/api/manifest.h"
+#include "services/jobsvc/api/watch/job_watch.h"
 
 namespace basalt::jobsvc {
 
 namespace {
 
-// One watch. Lives on the loop: gRPC's reactions and the hub's notices are posted there. Writes one message at a time;
-// what comes meanwhile is merged in the hub.
-class WatchReactor final : public grpc::ServerWriteReactor<job::v1::WatchJobsResponse> {
- public:
-  WatchReactor(Loop& loop, JobApi& api, job::v1::WatchJobsRequest request)
-      : loop_(loop), api_(api), self_(std::make_shared<WatchReactor*>(this)) {
-    loop_.Post([self = self_, request = std::move(request)] {
-      if (*self != nullptr) (*self)->Start(request);
-    });
-    made_.Tell();
+using job::v1::JobPartService;
+using job::v1::JobService;
+using job::v1::ListPartRequest;
+using job::v1::ListPartResponse;
+using job::v1::WatchPartRequest;
+using job::v1::WatchPartResponse;
+
+// What both services need. Tasks on the loop hold it, so that nothing they use goes away under them.
+struct Core : std::enable_shared_from_this<Core> {
+  Core(Loop& api_loop, JobServiceParts service_parts)
+      : loop(api_loop),
+        parts(std::move(service_parts)),
+        api(*parts.workers, parts.hub),
+        jobs(std::make_shared<rpc::Forwarder<JobService>>(loop, *parts.members)),
+        job_parts(std::make_shared<rpc::Forwarder<JobPartService>>(loop, *parts.members)) {}
+
+  void Stop() {
+    jobs->Stop();
+    job_parts->Stop();
   }
 
-  void OnWriteDone(bool ok) override {
-    loop_.Post([self = self_, ok] {
-      WatchReactor& reactor = **self;
-      reactor.writing_ = false;
-      if (ok) {
-        reactor.Next();
-      } else {
-        reactor.End();
-      }
+  std::unique_ptr<JobWatch::Part> OpenPart(const gateway::v1::Member& member, WatchPartRequest request,
+                                           std::function<void()> notify) {
+    const gateway::v1::Member self = parts.members->self();
+    if (rpc::IsSame(member, self)) return api.WatchPart(request, std::move(notify));
+    auto feed = std::make_unique<rpc::StreamFeed<WatchPartRequest, WatchPartResponse>>(loop, std::move(request),
+                                                                                       std::move(notify));
+    const bool begun = job_parts->Begin(member, [&](JobPartService::Stub& stub, rpc::CallSet& calls) {
+      feed->Begin(calls, self.replica(), [&](auto... arguments) { stub.async()->WatchPart(arguments...); });
     });
-  }
-  void OnCancel() override {
-    made_.See();
-    loop_.Post([self = self_] {
-      WatchReactor* reactor = *self;
-      if (reactor == nullptr) return;
-      reactor->cancelled_ = true;
-      if (!reactor->writing_) reactor->End();
-    });
-  }
-  void OnDone() override {
-    loop_.Post([self = self_] {
-      WatchReactor* reactor = *self;
-      *self = nullptr;
-      delete reactor;
-    });
+    if (!begun) return nullptr;
+    return feed;
   }
 
- private:
-  void Start(const job::v1::WatchJobsRequest& request) {
-    // The hub calls this under its lock, on any thread.
-    subscription_ = api_.Watch(request, [&loop = loop_, self = self_] {
-      loop.Post([self] {
-        if (*self != nullptr) (*self)->Next();
-      });
-    });
-  }
-  void Next() {
-    if (finished_ || writing_) return;
-    if (cancelled_) return End();
-    if (const absl::Status end = api_.hub().EndOf(subscription_); !end.ok()) return End(rpc::ToGrpc(end));
-    response_.Clear();
-    if (!api_.hub().Take(subscription_, &response_)) return;
-    writing_ = true;
-    StartWrite(&response_);
-  }
-  void End(const grpc::Status& status = grpc::Status::CANCELLED) {
-    if (finished_) return;
-    finished_ = true;
-    // Now, not in OnDone: a server that has drained its calls may end, and the API with it, before OnDone's task runs.
-    api_.hub().Unsubscribe(subscription_);
-    Finish(status);
-  }
-
-  Loop& loop_;
-  JobApi& api_;
-  const std::shared_ptr<WatchReactor*> self_;  // Null once it is destroyed; only touched on the loop.
-  std::shared_ptr<WatchHub::Subscription> subscription_;
-  job::v1::WatchJobsResponse response_;
-  bool writing_ = false;
-  bool cancelled_ = false;
-  bool finished_ = false;
-  rpc::Made made_;
+  Loop& loop;
+  const JobServiceParts parts;
+  JobApi api;
+  const std::shared_ptr<rpc::Forwarder<JobService>> jobs;
+  const std::shared_ptr<rpc::Forwarder<JobPartService>> job_parts;
 };
 
-class JobServiceImpl final : public job::v1::JobService::CallbackService {
+std::string KeyOf(const std::string& ns, const std::string& name) { return (ns.empty() ? "default" : ns) + "/" + name; }
+
+template <typename Request>
+std::string KeyOf(const Request& request) {
+  return KeyOf(request.namespace_(), request.name());
+}
+
+class JobServiceImpl final : public JobService::CallbackService {
  public:
-  JobServiceImpl(Loop& loop, JobApi& api) : loop_(loop), api_(api) {}
+  explicit JobServiceImpl(std::shared_ptr<Core> core) : core_(std::move(core)) {
+    // Hands this object over to the loop: gRPC's own ordering is not visible to the thread sanitizer.
+    core_->loop.Post([] {});
+  }
+  ~JobServiceImpl() override { core_->Stop(); }
 
   grpc::ServerUnaryReactor* SubmitJob(grpc::CallbackServerContext* context, const job::v1::SubmitJobRequest* request,
                                       job::v1::Job* response) override {
     return rpc::ServeUnary<job::v1::SubmitJobRequest, job::v1::Job>(
-        loop_, context, request, response, [this](job::v1::SubmitJobRequest asked, rpc::Done<job::v1::Job> done) {
-          api_.Submit(std::move(asked), std::move(done));
+        core_->loop, context, request, response,
+        [core = core_, caller = rpc::CallerOf(*context)](job::v1::SubmitJobRequest asked,
+                                                         rpc::Done<job::v1::Job> done) {
+          // Refused here if it is wrong; its owner reads it again.
+          const absl::StatusOr<Manifest> manifest = ReadManifest(asked.manifest_json(), asked.namespace_());
+          if (!manifest.ok()) return done(manifest.status());
+          const std::string key = KeyOf(manifest->job.meta().namespace_(), manifest->job.meta().name());
+          const bool repeatable = asked.dry_run();
+          Route(
+              core, caller, key, repeatable, std::move(asked), std::move(done), &JobApi::Submit,
+              rpc::Remote<job::v1::Job>([](auto& stub, auto... arguments) { stub.async()->SubmitJob(arguments...); }));
         });
   }
   grpc::ServerUnaryReactor* GetJob(grpc::CallbackServerContext* context, const job::v1::GetJobRequest* request,
                                    job::v1::Job* response) override {
     return rpc::ServeUnary<job::v1::GetJobRequest, job::v1::Job>(
-        loop_, context, request, response, [this](job::v1::GetJobRequest asked, rpc::Done<job::v1::Job> done) {
-          api_.Get(std::move(asked), std::move(done));
+        core_->loop, context, request, response,
+        [core = core_, caller = rpc::CallerOf(*context)](job::v1::GetJobRequest asked, rpc::Done<job::v1::Job> done) {
+          const std::string key = KeyOf(asked);
+          Route(core, caller, key, true, std::move(asked), std::move(done), &JobApi::Get,
+                rpc::Remote<job::v1::Job>([](auto& stub, auto... arguments) { stub.async()->GetJob(arguments...); }));
         });
   }
   grpc::ServerUnaryReactor* ListJobs(grpc::CallbackServerContext* context, const job::v1::ListJobsRequest* request,
                                      job::v1::ListJobsResponse* response) override {
     return rpc::ServeUnary<job::v1::ListJobsRequest, job::v1::ListJobsResponse>(
-        loop_, context, request, response,
-        [this](job::v1::ListJobsRequest asked, rpc::Done<job::v1::ListJobsResponse> done) {
-          api_.List(std::move(asked), std::move(done));
+        core_->loop, context, request, response,
+        [core = core_, caller = rpc::CallerOf(*context)](const job::v1::ListJobsRequest& asked,
+                                                         rpc::Done<job::v1::ListJobsResponse> done) {
+          List(core, caller, asked, std::move(done));
         });
   }
   grpc::ServerWriteReactor<job::v1::WatchJobsResponse>* WatchJobs(grpc::CallbackServerContext*,
                                                                   const job::v1::WatchJobsRequest* request) override {
-    return new WatchReactor(loop_, api_, *request);
+    return new rpc::FeedReactor<job::v1::WatchJobsResponse>(
+        core_->loop, [core = core_, asked = *request](std::function<void()> notify) {
+          const auto open = [core](const gateway::v1::Member& member, WatchPartRequest part,
+                                   std::function<void()> notify_part) {
+            return core->OpenPart(member, std::move(part), std::move(notify_part));
+          };
+          return std::make_unique<JobWatch>(core->loop, *core->parts.members, open, asked, std::move(notify));
+        });
   }
   grpc::ServerUnaryReactor* GetJobHistory(grpc::CallbackServerContext* context,
                                           const job::v1::GetJobHistoryRequest* request,
                                           job::v1::JobHistory* response) override {
     return rpc::ServeUnary<job::v1::GetJobHistoryRequest, job::v1::JobHistory>(
-        loop_, context, request, response,
-        [this](job::v1::GetJobHistoryRequest asked, rpc::Done<job::v1::JobHistory> done) {
-          api_.History(std::move(asked), std::move(done));
+        core_->loop, context, request, response,
+        [core = core_, caller = rpc::CallerOf(*context)](job::v1::GetJobHistoryRequest asked,
+                                                         rpc::Done<job::v1::JobHistory> done) {
+          const std::string key = KeyOf(asked);
+          Route(core, caller, key, true, std::move(asked), std::move(done), &JobApi::History,
+                rpc::Remote<job::v1::JobHistory>(
+                    [](auto& stub, auto... arguments) { stub.async()->GetJobHistory(arguments...); }));
         });
   }
   grpc::ServerUnaryReactor* DeleteJob(grpc::CallbackServerContext* context, const job::v1::DeleteJobRequest* request,
                                       job::v1::DeleteJobResponse* response) override {
     return rpc::ServeUnary<job::v1::DeleteJobRequest, job::v1::DeleteJobResponse>(
-        loop_, context, request, response,
-        [this](job::v1::DeleteJobRequest asked, rpc::Done<job::v1::DeleteJobResponse> done) {
-          api_.Delete(std::move(asked), std::move(done));
+        core_->loop, context, request, response,
+        [core = core_, caller = rpc::CallerOf(*context)](job::v1::DeleteJobRequest asked,
+                                                         rpc::Done<job::v1::DeleteJobResponse> done) {
+          const std::string key = KeyOf(asked);
+          Route(core, caller, key, false, std::move(asked), std::move(done), &JobApi::Delete,
+                rpc::Remote<job::v1::DeleteJobResponse>(
+                    [](auto& stub, auto... arguments) { stub.async()->DeleteJob(arguments...); }));
         });
   }
 
  private:
-  Loop& loop_;
-  JobApi& api_;
+  template <typename Request, typename Response, typename Remote>
+  static void Route(const std::shared_ptr<Core>& core, rpc::Caller caller, const std::string& key, bool question,
+                    Request request, rpc::Done<Response> done, void (JobApi::*method)(Request, rpc::Done<Response>),
+                    Remote remote) {
+    const auto local = [core, method](Request asked, rpc::Done<Response> answered) {
+      (core->api.*method)(std::move(asked), std::move(answered));
+    };
+    core->jobs->Route(std::move(caller), SlotOf(key), fmt::format("job {}", key), question, std::move(request),
+                      std::move(done), local, std::move(remote));
+  }
+
+  static void List(const std::shared_ptr<Core>& core, rpc::Caller caller, const job::v1::ListJobsRequest& request,
+                   rpc::Done<job::v1::ListJobsResponse> done) {
+    const auto make = [request](const SlotSet& slots) {
+      ListPartRequest part;
+      *part.mutable_request() = request;
+      part.set_slots(slots.ToBytes());
+      return part;
+    };
+    const auto local = [core](ListPartRequest part, rpc::Done<ListPartResponse> answered) {
+      core->api.ListPart(std::move(part), std::move(answered));
+    };
+    auto merge = [size = PageSizeOf(request),
+                  done = std::move(done)](absl::StatusOr<std::vector<ListPartResponse>> parts) mutable {
+      if (!parts.ok()) return done(parts.status());
+      done(ToPage(MergeParts(*std::move(parts), size)));
+    };
+    core->job_parts->Gather<ListPartRequest>(
+        std::move(caller), make, rpc::Done<std::vector<ListPartResponse>>(std::move(merge)), local,
+        rpc::Remote<ListPartResponse>([](auto& stub, auto... arguments) { stub.async()->ListPart(arguments...); }));
+  }
+
+  const std::shared_ptr<Core> core_;
+};
+
+class JobPartServiceImpl final : public JobPartService::CallbackService {
+ public:
+  explicit JobPartServiceImpl(std::shared_ptr<Core> core) : core_(std::move(core)) {
+    core_->loop.Post([] {});
+  }
+
+  grpc::ServerUnaryReactor* ListPart(grpc::CallbackServerContext* context, const ListPartRequest* request,
+                                     ListPartResponse* response) override {
+    return rpc::ServeUnary<ListPartRequest, ListPartResponse>(
+        core_->loop, context, request, response,
+        [core = core_](ListPartRequest asked, rpc::Done<ListPartResponse> done) {
+          core->api.ListPart(std::move(asked), std::move(done));
+        });
+  }
+  grpc::ServerWriteReactor<WatchPartResponse>* WatchPart(grpc::CallbackServerContext*,
+                                                         const WatchPartRequest* request) override {
+    return new rpc::FeedReactor<WatchPartResponse>(core_->loop,
+                                                   [core = core_, asked = *request](std::function<void()> notify) {
+                                                     return core->api.WatchPart(asked, std::move(notify));
+                                                   });
+  }
+
+ private:
+  const std::shared_ptr<Core> core_;
 };
 
 }  // namespace
 
-std::unique_ptr<rpc::GrpcService> MakeJobService(Loop& loop, JobApi& api) {
-  return rpc::WrapService(std::make_unique<JobServiceImpl>(loop, api));
+std::vector<std::unique_ptr<rpc::GrpcService>> MakeJobServices(Loop& loop, JobServiceParts parts) {
+  const auto core = std::make_shared<Core>(loop, std::move(parts));
+  std::vector<std::unique_ptr<rpc::GrpcService>> services;
+  services.push_back(rpc::WrapService(std::make_unique<JobServiceImpl>(core)));
+  services.push_back(rpc::WrapService(std::make_unique<JobPartServiceImpl>(core)));
+  return services;
 }
 
 }  // namespace basalt::jobsvc

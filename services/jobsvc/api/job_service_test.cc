@@ -53,40 +53,34 @@ struct SilentWorkers final : Workers {
   void OnWorker(size_t, Task) override {}
 };
 
+struct OneMember final : rpc::Members {
+  gateway::v1::Member self() const override { return {}; }
+  std::vector<gateway::v1::Member> all() const override { return {{}}; }
+};
+
 TEST(JobServiceTest, NothingRefersToTheApiOnceTheServerHasDrainedItsWatches) {
   SteppedLoop loop;
-  SilentWorkers workers;
-  WatchHub hub("incarnation");
-  JobApi api(workers, hub);
-  const auto is_watched = [&hub] {
-    bool wanted = false;
-    hub.Publish("ns/job", [&wanted] {
-      wanted = true;
-      return job::v1::Job();
-    });
-    return wanted;
-  };
-  std::vector<std::unique_ptr<rpc::GrpcService>> services;
-  services.push_back(MakeJobService(loop, api));
-  auto server = rpc::GrpcServer::Start({}, std::move(services));
+  const auto hub = std::make_shared<WatchHub>();
+  auto server = rpc::GrpcServer::Start({}, MakeJobServices(loop, {.workers = std::make_unique<SilentWorkers>(),
+                                                                  .members = std::make_unique<OneMember>(),
+                                                                  .hub = hub}));
   ASSERT_THAT(server, testing::IsOk());
+  for (int service = 0; service < 2; ++service) loop.Step();
 
   const auto stub = job::v1::JobService::NewStub(
       grpc::CreateChannel(fmt::format("127.0.0.1:{}", (*server)->port()), grpc::InsecureChannelCredentials()));
   grpc::ClientContext context;
   const std::unique_ptr<grpc::ClientReader<job::v1::WatchJobsResponse>> reader = stub->WatchJobs(&context, {});
+  EXPECT_EQ(hub->watches(), 0u);
   loop.Step();  // Starts the watch.
-  EXPECT_TRUE(is_watched());
-  loop.Step();  // Writes what was published.
-  loop.Step();  // It is written.
-  job::v1::WatchJobsResponse response;
-  EXPECT_TRUE(reader->Read(&response));
+  EXPECT_EQ(hub->watches(), 1u);
 
   std::thread drain([&] { (*server)->Drain(absl::ZeroDuration()); });
   loop.Step();  // Cancelled by the server.
   drain.join();
-  EXPECT_FALSE(is_watched());
+  EXPECT_EQ(hub->watches(), 0u);
   loop.Step();  // gRPC is done with it.
+  job::v1::WatchJobsResponse response;
   EXPECT_FALSE(reader->Read(&response));
   EXPECT_FALSE(reader->Finish().ok());
 }

@@ -43,6 +43,7 @@ bool IsRefusal(const gateway::v1::KubeError& error) {
 }  // namespace
 
 void JobController::Act(std::string_view key) {
+  if (!changes_.empty()) TellChanges();
   JobEntry* found = Lookup(key);
   if (found == nullptr || !found->job) return;
   JobEntry& entry = *found;
@@ -189,7 +190,8 @@ void JobController::ActOnGroup(JobEntry& entry) {
   if (wanted && group.present && !group.stale && agrees) return;
   const absl::Time now = context_.ApiNow();
   if (group.present && !group.terminating && (group.stale || !wanted)) {
-    if (entry.group_retry.Blocks(now) || !entry.deleted_groups.insert(group.uid).second) return;
+    if (entry.group_retry.Blocks(now)) return context_.WakeAt(entry.key, entry.group_retry.until);
+    if (!entry.deleted_groups.insert(group.uid).second) return;
     auto request = WriteOf("scheduling.volcano.sh", "v1beta1", "podgroups", entry.ns, group.name);
     request.mutable_delete_()->set_uid(group.uid);
     context_.Write(entry.key, std::move(request),
@@ -211,7 +213,6 @@ void JobController::ActOnGroup(JobEntry& entry) {
     entry.group_agrees = !kube::PodGroupDiffers(observed.spec(), spec);
     entry.group_agrees_since = entry.pods.done_changes();
     if (entry.group_agrees) return;
-    if (observed.meta().resource_version() < entry.ensured_version && entry.group_retry.Blocks(now)) return;
   }
   if (entry.group_retry.Blocks(now)) {
     context_.WakeAt(entry.key, entry.group_retry.until);

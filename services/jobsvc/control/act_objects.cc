@@ -304,11 +304,11 @@ void JobController::FindAndDeleteObject(JobEntry& entry, const std::string& obje
                  if (live == nullptr) return;
                  live->busy_objects.erase(object_key);
                  const bool there = response.ok() && response->has_object();
-                 if (there && IsOwnedBy(response->object().generic().meta(), uid)) {
+                 if (!live->job || MakesPods(live->job->status().phase())) {
+                   context_.Wake(job_key);  // It is wanted again.
+                 } else if (there && IsOwnedBy(response->object().generic().meta(), uid)) {
                    DeleteObject(*live, object_key, response->object().generic().meta().uid());
-                   return;
-                 }
-                 if (there || (response.ok() && response->error().code() == 404)) {
+                 } else if (there || (response.ok() && response->error().code() == 404)) {
                    live->objects.erase(object_key);
                    context_.Wake(job_key);
                  } else {
@@ -321,6 +321,9 @@ void JobController::DeleteObject(JobEntry& entry, const std::string& object_key,
   const size_t slash = object_key.find('/');
   if (slash == std::string::npos || object_uid.empty()) return;
   if (!entry.busy_objects.insert(object_key).second) return;
+  // From here on it may exist or not, for us and, by the next status write, for whoever comes after us: a job that is
+  // resumed meanwhile is not to take it for made.
+  entry.objects[object_key].clear();
   gateway::v1::WriteRequest request;
   *request.mutable_resource() = ResourceOf(std::string_view(object_key).substr(0, slash));
   request.set_namespace_(entry.ns);
@@ -331,10 +334,12 @@ void JobController::DeleteObject(JobEntry& entry, const std::string& object_key,
                    JobEntry* live = Live(job_key, uid);
                    if (live == nullptr) return;
                    live->busy_objects.erase(object_key);
-                   // 404: done already. 409 and 422: another object has the name by now, and is none of ours.
                    const int code = outcome.error.code();
-                   if (outcome.kind == WriteOutcome::Kind::kDone || code == 404 || code == 409 || code == 422) {
+                   if (outcome.kind == WriteOutcome::Kind::kDone || code == 404) {
                      live->objects.erase(object_key);
+                     context_.Wake(job_key);
+                   } else if (code == 409 || code == 422) {
+                     // Another object has the name. Ours it may be all the same: what we remember of it may be older.
                      context_.Wake(job_key);
                    } else {
                      context_.WakeAt(job_key, context_.ApiNow() + absl::Seconds(1));

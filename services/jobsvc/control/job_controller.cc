@@ -107,6 +107,14 @@ absl::StatusOr<std::vector<runtime::KnownObject>> JobController::OpenSlot(uint32
                            record.resource_version()});
         }));
   }
+  SlotWatch& watch = watches_.try_emplace(slot, slot).first->second;
+  BASALT_RETURN_IF_ERROR(watch.Load(context_.store(), context_.SlotEpoch(slot),
+                                    [&](const std::string& job_key, const storage::v1::ShownJob& shown) {
+                                      JobEntry* entry = Lookup(job_key);
+                                      if (entry == nullptr) return;
+                                      entry->shown = shown.state();
+                                      entry->shown_revision = shown.revision();
+                                    }));
   kv::WriteBatch batch;
   const int64_t before_ms = absl::ToUnixMillis(context_.ApiNow() - options_.history_age);
   BASALT_RETURN_IF_ERROR(DropOldHistory(context_.store(), slot, before_ms, batch).status());
@@ -117,8 +125,11 @@ absl::StatusOr<std::vector<runtime::KnownObject>> JobController::OpenSlot(uint32
 void JobController::CloseSlot(uint32_t slot) {
   const auto it = slots_.find(slot);
   if (it == slots_.end()) return;
+  std::erase_if(changes_, [slot](const ShownChange& change) { return change.slot == slot; });
   for (const std::string& key : it->second) Erase(key);
   slots_.erase(it);
+  watches_.erase(slot);
+  if (listener_) listener_({.kind = ShownChange::Kind::kClosed, .slot = slot});
 }
 
 void JobController::ReceiveJob(JobEntry& entry, kube::v1::Job&& job) {

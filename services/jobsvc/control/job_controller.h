@@ -14,6 +14,7 @@
 #include "common/obs/metrics.h"
 #include "common/runtime/controller.h"
 #include "services/jobsvc/control/job_entry.h"
+#include "services/jobsvc/control/slot_watch.h"
 #include "services/jobsvc/core/plugins/ssh/key_source.h"
 
 namespace basalt::jobsvc {
@@ -42,6 +43,17 @@ struct JobMetrics {
   static JobMetrics In(obs::Metrics& metrics);
 };
 
+// What people see of a job has changed, and is recorded; or the slot is not ours any more.
+struct ShownChange {
+  enum class Kind { kShown, kGone, kClosed };
+  Kind kind;
+  uint32_t slot = 0;
+  WatchPosition position;
+  std::string key;                  // Not of kClosed.
+  std::string uid;                  // Of kGone.
+  const JobEntry* entry = nullptr;  // Of kShown.
+};
+
 class JobController : public runtime::Controller {
  public:
   // `context` and `keys` outlive the controller.
@@ -62,8 +74,10 @@ class JobController : public runtime::Controller {
   runtime::Context& context() { return context_; }
   EffectInput ViewOf(const JobEntry& entry, const std::set<std::string>& busy) const;
   const GroupView& GroupOf(const JobEntry& entry) const;
-  // Called after a pass that changed what people see of a job; `entry.job` is empty when it is gone.
-  using Listener = std::function<void(JobEntry& entry)>;
+  // Null while the slot is not open here.
+  const SlotWatch* WatchOf(uint32_t slot) const;
+  const std::set<std::string>& KeysOf(uint32_t slot) const;
+  using Listener = std::function<void(const ShownChange& change)>;
   void SetListener(Listener listener) { listener_ = std::move(listener); }
 
  private:
@@ -83,9 +97,12 @@ class JobController : public runtime::Controller {
   void JudgeGroups(JobEntry& entry, std::vector<JobEvent>& events);
   void JudgeCommands(JobEntry& entry);
   void QueueActions(JobEntry& entry, std::vector<JobEvent> events);
-  void DecideStatus(JobEntry& entry, kv::WriteBatch& batch);
-  void RecordIntent(JobEntry& entry, Decision decision, kv::WriteBatch& batch);
-  void DropIntent(JobEntry& entry, kv::WriteBatch& batch);
+  void DecideStatus(JobEntry& entry);
+  void RecordIntent(JobEntry& entry, Decision decision);
+  void DropIntent(JobEntry& entry);
+  void NoteShown(JobEntry& entry, kv::WriteBatch& batch);
+  void NoteGone(const JobEntry& entry, kv::WriteBatch& batch);
+  void TellChanges();
   void Forget(JobEntry& entry, kv::WriteBatch& batch);
   void TrimHistory(JobEntry& entry, kv::WriteBatch& batch);
   void StorePod(JobEntry& entry, const PodChange& change, const kube::v1::Pod* pod, kv::WriteBatch& batch);
@@ -129,6 +146,8 @@ class JobController : public runtime::Controller {
   std::map<std::string, std::unique_ptr<JobEntry>, std::less<>> entries_;
   std::unordered_map<std::string_view, JobEntry*> index_;  // The same, by the entry's own key: only to look up.
   std::map<uint32_t, std::set<std::string>> slots_;        // Keys of the open slots.
+  std::map<uint32_t, SlotWatch> watches_;                  // Of the open slots.
+  std::vector<ShownChange> changes_;                       // In the batch of this round: told once it is durable.
   std::map<std::string, int32_t, std::less<>> priorities_;
   std::set<std::string> forwarding_queues_;
   storage::v1::PodRecord pod_record_;  // StorePod's: it keeps its memory from one pod to the next.

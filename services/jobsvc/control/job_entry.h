@@ -100,9 +100,9 @@ struct JobEntry {
   std::vector<Note> notes;         // Events to be recorded.
   std::vector<Note> commit_notes;  // The same, once the commit under way is acknowledged.
   int64_t history_count = -1;      // -1: not counted yet.
-  // Of what people see: kept by api/.
+  // Of what people see; stored.
   uint64_t shown = 0;
-  int64_t shown_revision = 0;
+  int64_t shown_revision = 0;  // 0: nobody was told of it yet.
 
   bool has_uid(std::string_view uid) const { return record.uid() == uid; }
   // After a change of the group, the job's status or the spec.

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "common/base/planted.h"
 #include "common/base/slots.h"
 #include "common/kube/names.h"
 #include "common/kube/resources/min_resources.h"
@@ -37,14 +36,14 @@ void JobController::Decide(std::string_view key, kv::WriteBatch& batch) {
   entry.pods.SetRules(RulesOf(entry.job->status(), entry.own));
   JudgePods(entry, batch);
   JudgeCommands(entry);
-  if (may_decide) DecideStatus(entry, batch);
+  if (may_decide) DecideStatus(entry);
   entry.job_dirty = false;
   if (entry.record_dirty) {
     PutJob(entry.slot, entry.key, entry.record, batch);
     entry.stored = true;
     entry.record_dirty = false;
   }
-  if (listener_) listener_(entry);
+  NoteShown(entry, batch);
 }
 
 // The job is not there. Its pods keep their records until they are gone: their names are held.
@@ -54,7 +53,7 @@ void JobController::Forget(JobEntry& entry, kv::WriteBatch& batch) {
     entry.record.clear_intent();
     entry.record.clear_pending();
     entry.record_dirty = true;
-    if (listener_) listener_(entry);
+    NoteGone(entry, batch);
   }
   for (auto it = entry.dirty_pods.begin(); it != entry.dirty_pods.end();) {
     bool keep = false;
@@ -104,6 +103,10 @@ void JobController::Recompile(JobEntry& entry, kv::WriteBatch&) {
   if (!entry.objects_loaded) {
     entry.objects_loaded = true;
     entry.objects = entry.own.objects;
+    if (!MakesPods(job.status().phase())) {
+      // Whoever was here before may have removed them, or some, without having told.
+      for (auto& [key, remembered] : entry.objects) remembered.clear();
+    }
     for (const auto& resource : job.status().controlled_resources()) {
       if (resource.key() == ClaimMarkerKey(resource.value())) entry.claims.insert(resource.value());
     }
@@ -174,7 +177,7 @@ std::map<std::string, std::string> JobController::MarkersOf(const JobEntry& entr
   return markers;
 }
 
-void JobController::DecideStatus(JobEntry& entry, kv::WriteBatch& batch) {
+void JobController::DecideStatus(JobEntry& entry) {
   const absl::Time now = context_.ApiNow();
   const GroupView& group = GroupOf(entry);
   const CompiledSpec& compiled = *entry.compiled;
@@ -217,10 +220,10 @@ void JobController::DecideStatus(JobEntry& entry, kv::WriteBatch& batch) {
     case Decision::Write::kNow:
       break;
   }
-  RecordIntent(entry, std::move(decision), batch);
+  RecordIntent(entry, std::move(decision));
 }
 
-void JobController::RecordIntent(JobEntry& entry, Decision decision, kv::WriteBatch& batch) {
+void JobController::RecordIntent(JobEntry& entry, Decision decision) {
   // Drawn only for what is written, so that idle passes do not move the sequence of random numbers.
   const std::string nonce = fmt::format("{:08x}", static_cast<uint32_t>(context_.random().Next()));
   SetNonce(nonce, decision.status);
@@ -231,12 +234,7 @@ void JobController::RecordIntent(JobEntry& entry, Decision decision, kv::WriteBa
   intent.set_has_history(decision.has_history);
   intent.set_consumed(decision.consumed);
   intent.set_resource_version(entry.job->meta().resource_version());
-  if (decision.has_history) {
-    if (BASALT_PLANTED("history_twice")) decision.history.set_sequence(absl::ToUnixMillis(context_.ApiNow()));
-    *intent.mutable_history_entry() = decision.history;
-    PutHistory(entry.slot, entry.record.uid(), decision.history, batch);
-    TrimHistory(entry, batch);
-  }
+  if (decision.has_history) *intent.mutable_history_entry() = decision.history;
   *intent.mutable_status() = std::move(decision.status);
   entry.commit_notes = std::move(decision.notes);
   entry.intent_unsent = true;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/base/planted.h"
 #include "common/obs/log.h"
 #include "services/jobsvc/control/job_controller.h"
 #include "services/jobsvc/store/job_store.h"
@@ -47,6 +48,7 @@ void JobController::StartJob(JobEntry& entry, kv::WriteBatch& batch) {
   entry.record.set_name(entry.name);
   entry.record.set_committed_sequence(entry.own.sequence);
   entry.record.set_committed_nonce(entry.own.nonce);
+  entry.record.set_told_phase(job.status().phase());
   entry.record_dirty = true;
   entry.pods.Reset(entry.name, job.meta().uid());
   for (auto& [name, pod] : others) {
@@ -101,6 +103,7 @@ void JobController::Rebaseline(JobEntry& entry, kv::WriteBatch& batch) {
   entry.record.set_resource_version(resource_version);
   entry.record.set_committed_sequence(entry.own.sequence);
   entry.record.set_committed_nonce(entry.own.nonce);
+  entry.record.set_told_phase(entry.job->status().phase());
   *entry.record.mutable_events() = events;
   entry.record_dirty = true;
   const std::vector<TaskShape> shape = entry.pods.tasks();
@@ -122,11 +125,7 @@ void JobController::Rebaseline(JobEntry& entry, kv::WriteBatch& batch) {
   }
 }
 
-void JobController::DropIntent(JobEntry& entry, kv::WriteBatch& batch) {
-  if (entry.record.intent().has_history()) {
-    batch.Delete(kv::Family::kHistory, HistoryKey(entry.slot, entry.record.uid(), entry.record.intent().sequence()));
-    if (entry.history_count > 0) --entry.history_count;
-  }
+void JobController::DropIntent(JobEntry& entry) {
   entry.record.clear_intent();
   entry.intent_unsent = false;
   entry.commit_notes.clear();
@@ -138,29 +137,25 @@ void JobController::DropIntent(JobEntry& entry, kv::WriteBatch& batch) {
 void JobController::TellLateCommit(JobEntry& entry, kv::WriteBatch& batch) {
   const storage::v1::JobRecord& record = entry.record;
   const storage::v1::HistoryRecord& meant = record.intent().history_entry();
-  if (record.intent().has_history() && record.intent().sequence() != entry.own.sequence) {
-    batch.Delete(kv::Family::kHistory, HistoryKey(entry.slot, record.uid(), record.intent().sequence()));
-  }
   // More than one commit is missing: this disk was not the one that saw them.
   if (entry.own.sequence > record.committed_sequence() + 1) return;
-  const auto told = ReadHistory(context_.store(), entry.slot, record.uid());
-  if (!told.ok()) return context_.Fail(told.status());
   const kube::v1::JobStatus& status = entry.job->status();
   // One condition for each phase, the newest last: the one before it is where the job came from.
   const int conditions = status.conditions_size();
   const bool came_from_somewhere = conditions >= 2 && status.conditions(conditions - 1).phase() == status.phase();
   const kube::v1::JobPhase from =
       came_from_somewhere ? status.conditions(conditions - 2).phase() : kube::v1::JOB_PHASE_UNSPECIFIED;
-  kube::v1::JobPhase last = from;
-  for (const storage::v1::HistoryRecord& known : *told) {
-    if (known.committed()) last = known.to_phase();
-  }
-  if (last == status.phase()) {
-    if (record.intent().has_history()) {
-      batch.Delete(kv::Family::kHistory, HistoryKey(entry.slot, record.uid(), record.intent().sequence()));
+  kube::v1::JobPhase last = record.told_phase();
+  if (last == kube::v1::JOB_PHASE_UNSPECIFIED) {
+    // Nothing was told yet, or the record is of a version that did not remember it.
+    const auto told = ReadHistory(context_.store(), entry.slot, record.uid());
+    if (!told.ok()) return context_.Fail(told.status());
+    last = from;
+    for (const storage::v1::HistoryRecord& known : *told) {
+      if (known.committed()) last = known.to_phase();
     }
-    return;
   }
+  if (last == status.phase()) return;
   storage::v1::HistoryRecord late;
   if (record.intent().has_history() && meant.to_phase() == status.phase()) {
     late = meant;
@@ -195,6 +190,8 @@ bool JobController::Settle(JobEntry& entry, kv::WriteBatch& batch) {
         storage::v1::HistoryRecord history = intent.history_entry();
         history.set_committed(true);
         PutHistory(entry.slot, record.uid(), history, batch);
+        record.set_told_phase(history.to_phase());
+        TrimHistory(entry, batch);
         // W22: counted after the write.
         if (history.to_phase() != history.from_phase()) {
           if (history.to_phase() == kube::v1::JOB_PHASE_COMPLETED && metrics_.completed != nullptr) {
@@ -215,7 +212,7 @@ bool JobController::Settle(JobEntry& entry, kv::WriteBatch& batch) {
       entry.commit_notes.clear();
       return true;
     }
-    if (own.sequence >= intent.sequence()) {
+    if (own.sequence >= intent.sequence() && !BASALT_PLANTED("stale_disk_believed")) {
       entry.commit_in_flight = false;
       TellLateCommit(entry, batch);
       Rebaseline(entry, batch);
@@ -228,9 +225,10 @@ bool JobController::Settle(JobEntry& entry, kv::WriteBatch& batch) {
       context_.WakeAt(entry.key, entry.commit_retry.until);
       return false;
     }
-    DropIntent(entry, batch);
-  } else if (own.sequence > record.committed_sequence() ||
-             (own.sequence == record.committed_sequence() && own.nonce != record.committed_nonce())) {
+    DropIntent(entry);
+  } else if (!BASALT_PLANTED("stale_disk_believed") &&
+             (own.sequence > record.committed_sequence() ||
+              (own.sequence == record.committed_sequence() && own.nonce != record.committed_nonce()))) {
     TellLateCommit(entry, batch);
     Rebaseline(entry, batch);
   }

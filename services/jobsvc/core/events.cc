@@ -70,8 +70,8 @@ std::vector<JobEvent> EventsOf(const PodChange& change, const PodFacts& facts, G
   switch (pod.phase) {
     case kube::v1::POD_PHASE_FAILED:
       if (!changed) break;
-      // W20: a pod that fails because it is being evicted was evicted.
-      if (pod.has(kPodTerminating)) {
+      // W20: a pod that fails because it is being evicted was evicted. One that had failed by then is only removed.
+      if (pod.has(kPodTerminating) && !(facts.finished_ms != 0 && facts.finished_ms < facts.deletion_ms)) {
         raise(kEventPodEvicted, facts.deletion_ms, 0);
       } else {
         raise(kEventPodFailed, facts.finished_ms, pod.exit_code);

@@ -76,11 +76,24 @@ TEST_F(EventsTest, ADeletedPodWasEvictedUnlessItWasOursToDeleteOrDone) {
 }
 
 TEST_F(EventsTest, AFailureUnderEvictionIsAnEviction) {  // W20
-  auto pod = Pod(0, kFailed);
-  pod.set_deletion_ms(500);
-  EXPECT_EQ(See(pod), List{"PodEvicted"});
+  for (const int64_t finished : {500, 0}) {
+    See(Pod(0, kRunning));
+    auto pod = Pod(0, kFailed);
+    pod.set_finished_ms(finished);
+    pod.set_deletion_ms(500);
+    EXPECT_EQ(See(pod), List{"PodEvicted"});
+  }
   pods_.AddFlag("j-t-0", kPodEvictionSeen);
   EXPECT_EQ(Lose(0), List{});  // Once.
+}
+
+TEST_F(EventsTest, AFailureBeforeTheDeletionIsAFailureAlsoWhereBothAreSeenAtOnce) {
+  See(Pod(0, kRunning));
+  auto pod = Pod(0, kFailed);
+  pod.set_finished_ms(499);
+  pod.set_deletion_ms(500);
+  EXPECT_EQ(See(pod), List{"PodFailed"});
+  EXPECT_EQ(See(pod), List{});
 }
 
 TEST_F(EventsTest, ATaskFailsOnTheCrossingOnly) {  // W31

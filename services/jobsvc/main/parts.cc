@@ -1,15 +1,12 @@
 #include "services/jobsvc/main/parts.h"
 
-#include <atomic>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "common/base/mutex.h"
-#include "common/base/random.h"
 #include "common/exec/loop.h"
+#include "common/shell/replica_members.h"
 #include "services/jobsvc/api/job_api.h"
 #include "services/jobsvc/api/job_service.h"
 #include "services/jobsvc/control/job_controller.h"
@@ -83,40 +80,20 @@ class ReplicaWorkers final : public Workers {
   runtime::Replica& replica_;
 };
 
-// What the API needs, alive as long as the service is registered.
-struct Api {
-  Api(runtime::Replica& replica, WatchHub& hub) : workers(replica), api(workers, hub) {}
-  ReplicaWorkers workers;
-  JobApi api;
-};
-
-class OwningService final : public rpc::GrpcService {
- public:
-  OwningService(std::shared_ptr<WatchHub> hub, runtime::Replica& replica, Loop& loop)
-      : hub_(std::move(hub)), api_(replica, *hub_), service_(MakeJobService(loop, api_.api)) {}
-  void Register(grpc::ServerBuilder& builder) override { service_->Register(builder); }
-
- private:
-  const std::shared_ptr<WatchHub> hub_;
-  Api api_;
-  const std::unique_ptr<rpc::GrpcService> service_;
-};
-
 }  // namespace
 
 shell::ServiceParts MakeParts(obs::Metrics& metrics, obs::Health&) { return MakePartsWith(metrics, {}); }
 
 shell::ServiceParts MakePartsWith(obs::Metrics& metrics, const JobControllerOptions& options) {
-  SystemRandom random;
-  auto hub = std::make_shared<WatchHub>(MakeUuid(random));
+  const auto hub = std::make_shared<WatchHub>();
   shell::ServiceParts parts;
   parts.make_controller = [hub, options, job_metrics = JobMetrics::In(metrics)](runtime::Context& context) {
     return std::make_unique<OwningController>(context, job_metrics, options, *hub);
   };
   parts.make_services = [hub](runtime::Replica& replica, Loop& api_loop) {
-    std::vector<std::unique_ptr<rpc::GrpcService>> services;
-    services.push_back(std::make_unique<OwningService>(hub, replica, api_loop));
-    return services;
+    return MakeJobServices(api_loop, {.workers = std::make_unique<ReplicaWorkers>(replica),
+                                      .members = std::make_unique<shell::ReplicaMembers>(replica),
+                                      .hub = hub});
   };
   return parts;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "common/base/status.h"
@@ -31,6 +32,14 @@ absl::Status Damaged(std::string_view what, std::string_view key) {
 }
 
 }  // namespace
+
+std::string SlotWatchKey(uint32_t slot) { return TextKey(slot, "watch"); }
+
+std::string ShownJobKey(uint32_t slot, std::string_view job_key) {
+  std::string key = TextKey(slot, "shown");
+  kv::PutText(key, job_key);
+  return key;
+}
 
 std::string JobRecordKey(uint32_t slot, std::string_view job_key) { return TextKey(slot, job_key); }
 
@@ -115,6 +124,32 @@ absl::Status ForEachPod(const kv::KvStore& store, uint32_t slot, std::string_vie
           return false;
         }
         visit(pod, record);
+        return true;
+      }));
+  return damage;
+}
+
+absl::StatusOr<storage::v1::SlotWatch> ReadSlotWatch(const kv::KvStore& store, uint32_t slot) {
+  BASALT_ASSIGN_OR_RETURN(const std::optional<std::string> value, store.Get(Family::kAux, SlotWatchKey(slot)));
+  storage::v1::SlotWatch record;
+  if (value && !record.ParseFromString(*value)) return Damaged("the watch", fmt::format("slot {}", slot));
+  return record;
+}
+
+absl::Status ForEachShownJob(const kv::KvStore& store, uint32_t slot,
+                             const std::function<void(std::string, storage::v1::ShownJob)>& visit) {
+  const std::string prefix = TextKey(slot, "shown");
+  absl::Status damage;
+  BASALT_RETURN_IF_ERROR(
+      store.Scan(Family::kAux, prefix, kv::PrefixEnd(prefix), [&](std::string_view key, std::string_view value) {
+        key.remove_prefix(prefix.size());
+        std::string job_key;
+        storage::v1::ShownJob shown;
+        if (!kv::TakeText(key, job_key) || !shown.ParseFromArray(value.data(), static_cast<int>(value.size()))) {
+          damage = Damaged("a shown job's", job_key);
+          return false;
+        }
+        visit(std::move(job_key), std::move(shown));
         return true;
       }));
   return damage;

@@ -25,6 +25,9 @@ std::string HistoryPrefix(uint32_t slot, std::string_view job_uid);
 std::string HistoryIndexKey(uint32_t slot, std::string_view job_key, int64_t first_ms, std::string_view job_uid);
 std::string HistoryIndexPrefix(uint32_t slot, std::string_view job_key);
 
+std::string SlotWatchKey(uint32_t slot);
+std::string ShownJobKey(uint32_t slot, std::string_view job_key);
+
 void PutJob(uint32_t slot, std::string_view job_key, const storage::v1::JobRecord& record, kv::WriteBatch& batch);
 void PutPod(uint32_t slot, std::string_view job_key, std::string_view pod, const storage::v1::PodRecord& record,
             kv::WriteBatch& batch);
@@ -38,6 +41,11 @@ absl::Status ForEachJob(const kv::KvStore& store, uint32_t slot,
                         const std::function<void(std::string job_key, storage::v1::JobRecord record)>& visit);
 absl::Status ForEachPod(const kv::KvStore& store, uint32_t slot, std::string_view job_key,
                         const std::function<void(std::string_view pod, const storage::v1::PodRecord& record)>& visit);
+
+// One that the slot does not have (yet) is empty.
+absl::StatusOr<storage::v1::SlotWatch> ReadSlotWatch(const kv::KvStore& store, uint32_t slot);
+absl::Status ForEachShownJob(const kv::KvStore& store, uint32_t slot,
+                             const std::function<void(std::string job_key, storage::v1::ShownJob shown)>& visit);
 
 // Oldest first.
 absl::StatusOr<std::vector<storage::v1::HistoryRecord>> ReadHistory(const kv::KvStore& store, uint32_t slot,

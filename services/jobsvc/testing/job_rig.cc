@@ -93,6 +93,7 @@ class JobRig::Context : public runtime::Context {
              })};
   }
   bool IsReady(uint32_t) const override { return rig_.ready; }
+  int64_t SlotEpoch(uint32_t) const override { return rig_.epoch_; }
   runtime::SlotCounts Slots() const override { return {kSlotCount, rig_.ready ? size_t{kSlotCount} : 0}; }
 
   void Write(std::string_view key, gateway::v1::WriteRequest request, runtime::WriteDone done) override {
@@ -196,6 +197,7 @@ void JobRig::Start() {
   // As the gateway does: a snapshot ends after what the previous incarnation has sent.
   time_.AdvanceUntil([this] { return in_flight_ == 0; }, absl::Seconds(10));
   process_ = std::make_unique<Process>(time_, ++seed_);
+  ++epoch_;
   Process& process = *process_;
   process.store = kv::OpenMemKv(disk_);
   process.context = std::make_unique<Context>(*this, process);

@@ -78,6 +78,7 @@ class JobRig {
   // What died may still be on the stack of the round that it died in.
   std::vector<std::unique_ptr<Process>> dead_;
   uint64_t seed_ = 1;
+  int64_t epoch_ = 0;
   int kill_at_ = 0;
   int points_ = 0;
   int in_flight_ = 0;  // Requests on their way to the server.

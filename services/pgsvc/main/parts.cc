@@ -23,6 +23,7 @@ class RoutedService final : public rpc::GrpcService {
 
 shell::ServiceParts MakeParts(obs::Metrics&, obs::Health&) {
   shell::ServiceParts parts;
+  parts.keeps_records = false;
   parts.make_controller = [](runtime::Context& context) {
     return std::make_unique<PodGroupController>(context, GroupingOptions());
   };

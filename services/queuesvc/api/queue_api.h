@@ -1,16 +1,21 @@
 #pragma once
 
-// QueueService over gRPC: answers from the workers' controllers, merged and sorted.
+// QueueService over gRPC for clients, and QueuePartService for the other replicas: only the owner of a queue's slot
+// counts its pod groups, so a question about a queue goes to its owner, and a list is gathered from all of them
+// (common/rpc/forward.h).
 #include <memory>
+#include <vector>
 
 #include "common/exec/loop.h"
 #include "common/rpc/grpc_service.h"
+#include "common/rpc/members.h"
 #include "common/runtime/replica.h"
 
 namespace basalt::queuesvc {
 
-// `replica` runs QueueControllers; it and the loop outlive the server that the service is given to. UNAVAILABLE until
-// the replica has an assignment, and for a queue that belongs to another replica (the message names it).
-std::unique_ptr<rpc::GrpcService> MakeQueueService(runtime::Replica& replica, Loop& loop);
+// `replica` runs QueueControllers; it and the loop outlive the server that the services are given to, the replica also
+// the loop's last task.
+std::vector<std::unique_ptr<rpc::GrpcService>> MakeQueueServices(runtime::Replica& replica, Loop& loop,
+                                                                 std::unique_ptr<rpc::Members> members);
 
 }  // namespace basalt::queuesvc

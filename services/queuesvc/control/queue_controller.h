@@ -35,7 +35,8 @@ class QueueController : public runtime::Controller {
   void Decide(std::string_view key, kv::WriteBatch& batch) override;
   void Act(std::string_view key) override;
 
-  // For the API. Only queues of the slots that this worker owns.
+  // For the API: whether everything of the slot is known; and the queues of the slots that this worker owns.
+  bool IsReady(uint32_t slot) const { return context_.IsReady(slot); }
   std::vector<queue::v1::Queue> List() const;
 
  private:

@@ -21,6 +21,7 @@
 #include "kubesim/actors/client/api.h"
 #include "kubesim/actors/client/informer.h"
 #include "tests/bench/real/process_usage.h"
+#include "tests/e2e/by_owner.h"
 #include "tests/realkube/cluster.h"
 
 namespace basalt::bench {
@@ -231,7 +232,7 @@ class Bed {
     const std::vector<realkube::AuditLine> log = cluster_->Audit();
     for (size_t i = lines_; i < log.size(); ++i) {
       const realkube::AuditLine& line = log[i];
-      if (!line.user_agent.starts_with("basalt") || line.resource == "events") continue;
+      if (!e2e::IsByOwner(line.user_agent) || line.resource == "events") continue;
       if (line.verb == "get" || line.verb == "list" || line.verb == "watch") continue;
       ++out.writes;
       if (line.subresource == "status") ++out.status_updates;

@@ -1,0 +1,32 @@
+#pragma once
+
+// What --gateway says, for every program that has it: addresses of gateways, or names that stand for several. Pure.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace basalt::discovery {
+
+struct HostPort {
+  std::string host;  // Without brackets.
+  int port = 0;      // 1 to 65535.
+};
+
+// "host:port", "1.2.3.4:port" or "[v6]:port". INVALID_ARGUMENT says what is wrong, without the text itself.
+absl::StatusOr<HostPort> ParseHostPort(std::string_view text);
+std::string ToText(const HostPort& address);  // With brackets where they are needed.
+
+struct GatewayName {
+  std::string text;  // As it was given, for messages.
+  HostPort at;
+  bool many = false;  // dns:///name:port, a headless Service for example: every address of the name is a gateway.
+};
+
+// Each of `values` is host:port (one gateway) or dns:///name:port. INVALID_ARGUMENT names `flag`, value and rule.
+absl::StatusOr<std::vector<GatewayName>> ParseGatewayNames(const std::vector<std::string>& values,
+                                                           std::string_view flag = "--gateway");
+
+}  // namespace basalt::discovery

@@ -1,0 +1,17 @@
+#include "common/rpc/forward.h"
+
+namespace basalt::rpc {
+
+Caller CallerOf(const grpc::CallbackServerContext& context) {
+  Caller caller;
+  if (context.deadline() != std::chrono::system_clock::time_point::max()) {
+    caller.deadline = absl::FromChrono(context.deadline());
+  }
+  const auto& metadata = context.client_metadata();
+  if (const auto forwarded = metadata.find(kForwardedKey); forwarded != metadata.end()) {
+    caller.forwarded_by.assign(forwarded->second.data(), forwarded->second.size());
+  }
+  return caller;
+}
+
+}  // namespace basalt::rpc

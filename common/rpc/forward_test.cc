@@ -1,0 +1,265 @@
+// Forwarding between three real servers, each with an assignment of its own.
+#include "common/rpc/forward.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "basalt/podgroup/v1/podgroup.grpc.pb.h"
+#include "common/exec/run_on.h"
+#include "common/rpc/grpc_server.h"
+#include "common/rpc/unary.h"
+#include "common/testing/status_matchers.h"
+
+namespace basalt::rpc {
+namespace {
+
+using podgroup::v1::EnsurePodGroupRequest;
+using podgroup::v1::EnsurePodGroupResponse;
+using podgroup::v1::PodGroupService;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr uint32_t kSlot = 7;
+
+gateway::v1::Member MakeMember(const std::string& replica, const std::string& address) {
+  gateway::v1::Member member;
+  member.set_replica(replica);
+  member.set_incarnation("of " + replica);
+  member.set_address(address);
+  return member;
+}
+
+class Assignment final : public Members {
+ public:
+  explicit Assignment(std::string self) : self_(std::move(self)) {}
+  gateway::v1::Member self() const override { return MakeMember(self_, ""); }
+  std::vector<gateway::v1::Member> all() const override {
+    MutexLock lock(mutex_);
+    return members_;
+  }
+  void Set(std::vector<gateway::v1::Member> members) {
+    MutexLock lock(mutex_);
+    members_ = std::move(members);
+  }
+
+ private:
+  const std::string self_;
+  mutable Mutex mutex_;
+  std::vector<gateway::v1::Member> members_ BASALT_GUARDED_BY(mutex_);
+};
+
+// Each request is about kSlot; with the name "all" it is gathered from everybody.
+class Node final : public PodGroupService::CallbackService {
+ public:
+  using Local = std::function<void(EnsurePodGroupRequest, Done<EnsurePodGroupResponse>)>;
+
+  Node(Loop& loop, std::string name)
+      : loop_(loop),
+        name_(std::move(name)),
+        assignment(name_),
+        forwarder_(std::make_shared<Forwarder<PodGroupService>>(loop, assignment)) {
+    loop_.Post([] {});
+    local = [this](const EnsurePodGroupRequest&, Done<EnsurePodGroupResponse> done) {
+      EnsurePodGroupResponse response;
+      response.mutable_pod_group()->mutable_meta()->set_name(name_);
+      done(std::move(response));
+    };
+  }
+  ~Node() override { forwarder_->Stop(); }
+
+  grpc::ServerUnaryReactor* EnsurePodGroup(grpc::CallbackServerContext* context, const EnsurePodGroupRequest* request,
+                                           EnsurePodGroupResponse* response) override {
+    return ServeUnary<EnsurePodGroupRequest, EnsurePodGroupResponse>(
+        loop_, context, request, response,
+        [this, caller = CallerOf(*context)](EnsurePodGroupRequest asked, Done<EnsurePodGroupResponse> done) {
+          ++calls;
+          last_caller = caller;
+          if (on_call) on_call();
+          Answer(caller, std::move(asked), std::move(done));
+        });
+  }
+
+  std::atomic<int> calls = 0;
+  // On the loop.
+  Caller last_caller;
+  std::function<void()> on_call;
+  Local local;
+
+ private:
+  void Answer(const Caller& caller, EnsurePodGroupRequest asked, Done<EnsurePodGroupResponse> done) {
+    const auto remote = Remote<EnsurePodGroupResponse>(
+        [](auto& stub, auto... arguments) { stub.async()->EnsurePodGroup(arguments...); });
+    const auto here = [this](EnsurePodGroupRequest request, Done<EnsurePodGroupResponse> answered) {
+      local(std::move(request), std::move(answered));
+    };
+    const bool question = asked.job_name().empty();
+    if (asked.name() != "all" || !caller.forwarded_by.empty()) {
+      forwarder_->Route(caller, kSlot, "group g", question, std::move(asked), std::move(done), here, remote);
+      return;
+    }
+    const auto make = [](const SlotSet&) {
+      EnsurePodGroupRequest part;
+      part.set_name("part");
+      return part;
+    };
+    auto merge = [done = std::move(done)](absl::StatusOr<std::vector<EnsurePodGroupResponse>> parts) mutable {
+      if (!parts.ok()) return done(parts.status());
+      EnsurePodGroupResponse response;
+      response.mutable_pod_group()->mutable_meta()->set_generation(static_cast<int64_t>(parts->size()));
+      done(std::move(response));
+    };
+    forwarder_->Gather<EnsurePodGroupRequest>(caller, make, Done<std::vector<EnsurePodGroupResponse>>(std::move(merge)),
+                                              here, remote);
+  }
+
+  Loop& loop_;
+  const std::string name_;
+
+ public:
+  Assignment assignment;
+
+ private:
+  const std::shared_ptr<Forwarder<PodGroupService>> forwarder_;
+};
+
+class ForwardTest : public ::testing::Test {
+ protected:
+  ForwardTest() {
+    for (const std::string name : {"a", "b", "c"}) {
+      auto node = std::make_unique<Node>(*loop_, name);
+      nodes_.push_back(node.get());
+      std::vector<std::unique_ptr<GrpcService>> services;
+      services.push_back(WrapService(std::move(node)));
+      servers_.push_back(*GrpcServer::Start({}, std::move(services)));
+      members_.push_back(MakeMember(name, fmt::format("127.0.0.1:{}", servers_.back()->port())));
+    }
+    stub_ = PodGroupService::NewStub(MakeChannel(members_[0].address()));
+  }
+  ~ForwardTest() override {
+    for (auto& server : servers_) server->Drain(absl::ZeroDuration());
+    servers_.clear();
+  }
+
+  // To `a`. With a job's name it is no question.
+  absl::StatusOr<std::string> Ask(const std::string& name = "", const std::string& job = "",
+                                  absl::Duration limit = absl::Seconds(20)) {
+    grpc::ClientContext context;
+    context.set_deadline(absl::ToChronoTime(absl::Now() + limit));
+    EnsurePodGroupRequest request;
+    request.set_name(name);
+    request.set_job_name(job);
+    EnsurePodGroupResponse response;
+    const grpc::Status status = stub_->EnsurePodGroup(&context, request, &response);
+    if (!status.ok()) return FromGrpc(status);
+    if (name == "all") return std::to_string(response.pod_group().meta().generation());
+    return response.pod_group().meta().name();
+  }
+  // What the node takes for the assignment: that these own everything.
+  void Assign(size_t node, std::vector<gateway::v1::Member> members) {
+    nodes_[node]->assignment.Set(std::move(members));
+  }
+
+  const std::unique_ptr<Loop> loop_ = MakeThreadLoop("api");
+  std::vector<Node*> nodes_;
+  std::vector<gateway::v1::Member> members_;
+  std::vector<std::unique_ptr<GrpcServer>> servers_;
+  std::unique_ptr<PodGroupService::Stub> stub_;
+};
+
+TEST_F(ForwardTest, WithoutAnAssignmentNobodyIsAsked) {
+  EXPECT_THAT(Ask(), basalt::testing::StatusIs(absl::StatusCode::kUnavailable, HasSubstr("not attached")));
+}
+
+TEST_F(ForwardTest, WhatIsOnesOwnIsAnsweredHereAndTheRestByItsOwner) {
+  Assign(0, {members_[0]});
+  EXPECT_EQ(*Ask(), "a");
+  Assign(0, {members_[1]});
+  Assign(1, {members_[1]});
+  EXPECT_EQ(*Ask("", "", absl::Seconds(5)), "b");
+  RunOn(*loop_, [this] {
+    EXPECT_EQ(nodes_[1]->last_caller.forwarded_by, "a");
+    EXPECT_LT(nodes_[1]->last_caller.deadline, absl::Now() + absl::Seconds(10)) << "the caller's own";
+  });
+}
+
+TEST_F(ForwardTest, AForwardedCallGoesNoFurtherAndTheRefusalNamesTheOwner) {
+  Assign(0, {members_[1]});
+  Assign(1, {members_[2]});
+  Assign(2, {members_[2]});
+  const auto answer = Ask("", "", absl::Milliseconds(300));
+  EXPECT_THAT(answer, basalt::testing::StatusIs(absl::StatusCode::kUnavailable,
+                                                HasSubstr(fmt::format("b at {}: group g belongs to c at {}, not to b",
+                                                                      members_[1].address(), members_[2].address()))));
+  EXPECT_GT(nodes_[1]->calls, 1) << "asked again for as long as the caller waits";
+  EXPECT_EQ(nodes_[2]->calls, 0);
+}
+
+TEST_F(ForwardTest, ARefusalIsFollowedByALookAtTheNewestAssignment) {
+  for (const std::string job : {"", "a write, too: it was surely not handled"}) {
+    Assign(0, {members_[1]});
+    Assign(1, {members_[2]});
+    Assign(2, {members_[2]});
+    RunOn(*loop_, [this] { nodes_[1]->on_call = [this] { Assign(0, {members_[2]}); }; });
+    EXPECT_EQ(*Ask("", job), "c");
+  }
+}
+
+TEST_F(ForwardTest, AnotherProcessOfTheSameNameIsAnother) {
+  gateway::v1::Member old = members_[0];
+  old.set_incarnation("an older one");
+  old.set_address(members_[1].address());
+  Assign(0, {old});
+  Assign(1, {members_[1]});
+  EXPECT_EQ(*Ask(), "b") << "not answered here";
+}
+
+TEST_F(ForwardTest, WhatMayHaveBeenHandledIsAskedAgainOnlyIfItIsAQuestion) {
+  Assign(0, {members_[1]});
+  Assign(1, {members_[1]});
+  const Node::Local answer = nodes_[1]->local;
+  const auto drop_once = [&] {
+    nodes_[1]->calls = 0;
+    RunOn(*loop_, [&] {
+      nodes_[1]->local = [&](EnsurePodGroupRequest request, Done<EnsurePodGroupResponse> done) {
+        if (nodes_[1]->calls > 1) answer(std::move(request), std::move(done));
+      };
+    });
+  };
+  drop_once();
+  EXPECT_EQ(*Ask(), "b");
+  EXPECT_EQ(nodes_[1]->calls, 2);
+  drop_once();
+  EXPECT_THAT(Ask("", "job"), basalt::testing::StatusIs(absl::StatusCode::kUnknown, HasSubstr("b at ")));
+  EXPECT_EQ(nodes_[1]->calls, 1);
+}
+
+TEST_F(ForwardTest, OtherAnswersOfTheOwnerAreTheAnswer) {
+  Assign(0, {members_[1]});
+  Assign(1, {members_[1]});
+  RunOn(*loop_, [this] {
+    nodes_[1]->local = [](const EnsurePodGroupRequest&, Done<EnsurePodGroupResponse> done) {
+      done(MakeStatus(absl::StatusCode::kNotFound, "there is none"));
+    };
+  });
+  EXPECT_THAT(Ask(), basalt::testing::StatusIs(absl::StatusCode::kNotFound, HasSubstr("there is none")));
+  EXPECT_EQ(nodes_[1]->calls, 1);
+}
+
+TEST_F(ForwardTest, AllMembersArePartsOfAllAndOneThatIsMissingIsNamed) {
+  for (size_t node = 0; node < 3; ++node) Assign(node, members_);
+  // Each answers for its part, whoever has kSlot.
+  for (size_t node = 1; node < 3; ++node) Assign(node, {members_[node]});
+  EXPECT_EQ(*Ask("all"), "3");
+  servers_[2]->Drain(absl::ZeroDuration());
+  const auto answer = Ask("all", "", absl::Milliseconds(400));
+  EXPECT_THAT(answer, basalt::testing::StatusIs(absl::StatusCode::kUnavailable, HasSubstr("c at ")));
+  EXPECT_THAT(std::string(answer.status().message()), Not(HasSubstr("b at ")));
+  Assign(0, {members_[0], members_[1]});
+  EXPECT_EQ(*Ask("all"), "2") << "it is a member no more";
+}
+
+}  // namespace
+}  // namespace basalt::rpc

@@ -1,0 +1,37 @@
+#include "common/rpc/grpc_replica.h"
+
+#include <utility>
+
+#include "basalt/replica/v1/replica.grpc.pb.h"
+#include "common/rpc/unary.h"
+
+namespace basalt::rpc {
+namespace {
+
+class Service final : public replica::v1::ReplicaService::CallbackService {
+ public:
+  Service(Loop& loop, ReplicaHandler& handler) : loop_(loop), handler_(handler) {
+    // Hands this object over to the loop: gRPC's own ordering is not visible to the thread sanitizer.
+    loop_.Post([] {});
+  }
+
+  grpc::ServerUnaryReactor* HandOver(grpc::CallbackServerContext* context, const replica::v1::HandOverRequest* request,
+                                     replica::v1::HandOverResponse* response) override {
+    return ServeUnary(loop_, context, request, response,
+                      [this](replica::v1::HandOverRequest message, Done<replica::v1::HandOverResponse> done) {
+                        handler_.HandOver(std::move(message), std::move(done));
+                      });
+  }
+
+ private:
+  Loop& loop_;
+  ReplicaHandler& handler_;
+};
+
+}  // namespace
+
+std::unique_ptr<GrpcService> MakeReplicaService(Loop& loop, ReplicaHandler& handler) {
+  return WrapService(std::make_unique<Service>(loop, handler));
+}
+
+}  // namespace basalt::rpc

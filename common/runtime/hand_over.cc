@@ -1,0 +1,342 @@
+#include "common/runtime/hand_over.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "common/base/planted.h"
+#include "common/base/status.h"
+#include "common/base/status_macros.h"
+#include "common/obs/log.h"
+#include "common/runtime/slot_records.h"
+
+namespace basalt::runtime {
+
+using replica::v1::HandOverRequest;
+using replica::v1::HandOverResponse;
+
+// One part of the slots that come from one source.
+struct Takeover::Fetch {
+  std::shared_ptr<rpc::ReplicaPeer> peer;
+  HandOverRequest request;
+  Epochs left;      // Not complete yet.
+  Epochs complete;  // The next part of them follows.
+  absl::Time deadline;
+  BackOff back_off;
+
+  bool IsControl() const { return request.part() == HandOverRequest::PART_CONTROL; }
+  bool Brings(const gateway::v1::Member& source, uint32_t slot, int64_t epoch) const {
+    if (request.source().incarnation() != source.incarnation()) return false;
+    for (const Epochs* slots : {&left, &complete}) {
+      if (const auto it = slots->find(slot); it != slots->end() && it->second == epoch) return true;
+    }
+    return false;
+  }
+  void Add(uint32_t slot, int64_t epoch) {
+    auto& asked = *request.add_slots();
+    asked.set_slot(slot);
+    asked.set_epoch(epoch);
+  }
+};
+
+Takeover::Takeover(HandOverOptions options, Loop& loop, Random& random, kv::KvStore& store, rpc::PeerDirectory& peers,
+                   Callbacks callbacks)
+    : options_(std::move(options)),
+      loop_(loop),
+      random_(random),
+      store_(store),
+      peers_(peers),
+      callbacks_(std::move(callbacks)) {}
+
+Takeover::~Takeover() { *alive_ = false; }
+
+void Takeover::Grant(const gateway::v1::SlotGrant& grant) {
+  granted_[grant.slot()] = {grant.epoch(), grant.source(), grant.source_epoch()};
+}
+
+std::shared_ptr<Takeover::Fetch> Takeover::MakeFetch(const gateway::v1::Member& source, HandOverRequest::Part part) {
+  auto fetch = std::make_shared<Fetch>();
+  fetch->peer = peers_.Replicas(source);
+  fetch->request.set_cluster(options_.cluster);
+  *fetch->request.mutable_source() = source;
+  *fetch->request.mutable_owner() = options_.self;
+  fetch->request.set_part(part);
+  fetch->deadline = loop_.Now() + (fetch->IsControl() ? options_.patience : options_.history_patience);
+  fetch->back_off = BackOff(fetch->IsControl() ? options_.again : options_.history_again);
+  return fetch;
+}
+
+void Takeover::Start() {
+  if (granted_.empty()) return;
+  kv::WriteBatch batch;
+  std::map<std::string, std::shared_ptr<Fetch>> fetches;
+  Epochs here;
+  for (const auto& [slot, wanted] : std::exchange(granted_, {})) {
+    const absl::StatusOr<storage::v1::SlotMeta> stored = ReadSlotMeta(store_, slot);
+    if (!stored.ok()) return callbacks_.failed(stored.status());
+    if (stored->epoch() == wanted.epoch) {
+      // Fetched already; the source has come and gone since.
+      here.emplace(slot, wanted.epoch);
+      continue;
+    }
+    // What lies in the store of it is older, or what an earlier attempt has left.
+    LeaveOnlyHistory(slot, *stored, batch);
+    std::shared_ptr<Fetch>& fetch = fetches[wanted.source.SerializeAsString()];
+    if (fetch == nullptr) fetch = MakeFetch(wanted.source, HandOverRequest::PART_CONTROL);
+    fetch->Add(slot, wanted.source_epoch);
+    fetch->left[slot] = wanted.epoch;
+    under_way_[slot] = fetch;
+  }
+  if (!batch.empty()) {
+    if (const absl::Status status = store_.Write(batch); !status.ok()) return callbacks_.failed(status);
+  }
+  Report(here, {});
+  for (const auto& [source, fetch] : fetches) Ask(fetch);
+}
+
+void Takeover::Import(const gateway::v1::Leftovers& leftovers, absl::FunctionRef<bool(uint32_t slot)> is_ours) {
+  const auto fetch = MakeFetch(leftovers.source(), HandOverRequest::PART_HISTORY);
+  for (const gateway::v1::HeldSlots& held : leftovers.held()) {
+    for (const uint32_t slot : held.slots()) {
+      if (!is_ours(slot)) continue;
+      std::shared_ptr<Fetch>& known = imports_[{slot, leftovers.source().replica()}];
+      if (known != nullptr && known->Brings(leftovers.source(), slot, held.epoch())) continue;
+      known = fetch;
+      fetch->Add(slot, held.epoch());
+      fetch->left[slot] = held.epoch();
+    }
+  }
+  if (!fetch->left.empty()) Ask(fetch);
+}
+
+void Takeover::Forget(uint32_t slot) {
+  granted_.erase(slot);
+  under_way_.erase(slot);
+}
+
+void Takeover::EndImports(uint32_t slot) {
+  imports_.erase(imports_.lower_bound({slot, ""}), imports_.lower_bound({slot + 1, ""}));
+}
+
+void Takeover::ForgetGrants() {
+  granted_.clear();
+  under_way_.clear();
+}
+
+bool Takeover::Wants(const Fetch& fetch, uint32_t slot) const {
+  if (fetch.IsControl()) {
+    const auto it = under_way_.find(slot);
+    return it != under_way_.end() && it->second.get() == &fetch;
+  }
+  const auto it = imports_.find({slot, fetch.request.source().replica()});
+  return it != imports_.end() && it->second.get() == &fetch;
+}
+
+void Takeover::Drop(const Fetch& fetch, const Epochs& slots) {
+  for (const auto& [slot, epoch] : slots) {
+    if (fetch.IsControl()) {
+      under_way_.erase(slot);
+    } else {
+      imports_.erase({slot, fetch.request.source().replica()});
+    }
+  }
+}
+
+void Takeover::Ask(const std::shared_ptr<Fetch>& fetch) {
+  fetch->peer->HandOver(fetch->request, options_.call_timeout,
+                        [this, alive = alive_, fetch](absl::StatusOr<HandOverResponse> page) {
+                          if (*alive) OnPage(fetch, std::move(page));
+                        });
+}
+
+void Takeover::AskLater(const std::shared_ptr<Fetch>& fetch, std::string_view why) {
+  const absl::Time again = loop_.Now() + fetch->back_off.Next(random_);
+  if (again >= fetch->deadline) {
+    obs::LogWarning("records could not be taken over", {{"source", fetch->request.source().replica()},
+                                                        {"slots", std::to_string(fetch->left.size())},
+                                                        {"why", std::string(why)}});
+    return GiveUp(*fetch);
+  }
+  loop_.RunAt(again, [this, alive = alive_, fetch] {
+    if (*alive) Ask(fetch);
+  });
+}
+
+void Takeover::OnPage(const std::shared_ptr<Fetch>& fetch, absl::StatusOr<HandOverResponse> page) {
+  for (Epochs* slots : {&fetch->left, &fetch->complete}) {
+    std::erase_if(*slots, [&](const auto& entry) { return !Wants(*fetch, entry.first); });
+  }
+  if (fetch->left.empty() && fetch->complete.empty()) return;
+  if (!page.ok()) {
+    // Another process by now: the gateway tells of it anew.
+    if (absl::IsFailedPrecondition(page.status()) && !fetch->IsControl()) return GiveUp(*fetch);
+    return AskLater(fetch, page.status().ToString());
+  }
+  if (!StorePage(*fetch, *page)) return;
+  if (page->next_cursor().empty()) return EndPages(fetch);
+  fetch->back_off.Reset();
+  fetch->deadline =
+      std::max(fetch->deadline, loop_.Now() + (fetch->IsControl() ? options_.patience : options_.history_patience));
+  fetch->request.set_cursor(page->next_cursor());
+  Ask(fetch);
+}
+
+bool Takeover::StorePage(Fetch& fetch, const HandOverResponse& page) {
+  const HandOverRequest::Part part = fetch.request.part();
+  const bool control = fetch.IsControl();
+  kv::WriteBatch batch;
+  for (const replica::v1::SlotRecord& record : page.records()) {
+    const absl::StatusOr<uint32_t> slot = SlotOfRecord(record);
+    if (!slot.ok() || !fetch.left.contains(*slot)) continue;  // No longer ours, or not asked for.
+    if (BASALT_PLANTED("lost_hand_over")) continue;
+    if (const absl::Status put = PutRecord(record, part, *slot, batch); !put.ok()) {
+      obs::LogWarning("a record was not taken", {{"why", put.ToString()}});
+    }
+  }
+  Epochs complete;
+  Epochs lost;
+  for (const uint32_t slot : page.complete()) {
+    if (const auto it = fetch.left.find(slot); it != fetch.left.end()) complete.insert(fetch.left.extract(it));
+  }
+  for (const uint32_t slot : page.refused()) {
+    if (const auto it = fetch.left.find(slot); it != fetch.left.end()) lost.insert(fetch.left.extract(it));
+  }
+  if (control) {
+    for (const auto& [slot, epoch] : complete) PutSlotEpoch(slot, epoch, batch);
+    for (const auto& [slot, epoch] : lost) {
+      // A part of them, of an earlier page, would look like all.
+      DropControlRecords(slot, batch);
+      PutSlotEpoch(slot, epoch, batch);
+    }
+  }
+  if (!batch.empty()) {
+    if (const absl::Status status = store_.Write(batch); !status.ok()) {
+      callbacks_.failed(status);
+      return false;
+    }
+  }
+  Drop(fetch, lost);
+  if (control) {
+    // The gateway tells where history is once the slot has begun.
+    Drop(fetch, complete);
+    Report(complete, lost);
+  } else {
+    ReportCleared(fetch, lost);
+    fetch.complete.insert(complete.begin(), complete.end());
+  }
+  return true;
+}
+
+void Takeover::Report(const Epochs& taken, const Epochs& lost) {
+  std::map<int64_t, std::pair<std::vector<uint32_t>, std::vector<uint32_t>>> by_epoch;
+  for (const auto& [slot, epoch] : taken) by_epoch[epoch].first.push_back(slot);
+  for (const auto& [slot, epoch] : lost) {
+    by_epoch[epoch].first.push_back(slot);
+    by_epoch[epoch].second.push_back(slot);
+  }
+  for (auto& [epoch, slots] : by_epoch) callbacks_.taken(epoch, std::move(slots.first), std::move(slots.second));
+}
+
+void Takeover::ReportCleared(const Fetch& fetch, const Epochs& cleared) {
+  if (cleared.empty()) return;
+  gateway::v1::Leftovers leftovers;
+  *leftovers.mutable_source() = fetch.request.source();
+  std::map<int64_t, gateway::v1::HeldSlots*> by_epoch;
+  for (const auto& [slot, epoch] : cleared) {
+    gateway::v1::HeldSlots*& held = by_epoch[epoch];
+    if (held == nullptr) {
+      held = leftovers.add_held();
+      held->set_epoch(epoch);
+    }
+    held->add_slots(slot);
+  }
+  callbacks_.cleared(leftovers);
+}
+
+void Takeover::GiveUp(Fetch& fetch) {
+  const Epochs lost = std::exchange(fetch.left, {});
+  if (fetch.IsControl()) {
+    kv::WriteBatch batch;
+    for (const auto& [slot, epoch] : lost) {
+      DropControlRecords(slot, batch);
+      PutSlotEpoch(slot, epoch, batch);
+    }
+    if (const absl::Status status = store_.Write(batch); !status.ok()) return callbacks_.failed(status);
+    Report({}, lost);
+  }
+  Drop(fetch, lost);
+}
+
+void Takeover::EndPages(const std::shared_ptr<Fetch>& fetch) {
+  google::protobuf::RepeatedPtrField<replica::v1::SlotOfEpoch> asked;
+  asked.Swap(fetch->request.mutable_slots());
+  fetch->request.clear_cursor();
+  const Epochs complete = std::exchange(fetch->complete, {});
+  if (fetch->request.part() == HandOverRequest::PART_DONE) {
+    Drop(*fetch, complete);
+    ReportCleared(*fetch, complete);
+  } else if (!complete.empty()) {
+    // All of it is here: the source drops what it has.
+    const auto done = MakeFetch(fetch->request.source(), HandOverRequest::PART_DONE);
+    for (const auto& [slot, epoch] : complete) {
+      done->Add(slot, epoch);
+      imports_[{slot, fetch->request.source().replica()}] = done;
+    }
+    done->left = complete;
+    Ask(done);
+  }
+  for (const auto& slot : asked) {
+    if (fetch->left.contains(slot.slot())) *fetch->request.add_slots() = slot;
+  }
+  if (!fetch->left.empty()) AskLater(fetch, "not released yet");
+}
+
+void Handover::SetFree(uint32_t slot, int64_t epoch) {
+  const auto it = busy_.find(slot);
+  if (it == busy_.end() || it->second > epoch) return;  // It has begun again since.
+  busy_.erase(it);
+}
+
+absl::StatusOr<HandOverResponse> Handover::Serve(const HandOverRequest& request) {
+  const gateway::v1::Member& asked = request.source();
+  if (request.cluster() != options_.cluster || asked.service() != options_.self.service() ||
+      asked.replica() != options_.self.replica() || asked.incarnation() != options_.self.incarnation()) {
+    return MakeStatus(absl::StatusCode::kFailedPrecondition,
+                      fmt::format("asked is '{}' ({}) of cluster '{}', this is '{}' ({}) of cluster '{}'",
+                                  asked.replica(), asked.incarnation(), request.cluster(), options_.self.replica(),
+                                  options_.self.incarnation(), options_.cluster));
+  }
+  switch (request.part()) {
+    case HandOverRequest::PART_CONTROL:
+      return ReadPage(store_, request, [this](uint32_t slot) { return !IsBusy(slot); });
+    case HandOverRequest::PART_HISTORY:
+      return ReadPage(store_, request, [this](uint32_t slot) {
+        if (IsBusy(slot)) return false;
+        takeover_.EndImports(slot);
+        return true;
+      });
+    case HandOverRequest::PART_DONE:
+      return Drop(request);
+    default:
+      return MakeStatus(absl::StatusCode::kInvalidArgument, "HandOverRequest.part is missing");
+  }
+}
+
+absl::StatusOr<HandOverResponse> Handover::Drop(const HandOverRequest& request) {
+  kv::WriteBatch batch;
+  HandOverResponse done;
+  for (const auto& slot : request.slots()) {
+    if (IsBusy(slot.slot())) {
+      done.add_not_yet(slot.slot());
+      continue;
+    }
+    BASALT_ASSIGN_OR_RETURN(const storage::v1::SlotMeta meta, ReadSlotMeta(store_, slot.slot()));
+    if (DropSlotRecords(slot.slot(), meta, slot.epoch(), batch)) takeover_.EndImports(slot.slot());
+    done.add_complete(slot.slot());
+  }
+  if (!batch.empty()) BASALT_RETURN_IF_ERROR(store_.Write(batch));
+  return done;
+}
+
+}  // namespace basalt::runtime

@@ -1,0 +1,376 @@
+// The stream: what comes by it, what is acknowledged, and the workers behind it.
+#include "common/runtime/replica_core.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "common/base/slots.h"
+#include "common/base/status.h"
+#include "common/obs/log.h"
+
+namespace basalt::runtime {
+namespace {
+
+constexpr std::string_view kGatewayTarget = "gateway";
+constexpr std::string_view kSlotsTarget = "slots";
+
+}  // namespace
+
+Replica::Core::Core(RuntimeOptions options, Loop& loop, Random& random, kv::KvStore& store, rpc::GatewayPeer& gateway,
+                    rpc::PeerDirectory& peers, obs::Metrics* metrics, obs::Health* health)
+    : options_(std::move(options)),
+      loop_(loop),
+      random_(random.Next()),
+      store_(store),
+      gateway_(gateway),
+      peers_(peers),
+      health_(health),
+      back_off_(options_.reattach) {
+  self_.set_service(options_.service);
+  self_.set_replica(options_.replica);
+  self_.set_incarnation(MakeUuid(random));
+  self_.set_address(options_.address);
+  if (health_ != nullptr) {
+    health_->AddTarget(kGatewayTarget, "not attached yet");
+    health_->AddTarget(kSlotsTarget, "no assignment yet");
+  }
+  if (metrics == nullptr) return;
+  batches_ = &metrics->GetCounter("basalt_attach_batches_total", "Batches from the gateway.");
+  items_ = &metrics->GetCounter("basalt_attach_items_total", "Items from the gateway.");
+  unacknowledged_ = &metrics->GetGauge("basalt_attach_unacknowledged", "Batches not recorded yet.");
+}
+
+void Replica::Core::MakeWorkers(const std::vector<Loop*>& loops, Random& random, obs::Metrics* metrics,
+                                const ControllerFactory& factory) {
+  for (size_t i = 0; i < loops.size(); ++i) {
+    WorkerOptions options{.index = i,
+                          .workers = loops.size(),
+                          .self = self_,
+                          .write_timeout = options_.write_timeout,
+                          .resend = options_.resend,
+                          .keeps_records = options_.keeps_records};
+    auto worker = std::make_shared<Worker>(std::move(options), *loops[i], random.Next(), store_, clock_,
+                                           shared_from_this(), metrics);
+    worker->SetController(factory(*worker));
+    workers_.push_back({std::move(worker)});
+  }
+}
+
+void Replica::Core::Start() {
+  if (stopped_) return;
+  const absl::StatusOr<std::optional<std::string>> stored = store_.Get(kv::Family::kMeta, kEpochKey);
+  if (!stored.ok()) return Fail(stored.status());
+  uint64_t epoch = 0;
+  if (stored->has_value()) {
+    std::string_view bytes = **stored;
+    if (!kv::TakeFixed64(bytes, epoch)) return Fail(absl::DataLossError("the stored epoch cannot be read"));
+  }
+  last_epoch_ = static_cast<int64_t>(epoch);
+  const HandOverOptions hand_over{.cluster = options_.cluster, .self = self_};
+  takeover_ = std::make_unique<Takeover>(
+      hand_over, loop_, random_, store_, peers_,
+      Takeover::Callbacks{.taken = [this](int64_t in, std::vector<uint32_t> slots,
+                                          std::vector<uint32_t> lost) { Taken(in, slots, lost); },
+                          .cleared = [this](const gateway::v1::Leftovers& leftovers) { Cleared(leftovers); },
+                          .failed = [this](const absl::Status& why) { Fail(why); }});
+  handover_ = std::make_unique<Handover>(hand_over, store_, *takeover_);
+  Attach();
+}
+
+void Replica::Core::Stop(absl::AnyInvocable<void()> done) {
+  stopped_ = true;
+  stream_.reset();
+  takeover_.reset();
+  auto left = std::make_shared<size_t>(workers_.size());
+  auto shared_done = std::make_shared<absl::AnyInvocable<void()>>(std::move(done));
+  for (const WorkerState& state : workers_) {
+    state.worker->loop().Post([core = shared_from_this(), worker = state.worker, left, shared_done] {
+      worker->Stop();
+      core->loop_.Post([left, shared_done] {
+        if (--*left == 0) (*shared_done)();
+      });
+    });
+  }
+  if (workers_.empty()) (*shared_done)();
+}
+
+// Everything at once: only where no other thread can be inside.
+void Replica::Core::StopNow() {
+  if (stopped_) return;
+  stopped_ = true;
+  stream_.reset();
+  takeover_.reset();
+  for (const WorkerState& state : workers_) state.worker->Stop();
+}
+
+void Replica::Core::OnWorker(size_t index, absl::AnyInvocable<void(Controller&)> task) {
+  const std::shared_ptr<Worker>& worker = workers_[index].worker;
+  worker->loop().Post([worker, task = std::move(task)]() mutable {
+    if (!worker->stopped()) task(worker->controller());
+  });
+}
+
+std::shared_ptr<const AssignmentView> Replica::Core::view() const {
+  MutexLock lock(view_mutex_);
+  return view_;
+}
+
+void Replica::Core::OnBatch(gateway::v1::AttachBatch batch) {
+  if (stopped_ || failed_ || stream_ == nullptr) return;
+  if (batch.sequence() != received_ + 1) {
+    return Reattach(MakeStatus(absl::StatusCode::kInternal,
+                               fmt::format("batch {} came after batch {}", batch.sequence(), received_)));
+  }
+  received_ = batch.sequence();
+  if (received_ == 1) {
+    back_off_.Reset();
+    if (health_ != nullptr) health_->SetReady(kGatewayTarget);
+  }
+  if (batch.api_time_ms() != 0) clock_->Update(absl::FromUnixMillis(batch.api_time_ms()), loop_.Now());
+  if (batches_ != nullptr) {
+    batches_->Add();
+    items_->Add(batch.items_size());
+  }
+  std::vector<std::vector<Worker::Delivery>> deliveries(workers_.size());
+  for (gateway::v1::Item& item : *batch.mutable_items()) {
+    Route(item, deliveries);
+    if (failed_) return;
+  }
+  takeover_->Start();
+  if (failed_) return;
+  for (size_t i = 0; i < workers_.size(); ++i) {
+    if (!deliveries[i].empty()) Deliver(i, std::move(deliveries[i]));
+  }
+  Acknowledge();
+}
+
+void Replica::Core::SendWrite(Loop& loop, gateway::v1::WriteRequest request, absl::Duration timeout,
+                              rpc::Done<gateway::v1::WriteResponse> done) {
+  loop_.Post(
+      [core = shared_from_this(), &loop, request = std::move(request), timeout, done = std::move(done)]() mutable {
+        if (core->stopped_ || core->failed_) return;
+        core->gateway_.Write(std::move(request), timeout, core->OnLoop(loop, std::move(done)));
+      });
+}
+
+void Replica::Core::SendGet(Loop& loop, gateway::v1::GetRequest request, absl::Duration timeout,
+                            rpc::Done<gateway::v1::GetResponse> done) {
+  loop_.Post(
+      [core = shared_from_this(), &loop, request = std::move(request), timeout, done = std::move(done)]() mutable {
+        if (core->stopped_ || core->failed_) return;
+        core->gateway_.Get(std::move(request), timeout, core->OnLoop(loop, std::move(done)));
+      });
+}
+
+void Replica::Core::EnsurePodGroup(Loop& loop, std::shared_ptr<rpc::PodGroupPeer> peer,
+                                   podgroup::v1::EnsurePodGroupRequest request, absl::Duration timeout,
+                                   rpc::Done<podgroup::v1::EnsurePodGroupResponse> done) {
+  loop_.Post([core = shared_from_this(), &loop, peer = std::move(peer), request = std::move(request), timeout,
+              done = std::move(done)]() mutable {
+    if (core->stopped_ || core->failed_) return;
+    peer->EnsurePodGroup(std::move(request), timeout, core->OnLoop(loop, std::move(done)));
+  });
+}
+
+void Replica::Core::SetInterest(size_t worker, std::string watch, std::string ns, std::string name, bool withdraw) {
+  loop_.Post([core = shared_from_this(), worker, key = InterestKey(std::move(watch), std::move(ns), std::move(name)),
+              withdraw] { core->ApplyInterest(worker, key, withdraw); });
+}
+
+void Replica::Core::Recorded(size_t worker, uint64_t stream, int64_t sequence) {
+  loop_.Post([core = shared_from_this(), worker, stream, sequence] {
+    if (core->stopped_ || stream != core->stream_id_) return;
+    core->workers_[worker].recorded = sequence;
+    core->Acknowledge();
+  });
+}
+
+void Replica::Core::SlotsChanged(size_t worker, size_t ready, std::set<std::string> forbidden) {
+  loop_.Post([core = shared_from_this(), worker, ready, forbidden = std::move(forbidden)]() mutable {
+    if (core->stopped_) return;
+    core->workers_[worker].ready = ready;
+    core->workers_[worker].forbidden = std::move(forbidden);
+    core->UpdateSlotsHealth();
+  });
+}
+
+void Replica::Core::Failed(const absl::Status& why) {
+  loop_.Post([core = shared_from_this(), why] { core->Fail(why); });
+}
+
+void Replica::Core::Attach() {
+  if (stopped_ || failed_) return;
+  ++stream_id_;
+  received_ = 0;
+  acknowledged_ = 0;
+  shared_.NewStream();
+  for (WorkerState& state : workers_) {
+    state.delivered = state.recorded = 0;
+    state.worker->loop().Post([worker = state.worker, id = stream_id_] { worker->StartStream(id); });
+  }
+  stream_ = gateway_.Attach(*this);
+  gateway::v1::AttachRequest request;
+  gateway::v1::Hello& hello = *request.mutable_hello();
+  hello.set_cluster(options_.cluster);
+  hello.set_version(options_.version);
+  hello.set_slot_count(kSlotCount);
+  *hello.mutable_self() = self_;
+  hello.set_last_epoch(last_epoch_);
+  hello.set_keeps_records(options_.keeps_records);
+  takeover_->ForgetGrants();
+  if (const absl::Status status = AddHeld(hello); !status.ok()) return Fail(status);
+  stream_->Send(std::move(request));
+  if (leaving_) stream_->Send(LeaveRequest());
+  for (const auto& [key, workers] : interests_) SendInterest(key, false);
+}
+
+void Replica::Core::Reattach(const absl::Status& status) {
+  if (stopped_ || failed_ || stream_ == nullptr) return;
+  if (leaving_ && status.ok()) {
+    dismissed_ = true;
+    loop_.Post([stream = std::shared_ptr<rpc::AttachStream>(std::move(stream_))]() mutable { stream.reset(); });
+    FinishLeave();
+    return;
+  }
+  if (health_ != nullptr) health_->SetNotReady(kGatewayTarget, status.ToString());
+  const absl::Duration wait = back_off_.Next(random_);
+  obs::LogWarning("gateway stream ended", {{"status", status.ToString()}, {"again_in", absl::FormatDuration(wait)}});
+  // Not from inside its own callback.
+  loop_.Post([stream = std::shared_ptr<rpc::AttachStream>(std::move(stream_))]() mutable { stream.reset(); });
+  loop_.RunAfter(wait, [core = shared_from_this()] { core->Attach(); });
+}
+
+void Replica::Core::Route(gateway::v1::Item& item, std::vector<std::vector<Worker::Delivery>>& deliveries) {
+  const auto to_slot = [&](uint32_t slot) { deliveries[slot % workers_.size()].emplace_back(std::move(item)); };
+  const auto emit = [&](SharedEvent event) { ToInterested(std::move(event), deliveries); };
+  switch (item.item_case()) {
+    case gateway::v1::Item::kAssignment:
+      return SetAssignment(std::move(*item.mutable_assignment()), deliveries);
+    case gateway::v1::Item::kGrant:
+      return takeover_->Grant(item.grant());
+    case gateway::v1::Item::kLeftovers:
+      return takeover_->Import(item.leftovers(), [of = view()](uint32_t slot) {
+        return of != nullptr && slot < of->owned.size() && of->owned[slot];
+      });
+    case gateway::v1::Item::kBegin:
+      takeover_->Forget(item.begin().slot());
+      handover_->SetBusy(item.begin().slot(), item.begin().epoch());
+      return to_slot(item.begin().slot());
+    case gateway::v1::Item::kState:
+      if (item.state().slot() == kBroadcastSlot) return shared_.State(item.state(), emit);
+      return to_slot(item.state().slot());
+    case gateway::v1::Item::kTombstone:
+      if (item.tombstone().slot() == kBroadcastSlot) return shared_.Tombstone(item.tombstone(), emit);
+      return to_slot(item.tombstone().slot());
+    case gateway::v1::Item::kEnd:
+      for (const gateway::v1::Mark& mark : item.end().marks()) shared_.Mark(mark, emit);
+      return to_slot(item.end().slot());
+    case gateway::v1::Item::kProgress:
+      for (const gateway::v1::Mark& mark : item.progress().marks()) shared_.Mark(mark, emit);
+      for (auto& of_worker : deliveries) of_worker.emplace_back(item);
+      return;
+    case gateway::v1::Item::ITEM_NOT_SET:
+      return;
+  }
+}
+
+void Replica::Core::ToInterested(SharedEvent event, std::vector<std::vector<Worker::Delivery>>& deliveries) {
+  const ObjectIdentity identity = Identify(*event.object);
+  const auto it = interests_.find({event.watch, std::string(identity.ns), std::string(identity.name)});
+  if (it == interests_.end()) {
+    for (auto& of_worker : deliveries) of_worker.emplace_back(event);
+  } else {
+    for (const size_t worker : it->second) deliveries[worker].emplace_back(event);
+  }
+}
+
+void Replica::Core::Deliver(size_t index, std::vector<Worker::Delivery> deliveries) {
+  WorkerState& state = workers_[index];
+  state.delivered = received_;
+  state.worker->loop().Post(
+      [worker = state.worker, id = stream_id_, sequence = received_, deliveries = std::move(deliveries)]() mutable {
+        worker->Deliver(id, sequence, std::move(deliveries));
+      });
+}
+
+void Replica::Core::Acknowledge() {
+  int64_t recorded = received_;
+  for (const WorkerState& state : workers_) {
+    if (state.recorded < state.delivered) recorded = std::min(recorded, state.recorded);
+  }
+  if (unacknowledged_ != nullptr) unacknowledged_->Set(static_cast<double>(received_ - recorded));
+  if (recorded <= acknowledged_ || stream_ == nullptr || failed_) return;
+  acknowledged_ = recorded;
+  gateway::v1::AttachRequest request;
+  request.mutable_ack()->set_sequence(recorded);
+  stream_->Send(std::move(request));
+}
+
+void Replica::Core::UpdateSlotsHealth() {
+  if (health_ == nullptr || failed_) return;
+  size_t ready = 0;
+  std::set<std::string> forbidden;
+  for (const WorkerState& state : workers_) {
+    ready += state.ready;
+    forbidden.insert(state.forbidden.begin(), state.forbidden.end());
+  }
+  if (!forbidden.empty()) {
+    health_->SetNotReady(kSlotsTarget, fmt::format("the API server forbids {}", fmt::join(forbidden, ", ")));
+  } else if (ready < owned_ || view() == nullptr) {
+    health_->SetNotReady(kSlotsTarget, fmt::format("{} of {} slots have their snapshot", ready, owned_));
+  } else {
+    health_->SetReady(kSlotsTarget);
+  }
+}
+
+void Replica::Core::ApplyInterest(size_t worker, const InterestKey& key, bool withdraw) {
+  if (stopped_ || failed_) return;
+  if (withdraw) {
+    const auto it = interests_.find(key);
+    if (it == interests_.end() || it->second.erase(worker) == 0 || !it->second.empty()) return;
+    interests_.erase(it);
+    shared_.Forget(std::get<0>(key), std::get<1>(key), std::get<2>(key));
+    SendInterest(key, true);
+    return;
+  }
+  std::set<size_t>& workers = interests_[key];
+  const bool first = workers.empty();
+  if (!workers.insert(worker).second) return;
+  if (first) return SendInterest(key, false);
+  // Another worker has asked before: what came then is all there is.
+  auto object = shared_.Find(std::get<0>(key), std::get<1>(key), std::get<2>(key));
+  if (object == nullptr) return SendInterest(key, false);
+  std::vector<Worker::Delivery> deliveries;
+  deliveries.emplace_back(SharedEvent{std::get<0>(key), std::move(object), false});
+  Deliver(worker, std::move(deliveries));
+}
+
+void Replica::Core::SendInterest(const InterestKey& key, bool withdraw) {
+  if (stream_ == nullptr) return;
+  gateway::v1::AttachRequest request;
+  gateway::v1::Interest& interest = *request.mutable_interest();
+  interest.set_watch(std::get<0>(key));
+  interest.set_namespace_(std::get<1>(key));
+  interest.set_name(std::get<2>(key));
+  interest.set_withdraw(withdraw);
+  stream_->Send(std::move(request));
+}
+
+void Replica::Core::Fail(const absl::Status& why) {
+  if (failed_ || stopped_) return;
+  failed_ = true;
+  obs::LogError("replica stops", {{"why", why.ToString()}});
+  if (health_ != nullptr) health_->SetNotReady("runtime", why.ToString());
+  for (const WorkerState& state : workers_) {
+    state.worker->loop().Post([worker = state.worker] { worker->Halt(); });
+  }
+  if (stream_ != nullptr) {
+    loop_.Post([stream = std::shared_ptr<rpc::AttachStream>(std::move(stream_))]() mutable { stream.reset(); });
+  }
+  FinishLeave();
+  if (options_.on_failure) options_.on_failure(why);
+}
+
+}  // namespace basalt::runtime

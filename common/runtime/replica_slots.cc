@@ -1,0 +1,152 @@
+// Whose slots are whose, the records that go with them, and leaving.
+#include "common/runtime/replica_core.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "common/base/slots.h"
+#include "common/base/status.h"
+#include "common/obs/log.h"
+#include "common/runtime/slot_records.h"
+
+namespace basalt::runtime {
+
+std::vector<gateway::v1::Member> MembersOf(const gateway::v1::Assignment& assignment,
+                                           gateway::v1::ServiceKind service) {
+  std::vector<gateway::v1::Member> members;
+  for (const gateway::v1::Member& member : assignment.members()) {
+    if (member.service() == service) members.push_back(member);
+  }
+  return members;
+}
+
+std::optional<size_t> OwnerIndex(const std::vector<gateway::v1::Member>& members, uint32_t slot) {
+  if (members.empty()) return std::nullopt;
+  std::vector<std::string_view> names;
+  for (const gateway::v1::Member& member : members) names.push_back(member.replica());
+  return RendezvousOwner(names, slot);
+}
+
+void Replica::Core::Leave(absl::AnyInvocable<void()> done) {
+  if (stopped_ || failed_ || leaving_ || handover_ == nullptr) return done();
+  leaving_ = true;
+  left_ = std::move(done);
+  if (stream_ != nullptr) stream_->Send(LeaveRequest());
+  loop_.RunAfter(options_.leave_timeout, [core = shared_from_this()] { core->FinishLeave(); });
+  // Without a gateway there is nobody to give anything to; another may be about to lead.
+  loop_.RunAfter(options_.leave_without_gateway, [core = shared_from_this()] {
+    if (!core->dismissed_ && (core->received_ == 0 || core->stream_ == nullptr)) core->FinishLeave();
+  });
+}
+
+void Replica::Core::HandOver(replica::v1::HandOverRequest request, rpc::Done<replica::v1::HandOverResponse> done) {
+  if (stopped_ || failed_ || handover_ == nullptr) {
+    return done(MakeStatus(absl::StatusCode::kUnavailable, "this replica is not serving"));
+  }
+  done(handover_->Serve(request));
+}
+
+void Replica::Core::Released(int64_t epoch, std::vector<uint32_t> slots) {
+  loop_.Post([core = shared_from_this(), epoch, slots = std::move(slots)] {
+    if (core->stopped_ || core->failed_) return;
+    for (const uint32_t slot : slots) core->handover_->SetFree(slot, epoch);
+    if (core->stream_ == nullptr) return;
+    gateway::v1::AttachRequest request;
+    request.mutable_released()->set_epoch(epoch);
+    for (const uint32_t slot : slots) request.mutable_released()->add_slots(slot);
+    core->stream_->Send(std::move(request));
+  });
+}
+
+gateway::v1::AttachRequest Replica::Core::LeaveRequest() {
+  gateway::v1::AttachRequest request;
+  request.mutable_leave();
+  return request;
+}
+
+absl::Status Replica::Core::AddHeld(gateway::v1::Hello& hello) const {
+  if (!options_.keeps_records) return absl::OkStatus();
+  const absl::StatusOr<std::map<uint32_t, storage::v1::SlotMeta>> stored = ReadSlotMetas(store_);
+  if (!stored.ok()) return stored.status();
+  std::map<std::pair<int64_t, bool>, gateway::v1::HeldSlots*> by_epoch;
+  for (const auto& [slot, meta] : *stored) {
+    const bool only_history = meta.epoch() == 0;
+    const int64_t epoch = only_history ? meta.history_epoch() : meta.epoch();
+    if (epoch == 0) continue;
+    gateway::v1::HeldSlots*& held = by_epoch[{epoch, only_history}];
+    if (held == nullptr) {
+      held = hello.add_held();
+      held->set_epoch(epoch);
+      held->set_only_history(only_history);
+    }
+    held->add_slots(slot);
+  }
+  return absl::OkStatus();
+}
+
+void Replica::Core::Taken(int64_t epoch, const std::vector<uint32_t>& slots, const std::vector<uint32_t>& lost) {
+  if (stream_ == nullptr) return;
+  gateway::v1::AttachRequest request;
+  request.mutable_taken()->set_epoch(epoch);
+  for (const uint32_t slot : slots) request.mutable_taken()->add_slots(slot);
+  for (const uint32_t slot : lost) request.mutable_taken()->add_lost(slot);
+  stream_->Send(std::move(request));
+}
+
+void Replica::Core::Cleared(const gateway::v1::Leftovers& leftovers) {
+  if (stream_ == nullptr) return;
+  gateway::v1::AttachRequest request;
+  *request.mutable_cleared() = leftovers;
+  stream_->Send(std::move(request));
+}
+
+void Replica::Core::FinishLeave() {
+  if (left_ == nullptr) return;
+  loop_.Post([done = std::exchange(left_, nullptr)]() mutable { done(); });
+}
+
+void Replica::Core::SetAssignment(gateway::v1::Assignment assignment,
+                                  std::vector<std::vector<Worker::Delivery>>& deliveries) {
+  auto view = std::make_shared<AssignmentView>();
+  const std::vector<gateway::v1::Member> mine = MembersOf(assignment, options_.service);
+  view->owned.resize(kSlotCount);
+  owned_ = 0;
+  for (uint32_t slot = 0; slot < kSlotCount; ++slot) {
+    const std::optional<size_t> owner = OwnerIndex(mine, slot);
+    view->owned[slot] = owner.has_value() && mine[*owner].replica() == self_.replica() &&
+                        mine[*owner].incarnation() == self_.incarnation();
+    owned_ += view->owned[slot] ? 1 : 0;
+    if (view->owned[slot]) continue;
+    takeover_->Forget(slot);
+    takeover_->EndImports(slot);
+  }
+  std::map<std::string, std::shared_ptr<rpc::PodGroupPeer>> group_peers;
+  for (const gateway::v1::Member& member : MembersOf(assignment, gateway::v1::SERVICE_KIND_POD_GROUP)) {
+    const std::string id = member.SerializeAsString();
+    const auto known = group_peers_.find(id);
+    auto peer = known != group_peers_.end() ? known->second : peers_.PodGroups(member);
+    view->group_members.push_back(member.replica());
+    view->group_peers.push_back(peer);
+    group_peers.emplace(id, std::move(peer));
+  }
+  group_peers_ = std::move(group_peers);
+  if (assignment.epoch() > last_epoch_) {
+    last_epoch_ = assignment.epoch();
+    std::string value;
+    kv::PutFixed64(value, static_cast<uint64_t>(last_epoch_));
+    kv::WriteBatch batch;
+    batch.Put(kv::Family::kMeta, kEpochKey, value);
+    if (const absl::Status status = store_.Write(batch); !status.ok()) return Fail(status);
+  }
+  view->assignment = std::move(assignment);
+  {
+    MutexLock lock(view_mutex_);
+    view_ = view;
+  }
+  for (auto& of_worker : deliveries) of_worker.emplace_back(std::shared_ptr<const AssignmentView>(view));
+  UpdateSlotsHealth();
+}
+
+}  // namespace basalt::runtime

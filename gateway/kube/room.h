@@ -1,0 +1,44 @@
+#pragma once
+
+// How much may wait for the API server, in requests and in bytes: of all senders together, and of one, so that a sender
+// that floods leaves room for the others. Not thread-safe.
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+
+namespace basalt::gateway {
+
+struct RoomOptions {
+  size_t max_requests = 100'000;
+  size_t max_bytes = 128 << 20;
+  double share = 0.5;  // Of both, what one sender may have.
+};
+
+class Room {
+ public:
+  explicit Room(RoomOptions options = {}) : options_(options) {}
+
+  // RESOURCE_EXHAUSTED says what is full, and for whom. A request alone always has room.
+  absl::Status Take(std::string_view sender, size_t bytes);
+  // Requires: taken before.
+  void Give(std::string_view sender, size_t bytes);
+
+  size_t requests() const { return all_.requests; }
+  size_t bytes() const { return all_.bytes; }
+
+ private:
+  struct Held {
+    size_t requests = 0;
+    size_t bytes = 0;
+  };
+  absl::Status Check(const Held& held, size_t bytes, double part, std::string_view whose) const;
+
+  const RoomOptions options_;
+  Held all_;
+  std::map<std::string, Held, std::less<>> senders_;
+};
+
+}  // namespace basalt::gateway

@@ -1,0 +1,217 @@
+// When writes may begin: not before the leader before this one is surely done, and not after the lead has ended.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "common/exec/sim_loop.h"
+#include "gateway/kube/testing.h"
+#include "gateway/kube/writer.h"
+
+namespace basalt::gateway {
+namespace {
+
+class WriterWindowTest : public ::testing::Test {
+ protected:
+  WriterWindowTest() { options_.max_attempt = absl::Seconds(4); }
+
+  void Patch(const std::string& name, int64_t timeout_ms = 0) {
+    v1::WriteRequest request;
+    request.mutable_owner()->mutable_member()->set_replica("jobsvc-0");
+    request.mutable_owner()->mutable_member()->set_incarnation("x");
+    request.mutable_owner()->set_slot(7);
+    request.mutable_owner()->set_slot_epoch(3);
+    request.mutable_resource()->set_version("v1");
+    request.mutable_resource()->set_plural("pods");
+    request.set_namespace_("n");
+    request.set_name(name);
+    request.mutable_patch()->set_type(v1::Patch::TYPE_MERGE);
+    request.mutable_patch()->set_body("{}");
+    request.set_timeout_ms(timeout_ms);
+    writer().Write(std::move(request), [this, name](absl::StatusOr<v1::WriteResponse> result) {
+      EXPECT_TRUE(results_.emplace(name, std::move(result)).second) << name << " ended twice";
+    });
+    time_.Settle();
+  }
+  void Get() {
+    v1::GetRequest request;
+    request.mutable_resource()->set_version("v1");
+    request.mutable_resource()->set_plural("secrets");
+    request.set_namespace_("n");
+    request.set_name("s");
+    writer().Get(request, [](const absl::StatusOr<v1::GetResponse>&) {});
+    time_.Settle();
+  }
+  KubeWriter& writer() {
+    if (writer_ == nullptr) writer_ = std::make_unique<KubeWriter>(loop_, client_, random_, options_);
+    return *writer_;
+  }
+  void Allow(absl::Duration from, absl::Duration until) {
+    writer().AllowBetween(loop_.Now() + from, loop_.Now() + until);
+    time_.Settle();
+  }
+  void Answer(size_t index = 0) {
+    client_.at(index).Answer(200, R"({"metadata":{"name":"x","uid":"u","resourceVersion":"8"}})");
+    time_.Settle();
+  }
+  std::string Result(const std::string& name) {
+    const auto found = results_.find(name);
+    if (found == results_.end()) return "none";
+    return found->second.ok() ? "ok" : std::string(found->second.status().message());
+  }
+
+  static constexpr char kNotSent[] = "not sent to the API server: this gateway does not lead";
+  SimTime time_;
+  SimLoop loop_{time_, "gateway", absl::Hours(-2)};
+  ScriptedClient client_;
+  SeededRandom random_{1};
+  WriterOptions options_;
+  std::unique_ptr<KubeWriter> writer_;
+  std::map<std::string, absl::StatusOr<v1::WriteResponse>> results_;
+};
+
+TEST_F(WriterWindowTest, AnEarlyWriteWaitsAndThenGoesOut) {
+  Allow(absl::Seconds(3), absl::Seconds(10));
+  Patch("a");
+  time_.Advance(absl::Seconds(2.9));
+  EXPECT_EQ(client_.started(), 0U);
+  EXPECT_EQ(Result("a"), "none");
+  time_.Advance(absl::Seconds(0.1));
+  ASSERT_EQ(client_.started(), 1U) << "without anybody's call";
+  Answer();
+  EXPECT_EQ(Result("a"), "ok");
+}
+
+TEST_F(WriterWindowTest, AnEarlyWriteEndsWithItsOwnTime) {
+  Allow(absl::Seconds(3), absl::Seconds(10));
+  Patch("a", 1000);
+  time_.Advance(absl::Seconds(1));
+  EXPECT_EQ(Result("a"), "not sent to the API server: its time ran out while it was waiting");
+  EXPECT_EQ(client_.started(), 0U);
+}
+
+TEST_F(WriterWindowTest, FromTheEndOnNothingBeginsAndWhatWaitsEnds) {
+  options_.first_parallel = options_.min_parallel = options_.max_parallel = 1;
+  Allow(absl::ZeroDuration(), absl::Seconds(2));
+  Patch("under way");
+  Patch("waiting");
+  time_.Advance(absl::Seconds(1.9));
+  EXPECT_EQ(Result("waiting"), "none");
+  time_.Advance(absl::Seconds(0.1));
+  EXPECT_EQ(Result("waiting"), kNotSent) << "without anybody's call";
+  Patch("late");
+  EXPECT_EQ(Result("late"), kNotSent);
+  EXPECT_EQ(Result("under way"), "none");
+  Answer();
+  EXPECT_EQ(Result("under way"), "ok");
+  EXPECT_EQ(client_.started(), 1U);
+  EXPECT_EQ(writer().waiting(), 0U);
+}
+
+TEST_F(WriterWindowTest, AFollowerOfAWriteThatEndsLateIsNotSent) {
+  Allow(absl::ZeroDuration(), absl::Seconds(2));
+  Patch("a");
+  const auto second = [&] {
+    v1::WriteRequest request;
+    request.mutable_owner()->mutable_member()->set_replica("jobsvc-0");
+    request.mutable_resource()->set_version("v1");
+    request.mutable_resource()->set_plural("pods");
+    request.set_namespace_("n");
+    request.set_name("a");
+    request.mutable_delete_()->set_uid("u");
+    return request;
+  };
+  writer().Write(second(), [this](absl::StatusOr<v1::WriteResponse> result) { results_.emplace("second", result); });
+  time_.Advance(absl::Seconds(2));
+  Answer();
+  EXPECT_EQ(Result("a"), "ok");
+  EXPECT_EQ(Result("second"), kNotSent);
+  EXPECT_EQ(client_.started(), 1U);
+}
+
+TEST_F(WriterWindowTest, WhatWouldBeSentAgainIsNotWhereTheLeadHasEnded) {
+  Allow(absl::ZeroDuration(), absl::Seconds(2));
+  Patch("a");
+  time_.Advance(absl::Seconds(2));
+  client_.at(0).End(absl::UnavailableError("refused"));
+  time_.Advance(absl::Seconds(5));
+  EXPECT_EQ(Result("a"), kNotSent);
+  EXPECT_EQ(client_.started(), 1U);
+}
+
+TEST_F(WriterWindowTest, ARenewalLetsItGoOn) {
+  Allow(absl::ZeroDuration(), absl::Seconds(2));
+  for (int i = 0; i < 5; ++i) {
+    time_.Advance(absl::Seconds(1));
+    Allow(absl::Seconds(-1), absl::Seconds(2));
+    Patch(fmt::format("{}", i));
+  }
+  EXPECT_EQ(client_.started(), 5U);
+  Allow(absl::ZeroDuration(), -absl::InfiniteDuration());
+  Patch("late");
+  EXPECT_EQ(Result("late"), kNotSent);
+  Allow(absl::ZeroDuration(), absl::Seconds(2));
+  Patch("again");
+  EXPECT_EQ(client_.started(), 6U);
+}
+
+TEST_F(WriterWindowTest, AWindowThatIsExtendedBeforeItOpensOpens) {
+  Allow(absl::Seconds(15), absl::Seconds(10));
+  Patch("a");
+  time_.Advance(absl::Seconds(8));
+  Allow(absl::Seconds(7), absl::Seconds(10));
+  Patch("b");
+  time_.Advance(absl::Seconds(7));
+  EXPECT_EQ(Result("a"), "not sent to the API server: its time ran out while it was waiting");
+  ASSERT_EQ(client_.started(), 1U);
+}
+
+TEST_F(WriterWindowTest, ReadsAreNotBound) {
+  Allow(absl::Seconds(3), absl::Seconds(10));
+  Patch("a");
+  Get();
+  EXPECT_EQ(client_.started(), 1U);
+  EXPECT_EQ(client_.at(0).request().method, "GET");
+  Allow(absl::ZeroDuration(), -absl::InfiniteDuration());
+  Get();
+  EXPECT_EQ(client_.started(), 2U);
+}
+
+TEST_F(WriterWindowTest, OneAttemptTakesNoMoreThanTheNextLeaderWaits) {
+  Allow(absl::ZeroDuration(), absl::Seconds(10));
+  Patch("a");
+  EXPECT_EQ(client_.at(0).Query("timeout"), "4s");
+  EXPECT_EQ(client_.at(0).request().timeout, absl::Seconds(6));
+  Patch("b", 1500);
+  EXPECT_EQ(client_.at(1).Query("timeout"), "1.5s");
+  Get();
+  EXPECT_EQ(client_.at(2).Query("timeout"), "10s");
+}
+
+TEST_F(WriterWindowTest, QuietIsWhenNoWriteIsUnderWay) {
+  int quiet = 0;
+  writer().WhenQuiet([&] { ++quiet; });
+  EXPECT_EQ(quiet, 0) << "not before the call returns";
+  time_.Settle();
+  EXPECT_EQ(quiet, 1);
+  Patch("a");
+  Patch("b");
+  Get();
+  Allow(absl::ZeroDuration(), absl::ZeroDuration());
+  writer().WhenQuiet([&] { ++quiet; });
+  Answer(0);
+  EXPECT_EQ(quiet, 1);
+  Answer(1);
+  EXPECT_EQ(quiet, 2) << "reads do not count";
+}
+
+TEST_F(WriterWindowTest, EachWriteSaysWhoseItIs) {
+  options_.user_agent = "basalt-gateway/1.2";
+  Patch("a");
+  EXPECT_EQ(http::FindHeader(client_.at(0).request().headers, "User-Agent"),
+            "basalt-gateway/1.2 (jobsvc-0/x slot 7 epoch 3)");
+}
+
+}  // namespace
+}  // namespace basalt::gateway

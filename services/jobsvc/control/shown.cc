@@ -1,0 +1,75 @@
+// What people see of jobs: when it changed, in which order, and who hears of it.
+#include <utility>
+
+#include "services/jobsvc/control/job_controller.h"
+
+namespace basalt::jobsvc {
+
+namespace {
+
+// A hash that is the same in every process, as it is stored.
+uint64_t Mix(uint64_t hash, std::string_view text) {
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return hash * 0x100000001b3;
+}
+
+uint64_t Mix(uint64_t hash, uint64_t number) {
+  return Mix(hash, std::string_view(reinterpret_cast<const char*>(&number), sizeof number));
+}
+
+// Of all that a job's message follows from.
+uint64_t StateOf(const JobEntry& entry, const GroupView& group) {
+  uint64_t state = 0xcbf29ce484222325;
+  state = Mix(state, static_cast<uint64_t>(entry.job->meta().resource_version()));
+  state = Mix(Mix(state, group.phase), group.uid);
+  for (const uint64_t part : {uint64_t{group.stale}, uint64_t{entry.pods.missing().size()},
+                              uint64_t{entry.pods.to_delete().size()}, uint64_t{entry.pods.held().size()}}) {
+    state = Mix(state, part);
+  }
+  return state;
+}
+
+}  // namespace
+
+const SlotWatch* JobController::WatchOf(uint32_t slot) const {
+  const auto it = watches_.find(slot);
+  return it == watches_.end() ? nullptr : &it->second;
+}
+
+const std::set<std::string>& JobController::KeysOf(uint32_t slot) const {
+  static const std::set<std::string> none;
+  const auto it = slots_.find(slot);
+  return it == slots_.end() ? none : it->second;
+}
+
+void JobController::NoteShown(JobEntry& entry, kv::WriteBatch& batch) {
+  const auto watch = watches_.find(entry.slot);
+  if (watch == watches_.end()) return;
+  const uint64_t state = StateOf(entry, GroupOf(entry));
+  if (state == entry.shown && entry.shown_revision != 0) return;
+  entry.shown = state;
+  entry.shown_revision = watch->second.Show(entry.key, state, context_.random(), batch);
+  changes_.push_back(
+      {.kind = ShownChange::Kind::kShown, .slot = entry.slot, .position = watch->second.position(), .key = entry.key});
+}
+
+void JobController::NoteGone(const JobEntry& entry, kv::WriteBatch& batch) {
+  const auto watch = watches_.find(entry.slot);
+  if (watch == watches_.end()) return;
+  watch->second.Delete(entry.key, entry.record.uid(), context_.random(), batch);
+  changes_.push_back({.kind = ShownChange::Kind::kGone,
+                      .slot = entry.slot,
+                      .position = watch->second.position(),
+                      .key = entry.key,
+                      .uid = entry.record.uid()});
+}
+
+void JobController::TellChanges() {
+  for (ShownChange& change : std::exchange(changes_, {})) {
+    if (!listener_) continue;
+    if (change.kind == ShownChange::Kind::kShown) change.entry = Lookup(change.key);
+    listener_(change);
+  }
+}
+
+}  // namespace basalt::jobsvc

@@ -1,0 +1,106 @@
+// A commit that took effect after its record had given it up: history tells of its transition once, also where what was
+// told before has not come yet from the replica that had the slot.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "common/base/slots.h"
+#include "common/kube/names.h"
+#include "services/jobsvc/store/job_store.h"
+#include "services/jobsvc/testing/job_rig.h"
+
+namespace basalt::jobsvc::testing {
+namespace {
+
+constexpr auto kRunning = kube::v1::JOB_PHASE_RUNNING;
+constexpr char kKey[] = "default/j";
+
+std::vector<kube::v1::JobPhase> Told(JobRig& rig) {
+  std::vector<kube::v1::JobPhase> phases;
+  const auto history = ReadHistory(rig.store(), SlotOf(kKey), rig.kube().job(kKey).meta().uid());
+  for (const storage::v1::HistoryRecord& entry : *history) phases.push_back(entry.to_phase());
+  return phases;
+}
+
+void StartRunning(JobRig& rig) {
+  rig.Start();
+  rig.kube().PutJob(MakeJob("j", 1, 2));
+  rig.Run();
+  rig.kube().SetAllPods(kube::v1::POD_PHASE_RUNNING);
+  rig.Run(absl::Seconds(20));
+  ASSERT_EQ(rig.PhaseOf(kKey), kRunning);
+  ASSERT_EQ(Told(rig), (std::vector{kube::v1::JOB_PHASE_PENDING, kRunning}));
+}
+
+// As where the slot has moved and its history is on its way.
+void TakeHistoryAway(JobRig& rig) {
+  kv::WriteBatch batch;
+  const std::string prefix = HistoryPrefix(SlotOf(kKey), rig.kube().job(kKey).meta().uid());
+  batch.DeleteRange(kv::Family::kHistory, prefix, kv::PrefixEnd(prefix));
+  ASSERT_TRUE(rig.store().Write(batch).ok());
+}
+
+// The next commit, by a process that is no more; `state`: what it says beside, a part of a status.
+void CommitLate(JobRig& rig, std::string_view state) {
+  const std::string* own = FindResource(rig.kube().job(kKey).status(), std::string(kube::kControlledStateKey));
+  ASSERT_NE(own, nullptr);
+  json::object next = ParseJson(*own)->as_object();
+  next["seq"] = next["seq"].as_int64() + 1;
+  next["nonce"] = "late";
+  gateway::v1::WriteRequest request;
+  request.mutable_resource()->set_plural("jobs");
+  request.set_subresource("status");
+  request.set_namespace_("default");
+  request.set_name("j");
+  json::object body = ParseJson(fmt::format(R"({{"status":{}}})", state))->as_object();
+  body["status"].as_object()["controlledResources"] = {{std::string(kube::kControlledStateKey), ToText(next)}};
+  request.mutable_patch()->set_body(ToText(body));
+  ASSERT_EQ(rig.kube().Write(request).error().code(), 0);
+}
+
+TEST(LateCommitTest, OfCountsAloneTellsNothingWhereHistoryIsOnItsWay) {
+  JobRig rig;
+  StartRunning(rig);
+  TakeHistoryAway(rig);
+  CommitLate(rig, "{}");
+  rig.Run(absl::Seconds(10));
+  EXPECT_TRUE(Told(rig).empty()) << "it was told before";
+}
+
+TEST(LateCommitTest, OfATransitionIsToldOnce) {
+  for (const bool away : {false, true}) {
+    JobRig rig;
+    StartRunning(rig);
+    if (away) TakeHistoryAway(rig);
+    const size_t before = Told(rig).size();
+    CommitLate(rig, R"({"state":{"phase":"Aborting"},"version":1})");
+    rig.Run(absl::Milliseconds(50));
+    const std::vector<kube::v1::JobPhase> told = Told(rig);
+    ASSERT_GT(told.size(), before);
+    EXPECT_EQ(told[before], kube::v1::JOB_PHASE_ABORTING);
+    TakeHistoryAway(rig);
+    rig.Kill();
+    rig.Start();
+    CommitLate(rig, "{}");
+    rig.Run(absl::Seconds(10));
+    for (const kube::v1::JobPhase phase : Told(rig)) EXPECT_NE(phase, kube::v1::JOB_PHASE_ABORTING);
+  }
+}
+
+// The record begins with what stands there: who told of it had the disk that is gone.
+TEST(LateCommitTest, AfterALostDiskTellsNothingOfBefore) {
+  JobRig rig;
+  StartRunning(rig);
+  rig.Kill();
+  rig.LoseDisk();
+  rig.Start();
+  rig.Run(absl::Seconds(10));
+  CommitLate(rig, "{}");
+  rig.Run(absl::Seconds(10));
+  EXPECT_TRUE(Told(rig).empty());
+}
+
+}  // namespace
+}  // namespace basalt::jobsvc::testing

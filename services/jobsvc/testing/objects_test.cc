@@ -1,0 +1,102 @@
+// Objects of plugins whose identity is not what is remembered of them: removed and made again, or somebody else's.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "services/jobsvc/testing/job_rig.h"
+
+namespace basalt::jobsvc::testing {
+namespace {
+
+constexpr auto kPodRunning = kube::v1::POD_PHASE_RUNNING;
+constexpr auto kPodSucceeded = kube::v1::POD_PHASE_SUCCEEDED;
+constexpr auto kCompleted = kube::v1::JOB_PHASE_COMPLETED;
+constexpr auto kAborted = kube::v1::JOB_PHASE_ABORTED;
+constexpr std::string_view kNames[] = {"services/default/j", "configmaps/default/j-svc", "networkpolicies/default/j"};
+
+// Whatever the plugin makes; Events apart.
+size_t CountObjects(JobRig& rig) {
+  return static_cast<size_t>(std::count_if(std::begin(kNames), std::end(kNames), [&](std::string_view name) {
+    return rig.kube().others().contains(std::string(name));
+  }));
+}
+
+// A job with the svc plugin, whose pods run and whose status names what was made.
+void StartRunning(JobRig& rig) {
+  rig.Start();
+  kube::v1::Job job = MakeJob("j", 1, 2);
+  job.mutable_spec()->add_plugins()->set_name("svc");
+  rig.kube().PutJob(job);
+  rig.Run();
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run(absl::Seconds(20));
+  ASSERT_EQ(CountObjects(rig), std::size(kNames));
+}
+
+void Finish(JobRig& rig) {
+  rig.Run(absl::Seconds(10));
+  rig.kube().SetAllPods(kPodSucceeded);
+  rig.Run(absl::Seconds(30));
+  EXPECT_EQ(rig.PhaseOf("default/j"), kCompleted);
+}
+
+std::string UidOf(JobRig& rig, const std::string& object) {
+  return std::string(rig.kube().others().at(object).at("metadata").at("uid").as_string());
+}
+
+// Puts another object under the name.
+void Replace(JobRig& rig, const std::string& object, const std::string& body) {
+  gateway::v1::WriteRequest request;
+  request.mutable_resource()->set_plural(object.substr(0, object.find('/')));
+  request.set_namespace_("default");
+  request.set_name(object.substr(object.rfind('/') + 1));
+  request.mutable_delete_()->set_uid(UidOf(rig, object));
+  ASSERT_EQ(rig.kube().Write(request).error().code(), 0);
+  request.mutable_create()->set_body(body);
+  ASSERT_EQ(rig.kube().Write(request).error().code(), 0);
+}
+
+TEST(ObjectsTest, WhatStandsThereUnderAnotherUidAndIsOfTheJobIsRemovedAtTheEnd) {
+  JobRig rig;
+  StartRunning(rig);
+  for (const std::string_view name : kNames) {
+    Replace(
+        rig, std::string(name),
+        R"({"metadata":{"ownerReferences":[{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","name":"j","uid":")" +
+            rig.kube().job("default/j").meta().uid() + R"(","controller":true}]}})");
+  }
+  Finish(rig);
+  EXPECT_EQ(CountObjects(rig), 0u);
+}
+
+TEST(ObjectsTest, WhatSomebodyElseMadeUnderTheNameIsLeftAlone) {
+  JobRig rig;
+  StartRunning(rig);
+  Replace(rig, "services/default/j", R"({"metadata":{"name":"j"}})");
+  Finish(rig);
+  EXPECT_EQ(CountObjects(rig), 1u);
+  EXPECT_TRUE(rig.kube().others().contains("services/default/j"));
+  rig.kube().ClearLog();
+  rig.Run(absl::Minutes(1));
+  EXPECT_EQ(rig.kube().WritesButEvents(), 0);
+}
+
+TEST(ObjectsTest, PodsOfAResumedJobWaitForWhatTheProcessBeforeHasRemoved) {
+  JobRig rig;
+  StartRunning(rig);
+  rig.kube().PutCommand("default", "stop", "AbortJob", "j");
+  ASSERT_TRUE(rig.RunUntil([&] { return CountObjects(rig) == 0 && rig.kube().commands().empty(); }));
+  rig.Kill();  // The status names them still.
+  rig.kube().PutCommand("default", "go", "ResumeJob", "j");
+  rig.kube().ClearLog();
+  rig.Start();
+  ASSERT_TRUE(rig.RunUntil([&] { return rig.kube().pods().size() == 2; }, absl::Seconds(20)));
+  EXPECT_EQ(CountObjects(rig), std::size(kNames));
+  Finish(rig);
+  EXPECT_EQ(CountObjects(rig), 0u);
+}
+
+}  // namespace
+}  // namespace basalt::jobsvc::testing

@@ -1,0 +1,52 @@
+#pragma once
+
+// A gateway in this process, as its binary runs it, that reads a cluster from memory (tests/bench/cluster.h): pods from
+// a PodSource, with stamps, all else from a ScriptedKube. Made and used by one thread; calls block.
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "basalt/gateway/v1/gateway.grpc.pb.h"
+#include "common/exec/loop.h"
+#include "common/http/direct_client.h"
+#include "gateway/main/process.h"
+#include "tests/bench/pod_source.h"
+#include "tests/bench/scripted_kube.h"
+
+namespace basalt::bench {
+
+class BenchGateway {
+ public:
+  // `replicas` of jobsvc are to attach.
+  BenchGateway(ClusterShape shape, int replicas);
+  ~BenchGateway();
+
+  absl::Status Start();
+  std::string address() const;
+  PodSource& source() { return *source_; }
+  Loop& loop() { return *kube_loop_; }  // To wait by; not the gateway's.
+
+  absl::StatusOr<gateway::v1::Topology> AskTopology();
+  // Everything is made, sent and acknowledged, apart from the replica `except`. `meanwhile` is called in between.
+  // DEADLINE_EXCEEDED tells what the topology showed last.
+  absl::Status AwaitSettled(
+      const std::string& except = "", const std::function<void()>& meanwhile = [] {});
+
+ private:
+  bool IsSettled(const gateway::v1::Topology& topology, const std::string& except) const;
+
+  const ClusterShape shape_;
+  const int replicas_;
+  std::atomic<int64_t> version_ = 1000;
+  const std::unique_ptr<Loop> kube_loop_;
+  ScriptedKube kube_;
+  std::unique_ptr<http::DirectClient> others_;
+  PodSource* source_ = nullptr;  // The gateway's.
+  std::unique_ptr<gateway::Process> gateway_;
+  std::unique_ptr<gateway::v1::GatewayService::Stub> stub_;
+};
+
+}  // namespace basalt::bench

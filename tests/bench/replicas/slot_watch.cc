@@ -1,0 +1,95 @@
+#include "tests/bench/replicas/slot_watch.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "basalt/gateway/v1/gateway.grpc.pb.h"
+#include "common/rpc/grpc_calls.h"
+
+namespace basalt::bench {
+namespace {
+
+constexpr absl::Duration kPoll = absl::Milliseconds(3);
+constexpr auto kCallLimit = std::chrono::milliseconds(200);
+
+}  // namespace
+
+SlotWatch::SlotWatch(std::vector<std::string> gateways)
+    : thread_([this, gateways = std::move(gateways)] { Run(gateways); }) {}
+
+SlotWatch::~SlotWatch() {
+  ending_ = true;
+  thread_.join();
+}
+
+void SlotWatch::Run(const std::vector<std::string>& gateways) {
+  std::vector<std::unique_ptr<gateway::v1::GatewayService::Stub>> stubs;
+  for (const std::string& address : gateways) {
+    stubs.push_back(gateway::v1::GatewayService::NewStub(rpc::MakeChannel(address)));
+  }
+  gateway::v1::GetTopologyRequest request;
+  request.set_slots_of(gateway::v1::SERVICE_KIND_JOB);
+  // The one that led last; the others are asked only while it does not.
+  for (size_t at = 0; !ending_; absl::SleepFor(kPoll)) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + kCallLimit);
+    gateway::v1::Topology topology;
+    const bool answered = stubs[at]->GetTopology(&context, request, &topology).ok();
+    if (answered && topology.leads()) {
+      Note(topology, absl::Now());
+    } else {
+      at = (at + 1) % stubs.size();
+    }
+  }
+}
+
+void SlotWatch::Note(const gateway::v1::Topology& topology, absl::Time now) {
+  MutexLock lock(mutex_);
+  const absl::Time before = std::exchange(last_, now);
+  if (leader_ == topology.gateway()) resolution_ = std::max(resolution_, now - before);
+  leader_ = topology.gateway();
+  for (const gateway::v1::SlotRange& range : topology.slots()) {
+    if (!range.open()) continue;
+    for (uint32_t i = range.first(); i <= range.last() && i < kSlotCount; ++i) {
+      Slot& slot = slots_[i];
+      const bool moved = slot.replica != range.replica();
+      const bool known = slot.open != absl::InfinitePast();
+      if (known && (moved || slot.open != before)) gaps_.push_back({i, now - slot.open, moved});
+      slot.replica = range.replica();
+      slot.open = now;
+    }
+  }
+}
+
+std::vector<Gap> SlotWatch::Take() {
+  MutexLock lock(mutex_);
+  return std::exchange(gaps_, {});
+}
+
+bool SlotWatch::AllOpenAt(int replicas) {
+  MutexLock lock(mutex_);
+  std::set<std::string_view> owners;
+  for (const Slot& slot : slots_) {
+    if (slot.open != last_) return false;
+    owners.insert(slot.replica);
+  }
+  return static_cast<int>(owners.size()) == replicas;
+}
+
+std::string SlotWatch::leader() {
+  MutexLock lock(mutex_);
+  return leader_;
+}
+
+absl::Duration SlotWatch::resolution() {
+  MutexLock lock(mutex_);
+  return resolution_;
+}
+
+}  // namespace basalt::bench

@@ -1,0 +1,45 @@
+#pragma once
+
+// What must hold however processes were killed, stopped and continued. Pure: judged on the API server's log of requests
+// and on what it holds in the end. Each function adds sentences that say what was violated; none: all is well.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/json.h"
+#include "tests/e2e/chaos_plan.h"
+#include "tests/e2e/harness.h"
+
+namespace basalt::e2e {
+
+// Who the user is in the log.
+inline constexpr std::string_view kChaosUser = "test";
+
+// Nothing is made or removed without a reason that was there before: a pod is made once, and again for each full kill
+// of its job and each deletion of it by the user; of the present run nothing is deleted before the job ends; versions
+// grow by one.
+void JudgeLog(const std::vector<ChaosJob>& jobs, const std::vector<Write>& log, std::vector<std::string>& violations);
+
+// Owner of a write, as its User-Agent tells: "basalt-gateway/1 (jobsvc-0/abc slot 7 epoch 3)".
+struct Writer {
+  std::string service, replica, incarnation;
+  int64_t slot = -1;
+  int64_t epoch = 0;
+};
+std::optional<Writer> WriterOf(std::string_view user_agent);
+
+// No slot was written by two owners in one of its epochs. How many writes told their owner goes to `told`.
+void JudgeOwners(const std::vector<Write>& log, size_t& told, std::vector<std::string>& violations);
+
+// Of each slot no write was carried out that came with an older epoch after one with a newer.
+void JudgeEpochs(const std::vector<Write>& log, std::vector<std::string>& violations);
+
+// `jobs_list`, `pods_list` and `groups_list`: what the API server answers. Jobs have ended in their phase and their
+// counts are those of their pods; of those that were deleted nothing is left, of those that ended no PodGroup.
+void JudgeEnd(const std::vector<ChaosJob>& jobs, const std::vector<Write>& log, const json::value& jobs_list,
+              const json::value& pods_list, const json::value& groups_list, std::vector<std::string>& violations);
+
+// "From>To", each change of phase of the job that the log shows, in order.
+std::vector<std::string> PhaseChanges(const std::vector<Write>& log, const std::string& job);
+
+}  // namespace basalt::e2e

@@ -1,0 +1,215 @@
+// What is wrong with how a process was started: an end with a clear error, or a readiness target that says what is
+// wrong while it is tried again.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <filesystem>
+
+#include "common/exec/run_on.h"
+#include "common/http/curl/curl_client.h"
+#include "common/http/fetch_and_wait.h"
+#include "common/testing/status_matchers.h"
+#include "tests/e2e/harness.h"
+
+namespace basalt::e2e {
+namespace {
+
+using ::testing::HasSubstr;
+
+class ReplicaBadInputTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { world_ = new World(); }
+  static void TearDownTestSuite() {
+    delete world_;
+    world_ = nullptr;
+  }
+  void SetUp() override { ASSERT_TRUE(world_->ok()); }
+
+  // A jobsvc beside the world's own; `flags` come last and win.
+  static std::vector<std::string> Jobsvc(const testing::TempDir& dir, const std::vector<std::string>& flags) {
+    std::vector<std::string> command = {BinDir() + "/jobsvc",
+                                        "--gateway=" + world_->suite().gateway(),
+                                        "--data_dir=" + (dir / "data"),
+                                        "--replica=jobsvc-7",
+                                        "--port_file=" + (dir / "port"),
+                                        "--metrics_port_file=" + (dir / "metrics-port")};
+    command.insert(command.end(), flags.begin(), flags.end());
+    return command;
+  }
+
+  // What /readyz says of one target; empty where nothing is wrong.
+  static std::string Why(const std::string& address, std::string_view target) {
+    std::unique_ptr<http::Client> client;
+    http::CurlOptions options;
+    options.base_url = "http://" + address;
+    RunOn(world_->loop(), [&] { client = http::MakeCurlClient(world_->loop(), options); });
+    http::Request request;
+    request.target = "/readyz";
+    const absl::StatusOr<http::Response> response = http::FetchAndWait(world_->loop(), *client, std::move(request));
+    RunOn(world_->loop(), [&] { client.reset(); });
+    if (!response.ok()) return "(cannot be asked)";
+    const absl::StatusOr<json::value> body = ParseJson(response->body);
+    if (!body.ok()) return "(cannot be read)";
+    for (const json::value& entry : body->at("targets").as_array()) {
+      if (FindString(entry, "name") == target) return std::string(FindString(entry, "why"));
+    }
+    return "(there is no such target)";
+  }
+
+  // A gateway beside the world's own, about another Lease.
+  static std::vector<std::string> Gateway(const testing::TempDir& dir, const std::vector<std::string>& flags) {
+    std::vector<std::string> command = {
+        BinDir() + "/gateway",          "--kube_server=" + world_->suite().kube_server(),
+        "--replica=gateway-7",          "--lease_name=elsewhere",
+        "--listen=127.0.0.1:0",         "--port_file=" + (dir / "gateway-port"),
+        "--metrics_listen=127.0.0.1:0", "--metrics_port_file=" + (dir / "gateway-metrics-port")};
+    command.insert(command.end(), flags.begin(), flags.end());
+    return command;
+  }
+  // Until the target of the process with that port says these words.
+  static bool Says(const std::string& port_file, const std::string& target, const std::string& words) {
+    return Eventually(absl::Seconds(30), [&] {
+      const std::string port = ReadFile(port_file);
+      if (port.empty()) return false;
+      const std::string why = Why(fmt::format("127.0.0.1:{}", std::atoi(port.c_str())), target);
+      return words.empty() ? why.empty() : why.find(words) != std::string::npos;
+    });
+  }
+
+  // Starts it with the flags, and waits until its target says these words.
+  static void ExpectTold(const std::vector<std::string>& flags, const std::string& words) {
+    const testing::TempDir dir;
+    Child child(Jobsvc(dir, flags), dir / "out", dir / "err");
+    std::string why;
+    EXPECT_TRUE(Eventually(absl::Seconds(30),
+                           [&] {
+                             const std::string port = ReadFile(dir / "metrics-port");
+                             if (!port.empty())
+                               why = Why(fmt::format("127.0.0.1:{}", std::atoi(port.c_str())), "gateway");
+                             return why.find(words) != std::string::npos;
+                           }))
+        << "it says '" << why << "', not '" << words << "'\n"
+        << ReadFile(dir / "err");
+    child.Signal(SIGTERM);
+    EXPECT_EQ(child.Wait(absl::Seconds(20)), 0) << "told while it is tried again, and ends when it is told to";
+  }
+
+  static World* world_;
+};
+World* ReplicaBadInputTest::world_ = nullptr;
+
+TEST_F(ReplicaBadInputTest, AnotherClusterIsRefusedNamingBoth) {
+  ExpectTold({"--cluster=other"}, "cluster differs: the gateway has 'default', the replica 'other'");
+}
+
+TEST_F(ReplicaBadInputTest, AGatewayThatCannotBeLookedUpIsNamedWithTheReason) {
+  ExpectTold({"--gateway=dns:///no..such:7700"}, "--gateway 'dns:///no..such:7700': no..such cannot be looked up: ");
+}
+
+TEST_F(ReplicaBadInputTest, AWrongPortIsTold) { ExpectTold({"--gateway=127.0.0.1:1"}, "Connection refused"); }
+
+TEST_F(ReplicaBadInputTest, AGatewayIsFoundByANameThatStandsForMany) {
+  const testing::TempDir dir;
+  const std::string gateway = world_->suite().gateway();
+  Child child(Jobsvc(dir, {"--gateway=dns:///no..such:1,dns:///127.0.0.1" + gateway.substr(gateway.find(':'))}),
+              dir / "out", dir / "err");
+  EXPECT_TRUE(Eventually(absl::Seconds(30), [&] {
+    return world_->Ctl({"topology"}).out.find("jobsvc-7") != std::string::npos;
+  })) << ReadFile(dir / "err");
+  child.Signal(SIGTERM);
+  EXPECT_EQ(child.Wait(absl::Seconds(20)), 0);
+}
+
+TEST_F(ReplicaBadInputTest, FlagsThatCannotBeMeantEndItAtOnce) {
+  struct Row {
+    const char* flag;
+    const char* words;
+  };
+  const Row rows[] = {
+      {"--gateway=", "--gateway: at least one address is needed, host:port or dns:///name:port"},
+      {"--gateway=localhost", "--gateway: 'localhost' has no port"},
+      {"--gateway=localhost:0", "--gateway: 'localhost:0' has no port between 1 and 65535"},
+      {"--gateway=http://localhost:80", "--gateway: 'http://localhost:80' has more than one colon"},
+  };
+  for (const Row& row : rows) {
+    const testing::TempDir dir;
+    const Ran ran = world_->Run(Jobsvc(dir, {row.flag}), absl::Seconds(20));
+    EXPECT_EQ(ran.exit_code, 1) << row.flag;
+    EXPECT_THAT(ran.err, HasSubstr(row.words));
+    EXPECT_FALSE(std::filesystem::exists(dir / "data")) << "nothing is made for what cannot run";
+  }
+}
+
+TEST_F(ReplicaBadInputTest, AGatewaysFlagsThatCannotBeMeantEndItAtOnce) {
+  struct Row {
+    const char* flag;
+    const char* words;
+  };
+  const Row rows[] = {
+      {"--members=jobsvc=three", "--members: 'jobsvc=three'"},
+      {"--members=schedulersvc=1", "--members: 'schedulersvc=1'"},
+      {"--lease_name=", "--lease_name is empty, and needs a name, also for a single gateway"},
+      {"--lease_duration=1ms", "--lease_duration is 1ms, and has to be between 1s and 1h"},
+  };
+  for (const Row& row : rows) {
+    const Ran ran = world_->Run(
+        {BinDir() + "/gateway", "--kube_server=" + world_->suite().kube_server(), "--replica=gateway-7", row.flag},
+        absl::Seconds(20));
+    EXPECT_EQ(ran.exit_code, 1) << row.flag;
+    EXPECT_THAT(ran.err, HasSubstr(row.words));
+  }
+}
+
+// More than there are: who is there waits for them, and the gateway says for whom.
+TEST_F(ReplicaBadInputTest, MembersThatDoNotComeAreNamedUntilTheyDo) {
+  const testing::TempDir dir, other_dir;
+  Child gateway(Gateway(dir, {"--members=jobsvc=2"}), dir / "gateway-out", dir / "gateway-err");
+  const std::string port_file = dir / "gateway-metrics-port";
+  EXPECT_TRUE(Says(port_file, "members", "jobsvc: 0 of 2 attached")) << ReadFile(dir / "gateway-err");
+  const std::string address = fmt::format("--gateway=127.0.0.1:{}", std::atoi(ReadFile(dir / "gateway-port").c_str()));
+  Child first(Jobsvc(dir, {address}), dir / "out", dir / "err");
+  EXPECT_TRUE(Says(port_file, "members", "jobsvc: 1 of 2 attached")) << ReadFile(dir / "err");
+  Child second(Jobsvc(other_dir, {address, "--replica=jobsvc-8"}), other_dir / "out", other_dir / "err");
+  EXPECT_TRUE(Says(port_file, "members", "")) << ReadFile(other_dir / "err");
+}
+
+TEST_F(ReplicaBadInputTest, ALeaseOfAnotherControllerIsNamedAndLedWithOnceItIsGone) {
+  const std::string leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
+  const auto made = world_->Call(
+      "POST", leases,
+      R"({"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"vc-controller-manager"},)"
+      R"("spec":{"holderIdentity":"host_1f2e","leaseDurationSeconds":600}})");
+  ASSERT_TRUE(made.ok() && made->status == 201);
+  const testing::TempDir dir;
+  Child gateway(Gateway(dir, {"--lease_name=vc-controller-manager"}), dir / "gateway-out", dir / "gateway-err");
+  const std::string port_file = dir / "gateway-metrics-port";
+  EXPECT_TRUE(Says(port_file, "lease",
+                   "Lease default/vc-controller-manager is held by 'host_1f2e', which is no gateway of ours"))
+      << ReadFile(dir / "gateway-err");
+  const auto removed = world_->Call("DELETE", leases + "/vc-controller-manager");
+  ASSERT_TRUE(removed.ok() && removed->status == 200);
+  EXPECT_TRUE(Says(port_file, "lease", "")) << ReadFile(dir / "gateway-err");
+  const json::value taken = world_->KubeGet(leases + "/vc-controller-manager");
+  EXPECT_THAT(std::string(FindString(*Find(taken, "spec"), "holderIdentity")), HasSubstr("basalt-gateway/gateway-7/"));
+  gateway.Signal(SIGTERM);
+  EXPECT_EQ(gateway.Wait(absl::Seconds(20)), 0);
+}
+
+TEST_F(ReplicaBadInputTest, OfTwoProcessesOnOneDiskTheSecondEndsAndTheFirstGoesOn) {
+  const testing::TempDir dir;
+  const std::string disk = world_->suite().data_dir("jobsvc");
+  const Ran ran = world_->Run(Jobsvc(dir, {"--replica=jobsvc-0", "--data_dir=" + disk}), absl::Seconds(20));
+  EXPECT_EQ(ran.exit_code, 1) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr(disk));
+  EXPECT_THAT(ran.err, HasSubstr("another process"));
+  const Ran rebuilt =
+      world_->Run(Jobsvc(dir, {"--replica=jobsvc-0", "--rebuild", "--data_dir=" + disk}), absl::Seconds(20));
+  EXPECT_EQ(rebuilt.exit_code, 1) << "--rebuild takes no disk from under another: " << rebuilt.err;
+  EXPECT_THAT(world_->suite().Casualties(), ::testing::IsEmpty());
+  EXPECT_EQ(world_->Ctl({"job", "list"}).exit_code, 0);
+}
+
+}  // namespace
+}  // namespace basalt::e2e

@@ -1,0 +1,103 @@
+// Any replica answers for any job and any queue.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "common/testing/status_matchers.h"
+#include "tests/integration/replicas.h"
+
+namespace basalt::integration {
+namespace {
+
+using basalt::testing::IsOk;
+using basalt::testing::StatusIs;
+
+std::vector<std::string> NamesOf(const std::vector<job::v1::Job>& jobs) {
+  std::vector<std::string> names;
+  for (const job::v1::Job& job : jobs) names.push_back(job.object().meta().name());
+  return names;
+}
+
+TEST(ReadsTest, AnyReplicaAnswersForAnyJobAndWhatOneWasToldAnotherKnows) {
+  Replicas replicas;
+  ASSERT_TRUE(replicas.ok());
+  std::vector<std::string> names;
+  std::set<size_t> owners;
+  for (int i = 0; i < 24; ++i) {
+    names.push_back(fmt::format("job-{:02}", i));
+    owners.insert(replicas.OwnerOf("default/" + names.back()));
+    ASSERT_THAT(replicas.Submit(i % kReplicas, names.back()), IsOk());
+    EXPECT_THAT(replicas.Get((i + 1) % kReplicas, names.back()), IsOk()) << "at once";
+  }
+  EXPECT_EQ(owners.size(), kReplicas);
+  for (size_t replica = 0; replica < kReplicas; ++replica) {
+    for (const std::string& name : names) {
+      const auto job = replicas.Get(replica, name);
+      ASSERT_THAT(job, IsOk());
+      EXPECT_EQ(job->object().meta().name(), name);
+      EXPECT_THAT(replicas.Submit(replica, name), StatusIs(absl::StatusCode::kAlreadyExists));
+    }
+    EXPECT_THAT(replicas.Get(replica, "none"), StatusIs(absl::StatusCode::kNotFound));
+    // The next page is asked of the next replica.
+    for (const int page : {0, 1, 5, 24, 25}) {
+      const auto all = replicas.ListFrom(replica, page);
+      ASSERT_THAT(all, IsOk());
+      EXPECT_EQ(NamesOf(*all), names) << page;
+    }
+  }
+  for (size_t i = 0; i < names.size(); ++i) {
+    EXPECT_THAT(replicas.Delete((i + 2) % kReplicas, names[i]), IsOk());
+    EXPECT_THAT(replicas.Delete(i % kReplicas, "none"), StatusIs(absl::StatusCode::kNotFound));
+  }
+  for (size_t replica = 0; replica < kReplicas; ++replica) {
+    EXPECT_TRUE(Eventually([&] {
+      const auto all = replicas.ListFrom(replica, 0);
+      return all.ok() && all->empty();
+    }));
+    job::v1::GetJobHistoryRequest request;
+    request.set_name(names[0]);
+    grpc::ClientContext context;
+    job::v1::JobHistory history;
+    EXPECT_TRUE(replicas.job(replica).GetJobHistory(&context, request, &history).ok());
+    EXPECT_GT(history.entries_size(), 0);
+  }
+}
+
+TEST(ReadsTest, AnyQueueIsToldWithTheCountsOfItsOwnerByEveryReplica) {
+  Replicas replicas;
+  ASSERT_TRUE(replicas.ok());
+  for (int i = 0; i < 5; ++i) ASSERT_THAT(replicas.Submit(0, fmt::format("job-{}", i), "600"), IsOk());
+  const auto count = [&](size_t replica) {
+    queue::v1::GetQueueRequest request;
+    request.set_name("default");
+    grpc::ClientContext context;
+    queue::v1::Queue queue;
+    const grpc::Status status = replicas.queue(replica).GetQueue(&context, request, &queue);
+    return status.ok() ? queue.pod_groups().running() + queue.pod_groups().inqueue() + queue.pod_groups().pending()
+                       : -1;
+  };
+  for (size_t replica = 0; replica < kReplicas; ++replica) {
+    EXPECT_TRUE(Eventually([&] { return count(replica) == 5; })) << replica << " " << count(replica);
+    queue::v1::ListQueuesRequest request;
+    request.set_page_size(1);
+    std::string names;
+    do {
+      grpc::ClientContext context;
+      queue::v1::ListQueuesResponse page;
+      const grpc::Status status = replicas.queue(replica).ListQueues(&context, request, &page);
+      ASSERT_TRUE(status.ok()) << status.error_message();
+      for (const queue::v1::Queue& queue : page.queues()) names += queue.object().meta().name() + " ";
+      request.set_page_token(page.next_page_token());
+    } while (!request.page_token().empty());
+    EXPECT_EQ(names, "default root ");
+    grpc::ClientContext context;
+    queue::v1::GetQueueRequest unknown;
+    unknown.set_name("none");
+    queue::v1::Queue queue;
+    EXPECT_EQ(replicas.queue(replica).GetQueue(&context, unknown, &queue).error_code(), grpc::StatusCode::NOT_FOUND);
+  }
+}
+
+}  // namespace
+}  // namespace basalt::integration

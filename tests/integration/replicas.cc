@@ -1,0 +1,291 @@
+#include "tests/integration/replicas.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <thread>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "cli/client.h"
+#include "cli/gateways.h"
+#include "common/base/random.h"
+#include "common/base/slots.h"
+#include "common/base/version.h"
+#include "common/http/curl/curl_client.h"
+#include "services/jobsvc/main/parts.h"
+#include "services/pgsvc/main/parts.h"
+#include "services/queuesvc/main/parts.h"
+
+namespace basalt::integration {
+namespace {
+
+std::shared_ptr<grpc::Channel> ChannelTo(const shell::ServiceProcess& process) {
+  return grpc::CreateChannel(fmt::format("127.0.0.1:{}", process.port()), grpc::InsecureChannelCredentials());
+}
+
+void SetDeadline(grpc::ClientContext& context, absl::Duration limit = absl::Seconds(20)) {
+  context.set_deadline(absl::ToChronoTime(absl::Now() + limit));
+}
+
+}  // namespace
+
+bool Eventually(const std::function<bool()>& condition, absl::Duration limit) {
+  const absl::Time end = absl::Now() + limit;
+  while (!condition()) {
+    if (absl::Now() > end) return false;
+    absl::SleepFor(absl::Milliseconds(10));
+  }
+  return true;
+}
+
+Replicas::Replicas(const Options& options) {
+  dev::EmbeddedKubeOptions kube;
+  kube.crds = BASALT_SOURCE_DIR "/deploy/crds";
+  kube.nodes = 2;
+  kube.default_duration = absl::Seconds(1);
+  auto started = dev::EmbeddedKube::Start(kube);
+  if (!started.ok()) {
+    ADD_FAILURE() << started.status();
+    return;
+  }
+  kube_ = *std::move(started);
+  for (size_t replica = 0; replica < std::size(gateways_); ++replica) {
+    gateways_[replica] = StartGateway(replica, options);
+    if (gateways_[replica] == nullptr) return;
+    gateway_addresses_.push_back(fmt::format("127.0.0.1:{}", gateways_[replica]->port()));
+  }
+  for (size_t replica = 0; replica < kReplicas; ++replica) StartJobsvc(replica);
+  others_.push_back(Start("pgsvc", gateway::v1::SERVICE_KIND_POD_GROUP, 0, pgsvc::MakeParts));
+  for (size_t replica = 0; replica < kReplicas; ++replica) {
+    others_.push_back(Start("queuesvc", gateway::v1::SERVICE_KIND_QUEUE, replica, queuesvc::MakeParts));
+    if (others_.back() == nullptr) return;
+    queue_stubs_.push_back(queue::v1::QueueService::NewStub(ChannelTo(*others_.back())));
+  }
+  ok_ = Eventually([this] {
+    size_t sharing = 0;
+    const gateway::v1::Topology topology = Topology();
+    for (const gateway::v1::MemberStatus& member : topology.members()) {
+      sharing += member.attached() && member.slots() > 0 ? 1 : 0;
+    }
+    if (sharing != 2 * kReplicas + 1) return false;
+    for (size_t replica = 0; replica < kReplicas; ++replica) {
+      if (!ListFrom(replica, 0).ok()) return false;
+    }
+    return true;
+  });
+  EXPECT_TRUE(ok_) << Topology().ShortDebugString();
+}
+
+Replicas::~Replicas() {
+  for (Jobsvc& service : jobs_) service.process.reset();
+  others_.clear();
+  for (auto& gateway : gateways_) gateway.reset();
+}
+
+std::unique_ptr<gateway::Process> Replicas::StartGateway(size_t replica, const Options& options) {
+  SystemRandom random;
+  gateway::ProcessOptions process;
+  process.gateway.hub.cluster = "test";
+  process.gateway.hub.version = std::string(Version());
+  process.gateway.hub.replica = fmt::format("gateway-{}", replica);
+  process.gateway.hub.ownership.grace = options.grace;
+  process.gateway.hub.ownership.formation = absl::Seconds(1);
+  process.gateway.lead = gateway::LeadOptions{};
+  process.gateway.lead->replica = process.gateway.hub.replica;
+  process.gateway.lead->incarnation = MakeUuid(random);
+  process.gateway.lead->version = process.gateway.hub.version;
+  http::CurlOptions client;
+  client.base_url = kube_->url();
+  client.user_agent = "basalt-gateway/test";
+  auto gateway = gateway::Process::Start(process, [client](Loop& loop) { return http::MakeCurlClient(loop, client); });
+  if (gateway.ok()) return *std::move(gateway);
+  ADD_FAILURE() << gateway.status();
+  return nullptr;
+}
+
+void Replicas::StopLeadingGateway() {
+  const std::string leader = Topology().gateway();
+  for (size_t replica = 0; replica < std::size(gateways_); ++replica) {
+    if (leader == fmt::format("gateway-{}", replica)) gateways_[replica].reset();
+  }
+}
+
+std::unique_ptr<shell::ServiceProcess> Replicas::Start(const std::string& name, gateway::v1::ServiceKind kind,
+                                                       size_t replica, const shell::MakeParts& make_parts) {
+  shell::ServiceOptions options;
+  options.name = name;
+  options.kind = kind;
+  options.replica = fmt::format("{}-{}", name, replica);
+  options.cluster = "test";
+  options.gateways = gateway_addresses_;
+  options.data_dir = dir_ / options.replica;
+  options.workers = 2;
+  auto process = shell::ServiceProcess::Start(options, make_parts);
+  if (!process.ok()) {
+    ADD_FAILURE() << options.replica << ": " << process.status();
+    return nullptr;
+  }
+  return *std::move(process);
+}
+
+void Replicas::StartJobsvc(size_t replica) {
+  Jobsvc& service = jobs_[replica];
+  service.process = Start("jobsvc", gateway::v1::SERVICE_KIND_JOB, replica, jobsvc::MakeParts);
+  if (service.process != nullptr) service.stub = job::v1::JobService::NewStub(ChannelTo(*service.process));
+}
+
+void Replicas::LeaveJobsvc(size_t replica) {
+  jobs_[replica].process->Leave();
+  StopJobsvc(replica);
+}
+
+void Replicas::LoseDisk(size_t replica) { std::filesystem::remove_all(dir_ / fmt::format("jobsvc-{}", replica)); }
+
+gateway::v1::Topology Replicas::Topology() const {
+  for (size_t replica = 0; replica < std::size(gateways_); ++replica) {
+    if (gateways_[replica] == nullptr) continue;
+    auto topology = cli::FetchTopology(gateway_addresses_[replica]);
+    if (topology.ok() && topology->leads()) return *std::move(topology);
+  }
+  return {};
+}
+
+size_t Replicas::OwnerOf(const std::string& key) const {
+  std::vector<std::string> names;
+  for (size_t replica = 0; replica < kReplicas; ++replica) names.push_back(fmt::format("jobsvc-{}", replica));
+  return RendezvousOwner({names.begin(), names.end()}, SlotOf(key));
+}
+
+absl::StatusOr<job::v1::Job> Replicas::Submit(size_t replica, const std::string& name, const std::string& sleep) {
+  job::v1::SubmitJobRequest request;
+  request.set_manifest_json(
+      R"({"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","metadata":{"name":")" + name +
+      R"("},"spec":{"schedulerName":"volcano","queue":"default","tasks":[{"name":"t","replicas":2,"template":{"spec":)"
+      R"({"restartPolicy":"Never","containers":[{"name":"c","image":"i","command":["sleep",")" +
+      sleep + R"("]}]}}}]}})");
+  grpc::ClientContext context;
+  SetDeadline(context);
+  job::v1::Job response;
+  const grpc::Status status = job(replica).SubmitJob(&context, request, &response);
+  if (!status.ok()) return cli::FromGrpc(status);
+  return response;
+}
+
+absl::StatusOr<job::v1::Job> Replicas::Get(size_t replica, const std::string& name) {
+  job::v1::GetJobRequest request;
+  request.set_name(name);
+  grpc::ClientContext context;
+  SetDeadline(context);
+  job::v1::Job response;
+  const grpc::Status status = job(replica).GetJob(&context, request, &response);
+  if (!status.ok()) return cli::FromGrpc(status);
+  return response;
+}
+
+absl::Status Replicas::Delete(size_t replica, const std::string& name) {
+  job::v1::DeleteJobRequest request;
+  request.set_name(name);
+  grpc::ClientContext context;
+  SetDeadline(context);
+  job::v1::DeleteJobResponse response;
+  return cli::FromGrpc(job(replica).DeleteJob(&context, request, &response));
+}
+
+absl::StatusOr<std::vector<job::v1::Job>> Replicas::ListFrom(size_t replica, int page_size) {
+  std::vector<job::v1::Job> all;
+  job::v1::ListJobsRequest request;
+  request.set_page_size(page_size);
+  do {
+    grpc::ClientContext context;
+    SetDeadline(context);
+    job::v1::ListJobsResponse page;
+    const grpc::Status status = job(replica).ListJobs(&context, request, &page);
+    if (!status.ok()) return cli::FromGrpc(status);
+    all.insert(all.end(), page.jobs().begin(), page.jobs().end());
+    request.set_page_token(page.next_page_token());
+    replica = (replica + 1) % kReplicas;
+  } while (!request.page_token().empty());
+  return all;
+}
+
+void Follower::Open(job::v1::JobService::Stub& stub) {
+  Close();
+  job::v1::WatchJobsRequest request;
+  request.set_token(token_);
+  states_ = 0;
+  versions_ = newest_;
+  context_ = std::make_unique<grpc::ClientContext>();
+  reader_ = stub.WatchJobs(context_.get(), request);
+}
+
+void Follower::Close() {
+  if (reader_ == nullptr) return;
+  context_->TryCancel();
+  reader_->Finish();
+  reader_.reset();
+  newest_ = versions_;  // What came after the last token may come again.
+}
+
+bool Follower::ReadUntil(const std::function<bool(const job::v1::WatchJobsResponse&)>& condition,
+                         absl::Duration limit) {
+  // Cut off from another thread: a stream's deadline is set before it begins.
+  auto over = std::make_shared<std::atomic<bool>>(false);
+  std::thread guard([&, over] {
+    if (!Eventually([&] { return over->load(); }, limit)) context_->TryCancel();
+  });
+  bool held = false;
+  job::v1::WatchJobsResponse response;
+  while (!held && reader_->Read(&response)) {
+    Apply(response);
+    held = condition(response);
+    response.Clear();
+  }
+  over->store(true);
+  guard.join();
+  return held;
+}
+
+bool Follower::ReadUntilSynced() {
+  return ReadUntil([](const auto& response) { return response.type() == job::v1::WatchJobsResponse::TYPE_SYNCED; });
+}
+
+bool Follower::IsFinished(const std::string& name) const {
+  const auto known = jobs_.find(name);
+  return known != jobs_.end() && known->second.object().status().phase() == kube::v1::JOB_PHASE_COMPLETED;
+}
+
+void Follower::Apply(const job::v1::WatchJobsResponse& response) {
+  const kube::v1::ObjectMeta& meta = response.job().object().meta();
+  switch (response.type()) {
+    case job::v1::WatchJobsResponse::TYPE_STATE: {
+      ++states_;
+      ++states_since_token_;
+      int64_t& version = newest_[meta.uid()];
+      EXPECT_GE(meta.resource_version(), version) << meta.name() << ": an older state";
+      version = meta.resource_version();
+      jobs_[meta.name()] = response.job();
+      slots_[meta.name()] = response.slot();
+      EXPECT_EQ(response.slot(), SlotOf("default/" + meta.name()));
+      break;
+    }
+    case job::v1::WatchJobsResponse::TYPE_DELETED:
+      jobs_.erase(meta.name());
+      break;
+    case job::v1::WatchJobsResponse::TYPE_RESET:
+      for (const uint32_t slot : response.slots()) {
+        resets_.insert(slot);
+        std::erase_if(jobs_, [&](const auto& job) { return slots_[job.first] == slot; });
+      }
+      break;
+    default:
+      break;
+  }
+  if (response.token().empty()) return;
+  token_ = response.token();
+  states_since_token_ = 0;
+  versions_ = newest_;
+}
+
+}  // namespace basalt::integration

@@ -1,0 +1,110 @@
+#pragma once
+
+// Three replicas each of jobsvc and queuesvc and one pgsvc behind two gateways, in this process. Used by one thread.
+#include <grpcpp/grpcpp.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "basalt/job/v1/job.grpc.pb.h"
+#include "basalt/queue/v1/queue.grpc.pb.h"
+#include "common/shell/service_process.h"
+#include "common/testing/temp_dir.h"
+#include "dev/embedded_kube.h"
+#include "gateway/main/process.h"
+
+namespace basalt::integration {
+
+// Asked again and again until it holds.
+bool Eventually(const std::function<bool()>& condition, absl::Duration limit = absl::Seconds(30));
+
+inline constexpr size_t kReplicas = 3;
+
+struct Options {
+  absl::Duration grace = absl::Seconds(20);  // Of a replica that is gone.
+};
+
+class Replicas {
+ public:
+  // Everything is attached and shares the slots, or a failure of gtest says why not: check ok().
+  explicit Replicas(const Options& options = {});
+  ~Replicas();
+
+  bool ok() const { return ok_; }
+  job::v1::JobService::Stub& job(size_t replica) { return *jobs_[replica].stub; }
+  queue::v1::QueueService::Stub& queue(size_t replica) { return *queue_stubs_[replica]; }
+  gateway::v1::Topology Topology() const;  // Of the gateway that leads; empty: none does.
+  // The other one goes on, for good.
+  void StopLeadingGateway();
+  size_t OwnerOf(const std::string& key) const;  // Index of the jobsvc that owns it.
+
+  void StopJobsvc(size_t replica) { jobs_[replica].process.reset(); }
+  // It gives its slots away first.
+  void LeaveJobsvc(size_t replica);
+  void StartJobsvc(size_t replica);
+  void LoseDisk(size_t replica);
+
+  absl::StatusOr<job::v1::Job> Submit(size_t replica, const std::string& name, const std::string& sleep = "1");
+  absl::StatusOr<job::v1::Job> Get(size_t replica, const std::string& name);
+  absl::Status Delete(size_t replica, const std::string& name);
+  // All pages, each asked of the next replica, from `replica` on.
+  absl::StatusOr<std::vector<job::v1::Job>> ListFrom(size_t replica, int page_size);
+
+ private:
+  struct Jobsvc {
+    std::unique_ptr<shell::ServiceProcess> process;
+    std::unique_ptr<job::v1::JobService::Stub> stub;
+  };
+  std::unique_ptr<shell::ServiceProcess> Start(const std::string& name, gateway::v1::ServiceKind kind, size_t replica,
+                                               const shell::MakeParts& make_parts);
+  std::unique_ptr<gateway::Process> StartGateway(size_t replica, const Options& options);
+
+  const testing::TempDir dir_;
+  std::unique_ptr<dev::EmbeddedKube> kube_;
+  std::unique_ptr<gateway::Process> gateways_[2];
+  std::vector<std::string> gateway_addresses_;
+  Jobsvc jobs_[kReplicas];
+  std::vector<std::unique_ptr<shell::ServiceProcess>> others_;
+  std::vector<std::unique_ptr<queue::v1::QueueService::Stub>> queue_stubs_;
+  bool ok_ = false;
+};
+
+// A client that follows all jobs, and complains about what no watch may do.
+class Follower {
+ public:
+  // Begins or goes on, by the newest token, at that replica.
+  void Open(job::v1::JobService::Stub& stub);
+  void Close();
+  // Reads until the condition holds; false: the limit has passed or the stream has ended.
+  bool ReadUntil(const std::function<bool(const job::v1::WatchJobsResponse& newest)>& condition,
+                 absl::Duration limit = absl::Seconds(30));
+  bool ReadUntilSynced();
+
+  const std::map<std::string, job::v1::Job>& jobs() const { return jobs_; }  // By name.
+  const std::set<uint32_t>& resets() const { return resets_; }
+  int states() const { return states_; }  // Read since Open.
+  bool HasNewestToken() const { return states_since_token_ == 0; }
+  bool IsFinished(const std::string& name) const;
+
+ private:
+  void Apply(const job::v1::WatchJobsResponse& response);
+
+  std::string token_;
+  std::map<std::string, job::v1::Job> jobs_;
+  std::map<std::string, uint32_t> slots_;
+  std::map<std::string, int64_t> versions_;  // By UID, as of the last token.
+  std::map<std::string, int64_t> newest_;
+  std::set<uint32_t> resets_;
+  int states_ = 0;
+  int states_since_token_ = 0;
+  std::unique_ptr<grpc::ClientContext> context_;
+  std::unique_ptr<grpc::ClientReader<job::v1::WatchJobsResponse>> reader_;
+};
+
+}  // namespace basalt::integration

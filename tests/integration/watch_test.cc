@@ -1,0 +1,169 @@
+// A watch at any replica tells of all jobs, and goes on elsewhere without a gap.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "common/base/slots.h"
+#include "common/testing/status_matchers.h"
+#include "tests/integration/replicas.h"
+
+namespace basalt::integration {
+namespace {
+
+using basalt::testing::IsOk;
+
+class WatchTest : public ::testing::Test {
+ protected:
+  void SubmitMore(int count) {
+    for (int i = 0; i < count; ++i) {
+      names_.push_back(fmt::format("job-{:03}", names_.size()));
+      ASSERT_TRUE(Eventually([&] {
+        const size_t replica = names_.size() % kReplicas;
+        const absl::Status status = replicas_.Submit(replica == away_ ? 0 : replica, names_.back()).status();
+        return status.ok() || status.code() == absl::StatusCode::kAlreadyExists;
+      }));
+    }
+  }
+  bool AllFinished() const {
+    return std::all_of(names_.begin(), names_.end(),
+                       [this](const std::string& name) { return follower_.IsFinished(name); });
+  }
+  bool ReadUntilAllFinished() {
+    return AllFinished() || follower_.ReadUntil([this](const auto&) { return AllFinished(); });
+  }
+  // What the client has made of what it was told is what there is.
+  void ExpectToKnowAll() {
+    const auto all = replicas_.ListFrom(0, 0);
+    ASSERT_THAT(all, IsOk());
+    EXPECT_EQ(all->size(), follower_.jobs().size());
+    for (const job::v1::Job& job : *all) {
+      const auto known = follower_.jobs().find(job.object().meta().name());
+      ASSERT_NE(known, follower_.jobs().end()) << job.object().meta().name();
+      EXPECT_EQ(known->second.object().meta().uid(), job.object().meta().uid());
+      EXPECT_EQ(known->second.object().status().phase(), job.object().status().phase());
+    }
+  }
+  std::set<uint32_t> SlotsOfJobsAt(size_t replica) const {
+    std::set<uint32_t> slots;
+    for (const std::string& name : names_) {
+      if (replicas_.OwnerOf("default/" + name) == replica) slots.insert(SlotOf("default/" + name));
+    }
+    return slots;
+  }
+
+  Replicas replicas_;
+  Follower follower_;
+  size_t away_ = kReplicas;  // Which replica is not there.
+  std::vector<std::string> names_;
+};
+
+TEST_F(WatchTest, EveryReplicaTellsOfAllJobsAndAnotherGoesOnByToken) {
+  ASSERT_TRUE(replicas_.ok());
+  SubmitMore(12);
+  follower_.Open(replicas_.job(0));
+  ASSERT_TRUE(follower_.ReadUntilSynced());
+  ASSERT_TRUE(ReadUntilAllFinished());
+  // With the last state, or within a second of it.
+  ASSERT_TRUE(follower_.HasNewestToken() ||
+              follower_.ReadUntil([this](const auto&) { return follower_.HasNewestToken(); }));
+  for (size_t replica = 1; replica < kReplicas; ++replica) {
+    follower_.Open(replicas_.job(replica));
+    ASSERT_TRUE(follower_.ReadUntilSynced());
+    EXPECT_EQ(follower_.states(), 0) << "all of it was told before";
+  }
+  ASSERT_THAT(replicas_.Delete(0, names_[0]), IsOk());
+  ASSERT_TRUE(follower_.ReadUntil([&](const auto&) { return !follower_.jobs().contains(names_[0]); }));
+  names_.erase(names_.begin());
+  follower_.Close();
+  ASSERT_THAT(replicas_.Delete(1, names_[0]), IsOk());
+  follower_.Open(replicas_.job(1));
+  ASSERT_TRUE(follower_.ReadUntil([&](const auto&) { return !follower_.jobs().contains(names_[0]); }))
+      << "gone while nobody was there";
+  names_.erase(names_.begin());
+  SubmitMore(6);
+  ASSERT_TRUE(ReadUntilAllFinished());
+  ExpectToKnowAll();
+  EXPECT_TRUE(follower_.resets().empty());
+}
+
+TEST_F(WatchTest, AReplicaThatComesBackOnItsDiskLeavesNoGapAndNothingIsForgotten) {
+  ASSERT_TRUE(replicas_.ok());
+  SubmitMore(12);
+  follower_.Open(replicas_.job(0));
+  ASSERT_TRUE(follower_.ReadUntilSynced());
+  for (const size_t replica : {1, 2}) {
+    replicas_.StopJobsvc(replica);
+    replicas_.StartJobsvc(replica);
+    SubmitMore(6);
+    ASSERT_TRUE(ReadUntilAllFinished()) << "after the restart of " << replica;
+  }
+  // Also the one that is being watched at.
+  replicas_.StopJobsvc(0);
+  replicas_.StartJobsvc(0);
+  follower_.Open(replicas_.job(1));
+  SubmitMore(6);
+  ASSERT_TRUE(ReadUntilAllFinished());
+  ExpectToKnowAll();
+  EXPECT_TRUE(follower_.resets().empty());
+}
+
+TEST_F(WatchTest, SlotsThatMoveTakeAlongWhatWasTold) {
+  ASSERT_TRUE(replicas_.ok());
+  SubmitMore(12);
+  follower_.Open(replicas_.job(0));
+  ASSERT_TRUE(follower_.ReadUntilSynced());
+  ASSERT_TRUE(ReadUntilAllFinished());
+  ASSERT_TRUE(follower_.HasNewestToken() ||
+              follower_.ReadUntil([this](const auto&) { return follower_.HasNewestToken(); }));
+  for (const size_t replica : {1, 2}) {
+    replicas_.LeaveJobsvc(replica);
+    away_ = replica;
+    SubmitMore(6);
+    ASSERT_TRUE(ReadUntilAllFinished()) << replica << " has left";
+    replicas_.StartJobsvc(replica);
+    away_ = kReplicas;
+    SubmitMore(6);
+    ASSERT_TRUE(ReadUntilAllFinished()) << replica << " has come back";
+  }
+  ExpectToKnowAll();
+  EXPECT_TRUE(follower_.resets().empty());
+}
+
+TEST_F(WatchTest, AWatchGoesOnAcrossAChangeOfLeaderAndByItsTokenAfterIt) {
+  ASSERT_TRUE(replicas_.ok());
+  SubmitMore(12);
+  follower_.Open(replicas_.job(0));
+  ASSERT_TRUE(follower_.ReadUntilSynced());
+  const std::string leader = replicas_.Topology().gateway();
+  replicas_.StopLeadingGateway();
+  SubmitMore(6);
+  ASSERT_TRUE(ReadUntilAllFinished()) << "the stream that was open";
+  ASSERT_TRUE(follower_.HasNewestToken() ||
+              follower_.ReadUntil([this](const auto&) { return follower_.HasNewestToken(); }));
+  follower_.Open(replicas_.job(1));
+  SubmitMore(6);
+  ASSERT_TRUE(ReadUntilAllFinished());
+  ExpectToKnowAll();
+  EXPECT_TRUE(follower_.resets().empty());
+  EXPECT_NE(replicas_.Topology().gateway(), leader);
+}
+
+TEST_F(WatchTest, LostRecordsAreAResetOfThoseSlotsAndASnapshot) {
+  ASSERT_TRUE(replicas_.ok());
+  SubmitMore(18);
+  follower_.Open(replicas_.job(0));
+  ASSERT_TRUE(follower_.ReadUntilSynced());
+  ASSERT_TRUE(ReadUntilAllFinished());
+  const std::set<uint32_t> lost = SlotsOfJobsAt(1);
+  ASSERT_FALSE(lost.empty());
+  replicas_.StopJobsvc(1);
+  replicas_.LoseDisk(1);
+  replicas_.StartJobsvc(1);
+  ASSERT_TRUE(follower_.ReadUntilSynced());
+  EXPECT_EQ(follower_.resets(), lost);
+  SubmitMore(6);
+  ASSERT_TRUE(ReadUntilAllFinished());
+  ExpectToKnowAll();
+}
+
+}  // namespace
+}  // namespace basalt::integration

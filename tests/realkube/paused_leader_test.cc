@@ -1,0 +1,163 @@
+// Two gateways on a real cluster: the one that leads is stopped over its Lease and continued. The other one leads in
+// time, jobs go on, and of the one that continues nothing is written any more.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "common/testing/status_matchers.h"
+#include "tests/e2e/chaos_judge.h"
+#include "tests/realkube/running.h"
+
+namespace basalt::realkube {
+namespace {
+
+using ::basalt::testing::IsOk;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr absl::Duration kLease = absl::Seconds(15);  // As it is where nobody says otherwise.
+constexpr absl::Duration kLimit = absl::Minutes(1);
+constexpr int kJobs = 12;
+constexpr int kPods = 10;
+
+class PausedLeaderTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_NE(e2e::RealCluster(), nullptr);
+    e2e::WorldOptions options;
+    options.gateways = 2;
+    options.replicas = 2;
+    options.gateway_flags = {"--grace=1s"};
+    world_ = std::make_unique<e2e::World>(options);
+    ASSERT_TRUE(world_->ok());
+    first_ = Leader();
+    ASSERT_THAT(first_, ::testing::AnyOf("gateway-0", "gateway-1"));
+    second_ = first_ == "gateway-0" ? "gateway-1" : "gateway-0";
+  }
+
+  // The replica that holds the Lease; empty: nobody.
+  std::string Leader() {
+    const json::value lease =
+        world_->KubeGet("/apis/coordination.k8s.io/v1/namespaces/basalt-system/leases/basalt-gateway");
+    const json::value* holder = lease.is_object() ? FindPath(lease, {"spec", "holderIdentity"}) : nullptr;
+    if (holder == nullptr || !holder->is_string()) return "";
+    const std::string_view identity(holder->get_string().data(), holder->get_string().size());
+    const size_t first = identity.find('/'), last = identity.rfind('/');
+    return first == last ? "" : std::string(identity.substr(first + 1, last - first - 1));
+  }
+  TargetView LeaseTargetOf(const std::string& gateway) {
+    const std::string address = world_->suite().metrics_address(gateway);
+    e2e::WriteFile(dir_ / "port", address.substr(address.rfind(':') + 1));
+    return TargetOf(dir_ / "port", "lease");
+  }
+  static std::string Job(const std::string& name) {
+    return fmt::format(
+        "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {{name: {}}}\n"
+        "spec:\n  minAvailable: 1\n  tasks:\n  - name: t\n    replicas: {}\n    template:\n"
+        "      metadata: {{annotations: {{kubesim.basalt.dev/duration: 2s}}}}\n"
+        "      spec: {{restartPolicy: Never, containers: [{{name: c, image: i}}]}}\n---\n",
+        name, kPods);
+  }
+  void Create(const std::vector<std::string>& jobs) {
+    std::string text;
+    for (const std::string& job : jobs) text += Job(job);
+    e2e::WriteFile(dir_ / "jobs.yaml", text);
+    EXPECT_THAT(e2e::RealCluster()->Kubectl({"create", "-f", dir_ / "jobs.yaml"}), IsOk());
+  }
+  void ExpectCompleted(const std::string& job) {
+    EXPECT_TRUE(e2e::Eventually(kLimit, [&] { return world_->JobPhase(job) == "Completed"; }))
+        << job << " is " << world_->JobPhase(job);
+  }
+  // Carried out, by when the server took them in: of the owners of slots.
+  std::vector<e2e::Write> OwnersWrites() {
+    std::vector<e2e::Write> log = world_->Log();
+    std::erase_if(log, [](const e2e::Write& write) { return !write.IsOurs() || !write.Succeeded(); });
+    std::stable_sort(log.begin(), log.end(), [](const auto& a, const auto& b) { return a.time < b.time; });
+    return log;
+  }
+  // The newest epoch in which a slot of jobs was written.
+  int64_t NewestEpoch() {
+    int64_t newest = 0;
+    for (const e2e::Write& write : OwnersWrites()) {
+      const std::optional<e2e::Writer> writer = e2e::WriterOf(write.user_agent);
+      if (writer.has_value() && writer->service == "jobsvc") newest = std::max(newest, writer->epoch);
+    }
+    return newest;
+  }
+
+  testing::TempDir dir_;
+  std::unique_ptr<e2e::World> world_;
+  std::string first_, second_;  // Who leads at first, and who does not.
+};
+
+TEST_F(PausedLeaderTest, AnotherOneLeadsInTimeAndWhoContinuesWritesNothing) {
+  EXPECT_EQ(LeaseTargetOf(first_).state, "leading");
+  EXPECT_EQ(LeaseTargetOf(second_).state, "following");
+  EXPECT_THAT(LeaseTargetOf(second_).why, HasSubstr(first_ + " at "));
+  std::vector<std::string> jobs;
+  for (int i = 0; i < kJobs; ++i) jobs.push_back(absl::StrCat("job-", i));
+  Create(jobs);
+  ASSERT_TRUE(e2e::Eventually(kLimit, [&] { return OwnersWrites().size() > kPods; }));
+  const int64_t epoch = NewestEpoch();
+
+  // In the middle of it. What is asked of the one that is stopped waits there; of the replicas that asked one dies: its
+  // slots have another owner when the gateway goes on.
+  const absl::Time stopped = absl::Now();
+  ASSERT_THAT(world_->suite().Stop(first_), IsOk());
+  ASSERT_THAT(world_->suite().Kill("jobsvc-1"), IsOk());
+  ASSERT_TRUE(e2e::Eventually(kLimit, [&] { return Leader() == second_; }));
+  const absl::Time taken = absl::Now();
+  ASSERT_TRUE(e2e::Eventually(kLimit, [&] { return NewestEpoch() > epoch; })) << "the dead one's slots move";
+  const std::vector<e2e::Write> writes = OwnersWrites();
+  // What the server had of the stopped one is answered by then.
+  const absl::Time later = stopped + kLease / 4;
+  const auto next = std::find_if(writes.begin(), writes.end(), [&](const auto& write) { return write.time > later; });
+  ASSERT_NE(next, writes.end());
+  EXPECT_LT(next->time - stopped, kLease * 1.5);
+  EXPECT_EQ(LeaseTargetOf(second_).state, "leading") << TextOf(LeaseTargetOf(second_));
+  EXPECT_THAT(world_->Ctl({"topology"}).out, HasSubstr(fmt::format("gateway {} (", second_)));
+
+  const absl::Time continued = absl::Now();
+  ASSERT_THAT(world_->suite().Continue(first_), IsOk());
+  EXPECT_TRUE(e2e::Eventually(kLimit, [&] { return LeaseTargetOf(first_).state == "following"; }))
+      << TextOf(LeaseTargetOf(first_));
+  EXPECT_THAT(LeaseTargetOf(first_).why, HasSubstr(second_ + " at "));
+  EXPECT_TRUE(LeaseTargetOf(first_).ready);
+  EXPECT_THAT(world_->suite().Restart("jobsvc-1"), IsOk());
+  Create({"after"});
+  jobs.emplace_back("after");
+  for (const std::string& job : jobs) ExpectCompleted(job);
+  EXPECT_EQ(Leader(), second_);
+  EXPECT_THAT(world_->suite().Casualties(), IsEmpty());
+
+  std::vector<std::string> violations;
+  size_t told = 0;
+  const std::vector<e2e::Write> log = world_->Log();
+  e2e::JudgeOwners(log, told, violations);
+  e2e::JudgeEpochs(log, violations);
+  EXPECT_GT(told, static_cast<size_t>(kJobs * kPods));
+  std::map<std::string, int> made;
+  for (const e2e::Write& write : log) {
+    if (write.resource == "pods" && write.verb == "create" && write.IsOurs() && write.Succeeded() &&
+        ++made[write.name] > 1) {
+      violations.push_back(fmt::format("pod {} was made twice", write.name));
+    }
+    const bool of_lead = write.user_agent.find(fmt::format("({}/", first_)) != std::string::npos;
+    if (of_lead && write.Succeeded() && write.time > stopped + kLease / 4) {
+      violations.push_back(fmt::format("{} did {} {} {} {} after it was stopped", first_, write.verb, write.resource,
+                                       write.name, absl::FormatDuration(write.time - stopped)));
+    }
+  }
+  EXPECT_THAT(violations, IsEmpty());
+  fmt::print("{} after the stop the Lease taken, {} the next write, {} continued; {} writes\n",
+             absl::FormatDuration(taken - stopped), absl::FormatDuration(next->time - stopped),
+             absl::FormatDuration(continued - stopped), told);
+}
+
+}  // namespace
+}  // namespace basalt::realkube

@@ -1,0 +1,68 @@
+#pragma once
+
+// One host of the simulation: what outlives a process on it (its name, its clock, its disk, its way to the API server)
+// and the process that runs there, if one does. For sim_suite.cc.
+#include <memory>
+#include <string>
+
+#include "common/base/random.h"
+#include "common/exec/sim_loop.h"
+#include "common/http/direct_client.h"
+#include "common/kv/faulty_kv.h"
+#include "common/obs/health.h"
+#include "common/obs/metrics.h"
+#include "common/rpc/sim_network.h"
+#include "common/runtime/replica.h"
+#include "gateway/server/gateway.h"
+#include "services/jobsvc/control/job_controller.h"
+
+namespace basalt::simulation {
+
+struct GatewayProcess {
+  GatewayProcess(SimTime& time, const std::string& name, SimClock clock, uint64_t seed)
+      : loop(time, name, clock), random(seed), metrics(obs::MakeMetrics()) {}
+  SimLoop loop;
+  SeededRandom random;
+  std::unique_ptr<obs::Metrics> metrics;
+  obs::Health health;
+  std::unique_ptr<http::DirectClient> client;
+  std::unique_ptr<gateway::Gateway> gateway;
+};
+
+struct ServiceProcess {
+  ServiceProcess(SimTime& time, const std::string& name, SimClock clock, uint64_t seed);
+  ~ServiceProcess();
+
+  SimLoop loop;
+  SeededRandom random;
+  std::unique_ptr<obs::Metrics> metrics;
+  obs::Health health;
+  std::unique_ptr<jobsvc::KeyMaker> keys;
+  std::unique_ptr<kv::FaultyKv> store;
+  uint64_t die_at = 0;  // Number of the write; 0 = never.
+  bool die_after = false;
+  bool die_at_record = false;
+  bool dead = false;
+  std::unique_ptr<rpc::GatewayPeer> gateway;
+  std::unique_ptr<rpc::PeerDirectory> peers;
+  std::unique_ptr<runtime::Replica> replica;
+  std::unique_ptr<rpc::PodGroupHandler> pod_groups;
+  jobsvc::JobController* jobs = nullptr;  // Of jobsvc.
+};
+
+struct Host {
+  std::string program;
+  SimClock clock;
+  bool joined = false;   // It is meant to run: what has died is started again.
+  bool started = false;  // It has run, some time.
+  std::shared_ptr<kv::MemDisk> disk = kv::MakeMemDisk();
+  bool disk_lost = false;
+  std::shared_ptr<http::DirectLink> api = std::make_shared<http::DirectLink>();
+  std::unique_ptr<GatewayProcess> gateway;
+  std::unique_ptr<ServiceProcess> service;
+
+  bool is_running() const { return gateway != nullptr || (service != nullptr && !service->dead); }
+  SimLoop* loop() { return gateway != nullptr ? &gateway->loop : service != nullptr ? &service->loop : nullptr; }
+};
+
+}  // namespace basalt::simulation

@@ -1,0 +1,51 @@
+#pragma once
+
+// What must hold of a run. Judged on the embedded API server's log of requests and on what is stored once it is quiet,
+// not on what the suite says of itself. Each function appends a sentence for each invariant that does not hold.
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "kubesim/server/api_server.h"
+#include "tests/simulation/planned_job.h"
+#include "tests/simulation/sim_suite.h"
+
+namespace basalt::simulation {
+
+// `suite` is quiet. All of the below, pods, phases, counts and what may be left over.
+void Judge(SimSuite& suite, const std::vector<PlannedJob>& jobs, std::vector<std::string>& violations);
+
+// ---- the parts ----
+
+// Who wrote, as the gateway told the API server: "basalt-gateway/1.0 (jobsvc-0/<incarnation> slot 7 epoch 3)".
+struct Writer {
+  std::string replica;
+  std::string incarnation;
+  uint32_t slot = 0;
+  int64_t epoch = 0;
+  std::string service() const { return replica.substr(0, replica.rfind('-')); }
+};
+// False: it tells of no owner.
+bool ParseWriter(std::string_view user_agent, Writer& writer);
+
+// One writer for each slot and epoch, and none that has been overtaken.
+void JudgeWriters(const kubesim::ApiServer& api, std::vector<std::string>& violations);
+// Every command that was accepted is done exactly once.
+void JudgeCommands(const kubesim::ApiServer& api, const std::vector<PlannedJob>& jobs,
+                   std::vector<std::string>& violations);
+// The owner of each job has its record and its pods, and nobody else takes it for its own.
+void JudgeRecords(SimSuite& suite, const std::vector<PlannedJob>& jobs, std::vector<std::string>& violations);
+// What history tells has happened, and where nothing was lost it tells of all.
+void JudgeHistory(SimSuite& suite, const std::vector<PlannedJob>& jobs, std::vector<std::string>& violations);
+
+// It took effect, whether or not its sender heard of it.
+bool Succeeded(const kubesim::LoggedRequest& request);
+bool IsOurs(const kubesim::LoggedRequest& request);
+// The job's phase in a status patch; empty: it leaves the phase alone.
+std::string_view PhaseOf(const kubesim::LoggedRequest& request);
+
+}  // namespace basalt::simulation
