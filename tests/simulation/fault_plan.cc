@@ -22,6 +22,8 @@ void BreakApiConnections(SimSuite& suite, const std::string& gateway) {
 void FaultPlan::Begin() {
   Random& random = suite_.random();
   const absl::Time until = suite_.time().Now() + absl::Seconds(40);
+  // What is made twice is the worst, and of all requests those that make pods are few.
+  if (random.OneIn(4)) AddFault("create", "pods", kubesim::FaultAction::kDropAnswer, 0, 2);
   for (const PlannedJob& job : jobs_) {
     const bool fails = job.kind == JobKind::kOnFailure || job.kind == JobKind::kRestarts;
     if (fails && random.OneIn(2)) DeleteFailedPodOnceItRuns(job, until);

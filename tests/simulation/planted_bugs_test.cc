@@ -15,7 +15,7 @@
 namespace basalt::simulation {
 namespace {
 
-constexpr uint64_t kSeeds = 200;
+constexpr uint64_t kSeeds = 400;
 
 class PlantedBugTest : public ::testing::TestWithParam<std::string_view> {
  protected:
