@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "tests/e2e/by_owner.h"
+#include "tests/e2e/writer.h"
 #include "tests/simulation/sim_suite.h"
 
 namespace basalt::bench {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/coexistence/kube.h"
-#include "tests/e2e/by_owner.h"
+#include "tests/e2e/writer.h"
 #include "tests/realkube/cluster.h"
 
 namespace basalt::coexistence {

@@ -35,12 +35,6 @@ bool IsStatusOf(const Write& write, std::string_view resource) {
   return write.resource == resource && write.subresource == "status" && write.Succeeded();
 }
 
-template <typename T>
-bool ReadNumber(std::string_view text, T& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
 class LogJudge {
  public:
   LogJudge(const std::vector<ChaosJob>& jobs, std::vector<std::string>& violations) : violations_(violations) {
@@ -86,7 +80,8 @@ class LogJudge {
     const JobStory& job = jobs_[pod.job->name];
     const json::value* const annotations = FindPath(write.body, {"metadata", "annotations"});
     pod.version = 0;
-    if (annotations != nullptr) ReadNumber(FindString(*annotations, "volcano.sh/job-version"), pod.version);
+    const std::string_view version = annotations == nullptr ? "" : FindString(*annotations, "volcano.sh/job-version");
+    std::from_chars(version.data(), version.data() + version.size(), pod.version);
     if (pod.version > job.version) {
       violations_.push_back(
           fmt::format("pod {} was made for version {} of its job, which has {}", write.name, pod.version, job.version));
@@ -137,31 +132,6 @@ std::string_view StatusPhase(const json::value& object) {
 void JudgeLog(const std::vector<ChaosJob>& jobs, const std::vector<Write>& log, std::vector<std::string>& violations) {
   LogJudge judge(jobs, violations);
   for (const Write& write : log) judge.Read(write);
-}
-
-std::optional<Writer> WriterOf(std::string_view user_agent) {
-  const size_t open = user_agent.find(" (");
-  if (!user_agent.starts_with("basalt-gateway") || open == std::string_view::npos || !user_agent.ends_with(')')) {
-    return std::nullopt;
-  }
-  user_agent = user_agent.substr(open + 2, user_agent.size() - open - 3);
-  const size_t slash = user_agent.find('/');
-  const size_t slot = user_agent.find(" slot ");
-  const size_t epoch = user_agent.find(" epoch ");
-  if (slash == std::string_view::npos || slot == std::string_view::npos || epoch == std::string_view::npos ||
-      !(slash < slot && slot < epoch)) {
-    return std::nullopt;
-  }
-  Writer writer;
-  writer.replica = user_agent.substr(0, slash);
-  writer.service = writer.replica.substr(0, writer.replica.rfind('-'));
-  writer.incarnation = user_agent.substr(slash + 1, slot - slash - 1);
-  constexpr size_t kSlot = 6, kEpoch = 7;  // Of the words.
-  if (!ReadNumber(user_agent.substr(slot + kSlot, epoch - slot - kSlot), writer.slot) ||
-      !ReadNumber(user_agent.substr(epoch + kEpoch), writer.epoch)) {
-    return std::nullopt;
-  }
-  return writer;
 }
 
 void JudgeOwners(const std::vector<Write>& log, size_t& told, std::vector<std::string>& violations) {

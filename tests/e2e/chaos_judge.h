@@ -9,6 +9,7 @@
 #include "common/base/json.h"
 #include "tests/e2e/chaos_plan.h"
 #include "tests/e2e/harness.h"
+#include "tests/e2e/writer.h"
 
 namespace basalt::e2e {
 
@@ -19,14 +20,6 @@ inline constexpr std::string_view kChaosUser = "test";
 // of its job and each deletion of it by the user; of the present run nothing is deleted before the job ends; versions
 // grow by one.
 void JudgeLog(const std::vector<ChaosJob>& jobs, const std::vector<Write>& log, std::vector<std::string>& violations);
-
-// Owner of a write, as its User-Agent tells: "basalt-gateway/1 (jobsvc-0/abc slot 7 epoch 3)".
-struct Writer {
-  std::string service, replica, incarnation;
-  int64_t slot = -1;
-  int64_t epoch = 0;
-};
-std::optional<Writer> WriterOf(std::string_view user_agent);
 
 // No slot was written by two owners in one of its epochs. How many writes told their owner goes to `told`.
 void JudgeOwners(const std::vector<Write>& log, size_t& told, std::vector<std::string>& violations);

@@ -16,7 +16,7 @@
 #include "common/http/http.h"
 #include "common/testing/temp_dir.h"
 #include "dev/process_suite.h"
-#include "tests/e2e/by_owner.h"
+#include "tests/e2e/writer.h"
 #include "tests/realkube/cluster.h"
 
 namespace basalt::e2e {

@@ -8,7 +8,7 @@
 
 #include "common/base/slots.h"
 #include "services/jobsvc/store/job_store.h"
-#include "tests/e2e/by_owner.h"
+#include "tests/e2e/writer.h"
 #include "tests/simulation/judge.h"
 
 namespace basalt::simulation {

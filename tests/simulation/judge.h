@@ -21,17 +21,6 @@ void Judge(SimSuite& suite, const std::vector<PlannedJob>& jobs, std::vector<std
 
 // ---- the parts ----
 
-// Who wrote, as the gateway told the API server: "basalt-gateway/1.0 (jobsvc-0/<incarnation> slot 7 epoch 3)".
-struct Writer {
-  std::string replica;
-  std::string incarnation;
-  uint32_t slot = 0;
-  int64_t epoch = 0;
-  std::string service() const { return replica.substr(0, replica.rfind('-')); }
-};
-// False: it tells of no owner.
-bool ParseWriter(std::string_view user_agent, Writer& writer);
-
 // One writer for each slot and epoch, and none that has been overtaken.
 void JudgeWriters(const kubesim::ApiServer& api, std::vector<std::string>& violations);
 // Every command that was accepted is done exactly once.

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "tests/e2e/by_owner.h"
+#include "tests/e2e/writer.h"
 #include "tests/simulation/sim_suite.h"
 
 namespace basalt::simulation {

@@ -21,7 +21,7 @@
 #include "kubesim/actors/client/api.h"
 #include "kubesim/actors/client/informer.h"
 #include "tests/bench/real/process_usage.h"
-#include "tests/e2e/by_owner.h"
+#include "tests/e2e/writer.h"
 #include "tests/realkube/cluster.h"
 
 namespace basalt::bench {
