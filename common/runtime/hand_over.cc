@@ -9,6 +9,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/obs/log.h"
+#include "common/rpc/held_slots.h"
 #include "common/runtime/slot_records.h"
 
 namespace basalt::runtime {
@@ -62,7 +63,7 @@ std::shared_ptr<Takeover::Fetch> Takeover::MakeFetch(const gateway::v1::Member& 
   *fetch->request.mutable_source() = source;
   *fetch->request.mutable_owner() = options_.self;
   fetch->request.set_part(part);
-  fetch->deadline = loop_.Now() + (fetch->IsControl() ? options_.patience : options_.history_patience);
+  fetch->deadline = loop_.Now() + PatienceFor(*fetch);
   fetch->back_off = BackOff(fetch->IsControl() ? options_.again : options_.history_again);
   return fetch;
 }
@@ -97,16 +98,14 @@ void Takeover::Start() {
 
 void Takeover::Import(const gateway::v1::Leftovers& leftovers, absl::FunctionRef<bool(uint32_t slot)> is_ours) {
   const auto fetch = MakeFetch(leftovers.source(), HandOverRequest::PART_HISTORY);
-  for (const gateway::v1::HeldSlots& held : leftovers.held()) {
-    for (const uint32_t slot : held.slots()) {
-      if (!is_ours(slot)) continue;
-      std::shared_ptr<Fetch>& known = imports_[{slot, leftovers.source().replica()}];
-      if (known != nullptr && known->Brings(leftovers.source(), slot, held.epoch())) continue;
-      known = fetch;
-      fetch->Add(slot, held.epoch());
-      fetch->left[slot] = held.epoch();
-    }
-  }
+  rpc::ForEachHeldSlot(leftovers.held(), [&](uint32_t slot, int64_t epoch, bool) {
+    if (!is_ours(slot)) return;
+    std::shared_ptr<Fetch>& known = imports_[{slot, leftovers.source().replica()}];
+    if (known != nullptr && known->Brings(leftovers.source(), slot, epoch)) return;
+    known = fetch;
+    fetch->Add(slot, epoch);
+    fetch->left[slot] = epoch;
+  });
   if (!fetch->left.empty()) Ask(fetch);
 }
 
@@ -143,6 +142,10 @@ void Takeover::Drop(const Fetch& fetch, const Epochs& slots) {
   }
 }
 
+absl::Duration Takeover::PatienceFor(const Fetch& fetch) const {
+  return fetch.IsControl() ? options_.patience : options_.history_patience;
+}
+
 void Takeover::Ask(const std::shared_ptr<Fetch>& fetch) {
   fetch->peer->HandOver(fetch->request, options_.call_timeout,
                         [this, alive = alive_, fetch](absl::StatusOr<HandOverResponse> page) {
@@ -176,8 +179,7 @@ void Takeover::OnPage(const std::shared_ptr<Fetch>& fetch, absl::StatusOr<HandOv
   if (!StorePage(*fetch, *page)) return;
   if (page->next_cursor().empty()) return EndPages(fetch);
   fetch->back_off.Reset();
-  fetch->deadline =
-      std::max(fetch->deadline, loop_.Now() + (fetch->IsControl() ? options_.patience : options_.history_patience));
+  fetch->deadline = std::max(fetch->deadline, loop_.Now() + PatienceFor(*fetch));
   fetch->request.set_cursor(page->next_cursor());
   Ask(fetch);
 }
@@ -242,14 +244,8 @@ void Takeover::ReportCleared(const Fetch& fetch, const Epochs& cleared) {
   if (cleared.empty()) return;
   gateway::v1::Leftovers leftovers;
   *leftovers.mutable_source() = fetch.request.source();
-  std::map<int64_t, gateway::v1::HeldSlots*> by_epoch;
   for (const auto& [slot, epoch] : cleared) {
-    gateway::v1::HeldSlots*& held = by_epoch[epoch];
-    if (held == nullptr) {
-      held = leftovers.add_held();
-      held->set_epoch(epoch);
-    }
-    held->add_slots(slot);
+    rpc::AddHeldSlot(slot, epoch, /*only_history=*/false, *leftovers.mutable_held());
   }
   callbacks_.cleared(leftovers);
 }
@@ -302,10 +298,13 @@ absl::StatusOr<HandOverResponse> Handover::Serve(const HandOverRequest& request)
   const gateway::v1::Member& asked = request.source();
   if (request.cluster() != options_.cluster || asked.service() != options_.self.service() ||
       asked.replica() != options_.self.replica() || asked.incarnation() != options_.self.incarnation()) {
-    return MakeStatus(absl::StatusCode::kFailedPrecondition,
-                      fmt::format("asked is '{}' ({}) of cluster '{}', this is '{}' ({}) of cluster '{}'",
-                                  asked.replica(), asked.incarnation(), request.cluster(), options_.self.replica(),
-                                  options_.self.incarnation(), options_.cluster));
+    const auto name = [](const gateway::v1::Member& member, std::string_view cluster) {
+      return fmt::format("{} '{}' ({}) of cluster '{}'", gateway::v1::ServiceKind_Name(member.service()),
+                         member.replica(), member.incarnation(), cluster);
+    };
+    return MakeStatus(
+        absl::StatusCode::kFailedPrecondition,
+        fmt::format("asked is {}, this is {}", name(asked, request.cluster()), name(options_.self, options_.cluster)));
   }
   switch (request.part()) {
     case HandOverRequest::PART_CONTROL:

@@ -75,6 +75,7 @@ class Takeover {
   using ImportKey = std::pair<uint32_t, std::string>;  // Slot, and the replica that has its history.
 
   std::shared_ptr<Fetch> MakeFetch(const gateway::v1::Member& source, replica::v1::HandOverRequest::Part part);
+  absl::Duration PatienceFor(const Fetch& fetch) const;
   void Ask(const std::shared_ptr<Fetch>& fetch);
   void AskLater(const std::shared_ptr<Fetch>& fetch, std::string_view why);
   void OnPage(const std::shared_ptr<Fetch>& fetch, absl::StatusOr<replica::v1::HandOverResponse> page);

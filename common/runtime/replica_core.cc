@@ -229,7 +229,6 @@ void Replica::Core::Attach() {
 void Replica::Core::Reattach(const absl::Status& status) {
   if (stopped_ || failed_ || stream_ == nullptr) return;
   if (leaving_ && status.ok()) {
-    dismissed_ = true;
     loop_.Post([stream = std::shared_ptr<rpc::AttachStream>(std::move(stream_))]() mutable { stream.reset(); });
     FinishLeave();
     return;

@@ -121,7 +121,6 @@ class Replica::Core final : public WorkerHost,
   bool stopped_ = false;
   bool failed_ = false;
   bool leaving_ = false;
-  bool dismissed_ = false;  // The gateway needs nothing of us any more.
   absl::AnyInvocable<void()> left_;
 
   std::unique_ptr<Takeover> takeover_;

@@ -9,6 +9,7 @@
 #include "common/base/slots.h"
 #include "common/base/status.h"
 #include "common/obs/log.h"
+#include "common/rpc/held_slots.h"
 #include "common/runtime/slot_records.h"
 
 namespace basalt::runtime {
@@ -37,7 +38,7 @@ void Replica::Core::Leave(absl::AnyInvocable<void()> done) {
   loop_.RunAfter(options_.leave_timeout, [core = shared_from_this()] { core->FinishLeave(); });
   // Without a gateway there is nobody to give anything to; another may be about to lead.
   loop_.RunAfter(options_.leave_without_gateway, [core = shared_from_this()] {
-    if (!core->dismissed_ && (core->received_ == 0 || core->stream_ == nullptr)) core->FinishLeave();
+    if (core->received_ == 0 || core->stream_ == nullptr) core->FinishLeave();
   });
 }
 
@@ -70,18 +71,10 @@ absl::Status Replica::Core::AddHeld(gateway::v1::Hello& hello) const {
   if (!options_.keeps_records) return absl::OkStatus();
   const absl::StatusOr<std::map<uint32_t, storage::v1::SlotMeta>> stored = ReadSlotMetas(store_);
   if (!stored.ok()) return stored.status();
-  std::map<std::pair<int64_t, bool>, gateway::v1::HeldSlots*> by_epoch;
   for (const auto& [slot, meta] : *stored) {
     const bool only_history = meta.epoch() == 0;
     const int64_t epoch = only_history ? meta.history_epoch() : meta.epoch();
-    if (epoch == 0) continue;
-    gateway::v1::HeldSlots*& held = by_epoch[{epoch, only_history}];
-    if (held == nullptr) {
-      held = hello.add_held();
-      held->set_epoch(epoch);
-      held->set_only_history(only_history);
-    }
-    held->add_slots(slot);
+    if (epoch != 0) rpc::AddHeldSlot(slot, epoch, only_history, *hello.mutable_held());
   }
   return absl::OkStatus();
 }

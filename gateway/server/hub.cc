@@ -8,6 +8,7 @@
 
 #include "common/base/status.h"
 #include "common/obs/log.h"
+#include "common/rpc/held_slots.h"
 #include "common/rpc/leader_hint.h"
 #include "gateway/route/object_ref.h"
 
@@ -282,11 +283,9 @@ absl::Status Hub::Hello(Stream& stream, rpc::AttachSink& sink, const v1::Hello& 
   AdvanceAll(self.service());
   if (hello.held_size() > 0) {
     std::vector<uint32_t> held;
-    for (const v1::HeldSlots& of_epoch : hello.held()) {
-      for (const uint32_t slot : of_epoch.slots()) {
-        if (slot < kSlotCount) held.push_back(slot);
-      }
-    }
+    rpc::ForEachHeldSlot(hello.held(), [&](uint32_t slot, int64_t, bool) {
+      if (slot < kSlotCount) held.push_back(slot);
+    });
     TellLeftovers(self.service(), held, self.replica());
   }
   if (stats_timer_ == kNoTimer) UpdateStats();
@@ -317,26 +316,20 @@ void Hub::Acknowledged(Session& session) {
 }
 
 void Hub::TellLeftovers(v1::ServiceKind service, const std::vector<uint32_t>& slots, const std::string& source) {
-  std::map<std::pair<Session*, std::string>, std::pair<v1::Member, std::map<int64_t, v1::HeldSlots>>> told;
+  // By the names of who is told and of whom: in the same order in every run.
+  std::map<std::pair<std::string, std::string>, std::pair<Session*, v1::Leftovers>> told;
   for (const uint32_t i : slots) {
     const Slot& slot = slots_[service - 1][i];
     if (!SessionHas(slot, i)) continue;
     for (const Ownership::Leftover& leftover : ownership_->FindLeftovers(service, i)) {
       if (!source.empty() && leftover.source.replica() != source) continue;
-      auto& [member, by_epoch] = told[{SessionOf(*slot.owner), leftover.source.replica()}];
-      member = leftover.source;
-      by_epoch[leftover.epoch].add_slots(i);
+      auto& [session, leftovers] = told[{slot.owner->member.replica(), leftover.source.replica()}];
+      session = SessionOf(*slot.owner);
+      *leftovers.mutable_source() = leftover.source;
+      rpc::AddHeldSlot(i, leftover.epoch, /*only_history=*/false, *leftovers.mutable_held());
     }
   }
-  for (auto& [to, what] : told) {
-    v1::Leftovers leftovers;
-    *leftovers.mutable_source() = std::move(what.first);
-    for (auto& [epoch, held] : what.second) {
-      held.set_epoch(epoch);
-      *leftovers.add_held() = std::move(held);
-    }
-    to.first->Tell(std::move(leftovers));
-  }
+  for (auto& [names, what] : told) what.first->Tell(std::move(what.second));
 }
 
 void Hub::Taken(const v1::Member& member, const v1::Taken& taken) {

@@ -7,6 +7,7 @@
 
 #include "common/base/planted.h"
 #include "common/base/status.h"
+#include "common/rpc/held_slots.h"
 
 namespace basalt::gateway {
 namespace {
@@ -95,12 +96,11 @@ void Ownership::Attach(const v1::Hello& hello, absl::Time now) {
   replica.since = now;
   replica.held.assign(hello.held_size() > 0 ? kSlotCount : 0, 0);
   replica.history = replica.held;
-  for (const v1::HeldSlots& held : hello.held()) {
-    std::vector<int64_t>& epochs = held.only_history() ? replica.history : replica.held;
-    for (const uint32_t slot : held.slots()) {
-      if (slot < kSlotCount) epochs[slot] = std::max(epochs[slot], held.epoch());
-    }
-  }
+  rpc::ForEachHeldSlot(hello.held(), [&](uint32_t slot, int64_t epoch, bool only_history) {
+    if (slot >= kSlotCount) return;
+    int64_t& newest = (only_history ? replica.history : replica.held)[slot];
+    newest = std::max(newest, epoch);
+  });
   if (!IsService(member.service())) return;
   std::vector<Slot>& slots = slots_[member.service() - 1];
   for (uint32_t i = 0; i < kSlotCount; ++i) {
@@ -139,7 +139,6 @@ void Ownership::NoteRecords(v1::ServiceKind service, uint32_t i) {
   const auto it = replicas_.find({service, slot.owner.replica});
   if (it == replicas_.end() || !it->second.keeps_records) return;
   slot.records_epoch = slot.owner.epoch;
-  slot.restored = false;
   if (it->second.held.empty()) {
     it->second.held.assign(kSlotCount, 0);
     it->second.history = it->second.held;
@@ -153,14 +152,12 @@ void Ownership::Cleared(const v1::Leftovers& leftovers) {
   const auto it = replicas_.find({source.service(), source.replica()});
   if (it == replicas_.end() || it->second.held.empty()) return;
   if (it->second.member.incarnation() != source.incarnation()) return;
-  for (const v1::HeldSlots& held : leftovers.held()) {
-    for (const uint32_t slot : held.slots()) {
-      if (slot >= kSlotCount) continue;
-      for (std::vector<int64_t>* epochs : {&it->second.held, &it->second.history}) {
-        if ((*epochs)[slot] == held.epoch()) (*epochs)[slot] = 0;
-      }
+  rpc::ForEachHeldSlot(leftovers.held(), [&](uint32_t slot, int64_t epoch, bool) {
+    if (slot >= kSlotCount) return;
+    for (std::vector<int64_t>* epochs : {&it->second.held, &it->second.history}) {
+      if ((*epochs)[slot] == epoch) (*epochs)[slot] = 0;
     }
-  }
+  });
 }
 
 bool Ownership::HadRecords(v1::ServiceKind service, uint32_t i) const {
