@@ -243,8 +243,9 @@ void FaultPlan::DeleteWhenFailed(const std::string& down, absl::Time until) {
   if (pod.empty()) return After(absl::Milliseconds(200), [this, down, until] { DeleteWhenFailed(down, until); });
   probes_.Hit("failed pod deleted while jobsvc was down");
   const auto stored = suite_.api().Get("pods", "default", pod);
-  if (suite_.IsSeenFailed(FindString(*Find(*stored, "metadata"), "uid"))) {
-    suite_.NoteSeenFailure(pod);
+  const std::string uid(FindString(*Find(*stored, "metadata"), "uid"));
+  if (suite_.IsSeenFailed(uid)) {
+    suite_.NoteSeenFailure(uid);
     // Once it has heard of it, and nobody else has.
     if (suite_.random().OneIn(2)) die_at_record_.insert(down);
     After(absl::Milliseconds(suite_.random().Uniform(500)), [this, down] {

@@ -38,6 +38,7 @@ struct Story {
 
 struct PodStory {
   const PlannedJob* job = nullptr;
+  std::string uid;  // The newest.
   std::string phase;
   int64_t version = 0;
   int64_t creates = 0;
@@ -96,8 +97,9 @@ class LogJudge {
     std::from_chars(version.data(), version.data() + version.size(), pod.version);
     pod.phase = "Pending";
     if (pod.creates > 0 && version_before == job.version && pod.version == job.version) {
-      JudgeSeenFailure(*pod.job, request);
+      JudgeSeenFailure(pod, request);
     }
+    pod.uid = request.uid;
     // Of an older one it may be: what was sent before a kill can arrive after it.
     if (pod.version > job.version) {
       violations_.push_back(fmt::format("pod {} was made for version {} of its job, which has {}", request.name,
@@ -112,11 +114,11 @@ class LogJudge {
     }
   }
 
-  // That it has failed calls for an action, and nothing was done so far.
-  void JudgeSeenFailure(const PlannedJob& job, const kubesim::LoggedRequest& request) {
-    if (job.kind != JobKind::kOnFailure && job.kind != JobKind::kRestarts) return;
+  // That the one before has failed calls for an action, and nothing was done so far.
+  void JudgeSeenFailure(const PodStory& before, const kubesim::LoggedRequest& request) {
+    if (before.job->kind != JobKind::kOnFailure && before.job->kind != JobKind::kRestarts) return;
     for (const SimSuite::SeenFailure& seen : suite_.seen_failures()) {
-      if (seen.pod != request.name || seen.time > request.time) continue;
+      if (seen.uid != before.uid || seen.time > request.time) continue;
       if (!suite_.NothingForgotten(seen.time, request.time)) continue;
       violations_.push_back(fmt::format(
           "pod {} had failed before it was deleted, and was made again without what its job does then", request.name));

@@ -127,9 +127,9 @@ class SimSuite {
   // Such a pod is to be deleted now.
   struct SeenFailure {
     absl::Time time;
-    std::string pod;
+    std::string uid;
   };
-  void NoteSeenFailure(std::string pod) { seen_failures_.push_back({time_.Now(), std::move(pod)}); }
+  void NoteSeenFailure(std::string uid) { seen_failures_.push_back({time_.Now(), std::move(uid)}); }
   const std::vector<SeenFailure>& seen_failures() const { return seen_failures_; }
   // Nothing has happened in between that may take back what a gateway or a replica has heard, however long a replica
   // was down.
