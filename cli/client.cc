@@ -9,7 +9,7 @@
 #include "cli/gateways.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
-#include "common/rpc/status_bridge.h"
+#include "common/rpc/grpc/status_bridge.h"
 
 namespace basalt::cli {
 namespace {

@@ -9,7 +9,7 @@
 #include "basalt/gateway/v1/gateway.grpc.pb.h"
 #include "cli/commands.h"
 #include "common/base/slots.h"
-#include "common/rpc/grpc_server.h"
+#include "common/rpc/grpc/server.h"
 
 namespace basalt::cli {
 namespace {

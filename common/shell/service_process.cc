@@ -14,10 +14,10 @@
 #include "common/discovery/gateway_names.h"
 #include "common/discovery/resolver.h"
 #include "common/obs/log.h"
-#include "common/rpc/grpc_gateway_peer.h"
-#include "common/rpc/grpc_peers.h"
-#include "common/rpc/grpc_replica.h"
-#include "common/rpc/grpc_server.h"
+#include "common/rpc/grpc/gateway_peer.h"
+#include "common/rpc/grpc/peers.h"
+#include "common/rpc/grpc/replica.h"
+#include "common/rpc/grpc/server.h"
 #include "common/rpc/http_status.h"
 
 namespace basalt::shell {

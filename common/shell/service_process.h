@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "common/obs/health.h"
 #include "common/obs/metrics.h"
-#include "common/rpc/grpc_service.h"
+#include "common/rpc/grpc/service.h"
 #include "common/runtime/replica.h"
 
 namespace basalt::shell {

@@ -9,8 +9,8 @@
 #include "common/base/mutex.h"
 #include "common/base/status_macros.h"
 #include "common/exec/run_on.h"
-#include "common/rpc/grpc_gateway_service.h"
-#include "common/rpc/grpc_server.h"
+#include "common/rpc/grpc/gateway_service.h"
+#include "common/rpc/grpc/server.h"
 #include "common/rpc/http_status.h"
 
 namespace basalt::gateway {

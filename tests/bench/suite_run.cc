@@ -18,7 +18,7 @@
 #include "common/exec/run_on.h"
 #include "common/http/direct_client.h"
 #include "common/obs/log.h"
-#include "common/rpc/grpc_calls.h"
+#include "common/rpc/grpc/calls.h"
 #include "common/shell/service_process.h"
 #include "gateway/main/process.h"
 #include "services/jobsvc/main/parts.h"

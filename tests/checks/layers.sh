@@ -31,6 +31,11 @@ rule gateway/session 'grpcpp|rocksdb/|common/(http|kv)/|gateway/(kube|server|mai
 rule gateway 'services/|kubesim/|cli/|dev/'
 rule kubesim 'services/|gateway/|cli/|dev/'
 rule cli 'services/|gateway/|kubesim/|dev/'
+hits=$(git grep -nE '#include <grpcpp' -- common gateway kubesim dev ':!common/rpc/grpc' || true)
+if [[ -n $hits ]]; then
+  printf 'only common/rpc/grpc, the services and the command line may include gRPC:\n%s\n' "$hits"
+  bad=1
+fi
 # Only tests and basalt-dev link the simulator.
 hits=$(grep -rnE '\bkubesim' --include=CMakeLists.txt services gateway cli common 2>/dev/null || true)
 if [[ -n $hits ]]; then

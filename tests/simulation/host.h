@@ -11,7 +11,7 @@
 #include "common/kv/faulty_kv.h"
 #include "common/obs/health.h"
 #include "common/obs/metrics.h"
-#include "common/rpc/sim_network.h"
+#include "common/rpc/sim/sim_network.h"
 #include "common/runtime/replica.h"
 #include "gateway/server/gateway.h"
 #include "services/jobsvc/control/job_controller.h"

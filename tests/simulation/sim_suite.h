@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "common/base/random.h"
-#include "common/rpc/sim_network.h"
+#include "common/rpc/sim/sim_network.h"
 #include "common/time/sim_time.h"
 #include "kubesim/actors/client/informer.h"
 #include "kubesim/actors/node/node_actor.h"

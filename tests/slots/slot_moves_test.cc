@@ -13,7 +13,7 @@
 #include "common/base/slots.h"
 #include "common/exec/sim_loop.h"
 #include "common/obs/metrics.h"
-#include "common/rpc/sim_network.h"
+#include "common/rpc/sim/sim_network.h"
 #include "common/runtime/replica.h"
 #include "common/runtime/slot_records.h"
 #include "gateway/route/testing.h"

@@ -1,12 +1,12 @@
 #pragma once
 
 // The gRPC face of JobService for clients, and of JobPartService for the other replicas. What lies with another replica
-// is asked there (common/rpc/forward.h).
+// is asked there (common/rpc/grpc/forward.h).
 #include <memory>
 #include <vector>
 
 #include "common/exec/loop.h"
-#include "common/rpc/grpc_service.h"
+#include "common/rpc/grpc/service.h"
 #include "common/rpc/members.h"
 #include "services/jobsvc/api/job_api.h"
 

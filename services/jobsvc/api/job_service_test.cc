@@ -10,7 +10,7 @@
 
 #include "basalt/job/v1/job.grpc.pb.h"
 #include "common/base/mutex.h"
-#include "common/rpc/grpc_server.h"
+#include "common/rpc/grpc/server.h"
 #include "common/testing/status_matchers.h"
 
 namespace basalt::jobsvc {

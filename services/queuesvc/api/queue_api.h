@@ -2,12 +2,12 @@
 
 // QueueService over gRPC for clients, and QueuePartService for the other replicas: only the owner of a queue's slot
 // counts its pod groups, so a question about a queue goes to its owner, and a list is gathered from all of them
-// (common/rpc/forward.h).
+// (common/rpc/grpc/forward.h).
 #include <memory>
 #include <vector>
 
 #include "common/exec/loop.h"
-#include "common/rpc/grpc_service.h"
+#include "common/rpc/grpc/service.h"
 #include "common/rpc/members.h"
 #include "common/runtime/replica.h"
 

@@ -10,7 +10,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/version.h"
-#include "common/rpc/grpc_calls.h"
+#include "common/rpc/grpc/calls.h"
 #include "tests/bench/process_stats.h"
 
 namespace basalt::bench {

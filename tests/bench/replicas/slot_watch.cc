@@ -10,7 +10,7 @@
 
 #include "absl/time/clock.h"
 #include "basalt/gateway/v1/gateway.grpc.pb.h"
-#include "common/rpc/grpc_calls.h"
+#include "common/rpc/grpc/calls.h"
 
 namespace basalt::bench {
 namespace {

@@ -1,4 +1,4 @@
-#include "common/rpc/forward.h"
+#include "common/rpc/grpc/forward.h"
 
 namespace basalt::rpc {
 

@@ -6,15 +6,15 @@
 #include <thread>
 
 #include "basalt/common/v1/health.grpc.pb.h"
-#include "common/rpc/grpc_gateway_peer.h"
-#include "common/rpc/grpc_gateway_service.h"
-#include "common/rpc/grpc_peers.h"
-#include "common/rpc/grpc_podgroup.h"
-#include "common/rpc/grpc_replica.h"
-#include "common/rpc/grpc_server.h"
+#include "common/rpc/grpc/gateway_peer.h"
+#include "common/rpc/grpc/gateway_service.h"
+#include "common/rpc/grpc/peers.h"
+#include "common/rpc/grpc/podgroup.h"
+#include "common/rpc/grpc/replica.h"
+#include "common/rpc/grpc/server.h"
+#include "common/rpc/grpc/status_bridge.h"
+#include "common/rpc/grpc/unary.h"
 #include "common/rpc/leader_hint.h"
-#include "common/rpc/status_bridge.h"
-#include "common/rpc/unary.h"
 
 namespace basalt::rpc {
 namespace {

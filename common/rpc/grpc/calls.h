@@ -11,8 +11,8 @@
 
 #include "common/base/mutex.h"
 #include "common/exec/loop.h"
+#include "common/rpc/grpc/status_bridge.h"
 #include "common/rpc/peers.h"
-#include "common/rpc/status_bridge.h"
 
 namespace basalt::rpc {
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/rpc/sim_network.h"
+#include "common/rpc/sim/sim_network.h"
 
 namespace basalt::rpc {
 

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "common/rpc/grpc_service.h"
+#include "common/rpc/grpc/service.h"
 
 namespace basalt::rpc {
 

@@ -1,11 +1,11 @@
-#include "common/rpc/grpc_peers.h"
+#include "common/rpc/grpc/peers.h"
 
 #include <map>
 #include <utility>
 
 #include "basalt/podgroup/v1/podgroup.grpc.pb.h"
 #include "basalt/replica/v1/replica.grpc.pb.h"
-#include "common/rpc/grpc_calls.h"
+#include "common/rpc/grpc/calls.h"
 
 namespace basalt::rpc {
 

@@ -1,4 +1,4 @@
-#include "common/rpc/status_bridge.h"
+#include "common/rpc/grpc/status_bridge.h"
 
 #include <string>
 #include <string_view>

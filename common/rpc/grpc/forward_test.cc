@@ -1,5 +1,5 @@
 // Forwarding between three real servers, each with an assignment of its own.
-#include "common/rpc/forward.h"
+#include "common/rpc/grpc/forward.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -9,8 +9,8 @@
 
 #include "basalt/podgroup/v1/podgroup.grpc.pb.h"
 #include "common/exec/run_on.h"
-#include "common/rpc/grpc_server.h"
-#include "common/rpc/unary.h"
+#include "common/rpc/grpc/server.h"
+#include "common/rpc/grpc/unary.h"
 #include "common/testing/status_matchers.h"
 
 namespace basalt::rpc {

@@ -1,4 +1,4 @@
-#include "common/rpc/sim_core.h"
+#include "common/rpc/sim/sim_core.h"
 
 namespace basalt::rpc {
 

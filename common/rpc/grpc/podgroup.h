@@ -1,15 +1,15 @@
 #pragma once
 
-// A replica's gRPC face for the other replicas of its service.
+// pgsvc's gRPC face for jobsvc.
 #include <memory>
 
 #include "common/exec/loop.h"
-#include "common/rpc/grpc_service.h"
+#include "common/rpc/grpc/service.h"
 #include "common/rpc/peers.h"
 
 namespace basalt::rpc {
 
 // Loop and handler outlive the server that the service is given to.
-std::unique_ptr<GrpcService> MakeReplicaService(Loop& loop, ReplicaHandler& handler);
+std::unique_ptr<GrpcService> MakePodGroupService(Loop& loop, PodGroupHandler& handler);
 
 }  // namespace basalt::rpc

@@ -14,10 +14,10 @@
 #include "common/base/mutex.h"
 #include "common/exec/loop.h"
 #include "common/rpc/feed.h"
-#include "common/rpc/forward.h"
-#include "common/rpc/grpc_calls.h"
-#include "common/rpc/status_bridge.h"
-#include "common/rpc/unary.h"
+#include "common/rpc/grpc/calls.h"
+#include "common/rpc/grpc/forward.h"
+#include "common/rpc/grpc/status_bridge.h"
+#include "common/rpc/grpc/unary.h"
 
 namespace basalt::rpc {
 

@@ -26,7 +26,7 @@
 #include "common/base/slot_set.h"
 #include "common/base/status.h"
 #include "common/exec/loop.h"
-#include "common/rpc/grpc_calls.h"
+#include "common/rpc/grpc/calls.h"
 #include "common/rpc/members.h"
 #include "common/rpc/peers.h"
 

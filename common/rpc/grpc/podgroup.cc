@@ -1,9 +1,9 @@
-#include "common/rpc/grpc_podgroup.h"
+#include "common/rpc/grpc/podgroup.h"
 
 #include <utility>
 
 #include "basalt/podgroup/v1/podgroup.grpc.pb.h"
-#include "common/rpc/unary.h"
+#include "common/rpc/grpc/unary.h"
 
 namespace basalt::rpc {
 namespace {

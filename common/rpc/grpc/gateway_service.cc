@@ -1,11 +1,11 @@
-#include "common/rpc/grpc_gateway_service.h"
+#include "common/rpc/grpc/gateway_service.h"
 
 #include <utility>
 
 #include "basalt/gateway/v1/gateway.grpc.pb.h"
 #include "common/base/mutex.h"
+#include "common/rpc/grpc/unary.h"
 #include "common/rpc/leader_hint.h"
-#include "common/rpc/unary.h"
 
 namespace basalt::rpc {
 namespace {

@@ -1,4 +1,4 @@
-#include "common/rpc/grpc_gateway_peer.h"
+#include "common/rpc/grpc/gateway_peer.h"
 
 #include <deque>
 #include <utility>
@@ -6,7 +6,7 @@
 #include "basalt/gateway/v1/gateway.grpc.pb.h"
 #include "common/discovery/gateway_ring.h"
 #include "common/exec/run_on.h"
-#include "common/rpc/grpc_calls.h"
+#include "common/rpc/grpc/calls.h"
 #include "common/rpc/leader_hint.h"
 
 namespace basalt::rpc {

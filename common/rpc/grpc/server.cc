@@ -1,4 +1,4 @@
-#include "common/rpc/grpc_server.h"
+#include "common/rpc/grpc/server.h"
 
 #include <grpcpp/ext/channelz_service_plugin.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>

@@ -1,8 +1,8 @@
-#include "common/rpc/sim_network.h"
+#include "common/rpc/sim/sim_network.h"
 
 #include <utility>
 
-#include "common/rpc/sim_core.h"
+#include "common/rpc/sim/sim_core.h"
 
 namespace basalt::rpc {
 

@@ -1,4 +1,4 @@
-#include "common/rpc/sim_network.h"
+#include "common/rpc/sim/sim_network.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
-#include "common/rpc/grpc_replica.h"
+#include "common/rpc/grpc/replica.h"
 
 #include <utility>
 
 #include "basalt/replica/v1/replica.grpc.pb.h"
-#include "common/rpc/unary.h"
+#include "common/rpc/grpc/unary.h"
 
 namespace basalt::rpc {
 namespace {
