@@ -20,11 +20,11 @@
 #include "common/obs/health.h"
 #include "common/obs/metrics.h"
 #include "common/rpc/peers.h"
+#include "gateway/health/readiness.h"
+#include "gateway/health/unreadable.h"
 #include "gateway/kube/writer.h"
 #include "gateway/lead/lead.h"
 #include "gateway/server/hub.h"
-#include "gateway/server/readiness.h"
-#include "gateway/server/unreadable.h"
 
 namespace basalt::gateway {
 

@@ -25,11 +25,11 @@
 #include "common/exec/loop.h"
 #include "common/obs/metrics.h"
 #include "common/rpc/peers.h"
+#include "gateway/kube/kube_access.h"
 #include "gateway/lead/assignment_store.h"
 #include "gateway/route/cache.h"
 #include "gateway/server/hub_metrics.h"
 #include "gateway/server/interests.h"
-#include "gateway/server/kube_access.h"
 #include "gateway/server/ownership.h"
 #include "gateway/session/session.h"
 

@@ -13,7 +13,7 @@
 
 #include "absl/time/time.h"
 #include "common/exec/loop.h"
-#include "gateway/server/kube_access.h"
+#include "gateway/kube/kube_access.h"
 #include "gateway/session/session.h"
 
 namespace basalt::gateway {

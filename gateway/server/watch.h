@@ -14,10 +14,10 @@
 #include "common/exec/loop.h"
 #include "common/http/http.h"
 #include "common/obs/metrics.h"
+#include "gateway/health/readiness.h"
+#include "gateway/health/unreadable.h"
 #include "gateway/kube/reflector.h"
 #include "gateway/route/cache.h"
-#include "gateway/server/readiness.h"
-#include "gateway/server/unreadable.h"
 
 namespace basalt::gateway {
 

@@ -1,4 +1,4 @@
-#include "gateway/server/trouble.h"
+#include "gateway/health/trouble.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "gateway/server/unreadable.h"
+#include "gateway/health/unreadable.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

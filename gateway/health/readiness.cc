@@ -1,4 +1,4 @@
-#include "gateway/server/readiness.h"
+#include "gateway/health/readiness.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "gateway/server/trouble.h"
+#include "gateway/health/trouble.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

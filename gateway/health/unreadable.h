@@ -13,7 +13,7 @@
 #include <string>
 
 #include "common/obs/metrics.h"
-#include "gateway/server/kube_access.h"
+#include "gateway/kube/kube_access.h"
 #include "gateway/translate/decoder.h"
 
 namespace basalt::gateway {

@@ -18,8 +18,8 @@
 #include "common/exec/loop.h"
 #include "common/obs/health.h"
 #include "common/obs/metrics.h"
+#include "gateway/health/trouble.h"
 #include "gateway/lead/kube_call.h"
-#include "gateway/server/trouble.h"
 
 namespace basalt::gateway {
 

@@ -1,0 +1,244 @@
+// Whose slots are whose: members and the saved assignment, moves, and the records that go with them.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "common/base/status.h"
+#include "common/obs/log.h"
+#include "common/rpc/held_slots.h"
+#include "gateway/server/hub.h"
+#include "gateway/server/hub_stream.h"
+
+namespace basalt::gateway {
+
+void Hub::Settle() {
+  if (!leads()) return;
+  const std::vector<Ownership::Change> changes = ownership_->Settle(loop_.Now());
+  if (!changes.empty()) {
+    kube_.DropUnsent([this](const v1::Owner& owner) { return !ownership_->Check(owner).ok(); });
+  }
+  // What left a slot's owner is told before what a slot shows to the next one.
+  for (const Ownership::Change& change : changes) MoveSlot(change);
+  for (const Ownership::Change& change : changes) Advance(change.service, change.slot);
+  if (!saving_ && save_timer_ == kNoTimer) {
+    std::optional<storage::v1::AssignmentRecord> wanted = ownership_->Propose(loop_.Now());
+    if (wanted.has_value()) Save(*std::move(wanted));
+  }
+  // What was waited for may be had elsewhere, or not at all.
+  for (const v1::ServiceKind service : ownership_->TakeExpired()) AdvanceAll(service);
+  std::erase_if(replicas_, [&](const auto& entry) {
+    const v1::Member& member = entry.second->member;
+    if (ownership_->IsPresent(member.service(), member.replica())) return false;
+    // Its tombstones go with its slots.
+    const std::vector<Slot>& slots = slots_[member.service() - 1];
+    const bool owns =
+        std::any_of(slots.begin(), slots.end(), [&](const Slot& slot) { return slot.owner == entry.second.get(); });
+    if (!owns) metrics_.RemoveReplica(member);
+    return !owns;
+  });
+  DismissLeavers();
+  TellMembers();
+
+  loop_.Cancel(settle_timer_);
+  settle_timer_ = kNoTimer;
+  const absl::Time deadline = ownership_->NextDeadline();
+  if (deadline == absl::InfiniteFuture() || saving_ || save_timer_ != kNoTimer) return;
+  settle_timer_ = loop_.RunAt(deadline, [this, alive = alive_] {
+    if (!*alive) return;
+    settle_timer_ = kNoTimer;
+    Settle();
+  });
+}
+
+void Hub::Save(storage::v1::AssignmentRecord record) {
+  saving_ = true;
+  store_.Save(record, [this, alive = alive_, term = term_, record](const absl::Status& status) {
+    if (!*alive || term != term_) return;
+    saving_ = false;
+    if (status.ok()) return Adopt(record);
+    obs::LogWarning("assignment not saved",
+                    {{"epoch", fmt::to_string(record.epoch())}, {"why", std::string(ToStd(status.message()))}});
+    // Somebody else leads, or has led since: nothing is done in an epoch that is not ours.
+    if (absl::IsAborted(status)) return Follow("", "");
+    save_timer_ = loop_.RunAfter(options_.save_again, [this, alive] {
+      if (!*alive) return;
+      save_timer_ = kNoTimer;
+      Settle();
+    });
+  });
+}
+
+void Hub::Adopt(const storage::v1::AssignmentRecord& record) {
+  ownership_->Adopt(record, loop_.Now());
+  metrics_.ShowAssignment(record.epoch(), true);
+  obs::LogInfo("assignment changed",
+               {{"epoch", fmt::to_string(record.epoch())}, {"members", fmt::to_string(record.members_size())}});
+  for (auto& [key, replica] : replicas_) {
+    Session* session = SessionOf(*replica);
+    if (session == nullptr) continue;
+    session->SetAssignment(ownership_->assignment());
+    // It hears no more of what it is to release: the next owner does.
+    for (uint32_t i = 0; i < kSlotCount; ++i) {
+      const Ownership::Slot& slot = ownership_->Get(replica->member.service(), i);
+      if (slots_[key.first - 1][i].owner == replica.get() && slot.owner.epoch != slot.target.epoch) {
+        session->CloseSlot(i);
+      }
+    }
+  }
+  Settle();
+}
+
+void Hub::TellMembers() {
+  if (options_.on_members == nullptr || options_.ownership.expected.empty()) return;
+  std::vector<std::string> differs;
+  for (const auto& [service, expected] : options_.ownership.expected) {
+    const int attached = ownership_->Attached(static_cast<v1::ServiceKind>(service)).first;
+    if (attached == expected) continue;
+    differs.push_back(
+        fmt::format("{}: {} of {} attached", ProgramName(static_cast<v1::ServiceKind>(service)), attached, expected));
+  }
+  std::string text = fmt::format("{}", fmt::join(differs, ", "));
+  if (members_told_ == text) return;
+  members_told_ = text;
+  options_.on_members(text);
+}
+
+void Hub::MoveSlot(const Ownership::Change& change) {
+  Slot& slot = slots_[change.service - 1][change.slot];
+  const std::string& name = ownership_->Get(change.service, change.slot).owner.replica;
+  const auto found = replicas_.find({change.service, name});
+  Replica* next = found == replicas_.end() ? nullptr : found->second.get();
+  if (slot.owner != nullptr) {
+    if (Session* session = SessionOf(*slot.owner)) session->CloseSlot(change.slot);
+  }
+  if (next != slot.owner) {
+    Tombstones& unowned = unowned_[change.service - 1];
+    Tombstones& from = slot.owner == nullptr ? unowned : slot.owner->tombstones;
+    from.MoveSlot(change.slot, next == nullptr ? unowned : next->tombstones);
+  }
+  slot.owner = next;
+  slot.drained = false;
+  slot.moving = true;
+  slot.source.clear();
+}
+
+void Hub::Advance(v1::ServiceKind service, uint32_t index) {
+  Slot& slot = slots_[service - 1][index];
+  if (slot.owner == nullptr) return;
+  slot.drained |= slot.in_flight == 0;
+  Session* session = SessionOf(*slot.owner);
+  const Ownership::Slot& owned = ownership_->Get(service, index);
+  if (!slot.drained || session == nullptr || session->HasSlot(index)) return;
+  // What is to move on is not begun, also if only to the next incarnation.
+  if (owned.owner.epoch != owned.target.epoch || !owned.owner.SameProcess(session->self())) return;
+  const Ownership::Source source = ownership_->FindSource(service, index);
+  if (source.wait) return;
+  if (source.replica.empty() || source.replica == owned.owner.replica) {
+    slot.source.clear();
+    if (source.replica.empty() && ownership_->HadRecords(service, index)) CountLostRecords(service, index);
+    session->OpenSlot(index, owned.owner.epoch, source.epoch);
+    if (std::exchange(slot.moving, false)) metrics_.SlotOpens(loop_.Now() - owned.since);
+    return;
+  }
+  if (slot.source == source.replica) return;
+  const auto holder = replicas_.find({service, source.replica});
+  if (holder == replicas_.end()) return;
+  slot.source = source.replica;
+  v1::SlotGrant grant;
+  grant.set_slot(index);
+  grant.set_epoch(owned.owner.epoch);
+  *grant.mutable_source() = holder->second->member;
+  grant.set_source_epoch(source.epoch);
+  session->Grant(grant);
+}
+
+void Hub::AdvanceAll(int service) {
+  for (uint32_t i = 0; i < kSlotCount; ++i) Advance(static_cast<v1::ServiceKind>(service), i);
+}
+
+// Somebody who is there is to have the records of the slot that the replica has.
+bool Hub::IsWanted(const Replica& replica, uint32_t index) const {
+  const v1::ServiceKind service = replica.member.service();
+  const Slot& slot = slots_[service - 1][index];
+  if (!SessionHas(slot, index)) return ownership_->FindSource(service, index).replica == replica.member.replica();
+  return ownership_->Holds(replica.member, index);
+}
+
+// A replica that leaves may go once nobody waits for its slots or its records.
+void Hub::DismissLeavers() {
+  std::vector<Stream*> dismissed;
+  for (const auto& [key, replica] : replicas_) {
+    if (replica->stream == nullptr || !ownership_->IsLeaving(replica->member.service(), key.second)) continue;
+    bool needed = false;
+    for (uint32_t i = 0; i < kSlotCount && !needed; ++i) {
+      const Slot& slot = slots_[key.first - 1][i];
+      needed = slot.owner == replica.get() || IsWanted(*replica, i);
+    }
+    const bool member = std::any_of(
+        ownership_->assignment().members().begin(), ownership_->assignment().members().end(),
+        [&](const v1::Member& other) { return other.service() == key.first && other.replica() == key.second; });
+    const bool alone = !ownership_->AnybodyStays(replica->member.service());
+    if (alone || (!needed && !member)) dismissed.push_back(replica->stream);
+  }
+  for (Stream* stream : dismissed) stream->End(absl::OkStatus());
+}
+
+// ---- records ----
+
+void Hub::Acknowledged(Session& session) {
+  const std::vector<uint32_t> begun = session.TakeBegun();
+  if (begun.empty()) return;
+  for (const uint32_t slot : begun) ownership_->NoteRecords(session.self().service(), slot);
+  TellLeftovers(session.self().service(), begun);
+}
+
+void Hub::TellLeftovers(v1::ServiceKind service, const std::vector<uint32_t>& slots, const std::string& source) {
+  // By the names of who is told and of whom: in the same order in every run.
+  std::map<std::pair<std::string, std::string>, std::pair<Session*, v1::Leftovers>> told;
+  for (const uint32_t i : slots) {
+    const Slot& slot = slots_[service - 1][i];
+    if (!SessionHas(slot, i)) continue;
+    for (const Ownership::Leftover& leftover : ownership_->FindLeftovers(service, i)) {
+      if (!source.empty() && leftover.source.replica() != source) continue;
+      auto& [session, leftovers] = told[{slot.owner->member.replica(), leftover.source.replica()}];
+      session = SessionOf(*slot.owner);
+      *leftovers.mutable_source() = leftover.source;
+      rpc::AddHeldSlot(i, leftover.epoch, /*only_history=*/false, *leftovers.mutable_held());
+    }
+  }
+  for (auto& [names, what] : told) what.first->Tell(std::move(what.second));
+}
+
+void Hub::Taken(const v1::Member& member, const v1::Taken& taken) {
+  const auto it = replicas_.find({member.service(), member.replica()});
+  if (it == replicas_.end()) return;
+  if (taken.lost_size() > 0) {
+    for (const uint32_t slot : taken.lost()) CountLostRecords(member.service(), slot);
+    obs::LogWarning("records of slots are lost", {{"service", std::string(ServiceName(member.service()))},
+                                                  {"replica", member.replica()},
+                                                  {"slots", fmt::to_string(taken.lost_size())}});
+  }
+  for (const uint32_t i : taken.slots()) {
+    if (i >= kSlotCount) continue;
+    Slot& slot = slots_[member.service() - 1][i];
+    const bool lost = std::find(taken.lost().begin(), taken.lost().end(), i) != taken.lost().end();
+    // Its source may have gone since, and come back: what was fetched is there. What could not be had is asked again.
+    const bool expected = slot.owner == it->second.get() && !SessionHas(slot, i) && (!lost || !slot.source.empty()) &&
+                          ownership_->Get(member.service(), i).owner.epoch == taken.epoch();
+    if (!expected) continue;
+    slot.source.clear();
+    ownership_->NoteRecords(member.service(), i);
+    Advance(member.service(), i);
+  }
+  DismissLeavers();
+}
+
+void Hub::CountLostRecords(v1::ServiceKind service, uint32_t slot) {
+  metrics_.CountLostRecords();
+  if (options_.on_records_lost) options_.on_records_lost(service, slot);
+}
+
+}  // namespace basalt::gateway

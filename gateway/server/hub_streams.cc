@@ -1,0 +1,176 @@
+// Who is attached: one stream of each replica, let in by name and process.
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "common/base/status.h"
+#include "common/obs/log.h"
+#include "common/rpc/held_slots.h"
+#include "gateway/server/hub.h"
+#include "gateway/server/hub_stream.h"
+
+namespace basalt::gateway {
+namespace {
+
+absl::Status Mismatch(std::string_view what, std::string_view here, std::string_view there) {
+  return MakeStatus(absl::StatusCode::kFailedPrecondition,
+                    fmt::format("{} differs: the gateway has '{}', the replica '{}'", what, here, there));
+}
+
+}  // namespace
+
+void Hub::Stream::OnRequest(v1::AttachRequest request) {
+  if (ended_) return;
+  if (const absl::Status status = Handle(request); !status.ok()) End(status);
+}
+
+void Hub::Stream::OnSent() {
+  if (session_ && !ended_) session_->OnSent();
+}
+
+void Hub::Stream::OnClosed() {
+  ended_ = true;
+  if (*alive_) hub_.Detach(*this);
+  session_.reset();
+}
+
+void Hub::Stream::End(const absl::Status& status) {
+  if (ended_) return;
+  ended_ = true;
+  if (session_) {
+    session_->Close(status);
+  } else {
+    sink_.Close(status);
+  }
+  hub_.Detach(*this);
+}
+
+absl::Status Hub::Stream::Handle(const v1::AttachRequest& request) {
+  if (!session_) {
+    if (request.has_hello()) return hub_.Hello(*this, sink_, request.hello());
+    return MakeStatus(absl::StatusCode::kInvalidArgument, "the first message of a stream is Hello");
+  }
+  switch (request.message_case()) {
+    case v1::AttachRequest::kAck: {
+      const absl::Status status = session_->OnAck(request.ack().sequence());
+      hub_.Acknowledged(*session_);
+      return status;
+    }
+    case v1::AttachRequest::kInterest: {
+      const v1::Interest& interest = request.interest();
+      const InterestKey key{interest.watch(), interest.namespace_(), interest.name()};
+      if (!interest.withdraw()) return hub_.interests_.Add(*session_, key);
+      hub_.interests_.Withdraw(*session_, key);
+      return absl::OkStatus();
+    }
+    case v1::AttachRequest::kReleased:
+      hub_.ownership_->Release(session_->self(), request.released());
+      hub_.Settle();
+      return absl::OkStatus();
+    case v1::AttachRequest::kTaken:
+      hub_.Taken(session_->self(), request.taken());
+      return absl::OkStatus();
+    case v1::AttachRequest::kCleared:
+      if (request.cleared().source().service() != session_->self().service()) {
+        return MakeStatus(absl::StatusCode::kInvalidArgument, "Leftovers.source is of another service");
+      }
+      hub_.ownership_->Cleared(request.cleared());
+      hub_.DismissLeavers();
+      return absl::OkStatus();
+    case v1::AttachRequest::kLeave:
+      obs::LogInfo("replica leaves", {{"replica", session_->self().replica()}});
+      hub_.ownership_->Leave(session_->self());
+      hub_.Settle();
+      return absl::OkStatus();
+    case v1::AttachRequest::kHello:
+      return MakeStatus(absl::StatusCode::kInvalidArgument, "Hello is said once in a stream");
+    case v1::AttachRequest::MESSAGE_NOT_SET:
+      return absl::OkStatus();
+  }
+  return absl::OkStatus();
+}
+
+std::unique_ptr<rpc::AttachSession> Hub::OnAttach(rpc::AttachSink& sink) {
+  return std::make_unique<Stream>(*this, sink);
+}
+
+absl::Status Hub::CheckHello(const v1::Hello& hello) const {
+  if (hello.cluster() != options_.cluster) return Mismatch("cluster", options_.cluster, hello.cluster());
+  if (hello.version() != options_.version) return Mismatch("version", options_.version, hello.version());
+  if (hello.slot_count() != kSlotCount) {
+    return Mismatch("slot count", fmt::to_string(kSlotCount), fmt::to_string(hello.slot_count()));
+  }
+  const v1::Member& self = hello.self();
+  if (self.service() < 1 || self.service() > kServiceKinds || self.replica().empty() || self.incarnation().empty()) {
+    return MakeStatus(absl::StatusCode::kInvalidArgument,
+                      "Hello.self needs a service, a replica's name and an incarnation");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Hub::TakeName(const v1::Member& member) {
+  const auto it = replicas_.find({member.service(), member.replica()});
+  if (it == replicas_.end() || it->second->stream == nullptr) return absl::OkStatus();
+  Stream& old = *it->second->stream;
+  const bool same_process = it->second->member.incarnation() == member.incarnation();
+  if (!same_process && old.session_->Lag() < options_.ownership.grace) {
+    return MakeStatus(absl::StatusCode::kAlreadyExists,
+                      fmt::format("replica '{}' is attached as incarnation '{}' and acknowledges; this one is '{}'",
+                                  member.replica(), it->second->member.incarnation(), member.incarnation()));
+  }
+  old.End(MakeStatus(absl::StatusCode::kAborted,
+                     fmt::format("replaced by a newer stream of incarnation '{}'", member.incarnation())));
+  return absl::OkStatus();
+}
+
+absl::Status Hub::Hello(Stream& stream, rpc::AttachSink& sink, const v1::Hello& hello) {
+  absl::Status status = CheckHello(hello);
+  if (status.ok() && !leads()) return CheckLeading();
+  if (status.ok()) status = TakeName(hello.self());
+  if (!status.ok()) {
+    obs::LogWarning("replica refused", {{"replica", hello.self().replica()}, {"why", std::string(status.message())}});
+    return status;
+  }
+  const v1::Member& self = hello.self();
+  auto& replica = replicas_[{self.service(), self.replica()}];
+  if (!replica) replica = std::make_unique<Replica>(options_.tombstone_bytes);
+  replica->member = self;
+  replica->stream = &stream;
+  stream.session_ = std::make_unique<Session>(
+      loop_, cache_, self, replica->tombstones, sink, [this] { return kube_.ApiNow(); }, options_.session);
+  obs::LogInfo("replica attached", {{"service", std::string(ServiceName(self.service()))},
+                                    {"replica", self.replica()},
+                                    {"incarnation", self.incarnation()},
+                                    {"address", self.address()}});
+  ownership_->Attach(hello, loop_.Now());
+  if (ownership_->assignment().epoch() > 0) stream.session_->SetAssignment(ownership_->assignment());
+  Settle();
+  AdvanceAll(self.service());
+  if (hello.held_size() > 0) {
+    std::vector<uint32_t> held;
+    rpc::ForEachHeldSlot(hello.held(), [&](uint32_t slot, int64_t, bool) {
+      if (slot < kSlotCount) held.push_back(slot);
+    });
+    TellLeftovers(self.service(), held, self.replica());
+  }
+  if (stats_timer_ == kNoTimer) UpdateStats();
+  return absl::OkStatus();
+}
+
+void Hub::Detach(Stream& stream) {
+  if (!stream.session_) return;
+  interests_.Forget(*stream.session_);
+  const v1::Member& self = stream.session_->self();
+  const auto it = replicas_.find({self.service(), self.replica()});
+  if (it == replicas_.end() || it->second->stream != &stream) return;
+  it->second->stream = nullptr;
+  obs::LogInfo("replica detached", {{"replica", self.replica()}, {"incarnation", self.incarnation()}});
+  // What it was told to fetch it is told again; what others were to fetch from it may be had elsewhere, or not at all.
+  for (Slot& slot : slots_[self.service() - 1]) {
+    if (slot.owner == it->second.get() || slot.source == self.replica()) slot.source.clear();
+  }
+  ownership_->Detach(self, loop_.Now());
+  Settle();
+}
+
+}  // namespace basalt::gateway
