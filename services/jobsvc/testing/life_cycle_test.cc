@@ -1,6 +1,8 @@
 // Whole lives of jobs: controller, store and a small API server under simulated time.
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "common/base/slots.h"
 #include "services/jobsvc/store/job_store.h"
 #include "services/jobsvc/testing/job_rig.h"
@@ -139,6 +141,33 @@ TEST(LifeCycleTest, RestartJobKillsEverythingAndBeginsAgainWithTheNextVersion) {
   EXPECT_EQ(rig.PhaseOf("default/j"), kCompleted);
   EXPECT_EQ(rig.kube().job("default/j").status().version(), 1);
   EXPECT_EQ(rig.kube().Count("create", "pods"), 6);
+}
+
+// W11: what a policy answers to comes first, also where it has to wait for a write of counts.
+TEST(LifeCycleTest, NoPodIsMadeAgainWhileAnActionWaitsToBeCommitted) {
+  JobRig rig;
+  rig.Start();
+  rig.kube().PutJob(WithPolicy(MakeJob("j", 1, 3), "PodFailed", "RestartJob"));
+  rig.Run();
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run(absl::Seconds(20));
+  bool under_way = false;
+  rig.fate = [&](const gateway::v1::WriteRequest& request) {
+    if (request.subresource() != "status" || std::exchange(under_way, true)) return Fate::kNormal;
+    return Fate::kLostRequest;  // Nobody knows of it until the server must have given up.
+  };
+  rig.kube().SetPodPhase("default/j-t0-0", kPodSucceeded);
+  ASSERT_TRUE(rig.RunUntil([&] { return under_way; }));
+  rig.kube().ClearLog();
+  rig.kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
+  rig.kube().RemovePod("default/j-t0-1");
+  rig.Run(absl::Minutes(2));
+  EXPECT_EQ(rig.kube().job("default/j").status().version(), 1);
+  EXPECT_EQ(rig.kube().Count("create", "pods"), 3);
+  for (const FakeKube::Logged& write : rig.kube().log()) {
+    if (write.plural == "jobs/status") break;
+    EXPECT_FALSE(write.verb == "create" && write.plural == "pods") << write.name << " was made before the restart";
+  }
 }
 
 TEST(LifeCycleTest, TheFailedPodOfAKilledRunDoesNotDecideAboutTheNext) {
