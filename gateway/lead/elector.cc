@@ -137,16 +137,18 @@ void Elector::OnSeen(Lease lease) {
   pending_absent_ = false;
   const std::optional<Holder> holder = seen_->holder();
   const bool same_name = holder && holder->replica == options_.self.replica;
-  if (same_name) return FollowSameName(*seen_, first_look);
+  if (same_name && first_look) before_ = seen_->identity;
+  if (same_name) return FollowSameName(*seen_);
   if (leads_) Lose(fmt::format("the lease is held by '{}'", seen_->identity));
   TellLeader();
   if (!seen_->identity.empty()) return FollowOther(*seen_);
   Claim(Verb::kTake, std::max(seen_->wait, seen_->free() ? absl::ZeroDuration() : longest_));
 }
 
-void Elector::FollowSameName(const Lease& lease, bool first_look) {
-  // What was there before this process is the one before it; what comes after it has replaced it.
-  if (!first_look) return Replaced(lease);
+void Elector::FollowSameName(const Lease& lease) {
+  // What was there before this process is the one before it, however often it is seen until the Lease is ours; what
+  // comes after it has replaced it.
+  if (lease.identity != before_) return Replaced(lease);
   Claim(Verb::kTake, std::max(seen_->wait, longest_ * kWait));
 }
 

@@ -107,7 +107,7 @@ class Elector {
   void OnLooked(KubeAnswer answer);
   void OnAbsent();
   void OnSeen(Lease lease);
-  void FollowSameName(const Lease& lease, bool first_look);
+  void FollowSameName(const Lease& lease);
   void FollowOther(const Lease& lease);
   void Claim(Verb verb, absl::Duration wait = absl::ZeroDuration(), bool was_absent = false);
   void OnClaimed(KubeAnswer answer);
@@ -145,6 +145,7 @@ class Elector {
   absl::Duration owed_;                      // Before the first write of this lead; zero once it was waited for.
 
   bool looked_ = false;        // Whether there is one is known since the start.
+  std::string before_;         // Of our name, whose Lease it was when this process began; empty: nobody.
   bool must_look_ = true;      // Before the next write.
   std::optional<Lease> seen_;  // The newest; what the next write compares with. None where there has never been one.
   absl::Time seen_since_;      // When its mark was first seen, by our own clock.

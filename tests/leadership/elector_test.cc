@@ -262,6 +262,23 @@ TEST_F(ElectorTest, ANewProcessOfTheSameNameTakesTheLeaseAtOnce) {
   EXPECT_FALSE(second_->leads());
 }
 
+// An API server that has just started refuses everybody for a while.
+TEST_F(ElectorTest, ANewProcessOfTheSameNameGoesOnTryingToTakeTheLeaseOfTheOneBefore) {
+  for (const int code : {0, 403, 409, 500, 503}) {
+    World world;
+    Site before(world, "gateway-0");
+    world.Advance(absl::Seconds(10));
+    ASSERT_TRUE(before.leads());
+    before.Kill();
+    const auto action = code == 0 ? kubesim::FaultAction::kDropRequest : kubesim::FaultAction::kAnswer;
+    world.Fault(action, "update", 3, code);
+    Site again(world, "gateway-0", "c");
+    world.Advance(absl::Seconds(10));
+    EXPECT_TRUE(again.leads()) << code;
+    EXPECT_FALSE(again.fatal.has_value()) << code << ": " << *again.fatal;
+  }
+}
+
 TEST_F(ElectorTest, AnOlderProcessOfTheSameNameEnds) {
   StartTwo();
   Site again(world_, "gateway-0", "c");
