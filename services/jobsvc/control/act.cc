@@ -279,8 +279,6 @@ void JobController::ActOnPods(JobEntry& entry) {
   }
   EffectInput view = ViewOf(entry, busy);
   view.limit = options_.max_in_flight_per_job - entry.busy_pods.size();
-  // W11: an action that waits to be committed may call for other pods than the present status does.
-  view.blocked |= !entry.record.pending().empty();
   if (entry.create_retry.Blocks(now)) {
     view.blocked = true;
     context_.WakeAt(entry.key, entry.create_retry.until);
@@ -307,6 +305,7 @@ EffectInput JobController::ViewOf(const JobEntry& entry, const std::set<std::str
           .pods = entry.pods,
           .group = GroupOf(entry),
           .blocked = entry.compiled->invalid(),
+          .action_waits = !entry.record.pending().empty(),
           .objects_ready = ObjectsReady(entry),
           .busy = busy,
           .limit = options_.max_in_flight_per_job};

@@ -78,7 +78,8 @@ std::vector<PodEffect> NextPodEffects(const EffectInput& in) {
     if (pod == nullptr || (marks_left && pod->has(kPodOutOfSync))) continue;
     add(PodEffect::Kind::kDelete, name);
   }
-  if (in.blocked || marks_left || !MakesPods(phase) || !in.group.admits() || !in.objects_ready) return effects;
+  if (in.blocked || in.action_waits || marks_left || !MakesPods(phase) || !in.group.admits() || !in.objects_ready)
+    return effects;
   const auto& missing = in.pods.missing();
   for (auto it = missing.begin(); it != missing.end() && effects.size() < in.limit;) {
     if (it->task >= in.spec.tasks_size() || !DependencyMet(in.spec, it->task, in.pods)) {
@@ -105,6 +106,7 @@ std::string WaitingFor(const EffectInput& in) {
     return {};
   }
   if (in.blocked) return in.job.status().message();
+  if (in.action_waits) return "an action is to be written to its status first";
   if (!in.objects_ready) return "the objects of its plugins are being made";
   if (!in.group.present) return "its PodGroup is being made";
   if (in.group.stale) return fmt::format("PodGroup {} of the run before is still going", in.group.name);

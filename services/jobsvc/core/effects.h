@@ -31,7 +31,9 @@ struct EffectInput {
   const kube::v1::JobSpec& spec;  // Effective.
   const PodSet& pods;
   GroupView group;
-  bool blocked = false;        // The spec is refused, or creating backs off: nothing is made.
+  bool blocked = false;  // The spec is refused, or creating backs off: nothing is made.
+  // W11: an action is not committed yet, and may call for other pods than the present status does: nothing is made.
+  bool action_waits = false;
   bool objects_ready = false;  // Every plugin object exists.
   // Names of pods with a write under way, or with a state that is not judged yet.
   const std::set<std::string>& busy;
