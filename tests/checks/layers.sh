@@ -32,6 +32,12 @@ rule gateway/health 'grpcpp|rocksdb/|common/kv/|gateway/(session|server|main)/'
 rule gateway 'services/|kubesim/|cli/|dev/'
 rule kubesim 'services/|gateway/|cli/|dev/'
 rule cli 'services/|gateway/|kubesim/|dev/'
+for lower in common/runtime common/reconcile common/kv common/http common/rpc/sim gateway/kube gateway/lead gateway/session \
+  gateway/server services/jobsvc/control services/pgsvc/control services/queuesvc/control kubesim; do
+  rule "$lower" 'grpcpp|common/rpc/grpc/'
+done
+rule gateway/kube 'gateway/(session|health|server|main)/'
+rule gateway/lead 'gateway/(session|health|server|main)/'
 hits=$(git grep -nE '#include <grpcpp' -- common gateway kubesim dev ':!common/rpc/grpc' || true)
 if [[ -n $hits ]]; then
   printf 'only common/rpc/grpc, the services and the command line may include gRPC:\n%s\n' "$hits"

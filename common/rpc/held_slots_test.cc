@@ -1,0 +1,26 @@
+#include "common/rpc/held_slots.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <tuple>
+#include <vector>
+
+namespace basalt::rpc {
+namespace {
+
+TEST(HeldSlotsTest, AreGroupedByEpochAndKindAndComeBackAsTheyWere) {
+  using Held = std::tuple<uint32_t, int64_t, bool>;
+  const std::vector<Held> held = {{1, 7, false}, {2, 8, false}, {3, 7, true}, {4, 7, false}, {5, 8, false}};
+  gateway::v1::Hello hello;
+  for (const auto& [slot, epoch, only_history] : held) AddHeldSlot(slot, epoch, only_history, *hello.mutable_held());
+  EXPECT_EQ(hello.held_size(), 3) << "of epoch 7, of 8, and history of 7";
+  std::vector<Held> told;
+  ForEachHeldSlot(hello.held(), [&](uint32_t slot, int64_t epoch, bool only_history) {
+    told.emplace_back(slot, epoch, only_history);
+  });
+  EXPECT_THAT(told, ::testing::UnorderedElementsAreArray(held));
+}
+
+}  // namespace
+}  // namespace basalt::rpc
