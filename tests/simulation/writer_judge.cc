@@ -20,7 +20,10 @@ void JudgeWriters(const kubesim::ApiServer& api, std::vector<std::string>& viola
   for (const kubesim::LoggedRequest& request : api.log()) {
     if (request.dropped_request) continue;
     const std::optional<e2e::Writer> writer = e2e::WriterOf(request.user_agent);
-    if (!writer.has_value()) continue;
+    if (!writer.has_value()) {
+      if (IsOurs(request)) violations.push_back(fmt::format("whose is a write of '{}'?", request.user_agent));
+      continue;
+    }
     const auto [owner, first] = owner_of.try_emplace(std::tuple(writer->service, writer->slot, writer->epoch),
                                                      std::pair(writer->replica, writer->incarnation));
     if (!first && owner->second != std::pair(writer->replica, writer->incarnation)) {
