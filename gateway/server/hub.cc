@@ -1,6 +1,5 @@
 #include "gateway/server/hub.h"
 
-#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -87,6 +86,8 @@ void Hub::Follow(std::string leader, std::string leader_address) {
   loop_.Cancel(std::exchange(settle_timer_, kNoTimer));
   loop_.Cancel(std::exchange(save_timer_, kNoTimer));
   metrics_.ShowAssignment(ownership_->assignment().epoch(), false);
+  if (!members_told_.value_or("").empty()) options_.on_members("");  // It is not for this one to say any more.
+  members_told_.reset();
   ownership_.reset();
   const absl::Status why = CheckLeading();
   for (auto& [key, replica] : replicas_) {

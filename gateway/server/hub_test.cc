@@ -380,6 +380,11 @@ TEST_F(HubLeadingTest, WhoIsMissingOfThoseExpectedIsSaidOnceForEachChange) {
   EXPECT_THAT(told,
               ::testing::ElementsAre("jobsvc: 0 of 2 attached, pgsvc: 0 of 1 attached",
                                      "jobsvc: 1 of 2 attached, pgsvc: 0 of 1 attached", "pgsvc: 0 of 1 attached", ""));
+  told.clear();
+  attached.pop_back();
+  time.Settle();
+  counted.Follow("gateway-1", "10.0.0.1:7700");
+  EXPECT_THAT(told, ::testing::ElementsAre("pgsvc: 0 of 1 attached", "")) << "it is for the next leader to say";
   attached.clear();
   time.Settle();
 }

@@ -52,7 +52,7 @@ class Ownership {
     Party target;               // Who is to.
     bool released = false;      // By an owner that is not the target.
     int64_t records_epoch = 0;  // Of the newest records that there are for certain.
-    bool restored = false;      // An earlier leader gave it to somebody, and no records of it are known yet.
+    bool restored = false;      // An earlier leader gave it to somebody: there may be records.
     absl::Time since;           // When the target changed.
   };
   // The slot has another owner.
