@@ -127,6 +127,23 @@ std::string_view StatusPhase(const json::value& object) {
   return status == nullptr ? std::string_view() : FindString(*status, "phase");
 }
 
+// Pods whose success stays counted though they are gone: the user deleted them, or a kill that was decided while they
+// ran came upon them when they had just succeeded.
+std::set<std::string> RemovedPods(const std::vector<Write>& log) {
+  std::set<std::string> removed;
+  std::map<std::string, std::string> phases;
+  for (const Write& write : log) {
+    if (write.resource != "pods" || !write.Succeeded()) continue;
+    std::string& phase = phases[write.name];
+    if (write.verb == "create" && write.subresource.empty()) phase.clear();
+    if (write.subresource == "status" && write.body.is_object()) {
+      if (const std::string_view next = StatusPhase(write.body); !next.empty()) phase = next;
+    }
+    if (write.verb == "delete" && (write.user_agent == kChaosUser || phase == "Succeeded")) removed.insert(write.name);
+  }
+  return removed;
+}
+
 }  // namespace
 
 void JudgeLog(const std::vector<ChaosJob>& jobs, const std::vector<Write>& log, std::vector<std::string>& violations) {
@@ -174,11 +191,7 @@ void JudgeEnd(const std::vector<ChaosJob>& jobs, const std::vector<Write>& log, 
   const auto stored = ByName(jobs_list);
   const auto pods = ByName(pods_list);
   const auto groups = ByName(groups_list);
-  std::set<std::string> removed;  // Pods that the user deleted: what succeeded and was removed stays done.
-  for (const Write& write : log) {
-    if (write.resource == "pods" && write.verb == "delete" && write.user_agent == kChaosUser)
-      removed.insert(write.name);
-  }
+  const std::set<std::string> removed = RemovedPods(log);
   for (const ChaosJob& job : jobs) {
     // The group's name goes on with the job's UID.
     const auto group = groups.lower_bound(job.name + "-");

@@ -129,6 +129,11 @@ std::string PodIn(const std::string& name, const std::string& phase) {
 TEST(ChaosJudgeTest, InTheEndPhasesAndCountsAreRightAndNothingIsLeft) {
   const std::string both = PodIn("chaos-0-t0-0", "Succeeded") + "," + PodIn("chaos-0-t0-1", "Succeeded");
   const std::vector<Write> removed = {Pod("delete", "chaos-0-t0-1", "test")};
+  Write succeeds = Pod("patch", "chaos-0-t0-1", "kubesim-actor");
+  succeeds.subresource = "status";
+  succeeds.body = *ParseJson(R"({"status":{"phase":"Succeeded"}})");
+  const std::vector<Write> killed_too_late = {succeeds, Pod("delete", "chaos-0-t0-1")};
+  const std::vector<Write> killed = {Pod("delete", "chaos-0-t0-1"), succeeds};
   struct Row {
     const char* what;
     std::string end, jobs, pods, groups;
@@ -154,6 +159,20 @@ TEST(ChaosJudgeTest, InTheEndPhasesAndCountsAreRightAndNothingIsLeft) {
        "",
        removed,
        {}},
+      {"killed when it had just succeeded",
+       "Terminated",
+       Job("Terminated", 2),
+       PodIn("chaos-0-t0-0", "Succeeded"),
+       "",
+       killed_too_late,
+       {}},
+      {"killed, and counted all the same",
+       "Terminated",
+       Job("Terminated", 2),
+       PodIn("chaos-0-t0-0", "Succeeded"),
+       "",
+       killed,
+       {"chaos-0: status.succeeded is 2, there are 1 such pods"}},
       {"more than there were",
        "Completed",
        Job("Completed", 2),

@@ -291,6 +291,7 @@ void FaultPlan::Heal() {
   suite_.network().SetOptions({});
   suite_.network().HealAll();
   suite_.Bury();
+  die_at_record_.clear();
   for (const std::string& host : suite_.Joined()) {
     suite_.KillAtWrite(host, 0, false);
     if (host.starts_with(kGateway)) suite_.CutApi(host, false);

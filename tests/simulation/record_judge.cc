@@ -115,11 +115,16 @@ void JudgeRecords(SimSuite& suite, const std::vector<PlannedJob>& jobs, std::vec
       continue;
     }
     for (const std::string& replica : replicas) {
+      const jobsvc::JobController* const controller = suite.JobsAt(replica);
+      if (controller == nullptr) {
+        violations.push_back(fmt::format("{} has ended by itself", replica));
+        continue;
+      }
       if (suite.OwnerAt(replica, key) != owner) {
         violations.push_back(fmt::format("{} belongs to {} for {}, to {} for others", job.name,
                                          suite.OwnerAt(replica, key), replica, owner));
       }
-      if (replica != owner && suite.JobsAt(replica)->Find(key) != nullptr) {
+      if (replica != owner && controller->Find(key) != nullptr) {
         violations.push_back(fmt::format("{} belongs to {}, and {} works on it, too", job.name, owner, replica));
       }
     }
