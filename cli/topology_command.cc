@@ -14,6 +14,7 @@
 #include "common/base/slots.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/rpc/program_name.h"
 
 namespace basalt::cli {
 namespace {
@@ -44,7 +45,7 @@ struct Asked {
 absl::StatusOr<Asked> Read(const GlobalOptions& options, const TopologyFlags& flags) {
   Asked asked;
   asked.question.follow = !flags.no_follow;
-  if (!flags.slots.empty()) asked.question.slots_of = ServiceOf(flags.slots);
+  if (!flags.slots.empty()) asked.question.slots_of = rpc::ServiceOfProgram(flags.slots);
   if (flags.key.empty()) return asked;
   if (flags.watch) {
     return MakeStatus(absl::StatusCode::kInvalidArgument, "--key and --watch do not go together");

@@ -9,16 +9,12 @@
 #include <vector>
 
 #include "cli/view/table.h"
+#include "common/rpc/program_name.h"
 
 namespace basalt::cli {
 namespace {
 
 using gateway::v1::Move;
-
-constexpr std::pair<std::string_view, gateway::v1::ServiceKind> kServices[] = {
-    {"jobsvc", gateway::v1::SERVICE_KIND_JOB},
-    {"pgsvc", gateway::v1::SERVICE_KIND_POD_GROUP},
-    {"queuesvc", gateway::v1::SERVICE_KIND_QUEUE}};
 
 std::string_view WatchText(gateway::v1::Mark::State state) {
   switch (state) {
@@ -103,19 +99,7 @@ std::string_view OpenText(const gateway::v1::SlotRange& range) { return range.op
 
 }  // namespace
 
-std::string_view ServiceText(gateway::v1::ServiceKind kind) {
-  for (const auto& [name, known] : kServices) {
-    if (known == kind) return name;
-  }
-  return "?";
-}
-
-gateway::v1::ServiceKind ServiceOf(std::string_view text) {
-  for (const auto& [name, known] : kServices) {
-    if (name == text) return known;
-  }
-  return gateway::v1::SERVICE_KIND_UNSPECIFIED;
-}
+std::string_view ServiceText(gateway::v1::ServiceKind kind) { return rpc::ProgramName(kind, "?"); }
 
 std::string FormatTopology(const gateway::v1::Topology& topology, size_t width) {
   std::vector<Row> watches;

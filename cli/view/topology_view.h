@@ -9,7 +9,6 @@
 namespace basalt::cli {
 
 std::string_view ServiceText(gateway::v1::ServiceKind kind);  // jobsvc, pgsvc, queuesvc; else "?".
-gateway::v1::ServiceKind ServiceOf(std::string_view text);    // UNSPECIFIED for what is none.
 
 // The gateway that was asked, members, moves under way and watches. `width`: no line is longer, 0 = any; of the
 // members' columns the address goes first.

@@ -7,6 +7,7 @@
 #include "absl/strings/escaping.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/rpc/program_name.h"
 
 namespace basalt::gateway {
 namespace {
@@ -43,24 +44,11 @@ std::string_view WriterOf(const json::value& object) {
   return data == nullptr ? std::string_view() : FindString(*data, "writer");
 }
 
-std::string_view NameOfService(int service) {
-  switch (service) {
-    case v1::SERVICE_KIND_JOB:
-      return "jobsvc";
-    case v1::SERVICE_KIND_POD_GROUP:
-      return "pgsvc";
-    case v1::SERVICE_KIND_QUEUE:
-      return "queuesvc";
-    default:
-      return "unknown";
-  }
-}
-
 std::string MembersForPeople(const AssignmentRecord& record) {
   std::string text;
   for (const AssignmentRecord::Member& member : record.members()) {
-    text += fmt::format("{} {}/{} {}\n", NameOfService(member.service()), member.replica(), member.incarnation(),
-                        member.address());
+    text += fmt::format("{} {}/{} {}\n", rpc::ProgramName(static_cast<v1::ServiceKind>(member.service()), "unknown"),
+                        member.replica(), member.incarnation(), member.address());
   }
   return text;
 }

@@ -8,23 +8,14 @@
 
 #include "common/base/slots.h"
 #include "common/base/status.h"
+#include "common/rpc/program_name.h"
 
 namespace basalt::gateway {
 namespace {
 
-constexpr std::pair<std::string_view, v1::ServiceKind> kServices[] = {
-    {"jobsvc", v1::SERVICE_KIND_JOB}, {"pgsvc", v1::SERVICE_KIND_POD_GROUP}, {"queuesvc", v1::SERVICE_KIND_QUEUE}};
-
 absl::Status Bad(std::string_view value, std::string_view why) {
   return MakeStatus(absl::StatusCode::kInvalidArgument,
                     fmt::format("--members: '{}' {}; it takes jobsvc=COUNT,pgsvc=COUNT,queuesvc=COUNT", value, why));
-}
-
-v1::ServiceKind KindOf(std::string_view name) {
-  for (const auto& [known, kind] : kServices) {
-    if (known == name) return kind;
-  }
-  return v1::SERVICE_KIND_UNSPECIFIED;
 }
 
 }  // namespace
@@ -34,7 +25,7 @@ absl::StatusOr<MemberCounts> ParseMembers(const std::vector<std::string>& values
   for (const std::string_view value : values) {
     const size_t equals = value.find('=');
     if (equals == std::string_view::npos) return Bad(value, "has no count");
-    const v1::ServiceKind kind = KindOf(value.substr(0, equals));
+    const v1::ServiceKind kind = rpc::ServiceOfProgram(value.substr(0, equals));
     if (kind == v1::SERVICE_KIND_UNSPECIFIED) return Bad(value, "is of no service");
     const std::string_view digits = value.substr(equals + 1);
     uint32_t count = 0;

@@ -11,19 +11,6 @@ obs::Labels LabelsOf(const v1::Member& member) {
 
 }  // namespace
 
-std::string_view ProgramName(v1::ServiceKind service) {
-  switch (service) {
-    case v1::SERVICE_KIND_JOB:
-      return "jobsvc";
-    case v1::SERVICE_KIND_POD_GROUP:
-      return "pgsvc";
-    case v1::SERVICE_KIND_QUEUE:
-      return "queuesvc";
-    default:
-      return "none";
-  }
-}
-
 std::string_view ServiceName(v1::ServiceKind service) {
   switch (service) {
     case v1::SERVICE_KIND_JOB:

@@ -15,7 +15,6 @@
 namespace basalt::gateway {
 
 std::string_view ServiceName(v1::ServiceKind service);
-std::string_view ProgramName(v1::ServiceKind service);  // "pgsvc"
 
 class HubMetrics {
  public:

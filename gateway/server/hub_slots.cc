@@ -9,6 +9,7 @@
 #include "common/base/status.h"
 #include "common/obs/log.h"
 #include "common/rpc/held_slots.h"
+#include "common/rpc/program_name.h"
 #include "gateway/server/hub.h"
 #include "gateway/server/hub_stream.h"
 
@@ -97,8 +98,8 @@ void Hub::TellMembers() {
   for (const auto& [service, expected] : options_.ownership.expected) {
     const int attached = ownership_->Attached(static_cast<v1::ServiceKind>(service)).first;
     if (attached == expected) continue;
-    differs.push_back(
-        fmt::format("{}: {} of {} attached", ProgramName(static_cast<v1::ServiceKind>(service)), attached, expected));
+    differs.push_back(fmt::format("{}: {} of {} attached",
+                                  rpc::ProgramName(static_cast<v1::ServiceKind>(service), "none"), attached, expected));
   }
   std::string text = fmt::format("{}", fmt::join(differs, ", "));
   if (members_told_ == text) return;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "common/kube/names.h"
+#include "common/rpc/program_name.h"
 #include "gateway/lead/lease.h"
 #include "tests/simulation/sim_suite.h"
 
@@ -96,7 +97,7 @@ std::string SimSuite::Leader() const {
 
 std::string SimSuite::OwnerAt(std::string_view name, std::string_view key) const {
   const Host& host = HostOf(name);
-  const auto owner = host.service->replica->OwnerOf(KindOf(host.program), key);
+  const auto owner = host.service->replica->OwnerOf(rpc::ServiceOfProgram(host.program), key);
   return owner.has_value() ? owner->replica() : std::string();
 }
 

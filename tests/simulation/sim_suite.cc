@@ -11,7 +11,7 @@
 #include "common/base/version.h"
 #include "common/base/yaml.h"
 #include "common/rpc/follow_leader.h"
-#include "gateway/server/hub_metrics.h"
+#include "common/rpc/program_name.h"
 #include "services/pgsvc/control/pod_group_controller.h"
 #include "services/pgsvc/control/pod_group_router.h"
 #include "services/queuesvc/control/queue_controller.h"
@@ -28,12 +28,6 @@ bool IsAboutJobs(const kv::WriteBatch& batch) {
 }
 
 }  // namespace
-
-gateway::v1::ServiceKind KindOf(std::string_view service) {
-  if (service == "jobsvc") return gateway::v1::SERVICE_KIND_JOB;
-  if (service == "pgsvc") return gateway::v1::SERVICE_KIND_POD_GROUP;
-  return gateway::v1::SERVICE_KIND_QUEUE;
-}
 
 const std::vector<json::value>& Crds() {
   static const std::vector<json::value> crds = [] {
@@ -141,7 +135,7 @@ void SimSuite::StartGateway(const std::string& name, Host& host) {
   options.hub.version = std::string(Version());
   options.hub.replica = name;
   options.hub.on_records_lost = [this](gateway::v1::ServiceKind service, uint32_t slot) {
-    records_lost_.emplace(gateway::ProgramName(service), slot);
+    records_lost_.emplace(rpc::ProgramName(service, "none"), slot);
   };
   options.lead.emplace();
   options.lead->replica = name;
@@ -187,7 +181,7 @@ void SimSuite::StartService(const std::string& name, Host& host) {
   runtime::RuntimeOptions options;
   options.cluster = "simulation";
   options.version = std::string(Version());
-  options.service = KindOf(host.program);
+  options.service = rpc::ServiceOfProgram(host.program);
   options.replica = name;
   options.address = name;
   options.keeps_records = host.program == "jobsvc";

@@ -179,8 +179,6 @@ class SimSuite {
   std::vector<SeenFailure> seen_failures_;
 };
 
-gateway::v1::ServiceKind KindOf(std::string_view service);
-
 // deploy/crds, parsed once.
 const std::vector<json::value>& Crds();
 
