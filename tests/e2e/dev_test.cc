@@ -95,7 +95,7 @@ TEST_P(DevTest, StaysUpUntilItIsToldToEnd) {
 TEST_P(DevTest, SeveralReplicasAndGatewaysShareTheWorkAndAnyGatewayTellsWhoHasWhat) {
   Child child(Dev({"--replicas=2", "--gateways=2", "--keep", fmt::format("--run={}", kFirstJob)}), out_, err_);
   ASSERT_TRUE(Says("basaltctl --gateway ")) << ReadFile(out_) << ReadFile(err_);
-  EXPECT_THAT(ReadFile(out_), ::testing::HasSubstr("Running → Completed"));
+  EXPECT_THAT(ReadFile(out_), ::testing::HasSubstr("Running → Completed")) << ReadFile(err_);
   const std::string mark = "export BASALT_GATEWAY=";
   const std::string text = ReadFile(out_);
   const size_t at = text.find(mark) + mark.size();
