@@ -7,6 +7,7 @@
 #include "common/discovery/gateway_ring.h"
 #include "common/exec/run_on.h"
 #include "common/rpc/grpc/calls.h"
+#include "common/rpc/grpc/write_stream.h"
 #include "common/rpc/leader_hint.h"
 
 namespace basalt::rpc {
@@ -152,8 +153,7 @@ class Peer final : public GatewayPeer {
   void Write(gateway::v1::WriteRequest request, absl::Duration timeout,
              Done<gateway::v1::WriteResponse> done) override {
     if (!ring_->Current().has_value()) return Refuse(std::move(done));
-    CallUnary(calls_, loop_, std::move(request), timeout, std::move(done),
-              [stub = &Current()](auto... arguments) { stub->async()->Write(arguments...); });
+    Writes().Write(std::move(request), timeout, std::move(done));
   }
 
   void Get(gateway::v1::GetRequest request, absl::Duration timeout, Done<gateway::v1::GetResponse> done) override {
@@ -176,10 +176,25 @@ class Peer final : public GatewayPeer {
   // Requires: ring_->Current(). Another address is another stub; of those before, what is under way holds the channel.
   GatewayService::Stub& Current() {
     if (const std::string address = *ring_->Current(); stub_ == nullptr || address != address_) {
+      CloseWrites();
       stub_ = GatewayService::NewStub(MakeChannel(address));
       address_ = address;
     }
     return *stub_;
+  }
+
+  // The stream of writes to where the last Attach went.
+  WriteStream& Writes() {
+    GatewayService::Stub& stub = Current();
+    if (writes_ != nullptr && writes_->ending()) CloseWrites();
+    if (writes_ == nullptr) {
+      writes_ = std::make_shared<WriteStream>(calls_, loop_);
+      writes_->Begin(stub);
+    }
+    return *writes_;
+  }
+  void CloseWrites() {
+    if (const auto writes = std::exchange(writes_, nullptr)) writes->Close();
   }
 
   template <typename T>
@@ -195,6 +210,7 @@ class Peer final : public GatewayPeer {
   std::unique_ptr<discovery::GatewayRing> ring_;
   std::unique_ptr<GatewayService::Stub> stub_;
   std::string address_;  // Of the stub.
+  std::shared_ptr<WriteStream> writes_;
   std::shared_ptr<AttachReactor> last_;
 };
 

@@ -4,6 +4,7 @@
 
 #include "basalt/gateway/v1/gateway.grpc.pb.h"
 #include "common/base/mutex.h"
+#include "common/rpc/grpc/serve_writes.h"
 #include "common/rpc/grpc/unary.h"
 #include "common/rpc/leader_hint.h"
 
@@ -120,7 +121,7 @@ using RawAttachService = GatewayService::WithRawCallbackMethod_Attach<GatewaySer
 
 class Service final : public RawAttachService {
  public:
-  Service(Loop& loop, GatewayHandler& handler) : loop_(loop), handler_(handler) {
+  Service(Loop& loop, GatewayHandler& handler) : loop_(loop), handler_(handler), writes_(loop, handler) {
     // Hands this object over to the loop: gRPC's own ordering is not visible to the thread sanitizer.
     loop_.Post([] {});
   }
@@ -131,13 +132,11 @@ class Service final : public RawAttachService {
     return reactor.get();
   }
 
-  grpc::ServerUnaryReactor* Write(grpc::CallbackServerContext* context, const gateway::v1::WriteRequest* request,
-                                  gateway::v1::WriteResponse* response) override {
-    return ServeUnary(loop_, context, request, response,
-                      [this](gateway::v1::WriteRequest message, Done<gateway::v1::WriteResponse> done) {
-                        handler_.Write(std::move(message), std::move(done));
-                      });
+  grpc::ServerBidiReactor<gateway::v1::WriteBatch, gateway::v1::WriteAnswers>* Write(
+      grpc::CallbackServerContext* /*context*/) override {
+    return writes_.Serve();
   }
+  void Drain() { writes_.Drain(); }
 
   grpc::ServerUnaryReactor* Get(grpc::CallbackServerContext* context, const gateway::v1::GetRequest* request,
                                 gateway::v1::GetResponse* response) override {
@@ -159,6 +158,7 @@ class Service final : public RawAttachService {
  private:
   Loop& loop_;
   GatewayHandler& handler_;
+  WriteStreams writes_;
 };
 
 }  // namespace

@@ -36,6 +36,7 @@ class Server final : public GrpcServer {
   void Drain(absl::Duration at_most) override {
     if (std::exchange(drained_, true)) return;
     server_->GetHealthCheckService()->Shutdown();
+    for (const std::unique_ptr<GrpcService>& service : services_) service->Drain();
     server_->Shutdown(std::chrono::system_clock::now() + absl::ToChronoMilliseconds(at_most));
     server_->Wait();
   }

@@ -15,6 +15,8 @@ class GrpcService {
  public:
   virtual ~GrpcService() = default;
   virtual void Register(grpc::ServerBuilder& builder) = 0;
+  // The server is about to end: calls that would not end by themselves are to come to an end. Any thread.
+  virtual void Drain() {}
 };
 
 // Wraps a generated (Callback)Service. Only where gRPC's headers are included: `T` must be complete.
@@ -26,6 +28,9 @@ std::unique_ptr<GrpcService> WrapService(std::unique_ptr<T> service) {
     void Register(grpc::ServerBuilder& builder) override {
       // Deduced late, so that this header needs no complete ServerBuilder.
       [this](auto& late) { late.RegisterService(inner_.get()); }(builder);
+    }
+    void Drain() override {
+      if constexpr (requires(T & service) { service.Drain(); }) inner_->Drain();
     }
 
    private:

@@ -66,6 +66,8 @@ class CallRoom {
   std::atomic<size_t> bytes_ = 0;
 };
 
+inline constexpr char kTooManyCalls[] = "too many calls are under way here; come again later";
+
 // One call, until gRPC is done with it and the handler has let go of it. It is finished once: by the handler, or when
 // the caller is gone or the server cuts it off. That too is done on the loop, after the handler was called: a server
 // that ends waits for its loops but for no answer, and no call begins once it has ended.
@@ -131,7 +133,7 @@ grpc::ServerUnaryReactor* ServeUnary(Loop& loop, grpc::CallbackServerContext* co
   const size_t bytes = request->ByteSizeLong();
   if (!CallRoom::Get().Enter(bytes)) {
     grpc::ServerUnaryReactor* const refused = context->DefaultReactor();
-    refused->Finish({grpc::StatusCode::RESOURCE_EXHAUSTED, "too many calls are under way here; come again later"});
+    refused->Finish({grpc::StatusCode::RESOURCE_EXHAUSTED, kTooManyCalls});
     return refused;
   }
   const auto call = UnaryCall<Response>::Make(loop, context, response, bytes);
