@@ -96,6 +96,9 @@ class Context {
   // back-off, until the write's deadline; it never resends anything else. The answer's object goes through OnState
   // before `done` is called, and `key` is woken after it. If the slot closes meanwhile, `done` is never called.
   virtual void Write(std::string_view key, gateway::v1::WriteRequest request, WriteDone done) = 0;
+  // For somebody who waits for the answer: as Write, but `done` is called also where the slot has closed meanwhile, and
+  // must not touch what belongs to the slot then.
+  virtual void WriteForCaller(std::string_view key, gateway::v1::WriteRequest request, WriteDone done) = 0;
   // A read from the API server. Its object does not go through OnState.
   virtual void Get(std::string_view key, gateway::v1::GetRequest request, GetDone done) = 0;
   // The peer that owns the pod group `namespace/name`; null while nobody does.

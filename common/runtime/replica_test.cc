@@ -252,6 +252,12 @@ class ReplicaTest : public ::testing::Test {
     });
     time_.Settle();
   }
+  void WriteForCaller() {
+    WriteRequest request;
+    request.set_name("a");
+    context().WriteForCaller(kKey, request, [this](WriteOutcome outcome) { outcomes_.push_back(std::move(outcome)); });
+    time_.Settle();
+  }
   void Answer(absl::StatusOr<WriteResponse> answer) {
     auto done = std::move(gateway_.writes.back().done);
     done(std::move(answer));
@@ -523,6 +529,30 @@ TEST_F(ReplicaTest, ASlotThatIsLostTakesItsWritesWithItAndIsReleased) {
   Write();
   EXPECT_EQ(gateway_.writes.size(), 1U);
   EXPECT_TRUE(outcomes_.empty());
+}
+
+// Somebody asked a service for it, and is told whether it was done.
+TEST_F(ReplicaTest, AWriteForACallerOutlivesItsSlotAndTouchesNothingOfIt) {
+  const std::pair<absl::StatusOr<WriteResponse>, WriteOutcome::Kind> answers[] = {
+      {WriteResponse(), WriteOutcome::Kind::kDone},
+      {absl::FailedPreconditionError("not the owner"), WriteOutcome::Kind::kNotSent},
+      {absl::UnknownError("the connection broke"), WriteOutcome::Kind::kUnknown}};
+  int64_t epoch = 1;
+  for (const auto& [answer, kind] : answers) {
+    gateway_.Send({Assignment(epoch), Begin(epoch), State("a", 10), End()});
+    time_.Settle();
+    WriteForCaller();
+    gateway_.Send({Assignment(++epoch, {Member(gateway::v1::SERVICE_KIND_JOB, "jobsvc-1")}, false)});
+    time_.Settle();
+    Take();
+    Answer(answer);
+    time_.Advance(absl::Seconds(30));
+    ASSERT_EQ(outcomes_.size(), 1U);
+    EXPECT_EQ(outcomes_[0].kind, kind);
+    EXPECT_EQ(Take(), Trace{}) << "no pass";
+    outcomes_.clear();
+    ++epoch;
+  }
 }
 
 TEST_F(ReplicaTest, AnAnswerAfterTheReplicaHasStoppedIsDropped) {

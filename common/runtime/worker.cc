@@ -214,7 +214,7 @@ void Worker::BeginSlot(const gateway::v1::SlotBegin& begin) {
 }
 
 void Worker::CloseSlot(uint32_t slot) {
-  std::erase_if(writes_, [slot](const auto& write) { return write.second.slot == slot; });
+  std::erase_if(writes_, [slot](const auto& write) { return write.second.slot == slot && !write.second.for_caller; });
   for (auto it = unrecorded_.begin(); it != unrecorded_.end();) {
     if (SlotOf(it->first) != slot) {
       ++it;

@@ -89,7 +89,12 @@ class Worker final : public Context, public ObjectTracker::Sink, public std::ena
   bool IsReady(uint32_t slot) const override;
   int64_t SlotEpoch(uint32_t slot) const override;
   SlotCounts Slots() const override;
-  void Write(std::string_view key, gateway::v1::WriteRequest request, WriteDone done) override;
+  void Write(std::string_view key, gateway::v1::WriteRequest request, WriteDone done) override {
+    StartWrite(key, std::move(request), std::move(done), /*for_caller=*/false);
+  }
+  void WriteForCaller(std::string_view key, gateway::v1::WriteRequest request, WriteDone done) override {
+    StartWrite(key, std::move(request), std::move(done), /*for_caller=*/true);
+  }
   void Get(std::string_view key, gateway::v1::GetRequest request, GetDone done) override;
   std::shared_ptr<rpc::PodGroupPeer> PodGroupOwner(std::string_view group_key) override;
   void AddInterest(std::string_view watch, std::string_view ns, std::string_view name) override;
@@ -109,6 +114,8 @@ class Worker final : public Context, public ObjectTracker::Sink, public std::ena
   struct PendingWrite {
     std::string key;
     uint32_t slot = 0;
+    uint64_t generation = 0;  // The slot's.
+    bool for_caller = false;  // It outlives its slot.
     gateway::v1::WriteRequest request;
     WriteDone done;
     absl::Time deadline;
@@ -141,7 +148,10 @@ class Worker final : public Context, public ObjectTracker::Sink, public std::ena
   void ScheduleRound();
   void Round();
 
+  void StartWrite(std::string_view key, gateway::v1::WriteRequest request, WriteDone done, bool for_caller);
   void SendWrite(uint64_t id);
+  // Its slot is as open as when it began.
+  bool SlotLives(const PendingWrite& write) const;
   void OnWriteAnswer(uint64_t id, absl::StatusOr<gateway::v1::WriteResponse> answer);
   void FinishWrite(uint64_t id, WriteOutcome outcome);
   void OnNotOwner(uint32_t slot);

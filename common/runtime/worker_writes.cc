@@ -43,7 +43,7 @@ Answer Classify(absl::StatusCode code, const gateway::v1::WriteRequest& request)
 
 }  // namespace
 
-void Worker::Write(std::string_view key, gateway::v1::WriteRequest request, WriteDone done) {
+void Worker::StartWrite(std::string_view key, gateway::v1::WriteRequest request, WriteDone done, bool for_caller) {
   if (!Running()) return;
   const uint32_t slot_id = SlotOf(key);
   const auto slot = slots_.find(slot_id);
@@ -56,11 +56,18 @@ void Worker::Write(std::string_view key, gateway::v1::WriteRequest request, Writ
   const uint64_t id = next_write_++;
   writes_.emplace(id, PendingWrite{.key = std::string(key),
                                    .slot = slot_id,
+                                   .generation = slot->second.generation,
+                                   .for_caller = for_caller,
                                    .request = std::move(request),
                                    .done = std::move(done),
                                    .deadline = loop_.Now() + timeout,
                                    .back_off = BackOff(options_.resend)});
   SendWrite(id);
+}
+
+bool Worker::SlotLives(const PendingWrite& write) const {
+  const auto slot = slots_.find(write.slot);
+  return slot != slots_.end() && slot->second.generation == write.generation;
 }
 
 void Worker::SendWrite(uint64_t id) {
@@ -90,7 +97,9 @@ void Worker::OnWriteAnswer(uint64_t id, absl::StatusOr<gateway::v1::WriteRespons
     outcome.kind = WriteOutcome::Kind::kDone;
     outcome.object = std::move(*answer->mutable_object());
     outcome.gone = answer->gone();
-    if (outcome.gone) {
+    if (!SlotLives(write)) {
+      // Whoever has it now is shown it.
+    } else if (outcome.gone) {
       tracker_.OwnDeletion(write.slot, write.key, outcome.object);
     } else if (!tracker_.OwnState(write.slot, write.key, outcome.object)) {
       outcome.gone = true;
@@ -111,7 +120,7 @@ void Worker::OnWriteAnswer(uint64_t id, absl::StatusOr<gateway::v1::WriteRespons
       return FinishWrite(id, std::move(outcome));
     }
     case Answer::kNotOwner:
-      OnNotOwner(write.slot);
+      if (SlotLives(write)) OnNotOwner(write.slot);
       outcome.kind = WriteOutcome::Kind::kNotSent;
       return FinishWrite(id, std::move(outcome));
     case Answer::kRefused:
@@ -137,7 +146,7 @@ void Worker::FinishWrite(uint64_t id, WriteOutcome outcome) {
     counter->second->Add();
   }
   write.done(std::move(outcome));
-  if (Running()) Wake(write.key);
+  if (Running() && SlotLives(write)) Wake(write.key);
 }
 
 void Worker::OnNotOwner(uint32_t slot_id) {

@@ -252,7 +252,7 @@ void JobApi::Submit(job::v1::SubmitJobRequest request, rpc::Done<job::v1::Job> d
           *answer.mutable_object() = std::move(*outcome.object.mutable_job());
           (*shared)(std::move(answer));
         };
-        controller.context().Write(key, std::move(write), std::move(answered));
+        controller.context().WriteForCaller(key, std::move(write), std::move(answered));
       });
 }
 
@@ -372,7 +372,7 @@ void JobApi::Delete(job::v1::DeleteJobRequest request, rpc::Done<job::v1::Delete
     write.set_name(entry->name);
     write.mutable_delete_()->set_uid(entry->job->meta().uid());
     write.mutable_delete_()->set_propagation_policy("Background");
-    controller.context().Write(key, std::move(write), [key, shared](runtime::WriteOutcome outcome) {
+    controller.context().WriteForCaller(key, std::move(write), [key, shared](runtime::WriteOutcome outcome) {
       const absl::Status status = StatusOf(outcome);
       if (status.code() == absl::StatusCode::kNotFound) return (*shared)(NotFound(key));
       if (!status.ok()) return (*shared)(status);

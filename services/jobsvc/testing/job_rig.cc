@@ -96,6 +96,9 @@ class JobRig::Context : public runtime::Context {
   int64_t SlotEpoch(uint32_t) const override { return rig_.epoch_; }
   runtime::SlotCounts Slots() const override { return {kSlotCount, rig_.ready ? size_t{kSlotCount} : 0}; }
 
+  void WriteForCaller(std::string_view key, gateway::v1::WriteRequest request, runtime::WriteDone done) override {
+    Write(key, std::move(request), std::move(done));
+  }
   void Write(std::string_view key, gateway::v1::WriteRequest request, runtime::WriteDone done) override {
     if (rig_.Point()) return;
     const Fate chosen = rig_.fate ? rig_.fate(request) : Fate::kNormal;
