@@ -277,7 +277,9 @@ size_t World::JobCount() {
   return items == nullptr ? 0 : items->get_array().size();
 }
 
-std::vector<std::string> JudgeJob(World& world, const std::string& name) {
+namespace {
+
+std::vector<std::string> JudgeNow(World& world, const std::string& name) {
   std::vector<std::string> violations;
   const std::vector<Write> log = world.Log();
   std::map<std::string, int> creates;
@@ -319,6 +321,18 @@ std::vector<std::string> JudgeJob(World& world, const std::string& name) {
     violations.push_back(
         fmt::format("history tells [{}], what happened is [{}]", fmt::join(told, " "), fmt::join(happened, " ")));
   }
+  return violations;
+}
+
+}  // namespace
+
+std::vector<std::string> JudgeJob(World& world, const std::string& name) {
+  std::vector<std::string> violations;
+  // A state can be read before the API server has logged the write that it is of.
+  Eventually(absl::Seconds(10), [&] {
+    violations = JudgeNow(world, name);
+    return violations.empty();
+  });
   return violations;
 }
 
