@@ -38,7 +38,7 @@ absl::Status FromRocks(const rocksdb::Status& status, std::string_view what) {
 
 rocksdb::ColumnFamilyOptions FamilyOptions(const std::shared_ptr<rocksdb::Cache>& cache) {
   rocksdb::ColumnFamilyOptions options;
-  options.write_buffer_size = 16 << 20;
+  options.write_buffer_size = 4 << 20;
   // No memtable_insert_with_hint_prefix_extractor, however much it saves: RocksDB 7.8 uses a hint of the points for a
   // deletion of a range too, and aborts or loses keys.
   rocksdb::BlockBasedTableOptions table;
@@ -55,7 +55,7 @@ rocksdb::DBOptions DatabaseOptions() {
   options.info_log_level = rocksdb::WARN_LEVEL;
   options.keep_log_file_num = 2;
   options.max_log_file_size = 1 << 20;
-  options.db_write_buffer_size = 32 << 20;  // Over all families.
+  options.db_write_buffer_size = 16 << 20;  // Over all families.
   options.max_total_wal_size = 64 << 20;
   options.max_open_files = 256;
   options.max_background_jobs = 2;
