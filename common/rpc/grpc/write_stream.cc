@@ -61,7 +61,10 @@ void WriteStream::Flush() {
 }
 
 void WriteStream::TakeAnswers(WriteAnswers answers) {
-  if (answers.ending()) ending_ = true;
+  if (answers.ending()) {
+    ending_ = true;
+    AnswerUnsent("the gateway takes no more writes");
+  }
   for (WriteAnswers::Answer& answer : *answers.mutable_answers()) {
     if (answer.has_response()) {
       Answer(answer.id(), std::move(*answer.mutable_response()));
@@ -79,6 +82,17 @@ void WriteStream::Answer(uint64_t id, absl::StatusOr<WriteResponse> answer) {
   deadlines_.erase({it->second.deadline, id});
   waiting_.erase(it);
   done(std::move(answer));
+}
+
+void WriteStream::AnswerUnsent(std::string_view why) {
+  std::deque<Queued> unsent;
+  {
+    MutexLock lock(mutex_);
+    unsent.swap(queue_);
+  }
+  for (const Queued& queued : unsent) {
+    Answer(queued.write.id(), MakeStatus(absl::StatusCode::kUnavailable, why));
+  }
 }
 
 void WriteStream::SetTimer() {
@@ -115,16 +129,11 @@ bool WriteStream::Unqueue(uint64_t id) {
 void WriteStream::End(const absl::Status& status) {
   ending_ = true;
   loop_.Cancel(timer_);
-  deadlines_.clear();
-  std::set<uint64_t> unsent;
-  {
-    MutexLock lock(mutex_);
-    for (const Queued& queued : queue_) unsent.insert(queued.write.id());
-    queue_.clear();
-  }
   const std::string_view why = status.ok() ? std::string_view("the stream of writes ended") : ToStd(status.message());
+  AnswerUnsent(why);
+  deadlines_.clear();
   for (auto& [id, waiting] : std::exchange(waiting_, {})) {
-    waiting.done(MakeStatus(unsent.contains(id) ? absl::StatusCode::kUnavailable : absl::StatusCode::kUnknown, why));
+    waiting.done(MakeStatus(absl::StatusCode::kUnknown, why));
   }
 }
 

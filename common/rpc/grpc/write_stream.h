@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "absl/time/time.h"
@@ -58,6 +59,8 @@ class WriteStream final : public grpc::ClientBidiReactor<gateway::v1::WriteBatch
   void SendNext() BASALT_REQUIRES(mutex_);
   void TakeAnswers(gateway::v1::WriteAnswers answers);
   void Answer(uint64_t id, absl::StatusOr<gateway::v1::WriteResponse> answer);
+  // UNAVAILABLE to all that was not sent, and will not be.
+  void AnswerUnsent(std::string_view why);
   void SetTimer();
   void Expire();
   void End(const absl::Status& status);
