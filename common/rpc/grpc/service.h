@@ -30,7 +30,7 @@ std::unique_ptr<GrpcService> WrapService(std::unique_ptr<T> service) {
       [this](auto& late) { late.RegisterService(inner_.get()); }(builder);
     }
     void Drain() override {
-      if constexpr (requires(T & service) { service.Drain(); }) inner_->Drain();
+      if constexpr (requires(T & drained) { drained.Drain(); }) inner_->Drain();
     }
 
    private:
