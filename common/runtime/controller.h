@@ -97,7 +97,7 @@ class Context {
   // before `done` is called, and `key` is woken after it. If the slot closes meanwhile, `done` is never called.
   virtual void Write(std::string_view key, gateway::v1::WriteRequest request, WriteDone done) = 0;
   // For somebody who waits for the answer: as Write, but `done` is called also where the slot has closed meanwhile, and
-  // must not touch what belongs to the slot then.
+  // must not touch what belongs to the slot then. Only where the worker stops it is dropped.
   virtual void WriteForCaller(std::string_view key, gateway::v1::WriteRequest request, WriteDone done) = 0;
   // A read from the API server. Its object does not go through OnState.
   virtual void Get(std::string_view key, gateway::v1::GetRequest request, GetDone done) = 0;

@@ -44,10 +44,18 @@ Answer Classify(absl::StatusCode code, const gateway::v1::WriteRequest& request)
 }  // namespace
 
 void Worker::StartWrite(std::string_view key, gateway::v1::WriteRequest request, WriteDone done, bool for_caller) {
-  if (!Running()) return;
   const uint32_t slot_id = SlotOf(key);
   const auto slot = slots_.find(slot_id);
-  if (slot == slots_.end()) return;
+  if (!Running() || slot == slots_.end()) {
+    if (!for_caller) return;
+    loop_.Post([done = std::move(done)]() mutable {
+      WriteOutcome outcome;
+      outcome.kind = WriteOutcome::Kind::kNotSent;
+      outcome.status = MakeStatus(absl::StatusCode::kUnavailable, "this replica does not have its slot");
+      done(std::move(outcome));
+    });
+    return;
+  }
   *request.mutable_owner()->mutable_member() = options_.self;
   request.mutable_owner()->set_slot(slot_id);
   request.mutable_owner()->set_slot_epoch(slot->second.epoch);

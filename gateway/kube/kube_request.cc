@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "common/base/excerpt.h"
 #include "common/base/json.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
@@ -31,7 +32,7 @@ std::string ObjectKey(const v1::Resource& resource, std::string_view ns, std::st
 // Segments that would change the path.
 absl::Status CheckName(std::string_view field, std::string_view name) {
   if (name == "." || name == ".." || name.find_first_of("/%") != std::string_view::npos) {
-    return Invalid(fmt::format("{}: '{}' is not a name", field, name.substr(0, 80)));
+    return Invalid(fmt::format("{}: '{}' is not a name", field, CutUtf8(name, 80)));
   }
   return absl::OkStatus();
 }
@@ -74,7 +75,7 @@ absl::Status PrepareCreate(const v1::WriteRequest& request, KubeRequest& out) {
   // A sub-resource's body (a binding, an eviction) names its parent.
   if (request.name().empty() || name != request.name()) {
     return Invalid(
-        fmt::format("create.body: metadata.name is '{}', the request says '{}'", name.substr(0, 253), request.name()));
+        fmt::format("create.body: metadata.name is '{}', the request says '{}'", CutUtf8(name, 253), request.name()));
   }
   out.method = "POST";
   out.body = request.create().body();

@@ -81,6 +81,7 @@ struct FakeGateway final : GatewayHandler {
     EXPECT_TRUE(loop.IsCurrent());
     if (request.name() == "hold") return held.push_back(std::move(done));
     if (request.name() == "drop") return;
+    if (request.name() == "cut") return done(absl::InvalidArgumentError("'caf\xc3'"));
     if (request.name() == "refuse") return done(absl::UnavailableError("not the leader"));
     if (request.name() == "long") return done(absl::InvalidArgumentError(std::string(100'000, 'y')));
     WriteResponse response;
@@ -280,6 +281,11 @@ TEST_F(GrpcTest, AWriteThatWaitsHoldsNoOtherUp) {
   EXPECT_TRUE(Write("a").ok());
   On(*server_loop_, [&] { gateway_.held.front()(WriteResponse()); });
   EXPECT_TRUE(answer.get_future().get().ok());
+}
+
+TEST_F(GrpcTest, ARefusalThatIsNoTextEndsNoStream) {
+  EXPECT_EQ(Write("cut").status(), absl::InvalidArgumentError("'caf\xc3'"));
+  EXPECT_TRUE(Write("a").ok());
 }
 
 TEST_F(GrpcTest, AWriteThatNoMessageCanHoldIsRefusedAlone) {

@@ -1,7 +1,10 @@
 #include "common/rpc/grpc/serve_writes.h"
 
 #include <deque>
+#include <optional>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "common/base/status.h"
 #include "common/rpc/grpc/status_bridge.h"
@@ -13,6 +16,24 @@ namespace basalt::rpc {
 using gateway::v1::WriteAnswers;
 using gateway::v1::WriteBatch;
 using gateway::v1::WriteResponse;
+
+namespace {
+
+// Of CallRoom, given back at the end.
+class Room {
+ public:
+  explicit Room(size_t bytes) : bytes_(bytes) {}
+  Room(Room&& other) noexcept : bytes_(std::exchange(other.bytes_, std::nullopt)) {}
+  Room& operator=(Room&&) = delete;
+  ~Room() {
+    if (bytes_.has_value()) CallRoom::Get().Leave(*bytes_);
+  }
+
+ private:
+  std::optional<size_t> bytes_;
+};
+
+}  // namespace
 
 // One stream. Keeps itself until gRPC is done with it. gRPC's callbacks post, and send what has been answered.
 class WriteReactor final : public grpc::ServerBidiReactor<WriteBatch, WriteAnswers>,
@@ -34,27 +55,27 @@ class WriteReactor final : public grpc::ServerBidiReactor<WriteBatch, WriteAnswe
     SendNext();
   }
 
-  // Any thread, once for each write.
-  void Answer(uint64_t id, size_t room, absl::StatusOr<WriteResponse> answer) {
-    CallRoom::Get().Leave(room);
-    Keep(id, std::move(answer));
-  }
-
  private:
   // What the handler holds of a write. Answers it when it is dropped.
   class End {
    public:
-    End(std::shared_ptr<WriteReactor> reactor, uint64_t id, size_t room)
-        : reactor_(std::move(reactor)), id_(id), room_(room) {}
+    End(std::shared_ptr<WriteReactor> reactor, uint64_t id, Room room)
+        : reactor_(std::move(reactor)), id_(id), room_(std::move(room)) {}
     ~End() { Answer(MakeStatus(absl::StatusCode::kUnknown, "the server dropped the write")); }
     void Answer(absl::StatusOr<WriteResponse> answer) {
-      if (const auto reactor = std::exchange(reactor_, nullptr)) reactor->Answer(id_, room_, std::move(answer));
+      if (const auto reactor = std::exchange(reactor_, nullptr)) reactor->Keep(id_, std::move(answer));
     }
 
    private:
     std::shared_ptr<WriteReactor> reactor_;
     const uint64_t id_;
-    const size_t room_;
+    const Room room_;
+  };
+  // A write that there was room for.
+  struct Taken {
+    uint64_t id;
+    Room room;
+    gateway::v1::WriteRequest request;
   };
 
   // ---- gRPC's threads ----
@@ -69,10 +90,19 @@ class WriteReactor final : public grpc::ServerBidiReactor<WriteBatch, WriteAnswe
       MutexLock lock(mutex_);
       under_way_ += batch_.writes_size();
     }
-    loop_.Post([it = shared_from_this(), batch = std::move(batch_)]() mutable { it->Handle(std::move(batch)); });
-    batch_.Clear();
+    std::vector<Taken> taken;
+    for (WriteBatch::Write& write : *batch_.mutable_writes()) {
+      const size_t bytes = write.request().ByteSizeLong();
+      if (CallRoom::Get().Enter(bytes)) {
+        taken.push_back({write.id(), Room(bytes), std::move(*write.mutable_request())});
+      } else {
+        Keep(write.id(), MakeStatus(absl::StatusCode::kResourceExhausted, kTooManyCalls));
+      }
+    }
+    batch_ = WriteBatch();
+    loop_.Post([it = shared_from_this(), taken = std::move(taken)]() mutable { it->Handle(std::move(taken)); });
     MutexLock lock(mutex_);
-    if (answers_.size() > kMostUnsent) {
+    if (TooManyUnsent()) {
       paused_ = true;
     } else if (!finished_) {
       StartRead(&batch_);
@@ -80,23 +110,20 @@ class WriteReactor final : public grpc::ServerBidiReactor<WriteBatch, WriteAnswe
   }
 
   void OnWriteDone(bool ok) override {
+    if (!ok) return EndOnTheLoop("the peer is gone");
     MutexLock lock(mutex_);
     sending_ = false;
-    if (!ok) return EndNow(MakeStatus(absl::StatusCode::kUnavailable, "the peer is gone"));
+    sent_ = WriteAnswers();
     SendNext();
-    if (paused_ && !finished_ && answers_.size() <= kMostUnsent) {
+    if (paused_ && !finished_ && !TooManyUnsent()) {
       paused_ = false;
       StartRead(&batch_);
     }
   }
 
-  // On the loop: after what has been read before was handled, and before the server that waits for this may go.
   void OnCancel() override {
     made_.See();
-    loop_.Post([it = shared_from_this()] {
-      MutexLock lock(it->mutex_);
-      it->EndNow(MakeStatus(absl::StatusCode::kCancelled, "the peer is gone"));
-    });
+    EndOnTheLoop("the call was cancelled");
   }
 
   void OnDone() override {
@@ -106,29 +133,37 @@ class WriteReactor final : public grpc::ServerBidiReactor<WriteBatch, WriteAnswe
 
   // ---- on the loop ----
 
-  void Handle(WriteBatch batch) {
+  void Handle(std::vector<Taken> taken) {
     bool refuse;
     {
       MutexLock lock(mutex_);
       if (finished_) return;
       refuse = draining_;
     }
-    for (WriteBatch::Write& write : *batch.mutable_writes()) {
-      const uint64_t id = write.id();
-      const size_t room = write.request().ByteSizeLong();
+    for (Taken& write : taken) {
       if (refuse) {
-        Keep(id, MakeStatus(absl::StatusCode::kUnavailable, "the server is stopping"));
-      } else if (!CallRoom::Get().Enter(room)) {
-        Keep(id, MakeStatus(absl::StatusCode::kResourceExhausted, kTooManyCalls));
-      } else {
-        handler_.Write(std::move(*write.mutable_request()),
-                       [end = std::make_shared<End>(shared_from_this(), id, room)](
-                           absl::StatusOr<WriteResponse> answer) { end->Answer(std::move(answer)); });
+        Keep(write.id, MakeStatus(absl::StatusCode::kUnavailable, "the server is stopping"));
+        continue;
       }
+      auto end = std::make_shared<End>(shared_from_this(), write.id, std::move(write.room));
+      handler_.Write(std::move(write.request),
+                     [end = std::move(end)](absl::StatusOr<WriteResponse> answer) { end->Answer(std::move(answer)); });
     }
   }
 
   // ---- any thread ----
+
+  // After what has been read before was handled, and before the server that waits for this may go.
+  void EndOnTheLoop(std::string_view why) {
+    loop_.Post([it = shared_from_this(), why] {
+      MutexLock lock(it->mutex_);
+      it->EndNow(MakeStatus(absl::StatusCode::kCancelled, why));
+    });
+  }
+
+  bool TooManyUnsent() const BASALT_REQUIRES(mutex_) {
+    return answers_.size() > kMostUnsent || answers_bytes_ > kMostUnsentBytes;
+  }
 
   void Keep(uint64_t id, absl::StatusOr<WriteResponse> answer) {
     WriteAnswers::Answer kept;
@@ -144,6 +179,7 @@ class WriteReactor final : public grpc::ServerBidiReactor<WriteBatch, WriteAnswe
       MutexLock lock(mutex_);
       --under_way_;
       if (finished_) return;
+      answers_bytes_ += kept.ByteSizeLong();
       answers_.push_back(std::move(kept));
       // The end of a message takes what there is by then. Else after what else the loop has to do by now.
       if (sending_ || std::exchange(flush_posted_, true)) return;
@@ -170,6 +206,7 @@ class WriteReactor final : public grpc::ServerBidiReactor<WriteBatch, WriteAnswe
       *sent_.add_answers() = std::move(answers_.front());
       answers_.pop_front();
     }
+    answers_bytes_ -= bytes;
     sending_ = true;
     StartWrite(&sent_);
   }
@@ -183,6 +220,7 @@ class WriteReactor final : public grpc::ServerBidiReactor<WriteBatch, WriteAnswe
 
   // So many answers that the peer does not take, and it is not listened to any more.
   static constexpr size_t kMostUnsent = 1000;
+  static constexpr size_t kMostUnsentBytes = 16 << 20;
 
   WriteStreams& streams_;
   Loop& loop_;
@@ -192,6 +230,7 @@ class WriteReactor final : public grpc::ServerBidiReactor<WriteBatch, WriteAnswe
   Made made_;
   Mutex mutex_;
   std::deque<WriteAnswers::Answer> answers_ BASALT_GUARDED_BY(mutex_);
+  size_t answers_bytes_ BASALT_GUARDED_BY(mutex_) = 0;
   WriteAnswers sent_ BASALT_GUARDED_BY(mutex_);
   int64_t under_way_ BASALT_GUARDED_BY(mutex_) = 0;  // Read and not answered.
   bool flush_posted_ BASALT_GUARDED_BY(mutex_) = false;

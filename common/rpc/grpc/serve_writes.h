@@ -24,7 +24,8 @@ class WriteStreams {
   WriteStreams(Loop& loop, GatewayHandler& handler) : loop_(loop), handler_(handler) {}
 
   grpc::ServerBidiReactor<gateway::v1::WriteBatch, gateway::v1::WriteAnswers>* Serve();
-  // No write is taken any more: it is told that it is surely not sent. Each stream ends once all of its are answered.
+  // No write is taken any more: it is told that it is surely not sent. Each stream ends once all of
+  // its are answered and the other side has ended its own, as it is told to.
   void Drain();
 
  private:

@@ -32,8 +32,8 @@ class Made {
   std::atomic<bool> told_ = false;
 };
 
-// The unary calls that this process serves at a time, and the bytes of their requests: what comes over that is refused
-// with RESOURCE_EXHAUSTED before anything is kept of it. Any thread.
+// The unary calls, and writes of streams, that this process serves at a time, and the bytes of their requests: what
+// comes over that is refused with RESOURCE_EXHAUSTED before anything is kept of it. Any thread.
 class CallRoom {
  public:
   static constexpr size_t kMaxCalls = 20'000;

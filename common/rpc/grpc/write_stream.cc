@@ -26,15 +26,15 @@ void WriteStream::Begin(gateway::v1::GatewayService::Stub& stub) {
 void WriteStream::Write(WriteRequest request, absl::Duration timeout, Done<WriteResponse> done) {
   const uint64_t id = ++last_id_;
   const size_t bytes = request.ByteSizeLong();
-  const absl::Time deadline = loop_.Now() + timeout;
-  waiting_.emplace(id, Waiting{std::move(done), deadline});
-  deadlines_.emplace(deadline, id);
   if (bytes > kMaxWriteBytes) {
-    loop_.Post([it = shared_from_this(), id] {
-      it->Answer(id, MakeStatus(absl::StatusCode::kResourceExhausted, "the write is larger than a message may be"));
+    loop_.Post([done = std::move(done)]() mutable {
+      done(MakeStatus(absl::StatusCode::kResourceExhausted, "the write is larger than a message may be"));
     });
     return;
   }
+  const absl::Time deadline = loop_.Now() + timeout;
+  waiting_.emplace(id, Waiting{std::move(done), deadline});
+  deadlines_.emplace(deadline, id);
   Queued queued{loop_.Now(), bytes, {}};
   queued.write.set_id(id);
   *queued.write.mutable_request() = std::move(request);
@@ -69,8 +69,9 @@ void WriteStream::TakeAnswers(WriteAnswers answers) {
     if (answer.has_response()) {
       Answer(answer.id(), std::move(*answer.mutable_response()));
     } else {
-      Answer(answer.id(),
-             MakeStatus(static_cast<absl::StatusCode>(answer.not_handled().code()), answer.not_handled().message()));
+      const auto code = static_cast<absl::StatusCode>(answer.not_handled().code());
+      Answer(answer.id(), MakeStatus(code == absl::StatusCode::kOk ? absl::StatusCode::kUnknown : code,
+                                     answer.not_handled().message()));
     }
   }
 }
@@ -151,6 +152,8 @@ void WriteStream::OnReadDone(bool ok) {
       MutexLock lock(mutex_);
       over_ = true;
     }
+    // Where a message could not be read the call would go on; else it is over, whatever is said now.
+    context_.TryCancel();
     RemoveHold();
     return;
   }
@@ -168,7 +171,12 @@ void WriteStream::OnReadDone(bool ok) {
 void WriteStream::OnWriteDone(bool ok) {
   MutexLock lock(mutex_);
   sending_ = false;
-  if (ok) SendNext();
+  batch_ = WriteBatch();
+  if (ok) {
+    SendNext();
+  } else {
+    over_ = true;
+  }
 }
 
 void WriteStream::OnDone(const grpc::Status& status) {
