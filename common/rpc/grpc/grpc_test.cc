@@ -141,17 +141,26 @@ class GrpcTest : public ::testing::Test {
     client_loop_.reset();
   }
 
-  absl::StatusOr<WriteResponse> Write(const std::string& name, absl::Duration timeout = kTimeout) {
-    std::promise<absl::StatusOr<WriteResponse>> answer;
-    client_loop_->Post([&] {
+  std::future<absl::StatusOr<WriteResponse>> StartWrite(const std::string& name, absl::Duration timeout = kTimeout) {
+    const auto answer = std::make_shared<std::promise<absl::StatusOr<WriteResponse>>>();
+    client_loop_->Post([this, name, timeout, answer] {
       WriteRequest request;
       request.set_name(name);
-      peer_->Write(request, timeout, [&](absl::StatusOr<WriteResponse> got) {
+      peer_->Write(request, timeout, [this, answer](absl::StatusOr<WriteResponse> got) {
         EXPECT_TRUE(client_loop_->IsCurrent());
-        answer.set_value(std::move(got));
+        answer->set_value(std::move(got));
       });
     });
-    return answer.get_future().get();
+    return answer->get_future();
+  }
+  absl::StatusOr<WriteResponse> Write(const std::string& name, absl::Duration timeout = kTimeout) {
+    return StartWrite(name, timeout).get();
+  }
+  // Until the gateway has taken it, and holds it.
+  std::future<absl::StatusOr<WriteResponse>> HoldWrite() {
+    auto answer = StartWrite("hold");
+    while (On(*server_loop_, [&] { return gateway_.held.empty(); })) std::this_thread::yield();
+    return answer;
   }
   void Attach(Observer& observer) {
     On(*client_loop_, [&] {
@@ -239,15 +248,9 @@ TEST_F(GrpcTest, WhatCannotReachAServerIsSurelyNotHandled) {
 }
 
 TEST_F(GrpcTest, AServerThatEndsInTheMiddleOfACallLeavesItUnknown) {
-  std::promise<absl::StatusOr<WriteResponse>> answer;
-  On(*client_loop_, [&] {
-    WriteRequest request;
-    request.set_name("hold");
-    peer_->Write(request, kTimeout, [&](absl::StatusOr<WriteResponse> got) { answer.set_value(std::move(got)); });
-  });
-  while (On(*server_loop_, [&] { return gateway_.held.empty(); })) std::this_thread::yield();
+  auto answer = HoldWrite();
   server_->Drain(absl::ZeroDuration());  // Does not wait for the handler.
-  EXPECT_NE(answer.get_future().get().status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_NE(answer.get().status().code(), absl::StatusCode::kUnavailable);
   On(*server_loop_, [&] { gateway_.held.front()(WriteResponse()); });  // Too late: heard by nobody.
 }
 
@@ -272,15 +275,10 @@ TEST_F(GrpcTest, WritesThatComeTogetherAreEachAnsweredWithTheirOwn) {
 }
 
 TEST_F(GrpcTest, AWriteThatWaitsHoldsNoOtherUp) {
-  std::promise<absl::StatusOr<WriteResponse>> answer;
-  On(*client_loop_, [&] {
-    WriteRequest request;
-    request.set_name("hold");
-    peer_->Write(request, kTimeout, [&](absl::StatusOr<WriteResponse> got) { answer.set_value(std::move(got)); });
-  });
+  auto answer = HoldWrite();
   EXPECT_TRUE(Write("a").ok());
   On(*server_loop_, [&] { gateway_.held.front()(WriteResponse()); });
-  EXPECT_TRUE(answer.get_future().get().ok());
+  EXPECT_TRUE(answer.get().ok());
 }
 
 TEST_F(GrpcTest, ARefusalThatIsNoTextEndsNoStream) {
@@ -318,20 +316,14 @@ TEST_F(GrpcTest, ManyLargeWritesGoInSeveralMessages) {
 
 // As a gateway that stops has it: nothing of what it has begun is left unknown.
 TEST_F(GrpcTest, AServerThatDrainsAnswersWhatItHasTakenAndRefusesTheRest) {
-  std::promise<absl::StatusOr<WriteResponse>> answer;
-  On(*client_loop_, [&] {
-    WriteRequest request;
-    request.set_name("hold");
-    peer_->Write(request, kTimeout, [&](absl::StatusOr<WriteResponse> got) { answer.set_value(std::move(got)); });
-  });
-  while (On(*server_loop_, [&] { return gateway_.held.empty(); })) std::this_thread::yield();
+  auto answer = HoldWrite();
   std::thread drain([&] { server_->Drain(absl::Minutes(1)); });
   // Until the server has been told.
   absl::Status refused;
   while (refused.ok()) refused = Write("a").status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable) << refused;
   On(*server_loop_, [&] { gateway_.held.front()(WriteResponse()); });
-  EXPECT_TRUE(answer.get_future().get().ok());
+  EXPECT_TRUE(answer.get().ok());
   drain.join();  // Long before its deadline.
   EXPECT_EQ(Write("a").status().code(), absl::StatusCode::kUnavailable);
 }

@@ -193,12 +193,11 @@ class WriteReactor final : public grpc::ServerBidiReactor<WriteBatch, WriteAnswe
 
   void SendNext() BASALT_REQUIRES(mutex_) {
     if (sending_ || finished_) return;
-    const bool tell = draining_ && !std::exchange(told_, draining_);
+    const bool tell = draining_ && !std::exchange(told_, true);
     if (answers_.empty() && !tell) {
       if (read_all_ && under_way_ == 0) EndNow(absl::OkStatus());
       return;
     }
-    sent_.Clear();
     sent_.set_ending(tell);
     size_t bytes = 0;
     while (!answers_.empty() && bytes < kMaxBatchBytes) {

@@ -190,7 +190,6 @@ void WriteStream::SendNext() {
     return StartWritesDone();
   }
   if (queue_.empty()) return;
-  batch_.Clear();
   const absl::Time now = loop_.Now();
   size_t bytes = 0;
   while (!queue_.empty() && (bytes == 0 || bytes + queue_.front().bytes <= kMaxBatchBytes)) {
