@@ -1,7 +1,6 @@
 #include "common/rpc/grpc/serve_writes.h"
 
 #include <deque>
-#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -16,24 +15,6 @@ namespace basalt::rpc {
 using gateway::v1::WriteAnswers;
 using gateway::v1::WriteBatch;
 using gateway::v1::WriteResponse;
-
-namespace {
-
-// Of CallRoom, given back at the end.
-class Room {
- public:
-  explicit Room(size_t bytes) : bytes_(bytes) {}
-  Room(Room&& other) noexcept : bytes_(std::exchange(other.bytes_, std::nullopt)) {}
-  Room& operator=(Room&&) = delete;
-  ~Room() {
-    if (bytes_.has_value()) CallRoom::Get().Leave(*bytes_);
-  }
-
- private:
-  std::optional<size_t> bytes_;
-};
-
-}  // namespace
 
 // One stream. Keeps itself until gRPC is done with it. gRPC's callbacks post, and send what has been answered.
 class WriteReactor final : public grpc::ServerBidiReactor<WriteBatch, WriteAnswers>,
@@ -59,8 +40,8 @@ class WriteReactor final : public grpc::ServerBidiReactor<WriteBatch, WriteAnswe
   // What the handler holds of a write. Answers it when it is dropped.
   class End {
    public:
-    End(std::shared_ptr<WriteReactor> reactor, uint64_t id, Room room)
-        : reactor_(std::move(reactor)), id_(id), room_(std::move(room)) {}
+    End(std::shared_ptr<WriteReactor> reactor, uint64_t id, CallRoom::Place place)
+        : reactor_(std::move(reactor)), id_(id), place_(std::move(place)) {}
     ~End() { Answer(MakeStatus(absl::StatusCode::kUnknown, "the server dropped the write")); }
     void Answer(absl::StatusOr<WriteResponse> answer) {
       if (const auto reactor = std::exchange(reactor_, nullptr)) reactor->Keep(id_, std::move(answer));
@@ -69,12 +50,12 @@ class WriteReactor final : public grpc::ServerBidiReactor<WriteBatch, WriteAnswe
    private:
     std::shared_ptr<WriteReactor> reactor_;
     const uint64_t id_;
-    const Room room_;
+    const CallRoom::Place place_;
   };
   // A write that there was room for.
   struct Taken {
     uint64_t id;
-    Room room;
+    CallRoom::Place place;
     gateway::v1::WriteRequest request;
   };
 
@@ -94,7 +75,7 @@ class WriteReactor final : public grpc::ServerBidiReactor<WriteBatch, WriteAnswe
     for (WriteBatch::Write& write : *batch_.mutable_writes()) {
       const size_t bytes = write.request().ByteSizeLong();
       if (CallRoom::Get().Enter(bytes)) {
-        taken.push_back({write.id(), Room(bytes), std::move(*write.mutable_request())});
+        taken.push_back({write.id(), CallRoom::Place(bytes), std::move(*write.mutable_request())});
       } else {
         Keep(write.id(), MakeStatus(absl::StatusCode::kResourceExhausted, kTooManyCalls));
       }
@@ -145,7 +126,7 @@ class WriteReactor final : public grpc::ServerBidiReactor<WriteBatch, WriteAnswe
         Keep(write.id, MakeStatus(absl::StatusCode::kUnavailable, "the server is stopping"));
         continue;
       }
-      auto end = std::make_shared<End>(shared_from_this(), write.id, std::move(write.room));
+      auto end = std::make_shared<End>(shared_from_this(), write.id, std::move(write.place));
       handler_.Write(std::move(write.request),
                      [end = std::move(end)](absl::StatusOr<WriteResponse> answer) { end->Answer(std::move(answer)); });
     }

@@ -13,6 +13,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "common/exec/loop.h"
@@ -38,6 +39,20 @@ class CallRoom {
  public:
   static constexpr size_t kMaxCalls = 20'000;
   static constexpr size_t kMaxBytes = 256 << 20;
+
+  // What somebody has taken of the process's room: given back at the end.
+  class Place {
+   public:
+    explicit Place(size_t bytes) : bytes_(bytes) {}
+    Place(Place&& other) noexcept : bytes_(std::exchange(other.bytes_, std::nullopt)) {}
+    Place& operator=(Place&&) = delete;
+    ~Place() {
+      if (bytes_.has_value()) Get().Leave(*bytes_);
+    }
+
+   private:
+    std::optional<size_t> bytes_;
+  };
 
   // Of the process.
   static CallRoom& Get() {
@@ -83,8 +98,7 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
     return call;
   }
   UnaryCall(Loop& loop, grpc::CallbackServerContext* context, Response* response, size_t bytes)
-      : loop_(loop), context_(context), response_(response), bytes_(bytes) {}
-  ~UnaryCall() override { CallRoom::Get().Leave(bytes_); }
+      : loop_(loop), context_(context), response_(response), place_(bytes) {}
 
   // Any thread.
   void Answer(absl::StatusOr<Response> answer) {
@@ -104,7 +118,7 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
   Loop& loop_;
   grpc::CallbackServerContext* const context_;
   Response* const response_;
-  const size_t bytes_;
+  const CallRoom::Place place_;
   std::shared_ptr<UnaryCall> self_;
   Made made_;
   std::atomic<bool> finished_ = false;
