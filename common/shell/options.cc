@@ -25,7 +25,8 @@ ABSL_FLAG(bool, rebuild, false, "move a corrupt or foreign store aside and start
 ABSL_FLAG(bool, kv_sync, false, "flush every write to the disk: survives power loss, at a tenth of the speed");
 ABSL_FLAG(std::string, replica, "", "stable name of this replica; empty: the service's name and -0");
 ABSL_FLAG(std::string, cluster, "default", "name of the cluster; peers of another one are refused");
-ABSL_FLAG(int, workers, 1, "workers; a slot belongs to the worker slot modulo workers");
+ABSL_FLAG(int, workers, 1,
+          "workers, each with its own thread if several; a slot belongs to worker slot modulo workers");
 ABSL_FLAG(std::string, log_level, "info", "debug, info, warning or error");
 ABSL_FLAG(bool, version, false, "print the version and end");
 

@@ -24,6 +24,7 @@ namespace basalt::shell {
 namespace {
 
 constexpr absl::Duration kDrain = absl::Seconds(2);
+constexpr int kMostWorkers = 64;
 
 std::string HostOf(const std::string& address) { return address.substr(0, address.rfind(':')); }
 
@@ -64,14 +65,23 @@ class Process final : public ServiceProcess {
   absl::Status Open(const MakeParts& make_parts) {
     if (options_.replica.empty()) options_.replica = options_.name + "-0";
     BASALT_ASSIGN_OR_RETURN(auto gateways, discovery::ParseGatewayNames(options_.gateways));
+    if (options_.workers < 1 || options_.workers > kMostWorkers) {
+      return MakeStatus(absl::StatusCode::kInvalidArgument,
+                        fmt::format("--workers: {} is not between 1 and {}", options_.workers, kMostWorkers));
+    }
     BASALT_RETURN_IF_ERROR(OpenStore());
     health_.AddTarget("gateway", "not attached yet");
     main_loop_ = MakeThreadLoop(options_.name);
     api_loop_ = MakeThreadLoop(options_.name + "-api");
     std::vector<Loop*> workers;
-    for (int i = 0; i < options_.workers; ++i) {
-      worker_loops_.push_back(MakeThreadLoop(fmt::format("{}-w{}", options_.name, i)));
-      workers.push_back(worker_loops_.back().get());
+    // A worker that is alone shares the main loop: what comes for it and what it sends wakes one thread, not two.
+    if (options_.workers == 1) {
+      workers.push_back(main_loop_.get());
+    } else {
+      for (int i = 0; i < options_.workers; ++i) {
+        worker_loops_.push_back(MakeThreadLoop(fmt::format("{}-w{}", options_.name, i)));
+        workers.push_back(worker_loops_.back().get());
+      }
     }
     gateway_ = rpc::MakeGrpcGatewayPeer(*main_loop_, std::move(gateways), discovery::MakeSystemResolver(*main_loop_));
     peers_ = rpc::MakeGrpcPeerDirectory(*main_loop_);

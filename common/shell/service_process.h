@@ -28,7 +28,7 @@ struct ServiceOptions {
   std::string data_dir;
   bool rebuild = false;
   bool sync = false;
-  int workers = 1;
+  int workers = 1;  // Each with a thread of its own where there are several.
 };
 
 // What a service adds. Everything here is called once, before the replica starts.

@@ -38,8 +38,8 @@ Figure MedianOf(std::string name, std::vector<double> runs, std::string unit) {
   return figure;
 }
 
-// The loops that do jobsvc's work: the stream's and the worker's.
-absl::Duration LoopTime(const ProcessStats& jobsvc) { return jobsvc.Of("jobsvc") + jobsvc.Of("jobsvc-w0"); }
+// The loop that does jobsvc's work: the stream's, which is its only worker's, too.
+absl::Duration LoopTime(const ProcessStats& jobsvc) { return jobsvc.Of("jobsvc"); }
 
 std::string ThreadsNote(std::string_view process, const std::vector<Lap>& laps, int events,
                         const ProcessStats Lap::*of) {

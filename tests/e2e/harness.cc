@@ -152,6 +152,7 @@ World::World(const WorldOptions& world_options) {
   options.bin_dir = BinDir();
   options.dir = dir_ / "suite";
   options.gateway_flags = world_options.gateway_flags;
+  options.jobsvc_flags = world_options.jobsvc_flags;
   options.replicas = world_options.replicas;
   options.gateways = world_options.gateways;
   http::CurlOptions client;

@@ -62,6 +62,7 @@ struct Write {
 struct WorldOptions {
   std::string gateway_kubeconfig;  // Who the gateway is on a real cluster; empty: its role, by certificate.
   std::vector<std::string> gateway_flags;
+  std::vector<std::string> jobsvc_flags;
   int replicas = 1;  // Of each service.
   int gateways = 1;
 };

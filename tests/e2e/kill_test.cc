@@ -49,7 +49,10 @@ TEST_P(KillTest, TheJobCompletesAsIfNothingHadHappened) {
   const uint64_t seed = Seed();
   SeededRandom random(seed);
   fmt::print("{}: seed {} (BASALT_SEED)\n", program, seed);
-  World world;
+  // Several workers, as users with many cores have them.
+  WorldOptions options;
+  options.jobsvc_flags = {"--workers=3"};
+  World world(options);
   ASSERT_TRUE(world.ok());
   int kills = 0;
   // As many jobs as it takes for ten kills to fall into the life of one.

@@ -132,6 +132,8 @@ TEST_F(ReplicaBadInputTest, FlagsThatCannotBeMeantEndItAtOnce) {
       {"--gateway=localhost", "--gateway: 'localhost' has no port"},
       {"--gateway=localhost:0", "--gateway: 'localhost:0' has no port between 1 and 65535"},
       {"--gateway=http://localhost:80", "--gateway: 'http://localhost:80' has more than one colon"},
+      {"--workers=0", "--workers: 0 is not between 1 and 64"},
+      {"--workers=65", "--workers: 65 is not between 1 and 64"},
   };
   for (const Row& row : rows) {
     const testing::TempDir dir;
