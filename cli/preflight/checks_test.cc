@@ -271,8 +271,6 @@ TEST(PreflightTest, WhatWouldBeTakenOverIsCounted) {
   EXPECT_EQ(carried.result, Result::kWarning);
   EXPECT_EQ(carried.what,
             "1 have a plugin that is not carried out yet; a pod that they lose is not made again: a/r (mpi)");
-  EXPECT_EQ(Of(findings, "policies with a timeout").result, Result::kWarning);
-  EXPECT_EQ(Of(findings, "policies with a timeout").what, "those of 1 are not carried out yet: a/t");
   EXPECT_EQ(Of(findings, "PodGroups").what,
             "kept as they are: 1 of jobs, 1 of jobs under their old name, 1 of others, 1 of plain pods");
   EXPECT_EQ(Of(findings, "plain pods").what, "1 have a group; 1 would get one: a/p");

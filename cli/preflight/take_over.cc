@@ -72,21 +72,6 @@ std::string UnknownPlugin(const json::value& job) {
   return "";
 }
 
-bool HasTimeout(const json::value& holder) {
-  const json::value* policies = Find(holder, "policies");
-  if (policies == nullptr || !policies->is_array()) return false;
-  return std::any_of(policies->get_array().begin(), policies->get_array().end(),
-                     [](const json::value& policy) { return Find(policy, "timeout") != nullptr; });
-}
-
-bool WaitsSomewhere(const json::value& job) {
-  const json::value* spec = Find(job, "spec");
-  const json::value* tasks = spec == nullptr ? nullptr : Find(*spec, "tasks");
-  if (spec != nullptr && HasTimeout(*spec)) return true;
-  return tasks != nullptr && tasks->is_array() &&
-         std::any_of(tasks->get_array().begin(), tasks->get_array().end(), HasTimeout);
-}
-
 // It needs pods that nobody makes for a job that is refused.
 bool NeedsPods(std::string_view phase) { return phase.empty() || phase == "Pending" || phase == "Restarting"; }
 
@@ -95,7 +80,7 @@ bool IsOver(std::string_view phase) { return phase == "Completed" || phase == "F
 absl::Status CountJobs(KubeApi& api, Findings& findings) {
   std::map<std::string, size_t> phases;
   size_t ours = 0;
-  Some unreadable, standing, carried, waiting;
+  Some unreadable, standing, carried;
   KubeAnswer answer;
   const auto look = [&](const json::value& job) {
     const std::string phase = TextAt(job, {"status", "state", "phase"});
@@ -104,7 +89,6 @@ absl::Status CountJobs(KubeApi& api, Findings& findings) {
     if (const std::string plugin = UnknownPlugin(job); !plugin.empty() && !IsOver(phase)) {
       (NeedsPods(phase) ? standing : carried).Add(fmt::format("{} ({})", NameOf(job), plugin));
     }
-    if (WaitsSomewhere(job) && !IsOver(phase)) waiting.Add(NameOf(job));
     const absl::StatusOr<kube::DecodedJob> decoded = kube::DecodeStoredJob(ToText(job));
     if (!decoded.ok()) {
       unreadable.Add(fmt::format("{}: {}", NameOf(job), ToStd(decoded.status().message())));
@@ -138,11 +122,6 @@ absl::Status CountJobs(KubeApi& api, Findings& findings) {
                                     "again: {}",
                                     carried.count, carried.Text()),
                         "let them end first where a lost pod must be made again"});
-  }
-  if (waiting.count > 0) {
-    findings.push_back({"policies with a timeout", Result::kWarning,
-                        fmt::format("those of {} are not carried out yet: {}", waiting.count, waiting.Text()),
-                        "let the jobs end first, if they depend on it"});
   }
   if (unreadable.count > 0) {
     findings.push_back(

@@ -90,16 +90,37 @@ TEST_F(LifeTest, AFailureWhileEverythingIsDownIsSeenAtTheNextStart) {
   EXPECT_TRUE(Reaches("bad", "Failed"));
 }
 
-TEST_F(LifeTest, AnUnsupportedFieldIsNamedOnTheJobAndHarmsNoOther) {
+TEST_F(LifeTest, AnActionWithATimeoutComesAtItsDeadlineThoughEverythingWasDownMeanwhile) {
+  suite_.CreateObject(Job("delayed", 2, "sleep 20; exit 7",
+                          R"(,"policies":[{"event":"PodFailed","action":"AbortJob","timeout":"10m"}])"));
   suite_.CreateObject(
-      Job("delayed", 1, "sleep 1", R"(,"policies":[{"event":"PodFailed","action":"RestartJob","timeout":"10m"}])"));
-  suite_.CreateObject(Job("plain", 1, "sleep 1"));
-  ASSERT_TRUE(Reaches("plain", "Completed"));
-  suite_.time().Advance(absl::Seconds(20));
-  const auto job = suite_.api().Get("jobs.batch.volcano.sh", "default", "delayed");
+      R"({"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","metadata":{"name":"d","namespace":"default"},)"
+      R"("spec":{"schedulerName":"volcano","queue":"default","minAvailable":2,)"
+      R"("policies":[{"event":"PodFailed","action":"AbortJob","timeout":"10m"}],"tasks":[)"
+      R"({"name":"short","replicas":1,"template":{"spec":{"restartPolicy":"Never","containers":[)"
+      R"({"name":"c","image":"busybox","command":["sh","-c","sleep 5; exit 3"]}]}}},)"
+      R"({"name":"long","replicas":1,"template":{"spec":{"restartPolicy":"Never","containers":[)"
+      R"({"name":"c","image":"busybox","command":["sleep","3600"]}]}}}]}})");
+  ASSERT_TRUE(Reaches("d", "Running"));
+  suite_.time().Advance(absl::Seconds(30));
+  for (const std::string_view program : {"gateway-0", "jobsvc-0"}) suite_.Kill(program);
+  suite_.time().Advance(absl::Seconds(60));
+  for (const std::string_view program : {"gateway-0", "jobsvc-0"}) suite_.Start(program);
+  suite_.time().Advance(absl::Minutes(8));
+  EXPECT_EQ(suite_.JobPhase("default", "d"), "Running");
+  suite_.time().Advance(absl::Minutes(2));
+  EXPECT_EQ(suite_.JobPhase("default", "d"), "Aborted");
+  EXPECT_EQ(suite_.JobPhase("default", "delayed"), "Failed") << "it was over long before";
+}
+
+TEST_F(LifeTest, APolicyThatNeverAppliesIsNamedOnTheJobAndHarmsNobody) {
+  suite_.CreateObject(Job("odd", 1, "sleep 1", R"(,"policies":[{"event":"PodPending","action":"RestartJob"}])"));
+  ASSERT_TRUE(Reaches("odd", "Completed"));
+  const auto job = suite_.api().Get("jobs.batch.volcano.sh", "default", "odd");
   const json::value* state = FindPath(*job, {"status", "state"});
   ASSERT_NE(state, nullptr);
-  EXPECT_NE(FindString(*state, "message").find("timeout"), std::string_view::npos) << ToText(*state);
+  EXPECT_EQ(FindString(*state, "reason"), "SpecWarning") << ToText(*state);
+  EXPECT_NE(FindString(*state, "message").find("spec.policies[0].timeout"), std::string_view::npos) << ToText(*state);
 }
 
 TEST_F(LifeTest, DependentTasksStartWhenWhatTheyNeedIsReady) {

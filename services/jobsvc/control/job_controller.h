@@ -97,6 +97,8 @@ class JobController : public runtime::Controller {
   void JudgeGroups(JobEntry& entry, std::vector<JobEvent>& events);
   void JudgeCommands(JobEntry& entry);
   void QueueActions(JobEntry& entry, std::vector<JobEvent> events);
+  void JudgeDeadlines(JobEntry& entry);
+  static void AdoptDeadlines(JobEntry& entry);
   void DecideStatus(JobEntry& entry);
   void RecordIntent(JobEntry& entry, Decision decision);
   void DropIntent(JobEntry& entry);

@@ -16,6 +16,7 @@
 #include "common/reconcile/back_off.h"
 #include "services/jobsvc/core/compiled_job.h"
 #include "services/jobsvc/core/controlled_state.h"
+#include "services/jobsvc/core/deadlines.h"
 #include "services/jobsvc/core/decide.h"
 #include "services/jobsvc/core/effects.h"
 #include "services/jobsvc/core/events.h"

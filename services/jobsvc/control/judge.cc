@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/kube/text.h"
 #include "services/jobsvc/control/job_controller.h"
 #include "services/jobsvc/store/job_store.h"
 
@@ -158,31 +159,58 @@ void JobController::JudgeCommands(JobEntry& entry) {
       {false, "CommandIssued", fmt::format("command {} asks for {}", first->meta().name(), first->action())});
 }
 
-// Keeps what a policy answers with an action; the rest of the events has done its work in the counters.
+// Keeps what a policy answers with an action, and cancels what an event makes moot; the rest of the events has done its
+// work in the counters.
 void JobController::QueueActions(JobEntry& entry, std::vector<JobEvent> events) {
+  const kube::v1::JobSpec& spec = entry.compiled->spec;
   for (const JobEvent& event : events) {
-    const PolicyMatch match = ApplyPolicies(entry.compiled->spec, event);
+    const std::string_view task = event.task >= 0 ? std::string_view(spec.tasks(event.task).name()) : "";
+    if (CancelDeadlines(event, task, *entry.record.mutable_delayed())) entry.record_dirty = true;
+    const PolicyMatch match = ApplyPolicies(spec, event);
     if (match.action.empty()) continue;
-    if (match.timeout_ms.value_or(0) > 0) continue;  // status.state says so: UnsupportedFields.
-    auto* pending = entry.record.add_pending();
-    pending->set_event(std::string(event.kind));
-    if (event.task >= 0) pending->set_task(entry.compiled->spec.tasks(event.task).name());
-    pending->set_index(event.index);
-    pending->set_pod(event.pod);
-    pending->set_pod_uid(event.pod_uid);
+    storage::v1::PendingAction action;
+    action.set_event(std::string(event.kind));
+    action.set_task(std::string(task));
+    action.set_index(event.index);
+    action.set_pod(event.pod);
+    action.set_pod_uid(event.pod_uid);
     if (event.task >= 0) {
-      pending->set_partition(
-          PartitionOf(event.index, entry.compiled->spec.tasks(event.task).partition_policy().partition_size()));
+      action.set_partition(PartitionOf(event.index, spec.tasks(event.task).partition_policy().partition_size()));
     }
-    pending->set_exit_code(event.exit_code);
-    pending->set_reason(event.reason);
-    pending->set_time_ms(event.time_ms);
-    pending->set_version(event.version);
-    pending->set_action(match.action);
-    pending->set_rule(match.rule);
-    pending->set_subject(SubjectOf(event, entry.compiled->spec));
+    action.set_exit_code(event.exit_code);
+    action.set_reason(event.reason);
+    action.set_time_ms(event.time_ms);
+    action.set_version(event.version);
+    action.set_action(match.action);
+    action.set_rule(match.rule);
+    action.set_subject(SubjectOf(event, spec));
     entry.record_dirty = true;
+    const int64_t timeout_ms = match.timeout_ms.value_or(0);
+    if (timeout_ms <= 0) {
+      *entry.record.add_pending() = std::move(action);
+      continue;
+    }
+    action.set_timeout_ms(timeout_ms);
+    action.set_due_ms(event.time_ms + timeout_ms);
+    if (!AddDeadline(std::move(action), *entry.record.mutable_delayed())) continue;
+    entry.notes.push_back(
+        {false, "ExecuteAction",
+         fmt::format("{} in {} because of {} ({})", match.action,
+                     kube::FormatGoDuration(absl::Milliseconds(timeout_ms)), event.kind, match.rule)});
   }
+}
+
+// After the events of the pass, which may cancel what is due.
+void JobController::JudgeDeadlines(JobEntry& entry) {
+  if (entry.record.delayed().empty()) return;
+  PendingActions& delayed = *entry.record.mutable_delayed();
+  const int before = delayed.size();
+  DropStaleDeadlines(entry.job->status().version(), delayed);
+  for (storage::v1::PendingAction& due : TakeDue(absl::ToUnixMillis(context_.ApiNow()), entry.pods, delayed)) {
+    *entry.record.add_pending() = std::move(due);
+  }
+  if (delayed.size() != before) entry.record_dirty = true;
+  if (const auto next = NextDue(delayed)) context_.WakeAt(entry.key, absl::FromUnixMillis(*next));
 }
 
 }  // namespace basalt::jobsvc

@@ -36,6 +36,7 @@ void JobController::Decide(std::string_view key, kv::WriteBatch& batch) {
   entry.pods.SetRules(RulesOf(entry.job->status(), entry.own));
   JudgePods(entry, batch);
   JudgeCommands(entry);
+  JudgeDeadlines(entry);
   if (may_decide) DecideStatus(entry);
   entry.job_dirty = false;
   if (entry.record_dirty) {
@@ -52,6 +53,7 @@ void JobController::Forget(JobEntry& entry, kv::WriteBatch& batch) {
     entry.record.set_gone(true);
     entry.record.clear_intent();
     entry.record.clear_pending();
+    entry.record.clear_delayed();
     entry.record_dirty = true;
     NoteGone(entry, batch);
   }
@@ -193,6 +195,7 @@ void JobController::DecideStatus(JobEntry& entry) {
                           .own = entry.own,
                           .pods = entry.pods,
                           .pending = entry.record.pending(),
+                          .delayed = entry.record.delayed(),
                           .group_uid = group.uid,
                           .words = words,
                           .invalid = compiled.invalid(),

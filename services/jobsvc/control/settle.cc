@@ -37,6 +37,11 @@ kube::v1::Pod PodFromEntry(const std::string& name, std::string_view ns, std::st
 
 }  // namespace
 
+// Those that Kubernetes remembers for us: of events that nobody can read from the present. The others follow from it.
+void JobController::AdoptDeadlines(JobEntry& entry) {
+  for (const storage::v1::PendingAction& deadline : entry.own.deadlines) *entry.record.add_delayed() = deadline;
+}
+
 // A job that has no record: new to the cluster, or to this disk. What is observed becomes the baseline.
 void JobController::StartJob(JobEntry& entry, kv::WriteBatch& batch) {
   const kube::v1::Job& job = *entry.job;
@@ -49,6 +54,7 @@ void JobController::StartJob(JobEntry& entry, kv::WriteBatch& batch) {
   entry.record.set_committed_sequence(entry.own.sequence);
   entry.record.set_committed_nonce(entry.own.nonce);
   entry.record.set_told_phase(job.status().phase());
+  AdoptDeadlines(entry);
   entry.record_dirty = true;
   entry.pods.Reset(entry.name, job.meta().uid());
   for (auto& [name, pod] : others) {
@@ -105,6 +111,7 @@ void JobController::Rebaseline(JobEntry& entry, kv::WriteBatch& batch) {
   entry.record.set_committed_nonce(entry.own.nonce);
   entry.record.set_told_phase(entry.job->status().phase());
   *entry.record.mutable_events() = events;
+  AdoptDeadlines(entry);
   entry.record_dirty = true;
   const std::vector<TaskShape> shape = entry.pods.tasks();
   entry.pods.Reset(entry.name, uid);
@@ -200,6 +207,7 @@ bool JobController::Settle(JobEntry& entry, kv::WriteBatch& batch) {
           if (history.to_phase() == kube::v1::JOB_PHASE_FAILED && metrics_.failed != nullptr) metrics_.failed->Add();
         }
       }
+      for (int i = 0; i < consumed; ++i) ClearDeadlines(record.pending(i), *record.mutable_delayed());
       record.mutable_pending()->DeleteSubrange(0, consumed);
       record.clear_intent();
       entry.record_dirty = true;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "services/jobsvc/core/compiled_job.h"
 #include "services/jobsvc/core/render/effective_spec.h"
@@ -12,16 +14,6 @@
 namespace basalt::jobsvc {
 
 namespace {
-
-template <typename Policies>
-std::string FirstTimeout(const Policies& policies, const std::string& where) {
-  for (int i = 0; i < policies.size(); ++i) {
-    if (policies.Get(i).has_timeout_ms() && policies.Get(i).timeout_ms() > 0) {
-      return fmt::format("{}.policies[{}].timeout", where, i);
-    }
-  }
-  return {};
-}
 
 // A claim that upstream named itself, by writing the name into the spec beside the claim (job spec 9.9).
 bool IsNamedByUpstream(std::string_view claim, std::string_view job) {
@@ -56,13 +48,22 @@ bool HasRun(const kube::v1::JobStatus& status) {
   });
 }
 
+// The first, and how many there are.
+Words Summary(std::string reason, const std::vector<Violation>& found) {
+  if (found.empty()) return {};
+  const std::string& first = found.front().message;
+  if (found.size() == 1) return {std::move(reason), first};
+  return {std::move(reason), fmt::format("{} (and {} more)", first, found.size() - 1)};
+}
+
 }  // namespace
 
-Words CheckSpec(const kube::v1::Job& job, const kube::v1::JobSpec& spec) {
-  if (!job.decode_error().empty()) return {"InvalidJob", job.decode_error()};
+SpecCheck CheckSpec(const kube::v1::Job& job, const kube::v1::JobSpec& spec) {
+  if (!job.decode_error().empty()) return {{"InvalidJob", job.decode_error()}, {}};
   if (const int64_t total = SumOfReplicas(spec); total > kMaxPodsPerJob) {
-    return {"InvalidJob",
-            fmt::format("spec.tasks: {} pods in one job; at most {} are carried out", total, kMaxPodsPerJob)};
+    return {{"InvalidJob",
+             fmt::format("spec.tasks: {} pods in one job; at most {} are carried out", total, kMaxPodsPerJob)},
+            {}};
   }
   // The queue is not asked: whether it is open is the scheduler's business once the job is stored (W13).
   Validation validation = Validate(job, spec);
@@ -70,24 +71,7 @@ Words CheckSpec(const kube::v1::Job& job, const kube::v1::JobSpec& spec) {
   if (HasRun(job.status())) {
     std::erase_if(validation.violations, [](const Violation& violation) { return violation.rule.starts_with('X'); });
   }
-  if (!validation.ok()) {
-    const Violation& first = validation.violations.front();
-    const size_t more = validation.violations.size() - 1;
-    return {"InvalidJob", more == 0 ? first.message : fmt::format("{} (and {} more)", first.message, more)};
-  }
-  return {};
-}
-
-Words UnsupportedFields(const kube::v1::JobSpec& spec) {
-  std::string field = FirstTimeout(spec.policies(), "spec");
-  for (int i = 0; i < spec.tasks_size() && field.empty(); ++i) {
-    field = FirstTimeout(spec.tasks(i).policies(), fmt::format("spec.tasks[{}]", i));
-  }
-  if (!field.empty()) {
-    return {"UnsupportedField",
-            fmt::format("{}: delayed actions are not carried out by this version; the policy is ignored", field)};
-  }
-  return {};
+  return {Summary("InvalidJob", validation.violations), Summary("SpecWarning", validation.warnings)};
 }
 
 }  // namespace basalt::jobsvc

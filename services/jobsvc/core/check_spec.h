@@ -7,10 +7,12 @@
 
 namespace basalt::jobsvc {
 
-// Empty: nothing is wrong. `spec` is the effective spec of `job`.
-Words CheckSpec(const kube::v1::Job& job, const kube::v1::JobSpec& spec);
+struct SpecCheck {
+  Words refusal;  // Empty: nothing is wrong.
+  Words warning;  // Of what is accepted and is hardly what was meant; empty: there is none.
+};
 
-// Fields that this version does not carry out although the rest of the job runs.
-Words UnsupportedFields(const kube::v1::JobSpec& spec);
+// `spec` is the effective spec of `job`.
+SpecCheck CheckSpec(const kube::v1::Job& job, const kube::v1::JobSpec& spec);
 
 }  // namespace basalt::jobsvc

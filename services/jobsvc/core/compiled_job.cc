@@ -54,8 +54,9 @@ CompiledSpec CompileSpec(const kube::v1::Job& job, const PriorityOf& priority_of
       job.meta().generation() > 1) {
     compiled.spec.set_min_available(job.status().min_available());
   }
-  compiled.refusal = CheckSpec(job, compiled.spec);
-  compiled.warning = UnsupportedFields(compiled.spec);
+  SpecCheck check = CheckSpec(job, compiled.spec);
+  compiled.refusal = std::move(check.refusal);
+  compiled.warning = std::move(check.warning);
   // Also of a spec that is refused: pods that another controller has made, or we before an edit, are counted.
   compiled.shape = ShapeOf(compiled.spec);
   if (compiled.invalid()) return compiled;

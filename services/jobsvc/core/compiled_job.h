@@ -31,7 +31,7 @@ struct WantedClaim {
 struct CompiledSpec {
   kube::v1::JobSpec spec;  // Effective.
   Words refusal;           // Not empty: nothing is made for this job.
-  Words warning;           // Not empty: something in it is not carried out; the rest is.
+  Words warning;           // Not empty: something in it is hardly what was meant; it is carried out all the same.
   bool invalid() const { return !refusal.empty(); }
   std::vector<TaskShape> shape;
   kube::v1::PodGroupSpec group;

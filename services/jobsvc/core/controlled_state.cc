@@ -14,7 +14,8 @@ namespace basalt::jobsvc {
 
 namespace {
 
-constexpr std::string_view kKnown[] = {"seq", "nonce", "version", "kill", "below", "command", "done", "objects"};
+constexpr std::string_view kKnown[] = {"seq",     "nonce", "version", "kill",     "below",
+                                       "command", "done",  "objects", "deadlines"};
 
 Kill ReadKill(const json::value& value) {
   Kill kill;
@@ -43,6 +44,45 @@ json::object WriteKill(const Kill& kill) {
     for (const std::string& uid : kill.targets) targets.emplace_back(json::string(uid));
     value["targets"] = std::move(targets);
   }
+  return value;
+}
+
+storage::v1::PendingAction ReadDeadline(const json::value& value) {
+  storage::v1::PendingAction deadline;
+  deadline.set_event(std::string(FindString(value, "event")));
+  deadline.set_action(std::string(FindString(value, "action")));
+  deadline.set_rule(std::string(FindString(value, "rule")));
+  deadline.set_subject(std::string(FindString(value, "subject")));
+  deadline.set_task(std::string(FindString(value, "task")));
+  deadline.set_index(static_cast<int32_t>(FindInt(value, "index", -1)));
+  deadline.set_partition(static_cast<int32_t>(FindInt(value, "partition")));
+  deadline.set_pod(std::string(FindString(value, "pod")));
+  deadline.set_pod_uid(std::string(FindString(value, "uid")));
+  deadline.set_version(static_cast<int32_t>(FindInt(value, "version", -1)));
+  deadline.set_time_ms(FindInt(value, "time"));
+  deadline.set_due_ms(FindInt(value, "due"));
+  deadline.set_timeout_ms(deadline.due_ms() - deadline.time_ms());
+  return deadline;
+}
+
+json::object WriteDeadline(const storage::v1::PendingAction& deadline) {
+  json::object value;
+  value["event"] = deadline.event();
+  value["action"] = deadline.action();
+  value["rule"] = deadline.rule();
+  value["subject"] = deadline.subject();
+  if (!deadline.task().empty()) {
+    value["task"] = deadline.task();
+    value["index"] = deadline.index();
+  }
+  if (deadline.partition() != 0) value["partition"] = deadline.partition();
+  if (!deadline.pod().empty()) {
+    value["pod"] = deadline.pod();
+    value["uid"] = deadline.pod_uid();
+  }
+  value["version"] = deadline.version();
+  value["time"] = deadline.time_ms();
+  value["due"] = deadline.due_ms();
   return value;
 }
 
@@ -139,9 +179,15 @@ ControlledState ReadControlledState(const kube::v1::JobStatus& status) {
       if (hash.is_string()) state.objects[std::string(name)] = hash.as_string();
     }
   }
+  if (const json::value* deadlines = Find(value, "deadlines"); deadlines != nullptr && deadlines->is_array()) {
+    for (const json::value& deadline : deadlines->as_array()) {
+      if (FindInt(deadline, "due") > 0) state.deadlines.push_back(ReadDeadline(deadline));
+    }
+  }
   if (state.overtaken) {
     state.kill.reset();
     state.done.clear();
+    state.deadlines.clear();
   }
   json::object rest = value.as_object();
   for (std::string_view key : kKnown) rest.erase(key);
@@ -166,6 +212,11 @@ void WriteControlledState(const ControlledState& state, kube::v1::JobStatus& sta
     json::object objects;
     for (const auto& [name, hash] : state.objects) objects[name] = hash;
     value["objects"] = std::move(objects);
+  }
+  if (!state.deadlines.empty()) {
+    json::array deadlines;
+    for (const storage::v1::PendingAction& deadline : state.deadlines) deadlines.emplace_back(WriteDeadline(deadline));
+    value["deadlines"] = std::move(deadlines);
   }
   if (!state.rest.empty()) {
     if (auto rest = ParseJson(state.rest); rest.ok() && rest->is_object()) {

@@ -12,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "basalt/kube/v1/kube.pb.h"
+#include "basalt/storage/v1/job_record.pb.h"
 
 namespace basalt::jobsvc {
 
@@ -34,9 +35,12 @@ struct ControlledState {
   std::string last_command_uid;
   std::map<std::string, std::set<int32_t>> done;  // Task -> indices that succeeded and whose pods were deleted.
   std::map<std::string, std::string>
-      objects;             // Plugin object "<plural>/<name>" -> "<hash> <uid>"; empty: it may exist.
-  bool overtaken = false;  // Another controller has killed everything since: kill and done are forgotten. Not written.
-  std::string rest;        // Members that this version does not know, as JSON text of an object; empty = none.
+      objects;  // Plugin object "<plural>/<name>" -> "<hash> <uid>"; empty: it may exist.
+  // Of events that leave no trace, until the action is carried out (deadlines.h).
+  std::vector<storage::v1::PendingAction> deadlines;
+  // Another controller has killed everything since: kill, done and deadlines are forgotten. Not written.
+  bool overtaken = false;
+  std::string rest;  // Members that this version does not know, as JSON text of an object; empty = none.
 };
 
 // Absent or damaged: an empty state, as on a job that was never ours.

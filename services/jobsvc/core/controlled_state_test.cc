@@ -7,7 +7,7 @@ namespace {
 
 TEST(ControlledStateTest, WhatIsWrittenIsReadAndWhatIsUnknownSurvives) {
   kube::v1::JobStatus status;
-  SetResource(status, "basalt", R"({"seq":7,"deadlines":[{"at":5}]})");
+  SetResource(status, "basalt", R"({"seq":7,"later":[{"at":5}]})");
   ControlledState state = ReadControlledState(status);
   EXPECT_EQ(state.sequence, 7);
   state.sequence = 8;
@@ -29,7 +29,7 @@ TEST(ControlledStateTest, WhatIsWrittenIsReadAndWhatIsUnknownSurvives) {
   EXPECT_EQ(read.done, state.done);
   EXPECT_EQ(read.objects, state.objects);
   EXPECT_EQ(read.last_command_uid, "c");
-  EXPECT_EQ(read.rest, R"({"deadlines":[{"at":5}]})");
+  EXPECT_EQ(read.rest, R"({"later":[{"at":5}]})");
   EXPECT_NE(FindResource(status, "basalt")->find(R"("done":{"t":"0-2,7"})"), std::string::npos);
 }
 

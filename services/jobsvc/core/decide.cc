@@ -112,6 +112,20 @@ class Decider {
  private:
   JobStatus& status() { return decision_.status; }
 
+  // What the status is to hold of the deadlines, once the first `settled` pending actions are. What is due waits among
+  // those until then.
+  void KeepDeadlines(int settled, const storage::v1::PendingAction* carried_out) {
+    own_.deadlines.clear();
+    PendingActions left = in_.delayed;
+    if (carried_out != nullptr) ClearDeadlines(*carried_out, left);
+    for (int i = settled; i < in_.pending.size(); ++i) {
+      if (IsKept(in_.pending.Get(i))) own_.deadlines.push_back(in_.pending.Get(i));
+    }
+    for (const storage::v1::PendingAction& deadline : left) {
+      if (IsKept(deadline)) own_.deadlines.push_back(deadline);
+    }
+  }
+
   // A status to be changed. Most passes change none, and are not to pay for a copy.
   void Begin() {
     decision_.status = in_.job.status();
@@ -139,6 +153,9 @@ class Decider {
     decision_.write = write;
     if (own_.kill && IsOver(*own_.kill, in_.pods, in_.group_uid)) own_.kill.reset();
     if (new_kill_) own_.kill = std::move(new_kill_);
+    const int settled = decision_.dropped + decision_.consumed;
+    KeepDeadlines(settled, decision_.consumed > 0 ? &in_.pending.Get(settled - 1) : nullptr);
+    if (IsFinished(status().phase())) own_.deadlines.clear();
     own_.sequence = std::max(in_.own.sequence, in_.last_sequence) + 1;
     own_.nonce.clear();  // SetNonce.
     decision_.sequence = own_.sequence;
@@ -173,7 +190,8 @@ class Decider {
     for (int i = 0; i < in_.pending.size(); ++i) {
       const storage::v1::PendingAction& pending = in_.pending.Get(i);
       const std::optional<Action> action = ParseAction(pending.action());
-      const bool stale = pending.version() >= 0 && pending.version() < in_.job.status().version();
+      const bool stale = (pending.version() >= 0 && pending.version() < in_.job.status().version()) ||
+                         (pending.due_ms() != 0 && !StillHolds(pending, in_.pods));
       if (action && !stale) {
         const Transition transition = Lookup(phase_, *action);
         if (transition.operation == Operation::kKillJob) {
@@ -267,7 +285,9 @@ class Decider {
     }
     const PodEntry* pod = in_.pods.Find(pending.pod());
     if (pod == nullptr || pod->has(kPodForeign)) return {};
-    if (!pending.pod_uid().empty() && pod->uid != pending.pod_uid()) return {};
+    // A deadline after the end of a pod is about the one that was made instead and has not come up.
+    const bool of_successor = pending.due_ms() != 0 && pending.event() != kEventPodPending;
+    if (!pending.pod_uid().empty() && pod->uid != pending.pod_uid() && !of_successor) return {};
     return {pod->uid};
   }
 
@@ -331,7 +351,28 @@ class Decider {
     return SameCounts(pods.counts(), stored.counts()) && HasTasks(stored, pods.task_counts(), pods.tasks()) &&
            in_.words.reason == stored.reason() && in_.words.message == stored.message() &&
            min_available == stored.min_available() && (settled || stored.running_duration().empty()) &&
-           HasMarkers(stored, in_.markers) && in_.objects == in_.own.objects && HasDone();
+           HasMarkers(stored, in_.markers) && in_.objects == in_.own.objects && HasDone() &&
+           (IsFinished(phase_) ? in_.own.deadlines.empty() : AreStored(in_.delayed, in_.own.deadlines));
+  }
+
+  // One that Kubernetes does not remember yet; null: none.
+  const storage::v1::PendingAction* NewDeadline() const {
+    if (IsFinished(phase_)) return nullptr;
+    for (const storage::v1::PendingAction& deadline : in_.delayed) {
+      const auto same = [&](const storage::v1::PendingAction& stored) { return SameDeadline(deadline, stored); };
+      if (IsKept(deadline) && std::none_of(in_.own.deadlines.begin(), in_.own.deadlines.end(), same)) return &deadline;
+    }
+    return nullptr;
+  }
+
+  void NoteDeadline(const storage::v1::PendingAction& deadline) {
+    decision_.has_history = true;
+    auto& history = decision_.history;
+    history.set_event(deadline.event());
+    history.set_subject(deadline.subject());
+    history.set_rule(deadline.rule());
+    history.set_action(deadline.action());
+    history.set_outcome(fmt::format("to be carried out at {}", kube::FormatTime(deadline.due_ms())));
   }
 
   // Carried to its end by another controller, whose last word leaves out what its kill retained: nothing of it is alive
@@ -376,7 +417,8 @@ class Decider {
       outcome =
           RunCallback(transition, phase_, MakeCallbackInput(in_.pods.counts(), min_available, stored.retry_count()));
     }
-    if (outcome.phase == phase_) {
+    const storage::v1::PendingAction* const new_deadline = outcome.phase == phase_ ? NewDeadline() : nullptr;
+    if (outcome.phase == phase_ && new_deadline == nullptr) {
       if (IsToldAlready(settled, min_available) || IsLeftToRest()) return;
       if (!in_.counts_due) {
         decision_.write = Decision::Write::kCounts;
@@ -390,7 +432,8 @@ class Decider {
     if (outcome.phase == phase_) {
       // A finish time never moves (12.2); in other phases upstream bumps it with every write of a sync.
       if (!settled) SetPhase(phase_, in_.now_ms, status());
-      Finish(Decision::Write::kCounts);
+      if (new_deadline != nullptr) NoteDeadline(*new_deadline);
+      Finish(new_deadline != nullptr ? Decision::Write::kNow : Decision::Write::kCounts);
       return;
     }
     SetPhase(outcome.phase, in_.now_ms, status());

@@ -12,6 +12,7 @@
 #include "basalt/kube/v1/kube.pb.h"
 #include "basalt/storage/v1/job_record.pb.h"
 #include "services/jobsvc/core/controlled_state.h"
+#include "services/jobsvc/core/deadlines.h"
 #include "services/jobsvc/core/pod_set.h"
 #include "services/jobsvc/core/state_machine.h"
 
@@ -30,8 +31,9 @@ struct DecideInput {
   const kube::v1::JobSpec& spec;  // Effective.
   const ControlledState& own;     // As the job's status holds it.
   const PodSet& pods;             // Under the rules of the job's status.
-  const google::protobuf::RepeatedPtrField<storage::v1::PendingAction>& pending;
-  std::string_view group_uid;  // Of the job's PodGroup; empty = none is there.
+  const PendingActions& pending;
+  const PendingActions& delayed;  // Deadlines that are not over.
+  std::string_view group_uid;     // Of the job's PodGroup; empty = none is there.
   const Words& words;
   bool invalid = false;                               // The spec breaks a rule: words are all it gets.
   const std::map<std::string, std::string>& objects;  // Plugin objects that exist (ControlledState::objects).
@@ -54,7 +56,7 @@ struct Decision {
   enum class Write {
     kNone,
     kCounts,  // Nothing but numbers and words changed: within the budget. Without counts_due that is all it says.
-    kNow,     // A transition.
+    kNow,     // A transition, an action or a deadline.
   };
   Write write = Write::kNone;
   kube::v1::JobStatus status;

@@ -37,7 +37,15 @@ std::string Live(uint64_t seed, const Chances& chances) {
     auto* policy = job.mutable_spec()->add_policies();
     policy->add_events("PodFailed");
     policy->set_action(random.OneIn(2) ? "RestartJob" : "RestartPod");
-    job.mutable_spec()->set_max_retry(20);
+    if (random.OneIn(2)) policy->set_timeout_ms(static_cast<int64_t>(500 + random.Uniform(5000)));
+    if (random.OneIn(3)) {
+      policy = job.mutable_spec()->add_policies();
+      policy->add_events(random.OneIn(2) ? "PodPending" : "PodEvicted");
+      policy->set_action("RestartPod");
+      // Longer than what a pod takes to start once all is quiet.
+      policy->set_timeout_ms(static_cast<int64_t>(4000 + random.Uniform(5000)));
+    }
+    job.mutable_spec()->set_max_retry(100);
   }
   // Not with failures: one that a suspension keeps is waited for by its dependants for ever, as specified.
   if (tasks == 2 && !restarts && random.OneIn(2)) {
@@ -129,9 +137,10 @@ std::string Live(uint64_t seed, const Chances& chances) {
     last = record.sequence();
     phase = record.to_phase();
   }
-  // One create per index, per eviction and per kill; a create whose answer was lost is not repeated.
+  // One create per index, per eviction, per kill and per restart of a pod; a create whose answer was lost is not
+  // repeated.
   const int versions = status.version() + 1;
-  const int most = tasks * replicas * versions + evictions + failures;
+  const int most = tasks * replicas * versions + evictions + failures + status.retry_count();
   if (rig.kube().Count("create", "pods") > most) {
     problem += fmt::format(" {} creates, at most {} called for", rig.kube().Count("create", "pods"), most);
   }

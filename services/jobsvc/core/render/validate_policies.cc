@@ -77,6 +77,26 @@ bool CheckPolicy(Checker& checker, const LifecyclePolicy& policy, const std::str
   return true;
 }
 
+void WarnOfWhatNeverMatches(Checker& checker, const LifecyclePolicy& policy, const std::string& field) {
+  const auto has = [&policy](std::string_view event) {
+    return std::find(policy.events().begin(), policy.events().end(), event) != policy.events().end();
+  };
+  if (has("PodPending") && !policy.has_timeout_ms()) {
+    checker.rule = "X8";
+    checker.Warn(field + ".timeout", "is missing: PodPending without a timeout never matches");
+  }
+  if (has("JobUpdated")) {
+    checker.rule = "W26";
+    checker.Warn(field + ".event", "names JobUpdated, which never happens");
+  }
+  const std::string& action = policy.action();
+  if (has("Unknown") && (action == "RestartTask" || action == "RestartPod" || action == "RestartPartition")) {
+    checker.rule = "W32";
+    checker.Warn(field + ".action",
+                 fmt::format("is {}, which has no target when the event is Unknown; use RestartJob", action));
+  }
+}
+
 }  // namespace
 
 void CheckPolicies(Checker& checker, const Policies& policies, std::string_view field) {
@@ -105,12 +125,7 @@ void CheckActions(Checker& checker, const Policies& policies, std::string_view f
       checker.Add(ViolationKind::kInvalid, action_field,
                   "is RestartPartition, but there are no partitions; add a partitionPolicy or use RestartTask");
     }
-    const bool pending =
-        std::find(policy.events().begin(), policy.events().end(), "PodPending") != policy.events().end();
-    if (pending && !policy.has_timeout_ms()) {
-      checker.rule = "X8";
-      checker.Warn(fmt::format("{}[{}].timeout", field, i), "is missing: PodPending without a timeout never matches");
-    }
+    WarnOfWhatNeverMatches(checker, policy, fmt::format("{}[{}]", field, i));
   }
 }
 

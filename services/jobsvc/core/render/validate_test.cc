@@ -343,14 +343,17 @@ TEST(ValidateJobTest, TheNamespaceIsALabel) {
 TEST(ValidateJobTest, WarningsRefuseNothing) {
   JobSpec spec = GoodSpec();
   *spec.add_policies() = Policy("AbortJob", {"PodPending"});
+  *spec.add_policies() = Policy("AbortJob", {"JobUpdated"});
+  *spec.add_policies() = Policy("RestartTask", {"Unknown"});
   spec.mutable_tasks(1)->mutable_depends_on()->add_names("a");
   AddPlugin(spec, "tensorflow");
   AddPlugin(spec, "svc", {"--nonsense"});
   const Validation validation = ValidateJob(spec, "j", "ns");
   EXPECT_TRUE(validation.ok()) << RulesOf(validation.violations);
   EXPECT_EQ(RulesOf(validation.warnings),
-            "X8 INVALID spec.policies[0].timeout X8 INVALID spec.minAvailable N1 INVALID spec.plugins.tensorflow N2 "
-            "INVALID spec.plugins.svc");
+            "X8 INVALID spec.policies[0].timeout W26 INVALID spec.policies[1].event W32 INVALID "
+            "spec.policies[2].action X8 INVALID spec.minAvailable N1 INVALID spec.plugins.tensorflow N2 INVALID "
+            "spec.plugins.svc");
 }
 
 TEST(ValidateJobTest, ATimeoutSilencesTheWarning) {

@@ -1,0 +1,248 @@
+// Delayed actions (job spec 7, W15): deadlines that are set, cancelled, cleaned up and carried out, over restarts of
+// the process and lost disks.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "common/base/slots.h"
+#include "services/jobsvc/store/job_store.h"
+#include "services/jobsvc/testing/job_rig.h"
+
+namespace basalt::jobsvc::testing {
+namespace {
+
+constexpr auto kPending = kube::v1::JOB_PHASE_PENDING;
+constexpr auto kRunning = kube::v1::JOB_PHASE_RUNNING;
+constexpr auto kCompleted = kube::v1::JOB_PHASE_COMPLETED;
+constexpr auto kAborted = kube::v1::JOB_PHASE_ABORTED;
+constexpr auto kPodRunning = kube::v1::POD_PHASE_RUNNING;
+constexpr auto kPodSucceeded = kube::v1::POD_PHASE_SUCCEEDED;
+constexpr auto kPodFailed = kube::v1::POD_PHASE_FAILED;
+
+kube::v1::Job WithDelay(kube::v1::Job job, const std::string& event, const std::string& action,
+                        absl::Duration timeout) {
+  auto* policy = job.mutable_spec()->add_policies();
+  policy->add_events(event);
+  policy->set_action(action);
+  policy->set_timeout_ms(absl::ToInt64Milliseconds(timeout));
+  return job;
+}
+
+class DelayedTest : public ::testing::Test {
+ protected:
+  const kube::v1::JobStatus& Status() { return rig_->kube().job("default/j").status(); }
+  const PendingActions& Deadlines() { return rig_->controller().Find("default/j")->record.delayed(); }
+  size_t Remembered() { return ReadControlledState(Status()).deadlines.size(); }
+  // How often the action was carried out, as history tells it.
+  int Done(std::string_view action) {
+    const auto history = ReadHistory(rig_->store(), SlotOf("default/j"), rig_->kube().job("default/j").meta().uid());
+    return static_cast<int>(std::count_if(history->begin(), history->end(), [&](const auto& entry) {
+      return entry.action() == action && entry.outcome().starts_with("kill");
+    }));
+  }
+  void Begin(kube::v1::Job job, bool pods_run = true) {
+    rig_->Start();
+    rig_->kube().PutJob(std::move(job));
+    rig_->Run();
+    if (!pods_run) return;
+    rig_->kube().SetAllPods(kPodRunning);
+    rig_->Run(absl::Seconds(10));
+    ASSERT_EQ(rig_->PhaseOf("default/j"), kRunning);
+  }
+  void StartAgain(bool lose_disk) {
+    rig_->Kill();
+    if (lose_disk) rig_->LoseDisk();
+    rig_->Start();
+  }
+
+  std::unique_ptr<JobRig> rig_ = std::make_unique<JobRig>();
+};
+
+TEST_F(DelayedTest, APodThatStaysPendingHasItsActionAtTheDeadlineAndNotBefore) {
+  Begin(WithDelay(MakeJob("j", 1, 2), "PodPending", "AbortJob", absl::Minutes(10)), /*pods_run=*/false);
+  EXPECT_EQ(Deadlines().size(), 2);
+  rig_->Run(absl::Minutes(10) - absl::Seconds(2));
+  EXPECT_EQ(rig_->PhaseOf("default/j"), kPending);
+  EXPECT_EQ(Status().version(), 0);
+  rig_->Run(absl::Seconds(3));
+  EXPECT_EQ(rig_->PhaseOf("default/j"), kAborted);
+  rig_->Run(absl::Minutes(30));
+  EXPECT_EQ(Done("AbortJob"), 1) << "the deadlines of both pods are over with the first";
+  EXPECT_EQ(Status().version(), 1);
+}
+
+TEST_F(DelayedTest, APodThatStartsInTimeHasNone) {
+  Begin(WithDelay(MakeJob("j", 1, 2), "PodPending", "AbortJob", absl::Minutes(10)), /*pods_run=*/false);
+  rig_->Run(absl::Minutes(9));
+  rig_->kube().SetAllPods(kPodRunning);
+  rig_->Run(absl::Minutes(5));
+  EXPECT_EQ(rig_->PhaseOf("default/j"), kRunning);
+  EXPECT_EQ(Deadlines().size(), 0);
+}
+
+// Nobody saw it run.
+TEST_F(DelayedTest, APodThatIsDoneBeforeItWasSeenToRunHasNone) {
+  Begin(WithDelay(MakeJob("j", 1, 2), "PodPending", "AbortJob", absl::Minutes(10)), /*pods_run=*/false);
+  rig_->kube().SetPodPhase("default/j-t0-0", kPodSucceeded);
+  rig_->kube().SetPodPhase("default/j-t0-1", kPodRunning);
+  rig_->Run(absl::Minutes(15));
+  EXPECT_EQ(rig_->PhaseOf("default/j"), kRunning);
+}
+
+TEST_F(DelayedTest, ADeadlineIsKeptOverARestartAndOverALostDisk) {
+  for (const bool lose_disk : {false, true}) {
+    for (const std::string event : {"PodPending", "PodFailed", "PodEvicted", "TaskCompleted", "Unknown"}) {
+      SCOPED_TRACE(event + (lose_disk ? ", empty disk" : ", same disk"));
+      rig_ = std::make_unique<JobRig>();
+      kube::v1::Job job = MakeJob("j", 2, 2);
+      job.mutable_spec()->set_min_available(1);
+      Begin(WithDelay(std::move(job), event, "AbortJob", absl::Minutes(10)), event != "PodPending");
+      const absl::Time begin = rig_->time().Now();
+      if (event == "PodFailed") rig_->kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
+      if (event == "PodEvicted") rig_->kube().RemovePod("default/j-t0-1");
+      if (event == "TaskCompleted") {
+        rig_->kube().SetPodPhase("default/j-t0-0", kPodSucceeded);
+        rig_->kube().SetPodPhase("default/j-t0-1", kPodSucceeded);
+      }
+      if (event == "Unknown") rig_->kube().SetGroupPhase(rig_->kube().groups().begin()->first, "Unknown");
+      rig_->Run(absl::Minutes(4));
+      ASSERT_GE(Deadlines().size(), 1);
+      EXPECT_EQ(Remembered(), event == "PodPending" || event == "PodFailed" ? 0u : 1u);
+      StartAgain(lose_disk);
+      ASSERT_TRUE(rig_->RunUntil([&] { return rig_->PhaseOf("default/j") == kAborted; }, absl::Minutes(20)));
+      EXPECT_GE(rig_->time().Now() - begin, absl::Minutes(10) - absl::Seconds(2));
+      EXPECT_LE(rig_->time().Now() - begin, absl::Minutes(10) + absl::Seconds(2));
+      rig_->Run(absl::Minutes(30));
+      EXPECT_EQ(Done("AbortJob"), 1);
+      EXPECT_EQ(Status().version(), 1);
+      EXPECT_EQ(Remembered(), 0u);
+    }
+  }
+}
+
+TEST_F(DelayedTest, APodThatComesBackAfterAnEvictionCancelsIt) {
+  Begin(WithDelay(MakeJob("j", 1, 2), "PodEvicted", "AbortJob", absl::Minutes(10)));
+  rig_->kube().RemovePod("default/j-t0-1");
+  rig_->Run(absl::Minutes(1));
+  ASSERT_EQ(Deadlines().size(), 1);
+  ASSERT_EQ(Remembered(), 1u);
+  rig_->kube().SetAllPods(kPodRunning);
+  rig_->Run(absl::Minutes(20));
+  EXPECT_EQ(rig_->PhaseOf("default/j"), kRunning);
+  EXPECT_EQ(Remembered(), 0u) << "nor is there one for whoever comes after";
+}
+
+TEST_F(DelayedTest, TheSuccessorThatDoesNotComeUpIsWhatARestartPodIsAbout) {
+  Begin(WithDelay(MakeJob("j", 1, 2), "PodEvicted", "RestartPod", absl::Minutes(10)));
+  rig_->kube().RemovePod("default/j-t0-1");
+  rig_->Run(absl::Minutes(1));
+  const std::string successor = rig_->kube().pods().at("default/j-t0-1").uid();
+  const std::string other = rig_->kube().pods().at("default/j-t0-0").uid();
+  rig_->Run(absl::Minutes(10));
+  EXPECT_NE(rig_->kube().pods().at("default/j-t0-1").uid(), successor);
+  EXPECT_EQ(rig_->kube().pods().at("default/j-t0-0").uid(), other);
+  EXPECT_EQ(Done("RestartPod"), 1);
+}
+
+TEST_F(DelayedTest, ADeadlineOfARunIsNotOneOfTheNext) {
+  kube::v1::Job job = WithDelay(MakeJob("j", 1, 2), "PodEvicted", "AbortJob", absl::Minutes(10));
+  auto* policy = job.mutable_spec()->add_policies();
+  policy->add_events("PodFailed");
+  policy->set_action("RestartJob");
+  Begin(std::move(job));
+  rig_->kube().RemovePod("default/j-t0-1");
+  rig_->Run(absl::Minutes(1));
+  ASSERT_EQ(Remembered(), 1u);
+  rig_->kube().SetPodPhase("default/j-t0-0", kPodFailed, 3);
+  rig_->Run(absl::Minutes(1));
+  EXPECT_EQ(Status().version(), 1);
+  EXPECT_EQ(Remembered(), 0u);
+  rig_->kube().SetAllPods(kPodRunning);
+  rig_->Run(absl::Minutes(20));
+  EXPECT_EQ(rig_->PhaseOf("default/j"), kRunning);
+}
+
+TEST_F(DelayedTest, ADeadlineOfAJobIsNotOneOfAnotherOfItsName) {
+  for (const bool lose_disk : {false, true}) {
+    rig_ = std::make_unique<JobRig>();
+    const kube::v1::Job job = WithDelay(MakeJob("j", 1, 2), "PodEvicted", "AbortJob", absl::Minutes(10));
+    Begin(job);
+    rig_->kube().RemovePod("default/j-t0-1");
+    rig_->Run(absl::Minutes(1));
+    rig_->kube().DeleteJob("default/j");
+    rig_->Run(absl::Minutes(1));
+    rig_->kube().PutJob(job);
+    rig_->Run(absl::Seconds(5));
+    if (lose_disk) StartAgain(true);
+    rig_->kube().SetAllPods(kPodRunning);
+    rig_->Run(absl::Minutes(20));
+    EXPECT_EQ(rig_->PhaseOf("default/j"), kRunning);
+  }
+}
+
+TEST_F(DelayedTest, AFinishedJobKeepsNoneAndIsNotWrittenForIt) {
+  kube::v1::Job job = WithDelay(MakeJob("j", 2, 1), "TaskCompleted", "RestartJob", absl::Minutes(10));
+  Begin(std::move(job));
+  rig_->kube().SetPodPhase("default/j-t0-0", kPodSucceeded);
+  rig_->Run(absl::Minutes(1));
+  ASSERT_EQ(Remembered(), 1u);
+  rig_->kube().SetPodPhase("default/j-t1-0", kPodSucceeded);
+  rig_->Run(absl::Minutes(1));
+  ASSERT_EQ(rig_->PhaseOf("default/j"), kCompleted);
+  EXPECT_EQ(Remembered(), 0u);
+  rig_->kube().ClearLog();
+  rig_->Run(absl::Minutes(30));
+  EXPECT_EQ(rig_->kube().WritesButEvents(), 0);
+  EXPECT_EQ(rig_->PhaseOf("default/j"), kCompleted);
+}
+
+TEST_F(DelayedTest, ADeadlineThatLeavesNoTraceIsWrittenOnceAndToldInTheHistory) {
+  kube::v1::Job job = MakeJob("j", 1, 2);
+  job.mutable_spec()->set_min_available(1);
+  Begin(WithDelay(std::move(job), "PodEvicted", "AbortJob", absl::Minutes(10)));
+  rig_->Run(absl::Seconds(20));
+  rig_->kube().ClearLog();
+  rig_->kube().RemovePod("default/j-t0-1");
+  rig_->Run(absl::Seconds(1));
+  EXPECT_EQ(rig_->kube().Count("patch", "jobs/status"), 1) << "at once: whoever comes after knows of it";
+  const auto history = ReadHistory(rig_->store(), SlotOf("default/j"), rig_->kube().job("default/j").meta().uid());
+  ASSERT_FALSE(history->empty());
+  EXPECT_EQ(history->back().event(), "PodEvicted");
+  EXPECT_EQ(history->back().action(), "AbortJob");
+  EXPECT_TRUE(history->back().outcome().starts_with("to be carried out at ")) << history->back().outcome();
+}
+
+// The process may end at any point; the action is carried out once.
+TEST_F(DelayedTest, ItIsCarriedOutOnceWhereverTheProcessIsKilled) {
+  for (const bool lose_disk : {false, true}) {
+    for (int point = 1; point < 40; ++point) {
+      SCOPED_TRACE(point);
+      rig_ = std::make_unique<JobRig>();
+      Begin(WithDelay(MakeJob("j", 1, 2), "PodEvicted", "RestartJob", absl::Minutes(1)));
+      rig_->KillAt(point);
+      rig_->kube().RemovePod("default/j-t0-1");
+      bool killed = false;
+      for (int i = 0; i < 90; ++i) {
+        rig_->Run(absl::Seconds(2));
+        if (rig_->alive()) continue;
+        killed = true;
+        if (lose_disk) rig_->LoseDisk();
+        rig_->Start();
+      }
+      rig_->KillAt(0);
+      rig_->kube().SetAllPods(kPodRunning);
+      rig_->Run(absl::Minutes(5));
+      // With the disk an eviction may be lost that nobody has written down yet.
+      EXPECT_LE(Status().version(), 1);
+      EXPECT_GE(Status().version(), lose_disk && killed ? 0 : 1);
+      EXPECT_EQ(Status().retry_count(), Status().version());
+      EXPECT_EQ(rig_->PhaseOf("default/j"), kRunning);
+      if (!killed) break;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace basalt::jobsvc::testing
