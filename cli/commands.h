@@ -37,6 +37,8 @@ int Report(const absl::Status& status);
 
 // Each adds its commands below `app`; a command that runs leaves its exit code in `exit_code`.
 void AddJobCommands(CLI::App& app, GlobalOptions& options, int& exit_code);
+// What is asked of a job that is there; below `job`.
+void AddJobActions(CLI::App& job, GlobalOptions& options, int& exit_code);
 void AddQueueCommands(CLI::App& app, GlobalOptions& options, int& exit_code);
 void AddTopologyCommand(CLI::App& app, GlobalOptions& options, int& exit_code);
 

@@ -1,15 +1,12 @@
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <map>
+#include <memory>
 
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
 #include "cli/client.h"
 #include "cli/commands.h"
+#include "cli/follow.h"
 #include "cli/manifest.h"
 #include "cli/view/job_view.h"
 #include "cli/view/output.h"
@@ -21,10 +18,6 @@ namespace {
 
 using job::v1::JobService;
 
-// A person who waits for a replica to come back waits this long.
-constexpr int kReconnectTries = 60;
-constexpr absl::Duration kReconnectPause = absl::Milliseconds(500);
-
 struct JobFlags {
   std::string file;
   std::string name;
@@ -34,90 +27,6 @@ struct JobFlags {
   bool dry_run = false;
   bool watch = false;
 };
-
-int64_t NowMs() { return absl::ToUnixMillis(absl::Now()); }
-
-void Print(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
-}
-
-// Follows one job (or all of the namespace, with an empty name) until it is finished or the stream ends. On a terminal
-// the picture is drawn anew in place; elsewhere each change is a line.
-absl::StatusOr<kube::v1::JobPhase> Follow(JobClient& client, const GlobalOptions& options, const std::string& name,
-                                          bool stop_when_finished) {
-  const bool live = isatty(STDOUT_FILENO) != 0 && options.output.empty();
-  job::v1::WatchJobsRequest request;
-  if (!options.all_namespaces || !name.empty()) request.set_namespace_(options.ns);
-  request.set_name(name);
-  std::map<std::string, job::v1::Job> jobs;
-  std::map<std::string, uint32_t> slots;     // Of the jobs: RESET takes them back by slot.
-  ptrdiff_t drawn = 0;                       // Lines of the last picture.
-  std::map<std::string, std::string> lines;  // The last that was printed of each job.
-  BASALT_ASSIGN_OR_RETURN(auto* stub, client.Connect());
-  int tries = 0;  // In a row that told nothing.
-  while (true) {
-    grpc::ClientContext context;
-    auto stream = stub->WatchJobs(&context, request);
-    job::v1::WatchJobsResponse change;
-    while (stream->Read(&change)) {
-      tries = 0;
-      if (!change.token().empty()) request.set_token(change.token());
-      const kube::v1::ObjectMeta& meta = change.job().object().meta();
-      const std::string key = meta.namespace_() + "/" + meta.name();
-      switch (change.type()) {
-        case job::v1::WatchJobsResponse::TYPE_STATE:
-          jobs[key] = change.job();
-          slots[key] = change.slot();
-          break;
-        case job::v1::WatchJobsResponse::TYPE_DELETED:
-          jobs.erase(key);
-          if (stop_when_finished && meta.name() == name) {
-            context.TryCancel();
-            return MakeStatus(absl::StatusCode::kNotFound, fmt::format("job {} was deleted", key));
-          }
-          break;
-        case job::v1::WatchJobsResponse::TYPE_RESET:
-          // Its snapshot follows; what is not in it is gone.
-          std::erase_if(jobs, [&](const auto& job) {
-            return std::find(change.slots().begin(), change.slots().end(), slots[job.first]) != change.slots().end();
-          });
-          continue;
-        default:
-          continue;
-      }
-      if (!options.output.empty()) {
-        Print(FormatMessage(change, options.output));
-      } else if (live) {
-        std::vector<job::v1::Job> rows;
-        for (const auto& [unused, job] : jobs) rows.push_back(job);
-        const std::string picture = FormatJobs(rows, options.all_namespaces, NowMs(), TerminalWidth());
-        // Over the picture before; what stands above stays.
-        Print((drawn == 0 ? std::string() : fmt::format("\x1b[{}A\x1b[J", drawn)) + picture);
-        drawn = std::count(picture.begin(), picture.end(), '\n');
-      } else if (change.type() == job::v1::WatchJobsResponse::TYPE_STATE) {
-        // What changed may be nothing that the line tells.
-        if (std::string line = FormatChange(change.job()); line != lines[key]) Print(lines[key] = std::move(line));
-      }
-      const kube::v1::JobPhase phase = change.job().object().status().phase();
-      if (stop_when_finished && change.type() == job::v1::WatchJobsResponse::TYPE_STATE && IsFinished(phase)) {
-        context.TryCancel();
-        return phase;
-      }
-    }
-    const absl::Status ended = FromGrpc(stream->Finish());
-    if (ended.code() != absl::StatusCode::kUnavailable) return ended.ok() ? absl::CancelledError("ended") : ended;
-    // The replica went away, or is starting: look for it, or for another, and resume by token.
-    client.TryAnother();
-    absl::StatusOr<job::v1::JobService::Stub*> again = ended;
-    while (!again.ok()) {
-      if (tries++ == kReconnectTries) return again.status();
-      absl::SleepFor(kReconnectPause);
-      again = client.Connect();
-    }
-    stub = *again;
-  }
-}
 
 absl::StatusOr<int> Submit(const GlobalOptions& options, const JobFlags& flags) {
   BASALT_ASSIGN_OR_RETURN(const std::vector<JobManifest> manifests, ReadJobManifests(flags.file));
@@ -149,7 +58,8 @@ absl::StatusOr<int> Submit(const GlobalOptions& options, const JobFlags& flags) 
   if (!flags.watch || flags.dry_run) return kExitDone;
   GlobalOptions follow = options;
   follow.ns = last.object().meta().namespace_();
-  BASALT_ASSIGN_OR_RETURN(const kube::v1::JobPhase phase, Follow(client, follow, last.object().meta().name(), true));
+  BASALT_ASSIGN_OR_RETURN(const kube::v1::JobPhase phase,
+                          Follow(client, follow, {.name = last.object().meta().name(), .until = UntilFinished}));
   return phase == kube::v1::JOB_PHASE_COMPLETED ? kExitDone : kExitJobNotCompleted;
 }
 
@@ -202,7 +112,9 @@ absl::StatusOr<int> Get(const GlobalOptions& options, const JobFlags& flags) {
 
 absl::StatusOr<int> Watch(const GlobalOptions& options, const JobFlags& flags) {
   JobClient client(options.gateway);
-  BASALT_ASSIGN_OR_RETURN(const kube::v1::JobPhase phase, Follow(client, options, flags.name, !flags.name.empty()));
+  BASALT_ASSIGN_OR_RETURN(
+      const kube::v1::JobPhase phase,
+      Follow(client, options, {.name = flags.name, .until = flags.name.empty() ? nullptr : UntilFinished}));
   return phase == kube::v1::JOB_PHASE_COMPLETED ? kExitDone : kExitJobNotCompleted;
 }
 
@@ -237,6 +149,7 @@ void AddJobCommands(CLI::App& app, GlobalOptions& options, int& exit_code) {
   CLI::App* job = app.add_subcommand("job", "Batch jobs");
   job->require_subcommand(1);
   job->fallthrough();
+  AddJobActions(*job, options, exit_code);
   // Lives as long as the app, which the callbacks of its commands do not outlive.
   auto flags = std::make_shared<JobFlags>();
   using Command = absl::StatusOr<int> (*)(const GlobalOptions&, const JobFlags&);

@@ -34,6 +34,7 @@ inline constexpr std::string_view kTaskPartitionIdKey = "volcano.sh/task-partiti
 // Ours.
 inline constexpr std::string_view kJobUidKey = "basalt.dev/job-uid";             // Pod label, PodGroup annotation.
 inline constexpr std::string_view kBasaltVersionKey = "basalt.dev/job-version";  // Pod label, PodGroup annotation.
+inline constexpr std::string_view kCommandTargetKey = "basalt.dev/target";       // Command annotation.
 inline constexpr std::string_view kControlledStateKey = "basalt";                // Key in status.controlledResources.
 inline constexpr std::string_view kFieldManager = "basalt";
 

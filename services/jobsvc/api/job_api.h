@@ -35,6 +35,7 @@ class JobApi {
   void Get(job::v1::GetJobRequest request, rpc::Done<job::v1::Job> done);
   void ListPart(job::v1::ListPartRequest request, rpc::Done<job::v1::ListPartResponse> done);
   void History(job::v1::GetJobHistoryRequest request, rpc::Done<job::v1::JobHistory> done);
+  void Command(job::v1::CommandJobRequest request, rpc::Done<job::v1::CommandJobResponse> done);
   void Delete(job::v1::DeleteJobRequest request, rpc::Done<job::v1::DeleteJobResponse> done);
   std::unique_ptr<rpc::Feed<job::v1::WatchPartResponse>> WatchPart(const job::v1::WatchPartRequest& request,
                                                                    std::function<void()> notify);

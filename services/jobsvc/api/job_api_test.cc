@@ -12,6 +12,7 @@
 #include "common/base/status.h"
 #include "common/kube/names.h"
 #include "services/jobsvc/api/job_page.h"
+#include "services/jobsvc/api/testing.h"
 #include "services/jobsvc/api/watch/job_watch.h"
 #include "services/jobsvc/testing/job_rig.h"
 
@@ -26,20 +27,6 @@ std::string ManifestOf(const std::string& name, const std::string& spec = R"("qu
          R"(,"tasks":[{"name":"t","replicas":2,"template":{"spec":{"restartPolicy":"Never",)"
          R"("containers":[{"name":"c","image":"i"}]}}}]}})";
 }
-
-class RigWorkers : public Workers {
- public:
-  explicit RigWorkers(std::vector<JobRig*> rigs) : rigs_(std::move(rigs)) {}
-  size_t count() const override { return rigs_.size(); }
-  void OnWorkerOf(uint32_t slot, Task task) override { OnWorker(slot % rigs_.size(), std::move(task)); }
-  void OnWorker(size_t worker, Task task) override {
-    JobController& controller = rigs_[worker]->controller();
-    controller.context().loop().Post([&controller, task = std::move(task)] { task(controller); });
-  }
-
- private:
-  std::vector<JobRig*> rigs_;
-};
 
 // The only replica of its service.
 class OneMember final : public rpc::Members {

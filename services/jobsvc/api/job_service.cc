@@ -12,6 +12,7 @@
 #include "common/rpc/grpc/forward.h"
 #include "common/rpc/grpc/status_bridge.h"
 #include "common/rpc/grpc/unary.h"
+#include "services/jobsvc/api/answers.h"
 #include "services/jobsvc/api/job_page.h"
 #include "services/jobsvc/api/manifest.h"
 #include "services/jobsvc/api/watch/job_watch.h"
@@ -61,10 +62,8 @@ struct Core : std::enable_shared_from_this<Core> {
   const std::shared_ptr<rpc::Forwarder<JobPartService>> job_parts;
 };
 
-std::string KeyOf(const std::string& ns, const std::string& name) { return (ns.empty() ? "default" : ns) + "/" + name; }
-
 template <typename Request>
-std::string KeyOf(const Request& request) {
+std::string KeyOfRequest(const Request& request) {
   return KeyOf(request.namespace_(), request.name());
 }
 
@@ -97,7 +96,7 @@ class JobServiceImpl final : public JobService::CallbackService {
     return rpc::ServeUnary<job::v1::GetJobRequest, job::v1::Job>(
         core_->loop, context, request, response,
         [core = core_, caller = rpc::CallerOf(*context)](job::v1::GetJobRequest asked, rpc::Done<job::v1::Job> done) {
-          const std::string key = KeyOf(asked);
+          const std::string key = KeyOfRequest(asked);
           Route(core, caller, key, true, std::move(asked), std::move(done), &JobApi::Get,
                 rpc::Remote<job::v1::Job>([](auto& stub, auto... arguments) { stub.async()->GetJob(arguments...); }));
         });
@@ -129,10 +128,22 @@ class JobServiceImpl final : public JobService::CallbackService {
         core_->loop, context, request, response,
         [core = core_, caller = rpc::CallerOf(*context)](job::v1::GetJobHistoryRequest asked,
                                                          rpc::Done<job::v1::JobHistory> done) {
-          const std::string key = KeyOf(asked);
+          const std::string key = KeyOfRequest(asked);
           Route(core, caller, key, true, std::move(asked), std::move(done), &JobApi::History,
                 rpc::Remote<job::v1::JobHistory>(
                     [](auto& stub, auto... arguments) { stub.async()->GetJobHistory(arguments...); }));
+        });
+  }
+  grpc::ServerUnaryReactor* CommandJob(grpc::CallbackServerContext* context, const job::v1::CommandJobRequest* request,
+                                       job::v1::CommandJobResponse* response) override {
+    return rpc::ServeUnary<job::v1::CommandJobRequest, job::v1::CommandJobResponse>(
+        core_->loop, context, request, response,
+        [core = core_, caller = rpc::CallerOf(*context)](job::v1::CommandJobRequest asked,
+                                                         rpc::Done<job::v1::CommandJobResponse> done) {
+          const std::string key = KeyOfRequest(asked);
+          Route(core, caller, key, false, std::move(asked), std::move(done), &JobApi::Command,
+                rpc::Remote<job::v1::CommandJobResponse>(
+                    [](auto& stub, auto... arguments) { stub.async()->CommandJob(arguments...); }));
         });
   }
   grpc::ServerUnaryReactor* DeleteJob(grpc::CallbackServerContext* context, const job::v1::DeleteJobRequest* request,
@@ -141,7 +152,7 @@ class JobServiceImpl final : public JobService::CallbackService {
         core_->loop, context, request, response,
         [core = core_, caller = rpc::CallerOf(*context)](job::v1::DeleteJobRequest asked,
                                                          rpc::Done<job::v1::DeleteJobResponse> done) {
-          const std::string key = KeyOf(asked);
+          const std::string key = KeyOfRequest(asked);
           Route(core, caller, key, false, std::move(asked), std::move(done), &JobApi::Delete,
                 rpc::Remote<job::v1::DeleteJobResponse>(
                     [](auto& stub, auto... arguments) { stub.async()->DeleteJob(arguments...); }));

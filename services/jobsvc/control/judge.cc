@@ -7,6 +7,7 @@
 
 #include "common/kube/text.h"
 #include "services/jobsvc/control/job_controller.h"
+#include "services/jobsvc/core/command.h"
 #include "services/jobsvc/store/job_store.h"
 
 namespace basalt::jobsvc {
@@ -148,10 +149,16 @@ void JobController::JudgeCommands(JobEntry& entry) {
   auto* pending = entry.record.add_pending();
   pending->set_event(std::string(kEventCommandIssued));
   pending->set_action(first->action());
-  pending->set_subject(fmt::format("command {}", first->meta().name()));
+  const CommandTarget target = TargetOf(*first);
+  const std::string about = TargetText(target);
+  pending->set_subject(fmt::format("command {}{}{}", first->meta().name(), about.empty() ? "" : " for ", about));
   pending->set_rule("command");
   pending->set_version(-1);
   pending->set_index(-1);
+  pending->set_task(target.task);
+  pending->set_pod(target.pod);
+  pending->set_pod_uid(target.pod_uid);
+  pending->set_partition(target.partition.value_or(-1));
   pending->set_time_ms(first->meta().creation_ms());
   pending->set_command_uid(first->meta().uid());
   entry.record_dirty = true;

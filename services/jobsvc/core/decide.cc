@@ -280,8 +280,8 @@ class Decider {
     if (task < 0) return {};
     if (action == Action::kRestartTask) return in_.pods.Uids(task, -1);
     if (action == Action::kRestartPartition) {
-      return in_.pods.tasks()[task].partition_size > 0 ? in_.pods.Uids(task, pending.partition())
-                                                       : std::set<std::string>{};
+      const bool is_there = in_.pods.tasks()[task].partition_size > 0 && pending.partition() >= 0;
+      return is_there ? in_.pods.Uids(task, pending.partition()) : std::set<std::string>{};
     }
     const PodEntry* pod = in_.pods.Find(pending.pod());
     if (pod == nullptr || pod->has(kPodForeign)) return {};

@@ -197,6 +197,24 @@ WriteResponse FakeKube::Create(const WriteRequest& request, const std::string& k
     *response.mutable_object()->mutable_job() = jobs_.at(key);
     return response;
   }
+  if (plural == "commands") {
+    if (commands_.contains(key)) return exists();
+    const json::value* target = Find(body, "target");
+    PutCommand(request.namespace_(), request.name(), std::string(FindString(body, "action")),
+               std::string(FindString(*target, "name")), [&](kube::v1::Command& command) {
+                 ReadMeta(body, *command.mutable_meta());
+                 if (const json::value* annotations = FindPath(body, {"metadata", "annotations"})) {
+                   for (const auto& [name, value] : annotations->as_object()) {
+                     auto* annotation = command.mutable_meta()->add_annotations();
+                     annotation->set_key(std::string(name));
+                     annotation->set_value(std::string(value.as_string()));
+                   }
+                 }
+                 command.mutable_target()->set_uid(std::string(FindString(*target, "uid")));
+               });
+    *response.mutable_object()->mutable_command() = commands_.at(key);
+    return response;
+  }
   const std::string full = plural + "/" + key;
   if (others_.contains(full)) return exists();
   json::object stored = body.as_object();
@@ -412,7 +430,7 @@ void FakeKube::DeleteJob(const std::string& key) {
 }
 
 void FakeKube::PutCommand(const std::string& ns, const std::string& name, const std::string& action,
-                          const std::string& job) {
+                          const std::string& job, const std::function<void(kube::v1::Command&)>& edit) {
   kube::v1::Command command;
   command.mutable_meta()->set_namespace_(ns);
   command.mutable_meta()->set_name(name);
@@ -421,6 +439,7 @@ void FakeKube::PutCommand(const std::string& ns, const std::string& name, const 
   command.set_action(action);
   command.mutable_target()->set_name(job);
   command.mutable_target()->set_uid(jobs_.at(ns + "/" + job).meta().uid());
+  if (edit) edit(command);
   commands_[ns + "/" + name] = command;
   kube::v1::Object object;
   *object.mutable_command() = command;

@@ -45,7 +45,8 @@ class FakeKube {
   void PutJob(kube::v1::Job job);  // Creates, or replaces the spec.
   void EditJob(const std::string& key, const std::function<void(kube::v1::Job&)>& edit);
   void DeleteJob(const std::string& key);  // With everything it owns.
-  void PutCommand(const std::string& ns, const std::string& name, const std::string& action, const std::string& job);
+  void PutCommand(const std::string& ns, const std::string& name, const std::string& action, const std::string& job,
+                  const std::function<void(kube::v1::Command&)>& edit = nullptr);
   void PutForeignPod(const std::string& ns, const std::string& name, const std::string& job_name);
 
   // ---- what the cluster does ----

@@ -1,0 +1,34 @@
+#pragma once
+
+// Following jobs on a terminal, in a pipe, or silently until one is where it is waited for. Blocking; for one thread.
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "basalt/job/v1/job.pb.h"
+#include "cli/client.h"
+#include "cli/commands.h"
+
+namespace basalt::cli {
+
+struct FollowOptions {
+  std::string name;                               // Empty: all jobs of the namespace.
+  std::function<bool(kube::v1::JobPhase)> until;  // Ends it; null: nothing does. Needs a name.
+  bool must_exist = false;                        // NOT_FOUND where there is no such job to begin with.
+  bool quiet = false;                             // Prints nothing.
+  absl::Time deadline = absl::InfiniteFuture();   // DEADLINE_EXCEEDED then.
+};
+
+// The phase that ended it. NOT_FOUND: the job that is waited for was deleted. On a terminal the picture is drawn anew
+// in place; elsewhere each change is a line. Goes on by its token where a replica ends, for half a minute.
+absl::StatusOr<kube::v1::JobPhase> Follow(JobClient& client, const GlobalOptions& options, const FollowOptions& follow);
+
+// Completed, Failed or Terminated.
+bool UntilFinished(kube::v1::JobPhase phase);
+
+int64_t NowMs();
+void Print(std::string_view text);  // To stdout, at once.
+
+}  // namespace basalt::cli

@@ -1,0 +1,152 @@
+// basaltctl job suspend, resume, restart, terminate, complete and wait.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "cli/commands.h"
+#include "cli/follow.h"
+#include "cli/view/job_view.h"
+#include "cli/view/output.h"
+#include "common/base/random.h"
+#include "common/base/status.h"
+#include "common/base/status_macros.h"
+#include "common/kube/text.h"
+
+namespace basalt::cli {
+namespace {
+
+constexpr std::string_view kDeleted = "Deleted";
+
+struct ActionFlags {
+  std::string name;
+  std::string uid;
+  std::string task;
+  std::string pod;
+  int partition = -1;
+  std::vector<std::string> phases;
+  std::string timeout;
+};
+
+absl::StatusOr<int> Command(const GlobalOptions& options, const ActionFlags& flags, std::string_view action) {
+  JobClient client(options.gateway);
+  SystemRandom random;
+  job::v1::CommandJobRequest request;
+  request.set_namespace_(options.ns);
+  request.set_name(flags.name);
+  request.set_uid(flags.uid);
+  request.set_action(std::string(action));
+  request.set_task(flags.task);
+  request.set_pod(flags.pod);
+  if (flags.partition >= 0) request.set_partition(flags.partition);
+  request.set_request_id(MakeUuid(random));
+  job::v1::CommandJobResponse response;
+  BASALT_RETURN_IF_ERROR(
+      client.Order([&](auto& stub, auto* context) { return stub.CommandJob(context, request, &response); }));
+  if (options.output.empty()) {
+    Print(fmt::format("job {}/{}: {} asked for (command {})\n", options.ns, flags.name, action, response.command()));
+  } else {
+    Print(FormatMessage(response, options.output));
+  }
+  return kExitDone;
+}
+
+absl::StatusOr<int> Restart(const GlobalOptions& options, const ActionFlags& flags) {
+  if (!flags.pod.empty()) return Command(options, flags, "RestartPod");
+  if (flags.partition >= 0) return Command(options, flags, "RestartPartition");
+  return Command(options, flags, flags.task.empty() ? "RestartJob" : "RestartTask");
+}
+
+absl::StatusOr<std::vector<kube::v1::JobPhase>> PhasesOf(const std::vector<std::string>& names) {
+  std::vector<kube::v1::JobPhase> phases;
+  for (const std::string& name : names) {
+    if (name == kDeleted) continue;
+    auto phase = kube::v1::JOB_PHASE_UNSPECIFIED;
+    for (int value = kube::v1::JobPhase_MIN; value <= kube::v1::JobPhase_MAX; ++value) {
+      const auto candidate = static_cast<kube::v1::JobPhase>(value);
+      if (value != 0 && PhaseText(candidate) == name) phase = candidate;
+    }
+    if (phase == kube::v1::JOB_PHASE_UNSPECIFIED) {
+      return MakeStatus(absl::StatusCode::kInvalidArgument,
+                        fmt::format("--for: '{}' is no phase of a job, nor {}", name, kDeleted));
+    }
+    phases.push_back(phase);
+  }
+  return phases;
+}
+
+absl::StatusOr<int> Wait(const GlobalOptions& options, const ActionFlags& flags) {
+  BASALT_ASSIGN_OR_RETURN(const std::vector<kube::v1::JobPhase> phases, PhasesOf(flags.phases));
+  const bool for_deletion = std::find(flags.phases.begin(), flags.phases.end(), kDeleted) != flags.phases.end();
+  FollowOptions follow{.name = flags.name, .must_exist = true, .quiet = true};
+  if (!flags.timeout.empty()) {
+    const absl::StatusOr<absl::Duration> timeout = kube::ParseGoDuration(flags.timeout);
+    if (!timeout.ok() || *timeout < absl::ZeroDuration()) {
+      return MakeStatus(absl::StatusCode::kInvalidArgument,
+                        fmt::format("--timeout: '{}' is no duration; give one like 90s or 10m", flags.timeout));
+    }
+    follow.deadline = absl::Now() + *timeout;
+  }
+  const auto reached = [&](kube::v1::JobPhase phase) {
+    return std::find(phases.begin(), phases.end(), phase) != phases.end();
+  };
+  // A job that is finished stays so: nothing else is worth waiting for, but its deletion.
+  follow.until = [&](kube::v1::JobPhase phase) { return reached(phase) || (!for_deletion && UntilFinished(phase)); };
+  JobClient client(options.gateway);
+  const absl::StatusOr<kube::v1::JobPhase> phase = Follow(client, options, follow);
+  const std::string job = fmt::format("job {}/{}", options.ns, flags.name);
+  if (phase.status().code() == absl::StatusCode::kNotFound && for_deletion) {
+    Print(fmt::format("{} is gone\n", job));
+    return kExitDone;
+  }
+  if (phase.status().code() == absl::StatusCode::kDeadlineExceeded) {
+    return MakeStatus(absl::StatusCode::kDeadlineExceeded,
+                      fmt::format("{} is not {} after {}", job, fmt::join(flags.phases, " or "), flags.timeout));
+  }
+  BASALT_RETURN_IF_ERROR(phase.status());
+  Print(fmt::format("{} is {}\n", job, PhaseText(*phase)));
+  return reached(*phase) ? kExitDone : kExitJobNotCompleted;
+}
+
+}  // namespace
+
+void AddJobActions(CLI::App& job, GlobalOptions& options, int& exit_code) {
+  auto flags = std::make_shared<ActionFlags>();
+  const auto add = [&, flags](const char* name, const char* help, auto run) {
+    CLI::App* sub = job.add_subcommand(name, help);
+    sub->fallthrough();
+    sub->add_option("name", flags->name, "Name of the job")->required();
+    sub->callback([&options, &exit_code, flags, run] {
+      const absl::StatusOr<int> result = run(options, *flags);
+      exit_code = result.ok() ? *result : Report(result.status());
+    });
+    return sub;
+  };
+  const auto command = [&](const char* name, const char* help, std::string_view action) {
+    CLI::App* sub = add(name, help, [action](const GlobalOptions& global, const ActionFlags& given) {
+      return Command(global, given, action);
+    });
+    sub->add_option("--uid", flags->uid, "Only if the job has this UID");
+    return sub;
+  };
+  command("suspend", "Abort a job: its pods go, and it can be resumed", "AbortJob");
+  command("resume", "Let an aborted job run again", "ResumeJob");
+  command("terminate", "End a job as Terminated", "TerminateJob");
+  command("complete", "End a job as Completed", "CompleteJob");
+  CLI::App* restart = add("restart", "Restart a job, or a part of it", Restart);
+  restart->add_option("--uid", flags->uid, "Only if the job has this UID");
+  CLI::Option* task = restart->add_option("--task", flags->task, "Only the pods of this task");
+  restart->add_option("--partition", flags->partition, "Only this partition of the task, from 0")
+      ->check(CLI::NonNegativeNumber)
+      ->needs(task);
+  restart->add_option("--pod", flags->pod, "Only this pod")->excludes(task);
+  CLI::App* wait = add("wait", "Wait until a job is in a phase", Wait);
+  wait->add_option("--for", flags->phases, "Phases, comma separated, any of which will do, or Deleted")
+      ->delimiter(',')
+      ->required();
+  wait->add_option("--timeout", flags->timeout, "How long at most, like 90s or 10m; else for ever");
+}
+
+}  // namespace basalt::cli

@@ -1,0 +1,115 @@
+// Commands asked for over gRPC: checked against the job as it is, then made in Kubernetes like everybody's.
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "common/base/slots.h"
+#include "common/base/status.h"
+#include "services/jobsvc/api/answers.h"
+#include "services/jobsvc/api/job_api.h"
+#include "services/jobsvc/core/command.h"
+
+namespace basalt::jobsvc {
+
+namespace {
+
+absl::Status Invalid(std::string_view what) { return MakeStatus(absl::StatusCode::kInvalidArgument, what); }
+
+// INVALID_ARGUMENT: no action, or members that it does not go with.
+absl::StatusOr<Action> CheckAction(const job::v1::CommandJobRequest& request) {
+  const std::optional<Action> action = ParseAction(request.action());
+  if (!action || *action == Action::kSyncJob || *action == Action::kEnqueueJob) {
+    return Invalid(fmt::format(
+        "action: '{}' is none; use AbortJob, ResumeJob, RestartJob, TerminateJob, CompleteJob, RestartTask, RestartPod "
+        "or RestartPartition",
+        request.action()));
+  }
+  const bool by_task = *action == Action::kRestartTask || *action == Action::kRestartPartition;
+  struct Member {
+    const char* name;
+    bool given;
+    bool needed;
+  };
+  for (const Member& member : {Member{"task", !request.task().empty(), by_task},
+                               Member{"pod", !request.pod().empty(), *action == Action::kRestartPod},
+                               Member{"partition", request.has_partition(), *action == Action::kRestartPartition}}) {
+    if (member.given == member.needed) continue;
+    return Invalid(member.needed ? fmt::format("{}: {} needs one", member.name, request.action())
+                                 : fmt::format("{}: {} takes none", member.name, request.action()));
+  }
+  return *action;
+}
+
+absl::Status NoTask(const std::string& key, const std::string& task) {
+  return MakeStatus(absl::StatusCode::kNotFound, fmt::format("job {} has no task {}", key, task));
+}
+
+// Of the job as it is now. NOT_FOUND names what does not exist.
+absl::StatusOr<CommandTarget> FindTarget(const JobEntry& entry, const job::v1::CommandJobRequest& request) {
+  CommandTarget target{.task = request.task(), .pod = request.pod()};
+  if (!request.pod().empty()) {
+    const PodEntry* pod = entry.pods.Find(request.pod());
+    const PodPlace place = entry.pods.PlaceOf(request.pod());
+    if (pod == nullptr || pod->has(kPodForeign) || !place.indexed()) {
+      return MakeStatus(absl::StatusCode::kNotFound, fmt::format("job {} has no pod {}", entry.key, request.pod()));
+    }
+    target.task = entry.pods.tasks()[place.task].name;
+    target.pod_uid = pod->uid;
+  }
+  if (request.task().empty()) return target;
+  for (const kube::v1::TaskSpec& task : entry.compiled->spec.tasks()) {
+    if (task.name() != request.task()) continue;
+    if (!request.has_partition()) return target;
+    const int32_t partitions = task.partition_policy().total_partitions();
+    if (request.partition() < 0 || request.partition() >= partitions) {
+      return Invalid(partitions == 0 ? fmt::format("partition: task {} has no partitions", task.name())
+                                     : fmt::format("partition: {} is not between 0 and {}, which task {} has",
+                                                   request.partition(), partitions - 1, task.name()));
+    }
+    target.partition = request.partition();
+    return target;
+  }
+  return NoTask(entry.key, request.task());
+}
+
+}  // namespace
+
+void JobApi::Command(job::v1::CommandJobRequest request, rpc::Done<job::v1::CommandJobResponse> done) {
+  if (const auto action = CheckAction(request); !action.ok()) return done(action.status());
+  const std::string key = KeyOf(request.namespace_(), request.name());
+  auto shared = std::make_shared<rpc::Done<job::v1::CommandJobResponse>>(std::move(done));
+  workers_.OnWorkerOf(SlotOf(key), [key, request = std::move(request), shared](JobController& controller) {
+    runtime::Context& context = controller.context();
+    if (!context.IsReady(SlotOf(key))) return (*shared)(NotReady(key));
+    const JobEntry* entry = controller.Find(key);
+    if (entry == nullptr || !entry->job || !entry->compiled) return (*shared)(NotFound(key));
+    if (!request.uid().empty() && entry->record.uid() != request.uid()) {
+      return (*shared)(MakeStatus(absl::StatusCode::kNotFound,
+                                  fmt::format("job {} with UID {} does not exist; the present one has UID {}", key,
+                                              request.uid(), entry->record.uid())));
+    }
+    const absl::StatusOr<CommandTarget> target = FindTarget(*entry, request);
+    if (!target.ok()) return (*shared)(target.status());
+    const std::string id = request.request_id().empty() ? MakeUuid(context.random()) : request.request_id();
+    const std::string name = CommandName(*entry->job, request.action(), *target, id);
+    gateway::v1::WriteRequest write;
+    write.mutable_resource()->set_group("bus.volcano.sh");
+    write.mutable_resource()->set_version("v1alpha1");
+    write.mutable_resource()->set_plural("commands");
+    write.set_namespace_(entry->ns);
+    write.set_name(name);
+    write.mutable_create()->set_body(CommandJson(*entry->job, name, request.action(), *target));
+    context.WriteForCaller(key, std::move(write), [name, shared](const runtime::WriteOutcome& outcome) {
+      const bool is_there =
+          outcome.kind == runtime::WriteOutcome::Kind::kRefused && outcome.error.reason() == "AlreadyExists";
+      if (const absl::Status status = StatusOf(outcome); !status.ok() && !is_there) return (*shared)(status);
+      job::v1::CommandJobResponse response;
+      response.set_command(name);
+      (*shared)(std::move(response));
+    });
+  });
+}
+
+}  // namespace basalt::jobsvc

@@ -1,0 +1,88 @@
+#include "services/jobsvc/core/command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "common/base/json.h"
+#include "common/base/slots.h"
+#include "common/kube/names.h"
+
+namespace basalt::jobsvc {
+
+namespace {
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  return lower;
+}
+
+std::string TargetJson(const CommandTarget& target) {
+  json::object value;
+  if (!target.task.empty()) value["task"] = target.task;
+  if (!target.pod.empty()) value["pod"] = target.pod;
+  if (!target.pod_uid.empty()) value["uid"] = target.pod_uid;
+  if (target.partition) value["partition"] = *target.partition;
+  return value.empty() ? std::string() : ToText(value);
+}
+
+}  // namespace
+
+CommandTarget TargetOf(const kube::v1::Command& command) {
+  CommandTarget target;
+  for (const auto& annotation : command.meta().annotations()) {
+    if (annotation.key() != kube::kCommandTargetKey) continue;
+    const auto parsed = ParseJson(annotation.value());
+    if (!parsed.ok() || !parsed->is_object()) return {};
+    target.task = FindString(*parsed, "task");
+    target.pod = FindString(*parsed, "pod");
+    target.pod_uid = FindString(*parsed, "uid");
+    if (Find(*parsed, "partition") != nullptr) {
+      target.partition = static_cast<int32_t>(FindInt(*parsed, "partition", -1));
+    }
+  }
+  return target;
+}
+
+std::string CommandName(const kube::v1::Job& job, std::string_view action, const CommandTarget& target,
+                        std::string_view request_id) {
+  const std::string facts = fmt::format("{}/{}/{}/{}", job.meta().uid(), action, TargetJson(target), request_id);
+  // Two hashes: 32 bits alone meet too easily.
+  return fmt::format("{}-{}-{:08x}{:08x}", job.meta().name(), Lower(action), Fnv1(facts), Fnv1("/" + facts));
+}
+
+std::string CommandJson(const kube::v1::Job& job, std::string_view name, std::string_view action,
+                        const CommandTarget& target) {
+  json::object owner;
+  owner["apiVersion"] = std::string(kube::kJobApiVersion);
+  owner["kind"] = "Job";
+  owner["name"] = job.meta().name();
+  owner["uid"] = job.meta().uid();
+  owner["controller"] = true;
+  owner["blockOwnerDeletion"] = true;
+  json::object metadata;
+  metadata["name"] = std::string(name);
+  metadata["namespace"] = job.meta().namespace_();
+  metadata["ownerReferences"] = json::array{json::value(owner)};
+  if (const std::string text = TargetJson(target); !text.empty()) {
+    metadata["annotations"] = json::object{{std::string(kube::kCommandTargetKey), text}};
+  }
+  json::object command;
+  command["apiVersion"] = std::string(kube::kCommandApiVersion);
+  command["kind"] = "Command";
+  command["metadata"] = std::move(metadata);
+  command["action"] = std::string(action);
+  command["target"] = std::move(owner);
+  return ToText(command);
+}
+
+std::string TargetText(const CommandTarget& target) {
+  if (!target.pod.empty()) return fmt::format("pod {}", target.pod);
+  if (target.task.empty()) return {};
+  if (!target.partition) return fmt::format("task {}", target.task);
+  return fmt::format("task {}, partition {}", target.task, *target.partition);
+}
+
+}  // namespace basalt::jobsvc

@@ -1,0 +1,111 @@
+// What people ask of a job that is there, by basaltctl: suspend, resume, restart, complete, wait.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/e2e/harness.h"
+
+namespace basalt::e2e {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string Manifest(const std::string& name) {
+  return fmt::format(
+      "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {{name: {}}}\n"
+      "spec:\n  schedulerName: volcano\n  queue: default\n  minAvailable: 2\n  tasks:\n"
+      "  - name: work\n    replicas: 2\n    template:\n"
+      "      metadata: {{annotations: {{kubesim.basalt.dev/duration: 300s}}}}\n"
+      "      spec:\n        restartPolicy: Never\n        containers:\n        - name: main\n"
+      "          image: busybox\n          command: [sh, -c, \"sleep 300\"]\n"
+      "          resources: {{requests: {{cpu: 100m}}}}\n",
+      name);
+}
+
+class CommandTest : public ::testing::Test {
+ protected:
+  void SetUp() override { ASSERT_TRUE(world_.ok()); }
+
+  void Begin(const std::string& name) {
+    const std::string file = world_.dir() / (name + ".yaml");
+    WriteFile(file, Manifest(name));
+    const Ran submitted = world_.Ctl({"job", "submit", "-f", file});
+    ASSERT_EQ(submitted.exit_code, 0) << submitted.err;
+    Waits(name, "Running");
+  }
+  void Waits(const std::string& name, const std::string& phase) {
+    const Ran ran = world_.Ctl({"job", "wait", name, "--for", phase, "--timeout", "60s"});
+    EXPECT_EQ(ran.exit_code, 0) << ran.out << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr(fmt::format("job default/{} is {}", name, phase)));
+  }
+  void Asks(const std::vector<std::string>& words, const std::string& action) {
+    const Ran ran = world_.Ctl(words);
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr(action + " asked for"));
+  }
+  std::string UidOf(const std::string& pod) {
+    const json::value object = world_.KubeGet("/api/v1/namespaces/default/pods/" + pod);
+    const json::value* uid = FindPath(object, {"metadata", "uid"});
+    return uid == nullptr ? std::string() : std::string(uid->as_string());
+  }
+
+  World world_;
+};
+
+TEST_F(CommandTest, AJobIsSuspendedResumedAndCompleted) {
+  Begin("ask");
+  Asks({"job", "suspend", "ask"}, "AbortJob");
+  Waits("ask", "Aborted");
+  Asks({"job", "resume", "ask"}, "ResumeJob");
+  Waits("ask", "Running");
+  Asks({"job", "complete", "ask"}, "CompleteJob");
+  Waits("ask", "Completed");
+  const Ran history = world_.Ctl({"job", "history", "ask"});
+  for (const char* action : {"AbortJob", "ResumeJob", "CompleteJob"}) EXPECT_THAT(history.out, HasSubstr(action));
+  const Ran over = world_.Ctl({"job", "wait", "ask", "--for", "Running", "--timeout", "20s"});
+  EXPECT_EQ(over.exit_code, 3) << "it never will be: " << over.out << over.err;
+  EXPECT_THAT(over.out, HasSubstr("is Completed"));
+  EXPECT_EQ(world_.Ctl({"job", "delete", "ask"}).exit_code, 0);
+  const Ran gone = world_.Ctl({"job", "wait", "ask", "--for", "Deleted", "--timeout", "60s"});
+  EXPECT_EQ(gone.exit_code, 0) << gone.out << gone.err;
+}
+
+TEST_F(CommandTest, OnePodIsRestartedAndTheOtherStays) {
+  Begin("part");
+  const std::string first = UidOf("part-work-0");
+  const std::string second = UidOf("part-work-1");
+  ASSERT_NE(first, "");
+  Asks({"job", "restart", "part", "--pod", "part-work-1"}, "RestartPod");
+  EXPECT_TRUE(Eventually(absl::Seconds(60), [&] {
+    const std::string now = UidOf("part-work-1");
+    return !now.empty() && now != second;
+  }));
+  Waits("part", "Running");
+  EXPECT_EQ(UidOf("part-work-0"), first);
+  Asks({"job", "terminate", "part"}, "TerminateJob");
+  Waits("part", "Terminated");
+}
+
+TEST_F(CommandTest, WhatCannotBeMeantIsRefusedInWords) {
+  struct Row {
+    std::vector<std::string> words;
+    int exit_code;
+    const char* says;
+  };
+  const Row rows[] = {
+      {{"job", "suspend", "nobody"}, 1, "job default/nobody does not exist"},
+      {{"job", "restart", "nobody", "--task", "t"}, 1, "job default/nobody does not exist"},
+      {{"job", "restart", "nobody", "--partition", "1"}, 2, "--task"},
+      {{"job", "wait", "nobody", "--for", "Running"}, 1, "job default/nobody does not exist"},
+      {{"job", "wait", "nobody", "--for", "Sleeping"}, 2, "--for: 'Sleeping' is no phase of a job"},
+      {{"job", "wait", "nobody", "--for", "Running", "--timeout", "soon"}, 2, "--timeout: 'soon' is no duration"},
+  };
+  for (const Row& row : rows) {
+    const Ran ran = world_.Ctl(row.words);
+    EXPECT_EQ(ran.exit_code, row.exit_code) << ran.out << ran.err;
+    EXPECT_THAT(ran.out + ran.err, HasSubstr(row.says));
+  }
+}
+
+}  // namespace
+}  // namespace basalt::e2e
