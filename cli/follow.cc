@@ -23,6 +23,19 @@ namespace {
 constexpr int kReconnectTries = 60;
 constexpr absl::Duration kReconnectPause = absl::Milliseconds(500);
 
+absl::Status Deleted(const std::string& key) {
+  return MakeStatus(absl::StatusCode::kNotFound, fmt::format("job {} was deleted", key));
+}
+
+absl::Status Exists(JobClient& client, const std::string& ns, const std::string& name) {
+  job::v1::GetJobRequest request;
+  request.set_namespace_(ns);
+  request.set_name(name);
+  job::v1::Job job;
+  JobClient another = client.Fork();
+  return another.Ask([&](auto& stub, auto* context) { return stub.GetJob(context, request, &job); });
+}
+
 }  // namespace
 
 int64_t NowMs() { return absl::ToUnixMillis(absl::Now()); }
@@ -43,6 +56,7 @@ absl::StatusOr<kube::v1::JobPhase> Follow(JobClient& client, const GlobalOptions
   request.set_name(name);
   std::map<std::string, job::v1::Job> jobs;
   std::map<std::string, uint32_t> slots;     // Of the jobs: RESET takes them back by slot.
+  std::string uid;                           // Of the job that is waited for.
   ptrdiff_t drawn = 0;                       // Lines of the last picture.
   std::map<std::string, std::string> lines;  // The last that was printed of each job.
   BASALT_ASSIGN_OR_RETURN(auto* stub, client.Connect());
@@ -59,6 +73,11 @@ absl::StatusOr<kube::v1::JobPhase> Follow(JobClient& client, const GlobalOptions
       const std::string key = meta.namespace_() + "/" + meta.name();
       switch (change.type()) {
         case job::v1::WatchJobsResponse::TYPE_STATE:
+          if (follow.until != nullptr && uid.empty()) uid = meta.uid();
+          if (follow.until != nullptr && uid != meta.uid()) {
+            context.TryCancel();
+            return Deleted(key);  // This is another one.
+          }
           jobs[key] = change.job();
           slots[key] = change.slot();
           break;
@@ -66,7 +85,7 @@ absl::StatusOr<kube::v1::JobPhase> Follow(JobClient& client, const GlobalOptions
           jobs.erase(key);
           if (follow.until != nullptr && meta.name() == name) {
             context.TryCancel();
-            return MakeStatus(absl::StatusCode::kNotFound, fmt::format("job {} was deleted", key));
+            return Deleted(key);
           }
           break;
         case job::v1::WatchJobsResponse::TYPE_RESET:
@@ -76,10 +95,12 @@ absl::StatusOr<kube::v1::JobPhase> Follow(JobClient& client, const GlobalOptions
           });
           continue;
         case job::v1::WatchJobsResponse::TYPE_SYNCED:
+          // One that no pass has looked at yet is not told either.
           if (follow.must_exist && jobs.empty()) {
-            context.TryCancel();
-            return MakeStatus(absl::StatusCode::kNotFound,
-                              fmt::format("job {}/{} does not exist", request.namespace_(), name));
+            if (const absl::Status there = Exists(client, request.namespace_(), name); !there.ok()) {
+              context.TryCancel();
+              return there;
+            }
           }
           continue;
         default:
@@ -112,6 +133,7 @@ absl::StatusOr<kube::v1::JobPhase> Follow(JobClient& client, const GlobalOptions
     client.TryAnother();
     absl::StatusOr<job::v1::JobService::Stub*> again = ended;
     while (!again.ok()) {
+      if (absl::Now() >= follow.deadline) return absl::DeadlineExceededError("no replica answers");
       if (tries++ == kReconnectTries) return again.status();
       absl::SleepFor(kReconnectPause);
       again = client.Connect();

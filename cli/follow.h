@@ -22,7 +22,7 @@ struct FollowOptions {
 };
 
 // The phase that ended it. NOT_FOUND: the job that is waited for was deleted. On a terminal the picture is drawn anew
-// in place; elsewhere each change is a line. Goes on by its token where a replica ends, for half a minute.
+// in place; elsewhere each change is a line. Goes on by its token where a replica ends, for some minutes.
 absl::StatusOr<kube::v1::JobPhase> Follow(JobClient& client, const GlobalOptions& options, const FollowOptions& follow);
 
 // Completed, Failed or Terminated.

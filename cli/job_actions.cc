@@ -137,11 +137,12 @@ void AddJobActions(CLI::App& job, GlobalOptions& options, int& exit_code) {
   command("complete", "End a job as Completed", "CompleteJob");
   CLI::App* restart = add("restart", "Restart a job, or a part of it", Restart);
   restart->add_option("--uid", flags->uid, "Only if the job has this UID");
-  CLI::Option* task = restart->add_option("--task", flags->task, "Only the pods of this task");
+  const CLI::Validator given([](const std::string& text) { return text.empty() ? "is empty" : std::string(); }, "NAME");
+  CLI::Option* task = restart->add_option("--task", flags->task, "Only the pods of this task")->check(given);
   restart->add_option("--partition", flags->partition, "Only this partition of the task, from 0")
       ->check(CLI::NonNegativeNumber)
       ->needs(task);
-  restart->add_option("--pod", flags->pod, "Only this pod")->excludes(task);
+  restart->add_option("--pod", flags->pod, "Only this pod")->check(given)->excludes(task);
   CLI::App* wait = add("wait", "Wait until a job is in a phase", Wait);
   wait->add_option("--for", flags->phases, "Phases, comma separated, any of which will do, or Deleted")
       ->delimiter(',')

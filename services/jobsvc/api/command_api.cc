@@ -55,6 +55,10 @@ absl::StatusOr<CommandTarget> FindTarget(const JobEntry& entry, const job::v1::C
     if (pod == nullptr || pod->has(kPodForeign) || !place.indexed()) {
       return MakeStatus(absl::StatusCode::kNotFound, fmt::format("job {} has no pod {}", entry.key, request.pod()));
     }
+    if (pod->has(kPodTerminating)) {
+      return MakeStatus(absl::StatusCode::kFailedPrecondition,
+                        fmt::format("pod {} of job {} is being deleted already", request.pod(), entry.key));
+    }
     target.task = entry.pods.tasks()[place.task].name;
     target.pod_uid = pod->uid;
   }
@@ -84,11 +88,17 @@ void JobApi::Command(job::v1::CommandJobRequest request, rpc::Done<job::v1::Comm
     runtime::Context& context = controller.context();
     if (!context.IsReady(SlotOf(key))) return (*shared)(NotReady(key));
     const JobEntry* entry = controller.Find(key);
-    if (entry == nullptr || !entry->job || !entry->compiled) return (*shared)(NotFound(key));
-    if (!request.uid().empty() && entry->record.uid() != request.uid()) {
+    if (entry == nullptr || !entry->job) return (*shared)(NotFound(key));
+    const kube::v1::ObjectMeta& meta = entry->job->meta();
+    if (!request.uid().empty() && meta.uid() != request.uid()) {
       return (*shared)(MakeStatus(absl::StatusCode::kNotFound,
                                   fmt::format("job {} with UID {} does not exist; the present one has UID {}", key,
-                                              request.uid(), entry->record.uid())));
+                                              request.uid(), meta.uid())));
+    }
+    // No pass has looked at it yet: its pods may be those of the one before.
+    if (!entry->compiled || !entry->has_uid(meta.uid())) return (*shared)(NotReady(key));
+    if (meta.deletion_ms() != 0) {
+      return (*shared)(MakeStatus(absl::StatusCode::kFailedPrecondition, fmt::format("job {} is being deleted", key)));
     }
     const absl::StatusOr<CommandTarget> target = FindTarget(*entry, request);
     if (!target.ok()) return (*shared)(target.status());

@@ -314,10 +314,10 @@ void JobApi::Delete(job::v1::DeleteJobRequest request, rpc::Done<job::v1::Delete
     if (!controller.context().IsReady(SlotOf(key))) return (*shared)(NotReady(key));
     const JobEntry* entry = controller.Find(key);
     if (entry == nullptr || !entry->job) return (*shared)(NotFound(key));
-    if (!uid.empty() && entry->record.uid() != uid) {
-      return (*shared)(MakeStatus(
-          absl::StatusCode::kNotFound,
-          fmt::format("job {} with UID {} does not exist; the present one has UID {}", key, uid, entry->record.uid())));
+    if (const std::string& present = entry->job->meta().uid(); !uid.empty() && present != uid) {
+      return (*shared)(
+          MakeStatus(absl::StatusCode::kNotFound,
+                     fmt::format("job {} with UID {} does not exist; the present one has UID {}", key, uid, present)));
     }
     gateway::v1::WriteRequest write;
     write.mutable_resource()->set_group("batch.volcano.sh");

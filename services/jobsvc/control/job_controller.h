@@ -98,7 +98,9 @@ class JobController : public runtime::Controller {
   void JudgeCommands(JobEntry& entry);
   void QueueActions(JobEntry& entry, std::vector<JobEvent> events);
   void JudgeDeadlines(JobEntry& entry);
+  void LoadDeadlines(JobEntry& entry);
   static void AdoptDeadlines(JobEntry& entry);
+  static void ClearDeadlines(JobEntry& entry, const storage::v1::PendingAction& carried_out);
   void DecideStatus(JobEntry& entry);
   void RecordIntent(JobEntry& entry, Decision decision);
   void DropIntent(JobEntry& entry);

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "common/kube/text.h"
@@ -24,6 +26,32 @@ std::string SubjectOf(const JobEvent& event, const kube::v1::JobSpec& spec) {
   const std::string task = event.task >= 0 && event.task < spec.tasks_size() ? spec.tasks(event.task).name() : "";
   if (event.kind == kEventTaskCompleted || event.kind == kEventTaskFailed) return fmt::format("task {}", task);
   return fmt::format("pod {}", event.pod);
+}
+
+// With due_ms where the policy has a timeout.
+storage::v1::PendingAction ActionOf(const JobEvent& event, const PolicyMatch& match, const kube::v1::JobSpec& spec) {
+  storage::v1::PendingAction action;
+  action.set_event(std::string(event.kind));
+  action.set_index(event.index);
+  action.set_pod(event.pod);
+  action.set_pod_uid(event.pod_uid);
+  if (event.task >= 0) {
+    const kube::v1::TaskSpec& task = spec.tasks(event.task);
+    action.set_task(task.name());
+    action.set_partition(PartitionOf(event.index, task.partition_policy().partition_size()));
+  }
+  action.set_exit_code(event.exit_code);
+  action.set_reason(event.reason);
+  action.set_time_ms(event.time_ms);
+  action.set_version(event.version);
+  action.set_action(match.action);
+  action.set_rule(match.rule);
+  action.set_subject(SubjectOf(event, spec));
+  if (const int64_t timeout_ms = match.timeout_ms.value_or(0); timeout_ms > 0) {
+    action.set_timeout_ms(timeout_ms);
+    action.set_due_ms(event.time_ms + timeout_ms);
+  }
+  return action;
 }
 
 }  // namespace
@@ -116,10 +144,14 @@ void JobController::JudgeGroups(JobEntry& entry, std::vector<JobEvent>& events) 
   if (group.present && !group.stale && group.phase == "Unknown" && (old_uid != group.uid || old_phase != "Unknown")) {
     JobEvent event;
     event.kind = kEventUnknown;
-    event.time_ms = absl::ToUnixMillis(context_.ApiNow());
-    for (const auto& condition : entry.groups[group.name].conditions()) {
-      if (condition.last_transition_ms() > 0) event.time_ms = condition.last_transition_ms();
+    // Seen to become so: now. Else its newest condition is what tells of it, wherever in the list it stands.
+    const int64_t now_ms = absl::ToUnixMillis(context_.ApiNow());
+    if (old_uid != group.uid) {
+      for (const auto& condition : entry.groups[group.name].conditions()) {
+        event.time_ms = std::max(event.time_ms, std::min(condition.last_transition_ms(), now_ms));
+      }
     }
+    if (event.time_ms == 0) event.time_ms = now_ms;
     events.push_back(std::move(event));
   }
   entry.record.clear_pod_groups();
@@ -172,52 +204,77 @@ void JobController::QueueActions(JobEntry& entry, std::vector<JobEvent> events) 
   const kube::v1::JobSpec& spec = entry.compiled->spec;
   for (const JobEvent& event : events) {
     const std::string_view task = event.task >= 0 ? std::string_view(spec.tasks(event.task).name()) : "";
-    if (CancelDeadlines(event, task, *entry.record.mutable_delayed())) entry.record_dirty = true;
+    entry.deadlines.Cancel(event, task);
     const PolicyMatch match = ApplyPolicies(spec, event);
     if (match.action.empty()) continue;
-    storage::v1::PendingAction action;
-    action.set_event(std::string(event.kind));
-    action.set_task(std::string(task));
-    action.set_index(event.index);
-    action.set_pod(event.pod);
-    action.set_pod_uid(event.pod_uid);
-    if (event.task >= 0) {
-      action.set_partition(PartitionOf(event.index, spec.tasks(event.task).partition_policy().partition_size()));
-    }
-    action.set_exit_code(event.exit_code);
-    action.set_reason(event.reason);
-    action.set_time_ms(event.time_ms);
-    action.set_version(event.version);
-    action.set_action(match.action);
-    action.set_rule(match.rule);
-    action.set_subject(SubjectOf(event, spec));
-    entry.record_dirty = true;
-    const int64_t timeout_ms = match.timeout_ms.value_or(0);
-    if (timeout_ms <= 0) {
+    storage::v1::PendingAction action = ActionOf(event, match, spec);
+    if (action.due_ms() == 0) {
       *entry.record.add_pending() = std::move(action);
+      entry.record_dirty = true;
       continue;
     }
-    action.set_timeout_ms(timeout_ms);
-    action.set_due_ms(event.time_ms + timeout_ms);
-    if (!AddDeadline(std::move(action), *entry.record.mutable_delayed())) continue;
-    entry.notes.push_back(
-        {false, "ExecuteAction",
-         fmt::format("{} in {} because of {} ({})", match.action,
-                     kube::FormatGoDuration(absl::Milliseconds(timeout_ms)), event.kind, match.rule)});
+    const absl::Duration timeout = absl::Milliseconds(action.timeout_ms());
+    if (!entry.deadlines.Add(std::move(action))) continue;
+    // Of no pod by name: many at once are one Event.
+    entry.notes.push_back({false, "ExecuteAction",
+                           fmt::format("{} in {} because of {} ({})", match.action, kube::FormatGoDuration(timeout),
+                                       event.kind, match.rule)});
   }
 }
 
 // After the events of the pass, which may cancel what is due.
 void JobController::JudgeDeadlines(JobEntry& entry) {
-  if (entry.record.delayed().empty()) return;
-  PendingActions& delayed = *entry.record.mutable_delayed();
-  const int before = delayed.size();
-  DropStaleDeadlines(entry.job->status().version(), delayed);
-  for (storage::v1::PendingAction& due : TakeDue(absl::ToUnixMillis(context_.ApiNow()), entry.pods, delayed)) {
-    *entry.record.add_pending() = std::move(due);
+  DeadlineSet& deadlines = entry.deadlines;
+  deadlines.SetVersion(entry.job->status().version());
+  if (!deadlines.empty()) {
+    for (storage::v1::PendingAction& due : deadlines.TakeDue(absl::ToUnixMillis(context_.ApiNow()), entry.pods)) {
+      *entry.record.add_pending() = std::move(due);
+      entry.record_dirty = true;
+    }
+    if (const auto next = deadlines.NextDue()) context_.WakeAt(entry.key, absl::FromUnixMillis(*next));
   }
-  if (delayed.size() != before) entry.record_dirty = true;
-  if (const auto next = NextDue(delayed)) context_.WakeAt(entry.key, absl::FromUnixMillis(*next));
+  if (!deadlines.TakeChanged()) return;
+  entry.record.clear_delayed();
+  for (const auto& [pod, deadline] : deadlines.kept()) *entry.record.add_delayed() = deadline;
+  entry.record_dirty = true;
+}
+
+// What a process that was here before has left: those that are kept, and those of pods that were pending.
+void JobController::LoadDeadlines(JobEntry& entry) {
+  entry.deadlines_loaded = true;
+  entry.deadlines.Reset();
+  for (const storage::v1::PendingAction& deadline : entry.record.delayed()) entry.deadlines.Add(deadline);
+  const kube::v1::JobSpec& spec = entry.compiled->spec;
+  if (!HasTimeouts(spec)) return;
+  std::set<std::string_view> due;  // To be carried out already.
+  for (const storage::v1::PendingAction& pending : entry.record.pending()) {
+    if (pending.due_ms() != 0) due.insert(pending.pod());
+  }
+  const absl::Status status = ForEachPod(
+      context_.store(), entry.slot, entry.key, [&](std::string_view name, const storage::v1::PodRecord& record) {
+        const PodEntry* pod = entry.pods.Find(name);
+        const PodPlace place = entry.pods.PlaceOf(name);
+        if (pod == nullptr || pod->uid != record.uid() || !place.indexed() || place.task >= spec.tasks_size()) return;
+        if (pod->phase != kube::v1::POD_PHASE_PENDING || pod->has(kPodTerminating) || pod->has(kPodForeign) ||
+            pod->has(kPodOutOfSync) || due.contains(name)) {
+          return;
+        }
+        JobEvent event;
+        event.kind = kEventPodPending;
+        event.task = place.task;
+        event.index = place.index;
+        event.pod = name;
+        event.pod_uid = pod->uid;
+        event.reason = record.reason();
+        event.version = pod->version;
+        // One that ran before is pending for a shorter time, and nobody knows since when.
+        const bool has_run = record.creation_ms() == 0 || record.restarts() > 0;
+        event.time_ms = has_run ? absl::ToUnixMillis(context_.ApiNow()) : record.creation_ms();
+        const PolicyMatch match = ApplyPolicies(spec, event);
+        storage::v1::PendingAction action = ActionOf(event, match, spec);
+        if (!match.action.empty() && action.due_ms() != 0) entry.deadlines.Add(std::move(action));
+      });
+  if (!status.ok()) context_.Fail(status);
 }
 
 }  // namespace basalt::jobsvc

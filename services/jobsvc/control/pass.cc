@@ -32,6 +32,7 @@ void JobController::Decide(std::string_view key, kv::WriteBatch& batch) {
     entry.record_dirty = true;
   }
   Recompile(entry, batch);
+  if (!entry.deadlines_loaded) LoadDeadlines(entry);
   const bool may_decide = Settle(entry, batch);
   entry.pods.SetRules(RulesOf(entry.job->status(), entry.own));
   JudgePods(entry, batch);
@@ -54,6 +55,7 @@ void JobController::Forget(JobEntry& entry, kv::WriteBatch& batch) {
     entry.record.clear_intent();
     entry.record.clear_pending();
     entry.record.clear_delayed();
+    entry.deadlines.Reset();
     entry.record_dirty = true;
     NoteGone(entry, batch);
   }
@@ -195,7 +197,7 @@ void JobController::DecideStatus(JobEntry& entry) {
                           .own = entry.own,
                           .pods = entry.pods,
                           .pending = entry.record.pending(),
-                          .delayed = entry.record.delayed(),
+                          .deadlines = entry.deadlines,
                           .group_uid = group.uid,
                           .words = words,
                           .invalid = compiled.invalid(),

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <utility>
+#include <vector>
 
 #include "common/base/planted.h"
 #include "common/obs/log.h"
@@ -37,9 +40,21 @@ kube::v1::Pod PodFromEntry(const std::string& name, std::string_view ns, std::st
 
 }  // namespace
 
-// Those that Kubernetes remembers for us: of events that nobody can read from the present. The others follow from it.
+// Those that Kubernetes remembers for us: of events that nobody can read from the present. The others come with the
+// events that are raised.
 void JobController::AdoptDeadlines(JobEntry& entry) {
-  for (const storage::v1::PendingAction& deadline : entry.own.deadlines) *entry.record.add_delayed() = deadline;
+  entry.deadlines_loaded = true;
+  entry.deadlines.Reset();
+  for (const storage::v1::PendingAction& deadline : entry.own.deadlines) entry.deadlines.Add(deadline);
+}
+
+// Job spec 7.5: what waits for its time, and what is due and was not carried out yet.
+void JobController::ClearDeadlines(JobEntry& entry, const storage::v1::PendingAction& carried_out) {
+  entry.deadlines.Clear(carried_out);
+  PendingActions& pending = *entry.record.mutable_pending();
+  for (int i = pending.size() - 1; i >= 0; --i) {
+    if (pending.Get(i).due_ms() != 0 && Clears(carried_out, pending.Get(i))) pending.DeleteSubrange(i, 1);
+  }
 }
 
 // A job that has no record: new to the cluster, or to this disk. What is observed becomes the baseline.
@@ -97,6 +112,13 @@ void JobController::Rebaseline(JobEntry& entry, kv::WriteBatch& batch) {
   if (metrics_.stale_records != nullptr) metrics_.stale_records->Add();
   std::vector<std::pair<std::string, PodEntry>> known;
   entry.pods.ForEach([&](const std::string& name, PodPlace, const PodEntry& pod) { known.emplace_back(name, pod); });
+  // Deadlines are measured from them.
+  std::map<std::string, std::pair<int64_t, int64_t>, std::less<>> times;
+  const absl::Status read = ForEachPod(context_.store(), entry.slot, entry.key,
+                                       [&](std::string_view name, const storage::v1::PodRecord& record) {
+                                         times[std::string(name)] = {record.creation_ms(), record.finished_ms()};
+                                       });
+  if (!read.ok()) return context_.Fail(read);
   const std::string prefix = PodRecordPrefix(entry.slot, entry.key);
   batch.DeleteRange(kv::Family::kPods, prefix, kv::PrefixEnd(prefix));
   const std::string uid = entry.record.uid();
@@ -122,7 +144,12 @@ void JobController::Rebaseline(JobEntry& entry, kv::WriteBatch& batch) {
       return dirty.uid == pod_uid && dirty.state && dirty.gone == GoneReason::kNotGone;
     });
     if (newer_is_there) continue;
-    queue.insert(queue.begin(), {PodFromEntry(name, entry.ns, uid, pod), GoneReason::kNotGone, pod.uid});
+    kube::v1::Pod state = PodFromEntry(name, entry.ns, uid, pod);
+    if (const auto it = times.find(name); it != times.end()) {
+      state.set_creation_ms(it->second.first);
+      state.set_finished_ms(it->second.second);
+    }
+    queue.insert(queue.begin(), {std::move(state), GoneReason::kNotGone, pod.uid});
   }
   entry.pods.SetRules(RulesOf(entry.job->status(), entry.own));
   for (size_t task = 0; task < shape.size(); ++task) {
@@ -207,8 +234,9 @@ bool JobController::Settle(JobEntry& entry, kv::WriteBatch& batch) {
           if (history.to_phase() == kube::v1::JOB_PHASE_FAILED && metrics_.failed != nullptr) metrics_.failed->Add();
         }
       }
-      for (int i = 0; i < consumed; ++i) ClearDeadlines(record.pending(i), *record.mutable_delayed());
+      const std::vector<storage::v1::PendingAction> done(record.pending().begin(), record.pending().begin() + consumed);
       record.mutable_pending()->DeleteSubrange(0, consumed);
+      for (const storage::v1::PendingAction& action : done) ClearDeadlines(entry, action);
       record.clear_intent();
       entry.record_dirty = true;
       entry.commit_in_flight = false;

@@ -13,6 +13,10 @@ namespace basalt::jobsvc {
 
 namespace {
 
+constexpr int64_t kMostPartitions = 1 << 30;
+// Of a name, so that with what comes after it Kubernetes takes the whole.
+constexpr size_t kMostOfJobName = 200;
+
 std::string Lower(std::string_view text) {
   std::string lower(text);
   std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
@@ -40,7 +44,8 @@ CommandTarget TargetOf(const kube::v1::Command& command) {
     target.pod = FindString(*parsed, "pod");
     target.pod_uid = FindString(*parsed, "uid");
     if (Find(*parsed, "partition") != nullptr) {
-      target.partition = static_cast<int32_t>(FindInt(*parsed, "partition", -1));
+      const int64_t partition = FindInt(*parsed, "partition", -1);
+      target.partition = static_cast<int32_t>(partition < 0 || partition > kMostPartitions ? -1 : partition);
     }
   }
   return target;
@@ -49,8 +54,10 @@ CommandTarget TargetOf(const kube::v1::Command& command) {
 std::string CommandName(const kube::v1::Job& job, std::string_view action, const CommandTarget& target,
                         std::string_view request_id) {
   const std::string facts = fmt::format("{}/{}/{}/{}", job.meta().uid(), action, TargetJson(target), request_id);
+  std::string_view job_name = std::string_view(job.meta().name()).substr(0, kMostOfJobName);
+  while (job_name.ends_with('.') || job_name.ends_with('-')) job_name.remove_suffix(1);
   // Two hashes: 32 bits alone meet too easily.
-  return fmt::format("{}-{}-{:08x}{:08x}", job.meta().name(), Lower(action), Fnv1(facts), Fnv1("/" + facts));
+  return fmt::format("{}-{}-{:08x}{:08x}", job_name, Lower(action), Fnv1(facts), Fnv1("/" + facts));
 }
 
 std::string CommandJson(const kube::v1::Job& job, std::string_view name, std::string_view action,

@@ -2,78 +2,24 @@
 
 #include <algorithm>
 #include <tuple>
-#include <utility>
 
 #include "services/jobsvc/core/state_machine.h"
 
 namespace basalt::jobsvc {
 
-namespace {
-
 using storage::v1::PendingAction;
 
-// Keeps the order of the others.
-template <typename Predicate>
-bool EraseIf(PendingActions& deadlines, Predicate predicate) {
-  const auto end = std::remove_if(deadlines.begin(), deadlines.end(), predicate);
-  if (end == deadlines.end()) return false;
-  deadlines.DeleteSubrange(static_cast<int>(end - deadlines.begin()), static_cast<int>(deadlines.end() - end));
-  return true;
+namespace {
+
+bool IsOfTask(const PendingAction& deadline) {
+  return deadline.event() == kEventTaskCompleted || deadline.event() == kEventTaskFailed;
 }
 
 }  // namespace
 
-bool IsKept(const PendingAction& deadline) {
-  const std::string& event = deadline.event();
-  return deadline.due_ms() != 0 && (event == kEventPodEvicted || event == kEventUnknown ||
-                                    event == kEventTaskCompleted || event == kEventTaskFailed);
-}
+bool IsKept(const PendingAction& deadline) { return deadline.due_ms() != 0 && deadline.event() != kEventPodPending; }
 
-bool AddDeadline(PendingAction deadline, PendingActions& deadlines) {
-  const auto same_pod = [&](const PendingAction& other) { return other.pod() == deadline.pod(); };
-  const auto known = std::find_if(deadlines.begin(), deadlines.end(), same_pod);
-  if (known != deadlines.end()) {
-    if (known->action() == deadline.action() && known->version() == deadline.version()) return false;
-    deadlines.erase(known);
-  }
-  *deadlines.Add() = std::move(deadline);
-  return true;
-}
-
-bool CancelDeadlines(const JobEvent& event, std::string_view task, PendingActions& deadlines) {
-  const bool running = event.kind == kEventPodRunning;
-  if (!running && event.kind != kEventPodFailed && event.kind != kEventPodEvicted) return false;
-  return EraseIf(deadlines, [&](const PendingAction& deadline) {
-    if (deadline.pod() != event.pod || deadline.task() != task) return false;
-    if (deadline.event() == kEventPodPending) return deadline.pod_uid() == event.pod_uid;
-    const bool ended = deadline.event() == kEventPodFailed || deadline.event() == kEventPodEvicted;
-    return ended && running && deadline.pod_uid() != event.pod_uid;
-  });
-}
-
-bool ClearDeadlines(const PendingAction& carried_out, PendingActions& deadlines) {
-  const std::optional<Action> action = ParseAction(carried_out.action());
-  if (!action || *action == Action::kSyncJob || *action == Action::kEnqueueJob) return false;
-  return EraseIf(deadlines, [&](const PendingAction& deadline) {
-    const std::optional<Action> other = ParseAction(deadline.action());
-    if (!IsTargeted(*action)) return other && !IsTargeted(*other);
-    if (other != action) return false;
-    switch (*action) {
-      case Action::kRestartTask:
-        return deadline.task() == carried_out.task();
-      case Action::kRestartPod:
-        return deadline.pod() == carried_out.pod();
-      default:
-        return deadline.task() == carried_out.task() && deadline.partition() == carried_out.partition();
-    }
-  });
-}
-
-bool DropStaleDeadlines(int32_t version, PendingActions& deadlines) {
-  return EraseIf(deadlines, [version](const PendingAction& deadline) {
-    return deadline.version() >= 0 && deadline.version() < version;
-  });
-}
+bool IsStored(const PendingAction& deadline) { return IsKept(deadline) && deadline.event() != kEventPodFailed; }
 
 bool StillHolds(const PendingAction& deadline, const PodSet& pods) {
   const PodEntry* pod = pods.Find(deadline.pod());
@@ -88,31 +34,20 @@ bool StillHolds(const PendingAction& deadline, const PodSet& pods) {
   return true;
 }
 
-std::vector<PendingAction> TakeDue(int64_t now_ms, const PodSet& pods, PendingActions& deadlines) {
-  std::vector<PendingAction> due;
-  for (const PendingAction& deadline : deadlines) {
-    if (deadline.due_ms() <= now_ms && StillHolds(deadline, pods)) due.push_back(deadline);
+bool Clears(const PendingAction& carried_out, const PendingAction& deadline) {
+  const std::optional<Action> action = ParseAction(carried_out.action());
+  if (!action || *action == Action::kSyncJob || *action == Action::kEnqueueJob) return false;
+  const std::optional<Action> other = ParseAction(deadline.action());
+  if (!IsTargeted(*action)) return other && !IsTargeted(*other);
+  if (other != action) return false;
+  switch (*action) {
+    case Action::kRestartTask:
+      return deadline.task() == carried_out.task();
+    case Action::kRestartPod:
+      return deadline.pod() == carried_out.pod();
+    default:
+      return deadline.task() == carried_out.task() && deadline.partition() == carried_out.partition();
   }
-  EraseIf(deadlines, [now_ms](const PendingAction& deadline) { return deadline.due_ms() <= now_ms; });
-  std::stable_sort(due.begin(), due.end(),
-                   [](const PendingAction& a, const PendingAction& b) { return a.due_ms() < b.due_ms(); });
-  return due;
-}
-
-std::optional<int64_t> NextDue(const PendingActions& deadlines) {
-  std::optional<int64_t> next;
-  for (const PendingAction& deadline : deadlines) next = std::min(next.value_or(deadline.due_ms()), deadline.due_ms());
-  return next;
-}
-
-bool AreStored(const PendingActions& deadlines, const std::vector<PendingAction>& stored) {
-  size_t found = 0;
-  for (const PendingAction& deadline : deadlines) {
-    if (!IsKept(deadline)) continue;
-    if (found == stored.size() || !SameDeadline(deadline, stored[found])) return false;
-    ++found;
-  }
-  return found == stored.size();
 }
 
 bool SameDeadline(const PendingAction& a, const PendingAction& b) {
@@ -120,6 +55,122 @@ bool SameDeadline(const PendingAction& a, const PendingAction& b) {
     return std::tie(it.event(), it.action(), it.task(), it.pod(), it.pod_uid(), it.rule());
   };
   return facts(a) == facts(b) && a.due_ms() == b.due_ms() && a.version() == b.version();
+}
+
+void DeadlineSet::Reset() {
+  changed_ = changed_ || !kept_.empty();
+  kept_.clear();
+  derived_.clear();
+  by_due_.clear();
+  version_ = 0;
+}
+
+const PendingAction* DeadlineSet::Find(const std::string& pod) const {
+  if (const auto it = kept_.find(pod); it != kept_.end()) return &it->second;
+  const auto it = derived_.find(pod);
+  return it == derived_.end() ? nullptr : &it->second;
+}
+
+void DeadlineSet::Erase(const std::string& pod) {
+  const PendingAction* deadline = Find(pod);
+  if (deadline == nullptr) return;
+  by_due_.erase({deadline->due_ms(), pod});
+  ByPod& part = PartOf(*deadline);
+  changed_ = changed_ || &part == &kept_;
+  part.erase(pod);
+}
+
+template <typename Predicate>
+void DeadlineSet::EraseIf(Predicate predicate) {
+  std::vector<std::string> pods;
+  for (const ByPod* part : {&kept_, &derived_}) {
+    for (const auto& [pod, deadline] : *part) {
+      if (predicate(deadline)) pods.push_back(pod);
+    }
+  }
+  for (const std::string& pod : pods) Erase(pod);
+}
+
+bool DeadlineSet::Add(PendingAction deadline) {
+  const std::string pod = deadline.pod();
+  const PendingAction* known = Find(pod);
+  const bool is_of_predecessor =
+      known != nullptr && known->event() == kEventPodPending && known->pod_uid() != deadline.pod_uid();
+  if (known != nullptr && !is_of_predecessor && known->action() == deadline.action() &&
+      known->version() == deadline.version()) {
+    return false;
+  }
+  const bool waits = IsOfTask(deadline) && std::any_of(kept_.begin(), kept_.end(), [&](const auto& entry) {
+                       const PendingAction& other = entry.second;
+                       return other.event() == deadline.event() && other.task() == deadline.task() &&
+                              other.action() == deadline.action() && other.version() == deadline.version();
+                     });
+  if (waits) return false;
+  Erase(pod);
+  by_due_.emplace(deadline.due_ms(), pod);
+  ByPod& part = PartOf(deadline);
+  changed_ = changed_ || &part == &kept_;
+  part.emplace(pod, std::move(deadline));
+  return true;
+}
+
+void DeadlineSet::Cancel(const JobEvent& event, std::string_view task) {
+  const bool running = event.kind == kEventPodRunning;
+  if (!running && event.kind != kEventPodFailed && event.kind != kEventPodEvicted) return;
+  const PendingAction* deadline = Find(event.pod);
+  if (deadline == nullptr || deadline->task() != task) return;
+  const bool ended = deadline->event() == kEventPodFailed || deadline->event() == kEventPodEvicted;
+  const bool same_pod = deadline->pod_uid() == event.pod_uid;
+  if (deadline->event() == kEventPodPending ? same_pod : ended && running && !same_pod) Erase(event.pod);
+}
+
+void DeadlineSet::Clear(const PendingAction& carried_out) {
+  if (empty()) return;
+  if (carried_out.action() != ActionName(Action::kRestartPod)) {
+    return EraseIf([&](const PendingAction& deadline) { return Clears(carried_out, deadline); });
+  }
+  const PendingAction* deadline = Find(carried_out.pod());
+  if (deadline != nullptr && Clears(carried_out, *deadline)) Erase(carried_out.pod());
+}
+
+void DeadlineSet::SetVersion(int32_t version) {
+  if (version <= version_) return;
+  version_ = version;
+  EraseIf([version](const PendingAction& deadline) { return deadline.version() >= 0 && deadline.version() < version; });
+}
+
+std::vector<PendingAction> DeadlineSet::TakeDue(int64_t now_ms, const PodSet& pods) {
+  std::vector<PendingAction> due;
+  while (!by_due_.empty() && by_due_.begin()->first <= now_ms) {
+    const std::string pod = by_due_.begin()->second;
+    const PendingAction* deadline = Find(pod);
+    if (StillHolds(*deadline, pods)) due.push_back(*deadline);
+    Erase(pod);
+  }
+  return due;
+}
+
+std::optional<int64_t> DeadlineSet::NextDue() const {
+  return by_due_.empty() ? std::nullopt : std::optional<int64_t>(by_due_.begin()->first);
+}
+
+bool DeadlineSet::AreStored(const std::vector<PendingAction>& stored) const {
+  size_t found = 0;
+  for (const auto& [pod, deadline] : kept_) {
+    if (!IsStored(deadline)) continue;
+    if (found == kMostStoredDeadlines) break;
+    if (found == stored.size() || !SameDeadline(deadline, stored[found])) return false;
+    ++found;
+  }
+  return found == stored.size();
+}
+
+bool HasTimeouts(const kube::v1::JobSpec& spec) {
+  const auto delays = [](const kube::v1::LifecyclePolicy& policy) { return policy.timeout_ms() > 0; };
+  return std::any_of(spec.policies().begin(), spec.policies().end(), delays) ||
+         std::any_of(spec.tasks().begin(), spec.tasks().end(), [&](const kube::v1::TaskSpec& task) {
+           return std::any_of(task.policies().begin(), task.policies().end(), delays);
+         });
 }
 
 }  // namespace basalt::jobsvc

@@ -4,13 +4,17 @@
 // with `due_ms` until it is due, is cancelled, or is cleaned up by an action of its level. Deadlines are measured from
 // the fact, by the API server's clock.
 //
-// A deadline of an event that can be read from the present again (PodPending, PodFailed) follows from it; one of an
-// event that leaves no trace is kept in the job's status (controlled_state.h), from the write that sets it to the one
-// that carries it out. Pure.
+// One of an event that leaves no trace (PodEvicted, Unknown, TaskCompleted, TaskFailed) is *stored* in the job's status
+// (controlled_state.h) from the write that sets it to the one that carries it out. These, and those of failed pods,
+// which may be removed, are *kept* in the job's record. Those of pending pods follow from the pods, and are worked out
+// again where a process starts. Pure.
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "basalt/storage/v1/job_record.pb.h"
@@ -21,34 +25,65 @@ namespace basalt::jobsvc {
 
 using PendingActions = google::protobuf::RepeatedPtrField<storage::v1::PendingAction>;
 
-// Whether it is one that the status has to hold: of PodEvicted, Unknown, TaskCompleted or TaskFailed.
+// So many of one job its status holds at most: what Kubernetes takes is bounded. Only a lost disk loses the rest.
+inline constexpr size_t kMostStoredDeadlines = 500;
+
 bool IsKept(const storage::v1::PendingAction& deadline);
-
-// 7.1: one for each pod. False: one with the same action waits already, and goes on. One with another is replaced.
-bool AddDeadline(storage::v1::PendingAction deadline, PendingActions& deadlines);
-
-// 7.3, with UIDs and tasks compared: what waits since a pod was Pending ends as soon as it is not; what waits since one
-// failed or was evicted ends once another pod of that name runs. True: something was cancelled.
-bool CancelDeadlines(const JobEvent& event, std::string_view task, PendingActions& deadlines);
-
-// 7.5: all whose action is of the same level as the one carried out, within its scope. True: something was.
-bool ClearDeadlines(const storage::v1::PendingAction& carried_out, PendingActions& deadlines);
-
-// Of runs before this version of the job (W15). True: something was.
-bool DropStaleDeadlines(int32_t version, PendingActions& deadlines);
-
+bool IsStored(const storage::v1::PendingAction& deadline);
 // Whether what has become of the pods calls for it still.
 bool StillHolds(const storage::v1::PendingAction& deadline, const PodSet& pods);
-
-// What is due and still holds, in the order of the deadlines: it is taken out, as is what is due and holds no more.
-std::vector<storage::v1::PendingAction> TakeDue(int64_t now_ms, const PodSet& pods, PendingActions& deadlines);
-
-// When the next one is due.
-std::optional<int64_t> NextDue(const PendingActions& deadlines);
-
-// Whether the status, which holds `stored`, says of them what it has to.
-bool AreStored(const PendingActions& deadlines, const std::vector<storage::v1::PendingAction>& stored);
-
+// 7.5: whether carrying out the one cleans up the other.
+bool Clears(const storage::v1::PendingAction& carried_out, const storage::v1::PendingAction& deadline);
 bool SameDeadline(const storage::v1::PendingAction& a, const storage::v1::PendingAction& b);
+
+// The deadlines of one job. One event costs the same with any number of them; only an action that was carried out, and
+// a new version, walk over all.
+class DeadlineSet {
+ public:
+  using ByPod = std::map<std::string, storage::v1::PendingAction>;
+
+  void Reset();
+  size_t size() const { return by_due_.size(); }
+  bool empty() const { return by_due_.empty(); }
+
+  // That of the pod; null: none. "" is the one that concerns no pod.
+  const storage::v1::PendingAction* Find(const std::string& pod) const;
+
+  // 7.1: one for each pod, and one for what concerns none. False: one with the same action waits already, and goes on.
+  // One with another is replaced, as is that of a pending pod which another pod of the name has followed. What concerns
+  // a task is the same whichever pod tells of it.
+  bool Add(storage::v1::PendingAction deadline);
+  // 7.3, with UIDs and tasks compared: what waits since a pod was Pending ends as soon as it is not; what waits since
+  // one failed or was evicted ends once another pod of that name runs.
+  void Cancel(const JobEvent& event, std::string_view task);
+  // 7.5.
+  void Clear(const storage::v1::PendingAction& carried_out);
+  // Forgets those of earlier versions of the job (W15).
+  void SetVersion(int32_t version);
+  // What is due and still holds, in the order of the deadlines: it is taken out, as is what is due and holds no more.
+  std::vector<storage::v1::PendingAction> TakeDue(int64_t now_ms, const PodSet& pods);
+  std::optional<int64_t> NextDue() const;
+
+  const ByPod& kept() const { return kept_; }
+  // Whether a status that holds `stored` says what it has to.
+  bool AreStored(const std::vector<storage::v1::PendingAction>& stored) const;
+  // Since the last call: those that are kept have changed.
+  bool TakeChanged() { return std::exchange(changed_, false); }
+
+ private:
+  ByPod& PartOf(const storage::v1::PendingAction& deadline) { return IsKept(deadline) ? kept_ : derived_; }
+  void Erase(const std::string& pod);
+  template <typename Predicate>
+  void EraseIf(Predicate predicate);
+
+  ByPod kept_;
+  ByPod derived_;
+  std::set<std::pair<int64_t, std::string>> by_due_;  // Of both.
+  int32_t version_ = 0;
+  bool changed_ = false;
+};
+
+// Whether a policy of the spec may set a deadline at all.
+bool HasTimeouts(const kube::v1::JobSpec& spec);
 
 }  // namespace basalt::jobsvc

@@ -20,11 +20,12 @@ PendingAction Deadline(std::string event, std::string action, std::string task, 
   return deadline;
 }
 
-std::string TextOf(const PendingActions& deadlines) {
+// "p: PodFailed RestartPod @u1, …" of the pods named.
+std::string TextOf(const DeadlineSet& deadlines, const std::vector<std::string>& pods) {
   std::string text;
-  for (const PendingAction& it : deadlines) {
-    text += fmt::format("{}{} {} {}/{}@{}", text.empty() ? "" : ", ", it.event(), it.action(), it.task(), it.pod(),
-                        it.pod_uid());
+  for (const std::string& pod : pods) {
+    const PendingAction* it = deadlines.Find(pod);
+    if (it != nullptr) text += fmt::format("{}: {} {} @{}; ", pod, it->event(), it->action(), it->pod_uid());
   }
   return text;
 }
@@ -38,19 +39,37 @@ JobEvent Event(std::string_view kind, std::string pod, std::string uid) {
 }
 
 TEST(DeadlinesTest, APodHasOneAndAnotherActionReplacesIt) {
-  PendingActions deadlines;
-  EXPECT_TRUE(AddDeadline(Deadline("PodPending", "RestartPod", "t", "p", "u1"), deadlines));
-  EXPECT_FALSE(AddDeadline(Deadline("PodFailed", "RestartPod", "t", "p", "u1"), deadlines)) << "it goes on";
-  EXPECT_TRUE(AddDeadline(Deadline("PodPending", "RestartPod", "t", "q", "u2"), deadlines));
-  EXPECT_TRUE(AddDeadline(Deadline("Unknown", "RestartPod", "", "", ""), deadlines));
-  EXPECT_EQ(TextOf(deadlines), "PodPending RestartPod t/p@u1, PodPending RestartPod t/q@u2, Unknown RestartPod /@");
-  EXPECT_TRUE(AddDeadline(Deadline("PodFailed", "AbortJob", "t", "p", "u1"), deadlines));
-  EXPECT_EQ(TextOf(deadlines), "PodPending RestartPod t/q@u2, Unknown RestartPod /@, PodFailed AbortJob t/p@u1");
+  DeadlineSet deadlines;
+  EXPECT_TRUE(deadlines.Add(Deadline("PodPending", "RestartPod", "t", "p", "u1")));
+  EXPECT_FALSE(deadlines.Add(Deadline("PodFailed", "RestartPod", "t", "p", "u1"))) << "it goes on";
+  EXPECT_TRUE(deadlines.Add(Deadline("PodPending", "RestartPod", "t", "q", "u2")));
+  EXPECT_TRUE(deadlines.Add(Deadline("Unknown", "RestartJob", "", "", "")));
+  EXPECT_EQ(TextOf(deadlines, {"p", "q", ""}),
+            "p: PodPending RestartPod @u1; q: PodPending RestartPod @u2; : Unknown RestartJob @; ");
+  EXPECT_TRUE(deadlines.Add(Deadline("PodEvicted", "AbortJob", "t", "p", "u1")));
+  EXPECT_EQ(deadlines.size(), 3u);
+  EXPECT_EQ(TextOf(deadlines, {"p"}), "p: PodEvicted AbortJob @u1; ");
   PendingAction of_the_next_run = Deadline("PodFailed", "AbortJob", "t", "p", "u3");
   of_the_next_run.set_version(1);
-  EXPECT_TRUE(AddDeadline(of_the_next_run, deadlines));
-  EXPECT_TRUE(DropStaleDeadlines(1, deadlines));
-  EXPECT_EQ(TextOf(deadlines), "PodFailed AbortJob t/p@u3");
+  EXPECT_TRUE(deadlines.Add(of_the_next_run));
+  deadlines.SetVersion(1);
+  EXPECT_EQ(deadlines.size(), 1u);
+  EXPECT_EQ(TextOf(deadlines, {"p"}), "p: PodFailed AbortJob @u3; ");
+}
+
+TEST(DeadlinesTest, WhatConcernsATaskIsOneWhicheverPodTellsOfIt) {
+  DeadlineSet deadlines;
+  EXPECT_TRUE(deadlines.Add(Deadline("TaskCompleted", "CompleteJob", "t", "p", "u1")));
+  EXPECT_FALSE(deadlines.Add(Deadline("TaskCompleted", "CompleteJob", "t", "q", "u2")));
+  EXPECT_TRUE(deadlines.Add(Deadline("TaskFailed", "CompleteJob", "t", "q", "u2")));
+  EXPECT_TRUE(deadlines.Add(Deadline("TaskCompleted", "CompleteJob", "another", "r", "u3")));
+}
+
+TEST(DeadlinesTest, APodThatFollowsAPendingOneHasItsOwn) {
+  DeadlineSet deadlines;
+  deadlines.Add(Deadline("PodPending", "AbortJob", "t", "p", "u1"));
+  EXPECT_TRUE(deadlines.Add(Deadline("PodPending", "AbortJob", "t", "p", "u2")));
+  EXPECT_EQ(TextOf(deadlines, {"p"}), "p: PodPending AbortJob @u2; ");
 }
 
 TEST(DeadlinesTest, EventsOfThePodCancelIt) {
@@ -72,12 +91,12 @@ TEST(DeadlinesTest, EventsOfThePodCancelIt) {
       {"PodPending", "OutOfSync", "p", "u1", false},  {"PodPending", "TaskCompleted", "p", "u1", false},
   };
   for (const Row& row : rows) {
-    PendingActions deadlines;
-    AddDeadline(Deadline(row.waits, "AbortJob", "t", "p", "u1"), deadlines);
-    EXPECT_EQ(CancelDeadlines(Event(row.event, row.pod, row.uid), "t", deadlines), row.cancelled)
-        << row.waits << " " << row.event << " " << row.pod << " " << row.uid;
-    EXPECT_EQ(deadlines.empty(), row.cancelled);
-    EXPECT_FALSE(CancelDeadlines(Event(row.event, row.pod, row.uid), "another", deadlines));
+    DeadlineSet deadlines;
+    deadlines.Add(Deadline(row.waits, "AbortJob", "t", "p", "u1"));
+    deadlines.Cancel(Event(row.event, row.pod, row.uid), "another");
+    EXPECT_EQ(deadlines.size(), 1u) << "of another task";
+    deadlines.Cancel(Event(row.event, row.pod, row.uid), "t");
+    EXPECT_EQ(deadlines.empty(), row.cancelled) << row.waits << " " << row.event << " " << row.pod << " " << row.uid;
   }
 }
 
@@ -112,61 +131,76 @@ TEST(DeadlinesTest, AnActionCleansUpThoseOfItsLevelWithinItsScope) {
        "f RestartPartition 2"},
   };
   for (const Row& row : rows) {
-    PendingActions deadlines;
-    AddDeadline(Deadline("PodFailed", "AbortJob", "t", "job", ""), deadlines);
-    AddDeadline(Deadline("PodFailed", "RestartTask", "a", "a", ""), deadlines);
-    AddDeadline(Deadline("PodFailed", "RestartTask", "b", "b", ""), deadlines);
-    AddDeadline(Deadline("PodFailed", "RestartPod", "t", "c", ""), deadlines);
-    AddDeadline(Deadline("PodFailed", "RestartPod", "t", "d", ""), deadlines);
-    AddDeadline(with(1, Deadline("PodFailed", "RestartPartition", "t", "e", "")), deadlines);
-    AddDeadline(with(2, Deadline("PodFailed", "RestartPartition", "t", "f", "")), deadlines);
-    ClearDeadlines(row.carried_out, deadlines);
+    DeadlineSet deadlines;
+    deadlines.Add(Deadline("PodFailed", "AbortJob", "t", "job", ""));
+    deadlines.Add(Deadline("PodFailed", "RestartTask", "a", "a", ""));
+    deadlines.Add(Deadline("PodFailed", "RestartTask", "b", "b", ""));
+    deadlines.Add(Deadline("PodFailed", "RestartPod", "t", "c", ""));
+    deadlines.Add(Deadline("PodFailed", "RestartPod", "t", "d", ""));
+    deadlines.Add(with(1, Deadline("PodFailed", "RestartPartition", "t", "e", "")));
+    deadlines.Add(with(2, Deadline("PodFailed", "RestartPartition", "t", "f", "")));
+    deadlines.Clear(row.carried_out);
     std::string left;
-    for (const PendingAction& it : deadlines) {
-      left += fmt::format("{}{} {}", left.empty() ? "" : ", ", it.pod(), it.action());
-      if (it.partition() != 0) left += fmt::format(" {}", it.partition());
+    for (const char* pod : {"job", "a", "b", "c", "d", "e", "f"}) {
+      const PendingAction* it = deadlines.Find(pod);
+      if (it == nullptr) continue;
+      left += fmt::format("{}{} {}", left.empty() ? "" : ", ", it->pod(), it->action());
+      if (it->partition() != 0) left += fmt::format(" {}", it->partition());
     }
     EXPECT_EQ(left, row.left) << row.carried_out.action();
   }
 }
 
 TEST(DeadlinesTest, WhatIsDueComesInTheOrderOfTheDeadlines) {
-  PendingActions deadlines;
+  DeadlineSet deadlines;
   for (const auto& [pod, due] : {std::pair("a", 30), {"b", 10}, {"c", 20}, {"d", 40}}) {
-    PendingAction deadline = Deadline("TaskFailed", "RestartTask", "t", pod, "");
+    PendingAction deadline = Deadline("PodEvicted", "RestartTask", "t", pod, "");
     deadline.set_due_ms(due);
-    AddDeadline(deadline, deadlines);
+    deadlines.Add(deadline);
   }
-  EXPECT_EQ(NextDue(deadlines), 10);
-  PodSet pods;
-  EXPECT_TRUE(TakeDue(9, pods, deadlines).empty());
+  EXPECT_EQ(deadlines.NextDue(), 10);
+  const PodSet pods;
+  EXPECT_TRUE(deadlines.TakeDue(9, pods).empty());
   std::string due;
-  for (const PendingAction& it : TakeDue(30, pods, deadlines)) due += it.pod();
+  for (const PendingAction& it : deadlines.TakeDue(30, pods)) due += it.pod();
   EXPECT_EQ(due, "bca");
-  EXPECT_EQ(NextDue(deadlines), 40);
-  TakeDue(40, pods, deadlines);
-  EXPECT_EQ(NextDue(deadlines), std::nullopt);
+  EXPECT_EQ(deadlines.NextDue(), 40);
+  deadlines.TakeDue(40, pods);
+  EXPECT_EQ(deadlines.NextDue(), std::nullopt);
 }
 
 TEST(DeadlinesTest, TheStatusHoldsThoseWhoseEventNobodyCouldReadAgain) {
-  PendingActions deadlines;
-  std::vector<PendingAction> stored;
+  DeadlineSet deadlines;
   for (const std::string_view event :
        {kEventPodPending, kEventPodFailed, kEventPodEvicted, kEventUnknown, kEventTaskCompleted, kEventTaskFailed}) {
-    AddDeadline(Deadline(std::string(event), "AbortJob", "t", std::string(event), "u"), deadlines);
+    deadlines.Add(Deadline(std::string(event), "AbortJob", "t", std::string(event), "u"));
   }
-  for (const PendingAction& deadline : deadlines) {
-    if (IsKept(deadline)) stored.push_back(deadline);
+  std::vector<PendingAction> stored;
+  for (const auto& [pod, deadline] : deadlines.kept()) {
+    if (IsStored(deadline)) stored.push_back(deadline);
   }
+  EXPECT_EQ(deadlines.kept().size(), 5u) << "the record has those of failed pods, too, which may be removed";
   ASSERT_EQ(stored.size(), 4u);
-  EXPECT_TRUE(AreStored(deadlines, stored));
+  EXPECT_TRUE(deadlines.AreStored(stored));
   stored.back().set_due_ms(5);
-  EXPECT_FALSE(AreStored(deadlines, stored));
+  EXPECT_FALSE(deadlines.AreStored(stored));
   stored.pop_back();
-  EXPECT_FALSE(AreStored(deadlines, stored));
+  EXPECT_FALSE(deadlines.AreStored(stored));
   PendingAction at_once = Deadline("PodEvicted", "AbortJob", "t", "p", "u");
   at_once.set_due_ms(0);
   EXPECT_FALSE(IsKept(at_once));
+}
+
+TEST(DeadlinesTest, OnlyWhatIsKeptAsksToBeWritten) {
+  DeadlineSet deadlines;
+  deadlines.Add(Deadline("PodPending", "AbortJob", "t", "p", "u1"));
+  deadlines.Cancel(Event("PodRunning", "p", "u1"), "t");
+  EXPECT_FALSE(deadlines.TakeChanged());
+  deadlines.Add(Deadline("PodEvicted", "AbortJob", "t", "p", "u1"));
+  EXPECT_TRUE(deadlines.TakeChanged());
+  EXPECT_FALSE(deadlines.TakeChanged());
+  deadlines.Cancel(Event("PodRunning", "p", "u2"), "t");
+  EXPECT_TRUE(deadlines.TakeChanged());
 }
 
 }  // namespace

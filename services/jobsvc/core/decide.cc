@@ -114,16 +114,17 @@ class Decider {
 
   // What the status is to hold of the deadlines, once the first `settled` pending actions are. What is due waits among
   // those until then.
-  void KeepDeadlines(int settled, const storage::v1::PendingAction* carried_out) {
+  void KeepDeadlines(int settled) {
     own_.deadlines.clear();
-    PendingActions left = in_.delayed;
-    if (carried_out != nullptr) ClearDeadlines(*carried_out, left);
-    for (int i = settled; i < in_.pending.size(); ++i) {
-      if (IsKept(in_.pending.Get(i))) own_.deadlines.push_back(in_.pending.Get(i));
-    }
-    for (const storage::v1::PendingAction& deadline : left) {
-      if (IsKept(deadline)) own_.deadlines.push_back(deadline);
-    }
+    if (IsFinished(status().phase())) return;
+    const storage::v1::PendingAction* const carried_out =
+        decision_.consumed > 0 ? &in_.pending.Get(settled - 1) : nullptr;
+    const auto keep = [&](const storage::v1::PendingAction& deadline) {
+      if (own_.deadlines.size() >= kMostStoredDeadlines || !IsStored(deadline)) return;
+      if (carried_out == nullptr || !Clears(*carried_out, deadline)) own_.deadlines.push_back(deadline);
+    };
+    for (int i = settled; i < in_.pending.size(); ++i) keep(in_.pending.Get(i));
+    for (const auto& [pod, deadline] : in_.deadlines.kept()) keep(deadline);
   }
 
   // A status to be changed. Most passes change none, and are not to pay for a copy.
@@ -134,8 +135,11 @@ class Decider {
 
   void PutFacts(const kube::v1::PodCounts& counts, const std::vector<TaskCounts>& tasks) {
     PutCounts(counts, tasks, in_.pods.tasks(), status());
-    status().set_reason(in_.words.reason);
-    status().set_message(in_.words.message);
+    // What a job ended with stays.
+    if (!IsFinished(phase_)) {
+      status().set_reason(in_.words.reason);
+      status().set_message(in_.words.message);
+    }
     own_.objects = in_.objects;
     own_.done.clear();
     for (size_t i = 0; i < in_.pods.done().size(); ++i) {
@@ -153,9 +157,7 @@ class Decider {
     decision_.write = write;
     if (own_.kill && IsOver(*own_.kill, in_.pods, in_.group_uid)) own_.kill.reset();
     if (new_kill_) own_.kill = std::move(new_kill_);
-    const int settled = decision_.dropped + decision_.consumed;
-    KeepDeadlines(settled, decision_.consumed > 0 ? &in_.pending.Get(settled - 1) : nullptr);
-    if (IsFinished(status().phase())) own_.deadlines.clear();
+    KeepDeadlines(decision_.dropped + decision_.consumed);
     own_.sequence = std::max(in_.own.sequence, in_.last_sequence) + 1;
     own_.nonce.clear();  // SetNonce.
     decision_.sequence = own_.sequence;
@@ -272,23 +274,26 @@ class Decider {
     Finish(Decision::Write::kNow);
   }
 
+  std::set<std::string> PodTarget(const storage::v1::PendingAction& pending) const {
+    const PodEntry* pod = in_.pods.Find(pending.pod());
+    if (pod == nullptr || pod->has(kPodForeign)) return {};
+    // A deadline after the end of a pod is about the one that was made instead and has not come up.
+    const bool of_successor =
+        pending.due_ms() != 0 && (pending.event() == kEventPodFailed || pending.event() == kEventPodEvicted);
+    if (!pending.pod_uid().empty() && pod->uid != pending.pod_uid() && !of_successor) return {};
+    return {pod->uid};
+  }
+
   std::set<std::string> TargetsOf(Action action, const storage::v1::PendingAction& pending) const {
+    if (action == Action::kRestartPod) return PodTarget(pending);
     int32_t task = -1;
     for (size_t i = 0; i < in_.pods.tasks().size(); ++i) {
       if (in_.pods.tasks()[i].name == pending.task()) task = static_cast<int32_t>(i);
     }
     if (task < 0) return {};
     if (action == Action::kRestartTask) return in_.pods.Uids(task, -1);
-    if (action == Action::kRestartPartition) {
-      const bool is_there = in_.pods.tasks()[task].partition_size > 0 && pending.partition() >= 0;
-      return is_there ? in_.pods.Uids(task, pending.partition()) : std::set<std::string>{};
-    }
-    const PodEntry* pod = in_.pods.Find(pending.pod());
-    if (pod == nullptr || pod->has(kPodForeign)) return {};
-    // A deadline after the end of a pod is about the one that was made instead and has not come up.
-    const bool of_successor = pending.due_ms() != 0 && pending.event() != kEventPodPending;
-    if (!pending.pod_uid().empty() && pod->uid != pending.pod_uid() && !of_successor) return {};
-    return {pod->uid};
+    const bool is_there = in_.pods.tasks()[task].partition_size > 0 && pending.partition() >= 0;
+    return is_there ? in_.pods.Uids(task, pending.partition()) : std::set<std::string>{};
   }
 
   // False: there is nothing to kill and nothing is to be done (W32) unless the target is gone already, as after an
@@ -349,18 +354,24 @@ class Decider {
     const JobStatus& stored = in_.job.status();
     const PodSet& pods = in_.pods;
     return SameCounts(pods.counts(), stored.counts()) && HasTasks(stored, pods.task_counts(), pods.tasks()) &&
-           in_.words.reason == stored.reason() && in_.words.message == stored.message() &&
+           (IsFinished(phase_) || (in_.words.reason == stored.reason() && in_.words.message == stored.message())) &&
            min_available == stored.min_available() && (settled || stored.running_duration().empty()) &&
-           HasMarkers(stored, in_.markers) && in_.objects == in_.own.objects && HasDone() &&
-           (IsFinished(phase_) ? in_.own.deadlines.empty() : AreStored(in_.delayed, in_.own.deadlines));
+           HasMarkers(stored, in_.markers) && in_.objects == in_.own.objects && HasDone() && HasDeadlines();
+  }
+
+  bool HasDeadlines() const {
+    return IsFinished(phase_) ? in_.own.deadlines.empty() : in_.deadlines.AreStored(in_.own.deadlines);
   }
 
   // One that Kubernetes does not remember yet; null: none.
   const storage::v1::PendingAction* NewDeadline() const {
-    if (IsFinished(phase_)) return nullptr;
-    for (const storage::v1::PendingAction& deadline : in_.delayed) {
-      const auto same = [&](const storage::v1::PendingAction& stored) { return SameDeadline(deadline, stored); };
-      if (IsKept(deadline) && std::none_of(in_.own.deadlines.begin(), in_.own.deadlines.end(), same)) return &deadline;
+    if (HasDeadlines()) return nullptr;
+    size_t room = kMostStoredDeadlines;
+    for (const auto& [pod, deadline] : in_.deadlines.kept()) {
+      const auto same = [&it = deadline](const storage::v1::PendingAction& stored) { return SameDeadline(it, stored); };
+      if (!IsStored(deadline)) continue;
+      if (room-- == 0 || IsFinished(phase_)) return nullptr;
+      if (std::none_of(in_.own.deadlines.begin(), in_.own.deadlines.end(), same)) return &deadline;
     }
     return nullptr;
   }

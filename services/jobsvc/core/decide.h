@@ -32,8 +32,8 @@ struct DecideInput {
   const ControlledState& own;     // As the job's status holds it.
   const PodSet& pods;             // Under the rules of the job's status.
   const PendingActions& pending;
-  const PendingActions& delayed;  // Deadlines that are not over.
-  std::string_view group_uid;     // Of the job's PodGroup; empty = none is there.
+  const DeadlineSet& deadlines;
+  std::string_view group_uid;  // Of the job's PodGroup; empty = none is there.
   const Words& words;
   bool invalid = false;                               // The spec breaks a rule: words are all it gets.
   const std::map<std::string, std::string>& objects;  // Plugin objects that exist (ControlledState::objects).

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "common/base/slots.h"
@@ -33,7 +34,7 @@ kube::v1::Job WithDelay(kube::v1::Job job, const std::string& event, const std::
 class DelayedTest : public ::testing::Test {
  protected:
   const kube::v1::JobStatus& Status() { return rig_->kube().job("default/j").status(); }
-  const PendingActions& Deadlines() { return rig_->controller().Find("default/j")->record.delayed(); }
+  const DeadlineSet& Deadlines() { return rig_->controller().Find("default/j")->deadlines; }
   size_t Remembered() { return ReadControlledState(Status()).deadlines.size(); }
   // How often the action was carried out, as history tells it.
   int Done(std::string_view action) {
@@ -62,7 +63,7 @@ class DelayedTest : public ::testing::Test {
 
 TEST_F(DelayedTest, APodThatStaysPendingHasItsActionAtTheDeadlineAndNotBefore) {
   Begin(WithDelay(MakeJob("j", 1, 2), "PodPending", "AbortJob", absl::Minutes(10)), /*pods_run=*/false);
-  EXPECT_EQ(Deadlines().size(), 2);
+  EXPECT_EQ(Deadlines().size(), 2u);
   rig_->Run(absl::Minutes(10) - absl::Seconds(2));
   EXPECT_EQ(rig_->PhaseOf("default/j"), kPending);
   EXPECT_EQ(Status().version(), 0);
@@ -79,7 +80,7 @@ TEST_F(DelayedTest, APodThatStartsInTimeHasNone) {
   rig_->kube().SetAllPods(kPodRunning);
   rig_->Run(absl::Minutes(5));
   EXPECT_EQ(rig_->PhaseOf("default/j"), kRunning);
-  EXPECT_EQ(Deadlines().size(), 0);
+  EXPECT_EQ(Deadlines().size(), 0u);
 }
 
 // Nobody saw it run.
@@ -108,7 +109,7 @@ TEST_F(DelayedTest, ADeadlineIsKeptOverARestartAndOverALostDisk) {
       }
       if (event == "Unknown") rig_->kube().SetGroupPhase(rig_->kube().groups().begin()->first, "Unknown");
       rig_->Run(absl::Minutes(4));
-      ASSERT_GE(Deadlines().size(), 1);
+      ASSERT_GE(Deadlines().size(), 1u);
       EXPECT_EQ(Remembered(), event == "PodPending" || event == "PodFailed" ? 0u : 1u);
       StartAgain(lose_disk);
       ASSERT_TRUE(rig_->RunUntil([&] { return rig_->PhaseOf("default/j") == kAborted; }, absl::Minutes(20)));
@@ -126,7 +127,7 @@ TEST_F(DelayedTest, APodThatComesBackAfterAnEvictionCancelsIt) {
   Begin(WithDelay(MakeJob("j", 1, 2), "PodEvicted", "AbortJob", absl::Minutes(10)));
   rig_->kube().RemovePod("default/j-t0-1");
   rig_->Run(absl::Minutes(1));
-  ASSERT_EQ(Deadlines().size(), 1);
+  ASSERT_EQ(Deadlines().size(), 1u);
   ASSERT_EQ(Remembered(), 1u);
   rig_->kube().SetAllPods(kPodRunning);
   rig_->Run(absl::Minutes(20));
@@ -212,6 +213,145 @@ TEST_F(DelayedTest, ADeadlineThatLeavesNoTraceIsWrittenOnceAndToldInTheHistory) 
   EXPECT_EQ(history->back().event(), "PodEvicted");
   EXPECT_EQ(history->back().action(), "AbortJob");
   EXPECT_TRUE(history->back().outcome().starts_with("to be carried out at ")) << history->back().outcome();
+}
+
+TEST_F(DelayedTest, PodsOfATaskThatAreDueTogetherRestartItOnce) {
+  for (const std::string action : {"RestartTask", "RestartPartition"}) {
+    SCOPED_TRACE(action);
+    rig_ = std::make_unique<JobRig>();
+    kube::v1::Job job = MakeJob("j", 2, 6);
+    job.mutable_spec()->set_min_available(6);
+    for (auto& task : *job.mutable_spec()->mutable_tasks()) {
+      task.mutable_partition_policy()->set_total_partitions(1);
+      task.mutable_partition_policy()->set_partition_size(6);
+    }
+    Begin(WithDelay(std::move(job), "PodPending", action, absl::Minutes(10)), /*pods_run=*/false);
+    for (int i = 0; i < 6; ++i) rig_->kube().SetPodPhase("default/j-t0-" + std::to_string(i), kPodRunning);
+    rig_->Run(absl::Minutes(10));
+    EXPECT_EQ(Done(action), 1);
+    EXPECT_EQ(Status().retry_count(), 1);
+    rig_->kube().SetAllPods(kPodRunning);
+    rig_->Run(absl::Minutes(20));
+    EXPECT_EQ(rig_->PhaseOf("default/j"), kRunning);
+    EXPECT_EQ(Status().retry_count(), 1);
+  }
+}
+
+TEST_F(DelayedTest, APodThatIsMadeInsteadOfAPendingOneHasADeadlineOfItsOwn) {
+  Begin(WithDelay(MakeJob("j", 1, 2), "PodPending", "AbortJob", absl::Minutes(10)), /*pods_run=*/false);
+  rig_->Run(absl::Minutes(5));
+  rig_->kube().PutCommand("default", "again", "RestartTask", "j", [](kube::v1::Command& command) {
+    auto* target = command.mutable_meta()->add_annotations();
+    target->set_key("basalt.dev/target");
+    target->set_value(R"({"task":"t0"})");
+  });
+  rig_->Run(absl::Minutes(9));
+  EXPECT_NE(rig_->PhaseOf("default/j"), kAborted);
+  EXPECT_EQ(Deadlines().size(), 2u);
+  rig_->Run(absl::Minutes(2));
+  EXPECT_EQ(rig_->PhaseOf("default/j"), kAborted);
+}
+
+// The scheduler refreshes a condition where it stands: the last of the list may be hours old.
+TEST_F(DelayedTest, ADeadlineOfUnknownCountsFromWhenTheGroupBecameSo) {
+  for (const bool seen : {true, false}) {
+    rig_ = std::make_unique<JobRig>();
+    Begin(WithDelay(MakeJob("j", 1, 2), "Unknown", "AbortJob", absl::Minutes(10)));
+    rig_->Run(absl::Hours(3));
+    if (!seen) rig_->Kill();
+    const std::string group = rig_->kube().groups().begin()->first;
+    const int64_t now_ms = absl::ToUnixMillis(rig_->time().Now());
+    rig_->kube().EditGroup(group, [&](kube::v1::PodGroup& edited) {
+      edited.set_phase("Unknown");
+      edited.add_conditions()->set_last_transition_ms(now_ms);
+      edited.add_conditions()->set_last_transition_ms(now_ms - absl::ToInt64Milliseconds(absl::Hours(3)));
+    });
+    if (!seen) {
+      rig_->LoseDisk();
+      rig_->Start();
+    }
+    rig_->Run(absl::Minutes(9));
+    EXPECT_EQ(rig_->PhaseOf("default/j"), kRunning);
+    rig_->Run(absl::Minutes(2));
+    EXPECT_EQ(rig_->PhaseOf("default/j"), kAborted);
+  }
+}
+
+// On an empty disk pods are judged in the order of their names.
+TEST_F(DelayedTest, ADeadlineOfATaskCountsFromThePodThatCompletedItAlsoOverALostDisk) {
+  kube::v1::Job job = MakeJob("j", 2, 2);
+  Begin(WithDelay(std::move(job), "TaskCompleted", "AbortJob", absl::Minutes(30)));
+  rig_->kube().SetPodPhase("default/j-t0-1", kPodSucceeded);
+  rig_->Run(absl::Hours(2));
+  rig_->kube().SetPodPhase("default/j-t0-0", kPodSucceeded);
+  rig_->Run(absl::Minutes(5));
+  StartAgain(/*lose_disk=*/true);
+  rig_->Run(absl::Minutes(24));
+  EXPECT_EQ(rig_->PhaseOf("default/j"), kRunning);
+  EXPECT_EQ(Deadlines().size(), 1u);
+  rig_->Run(absl::Minutes(2));
+  EXPECT_EQ(rig_->PhaseOf("default/j"), kAborted);
+  EXPECT_EQ(Done("AbortJob"), 1);
+}
+
+TEST_F(DelayedTest, ADeadlineAfterTooManyRestartsIsOneOverALostDisk) {
+  kube::v1::Job job = MakeJob("j", 1, 2);
+  Begin(WithDelay(std::move(job), "TaskFailed", "AbortJob", absl::Minutes(10)));
+  rig_->kube().EditPod("default/j-t0-1", [](kube::v1::Pod& pod) { pod.set_restarts(5); });
+  rig_->Run(absl::Minutes(5));
+  ASSERT_EQ(Remembered(), 1u);
+  StartAgain(/*lose_disk=*/true);
+  rig_->Run(absl::Minutes(4));
+  EXPECT_EQ(rig_->PhaseOf("default/j"), kRunning);
+  EXPECT_EQ(Deadlines().size(), 1u);
+  rig_->Run(absl::Minutes(2));
+  EXPECT_EQ(rig_->PhaseOf("default/j"), kAborted);
+}
+
+TEST_F(DelayedTest, AFailedPodThatIsRemovedAfterwardsStillHasItsAction) {
+  kube::v1::Job job = MakeJob("j", 2, 2);
+  job.mutable_spec()->set_min_available(1);
+  Begin(WithDelay(std::move(job), "PodFailed", "AbortJob", absl::Minutes(10)));
+  rig_->kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
+  rig_->Run(absl::Minutes(1));
+  rig_->kube().RemovePod("default/j-t0-1");
+  rig_->Run(absl::Minutes(1));
+  StartAgain(/*lose_disk=*/false);
+  rig_->Run(absl::Minutes(7));
+  EXPECT_EQ(rig_->PhaseOf("default/j"), kRunning);
+  rig_->Run(absl::Minutes(2));
+  EXPECT_EQ(rig_->PhaseOf("default/j"), kAborted);
+}
+
+// Ten thousand pods that are pending are no reason to write a record of ten thousand deadlines with each of them.
+TEST_F(DelayedTest, DeadlinesThatFollowFromPodsCostNoRecord) {
+  Begin(WithDelay(MakeJob("j", 1, 200), "PodPending", "AbortJob", absl::Minutes(10)), /*pods_run=*/false);
+  rig_->Run(absl::Seconds(30));
+  EXPECT_EQ(Deadlines().size(), 200u);
+  EXPECT_EQ(rig_->controller().Find("default/j")->record.delayed_size(), 0);
+  StartAgain(/*lose_disk=*/false);
+  rig_->Run(absl::Minutes(1));
+  EXPECT_EQ(Deadlines().size(), 200u) << "they follow from the records of the pods";
+  rig_->kube().SetAllPods(kPodRunning);
+  rig_->Run(absl::Minutes(1));
+  EXPECT_EQ(Deadlines().size(), 0u);
+}
+
+// More of them at once than a status has room for.
+TEST_F(DelayedTest, AStatusHoldsABoundedNumberAndTheRecordAllOfThem) {
+  kube::v1::Job job = MakeJob("j", 1, 600);
+  job.mutable_spec()->set_min_available(1);
+  Begin(WithDelay(std::move(job), "PodEvicted", "AbortJob", absl::Minutes(10)));
+  for (int i = 0; i < 599; ++i) rig_->kube().RemovePod("default/j-t0-" + std::to_string(i));
+  rig_->Run(absl::Minutes(1));
+  EXPECT_EQ(Deadlines().size(), 599u);
+  EXPECT_EQ(Remembered(), kMostStoredDeadlines);
+  rig_->kube().ClearLog();
+  rig_->Run(absl::Minutes(2));
+  EXPECT_EQ(rig_->kube().Count("patch", "jobs/status"), 0) << "it says what it has to";
+  rig_->Run(absl::Minutes(10));
+  EXPECT_EQ(rig_->PhaseOf("default/j"), kAborted);
+  EXPECT_EQ(Done("AbortJob"), 1);
 }
 
 // The process may end at any point; the action is carried out once.

@@ -459,8 +459,12 @@ void FakeKube::PutForeignPod(const std::string& ns, const std::string& name, con
 }
 
 void FakeKube::SetGroupPhase(const std::string& key, const std::string& phase) {
+  EditGroup(key, [&phase](kube::v1::PodGroup& group) { group.set_phase(phase); });
+}
+
+void FakeKube::EditGroup(const std::string& key, const std::function<void(kube::v1::PodGroup&)>& edit) {
   kube::v1::PodGroup& group = groups_.at(key);
-  group.set_phase(phase);
+  edit(group);
   group.mutable_meta()->set_resource_version(++version_);
   kube::v1::Object object;
   *object.mutable_pod_group() = group;

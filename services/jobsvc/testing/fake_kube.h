@@ -51,6 +51,7 @@ class FakeKube {
 
   // ---- what the cluster does ----
   void SetGroupPhase(const std::string& key, const std::string& phase);
+  void EditGroup(const std::string& key, const std::function<void(kube::v1::PodGroup&)>& edit);
   void EditPod(const std::string& key, const std::function<void(kube::v1::Pod&)>& edit);
   void SetPodPhase(const std::string& key, kube::v1::PodPhase phase, int exit_code = 0);
   void SetAllPods(kube::v1::PodPhase phase);

@@ -90,7 +90,10 @@ void WarnOfWhatNeverMatches(Checker& checker, const LifecyclePolicy& policy, con
     checker.Warn(field + ".event", "names JobUpdated, which never happens");
   }
   const std::string& action = policy.action();
-  if (has("Unknown") && (action == "RestartTask" || action == "RestartPod" || action == "RestartPartition")) {
+  if (has("Unknown") && field.starts_with("spec.tasks")) {
+    checker.rule = "W26";
+    checker.Warn(field + ".event", "names Unknown, which is an event of the whole job; put it into spec.policies");
+  } else if (has("Unknown") && (action == "RestartTask" || action == "RestartPod" || action == "RestartPartition")) {
     checker.rule = "W32";
     checker.Warn(field + ".action",
                  fmt::format("is {}, which has no target when the event is Unknown; use RestartJob", action));
