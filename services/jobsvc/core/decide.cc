@@ -302,6 +302,13 @@ class Decider {
     std::set<std::string> targets = TargetsOf(action, pending);
     const bool evicted = action == Action::kRestartPod && pending.event() == "PodEvicted";
     if (targets.empty() && !evicted) return false;
+    // What failed together is restarted once: the targets are all going already.
+    const std::optional<Kill>& under_way = in_.own.kill;
+    if (pending.command_uid().empty() && !targets.empty() && under_way && !under_way->targets.empty() &&
+        std::includes(under_way->targets.begin(), under_way->targets.end(), targets.begin(), targets.end()) &&
+        !IsOver(*under_way, in_.pods, in_.group_uid)) {
+      return false;
+    }
     Kill kill;
     kill.cause = fmt::format("{} {}", pending.event(), pending.subject());
     kill.action = pending.action();

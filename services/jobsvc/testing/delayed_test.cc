@@ -148,7 +148,7 @@ TEST_F(DelayedTest, TheSuccessorThatDoesNotComeUpIsWhatARestartPodIsAbout) {
 }
 
 TEST_F(DelayedTest, ADeadlineOfARunIsNotOneOfTheNext) {
-  kube::v1::Job job = WithDelay(MakeJob("j", 1, 2), "PodEvicted", "AbortJob", absl::Minutes(10));
+  kube::v1::Job job = WithDelay(MakeJob("j", 1, 2), "PodEvicted", "RestartPod", absl::Minutes(10));
   auto* policy = job.mutable_spec()->add_policies();
   policy->add_events("PodFailed");
   policy->set_action("RestartJob");
@@ -160,9 +160,11 @@ TEST_F(DelayedTest, ADeadlineOfARunIsNotOneOfTheNext) {
   rig_->Run(absl::Minutes(1));
   EXPECT_EQ(Status().version(), 1);
   EXPECT_EQ(Remembered(), 0u);
+  EXPECT_EQ(Deadlines().size(), 0u);
   rig_->kube().SetAllPods(kPodRunning);
   rig_->Run(absl::Minutes(20));
   EXPECT_EQ(rig_->PhaseOf("default/j"), kRunning);
+  EXPECT_EQ(Done("RestartPod"), 0);
 }
 
 TEST_F(DelayedTest, ADeadlineOfAJobIsNotOneOfAnotherOfItsName) {

@@ -227,6 +227,26 @@ TEST(LifeCycleTest, RestartPodReplacesOnePodAndLeavesTheOthersAlone) {
   EXPECT_EQ(rig.PhaseOf("default/j"), kCompleted);
 }
 
+TEST(LifeCycleTest, PodsOfATaskThatFailTogetherRestartItOnce) {
+  JobRig rig;
+  rig.kube().graceful_pods = true;
+  rig.Start();
+  kube::v1::Job job = WithPolicy(MakeJob("j", 2, 6), "PodFailed", "RestartTask");
+  job.mutable_spec()->set_min_available(6);
+  rig.kube().PutJob(job);
+  rig.Run();
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run(absl::Seconds(10));
+  for (int i = 0; i < 6; ++i) rig.kube().SetPodPhase("default/j-t0-" + std::to_string(i), kPodFailed, 1);
+  rig.Run(absl::Seconds(10));
+  rig.kube().FinishDeletions();
+  rig.Run(absl::Seconds(10));
+  EXPECT_EQ(rig.kube().job("default/j").status().retry_count(), 1);
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run(absl::Seconds(10));
+  EXPECT_EQ(rig.PhaseOf("default/j"), kRunning);
+}
+
 TEST(LifeCycleTest, AnEvictedPodIsMadeAgainWithoutAPolicy) {
   JobRig rig;
   rig.Start();
