@@ -16,8 +16,6 @@
 namespace basalt::cli {
 namespace {
 
-using job::v1::JobService;
-
 struct JobFlags {
   std::string file;
   std::string name;
