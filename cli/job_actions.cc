@@ -92,8 +92,12 @@ absl::StatusOr<int> Wait(const GlobalOptions& options, const ActionFlags& flags)
   const auto reached = [&](kube::v1::JobPhase phase) {
     return std::find(phases.begin(), phases.end(), phase) != phases.end();
   };
-  // A job that is finished stays so: nothing else is worth waiting for, but its deletion.
-  follow.until = [&](kube::v1::JobPhase phase) { return reached(phase) || (!for_deletion && UntilFinished(phase)); };
+  // A job that is over stays so: nothing else is worth waiting for, but its deletion. One that is aborted can be
+  // resumed.
+  follow.until = [&](kube::v1::JobPhase phase) {
+    const bool over = IsFinished(phase) && phase != kube::v1::JOB_PHASE_ABORTED;
+    return reached(phase) || (over && !for_deletion);
+  };
   JobClient client(options.gateway);
   const absl::StatusOr<kube::v1::JobPhase> phase = Follow(client, options, follow);
   const std::string job = fmt::format("job {}/{}", options.ns, flags.name);
