@@ -40,8 +40,6 @@ class Client {
   // For a stream, whose end is the caller's to judge: one attempt at finding a replica, within the patience. The stub
   // lives as long as the client, until the next call.
   absl::StatusOr<typename Service::Stub*> Connect();
-  // Another client of the same gateways: the stub of this one stays as it is.
-  Client Fork() const { return Client(gateway_, patience_); }
   // The replica that was asked last has not answered: the next call goes to another one, if there is one.
   void TryAnother() { stub_.reset(); }
 

@@ -1,11 +1,17 @@
 #include "cli/commands.h"
 
 #include <CLI/CLI.hpp>
+#include <utility>
 
 #include "cli/preflight/command.h"
 #include "common/base/version.h"
 
 namespace basalt::cli {
+
+void Print(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
 
 int Report(const absl::Status& status) {
   if (status.ok()) return kExitDone;
@@ -16,6 +22,13 @@ int Report(const absl::Status& status) {
   }
   std::fprintf(stderr, "error: %s\n", message.c_str());
   return status.code() == absl::StatusCode::kInvalidArgument ? kExitBadInput : kExitRefused;
+}
+
+void Runs(CLI::App& command, int& exit_code, std::function<absl::StatusOr<int>()> run) {
+  command.callback([&exit_code, run = std::move(run)] {
+    const absl::StatusOr<int> result = run();
+    exit_code = result.ok() ? *result : Report(result.status());
+  });
 }
 
 int Main(int argc, const char* const* argv) {

@@ -3,12 +3,14 @@
 // basaltctl: what people type. Exit codes: 0 done, 1 the server refused or is away, 2 bad input (nothing was sent),
 // 3 the job that was waited for did not complete.
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 namespace CLI {
 class App;
@@ -32,8 +34,15 @@ struct GlobalOptions {
 // Parses and runs one command line. Prints to stdout and stderr.
 int Main(int argc, const char* const* argv);
 
+// To stdout, at once.
+void Print(std::string_view text);
+
 // Prints "error: …" with the message of the status and returns the exit code that fits its code.
 int Report(const absl::Status& status);
+
+// What the command does once it was given: it leaves its exit code, or that of the error that it prints, in
+// `exit_code`.
+void Runs(CLI::App& command, int& exit_code, std::function<absl::StatusOr<int>()> run);
 
 // Each adds its commands below `app`; a command that runs leaves its exit code in `exit_code`.
 void AddJobCommands(CLI::App& app, GlobalOptions& options, int& exit_code);

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <utility>
 #include <vector>
@@ -27,25 +26,19 @@ absl::Status Deleted(const std::string& key) {
   return MakeStatus(absl::StatusCode::kNotFound, fmt::format("job {} was deleted", key));
 }
 
-absl::Status Exists(JobClient& client, const std::string& ns, const std::string& name) {
+// By a client of its own: the one that follows keeps its stub.
+absl::Status Exists(const GlobalOptions& options, const std::string& ns, const std::string& name) {
   job::v1::GetJobRequest request;
   request.set_namespace_(ns);
   request.set_name(name);
   job::v1::Job job;
-  JobClient another = client.Fork();
-  return another.Ask([&](auto& stub, auto* context) { return stub.GetJob(context, request, &job); });
+  JobClient client(options.gateway);
+  return client.Ask([&](auto& stub, auto* context) { return stub.GetJob(context, request, &job); });
 }
 
 }  // namespace
 
 int64_t NowMs() { return absl::ToUnixMillis(absl::Now()); }
-
-void Print(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
-}
-
-bool UntilFinished(kube::v1::JobPhase phase) { return IsFinished(phase); }
 
 absl::StatusOr<kube::v1::JobPhase> Follow(JobClient& client, const GlobalOptions& options,
                                           const FollowOptions& follow) {
@@ -97,7 +90,7 @@ absl::StatusOr<kube::v1::JobPhase> Follow(JobClient& client, const GlobalOptions
         case job::v1::WatchJobsResponse::TYPE_SYNCED:
           // One that no pass has looked at yet is not told either.
           if (follow.must_exist && jobs.empty()) {
-            if (const absl::Status there = Exists(client, request.namespace_(), name); !there.ok()) {
+            if (const absl::Status there = Exists(options, request.namespace_(), name); !there.ok()) {
               context.TryCancel();
               return there;
             }

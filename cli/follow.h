@@ -3,7 +3,6 @@
 // Following jobs on a terminal, in a pipe, or silently until one is where it is waited for. Blocking; for one thread.
 #include <functional>
 #include <string>
-#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -25,10 +24,6 @@ struct FollowOptions {
 // in place; elsewhere each change is a line. Goes on by its token where a replica ends, for some minutes.
 absl::StatusOr<kube::v1::JobPhase> Follow(JobClient& client, const GlobalOptions& options, const FollowOptions& follow);
 
-// Completed, Failed or Terminated.
-bool UntilFinished(kube::v1::JobPhase phase);
-
 int64_t NowMs();
-void Print(std::string_view text);  // To stdout, at once.
 
 }  // namespace basalt::cli

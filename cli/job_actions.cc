@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/time/clock.h"
@@ -63,16 +65,12 @@ absl::StatusOr<std::vector<kube::v1::JobPhase>> PhasesOf(const std::vector<std::
   std::vector<kube::v1::JobPhase> phases;
   for (const std::string& name : names) {
     if (name == kDeleted) continue;
-    auto phase = kube::v1::JOB_PHASE_UNSPECIFIED;
-    for (int value = kube::v1::JobPhase_MIN; value <= kube::v1::JobPhase_MAX; ++value) {
-      const auto candidate = static_cast<kube::v1::JobPhase>(value);
-      if (value != 0 && PhaseText(candidate) == name) phase = candidate;
-    }
-    if (phase == kube::v1::JOB_PHASE_UNSPECIFIED) {
+    const std::optional<kube::v1::JobPhase> phase = kube::ParseJobPhase(name);
+    if (!phase || name.empty()) {
       return MakeStatus(absl::StatusCode::kInvalidArgument,
                         fmt::format("--for: '{}' is no phase of a job, nor {}", name, kDeleted));
     }
-    phases.push_back(phase);
+    phases.push_back(*phase);
   }
   return phases;
 }
@@ -122,10 +120,7 @@ void AddJobActions(CLI::App& job, GlobalOptions& options, int& exit_code) {
     CLI::App* sub = job.add_subcommand(name, help);
     sub->fallthrough();
     sub->add_option("name", flags->name, "Name of the job")->required();
-    sub->callback([&options, &exit_code, flags, run] {
-      const absl::StatusOr<int> result = run(options, *flags);
-      exit_code = result.ok() ? *result : Report(result.status());
-    });
+    Runs(*sub, exit_code, [&options, flags, run] { return run(options, *flags); });
     return sub;
   };
   const auto command = [&](const char* name, const char* help, std::string_view action) {

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <optional>
 
 #include "cli/client.h"
 #include "cli/commands.h"
@@ -12,6 +13,7 @@
 #include "cli/view/output.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/kube/text.h"
 
 namespace basalt::cli {
 namespace {
@@ -57,7 +59,7 @@ absl::StatusOr<int> Submit(const GlobalOptions& options, const JobFlags& flags) 
   GlobalOptions follow = options;
   follow.ns = last.object().meta().namespace_();
   BASALT_ASSIGN_OR_RETURN(const kube::v1::JobPhase phase,
-                          Follow(client, follow, {.name = last.object().meta().name(), .until = UntilFinished}));
+                          Follow(client, follow, {.name = last.object().meta().name(), .until = IsFinished}));
   return phase == kube::v1::JOB_PHASE_COMPLETED ? kExitDone : kExitJobNotCompleted;
 }
 
@@ -67,16 +69,12 @@ absl::StatusOr<int> List(const GlobalOptions& options, const JobFlags& flags) {
   if (!options.all_namespaces) request.set_namespace_(options.ns);
   request.set_queue(flags.queue);
   if (!flags.phase.empty()) {
-    kube::v1::JobPhase phase = kube::v1::JOB_PHASE_UNSPECIFIED;
-    for (int value = kube::v1::JobPhase_MIN; value <= kube::v1::JobPhase_MAX; ++value) {
-      if (PhaseText(static_cast<kube::v1::JobPhase>(value)) == flags.phase)
-        phase = static_cast<kube::v1::JobPhase>(value);
-    }
-    if (phase == kube::v1::JOB_PHASE_UNSPECIFIED) {
+    const std::optional<kube::v1::JobPhase> phase = kube::ParseJobPhase(flags.phase);
+    if (!phase) {
       return MakeStatus(absl::StatusCode::kInvalidArgument,
                         fmt::format("--phase: '{}' is no phase of a job", flags.phase));
     }
-    request.add_phases(phase);
+    request.add_phases(*phase);
   }
   job::v1::ListJobsResponse all;
   do {
@@ -112,7 +110,7 @@ absl::StatusOr<int> Watch(const GlobalOptions& options, const JobFlags& flags) {
   JobClient client(options.gateway);
   BASALT_ASSIGN_OR_RETURN(
       const kube::v1::JobPhase phase,
-      Follow(client, options, {.name = flags.name, .until = flags.name.empty() ? nullptr : UntilFinished}));
+      Follow(client, options, {.name = flags.name, .until = flags.name.empty() ? nullptr : IsFinished}));
   return phase == kube::v1::JOB_PHASE_COMPLETED ? kExitDone : kExitJobNotCompleted;
 }
 
@@ -154,10 +152,7 @@ void AddJobCommands(CLI::App& app, GlobalOptions& options, int& exit_code) {
   const auto add = [&, flags](const char* name, const char* help, Command command) {
     CLI::App* sub = job->add_subcommand(name, help);
     sub->fallthrough();
-    sub->callback([&options, &exit_code, flags, command] {
-      const absl::StatusOr<int> result = command(options, *flags);
-      exit_code = result.ok() ? *result : Report(result.status());
-    });
+    Runs(*sub, exit_code, [&options, flags, command] { return command(options, *flags); });
     return sub;
   };
   CLI::App* submit = add("submit", "Submit the jobs of a manifest", Submit);

@@ -51,10 +51,7 @@ void AddQueueCommands(CLI::App& app, GlobalOptions& options, int& exit_code) {
   queue->fallthrough();
   CLI::App* list = queue->add_subcommand("list", "List queues with the pod groups they hold, by phase");
   list->fallthrough();
-  list->callback([&options, &exit_code] {
-    const absl::StatusOr<int> result = List(options);
-    exit_code = result.ok() ? *result : Report(result.status());
-  });
+  Runs(*list, exit_code, [&options] { return List(options); });
 }
 
 }  // namespace basalt::cli

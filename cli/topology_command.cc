@@ -31,11 +31,6 @@ struct TopologyFlags {
   bool no_follow = false;
 };
 
-void Print(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
-}
-
 struct Asked {
   TopologyQuestion question;
   std::string key;  // As it is routed; empty: none.
@@ -131,10 +126,7 @@ void AddTopologyCommand(CLI::App& app, GlobalOptions& options, int& exit_code) {
                        "Who has the slot of this key: NAMESPACE/NAME, or a queue's name with --slots queuesvc");
   topology->add_flag("-w,--watch", flags->watch, "Drawn anew every second; in a pipe a line of JSON each");
   topology->add_flag("--no-follow", flags->no_follow, "What this gateway knows, even where another one leads");
-  topology->callback([&options, &exit_code, flags] {
-    const absl::StatusOr<int> result = Show(options, *flags);
-    exit_code = result.ok() ? *result : Report(result.status());
-  });
+  Runs(*topology, exit_code, [&options, flags] { return Show(options, *flags); });
 }
 
 }  // namespace basalt::cli

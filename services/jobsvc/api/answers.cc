@@ -12,6 +12,12 @@ absl::Status NotFound(const std::string& key) {
   return MakeStatus(absl::StatusCode::kNotFound, fmt::format("job {} does not exist", key));
 }
 
+absl::Status NotFound(const std::string& key, std::string_view uid, std::string_view present_uid) {
+  return MakeStatus(
+      absl::StatusCode::kNotFound,
+      fmt::format("job {} with UID {} does not exist; the present one has UID {}", key, uid, present_uid));
+}
+
 absl::Status NotReady(const std::string& key) {
   return MakeStatus(absl::StatusCode::kUnavailable,
                     fmt::format("job {}: this replica does not have its slot, or is still starting; try again", key));

@@ -9,6 +9,7 @@
 #include "common/base/status.h"
 #include "services/jobsvc/api/answers.h"
 #include "services/jobsvc/api/job_api.h"
+#include "services/jobsvc/control/requests.h"
 #include "services/jobsvc/core/command.h"
 
 namespace basalt::jobsvc {
@@ -18,7 +19,7 @@ namespace {
 absl::Status Invalid(std::string_view what) { return MakeStatus(absl::StatusCode::kInvalidArgument, what); }
 
 // INVALID_ARGUMENT: no action, or members that it does not go with.
-absl::StatusOr<Action> CheckAction(const job::v1::CommandJobRequest& request) {
+absl::Status CheckAction(const job::v1::CommandJobRequest& request) {
   const std::optional<Action> action = ParseAction(request.action());
   if (!action || *action == Action::kSyncJob || *action == Action::kEnqueueJob) {
     return Invalid(fmt::format(
@@ -39,11 +40,7 @@ absl::StatusOr<Action> CheckAction(const job::v1::CommandJobRequest& request) {
     return Invalid(member.needed ? fmt::format("{}: {} needs one", member.name, request.action())
                                  : fmt::format("{}: {} takes none", member.name, request.action()));
   }
-  return *action;
-}
-
-absl::Status NoTask(const std::string& key, const std::string& task) {
-  return MakeStatus(absl::StatusCode::kNotFound, fmt::format("job {} has no task {}", key, task));
+  return absl::OkStatus();
 }
 
 // Of the job as it is now. NOT_FOUND names what does not exist.
@@ -75,13 +72,13 @@ absl::StatusOr<CommandTarget> FindTarget(const JobEntry& entry, const job::v1::C
     target.partition = request.partition();
     return target;
   }
-  return NoTask(entry.key, request.task());
+  return MakeStatus(absl::StatusCode::kNotFound, fmt::format("job {} has no task {}", entry.key, request.task()));
 }
 
 }  // namespace
 
 void JobApi::Command(job::v1::CommandJobRequest request, rpc::Done<job::v1::CommandJobResponse> done) {
-  if (const auto action = CheckAction(request); !action.ok()) return done(action.status());
+  if (const absl::Status status = CheckAction(request); !status.ok()) return done(status);
   const std::string key = KeyOf(request.namespace_(), request.name());
   auto shared = std::make_shared<rpc::Done<job::v1::CommandJobResponse>>(std::move(done));
   workers_.OnWorkerOf(SlotOf(key), [key, request = std::move(request), shared](JobController& controller) {
@@ -91,9 +88,7 @@ void JobApi::Command(job::v1::CommandJobRequest request, rpc::Done<job::v1::Comm
     if (entry == nullptr || !entry->job) return (*shared)(NotFound(key));
     const kube::v1::ObjectMeta& meta = entry->job->meta();
     if (!request.uid().empty() && meta.uid() != request.uid()) {
-      return (*shared)(MakeStatus(absl::StatusCode::kNotFound,
-                                  fmt::format("job {} with UID {} does not exist; the present one has UID {}", key,
-                                              request.uid(), meta.uid())));
+      return (*shared)(NotFound(key, request.uid(), meta.uid()));
     }
     // No pass has looked at it yet: its pods may be those of the one before.
     if (!entry->compiled || !entry->has_uid(meta.uid())) return (*shared)(NotReady(key));
@@ -104,12 +99,7 @@ void JobApi::Command(job::v1::CommandJobRequest request, rpc::Done<job::v1::Comm
     if (!target.ok()) return (*shared)(target.status());
     const std::string id = request.request_id().empty() ? MakeUuid(context.random()) : request.request_id();
     const std::string name = CommandName(*entry->job, request.action(), *target, id);
-    gateway::v1::WriteRequest write;
-    write.mutable_resource()->set_group("bus.volcano.sh");
-    write.mutable_resource()->set_version("v1alpha1");
-    write.mutable_resource()->set_plural("commands");
-    write.set_namespace_(entry->ns);
-    write.set_name(name);
+    auto write = WriteOf("bus.volcano.sh", "v1alpha1", "commands", entry->ns, name);
     write.mutable_create()->set_body(CommandJson(*entry->job, name, request.action(), *target));
     context.WriteForCaller(key, std::move(write), [name, shared](const runtime::WriteOutcome& outcome) {
       const bool is_there =

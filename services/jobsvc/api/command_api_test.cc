@@ -13,9 +13,6 @@
 namespace basalt::jobsvc::testing {
 namespace {
 
-constexpr auto kRunning = kube::v1::JOB_PHASE_RUNNING;
-constexpr auto kAborted = kube::v1::JOB_PHASE_ABORTED;
-
 class CommandApiTest : public ::testing::Test {
  protected:
   CommandApiTest() {

@@ -17,6 +17,7 @@
 #include "services/jobsvc/api/answers.h"
 #include "services/jobsvc/api/job_page.h"
 #include "services/jobsvc/api/manifest.h"
+#include "services/jobsvc/control/requests.h"
 #include "services/jobsvc/store/job_store.h"
 
 namespace basalt::jobsvc {
@@ -179,12 +180,8 @@ void JobApi::Submit(job::v1::SubmitJobRequest request, rpc::Done<job::v1::Job> d
   workers_.OnWorkerOf(
       SlotOf(key), [key, dry_run, manifest = *std::move(manifest), shared](JobController& controller) mutable {
         if (!controller.context().IsReady(SlotOf(key))) return (*shared)(NotReady(key));
-        gateway::v1::WriteRequest write;
-        write.mutable_resource()->set_group("batch.volcano.sh");
-        write.mutable_resource()->set_version("v1alpha1");
-        write.mutable_resource()->set_plural("jobs");
-        write.set_namespace_(manifest.job.meta().namespace_());
-        write.set_name(manifest.job.meta().name());
+        auto write = WriteOf("batch.volcano.sh", "v1alpha1", "jobs", manifest.job.meta().namespace_(),
+                             manifest.job.meta().name());
         write.mutable_create()->set_body(std::move(manifest.json));
         write.set_dry_run(dry_run);
         job::v1::Job checked;
@@ -315,16 +312,9 @@ void JobApi::Delete(job::v1::DeleteJobRequest request, rpc::Done<job::v1::Delete
     const JobEntry* entry = controller.Find(key);
     if (entry == nullptr || !entry->job) return (*shared)(NotFound(key));
     if (const std::string& present = entry->job->meta().uid(); !uid.empty() && present != uid) {
-      return (*shared)(
-          MakeStatus(absl::StatusCode::kNotFound,
-                     fmt::format("job {} with UID {} does not exist; the present one has UID {}", key, uid, present)));
+      return (*shared)(NotFound(key, uid, present));
     }
-    gateway::v1::WriteRequest write;
-    write.mutable_resource()->set_group("batch.volcano.sh");
-    write.mutable_resource()->set_version("v1alpha1");
-    write.mutable_resource()->set_plural("jobs");
-    write.set_namespace_(entry->ns);
-    write.set_name(entry->name);
+    auto write = WriteOf("batch.volcano.sh", "v1alpha1", "jobs", entry->ns, entry->name);
     write.mutable_delete_()->set_uid(entry->job->meta().uid());
     write.mutable_delete_()->set_propagation_policy("Background");
     controller.context().WriteForCaller(key, std::move(write), [key, shared](runtime::WriteOutcome outcome) {

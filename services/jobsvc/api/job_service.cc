@@ -62,11 +62,6 @@ struct Core : std::enable_shared_from_this<Core> {
   const std::shared_ptr<rpc::Forwarder<JobPartService>> job_parts;
 };
 
-template <typename Request>
-std::string KeyOfRequest(const Request& request) {
-  return KeyOf(request.namespace_(), request.name());
-}
-
 class JobServiceImpl final : public JobService::CallbackService {
  public:
   explicit JobServiceImpl(std::shared_ptr<Core> core) : core_(std::move(core)) {
@@ -93,13 +88,8 @@ class JobServiceImpl final : public JobService::CallbackService {
   }
   grpc::ServerUnaryReactor* GetJob(grpc::CallbackServerContext* context, const job::v1::GetJobRequest* request,
                                    job::v1::Job* response) override {
-    return rpc::ServeUnary<job::v1::GetJobRequest, job::v1::Job>(
-        core_->loop, context, request, response,
-        [core = core_, caller = rpc::CallerOf(*context)](job::v1::GetJobRequest asked, rpc::Done<job::v1::Job> done) {
-          const std::string key = KeyOfRequest(asked);
-          Route(core, caller, key, true, std::move(asked), std::move(done), &JobApi::Get,
-                rpc::Remote<job::v1::Job>([](auto& stub, auto... arguments) { stub.async()->GetJob(arguments...); }));
-        });
+    return AskOwner(context, request, response, /*question=*/true, &JobApi::Get,
+                    [](auto& stub, auto... arguments) { stub.async()->GetJob(arguments...); });
   }
   grpc::ServerUnaryReactor* ListJobs(grpc::CallbackServerContext* context, const job::v1::ListJobsRequest* request,
                                      job::v1::ListJobsResponse* response) override {
@@ -124,42 +114,35 @@ class JobServiceImpl final : public JobService::CallbackService {
   grpc::ServerUnaryReactor* GetJobHistory(grpc::CallbackServerContext* context,
                                           const job::v1::GetJobHistoryRequest* request,
                                           job::v1::JobHistory* response) override {
-    return rpc::ServeUnary<job::v1::GetJobHistoryRequest, job::v1::JobHistory>(
-        core_->loop, context, request, response,
-        [core = core_, caller = rpc::CallerOf(*context)](job::v1::GetJobHistoryRequest asked,
-                                                         rpc::Done<job::v1::JobHistory> done) {
-          const std::string key = KeyOfRequest(asked);
-          Route(core, caller, key, true, std::move(asked), std::move(done), &JobApi::History,
-                rpc::Remote<job::v1::JobHistory>(
-                    [](auto& stub, auto... arguments) { stub.async()->GetJobHistory(arguments...); }));
-        });
+    return AskOwner(context, request, response, /*question=*/true, &JobApi::History,
+                    [](auto& stub, auto... arguments) { stub.async()->GetJobHistory(arguments...); });
   }
   grpc::ServerUnaryReactor* CommandJob(grpc::CallbackServerContext* context, const job::v1::CommandJobRequest* request,
                                        job::v1::CommandJobResponse* response) override {
-    return rpc::ServeUnary<job::v1::CommandJobRequest, job::v1::CommandJobResponse>(
-        core_->loop, context, request, response,
-        [core = core_, caller = rpc::CallerOf(*context)](job::v1::CommandJobRequest asked,
-                                                         rpc::Done<job::v1::CommandJobResponse> done) {
-          const std::string key = KeyOfRequest(asked);
-          Route(core, caller, key, false, std::move(asked), std::move(done), &JobApi::Command,
-                rpc::Remote<job::v1::CommandJobResponse>(
-                    [](auto& stub, auto... arguments) { stub.async()->CommandJob(arguments...); }));
-        });
+    return AskOwner(context, request, response, /*question=*/false, &JobApi::Command,
+                    [](auto& stub, auto... arguments) { stub.async()->CommandJob(arguments...); });
   }
   grpc::ServerUnaryReactor* DeleteJob(grpc::CallbackServerContext* context, const job::v1::DeleteJobRequest* request,
                                       job::v1::DeleteJobResponse* response) override {
-    return rpc::ServeUnary<job::v1::DeleteJobRequest, job::v1::DeleteJobResponse>(
-        core_->loop, context, request, response,
-        [core = core_, caller = rpc::CallerOf(*context)](job::v1::DeleteJobRequest asked,
-                                                         rpc::Done<job::v1::DeleteJobResponse> done) {
-          const std::string key = KeyOfRequest(asked);
-          Route(core, caller, key, false, std::move(asked), std::move(done), &JobApi::Delete,
-                rpc::Remote<job::v1::DeleteJobResponse>(
-                    [](auto& stub, auto... arguments) { stub.async()->DeleteJob(arguments...); }));
-        });
+    return AskOwner(context, request, response, /*question=*/false, &JobApi::Delete,
+                    [](auto& stub, auto... arguments) { stub.async()->DeleteJob(arguments...); });
   }
 
  private:
+  // A call about one job, which its owner answers. `question`: it does no harm when it is asked twice.
+  template <typename Request, typename Response, typename Remote>
+  grpc::ServerUnaryReactor* AskOwner(grpc::CallbackServerContext* context, const Request* request, Response* response,
+                                     bool question, void (JobApi::*method)(Request, rpc::Done<Response>),
+                                     Remote remote) {
+    return rpc::ServeUnary<Request, Response>(core_->loop, context, request, response,
+                                              [core = core_, caller = rpc::CallerOf(*context), question, method,
+                                               remote](Request asked, rpc::Done<Response> done) {
+                                                const std::string key = KeyOf(asked.namespace_(), asked.name());
+                                                Route(core, caller, key, question, std::move(asked), std::move(done),
+                                                      method, rpc::Remote<Response>(remote));
+                                              });
+  }
+
   template <typename Request, typename Response, typename Remote>
   static void Route(const std::shared_ptr<Core>& core, rpc::Caller caller, const std::string& key, bool question,
                     Request request, rpc::Done<Response> done, void (JobApi::*method)(Request, rpc::Done<Response>),

@@ -10,6 +10,7 @@
 #include "common/kube/resources/pod_group.h"
 #include "common/obs/log.h"
 #include "services/jobsvc/control/job_controller.h"
+#include "services/jobsvc/control/requests.h"
 #include "services/jobsvc/core/render/job_status_json.h"
 #include "services/jobsvc/core/render/pod_group.h"
 
@@ -18,22 +19,6 @@ namespace basalt::jobsvc {
 using runtime::WriteOutcome;
 
 namespace {
-
-void SetResourceOf(std::string_view group, std::string_view version, std::string_view plural,
-                   gateway::v1::Resource& resource) {
-  resource.set_group(std::string(group));
-  resource.set_version(std::string(version));
-  resource.set_plural(std::string(plural));
-}
-
-gateway::v1::WriteRequest WriteOf(std::string_view group, std::string_view version, std::string_view plural,
-                                  const std::string& ns, const std::string& name) {
-  gateway::v1::WriteRequest request;
-  SetResourceOf(group, version, plural, *request.mutable_resource());
-  request.set_namespace_(ns);
-  request.set_name(name);
-  return request;
-}
 
 // Refused for what it is, not for the moment: the words are for people, and only an edit helps.
 bool IsRefusal(const gateway::v1::KubeError& error) {

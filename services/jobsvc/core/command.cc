@@ -8,6 +8,7 @@
 #include "common/base/json.h"
 #include "common/base/slots.h"
 #include "common/kube/names.h"
+#include "services/jobsvc/core/plugins/job_view.h"
 
 namespace basalt::jobsvc {
 
@@ -62,17 +63,11 @@ std::string CommandName(const kube::v1::Job& job, std::string_view action, const
 
 std::string CommandJson(const kube::v1::Job& job, std::string_view name, std::string_view action,
                         const CommandTarget& target) {
-  json::object owner;
-  owner["apiVersion"] = std::string(kube::kJobApiVersion);
-  owner["kind"] = "Job";
-  owner["name"] = job.meta().name();
-  owner["uid"] = job.meta().uid();
-  owner["controller"] = true;
-  owner["blockOwnerDeletion"] = true;
+  json::array owners = OwnerReferencesTo(job.meta().name(), job.meta().uid());
   json::object metadata;
   metadata["name"] = std::string(name);
   metadata["namespace"] = job.meta().namespace_();
-  metadata["ownerReferences"] = json::array{json::value(owner)};
+  metadata["ownerReferences"] = owners;
   if (const std::string text = TargetJson(target); !text.empty()) {
     metadata["annotations"] = json::object{{std::string(kube::kCommandTargetKey), text}};
   }
@@ -81,7 +76,7 @@ std::string CommandJson(const kube::v1::Job& job, std::string_view name, std::st
   command["kind"] = "Command";
   command["metadata"] = std::move(metadata);
   command["action"] = std::string(action);
-  command["target"] = std::move(owner);
+  command["target"] = std::move(owners.front());
   return ToText(command);
 }
 

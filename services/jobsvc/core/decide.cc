@@ -10,6 +10,7 @@
 #include "common/kube/names.h"
 #include "common/kube/text.h"
 #include "services/jobsvc/core/render/job_status_json.h"
+#include "services/jobsvc/core/status_facts.h"
 
 namespace basalt::jobsvc {
 
@@ -18,71 +19,8 @@ using kube::v1::JobStatus;
 
 namespace {
 
-constexpr std::string_view kMarkerPrefix = "plugin-";
-
 std::string_view NameOf(JobPhase phase) {
   return phase == kube::v1::JOB_PHASE_UNSPECIFIED ? std::string_view("(new)") : kube::JobPhaseName(phase);
-}
-
-bool HasPods(const TaskCounts& task) {
-  return task.pending + task.running + task.succeeded + task.failed + task.unknown > 0;
-}
-
-void PutCounts(const kube::v1::PodCounts& counts, const std::vector<TaskCounts>& tasks,
-               const std::vector<TaskShape>& shapes, JobStatus& status) {
-  *status.mutable_counts() = counts;
-  status.clear_task_status_count();
-  for (size_t i = 0; i < tasks.size() && i < shapes.size(); ++i) {
-    const TaskCounts& task = tasks[i];
-    if (!HasPods(task)) continue;
-    auto* entry = status.add_task_status_count();
-    entry->set_task(shapes[i].name);
-    entry->mutable_counts()->set_pending(task.pending);
-    entry->mutable_counts()->set_running(task.running);
-    entry->mutable_counts()->set_succeeded(task.succeeded);
-    entry->mutable_counts()->set_failed(task.failed);
-    entry->mutable_counts()->set_unknown(task.unknown);
-  }
-  std::sort(status.mutable_task_status_count()->begin(), status.mutable_task_status_count()->end(),
-            [](const auto& a, const auto& b) { return a.task() < b.task(); });
-}
-
-bool SameCounts(const kube::v1::PodCounts& a, const kube::v1::PodCounts& b) {
-  return a.pending() == b.pending() && a.running() == b.running() && a.succeeded() == b.succeeded() &&
-         a.failed() == b.failed() && a.unknown() == b.unknown() && a.terminating() == b.terminating();
-}
-
-// Whether the status, whose list is sorted by task, says of the tasks what PutCounts would say.
-bool HasTasks(const JobStatus& stored, const std::vector<TaskCounts>& tasks, const std::vector<TaskShape>& shapes) {
-  int found = 0;
-  for (size_t i = 0; i < tasks.size() && i < shapes.size(); ++i) {
-    const TaskCounts& task = tasks[i];
-    if (!HasPods(task)) continue;
-    const auto& list = stored.task_status_count();
-    const auto it = std::lower_bound(list.begin(), list.end(), shapes[i].name,
-                                     [](const auto& entry, const std::string& name) { return entry.task() < name; });
-    if (it == list.end() || it->task() != shapes[i].name) return false;
-    const kube::v1::PodCounts& counts = it->counts();
-    if (counts.pending() != task.pending || counts.running() != task.running || counts.succeeded() != task.succeeded ||
-        counts.failed() != task.failed || counts.unknown() != task.unknown) {
-      return false;
-    }
-    ++found;
-  }
-  return found == stored.task_status_count_size();
-}
-
-// Whether the status has the markers that it is to have, and no other ones of plugins.
-bool HasMarkers(const JobStatus& stored, const std::map<std::string, std::string>& markers) {
-  size_t found = 0;
-  for (const auto& entry : stored.controlled_resources()) {
-    if (markers.contains(entry.key())) {
-      ++found;
-    } else if (entry.key().starts_with(kMarkerPrefix)) {
-      return false;
-    }
-  }
-  return found == markers.size();
 }
 
 void SetPhase(JobPhase phase, int64_t now_ms, JobStatus& status) {
@@ -145,12 +83,7 @@ class Decider {
     for (size_t i = 0; i < in_.pods.done().size(); ++i) {
       if (!in_.pods.done()[i].empty()) own_.done[in_.pods.tasks()[i].name] = in_.pods.done()[i];
     }
-    auto* resources = status().mutable_controlled_resources();
-    for (int i = resources->size() - 1; i >= 0; --i) {
-      const std::string& key = resources->Get(i).key();
-      if (key.starts_with(kMarkerPrefix) && !in_.markers.contains(key)) resources->DeleteSubrange(i, 1);
-    }
-    for (const auto& [key, value] : in_.markers) SetResource(status(), key, value);
+    PutMarkers(in_.markers, status());
   }
 
   void Finish(Decision::Write write) {
@@ -372,12 +305,12 @@ class Decider {
 
   // One that Kubernetes does not remember yet; null: none.
   const storage::v1::PendingAction* NewDeadline() const {
-    if (HasDeadlines()) return nullptr;
+    if (IsFinished(phase_) || HasDeadlines()) return nullptr;
     size_t room = kMostStoredDeadlines;
     for (const auto& [pod, deadline] : in_.deadlines.kept()) {
       const auto same = [&it = deadline](const storage::v1::PendingAction& stored) { return SameDeadline(it, stored); };
       if (!IsStored(deadline)) continue;
-      if (room-- == 0 || IsFinished(phase_)) return nullptr;
+      if (room-- == 0) return nullptr;
       if (std::none_of(in_.own.deadlines.begin(), in_.own.deadlines.end(), same)) return &deadline;
     }
     return nullptr;

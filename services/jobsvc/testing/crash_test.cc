@@ -11,8 +11,6 @@
 namespace basalt::jobsvc::testing {
 namespace {
 
-constexpr auto kCompleted = kube::v1::JOB_PHASE_COMPLETED;
-
 struct End {
   int pod_creates = 0;
   int history = 0;

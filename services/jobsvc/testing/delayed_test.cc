@@ -14,23 +14,6 @@
 namespace basalt::jobsvc::testing {
 namespace {
 
-constexpr auto kPending = kube::v1::JOB_PHASE_PENDING;
-constexpr auto kRunning = kube::v1::JOB_PHASE_RUNNING;
-constexpr auto kCompleted = kube::v1::JOB_PHASE_COMPLETED;
-constexpr auto kAborted = kube::v1::JOB_PHASE_ABORTED;
-constexpr auto kPodRunning = kube::v1::POD_PHASE_RUNNING;
-constexpr auto kPodSucceeded = kube::v1::POD_PHASE_SUCCEEDED;
-constexpr auto kPodFailed = kube::v1::POD_PHASE_FAILED;
-
-kube::v1::Job WithDelay(kube::v1::Job job, const std::string& event, const std::string& action,
-                        absl::Duration timeout) {
-  auto* policy = job.mutable_spec()->add_policies();
-  policy->add_events(event);
-  policy->set_action(action);
-  policy->set_timeout_ms(absl::ToInt64Milliseconds(timeout));
-  return job;
-}
-
 class DelayedTest : public ::testing::Test {
  protected:
   const kube::v1::JobStatus& Status() { return rig_->kube().job("default/j").status(); }
@@ -62,7 +45,7 @@ class DelayedTest : public ::testing::Test {
 };
 
 TEST_F(DelayedTest, APodThatStaysPendingHasItsActionAtTheDeadlineAndNotBefore) {
-  Begin(WithDelay(MakeJob("j", 1, 2), "PodPending", "AbortJob", absl::Minutes(10)), /*pods_run=*/false);
+  Begin(WithPolicy(MakeJob("j", 1, 2), "PodPending", "AbortJob", absl::Minutes(10)), /*pods_run=*/false);
   EXPECT_EQ(Deadlines().size(), 2u);
   rig_->Run(absl::Minutes(10) - absl::Seconds(2));
   EXPECT_EQ(rig_->PhaseOf("default/j"), kPending);
@@ -75,7 +58,7 @@ TEST_F(DelayedTest, APodThatStaysPendingHasItsActionAtTheDeadlineAndNotBefore) {
 }
 
 TEST_F(DelayedTest, APodThatStartsInTimeHasNone) {
-  Begin(WithDelay(MakeJob("j", 1, 2), "PodPending", "AbortJob", absl::Minutes(10)), /*pods_run=*/false);
+  Begin(WithPolicy(MakeJob("j", 1, 2), "PodPending", "AbortJob", absl::Minutes(10)), /*pods_run=*/false);
   rig_->Run(absl::Minutes(9));
   rig_->kube().SetAllPods(kPodRunning);
   rig_->Run(absl::Minutes(5));
@@ -85,7 +68,7 @@ TEST_F(DelayedTest, APodThatStartsInTimeHasNone) {
 
 // Nobody saw it run.
 TEST_F(DelayedTest, APodThatIsDoneBeforeItWasSeenToRunHasNone) {
-  Begin(WithDelay(MakeJob("j", 1, 2), "PodPending", "AbortJob", absl::Minutes(10)), /*pods_run=*/false);
+  Begin(WithPolicy(MakeJob("j", 1, 2), "PodPending", "AbortJob", absl::Minutes(10)), /*pods_run=*/false);
   rig_->kube().SetPodPhase("default/j-t0-0", kPodSucceeded);
   rig_->kube().SetPodPhase("default/j-t0-1", kPodRunning);
   rig_->Run(absl::Minutes(15));
@@ -99,7 +82,7 @@ TEST_F(DelayedTest, ADeadlineIsKeptOverARestartAndOverALostDisk) {
       rig_ = std::make_unique<JobRig>();
       kube::v1::Job job = MakeJob("j", 2, 2);
       job.mutable_spec()->set_min_available(1);
-      Begin(WithDelay(std::move(job), event, "AbortJob", absl::Minutes(10)), event != "PodPending");
+      Begin(WithPolicy(std::move(job), event, "AbortJob", absl::Minutes(10)), event != "PodPending");
       const absl::Time begin = rig_->time().Now();
       if (event == "PodFailed") rig_->kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
       if (event == "PodEvicted") rig_->kube().RemovePod("default/j-t0-1");
@@ -124,7 +107,7 @@ TEST_F(DelayedTest, ADeadlineIsKeptOverARestartAndOverALostDisk) {
 }
 
 TEST_F(DelayedTest, APodThatComesBackAfterAnEvictionCancelsIt) {
-  Begin(WithDelay(MakeJob("j", 1, 2), "PodEvicted", "AbortJob", absl::Minutes(10)));
+  Begin(WithPolicy(MakeJob("j", 1, 2), "PodEvicted", "AbortJob", absl::Minutes(10)));
   rig_->kube().RemovePod("default/j-t0-1");
   rig_->Run(absl::Minutes(1));
   ASSERT_EQ(Deadlines().size(), 1u);
@@ -136,7 +119,7 @@ TEST_F(DelayedTest, APodThatComesBackAfterAnEvictionCancelsIt) {
 }
 
 TEST_F(DelayedTest, TheSuccessorThatDoesNotComeUpIsWhatARestartPodIsAbout) {
-  Begin(WithDelay(MakeJob("j", 1, 2), "PodEvicted", "RestartPod", absl::Minutes(10)));
+  Begin(WithPolicy(MakeJob("j", 1, 2), "PodEvicted", "RestartPod", absl::Minutes(10)));
   rig_->kube().RemovePod("default/j-t0-1");
   rig_->Run(absl::Minutes(1));
   const std::string successor = rig_->kube().pods().at("default/j-t0-1").uid();
@@ -148,10 +131,8 @@ TEST_F(DelayedTest, TheSuccessorThatDoesNotComeUpIsWhatARestartPodIsAbout) {
 }
 
 TEST_F(DelayedTest, ADeadlineOfARunIsNotOneOfTheNext) {
-  kube::v1::Job job = WithDelay(MakeJob("j", 1, 2), "PodEvicted", "RestartPod", absl::Minutes(10));
-  auto* policy = job.mutable_spec()->add_policies();
-  policy->add_events("PodFailed");
-  policy->set_action("RestartJob");
+  kube::v1::Job job = WithPolicy(MakeJob("j", 1, 2), "PodEvicted", "RestartPod", absl::Minutes(10));
+  job = WithPolicy(std::move(job), "PodFailed", "RestartJob");
   Begin(std::move(job));
   rig_->kube().RemovePod("default/j-t0-1");
   rig_->Run(absl::Minutes(1));
@@ -170,7 +151,7 @@ TEST_F(DelayedTest, ADeadlineOfARunIsNotOneOfTheNext) {
 TEST_F(DelayedTest, ADeadlineOfAJobIsNotOneOfAnotherOfItsName) {
   for (const bool lose_disk : {false, true}) {
     rig_ = std::make_unique<JobRig>();
-    const kube::v1::Job job = WithDelay(MakeJob("j", 1, 2), "PodEvicted", "AbortJob", absl::Minutes(10));
+    const kube::v1::Job job = WithPolicy(MakeJob("j", 1, 2), "PodEvicted", "AbortJob", absl::Minutes(10));
     Begin(job);
     rig_->kube().RemovePod("default/j-t0-1");
     rig_->Run(absl::Minutes(1));
@@ -186,7 +167,7 @@ TEST_F(DelayedTest, ADeadlineOfAJobIsNotOneOfAnotherOfItsName) {
 }
 
 TEST_F(DelayedTest, AFinishedJobKeepsNoneAndIsNotWrittenForIt) {
-  kube::v1::Job job = WithDelay(MakeJob("j", 2, 1), "TaskCompleted", "RestartJob", absl::Minutes(10));
+  kube::v1::Job job = WithPolicy(MakeJob("j", 2, 1), "TaskCompleted", "RestartJob", absl::Minutes(10));
   Begin(std::move(job));
   rig_->kube().SetPodPhase("default/j-t0-0", kPodSucceeded);
   rig_->Run(absl::Minutes(1));
@@ -204,7 +185,7 @@ TEST_F(DelayedTest, AFinishedJobKeepsNoneAndIsNotWrittenForIt) {
 TEST_F(DelayedTest, ADeadlineThatLeavesNoTraceIsWrittenOnceAndToldInTheHistory) {
   kube::v1::Job job = MakeJob("j", 1, 2);
   job.mutable_spec()->set_min_available(1);
-  Begin(WithDelay(std::move(job), "PodEvicted", "AbortJob", absl::Minutes(10)));
+  Begin(WithPolicy(std::move(job), "PodEvicted", "AbortJob", absl::Minutes(10)));
   rig_->Run(absl::Seconds(20));
   rig_->kube().ClearLog();
   rig_->kube().RemovePod("default/j-t0-1");
@@ -227,7 +208,7 @@ TEST_F(DelayedTest, PodsOfATaskThatAreDueTogetherRestartItOnce) {
       task.mutable_partition_policy()->set_total_partitions(1);
       task.mutable_partition_policy()->set_partition_size(6);
     }
-    Begin(WithDelay(std::move(job), "PodPending", action, absl::Minutes(10)), /*pods_run=*/false);
+    Begin(WithPolicy(std::move(job), "PodPending", action, absl::Minutes(10)), /*pods_run=*/false);
     for (int i = 0; i < 6; ++i) rig_->kube().SetPodPhase("default/j-t0-" + std::to_string(i), kPodRunning);
     rig_->Run(absl::Minutes(10));
     EXPECT_EQ(Done(action), 1);
@@ -240,7 +221,7 @@ TEST_F(DelayedTest, PodsOfATaskThatAreDueTogetherRestartItOnce) {
 }
 
 TEST_F(DelayedTest, APodThatIsMadeInsteadOfAPendingOneHasADeadlineOfItsOwn) {
-  Begin(WithDelay(MakeJob("j", 1, 2), "PodPending", "AbortJob", absl::Minutes(10)), /*pods_run=*/false);
+  Begin(WithPolicy(MakeJob("j", 1, 2), "PodPending", "AbortJob", absl::Minutes(10)), /*pods_run=*/false);
   rig_->Run(absl::Minutes(5));
   rig_->kube().PutCommand("default", "again", "RestartTask", "j", [](kube::v1::Command& command) {
     auto* target = command.mutable_meta()->add_annotations();
@@ -258,7 +239,7 @@ TEST_F(DelayedTest, APodThatIsMadeInsteadOfAPendingOneHasADeadlineOfItsOwn) {
 TEST_F(DelayedTest, ADeadlineOfUnknownCountsFromWhenTheGroupBecameSo) {
   for (const bool seen : {true, false}) {
     rig_ = std::make_unique<JobRig>();
-    Begin(WithDelay(MakeJob("j", 1, 2), "Unknown", "AbortJob", absl::Minutes(10)));
+    Begin(WithPolicy(MakeJob("j", 1, 2), "Unknown", "AbortJob", absl::Minutes(10)));
     rig_->Run(absl::Hours(3));
     if (!seen) rig_->Kill();
     const std::string group = rig_->kube().groups().begin()->first;
@@ -282,7 +263,7 @@ TEST_F(DelayedTest, ADeadlineOfUnknownCountsFromWhenTheGroupBecameSo) {
 // On an empty disk pods are judged in the order of their names.
 TEST_F(DelayedTest, ADeadlineOfATaskCountsFromThePodThatCompletedItAlsoOverALostDisk) {
   kube::v1::Job job = MakeJob("j", 2, 2);
-  Begin(WithDelay(std::move(job), "TaskCompleted", "AbortJob", absl::Minutes(30)));
+  Begin(WithPolicy(std::move(job), "TaskCompleted", "AbortJob", absl::Minutes(30)));
   rig_->kube().SetPodPhase("default/j-t0-1", kPodSucceeded);
   rig_->Run(absl::Hours(2));
   rig_->kube().SetPodPhase("default/j-t0-0", kPodSucceeded);
@@ -298,7 +279,7 @@ TEST_F(DelayedTest, ADeadlineOfATaskCountsFromThePodThatCompletedItAlsoOverALost
 
 TEST_F(DelayedTest, ADeadlineAfterTooManyRestartsIsOneOverALostDisk) {
   kube::v1::Job job = MakeJob("j", 1, 2);
-  Begin(WithDelay(std::move(job), "TaskFailed", "AbortJob", absl::Minutes(10)));
+  Begin(WithPolicy(std::move(job), "TaskFailed", "AbortJob", absl::Minutes(10)));
   rig_->kube().EditPod("default/j-t0-1", [](kube::v1::Pod& pod) { pod.set_restarts(5); });
   rig_->Run(absl::Minutes(5));
   ASSERT_EQ(Remembered(), 1u);
@@ -313,7 +294,7 @@ TEST_F(DelayedTest, ADeadlineAfterTooManyRestartsIsOneOverALostDisk) {
 TEST_F(DelayedTest, AFailedPodThatIsRemovedAfterwardsStillHasItsAction) {
   kube::v1::Job job = MakeJob("j", 2, 2);
   job.mutable_spec()->set_min_available(1);
-  Begin(WithDelay(std::move(job), "PodFailed", "AbortJob", absl::Minutes(10)));
+  Begin(WithPolicy(std::move(job), "PodFailed", "AbortJob", absl::Minutes(10)));
   rig_->kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
   rig_->Run(absl::Minutes(1));
   rig_->kube().RemovePod("default/j-t0-1");
@@ -327,7 +308,7 @@ TEST_F(DelayedTest, AFailedPodThatIsRemovedAfterwardsStillHasItsAction) {
 
 // Ten thousand pods that are pending are no reason to write a record of ten thousand deadlines with each of them.
 TEST_F(DelayedTest, DeadlinesThatFollowFromPodsCostNoRecord) {
-  Begin(WithDelay(MakeJob("j", 1, 200), "PodPending", "AbortJob", absl::Minutes(10)), /*pods_run=*/false);
+  Begin(WithPolicy(MakeJob("j", 1, 200), "PodPending", "AbortJob", absl::Minutes(10)), /*pods_run=*/false);
   rig_->Run(absl::Seconds(30));
   EXPECT_EQ(Deadlines().size(), 200u);
   EXPECT_EQ(rig_->controller().Find("default/j")->record.delayed_size(), 0);
@@ -343,7 +324,7 @@ TEST_F(DelayedTest, DeadlinesThatFollowFromPodsCostNoRecord) {
 TEST_F(DelayedTest, AStatusHoldsABoundedNumberAndTheRecordAllOfThem) {
   kube::v1::Job job = MakeJob("j", 1, 600);
   job.mutable_spec()->set_min_available(1);
-  Begin(WithDelay(std::move(job), "PodEvicted", "AbortJob", absl::Minutes(10)));
+  Begin(WithPolicy(std::move(job), "PodEvicted", "AbortJob", absl::Minutes(10)));
   for (int i = 0; i < 599; ++i) rig_->kube().RemovePod("default/j-t0-" + std::to_string(i));
   rig_->Run(absl::Minutes(1));
   EXPECT_EQ(Deadlines().size(), 599u);
@@ -362,7 +343,7 @@ TEST_F(DelayedTest, ItIsCarriedOutOnceWhereverTheProcessIsKilled) {
     for (int point = 1; point < 40; ++point) {
       SCOPED_TRACE(point);
       rig_ = std::make_unique<JobRig>();
-      Begin(WithDelay(MakeJob("j", 1, 2), "PodEvicted", "RestartJob", absl::Minutes(1)));
+      Begin(WithPolicy(MakeJob("j", 1, 2), "PodEvicted", "RestartJob", absl::Minutes(1)));
       rig_->KillAt(point);
       rig_->kube().RemovePod("default/j-t0-1");
       bool killed = false;

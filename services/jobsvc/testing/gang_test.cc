@@ -7,9 +7,6 @@
 namespace basalt::jobsvc::testing {
 namespace {
 
-constexpr auto kPodRunning = kube::v1::POD_PHASE_RUNNING;
-constexpr auto kPodSucceeded = kube::v1::POD_PHASE_SUCCEEDED;
-
 const kube::v1::PodGroupSpec& GroupOf(JobRig& rig) { return rig.kube().groups().begin()->second.spec(); }
 
 void FinishAndRemove(JobRig& rig, const std::string& pod) {

@@ -314,4 +314,13 @@ kube::v1::Job MakeJob(const std::string& name, int tasks, int replicas) {
   return job;
 }
 
+kube::v1::Job WithPolicy(kube::v1::Job job, const std::string& event, const std::string& action,
+                         absl::Duration timeout) {
+  auto* policy = job.mutable_spec()->add_policies();
+  policy->add_events(event);
+  policy->set_action(action);
+  if (timeout > absl::ZeroDuration()) policy->set_timeout_ms(absl::ToInt64Milliseconds(timeout));
+  return job;
+}
+
 }  // namespace basalt::jobsvc::testing

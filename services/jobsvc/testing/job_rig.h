@@ -84,7 +84,20 @@ class JobRig {
   int in_flight_ = 0;  // Requests on their way to the server.
 };
 
+inline constexpr auto kAborted = kube::v1::JOB_PHASE_ABORTED;
+inline constexpr auto kCompleted = kube::v1::JOB_PHASE_COMPLETED;
+inline constexpr auto kFailed = kube::v1::JOB_PHASE_FAILED;
+inline constexpr auto kPending = kube::v1::JOB_PHASE_PENDING;
+inline constexpr auto kPodFailed = kube::v1::POD_PHASE_FAILED;
+inline constexpr auto kPodRunning = kube::v1::POD_PHASE_RUNNING;
+inline constexpr auto kPodSucceeded = kube::v1::POD_PHASE_SUCCEEDED;
+inline constexpr auto kRestarting = kube::v1::JOB_PHASE_RESTARTING;
+inline constexpr auto kRunning = kube::v1::JOB_PHASE_RUNNING;
+
 // A job of `tasks` × `replicas` with the defaults of a user who writes little.
 kube::v1::Job MakeJob(const std::string& name, int tasks, int replicas);
+// The same with one more policy, for what happens to any pod of it.
+kube::v1::Job WithPolicy(kube::v1::Job job, const std::string& event, const std::string& action,
+                         absl::Duration timeout = absl::ZeroDuration());
 
 }  // namespace basalt::jobsvc::testing

@@ -14,7 +14,6 @@
 namespace basalt::jobsvc::testing {
 namespace {
 
-constexpr auto kRunning = kube::v1::JOB_PHASE_RUNNING;
 constexpr char kKey[] = "default/j";
 
 std::vector<kube::v1::JobPhase> Told(JobRig& rig) {

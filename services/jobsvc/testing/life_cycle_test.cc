@@ -10,16 +10,6 @@
 namespace basalt::jobsvc::testing {
 namespace {
 
-constexpr auto kPending = kube::v1::JOB_PHASE_PENDING;
-constexpr auto kRunning = kube::v1::JOB_PHASE_RUNNING;
-constexpr auto kRestarting = kube::v1::JOB_PHASE_RESTARTING;
-constexpr auto kCompleted = kube::v1::JOB_PHASE_COMPLETED;
-constexpr auto kFailed = kube::v1::JOB_PHASE_FAILED;
-constexpr auto kAborted = kube::v1::JOB_PHASE_ABORTED;
-constexpr auto kPodRunning = kube::v1::POD_PHASE_RUNNING;
-constexpr auto kPodSucceeded = kube::v1::POD_PHASE_SUCCEEDED;
-constexpr auto kPodFailed = kube::v1::POD_PHASE_FAILED;
-
 TEST(LifeCycleTest, AJobRunsToCompletedWithTheWritesThatItNeedsAndNoMore) {
   JobRig rig;
   rig.Start();
@@ -105,13 +95,6 @@ TEST(LifeCycleTest, AJobWhosePodsFailIsFailed) {
   rig.Run(absl::Seconds(30));
   EXPECT_EQ(rig.PhaseOf("default/j"), kFailed);
   EXPECT_EQ(rig.kube().job("default/j").status().counts().failed(), 1);
-}
-
-kube::v1::Job WithPolicy(kube::v1::Job job, const std::string& event, const std::string& action) {
-  auto* policy = job.mutable_spec()->add_policies();
-  policy->add_events(event);
-  policy->set_action(action);
-  return job;
 }
 
 TEST(LifeCycleTest, RestartJobKillsEverythingAndBeginsAgainWithTheNextVersion) {

@@ -10,10 +10,6 @@
 namespace basalt::jobsvc::testing {
 namespace {
 
-constexpr auto kPodRunning = kube::v1::POD_PHASE_RUNNING;
-constexpr auto kPodSucceeded = kube::v1::POD_PHASE_SUCCEEDED;
-constexpr auto kCompleted = kube::v1::JOB_PHASE_COMPLETED;
-constexpr auto kAborted = kube::v1::JOB_PHASE_ABORTED;
 constexpr std::string_view kNames[] = {"services/default/j", "configmaps/default/j-svc", "networkpolicies/default/j"};
 
 // Whatever the plugin makes; Events apart.

@@ -7,10 +7,6 @@
 namespace basalt::jobsvc::testing {
 namespace {
 
-constexpr auto kRunning = kube::v1::JOB_PHASE_RUNNING;
-constexpr auto kPodRunning = kube::v1::POD_PHASE_RUNNING;
-constexpr auto kPodSucceeded = kube::v1::POD_PHASE_SUCCEEDED;
-
 kube::v1::Job JobWithObjects() {
   kube::v1::Job job = MakeJob("j", 1, 2);
   for (const char* name : {"ssh", "svc"}) job.mutable_spec()->add_plugins()->set_name(name);

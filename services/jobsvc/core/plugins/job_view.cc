@@ -96,11 +96,11 @@ std::vector<std::string> HostsOf(const JobView& job, const TaskView& task) {
   return hosts;
 }
 
-json::array OwnerReferencesTo(const JobView& job) {
+json::array OwnerReferencesTo(std::string_view job_name, std::string_view job_uid) {
   return {{{"apiVersion", std::string(kube::kJobApiVersion)},
            {"kind", "Job"},
-           {"name", job.name},
-           {"uid", job.uid},
+           {"name", job_name},
+           {"uid", job_uid},
            {"controller", true},
            {"blockOwnerDeletion", true}}};
 }

@@ -43,6 +43,7 @@ std::string PodName(std::string_view job, std::string_view task, int32_t index);
 std::vector<std::string> HostsOf(const JobView& job, const TaskView& task);
 
 // The one-element list that every object owned by the job carries: controller and blockOwnerDeletion set.
-json::array OwnerReferencesTo(const JobView& job);
+json::array OwnerReferencesTo(std::string_view job_name, std::string_view job_uid);
+inline json::array OwnerReferencesTo(const JobView& job) { return OwnerReferencesTo(job.name, job.uid); }
 
 }  // namespace basalt::jobsvc
