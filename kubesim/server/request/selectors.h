@@ -8,33 +8,11 @@
 
 #include "absl/status/statusor.h"
 #include "common/base/json.h"
+#include "common/kube/label_selector.h"
 #include "kubesim/schema/core/type_info.h"
 #include "kubesim/server/request/request_info.h"
 
 namespace basalt::kubesim {
-
-// "a=b,c!=d,e in (f,g),h notin (i),j,!k,l>1,m<2"
-class LabelSelector {
- public:
-  // 400 BadRequest with the API server's "unable to parse requirement: …".
-  static absl::StatusOr<LabelSelector> Parse(std::string_view text);
-  // matchLabels and matchExpressions of a LabelSelector object (meta/v1).
-  static absl::StatusOr<LabelSelector> FromObject(const json::value& selector);
-
-  bool empty() const { return requirements_.empty(); }
-  bool Matches(const json::value& object) const;
-  bool MatchesLabels(const json::value* labels) const;
-
- private:
-  enum class Op { kIn, kNotIn, kExists, kNotExists, kGreater, kLess };
-  struct Requirement {
-    std::string key;
-    Op op = Op::kExists;
-    std::vector<std::string> values;
-  };
-  friend class LabelParser;
-  std::vector<Requirement> requirements_;
-};
 
 // "metadata.name=a,status.phase!=Succeeded": only fields that the resource supports.
 class FieldSelector {
@@ -57,11 +35,14 @@ class FieldSelector {
   std::vector<Requirement> requirements_;
 };
 
+// By the labels of the object's metadata.
+bool MatchesLabels(const kube::LabelSelector& selector, const json::value& object);
+
 struct Selector {
-  LabelSelector labels;
+  kube::LabelSelector labels;
   FieldSelector fields;
   bool empty() const { return labels.empty() && fields.empty(); }
-  bool Matches(const json::value& object) const { return labels.Matches(object) && fields.Matches(object); }
+  bool Matches(const json::value& object) const { return MatchesLabels(labels, object) && fields.Matches(object); }
 };
 
 // What the query asks for.
