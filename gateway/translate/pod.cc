@@ -30,6 +30,7 @@ struct Containers {
   int64_t restarts = 0;
   int32_t exit_code = 0;
   std::string_view exit_reason;
+  std::string_view waiting_reason;
   int64_t finished_ms = 0;
 };
 
@@ -52,6 +53,16 @@ void ReadTerminated(Reader& reader, const Path& path, Value& value, Containers& 
   }
 }
 
+// Why a container has not started, or not again; what each of them passes through says nothing.
+void ReadWaiting(Reader& reader, const Path& path, Value& value, Containers& containers) {
+  reader.Members(path, value, [&](std::string_view key, Value& member) {
+    if (key != "reason") return;
+    const std::string_view reason = reader.String(path / key, member);
+    const bool usual = reason == "ContainerCreating" || reason == "PodInitializing";
+    if (!usual && containers.waiting_reason.empty()) containers.waiting_reason = reason;
+  });
+}
+
 Containers ReadContainerStatuses(Reader& reader, const Path& path, Value& value) {
   Containers containers;
   reader.Elements(path, value, [&](const Path& at, Value& item) {
@@ -65,6 +76,7 @@ Containers ReadContainerStatuses(Reader& reader, const Path& path, Value& value)
       } else if (key == "state") {
         reader.Members(member_path, member, [&](std::string_view state, Value& part) {
           if (state == "terminated") ReadTerminated(reader, member_path / state, part, containers);
+          if (state == "waiting") ReadWaiting(reader, member_path / state, part, containers);
         });
       }
     });
@@ -99,6 +111,7 @@ void ReadPodStatus(Reader& reader, const Path& path, Value& value, kube::v1::Pod
   pod.set_exit_code(failed.exit_code);
   pod.set_finished_ms(std::max(main.finished_ms, init.finished_ms));
   if (reason.empty()) reason = failed.exit_reason;
+  if (reason.empty()) reason = main.waiting_reason.empty() ? init.waiting_reason : main.waiting_reason;
   pod.set_reason(reason.data(), reason.size());
 }
 

@@ -120,6 +120,17 @@ TEST(PodTest, TheExitIsTakenFromAllTerminatedContainers) {
        6, "X", 3000, false, 2},
       {"the pod's own reason wins", R"({"reason":"Evicted","containerStatuses":[)" + ended(137, "Error", 1) + "]}", 137,
        "Evicted", 1000, false, 1},
+      {"one that waits",
+       R"({"containerStatuses":[{"state":{"waiting":{"reason":"ContainerCreating"}}},)"
+       R"({"state":{"waiting":{"reason":"ImagePullBackOff","message":"m"}}}]})",
+       0, "ImagePullBackOff", 0, false, 0},
+      {"an init container that waits, while the others wait for it",
+       R"({"initContainerStatuses":[{"state":{"waiting":{"reason":"ErrImagePull"}}}],)"
+       R"("containerStatuses":[{"state":{"waiting":{"reason":"PodInitializing"}}}]})",
+       0, "ErrImagePull", 0, false, 0},
+      {"what failed goes before what waits",
+       R"({"containerStatuses":[{"state":{"waiting":{"reason":"CrashLoopBackOff"}}},)" + ended(4, "Error", 1) + "]}", 4,
+       "Error", 1000, false, 1},
       {"all ready", R"({"containerStatuses":[)" + ready + "," + ready + "]}", 0, "", 0, true, 0},
       {"one not ready", R"({"containerStatuses":[)" + ready + R"(,{"ready":false}]})", 0, "", 0, false, 0},
       {"the last state does not count",
