@@ -1,8 +1,9 @@
-// basaltctl job suspend, resume, restart, terminate, complete and wait.
+// basaltctl job suspend, resume, restart, terminate, complete, scale and wait.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -30,6 +31,10 @@ struct ActionFlags {
   int partition = -1;
   std::vector<std::string> phases;
   std::string timeout;
+  std::vector<std::string> replicas;  // TASK=N
+  std::vector<std::string> task_min_available;
+  std::optional<int> min_available;
+  bool dry_run = false;
 };
 
 absl::StatusOr<int> Command(const GlobalOptions& options, const ActionFlags& flags, std::string_view action) {
@@ -59,6 +64,59 @@ absl::StatusOr<int> Restart(const GlobalOptions& options, const ActionFlags& fla
   if (!flags.pod.empty()) return Command(options, flags, "RestartPod");
   if (flags.partition >= 0) return Command(options, flags, "RestartPartition");
   return Command(options, flags, flags.task.empty() ? "RestartJob" : "RestartTask");
+}
+
+// "TASK=N". `what` is the flag or argument, for people.
+absl::StatusOr<std::pair<std::string, int32_t>> ParseSize(std::string_view text, std::string_view what) {
+  const size_t equals = text.rfind('=');
+  int32_t size = 0;
+  const char* const end = text.data() + text.size();
+  if (equals == std::string_view::npos || equals == 0 ||
+      std::from_chars(text.data() + equals + 1, end, size).ptr != end || equals + 1 == text.size() || size < 0) {
+    return MakeStatus(absl::StatusCode::kInvalidArgument,
+                      fmt::format("{}: '{}' is not TASK=N, like worker=8, with N from 0", what, text));
+  }
+  return std::pair(std::string(text.substr(0, equals)), size);
+}
+
+job::v1::TaskScale& ScaleOf(const std::string& task, job::v1::ScaleJobRequest& request) {
+  for (job::v1::TaskScale& scale : *request.mutable_tasks()) {
+    if (scale.task() == task) return scale;
+  }
+  job::v1::TaskScale& scale = *request.add_tasks();
+  scale.set_task(task);
+  return scale;
+}
+
+absl::StatusOr<int> Scale(const GlobalOptions& options, const ActionFlags& flags) {
+  job::v1::ScaleJobRequest request;
+  request.set_namespace_(options.ns);
+  request.set_name(flags.name);
+  request.set_uid(flags.uid);
+  request.set_dry_run(flags.dry_run);
+  for (const std::string& text : flags.replicas) {
+    BASALT_ASSIGN_OR_RETURN(const auto size, ParseSize(text, "replicas"));
+    ScaleOf(size.first, request).set_replicas(size.second);
+  }
+  for (const std::string& text : flags.task_min_available) {
+    BASALT_ASSIGN_OR_RETURN(const auto size, ParseSize(text, "--task-min-available"));
+    ScaleOf(size.first, request).set_min_available(size.second);
+  }
+  if (flags.min_available) request.set_min_available(*flags.min_available);
+  JobClient client(options.gateway);
+  job::v1::Job job;
+  BASALT_RETURN_IF_ERROR(
+      client.Order([&](auto& stub, auto* context) { return stub.ScaleJob(context, request, &job); }));
+  if (!options.output.empty()) {
+    Print(FormatMessage(job, options.output));
+    return kExitDone;
+  }
+  std::string sizes;
+  for (const kube::v1::TaskSpec& task : job.object().spec().tasks()) {
+    sizes += fmt::format("{}{}={}", sizes.empty() ? "" : " ", task.name(), task.replicas());
+  }
+  Print(fmt::format("job {}/{}: {}{}\n", options.ns, flags.name, sizes, flags.dry_run ? " (dry run)" : ""));
+  return kExitDone;
 }
 
 absl::StatusOr<std::vector<kube::v1::JobPhase>> PhasesOf(const std::vector<std::string>& names) {
@@ -142,6 +200,13 @@ void AddJobActions(CLI::App& job, GlobalOptions& options, int& exit_code) {
       ->check(CLI::NonNegativeNumber)
       ->needs(task);
   restart->add_option("--pod", flags->pod, "Only this pod")->check(given)->excludes(task);
+  CLI::App* scale = add("scale", "Change how many pods the tasks of a job have", Scale);
+  scale->add_option("replicas", flags->replicas, "TASK=N, for each task that is to change");
+  scale->add_option("--min-available", flags->min_available, "The job's minAvailable from now on")
+      ->check(CLI::NonNegativeNumber);
+  scale->add_option("--task-min-available", flags->task_min_available, "TASK=N: a task's minAvailable from now on");
+  scale->add_flag("--dry-run", flags->dry_run, "Check only");
+  scale->add_option("--uid", flags->uid, "Only if the job has this UID");
   CLI::App* wait = add("wait", "Wait until a job is in a phase", Wait);
   wait->add_option("--for", flags->phases, "Phases, comma separated, any of which will do, or Deleted")
       ->delimiter(',')

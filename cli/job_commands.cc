@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/follow.h"
 #include "cli/manifest.h"
+#include "cli/view/explain_view.h"
 #include "cli/view/job_view.h"
 #include "cli/view/output.h"
 #include "common/base/status.h"
@@ -24,6 +25,7 @@ struct JobFlags {
   std::string uid;
   std::string phase;
   std::string queue;
+  std::string selector;
   bool dry_run = false;
   bool watch = false;
 };
@@ -68,6 +70,7 @@ absl::StatusOr<int> List(const GlobalOptions& options, const JobFlags& flags) {
   job::v1::ListJobsRequest request;
   if (!options.all_namespaces) request.set_namespace_(options.ns);
   request.set_queue(flags.queue);
+  request.set_label_selector(flags.selector);
   if (!flags.phase.empty()) {
     const std::optional<kube::v1::JobPhase> phase = kube::ParseJobPhase(flags.phase);
     if (!phase) {
@@ -112,6 +115,19 @@ absl::StatusOr<int> Watch(const GlobalOptions& options, const JobFlags& flags) {
       const kube::v1::JobPhase phase,
       Follow(client, options, {.name = flags.name, .until = flags.name.empty() ? nullptr : IsFinished}));
   return phase == kube::v1::JOB_PHASE_COMPLETED ? kExitDone : kExitJobNotCompleted;
+}
+
+absl::StatusOr<int> Explain(const GlobalOptions& options, const JobFlags& flags) {
+  JobClient client(options.gateway);
+  job::v1::ExplainJobRequest request;
+  request.set_namespace_(options.ns);
+  request.set_name(flags.name);
+  job::v1::JobExplanation explanation;
+  BASALT_RETURN_IF_ERROR(
+      client.Ask([&](auto& stub, auto* context) { return stub.ExplainJob(context, request, &explanation); }));
+  Print(options.output.empty() ? FormatExplanation(explanation, TerminalWidth())
+                               : FormatMessage(explanation, options.output));
+  return kExitDone;
 }
 
 absl::StatusOr<int> History(const GlobalOptions& options, const JobFlags& flags) {
@@ -162,9 +178,13 @@ void AddJobCommands(CLI::App& app, GlobalOptions& options, int& exit_code) {
   CLI::App* list = add("list", "List jobs", List);
   list->add_option("--phase", flags->phase, "Only jobs in this phase");
   list->add_option("--queue", flags->queue, "Only jobs of this queue");
+  list->add_option("-l,--selector", flags->selector, "Only jobs with these labels: team=ml,stage in (a,b),!old");
   add("get", "Show one job and its pods", Get)->add_option("name", flags->name, "Name of the job")->required();
   add("watch", "Follow one job until it is finished, or all jobs", Watch)
       ->add_option("name", flags->name, "Name of the job");
+  add("explain", "Why a job is where it is, and what can be done", Explain)
+      ->add_option("name", flags->name, "Name of the job")
+      ->required();
   CLI::App* history = add("history", "Every decision about a job", History);
   history->add_option("name", flags->name, "Name of the job")->required();
   history->add_option("--uid", flags->uid, "UID, for an older job of the same name");

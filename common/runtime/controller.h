@@ -101,6 +101,8 @@ class Context {
   virtual void WriteForCaller(std::string_view key, gateway::v1::WriteRequest request, WriteDone done) = 0;
   // A read from the API server. Its object does not go through OnState.
   virtual void Get(std::string_view key, gateway::v1::GetRequest request, GetDone done) = 0;
+  // For somebody who waits for the answer, as WriteForCaller.
+  virtual void GetForCaller(gateway::v1::GetRequest request, GetDone done) = 0;
   // The peer that owns the pod group `namespace/name`; null while nobody does.
   virtual std::shared_ptr<rpc::PodGroupPeer> PodGroupOwner(std::string_view group_key) = 0;
   // Asks for an object without a slot of its own; it comes through OnShared until withdrawn.

@@ -555,6 +555,21 @@ TEST_F(ReplicaTest, AWriteForACallerOutlivesItsSlotAndTouchesNothingOfIt) {
   }
 }
 
+TEST_F(ReplicaTest, AReadForACallerOutlivesItsSlotAndOneOfAPassDoesNot) {
+  gateway_.Send({Assignment(1), Begin(1), State("a", 10), End()});
+  time_.Settle();
+  int told = 0;
+  context().Get(kKey, {}, [&](const auto&) { FAIL() << "whoever has the slot now looks itself"; });
+  context().GetForCaller({}, [&](const auto& answer) { told += answer.ok() ? 1 : 0; });
+  time_.Settle();
+  gateway_.Send({Assignment(2, {Member(gateway::v1::SERVICE_KIND_JOB, "jobsvc-1")}, false)});
+  time_.Settle();
+  ASSERT_EQ(gateway_.gets.size(), 2U);
+  for (auto& done : gateway_.gets) done(gateway::v1::GetResponse());
+  time_.Settle();
+  EXPECT_EQ(told, 1);
+}
+
 TEST_F(ReplicaTest, AnAnswerAfterTheReplicaHasStoppedIsDropped) {
   SendReadySlot();
   Write();

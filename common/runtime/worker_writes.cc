@@ -178,12 +178,18 @@ void Worker::Get(std::string_view key, gateway::v1::GetRequest request, GetDone 
   const uint32_t slot_id = SlotOf(key);
   const auto slot = slots_.find(slot_id);
   if (slot == slots_.end()) return;
+  GetForCaller(std::move(request), [this, slot_id, generation = slot->second.generation,
+                                    done = std::move(done)](absl::StatusOr<gateway::v1::GetResponse> answer) mutable {
+    const auto it = slots_.find(slot_id);
+    if (it != slots_.end() && it->second.generation == generation) done(std::move(answer));
+  });
+}
+
+void Worker::GetForCaller(gateway::v1::GetRequest request, GetDone done) {
+  if (!Running()) return;
   host_->SendGet(loop_, std::move(request), kGetTimeout,
-                 [self = shared_from_this(), slot_id, generation = slot->second.generation,
-                  done = std::move(done)](absl::StatusOr<gateway::v1::GetResponse> answer) mutable {
+                 [self = shared_from_this(), done = std::move(done)](auto answer) mutable {
                    if (!self->Running()) return;
-                   const auto it = self->slots_.find(slot_id);
-                   if (it == self->slots_.end() || it->second.generation != generation) return;
                    if (answer.ok()) self->OnApiTime(answer->api_time_ms());
                    done(std::move(answer));
                  });

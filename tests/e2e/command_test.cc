@@ -1,4 +1,4 @@
-// What people ask of a job that is there, by basaltctl: suspend, resume, restart, complete, wait.
+// What people ask of a job that is there, by basaltctl: suspend, resume, restart, complete, scale, explain, wait.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 
 std::string Manifest(const std::string& name) {
   return fmt::format(
-      "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {{name: {}}}\n"
+      "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {{name: {}, labels: {{kind: ask}}}}\n"
       "spec:\n  schedulerName: volcano\n  queue: default\n  minAvailable: 2\n  tasks:\n"
       "  - name: work\n    replicas: 2\n    template:\n"
       "      metadata: {{annotations: {{kubesim.basalt.dev/duration: 300s}}}}\n"
@@ -89,6 +89,35 @@ TEST_F(CommandTest, OnePodIsRestartedAndTheOtherStays) {
   Waits("part", "Terminated");
 }
 
+TEST_F(CommandTest, AJobIsScaledAndExplained) {
+  Begin("size");
+  const Ran scaled = world_.Ctl({"job", "scale", "size", "work=3", "--min-available", "1"});
+  EXPECT_EQ(scaled.exit_code, 0) << scaled.err;
+  EXPECT_EQ(scaled.out, "job default/size: work=3\n");
+  EXPECT_TRUE(Eventually(absl::Seconds(60), [&] { return !UidOf("size-work-2").empty(); }));
+  EXPECT_EQ(world_.Ctl({"job", "scale", "size", "work=1"}).exit_code, 0);
+  EXPECT_TRUE(
+      Eventually(absl::Seconds(60), [&] { return UidOf("size-work-2").empty() && UidOf("size-work-1").empty(); }));
+  Waits("size", "Running");
+  const Ran explained = world_.Ctl({"job", "explain", "size"});
+  EXPECT_EQ(explained.exit_code, 0) << explained.err;
+  EXPECT_THAT(explained.out, HasSubstr("Job default/size is Running"));
+  Asks({"job", "suspend", "size"}, "AbortJob");
+  Waits("size", "Aborted");
+  const Ran aborted = world_.Ctl({"job", "explain", "size", "-o", "json"});
+  EXPECT_THAT(aborted.out, HasSubstr("AbortJob because of CommandIssued")) << aborted.err;
+  EXPECT_THAT(aborted.out, HasSubstr("basaltctl job resume size"));
+}
+
+TEST_F(CommandTest, JobsAreListedByTheirLabels) {
+  Begin("tagged");
+  EXPECT_THAT(world_.Ctl({"job", "list", "-l", "kind in (ask, tell),!old"}).out, HasSubstr("tagged"));
+  EXPECT_THAT(world_.Ctl({"job", "list", "-l", "kind=tell"}).err, HasSubstr("No jobs found"));
+  const Ran refused = world_.Ctl({"job", "list", "-l", "a in b"});
+  EXPECT_EQ(refused.exit_code, 2) << refused.out;
+  EXPECT_THAT(refused.err, HasSubstr("label_selector: unable to parse requirement: found 'b'"));
+}
+
 TEST_F(CommandTest, WhatCannotBeMeantIsRefusedInWords) {
   struct Row {
     std::vector<std::string> words;
@@ -99,6 +128,10 @@ TEST_F(CommandTest, WhatCannotBeMeantIsRefusedInWords) {
       {{"job", "suspend", "nobody"}, 1, "job default/nobody does not exist"},
       {{"job", "restart", "nobody", "--task", "t"}, 1, "job default/nobody does not exist"},
       {{"job", "restart", "nobody", "--partition", "1"}, 2, "--task"},
+      {{"job", "explain", "nobody"}, 1, "job default/nobody does not exist"},
+      {{"job", "scale", "nobody", "work=1"}, 1, "job default/nobody does not exist"},
+      {{"job", "scale", "nobody", "work"}, 2, "replicas: 'work' is not TASK=N"},
+      {{"job", "scale", "nobody", "work=-1"}, 2, "replicas: 'work=-1' is not TASK=N"},
       {{"job", "wait", "nobody", "--for", "Running"}, 1, "job default/nobody does not exist"},
       {{"job", "wait", "nobody", "--for", "Sleeping"}, 2, "--for: 'Sleeping' is no phase of a job"},
       {{"job", "wait", "nobody", "--for", "Running", "--timeout", "soon"}, 2, "--timeout: 'soon' is no duration"},

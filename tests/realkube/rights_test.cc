@@ -323,9 +323,8 @@ void LeastRightsTest::RunJobsWithAllThatBelongsToThem() {
 }
 
 void LeastRightsTest::ScaleAndAbort() {
-  Kubectl({"patch", "jobs.batch.volcano.sh", "full", "--type", "json", "-p",
-           R"([{"op":"replace","path":"/spec/tasks/0/replicas","value":2},)"
-           R"({"op":"replace","path":"/spec/minAvailable","value":2}])"});
+  Ctl({"job", "scale", "full", "t=2", "--min-available", "2"});
+  AwaitUse({"batch.volcano.sh", "jobs", "patch"});
   AwaitUse({"", "configmaps", "patch"});
   AwaitUse({"", "secrets", "patch"});
   AwaitUse({"scheduling.volcano.sh", "podgroups", "patch"});

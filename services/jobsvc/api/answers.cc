@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "common/base/slots.h"
 #include "common/base/status.h"
 
 namespace basalt::jobsvc {
@@ -16,6 +17,15 @@ absl::Status NotFound(const std::string& key, std::string_view uid, std::string_
   return MakeStatus(
       absl::StatusCode::kNotFound,
       fmt::format("job {} with UID {} does not exist; the present one has UID {}", key, uid, present_uid));
+}
+
+absl::StatusOr<const JobEntry*> FindJob(JobController& controller, const std::string& key, std::string_view uid) {
+  if (!controller.context().IsReady(SlotOf(key))) return NotReady(key);
+  const JobEntry* entry = controller.Find(key);
+  if (entry == nullptr || !entry->job) return NotFound(key);
+  const std::string& present = entry->job->meta().uid();
+  if (!uid.empty() && present != uid) return NotFound(key, uid, present);
+  return entry;
 }
 
 absl::Status NotReady(const std::string& key) {

@@ -1,11 +1,13 @@
 #pragma once
 
-// What the API's handlers answer with in the same words. Pure.
+// What the API's handlers have in common: how they find a job, and the words of their answers. On the loop of the job.
 #include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "common/runtime/controller.h"
+#include "services/jobsvc/control/job_controller.h"
 
 namespace basalt::jobsvc {
 
@@ -15,6 +17,8 @@ std::string KeyOf(const std::string& ns, const std::string& name);
 absl::Status NotFound(const std::string& key);
 // The name has another job by now, or had it before.
 absl::Status NotFound(const std::string& key, std::string_view uid, std::string_view present_uid);
+// The job of that name, and of that UID where one is given. UNAVAILABLE: its slot is not open here. NOT_FOUND.
+absl::StatusOr<const JobEntry*> FindJob(JobController& controller, const std::string& key, std::string_view uid = {});
 // The slot is not open here.
 absl::Status NotReady(const std::string& key);
 // OK, what the API server refused, UNAVAILABLE (nothing was written), or UNKNOWN (it may have been).

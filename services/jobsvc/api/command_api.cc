@@ -83,13 +83,10 @@ void JobApi::Command(job::v1::CommandJobRequest request, rpc::Done<job::v1::Comm
   auto shared = std::make_shared<rpc::Done<job::v1::CommandJobResponse>>(std::move(done));
   workers_.OnWorkerOf(SlotOf(key), [key, request = std::move(request), shared](JobController& controller) {
     runtime::Context& context = controller.context();
-    if (!context.IsReady(SlotOf(key))) return (*shared)(NotReady(key));
-    const JobEntry* entry = controller.Find(key);
-    if (entry == nullptr || !entry->job) return (*shared)(NotFound(key));
+    const absl::StatusOr<const JobEntry*> found = FindJob(controller, key, request.uid());
+    if (!found.ok()) return (*shared)(found.status());
+    const JobEntry* const entry = *found;
     const kube::v1::ObjectMeta& meta = entry->job->meta();
-    if (!request.uid().empty() && meta.uid() != request.uid()) {
-      return (*shared)(NotFound(key, request.uid(), meta.uid()));
-    }
     // No pass has looked at it yet: its pods may be those of the one before.
     if (!entry->compiled || !entry->has_uid(meta.uid())) return (*shared)(NotReady(key));
     if (meta.deletion_ms() != 0) {

@@ -14,6 +14,7 @@
 #include "common/base/slot_set.h"
 #include "common/base/slots.h"
 #include "common/base/status.h"
+#include "common/kube/label_selector.h"
 #include "services/jobsvc/api/answers.h"
 #include "services/jobsvc/api/job_page.h"
 #include "services/jobsvc/api/manifest.h"
@@ -21,8 +22,6 @@
 #include "services/jobsvc/store/job_store.h"
 
 namespace basalt::jobsvc {
-
-namespace {
 
 job::v1::HistoryEntry ToMessage(const storage::v1::HistoryRecord& record) {
   job::v1::HistoryEntry entry;
@@ -43,6 +42,8 @@ job::v1::HistoryEntry ToMessage(const storage::v1::HistoryRecord& record) {
   return entry;
 }
 
+namespace {
+
 job::v1::PodSummary ToMessage(std::string_view name, const storage::v1::PodRecord& record) {
   job::v1::PodSummary pod;
   pod.set_name(std::string(name));
@@ -59,10 +60,18 @@ job::v1::PodSummary ToMessage(std::string_view name, const storage::v1::PodRecor
   return pod;
 }
 
-bool Matches(const job::v1::ListJobsRequest& request, const JobEntry& entry) {
+std::optional<std::string_view> LabelOf(const kube::v1::ObjectMeta& meta, std::string_view key) {
+  for (const kube::v1::KeyValue& label : meta.labels()) {
+    if (label.key() == key) return label.value();
+  }
+  return std::nullopt;
+}
+
+bool Matches(const job::v1::ListJobsRequest& request, const kube::LabelSelector& labels, const JobEntry& entry) {
   if (!entry.job) return false;
   if (!request.namespace_().empty() && entry.ns != request.namespace_()) return false;
   if (!request.queue().empty() && (!entry.compiled || entry.compiled->spec.queue() != request.queue())) return false;
+  if (!labels.Matches([&](std::string_view key) { return LabelOf(entry.job->meta(), key); })) return false;
   if (request.phases().empty()) return true;
   return std::find(request.phases().begin(), request.phases().end(), entry.job->status().phase()) !=
          request.phases().end();
@@ -212,11 +221,10 @@ void JobApi::Get(job::v1::GetJobRequest request, rpc::Done<job::v1::Job> done) {
   const std::string key = KeyOf(request.namespace_(), request.name());
   auto shared = std::make_shared<rpc::Done<job::v1::Job>>(std::move(done));
   workers_.OnWorkerOf(SlotOf(key), [key, shared](JobController& controller) {
-    if (!controller.context().IsReady(SlotOf(key))) return (*shared)(NotReady(key));
-    const JobEntry* entry = controller.Find(key);
-    if (entry == nullptr || !entry->job) return (*shared)(NotFound(key));
-    job::v1::Job answer = ToMessage(controller, *entry);
-    const absl::Status status = ForEachPod(controller.context().store(), entry->slot, key,
+    const absl::StatusOr<const JobEntry*> entry = FindJob(controller, key);
+    if (!entry.ok()) return (*shared)(entry.status());
+    job::v1::Job answer = ToMessage(controller, **entry);
+    const absl::Status status = ForEachPod(controller.context().store(), (*entry)->slot, key,
                                            [&](std::string_view name, const storage::v1::PodRecord& record) {
                                              *answer.add_pods() = ToMessage(name, record);
                                            });
@@ -230,6 +238,9 @@ void JobApi::Get(job::v1::GetJobRequest request, rpc::Done<job::v1::Job> done) {
 }
 
 void JobApi::ListPart(job::v1::ListPartRequest asked, rpc::Done<job::v1::ListPartResponse> done) {
+  auto parsed = kube::LabelSelector::Parse(asked.request().label_selector());
+  if (!parsed.ok()) return done(Annotate(parsed.status(), "label_selector"));
+  const auto labels = std::make_shared<const kube::LabelSelector>(*std::move(parsed));
   const size_t size = PageSizeOf(asked.request());
   const auto gather = std::make_shared<Gather>();
   {
@@ -240,7 +251,7 @@ void JobApi::ListPart(job::v1::ListPartRequest asked, rpc::Done<job::v1::ListPar
   const auto request = std::make_shared<job::v1::ListJobsRequest>(std::move(*asked.mutable_request()));
   const SlotSet slots = SlotSet::FromBytes(asked.slots());
   for (size_t worker = 0; worker < workers_.count(); ++worker) {
-    const auto list = [request, size, slots, gather, shared, worker,
+    const auto list = [request, labels, size, slots, gather, shared, worker,
                        workers = workers_.count()](JobController& controller) {
       size_t not_ready = 0;
       for (const uint32_t slot : SlotsOf(slots, worker, workers)) {
@@ -249,7 +260,7 @@ void JobApi::ListPart(job::v1::ListPartRequest asked, rpc::Done<job::v1::ListPar
       job::v1::ListPartResponse part;
       const auto& entries = controller.entries();
       for (auto it = entries.upper_bound(request->page_token()); it != entries.end() && not_ready == 0; ++it) {
-        if (!slots.Contains(it->second->slot) || !Matches(*request, *it->second)) continue;
+        if (!slots.Contains(it->second->slot) || !Matches(*request, *labels, *it->second)) continue;
         if (static_cast<size_t>(part.jobs_size()) >= size) {
           part.set_more(true);
           break;
@@ -308,14 +319,10 @@ void JobApi::Delete(job::v1::DeleteJobRequest request, rpc::Done<job::v1::Delete
   const std::string key = KeyOf(request.namespace_(), request.name());
   auto shared = std::make_shared<rpc::Done<job::v1::DeleteJobResponse>>(std::move(done));
   workers_.OnWorkerOf(SlotOf(key), [key, uid = request.uid(), shared](JobController& controller) {
-    if (!controller.context().IsReady(SlotOf(key))) return (*shared)(NotReady(key));
-    const JobEntry* entry = controller.Find(key);
-    if (entry == nullptr || !entry->job) return (*shared)(NotFound(key));
-    if (const std::string& present = entry->job->meta().uid(); !uid.empty() && present != uid) {
-      return (*shared)(NotFound(key, uid, present));
-    }
-    auto write = WriteOf("batch.volcano.sh", "v1alpha1", "jobs", entry->ns, entry->name);
-    write.mutable_delete_()->set_uid(entry->job->meta().uid());
+    const absl::StatusOr<const JobEntry*> entry = FindJob(controller, key, uid);
+    if (!entry.ok()) return (*shared)(entry.status());
+    auto write = WriteOf("batch.volcano.sh", "v1alpha1", "jobs", (*entry)->ns, (*entry)->name);
+    write.mutable_delete_()->set_uid((*entry)->job->meta().uid());
     write.mutable_delete_()->set_propagation_policy("Background");
     controller.context().WriteForCaller(key, std::move(write), [key, shared](runtime::WriteOutcome outcome) {
       const absl::Status status = StatusOf(outcome);

@@ -36,6 +36,8 @@ class JobApi {
   void ListPart(job::v1::ListPartRequest request, rpc::Done<job::v1::ListPartResponse> done);
   void History(job::v1::GetJobHistoryRequest request, rpc::Done<job::v1::JobHistory> done);
   void Command(job::v1::CommandJobRequest request, rpc::Done<job::v1::CommandJobResponse> done);
+  void Scale(job::v1::ScaleJobRequest request, rpc::Done<job::v1::Job> done);
+  void Explain(job::v1::ExplainJobRequest request, rpc::Done<job::v1::JobExplanation> done);
   void Delete(job::v1::DeleteJobRequest request, rpc::Done<job::v1::DeleteJobResponse> done);
   std::unique_ptr<rpc::Feed<job::v1::WatchPartResponse>> WatchPart(const job::v1::WatchPartRequest& request,
                                                                    std::function<void()> notify);
@@ -44,6 +46,8 @@ class JobApi {
   Workers& workers_;
   const std::shared_ptr<WatchHub> hub_;
 };
+
+job::v1::HistoryEntry ToMessage(const storage::v1::HistoryRecord& record);
 
 // Without the pods. Requires: the job is there. On the controller's loop.
 job::v1::Job ToMessage(JobController& controller, const JobEntry& entry);

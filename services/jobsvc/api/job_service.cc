@@ -8,6 +8,8 @@
 #include "basalt/job/v1/job.grpc.pb.h"
 #include "basalt/job/v1/job_part.grpc.pb.h"
 #include "common/base/slots.h"
+#include "common/base/status.h"
+#include "common/kube/label_selector.h"
 #include "common/rpc/grpc/feed.h"
 #include "common/rpc/grpc/forward.h"
 #include "common/rpc/grpc/status_bridge.h"
@@ -122,6 +124,16 @@ class JobServiceImpl final : public JobService::CallbackService {
     return AskOwner(context, request, response, /*question=*/false, &JobApi::Command,
                     [](auto& stub, auto... arguments) { stub.async()->CommandJob(arguments...); });
   }
+  grpc::ServerUnaryReactor* ScaleJob(grpc::CallbackServerContext* context, const job::v1::ScaleJobRequest* request,
+                                     job::v1::Job* response) override {
+    return AskOwner(context, request, response, /*question=*/request->dry_run(), &JobApi::Scale,
+                    [](auto& stub, auto... arguments) { stub.async()->ScaleJob(arguments...); });
+  }
+  grpc::ServerUnaryReactor* ExplainJob(grpc::CallbackServerContext* context, const job::v1::ExplainJobRequest* request,
+                                       job::v1::JobExplanation* response) override {
+    return AskOwner(context, request, response, /*question=*/true, &JobApi::Explain,
+                    [](auto& stub, auto... arguments) { stub.async()->ExplainJob(arguments...); });
+  }
   grpc::ServerUnaryReactor* DeleteJob(grpc::CallbackServerContext* context, const job::v1::DeleteJobRequest* request,
                                       job::v1::DeleteJobResponse* response) override {
     return AskOwner(context, request, response, /*question=*/false, &JobApi::Delete,
@@ -156,6 +168,9 @@ class JobServiceImpl final : public JobService::CallbackService {
 
   static void List(const std::shared_ptr<Core>& core, rpc::Caller caller, const job::v1::ListJobsRequest& request,
                    rpc::Done<job::v1::ListJobsResponse> done) {
+    if (const auto labels = kube::LabelSelector::Parse(request.label_selector()); !labels.ok()) {
+      return done(Annotate(labels.status(), "label_selector"));
+    }
     const auto make = [request](const SlotSet& slots) {
       ListPartRequest part;
       *part.mutable_request() = request;

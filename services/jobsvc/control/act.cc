@@ -299,10 +299,11 @@ EffectInput JobController::ViewOf(const JobEntry& entry, const std::set<std::str
 void JobController::CreatePod(JobEntry& entry, const PodEffect& effect) {
   if (!entry.maker) entry.maker = std::make_unique<PodMaker>(*entry.job, entry.compiled->spec);
   const GroupView& group = GroupOf(entry);
+  const kube::v1::Queue* const queue = QueueOf(entry);
   const PodContext context{.version = entry.job->status().version(),
                            .retry_count = entry.job->status().retry_count(),
                            .pod_group_name = group.name,
-                           .forwarding = forwarding_queues_.contains(entry.compiled->spec.queue())};
+                           .forwarding = queue != nullptr && queue->has_extend_clusters()};
   auto body = entry.maker->Make(effect.place.task, effect.place.index, context);
   if (!body.ok()) {
     entry.busy_pods.erase(effect.name);

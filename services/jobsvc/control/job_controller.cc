@@ -210,13 +210,17 @@ void JobController::OnShared(const std::string&, const kube::v1::Object& object,
     }
   } else if (object.has_queue()) {
     const std::string& name = object.queue().meta().name();
-    const bool forwards = !gone && object.queue().has_extend_clusters();
-    if (forwards) {
-      forwarding_queues_.insert(name);
+    if (gone) {
+      queues_.erase(name);
     } else {
-      forwarding_queues_.erase(name);
+      queues_[name] = object.queue();
     }
   }
+}
+
+const kube::v1::Queue* JobController::QueueOf(const JobEntry& entry) const {
+  const auto it = queues_.find(entry.compiled->spec.queue());
+  return it == queues_.end() ? nullptr : &it->second;
 }
 
 const GroupView& JobController::GroupOf(const JobEntry& entry) const {

@@ -74,6 +74,8 @@ class JobController : public runtime::Controller {
   runtime::Context& context() { return context_; }
   EffectInput ViewOf(const JobEntry& entry, const std::set<std::string>& busy) const;
   const GroupView& GroupOf(const JobEntry& entry) const;
+  // Null: there is none of that name.
+  const kube::v1::Queue* QueueOf(const JobEntry& entry) const;
   // Null while the slot is not open here.
   const SlotWatch* WatchOf(uint32_t slot) const;
   const std::set<std::string>& KeysOf(uint32_t slot) const;
@@ -153,7 +155,7 @@ class JobController : public runtime::Controller {
   std::map<uint32_t, SlotWatch> watches_;                  // Of the open slots.
   std::vector<ShownChange> changes_;                       // In the batch of this round: told once it is durable.
   std::map<std::string, int32_t, std::less<>> priorities_;
-  std::set<std::string> forwarding_queues_;
+  std::map<std::string, kube::v1::Queue, std::less<>> queues_;
   storage::v1::PodRecord pod_record_;  // StorePod's: it keeps its memory from one pod to the next.
   Listener listener_;
 };

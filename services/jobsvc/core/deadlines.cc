@@ -154,6 +154,14 @@ std::optional<int64_t> DeadlineSet::NextDue() const {
   return by_due_.empty() ? std::nullopt : std::optional<int64_t>(by_due_.begin()->first);
 }
 
+std::vector<const PendingAction*> DeadlineSet::Earliest(size_t most) const {
+  std::vector<const PendingAction*> earliest;
+  for (auto it = by_due_.begin(); it != by_due_.end() && earliest.size() < most; ++it) {
+    earliest.push_back(Find(it->second));
+  }
+  return earliest;
+}
+
 bool DeadlineSet::AreStored(const std::vector<PendingAction>& stored) const {
   size_t found = 0;
   for (const auto& [pod, deadline] : kept_) {

@@ -63,6 +63,8 @@ class DeadlineSet {
   // What is due and still holds, in the order of the deadlines: it is taken out, as is what is due and holds no more.
   std::vector<storage::v1::PendingAction> TakeDue(int64_t now_ms, const PodSet& pods);
   std::optional<int64_t> NextDue() const;
+  // The first so many, by when they are due.
+  std::vector<const storage::v1::PendingAction*> Earliest(size_t most) const;
 
   const ByPod& kept() const { return kept_; }
   // Whether a status that holds `stored` says what it has to.

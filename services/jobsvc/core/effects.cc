@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <limits>
+#include <utility>
 
 #include "common/kube/names.h"
 #include "services/jobsvc/core/state_machine.h"
@@ -11,6 +12,8 @@
 namespace basalt::jobsvc {
 
 namespace {
+
+constexpr size_t kMostWaits = 20;
 
 int32_t TaskIndex(const kube::v1::JobSpec& spec, std::string_view name) {
   for (int i = 0; i < spec.tasks_size(); ++i) {
@@ -93,32 +96,64 @@ std::vector<PodEffect> NextPodEffects(const EffectInput& in) {
   return effects;
 }
 
-std::string WaitingFor(const EffectInput& in) {
+std::vector<Wait> WaitsOf(const EffectInput& in) {
+  using Cause = job::v1::Cause;
+  std::vector<Wait> waits;
+  const auto add = [&](Cause::Kind kind, std::string subject, std::string message) {
+    waits.push_back({kind, std::move(subject), std::move(message)});
+  };
   const auto phase = in.job.status().phase();
-  if (in.job.meta().deletion_ms() != 0) return "the job is being deleted";
+  if (in.job.meta().deletion_ms() != 0) {
+    add(Cause::KIND_DELETION, "", "the job is being deleted");
+    return waits;
+  }
   if (!MakesPods(phase)) {
-    if (IsDraining(phase)) return "its pods are still going";
-    return {};
+    if (IsDraining(phase)) add(Cause::KIND_KILL, "", "its pods are still going");
+    return waits;
   }
-  if (!in.pods.to_mark().empty() || !in.pods.to_delete().empty()) return "pods that have to go are still there";
-  if (in.pods.missing().empty() && in.pods.held().empty()) {
-    if (in.pods.counts().pending() > 0) return fmt::format("{} pods have not started", in.pods.counts().pending());
-    return {};
+  const PodSet& pods = in.pods;
+  if (!pods.to_mark().empty() || !pods.to_delete().empty() || pods.counts().terminating() > 0) {
+    add(Cause::KIND_KILL, "", "pods that have to go are still there");
   }
-  if (in.blocked) return in.job.status().message();
-  if (in.action_waits) return "an action is to be written to its status first";
-  if (!in.objects_ready) return "the objects of its plugins are being made";
-  if (!in.group.present) return "its PodGroup is being made";
-  if (in.group.stale) return fmt::format("PodGroup {} of the run before is still going", in.group.name);
-  if (!in.group.admits()) return fmt::format("the scheduler has not admitted PodGroup {} yet", in.group.name);
-  if (!in.pods.held().empty()) {
-    return fmt::format("the name {} is held by a pod of another owner", *in.pods.held().begin());
+  if (pods.missing().empty() && pods.held().empty()) {
+    if (const int32_t pending = pods.counts().pending(); pending > 0) {
+      add(Cause::KIND_PODS, "", fmt::format("{} {} not started", pending, pending == 1 ? "pod has" : "pods have"));
+    }
+    return waits;
   }
-  std::string why;
-  for (int i = 0; i < in.spec.tasks_size(); ++i) {
-    if (!DependencyMet(in.spec, i, in.pods, &why)) return why;
+  if (in.blocked) {
+    add(Cause::KIND_SPEC, "", in.job.status().message());
+    return waits;
   }
-  return "pods are being made";
+  if (in.action_waits) add(Cause::KIND_STATUS_WRITE, "", "an action is to be written to its status first");
+  if (!in.objects_ready) add(Cause::KIND_PLUGIN, "", "the objects of its plugins are being made");
+  const std::string group = fmt::format("PodGroup {}", in.group.name);
+  if (!in.group.present) {
+    add(Cause::KIND_POD_GROUP, group, "its PodGroup is being made");
+  } else if (in.group.stale) {
+    add(Cause::KIND_POD_GROUP, group, fmt::format("{} of the run before is still going", group));
+  } else if (!in.group.admits()) {
+    add(Cause::KIND_POD_GROUP, group, fmt::format("the scheduler has not admitted {} yet", group));
+  }
+  for (const std::string& name : pods.held()) {
+    if (waits.size() >= kMostWaits) return waits;
+    add(Cause::KIND_NAME_HELD, fmt::format("pod {}", name),
+        fmt::format("the name {} is held by a pod of another owner", name));
+  }
+  for (int i = 0; i < in.spec.tasks_size() && waits.size() < kMostWaits; ++i) {
+    const bool has_missing = pods.missing().lower_bound({i, -1}) != pods.missing().lower_bound({i + 1, -1});
+    std::string why;
+    if (has_missing && !DependencyMet(in.spec, i, pods, &why)) {
+      add(Cause::KIND_DEPENDENCY, fmt::format("task {}", in.spec.tasks(i).name()), std::move(why));
+    }
+  }
+  if (waits.empty()) add(Cause::KIND_PODS, "", "pods are being made");
+  return waits;
+}
+
+std::string WaitingFor(const EffectInput& input) {
+  const std::vector<Wait> waits = WaitsOf(input);
+  return waits.empty() ? std::string() : waits.front().message;
 }
 
 }  // namespace basalt::jobsvc

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "basalt/job/v1/job.pb.h"
 #include "basalt/kube/v1/kube.pb.h"
 #include "services/jobsvc/core/controlled_state.h"
 #include "services/jobsvc/core/pod_set.h"
@@ -57,7 +58,15 @@ bool DependencyMet(const kube::v1::JobSpec& spec, int32_t task, const PodSet& po
 // The group is not the one that pods of the present version may join.
 bool IsStaleGroup(const kube::v1::PodGroup& group, const kube::v1::JobStatus& status, const ControlledState& own);
 
-// One sentence for people; empty when the job waits for nothing.
+// What holds up effects, for people.
+struct Wait {
+  job::v1::Cause::Kind kind = job::v1::Cause::KIND_UNSPECIFIED;
+  std::string subject;  // As Cause.subject.
+  std::string message;  // One sentence.
+};
+// In the order in which they are met.
+std::vector<Wait> WaitsOf(const EffectInput& input);
+// The first of them in one sentence; empty when the job waits for nothing.
 std::string WaitingFor(const EffectInput& input);
 
 }  // namespace basalt::jobsvc

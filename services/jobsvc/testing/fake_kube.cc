@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <cstdio>
 #include <utility>
 
 #include "common/base/status.h"
@@ -225,8 +227,40 @@ WriteResponse FakeKube::Create(const WriteRequest& request, const std::string& k
   return response;
 }
 
+// What the API's scaling sends: tests of the generation, and sizes.
+WriteResponse FakeKube::PatchSizes(const WriteRequest& request, const std::string& key, const json::value& operations) {
+  const auto found = jobs_.find(key);
+  if (found == jobs_.end()) return Refused(404, "NotFound", key);
+  kube::v1::Job job = found->second;
+  if (request.patch().uid() != job.meta().uid()) return Refused(422, "Conflict", "test failed: /metadata/uid");
+  for (const json::value& operation : operations.as_array()) {
+    const std::string path(FindString(operation, "path"));
+    const auto value = static_cast<int32_t>(FindInt(operation, "value"));
+    int task = 0;
+    std::array<char, 16> member{};
+    if (path == "/metadata/generation") {
+      if (value != job.meta().generation()) return Refused(422, "Invalid", "the server rejected our request");
+    } else if (path == "/spec/minAvailable") {
+      job.mutable_spec()->set_min_available(value);
+    } else if (std::sscanf(path.c_str(), "/spec/tasks/%d/%15s", &task, member.data()) == 2) {
+      kube::v1::TaskSpec& changed = *job.mutable_spec()->mutable_tasks(task);
+      if (std::string_view(member.data()) == "replicas") {
+        changed.set_replicas(value);
+      } else {
+        changed.set_min_available(value);
+      }
+    }
+  }
+  WriteResponse response;
+  if (request.dry_run()) return response;
+  PutJob(job);
+  *response.mutable_object()->mutable_job() = jobs_.at(key);
+  return response;
+}
+
 WriteResponse FakeKube::Patch(const WriteRequest& request, const std::string& key) {
   auto parsed = ParseJson(request.patch().body());
+  if (parsed.ok() && parsed->is_array()) return PatchSizes(request, key, *parsed);
   if (!parsed.ok() || !parsed->is_object()) return Refused(400, "BadRequest", "the patch is no object");
   const std::string& plural = request.resource().plural();
   const auto refuses = [&](std::string_view uid, int64_t version) -> std::optional<WriteResponse> {

@@ -82,6 +82,8 @@ class FakeKube {
   void ShowPod(const std::string& key);
   gateway::v1::WriteResponse Apply(const gateway::v1::WriteRequest& request);
   gateway::v1::WriteResponse Create(const gateway::v1::WriteRequest& request, const std::string& key);
+  gateway::v1::WriteResponse PatchSizes(const gateway::v1::WriteRequest& request, const std::string& key,
+                                        const json::value& operations);
   gateway::v1::WriteResponse Patch(const gateway::v1::WriteRequest& request, const std::string& key);
   gateway::v1::WriteResponse Delete(const gateway::v1::WriteRequest& request, const std::string& key);
   kube::v1::Object GenericOf(const std::string& plural_key) const;

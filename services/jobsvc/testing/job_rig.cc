@@ -136,6 +136,9 @@ class JobRig::Context : public runtime::Context {
   }
 
   void Get(std::string_view, gateway::v1::GetRequest request, runtime::GetDone done) override {
+    GetForCaller(std::move(request), std::move(done));
+  }
+  void GetForCaller(gateway::v1::GetRequest request, runtime::GetDone done) override {
     process_.loop.RunAfter(kLatency, [this, request = std::move(request), done = std::move(done)]() mutable {
       done(rig_.kube_.Get(request));
     });

@@ -1,0 +1,71 @@
+#include "cli/view/explain_view.h"
+
+#include <fmt/format.h>
+
+#include "cli/view/table.h"
+#include "common/kube/text.h"
+
+namespace basalt::cli {
+namespace {
+
+// KIND_POD_GROUP -> "pod group".
+std::string KindText(job::v1::Cause::Kind kind) {
+  std::string text = job::v1::Cause::Kind_Name(kind).substr(5);
+  for (char& c : text) c = c == '_' ? ' ' : static_cast<char>(c - 'A' + 'a');
+  return text;
+}
+
+size_t CodePoints(std::string_view text) {
+  size_t count = 0;
+  for (const char c : text) count += (static_cast<unsigned char>(c) & 0xC0) == 0x80 ? 0 : 1;
+  return count;
+}
+
+std::string CauseText(const job::v1::Cause& cause, int64_t now_ms) {
+  std::string text = KindText(cause.kind());
+  if (!cause.subject().empty()) text += fmt::format(", {}", cause.subject());
+  text += fmt::format(": {}", cause.message());
+  if (cause.since_ms() != 0) text += fmt::format(", for {}", FormatAge(now_ms - cause.since_ms()));
+  if (cause.until_ms() > now_ms) {
+    text += fmt::format(", {} in {} ({})", cause.kind() == job::v1::Cause::KIND_DEADLINE ? "due" : "tried again",
+                        FormatAge(cause.until_ms() - now_ms), kube::FormatTime(cause.until_ms()));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string Wrap(std::string_view text, size_t width, size_t indent) {
+  if (width == 0) return std::string(text);
+  std::string out;
+  size_t column = 0;
+  while (!text.empty()) {
+    const size_t space = text.find(' ');
+    const std::string_view word = text.substr(0, space);
+    text.remove_prefix(space == std::string_view::npos ? text.size() : space + 1);
+    if (word.empty()) continue;
+    const size_t length = CodePoints(word);
+    if (column > 0 && column + 1 + length > width) {
+      out += '\n' + std::string(indent, ' ');
+      column = indent;
+    } else if (column > 0) {
+      out += ' ';
+      ++column;
+    }
+    out += word;
+    column += length;
+  }
+  return out;
+}
+
+std::string FormatExplanation(const job::v1::JobExplanation& explanation, size_t width) {
+  std::string text = Wrap(explanation.summary(), width) + "\n";
+  if (explanation.causes_size() > 0) text += '\n';
+  for (const job::v1::Cause& cause : explanation.causes()) {
+    text += Wrap("- " + CauseText(cause, explanation.time_ms()), width, 2) + "\n";
+    if (!cause.advice().empty()) text += "  " + Wrap("→ " + cause.advice(), width > 2 ? width - 2 : 0, 4) + "\n";
+  }
+  return text;
+}
+
+}  // namespace basalt::cli

@@ -1,0 +1,113 @@
+// Why a job is where it is, from what its controller and its records know.
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "common/base/slots.h"
+#include "services/jobsvc/api/answers.h"
+#include "services/jobsvc/api/job_api.h"
+#include "services/jobsvc/core/explain.h"
+#include "services/jobsvc/store/job_store.h"
+
+namespace basalt::jobsvc {
+
+namespace {
+
+// The newest decision that led into the present phase; of one in which pods were drained first, the one that called for
+// it. What is under way has not led there yet.
+absl::StatusOr<std::optional<job::v1::HistoryEntry>> EntryInto(JobController& controller, const JobEntry& entry) {
+  const auto records = ReadHistory(controller.context().store(), entry.slot, entry.record.uid());
+  if (!records.ok()) return records.status();
+  kube::v1::JobPhase phase = entry.job->status().phase();
+  for (auto record = records->rbegin(); record != records->rend(); ++record) {
+    if (!record->committed() || record->from_phase() == record->to_phase()) continue;
+    if (record->to_phase() != phase) break;
+    if (!IsDraining(record->from_phase())) return ToMessage(*record);
+    phase = record->from_phase();
+  }
+  return std::nullopt;
+}
+
+// Those that have not started, by why.
+absl::StatusOr<std::vector<WaitingPods>> PodsThatWait(JobController& controller, const JobEntry& entry) {
+  std::map<std::pair<bool, std::string>, WaitingPods> by_reason;
+  if (entry.pods.counts().pending() == 0) return std::vector<WaitingPods>();
+  const absl::Status status =
+      ForEachPod(controller.context().store(), entry.slot, entry.key,
+                 [&](std::string_view name, const storage::v1::PodRecord& record) {
+                   const PodEntry* pod = entry.pods.Find(name);
+                   if (pod == nullptr || pod->uid != record.uid() || pod->phase != kube::v1::POD_PHASE_PENDING) return;
+                   if (pod->has(kPodForeign) || pod->has(kPodTerminating)) return;
+                   WaitingPods& pods = by_reason[{!record.node_name().empty(), record.reason()}];
+                   if (pods.count++ == 0) {
+                     pods = {record.reason(), !record.node_name().empty(), 1, std::string(name), record.creation_ms()};
+                   }
+                   pods.since_ms = std::min(pods.since_ms, record.creation_ms());
+                 });
+  if (!status.ok()) return status;
+  std::vector<WaitingPods> pods;
+  for (auto& [reason, waiting] : by_reason) pods.push_back(std::move(waiting));
+  std::sort(pods.begin(), pods.end(), [](const WaitingPods& a, const WaitingPods& b) {
+    return std::tie(b.count, a.example) < std::tie(a.count, b.example);
+  });
+  return pods;
+}
+
+int64_t Until(const Retry& retry, absl::Time now) { return retry.Blocks(now) ? absl::ToUnixMillis(retry.until) : 0; }
+
+absl::StatusOr<job::v1::JobExplanation> ExplanationOf(JobController& controller, const JobEntry& entry) {
+  auto entered_by = EntryInto(controller, entry);
+  if (!entered_by.ok()) return entered_by.status();
+  auto waiting_pods = PodsThatWait(controller, entry);
+  if (!waiting_pods.ok()) return waiting_pods.status();
+  const std::set<std::string> none;
+  const EffectInput effects = controller.ViewOf(entry, none);
+  const auto group = entry.groups.find(effects.group.name);
+  const absl::Time now = controller.context().ApiNow();
+  ExplainInput input{.effects = effects,
+                     .refusal = entry.compiled->refusal,
+                     .warning = entry.compiled->warning,
+                     .trouble = entry.trouble,
+                     .pending = entry.record.pending(),
+                     .deadlines = entry.deadlines,
+                     .group = effects.group.present && group != entry.groups.end() ? &group->second : nullptr,
+                     .queue = controller.QueueOf(entry),
+                     .waiting_pods = *std::move(waiting_pods),
+                     .retry = {Until(entry.commit_retry, now), Until(entry.create_retry, now),
+                               Until(entry.object_retry, now), Until(entry.group_retry, now)},
+                     .entered_by = entered_by->has_value() ? &**entered_by : nullptr,
+                     .now_ms = absl::ToUnixMillis(now)};
+  for (const WantedClaim& claim : entry.compiled->claims) {
+    if (!entry.claims.contains(claim.name)) input.missing_claims.insert(claim.name);
+  }
+  std::map<int64_t, std::string> commands;  // In their order.
+  for (const auto& [name, command] : entry.commands) {
+    const bool is_taken = std::any_of(entry.record.pending().begin(), entry.record.pending().end(),
+                                      [&uid = command.meta().uid()](const storage::v1::PendingAction& action) {
+                                        return action.command_uid() == uid;
+                                      });
+    if (command.target().uid() != entry.record.uid() || is_taken) continue;
+    if (command.meta().uid() != entry.own.last_command_uid) commands[command.meta().resource_version()] = name;
+  }
+  for (auto& [version, name] : commands) input.commands.push_back(std::move(name));
+  return jobsvc::Explain(input);
+}
+
+}  // namespace
+
+void JobApi::Explain(job::v1::ExplainJobRequest request, rpc::Done<job::v1::JobExplanation> done) {
+  const std::string key = KeyOf(request.namespace_(), request.name());
+  auto shared = std::make_shared<rpc::Done<job::v1::JobExplanation>>(std::move(done));
+  workers_.OnWorkerOf(SlotOf(key), [key, shared](JobController& controller) {
+    const absl::StatusOr<const JobEntry*> entry = FindJob(controller, key);
+    if (!entry.ok()) return (*shared)(entry.status());
+    // No pass has looked at it yet.
+    if (!(*entry)->compiled || !(*entry)->has_uid((*entry)->job->meta().uid())) return (*shared)(NotReady(key));
+    (*shared)(ExplanationOf(controller, **entry));
+  });
+}
+
+}  // namespace basalt::jobsvc

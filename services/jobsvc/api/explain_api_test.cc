@@ -1,0 +1,224 @@
+// What the API says of why a job is where it is, over a real controller and a small API server, under simulated time.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "services/jobsvc/api/testing.h"
+
+namespace basalt::jobsvc::testing {
+namespace {
+
+using job::v1::Cause;
+using ::testing::HasSubstr;
+
+class ExplainApiTest : public ::testing::Test {
+ protected:
+  ExplainApiTest() {
+    rig_.Start();
+    PutQueue("Open");
+  }
+  void PutQueue(const std::string& state) {
+    kube::v1::Object object;
+    object.mutable_queue()->mutable_meta()->set_name("default");
+    object.mutable_queue()->set_state(state);
+    rig_.controller().OnShared("queues", object, /*gone=*/state.empty());
+  }
+  void Begin(kube::v1::Job job) {
+    rig_.kube().PutJob(std::move(job));
+    rig_.Run(absl::Seconds(2));
+  }
+  void BeginRunning(kube::v1::Job job) {
+    Begin(std::move(job));
+    rig_.kube().SetAllPods(kPodRunning);
+    rig_.Run(absl::Seconds(5));
+    ASSERT_EQ(rig_.PhaseOf("default/j"), kRunning);
+  }
+  job::v1::JobExplanation Explain() {
+    job::v1::ExplainJobRequest request;
+    request.set_name("j");
+    std::optional<absl::StatusOr<job::v1::JobExplanation>> answer;
+    api_.Explain(std::move(request), [&](auto got) { answer = std::move(got); });
+    rig_.Run(absl::ZeroDuration());
+    if (!answer || !answer->ok()) {
+      ADD_FAILURE() << (answer ? answer->status().ToString() : "no answer");
+      return {};
+    }
+    return **std::move(answer);
+  }
+  // The cause of that kind, whose message has the words; it is an error if there is none.
+  static Cause Find(const job::v1::JobExplanation& explanation, Cause::Kind kind, const std::string& words) {
+    for (const Cause& cause : explanation.causes()) {
+      if (cause.kind() == kind && cause.message().find(words) != std::string::npos) return cause;
+    }
+    ADD_FAILURE() << "no " << Cause::Kind_Name(kind) << " with '" << words << "' in " << explanation.DebugString();
+    return {};
+  }
+  std::string GroupKey() { return rig_.kube().groups().begin()->first; }
+
+  JobRig rig_;
+  RigWorkers workers_{{&rig_}};
+  JobApi api_{workers_, std::make_shared<WatchHub>()};
+};
+
+TEST_F(ExplainApiTest, OfAJobThatRunsNothingHoldsItUp) {
+  BeginRunning(MakeJob("j", 1, 2));
+  const auto explanation = Explain();
+  EXPECT_EQ(explanation.phase(), kRunning);
+  EXPECT_EQ(explanation.causes_size(), 0) << explanation.DebugString();
+  EXPECT_THAT(explanation.summary(), HasSubstr("Job default/j is Running, for "));
+  EXPECT_THAT(explanation.summary(), HasSubstr("Nothing holds it up: of 2 pods 2 run"));
+  EXPECT_EQ(explanation.entered_by().to_phase(), kRunning);
+}
+
+TEST_F(ExplainApiTest, TheSchedulersWordsComeFirst) {
+  rig_.kube().new_group_phase = "Pending";
+  Begin(MakeJob("j", 1, 2));
+  const int64_t when = absl::ToUnixMillis(rig_.time().Now()) - 60'000;
+  rig_.kube().EditGroup(GroupKey(), [&](kube::v1::PodGroup& group) {
+    auto* condition = group.add_conditions();
+    condition->set_type("Unschedulable");
+    condition->set_status("True");
+    condition->set_message("2/2 tasks in gang unschedulable: not enough cpu");
+    condition->set_last_transition_ms(when);
+  });
+  rig_.Run();
+  const auto explanation = Explain();
+  ASSERT_GE(explanation.causes_size(), 2);
+  EXPECT_EQ(explanation.causes(0).kind(), Cause::KIND_UNSCHEDULABLE);
+  EXPECT_EQ(explanation.causes(0).since_ms(), when);
+  EXPECT_EQ(explanation.causes(1).kind(), Cause::KIND_POD_GROUP);
+  EXPECT_THAT(explanation.summary(), HasSubstr("2/2 tasks in gang unschedulable: not enough cpu."));
+  EXPECT_THAT(explanation.summary(), HasSubstr("This has been so for 1m1s."));
+  EXPECT_THAT(explanation.summary(), HasSubstr("2 pods must fit at once (minAvailable)"));
+}
+
+TEST_F(ExplainApiTest, AQueueThatIsClosedOrMissingIsNamed) {
+  rig_.kube().new_group_phase = "Pending";
+  Begin(MakeJob("j", 1, 2));
+  PutQueue("Closed");
+  EXPECT_EQ(Find(Explain(), Cause::KIND_QUEUE, "queue default is Closed").subject(), "queue default");
+  PutQueue("");
+  EXPECT_THAT(Find(Explain(), Cause::KIND_QUEUE, "queue default does not exist").advice(),
+              HasSubstr("Create the queue"));
+}
+
+TEST_F(ExplainApiTest, AClaimThatIsMissingIsNamedWithItsNextTry) {
+  kube::v1::Job job = MakeJob("j", 1, 1);
+  auto* volume = job.mutable_spec()->add_volumes();
+  volume->set_mount_path("/data");
+  volume->set_volume_claim_name("data");
+  Begin(job);
+  const Cause cause = Find(Explain(), Cause::KIND_CLAIM, "claim data does not exist");
+  EXPECT_EQ(cause.subject(), "claim data");
+  EXPECT_GT(cause.until_ms(), absl::ToUnixMillis(rig_.time().Now()));
+  EXPECT_THAT(cause.advice(), HasSubstr("Create PersistentVolumeClaim data in namespace default"));
+}
+
+TEST_F(ExplainApiTest, WhatTheApiServerRefusesIsToldInItsWordsWithTheBackOff) {
+  rig_.kube().SetRefuse([](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
+    if (!request.has_create() || request.resource().plural() != "pods") return false;
+    error.set_code(403);
+    error.set_reason("Forbidden");
+    error.set_message("pods \"j-t0-0\" is forbidden: exceeded quota: team, requested: pods=1, used: pods=4");
+    return true;
+  });
+  Begin(MakeJob("j", 1, 1));
+  const Cause cause = Find(Explain(), Cause::KIND_REFUSED, "exceeded quota: team");
+  EXPECT_GT(cause.until_ms(), absl::ToUnixMillis(rig_.time().Now()));
+  EXPECT_THAT(cause.advice(), HasSubstr("ResourceQuota"));
+}
+
+TEST_F(ExplainApiTest, EachTaskThatWaitsForAnotherIsNamed) {
+  kube::v1::Job job = MakeJob("j", 3, 1);
+  job.mutable_spec()->set_min_available(1);
+  for (int task : {1, 2}) job.mutable_spec()->mutable_tasks(task)->mutable_depends_on()->add_names("t0");
+  Begin(job);
+  const auto explanation = Explain();
+  EXPECT_EQ(Find(explanation, Cause::KIND_DEPENDENCY, "task t1 waits for task t0").subject(), "task t1");
+  EXPECT_EQ(Find(explanation, Cause::KIND_DEPENDENCY, "task t2 waits for task t0").subject(), "task t2");
+}
+
+TEST_F(ExplainApiTest, PodsThatDoNotStartAreCountedByWhy) {
+  Begin(MakeJob("j", 1, 3));
+  for (const char* pod : {"default/j-t0-0", "default/j-t0-2"}) {
+    rig_.kube().EditPod(pod, [](kube::v1::Pod& changed) {
+      changed.set_node_name("node-1");
+      changed.set_reason("ImagePullBackOff");
+    });
+  }
+  rig_.Run();
+  const auto explanation = Explain();
+  const Cause pulled = Find(explanation, Cause::KIND_PODS, "2 pods are on a node, not started: ImagePullBackOff");
+  EXPECT_EQ(pulled.subject(), "pod j-t0-0");
+  EXPECT_GT(pulled.since_ms(), 0);
+  Find(explanation, Cause::KIND_PODS, "1 pod is not on a node yet");
+}
+
+TEST_F(ExplainApiTest, ADeadlineSaysWhatWillHappenAndWhen) {
+  Begin(WithPolicy(MakeJob("j", 1, 1), "PodPending", "AbortJob", absl::Minutes(10)));
+  const auto explanation = Explain();
+  const Cause cause = Find(explanation, Cause::KIND_DEADLINE, "AbortJob because of PodPending");
+  EXPECT_EQ(cause.subject(), "pod j-t0-0");
+  EXPECT_EQ(cause.until_ms() - cause.since_ms(), 600'000);
+  EXPECT_THAT(explanation.summary(), HasSubstr("AbortJob because of PodPending (spec.policies[0]), about pod j-t0-0."));
+}
+
+TEST_F(ExplainApiTest, HowItFailedAndWhenItIsDeletedIsTold) {
+  kube::v1::Job job = WithPolicy(MakeJob("j", 1, 2), "PodFailed", "TerminateJob");
+  job.mutable_spec()->set_ttl_seconds_after_finished(3600);
+  BeginRunning(job);
+  rig_.kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
+  rig_.Run(absl::Seconds(5));
+  const auto explanation = Explain();
+  EXPECT_EQ(explanation.phase(), kube::v1::JOB_PHASE_TERMINATED);
+  Find(explanation, Cause::KIND_ENDED, "the job is Terminated");
+  const Cause deletion = Find(explanation, Cause::KIND_DEADLINE, "the job will be deleted");
+  EXPECT_EQ(deletion.until_ms(), rig_.kube().job("default/j").status().last_transition_ms() + 3'600'000);
+}
+
+TEST_F(ExplainApiTest, WhyItIsRestartedAndHowOftenItMayBe) {
+  BeginRunning(WithPolicy(MakeJob("j", 1, 2), "PodFailed", "RestartJob"));
+  rig_.kube().graceful_pods = true;
+  rig_.kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
+  rig_.Run(absl::Seconds(5));
+  const auto explanation = Explain();
+  EXPECT_EQ(explanation.phase(), kRestarting);
+  EXPECT_THAT(explanation.summary(),
+              HasSubstr("RestartJob because of PodFailed of pod j-t0-1, exit code 3 (by spec.policies[0])"));
+  Find(explanation, Cause::KIND_KILL, "pods that have to go are still there");
+  Find(explanation, Cause::KIND_RETRIES, "1 of 3 retries are used");
+}
+
+TEST_F(ExplainApiTest, AnAbortedJobCanBeResumed) {
+  BeginRunning(MakeJob("j", 1, 1));
+  rig_.kube().PutCommand("default", "stop", "AbortJob", "j");
+  rig_.Run(absl::Seconds(5));
+  const auto explanation = Explain();
+  EXPECT_THAT(Find(explanation, Cause::KIND_ENDED, "the job is Aborted").advice(), HasSubstr("basaltctl job resume j"));
+  EXPECT_THAT(explanation.summary(), HasSubstr("AbortJob because of CommandIssued of command stop"));
+}
+
+TEST_F(ExplainApiTest, ASpecThatIsRefusedAndOneThatIsOddAreTold) {
+  kube::v1::Job job = MakeJob("j", 1, 1);
+  job.mutable_spec()->mutable_tasks(0)->set_min_available(4);
+  Begin(job);
+  const auto explanation = Explain();
+  EXPECT_EQ(explanation.causes(0).kind(), Cause::KIND_SPEC);
+  EXPECT_THAT(explanation.causes(0).message(), HasSubstr("spec.tasks[0].minAvailable"));
+  EXPECT_EQ(explanation.causes_size(), 1) << "once: " << explanation.DebugString();
+}
+
+TEST_F(ExplainApiTest, AJobThatIsNotThereIsNotFound) {
+  job::v1::ExplainJobRequest request;
+  request.set_name("none");
+  absl::Status status;
+  api_.Explain(std::move(request), [&](const auto& got) { status = got.status(); });
+  rig_.Run();
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace basalt::jobsvc::testing

@@ -1,0 +1,180 @@
+// Scaling (job spec 9.12): checked against the job as Kubernetes has it now, then patched where it changes.
+#include <fmt/format.h>
+
+#include <memory>
+#include <utility>
+
+#include "common/base/json.h"
+#include "common/base/slots.h"
+#include "common/base/status.h"
+#include "services/jobsvc/api/answers.h"
+#include "services/jobsvc/api/job_api.h"
+#include "services/jobsvc/control/requests.h"
+#include "services/jobsvc/core/check_spec.h"
+#include "services/jobsvc/core/render/effective_spec.h"
+#include "services/jobsvc/core/render/validate.h"
+
+namespace basalt::jobsvc {
+
+namespace {
+
+absl::Status Invalid(std::string_view what) { return MakeStatus(absl::StatusCode::kInvalidArgument, what); }
+
+json::object Operation(std::string_view op, std::string_view path, json::value value) {
+  json::object operation;
+  operation["op"] = op;
+  operation["path"] = path;
+  operation["value"] = std::move(value);
+  return operation;
+}
+
+// What is asked for, on the job as it is stored.
+class Scaling {
+ public:
+  Scaling(const job::v1::ScaleJobRequest& request, const kube::v1::Job& job)
+      : request_(request), before_(job), after_(job) {}
+
+  // NOT_FOUND: no such task. INVALID_ARGUMENT: a rule is broken.
+  absl::Status Apply() {
+    if (request_.tasks().empty() && !request_.has_min_available()) {
+      return Invalid("tasks: name at least one task and its replicas, or give min_available");
+    }
+    for (const job::v1::TaskScale& scale : request_.tasks()) {
+      if (const absl::Status status = ApplyTo(scale); !status.ok()) return status;
+    }
+    Set(request_.has_min_available(), request_.min_available(), after_.spec().has_min_available(),
+        after_.spec().min_available(), "/spec/minAvailable",
+        [this](int32_t value) { after_.mutable_spec()->set_min_available(value); });
+    return Check();
+  }
+
+  bool changes() const { return !operations_.empty(); }
+  const kube::v1::Job& after() const { return after_; }
+
+  // Holds for the spec that was looked at, whatever happens to the status meanwhile.
+  std::string Body() {
+    json::array list;
+    list.push_back(Operation("test", "/metadata/generation", before_.meta().generation()));
+    for (json::object& operation : operations_) list.push_back(std::move(operation));
+    return ToText(list);
+  }
+
+ private:
+  absl::Status ApplyTo(const job::v1::TaskScale& scale) {
+    kube::v1::JobSpec& spec = *after_.mutable_spec();
+    // A task without a name goes by that of its place (job spec 2.1).
+    const kube::v1::JobSpec effective = EffectiveSpec(before_);
+    for (int i = 0; i < spec.tasks_size(); ++i) {
+      if (effective.tasks(i).name() != scale.task()) continue;
+      kube::v1::TaskSpec* const task = spec.mutable_tasks(i);
+      Set(scale.has_replicas(), scale.replicas(), true, task->replicas(), fmt::format("/spec/tasks/{}/replicas", i),
+          [task](int32_t value) { task->set_replicas(value); });
+      Set(scale.has_min_available(), scale.min_available(), task->has_min_available(), task->min_available(),
+          fmt::format("/spec/tasks/{}/minAvailable", i), [task](int32_t value) { task->set_min_available(value); });
+      return absl::OkStatus();
+    }
+    return MakeStatus(absl::StatusCode::kNotFound, fmt::format("job {}/{} has no task {}", before_.meta().namespace_(),
+                                                               before_.meta().name(), scale.task()));
+  }
+
+  template <typename Setter>
+  void Set(bool asked, int32_t wanted, bool has_value, int32_t value, const std::string& path, Setter set) {
+    if (!asked || (has_value && value == wanted)) return;
+    set(wanted);
+    operations_.push_back(Operation("add", path, wanted));
+  }
+
+  absl::Status Check() {
+    const auto violations = ValidateUpdate(before_.spec(), after_.spec());
+    if (!violations.empty()) return Invalid(violations.front().message);
+    // One that the job never had is what it started with (2.8).
+    const int64_t total = SumOfReplicas(after_.spec());
+    const bool started = before_.status().phase() != kube::v1::JOB_PHASE_UNSPECIFIED;
+    if (!after_.spec().has_min_available() && started && before_.status().min_available() > total) {
+      return Invalid(
+          fmt::format("spec.minAvailable is {} since the job started, with {} replicas; give one that is at most that",
+                      before_.status().min_available(), total));
+    }
+    const SpecCheck known = CheckSpec(before_, EffectiveSpec(before_));
+    const SpecCheck check = CheckSpec(after_, EffectiveSpec(after_));
+    if (known.refusal.empty() && !check.refusal.empty()) return Invalid(check.refusal.message);
+    return absl::OkStatus();
+  }
+
+  const job::v1::ScaleJobRequest& request_;
+  const kube::v1::Job& before_;
+  kube::v1::Job after_;
+  std::vector<json::object> operations_;
+};
+
+using ScaleDone = std::shared_ptr<rpc::Done<job::v1::Job>>;
+
+void Answer(const ScaleDone& done, kube::v1::Job job) {
+  job::v1::Job answer;
+  *answer.mutable_object() = std::move(job);
+  (*done)(std::move(answer));
+}
+
+// Of the write. A test that fails is a refusal without a field: somebody has changed the spec, or made the job anew.
+void AnswerWrite(const std::string& key, kube::v1::Job meant, runtime::WriteOutcome outcome, const ScaleDone& done) {
+  const gateway::v1::KubeError& error = outcome.error;
+  const bool refused = outcome.kind == runtime::WriteOutcome::Kind::kRefused;
+  if (refused && (error.code() == 409 || (error.code() == 422 && error.fields().empty()))) {
+    return (*done)(MakeStatus(absl::StatusCode::kAborted,
+                              fmt::format("job {} was changed meanwhile; nothing was done, look at it again", key)));
+  }
+  if (refused && error.code() == 404) return (*done)(NotFound(key));
+  if (const absl::Status status = StatusOf(outcome); !status.ok()) return (*done)(status);
+  Answer(done, outcome.object.has_job() ? std::move(*outcome.object.mutable_job()) : std::move(meant));
+}
+
+void ScaleStored(runtime::Context& context, const std::string& key, const job::v1::ScaleJobRequest& request,
+                 const kube::v1::Job& job, const ScaleDone& done) {
+  const std::string& uid = job.meta().uid();
+  if (!request.uid().empty() && uid != request.uid()) return (*done)(NotFound(key, request.uid(), uid));
+  if (!job.decode_error().empty()) {
+    return (*done)(MakeStatus(absl::StatusCode::kFailedPrecondition,
+                              fmt::format("job {} cannot be read: {}", key, job.decode_error())));
+  }
+  Scaling scaling(request, job);
+  if (const absl::Status status = scaling.Apply(); !status.ok()) return (*done)(status);
+  if (!scaling.changes()) return Answer(done, job);
+  auto write = WriteOf("batch.volcano.sh", "v1alpha1", "jobs", job.meta().namespace_(), job.meta().name());
+  gateway::v1::Patch& patch = *write.mutable_patch();
+  patch.set_type(gateway::v1::Patch::TYPE_JSON);
+  patch.set_uid(uid);
+  patch.set_body(scaling.Body());
+  write.set_dry_run(request.dry_run());
+  context.WriteForCaller(key, std::move(write),
+                         [key, done, meant = scaling.after()](runtime::WriteOutcome outcome) mutable {
+                           AnswerWrite(key, std::move(meant), std::move(outcome), done);
+                         });
+}
+
+}  // namespace
+
+void JobApi::Scale(job::v1::ScaleJobRequest request, rpc::Done<job::v1::Job> done) {
+  const std::string key = KeyOf(request.namespace_(), request.name());
+  const auto shared = std::make_shared<rpc::Done<job::v1::Job>>(std::move(done));
+  workers_.OnWorkerOf(SlotOf(key), [key, request = std::move(request), shared](JobController& controller) {
+    const absl::StatusOr<const JobEntry*> entry = FindJob(controller, key, request.uid());
+    if (!entry.ok()) return (*shared)(entry.status());
+    gateway::v1::GetRequest get;
+    SetResourceOf("batch.volcano.sh", "v1alpha1", "jobs", *get.mutable_resource());
+    get.set_namespace_((*entry)->ns);
+    get.set_name((*entry)->name);
+    // The controller keeps no spec as it was written: what is defaulted must not be written back.
+    controller.context().GetForCaller(
+        std::move(get), [key, request, shared, &controller](absl::StatusOr<gateway::v1::GetResponse> response) {
+          if (!response.ok()) return (*shared)(response.status());
+          if (response->has_object() && response->object().has_job()) {
+            return ScaleStored(controller.context(), key, request, response->object().job(), shared);
+          }
+          if (response->error().code() == 404) return (*shared)(NotFound(key));
+          (*shared)(MakeStatus(absl::StatusCode::kUnavailable,
+                               fmt::format("job {} could not be read: {}", key, response->error().message())));
+        });
+  });
+}
+
+}  // namespace basalt::jobsvc

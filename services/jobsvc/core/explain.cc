@@ -1,0 +1,333 @@
+#include "services/jobsvc/core/explain.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "absl/time/time.h"
+#include "common/kube/text.h"
+#include "services/jobsvc/core/state_machine.h"
+
+namespace basalt::jobsvc {
+
+using job::v1::Cause;
+using job::v1::JobExplanation;
+using kube::v1::JobPhase;
+
+namespace {
+
+constexpr size_t kMostDeadlines = 10;
+
+std::string Ago(int64_t since_ms, int64_t now_ms) {
+  return kube::FormatGoDuration(absl::Seconds(std::max<int64_t>(0, now_ms - since_ms) / 1000));
+}
+
+std::string Sentence(std::string text) {
+  if (text.empty()) return text;
+  if (text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  if (text.back() != '.' && text.back() != '!' && text.back() != '?') text += '.';
+  return text;
+}
+
+// What the scheduler says of the group last, unless that is that it was scheduled (job spec 9.11).
+const kube::v1::PodGroupCondition* SchedulersWords(const kube::v1::PodGroup& group) {
+  const kube::v1::PodGroupCondition* newest = nullptr;
+  for (const auto& condition : group.conditions()) {
+    if (condition.status() != "True") continue;
+    if (newest == nullptr || condition.last_transition_ms() > newest->last_transition_ms()) newest = &condition;
+  }
+  return newest == nullptr || newest->type() == "Scheduled" ? nullptr : newest;
+}
+
+// It is not known to the names of errors: an exceeded quota is Forbidden like much else.
+bool IsQuota(std::string_view message) { return message.find("exceeded quota") != std::string_view::npos; }
+
+class Explainer {
+ public:
+  explicit Explainer(const ExplainInput& input)
+      : in_(input), job_(input.effects.job), phase_(input.effects.job.status().phase()) {}
+
+  JobExplanation Run() {
+    result_.set_namespace_(job_.meta().namespace_());
+    result_.set_name(job_.meta().name());
+    result_.set_uid(job_.meta().uid());
+    result_.set_phase(phase_);
+    result_.set_time_ms(in_.now_ms);
+    if (in_.entered_by != nullptr) *result_.mutable_entered_by() = *in_.entered_by;
+    AddCauses();
+    result_.set_summary(Summary());
+    return std::move(result_);
+  }
+
+ private:
+  Cause& Add(Cause::Kind kind, std::string subject, std::string message, std::string advice = {}) {
+    Cause& cause = *result_.add_causes();
+    cause.set_kind(kind);
+    cause.set_subject(std::move(subject));
+    cause.set_message(std::move(message));
+    cause.set_advice(std::move(advice));
+    return cause;
+  }
+
+  void AddCauses() {
+    if (job_.meta().deletion_ms() != 0) {
+      Add(Cause::KIND_DELETION, "", "the job is being deleted",
+          "What stays for long has a finalizer, or pods on a node that does not answer.")
+          .set_since_ms(job_.meta().deletion_ms());
+      return;
+    }
+    if (IsFinished(phase_) || phase_ == kube::v1::JOB_PHASE_ABORTED) AddEnd();
+    if (!in_.refusal.empty()) {
+      Add(Cause::KIND_SPEC, "", in_.refusal.message,
+          "Correct it with kubectl edit; where the field cannot be changed, delete the job and submit it again.");
+    }
+    for (const storage::v1::PendingAction& action : in_.pending) {
+      Add(Cause::KIND_STATUS_WRITE, action.subject(),
+          fmt::format("{} because of {} is to be written to its status", action.action(), action.event()))
+          .set_until_ms(in_.retry.status_ms);
+    }
+    for (const std::string& command : in_.commands) {
+      Add(Cause::KIND_COMMAND, fmt::format("command {}", command), "it waits for its turn");
+    }
+    for (const Wait& wait : WaitsOf(in_.effects)) AddWait(wait);
+    AddRefusal();
+    AddDeadlines();
+    AddRetries();
+    if (!in_.warning.empty()) Add(Cause::KIND_SPEC, "", in_.warning.message);
+  }
+
+  void AddEnd() {
+    const std::string_view name = kube::JobPhaseName(phase_);
+    std::string message = fmt::format("the job is {}", name);
+    if (const std::string origin = Origin(); !origin.empty()) message += fmt::format(": {}", origin);
+    const bool can_resume = phase_ == kube::v1::JOB_PHASE_ABORTED;
+    Add(Cause::KIND_ENDED, "", std::move(message),
+        can_resume ? fmt::format("'basaltctl job resume {} -n {}' lets it run again.", job_.meta().name(),
+                                 job_.meta().namespace_())
+                   : std::string())
+        .set_since_ms(job_.status().last_transition_ms());
+    if (!IsFinished(phase_) || !in_.effects.spec.has_ttl_seconds_after_finished()) return;
+    const int64_t ttl_ms = int64_t{in_.effects.spec.ttl_seconds_after_finished()} * 1000;
+    Add(Cause::KIND_DEADLINE, "", "the job will be deleted, by ttlSecondsAfterFinished")
+        .set_until_ms(job_.status().last_transition_ms() + ttl_ms);
+  }
+
+  void AddWait(const Wait& wait) {
+    switch (wait.kind) {
+      case Cause::KIND_DELETION:
+        return;
+      case Cause::KIND_SPEC:
+        if (in_.refusal.empty()) Add(wait.kind, wait.subject, wait.message);
+        return;
+      case Cause::KIND_STATUS_WRITE:
+        if (in_.pending.empty()) Add(wait.kind, wait.subject, wait.message);
+        return;
+      case Cause::KIND_PLUGIN:
+        return AddObjects(wait);
+      case Cause::KIND_POD_GROUP:
+        return AddGroup(wait);
+      case Cause::KIND_PODS:
+        return AddPods(wait);
+      case Cause::KIND_KILL:
+        return AddKill(wait);
+      case Cause::KIND_NAME_HELD:
+        Add(wait.kind, wait.subject, wait.message, "Delete that object, or wait until it is gone.");
+        return;
+      default:
+        Add(wait.kind, wait.subject, wait.message);
+    }
+  }
+
+  void AddKill(const Wait& wait) {
+    const std::set<std::string>& names =
+        in_.effects.pods.to_delete().empty() ? in_.effects.pods.to_mark() : in_.effects.pods.to_delete();
+    const int32_t terminating = in_.effects.pods.counts().terminating();
+    std::string advice;
+    if (!names.empty()) {
+      advice = fmt::format("If they stay for long, see 'kubectl describe pod {} -n {}': its finalizers and its node.",
+                           *names.begin(), job_.meta().namespace_());
+    }
+    std::string message = wait.message;
+    if (terminating > 0) message += fmt::format(" ({})", terminating);
+    Add(wait.kind, wait.subject, std::move(message), std::move(advice));
+  }
+
+  void AddObjects(const Wait& wait) {
+    for (const std::string& claim : in_.missing_claims) {
+      Add(Cause::KIND_CLAIM, fmt::format("claim {}", claim),
+          in_.trouble.reason == "PVCError" && in_.missing_claims.size() == 1
+              ? in_.trouble.message
+              : fmt::format("claim {} is not there yet", claim),
+          fmt::format("Create PersistentVolumeClaim {} in namespace {}, or correct what is refused; the job goes on by "
+                      "itself.",
+                      claim, job_.meta().namespace_()))
+          .set_until_ms(in_.retry.objects_ms);
+    }
+    const bool refused = in_.trouble.reason == "PluginError";
+    if (!in_.missing_claims.empty() && !refused) return;
+    Add(wait.kind, wait.subject, refused ? in_.trouble.message : wait.message).set_until_ms(in_.retry.objects_ms);
+  }
+
+  void AddQueue() {
+    const std::string& name = in_.effects.spec.queue();
+    if (in_.queue == nullptr) {
+      Add(Cause::KIND_QUEUE, fmt::format("queue {}", name), fmt::format("queue {} does not exist", name),
+          "Create the queue; or submit the job again to another one, as the queue of a job cannot be changed.");
+    } else if (in_.queue->state() != "Open") {
+      const std::string state = in_.queue->state().empty() ? "not opened yet" : in_.queue->state();
+      Add(Cause::KIND_QUEUE, fmt::format("queue {}", name),
+          fmt::format("queue {} is {}: nothing new is admitted to it", name, state),
+          fmt::format("Open it (vcctl queue operate --action open --name {}), or submit the job to another one.",
+                      name));
+    }
+  }
+
+  void AddGroup(const Wait& wait) {
+    AddQueue();
+    if (in_.trouble.reason == "PodGroupError") {
+      Add(wait.kind, wait.subject, in_.trouble.message).set_until_ms(in_.retry.group_ms);
+      return;
+    }
+    const kube::v1::PodGroupCondition* words = in_.group == nullptr ? nullptr : SchedulersWords(*in_.group);
+    if (words != nullptr) AddUnschedulable(*words);
+    Cause& cause =
+        Add(wait.kind, wait.subject, wait.message,
+            words == nullptr && in_.effects.group.present && !in_.effects.group.stale
+                ? "Where nothing happens for long, see whether the scheduler runs and what the queue may use."
+                : "");
+    cause.set_until_ms(in_.retry.group_ms);
+    if (in_.group != nullptr) cause.set_since_ms(in_.group->meta().creation_ms());
+  }
+
+  void AddUnschedulable(const kube::v1::PodGroupCondition& words) {
+    std::string message = words.message().empty() ? words.reason() : words.message();
+    if (message.empty()) message = words.type();
+    Add(Cause::KIND_UNSCHEDULABLE, fmt::format("PodGroup {}", in_.effects.group.name), std::move(message),
+        fmt::format("{} pods must fit at once (minAvailable): add or free resources, or ask for less.",
+                    in_.effects.spec.min_available()))
+        .set_since_ms(words.last_transition_ms());
+  }
+
+  void AddPods(const Wait& wait) {
+    if (in_.waiting_pods.empty()) {
+      Add(wait.kind, wait.subject, wait.message).set_until_ms(in_.retry.pods_ms);
+      return;
+    }
+    const bool unscheduled = std::any_of(in_.waiting_pods.begin(), in_.waiting_pods.end(),
+                                         [](const WaitingPods& pods) { return !pods.on_node; });
+    const kube::v1::PodGroupCondition* words = in_.group == nullptr ? nullptr : SchedulersWords(*in_.group);
+    if (unscheduled && words != nullptr) AddUnschedulable(*words);
+    for (const WaitingPods& pods : in_.waiting_pods) {
+      const std::string_view where = pods.on_node ? "on a node, not started" : "not on a node yet";
+      std::string message = fmt::format("{} {} {}", pods.count, pods.count == 1 ? "pod is" : "pods are", where);
+      if (!pods.reason.empty()) message += fmt::format(": {}", pods.reason);
+      Add(wait.kind, fmt::format("pod {}", pods.example), std::move(message),
+          fmt::format("See 'kubectl describe pod {} -n {}'.", pods.example, job_.meta().namespace_()))
+          .set_since_ms(pods.since_ms);
+    }
+  }
+
+  void AddRefusal() {
+    const bool told = in_.trouble.reason == "PVCError" || in_.trouble.reason == "PluginError" ||
+                      in_.trouble.reason == "PodGroupError";
+    if (in_.trouble.empty() || told) return;
+    Add(Cause::KIND_REFUSED, "", in_.trouble.message,
+        IsQuota(in_.trouble.message)
+            ? "Raise the ResourceQuota of the namespace, or free what it counts; it is tried again by itself."
+            : "Mend what the API server names; it is tried again by itself, and at once after an edit of the job.")
+        .set_until_ms(in_.retry.pods_ms);
+  }
+
+  void AddDeadlines() {
+    for (const storage::v1::PendingAction* deadline : in_.deadlines.Earliest(kMostDeadlines)) {
+      Cause& cause = Add(Cause::KIND_DEADLINE, deadline->subject(),
+                         fmt::format("{} because of {} ({})", deadline->action(), deadline->event(), deadline->rule()));
+      cause.set_since_ms(deadline->time_ms());
+      cause.set_until_ms(deadline->due_ms());
+    }
+    if (in_.deadlines.size() > kMostDeadlines) {
+      Add(Cause::KIND_DEADLINE, "", fmt::format("and {} later ones", in_.deadlines.size() - kMostDeadlines));
+    }
+  }
+
+  void AddRetries() {
+    const int32_t used = job_.status().retry_count();
+    const int32_t most = in_.effects.spec.max_retry();
+    if (used == 0 || !MakesPods(phase_)) return;
+    Add(Cause::KIND_RETRIES, "",
+        used + 1 >= most ? fmt::format("{} of {} retries are used: the next restart ends it as Failed", used, most)
+                         : fmt::format("{} of {} retries are used", used, most));
+  }
+
+  // What led to the phase: an event with its subject, or the rule of the state machine.
+  std::string Origin() const {
+    if (in_.entered_by == nullptr) return {};
+    const job::v1::HistoryEntry& entry = *in_.entered_by;
+    std::string origin;
+    if (entry.event() != "OutOfSync" && !entry.event().empty()) {
+      origin = fmt::format("{} because of {}", entry.action(), entry.event());
+      if (!entry.subject().empty()) origin += fmt::format(" of {}", entry.subject());
+      if (entry.exit_code() != 0) origin += fmt::format(", exit code {}", entry.exit_code());
+      if (!entry.pod_reason().empty()) origin += fmt::format(", {}", entry.pod_reason());
+      if (!entry.rule().empty()) origin += fmt::format(" (by {})", entry.rule());
+    } else {
+      origin = entry.rule();
+    }
+    return origin;
+  }
+
+  std::string Summary() const {
+    const std::string_view name =
+        phase_ == kube::v1::JOB_PHASE_UNSPECIFIED ? std::string_view("new") : kube::JobPhaseName(phase_);
+    std::string text = fmt::format("Job {}/{} is {}", job_.meta().namespace_(), job_.meta().name(), name);
+    // Where nothing more is counted the last change is the one of the phase.
+    const bool settled = IsFinished(phase_) || phase_ == kube::v1::JOB_PHASE_ABORTED;
+    int64_t since_ms = settled ? job_.status().last_transition_ms() : 0;
+    if (!settled && in_.entered_by != nullptr) since_ms = in_.entered_by->time_ms();
+    if (since_ms != 0) text += fmt::format(", for {}", Ago(since_ms, in_.now_ms));
+    if (const std::string origin = Origin(); !origin.empty()) text += fmt::format(": {}", origin);
+    text += '.';
+    const Cause* first = nullptr;
+    for (const Cause& cause : result_.causes()) {
+      const bool holds_up = cause.kind() != Cause::KIND_ENDED && cause.kind() != Cause::KIND_RETRIES &&
+                            cause.kind() != Cause::KIND_DEADLINE;
+      if (holds_up && first == nullptr) first = &cause;
+    }
+    if (first != nullptr) {
+      text += ' ' + Sentence(first->message());
+      if (first->since_ms() != 0) text += fmt::format(" This has been so for {}.", Ago(first->since_ms(), in_.now_ms));
+      if (first->until_ms() > in_.now_ms) {
+        text += fmt::format(" It is tried again at {}.", kube::FormatTime(first->until_ms()));
+      }
+    } else if (MakesPods(phase_)) {
+      const kube::v1::PodCounts& counts = in_.effects.pods.counts();
+      text += fmt::format(" Nothing holds it up: of {} pods {} run, {} have succeeded and {} have failed.",
+                          in_.effects.pods.total(), counts.running(), counts.succeeded(), counts.failed());
+    }
+    for (const Cause& cause : result_.causes()) {
+      if (cause.kind() != Cause::KIND_DEADLINE || cause.until_ms() == 0) continue;
+      const std::string about = cause.subject().empty() ? "" : fmt::format(", about {}", cause.subject());
+      text += fmt::format(" At {}: {}{}.", kube::FormatTime(cause.until_ms()), cause.message(), about);
+      break;
+    }
+    for (const Cause& cause : result_.causes()) {
+      if (cause.advice().empty()) continue;
+      text += ' ' + cause.advice();
+      break;
+    }
+    return text;
+  }
+
+  const ExplainInput& in_;
+  const kube::v1::Job& job_;
+  const JobPhase phase_;
+  JobExplanation result_;
+};
+
+}  // namespace
+
+JobExplanation Explain(const ExplainInput& input) { return Explainer(input).Run(); }
+
+}  // namespace basalt::jobsvc

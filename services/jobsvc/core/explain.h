@@ -1,0 +1,53 @@
+#pragma once
+
+// Why a job is where it is: for people, from what its controller knows anyway. Pure.
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "basalt/job/v1/job.pb.h"
+#include "basalt/kube/v1/kube.pb.h"
+#include "services/jobsvc/core/deadlines.h"
+#include "services/jobsvc/core/decide.h"
+#include "services/jobsvc/core/effects.h"
+
+namespace basalt::jobsvc {
+
+// Pods that have not started, for the same reason.
+struct WaitingPods {
+  std::string reason;  // Kubernetes' word; empty: it gives none.
+  bool on_node = false;
+  int32_t count = 0;
+  std::string example;   // The name of one of them.
+  int64_t since_ms = 0;  // Creation of the oldest.
+};
+
+// Until when Kubernetes or a peer is left alone after a refusal; 0: it is not.
+struct RetryTimes {
+  int64_t status_ms = 0;
+  int64_t pods_ms = 0;
+  int64_t objects_ms = 0;  // Of plugins, and claims.
+  int64_t group_ms = 0;
+};
+
+struct ExplainInput {
+  const EffectInput& effects;
+  const Words& refusal;
+  const Words& warning;
+  const Words& trouble;  // What Kubernetes or a plugin refused last.
+  const PendingActions& pending;
+  const DeadlineSet& deadlines;
+  const kube::v1::PodGroup* group = nullptr;  // Null: there is none.
+  const kube::v1::Queue* queue = nullptr;     // Null: it does not exist.
+  std::set<std::string> missing_claims;
+  std::vector<std::string> commands;  // Names of those that wait for their turn.
+  std::vector<WaitingPods> waiting_pods;
+  RetryTimes retry;
+  const job::v1::HistoryEntry* entered_by = nullptr;  // The decision that led to its phase; null: it is not remembered.
+  int64_t now_ms = 0;
+};
+
+job::v1::JobExplanation Explain(const ExplainInput& input);
+
+}  // namespace basalt::jobsvc
