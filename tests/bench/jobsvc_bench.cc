@@ -109,8 +109,8 @@ class Bench {
     options.on_failure = [](const absl::Status& why) { fmt::print(stderr, "failed: {}\n", why.ToString()); };
     replica_ = std::make_unique<runtime::Replica>(options, loop_, std::vector<Loop*>{&loop_}, random_, *store_, peer_,
                                                   peer_, nullptr, nullptr, [this](runtime::Context& context) {
-                                                    auto made = std::make_unique<jobsvc::JobController>(
-                                                        context, keys_, jobsvc::JobMetrics());
+                                                    auto made = std::make_unique<jobsvc::JobController>(context, keys_,
+                                                                                                        nullptr);
                                                     controller_ = made.get();
                                                     return made;
                                                   });

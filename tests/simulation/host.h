@@ -37,6 +37,7 @@ struct ServiceProcess {
   SeededRandom random;
   std::unique_ptr<obs::Metrics> metrics;
   obs::Health health;
+  std::unique_ptr<jobsvc::JobMetrics> job_metrics;
   std::unique_ptr<jobsvc::KeyMaker> keys;
   std::unique_ptr<kv::FaultyKv> store;
   uint64_t die_at = 0;  // Number of the write; 0 = never.

@@ -190,8 +190,8 @@ void SimSuite::StartService(const std::string& name, Host& host) {
       *process.peers, process.metrics.get(), &process.health,
       [&process, &host](runtime::Context& context) -> std::unique_ptr<runtime::Controller> {
         if (host.program == "jobsvc") {
-          auto controller =
-              std::make_unique<jobsvc::JobController>(context, *process.keys, jobsvc::JobMetrics::In(*process.metrics));
+          process.job_metrics = std::make_unique<jobsvc::JobMetrics>(*process.metrics, /*series_per_job=*/false);
+          auto controller = std::make_unique<jobsvc::JobController>(context, *process.keys, process.job_metrics.get());
           process.jobs = controller.get();
           return controller;
         }

@@ -536,6 +536,40 @@ TEST_F(JobApiTest, HistoryOutlivesTheJobAndIsToldByUid) {
   EXPECT_EQ(ToStd(History("other").status().message()), "there is no history of a job default/other");
 }
 
+TEST_F(JobApiTest, HistoryEndsSomeTimeAfterItsJobAndNotBefore) {
+  Put("gone");
+  Put("stays");
+  Run(absl::Seconds(5));
+  EXPECT_TRUE(Delete("gone").ok());
+  Run(absl::Hours(24 * 6));
+  EXPECT_TRUE(History("gone").ok());
+  Run(absl::Hours(26));
+  EXPECT_EQ(History("gone").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_TRUE(History("stays").ok()) << "it has decided nothing for a week, and is there";
+}
+
+TEST_F(JobApiTest, ALongHistoryLosesItsBeginning) {
+  JobRig& rig = RigOf("j");
+  rig.options.history_entries = 10;
+  rig.Start();
+  kube::v1::Job job = WithPolicy(MakeJob("j", 1, 1), "PodFailed", "RestartPod");
+  job.mutable_spec()->set_max_retry(1000);
+  rig.kube().PutJob(job);
+  for (int i = 0; i < 12; ++i) {
+    rig.Run();
+    rig.kube().SetAllPods(kPodRunning);
+    rig.Run();
+    rig.kube().SetAllPods(kPodFailed);
+  }
+  rig.Run(absl::Seconds(5));
+  const auto history = History("j");
+  ASSERT_TRUE(history.ok());
+  EXPECT_LE(history->entries_size(), 10);
+  EXPECT_GE(history->entries_size(), 8);
+  EXPECT_EQ(history->entries().rbegin()->sequence() - history->entries(0).sequence() + 1, history->entries_size())
+      << "without a gap";
+}
+
 TEST_F(JobApiTest, OnlyTheJobThatWasMeantIsDeleted) {
   Put("j");
   Run();

@@ -80,7 +80,7 @@ void JobController::SendStatus(JobEntry& entry) {
   patch.set_field_manager(std::string(kube::kFieldManager));
   patch.set_uid(entry.record.uid());
   patch.set_resource_version(intent.resource_version());
-  if (metrics_.status_writes != nullptr) metrics_.status_writes->Add();
+  if (metrics_ != nullptr) metrics_->StatusWrite();
   context_.Write(
       entry.key, std::move(request),
       [this, key = entry.key, uid = entry.record.uid(), nonce = intent.nonce()](WriteOutcome outcome) {
@@ -332,6 +332,9 @@ void JobController::CreatePod(JobEntry& entry, const PodEffect& effect) {
         live->busy_pods.erase(pod);
         if (outcome.kind == WriteOutcome::Kind::kDone) {
           live->create_retry.Succeed();
+          if (metrics_ != nullptr && outcome.object.has_pod()) {
+            metrics_->PodCreated(outcome.object.pod().creation_ms() - live->job->meta().creation_ms());
+          }
           if (live->trouble.reason == "FailedCreate") live->trouble = {};
           context_.Wake(key);
           return;

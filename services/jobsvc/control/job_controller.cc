@@ -15,6 +15,8 @@ namespace basalt::jobsvc {
 
 namespace {
 
+constexpr absl::Duration kHistoryLap = absl::Hours(1);
+
 bool SameTexts(const kube::v1::ObjectMeta& a, const kube::v1::ObjectMeta& b) {
   const auto same = [](const auto& x, const auto& y) {
     return std::equal(x.begin(), x.end(), y.begin(), y.end(),
@@ -35,19 +37,13 @@ void Observe(JobEntry& entry, kube::v1::Pod&& pod) {
 
 }  // namespace
 
-JobMetrics JobMetrics::In(obs::Metrics& metrics) {
-  return {&metrics.GetCounter("basalt_job_passes_total", "Passes over jobs."),
-          &metrics.GetCounter("basalt_job_status_writes_total", "Status writes sent."),
-          &metrics.GetCounter("basalt_job_completed_total", "Jobs that reached Completed."),
-          &metrics.GetCounter("basalt_job_failed_total", "Jobs that reached Failed."),
-          &metrics.GetCounter("basalt_job_stale_records_total", "Records older than what Kubernetes remembers.")};
-}
-
-JobController::JobController(runtime::Context& context, KeyMaker& keys, JobMetrics metrics,
+JobController::JobController(runtime::Context& context, KeyMaker& keys, JobMetrics* metrics,
                              JobControllerOptions options)
     : context_(context), keys_(keys), metrics_(metrics), options_(options) {}
 
-JobController::~JobController() = default;
+JobController::~JobController() {
+  if (history_timer_ != kNoTimer) context_.loop().Cancel(history_timer_);
+}
 
 JobEntry& JobController::EntryOf(std::string_view key) {
   if (JobEntry* known = Lookup(key); known != nullptr) return *known;
@@ -115,11 +111,35 @@ absl::StatusOr<std::vector<runtime::KnownObject>> JobController::OpenSlot(uint32
                                       entry->shown = shown.state();
                                       entry->shown_revision = shown.revision();
                                     }));
+  if (history_timer_ == kNoTimer) AgeHistoryLater();
+  return known;
+}
+
+// One slot after the other, each about once an hour.
+void JobController::AgeHistoryLater() {
+  history_timer_ = context_.loop().RunAfter(kHistoryLap / kSlotCount, [this] {
+    history_timer_ = kNoTimer;
+    if (slots_.empty()) return;
+    auto slot = slots_.upper_bound(aged_slot_);
+    if (slot == slots_.end()) slot = slots_.begin();
+    aged_slot_ = slot->first;
+    AgeHistory(slot->first, slot->second);
+    AgeHistoryLater();
+  });
+}
+
+void JobController::AgeHistory(uint32_t slot, const std::set<std::string>& keys) {
+  std::set<std::string> present;  // UIDs.
+  for (const std::string& key : keys) {
+    const JobEntry& entry = *Lookup(key);
+    if (!entry.record.uid().empty() && !entry.record.gone()) present.insert(entry.record.uid());
+  }
   kv::WriteBatch batch;
   const int64_t before_ms = absl::ToUnixMillis(context_.ApiNow() - options_.history_age);
-  BASALT_RETURN_IF_ERROR(DropOldHistory(context_.store(), slot, before_ms, batch).status());
-  if (!batch.empty()) BASALT_RETURN_IF_ERROR(context_.store().Write(batch));
-  return known;
+  const auto dropped = DropOldHistory(context_.store(), slot, before_ms, present, batch);
+  if (!dropped.ok()) return context_.Fail(dropped.status());
+  if (batch.empty()) return;
+  if (const absl::Status status = context_.store().Write(batch); !status.ok()) context_.Fail(status);
 }
 
 void JobController::CloseSlot(uint32_t slot) {

@@ -11,9 +11,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "common/obs/metrics.h"
 #include "common/runtime/controller.h"
 #include "services/jobsvc/control/job_entry.h"
+#include "services/jobsvc/control/job_metrics.h"
 #include "services/jobsvc/control/slot_watch.h"
 #include "services/jobsvc/core/plugins/ssh/key_source.h"
 
@@ -31,16 +31,8 @@ struct JobControllerOptions {
   absl::Duration counts_delay = absl::Seconds(3);     // From the first difference to a write of counts alone.
   absl::Duration counts_interval = absl::Seconds(5);  // At least this between two writes when counts alone differ.
   absl::Duration event_interval = absl::Minutes(5);   // Between two writes of one Event.
-  absl::Duration history_age = absl::Hours(24 * 7);   // Of jobs that are gone.
-};
-
-struct JobMetrics {
-  obs::Counter* passes = nullptr;
-  obs::Counter* status_writes = nullptr;
-  obs::Counter* completed = nullptr;
-  obs::Counter* failed = nullptr;
-  obs::Counter* stale_records = nullptr;
-  static JobMetrics In(obs::Metrics& metrics);
+  absl::Duration history_age = absl::Hours(24 * 7);   // Since its last entry, of a job that is gone.
+  size_t history_entries = 512;                       // Of one job, at most: the oldest go.
 };
 
 // What people see of a job has changed, and is recorded; or the slot is not ours any more.
@@ -56,8 +48,8 @@ struct ShownChange {
 
 class JobController : public runtime::Controller {
  public:
-  // `context` and `keys` outlive the controller.
-  JobController(runtime::Context& context, KeyMaker& keys, JobMetrics metrics, JobControllerOptions options = {});
+  // `context`, `keys` and `metrics` outlive the controller; null: nothing is counted.
+  JobController(runtime::Context& context, KeyMaker& keys, JobMetrics* metrics, JobControllerOptions options = {});
   ~JobController() override;
 
   absl::StatusOr<std::vector<runtime::KnownObject>> OpenSlot(uint32_t slot) override;
@@ -111,6 +103,8 @@ class JobController : public runtime::Controller {
   void TellChanges();
   void Forget(JobEntry& entry, kv::WriteBatch& batch);
   void TrimHistory(JobEntry& entry, kv::WriteBatch& batch);
+  void AgeHistoryLater();
+  void AgeHistory(uint32_t slot, const std::set<std::string>& keys);
   void StorePod(JobEntry& entry, const PodChange& change, const kube::v1::Pod* pod, kv::WriteBatch& batch);
   std::map<std::string, std::string> MarkersOf(const JobEntry& entry) const;
 
@@ -147,7 +141,7 @@ class JobController : public runtime::Controller {
 
   runtime::Context& context_;
   KeyMaker& keys_;
-  const JobMetrics metrics_;
+  JobMetrics* const metrics_;
   const JobControllerOptions options_;
   std::map<std::string, std::unique_ptr<JobEntry>, std::less<>> entries_;
   std::unordered_map<std::string_view, JobEntry*> index_;  // The same, by the entry's own key: only to look up.
@@ -158,6 +152,8 @@ class JobController : public runtime::Controller {
   std::map<std::string, kube::v1::Queue, std::less<>> queues_;
   storage::v1::PodRecord pod_record_;  // StorePod's: it keeps its memory from one pod to the next.
   Listener listener_;
+  TimerId history_timer_ = kNoTimer;
+  uint32_t aged_slot_ = 0;
 };
 
 }  // namespace basalt::jobsvc

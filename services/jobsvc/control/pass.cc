@@ -21,7 +21,7 @@ void JobController::Decide(std::string_view key, kv::WriteBatch& batch) {
   JobEntry* found = Lookup(key);
   if (found == nullptr) return;
   JobEntry& entry = *found;
-  if (metrics_.passes != nullptr) metrics_.passes->Add();
+  if (metrics_ != nullptr) metrics_->Pass();
   if (!entry.job) {
     Forget(entry, batch);
     return;
@@ -57,6 +57,7 @@ void JobController::Forget(JobEntry& entry, kv::WriteBatch& batch) {
     entry.record.clear_delayed();
     entry.deadlines.Reset();
     entry.record_dirty = true;
+    if (metrics_ != nullptr && entry.compiled) metrics_->Forget(entry.key, entry.compiled->spec.queue());
     NoteGone(entry, batch);
   }
   for (auto it = entry.dirty_pods.begin(); it != entry.dirty_pods.end();) {
@@ -247,7 +248,8 @@ void JobController::RecordIntent(JobEntry& entry, Decision decision) {
 }
 
 void JobController::TrimHistory(JobEntry& entry, kv::WriteBatch& batch) {
-  if (entry.history_count >= 0 && ++entry.history_count <= static_cast<int64_t>(kMaxHistoryPerJob)) return;
+  const auto most = static_cast<int64_t>(options_.history_entries);
+  if (entry.history_count >= 0 && ++entry.history_count <= most) return;
   const auto entries = ReadHistory(context_.store(), entry.slot, entry.record.uid());
   if (!entries.ok()) {
     context_.Fail(entries.status());
@@ -255,10 +257,10 @@ void JobController::TrimHistory(JobEntry& entry, kv::WriteBatch& batch) {
   }
   // The one being written is not in the store yet.
   entry.history_count = static_cast<int64_t>(entries->size()) + 1;
-  if (entry.history_count <= static_cast<int64_t>(kMaxHistoryPerJob)) return;
-  const size_t surplus = entries->size() + 1 - kMaxHistoryPerJob;
+  if (entry.history_count <= most) return;
   // A few more than needed, so that a long history is not read again for every entry.
-  const size_t drop = std::min(entries->size(), surplus + 32);
+  const int64_t surplus = entry.history_count - most + most / 16;
+  const size_t drop = std::min(entries->size(), static_cast<size_t>(surplus));
   batch.DeleteRange(kv::Family::kHistory, HistoryPrefix(entry.slot, entry.record.uid()),
                     HistoryKey(entry.slot, entry.record.uid(), (*entries)[drop - 1].sequence() + 1));
   entry.history_count -= static_cast<int64_t>(drop);

@@ -109,7 +109,7 @@ void JobController::StartJob(JobEntry& entry, kv::WriteBatch& batch) {
 // every event that can be read from the present is raised.
 void JobController::Rebaseline(JobEntry& entry, kv::WriteBatch& batch) {
   obs::LogWarning("the record of a job is stale and is made anew", {{"job", entry.key}});
-  if (metrics_.stale_records != nullptr) metrics_.stale_records->Add();
+  if (metrics_ != nullptr) metrics_->StaleRecord();
   std::vector<std::pair<std::string, PodEntry>> known;
   entry.pods.ForEach([&](const std::string& name, PodPlace, const PodEntry& pod) { known.emplace_back(name, pod); });
   // Deadlines are measured from them.
@@ -227,11 +227,8 @@ bool JobController::Settle(JobEntry& entry, kv::WriteBatch& batch) {
         record.set_told_phase(history.to_phase());
         TrimHistory(entry, batch);
         // W22: counted after the write.
-        if (history.to_phase() != history.from_phase()) {
-          if (history.to_phase() == kube::v1::JOB_PHASE_COMPLETED && metrics_.completed != nullptr) {
-            metrics_.completed->Add();
-          }
-          if (history.to_phase() == kube::v1::JOB_PHASE_FAILED && metrics_.failed != nullptr) metrics_.failed->Add();
+        if (metrics_ != nullptr && history.to_phase() != history.from_phase()) {
+          metrics_->Reached(history.to_phase(), entry.key, entry.compiled->spec.queue());
         }
       }
       const std::vector<storage::v1::PendingAction> done(record.pending().begin(), record.pending().begin() + consumed);

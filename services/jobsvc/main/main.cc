@@ -1,16 +1,24 @@
 // jobsvc: the controller of Volcano Jobs.
+#include <algorithm>
+#include <cstdint>
+
 #include "absl/flags/flag.h"
 #include "absl/time/time.h"
 #include "common/shell/service_process.h"
 #include "services/jobsvc/main/parts.h"
 
+ABSL_FLAG(bool, per_job_metrics, false, "counters of ends have a series for each job, and not for each queue alone");
 ABSL_FLAG(absl::Duration, event_interval, absl::Minutes(5), "the least time between two writes of one Event");
+ABSL_FLAG(absl::Duration, history_age, absl::Hours(24 * 7), "how long the history of a job that is gone is kept");
+ABSL_FLAG(uint32_t, history_entries, 512, "how many decisions of one job history keeps");
 
 int main(int argc, char** argv) {
   const auto make_parts = [](basalt::obs::Metrics& metrics, basalt::obs::Health&) {
     basalt::jobsvc::JobControllerOptions options;
     options.event_interval = absl::GetFlag(FLAGS_event_interval);
-    return basalt::jobsvc::MakePartsWith(metrics, options);
+    options.history_age = absl::GetFlag(FLAGS_history_age);
+    options.history_entries = std::max<uint32_t>(1, absl::GetFlag(FLAGS_history_entries));
+    return basalt::jobsvc::MakePartsWith(metrics, options, absl::GetFlag(FLAGS_per_job_metrics));
   };
   return basalt::shell::RunService(argc, argv, "jobsvc", basalt::gateway::v1::SERVICE_KIND_JOB, make_parts);
 }

@@ -39,8 +39,9 @@ class ThreadKeyMaker : public KeyMaker {
 // The controller of one worker with what it needs beside the runtime.
 class OwningController final : public runtime::Controller {
  public:
-  OwningController(runtime::Context& context, JobMetrics metrics, const JobControllerOptions& options, WatchHub& hub)
-      : keys_(context.loop()), inner_(context, keys_, metrics, options) {
+  OwningController(runtime::Context& context, std::shared_ptr<JobMetrics> metrics, const JobControllerOptions& options,
+                   WatchHub& hub)
+      : keys_(context.loop()), metrics_(std::move(metrics)), inner_(context, keys_, metrics_.get(), options) {
     PublishChanges(inner_, hub);
   }
   JobController& inner() { return inner_; }
@@ -59,6 +60,7 @@ class OwningController final : public runtime::Controller {
 
  private:
   ThreadKeyMaker keys_;
+  const std::shared_ptr<JobMetrics> metrics_;  // Of all workers.
   JobController inner_;
 };
 
@@ -82,12 +84,13 @@ class ReplicaWorkers final : public Workers {
 
 }  // namespace
 
-shell::ServiceParts MakeParts(obs::Metrics& metrics, obs::Health&) { return MakePartsWith(metrics, {}); }
+shell::ServiceParts MakeParts(obs::Metrics& metrics, obs::Health&) { return MakePartsWith(metrics, {}, false); }
 
-shell::ServiceParts MakePartsWith(obs::Metrics& metrics, const JobControllerOptions& options) {
+shell::ServiceParts MakePartsWith(obs::Metrics& metrics, const JobControllerOptions& options, bool per_job_metrics) {
+  const auto job_metrics = std::make_shared<JobMetrics>(metrics, per_job_metrics);
   const auto hub = std::make_shared<WatchHub>();
   shell::ServiceParts parts;
-  parts.make_controller = [hub, options, job_metrics = JobMetrics::In(metrics)](runtime::Context& context) {
+  parts.make_controller = [hub, options, job_metrics](runtime::Context& context) {
     return std::make_unique<OwningController>(context, job_metrics, options, *hub);
   };
   parts.make_services = [hub](runtime::Replica& replica, Loop& api_loop) {

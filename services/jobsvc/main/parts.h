@@ -7,6 +7,6 @@
 namespace basalt::jobsvc {
 
 shell::ServiceParts MakeParts(obs::Metrics& metrics, obs::Health& health);
-shell::ServiceParts MakePartsWith(obs::Metrics& metrics, const JobControllerOptions& options);
+shell::ServiceParts MakePartsWith(obs::Metrics& metrics, const JobControllerOptions& options, bool per_job_metrics);
 
 }  // namespace basalt::jobsvc

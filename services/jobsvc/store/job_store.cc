@@ -187,7 +187,8 @@ absl::StatusOr<std::vector<std::string>> ReadHistoryIndex(const kv::KvStore& sto
   return uids;
 }
 
-absl::StatusOr<int> DropOldHistory(const kv::KvStore& store, uint32_t slot, int64_t before_ms, kv::WriteBatch& batch) {
+absl::StatusOr<int> DropOldHistory(const kv::KvStore& store, uint32_t slot, int64_t before_ms,
+                                   const std::set<std::string>& present, kv::WriteBatch& batch) {
   const std::string prefix = SlotPrefix(slot);
   // Per job UID the index keys; entries are in the order of sequence, so the last one decides.
   std::vector<std::pair<std::string, std::string>> indexed;
@@ -200,6 +201,7 @@ absl::StatusOr<int> DropOldHistory(const kv::KvStore& store, uint32_t slot, int6
                                     }));
   int dropped = 0;
   for (const auto& [key, uid] : indexed) {
+    if (present.contains(uid)) continue;
     BASALT_ASSIGN_OR_RETURN(const auto entries, ReadHistory(store, slot, uid));
     if (!entries.empty() && entries.back().time_ms() >= before_ms) continue;
     const std::string range = HistoryPrefix(slot, uid);

@@ -4,6 +4,7 @@
 // scanning or dropping a slot is one range. Stateless; errors are those of the store.
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,8 +15,6 @@
 #include "common/kv/kv_store.h"
 
 namespace basalt::jobsvc {
-
-inline constexpr size_t kMaxHistoryPerJob = 512;
 
 std::string JobRecordKey(uint32_t slot, std::string_view job_key);
 std::string PodRecordKey(uint32_t slot, std::string_view job_key, std::string_view pod);
@@ -53,8 +52,9 @@ absl::StatusOr<std::vector<storage::v1::HistoryRecord>> ReadHistory(const kv::Kv
 // UIDs of the jobs that had this name, oldest first.
 absl::StatusOr<std::vector<std::string>> ReadHistoryIndex(const kv::KvStore& store, uint32_t slot,
                                                           std::string_view job_key);
-// Removes what a bound on age excludes: history of jobs whose last entry is older than `before_ms`. Returns how many
-// jobs.
-absl::StatusOr<int> DropOldHistory(const kv::KvStore& store, uint32_t slot, int64_t before_ms, kv::WriteBatch& batch);
+// Removes what a bound on age excludes: history of jobs whose last entry is older than `before_ms`, but those of
+// `present` (UIDs). Returns how many jobs.
+absl::StatusOr<int> DropOldHistory(const kv::KvStore& store, uint32_t slot, int64_t before_ms,
+                                   const std::set<std::string>& present, kv::WriteBatch& batch);
 
 }  // namespace basalt::jobsvc

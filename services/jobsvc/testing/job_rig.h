@@ -44,6 +44,12 @@ class JobRig {
   int points() const { return points_; }
   void ClearPoints() { points_ = 0; }
 
+  const std::unique_ptr<obs::Metrics> prometheus = obs::MakeMetrics();
+  // Of all processes; a test may put others in its place before the start.
+  std::unique_ptr<JobMetrics> metrics = std::make_unique<JobMetrics>(*prometheus, /*series_per_job=*/false);
+
+  JobControllerOptions options;  // Of the next start.
+
   // Given each controller before its first slot.
   std::function<void(JobController&)> on_start;
   // What the controller is told of every slot.

@@ -1,0 +1,41 @@
+#pragma once
+
+// What Prometheus is told of jobs (job spec 13), each counted after the fact (W22). Thread-safe: the workers of a
+// replica share one.
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "basalt/kube/v1/kube.pb.h"
+#include "common/obs/metrics.h"
+
+namespace basalt::jobsvc {
+
+class JobMetrics {
+ public:
+  // `metrics` outlives it. Without series for each job the two counters of ends have the queue as their only label:
+  // a cluster has few queues and any number of jobs.
+  JobMetrics(obs::Metrics& metrics, bool series_per_job);
+
+  void Pass() { passes_.Add(); }
+  void StatusWrite() { status_writes_.Add(); }
+  void StaleRecord() { stale_records_.Add(); }
+  // From the job's creation to the pod's, both by the API server's clock.
+  void PodCreated(int64_t after_ms) { pod_creation_.Observe(static_cast<double>(after_ms)); }
+  // The job has reached that phase, and Kubernetes has acknowledged it. `job` is namespace/name.
+  void Reached(kube::v1::JobPhase phase, std::string_view job, std::string_view queue);
+  // The job is gone: its series end.
+  void Forget(std::string_view job, std::string_view queue);
+
+ private:
+  obs::Labels LabelsOf(std::string_view job, std::string_view queue) const;
+
+  obs::Metrics& metrics_;
+  const bool series_per_job_;
+  obs::Counter& passes_;
+  obs::Counter& status_writes_;
+  obs::Counter& stale_records_;
+  obs::Histogram& pod_creation_;
+};
+
+}  // namespace basalt::jobsvc
