@@ -264,6 +264,9 @@ void JobController::ActOnPods(JobEntry& entry) {
   }
   EffectInput view = ViewOf(entry, busy);
   view.limit = options_.max_in_flight_per_job - entry.busy_pods.size();
+  view.deletes_held = HoldsDeletes(entry);
+  // It deletes by name: nothing is to be made under one meanwhile.
+  if (entry.collecting) view.blocked = true;
   if (entry.create_retry.Blocks(now)) {
     view.blocked = true;
     context_.WakeAt(entry.key, entry.create_retry.until);
@@ -396,6 +399,57 @@ void JobController::DeletePod(JobEntry& entry, const PodEffect& effect) {
           ReportTrouble(*live, "FailedDelete", fmt::format("pod {}: {}", pod, outcome.error.message()));
         }
       });
+}
+
+// Deletes in one call what a full kill takes, where it can. True: nothing is to be deleted singly now.
+bool JobController::HoldsDeletes(JobEntry& entry) {
+  const PodSet& pods = entry.pods;
+  const std::pair<int32_t, bool> kill(pods.rules().version, pods.rules().kill_all);
+  if (entry.collecting) return true;
+  if (entry.collected && *entry.collected != kill) {
+    entry.collected.reset();
+    entry.collected_until = absl::InfinitePast();
+  }
+  if (context_.ApiNow() < entry.collected_until) {
+    if (!pods.to_delete().empty()) context_.WakeAt(entry.key, entry.collected_until);
+    return true;
+  }
+  if (pods.to_delete().size() < 2 || entry.collected) return false;
+  const std::set<std::string> none;
+  const std::optional<PodCollection> collection = NextPodCollection(ViewOf(entry, none));
+  if (collection) {
+    DeletePods(entry, *collection);
+  } else {
+    entry.collected = kill;  // Looked at once.
+  }
+  return entry.collecting;
+}
+
+void JobController::DeletePods(JobEntry& entry, const PodCollection& collection) {
+  auto request = WriteOf("", "v1", "pods", entry.ns, "");
+  gateway::v1::DeleteCollection& pods = *request.mutable_delete_collection();
+  pods.set_label_selector(collection.label_selector);
+  pods.set_field_selector(collection.field_selector);
+  entry.collecting = true;
+  const std::pair<int32_t, bool> kill(entry.pods.rules().version, entry.pods.rules().kill_all);
+  context_.Write(entry.key, std::move(request),
+                 [this, key = entry.key, uid = entry.record.uid(), kill](WriteOutcome outcome) {
+                   JobEntry* live = Live(key, uid);
+                   if (live == nullptr) return;
+                   live->collecting = false;
+                   const absl::Time now = context_.ApiNow();
+                   if (outcome.kind == WriteOutcome::Kind::kDone) {
+                     // The watch shows what has gone; what has not goes singly.
+                     live->collected = kill;
+                     live->collected_until = now + absl::Seconds(5);
+                   } else if (outcome.kind == WriteOutcome::Kind::kRefused && IsRefusal(outcome.error)) {
+                     live->collected = kill;
+                     live->collected_until = absl::InfinitePast();
+                   } else {
+                     live->collected_until = now + absl::Seconds(1);
+                   }
+                   context_.Wake(key);
+                 });
 }
 
 void JobController::MarkPod(JobEntry& entry, const PodEffect& effect) {

@@ -119,6 +119,8 @@ class JobController : public runtime::Controller {
   void CreatePod(JobEntry& entry, const PodEffect& effect);
   void SettleCreate(const std::string& key, const std::string& uid, const std::string& pod, absl::Duration hold);
   void DeletePod(JobEntry& entry, const PodEffect& effect);
+  bool HoldsDeletes(JobEntry& entry);
+  void DeletePods(JobEntry& entry, const PodCollection& collection);
   void MarkPod(JobEntry& entry, const PodEffect& effect);
   void ActOnTtl(JobEntry& entry);
   void ReportTrouble(JobEntry& entry, std::string_view reason, std::string message);

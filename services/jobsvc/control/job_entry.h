@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -90,6 +91,11 @@ struct JobEntry {
   std::optional<absl::Time> differs_since;
   std::set<std::string> busy_pods;               // Names with a write under way.
   std::map<std::string, absl::Time> held_until;  // Names not to be written before.
+  // Of pods deleted in one call: under way; what it has left is not looked at before; and the kill (its version, and
+  // whether nothing live stays) for which it was done or is not to be done: pods go singly.
+  bool collecting = false;
+  absl::Time collected_until = absl::InfinitePast();
+  std::optional<std::pair<int32_t, bool>> collected;
   std::set<std::string> busy_objects;
   Retry create_retry;
   Retry object_retry;

@@ -25,6 +25,7 @@ kube::v1::Pod PodFromEntry(const std::string& name, std::string_view ns, std::st
   pod.set_uid(entry.uid);
   pod.set_resource_version(entry.resource_version);
   pod.set_phase(static_cast<kube::v1::PodPhase>(entry.phase));
+  if (entry.has(kPodLabelled)) pod.set_job_uid_label(std::string(owner_uid));
   if (!entry.has(kPodForeign)) {
     pod.set_owner_uid(std::string(owner_uid));
     pod.set_job_version(entry.version);
@@ -94,6 +95,9 @@ void JobController::StartJob(JobEntry& entry, kv::WriteBatch& batch) {
   entry.held_until.clear();
   entry.deleted_groups.clear();
   entry.commit_in_flight = entry.intent_unsent = entry.ensure_in_flight = entry.ttl_in_flight = false;
+  entry.collecting = false;
+  entry.collected_until = absl::InfinitePast();
+  entry.collected.reset();
   entry.conflict_version = 0;
   entry.differs_since.reset();
   entry.create_retry = entry.object_retry = entry.group_retry = entry.commit_retry = Retry();

@@ -1,6 +1,7 @@
 #include "services/jobsvc/core/effects.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <charconv>
 #include <limits>
@@ -61,6 +62,29 @@ bool IsStaleGroup(const kube::v1::PodGroup& group, const kube::v1::JobStatus& st
   return false;  // Without our annotation it is upstream's: adopted as current.
 }
 
+std::optional<PodCollection> NextPodCollection(const EffectInput& in) {
+  const PodRules& rules = in.pods.rules();
+  // What is live goes by the rules of the kill; what is finished only where the kill retained nothing.
+  std::set<int32_t> versions[2];
+  size_t count[2] = {0, 0};
+  for (const std::string& name : in.pods.to_delete()) {
+    const PodEntry* pod = in.pods.Find(name);
+    if (pod == nullptr || !pod->has(kPodLabelled)) continue;
+    const bool whole = pod->version < rules.delete_terminal_below;
+    if (!whole && (pod->terminal() || (pod->version >= rules.version && !rules.kill_all))) continue;
+    versions[whole ? 1 : 0].insert(pod->version);
+    ++count[whole ? 1 : 0];
+  }
+  const int which = count[1] > count[0] ? 1 : 0;
+  if (count[which] < 2) return std::nullopt;
+  PodCollection collection;
+  collection.label_selector = fmt::format("{}={},{} in ({})", kube::kJobUidKey, in.job.meta().uid(),
+                                          kube::kBasaltVersionKey, fmt::join(versions[which], ","));
+  if (which == 0) collection.field_selector = "status.phase!=Succeeded,status.phase!=Failed";
+  collection.pods = count[which];
+  return collection;
+}
+
 std::vector<PodEffect> NextPodEffects(const EffectInput& in) {
   std::vector<PodEffect> effects;
   const auto phase = in.job.status().phase();
@@ -75,6 +99,7 @@ std::vector<PodEffect> NextPodEffects(const EffectInput& in) {
   }
   const bool marks_left = !in.pods.to_mark().empty();
   for (const std::string& name : in.pods.to_delete()) {
+    if (in.deletes_held) break;
     if (effects.size() >= in.limit) return effects;
     if (in.busy.contains(name)) continue;
     const PodEntry* pod = in.pods.Find(name);

@@ -3,6 +3,7 @@
 // What is left to be done so that the world matches a job's acknowledged status: re-derived in every pass, never
 // stored, in bounded chunks (design rule 3). Pure.
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -38,8 +39,21 @@ struct EffectInput {
   bool objects_ready = false;  // Every plugin object exists.
   // Names of pods with a write under way, or with a state that is not judged yet.
   const std::set<std::string>& busy;
+  // A collection is being deleted, or what it has left is not seen yet: no pod is deleted singly.
+  bool deletes_held = false;
   size_t limit = 64;
 };
+
+// Pods that are deleted in one call (design rule 4).
+struct PodCollection {
+  std::string label_selector;
+  std::string field_selector;  // Empty: whatever their phase.
+  size_t pods = 0;             // So many of those that have to go.
+};
+
+// The one that a full kill calls for, where more than one pod goes; nullopt: pods go singly. Walks over those that have
+// to go.
+std::optional<PodCollection> NextPodCollection(const EffectInput& input);
 
 struct PodEffect {
   enum class Kind { kMark, kDelete, kCreate } kind;

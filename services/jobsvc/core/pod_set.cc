@@ -289,8 +289,9 @@ PodChange PodSet::Apply(const kube::v1::Pod& pod) {
   const bool same = slot->uid == pod.uid();
   // Owner UID and the three annotations make a pod this job's (job spec 3.2); anything else only holds the name.
   const bool ours = pod.owner_uid() == job_uid_ && pod.has_job_version() && !pod.task().empty();
-  slot->flags =
-      static_cast<uint8_t>(FlagsOf(pod) | (same ? slot->flags & kPodEvictionSeen : 0) | (ours ? 0 : kPodForeign));
+  const bool labelled = ours && pod.job_uid_label() == job_uid_;
+  slot->flags = static_cast<uint8_t>(FlagsOf(pod) | (same ? slot->flags & kPodEvictionSeen : 0) |
+                                     (ours ? 0 : kPodForeign) | (labelled ? kPodLabelled : 0));
   slot->uid = pod.uid();
   slot->resource_version = pod.resource_version();
   slot->version = pod.job_version();

@@ -8,6 +8,7 @@
 
 #include "common/base/status.h"
 #include "common/kube/decode/decode_job.h"
+#include "common/kube/label_selector.h"
 #include "common/kube/names.h"
 #include "common/kube/resources/pod_group.h"
 
@@ -71,6 +72,9 @@ kube::v1::Pod ReadPod(const json::value& body) {
   pod.set_job_version(std::stoi(std::string(FindString(*annotations, kube::kJobVersionKey))));
   pod.set_index(std::stoi(std::string(FindString(*annotations, kube::kTaskIndexKey))));
   pod.set_out_of_sync(Find(*annotations, kube::kOutOfSyncKey) != nullptr);
+  if (const json::value* labels = Find(*metadata, "labels")) {
+    pod.set_job_uid_label(std::string(FindString(*labels, kube::kJobUidKey)));
+  }
   return pod;
 }
 
@@ -143,7 +147,10 @@ WriteResponse FakeKube::Write(const WriteRequest& request) {
   } else {
     response = Apply(request);
   }
-  const std::string verb = request.has_create() ? "create" : request.has_patch() ? "patch" : "delete";
+  const std::string verb = request.has_create()              ? "create"
+                           : request.has_patch()             ? "patch"
+                           : request.has_delete_collection() ? "deletecollection"
+                                                             : "delete";
   const std::string plural =
       request.resource().plural() + (request.subresource().empty() ? "" : "/" + request.subresource());
   log_.push_back({verb, plural, request.name(), response.error().code(), request.dry_run()});
@@ -154,7 +161,45 @@ WriteResponse FakeKube::Apply(const WriteRequest& request) {
   const std::string key = request.namespace_() + "/" + request.name();
   if (request.has_create()) return Create(request, key);
   if (request.has_patch()) return Patch(request, key);
+  if (request.has_delete_collection()) return DeleteCollection(request);
   return Delete(request, key);
+}
+
+// Of pods, by their labels and whether they are terminal.
+WriteResponse FakeKube::DeleteCollection(const WriteRequest& request) {
+  const auto selector = kube::LabelSelector::Parse(request.delete_collection().label_selector());
+  if (!selector.ok()) return Refused(400, "BadRequest", std::string(ToStd(selector.status().message())));
+  const std::string& fields = request.delete_collection().field_selector();
+  if (!fields.empty() && fields != "status.phase!=Succeeded,status.phase!=Failed") {
+    return Refused(400, "BadRequest", fields);
+  }
+  std::vector<std::string> chosen;
+  for (const auto& [key, pod] : pods_) {
+    if (pod.namespace_() != request.namespace_() || !pod_bodies_.contains(key)) continue;
+    if (!fields.empty() &&
+        (pod.phase() == kube::v1::POD_PHASE_SUCCEEDED || pod.phase() == kube::v1::POD_PHASE_FAILED)) {
+      continue;
+    }
+    const json::value body = pod_bodies_.at(key);
+    const json::value* labels = FindPath(body, {"metadata", "labels"});
+    const bool matches = selector->Matches([&](std::string_view name) -> std::optional<std::string_view> {
+      const json::value* label = labels == nullptr ? nullptr : Find(*labels, name);
+      if (label == nullptr || !label->is_string()) return std::nullopt;
+      return std::string_view(label->get_string().data(), label->get_string().size());
+    });
+    if (matches) chosen.push_back(key);
+  }
+  for (const std::string& key : chosen) {
+    kube::v1::Pod& pod = pods_.at(key);
+    if (!graceful_pods) {
+      RemovePod(key);
+    } else if (pod.deletion_ms() == 0) {
+      pod.set_deletion_ms(absl::ToUnixMillis(loop_.Now()));
+      pod.set_resource_version(++version_);
+      ShowPod(key);
+    }
+  }
+  return {};
 }
 
 kube::v1::Object FakeKube::GenericOf(const std::string& plural_key) const {
@@ -503,6 +548,15 @@ void FakeKube::EditGroup(const std::string& key, const std::function<void(kube::
   kube::v1::Object object;
   *object.mutable_pod_group() = group;
   Show(std::string(kube::kWatchPodGroups), object);
+}
+
+void FakeKube::EditLabel(const std::string& pod, std::string_view label, std::string_view value) {
+  json::object& labels = pod_bodies_.at(pod)["metadata"].as_object()["labels"].as_object();
+  if (value.empty()) {
+    labels.erase(label);
+  } else {
+    labels[label] = value;
+  }
 }
 
 void FakeKube::EditPod(const std::string& key, const std::function<void(kube::v1::Pod&)>& edit) {

@@ -20,7 +20,7 @@ namespace basalt::jobsvc::testing {
 class FakeKube {
  public:
   struct Logged {
-    std::string verb;    // create, patch, delete
+    std::string verb;    // create, patch, delete, deletecollection
     std::string plural;  // with "/status" for that sub-resource
     std::string name;
     int code = 0;  // 0: accepted.
@@ -52,6 +52,8 @@ class FakeKube {
   // ---- what the cluster does ----
   void SetGroupPhase(const std::string& key, const std::string& phase);
   void EditGroup(const std::string& key, const std::function<void(kube::v1::PodGroup&)>& edit);
+  // Of a pod as it is stored; an empty value takes the label away.
+  void EditLabel(const std::string& pod, std::string_view label, std::string_view value);
   void EditPod(const std::string& key, const std::function<void(kube::v1::Pod&)>& edit);
   void SetPodPhase(const std::string& key, kube::v1::PodPhase phase, int exit_code = 0);
   void SetAllPods(kube::v1::PodPhase phase);
@@ -85,6 +87,7 @@ class FakeKube {
   gateway::v1::WriteResponse PatchSizes(const gateway::v1::WriteRequest& request, const std::string& key,
                                         const json::value& operations);
   gateway::v1::WriteResponse Patch(const gateway::v1::WriteRequest& request, const std::string& key);
+  gateway::v1::WriteResponse DeleteCollection(const gateway::v1::WriteRequest& request);
   gateway::v1::WriteResponse Delete(const gateway::v1::WriteRequest& request, const std::string& key);
   kube::v1::Object GenericOf(const std::string& plural_key) const;
 

@@ -171,7 +171,9 @@ class JobRig::Context : public runtime::Context {
 
  private:
   void Answer(const std::string& key, runtime::WriteOutcome::Kind kind, runtime::WriteDone done) {
-    process_.loop.RunAfter(kLatency, [this, key, kind, done = std::move(done)]() mutable {
+    const bool unknown = kind == runtime::WriteOutcome::Kind::kUnknown;
+    const absl::Duration after = unknown ? std::max(kLatency, rig_.unknown_after) : kLatency;
+    process_.loop.RunAfter(after, [this, key, kind, done = std::move(done)]() mutable {
       runtime::WriteOutcome outcome;
       outcome.kind = kind;
       done(std::move(outcome));

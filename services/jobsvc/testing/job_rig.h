@@ -57,6 +57,9 @@ class JobRig {
 
   // What becomes of a write; asked for each one.
   std::function<Fate(const gateway::v1::WriteRequest&)> fate;
+  // When nobody knows what became of a write, that is known after this: the runtime waits until the server must have
+  // given up.
+  absl::Duration unknown_after = absl::ZeroDuration();
 
   // Runs until nothing happens without time passing beyond `horizon`.
   void Run(absl::Duration horizon = absl::Seconds(1)) { time_.Advance(horizon); }

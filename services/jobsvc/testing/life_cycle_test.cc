@@ -111,7 +111,7 @@ TEST(LifeCycleTest, RestartJobKillsEverythingAndBeginsAgainWithTheNextVersion) {
   EXPECT_EQ(rig.PhaseOf("default/j"), kRestarting);
   EXPECT_EQ(rig.kube().job("default/j").status().retry_count(), 1);
   EXPECT_EQ(rig.kube().job("default/j").status().version(), 1);
-  EXPECT_EQ(rig.kube().Count("delete", "pods"), 3);
+  EXPECT_EQ(rig.kube().Count("deletecollection", "pods"), 1);
   rig.kube().FinishDeletions();
   rig.Run(absl::Seconds(5));
   EXPECT_EQ(rig.PhaseOf("default/j"), kPending);

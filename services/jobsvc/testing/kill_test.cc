@@ -1,0 +1,154 @@
+// A full kill is one call that chooses the pods by labels of ours (design rule 4), and what that cannot do goes singly.
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "common/kube/names.h"
+#include "services/jobsvc/testing/job_rig.h"
+
+namespace basalt::jobsvc::testing {
+namespace {
+
+class KillTest : public ::testing::Test {
+ protected:
+  void Begin(kube::v1::Job job) {
+    rig_.Start();
+    rig_.kube().PutJob(std::move(job));
+    rig_.Run();
+    rig_.kube().SetAllPods(kPodRunning);
+    rig_.Run(absl::Seconds(20));
+    ASSERT_EQ(rig_.PhaseOf("default/j"), kRunning);
+    rig_.kube().ClearLog();
+  }
+  void Abort() {
+    rig_.kube().PutCommand("default", "stop", "AbortJob", "j");
+    rig_.Run(absl::Seconds(4));
+  }
+  int Singly() const { return rig_.kube().Count("delete", "pods"); }
+  int Collectively() const { return rig_.kube().Count("deletecollection", "pods"); }
+
+  mutable JobRig rig_;
+};
+
+TEST_F(KillTest, LivePodsGoInOneCallAndFinishedOnesStay) {
+  Begin(MakeJob("j", 2, 3));
+  rig_.kube().SetPodPhase("default/j-t0-1", kPodSucceeded);
+  rig_.Run(absl::Seconds(10));
+  rig_.kube().ClearLog();
+  Abort();
+  EXPECT_EQ(rig_.PhaseOf("default/j"), kAborted);
+  EXPECT_EQ(Collectively(), 1);
+  EXPECT_EQ(Singly(), 0);
+  EXPECT_EQ(rig_.kube().pods().size(), 1U);
+  EXPECT_EQ(rig_.kube().job("default/j").status().counts().succeeded(), 1);
+  // Aborting, the pods, the group, Aborted, the command.
+  EXPECT_EQ(rig_.kube().WritesButEvents(), 5);
+}
+
+TEST_F(KillTest, ARestartTakesFinishedPodsToo) {
+  Begin(WithPolicy(MakeJob("j", 1, 4), "PodFailed", "RestartJob"));
+  rig_.kube().SetPodPhase("default/j-t0-0", kPodSucceeded);
+  rig_.kube().SetPodPhase("default/j-t0-1", kPodFailed, 1);
+  rig_.Run(absl::Seconds(5));
+  EXPECT_EQ(Collectively(), 1);
+  EXPECT_EQ(Singly(), 0);
+  ASSERT_EQ(rig_.kube().pods().size(), 4U);
+  for (const auto& [name, pod] : rig_.kube().pods()) EXPECT_EQ(pod.job_version(), 1) << name;
+}
+
+// It deletes by name, and may still be at it.
+TEST_F(KillTest, NothingIsMadeUnderTheseNamesBeforeItIsKnownToBeOver) {
+  Begin(WithPolicy(MakeJob("j", 1, 3), "PodFailed", "RestartJob"));
+  rig_.unknown_after = absl::Seconds(15);
+  std::optional<gateway::v1::WriteRequest> sent;
+  rig_.fate = [&](const gateway::v1::WriteRequest& request) {
+    if (!request.has_delete_collection() || sent) return Fate::kNormal;
+    sent = request;
+    return Fate::kLostAnswer;
+  };
+  rig_.kube().SetPodPhase("default/j-t0-1", kPodFailed, 1);
+  ASSERT_TRUE(rig_.RunUntil([&] { return sent && rig_.kube().pods().empty(); }, absl::Seconds(5)));
+  rig_.Run(absl::Seconds(5));
+  EXPECT_EQ(rig_.kube().Count("create", "pods"), 0);
+  rig_.Run(absl::Seconds(30));
+  EXPECT_EQ(rig_.kube().Count("create", "pods"), 3);
+  EXPECT_EQ(sent->delete_collection().label_selector(),
+            "basalt.dev/job-uid=" + rig_.kube().job("default/j").meta().uid() + ",basalt.dev/job-version in (0)");
+  EXPECT_EQ(sent->delete_collection().field_selector(), "");
+}
+
+TEST_F(KillTest, OneThatNeverReachedTheServerIsSentAgain) {
+  Begin(MakeJob("j", 1, 3));
+  int sent = 0;
+  rig_.fate = [&](const gateway::v1::WriteRequest& request) {
+    return request.has_delete_collection() && ++sent == 1 ? Fate::kLostRequest : Fate::kNormal;
+  };
+  Abort();
+  rig_.Run(absl::Seconds(30));
+  EXPECT_EQ(rig_.PhaseOf("default/j"), kAborted);
+  EXPECT_EQ(Collectively(), 1);
+  EXPECT_EQ(Singly(), 0);
+}
+
+TEST_F(KillTest, APodWithoutOurLabelsGoesSingly) {
+  Begin(MakeJob("j", 1, 4));
+  for (const char* pod : {"default/j-t0-2", "default/j-t0-3"}) {
+    rig_.kube().EditLabel(pod, kube::kJobUidKey, "");
+    rig_.kube().EditPod(pod, [](kube::v1::Pod& changed) { changed.clear_job_uid_label(); });
+  }
+  rig_.Run();
+  Abort();
+  rig_.Run(absl::Seconds(10));
+  EXPECT_EQ(rig_.PhaseOf("default/j"), kAborted);
+  EXPECT_EQ(Collectively(), 1);
+  EXPECT_EQ(Singly(), 2);
+}
+
+TEST_F(KillTest, WhatItHasLeftGoesSingly) {
+  Begin(MakeJob("j", 1, 3));
+  rig_.kube().EditLabel("default/j-t0-2", kube::kBasaltVersionKey, "odd");
+  Abort();
+  rig_.Run(absl::Seconds(10));
+  EXPECT_EQ(rig_.PhaseOf("default/j"), kAborted);
+  EXPECT_EQ(Collectively(), 1);
+  EXPECT_EQ(Singly(), 1);
+}
+
+TEST_F(KillTest, WhereItIsRefusedPodsGoSingly) {
+  Begin(MakeJob("j", 1, 3));
+  rig_.kube().SetRefuse([](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
+    if (!request.has_delete_collection()) return false;
+    error.set_code(403);
+    error.set_reason("Forbidden");
+    return true;
+  });
+  Abort();
+  EXPECT_EQ(rig_.PhaseOf("default/j"), kAborted);
+  EXPECT_EQ(Singly(), 3);
+}
+
+TEST_F(KillTest, OnePodIsNotWorthASearch) {
+  Begin(MakeJob("j", 1, 1));
+  Abort();
+  EXPECT_EQ(rig_.PhaseOf("default/j"), kAborted);
+  EXPECT_EQ(Collectively(), 0);
+  EXPECT_EQ(Singly(), 1);
+}
+
+TEST_F(KillTest, EachRunIsKilledForItself) {
+  kube::v1::Job job = WithPolicy(MakeJob("j", 1, 3), "PodFailed", "RestartJob");
+  job.mutable_spec()->set_max_retry(10);
+  Begin(std::move(job));
+  for (int run = 1; run <= 4; ++run) {
+    rig_.kube().SetPodPhase("default/j-t0-1", kPodFailed, 1);
+    rig_.Run(absl::Seconds(1));
+    rig_.kube().SetAllPods(kPodRunning);
+    rig_.Run(absl::Seconds(1));
+    EXPECT_EQ(rig_.PhaseOf("default/j"), kRunning) << run;
+    EXPECT_EQ(Collectively(), run) << "no run waits for what the one before has left";
+  }
+  EXPECT_EQ(Singly(), 0);
+}
+
+}  // namespace
+}  // namespace basalt::jobsvc::testing
