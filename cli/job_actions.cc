@@ -22,6 +22,7 @@ namespace basalt::cli {
 namespace {
 
 constexpr std::string_view kDeleted = "Deleted";
+constexpr absl::Duration kLook = absl::Milliseconds(200);
 
 struct ActionFlags {
   std::string name;
@@ -35,9 +36,47 @@ struct ActionFlags {
   std::vector<std::string> task_min_available;
   std::optional<int> min_available;
   bool dry_run = false;
+  bool wait = false;
 };
 
+// INVALID_ARGUMENT names the flag. Without one: for ever.
+absl::StatusOr<absl::Time> DeadlineOf(const std::string& timeout) {
+  if (timeout.empty()) return absl::InfiniteFuture();
+  const absl::StatusOr<absl::Duration> duration = kube::ParseGoDuration(timeout);
+  if (!duration.ok() || *duration < absl::ZeroDuration()) {
+    return MakeStatus(absl::StatusCode::kInvalidArgument,
+                      fmt::format("--timeout: '{}' is no duration; give one like 90s or 10m", timeout));
+  }
+  return absl::Now() + *duration;
+}
+
+// The decision that carried out the Command, or found that there was nothing to do. Each is told in the history.
+absl::StatusOr<job::v1::HistoryEntry> AwaitCommand(JobClient& client, const GlobalOptions& options,
+                                                   const ActionFlags& flags, const std::string& command,
+                                                   absl::Time deadline) {
+  job::v1::GetJobHistoryRequest request;
+  request.set_namespace_(options.ns);
+  request.set_name(flags.name);
+  request.set_uid(flags.uid);
+  const std::string subject = fmt::format("command {}", command);
+  while (true) {
+    job::v1::JobHistory history;
+    BASALT_RETURN_IF_ERROR(
+        client.Ask([&](auto& stub, auto* context) { return stub.GetJobHistory(context, request, &history); }));
+    for (const job::v1::HistoryEntry& entry : history.entries()) {
+      const bool is_it = entry.subject() == subject || entry.subject().starts_with(subject + " ");
+      if (is_it && entry.committed()) return entry;
+    }
+    if (absl::Now() >= deadline) {
+      return MakeStatus(absl::StatusCode::kDeadlineExceeded,
+                        fmt::format("command {} was not carried out within {}", command, flags.timeout));
+    }
+    absl::SleepFor(std::clamp(deadline - absl::Now(), absl::ZeroDuration(), kLook));
+  }
+}
+
 absl::StatusOr<int> Command(const GlobalOptions& options, const ActionFlags& flags, std::string_view action) {
+  BASALT_ASSIGN_OR_RETURN(const absl::Time deadline, DeadlineOf(flags.timeout));
   JobClient client(options.gateway);
   SystemRandom random;
   job::v1::CommandJobRequest request;
@@ -54,9 +93,14 @@ absl::StatusOr<int> Command(const GlobalOptions& options, const ActionFlags& fla
       client.Order([&](auto& stub, auto* context) { return stub.CommandJob(context, request, &response); }));
   if (options.output.empty()) {
     Print(fmt::format("job {}/{}: {} asked for (command {})\n", options.ns, flags.name, action, response.command()));
-  } else {
+  } else if (!flags.wait) {
     Print(FormatMessage(response, options.output));
   }
+  if (!flags.wait) return kExitDone;
+  BASALT_ASSIGN_OR_RETURN(const job::v1::HistoryEntry entry,
+                          AwaitCommand(client, options, flags, response.command(), deadline));
+  Print(options.output.empty() ? fmt::format("job {}/{}: {}: {}\n", options.ns, flags.name, action, entry.outcome())
+                               : FormatMessage(entry, options.output));
   return kExitDone;
 }
 
@@ -137,14 +181,7 @@ absl::StatusOr<int> Wait(const GlobalOptions& options, const ActionFlags& flags)
   BASALT_ASSIGN_OR_RETURN(const std::vector<kube::v1::JobPhase> phases, PhasesOf(flags.phases));
   const bool for_deletion = std::find(flags.phases.begin(), flags.phases.end(), kDeleted) != flags.phases.end();
   FollowOptions follow{.name = flags.name, .must_exist = true, .quiet = true};
-  if (!flags.timeout.empty()) {
-    const absl::StatusOr<absl::Duration> timeout = kube::ParseGoDuration(flags.timeout);
-    if (!timeout.ok() || *timeout < absl::ZeroDuration()) {
-      return MakeStatus(absl::StatusCode::kInvalidArgument,
-                        fmt::format("--timeout: '{}' is no duration; give one like 90s or 10m", flags.timeout));
-    }
-    follow.deadline = absl::Now() + *timeout;
-  }
+  BASALT_ASSIGN_OR_RETURN(follow.deadline, DeadlineOf(flags.timeout));
   const auto reached = [&](kube::v1::JobPhase phase) {
     return std::find(phases.begin(), phases.end(), phase) != phases.end();
   };
@@ -181,19 +218,23 @@ void AddJobActions(CLI::App& job, GlobalOptions& options, int& exit_code) {
     Runs(*sub, exit_code, [&options, flags, run] { return run(options, *flags); });
     return sub;
   };
+  const auto with_command_flags = [flags](CLI::App* sub) {
+    sub->add_option("--uid", flags->uid, "Only if the job has this UID");
+    CLI::Option* wait = sub->add_flag("--wait", flags->wait, "Until it has been carried out");
+    sub->add_option("--timeout", flags->timeout, "How long at most, like 90s or 10m; else for ever")->needs(wait);
+    return sub;
+  };
   const auto command = [&](const char* name, const char* help, std::string_view action) {
     CLI::App* sub = add(name, help, [action](const GlobalOptions& global, const ActionFlags& given) {
       return Command(global, given, action);
     });
-    sub->add_option("--uid", flags->uid, "Only if the job has this UID");
-    return sub;
+    return with_command_flags(sub);
   };
   command("suspend", "Abort a job: its pods go, and it can be resumed", "AbortJob");
   command("resume", "Let an aborted job run again", "ResumeJob");
   command("terminate", "End a job as Terminated", "TerminateJob");
   command("complete", "End a job as Completed", "CompleteJob");
-  CLI::App* restart = add("restart", "Restart a job, or a part of it", Restart);
-  restart->add_option("--uid", flags->uid, "Only if the job has this UID");
+  CLI::App* restart = with_command_flags(add("restart", "Restart a job, or a part of it", Restart));
   const CLI::Validator given([](const std::string& text) { return text.empty() ? "is empty" : std::string(); }, "NAME");
   CLI::Option* task = restart->add_option("--task", flags->task, "Only the pods of this task")->check(given);
   restart->add_option("--partition", flags->partition, "Only this partition of the task, from 0")

@@ -78,12 +78,12 @@ TEST_F(CommandTest, OnePodIsRestartedAndTheOtherStays) {
   const std::string first = UidOf("part-work-0");
   const std::string second = UidOf("part-work-1");
   ASSERT_NE(first, "");
-  Asks({"job", "restart", "part", "--pod", "part-work-1"}, "RestartPod");
-  EXPECT_TRUE(Eventually(absl::Seconds(60), [&] {
-    const std::string now = UidOf("part-work-1");
-    return !now.empty() && now != second;
-  }));
+  const Ran restarted = world_.Ctl({"job", "restart", "part", "--pod", "part-work-1", "--wait", "--timeout", "60s"});
+  EXPECT_EQ(restarted.exit_code, 0) << restarted.err;
+  EXPECT_THAT(restarted.out, HasSubstr("job default/part: RestartPod: kill of 1 pod\n"));
+  // Of what the command has brought about, not of what was before.
   Waits("part", "Running");
+  EXPECT_NE(UidOf("part-work-1"), second);
   EXPECT_EQ(UidOf("part-work-0"), first);
   Asks({"job", "terminate", "part"}, "TerminateJob");
   Waits("part", "Terminated");
@@ -135,6 +135,7 @@ TEST_F(CommandTest, WhatCannotBeMeantIsRefusedInWords) {
       {{"job", "wait", "nobody", "--for", "Running"}, 1, "job default/nobody does not exist"},
       {{"job", "wait", "nobody", "--for", "Sleeping"}, 2, "--for: 'Sleeping' is no phase of a job"},
       {{"job", "wait", "nobody", "--for", "Running", "--timeout", "soon"}, 2, "--timeout: 'soon' is no duration"},
+      {{"job", "restart", "nobody", "--timeout", "9s"}, 2, "--wait"},
   };
   for (const Row& row : rows) {
     const Ran ran = world_.Ctl(row.words);
