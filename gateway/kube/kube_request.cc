@@ -154,6 +154,8 @@ absl::Status PrepareDeleteCollection(const v1::WriteRequest& request, KubeReques
     return Invalid("delete_collection: name and subresource must be empty");
   }
   out.method = "DELETE";
+  // The answer lists what was deleted, and nobody reads it.
+  out.headers.front().second = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
   AddQuery(out.target, "labelSelector", collection.label_selector());
   if (!collection.field_selector().empty()) AddQuery(out.target, "fieldSelector", collection.field_selector());
   return absl::OkStatus();
@@ -197,7 +199,10 @@ absl::StatusOr<KubeRequest> PrepareWrite(const v1::WriteRequest& request, std::s
     if (!request.subresource().empty()) out.target += "/" + http::EscapeSegment(request.subresource());
   }
   out.headers = {{"Accept", "application/json"}, {"User-Agent", WriterOf(product, request.owner())}};
-  out.object_key = ObjectKey(request.resource(), request.namespace_(), request.name());
+  // Collections that choose by different labels do not wait for each other.
+  const bool collection = request.has_delete_collection();
+  out.object_key = ObjectKey(request.resource(), request.namespace_(),
+                             collection ? request.delete_collection().label_selector() : request.name());
   out.kind = KindOf(request.resource().group(), request.resource().plural());
   switch (request.operation_case()) {
     case v1::WriteRequest::kCreate:

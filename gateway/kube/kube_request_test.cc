@@ -33,6 +33,21 @@ const std::string kPod = R"(resource { version: "v1" plural: "pods" } namespace:
 const std::string kJob =
     R"(resource { group: "batch.volcano.sh" version: "v1alpha1" plural: "jobs" } namespace: "n" name: "j" )";
 
+// Writes to one object go one after the other.
+TEST(PrepareWriteTest, CollectionsThatChooseByOtherLabelsDoNotWaitForEachOther) {
+  const auto key_of = [](const std::string& labels) {
+    const auto prepared =
+        PrepareWrite(Request(R"(resource { version: "v1" plural: "pods" } namespace: "n" delete_collection {)"
+                             " label_selector: \"" +
+                             labels + "\" }"),
+                     "basalt", "gateway/1");
+    EXPECT_TRUE(prepared.ok()) << prepared.status();
+    return prepared.ok() ? prepared->object_key : std::string();
+  };
+  EXPECT_EQ(key_of("a=1"), key_of("a=1"));
+  EXPECT_NE(key_of("a=1"), key_of("a=2"));
+}
+
 TEST(PrepareWriteTest, EveryOperationBecomesItsRequest) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {kPod + R"(create { body: '{"metadata":{"name":"p"}}' })",
