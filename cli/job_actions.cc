@@ -23,6 +23,7 @@ namespace {
 
 constexpr std::string_view kDeleted = "Deleted";
 constexpr absl::Duration kLook = absl::Milliseconds(200);
+constexpr char kPatience[] = "5m";  // With a command, unless --timeout says more.
 
 struct ActionFlags {
   std::string name;
@@ -53,30 +54,45 @@ absl::StatusOr<absl::Time> DeadlineOf(const std::string& timeout) {
 // The decision that carried out the Command, or found that there was nothing to do. Each is told in the history.
 absl::StatusOr<job::v1::HistoryEntry> AwaitCommand(JobClient& client, const GlobalOptions& options,
                                                    const ActionFlags& flags, const std::string& command,
-                                                   absl::Time deadline) {
+                                                   const std::string& timeout) {
+  BASALT_ASSIGN_OR_RETURN(const absl::Time deadline, DeadlineOf(timeout));
   job::v1::GetJobHistoryRequest request;
   request.set_namespace_(options.ns);
   request.set_name(flags.name);
-  request.set_uid(flags.uid);
+  job::v1::GetJobRequest look;
+  look.set_namespace_(options.ns);
+  look.set_name(flags.name);
   const std::string subject = fmt::format("command {}", command);
   while (true) {
     job::v1::JobHistory history;
-    BASALT_RETURN_IF_ERROR(
-        client.Ask([&](auto& stub, auto* context) { return stub.GetJobHistory(context, request, &history); }));
+    const absl::Status told =
+        client.Ask([&](auto& stub, auto* context) { return stub.GetJobHistory(context, request, &history); });
+    // It follows a job that moves to another replica.
+    if (!told.ok() && told.code() != absl::StatusCode::kNotFound) return told;
     for (const job::v1::HistoryEntry& entry : history.entries()) {
       const bool is_it = entry.subject() == subject || entry.subject().starts_with(subject + " ");
       if (is_it && entry.committed()) return entry;
     }
+    job::v1::Job job;
+    BASALT_RETURN_IF_ERROR(client.Ask([&](auto& stub, auto* context) { return stub.GetJob(context, look, &job); }));
+    const std::string& uid = job.object().meta().uid();
+    if (request.uid().empty()) request.set_uid(uid);
+    if (request.uid() != uid) {
+      return MakeStatus(absl::StatusCode::kNotFound,
+                        fmt::format("job {}/{} with UID {} is gone; what became of command {} is in its history",
+                                    options.ns, flags.name, request.uid(), command));
+    }
     if (absl::Now() >= deadline) {
       return MakeStatus(absl::StatusCode::kDeadlineExceeded,
-                        fmt::format("command {} was not carried out within {}", command, flags.timeout));
+                        fmt::format("command {} was not seen to be carried out within {}", command, timeout));
     }
     absl::SleepFor(std::clamp(deadline - absl::Now(), absl::ZeroDuration(), kLook));
   }
 }
 
 absl::StatusOr<int> Command(const GlobalOptions& options, const ActionFlags& flags, std::string_view action) {
-  BASALT_ASSIGN_OR_RETURN(const absl::Time deadline, DeadlineOf(flags.timeout));
+  const std::string timeout = flags.timeout.empty() ? kPatience : flags.timeout;
+  BASALT_RETURN_IF_ERROR(DeadlineOf(timeout).status());
   JobClient client(options.gateway);
   SystemRandom random;
   job::v1::CommandJobRequest request;
@@ -98,7 +114,7 @@ absl::StatusOr<int> Command(const GlobalOptions& options, const ActionFlags& fla
   }
   if (!flags.wait) return kExitDone;
   BASALT_ASSIGN_OR_RETURN(const job::v1::HistoryEntry entry,
-                          AwaitCommand(client, options, flags, response.command(), deadline));
+                          AwaitCommand(client, options, flags, response.command(), timeout));
   Print(options.output.empty() ? fmt::format("job {}/{}: {}: {}\n", options.ns, flags.name, action, entry.outcome())
                                : FormatMessage(entry, options.output));
   return kExitDone;
@@ -221,7 +237,7 @@ void AddJobActions(CLI::App& job, GlobalOptions& options, int& exit_code) {
   const auto with_command_flags = [flags](CLI::App* sub) {
     sub->add_option("--uid", flags->uid, "Only if the job has this UID");
     CLI::Option* wait = sub->add_flag("--wait", flags->wait, "Until it has been carried out");
-    sub->add_option("--timeout", flags->timeout, "How long at most, like 90s or 10m; else for ever")->needs(wait);
+    sub->add_option("--timeout", flags->timeout, "How long at most, like 90s or 10m; else 5m")->needs(wait);
     return sub;
   };
   const auto command = [&](const char* name, const char* help, std::string_view action) {
