@@ -33,8 +33,6 @@ absl::Status NotReady(const std::string& key) {
                     fmt::format("job {}: this replica does not have its slot, or is still starting; try again", key));
 }
 
-namespace {
-
 absl::Status StatusOf(const gateway::v1::KubeError& error) {
   absl::StatusCode code = absl::StatusCode::kFailedPrecondition;
   if (error.code() == 404) code = absl::StatusCode::kNotFound;
@@ -52,8 +50,6 @@ absl::Status StatusOf(const gateway::v1::KubeError& error) {
   }
   return MakeStatus(code, error.message());
 }
-
-}  // namespace
 
 absl::Status StatusOf(const runtime::WriteOutcome& outcome) {
   switch (outcome.kind) {

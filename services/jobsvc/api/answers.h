@@ -21,6 +21,8 @@ absl::Status NotFound(const std::string& key, std::string_view uid, std::string_
 absl::StatusOr<const JobEntry*> FindJob(JobController& controller, const std::string& key, std::string_view uid = {});
 // The slot is not open here.
 absl::Status NotReady(const std::string& key);
+// What the API server refused, by name.
+absl::Status StatusOf(const gateway::v1::KubeError& error);
 // OK, what the API server refused, UNAVAILABLE (nothing was written), or UNKNOWN (it may have been).
 absl::Status StatusOf(const runtime::WriteOutcome& outcome);
 

@@ -25,7 +25,8 @@ absl::StatusOr<std::optional<job::v1::HistoryEntry>> EntryInto(JobController& co
   for (auto record = records->rbegin(); record != records->rend(); ++record) {
     if (!record->committed() || record->from_phase() == record->to_phase()) continue;
     if (record->to_phase() != phase) break;
-    if (!IsDraining(record->from_phase())) return ToMessage(*record);
+    const bool ends_a_drain = IsDraining(record->from_phase()) && !MakesPods(phase);
+    if (!ends_a_drain) return ToMessage(*record);
     phase = record->from_phase();
   }
   return std::nullopt;
@@ -56,6 +57,16 @@ absl::StatusOr<std::vector<WaitingPods>> PodsThatWait(JobController& controller,
   return pods;
 }
 
+// The first that is being deleted.
+std::string PodThatGoes(const PodSet& pods) {
+  std::string found;
+  if (pods.counts().terminating() == 0 && pods.to_delete().empty()) return found;
+  pods.ForEach([&](const std::string& name, PodPlace, const PodEntry& pod) {
+    if (found.empty() && pod.has(kPodTerminating) && !pod.has(kPodForeign)) found = name;
+  });
+  return found.empty() && !pods.to_delete().empty() ? *pods.to_delete().begin() : found;
+}
+
 int64_t Until(const Retry& retry, absl::Time now) { return retry.Blocks(now) ? absl::ToUnixMillis(retry.until) : 0; }
 
 absl::StatusOr<job::v1::JobExplanation> ExplanationOf(JobController& controller, const JobEntry& entry) {
@@ -71,11 +82,13 @@ absl::StatusOr<job::v1::JobExplanation> ExplanationOf(JobController& controller,
                      .refusal = entry.compiled->refusal,
                      .warning = entry.compiled->warning,
                      .trouble = entry.trouble,
+                     .status_trouble = entry.status_trouble,
                      .pending = entry.record.pending(),
                      .deadlines = entry.deadlines,
                      .group = effects.group.present && group != entry.groups.end() ? &group->second : nullptr,
                      .queue = controller.QueueOf(entry),
                      .waiting_pods = *std::move(waiting_pods),
+                     .going_pod = PodThatGoes(entry.pods),
                      .retry = {Until(entry.commit_retry, now), Until(entry.create_retry, now),
                                Until(entry.object_retry, now), Until(entry.group_retry, now)},
                      .entered_by = entered_by->has_value() ? &**entered_by : nullptr,

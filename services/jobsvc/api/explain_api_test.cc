@@ -192,6 +192,77 @@ TEST_F(ExplainApiTest, WhyItIsRestartedAndHowOftenItMayBe) {
   Find(explanation, Cause::KIND_RETRIES, "1 of 3 retries are used");
 }
 
+TEST_F(ExplainApiTest, AResumeIsNotExplainedAsTheAbortBeforeIt) {
+  BeginRunning(MakeJob("j", 1, 2));
+  rig_.kube().graceful_pods = true;
+  rig_.kube().PutCommand("default", "stop", "AbortJob", "j");
+  rig_.Run(absl::Seconds(5));
+  const auto aborting = Explain();
+  EXPECT_EQ(aborting.phase(), kube::v1::JOB_PHASE_ABORTING);
+  EXPECT_THAT(Find(aborting, Cause::KIND_KILL, "its pods are still going (2)").advice(),
+              HasSubstr("kubectl describe pod j-t0-0"));
+  rig_.kube().PutCommand("default", "go", "ResumeJob", "j");
+  rig_.Run(absl::Seconds(5));
+  const auto resumed = Explain();
+  EXPECT_EQ(resumed.phase(), kRestarting);
+  EXPECT_THAT(resumed.summary(), HasSubstr("ResumeJob because of CommandIssued of command go"));
+}
+
+TEST_F(ExplainApiTest, WhatIsBehindADependencyIsToldToo) {
+  kube::v1::Job job = MakeJob("j", 2, 1);
+  job.mutable_spec()->set_min_available(1);
+  job.mutable_spec()->mutable_tasks(1)->mutable_depends_on()->add_names("t0");
+  Begin(job);
+  rig_.kube().EditPod("default/j-t0-0", [](kube::v1::Pod& pod) {
+    pod.set_node_name("node-1");
+    pod.set_reason("ImagePullBackOff");
+  });
+  rig_.Run();
+  Find(Explain(), Cause::KIND_PODS, "1 pod is on a node, not started: ImagePullBackOff");
+}
+
+TEST_F(ExplainApiTest, AStatusThatTheApiServerRefusesIsTold) {
+  rig_.kube().SetRefuse([](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
+    if (request.subresource() != "status") return false;
+    error.set_code(403);
+    error.set_message("denied by policy");
+    return true;
+  });
+  Begin(MakeJob("j", 1, 1));
+  const auto explanation = Explain();
+  Find(explanation, Cause::KIND_STATUS_WRITE, "the API server refuses the job's status: denied by policy");
+  EXPECT_THAT(explanation.summary(), HasSubstr("denied by policy"));
+}
+
+TEST_F(ExplainApiTest, WhatASuspendedJobWasRefusedIsOver) {
+  rig_.kube().SetRefuse([](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
+    if (!request.has_create() || request.resource().plural() != "pods") return false;
+    error.set_code(403);
+    error.set_message("exceeded quota: team");
+    return true;
+  });
+  Begin(MakeJob("j", 1, 1));
+  const auto refused = Explain();
+  EXPECT_THAT(refused.summary(), HasSubstr("Pod j-t0-0: exceeded quota: team."));
+  EXPECT_EQ(refused.causes(0).kind(), Cause::KIND_REFUSED) << refused.DebugString();
+  rig_.kube().PutCommand("default", "stop", "AbortJob", "j");
+  rig_.Run(absl::Seconds(10));
+  const auto aborted = Explain();
+  EXPECT_EQ(aborted.summary().find("quota"), std::string::npos) << aborted.summary();
+  EXPECT_EQ(aborted.causes_size(), 1) << aborted.DebugString();
+}
+
+TEST_F(ExplainApiTest, AWarningHoldsNothingUp) {
+  kube::v1::Job job = MakeJob("j", 1, 1);
+  auto* policy = job.mutable_spec()->add_policies();
+  policy->add_events("PodPending");
+  policy->set_action("AbortJob");
+  BeginRunning(job);
+  const auto explanation = Explain();
+  Find(explanation, Cause::KIND_SPEC, "PodPending");
+  EXPECT_THAT(explanation.summary(), HasSubstr("Nothing holds it up"));
+}
+
 TEST_F(ExplainApiTest, AnAbortedJobCanBeResumed) {
   BeginRunning(MakeJob("j", 1, 1));
   rig_.kube().PutCommand("default", "stop", "AbortJob", "j");

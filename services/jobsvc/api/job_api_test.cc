@@ -540,6 +540,7 @@ TEST_F(JobApiTest, HistoryEndsSomeTimeAfterItsJobAndNotBefore) {
   Put("gone");
   Put("stays");
   Run(absl::Seconds(5));
+  Run(absl::Hours(24 * 9));
   EXPECT_TRUE(Delete("gone").ok());
   Run(absl::Hours(24 * 6));
   EXPECT_TRUE(History("gone").ok());

@@ -131,6 +131,12 @@ TEST_F(ScaleApiTest, RefusalsNameTheFieldAndTheRule) {
   Refuses(request, absl::StatusCode::kNotFound, "job default/none does not exist");
 }
 
+TEST_F(ScaleApiTest, AJobThatIsBeingDeletedIsNotScaled) {
+  Begin();
+  rig_.kube().job("default/j").mutable_meta()->set_deletion_ms(1);
+  Refuses(Request("t0", 5), absl::StatusCode::kFailedPrecondition, "job default/j is being deleted");
+}
+
 // What was never written is what it was at the start, and is not written now either.
 TEST_F(ScaleApiTest, AMinimumThatTheJobStartedWithHolds) {
   Begin([](kube::v1::Job& job) {

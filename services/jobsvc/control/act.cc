@@ -20,6 +20,9 @@ using runtime::WriteOutcome;
 
 namespace {
 
+// So many that brought nothing: then pods go singly.
+constexpr int kFruitlessCollections = 1;
+
 // Refused for what it is, not for the moment: the words are for people, and only an edit helps.
 bool IsRefusal(const gateway::v1::KubeError& error) {
   return error.code() >= 400 && error.code() < 500 && error.code() != 409 && error.code() != 429;
@@ -97,6 +100,7 @@ void JobController::SendStatus(JobEntry& entry) {
               live->conflict_version = live->record.intent().resource_version();
             } else {
               obs::LogWarning("a status write was refused", {{"job", key}, {"error", outcome.error.message()}});
+              live->status_trouble = {"JobStatusError", outcome.error.message()};
               live->notes.push_back({true, "JobStatusError", outcome.error.message()});
             }
             live->commit_retry.Fail(context_.ApiNow(), context_.random());
@@ -265,8 +269,7 @@ void JobController::ActOnPods(JobEntry& entry) {
   EffectInput view = ViewOf(entry, busy);
   view.limit = options_.max_in_flight_per_job - entry.busy_pods.size();
   view.deletes_held = HoldsDeletes(entry);
-  // It deletes by name: nothing is to be made under one meanwhile.
-  if (entry.collecting) view.blocked = true;
+  view.collecting = collecting_.contains(entry.key);  // It may have begun just now.
   if (entry.create_retry.Blocks(now)) {
     view.blocked = true;
     context_.WakeAt(entry.key, entry.create_retry.until);
@@ -296,6 +299,7 @@ EffectInput JobController::ViewOf(const JobEntry& entry, const std::set<std::str
           .action_waits = !entry.record.pending().empty(),
           .objects_ready = ObjectsReady(entry),
           .busy = busy,
+          .collecting = collecting_.contains(entry.key),
           .limit = options_.max_in_flight_per_job};
 }
 
@@ -335,7 +339,9 @@ void JobController::CreatePod(JobEntry& entry, const PodEffect& effect) {
         live->busy_pods.erase(pod);
         if (outcome.kind == WriteOutcome::Kind::kDone) {
           live->create_retry.Succeed();
-          if (metrics_ != nullptr && outcome.object.has_pod()) {
+          // It may be gone, or made anew, since.
+          const bool same_job = live->job && live->job->meta().uid() == uid;
+          if (metrics_ != nullptr && same_job && outcome.object.has_pod()) {
             metrics_->PodCreated(outcome.object.pod().creation_ms() - live->job->meta().creation_ms());
           }
           if (live->trouble.reason == "FailedCreate") live->trouble = {};
@@ -391,7 +397,10 @@ void JobController::DeletePod(JobEntry& entry, const PodEffect& effect) {
         JobEntry* live = Live(key, uid);
         if (live == nullptr) return;
         live->busy_pods.erase(pod);
-        if (outcome.kind == WriteOutcome::Kind::kDone) return;
+        if (outcome.kind == WriteOutcome::Kind::kDone) {
+          if (live->trouble.reason == "FailedDelete") live->trouble = {};
+          return;
+        }
         // Gone, or another object by now: the watch says so. Held until then, so that nothing is repeated.
         const int code = outcome.error.code();
         HoldPod(*live, pod, code == 404 ? absl::Seconds(5) : absl::Seconds(1));
@@ -405,9 +414,11 @@ void JobController::DeletePod(JobEntry& entry, const PodEffect& effect) {
 bool JobController::HoldsDeletes(JobEntry& entry) {
   const PodSet& pods = entry.pods;
   const std::pair<int32_t, bool> kill(pods.rules().version, pods.rules().kill_all);
-  if (entry.collecting) return true;
-  if (entry.collected && *entry.collected != kill) {
-    entry.collected.reset();
+  if (collecting_.contains(entry.key)) return true;
+  if (entry.collected_for != kill) {
+    entry.collected_for = kill;
+    entry.collected = false;
+    entry.fruitless_collections = 0;
     entry.collected_until = absl::InfinitePast();
   }
   if (context_.ApiNow() < entry.collected_until) {
@@ -417,12 +428,12 @@ bool JobController::HoldsDeletes(JobEntry& entry) {
   if (pods.to_delete().size() < 2 || entry.collected) return false;
   const std::set<std::string> none;
   const std::optional<PodCollection> collection = NextPodCollection(ViewOf(entry, none));
-  if (collection) {
-    DeletePods(entry, *collection);
-  } else {
-    entry.collected = kill;  // Looked at once.
+  if (!collection) {
+    entry.collected = true;  // Looked at once.
+    return false;
   }
-  return entry.collecting;
+  DeletePods(entry, *collection);
+  return true;
 }
 
 void JobController::DeletePods(JobEntry& entry, const PodCollection& collection) {
@@ -430,25 +441,27 @@ void JobController::DeletePods(JobEntry& entry, const PodCollection& collection)
   gateway::v1::DeleteCollection& pods = *request.mutable_delete_collection();
   pods.set_label_selector(collection.label_selector);
   pods.set_field_selector(collection.field_selector);
-  entry.collecting = true;
-  const std::pair<int32_t, bool> kill(entry.pods.rules().version, entry.pods.rules().kill_all);
+  collecting_.insert(entry.key);
   context_.Write(entry.key, std::move(request),
-                 [this, key = entry.key, uid = entry.record.uid(), kill](WriteOutcome outcome) {
+                 [this, key = entry.key, uid = entry.record.uid(), kill = entry.collected_for,
+                  left = entry.pods.to_delete().size()](WriteOutcome outcome) {
+                   collecting_.erase(key);
+                   context_.Wake(key);  // Also of another job, which has the name by now.
                    JobEntry* live = Live(key, uid);
-                   if (live == nullptr) return;
-                   live->collecting = false;
+                   if (live == nullptr || live->collected_for != kill) return;
                    const absl::Time now = context_.ApiNow();
                    if (outcome.kind == WriteOutcome::Kind::kDone) {
                      // The watch shows what has gone; what has not goes singly.
-                     live->collected = kill;
-                     live->collected_until = now + absl::Seconds(5);
-                   } else if (outcome.kind == WriteOutcome::Kind::kRefused && IsRefusal(outcome.error)) {
-                     live->collected = kill;
-                     live->collected_until = absl::InfinitePast();
-                   } else {
-                     live->collected_until = now + absl::Seconds(1);
+                     live->collected = true;
+                     live->collected_until = now + absl::Seconds(2);
+                     return;
                    }
-                   context_.Wake(key);
+                   // Of many pods the server may need several calls. One that it will not let go stops them all.
+                   if (live->pods.to_delete().size() < left) live->fruitless_collections = 0;
+                   const bool refused = outcome.kind == WriteOutcome::Kind::kRefused && IsRefusal(outcome.error);
+                   if (outcome.kind != WriteOutcome::Kind::kNotSent) ++live->fruitless_collections;
+                   live->collected = refused || live->fruitless_collections > kFruitlessCollections;
+                   live->collected_until = live->collected ? absl::InfinitePast() : now + absl::Seconds(1);
                  });
 }
 

@@ -115,15 +115,16 @@ absl::StatusOr<std::vector<runtime::KnownObject>> JobController::OpenSlot(uint32
   return known;
 }
 
-// One slot after the other, each about once an hour.
+// One slot after the other, each about once an hour. One that is starting does not know yet which jobs there are.
 void JobController::AgeHistoryLater() {
-  history_timer_ = context_.loop().RunAfter(kHistoryLap / kSlotCount, [this] {
+  const auto slots = static_cast<int64_t>(std::max<size_t>(1, slots_.size()));
+  history_timer_ = context_.loop().RunAfter(kHistoryLap / slots, [this] {
     history_timer_ = kNoTimer;
     if (slots_.empty()) return;
     auto slot = slots_.upper_bound(aged_slot_);
     if (slot == slots_.end()) slot = slots_.begin();
     aged_slot_ = slot->first;
-    AgeHistory(slot->first, slot->second);
+    if (context_.IsReady(slot->first)) AgeHistory(slot->first, slot->second);
     AgeHistoryLater();
   });
 }
@@ -133,6 +134,7 @@ void JobController::AgeHistory(uint32_t slot, const std::set<std::string>& keys)
   for (const std::string& key : keys) {
     const JobEntry& entry = *Lookup(key);
     if (!entry.record.uid().empty() && !entry.record.gone()) present.insert(entry.record.uid());
+    if (entry.job) present.insert(entry.job->meta().uid());
   }
   kv::WriteBatch batch;
   const int64_t before_ms = absl::ToUnixMillis(context_.ApiNow() - options_.history_age);
@@ -146,7 +148,13 @@ void JobController::CloseSlot(uint32_t slot) {
   const auto it = slots_.find(slot);
   if (it == slots_.end()) return;
   std::erase_if(changes_, [slot](const ShownChange& change) { return change.slot == slot; });
-  for (const std::string& key : it->second) Erase(key);
+  for (const std::string& key : it->second) {
+    if (const JobEntry* entry = Lookup(key); metrics_ != nullptr && entry != nullptr && entry->compiled) {
+      metrics_->Forget(key, entry->compiled->spec.queue());
+    }
+    Erase(key);
+  }
+  std::erase_if(collecting_, [slot](const std::string& key) { return SlotOf(key) == slot; });
   slots_.erase(it);
   watches_.erase(slot);
   if (listener_) listener_({.kind = ShownChange::Kind::kClosed, .slot = slot});

@@ -31,7 +31,7 @@ struct JobControllerOptions {
   absl::Duration counts_delay = absl::Seconds(3);     // From the first difference to a write of counts alone.
   absl::Duration counts_interval = absl::Seconds(5);  // At least this between two writes when counts alone differ.
   absl::Duration event_interval = absl::Minutes(5);   // Between two writes of one Event.
-  absl::Duration history_age = absl::Hours(24 * 7);   // Since its last entry, of a job that is gone.
+  absl::Duration history_age = absl::Hours(24 * 7);   // Of a job that is gone, since it went.
   size_t history_entries = 512;                       // Of one job, at most: the oldest go.
 };
 
@@ -89,6 +89,7 @@ class JobController : public runtime::Controller {
   void JudgePod(JobEntry& entry, const std::string& name, DirtyPod& dirty, std::vector<JobEvent>& events,
                 kv::WriteBatch& batch);
   void JudgeGroups(JobEntry& entry, std::vector<JobEvent>& events);
+  void TellScheduling(JobEntry& entry, const kube::v1::PodGroup& group);
   void JudgeCommands(JobEntry& entry);
   void QueueActions(JobEntry& entry, std::vector<JobEvent> events);
   void JudgeDeadlines(JobEntry& entry);
@@ -154,6 +155,9 @@ class JobController : public runtime::Controller {
   std::map<std::string, kube::v1::Queue, std::less<>> queues_;
   storage::v1::PodRecord pod_record_;  // StorePod's: it keeps its memory from one pod to the next.
   Listener listener_;
+  // Keys of jobs of which pods are being deleted in one call: by name, so that nothing is made under one, whichever job
+  // has the key by now.
+  std::set<std::string, std::less<>> collecting_;
   TimerId history_timer_ = kNoTimer;
   uint32_t aged_slot_ = 0;
 };

@@ -91,11 +91,12 @@ struct JobEntry {
   std::optional<absl::Time> differs_since;
   std::set<std::string> busy_pods;               // Names with a write under way.
   std::map<std::string, absl::Time> held_until;  // Names not to be written before.
-  // Of pods deleted in one call: under way; what it has left is not looked at before; and the kill (its version, and
-  // whether nothing live stays) for which it was done or is not to be done: pods go singly.
-  bool collecting = false;
+  // Of a kill (its version, and whether nothing live stays) in one call: it was done, or is not to be done, and pods go
+  // singly; what it has left is not looked at before.
+  std::pair<int32_t, bool> collected_for = {-1, false};
+  bool collected = false;
+  int fruitless_collections = 0;
   absl::Time collected_until = absl::InfinitePast();
-  std::optional<std::pair<int32_t, bool>> collected;
   std::set<std::string> busy_objects;
   Retry create_retry;
   Retry object_retry;
@@ -104,10 +105,13 @@ struct JobEntry {
   int64_t ensured_version = 0;           // resourceVersion of the group that the last answer told of.
   std::set<std::string> deleted_groups;  // UIDs with a deletion sent.
   bool ttl_in_flight = false;
-  Words trouble;                   // What Kubernetes or a plugin refused; over as soon as it succeeds.
-  std::vector<Note> notes;         // Events to be recorded.
-  std::vector<Note> commit_notes;  // The same, once the commit under way is acknowledged.
-  int64_t history_count = -1;      // -1: not counted yet.
+  Words trouble;                // What Kubernetes or a plugin refused; over as soon as it succeeds.
+  Words status_trouble;         // The same of the status write that is meant.
+  std::string told_scheduling;  // What the scheduler was last quoted with,
+  absl::Time told_scheduling_at = absl::InfinitePast();  // and when.
+  std::vector<Note> notes;                               // Events to be recorded.
+  std::vector<Note> commit_notes;                        // The same, once the commit under way is acknowledged.
+  int64_t history_count = -1;                            // -1: not counted yet.
   // Of what people see; stored.
   uint64_t shown = 0;
   int64_t shown_revision = 0;  // 0: nobody was told of it yet.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "common/kube/text.h"
 #include "services/jobsvc/control/job_controller.h"
 #include "services/jobsvc/core/command.h"
+#include "services/jobsvc/core/explain.h"
 #include "services/jobsvc/store/job_store.h"
 
 namespace basalt::jobsvc {
@@ -154,6 +156,7 @@ void JobController::JudgeGroups(JobEntry& entry, std::vector<JobEvent>& events) 
     if (event.time_ms == 0) event.time_ms = now_ms;
     events.push_back(std::move(event));
   }
+  if (group.present && !group.stale) TellScheduling(entry, entry.groups[group.name]);
   entry.record.clear_pod_groups();
   for (const auto& [name, observed] : entry.groups) {
     auto* record = entry.record.add_pod_groups();
@@ -163,6 +166,26 @@ void JobController::JudgeGroups(JobEntry& entry, std::vector<JobEvent>& events) 
     record->set_phase(observed.phase());
   }
   entry.record_dirty = true;
+}
+
+// Job spec 9.11; a scheduler says the same in each of its rounds.
+void JobController::TellScheduling(JobEntry& entry, const kube::v1::PodGroup& group) {
+  const kube::v1::PodGroupCondition* const words = SchedulersWords(group);
+  std::string told;
+  if (words != nullptr) {
+    told = words->type();
+    for (char& c : told) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (!words->message().empty()) told += fmt::format(": {}", words->message());
+  }
+  if (told == entry.told_scheduling) return;
+  // Numbers in its words change from round to round.
+  const absl::Time now = context_.ApiNow();
+  const auto type_of = [](std::string_view text) { return text.substr(0, text.find(':')); };
+  if (type_of(told) == type_of(entry.told_scheduling) && now < entry.told_scheduling_at + options_.event_interval)
+    return;
+  entry.told_scheduling_at = now;
+  entry.told_scheduling = told;
+  if (!told.empty()) entry.notes.push_back({true, "PodGroupPending", std::move(told)});
 }
 
 // Commands are taken one at a time in the order of their resourceVersion; the next waits until the one before is gone.

@@ -59,6 +59,9 @@ void JobController::Forget(JobEntry& entry, kv::WriteBatch& batch) {
     entry.record_dirty = true;
     if (metrics_ != nullptr && entry.compiled) metrics_->Forget(entry.key, entry.compiled->spec.queue());
     NoteGone(entry, batch);
+    const absl::Status status = PutHistoryGone(context_.store(), entry.slot, entry.key, entry.record.uid(),
+                                               absl::ToUnixMillis(context_.ApiNow()), batch);
+    if (!status.ok()) return context_.Fail(status);
   }
   for (auto it = entry.dirty_pods.begin(); it != entry.dirty_pods.end();) {
     bool keep = false;
@@ -187,6 +190,8 @@ void JobController::DecideStatus(JobEntry& entry) {
   const GroupView& group = GroupOf(entry);
   const CompiledSpec& compiled = *entry.compiled;
   const std::map<std::string, std::string> markers = MarkersOf(entry);
+  // What could not be made is not wanted any more.
+  if (!MakesPods(entry.job->status().phase()) && entry.trouble.reason != "FailedDelete") entry.trouble = {};
   const Words& words = compiled.invalid()       ? compiled.refusal
                        : !entry.trouble.empty() ? entry.trouble
                                                 : compiled.warning;

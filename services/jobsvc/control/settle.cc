@@ -61,6 +61,7 @@ void JobController::ClearDeadlines(JobEntry& entry, const storage::v1::PendingAc
 // A job that has no record: new to the cluster, or to this disk. What is observed becomes the baseline.
 void JobController::StartJob(JobEntry& entry, kv::WriteBatch& batch) {
   const kube::v1::Job& job = *entry.job;
+  if (metrics_ != nullptr && entry.compiled) metrics_->Forget(entry.key, entry.compiled->spec.queue());
   std::vector<std::pair<std::string, PodEntry>> others;
   entry.pods.ForEach([&](const std::string& name, PodPlace, const PodEntry& pod) { others.emplace_back(name, pod); });
   entry.record.Clear();
@@ -95,13 +96,12 @@ void JobController::StartJob(JobEntry& entry, kv::WriteBatch& batch) {
   entry.held_until.clear();
   entry.deleted_groups.clear();
   entry.commit_in_flight = entry.intent_unsent = entry.ensure_in_flight = entry.ttl_in_flight = false;
-  entry.collecting = false;
-  entry.collected_until = absl::InfinitePast();
-  entry.collected.reset();
+  entry.collected_for = {-1, false};
   entry.conflict_version = 0;
   entry.differs_since.reset();
   entry.create_retry = entry.object_retry = entry.group_retry = entry.commit_retry = Retry();
-  entry.trouble = {};
+  entry.trouble = entry.status_trouble = {};
+  entry.told_scheduling.clear();
   entry.notes.clear();
   entry.history_count = -1;
   const int64_t now_ms = absl::ToUnixMillis(context_.ApiNow());
@@ -193,9 +193,13 @@ void JobController::TellLateCommit(JobEntry& entry, kv::WriteBatch& batch) {
       if (known.committed()) last = known.to_phase();
     }
   }
-  if (last == status.phase()) return;
+  // A command is told of in any case: somebody may wait to hear of it.
+  const bool is_command = record.intent().consumed() > 0 && record.pending_size() > 0 &&
+                          !record.pending(0).command_uid().empty() &&
+                          record.pending(0).command_uid() == entry.own.last_command_uid;
+  if (last == status.phase() && !is_command) return;
   storage::v1::HistoryRecord late;
-  if (record.intent().has_history() && meant.to_phase() == status.phase()) {
+  if (record.intent().has_history() && (meant.to_phase() == status.phase() || is_command)) {
     late = meant;
   } else {
     late.set_time_ms(absl::ToUnixMillis(context_.ApiNow()));
@@ -206,9 +210,11 @@ void JobController::TellLateCommit(JobEntry& entry, kv::WriteBatch& batch) {
     late.set_version(status.version());
   }
   late.set_sequence(entry.own.sequence);
-  late.set_from_phase(from);
+  late.set_from_phase(last == status.phase() ? last : from);
   late.set_to_phase(status.phase());
   late.set_committed(true);
+  if (metrics_ != nullptr && late.from_phase() != late.to_phase())
+    metrics_->Reached(late.to_phase(), entry.key, entry.compiled->spec.queue());
   PutHistory(entry.slot, record.uid(), late, batch);
   entry.history_count = -1;
 }
@@ -244,6 +250,7 @@ bool JobController::Settle(JobEntry& entry, kv::WriteBatch& batch) {
       entry.intent_unsent = false;
       entry.conflict_version = 0;
       entry.commit_retry.Succeed();
+      entry.status_trouble = {};
       entry.differs_since.reset();
       for (Note& note : entry.commit_notes) entry.notes.push_back(std::move(note));
       entry.commit_notes.clear();

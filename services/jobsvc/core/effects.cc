@@ -106,7 +106,8 @@ std::vector<PodEffect> NextPodEffects(const EffectInput& in) {
     if (pod == nullptr || (marks_left && pod->has(kPodOutOfSync))) continue;
     add(PodEffect::Kind::kDelete, name);
   }
-  if (in.blocked || in.action_waits || marks_left || !MakesPods(phase) || !in.group.admits() || !in.objects_ready)
+  if (in.blocked || in.collecting || in.action_waits || marks_left || !MakesPods(phase) || !in.group.admits() ||
+      !in.objects_ready)
     return effects;
   const auto& missing = in.pods.missing();
   for (auto it = missing.begin(); it != missing.end() && effects.size() < in.limit;) {
@@ -132,13 +133,16 @@ std::vector<Wait> WaitsOf(const EffectInput& in) {
     add(Cause::KIND_DELETION, "", "the job is being deleted");
     return waits;
   }
+  const PodSet& pods = in.pods;
+  const bool pods_go = !pods.to_mark().empty() || !pods.to_delete().empty() || pods.counts().terminating() > 0;
   if (!MakesPods(phase)) {
-    if (IsDraining(phase)) add(Cause::KIND_KILL, "", "its pods are still going");
+    if (IsDraining(phase) || pods_go) add(Cause::KIND_KILL, "", "its pods are still going");
     return waits;
   }
-  const PodSet& pods = in.pods;
-  if (!pods.to_mark().empty() || !pods.to_delete().empty() || pods.counts().terminating() > 0) {
+  if (pods_go) {
     add(Cause::KIND_KILL, "", "pods that have to go are still there");
+  } else if (in.collecting) {
+    add(Cause::KIND_KILL, "", "the deletion of pods that have to go is not confirmed yet");
   }
   if (pods.missing().empty() && pods.held().empty()) {
     if (const int32_t pending = pods.counts().pending(); pending > 0) {

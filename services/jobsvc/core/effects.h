@@ -39,7 +39,9 @@ struct EffectInput {
   bool objects_ready = false;  // Every plugin object exists.
   // Names of pods with a write under way, or with a state that is not judged yet.
   const std::set<std::string>& busy;
-  // A collection is being deleted, or what it has left is not seen yet: no pod is deleted singly.
+  // Pods are being deleted by name, in one call: nothing is made under one.
+  bool collecting = false;
+  // The same, or what it has left is not seen yet: no pod is deleted singly.
   bool deletes_held = false;
   size_t limit = 64;
 };

@@ -18,7 +18,7 @@ using kube::v1::JobPhase;
 
 namespace {
 
-constexpr size_t kMostDeadlines = 10;
+constexpr size_t kMostAlike = 10;
 
 std::string Ago(int64_t since_ms, int64_t now_ms) {
   return kube::FormatGoDuration(absl::Seconds(std::max<int64_t>(0, now_ms - since_ms) / 1000));
@@ -29,16 +29,6 @@ std::string Sentence(std::string text) {
   if (text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
   if (text.back() != '.' && text.back() != '!' && text.back() != '?') text += '.';
   return text;
-}
-
-// What the scheduler says of the group last, unless that is that it was scheduled (job spec 9.11).
-const kube::v1::PodGroupCondition* SchedulersWords(const kube::v1::PodGroup& group) {
-  const kube::v1::PodGroupCondition* newest = nullptr;
-  for (const auto& condition : group.conditions()) {
-    if (condition.status() != "True") continue;
-    if (newest == nullptr || condition.last_transition_ms() > newest->last_transition_ms()) newest = &condition;
-  }
-  return newest == nullptr || newest->type() == "Scheduled" ? nullptr : newest;
 }
 
 // It is not known to the names of errors: an exceeded quota is Forbidden like much else.
@@ -83,19 +73,62 @@ class Explainer {
       Add(Cause::KIND_SPEC, "", in_.refusal.message,
           "Correct it with kubectl edit; where the field cannot be changed, delete the job and submit it again.");
     }
+    AddStatusWrite();
+    if (IsFailedCreate()) AddTrouble(Cause::KIND_REFUSED, in_.retry.pods_ms);
+    for (const Wait& wait : WaitsOf(in_.effects)) AddWait(wait);
+    if (MakesPods(phase_)) AddWaitingPods();
+    // What was not told beside what it holds up.
+    if (!trouble_told_ && !in_.trouble.empty() && MakesPods(phase_)) AddTrouble(Cause::KIND_REFUSED, 0);
+    AddCommands();
+    AddDeadlines();
+    AddRetries();
+    if (!in_.warning.empty()) Add(Cause::KIND_SPEC, "", in_.warning.message);
+  }
+
+  bool IsFailedCreate() const { return in_.trouble.reason == "FailedCreate" && MakesPods(phase_); }
+
+  Cause& AddTrouble(Cause::Kind kind, int64_t until_ms, std::string subject = {}, std::string advice = {}) {
+    trouble_told_ = true;
+    if (advice.empty()) {
+      advice =
+          IsQuota(in_.trouble.message)
+              ? "Raise the ResourceQuota of the namespace, or free what it counts; it is tried again by itself."
+              : "Mend what the API server names; it is tried again by itself, and at once after an edit of the job.";
+    }
+    Cause& cause = Add(kind, std::move(subject), in_.trouble.message, std::move(advice));
+    cause.set_until_ms(until_ms);
+    return cause;
+  }
+
+  // A decision that is not in the status, and why not where that is known.
+  void AddStatusWrite() {
+    if (!in_.status_trouble.message.empty()) {
+      Add(Cause::KIND_STATUS_WRITE, "",
+          fmt::format("the API server refuses the job's status: {}", in_.status_trouble.message),
+          "Nothing is done before the status is written. It is tried again by itself.")
+          .set_until_ms(in_.retry.status_ms);
+    }
+    int told = 0;
     for (const storage::v1::PendingAction& action : in_.pending) {
+      if (told++ == kMostAlike) {
+        Add(Cause::KIND_STATUS_WRITE, "", fmt::format("and {} more actions", in_.pending.size() - kMostAlike));
+        return;
+      }
       Add(Cause::KIND_STATUS_WRITE, action.subject(),
           fmt::format("{} because of {} is to be written to its status", action.action(), action.event()))
           .set_until_ms(in_.retry.status_ms);
     }
-    for (const std::string& command : in_.commands) {
-      Add(Cause::KIND_COMMAND, fmt::format("command {}", command), "it waits for its turn");
+  }
+
+  void AddCommands() {
+    for (size_t i = 0; i < in_.commands.size(); ++i) {
+      if (i == kMostAlike) {
+        Add(Cause::KIND_COMMAND, "", fmt::format("and {} more commands", in_.commands.size() - i));
+        return;
+      }
+      Add(Cause::KIND_COMMAND, fmt::format("command {}", in_.commands[i]),
+          fmt::format("command {} waits for its turn", in_.commands[i]));
     }
-    for (const Wait& wait : WaitsOf(in_.effects)) AddWait(wait);
-    AddRefusal();
-    AddDeadlines();
-    AddRetries();
-    if (!in_.warning.empty()) Add(Cause::KIND_SPEC, "", in_.warning.message);
   }
 
   void AddEnd() {
@@ -109,6 +142,7 @@ class Explainer {
                    : std::string())
         .set_since_ms(job_.status().last_transition_ms());
     if (!IsFinished(phase_) || !in_.effects.spec.has_ttl_seconds_after_finished()) return;
+    if (job_.status().last_transition_ms() == 0) return;  // Nobody knows since when it is over.
     const int64_t ttl_ms = int64_t{in_.effects.spec.ttl_seconds_after_finished()} * 1000;
     Add(Cause::KIND_DEADLINE, "", "the job will be deleted, by ttlSecondsAfterFinished")
         .set_until_ms(job_.status().last_transition_ms() + ttl_ms);
@@ -129,7 +163,9 @@ class Explainer {
       case Cause::KIND_POD_GROUP:
         return AddGroup(wait);
       case Cause::KIND_PODS:
-        return AddPods(wait);
+        // Why they have not started, or what keeps them from being made, is told for itself.
+        if (in_.waiting_pods.empty() && !IsFailedCreate()) Add(wait.kind, wait.subject, wait.message);
+        return;
       case Cause::KIND_KILL:
         return AddKill(wait);
       case Cause::KIND_NAME_HELD:
@@ -141,33 +177,37 @@ class Explainer {
   }
 
   void AddKill(const Wait& wait) {
-    const std::set<std::string>& names =
-        in_.effects.pods.to_delete().empty() ? in_.effects.pods.to_mark() : in_.effects.pods.to_delete();
     const int32_t terminating = in_.effects.pods.counts().terminating();
-    std::string advice;
-    if (!names.empty()) {
-      advice = fmt::format("If they stay for long, see 'kubectl describe pod {} -n {}': its finalizers and its node.",
-                           *names.begin(), job_.meta().namespace_());
-    }
     std::string message = wait.message;
     if (terminating > 0) message += fmt::format(" ({})", terminating);
-    Add(wait.kind, wait.subject, std::move(message), std::move(advice));
+    Add(wait.kind, wait.subject, std::move(message),
+        in_.going_pod.empty()
+            ? std::string()
+            : fmt::format("If they stay for long, see 'kubectl describe pod {} -n {}': its finalizers and its node.",
+                          in_.going_pod, job_.meta().namespace_()));
   }
 
   void AddObjects(const Wait& wait) {
+    const bool claim_refused = in_.trouble.reason == "PVCError";
     for (const std::string& claim : in_.missing_claims) {
-      Add(Cause::KIND_CLAIM, fmt::format("claim {}", claim),
-          in_.trouble.reason == "PVCError" && in_.missing_claims.size() == 1
-              ? in_.trouble.message
-              : fmt::format("claim {} is not there yet", claim),
-          fmt::format("Create PersistentVolumeClaim {} in namespace {}, or correct what is refused; the job goes on by "
-                      "itself.",
-                      claim, job_.meta().namespace_()))
-          .set_until_ms(in_.retry.objects_ms);
+      const std::string subject = fmt::format("claim {}", claim);
+      std::string advice = fmt::format(
+          "Create PersistentVolumeClaim {} in namespace {}, or correct what is refused; the job goes on by "
+          "itself.",
+          claim, job_.meta().namespace_());
+      // Its words name the claim that they are about.
+      if (claim_refused && in_.trouble.message.starts_with(subject)) {
+        AddTrouble(Cause::KIND_CLAIM, in_.retry.objects_ms, subject, std::move(advice));
+      } else {
+        Add(Cause::KIND_CLAIM, subject, fmt::format("claim {} is not there yet", claim), std::move(advice))
+            .set_until_ms(in_.retry.objects_ms);
+      }
     }
-    const bool refused = in_.trouble.reason == "PluginError";
-    if (!in_.missing_claims.empty() && !refused) return;
-    Add(wait.kind, wait.subject, refused ? in_.trouble.message : wait.message).set_until_ms(in_.retry.objects_ms);
+    if (in_.trouble.reason == "PluginError") {
+      AddTrouble(wait.kind, in_.retry.objects_ms);
+    } else if (in_.missing_claims.empty()) {
+      Add(wait.kind, wait.subject, wait.message).set_until_ms(in_.retry.objects_ms);
+    }
   }
 
   void AddQueue() {
@@ -187,7 +227,7 @@ class Explainer {
   void AddGroup(const Wait& wait) {
     AddQueue();
     if (in_.trouble.reason == "PodGroupError") {
-      Add(wait.kind, wait.subject, in_.trouble.message).set_until_ms(in_.retry.group_ms);
+      AddTrouble(wait.kind, in_.retry.group_ms, wait.subject);
       return;
     }
     const kube::v1::PodGroupCondition* words = in_.group == nullptr ? nullptr : SchedulersWords(*in_.group);
@@ -202,6 +242,7 @@ class Explainer {
   }
 
   void AddUnschedulable(const kube::v1::PodGroupCondition& words) {
+    scheduler_told_ = true;
     std::string message = words.message().empty() ? words.reason() : words.message();
     if (message.empty()) message = words.type();
     Add(Cause::KIND_UNSCHEDULABLE, fmt::format("PodGroup {}", in_.effects.group.name), std::move(message),
@@ -210,45 +251,32 @@ class Explainer {
         .set_since_ms(words.last_transition_ms());
   }
 
-  void AddPods(const Wait& wait) {
-    if (in_.waiting_pods.empty()) {
-      Add(wait.kind, wait.subject, wait.message).set_until_ms(in_.retry.pods_ms);
-      return;
-    }
+  void AddWaitingPods() {
+    if (in_.waiting_pods.empty()) return;
     const bool unscheduled = std::any_of(in_.waiting_pods.begin(), in_.waiting_pods.end(),
                                          [](const WaitingPods& pods) { return !pods.on_node; });
     const kube::v1::PodGroupCondition* words = in_.group == nullptr ? nullptr : SchedulersWords(*in_.group);
-    if (unscheduled && words != nullptr) AddUnschedulable(*words);
-    for (const WaitingPods& pods : in_.waiting_pods) {
+    if (unscheduled && words != nullptr && !scheduler_told_) AddUnschedulable(*words);
+    for (size_t i = 0; i < in_.waiting_pods.size() && i < kMostAlike; ++i) {
+      const WaitingPods& pods = in_.waiting_pods[i];
       const std::string_view where = pods.on_node ? "on a node, not started" : "not on a node yet";
       std::string message = fmt::format("{} {} {}", pods.count, pods.count == 1 ? "pod is" : "pods are", where);
       if (!pods.reason.empty()) message += fmt::format(": {}", pods.reason);
-      Add(wait.kind, fmt::format("pod {}", pods.example), std::move(message),
+      Add(Cause::KIND_PODS, fmt::format("pod {}", pods.example), std::move(message),
           fmt::format("See 'kubectl describe pod {} -n {}'.", pods.example, job_.meta().namespace_()))
           .set_since_ms(pods.since_ms);
     }
   }
 
-  void AddRefusal() {
-    const bool told = in_.trouble.reason == "PVCError" || in_.trouble.reason == "PluginError" ||
-                      in_.trouble.reason == "PodGroupError";
-    if (in_.trouble.empty() || told) return;
-    Add(Cause::KIND_REFUSED, "", in_.trouble.message,
-        IsQuota(in_.trouble.message)
-            ? "Raise the ResourceQuota of the namespace, or free what it counts; it is tried again by itself."
-            : "Mend what the API server names; it is tried again by itself, and at once after an edit of the job.")
-        .set_until_ms(in_.retry.pods_ms);
-  }
-
   void AddDeadlines() {
-    for (const storage::v1::PendingAction* deadline : in_.deadlines.Earliest(kMostDeadlines)) {
+    for (const storage::v1::PendingAction* deadline : in_.deadlines.Earliest(kMostAlike)) {
       Cause& cause = Add(Cause::KIND_DEADLINE, deadline->subject(),
                          fmt::format("{} because of {} ({})", deadline->action(), deadline->event(), deadline->rule()));
       cause.set_since_ms(deadline->time_ms());
       cause.set_until_ms(deadline->due_ms());
     }
-    if (in_.deadlines.size() > kMostDeadlines) {
-      Add(Cause::KIND_DEADLINE, "", fmt::format("and {} later ones", in_.deadlines.size() - kMostDeadlines));
+    if (in_.deadlines.size() > kMostAlike) {
+      Add(Cause::KIND_DEADLINE, "", fmt::format("and {} later ones", in_.deadlines.size() - kMostAlike));
     }
   }
 
@@ -291,7 +319,8 @@ class Explainer {
     text += '.';
     const Cause* first = nullptr;
     for (const Cause& cause : result_.causes()) {
-      const bool holds_up = cause.kind() != Cause::KIND_ENDED && cause.kind() != Cause::KIND_RETRIES &&
+      const bool is_warning = cause.kind() == Cause::KIND_SPEC && in_.refusal.empty();
+      const bool holds_up = !is_warning && cause.kind() != Cause::KIND_ENDED && cause.kind() != Cause::KIND_RETRIES &&
                             cause.kind() != Cause::KIND_DEADLINE;
       if (holds_up && first == nullptr) first = &cause;
     }
@@ -324,9 +353,20 @@ class Explainer {
   const kube::v1::Job& job_;
   const JobPhase phase_;
   JobExplanation result_;
+  bool trouble_told_ = false;
+  bool scheduler_told_ = false;
 };
 
 }  // namespace
+
+const kube::v1::PodGroupCondition* SchedulersWords(const kube::v1::PodGroup& group) {
+  const kube::v1::PodGroupCondition* newest = nullptr;
+  for (const auto& condition : group.conditions()) {
+    if (condition.status() != "True") continue;
+    if (newest == nullptr || condition.last_transition_ms() > newest->last_transition_ms()) newest = &condition;
+  }
+  return newest == nullptr || newest->type() == "Scheduled" ? nullptr : newest;
+}
 
 JobExplanation Explain(const ExplainInput& input) { return Explainer(input).Run(); }
 

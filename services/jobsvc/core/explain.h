@@ -36,6 +36,8 @@ struct ExplainInput {
   const Words& refusal;
   const Words& warning;
   const Words& trouble;  // What Kubernetes or a plugin refused last.
+  // What Kubernetes says of the status write that is meant; its reason alone where it is not known.
+  const Words& status_trouble;
   const PendingActions& pending;
   const DeadlineSet& deadlines;
   const kube::v1::PodGroup* group = nullptr;  // Null: there is none.
@@ -43,10 +45,14 @@ struct ExplainInput {
   std::set<std::string> missing_claims;
   std::vector<std::string> commands;  // Names of those that wait for their turn.
   std::vector<WaitingPods> waiting_pods;
+  std::string going_pod;  // One that is being deleted; empty: none.
   RetryTimes retry;
   const job::v1::HistoryEntry* entered_by = nullptr;  // The decision that led to its phase; null: it is not remembered.
   int64_t now_ms = 0;
 };
+
+// What the scheduler said of the group last; null: nothing, or that it was scheduled (job spec 9.11).
+const kube::v1::PodGroupCondition* SchedulersWords(const kube::v1::PodGroup& group);
 
 job::v1::JobExplanation Explain(const ExplainInput& input);
 

@@ -90,6 +90,21 @@ void PutHistoryIndex(uint32_t slot, std::string_view job_key, int64_t first_ms, 
   batch.Put(Family::kHistoryIndex, HistoryIndexKey(slot, job_key, first_ms, job_uid), record.SerializeAsString());
 }
 
+absl::Status PutHistoryGone(const kv::KvStore& store, uint32_t slot, std::string_view job_key, std::string_view job_uid,
+                            int64_t gone_ms, kv::WriteBatch& batch) {
+  const std::string prefix = HistoryIndexPrefix(slot, job_key);
+  return store.Scan(Family::kHistoryIndex, prefix, kv::PrefixEnd(prefix),
+                    [&](std::string_view key, std::string_view value) {
+                      storage::v1::HistoryIndexRecord record;
+                      if (record.ParseFromArray(value.data(), static_cast<int>(value.size())) &&
+                          record.uid() == job_uid && record.gone_ms() == 0) {
+                        record.set_gone_ms(gone_ms);
+                        batch.Put(Family::kHistoryIndex, key, record.SerializeAsString());
+                      }
+                      return true;
+                    });
+}
+
 absl::Status ForEachJob(const kv::KvStore& store, uint32_t slot,
                         const std::function<void(std::string, storage::v1::JobRecord)>& visit) {
   const std::string prefix = SlotPrefix(slot);
@@ -190,21 +205,22 @@ absl::StatusOr<std::vector<std::string>> ReadHistoryIndex(const kv::KvStore& sto
 absl::StatusOr<int> DropOldHistory(const kv::KvStore& store, uint32_t slot, int64_t before_ms,
                                    const std::set<std::string>& present, kv::WriteBatch& batch) {
   const std::string prefix = SlotPrefix(slot);
-  // Per job UID the index keys; entries are in the order of sequence, so the last one decides.
-  std::vector<std::pair<std::string, std::string>> indexed;
+  std::vector<std::pair<std::string, storage::v1::HistoryIndexRecord>> indexed;
   BASALT_RETURN_IF_ERROR(store.Scan(Family::kHistoryIndex, prefix, kv::PrefixEnd(prefix),
                                     [&](std::string_view key, std::string_view value) {
                                       storage::v1::HistoryIndexRecord record;
                                       if (record.ParseFromArray(value.data(), static_cast<int>(value.size())))
-                                        indexed.emplace_back(key, record.uid());
+                                        indexed.emplace_back(key, std::move(record));
                                       return true;
                                     }));
   int dropped = 0;
-  for (const auto& [key, uid] : indexed) {
-    if (present.contains(uid)) continue;
-    BASALT_ASSIGN_OR_RETURN(const auto entries, ReadHistory(store, slot, uid));
-    if (!entries.empty() && entries.back().time_ms() >= before_ms) continue;
-    const std::string range = HistoryPrefix(slot, uid);
+  for (const auto& [key, record] : indexed) {
+    if (present.contains(record.uid()) || record.gone_ms() >= before_ms) continue;
+    if (record.gone_ms() == 0) {
+      BASALT_ASSIGN_OR_RETURN(const auto entries, ReadHistory(store, slot, record.uid()));
+      if (!entries.empty() && entries.back().time_ms() >= before_ms) continue;
+    }
+    const std::string range = HistoryPrefix(slot, record.uid());
     batch.DeleteRange(Family::kHistory, range, kv::PrefixEnd(range));
     batch.Delete(Family::kHistoryIndex, key);
     ++dropped;

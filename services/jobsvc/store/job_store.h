@@ -36,6 +36,9 @@ void PutHistoryIndex(uint32_t slot, std::string_view job_key, int64_t first_ms, 
                      kv::WriteBatch& batch);
 
 // Visits every record of the slot in the order of the keys.
+// The job was seen to be gone.
+absl::Status PutHistoryGone(const kv::KvStore& store, uint32_t slot, std::string_view job_key, std::string_view job_uid,
+                            int64_t gone_ms, kv::WriteBatch& batch);
 absl::Status ForEachJob(const kv::KvStore& store, uint32_t slot,
                         const std::function<void(std::string job_key, storage::v1::JobRecord record)>& visit);
 absl::Status ForEachPod(const kv::KvStore& store, uint32_t slot, std::string_view job_key,
@@ -52,8 +55,8 @@ absl::StatusOr<std::vector<storage::v1::HistoryRecord>> ReadHistory(const kv::Kv
 // UIDs of the jobs that had this name, oldest first.
 absl::StatusOr<std::vector<std::string>> ReadHistoryIndex(const kv::KvStore& store, uint32_t slot,
                                                           std::string_view job_key);
-// Removes what a bound on age excludes: history of jobs whose last entry is older than `before_ms`, but those of
-// `present` (UIDs). Returns how many jobs.
+// Removes what a bound on age excludes: history of jobs that went before `before_ms`, or whose last entry is older
+// where nobody saw them go, but those of `present` (UIDs). Returns how many jobs.
 absl::StatusOr<int> DropOldHistory(const kv::KvStore& store, uint32_t slot, int64_t before_ms,
                                    const std::set<std::string>& present, kv::WriteBatch& batch);
 

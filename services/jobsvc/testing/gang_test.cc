@@ -1,5 +1,6 @@
 // The gang of a job some of whose work is done although its pods are gone: the scheduler counts a pod that succeeded
 // only as long as it exists.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "services/jobsvc/testing/job_rig.h"
@@ -101,6 +102,40 @@ TEST(GangTest, ANewRunAsksForTheWholeGangAgain) {
   EXPECT_EQ(rig.kube().pods().size(), 4u);
   EXPECT_EQ(rig.kube().job("default/j").status().version(), 1);
   EXPECT_EQ(GroupOf(rig).min_member(), 4);
+}
+
+// C15: a scheduler says the same in each of its rounds.
+TEST(GangTest, WhatTheSchedulerSaysIsOneEventHoweverOftenItSaysIt) {
+  JobRig rig;
+  rig.kube().new_group_phase = "Pending";
+  rig.Start();
+  rig.kube().PutJob(MakeJob("j", 1, 2));
+  rig.Run();
+  const auto says = [&](const std::string& message) {
+    rig.kube().EditGroup(rig.kube().groups().begin()->first, [&](kube::v1::PodGroup& group) {
+      group.clear_conditions();
+      auto* condition = group.add_conditions();
+      condition->set_type("Unschedulable");
+      condition->set_status("True");
+      condition->set_message(message);
+      condition->set_last_transition_ms(absl::ToUnixMillis(rig.time().Now()));
+    });
+    rig.Run();
+  };
+  rig.kube().ClearLog();
+  for (int round = 0; round < 100; ++round) says("2/2 tasks in gang unschedulable");
+  EXPECT_EQ(rig.kube().Count("create", "events"), 1);
+  EXPECT_EQ(rig.kube().WritesButEvents(), 0);
+  for (int round = 0; round < 100; ++round) says(fmt::format("2/2 tasks in gang unschedulable: {} of 50 nodes", round));
+  EXPECT_EQ(rig.kube().Count("create", "events"), 1) << "numbers change in each round";
+  rig.Run(absl::Minutes(5));
+  says("1/2 tasks in gang unschedulable");
+  EXPECT_EQ(rig.kube().Count("create", "events"), 2);
+  rig.Kill();
+  rig.Start();
+  rig.Run();
+  EXPECT_EQ(rig.kube().Count("create", "events"), 2) << "told before the restart";
+  EXPECT_EQ(rig.kube().Count("patch", "events"), 0);
 }
 
 }  // namespace

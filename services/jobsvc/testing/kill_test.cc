@@ -127,6 +127,58 @@ TEST_F(KillTest, WhereItIsRefusedPodsGoSingly) {
   EXPECT_EQ(Singly(), 3);
 }
 
+// The server ends its loop at the first one that it is kept from deleting.
+TEST_F(KillTest, WhereItBringsNothingPodsGoSingly) {
+  Begin(MakeJob("j", 1, 3));
+  int refused = 0;
+  rig_.kube().SetRefuse([&](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
+    if (!request.has_delete_collection()) return false;
+    ++refused;
+    error.set_code(500);
+    error.set_reason("InternalError");
+    return true;
+  });
+  Abort();
+  EXPECT_EQ(rig_.PhaseOf("default/j"), kAborted);
+  EXPECT_EQ(refused, 2);
+  EXPECT_EQ(Singly(), 3);
+}
+
+TEST_F(KillTest, AJobOfTheSameNameWaitsUntilItIsOver) {
+  Begin(MakeJob("j", 1, 3));
+  rig_.unknown_after = absl::Seconds(15);
+  bool sent = false;
+  rig_.fate = [&](const gateway::v1::WriteRequest& request) {
+    if (!request.has_delete_collection() || sent) return Fate::kNormal;
+    sent = true;
+    return Fate::kLostAnswer;
+  };
+  rig_.kube().PutCommand("default", "stop", "AbortJob", "j");
+  ASSERT_TRUE(rig_.RunUntil([&] { return sent && rig_.kube().pods().empty(); }, absl::Seconds(5)));
+  rig_.kube().DeleteJob("default/j");
+  rig_.Run();
+  rig_.kube().ClearLog();
+  rig_.kube().PutJob(MakeJob("j", 1, 3));
+  rig_.Run(absl::Seconds(8));
+  EXPECT_EQ(rig_.kube().Count("create", "pods"), 0) << "they might be deleted by their names";
+  rig_.Run(absl::Seconds(20));
+  EXPECT_EQ(rig_.kube().Count("create", "pods"), 3);
+}
+
+// Its pods' answers come when it is not there any more.
+TEST_F(KillTest, AJobThatIsDeletedWhileItsPodsAreMadeIsForgotten) {
+  rig_.Start();
+  rig_.kube().PutJob(MakeJob("j", 1, 50));
+  ASSERT_TRUE(rig_.RunUntil([&] { return rig_.kube().pods().size() > 10; }, absl::Seconds(5)));
+  rig_.kube().DeleteJob("default/j");
+  rig_.Run(absl::Seconds(20));
+  const auto late = rig_.kube().pods();  // Of what was on its way; collected as garbage.
+  EXPECT_FALSE(late.empty());
+  for (const auto& [pod, state] : late) rig_.kube().RemovePod(pod);
+  rig_.Run();
+  EXPECT_EQ(rig_.controller().Find("default/j"), nullptr);
+}
+
 TEST_F(KillTest, OnePodIsNotWorthASearch) {
   Begin(MakeJob("j", 1, 1));
   Abort();
