@@ -1,11 +1,9 @@
 #include "kubesim/server/request_log.h"
 
-#include "kubesim/server/state/times.h"
-
 namespace basalt::kubesim {
 
 json::value ToJson(const LoggedRequest& request) {
-  return json::object{{"time", Rfc3339(request.time)},
+  return json::object{{"time", absl::FormatTime("%Y-%m-%dT%H:%M:%E6SZ", request.time, absl::UTCTimeZone())},
                       {"verb", request.verb},
                       {"group", request.group},
                       {"resource", request.resource},

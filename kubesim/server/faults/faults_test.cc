@@ -133,5 +133,19 @@ TEST_F(FaultsTest, TheLogHasEveryWriteWithItsOutcome) {
   EXPECT_EQ(Find(server_.Get("/kubesim/log").json, "requests")->get_array().size(), 3U);
 }
 
+TEST_F(FaultsTest, TheLogTellsPartsOfASecond) {
+  server_.time().Advance(absl::Microseconds(1'250'007));
+  server_.server().ClearLog();
+  server_.MakeConfig("a");
+  const absl::Time made = server_.server().log().front().time;
+  const json::value log = server_.Get("/kubesim/log").json;
+  absl::Time told;
+  std::string error;
+  ASSERT_TRUE(
+      absl::ParseTime(absl::RFC3339_full, std::string(FindString(log.at("requests").at(0), "time")), &told, &error))
+      << error;
+  EXPECT_EQ(told, made);
+}
+
 }  // namespace
 }  // namespace basalt::kubesim
