@@ -53,6 +53,13 @@ std::string Fact(std::string_view text, std::string_view name) {
   return std::string(text.substr(from, text.find('\n', from) - from));
 }
 
+absl::Time TimeIn(const json::value& event, std::string_view name) {
+  absl::Time time;
+  std::string error;
+  return absl::ParseTime(absl::RFC3339_full, ToAbsl(FindString(event, name)), &time, &error) ? time
+                                                                                             : absl::InfinitePast();
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Cluster>> Cluster::Start(const ClusterOptions& options) {
@@ -100,10 +107,8 @@ std::vector<AuditLine> Cluster::Audit() const {
     out.verb = FindString(*event, "verb");
     out.uri = FindString(*event, "requestURI");
     out.user_agent = FindString(*event, "userAgent");
-    if (std::string error; !absl::ParseTime(absl::RFC3339_full, ToAbsl(FindString(*event, "requestReceivedTimestamp")),
-                                            &out.received, &error)) {
-      out.received = absl::InfinitePast();
-    }
+    out.received = TimeIn(*event, "requestReceivedTimestamp");
+    out.answered = TimeIn(*event, "stageTimestamp");
     if (const json::value* body = Find(*event, "requestObject")) out.body = *body;
     if (const json::value* user = Find(*event, "user")) out.user = FindString(*user, "username");
     if (const json::value* object = Find(*event, "objectRef")) {

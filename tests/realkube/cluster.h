@@ -33,7 +33,7 @@ struct AuditLine {
   std::string group, resource, subresource, ns, name;
   std::string uri;
   int code = 0;
-  absl::Time received;
+  absl::Time received, answered;
   json::value body;  // What the gateway sent with a create or a patch, as the server read it; else null.
   bool Succeeded() const { return code >= 200 && code < 300; }
 };

@@ -5,6 +5,7 @@
 
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <sstream>
 #include <string>
 
@@ -18,14 +19,25 @@ std::string ReadWhole(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
+// The value of a line "name: number kB".
+std::optional<int64_t> BytesOf(std::string_view status, std::string_view name) {
+  const std::string begin = fmt::format("\n{}:", name);
+  const size_t at = status.find(begin);
+  if (at == std::string_view::npos) return std::nullopt;
+  std::istringstream text{std::string(status.substr(at + begin.size()))};
+  int64_t kilobytes = 0;
+  if (!(text >> kilobytes)) return std::nullopt;
+  return kilobytes * 1024;
+}
+
 }  // namespace
 
 absl::StatusOr<ProcessUsage> ParseProcessUsage(std::string_view stat, std::string_view status, int64_t ticks) {
   constexpr int kUserTime = 14;  // Counted from one; the name in parentheses is the second.
-  constexpr std::string_view kPeak = "\nVmHWM:";
   const size_t name_end = stat.rfind(')');
-  const size_t peak = status.find(kPeak);
-  if (name_end == std::string_view::npos || peak == std::string_view::npos) {
+  const std::optional<int64_t> peak = BytesOf(status, "VmHWM");
+  const std::optional<int64_t> anonymous = BytesOf(status, "RssAnon");
+  if (name_end == std::string_view::npos || !peak.has_value() || !anonymous.has_value()) {
     return MakeStatus(absl::StatusCode::kInvalidArgument, "no stat and status of a process");
   }
   std::istringstream fields{std::string(stat.substr(name_end + 1))};
@@ -33,12 +45,10 @@ absl::StatusOr<ProcessUsage> ParseProcessUsage(std::string_view stat, std::strin
   for (int field = 3; field < kUserTime; ++field) fields >> skipped;
   int64_t user = 0;
   int64_t system = 0;
-  int64_t kilobytes = 0;
-  std::istringstream size{std::string(status.substr(peak + kPeak.size()))};
-  if (!(fields >> user >> system) || !(size >> kilobytes)) {
-    return MakeStatus(absl::StatusCode::kInvalidArgument, "a number is missing in a process's stat or status");
+  if (!(fields >> user >> system)) {
+    return MakeStatus(absl::StatusCode::kInvalidArgument, "a number is missing in a process's stat");
   }
-  return ProcessUsage{absl::Seconds(1) * (user + system) / ticks, kilobytes * 1024};
+  return ProcessUsage{absl::Seconds(1) * (user + system) / ticks, *peak, *anonymous};
 }
 
 absl::StatusOr<ProcessUsage> ReadProcessUsage(pid_t pid) {

@@ -14,6 +14,8 @@ namespace basalt::bench {
 struct ProcessUsage {
   absl::Duration cpu;  // User and system, of threads that have ended too.
   int64_t peak_bytes = 0;
+  int64_t anonymous_bytes =
+      0;  // Now, of what no file backs: code of libraries, which all processes share, is not in it.
 };
 
 // NOT_FOUND: there is no such process.

@@ -1,0 +1,232 @@
+#include "tests/bench/jobs/bed.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "common/base/json.h"
+#include "common/base/status.h"
+#include "common/base/status_macros.h"
+#include "common/exec/run_on.h"
+#include "common/http/curl/curl_client.h"
+#include "common/http/fetch_and_wait.h"
+#include "common/http/kubeconfig/kubeconfig.h"
+
+namespace basalt::bench {
+namespace {
+
+constexpr absl::Duration kPoll = absl::Milliseconds(50);
+constexpr absl::Duration kAttached = absl::Seconds(30);
+constexpr absl::Duration kQuietAtFirst = absl::Seconds(1);
+constexpr absl::Duration kLongAnswer = absl::Minutes(1);
+constexpr std::string_view kLogPath = "/kubesim/log";
+
+}  // namespace
+
+View::View(Loop& loop, http::Client& client, Random& random)
+    : jobs(loop, client, random, kJobsPath),
+      pods(loop, client, random, kPodsPath),
+      groups(loop, client, random, kGroupsPath),
+      queues(loop, client, random, kQueuesPath),
+      commands(loop, client, random, kCommandsPath) {}
+
+absl::Time View::last_change() const {
+  return std::max(
+      {jobs.last_change(), pods.last_change(), groups.last_change(), queues.last_change(), commands.last_change()});
+}
+
+bool View::synced() const {
+  return jobs.synced() && pods.synced() && groups.synced() && queues.synced() && commands.synced();
+}
+
+std::string Window::Processes() const {
+  std::vector<std::string> parts;
+  for (const auto& [program, used] : usage) {
+    parts.push_back(fmt::format("{} {:.2f} s, {} MiB ({} anonymous)", program, absl::ToDoubleSeconds(used.cpu),
+                                used.peak_bytes / (1 << 20), used.anonymous_bytes / (1 << 20)));
+  }
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+absl::StatusOr<std::unique_ptr<Bed>> Bed::Start(const BedOptions& options) {
+  auto bed = std::unique_ptr<Bed>(new Bed(options));
+  BASALT_RETURN_IF_ERROR(bed->StartAll());
+  return bed;
+}
+
+Bed::~Bed() {
+  RunOn(*loop_, [this] {
+    loop_->Cancel(timer_);
+    view_.reset();
+    api_.reset();
+    client_.reset();
+  });
+}
+
+absl::Status Bed::StartAll() {
+  dev::ProcessSuiteOptions suite;
+  suite.bin_dir = options_.bin_dir;
+  suite.dir = dir_ / "suite";
+  http::CurlOptions admin;
+  if (options_.real) {
+    BASALT_ASSIGN_OR_RETURN(cluster_, realkube::Cluster::Start({.nodes = options_.nodes, .crds = ""}));
+    BASALT_ASSIGN_OR_RETURN(admin, http::ReadKubeconfig(cluster_->kubeconfig()));
+    suite.kube = dev::ExternalKube{.server = cluster_->kube_server(),
+                                   .admin_kubeconfig = cluster_->kubeconfig(),
+                                   .gateway_kubeconfig = cluster_->kubeconfig("gateway"),
+                                   .actors_kubeconfig = cluster_->kubeconfig("actors"),
+                                   .actors_flags = {}};
+  } else {
+    suite.kubesim_flags = {"--crds=" BASALT_SOURCE_DIR "/deploy/crds", fmt::format("--nodes={}", options_.nodes),
+                           "--log_level=error"};
+  }
+  BASALT_ASSIGN_OR_RETURN(suite_, dev::ProcessSuite::Start(std::move(suite)));
+  if (!options_.real) admin.base_url = suite_->kube_server();
+  admin.user_agent = kBenchAgent;
+  RunOn(*loop_, [&] {
+    client_ = http::MakeCurlClient(*loop_, admin);
+    api_ = std::make_unique<actors::Api>(*loop_, *client_, random_,
+                                         actors::ApiOptions{.user_agent = std::string(kBenchAgent)});
+    view_ = std::make_unique<View>(*loop_, *client_, random_);
+  });
+  BASALT_RETURN_IF_ERROR(Await("the first lists", [](const View& view) { return view.synced(); }));
+  // The queues are made, and nothing is left to do.
+  return AwaitQuiet(kQuietAtFirst);
+}
+
+void Bed::Do(actors::ApiRequest request) {
+  const std::string target = request.target;
+  api_->Do(std::move(request), [this, target](const actors::ApiAnswer& answer) {
+    // 409: it was sent twice.
+    if (!answer.ok() && answer.status != 409) {
+      refused_ = fmt::format("{}: {}: {}", target, answer.status, ToText(answer.body));
+    }
+  });
+}
+
+void Bed::Send(std::vector<actors::ApiRequest> requests) {
+  RunOn(*loop_, [&] {
+    for (actors::ApiRequest& request : requests) Do(std::move(request));
+  });
+}
+
+void Bed::SendSteadily(std::vector<actors::ApiRequest> requests, int per_second) {
+  RunOn(*loop_, [&] {
+    steady_ = std::move(requests);
+    steady_at_ = 0;
+    steady_begin_ = loop_->Now();
+    steady_step_ = absl::Seconds(1) / per_second;
+    SendNext();
+  });
+}
+
+// By the clock, not by the one before: what comes late does not hold up the rest.
+void Bed::SendNext() {
+  while (steady_at_ < steady_.size()) {
+    const absl::Time due = steady_begin_ + steady_step_ * static_cast<int64_t>(steady_at_);
+    if (loop_->Now() < due) {
+      timer_ = loop_->RunAt(due, [this] { SendNext(); });
+      return;
+    }
+    Do(std::move(steady_[steady_at_++]));
+  }
+}
+
+absl::Status Bed::Await(std::string_view what, const std::function<bool(const View&)>& met, absl::Duration limit) {
+  std::string refused;
+  std::string state;
+  for (const absl::Time end = absl::Now() + limit; absl::Now() < end; absl::SleepFor(kPoll)) {
+    bool done = false;
+    RunOn(*loop_, [&] {
+      done = met(*view_);
+      refused = refused_;
+      state = fmt::format("{} jobs ({} Running, {} Completed), {} pods ({} Running, {} Succeeded)", view_->jobs.size(),
+                          view_->jobs.In("Running"), view_->jobs.In("Completed"), view_->pods.size(),
+                          view_->pods.In("Running"), view_->pods.In("Succeeded"));
+    });
+    if (!refused.empty()) return MakeStatus(absl::StatusCode::kFailedPrecondition, refused);
+    if (done) return absl::OkStatus();
+  }
+  return MakeStatus(absl::StatusCode::kDeadlineExceeded,
+                    fmt::format("{} did not come within {}: {}", what, absl::FormatDuration(limit), state));
+}
+
+absl::Status Bed::AwaitQuiet(absl::Duration quiet) {
+  return Await("rest", [&](const View& view) { return absl::Now() - view.last_change() > quiet; });
+}
+
+std::string Bed::JobUid(std::string_view name) {
+  std::string uid;
+  RunOn(*loop_, [&] { uid = view_->jobs.UidOf(name); });
+  return uid;
+}
+
+std::map<std::string, ProcessUsage> Bed::Usage() const {
+  std::map<std::string, ProcessUsage> usage;
+  for (const std::string_view program : dev::ProcessSuite::kOurs) {
+    const absl::StatusOr<ProcessUsage> one = ReadProcessUsage(suite_->pid(program));
+    if (one.ok()) usage[std::string(program)] = *one;
+  }
+  return usage;
+}
+
+absl::StatusOr<http::Response> Bed::Call(const std::string& method, const std::string& path) {
+  http::Request request;
+  request.method = method;
+  request.target = path;
+  request.timeout = kLongAnswer;
+  return http::FetchAndWait(*loop_, *client_, std::move(request));
+}
+
+absl::Status Bed::Begin() {
+  before_ = Usage();
+  if (cluster_ != nullptr) {
+    lines_ = cluster_->Audit().size();
+    return absl::OkStatus();
+  }
+  return Call("DELETE", std::string(kLogPath)).status();
+}
+
+absl::StatusOr<Window> Bed::End() {
+  if (const std::vector<std::string> dead = suite_->Casualties(); !dead.empty()) {
+    return MakeStatus(absl::StatusCode::kInternal, fmt::format("{} ended", fmt::join(dead, ", ")));
+  }
+  Window window;
+  window.usage = Usage();
+  for (auto& [program, used] : window.usage) {
+    if (const auto before = before_.find(program); before != before_.end()) used.cpu -= before->second.cpu;
+    window.cpu += used.cpu;
+    window.peak_bytes += used.peak_bytes;
+  }
+  if (cluster_ != nullptr) {
+    window.writes = WritesOfAudit(cluster_->Audit(), lines_);
+    return window;
+  }
+  BASALT_ASSIGN_OR_RETURN(const http::Response response, Call("GET", std::string(kLogPath)));
+  BASALT_ASSIGN_OR_RETURN(const json::value log, ParseJson(response.body));
+  window.writes = WritesOfKubesim(log);
+  return window;
+}
+
+absl::StatusOr<absl::Duration> Bed::Restart(bool with_disks) {
+  for (const std::string_view program : dev::ProcessSuite::kOurs) BASALT_RETURN_IF_ERROR(suite_->Kill(program));
+  if (!with_disks) {
+    for (const std::string_view program : dev::ProcessSuite::kOurs) {
+      std::filesystem::remove_all(suite_->data_dir(program));
+    }
+  }
+  BASALT_RETURN_IF_ERROR(Begin());
+  before_.clear();
+  const absl::Time begin = absl::Now();
+  for (const std::string_view program : dev::ProcessSuite::kOurs) BASALT_RETURN_IF_ERROR(suite_->Restart(program));
+  BASALT_RETURN_IF_ERROR(suite_->WaitAttached(kAttached));
+  const absl::Duration wall = absl::Now() - begin;
+  absl::SleepFor(options_.quiet);
+  BASALT_RETURN_IF_ERROR(AwaitQuiet());
+  return wall;
+}
+
+}  // namespace basalt::bench

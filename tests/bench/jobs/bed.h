@@ -1,0 +1,117 @@
+#pragma once
+
+// A cluster with the suite's processes in it, where benches put work to and see what it costs: writes from the API
+// server's own log, CPU time and peak memory of each of our processes. The API server is kubesim as a process, which
+// runs the pods too, or a real one with KWOK and our gang scheduler. Used by one thread; calls block.
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/base/random.h"
+#include "common/exec/loop.h"
+#include "common/http/http.h"
+#include "common/testing/temp_dir.h"
+#include "dev/process_suite.h"
+#include "kubesim/actors/client/api.h"
+#include "tests/bench/jobs/collection.h"
+#include "tests/bench/jobs/write_log.h"
+#include "tests/bench/real/process_usage.h"
+#include "tests/realkube/cluster.h"
+
+namespace basalt::bench {
+
+inline constexpr std::string_view kBenchAgent = "bench";  // Of what the bench itself asks for.
+inline constexpr std::string_view kJobsPath = "/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs";
+inline constexpr std::string_view kGroupsPath = "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups";
+inline constexpr std::string_view kPodsPath = "/api/v1/namespaces/default/pods";
+inline constexpr std::string_view kCommandsPath = "/apis/bus.volcano.sh/v1alpha1/namespaces/default/commands";
+inline constexpr std::string_view kQueuesPath = "/apis/scheduling.volcano.sh/v1beta1/queues";
+
+struct BedOptions {
+  std::string bin_dir;
+  bool real = false;
+  int nodes = 50;
+  // How long nothing changes before it is believed that nothing will: counts of a status are written at most every five
+  // seconds.
+  absl::Duration quiet = absl::Seconds(6);
+};
+
+// What watches of the cluster show.
+struct View {
+  View(Loop& loop, http::Client& client, Random& random);
+  absl::Time last_change() const;
+  bool synced() const;
+  Collection jobs, pods, groups, queues, commands;
+};
+
+// What happened between Begin and End.
+struct Window {
+  std::vector<LoggedWrite> writes;            // Of everybody.
+  std::map<std::string, ProcessUsage> usage;  // By program. CPU of the window, the peak since it was started.
+  absl::Duration cpu;                         // Of all of ours.
+  int64_t peak_bytes = 0;                     // Their peaks, added up.
+  std::string Processes() const;  // In words: CPU, peak memory, and what of the memory at the end no file backs.
+};
+
+class Bed {
+ public:
+  static absl::StatusOr<std::unique_ptr<Bed>> Start(const BedOptions& options);
+  ~Bed();
+
+  // As the administrator, at most 64 under way, each repeated until it is answered. What is refused is told by the next
+  // Await. Returns at once.
+  void Send(std::vector<actors::ApiRequest> requests);
+  void SendSteadily(std::vector<actors::ApiRequest> requests, int per_second);
+
+  // DEADLINE_EXCEEDED: it did not come to that; `what` names it. FAILED_PRECONDITION: something sent was refused.
+  absl::Status Await(std::string_view what, const std::function<bool(const View&)>& met,
+                     absl::Duration limit = absl::Minutes(4));
+  // Until nothing has changed in the cluster for so long.
+  absl::Status AwaitQuiet() { return AwaitQuiet(options_.quiet); }
+  std::string JobUid(std::string_view name);
+
+  absl::Status Begin();
+  // INTERNAL: one of the processes has ended.
+  absl::StatusOr<Window> End();
+
+  // kill -9 of all of ours, then a start from nothing but what Kubernetes and, `with_disks`, their stores know.
+  // A window begins between the two. Returns how long it took until all were attached, and then comes to rest.
+  absl::StatusOr<absl::Duration> Restart(bool with_disks);
+
+ private:
+  explicit Bed(const BedOptions& options) : options_(options) {}
+  absl::Status StartAll();
+  absl::Status AwaitQuiet(absl::Duration quiet);
+  std::map<std::string, ProcessUsage> Usage() const;
+  absl::StatusOr<http::Response> Call(const std::string& method, const std::string& path);
+  void Do(actors::ApiRequest request);
+  void SendNext();
+
+  const BedOptions options_;
+  const testing::TempDir dir_;
+  SystemRandom random_;
+  const std::unique_ptr<Loop> loop_ = MakeThreadLoop("bench");
+  std::unique_ptr<realkube::Cluster> cluster_;  // Null: kubesim.
+  std::unique_ptr<dev::ProcessSuite> suite_;
+  // These live on the loop.
+  std::unique_ptr<http::Client> client_;
+  std::unique_ptr<actors::Api> api_;
+  std::unique_ptr<View> view_;
+  std::string refused_;  // Why something that was sent is not done; empty: everything is.
+  std::vector<actors::ApiRequest> steady_;
+  size_t steady_at_ = 0;
+  absl::Time steady_begin_;
+  absl::Duration steady_step_;
+  TimerId timer_ = kNoTimer;
+  // Of the window.
+  size_t lines_ = 0;
+  std::map<std::string, ProcessUsage> before_;
+};
+
+}  // namespace basalt::bench

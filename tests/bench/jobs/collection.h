@@ -1,0 +1,43 @@
+#pragma once
+
+// What a watch of one collection shows of its objects: how many are in which phase, their UIDs, and since when nothing
+// has changed. Confined to the loop.
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "absl/time/time.h"
+#include "common/base/random.h"
+#include "common/exec/loop.h"
+#include "common/http/http.h"
+#include "kubesim/actors/client/informer.h"
+
+namespace basalt::bench {
+
+class Collection : private actors::InformerListener {
+ public:
+  // All references outlive it.
+  Collection(Loop& loop, http::Client& client, Random& random, std::string_view path);
+
+  int size() const { return static_cast<int>(objects_.size()); }
+  // status.state.phase where there is one, else status.phase; objects without are in the phase "".
+  int In(std::string_view phase) const;
+  std::string UidOf(std::string_view name) const;  // Empty: there is no such object.
+  absl::Time last_change() const { return last_change_; }
+  bool synced() const { return informer_.synced(); }
+
+ private:
+  struct Object {
+    std::string uid, phase;
+  };
+  void OnObject(const json::value& object) override;
+  void OnGone(const actors::ObjectName& gone) override;
+  void OnSynced() override {}
+
+  std::unordered_map<std::string, Object> objects_;  // By name.
+  std::unordered_map<std::string, int> phases_;
+  absl::Time last_change_;
+  actors::Informer informer_;
+};
+
+}  // namespace basalt::bench

@@ -1,0 +1,78 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "absl/time/clock.h"
+#include "common/base/status_macros.h"
+#include "tests/bench/jobs/job_figures.h"
+#include "tests/bench/jobs/workload.h"
+
+namespace basalt::bench {
+namespace {
+
+constexpr int kPodsOfSmall = 10;
+constexpr double kMostMilliseconds = 0.5;
+constexpr double kMostRatio = 1.2;
+
+struct Laps {
+  std::vector<double> milliseconds;  // Per pod.
+  std::vector<std::string> notes;
+};
+
+// On processes that have done nothing before: what a start costs is not in it, growing from nothing is.
+absl::Status Run(const JobBenchOptions& options, int jobs, Laps& laps) {
+  BASALT_ASSIGN_OR_RETURN(const std::unique_ptr<Bed> bed, Bed::Start(options.bed));
+  const int pods = options.cost_pods / jobs;
+  BASALT_RETURN_IF_ERROR(bed->Begin());
+  const absl::Time begin = absl::Now();
+  bed->Send(CreateJobs("work", jobs, {.pods = pods, .runs = options.runs}));
+  BASALT_RETURN_IF_ERROR(bed->Await("Completed", [&](const View& view) { return view.jobs.In("Completed") == jobs; }));
+  const absl::Duration wall = absl::Now() - begin;
+  BASALT_RETURN_IF_ERROR(bed->AwaitQuiet());
+  BASALT_ASSIGN_OR_RETURN(const Window window, bed->End());
+  laps.milliseconds.push_back(absl::ToDoubleMilliseconds(window.cpu) / (jobs * pods));
+  laps.notes.push_back(fmt::format("{:.0f} s; {}; {} MiB in all; {} writes per job", absl::ToDoubleSeconds(wall),
+                                   window.Processes(), window.peak_bytes / (1 << 20),
+                                   Number(static_cast<double>(Count(window.writes).writes) / jobs)));
+  return absl::OkStatus();
+}
+
+Figure Judge(std::string name, const std::vector<double>& runs, double most) {
+  Figure figure;
+  figure.name = std::move(name);
+  figure.value = Median(runs);
+  figure.goal = fmt::format("<= {}", Number(most));
+  figure.met = figure.value <= most;
+  figure.runs = runs;
+  return figure;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Figure>> MeasureCost(const JobBenchOptions& options, const JobProgress& progress) {
+  const int many = options.cost_pods / kPodsOfSmall;
+  Laps small, large;
+  for (int lap = 0; lap < options.cost_laps; ++lap) {
+    progress(fmt::format("CPU, lap {}: {} jobs of {} pods", lap + 1, Number(many), kPodsOfSmall));
+    BASALT_RETURN_IF_ERROR(Run(options, many, small));
+    progress(fmt::format("CPU, lap {}: 1 job of {} pods", lap + 1, Number(options.cost_pods)));
+    BASALT_RETURN_IF_ERROR(Run(options, 1, large));
+  }
+  std::vector<double> ratios;
+  for (size_t i = 0; i < small.milliseconds.size(); ++i) {
+    ratios.push_back(large.milliseconds[i] / small.milliseconds[i]);
+  }
+  std::vector<Figure> figures = {
+      Judge(fmt::format("CPU of all processes, {} jobs of {} pods", Number(many), kPodsOfSmall), small.milliseconds,
+            kMostMilliseconds),
+      Judge(fmt::format("CPU of all processes, 1 job of {} pods", Number(options.cost_pods)), large.milliseconds,
+            kMostMilliseconds),
+      Judge("CPU of a pod in the large job, to that in small ones", ratios, kMostRatio)};
+  figures[0].unit = figures[1].unit = "ms per pod";
+  small.notes.emplace_back("each lap on processes that have just been started, without warming up");
+  figures[0].notes = std::move(small.notes);
+  figures[1].notes = std::move(large.notes);
+  return figures;
+}
+
+}  // namespace basalt::bench

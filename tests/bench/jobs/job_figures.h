@@ -1,0 +1,42 @@
+#pragma once
+
+// The figures of the Job controller, each with its goal. All run the real processes; scripts/bench jobs calls them.
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tests/bench/jobs/bed.h"
+#include "tests/bench/report.h"
+
+namespace basalt::bench {
+
+using JobProgress = std::function<void(const std::string&)>;
+
+struct JobBenchOptions {
+  BedOptions bed;
+  absl::Duration runs = absl::Seconds(4);  // Each pod: longer than all of a small job take to start.
+  std::vector<int> write_pods = {10, 1000, 3000};
+  std::vector<int> abort_pods = {10, 1000};
+  int finished_jobs = 1000;
+  // The same number of pods as many small jobs and as one.
+  int cost_pods = 10'000;
+  int cost_laps = 3;
+  int ending_jobs = 2000;
+  int ending_per_second = 100;
+  int ending_warm = 300;  // Of them, the first: not counted.
+};
+
+// API writes of one job from its creation to rest after Completed, without and with plugin svc; creates answered 409;
+// peak memory where upstream's is known.
+absl::StatusOr<std::vector<Figure>> MeasureWrites(const JobBenchOptions& options, const JobProgress& progress);
+// API writes of a restart of all processes when every job has finished.
+absl::StatusOr<std::vector<Figure>> MeasureRestart(const JobBenchOptions& options, const JobProgress& progress);
+// API writes that abort a running job.
+absl::StatusOr<std::vector<Figure>> MeasureAbort(const JobBenchOptions& options, const JobProgress& progress);
+// CPU of all processes per pod, in small jobs and in a large one.
+absl::StatusOr<std::vector<Figure>> MeasureCost(const JobBenchOptions& options, const JobProgress& progress);
+// From a job's last success to Completed, both as the API server stored them.
+absl::StatusOr<std::vector<Figure>> MeasureEnding(const JobBenchOptions& options, const JobProgress& progress);
+
+}  // namespace basalt::bench

@@ -1,0 +1,73 @@
+// Every figure in a tiny size, on kubesim: that it can be measured, and that what comes out can be true.
+#include <gtest/gtest.h>
+
+#include "common/obs/log.h"
+#include "tests/bench/jobs/job_figures.h"
+
+namespace basalt::bench {
+namespace {
+
+class JobsSmokeTest : public ::testing::Test {
+ protected:
+  JobsSmokeTest() {
+    obs::SetLogLevel(obs::Level::kError);
+    options_.bed.bin_dir = BASALT_BIN_DIR;
+    options_.bed.nodes = 4;
+    options_.bed.quiet = absl::Seconds(1);
+    options_.runs = absl::Seconds(1);
+    options_.write_pods = {3};
+    options_.abort_pods = {5};
+    options_.finished_jobs = 5;
+    options_.cost_pods = 20;
+    options_.cost_laps = 1;
+    options_.ending_jobs = 20;
+    options_.ending_warm = 5;
+  }
+
+  JobBenchOptions options_;
+};
+
+void Ignore(const std::string&) {}
+
+TEST_F(JobsSmokeTest, AJobMakesEachPodOnce) {
+  const auto figures = MeasureWrites(options_, Ignore);
+  ASSERT_TRUE(figures.ok()) << figures.status();
+  ASSERT_EQ(figures->size(), 3u);
+  EXPECT_GT((*figures)[0].value, 3 + 2);
+  EXPECT_GE((*figures)[1].value, (*figures)[0].value + 2 * 3);
+  EXPECT_EQ((*figures)[2].value, 0);
+  EXPECT_NE((*figures)[0].notes[0].find("3 create pods"), std::string::npos) << (*figures)[0].notes[0];
+}
+
+TEST_F(JobsSmokeTest, ARestartWritesNothing) {
+  const auto figures = MeasureRestart(options_, Ignore);
+  ASSERT_TRUE(figures.ok()) << figures.status();
+  ASSERT_EQ(figures->size(), 2u);
+  for (const Figure& figure : *figures) EXPECT_TRUE(figure.met) << figure.name << ": " << figure.notes[0];
+}
+
+TEST_F(JobsSmokeTest, AnAbortIsCounted) {
+  const auto figures = MeasureAbort(options_, Ignore);
+  ASSERT_TRUE(figures.ok()) << figures.status();
+  ASSERT_EQ(figures->size(), 1u);
+  EXPECT_GT(figures->front().value, 3);
+}
+
+TEST_F(JobsSmokeTest, PodsCostCpu) {
+  const auto figures = MeasureCost(options_, Ignore);
+  ASSERT_TRUE(figures.ok()) << figures.status();
+  ASSERT_EQ(figures->size(), 3u);
+  for (const Figure& figure : *figures) EXPECT_GT(figure.value, 0) << figure.name;
+}
+
+TEST_F(JobsSmokeTest, TheEndOfEachJobIsTimed) {
+  const auto figures = MeasureEnding(options_, Ignore);
+  ASSERT_TRUE(figures.ok()) << figures.status();
+  ASSERT_EQ(figures->size(), 2u);
+  EXPECT_GT((*figures)[0].value, 0);
+  EXPECT_GE((*figures)[1].value, (*figures)[0].value);
+  EXPECT_LT((*figures)[1].value, 60'000);
+}
+
+}  // namespace
+}  // namespace basalt::bench

@@ -1,0 +1,44 @@
+#include "tests/bench/jobs/workload.h"
+
+#include <fmt/format.h>
+
+#include "kubesim/actors/node/pod_run.h"
+#include "tests/bench/jobs/bed.h"
+
+namespace basalt::bench {
+
+std::string JobName(std::string_view prefix, int number) { return fmt::format("{}-{}", prefix, number); }
+
+actors::ApiRequest CreateJob(const std::string& name, const JobShape& shape) {
+  return {
+      "POST", std::string(kJobsPath),
+      fmt::format(
+          R"({{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","metadata":{{"name":"{}"}},"spec":{{)"
+          R"("schedulerName":"volcano","queue":"default","minAvailable":{},{}"tasks":[{{"name":"t","replicas":{},)"
+          R"("template":{{"metadata":{{"annotations":{{"{}":"{}"}}}},"spec":{{"restartPolicy":"Never","containers":)"
+          R"([{{"name":"c","image":"busybox","resources":{{"requests":{{"cpu":"10m"}}}}}}]}}}}}}]}}}})",
+          name, shape.pods, shape.svc ? R"("plugins":{"svc":[]},)" : "", shape.pods, actors::kDurationAnnotation,
+          absl::FormatDuration(shape.runs))};
+}
+
+std::vector<actors::ApiRequest> CreateJobs(std::string_view prefix, int count, const JobShape& shape) {
+  std::vector<actors::ApiRequest> requests;
+  for (int i = 0; i < count; ++i) requests.push_back(CreateJob(JobName(prefix, i), shape));
+  return requests;
+}
+
+actors::ApiRequest EndPod(const std::string& job) {
+  return {"PATCH", fmt::format("{}/{}-t-0/status", kPodsPath, job), R"({"status":{"phase":"Succeeded"}})",
+          actors::kMergePatchType};
+}
+
+actors::ApiRequest AbortJob(const std::string& job, const std::string& uid) {
+  return {
+      "POST", std::string(kCommandsPath),
+      fmt::format(R"({{"apiVersion":"bus.volcano.sh/v1alpha1","kind":"Command","metadata":{{"name":"{0}-abortjob"}},)"
+                  R"("action":"AbortJob","target":{{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job",)"
+                  R"("name":"{0}","uid":"{1}","controller":true}}}})",
+                  job, uid)};
+}
+
+}  // namespace basalt::bench

@@ -1,0 +1,30 @@
+#pragma once
+
+// Jobs of one task "t" as the benches send them, and what is done to them. Pure.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "kubesim/actors/client/api.h"
+
+namespace basalt::bench {
+
+struct JobShape {
+  int pods = 1;
+  bool svc = false;                        // The plugin, which makes three objects.
+  absl::Duration runs = absl::Seconds(4);  // Each pod, from its start; then it has succeeded.
+};
+
+inline constexpr int kSvcObjects = 3;  // ConfigMap, Service, NetworkPolicy.
+inline constexpr absl::Duration kUntilStopped = absl::Hours(10);
+
+std::string JobName(std::string_view prefix, int number);
+actors::ApiRequest CreateJob(const std::string& name, const JobShape& shape);
+std::vector<actors::ApiRequest> CreateJobs(std::string_view prefix, int count, const JobShape& shape);
+// The job's first pod has succeeded, as a node would write it.
+actors::ApiRequest EndPod(const std::string& job);
+// As `vcctl job suspend` asks for it.
+actors::ApiRequest AbortJob(const std::string& job, const std::string& uid);
+
+}  // namespace basalt::bench

@@ -1,0 +1,138 @@
+#include "tests/bench/jobs/write_log.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+#include "common/base/status.h"
+#include "tests/e2e/writer.h"
+
+namespace basalt::bench {
+namespace {
+
+constexpr absl::Duration kNeighbours = absl::Seconds(2);
+constexpr absl::Duration kPerWrite = absl::Seconds(5);
+constexpr std::string_view kTaskInName = "-t-";
+
+bool IsRead(std::string_view verb) { return verb == "get" || verb == "list" || verb == "watch"; }
+
+std::string PhaseIn(const json::value& body, std::string_view resource) {
+  const json::value* const phase = resource == "jobs"   ? FindPath(body, {"status", "state", "phase"})
+                                   : resource == "pods" ? FindPath(body, {"status", "phase"})
+                                                        : nullptr;
+  return phase != nullptr && phase->is_string() ? std::string(phase->get_string()) : std::string();
+}
+
+}  // namespace
+
+std::vector<LoggedWrite> WritesOfKubesim(const json::value& log) {
+  std::vector<LoggedWrite> writes;
+  const json::value* const requests = Find(log, "requests");
+  if (requests == nullptr || !requests->is_array()) return writes;
+  for (const json::value& request : requests->get_array()) {
+    LoggedWrite& out = writes.emplace_back();
+    std::string ignored;
+    (void)absl::ParseTime(absl::RFC3339_full, ToAbsl(FindString(request, "time")), &out.time, &ignored);
+    out.verb = FindString(request, "verb");
+    out.resource = FindString(request, "resource");
+    out.subresource = FindString(request, "subresource");
+    out.name = FindString(request, "name");
+    out.user_agent = FindString(request, "userAgent");
+    out.code = static_cast<int>(FindInt(request, "status"));
+    if (const json::value* body = Find(request, "body"); body != nullptr) out.phase = PhaseIn(*body, out.resource);
+    out.ours = e2e::IsByOwner(out.user_agent);
+  }
+  return writes;
+}
+
+std::vector<LoggedWrite> WritesOfAudit(const std::vector<realkube::AuditLine>& lines, size_t from) {
+  std::vector<LoggedWrite> writes;
+  for (size_t i = from; i < lines.size(); ++i) {
+    const realkube::AuditLine& line = lines[i];
+    if (IsRead(line.verb)) continue;
+    LoggedWrite& out = writes.emplace_back();
+    out.time = line.answered;
+    out.verb = line.verb;
+    out.resource = line.resource;
+    out.subresource = line.subresource;
+    out.name = line.name;
+    out.user_agent = line.user_agent;
+    out.code = line.code;
+    out.phase = PhaseIn(line.body, line.resource);
+    out.ours = e2e::IsByOwner(line.user_agent);
+  }
+  return writes;
+}
+
+Tally Count(const std::vector<LoggedWrite>& log) {
+  Tally tally;
+  for (const LoggedWrite& write : log) {
+    if (!write.ours || write.resource == "events") continue;
+    ++tally.writes;
+    if (write.subresource == "status") ++tally.status_updates;
+    if (write.resource == "queues") ++tally.queues;
+    if (write.verb == "create" && write.code == 409) ++tally.conflicts;
+    if (write.code >= 400) ++tally.refused;
+    ++tally.by_kind[fmt::format("{} {}{}{}{}", write.verb, write.resource, write.subresource.empty() ? "" : "/",
+                                write.subresource, write.code >= 400 ? fmt::format(" -> {}", write.code) : "")];
+  }
+  return tally;
+}
+
+std::string KindsOf(const Tally& tally, int per) {
+  std::vector<std::string> parts;
+  for (const auto& [kind, count] : tally.by_kind) {
+    parts.push_back(fmt::format("{:.4g} {}", static_cast<double>(count) / per, kind));
+  }
+  return parts.empty() ? "none" : fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string_view JobOfPod(std::string_view pod) { return pod.substr(0, std::min(pod.rfind(kTaskInName), pod.size())); }
+
+std::vector<Burst> BurstsOf(const std::vector<LoggedWrite>& log, std::string_view job) {
+  std::vector<absl::Time> times;
+  for (const LoggedWrite& write : log) {
+    if (write.resource == "pods" && write.succeeded() && JobOfPod(write.name) == job) times.push_back(write.time);
+  }
+  std::sort(times.begin(), times.end());
+  std::vector<Burst> bursts;
+  for (const absl::Time time : times) {
+    if (bursts.empty() || time - bursts.back().last >= kNeighbours) bursts.push_back({time, time, 0});
+    bursts.back().last = time;
+    ++bursts.back().changes;
+  }
+  return bursts;
+}
+
+int MoreWritesFor(const std::vector<Burst>& bursts) {
+  int more = 0;
+  for (const Burst& burst : bursts) more += static_cast<int>(burst.length() / kPerWrite);
+  return more;
+}
+
+std::vector<absl::Duration> TimesToCompleted(const std::vector<LoggedWrite>& log, std::string_view user_agent) {
+  std::vector<std::pair<std::string, absl::Time>> ended;
+  std::unordered_map<std::string, absl::Time> completed;
+  for (const LoggedWrite& write : log) {
+    if (write.subresource != "status" || !write.succeeded()) continue;
+    if (write.resource == "pods" && write.user_agent == user_agent)
+      ended.emplace_back(JobOfPod(write.name), write.time);
+    if (write.resource == "jobs" && write.ours && write.phase == "Completed") completed.emplace(write.name, write.time);
+  }
+  std::vector<absl::Duration> times;
+  for (const auto& [job, time] : ended) {
+    const auto done = completed.find(job);
+    times.push_back(done == completed.end() ? absl::InfiniteDuration() : done->second - time);
+  }
+  return times;
+}
+
+absl::Duration Percentile(std::vector<absl::Duration> values, double part) {
+  std::sort(values.begin(), values.end());
+  const auto rank = static_cast<size_t>(std::ceil(part * static_cast<double>(values.size())));
+  return values[std::clamp<size_t>(rank, 1, values.size()) - 1];
+}
+
+}  // namespace basalt::bench

@@ -1,0 +1,125 @@
+// Writes of jobs that complete and of jobs that are aborted.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "common/base/status_macros.h"
+#include "tests/bench/jobs/job_figures.h"
+#include "tests/bench/jobs/workload.h"
+
+namespace basalt::bench {
+namespace {
+
+constexpr int kSmall = 100;    // Pods of a job up to which several are measured together.
+constexpr int kTogether = 10;  // So many.
+constexpr int kStatusOfJob = 5;
+constexpr int kOfAbort = 6;
+constexpr double kMemoryPart = 5;  // The goal: a fifth of upstream's.
+constexpr double kMebibyte = 1 << 20;
+
+// Peak of upstream's controller manager for one job of so many pods, in MiB.
+const std::map<int, double>& UpstreamPeaks() {
+  static const auto* const peaks = new std::map<int, double>{{1000, 186}, {3000, 515}};
+  return *peaks;
+}
+
+std::string Words(const std::vector<Burst>& bursts) {
+  std::vector<std::string> parts;
+  for (const Burst& burst : bursts) {
+    parts.push_back(fmt::format("{} in {:.1f} s", burst.changes, absl::ToDoubleSeconds(burst.length())));
+  }
+  return parts.empty() ? "none" : fmt::format("{}", fmt::join(parts, ", "));
+}
+
+// Status of queues is told and not judged: it is no job's own.
+Figure Judge(std::string name, const Tally& tally, int jobs, int goal, const std::vector<Burst>& bursts) {
+  const int more = MoreWritesFor(bursts);
+  const int writes = tally.writes - tally.queues;
+  Figure figure;
+  figure.name = std::move(name);
+  figure.value = static_cast<double>(writes) / jobs;
+  figure.unit = "per job";
+  figure.goal = fmt::format("<= {}", Number(goal + more));
+  figure.met = writes <= (goal + more) * jobs;
+  figure.notes = {KindsOf(tally, jobs),
+                  fmt::format("changes of pods: {}; {} more for their length", Words(bursts), more)};
+  return figure;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Figure>> MeasureWrites(const JobBenchOptions& options, const JobProgress& progress) {
+  std::vector<Figure> figures;
+  std::vector<Figure> memory;
+  int conflicts = 0;
+  int refused = 0;
+  for (const int pods : options.write_pods) {
+    BASALT_ASSIGN_OR_RETURN(const std::unique_ptr<Bed> bed, Bed::Start(options.bed));
+    const int jobs = pods <= kSmall ? kTogether : 1;
+    int made = 0;
+    for (const bool svc : {false, true}) {
+      const std::string what = fmt::format("a job of {} pods{}", Number(pods), svc ? " with svc" : "");
+      progress("writes of " + what);
+      BASALT_RETURN_IF_ERROR(bed->Begin());
+      bed->Send(CreateJobs(svc ? "svc" : "plain", jobs, {.pods = pods, .svc = svc, .runs = options.runs}));
+      made += jobs;
+      BASALT_RETURN_IF_ERROR(
+          bed->Await("Completed", [&](const View& view) { return view.jobs.In("Completed") == made; }));
+      BASALT_RETURN_IF_ERROR(bed->AwaitQuiet());
+      BASALT_ASSIGN_OR_RETURN(const Window window, bed->End());
+      const Tally tally = Count(window.writes);
+      conflicts += tally.conflicts;
+      refused += tally.refused;
+      const std::vector<Burst> bursts = BurstsOf(window.writes, JobName(svc ? "svc" : "plain", 0));
+      figures.push_back(
+          Judge("writes of " + what, tally, jobs, pods + 2 + (svc ? 2 * kSvcObjects : 0) + kStatusOfJob, bursts));
+      const auto peak = UpstreamPeaks().find(pods);
+      if (svc || peak == UpstreamPeaks().end()) continue;
+      Figure figure;
+      figure.name = fmt::format("peak memory of all processes, 1 job of {} pods", Number(pods));
+      figure.value = static_cast<double>(window.peak_bytes) / kMebibyte;
+      figure.unit = "MiB";
+      figure.goal = fmt::format("<= {}", Number(peak->second / kMemoryPart));
+      figure.met = figure.value <= peak->second / kMemoryPart;
+      figure.notes = {window.Processes()};
+      memory.push_back(std::move(figure));
+    }
+  }
+  Figure creates;
+  creates.name = "creates answered 409, in all of these jobs";
+  creates.value = conflicts;
+  creates.goal = "0";
+  creates.met = conflicts == 0;
+  creates.notes = {fmt::format("writes refused for any reason: {}", refused)};
+  figures.push_back(std::move(creates));
+  std::move(memory.begin(), memory.end(), std::back_inserter(figures));
+  return figures;
+}
+
+absl::StatusOr<std::vector<Figure>> MeasureAbort(const JobBenchOptions& options, const JobProgress& progress) {
+  std::vector<Figure> figures;
+  BASALT_ASSIGN_OR_RETURN(const std::unique_ptr<Bed> bed, Bed::Start(options.bed));
+  int aborted = 0;
+  for (const int pods : options.abort_pods) {
+    progress(fmt::format("abort of {} running pods", Number(pods)));
+    const std::string job = JobName("abort", pods);
+    bed->Send({CreateJob(job, {.pods = pods, .svc = true, .runs = kUntilStopped})});
+    BASALT_RETURN_IF_ERROR(bed->Await(
+        "Running", [&](const View& view) { return view.jobs.In("Running") == 1 && view.pods.In("Running") == pods; }));
+    BASALT_RETURN_IF_ERROR(bed->AwaitQuiet());
+    BASALT_RETURN_IF_ERROR(bed->Begin());
+    bed->Send({AbortJob(job, bed->JobUid(job))});
+    ++aborted;
+    BASALT_RETURN_IF_ERROR(bed->Await(
+        "Aborted", [&](const View& view) { return view.jobs.In("Aborted") == aborted && view.pods.size() == 0; }));
+    BASALT_RETURN_IF_ERROR(bed->AwaitQuiet());
+    BASALT_ASSIGN_OR_RETURN(const Window window, bed->End());
+    figures.push_back(Judge(fmt::format("writes to abort {} running pods, with svc", Number(pods)),
+                            Count(window.writes), 1, kOfAbort + kSvcObjects, BurstsOf(window.writes, job)));
+  }
+  return figures;
+}
+
+}  // namespace basalt::bench
