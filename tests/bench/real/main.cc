@@ -75,8 +75,9 @@ std::vector<Plan> Plans(bool quick) {
 }
 
 int Run() {
-  WorkOptions options;
+  BedOptions options;
   options.bin_dir = std::filesystem::read_symlink("/proc/self/exe").parent_path().string();
+  options.real = true;
   const std::vector<std::string> only = absl::GetFlag(FLAGS_only);
   std::vector<Row> rows;
   for (const Plan& plan : Plans(absl::GetFlag(FLAGS_quick))) {

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "tests/bench/jobs/bed.h"
 
 namespace basalt::bench {
 
@@ -36,12 +37,7 @@ struct Measured {
   std::map<std::string, int64_t> peak_by_program;
 };
 
-struct WorkOptions {
-  std::string bin_dir;
-  int nodes = 50;
-};
-
 // The work itself, then its restarts. DEADLINE_EXCEEDED: it does not come to its end; the message says how far it came.
-absl::StatusOr<std::vector<Measured>> Measure(const Work& work, const WorkOptions& options);
+absl::StatusOr<std::vector<Measured>> Measure(const Work& work, const BedOptions& options);
 
 }  // namespace basalt::bench
