@@ -112,6 +112,8 @@ absl::StatusOr<std::unique_ptr<KvStore>> OpenRocksKv(const OpenOptions& options)
 // In memory. Several opened over the same MemDisk see the same bytes: that is a reopen.
 class MemDisk;
 std::shared_ptr<MemDisk> MakeMemDisk();
+// What it holds now: what is written to the one later is not in the other.
+std::shared_ptr<MemDisk> CopyMemDisk(MemDisk& disk);
 std::unique_ptr<KvStore> OpenMemKv(std::shared_ptr<MemDisk> disk);
 
 }  // namespace basalt::kv

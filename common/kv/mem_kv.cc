@@ -73,6 +73,13 @@ class MemKv final : public KvStore {
 
 std::shared_ptr<MemDisk> MakeMemDisk() { return std::make_shared<MemDisk>(); }
 
+std::shared_ptr<MemDisk> CopyMemDisk(MemDisk& disk) {
+  MutexLock lock(disk.mutex);
+  auto copy = MakeMemDisk();
+  copy->tables = disk.tables;
+  return copy;
+}
+
 std::unique_ptr<KvStore> OpenMemKv(std::shared_ptr<MemDisk> disk) { return std::make_unique<MemKv>(std::move(disk)); }
 
 }  // namespace basalt::kv

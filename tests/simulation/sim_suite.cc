@@ -284,22 +284,6 @@ std::vector<std::string> SimSuite::Bury() {
 
 void SimSuite::LoseDisk(std::string_view host) { LosePower(host, kv::MakeMemDisk()); }
 
-std::shared_ptr<kv::MemDisk> SimSuite::CopyDisk(std::string_view host) const {
-  std::shared_ptr<kv::MemDisk> copy = kv::MakeMemDisk();
-  kv::WriteBatch everything;
-  const std::unique_ptr<kv::KvStore> from = kv::OpenMemKv(disk(host));
-  for (size_t family = 0; family < kv::kFamilyCount; ++family) {
-    const auto in = static_cast<kv::Family>(family);
-    const absl::Status read = from->Scan(in, "", "", [&](std::string_view key, std::string_view value) {
-      everything.Put(in, std::string(key), std::string(value));
-      return true;
-    });
-    if (!read.ok()) std::abort();
-  }
-  if (!kv::OpenMemKv(copy)->Write(everything).ok()) std::abort();
-  return copy;
-}
-
 void SimSuite::LosePower(std::string_view host, std::shared_ptr<kv::MemDisk> copy) {
   Note(fmt::format("{} loses its disk, or some of it", host));
   HostOf(host).disk = std::move(copy);
@@ -322,16 +306,26 @@ std::string SimSuite::CreateObject(std::string_view manifest_json) {
   return created.ok() ? std::string(FindString(*FindPath(*created, {"metadata"}), "uid")) : std::string();
 }
 
-void SimSuite::DeleteObject(std::string_view path) {
+void SimSuite::DeleteObject(std::string_view path) { Ask("DELETE", path, "", ""); }
+
+void SimSuite::PatchObject(std::string_view path, std::string_view json_patch) {
+  Ask("PATCH", path, json_patch, "application/json-patch+json");
+}
+
+void SimSuite::Ask(std::string_view method, std::string_view path, std::string_view body, std::string_view type) {
   http::Request request;
-  request.method = "DELETE";
+  request.method = std::string(method);
   request.target = std::string(path);
   request.headers = {{"User-Agent", "user"}};
+  if (!type.empty()) request.headers.push_back({"Content-Type", std::string(type)});
+  request.body = std::string(body);
+  const auto again = [this, method = request.method, path = request.target, body = request.body,
+                      type = std::string(type)] { Ask(method, path, body, type); };
   // A person repeats what did not go through.
-  user_calls_.push_back(http::Fetch(
-      *user_client_, std::move(request), [this, path = std::string(path)](absl::StatusOr<http::Response> answer) {
+  user_calls_.push_back(
+      http::Fetch(*user_client_, std::move(request), [this, again](absl::StatusOr<http::Response> answer) {
         const bool settled = answer.ok() && (answer->status == 200 || answer->status == 202 || answer->status == 404);
-        if (!settled) user_loop_.RunAfter(absl::Seconds(1), [this, path] { DeleteObject(path); });
+        if (!settled) user_loop_.RunAfter(absl::Seconds(1), again);
       }));
 }
 

@@ -81,7 +81,7 @@ class SimSuite {
   void LoseDisk(std::string_view host);
   // What the disk holds now, and later that it holds no more than that: a loss of power takes what was written since,
   // as writes are not synced. Requires: nothing runs there.
-  std::shared_ptr<kv::MemDisk> CopyDisk(std::string_view host) const;
+  std::shared_ptr<kv::MemDisk> CopyDisk(std::string_view host) const { return kv::CopyMemDisk(*disk(host)); }
   void LosePower(std::string_view host, std::shared_ptr<kv::MemDisk> copy);
   // Of any host of that service.
   bool disk_lost(std::string_view service) const;
@@ -109,9 +109,10 @@ class SimSuite {
 
   // ---- the world ----
 
-  // Objects as a user's kubectl would create and delete them; not through the gateway.
+  // Objects as a user's kubectl would create, delete and edit them; not through the gateway.
   std::string CreateObject(std::string_view manifest_json);  // The UID.
   void DeleteObject(std::string_view path);
+  void PatchObject(std::string_view path, std::string_view json_patch);
 
   // The phase in the stored Job; empty when there is no such job, "-" when it has none yet.
   std::string JobPhase(std::string_view ns, std::string_view name) const;
@@ -153,6 +154,7 @@ class SimSuite {
   void StartGateway(const std::string& name, Host& host);
   void StartService(const std::string& name, Host& host);
   void ReadProbes(obs::Metrics& metrics);
+  void Ask(std::string_view method, std::string_view path, std::string_view body, std::string_view type);
 
   const SimSuiteOptions options_;
   SimTime time_;

@@ -144,10 +144,11 @@ void JobController::Rebaseline(JobEntry& entry, kv::WriteBatch& batch) {
   entry.pods.Reshape(shape);
   for (auto& [name, pod] : known) {
     auto& queue = entry.dirty_pods[name];
-    const bool newer_is_there = std::any_of(queue.begin(), queue.end(), [&pod_uid = pod.uid](const DirtyPod& dirty) {
-      return dirty.uid == pod_uid && dirty.state && dirty.gone == GoneReason::kNotGone;
+    // What has become of it since is there, or another pod has its name: the present alone tells of events.
+    const bool is_over = std::any_of(queue.begin(), queue.end(), [&pod_uid = pod.uid](const DirtyPod& dirty) {
+      return dirty.uid == pod_uid || dirty.gone == GoneReason::kNotGone;
     });
-    if (newer_is_there) continue;
+    if (is_over) continue;
     kube::v1::Pod state = PodFromEntry(name, entry.ns, uid, pod);
     if (const auto it = times.find(name); it != times.end()) {
       state.set_creation_ms(it->second.first);

@@ -106,6 +106,30 @@ TEST_F(DelayedTest, ADeadlineIsKeptOverARestartAndOverALostDisk) {
   }
 }
 
+// What the disk tells of is over, and what came of it: only what is there now tells of events.
+TEST_F(DelayedTest, ADeadlineThatWasCarriedOutIsNotSetAgainByTheDiskOfBefore) {
+  for (const std::string event : {"TaskCompleted", "PodFailed"}) {
+    SCOPED_TRACE(event);
+    rig_ = std::make_unique<JobRig>();
+    kube::v1::Job job = MakeJob("j", 2, 1);
+    job.mutable_spec()->set_max_retry(9);
+    Begin(WithPolicy(std::move(job), event, "RestartTask", absl::Seconds(10)));
+    rig_->kube().SetPodPhase("default/j-t0-0", event == "PodFailed" ? kPodFailed : kPodSucceeded, 0);
+    rig_->Run(absl::Seconds(6));
+    const auto before = rig_->CopyDisk();
+    rig_->Run(absl::Seconds(10));
+    rig_->kube().SetAllPods(kPodRunning);
+    rig_->Run(absl::Seconds(10));
+    ASSERT_EQ(Status().retry_count(), 1);
+    ASSERT_EQ(rig_->PhaseOf("default/j"), kRunning);
+    rig_->Kill();
+    rig_->LosePower(before);
+    rig_->Start();
+    rig_->Run(absl::Minutes(5));
+    EXPECT_EQ(Status().retry_count(), 1);
+  }
+}
+
 TEST_F(DelayedTest, APodThatComesBackAfterAnEvictionCancelsIt) {
   Begin(WithPolicy(MakeJob("j", 1, 2), "PodEvicted", "AbortJob", absl::Minutes(10)));
   rig_->kube().RemovePod("default/j-t0-1");

@@ -38,6 +38,9 @@ class JobRig {
   // kill -9: nothing of the process runs any more.
   void Kill();
   void LoseDisk() { disk_ = kv::MakeMemDisk(); }
+  // What the disk holds now, and later that it holds no more than that, as after a loss of power.
+  std::shared_ptr<kv::MemDisk> CopyDisk() const { return kv::CopyMemDisk(*disk_); }
+  void LosePower(std::shared_ptr<kv::MemDisk> copy) { disk_ = std::move(copy); }
   // Kills the process at the n-th point from now (1 = the next): before and after each record, before and after each
   // request reaches the server. 0 = never.
   void KillAt(int point) { kill_at_ = point; }
