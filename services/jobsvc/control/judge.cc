@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "common/kube/text.h"
 #include "services/jobsvc/control/job_controller.h"
@@ -120,9 +123,17 @@ void JobController::JudgePod(JobEntry& entry, const std::string& name, DirtyPod&
 
 void JobController::JudgePods(JobEntry& entry, kv::WriteBatch& batch) {
   std::vector<JobEvent> events;
-  for (auto& [name, queue] : entry.dirty_pods) {
-    for (DirtyPod& dirty : queue) JudgePod(entry, name, dirty, events, batch);
-    if (!entry.held_until.empty()) entry.held_until.erase(name);
+  // In the order in which they ended: what completes a task is the end of the last one, whatever its name.
+  std::vector<std::pair<int64_t, std::map<std::string, std::vector<DirtyPod>>::iterator>> order;
+  order.reserve(entry.dirty_pods.size());
+  for (auto it = entry.dirty_pods.begin(); it != entry.dirty_pods.end(); ++it) {
+    const std::optional<kube::v1::Pod>& newest = it->second.back().state;
+    order.emplace_back(newest ? newest->finished_ms() : 0, it);
+  }
+  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (const auto& [finished_ms, it] : order) {
+    for (DirtyPod& dirty : it->second) JudgePod(entry, it->first, dirty, events, batch);
+    if (!entry.held_until.empty()) entry.held_until.erase(it->first);
   }
   entry.dirty_pods.clear();
   JudgeGroups(entry, events);

@@ -104,5 +104,26 @@ TEST(CrashTest, DyingAnywhereAndLosingTheDiskCostsHistoryOnly) {
   }
 }
 
+// On an empty disk, too: by the times of the facts, not by names.
+TEST(CrashTest, ATaskIsCompletedByThePodThatFinishedLast) {
+  JobRig rig;
+  rig.Start();
+  rig.kube().PutJob(WithPolicy(MakeJob("j", 2, 2), "TaskCompleted", "RestartPod"));
+  rig.Run();
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run();
+  const std::string last = rig.kube().pods().at("default/j-t0-0").uid();
+  const std::string first = rig.kube().pods().at("default/j-t0-1").uid();
+  rig.Kill();
+  rig.kube().SetPodPhase("default/j-t0-1", kPodSucceeded);
+  rig.Run(absl::Seconds(2));
+  rig.kube().SetPodPhase("default/j-t0-0", kPodSucceeded);
+  rig.LoseDisk();
+  rig.Start();
+  rig.Run();
+  EXPECT_EQ(rig.kube().pods().at("default/j-t0-1").uid(), first);
+  EXPECT_NE(rig.kube().pods().at("default/j-t0-0").uid(), last);
+}
+
 }  // namespace
 }  // namespace basalt::jobsvc::testing
