@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "common/kube/names.h"
 #include "tests/simulation/judge.h"
@@ -8,32 +9,38 @@
 namespace basalt::simulation {
 namespace {
 
-// The UID of the last command that a status patch says was taken; empty: it says nothing of one.
-std::string CommandIn(const json::value& body) {
-  const json::value* resources = FindPath(body, {"status", "controlledResources"});
-  if (resources == nullptr) return "";
-  const auto state = ParseJson(FindString(*resources, kube::kControlledStateKey));
-  return state.ok() ? std::string(FindString(*state, "command")) : std::string();
-}
+bool IsPart(std::string_view action) { return action == "RestartPod" || action == "RestartTask"; }
 
 // The phases in which that action kills all pods.
 bool CallsForKill(std::string_view action, std::string_view phase) {
-  if (action == "ResumeJob") return phase == "Aborting" || phase == "Aborted";
-  return phase == "Pending" || phase == "Running" || phase == "Restarting";
+  if (action == "ResumeJob") return phase == "Aborting" || phase == "Aborted" || phase == "Restarting";
+  return !IsPart(action) && action.ends_with("Job") && IsLivePhase(phase);
 }
 
 class CommandJudge {
  public:
-  CommandJudge(const PlannedJob& job, std::vector<std::string>& violations) : job_(job), violations_(violations) {}
+  CommandJudge(const PlannedJob& job, std::vector<std::string>& violations, Probes& probes)
+      : job_(job), violations_(violations), probes_(probes) {}
+
+  void OnMade(const kubesim::LoggedRequest& pod) { pods_[pod.uid] = pod.name; }
 
   void OnStatus(const kubesim::LoggedRequest& request) {
     const json::value* version = FindPath(request.body, {"status", "version"});
-    const std::string command = CommandIn(request.body);
-    const bool takes = !command.empty() && command != last_;
-    if (takes) {
-      OnTaken(command, version != nullptr);
-    } else if (version != nullptr && version->is_int64() && version->as_int64() > 0) {
-      violations_.push_back(fmt::format("{}: full kill {} without a command", job_.name, version->as_int64()));
+    const json::value own = OwnStateIn(request);
+    if (own.is_object()) {
+      const json::value* kill = Find(own, "kill");
+      const std::string text = kill == nullptr ? std::string() : ToText(*kill);
+      const bool acts = version != nullptr || FindPath(request.body, {"status", "retryCount"}) != nullptr ||
+                        (kill != nullptr && text != kill_);
+      const bool by_command = acts && kill != nullptr && FindString(*kill, "cause").starts_with("CommandIssued ");
+      const std::string command(FindString(own, "command"));
+      if (!command.empty() && command != last_) {
+        OnTaken(command, version != nullptr, by_command ? kill : nullptr);
+      } else if (by_command) {
+        violations_.push_back(
+            fmt::format("{}: {} was carried out, and no command was taken", job_.name, FindString(*kill, "cause")));
+      }
+      kill_ = text;
     }
     if (const std::string_view next = PhaseOf(request); !next.empty()) phase_ = next;
   }
@@ -44,16 +51,24 @@ class CommandJudge {
     }
   }
 
-  void End() {
+  void End(const kubesim::ApiServer& api) {
     if (job_.deleted) return;
     for (const PlannedCommand& command : job_.commands) {
-      if (command.uid.empty() || std::find(taken_.begin(), taken_.end(), command.uid) != taken_.end()) continue;
-      violations_.push_back(fmt::format("{}: command {} was never taken", job_.name, command.action));
+      if (command.uid.empty()) continue;
+      const bool is_there = api.Get("commands.bus.volcano.sh", "default", CommandName(job_, command)) != nullptr;
+      const bool taken = std::find(taken_.begin(), taken_.end(), command.uid) != taken_.end();
+      if (command.for_older) {
+        probes_.Hit("command for an older job");
+      } else if (!taken) {
+        violations_.push_back(fmt::format("{}: command {} was never taken", job_.name, command.action));
+      } else if (is_there) {
+        violations_.push_back(fmt::format("{}: command {} is done and still there", job_.name, command.action));
+      }
     }
   }
 
  private:
-  void OnTaken(const std::string& uid, bool kills) {
+  void OnTaken(const std::string& uid, bool kills, const json::value* kill) {
     last_ = uid;
     const auto command = std::find_if(job_.commands.begin(), job_.commands.end(),
                                       [&](const PlannedCommand& planned) { return planned.uid == uid; });
@@ -61,10 +76,22 @@ class CommandJudge {
       violations_.push_back(fmt::format("{}: took a command that nobody gave", job_.name));
       return;
     }
+    if (command->for_older) {
+      violations_.push_back(fmt::format("{}: took {} for an older job of its name", job_.name, command->action));
+    }
     if (std::find(taken_.begin(), taken_.end(), uid) != taken_.end()) {
       violations_.push_back(fmt::format("{}: command {} was taken twice", job_.name, command->action));
     }
+    for (auto before = job_.commands.begin(); before != command; ++before) {
+      if (before->for_older || before->uid.empty() ||
+          std::find(taken_.begin(), taken_.end(), before->uid) != taken_.end()) {
+        continue;
+      }
+      violations_.push_back(
+          fmt::format("{}: command {} was taken before {}", job_.name, command->action, before->action));
+    }
     taken_.push_back(uid);
+    if (IsPart(command->action)) return JudgePart(*command, kills, kill);
     // What comes before the first sync may go either way.
     if (!phase_.empty() && CallsForKill(command->action, phase_) != kills) {
       violations_.push_back(fmt::format("{}: command {} {} while the job was {}", job_.name, command->action,
@@ -72,9 +99,41 @@ class CommandJudge {
     }
   }
 
+  // A task or a pod: only of what it names.
+  void JudgePart(const PlannedCommand& command, bool kills, const json::value* kill) {
+    const json::value* targets = kill == nullptr ? nullptr : Find(*kill, "targets");
+    if (kills) violations_.push_back(fmt::format("{}: command {} killed all pods", job_.name, command.action));
+    if (targets == nullptr) return;
+    probes_.Hit("command with a target");
+    const std::set<std::string> known = TargetsIn(kill_);
+    for (const json::value& target : targets->as_array()) {
+      const std::string uid(target.as_string());
+      const std::string& name = pods_[uid];
+      const bool named = command.action == "RestartTask"
+                             ? !command.task.empty() && fmt::format("t{}", PlaceOf(job_, name).task) == command.task
+                             : name == command.pod && (command.pod_uid.empty() || uid == command.pod_uid);
+      // What the kill before has not finished is taken over.
+      if (named || known.contains(uid)) continue;
+      violations_.push_back(fmt::format("{}: command {} for {}{} is about pod {}", job_.name, command.action,
+                                        command.task, command.pod, name));
+    }
+  }
+
+  static std::set<std::string> TargetsIn(const std::string& kill) {
+    std::set<std::string> uids;
+    const auto parsed = ParseJson(kill);
+    const json::value* targets = parsed.ok() && parsed->is_object() ? Find(*parsed, "targets") : nullptr;
+    if (targets == nullptr) return uids;
+    for (const json::value& uid : targets->as_array()) uids.emplace(uid.as_string());
+    return uids;
+  }
+
   const PlannedJob& job_;
   std::vector<std::string>& violations_;
+  Probes& probes_;
+  std::map<std::string, std::string> pods_;  // Name by UID.
   std::string phase_;
+  std::string kill_;
   std::string last_;
   std::vector<std::string> taken_;
 };
@@ -82,15 +141,17 @@ class CommandJudge {
 }  // namespace
 
 void JudgeCommands(const kubesim::ApiServer& api, const std::vector<PlannedJob>& jobs,
-                   std::vector<std::string>& violations) {
+                   std::vector<std::string>& violations, Probes& probes) {
   std::map<std::string, CommandJudge> judges;       // By the job's UID.
   std::map<std::string, CommandJudge*> of_command;  // By the command's.
+  std::map<std::string, CommandJudge*> of_pod;      // By the pod's name.
   for (const PlannedJob& job : jobs) {
     if (job.commands.empty() || job.uid.empty()) continue;
-    CommandJudge& judge = judges.try_emplace(job.uid, job, violations).first->second;
+    CommandJudge& judge = judges.try_emplace(job.uid, job, violations, probes).first->second;
     for (const PlannedCommand& command : job.commands) {
       if (!command.uid.empty()) of_command[command.uid] = &judge;
     }
+    for (const std::string& pod : job.pods) of_pod[pod] = &judge;
   }
   for (const kubesim::LoggedRequest& request : api.log()) {
     if (!Succeeded(request)) continue;
@@ -102,8 +163,11 @@ void JudgeCommands(const kubesim::ApiServer& api, const std::vector<PlannedJob>&
         judge->second->OnDelete(request.uid);
       }
     }
+    if (request.resource == "pods" && request.verb == "create" && request.subresource.empty()) {
+      if (const auto judge = of_pod.find(request.name); judge != of_pod.end()) judge->second->OnMade(request);
+    }
   }
-  for (auto& [uid, judge] : judges) judge.End();
+  for (auto& [uid, judge] : judges) judge.End(api);
 }
 
 }  // namespace basalt::simulation

@@ -25,9 +25,11 @@ void FaultPlan::Begin() {
   // What is made twice is the worst, and of all requests those that make pods are few.
   if (random.OneIn(4)) AddFault("create", "pods", kubesim::FaultAction::kDropAnswer, 0, 2);
   for (const PlannedJob& job : jobs_) {
-    const bool fails = job.kind == JobKind::kOnFailure || job.kind == JobKind::kRestarts;
+    const bool fails = job.kind == JobKind::kOnFailure || job.kind == JobKind::kRestarts ||
+                       job.kind == JobKind::kRestartsParts || job.kind == JobKind::kOnFailureLater;
     if (fails && random.OneIn(2)) DeleteFailedPodOnceItRuns(job, until);
     if (job.commands.size() >= 2 && !random.OneIn(3)) CatchDisk(job, random.OneIn(2), until);
+    BeginWithActions(job, until);
   }
 }
 

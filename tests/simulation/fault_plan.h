@@ -76,6 +76,16 @@ class FaultPlan {
   void ComeBackAlone(const std::string& host, const std::string& key);
   void WatchForLoss(uint64_t before, absl::Time until);
 
+  // ---- action_faults.cc: the worst moments of actions ----
+  void BeginWithActions(const PlannedJob& job, absl::Time until);
+  void LoseDiskAfterAction(const PlannedJob& job, int64_t known, std::shared_ptr<kv::MemDisk> before, absl::Time until);
+  void DieBeforeDeletion(const PlannedJob& job, const PlannedCommand& command, absl::Time until);
+  void EvictRunning(const PlannedJob& job, absl::Time until);
+  void ScaleBack(const PlannedJob& job, absl::Time until);
+  int64_t ActionsOf(const PlannedJob& job) const;
+  // That runs, and is meant to; empty: there is none.
+  std::string OwnerThatRuns(const PlannedJob& job) const;
+
   std::string PickService();
   // Any that is joined, or more often the one that owns one of the jobs.
   std::string PickHost(std::string_view program);
@@ -91,6 +101,7 @@ class FaultPlan {
   std::map<std::string, std::string> owners_;  // Of each job: jobsvc's replica.
   std::set<std::string> lost_while_paused_;    // Replicas from which slots have moved,
   std::set<std::string> lost_while_down_;      // that were paused or dead then.
+  std::set<std::string> surplus_;              // Pods that were seen to be.
   std::set<std::string> die_at_record_;        // Once they are started again.
 };
 

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "common/base/slots.h"
+#include "common/kube/names.h"
 #include "services/jobsvc/store/job_store.h"
 #include "tests/e2e/writer.h"
 #include "tests/simulation/judge.h"
@@ -24,11 +25,30 @@ std::string_view PhaseOf(const kubesim::LoggedRequest& request) {
   return state == nullptr ? std::string_view() : FindString(*state, "phase");
 }
 
+json::value OwnStateIn(const kubesim::LoggedRequest& request) {
+  const json::value* resources = FindPath(request.body, {"status", "controlledResources"});
+  if (resources == nullptr || !resources->is_object()) return nullptr;
+  auto state = ParseJson(FindString(*resources, kube::kControlledStateKey));
+  return state.ok() && state->is_object() ? *std::move(state) : json::value(nullptr);
+}
+
+void ApplyEdit(const kubesim::LoggedRequest& request, std::vector<int>& replicas) {
+  if (!request.body.is_array()) return;
+  for (size_t t = 0; t < replicas.size(); ++t) {
+    for (const json::value& change : request.body.as_array()) {
+      if (FindString(change, "path") != fmt::format("/spec/tasks/{}/replicas", t)) continue;
+      replicas[t] = static_cast<int>(FindInt(change, "value"));
+    }
+  }
+}
+
 namespace {
 
 // What the log tells of one job up to some request.
 struct Story {
   std::string phase;
+  std::vector<int> replicas;
+  std::set<std::string> targets;  // UIDs of pods that some action was about.
   int64_t version = 0;
   bool deleted = false;
   int64_t evictions = 0;  // Deletions of its pods by users.
@@ -43,6 +63,9 @@ struct PodStory {
   int64_t version = 0;
   int64_t creates = 0;
   int64_t user_deletions = 0;
+  bool was_surplus = false;  // Some time since this one was made.
+  int64_t scaled_away = 0;
+  int64_t restarted = 0;  // As a target.
   int64_t collected = 0;  // Copies that went with their job: seen before the job's own deletion, it calls for another.
 };
 
@@ -53,6 +76,7 @@ class LogJudge {
       : suite_(suite), violations_(violations) {
     for (const PlannedJob& job : jobs) {
       jobs_[job.name] = &job;
+      for (const PlannedTask& task : job.tasks) stories_[job.name].replicas.push_back(task.replicas);
       for (const std::string& pod : job.pods) pods_[pod].job = &job;
     }
   }
@@ -62,6 +86,7 @@ class LogJudge {
     if (request.resource == "jobs" && request.subresource == "status" && jobs_.count(request.name) > 0) {
       OnStatus(*jobs_[request.name], request);
     }
+    if (request.resource == "jobs" && request.verb == "patch" && request.subresource.empty()) OnEdit(request);
     if (request.resource == "jobs" && request.verb == "delete") stories_[request.name].deleted = true;
     if (request.resource != "pods") return;
     if (request.verb == "create" && request.subresource.empty()) return OnCreate(request);
@@ -70,6 +95,8 @@ class LogJudge {
     if (request.verb == "patch" && request.subresource == "status") OnPodStatus(pod->second, request);
     if (request.verb == "delete" || request.verb == "deletecollection") OnDelete(pod->second, request);
   }
+
+  const std::vector<int>& replicas(const std::string& job) const { return stories_.at(job).replicas; }
 
   // The pod succeeded, and no kill that retains nothing has followed.
   bool CountsAlthoughGone(const std::string& name) const {
@@ -100,6 +127,7 @@ class LogJudge {
       JudgeSeenFailure(pod, request);
     }
     pod.uid = request.uid;
+    pod.was_surplus = IsSurplus(*pod.job, job, request.name);
     // Of an older one it may be: what was sent before a kill can arrive after it.
     if (pod.version > job.version) {
       violations_.push_back(fmt::format("pod {} was made for version {} of its job, which has {}", request.name,
@@ -107,10 +135,11 @@ class LogJudge {
     }
     // The name was free again: the copy before went with the job.
     if (job.deleted && pod.creates > 0) ++pod.collected;
-    // One for each full kill and each deletion by a user calls for a new one.
-    if (++pod.creates > 1 + pod.user_deletions + pod.collected + job.version) {
-      violations_.push_back(fmt::format("pod {} was made {} times; {} deletions by users, version {}", request.name,
-                                        pod.creates, pod.user_deletions, job.version));
+    // One for each kill and each deletion by a user calls for a new one.
+    const int64_t killed = job.version + pod.restarted + pod.scaled_away;
+    if (++pod.creates > 1 + pod.user_deletions + pod.collected + killed) {
+      violations_.push_back(fmt::format("pod {} was made {} times; {} deletions by users, {} by kills", request.name,
+                                        pod.creates, pod.user_deletions, killed));
     }
   }
 
@@ -146,8 +175,32 @@ class LogJudge {
                           job.phase == "Terminated" || job.phase == "Failed" || job.phase == "Aborting" ||
                           job.phase == "Aborted";
     if (draining || job.deleted || pod.version < job.version) return;
+    if (pod.was_surplus) {
+      ++pod.scaled_away;
+      return;
+    }
+    if (job.targets.contains(request.uid)) {
+      ++pod.restarted;
+      return;
+    }
     violations_.push_back(fmt::format("pod {} of version {} was deleted while its job was '{}' of version {}",
                                       request.name, pod.version, job.phase, job.version));
+  }
+
+  static bool IsSurplus(const PlannedJob& planned, const Story& job, const std::string& pod) {
+    const PodPlace place = PlaceOf(planned, pod);
+    return place.index >= job.replicas[static_cast<size_t>(place.task)];
+  }
+
+  void OnEdit(const kubesim::LoggedRequest& request) {
+    const auto planned = jobs_.find(request.name);
+    if (planned == jobs_.end()) return;
+    Story& job = stories_[request.name];
+    ApplyEdit(request, job.replicas);
+    for (const std::string& name : planned->second->pods) {
+      PodStory& pod = pods_[name];
+      pod.was_surplus = pod.was_surplus || IsSurplus(*planned->second, job, name);
+    }
   }
 
   void OnStatus(const PlannedJob& planned, const kubesim::LoggedRequest& request) {
@@ -160,6 +213,10 @@ class LogJudge {
       }
       job.version = next;
       JudgeKill(planned, job);
+    }
+    const json::value own = OwnStateIn(request);
+    if (const json::value* targets = own.is_object() ? FindPath(own, {"kill", "targets"}) : nullptr) {
+      for (const json::value& uid : targets->as_array()) job.targets.emplace(uid.as_string());
     }
     if (const std::string_view next = PhaseOf(request); !next.empty()) job.phase = next;
   }
@@ -179,12 +236,11 @@ class LogJudge {
       case JobKind::kRestarts:
         if (static_cast<int64_t>(job.failed.size()) < job.version) without("a pod that failed");
         return;
-      case JobKind::kSuspended:
-      case JobKind::kTerminated:
-        return;  // command_judge.cc
       case JobKind::kOnTaskComplete:
-        if (job.first_task_successes < planned.first_task_replicas) without("its first task complete");
+        if (job.first_task_successes < planned.tasks[0].replicas) without("its first task complete");
         return;
+      default:
+        return;  // action_judge.cc, command_judge.cc
     }
   }
 
@@ -197,6 +253,7 @@ class LogJudge {
 
 void JudgeLeftovers(SimSuite& suite, const std::vector<PlannedJob>& jobs, std::vector<std::string>& violations) {
   for (const PlannedJob& job : jobs) {
+    if (IsLivePhase(suite.JobPhase("default", job.name))) continue;
     const auto gone = [&](std::string_view resource, const std::string& name) {
       if (suite.api().Get(resource, "default", name) != nullptr) {
         violations.push_back(fmt::format("{} {} is left of {}", resource, name, job.name));
@@ -230,6 +287,13 @@ void JudgeCounts(SimSuite& suite, const std::vector<PlannedJob>& jobs, const Log
     int64_t gone_when_succeeded = 0;
     for (const std::string& name : job.pods) {
       const auto pod = suite.api().Get("pods", "default", name);
+      const PodPlace place = PlaceOf(job, name);
+      const bool surplus = place.index >= log.replicas(job.name)[static_cast<size_t>(place.task)];
+      if (IsLivePhase(phase) && (surplus ? pod != nullptr : pod == nullptr && !log.CountsAlthoughGone(name))) {
+        violations.push_back(
+            fmt::format("{} is {}: pod {} is {}", job.name, phase, name, surplus ? "too many" : "missing"));
+      }
+      if (surplus) continue;
       if (pod != nullptr) {
         ++counts[FindString(*FindPath(*pod, {"status"}), "phase")];
       } else if (log.CountsAlthoughGone(name)) {
@@ -253,12 +317,14 @@ void JudgeCounts(SimSuite& suite, const std::vector<PlannedJob>& jobs, const Log
 
 }  // namespace
 
-void Judge(SimSuite& suite, const std::vector<PlannedJob>& jobs, std::vector<std::string>& violations) {
+void Judge(SimSuite& suite, const std::vector<PlannedJob>& jobs, absl::Time healed,
+           std::vector<std::string>& violations, Probes& probes) {
   LogJudge log(suite, jobs, violations);
   for (const kubesim::LoggedRequest& request : suite.api().log()) log.Read(request);
   for (std::string& trouble : suite.Troubles()) violations.push_back(std::move(trouble));
   JudgeWriters(suite.api(), violations);
-  JudgeCommands(suite.api(), jobs, violations);
+  JudgeCommands(suite.api(), jobs, violations, probes);
+  JudgeActions(suite.api(), jobs, healed, violations, probes);
   JudgeRecords(suite, jobs, violations);
   JudgeHistory(suite, jobs, violations);
   JudgeLeftovers(suite, jobs, violations);

@@ -16,8 +16,9 @@
 
 namespace basalt::simulation {
 
-// `suite` is quiet. All of the below, pods, phases, counts and what may be left over.
-void Judge(SimSuite& suite, const std::vector<PlannedJob>& jobs, std::vector<std::string>& violations);
+// `suite` is quiet, and was healed at `healed`. All of the below, pods, phases, counts and what may be left over.
+void Judge(SimSuite& suite, const std::vector<PlannedJob>& jobs, absl::Time healed,
+           std::vector<std::string>& violations, Probes& probes);
 
 // ---- the parts ----
 
@@ -25,7 +26,10 @@ void Judge(SimSuite& suite, const std::vector<PlannedJob>& jobs, std::vector<std
 void JudgeWriters(const kubesim::ApiServer& api, std::vector<std::string>& violations);
 // Every command that was accepted is done exactly once.
 void JudgeCommands(const kubesim::ApiServer& api, const std::vector<PlannedJob>& jobs,
-                   std::vector<std::string>& violations);
+                   std::vector<std::string>& violations, Probes& probes);
+// What policies and commands have done to pods was called for by a fact, once, and at its time.
+void JudgeActions(const kubesim::ApiServer& api, const std::vector<PlannedJob>& jobs, absl::Time healed,
+                  std::vector<std::string>& violations, Probes& probes);
 // The owner of each job has its record and its pods, and nobody else takes it for its own.
 void JudgeRecords(SimSuite& suite, const std::vector<PlannedJob>& jobs, std::vector<std::string>& violations);
 // What history tells has happened, and where nothing was lost it tells of all.
@@ -36,5 +40,9 @@ bool Succeeded(const kubesim::LoggedRequest& request);
 bool IsOurs(const kubesim::LoggedRequest& request);
 // The job's phase in a status patch; empty: it leaves the phase alone.
 std::string_view PhaseOf(const kubesim::LoggedRequest& request);
+// What a status patch says under our key of controlledResources; null: nothing.
+json::value OwnStateIn(const kubesim::LoggedRequest& request);
+// The replicas of each task after an edit of the spec by a user, from those before.
+void ApplyEdit(const kubesim::LoggedRequest& request, std::vector<int>& replicas);
 
 }  // namespace basalt::simulation

@@ -54,6 +54,22 @@ inline constexpr std::string_view kWantedProbes[] = {
     "disk came back after its slots had moved",
     "write refused by the fence",
     "slot went on without its records",
+    "deadline carried out",
+    "deadline cancelled",
+    "deadline kept in the status",
+    "deadline of a pending pod",
+    "deadline of a failed pod",
+    "deadline of an evicted pod",
+    "deadline of a task",
+    "disk lost after an action",
+    "disk of before an action came back",
+    "command with a target",
+    "command for an older job",
+    "died between a command and its deletion",
+    "scaled",
+    "scaled to zero",
+    "scaled while a pod had failed",
+    "scaled back while surplus pods went",
 };
 
 class Probes {

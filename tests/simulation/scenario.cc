@@ -16,29 +16,69 @@ constexpr absl::Duration kFaultTime = absl::Seconds(60);
 constexpr absl::Duration kQuietLimit = absl::Minutes(20);
 constexpr absl::Duration kQuiet = absl::Seconds(45);  // Longer than a lost write and the longest back-off after it.
 
-void Submit(SimSuite& suite, PlannedJob& job) {
-  job.uid = suite.CreateObject(job.manifest);
-  for (PlannedCommand& command : job.commands) {
-    suite.time().RunAfter(command.after, [&suite, &job, &command] {
-      if (suite.JobPhase("default", job.name).empty()) return;
-      command.uid = suite.CreateObject(CommandManifest(job, command));
-    });
-  }
+std::string PathOf(const PlannedJob& job) {
+  return fmt::format("/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs/{}", job.name);
 }
 
-void SubmitLater(SimSuite& suite, PlannedJob& job) {
-  Random& random = suite.random();
-  suite.time().RunAfter(absl::Milliseconds(random.Uniform(20'000)), [&suite, &job] { Submit(suite, job); });
-  if (!random.OneIn(6)) return;
-  job.deleted = true;
-  suite.time().RunAfter(absl::Milliseconds(20'000 + random.Uniform(15'000)), [&suite, &job] {
-    suite.DeleteObject(fmt::format("/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs/{}", job.name));
+void Give(SimSuite& suite, const PlannedJob& job, PlannedCommand& command) {
+  if (suite.JobPhase("default", job.name).empty()) return;
+  if (const auto pod = suite.api().Get("pods", "default", command.pod); command.by_uid && pod != nullptr) {
+    command.pod_uid = FindString(*Find(*pod, "metadata"), "uid");
+  }
+  command.uid = suite.CreateObject(CommandManifest(job, command));
+}
+
+bool HasFailedPod(SimSuite& suite, const PlannedJob& job) {
+  return std::any_of(job.pods.begin(), job.pods.end(), [&](const std::string& name) {
+    const auto pod = suite.api().Get("pods", "default", name);
+    return pod != nullptr && FindString(*Find(*pod, "status"), "phase") == "Failed";
   });
 }
 
-bool IsOver(const SimSuite& suite, const PlannedJob& job) {
+// Not of what is over: what such a job would be is nobody's business.
+void Scale(SimSuite& suite, const PlannedJob& job, const PlannedScaling& scaling, Probes& probes) {
   const std::string phase = suite.JobPhase("default", job.name);
-  return job.deleted ? phase.empty() : IsFinishedPhase(phase);
+  if (phase.empty() || IsFinishedPhase(phase)) return;
+  const bool to_zero = std::all_of(scaling.replicas.begin(), scaling.replicas.end(), [](int n) { return n == 0; });
+  probes.Hit(to_zero ? "scaled to zero" : "scaled");
+  if (HasFailedPod(suite, job)) probes.Hit("scaled while a pod had failed");
+  suite.PatchObject(PathOf(job), ScalingPatch(scaling));
+}
+
+void Submit(SimSuite& suite, PlannedJob& job, Probes& probes) {
+  job.uid = suite.CreateObject(job.manifest);
+  for (PlannedCommand& command : job.commands) {
+    suite.time().RunAfter(command.after, [&suite, &job, &command] { Give(suite, job, command); });
+  }
+  for (const PlannedScaling& scaling : job.scalings) {
+    suite.time().RunAfter(scaling.after, [&suite, &job, &scaling, &probes] { Scale(suite, job, scaling, probes); });
+  }
+}
+
+void SubmitLater(SimSuite& suite, PlannedJob& job, Probes& probes) {
+  Random& random = suite.random();
+  suite.time().RunAfter(absl::Milliseconds(random.Uniform(20'000)),
+                        [&suite, &job, &probes] { Submit(suite, job, probes); });
+  if (!random.OneIn(6)) return;
+  job.deleted = true;
+  suite.time().RunAfter(absl::Milliseconds(20'000 + random.Uniform(15'000)),
+                        [&suite, &job] { suite.DeleteObject(PathOf(job)); });
+}
+
+// Of a job that was scaled to zero nothing more comes.
+bool IsScaledToZero(SimSuite& suite, const PlannedJob& job) {
+  const auto stored = suite.api().Get("jobs.batch.volcano.sh", "default", job.name);
+  if (stored == nullptr) return false;
+  const json::array& tasks = FindPath(*stored, {"spec", "tasks"})->as_array();
+  return std::all_of(tasks.begin(), tasks.end(),
+                     [](const json::value& task) { return FindInt(task, "replicas") == 0; });
+}
+
+bool IsOver(SimSuite& suite, const PlannedJob& job) {
+  const std::string phase = suite.JobPhase("default", job.name);
+  if (job.deleted) return phase.empty();
+  if (IsLivePhase(phase)) return IsScaledToZero(suite, job);
+  return IsFinishedPhase(phase) || std::find(job.ends.begin(), job.ends.end(), phase) != job.ends.end();
 }
 
 void ReadLog(const kubesim::ApiServer& api, Probes& probes) {
@@ -117,7 +157,7 @@ Outcome RunScenario(const ScenarioOptions& options) {
   std::vector<PlannedJob> jobs;
   const uint64_t count = 1 + random.Uniform(options.max_jobs);
   for (uint64_t i = 0; i < count; ++i) jobs.push_back(PlanJob(random, static_cast<int>(i)));
-  for (PlannedJob& job : jobs) SubmitLater(suite, job);
+  for (PlannedJob& job : jobs) SubmitLater(suite, job, outcome.probes);
   if (std::any_of(jobs.begin(), jobs.end(), [](const PlannedJob& job) { return job.late_queue; })) {
     outcome.probes.Hit("queue missing at first");
     suite.time().RunAfter(absl::Milliseconds(5'000 + random.Uniform(40'000)), [&suite] {
@@ -153,7 +193,7 @@ Outcome RunScenario(const ScenarioOptions& options) {
     if (over || IsOver(suite, job)) continue;
     outcome.violations.push_back(fmt::format("{} is {} and stays so", job.name, suite.JobPhase("default", job.name)));
   }
-  Judge(suite, jobs, outcome.violations);
+  Judge(suite, jobs, faults_end, outcome.violations, outcome.probes);
   if (options.print) Print(suite, begin);
   outcome.trace = suite.TraceHash();
   outcome.simulated = suite.time().Now() - begin;

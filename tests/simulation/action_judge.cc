@@ -1,0 +1,366 @@
+// Each action that reached a job's status is held against the facts in the log: pods that were made, ran, failed,
+// succeeded or were deleted. What a policy answers is worked out here once more, from the plan.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "tests/simulation/judge.h"
+
+namespace basalt::simulation {
+namespace {
+
+// Times are told in whole seconds, and the API server's clock is known to within one.
+constexpr absl::Duration kClock = absl::Milliseconds(2'100);
+// Longer than the longest back-off and a lost write after it.
+constexpr absl::Duration kSlack = absl::Seconds(45);
+// From a change of a pod until its job's owner has heard of it, once nothing is broken.
+constexpr absl::Duration kHearing = absl::Seconds(10);
+
+struct Pod {
+  std::string name;
+  std::string uid;
+  int64_t version = 0;
+  absl::Time made;
+  absl::Time left_pending = absl::InfiniteFuture();
+  absl::Time ran = absl::InfiniteFuture();
+  absl::Time failed = absl::InfiniteFuture();
+  absl::Time succeeded = absl::InfiniteFuture();
+  absl::Time deleted = absl::InfiniteFuture();  // By somebody else.
+  absl::Time gone = absl::InfiniteFuture();
+  int exit_code = 0;
+  std::set<std::string> used;  // Events that were answered.
+};
+
+// The task was complete from then on, by a pod of that version.
+struct Completion {
+  absl::Time time;
+  int64_t version = 0;
+  bool used = false;
+};
+
+struct Answer {
+  std::string action;
+  absl::Duration timeout;
+};
+
+class ActionJudge {
+ public:
+  ActionJudge(const PlannedJob& job, absl::Time healed, std::vector<std::string>& violations, Probes& probes)
+      : job_(job), healed_(healed), violations_(violations), probes_(probes) {
+    for (const PlannedTask& task : job.tasks) replicas_.push_back(task.replicas);
+    completions_.resize(job.tasks.size());
+  }
+
+  void OnMade(const kubesim::LoggedRequest& request) {
+    const json::value* annotations = FindPath(request.body, {"metadata", "annotations"});
+    Pod pod;
+    pod.name = request.name;
+    pod.uid = request.uid;
+    pod.version = std::atoll(
+        std::string(annotations == nullptr ? "" : FindString(*annotations, "volcano.sh/job-version")).c_str());
+    pod.made = request.time;
+    pods_[request.name].push_back(std::move(pod));
+  }
+
+  void OnPodStatus(const kubesim::LoggedRequest& request) {
+    Pod* pod = Find(request.name, request.uid);
+    const json::value* status = FindPath(request.body, {"status"});
+    if (pod == nullptr || status == nullptr) return;
+    const std::string_view phase = FindString(*status, "phase");
+    if (phase == "Pending" || phase.empty()) return;
+    pod->left_pending = std::min(pod->left_pending, request.time);
+    if (phase == "Running") pod->ran = std::min(pod->ran, request.time);
+    if (phase == "Failed" && pod->failed == absl::InfiniteFuture()) {
+      pod->failed = request.time;
+      const json::value* containers = FindPath(*status, {"containerStatuses"});
+      if (containers != nullptr && containers->is_array() && !containers->as_array().empty()) {
+        const json::value* ended = FindPath(containers->as_array().front(), {"state", "terminated"});
+        if (ended != nullptr) pod->exit_code = static_cast<int>(FindInt(*ended, "exitCode"));
+      }
+    }
+    if (phase == "Succeeded" && pod->succeeded == absl::InfiniteFuture()) {
+      pod->succeeded = request.time;
+      NoteCompletion(*pod, request.time);
+    }
+  }
+
+  void OnDeleted(const kubesim::LoggedRequest& request) {
+    Pod* pod = Find(request.name, request.uid);
+    if (pod == nullptr) return;
+    if (request.user_agent == "user") pod->deleted = std::min(pod->deleted, request.time);
+  }
+
+  void OnEdit(const kubesim::LoggedRequest& request) { ApplyEdit(request, replicas_); }
+  void OnJobDeleted() { deleted_ = true; }
+
+  void OnStatus(const kubesim::LoggedRequest& request) {
+    const json::value* status = FindPath(request.body, {"status"});
+    if (status == nullptr) return;
+    const int64_t version = FindInt(*status, "version", version_);
+    const int64_t retries = FindInt(*status, "retryCount", retries_);
+    const json::value own = OwnStateIn(request);
+    if (version < version_ || retries < retries_) {
+      Violation("version {} and retry count {} fell to {} and {}", version_, retries_, version, retries);
+    }
+    if (own.is_object()) {
+      const json::value* kill = basalt::Find(own, "kill");
+      const std::string text = kill == nullptr ? std::string() : ToText(*kill);
+      const bool acts = kill != nullptr && FindString(*kill, "action") != "SyncJob" &&
+                        (version != version_ || retries != retries_ || text != kill_);
+      if (acts) OnAction(*kill, version != version_, request.time);
+      kill_ = text;
+      OnDeadlines(own, request, acts);
+    }
+    version_ = version;
+    retries_ = retries;
+    if (const std::string_view next = PhaseOf(request); !next.empty()) phase_ = next;
+  }
+
+  void End(absl::Time now) {
+    if (deleted_ || !IsLivePhase(phase_)) return;
+    for (const auto& [id, due] : stored_) {
+      if (due + kSlack < now) Violation("the deadline {} has passed, and nothing was done", id);
+    }
+  }
+
+ private:
+  template <typename... Args>
+  void Violation(fmt::format_string<Args...> format, Args&&... args) {
+    violations_.push_back(job_.name + ": " + fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  Pod* Find(const std::string& name, const std::string& uid) {
+    const auto found = pods_.find(name);
+    if (found == pods_.end()) return nullptr;
+    for (Pod& pod : found->second) {
+      if (pod.uid == uid) return &pod;
+    }
+    return nullptr;
+  }
+
+  void NoteCompletion(const Pod& last, absl::Time time) {
+    const PodPlace place = PlaceOf(job_, last.name);
+    const auto task = static_cast<size_t>(place.task);
+    for (int i = 0; i < replicas_[task]; ++i) {
+      const auto found = pods_.find(fmt::format("{}-t{}-{}", job_.name, task, i));
+      if (found == pods_.end() || found->second.back().succeeded == absl::InfiniteFuture()) return;
+    }
+    completions_[task].push_back({time, last.version});
+  }
+
+  // Job spec 6.
+  std::optional<Answer> AnswerTo(std::string_view event, int task, int exit_code) const {
+    for (const int scope : {task, -1}) {
+      for (const PlannedPolicy& policy : job_.policies) {
+        if (policy.task != scope) continue;
+        const bool by_event = !policy.event.empty() && policy.event == event;
+        const bool by_code = policy.event.empty() && event == "PodFailed" && policy.exit_code == exit_code;
+        if (by_event || by_code) return Answer{policy.action, policy.timeout};
+      }
+    }
+    return std::nullopt;
+  }
+
+  void OnAction(const json::value& kill, bool full, absl::Time now) {
+    const std::string action(FindString(kill, "action"));
+    const std::string cause(FindString(kill, "cause"));
+    const size_t space = cause.find(' ');
+    const std::string event = cause.substr(0, space);
+    const std::string subject = space == std::string::npos ? std::string() : cause.substr(space + 1);
+    if (!phase_.empty() && !IsLivePhase(phase_) && action != "ResumeJob") {
+      Violation("{} ({}) was carried out in phase {}", action, cause, phase_);
+    }
+    if (full != !IsPart(action)) Violation("{} ({}) {} a full kill", action, cause, full ? "was" : "was not");
+    if (event == "CommandIssued") return;  // command_judge.cc
+    if (event == "TaskCompleted") return OnTaskAction(action, subject, now);
+    OnPodAction(event, action, subject.substr(subject.find(' ') + 1), kill, now);
+  }
+
+  static bool IsPart(std::string_view action) { return action == "RestartPod" || action == "RestartTask"; }
+
+  void OnTaskAction(const std::string& action, const std::string& subject, absl::Time now) {
+    const int task = subject.starts_with("task t") ? std::atoi(subject.c_str() + 6) : -1;
+    const std::optional<Answer> answer = AnswerTo("TaskCompleted", task, 0);
+    if (!answer || answer->action != action)
+      return Violation("{} is no answer to TaskCompleted of {}", action, subject);
+    Completion* fact = nullptr;
+    for (Completion& completion : completions_[static_cast<size_t>(task)]) {
+      if (!completion.used && completion.version == version_ && IsTime(completion.time, *answer, now)) {
+        fact = &completion;
+      }
+    }
+    if (fact == nullptr) {
+      return Violation("{} for TaskCompleted of {} in version {}, which nothing called for at {}", action, subject,
+                       version_, absl::FormatTime(now));
+    }
+    fact->used = true;
+    JudgeLate(fact->time, *answer, now, action);
+    if (answer->timeout > absl::ZeroDuration()) probes_.Hit("deadline of a task");
+  }
+
+  // Not before.
+  static bool IsTime(absl::Time fact, const Answer& answer, absl::Time now) {
+    if (answer.timeout == absl::ZeroDuration()) return fact <= now;
+    return fact <= now && fact + answer.timeout - kClock <= now;
+  }
+
+  void JudgeLate(absl::Time fact, const Answer& answer, absl::Time now, std::string_view action) {
+    if (answer.timeout == absl::ZeroDuration()) return;
+    probes_.Hit("deadline carried out");
+    if (std::max(fact + answer.timeout, healed_) + kSlack < now) {
+      Violation("{} came {} after its deadline", action, absl::FormatDuration(now - fact - answer.timeout));
+    }
+  }
+
+  static absl::Time FactOf(std::string_view event, const Pod& pod) {
+    if (event == "PodPending") return pod.made;
+    if (event == "PodFailed") return pod.failed;
+    return event == "PodEvicted" && pod.succeeded > pod.deleted ? pod.deleted : absl::InfiniteFuture();
+  }
+
+  void OnPodAction(const std::string& event, const std::string& action, const std::string& name,
+                   const json::value& kill, absl::Time now) {
+    const int task = PlaceOf(job_, name).task;
+    Pod* fact = nullptr;
+    std::optional<Answer> answer;
+    for (Pod& pod : pods_[name]) {
+      const std::optional<Answer> called_for = AnswerTo(event, task, event == "PodFailed" ? pod.exit_code : 0);
+      if (!called_for || called_for->action != action || pod.version != version_ || pod.used.contains(event)) continue;
+      if (!IsTime(FactOf(event, pod), *called_for, now)) continue;
+      fact = &pod;
+      answer = called_for;
+    }
+    if (fact == nullptr) {
+      return Violation("{} for {} of pod {} in version {}, which nothing called for at {}", action, event, name,
+                       version_, absl::FormatTime(now));
+    }
+    fact->used.insert(event);
+    if (action == "RestartPod") JudgeTarget(name, kill);
+    if (answer->timeout == absl::ZeroDuration()) return;
+    JudgeLate(FactOf(event, *fact), *answer, now, action);
+    JudgeMoot(event, *fact, now);
+    probes_.Hit(event == "PodPending"  ? "deadline of a pending pod"
+                : event == "PodFailed" ? "deadline of a failed pod"
+                                       : "deadline of an evicted pod");
+  }
+
+  // What has come right since was heard of in time.
+  void JudgeMoot(std::string_view event, const Pod& pod, absl::Time now) {
+    absl::Time moot = absl::InfiniteFuture();
+    if (event == "PodPending") {
+      moot = pod.left_pending;
+    } else {
+      for (const Pod& next : pods_[pod.name]) {
+        if (next.made > pod.made) moot = std::min(moot, next.ran);
+      }
+    }
+    if (moot == absl::InfiniteFuture() || std::max(moot, healed_) + kHearing >= now) return;
+    Violation("the deadline of {} of pod {} was kept, although all was well {} before", event, pod.name,
+              absl::FormatDuration(now - moot));
+  }
+
+  void JudgeTarget(const std::string& name, const json::value& kill) {
+    const json::value* targets = basalt::Find(kill, "targets");
+    if (targets == nullptr) return;
+    const bool named = std::any_of(targets->as_array().begin(), targets->as_array().end(), [&](const json::value& uid) {
+      return Find(name, std::string(uid.as_string())) != nullptr;
+    });
+    if (!named && !targets->as_array().empty()) Violation("RestartPod of {} is about other pods", name);
+  }
+
+  // What Kubernetes is to remember goes only with a reason.
+  void OnDeadlines(const json::value& own, const kubesim::LoggedRequest& request, bool acts) {
+    std::map<std::string, absl::Time> now_stored;
+    const json::value* deadlines = basalt::Find(own, "deadlines");
+    if (deadlines != nullptr && deadlines->is_array()) {
+      for (const json::value& deadline : deadlines->as_array()) {
+        const absl::Time due = absl::FromUnixMillis(FindInt(deadline, "due"));
+        now_stored[fmt::format("{} {} {}", FindString(deadline, "event"), FindString(deadline, "pod"),
+                               FindString(deadline, "uid"))] = due;
+        probes_.Hit("deadline kept in the status");
+      }
+    }
+    const std::string_view phase = PhaseOf(request);
+    for (const auto& [id, due] : stored_) {
+      const auto still = now_stored.find(id);
+      if (still != now_stored.end() || acts || IsFinishedPhase(phase.empty() ? phase_ : phase)) continue;
+      if (IsMoot(id, request.time)) {
+        probes_.Hit("deadline cancelled");
+        continue;
+      }
+      // Of what is restarted already nothing more is restarted.
+      if (due <= request.time + kClock && MayFindNothing()) continue;
+      Violation("the deadline {} was forgotten", id);
+    }
+    stored_ = std::move(now_stored);
+  }
+
+  bool MayFindNothing() const {
+    return !IsLivePhase(phase_) || std::any_of(job_.policies.begin(), job_.policies.end(),
+                                               [](const PlannedPolicy& policy) { return IsPart(policy.action); });
+  }
+
+  // By another pod of that name that has run.
+  bool IsMoot(const std::string& id, absl::Time now) {
+    const std::string uid = id.substr(id.rfind(' ') + 1);
+    for (const auto& [name, pods] : pods_) {
+      bool later = false;
+      for (const Pod& pod : pods) {
+        if (later && pod.ran <= now) return true;
+        later = later || pod.uid == uid;
+      }
+    }
+    return false;
+  }
+
+  const PlannedJob& job_;
+  const absl::Time healed_;
+  std::vector<std::string>& violations_;
+  Probes& probes_;
+  std::vector<int> replicas_;
+  std::map<std::string, std::vector<Pod>> pods_;  // By name, in the order in which they were made.
+  std::vector<std::vector<Completion>> completions_;
+  std::map<std::string, absl::Time> stored_;
+  std::string phase_;
+  std::string kill_;
+  int64_t version_ = 0;
+  int64_t retries_ = 0;
+  bool deleted_ = false;
+};
+
+}  // namespace
+
+void JudgeActions(const kubesim::ApiServer& api, const std::vector<PlannedJob>& jobs, absl::Time healed,
+                  std::vector<std::string>& violations, Probes& probes) {
+  std::map<std::string, ActionJudge> judges;   // By the job's name.
+  std::map<std::string, ActionJudge*> of_pod;  // By the pod's.
+  for (const PlannedJob& job : jobs) {
+    ActionJudge& judge = judges.try_emplace(job.name, job, healed, violations, probes).first->second;
+    for (const std::string& pod : job.pods) of_pod[pod] = &judge;
+  }
+  absl::Time now;
+  for (const kubesim::LoggedRequest& request : api.log()) {
+    now = request.time;
+    if (!Succeeded(request)) continue;
+    if (request.resource == "jobs") {
+      const auto judge = judges.find(request.name);
+      if (judge == judges.end()) continue;
+      if (request.subresource == "status") judge->second.OnStatus(request);
+      if (request.subresource.empty() && request.verb == "patch") judge->second.OnEdit(request);
+      if (request.verb == "delete") judge->second.OnJobDeleted();
+    }
+    if (request.resource != "pods") continue;
+    const auto judge = of_pod.find(request.name);
+    if (judge == of_pod.end()) continue;
+    if (request.verb == "create" && request.subresource.empty()) judge->second->OnMade(request);
+    if (request.verb == "patch" && request.subresource == "status") judge->second->OnPodStatus(request);
+    if (request.verb == "delete") judge->second->OnDeleted(request);
+  }
+  for (auto& [name, judge] : judges) judge.End(now);
+}
+
+}  // namespace basalt::simulation
