@@ -190,8 +190,11 @@ class Decider {
     kill.version = status().version();
     kill.retain_soft = soft;
     kill.group_uid = std::string(in_.group_uid);
+    // A targeted kill that is not over is part of one that keeps what has finished: its targets go all the same.
+    if (soft && in_.own.kill && !IsOver(*in_.own.kill, in_.pods, in_.group_uid)) kill.targets = in_.own.kill->targets;
     PodRules rules = in_.pods.rules();
     rules.version = status().version();
+    rules.targets = kill.targets;
     if (!soft) {
       own_.delete_terminal_below = status().version();
       rules.delete_terminal_below = status().version();
