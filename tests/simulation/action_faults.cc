@@ -18,7 +18,8 @@ constexpr absl::Duration kLook = absl::Milliseconds(1);
 void FaultPlan::BeginWithActions(const PlannedJob& job, absl::Time until) {
   Random& random = suite_.random();
   const bool acts = !job.policies.empty() && job.kind != JobKind::kOnEviction && job.kind != JobKind::kStartsInTime;
-  if (acts && random.OneIn(3)) LoseDiskAfterAction(job, 0, nullptr, until);
+  if (acts && random.OneIn(job.kind == JobKind::kOnTaskCompleteLater ? 2 : 3))
+    LoseDiskAfterAction(job, 0, nullptr, until);
   if (!job.commands.empty() && random.OneIn(3)) {
     DieBeforeDeletion(job, job.commands[random.Uniform(job.commands.size())], until);
   }

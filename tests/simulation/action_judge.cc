@@ -286,8 +286,9 @@ class ActionJudge {
     }
     const std::string_view phase = PhaseOf(request);
     for (const auto& [id, due] : stored_) {
-      const auto still = now_stored.find(id);
-      if (still != now_stored.end() || acts || IsFinishedPhase(phase.empty() ? phase_ : phase)) continue;
+      const bool still = now_stored.contains(id);
+      if (acts && still) outlived_.insert(id);  // Whether it is carried out once more is judged by what is done.
+      if (still || acts || outlived_.contains(id) || IsFinishedPhase(phase.empty() ? phase_ : phase)) continue;
       if (IsMoot(id, request.time)) {
         probes_.Hit("deadline cancelled");
         continue;
@@ -325,6 +326,7 @@ class ActionJudge {
   std::map<std::string, std::vector<Pod>> pods_;  // By name, in the order in which they were made.
   std::vector<std::vector<Completion>> completions_;
   std::map<std::string, absl::Time> stored_;
+  std::set<std::string> outlived_;  // Stored over some action.
   std::string phase_;
   std::string kill_;
   int64_t version_ = 0;

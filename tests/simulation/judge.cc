@@ -48,6 +48,7 @@ namespace {
 struct Story {
   std::string phase;
   std::vector<int> replicas;
+  std::vector<int> least;         // Of replicas, so far.
   std::set<std::string> targets;  // UIDs of pods that some action was about.
   int64_t version = 0;
   bool deleted = false;
@@ -77,6 +78,7 @@ class LogJudge {
     for (const PlannedJob& job : jobs) {
       jobs_[job.name] = &job;
       for (const PlannedTask& task : job.tasks) stories_[job.name].replicas.push_back(task.replicas);
+      stories_[job.name].least = stories_[job.name].replicas;
       for (const std::string& pod : job.pods) pods_[pod].job = &job;
     }
   }
@@ -127,7 +129,7 @@ class LogJudge {
       JudgeSeenFailure(pod, request);
     }
     pod.uid = request.uid;
-    pod.was_surplus = IsSurplus(*pod.job, job, request.name);
+    pod.was_surplus = IsSurplus(*pod.job, job.least, request.name);  // Its maker may hear of edits late.
     // Of an older one it may be: what was sent before a kill can arrive after it.
     if (pod.version > job.version) {
       violations_.push_back(fmt::format("pod {} was made for version {} of its job, which has {}", request.name,
@@ -187,9 +189,9 @@ class LogJudge {
                                       request.name, pod.version, job.phase, job.version));
   }
 
-  static bool IsSurplus(const PlannedJob& planned, const Story& job, const std::string& pod) {
+  static bool IsSurplus(const PlannedJob& planned, const std::vector<int>& replicas, const std::string& pod) {
     const PodPlace place = PlaceOf(planned, pod);
-    return place.index >= job.replicas[static_cast<size_t>(place.task)];
+    return place.index >= replicas[static_cast<size_t>(place.task)];
   }
 
   void OnEdit(const kubesim::LoggedRequest& request) {
@@ -197,9 +199,10 @@ class LogJudge {
     if (planned == jobs_.end()) return;
     Story& job = stories_[request.name];
     ApplyEdit(request, job.replicas);
+    for (size_t t = 0; t < job.least.size(); ++t) job.least[t] = std::min(job.least[t], job.replicas[t]);
     for (const std::string& name : planned->second->pods) {
       PodStory& pod = pods_[name];
-      pod.was_surplus = pod.was_surplus || IsSurplus(*planned->second, job, name);
+      pod.was_surplus = pod.was_surplus || IsSurplus(*planned->second, job.replicas, name);
     }
   }
 

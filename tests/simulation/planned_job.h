@@ -90,6 +90,8 @@ struct PlannedJob {
 
 PlannedJob PlanJob(Random& random, int number);
 
+std::string JobManifest(const PlannedJob& job);
+
 // Where the pod of that name belongs; -1, -1: it is none of the job's.
 struct PodPlace {
   int task = -1;
