@@ -40,7 +40,9 @@ TEST_P(PlantedBugTest, IsFoundBySomeSeedAndByItAlone) {
 INSTANTIATE_TEST_SUITE_P(Bugs, PlantedBugTest,
                          ::testing::Values("absence_is_deletion", "repeated_under_another_name",
                                            "effects_before_commit", "no_fence", "lost_hand_over",
-                                           "early_acknowledgement", "epoch_from_lease", "stale_disk_believed"),
+                                           "early_acknowledgement", "epoch_from_lease", "stale_disk_believed",
+                                           "deadline_stays_in_status", "deadline_outlives_pending", "command_forgotten",
+                                           "command_by_name", "surplus_not_marked", "events_of_older_versions"),
                          [](const auto& bug) { return std::string(bug.param); });
 
 }  // namespace

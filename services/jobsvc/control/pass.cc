@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/base/planted.h"
 #include "common/base/slots.h"
 #include "common/kube/names.h"
 #include "common/kube/resources/min_resources.h"
@@ -32,7 +33,10 @@ void JobController::Decide(std::string_view key, kv::WriteBatch& batch) {
     entry.record_dirty = true;
   }
   Recompile(entry, batch);
-  if (!entry.deadlines_loaded) LoadDeadlines(entry);
+  if (!entry.deadlines_loaded) {
+    LoadDeadlines(entry);
+    if (BASALT_PLANTED("command_forgotten")) entry.own.last_command_uid.clear();
+  }
   const bool may_decide = Settle(entry, batch);
   entry.pods.SetRules(RulesOf(entry.job->status(), entry.own));
   JudgePods(entry, batch);

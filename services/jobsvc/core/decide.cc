@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "common/base/planted.h"
 #include "common/kube/names.h"
 #include "common/kube/text.h"
 #include "services/jobsvc/core/render/job_status_json.h"
@@ -53,8 +54,10 @@ class Decider {
   // What the status is to hold of the deadlines, once the first `settled` pending actions are. What is due waits among
   // those until then.
   void KeepDeadlines(int settled) {
+    const bool finished = IsFinished(status().phase());
+    if (BASALT_PLANTED("deadline_stays_in_status") && !finished && in_.deadlines.kept().empty()) return;
     own_.deadlines.clear();
-    if (IsFinished(status().phase())) return;
+    if (finished) return;
     const storage::v1::PendingAction* const carried_out =
         decision_.consumed > 0 ? &in_.pending.Get(settled - 1) : nullptr;
     const auto keep = [&](const storage::v1::PendingAction& deadline) {

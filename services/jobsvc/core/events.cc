@@ -4,6 +4,8 @@
 
 #include <tuple>
 
+#include "common/base/planted.h"
+
 namespace basalt::jobsvc {
 
 namespace {
@@ -42,7 +44,9 @@ std::vector<JobEvent> EventsOf(const PodChange& change, const PodFacts& facts, G
                                int32_t task_replicas, std::optional<int32_t> task_max_retry, int64_t now_ms) {
   std::vector<JobEvent> events;
   const PodEntry& pod = gone == GoneReason::kNotGone ? change.after : change.before;
-  if (!pod.present() || pod.has(kPodForeign) || !change.place.indexed() || pod.version < status_version) return events;
+  if (!pod.present() || pod.has(kPodForeign) || !change.place.indexed()) return events;
+  const bool of_any_version = BASALT_PLANTED("events_of_older_versions");
+  if (pod.version < status_version && !of_any_version) return events;
   const auto raise = [&](std::string_view kind, int64_t fact_ms, int32_t exit_code) {
     JobEvent event;
     event.kind = kind;
@@ -53,7 +57,7 @@ std::vector<JobEvent> EventsOf(const PodChange& change, const PodFacts& facts, G
     event.exit_code = exit_code;
     event.reason = facts.reason;
     event.time_ms = fact_ms != 0 ? fact_ms : now_ms;
-    event.version = pod.version;
+    event.version = of_any_version ? status_version : pod.version;
     events.push_back(std::move(event));
   };
   if (gone != GoneReason::kNotGone) {

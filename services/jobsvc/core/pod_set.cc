@@ -5,6 +5,8 @@
 #include <charconv>
 #include <utility>
 
+#include "common/base/planted.h"
+
 namespace basalt::jobsvc {
 
 namespace {
@@ -97,12 +99,13 @@ bool PodSet::MustMark(PodPlace place, const PodEntry& entry, const PodRules& rul
   }
   if (place.task < 0) return false;
   if (!rules.targets.empty() && rules.targets.contains(entry.uid)) return true;
+  if (BASALT_PLANTED("surplus_not_marked")) return false;
   return !place.indexed() && !rules.kill_all && entry.version >= rules.version;
 }
 
 bool PodSet::MustDelete(PodPlace place, const PodEntry& entry, const PodRules& rules) const {
   if (!entry.present() || entry.has(kPodForeign) || entry.has(kPodTerminating) || place.task < 0) return false;
-  if (entry.has(kPodOutOfSync)) return true;
+  if (entry.has(kPodOutOfSync) || (BASALT_PLANTED("surplus_not_marked") && !place.indexed())) return true;
   if (entry.terminal()) return entry.version < rules.delete_terminal_below;
   return rules.kill_all || entry.version < rules.version;
 }
