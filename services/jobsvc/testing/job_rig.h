@@ -43,7 +43,7 @@ class JobRig {
   void LosePower(std::shared_ptr<kv::MemDisk> copy) { disk_ = std::move(copy); }
   // Kills the process at the n-th point from now (1 = the next): before and after each record, before and after each
   // request reaches the server. 0 = never.
-  void KillAt(int point) { kill_at_ = point; }
+  void KillAt(int point) { kill_at_ = point == 0 ? 0 : points_ + point; }
   int points() const { return points_; }
   void ClearPoints() { points_ = 0; }
 
