@@ -20,7 +20,7 @@ rule common/kube 'common/(time|exec|http|kv|obs|rpc|reconcile|runtime)/|grpc|roc
 rule common/kv 'common/(http|rpc|reconcile|runtime)/|grpc'
 rule common/discovery 'common/(http|kv|rpc|reconcile|runtime)/|grpc'
 for service in jobsvc pgsvc queuesvc; do
-  rule "services/$service/core" "grpc|rocksdb/|common/(time|exec|http|kv|obs|rpc|reconcile|runtime)/|.*\.grpc\.pb\.h|<thread>|<mutex>"
+  rule "services/$service/core" "grpc|rocksdb/|common/(time|exec|http|kv|obs|rpc|reconcile|runtime)/|.*\.grpc\.pb\.h|(thread|mutex|condition_variable|shared_mutex|atomic)>"
   rule "services/$service/control" 'grpcpp|rocksdb/|.*\.grpc\.pb\.h'
   others=$(printf '%s\n' jobsvc pgsvc queuesvc | grep -v "^$service$" | paste -sd'|')
   rule "services/$service" "services/($others)/|gateway/|kubesim/|cli/|dev/"
