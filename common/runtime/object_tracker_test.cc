@@ -320,7 +320,7 @@ TEST_F(ObjectTrackerTest, OurOwnDeletionEndsItAtOnceAndItsTombstoneSaysNothingNe
   EXPECT_EQ(tracker_.objects(), 0U);
 }
 
-TEST_F(ObjectTrackerTest, AnAnswerAboutAnEndedObjectDoesNotBringItBack) {
+TEST_F(ObjectTrackerTest, W10AnAnswerAboutAnEndedObjectDoesNotBringItBack) {
   Open();
   End(40);
   State("a", 50);

@@ -49,7 +49,7 @@ TEST(MinResourcesTest, MinimumsFirstThenTheRestByPriority) {
                                   {"count/pods", "4"}}));
 }
 
-TEST(MinResourcesTest, BelowTheSumOfMinimumsPriorityAloneDecides) {
+TEST(MinResourcesTest, S32BelowTheSumOfMinimumsPriorityAloneDecides) {
   const auto sum = MinResources(DriverAndExecutor(2), Priority);
   ASSERT_TRUE(sum.ok()) << sum.status();
   EXPECT_EQ(ToTexts(*sum), (Texts{{"cpu", "3"},
@@ -64,6 +64,7 @@ TEST(MinResourcesTest, BelowTheSumOfMinimumsPriorityAloneDecides) {
 
 // Job spec, appendix B. "-" there is what defaulting sets: replicas.
 struct Row {
+  std::string name;
   int32_t min_available;
   int32_t master;
   int32_t work;
@@ -84,10 +85,13 @@ TEST_P(MinResourcesTableTest, FollowsAppendixB) {
   EXPECT_EQ(ToTexts(*sum), (Texts{{"cpu", row.cpu}, {"requests.cpu", row.cpu}, {"pods", pods}, {"count/pods", pods}}));
 }
 
-INSTANTIATE_TEST_SUITE_P(Rows, MinResourcesTableTest,
-                         testing::Values(Row{2, 1, 2, "100m"}, Row{2, 2, 1, "100m"}, Row{2, 1, 1, "150m"},
-                                         Row{3, 2, 2, "200m"}, Row{3, 1, 1, "200m"}, Row{3, 1, 2, "250m"},
-                                         Row{3, 2, 1, "200m"}));
+INSTANTIATE_TEST_SUITE_P(
+    Rows, MinResourcesTableTest,
+    testing::Values(Row{"Job2Master1Work2", 2, 1, 2, "100m"}, Row{"Job2Master2Work1", 2, 2, 1, "100m"},
+                    Row{"Job2Master1Work1", 2, 1, 1, "150m"}, Row{"Job3Master2Work2", 3, 2, 2, "200m"},
+                    Row{"Job3Master1Work1", 3, 1, 1, "200m"}, Row{"Job3Master1Work2", 3, 1, 2, "250m"},
+                    Row{"Job3Master2Work1", 3, 2, 1, "200m"}),
+    [](const auto& row) { return row.param.name; });
 
 TEST(MinResourcesTest, EdgesTakeNoMoreThanThereIs) {
   EXPECT_TRUE(MinResources(DriverAndExecutor(0), Priority)->empty());
@@ -99,6 +103,18 @@ TEST(MinResourcesTest, EdgesTakeNoMoreThanThereIs) {
   AddTask(spec, "b", 1, 1, "", R"({"cpu":"10"})");
   EXPECT_EQ(ToTexts(*MinResources(spec, Priority))["cpu"], "12");
   EXPECT_TRUE(MinResources(v1::JobSpec(), Priority)->empty());
+}
+
+TEST(MinResourcesTest, W27ALimitWithoutARequestIsReserved) {
+  v1::JobSpec spec;
+  spec.set_min_available(2);
+  AddTask(spec, "a", 2, 2, "", "{}");
+  spec.mutable_tasks(0)->set_template_json(
+      R"({"spec":{"containers":[{"name":"c","resources":{"limits":{"cpu":"2","nvidia.com/gpu":"1"}}}]}})");
+  Texts texts = ToTexts(*MinResources(spec, Priority));
+  EXPECT_EQ(texts["cpu"], "4");
+  EXPECT_EQ(texts["requests.cpu"], "4");
+  EXPECT_EQ(texts["nvidia.com/gpu"], "2");
 }
 
 TEST(MinResourcesTest, EqualPrioritiesKeepTheManifestsOrder) {

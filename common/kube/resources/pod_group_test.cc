@@ -19,7 +19,7 @@ v1::PodGroupSpec Spec() {
   return spec;
 }
 
-TEST(PodGroupJsonTest, EqualByValueIsNoDifferenceAndQueueIsNeverOne) {
+TEST(PodGroupJsonTest, S31EqualByValueIsNoDifferenceAndQueueIsNeverOne) {
   v1::PodGroupSpec other = Spec();
   other.mutable_min_resources(0)->set_value("1000m");
   other.set_queue("elsewhere");

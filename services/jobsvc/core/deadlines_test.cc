@@ -72,7 +72,7 @@ TEST(DeadlinesTest, APodThatFollowsAPendingOneHasItsOwn) {
   EXPECT_EQ(TextOf(deadlines, {"p"}), "p: PodPending AbortJob @u2; ");
 }
 
-TEST(DeadlinesTest, EventsOfThePodCancelIt) {
+TEST(DeadlinesTest, S19EventsOfThePodCancelIt) {
   struct Row {
     const char* waits;
     const char* event;
@@ -100,7 +100,7 @@ TEST(DeadlinesTest, EventsOfThePodCancelIt) {
   }
 }
 
-TEST(DeadlinesTest, AnActionCleansUpThoseOfItsLevelWithinItsScope) {
+TEST(DeadlinesTest, S20AnActionCleansUpThoseOfItsLevelWithinItsScope) {
   const auto with = [](int partition, PendingAction deadline) {
     deadline.set_partition(partition);
     return deadline;

@@ -48,7 +48,7 @@ class EventsTest : public ::testing::Test {
   PodSet pods_;
 };
 
-TEST_F(EventsTest, TheEventFollowsFromTheRealPhaseHoweverThePodIsFirstSeen) {  // W1, W2
+TEST_F(EventsTest, S9TheEventFollowsFromTheRealPhaseHoweverThePodIsFirstSeen) {
   EXPECT_EQ(See(Pod(0, kPending)), List{"PodPending"});
   EXPECT_EQ(See(Pod(0, kRunning)), List{"PodRunning"});
   EXPECT_EQ(See(Pod(0, kRunning)), List{});
@@ -62,7 +62,7 @@ TEST_F(EventsTest, ATaskIsCompletedWhenItsLastPodSucceeds) {
   EXPECT_EQ(See(Pod(1, kSucceeded)), List{});
 }
 
-TEST_F(EventsTest, ADeletedPodWasEvictedUnlessItWasOursToDeleteOrDone) {
+TEST_F(EventsTest, S11ADeletedPodWasEvictedUnlessItWasOursToDeleteOrDone) {
   See(Pod(0, kRunning));
   EXPECT_EQ(Lose(0), List{"PodEvicted"});
   See(Pod(0, kRunning));
@@ -75,7 +75,7 @@ TEST_F(EventsTest, ADeletedPodWasEvictedUnlessItWasOursToDeleteOrDone) {
   EXPECT_EQ(Lose(1), List{});  // W4
 }
 
-TEST_F(EventsTest, AFailureUnderEvictionIsAnEviction) {  // W20
+TEST_F(EventsTest, W20AFailureUnderEvictionIsAnEviction) {
   for (const int64_t finished : {500, 0}) {
     See(Pod(0, kRunning));
     auto pod = Pod(0, kFailed);
@@ -96,7 +96,7 @@ TEST_F(EventsTest, AFailureBeforeTheDeletionIsAFailureAlsoWhereBothAreSeenAtOnce
   EXPECT_EQ(See(pod), List{});
 }
 
-TEST_F(EventsTest, ATaskFailsOnTheCrossingOnly) {  // W31
+TEST_F(EventsTest, W31S12ATaskFailsOnTheCrossingOnly) {
   auto pod = Pod(0, kRunning);
   See(pod);
   pod.set_restarts(2);
@@ -116,6 +116,19 @@ TEST_F(EventsTest, PodsOfAnOlderVersionRaiseNothing) {
   pods_.SetRules(rules);
   EXPECT_EQ(See(Pod(0, kFailed), 1), List{});
   EXPECT_EQ(Lose(0, GoneReason::kDeleted, 1), List{});
+}
+
+TEST_F(EventsTest, S10WhateverPhaseAPodHadItFailsAndSucceeds) {
+  for (const auto before : {kPending, kRunning, kube::v1::POD_PHASE_UNKNOWN}) {
+    pods_.Reset("j", "job-uid");
+    pods_.Reshape({{"t", 2, 0}});
+    See(Pod(0, before));
+    See(Pod(1, before));
+    EXPECT_EQ(See(Pod(0, kFailed)), List{"PodFailed"}) << before;
+    pods_.Remove("j-t-0", "u0");
+    See(Pod(0, kSucceeded));
+    EXPECT_EQ(See(Pod(1, kSucceeded)), List{"TaskCompleted"}) << before;
+  }
 }
 
 TEST_F(EventsTest, UnlimitedRetriesNeverFailATask) {
@@ -153,12 +166,24 @@ TEST(PoliciesTest, TheTasksPoliciesComeFirstAndTheJobsAreTheFallback) {
   EXPECT_EQ(ApplyPolicies(spec, Event(kEventUnknown, -1)).action, "");
 }
 
-TEST(PoliciesTest, ExitCodesAndTheWildcardMatchInOrder) {
+TEST(PoliciesTest, S13PendingWithoutATimeoutIsPassedOver) {
+  kube::v1::JobSpec spec;
+  AddPolicy(spec.mutable_policies(), "AbortJob", "PodPending");
+  AddPolicy(spec.mutable_policies(), "RestartPod", "*");
+  spec.mutable_policies(1)->set_timeout_ms(1000);
+  const PolicyMatch match = ApplyPolicies(spec, Event(kEventPodPending));
+  EXPECT_EQ(match.rule, "spec.policies[1]");
+  EXPECT_EQ(match.timeout_ms, 1000);
+}
+
+TEST(PoliciesTest, S4S14ExitCodesAndTheWildcardMatchInOrder) {
   kube::v1::JobSpec spec;
   AddPolicy(spec.mutable_policies(), "RestartPod", "", 3);
   AddPolicy(spec.mutable_policies(), "TerminateJob", "*");
   EXPECT_EQ(ApplyPolicies(spec, Event(kEventPodFailed, -1, 3)).action, "RestartPod");
   EXPECT_EQ(ApplyPolicies(spec, Event(kEventPodFailed, -1, 4)).action, "TerminateJob");
+  EXPECT_EQ(ApplyPolicies(spec, Event(kEventTaskCompleted)).action, "TerminateJob");
+  EXPECT_EQ(ApplyPolicies(spec, Event(kEventUnknown, -1)).action, "TerminateJob");
   // PodRunning and OutOfSync are internal; PodPending needs a timeout.
   EXPECT_EQ(ApplyPolicies(spec, Event(kEventPodRunning)).action, "");
   EXPECT_EQ(ApplyPolicies(spec, Event(kEventOutOfSync)).action, "");

@@ -40,7 +40,7 @@ TEST(PodSetTest, NamesMeanIndicesUnambiguously) {
   EXPECT_EQ(pods.missing().size(), 5u);
 }
 
-TEST(PodSetTest, AForeignPodHoldsANameAndIsNeitherCountedNorTouched) {
+TEST(PodSetTest, S15AForeignPodHoldsANameAndIsNeitherCountedNorTouched) {
   PodSet pods = Two();
   auto foreign = Pod("j-a-0", "f", kube::v1::POD_PHASE_RUNNING);
   foreign.set_owner_uid("somebody");
@@ -91,7 +91,7 @@ TEST(PodSetTest, TargetsAreMarkedBeforeTheyAreDeleted) {
   EXPECT_FALSE(pods.HasTargetsLeft());
 }
 
-TEST(PodSetTest, AStaleEndOfAnotherUidChangesNothing) {
+TEST(PodSetTest, W9AStaleEndOfAnotherUidChangesNothing) {
   PodSet pods = Two();
   pods.Apply(Pod("j-a-0", "new", kube::v1::POD_PHASE_RUNNING));
   const PodChange change = pods.Remove("j-a-0", "old");
@@ -127,7 +127,7 @@ void ExpectSameAsRecount(const PodSet& pods) {
   ASSERT_EQ(fresh.known(), pods.known());
 }
 
-TEST(PodSetTest, IncrementalCountersEqualARecountOnRandomHistories) {
+TEST(PodSetTest, C17IncrementalCountersEqualARecountOnRandomHistories) {
   for (uint64_t seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE(seed);
     SeededRandom random(seed);

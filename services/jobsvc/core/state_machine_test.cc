@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <optional>
+#include <set>
 #include <string>
 
 #include "common/kube/text.h"
@@ -34,66 +37,172 @@ std::string Describe(const Transition& t) {
   return text;
 }
 
+// "<phase>_<action>": what the state machine answers. Of actions that no row of the specification names, EnqueueJob
+// stands for all.
 struct Cell {
-  JobPhase phase;
-  Action action;
-  std::string_view want;
+  std::string name;
+  std::string want;
 };
 
 constexpr Action kAll[] = {Action::kSyncJob,    Action::kAbortJob,         Action::kRestartJob,   Action::kRestartTask,
                            Action::kRestartPod, Action::kRestartPartition, Action::kTerminateJob, Action::kCompleteJob,
                            Action::kResumeJob,  Action::kEnqueueJob};
 
-TEST(StateMachineTest, EveryCellOfTheTableIsAsSpecified) {
-  const Cell cells[] = {
-      {kPending, Action::kSyncJob, "Sync PEND"},
-      {kPending, Action::kAbortJob, "Kill(soft) goto Aborting"},
-      {kPending, Action::kRestartJob, "Kill(none) retry Restarting"},
-      {kPending, Action::kRestartTask, "Target retry Restarting"},
-      {kPending, Action::kRestartPod, "Target retry Restarting"},
-      {kPending, Action::kRestartPartition, "Target retry Restarting"},
-      {kPending, Action::kTerminateJob, "Kill(soft) goto Terminating"},
-      {kPending, Action::kCompleteJob, "Kill(soft) goto Completing"},
-      {kPending, Action::kResumeJob, "Sync PEND"},
-      {kPending, Action::kEnqueueJob, "Sync PEND"},
-      {kEmpty, Action::kSyncJob, "Sync PEND"},
-      {kEmpty, Action::kAbortJob, "Kill(soft) goto Aborting"},
-      {kRunning, Action::kSyncJob, "Sync RUN"},
-      {kRunning, Action::kAbortJob, "Kill(soft) goto Aborting"},
-      {kRunning, Action::kRestartJob, "Kill(none) retry Restarting"},
-      {kRunning, Action::kRestartTask, "Target retry Restarting"},
-      {kRunning, Action::kRestartPod, "Target retry Restarting"},
-      {kRunning, Action::kRestartPartition, "Target retry Restarting"},
-      {kRunning, Action::kTerminateJob, "Kill(soft) goto Terminating"},
-      {kRunning, Action::kCompleteJob, "Kill(soft) goto Completing"},
-      {kRunning, Action::kResumeJob, "Sync RUN"},
-      {kRunning, Action::kEnqueueJob, "Sync RUN"},
-      {kRestarting, Action::kSyncJob, "Sync REST"},
-      {kRestarting, Action::kAbortJob, "Kill(soft) goto Aborting"},         // W12
-      {kRestarting, Action::kTerminateJob, "Kill(soft) goto Terminating"},  // W12
-      {kRestarting, Action::kCompleteJob, "Kill(soft) goto Completing"},    // W12
-      {kRestarting, Action::kRestartJob, "Kill(none) REST"},
-      {kRestarting, Action::kRestartTask, "Target REST"},
-      {kRestarting, Action::kRestartPod, "Target REST"},
-      {kRestarting, Action::kRestartPartition, "Target REST"},
-      {kRestarting, Action::kResumeJob, "Kill(none) REST"},
-      {kRestarting, Action::kEnqueueJob, "Kill(none) REST"},
-      {kAborting, Action::kResumeJob, "Kill(soft) goto Restarting"},  // W14
-      {kAborted, Action::kResumeJob, "Kill(soft) goto Restarting"},   // W14
-  };
-  for (const Cell& cell : cells) {
-    EXPECT_EQ(Describe(Lookup(cell.phase, cell.action)), cell.want)
-        << kube::JobPhaseName(cell.phase) << " x " << ActionName(cell.action);
+class CellTest : public testing::TestWithParam<Cell> {};
+
+TEST_P(CellTest, IsAsSpecified) {
+  const std::string& name = GetParam().name;
+  const size_t bar = name.find('_');
+  const std::string phase_name = name.substr(0, bar);
+  const auto phase = phase_name == "New" ? std::optional(kEmpty) : kube::ParseJobPhase(phase_name);
+  const auto action = ParseAction(name.substr(bar + 1));
+  ASSERT_TRUE(phase.has_value() && action.has_value());
+  EXPECT_EQ(Describe(Lookup(*phase, *action)), GetParam().want);
+}
+
+const Cell kCells[] = {
+    {"New_SyncJob", "Sync PEND"},
+    {"New_AbortJob", "Kill(soft) goto Aborting"},
+    {"New_RestartJob", "Kill(none) retry Restarting"},
+    {"New_RestartTask", "Target retry Restarting"},
+    {"New_RestartPod", "Target retry Restarting"},
+    {"New_RestartPartition", "Target retry Restarting"},
+    {"New_TerminateJob", "Kill(soft) goto Terminating"},
+    {"New_CompleteJob", "Kill(soft) goto Completing"},
+    {"New_ResumeJob", "Sync PEND"},
+    {"New_EnqueueJob", "Sync PEND"},
+    {"Pending_SyncJob", "Sync PEND"},
+    {"Pending_AbortJob", "Kill(soft) goto Aborting"},
+    {"Pending_RestartJob", "Kill(none) retry Restarting"},
+    {"Pending_RestartTask", "Target retry Restarting"},
+    {"Pending_RestartPod", "Target retry Restarting"},
+    {"Pending_RestartPartition", "Target retry Restarting"},
+    {"Pending_TerminateJob", "Kill(soft) goto Terminating"},
+    {"Pending_CompleteJob", "Kill(soft) goto Completing"},
+    {"Pending_ResumeJob", "Sync PEND"},
+    {"Pending_EnqueueJob", "Sync PEND"},
+    {"Running_SyncJob", "Sync RUN"},
+    {"Running_AbortJob", "Kill(soft) goto Aborting"},
+    {"Running_RestartJob", "Kill(none) retry Restarting"},
+    {"Running_RestartTask", "Target retry Restarting"},
+    {"Running_RestartPod", "Target retry Restarting"},
+    {"Running_RestartPartition", "Target retry Restarting"},
+    {"Running_TerminateJob", "Kill(soft) goto Terminating"},
+    {"Running_CompleteJob", "Kill(soft) goto Completing"},
+    {"Running_ResumeJob", "Sync RUN"},
+    {"Running_EnqueueJob", "Sync RUN"},
+    {"Restarting_SyncJob", "Sync REST"},
+    {"Restarting_AbortJob", "Kill(soft) goto Aborting"},
+    {"Restarting_RestartJob", "Kill(none) REST"},
+    {"Restarting_RestartTask", "Target REST"},
+    {"Restarting_RestartPod", "Target REST"},
+    {"Restarting_RestartPartition", "Target REST"},
+    {"Restarting_TerminateJob", "Kill(soft) goto Terminating"},
+    {"Restarting_CompleteJob", "Kill(soft) goto Completing"},
+    {"Restarting_ResumeJob", "Kill(none) REST"},
+    {"Restarting_EnqueueJob", "Kill(none) REST"},
+    {"Completing_SyncJob", "Drain DRAIN Completed"},
+    {"Completing_AbortJob", "Drain DRAIN Completed"},
+    {"Completing_RestartJob", "Drain DRAIN Completed"},
+    {"Completing_RestartTask", "Drain DRAIN Completed"},
+    {"Completing_RestartPod", "Drain DRAIN Completed"},
+    {"Completing_RestartPartition", "Drain DRAIN Completed"},
+    {"Completing_TerminateJob", "Drain DRAIN Completed"},
+    {"Completing_CompleteJob", "Drain DRAIN Completed"},
+    {"Completing_ResumeJob", "Drain DRAIN Completed"},
+    {"Completing_EnqueueJob", "Drain DRAIN Completed"},
+    {"Terminating_SyncJob", "Drain DRAIN Terminated"},
+    {"Terminating_AbortJob", "Drain DRAIN Terminated"},
+    {"Terminating_RestartJob", "Drain DRAIN Terminated"},
+    {"Terminating_RestartTask", "Drain DRAIN Terminated"},
+    {"Terminating_RestartPod", "Drain DRAIN Terminated"},
+    {"Terminating_RestartPartition", "Drain DRAIN Terminated"},
+    {"Terminating_TerminateJob", "Drain DRAIN Terminated"},
+    {"Terminating_CompleteJob", "Drain DRAIN Terminated"},
+    {"Terminating_ResumeJob", "Drain DRAIN Terminated"},
+    {"Terminating_EnqueueJob", "Drain DRAIN Terminated"},
+    {"Aborting_SyncJob", "Drain DRAIN Aborted"},
+    {"Aborting_AbortJob", "Drain DRAIN Aborted"},
+    {"Aborting_RestartJob", "Drain DRAIN Aborted"},
+    {"Aborting_RestartTask", "Drain DRAIN Aborted"},
+    {"Aborting_RestartPod", "Drain DRAIN Aborted"},
+    {"Aborting_RestartPartition", "Drain DRAIN Aborted"},
+    {"Aborting_TerminateJob", "Drain DRAIN Aborted"},
+    {"Aborting_CompleteJob", "Drain DRAIN Aborted"},
+    {"Aborting_ResumeJob", "Kill(soft) goto Restarting"},
+    {"Aborting_EnqueueJob", "Drain DRAIN Aborted"},
+    {"Aborted_SyncJob", "- -"},
+    {"Aborted_AbortJob", "- -"},
+    {"Aborted_RestartJob", "- -"},
+    {"Aborted_RestartTask", "- -"},
+    {"Aborted_RestartPod", "- -"},
+    {"Aborted_RestartPartition", "- -"},
+    {"Aborted_TerminateJob", "- -"},
+    {"Aborted_CompleteJob", "- -"},
+    {"Aborted_ResumeJob", "Kill(soft) goto Restarting"},
+    {"Aborted_EnqueueJob", "- -"},
+    {"Completed_SyncJob", "- -"},
+    {"Completed_AbortJob", "- -"},
+    {"Completed_RestartJob", "- -"},
+    {"Completed_RestartTask", "- -"},
+    {"Completed_RestartPod", "- -"},
+    {"Completed_RestartPartition", "- -"},
+    {"Completed_TerminateJob", "- -"},
+    {"Completed_CompleteJob", "- -"},
+    {"Completed_ResumeJob", "- -"},
+    {"Completed_EnqueueJob", "- -"},
+    {"Terminated_SyncJob", "- -"},
+    {"Terminated_AbortJob", "- -"},
+    {"Terminated_RestartJob", "- -"},
+    {"Terminated_RestartTask", "- -"},
+    {"Terminated_RestartPod", "- -"},
+    {"Terminated_RestartPartition", "- -"},
+    {"Terminated_TerminateJob", "- -"},
+    {"Terminated_CompleteJob", "- -"},
+    {"Terminated_ResumeJob", "- -"},
+    {"Terminated_EnqueueJob", "- -"},
+    {"Failed_SyncJob", "- -"},
+    {"Failed_AbortJob", "- -"},
+    {"Failed_RestartJob", "- -"},
+    {"Failed_RestartTask", "- -"},
+    {"Failed_RestartPod", "- -"},
+    {"Failed_RestartPartition", "- -"},
+    {"Failed_TerminateJob", "- -"},
+    {"Failed_CompleteJob", "- -"},
+    {"Failed_ResumeJob", "- -"},
+    {"Failed_EnqueueJob", "- -"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Cells, CellTest, testing::ValuesIn(kCells), [](const auto& cell) { return cell.param.name; });
+
+TEST(StateMachineTest, S8EightRowsServeTenPhases) {
+  std::set<std::string> rows;
+  for (const JobPhase phase : {kPending, kRunning, kRestarting, kCompleting, kTerminating, kAborting, kAborted,
+                               kCompleted, kTerminated, kFailed}) {
+    std::string row;
+    for (const Action action : kAll) row += Describe(Lookup(phase, action)) + ";";
+    rows.insert(row);
   }
-  for (Action action : kAll) {
-    EXPECT_EQ(Describe(Lookup(kCompleting, action)), "Drain DRAIN Completed") << ActionName(action);
-    EXPECT_EQ(Describe(Lookup(kTerminating, action)), "Drain DRAIN Terminated") << ActionName(action);
-    for (JobPhase finished : {kCompleted, kTerminated, kFailed}) {
-      EXPECT_EQ(Describe(Lookup(finished, action)), "- -") << ActionName(action);
+  EXPECT_EQ(rows.size(), 8u);
+  for (const Action action : kAll) EXPECT_EQ(Describe(Lookup(kEmpty, action)), Describe(Lookup(kPending, action)));
+}
+
+TEST(StateMachineTest, S18TargetedActionsKillTheirTargetsFromPendingOn) {
+  for (const JobPhase phase : {kEmpty, kPending, kRunning}) {
+    for (const Action action : {Action::kRestartTask, Action::kRestartPod, Action::kRestartPartition}) {
+      EXPECT_EQ(Describe(Lookup(phase, action)), "Target retry Restarting") << ActionName(action);
     }
-    if (action == Action::kResumeJob) continue;
-    EXPECT_EQ(Describe(Lookup(kAborting, action)), "Drain DRAIN Aborted") << ActionName(action);
-    EXPECT_EQ(Describe(Lookup(kAborted, action)), "- -") << ActionName(action);
+  }
+}
+
+TEST(StateMachineTest, S40OnlyARestartOfTheJobKeepsNothing) {
+  for (int phase = kEmpty; phase <= kFailed; ++phase) {
+    for (const Action action : kAll) {
+      const Transition cell = Lookup(static_cast<JobPhase>(phase), action);
+      if (cell.operation != Operation::kKillJob) continue;
+      const bool restarts = action == Action::kRestartJob || cell.callback == Callback::kRest;
+      EXPECT_EQ(cell.retain, restarts ? Retain::kNone : Retain::kSoft) << phase << " " << ActionName(action);
+    }
   }
 }
 
@@ -121,51 +230,115 @@ JobPhase After(JobPhase phase, const CallbackInput& in) {
   return RunCallback(Lookup(phase, Action::kSyncJob), phase, in).phase;
 }
 
-TEST(StateMachineTest, PendingBecomesRunningWhenMinAvailablePodsHaveStarted) {
-  EXPECT_EQ(After(kPending, Input(4, 4, 1, 3, 0, 0)), kPending);
-  EXPECT_EQ(After(kPending, Input(4, 4, 0, 2, 1, 1)), kRunning);
-  EXPECT_EQ(After(kPending, Input(4, 0, 0, 0, 0, 0)), kRunning);  // minAvailable 0: running with no pods.
+// A step of a callback (job spec 8.2), with the values around each bound.
+struct Step {
+  std::string name;
+  std::function<void()> expect;
+};
+
+class CallbackTest : public testing::TestWithParam<Step> {};
+
+TEST_P(CallbackTest, Decides) { GetParam().expect(); }
+
+CallbackInput TwoTasks(int min_available, int succeeded_a, int succeeded_b) {
+  const int succeeded = succeeded_a + succeeded_b;
+  CallbackInput in = Input(4, min_available, 0, 0, succeeded, 4 - succeeded);
+  in.tasks = {{true, 2, succeeded_a}, {true, 2, succeeded_b}};
+  return in;
 }
 
-TEST(StateMachineTest, RunningFollowsTheVectorsOfTheSpecification) {
-  // Two tasks of two, each with minAvailable 2.
-  auto in = Input(4, 4, 0, 0, 4, 0);
-  in.task_minimum = 4;
-  in.tasks = {{true, 2, 2}, {true, 2, 2}};
-  EXPECT_EQ(After(kRunning, in), kCompleted);
-  in = Input(4, 4, 0, 0, 3, 1);
-  in.tasks = {{true, 2, 2}, {true, 2, 1}};
-  EXPECT_EQ(After(kRunning, in), kFailed);
-  in.spec_min_available = 3;  // Below the sum of the tasks' minimums: the tasks are not judged.
-  EXPECT_EQ(After(kRunning, in), kCompleted);
-  in = Input(4, 4, 0, 2, 2, 0);
-  in.min_success = 2;
-  EXPECT_EQ(After(kRunning, in), kCompleted);
-  in = Input(4, 2, 0, 0, 1, 3);
-  in.task_minimum = 4;
-  in.min_success = 2;
-  EXPECT_EQ(After(kRunning, in), kFailed);
-  EXPECT_EQ(After(kRunning, Input(4, 2, 0, 0, 1, 3)), kFailed);
-  EXPECT_EQ(After(kRunning, Input(0, 0, 0, 0, 0, 0)), kRunning);  // Scaled to zero: stays.
-  EXPECT_EQ(After(kRunning, Input(3, 2, 2, 1, 0, 0)), kPending);  // 2 > 3 - 2
-  EXPECT_EQ(After(kRunning, Input(3, 2, 1, 2, 0, 0)), kRunning);
+CallbackInput WithMinSuccess(CallbackInput in, int min_success) {
+  in.min_success = min_success;
+  return in;
 }
 
-TEST(StateMachineTest, RestartingWaitsForOldPodsOrGivesUp) {
+CallbackInput WithRetries(CallbackInput in, int retries) {
+  in.retry_count = retries;
+  return in;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Steps, CallbackTest,
+    testing::Values(
+        Step{"PEND",
+             [] {
+               EXPECT_EQ(After(kPending, Input(4, 4, 1, 3, 0, 0)), kPending);
+               EXPECT_EQ(After(kPending, Input(4, 4, 0, 2, 1, 1)), kRunning);
+               EXPECT_EQ(After(kPending, Input(4, 3, 1, 1, 1, 1)), kRunning);
+               EXPECT_EQ(After(kPending, Input(4, 0, 0, 0, 0, 0)), kRunning) << "minAvailable 0: with no pods";
+               EXPECT_EQ(After(kEmpty, Input(4, 4, 0, 4, 0, 0)), kRunning);
+             }},
+        Step{"RUN1NothingWanted",
+             [] {
+               EXPECT_EQ(After(kRunning, Input(0, 0, 0, 0, 0, 0)), kRunning);
+               EXPECT_EQ(After(kRunning, WithMinSuccess(Input(0, 0, 0, 0, 1, 0), 1)), kRunning);
+             }},
+        Step{"RUN2MinSuccess",
+             [] {
+               EXPECT_EQ(After(kRunning, WithMinSuccess(Input(4, 4, 0, 2, 2, 0), 2)), kCompleted);
+               EXPECT_EQ(After(kRunning, WithMinSuccess(Input(4, 4, 0, 3, 1, 0), 2)), kRunning);
+               EXPECT_EQ(After(kRunning, WithMinSuccess(Input(4, 4, 0, 0, 2, 2), 2)), kCompleted);
+             }},
+        Step{"RUN3aTaskMinimums",
+             [] {
+               EXPECT_EQ(After(kRunning, TwoTasks(4, 2, 2)), kCompleted);
+               EXPECT_EQ(After(kRunning, TwoTasks(4, 2, 1)), kFailed);
+               EXPECT_EQ(After(kRunning, TwoTasks(3, 2, 1)), kCompleted) << "below the sum of the minimums";
+               CallbackInput in = TwoTasks(4, 2, 1);
+               in.spec_min_available = 3;
+               in.task_minimum = 3;
+               EXPECT_EQ(After(kRunning, in), kFailed) << "as much as the sum";
+               in.tasks[1].judged = false;
+               EXPECT_EQ(After(kRunning, in), kCompleted) << "without a minimum or pods a task is not judged";
+             }},
+        Step{"RUN3bMinSuccessMissed",
+             [] {
+               EXPECT_EQ(After(kRunning, WithMinSuccess(Input(4, 1, 0, 0, 1, 3), 2)), kFailed);
+               EXPECT_EQ(After(kRunning, Input(4, 1, 0, 0, 1, 3)), kCompleted);
+             }},
+        Step{"RUN3cMinAvailableMet",
+             [] {
+               EXPECT_EQ(After(kRunning, Input(4, 2, 0, 0, 2, 2)), kCompleted);
+               EXPECT_EQ(After(kRunning, Input(4, 2, 0, 1, 2, 1)), kRunning) << "not all are finished";
+             }},
+        Step{"RUN3dMinAvailableMissed", [] { EXPECT_EQ(After(kRunning, Input(4, 2, 0, 0, 1, 3)), kFailed); }},
+        Step{"RUN4TooManyPending",
+             [] {
+               EXPECT_EQ(After(kRunning, Input(3, 2, 2, 1, 0, 0)), kPending);
+               EXPECT_EQ(After(kRunning, Input(3, 2, 1, 2, 0, 0)), kRunning);
+             }},
+        Step{"RUN5NoChange", [] { EXPECT_EQ(After(kRunning, Input(3, 3, 0, 2, 1, 0)), kRunning); }},
+        Step{"REST1RetriesUsedUp",
+             [] {
+               EXPECT_EQ(After(kRestarting, WithRetries(Input(3, 3, 0, 0, 0, 0, 0), 3)), kFailed);
+               EXPECT_EQ(After(kRestarting, WithRetries(Input(3, 3, 0, 0, 0, 0, 1), 3)), kFailed);
+               EXPECT_EQ(After(kRestarting, WithRetries(Input(3, 3, 0, 0, 0, 0, 0), 2)), kPending);
+             }},
+        Step{"REST2EnoughHaveGone",
+             [] {
+               EXPECT_EQ(After(kRestarting, Input(3, 3, 0, 0, 0, 0, 0)), kPending);
+               EXPECT_EQ(After(kRestarting, Input(3, 2, 0, 0, 0, 0, 1)), kPending);
+               CallbackInput in = Input(3, 3, 0, 0, 0, 0, 1);
+               in.status_min_available = 2;
+               EXPECT_EQ(After(kRestarting, in), kPending) << "of the status, not of the spec";
+             }},
+        Step{"REST3NoChange", [] { EXPECT_EQ(After(kRestarting, Input(3, 3, 0, 0, 0, 0, 1)), kRestarting); }},
+        Step{"DRAIN",
+             [] {
+               EXPECT_EQ(After(kAborting, Input(3, 3, 0, 0, 1, 1, 1)), kAborting);
+               EXPECT_EQ(After(kAborting, Input(3, 3, 0, 1, 1, 1, 0)), kAborting);
+               EXPECT_EQ(After(kAborting, Input(3, 3, 1, 0, 1, 1, 0)), kAborting);
+               EXPECT_EQ(After(kAborting, Input(3, 3, 0, 0, 2, 1, 0)), kAborted);
+               EXPECT_EQ(After(kTerminating, Input(3, 3, 0, 0, 2, 1, 0)), kTerminated);
+               EXPECT_EQ(After(kCompleting, Input(3, 3, 0, 0, 2, 1, 0)), kCompleted);
+             }}),
+    [](const auto& step) { return step.param.name; });
+
+// Job spec, appendix B.
+TEST(StateMachineTest, S17RestartingWaitsForThePodsBeforeNotForNewOnes) {
   EXPECT_EQ(After(kRestarting, Input(3, 3, 0, 0, 0, 0, 1)), kRestarting);
   EXPECT_EQ(After(kRestarting, Input(3, 3, 0, 0, 0, 0, 0)), kPending);
   EXPECT_EQ(After(kRestarting, Input(3, 2, 0, 0, 0, 0, 1)), kPending);
-  auto in = Input(3, 3, 0, 0, 0, 0, 0);
-  in.retry_count = 3;
-  EXPECT_EQ(After(kRestarting, in), kFailed);
-}
-
-TEST(StateMachineTest, DrainingEndsWhenNothingIsAlive) {
-  EXPECT_EQ(After(kAborting, Input(3, 3, 0, 0, 1, 1, 1)), kAborting);
-  EXPECT_EQ(After(kAborting, Input(3, 3, 0, 1, 1, 1, 0)), kAborting);
-  EXPECT_EQ(After(kAborting, Input(3, 3, 0, 0, 2, 1, 0)), kAborted);
-  EXPECT_EQ(After(kTerminating, Input(3, 3, 0, 0, 2, 1, 0)), kTerminated);
-  EXPECT_EQ(After(kCompleting, Input(3, 3, 0, 0, 2, 1, 0)), kCompleted);
 }
 
 TEST(StateMachineTest, TheLastRetryKeepsWhatFinished) {

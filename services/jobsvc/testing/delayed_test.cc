@@ -172,15 +172,21 @@ TEST_F(DelayedTest, ADeadlineOfARunIsNotOneOfTheNext) {
   EXPECT_EQ(Done("RestartPod"), 0);
 }
 
-TEST_F(DelayedTest, ADeadlineOfAJobIsNotOneOfAnotherOfItsName) {
-  for (const bool lose_disk : {false, true}) {
+TEST_F(DelayedTest, W15ADeadlineOfAJobIsNotOneOfAnotherOfItsName) {
+  for (const auto& [event, lose_disk] :
+       {std::pair("PodEvicted", false), {"PodEvicted", true}, {"TaskCompleted", false}, {"TaskCompleted", true}}) {
     rig_ = std::make_unique<JobRig>();
-    const kube::v1::Job job = WithPolicy(MakeJob("j", 1, 2), "PodEvicted", "AbortJob", absl::Minutes(10));
+    const kube::v1::Job job = WithPolicy(MakeJob("j", 2, 1), event, "AbortJob", absl::Minutes(10));
     Begin(job);
-    rig_->kube().RemovePod("default/j-t0-1");
+    if (event == std::string_view("PodEvicted")) {
+      rig_->kube().RemovePod("default/j-t0-0");
+    } else {
+      rig_->kube().SetPodPhase("default/j-t0-0", kPodSucceeded);
+    }
     rig_->Run(absl::Minutes(1));
+    ASSERT_EQ(Deadlines().size(), 1u);
     rig_->kube().DeleteJob("default/j");
-    rig_->Run(absl::Minutes(1));
+    if (lose_disk) rig_->Run(absl::Minutes(1));  // Else nobody has seen that it was gone.
     rig_->kube().PutJob(job);
     rig_->Run(absl::Seconds(5));
     if (lose_disk) StartAgain(true);

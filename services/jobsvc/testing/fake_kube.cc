@@ -401,6 +401,7 @@ WriteResponse FakeKube::Delete(const WriteRequest& request, const std::string& k
 }
 
 gateway::v1::GetResponse FakeKube::Get(const gateway::v1::GetRequest& request) {
+  ++gets_;
   gateway::v1::GetResponse response;
   const std::string key = request.namespace_() + "/" + request.name();
   const std::string& plural = request.resource().plural();

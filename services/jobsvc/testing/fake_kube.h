@@ -74,6 +74,7 @@ class FakeKube {
   // Accepted writes, Events apart. Empty arguments match everything.
   int Count(std::string_view verb, std::string_view plural = {}, std::string_view name = {}) const;
   int WritesButEvents() const;
+  int gets() const { return gets_; }
   // Shows every object there is, as a snapshot does.
   void Replay(const Watcher& watcher) const;
 
@@ -104,6 +105,7 @@ class FakeKube {
   std::map<std::string, kube::v1::Command> commands_;
   std::map<std::string, json::object> others_;
   std::vector<Logged> log_;
+  int gets_ = 0;
 };
 
 }  // namespace basalt::jobsvc::testing

@@ -104,8 +104,7 @@ TEST(GangTest, ANewRunAsksForTheWholeGangAgain) {
   EXPECT_EQ(GroupOf(rig).min_member(), 4);
 }
 
-// C15: a scheduler says the same in each of its rounds.
-TEST(GangTest, WhatTheSchedulerSaysIsOneEventHoweverOftenItSaysIt) {
+TEST(GangTest, C15WhatTheSchedulerSaysIsOneEventHoweverOftenItSaysIt) {
   JobRig rig;
   rig.kube().new_group_phase = "Pending";
   rig.Start();

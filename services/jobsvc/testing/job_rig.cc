@@ -41,13 +41,15 @@ bool IsWatched(const kube::v1::Object& object) {
 
 class InlineKeys : public KeyMaker {
  public:
-  explicit InlineKeys(Loop& loop) : loop_(loop), source_(MakeFakeKeySource()) {}
+  InlineKeys(Loop& loop, int& made) : loop_(loop), made_(made), source_(MakeFakeKeySource()) {}
   void MakeKeys(std::string seed, std::function<void(absl::StatusOr<SshKeyPair>)> done) override {
+    ++made_;
     loop_.Post([this, seed = std::move(seed), done = std::move(done)] { done(source_->MakeSshKeyPair(seed)); });
   }
 
  private:
   Loop& loop_;
+  int& made_;
   std::unique_ptr<SshKeySource> source_;
 };
 
@@ -209,7 +211,7 @@ void JobRig::Start() {
   Process& process = *process_;
   process.store = kv::OpenMemKv(disk_);
   process.context = std::make_unique<Context>(*this, process);
-  process.keys = std::make_unique<InlineKeys>(process.loop);
+  process.keys = std::make_unique<InlineKeys>(process.loop, ssh_keys_made_);
   process.controller = std::make_unique<JobController>(*process.context, *process.keys, metrics.get(), options);
   if (on_start) on_start(*process.controller);
   std::map<std::string, runtime::KnownObject> known;
@@ -281,6 +283,7 @@ void JobRig::PostRound() {
 void JobRig::Round() {
   Process& process = *process_;  // Stays when it dies: dead_.
   process.round_posted = false;
+  ++rounds_;
   std::set<std::string> keys;
   keys.swap(process.dirty);
   kv::WriteBatch batch;

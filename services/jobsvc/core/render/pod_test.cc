@@ -31,7 +31,7 @@ std::string_view Member(const json::value& pod, std::string_view map, std::strin
   return found == nullptr ? std::string_view() : FindString(*found, key);
 }
 
-TEST(PodTest, IsCompleteAndExact) {
+TEST(PodTest, S1S2IsCompleteAndExact) {
   kube::v1::Job job = TestJob("j", {{"w", 3, R"({"metadata":{"name":"ignored","finalizers":["x/y"],"labels":{"a":"1",
       "volcano.sh/job-name":"overwritten"},"annotations":{"b":"2","volcano.sh/task-index":"overwritten"}},
       "spec":{"restartPolicy":"OnFailure","unknownField":{"deep":[1,null]},"containers":[{"name":"c","image":"i"}]}})"}});
@@ -158,7 +158,7 @@ TEST(PodTest, TopologyPolicyIsAnAnnotationAlsoWhenNone) {
 }
 
 // Job spec, appendix B.
-TEST(PodTest, PartitionLabel) {
+TEST(PodTest, S3S42PartitionLabel) {
   EXPECT_EQ(PartitionOf(0, 2), 0);
   EXPECT_EQ(PartitionOf(1, 2), 0);
   EXPECT_EQ(PartitionOf(2, 2), 1);

@@ -140,7 +140,7 @@ INSTANTIATE_TEST_SUITE_P(
             "C9 INVALID spec.tasks[0].template.spec.containers[0].resources.requests.cpu"},
         Row{"C9NotForNone", [](JobSpec& s) { s.mutable_tasks(0)->set_topology_policy("none"); }, ""},
         Row{"C10Good", [](JobSpec& s) { Partition(s, 2, 2, 2); }, ""},
-        Row{"C10NoTotal", [](JobSpec& s) { Partition(s, 0, 2, 0); }, "C10 INVALID spec.tasks[1].partitionPolicy"},
+        Row{"S7C10NoTotal", [](JobSpec& s) { Partition(s, 0, 2, 0); }, "C10 INVALID spec.tasks[1].partitionPolicy"},
         Row{"C10NoSize", [](JobSpec& s) { Partition(s, 2, 0, 0); }, "C10 INVALID spec.tasks[1].partitionPolicy"},
         Row{"C10WrongProduct", [](JobSpec& s) { Partition(s, 3, 2, 0); }, "C10 INVALID spec.tasks[1].partitionPolicy"},
         Row{"C10WrongMinimum", [](JobSpec& s) { Partition(s, 2, 2, 1); }, "C10 INVALID spec.tasks[1].partitionPolicy"},
@@ -158,6 +158,7 @@ INSTANTIATE_TEST_SUITE_P(
             std::string(64, 'j')},
         Row{"C12", [](JobSpec& s) { s.set_min_available(7); }, "C12 INVALID spec.minAvailable"},
         Row{"C12IsZeroAllowed", [](JobSpec& s) { s.set_min_available(0); }, ""},
+        Row{"C15", [](JobSpec& s) { AddVolume(s, "", "c"); }, "V1 REQUIRED spec.volumes[0].mountPath"},
         Row{"C13", JobPolicies({Policy("AbortJob", {})}), "P2 REQUIRED spec.policies[0]"},
         Row{"C14", [](JobSpec& s) { AddPlugin(s, "nvlink"); }, "C14 NOT_FOUND spec.plugins.nvlink"},
         Row{"C16c", [](JobSpec& s) { s.set_queue("root"); }, "C16c PRECONDITION spec.queue"},
@@ -307,26 +308,34 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"S6", [](JobSpec& s) { AddVolume(s, "/a:b", "c"); }, "S6 INVALID spec.volumes[0].mountPath"}),
     RowName);
 
-TEST(ValidateJobTest, QueueRules) {
-  struct QueueRow {
-    std::optional<QueueFacts> facts;
-    std::string wanted;
-    std::string queue = "q";
+struct QueueRow {
+  std::string name;
+  std::optional<QueueFacts> facts;
+  std::string wanted;
+  std::string queue = "q";
+};
+
+class ValidateQueueTest : public testing::TestWithParam<QueueRow> {};
+
+TEST_P(ValidateQueueTest, NamesRuleKindAndField) {
+  JobSpec spec = GoodSpec();
+  spec.set_queue(GetParam().queue);
+  const auto lookup = [](std::string_view name) {
+    EXPECT_EQ(name, GetParam().queue);
+    return GetParam().facts;
   };
-  for (const QueueRow& row : {QueueRow{QueueFacts{"Open"}, ""}, QueueRow{std::nullopt, "C16a NOT_FOUND spec.queue"},
-                              QueueRow{QueueFacts{"Closed"}, "C16b PRECONDITION spec.queue"},
-                              QueueRow{QueueFacts{""}, "C16b PRECONDITION spec.queue"},
-                              QueueRow{QueueFacts{"Open", true}, "C16d PRECONDITION spec.queue"},
-                              QueueRow{QueueFacts{"Open", true}, "C16c PRECONDITION spec.queue", "root"}}) {
-    JobSpec spec = GoodSpec();
-    spec.set_queue(row.queue);
-    const auto lookup = [&](std::string_view name) {
-      EXPECT_EQ(name, row.queue);
-      return row.facts;
-    };
-    EXPECT_EQ(RulesOf(ValidateJob(spec, "j", "ns", lookup).violations), row.wanted);
-  }
+  EXPECT_EQ(RulesOf(ValidateJob(spec, "j", "ns", lookup).violations), GetParam().wanted);
 }
+
+INSTANTIATE_TEST_SUITE_P(
+    Queues, ValidateQueueTest,
+    testing::Values(QueueRow{"Open", QueueFacts{"Open"}, ""},
+                    QueueRow{"C16aAbsent", std::nullopt, "C16a NOT_FOUND spec.queue"},
+                    QueueRow{"C16bClosed", QueueFacts{"Closed"}, "C16b PRECONDITION spec.queue"},
+                    QueueRow{"C16bNotInitialised", QueueFacts{""}, "C16b PRECONDITION spec.queue"},
+                    QueueRow{"C16cRoot", QueueFacts{"Open", true}, "C16c PRECONDITION spec.queue", "root"},
+                    QueueRow{"C16dNoLeaf", QueueFacts{"Open", true}, "C16d PRECONDITION spec.queue"}),
+    [](const auto& row) { return row.param.name; });
 
 TEST(ValidateJobTest, TheSmallestNumbersAreRefusedToo) {
   JobSpec spec = GoodSpec();
@@ -340,28 +349,44 @@ TEST(ValidateJobTest, TheNamespaceIsALabel) {
   EXPECT_EQ(RulesOf(ValidateJob(GoodSpec(), "j", "a.b").violations), "S7 INVALID metadata.namespace");
 }
 
-TEST(ValidateJobTest, WarningsRefuseNothing) {
+class ValidateWarningTest : public testing::TestWithParam<Row> {};
+
+TEST_P(ValidateWarningTest, WarnsAndRefusesNothing) {
   JobSpec spec = GoodSpec();
-  *spec.add_policies() = Policy("AbortJob", {"PodPending"});
-  *spec.add_policies() = Policy("AbortJob", {"JobUpdated"});
-  *spec.add_policies() = Policy("RestartTask", {"Unknown"});
-  spec.mutable_tasks(1)->mutable_depends_on()->add_names("a");
-  AddPlugin(spec, "tensorflow");
-  AddPlugin(spec, "svc", {"--nonsense"});
+  GetParam().change(spec);
   const Validation validation = ValidateJob(spec, "j", "ns");
   EXPECT_TRUE(validation.ok()) << RulesOf(validation.violations);
-  EXPECT_EQ(RulesOf(validation.warnings),
-            "X8 INVALID spec.policies[0].timeout W26 INVALID spec.policies[1].event W32 INVALID "
-            "spec.policies[2].action X8 INVALID spec.minAvailable N1 INVALID spec.plugins.tensorflow N2 INVALID "
-            "spec.plugins.svc");
+  EXPECT_EQ(RulesOf(validation.warnings), GetParam().wanted);
 }
 
-TEST(ValidateJobTest, ATimeoutSilencesTheWarning) {
-  JobSpec spec = GoodSpec();
-  *spec.add_policies() = Policy("AbortJob", {"PodPending"});
-  spec.mutable_policies(0)->set_timeout_ms(0);
-  EXPECT_TRUE(ValidateJob(spec, "j", "ns").warnings.empty());
-}
+void WaitForFirstTask(JobSpec& spec) { spec.mutable_tasks(1)->mutable_depends_on()->add_names("a"); }
+
+INSTANTIATE_TEST_SUITE_P(
+    Warnings, ValidateWarningTest,
+    testing::Values(Row{"X8PendingWithoutATimeout", JobPolicies({Policy("AbortJob", {"PodPending"})}),
+                        "X8 INVALID spec.policies[0].timeout"},
+                    Row{"ATimeoutSilencesIt",
+                        [](JobSpec& s) {
+                          *s.add_policies() = Policy("AbortJob", {"PodPending"});
+                          s.mutable_policies(0)->set_timeout_ms(0);
+                        },
+                        ""},
+                    Row{"W33X8AGangThatWaitsForItself", WaitForFirstTask, "X8 INVALID spec.minAvailable"},
+                    Row{"AGangOfWhatStartsFirst",
+                        [](JobSpec& s) {
+                          WaitForFirstTask(s);
+                          s.set_min_available(2);
+                        },
+                        ""},
+                    Row{"W26AnEventThatNeverHappens", JobPolicies({Policy("AbortJob", {"JobUpdated"})}),
+                        "W26 INVALID spec.policies[0].event"},
+                    Row{"AnEventWithoutATarget", JobPolicies({Policy("RestartTask", {"Unknown"})}),
+                        "W32 INVALID spec.policies[0].action"},
+                    Row{"APluginThatDoesNothing", [](JobSpec& s) { AddPlugin(s, "tensorflow"); },
+                        "N1 INVALID spec.plugins.tensorflow"},
+                    Row{"AnArgumentThatNobodyReads", [](JobSpec& s) { AddPlugin(s, "svc", {"--nonsense"}); },
+                        "N2 INVALID spec.plugins.svc"}),
+    RowName);
 
 TEST(ValidateJobTest, ForeignWordsInAMessageAreCutBetweenCharactersAndHaveNoControlCharacters) {
   std::string words = "\x1b[2J\n";

@@ -14,7 +14,7 @@ std::string Meta(std::string_view name) {
   return std::string(R"("metadata":{"name":")").append(name).append("\",").append(kMeta).append("}");
 }
 
-TEST(SvcPluginTest, MakesTheThreeObjects) {
+TEST(SvcPluginTest, S26MakesTheThreeObjects) {
   const JobView job = TestView(TestJob("j", {{"my-worker", 2}, {"idle", 0}}));
   const std::vector<WantedObject> objects = SvcPlugin({}).Objects(job);
   ASSERT_EQ(objects.size(), 3u);
@@ -53,7 +53,7 @@ TEST(SvcPluginTest, FlagsChangeObjects) {
     "publishNotReadyAddresses":true,"selector":{"volcano.sh/job-name":"j","volcano.sh/job-namespace":"ns"}}})");
 }
 
-TEST(SvcPluginTest, ScalingChangesOnlyTheConfigMapsHash) {
+TEST(SvcPluginTest, S29ScalingChangesOnlyTheConfigMapsHash) {
   const auto before = SvcPlugin({}).Objects(TestView(TestJob("j", {{"t", 1}})));
   const auto after = SvcPlugin({}).Objects(TestView(TestJob("j", {{"t", 2}})));
   EXPECT_NE(before[0].hash, after[0].hash);

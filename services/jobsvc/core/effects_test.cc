@@ -1,0 +1,75 @@
+#include "services/jobsvc/core/effects.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace basalt::jobsvc {
+namespace {
+
+constexpr auto kRunning = kube::v1::POD_PHASE_RUNNING;
+constexpr auto kSucceeded = kube::v1::POD_PHASE_SUCCEEDED;
+
+// Tasks a and b of two pods each, of which c waits; a needs one of its pods only.
+struct Tasks {
+  explicit Tasks(std::vector<std::string> names, std::string iteration = "") {
+    pods.Reset("j", "job-uid");
+    pods.Reshape({{"a", 2, 0}, {"b", 2, 0}, {"c", 1, 0}});
+    for (const char* name : {"a", "b", "c"}) {
+      auto* task = spec.add_tasks();
+      task->set_name(name);
+      task->set_replicas(2);
+    }
+    spec.mutable_tasks(0)->set_min_available(1);
+    spec.mutable_tasks(1)->set_min_available(2);
+    auto* depends = spec.mutable_tasks(2)->mutable_depends_on();
+    for (std::string& name : names) depends->add_names(std::move(name));
+    depends->set_iteration(std::move(iteration));
+  }
+  Tasks& See(const std::string& name, kube::v1::PodPhase phase, bool ready = false) {
+    kube::v1::Pod pod;
+    pod.set_name("j-" + name);
+    pod.set_uid(name);
+    pod.set_owner_uid("job-uid");
+    pod.set_task("-");
+    pod.set_job_version(0);
+    pod.set_phase(phase);
+    pod.set_all_ready(ready);
+    pods.Apply(pod);
+    return *this;
+  }
+  bool Starts() const { return DependencyMet(spec, 2, pods, nullptr); }
+
+  kube::v1::JobSpec spec;
+  PodSet pods;
+};
+
+TEST(DependencyTest, S36ATaskIsReadyWhenSoManyPodsAreReadyOrHaveSucceeded) {
+  EXPECT_TRUE(Tasks({}).Starts());
+  EXPECT_FALSE(Tasks({"a"}).Starts());
+  EXPECT_FALSE(Tasks({"a"}).See("a-0", kRunning).Starts()) << "not ready";
+  EXPECT_TRUE(Tasks({"a"}).See("a-0", kRunning, true).Starts());
+  EXPECT_TRUE(Tasks({"a"}).See("a-1", kSucceeded).Starts()) << "readiness is not asked of what succeeded";
+  EXPECT_FALSE(Tasks({"b"}).See("b-0", kSucceeded).Starts());
+  EXPECT_TRUE(Tasks({"b"}).See("b-0", kSucceeded).See("b-1", kRunning, true).Starts());
+  EXPECT_FALSE(Tasks({"a"}).See("a-0", kube::v1::POD_PHASE_FAILED).Starts());
+}
+
+TEST(DependencyTest, S6AnyMeansOneAndEverythingElseAll) {
+  for (const char* iteration : {"", "all", "IterationAny"}) {
+    EXPECT_FALSE(Tasks({"a", "b"}, iteration).See("a-0", kSucceeded).Starts()) << iteration;
+  }
+  EXPECT_TRUE(Tasks({"a", "b"}, "any").See("a-0", kSucceeded).Starts());
+  EXPECT_FALSE(Tasks({"a", "b"}, "any").Starts());
+  EXPECT_FALSE(Tasks({"b"}, "any").See("b-0", kSucceeded).Starts()) << "of one name, all of it";
+}
+
+TEST(DependencyTest, W21ATaskThatDoesNotExistIsNeverReady) {
+  EXPECT_FALSE(Tasks({"z"}).See("a-0", kSucceeded).Starts());
+  EXPECT_FALSE(Tasks({"z", "a"}).See("a-0", kSucceeded).Starts());
+  EXPECT_TRUE(Tasks({"z", "a"}, "any").See("a-0", kSucceeded).Starts());
+}
+
+}  // namespace
+}  // namespace basalt::jobsvc

@@ -1,0 +1,159 @@
+// Commands, and actions that meet trouble or a phase of their own.
+#include <string>
+
+#include "services/jobsvc/testing/conformance/conformance.h"
+
+namespace basalt::jobsvc::testing {
+namespace {
+
+TEST_F(ConformanceTest, W7S43ACommandIsCarriedOutOnceWhereverTheProcessIsKilled) {
+  for (const bool lose_disk : {false, true}) {
+    for (int point = 1;; ++point) {
+      SCOPED_TRACE(point);
+      Fresh();
+      BeginRunning(MakeJob("j", 1, 2));
+      rig().KillAt(point);
+      Command("stop", "AbortJob");
+      bool killed = false;
+      for (int i = 0; i < 20; ++i) {
+        rig().Run(absl::Seconds(1));
+        if (rig().alive()) continue;
+        killed = true;
+        if (lose_disk) rig().LoseDisk();
+        rig().Start();
+      }
+      EXPECT_EQ(Phase(), kAborted);
+      EXPECT_EQ(Status().version(), 1);
+      EXPECT_TRUE(kube().commands().empty());
+      if (killed) continue;
+      EXPECT_GT(point, 10) << "it was hardly ever killed";
+      break;
+    }
+  }
+}
+
+TEST_F(ConformanceTest, ACommandForAJobThatIsGoneIsNotForItsSuccessor) {
+  BeginRunning(MakeJob("j", 1, 2));
+  kube().PutCommand("default", "stop", "AbortJob", "j",
+                    [](kube::v1::Command& command) { command.mutable_target()->set_uid("of-the-job-before"); });
+  rig().Run(absl::Seconds(30));
+  EXPECT_EQ(Phase(), kRunning);
+  EXPECT_EQ(Status().version(), 0);
+}
+
+TEST_F(ConformanceTest, W12S16ARestartCanBeAbortedTerminatedAndCompleted) {
+  const std::pair<const char*, kube::v1::JobPhase> rows[] = {
+      {"AbortJob", kAborted}, {"TerminateJob", kube::v1::JOB_PHASE_TERMINATED}, {"CompleteJob", kCompleted}};
+  for (const auto& [action, end] : rows) {
+    Fresh();
+    kube().graceful_pods = true;
+    BeginRunning(WithPolicy(MakeJob("j", 1, 3), "PodFailed", "RestartJob"));
+    kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
+    rig().Run(absl::Seconds(10));
+    ASSERT_EQ(Phase(), kRestarting);
+    Command("end", action);
+    rig().Run(absl::Seconds(10));
+    kube().FinishDeletions();
+    rig().Run(absl::Seconds(30));
+    EXPECT_EQ(Phase(), end) << action;
+    EXPECT_EQ(kube().Count("create", "pods"), 0) << action;
+    EXPECT_TRUE(kube().groups().empty()) << action;
+  }
+}
+
+TEST_F(ConformanceTest, W13S44WaitingIsNoErrorHoweverLongItTakes) {
+  auto job = MakeJob("j", 1, 2);
+  job.mutable_spec()->add_volumes()->set_mount_path("/data");
+  job.mutable_spec()->mutable_volumes(0)->set_volume_claim_name("data");
+  rig().Start();
+  kube().PutJob(job);
+  rig().Run(absl::Hours(3));
+  EXPECT_EQ(Phase(), kPending);
+  EXPECT_EQ(Status().version(), 0);
+  EXPECT_EQ(Status().reason(), "PVCError");
+  EXPECT_TRUE(kube().pods().empty());
+  Write("persistentvolumeclaims", "data", [](gateway::v1::WriteRequest& request) {
+    request.mutable_create()->set_body(R"({"metadata":{"name":"data"}})");
+  });
+  bool refuse = true;
+  kube().SetRefuse([&](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
+    if (!refuse || request.resource().plural() != "pods") return false;
+    error.set_code(403);
+    error.set_reason("Forbidden");
+    error.set_message("exceeded quota");
+    return true;
+  });
+  rig().Run(absl::Hours(3));
+  EXPECT_EQ(Phase(), kPending);
+  EXPECT_EQ(Status().version(), 0);
+  EXPECT_EQ(Status().reason(), "FailedCreate");
+  refuse = false;
+  rig().Run(absl::Minutes(1));
+  EXPECT_EQ(kube().pods().size(), 2u);
+}
+
+TEST_F(ConformanceTest, W22AnEndIsCountedOnceItIsWritten) {
+  BeginRunning(MakeJob("j", 1, 2));
+  int refused = 0;
+  rig().fate = [&](const gateway::v1::WriteRequest& request) {
+    return request.subresource() == "status" && refused < 3 && ++refused > 0 ? Fate::kNotSent : Fate::kNormal;
+  };
+  const std::string series = "volcano_job_completed_phase_count{queue_name=\"default\"}";
+  kube().SetAllPods(kPodSucceeded);
+  ASSERT_TRUE(rig().RunUntil([&] { return refused == 3; }));
+  EXPECT_EQ(rig().prometheus->Text().find(series), std::string::npos);
+  rig().Run(absl::Minutes(1));
+  EXPECT_EQ(Phase(), kCompleted);
+  EXPECT_NE(rig().prometheus->Text().find(series + " 1\n"), std::string::npos);
+}
+
+TEST_F(ConformanceTest, W23AKillThatIsNotWrittenAtOnceCountsOnce) {
+  BeginRunning(WithPolicy(MakeJob("j", 1, 2), "PodFailed", "RestartJob"));
+  int refused = 0;
+  rig().fate = [&](const gateway::v1::WriteRequest& request) {
+    return request.subresource() == "status" && refused++ < 3 ? Fate::kNotSent : Fate::kNormal;
+  };
+  kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
+  rig().Run(absl::Minutes(1));
+  EXPECT_GT(refused, 3);
+  EXPECT_EQ(Status().version(), 1);
+  EXPECT_EQ(Status().retry_count(), 1);
+}
+
+TEST_F(ConformanceTest, W24AJobThatCannotMakeAllItsPodsIsTerminatedAsAWhole) {
+  rig().Start();
+  kube().SetRefuse([&](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
+    if (!request.has_create() || request.name() != "j-t0-3") return false;
+    error.set_code(403);
+    error.set_reason("Forbidden");
+    error.set_message("exceeded quota");
+    return true;
+  });
+  kube().PutJob(MakeJob("j", 1, 4));
+  rig().Run(absl::Minutes(10));
+  ASSERT_EQ(kube().pods().size(), 3u);
+  Command("end", "TerminateJob");
+  rig().Run(absl::Seconds(2));
+  EXPECT_TRUE(kube().pods().empty());
+  EXPECT_EQ(Phase(), kube::v1::JOB_PHASE_TERMINATED);
+}
+
+TEST_F(ConformanceTest, W32AnActionWithoutATargetDisturbsNothing) {
+  BeginRunning(WithPolicy(WithPlugins(MakeJob("j", 1, 2), {"svc"}), "Unknown", "RestartPod"));
+  const auto objects = kube().others().size();
+  for (const char* action : {"RestartTask", "RestartPod", "RestartPartition"}) {
+    Command("again", action);
+    rig().Run(absl::Seconds(10));
+    EXPECT_TRUE(kube().commands().empty()) << action;
+  }
+  kube().SetGroupPhase("default/" + Group().meta().name(), "Unknown");
+  rig().Run(absl::Seconds(10));
+  EXPECT_EQ(Phase(), kRunning);
+  EXPECT_EQ(Status().retry_count(), 0);
+  EXPECT_EQ(Status().counts().running(), 2);
+  EXPECT_EQ(kube().Count("delete"), 3) << "the commands";
+  EXPECT_GE(kube().others().size(), objects);
+}
+
+}  // namespace
+}  // namespace basalt::jobsvc::testing

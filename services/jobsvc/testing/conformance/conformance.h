@@ -1,0 +1,67 @@
+#pragma once
+
+// What the tests of this folder begin with: one job, "default/j", in a rig of its own. Each is named after the rows of
+// the job specification that it proves (docs/conformance.md).
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "services/jobsvc/testing/job_rig.h"
+
+namespace basalt::jobsvc::testing {
+
+class ConformanceTest : public ::testing::Test {
+ protected:
+  JobRig& rig() { return *rig_; }
+  FakeKube& kube() { return rig_->kube(); }
+  void Fresh() { rig_ = std::make_unique<JobRig>(); }
+
+  const kube::v1::JobStatus& Status() { return kube().job("default/j").status(); }
+  kube::v1::JobPhase Phase() { return rig_->PhaseOf("default/j"); }
+  const JobEntry& Entry() { return *rig_->controller().Find("default/j"); }
+  const kube::v1::PodGroup& Group() { return kube().groups().begin()->second; }
+  std::string UidOf(const std::string& pod) { return kube().pods().at("default/" + pod).uid(); }
+
+  // Until its pods are made.
+  void Begin(kube::v1::Job job) {
+    rig_->Start();
+    kube().PutJob(std::move(job));
+    rig_->Run();
+  }
+  // Until they run, and nothing is left to be told.
+  void BeginRunning(kube::v1::Job job) {
+    Begin(std::move(job));
+    kube().SetAllPods(kPodRunning);
+    rig_->Run(absl::Seconds(20));
+    ASSERT_EQ(Phase(), kRunning);
+    kube().ClearLog();
+  }
+  void StartAgain(bool lose_disk) {
+    rig_->Kill();
+    if (lose_disk) rig_->LoseDisk();
+    rig_->Start();
+  }
+  void Command(const std::string& name, const std::string& action) { kube().PutCommand("default", name, action, "j"); }
+  // Of anything that is neither a job nor a pod, by somebody else.
+  gateway::v1::WriteResponse Write(const std::string& plural, const std::string& name,
+                                   const std::function<void(gateway::v1::WriteRequest&)>& edit) {
+    gateway::v1::WriteRequest request;
+    request.mutable_resource()->set_plural(plural);
+    request.set_namespace_("default");
+    request.set_name(name);
+    edit(request);
+    return kube().Write(request);
+  }
+
+ private:
+  std::unique_ptr<JobRig> rig_ = std::make_unique<JobRig>();
+};
+
+inline kube::v1::Job WithPlugins(kube::v1::Job job, std::initializer_list<const char*> names) {
+  for (const char* name : names) job.mutable_spec()->add_plugins()->set_name(name);
+  return job;
+}
+
+}  // namespace basalt::jobsvc::testing

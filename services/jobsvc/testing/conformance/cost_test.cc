@@ -1,0 +1,80 @@
+// What a pass costs, in allocations: whatever copies, builds or looks up something for each pod of a job makes some for
+// each of them. Names are long here, so that no text fits into its own object.
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "common/kube/names.h"
+#include "services/jobsvc/testing/conformance/allocations.h"
+#include "services/jobsvc/testing/conformance/conformance.h"
+
+namespace basalt::jobsvc::testing {
+namespace {
+
+constexpr char kJobName[] = "a-job-whose-name-is-long-enough";
+constexpr char kKey[] = "default/a-job-whose-name-is-long-enough";
+
+class CostTest : public ::testing::Test {
+ protected:
+  // A job of `pods` pods that run.
+  void BeginRunning(int pods) {
+    rig_ = std::make_unique<JobRig>();
+    kube::v1::Job job = WithPolicy(MakeJob(kJobName, 1, pods), "PodEvicted", "AbortJob");
+    job.mutable_spec()->set_min_available(1);
+    rig_->Start();
+    rig_->kube().PutJob(std::move(job));
+    rig_->Run(absl::Seconds(10));
+    rig_->kube().SetAllPods(kPodRunning);
+    rig_->Run(absl::Seconds(20));
+    ASSERT_EQ(rig_->PhaseOf(kKey), kRunning);
+  }
+  // Of a pass that judges a new state of one pod.
+  int64_t PassOverOnePod() {
+    const std::string name = std::string(kKey) + "-t0-1";
+    kube::v1::Object object;
+    kube::v1::Pod& pod = *object.mutable_pod();
+    pod = rig_->kube().pods().at(name);
+    int64_t least = std::numeric_limits<int64_t>::max();
+    for (int i = 0; i < 5; ++i) {
+      pod.set_resource_version(pod.resource_version() + 1);
+      pod.set_restarts(pod.restarts() == 0 ? 1 : 0);
+      kv::WriteBatch batch;
+      rig_->controller().OnState(kKey, std::string(kube::kWatchJobPods), kube::v1::Object(object));
+      const int64_t before = Allocations();
+      rig_->controller().Decide(kKey, batch);
+      rig_->controller().Act(kKey);
+      least = std::min(least, Allocations() - before);
+    }
+    return least;
+  }
+
+  std::unique_ptr<JobRig> rig_;
+};
+
+TEST_F(CostTest, C1C2APassOverOnePodCostsTheSameInASmallJobAndInALargeOne) {
+  BeginRunning(20);
+  const int64_t small = PassOverOnePod();
+  BeginRunning(2000);
+  const int64_t large = PassOverOnePod();
+  EXPECT_LE(large, small + 20);
+}
+
+TEST_F(CostTest, C3NothingIsParsedOrBuiltThatIsNotMade) {
+  rig_ = std::make_unique<JobRig>();
+  kube::v1::Job job = MakeJob(kJobName, 2, 500);
+  job.mutable_spec()->set_min_available(1);
+  job.mutable_spec()->mutable_tasks(1)->mutable_depends_on()->add_names("t0");
+  for (const char* name : {"env", "svc"}) job.mutable_spec()->add_plugins()->set_name(name);
+  rig_->Start();
+  rig_->kube().PutJob(std::move(job));
+  rig_->Run(absl::Seconds(10));
+  for (int i = 0; i < 400; ++i) {
+    rig_->kube().SetPodPhase(std::string(kKey) + "-t0-" + std::to_string(i), kPodRunning);
+  }
+  rig_->Run(absl::Seconds(20));
+  ASSERT_EQ(rig_->kube().pods().size(), 500u) << "the second task waits";
+  EXPECT_LE(PassOverOnePod(), 100);
+}
+
+}  // namespace
+}  // namespace basalt::jobsvc::testing

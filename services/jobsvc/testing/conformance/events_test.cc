@@ -1,0 +1,161 @@
+// What happens to pods and groups, and what policies answer.
+#include "common/kube/names.h"
+#include "services/jobsvc/testing/conformance/conformance.h"
+
+namespace basalt::jobsvc::testing {
+namespace {
+
+TEST_F(ConformanceTest, W1PodsThatRunAreNotPendingAgainForANewProcess) {
+  for (const bool lose_disk : {false, true}) {
+    Fresh();
+    BeginRunning(WithPolicy(MakeJob("j", 1, 3), "PodPending", "RestartJob", absl::Minutes(10)));
+    StartAgain(lose_disk);
+    rig().Run(absl::Minutes(1));
+    EXPECT_TRUE(Entry().deadlines.empty());
+    rig().Run(absl::Minutes(40));
+    EXPECT_EQ(Phase(), kRunning);
+    EXPECT_EQ(Status().version(), 0);
+  }
+}
+
+TEST_F(ConformanceTest, W2WhatHappensToPodsWhileNobodyLooksIsAnsweredAfterwards) {
+  for (const bool lose_disk : {false, true}) {
+    Fresh();
+    BeginRunning(WithPolicy(MakeJob("j", 1, 3), "PodFailed", "RestartJob"));
+    rig().Kill();
+    kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
+    StartAgain(lose_disk);
+    rig().Run(absl::Seconds(10));
+    EXPECT_EQ(Status().version(), 1);
+  }
+  Fresh();
+  BeginRunning(WithPolicy(MakeJob("j", 1, 3), "PodEvicted", "RestartJob"));
+  rig().Kill();
+  kube().RemovePod("default/j-t0-1");
+  StartAgain(/*lose_disk=*/false);
+  rig().Run(absl::Seconds(10));
+  EXPECT_EQ(Status().version(), 1);
+}
+
+TEST_F(ConformanceTest, W5S5S38AGroupThatBecomesUnknownIsAnsweredInEveryRun) {
+  BeginRunning(WithPolicy(WithPolicy(MakeJob("j", 1, 2), "Unknown", "RestartJob"), "PodFailed", "RestartJob"));
+  kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
+  rig().Run(absl::Seconds(10));
+  ASSERT_EQ(Status().version(), 1);
+  kube().SetAllPods(kPodRunning);
+  rig().Run(absl::Seconds(10));
+  ASSERT_EQ(Phase(), kRunning);
+  kube().SetGroupPhase("default/" + Group().meta().name(), "Unknown");
+  rig().Run(absl::Seconds(10));
+  EXPECT_EQ(Status().version(), 2);
+}
+
+TEST_F(ConformanceTest, W6WhatAKillLeavesAloneIsCounted) {
+  kube().graceful_pods = true;
+  BeginRunning(WithPolicy(MakeJob("j", 2, 2), "PodFailed", "RestartPod"));
+  kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
+  ASSERT_TRUE(rig().RunUntil([&] { return Phase() == kRestarting; }));
+  EXPECT_EQ(Status().counts().running(), 3);
+  EXPECT_EQ(Status().counts().terminating(), 1);
+  EXPECT_EQ(Status().task_status_count_size(), 2);
+
+  Fresh();
+  BeginRunning(MakeJob("j", 1, 3));
+  kube().SetPodPhase("default/j-t0-1", kPodSucceeded);
+  Command("end", "TerminateJob");
+  ASSERT_TRUE(rig().RunUntil([&] { return Phase() == kube::v1::JOB_PHASE_TERMINATED; }));
+  EXPECT_EQ(Status().counts().succeeded(), 1);
+  EXPECT_EQ(Status().task_status_count_size(), 1);
+}
+
+TEST_F(ConformanceTest, W8WhatIsSeenBeforeItsJobIsJudgedWithIt) {
+  BeginRunning(WithPolicy(MakeJob("j", 1, 3), "PodFailed", "RestartJob"));
+  rig().Kill();
+  kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
+  kube::v1::Object pod;
+  *pod.mutable_pod() = kube().pods().at("default/j-t0-1");
+  kube::v1::Object job;
+  *job.mutable_job() = kube().job("default/j");
+  JobRig other;
+  other.Start();
+  kv::WriteBatch batch;
+  other.controller().OnState("default/j", std::string(kube::kWatchJobPods), std::move(pod));
+  other.controller().Decide("default/j", batch);
+  other.controller().OnState("default/j", std::string(kube::kWatchJobs), std::move(job));
+  other.controller().Decide("default/j", batch);
+  EXPECT_EQ(other.controller().Find("default/j")->record.pending_size(), 1);
+}
+
+TEST_F(ConformanceTest, W11APolicyComesBeforeTheEndThatAPlainSyncWouldConclude) {
+  BeginRunning(WithPolicy(MakeJob("j", 1, 2), "PodFailed", "RestartJob"));
+  kube().SetPodPhase("default/j-t0-0", kPodSucceeded);
+  kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
+  rig().Run(absl::Seconds(10));
+  EXPECT_EQ(Status().version(), 1);
+  EXPECT_EQ(Phase(), kPending);
+}
+
+TEST_F(ConformanceTest, W16S34OnlyTheMakingOfPodsWaitsForTheScheduler) {
+  BeginRunning(MakeJob("j", 1, 3));
+  const std::string group = "default/" + Group().meta().name();
+  kube().SetGroupPhase(group, "Pending");
+  kube().SetPodPhase("default/j-t0-0", kPodSucceeded);
+  kube().RemovePod("default/j-t0-1");
+  rig().Run(absl::Minutes(1));
+  EXPECT_EQ(Status().counts().succeeded(), 1);
+  EXPECT_EQ(Status().counts().running(), 1);
+  EXPECT_EQ(kube().pods().size(), 2u);
+  kube().SetGroupPhase(group, "");
+  rig().Run(absl::Minutes(1));
+  EXPECT_EQ(kube().pods().size(), 2u);
+  kube().SetGroupPhase(group, "Running");
+  rig().Run(absl::Seconds(5));
+  EXPECT_EQ(kube().pods().size(), 3u);
+  kube().SetGroupPhase(group, "Pending");
+  kube().SetAllPods(kPodSucceeded);
+  rig().Run(absl::Seconds(10));
+  EXPECT_EQ(Phase(), kCompleted);
+}
+
+TEST_F(ConformanceTest, W17AGroupThatSomebodyDeletesIsMadeAgain) {
+  BeginRunning(MakeJob("j", 1, 2));
+  const std::string uid = Group().meta().uid();
+  Write("podgroups", Group().meta().name(),
+        [&](gateway::v1::WriteRequest& request) { request.mutable_delete_()->set_uid(uid); });
+  rig().Run(absl::Seconds(10));
+  ASSERT_EQ(kube().groups().size(), 1u);
+  EXPECT_NE(Group().meta().uid(), uid);
+}
+
+TEST_F(ConformanceTest, W18PodsNameTheGroupThatThereIs) {
+  kube().PutJob(MakeJob("j", 1, 2));
+  podgroup::v1::EnsurePodGroupRequest of_an_older_release;
+  of_an_older_release.set_namespace_("default");
+  of_an_older_release.set_name("j");
+  of_an_older_release.set_job_uid(kube().job("default/j").meta().uid());
+  ASSERT_TRUE(kube().EnsurePodGroup(of_an_older_release).ok());
+  rig().Start();
+  rig().Run(absl::Seconds(10));
+  EXPECT_EQ(kube().groups().size(), 1u);
+  ASSERT_EQ(kube().pods().size(), 2u);
+  for (const auto& [name, pod] : kube().pods()) EXPECT_EQ(pod.group_name(), "j") << name;
+}
+
+TEST_F(ConformanceTest, W30AGroupOfAKubernetesJobOfThatNameIsNobodys) {
+  rig().Start();
+  kube().PutJob(WithPolicy(MakeJob("j", 1, 2), "Unknown", "AbortJob"));
+  podgroup::v1::EnsurePodGroupRequest of_a_kubernetes_job;
+  of_a_kubernetes_job.set_namespace_("default");
+  of_a_kubernetes_job.set_name("j");
+  of_a_kubernetes_job.set_job_uid("somebody");
+  ASSERT_TRUE(kube().EnsurePodGroup(of_a_kubernetes_job).ok());
+  kube().SetGroupPhase("default/j", "Unknown");
+  rig().Run(absl::Seconds(10));
+  EXPECT_EQ(kube().groups().size(), 2u);
+  EXPECT_EQ(kube().pods().size(), 2u);
+  EXPECT_EQ(Phase(), kPending);
+  EXPECT_EQ(Status().version(), 0);
+}
+
+}  // namespace
+}  // namespace basalt::jobsvc::testing

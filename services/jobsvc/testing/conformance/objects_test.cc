@@ -1,0 +1,77 @@
+// Objects of plugins, and claims.
+#include <map>
+#include <string>
+
+#include "services/jobsvc/testing/conformance/conformance.h"
+
+namespace basalt::jobsvc::testing {
+namespace {
+
+std::map<std::string, std::string> UidsOfObjects(const FakeKube& kube) {
+  std::map<std::string, std::string> uids;
+  for (const auto& [name, object] : kube.others()) {
+    if (name.starts_with("events/")) continue;
+    uids[name] = std::string(object.at("metadata").at("uid").as_string());
+  }
+  return uids;
+}
+
+TEST_F(ConformanceTest, W3C10ObjectsOfPluginsOutliveEveryRestart) {
+  for (const char* action : {"RestartPod", "RestartTask", "RestartJob"}) {
+    Fresh();
+    BeginRunning(WithPolicy(WithPlugins(MakeJob("j", 2, 2), {"ssh", "svc"}), "PodFailed", action));
+    const auto before = UidsOfObjects(kube());
+    ASSERT_EQ(before.size(), 4u);
+    kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
+    rig().Run(absl::Seconds(10));
+    kube().SetAllPods(kPodRunning);
+    rig().Run(absl::Seconds(20));
+    EXPECT_EQ(Phase(), kRunning) << action;
+    EXPECT_EQ(Status().retry_count(), 1) << action;
+    EXPECT_EQ(UidsOfObjects(kube()), before) << action;
+  }
+}
+
+TEST_F(ConformanceTest, W28OneClaimWhereverTheProcessIsKilled) {
+  for (int point = 1;; ++point) {
+    SCOPED_TRACE(point);
+    Fresh();
+    rig().Start();
+    rig().KillAt(point);
+    auto job = MakeJob("j", 1, 1);
+    job.mutable_spec()->add_volumes()->set_mount_path("/data");
+    job.mutable_spec()->mutable_volumes(0)->set_volume_claim_json(R"({"accessModes":["ReadWriteOnce"]})");
+    kube().PutJob(job);
+    bool killed = false;
+    for (int i = 0; i < 20; ++i) {
+      rig().Run(absl::Seconds(1));
+      if (rig().alive()) continue;
+      killed = true;
+      rig().LoseDisk();
+      kube().EditJob("default/j",
+                     [](kube::v1::Job& edited) { edited.mutable_spec()->set_priority_class_name("high"); });
+      rig().Start();
+    }
+    EXPECT_EQ(kube().pods().size(), 1u);
+    const auto objects = UidsOfObjects(kube());
+    ASSERT_EQ(objects.size(), 1u);
+    EXPECT_TRUE(objects.begin()->first.starts_with("persistentvolumeclaims/")) << objects.begin()->first;
+    if (killed) continue;
+    EXPECT_GT(point, 10) << "it was hardly ever killed";
+    break;
+  }
+}
+
+TEST_F(ConformanceTest, W29ScalingAJobThatWaitsRefreshesItsHosts) {
+  kube().new_group_phase = "Pending";
+  Begin(WithPlugins(MakeJob("j", 1, 2), {"svc"}));
+  rig().Run(absl::Seconds(20));
+  ASSERT_TRUE(kube().pods().empty());
+  kube().EditJob("default/j", [](kube::v1::Job& job) { job.mutable_spec()->mutable_tasks(0)->set_replicas(3); });
+  rig().Run(absl::Seconds(20));
+  ASSERT_EQ(Phase(), kPending);
+  EXPECT_EQ(kube().others().at("configmaps/default/j-svc").at("data").at("VC_T0_NUM"), "3");
+}
+
+}  // namespace
+}  // namespace basalt::jobsvc::testing
