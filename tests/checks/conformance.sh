@@ -1,0 +1,125 @@
+#!/usr/bin/env bash
+# docs/conformance.md against the rows of the job specification, the tests that it names and the weaknesses planted for
+# them. Its rules are at the top of that page. What a planted weakness does is tests/planted/run.sh's to show.
+source "$(dirname "$0")/../../scripts/lib/common.sh"
+source "$ROOT/tests/planted/list.sh"
+cd "$ROOT"
+export LC_ALL=C
+page=docs/conformance.md
+bad=0
+complain() { printf '%s\n' "$*"; bad=1; }
+
+# ---- the rows that there have to be ----
+declare -A wanted=()
+want() { for row in "$@"; do wanted[$row]=1; done; }
+for phase in New Pending Running Restarting Completing Terminating Aborting Aborted Completed Terminated Failed; do
+  for action in SyncJob AbortJob RestartJob RestartTask RestartPod RestartPartition TerminateJob CompleteJob ResumeJob EnqueueJob; do
+    want "8.1 $phase × $action"
+  done
+done
+for step in PEND RUN1 RUN2 RUN3a RUN3b RUN3c RUN3d RUN4 RUN5 REST1 REST2 REST3 DRAIN; do want "8.2 $step"; done
+want "2.3 C"{1..15} "2.3 C16"{a..d} "2.3 C17" "2.4 P"{1..8} "2.5 V"{1..5} "2.6 U"{1..5} "2.7 X"{1..8}
+want "B FNV-1" "B minResources" "B quota usage" "B partition label" "B restart budget" "B final phase" \
+  "B Running to Pending" "B Restarting to Pending" "B svc keys" "B conditions" "B PodGroupPending"
+want S{1..44} W{1..33} C{1..18}
+
+# ---- tests ----
+declare -A texts=()
+load() {
+  [[ -n ${texts[$1]:-} ]] || texts[$1]=$(tr -s '[:space:]' ' ' <"$1")
+}
+
+# test_exists FILE NAME
+test_exists() {
+  local suite=${2%%.*} case=${2#*.} prefix="" param=""
+  [[ $suite == */* ]] && prefix=${suite%/*} suite=${suite##*/}
+  [[ $case == */* ]] && param=${case#*/} case=${case%%/*}
+  [[ -f $1 ]] || return 1
+  load "$1"
+  if [[ -z $prefix ]]; then
+    [[ ${texts[$1]} == *"TEST($suite, $case) {"* || ${texts[$1]} == *"TEST_F($suite, $case) {"* ]]
+  else
+    [[ ${texts[$1]} == *"TEST_P($suite, $case) {"* && -n $param && ${texts[$1]} == *"\"$param\""* ]] &&
+      grep -qE "INSTANTIATE_TEST_SUITE_P\( ?$prefix, $suite," <<<"${texts[$1]}"
+  fi
+}
+
+# ids_of TEST: those that the last part of its name begins with.
+ids_of() {
+  local last=${1##*[./]}
+  [[ $last =~ ^((([SWCPVUX][0-9]+|RUN[0-9]|REST[0-9])[a-d]?|PEND|DRAIN)+) ]] || return 0
+  grep -oE '([SWCPVUX][0-9]+|RUN[0-9]|REST[0-9])[a-d]?|PEND|DRAIN' <<<"${BASH_REMATCH[1]}"
+}
+
+# names_row ROW TEST: the name tells of the row.
+names_row() {
+  case $1 in
+    8.1*)
+      local cell=${1#8.1 }
+      [[ ${2##*/} == "${cell% × *}_${cell#* × }" ]]
+      ;;
+    B*) true ;;
+    *) ids_of "$2" | grep -qxF "${1##* }" ;;
+  esac
+}
+
+# ---- the page ----
+read_planted
+declare -A seen=() linked=() used=()
+while IFS='|' read -r _ row _ test planted _; do
+  row=${row# } row=${row% } test=${test# } test=${test% } planted=${planted# } planted=${planted% }
+  [[ $row == row || $row == ---* ]] && continue
+  [[ -n ${wanted[$row]:-} ]] || complain "$page: '$row' is no row of the specification"
+  [[ -z ${seen[$row]:-} ]] || complain "$page: $row stands there twice"
+  seen[$row]=1
+  if [[ $test == "open: "?* ]]; then
+    [[ $planted == – ]] || complain "$page: $row is open, and yet something is planted for it"
+    continue
+  fi
+  if ! [[ $test =~ ^\`([^\`\ ]+_test\.cc)\`\ \`([^\`\ ]+)\`$ ]]; then
+    complain "$page: $row: '$test' is neither a file and a test nor open: and what is missing"
+    continue
+  fi
+  file=${BASH_REMATCH[1]} name=${BASH_REMATCH[2]}
+  test_exists "$file" "$name" || complain "$page: $row: there is no test $name in $file"
+  names_row "$row" "$name" || complain "$page: $row: the name of $name does not say so"
+  linked["${row##* } $name"]=1
+  [[ $planted == "none: "?* ]] && continue
+  id=${planted//\`/}
+  used[$id]=1
+  if [[ $planted != "\`$id\`" || -z ${planted_file[$id]:-} ]]; then
+    complain "$page: $row: '$planted' is neither an entry of tests/planted nor none: and why"
+  elif [[ $name != ${planted_test[$id]} ]]; then
+    complain "$page: $row: the weakness $id is planted for ${planted_test[$id]}, not for $name"
+  fi
+done < <(grep '^|' "$page")
+for row in "${!wanted[@]}"; do
+  [[ -n ${seen[$row]:-} ]] || complain "$page: the row $row is missing"
+done
+
+# ---- tests that say that they prove a row of chapters 14 and 15 ----
+while IFS=: read -r file _ line; do
+  [[ $line =~ \(([A-Za-z]+),\ *([A-Za-z0-9]+)\) ]] || continue
+  name=${BASH_REMATCH[1]}.${BASH_REMATCH[2]}
+  for id in $(ids_of "$name"); do
+    [[ -n ${linked["$id $name"]:-} ]] || complain "$file: $name says that it proves $id, and $page does not"
+  done
+done < <(git grep -nE 'TEST(_F)?\([A-Za-z]+, *[SWC][0-9]+' -- 'services/jobsvc/*_test.cc' 'common/*_test.cc' 'gateway/*_test.cc')
+
+# ---- planted weaknesses ----
+for id in "${planted_ids[@]}"; do
+  file=${planted_file[$id]} target=${planted_target[$id]}
+  [[ -n ${used[$id]:-} ]] || complain "tests/planted: $page does not name $id"
+  if [[ ! -f $file ]]; then
+    complain "tests/planted: $id: there is no file $file"
+  elif [[ -z ${planted_old[$id]} ]]; then
+    complain "tests/planted: $id replaces nothing"
+  else
+    count=$(occurrences "$(<"$file")" "${planted_old[$id]}")
+    [[ $count == 1 ]] || complain "tests/planted: the text of $id stands $count times in $file"
+  fi
+  [[ ${planted_old[$id]} != "${planted_new[$id]}" ]] || complain "tests/planted: $id changes nothing"
+  git grep -qE "(basalt_test|add_executable)\($target\b" -- '*CMakeLists.txt' ||
+    complain "tests/planted: $id: there is no test target $target"
+done
+exit $bad
