@@ -71,7 +71,15 @@ SpecCheck CheckSpec(const kube::v1::Job& job, const kube::v1::JobSpec& spec) {
   if (HasRun(job.status())) {
     std::erase_if(validation.violations, [](const Violation& violation) { return violation.rule.starts_with('X'); });
   }
-  return {Summary("InvalidJob", validation.violations), Summary("SpecWarning", validation.warnings)};
+  // What is a warning to whoever submits it holds the job up: its pods would run without what the plugin gives them.
+  std::vector<Violation>& warnings = validation.warnings;
+  const auto held_up = std::stable_partition(warnings.begin(), warnings.end(),
+                                             [](const Violation& warning) { return warning.rule != "N1"; });
+  const std::vector<Violation> missing(held_up, warnings.end());
+  warnings.erase(held_up, warnings.end());
+  Words refusal = Summary("InvalidJob", validation.violations);
+  if (refusal.empty()) refusal = Summary("PluginError", missing);
+  return {std::move(refusal), Summary("SpecWarning", warnings)};
 }
 
 }  // namespace basalt::jobsvc

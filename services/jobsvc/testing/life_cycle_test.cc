@@ -347,6 +347,22 @@ TEST(LifeCycleTest, AnInvalidJobGetsWordsAndHarmsNobody) {
   EXPECT_GE(rig.kube().Count("create", "events"), 2);
 }
 
+// Its pods would run without what the plugin gives them.
+TEST(LifeCycleTest, AJobWithAPluginThatIsNotCarriedOutWaitsAndSaysSo) {
+  JobRig rig;
+  rig.Start();
+  auto job = MakeJob("j", 1, 2);
+  job.mutable_spec()->add_plugins()->set_name("pytorch");
+  rig.kube().PutJob(job);
+  rig.Run(absl::Minutes(10));
+  const auto& status = rig.kube().job("default/j").status();
+  EXPECT_EQ(status.phase(), kPending);
+  EXPECT_EQ(status.reason(), "PluginError");
+  EXPECT_NE(status.message().find("spec.plugins.pytorch"), std::string::npos) << status.message();
+  EXPECT_EQ(rig.kube().Count("create"), 1) << "an Event, and nothing else";
+  EXPECT_EQ(rig.kube().Count("create", "events"), 1);
+}
+
 TEST(LifeCycleTest, W14ASuspendedJobDrainsAndResumesWithoutARetry) {
   JobRig rig;
   rig.Start();
