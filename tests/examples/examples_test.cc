@@ -1,0 +1,124 @@
+// Every file of examples/ keeps the promise of its leading comment, on the whole suite under simulated time.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "tests/examples/promise.h"
+#include "tests/examples/stage.h"
+
+namespace basalt::examples {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::string ReadFile(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+std::vector<std::string> FilesBelow(const std::string& folder) {
+  std::vector<std::string> files;
+  if (!std::filesystem::is_directory(folder)) return files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file()) files.push_back(std::filesystem::relative(entry.path(), folder));
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::string NameOf(const ::testing::TestParamInfo<std::string>& file) {
+  std::string name = file.param.substr(0, file.param.rfind('.'));
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return std::isalnum(c) == 0; }, '_');
+  return name;
+}
+
+class ExampleTest : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(ExampleTest, DoesWhatItPromises) {
+  const std::string text = ReadFile(BASALT_SOURCE_DIR "/examples/" + GetParam());
+  const absl::StatusOr<Promise> promise = ParsePromise(text);
+  ASSERT_TRUE(promise.ok()) << promise.status();
+  EXPECT_THAT(Stage().Run(text, *promise), IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Examples, ExampleTest, ::testing::ValuesIn(FilesBelow(BASALT_SOURCE_DIR "/examples")), NameOf);
+
+constexpr char kGood[] = R"(
+apiVersion: batch.volcano.sh/v1alpha1
+kind: Job
+metadata: {name: good}
+spec:
+  tasks:
+    - replicas: 1
+      template:
+        spec:
+          restartPolicy: Never
+          containers: [{name: main, image: busybox, command: [sleep, "1"]}]
+)";
+
+// A judge that finds nothing would find nothing in the examples either.
+TEST(StageTest, ABrokenPromiseIsNamed) {
+  Promise promise{.ends = "Completed"};
+  EXPECT_THAT(Stage().Run(kGood, promise), IsEmpty());
+  const auto broken = [&](auto change) {
+    Promise changed = promise;
+    change(changed);
+    return Stage().Run(kGood, changed);
+  };
+  EXPECT_THAT(broken([](Promise& p) { p.ends = "Failed"; }), Contains(HasSubstr("it is Completed, not Failed")));
+  EXPECT_THAT(broken([](Promise& p) { p.ends = "Refused"; }), Contains("it is accepted"));
+  EXPECT_THAT(broken([](Promise& p) { p.retries = 1; }), Contains("it was restarted 0 times"));
+  EXPECT_THAT(broken([](Promise& p) { p.version = 1; }), Contains("its version is 0"));
+  EXPECT_THAT(broken([](Promise& p) { p.made = 2; }), Contains("1 pods were made"));
+  EXPECT_THAT(broken([](Promise& p) { p.pods = {{"succeeded", 2}}; }), Contains("1 pods are succeeded, not 2"));
+  EXPECT_THAT(broken([](Promise& p) { p.phases = {"Pending"}; }),
+              Contains("its phases are Pending, Running, Completed"));
+  EXPECT_THAT(broken([](Promise& p) { p.makes = {"secrets"}; }), Contains("secrets was not made"));
+  EXPECT_THAT(broken([](Promise& p) {
+                p.order = {"pods/good-default0-0", "pods/none"};
+              }),
+              Contains("pods/none was not made after those before it"));
+  EXPECT_THAT(broken([](Promise& p) { p.events = {"Odd"}; }), Contains(HasSubstr("no Event Odd")));
+  EXPECT_THAT(broken([](Promise& p) { p.says = {"so"}; }), Contains(HasSubstr("does not say 'so'")));
+  EXPECT_THAT(broken([](Promise& p) { p.lasts.emplace(absl::Minutes(1), absl::Minutes(2)); }),
+              Contains(HasSubstr("it lasts ")));
+  EXPECT_THAT(broken([](Promise& p) {
+                p.steps = {{"Aborted", {"basaltctl"}}};
+              }),
+              Contains("it is never Aborted, but Completed"));
+  EXPECT_THAT(broken([](Promise& p) {
+                p.steps = {{"Running", {"make", "coffee"}}};
+              }),
+              Contains(HasSubstr("nobody knows how to type 'make coffee'")));
+}
+
+// Manifests that people bring along. Images say nothing of how long they run: each container runs for two seconds.
+TEST(KnownManifestsTest, ThoseThatNeedNoOtherPluginsEndWell) {
+  const std::string folder = BASALT_EXAMPLES;
+  if (FilesBelow(folder).empty()) GTEST_SKIP() << "no example manifests at " << folder;
+  int jobs = 0;
+  for (const std::string& file : FilesBelow(folder)) {
+    const std::string text = ReadFile(folder + "/" + file);
+    if (text.find("\nkind: Job\n") == std::string::npos) continue;
+    SCOPED_TRACE(file);
+    ++jobs;
+    Promise promise{.ends = "Completed"};
+    if (text.find("ssh: [") != std::string::npos) promise.makes.push_back("secrets");
+    if (text.find("svc: [") != std::string::npos) {
+      for (const char* kind : {"configmaps", "services", "networkpolicies"}) promise.makes.emplace_back(kind);
+    }
+    EXPECT_THAT(Stage().Run(text, promise), IsEmpty());
+  }
+  EXPECT_GT(jobs, 0);
+}
+
+}  // namespace
+}  // namespace basalt::examples
