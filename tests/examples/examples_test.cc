@@ -1,10 +1,12 @@
 // Every file of examples/ keeps the promise of its leading comment, on the whole suite under simulated time.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "tests/examples/promise.h"
@@ -50,6 +52,17 @@ TEST_P(ExampleTest, DoesWhatItPromises) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Examples, ExampleTest, ::testing::ValuesIn(FilesBelow(BASALT_SOURCE_DIR "/examples")), NameOf);
+
+// What docs/jobs.md names as `folder/file.yaml` is there, and what is there is named.
+TEST(ReferenceTest, NamesEveryExampleAndNoOther) {
+  const std::string text = ReadFile(BASALT_SOURCE_DIR "/docs/jobs.md");
+  std::set<std::string> named;
+  const RE2 example("`([a-z-]+/[a-z-]+\\.yaml|[a-z-]+\\.yaml)`");
+  re2::StringPiece rest(text);
+  for (std::string file; RE2::FindAndConsume(&rest, example, &file);) named.insert(file);
+  const std::vector<std::string> files = FilesBelow(BASALT_SOURCE_DIR "/examples");
+  EXPECT_THAT(named, ::testing::UnorderedElementsAreArray(files));
+}
 
 constexpr char kGood[] = R"(
 apiVersion: batch.volcano.sh/v1alpha1
