@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <utility>
 
+#include "cli/completion/command.h"
 #include "cli/preflight/command.h"
 #include "common/base/version.h"
 
@@ -31,13 +32,10 @@ void Runs(CLI::App& command, int& exit_code, std::function<absl::StatusOr<int>()
   });
 }
 
-int Main(int argc, const char* const* argv) {
-  CLI::App app("basaltctl: submit, watch and understand batch jobs", "basaltctl");
+void AddCommands(CLI::App& app, GlobalOptions& options, int& exit_code) {
   app.set_version_flag("--version", std::string(Version()));
   app.require_subcommand(1);
   app.fallthrough();
-  GlobalOptions options;
-  int exit_code = kExitDone;
   app.add_option("--gateway", options.gateway,
                  "Gateways, comma separated: host:port or dns:///name:port; any of them will do")
       ->envname("BASALT_GATEWAY");
@@ -52,6 +50,14 @@ int Main(int argc, const char* const* argv) {
   AddQueueCommands(app, options, exit_code);
   AddTopologyCommand(app, options, exit_code);
   AddPreflightCommand(app, options, exit_code);
+  AddCompletionCommand(app);
+}
+
+int Main(int argc, const char* const* argv) {
+  CLI::App app("basaltctl: submit, watch and understand batch jobs", "basaltctl");
+  GlobalOptions options;
+  int exit_code = kExitDone;
+  AddCommands(app, options, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -31,6 +31,10 @@ struct GlobalOptions {
   bool all_namespaces = false;
 };
 
+// All commands and the options that stand everywhere; what is parsed goes to `options` and, by the command that runs,
+// to `exit_code`. Both outlive the app.
+void AddCommands(CLI::App& app, GlobalOptions& options, int& exit_code);
+
 // Parses and runs one command line. Prints to stdout and stderr.
 int Main(int argc, const char* const* argv);
 

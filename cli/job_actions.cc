@@ -267,6 +267,7 @@ void AddJobActions(CLI::App& job, GlobalOptions& options, int& exit_code) {
   CLI::App* wait = add("wait", "Wait until a job is in a phase", Wait);
   wait->add_option("--for", flags->phases, "Phases, comma separated, any of which will do, or Deleted")
       ->delimiter(',')
+      ->type_name(PhaseSet(kDeleted))
       ->required();
   wait->add_option("--timeout", flags->timeout, "How long at most, like 90s or 10m; else for ever");
 }

@@ -172,11 +172,13 @@ void AddJobCommands(CLI::App& app, GlobalOptions& options, int& exit_code) {
     return sub;
   };
   CLI::App* submit = add("submit", "Submit the jobs of a manifest", Submit);
-  submit->add_option("-f,--filename", flags->file, "Manifest, YAML or JSON; - reads standard input")->required();
+  submit->add_option("-f,--filename", flags->file, "Manifest, YAML or JSON; - reads standard input")
+      ->type_name("FILE")
+      ->required();
   submit->add_flag("--dry-run", flags->dry_run, "Default and validate only");
   submit->add_flag("-w,--watch", flags->watch, "Follow the (last) job until it is finished");
   CLI::App* list = add("list", "List jobs", List);
-  list->add_option("--phase", flags->phase, "Only jobs in this phase");
+  list->add_option("--phase", flags->phase, "Only jobs in this phase")->type_name(PhaseSet());
   list->add_option("--queue", flags->queue, "Only jobs of this queue");
   list->add_option("-l,--selector", flags->selector, "Only jobs with these labels: team=ml,stage in (a,b),!old");
   add("get", "Show one job and its pods", Get)->add_option("name", flags->name, "Name of the job")->required();

@@ -53,7 +53,8 @@ void AddPreflightCommand(CLI::App& app, GlobalOptions& options, int& exit_code) 
                          "1: problems, 2: not everything could be checked");
   command->fallthrough();
   auto asked = std::make_shared<Asked>();
-  command->add_option("--kubeconfig", asked->kubeconfig, "Default: $KUBECONFIG, then ~/.kube/config");
+  command->add_option("--kubeconfig", asked->kubeconfig, "Default: $KUBECONFIG, then ~/.kube/config")
+      ->type_name("FILE");
   command->add_option("--context", asked->context, "Of that file; default: its current one");
   command->add_option("--account", asked->options.account, "Whose rights are asked for")->capture_default_str();
   command->add_option("--scheduler-name", asked->options.schedulers, "Schedulers whose plain pods get groups")

@@ -2,6 +2,7 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "common/kube/text.h"
 
@@ -30,6 +31,15 @@ std::string Why(const job::v1::Job& job) {
 std::string PhaseText(kube::v1::JobPhase phase) {
   const std::string_view text = kube::JobPhaseName(phase);
   return text.empty() ? "-" : std::string(text);
+}
+
+std::string PhaseSet(std::string_view another) {
+  std::vector<std::string_view> names;
+  for (int phase = kube::v1::JOB_PHASE_PENDING; phase <= kube::v1::JobPhase_MAX; ++phase) {
+    names.push_back(kube::JobPhaseName(static_cast<kube::v1::JobPhase>(phase)));
+  }
+  if (!another.empty()) names.push_back(another);
+  return fmt::format("{{{}}}", fmt::join(names, ","));
 }
 
 std::string PodPhaseText(kube::v1::PodPhase phase) { return std::string(kube::PodPhaseName(phase)); }

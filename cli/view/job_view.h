@@ -2,6 +2,7 @@
 
 // How jobs, pods and history look to people.
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "basalt/job/v1/job.pb.h"
@@ -11,6 +12,8 @@ namespace basalt::cli {
 
 std::string PhaseText(kube::v1::JobPhase phase);
 std::string PodPhaseText(kube::v1::PodPhase phase);
+// "{Pending,Running,…}", and `another` behind them if it is not empty: how the help names the values of an option.
+std::string PhaseSet(std::string_view another = {});
 bool IsFinished(kube::v1::JobPhase phase);
 
 // NAME PHASE PENDING RUNNING SUCCEEDED FAILED TOTAL QUEUE AGE WAITING FOR; with NAMESPACE in front for all namespaces.
