@@ -1,10 +1,13 @@
 #include "cli/commands.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <utility>
 
 #include "cli/completion/command.h"
 #include "cli/preflight/command.h"
+#include "common/base/status.h"
 #include "common/base/version.h"
 
 namespace basalt::cli {
@@ -23,6 +26,11 @@ int Report(const absl::Status& status) {
   }
   std::fprintf(stderr, "error: %s\n", message.c_str());
   return status.code() == absl::StatusCode::kInvalidArgument ? kExitBadInput : kExitRefused;
+}
+
+absl::Status OrLookAt(const absl::Status& status, std::string_view cure) {
+  if (status.code() != absl::StatusCode::kNotFound) return status;
+  return MakeStatus(status.code(), fmt::format("{}; {}", ToStd(status.message()), cure));
 }
 
 void Runs(CLI::App& command, int& exit_code, std::function<absl::StatusOr<int>()> run) {

@@ -44,6 +44,9 @@ void Print(std::string_view text);
 // Prints "error: …" with the message of the status and returns the exit code that fits its code.
 int Report(const absl::Status& status);
 
+// The status; where it is NOT_FOUND, with what to do about it.
+absl::Status OrLookAt(const absl::Status& status, std::string_view cure);
+
 // What the command does once it was given: it leaves its exit code, or that of the error that it prints, in
 // `exit_code`.
 void Runs(CLI::App& command, int& exit_code, std::function<absl::StatusOr<int>()> run);

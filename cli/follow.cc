@@ -106,7 +106,7 @@ absl::StatusOr<kube::v1::JobPhase> Follow(JobClient& client, const GlobalOptions
       } else if (live) {
         std::vector<job::v1::Job> rows;
         for (const auto& [unused, job] : jobs) rows.push_back(job);
-        const std::string picture = FormatJobs(rows, options.all_namespaces, NowMs(), TerminalWidth());
+        const std::string picture = FormatJobs(rows, options.all_namespaces, NowMs(), StandardLook());
         // Over the picture before; what stands above stays.
         Print((drawn == 0 ? std::string() : fmt::format("\x1b[{}A\x1b[J", drawn)) + picture);
         drawn = std::count(picture.begin(), picture.end(), '\n');

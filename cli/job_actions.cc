@@ -105,8 +105,9 @@ absl::StatusOr<int> Command(const GlobalOptions& options, const ActionFlags& fla
   if (flags.partition >= 0) request.set_partition(flags.partition);
   request.set_request_id(MakeUuid(random));
   job::v1::CommandJobResponse response;
+  const auto order = [&](auto& stub, auto* context) { return stub.CommandJob(context, request, &response); };
   BASALT_RETURN_IF_ERROR(
-      client.Order([&](auto& stub, auto* context) { return stub.CommandJob(context, request, &response); }));
+      OrLookAt(client.Order(order), "basaltctl job list tells the jobs that there are, job get NAME tasks and pods"));
   if (options.output.empty()) {
     Print(fmt::format("job {}/{}: {} asked for (command {})\n", options.ns, flags.name, action, response.command()));
   } else if (!flags.wait) {
@@ -185,8 +186,9 @@ absl::StatusOr<std::vector<kube::v1::JobPhase>> PhasesOf(const std::vector<std::
     if (name == kDeleted) continue;
     const std::optional<kube::v1::JobPhase> phase = kube::ParseJobPhase(name);
     if (!phase || name.empty()) {
-      return MakeStatus(absl::StatusCode::kInvalidArgument,
-                        fmt::format("--for: '{}' is no phase of a job, nor {}", name, kDeleted));
+      return MakeStatus(
+          absl::StatusCode::kInvalidArgument,
+          fmt::format("--for: '{}' is no phase of a job; use one or several of {}", name, PhaseSet(kDeleted)));
     }
     phases.push_back(*phase);
   }
@@ -216,9 +218,10 @@ absl::StatusOr<int> Wait(const GlobalOptions& options, const ActionFlags& flags)
   }
   if (phase.status().code() == absl::StatusCode::kDeadlineExceeded) {
     return MakeStatus(absl::StatusCode::kDeadlineExceeded,
-                      fmt::format("{} is not {} after {}", job, fmt::join(flags.phases, " or "), flags.timeout));
+                      fmt::format("{} is not {} after {}; basaltctl job get {} -n {} tells what it waits for", job,
+                                  fmt::join(flags.phases, " or "), flags.timeout, flags.name, options.ns));
   }
-  BASALT_RETURN_IF_ERROR(phase.status());
+  BASALT_RETURN_IF_ERROR(OrLookAt(phase.status(), "basaltctl job list tells the jobs that there are"));
   Print(fmt::format("{} is {}\n", job, PhaseText(*phase)));
   return reached(*phase) ? kExitDone : kExitJobNotCompleted;
 }

@@ -10,6 +10,7 @@
 #include "cli/follow.h"
 #include "cli/manifest.h"
 #include "cli/view/explain_view.h"
+#include "cli/view/job_detail.h"
 #include "cli/view/job_view.h"
 #include "cli/view/output.h"
 #include "common/base/status.h"
@@ -18,6 +19,10 @@
 
 namespace basalt::cli {
 namespace {
+
+std::string JobsThereAre(const GlobalOptions& options) {
+  return fmt::format("basaltctl job list -n {} tells those that there are", options.ns);
+}
 
 struct JobFlags {
   std::string file;
@@ -75,7 +80,7 @@ absl::StatusOr<int> List(const GlobalOptions& options, const JobFlags& flags) {
     const std::optional<kube::v1::JobPhase> phase = kube::ParseJobPhase(flags.phase);
     if (!phase) {
       return MakeStatus(absl::StatusCode::kInvalidArgument,
-                        fmt::format("--phase: '{}' is no phase of a job", flags.phase));
+                        fmt::format("--phase: '{}' is no phase of a job; use one of {}", flags.phase, PhaseSet()));
     }
     request.add_phases(*phase);
   }
@@ -91,9 +96,9 @@ absl::StatusOr<int> List(const GlobalOptions& options, const JobFlags& flags) {
     Print(FormatMessage(all, options.output));
   } else if (all.jobs_size() == 0) {
     std::fprintf(stderr, "No jobs found%s\n",
-                 options.all_namespaces ? "" : fmt::format(" in namespace {}", options.ns).c_str());
+                 options.all_namespaces ? "" : fmt::format(" in namespace {}; -A looks in all", options.ns).c_str());
   } else {
-    Print(FormatJobs({all.jobs().begin(), all.jobs().end()}, options.all_namespaces, NowMs(), TerminalWidth()));
+    Print(FormatJobs({all.jobs().begin(), all.jobs().end()}, options.all_namespaces, NowMs(), StandardLook()));
   }
   return kExitDone;
 }
@@ -104,8 +109,22 @@ absl::StatusOr<int> Get(const GlobalOptions& options, const JobFlags& flags) {
   request.set_namespace_(options.ns);
   request.set_name(flags.name);
   job::v1::Job job;
-  BASALT_RETURN_IF_ERROR(client.Ask([&](auto& stub, auto* context) { return stub.GetJob(context, request, &job); }));
-  Print(options.output.empty() ? FormatJob(job, NowMs(), TerminalWidth()) : FormatMessage(job, options.output));
+  const auto get = [&](auto& stub, auto* context) { return stub.GetJob(context, request, &job); };
+  BASALT_RETURN_IF_ERROR(OrLookAt(client.Ask(get), JobsThereAre(options)));
+  if (!options.output.empty()) {
+    Print(FormatMessage(job, options.output));
+    return kExitDone;
+  }
+  // The job can be told without it.
+  job::v1::GetJobHistoryRequest of_it;
+  of_it.set_namespace_(options.ns);
+  of_it.set_name(flags.name);
+  of_it.set_uid(job.object().meta().uid());
+  job::v1::JobHistory history;
+  const absl::Status told =
+      client.Ask([&](auto& stub, auto* context) { return stub.GetJobHistory(context, of_it, &history); });
+  if (!told.ok()) history.Clear();
+  Print(FormatJob(job, history, NowMs(), StandardLook()));
   return kExitDone;
 }
 
@@ -137,9 +156,9 @@ absl::StatusOr<int> History(const GlobalOptions& options, const JobFlags& flags)
   request.set_name(flags.name);
   request.set_uid(flags.uid);
   job::v1::JobHistory history;
-  BASALT_RETURN_IF_ERROR(
-      client.Ask([&](auto& stub, auto* context) { return stub.GetJobHistory(context, request, &history); }));
-  Print(options.output.empty() ? FormatHistory(history, TerminalWidth()) : FormatMessage(history, options.output));
+  const auto get = [&](auto& stub, auto* context) { return stub.GetJobHistory(context, request, &history); };
+  BASALT_RETURN_IF_ERROR(OrLookAt(client.Ask(get), JobsThereAre(options)));
+  Print(options.output.empty() ? FormatHistory(history, StandardLook()) : FormatMessage(history, options.output));
   return kExitDone;
 }
 
@@ -149,8 +168,8 @@ absl::StatusOr<int> Delete(const GlobalOptions& options, const JobFlags& flags) 
   request.set_namespace_(options.ns);
   request.set_name(flags.name);
   job::v1::DeleteJobResponse response;
-  BASALT_RETURN_IF_ERROR(
-      client.Order([&](auto& stub, auto* context) { return stub.DeleteJob(context, request, &response); }));
+  const auto order = [&](auto& stub, auto* context) { return stub.DeleteJob(context, request, &response); };
+  BASALT_RETURN_IF_ERROR(OrLookAt(client.Order(order), JobsThereAre(options)));
   Print(fmt::format("job {}/{} deleted\n", options.ns, flags.name));
   return kExitDone;
 }

@@ -37,7 +37,7 @@ absl::StatusOr<int> List(const GlobalOptions& options) {
                     std::to_string(counts.unknown()), std::to_string(counts.completed())});
   }
   std::fputs(FormatTable({"NAME", "STATE", "PARENT", "WEIGHT", "PENDING", "INQUEUE", "RUNNING", "UNKNOWN", "COMPLETED"},
-                         rows, TerminalWidth())
+                         rows, StandardLook())
                  .c_str(),
              stdout);
   return kExitDone;

@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <iterator>
+
+#include "cli/view/table.h"
 #include "common/kube/text.h"
 
 namespace basalt::cli {
@@ -11,19 +14,48 @@ namespace {
 
 std::string Clock(int64_t ms) { return fmt::format("{:%H:%M:%S}.{:03}", fmt::gmtime(ms / 1000), ms % 1000); }
 
-std::string Counts(const kube::v1::PodCounts& counts) {
-  return fmt::format("{} pending, {} running, {} succeeded, {} failed{}{}", counts.pending(), counts.running(),
-                     counts.succeeded(), counts.failed(),
-                     counts.terminating() == 0 ? "" : fmt::format(", {} terminating", counts.terminating()),
-                     counts.unknown() == 0 ? "" : fmt::format(", {} unknown", counts.unknown()));
+Cell Move(const job::v1::HistoryEntry& entry) {
+  return {fmt::format("{} → {}", PhaseText(entry.from_phase()), PhaseText(entry.to_phase())),
+          entry.from_phase() == entry.to_phase() ? Colour::kPlain : ColourOf(entry.to_phase())};
 }
 
-// Why, in the server's words: what the job waits for, else the reason and message in its status.
-std::string Why(const job::v1::Job& job) {
-  if (!job.waiting_for().empty()) return job.waiting_for();
-  const kube::v1::JobStatus& status = job.object().status();
+std::string Seen(const job::v1::HistoryEntry& entry) {
+  return fmt::format("{}{}{}{}", entry.event(), entry.subject().empty() ? "" : " ", entry.subject(),
+                     entry.exit_code() == 0 ? "" : fmt::format(" (exit {})", entry.exit_code()));
+}
+
+std::string Outcome(const job::v1::HistoryEntry& entry) {
+  return entry.committed() ? entry.outcome() : "not acknowledged";
+}
+
+std::string Reason(const kube::v1::JobStatus& status) {
   if (status.reason().empty()) return status.message();
   return status.message().empty() ? status.reason() : fmt::format("{}: {}", status.reason(), status.message());
+}
+
+// Why, in the server's words: what stands in its way, else what it waits for, else what is odd about it.
+std::string Why(const job::v1::Job& job) {
+  const kube::v1::JobStatus& status = job.object().status();
+  const bool in_its_way = !status.reason().empty() && status.reason() != "SpecWarning" && !IsFinished(status.phase());
+  return in_its_way || job.waiting_for().empty() ? Reason(status) : job.waiting_for();
+}
+
+// The counts of pods in a column each, or `together` in one.
+Row JobRow(const job::v1::Job& job, bool with_namespace, bool together, int64_t now_ms) {
+  const kube::v1::Job& object = job.object();
+  const kube::v1::PodCounts& counts = object.status().counts();
+  Row row;
+  if (with_namespace) row.emplace_back(object.meta().namespace_());
+  row.emplace_back(object.meta().name());
+  row.emplace_back(PhaseText(object.status().phase()), ColourOf(object.status().phase()));
+  const int32_t numbers[] = {counts.pending(), counts.running(), counts.succeeded(), counts.failed()};
+  if (together) row.emplace_back(fmt::format("{}", fmt::join(numbers, "/")));
+  for (size_t i = 0; i < std::size(numbers) && !together; ++i) row.emplace_back(std::to_string(numbers[i]));
+  row.emplace_back(std::to_string(job.total_replicas()));
+  row.emplace_back(object.spec().queue());
+  row.emplace_back(FormatAge(now_ms - object.meta().creation_ms()));
+  row.emplace_back(Why(job));
+  return row;
 }
 
 }  // namespace
@@ -42,6 +74,13 @@ std::string PhaseSet(std::string_view another) {
   return fmt::format("{{{}}}", fmt::join(names, ","));
 }
 
+std::string CountsText(const kube::v1::PodCounts& counts) {
+  return fmt::format("{} pending, {} running, {} succeeded, {} failed{}{}", counts.pending(), counts.running(),
+                     counts.succeeded(), counts.failed(),
+                     counts.terminating() == 0 ? "" : fmt::format(", {} terminating", counts.terminating()),
+                     counts.unknown() == 0 ? "" : fmt::format(", {} unknown", counts.unknown()));
+}
+
 std::string PodPhaseText(kube::v1::PodPhase phase) { return std::string(kube::PodPhaseName(phase)); }
 
 bool IsFinished(kube::v1::JobPhase phase) {
@@ -49,67 +88,51 @@ bool IsFinished(kube::v1::JobPhase phase) {
          phase == kube::v1::JOB_PHASE_TERMINATED || phase == kube::v1::JOB_PHASE_ABORTED;
 }
 
-std::string FormatJobs(const std::vector<job::v1::Job>& jobs, bool with_namespace, int64_t now_ms, size_t width) {
+std::string FormatJobs(const std::vector<job::v1::Job>& jobs, bool with_namespace, int64_t now_ms, const Look& look) {
   Row header = {"NAME", "PHASE", "PENDING", "RUNNING", "SUCCEEDED", "FAILED", "TOTAL", "QUEUE", "AGE", "WHY"};
-  if (with_namespace) header.insert(header.begin(), "NAMESPACE");
-  std::vector<Row> rows;
-  for (const job::v1::Job& job : jobs) {
-    const kube::v1::PodCounts& counts = job.object().status().counts();
-    Row row = {job.object().meta().name(),
-               PhaseText(job.object().status().phase()),
-               std::to_string(counts.pending()),
-               std::to_string(counts.running()),
-               std::to_string(counts.succeeded()),
-               std::to_string(counts.failed()),
-               std::to_string(job.total_replicas()),
-               job.object().spec().queue(),
-               FormatAge(now_ms - job.object().meta().creation_ms()),
-               Why(job)};
-    if (with_namespace) row.insert(row.begin(), job.object().meta().namespace_());
-    rows.push_back(std::move(row));
+  Row narrow = {"NAME", "PHASE", "P/R/S/F", "TOTAL", "QUEUE", "AGE", "WHY"};
+  for (Row* each : {&header, &narrow}) {
+    if (with_namespace) each->insert(each->begin(), "NAMESPACE");
   }
-  return FormatTable(header, rows, width);
+  const auto rows_of = [&](bool together) {
+    std::vector<Row> rows;
+    for (const job::v1::Job& job : jobs) rows.push_back(JobRow(job, with_namespace, together, now_ms));
+    return rows;
+  };
+  const std::vector<Row> rows = rows_of(/*together=*/false);
+  if (Fits(header, rows, look)) return FormatTable(header, rows, look);
+  return FormatTable(narrow, rows_of(/*together=*/true), look);
 }
 
-std::string FormatJob(const job::v1::Job& job, int64_t now_ms, size_t width) {
-  const kube::v1::Job& object = job.object();
-  std::string text = fmt::format(
-      "Name:       {}\nNamespace:  {}\nPhase:      {}\nQueue:      {}\nPodGroup:   {}\nPods:       {}, {} wanted\n"
-      "Version:    {}\nRetries:    {}\nAge:        {}\n",
-      object.meta().name(), object.meta().namespace_(), PhaseText(object.status().phase()), object.spec().queue(),
-      job.pod_group_phase().empty() ? "-" : job.pod_group_phase(), Counts(object.status().counts()),
-      job.total_replicas(), object.status().version(), object.status().retry_count(),
-      FormatAge(now_ms - object.meta().creation_ms()));
-  if (const std::string why = Why(job); !why.empty()) text += fmt::format("Why:        {}\n", why);
-  if (job.pods_size() == 0) return text;
-  std::vector<Row> rows;
-  for (const job::v1::PodSummary& pod : job.pods()) {
-    rows.push_back({pod.name(), pod.task(), pod.terminating() ? "Terminating" : PodPhaseText(pod.phase()),
-                    std::to_string(pod.exit_code()), std::to_string(pod.restarts()), pod.node_name(),
-                    FormatAge(now_ms - pod.creation_ms()), pod.reason()});
-  }
-  return text + "\n" + FormatTable({"POD", "TASK", "PHASE", "EXIT", "RESTARTS", "NODE", "AGE", "REASON"}, rows, width);
-}
-
-std::string FormatHistory(const job::v1::JobHistory& history, size_t width) {
+std::string FormatHistory(const job::v1::JobHistory& history, const Look& look) {
   std::vector<Row> rows;
   for (const job::v1::HistoryEntry& entry : history.entries()) {
-    std::string seen = entry.event();
-    if (!entry.subject().empty()) seen += " " + entry.subject();
-    if (entry.exit_code() != 0) seen += fmt::format(" (exit {})", entry.exit_code());
-    rows.push_back({std::to_string(entry.sequence()), Clock(entry.time_ms()),
-                    fmt::format("{} → {}", PhaseText(entry.from_phase()), PhaseText(entry.to_phase())), seen,
-                    entry.rule(), entry.action(), Counts(entry.counts()),
-                    entry.committed() ? entry.outcome() : "not acknowledged"});
+    rows.push_back({std::to_string(entry.sequence()), Clock(entry.time_ms()), Move(entry), Seen(entry), entry.rule(),
+                    entry.action(), CountsText(entry.counts()), Outcome(entry)});
   }
-  return FormatTable({"#", "TIME", "PHASE", "SEEN", "RULE", "ACTION", "PODS", "OUTCOME"}, rows, width);
+  return FormatTable({"#", "TIME", "PHASE", "SEEN", "RULE", "ACTION", "PODS", "OUTCOME"}, rows, look);
+}
+
+std::string FormatDecisions(const job::v1::JobHistory& history, const Look& look) {
+  Row header = {"TIME", "DECISION", "SEEN", "RULE", "ACTION", "OUTCOME"};
+  std::vector<Row> rows;
+  for (const job::v1::HistoryEntry& entry : history.entries()) {
+    rows.push_back({Clock(entry.time_ms()), Move(entry), Seen(entry), entry.rule(), entry.action(), Outcome(entry)});
+  }
+  // The decision and its outcome say nearly as much as the action, and then as the rule.
+  for (const ptrdiff_t column : {4, 3}) {
+    if (Fits(header, rows, look)) break;
+    header.erase(header.begin() + column);
+    for (Row& row : rows) row.erase(row.begin() + column);
+  }
+  return FormatTable(header, rows, look);
 }
 
 std::string FormatChange(const job::v1::Job& job) {
   const kube::v1::Job& object = job.object();
   const std::string why = Why(job);
   return fmt::format("{}/{}  {}  {} of {}{}{}\n", object.meta().namespace_(), object.meta().name(),
-                     PhaseText(object.status().phase()), Counts(object.status().counts()), job.total_replicas(),
+                     PhaseText(object.status().phase()), CountsText(object.status().counts()), job.total_replicas(),
                      why.empty() ? "" : "  ", why);
 }
 

@@ -6,21 +6,25 @@
 #include <vector>
 
 #include "basalt/job/v1/job.pb.h"
-#include "cli/view/table.h"
+#include "cli/view/look.h"
 
 namespace basalt::cli {
 
 std::string PhaseText(kube::v1::JobPhase phase);
 std::string PodPhaseText(kube::v1::PodPhase phase);
+// "1 pending, 0 running, 4 succeeded, 0 failed", and what else there is.
+std::string CountsText(const kube::v1::PodCounts& counts);
 // "{Pending,Running,…}", and `another` behind them if it is not empty: how the help names the values of an option.
 std::string PhaseSet(std::string_view another = {});
 bool IsFinished(kube::v1::JobPhase phase);
 
-// NAME PHASE PENDING RUNNING SUCCEEDED FAILED TOTAL QUEUE AGE WAITING FOR; with NAMESPACE in front for all namespaces.
-std::string FormatJobs(const std::vector<job::v1::Job>& jobs, bool with_namespace, int64_t now_ms, size_t width);
-// Everything about one job, its pods included.
-std::string FormatJob(const job::v1::Job& job, int64_t now_ms, size_t width);
-std::string FormatHistory(const job::v1::JobHistory& history, size_t width);
+// NAME PHASE PENDING RUNNING SUCCEEDED FAILED TOTAL QUEUE AGE WHY; with NAMESPACE in front for all namespaces.
+std::string FormatJobs(const std::vector<job::v1::Job>& jobs, bool with_namespace, int64_t now_ms,
+                       const Look& look = {});
+// Every decision, with the pods as they were.
+std::string FormatHistory(const job::v1::JobHistory& history, const Look& look = {});
+// The same, shorter: without numbers and pods.
+std::string FormatDecisions(const job::v1::JobHistory& history, const Look& look = {});
 // One line for a change, for logs and pipes.
 std::string FormatChange(const job::v1::Job& job);
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <numeric>
 
 namespace basalt::cli {
 namespace {
@@ -13,6 +14,40 @@ bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0
 
 size_t Length(std::string_view text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return !IsContinuation(c); }));
+}
+
+constexpr size_t kGap = 3;
+constexpr size_t kLeastLast = 16;  // Of words at the end of a line so much is still of use.
+constexpr size_t kLeast = 6;
+
+std::vector<size_t> WidthsOf(const Row& header, const std::vector<Row>& rows) {
+  std::vector<size_t> widths(header.size());
+  for (size_t i = 0; i < header.size(); ++i) {
+    widths[i] = Length(header[i].text);
+    for (const Row& row : rows) widths[i] = std::max(widths[i], Length(row[i].text));
+  }
+  return widths;
+}
+
+size_t TotalOf(const std::vector<size_t>& widths) {
+  return std::accumulate(widths.begin(), widths.end(), (widths.size() - 1) * kGap);
+}
+
+// Narrows columns until the table is no wider than `width`, or cannot be.
+void Fit(std::vector<size_t>& widths, size_t width) {
+  if (width == 0 || widths.empty()) return;
+  size_t total = TotalOf(widths);
+  const auto take = [&](size_t& column, size_t least) {
+    const size_t taken = std::min(column - std::min(column, least), total - std::min(total, width));
+    column -= taken;
+    total -= taken;
+  };
+  take(widths.back(), kLeastLast);
+  while (total > width) {
+    const auto widest = std::max_element(widths.begin(), widths.end());
+    if (*widest <= kLeast) return;
+    take(*widest, *widest - 1);
+  }
 }
 
 winsize TerminalSize() {
@@ -56,21 +91,38 @@ size_t TableWidth(std::string_view text) {
   return widest;
 }
 
-std::string FormatTable(const Row& header, const std::vector<Row>& rows, size_t width) {
-  std::vector<size_t> widths(header.size());
-  for (size_t i = 0; i < header.size(); ++i) {
-    widths[i] = Length(header[i]);
-    for (const Row& row : rows) widths[i] = std::max(widths[i], Length(row[i]));
-  }
+std::string Printable(std::string_view text) {
+  std::string printable(text);
+  std::replace_if(
+      printable.begin(), printable.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
+  return printable;
+}
+
+bool Fits(const Row& header, const std::vector<Row>& rows, const Look& look) {
+  std::vector<size_t> widths = WidthsOf(header, rows);
+  if (look.width == 0 || widths.empty()) return true;
+  widths.back() = std::min(widths.back(), kLeastLast);
+  return TotalOf(widths) <= look.width;
+}
+
+std::string FormatTable(const Row& header, const std::vector<Row>& rows, const Look& look) {
+  std::vector<size_t> widths = WidthsOf(header, rows);
+  Fit(widths, look.width);
   std::string text;
   const auto append = [&](const Row& row) {
-    std::string line;
+    size_t used = 0;  // Code points of the line, blanks at its end left out.
+    size_t at = 0;    // Where the column begins.
     for (size_t i = 0; i < row.size(); ++i) {
-      line += row[i];
-      if (i + 1 < row.size()) line.append(widths[i] - Length(row[i]) + 3, ' ');
+      // Still too wide where there is hardly any room at all.
+      const size_t room = look.width == 0 ? widths[i] : std::min(widths[i], look.width - std::min(at, look.width));
+      const std::string cell = room == 0 ? std::string() : CutLine(Printable(row[i].text), room);
+      if (!cell.empty()) {
+        text.append(at - used, ' ');
+        text += look.colours ? Paint(cell, row[i].colour) : cell;
+        used = at + Length(cell);
+      }
+      at += widths[i] + kGap;
     }
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += CutLine(line, width);
     text += '\n';
   };
   append(header);

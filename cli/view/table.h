@@ -4,18 +4,34 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "cli/view/look.h"
 
 namespace basalt::cli {
 
-using Row = std::vector<std::string>;
+struct Cell {
+  Cell() = default;
+  Cell(std::string words, Colour paint = Colour::kPlain) : text(std::move(words)), colour(paint) {}  // NOLINT: a word.
+  Cell(const char* words) : text(words) {}                                                           // NOLINT
+  std::string text;
+  Colour colour = Colour::kPlain;
+};
+using Row = std::vector<Cell>;
 
 // Header and rows, columns padded to their widest cell (counted in code points), three spaces between, no trailing
-// spaces. With `width` > 0 the last column is cut with "…" so that no line is longer.
-std::string FormatTable(const Row& header, const std::vector<Row>& rows, size_t width = 0);
+// spaces. Where the table is wider than the look's width the last column gives way first, then whichever is widest:
+// what does not fit is cut with "…". Control characters, which a terminal would obey, are shown as "?".
+std::string FormatTable(const Row& header, const std::vector<Row>& rows, const Look& look = {});
+
+// No more is cut of it than words in the last column.
+bool Fits(const Row& header, const std::vector<Row>& rows, const Look& look);
 
 // One line, with or without its end, cut with "…" to `width` code points; 0 = as it is.
 std::string CutLine(std::string_view line, size_t width);
+// Words of others, with "?" for control characters.
+std::string Printable(std::string_view text);
 // Whole lines, of which there are at most `height` - 1, so that a terminal does not scroll; 0 = all.
 std::string_view CutLines(std::string_view text, size_t height);
 // Code points of the longest line.

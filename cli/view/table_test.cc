@@ -12,7 +12,44 @@ TEST(TableTest, PadsToTheWidestCellAndLeavesNoTrailingSpace) {
             "longer   Ok        it waits\n");
 }
 
-TEST(TableTest, CutsLongLinesByCodePoint) { EXPECT_EQ(FormatTable({"A"}, {{"äöüäöü"}}, 4), "A\näöü…\n"); }
+TEST(TableTest, CutsLongLinesByCodePoint) {
+  EXPECT_EQ(FormatTable({"A"}, std::vector<Row>{{"äöüäöü"}}, {.width = 4}), "A\näöü…\n");
+}
+
+TEST(TableTest, TheLastColumnGivesWayFirstThenTheWidest) {
+  const Row header = {"NAME", "PHASE", "WHY"};
+  const std::vector<Row> rows = {
+      {"a-job-with-a-rather-long-name", "Pending", "the scheduler has not admitted its PodGroup yet"}};
+  EXPECT_EQ(FormatTable(header, rows, {.width = 70}),
+            "NAME                            PHASE     WHY\n"
+            "a-job-with-a-rather-long-name   Pending   the scheduler has not admit…\n");
+  EXPECT_EQ(FormatTable(header, rows, {.width = 50}),
+            "NAME                    PHASE     WHY\n"
+            "a-job-with-a-rather-…   Pending   the scheduler h…\n");
+  EXPECT_EQ(FormatTable(header, rows), FormatTable(header, rows, {.width = 500})) << "in a pipe nothing is cut";
+  for (size_t width = 1; width < 100; ++width) {
+    EXPECT_LE(TableWidth(FormatTable(header, rows, {.width = width})), width);
+  }
+}
+
+TEST(TableTest, ColoursChangeNoWidth) {
+  const Row header = {"NAME", "PHASE", "WHY"};
+  const std::vector<Row> rows = {{"a", Cell("Failed", Colour::kRed), "x"},
+                                 {"b", Cell("Completed", Colour::kGreen), ""}};
+  EXPECT_EQ(FormatTable(header, rows, {.colours = true}),
+            "NAME   PHASE       WHY\n"
+            "a      \x1b[31mFailed\x1b[0m      x\n"
+            "b      \x1b[32mCompleted\x1b[0m\n");
+  EXPECT_EQ(FormatTable(header, rows),
+            "NAME   PHASE       WHY\n"
+            "a      Failed      x\n"
+            "b      Completed\n");
+}
+
+// A terminal would obey them.
+TEST(TableTest, ControlCharactersOfOthersAreShownAsQuestionMarks) {
+  EXPECT_EQ(FormatTable({"A"}, std::vector<Row>{{"x\x1b[31my\n\x7f"}}), "A\nx?[31my??\n");
+}
 
 TEST(TableTest, AgesReadLikeKubectls) {
   const std::pair<int64_t, std::string_view> cases[] = {

@@ -82,7 +82,7 @@ std::string FormatMembers(const gateway::v1::Topology& topology, size_t width) {
   if (width == 0 || TableWidth(table) <= width) return table;
   header.erase(header.begin() + kAddress);
   for (Row& row : rows) row.erase(row.begin() + kAddress);
-  return FormatTable(header, rows, width);
+  return FormatTable(header, rows, {.width = width});
 }
 
 std::string FormatMoves(const gateway::v1::Topology& topology, size_t width) {
@@ -92,7 +92,7 @@ std::string FormatMoves(const gateway::v1::Topology& topology, size_t width) {
                     std::string(StageText(move.stage())), std::to_string(move.slots()), Short(move.since_ms())});
   }
   if (rows.empty()) return "";
-  return "\n" + FormatTable({"MOVING", "FROM", "TO", "STAGE", "SLOTS", "FOR"}, rows, width);
+  return "\n" + FormatTable({"MOVING", "FROM", "TO", "STAGE", "SLOTS", "FOR"}, rows, {.width = width});
 }
 
 std::string_view OpenText(const gateway::v1::SlotRange& range) { return range.open() ? "open" : "waiting"; }
@@ -109,7 +109,7 @@ std::string FormatTopology(const gateway::v1::Topology& topology, size_t width) 
   }
   return fmt::format("{}\n{}{}\n{}", CutLine(HeadLine(topology), width), FormatMembers(topology, width),
                      FormatMoves(topology, width),
-                     FormatTable({"WATCH", "STATE", "VERSION", "OBJECTS"}, watches, width));
+                     FormatTable({"WATCH", "STATE", "VERSION", "OBJECTS"}, watches, {.width = width}));
 }
 
 std::string FormatSlots(const gateway::v1::Topology& topology, gateway::v1::ServiceKind service, size_t width) {
@@ -130,9 +130,9 @@ std::string FormatSlots(const gateway::v1::Topology& topology, gateway::v1::Serv
     rows.push_back({OrDash(replica), std::to_string(epoch), std::string(open), OrDash(target),
                     std::to_string(alike.count), alike.slots});
   }
-  return fmt::format("{}\n{}",
-                     CutLine(fmt::format("slots of {}, epoch {}\n", ServiceText(service), topology.epoch()), width),
-                     FormatTable({"OWNER", "SINCE EPOCH", "STATE", "MOVES TO", "COUNT", "SLOTS"}, rows, width));
+  return fmt::format(
+      "{}\n{}", CutLine(fmt::format("slots of {}, epoch {}\n", ServiceText(service), topology.epoch()), width),
+      FormatTable({"OWNER", "SINCE EPOCH", "STATE", "MOVES TO", "COUNT", "SLOTS"}, rows, {.width = width}));
 }
 
 const gateway::v1::SlotRange* FindSlot(const gateway::v1::Topology& topology, uint32_t slot) {

@@ -1,0 +1,220 @@
+#include "cli/view/job_view.h"
+
+#include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include "cli/view/job_detail.h"
+#include "cli/view/table.h"
+
+namespace basalt::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr int64_t kNow = 1'750'000'100'000;
+
+template <typename Message>
+Message Parse(const char* text) {
+  Message message;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &message));
+  return message;
+}
+
+job::v1::Job TestJob() {
+  return Parse<job::v1::Job>(R"pb(
+    object {
+      meta { namespace: "ml" name: "train" uid: "u-1" creation_ms: 1750000000000 }
+      spec {
+        scheduler_name: "volcano"
+        min_available: 3
+        queue: "research"
+        max_retry: 3
+        min_success: 2
+        ttl_seconds_after_finished: 600
+        priority_class_name: "high"
+        volumes { mount_path: "/data" volume_claim_name: "set" }
+        volumes { mount_path: "/out" volume_claim_json: "{}" }
+        plugins { name: "env" }
+        plugins { name: "svc" }
+        policies { action: "RestartJob" events: "PodFailed" events: "PodEvicted" }
+        tasks { name: "driver" replicas: 1 min_available: 1 }
+        tasks {
+          name: "worker"
+          replicas: 3
+          min_available: 2
+          depends_on { names: "driver" }
+          policies { action: "AbortJob" exit_code: 42 timeout_ms: 90000 }
+        }
+      }
+      status {
+        phase: JOB_PHASE_RUNNING
+        reason: "SpecWarning"
+        message: "spec.x is odd"
+        counts { running: 3 failed: 1 }
+        task_status_count {
+          task: "driver"
+          counts { running: 1 }
+        }
+        task_status_count {
+          task: "worker"
+          counts { running: 2 failed: 1 }
+        }
+        version: 1
+        retry_count: 1
+        conditions { phase: JOB_PHASE_PENDING last_transition_ms: 1750000001000 }
+        conditions { phase: JOB_PHASE_RUNNING last_transition_ms: 1750000040000 }
+      }
+    }
+    waiting_for: "1 pods have not started"
+    pod_group_phase: "Running"
+    total_replicas: 4
+    pods {
+      name: "train-driver-0"
+      task: "driver"
+      phase: POD_PHASE_RUNNING
+      node_name: "node-0"
+      creation_ms: 1750000010000
+    }
+    pods {
+      name: "train-worker-0"
+      task: "worker"
+      phase: POD_PHASE_FAILED
+      exit_code: 7
+      node_name: "node-1"
+      creation_ms: 1750000010000
+      reason: "Error"
+    }
+    pods { name: "train-worker-1" task: "worker" phase: POD_PHASE_RUNNING terminating: true creation_ms: 1750000010000 }
+  )pb");
+}
+
+job::v1::JobHistory TestHistory(int entries) {
+  job::v1::JobHistory history;
+  for (int i = 0; i < entries; ++i) {
+    job::v1::HistoryEntry& entry = *history.add_entries();
+    entry.set_sequence(i + 1);
+    entry.set_time_ms(1'750'000'000'000 + i * 1000);
+    entry.set_from_phase(kube::v1::JOB_PHASE_PENDING);
+    entry.set_to_phase(kube::v1::JOB_PHASE_RUNNING);
+    entry.set_event("PodFailed");
+    entry.set_subject("p");
+    entry.set_exit_code(7);
+    entry.set_rule("spec.policies[0]");
+    entry.set_action("SyncJob");
+    entry.set_outcome("done");
+    entry.set_committed(i != 0);
+  }
+  return history;
+}
+
+TEST(JobDetailTest, TellsAllThatIsKnown) {
+  EXPECT_EQ(FormatJob(TestJob(), TestHistory(2), kNow),
+            "Name:         train\n"
+            "Namespace:    ml\n"
+            "UID:          u-1\n"
+            "Phase:        Running\n"
+            "Waiting for:  1 pods have not started\n"
+            "Reason:       SpecWarning: spec.x is odd\n"
+            "Pods:         0 pending, 3 running, 0 succeeded, 1 failed, 4 wanted\n"
+            "Gang:         3 of 4 pods, 2 successes suffice\n"
+            "Restarts:     1 of 3, version 1\n"
+            "Queue:        research\n"
+            "PodGroup:     Running\n"
+            "Scheduler:    volcano\n"
+            "Priority:     high\n"
+            "Plugins:      env, svc\n"
+            "Policies:     PodFailed or PodEvicted → RestartJob\n"
+            "              task worker: exit code 42 → AbortJob after 1m30s\n"
+            "Volumes:      /data from claim set\n"
+            "              /out from a claim of the job's own\n"
+            "Deleted:      10m after its end\n"
+            "Age:          100s\n"
+            "\n"
+            "TASK     WANTED   MIN   PENDING   RUNNING   SUCCEEDED   FAILED   AFTER\n"
+            "driver   1        1     0         1         0           0\n"
+            "worker   3        2     0         2         0           1        driver\n"
+            "\n"
+            "POD              TASK     PHASE         EXIT   RESTARTS   NODE     AGE   REASON\n"
+            "train-driver-0   driver   Running       0      0          node-0   90s\n"
+            "train-worker-0   worker   Failed        7      0          node-1   90s   Error\n"
+            "train-worker-1   worker   Terminating   0      0                   90s\n"
+            "\n"
+            "CONDITION   LAST CHANGE\n"
+            "Pending     99s ago\n"
+            "Running     60s ago\n"
+            "\n"
+            "TIME           DECISION            SEEN                   RULE               ACTION    OUTCOME\n"
+            "15:06:40.000   Pending → Running   PodFailed p (exit 7)   spec.policies[0]   SyncJob   not acknowledged\n"
+            "15:06:41.000   Pending → Running   PodFailed p (exit 7)   spec.policies[0]   SyncJob   done\n");
+}
+
+TEST(JobDetailTest, OfALongHistoryTheNewestAreShown) {
+  const std::string text = FormatJob(TestJob(), TestHistory(8), kNow);
+  EXPECT_THAT(text, HasSubstr("15:06:47.000"));
+  EXPECT_THAT(text, HasSubstr("15:06:43.000"));
+  EXPECT_THAT(text, Not(HasSubstr("15:06:42.000")));
+  EXPECT_THAT(text, HasSubstr("\n3 earlier ones: basaltctl job history train -n ml\n"));
+}
+
+TEST(JobDetailTest, WhatAJobDoesNotHaveIsLeftOut) {
+  const std::string text =
+      FormatJob(Parse<job::v1::Job>(R"pb(object { meta { name: "j" namespace: "default" } })pb"), {}, kNow);
+  for (const char* word :
+       {"Waiting", "Reason", "Plugins", "Policies", "Deleted", "TASK", "POD ", "CONDITION", "TIME"}) {
+    EXPECT_THAT(text, Not(HasSubstr(word)));
+  }
+}
+
+TEST(JobDetailTest, TablesFitTheTerminalAndColoursAreForPhases) {
+  const std::string text = FormatJob(TestJob(), TestHistory(2), kNow, {.width = 60});
+  EXPECT_THAT(text.substr(text.find("TASK")), HasSubstr("…"));
+  EXPECT_LE(TableWidth(text.substr(text.find("TASK"))), 60u);
+  const std::string painted = FormatJob(TestJob(), TestHistory(2), kNow, {.colours = true});
+  EXPECT_THAT(painted, HasSubstr("\x1b[31mFailed\x1b[0m        7"));
+  EXPECT_THAT(painted, HasSubstr("\x1b[33mTerminating\x1b[0m   0"));
+  EXPECT_THAT(painted, HasSubstr("Phase:        Running\n"));
+}
+
+TEST(JobViewTest, JobsAreARowEach) {
+  EXPECT_EQ(
+      FormatJobs({TestJob()}, true, kNow),
+      "NAMESPACE   NAME    PHASE     PENDING   RUNNING   SUCCEEDED   FAILED   TOTAL   QUEUE      AGE    WHY\n"
+      "ml          train   Running   0         3         0           1        4       research   100s   1 pods have "
+      "not started\n");
+  EXPECT_EQ(FormatJobs({TestJob()}, false, kNow, {.width = 101}),
+            "NAME    PHASE     PENDING   RUNNING   SUCCEEDED   FAILED   TOTAL   QUEUE      AGE    WHY\n"
+            "train   Running   0         3         0           1        4       research   100s   1 pods have not…\n");
+}
+
+TEST(JobViewTest, WhereThereIsLittleRoomTheCountsStandTogether) {
+  EXPECT_EQ(FormatJobs({TestJob()}, false, kNow, {.width = 80}),
+            "NAME    PHASE     P/R/S/F   TOTAL   QUEUE      AGE    WHY\n"
+            "train   Running   0/3/0/1   4       research   100s   1 pods have not started\n");
+}
+
+TEST(JobViewTest, WhatStandsInItsWayComesBeforeWhatItWaitsFor) {
+  job::v1::Job job = TestJob();
+  job.mutable_object()->mutable_status()->set_reason("PVCError");
+  job.mutable_object()->mutable_status()->set_message("claim set does not exist");
+  EXPECT_THAT(FormatJobs({job}, false, kNow), HasSubstr("100s   PVCError: claim set does not exist\n"));
+  EXPECT_THAT(FormatJobs({TestJob()}, false, kNow), HasSubstr("100s   1 pods have not started\n"));
+}
+
+TEST(JobViewTest, WhereThereIsLittleRoomDecisionsGoWithoutTheirRules) {
+  EXPECT_EQ(FormatDecisions(TestHistory(1), {.width = 95}),
+            "TIME           DECISION            SEEN                   RULE               OUTCOME\n"
+            "15:06:40.000   Pending → Running   PodFailed p (exit 7)   spec.policies[0]   not acknowledged\n");
+  EXPECT_EQ(FormatDecisions(TestHistory(1), {.width = 74}),
+            "TIME           DECISION            SEEN                   OUTCOME\n"
+            "15:06:40.000   Pending → Running   PodFailed p (exit 7)   not acknowledged\n");
+}
+
+TEST(JobViewTest, ThePhasesThatCanBeNamed) {
+  EXPECT_EQ(PhaseSet("Deleted"),
+            "{Pending,Running,Restarting,Completing,Terminating,Aborting,Aborted,Completed,Terminated,Failed,Deleted}");
+}
+
+}  // namespace
+}  // namespace basalt::cli
