@@ -14,6 +14,7 @@
 #include "common/base/status_macros.h"
 #include "services/jobsvc/api/manifest.h"
 #include "services/jobsvc/core/command.h"
+#include "tests/examples/judge.h"
 
 namespace basalt::examples {
 namespace {
@@ -43,12 +44,6 @@ std::string Flag(const std::vector<std::string>& words, std::string_view flag) {
   return "";
 }
 
-int64_t StatusInt(const json::value& job, std::string_view name) {
-  const json::value* status = FindPath(job, {"status"});
-  return status == nullptr ? 0 : FindInt(*status, name);
-}
-
-// Words are broken to fit a line of the comment, and stand anywhere in the text.
 bool Says(std::string_view text, std::string_view words) { return text.find(words) != std::string_view::npos; }
 
 }  // namespace
@@ -172,30 +167,10 @@ std::string Stage::Phase() const {
 }
 
 void Stage::Judge(const Promise& promise, absl::Duration lasted) {
-  JudgeStatus(promise);
+  for (std::string& complaint : JudgeStatus(promise, last_)) Complain(std::move(complaint));
   JudgeLog(promise);
   if (promise.lasts && (lasted < promise.lasts->first || lasted > promise.lasts->second)) {
     Complain(fmt::format("it lasts {}", absl::FormatDuration(lasted)));
-  }
-}
-
-void Stage::JudgeStatus(const Promise& promise) {
-  const int64_t retries = StatusInt(last_, "retryCount");
-  if (retries != promise.retries) Complain(fmt::format("it was restarted {} times", retries));
-  const int64_t version = StatusInt(last_, "version");
-  if (promise.version && version != *promise.version) Complain(fmt::format("its version is {}", version));
-  if (promise.pods) {
-    for (const auto& [count, number] : *promise.pods) {
-      const int64_t seen = StatusInt(last_, count);
-      if (seen != number) Complain(fmt::format("{} pods are {}, not {}", seen, count, number));
-    }
-  }
-  const json::value* state = FindPath(last_, {"status", "state"});
-  const std::string text = state == nullptr
-                               ? std::string()
-                               : fmt::format("{}: {}", FindString(*state, "reason"), FindString(*state, "message"));
-  for (const std::string& words : promise.says) {
-    if (!Says(text, words)) Complain(fmt::format("its status does not say '{}', but '{}'", words, text));
   }
 }
 

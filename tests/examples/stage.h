@@ -32,7 +32,6 @@ class Stage {
   std::string Phase() const;
   void Judge(const Promise& promise, absl::Duration lasted);
   void JudgeLog(const Promise& promise);
-  void JudgeStatus(const Promise& promise);
   void Complain(std::string what) { complaints_.push_back(std::move(what)); }
 
   simulation::SimSuite suite_;
