@@ -106,8 +106,8 @@ absl::StatusOr<int> Command(const GlobalOptions& options, const ActionFlags& fla
   request.set_request_id(MakeUuid(random));
   job::v1::CommandJobResponse response;
   const auto order = [&](auto& stub, auto* context) { return stub.CommandJob(context, request, &response); };
-  BASALT_RETURN_IF_ERROR(
-      OrLookAt(client.Order(order), "basaltctl job list tells the jobs that there are, job get NAME tasks and pods"));
+  BASALT_RETURN_IF_ERROR(OrLookAt(
+      client.Order(order), "basaltctl job list tells the jobs that there are, job get NAME their tasks and pods"));
   if (options.output.empty()) {
     Print(fmt::format("job {}/{}: {} asked for (command {})\n", options.ns, flags.name, action, response.command()));
   } else if (!flags.wait) {
@@ -166,8 +166,9 @@ absl::StatusOr<int> Scale(const GlobalOptions& options, const ActionFlags& flags
   if (flags.min_available) request.set_min_available(*flags.min_available);
   JobClient client(options.gateway);
   job::v1::Job job;
+  const auto order = [&](auto& stub, auto* context) { return stub.ScaleJob(context, request, &job); };
   BASALT_RETURN_IF_ERROR(
-      client.Order([&](auto& stub, auto* context) { return stub.ScaleJob(context, request, &job); }));
+      OrLookAt(client.Order(order), "basaltctl job list tells the jobs that there are, job get NAME their tasks"));
   if (!options.output.empty()) {
     Print(FormatMessage(job, options.output));
     return kExitDone;
@@ -218,7 +219,7 @@ absl::StatusOr<int> Wait(const GlobalOptions& options, const ActionFlags& flags)
   }
   if (phase.status().code() == absl::StatusCode::kDeadlineExceeded) {
     return MakeStatus(absl::StatusCode::kDeadlineExceeded,
-                      fmt::format("{} is not {} after {}; basaltctl job get {} -n {} tells what it waits for", job,
+                      fmt::format("{} is not {} after {}; basaltctl job explain {} -n {} tells why", job,
                                   fmt::join(flags.phases, " or "), flags.timeout, flags.name, options.ns));
   }
   BASALT_RETURN_IF_ERROR(OrLookAt(phase.status(), "basaltctl job list tells the jobs that there are"));

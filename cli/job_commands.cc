@@ -142,9 +142,9 @@ absl::StatusOr<int> Explain(const GlobalOptions& options, const JobFlags& flags)
   request.set_namespace_(options.ns);
   request.set_name(flags.name);
   job::v1::JobExplanation explanation;
-  BASALT_RETURN_IF_ERROR(
-      client.Ask([&](auto& stub, auto* context) { return stub.ExplainJob(context, request, &explanation); }));
-  Print(options.output.empty() ? FormatExplanation(explanation, TerminalWidth())
+  const auto ask = [&](auto& stub, auto* context) { return stub.ExplainJob(context, request, &explanation); };
+  BASALT_RETURN_IF_ERROR(OrLookAt(client.Ask(ask), JobsThereAre(options)));
+  Print(options.output.empty() ? FormatExplanation(explanation, StandardLook().width)
                                : FormatMessage(explanation, options.output));
   return kExitDone;
 }

@@ -59,11 +59,12 @@ std::string Wrap(std::string_view text, size_t width, size_t indent) {
 }
 
 std::string FormatExplanation(const job::v1::JobExplanation& explanation, size_t width) {
-  std::string text = Wrap(explanation.summary(), width) + "\n";
+  std::string text = Wrap(Printable(explanation.summary()), width) + "\n";
   if (explanation.causes_size() > 0) text += '\n';
   for (const job::v1::Cause& cause : explanation.causes()) {
-    text += Wrap("- " + CauseText(cause, explanation.time_ms()), width, 2) + "\n";
-    if (!cause.advice().empty()) text += "  " + Wrap("→ " + cause.advice(), width > 2 ? width - 2 : 0, 4) + "\n";
+    text += Wrap("- " + Printable(CauseText(cause, explanation.time_ms())), width, 2) + "\n";
+    if (!cause.advice().empty())
+      text += "  " + Wrap("→ " + Printable(cause.advice()), width > 2 ? width - 2 : 0, 4) + "\n";
   }
   return text;
 }

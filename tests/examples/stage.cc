@@ -123,7 +123,10 @@ absl::Status Stage::TypeToBasaltctl(const std::vector<std::string>& words) {
                                                                         {"restart", "RestartJob"},
                                                                         {"terminate", "TerminateJob"},
                                                                         {"complete", "CompleteJob"}};
+  static const auto& kQuestions = *new std::set<std::string_view>{"explain", "get", "history"};
+  if (kQuestions.contains(words[2])) return absl::OkStatus();  // They change nothing.
   if (words[2] == "delete") return Send("DELETE", JobPath(words[3]), "", "");
+  if (words[2] == "scale") return Scale(words);
   const auto found = kActions.find(words[2]);
   if (found == kActions.end()) return Unknown(words);
   std::string action = found->second;
@@ -141,6 +144,29 @@ absl::Status Stage::TypeToBasaltctl(const std::vector<std::string>& words) {
   return Send("POST", fmt::format("/apis/bus.volcano.sh/v1alpha1/namespaces/{}/commands", kNamespace),
               jobsvc::CommandJson(job, jobsvc::CommandName(job, action, target, "1"), action, target),
               "application/json");
+}
+
+// The patch that the service makes of it.
+absl::Status Stage::Scale(const std::vector<std::string>& words) {
+  json::array operations;
+  const auto add = [&](std::string path, const std::string& number) {
+    operations.push_back({{"op", "add"}, {"path", std::move(path)}, {"value", std::stoi(number)}});
+  };
+  for (size_t i = 4; i < words.size(); ++i) {
+    if (words[i] == "--min-available") {
+      add("/spec/minAvailable", words[++i]);
+      continue;
+    }
+    const bool minimum = words[i] == "--task-min-available";
+    if (minimum) ++i;
+    const size_t equals = words[i].find('=');
+    const json::array& tasks = FindPath(last_, {"spec", "tasks"})->get_array();
+    for (size_t task = 0; task < tasks.size(); ++task) {
+      if (FindString(tasks[task], "name") != words[i].substr(0, equals)) continue;
+      add(fmt::format("/spec/tasks/{}/{}", task, minimum ? "minAvailable" : "replicas"), words[i].substr(equals + 1));
+    }
+  }
+  return Send("PATCH", JobPath(words[3]), ToText(operations), "application/json-patch+json");
 }
 
 absl::Status Stage::Send(std::string method, std::string path, std::string body, std::string_view content_type) {

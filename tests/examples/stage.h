@@ -27,6 +27,7 @@ class Stage {
   absl::Status Submit(std::string_view yaml);
   absl::Status Type(const Step& step);
   absl::Status TypeToBasaltctl(const std::vector<std::string>& words);
+  absl::Status Scale(const std::vector<std::string>& words);
   absl::Status Send(std::string method, std::string path, std::string body, std::string_view content_type);
   // "" before it has one, Deleted once it is gone.
   std::string Phase() const;
