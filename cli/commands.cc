@@ -20,7 +20,9 @@ void Print(std::string_view text) {
 int Report(const absl::Status& status) {
   if (status.ok()) return kExitDone;
   // Words of others may stand in it, and a terminal obeys control characters.
-  std::string message(status.message());
+  // A server that is older than this says no more than that it does not know the call.
+  std::string message(status.message().empty() ? absl::StatusCodeToString(status.code())
+                                               : std::string(status.message()));
   for (char& c : message) {
     if (c != '\n' && (static_cast<unsigned char>(c) < ' ' || c == '\x7f')) c = '?';
   }
