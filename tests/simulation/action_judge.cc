@@ -49,8 +49,9 @@ struct Answer {
 
 class ActionJudge {
  public:
-  ActionJudge(const PlannedJob& job, absl::Time healed, std::vector<std::string>& violations, Probes& probes)
-      : job_(job), healed_(healed), violations_(violations), probes_(probes) {
+  ActionJudge(const SimSuite& suite, const PlannedJob& job, absl::Time healed, std::vector<std::string>& violations,
+              Probes& probes)
+      : suite_(suite), job_(job), healed_(healed), violations_(violations), probes_(probes) {
     for (const PlannedTask& task : job.tasks) replicas_.push_back(task.replicas);
     completions_.resize(job.tasks.size());
   }
@@ -216,10 +217,13 @@ class ActionJudge {
     }
   }
 
-  static absl::Time FactOf(std::string_view event, const Pod& pod) {
+  absl::Time FactOf(std::string_view event, const Pod& pod, absl::Time now) const {
     if (event == "PodPending") return pod.made;
     if (event == "PodFailed") return pod.failed;
-    return event == "PodEvicted" && pod.succeeded > pod.deleted ? pod.deleted : absl::InfiniteFuture();
+    if (event != "PodEvicted") return absl::InfiniteFuture();
+    // W19, unless that it succeeded was forgotten before the owner of the job heard of it.
+    const bool is_done = pod.succeeded <= pod.deleted && suite_.NothingForgotten(pod.succeeded, now);
+    return is_done ? absl::InfiniteFuture() : pod.deleted;
   }
 
   void OnPodAction(const std::string& event, const std::string& action, const std::string& name,
@@ -230,7 +234,7 @@ class ActionJudge {
     for (Pod& pod : pods_[name]) {
       const std::optional<Answer> called_for = AnswerTo(event, task, event == "PodFailed" ? pod.exit_code : 0);
       if (!called_for || called_for->action != action || pod.version != version_ || pod.used.contains(event)) continue;
-      if (!IsTime(FactOf(event, pod), *called_for, now)) continue;
+      if (!IsTime(FactOf(event, pod, now), *called_for, now)) continue;
       fact = &pod;
       answer = called_for;
     }
@@ -241,7 +245,7 @@ class ActionJudge {
     fact->used.insert(event);
     if (action == "RestartPod") JudgeTarget(name, kill);
     if (answer->timeout == absl::ZeroDuration()) return;
-    JudgeLate(FactOf(event, *fact), *answer, now, action);
+    JudgeLate(FactOf(event, *fact, now), *answer, now, action);
     JudgeMoot(event, *fact, now);
     probes_.Hit(event == "PodPending"  ? "deadline of a pending pod"
                 : event == "PodFailed" ? "deadline of a failed pod"
@@ -318,6 +322,7 @@ class ActionJudge {
     return false;
   }
 
+  const SimSuite& suite_;
   const PlannedJob& job_;
   const absl::Time healed_;
   std::vector<std::string>& violations_;
@@ -336,16 +341,16 @@ class ActionJudge {
 
 }  // namespace
 
-void JudgeActions(const kubesim::ApiServer& api, const std::vector<PlannedJob>& jobs, absl::Time healed,
+void JudgeActions(SimSuite& suite, const std::vector<PlannedJob>& jobs, absl::Time healed,
                   std::vector<std::string>& violations, Probes& probes) {
   std::map<std::string, ActionJudge> judges;   // By the job's name.
   std::map<std::string, ActionJudge*> of_pod;  // By the pod's.
   for (const PlannedJob& job : jobs) {
-    ActionJudge& judge = judges.try_emplace(job.name, job, healed, violations, probes).first->second;
+    ActionJudge& judge = judges.try_emplace(job.name, suite, job, healed, violations, probes).first->second;
     for (const std::string& pod : job.pods) of_pod[pod] = &judge;
   }
   absl::Time now;
-  for (const kubesim::LoggedRequest& request : api.log()) {
+  for (const kubesim::LoggedRequest& request : suite.api().log()) {
     now = request.time;
     if (!Succeeded(request)) continue;
     if (request.resource == "jobs") {

@@ -327,7 +327,7 @@ void Judge(SimSuite& suite, const std::vector<PlannedJob>& jobs, absl::Time heal
   for (std::string& trouble : suite.Troubles()) violations.push_back(std::move(trouble));
   JudgeWriters(suite.api(), violations);
   JudgeCommands(suite.api(), jobs, violations, probes);
-  JudgeActions(suite.api(), jobs, healed, violations, probes);
+  JudgeActions(suite, jobs, healed, violations, probes);
   JudgeRecords(suite, jobs, violations);
   JudgeHistory(suite, jobs, violations);
   JudgeLeftovers(suite, jobs, violations);

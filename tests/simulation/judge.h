@@ -28,7 +28,7 @@ void JudgeWriters(const kubesim::ApiServer& api, std::vector<std::string>& viola
 void JudgeCommands(const kubesim::ApiServer& api, const std::vector<PlannedJob>& jobs,
                    std::vector<std::string>& violations, Probes& probes);
 // What policies and commands have done to pods was called for by a fact, once, and at its time.
-void JudgeActions(const kubesim::ApiServer& api, const std::vector<PlannedJob>& jobs, absl::Time healed,
+void JudgeActions(SimSuite& suite, const std::vector<PlannedJob>& jobs, absl::Time healed,
                   std::vector<std::string>& violations, Probes& probes);
 // The owner of each job has its record and its pods, and nobody else takes it for its own.
 void JudgeRecords(SimSuite& suite, const std::vector<PlannedJob>& jobs, std::vector<std::string>& violations);

@@ -193,7 +193,7 @@ Outcome RunScenario(const ScenarioOptions& options) {
     if (over || IsOver(suite, job)) continue;
     outcome.violations.push_back(fmt::format("{} is {} and stays so", job.name, suite.JobPhase("default", job.name)));
   }
-  Judge(suite, jobs, faults_end, outcome.violations, outcome.probes);
+  Judge(suite, jobs, options.faults ? faults_end : begin, outcome.violations, outcome.probes);
   if (options.print) Print(suite, begin);
   outcome.trace = suite.TraceHash();
   outcome.simulated = suite.time().Now() - begin;

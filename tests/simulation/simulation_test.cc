@@ -19,7 +19,7 @@ namespace basalt::simulation {
 namespace {
 
 TEST(SimulationTest, AQuietRunBreaksNothing) {
-  for (uint64_t seed = 1; seed <= 5; ++seed) {
+  for (uint64_t seed = 1; seed <= 15; ++seed) {
     const Outcome outcome = RunScenario({.seed = seed, .faults = false});
     EXPECT_TRUE(outcome.violations.empty()) << "seed " << seed << ": " << outcome.violations.front();
   }
