@@ -9,13 +9,18 @@ int64_t allocations = 0;
 
 }  // namespace
 
-void* operator new(size_t size) {
+// All that a library may mix: what one of them has made another one frees.
+void* operator new(size_t size, const std::nothrow_t&) noexcept {
   ++allocations;
-  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
+  return std::malloc(size == 0 ? 1 : size);
+}
+void* operator new(size_t size) {
+  if (void* memory = operator new(size, std::nothrow)) return memory;
   std::abort();
 }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
 
 namespace basalt::jobsvc::testing {
 
