@@ -204,7 +204,10 @@ void JobController::OnGone(std::string_view routing_key, const runtime::Gone& go
     entry.ForgetGroup();
   } else if (gone.watch == kube::kWatchCommands) {
     const auto it = entry.commands.find(gone.name);
-    if (it != entry.commands.end() && it->second.meta().uid() == gone.uid) entry.commands.erase(it);
+    if (it != entry.commands.end() && it->second.meta().uid() == gone.uid) {
+      entry.commands.erase(it);
+      entry.deleted_commands.erase(gone.uid);
+    }
   } else {
     DirtyPod dirty;
     dirty.uid = gone.uid;

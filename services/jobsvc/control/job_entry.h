@@ -104,6 +104,7 @@ struct JobEntry {
   bool ensure_in_flight = false;
   int64_t ensured_version = 0;           // resourceVersion of the group that the last answer told of.
   std::set<std::string> deleted_groups;  // UIDs with a deletion sent.
+  std::set<std::string> deleted_commands;
   bool ttl_in_flight = false;
   Words trouble;                // What Kubernetes or a plugin refused; over as soon as it succeeds.
   Words status_trouble;         // The same of the status write that is meant.

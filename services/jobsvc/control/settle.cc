@@ -95,6 +95,7 @@ void JobController::StartJob(JobEntry& entry, kv::WriteBatch& batch) {
   entry.busy_pods.clear();
   entry.held_until.clear();
   entry.deleted_groups.clear();
+  entry.deleted_commands.clear();
   entry.commit_in_flight = entry.intent_unsent = entry.ensure_in_flight = entry.ttl_in_flight = false;
   entry.collected_for = {-1, false};
   entry.conflict_version = 0;

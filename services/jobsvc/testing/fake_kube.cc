@@ -381,7 +381,11 @@ WriteResponse FakeKube::Delete(const WriteRequest& request, const std::string& k
     if (command == commands_.end()) return Refused(404, "NotFound", key);
     *object.mutable_command() = command->second;
     commands_.erase(command);
-    Show(std::string(kube::kWatchCommands), object, true);
+    if (late_ends > absl::ZeroDuration()) {
+      loop_.RunAfter(late_ends, [this, object] { Show(std::string(kube::kWatchCommands), object, true); });
+    } else {
+      Show(std::string(kube::kWatchCommands), object, true);
+    }
     return response;
   }
   if (plural == "jobs") {

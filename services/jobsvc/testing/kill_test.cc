@@ -202,5 +202,21 @@ TEST_F(KillTest, EachRunIsKilledForItself) {
   EXPECT_EQ(Singly(), 0);
 }
 
+TEST_F(KillTest, ACommandThatTheWatchStillShowsIsNotDeletedAgain) {
+  Begin(MakeJob("j", 1, 3));
+  rig_.kube().late_ends = absl::Seconds(3);
+  rig_.kube().graceful_pods = true;
+  rig_.kube().PutCommand("default", "stop", "AbortJob", "j");
+  rig_.Run(absl::Seconds(1));
+  rig_.kube().FinishDeletions();
+  rig_.Run(absl::Seconds(10));
+  EXPECT_EQ(rig_.PhaseOf("default/j"), kAborted);
+  int deletions = 0;
+  for (const FakeKube::Logged& write : rig_.kube().log()) {
+    deletions += write.verb == "delete" && write.plural == "commands" ? 1 : 0;
+  }
+  EXPECT_EQ(deletions, 1);
+}
+
 }  // namespace
 }  // namespace basalt::jobsvc::testing
