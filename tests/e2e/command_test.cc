@@ -95,7 +95,11 @@ TEST_F(CommandTest, AJobIsScaledAndExplained) {
   EXPECT_EQ(scaled.exit_code, 0) << scaled.err;
   EXPECT_EQ(scaled.out, "job default/size: work=3\n");
   EXPECT_TRUE(Eventually(absl::Seconds(60), [&] { return !UidOf("size-work-2").empty(); }));
-  EXPECT_EQ(world_.Ctl({"job", "scale", "size", "work=1"}).exit_code, 0);
+  // Its submission gave the task a minimum of its own.
+  const Ran refused = world_.Ctl({"job", "scale", "size", "work=1"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("spec.tasks[0].minAvailable is 2, with 1 replicas"));
+  EXPECT_EQ(world_.Ctl({"job", "scale", "size", "work=1", "--task-min-available", "work=1"}).exit_code, 0);
   EXPECT_TRUE(
       Eventually(absl::Seconds(60), [&] { return UidOf("size-work-2").empty() && UidOf("size-work-1").empty(); }));
   Waits("size", "Running");
