@@ -134,9 +134,9 @@ TEST_F(RealBadInputTest, ARevokedTokenIsToldAndCuredByItsFile) {
 TEST_F(RealBadInputTest, AForbiddenKindIsToldAndHoldsBackNoOther) {
   const std::string role = BASALT_SOURCE_DIR "/deploy/rbac/gateway.yaml";
   std::string text = e2e::ReadFile(role);
-  const std::string full = "verbs: [get, list, watch, create, delete]";
+  const std::string full = "verbs: [get, list, watch, create, patch, delete]";
   ASSERT_NE(text.find(full), std::string::npos);
-  Apply(text.replace(text.find(full), full.size(), "verbs: [get, create, delete]"));
+  Apply(text.replace(text.find(full), full.size(), "verbs: [get, create, patch, delete]"));
   RunningGateway gateway(cluster_->kubeconfig("gateway"));
   EXPECT_TRUE(gateway.Reaches(kJobs, "forbidden")) << gateway.Readyz();
   EXPECT_THAT(gateway.Target(kJobs).why, HasSubstr("resource \"jobs\" in API group \"batch.volcano.sh\""));

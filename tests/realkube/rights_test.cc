@@ -323,13 +323,17 @@ void LeastRightsTest::RunJobsWithAllThatBelongsToThem() {
 }
 
 void LeastRightsTest::ScaleAndAbort() {
-  Ctl({"job", "scale", "full", "t=2", "--min-available", "2"});
+  Ctl({"job", "scale", "full", "t=3", "--min-available", "2"});
   AwaitUse({"batch.volcano.sh", "jobs", "patch"});
   AwaitUse({"", "configmaps", "patch"});
   AwaitUse({"", "secrets", "patch"});
   AwaitUse({"scheduling.volcano.sh", "podgroups", "patch"});
+  // One pod goes singly, all of them in one call.
+  Ctl({"job", "scale", "full", "t=2"});
+  AwaitUse({"", "pods", "delete"});
   Ctl({"job", "suspend", "full"});
   AwaitPhase("full", "Aborted");
+  AwaitUse({"", "pods", "deletecollection"});
   for (const char* resource : {"secrets", "configmaps", "services"}) AwaitUse({"", resource, "delete"});
 }
 
