@@ -243,7 +243,7 @@ class ActionJudge {
                        version_, absl::FormatTime(now));
     }
     fact->used.insert(event);
-    if (action == "RestartPod") JudgeTarget(name, kill);
+    if (action == "RestartPod") JudgeTarget(event, name, kill);
     if (answer->timeout == absl::ZeroDuration()) return;
     JudgeLate(FactOf(event, *fact, now), *answer, now, action);
     JudgeMoot(event, *fact, now);
@@ -267,13 +267,16 @@ class ActionJudge {
               absl::FormatDuration(now - moot));
   }
 
-  void JudgeTarget(const std::string& name, const json::value& kill) {
+  void JudgeTarget(std::string_view event, const std::string& name, const json::value& kill) {
     const json::value* targets = basalt::Find(kill, "targets");
     if (targets == nullptr) return;
     const bool named = std::any_of(targets->as_array().begin(), targets->as_array().end(), [&](const json::value& uid) {
       return Find(name, std::string(uid.as_string())) != nullptr;
     });
-    if (!named && !targets->as_array().empty()) Violation("RestartPod of {} is about other pods", name);
+    // An evicted pod is gone: its kill has the targets that the one before has left, if any.
+    if (event == "PodEvicted") return;
+    if (!named && !targets->as_array().empty())
+      Violation("RestartPod of {} because of {} is about other pods: {}", name, event, ToText(kill));
   }
 
   // What Kubernetes is to remember goes only with a reason.
