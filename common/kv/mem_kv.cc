@@ -74,8 +74,9 @@ class MemKv final : public KvStore {
 std::shared_ptr<MemDisk> MakeMemDisk() { return std::make_shared<MemDisk>(); }
 
 std::shared_ptr<MemDisk> CopyMemDisk(MemDisk& disk) {
-  MutexLock lock(disk.mutex);
   auto copy = MakeMemDisk();
+  MutexLock lock(disk.mutex);
+  MutexLock copy_lock(copy->mutex);
   copy->tables = disk.tables;
   return copy;
 }
