@@ -383,6 +383,7 @@ WriteResponse FakeKube::Delete(const WriteRequest& request, const std::string& k
     commands_.erase(command);
     if (late_ends > absl::ZeroDuration()) {
       loop_.RunAfter(late_ends, [this, object] { Show(std::string(kube::kWatchCommands), object, true); });
+      response.clear_object();
     } else {
       Show(std::string(kube::kWatchCommands), object, true);
     }

@@ -57,11 +57,12 @@ class FakeKube {
   void EditPod(const std::string& key, const std::function<void(kube::v1::Pod&)>& edit);
   void SetPodPhase(const std::string& key, kube::v1::PodPhase phase, int exit_code = 0);
   void SetAllPods(kube::v1::PodPhase phase);
-  void RemovePod(const std::string& key);           // Deleted by somebody, at once.
-  void FinishDeletions();                           // Pods with a deletionTimestamp go.
-  absl::Duration late_ends = absl::ZeroDuration();  // So long after a Command is gone, its watch shows it.
-  bool graceful_pods = false;                       // Deleted pods linger until FinishDeletions.
-  std::string new_group_phase = "Inqueue";          // Of a group that is made.
+  void RemovePod(const std::string& key);  // Deleted by somebody, at once.
+  void FinishDeletions();                  // Pods with a deletionTimestamp go.
+  absl::Duration late_ends =
+      absl::ZeroDuration();                 // So long after a Command is gone its watch shows it; the answer does not.
+  bool graceful_pods = false;               // Deleted pods linger until FinishDeletions.
+  std::string new_group_phase = "Inqueue";  // Of a group that is made.
 
   const std::map<std::string, kube::v1::Job>& jobs() const { return jobs_; }
   const std::map<std::string, kube::v1::Pod>& pods() const { return pods_; }
