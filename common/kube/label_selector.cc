@@ -8,28 +8,12 @@
 
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/kube/name_rules.h"
 
 namespace basalt::kube {
 namespace {
 
 bool NameChar(char c) { return isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.'; }
-
-bool ValidNamePart(std::string_view text) {
-  if (text.empty() || text.size() > 63) return false;
-  if (isalnum(static_cast<unsigned char>(text.front())) == 0) return false;
-  if (isalnum(static_cast<unsigned char>(text.back())) == 0) return false;
-  return std::all_of(text.begin(), text.end(), NameChar);
-}
-
-bool ValidKey(std::string_view key) {
-  const size_t slash = key.find('/');
-  if (slash == std::string_view::npos) return ValidNamePart(key);
-  const std::string_view prefix = key.substr(0, slash);
-  if (prefix.empty() || prefix.size() > 253 || !std::all_of(prefix.begin(), prefix.end(), NameChar)) return false;
-  return ValidNamePart(key.substr(slash + 1));
-}
-
-bool ValidValue(std::string_view value) { return value.empty() || ValidNamePart(value); }
 
 bool ParseNumber(std::string_view text, int64_t* number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
@@ -103,7 +87,7 @@ absl::StatusOr<LabelSelector::Requirement> LabelSelector::ParseOne(std::string_v
 }
 
 absl::StatusOr<LabelSelector::Requirement> LabelSelector::Checked(Requirement requirement) {
-  if (!ValidKey(requirement.key)) {
+  if (!IsQualifiedKey(requirement.key)) {
     return BadRequirement(
         fmt::format("<nil>: Invalid value: \"{}\": name part must consist of alphanumeric characters, '-', '_' or "
                     "'.', and must start and end with an alphanumeric character",
@@ -112,7 +96,7 @@ absl::StatusOr<LabelSelector::Requirement> LabelSelector::Checked(Requirement re
   const bool numeric = requirement.op == Op::kGreater || requirement.op == Op::kLess;
   for (const std::string& value : requirement.values) {
     int64_t number = 0;
-    if (numeric ? !ParseNumber(value, &number) : !ValidValue(value)) {
+    if (numeric ? !ParseNumber(value, &number) : !IsLabelValue(value)) {
       return BadRequirement(
           fmt::format("values[0][{}]: Invalid value: \"{}\": a valid label must be an empty string or consist of "
                       "alphanumeric characters, '-', '_' or '.'",
