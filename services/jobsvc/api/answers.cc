@@ -28,6 +28,22 @@ absl::StatusOr<const JobEntry*> FindJob(JobController& controller, const std::st
   return entry;
 }
 
+absl::StatusOr<const JobEntry*> FindJudgedJob(JobController& controller, const std::string& key, std::string_view uid) {
+  absl::StatusOr<const JobEntry*> entry = FindJob(controller, key, uid);
+  if (entry.ok() && (!(*entry)->compiled || !(*entry)->has_uid((*entry)->job->meta().uid()))) return NotReady(key);
+  return entry;
+}
+
+absl::Status Invalid(std::string_view what) { return MakeStatus(absl::StatusCode::kInvalidArgument, what); }
+
+absl::Status NoTask(const std::string& key, std::string_view task) {
+  return MakeStatus(absl::StatusCode::kNotFound, fmt::format("job {} has no task {}", key, task));
+}
+
+absl::Status BeingDeleted(const std::string& key) {
+  return MakeStatus(absl::StatusCode::kFailedPrecondition, fmt::format("job {} is being deleted", key));
+}
+
 absl::Status NotReady(const std::string& key) {
   return MakeStatus(absl::StatusCode::kUnavailable,
                     fmt::format("job {}: this replica does not have its slot, or is still starting; try again", key));

@@ -16,8 +16,6 @@ namespace basalt::jobsvc {
 
 namespace {
 
-absl::Status Invalid(std::string_view what) { return MakeStatus(absl::StatusCode::kInvalidArgument, what); }
-
 // INVALID_ARGUMENT: no action, or members that it does not go with.
 absl::Status CheckAction(const job::v1::CommandJobRequest& request) {
   const std::optional<Action> action = ParseAction(request.action());
@@ -72,7 +70,7 @@ absl::StatusOr<CommandTarget> FindTarget(const JobEntry& entry, const job::v1::C
     target.partition = request.partition();
     return target;
   }
-  return MakeStatus(absl::StatusCode::kNotFound, fmt::format("job {} has no task {}", entry.key, request.task()));
+  return NoTask(entry.key, request.task());
 }
 
 }  // namespace
@@ -83,15 +81,10 @@ void JobApi::Command(job::v1::CommandJobRequest request, rpc::Done<job::v1::Comm
   auto shared = std::make_shared<rpc::Done<job::v1::CommandJobResponse>>(std::move(done));
   workers_.OnWorkerOf(SlotOf(key), [key, request = std::move(request), shared](JobController& controller) {
     runtime::Context& context = controller.context();
-    const absl::StatusOr<const JobEntry*> found = FindJob(controller, key, request.uid());
+    const absl::StatusOr<const JobEntry*> found = FindJudgedJob(controller, key, request.uid());
     if (!found.ok()) return (*shared)(found.status());
     const JobEntry* const entry = *found;
-    const kube::v1::ObjectMeta& meta = entry->job->meta();
-    // No pass has looked at it yet: its pods may be those of the one before.
-    if (!entry->compiled || !entry->has_uid(meta.uid())) return (*shared)(NotReady(key));
-    if (meta.deletion_ms() != 0) {
-      return (*shared)(MakeStatus(absl::StatusCode::kFailedPrecondition, fmt::format("job {} is being deleted", key)));
-    }
+    if (entry->job->meta().deletion_ms() != 0) return (*shared)(BeingDeleted(key));
     const absl::StatusOr<CommandTarget> target = FindTarget(*entry, request);
     if (!target.ok()) return (*shared)(target.status());
     const std::string id = request.request_id().empty() ? MakeUuid(context.random()) : request.request_id();

@@ -115,10 +115,8 @@ void JobApi::Explain(job::v1::ExplainJobRequest request, rpc::Done<job::v1::JobE
   const std::string key = KeyOf(request.namespace_(), request.name());
   auto shared = std::make_shared<rpc::Done<job::v1::JobExplanation>>(std::move(done));
   workers_.OnWorkerOf(SlotOf(key), [key, shared](JobController& controller) {
-    const absl::StatusOr<const JobEntry*> entry = FindJob(controller, key);
+    const absl::StatusOr<const JobEntry*> entry = FindJudgedJob(controller, key);
     if (!entry.ok()) return (*shared)(entry.status());
-    // No pass has looked at it yet.
-    if (!(*entry)->compiled || !(*entry)->has_uid((*entry)->job->meta().uid())) return (*shared)(NotReady(key));
     (*shared)(ExplanationOf(controller, **entry));
   });
 }

@@ -18,8 +18,6 @@ namespace basalt::jobsvc {
 
 namespace {
 
-absl::Status Invalid(std::string_view what) { return MakeStatus(absl::StatusCode::kInvalidArgument, what); }
-
 json::object Operation(std::string_view op, std::string_view path, json::value value) {
   json::object operation;
   operation["op"] = op;
@@ -32,7 +30,7 @@ json::object Operation(std::string_view op, std::string_view path, json::value v
 class Scaling {
  public:
   Scaling(const job::v1::ScaleJobRequest& request, const kube::v1::Job& job)
-      : request_(request), before_(job), after_(job) {}
+      : request_(request), before_(job), effective_(EffectiveSpec(job)), after_(job) {}
 
   // NOT_FOUND: no such task. INVALID_ARGUMENT: a rule is broken.
   absl::Status Apply() {
@@ -62,10 +60,8 @@ class Scaling {
  private:
   absl::Status ApplyTo(const job::v1::TaskScale& scale) {
     kube::v1::JobSpec& spec = *after_.mutable_spec();
-    // A task without a name goes by that of its place (job spec 2.1).
-    const kube::v1::JobSpec effective = EffectiveSpec(before_);
     for (int i = 0; i < spec.tasks_size(); ++i) {
-      if (effective.tasks(i).name() != scale.task()) continue;
+      if (effective_.tasks(i).name() != scale.task()) continue;
       kube::v1::TaskSpec* const task = spec.mutable_tasks(i);
       Set(scale.has_replicas(), scale.replicas(), true, task->replicas(), fmt::format("/spec/tasks/{}/replicas", i),
           [task](int32_t value) { task->set_replicas(value); });
@@ -73,8 +69,7 @@ class Scaling {
           fmt::format("/spec/tasks/{}/minAvailable", i), [task](int32_t value) { task->set_min_available(value); });
       return absl::OkStatus();
     }
-    return MakeStatus(absl::StatusCode::kNotFound, fmt::format("job {}/{} has no task {}", before_.meta().namespace_(),
-                                                               before_.meta().name(), scale.task()));
+    return NoTask(KeyOf(before_.meta().namespace_(), before_.meta().name()), scale.task());
   }
 
   template <typename Setter>
@@ -95,7 +90,7 @@ class Scaling {
           fmt::format("spec.minAvailable is {} since the job started, with {} replicas; give one that is at most that",
                       before_.status().min_available(), total));
     }
-    const SpecCheck known = CheckSpec(before_, EffectiveSpec(before_));
+    const SpecCheck known = CheckSpec(before_, effective_);
     const SpecCheck check = CheckSpec(after_, EffectiveSpec(after_));
     if (known.refusal.empty() && !check.refusal.empty()) return Invalid(check.refusal.message);
     return absl::OkStatus();
@@ -103,6 +98,7 @@ class Scaling {
 
   const job::v1::ScaleJobRequest& request_;
   const kube::v1::Job& before_;
+  const kube::v1::JobSpec effective_;  // A task without a name goes by that of its place (job spec 2.1).
   kube::v1::Job after_;
   std::vector<json::object> operations_;
 };
@@ -136,9 +132,7 @@ void ScaleStored(runtime::Context& context, const std::string& key, const job::v
     return (*done)(MakeStatus(absl::StatusCode::kFailedPrecondition,
                               fmt::format("job {} cannot be read: {}", key, job.decode_error())));
   }
-  if (job.meta().deletion_ms() != 0) {
-    return (*done)(MakeStatus(absl::StatusCode::kFailedPrecondition, fmt::format("job {} is being deleted", key)));
-  }
+  if (job.meta().deletion_ms() != 0) return (*done)(BeingDeleted(key));
   Scaling scaling(request, job);
   if (const absl::Status status = scaling.Apply(); !status.ok()) return (*done)(status);
   if (!scaling.changes()) return Answer(done, job);
