@@ -267,10 +267,10 @@ void JobController::ActOnPods(JobEntry& entry) {
       ++it;
     }
   }
+  const bool deletes_held = HoldsDeletes(entry);
   EffectInput view = ViewOf(entry, busy);
   view.limit = options_.max_in_flight_per_job - entry.busy_pods.size();
-  view.deletes_held = HoldsDeletes(entry);
-  view.collecting = collecting_.contains(entry.key);  // It may have begun just now.
+  view.deletes_held = deletes_held;
   if (entry.create_retry.Blocks(now)) {
     view.blocked = true;
     context_.WakeAt(entry.key, entry.create_retry.until);

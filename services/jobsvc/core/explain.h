@@ -35,9 +35,8 @@ struct ExplainInput {
   const EffectInput& effects;
   const Words& refusal;
   const Words& warning;
-  const Words& trouble;  // What Kubernetes or a plugin refused last.
-  // What Kubernetes says of the status write that is meant; its reason alone where it is not known.
-  const Words& status_trouble;
+  const Words& trouble;         // What Kubernetes or a plugin refused last.
+  const Words& status_trouble;  // The same of the status write that is meant.
   const PendingActions& pending;
   const DeadlineSet& deadlines;
   const kube::v1::PodGroup* group = nullptr;  // Null: there is none.

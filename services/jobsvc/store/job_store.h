@@ -35,10 +35,11 @@ void PutHistory(uint32_t slot, std::string_view job_uid, const storage::v1::Hist
 void PutHistoryIndex(uint32_t slot, std::string_view job_key, int64_t first_ms, std::string_view job_uid,
                      kv::WriteBatch& batch);
 
-// Visits every record of the slot in the order of the keys.
 // The job was seen to be gone.
 absl::Status PutHistoryGone(const kv::KvStore& store, uint32_t slot, std::string_view job_key, std::string_view job_uid,
                             int64_t gone_ms, kv::WriteBatch& batch);
+
+// Visits every record of the slot in the order of the keys.
 absl::Status ForEachJob(const kv::KvStore& store, uint32_t slot,
                         const std::function<void(std::string job_key, storage::v1::JobRecord record)>& visit);
 absl::Status ForEachPod(const kv::KvStore& store, uint32_t slot, std::string_view job_key,
