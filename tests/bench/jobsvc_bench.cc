@@ -110,7 +110,7 @@ class Bench {
     replica_ = std::make_unique<runtime::Replica>(options, loop_, std::vector<Loop*>{&loop_}, random_, *store_, peer_,
                                                   peer_, nullptr, nullptr, [this](runtime::Context& context) {
                                                     auto made = std::make_unique<jobsvc::JobController>(context, keys_,
-                                                                                                        nullptr);
+                                                                                                        metrics_);
                                                     controller_ = made.get();
                                                     return made;
                                                   });
@@ -273,6 +273,8 @@ class Bench {
   const std::unique_ptr<kv::KvStore> store_;
   Peer peer_;
   NoKeys keys_;
+  const std::unique_ptr<obs::Metrics> prometheus_ = obs::MakeMetrics();
+  jobsvc::JobMetrics metrics_{*prometheus_, /*series_per_job=*/false};
   jobsvc::JobController* controller_ = nullptr;  // The replica's.
   std::unique_ptr<runtime::Replica> replica_;
   int64_t version_ = 1000;

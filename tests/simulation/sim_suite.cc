@@ -191,7 +191,7 @@ void SimSuite::StartService(const std::string& name, Host& host) {
       [&process, &host](runtime::Context& context) -> std::unique_ptr<runtime::Controller> {
         if (host.program == "jobsvc") {
           process.job_metrics = std::make_unique<jobsvc::JobMetrics>(*process.metrics, /*series_per_job=*/false);
-          auto controller = std::make_unique<jobsvc::JobController>(context, *process.keys, process.job_metrics.get());
+          auto controller = std::make_unique<jobsvc::JobController>(context, *process.keys, *process.job_metrics);
           process.jobs = controller.get();
           return controller;
         }

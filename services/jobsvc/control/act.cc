@@ -83,7 +83,7 @@ void JobController::SendStatus(JobEntry& entry) {
   patch.set_field_manager(std::string(kube::kFieldManager));
   patch.set_uid(entry.record.uid());
   patch.set_resource_version(intent.resource_version());
-  if (metrics_ != nullptr) metrics_->StatusWrite();
+  metrics_.StatusWrite();
   context_.Write(
       entry.key, std::move(request),
       [this, key = entry.key, uid = entry.record.uid(), nonce = intent.nonce()](WriteOutcome outcome) {
@@ -342,8 +342,8 @@ void JobController::CreatePod(JobEntry& entry, const PodEffect& effect) {
           live->create_retry.Succeed();
           // It may be gone, or made anew, since.
           const bool same_job = live->job && live->job->meta().uid() == uid;
-          if (metrics_ != nullptr && same_job && outcome.object.has_pod()) {
-            metrics_->PodCreated(outcome.object.pod().creation_ms() - live->job->meta().creation_ms());
+          if (same_job && outcome.object.has_pod()) {
+            metrics_.PodCreated(outcome.object.pod().creation_ms() - live->job->meta().creation_ms());
           }
           if (live->trouble.reason == "FailedCreate") live->trouble = {};
           context_.Wake(key);

@@ -37,7 +37,7 @@ void Observe(JobEntry& entry, kube::v1::Pod&& pod) {
 
 }  // namespace
 
-JobController::JobController(runtime::Context& context, KeyMaker& keys, JobMetrics* metrics,
+JobController::JobController(runtime::Context& context, KeyMaker& keys, JobMetrics& metrics,
                              JobControllerOptions options)
     : context_(context), keys_(keys), metrics_(metrics), options_(options) {}
 
@@ -149,8 +149,8 @@ void JobController::CloseSlot(uint32_t slot) {
   if (it == slots_.end()) return;
   std::erase_if(changes_, [slot](const ShownChange& change) { return change.slot == slot; });
   for (const std::string& key : it->second) {
-    if (const JobEntry* entry = Lookup(key); metrics_ != nullptr && entry != nullptr && entry->compiled) {
-      metrics_->Forget(key, entry->compiled->spec.queue());
+    if (const JobEntry* entry = Lookup(key); entry != nullptr && entry->compiled) {
+      metrics_.Forget(key, entry->compiled->spec.queue());
     }
     Erase(key);
   }

@@ -48,8 +48,8 @@ struct ShownChange {
 
 class JobController : public runtime::Controller {
  public:
-  // `context`, `keys` and `metrics` outlive the controller; null: nothing is counted.
-  JobController(runtime::Context& context, KeyMaker& keys, JobMetrics* metrics, JobControllerOptions options = {});
+  // `context`, `keys` and `metrics` outlive the controller.
+  JobController(runtime::Context& context, KeyMaker& keys, JobMetrics& metrics, JobControllerOptions options = {});
   ~JobController() override;
 
   absl::StatusOr<std::vector<runtime::KnownObject>> OpenSlot(uint32_t slot) override;
@@ -144,7 +144,7 @@ class JobController : public runtime::Controller {
 
   runtime::Context& context_;
   KeyMaker& keys_;
-  JobMetrics* const metrics_;
+  JobMetrics& metrics_;
   const JobControllerOptions options_;
   std::map<std::string, std::unique_ptr<JobEntry>, std::less<>> entries_;
   std::unordered_map<std::string_view, JobEntry*> index_;  // The same, by the entry's own key: only to look up.

@@ -22,7 +22,7 @@ void JobController::Decide(std::string_view key, kv::WriteBatch& batch) {
   JobEntry* found = Lookup(key);
   if (found == nullptr) return;
   JobEntry& entry = *found;
-  if (metrics_ != nullptr) metrics_->Pass();
+  metrics_.Pass();
   if (!entry.job) {
     Forget(entry, batch);
     return;
@@ -61,7 +61,7 @@ void JobController::Forget(JobEntry& entry, kv::WriteBatch& batch) {
     entry.record.clear_delayed();
     entry.deadlines.Reset();
     entry.record_dirty = true;
-    if (metrics_ != nullptr && entry.compiled) metrics_->Forget(entry.key, entry.compiled->spec.queue());
+    if (entry.compiled) metrics_.Forget(entry.key, entry.compiled->spec.queue());
     NoteGone(entry, batch);
     const absl::Status status = PutHistoryGone(context_.store(), entry.slot, entry.key, entry.record.uid(),
                                                absl::ToUnixMillis(context_.ApiNow()), batch);

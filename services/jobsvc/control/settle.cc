@@ -61,7 +61,7 @@ void JobController::ClearDeadlines(JobEntry& entry, const storage::v1::PendingAc
 // A job that has no record: new to the cluster, or to this disk. What is observed becomes the baseline.
 void JobController::StartJob(JobEntry& entry, kv::WriteBatch& batch) {
   const kube::v1::Job& job = *entry.job;
-  if (metrics_ != nullptr && entry.compiled) metrics_->Forget(entry.key, entry.compiled->spec.queue());
+  if (entry.compiled) metrics_.Forget(entry.key, entry.compiled->spec.queue());
   std::vector<std::pair<std::string, PodEntry>> others;
   entry.pods.ForEach([&](const std::string& name, PodPlace, const PodEntry& pod) { others.emplace_back(name, pod); });
   entry.record.Clear();
@@ -114,7 +114,7 @@ void JobController::StartJob(JobEntry& entry, kv::WriteBatch& batch) {
 // every event that can be read from the present is raised.
 void JobController::Rebaseline(JobEntry& entry, kv::WriteBatch& batch) {
   obs::LogWarning("the record of a job is stale and is made anew", {{"job", entry.key}});
-  if (metrics_ != nullptr) metrics_->StaleRecord();
+  metrics_.StaleRecord();
   std::vector<std::pair<std::string, PodEntry>> known;
   entry.pods.ForEach([&](const std::string& name, PodPlace, const PodEntry& pod) { known.emplace_back(name, pod); });
   // Deadlines are measured from them.
@@ -215,8 +215,7 @@ void JobController::TellLateCommit(JobEntry& entry, kv::WriteBatch& batch) {
   late.set_from_phase(last == status.phase() ? last : from);
   late.set_to_phase(status.phase());
   late.set_committed(true);
-  if (metrics_ != nullptr && late.from_phase() != late.to_phase())
-    metrics_->Reached(late.to_phase(), entry.key, entry.compiled->spec.queue());
+  if (late.from_phase() != late.to_phase()) metrics_.Reached(late.to_phase(), entry.key, entry.compiled->spec.queue());
   PutHistory(entry.slot, record.uid(), late, batch);
   entry.history_count = -1;
 }
@@ -239,8 +238,8 @@ bool JobController::Settle(JobEntry& entry, kv::WriteBatch& batch) {
         record.set_told_phase(history.to_phase());
         TrimHistory(entry, batch);
         // W22: counted after the write.
-        if (metrics_ != nullptr && history.to_phase() != history.from_phase()) {
-          metrics_->Reached(history.to_phase(), entry.key, entry.compiled->spec.queue());
+        if (history.to_phase() != history.from_phase()) {
+          metrics_.Reached(history.to_phase(), entry.key, entry.compiled->spec.queue());
         }
       }
       const std::vector<storage::v1::PendingAction> done(record.pending().begin(), record.pending().begin() + consumed);

@@ -41,7 +41,7 @@ class OwningController final : public runtime::Controller {
  public:
   OwningController(runtime::Context& context, std::shared_ptr<JobMetrics> metrics, const JobControllerOptions& options,
                    WatchHub& hub)
-      : keys_(context.loop()), metrics_(std::move(metrics)), inner_(context, keys_, metrics_.get(), options) {
+      : keys_(context.loop()), metrics_(std::move(metrics)), inner_(context, keys_, *metrics_, options) {
     PublishChanges(inner_, hub);
   }
   JobController& inner() { return inner_; }

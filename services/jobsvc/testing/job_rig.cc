@@ -212,7 +212,7 @@ void JobRig::Start() {
   process.store = kv::OpenMemKv(disk_);
   process.context = std::make_unique<Context>(*this, process);
   process.keys = std::make_unique<InlineKeys>(process.loop, ssh_keys_made_);
-  process.controller = std::make_unique<JobController>(*process.context, *process.keys, metrics.get(), options);
+  process.controller = std::make_unique<JobController>(*process.context, *process.keys, metrics, options);
   if (on_start) on_start(*process.controller);
   std::map<std::string, runtime::KnownObject> known;
   for (uint32_t slot = 0; slot < kSlotCount; ++slot) {

@@ -50,8 +50,7 @@ class JobRig {
   int ssh_keys_made() const { return ssh_keys_made_; }
 
   const std::unique_ptr<obs::Metrics> prometheus = obs::MakeMetrics();
-  // Of all processes; a test may put others in its place before the start.
-  std::unique_ptr<JobMetrics> metrics = std::make_unique<JobMetrics>(*prometheus, /*series_per_job=*/false);
+  JobMetrics metrics{*prometheus, /*series_per_job=*/false};  // Of all processes.
 
   JobControllerOptions options;  // Of the next start.
 
