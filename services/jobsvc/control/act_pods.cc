@@ -1,0 +1,272 @@
+// What JobController sends about pods: marks, deletions one by one or all of a kill in one call, creations.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "common/base/json.h"
+#include "common/base/planted.h"
+#include "common/base/status.h"
+#include "common/kube/names.h"
+#include "services/jobsvc/control/job_controller.h"
+#include "services/jobsvc/control/requests.h"
+
+namespace basalt::jobsvc {
+
+using runtime::WriteOutcome;
+
+namespace {
+
+// So many that brought nothing: then pods go singly.
+constexpr int kFruitlessCollections = 1;
+
+// Refused for what it is, not for the moment: the words are for people, and only an edit helps.
+bool IsRefusal(const gateway::v1::KubeError& error) {
+  return error.code() >= 400 && error.code() < 500 && error.code() != 409 && error.code() != 429;
+}
+
+}  // namespace
+
+void JobController::HoldPod(JobEntry& entry, const std::string& pod, absl::Duration hold) {
+  const absl::Time until = context_.ApiNow() + hold;
+  entry.held_until[pod] = until;
+  context_.WakeAt(entry.key, until);
+}
+
+void JobController::ActOnPods(JobEntry& entry) {
+  const PodSet& pods = entry.pods;
+  if (pods.missing().empty()) entry.maker.reset();
+  if (pods.missing().empty() && pods.to_mark().empty() && pods.to_delete().empty()) return;
+  if (entry.busy_pods.size() >= options_.max_in_flight_per_job) return;
+  const absl::Time now = context_.ApiNow();
+  std::set<std::string> busy = entry.busy_pods;
+  for (const auto& [name, queue] : entry.dirty_pods) busy.insert(name);
+  for (auto it = entry.held_until.begin(); it != entry.held_until.end();) {
+    if (it->second <= now) {
+      it = entry.held_until.erase(it);
+    } else {
+      busy.insert(it->first);
+      context_.WakeAt(entry.key, it->second);  // An earlier wake of the key takes the place of a later one.
+      ++it;
+    }
+  }
+  const bool deletes_held = HoldsDeletes(entry);
+  EffectInput view = ViewOf(entry, busy);
+  view.limit = options_.max_in_flight_per_job - entry.busy_pods.size();
+  view.deletes_held = deletes_held;
+  if (entry.create_retry.Blocks(now)) {
+    view.blocked = true;
+    context_.WakeAt(entry.key, entry.create_retry.until);
+  }
+  for (const PodEffect& effect : NextPodEffects(view)) {
+    entry.busy_pods.insert(effect.name);
+    switch (effect.kind) {
+      case PodEffect::Kind::kMark:
+        MarkPod(entry, effect);
+        break;
+      case PodEffect::Kind::kDelete:
+        DeletePod(entry, effect);
+        break;
+      case PodEffect::Kind::kCreate:
+        CreatePod(entry, effect);
+        break;
+    }
+  }
+}
+
+EffectInput JobController::ViewOf(const JobEntry& entry, const std::set<std::string>& busy) const {
+  return {.job = *entry.job,
+          .spec = entry.compiled->spec,
+          .pods = entry.pods,
+          .group = GroupOf(entry),
+          .blocked = entry.compiled->invalid(),
+          .action_waits = !entry.record.pending().empty(),
+          .objects_ready = ObjectsReady(entry),
+          .busy = busy,
+          .collecting = collecting_.contains(entry.key),
+          .limit = options_.max_in_flight_per_job};
+}
+
+void JobController::CreatePod(JobEntry& entry, const PodEffect& effect) {
+  if (!entry.maker) entry.maker = std::make_unique<PodMaker>(*entry.job, entry.compiled->spec);
+  const GroupView& group = GroupOf(entry);
+  const kube::v1::Queue* const queue = QueueOf(entry);
+  const PodContext context{.version = entry.job->status().version(),
+                           .retry_count = entry.job->status().retry_count(),
+                           .pod_group_name = group.name,
+                           .forwarding = queue != nullptr && queue->has_extend_clusters()};
+  auto body = entry.maker->Make(effect.place.task, effect.place.index, context);
+  if (!body.ok()) {
+    entry.busy_pods.erase(effect.name);
+    entry.create_retry.Fail(context_.ApiNow(), context_.random());
+    context_.WakeAt(entry.key, entry.create_retry.until);
+    ReportTrouble(entry, "FailedCreate", std::string(ToStd(body.status().message())));
+    return;
+  }
+  if (BASALT_PLANTED("repeated_under_another_name") && effect.name.ends_with("-again")) {
+    body->insert(body->find(effect.name.substr(0, effect.name.size() - 6)) + effect.name.size() - 6, "-again");
+  }
+  auto request = WriteOf("", "v1", "pods", entry.ns, effect.name);
+  request.mutable_create()->set_body(*std::move(body));
+  context_.Write(
+      entry.key, std::move(request),
+      [this, key = entry.key, uid = entry.record.uid(), pod = effect.name, place = effect.place](WriteOutcome outcome) {
+        JobEntry* live = Live(key, uid);
+        if (live == nullptr) return;
+        if (outcome.kind == WriteOutcome::Kind::kUnknown) {
+          if (BASALT_PLANTED("repeated_under_another_name")) {
+            return CreatePod(*live, {PodEffect::Kind::kCreate, pod + "-again", place, {}, 0});
+          }
+          SettleCreate(key, uid, pod, absl::Milliseconds(500));
+          return;  // The name stays busy.
+        }
+        live->busy_pods.erase(pod);
+        if (outcome.kind == WriteOutcome::Kind::kDone) {
+          live->create_retry.Succeed();
+          // It may be gone, or made anew, since.
+          const bool same_job = live->job && live->job->meta().uid() == uid;
+          if (same_job && outcome.object.has_pod()) {
+            metrics_.PodCreated(outcome.object.pod().creation_ms() - live->job->meta().creation_ms());
+          }
+          if (live->trouble.reason == "FailedCreate") live->trouble = {};
+          context_.Wake(key);
+          return;
+        }
+        if (outcome.kind == WriteOutcome::Kind::kRefused && outcome.error.code() == 409) {
+          // Ours from before a crash, or somebody else's: the name is waited for.
+          live->busy_pods.insert(pod);
+          SettleCreate(key, uid, pod, absl::Seconds(2));
+          return;
+        }
+        live->create_retry.Fail(context_.ApiNow(), context_.random());
+        if (outcome.kind == WriteOutcome::Kind::kRefused && IsRefusal(outcome.error)) {
+          ReportTrouble(*live, "FailedCreate", fmt::format("pod {}: {}", pod, outcome.error.message()));
+        }
+        context_.WakeAt(key, live->create_retry.until);
+      });
+}
+
+// What stands under the name of a pod whose creation was not confirmed.
+void JobController::SettleCreate(const std::string& key, const std::string& uid, const std::string& pod,
+                                 absl::Duration hold) {
+  gateway::v1::GetRequest request;
+  SetResourceOf("", "v1", "pods", *request.mutable_resource());
+  request.set_namespace_(Live(key, uid)->ns);
+  request.set_name(pod);
+  context_.Get(key, std::move(request), [this, key, uid, pod, hold](absl::StatusOr<gateway::v1::GetResponse> response) {
+    JobEntry* live = Live(key, uid);
+    if (live == nullptr) return;
+    live->busy_pods.erase(pod);
+    if (!response.ok()) {
+      HoldPod(*live, pod, hold);
+    } else if (response->has_object()) {
+      // Ours or not, the watch shows it when it is relevant; until then the name is held.
+      HoldPod(*live, pod, absl::Seconds(5));
+      if (response->object().has_pod() && response->object().pod().owner_uid() != uid) {
+        ReportTrouble(*live, "FailedCreate",
+                      fmt::format("pod {}: the name is held by an object of another owner (UID {})", pod,
+                                  response->object().pod().uid()));
+      }
+    }
+    context_.Wake(key);
+  });
+}
+
+void JobController::DeletePod(JobEntry& entry, const PodEffect& effect) {
+  auto request = WriteOf("", "v1", "pods", entry.ns, effect.name);
+  request.mutable_delete_()->set_uid(effect.uid);
+  context_.Write(
+      entry.key, std::move(request),
+      [this, key = entry.key, uid = entry.record.uid(), pod = effect.name](WriteOutcome outcome) {
+        JobEntry* live = Live(key, uid);
+        if (live == nullptr) return;
+        live->busy_pods.erase(pod);
+        if (outcome.kind == WriteOutcome::Kind::kDone) {
+          if (live->trouble.reason == "FailedDelete") live->trouble = {};
+          return;
+        }
+        // Gone, or another object by now: the watch says so. Held until then, so that nothing is repeated.
+        const int code = outcome.error.code();
+        HoldPod(*live, pod, code == 404 ? absl::Seconds(5) : absl::Seconds(1));
+        if (outcome.kind == WriteOutcome::Kind::kRefused && code != 422 && IsRefusal(outcome.error) && code != 404) {
+          ReportTrouble(*live, "FailedDelete", fmt::format("pod {}: {}", pod, outcome.error.message()));
+        }
+      });
+}
+
+// Deletes in one call what a full kill takes, where it can. True: nothing is to be deleted singly now.
+bool JobController::HoldsDeletes(JobEntry& entry) {
+  const PodSet& pods = entry.pods;
+  const std::pair<int32_t, bool> kill(pods.rules().version, pods.rules().kill_all);
+  if (collecting_.contains(entry.key)) return true;
+  if (entry.collected_for != kill) {
+    entry.collected_for = kill;
+    entry.collected = false;
+    entry.fruitless_collections = 0;
+    entry.collected_until = absl::InfinitePast();
+  }
+  if (context_.ApiNow() < entry.collected_until) {
+    if (!pods.to_delete().empty()) context_.WakeAt(entry.key, entry.collected_until);
+    return true;
+  }
+  if (pods.to_delete().size() < 2 || entry.collected) return false;
+  const std::set<std::string> none;
+  const std::optional<PodCollection> collection = NextPodCollection(ViewOf(entry, none));
+  if (!collection) {
+    entry.collected = true;  // Looked at once.
+    return false;
+  }
+  DeletePods(entry, *collection);
+  return true;
+}
+
+void JobController::DeletePods(JobEntry& entry, const PodCollection& collection) {
+  auto request = WriteOf("", "v1", "pods", entry.ns, "");
+  gateway::v1::DeleteCollection& pods = *request.mutable_delete_collection();
+  pods.set_label_selector(collection.label_selector);
+  pods.set_field_selector(collection.field_selector);
+  collecting_.insert(entry.key);
+  context_.Write(entry.key, std::move(request),
+                 [this, key = entry.key, uid = entry.record.uid(), kill = entry.collected_for,
+                  left = entry.pods.to_delete().size()](WriteOutcome outcome) {
+                   collecting_.erase(key);
+                   context_.Wake(key);  // Also of another job, which has the name by now.
+                   JobEntry* live = Live(key, uid);
+                   if (live == nullptr || live->collected_for != kill) return;
+                   const absl::Time now = context_.ApiNow();
+                   if (outcome.kind == WriteOutcome::Kind::kDone) {
+                     // The watch shows what has gone; what has not goes singly.
+                     live->collected = true;
+                     live->collected_until = now + absl::Seconds(2);
+                     return;
+                   }
+                   // Of many pods the server may need several calls. One that it will not let go stops them all.
+                   if (live->pods.to_delete().size() < left) live->fruitless_collections = 0;
+                   const bool refused = outcome.kind == WriteOutcome::Kind::kRefused && IsRefusal(outcome.error);
+                   if (outcome.kind != WriteOutcome::Kind::kNotSent) ++live->fruitless_collections;
+                   live->collected = refused || live->fruitless_collections > kFruitlessCollections;
+                   live->collected_until = live->collected ? absl::InfinitePast() : now + absl::Seconds(1);
+                 });
+}
+
+void JobController::MarkPod(JobEntry& entry, const PodEffect& effect) {
+  auto request = WriteOf("", "v1", "pods", entry.ns, effect.name);
+  gateway::v1::Patch& patch = *request.mutable_patch();
+  patch.set_type(gateway::v1::Patch::TYPE_MERGE);
+  json::object body;
+  body["metadata"] = {{"annotations", {{std::string(kube::kOutOfSyncKey), "true"}}}};
+  patch.set_body(ToText(body));
+  patch.set_field_manager(std::string(kube::kFieldManager));
+  patch.set_uid(effect.uid);
+  patch.set_resource_version(effect.resource_version);
+  context_.Write(entry.key, std::move(request),
+                 [this, key = entry.key, uid = entry.record.uid(), pod = effect.name](WriteOutcome outcome) {
+                   JobEntry* live = Live(key, uid);
+                   if (live == nullptr) return;
+                   live->busy_pods.erase(pod);
+                   if (outcome.kind == WriteOutcome::Kind::kDone) return;
+                   // A newer state wakes the job; without one it is tried again.
+                   HoldPod(*live, pod, absl::Seconds(1));
+                 });
+}
+
+}  // namespace basalt::jobsvc
