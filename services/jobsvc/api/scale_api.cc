@@ -7,6 +7,7 @@
 #include "common/base/json.h"
 #include "common/base/slots.h"
 #include "common/base/status.h"
+#include "common/base/status_macros.h"
 #include "services/jobsvc/api/answers.h"
 #include "services/jobsvc/api/job_api.h"
 #include "services/jobsvc/control/requests.h"
@@ -38,7 +39,7 @@ class Scaling {
       return Invalid("tasks: name at least one task and its replicas, or give min_available");
     }
     for (const job::v1::TaskScale& scale : request_.tasks()) {
-      if (const absl::Status status = ApplyTo(scale); !status.ok()) return status;
+      BASALT_RETURN_IF_ERROR(ApplyTo(scale));
     }
     Set(request_.has_min_available(), request_.min_available(), after_.spec().has_min_available(),
         after_.spec().min_available(), "/spec/minAvailable",
