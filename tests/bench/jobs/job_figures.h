@@ -22,13 +22,15 @@ struct JobBenchOptions {
   // The same number of pods as many small jobs and as one.
   int cost_pods = 10'000;
   int cost_laps = 3;
+  int memory_jobs = 100;
+  int memory_pods_of_job = 1000;
   int ending_jobs = 2000;
   int ending_per_second = 100;
   int ending_warm = 300;  // Of them, the first: not counted.
 };
 
 // API writes of one job from its creation to rest after Completed, without and with plugin svc; creates answered 409;
-// peak memory where upstream's is known.
+// peak memory where upstream's is known, for comparison.
 absl::StatusOr<std::vector<Figure>> MeasureWrites(const JobBenchOptions& options, const JobProgress& progress);
 // API writes of a restart of all processes when every job has finished.
 absl::StatusOr<std::vector<Figure>> MeasureRestart(const JobBenchOptions& options, const JobProgress& progress);
@@ -36,6 +38,8 @@ absl::StatusOr<std::vector<Figure>> MeasureRestart(const JobBenchOptions& option
 absl::StatusOr<std::vector<Figure>> MeasureAbort(const JobBenchOptions& options, const JobProgress& progress);
 // CPU of all processes per pod, in small jobs and in a large one.
 absl::StatusOr<std::vector<Figure>> MeasureCost(const JobBenchOptions& options, const JobProgress& progress);
+// Peak memory of all processes while many pods run.
+absl::StatusOr<std::vector<Figure>> MeasureMemory(const JobBenchOptions& options, const JobProgress& progress);
 // From a job's last success to Completed, both as the API server stored them.
 absl::StatusOr<std::vector<Figure>> MeasureEnding(const JobBenchOptions& options, const JobProgress& progress);
 

@@ -20,6 +20,8 @@ class JobsSmokeTest : public ::testing::Test {
     options_.finished_jobs = 5;
     options_.cost_pods = 20;
     options_.cost_laps = 1;
+    options_.memory_jobs = 2;
+    options_.memory_pods_of_job = 10;
     options_.ending_jobs = 20;
     options_.ending_warm = 5;
   }
@@ -58,6 +60,13 @@ TEST_F(JobsSmokeTest, PodsCostCpu) {
   ASSERT_TRUE(figures.ok()) << figures.status();
   ASSERT_EQ(figures->size(), 3u);
   for (const Figure& figure : *figures) EXPECT_GT(figure.value, 0) << figure.name;
+}
+
+TEST_F(JobsSmokeTest, RunningPodsTakeMemory) {
+  const auto figures = MeasureMemory(options_, Ignore);
+  ASSERT_TRUE(figures.ok()) << figures.status();
+  ASSERT_EQ(figures->size(), 1u);
+  EXPECT_GT(figures->front().value, 10);
 }
 
 TEST_F(JobsSmokeTest, TheEndOfEachJobIsTimed) {

@@ -22,7 +22,7 @@
 ABSL_FLAG(bool, real, false, "on a real API server instead of kubesim");
 ABSL_FLAG(bool, json, false, "print JSON instead of a table");
 ABSL_FLAG(bool, quick, false, "a tenth of the work, less patience: rough figures");
-ABSL_FLAG(std::vector<std::string>, only, {}, "writes, restart, abort, cost, ending; empty: all");
+ABSL_FLAG(std::vector<std::string>, only, {}, "writes, restart, abort, cost, memory, ending; empty: all");
 
 namespace basalt::bench {
 namespace {
@@ -31,11 +31,8 @@ struct Part {
   std::string_view name;
   absl::StatusOr<std::vector<Figure>> (*measure)(const JobBenchOptions&, const JobProgress&);
 };
-constexpr Part kParts[] = {{"writes", &MeasureWrites},
-                           {"restart", &MeasureRestart},
-                           {"abort", &MeasureAbort},
-                           {"cost", &MeasureCost},
-                           {"ending", &MeasureEnding}};
+constexpr Part kParts[] = {{"writes", &MeasureWrites}, {"restart", &MeasureRestart}, {"abort", &MeasureAbort},
+                           {"cost", &MeasureCost},     {"memory", &MeasureMemory},   {"ending", &MeasureEnding}};
 
 JobBenchOptions Options() {
   JobBenchOptions options;
@@ -45,6 +42,7 @@ JobBenchOptions Options() {
     // It runs some hundred pods a second.
     options.cost_pods = 3000;
     options.cost_laps = 1;
+    options.memory_jobs = 10;
     options.ending_jobs = 1000;
   }
   if (absl::GetFlag(FLAGS_quick)) {
@@ -54,6 +52,8 @@ JobBenchOptions Options() {
     options.finished_jobs = 100;
     options.cost_pods = 1000;
     options.cost_laps = 1;
+    options.memory_jobs = 10;
+    options.memory_pods_of_job = 100;
     options.ending_jobs = 400;
     options.ending_warm = 100;
   }
