@@ -8,7 +8,6 @@
 
 #include "common/base/slots.h"
 #include "common/kube/names.h"
-#include "services/jobsvc/store/job_store.h"
 #include "tests/e2e/writer.h"
 #include "tests/simulation/judge.h"
 

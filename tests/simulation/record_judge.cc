@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "common/base/slots.h"
+#include "services/jobsvc/store/history_store.h"
 #include "services/jobsvc/store/job_store.h"
 #include "tests/simulation/judge.h"
 

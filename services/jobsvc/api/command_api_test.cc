@@ -8,7 +8,7 @@
 #include "common/base/slots.h"
 #include "common/base/status.h"
 #include "services/jobsvc/api/testing.h"
-#include "services/jobsvc/store/job_store.h"
+#include "services/jobsvc/store/history_store.h"
 
 namespace basalt::jobsvc::testing {
 namespace {

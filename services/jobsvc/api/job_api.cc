@@ -19,6 +19,7 @@
 #include "services/jobsvc/api/job_page.h"
 #include "services/jobsvc/api/manifest.h"
 #include "services/jobsvc/control/requests.h"
+#include "services/jobsvc/store/history_store.h"
 #include "services/jobsvc/store/job_store.h"
 
 namespace basalt::jobsvc {

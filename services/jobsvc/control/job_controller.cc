@@ -15,8 +15,6 @@ namespace basalt::jobsvc {
 
 namespace {
 
-constexpr absl::Duration kHistoryLap = absl::Hours(1);
-
 bool SameTexts(const kube::v1::ObjectMeta& a, const kube::v1::ObjectMeta& b) {
   const auto same = [](const auto& x, const auto& y) {
     return std::equal(x.begin(), x.end(), y.begin(), y.end(),
@@ -115,35 +113,6 @@ absl::StatusOr<std::vector<runtime::KnownObject>> JobController::OpenSlot(uint32
   return known;
 }
 
-// One slot after the other, each about once an hour. One that is starting does not know yet which jobs there are.
-void JobController::AgeHistoryLater() {
-  const auto slots = static_cast<int64_t>(std::max<size_t>(1, slots_.size()));
-  history_timer_ = context_.loop().RunAfter(kHistoryLap / slots, [this] {
-    history_timer_ = kNoTimer;
-    if (slots_.empty()) return;
-    auto slot = slots_.upper_bound(aged_slot_);
-    if (slot == slots_.end()) slot = slots_.begin();
-    aged_slot_ = slot->first;
-    if (context_.IsReady(slot->first)) AgeHistory(slot->first, slot->second);
-    AgeHistoryLater();
-  });
-}
-
-void JobController::AgeHistory(uint32_t slot, const std::set<std::string>& keys) {
-  std::set<std::string> present;  // UIDs.
-  for (const std::string& key : keys) {
-    const JobEntry& entry = *Lookup(key);
-    if (!entry.record.uid().empty() && !entry.record.gone()) present.insert(entry.record.uid());
-    if (entry.job) present.insert(entry.job->meta().uid());
-  }
-  kv::WriteBatch batch;
-  const int64_t before_ms = absl::ToUnixMillis(context_.ApiNow() - options_.history_age);
-  const auto dropped = DropOldHistory(context_.store(), slot, before_ms, present, batch);
-  if (!dropped.ok()) return context_.Fail(dropped.status());
-  if (batch.empty()) return;
-  if (const absl::Status status = context_.store().Write(batch); !status.ok()) context_.Fail(status);
-}
-
 void JobController::CloseSlot(uint32_t slot) {
   const auto it = slots_.find(slot);
   if (it == slots_.end()) return;
@@ -157,6 +126,7 @@ void JobController::CloseSlot(uint32_t slot) {
   std::erase_if(collecting_, [slot](const std::string& key) { return SlotOf(key) == slot; });
   slots_.erase(it);
   watches_.erase(slot);
+  history_bytes_.erase(slot);
   if (listener_) listener_({.kind = ShownChange::Kind::kClosed, .slot = slot});
 }
 

@@ -33,6 +33,7 @@ struct JobControllerOptions {
   absl::Duration event_interval = absl::Minutes(5);   // Between two writes of one Event.
   absl::Duration history_age = absl::Hours(24 * 7);   // Of a job that is gone, since it went.
   size_t history_entries = 512;                       // Of one job, at most: the oldest go.
+  int64_t history_bytes = int64_t{1} << 30;           // Of jobs that are gone, all together: those go that ended first.
 };
 
 // What people see of a job has changed, and is recorded; or the slot is not ours any more.
@@ -106,6 +107,7 @@ class JobController : public runtime::Controller {
   void TrimHistory(JobEntry& entry, kv::WriteBatch& batch);
   void AgeHistoryLater();
   void AgeHistory(uint32_t slot, const std::set<std::string>& keys);
+  int64_t MostHistoryBytes(int64_t of_slot) const;
   void StorePod(JobEntry& entry, const PodChange& change, const kube::v1::Pod* pod, kv::WriteBatch& batch);
   std::map<std::string, std::string> MarkersOf(const JobEntry& entry) const;
 
@@ -160,6 +162,7 @@ class JobController : public runtime::Controller {
   std::set<std::string, std::less<>> collecting_;
   TimerId history_timer_ = kNoTimer;
   uint32_t aged_slot_ = 0;
+  std::map<uint32_t, int64_t> history_bytes_;  // Of jobs that are gone, as of the last lap, of the open slots.
 };
 
 }  // namespace basalt::jobsvc

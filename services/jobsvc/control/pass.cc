@@ -12,6 +12,7 @@
 #include "services/jobsvc/control/job_controller.h"
 #include "services/jobsvc/core/render/pod_group.h"
 #include "services/jobsvc/core/render/volumes.h"
+#include "services/jobsvc/store/history_store.h"
 #include "services/jobsvc/store/job_store.h"
 
 namespace basalt::jobsvc {

@@ -11,6 +11,7 @@
 #include "common/base/planted.h"
 #include "common/obs/log.h"
 #include "services/jobsvc/control/job_controller.h"
+#include "services/jobsvc/store/history_store.h"
 #include "services/jobsvc/store/job_store.h"
 
 namespace basalt::jobsvc {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "absl/flags/declare.h"
 #include "absl/flags/flag.h"
 #include "absl/time/time.h"
 #include "common/shell/service_process.h"
@@ -11,6 +12,9 @@ ABSL_FLAG(bool, per_job_metrics, false, "counters of ends have a series for each
 ABSL_FLAG(absl::Duration, event_interval, absl::Minutes(5), "the least time between two writes of one Event");
 ABSL_FLAG(absl::Duration, history_age, absl::Hours(24 * 7), "how long the history of a job that is gone is kept");
 ABSL_FLAG(uint32_t, history_entries, 512, "how many decisions of one job history keeps");
+ABSL_FLAG(uint32_t, history_mib, 1024,
+          "how many MiB of history of jobs that are gone a replica keeps; those go first that ended first");
+ABSL_DECLARE_FLAG(int, workers);
 
 int main(int argc, char** argv) {
   const auto make_parts = [](basalt::obs::Metrics& metrics, basalt::obs::Health&) {
@@ -18,6 +22,8 @@ int main(int argc, char** argv) {
     options.event_interval = absl::GetFlag(FLAGS_event_interval);
     options.history_age = absl::GetFlag(FLAGS_history_age);
     options.history_entries = std::max<uint32_t>(1, absl::GetFlag(FLAGS_history_entries));
+    options.history_bytes =
+        (int64_t{absl::GetFlag(FLAGS_history_mib)} << 20) / std::max(1, absl::GetFlag(FLAGS_workers));
     return basalt::jobsvc::MakePartsWith(metrics, options, absl::GetFlag(FLAGS_per_job_metrics));
   };
   return basalt::shell::RunService(argc, argv, "jobsvc", basalt::gateway::v1::SERVICE_KIND_JOB, make_parts);

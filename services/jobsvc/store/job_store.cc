@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -51,23 +50,6 @@ std::string PodRecordKey(uint32_t slot, std::string_view job_key, std::string_vi
   return key;
 }
 
-std::string HistoryPrefix(uint32_t slot, std::string_view job_uid) { return TextKey(slot, job_uid); }
-
-std::string HistoryKey(uint32_t slot, std::string_view job_uid, int64_t sequence) {
-  std::string key = TextKey(slot, job_uid);
-  kv::PutFixed64(key, static_cast<uint64_t>(sequence));
-  return key;
-}
-
-std::string HistoryIndexPrefix(uint32_t slot, std::string_view job_key) { return TextKey(slot, job_key); }
-
-std::string HistoryIndexKey(uint32_t slot, std::string_view job_key, int64_t first_ms, std::string_view job_uid) {
-  std::string key = TextKey(slot, job_key);
-  kv::PutFixed64(key, static_cast<uint64_t>(first_ms));
-  kv::PutText(key, job_uid);
-  return key;
-}
-
 void PutJob(uint32_t slot, std::string_view job_key, const storage::v1::JobRecord& record, kv::WriteBatch& batch) {
   batch.Put(Family::kRecords, JobRecordKey(slot, job_key), record.SerializeAsString());
 }
@@ -75,34 +57,6 @@ void PutJob(uint32_t slot, std::string_view job_key, const storage::v1::JobRecor
 void PutPod(uint32_t slot, std::string_view job_key, std::string_view pod, const storage::v1::PodRecord& record,
             kv::WriteBatch& batch) {
   batch.Put(Family::kPods, PodRecordKey(slot, job_key, pod), record.SerializeAsString());
-}
-
-void PutHistory(uint32_t slot, std::string_view job_uid, const storage::v1::HistoryRecord& record,
-                kv::WriteBatch& batch) {
-  batch.Put(Family::kHistory, HistoryKey(slot, job_uid, record.sequence()), record.SerializeAsString());
-}
-
-void PutHistoryIndex(uint32_t slot, std::string_view job_key, int64_t first_ms, std::string_view job_uid,
-                     kv::WriteBatch& batch) {
-  storage::v1::HistoryIndexRecord record;
-  record.set_uid(std::string(job_uid));
-  record.set_first_ms(first_ms);
-  batch.Put(Family::kHistoryIndex, HistoryIndexKey(slot, job_key, first_ms, job_uid), record.SerializeAsString());
-}
-
-absl::Status PutHistoryGone(const kv::KvStore& store, uint32_t slot, std::string_view job_key, std::string_view job_uid,
-                            int64_t gone_ms, kv::WriteBatch& batch) {
-  const std::string prefix = HistoryIndexPrefix(slot, job_key);
-  return store.Scan(Family::kHistoryIndex, prefix, kv::PrefixEnd(prefix),
-                    [&](std::string_view key, std::string_view value) {
-                      storage::v1::HistoryIndexRecord record;
-                      if (record.ParseFromArray(value.data(), static_cast<int>(value.size())) &&
-                          record.uid() == job_uid && record.gone_ms() == 0) {
-                        record.set_gone_ms(gone_ms);
-                        batch.Put(Family::kHistoryIndex, key, record.SerializeAsString());
-                      }
-                      return true;
-                    });
 }
 
 absl::Status ForEachJob(const kv::KvStore& store, uint32_t slot,
@@ -168,64 +122,6 @@ absl::Status ForEachShownJob(const kv::KvStore& store, uint32_t slot,
         return true;
       }));
   return damage;
-}
-
-absl::StatusOr<std::vector<storage::v1::HistoryRecord>> ReadHistory(const kv::KvStore& store, uint32_t slot,
-                                                                    std::string_view job_uid) {
-  const std::string prefix = HistoryPrefix(slot, job_uid);
-  std::vector<storage::v1::HistoryRecord> entries;
-  absl::Status damage;
-  BASALT_RETURN_IF_ERROR(
-      store.Scan(Family::kHistory, prefix, kv::PrefixEnd(prefix), [&](std::string_view, std::string_view value) {
-        storage::v1::HistoryRecord record;
-        if (!record.ParseFromArray(value.data(), static_cast<int>(value.size()))) {
-          damage = Damaged("a history", job_uid);
-          return false;
-        }
-        entries.push_back(std::move(record));
-        return true;
-      }));
-  if (!damage.ok()) return damage;
-  return entries;
-}
-
-absl::StatusOr<std::vector<std::string>> ReadHistoryIndex(const kv::KvStore& store, uint32_t slot,
-                                                          std::string_view job_key) {
-  const std::string prefix = HistoryIndexPrefix(slot, job_key);
-  std::vector<std::string> uids;
-  BASALT_RETURN_IF_ERROR(
-      store.Scan(Family::kHistoryIndex, prefix, kv::PrefixEnd(prefix), [&](std::string_view, std::string_view value) {
-        storage::v1::HistoryIndexRecord record;
-        if (record.ParseFromArray(value.data(), static_cast<int>(value.size()))) uids.push_back(record.uid());
-        return true;
-      }));
-  return uids;
-}
-
-absl::StatusOr<int> DropOldHistory(const kv::KvStore& store, uint32_t slot, int64_t before_ms,
-                                   const std::set<std::string>& present, kv::WriteBatch& batch) {
-  const std::string prefix = SlotPrefix(slot);
-  std::vector<std::pair<std::string, storage::v1::HistoryIndexRecord>> indexed;
-  BASALT_RETURN_IF_ERROR(store.Scan(Family::kHistoryIndex, prefix, kv::PrefixEnd(prefix),
-                                    [&](std::string_view key, std::string_view value) {
-                                      storage::v1::HistoryIndexRecord record;
-                                      if (record.ParseFromArray(value.data(), static_cast<int>(value.size())))
-                                        indexed.emplace_back(key, std::move(record));
-                                      return true;
-                                    }));
-  int dropped = 0;
-  for (const auto& [key, record] : indexed) {
-    if (present.contains(record.uid()) || record.gone_ms() >= before_ms) continue;
-    if (record.gone_ms() == 0) {
-      BASALT_ASSIGN_OR_RETURN(const auto entries, ReadHistory(store, slot, record.uid()));
-      if (!entries.empty() && entries.back().time_ms() >= before_ms) continue;
-    }
-    const std::string range = HistoryPrefix(slot, record.uid());
-    batch.DeleteRange(Family::kHistory, range, kv::PrefixEnd(range));
-    batch.Delete(Family::kHistoryIndex, key);
-    ++dropped;
-  }
-  return dropped;
 }
 
 }  // namespace basalt::jobsvc

@@ -4,10 +4,8 @@
 // scanning or dropping a slot is one range. Stateless; errors are those of the store.
 #include <cstdint>
 #include <functional>
-#include <set>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -19,10 +17,6 @@ namespace basalt::jobsvc {
 std::string JobRecordKey(uint32_t slot, std::string_view job_key);
 std::string PodRecordKey(uint32_t slot, std::string_view job_key, std::string_view pod);
 std::string PodRecordPrefix(uint32_t slot, std::string_view job_key);
-std::string HistoryKey(uint32_t slot, std::string_view job_uid, int64_t sequence);
-std::string HistoryPrefix(uint32_t slot, std::string_view job_uid);
-std::string HistoryIndexKey(uint32_t slot, std::string_view job_key, int64_t first_ms, std::string_view job_uid);
-std::string HistoryIndexPrefix(uint32_t slot, std::string_view job_key);
 
 std::string SlotWatchKey(uint32_t slot);
 std::string ShownJobKey(uint32_t slot, std::string_view job_key);
@@ -30,14 +24,6 @@ std::string ShownJobKey(uint32_t slot, std::string_view job_key);
 void PutJob(uint32_t slot, std::string_view job_key, const storage::v1::JobRecord& record, kv::WriteBatch& batch);
 void PutPod(uint32_t slot, std::string_view job_key, std::string_view pod, const storage::v1::PodRecord& record,
             kv::WriteBatch& batch);
-void PutHistory(uint32_t slot, std::string_view job_uid, const storage::v1::HistoryRecord& record,
-                kv::WriteBatch& batch);
-void PutHistoryIndex(uint32_t slot, std::string_view job_key, int64_t first_ms, std::string_view job_uid,
-                     kv::WriteBatch& batch);
-
-// The job was seen to be gone.
-absl::Status PutHistoryGone(const kv::KvStore& store, uint32_t slot, std::string_view job_key, std::string_view job_uid,
-                            int64_t gone_ms, kv::WriteBatch& batch);
 
 // Visits every record of the slot in the order of the keys.
 absl::Status ForEachJob(const kv::KvStore& store, uint32_t slot,
@@ -49,16 +35,5 @@ absl::Status ForEachPod(const kv::KvStore& store, uint32_t slot, std::string_vie
 absl::StatusOr<storage::v1::SlotWatch> ReadSlotWatch(const kv::KvStore& store, uint32_t slot);
 absl::Status ForEachShownJob(const kv::KvStore& store, uint32_t slot,
                              const std::function<void(std::string job_key, storage::v1::ShownJob shown)>& visit);
-
-// Oldest first.
-absl::StatusOr<std::vector<storage::v1::HistoryRecord>> ReadHistory(const kv::KvStore& store, uint32_t slot,
-                                                                    std::string_view job_uid);
-// UIDs of the jobs that had this name, oldest first.
-absl::StatusOr<std::vector<std::string>> ReadHistoryIndex(const kv::KvStore& store, uint32_t slot,
-                                                          std::string_view job_key);
-// Removes what a bound on age excludes: history of jobs that went before `before_ms`, or whose last entry is older
-// where nobody saw them go, but those of `present` (UIDs). Returns how many jobs.
-absl::StatusOr<int> DropOldHistory(const kv::KvStore& store, uint32_t slot, int64_t before_ms,
-                                   const std::set<std::string>& present, kv::WriteBatch& batch);
 
 }  // namespace basalt::jobsvc

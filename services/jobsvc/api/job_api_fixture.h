@@ -1,0 +1,142 @@
+#pragma once
+
+// The handlers and a watch over real controllers, stores and a small API server, under simulated time. Two workers,
+// each with an API server of its own that holds the jobs of its slots.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/base/slot_set.h"
+#include "common/base/slots.h"
+#include "services/jobsvc/api/job_api.h"
+#include "services/jobsvc/api/job_page.h"
+#include "services/jobsvc/api/testing.h"
+#include "services/jobsvc/api/watch/job_watch.h"
+#include "services/jobsvc/testing/job_rig.h"
+
+namespace basalt::jobsvc::testing {
+
+// The only replica of its service.
+class OneMember final : public rpc::Members {
+ public:
+  gateway::v1::Member self() const override {
+    gateway::v1::Member member;
+    member.set_replica("jobsvc-0");
+    return member;
+  }
+  std::vector<gateway::v1::Member> all() const override { return {self()}; }
+};
+
+class JobApiTest : public ::testing::Test {
+ protected:
+  JobApiTest() {
+    for (JobRig* rig : Rigs()) {
+      rig->on_start = [this](JobController& controller) { PublishChanges(controller, *hub_); };
+      rig->Start();
+      rig->Run();
+    }
+  }
+  std::vector<JobRig*> Rigs() { return {&rigs_[0], &rigs_[1]}; }
+  JobRig& RigOf(const std::string& name) { return rigs_[SlotOf("default/" + name) % 2]; }
+  void Run(absl::Duration time = absl::Seconds(1)) {
+    for (JobRig& rig : rigs_) rig.Run(time);
+  }
+  void Put(const std::string& name, int replicas = 2) { RigOf(name).kube().PutJob(MakeJob(name, 1, replicas)); }
+  void SetReady(bool ready) {
+    for (JobRig& rig : rigs_) rig.ready = ready;
+  }
+
+  template <typename Request, typename Response>
+  absl::StatusOr<Response> Ask(void (JobApi::*method)(Request, rpc::Done<Response>), Request request,
+                               absl::Duration time = absl::Seconds(1)) {
+    std::optional<absl::StatusOr<Response>> answer;
+    (api_.*method)(std::move(request), [&](absl::StatusOr<Response> got) { answer = std::move(got); });
+    Run(time);
+    EXPECT_TRUE(answer.has_value()) << "no answer";
+    return answer.value_or(absl::InternalError("no answer"));
+  }
+  absl::StatusOr<job::v1::Job> Submit(const std::string& manifest, bool dry_run = false) {
+    job::v1::SubmitJobRequest request;
+    request.set_manifest_json(manifest);
+    request.set_dry_run(dry_run);
+    return Ask(&JobApi::Submit, request);
+  }
+  absl::StatusOr<job::v1::Job> Get(const std::string& name) {
+    job::v1::GetJobRequest request;
+    request.set_name(name);
+    return Ask(&JobApi::Get, request);
+  }
+  absl::StatusOr<job::v1::JobHistory> History(const std::string& name, const std::string& uid = "") {
+    job::v1::GetJobHistoryRequest request;
+    request.set_name(name);
+    request.set_uid(uid);
+    return Ask(&JobApi::History, request);
+  }
+  absl::Status Delete(const std::string& name, const std::string& uid = "") {
+    job::v1::DeleteJobRequest request;
+    request.set_namespace_("default");
+    request.set_name(name);
+    request.set_uid(uid);
+    return Ask(&JobApi::Delete, request).status();
+  }
+  absl::StatusOr<job::v1::ListPartResponse> ListPart(const job::v1::ListJobsRequest& request, const SlotSet& slots) {
+    job::v1::ListPartRequest part;
+    *part.mutable_request() = request;
+    part.set_slots(slots.ToBytes());
+    return Ask(&JobApi::ListPart, part);
+  }
+  // Names of one page, and what follows it.
+  std::string List(const job::v1::ListJobsRequest& request, std::string* next = nullptr) {
+    const auto part = ListPart(request, SlotSet::All());
+    if (!part.ok()) return part.status().ToString();
+    const job::v1::ListJobsResponse response = ToPage(*part);
+    std::string text;
+    for (const job::v1::Job& job : response.jobs()) text += (text.empty() ? "" : " ") + job.object().meta().name();
+    if (next != nullptr) *next = response.next_page_token();
+    return text;
+  }
+  std::unique_ptr<JobWatch> Watch(const job::v1::WatchJobsRequest& request) {
+    const auto open = [this](const gateway::v1::Member&, const job::v1::WatchPartRequest& part,
+                             std::function<void()> notify) { return api_.WatchPart(part, std::move(notify)); };
+    auto watch = std::make_unique<JobWatch>(rigs_[0].controller().context().loop(), members_, open, request, [] {});
+    Run();
+    return watch;
+  }
+  // What a client reads: "STATE name, …".
+  std::string Drain(JobWatch& watch) {
+    std::string text;
+    job::v1::WatchJobsResponse response;
+    while (watch.Take(&response)) {
+      if (!response.token().empty()) token_ = response.token();
+      if (response.type() != job::v1::WatchJobsResponse::TYPE_PROGRESS) {
+        text += (text.empty() ? "" : ", ") + job::v1::WatchJobsResponse::Type_Name(response.type()).substr(5);
+        if (response.has_job()) text += " " + response.job().object().meta().name();
+      }
+      response.Clear();
+    }
+    return text;
+  }
+  // The process ends and comes back, on its disk or without it.
+  void Restart(bool lose_disk = false) {
+    for (JobRig& rig : rigs_) {
+      rig.Kill();
+      if (lose_disk) rig.LoseDisk();
+      rig.Start();
+    }
+    Run();
+  }
+
+  const std::shared_ptr<WatchHub> hub_ = std::make_shared<WatchHub>();
+  JobRig rigs_[2];
+  RigWorkers workers_{Rigs()};
+  OneMember members_;
+  JobApi api_{workers_, hub_};
+  std::string token_;
+};
+
+}  // namespace basalt::jobsvc::testing
