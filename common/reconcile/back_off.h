@@ -13,6 +13,9 @@ struct BackOffPolicy {
   double jitter = 0.5;  // The wait is drawn from [(1 - jitter) * d, d].
 };
 
+// Whether a wait until then is on. One for longer than any wait lasts is not: the clock was set back meanwhile.
+inline bool StillWaits(absl::Time now, absl::Time until) { return now < until && until - now <= absl::Minutes(1); }
+
 class BackOff {
  public:
   explicit BackOff(BackOffPolicy policy = {}) : policy_(policy), next_(policy.first) {}

@@ -5,7 +5,7 @@
 namespace basalt {
 
 KeyQueue::KeyQueue(TimeSystem& time, std::function<absl::Time()> now, std::function<void()> on_work)
-    : time_(time), now_(std::move(now)), on_work_(std::move(on_work)) {}
+    : time_(time), now_(std::move(now)), on_work_(std::move(on_work)), ahead_(now_() - time_.Now()) {}
 
 KeyQueue::~KeyQueue() { time_.Cancel(timer_); }
 
@@ -100,6 +100,24 @@ std::optional<absl::Time> KeyQueue::WakeTime(std::string_view key, uint32_t grou
   const auto found = it->second.wakes.find(key);
   if (found == it->second.wakes.end()) return std::nullopt;
   return found->second;
+}
+
+void KeyQueue::ClockChanged() {
+  const absl::Duration ahead = now_() - time_.Now();
+  const absl::Duration back = ahead_ - ahead;
+  if (back > absl::ZeroDuration() && back <= absl::Seconds(1)) return Arm();
+  ahead_ = ahead;
+  if (back > absl::ZeroDuration()) {
+    std::set<std::tuple<absl::Time, uint32_t, std::string>> earlier;
+    for (const auto& [when, group, key] : wakes_) {
+      earlier.emplace(when - back, group, key);
+      groups_[group].wakes[key] = when - back;
+    }
+    wakes_ = std::move(earlier);
+    time_.Cancel(timer_);
+    timer_ = kNoTimer;
+  }
+  Arm();
 }
 
 void KeyQueue::Arm() {

@@ -22,7 +22,8 @@ namespace basalt {
 
 class KeyQueue {
  public:
-  // `now` is the clock of the wake-up times; it may differ from that of `time` and may be set forward (ClockChanged).
+  // `now` is the clock of the wake-up times; it may differ from that of `time`, and may be set forward or back
+  // (ClockChanged): back by more than a second brings the wake-ups forward by as much, since most are waits.
   // `on_work` is called when there is something to take where there was nothing. The queue outlives its timers' loop
   // tasks or is destroyed on the loop.
   KeyQueue(TimeSystem& time, std::function<absl::Time()> now, std::function<void()> on_work);
@@ -39,7 +40,7 @@ class KeyQueue {
   void Add(std::string_view key, uint32_t group);
   // Adds the key at `when` at the latest. An earlier time that is set already stays.
   void AddAt(std::string_view key, uint32_t group, absl::Time when);
-  void ClockChanged() { Arm(); }
+  void ClockChanged();
 
   // Up to `limit` keys of groups that are not paused. They are not dirty any more.
   std::vector<std::string> Take(size_t limit);
@@ -71,6 +72,7 @@ class KeyQueue {
   std::set<std::tuple<absl::Time, uint32_t, std::string>> wakes_;
   TimerId timer_ = kNoTimer;
   absl::Time timer_at_;
+  absl::Duration ahead_;  // Of `time`: the clock of the wake-ups, when it was last looked at.
 };
 
 }  // namespace basalt

@@ -105,6 +105,22 @@ TEST_F(KeyQueueTest, WakeUpsFollowTheirOwnClockWhenItIsSetForward) {
   EXPECT_EQ(queue_.Take(9), Keys{"a"});
 }
 
+TEST_F(KeyQueueTest, WaitsAreAsLongAsBeforeWhenTheirClockIsSetBack) {
+  queue_.AddAt("a", 1, time_.Now() + absl::Seconds(60));
+  queue_.AddAt("b", 1, time_.Now() + absl::Seconds(90));
+  offset_ = -absl::Hours(1);
+  queue_.ClockChanged();
+  queue_.AddAt("b", 1, time_.Now() + offset_ + absl::Seconds(70));
+  time_.Advance(absl::Seconds(59));
+  EXPECT_FALSE(queue_.HasWork());
+  time_.Advance(absl::Seconds(1));
+  EXPECT_EQ(queue_.Take(9), Keys{"a"});
+  time_.Advance(absl::Seconds(10));
+  EXPECT_EQ(queue_.Take(9), Keys{"b"});
+  time_.Advance(absl::Hours(2));
+  EXPECT_FALSE(queue_.HasWork()) << "each once";
+}
+
 TEST_F(KeyQueueTest, AWakeUpOfAPausedGroupWaitsForTheGroup) {
   queue_.AddAt("x", 2, time_.Now() + absl::Seconds(1));
   time_.Advance(absl::Seconds(2));

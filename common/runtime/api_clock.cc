@@ -6,6 +6,8 @@ namespace basalt::runtime {
 namespace {
 
 constexpr absl::Duration kWindow = absl::Seconds(30);
+// What it waits for instead of going back.
+constexpr absl::Duration kStandsStill = absl::Seconds(5);
 
 }  // namespace
 
@@ -28,7 +30,8 @@ void ApiClock::Update(absl::Time api, absl::Time local) {
 absl::Time ApiClock::Now(absl::Time local) {
   MutexLock lock(mutex_);
   if (known_) local += std::max(current_, previous_);
-  last_ = std::max(last_, local);
+  if (local < last_ && last_ - local <= kStandsStill) return last_;
+  last_ = local;
   return last_;
 }
 

@@ -38,5 +38,17 @@ TEST(ApiClockTest, FollowsALocalClockThatIsTooFastAndNeverGoesBack) {
   }
 }
 
+TEST(ApiClockTest, FollowsAnApiServerWhoseClockIsSetBack) {
+  ApiClock clock;
+  clock.Update(kApi, kLocal);
+  clock.Now(kLocal);
+  for (int i = 1; i <= 7; ++i) {
+    const absl::Time local = kLocal + absl::Seconds(10) * i;
+    clock.Update(kApi + absl::Seconds(10) * i - absl::Minutes(20), local);
+    clock.Now(local);
+  }
+  EXPECT_EQ(clock.Now(kLocal + absl::Seconds(71)), kApi + absl::Seconds(71) - absl::Minutes(20));
+}
+
 }  // namespace
 }  // namespace basalt::runtime

@@ -41,7 +41,7 @@ void JobController::ActOnPods(JobEntry& entry) {
   std::set<std::string> busy = entry.busy_pods;
   for (const auto& [name, queue] : entry.dirty_pods) busy.insert(name);
   for (auto it = entry.held_until.begin(); it != entry.held_until.end();) {
-    if (it->second <= now) {
+    if (!StillWaits(now, it->second)) {
       it = entry.held_until.erase(it);
     } else {
       busy.insert(it->first);
@@ -204,7 +204,7 @@ bool JobController::HoldsDeletes(JobEntry& entry) {
     entry.fruitless_collections = 0;
     entry.collected_until = absl::InfinitePast();
   }
-  if (context_.ApiNow() < entry.collected_until) {
+  if (StillWaits(context_.ApiNow(), entry.collected_until)) {
     if (!pods.to_delete().empty()) context_.WakeAt(entry.key, entry.collected_until);
     return true;
   }

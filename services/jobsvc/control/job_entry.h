@@ -37,7 +37,7 @@ struct DirtyPod {
 struct Retry {
   BackOff back_off{{.first = absl::Milliseconds(200), .most = absl::Seconds(30)}};
   absl::Time until = absl::InfinitePast();
-  bool Blocks(absl::Time now) const { return now < until; }
+  bool Blocks(absl::Time now) const { return StillWaits(now, until); }
   void Fail(absl::Time now, Random& random) { until = now + back_off.Next(random); }
   void Succeed() {
     back_off.Reset();

@@ -12,6 +12,7 @@
 #include "common/kube/resources/pod_group.h"
 #include "common/kube/text.h"
 #include "common/obs/log.h"
+#include "common/reconcile/back_off.h"
 #include "services/pgsvc/core/ensure.h"
 
 namespace basalt::pgsvc {
@@ -264,7 +265,7 @@ void PodGroupController::Refresh(const std::string& key) {
 // ---- groups of plain pods ----
 
 void PodGroupController::ServePods(const std::string& key, Group& group) {
-  if (context_.ApiNow() < group.not_before) {
+  if (StillWaits(context_.ApiNow(), group.not_before)) {
     context_.WakeAt(key, group.not_before);
     return;
   }

@@ -7,6 +7,7 @@
 #include "common/base/slots.h"
 #include "common/kube/names.h"
 #include "common/obs/log.h"
+#include "common/reconcile/back_off.h"
 
 namespace basalt::queuesvc {
 namespace {
@@ -90,7 +91,7 @@ void QueueController::Act(std::string_view key) {
   Entry& entry = entries_[name];
   ShowMetrics(name, entry.pod_groups.counts());
   if (entry.write_in_flight) return;
-  if (context_.ApiNow() < entry.not_before) {
+  if (StillWaits(context_.ApiNow(), entry.not_before)) {
     context_.WakeAt(name, entry.not_before);
     return;
   }
