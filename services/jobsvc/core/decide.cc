@@ -235,11 +235,11 @@ class Decider {
     return is_there ? in_.pods.Uids(task, pending.partition()) : std::set<std::string>{};
   }
 
-  // False: there is nothing to kill and nothing is to be done (W32) unless the target is gone already, as after an
-  // eviction: then the action is carried out on what is left of it.
+  // False: there is nothing to kill and nothing is to be done (W32) unless an eviction has taken the target away
+  // already: then the action is carried out on what is left of it, and costs a retry as it does with a pod left.
   bool KillTarget(Action action, const Transition& transition, const storage::v1::PendingAction& pending) {
     std::set<std::string> targets = TargetsOf(action, pending);
-    const bool evicted = action == Action::kRestartPod && pending.event() == "PodEvicted";
+    const bool evicted = pending.event() == kEventPodEvicted;
     if (targets.empty() && !evicted) return false;
     // What failed together is restarted once: the targets are all going already.
     const std::optional<Kill>& under_way = in_.own.kill;
@@ -399,18 +399,17 @@ class Decider {
     decision_.history.set_action("SyncJob");
     decision_.history.set_rule(std::string(outcome.rule));
     decision_.history.set_outcome(fmt::format("{} -> {}", NameOf(phase_), NameOf(outcome.phase)));
-    if (IsFinished(outcome.phase)) {
-      status().set_running_duration(DurationOf(in_.job, status()));
-      if (!settled) {
-        // What is still alive goes, what is finished stays; the version does not grow any more.
-        Kill kill;
-        kill.cause = fmt::format("{}: {}", NameOf(outcome.phase), outcome.rule);
-        kill.action = "SyncJob";
-        kill.version = status().version();
-        kill.retain_soft = true;
-        kill.group_uid = std::string(in_.group_uid);
-        new_kill_ = std::move(kill);
-      }
+    // Draining is one long kill: where it ends, the duration is that of its end (9.5).
+    if (settled || IsFinished(outcome.phase)) status().set_running_duration(DurationOf(in_.job, status()));
+    if (!settled && IsFinished(outcome.phase)) {
+      // What is still alive goes, what is finished stays; the version does not grow any more.
+      Kill kill;
+      kill.cause = fmt::format("{}: {}", NameOf(outcome.phase), outcome.rule);
+      kill.action = "SyncJob";
+      kill.version = status().version();
+      kill.retain_soft = true;
+      kill.group_uid = std::string(in_.group_uid);
+      new_kill_ = std::move(kill);
     }
     Finish(Decision::Write::kNow);
   }

@@ -75,10 +75,10 @@ PodSet::Class PodSet::Classify(PodPlace place, const PodEntry& entry, const PodR
   if (!entry.present()) return IsDone(entry, rules) ? Class::kSucceeded : Class::kNone;
   if (entry.has(kPodForeign) || place.task < 0) return Class::kNone;
   if (entry.has(kPodTerminating)) return Class::kTerminating;
-  if (!place.indexed()) return Class::kNone;  // Surplus: not counted by phase.
   // What a kill takes with it says nothing about the run that follows, whether it has finished or not.
   if (entry.version < (entry.terminal() ? rules.delete_terminal_below : rules.version)) return Class::kTerminating;
   if (!rules.targets.empty() && rules.targets.contains(entry.uid)) return Class::kTerminating;
+  if (!place.indexed()) return Class::kNone;  // Surplus: not counted by phase.
   switch (entry.phase) {
     case kube::v1::POD_PHASE_PENDING:
       return Class::kPending;

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "common/kube/names.h"
+#include "services/jobsvc/core/render/job_status_json.h"
 #include "services/jobsvc/testing/job_rig.h"
 
 namespace basalt::jobsvc::testing {
@@ -54,6 +55,65 @@ TEST_F(KillTest, ARestartTakesFinishedPodsToo) {
   EXPECT_EQ(Singly(), 0);
   ASSERT_EQ(rig_.kube().pods().size(), 4U);
   for (const auto& [name, pod] : rig_.kube().pods()) EXPECT_EQ(pod.job_version(), 1) << name;
+}
+
+// Scaled away a moment before: they run on for as long as they are given.
+TEST_F(KillTest, WhatIsBeyondTheSizeOfATaskIsAwaitedToo) {
+  Begin(MakeJob("j", 1, 3));
+  rig_.kube().graceful_pods = true;
+  rig_.kube().EditJob("default/j", [](kube::v1::Job& job) {
+    job.mutable_spec()->set_min_available(0);
+    job.mutable_spec()->mutable_tasks(0)->set_replicas(0);
+  });
+  rig_.fate = [](const gateway::v1::WriteRequest& request) {
+    const bool of_pods = request.resource().plural() == "pods";
+    return of_pods && !request.has_create() ? Fate::kNotSent : Fate::kNormal;
+  };
+  Abort();
+  EXPECT_EQ(rig_.PhaseOf("default/j"), kube::v1::JOB_PHASE_ABORTING) << "three pods run";
+  rig_.fate = nullptr;
+  rig_.Run(absl::Seconds(40));
+  EXPECT_EQ(rig_.PhaseOf("default/j"), kube::v1::JOB_PHASE_ABORTING) << "they end";
+  rig_.kube().FinishDeletions();
+  rig_.Run(absl::Seconds(10));
+  EXPECT_EQ(rig_.PhaseOf("default/j"), kAborted);
+}
+
+// However many pods a task has: an eviction costs a retry, and so it ends.
+TEST_F(KillTest, ATaskThatIsEvictedWholeIsRestartedAndCounted) {
+  for (const char* action : {"RestartTask", "RestartPod"}) {
+    SCOPED_TRACE(action);
+    JobRig rig;
+    rig.Start();
+    kube::v1::Job job = WithPolicy(MakeJob("j", 2, 1), "PodEvicted", action);
+    job.mutable_spec()->set_max_retry(3);
+    rig.kube().PutJob(std::move(job));
+    rig.Run();
+    for (int evictions = 1; evictions <= 3; ++evictions) {
+      rig.kube().SetAllPods(kPodRunning);
+      rig.Run(absl::Seconds(10));
+      ASSERT_EQ(rig.PhaseOf("default/j"), kRunning);
+      rig.kube().RemovePod("default/j-t0-0");
+      rig.Run(absl::Seconds(10));
+      EXPECT_EQ(rig.kube().job("default/j").status().retry_count(), evictions);
+    }
+    EXPECT_EQ(rig.PhaseOf("default/j"), kFailed);
+  }
+}
+
+// Job spec 9.5: until the last word of the kill.
+TEST_F(KillTest, TheDurationOfAnAbortedJobLastsUntilItIsAborted) {
+  Begin(MakeJob("j", 1, 2));
+  rig_.kube().graceful_pods = true;
+  Abort();
+  rig_.Run(absl::Seconds(30));
+  rig_.kube().FinishDeletions();
+  rig_.Run(absl::Seconds(10));
+  ASSERT_EQ(rig_.PhaseOf("default/j"), kAborted);
+  const kube::v1::Job& job = rig_.kube().job("default/j");
+  const std::string meant = RunningDuration(job.meta().creation_ms(), job.status().last_transition_ms());
+  const std::string& told = job.status().running_duration();
+  EXPECT_EQ(told.substr(0, told.find_first_of(".s")), meant.substr(0, meant.find_first_of(".s"))) << told;
 }
 
 // It deletes by name, and may still be at it.

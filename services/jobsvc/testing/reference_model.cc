@@ -162,8 +162,9 @@ void ReferenceModel::Carry(const std::string& action, const Event& event, World&
                            std::set<std::pair<int, int>>& killed, bool& keeps) const {
   const auto task = static_cast<size_t>(event.fact.task);
   const bool restarting = world.phase == kube::v1::JOB_PHASE_RESTARTING;
-  // W32: of what is gone nothing is restarted, unless it is the very pod that was evicted.
-  if (action == "RestartTask" && CountOf(world.cells[task], "g") == static_cast<int>(world.cells[task].size())) return;
+  // W32: of what is gone nothing is restarted, unless an eviction was the last of it.
+  const bool is_gone = CountOf(world.cells[task], "g") == static_cast<int>(world.cells[task].size());
+  if (action == "RestartTask" && is_gone && event.kind != "PodEvicted") return;
   if (action == "RestartPod" || action == "RestartTask") {
     for (int i = 0; i < static_cast<int>(world.cells[task].size()); ++i) {
       if (action == "RestartPod" && i != event.fact.index) continue;
