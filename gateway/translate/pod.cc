@@ -7,6 +7,7 @@
 #include <string>
 
 #include "common/base/excerpt.h"
+#include "common/base/json.h"
 #include "common/kube/names.h"
 #include "common/kube/text.h"
 #include "gateway/translate/fields.h"
@@ -84,10 +85,24 @@ Containers ReadContainerStatuses(Reader& reader, const Path& path, Value& value)
   return containers;
 }
 
+// The newest lastTransitionTime; 0: there is none, or this is no list of conditions.
+int64_t NewestTransition(std::string_view conditions) {
+  boost::system::error_code error;
+  const json::value list = json::parse(conditions, error);
+  if (error || !list.is_array()) return 0;
+  int64_t newest = 0;
+  for (const json::value& condition : list.get_array()) {
+    newest = std::max(newest, kube::ParseTime(FindString(condition, "lastTransitionTime")).value_or(0));
+  }
+  return newest;
+}
+
 void ReadPodStatus(Reader& reader, const Path& path, Value& value, kube::v1::Pod& pod) {
   Containers main;
   Containers init;
   std::string_view reason;
+  std::string_view conditions;
+  int64_t start_ms = 0;
   reader.Members(path, value, [&](std::string_view key, Value& member) {
     const Path at = path / key;
     if (key == "phase") {
@@ -101,6 +116,10 @@ void ReadPodStatus(Reader& reader, const Path& path, Value& value, kube::v1::Pod
       main = ReadContainerStatuses(reader, at, member);
     } else if (key == "initContainerStatuses") {
       init = ReadContainerStatuses(reader, at, member);
+    } else if (key == "startTime") {
+      start_ms = reader.Time(at, member);
+    } else if (key == "conditions") {
+      conditions = reader.RawArray(at, member);
     }
   });
   pod.set_all_ready(main.count > 0 && main.ready == main.count);
@@ -110,6 +129,9 @@ void ReadPodStatus(Reader& reader, const Path& path, Value& value, kube::v1::Pod
   const Containers& failed = main.exit_code != 0 ? main : init;
   pod.set_exit_code(failed.exit_code);
   pod.set_finished_ms(std::max(main.finished_ms, init.finished_ms));
+  if (pod.phase() == kube::v1::POD_PHASE_FAILED && pod.finished_ms() == 0) {
+    pod.set_status_ms(std::max(start_ms, NewestTransition(conditions)));
+  }
   if (reason.empty()) reason = failed.exit_reason;
   if (reason.empty()) reason = main.waiting_reason.empty() ? init.waiting_reason : main.waiting_reason;
   pod.set_reason(reason.data(), reason.size());

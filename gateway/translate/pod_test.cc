@@ -95,6 +95,22 @@ struct StatusCase {
   int restarts;
 };
 
+TEST(PodTest, WhenAPodFailedThatNeverRanIsTheNewestTimeOfItsStatus) {
+  const std::string conditions = R"("conditions":[{"type":"PodScheduled","lastTransitionTime":"1970-01-01T00:00:03Z"},
+      {"type":"DisruptionTarget","lastTransitionTime":"1970-01-01T00:00:07Z"},{"type":"Ready","lastTransitionTime":null}])";
+  EXPECT_EQ(WithStatus(R"({"phase":"Failed","startTime":"1970-01-01T00:00:05Z"})").status_ms(), 5000);
+  EXPECT_EQ(WithStatus("{" + conditions + R"(,"phase":"Failed","startTime":"1970-01-01T00:00:05Z"})").status_ms(),
+            7000);
+  EXPECT_EQ(WithStatus("{" + conditions + R"(,"phase":"Running"})").status_ms(), 0);
+  EXPECT_EQ(WithStatus(R"({"phase":"Failed"})").status_ms(), 0);
+  EXPECT_EQ(
+      WithStatus("{" + conditions + R"(,"phase":"Failed","containerStatuses":[{"state":{"terminated":{"exitCode":1,
+      "finishedAt":"1970-01-01T00:00:09Z"}}}]})")
+          .status_ms(),
+      0)
+      << "its container tells";
+}
+
 TEST(PodTest, W25TheExitIsTakenFromAllTerminatedContainers) {
   const auto ended = [](int code, std::string_view reason, int second) {
     return R"({"ready":false,"restartCount":1,"state":{"terminated":{"exitCode":)" + std::to_string(code) +

@@ -24,7 +24,7 @@ namespace {
 
 PodFacts FactsOf(const kube::v1::Pod* pod) {
   if (pod == nullptr) return {};
-  return {pod->deletion_ms(), pod->finished_ms(), pod->creation_ms(), pod->reason()};
+  return {pod->deletion_ms(), pod->finished_ms(), pod->creation_ms(), pod->reason(), pod->status_ms()};
 }
 
 std::string SubjectOf(const JobEvent& event, const kube::v1::JobSpec& spec) {
@@ -49,6 +49,7 @@ storage::v1::PendingAction ActionOf(const JobEvent& event, const PolicyMatch& ma
   action.set_exit_code(event.exit_code);
   action.set_reason(event.reason);
   action.set_time_ms(event.time_ms);
+  action.set_observed(event.observed);
   action.set_version(event.version);
   action.set_action(match.action);
   action.set_rule(match.rule);
@@ -250,6 +251,7 @@ void JobController::QueueActions(JobEntry& entry, std::vector<JobEvent> events) 
       continue;
     }
     const absl::Duration timeout = absl::Milliseconds(action.timeout_ms());
+    if (IsFinished(entry.job->status().phase())) continue;
     if (!entry.deadlines.Add(std::move(action))) continue;
     // Of no pod by name: many at once are one Event.
     entry.notes.push_back({false, "ExecuteAction",
@@ -262,6 +264,8 @@ void JobController::QueueActions(JobEntry& entry, std::vector<JobEvent> events) 
 void JobController::JudgeDeadlines(JobEntry& entry) {
   DeadlineSet& deadlines = entry.deadlines;
   deadlines.SetVersion(entry.job->status().version());
+  // Nothing follows any more; the status has forgotten them with its last transition.
+  if (IsFinished(entry.job->status().phase()) && !deadlines.empty()) deadlines.Reset();
   if (!deadlines.empty()) {
     for (storage::v1::PendingAction& due : deadlines.TakeDue(absl::ToUnixMillis(context_.ApiNow()), entry.pods)) {
       *entry.record.add_pending() = std::move(due);
@@ -303,9 +307,8 @@ void JobController::LoadDeadlines(JobEntry& entry) {
         event.pod_uid = pod->uid;
         event.reason = record.reason();
         event.version = pod->version;
-        // One that ran before is pending for a shorter time, and nobody knows since when.
-        const bool has_run = record.creation_ms() == 0 || record.restarts() > 0;
-        event.time_ms = has_run ? absl::ToUnixMillis(context_.ApiNow()) : record.creation_ms();
+        // One that ran before is pending for a shorter time: its deadline was kept.
+        event.time_ms = record.creation_ms() != 0 ? record.creation_ms() : absl::ToUnixMillis(context_.ApiNow());
         const PolicyMatch match = ApplyPolicies(spec, event);
         storage::v1::PendingAction action = ActionOf(event, match, spec);
         if (!match.action.empty() && action.due_ms() != 0) entry.deadlines.Add(std::move(action));

@@ -18,9 +18,13 @@ bool IsOfTask(const PendingAction& deadline) {
 
 }  // namespace
 
-bool IsKept(const PendingAction& deadline) { return deadline.due_ms() != 0 && deadline.event() != kEventPodPending; }
+bool IsKept(const PendingAction& deadline) {
+  return deadline.due_ms() != 0 && (deadline.event() != kEventPodPending || deadline.observed());
+}
 
-bool IsStored(const PendingAction& deadline) { return IsKept(deadline) && deadline.event() != kEventPodFailed; }
+bool IsStored(const PendingAction& deadline) {
+  return IsKept(deadline) && deadline.event() != kEventPodFailed && deadline.event() != kEventPodPending;
+}
 
 bool StillHolds(const PendingAction& deadline, const PodSet& pods) {
   const PodEntry* pod = pods.Find(deadline.pod());
@@ -96,10 +100,10 @@ void DeadlineSet::EraseIf(Predicate predicate) {
 bool DeadlineSet::Add(PendingAction deadline) {
   const std::string pod = deadline.pod();
   const PendingAction* known = Find(pod);
-  const bool is_of_predecessor =
-      known != nullptr && known->event() == kEventPodPending && known->pod_uid() != deadline.pod_uid();
-  if (known != nullptr && !is_of_predecessor && known->action() == deadline.action() &&
-      known->version() == deadline.version()) {
+  // Of another pod of the name, or of this one, which has succeeded since.
+  const bool is_over = known != nullptr && known->event() == kEventPodPending &&
+                       (known->pod_uid() != deadline.pod_uid() || deadline.event() == kEventTaskCompleted);
+  if (known != nullptr && !is_over && known->action() == deadline.action() && known->version() == deadline.version()) {
     return false;
   }
   const bool waits = IsOfTask(deadline) && std::any_of(kept_.begin(), kept_.end(), [&](const auto& entry) {
@@ -119,12 +123,13 @@ bool DeadlineSet::Add(PendingAction deadline) {
 void DeadlineSet::Cancel(const JobEvent& event, std::string_view task) {
   const bool running = event.kind == kEventPodRunning;
   if (running && BASALT_PLANTED("deadline_outlives_pending")) return;
-  if (!running && event.kind != kEventPodFailed && event.kind != kEventPodEvicted) return;
+  const bool ended = event.kind == kEventPodFailed || event.kind == kEventPodEvicted;
+  if (!running && !ended && event.kind != kEventTaskCompleted) return;
   const PendingAction* deadline = Find(event.pod);
   if (deadline == nullptr || deadline->task() != task) return;
-  const bool ended = deadline->event() == kEventPodFailed || deadline->event() == kEventPodEvicted;
+  const bool of_an_end = deadline->event() == kEventPodFailed || deadline->event() == kEventPodEvicted;
   const bool same_pod = deadline->pod_uid() == event.pod_uid;
-  if (deadline->event() == kEventPodPending ? same_pod : ended && running && !same_pod) Erase(event.pod);
+  if (deadline->event() == kEventPodPending ? same_pod : of_an_end && running && !same_pod) Erase(event.pod);
 }
 
 void DeadlineSet::Clear(const PendingAction& carried_out) {

@@ -6,8 +6,8 @@
 //
 // One of an event that leaves no trace (PodEvicted, Unknown, TaskCompleted, TaskFailed) is *stored* in the job's status
 // (controlled_state.h) from the write that sets it to the one that carries it out. These, and those of failed pods,
-// which may be removed, are *kept* in the job's record. Those of pending pods follow from the pods, and are worked out
-// again where a process starts. Pure.
+// which may be removed, and of pods that are Pending once more, are *kept* in the job's record. Those of other pending
+// pods follow from the pods, and are worked out again where a process starts. Pure.
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -50,8 +50,8 @@ class DeadlineSet {
   const storage::v1::PendingAction* Find(const std::string& pod) const;
 
   // 7.1: one for each pod, and one for what concerns none. False: one with the same action waits already, and goes on.
-  // One with another is replaced, as is that of a pending pod which another pod of the name has followed. What concerns
-  // a task is the same whichever pod tells of it.
+  // One with another is replaced, as is that of a pending pod which has ended or which another pod of the name has
+  // followed. What concerns a task is the same whichever pod tells of it.
   bool Add(storage::v1::PendingAction deadline);
   // 7.3, with UIDs and tasks compared: what waits since a pod was Pending ends as soon as it is not; what waits since
   // one failed or was evicted ends once another pod of that name runs.

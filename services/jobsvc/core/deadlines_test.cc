@@ -88,7 +88,7 @@ TEST(DeadlinesTest, S19EventsOfThePodCancelIt) {
       {"PodFailed", "PodEvicted", "p", "u1", false},  {"PodEvicted", "PodRunning", "p", "u2", true},
       {"PodEvicted", "PodRunning", "p", "u1", false}, {"PodEvicted", "PodFailed", "p", "u2", false},
       {"TaskFailed", "PodRunning", "p", "u2", false}, {"TaskCompleted", "PodRunning", "p", "u1", false},
-      {"PodPending", "OutOfSync", "p", "u1", false},  {"PodPending", "TaskCompleted", "p", "u1", false},
+      {"PodPending", "OutOfSync", "p", "u1", false},  {"PodPending", "TaskCompleted", "p", "u1", true},
   };
   for (const Row& row : rows) {
     DeadlineSet deadlines;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <tuple>
 
 #include "common/base/planted.h"
@@ -56,7 +57,7 @@ std::vector<JobEvent> EventsOf(const PodChange& change, const PodFacts& facts, G
     event.pod_uid = pod.uid;
     event.exit_code = exit_code;
     event.reason = facts.reason;
-    event.time_ms = fact_ms != 0 ? fact_ms : now_ms;
+    event.time_ms = fact_ms != 0 ? std::min(fact_ms, now_ms) : now_ms;  // Clocks of nodes may run ahead.
     event.version = of_any_version ? status_version : pod.version;
     events.push_back(std::move(event));
   };
@@ -78,7 +79,7 @@ std::vector<JobEvent> EventsOf(const PodChange& change, const PodFacts& facts, G
       if (pod.has(kPodTerminating) && !(facts.finished_ms != 0 && facts.finished_ms < facts.deletion_ms)) {
         raise(kEventPodEvicted, facts.deletion_ms, 0);
       } else {
-        raise(kEventPodFailed, facts.finished_ms, pod.exit_code);
+        raise(kEventPodFailed, facts.finished_ms != 0 ? facts.finished_ms : facts.status_ms, pod.exit_code);
       }
       break;
     case kube::v1::POD_PHASE_SUCCEEDED:
@@ -91,7 +92,10 @@ std::vector<JobEvent> EventsOf(const PodChange& change, const PodFacts& facts, G
     case kube::v1::POD_PHASE_PENDING:
       if (CrossedRetries(change, task_replicas, task_max_retry)) raise(kEventTaskFailed, now_ms, 0);
       if (changed && pod.phase == kube::v1::POD_PHASE_RUNNING) raise(kEventPodRunning, now_ms, 0);
-      if (changed && pod.phase == kube::v1::POD_PHASE_PENDING) raise(kEventPodPending, same ? 0 : facts.creation_ms, 0);
+      if (changed && pod.phase == kube::v1::POD_PHASE_PENDING) {
+        raise(kEventPodPending, same ? 0 : facts.creation_ms, 0);
+        events.back().observed = same;
+      }
       break;
     default:
       break;

@@ -31,9 +31,10 @@ struct JobEvent {
   std::string pod;
   std::string pod_uid;
   int32_t exit_code = 0;
-  std::string reason;    // Of the pod.
-  int64_t time_ms = 0;   // Of the fact.
-  int32_t version = -1;  // The pod's; -1: the event carries none.
+  std::string reason;     // Of the pod.
+  int64_t time_ms = 0;    // Of the fact.
+  bool observed = false;  // time_ms is when it was seen.
+  int32_t version = -1;   // The pod's; -1: the event carries none.
 };
 
 // What the state of the pod said that the compact entry does not keep.
@@ -42,6 +43,7 @@ struct PodFacts {
   int64_t finished_ms = 0;
   int64_t creation_ms = 0;
   std::string reason;
+  int64_t status_ms = 0;
 };
 
 enum class GoneReason { kNotGone, kDeleted, kLeft };

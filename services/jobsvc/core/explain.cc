@@ -270,6 +270,7 @@ class Explainer {
 
   void AddDeadlines() {
     for (const storage::v1::PendingAction* deadline : in_.deadlines.Earliest(kMostAlike)) {
+      if (!StillHolds(*deadline, in_.effects.pods)) continue;
       Cause& cause = Add(Cause::KIND_DEADLINE, deadline->subject(),
                          fmt::format("{} because of {} ({})", deadline->action(), deadline->event(), deadline->rule()));
       cause.set_since_ms(deadline->time_ms());

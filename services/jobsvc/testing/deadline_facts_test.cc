@@ -1,0 +1,128 @@
+// From when deadlines count, and when they are over: by what the pods tell, whatever process sees it.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+
+#include "services/jobsvc/testing/job_rig.h"
+
+namespace basalt::jobsvc::testing {
+namespace {
+
+class DeadlineFactsTest : public ::testing::Test {
+ protected:
+  const DeadlineSet& Deadlines() { return rig_.controller().Find("default/j")->deadlines; }
+  void Begin(kube::v1::Job job, bool pods_run) {
+    rig_.Start();
+    rig_.kube().PutJob(std::move(job));
+    rig_.Run();
+    if (pods_run) rig_.kube().SetAllPods(kPodRunning);
+    rig_.Run(absl::Seconds(10));
+  }
+  void StartAgain(bool lose_disk) {
+    rig_.Kill();
+    if (lose_disk) rig_.LoseDisk();
+    rig_.Start();
+    rig_.Run();
+  }
+  int64_t NowMs() { return absl::ToUnixMillis(rig_.time().Now()); }
+
+  JobRig rig_;
+};
+
+TEST_F(DeadlineFactsTest, AFinishedJobAwaitsNothing) {
+  kube::v1::Job job = WithPolicy(MakeJob("j", 2, 1), "TaskCompleted", "RestartJob", absl::Minutes(10));
+  Begin(WithPolicy(std::move(job), "PodEvicted", "RestartJob", absl::Minutes(10)), /*pods_run=*/true);
+  rig_.kube().SetPodPhase("default/j-t0-0", kPodSucceeded);
+  rig_.Run(absl::Seconds(10));
+  ASSERT_EQ(Deadlines().size(), 1u);
+  rig_.kube().SetPodPhase("default/j-t1-0", kPodSucceeded);
+  rig_.Run(absl::Seconds(20));
+  ASSERT_EQ(rig_.PhaseOf("default/j"), kCompleted);
+  EXPECT_TRUE(Deadlines().empty());
+  StartAgain(/*lose_disk=*/false);
+  EXPECT_TRUE(Deadlines().empty());
+  rig_.kube().ClearLog();
+  rig_.Run(absl::Minutes(30));
+  EXPECT_EQ(rig_.kube().WritesButEvents(), 0);
+}
+
+// Its init container fails again and again: it has not run, and is Pending since it was made.
+TEST_F(DeadlineFactsTest, RestartsOfAContainerDoNotPutOffTheDeadlineOfAPendingPod) {
+  for (const bool lose_disk : {false, true}) {
+    JobRig rig;
+    rig.Start();
+    rig.kube().PutJob(WithPolicy(MakeJob("j", 1, 1), "PodPending", "AbortJob", absl::Minutes(10)));
+    rig.Run();
+    for (int i = 0; i < 3; ++i) {
+      rig.kube().EditPod("default/j-t0-0", [](kube::v1::Pod& pod) { pod.set_restarts(pod.restarts() + 1); });
+      rig.Run(absl::Minutes(3));
+      rig.Kill();
+      if (lose_disk) rig.LoseDisk();
+      rig.Start();
+    }
+    EXPECT_EQ(rig.PhaseOf("default/j"), kPending);
+    rig.Run(absl::Minutes(2));
+    EXPECT_EQ(rig.PhaseOf("default/j"), kAborted) << (lose_disk ? "empty disk" : "same disk");
+  }
+}
+
+TEST_F(DeadlineFactsTest, APodThatIsPendingOnceMoreIsSoSinceItWasSeen) {
+  Begin(WithPolicy(MakeJob("j", 1, 1), "PodPending", "AbortJob", absl::Minutes(10)), /*pods_run=*/true);
+  rig_.Run(absl::Minutes(20));
+  rig_.kube().EditPod("default/j-t0-0", [](kube::v1::Pod& pod) { pod.set_phase(kube::v1::POD_PHASE_PENDING); });
+  rig_.Run(absl::Minutes(6));
+  StartAgain(/*lose_disk=*/false);
+  EXPECT_NE(rig_.PhaseOf("default/j"), kAborted);
+  rig_.Run(absl::Minutes(3));
+  EXPECT_NE(rig_.PhaseOf("default/j"), kAborted);
+  rig_.Run(absl::Minutes(2));
+  EXPECT_EQ(rig_.PhaseOf("default/j"), kAborted);
+}
+
+// As one that its node does not admit: no container tells when it ended.
+TEST_F(DeadlineFactsTest, APodThatFailedWithoutARunIsFailedSinceItsStatusSaysSo) {
+  Begin(WithPolicy(MakeJob("j", 1, 2), "PodFailed", "AbortJob", absl::Minutes(10)), /*pods_run=*/true);
+  rig_.kube().EditPod("default/j-t0-0", [&](kube::v1::Pod& pod) {
+    pod.set_phase(kPodFailed);
+    pod.set_status_ms(NowMs());
+  });
+  rig_.Run(absl::Minutes(9));
+  StartAgain(/*lose_disk=*/true);
+  EXPECT_EQ(rig_.PhaseOf("default/j"), kRunning);
+  rig_.Run(absl::Minutes(2));
+  EXPECT_EQ(rig_.PhaseOf("default/j"), kAborted);
+}
+
+TEST_F(DeadlineFactsTest, AClockOfANodeThatIsFastDoesNotPutOffADeadline) {
+  Begin(WithPolicy(MakeJob("j", 1, 2), "PodFailed", "AbortJob", absl::Minutes(5)), /*pods_run=*/true);
+  rig_.kube().EditPod("default/j-t0-0", [&](kube::v1::Pod& pod) {
+    pod.set_phase(kPodFailed);
+    pod.set_finished_ms(NowMs() + absl::ToInt64Milliseconds(absl::Hours(1)));
+  });
+  rig_.Run(absl::Minutes(6));
+  EXPECT_EQ(rig_.PhaseOf("default/j"), kAborted);
+}
+
+// Nobody was here while the pod ran and succeeded: what it waited for as a pending one is over.
+TEST_F(DeadlineFactsTest, WhatFollowsTheEndOfATaskIsNotTakenForWhatAPendingPodAwaits) {
+  kube::v1::Job job = MakeJob("j", 2, 1);
+  job.mutable_spec()->set_min_available(1);
+  job = WithPolicy(std::move(job), "PodPending", "AbortJob", absl::Minutes(5));
+  job.mutable_spec()->mutable_policies(job.spec().policies_size() - 1)->add_events("TaskCompleted");
+  Begin(std::move(job), /*pods_run=*/false);
+  rig_.kube().SetPodPhase("default/j-t1-0", kPodRunning);
+  rig_.Run();
+  ASSERT_EQ(Deadlines().size(), 1u);
+  rig_.Run(absl::Minutes(3));
+  rig_.Kill();
+  rig_.kube().SetPodPhase("default/j-t0-0", kPodSucceeded);
+  rig_.Start();
+  rig_.Run(absl::Minutes(4));
+  EXPECT_EQ(rig_.PhaseOf("default/j"), kRunning) << "five minutes after the end of the task, not of its creation";
+  rig_.Run(absl::Minutes(2));
+  EXPECT_EQ(rig_.PhaseOf("default/j"), kAborted);
+}
+
+}  // namespace
+}  // namespace basalt::jobsvc::testing
