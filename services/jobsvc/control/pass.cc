@@ -106,6 +106,25 @@ void JobController::Forget(JobEntry& entry, kv::WriteBatch& batch) {
   }
 }
 
+namespace {
+
+std::vector<TaskShape> ShapeWithPods(const JobEntry& entry, std::vector<TaskShape> shape) {
+  std::vector<std::string> names;
+  entry.pods.ForEach([&](const std::string& name, PodPlace, const PodEntry& pod) {
+    if (!pod.has(kPodForeign)) names.push_back(name);
+  });
+  for (const auto& [name, states] : entry.dirty_pods) {
+    const std::optional<kube::v1::Pod>& pod = states.back().state;
+    if (pod && pod->owner_uid() == entry.job->meta().uid()) names.push_back(name);
+  }
+  for (const auto& [task, indices] : entry.own.done) {
+    if (!indices.empty()) names.push_back(fmt::format("{}-{}-{}", entry.name, task, *indices.rbegin()));
+  }
+  return Widened(std::move(shape), entry.name, {names.begin(), names.end()});
+}
+
+}  // namespace
+
 void JobController::Recompile(JobEntry& entry, kv::WriteBatch&) {
   const kube::v1::Job& job = *entry.job;
   const bool initiated = job.status().phase() != kube::v1::JOB_PHASE_UNSPECIFIED;
@@ -152,8 +171,11 @@ void JobController::Recompile(JobEntry& entry, kv::WriteBatch&) {
       entry.notes.push_back({true, words->reason, words->message});
     }
   }
-  // A job that is changed to something invalid keeps the shape that it had: its pods are counted as before.
-  if (compiled.invalid() && entry.compiled && initiated) compiled.shape = entry.pods.tasks();
+  // A job that is changed to something invalid keeps the shape that it had: its pods are counted as before. Whoever
+  // comes anew goes by what is there.
+  if (compiled.invalid() && initiated) {
+    compiled.shape = entry.compiled ? entry.pods.tasks() : ShapeWithPods(entry, std::move(compiled.shape));
+  }
   entry.compiled = std::move(compiled);
   entry.group_agrees = false;
   for (const WantedObject& object : entry.compiled->objects) {
@@ -201,8 +223,10 @@ void JobController::DecideStatus(JobEntry& entry) {
                        : !entry.trouble.empty() ? entry.trouble
                                                 : compiled.warning;
   // Of a write of counts alone: when it first differed decides, and the write before it.
-  const absl::Time due = std::max(entry.differs_since.value_or(now) + options_.counts_delay,
-                                  absl::FromUnixMillis(entry.record.last_status_ms()) + options_.counts_interval);
+  absl::Time due = std::max(entry.differs_since.value_or(now) + options_.counts_delay,
+                            absl::FromUnixMillis(entry.record.last_status_ms()) + options_.counts_interval);
+  // Later than that only where the clock was set back.
+  if (due > now + options_.counts_delay + options_.counts_interval) due = now;
   const DecideInput input{.job = *entry.job,
                           .spec = compiled.spec,
                           .own = entry.own,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 #include <vector>
 
@@ -75,6 +76,23 @@ absl::StatusOr<std::string> PodMaker::Make(int32_t task, int32_t index, const Po
   if (!tasks_[task]) tasks_[task] = compiler_->Compile(task);
   if (!tasks_[task]->ok()) return tasks_[task]->status();
   return (*tasks_[task])->Build(index, context);
+}
+
+std::vector<TaskShape> Widened(std::vector<TaskShape> shape, std::string_view job,
+                               const std::vector<std::string_view>& pods) {
+  for (const std::string_view pod : pods) {
+    const size_t dash = pod.rfind('-');
+    int32_t index = -1;
+    const std::string_view digits = dash == std::string_view::npos ? std::string_view() : pod.substr(dash + 1);
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
+    if (error != std::errc() || end != digits.data() + digits.size() || index < 0 || index >= kMaxPodsPerJob) continue;
+    for (TaskShape& task : shape) {
+      if (pod.substr(0, dash) == fmt::format("{}-{}", job, task.name)) {
+        task.replicas = std::max(task.replicas, index + 1);
+      }
+    }
+  }
+  return shape;
 }
 
 }  // namespace basalt::jobsvc

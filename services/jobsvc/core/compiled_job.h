@@ -40,6 +40,10 @@ struct CompiledSpec {
   std::vector<std::string> plugins;  // In the fixed order.
 };
 
+// The shape with an index for each of these pods as well, by what their names say (job spec 3.2).
+std::vector<TaskShape> Widened(std::vector<TaskShape> shape, std::string_view job,
+                               const std::vector<std::string_view>& pods);
+
 CompiledSpec CompileSpec(const kube::v1::Job& job, const PriorityOf& priority_of);
 
 // Makes pods. Keeps copies of what it needs.

@@ -1,0 +1,96 @@
+// A running job that is changed to something invalid: its pods stay as they were and are counted as before, whichever
+// process looks at it, until the change is corrected.
+#include <gtest/gtest.h>
+
+#include "services/jobsvc/testing/job_rig.h"
+
+namespace basalt::jobsvc::testing {
+namespace {
+
+enum class Restart { kNone, kSameDisk, kEmptyDisk };
+
+class RefusedEditTest : public ::testing::TestWithParam<Restart> {
+ protected:
+  void Begin() {
+    kube::v1::Job job = MakeJob("j", 1, 3);
+    job.mutable_spec()->set_min_available(3);
+    rig_.Start();
+    rig_.kube().PutJob(std::move(job));
+    rig_.Run();
+    rig_.kube().SetAllPods(kPodRunning);
+    rig_.Run(absl::Seconds(20));
+    ASSERT_EQ(rig_.PhaseOf("default/j"), kRunning);
+  }
+  void Edit(int32_t replicas, int32_t min_available) {
+    rig_.kube().EditJob("default/j", [&](kube::v1::Job& job) {
+      job.mutable_spec()->set_min_available(min_available);
+      job.mutable_spec()->mutable_tasks(0)->set_replicas(replicas);
+    });
+    rig_.Run(absl::Seconds(10));
+  }
+  void StartAgain() {
+    if (GetParam() == Restart::kNone) return;
+    rig_.Kill();
+    if (GetParam() == Restart::kEmptyDisk) rig_.LoseDisk();
+    rig_.Start();
+    rig_.Run(absl::Seconds(20));
+  }
+  const kube::v1::JobStatus& Status() { return rig_.kube().job("default/j").status(); }
+
+  JobRig rig_;
+};
+
+TEST_P(RefusedEditTest, PodsBeyondANewSizeStayAndCount) {
+  Begin();
+  Edit(/*replicas=*/1, /*min_available=*/3);
+  EXPECT_EQ(Status().reason(), "InvalidJob");
+  StartAgain();
+  EXPECT_EQ(rig_.kube().pods().size(), 3U);
+  EXPECT_EQ(rig_.PhaseOf("default/j"), kRunning);
+  EXPECT_EQ(Status().counts().running(), 3);
+  rig_.kube().SetAllPods(kPodSucceeded);
+  rig_.Run(absl::Seconds(10));
+  EXPECT_EQ(rig_.PhaseOf("default/j"), kCompleted);
+  EXPECT_EQ(Status().counts().succeeded(), 3);
+}
+
+TEST_P(RefusedEditTest, ACorrectionScalesIt) {
+  Begin();
+  Edit(/*replicas=*/1, /*min_available=*/3);
+  StartAgain();
+  Edit(/*replicas=*/1, /*min_available=*/1);
+  EXPECT_EQ(Status().reason(), "");
+  EXPECT_EQ(rig_.kube().pods().size(), 1U);
+  EXPECT_EQ(rig_.PhaseOf("default/j"), kRunning);
+}
+
+TEST_P(RefusedEditTest, WhatHadSucceededAndWasRemovedCountsStill) {
+  Begin();
+  rig_.kube().SetPodPhase("default/j-t0-2", kPodSucceeded);
+  rig_.Run(absl::Seconds(10));
+  rig_.kube().RemovePod("default/j-t0-2");
+  rig_.Run(absl::Seconds(10));
+  Edit(/*replicas=*/1, /*min_available=*/3);
+  StartAgain();
+  EXPECT_EQ(Status().counts().succeeded(), 1);
+  EXPECT_EQ(Status().counts().running(), 2);
+  EXPECT_EQ(rig_.PhaseOf("default/j"), kRunning);
+}
+
+std::string NameOf(const ::testing::TestParamInfo<Restart>& row) {
+  switch (row.param) {
+    case Restart::kNone:
+      return "None";
+    case Restart::kSameDisk:
+      return "SameDisk";
+    case Restart::kEmptyDisk:
+      break;
+  }
+  return "EmptyDisk";
+}
+
+INSTANTIATE_TEST_SUITE_P(Restarts, RefusedEditTest,
+                         ::testing::Values(Restart::kNone, Restart::kSameDisk, Restart::kEmptyDisk), NameOf);
+
+}  // namespace
+}  // namespace basalt::jobsvc::testing
