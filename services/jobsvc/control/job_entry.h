@@ -101,6 +101,8 @@ struct JobEntry {
   Retry create_retry;
   Retry object_retry;
   Retry group_retry;
+  bool forwarding_in_flight = false;
+  Retry forwarding_retry;
   bool ensure_in_flight = false;
   int64_t ensured_version = 0;           // resourceVersion of the group that the last answer told of.
   std::set<std::string> deleted_groups;  // UIDs with a deletion sent.
@@ -112,6 +114,7 @@ struct JobEntry {
   absl::Time told_scheduling_at = absl::InfinitePast();  // and when.
   std::vector<Note> notes;                               // Events to be recorded.
   std::vector<Note> commit_notes;                        // The same, once the commit under way is acknowledged.
+  std::vector<PodPlace> commit_again;                    // Decision::again of it.
   int64_t history_count = -1;                            // -1: not counted yet.
   // Of what people see; stored.
   uint64_t shown = 0;

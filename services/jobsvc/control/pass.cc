@@ -277,6 +277,7 @@ void JobController::RecordIntent(JobEntry& entry, Decision decision) {
   if (decision.has_history) *intent.mutable_history_entry() = decision.history;
   *intent.mutable_status() = std::move(decision.status);
   entry.commit_notes = std::move(decision.notes);
+  entry.commit_again = std::move(decision.again);
   entry.intent_unsent = true;
   entry.record_dirty = true;
 }

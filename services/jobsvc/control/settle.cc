@@ -170,6 +170,7 @@ void JobController::DropIntent(JobEntry& entry) {
   entry.record.clear_intent();
   entry.intent_unsent = false;
   entry.commit_notes.clear();
+  entry.commit_again.clear();
   entry.record_dirty = true;
 }
 
@@ -256,6 +257,8 @@ bool JobController::Settle(JobEntry& entry, kv::WriteBatch& batch) {
       entry.differs_since.reset();
       for (Note& note : entry.commit_notes) entry.notes.push_back(std::move(note));
       entry.commit_notes.clear();
+      for (const PodPlace& place : entry.commit_again) entry.pods.SetSucceededGone(place, false);
+      entry.commit_again.clear();
       return true;
     }
     if (own.sequence >= intent.sequence() && !BASALT_PLANTED("stale_disk_believed")) {

@@ -11,6 +11,7 @@
 #include "common/kube/names.h"
 #include "common/kube/text.h"
 #include "services/jobsvc/core/render/job_status_json.h"
+#include "services/jobsvc/core/render/pod.h"
 #include "services/jobsvc/core/status_facts.h"
 
 namespace basalt::jobsvc {
@@ -235,12 +236,41 @@ class Decider {
     return is_there ? in_.pods.Uids(task, pending.partition()) : std::set<std::string>{};
   }
 
+  // What is done although its pod is gone: with what is restarted it is done again.
+  std::vector<PodPlace> DoneOf(Action action, const storage::v1::PendingAction& pending) const {
+    std::vector<PodPlace> places;
+    if (action == Action::kRestartPod) {
+      const PodPlace place = in_.pods.PlaceOf(pending.pod());
+      const bool is_done = place.indexed() && in_.pods.done()[place.task].contains(place.index);
+      if (is_done && pending.pod_uid().empty()) places.push_back(place);
+      return places;
+    }
+    for (size_t task = 0; task < in_.pods.tasks().size(); ++task) {
+      const TaskShape& shape = in_.pods.tasks()[task];
+      if (shape.name != pending.task()) continue;
+      for (const int32_t index : in_.pods.done()[task]) {
+        const bool is_in = shape.partition_size > 0 && PartitionOf(index, shape.partition_size) == pending.partition();
+        if (is_in || action == Action::kRestartTask) places.push_back({static_cast<int32_t>(task), index});
+      }
+    }
+    return places;
+  }
+
+  void Redo(const PodPlace& place, kube::v1::PodCounts& counts, std::vector<TaskCounts>& tasks) {
+    TaskCounts& task = tasks[static_cast<size_t>(place.task)];
+    counts.set_succeeded(counts.succeeded() - 1);
+    --task.succeeded;
+    --task.ready;
+    task.succeeded_current = std::max(0, task.succeeded_current - 1);
+  }
+
   // False: there is nothing to kill and nothing is to be done (W32) unless an eviction has taken the target away
   // already: then the action is carried out on what is left of it, and costs a retry as it does with a pod left.
   bool KillTarget(Action action, const Transition& transition, const storage::v1::PendingAction& pending) {
     std::set<std::string> targets = TargetsOf(action, pending);
     const bool evicted = pending.event() == kEventPodEvicted;
-    if (targets.empty() && !evicted) return false;
+    std::vector<PodPlace> again = DoneOf(action, pending);
+    if (targets.empty() && again.empty() && !evicted) return false;
     // What failed together is restarted once: the targets are all going already.
     const std::optional<Kill>& under_way = in_.own.kill;
     if (pending.command_uid().empty() && !targets.empty() && under_way && !under_way->targets.empty() &&
@@ -260,8 +290,15 @@ class Decider {
       kill.targets.insert(in_.own.kill->targets.begin(), in_.own.kill->targets.end());
     }
     rules.targets = kill.targets;
-    const auto [counts, tasks] = in_.pods.CountUnder(rules);
+    auto [counts, tasks] = in_.pods.CountUnder(rules);
+    for (const PodPlace& place : again) Redo(place, counts, tasks);
     PutFacts(counts, tasks);
+    for (const PodPlace& place : again) {
+      const auto done = own_.done.find(in_.pods.tasks()[static_cast<size_t>(place.task)].name);
+      done->second.erase(place.index);
+      if (done->second.empty()) own_.done.erase(done);
+    }
+    decision_.again = std::move(again);
     const size_t size = targets.size();
     new_kill_ = std::move(kill);
     NoteAction(pending, fmt::format("kill of {} pod{}", size, size == 1 ? "" : "s"));

@@ -66,6 +66,7 @@ struct Decision {
   int dropped = 0;                     // So many of the first pending actions lead to nothing: forget them now.
   int consumed = 0;                    // So many of those after them are settled by this write, once acknowledged.
   std::vector<Note> notes;             // To be recorded once the write is acknowledged.
+  std::vector<PodPlace> again;         // Done although their pods are gone, and to be done again then.
 };
 
 Decision Decide(const DecideInput& input);

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "common/kube/names.h"
 #include "services/jobsvc/testing/job_rig.h"
 
 namespace basalt::jobsvc::testing {
@@ -27,6 +28,67 @@ TEST(ActionsTest, ATargetThatIsNotGoneYetIsNotKeptByTheKillAfterIt) {
   EXPECT_EQ(rig.kube().job("default/j").status().version(), 1);
   EXPECT_NE(rig.kube().pods().at("default/j-t0-0").uid(), failed);
   EXPECT_EQ(rig.kube().job("default/j").status().counts().failed(), 0);
+}
+
+// What is restarted is done again, also where its pod succeeded and somebody has removed it since (W19 keeps it else).
+TEST(ActionsTest, ARestartOfATaskOrPartitionDoesAgainWhatWasDoneAndRemoved) {
+  struct Row {
+    const char* action;
+    const char* target;
+    size_t pods;  // After it.
+    int32_t succeeded;
+  };
+  const Row rows[] = {
+      {"RestartTask", R"({"task":"t0"})", 6, 0},
+      {"RestartPartition", R"({"task":"t0","partition":1})", 4, 2},
+      {"RestartPod", R"({"pod":"j-t0-3"})", 3, 3},
+      {"RestartTask", R"({"task":"t1"})", 2, 4},
+  };
+  for (const Row& row : rows) {
+    for (const bool lose_disk : {false, true}) {
+      SCOPED_TRACE(std::string(row.action) + row.target + (lose_disk ? ", empty disk" : ""));
+      JobRig rig;
+      rig.Start();
+      kube::v1::Job job = MakeJob("j", 2, 4);
+      job.mutable_spec()->mutable_tasks(1)->set_replicas(2);
+      job.mutable_spec()->set_min_available(1);
+      auto& partitions = *job.mutable_spec()->mutable_tasks(0)->mutable_partition_policy();
+      partitions.set_total_partitions(2);
+      partitions.set_partition_size(2);
+      rig.kube().PutJob(std::move(job));
+      rig.Run();
+      rig.kube().SetAllPods(kPodRunning);
+      rig.Run(absl::Seconds(10));
+      for (const char* pod : {"default/j-t0-0", "default/j-t0-1", "default/j-t0-2", "default/j-t0-3"}) {
+        rig.kube().SetPodPhase(pod, kPodSucceeded);
+        rig.Run();
+        rig.kube().RemovePod(pod);
+      }
+      rig.Run(absl::Seconds(10));
+      ASSERT_EQ(rig.kube().pods().size(), 2U);
+      if (lose_disk) {
+        rig.Kill();
+        rig.LoseDisk();
+        rig.Start();
+        rig.Run();
+      }
+      rig.kube().PutCommand("default", "again", row.action, "j", [&](kube::v1::Command& command) {
+        auto& annotation = *command.mutable_meta()->add_annotations();
+        annotation.set_key(std::string(kube::kCommandTargetKey));
+        annotation.set_value(row.target);
+      });
+      rig.Run(absl::Seconds(10));
+      EXPECT_EQ(rig.kube().pods().size(), row.pods);
+      EXPECT_EQ(rig.kube().job("default/j").status().counts().succeeded(), row.succeeded);
+      EXPECT_EQ(rig.kube().job("default/j").status().retry_count(), 1);
+      rig.Kill();
+      rig.Start();
+      rig.kube().SetAllPods(kPodSucceeded);
+      rig.Run(absl::Seconds(20));
+      EXPECT_EQ(rig.PhaseOf("default/j"), kCompleted);
+      EXPECT_EQ(rig.kube().job("default/j").status().counts().succeeded(), 6);
+    }
+  }
 }
 
 }  // namespace
