@@ -1,8 +1,10 @@
 // The sending half of JobController: the status patch, then whatever is left to be done so that the world matches it.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
+#include "common/base/json.h"
 #include "common/base/planted.h"
 #include "common/base/status.h"
 #include "common/kube/names.h"
@@ -38,6 +40,7 @@ void JobController::Act(std::string_view key) {
   if (entry.record.has_intent() && entry.record.intent().has_history()) return;
   if (entry.job->status().phase() == kube::v1::JOB_PHASE_UNSPECIFIED) return;
   ActOnCommands(entry);
+  ActOnForwarding(entry);
   ActOnGroup(entry);
   ActOnObjects(entry);
   ActOnPods(entry);
@@ -154,6 +157,39 @@ void JobController::ActOnCommands(JobEntry& entry) {
   }
 }
 
+// Job spec 9.1: jobs of a queue with other clusters say so, once (C11); before the PodGroup, which takes the annotation
+// over, unless that is refused.
+void JobController::ActOnForwarding(JobEntry& entry) {
+  const kube::v1::Queue* const queue = QueueOf(entry);
+  if (queue == nullptr || !queue->has_extend_clusters() || !MakesPods(entry.job->status().phase())) return;
+  const auto& annotations = entry.job->meta().annotations();
+  const bool is_told = std::any_of(annotations.begin(), annotations.end(), [](const kube::v1::KeyValue& it) {
+    return it.key() == kube::kJobForwardingKey && it.value() == "true";
+  });
+  if (is_told || entry.forwarding_in_flight) return;
+  if (entry.forwarding_retry.Blocks(context_.ApiNow())) {
+    return context_.WakeAt(entry.key, entry.forwarding_retry.until);
+  }
+  entry.forwarding_in_flight = true;
+  auto request = WriteOf("batch.volcano.sh", "v1alpha1", "jobs", entry.ns, entry.name);
+  gateway::v1::Patch& patch = *request.mutable_patch();
+  patch.set_type(gateway::v1::Patch::TYPE_MERGE);
+  json::object body;
+  body["metadata"] = {{"annotations", {{std::string(kube::kJobForwardingKey), "true"}}}};
+  patch.set_body(ToText(body));
+  patch.set_field_manager(std::string(kube::kFieldManager));
+  patch.set_uid(entry.record.uid());
+  context_.Write(entry.key, std::move(request),
+                 [this, key = entry.key, uid = entry.record.uid()](WriteOutcome outcome) {
+                   JobEntry* live = Live(key, uid);
+                   if (live == nullptr) return;
+                   live->forwarding_in_flight = false;
+                   if (outcome.kind == WriteOutcome::Kind::kDone) return live->forwarding_retry.Succeed();
+                   live->forwarding_retry.Fail(context_.ApiNow(), context_.random());
+                   context_.WakeAt(key, live->forwarding_retry.until);
+                 });
+}
+
 void JobController::ActOnGroup(JobEntry& entry) {
   const GroupView& group = GroupOf(entry);
   const bool wanted = MakesPods(entry.job->status().phase());
@@ -176,7 +212,7 @@ void JobController::ActOnGroup(JobEntry& entry) {
                    });
     return;
   }
-  if (!wanted || entry.compiled->invalid() || entry.ensure_in_flight) return;
+  if (!wanted || entry.compiled->invalid() || entry.ensure_in_flight || entry.forwarding_in_flight) return;
   kube::v1::PodGroupSpec spec = WithoutDone(entry.compiled->group, entry.compiled->spec, entry.pods.done());
   if (group.present) {
     if (group.stale) return;  // Its end wakes the job.

@@ -117,6 +117,7 @@ class JobController : public runtime::Controller {
   JobEntry* Committing(const std::string& key, const std::string& uid, const std::string& nonce);
   void SettleUnknownStatus(const std::string& key, const std::string& uid, const std::string& nonce);
   void ActOnCommands(JobEntry& entry);
+  void ActOnForwarding(JobEntry& entry);
   void ActOnGroup(JobEntry& entry);
   void ActOnPods(JobEntry& entry);
   void CreatePod(JobEntry& entry, const PodEffect& effect);

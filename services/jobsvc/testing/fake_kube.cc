@@ -320,6 +320,13 @@ WriteResponse FakeKube::Patch(const WriteRequest& request, const std::string& ke
     const auto job = jobs_.find(key);
     if (job == jobs_.end()) return Refused(404, "NotFound", key);
     if (auto refused = refuses(job->second.meta().uid(), job->second.meta().resource_version())) return *refused;
+    if (const json::value* annotations = FindPath(*parsed, {"metadata", "annotations"})) {
+      for (const auto& [name, value] : annotations->as_object()) {
+        auto& annotation = *job->second.mutable_meta()->add_annotations();
+        annotation.set_key(std::string(name));
+        annotation.set_value(std::string(value.as_string()));
+      }
+    }
     if (const json::value* status = Find(*parsed, "status")) MergePatch(statuses_[key], status->as_object());
     *job->second.mutable_status() = ReadStatus(statuses_[key]);
     job->second.mutable_meta()->set_resource_version(++version_);
@@ -453,6 +460,7 @@ absl::StatusOr<podgroup::v1::EnsurePodGroupResponse> FakeKube::EnsurePodGroup(
     auto* owner = group.mutable_meta()->add_owner_references();
     owner->set_uid(request.job_uid());
     owner->set_kind("Job");
+    *group.mutable_meta()->mutable_annotations() = request.annotations();
     auto* annotation = group.mutable_meta()->add_annotations();
     annotation->set_key(std::string(kube::kBasaltVersionKey));
     annotation->set_value(version);

@@ -96,7 +96,7 @@ TEST_F(ConformanceTest, C7AJobThatDrainsOrIsFinishedIsKilledOnce) {
   EXPECT_LE(kube().WritesButEvents(), 4) << "which of them are done is remembered";
 }
 
-TEST_F(ConformanceTest, C11AForwardingQueueCostsNoWriteOfTheJob) {
+TEST_F(ConformanceTest, C11AForwardingQueueCostsOneWriteOfTheJob) {
   rig().on_start = [](JobController& controller) {
     kube::v1::Object queue;
     queue.mutable_queue()->mutable_meta()->set_name("default");
@@ -107,8 +107,21 @@ TEST_F(ConformanceTest, C11AForwardingQueueCostsNoWriteOfTheJob) {
   kube().SetAllPods(kPodRunning);
   rig().Run(absl::Seconds(20));
   ASSERT_EQ(Phase(), kRunning);
-  EXPECT_EQ(kube().Count("patch", "jobs"), 0);
+  EXPECT_EQ(kube().Count("patch", "jobs"), 1);
   EXPECT_EQ(kube().Count("create", "jobs"), 0);
+  const auto told = [](const auto& annotations) {
+    return std::any_of(annotations.begin(), annotations.end(), [](const kube::v1::KeyValue& it) {
+      return it.key() == kube::kJobForwardingKey && it.value() == "true";
+    });
+  };
+  EXPECT_TRUE(told(kube().job("default/j").meta().annotations()));
+  EXPECT_TRUE(told(kube().groups().begin()->second.meta().annotations()));
+  kube().ClearLog();
+  rig().Kill();
+  rig().LoseDisk();
+  rig().Start();
+  rig().Run(absl::Seconds(20));
+  EXPECT_EQ(kube().Count("patch", "jobs"), 0);
   const json::value body = kube().pod_body("default/j-t0-0");
   EXPECT_EQ(FindString(*FindPath(body, {"metadata", "annotations"}), kube::kJobForwardingKey), "true");
 }
