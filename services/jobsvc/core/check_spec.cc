@@ -41,13 +41,6 @@ Validation Validate(const kube::v1::Job& job, const kube::v1::JobSpec& spec) {
   return ValidateJob(written, name, job.meta().namespace_());
 }
 
-// Past Pending, which a job that is refused gets only with pods from before.
-bool HasRun(const kube::v1::JobStatus& status) {
-  return std::any_of(status.conditions().begin(), status.conditions().end(), [](const auto& condition) {
-    return condition.phase() != kube::v1::JOB_PHASE_PENDING && condition.phase() != kube::v1::JOB_PHASE_UNSPECIFIED;
-  });
-}
-
 // The first, and how many there are.
 Words Summary(std::string reason, const std::vector<Violation>& found) {
   if (found.empty()) return {};
@@ -56,12 +49,23 @@ Words Summary(std::string reason, const std::vector<Violation>& found) {
   return {std::move(reason), fmt::format("{} (and {} more)", first, found.size() - 1)};
 }
 
+constexpr std::string_view kInvalidJob = "InvalidJob";
+
+// Past Pending, which a job that is refused gets only with pods from before.
+bool HasRun(const kube::v1::JobStatus& status) {
+  return std::any_of(status.conditions().begin(), status.conditions().end(), [](const auto& condition) {
+    return condition.phase() != kube::v1::JOB_PHASE_PENDING && condition.phase() != kube::v1::JOB_PHASE_UNSPECIFIED;
+  });
+}
+
 }  // namespace
 
+bool WasNeverAccepted(const kube::v1::JobStatus& status) { return status.reason() == kInvalidJob && !HasRun(status); }
+
 SpecCheck CheckSpec(const kube::v1::Job& job, const kube::v1::JobSpec& spec) {
-  if (!job.decode_error().empty()) return {{"InvalidJob", job.decode_error()}, {}};
+  if (!job.decode_error().empty()) return {{std::string(kInvalidJob), job.decode_error()}, {}};
   if (const int64_t total = SumOfReplicas(spec); total > kMaxPodsPerJob) {
-    return {{"InvalidJob",
+    return {{std::string(kInvalidJob),
              fmt::format("spec.tasks: {} pods in one job; at most {} are carried out", total, kMaxPodsPerJob)},
             {}};
   }
@@ -77,7 +81,7 @@ SpecCheck CheckSpec(const kube::v1::Job& job, const kube::v1::JobSpec& spec) {
                                              [](const Violation& warning) { return warning.rule != "N1"; });
   const std::vector<Violation> missing(held_up, warnings.end());
   warnings.erase(held_up, warnings.end());
-  Words refusal = Summary("InvalidJob", validation.violations);
+  Words refusal = Summary(std::string(kInvalidJob), validation.violations);
   if (refusal.empty()) refusal = Summary("PluginError", missing);
   return {std::move(refusal), Summary("SpecWarning", warnings)};
 }

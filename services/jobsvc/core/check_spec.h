@@ -15,4 +15,7 @@ struct SpecCheck {
 // `spec` is the effective spec of `job`.
 SpecCheck CheckSpec(const kube::v1::Job& job, const kube::v1::JobSpec& spec);
 
+// What stands in the status was made of specs that were refused, and nothing has begun with it.
+bool WasNeverAccepted(const kube::v1::JobStatus& status);
+
 }  // namespace basalt::jobsvc

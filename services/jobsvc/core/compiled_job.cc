@@ -51,9 +51,11 @@ CompiledSpec CompileSpec(const kube::v1::Job& job, const PriorityOf& priority_of
   CompiledSpec compiled;
   compiled.spec = EffectiveSpec(job);
   // 0 is a legal minAvailable after an edit; one that was never given keeps the value that it got at the start (2.8).
+  // What is put right after a refusal starts now.
   if (!job.spec().has_min_available() && job.status().phase() != kube::v1::JOB_PHASE_UNSPECIFIED &&
       job.meta().generation() > 1) {
-    compiled.spec.set_min_available(job.status().min_available());
+    compiled.spec.set_min_available(WasNeverAccepted(job.status()) ? DefaultMinAvailable(compiled.spec)
+                                                                   : job.status().min_available());
   }
   SpecCheck check = CheckSpec(job, compiled.spec);
   compiled.refusal = std::move(check.refusal);

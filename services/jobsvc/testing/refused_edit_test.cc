@@ -92,5 +92,28 @@ std::string NameOf(const ::testing::TestParamInfo<Restart>& row) {
 INSTANTIATE_TEST_SUITE_P(Restarts, RefusedEditTest,
                          ::testing::Values(Restart::kNone, Restart::kSameDisk, Restart::kEmptyDisk), NameOf);
 
+TEST(RefusedSpecTest, AJobThatIsPutRightStartsWithTheMinimumOfTheSpecThatIsAccepted) {
+  for (const bool restarted : {false, true}) {
+    JobRig rig;
+    rig.Start();
+    auto job = MakeJob("j", 2, 2);
+    job.mutable_spec()->clear_min_available();
+    job.mutable_spec()->mutable_tasks(0)->set_min_available(9);
+    rig.kube().PutJob(job);
+    rig.Run(absl::Seconds(10));
+    ASSERT_EQ(rig.kube().job("default/j").status().reason(), "InvalidJob");
+    ASSERT_EQ(rig.kube().job("default/j").status().min_available(), 11);
+    if (restarted) rig.Kill();
+    rig.kube().EditJob("default/j",
+                       [](kube::v1::Job& edited) { edited.mutable_spec()->mutable_tasks(0)->clear_min_available(); });
+    if (restarted) rig.Start();
+    rig.Run(absl::Seconds(10));
+    EXPECT_EQ(rig.kube().job("default/j").status().reason(), "");
+    EXPECT_EQ(rig.kube().job("default/j").status().min_available(), 4);
+    EXPECT_EQ(rig.kube().pods().size(), 4u);
+    EXPECT_EQ(rig.kube().groups().begin()->second.spec().min_member(), 4);
+  }
+}
+
 }  // namespace
 }  // namespace basalt::jobsvc::testing

@@ -48,6 +48,8 @@ int64_t SumOfTaskMinimums(const JobSpec& spec) {
   return sum;
 }
 
+int32_t DefaultMinAvailable(const JobSpec& spec) { return Clamp(SumOfTaskMinimums(spec)); }
+
 int64_t SumOfReplicas(const JobSpec& spec) {
   int64_t sum = 0;
   for (const TaskSpec& task : spec.tasks()) sum += task.replicas();
@@ -68,7 +70,7 @@ JobSpec EffectiveSpec(const kube::v1::Job& job, const DefaultOptions& options) {
   if (spec.max_retry() == 0) spec.set_max_retry(kDefaultMaxRetry);
   for (int i = 0; i < spec.tasks_size(); ++i) DefaultTask(*spec.mutable_tasks(i), i);
   const bool minimum_is_new = job.status().phase() == kube::v1::JOB_PHASE_UNSPECIFIED || job.meta().generation() == 1;
-  if (spec.min_available() == 0 && minimum_is_new) spec.set_min_available(Clamp(SumOfTaskMinimums(spec)));
+  if (spec.min_available() == 0 && minimum_is_new) spec.set_min_available(DefaultMinAvailable(spec));
   DefaultPlugins(spec);
   return spec;
 }

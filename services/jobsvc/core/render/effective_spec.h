@@ -22,6 +22,7 @@ kube::v1::JobSpec EffectiveSpec(const kube::v1::Job& job, const DefaultOptions& 
 // Sum over tasks of minAvailable, or of replicas where that is not set. 64 bits: manifests may hold anything.
 int64_t SumOfTaskMinimums(const kube::v1::JobSpec& spec);
 int64_t SumOfReplicas(const kube::v1::JobSpec& spec);
+int32_t DefaultMinAvailable(const kube::v1::JobSpec& spec);  // D8.
 
 // Null where the spec does not name the plugin.
 const kube::v1::JobPlugin* FindPlugin(const kube::v1::JobSpec& spec, std::string_view name);
