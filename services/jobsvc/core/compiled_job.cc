@@ -45,6 +45,13 @@ std::vector<TaskShape> ShapeOf(const kube::v1::JobSpec& spec) {
   return shape;
 }
 
+// What a refused job has running goes by the rest of its spec: a number that cannot be meant is to decide nothing.
+void ForgetImpossible(kube::v1::JobSpec& spec) {
+  if (spec.max_retry() < 0) spec.set_max_retry(kDefaultMaxRetry);
+  if (spec.min_success() < 1) spec.clear_min_success();
+  if (spec.ttl_seconds_after_finished() < 0) spec.clear_ttl_seconds_after_finished();
+}
+
 }  // namespace
 
 CompiledSpec CompileSpec(const kube::v1::Job& job, const PriorityOf& priority_of) {
@@ -62,7 +69,10 @@ CompiledSpec CompileSpec(const kube::v1::Job& job, const PriorityOf& priority_of
   compiled.warning = std::move(check.warning);
   // Also of a spec that is refused: pods that another controller has made, or we before an edit, are counted.
   compiled.shape = ShapeOf(compiled.spec);
-  if (compiled.invalid()) return compiled;
+  if (compiled.invalid()) {
+    ForgetImpossible(compiled.spec);
+    return compiled;
+  }
   if (const absl::Status status = CompileObjects(job, priority_of, compiled); !status.ok()) {
     compiled.refusal = {"InvalidJob", std::string(ToStd(status.message()))};
     return compiled;

@@ -115,5 +115,39 @@ TEST(RefusedSpecTest, AJobThatIsPutRightStartsWithTheMinimumOfTheSpecThatIsAccep
   }
 }
 
+// Until it is put right, with three pods that run.
+void BeginRunning(JobRig& rig, const kube::v1::Job& job) {
+  rig.Start();
+  rig.kube().PutJob(job);
+  rig.Run();
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run(absl::Seconds(20));
+  ASSERT_EQ(rig.PhaseOf("default/j"), kRunning);
+}
+
+TEST(RefusedSpecTest, ATimeToLiveThatCannotBeMeantDeletesNothing) {
+  JobRig rig;
+  BeginRunning(rig, MakeJob("j", 1, 3));
+  rig.kube().EditJob("default/j", [](kube::v1::Job& job) { job.mutable_spec()->set_ttl_seconds_after_finished(-1); });
+  rig.Run(absl::Seconds(10));
+  rig.kube().SetAllPods(kPodSucceeded);
+  rig.Run(absl::Minutes(10));
+  ASSERT_TRUE(rig.kube().jobs().contains("default/j"));
+  EXPECT_EQ(rig.PhaseOf("default/j"), kCompleted);
+}
+
+TEST(RefusedSpecTest, ANumberOfRetriesThatCannotBeMeantFailsNothing) {
+  JobRig rig;
+  BeginRunning(rig, WithPolicy(MakeJob("j", 1, 3), "PodFailed", "RestartPod"));
+  rig.kube().EditJob("default/j", [](kube::v1::Job& job) { job.mutable_spec()->set_max_retry(-1); });
+  rig.kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
+  rig.Run(absl::Minutes(1));
+  EXPECT_EQ(rig.kube().job("default/j").status().reason(), "InvalidJob");
+  EXPECT_NE(rig.PhaseOf("default/j"), kFailed);
+  rig.kube().EditJob("default/j", [](kube::v1::Job& job) { job.mutable_spec()->set_max_retry(3); });
+  rig.Run(absl::Minutes(1));
+  EXPECT_EQ(rig.kube().pods().size(), 3u);
+}
+
 }  // namespace
 }  // namespace basalt::jobsvc::testing

@@ -11,8 +11,6 @@ namespace {
 using kube::v1::JobSpec;
 using kube::v1::TaskSpec;
 
-constexpr int32_t kDefaultMaxRetry = 3;
-
 int32_t Clamp(int64_t value) {
   return static_cast<int32_t>(std::clamp<int64_t>(value, 0, std::numeric_limits<int32_t>::max()));
 }

@@ -10,6 +10,8 @@
 
 namespace basalt::jobsvc {
 
+inline constexpr int32_t kDefaultMaxRetry = 3;
+
 struct DefaultOptions {
   std::string scheduler_name{kube::kDefaultScheduler};  // D2: the first configured scheduler name.
 };
