@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
@@ -114,6 +115,12 @@ Case CaseOf(const json::value& row, const json::value& bases, const std::string&
   one.refused = FindString(row, "refused");
   one.says = FindString(row, "says");
   one.memory = FindString(row, "memory");
+  one.words = FindString(row, "words");
+  one.submitted = FindString(row, "submitted");
+  one.first = FindString(row, "first");
+  one.warned = FindString(row, "warned");
+  one.beyond = FindString(row, "beyond");
+  one.open = FindString(row, "open");
   one.stored = ChangesOf(row, "stored");
   return one;
 }
@@ -142,6 +149,14 @@ json::value Case::Changed(json::value from) const {
 }
 
 std::ostream& operator<<(std::ostream& out, const Case& one) { return out << one.name; }
+
+std::string NameOf(const testing::TestParamInfo<Case>& info) {
+  std::string name = info.param.name;
+  std::erase_if(name, [](char c) { return c == '-'; });
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+  return name;
+}
 
 std::vector<Case> LoadCases() {
   const fs::path folder = fs::path(BASALT_SOURCE_DIR) / "tests" / "crds" / "cases";
@@ -172,6 +187,17 @@ std::vector<Case> LoadExamples(const std::string& folder) {
 std::string ExamplesFolder() { return BASALT_SOURCE_DIR "/examples"; }
 std::string LiveExamplesFolder() { return BASALT_SOURCE_DIR "/../shared/data/examples/volcano"; }
 std::string LiveDefinitions() { return BASALT_SOURCE_DIR "/../shared/data/crds"; }
+
+bool AreRelated(std::string_view a, std::string_view b) {
+  const auto steps = [](std::string_view field) {
+    std::string text(field);
+    std::erase(text, ']');
+    std::replace(text.begin(), text.end(), '[', '.');
+    return text;
+  };
+  const std::string left = steps(a), right = steps(b);
+  return !left.empty() && !right.empty() && (left.starts_with(right) || right.starts_with(left));
+}
 
 const json::value* At(const json::value& value, std::string_view pointer) {
   const json::value* at = &value;

@@ -131,7 +131,7 @@ void ExpectSameJob(const kube::v1::Job& ours, const kube::v1::Job& theirs) {
 std::map<std::string, json::value> RefusedJobs() {
   std::map<std::string, json::value> manifests;
   for (const Case& one : LoadCases()) {
-    if (one.update || one.refused.empty() || FindString(one.base, "kind") != "Job") continue;
+    if (one.update || !one.IsRefusedByServer() || FindString(one.base, "kind") != "Job") continue;
     json::value manifest = one.Changed(one.base);
     const std::string name = fmt::format("r{}", manifests.size());
     manifest.at("metadata").get_object()["name"] = name;

@@ -96,46 +96,40 @@ class CrdCases : public testing::TestWithParam<Case> {
 
 TEST_P(CrdCases, TheServerAnswers) {
   const Case& one = GetParam();
-  if (one.by_rule && !one.refused.empty() && !EvaluatesRules()) {
+  if (one.by_rule && one.IsRefusedByServer() && !EvaluatesRules()) {
     GTEST_SKIP() << "skipped: this server does not evaluate x-kubernetes-validations";
   }
   ASSERT_NO_FATAL_FAILURE(Run());
-  if (one.refused.empty()) {
-    ExpectAccepted();
-  } else {
+  if (one.IsRefusedByServer()) {
     ExpectRefused();
+  } else {
+    ExpectAccepted();
   }
 }
 
 TEST_P(CrdCases, MemorySaysTheSame) {
   const Case& one = GetParam();
-  if (FindString(one.base, "kind") != "Job" || (one.memory.empty() && !one.refused.empty())) return;
+  if (FindString(one.base, "kind") != "Job") return;
+  // What cannot be read has no rule: doors_test.cc.
+  if (one.memory == "decoder") return;
   const json::value sent = one.Changed(one.base);
   const std::vector<jobsvc::Violation> violations = MemoryOf(one.base, sent, one.update);
-  if (one.refused.empty()) {
+  if (one.refused.empty() || !one.open.empty()) {
     EXPECT_TRUE(violations.empty()) << violations.front().message;
     return;
   }
   std::string got;
   for (const jobsvc::Violation& violation : violations) got += violation.rule + ": " + violation.message + "\n";
   const bool said = std::any_of(violations.begin(), violations.end(), [&](const jobsvc::Violation& violation) {
-    const bool there = violation.field.starts_with(one.refused) || one.refused.starts_with(violation.field);
-    return there && violation.rule == one.memory && violation.message.find(one.says) != std::string::npos;
+    return AreRelated(violation.field, one.refused) && violation.rule == one.memory &&
+           violation.message.find(one.Words()) != std::string::npos;
   });
-  EXPECT_TRUE(said) << "wanted " << one.memory << " " << one.refused << " … " << one.says << "\ngot " << got;
+  EXPECT_TRUE(said) << "wanted " << one.memory << " " << one.refused << " … " << one.Words() << "\ngot " << got;
 }
 
-std::string TestName(const testing::TestParamInfo<Case>& info) {
-  std::string name = info.param.name;
-  std::erase_if(name, [](char c) { return c == '-'; });
-  std::replace_if(
-      name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
-  return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(Table, CrdCases, testing::ValuesIn(LoadCases()), TestName);
-INSTANTIATE_TEST_SUITE_P(Examples, CrdCases, testing::ValuesIn(LoadExamples(ExamplesFolder())), TestName);
-INSTANTIATE_TEST_SUITE_P(LiveExamples, CrdCases, testing::ValuesIn(LoadExamples(LiveExamplesFolder())), TestName);
+INSTANTIATE_TEST_SUITE_P(Table, CrdCases, testing::ValuesIn(LoadCases()), NameOf);
+INSTANTIATE_TEST_SUITE_P(Examples, CrdCases, testing::ValuesIn(LoadExamples(ExamplesFolder())), NameOf);
+INSTANTIATE_TEST_SUITE_P(LiveExamples, CrdCases, testing::ValuesIn(LoadExamples(LiveExamplesFolder())), NameOf);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(CrdCases);
 
 TEST(LiveExamples, AreThere) {
