@@ -75,7 +75,14 @@ std::shared_ptr<const json::value> ApiServer::Get(std::string_view resource, std
 
 void ApiServer::Restart() {
   watches_.DropAll({});
+  for (const auto& [id, exchange] : pending_) {
+    if (exchange->deletion != nullptr) Log(*exchange, absl::UnavailableError("restarted"));
+  }
   pending_.clear();
+}
+
+bool ApiServer::IsDeletingCollection() const {
+  return std::any_of(pending_.begin(), pending_.end(), [](const auto& one) { return one.second->deletion != nullptr; });
 }
 
 void ApiServer::ForgetHistory() {
@@ -218,16 +225,22 @@ void ApiServer::HandleDeleteCollection(const std::shared_ptr<Exchange>& exchange
     return;
   }
   const uint64_t id = next_exchange_++;
+  exchange->deletion = std::make_unique<CollectionDeletion>(*std::move(deletion));
   pending_[id] = exchange;
-  AdvanceDeletion(id, std::make_shared<CollectionDeletion>(*std::move(deletion)));
+  AdvanceDeletion(id);
 }
 
-void ApiServer::AdvanceDeletion(uint64_t id, const std::shared_ptr<CollectionDeletion>& deletion) {
+void ApiServer::AdvanceDeletion(uint64_t id) {
   const auto found = pending_.find(id);
   if (found == pending_.end()) return;
-  const absl::StatusOr<bool> finished = deletion->Advance();
+  const absl::StatusOr<bool> finished = found->second->deletion->Advance();
   if (finished.ok() && !*finished) {
-    core_.tasks.Post([this, id, deletion] { AdvanceDeletion(id, deletion); });
+    const auto next = [this, id] { AdvanceDeletion(id); };
+    if (core_.options.collection_pause > absl::ZeroDuration()) {
+      core_.tasks.RunAfter(core_.options.collection_pause, next);
+    } else {
+      core_.tasks.Post(next);
+    }
     return;
   }
   const std::shared_ptr<Exchange> exchange = std::move(found->second);
@@ -237,7 +250,7 @@ void ApiServer::AdvanceDeletion(uint64_t id, const std::shared_ptr<CollectionDel
     return;
   }
   Log(*exchange, Answer());
-  if (!exchange->drop_answer) SendList(*exchange, deletion->deleted(), {.version = core_.store.version()});
+  if (!exchange->drop_answer) SendList(*exchange, exchange->deletion->deleted(), {.version = core_.store.version()});
 }
 
 http::Headers ApiServer::MakeHeaders(std::string_view content_type) const {
@@ -324,6 +337,14 @@ void ApiServer::Log(const Exchange& exchange, const absl::StatusOr<Answer>& answ
     }
   } else if (!exchange.dropped_request) {
     entry.status = HttpCode(answer.status());
+  }
+  if (exchange.deletion != nullptr) {
+    entry.label_selector = exchange.target.Query("labelSelector");
+    entry.chosen = exchange.deletion->chosen();
+    for (const RevisionPtr& deleted : exchange.deletion->deleted()) {
+      entry.deleted.push_back(
+          {std::string(MetaString(deleted->object(), "name")), std::string(UidOf(deleted->object()))});
+    }
   }
   if (core_.options.log_bodies && !exchange.request.body.empty()) {
     if (absl::StatusOr<json::value> body = ParseJson(exchange.request.body); body.ok()) entry.body = *std::move(body);

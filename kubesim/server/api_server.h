@@ -66,6 +66,8 @@ class ApiServer : public http::Handler {
   // Older resourceVersions answer 410 from now on.
   void ForgetHistory();
   size_t open_watches() const { return watches_.size(); }
+  // Some objects of a collection that is to be deleted are left.
+  bool IsDeletingCollection() const;
 
  private:
   struct Exchange;
@@ -75,7 +77,7 @@ class ApiServer : public http::Handler {
   absl::StatusOr<Answer> Act(const RequestInfo& info, std::string_view body);
   void HandleList(Exchange& exchange);
   void HandleDeleteCollection(const std::shared_ptr<Exchange>& exchange);
-  void AdvanceDeletion(uint64_t id, const std::shared_ptr<CollectionDeletion>& deletion);
+  void AdvanceDeletion(uint64_t id);
   void HandleOther(Exchange& exchange);
   void HandleHealth(Exchange& exchange);
   bool HandleDiscovery(Exchange& exchange);

@@ -4,11 +4,19 @@
 #include <cstdint>
 #include <deque>
 #include <string>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "common/base/json.h"
 
 namespace basalt::kubesim {
+
+// One of the objects that the deletion of a collection took. It may be there still: then it waits for its grace or for
+// finalizers.
+struct DeletedObject {
+  std::string name;
+  std::string uid;
+};
 
 struct LoggedRequest {
   absl::Time time;
@@ -26,6 +34,11 @@ struct LoggedRequest {
   bool dry_run = false;
   bool dropped_request = false;  // A fault cut the connection before any effect.
   bool dropped_answer = false;   // It took effect; a fault lost the answer.
+  // Of the deletion of a collection: by what it chose, when, and what it deleted until it ended, with or without
+  // success.
+  std::string label_selector;
+  absl::Time chosen;
+  std::vector<DeletedObject> deleted;
 };
 
 class RequestLog {

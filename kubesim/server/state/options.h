@@ -21,8 +21,11 @@ struct ApiServerOptions {
   absl::Duration bookmark_interval = absl::Seconds(15);  // For watches that allow bookmarks.
   absl::Duration min_watch_timeout = absl::Minutes(30);  // Up to twice that, where the client names none.
   absl::Duration gc_delay = absl::ZeroDuration();        // From a change to the garbage collector's look at it.
-  bool managed_fields = true;                            // Keep metadata.managedFields.
-  size_t request_log_size = 200'000;                     // Oldest entries go first.
+  // The deletion of a collection: so many objects at a time, and a pause before the next ones.
+  size_t collection_slice = 100;
+  absl::Duration collection_pause = absl::ZeroDuration();
+  bool managed_fields = true;         // Keep metadata.managedFields.
+  size_t request_log_size = 200'000;  // Oldest entries go first.
   bool log_bodies = true;
   // The text of pods/log. Empty function: no text.
   std::function<std::string(const json::value& pod, std::string_view container)> pod_log;

@@ -8,17 +8,12 @@
 #include "kubesim/server/request/selectors.h"
 
 namespace basalt::kubesim {
-namespace {
-
-constexpr size_t kPerSlice = 100;
-
-}  // namespace
-
 absl::StatusOr<CollectionDeletion> CollectionDeletion::Start(Core& core, Deleter& deleter, const RequestInfo& info,
                                                              std::string_view body) {
   BASALT_ASSIGN_OR_RETURN(DeleteOptions options, ReadDeleteOptions(info, body));
   BASALT_ASSIGN_OR_RETURN(const Selector selector, SelectorOf(info));
   CollectionDeletion deletion(core, deleter, info.type, std::move(options));
+  deletion.deadline_ = core.Now() + info.timeout;
   core.store.Visit(info.type->Resource(), info.ns, nullptr, [&](const ObjectKey&, const RevisionPtr& revision) {
     if (selector.Matches(revision->object())) deletion.chosen_.push_back(revision);
     return true;
@@ -27,8 +22,9 @@ absl::StatusOr<CollectionDeletion> CollectionDeletion::Start(Core& core, Deleter
 }
 
 absl::StatusOr<bool> CollectionDeletion::Advance() {
+  if (core_.Now() >= deadline_) return TimedOut();
   const std::string resource = type_->Resource();
-  const size_t end = std::min(chosen_.size(), next_ + kPerSlice);
+  const size_t end = std::min(chosen_.size(), next_ + core_.options.collection_slice);
   for (; next_ < end; ++next_) {
     const RevisionPtr chosen = std::move(chosen_[next_]);
     const ObjectKey key{std::string(MetaString(chosen->object(), "namespace")),

@@ -19,20 +19,24 @@ class CollectionDeletion {
                                                   std::string_view body);
 
   // Deletes some of what is left. True: nothing is left. An object that has gone meanwhile is passed over, one that
-  // was made anew under its name goes in its place; the first one that may not be deleted ends it with an error.
+  // was made anew under its name goes in its place; the first one that may not be deleted ends it with an error, and so
+  // does the end of the time that the client allows.
   absl::StatusOr<bool> Advance();
 
   // The last states of what has been deleted, in the order of the keys.
   const std::vector<RevisionPtr>& deleted() const { return deleted_; }
+  absl::Time chosen() const { return chosen_at_; }
 
  private:
   CollectionDeletion(Core& core, Deleter& deleter, TypeInfoPtr type, DeleteOptions options)
-      : core_(core), deleter_(deleter), type_(std::move(type)), options_(std::move(options)) {}
+      : core_(core), deleter_(deleter), type_(std::move(type)), options_(std::move(options)), chosen_at_(core.Now()) {}
 
   Core& core_;
   Deleter& deleter_;
   TypeInfoPtr type_;
   DeleteOptions options_;
+  absl::Time chosen_at_;
+  absl::Time deadline_ = absl::InfiniteFuture();
   std::vector<RevisionPtr> chosen_;
   size_t next_ = 0;
   std::vector<RevisionPtr> deleted_;

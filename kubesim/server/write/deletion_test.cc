@@ -248,6 +248,30 @@ TEST_F(CollectionDeletionTest, ARestartBreaksItOff) {
   server_.time().Settle();
   EXPECT_TRUE(reply->broken);
   EXPECT_EQ(Left(), left);
+  EXPECT_EQ(server_.server().log().back().deleted.size(), kObjects - left);
+}
+
+TEST(SlowCollectionDeletionTest, ItPausesAndIsGivenUpAtItsTimeout) {
+  ApiServerOptions options;
+  options.collection_slice = 2;
+  options.collection_pause = absl::Seconds(1);
+  TestServer server(options);
+  for (int i = 0; i < 9; ++i) server.MakeConfig(fmt::format("c-{}", i), R"(,"labels":{"many":"yes"})");
+  server.set_settle(false);
+  const absl::Time begin = server.time().Now();
+  const auto reply = server.Begin("DELETE", kConfigs + "?labelSelector=many&timeout=2500ms");
+  server.time().Advance(absl::Milliseconds(1500));
+  EXPECT_EQ(server.server().store().Count("configmaps"), 5U);
+  EXPECT_EQ(reply->status, 0);
+  server.time().Advance(absl::Seconds(10));
+  EXPECT_EQ(server.server().store().Count("configmaps"), 3U);
+  EXPECT_EQ(reply->status, 504);
+  const LoggedRequest& logged = server.server().log().back();
+  EXPECT_EQ(logged.label_selector, "many");
+  EXPECT_EQ(logged.chosen, begin);
+  ASSERT_EQ(logged.deleted.size(), 6U);
+  EXPECT_EQ(logged.deleted.front().name, "c-0");
+  EXPECT_EQ(logged.status, 504);
 }
 
 TEST_F(CollectionDeletionTest, TheServerMayEndMeanwhile) {
