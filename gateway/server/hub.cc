@@ -7,11 +7,15 @@
 #include "common/base/status.h"
 #include "common/obs/log.h"
 #include "common/rpc/leader_hint.h"
+#include "gateway/kube/writer.h"
 #include "gateway/route/object_ref.h"
 #include "gateway/server/hub_stream.h"
 
 namespace basalt::gateway {
 namespace {
+
+// By then nothing of an unanswered write is still under way at the server.
+constexpr absl::Duration kServerSlack = absl::Seconds(1);
 
 // Which watches may know an object of that resource.
 std::string WatchPrefix(const v1::Resource& resource) {
@@ -174,20 +178,33 @@ void Hub::Write(v1::WriteRequest request, rpc::Done<v1::WriteResponse> done) {
   head.set_name(request.name());
   const bool collection = request.has_delete_collection();
   const std::string verb(VerbOf(request));
+  const absl::Duration timeout =
+      request.timeout_ms() > 0 ? absl::Milliseconds(request.timeout_ms()) : WriterOptions().default_timeout;
+  const absl::Time over = loop_.Now() + timeout + kServerSlack;
   ++slots_[request.owner().member().service() - 1][request.owner().slot()].in_flight;
   metrics_.WriteBegins();
-  kube_.Write(std::move(request), [this, alive = alive_, head = std::move(head), verb, collection,
+  kube_.Write(std::move(request), [this, alive = alive_, head = std::move(head), verb, collection, over,
                                    done = std::move(done)](absl::StatusOr<v1::WriteResponse> answer) mutable {
     if (!*alive) return;
     metrics_.WriteEnds(verb, head.resource().plural(), answer);
     if (!collection) OnWritten(head, answer);
+    const bool unknown = absl::IsUnknown(answer.status()) || absl::IsDeadlineExceeded(answer.status());
     done(std::move(answer));
     const v1::ServiceKind service = head.owner().member().service();
-    --slots_[service - 1][head.owner().slot()].in_flight;
-    if (!leads()) return;
-    Advance(service, head.owner().slot());
-    DismissLeavers();
+    const uint32_t slot = head.owner().slot();
+    if (!collection || !unknown) return OnWriteOver(service, slot);
+    // The server may be at it still, and deletes by name: whoever has the slot next must not make anything before.
+    loop_.RunAt(over, [this, alive = alive_, service, slot] {
+      if (*alive) OnWriteOver(service, slot);
+    });
   });
+}
+
+void Hub::OnWriteOver(v1::ServiceKind service, uint32_t slot) {
+  --slots_[service - 1][slot].in_flight;
+  if (!leads()) return;
+  Advance(service, slot);
+  DismissLeavers();
 }
 
 void Hub::OnWritten(const v1::WriteRequest& request, absl::StatusOr<v1::WriteResponse>& answer) {

@@ -95,6 +95,7 @@ class Hub : public rpc::GatewayHandler, public CacheListener {
   using ReplicaKey = std::pair<int, std::string>;
 
   absl::Status CheckLeading() const;
+  void OnWriteOver(v1::ServiceKind service, uint32_t slot);
   absl::Status Hello(Stream& stream, rpc::AttachSink& sink, const v1::Hello& hello);
   absl::Status CheckHello(const v1::Hello& hello) const;
   absl::Status TakeName(const v1::Member& member);

@@ -180,6 +180,32 @@ TEST_F(HubTest, ASlotOpensForItsNewOwnerOnlyWhenEarlierWritesAreAnswered) {
   EXPECT_EQ(b.epochs[kSlot], 2);
 }
 
+// It deletes by name, and nobody knows how far it has come.
+TEST_F(HubTest, ADeletionByLabelsWithoutAnAnswerHoldsItsSlotUntilTheServerMustHaveGivenUp) {
+  for (const auto code : {absl::StatusCode::kUnknown, absl::StatusCode::kDeadlineExceeded}) {
+    FakeReplica& a = Attach("r-0", "one");
+    time.Advance(absl::Seconds(1));
+    v1::WriteRequest request = PatchBy(a);
+    request.clear_name();
+    request.mutable_delete_collection()->set_label_selector("x=y");
+    request.set_timeout_ms(8000);
+    bool answered = false;
+    hub.Write(std::move(request), [&](auto) { answered = true; });
+    a.Close(absl::OkStatus());
+    time.Advance(absl::Seconds(2));
+    FakeReplica& b = Attach("r-0", "two");
+    kube.Answer(absl::Status(code, "lost"));
+    time.Advance(absl::Seconds(6));
+    EXPECT_TRUE(answered);
+    EXPECT_EQ(b.ends, static_cast<int>(kSlotCount) - 1);
+    EXPECT_FALSE(b.epochs.contains(kSlot));
+    time.Advance(absl::Seconds(2));
+    EXPECT_TRUE(b.epochs.contains(kSlot));
+    b.Close(absl::OkStatus());
+    time.Settle();
+  }
+}
+
 TEST_F(HubTest, TheAnswerOfAWriteIsMergedLikeAWatchEvent) {
   FakeReplica& a = Attach("r-0");
   FakeReplica& q = Attach("q-0", "a", v1::SERVICE_KIND_QUEUE);
