@@ -166,6 +166,7 @@ void JobController::OnGone(std::string_view routing_key, const runtime::Gone& go
   JobEntry& entry = EntryOf(routing_key);
   if (gone.watch == kube::kWatchJobs) {
     if (entry.job && entry.job->meta().uid() == gone.uid) entry.job.reset();
+    if (!entry.job && entry.has_uid(gone.uid)) entry.job_dirty = true;
     entry.ForgetGroup();
   } else if (gone.watch == kube::kWatchPodGroups) {
     const auto it = entry.groups.find(gone.name);

@@ -59,7 +59,7 @@ struct JobEntry {
 
   // ---- observed ----
   std::optional<kube::v1::Job> job;  // Newest, without its spec once compiled; none: it is not there (any more).
-  bool job_dirty = false;            // Received since the last pass.
+  bool job_dirty = false;            // Received, or told to be gone, since the last pass.
   std::map<std::string, std::vector<DirtyPod>> dirty_pods;
   std::map<std::string, kube::v1::PodGroup> groups;  // By name; those that this job owns.
   bool groups_dirty = false;

@@ -222,6 +222,7 @@ void JobRig::Start() {
   }
   kube_.Replay([&](const std::string& watch, const kube::v1::Object& object, bool) {
     known.erase(IdentityOf(object).uid);
+    if (uncertain.contains(IdentityOf(object).uid)) return;
     Deliver(watch, object, false);
   });
   for (const auto& [uid, object] : known) {

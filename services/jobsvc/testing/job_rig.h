@@ -59,6 +59,9 @@ class JobRig {
   // What the controller is told of every slot.
   bool ready = true;
 
+  // UIDs of objects that the next snapshot leaves out, and nobody says yet whether they are gone.
+  std::set<std::string> uncertain;
+
   // What becomes of a write; asked for each one.
   std::function<Fate(const gateway::v1::WriteRequest&)> fate;
   // When nobody knows what became of a write, that is known after this: the runtime waits until the server must have

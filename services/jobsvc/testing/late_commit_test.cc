@@ -101,5 +101,26 @@ TEST(LateCommitTest, AfterALostDiskTellsNothingOfBefore) {
   EXPECT_TRUE(Told(rig).empty());
 }
 
+// Its pods are told of, and absence is not deletion (design rule 1).
+TEST(LateCommitTest, AJobThatASnapshotLeavesOutKeepsWhatWaitsForItsTime) {
+  JobRig rig;
+  rig.Start();
+  rig.kube().PutJob(WithPolicy(MakeJob("j", 1, 2), "PodFailed", "RestartJob", absl::Seconds(10)));
+  rig.Run();
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run(absl::Seconds(20));
+  rig.kube().SetPodPhase("default/j-t0-0", kPodFailed, 1);
+  rig.Run(absl::Seconds(4));
+  rig.Kill();
+  rig.uncertain.insert(rig.kube().job("default/j").meta().uid());
+  rig.Start();
+  rig.Run(absl::Seconds(1));
+  ASSERT_NE(rig.controller().Find("default/j"), nullptr);
+  EXPECT_FALSE(rig.controller().Find("default/j")->record.gone());
+  rig.kube().EditJob("default/j", [](kube::v1::Job&) {});  // Now it is shown.
+  rig.Run(absl::Seconds(20));
+  EXPECT_EQ(rig.kube().job("default/j").status().version(), 1);
+}
+
 }  // namespace
 }  // namespace basalt::jobsvc::testing
