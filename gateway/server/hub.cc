@@ -171,6 +171,7 @@ void Hub::Write(v1::WriteRequest request, rpc::Done<v1::WriteResponse> done) {
     loop_.Post([status = std::move(status), done = std::move(done)]() mutable { done(std::move(status)); });
     return;
   }
+  NoteRecordsOfWriter(request.owner());
   v1::WriteRequest head;  // All but the body.
   *head.mutable_owner() = request.owner();
   *head.mutable_resource() = request.resource();

@@ -96,6 +96,7 @@ class Hub : public rpc::GatewayHandler, public CacheListener {
 
   absl::Status CheckLeading() const;
   void OnWriteOver(v1::ServiceKind service, uint32_t slot);
+  void NoteRecordsOfWriter(const v1::Owner& owner);
   absl::Status Hello(Stream& stream, rpc::AttachSink& sink, const v1::Hello& hello);
   absl::Status CheckHello(const v1::Hello& hello) const;
   absl::Status TakeName(const v1::Member& member);

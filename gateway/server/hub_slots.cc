@@ -196,6 +196,14 @@ void Hub::Acknowledged(Session& session) {
   TellLeftovers(session.self().service(), begun);
 }
 
+// Who writes has begun the slot and stored what it decides by: also where its acknowledgement is still on its way, or
+// never comes because the slot moves on at once.
+void Hub::NoteRecordsOfWriter(const v1::Owner& owner) {
+  const v1::ServiceKind service = owner.member().service();
+  const Ownership::Slot& slot = ownership_->Get(service, owner.slot());
+  if (slot.records_epoch != slot.owner.epoch) ownership_->NoteRecords(service, owner.slot());
+}
+
 void Hub::TellLeftovers(v1::ServiceKind service, const std::vector<uint32_t>& slots, const std::string& source) {
   // By the names of who is told and of whom: in the same order in every run.
   std::map<std::pair<std::string, std::string>, std::pair<Session*, v1::Leftovers>> told;

@@ -180,6 +180,23 @@ TEST_F(HubTest, ASlotOpensForItsNewOwnerOnlyWhenEarlierWritesAreAnswered) {
   EXPECT_EQ(b.epochs[kSlot], 2);
 }
 
+// It stores what it decides by before it writes: those are the newest records, acknowledged or not.
+TEST_F(HubTest, WhoHasWrittenHasRecordsOfTheSlot) {
+  replicas.push_back(std::make_unique<FakeReplica>(time, loop, hub, MemberOf(kJob, "r-0", "one")));
+  FakeReplica& a = *replicas.back();
+  a.acknowledges = false;
+  a.SayHello();
+  time.Advance(absl::Seconds(1));
+  hub.Write(PatchBy(a), [](auto) {});
+  kube.Answer(v1::WriteResponse());
+  a.Close(absl::OkStatus());
+  time.Settle();
+  FakeReplica& b = Attach("r-0", "two");  // On an empty disk.
+  time.Advance(absl::Seconds(1));
+  EXPECT_TRUE(b.epochs.contains(kSlot));
+  EXPECT_THAT(metrics->Text(), HasSubstr("gateway_slots_without_records_total 1\n"));
+}
+
 // It deletes by name, and nobody knows how far it has come.
 TEST_F(HubTest, ADeletionByLabelsWithoutAnAnswerHoldsItsSlotUntilTheServerMustHaveGivenUp) {
   for (const auto code : {absl::StatusCode::kUnknown, absl::StatusCode::kDeadlineExceeded}) {
