@@ -38,7 +38,10 @@ struct Retry {
   BackOff back_off{{.first = absl::Milliseconds(200), .most = absl::Seconds(30)}};
   absl::Time until = absl::InfinitePast();
   bool Blocks(absl::Time now) const { return StillWaits(now, until); }
-  void Fail(absl::Time now, Random& random) { until = now + back_off.Next(random); }
+  // One step for all that was under way together, however many of it are refused.
+  void Fail(absl::Time now, Random& random) {
+    if (!Blocks(now)) until = now + back_off.Next(random);
+  }
   void Succeed() {
     back_off.Reset();
     until = absl::InfinitePast();
