@@ -131,6 +131,15 @@ TEST_F(ExplainApiTest, WhatTheApiServerRefusesIsToldInItsWordsWithTheBackOff) {
   EXPECT_THAT(cause.advice(), HasSubstr("ResourceQuota"));
 }
 
+TEST_F(ExplainApiTest, HowLongTheServerIsLeftAloneIsToldWithoutAnyWordsOfIt) {
+  rig_.fate = [](const gateway::v1::WriteRequest& request) {
+    return request.has_create() && request.resource().plural() == "pods" ? Fate::kNotSent : Fate::kNormal;
+  };
+  Begin(MakeJob("j", 1, 1));
+  const Cause cause = Find(Explain(), Cause::KIND_PODS, "pods are being made");
+  EXPECT_GT(cause.until_ms(), absl::ToUnixMillis(rig_.time().Now()));
+}
+
 TEST_F(ExplainApiTest, EachTaskThatWaitsForAnotherIsNamed) {
   kube::v1::Job job = MakeJob("j", 3, 1);
   job.mutable_spec()->set_min_available(1);

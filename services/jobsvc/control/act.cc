@@ -19,6 +19,13 @@ namespace basalt::jobsvc {
 
 using runtime::WriteOutcome;
 
+namespace {
+
+// What a group waits for at least before it is tried again once its trouble lasts.
+constexpr absl::Duration kLastingPause = absl::Seconds(2);
+
+}  // namespace
+
 void JobController::Act(std::string_view key) {
   if (!changes_.empty()) TellChanges();
   JobEntry* found = Lookup(key);
@@ -209,6 +216,9 @@ void JobController::ActOnGroup(JobEntry& entry) {
                      live->deleted_groups.erase(group_uid);
                      live->group_retry.Fail(context_.ApiNow(), context_.random());
                      context_.WakeAt(key, live->group_retry.until);
+                     if (outcome.kind == WriteOutcome::Kind::kRefused && IsTold(outcome.error)) {
+                       ReportTrouble(*live, "PodGroupError", outcome.error.message());
+                     }
                    });
     return;
   }
@@ -258,7 +268,12 @@ void JobController::ActOnGroup(JobEntry& entry) {
         } else {
           live->group_retry.Fail(answered, context_.random());
           const absl::StatusCode code = response.status().code();
-          if (code == absl::StatusCode::kAlreadyExists || code == absl::StatusCode::kInvalidArgument) {
+          const bool is_final = code == absl::StatusCode::kAlreadyExists || code == absl::StatusCode::kInvalidArgument;
+          // Its owner may be on its way to another replica, or the API server have a bad moment; that the group of an older
+          // version goes first is no trouble at all.
+          const bool lasts =
+              code != absl::StatusCode::kFailedPrecondition && live->group_retry.until - answered >= kLastingPause;
+          if (is_final || lasts) {
             ReportTrouble(*live, "PodGroupError", std::string(ToStd(response.status().message())));
           }
         }

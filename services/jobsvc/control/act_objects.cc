@@ -7,6 +7,7 @@
 #include "common/base/status.h"
 #include "common/kube/names.h"
 #include "services/jobsvc/control/job_controller.h"
+#include "services/jobsvc/control/requests.h"
 
 namespace basalt::jobsvc {
 
@@ -149,8 +150,7 @@ void JobController::CreateObject(JobEntry& entry, const WantedObject& object, st
                    } else {
                      live->busy_objects.erase(key);
                      live->object_retry.Fail(context_.ApiNow(), context_.random());
-                     if (outcome.kind == WriteOutcome::Kind::kRefused && outcome.error.code() < 500 &&
-                         outcome.error.code() != 429) {
+                     if (outcome.kind == WriteOutcome::Kind::kRefused && IsTold(outcome.error)) {
                        ReportTrouble(*live, "PluginError",
                                      fmt::format("plugin {}: {} {}: {}", object.plugin, object.kind, object.name,
                                                  outcome.error.message()));
@@ -280,7 +280,7 @@ void JobController::EnsureClaim(JobEntry& entry, const WantedClaim& claim) {
                      if (live->trouble.reason == "PVCError") live->trouble = {};
                    } else {
                      live->object_retry.Fail(context_.ApiNow(), context_.random());
-                     if (outcome.kind == WriteOutcome::Kind::kRefused) {
+                     if (outcome.kind == WriteOutcome::Kind::kRefused && IsTold(outcome.error)) {
                        ReportTrouble(*live, "PVCError",
                                      fmt::format("claim {}: {}", claim.name, outcome.error.message()));
                      }

@@ -19,7 +19,7 @@ namespace {
 // So many that brought nothing: then pods go singly.
 constexpr int kFruitlessCollections = 1;
 
-// Refused for what it is, not for the moment: the words are for people, and only an edit helps.
+// Refused for what it is, not for the moment.
 bool IsRefusal(const gateway::v1::KubeError& error) {
   return error.code() >= 400 && error.code() < 500 && error.code() != 409 && error.code() != 429;
 }
@@ -138,7 +138,7 @@ void JobController::CreatePod(JobEntry& entry, const PodEffect& effect) {
           return;
         }
         live->create_retry.Fail(context_.ApiNow(), context_.random());
-        if (outcome.kind == WriteOutcome::Kind::kRefused && IsRefusal(outcome.error)) {
+        if (outcome.kind == WriteOutcome::Kind::kRefused && IsTold(outcome.error)) {
           ReportTrouble(*live, "FailedCreate", fmt::format("pod {}: {}", pod, outcome.error.message()));
         }
         context_.WakeAt(key, live->create_retry.until);
@@ -187,7 +187,7 @@ void JobController::DeletePod(JobEntry& entry, const PodEffect& effect) {
         // Gone, or another object by now: the watch says so. Held until then, so that nothing is repeated.
         const int code = outcome.error.code();
         HoldPod(*live, pod, code == 404 ? absl::Seconds(5) : absl::Seconds(1));
-        if (outcome.kind == WriteOutcome::Kind::kRefused && code != 422 && IsRefusal(outcome.error) && code != 404) {
+        if (outcome.kind == WriteOutcome::Kind::kRefused && code != 422 && IsTold(outcome.error) && code != 404) {
           ReportTrouble(*live, "FailedDelete", fmt::format("pod {}: {}", pod, outcome.error.message()));
         }
       });

@@ -25,4 +25,9 @@ inline gateway::v1::WriteRequest WriteOf(std::string_view group, std::string_vie
   return request;
 }
 
+// A refusal that people are told of. That a name is taken is settled; and overload would be made worse by the telling.
+inline bool IsTold(const gateway::v1::KubeError& error) {
+  return error.code() != 409 && error.code() != 429 && !(error.code() == 503 && error.retry_after_ms() > 0);
+}
+
 }  // namespace basalt::jobsvc

@@ -164,7 +164,9 @@ class Explainer {
         return AddGroup(wait);
       case Cause::KIND_PODS:
         // Why they have not started, or what keeps them from being made, is told for itself.
-        if (in_.waiting_pods.empty() && !IsFailedCreate()) Add(wait.kind, wait.subject, wait.message);
+        if (in_.waiting_pods.empty() && !IsFailedCreate()) {
+          Add(wait.kind, wait.subject, wait.message).set_until_ms(in_.retry.pods_ms);
+        }
         return;
       case Cause::KIND_KILL:
         return AddKill(wait);

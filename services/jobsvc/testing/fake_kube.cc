@@ -415,6 +415,8 @@ WriteResponse FakeKube::Delete(const WriteRequest& request, const std::string& k
 gateway::v1::GetResponse FakeKube::Get(const gateway::v1::GetRequest& request) {
   ++gets_;
   gateway::v1::GetResponse response;
+  if (refuse_get && refuse_get(request, *response.mutable_error())) return response;
+  response.clear_error();
   const std::string key = request.namespace_() + "/" + request.name();
   const std::string& plural = request.resource().plural();
   const std::string full = plural + "/" + key;
@@ -433,6 +435,7 @@ gateway::v1::GetResponse FakeKube::Get(const gateway::v1::GetRequest& request) {
 
 absl::StatusOr<podgroup::v1::EnsurePodGroupResponse> FakeKube::EnsurePodGroup(
     const podgroup::v1::EnsurePodGroupRequest& request) {
+  if (!refuse_group.ok()) return refuse_group;
   const std::string key = request.namespace_() + "/" + request.name();
   const std::string version = std::to_string(request.version());
   podgroup::v1::EnsurePodGroupResponse response;

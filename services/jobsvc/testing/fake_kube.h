@@ -35,6 +35,9 @@ class FakeKube {
 
   void SetWatcher(Watcher watcher) { watcher_ = std::move(watcher); }
   void SetRefuse(Refuse refuse) { refuse_ = std::move(refuse); }
+  // Answers a read instead of the server where it returns true.
+  std::function<bool(const gateway::v1::GetRequest& request, gateway::v1::KubeError& error)> refuse_get;
+  absl::Status refuse_group;  // Not OK: what whoever asks for a PodGroup is answered.
 
   gateway::v1::WriteResponse Write(const gateway::v1::WriteRequest& request);
   gateway::v1::GetResponse Get(const gateway::v1::GetRequest& request);

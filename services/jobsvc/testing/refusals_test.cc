@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "services/jobsvc/testing/job_rig.h"
@@ -36,6 +37,16 @@ class RefusalsTest : public ::testing::Test {
     rig_.Run();
   }
 
+  const kube::v1::JobStatus& Status(const std::string& key = "default/j") { return kube().job(key).status(); }
+  // So many different ones of that reason.
+  int Events(std::string_view reason) {
+    int events = 0;
+    for (const auto& [name, body] : kube().others()) {
+      events += name.starts_with("events/") && body.at("reason").as_string() == reason ? 1 : 0;
+    }
+    return events;
+  }
+
   FakeKube& kube() { return rig_.kube(); }
   JobRig rig_;
   int refused_ = 0;
@@ -62,6 +73,44 @@ TEST_F(RefusalsTest, ARoundOfRefusedObjectsIsOneStepOfBackOff) {
   rig_.Run(absl::Seconds(3));
   EXPECT_EQ(refused_, 9);
   EXPECT_EQ(kube().pods().size(), 2u);
+}
+
+// As of a webhook that is out of reach and lets nothing pass.
+TEST_F(RefusalsTest, WhatTheServerFailsAtIsToldToo) {
+  Refuse(MakesPod, 500, "failed calling webhook \"gate\"");
+  Begin(MakeJob("j", 1, 1));
+  rig_.Run(absl::Seconds(10));
+  EXPECT_EQ(Status().reason(), "FailedCreate");
+  EXPECT_NE(Status().message().find("failed calling webhook"), std::string::npos) << Status().message();
+  EXPECT_EQ(Events("FailedCreate"), 1);
+
+  Refuse([](const auto& request) { return request.has_create() && request.resource().plural() == "services"; }, 500,
+         "failed calling webhook \"gate\"");
+  kube().PutJob(WithSvc(MakeJob("k", 1, 1)));
+  rig_.Run(absl::Seconds(10));
+  EXPECT_EQ(Status("default/k").reason(), "PluginError");
+}
+
+TEST_F(RefusalsTest, ThatTheServerIsOverloadedIsNotToldToIt) {
+  Refuse(MakesPod, 429, "too many requests");
+  Begin(MakeJob("j", 1, 1));
+  rig_.Run(absl::Seconds(10));
+  EXPECT_GT(refused_, 3);
+  EXPECT_EQ(Status().reason(), "");
+  EXPECT_EQ(kube().Count("create", "events"), 0);
+}
+
+TEST_F(RefusalsTest, APodGroupThatCannotBeMadeIsToldOnceThatLasts) {
+  kube().refuse_group = absl::UnavailableError("pod group default/j: failed calling webhook \"gate\"");
+  Begin(MakeJob("j", 1, 1));
+  EXPECT_EQ(Events("PodGroupError"), 0);
+  rig_.Run(absl::Minutes(1));
+  EXPECT_EQ(Status().reason(), "PodGroupError");
+  EXPECT_EQ(Events("PodGroupError"), 1);
+  kube().refuse_group = absl::OkStatus();
+  rig_.Run(absl::Minutes(1));
+  EXPECT_EQ(kube().pods().size(), 1u);
+  EXPECT_EQ(Status().reason(), "");
 }
 
 }  // namespace
