@@ -269,8 +269,8 @@ void JobController::ActOnGroup(JobEntry& entry) {
           live->group_retry.Fail(answered, context_.random());
           const absl::StatusCode code = response.status().code();
           const bool is_final = code == absl::StatusCode::kAlreadyExists || code == absl::StatusCode::kInvalidArgument;
-          // Its owner may be on its way to another replica, or the API server have a bad moment; that the group of an older
-          // version goes first is no trouble at all.
+          // Its owner may be on its way to another replica, or the API server have a bad moment; that the group of an
+          // older version goes first is no trouble at all.
           const bool lasts =
               code != absl::StatusCode::kFailedPrecondition && live->group_retry.until - answered >= kLastingPause;
           if (is_final || lasts) {

@@ -49,6 +49,17 @@ bool IsMade(const std::map<std::string, std::string>& objects, const std::string
   return found != objects.end() && !found->second.empty();
 }
 
+// It is there, and what a plugin keeps up to date in it is that of the present spec.
+bool IsCurrent(const std::map<std::string, std::string>& objects, const WantedObject& object) {
+  const std::string key = KeyOf(object.plural, object.name);
+  return IsMade(objects, key) &&
+         (object.on_change != WantedObject::OnChange::kPatch || HashOf(objects.at(key)) == object.hash);
+}
+
+std::string TroubleOf(const WantedObject& object, const gateway::v1::KubeError& error) {
+  return fmt::format("plugin {}: {} {}: {}", object.plugin, object.kind, object.name, error.message());
+}
+
 bool IsOwnedBy(const kube::v1::ObjectMeta& meta, std::string_view uid) {
   for (const auto& owner : meta.owner_references()) {
     if (owner.uid() == uid) return true;
@@ -60,7 +71,7 @@ bool IsOwnedBy(const kube::v1::ObjectMeta& meta, std::string_view uid) {
 
 bool JobController::ObjectsReady(const JobEntry& entry) const {
   for (const WantedObject& object : entry.compiled->objects) {
-    if (!IsMade(entry.objects, KeyOf(object.plural, object.name))) return false;
+    if (!IsCurrent(entry.objects, object)) return false;
   }
   for (const WantedClaim& claim : entry.compiled->claims) {
     if (!entry.claims.contains(claim.name)) return false;
@@ -151,9 +162,7 @@ void JobController::CreateObject(JobEntry& entry, const WantedObject& object, st
                      live->busy_objects.erase(key);
                      live->object_retry.Fail(context_.ApiNow(), context_.random());
                      if (outcome.kind == WriteOutcome::Kind::kRefused && IsTold(outcome.error)) {
-                       ReportTrouble(*live, "PluginError",
-                                     fmt::format("plugin {}: {} {}: {}", object.plugin, object.kind, object.name,
-                                                 outcome.error.message()));
+                       ReportTrouble(*live, "PluginError", TroubleOf(object, outcome.error));
                      }
                    }
                    context_.Wake(job_key);
@@ -182,6 +191,9 @@ void JobController::CompareObject(JobEntry& entry, const WantedObject& object) {
             live->objects[key].clear();
             MakeObject(*live, object);
           } else {
+            if (response.ok() && IsTold(response->error())) {
+              ReportTrouble(*live, "PluginError", TroubleOf(object, response->error()));
+            }
             give_up();
           }
           return;
@@ -198,6 +210,8 @@ void JobController::CompareObject(JobEntry& entry, const WantedObject& object) {
         if (object.on_change != WantedObject::OnChange::kPatch) {
           live->busy_objects.erase(key);
           live->objects[key] = remembered;
+          live->object_retry.Succeed();
+          if (live->trouble.reason == "PluginError") live->trouble = {};
           context_.Wake(job_key);
           return;
         }
@@ -211,15 +225,19 @@ void JobController::CompareObject(JobEntry& entry, const WantedObject& object) {
         patch.set_field_manager(std::string(kube::kFieldManager));
         patch.set_uid(meta.uid());
         patch.set_resource_version(meta.resource_version());
-        context_.Write(job_key, std::move(write), [this, job_key, uid, key, remembered](WriteOutcome outcome) {
+        context_.Write(job_key, std::move(write), [this, job_key, uid, key, remembered, object](WriteOutcome outcome) {
           JobEntry* patched = Live(job_key, uid);
           if (patched == nullptr) return;
           patched->busy_objects.erase(key);
           if (outcome.kind == WriteOutcome::Kind::kDone) {
             patched->objects[key] = remembered;
             patched->object_retry.Succeed();
+            if (patched->trouble.reason == "PluginError") patched->trouble = {};
           } else {
             patched->object_retry.Fail(context_.ApiNow(), context_.random());
+            if (outcome.kind == WriteOutcome::Kind::kRefused && outcome.error.code() != 404 && IsTold(outcome.error)) {
+              ReportTrouble(*patched, "PluginError", TroubleOf(object, outcome.error));
+            }
           }
           context_.Wake(job_key);
         });

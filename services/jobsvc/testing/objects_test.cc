@@ -94,5 +94,58 @@ TEST(ObjectsTest, PodsOfAResumedJobWaitForWhatTheProcessBeforeHasRemoved) {
   EXPECT_EQ(CountObjects(rig), 0u);
 }
 
+void Scale(JobRig& rig, int replicas) {
+  rig.kube().EditJob("default/j",
+                     [&](kube::v1::Job& job) { job.mutable_spec()->mutable_tasks(0)->set_replicas(replicas); });
+}
+
+std::string HostsOf(JobRig& rig) {
+  return std::string(rig.kube().others().at("configmaps/default/j-svc").at("data").at("VC_T0_NUM").as_string());
+}
+
+// Job spec 9.12: a pod takes its environment from it once, when it starts.
+TEST(ObjectsTest, PodsOfALargerTaskWaitForTheirHosts) {
+  JobRig rig;
+  StartRunning(rig);
+  bool refuse = true;
+  rig.kube().SetRefuse([&](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
+    if (!refuse || !request.has_patch() || request.resource().plural() != "configmaps") return false;
+    error.set_code(403);
+    error.set_message("patching is forbidden");
+    return true;
+  });
+  Scale(rig, 4);
+  rig.Run(absl::Minutes(1));
+  EXPECT_EQ(rig.kube().pods().size(), 2u);
+  EXPECT_EQ(rig.kube().job("default/j").status().reason(), "PluginError");
+  EXPECT_EQ(rig.kube().job("default/j").status().message(), "plugin svc: ConfigMap j-svc: patching is forbidden");
+  refuse = false;
+  ASSERT_TRUE(rig.RunUntil([&] { return rig.kube().pods().size() > 2; }, absl::Minutes(1)));
+  EXPECT_EQ(HostsOf(rig), "4");
+  rig.Run(absl::Seconds(10));
+  EXPECT_EQ(rig.kube().pods().size(), 4u);
+  EXPECT_EQ(rig.kube().job("default/j").status().reason(), "");
+}
+
+TEST(ObjectsTest, AnObjectThatCannotBeReadIsTold) {
+  JobRig rig;
+  StartRunning(rig);
+  rig.kube().refuse_get = [](const gateway::v1::GetRequest& request, gateway::v1::KubeError& error) {
+    if (request.resource().plural() != "configmaps") return false;
+    error.set_code(500);
+    error.set_message("no quorum");
+    return true;
+  };
+  Scale(rig, 3);
+  rig.Run(absl::Minutes(1));
+  EXPECT_EQ(rig.kube().pods().size(), 2u);
+  EXPECT_EQ(rig.kube().job("default/j").status().message(), "plugin svc: ConfigMap j-svc: no quorum");
+  rig.kube().refuse_get = nullptr;
+  rig.Run(absl::Minutes(1));
+  EXPECT_EQ(HostsOf(rig), "3");
+  EXPECT_EQ(rig.kube().pods().size(), 3u);
+  EXPECT_EQ(rig.kube().job("default/j").status().reason(), "");
+}
+
 }  // namespace
 }  // namespace basalt::jobsvc::testing
