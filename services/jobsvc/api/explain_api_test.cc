@@ -117,6 +117,22 @@ TEST_F(ExplainApiTest, AClaimThatIsMissingIsNamedWithItsNextTry) {
   EXPECT_THAT(cause.advice(), HasSubstr("Create PersistentVolumeClaim data in namespace default"));
 }
 
+TEST_F(ExplainApiTest, AClaimThatCannotBeReadIsNotSaidToBeMissing) {
+  rig_.kube().refuse_get = [](const gateway::v1::GetRequest& request, gateway::v1::KubeError& error) {
+    if (request.resource().plural() != "persistentvolumeclaims") return false;
+    error.set_code(403);
+    error.set_message("basalt may not get persistentvolumeclaims");
+    return true;
+  };
+  kube::v1::Job job = MakeJob("j", 1, 1);
+  auto* volume = job.mutable_spec()->add_volumes();
+  volume->set_mount_path("/data");
+  volume->set_volume_claim_name("data");
+  Begin(job);
+  EXPECT_EQ(Find(Explain(), Cause::KIND_CLAIM, "basalt may not get").message(),
+            "claim data: basalt may not get persistentvolumeclaims");
+}
+
 TEST_F(ExplainApiTest, WhatTheApiServerRefusesIsToldInItsWordsWithTheBackOff) {
   rig_.kube().SetRefuse([](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
     if (!request.has_create() || request.resource().plural() != "pods") return false;

@@ -262,6 +262,10 @@ void JobController::EnsureClaim(JobEntry& entry, const WantedClaim& claim) {
       if (there) {
         ReportTrouble(*live, "PVCError",
                       fmt::format("claim {} exists and belongs to somebody else; it is left alone", claim.name));
+      } else if (response.ok() && response->error().code() != 404) {
+        if (IsTold(response->error())) {
+          ReportTrouble(*live, "PVCError", fmt::format("claim {}: {}", claim.name, response->error().message()));
+        }
       } else if (response.ok() && claim.json.empty()) {
         ReportTrouble(*live, "PVCError", fmt::format("claim {} does not exist; the job waits for it", claim.name));
       }
