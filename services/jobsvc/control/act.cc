@@ -54,11 +54,12 @@ void JobController::Act(std::string_view key) {
   ActOnTtl(entry);
 }
 
-void JobController::ReportTrouble(JobEntry& entry, std::string_view reason, std::string message) {
-  Words words{std::string(reason), std::move(message)};
-  if (entry.trouble == words) return;
-  entry.trouble = words;
-  entry.notes.push_back({true, words.reason, words.message});
+void JobController::ReportTrouble(JobEntry& entry, std::string_view reason, std::string message,
+                                  std::initializer_list<std::string_view> names) {
+  const Words words{std::string(reason), std::move(message)};
+  if (entry.troubles.Report(words, names, context_.ApiNow(), options_.event_interval)) {
+    entry.notes.push_back({true, words.reason, words.message});
+  }
   context_.Wake(entry.key);
 }
 
@@ -262,7 +263,7 @@ void JobController::ActOnGroup(JobEntry& entry) {
         if (response.ok()) {
           live->group_retry.Succeed();
           live->ensured_version = response->pod_group().meta().resource_version();
-          if (live->trouble.reason == "PodGroupError") live->trouble = {};
+          live->troubles.End("PodGroupError");
           // The watch shows it; asked again only if it does not.
           live->group_retry.until = answered + absl::Seconds(2);
         } else {

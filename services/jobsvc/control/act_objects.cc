@@ -154,7 +154,7 @@ void JobController::CreateObject(JobEntry& entry, const WantedObject& object, st
                      live->busy_objects.erase(key);
                      live->objects[key] = fmt::format("{} {}", object.hash, outcome.object.generic().meta().uid());
                      live->object_retry.Succeed();
-                     if (live->trouble.reason == "PluginError") live->trouble = {};
+                     live->troubles.End("PluginError");
                    } else if (outcome.kind == WriteOutcome::Kind::kRefused && outcome.error.code() == 409) {
                      CompareObject(*live, object);  // Ours from before a crash, or somebody else's.
                      return;
@@ -211,7 +211,7 @@ void JobController::CompareObject(JobEntry& entry, const WantedObject& object) {
           live->busy_objects.erase(key);
           live->objects[key] = remembered;
           live->object_retry.Succeed();
-          if (live->trouble.reason == "PluginError") live->trouble = {};
+          live->troubles.End("PluginError");
           context_.Wake(job_key);
           return;
         }
@@ -232,7 +232,7 @@ void JobController::CompareObject(JobEntry& entry, const WantedObject& object) {
           if (outcome.kind == WriteOutcome::Kind::kDone) {
             patched->objects[key] = remembered;
             patched->object_retry.Succeed();
-            if (patched->trouble.reason == "PluginError") patched->trouble = {};
+            patched->troubles.End("PluginError");
           } else {
             patched->object_retry.Fail(context_.ApiNow(), context_.random());
             if (outcome.kind == WriteOutcome::Kind::kRefused && outcome.error.code() != 404 && IsTold(outcome.error)) {
@@ -256,7 +256,7 @@ void JobController::EnsureClaim(JobEntry& entry, const WantedClaim& claim) {
     if (there && (claim.json.empty() || IsOwnedBy(response->object().generic().meta(), uid))) {
       live->claims.insert(claim.name);
       live->object_retry.Succeed();
-      if (live->trouble.reason == "PVCError") live->trouble = {};
+      live->troubles.End("PVCError");
     } else {
       live->object_retry.Fail(context_.ApiNow(), context_.random());
       if (there) {
@@ -299,7 +299,7 @@ void JobController::EnsureClaim(JobEntry& entry, const WantedClaim& claim) {
                    live->busy_objects.erase(key);
                    if (outcome.kind == WriteOutcome::Kind::kDone) {
                      live->claims.insert(claim.name);
-                     if (live->trouble.reason == "PVCError") live->trouble = {};
+                     live->troubles.End("PVCError");
                    } else {
                      live->object_retry.Fail(context_.ApiNow(), context_.random());
                      if (outcome.kind == WriteOutcome::Kind::kRefused && IsTold(outcome.error)) {

@@ -127,7 +127,7 @@ void JobController::CreatePod(JobEntry& entry, const PodEffect& effect) {
           if (same_job && outcome.object.has_pod()) {
             metrics_.PodCreated(outcome.object.pod().creation_ms() - live->job->meta().creation_ms());
           }
-          if (live->trouble.reason == "FailedCreate") live->trouble = {};
+          live->troubles.End("FailedCreate");
           context_.Wake(key);
           return;
         }
@@ -139,7 +139,7 @@ void JobController::CreatePod(JobEntry& entry, const PodEffect& effect) {
         }
         live->create_retry.Fail(context_.ApiNow(), context_.random());
         if (outcome.kind == WriteOutcome::Kind::kRefused && IsTold(outcome.error)) {
-          ReportTrouble(*live, "FailedCreate", fmt::format("pod {}: {}", pod, outcome.error.message()));
+          ReportTrouble(*live, "FailedCreate", fmt::format("pod {}: {}", pod, outcome.error.message()), {pod});
         }
         context_.WakeAt(key, live->create_retry.until);
       });
@@ -164,7 +164,8 @@ void JobController::SettleCreate(const std::string& key, const std::string& uid,
       if (response->object().has_pod() && response->object().pod().owner_uid() != uid) {
         ReportTrouble(*live, "FailedCreate",
                       fmt::format("pod {}: the name is held by an object of another owner (UID {})", pod,
-                                  response->object().pod().uid()));
+                                  response->object().pod().uid()),
+                      {pod, response->object().pod().uid()});
       }
     }
     context_.Wake(key);
@@ -181,14 +182,14 @@ void JobController::DeletePod(JobEntry& entry, const PodEffect& effect) {
         if (live == nullptr) return;
         live->busy_pods.erase(pod);
         if (outcome.kind == WriteOutcome::Kind::kDone) {
-          if (live->trouble.reason == "FailedDelete") live->trouble = {};
+          live->troubles.End("FailedDelete");
           return;
         }
         // Gone, or another object by now: the watch says so. Held until then, so that nothing is repeated.
         const int code = outcome.error.code();
         HoldPod(*live, pod, code == 404 ? absl::Seconds(5) : absl::Seconds(1));
         if (outcome.kind == WriteOutcome::Kind::kRefused && code != 422 && IsTold(outcome.error) && code != 404) {
-          ReportTrouble(*live, "FailedDelete", fmt::format("pod {}: {}", pod, outcome.error.message()));
+          ReportTrouble(*live, "FailedDelete", fmt::format("pod {}: {}", pod, outcome.error.message()), {pod});
         }
       });
 }

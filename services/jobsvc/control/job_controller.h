@@ -4,6 +4,7 @@
 //   judge what changed -> Decide (core/decide.h) -> record the intent -> one status patch -> effects -> record done
 // and may be cut off between any two of these by the end of the process or the loss of its disk (design rule 3).
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <string>
@@ -127,7 +128,9 @@ class JobController : public runtime::Controller {
   void DeletePods(JobEntry& entry, const PodCollection& collection);
   void MarkPod(JobEntry& entry, const PodEffect& effect);
   void ActOnTtl(JobEntry& entry);
-  void ReportTrouble(JobEntry& entry, std::string_view reason, std::string message);
+  // Words that differ in `names` alone have one cause.
+  void ReportTrouble(JobEntry& entry, std::string_view reason, std::string message,
+                     std::initializer_list<std::string_view> names = {});
   void SendNotes(JobEntry& entry);
 
   // -- act_objects.cc: objects of plugins, claims --

@@ -22,6 +22,7 @@
 #include "services/jobsvc/core/effects.h"
 #include "services/jobsvc/core/events.h"
 #include "services/jobsvc/core/pod_set.h"
+#include "services/jobsvc/core/troubles.h"
 
 namespace basalt::jobsvc {
 
@@ -111,7 +112,7 @@ struct JobEntry {
   std::set<std::string> deleted_groups;  // UIDs with a deletion sent.
   std::set<std::string> deleted_commands;
   bool ttl_in_flight = false;
-  Words trouble;                // What Kubernetes or a plugin refused; over as soon as it succeeds.
+  Troubles troubles;            // What Kubernetes or a plugin refuses; over as soon as it succeeds.
   Words status_trouble;         // The same of the status write that is meant.
   std::string told_scheduling;  // What the scheduler was last quoted with,
   absl::Time told_scheduling_at = absl::InfinitePast();  // and when.

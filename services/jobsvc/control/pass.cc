@@ -17,6 +17,17 @@
 
 namespace basalt::jobsvc {
 
+namespace {
+
+// What is not wanted any more is no trouble.
+void EndTroubles(JobEntry& entry, const GroupView& group) {
+  if (MakesPods(entry.job->status().phase())) return;
+  for (const std::string_view made : {"PluginError", "PVCError", "FailedCreate"}) entry.troubles.End(made);
+  if (!group.present) entry.troubles.End("PodGroupError");
+}
+
+}  // namespace
+
 // A pass over one job. The order matters: the status says under which rules pods are counted, and events come before
 // what a plain sync would conclude (W11).
 void JobController::Decide(std::string_view key, kv::WriteBatch& batch) {
@@ -166,7 +177,7 @@ void JobController::Recompile(JobEntry& entry, kv::WriteBatch&) {
   entry.create_retry.Succeed();
   entry.object_retry.Succeed();
   entry.group_retry.Succeed();
-  entry.trouble = {};
+  entry.troubles.Clear();
   for (const Words* words : {&compiled.refusal, &compiled.warning}) {
     // Once: what the status says already was told before.
     if (!words->empty() && words->message != job.status().message()) {
@@ -219,11 +230,10 @@ void JobController::DecideStatus(JobEntry& entry) {
   const GroupView& group = GroupOf(entry);
   const CompiledSpec& compiled = *entry.compiled;
   const std::map<std::string, std::string> markers = MarkersOf(entry);
-  // What could not be made is not wanted any more.
-  if (!MakesPods(entry.job->status().phase()) && entry.trouble.reason != "FailedDelete") entry.trouble = {};
-  const Words& words = compiled.invalid()       ? compiled.refusal
-                       : !entry.trouble.empty() ? entry.trouble
-                                                : compiled.warning;
+  EndTroubles(entry, group);
+  const Words& words = compiled.invalid()        ? compiled.refusal
+                       : !entry.troubles.empty() ? entry.troubles.Told()
+                                                 : compiled.warning;
   // Of a write of counts alone: when it first differed decides, and the write before it.
   absl::Time due = std::max(entry.differs_since.value_or(now) + options_.counts_delay,
                             absl::FromUnixMillis(entry.record.last_status_ms()) + options_.counts_interval);

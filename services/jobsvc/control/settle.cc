@@ -102,7 +102,8 @@ void JobController::StartJob(JobEntry& entry, kv::WriteBatch& batch) {
   entry.conflict_version = 0;
   entry.differs_since.reset();
   entry.create_retry = entry.object_retry = entry.group_retry = entry.commit_retry = Retry();
-  entry.trouble = entry.status_trouble = {};
+  entry.troubles.Clear();
+  entry.status_trouble = {};
   entry.told_scheduling.clear();
   entry.notes.clear();
   entry.history_count = -1;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -74,28 +76,32 @@ class Explainer {
           "Correct it with kubectl edit; where the field cannot be changed, delete the job and submit it again.");
     }
     AddStatusWrite();
-    if (IsFailedCreate()) AddTrouble(Cause::KIND_REFUSED, in_.retry.pods_ms);
+    if (IsFailedCreate()) AddTrouble("FailedCreate", Cause::KIND_REFUSED, in_.retry.pods_ms);
     for (const Wait& wait : WaitsOf(in_.effects)) AddWait(wait);
     if (MakesPods(phase_)) AddWaitingPods();
     // What was not told beside what it holds up.
-    if (!trouble_told_ && !in_.trouble.empty() && MakesPods(phase_)) AddTrouble(Cause::KIND_REFUSED, 0);
+    in_.troubles.ForEach([this](const Words& trouble) {
+      if (!troubles_told_.contains(trouble.reason)) AddTrouble(trouble.reason, Cause::KIND_REFUSED, 0);
+    });
     AddCommands();
     AddDeadlines();
     AddRetries();
     if (!in_.warning.empty()) Add(Cause::KIND_SPEC, "", in_.warning.message);
   }
 
-  bool IsFailedCreate() const { return in_.trouble.reason == "FailedCreate" && MakesPods(phase_); }
+  bool IsFailedCreate() const { return in_.troubles.has("FailedCreate") && MakesPods(phase_); }
 
-  Cause& AddTrouble(Cause::Kind kind, int64_t until_ms, std::string subject = {}, std::string advice = {}) {
-    trouble_told_ = true;
+  Cause& AddTrouble(const std::string& reason, Cause::Kind kind, int64_t until_ms, std::string subject = {},
+                    std::string advice = {}) {
+    troubles_told_.insert(reason);
+    const std::string& message = in_.troubles.Find(reason)->message;
     if (advice.empty()) {
       advice =
-          IsQuota(in_.trouble.message)
+          IsQuota(message)
               ? "Raise the ResourceQuota of the namespace, or free what it counts; it is tried again by itself."
               : "Mend what the API server names; it is tried again by itself, and at once after an edit of the job.";
     }
-    Cause& cause = Add(kind, std::move(subject), in_.trouble.message, std::move(advice));
+    Cause& cause = Add(kind, std::move(subject), message, std::move(advice));
     cause.set_until_ms(until_ms);
     return cause;
   }
@@ -190,7 +196,7 @@ class Explainer {
   }
 
   void AddObjects(const Wait& wait) {
-    const bool claim_refused = in_.trouble.reason == "PVCError";
+    const Words* const claim_refused = in_.troubles.Find("PVCError");
     for (const std::string& claim : in_.missing_claims) {
       const std::string subject = fmt::format("claim {}", claim);
       std::string advice = fmt::format(
@@ -198,15 +204,15 @@ class Explainer {
           "itself.",
           claim, job_.meta().namespace_());
       // Its words name the claim that they are about.
-      if (claim_refused && in_.trouble.message.starts_with(subject)) {
-        AddTrouble(Cause::KIND_CLAIM, in_.retry.objects_ms, subject, std::move(advice));
+      if (claim_refused != nullptr && claim_refused->message.starts_with(subject)) {
+        AddTrouble("PVCError", Cause::KIND_CLAIM, in_.retry.objects_ms, subject, std::move(advice));
       } else {
         Add(Cause::KIND_CLAIM, subject, fmt::format("claim {} is not there yet", claim), std::move(advice))
             .set_until_ms(in_.retry.objects_ms);
       }
     }
-    if (in_.trouble.reason == "PluginError") {
-      AddTrouble(wait.kind, in_.retry.objects_ms);
+    if (in_.troubles.has("PluginError")) {
+      AddTrouble("PluginError", wait.kind, in_.retry.objects_ms);
     } else if (in_.missing_claims.empty()) {
       Add(wait.kind, wait.subject, wait.message).set_until_ms(in_.retry.objects_ms);
     }
@@ -228,8 +234,8 @@ class Explainer {
 
   void AddGroup(const Wait& wait) {
     AddQueue();
-    if (in_.trouble.reason == "PodGroupError") {
-      AddTrouble(wait.kind, in_.retry.group_ms, wait.subject);
+    if (in_.troubles.has("PodGroupError")) {
+      AddTrouble("PodGroupError", wait.kind, in_.retry.group_ms, wait.subject);
       return;
     }
     const kube::v1::PodGroupCondition* words = in_.group == nullptr ? nullptr : SchedulersWords(*in_.group);
@@ -356,7 +362,7 @@ class Explainer {
   const kube::v1::Job& job_;
   const JobPhase phase_;
   JobExplanation result_;
-  bool trouble_told_ = false;
+  std::set<std::string> troubles_told_;  // Reasons.
   bool scheduler_told_ = false;
 };
 

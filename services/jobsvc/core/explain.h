@@ -11,6 +11,7 @@
 #include "services/jobsvc/core/deadlines.h"
 #include "services/jobsvc/core/decide.h"
 #include "services/jobsvc/core/effects.h"
+#include "services/jobsvc/core/troubles.h"
 
 namespace basalt::jobsvc {
 
@@ -35,7 +36,7 @@ struct ExplainInput {
   const EffectInput& effects;
   const Words& refusal;
   const Words& warning;
-  const Words& trouble;         // What Kubernetes or a plugin refused last.
+  const Troubles& troubles;     // What Kubernetes or a plugin refuses.
   const Words& status_trouble;  // The same of the status write that is meant.
   const PendingActions& pending;
   const DeadlineSet& deadlines;

@@ -113,5 +113,35 @@ TEST_F(RefusalsTest, APodGroupThatCannotBeMadeIsToldOnceThatLasts) {
   EXPECT_EQ(Status().reason(), "");
 }
 
+// Job spec 9.11. The server's words name the pod.
+TEST_F(RefusalsTest, PodsThatAreRefusedForOneCauseAreOneEvent) {
+  Refuse(MakesPod, 403, "pods \"{}\" is forbidden: exceeded quota: team");
+  Begin(MakeJob("j", 3, 100));
+  rig_.Run(absl::Seconds(10));
+  const std::string told = Status().message();
+  EXPECT_EQ(told, "pod j-t0-0: pods \"j-t0-0\" is forbidden: exceeded quota: team");
+  EXPECT_EQ(Events("FailedCreate"), 1);
+  kube().ClearLog();
+  rig_.Run(absl::Hours(1));
+  EXPECT_EQ(Status().message(), told);
+  EXPECT_EQ(Events("FailedCreate"), 1);
+  EXPECT_EQ(kube().Count("patch", "jobs/status"), 0);
+}
+
+TEST_F(RefusalsTest, CausesThatTakeTurnsAreOneEventEachAndOneStatus) {
+  kube().SetRefuse([](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
+    if (!MakesPod(request)) return false;
+    error.set_code(403);
+    error.set_message(request.name().starts_with("j-t0") ? "violates PodSecurity" : "exceeded quota");
+    return true;
+  });
+  Begin(MakeJob("j", 2, 4));
+  rig_.Run(absl::Seconds(10));
+  kube().ClearLog();
+  rig_.Run(absl::Hours(1));
+  EXPECT_EQ(Events("FailedCreate"), 2);
+  EXPECT_EQ(kube().Count("patch", "jobs/status"), 0);
+}
+
 }  // namespace
 }  // namespace basalt::jobsvc::testing
