@@ -70,6 +70,14 @@ std::string PodThatGoes(const PodSet& pods) {
 
 int64_t Until(const Retry& retry, absl::Time now) { return retry.Blocks(now) ? absl::ToUnixMillis(retry.until) : 0; }
 
+RetryTimes RetriesOf(const JobEntry& entry, absl::Time now) {
+  return {.status_ms = Until(entry.commit_retry, now),
+          .pods_ms = Until(entry.create_retry, now),
+          .kills_ms = Until(entry.kill_retry, now),
+          .objects_ms = Until(entry.object_retry, now),
+          .group_ms = Until(entry.group_retry, now)};
+}
+
 absl::StatusOr<job::v1::JobExplanation> ExplanationOf(JobController& controller, const JobEntry& entry) {
   auto entered_by = EntryInto(controller, entry);
   if (!entered_by.ok()) return entered_by.status();
@@ -90,8 +98,7 @@ absl::StatusOr<job::v1::JobExplanation> ExplanationOf(JobController& controller,
                      .queue = controller.QueueOf(entry),
                      .waiting_pods = *std::move(waiting_pods),
                      .going_pod = PodThatGoes(entry.pods),
-                     .retry = {Until(entry.commit_retry, now), Until(entry.create_retry, now),
-                               Until(entry.object_retry, now), Until(entry.group_retry, now)},
+                     .retry = RetriesOf(entry, now),
                      .entered_by = entered_by->has_value() ? &**entered_by : nullptr,
                      .now_ms = absl::ToUnixMillis(now)};
   for (const WantedClaim& claim : entry.compiled->claims) {

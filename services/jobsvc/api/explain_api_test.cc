@@ -217,6 +217,28 @@ TEST_F(ExplainApiTest, WhyItIsRestartedAndHowOftenItMayBe) {
   Find(explanation, Cause::KIND_RETRIES, "1 of 3 retries are used");
 }
 
+TEST_F(ExplainApiTest, WhatKeepsPodsFromBeingDeletedIsToldInEveryPhase) {
+  for (const char* action : {"AbortJob", "CompleteJob", "RestartJob"}) {
+    SCOPED_TRACE(action);
+    rig_.kube().SetRefuse(nullptr);
+    BeginRunning(MakeJob("j", 1, 2));
+    rig_.kube().SetRefuse([](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
+      if (request.resource().plural() != "pods" || request.has_create() || request.has_patch()) return false;
+      error.set_code(403);
+      error.set_message("pods are kept by policy");
+      return true;
+    });
+    rig_.kube().PutCommand("default", "end", action, "j");
+    rig_.Run(absl::Seconds(10));
+    const auto explanation = Explain();
+    const Cause cause = Find(explanation, Cause::KIND_REFUSED, "pods are kept by policy");
+    EXPECT_GT(cause.until_ms(), absl::ToUnixMillis(rig_.time().Now()));
+    EXPECT_THAT(explanation.summary(), HasSubstr("pods are kept by policy."));
+    rig_.kube().DeleteJob("default/j");
+    rig_.Run(absl::Seconds(5));
+  }
+}
+
 TEST_F(ExplainApiTest, AResumeIsNotExplainedAsTheAbortBeforeIt) {
   BeginRunning(MakeJob("j", 1, 2));
   rig_.kube().graceful_pods = true;

@@ -57,7 +57,14 @@ void JobController::ActOnPods(JobEntry& entry) {
     view.blocked = true;
     context_.WakeAt(entry.key, entry.create_retry.until);
   }
+  if (entry.kill_retry.Blocks(now)) {
+    view.kills_blocked = true;
+    context_.WakeAt(entry.key, entry.kill_retry.until);
+  }
+  view.kills_after = entry.kills_after;
+  const bool refused = entry.troubles.has("FailedDelete");
   for (const PodEffect& effect : NextPodEffects(view)) {
+    if (refused && effect.kind != PodEffect::Kind::kCreate) entry.kills_after = effect.name;
     entry.busy_pods.insert(effect.name);
     switch (effect.kind) {
       case PodEffect::Kind::kMark:
@@ -175,23 +182,29 @@ void JobController::SettleCreate(const std::string& key, const std::string& uid,
 void JobController::DeletePod(JobEntry& entry, const PodEffect& effect) {
   auto request = WriteOf("", "v1", "pods", entry.ns, effect.name);
   request.mutable_delete_()->set_uid(effect.uid);
-  context_.Write(
-      entry.key, std::move(request),
-      [this, key = entry.key, uid = entry.record.uid(), pod = effect.name](WriteOutcome outcome) {
-        JobEntry* live = Live(key, uid);
-        if (live == nullptr) return;
-        live->busy_pods.erase(pod);
-        if (outcome.kind == WriteOutcome::Kind::kDone) {
-          live->troubles.End("FailedDelete");
-          return;
-        }
-        // Gone, or another object by now: the watch says so. Held until then, so that nothing is repeated.
-        const int code = outcome.error.code();
-        HoldPod(*live, pod, code == 404 ? absl::Seconds(5) : absl::Seconds(1));
-        if (outcome.kind == WriteOutcome::Kind::kRefused && code != 422 && IsTold(outcome.error) && code != 404) {
-          ReportTrouble(*live, "FailedDelete", fmt::format("pod {}: {}", pod, outcome.error.message()), {pod});
-        }
-      });
+  context_.Write(entry.key, std::move(request),
+                 [this, key = entry.key, uid = entry.record.uid(), pod = effect.name](WriteOutcome outcome) {
+                   JobEntry* live = Live(key, uid);
+                   if (live == nullptr) return;
+                   live->busy_pods.erase(pod);
+                   if (outcome.kind == WriteOutcome::Kind::kDone) {
+                     live->kill_retry.Succeed();
+                     return;
+                   }
+                   const int code = outcome.error.code();
+                   if (outcome.kind == WriteOutcome::Kind::kRefused && code != 404 && code != 409 && code != 422) {
+                     return KillRefused(*live, pod, outcome.error);
+                   }
+                   // Gone, or another object by now: the watch says so. Held until then, so that nothing is repeated.
+                   HoldPod(*live, pod, code == 404 ? absl::Seconds(5) : absl::Seconds(1));
+                 });
+}
+
+void JobController::KillRefused(JobEntry& entry, const std::string& pod, const gateway::v1::KubeError& error) {
+  entry.kill_retry.Fail(context_.ApiNow(), context_.random());
+  context_.WakeAt(entry.key, entry.kill_retry.until);
+  if (!IsTold(error)) return;
+  ReportTrouble(entry, "FailedDelete", fmt::format("pod {}: {}", pod, error.message()), {pod});
 }
 
 // Deletes in one call what a full kill takes, where it can. True: nothing is to be deleted singly now.

@@ -124,6 +124,7 @@ class JobController : public runtime::Controller {
   void CreatePod(JobEntry& entry, const PodEffect& effect);
   void SettleCreate(const std::string& key, const std::string& uid, const std::string& pod, absl::Duration hold);
   void DeletePod(JobEntry& entry, const PodEffect& effect);
+  void KillRefused(JobEntry& entry, const std::string& pod, const gateway::v1::KubeError& error);
   bool HoldsDeletes(JobEntry& entry);
   void DeletePods(JobEntry& entry, const PodCollection& collection);
   void MarkPod(JobEntry& entry, const PodEffect& effect);

@@ -103,6 +103,8 @@ struct JobEntry {
   absl::Time collected_until = absl::InfinitePast();
   std::set<std::string> busy_objects;
   Retry create_retry;
+  Retry kill_retry;         // Deleting pods.
+  std::string kills_after;  // The pod at which that got to while some are refused.
   Retry object_retry;
   Retry group_retry;
   bool forwarding_in_flight = false;

@@ -21,6 +21,11 @@ namespace {
 
 // What is not wanted any more is no trouble.
 void EndTroubles(JobEntry& entry, const GroupView& group) {
+  if (entry.pods.to_mark().empty() && entry.pods.to_delete().empty()) {
+    entry.kill_retry.Succeed();
+    entry.kills_after.clear();
+    entry.troubles.End("FailedDelete");
+  }
   if (MakesPods(entry.job->status().phase())) return;
   for (const std::string_view made : {"PluginError", "PVCError", "FailedCreate"}) entry.troubles.End(made);
   if (!group.present) entry.troubles.End("PodGroupError");
@@ -175,6 +180,7 @@ void JobController::Recompile(JobEntry& entry, kv::WriteBatch&) {
   entry.compiled_decode_error = job.decode_error();
   entry.maker.reset();
   entry.create_retry.Succeed();
+  entry.kill_retry.Succeed();
   entry.object_retry.Succeed();
   entry.group_retry.Succeed();
   entry.troubles.Clear();

@@ -31,6 +31,18 @@ bool IsTaskReady(const kube::v1::JobSpec& spec, int32_t task, const PodSet& pods
   return pods.task_counts()[task].ready >= needed;
 }
 
+// Until `visit` says false.
+template <typename Visit>
+void Around(const std::set<std::string>& names, const std::string& after, Visit visit) {
+  const auto from = names.upper_bound(after);
+  for (auto it = from; it != names.end(); ++it) {
+    if (!visit(*it)) return;
+  }
+  for (auto it = names.begin(); it != from; ++it) {
+    if (!visit(*it)) return;
+  }
+}
+
 }  // namespace
 
 bool DependencyMet(const kube::v1::JobSpec& spec, int32_t task, const PodSet& pods, std::string* why_not) {
@@ -93,19 +105,20 @@ std::vector<PodEffect> NextPodEffects(const EffectInput& in) {
     const PodEntry* pod = in.pods.Find(name);
     if (pod != nullptr) effects.push_back({kind, name, in.pods.PlaceOf(name), pod->uid, pod->resource_version});
   };
-  for (const std::string& name : in.pods.to_mark()) {
-    if (effects.size() >= in.limit) return effects;
+  const auto has_room = [&] { return effects.size() < in.limit; };
+  Around(in.pods.to_mark(), in.kills_after, [&](const std::string& name) {
+    if (in.kills_blocked || !has_room()) return false;
     if (!in.busy.contains(name)) add(PodEffect::Kind::kMark, name);
-  }
+    return true;
+  });
   const bool marks_left = !in.pods.to_mark().empty();
-  for (const std::string& name : in.pods.to_delete()) {
-    if (in.deletes_held) break;
-    if (effects.size() >= in.limit) return effects;
-    if (in.busy.contains(name)) continue;
+  Around(in.pods.to_delete(), in.kills_after, [&](const std::string& name) {
+    if (in.kills_blocked || in.deletes_held || !has_room()) return false;
     const PodEntry* pod = in.pods.Find(name);
-    if (pod == nullptr || (marks_left && pod->has(kPodOutOfSync))) continue;
+    if (in.busy.contains(name) || pod == nullptr || (marks_left && pod->has(kPodOutOfSync))) return true;
     add(PodEffect::Kind::kDelete, name);
-  }
+    return true;
+  });
   if (in.blocked || in.collecting || in.action_waits || marks_left || !MakesPods(phase) || !in.group.admits() ||
       !in.objects_ready)
     return effects;

@@ -185,6 +185,7 @@ class Explainer {
   }
 
   void AddKill(const Wait& wait) {
+    if (in_.troubles.has("FailedDelete")) AddTrouble("FailedDelete", Cause::KIND_REFUSED, in_.retry.kills_ms);
     const int32_t terminating = in_.effects.pods.counts().terminating();
     std::string message = wait.message;
     if (terminating > 0) message += fmt::format(" ({})", terminating);

@@ -27,7 +27,8 @@ struct WaitingPods {
 // Until when Kubernetes or a peer is left alone after a refusal; 0: it is not.
 struct RetryTimes {
   int64_t status_ms = 0;
-  int64_t pods_ms = 0;
+  int64_t pods_ms = 0;     // Making them.
+  int64_t kills_ms = 0;    // Marking and deleting them.
   int64_t objects_ms = 0;  // Of plugins, and claims.
   int64_t group_ms = 0;
 };

@@ -143,5 +143,38 @@ TEST_F(RefusalsTest, CausesThatTakeTurnsAreOneEventEachAndOneStatus) {
   EXPECT_EQ(kube().Count("patch", "jobs/status"), 0);
 }
 
+bool DeletesPod(const gateway::v1::WriteRequest& request) {
+  return (request.has_delete_() || request.has_delete_collection()) && request.resource().plural() == "pods";
+}
+
+TEST_F(RefusalsTest, PodsThatCannotBeDeletedAreTriedWithGrowingPauses) {
+  Begin(MakeJob("j", 1, 4));
+  kube().SetAllPods(kPodRunning);
+  rig_.Run(absl::Seconds(20));
+  Refuse(DeletesPod, 500, "failed calling webhook \"keep\": {}");
+  kube().PutCommand("default", "stop", "AbortJob", "j");
+  rig_.Run(absl::Minutes(1));
+  EXPECT_EQ(Status().reason(), "FailedDelete");
+  EXPECT_EQ(Events("FailedDelete"), 1);
+  rig_.Run(absl::Hours(1));
+  EXPECT_EQ(Events("FailedDelete"), 1);
+  EXPECT_LT(refused_, 4 * 60 * 60 / 10) << "each second for each pod would be 14400";
+  Refuse([](const auto&) { return false; }, 0, "");
+  rig_.Run(absl::Minutes(1));
+  EXPECT_EQ(rig_.PhaseOf("default/j"), kAborted);
+  EXPECT_EQ(Status().reason(), "");
+}
+
+TEST_F(RefusalsTest, PodsThatCannotBeDeletedDoNotHoldUpTheOthers) {
+  rig_.options.max_in_flight_per_job = 4;
+  Begin(MakeJob("j", 1, 30));
+  kube().SetAllPods(kPodRunning);
+  rig_.Run(absl::Seconds(20));
+  Refuse([](const auto& request) { return DeletesPod(request) && !request.name().starts_with("j-t0-2"); }, 403, "kept");
+  kube().PutCommand("default", "stop", "AbortJob", "j");
+  rig_.Run(absl::Minutes(1));
+  EXPECT_EQ(kube().pods().size(), 19u);
+}
+
 }  // namespace
 }  // namespace basalt::jobsvc::testing
