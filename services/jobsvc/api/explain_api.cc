@@ -75,7 +75,8 @@ RetryTimes RetriesOf(const JobEntry& entry, absl::Time now) {
           .pods_ms = Until(entry.create_retry, now),
           .kills_ms = Until(entry.kill_retry, now),
           .objects_ms = Until(entry.object_retry, now),
-          .group_ms = Until(entry.group_retry, now)};
+          .group_ms = Until(entry.group_retry, now),
+          .commands_ms = Until(entry.command_retry, now)};
 }
 
 absl::StatusOr<job::v1::JobExplanation> ExplanationOf(JobController& controller, const JobEntry& entry) {

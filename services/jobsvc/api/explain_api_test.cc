@@ -299,6 +299,32 @@ TEST_F(ExplainApiTest, WhatASuspendedJobWasRefusedIsOver) {
   EXPECT_EQ(aborted.causes_size(), 1) << aborted.DebugString();
 }
 
+TEST_F(ExplainApiTest, ACommandThatCannotBeDeletedIsToldWithThoseBehindIt) {
+  BeginRunning(MakeJob("j", 1, 1));
+  rig_.kube().SetRefuse([](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
+    if (!request.has_delete_() || request.resource().plural() != "commands") return false;
+    error.set_code(403);
+    error.set_message("no right to delete commands");
+    return true;
+  });
+  rig_.kube().PutCommand("default", "stop", "AbortJob", "j");
+  rig_.Run(absl::Seconds(1));
+  rig_.kube().PutCommand("default", "go", "ResumeJob", "j");
+  rig_.Run(absl::Minutes(10));
+  EXPECT_EQ(rig_.PhaseOf("default/j"), kAborted);
+  EXPECT_EQ(rig_.kube().job("default/j").status().reason(), "CommandError");
+  EXPECT_LT(rig_.kube().log().size(), 200u) << "with growing pauses";
+  const auto explanation = Explain();
+  const Cause cause = Find(explanation, Cause::KIND_COMMAND,
+                           "command stop is carried out and cannot be deleted: no right to delete commands");
+  EXPECT_GT(cause.until_ms(), absl::ToUnixMillis(rig_.time().Now()));
+  Find(explanation, Cause::KIND_COMMAND, "command go waits for its turn");
+  rig_.kube().SetRefuse(nullptr);
+  rig_.Run(absl::Minutes(1));
+  EXPECT_EQ(rig_.PhaseOf("default/j"), kPending);
+  EXPECT_EQ(rig_.kube().job("default/j").status().reason(), "");
+}
+
 TEST_F(ExplainApiTest, AWarningHoldsNothingUp) {
   kube::v1::Job job = MakeJob("j", 1, 1);
   auto* policy = job.mutable_spec()->add_policies();

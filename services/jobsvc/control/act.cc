@@ -148,20 +148,27 @@ void JobController::SettleUnknownStatus(const std::string& key, const std::strin
 void JobController::ActOnCommands(JobEntry& entry) {
   for (auto& [name, command] : entry.commands) {
     if (command.meta().uid() != entry.own.last_command_uid || command.meta().deletion_ms() != 0) continue;
+    if (entry.command_retry.Blocks(context_.ApiNow())) return context_.WakeAt(entry.key, entry.command_retry.until);
     // Until the watch shows that it is gone.
     if (!entry.deleted_commands.insert(command.meta().uid()).second) continue;
     auto request = WriteOf("bus.volcano.sh", "v1alpha1", "commands", entry.ns, name);
     request.mutable_delete_()->set_uid(command.meta().uid());
-    context_.Write(
-        entry.key, std::move(request),
-        [this, key = entry.key, uid = entry.record.uid(), command_uid = command.meta().uid()](WriteOutcome outcome) {
-          JobEntry* live = Live(key, uid);
-          if (live == nullptr) return;
-          // Gone already: the watch will say so. Anything else is tried again.
-          if (outcome.kind == WriteOutcome::Kind::kDone || outcome.error.code() == 404) return;
-          live->deleted_commands.erase(command_uid);
-          context_.WakeAt(key, context_.ApiNow() + absl::Seconds(1));
-        });
+    context_.Write(entry.key, std::move(request),
+                   [this, key = entry.key, uid = entry.record.uid(), command_uid = command.meta().uid(),
+                    name](WriteOutcome outcome) {
+                     JobEntry* live = Live(key, uid);
+                     if (live == nullptr) return;
+                     // Gone already: the watch will say so. Anything else is tried again.
+                     if (outcome.kind == WriteOutcome::Kind::kDone || outcome.error.code() == 404) return;
+                     live->deleted_commands.erase(command_uid);
+                     live->command_retry.Fail(context_.ApiNow(), context_.random());
+                     context_.WakeAt(key, live->command_retry.until);
+                     if (outcome.kind == WriteOutcome::Kind::kRefused && IsTold(outcome.error)) {
+                       ReportTrouble(*live, "CommandError",
+                                     fmt::format("command {} is carried out and cannot be deleted: {}", name,
+                                                 outcome.error.message()));
+                     }
+                   });
   }
 }
 

@@ -106,6 +106,7 @@ struct JobEntry {
   Retry kill_retry;         // Deleting pods.
   std::string kills_after;  // The pod at which that got to while some are refused.
   Retry object_retry;
+  Retry command_retry;  // Deleting those that are carried out.
   Retry group_retry;
   bool forwarding_in_flight = false;
   Retry forwarding_retry;

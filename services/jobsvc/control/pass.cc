@@ -26,6 +26,13 @@ void EndTroubles(JobEntry& entry, const GroupView& group) {
     entry.kills_after.clear();
     entry.troubles.End("FailedDelete");
   }
+  const bool has_carried_out = std::any_of(entry.commands.begin(), entry.commands.end(), [&](const auto& command) {
+    return command.second.meta().uid() == entry.own.last_command_uid;
+  });
+  if (!has_carried_out) {
+    entry.command_retry.Succeed();
+    entry.troubles.End("CommandError");
+  }
   if (MakesPods(entry.job->status().phase())) return;
   for (const std::string_view made : {"PluginError", "PVCError", "FailedCreate"}) entry.troubles.End(made);
   if (!group.present) entry.troubles.End("PodGroupError");
@@ -181,6 +188,7 @@ void JobController::Recompile(JobEntry& entry, kv::WriteBatch&) {
   entry.maker.reset();
   entry.create_retry.Succeed();
   entry.kill_retry.Succeed();
+  entry.command_retry.Succeed();
   entry.object_retry.Succeed();
   entry.group_retry.Succeed();
   entry.troubles.Clear();

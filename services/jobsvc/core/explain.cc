@@ -79,11 +79,11 @@ class Explainer {
     if (IsFailedCreate()) AddTrouble("FailedCreate", Cause::KIND_REFUSED, in_.retry.pods_ms);
     for (const Wait& wait : WaitsOf(in_.effects)) AddWait(wait);
     if (MakesPods(phase_)) AddWaitingPods();
+    AddCommands();
     // What was not told beside what it holds up.
     in_.troubles.ForEach([this](const Words& trouble) {
       if (!troubles_told_.contains(trouble.reason)) AddTrouble(trouble.reason, Cause::KIND_REFUSED, 0);
     });
-    AddCommands();
     AddDeadlines();
     AddRetries();
     if (!in_.warning.empty()) Add(Cause::KIND_SPEC, "", in_.warning.message);
@@ -127,6 +127,7 @@ class Explainer {
   }
 
   void AddCommands() {
+    if (in_.troubles.has("CommandError")) AddTrouble("CommandError", Cause::KIND_COMMAND, in_.retry.commands_ms);
     for (size_t i = 0; i < in_.commands.size(); ++i) {
       if (i == kMostAlike) {
         Add(Cause::KIND_COMMAND, "", fmt::format("and {} more commands", in_.commands.size() - i));

@@ -31,6 +31,7 @@ struct RetryTimes {
   int64_t kills_ms = 0;    // Marking and deleting them.
   int64_t objects_ms = 0;  // Of plugins, and claims.
   int64_t group_ms = 0;
+  int64_t commands_ms = 0;  // Deleting those that are carried out.
 };
 
 struct ExplainInput {
