@@ -277,7 +277,11 @@ void JobController::MarkPod(JobEntry& entry, const PodEffect& effect) {
                    JobEntry* live = Live(key, uid);
                    if (live == nullptr) return;
                    live->busy_pods.erase(pod);
-                   if (outcome.kind == WriteOutcome::Kind::kDone) return;
+                   if (outcome.kind == WriteOutcome::Kind::kDone) return live->kill_retry.Succeed();
+                   const int code = outcome.error.code();
+                   if (outcome.kind == WriteOutcome::Kind::kRefused && code != 404 && code != 409) {
+                     return KillRefused(*live, pod, outcome.error);
+                   }
                    // A newer state wakes the job; without one it is tried again.
                    HoldPod(*live, pod, absl::Seconds(1));
                  });

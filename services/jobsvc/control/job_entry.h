@@ -103,7 +103,7 @@ struct JobEntry {
   absl::Time collected_until = absl::InfinitePast();
   std::set<std::string> busy_objects;
   Retry create_retry;
-  Retry kill_retry;         // Deleting pods.
+  Retry kill_retry;         // Marking and deleting pods.
   std::string kills_after;  // The pod at which that got to while some are refused.
   Retry object_retry;
   Retry command_retry;  // Deleting those that are carried out.

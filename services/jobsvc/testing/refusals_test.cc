@@ -176,5 +176,26 @@ TEST_F(RefusalsTest, PodsThatCannotBeDeletedDoNotHoldUpTheOthers) {
   EXPECT_EQ(kube().pods().size(), 19u);
 }
 
+// Job spec 9.5: what is marked goes first; nothing is deleted or made before.
+TEST_F(RefusalsTest, PodsThatCannotBeMarkedAreToldAndTriedWithGrowingPauses) {
+  Begin(WithPolicy(MakeJob("j", 1, 4), "PodFailed", "RestartTask"));
+  kube().SetAllPods(kPodRunning);
+  rig_.Run(absl::Seconds(20));
+  Refuse([](const auto& request) { return request.has_patch() && request.resource().plural() == "pods"; }, 403,
+         "pods \"{}\" is forbidden: no right to patch");
+  kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
+  rig_.Run(absl::Minutes(1));
+  EXPECT_EQ(rig_.PhaseOf("default/j"), kRestarting);
+  EXPECT_EQ(Status().reason(), "FailedDelete");
+  EXPECT_NE(Status().message().find("no right to patch"), std::string::npos) << Status().message();
+  rig_.Run(absl::Hours(1));
+  EXPECT_EQ(Events("FailedDelete"), 1);
+  EXPECT_LT(refused_, 4 * 60 * 60 / 10);
+  Refuse([](const auto&) { return false; }, 0, "");
+  rig_.Run(absl::Minutes(1));
+  EXPECT_EQ(kube().pods().size(), 4u);
+  EXPECT_EQ(Status().reason(), "");
+}
+
 }  // namespace
 }  // namespace basalt::jobsvc::testing
