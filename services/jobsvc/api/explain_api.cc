@@ -72,7 +72,7 @@ int64_t Until(const Retry& retry, absl::Time now) { return retry.Blocks(now) ? a
 
 RetryTimes RetriesOf(const JobEntry& entry, absl::Time now) {
   return {.status_ms = Until(entry.commit_retry, now),
-          .pods_ms = Until(entry.create_retry, now),
+          .pods_ms = Until(entry.create_retry.Blocks(now) ? entry.create_retry : entry.probe_retry, now),
           .kills_ms = Until(entry.kill_retry, now),
           .objects_ms = Until(entry.object_retry, now),
           .group_ms = Until(entry.group_retry, now),

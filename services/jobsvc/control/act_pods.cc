@@ -61,6 +61,12 @@ void JobController::ActOnPods(JobEntry& entry) {
     view.kills_blocked = true;
     context_.WakeAt(entry.key, entry.kill_retry.until);
   }
+  view.refused_tasks = entry.refused_tasks;
+  // One round after the other, so that each task has one pod in it.
+  view.probes = entry.busy_pods.empty() && !entry.probe_retry.Blocks(now);
+  if (!entry.refused_tasks.empty() && entry.probe_retry.Blocks(now)) {
+    context_.WakeAt(entry.key, entry.probe_retry.until);
+  }
   view.kills_after = entry.kills_after;
   const bool refused = entry.troubles.has("FailedDelete");
   for (const PodEffect& effect : NextPodEffects(view)) {
@@ -104,8 +110,7 @@ void JobController::CreatePod(JobEntry& entry, const PodEffect& effect) {
   auto body = entry.maker->Make(effect.place.task, effect.place.index, context);
   if (!body.ok()) {
     entry.busy_pods.erase(effect.name);
-    entry.create_retry.Fail(context_.ApiNow(), context_.random());
-    context_.WakeAt(entry.key, entry.create_retry.until);
+    CreateRefused(entry, effect.place.task);
     ReportTrouble(entry, "FailedCreate", std::string(ToStd(body.status().message())));
     return;
   }
@@ -129,12 +134,13 @@ void JobController::CreatePod(JobEntry& entry, const PodEffect& effect) {
         live->busy_pods.erase(pod);
         if (outcome.kind == WriteOutcome::Kind::kDone) {
           live->create_retry.Succeed();
+          if (std::erase(live->refused_tasks, place.task) > 0) live->probe_retry.Succeed();
           // It may be gone, or made anew, since.
           const bool same_job = live->job && live->job->meta().uid() == uid;
           if (same_job && outcome.object.has_pod()) {
             metrics_.PodCreated(outcome.object.pod().creation_ms() - live->job->meta().creation_ms());
           }
-          live->troubles.End("FailedCreate");
+          if (live->refused_tasks.empty()) live->troubles.End("FailedCreate");
           context_.Wake(key);
           return;
         }
@@ -144,12 +150,24 @@ void JobController::CreatePod(JobEntry& entry, const PodEffect& effect) {
           SettleCreate(key, uid, pod, absl::Seconds(2));
           return;
         }
-        live->create_retry.Fail(context_.ApiNow(), context_.random());
-        if (outcome.kind == WriteOutcome::Kind::kRefused && IsTold(outcome.error)) {
+        if (outcome.kind == WriteOutcome::Kind::kNotSent) {
+          live->create_retry.Fail(context_.ApiNow(), context_.random());
+          context_.WakeAt(key, live->create_retry.until);
+          return;
+        }
+        CreateRefused(*live, place.task);
+        if (IsTold(outcome.error)) {
           ReportTrouble(*live, "FailedCreate", fmt::format("pod {}: {}", pod, outcome.error.message()), {pod});
         }
-        context_.WakeAt(key, live->create_retry.until);
       });
+}
+
+// The pods of a task are alike: one of them, now and then, tells whether they can be made.
+void JobController::CreateRefused(JobEntry& entry, int32_t task) {
+  std::erase(entry.refused_tasks, task);
+  entry.refused_tasks.push_back(task);
+  entry.probe_retry.Fail(context_.ApiNow(), context_.random());
+  context_.WakeAt(entry.key, entry.probe_retry.until);
 }
 
 // What stands under the name of a pod whose creation was not confirmed.

@@ -103,6 +103,9 @@ struct JobEntry {
   absl::Time collected_until = absl::InfinitePast();
   std::set<std::string> busy_objects;
   Retry create_retry;
+  // Tasks of which a pod was refused, and none was made since: the longest untried first.
+  std::vector<int32_t> refused_tasks;
+  Retry probe_retry;        // Of those.
   Retry kill_retry;         // Marking and deleting pods.
   std::string kills_after;  // The pod at which that got to while some are refused.
   Retry object_retry;

@@ -33,7 +33,18 @@ void EndTroubles(JobEntry& entry, const GroupView& group) {
     entry.command_retry.Succeed();
     entry.troubles.End("CommandError");
   }
+  // Also of one whose last pod was there all the time.
+  const auto has_all = [&missing = entry.pods.missing()](int32_t task) {
+    const auto first = missing.lower_bound({task, -1});
+    return first == missing.end() || first->task != task;
+  };
+  if (std::erase_if(entry.refused_tasks, has_all) > 0 && entry.refused_tasks.empty()) {
+    entry.probe_retry.Succeed();
+    entry.troubles.End("FailedCreate");
+  }
   if (MakesPods(entry.job->status().phase())) return;
+  entry.refused_tasks.clear();
+  entry.probe_retry.Succeed();
   for (const std::string_view made : {"PluginError", "PVCError", "FailedCreate"}) entry.troubles.End(made);
   if (!group.present) entry.troubles.End("PodGroupError");
 }
@@ -187,6 +198,8 @@ void JobController::Recompile(JobEntry& entry, kv::WriteBatch&) {
   entry.compiled_decode_error = job.decode_error();
   entry.maker.reset();
   entry.create_retry.Succeed();
+  entry.refused_tasks.clear();
+  entry.probe_retry.Succeed();
   entry.kill_retry.Succeed();
   entry.command_retry.Succeed();
   entry.object_retry.Succeed();

@@ -101,8 +101,9 @@ void JobController::StartJob(JobEntry& entry, kv::WriteBatch& batch) {
   entry.collected_for = {-1, false};
   entry.conflict_version = 0;
   entry.differs_since.reset();
-  entry.create_retry = entry.kill_retry = entry.command_retry = entry.object_retry = entry.group_retry =
-      entry.commit_retry = Retry();
+  entry.refused_tasks.clear();
+  entry.create_retry = entry.probe_retry = entry.kill_retry = entry.command_retry = entry.object_retry =
+      entry.group_retry = entry.commit_retry = Retry();
   entry.troubles.Clear();
   entry.status_trouble = {};
   entry.told_scheduling.clear();

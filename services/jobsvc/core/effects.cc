@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <limits>
 #include <utility>
@@ -123,14 +124,28 @@ std::vector<PodEffect> NextPodEffects(const EffectInput& in) {
       !in.objects_ready)
     return effects;
   const auto& missing = in.pods.missing();
+  const auto is_refused = [&](int32_t task) {
+    return std::find(in.refused_tasks.begin(), in.refused_tasks.end(), task) != in.refused_tasks.end();
+  };
   for (auto it = missing.begin(); it != missing.end() && effects.size() < in.limit;) {
-    if (it->task >= in.spec.tasks_size() || !DependencyMet(in.spec, it->task, in.pods)) {
+    if (it->task >= in.spec.tasks_size() || is_refused(it->task) || !DependencyMet(in.spec, it->task, in.pods)) {
       it = missing.lower_bound({it->task + 1, -1});
       continue;
     }
     std::string name = in.pods.NameOf(*it);
     if (!in.busy.contains(name)) effects.push_back({PodEffect::Kind::kCreate, std::move(name), *it, {}, 0});
     ++it;
+  }
+  if (!in.probes) return effects;
+  for (const int32_t task : in.refused_tasks) {
+    if (!has_room()) break;
+    if (task >= in.spec.tasks_size() || !DependencyMet(in.spec, task, in.pods)) continue;
+    for (auto it = missing.lower_bound({task, -1}); it != missing.end() && it->task == task; ++it) {
+      std::string name = in.pods.NameOf(*it);
+      if (in.busy.contains(name)) continue;
+      effects.push_back({PodEffect::Kind::kCreate, std::move(name), *it, {}, 0});
+      break;
+    }
   }
   return effects;
 }

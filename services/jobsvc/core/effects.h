@@ -43,6 +43,10 @@ struct EffectInput {
   bool collecting = false;
   // The same, or what it has left is not seen yet: no pod is deleted singly.
   bool deletes_held = false;
+  // Of these tasks no pod is made but one, to see whether it can be, after those of other tasks, and where it may be
+  // now.
+  std::vector<int32_t> refused_tasks;
+  bool probes = false;
   bool kills_blocked = false;  // Marking and deleting back off.
   std::string kills_after;  // They go on behind this pod, and around: those that are refused do not hold up the others.
   size_t limit = 64;

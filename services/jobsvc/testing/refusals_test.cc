@@ -197,5 +197,40 @@ TEST_F(RefusalsTest, PodsThatCannotBeMarkedAreToldAndTriedWithGrowingPauses) {
   EXPECT_EQ(Status().reason(), "");
 }
 
+TEST_F(RefusalsTest, ATaskWhosePodsAreRefusedDoesNotHoldUpTheOthers) {
+  Refuse([](const auto& request) { return MakesPod(request) && request.name().starts_with("j-t0-"); }, 403,
+         "violates PodSecurity");
+  kube::v1::Job job = MakeJob("j", 2, 200);
+  job.mutable_spec()->set_min_available(1);
+  Begin(job);
+  rig_.Run(absl::Seconds(1));
+  EXPECT_EQ(kube().pods().size(), 200u);
+  EXPECT_LT(refused_, 2 * 64);
+  refused_ = 0;
+  rig_.Run(absl::Minutes(10));
+  EXPECT_LT(refused_, 60) << "one pod tells for its task";
+  EXPECT_EQ(Status().reason(), "FailedCreate");
+  EXPECT_EQ(Events("FailedCreate"), 1);
+  // One of the others that has to be made again does not wait for it.
+  kube().RemovePod("default/j-t1-7");
+  rig_.Run(absl::Seconds(1));
+  EXPECT_EQ(kube().pods().size(), 200u);
+  Refuse([](const auto&) { return false; }, 0, "");
+  rig_.Run(absl::Minutes(1));
+  EXPECT_EQ(kube().pods().size(), 400u);
+  EXPECT_EQ(Status().reason(), "");
+}
+
+TEST_F(RefusalsTest, EachOfManyRefusedTasksHasItsTurn) {
+  Refuse([](const auto& request) { return MakesPod(request) && request.name() != "j-t99-0"; }, 403, "exceeded quota");
+  kube::v1::Job job = MakeJob("j", 100, 1);
+  job.mutable_spec()->set_min_available(1);
+  Begin(job);
+  EXPECT_EQ(kube().pods().size(), 1u);
+  Refuse([](const auto& request) { return MakesPod(request) && request.name() != "j-t70-0"; }, 403, "exceeded quota");
+  rig_.Run(absl::Minutes(2));
+  EXPECT_EQ(kube().pods().size(), 2u);
+}
+
 }  // namespace
 }  // namespace basalt::jobsvc::testing
