@@ -219,7 +219,7 @@ INSTANTIATE_TEST_SUITE_P(Table, RunningJobs, testing::ValuesIn(EditCases()), Nam
 // Rules of section 2 that no case of the table is about, with the reason.
 const std::map<std::string, std::string>& WithoutCase() {
   static const auto& reasons = *new std::map<std::string, std::string>{
-      {"C16a", "no door asks for the queue: a job waits for one that is not there, or not open"},
+      {"C16a", "of another object: only a submission asks for the queue, and a stored job waits for it"},
       {"C16b", "the same"},
       {"C16d", "the same"},
       {"S7", "there is no namespace of such a name"},

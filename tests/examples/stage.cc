@@ -14,12 +14,14 @@
 #include "common/base/status_macros.h"
 #include "services/jobsvc/api/manifest.h"
 #include "services/jobsvc/core/command.h"
+#include "services/jobsvc/core/render/validate.h"
 #include "tests/examples/judge.h"
 
 namespace basalt::examples {
 namespace {
 
 constexpr std::string_view kJobs = "jobs.batch.volcano.sh";
+constexpr std::string_view kQueues = "queues.scheduling.volcano.sh";
 constexpr std::string_view kNamespace = "default";
 constexpr absl::Duration kLongest = absl::Minutes(10);
 constexpr absl::Duration kAfterwards = absl::Seconds(30);  // Nothing else happens then.
@@ -93,11 +95,24 @@ std::vector<std::string> Stage::Run(std::string_view yaml, const Promise& promis
   return complaints_;
 }
 
+absl::Status Stage::CheckQueue(const std::string& name) {
+  std::optional<jobsvc::QueueFacts> facts;
+  if (const auto queue = suite_.api().Get(kQueues, "", name); queue != nullptr) {
+    const json::value* const status = FindPath(*queue, {"status"});
+    facts = jobsvc::QueueFacts{.state = status == nullptr ? "" : std::string(FindString(*status, "state"))};
+  }
+  for (const jobsvc::Violation& violation : jobsvc::ValidateQueue(name, facts)) {
+    return MakeStatus(absl::StatusCode::kInvalidArgument, violation.message);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Stage::Submit(std::string_view yaml) {
   BASALT_ASSIGN_OR_RETURN(const std::vector<cli::JobManifest> documents, cli::ParseJobManifests("example", yaml));
   if (documents.size() != 1) return MakeStatus(absl::StatusCode::kInvalidArgument, "an example is one job");
   BASALT_ASSIGN_OR_RETURN(const jobsvc::Manifest manifest, jobsvc::ReadManifest(documents[0].json, kNamespace));
   name_ = manifest.job.meta().name();
+  BASALT_RETURN_IF_ERROR(CheckQueue(manifest.job.spec().queue()));
   BASALT_RETURN_IF_ERROR(Send("POST", fmt::format("/apis/batch.volcano.sh/v1alpha1/namespaces/{}/jobs", kNamespace),
                               manifest.json, "application/json"));
   last_ = *suite_.api().Get(kJobs, kNamespace, name_);

@@ -24,6 +24,7 @@ class Stage {
 
  private:
   // The refusal, if it is one.
+  absl::Status CheckQueue(const std::string& name);
   absl::Status Submit(std::string_view yaml);
   absl::Status Type(const Step& step);
   absl::Status TypeToBasaltctl(const std::vector<std::string>& words);

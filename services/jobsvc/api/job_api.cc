@@ -17,7 +17,6 @@
 #include "common/kube/label_selector.h"
 #include "services/jobsvc/api/answers.h"
 #include "services/jobsvc/api/job_page.h"
-#include "services/jobsvc/api/manifest.h"
 #include "services/jobsvc/control/requests.h"
 #include "services/jobsvc/store/history_store.h"
 #include "services/jobsvc/store/job_store.h"
@@ -176,46 +175,6 @@ void PublishChanges(JobController& controller, WatchHub& hub) {
         break;
     }
   });
-}
-
-void JobApi::Submit(job::v1::SubmitJobRequest request, rpc::Done<job::v1::Job> done) {
-  auto manifest = ReadManifest(request.manifest_json(), request.namespace_());
-  if (!manifest.ok()) {
-    done(manifest.status());
-    return;
-  }
-  const bool dry_run = request.dry_run();
-  const std::string key = KeyOf(manifest->job.meta().namespace_(), manifest->job.meta().name());
-  auto shared = std::make_shared<rpc::Done<job::v1::Job>>(std::move(done));
-  workers_.OnWorkerOf(
-      SlotOf(key), [key, dry_run, manifest = *std::move(manifest), shared](JobController& controller) mutable {
-        if (!controller.context().IsReady(SlotOf(key))) return (*shared)(NotReady(key));
-        auto write = WriteOf("batch.volcano.sh", "v1alpha1", "jobs", manifest.job.meta().namespace_(),
-                             manifest.job.meta().name());
-        write.mutable_create()->set_body(std::move(manifest.json));
-        write.set_dry_run(dry_run);
-        job::v1::Job checked;
-        if (dry_run) *checked.mutable_object() = std::move(manifest.job);
-        auto answered = [key, dry_run, shared, checked = std::move(checked)](runtime::WriteOutcome outcome) {
-          if (outcome.kind == runtime::WriteOutcome::Kind::kRefused && outcome.error.reason() == "AlreadyExists") {
-            return (*shared)(MakeStatus(absl::StatusCode::kAlreadyExists, fmt::format("job {} exists already", key)));
-          }
-          const absl::Status status = StatusOf(outcome);
-          if (dry_run && status.code() == absl::StatusCode::kUnknown) {
-            const bool refused = outcome.kind == runtime::WriteOutcome::Kind::kRefused;
-            return (*shared)(MakeStatus(
-                absl::StatusCode::kUnavailable,
-                fmt::format("job {} could not be checked: {}", key,
-                            refused ? std::string_view(outcome.error.message()) : ToStd(outcome.status.message()))));
-          }
-          if (!status.ok()) return (*shared)(status);
-          if (dry_run) return (*shared)(checked);
-          job::v1::Job answer;
-          *answer.mutable_object() = std::move(*outcome.object.mutable_job());
-          (*shared)(std::move(answer));
-        };
-        controller.context().WriteForCaller(key, std::move(write), std::move(answered));
-      });
 }
 
 void JobApi::Get(job::v1::GetJobRequest request, rpc::Done<job::v1::Job> done) {

@@ -32,6 +32,13 @@ class OneMember final : public rpc::Members {
   std::vector<gateway::v1::Member> all() const override { return {self()}; }
 };
 
+inline std::string ManifestOf(const std::string& name, const std::string& spec = R"("queue":"default")") {
+  return R"({"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","metadata":{"name":")" + name + R"("},"spec":{)" +
+         spec +
+         R"(,"tasks":[{"name":"t","replicas":2,"template":{"spec":{"restartPolicy":"Never",)"
+         R"("containers":[{"name":"c","image":"i"}]}}}]}})";
+}
+
 class JobApiTest : public ::testing::Test {
  protected:
   JobApiTest() {

@@ -70,6 +70,8 @@ class JobController : public runtime::Controller {
   const GroupView& GroupOf(const JobEntry& entry) const;
   // Null: there is none of that name.
   const kube::v1::Queue* QueueOf(const JobEntry& entry) const;
+  // Of the cluster, by name. While a slot is ready all of them; none where their kind is not served.
+  const std::map<std::string, kube::v1::Queue, std::less<>>& queues() const { return queues_; }
   // Null while the slot is not open here.
   const SlotWatch* WatchOf(uint32_t slot) const;
   const std::set<std::string>& KeysOf(uint32_t slot) const;

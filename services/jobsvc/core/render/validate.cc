@@ -146,21 +146,10 @@ void CheckVolumes(Checker& c) {
 
 void CheckQueue(Checker& c) {
   const std::string& queue = c.spec.queue();
-  const auto fail = [&](std::string_view rule, Kind kind, std::string_view what) {
-    c.rule = rule;
-    c.Add(kind, "spec.queue", fmt::format("'{}' {}", queue, what));
-  };
-  if (queue == kube::kRootQueue) fail("C16c", Kind::kPrecondition, "takes no jobs; name a queue below it");
-  if (c.queue_lookup == nullptr) return;
-  const std::optional<QueueFacts> facts = c.queue_lookup(queue);
-  if (!facts) return fail("C16a", Kind::kNotFound, "does not exist; create the queue or name another");
-  if (facts->state != "Open") {
-    fail("C16b", Kind::kPrecondition,
-         fmt::format("is {}, not Open; open it or name another",
-                     facts->state.empty() ? "not initialised" : facts->state));
+  if (queue == kube::kRootQueue) {
+    c.rule = "C16c";
+    c.Add(Kind::kPrecondition, "spec.queue", fmt::format("'{}' takes no jobs; name a queue below it", queue));
   }
-  if (facts->has_children && queue != kube::kRootQueue)
-    fail("C16d", Kind::kPrecondition, "has queues below it; name one of them");
 }
 
 // Kahn's algorithm; what never becomes free lies on a cycle or behind one.
@@ -317,13 +306,8 @@ std::string_view ViolationKindName(ViolationKind kind) {
   return "INVALID";
 }
 
-Checker::Checker(const JobSpec& job_spec, std::string_view job_name, std::string_view its_namespace,
-                 const QueueLookup& lookup)
-    : spec(job_spec),
-      name(job_name),
-      job_namespace(its_namespace),
-      queue_lookup(lookup),
-      templates(ParseTemplates(job_spec)) {}
+Checker::Checker(const JobSpec& job_spec, std::string_view job_name, std::string_view its_namespace)
+    : spec(job_spec), name(job_name), job_namespace(its_namespace), templates(ParseTemplates(job_spec)) {}
 
 void Checker::Add(ViolationKind kind, std::string field, std::string_view what) {
   std::string message = Excerpt(fmt::format("{} {}", field, what), kMaxMessage);
@@ -367,9 +351,8 @@ std::string PartitionProblem(const TaskSpec& task) {
   return {};
 }
 
-Validation ValidateJob(const JobSpec& spec, std::string_view name, std::string_view job_namespace,
-                       const QueueLookup& queue_lookup) {
-  Checker checker(spec, name, job_namespace, queue_lookup);
+Validation ValidateJob(const JobSpec& spec, std::string_view name, std::string_view job_namespace) {
+  Checker checker(spec, name, job_namespace);
   for (const JobRule& rule : kBeforeTasks) {
     checker.rule = rule.code;
     rule.check(checker);
@@ -381,6 +364,28 @@ Validation ValidateJob(const JobSpec& spec, std::string_view name, std::string_v
     rule.check(checker);
   }
   return std::move(checker.result);
+}
+
+std::vector<Violation> ValidateQueue(std::string_view queue, const std::optional<QueueFacts>& facts) {
+  std::vector<Violation> found;
+  const auto fail = [&](std::string_view rule, Kind kind, std::string_view what) {
+    found.push_back(
+        {std::string(rule), "spec.queue", kind, Excerpt(fmt::format("spec.queue '{}' {}", queue, what), kMaxMessage)});
+  };
+  if (!facts) {
+    fail("C16a", Kind::kNotFound, "does not exist; create the queue or name another");
+    return found;
+  }
+  if (facts->state != "Open") {
+    fail("C16b", Kind::kPrecondition,
+         fmt::format("is {}, not Open; open it or name another",
+                     facts->state.empty() ? "not initialised" : facts->state));
+  }
+  // Root is C16c's.
+  if (facts->has_children && queue != kube::kRootQueue) {
+    fail("C16d", Kind::kPrecondition, "has queues below it; name one of them");
+  }
+  return found;
 }
 
 }  // namespace basalt::jobsvc

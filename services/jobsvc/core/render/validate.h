@@ -2,7 +2,6 @@
 
 // The one table of rules for Volcano Jobs (job spec 2.2-2.7): the gRPC API applies it before a job is created, the
 // controller to jobs that reached the cluster some other way. Pure.
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,12 +33,12 @@ struct QueueFacts {
   std::string state;          // status.state; empty on a queue that nobody has opened yet.
   bool has_children = false;  // Another queue names it as its parent.
 };
-// Nullopt: there is no such queue.
-using QueueLookup = std::function<std::optional<QueueFacts>(std::string_view queue)>;
 
-// `spec` is the effective spec (effective_spec.h). Without a lookup C16a, C16b and C16d are not evaluated.
-Validation ValidateJob(const kube::v1::JobSpec& spec, std::string_view name, std::string_view job_namespace,
-                       const QueueLookup& queue_lookup = nullptr);
+// `spec` is the effective spec (effective_spec.h). What other objects decide is not asked: C16a, C16b and C16d.
+Validation ValidateJob(const kube::v1::JobSpec& spec, std::string_view name, std::string_view job_namespace);
+
+// C16a, C16b and C16d of the queue that a job names. Nullopt: there is no such queue.
+std::vector<Violation> ValidateQueue(std::string_view queue, const std::optional<QueueFacts>& facts);
 
 // U1-U5: the first violation wins, so at most one. Both specs as stored or sent, nothing defaulted.
 std::vector<Violation> ValidateUpdate(const kube::v1::JobSpec& before, const kube::v1::JobSpec& after);

@@ -23,13 +23,11 @@ inline constexpr std::string_view kOptionalSubdomain =
 
 class Checker {
  public:
-  Checker(const kube::v1::JobSpec& job_spec, std::string_view job_name, std::string_view its_namespace,
-          const QueueLookup& lookup);
+  Checker(const kube::v1::JobSpec& job_spec, std::string_view job_name, std::string_view its_namespace);
 
   const kube::v1::JobSpec& spec;
   const std::string_view name;
   const std::string_view job_namespace;
-  const QueueLookup& queue_lookup;
   const std::vector<absl::StatusOr<json::value>> templates;  // Of the tasks, parsed.
   Validation result;
   std::string_view rule;  // Being evaluated.

@@ -318,24 +318,18 @@ struct QueueRow {
 class ValidateQueueTest : public testing::TestWithParam<QueueRow> {};
 
 TEST_P(ValidateQueueTest, NamesRuleKindAndField) {
-  JobSpec spec = GoodSpec();
-  spec.set_queue(GetParam().queue);
-  const auto lookup = [](std::string_view name) {
-    EXPECT_EQ(name, GetParam().queue);
-    return GetParam().facts;
-  };
-  EXPECT_EQ(RulesOf(ValidateJob(spec, "j", "ns", lookup).violations), GetParam().wanted);
+  EXPECT_EQ(RulesOf(ValidateQueue(GetParam().queue, GetParam().facts)), GetParam().wanted);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Queues, ValidateQueueTest,
-    testing::Values(QueueRow{"Open", QueueFacts{"Open"}, ""},
-                    QueueRow{"C16aAbsent", std::nullopt, "C16a NOT_FOUND spec.queue"},
-                    QueueRow{"C16bClosed", QueueFacts{"Closed"}, "C16b PRECONDITION spec.queue"},
-                    QueueRow{"C16bNotInitialised", QueueFacts{""}, "C16b PRECONDITION spec.queue"},
-                    QueueRow{"C16cRoot", QueueFacts{"Open", true}, "C16c PRECONDITION spec.queue", "root"},
-                    QueueRow{"C16dNoLeaf", QueueFacts{"Open", true}, "C16d PRECONDITION spec.queue"}),
-    [](const auto& row) { return row.param.name; });
+INSTANTIATE_TEST_SUITE_P(Queues, ValidateQueueTest,
+                         testing::Values(QueueRow{"Open", QueueFacts{"Open"}, ""},
+                                         QueueRow{"C16aAbsent", std::nullopt, "C16a NOT_FOUND spec.queue"},
+                                         QueueRow{"C16bClosed", QueueFacts{"Closed"}, "C16b PRECONDITION spec.queue"},
+                                         QueueRow{"C16bNotInitialised", QueueFacts{""}, "C16b PRECONDITION spec.queue"},
+                                         QueueRow{"RootIsNotForThisRule", QueueFacts{"Open", true}, "", "root"},
+                                         QueueRow{"C16dNoLeaf", QueueFacts{"Open", true},
+                                                  "C16d PRECONDITION spec.queue"}),
+                         [](const auto& row) { return row.param.name; });
 
 TEST(ValidateJobTest, TheSmallestNumbersAreRefusedToo) {
   JobSpec spec = GoodSpec();

@@ -1,0 +1,85 @@
+// How a job gets in: what is wrong with it is told before anything is made.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "common/base/slots.h"
+#include "common/base/status.h"
+#include "common/kube/names.h"
+#include "services/jobsvc/api/answers.h"
+#include "services/jobsvc/api/job_api.h"
+#include "services/jobsvc/api/manifest.h"
+#include "services/jobsvc/control/requests.h"
+#include "services/jobsvc/core/render/validate.h"
+
+namespace basalt::jobsvc {
+
+namespace {
+
+// C16a, C16b and C16d of the queue that a manifest names. A cluster without any queue does not say which there are; and
+// the default one is made and opened for everybody: a job that comes earlier waits for that.
+absl::Status CheckQueue(const JobController& controller, const std::string& queue) {
+  if (controller.queues().empty()) return absl::OkStatus();
+  std::optional<QueueFacts> facts;
+  if (const auto it = controller.queues().find(queue); it != controller.queues().end()) {
+    facts = QueueFacts{.state = it->second.state()};
+    facts->has_children = std::any_of(controller.queues().begin(), controller.queues().end(),
+                                      [&](const auto& other) { return other.second.parent() == queue; });
+  }
+  if (queue == kube::kDefaultQueue && (!facts || facts->state.empty())) return absl::OkStatus();
+  std::vector<std::string> lines;
+  for (Violation& violation : ValidateQueue(queue, facts)) lines.push_back(std::move(violation.message));
+  return lines.empty() ? absl::OkStatus() : Invalid(fmt::format("{}", fmt::join(lines, "\n")));
+}
+
+}  // namespace
+
+void JobApi::Submit(job::v1::SubmitJobRequest request, rpc::Done<job::v1::Job> done) {
+  auto manifest = ReadManifest(request.manifest_json(), request.namespace_());
+  if (!manifest.ok()) {
+    done(manifest.status());
+    return;
+  }
+  const bool dry_run = request.dry_run();
+  const std::string key = KeyOf(manifest->job.meta().namespace_(), manifest->job.meta().name());
+  auto shared = std::make_shared<rpc::Done<job::v1::Job>>(std::move(done));
+  workers_.OnWorkerOf(
+      SlotOf(key), [key, dry_run, manifest = *std::move(manifest), shared](JobController& controller) mutable {
+        if (!controller.context().IsReady(SlotOf(key))) return (*shared)(NotReady(key));
+        if (const absl::Status queue = CheckQueue(controller, manifest.job.spec().queue()); !queue.ok()) {
+          return (*shared)(queue);
+        }
+        auto write = WriteOf("batch.volcano.sh", "v1alpha1", "jobs", manifest.job.meta().namespace_(),
+                             manifest.job.meta().name());
+        write.mutable_create()->set_body(std::move(manifest.json));
+        write.set_dry_run(dry_run);
+        job::v1::Job checked;
+        if (dry_run) *checked.mutable_object() = std::move(manifest.job);
+        auto answered = [key, dry_run, shared, checked = std::move(checked)](runtime::WriteOutcome outcome) {
+          if (outcome.kind == runtime::WriteOutcome::Kind::kRefused && outcome.error.reason() == "AlreadyExists") {
+            return (*shared)(MakeStatus(absl::StatusCode::kAlreadyExists, fmt::format("job {} exists already", key)));
+          }
+          const absl::Status status = StatusOf(outcome);
+          if (dry_run && status.code() == absl::StatusCode::kUnknown) {
+            const bool refused = outcome.kind == runtime::WriteOutcome::Kind::kRefused;
+            return (*shared)(MakeStatus(
+                absl::StatusCode::kUnavailable,
+                fmt::format("job {} could not be checked: {}", key,
+                            refused ? std::string_view(outcome.error.message()) : ToStd(outcome.status.message()))));
+          }
+          if (!status.ok()) return (*shared)(status);
+          if (dry_run) return (*shared)(checked);
+          job::v1::Job answer;
+          *answer.mutable_object() = std::move(*outcome.object.mutable_job());
+          (*shared)(std::move(answer));
+        };
+        controller.context().WriteForCaller(key, std::move(write), std::move(answered));
+      });
+}
+
+}  // namespace basalt::jobsvc
