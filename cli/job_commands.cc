@@ -55,6 +55,7 @@ absl::StatusOr<int> Submit(const GlobalOptions& options, const JobFlags& flags) 
   job::v1::Job last;
   for (const JobManifest& manifest : manifests) {
     BASALT_ASSIGN_OR_RETURN(last, submit(manifest, flags.dry_run));
+    std::fputs(FormatWarnings(manifest.source, last).c_str(), stderr);
     if (options.output.empty()) {
       Print(fmt::format("job {}/{} {}\n", last.object().meta().namespace_(), last.object().meta().name(),
                         flags.dry_run ? "is valid (dry run)" : "submitted"));

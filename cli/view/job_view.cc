@@ -128,6 +128,13 @@ std::string FormatDecisions(const job::v1::JobHistory& history, const Look& look
   return FormatTable(header, rows, look);
 }
 
+std::string FormatWarnings(std::string_view source, const job::v1::Job& job) {
+  std::string lines;
+  for (const std::string& warning : job.warnings())
+    lines += fmt::format("warning: {}: {}\n", source, Printable(warning));
+  return lines;
+}
+
 std::string FormatChange(const job::v1::Job& job) {
   const kube::v1::Job& object = job.object();
   const std::string why = Why(job);

@@ -25,6 +25,8 @@ std::string FormatJobs(const std::vector<job::v1::Job>& jobs, bool with_namespac
 std::string FormatHistory(const job::v1::JobHistory& history, const Look& look = {});
 // The same, shorter: without numbers and pods.
 std::string FormatDecisions(const job::v1::JobHistory& history, const Look& look = {});
+// What a submission is warned of, a line each; `source` names the document.
+std::string FormatWarnings(std::string_view source, const job::v1::Job& job);
 // One line for a change, for logs and pipes.
 std::string FormatChange(const job::v1::Job& job);
 

@@ -109,6 +109,16 @@ job::v1::JobHistory TestHistory(int entries) {
   return history;
 }
 
+TEST(WarningsTest, EachIsALineThatNamesItsDocument) {
+  job::v1::Job job;
+  EXPECT_EQ(FormatWarnings("a.yaml", job), "");
+  job.add_warnings("spec.policies[0] never acts");
+  job.add_warnings("spec.tasks[0]\x1b is odd");
+  EXPECT_EQ(FormatWarnings("a.yaml, document 2", job),
+            "warning: a.yaml, document 2: spec.policies[0] never acts\n"
+            "warning: a.yaml, document 2: spec.tasks[0]? is odd\n");
+}
+
 TEST(JobDetailTest, TellsAllThatIsKnown) {
   EXPECT_EQ(FormatJob(TestJob(), TestHistory(2), kNow),
             "Name:         train\n"

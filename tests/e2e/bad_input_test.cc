@@ -144,6 +144,21 @@ TEST_F(BadInputTest, OfSeveralDocumentsNoneIsSubmittedWhereOneExistsAlready) {
   EXPECT_TRUE(Eventually(absl::Seconds(20), [&] { return world_->JobCount() == 0; }));
 }
 
+TEST_F(BadInputTest, WhatIsAcceptedAndHardlyMeantIsWarnedOfAndAnUnknownQueueIsRefused) {
+  const std::string file = world_->dir() / "odd.yaml";
+  WriteFile(file, With("minAvailable: 1", "minAvailable: 1\n  policies: [{event: PodPending, action: RestartJob}]"));
+  const Ran odd = world_->Ctl({"job", "submit", "-f", file, "--dry-run"});
+  EXPECT_EQ(odd.exit_code, 0) << odd.err;
+  EXPECT_THAT(odd.err, ::testing::HasSubstr("warning: "));
+  EXPECT_THAT(odd.err, ::testing::HasSubstr("odd.yaml: spec.policies[0]"));
+  EXPECT_THAT(odd.out, ::testing::Not(::testing::HasSubstr("warning")));
+  WriteFile(file, With("minAvailable: 1", "minAvailable: 1\n  queue: nobody-made-it"));
+  const Ran queue = world_->Ctl({"job", "submit", "-f", file});
+  EXPECT_EQ(queue.exit_code, 2) << queue.out;
+  EXPECT_THAT(queue.err, ::testing::HasSubstr("odd.yaml: spec.queue 'nobody-made-it' does not exist"));
+  EXPECT_EQ(world_->JobCount(), 0u);
+}
+
 TEST_F(BadInputTest, AHugeFileIsRefusedWithoutBeingRead) {
   const std::string file = world_->dir() / "huge.yaml";
   WriteFile(file, "");

@@ -58,9 +58,10 @@ void JobApi::Submit(job::v1::SubmitJobRequest request, rpc::Done<job::v1::Job> d
                              manifest.job.meta().name());
         write.mutable_create()->set_body(std::move(manifest.json));
         write.set_dry_run(dry_run);
-        job::v1::Job checked;
-        if (dry_run) *checked.mutable_object() = std::move(manifest.job);
-        auto answered = [key, dry_run, shared, checked = std::move(checked)](runtime::WriteOutcome outcome) {
+        job::v1::Job answer;
+        answer.mutable_warnings()->Assign(manifest.warnings.begin(), manifest.warnings.end());
+        if (dry_run) *answer.mutable_object() = std::move(manifest.job);
+        auto answered = [key, dry_run, shared, answer = std::move(answer)](runtime::WriteOutcome outcome) mutable {
           if (outcome.kind == runtime::WriteOutcome::Kind::kRefused && outcome.error.reason() == "AlreadyExists") {
             return (*shared)(MakeStatus(absl::StatusCode::kAlreadyExists, fmt::format("job {} exists already", key)));
           }
@@ -73,9 +74,7 @@ void JobApi::Submit(job::v1::SubmitJobRequest request, rpc::Done<job::v1::Job> d
                             refused ? std::string_view(outcome.error.message()) : ToStd(outcome.status.message()))));
           }
           if (!status.ok()) return (*shared)(status);
-          if (dry_run) return (*shared)(checked);
-          job::v1::Job answer;
-          *answer.mutable_object() = std::move(*outcome.object.mutable_job());
+          if (!dry_run) *answer.mutable_object() = std::move(*outcome.object.mutable_job());
           (*shared)(std::move(answer));
         };
         controller.context().WriteForCaller(key, std::move(write), std::move(answered));

@@ -88,6 +88,21 @@ TEST_F(JobApiTest, ALostAnswerIsToldForASubmissionAndWorthAnotherTryForADryRun) 
   EXPECT_EQ(Submit(ManifestOf("k")).status().code(), absl::StatusCode::kUnavailable);
 }
 
+TEST_F(JobApiTest, X8WhatIsAcceptedAndHardlyMeantIsToldAtOnce) {
+  const std::string manifest =
+      ManifestOf("j", R"("policies":[{"event":"PodPending","action":"RestartJob"}],"plugins":{"pytorch":[]})");
+  for (const bool dry_run : {true, false}) {
+    const auto answer = Submit(manifest, dry_run);
+    ASSERT_TRUE(answer.ok()) << answer.status();
+    std::string warnings;
+    for (const std::string& warning : answer->warnings()) warnings += warning + "\n";
+    EXPECT_EQ(warnings,
+              "spec.policies[0].timeout is missing: PodPending without a timeout never matches\n"
+              "spec.plugins.pytorch is not carried out by this version: the job will wait and say so\n");
+  }
+  EXPECT_EQ(Submit(ManifestOf("k"))->warnings_size(), 0);
+}
+
 struct KnownQueue {
   std::string name;
   std::string state;
