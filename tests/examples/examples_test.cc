@@ -64,6 +64,25 @@ TEST(ReferenceTest, NamesEveryExampleAndNoOther) {
   EXPECT_THAT(named, ::testing::UnorderedElementsAreArray(files));
 }
 
+// Of a table whose last column is the example, every row has one.
+TEST(ReferenceTest, EveryFieldPolicyPluginAndCommandHasAnExample) {
+  std::istringstream text(ReadFile(BASALT_SOURCE_DIR "/docs/jobs.md"));
+  bool wants = false;
+  int rows = 0;
+  for (std::string line; std::getline(text, line);) {
+    if (!line.starts_with("|")) {
+      wants = false;
+    } else if (line.ends_with("| example |")) {
+      wants = true;
+    } else if (wants && !line.ends_with("|---|")) {
+      ++rows;
+      const size_t cell = line.rfind('|', line.size() - 2);
+      EXPECT_THAT(line.substr(cell), HasSubstr("`")) << line;
+    }
+  }
+  EXPECT_GT(rows, 50);
+}
+
 constexpr char kGood[] = R"(
 apiVersion: batch.volcano.sh/v1alpha1
 kind: Job

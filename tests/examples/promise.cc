@@ -97,7 +97,7 @@ absl::Status ReadLine(std::string_view line, Promise& promise) {
   }
   if (key.starts_with("at ")) {
     Step step{std::string(key.substr(3)), Words(value)};
-    if (!IsPhase(step.phase)) return Invalid(line, "is no phase");
+    if (step.phase != kDeleted && !IsPhase(step.phase)) return Invalid(line, "is no phase, nor Deleted");
     promise.steps.push_back(std::move(step));
     return absl::OkStatus();
   }

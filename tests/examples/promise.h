@@ -3,7 +3,7 @@
 // What a file of examples/ promises in its leading comment, for people and for the tests that hold it to it. Pure.
 //
 //   # ends: Completed              the phase it ends in, Deleted, or Refused; or `stays: Pending`, where it stays
-//   # at Running: basaltctl …      what somebody types once the job is in that phase; in this order
+//   # at Running: basaltctl …      what somebody types once the job is in that phase, or Deleted; in this order
 //   # phases: Pending, Running     every phase it has had, in order
 //   # pods: 2 succeeded, 1 failed  what its status counts in the end; what is not named is 0
 //   # retries: 1                   status.retryCount in the end; 0 where nothing is said

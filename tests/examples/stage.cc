@@ -138,7 +138,7 @@ absl::Status Stage::TypeToBasaltctl(const std::vector<std::string>& words) {
                                                                         {"restart", "RestartJob"},
                                                                         {"terminate", "TerminateJob"},
                                                                         {"complete", "CompleteJob"}};
-  static const auto& kQuestions = *new std::set<std::string_view>{"explain", "get", "history"};
+  static const auto& kQuestions = *new std::set<std::string_view>{"explain", "get", "history", "wait"};
   if (kQuestions.contains(words[2])) return absl::OkStatus();  // They change nothing.
   if (words[2] == "delete") return Send("DELETE", JobPath(words[3]), "", "");
   if (words[2] == "scale") return Scale(words);
