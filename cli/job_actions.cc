@@ -181,23 +181,8 @@ absl::StatusOr<int> Scale(const GlobalOptions& options, const ActionFlags& flags
   return kExitDone;
 }
 
-absl::StatusOr<std::vector<kube::v1::JobPhase>> PhasesOf(const std::vector<std::string>& names) {
-  std::vector<kube::v1::JobPhase> phases;
-  for (const std::string& name : names) {
-    if (name == kDeleted) continue;
-    const std::optional<kube::v1::JobPhase> phase = kube::ParseJobPhase(name);
-    if (!phase || name.empty()) {
-      return MakeStatus(
-          absl::StatusCode::kInvalidArgument,
-          fmt::format("--for: '{}' is no phase of a job; use one or several of {}", name, PhaseSet(kDeleted)));
-    }
-    phases.push_back(*phase);
-  }
-  return phases;
-}
-
 absl::StatusOr<int> Wait(const GlobalOptions& options, const ActionFlags& flags) {
-  BASALT_ASSIGN_OR_RETURN(const std::vector<kube::v1::JobPhase> phases, PhasesOf(flags.phases));
+  BASALT_ASSIGN_OR_RETURN(const std::vector<kube::v1::JobPhase> phases, ParsePhases("--for", flags.phases, kDeleted));
   const bool for_deletion = std::find(flags.phases.begin(), flags.phases.end(), kDeleted) != flags.phases.end();
   FollowOptions follow{.name = flags.name, .must_exist = true, .quiet = true};
   BASALT_ASSIGN_OR_RETURN(follow.deadline, DeadlineOf(flags.timeout));

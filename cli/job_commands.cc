@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
-#include <optional>
 
 #include "cli/client.h"
 #include "cli/commands.h"
@@ -15,7 +14,6 @@
 #include "cli/view/output.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
-#include "common/kube/text.h"
 
 namespace basalt::cli {
 namespace {
@@ -28,7 +26,7 @@ struct JobFlags {
   std::string file;
   std::string name;
   std::string uid;
-  std::string phase;
+  std::vector<std::string> phases;
   std::string queue;
   std::string selector;
   bool dry_run = false;
@@ -77,14 +75,8 @@ absl::StatusOr<int> List(const GlobalOptions& options, const JobFlags& flags) {
   if (!options.all_namespaces) request.set_namespace_(options.ns);
   request.set_queue(flags.queue);
   request.set_label_selector(flags.selector);
-  if (!flags.phase.empty()) {
-    const std::optional<kube::v1::JobPhase> phase = kube::ParseJobPhase(flags.phase);
-    if (!phase) {
-      return MakeStatus(absl::StatusCode::kInvalidArgument,
-                        fmt::format("--phase: '{}' is no phase of a job; use one of {}", flags.phase, PhaseSet()));
-    }
-    request.add_phases(*phase);
-  }
+  BASALT_ASSIGN_OR_RETURN(const std::vector<kube::v1::JobPhase> phases, ParsePhases("--phase", flags.phases));
+  request.mutable_phases()->Assign(phases.begin(), phases.end());
   job::v1::ListJobsResponse all;
   do {
     job::v1::ListJobsResponse page;
@@ -168,6 +160,7 @@ absl::StatusOr<int> Delete(const GlobalOptions& options, const JobFlags& flags) 
   job::v1::DeleteJobRequest request;
   request.set_namespace_(options.ns);
   request.set_name(flags.name);
+  request.set_uid(flags.uid);
   job::v1::DeleteJobResponse response;
   const auto order = [&](auto& stub, auto* context) { return stub.DeleteJob(context, request, &response); };
   BASALT_RETURN_IF_ERROR(OrLookAt(client.Order(order), JobsThereAre(options)));
@@ -198,7 +191,9 @@ void AddJobCommands(CLI::App& app, GlobalOptions& options, int& exit_code) {
   submit->add_flag("--dry-run", flags->dry_run, "Default and validate only");
   submit->add_flag("-w,--watch", flags->watch, "Follow the (last) job until it is finished");
   CLI::App* list = add("list", "List jobs", List);
-  list->add_option("--phase", flags->phase, "Only jobs in this phase")->type_name(PhaseSet());
+  list->add_option("--phase", flags->phases, "Only jobs in one of these phases, comma separated")
+      ->delimiter(',')
+      ->type_name(PhaseSet());
   list->add_option("--queue", flags->queue, "Only jobs of this queue");
   list->add_option("-l,--selector", flags->selector, "Only jobs with these labels: team=ml,stage in (a,b),!old");
   add("get", "Show one job and its pods", Get)->add_option("name", flags->name, "Name of the job")->required();
@@ -210,9 +205,9 @@ void AddJobCommands(CLI::App& app, GlobalOptions& options, int& exit_code) {
   CLI::App* history = add("history", "Every decision about a job", History);
   history->add_option("name", flags->name, "Name of the job")->required();
   history->add_option("--uid", flags->uid, "UID, for an older job of the same name");
-  add("delete", "Delete a job and what it owns", Delete)
-      ->add_option("name", flags->name, "Name of the job")
-      ->required();
+  CLI::App* remove = add("delete", "Delete a job and what it owns", Delete);
+  remove->add_option("name", flags->name, "Name of the job")->required();
+  remove->add_option("--uid", flags->uid, "Only if the job has this UID");
 }
 
 }  // namespace basalt::cli

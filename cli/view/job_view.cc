@@ -5,8 +5,10 @@
 #include <fmt/ranges.h>
 
 #include <iterator>
+#include <optional>
 
 #include "cli/view/table.h"
+#include "common/base/status.h"
 #include "common/kube/text.h"
 
 namespace basalt::cli {
@@ -72,6 +74,23 @@ std::string PhaseSet(std::string_view another) {
   }
   if (!another.empty()) names.push_back(another);
   return fmt::format("{{{}}}", fmt::join(names, ","));
+}
+
+absl::StatusOr<std::vector<kube::v1::JobPhase>> ParsePhases(std::string_view option,
+                                                            const std::vector<std::string>& names,
+                                                            std::string_view another) {
+  std::vector<kube::v1::JobPhase> phases;
+  for (const std::string& name : names) {
+    if (!another.empty() && name == another) continue;
+    const std::optional<kube::v1::JobPhase> phase = kube::ParseJobPhase(name);
+    if (!phase || name.empty()) {
+      return MakeStatus(
+          absl::StatusCode::kInvalidArgument,
+          fmt::format("{}: '{}' is no phase of a job; use one or several of {}", option, name, PhaseSet(another)));
+    }
+    phases.push_back(*phase);
+  }
+  return phases;
 }
 
 std::string CountsText(const kube::v1::PodCounts& counts) {

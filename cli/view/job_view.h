@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "basalt/job/v1/job.pb.h"
 #include "cli/view/look.h"
 
@@ -16,6 +17,11 @@ std::string PodPhaseText(kube::v1::PodPhase phase);
 std::string CountsText(const kube::v1::PodCounts& counts);
 // "{Pending,Running,…}", and `another` behind them if it is not empty: how the help names the values of an option.
 std::string PhaseSet(std::string_view another = {});
+// The values of an option that takes several phases, and perhaps `another`, which is left out of the answer.
+// INVALID_ARGUMENT names the option, the value and what there is.
+absl::StatusOr<std::vector<kube::v1::JobPhase>> ParsePhases(std::string_view option,
+                                                            const std::vector<std::string>& names,
+                                                            std::string_view another = {});
 bool IsFinished(kube::v1::JobPhase phase);
 
 // NAME PHASE PENDING RUNNING SUCCEEDED FAILED TOTAL QUEUE AGE WHY; with NAMESPACE in front for all namespaces.

@@ -221,6 +221,18 @@ TEST(JobViewTest, WhereThereIsLittleRoomDecisionsGoWithoutTheirRules) {
             "15:06:40.000   Pending → Running   PodFailed p (exit 7)   not acknowledged\n");
 }
 
+TEST(JobViewTest, SeveralPhasesCanBeGiven) {
+  const auto phases = ParsePhases("--phase", {"Running", "Deleted", "Aborted"}, "Deleted");
+  ASSERT_TRUE(phases.ok()) << phases.status();
+  EXPECT_EQ(*phases, (std::vector<kube::v1::JobPhase>{kube::v1::JOB_PHASE_RUNNING, kube::v1::JOB_PHASE_ABORTED}));
+  for (const char* wrong : {"Runing", "", "Deleted"}) {
+    const absl::Status status = ParsePhases("--phase", {"Running", wrong}).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(status.message()), HasSubstr(std::string("--phase: '") + wrong +
+                                                         "' is no phase of a job; use one or several of {Pending"));
+  }
+}
+
 TEST(JobViewTest, ThePhasesThatCanBeNamed) {
   EXPECT_EQ(PhaseSet("Deleted"),
             "{Pending,Running,Restarting,Completing,Terminating,Aborting,Aborted,Completed,Terminated,Failed,Deleted}");

@@ -140,6 +140,9 @@ TEST_F(BadInputTest, OfSeveralDocumentsNoneIsSubmittedWhereOneExistsAlready) {
   EXPECT_EQ(other.exit_code, 2) << other.out;
   EXPECT_THAT(other.err, ::testing::HasSubstr("metadata.namespace: is nowhere, but default was asked for"));
   EXPECT_EQ(world_->JobCount(), 1u);
+  const Ran another = world_->Ctl({"job", "delete", "there", "--uid", "of-another"});
+  EXPECT_EQ(another.exit_code, 1) << another.out;
+  EXPECT_THAT(another.err, ::testing::HasSubstr("job default/there with UID of-another does not exist"));
   EXPECT_EQ(world_->Ctl({"job", "delete", "there"}).exit_code, 0);
   EXPECT_TRUE(Eventually(absl::Seconds(20), [&] { return world_->JobCount() == 0; }));
 }
