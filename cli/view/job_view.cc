@@ -14,16 +14,23 @@
 namespace basalt::cli {
 namespace {
 
-std::string Clock(int64_t ms) { return fmt::format("{:%H:%M:%S}.{:03}", fmt::gmtime(ms / 1000), ms % 1000); }
+std::string Clock(int64_t ms) { return fmt::format("{:%Y-%m-%d %H:%M:%S}.{:03}", fmt::gmtime(ms / 1000), ms % 1000); }
+
+std::string ShortClock(int64_t ms) { return fmt::format("{:%m-%d %H:%M:%S}", fmt::gmtime(ms / 1000)); }
 
 Cell Move(const job::v1::HistoryEntry& entry) {
   return {fmt::format("{} → {}", PhaseText(entry.from_phase()), PhaseText(entry.to_phase())),
           entry.from_phase() == entry.to_phase() ? Colour::kPlain : ColourOf(entry.to_phase())};
 }
 
+// "PodFailed pod j-worker-0 (Failed, exit 137, OOMKilled)".
 std::string Seen(const job::v1::HistoryEntry& entry) {
+  std::vector<std::string> details;
+  if (entry.pod_phase() != kube::v1::POD_PHASE_UNSPECIFIED) details.push_back(PodPhaseText(entry.pod_phase()));
+  if (entry.exit_code() != 0) details.push_back(fmt::format("exit {}", entry.exit_code()));
+  if (!entry.pod_reason().empty()) details.push_back(entry.pod_reason());
   return fmt::format("{}{}{}{}", entry.event(), entry.subject().empty() ? "" : " ", entry.subject(),
-                     entry.exit_code() == 0 ? "" : fmt::format(" (exit {})", entry.exit_code()));
+                     details.empty() ? "" : fmt::format(" ({})", fmt::join(details, ", ")));
 }
 
 std::string Outcome(const job::v1::HistoryEntry& entry) {
@@ -58,6 +65,57 @@ Row JobRow(const job::v1::Job& job, bool with_namespace, bool together, int64_t 
   row.emplace_back(FormatAge(now_ms - object.meta().creation_ms()));
   row.emplace_back(Why(job));
   return row;
+}
+
+enum class Column { kNumber, kTime, kShortTime, kPhase, kDecision, kSeen, kRule, kAction, kPods, kOutcome };
+
+std::string_view HeaderOf(Column column) {
+  static constexpr std::string_view kHeaders[] = {"#",    "TIME", "TIME",   "PHASE", "DECISION",
+                                                  "SEEN", "RULE", "ACTION", "PODS",  "OUTCOME"};
+  return kHeaders[static_cast<size_t>(column)];
+}
+
+Cell CellOf(const job::v1::HistoryEntry& entry, Column column) {
+  switch (column) {
+    case Column::kNumber:
+      return std::to_string(entry.sequence());
+    case Column::kTime:
+      return Clock(entry.time_ms());
+    case Column::kShortTime:
+      return ShortClock(entry.time_ms());
+    case Column::kPhase:
+    case Column::kDecision:
+      return Move(entry);
+    case Column::kSeen:
+      return Seen(entry);
+    case Column::kRule:
+      return entry.rule();
+    case Column::kAction:
+      return entry.action();
+    case Column::kPods:
+      return CountsText(entry.counts());
+    case Column::kOutcome:
+      return Outcome(entry);
+  }
+  return {};
+}
+
+// In the first of these sets of columns that fits.
+std::string FormatEntries(const job::v1::JobHistory& history, const std::vector<std::vector<Column>>& choices,
+                          const Look& look) {
+  Row header;
+  std::vector<Row> rows;
+  for (const std::vector<Column>& columns : choices) {
+    header.clear();
+    rows.clear();
+    for (const Column column : columns) header.emplace_back(std::string(HeaderOf(column)));
+    for (const job::v1::HistoryEntry& entry : history.entries()) {
+      Row& row = rows.emplace_back();
+      for (const Column column : columns) row.push_back(CellOf(entry, column));
+    }
+    if (Fits(header, rows, look)) break;
+  }
+  return FormatTable(header, rows, look);
 }
 
 }  // namespace
@@ -124,27 +182,24 @@ std::string FormatJobs(const std::vector<job::v1::Job>& jobs, bool with_namespac
 }
 
 std::string FormatHistory(const job::v1::JobHistory& history, const Look& look) {
-  std::vector<Row> rows;
-  for (const job::v1::HistoryEntry& entry : history.entries()) {
-    rows.push_back({std::to_string(entry.sequence()), Clock(entry.time_ms()), Move(entry), Seen(entry), entry.rule(),
-                    entry.action(), CountsText(entry.counts()), Outcome(entry)});
-  }
-  return FormatTable({"#", "TIME", "PHASE", "SEEN", "RULE", "ACTION", "PODS", "OUTCOME"}, rows, look);
+  using enum Column;
+  return FormatEntries(history,
+                       {{kNumber, kTime, kPhase, kSeen, kRule, kAction, kPods, kOutcome},
+                        {kNumber, kShortTime, kPhase, kSeen, kRule, kAction, kPods, kOutcome},
+                        {kNumber, kShortTime, kPhase, kSeen, kRule, kPods, kOutcome},
+                        {kNumber, kShortTime, kPhase, kSeen, kRule, kOutcome}},
+                       look);
 }
 
+// The decision and its outcome say nearly as much as the action, and then as the rule.
 std::string FormatDecisions(const job::v1::JobHistory& history, const Look& look) {
-  Row header = {"TIME", "DECISION", "SEEN", "RULE", "ACTION", "OUTCOME"};
-  std::vector<Row> rows;
-  for (const job::v1::HistoryEntry& entry : history.entries()) {
-    rows.push_back({Clock(entry.time_ms()), Move(entry), Seen(entry), entry.rule(), entry.action(), Outcome(entry)});
-  }
-  // The decision and its outcome say nearly as much as the action, and then as the rule.
-  for (const ptrdiff_t column : {4, 3}) {
-    if (Fits(header, rows, look)) break;
-    header.erase(header.begin() + column);
-    for (Row& row : rows) row.erase(row.begin() + column);
-  }
-  return FormatTable(header, rows, look);
+  using enum Column;
+  return FormatEntries(history,
+                       {{kTime, kDecision, kSeen, kRule, kAction, kOutcome},
+                        {kShortTime, kDecision, kSeen, kRule, kAction, kOutcome},
+                        {kShortTime, kDecision, kSeen, kRule, kOutcome},
+                        {kShortTime, kDecision, kSeen, kOutcome}},
+                       look);
 }
 
 std::string FormatWarnings(std::string_view source, const job::v1::Job& job) {

@@ -29,7 +29,7 @@ std::string FormatJobs(const std::vector<job::v1::Job>& jobs, bool with_namespac
                        const Look& look = {});
 // Every decision, with the pods as they were.
 std::string FormatHistory(const job::v1::JobHistory& history, const Look& look = {});
-// The same, shorter: without numbers and pods.
+// The same, shorter: without numbers and pods. Where there is little room both go without what says least.
 std::string FormatDecisions(const job::v1::JobHistory& history, const Look& look = {});
 // What a submission is warned of, a line each; `source` names the document.
 std::string FormatWarnings(std::string_view source, const job::v1::Job& job);

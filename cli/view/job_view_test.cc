@@ -100,7 +100,9 @@ job::v1::JobHistory TestHistory(int entries) {
     entry.set_to_phase(kube::v1::JOB_PHASE_RUNNING);
     entry.set_event("PodFailed");
     entry.set_subject("p");
+    entry.set_pod_phase(kube::v1::POD_PHASE_FAILED);
     entry.set_exit_code(7);
+    entry.set_pod_reason("Error");
     entry.set_rule("spec.policies[0]");
     entry.set_action("SyncJob");
     entry.set_outcome("done");
@@ -120,44 +122,48 @@ TEST(WarningsTest, EachIsALineThatNamesItsDocument) {
 }
 
 TEST(JobDetailTest, TellsAllThatIsKnown) {
-  EXPECT_EQ(FormatJob(TestJob(), TestHistory(2), kNow),
-            "Name:         train\n"
-            "Namespace:    ml\n"
-            "UID:          u-1\n"
-            "Phase:        Running\n"
-            "Waiting for:  1 pods have not started\n"
-            "Reason:       SpecWarning: spec.x is odd\n"
-            "Pods:         0 pending, 3 running, 0 succeeded, 1 failed, 4 wanted\n"
-            "Gang:         3 of 4 pods, 2 successes suffice\n"
-            "Restarts:     1 of 3, version 1\n"
-            "Queue:        research\n"
-            "PodGroup:     Running\n"
-            "Scheduler:    volcano\n"
-            "Priority:     high\n"
-            "Plugins:      env, svc\n"
-            "Policies:     PodFailed or PodEvicted → RestartJob\n"
-            "              task worker: exit code 42 → AbortJob after 1m30s\n"
-            "Volumes:      /data from claim set\n"
-            "              /out from a claim of the job's own\n"
-            "Deleted:      10m after its end\n"
-            "Age:          100s\n"
-            "\n"
-            "TASK     WANTED   MIN   PENDING   RUNNING   SUCCEEDED   FAILED   AFTER\n"
-            "driver   1        1     0         1         0           0\n"
-            "worker   3        2     0         2         0           1        driver\n"
-            "\n"
-            "POD              TASK     PHASE         EXIT   RESTARTS   NODE     AGE   REASON\n"
-            "train-driver-0   driver   Running       0      0          node-0   90s\n"
-            "train-worker-0   worker   Failed        7      0          node-1   90s   Error\n"
-            "train-worker-1   worker   Terminating   0      0                   90s\n"
-            "\n"
-            "CONDITION   LAST CHANGE\n"
-            "Pending     99s ago\n"
-            "Running     60s ago\n"
-            "\n"
-            "TIME           DECISION            SEEN                   RULE               ACTION    OUTCOME\n"
-            "15:06:40.000   Pending → Running   PodFailed p (exit 7)   spec.policies[0]   SyncJob   not acknowledged\n"
-            "15:06:41.000   Pending → Running   PodFailed p (exit 7)   spec.policies[0]   SyncJob   done\n");
+  EXPECT_EQ(
+      FormatJob(TestJob(), TestHistory(2), kNow),
+      "Name:         train\n"
+      "Namespace:    ml\n"
+      "UID:          u-1\n"
+      "Phase:        Running\n"
+      "Waiting for:  1 pods have not started\n"
+      "Reason:       SpecWarning: spec.x is odd\n"
+      "Pods:         0 pending, 3 running, 0 succeeded, 1 failed, 4 wanted\n"
+      "Gang:         3 of 4 pods, 2 successes suffice\n"
+      "Restarts:     1 of 3, version 1\n"
+      "Queue:        research\n"
+      "PodGroup:     Running\n"
+      "Scheduler:    volcano\n"
+      "Priority:     high\n"
+      "Plugins:      env, svc\n"
+      "Policies:     PodFailed or PodEvicted → RestartJob\n"
+      "              task worker: exit code 42 → AbortJob after 1m30s\n"
+      "Volumes:      /data from claim set\n"
+      "              /out from a claim of the job's own\n"
+      "Deleted:      10m after its end\n"
+      "Age:          100s\n"
+      "\n"
+      "TASK     WANTED   MIN   PENDING   RUNNING   SUCCEEDED   FAILED   AFTER\n"
+      "driver   1        1     0         1         0           0\n"
+      "worker   3        2     0         2         0           1        driver\n"
+      "\n"
+      "POD              TASK     PHASE         EXIT   RESTARTS   NODE     AGE   REASON\n"
+      "train-driver-0   driver   Running       0      0          node-0   90s\n"
+      "train-worker-0   worker   Failed        7      0          node-1   90s   Error\n"
+      "train-worker-1   worker   Terminating   0      0                   90s\n"
+      "\n"
+      "CONDITION   LAST CHANGE\n"
+      "Pending     99s ago\n"
+      "Running     60s ago\n"
+      "\n"
+      "TIME                      DECISION            SEEN                                  RULE               ACTION  "
+      "  OUTCOME\n"
+      "2025-06-15 15:06:40.000   Pending → Running   PodFailed p (Failed, exit 7, Error)   spec.policies[0]   SyncJob "
+      "  not acknowledged\n"
+      "2025-06-15 15:06:41.000   Pending → Running   PodFailed p (Failed, exit 7, Error)   spec.policies[0]   SyncJob "
+      "  done\n");
 }
 
 TEST(JobDetailTest, OfALongHistoryTheNewestAreShown) {
@@ -212,13 +218,34 @@ TEST(JobViewTest, WhatStandsInItsWayComesBeforeWhatItWaitsFor) {
   EXPECT_THAT(FormatJobs({TestJob()}, false, kNow), HasSubstr("100s   1 pods have not started\n"));
 }
 
-TEST(JobViewTest, WhereThereIsLittleRoomDecisionsGoWithoutTheirRules) {
-  EXPECT_EQ(FormatDecisions(TestHistory(1), {.width = 95}),
-            "TIME           DECISION            SEEN                   RULE               OUTCOME\n"
-            "15:06:40.000   Pending → Running   PodFailed p (exit 7)   spec.policies[0]   not acknowledged\n");
-  EXPECT_EQ(FormatDecisions(TestHistory(1), {.width = 74}),
-            "TIME           DECISION            SEEN                   OUTCOME\n"
-            "15:06:40.000   Pending → Running   PodFailed p (exit 7)   not acknowledged\n");
+TEST(JobViewTest, WhereThereIsLittleRoomDecisionsGoWithoutWhatSaysLeast) {
+  const auto of_width = [](size_t width) { return FormatDecisions(TestHistory(1), {.width = width}); };
+  EXPECT_EQ(of_width(120),
+            "TIME             DECISION            SEEN                                  RULE               ACTION    "
+            "OUTCOME\n"
+            "06-15 15:06:40   Pending → Running   PodFailed p (Failed, exit 7, Error)   spec.policies[0]   SyncJob   "
+            "not acknowledged\n");
+  EXPECT_EQ(of_width(112),
+            "TIME             DECISION            SEEN                                  RULE               OUTCOME\n"
+            "06-15 15:06:40   Pending → Running   PodFailed p (Failed, exit 7, Error)   spec.policies[0]   not "
+            "acknowledged\n");
+  EXPECT_EQ(of_width(95),
+            "TIME             DECISION            SEEN                                  OUTCOME\n"
+            "06-15 15:06:40   Pending → Running   PodFailed p (Failed, exit 7, Error)   not acknowledged\n");
+}
+
+TEST(JobViewTest, HistoryTellsTheDayWhatWasSeenOfThePodAndThePods) {
+  EXPECT_EQ(
+      FormatHistory(TestHistory(1)),
+      "#   TIME                      PHASE               SEEN                                  RULE               "
+      "ACTION    PODS                                          OUTCOME\n"
+      "1   2025-06-15 15:06:40.000   Pending → Running   PodFailed p (Failed, exit 7, Error)   spec.policies[0]   "
+      "SyncJob   0 pending, 0 running, 0 succeeded, 0 failed   not acknowledged\n");
+  EXPECT_EQ(
+      FormatHistory(TestHistory(1), {.width = 120}),
+      "#   TIME             PHASE               SEEN                                  RULE               OUTCOME\n"
+      "1   06-15 15:06:40   Pending → Running   PodFailed p (Failed, exit 7, Error)   spec.policies[0]   not "
+      "acknowledged\n");
 }
 
 TEST(JobViewTest, SeveralPhasesCanBeGiven) {

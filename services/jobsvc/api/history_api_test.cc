@@ -1,4 +1,5 @@
 // What history tells, and how long it is kept.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -45,6 +46,94 @@ TEST_F(JobApiTest, HistoryEndsSomeTimeAfterItsJobAndNotBefore) {
   Run(absl::Hours(26));
   EXPECT_EQ(History("gone").status().code(), absl::StatusCode::kNotFound);
   EXPECT_TRUE(History("stays").ok()) << "it has decided nothing for a week, and is there";
+}
+
+// Of the newest entry with that action.
+job::v1::HistoryEntry EntryOf(const absl::StatusOr<job::v1::JobHistory>& history, std::string_view action) {
+  job::v1::HistoryEntry found;
+  for (const job::v1::HistoryEntry& entry : history->entries()) {
+    if (entry.action() == action) found = entry;
+  }
+  return found;
+}
+
+TEST_F(JobApiTest, AKillIsToldWithWhatWasSeenOfThePodAndHowItEnded) {
+  JobRig& rig = RigOf("j");
+  rig.kube().graceful_pods = true;
+  rig.kube().PutJob(WithPolicy(MakeJob("j", 1, 3), "PodFailed", "RestartJob"));
+  Run();
+  rig.kube().SetAllPods(kPodRunning);
+  Run();
+  rig.kube().SetPodPhase("default/j-t0-1", kPodFailed, 137);
+  Run(absl::Seconds(5));
+  job::v1::HistoryEntry entry = EntryOf(History("j"), "RestartJob");
+  EXPECT_EQ(entry.subject(), "pod j-t0-1");
+  EXPECT_EQ(entry.pod_phase(), kPodFailed);
+  EXPECT_EQ(entry.exit_code(), 137);
+  EXPECT_EQ(entry.outcome(), "kill of all pods; version 1");
+  Restart();
+  Run(absl::Seconds(20));
+  EXPECT_EQ(EntryOf(History("j"), "RestartJob").outcome(), entry.outcome()) << "it has not ended";
+  const int writes = rig.kube().WritesButEvents();
+  rig.kube().FinishDeletions();
+  Run(absl::Milliseconds(50));
+  const auto history = History("j");
+  const int64_t seconds = (absl::ToUnixMillis(rig.time().Now()) - entry.time_ms()) / 1000 - 1;
+  EXPECT_EQ(EntryOf(history, "RestartJob").outcome(),
+            entry.outcome() + "; gone after " + std::to_string(seconds) + "s");
+  Run(absl::Minutes(5));
+  EXPECT_EQ(EntryOf(History("j"), "RestartJob").outcome(), EntryOf(history, "RestartJob").outcome()) << "once";
+  EXPECT_GT(rig.kube().WritesButEvents(), writes);
+}
+
+TEST_F(JobApiTest, WhatAnEndLeavesAliveIsToldWhenItIsGone) {
+  JobRig& rig = RigOf("j");
+  rig.kube().graceful_pods = true;
+  kube::v1::Job job = MakeJob("j", 1, 2);
+  job.mutable_spec()->set_min_success(1);
+  rig.kube().PutJob(job);
+  Run();
+  rig.kube().SetAllPods(kPodRunning);
+  Run();
+  rig.kube().SetPodPhase("default/j-t0-0", kPodSucceeded);
+  Run(absl::Seconds(10));
+  EXPECT_EQ(History("j")->entries().rbegin()->outcome(), "Running -> Completed");
+  rig.kube().FinishDeletions();
+  Run();
+  EXPECT_THAT(History("j")->entries().rbegin()->outcome(),
+              ::testing::StartsWith("Running -> Completed; what was left is gone after 1"));
+  Put("k");
+  Run();
+  RigOf("k").kube().SetAllPods(kPodSucceeded);
+  Run(absl::Seconds(30));
+  EXPECT_EQ(History("k")->entries().rbegin()->outcome(), "Running -> Completed") << "nothing was left";
+}
+
+TEST_F(JobApiTest, AnEditThatIsRefusedAndItsMendingAreTold) {
+  JobRig& rig = RigOf("j");
+  Put("j");
+  Run();
+  rig.kube().SetAllPods(kPodRunning);
+  Run(absl::Seconds(20));
+  const int before = History("j")->entries_size();
+  const int writes = rig.kube().WritesButEvents();
+  const auto edit = [&](int min_available) {
+    rig.kube().EditJob("default/j", [&](kube::v1::Job& job) {
+      job.mutable_spec()->set_min_available(min_available);
+      job.mutable_meta()->set_generation(job.meta().generation() + 1);
+    });
+    Run(absl::Seconds(20));
+  };
+  edit(7);
+  auto history = History("j");
+  ASSERT_EQ(history->entries_size(), before + 1);
+  EXPECT_EQ(history->entries().rbegin()->rule(), "the spec is refused");
+  EXPECT_THAT(history->entries().rbegin()->outcome(), ::testing::HasSubstr("spec.minAvailable"));
+  edit(2);
+  history = History("j");
+  ASSERT_EQ(history->entries_size(), before + 2);
+  EXPECT_EQ(history->entries().rbegin()->rule(), "the spec is accepted again");
+  EXPECT_EQ(rig.kube().WritesButEvents(), writes + 2) << "the writes of the words themselves";
 }
 
 TEST_F(JobApiTest, ALongHistoryLosesItsBeginning) {

@@ -39,6 +39,7 @@ job::v1::HistoryEntry ToMessage(const storage::v1::HistoryRecord& record) {
   entry.set_committed(record.committed());
   *entry.mutable_counts() = record.counts();
   entry.set_version(record.version());
+  entry.set_pod_phase(record.pod_phase());
   return entry;
 }
 

@@ -107,6 +107,9 @@ class JobController : public runtime::Controller {
   void NoteGone(const JobEntry& entry, kv::WriteBatch& batch);
   void TellChanges();
   void Forget(JobEntry& entry, kv::WriteBatch& batch);
+  void OpenKill(JobEntry& entry, int64_t sequence, kv::WriteBatch& batch);
+  void TellKill(JobEntry& entry, kv::WriteBatch& batch);
+  void AddToOutcome(JobEntry& entry, std::string_view words, kv::WriteBatch& batch);
   void TrimHistory(JobEntry& entry, kv::WriteBatch& batch);
   void AgeHistoryLater();
   void AgeHistory(uint32_t slot, const std::set<std::string>& keys);

@@ -47,6 +47,9 @@ storage::v1::PendingAction ActionOf(const JobEvent& event, const PolicyMatch& ma
     action.set_partition(PartitionOf(event.index, task.partition_policy().partition_size()));
   }
   action.set_exit_code(event.exit_code);
+  // The others are about a task.
+  const bool of_pod = event.kind != kEventTaskCompleted && event.kind != kEventTaskFailed;
+  if (of_pod) action.set_pod_phase(static_cast<kube::v1::PodPhase>(event.phase));
   action.set_reason(event.reason);
   action.set_time_ms(event.time_ms);
   action.set_observed(event.observed);

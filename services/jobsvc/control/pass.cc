@@ -77,6 +77,7 @@ void JobController::Decide(std::string_view key, kv::WriteBatch& batch) {
   const bool may_decide = Settle(entry, batch);
   entry.pods.SetRules(RulesOf(entry.job->status(), entry.own));
   JudgePods(entry, batch);
+  if (entry.record.open_kill() != 0) TellKill(entry, batch);
   JudgeCommands(entry);
   JudgeDeadlines(entry);
   if (may_decide) DecideStatus(entry);
@@ -312,6 +313,7 @@ void JobController::RecordIntent(JobEntry& entry, Decision decision) {
   intent.set_nonce(nonce);
   intent.set_has_history(decision.has_history);
   intent.set_consumed(decision.consumed);
+  intent.set_kills(decision.kills);
   intent.set_resource_version(entry.job->meta().resource_version());
   if (decision.has_history) *intent.mutable_history_entry() = decision.history;
   *intent.mutable_status() = std::move(decision.status);

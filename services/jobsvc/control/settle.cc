@@ -240,6 +240,7 @@ bool JobController::Settle(JobEntry& entry, kv::WriteBatch& batch) {
         storage::v1::HistoryRecord history = intent.history_entry();
         history.set_committed(true);
         PutHistory(entry.slot, record.uid(), history, batch);
+        if (intent.kills()) OpenKill(entry, history.sequence(), batch);
         record.set_told_phase(history.to_phase());
         TrimHistory(entry, batch);
         // W22: counted after the write.

@@ -21,6 +21,8 @@ using kube::v1::JobStatus;
 
 namespace {
 
+constexpr std::string_view kInvalidJob = "InvalidJob";
+
 std::string_view NameOf(JobPhase phase) {
   return phase == kube::v1::JOB_PHASE_UNSPECIFIED ? std::string_view("(new)") : kube::JobPhaseName(phase);
 }
@@ -93,6 +95,7 @@ class Decider {
   void Finish(Decision::Write write) {
     decision_.write = write;
     if (own_.kill && IsOver(*own_.kill, in_.pods, in_.group_uid)) own_.kill.reset();
+    decision_.kills = new_kill_.has_value();
     if (new_kill_) own_.kill = std::move(new_kill_);
     KeepDeadlines(decision_.dropped + decision_.consumed);
     own_.sequence = std::max(in_.own.sequence, in_.last_sequence) + 1;
@@ -163,6 +166,7 @@ class Decider {
     history.set_event(pending.event());
     history.set_subject(pending.subject());
     history.set_exit_code(pending.exit_code());
+    history.set_pod_phase(pending.pod_phase());
     history.set_pod_reason(pending.reason());
     history.set_rule(pending.rule());
     history.set_action(pending.action());
@@ -369,6 +373,19 @@ class Decider {
     history.set_outcome(fmt::format("to be carried out at {}", kube::FormatTime(deadline.due_ms())));
   }
 
+  // A spec that is refused while the job runs, or is mended: told with the words that the status gets.
+  void NoteSpec() {
+    const bool was_refused = in_.job.status().reason() == kInvalidJob;
+    const bool is_refused = in_.invalid && in_.words.reason == kInvalidJob;
+    if (IsFinished(phase_) || was_refused == is_refused) return;
+    decision_.has_history = true;
+    auto& history = decision_.history;
+    history.set_event("OutOfSync");
+    history.set_action("SyncJob");
+    history.set_rule(is_refused ? "the spec is refused" : "the spec is accepted again");
+    history.set_outcome(is_refused ? in_.words.message : "the job goes on");
+  }
+
   // Carried to its end by another controller, whose last word leaves out what its kill retained: nothing of it is alive
   // or named by a marker, and it is not worth a write.
   bool IsLeftToRest() const {
@@ -426,7 +443,11 @@ class Decider {
     if (outcome.phase == phase_) {
       // A finish time never moves (12.2); in other phases upstream bumps it with every write of a sync.
       if (!settled) SetPhase(phase_, in_.now_ms, status());
-      if (new_deadline != nullptr) NoteDeadline(*new_deadline);
+      if (new_deadline != nullptr) {
+        NoteDeadline(*new_deadline);
+      } else {
+        NoteSpec();
+      }
       Finish(new_deadline != nullptr ? Decision::Write::kNow : Decision::Write::kCounts);
       return;
     }

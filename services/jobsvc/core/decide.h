@@ -63,6 +63,7 @@ struct Decision {
   int64_t sequence = 0;
   bool has_history = false;
   storage::v1::HistoryRecord history;  // Valid with has_history; `sequence` is set.
+  bool kills = false;                  // A kill begins with this write.
   int dropped = 0;                     // So many of the first pending actions lead to nothing: forget them now.
   int consumed = 0;                    // So many of those after them are settled by this write, once acknowledged.
   std::vector<Note> notes;             // To be recorded once the write is acknowledged.

@@ -56,6 +56,7 @@ std::vector<JobEvent> EventsOf(const PodChange& change, const PodFacts& facts, G
     event.pod = change.name;
     event.pod_uid = pod.uid;
     event.exit_code = exit_code;
+    event.phase = pod.phase;
     event.reason = facts.reason;
     event.time_ms = fact_ms != 0 ? std::min(fact_ms, now_ms) : now_ms;  // Clocks of nodes may run ahead.
     event.version = of_any_version ? status_version : pod.version;

@@ -31,6 +31,7 @@ struct JobEvent {
   std::string pod;
   std::string pod_uid;
   int32_t exit_code = 0;
+  uint8_t phase = 0;      // Of the pod, kube.v1.PodPhase.
   std::string reason;     // Of the pod.
   int64_t time_ms = 0;    // Of the fact.
   bool observed = false;  // time_ms is when it was seen.

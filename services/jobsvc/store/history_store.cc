@@ -82,6 +82,16 @@ absl::Status PutHistoryGone(const kv::KvStore& store, uint32_t slot, std::string
                     });
 }
 
+absl::StatusOr<std::optional<storage::v1::HistoryRecord>> ReadHistoryEntry(const kv::KvStore& store, uint32_t slot,
+                                                                           std::string_view job_uid, int64_t sequence) {
+  BASALT_ASSIGN_OR_RETURN(const std::optional<std::string> value,
+                          store.Get(Family::kHistory, HistoryKey(slot, job_uid, sequence)));
+  if (!value) return std::nullopt;
+  storage::v1::HistoryRecord record;
+  if (!record.ParseFromString(*value)) return Damaged(job_uid);
+  return record;
+}
+
 absl::StatusOr<std::vector<storage::v1::HistoryRecord>> ReadHistory(const kv::KvStore& store, uint32_t slot,
                                                                     std::string_view job_uid) {
   const std::string prefix = HistoryPrefix(slot, job_uid);

@@ -4,6 +4,7 @@
 // its job, so it is found by the job's UID, and by namespace and name through an index. Stateless; errors are those of
 // the store.
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -27,6 +28,9 @@ void PutHistoryIndex(uint32_t slot, std::string_view job_key, int64_t first_ms, 
 absl::Status PutHistoryGone(const kv::KvStore& store, uint32_t slot, std::string_view job_key, std::string_view job_uid,
                             int64_t gone_ms, kv::WriteBatch& batch);
 
+// Nullopt: it is not there (any more).
+absl::StatusOr<std::optional<storage::v1::HistoryRecord>> ReadHistoryEntry(const kv::KvStore& store, uint32_t slot,
+                                                                           std::string_view job_uid, int64_t sequence);
 // Oldest first.
 absl::StatusOr<std::vector<storage::v1::HistoryRecord>> ReadHistory(const kv::KvStore& store, uint32_t slot,
                                                                     std::string_view job_uid);
