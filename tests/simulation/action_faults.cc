@@ -33,7 +33,8 @@ void FaultPlan::EvictRunning(const PlannedJob& job, absl::Time until) {
   if (suite_.time().Now() >= until) return;
   const std::string& name = job.pods[random.Uniform(job.pods.size())];
   const auto pod = suite_.api().Get("pods", "default", name);
-  if (pod == nullptr || FindString(*Find(*pod, "status"), "phase") != "Running") {
+  if (pod == nullptr || suite_.JobOf(job.name, job.uid) == nullptr ||
+      FindString(*Find(*pod, "status"), "phase") != "Running") {
     return After(absl::Milliseconds(300), [this, &job, until] { EvictRunning(job, until); });
   }
   probes_.Hit("pod deleted by a user");
@@ -47,7 +48,7 @@ void FaultPlan::EvictRunning(const PlannedJob& job, absl::Time until) {
 }
 
 int64_t FaultPlan::ActionsOf(const PlannedJob& job) const {
-  const auto stored = suite_.api().Get("jobs.batch.volcano.sh", "default", job.name);
+  const auto stored = suite_.JobOf(job.name, job.uid);
   const json::value* status = stored == nullptr ? nullptr : Find(*stored, "status");
   return status == nullptr ? 0 : FindInt(*status, "version") + FindInt(*status, "retryCount");
 }
@@ -56,6 +57,27 @@ std::string FaultPlan::OwnerThatRuns(const PlannedJob& job) const {
   std::string owner = suite_.OwnerOf("jobsvc", "default/" + job.name);
   const bool runs = !owner.empty() && suite_.IsJoined(owner) && suite_.IsRunning(owner);
   return runs ? owner : std::string();
+}
+
+// Pods are being deleted by name, and whoever comes next cannot hear of it: its answer is lost, too.
+void FaultPlan::BreakInCollection(absl::Time until) {
+  Random& random = suite_.random();
+  if (suite_.time().Now() >= until) return;
+  if (!suite_.api().IsDeletingCollection()) {
+    return After(absl::Milliseconds(5), [this, until] { BreakInCollection(until); });
+  }
+  probes_.Hit("owner killed while pods were deleted in one call");
+  if (random.OneIn(2)) {
+    for (const std::string& gateway : suite_.Joined(kGateway)) {
+      suite_.CutApi(gateway, true);
+      suite_.CutApi(gateway, false);
+    }
+  }
+  const std::string owner = PickJobHost();
+  suite_.Kill(owner);
+  After(absl::Milliseconds(random.Uniform(1000)), [this, owner] {
+    if (!suite_.IsRunning(owner) && suite_.IsJoined(owner)) StartHost(owner);
+  });
 }
 
 // What was done is known to Kubernetes alone, or the disk of before knows otherwise.
@@ -86,7 +108,7 @@ void FaultPlan::DieBeforeDeletion(const PlannedJob& job, const PlannedCommand& c
     return After(absl::Milliseconds(50), [this, &job, &command, until] { DieBeforeDeletion(job, command, until); });
   }
   if (suite_.api().Get("commands.bus.volcano.sh", "default", CommandName(job, command)) == nullptr) return;
-  const auto stored = suite_.api().Get("jobs.batch.volcano.sh", "default", job.name);
+  const auto stored = suite_.JobOf(job.name, job.uid);
   const json::value* resources = stored == nullptr ? nullptr : FindPath(*stored, {"status", "controlledResources"});
   const std::string_view own = resources == nullptr ? "" : FindString(*resources, kube::kControlledStateKey);
   const std::string owner = OwnerThatRuns(job);
@@ -101,7 +123,7 @@ void FaultPlan::DieBeforeDeletion(const PlannedJob& job, const PlannedCommand& c
 void FaultPlan::ScaleBack(const PlannedJob& job, absl::Time until) {
   if (suite_.time().Now() >= until) return;
   const std::string owner = OwnerThatRuns(job);
-  const auto stored = suite_.api().Get("jobs.batch.volcano.sh", "default", job.name);
+  const auto stored = suite_.JobOf(job.name, job.uid);
   const json::value* tasks = stored == nullptr ? nullptr : FindPath(*stored, {"spec", "tasks"});
   bool going = false;
   PlannedScaling back;
@@ -114,13 +136,48 @@ void FaultPlan::ScaleBack(const PlannedJob& job, absl::Time until) {
       if (suite_.api().Get("pods", "default", name) != nullptr) surplus_.insert(name);
     }
   }
-  if (!going || owner.empty() || IsFinishedPhase(suite_.JobPhase("default", job.name))) {
+  if (!going || owner.empty() || IsFinishedPhase(suite_.PhaseOf(job.name, job.uid))) {
     return After(absl::Milliseconds(2), [this, &job, until] { ScaleBack(job, until); });
   }
   probes_.Hit("scaled back while surplus pods went");
   KillHost(owner);
   suite_.PatchObject(fmt::format("/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs/{}", job.name),
-                     ScalingPatch(back));
+                     ScalingPatch(job, back));
+}
+
+void FaultPlan::OnReplaced(const PlannedJob& job) {
+  Random& random = suite_.random();
+  const std::string owner = OwnerThatRuns(job);
+  if (healed_ || owner.empty()) return;
+  const uint64_t what = random.Uniform(12);
+  const auto soon = absl::Milliseconds(random.Uniform(random.OneIn(2) ? 50 : 1000));
+  After(soon, [this, owner, what] {
+    if (!suite_.IsJoined(owner) || !suite_.IsRunning(owner)) return;
+    switch (what) {
+      case 0:
+      case 1:
+        probes_.Hit("owner killed while a job was made anew");
+        return KillHost(owner);
+      case 2:
+        return suite_.KillAtWrite(owner, 1 + suite_.random().Uniform(4), suite_.random().OneIn(2));
+      case 3:
+      case 4:
+        probes_.Hit("disk lost while a job was made anew");
+        return LoseDiskOf(owner);
+      case 5:
+        return LosePowerOf(owner);
+      case 6:
+      case 7:
+        if (Leave("jobsvc") || !Join("jobsvc").empty()) probes_.Hit("slots moved while a job was made anew");
+        return;
+      case 8:
+        return PauseHost(owner, absl::Milliseconds(500 + suite_.random().Uniform(10'000)));
+      case 9:
+        return KillHost(PickHost("gateway"));
+      default:
+        return;
+    }
+  });
 }
 
 }  // namespace basalt::simulation

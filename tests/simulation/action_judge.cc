@@ -107,6 +107,11 @@ class ActionJudge {
     if (version < version_ || retries < retries_) {
       Violation("version {} and retry count {} fell to {} and {}", version_, retries_, version, retries);
     }
+    // Also of the first one: no job has begun where another of its name has ended.
+    if (retries > retries_ + 1) Violation("retry count {} came after {}", retries, retries_);
+    const int64_t commits = own.is_object() ? FindInt(own, "seq") : 0;
+    if (own.is_object() && commits > commits_ + 1) Violation("its commit {} came after {}", commits, commits_);
+    if (own.is_object()) commits_ = commits;
     if (own.is_object()) {
       const json::value* kill = basalt::Find(own, "kill");
       const std::string text = kill == nullptr ? std::string() : ToText(*kill);
@@ -288,6 +293,10 @@ class ActionJudge {
         const absl::Time due = absl::FromUnixMillis(FindInt(deadline, "due"));
         now_stored[fmt::format("{} {} {}", FindString(deadline, "event"), FindString(deadline, "pod"),
                                FindString(deadline, "uid"))] = due;
+        const std::string pod(FindString(deadline, "pod"));
+        if (!pod.empty() && Find(pod, std::string(FindString(deadline, "uid"))) == nullptr) {
+          Violation("a deadline is kept of pod {} ({}), which is not its own", pod, FindString(deadline, "uid"));
+        }
         probes_.Hit("deadline kept in the status");
       }
     }
@@ -339,6 +348,7 @@ class ActionJudge {
   std::string kill_;
   int64_t version_ = 0;
   int64_t retries_ = 0;
+  int64_t commits_ = 0;
   bool deleted_ = false;
 };
 
@@ -346,31 +356,33 @@ class ActionJudge {
 
 void JudgeActions(SimSuite& suite, const std::vector<PlannedJob>& jobs, absl::Time healed,
                   std::vector<std::string>& violations, Probes& probes) {
-  std::map<std::string, ActionJudge> judges;   // By the job's name.
+  std::map<std::string, ActionJudge> judges;   // By the job's UID.
   std::map<std::string, ActionJudge*> of_pod;  // By the pod's.
-  for (const PlannedJob& job : jobs) {
-    ActionJudge& judge = judges.try_emplace(job.name, suite, job, healed, violations, probes).first->second;
-    for (const std::string& pod : job.pods) of_pod[pod] = &judge;
-  }
+  for (const PlannedJob& job : jobs) judges.try_emplace(job.uid, suite, job, healed, violations, probes);
   absl::Time now;
   for (const kubesim::LoggedRequest& request : suite.api().log()) {
     now = request.time;
     if (!Succeeded(request)) continue;
     if (request.resource == "jobs") {
-      const auto judge = judges.find(request.name);
+      const auto judge = judges.find(request.uid);
       if (judge == judges.end()) continue;
       if (request.subresource == "status") judge->second.OnStatus(request);
       if (request.subresource.empty() && request.verb == "patch") judge->second.OnEdit(request);
       if (request.verb == "delete") judge->second.OnJobDeleted();
     }
     if (request.resource != "pods") continue;
-    const auto judge = of_pod.find(request.name);
+    if (request.verb == "create" && request.subresource.empty()) {
+      const auto owner = judges.find(OwnerIn(request));
+      if (owner == judges.end()) continue;
+      of_pod[request.uid] = &owner->second;
+      owner->second.OnMade(request);
+    }
+    const auto judge = of_pod.find(request.uid);
     if (judge == of_pod.end()) continue;
-    if (request.verb == "create" && request.subresource.empty()) judge->second->OnMade(request);
     if (request.verb == "patch" && request.subresource == "status") judge->second->OnPodStatus(request);
     if (request.verb == "delete") judge->second->OnDeleted(request);
   }
-  for (auto& [name, judge] : judges) judge.End(now);
+  for (auto& [uid, judge] : judges) judge.End(now);
 }
 
 }  // namespace basalt::simulation

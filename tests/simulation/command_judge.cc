@@ -144,14 +144,11 @@ void JudgeCommands(const kubesim::ApiServer& api, const std::vector<PlannedJob>&
                    std::vector<std::string>& violations, Probes& probes) {
   std::map<std::string, CommandJudge> judges;       // By the job's UID.
   std::map<std::string, CommandJudge*> of_command;  // By the command's.
-  std::map<std::string, CommandJudge*> of_pod;      // By the pod's name.
   for (const PlannedJob& job : jobs) {
-    if (job.commands.empty() || job.uid.empty()) continue;
     CommandJudge& judge = judges.try_emplace(job.uid, job, violations, probes).first->second;
     for (const PlannedCommand& command : job.commands) {
       if (!command.uid.empty()) of_command[command.uid] = &judge;
     }
-    for (const std::string& pod : job.pods) of_pod[pod] = &judge;
   }
   for (const kubesim::LoggedRequest& request : api.log()) {
     if (!Succeeded(request)) continue;
@@ -164,7 +161,7 @@ void JudgeCommands(const kubesim::ApiServer& api, const std::vector<PlannedJob>&
       }
     }
     if (request.resource == "pods" && request.verb == "create" && request.subresource.empty()) {
-      if (const auto judge = of_pod.find(request.name); judge != of_pod.end()) judge->second->OnMade(request);
+      if (const auto judge = judges.find(OwnerIn(request)); judge != judges.end()) judge->second.OnMade(request);
     }
   }
   for (auto& [uid, judge] : judges) judge.End(api);

@@ -31,6 +31,7 @@ void FaultPlan::Begin() {
     if (job.commands.size() >= 2 && !random.OneIn(3)) CatchDisk(job, random.OneIn(2), until);
     BeginWithActions(job, until);
   }
+  if (random.OneIn(2)) BreakInCollection(until);
 }
 
 void FaultPlan::Step() {
@@ -140,7 +141,7 @@ void FaultPlan::LoseDiskInKill(absl::Time until) {
 
 bool FaultPlan::KillIsUnderWay() const {
   return std::any_of(jobs_.begin(), jobs_.end(), [&](const PlannedJob& job) {
-    const std::string phase = suite_.JobPhase("default", job.name);
+    const std::string phase = suite_.PhaseOf(job.name, job.uid);
     return phase == "Restarting" || phase == "Terminating" || phase == "Completing";
   });
 }
@@ -233,7 +234,7 @@ void FaultPlan::DeleteFailedPodUnseen(const std::string& down, absl::Duration le
 void FaultPlan::DeleteFailedPodOnceItRuns(const PlannedJob& job, absl::Time until) {
   if (suite_.time().Now() >= until) return;
   const std::string owner = suite_.OwnerOf("jobsvc", "default/" + job.name);
-  if (suite_.JobPhase("default", job.name) != "Running" || owner.empty() || !suite_.IsJoined(owner)) {
+  if (suite_.PhaseOf(job.name, job.uid) != "Running" || owner.empty() || !suite_.IsJoined(owner)) {
     return After(absl::Milliseconds(100), [this, &job, until] { DeleteFailedPodOnceItRuns(job, until); });
   }
   DeleteFailedPodUnseen(owner, absl::Seconds(3));
@@ -260,7 +261,7 @@ void FaultPlan::DeleteWhenFailed(const std::string& down, absl::Time until) {
 std::string FaultPlan::PickPod(std::string_view phase) {
   std::vector<std::string> found;
   for (const PlannedJob& job : jobs_) {
-    const std::string job_phase = suite_.JobPhase("default", job.name);
+    const std::string job_phase = suite_.PhaseOf(job.name, job.uid);
     if (job_phase.empty() || IsFinishedPhase(job_phase)) continue;
     // A gang that can never be complete again keeps the new pod waiting for ever, and rightly.
     if (job.kind == JobKind::kPlain && job.ends.front() == "Failed") continue;

@@ -28,6 +28,8 @@ class FaultPlan {
   void Step();
   // Often: what has died at a write is removed and started again later; who owns what is looked at.
   void Watch();
+  // A job is being deleted, or has just been made anew under the name of another one: whoever has it may lose it now.
+  void OnReplaced(const PlannedJob& job);
   // The end of all faults; everything runs after it.
   void Heal();
 
@@ -82,6 +84,7 @@ class FaultPlan {
   void DieBeforeDeletion(const PlannedJob& job, const PlannedCommand& command, absl::Time until);
   void EvictRunning(const PlannedJob& job, absl::Time until);
   void ScaleBack(const PlannedJob& job, absl::Time until);
+  void BreakInCollection(absl::Time until);
   int64_t ActionsOf(const PlannedJob& job) const;
   // That runs, and is meant to; empty: there is none.
   std::string OwnerThatRuns(const PlannedJob& job) const;

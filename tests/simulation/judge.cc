@@ -31,6 +31,12 @@ json::value OwnStateIn(const kubesim::LoggedRequest& request) {
   return state.ok() && state->is_object() ? *std::move(state) : json::value(nullptr);
 }
 
+std::string OwnerIn(const kubesim::LoggedRequest& request) {
+  const json::value* owners = FindPath(request.body, {"metadata", "ownerReferences"});
+  if (owners == nullptr || !owners->is_array() || owners->as_array().empty()) return "";
+  return std::string(FindString(owners->as_array().front(), "uid"));
+}
+
 void ApplyEdit(const kubesim::LoggedRequest& request, std::vector<int>& replicas) {
   if (!request.body.is_array()) return;
   for (size_t t = 0; t < replicas.size(); ++t) {
@@ -57,8 +63,8 @@ struct Story {
 };
 
 struct PodStory {
-  const PlannedJob* job = nullptr;
-  std::string uid;  // The newest.
+  const PlannedJob* job = nullptr;  // Null: of none.
+  std::string uid;                  // The newest.
   std::string phase;
   int64_t version = 0;
   int64_t creates = 0;
@@ -75,34 +81,36 @@ class LogJudge {
   LogJudge(const SimSuite& suite, const std::vector<PlannedJob>& jobs, std::vector<std::string>& violations)
       : suite_(suite), violations_(violations) {
     for (const PlannedJob& job : jobs) {
-      jobs_[job.name] = &job;
-      for (const PlannedTask& task : job.tasks) stories_[job.name].replicas.push_back(task.replicas);
-      stories_[job.name].least = stories_[job.name].replicas;
-      for (const std::string& pod : job.pods) pods_[pod].job = &job;
+      jobs_[job.uid] = &job;
+      Story& story = stories_[job.uid];
+      for (const PlannedTask& task : job.tasks) story.replicas.push_back(task.replicas);
+      story.least = story.replicas;
+      for (const std::string& pod : job.pods) pods_[{job.uid, pod}].job = &job;
     }
   }
 
   void Read(const kubesim::LoggedRequest& request) {
     if (!Succeeded(request)) return;
-    if (request.resource == "jobs" && request.subresource == "status" && jobs_.count(request.name) > 0) {
-      OnStatus(*jobs_[request.name], request);
+    if (request.resource == "jobs" && jobs_.contains(request.uid)) {
+      if (request.subresource == "status") OnStatus(*jobs_[request.uid], request);
+      if (request.verb == "patch" && request.subresource.empty()) OnEdit(request);
+      if (request.verb == "delete") stories_[request.uid].deleted = true;
     }
-    if (request.resource == "jobs" && request.verb == "patch" && request.subresource.empty()) OnEdit(request);
-    if (request.resource == "jobs" && request.verb == "delete") stories_[request.name].deleted = true;
     if (request.resource != "pods") return;
     if (request.verb == "create" && request.subresource.empty()) return OnCreate(request);
-    const auto pod = pods_.find(request.name);
-    if (pod == pods_.end()) return;
-    if (request.verb == "patch" && request.subresource == "status") OnPodStatus(pod->second, request);
-    if (request.verb == "delete" || request.verb == "deletecollection") OnDelete(pod->second, request);
+    const auto job = job_of_.find(request.uid);
+    if (job == job_of_.end()) return;
+    PodStory& pod = pods_[{job->second, request.name}];
+    if (request.verb == "patch" && request.subresource == "status") OnPodStatus(pod, request);
+    if (request.verb == "delete") OnDelete(pod, request);
   }
 
-  const std::vector<int>& replicas(const std::string& job) const { return stories_.at(job).replicas; }
+  const std::vector<int>& replicas(const PlannedJob& job) const { return stories_.at(job.uid).replicas; }
 
   // The pod succeeded, and no kill that retains nothing has followed.
-  bool CountsAlthoughGone(const std::string& name) const {
-    const PodStory& pod = pods_.at(name);
-    const auto job = stories_.find(pod.job->name);
+  bool CountsAlthoughGone(const PlannedJob& planned, const std::string& name) const {
+    const PodStory& pod = pods_.at({planned.uid, name});
+    const auto job = stories_.find(planned.uid);
     if (pod.phase != "Succeeded" || job == stories_.end()) return false;
     // The last of the retries keeps what has finished.
     const int64_t emptied = pod.job->kind == JobKind::kRestarts ? std::min<int64_t>(job->second.version, 1) : 0;
@@ -111,13 +119,15 @@ class LogJudge {
 
  private:
   void OnCreate(const kubesim::LoggedRequest& request) {
-    const auto found = pods_.find(request.name);
+    const std::string uid = OwnerIn(request);
+    const auto found = pods_.find({uid, request.name});
     if (found == pods_.end()) {
-      violations_.push_back(fmt::format("pod {} belongs to no job's spec", request.name));
+      violations_.push_back(fmt::format("pod {} of {} belongs to no job's spec", request.name, uid));
       return;
     }
+    job_of_[request.uid] = uid;
     PodStory& pod = found->second;
-    const Story& job = stories_[pod.job->name];
+    const Story& job = stories_[uid];
     const json::value* annotations = FindPath(request.body, {"metadata", "annotations"});
     const std::string_view version = annotations == nullptr ? "" : FindString(*annotations, "volcano.sh/job-version");
     const int64_t version_before = pod.version;
@@ -160,13 +170,13 @@ class LogJudge {
     const std::string_view phase = status == nullptr ? "" : FindString(*status, "phase");
     if (phase.empty() || pod.phase == phase) return;
     pod.phase = phase;
-    Story& job = stories_[pod.job->name];
+    Story& job = stories_[pod.job->uid];
     if (phase == "Failed") job.failed.insert(request.uid);
     if (phase == "Succeeded" && request.name.find("-t0-") != std::string::npos) ++job.first_task_successes;
   }
 
   void OnDelete(PodStory& pod, const kubesim::LoggedRequest& request) {
-    Story& job = stories_[pod.job->name];
+    Story& job = stories_[pod.job->uid];
     if (request.user_agent == "user") {
       ++pod.user_deletions;
       ++job.evictions;
@@ -194,19 +204,18 @@ class LogJudge {
   }
 
   void OnEdit(const kubesim::LoggedRequest& request) {
-    const auto planned = jobs_.find(request.name);
-    if (planned == jobs_.end()) return;
-    Story& job = stories_[request.name];
+    const PlannedJob& planned = *jobs_[request.uid];
+    Story& job = stories_[request.uid];
     ApplyEdit(request, job.replicas);
     for (size_t t = 0; t < job.least.size(); ++t) job.least[t] = std::min(job.least[t], job.replicas[t]);
-    for (const std::string& name : planned->second->pods) {
-      PodStory& pod = pods_[name];
-      pod.was_surplus = pod.was_surplus || IsSurplus(*planned->second, job.replicas, name);
+    for (const std::string& name : planned.pods) {
+      PodStory& pod = pods_[{planned.uid, name}];
+      pod.was_surplus = pod.was_surplus || IsSurplus(planned, job.replicas, name);
     }
   }
 
   void OnStatus(const PlannedJob& planned, const kubesim::LoggedRequest& request) {
-    Story& job = stories_[planned.name];
+    Story& job = stories_[planned.uid];
     const json::value* version = FindPath(request.body, {"status", "version"});
     if (version != nullptr && version->is_int64()) {
       const int64_t next = version->as_int64();
@@ -218,7 +227,15 @@ class LogJudge {
     }
     const json::value own = OwnStateIn(request);
     if (const json::value* targets = own.is_object() ? FindPath(own, {"kill", "targets"}) : nullptr) {
-      for (const json::value& uid : targets->as_array()) job.targets.emplace(uid.as_string());
+      for (const json::value& target : targets->as_array()) {
+        const std::string uid(target.as_string());
+        const auto of = job_of_.find(uid);
+        if (of == job_of_.end() || of->second != planned.uid) {
+          violations_.push_back(
+              fmt::format("{} ({}): a kill is about pod {}, which is not its own", planned.name, planned.uid, uid));
+        }
+        job.targets.insert(uid);
+      }
     }
     if (const std::string_view next = PhaseOf(request); !next.empty()) job.phase = next;
   }
@@ -248,16 +265,26 @@ class LogJudge {
 
   const SimSuite& suite_;
   std::vector<std::string>& violations_;
-  std::map<std::string, const PlannedJob*> jobs_;
-  std::map<std::string, Story> stories_;
-  std::map<std::string, PodStory> pods_;
+  std::map<std::string, const PlannedJob*> jobs_;                 // By UID,
+  std::map<std::string, Story> stories_;                          // as these.
+  std::map<std::pair<std::string, std::string>, PodStory> pods_;  // By the UID of their job, and their name.
+  std::map<std::string, std::string> job_of_;                     // UIDs: of a pod -> of its job.
 };
+
+bool IsOwnedBy(const json::value& object, std::string_view uid) {
+  const json::value* owners = FindPath(object, {"metadata", "ownerReferences"});
+  return owners != nullptr && owners->is_array() &&
+         std::any_of(owners->as_array().begin(), owners->as_array().end(),
+                     [&](const json::value& owner) { return FindString(owner, "uid") == uid; });
+}
 
 void JudgeLeftovers(SimSuite& suite, const std::vector<PlannedJob>& jobs, std::vector<std::string>& violations) {
   for (const PlannedJob& job : jobs) {
-    if (IsLivePhase(suite.JobPhase("default", job.name))) continue;
+    if (IsLivePhase(suite.PhaseOf(job.name, job.uid))) continue;
     const auto gone = [&](std::string_view resource, const std::string& name) {
-      if (suite.api().Get(resource, "default", name) != nullptr) {
+      const auto left = suite.api().Get(resource, "default", name);
+      // Of a job that was made anew under the name it may be.
+      if (left != nullptr && (!job.replaced || IsOwnedBy(*left, job.uid))) {
         violations.push_back(fmt::format("{} {} is left of {}", resource, name, job.name));
       }
     };
@@ -276,29 +303,30 @@ void JudgeCounts(SimSuite& suite, const std::vector<PlannedJob>& jobs, const Log
                  std::vector<std::string>& violations) {
   for (const PlannedJob& job : jobs) {
     if (job.deleted) continue;
-    const auto stored = suite.api().Get("jobs.batch.volcano.sh", "default", job.name);
+    const auto stored = suite.JobOf(job.name, job.uid);
     if (stored == nullptr) {
       violations.push_back(fmt::format("{} is gone", job.name));
       continue;
     }
-    const std::string phase = suite.JobPhase("default", job.name);
+    const std::string phase = suite.PhaseOf(job.name, job.uid);
     if (std::find(job.ends.begin(), job.ends.end(), phase) == job.ends.end()) {
       violations.push_back(fmt::format("{} ended as {}, not {}", job.name, phase, fmt::join(job.ends, " or ")));
     }
     std::map<std::string_view, int64_t> counts;
     int64_t gone_when_succeeded = 0;
     for (const std::string& name : job.pods) {
-      const auto pod = suite.api().Get("pods", "default", name);
+      auto pod = suite.api().Get("pods", "default", name);
+      if (pod != nullptr && !IsOwnedBy(*pod, job.uid)) pod = nullptr;
       const PodPlace place = PlaceOf(job, name);
-      const bool surplus = place.index >= log.replicas(job.name)[static_cast<size_t>(place.task)];
-      if (IsLivePhase(phase) && (surplus ? pod != nullptr : pod == nullptr && !log.CountsAlthoughGone(name))) {
+      const bool surplus = place.index >= log.replicas(job)[static_cast<size_t>(place.task)];
+      if (IsLivePhase(phase) && (surplus ? pod != nullptr : pod == nullptr && !log.CountsAlthoughGone(job, name))) {
         violations.push_back(
             fmt::format("{} is {}: pod {} is {}", job.name, phase, name, surplus ? "too many" : "missing"));
       }
       if (surplus) continue;
       if (pod != nullptr) {
         ++counts[FindString(*FindPath(*pod, {"status"}), "phase")];
-      } else if (log.CountsAlthoughGone(name)) {
+      } else if (log.CountsAlthoughGone(job, name)) {
         ++gone_when_succeeded;
       }
     }
@@ -327,6 +355,7 @@ void Judge(SimSuite& suite, const std::vector<PlannedJob>& jobs, absl::Time heal
   JudgeWriters(suite.api(), violations);
   JudgeCommands(suite.api(), jobs, violations, probes);
   JudgeActions(suite, jobs, healed, violations, probes);
+  JudgeCollections(suite.api(), jobs, violations, probes);
   JudgeRecords(suite, jobs, violations);
   JudgeHistory(suite, jobs, violations);
   JudgeLeftovers(suite, jobs, violations);

@@ -30,6 +30,9 @@ void JudgeCommands(const kubesim::ApiServer& api, const std::vector<PlannedJob>&
 // What policies and commands have done to pods was called for by a fact, once, and at its time.
 void JudgeActions(SimSuite& suite, const std::vector<PlannedJob>& jobs, absl::Time healed,
                   std::vector<std::string>& violations, Probes& probes);
+// Each pod that was deleted together with others was one that its job's kill covered.
+void JudgeCollections(const kubesim::ApiServer& api, const std::vector<PlannedJob>& jobs,
+                      std::vector<std::string>& violations, Probes& probes);
 // The owner of each job has its record and its pods, and nobody else takes it for its own.
 void JudgeRecords(SimSuite& suite, const std::vector<PlannedJob>& jobs, std::vector<std::string>& violations);
 // What history tells has happened, and where nothing was lost it tells of all.
@@ -42,6 +45,8 @@ bool IsOurs(const kubesim::LoggedRequest& request);
 std::string_view PhaseOf(const kubesim::LoggedRequest& request);
 // What a status patch says under our key of controlledResources; null: nothing.
 json::value OwnStateIn(const kubesim::LoggedRequest& request);
+// The UID of the controller in what is created; empty: it has none.
+std::string OwnerIn(const kubesim::LoggedRequest& request);
 // The replicas of each task after an edit of the spec by a user, from those before.
 void ApplyEdit(const kubesim::LoggedRequest& request, std::vector<int>& replicas);
 

@@ -299,7 +299,7 @@ class Planner {
 
 }  // namespace
 
-PlannedJob PlanJob(Random& random, int number) {
+PlannedJob PlanJob(Random& random, int number, bool anew) {
   PlannedJob job;
   job.name = fmt::format("job-{}", number);
   job.kind = PickKind(random);
@@ -308,7 +308,7 @@ PlannedJob PlanJob(Random& random, int number) {
   }
   job.late_queue = random.OneIn(8) && job.kind != JobKind::kStartsInTime;
   Planner(random, job).Plan();
-  for (size_t i = 0; i < job.commands.size(); ++i) job.commands[i].number = static_cast<int>(i);
+  for (size_t i = 0; i < job.commands.size(); ++i) job.commands[i].number = static_cast<int>(i) + (anew ? 100 : 0);
   for (size_t t = 0; t < job.tasks.size(); ++t) {
     for (int i = 0; i < job.tasks[t].most; ++i) job.pods.push_back(fmt::format("{}-t{}-{}", job.name, t, i));
   }

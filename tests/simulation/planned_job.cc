@@ -81,11 +81,11 @@ std::string CommandManifest(const PlannedJob& job, const PlannedCommand& command
   json::object target{{"apiVersion", "batch.volcano.sh/v1alpha1"},
                       {"kind", "Job"},
                       {"name", job.name},
-                      {"uid", command.for_older ? "00000000-0000-4000-8000-000000000000" : job.uid},
+                      {"uid", command.target},
                       {"controller", true}};
   json::object metadata{{"name", CommandName(job, command)}, {"namespace", "default"}};
   // An owner that is gone would take it along.
-  if (!command.for_older) metadata["ownerReferences"] = json::array{target};
+  if (command.owned) metadata["ownerReferences"] = json::array{target};
   json::object about;
   if (!command.task.empty()) about["task"] = command.task;
   if (!command.pod.empty()) about["pod"] = command.pod;
@@ -98,8 +98,8 @@ std::string CommandManifest(const PlannedJob& job, const PlannedCommand& command
                              {"target", target}});
 }
 
-std::string ScalingPatch(const PlannedScaling& scaling) {
-  json::array patch;
+std::string ScalingPatch(const PlannedJob& job, const PlannedScaling& scaling) {
+  json::array patch{json::object{{"op", "test"}, {"path", "/metadata/uid"}, {"value", job.uid}}};
   for (size_t t = 0; t < scaling.replicas.size(); ++t) {
     patch.push_back(json::object{
         {"op", "add"}, {"path", fmt::format("/spec/tasks/{}/replicas", t)}, {"value", scaling.replicas[t]}});

@@ -58,7 +58,9 @@ struct PlannedCommand {
   bool by_uid = false;     // Of the pod that has that name then.
   bool for_older = false;  // For a job of this name that is gone: not to be carried out on this one.
   int number = 0;          // In the job's commands.
-  std::string uid;         // Once given.
+  std::string target;      // The job's UID, once given,
+  bool owned = false;      // and whether it was there then.
+  std::string uid;
   std::string pod_uid;
 };
 
@@ -81,14 +83,18 @@ struct PlannedJob {
   int min_available = 0;          // 0: not said.
   std::vector<std::string> pods;  // Every name that may ever be made.
   std::vector<std::string> plugins;
-  std::vector<std::string> ends;         // Phases in which it may end, or stay.
-  std::vector<PlannedCommand> commands;  // In their order.
-  std::vector<PlannedScaling> scalings;  // In their order.
-  bool late_queue = false;               // Its queue does not exist at first.
-  bool deleted = false;                  // By the user, at some time.
+  std::vector<std::string> ends;                // Phases in which it may end, or stay.
+  std::vector<PlannedCommand> commands;         // In their order.
+  std::vector<PlannedScaling> scalings;         // In their order.
+  absl::Time settled = absl::InfiniteFuture();  // Users do nothing more with it from then on.
+  bool late_queue = false;                      // Its queue does not exist at first.
+  bool deleted = false;                         // By the user, at some time.
+  bool replaced = false;                        // The same, and another one was made under its name.
+  std::string older_uid;                        // Of the one that had its name before; empty: there was none.
 };
 
-PlannedJob PlanJob(Random& random, int number);
+// `anew`: under the name of another one of that number.
+PlannedJob PlanJob(Random& random, int number, bool anew = false);
 
 std::string JobManifest(const PlannedJob& job);
 
@@ -100,10 +106,10 @@ struct PodPlace {
 PodPlace PlaceOf(const PlannedJob& job, std::string_view pod);
 
 std::string CommandName(const PlannedJob& job, const PlannedCommand& command);
-// Requires: the job has a UID.
+// Requires: the command has its target.
 std::string CommandManifest(const PlannedJob& job, const PlannedCommand& command);
-// A JSON patch of the job.
-std::string ScalingPatch(const PlannedScaling& scaling);
+// A JSON patch of that job and of no other.
+std::string ScalingPatch(const PlannedJob& job, const PlannedScaling& scaling);
 
 // The queue of those with `late_queue`.
 inline constexpr std::string_view kLateQueue = "late";

@@ -42,7 +42,9 @@ INSTANTIATE_TEST_SUITE_P(Bugs, PlantedBugTest,
                                            "effects_before_commit", "no_fence", "lost_hand_over",
                                            "early_acknowledgement", "epoch_from_lease", "stale_disk_believed",
                                            "deadline_stays_in_status", "deadline_outlives_pending", "command_forgotten",
-                                           "command_by_name", "surplus_not_marked", "events_of_older_versions"),
+                                           "command_by_name", "surplus_not_marked", "events_of_older_versions",
+                                           "finished_pods_collected", "made_while_collecting",
+                                           "deadlines_of_the_job_before"),
                          [](const auto& bug) { return std::string(bug.param); });
 
 }  // namespace

@@ -33,6 +33,9 @@ inline constexpr std::string_view kWantedProbes[] = {
     "failed pod deleted while jobsvc was down",
     "queue missing at first",
     "full kill",
+    "pods deleted in one call",
+    "finished pod kept by a deletion in one call",
+    "owner killed while pods were deleted in one call",
     "several replicas",
     "several gateways",
     "lead changed",
@@ -70,6 +73,16 @@ inline constexpr std::string_view kWantedProbes[] = {
     "scaled to zero",
     "scaled while a pod had failed",
     "scaled back while surplus pods went",
+    "job made anew",
+    "job made anew: its pods' names were held",
+    "job made anew: pods were being killed",
+    "job made anew: pods were being deleted in one call",
+    "job made anew: a deadline was pending",
+    "job made anew: it had been retried",
+    "owner killed while a job was made anew",
+    "disk lost while a job was made anew",
+    "slots moved while a job was made anew",
+    "command for a job made anew since",
 };
 
 class Probes {

@@ -102,6 +102,11 @@ void JudgeRecord(SimSuite& suite, const PlannedJob& job, const std::string& owne
     violations.push_back(fmt::format("{}: pod {} is {} and recorded as {}", job.name, name, uid,
                                      recorded == pods.end() ? "nothing" : recorded->second));
   }
+  for (const auto& [name, uid] : pods) {
+    const auto pod = suite.api().Get("pods", "default", name);
+    if (pod != nullptr && FindString(*Find(*pod, "metadata"), "uid") == uid) continue;
+    violations.push_back(fmt::format("{}: pod {} ({}) is recorded and gone", job.name, name, uid));
+  }
 }
 
 }  // namespace
@@ -109,6 +114,7 @@ void JudgeRecord(SimSuite& suite, const PlannedJob& job, const std::string& owne
 void JudgeRecords(SimSuite& suite, const std::vector<PlannedJob>& jobs, std::vector<std::string>& violations) {
   const std::vector<std::string> replicas = suite.Joined("jobsvc");
   for (const PlannedJob& job : jobs) {
+    if (job.replaced) continue;
     const std::string key = "default/" + job.name;
     const std::string owner = suite.OwnerOf("jobsvc", key);
     if (std::find(replicas.begin(), replicas.end(), owner) == replicas.end()) {

@@ -8,10 +8,12 @@
 #include "gateway/lead/lease.h"
 #include "tests/simulation/fault_plan.h"
 #include "tests/simulation/judge.h"
+#include "tests/simulation/replacement.h"
 
 namespace basalt::simulation {
 namespace {
 
+constexpr std::string_view kNoUid = "00000000-0000-4000-8000-000000000000";
 constexpr absl::Duration kFaultTime = absl::Seconds(60);
 constexpr absl::Duration kQuietLimit = absl::Minutes(20);
 constexpr absl::Duration kQuiet = absl::Seconds(45);  // Longer than a lost write and the longest back-off after it.
@@ -20,8 +22,13 @@ std::string PathOf(const PlannedJob& job) {
   return fmt::format("/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs/{}", job.name);
 }
 
-void Give(SimSuite& suite, const PlannedJob& job, PlannedCommand& command) {
-  if (suite.JobPhase("default", job.name).empty()) return;
+void Give(SimSuite& suite, const PlannedJob& job, PlannedCommand& command, Probes& probes) {
+  const bool is_there = suite.JobOf(job.name, job.uid) != nullptr;
+  // Who gives one may not have heard that its job is another one by now.
+  if (!is_there && !job.replaced) return;
+  if (!is_there) probes.Hit("command for a job made anew since");
+  command.owned = is_there && !command.for_older;
+  command.target = !command.for_older ? job.uid : job.older_uid.empty() ? std::string(kNoUid) : job.older_uid;
   if (const auto pod = suite.api().Get("pods", "default", command.pod); command.by_uid && pod != nullptr) {
     command.pod_uid = FindString(*Find(*pod, "metadata"), "uid");
   }
@@ -37,20 +44,23 @@ bool HasFailedPod(SimSuite& suite, const PlannedJob& job) {
 
 // Not of what is over: what such a job would be is nobody's business.
 void Scale(SimSuite& suite, const PlannedJob& job, const PlannedScaling& scaling, Probes& probes) {
-  const std::string phase = suite.JobPhase("default", job.name);
+  const std::string phase = suite.PhaseOf(job.name, job.uid);
   if (phase.empty() || IsFinishedPhase(phase)) return;
   const bool to_zero = std::all_of(scaling.replicas.begin(), scaling.replicas.end(), [](int n) { return n == 0; });
   probes.Hit(to_zero ? "scaled to zero" : "scaled");
   if (HasFailedPod(suite, job)) probes.Hit("scaled while a pod had failed");
-  suite.PatchObject(PathOf(job), ScalingPatch(scaling));
+  suite.PatchObject(PathOf(job), ScalingPatch(job, scaling));
 }
 
 void Submit(SimSuite& suite, PlannedJob& job, Probes& probes) {
   job.uid = suite.CreateObject(job.manifest);
+  const absl::Time now = job.settled = suite.time().Now();
   for (PlannedCommand& command : job.commands) {
-    suite.time().RunAfter(command.after, [&suite, &job, &command] { Give(suite, job, command); });
+    job.settled = std::max(job.settled, now + command.after);
+    suite.time().RunAfter(command.after, [&suite, &job, &command, &probes] { Give(suite, job, command, probes); });
   }
   for (const PlannedScaling& scaling : job.scalings) {
+    job.settled = std::max(job.settled, now + scaling.after);
     suite.time().RunAfter(scaling.after, [&suite, &job, &scaling, &probes] { Scale(suite, job, scaling, probes); });
   }
 }
@@ -59,7 +69,7 @@ void SubmitLater(SimSuite& suite, PlannedJob& job, Probes& probes) {
   Random& random = suite.random();
   suite.time().RunAfter(absl::Milliseconds(random.Uniform(20'000)),
                         [&suite, &job, &probes] { Submit(suite, job, probes); });
-  if (!random.OneIn(6)) return;
+  if (job.replaced || !random.OneIn(6)) return;
   job.deleted = true;
   suite.time().RunAfter(absl::Milliseconds(20'000 + random.Uniform(15'000)),
                         [&suite, &job] { suite.DeleteObject(PathOf(job)); });
@@ -67,7 +77,7 @@ void SubmitLater(SimSuite& suite, PlannedJob& job, Probes& probes) {
 
 // Of a job that was scaled to zero nothing more comes.
 bool IsScaledToZero(SimSuite& suite, const PlannedJob& job) {
-  const auto stored = suite.api().Get("jobs.batch.volcano.sh", "default", job.name);
+  const auto stored = suite.JobOf(job.name, job.uid);
   if (stored == nullptr) return false;
   const json::array& tasks = FindPath(*stored, {"spec", "tasks"})->as_array();
   return std::all_of(tasks.begin(), tasks.end(),
@@ -75,8 +85,9 @@ bool IsScaledToZero(SimSuite& suite, const PlannedJob& job) {
 }
 
 bool IsOver(SimSuite& suite, const PlannedJob& job) {
-  const std::string phase = suite.JobPhase("default", job.name);
+  const std::string phase = suite.PhaseOf(job.name, job.uid);
   if (job.deleted) return phase.empty();
+  if (!IsFinishedPhase(phase) && suite.time().Now() < job.settled) return false;
   if (IsLivePhase(phase)) return IsScaledToZero(suite, job);
   return IsFinishedPhase(phase) || std::find(job.ends.begin(), job.ends.end(), phase) != job.ends.end();
 }
@@ -139,6 +150,11 @@ void PickShape(SimSuiteOptions& options) {
   options.gateways = of_hundred < 60 ? 1 : of_hundred < 88 ? 2 : 3;
   if (random.OneIn(2)) options.max_skew = absl::Minutes(5);
   if (random.OneIn(2)) options.max_drift = 0.001;
+  if (random.OneIn(2)) {
+    // Many pods take longer than their request may, but are gone before the end of the quiet time.
+    options.collection_pause = absl::Milliseconds(1 + random.Uniform(400));
+  }
+  if (random.OneIn(2)) options.gc_delay = absl::Milliseconds(random.Uniform(3000));
 }
 
 }  // namespace
@@ -157,7 +173,14 @@ Outcome RunScenario(const ScenarioOptions& options) {
   std::vector<PlannedJob> jobs;
   const uint64_t count = 1 + random.Uniform(options.max_jobs);
   for (uint64_t i = 0; i < count; ++i) jobs.push_back(PlanJob(random, static_cast<int>(i)));
-  for (PlannedJob& job : jobs) SubmitLater(suite, job, outcome.probes);
+  const bool anew = random.OneIn(3);
+  if (anew) {
+    jobs.front().deleted = jobs.front().replaced = true;
+    jobs.push_back(PlanJob(random, 0, /*anew=*/true));
+  }
+  for (PlannedJob& job : jobs) {
+    if (!anew || &job != &jobs.back()) SubmitLater(suite, job, outcome.probes);
+  }
   if (std::any_of(jobs.begin(), jobs.end(), [](const PlannedJob& job) { return job.late_queue; })) {
     outcome.probes.Hit("queue missing at first");
     suite.time().RunAfter(absl::Milliseconds(5'000 + random.Uniform(40'000)), [&suite] {
@@ -169,6 +192,12 @@ Outcome RunScenario(const ScenarioOptions& options) {
 
   FaultPlan faults(suite, jobs, outcome.probes);
   if (options.faults) faults.Begin();
+  std::optional<Replacement> replacement;
+  if (anew) {
+    replacement.emplace(suite, jobs.front(), jobs.back(), options.faults ? &faults : nullptr, outcome.probes,
+                        [&] { Submit(suite, jobs.back(), outcome.probes); });
+    replacement->Begin();
+  }
   const absl::Time faults_end = begin + kFaultTime;
   absl::Time next_fault = begin + absl::Milliseconds(random.Uniform(4000));
   while (suite.time().Now() < faults_end) {
@@ -191,7 +220,7 @@ Outcome RunScenario(const ScenarioOptions& options) {
   suite.time().Advance(kQuiet);
   for (const PlannedJob& job : jobs) {
     if (over || IsOver(suite, job)) continue;
-    outcome.violations.push_back(fmt::format("{} is {} and stays so", job.name, suite.JobPhase("default", job.name)));
+    outcome.violations.push_back(fmt::format("{} is {} and stays so", job.name, suite.PhaseOf(job.name, job.uid)));
   }
   Judge(suite, jobs, options.faults ? faults_end : begin, outcome.violations, outcome.probes);
   if (options.print) Print(suite, begin);

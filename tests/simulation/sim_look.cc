@@ -20,6 +20,12 @@ void Mix(uint64_t& hash, std::string_view text) {
   hash *= 1099511628211ULL;
 }
 
+std::string PhaseIn(const json::value& job) {
+  const json::value* state = FindPath(job, {"status", "state"});
+  const std::string_view phase = state == nullptr ? std::string_view() : FindString(*state, "phase");
+  return phase.empty() ? "-" : std::string(phase);
+}
+
 }  // namespace
 
 uint64_t SimSuite::SlotsWithoutRecords() {
@@ -134,10 +140,17 @@ const jobsvc::JobController* SimSuite::JobsAt(std::string_view host) const {
 
 std::string SimSuite::JobPhase(std::string_view ns, std::string_view name) const {
   const std::shared_ptr<const json::value> job = api_->Get("jobs.batch.volcano.sh", ns, name);
-  if (job == nullptr) return "";
-  const json::value* state = FindPath(*job, {"status", "state"});
-  const std::string_view phase = state == nullptr ? std::string_view() : FindString(*state, "phase");
-  return phase.empty() ? "-" : std::string(phase);
+  return job == nullptr ? std::string() : PhaseIn(*job);
+}
+
+std::shared_ptr<const json::value> SimSuite::JobOf(std::string_view name, std::string_view uid) const {
+  std::shared_ptr<const json::value> job = api_->Get("jobs.batch.volcano.sh", "default", name);
+  return job != nullptr && FindString(*Find(*job, "metadata"), "uid") == uid ? job : nullptr;
+}
+
+std::string SimSuite::PhaseOf(std::string_view name, std::string_view uid) const {
+  const std::shared_ptr<const json::value> job = JobOf(name, uid);
+  return job == nullptr ? std::string() : PhaseIn(*job);
 }
 
 uint64_t SimSuite::TraceHash() const {

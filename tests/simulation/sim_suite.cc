@@ -60,6 +60,9 @@ SimSuite::SimSuite(SimSuiteOptions options)
       actor_random_(random_.Next()) {
   kubesim::ApiServerOptions api_options;
   api_options.crds = Crds();
+  api_options.collection_slice = options.collection_pause > absl::ZeroDuration() ? 1 : 100;
+  api_options.collection_pause = options.collection_pause;
+  api_options.gc_delay = options.gc_delay;
   api_ = std::make_unique<kubesim::ApiServer>(api_loop_, api_random_, api_options);
   actor_client_ = std::make_unique<http::DirectClient>(actor_loop_, api_loop_, *api_);
   user_client_ = std::make_unique<http::DirectClient>(user_loop_, api_loop_, *api_);
@@ -308,6 +311,14 @@ std::string SimSuite::CreateObject(std::string_view manifest_json) {
 
 void SimSuite::DeleteObject(std::string_view path) { Ask("DELETE", path, "", ""); }
 
+void SimSuite::DeleteObject(std::string_view path, std::string_view uid, std::string_view propagation) {
+  const json::object options{{"kind", "DeleteOptions"},
+                             {"apiVersion", "v1"},
+                             {"propagationPolicy", propagation},
+                             {"preconditions", json::object{{"uid", uid}}}};
+  Ask("DELETE", path, ToText(options), "application/json");
+}
+
 void SimSuite::PatchObject(std::string_view path, std::string_view json_patch) {
   Ask("PATCH", path, json_patch, "application/json-patch+json");
 }
@@ -324,7 +335,9 @@ void SimSuite::Ask(std::string_view method, std::string_view path, std::string_v
   // A person repeats what did not go through.
   user_calls_.push_back(
       http::Fetch(*user_client_, std::move(request), [this, again](absl::StatusOr<http::Response> answer) {
-        const bool settled = answer.ok() && (answer->status == 200 || answer->status == 202 || answer->status == 404);
+        // Gone, or made anew: it was about another object.
+        const bool moot = answer.ok() && (answer->status == 404 || answer->status == 409 || answer->status == 422);
+        const bool settled = moot || (answer.ok() && (answer->status == 200 || answer->status == 202));
         if (!settled) user_loop_.RunAfter(absl::Seconds(1), again);
       }));
 }

@@ -42,6 +42,8 @@ struct SimSuiteOptions {
   int gateways = 1;
   absl::Duration max_skew;  // Of a host's clock, in either direction.
   double max_drift = 0;
+  absl::Duration collection_pause;  // After each pod that the API server deletes together with others.
+  absl::Duration gc_delay;          // Until the garbage collector looks at what has changed.
 };
 
 class SimSuite {
@@ -112,10 +114,15 @@ class SimSuite {
   // Objects as a user's kubectl would create, delete and edit them; not through the gateway.
   std::string CreateObject(std::string_view manifest_json);  // The UID.
   void DeleteObject(std::string_view path);
+  // The one of that UID and no other.
+  void DeleteObject(std::string_view path, std::string_view uid, std::string_view propagation);
   void PatchObject(std::string_view path, std::string_view json_patch);
 
   // The phase in the stored Job; empty when there is no such job, "-" when it has none yet.
   std::string JobPhase(std::string_view ns, std::string_view name) const;
+  // The job of that UID, while it is there, in namespace default. Another one may have had its name, or have it now.
+  std::shared_ptr<const json::value> JobOf(std::string_view name, std::string_view uid) const;
+  std::string PhaseOf(std::string_view name, std::string_view uid) const;  // As JobPhase.
 
   // What the services' own metrics say of rare branches; complete once they are killed.
   const Probes& probes() const { return probes_; }

@@ -97,7 +97,7 @@ void JobController::Forget(JobEntry& entry, kv::WriteBatch& batch) {
     entry.record.clear_intent();
     entry.record.clear_pending();
     entry.record.clear_delayed();
-    entry.deadlines.Reset();
+    if (!BASALT_PLANTED("deadlines_of_the_job_before")) entry.deadlines.Reset();
     entry.record_dirty = true;
     if (entry.compiled) metrics_.Forget(entry.key, entry.compiled->spec.queue());
     NoteGone(entry, batch);

@@ -46,7 +46,7 @@ kube::v1::Pod PodFromEntry(const std::string& name, std::string_view ns, std::st
 // events that are raised.
 void JobController::AdoptDeadlines(JobEntry& entry) {
   entry.deadlines_loaded = true;
-  entry.deadlines.Reset();
+  if (!BASALT_PLANTED("deadlines_of_the_job_before")) entry.deadlines.Reset();
   for (const storage::v1::PendingAction& deadline : entry.own.deadlines) entry.deadlines.Add(deadline);
 }
 

@@ -8,6 +8,7 @@
 #include <limits>
 #include <utility>
 
+#include "common/base/planted.h"
 #include "common/kube/names.h"
 #include "services/jobsvc/core/state_machine.h"
 
@@ -93,7 +94,8 @@ std::optional<PodCollection> NextPodCollection(const EffectInput& in) {
   PodCollection collection;
   collection.label_selector = fmt::format("{}={},{} in ({})", kube::kJobUidKey, in.job.meta().uid(),
                                           kube::kBasaltVersionKey, fmt::join(versions[which], ","));
-  if (which == 0) collection.field_selector = "status.phase!=Succeeded,status.phase!=Failed";
+  if (which == 0 && !BASALT_PLANTED("finished_pods_collected"))
+    collection.field_selector = "status.phase!=Succeeded,status.phase!=Failed";
   collection.pods = count[which];
   return collection;
 }
@@ -120,7 +122,8 @@ std::vector<PodEffect> NextPodEffects(const EffectInput& in) {
     add(PodEffect::Kind::kDelete, name);
     return true;
   });
-  if (in.blocked || in.collecting || in.action_waits || marks_left || !MakesPods(phase) || !in.group.admits() ||
+  const bool collecting = in.collecting && !BASALT_PLANTED("made_while_collecting");
+  if (in.blocked || collecting || in.action_waits || marks_left || !MakesPods(phase) || !in.group.admits() ||
       !in.objects_ready)
     return effects;
   const auto& missing = in.pods.missing();
