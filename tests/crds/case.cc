@@ -150,7 +150,7 @@ json::value Case::Changed(json::value from) const {
 
 std::ostream& operator<<(std::ostream& out, const Case& one) { return out << one.name; }
 
-std::string NameOf(const testing::TestParamInfo<Case>& info) {
+std::string NameOf(const ::testing::TestParamInfo<Case>& info) {
   std::string name = info.param.name;
   std::erase_if(name, [](char c) { return c == '-'; });
   std::replace_if(

@@ -43,7 +43,7 @@ struct Case {
 };
 std::ostream& operator<<(std::ostream& out, const Case& one);
 // Of a parameterised test.
-std::string NameOf(const testing::TestParamInfo<Case>& info);
+std::string NameOf(const ::testing::TestParamInfo<Case>& info);
 
 // Every case of cases/*.yaml, in the order of the files. A file that cannot be read is a failed test.
 std::vector<Case> LoadCases();

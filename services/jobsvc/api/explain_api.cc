@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/base/slots.h"
+#include "common/base/status_macros.h"
 #include "services/jobsvc/api/answers.h"
 #include "services/jobsvc/api/job_api.h"
 #include "services/jobsvc/core/explain.h"
@@ -68,6 +69,13 @@ std::string PodThatGoes(const PodSet& pods) {
   return found.empty() && !pods.to_delete().empty() ? *pods.to_delete().begin() : found;
 }
 
+absl::StatusOr<int64_t> KillSince(JobController& controller, const JobEntry& entry) {
+  if (entry.record.open_kill() == 0) return 0;
+  BASALT_ASSIGN_OR_RETURN(const auto began, ReadHistoryEntry(controller.context().store(), entry.slot,
+                                                             entry.record.uid(), entry.record.open_kill()));
+  return began.has_value() ? began->time_ms() : 0;
+}
+
 int64_t Until(const Retry& retry, absl::Time now) { return retry.Blocks(now) ? absl::ToUnixMillis(retry.until) : 0; }
 
 RetryTimes RetriesOf(const JobEntry& entry, absl::Time now) {
@@ -84,6 +92,8 @@ absl::StatusOr<job::v1::JobExplanation> ExplanationOf(JobController& controller,
   if (!entered_by.ok()) return entered_by.status();
   auto waiting_pods = PodsThatWait(controller, entry);
   if (!waiting_pods.ok()) return waiting_pods.status();
+  const auto kill_since = KillSince(controller, entry);
+  if (!kill_since.ok()) return kill_since.status();
   const std::set<std::string> none;
   const EffectInput effects = controller.ViewOf(entry, none);
   const auto group = entry.groups.find(effects.group.name);
@@ -97,24 +107,27 @@ absl::StatusOr<job::v1::JobExplanation> ExplanationOf(JobController& controller,
                      .deadlines = entry.deadlines,
                      .group = effects.group.present && group != entry.groups.end() ? &group->second : nullptr,
                      .queue = controller.QueueOf(entry),
+                     .queue_since_ms = controller.QueueSince(entry),
                      .waiting_pods = *std::move(waiting_pods),
                      .going_pod = PodThatGoes(entry.pods),
+                     .kill_since_ms = *kill_since,
                      .retry = RetriesOf(entry, now),
                      .entered_by = entered_by->has_value() ? &**entered_by : nullptr,
                      .now_ms = absl::ToUnixMillis(now)};
   for (const WantedClaim& claim : entry.compiled->claims) {
     if (!entry.claims.contains(claim.name)) input.missing_claims.insert(claim.name);
   }
-  std::map<int64_t, std::string> commands;  // In their order.
+  std::map<int64_t, WaitingCommand> commands;  // In their order.
   for (const auto& [name, command] : entry.commands) {
     const bool is_taken = std::any_of(entry.record.pending().begin(), entry.record.pending().end(),
                                       [&uid = command.meta().uid()](const storage::v1::PendingAction& action) {
                                         return action.command_uid() == uid;
                                       });
     if (command.target().uid() != entry.record.uid() || is_taken) continue;
-    if (command.meta().uid() != entry.own.last_command_uid) commands[command.meta().resource_version()] = name;
+    if (command.meta().uid() == entry.own.last_command_uid) continue;
+    commands[command.meta().resource_version()] = {name, command.meta().creation_ms()};
   }
-  for (auto& [version, name] : commands) input.commands.push_back(std::move(name));
+  for (auto& [version, command] : commands) input.commands.push_back(std::move(command));
   return jobsvc::Explain(input);
 }
 

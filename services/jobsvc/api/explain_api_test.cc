@@ -105,6 +105,46 @@ TEST_F(ExplainApiTest, AQueueThatIsClosedOrMissingIsNamed) {
               HasSubstr("Create the queue"));
 }
 
+TEST_F(ExplainApiTest, SinceWhenAQueueARefusalAndAKillHoldItUp) {
+  rig_.kube().SetRefuse([](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
+    if (!request.has_create() || request.resource().plural() != "pods") return false;
+    error.set_code(403);
+    error.set_message("denied by policy");
+    return true;
+  });
+  rig_.Run(absl::Seconds(10));
+  const auto now_ms = [&] { return absl::ToUnixMillis(rig_.time().Now()); };
+  const int64_t refused_ms = now_ms();
+  Begin(MakeJob("j", 1, 2));
+  rig_.Run(absl::Minutes(2));
+  EXPECT_NEAR(static_cast<double>(Find(Explain(), Cause::KIND_REFUSED, "denied by policy").since_ms()),
+              static_cast<double>(refused_ms), 1000);
+  rig_.Kill();
+  rig_.Start();
+  rig_.Run(absl::Minutes(1));
+  EXPECT_EQ(Find(Explain(), Cause::KIND_REFUSED, "denied by policy").since_ms(), 0) << "it was so before";
+
+  rig_.kube().SetRefuse(nullptr);
+  PutQueue("Open");
+  rig_.Run(absl::Minutes(1));
+  rig_.kube().SetAllPods(kPodRunning);
+  rig_.Run(absl::Seconds(5));
+  rig_.kube().graceful_pods = true;
+  rig_.kube().new_group_phase = "Pending";
+  const int64_t killed_ms = now_ms();
+  rig_.kube().PutCommand("default", "again", "RestartJob", "j");
+  rig_.Run(absl::Seconds(40));
+  EXPECT_NEAR(static_cast<double>(Find(Explain(), Cause::KIND_KILL, "").since_ms()), static_cast<double>(killed_ms),
+              1000);
+
+  rig_.kube().FinishDeletions();
+  rig_.Run(absl::Seconds(5));
+  const int64_t closed_ms = now_ms();
+  PutQueue("Closed");
+  rig_.Run(absl::Minutes(1));
+  EXPECT_EQ(Find(Explain(), Cause::KIND_QUEUE, "queue default is Closed").since_ms(), closed_ms);
+}
+
 TEST_F(ExplainApiTest, AClaimThatIsMissingIsNamedWithItsNextTry) {
   kube::v1::Job job = MakeJob("j", 1, 1);
   auto* volume = job.mutable_spec()->add_volumes();

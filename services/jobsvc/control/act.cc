@@ -57,7 +57,8 @@ void JobController::Act(std::string_view key) {
 void JobController::ReportTrouble(JobEntry& entry, std::string_view reason, std::string message,
                                   std::initializer_list<std::string_view> names) {
   const Words words{std::string(reason), std::move(message)};
-  if (entry.troubles.Report(words, names, context_.ApiNow(), options_.event_interval)) {
+  if (entry.troubles.Report(words, names, context_.ApiNow(), options_.event_interval,
+                            /*is_old=*/entry.job->status().reason() == reason)) {
     entry.notes.push_back({true, words.reason, words.message});
   }
   context_.Wake(entry.key);
@@ -194,15 +195,24 @@ void JobController::ActOnForwarding(JobEntry& entry) {
   patch.set_body(ToText(body));
   patch.set_field_manager(std::string(kube::kFieldManager));
   patch.set_uid(entry.record.uid());
-  context_.Write(entry.key, std::move(request),
-                 [this, key = entry.key, uid = entry.record.uid()](WriteOutcome outcome) {
-                   JobEntry* live = Live(key, uid);
-                   if (live == nullptr) return;
-                   live->forwarding_in_flight = false;
-                   if (outcome.kind == WriteOutcome::Kind::kDone) return live->forwarding_retry.Succeed();
-                   live->forwarding_retry.Fail(context_.ApiNow(), context_.random());
-                   context_.WakeAt(key, live->forwarding_retry.until);
-                 });
+  context_.Write(
+      entry.key, std::move(request), [this, key = entry.key, uid = entry.record.uid()](WriteOutcome outcome) {
+        JobEntry* live = Live(key, uid);
+        if (live == nullptr) return;
+        live->forwarding_in_flight = false;
+        if (outcome.kind == WriteOutcome::Kind::kDone) {
+          live->forwarding_retry.Succeed();
+          live->troubles.End("ForwardingError");
+          return;
+        }
+        live->forwarding_retry.Fail(context_.ApiNow(), context_.random());
+        context_.WakeAt(key, live->forwarding_retry.until);
+        if (outcome.kind == WriteOutcome::Kind::kRefused && outcome.error.code() != 404 && IsTold(outcome.error)) {
+          ReportTrouble(
+              *live, "ForwardingError",
+              fmt::format("the annotation {} cannot be written: {}", kube::kJobForwardingKey, outcome.error.message()));
+        }
+      });
 }
 
 void JobController::ActOnGroup(JobEntry& entry) {
@@ -302,19 +312,25 @@ void JobController::ActOnTtl(JobEntry& entry) {
     context_.WakeAt(entry.key, due);
     return;
   }
+  if (entry.ttl_retry.Blocks(context_.ApiNow())) return context_.WakeAt(entry.key, entry.ttl_retry.until);
   entry.ttl_in_flight = true;
   auto request = WriteOf("batch.volcano.sh", "v1alpha1", "jobs", entry.ns, entry.name);
   gateway::v1::Delete& deletion = *request.mutable_delete_();
   deletion.set_uid(entry.record.uid());
   deletion.set_resource_version(entry.job->meta().resource_version());
   deletion.set_propagation_policy("Foreground");
-  context_.Write(entry.key, std::move(request),
-                 [this, key = entry.key, uid = entry.record.uid()](WriteOutcome outcome) {
-                   JobEntry* live = Live(key, uid);
-                   if (live == nullptr || outcome.kind == WriteOutcome::Kind::kDone) return;
-                   live->ttl_in_flight = false;
-                   context_.WakeAt(key, context_.ApiNow() + absl::Seconds(1));
-                 });
+  context_.Write(
+      entry.key, std::move(request), [this, key = entry.key, uid = entry.record.uid()](WriteOutcome outcome) {
+        JobEntry* live = Live(key, uid);
+        if (live == nullptr || outcome.kind == WriteOutcome::Kind::kDone) return;
+        live->ttl_in_flight = false;
+        live->ttl_retry.Fail(context_.ApiNow(), context_.random());
+        context_.WakeAt(key, live->ttl_retry.until);
+        if (outcome.kind == WriteOutcome::Kind::kRefused && outcome.error.code() != 404 && IsTold(outcome.error)) {
+          ReportTrouble(*live, "TTLError",
+                        fmt::format("its time to live is over and it cannot be deleted: {}", outcome.error.message()));
+        }
+      });
 }
 
 }  // namespace basalt::jobsvc

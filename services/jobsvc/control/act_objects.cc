@@ -82,6 +82,9 @@ bool JobController::ObjectsReady(const JobEntry& entry) const {
 void JobController::ActOnObjects(JobEntry& entry) {
   const auto phase = entry.job->status().phase();
   if (!MakesPods(phase)) {
+    if (!entry.objects.empty() && entry.object_retry.Blocks(context_.ApiNow())) {
+      return context_.WakeAt(entry.key, entry.object_retry.until);
+    }
     for (const auto& [key, remembered] : entry.objects) {
       if (entry.busy_objects.contains(key)) continue;
       if (const std::string uid = UidOf(remembered); !uid.empty()) {
@@ -334,7 +337,8 @@ void JobController::FindAndDeleteObject(JobEntry& entry, const std::string& obje
                    live->objects.erase(object_key);
                    context_.Wake(job_key);
                  } else {
-                   context_.WakeAt(job_key, context_.ApiNow() + absl::Seconds(1));
+                   live->object_retry.Fail(context_.ApiNow(), context_.random());
+                   context_.WakeAt(job_key, live->object_retry.until);
                  }
                });
 }
@@ -364,7 +368,12 @@ void JobController::DeleteObject(JobEntry& entry, const std::string& object_key,
                      // Another object has the name. Ours it may be all the same: what we remember of it may be older.
                      context_.Wake(job_key);
                    } else {
-                     context_.WakeAt(job_key, context_.ApiNow() + absl::Seconds(1));
+                     live->object_retry.Fail(context_.ApiNow(), context_.random());
+                     context_.WakeAt(job_key, live->object_retry.until);
+                     if (outcome.kind == WriteOutcome::Kind::kRefused && IsTold(outcome.error)) {
+                       ReportTrouble(*live, "FailedDelete",
+                                     fmt::format("{} cannot be deleted: {}", object_key, outcome.error.message()));
+                     }
                    }
                  });
 }

@@ -212,6 +212,9 @@ void JobController::OnShared(const std::string&, const kube::v1::Object& object,
     }
   } else if (object.has_queue()) {
     const std::string& name = object.queue().meta().name();
+    const auto known = queues_.find(name);
+    const bool changes = known != queues_.end() && (gone || known->second.state() != object.queue().state());
+    if (changes) queue_changes_[name] = absl::ToUnixMillis(context_.ApiNow());
     if (gone) {
       queues_.erase(name);
     } else {
@@ -223,6 +226,11 @@ void JobController::OnShared(const std::string&, const kube::v1::Object& object,
 const kube::v1::Queue* JobController::QueueOf(const JobEntry& entry) const {
   const auto it = queues_.find(entry.compiled->spec.queue());
   return it == queues_.end() ? nullptr : &it->second;
+}
+
+int64_t JobController::QueueSince(const JobEntry& entry) const {
+  const auto it = queue_changes_.find(entry.compiled->spec.queue());
+  return it == queue_changes_.end() ? 0 : it->second;
 }
 
 const GroupView& JobController::GroupOf(const JobEntry& entry) const {

@@ -70,6 +70,8 @@ class JobController : public runtime::Controller {
   const GroupView& GroupOf(const JobEntry& entry) const;
   // Null: there is none of that name.
   const kube::v1::Queue* QueueOf(const JobEntry& entry) const;
+  // When its queue was seen to change its state, to come or to go, in ms; 0: it is as it was found.
+  int64_t QueueSince(const JobEntry& entry) const;
   // Of the cluster, by name. While a slot is ready all of them; none where their kind is not served.
   const std::map<std::string, kube::v1::Queue, std::less<>>& queues() const { return queues_; }
   // Null while the slot is not open here.
@@ -166,6 +168,7 @@ class JobController : public runtime::Controller {
   std::vector<ShownChange> changes_;                       // In the batch of this round: told once it is durable.
   std::map<std::string, int32_t, std::less<>> priorities_;
   std::map<std::string, kube::v1::Queue, std::less<>> queues_;
+  std::map<std::string, int64_t, std::less<>> queue_changes_;  // By name, in ms; of those that were seen to change.
   storage::v1::PodRecord pod_record_;  // StorePod's: it keeps its memory from one pod to the next.
   Listener listener_;
   // Keys of jobs of which pods are being deleted in one call: by name, so that nothing is made under one, whichever job

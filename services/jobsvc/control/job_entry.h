@@ -118,6 +118,7 @@ struct JobEntry {
   std::set<std::string> deleted_groups;  // UIDs with a deletion sent.
   std::set<std::string> deleted_commands;
   bool ttl_in_flight = false;
+  Retry ttl_retry;
   Troubles troubles;            // What Kubernetes or a plugin refuses; over as soon as it succeeds.
   Words status_trouble;         // The same of the status write that is meant.
   std::string told_scheduling;  // What the scheduler was last quoted with,

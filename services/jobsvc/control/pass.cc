@@ -24,7 +24,7 @@ void EndTroubles(JobEntry& entry, const GroupView& group) {
   if (entry.pods.to_mark().empty() && entry.pods.to_delete().empty()) {
     entry.kill_retry.Succeed();
     entry.kills_after.clear();
-    entry.troubles.End("FailedDelete");
+    if (MakesPods(entry.job->status().phase()) || entry.objects.empty()) entry.troubles.End("FailedDelete");
   }
   const bool has_carried_out = std::any_of(entry.commands.begin(), entry.commands.end(), [&](const auto& command) {
     return command.second.meta().uid() == entry.own.last_command_uid;
@@ -205,6 +205,8 @@ void JobController::Recompile(JobEntry& entry, kv::WriteBatch&) {
   entry.command_retry.Succeed();
   entry.object_retry.Succeed();
   entry.group_retry.Succeed();
+  entry.forwarding_retry.Succeed();
+  entry.ttl_retry.Succeed();
   entry.troubles.Clear();
   for (const Words* words : {&compiled.refusal, &compiled.warning}) {
     // Once: what the status says already was told before.

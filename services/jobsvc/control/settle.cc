@@ -103,7 +103,7 @@ void JobController::StartJob(JobEntry& entry, kv::WriteBatch& batch) {
   entry.differs_since.reset();
   entry.refused_tasks.clear();
   entry.create_retry = entry.probe_retry = entry.kill_retry = entry.command_retry = entry.object_retry =
-      entry.group_retry = entry.commit_retry = Retry();
+      entry.group_retry = entry.commit_retry = entry.forwarding_retry = entry.ttl_retry = Retry();
   entry.troubles.Clear();
   entry.status_trouble = {};
   entry.told_scheduling.clear();

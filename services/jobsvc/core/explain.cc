@@ -102,6 +102,7 @@ class Explainer {
               : "Mend what the API server names; it is tried again by itself, and at once after an edit of the job.";
     }
     Cause& cause = Add(kind, std::move(subject), message, std::move(advice));
+    cause.set_since_ms(in_.troubles.SinceMs(reason));
     cause.set_until_ms(until_ms);
     return cause;
   }
@@ -120,9 +121,11 @@ class Explainer {
         Add(Cause::KIND_STATUS_WRITE, "", fmt::format("and {} more actions", in_.pending.size() - kMostAlike));
         return;
       }
-      Add(Cause::KIND_STATUS_WRITE, action.subject(),
-          fmt::format("{} because of {} is to be written to its status", action.action(), action.event()))
-          .set_until_ms(in_.retry.status_ms);
+      Cause& cause =
+          Add(Cause::KIND_STATUS_WRITE, action.subject(),
+              fmt::format("{} because of {} is to be written to its status", action.action(), action.event()));
+      cause.set_since_ms(action.due_ms() != 0 ? action.due_ms() : action.time_ms());
+      cause.set_until_ms(in_.retry.status_ms);
     }
   }
 
@@ -133,8 +136,10 @@ class Explainer {
         Add(Cause::KIND_COMMAND, "", fmt::format("and {} more commands", in_.commands.size() - i));
         return;
       }
-      Add(Cause::KIND_COMMAND, fmt::format("command {}", in_.commands[i]),
-          fmt::format("command {} waits for its turn", in_.commands[i]));
+      const WaitingCommand& command = in_.commands[i];
+      Add(Cause::KIND_COMMAND, fmt::format("command {}", command.name),
+          fmt::format("command {} waits for its turn", command.name))
+          .set_since_ms(command.since_ms);
     }
   }
 
@@ -194,7 +199,8 @@ class Explainer {
         in_.going_pod.empty()
             ? std::string()
             : fmt::format("If they stay for long, see 'kubectl describe pod {} -n {}': its finalizers and its node.",
-                          in_.going_pod, job_.meta().namespace_()));
+                          in_.going_pod, job_.meta().namespace_()))
+        .set_since_ms(in_.kill_since_ms);
   }
 
   void AddObjects(const Wait& wait) {
@@ -224,14 +230,20 @@ class Explainer {
     const std::string& name = in_.effects.spec.queue();
     if (in_.queue == nullptr) {
       Add(Cause::KIND_QUEUE, fmt::format("queue {}", name), fmt::format("queue {} does not exist", name),
-          "Create the queue; or submit the job again to another one, as the queue of a job cannot be changed.");
+          "Create the queue; or submit the job again to another one, as the queue of a job cannot be changed.")
+          .set_since_ms(QueueSince());
     } else if (in_.queue->state() != "Open") {
       const std::string state = in_.queue->state().empty() ? "not opened yet" : in_.queue->state();
       Add(Cause::KIND_QUEUE, fmt::format("queue {}", name),
           fmt::format("queue {} is {}: nothing new is admitted to it", name, state),
-          fmt::format("Open it (vcctl queue operate --action open --name {}), or submit the job to another one.",
-                      name));
+          fmt::format("Open it (vcctl queue operate --action open --name {}), or submit the job to another one.", name))
+          .set_since_ms(QueueSince());
     }
+  }
+
+  // The job was not there before.
+  int64_t QueueSince() const {
+    return in_.queue_since_ms == 0 ? 0 : std::max(in_.queue_since_ms, job_.meta().creation_ms());
   }
 
   void AddGroup(const Wait& wait) {

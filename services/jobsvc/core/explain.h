@@ -34,6 +34,11 @@ struct RetryTimes {
   int64_t commands_ms = 0;  // Deleting those that are carried out.
 };
 
+struct WaitingCommand {
+  std::string name;
+  int64_t since_ms = 0;  // Its creation.
+};
+
 struct ExplainInput {
   const EffectInput& effects;
   const Words& refusal;
@@ -44,10 +49,12 @@ struct ExplainInput {
   const DeadlineSet& deadlines;
   const kube::v1::PodGroup* group = nullptr;  // Null: there is none.
   const kube::v1::Queue* queue = nullptr;     // Null: it does not exist.
+  int64_t queue_since_ms = 0;                 // Of its present state or absence; 0: not known.
   std::set<std::string> missing_claims;
-  std::vector<std::string> commands;  // Names of those that wait for their turn.
+  std::vector<WaitingCommand> commands;  // That wait for their turn.
   std::vector<WaitingPods> waiting_pods;
-  std::string going_pod;  // One that is being deleted; empty: none.
+  std::string going_pod;      // One that is being deleted; empty: none.
+  int64_t kill_since_ms = 0;  // Of the decision that began the present kill; 0: not known.
   RetryTimes retry;
   const job::v1::HistoryEntry* entered_by = nullptr;  // The decision that led to its phase; null: it is not remembered.
   int64_t now_ms = 0;

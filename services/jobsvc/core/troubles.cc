@@ -12,8 +12,8 @@ constexpr absl::Duration kLasts = absl::Minutes(1);
 constexpr size_t kMostCauses = 32;
 
 // In the order in which a job needs what they are about.
-constexpr std::array<std::string_view, 6> kReasons = {"PluginError",  "PVCError",     "PodGroupError",
-                                                      "FailedCreate", "FailedDelete", "CommandError"};
+constexpr std::array<std::string_view, 8> kReasons = {"PluginError",  "PVCError",     "PodGroupError",   "FailedCreate",
+                                                      "FailedDelete", "CommandError", "ForwardingError", "TTLError"};
 
 std::string Without(std::string text, std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names) {
@@ -44,8 +44,10 @@ std::string WithoutNumbers(std::string_view text) {
 }  // namespace
 
 bool Troubles::Report(Words words, std::initializer_list<std::string_view> names, absl::Time now,
-                      absl::Duration interval) {
-  Trouble& trouble = by_reason_[words.reason];
+                      absl::Duration interval, bool is_old) {
+  const auto [known, begins] = by_reason_.try_emplace(words.reason);
+  Trouble& trouble = known->second;
+  if (begins && !is_old) trouble.since_ms = absl::ToUnixMillis(now);
   std::string exact = Without(words.message, names);
   std::string kind = WithoutNumbers(exact);
   if (trouble.causes.size() >= kMostCauses && !trouble.causes.contains(kind)) trouble.causes.clear();
@@ -74,6 +76,11 @@ bool Troubles::End(std::string_view reason) {
 const Words* Troubles::Find(std::string_view reason) const {
   const auto at = by_reason_.find(reason);
   return at == by_reason_.end() ? nullptr : &at->second.newest;
+}
+
+int64_t Troubles::SinceMs(std::string_view reason) const {
+  const auto at = by_reason_.find(reason);
+  return at == by_reason_.end() ? 0 : at->second.since_ms;
 }
 
 const Words& Troubles::Told() const {

@@ -3,6 +3,7 @@
 // What Kubernetes or a plugin refuses of a job: one trouble for each reason (job spec 9.11), until it is over. It lasts
 // for as long as it is tried, so the same words come again and again, of one pod after the other: of each cause they
 // are told once. Pure, in memory alone.
+#include <cstdint>
 #include <initializer_list>
 #include <map>
 #include <string>
@@ -16,8 +17,9 @@ namespace basalt::jobsvc {
 class Troubles {
  public:
   // True: these words are to be told in an Event. Two with the same words but for `names`, and numbers, have one cause;
-  // other numbers are told anew after `interval`.
-  bool Report(Words words, std::initializer_list<std::string_view> names, absl::Time now, absl::Duration interval);
+  // other numbers are told anew after `interval`. `is_old`: it was there before this process looked.
+  bool Report(Words words, std::initializer_list<std::string_view> names, absl::Time now, absl::Duration interval,
+              bool is_old = false);
   // True: there was one.
   bool End(std::string_view reason);
   void Clear() { by_reason_.clear(); }
@@ -26,6 +28,8 @@ class Troubles {
   bool has(std::string_view reason) const { return by_reason_.contains(reason); }
   // The newest words; null: there is no such trouble.
   const Words* Find(std::string_view reason) const;
+  // In ms; 0: nobody knows.
+  int64_t SinceMs(std::string_view reason) const;
   // What the status says: the first words of a cause for as long as it lasts, though others come between; of several
   // reasons those of what a job needs first. Empty: there is no trouble.
   const Words& Told() const;
@@ -42,6 +46,7 @@ class Troubles {
     absl::Time seen;
   };
   struct Trouble {
+    int64_t since_ms = 0;
     Words newest;
     std::string shown;                    // The cause that the status tells of.
     std::map<std::string, Cause> causes;  // By their words without names and numbers.

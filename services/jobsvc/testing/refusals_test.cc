@@ -113,6 +113,54 @@ TEST_F(RefusalsTest, APodGroupThatCannotBeMadeIsToldOnceThatLasts) {
   EXPECT_EQ(Status().reason(), "");
 }
 
+TEST_F(RefusalsTest, ADeletionOfItsObjectsOrOfTheJobItselfIsTriedWithGrowingPausesAndTold) {
+  kube::v1::Job job = WithSvc(MakeJob("j", 1, 1));
+  job.mutable_spec()->set_ttl_seconds_after_finished(60);
+  Begin(std::move(job));
+  kube().SetAllPods(kPodRunning);
+  rig_.Run(absl::Seconds(10));
+  Refuse([](const auto& request) { return request.has_delete_() && request.resource().plural() == "services"; }, 403,
+         "denied by policy");
+  kube().SetAllPods(kPodSucceeded);
+  rig_.Run(absl::Seconds(50));
+  EXPECT_EQ(Events("FailedDelete"), 1);
+  EXPECT_LT(refused_, 15);
+  refused_ = 0;
+  Refuse([](const auto& request) { return request.has_delete_() && request.resource().plural() == "jobs"; }, 403,
+         "denied by policy");
+  rig_.Run(absl::Minutes(10));
+  EXPECT_EQ(Events("TTLError"), 1);
+  EXPECT_GT(refused_, 10);
+  EXPECT_LT(refused_, 60);
+  for (const auto& [name, object] : kube().others()) EXPECT_FALSE(name.starts_with("services/")) << name;
+  kube().SetRefuse(nullptr);
+  rig_.Run(absl::Minutes(1));
+  EXPECT_TRUE(kube().jobs().empty());
+}
+
+TEST_F(RefusalsTest, AnAnnotationThatCannotBeWrittenHoldsUpNothing) {
+  rig_.on_start = [](JobController& controller) {
+    kube::v1::Object queue;
+    queue.mutable_queue()->mutable_meta()->set_name("default");
+    queue.mutable_queue()->set_has_extend_clusters(true);
+    controller.OnShared("queues", queue, false);
+  };
+  Refuse(
+      [](const auto& request) {
+        return request.has_patch() && request.resource().plural() == "jobs" && request.subresource().empty();
+      },
+      403, "denied by policy");
+  Begin(MakeJob("j", 1, 2));
+  rig_.Run(absl::Minutes(5));
+  EXPECT_EQ(kube().pods().size(), 2u);
+  EXPECT_EQ(Status().reason(), "ForwardingError");
+  EXPECT_EQ(Events("ForwardingError"), 1);
+  EXPECT_LT(refused_, 30);
+  kube().SetRefuse(nullptr);
+  rig_.Run(absl::Minutes(1));
+  EXPECT_EQ(Status().reason(), "");
+}
+
 // Job spec 9.11. The server's words name the pod.
 TEST_F(RefusalsTest, PodsThatAreRefusedForOneCauseAreOneEvent) {
   Refuse(MakesPod, 403, "pods \"{}\" is forbidden: exceeded quota: team");
