@@ -194,7 +194,7 @@ WriteResponse FakeKube::DeleteCollection(const WriteRequest& request) {
     if (!graceful_pods) {
       RemovePod(key);
     } else if (pod.deletion_ms() == 0) {
-      pod.set_deletion_ms(absl::ToUnixMillis(loop_.Now()));
+      pod.set_deletion_ms(absl::ToUnixMillis(Now()));
       pod.set_resource_version(++version_);
       ShowPod(key);
     }
@@ -227,7 +227,7 @@ WriteResponse FakeKube::Create(const WriteRequest& request, const std::string& k
     pod.set_name(request.name());
     pod.set_uid(NewUid("pods"));
     pod.set_resource_version(++version_);
-    pod.set_creation_ms(absl::ToUnixMillis(loop_.Now()) / 1000 * 1000);
+    pod.set_creation_ms(absl::ToUnixMillis(Now()) / 1000 * 1000);
     pod.set_phase(kube::v1::POD_PHASE_PENDING);
     pods_[key] = pod;
     pod_bodies_[key] = body.as_object();
@@ -363,7 +363,7 @@ WriteResponse FakeKube::Delete(const WriteRequest& request, const std::string& k
     if (pod == pods_.end()) return Refused(404, "NotFound", key);
     if (pod->second.uid() != uid) return Refused(409, "Conflict", "another uid");
     if (graceful_pods) {
-      pod->second.set_deletion_ms(absl::ToUnixMillis(loop_.Now()));
+      pod->second.set_deletion_ms(absl::ToUnixMillis(Now()));
       pod->second.set_resource_version(++version_);
       *object.mutable_pod() = pod->second;
       response.set_gone(false);
@@ -484,7 +484,7 @@ void FakeKube::PutJob(kube::v1::Job job) {
   if (known == jobs_.end()) {
     job.mutable_meta()->set_uid(NewUid("jobs"));
     job.mutable_meta()->set_generation(1);
-    job.mutable_meta()->set_creation_ms(absl::ToUnixMillis(loop_.Now()) / 1000 * 1000);
+    job.mutable_meta()->set_creation_ms(absl::ToUnixMillis(Now()) / 1000 * 1000);
     statuses_.erase(key);
   } else {
     *job.mutable_meta() = known->second.meta();
@@ -589,7 +589,7 @@ void FakeKube::SetPodPhase(const std::string& key, kube::v1::PodPhase phase, int
     pod.set_exit_code(exit_code);
     pod.set_all_ready(phase == kube::v1::POD_PHASE_RUNNING);
     if (phase == kube::v1::POD_PHASE_SUCCEEDED || phase == kube::v1::POD_PHASE_FAILED) {
-      pod.set_finished_ms(absl::ToUnixMillis(loop_.Now()) / 1000 * 1000);
+      pod.set_finished_ms(absl::ToUnixMillis(Now()) / 1000 * 1000);
     }
   });
 }

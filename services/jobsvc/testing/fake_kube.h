@@ -33,6 +33,9 @@ class FakeKube {
 
   explicit FakeKube(Loop& loop) : loop_(loop) {}
 
+  absl::Duration ahead;  // Of simulated time: its clock.
+  absl::Time Now() const { return loop_.Now() + ahead; }
+
   void SetWatcher(Watcher watcher) { watcher_ = std::move(watcher); }
   void SetRefuse(Refuse refuse) { refuse_ = std::move(refuse); }
   // Answers a read instead of the server where it returns true.

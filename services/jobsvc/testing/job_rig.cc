@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "common/base/slots.h"
 #include "common/kube/names.h"
 
@@ -79,7 +82,7 @@ class JobRig::Context : public runtime::Context {
   Loop& loop() override { return process_.loop; }
   Random& random() override { return process_.random; }
   kv::KvStore& store() override { return *process_.store; }
-  absl::Time ApiNow() const override { return rig_.time_.Now(); }
+  absl::Time ApiNow() const override { return rig_.kube_.Now(); }
   void Wake(std::string_view key) override {
     process_.dirty.emplace(key);
     rig_.PostRound();
@@ -89,10 +92,17 @@ class JobRig::Context : public runtime::Context {
     auto& timer = process_.timers[name];
     if (timer.second != kNoTimer && timer.first <= when) return;
     if (timer.second != kNoTimer) process_.loop.Cancel(timer.second);
-    timer = {when, process_.loop.RunAt(when, [this, name] {
+    timer = {when, process_.loop.RunAfter(when - ApiNow(), [this, name] {
                process_.timers.erase(name);
                Wake(name);
              })};
+  }
+  // As KeyQueue does.
+  void ClockChanged(absl::Duration set_back) {
+    for (const auto& [name, timer] : std::exchange(process_.timers, {})) {
+      process_.loop.Cancel(timer.second);
+      WakeAt(name, timer.first - std::max(set_back, absl::ZeroDuration()));
+    }
   }
   bool IsReady(uint32_t) const override { return rig_.ready; }
   int64_t SlotEpoch(uint32_t) const override { return rig_.epoch_; }
@@ -232,6 +242,11 @@ void JobRig::Start() {
     process.dirty.insert(object.routing_key);
   }
   PostRound();
+}
+
+void JobRig::SetApiClock(absl::Duration ahead) {
+  const absl::Duration before = std::exchange(kube_.ahead, ahead);
+  if (alive()) process_->context->ClockChanged(before - ahead);
 }
 
 void JobRig::Kill() {

@@ -54,6 +54,9 @@ class JobRig {
 
   JobControllerOptions options;  // Of the next start.
 
+  // Sets the API server's clock, forward or back, and with it what the processes know of it.
+  void SetApiClock(absl::Duration ahead);
+
   // Given each controller before its first slot.
   std::function<void(JobController&)> on_start;
   // What the controller is told of every slot.
