@@ -16,6 +16,9 @@ using runtime::WriteOutcome;
 
 namespace {
 
+// A pod of ours that no watch has shown by then has lost the label that it is watched by.
+constexpr absl::Duration kShownWithin = absl::Seconds(30);
+
 // So many that brought nothing: then pods go singly.
 constexpr int kFruitlessCollections = 1;
 
@@ -186,11 +189,18 @@ void JobController::SettleCreate(const std::string& key, const std::string& uid,
     } else if (response->has_object()) {
       // Ours or not, the watch shows it when it is relevant; until then the name is held.
       HoldPod(*live, pod, absl::Seconds(5));
-      if (response->object().has_pod() && response->object().pod().owner_uid() != uid) {
+      const kube::v1::Pod& found = response->object().pod();
+      if (response->object().has_pod() && found.owner_uid() != uid) {
         ReportTrouble(*live, "FailedCreate",
-                      fmt::format("pod {}: the name is held by an object of another owner (UID {})", pod,
-                                  response->object().pod().uid()),
-                      {pod, response->object().pod().uid()});
+                      fmt::format("pod {}: the name is held by an object of another owner (UID {})", pod, found.uid()),
+                      {pod, found.uid()});
+      } else if (response->object().has_pod() &&
+                 context_.ApiNow() - absl::FromUnixMillis(found.creation_ms()) > kShownWithin) {
+        ReportTrouble(*live, "FailedCreate",
+                      fmt::format("pod {}: it is there (UID {}), but without the label {}={}; give it back or delete "
+                                  "the pod",
+                                  pod, found.uid(), kube::kJobNameKey, live->name),
+                      {pod, found.uid()});
       }
     }
     context_.Wake(key);

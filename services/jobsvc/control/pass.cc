@@ -42,6 +42,7 @@ void EndTroubles(JobEntry& entry, const GroupView& group) {
     entry.probe_retry.Succeed();
     entry.troubles.End("FailedCreate");
   }
+  if (entry.pods.missing().empty()) entry.troubles.End("FailedCreate");
   if (MakesPods(entry.job->status().phase())) return;
   entry.refused_tasks.clear();
   entry.probe_retry.Succeed();

@@ -1,0 +1,127 @@
+// What somebody takes away by hand of objects that a job owns, over the whole suite, simulated: nothing else is
+// touched, the job says what it waits for, and goes on once that is out of the way.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/e2e/writer.h"
+#include "tests/simulation/sim_suite.h"
+
+namespace basalt::simulation {
+namespace {
+
+constexpr std::string_view kPods = "/api/v1/namespaces/default/pods";
+constexpr std::string_view kGroups = "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups";
+
+class HandEditsTest : public ::testing::Test {
+ protected:
+  HandEditsTest() : suite_({.seed = 7}) {
+    for (const std::string_view program : {"gateway-0", "jobsvc-0", "pgsvc-0", "queuesvc-0"}) suite_.Start(program);
+    suite_.time().Advance(absl::Seconds(5));
+  }
+  // Of pods of that scheduler, which run whatever it does.
+  void Begin(std::string_view scheduler) {
+    uid_ = suite_.CreateObject(fmt::format(
+        R"({{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","metadata":{{"name":"j","namespace":"default"}},)"
+        R"("spec":{{"schedulerName":"volcano","queue":"default","tasks":[{{"name":"t","replicas":2,"template":{{"spec":)"
+        R"({{"schedulerName":"{}","nodeName":"node-0","restartPolicy":"Never","containers":[{{"name":"c","image":"i",)"
+        R"("command":["sleep","300"]}}]}}}}}}]}}}})",
+        scheduler));
+    ASSERT_TRUE(Reaches("Running"));
+    suite_.time().Advance(absl::Seconds(20));
+    suite_.api().ClearLog();
+  }
+  // They are returned.
+  std::string TakeLabels() {
+    const auto pod = suite_.api().Get("pods", "default", "j-t-1");
+    suite_.PatchObject(fmt::format("{}/j-t-1", kPods), R"([{"op":"remove","path":"/metadata/labels"}])");
+    return ToText(*FindPath(*pod, {"metadata", "labels"}));
+  }
+  bool Reaches(std::string_view phase) {
+    return suite_.time().AdvanceUntil([&] { return suite_.JobPhase("default", "j") == phase; }, absl::Minutes(15));
+  }
+  std::string State(std::string_view field) {
+    const auto job = suite_.api().Get("jobs.batch.volcano.sh", "default", "j");
+    const json::value* state = job == nullptr ? nullptr : FindPath(*job, {"status", "state"});
+    return state == nullptr ? "" : std::string(FindString(*state, field));
+  }
+  std::string UidOf(std::string_view resource, std::string_view name) {
+    const auto object = suite_.api().Get(resource, "default", name);
+    return object == nullptr ? "" : std::string(FindString(*Find(*object, "metadata"), "uid"));
+  }
+  int Writes(std::string_view verb, std::string_view resource) {
+    int writes = 0;
+    for (const kubesim::LoggedRequest& request : suite_.api().log()) {
+      const bool ours = e2e::IsByOwner(request.user_agent) && request.status < 300;
+      if (ours && request.verb == verb && request.resource == resource) ++writes;
+    }
+    return writes;
+  }
+
+  SimSuite suite_;
+  std::string uid_;
+};
+
+TEST_F(HandEditsTest, APodWithoutItsOwnerIsNobodysAndItsNameIsWaitedFor) {
+  Begin("volcano");
+  suite_.PatchObject(fmt::format("{}/j-t-1", kPods), R"([{"op":"remove","path":"/metadata/ownerReferences"}])");
+  const std::string before = UidOf("pods", "j-t-1");
+  suite_.time().Advance(absl::Minutes(1));
+  EXPECT_EQ(UidOf("pods", "j-t-1"), before);
+  EXPECT_EQ(Writes("delete", "pods"), 0);
+  EXPECT_EQ(State("reason"), "FailedCreate");
+  EXPECT_NE(State("message").find("pod j-t-1: the name is held"), std::string::npos) << State("message");
+  suite_.DeleteObject(fmt::format("{}/j-t-1", kPods));
+  EXPECT_TRUE(Reaches("Completed")) << State("message");
+  EXPECT_NE(UidOf("pods", "j-t-1"), before);
+  EXPECT_EQ(Writes("create", "pods"), 1);
+}
+
+// Its annotations and its owner tell whose it is, and the watch of its scheduler's pods shows it.
+TEST_F(HandEditsTest, APodWithoutItsLabelsIsFollowedAsBefore) {
+  Begin("volcano");
+  TakeLabels();
+  suite_.time().Advance(absl::Minutes(1));
+  EXPECT_EQ(State("reason"), "") << State("message");
+  EXPECT_TRUE(Reaches("Completed")) << State("message");
+  EXPECT_EQ(Writes("delete", "pods") + Writes("create", "pods") + Writes("create", "podgroups"), 0);
+}
+
+TEST_F(HandEditsTest, APodThatNoWatchShowsWithoutItsLabelsIsNamedUntilItHasThemBack) {
+  Begin("another");
+  const std::string before = UidOf("pods", "j-t-1");
+  const std::string labels = TakeLabels();
+  suite_.time().Advance(absl::Minutes(1));
+  EXPECT_EQ(State("reason"), "FailedCreate");
+  EXPECT_NE(State("message").find("without the label volcano.sh/job-name=j"), std::string::npos) << State("message");
+  suite_.PatchObject(fmt::format("{}/j-t-1", kPods),
+                     fmt::format(R"([{{"op":"add","path":"/metadata/labels","value":{}}}])", labels));
+  suite_.time().Advance(absl::Minutes(1));
+  EXPECT_EQ(State("reason"), "") << State("message");
+  EXPECT_EQ(UidOf("pods", "j-t-1"), before);
+  EXPECT_TRUE(Reaches("Completed")) << State("message");
+  EXPECT_EQ(Writes("delete", "pods") + Writes("create", "pods"), 0);
+}
+
+TEST_F(HandEditsTest, AGroupWithoutItsOwnerIsNamedAndMadeAgainOnceItIsGone) {
+  Begin("volcano");
+  const std::string group = fmt::format("j-{}", uid_);
+  suite_.PatchObject(fmt::format("{}/{}", kGroups, group), R"([{"op":"remove","path":"/metadata/ownerReferences"}])");
+  const std::string before = UidOf("podgroups.scheduling.volcano.sh", group);
+  ASSERT_NE(before, "");
+  suite_.time().Advance(absl::Minutes(1));
+  EXPECT_EQ(UidOf("podgroups.scheduling.volcano.sh", group), before) << "it is somebody else's now";
+  EXPECT_EQ(Writes("delete", "pods") + Writes("create", "pods"), 0);
+  EXPECT_EQ(State("reason"), "PodGroupError");
+  EXPECT_NE(State("message").find("belongs to another owner"), std::string::npos) << State("message");
+  suite_.DeleteObject(fmt::format("{}/{}", kGroups, group));
+  suite_.time().Advance(absl::Minutes(1));
+  EXPECT_NE(UidOf("podgroups.scheduling.volcano.sh", group), "");
+  EXPECT_EQ(State("reason"), "");
+  EXPECT_TRUE(Reaches("Completed")) << State("message");
+  EXPECT_EQ(Writes("delete", "pods") + Writes("create", "pods"), 0);
+}
+
+}  // namespace
+}  // namespace basalt::simulation
