@@ -132,6 +132,26 @@ INSTANTIATE_TEST_SUITE_P(Examples, CrdCases, testing::ValuesIn(LoadExamples(Exam
 INSTANTIATE_TEST_SUITE_P(LiveExamples, CrdCases, testing::ValuesIn(LoadExamples(LiveExamplesFolder())), NameOf);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(CrdCases);
 
+// What a rule costs depends on the object, and the server has a limit: as many tasks as there may be, of long names.
+TEST(CrdBounds, AJobOfAsManyTasksAsThereMayBeIsTakenAndChanged) {
+  const json::value pod = *ParseJson(R"({"spec":{"containers":[{"name":"c","image":"i"}]}})");
+  json::array tasks;
+  for (int i = 0; i < 4000; ++i) {
+    tasks.push_back(json::object{{"name", fmt::format("t{:049}", i)}, {"replicas", 1}, {"template", pod}});
+  }
+  json::value job = json::object{{"apiVersion", "batch.volcano.sh/v1alpha1"},
+                                 {"kind", "Job"},
+                                 {"metadata", json::object{{"name", "large"}, {"namespace", kNamespace}}},
+                                 {"spec", json::object{{"schedulerName", "volcano"}, {"tasks", std::move(tasks)}}}};
+  const Answer made = conformance::Post(CollectionOf(job, kNamespace), ToText(job));
+  ASSERT_EQ(made.status, 201) << made;
+  job = made.json;
+  job.at("spec").at("tasks").at(3999).at("replicas") = 2;
+  const Answer changed = conformance::Put(ObjectPath(job), ToText(job));
+  EXPECT_TRUE(changed.ok()) << changed;
+  conformance::Delete(ObjectPath(job));
+}
+
 TEST(LiveExamples, AreThere) {
   if (LoadExamples(LiveExamplesFolder()).empty()) {
     GTEST_SKIP() << "skipped: no example manifests at " << LiveExamplesFolder();
