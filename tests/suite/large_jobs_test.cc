@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "tests/e2e/writer.h"
 #include "tests/simulation/sim_suite.h"
 
 namespace basalt::simulation {
 namespace {
 
-constexpr int kMostTasks = 4000;  // Of our definition.
+constexpr int kMostTasks = 4000;        // Of our definition.
+constexpr size_t kMostBytes = 3 << 19;  // Of an object in etcd.
 
 // So many bytes larger than it has to be, in its templates.
 std::string Job(std::string_view name, int tasks, size_t padding) {
@@ -49,6 +51,33 @@ TEST_F(LargeJobsTest, AsManyTasksAsThereMayBeAreCarriedOut) {
   ASSERT_NE(suite_.CreateObject(Job("small", 1, 0)), "");
   EXPECT_TRUE(Reaches("small", "Completed", absl::Minutes(1)));
   EXPECT_TRUE(Reaches("large", "Running", absl::Minutes(2))) << suite_.JobPhase("default", "large");
+  ExpectAllRun();
+}
+
+// Its status would not fit any more: no pod is made that nobody could count.
+TEST_F(LargeJobsTest, OneThatLeavesNoRoomForItsStatusSaysSoAndStallsNobody) {
+  const std::string small = Job("small", 1, 0);
+  ASSERT_NE(suite_.CreateObject(small), "");
+  const size_t added = ToText(*suite_.api().Get("jobs.batch.volcano.sh", "default", "small")).size() - small.size();
+  const size_t bare = Job("large", kMostTasks, 0).size() + added;
+  ASSERT_NE(suite_.CreateObject(Job("large", kMostTasks, kMostBytes - bare - 100)), "");
+  suite_.api().ClearLog();
+  EXPECT_TRUE(Reaches("small", "Completed", absl::Minutes(1)));
+  suite_.time().Advance(absl::Minutes(10));
+  EXPECT_EQ(suite_.JobPhase("default", "large"), "-");
+  int statuses = 0, told = 0;
+  for (const kubesim::LoggedRequest& request : suite_.api().log()) {
+    if (!e2e::IsByOwner(request.user_agent)) continue;
+    EXPECT_FALSE(request.resource == "pods" && request.verb == "create" && request.name.starts_with("large-"));
+    if (request.resource == "events" && ToText(request.body).find("request is too large") != std::string::npos) ++told;
+    if (request.subresource == "status" && request.name == "large") {
+      EXPECT_GE(request.status, 400);
+      ++statuses;
+    }
+  }
+  EXPECT_GT(told, 0);
+  EXPECT_GT(statuses, 1);
+  EXPECT_LT(statuses, 60) << "it backs off";
   ExpectAllRun();
 }
 
