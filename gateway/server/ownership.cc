@@ -72,12 +72,13 @@ void Ownership::Restore(const storage::v1::AssignmentRecord& saved, absl::Time n
     std::vector<Slot>& slots = slots_[saved_slots.service() - 1];
     for (uint32_t i = 0; i < kSlotCount && static_cast<int>(i) < saved_slots.epochs_size(); ++i) {
       const v1::Member* owner = shares.OwnerOf(i);
-      if (owner == nullptr) {
-        slots[i].owner.epoch = saved_slots.epochs(static_cast<int>(i));
-      } else {
-        slots[i].owner = {owner->replica(), owner->incarnation(), saved_slots.epochs(static_cast<int>(i))};
-        slots[i].restored = true;
+      slots[i].owner.epoch = saved_slots.epochs(static_cast<int>(i));
+      if (owner != nullptr) {
+        slots[i].owner.replica = owner->replica();
+        slots[i].owner.incarnation = owner->incarnation();
       }
+      // What is nobody's was somebody's before, if it has an epoch.
+      slots[i].restored = slots[i].owner.epoch > 0;
       slots[i].target = slots[i].owner;
       slots[i].since = now;
     }

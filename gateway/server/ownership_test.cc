@@ -336,6 +336,24 @@ TEST_F(OwnershipTest, ANewLeaderWaitsForWhoeverMayHaveTheRecords) {
   EXPECT_EQ(after.FindSource(kJob, mine).replica, "");
 }
 
+// All members had left when the last leader saved: whoever comes has nothing of what was there.
+TEST_F(OwnershipTest, WhatIsNobodysWasSomebodysBefore) {
+  Ownership before({.grace = absl::Seconds(5), .formation = absl::ZeroDuration()});
+  Attach(before, Replica("r-0"), 0, now);
+  Settle(before, now);
+  before.Detach(Replica("r-0"), now);
+  Settle(before, now + absl::Seconds(10));
+  ASSERT_EQ(saved.members_size(), 0);
+  Ownership after({.formation = absl::ZeroDuration()});
+  after.Restore(saved, now);
+  v1::Hello hello = Hello(Replica("r-1"));
+  hello.set_keeps_records(true);
+  after.Attach(hello, now);
+  Settle(after, now);
+  EXPECT_EQ(after.Get(kJob, 7).owner.replica, "r-1");
+  EXPECT_TRUE(after.HadRecords(kJob, 7));
+}
+
 TEST_F(OwnershipTest, WhatOthersStillHaveOfASlotIsTheOwnersOnceItHasBegun) {
   Ownership ownership({.formation = absl::ZeroDuration()});
   ownership.Attach(Hello(Replica("r-0")), now);

@@ -8,6 +8,7 @@
 #include <set>
 #include <vector>
 
+#include "tests/e2e/writer.h"
 #include "tests/simulation/judge.h"
 
 namespace basalt::simulation {
@@ -30,6 +31,7 @@ struct Pod {
   absl::Time failed = absl::InfiniteFuture();
   absl::Time succeeded = absl::InfiniteFuture();
   absl::Time deleted = absl::InfiniteFuture();  // By somebody else.
+  absl::Time taken = absl::InfiniteFuture();    // Deleted by the owner of the job.
   absl::Time gone = absl::InfiniteFuture();
   int exit_code = 0;
   std::set<std::string> used;  // Events that were answered.
@@ -92,7 +94,8 @@ class ActionJudge {
   void OnDeleted(const kubesim::LoggedRequest& request) {
     Pod* pod = Find(request.name, request.uid);
     if (pod == nullptr) return;
-    if (request.user_agent == "user") pod->deleted = std::min(pod->deleted, request.time);
+    absl::Time& time = request.user_agent == "user" ? pod->deleted : pod->taken;
+    if (request.user_agent == "user" || e2e::IsByOwner(request.user_agent)) time = std::min(time, request.time);
   }
 
   void OnEdit(const kubesim::LoggedRequest& request) { ApplyEdit(request, replicas_); }
@@ -226,6 +229,9 @@ class ActionJudge {
     if (event == "PodPending") return pod.made;
     if (event == "PodFailed") return pod.failed;
     if (event != "PodEvicted") return absl::InfiniteFuture();
+    // Of a disk that has lost its last writes nobody can read that a pod was surplus once the job has grown again.
+    const bool may_forget = suite_.disk_lost("jobsvc") && !suite_.NothingForgotten(pod.taken, now);
+    if (pod.deleted == absl::InfiniteFuture() && may_forget) return pod.taken;
     // W19, unless that it succeeded was forgotten before the owner of the job heard of it.
     const bool is_done = pod.succeeded <= pod.deleted && suite_.NothingForgotten(pod.succeeded, now);
     return is_done ? absl::InfiniteFuture() : pod.deleted;
