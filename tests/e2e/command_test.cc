@@ -80,7 +80,7 @@ TEST_F(CommandTest, OnePodIsRestartedAndTheOtherStays) {
   ASSERT_NE(first, "");
   const Ran restarted = world_.Ctl({"job", "restart", "part", "--pod", "part-work-1", "--wait", "--timeout", "60s"});
   EXPECT_EQ(restarted.exit_code, 0) << restarted.err;
-  EXPECT_THAT(restarted.out, HasSubstr("job default/part: RestartPod: kill of 1 pod\n"));
+  EXPECT_THAT(restarted.out, HasSubstr("job default/part: RestartPod: kill of 1 pod"));
   // Of what the command has brought about, not of what was before.
   Waits("part", "Running");
   EXPECT_NE(UidOf("part-work-1"), second);
