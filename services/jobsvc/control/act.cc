@@ -156,7 +156,7 @@ void JobController::ActOnCommands(JobEntry& entry) {
     request.mutable_delete_()->set_uid(command.meta().uid());
     context_.Write(entry.key, std::move(request),
                    [this, key = entry.key, uid = entry.record.uid(), command_uid = command.meta().uid(),
-                    name](WriteOutcome outcome) {
+                    command_name = name](WriteOutcome outcome) {
                      JobEntry* live = Live(key, uid);
                      if (live == nullptr) return;
                      // Gone already: the watch will say so. Anything else is tried again.
@@ -166,7 +166,7 @@ void JobController::ActOnCommands(JobEntry& entry) {
                      context_.WakeAt(key, live->command_retry.until);
                      if (outcome.kind == WriteOutcome::Kind::kRefused && IsTold(outcome.error)) {
                        ReportTrouble(*live, "CommandError",
-                                     fmt::format("command {} is carried out and cannot be deleted: {}", name,
+                                     fmt::format("command {} is carried out and cannot be deleted: {}", command_name,
                                                  outcome.error.message()));
                      }
                    });

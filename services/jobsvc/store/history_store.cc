@@ -140,18 +140,19 @@ absl::StatusOr<std::vector<GoneHistory>> ListGoneHistory(const kv::KvStore& stor
   for (auto& [key, record] : index) {
     GoneHistory history{.index_key = key, .job_uid = record.uid(), .end_ms = record.gone_ms(), .bytes = record.bytes()};
     if (history.end_ms == 0 || history.bytes == 0) {
+      const bool was_seen = record.gone_ms() != 0;
       history.bytes = static_cast<int64_t>(key.size());
       storage::v1::HistoryRecord last;
       const std::string prefix = HistoryPrefix(slot, history.job_uid);
       BASALT_RETURN_IF_ERROR(store.Scan(
           Family::kHistory, prefix, kv::PrefixEnd(prefix), [&](std::string_view entry_key, std::string_view value) {
             history.bytes += static_cast<int64_t>(entry_key.size() + value.size());
-            if (last.ParseFromArray(value.data(), static_cast<int>(value.size())) && record.gone_ms() == 0) {
+            if (last.ParseFromArray(value.data(), static_cast<int>(value.size())) && !was_seen) {
               history.end_ms = last.time_ms();
             }
             return true;
           }));
-      if (record.gone_ms() != 0) {
+      if (was_seen) {
         record.set_bytes(history.bytes);
         batch.Put(Family::kHistoryIndex, key, record.SerializeAsString());
       }
