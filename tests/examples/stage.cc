@@ -125,7 +125,9 @@ absl::Status Stage::Type(const Step& step) {
   const std::string command =
       fmt::format("{}", fmt::join(words.begin(), words.begin() + std::min<size_t>(3, words.size()), " "));
   if (words.size() > 3 && words[0] == "basaltctl" && words[1] == "job") return TypeToBasaltctl(words);
-  if (words.size() == 4 && command == "kubectl delete pod") return Send("DELETE", PodPath(words[3]), "", "");
+  if (words.size() == 5 && command == "kubectl delete pod" && words[4] == "--wait=false") {
+    return Send("DELETE", PodPath(words[3]), "", "");
+  }
   if (words.size() > 4 && command == "kubectl patch vcjob" && Flag(words, "--type") == "json") {
     return Send("PATCH", JobPath(words[3]), Flag(words, "-p"), "application/json-patch+json");
   }
