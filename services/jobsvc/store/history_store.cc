@@ -1,35 +1,17 @@
 #include "services/jobsvc/store/history_store.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <tuple>
 #include <utility>
 
-#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "services/jobsvc/store/keys.h"
 
 namespace basalt::jobsvc {
 
 using kv::Family;
 
 namespace {
-
-std::string SlotPrefix(uint32_t slot) {
-  std::string key;
-  kv::PutSlot(key, slot);
-  return key;
-}
-
-std::string TextKey(uint32_t slot, std::string_view text) {
-  std::string key = SlotPrefix(slot);
-  kv::PutText(key, text);
-  return key;
-}
-
-absl::Status Damaged(std::string_view job_uid) {
-  return MakeStatus(absl::StatusCode::kDataLoss, fmt::format("a history record of {} cannot be read", job_uid));
-}
 
 std::string IndexPrefix(uint32_t slot, std::string_view job_key) { return TextKey(slot, job_key); }
 
@@ -88,7 +70,7 @@ absl::StatusOr<std::optional<storage::v1::HistoryRecord>> ReadHistoryEntry(const
                           store.Get(Family::kHistory, HistoryKey(slot, job_uid, sequence)));
   if (!value) return std::nullopt;
   storage::v1::HistoryRecord record;
-  if (!record.ParseFromString(*value)) return Damaged(job_uid);
+  if (!record.ParseFromString(*value)) return Damaged("a history", job_uid);
   return record;
 }
 
@@ -101,7 +83,7 @@ absl::StatusOr<std::vector<storage::v1::HistoryRecord>> ReadHistory(const kv::Kv
       store.Scan(Family::kHistory, prefix, kv::PrefixEnd(prefix), [&](std::string_view, std::string_view value) {
         storage::v1::HistoryRecord record;
         if (!record.ParseFromArray(value.data(), static_cast<int>(value.size()))) {
-          damage = Damaged(job_uid);
+          damage = Damaged("a history", job_uid);
           return false;
         }
         entries.push_back(std::move(record));

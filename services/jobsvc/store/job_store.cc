@@ -5,32 +5,12 @@
 #include <optional>
 #include <utility>
 
-#include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "services/jobsvc/store/keys.h"
 
 namespace basalt::jobsvc {
 
 using kv::Family;
-
-namespace {
-
-std::string SlotPrefix(uint32_t slot) {
-  std::string key;
-  kv::PutSlot(key, slot);
-  return key;
-}
-
-std::string TextKey(uint32_t slot, std::string_view text) {
-  std::string key = SlotPrefix(slot);
-  kv::PutText(key, text);
-  return key;
-}
-
-absl::Status Damaged(std::string_view what, std::string_view key) {
-  return MakeStatus(absl::StatusCode::kDataLoss, fmt::format("{} record of {} cannot be read", what, key));
-}
-
-}  // namespace
 
 std::string SlotWatchKey(uint32_t slot) { return TextKey(slot, "watch"); }
 
