@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "common/base/json.h"
 #include "common/base/planted.h"
 #include "common/base/status.h"
 #include "common/kube/names.h"
@@ -62,6 +61,11 @@ void JobController::ReportTrouble(JobEntry& entry, std::string_view reason, std:
     entry.notes.push_back({true, words.reason, words.message});
   }
   context_.Wake(entry.key);
+}
+
+void JobController::TryAgain(JobEntry& entry, Retry& retry) {
+  retry.Fail(context_.ApiNow(), context_.random());
+  context_.WakeAt(entry.key, retry.until);
 }
 
 void JobController::SendStatus(JobEntry& entry) {
@@ -162,9 +166,8 @@ void JobController::ActOnCommands(JobEntry& entry) {
                      // Gone already: the watch will say so. Anything else is tried again.
                      if (outcome.kind == WriteOutcome::Kind::kDone || outcome.error.code() == 404) return;
                      live->deleted_commands.erase(command_uid);
-                     live->command_retry.Fail(context_.ApiNow(), context_.random());
-                     context_.WakeAt(key, live->command_retry.until);
-                     if (outcome.kind == WriteOutcome::Kind::kRefused && IsTold(outcome.error)) {
+                     TryAgain(*live, live->command_retry);
+                     if (IsTold(outcome)) {
                        ReportTrouble(*live, "CommandError",
                                      fmt::format("command {} is carried out and cannot be deleted: {}", command_name,
                                                  outcome.error.message()));
@@ -176,8 +179,7 @@ void JobController::ActOnCommands(JobEntry& entry) {
 // Job spec 9.1: jobs of a queue with other clusters say so, once (C11); before the PodGroup, which takes the annotation
 // over, unless that is refused.
 void JobController::ActOnForwarding(JobEntry& entry) {
-  const kube::v1::Queue* const queue = QueueOf(entry);
-  if (queue == nullptr || !queue->has_extend_clusters() || !MakesPods(entry.job->status().phase())) return;
+  if (!IsForwarded(entry) || !MakesPods(entry.job->status().phase())) return;
   const auto& annotations = entry.job->meta().annotations();
   const bool is_told = std::any_of(annotations.begin(), annotations.end(), [](const kube::v1::KeyValue& it) {
     return it.key() == kube::kJobForwardingKey && it.value() == "true";
@@ -188,13 +190,7 @@ void JobController::ActOnForwarding(JobEntry& entry) {
   }
   entry.forwarding_in_flight = true;
   auto request = WriteOf("batch.volcano.sh", "v1alpha1", "jobs", entry.ns, entry.name);
-  gateway::v1::Patch& patch = *request.mutable_patch();
-  patch.set_type(gateway::v1::Patch::TYPE_MERGE);
-  json::object body;
-  body["metadata"] = {{"annotations", {{std::string(kube::kJobForwardingKey), "true"}}}};
-  patch.set_body(ToText(body));
-  patch.set_field_manager(std::string(kube::kFieldManager));
-  patch.set_uid(entry.record.uid());
+  SetAnnotation(kube::kJobForwardingKey, entry.record.uid(), request);
   context_.Write(
       entry.key, std::move(request), [this, key = entry.key, uid = entry.record.uid()](WriteOutcome outcome) {
         JobEntry* live = Live(key, uid);
@@ -205,9 +201,8 @@ void JobController::ActOnForwarding(JobEntry& entry) {
           live->troubles.End("ForwardingError");
           return;
         }
-        live->forwarding_retry.Fail(context_.ApiNow(), context_.random());
-        context_.WakeAt(key, live->forwarding_retry.until);
-        if (outcome.kind == WriteOutcome::Kind::kRefused && outcome.error.code() != 404 && IsTold(outcome.error)) {
+        TryAgain(*live, live->forwarding_retry);
+        if (outcome.error.code() != 404 && IsTold(outcome)) {
           ReportTrouble(
               *live, "ForwardingError",
               fmt::format("the annotation {} cannot be written: {}", kube::kJobForwardingKey, outcome.error.message()));
@@ -232,9 +227,8 @@ void JobController::ActOnGroup(JobEntry& entry) {
                      if (live == nullptr) return;
                      if (outcome.kind == WriteOutcome::Kind::kDone || outcome.error.code() == 404) return;
                      live->deleted_groups.erase(group_uid);
-                     live->group_retry.Fail(context_.ApiNow(), context_.random());
-                     context_.WakeAt(key, live->group_retry.until);
-                     if (outcome.kind == WriteOutcome::Kind::kRefused && IsTold(outcome.error)) {
+                     TryAgain(*live, live->group_retry);
+                     if (IsTold(outcome)) {
                        ReportTrouble(*live, "PodGroupError", outcome.error.message());
                      }
                    });
@@ -255,9 +249,7 @@ void JobController::ActOnGroup(JobEntry& entry) {
   }
   auto peer = context_.PodGroupOwner(fmt::format("{}/{}", entry.ns, group.name));
   if (peer == nullptr) {
-    entry.group_retry.Fail(now, context_.random());
-    context_.WakeAt(entry.key, entry.group_retry.until);
-    return;
+    return TryAgain(entry, entry.group_retry);
   }
   podgroup::v1::EnsurePodGroupRequest request;
   request.set_namespace_(entry.ns);
@@ -324,9 +316,8 @@ void JobController::ActOnTtl(JobEntry& entry) {
         JobEntry* live = Live(key, uid);
         if (live == nullptr || outcome.kind == WriteOutcome::Kind::kDone) return;
         live->ttl_in_flight = false;
-        live->ttl_retry.Fail(context_.ApiNow(), context_.random());
-        context_.WakeAt(key, live->ttl_retry.until);
-        if (outcome.kind == WriteOutcome::Kind::kRefused && outcome.error.code() != 404 && IsTold(outcome.error)) {
+        TryAgain(*live, live->ttl_retry);
+        if (outcome.error.code() != 404 && IsTold(outcome)) {
           ReportTrouble(*live, "TTLError",
                         fmt::format("its time to live is over and it cannot be deleted: {}", outcome.error.message()));
         }

@@ -164,7 +164,7 @@ void JobController::CreateObject(JobEntry& entry, const WantedObject& object, st
                    } else {
                      live->busy_objects.erase(key);
                      live->object_retry.Fail(context_.ApiNow(), context_.random());
-                     if (outcome.kind == WriteOutcome::Kind::kRefused && IsTold(outcome.error)) {
+                     if (IsTold(outcome)) {
                        ReportTrouble(*live, "PluginError", TroubleOf(object, outcome.error));
                      }
                    }
@@ -238,7 +238,7 @@ void JobController::CompareObject(JobEntry& entry, const WantedObject& object) {
             patched->troubles.End("PluginError");
           } else {
             patched->object_retry.Fail(context_.ApiNow(), context_.random());
-            if (outcome.kind == WriteOutcome::Kind::kRefused && outcome.error.code() != 404 && IsTold(outcome.error)) {
+            if (outcome.error.code() != 404 && IsTold(outcome)) {
               ReportTrouble(*patched, "PluginError", TroubleOf(object, outcome.error));
             }
           }
@@ -305,7 +305,7 @@ void JobController::EnsureClaim(JobEntry& entry, const WantedClaim& claim) {
                      live->troubles.End("PVCError");
                    } else {
                      live->object_retry.Fail(context_.ApiNow(), context_.random());
-                     if (outcome.kind == WriteOutcome::Kind::kRefused && IsTold(outcome.error)) {
+                     if (IsTold(outcome)) {
                        ReportTrouble(*live, "PVCError",
                                      fmt::format("claim {}: {}", claim.name, outcome.error.message()));
                      }
@@ -337,8 +337,7 @@ void JobController::FindAndDeleteObject(JobEntry& entry, const std::string& obje
                    live->objects.erase(object_key);
                    context_.Wake(job_key);
                  } else {
-                   live->object_retry.Fail(context_.ApiNow(), context_.random());
-                   context_.WakeAt(job_key, live->object_retry.until);
+                   TryAgain(*live, live->object_retry);
                  }
                });
 }
@@ -368,9 +367,8 @@ void JobController::DeleteObject(JobEntry& entry, const std::string& object_key,
                      // Another object has the name. Ours it may be all the same: what we remember of it may be older.
                      context_.Wake(job_key);
                    } else {
-                     live->object_retry.Fail(context_.ApiNow(), context_.random());
-                     context_.WakeAt(job_key, live->object_retry.until);
-                     if (outcome.kind == WriteOutcome::Kind::kRefused && IsTold(outcome.error)) {
+                     TryAgain(*live, live->object_retry);
+                     if (IsTold(outcome)) {
                        ReportTrouble(*live, "FailedDelete",
                                      fmt::format("{} cannot be deleted: {}", object_key, outcome.error.message()));
                      }

@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "common/base/json.h"
 #include "common/base/planted.h"
 #include "common/base/status.h"
 #include "common/kube/names.h"
@@ -105,11 +104,10 @@ EffectInput JobController::ViewOf(const JobEntry& entry, const std::set<std::str
 void JobController::CreatePod(JobEntry& entry, const PodEffect& effect) {
   if (!entry.maker) entry.maker = std::make_unique<PodMaker>(*entry.job, entry.compiled->spec);
   const GroupView& group = GroupOf(entry);
-  const kube::v1::Queue* const queue = QueueOf(entry);
   const PodContext context{.version = entry.job->status().version(),
                            .retry_count = entry.job->status().retry_count(),
                            .pod_group_name = group.name,
-                           .forwarding = queue != nullptr && queue->has_extend_clusters()};
+                           .forwarding = IsForwarded(entry)};
   auto body = entry.maker->Make(effect.place.task, effect.place.index, context);
   if (!body.ok()) {
     entry.busy_pods.erase(effect.name);
@@ -154,9 +152,7 @@ void JobController::CreatePod(JobEntry& entry, const PodEffect& effect) {
           return;
         }
         if (outcome.kind == WriteOutcome::Kind::kNotSent) {
-          live->create_retry.Fail(context_.ApiNow(), context_.random());
-          context_.WakeAt(key, live->create_retry.until);
-          return;
+          return TryAgain(*live, live->create_retry);
         }
         CreateRefused(*live, place.task);
         if (IsTold(outcome.error)) {
@@ -169,8 +165,7 @@ void JobController::CreatePod(JobEntry& entry, const PodEffect& effect) {
 void JobController::CreateRefused(JobEntry& entry, int32_t task) {
   std::erase(entry.refused_tasks, task);
   entry.refused_tasks.push_back(task);
-  entry.probe_retry.Fail(context_.ApiNow(), context_.random());
-  context_.WakeAt(entry.key, entry.probe_retry.until);
+  TryAgain(entry, entry.probe_retry);
 }
 
 // What stands under the name of a pod whose creation was not confirmed.
@@ -229,8 +224,7 @@ void JobController::DeletePod(JobEntry& entry, const PodEffect& effect) {
 }
 
 void JobController::KillRefused(JobEntry& entry, const std::string& pod, const gateway::v1::KubeError& error) {
-  entry.kill_retry.Fail(context_.ApiNow(), context_.random());
-  context_.WakeAt(entry.key, entry.kill_retry.until);
+  TryAgain(entry, entry.kill_retry);
   if (!IsTold(error)) return;
   ReportTrouble(entry, "FailedDelete", fmt::format("pod {}: {}", pod, error.message()), {pod});
 }
@@ -292,14 +286,8 @@ void JobController::DeletePods(JobEntry& entry, const PodCollection& collection)
 
 void JobController::MarkPod(JobEntry& entry, const PodEffect& effect) {
   auto request = WriteOf("", "v1", "pods", entry.ns, effect.name);
-  gateway::v1::Patch& patch = *request.mutable_patch();
-  patch.set_type(gateway::v1::Patch::TYPE_MERGE);
-  json::object body;
-  body["metadata"] = {{"annotations", {{std::string(kube::kOutOfSyncKey), "true"}}}};
-  patch.set_body(ToText(body));
-  patch.set_field_manager(std::string(kube::kFieldManager));
-  patch.set_uid(effect.uid);
-  patch.set_resource_version(effect.resource_version);
+  SetAnnotation(kube::kOutOfSyncKey, effect.uid, request);
+  request.mutable_patch()->set_resource_version(effect.resource_version);
   context_.Write(entry.key, std::move(request),
                  [this, key = entry.key, uid = entry.record.uid(), pod = effect.name](WriteOutcome outcome) {
                    JobEntry* live = Live(key, uid);

@@ -228,6 +228,11 @@ const kube::v1::Queue* JobController::QueueOf(const JobEntry& entry) const {
   return it == queues_.end() ? nullptr : &it->second;
 }
 
+bool JobController::IsForwarded(const JobEntry& entry) const {
+  const kube::v1::Queue* const queue = QueueOf(entry);
+  return queue != nullptr && queue->has_extend_clusters();
+}
+
 int64_t JobController::QueueSince(const JobEntry& entry) const {
   const auto it = queue_changes_.find(entry.compiled->spec.queue());
   return it == queue_changes_.end() ? 0 : it->second;

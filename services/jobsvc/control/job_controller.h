@@ -70,6 +70,8 @@ class JobController : public runtime::Controller {
   const GroupView& GroupOf(const JobEntry& entry) const;
   // Null: there is none of that name.
   const kube::v1::Queue* QueueOf(const JobEntry& entry) const;
+  // Its queue has other clusters.
+  bool IsForwarded(const JobEntry& entry) const;
   // When its queue was seen to change its state, to come or to go, in ms; 0: it is as it was found.
   int64_t QueueSince(const JobEntry& entry) const;
   // Of the cluster, by name. While a slot is ready all of them; none where their kind is not served.
@@ -140,6 +142,8 @@ class JobController : public runtime::Controller {
   // Words that differ in `names` alone have one cause.
   void ReportTrouble(JobEntry& entry, std::string_view reason, std::string message,
                      std::initializer_list<std::string_view> names = {});
+  // Backs off one step, and looks at the job again after it.
+  void TryAgain(JobEntry& entry, Retry& retry);
   void SendNotes(JobEntry& entry);
 
   // -- act_objects.cc: objects of plugins, claims --

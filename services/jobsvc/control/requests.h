@@ -1,10 +1,13 @@
 #pragma once
 
-// Which object of Kubernetes a request to the gateway is about.
+// Requests to the gateway: which object of Kubernetes they are about, and which refusals are told.
 #include <string>
 #include <string_view>
 
 #include "basalt/gateway/v1/gateway.pb.h"
+#include "common/base/json.h"
+#include "common/kube/names.h"
+#include "common/runtime/controller.h"
 
 namespace basalt::jobsvc {
 
@@ -25,9 +28,24 @@ inline gateway::v1::WriteRequest WriteOf(std::string_view group, std::string_vie
   return request;
 }
 
+// Makes it a patch that sets the annotation to "true" on the object of that UID.
+inline void SetAnnotation(std::string_view annotation, const std::string& uid, gateway::v1::WriteRequest& request) {
+  gateway::v1::Patch& patch = *request.mutable_patch();
+  patch.set_type(gateway::v1::Patch::TYPE_MERGE);
+  json::object body;
+  body["metadata"] = {{"annotations", {{std::string(annotation), "true"}}}};
+  patch.set_body(ToText(body));
+  patch.set_field_manager(std::string(kube::kFieldManager));
+  patch.set_uid(uid);
+}
+
 // A refusal that people are told of. That a name is taken is settled; and overload would be made worse by the telling.
 inline bool IsTold(const gateway::v1::KubeError& error) {
   return error.code() != 409 && error.code() != 429 && !(error.code() == 503 && error.retry_after_ms() > 0);
+}
+
+inline bool IsTold(const runtime::WriteOutcome& outcome) {
+  return outcome.kind == runtime::WriteOutcome::Kind::kRefused && IsTold(outcome.error);
 }
 
 }  // namespace basalt::jobsvc
