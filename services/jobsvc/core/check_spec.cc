@@ -41,21 +41,19 @@ Validation Validate(const kube::v1::Job& job, const kube::v1::JobSpec& spec) {
   return ValidateJob(written, name, job.meta().namespace_());
 }
 
+// Past Pending, which a job that is refused gets only with pods from before.
+bool HasRun(const kube::v1::JobStatus& status) {
+  return std::any_of(status.conditions().begin(), status.conditions().end(), [](const auto& condition) {
+    return condition.phase() != kube::v1::JOB_PHASE_PENDING && condition.phase() != kube::v1::JOB_PHASE_UNSPECIFIED;
+  });
+}
+
 // The first, and how many there are.
 Words Summary(std::string reason, const std::vector<Violation>& found) {
   if (found.empty()) return {};
   const std::string& first = found.front().message;
   if (found.size() == 1) return {std::move(reason), first};
   return {std::move(reason), fmt::format("{} (and {} more)", first, found.size() - 1)};
-}
-
-constexpr std::string_view kInvalidJob = "InvalidJob";
-
-// Past Pending, which a job that is refused gets only with pods from before.
-bool HasRun(const kube::v1::JobStatus& status) {
-  return std::any_of(status.conditions().begin(), status.conditions().end(), [](const auto& condition) {
-    return condition.phase() != kube::v1::JOB_PHASE_PENDING && condition.phase() != kube::v1::JOB_PHASE_UNSPECIFIED;
-  });
 }
 
 }  // namespace

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -74,7 +77,7 @@ CompiledSpec CompileSpec(const kube::v1::Job& job, const PriorityOf& priority_of
     return compiled;
   }
   if (const absl::Status status = CompileObjects(job, priority_of, compiled); !status.ok()) {
-    compiled.refusal = {"InvalidJob", std::string(ToStd(status.message()))};
+    compiled.refusal = {std::string(kInvalidJob), std::string(ToStd(status.message()))};
     return compiled;
   }
   return compiled;
@@ -92,17 +95,13 @@ absl::StatusOr<std::string> PodMaker::Make(int32_t task, int32_t index, const Po
 
 std::vector<TaskShape> Widened(std::vector<TaskShape> shape, std::string_view job,
                                const std::vector<std::string_view>& pods) {
+  std::multimap<std::string, TaskShape*, std::less<>> by_name;  // What is refused may name two alike.
+  for (TaskShape& task : shape) by_name.emplace(task.name, &task);
   for (const std::string_view pod : pods) {
-    const size_t dash = pod.rfind('-');
-    int32_t index = -1;
-    const std::string_view digits = dash == std::string_view::npos ? std::string_view() : pod.substr(dash + 1);
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
-    if (error != std::errc() || end != digits.data() + digits.size() || index < 0 || index >= kMaxPodsPerJob) continue;
-    for (TaskShape& task : shape) {
-      if (pod.substr(0, dash) == fmt::format("{}-{}", job, task.name)) {
-        task.replicas = std::max(task.replicas, index + 1);
-      }
-    }
+    const std::optional<ParsedPodName> name = ParsePodName(pod, job);
+    if (!name || name->index >= kMaxPodsPerJob) continue;
+    const auto [first, last] = by_name.equal_range(name->task);
+    for (auto it = first; it != last; ++it) it->second->replicas = std::max(it->second->replicas, name->index + 1);
   }
   return shape;
 }

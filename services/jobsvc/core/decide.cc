@@ -21,8 +21,6 @@ using kube::v1::JobStatus;
 
 namespace {
 
-constexpr std::string_view kInvalidJob = "InvalidJob";
-
 std::string_view NameOf(JobPhase phase) {
   return phase == kube::v1::JOB_PHASE_UNSPECIFIED ? std::string_view("(new)") : kube::JobPhaseName(phase);
 }
@@ -228,12 +226,18 @@ class Decider {
     return {pod->uid};
   }
 
-  std::set<std::string> TargetsOf(Action action, const storage::v1::PendingAction& pending) const {
-    if (action == Action::kRestartPod) return PodTarget(pending);
+  // -1: there is no such task.
+  int32_t TaskOf(const storage::v1::PendingAction& pending) const {
     int32_t task = -1;
     for (size_t i = 0; i < in_.pods.tasks().size(); ++i) {
       if (in_.pods.tasks()[i].name == pending.task()) task = static_cast<int32_t>(i);
     }
+    return task;
+  }
+
+  std::set<std::string> TargetsOf(Action action, const storage::v1::PendingAction& pending) const {
+    if (action == Action::kRestartPod) return PodTarget(pending);
+    const int32_t task = TaskOf(pending);
     if (task < 0) return {};
     if (action == Action::kRestartTask) return in_.pods.Uids(task, -1);
     const bool is_there = in_.pods.tasks()[task].partition_size > 0 && pending.partition() >= 0;
@@ -249,18 +253,17 @@ class Decider {
       if (is_done && pending.pod_uid().empty()) places.push_back(place);
       return places;
     }
-    for (size_t task = 0; task < in_.pods.tasks().size(); ++task) {
-      const TaskShape& shape = in_.pods.tasks()[task];
-      if (shape.name != pending.task()) continue;
-      for (const int32_t index : in_.pods.done()[task]) {
-        const bool is_in = shape.partition_size > 0 && PartitionOf(index, shape.partition_size) == pending.partition();
-        if (is_in || action == Action::kRestartTask) places.push_back({static_cast<int32_t>(task), index});
-      }
+    const int32_t task = TaskOf(pending);
+    if (task < 0) return places;
+    const int32_t size = in_.pods.tasks()[task].partition_size;
+    for (const int32_t index : in_.pods.done()[task]) {
+      const bool is_in = size > 0 && PartitionOf(index, size) == pending.partition();
+      if (is_in || action == Action::kRestartTask) places.push_back({task, index});
     }
     return places;
   }
 
-  void Redo(const PodPlace& place, kube::v1::PodCounts& counts, std::vector<TaskCounts>& tasks) {
+  static void Redo(const PodPlace& place, kube::v1::PodCounts& counts, std::vector<TaskCounts>& tasks) {
     TaskCounts& task = tasks[static_cast<size_t>(place.task)];
     counts.set_succeeded(counts.succeeded() - 1);
     --task.succeeded;

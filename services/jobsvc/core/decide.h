@@ -18,6 +18,9 @@
 
 namespace basalt::jobsvc {
 
+// Reason of a job whose spec is refused.
+inline constexpr std::string_view kInvalidJob = "InvalidJob";
+
 // What people read in status.state.
 struct Words {
   std::string reason;

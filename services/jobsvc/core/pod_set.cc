@@ -26,6 +26,19 @@ bool IsDone(const PodEntry& entry, const PodRules& rules) {
 
 }  // namespace
 
+std::optional<ParsedPodName> ParsePodName(std::string_view name, std::string_view job) {
+  if (name.size() <= job.size() + 1 || !name.starts_with(job) || name[job.size()] != '-') return std::nullopt;
+  const std::string_view rest = name.substr(job.size() + 1);
+  const size_t dash = rest.rfind('-');
+  if (dash == std::string_view::npos) return std::nullopt;
+  const std::string_view digits = rest.substr(dash + 1);
+  int32_t index = -1;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
+  const bool canonical = error == std::errc() && end == digits.data() + digits.size() && index >= 0 &&
+                         (digits.size() == 1 || digits[0] != '0');
+  return ParsedPodName{rest.substr(0, dash), canonical ? index : -1};
+}
+
 void PodSet::Reset(std::string_view job_name, std::string_view job_uid) {
   const uint64_t done_changes = done_changes_ + 1;
   *this = PodSet();
@@ -37,23 +50,10 @@ void PodSet::Reset(std::string_view job_name, std::string_view job_uid) {
 size_t PodSet::known() const { return present_; }
 
 PodPlace PodSet::PlaceOf(std::string_view name) const {
-  // <job>-<task>-<index>: the index is what follows the last dash, so the task between is unambiguous.
-  if (name.size() <= job_name_.size() + 1 || name.substr(0, job_name_.size()) != job_name_ ||
-      name[job_name_.size()] != '-') {
-    return {};
-  }
-  const std::string_view rest = name.substr(job_name_.size() + 1);
-  const size_t dash = rest.rfind('-');
-  if (dash == std::string_view::npos) return {};
-  const auto task = task_of_.find(rest.substr(0, dash));
+  const std::optional<ParsedPodName> parsed = ParsePodName(name, job_name_);
+  const auto task = parsed ? task_of_.find(parsed->task) : task_of_.end();
   if (task == task_of_.end()) return {};
-  const std::string_view digits = rest.substr(dash + 1);
-  int32_t index = -1;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
-  const bool canonical = error == std::errc() && end == digits.data() + digits.size() && index >= 0 &&
-                         (digits.size() == 1 || digits[0] != '0');
-  if (!canonical || index >= tasks_[task->second].replicas) return {task->second, -1};
-  return {task->second, index};
+  return {task->second, parsed->index < tasks_[task->second].replicas ? parsed->index : -1};
 }
 
 std::string PodSet::NameOf(PodPlace place) const {

@@ -55,6 +55,14 @@ struct PodPlace {
   bool indexed() const { return index >= 0; }
 };
 
+// What the name <job>-<task>-<index> says; the index is what follows the last dash, so the task between is unambiguous.
+struct ParsedPodName {
+  std::string_view task;
+  int32_t index = -1;  // -1: what follows is none, as it is written.
+};
+// nullopt: it is no name of that job's.
+std::optional<ParsedPodName> ParsePodName(std::string_view name, std::string_view job);
+
 struct TaskShape {
   std::string name;
   int32_t replicas = 0;
