@@ -153,6 +153,7 @@ TEST_F(ExplainApiTest, AClaimThatIsMissingIsNamedWithItsNextTry) {
   Begin(job);
   const Cause cause = Find(Explain(), Cause::KIND_CLAIM, "claim data does not exist");
   EXPECT_EQ(cause.subject(), "claim data");
+  EXPECT_GT(cause.since_ms(), 0);
   EXPECT_GT(cause.until_ms(), absl::ToUnixMillis(rig_.time().Now()));
   EXPECT_THAT(cause.advice(), HasSubstr("Create PersistentVolumeClaim data in namespace default"));
 }
@@ -201,8 +202,12 @@ TEST_F(ExplainApiTest, EachTaskThatWaitsForAnotherIsNamed) {
   job.mutable_spec()->set_min_available(1);
   for (int task : {1, 2}) job.mutable_spec()->mutable_tasks(task)->mutable_depends_on()->add_names("t0");
   Begin(job);
+  rig_.Run(absl::Minutes(1));
   const auto explanation = Explain();
-  EXPECT_EQ(Find(explanation, Cause::KIND_DEPENDENCY, "task t1 waits for task t0").subject(), "task t1");
+  const Cause cause = Find(explanation, Cause::KIND_DEPENDENCY, "task t1 waits for task t0");
+  EXPECT_EQ(cause.subject(), "task t1");
+  EXPECT_EQ(cause.since_ms(), explanation.entered_by().time_ms());
+  EXPECT_LE(cause.since_ms(), absl::ToUnixMillis(rig_.time().Now()) - 60'000);
   EXPECT_EQ(Find(explanation, Cause::KIND_DEPENDENCY, "task t2 waits for task t0").subject(), "task t2");
 }
 

@@ -185,6 +185,9 @@ class Explainer {
       case Cause::KIND_NAME_HELD:
         Add(wait.kind, wait.subject, wait.message, "Delete that object, or wait until it is gone.");
         return;
+      case Cause::KIND_DEPENDENCY:
+        Add(wait.kind, wait.subject, wait.message).set_since_ms(PhaseSince());
+        return;
       default:
         Add(wait.kind, wait.subject, wait.message);
     }
@@ -215,8 +218,10 @@ class Explainer {
       if (claim_refused != nullptr && claim_refused->message.starts_with(subject)) {
         AddTrouble("PVCError", Cause::KIND_CLAIM, in_.retry.objects_ms, subject, std::move(advice));
       } else {
-        Add(Cause::KIND_CLAIM, subject, fmt::format("claim {} is not there yet", claim), std::move(advice))
-            .set_until_ms(in_.retry.objects_ms);
+        Cause& cause =
+            Add(Cause::KIND_CLAIM, subject, fmt::format("claim {} is not there yet", claim), std::move(advice));
+        cause.set_since_ms(PhaseSince());
+        cause.set_until_ms(in_.retry.objects_ms);
       }
     }
     if (in_.troubles.has("PluginError")) {
@@ -239,6 +244,12 @@ class Explainer {
           fmt::format("Open it (vcctl queue operate --action open --name {}), or submit the job to another one.", name))
           .set_since_ms(QueueSince());
     }
+  }
+
+  // 0: it is not remembered.
+  int64_t PhaseSince() const {
+    if (in_.entered_by != nullptr) return in_.entered_by->time_ms();
+    return job_.status().version() == 0 && job_.status().retry_count() == 0 ? job_.meta().creation_ms() : 0;
   }
 
   // The job was not there before.
