@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/base/mutex.h"
+#include "common/http/failure.h"
 
 namespace basalt::http {
 
@@ -237,6 +238,11 @@ std::unique_ptr<Call> DirectClient::Start(Request request, ResponseObserver& obs
   if (link_->cut) {
     exchange->server_closed_ = true;
     exchange->Send([exchange] { exchange->EndAndClose(absl::UnavailableError("could not connect")); });
+    return call;
+  }
+  if (loop_.Now() >= request.send_by) {
+    exchange->server_closed_ = true;
+    exchange->Send([exchange] { exchange->EndAndClose(LateStatus()); });
     return call;
   }
   exchange->Arm(request.timeout, request.idle_timeout);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/exec/sim_loop.h"
+#include "common/http/failure.h"
 
 namespace basalt::http {
 namespace {
@@ -140,6 +141,22 @@ TEST_F(DirectClientTest, ACutLinkRefusesNewRequestsAndEndsOpenOnes) {
   auto third = client_->Start(Get("/echo"), again);
   time_.Settle();
   EXPECT_EQ(again.end, absl::OkStatus());
+}
+
+TEST_F(DirectClientTest, WhatIsLateIsNotSent) {
+  Record late, in_time;
+  Request request = Get("/echo");
+  request.send_by = client_loop_.Now();
+  auto first = client_->Start(request, late);
+  EXPECT_FALSE(late.end.has_value()) << "not before the call returns";
+  time_.Settle();
+  EXPECT_EQ(late.end->code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(FailureOf(*late.end), Failure::kLate);
+  EXPECT_TRUE(handler_.targets.empty());
+  request.send_by = client_loop_.Now() + absl::Milliseconds(1);
+  auto second = client_->Start(request, in_time);
+  time_.Settle();
+  EXPECT_EQ(in_time.end, absl::OkStatus());
 }
 
 TEST_F(DirectClientTest, ALostRequestHasNoEffectALostResponseHas) {

@@ -8,7 +8,7 @@ namespace basalt::http {
 namespace {
 
 constexpr char kPayload[] = "basalt.dev/http-failure";
-constexpr Failure kLast = Failure::kVanished;
+constexpr Failure kLast = Failure::kLate;
 
 }  // namespace
 
@@ -42,6 +42,8 @@ std::string_view NameOf(Failure failure) {
       return "credentials: none";
     case Failure::kVanished:
       return "connection: silent";
+    case Failure::kLate:
+      return "late";
   }
   return "";
 }
@@ -61,6 +63,10 @@ Failure FailureOf(const absl::Status& status) {
     if (text == std::to_string(i)) return static_cast<Failure>(i);
   }
   return Failure::kNone;
+}
+
+absl::Status LateStatus() {
+  return FailureStatus(absl::StatusCode::kUnavailable, Failure::kLate, "it had not gone out in time");
 }
 
 }  // namespace basalt::http

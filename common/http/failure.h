@@ -23,6 +23,7 @@ enum class Failure {
   kTls,                  // No common version or cipher, or no TLS at all.
   kCredentials,          // There is no token or client certificate to show.
   kVanished,             // The connection was cut since nothing came on it any more.
+  kLate,                 // It had not gone out by its `send_by`: too much was waiting, or this process stood still.
 };
 
 // "certificate: expired" and the like; empty for kNone.
@@ -31,5 +32,8 @@ std::string_view NameOf(Failure failure);
 // "<name>: <text>", and the failure in it.
 absl::Status FailureStatus(absl::StatusCode code, Failure failure, std::string_view text);
 Failure FailureOf(const absl::Status& status);
+
+// Of a request that has not gone out by its `send_by`.
+absl::Status LateStatus();
 
 }  // namespace basalt::http

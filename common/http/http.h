@@ -28,6 +28,9 @@ struct Request {
   std::string body;
   absl::Duration timeout = absl::Seconds(30);              // Of the whole exchange; infinite for watches.
   absl::Duration idle_timeout = absl::InfiniteDuration();  // Between two chunks.
+  // By the clock of the client's loop: nothing of it goes out then or later. What has not gone out whole by then ends
+  // as UNAVAILABLE with Failure::kLate; the server has not carried it out.
+  absl::Time send_by = absl::InfiniteFuture();
   // Lists and watches: they go by connections of their own, so that no large answer holds up a short request.
   bool bulk = false;
   // Asks for gzip; OnChunk hears what was in it.
@@ -51,8 +54,8 @@ class ResponseObserver {
   virtual ~ResponseObserver() = default;
   virtual void OnHead(const ResponseHead& head) = 0;
   virtual void OnChunk(std::string_view data) = 0;
-  // OK: the body ended as HTTP says it should. UNAVAILABLE: surely not sent (could not connect). UNKNOWN: the
-  // connection broke after the request went out. DEADLINE_EXCEEDED: one of the two timeouts.
+  // OK: the body ended as HTTP says it should. UNAVAILABLE: surely not sent (could not connect, or not by `send_by`).
+  // UNKNOWN: the connection broke after the request went out. DEADLINE_EXCEEDED: one of the two timeouts.
   virtual void OnEnd(const absl::Status& status) = 0;
 };
 

@@ -21,7 +21,9 @@
 #include "common/exec/loop.h"
 #include "common/exec/run_on.h"
 #include "common/http/failure.h"
+#include "common/http/fetch_and_wait.h"
 #include "common/http/kubeconfig/kubeconfig.h"
+#include "common/http/testing/jumping_loop.h"
 #include "common/testing/status_matchers.h"
 #include "common/testing/temp_dir.h"
 #include "gateway/kube/reflector.h"
@@ -372,6 +374,42 @@ TEST_F(GatewayClientTest, ManyRequestsAndWatchesShareAFewConnections) {
   });
   all.get_future().wait();
   EXPECT_EQ(Connections().size(), 2U) << "the server takes 100 at once and more on each";
+}
+
+// As in a process that stood still at any moment and goes on when its time is over.
+TEST_F(GatewayClientTest, AWriteThatBecomesLateIsNotCarriedOutAndItsConnectionGoesOn) {
+  http::testing::JumpingLoop loop("jumping");
+  const auto client = http::MakeCurlClient(loop, *http::ReadKubeconfig(cluster_->kubeconfig("admin")));
+  const std::string path = "/api/v1/namespaces/default/configmaps";
+  // What the server says, without refusals for want of room; 0: it was late.
+  const auto ask = [&](const std::string& method, const std::string& target, const std::string& body, int looks) {
+    for (int tries = 0; tries < 600; ++tries) {
+      loop.JumpBack();
+      http::Request request{.method = method, .target = target, .headers = {{"Content-Type", "application/json"}}};
+      request.body = body;
+      request.send_by = loop.Now() + absl::Minutes(1);
+      if (looks > 0) loop.JumpAfter(looks);
+      const absl::StatusOr<http::Response> response = http::FetchAndWait(loop, *client, std::move(request));
+      if (http::FailureOf(response.status()) == http::Failure::kLate) return 0;
+      if (!response.ok()) return (ADD_FAILURE() << response.status(), -1);
+      if (response->status != 429) return response->status;
+    }
+    return 429;
+  };
+  int late = 0;
+  for (int looks = 1; looks <= 16; ++looks) {
+    EXPECT_EQ(ask("GET", "/version", "", 0), 200);
+    const std::string name = fmt::format("late-{}", looks);
+    const int made = ask(
+        "POST", path,
+        fmt::format(R"({{"metadata":{{"name":"{}"}},"data":{{"x":"{}"}}}})", name, std::string(100'000, 'x')), looks);
+    EXPECT_THAT(made, ::testing::AnyOf(0, 201)) << looks;
+    EXPECT_EQ(ask("GET", path + "/" + name, "", 0), made == 0 ? 404 : 200) << looks;
+    late += made == 0 ? 1 : 0;
+  }
+  EXPECT_GT(late, 1);
+  EXPECT_LT(late, 16);
+  EXPECT_EQ(Connections().size(), 1U);
 }
 
 TEST_F(GatewayClientTest, PagesAndStreamedListsShowTheSamePodsAndPagesComeCompressed) {

@@ -207,6 +207,7 @@ void Lane::SetUp(Transfer& transfer) {
   transfer.error[0] = '\0';
   transfer.heard_on = CURL_SOCKET_BAD;
   transfer.cut = false;
+  transfer.late = false;
   transfer.status = 0;
   curl_easy_setopt(easy, CURLOPT_PRIVATE, &transfer);
   curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer.error);
@@ -220,6 +221,8 @@ void Lane::SetUp(Transfer& transfer) {
   curl_easy_setopt(easy, CURLOPT_READDATA, &transfer);
   curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, &Lane::OnRewind);
   curl_easy_setopt(easy, CURLOPT_SEEKDATA, &transfer);
+  curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, &Lane::OnConnected);
+  curl_easy_setopt(easy, CURLOPT_PREREQDATA, &transfer);
   curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, &Lane::OnOpen);
   curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, this);
   curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, &Lane::OnClose);
@@ -247,9 +250,12 @@ void Lane::Complete(CURL* easy, CURLcode code) {
   active_.erase(found);
   // A server that refuses before it has read the body may break the stream off behind its answer.
   if (transfer->status >= 400 && (code == CURLE_PARTIAL_FILE || code == CURLE_HTTP2_STREAM)) code = CURLE_OK;
-  const absl::Status status =
-      code == CURLE_OK ? absl::OkStatus()
-                       : ErrorOf(easy, code, transfer->error, transfer->cut, transfer->request, options_.base_url);
+  const auto status_of = [&] {
+    if (code == CURLE_OK) return absl::OkStatus();
+    if (code == CURLE_ABORTED_BY_CALLBACK && transfer->late) return LateStatus();
+    return ErrorOf(easy, code, transfer->error, transfer->cut, transfer->request, options_.base_url);
+  };
+  const absl::Status status = status_of();
   Detach(*transfer);
   if (transfer->refused && status.ok()) {
     return credentials_->GetOtherThan(transfer->identity, [this, transfer](absl::StatusOr<IdentityPtr> identity) {
@@ -399,8 +405,19 @@ size_t Lane::OnBody(char* data, size_t size, size_t count, void* user) {
   return size * count;
 }
 
+bool Lane::IsLate(Transfer& transfer) {
+  transfer.late = transfer.lane->time_.Now() >= transfer.request.send_by;
+  return transfer.late;
+}
+
+int Lane::OnConnected(void* user, char*, char*, int, int) {
+  return IsLate(*static_cast<Transfer*>(user)) ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
+}
+
+// A server that has the head of a request has nothing to carry out before the whole body is there.
 size_t Lane::OnUpload(char* out, size_t size, size_t count, void* user) {
   auto& transfer = *static_cast<Transfer*>(user);
+  if (transfer.sent < transfer.request.body.size() && IsLate(transfer)) return CURL_READFUNC_ABORT;
   const size_t bytes = std::min(size * count, transfer.request.body.size() - transfer.sent);
   transfer.request.body.copy(out, bytes, transfer.sent);
   transfer.sent += bytes;

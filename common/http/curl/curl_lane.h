@@ -52,6 +52,9 @@ class Lane {
   // Tells the loop that something waits. Requires the transfer's mutex not to be held.
   static void Notify(const TransferPtr& transfer);
   curl_socket_t SocketOf(const Transfer& transfer);
+  // It must not go out any more. Asked as late as the library allows: it may have waited for other requests, for an
+  // identity or for a connection, or the whole process stood still.
+  static bool IsLate(Transfer& transfer);
   // Something came for it.
   void Heard(Transfer& transfer);
   // Cuts the connection of a transfer that has timed out, if nothing has come on it for a while.
@@ -59,6 +62,8 @@ class Lane {
 
   static size_t OnHeader(char* data, size_t size, size_t count, void* user);
   static size_t OnBody(char* data, size_t size, size_t count, void* user);
+  // Before the first byte of it, with a connection at hand.
+  static int OnConnected(void* user, char*, char*, int, int);
   static size_t OnUpload(char* out, size_t size, size_t count, void* user);
   static int OnRewind(void* user, curl_off_t offset, int origin);
   static curl_socket_t OnOpen(void* user, curlsocktype purpose, curl_sockaddr* address);

@@ -36,6 +36,7 @@ struct Transfer : std::enable_shared_from_this<Transfer> {
   bool refused = false;  // A 401 that is kept back: it may be sent once more.
   std::string refusal;   // The body of that.
   bool cut = false;      // Its connection was cut.
+  bool late = false;     // It was given up since it had not gone out by its `send_by`.
   curl_socket_t heard_on = CURL_SOCKET_BAD;
   char error[CURL_ERROR_SIZE] = {};
 
