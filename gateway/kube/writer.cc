@@ -7,6 +7,7 @@
 
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/http/failure.h"
 #include "common/kube/text.h"
 
 namespace basalt::gateway {
@@ -203,6 +204,8 @@ void KubeWriter::Send(Op& op) {
   request.body = op.prepared.body;
   const absl::Duration attempt = op.write_done != nullptr ? std::min(left, options_.max_attempt) : left;
   request.timeout = attempt + options_.patience;
+  // The client has queues of its own, and the whole process may stand still before the bytes are gone.
+  if (op.write_done != nullptr) request.send_by = std::min(op.started + options_.patience, until_);
   request.target += request.target.find('?') == std::string::npos ? '?' : '&';
   // Whole milliseconds, rounded down: the server gives up before we do.
   request.target += "timeout=" + kube::FormatGoDuration(absl::Floor(attempt, absl::Milliseconds(1)));
@@ -234,7 +237,8 @@ void KubeWriter::OnAnswer(OpId id, absl::StatusOr<http::Response> result) {
   --in_flight_;
   if (op.write_done != nullptr) --writes_in_flight_;
   deadlines_.emplace(op.deadline, id);
-  if (!result.ok() && !absl::IsResourceExhausted(result.status())) lost_ = loop_.Now();
+  const bool late = http::FailureOf(result.status()) == http::Failure::kLate;
+  if (!result.ok() && !late && !absl::IsResourceExhausted(result.status())) lost_ = loop_.Now();
   if (result.ok()) {
     latency_ += (loop_.Now() - op.started - latency_) * kLatencyWeight;
     if (result->status != 401 && result->status != 403) connect_back_off_.Reset();
@@ -245,6 +249,9 @@ void KubeWriter::OnAnswer(OpId id, absl::StatusOr<http::Response> result) {
     } else {
       OnRefused(op, *result);
     }
+  } else if (late) {
+    Slower(op);
+    Resend(op, absl::ZeroDuration());
   } else if (absl::IsUnavailable(result.status()) ||
              (op.get_done != nullptr && !absl::IsResourceExhausted(result.status()))) {
     if (absl::IsDeadlineExceeded(result.status())) Slower(op);

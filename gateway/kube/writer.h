@@ -42,7 +42,8 @@ struct WriterOptions {
   TokenBucketOptions rate;
   absl::Duration default_timeout = absl::Seconds(10);
   absl::Duration max_timeout = absl::Seconds(60);
-  // We wait this much longer than timeout= tells the server to.
+  // We wait this much longer than timeout= tells the server to, and a write is given to the network within it: so the
+  // server, which counts from when it hears of it, gives up before we do.
   absl::Duration patience = absl::Seconds(2);
   // A refusal for want of rights is not believed for this long after the server could not be reached: one that has just
   // started knows of no rights yet.
@@ -72,7 +73,7 @@ class KubeWriter {
   void Write(v1::WriteRequest request, WriteDone done);
   void Get(v1::GetRequest request, GetDone done);
 
-  // No write begins before `from`, nor at `until` or later, by the loop's clock. Those that come early wait within
+  // No write goes out before `from`, nor at `until` or later, by the loop's clock. Those that come early wait within
   // their own time; from `until` on all that are not under way end as UNAVAILABLE, and so does each that comes. Reads
   // go on. At first there is no such bound.
   void AllowBetween(absl::Time from, absl::Time until);

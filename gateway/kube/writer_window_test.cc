@@ -6,6 +6,7 @@
 #include <string>
 
 #include "common/exec/sim_loop.h"
+#include "common/http/failure.h"
 #include "gateway/kube/testing.h"
 #include "gateway/kube/writer.h"
 
@@ -187,6 +188,40 @@ TEST_F(WriterWindowTest, OneAttemptTakesNoMoreThanTheNextLeaderWaits) {
   EXPECT_EQ(client_.at(1).Query("timeout"), "1.5s");
   Get();
   EXPECT_EQ(client_.at(2).Query("timeout"), "10s");
+}
+
+TEST_F(WriterWindowTest, NothingOfAWriteGoesOutOnceTheLeadHasEnded) {
+  Allow(absl::ZeroDuration(), absl::Seconds(10));
+  const absl::Time until = loop_.Now() + absl::Seconds(10);
+  Patch("early");
+  EXPECT_EQ(client_.at(0).request().send_by, loop_.Now() + options_.patience) << "so that the server gives up first";
+  time_.Advance(absl::Seconds(9));
+  Patch("a");
+  ASSERT_EQ(client_.started(), 2U);
+  EXPECT_EQ(client_.at(1).request().send_by, until);
+  Get();
+  EXPECT_EQ(client_.at(2).request().send_by, absl::InfiniteFuture());
+  time_.Advance(absl::Seconds(1));
+  client_.at(1).End(http::LateStatus());
+  time_.Settle();
+  EXPECT_EQ(Result("a"), kNotSent);
+  EXPECT_EQ(client_.started(), 3U);
+}
+
+TEST_F(WriterWindowTest, WhatWasLateInTheClientIsSentAgainAtOnceByAWriterThatGoesSlower) {
+  Allow(absl::ZeroDuration(), absl::Seconds(10));
+  Patch("a");
+  const int before = writer().parallel();
+  client_.at(0).End(http::LateStatus());
+  time_.Settle();
+  EXPECT_EQ(writer().parallel(), before / 2);
+  ASSERT_EQ(client_.started(), 2U);
+  // The server was not out of reach: what it says about rights is so.
+  client_.at(1).Answer(403,
+                       R"({"kind":"Status","code":403,"message":"User \"x\" cannot patch resource \"pods\" here"})");
+  time_.Settle();
+  EXPECT_EQ(Result("a"), "ok");
+  EXPECT_EQ(client_.started(), 2U);
 }
 
 TEST_F(WriterWindowTest, QuietIsWhenNoWriteIsUnderWay) {
