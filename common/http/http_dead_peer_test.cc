@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <future>
 #include <memory>
 #include <string>
@@ -55,6 +56,18 @@ class VanishingServer {
     sock_filter drop{BPF_RET | BPF_K, 0, 0, 0};
     const sock_fprog program{1, &drop};
     EXPECT_EQ(setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program), 0);
+  }
+  static void Return(int fd) {
+    const int ignored = 0;
+    EXPECT_EQ(setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, &ignored, sizeof ignored), 0);
+  }
+  // What comes within that time.
+  static std::string Receive(int fd, absl::Duration limit) {
+    const timeval time = absl::ToTimeval(limit);
+    EXPECT_EQ(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time), 0);
+    std::string text(1000, ' ');
+    text.resize(static_cast<size_t>(std::max<ssize_t>(0, recv(fd, text.data(), text.size(), 0))));
+    return text;
   }
 
  private:
@@ -130,6 +143,24 @@ TEST_F(DeadPeerTest, AWatchThatIsOnlyQuietGoesOn) {
   later.get_future().wait();
   VanishingServer::Send(fd, "0\r\n\r\n");
   EXPECT_TRUE(watch.end.get_future().get().ok());
+}
+
+TEST_F(DeadPeerTest, WhatWasSentIntoTheVoidNeverArrivesOnceItIsGivenUp) {
+  Connect(absl::Seconds(1), absl::Seconds(3));
+  Ending first, lost, other;
+  Start(first, absl::InfiniteDuration());
+  const int fd = server_.Accept();
+  VanishingServer::Send(fd, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfirst");
+  EXPECT_TRUE(first.end.get_future().get().ok());
+  VanishingServer::Vanish(fd);
+  Start(lost, absl::Seconds(2));
+  EXPECT_EQ(lost.end.get_future().get().code(), absl::StatusCode::kDeadlineExceeded);
+  // By the time that this one comes by a connection of its own the old one is closed.
+  Start(other, absl::InfiniteDuration());
+  VanishingServer::Send(server_.Accept(), "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+  EXPECT_TRUE(other.end.get_future().get().ok());
+  VanishingServer::Return(fd);
+  EXPECT_EQ(VanishingServer::Receive(fd, absl::Seconds(5)), "") << "the kernel has sent it again";
 }
 
 }  // namespace

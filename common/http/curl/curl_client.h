@@ -52,7 +52,8 @@ struct CurlOptions {
 };
 
 // Bulk requests have connections and a thread of their own. A request that runs out of one of its two timeouts takes
-// its connection with it where nothing at all has come on that for a third of `dead_after`.
+// its connection with it where nothing at all has come on that for a third of `dead_after`; what the server has not
+// taken of it by then it never gets.
 //
 // Statuses of OnEnd: as ResponseObserver says, with failure.h's names; UNAVAILABLE with kCredentials where there is
 // nothing to show. A request with a body is sent again only where the server surely has not looked at it (GOAWAY and

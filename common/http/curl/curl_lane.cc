@@ -339,6 +339,10 @@ void Lane::CutIfSilent(const Transfer& transfer) {
   const auto found = connections_.find(socket);
   if (found == connections_.end() || time_.Now() - found->second.heard < options_.dead_after / 3) return;
   for (const auto& [easy, other] : active_) other->cut = other->cut || SocketOf(*other) == socket;
+  // Closed so, the kernel throws away what the peer has not taken: it would send it again once the peer is back, when
+  // nobody answers for it any more.
+  const linger at_once{1, 0};
+  setsockopt(socket, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
   // The library sees the end of the stream, ends what else goes over it, and opens another for what comes.
   shutdown(socket, SHUT_RDWR);
 }
