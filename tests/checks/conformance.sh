@@ -18,6 +18,14 @@ for phase in New Pending Running Restarting Completing Terminating Aborting Abor
   done
 done
 for step in PEND RUN1 RUN2 RUN3a RUN3b RUN3c RUN3d RUN4 RUN5 REST1 REST2 REST3 DRAIN; do want "8.2 $step"; done
+want "1.3 "{schedulerName,minAvailable,volumes,tasks,policies,plugins,runningEstimate,queue,maxRetry} \
+  "1.3 "{ttlSecondsAfterFinished,priorityClassName,minSuccess,networkTopology} \
+  "1.4 "{name,replicas,minAvailable,template,policies,topologyPolicy,maxRetry,dependsOn,partitionPolicy} \
+  "1.5 policy."{action,event,events,exitCode,timeout} "1.5 dependsOn."{name,iteration} \
+  "1.5 partitionPolicy."{totalPartitions,partitionSize,minPartitions,networkTopology} \
+  "1.5 networkTopology."{mode,highestTierAllowed,highestTierName} "1.5 volume."{mountPath,volumeClaimName,volumeClaim} \
+  "1.6 state."{phase,reason,message,lastTransitionTime} "1.6 "{minAvailable,taskStatusCount,pending,running,succeeded} \
+  "1.6 "{failed,terminating,unknown,version,retryCount,runningDuration,controlledResources,conditions}
 want "2.3 C"{1..15} "2.3 C16"{a..d} "2.3 C17" "2.4 P"{1..8} "2.5 V"{1..5} "2.6 U"{1..5} "2.7 X"{1..8}
 want "B FNV-1" "B minResources" "B quota usage" "B partition label" "B restart budget" "B final phase" \
   "B Running to Pending" "B Restarting to Pending" "B svc keys" "B conditions" "B PodGroupPending"
@@ -122,7 +130,7 @@ while IFS=: read -r file _ line; do
   for id in $(ids_of "$name"); do
     [[ -n ${linked["$id $name"]:-} ]] || complain "$file: $name says that it proves $id, and $page does not"
   done
-done < <(git grep -nE 'TEST(_F)?\([A-Za-z]+, *[A-OQ-TWYZ][0-9]+' -- 'services/jobsvc/*_test.cc' 'common/*_test.cc' 'gateway/*_test.cc')
+done < <(git grep -nE 'TEST(_F)?\([A-Za-z]+, *[A-OQ-TWYZ][0-9]+' -- 'services/*_test.cc' 'common/*_test.cc' 'gateway/*_test.cc')
 
 # ---- planted weaknesses ----
 for id in "${planted_ids[@]}"; do
