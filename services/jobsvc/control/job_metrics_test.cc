@@ -23,7 +23,7 @@ TEST(JobMetricsTest, EndsAreCountedByQueueUnlessEachJobIsToHaveItsSeries) {
                     HasSubstr("volcano_job_failed_phase_count{queue_name=\"r\"} 1"), Not(HasSubstr("job_name"))));
 }
 
-TEST(JobMetricsTest, TheSeriesOfAJobEndsWithIt) {
+TEST(JobMetricsTest, M5TheSeriesOfAJobEndsWithIt) {
   const auto metrics = obs::MakeMetrics();
   JobMetrics jobs(*metrics, /*series_per_job=*/true);
   jobs.Reached(kube::v1::JOB_PHASE_FAILED, "ns/a", "q");
@@ -33,7 +33,7 @@ TEST(JobMetricsTest, TheSeriesOfAJobEndsWithIt) {
   EXPECT_THAT(metrics->Text(), AllOf(Not(HasSubstr("ns/a")), HasSubstr("ns/b")));
 }
 
-TEST(JobMetricsTest, ThirtyBucketsFromFiftyMillisecondsToAMinute) {
+TEST(JobMetricsTest, M4ThirtyBucketsFromFiftyMillisecondsToAMinute) {
   const auto metrics = obs::MakeMetrics();
   JobMetrics jobs(*metrics, false);
   jobs.PodCreated(0);
