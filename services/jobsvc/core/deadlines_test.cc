@@ -38,7 +38,7 @@ JobEvent Event(std::string_view kind, std::string pod, std::string uid) {
   return event;
 }
 
-TEST(DeadlinesTest, APodHasOneAndAnotherActionReplacesIt) {
+TEST(DeadlinesTest, R1APodHasOneAndAnotherActionReplacesIt) {
   DeadlineSet deadlines;
   EXPECT_TRUE(deadlines.Add(Deadline("PodPending", "RestartPod", "t", "p", "u1")));
   EXPECT_FALSE(deadlines.Add(Deadline("PodFailed", "RestartPod", "t", "p", "u1"))) << "it goes on";

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace basalt::jobsvc {
@@ -48,7 +49,7 @@ class EventsTest : public ::testing::Test {
   PodSet pods_;
 };
 
-TEST_F(EventsTest, S9TheEventFollowsFromTheRealPhaseHoweverThePodIsFirstSeen) {
+TEST_F(EventsTest, S9H4TheEventFollowsFromTheRealPhaseHoweverThePodIsFirstSeen) {
   EXPECT_EQ(See(Pod(0, kPending)), List{"PodPending"});
   EXPECT_EQ(See(Pod(0, kRunning)), List{"PodRunning"});
   EXPECT_EQ(See(Pod(0, kRunning)), List{});
@@ -56,13 +57,13 @@ TEST_F(EventsTest, S9TheEventFollowsFromTheRealPhaseHoweverThePodIsFirstSeen) {
   EXPECT_EQ(See(Pod(1, kFailed)), List{});
 }
 
-TEST_F(EventsTest, ATaskIsCompletedWhenItsLastPodSucceeds) {
+TEST_F(EventsTest, O2ATaskIsCompletedWhenItsLastPodSucceeds) {
   EXPECT_EQ(See(Pod(0, kSucceeded)), List{});
   EXPECT_EQ(See(Pod(1, kSucceeded)), List{"TaskCompleted"});
   EXPECT_EQ(See(Pod(1, kSucceeded)), List{});
 }
 
-TEST_F(EventsTest, S11ADeletedPodWasEvictedUnlessItWasOursToDeleteOrDone) {
+TEST_F(EventsTest, S11H6ADeletedPodWasEvictedUnlessItWasOursToDeleteOrDone) {
   See(Pod(0, kRunning));
   EXPECT_EQ(Lose(0), List{"PodEvicted"});
   See(Pod(0, kRunning));
@@ -110,12 +111,54 @@ TEST_F(EventsTest, W31S12ATaskFailsOnTheCrossingOnly) {
   EXPECT_EQ(See(other), List{"PodRunning"});  // The sum had crossed before.
 }
 
-TEST_F(EventsTest, PodsOfAnOlderVersionRaiseNothing) {
+TEST_F(EventsTest, Q3PodsOfAnOlderVersionRaiseNothing) {
   PodRules rules;
   rules.version = 1;
   pods_.SetRules(rules);
   EXPECT_EQ(See(Pod(0, kFailed), 1), List{});
   EXPECT_EQ(Lose(0, GoneReason::kDeleted, 1), List{});
+}
+
+TEST_F(EventsTest, O1AFailureIsToldOnceWithItsExitCode) {
+  See(Pod(0, kRunning));
+  auto pod = Pod(0, kFailed);
+  pod.set_exit_code(7);
+  for (const size_t told : {1u, 0u}) {
+    const auto events = EventsOf(pods_.Apply(pod), {}, GoneReason::kNotGone, 0, 2, 3, 1000);
+    ASSERT_EQ(events.size(), told);
+    if (told == 0) continue;
+    EXPECT_EQ(events[0].kind, kEventPodFailed);
+    EXPECT_EQ(events[0].exit_code, 7);
+  }
+}
+
+// Which upstream tells the phase alone of: but a crossing comes once (W31).
+TEST_F(EventsTest, O3O4WhoeverRunsOrIsPendingMayHaveRestartedTooOften) {
+  for (const auto& [phase, name] : {std::pair(kRunning, "PodRunning"), std::pair(kPending, "PodPending")}) {
+    pods_.Reset("j", "job-uid");
+    pods_.Reshape({{"t", 2, 0}});
+    See(Pod(0, kube::v1::POD_PHASE_UNKNOWN));
+    auto pod = Pod(0, phase);
+    pod.set_restarts(3);
+    EXPECT_EQ(See(pod), (List{"TaskFailed", name}));
+    EXPECT_EQ(See(pod), List{});
+    See(Pod(1, phase));
+    auto other = Pod(1, phase);
+    other.set_restarts(1);
+    EXPECT_EQ(See(other, 0, 4), List{"TaskFailed"}) << "the sum of both";
+  }
+}
+
+TEST_F(EventsTest, O5WhatIsMarkedRaisesNothingWhateverItDoes) {
+  for (const auto phase : {kPending, kRunning, kSucceeded, kFailed}) {
+    pods_.Reset("j", "job-uid");
+    pods_.Reshape({{"t", 1, 0}});
+    See(Pod(0, kube::v1::POD_PHASE_UNKNOWN));
+    auto pod = Pod(0, phase);
+    pod.set_out_of_sync(true);
+    pod.set_restarts(9);
+    EXPECT_EQ(See(pod), List{}) << phase;
+  }
 }
 
 TEST_F(EventsTest, S10WhateverPhaseAPodHadItFailsAndSucceeds) {
@@ -153,7 +196,7 @@ void AddPolicy(google::protobuf::RepeatedPtrField<kube::v1::LifecyclePolicy>* li
   if (exit_code != 0) policy->set_exit_code(exit_code);
 }
 
-TEST(PoliciesTest, TheTasksPoliciesComeFirstAndTheJobsAreTheFallback) {
+TEST(PoliciesTest, Q4Q5TheTasksPoliciesComeFirstAndTheJobsAreTheFallback) {
   kube::v1::JobSpec spec;
   spec.add_tasks()->set_name("t");
   AddPolicy(spec.mutable_tasks(0)->mutable_policies(), "RestartTask", "PodFailed");
@@ -166,7 +209,7 @@ TEST(PoliciesTest, TheTasksPoliciesComeFirstAndTheJobsAreTheFallback) {
   EXPECT_EQ(ApplyPolicies(spec, Event(kEventUnknown, -1)).action, "");
 }
 
-TEST(PoliciesTest, S13PendingWithoutATimeoutIsPassedOver) {
+TEST(PoliciesTest, S13Q6PendingWithoutATimeoutIsPassedOver) {
   kube::v1::JobSpec spec;
   AddPolicy(spec.mutable_policies(), "AbortJob", "PodPending");
   AddPolicy(spec.mutable_policies(), "RestartPod", "*");
@@ -176,7 +219,7 @@ TEST(PoliciesTest, S13PendingWithoutATimeoutIsPassedOver) {
   EXPECT_EQ(match.timeout_ms, 1000);
 }
 
-TEST(PoliciesTest, S4S14ExitCodesAndTheWildcardMatchInOrder) {
+TEST(PoliciesTest, S4S14Q1Q7ExitCodesAndTheWildcardMatchInOrder) {
   kube::v1::JobSpec spec;
   AddPolicy(spec.mutable_policies(), "RestartPod", "", 3);
   AddPolicy(spec.mutable_policies(), "TerminateJob", "*");

@@ -40,7 +40,7 @@ TEST(PodSetTest, NamesMeanIndicesUnambiguously) {
   EXPECT_EQ(pods.missing().size(), 5u);
 }
 
-TEST(PodSetTest, S15AForeignPodHoldsANameAndIsNeitherCountedNorTouched) {
+TEST(PodSetTest, S15Q2AForeignPodHoldsANameAndIsNeitherCountedNorTouched) {
   PodSet pods = Two();
   auto foreign = Pod("j-a-0", "f", kube::v1::POD_PHASE_RUNNING);
   foreign.set_owner_uid("somebody");
@@ -52,6 +52,21 @@ TEST(PodSetTest, S15AForeignPodHoldsANameAndIsNeitherCountedNorTouched) {
   rules.kill_all = true;
   pods.SetRules(rules);
   EXPECT_TRUE(pods.to_delete().empty());
+}
+
+TEST(PodSetTest, H11APodThatDoesNotSayItsVersionOrTaskIsForeign) {
+  for (const bool version : {true, false}) {
+    PodSet pods = Two();
+    auto pod = Pod("j-a-0", "u", kube::v1::POD_PHASE_RUNNING);
+    if (version) {
+      pod.clear_job_version();
+    } else {
+      pod.clear_task();
+    }
+    pods.Apply(pod);
+    EXPECT_EQ(pods.counts().running(), 0);
+    EXPECT_EQ(pods.held().size(), 1u);
+  }
 }
 
 TEST(PodSetTest, APodOfAnOlderVersionIsTerminatingUntilItIsGoneAndARetainedOneStays) {

@@ -67,7 +67,7 @@ TEST(LifeCycleTest, C8ARestartWithFinishedJobsWritesNothing) {
   }
 }
 
-TEST(LifeCycleTest, S37PodsAreMadeOnlyAfterTheSchedulerAdmitsTheGroup) {
+TEST(LifeCycleTest, S37H7PodsAreMadeOnlyAfterTheSchedulerAdmitsTheGroup) {
   JobRig rig;
   rig.kube().new_group_phase = "Pending";
   rig.Start();

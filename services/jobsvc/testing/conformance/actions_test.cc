@@ -61,7 +61,7 @@ TEST_F(ConformanceTest, W12S16ARestartCanBeAbortedTerminatedAndCompleted) {
   }
 }
 
-TEST_F(ConformanceTest, W13S44WaitingIsNoErrorHoweverLongItTakes) {
+TEST_F(ConformanceTest, W13S44H9WaitingIsNoErrorHoweverLongItTakes) {
   auto job = MakeJob("j", 1, 2);
   job.mutable_spec()->add_volumes()->set_mount_path("/data");
   job.mutable_spec()->mutable_volumes(0)->set_volume_claim_name("data");
