@@ -28,6 +28,7 @@ want "1.3 "{schedulerName,minAvailable,volumes,tasks,policies,plugins,runningEst
   "1.6 "{failed,terminating,unknown,version,retryCount,runningDuration,controlledResources,conditions}
 want "1.9 E"{1..12} "1.9 A"{1..13}
 want "3.2 H"{10,11} "3.3 H"{1..9} "3.4 O"{1..5} "6 Q"{1..7} "7.1 R1"
+want "9.8 G"{1..13} "9.10 L"{1..7}
 want "9.11 N"{1..11} "12.2 T"{1..5} "13 M"{1..5}
 want "2.3 C"{1..15} "2.3 C16"{a..d} "2.3 C17" "2.4 P"{1..8} "2.5 V"{1..5} "2.6 U"{1..5} "2.7 X"{1..8}
 want "B FNV-1" "B minResources" "B quota usage" "B partition label" "B restart budget" "B final phase" \

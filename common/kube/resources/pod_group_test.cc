@@ -19,7 +19,7 @@ v1::PodGroupSpec Spec() {
   return spec;
 }
 
-TEST(PodGroupJsonTest, S31EqualByValueIsNoDifferenceAndQueueIsNeverOne) {
+TEST(PodGroupJsonTest, S31G13EqualByValueIsNoDifferenceAndQueueIsNeverOne) {
   v1::PodGroupSpec other = Spec();
   other.mutable_min_resources(0)->set_value("1000m");
   other.set_queue("elsewhere");
@@ -34,7 +34,38 @@ TEST(PodGroupJsonTest, PatchNamesOnlyWhatDiffersAndRemovesWithNull) {
   EXPECT_EQ(PodGroupPatch(Spec(), wanted), R"({"spec":{"minMember":2,"minTaskMember":{"b":3,"a":null}}})");
 }
 
-TEST(PodGroupJsonTest, BodyCarriesOwnerUidAndVersion) {
+TEST(PodGroupJsonTest, G12EachOfItsFieldsIsADifferenceAndIsPatched) {
+  struct Row {
+    const char* what;
+    void (*edit)(v1::PodGroupSpec& wanted);
+    const char* patch;
+  };
+  const Row rows[] = {
+      {"priorityClassName", [](v1::PodGroupSpec& wanted) { wanted.set_priority_class_name("high"); },
+       R"({"spec":{"priorityClassName":"high"}})"},
+      {"minMember", [](v1::PodGroupSpec& wanted) { wanted.set_min_member(1); }, R"({"spec":{"minMember":1}})"},
+      {"minResources", [](v1::PodGroupSpec& wanted) { wanted.mutable_min_resources(0)->set_value("2"); },
+       R"({"spec":{"minResources":{"cpu":"2"}}})"},
+      {"minTaskMember", [](v1::PodGroupSpec& wanted) { wanted.mutable_min_task_member(0)->set_min_member(2); },
+       R"({"spec":{"minTaskMember":{"a":2}}})"},
+      {"subGroupPolicy", [](v1::PodGroupSpec& wanted) { wanted.add_sub_group_policy()->set_name("a"); },
+       R"({"spec":{"subGroupPolicy":[{"name":"a","labelSelector":{"matchLabels":{}},"matchLabelKeys":[]}]}})"},
+      {"networkTopology", [](v1::PodGroupSpec& wanted) { wanted.mutable_network_topology()->set_mode("soft"); },
+       R"({"spec":{"networkTopology":{"mode":"soft"}}})"},
+  };
+  for (const Row& row : rows) {
+    v1::PodGroupSpec wanted = Spec();
+    row.edit(wanted);
+    EXPECT_TRUE(PodGroupDiffers(Spec(), wanted)) << row.what;
+    EXPECT_EQ(PodGroupPatch(Spec(), wanted), row.patch);
+  }
+  v1::PodGroupSpec partitioned = Spec();
+  partitioned.add_sub_group_policy()->set_name("a");
+  EXPECT_EQ(PodGroupPatch(partitioned, Spec()), R"({"spec":{"subGroupPolicy":null}})")
+      << "of a task without partitions";
+}
+
+TEST(PodGroupJsonTest, G3BodyCarriesOwnerUidAndVersion) {
   podgroup::v1::EnsurePodGroupRequest request;
   request.set_namespace_("ns");
   request.set_name("j-u");

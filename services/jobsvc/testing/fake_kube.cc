@@ -463,6 +463,7 @@ absl::StatusOr<podgroup::v1::EnsurePodGroupResponse> FakeKube::EnsurePodGroup(
     auto* owner = group.mutable_meta()->add_owner_references();
     owner->set_uid(request.job_uid());
     owner->set_kind("Job");
+    *group.mutable_meta()->mutable_labels() = request.labels();
     *group.mutable_meta()->mutable_annotations() = request.annotations();
     auto* annotation = group.mutable_meta()->add_annotations();
     annotation->set_key(std::string(kube::kBasaltVersionKey));

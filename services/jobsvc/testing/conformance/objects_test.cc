@@ -1,4 +1,5 @@
 // Objects of plugins, and claims.
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -29,6 +30,24 @@ TEST_F(ConformanceTest, W3C10ObjectsOfPluginsOutliveEveryRestart) {
     EXPECT_EQ(Phase(), kRunning) << action;
     EXPECT_EQ(Status().retry_count(), 1) << action;
     EXPECT_EQ(UidsOfObjects(kube()), before) << action;
+  }
+}
+
+TEST_F(ConformanceTest, G1G2ItsGroupIsNamedAfterItAndItsUidAndHasItsLabelsAndAnnotations) {
+  kube::v1::Job job = MakeJob("j", 1, 2);
+  for (auto* map : {job.mutable_meta()->mutable_labels(), job.mutable_meta()->mutable_annotations()}) {
+    auto* entry = map->Add();
+    entry->set_key("team");
+    entry->set_value("ml");
+  }
+  Begin(job);
+  ASSERT_EQ(kube().groups().size(), 1u);
+  const std::string name = "j-" + kube().job("default/j").meta().uid();
+  EXPECT_EQ(Group().meta().name(), name);
+  for (const auto& [pod, body] : kube().pods()) EXPECT_EQ(body.group_name(), name) << pod;
+  for (const auto* map : {&Group().meta().labels(), &Group().meta().annotations()}) {
+    EXPECT_TRUE(
+        std::any_of(map->begin(), map->end(), [](const auto& e) { return e.key() == "team" && e.value() == "ml"; }));
   }
 }
 
