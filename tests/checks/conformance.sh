@@ -27,6 +27,8 @@ want "1.3 "{schedulerName,minAvailable,volumes,tasks,policies,plugins,runningEst
   "1.6 state."{phase,reason,message,lastTransitionTime} "1.6 "{minAvailable,taskStatusCount,pending,running,succeeded} \
   "1.6 "{failed,terminating,unknown,version,retryCount,runningDuration,controlledResources,conditions}
 want "1.9 E"{1..12} "1.9 A"{1..13}
+want "1.10 K"{1..19} "1.10 K23" "10 Z"{1..10}
+want "1.2 Y"{1..4} "1.7 Y"{5,6} "1.8 Y7" "2.1 D"{1..10} "15.3 Y9"
 want "3.2 H"{10,11} "3.3 H"{1..9} "3.4 O"{1..5} "6 Q"{1..7} "7.1 R1"
 want "9.8 G"{1..13} "9.10 L"{1..7}
 want "9.11 N"{1..11} "12.2 T"{1..5} "13 M"{1..5}

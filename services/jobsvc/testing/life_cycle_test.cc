@@ -10,7 +10,7 @@
 namespace basalt::jobsvc::testing {
 namespace {
 
-TEST(LifeCycleTest, AJobRunsToCompletedWithTheWritesThatItNeedsAndNoMore) {
+TEST(LifeCycleTest, Y9AJobRunsToCompletedWithTheWritesThatItNeedsAndNoMore) {
   JobRig rig;
   rig.Start();
   rig.kube().PutJob(MakeJob("j", 2, 3));
@@ -266,7 +266,7 @@ TEST(LifeCycleTest, W19FinishedWorkIsNotDoneAgainWhenItsPodIsRemoved) {
   EXPECT_EQ(rig.kube().job("default/j").status().counts().succeeded(), 2);
 }
 
-TEST(LifeCycleTest, W4S35ScalingDownMarksPodsBeforeItDeletesThemAndFiresNoPolicy) {
+TEST(LifeCycleTest, W4S35K12ScalingDownMarksPodsBeforeItDeletesThemAndFiresNoPolicy) {
   JobRig rig;
   rig.Start();
   rig.kube().PutJob(WithPolicy(MakeJob("j", 1, 4), "PodEvicted", "RestartJob"));

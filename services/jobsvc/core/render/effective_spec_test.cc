@@ -10,7 +10,7 @@ namespace {
 using kube::v1::Job;
 using kube::v1::JobSpec;
 
-// One row per default: D1-D4 and D6-D10 of job spec 2.1.
+// One row per default: D1-D4 and D6-D10 of job spec 2.1; D5 is of the pod (pod_test.cc).
 struct Row {
   std::string name;
   std::function<void(Job&)> given;
@@ -120,6 +120,10 @@ INSTANTIATE_TEST_SUITE_P(
                         [](const JobSpec& s) {
                           EXPECT_EQ(PluginNames(s), (std::vector<std::string>{"env", "svc", "tensorflow"}));
                         }},
+                    Row{"D9Ray", [](Job& j) { GivePlugins(j, {"ray"}); },
+                        [](const JobSpec& s) {
+                          EXPECT_EQ(PluginNames(s), (std::vector<std::string>{"ray", "svc"}));
+                        }},
                     Row{"D9RayAndPytorch",
                         [](Job& j) {
                           GivePlugins(j, {"pytorch", "ray"});
@@ -151,7 +155,7 @@ TEST(EffectiveSpecTest, HostileNumbersDoNotOverflow) {
   EXPECT_EQ(SumOfReplicas(spec), 6'000'000'000);
 }
 
-TEST(EffectiveSpecTest, SchedulerNameIsTheConfiguredOne) {
+TEST(EffectiveSpecTest, D2SchedulerNameIsTheConfiguredOne) {
   EXPECT_EQ(EffectiveSpec(Job(), {.scheduler_name = "mine"}).scheduler_name(), "mine");
 }
 

@@ -1,0 +1,89 @@
+// The labels and annotations of a pod, one by one: job spec 1.10. Who reads them is a scheduler, vcctl, or ourselves.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "services/jobsvc/core/plugins/plugin_test_util.h"
+#include "services/jobsvc/core/render/effective_spec.h"
+#include "services/jobsvc/core/render/pod.h"
+
+namespace basalt::jobsvc {
+namespace {
+
+using Give = std::function<void(kube::v1::Job& job)>;
+
+struct KeyRow {
+  std::string id;
+  std::string key;
+  std::string annotation;  // Empty: absent.
+  std::string label;
+  Give given;
+};
+
+class PodKeyTest : public testing::TestWithParam<KeyRow> {};
+
+// Pod 3 of the task "w" of the job "j" in the queue "q", in its second version after one retry.
+TEST_P(PodKeyTest, IsWhereItBelongs) {
+  kube::v1::Job job = TestJob("j", {{"w", 6}});
+  job.mutable_spec()->set_queue("q");
+  if (GetParam().given) GetParam().given(job);
+  const absl::StatusOr<CompiledTask> task = CompileTask(job, EffectiveSpec(job), 0);
+  ASSERT_TRUE(task.ok()) << task.status();
+  const json::value pod = json::parse(task->Build(
+      3,
+      {.version = 2, .retry_count = 1, .pod_group_name = "j-uid-1", .forwarding = GetParam().id.starts_with("K19")}));
+  EXPECT_EQ(FindString(pod.at("metadata").at("annotations"), GetParam().key), GetParam().annotation);
+  EXPECT_EQ(FindString(pod.at("metadata").at("labels"), GetParam().key), GetParam().label);
+}
+
+void Put(google::protobuf::RepeatedPtrField<kube::v1::KeyValue>* map, std::string_view key, std::string_view value) {
+  kube::v1::KeyValue* entry = map->Add();
+  entry->set_key(std::string(key));
+  entry->set_value(std::string(value));
+}
+
+// The job says so in an annotation, and something else in a label.
+Give JobSays(std::string key, std::string annotation, std::string label = "") {
+  return [=](kube::v1::Job& job) {
+    Put(job.mutable_meta()->mutable_annotations(), key, annotation);
+    if (!label.empty()) Put(job.mutable_meta()->mutable_labels(), key, label);
+  };
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Keys, PodKeyTest,
+    testing::Values(KeyRow{"K1TaskSpec", "volcano.sh/task-spec", "w", "w", {}},
+                    KeyRow{"K2TaskIndex", "volcano.sh/task-index", "3", "3", {}},
+                    KeyRow{"K3JobName", "volcano.sh/job-name", "j", "j", {}},
+                    KeyRow{"K4JobNamespace", "volcano.sh/job-namespace", "", "ns", {}},
+                    KeyRow{"K5QueueName", "volcano.sh/queue-name", "q", "q", {}},
+                    KeyRow{"K6JobVersion", "volcano.sh/job-version", "2", "", {}},
+                    KeyRow{"K7JobRetryCount", "volcano.sh/job-retry-count", "1", "", {}},
+                    KeyRow{"K8TemplateUid", "volcano.sh/template-uid", "j-w", "", {}},
+                    KeyRow{"K9PartitionId", "volcano.sh/partition-id", "", "1",
+                           [](kube::v1::Job& job) {
+                             job.mutable_spec()->mutable_tasks(0)->mutable_partition_policy()->set_partition_size(2);
+                           }},
+                    KeyRow{"K10GroupName", "scheduling.k8s.io/group-name", "j-uid-1", "", {}},
+                    KeyRow{"K11VolcanoGroupName", "scheduling.volcano.sh/group-name", "j-uid-1", "", {}},
+                    KeyRow{"K13NumaTopologyPolicy", "volcano.sh/numa-topology-policy", "restricted", "",
+                           [](kube::v1::Job& job) {
+                             job.mutable_spec()->mutable_tasks(0)->set_topology_policy("restricted");
+                           }},
+                    KeyRow{"K14Preemptable", "volcano.sh/preemptable", "true", "false",
+                           JobSays("volcano.sh/preemptable", "true", "false")},
+                    KeyRow{"K15CooldownTime", "volcano.sh/cooldown-time", "600s", "300s",
+                           JobSays("volcano.sh/cooldown-time", "600s", "300s")},
+                    KeyRow{"K16RevocableZone", "volcano.sh/revocable-zone", "*", "",
+                           JobSays("volcano.sh/revocable-zone", "*", "no")},
+                    KeyRow{"K17JdbMinAvailable", "volcano.sh/jdb-min-available", "50%", "",
+                           JobSays("volcano.sh/jdb-min-available", "50%")},
+                    KeyRow{"K18JdbMaxUnavailable", "volcano.sh/jdb-max-unavailable", "2", "",
+                           JobSays("volcano.sh/jdb-max-unavailable", "2")},
+                    KeyRow{"K19JobForwarding", "volcano.sh/job-forwarding", "true", "true", {}}),
+    [](const auto& row) { return row.param.id; });
+
+}  // namespace
+}  // namespace basalt::jobsvc
