@@ -32,6 +32,7 @@ want "1.2 Y"{1..4} "1.7 Y"{5,6} "1.8 Y7" "2.1 D"{1..10} "15.3 Y9"
 want "3.2 H"{10,11} "3.3 H"{1..9} "3.4 O"{1..5} "6 Q"{1..7} "7.1 R1"
 want "9.8 G"{1..13} "9.10 L"{1..7}
 want "9.11 N"{1..11} "12.2 T"{1..5} "13 M"{1..5}
+want "11.2 I"{1..8} "11.1 I"{9..11} "11.4 I"{12..14} "11.5 I"{15..17}
 want "2.3 C"{1..15} "2.3 C16"{a..d} "2.3 C17" "2.4 P"{1..8} "2.5 V"{1..5} "2.6 U"{1..5} "2.7 X"{1..8}
 want "B FNV-1" "B minResources" "B quota usage" "B partition label" "B restart budget" "B final phase" \
   "B Running to Pending" "B Restarting to Pending" "B svc keys" "B conditions" "B PodGroupPending"

@@ -7,7 +7,7 @@
 namespace basalt::jobsvc {
 namespace {
 
-TEST(RegistryTest, WorksInTheFixedOrderWhateverTheManifestsOrder) {
+TEST(RegistryTest, I9WorksInTheFixedOrderWhateverTheManifestsOrder) {
   kube::v1::JobSpec spec;
   for (const char* name : {"zzz", "hcclrank", "mpi", "aaa", "ssh", "svc", "env"}) spec.add_plugins()->set_name(name);
   const PluginSet set = MakePlugins(spec);
@@ -65,7 +65,7 @@ TEST(JobViewTest, ABadTemplateIsNamedByItsTask) {
   }
 }
 
-TEST(JobViewTest, HostsFollowTemplateHostnameAndSubdomain) {
+TEST(JobViewTest, I11HostsFollowTemplateHostnameAndSubdomain) {
   struct Row {
     std::string spec;
     int32_t replicas;

@@ -14,7 +14,7 @@ std::string Meta(std::string_view name) {
   return std::string(R"("metadata":{"name":")").append(name).append("\",").append(kMeta).append("}");
 }
 
-TEST(SvcPluginTest, S26MakesTheThreeObjects) {
+TEST(SvcPluginTest, S26I2MakesTheThreeObjects) {
   const JobView job = TestView(TestJob("j", {{"my-worker", 2}, {"idle", 0}}));
   const std::vector<WantedObject> objects = SvcPlugin({}).Objects(job);
   ASSERT_EQ(objects.size(), 3u);
@@ -44,7 +44,7 @@ TEST(SvcPluginTest, S26MakesTheThreeObjects) {
   }
 }
 
-TEST(SvcPluginTest, FlagsChangeObjects) {
+TEST(SvcPluginTest, I12FlagsChangeObjects) {
   const JobView job = TestView(TestJob("j", {{"t", 1}}));
   const SvcPlugin plugin(Words({"--publish-not-ready-addresses=true", "--disable-network-policy"}));
   const std::vector<WantedObject> objects = plugin.Objects(job);
@@ -61,7 +61,7 @@ TEST(SvcPluginTest, S29ScalingChangesOnlyTheConfigMapsHash) {
   EXPECT_EQ(before[2].hash, after[2].hash);
 }
 
-TEST(SvcPluginTest, TellsEveryContainerAboutEveryTask) {
+TEST(SvcPluginTest, I13TellsEveryContainerAboutEveryTask) {
   const JobView job = TestView(TestJob("j", {{"t-1", 2}, {"u", 1}}));
   const std::string env = R"("env":[
     {"name":"VC_T_1_HOSTS","valueFrom":{"configMapKeyRef":{"name":"j-svc","key":"VC_T_1_HOSTS"}}},
@@ -75,7 +75,7 @@ TEST(SvcPluginTest, TellsEveryContainerAboutEveryTask) {
                                                    env + "}]}}");
 }
 
-TEST(SvcPluginTest, KeepsTheTemplatesHostnameAndInjectsNothingWhenTold) {
+TEST(SvcPluginTest, I14KeepsTheTemplatesHostnameAndInjectsNothingWhenTold) {
   const JobView job =
       TestView(TestJob("j", {{"t", 2, R"({"spec":{"hostname":"h","subdomain":"s","containers":[{"name":"c"}]}})"}}));
   ExpectJson(EditedPod(SvcPlugin(Words({"--inject-hosts-env=false"})), job, 1),
