@@ -2,7 +2,8 @@
 // runtime and the controller and are recorded in RocksDB (WAL unsynced), all in one thread under simulated time that
 // stands still: the same work in every run, so that it can be counted (valgrind --tool=callgrind
 // --toggle-collect='*RunLap*') as well as timed.
-//   jobsvc_bench [--jobs=1000] [--pods=10] [--laps=3] [--phases]
+//   jobsvc_bench [--jobs=1000] [--pods=10] [--tasks=1] [--waiting=0] [--laps=3] [--phases]
+// With --batch=1 --at_once=1 each event is a pass, a batch to record and an acknowledgement of its own.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,8 +27,11 @@
 
 ABSL_FLAG(int, jobs, 1000, "jobs");
 ABSL_FLAG(int, pods, 10, "pods of a job");
+ABSL_FLAG(int, tasks, 1, "tasks of a job, which share its pods evenly");
+ABSL_FLAG(int, waiting, 0, "tasks more, of one pod each, that wait for yet another, which is not up");
 ABSL_FLAG(int, laps, 3, "laps over all pods; the median is told");
 ABSL_FLAG(int, batch, 64, "events in a batch of the stream");
+ABSL_FLAG(int, at_once, 4, "batches on their way: the gateway does not wait for the answer to one before the next");
 ABSL_FLAG(bool, phases, false, "events tell of phases, which statuses count, not only of readiness");
 
 namespace basalt::bench {
@@ -36,8 +40,6 @@ namespace {
 using gateway::v1::AttachBatch;
 
 constexpr char kNamespace[] = "ml-team";
-// The gateway does not wait for the answer to a batch before it sends the next.
-constexpr int kBatchesAtOnce = 4;
 
 class Peer final : public rpc::GatewayPeer, public rpc::PeerDirectory {
  public:
@@ -96,9 +98,11 @@ struct NoKeys final : jobsvc::KeyMaker {
 
 class Bench {
  public:
-  Bench(int jobs, int pods, bool phases)
+  Bench(int jobs, int pods, int tasks, int waiting, bool phases)
       : jobs_(jobs),
         pods_(pods),
+        tasks_(tasks),
+        waiting_(waiting),
         phases_(phases),
         loop_(time_, "jobsvc"),
         random_(1),
@@ -152,11 +156,11 @@ class Bench {
     return batches;
   }
 
-  [[gnu::noinline]] void RunLap(const std::vector<std::string>& batches) {
-    int at_once = 0;
+  [[gnu::noinline]] void RunLap(const std::vector<std::string>& batches, int at_once) {
+    int on_their_way = 0;
     for (const std::string& batch : batches) {
       peer_.Deliver(batch);
-      if (++at_once % kBatchesAtOnce == 0) time_.Settle();
+      if (++on_their_way % at_once == 0) time_.Settle();
     }
     time_.Settle();
   }
@@ -166,7 +170,8 @@ class Bench {
     if (peer_.acknowledged() != peer_.sent() || peer_.writes() != 0) return false;
     return std::all_of(controller_->entries().begin(), controller_->entries().end(), [&](const auto& entry) {
       const auto& counts = entry.second->pods.counts();
-      return counts.running() == (IsRunning(pods_ - 1, up) ? pods_ : 1) && counts.running() + counts.pending() == pods_;
+      return counts.running() == (IsRunning(pods_ - 1, up) ? pods_ : 1) &&
+             counts.running() + counts.pending() == pods_ + (waiting_ > 0 ? 1 : 0);
     });
   }
 
@@ -174,6 +179,11 @@ class Bench {
   // The first pod of a job always runs, which is as many as it needs: its phase stays.
   bool IsRunning(int index, bool up) const { return up || !phases_ || index == 0; }
   static std::string JobName(int job) { return fmt::format("train-{:05}", job); }
+  // Sorted by name as by number.
+  static std::string TaskName(int task) { return fmt::format("worker-{:04}", task); }
+  // The pods of a task are neighbours.
+  int FirstOf(int task) const { return static_cast<int>(int64_t{task} * pods_ / tasks_); }
+  int PodsOf(int task) const { return FirstOf(task + 1) - FirstOf(task); }
   static std::string JobUid(int job) { return fmt::format("0d7c1a52-8f1b-4f0e-a3a5-{:012x}", job); }
 
   gateway::v1::ObjectState& AddState(int job, std::string_view watch) {
@@ -182,6 +192,17 @@ class Bench {
     state.set_slot(SlotOf(state.routing_key()));
     state.set_watch(std::string(watch));
     return state;
+  }
+
+  static kube::v1::TaskSpec& AddTask(const std::string& name, int replicas, kube::v1::Job& job) {
+    kube::v1::TaskSpec& task = *job.mutable_spec()->add_tasks();
+    task.set_name(name);
+    task.set_replicas(replicas);
+    task.set_min_available(1);
+    task.set_template_json(
+        R"({"spec":{"restartPolicy":"Never","containers":[{"name":"main","image":"registry.example.com/ml/train:1",)"
+        R"("resources":{"requests":{"cpu":"8","memory":"64Gi"}}}]}})");
+    return task;
   }
 
   void AddJob(int number) {
@@ -196,20 +217,26 @@ class Bench {
     job.mutable_spec()->set_queue("research");
     job.mutable_spec()->set_min_available(1);
     job.mutable_spec()->set_max_retry(3);
-    auto& task = *job.mutable_spec()->add_tasks();
-    task.set_name("worker");
-    task.set_replicas(pods_);
-    task.set_min_available(1);
-    task.set_template_json(
-        R"({"spec":{"restartPolicy":"Never","containers":[{"name":"main","image":"registry.example.com/ml/train:1",)"
-        R"("resources":{"requests":{"cpu":"8","memory":"64Gi"}}}]}})");
+    for (int task = 0; task < tasks_; ++task) AddTask(TaskName(task), PodsOf(task), job);
+    if (waiting_ > 0) AddTask("gate", 1, job);
+    for (int task = 0; task < waiting_; ++task) {
+      AddTask(fmt::format("waiting-{}", task), 1, job).mutable_depends_on()->add_names("gate");
+    }
     job.mutable_status()->set_phase(kube::v1::JOB_PHASE_RUNNING);
     job.mutable_status()->set_last_transition_ms(1'749'000'004'000);
     job.mutable_status()->set_min_available(1);
     job.mutable_status()->mutable_counts()->set_running(pods_);
-    auto& counts = *job.mutable_status()->add_task_status_count();
-    counts.set_task("worker");
-    counts.mutable_counts()->set_running(pods_);
+    if (waiting_ > 0) {
+      job.mutable_status()->mutable_counts()->set_pending(1);
+      auto& counts = *job.mutable_status()->add_task_status_count();
+      counts.set_task("gate");
+      counts.mutable_counts()->set_pending(1);
+    }
+    for (int task = 0; task < tasks_; ++task) {
+      auto& counts = *job.mutable_status()->add_task_status_count();
+      counts.set_task(TaskName(task));
+      counts.mutable_counts()->set_running(PodsOf(task));
+    }
     for (const auto phase : {kube::v1::JOB_PHASE_PENDING, kube::v1::JOB_PHASE_RUNNING}) {
       auto& condition = *job.mutable_status()->add_conditions();
       condition.set_phase(phase);
@@ -237,14 +264,19 @@ class Bench {
     group.set_phase("Running");
 
     for (int pod = 0; pod < pods_; ++pod) AddPod(number * pods_ + pod, true, true);
+    if (waiting_ > 0) AddPod(number, jobs_ * pods_ + number, "gate", 0, false, false);
   }
 
   void AddPod(int number, bool running, bool ready) {
-    const int job = number / pods_;
-    const int index = number % pods_;
+    const int of_job = number % pods_;
+    const int task = static_cast<int>((int64_t{of_job + 1} * tasks_ - 1) / pods_);
+    AddPod(number / pods_, number, TaskName(task), of_job - FirstOf(task), running, ready);
+  }
+
+  void AddPod(int job, int number, const std::string& task, int index, bool running, bool ready) {
     kube::v1::Pod& pod = *AddState(job, kube::kWatchJobPods).mutable_object()->mutable_pod();
     pod.set_namespace_(kNamespace);
-    pod.set_name(fmt::format("{}-worker-{}", JobName(job), index));
+    pod.set_name(fmt::format("{}-{}-{}", JobName(job), task, index));
     pod.set_uid(fmt::format("5f0c8c1e-52a6-4c36-9ad1-{:012x}", number));
     pod.set_resource_version(++version_);
     pod.set_creation_ms(1'749'000'001'000);
@@ -256,7 +288,7 @@ class Bench {
     pod.set_node_name(fmt::format("node-{:04}", number % 5000));
     pod.set_group_name(fmt::format("{}-{}", JobName(job), JobUid(job)));
     pod.set_job_name(JobName(job));
-    pod.set_task("worker");
+    pod.set_task(task);
     pod.set_job_version(0);
     pod.set_index(index);
     pod.set_all_ready(ready);
@@ -265,6 +297,8 @@ class Bench {
 
   const int jobs_;
   const int pods_;
+  const int tasks_;
+  const int waiting_;
   const bool phases_;
   const testing::TempDir dir_;
   SimTime time_;
@@ -290,7 +324,13 @@ double ThreadMicros() {
 int Measure() {
   const int jobs = absl::GetFlag(FLAGS_jobs);
   const int pods = absl::GetFlag(FLAGS_pods);
-  Bench bench(jobs, pods, absl::GetFlag(FLAGS_phases));
+  const int tasks = absl::GetFlag(FLAGS_tasks);
+  const int waiting = absl::GetFlag(FLAGS_waiting);
+  if (jobs < 1 || tasks < 1 || pods < tasks || waiting < 0) {
+    fmt::print(stderr, "at least one job, one task and a pod for each task\n");
+    return 1;
+  }
+  Bench bench(jobs, pods, tasks, waiting, absl::GetFlag(FLAGS_phases));
   bench.Fill();
   bool up = true;
   std::vector<double> costs;
@@ -298,12 +338,12 @@ int Measure() {
     up = !up;
     const std::vector<std::string> batches = bench.MakeLap(up, absl::GetFlag(FLAGS_batch));
     const double begin = ThreadMicros();
-    bench.RunLap(batches);
+    bench.RunLap(batches, absl::GetFlag(FLAGS_at_once));
     costs.push_back((ThreadMicros() - begin) / (jobs * pods));
   }
   std::sort(costs.begin(), costs.end());
-  fmt::print("{} jobs of {} pods: {:.2f} us of CPU per event (from {:.2f} to {:.2f})\n", jobs, pods,
-             costs[costs.size() / 2], costs.front(), costs.back());
+  fmt::print("{} jobs of {} pods in {} tasks: {:.2f} us of CPU per event (from {:.2f} to {:.2f})\n", jobs, pods,
+             tasks + waiting, costs[costs.size() / 2], costs.front(), costs.back());
   if (bench.Agrees(up)) return 0;
   fmt::print(stderr, "what was recorded does not agree with what was told\n");
   return 1;
