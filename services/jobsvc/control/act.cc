@@ -213,7 +213,8 @@ void JobController::ActOnForwarding(JobEntry& entry) {
 void JobController::ActOnGroup(JobEntry& entry) {
   const GroupView& group = GroupOf(entry);
   const bool wanted = MakesPods(entry.job->status().phase());
-  const bool agrees = entry.group_agrees && entry.group_agrees_since == entry.pods.done_changes();
+  const bool agrees =
+      entry.group_compared && entry.group_agrees && entry.group_agrees_since == entry.pods.done_changes();
   if (wanted && group.present && !group.stale && agrees) return;
   const absl::Time now = context_.ApiNow();
   if (group.present && !group.terminating && (group.stale || !wanted)) {
@@ -235,10 +236,14 @@ void JobController::ActOnGroup(JobEntry& entry) {
     return;
   }
   if (!wanted || entry.compiled->invalid() || entry.ensure_in_flight || entry.forwarding_in_flight) return;
+  if (group.stale) return;  // Its end wakes the job.
+  // What it has by now is worked out when it may be asked for.
+  const bool known = !group.present || entry.group_compared;
+  if (known && entry.group_retry.Blocks(now)) return context_.WakeAt(entry.key, entry.group_retry.until);
   kube::v1::PodGroupSpec spec = WithoutDone(entry.compiled->group, entry.compiled->spec, entry.pods.done());
   if (group.present) {
-    if (group.stale) return;  // Its end wakes the job.
     const kube::v1::PodGroup& observed = entry.groups[group.name];
+    entry.group_compared = true;
     entry.group_agrees = !kube::PodGroupDiffers(observed.spec(), spec);
     entry.group_agrees_since = entry.pods.done_changes();
     if (entry.group_agrees) return;

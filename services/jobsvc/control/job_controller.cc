@@ -135,6 +135,7 @@ void JobController::ReceiveJob(JobEntry& entry, kube::v1::Job&& job) {
   entry.job = std::move(job);
   entry.job_dirty = true;
   entry.own = ReadControlledState(entry.job->status());
+  entry.pods.ForgetTold();
   entry.ForgetGroup();
   if (texts_changed) entry.maker.reset();
   entry.groups_dirty = true;  // What makes a group stale is in the status.

@@ -73,7 +73,8 @@ struct JobEntry {
   ControlledState own;  // Of job->status.
   // JobController::GroupOf; forgotten when anything changes that it follows from.
   mutable std::optional<GroupView> group_view;
-  bool group_agrees = false;        // The group was seen to have what the spec wants of it,
+  bool group_compared = false;      // The group was, since it or the spec changed:
+  bool group_agrees = false;        // it has what the spec wants of it,
   uint64_t group_agrees_since = 0;  // with as much done as then (PodSet::done_changes).
   std::optional<CompiledSpec> compiled;
   int64_t compiled_generation = -1;
@@ -135,7 +136,7 @@ struct JobEntry {
   // After a change of the group, the job's status or the spec.
   void ForgetGroup() {
     group_view.reset();
-    group_agrees = false;
+    group_compared = false;
   }
 };
 

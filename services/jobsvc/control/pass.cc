@@ -34,10 +34,7 @@ void EndTroubles(JobEntry& entry, const GroupView& group) {
     entry.troubles.End("CommandError");
   }
   // Also of one whose last pod was there all the time.
-  const auto has_all = [&missing = entry.pods.missing()](int32_t task) {
-    const auto first = missing.lower_bound({task, -1});
-    return first == missing.end() || first->task != task;
-  };
+  const auto has_all = [&facts = entry.pods.facts()](int32_t task) { return !facts.MissesPods(task); };
   if (std::erase_if(entry.refused_tasks, has_all) > 0 && entry.refused_tasks.empty()) {
     entry.probe_retry.Succeed();
     entry.troubles.End("FailedCreate");
@@ -76,7 +73,10 @@ void JobController::Decide(std::string_view key, kv::WriteBatch& batch) {
     if (BASALT_PLANTED("command_forgotten")) entry.own.last_command_uid.clear();
   }
   const bool may_decide = Settle(entry, batch);
-  entry.pods.SetRules(RulesOf(entry.job->status(), entry.own));
+  if (!entry.pods.has_told()) {
+    entry.pods.SetRules(RulesOf(entry.job->status(), entry.own));
+    entry.pods.SetTold(entry.job->status(), entry.own.done);
+  }
   JudgePods(entry, batch);
   if (entry.record.open_kill() != 0) TellKill(entry, batch);
   JudgeCommands(entry);
@@ -187,7 +187,7 @@ void JobController::Recompile(JobEntry& entry, kv::WriteBatch&) {
       // The templates are in the effective spec: what the classes weigh decides about minResources alone.
       const auto resources = kube::MinResources(entry.compiled->spec, priority_of);
       if (resources.ok()) entry.compiled->group = WantedPodGroup(entry.compiled->spec, *resources);
-      entry.group_agrees = false;
+      entry.group_compared = false;
     }
     entry.stale_priorities = false;
     entry.job->clear_spec();
@@ -221,7 +221,7 @@ void JobController::Recompile(JobEntry& entry, kv::WriteBatch&) {
     compiled.shape = entry.compiled ? entry.pods.tasks() : ShapeWithPods(entry, std::move(compiled.shape));
   }
   entry.compiled = std::move(compiled);
-  entry.group_agrees = false;
+  entry.group_compared = false;
   for (const WantedObject& object : entry.compiled->objects) {
     // In the status before the first of them is made: whoever comes after us knows what to look for. And what a marker
     // names in a phase without pods was left behind by a kill that another controller did not finish.

@@ -36,18 +36,6 @@ absl::Status CompileObjects(const kube::v1::Job& job, const PriorityOf& priority
   return absl::OkStatus();
 }
 
-// Empty where it could not be kept in memory.
-std::vector<TaskShape> ShapeOf(const kube::v1::JobSpec& spec) {
-  std::vector<TaskShape> shape;
-  int64_t total = 0;
-  for (const auto& task : spec.tasks()) {
-    shape.push_back({task.name(), std::max(0, task.replicas()), task.partition_policy().partition_size()});
-    total += shape.back().replicas;
-  }
-  if (total > kMaxPodsPerJob) shape.clear();
-  return shape;
-}
-
 // What a refused job has running goes by the rest of its spec: a number that cannot be meant is to decide nothing.
 void ForgetImpossible(kube::v1::JobSpec& spec) {
   if (spec.max_retry() < 0) spec.set_max_retry(kDefaultMaxRetry);
@@ -56,6 +44,31 @@ void ForgetImpossible(kube::v1::JobSpec& spec) {
 }
 
 }  // namespace
+
+std::vector<TaskShape> ShapeOf(const kube::v1::JobSpec& spec) {
+  std::vector<TaskShape> shape;
+  int64_t total = 0;
+  std::map<std::string_view, int32_t> position_of;
+  for (const auto& task : spec.tasks()) {
+    const int32_t replicas = std::max(0, task.replicas());
+    shape.push_back({.name = task.name(),
+                     .replicas = replicas,
+                     .partition_size = task.partition_policy().partition_size(),
+                     .needed = task.has_min_available() ? task.min_available() : task.replicas()});
+    total += replicas;
+    position_of.emplace(task.name(), static_cast<int32_t>(shape.size()) - 1);
+  }
+  if (total > kMaxPodsPerJob) return {};
+  for (size_t task = 0; task < shape.size(); ++task) {
+    const auto& depends_on = spec.tasks(static_cast<int>(task)).depends_on();
+    for (const std::string& name : depends_on.names()) {
+      const auto dependency = position_of.find(name);
+      shape[task].depends_on.push_back(dependency == position_of.end() ? -1 : dependency->second);
+    }
+    shape[task].any = depends_on.names_size() > 1 && depends_on.iteration() == "any";
+  }
+  return shape;
+}
 
 CompiledSpec CompileSpec(const kube::v1::Job& job, const PriorityOf& priority_of) {
   CompiledSpec compiled;

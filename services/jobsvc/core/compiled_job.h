@@ -40,6 +40,9 @@ struct CompiledSpec {
   std::vector<std::string> plugins;  // In the fixed order.
 };
 
+// Its tasks; none where they could not be kept in memory.
+std::vector<TaskShape> ShapeOf(const kube::v1::JobSpec& spec);
+
 // The shape with an index for each of these pods as well, by what their names say (job spec 3.2).
 std::vector<TaskShape> Widened(std::vector<TaskShape> shape, std::string_view job,
                                const std::vector<std::string_view>& pods);

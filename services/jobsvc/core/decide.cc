@@ -326,6 +326,7 @@ class Decider {
     input.max_retry = in_.spec.max_retry();
     input.retry_count = retry_count;
     input.counts = counts;
+    if (int64_t{counts.succeeded()} + counts.failed() != input.total) return input;
     const auto& tasks = in_.pods.task_counts();
     for (int i = 0; i < in_.spec.tasks_size() && static_cast<size_t>(i) < tasks.size(); ++i) {
       const auto& spec = in_.spec.tasks(i);
@@ -343,10 +344,10 @@ class Decider {
   bool IsToldAlready(bool settled, int32_t min_available) const {
     const JobStatus& stored = in_.job.status();
     const PodSet& pods = in_.pods;
-    return SameCounts(pods.counts(), stored.counts()) && HasTasks(stored, pods.task_counts(), pods.tasks()) &&
+    return SameCounts(pods.counts(), stored.counts()) && pods.IsTold() &&
            (IsFinished(phase_) || (in_.words.reason == stored.reason() && in_.words.message == stored.message())) &&
            min_available == stored.min_available() && (settled || stored.running_duration().empty()) &&
-           HasMarkers(stored, in_.markers) && in_.objects == in_.own.objects && HasDone() && HasDeadlines();
+           HasMarkers(stored, in_.markers) && in_.objects == in_.own.objects && HasDeadlines();
   }
 
   bool HasDeadlines() const {
@@ -400,17 +401,6 @@ class Decider {
     return by_another && in_.objects.empty() && in_.own.objects.empty() && HasMarkers(stored, in_.markers) &&
            told.pending() == seen.pending() && told.running() == seen.running() && told.unknown() == seen.unknown() &&
            told.terminating() == seen.terminating();
-  }
-
-  bool HasDone() const {
-    size_t found = 0;
-    for (size_t i = 0; i < in_.pods.done().size(); ++i) {
-      if (in_.pods.done()[i].empty()) continue;
-      const auto it = in_.own.done.find(in_.pods.tasks()[i].name);
-      if (it == in_.own.done.end() || it->second != in_.pods.done()[i]) return false;
-      ++found;
-    }
-    return found == in_.own.done.size();
   }
 
   // A refused job is made nothing for. What runs of it all the same was made by another controller or before an edit,

@@ -33,7 +33,7 @@ struct DecideInput {
   const kube::v1::Job& job;
   const kube::v1::JobSpec& spec;  // Effective.
   const ControlledState& own;     // As the job's status holds it.
-  const PodSet& pods;             // Under the rules of the job's status.
+  const PodSet& pods;             // Under the rules of the job's status, and told what it says.
   const PendingActions& pending;
   const DeadlineSet& deadlines;
   std::string_view group_uid;  // Of the job's PodGroup; empty = none is there.

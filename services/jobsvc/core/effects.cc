@@ -18,21 +18,6 @@ namespace {
 
 constexpr size_t kMostWaits = 20;
 
-int32_t TaskIndex(const kube::v1::JobSpec& spec, std::string_view name) {
-  for (int i = 0; i < spec.tasks_size(); ++i) {
-    if (spec.tasks(i).name() == name) return i;
-  }
-  return -1;
-}
-
-// 9.7: as many expected pods are up as the dependency's minAvailable asks for.
-bool IsTaskReady(const kube::v1::JobSpec& spec, int32_t task, const PodSet& pods) {
-  if (task < 0 || static_cast<size_t>(task) >= pods.task_counts().size()) return false;  // W21: unknown is not ready.
-  const auto& dependency = spec.tasks(task);
-  const int32_t needed = dependency.has_min_available() ? dependency.min_available() : dependency.replicas();
-  return pods.task_counts()[task].ready >= needed;
-}
-
 // Until `visit` says false.
 template <typename Visit>
 void Around(const std::set<std::string>& names, const std::string& after, Visit visit) {
@@ -48,20 +33,20 @@ void Around(const std::set<std::string>& names, const std::string& after, Visit 
 }  // namespace
 
 bool DependencyMet(const kube::v1::JobSpec& spec, int32_t task, const PodSet& pods, std::string* why_not) {
-  const auto& names = spec.tasks(task).depends_on().names();
-  if (!spec.tasks(task).has_depends_on() || names.empty()) return true;
-  const bool any = names.size() > 1 && spec.tasks(task).depends_on().iteration() == "any";
-  for (const std::string& name : names) {
-    const bool ready = IsTaskReady(spec, TaskIndex(spec, name), pods);
-    if (any && ready) return true;
-    if (!any && !ready) {
-      if (why_not != nullptr) *why_not = fmt::format("task {} waits for task {}", spec.tasks(task).name(), name);
-      return false;
-    }
+  if (pods.facts().MayStart(task)) return true;
+  if (why_not == nullptr) return false;
+  const TaskShape& shape = pods.tasks()[task];
+  if (shape.any) {
+    *why_not = fmt::format("task {} waits for any task it depends on", shape.name);
+    return false;
   }
-  if (any && why_not != nullptr)
-    *why_not = fmt::format("task {} waits for any task it depends on", spec.tasks(task).name());
-  return !any;
+  const auto& names = spec.tasks(task).depends_on().names();
+  for (size_t i = 0; i < shape.depends_on.size(); ++i) {
+    if (pods.facts().IsReady(shape.depends_on[i])) continue;
+    *why_not = fmt::format("task {} waits for task {}", shape.name, names.Get(static_cast<int>(i)));
+    break;
+  }
+  return false;
 }
 
 bool IsStaleGroup(const kube::v1::PodGroup& group, const kube::v1::JobStatus& status, const ControlledState& own) {
@@ -127,17 +112,17 @@ std::vector<PodEffect> NextPodEffects(const EffectInput& in) {
       !in.objects_ready)
     return effects;
   const auto& missing = in.pods.missing();
-  const auto is_refused = [&](int32_t task) {
-    return std::find(in.refused_tasks.begin(), in.refused_tasks.end(), task) != in.refused_tasks.end();
-  };
-  for (auto it = missing.begin(); it != missing.end() && effects.size() < in.limit;) {
-    if (it->task >= in.spec.tasks_size() || is_refused(it->task) || !DependencyMet(in.spec, it->task, in.pods)) {
-      it = missing.lower_bound({it->task + 1, -1});
-      continue;
+  std::vector<bool> is_refused(in.refused_tasks.empty() ? 0 : in.pods.tasks().size());
+  for (const int32_t task : in.refused_tasks) {
+    if (static_cast<size_t>(task) < is_refused.size()) is_refused[task] = true;
+  }
+  for (const int32_t task : in.pods.facts().startable()) {
+    if (!has_room() || task >= in.spec.tasks_size()) break;
+    if (!is_refused.empty() && is_refused[task]) continue;
+    for (auto it = missing.lower_bound({task, -1}); it != missing.end() && it->task == task && has_room(); ++it) {
+      std::string name = in.pods.NameOf(*it);
+      if (!in.busy.contains(name)) effects.push_back({PodEffect::Kind::kCreate, std::move(name), *it, {}, 0});
     }
-    std::string name = in.pods.NameOf(*it);
-    if (!in.busy.contains(name)) effects.push_back({PodEffect::Kind::kCreate, std::move(name), *it, {}, 0});
-    ++it;
   }
   if (!in.probes) return effects;
   for (const int32_t task : in.refused_tasks) {

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "services/jobsvc/core/compiled_job.h"
+
 namespace basalt::jobsvc {
 namespace {
 
@@ -14,8 +16,6 @@ constexpr auto kSucceeded = kube::v1::POD_PHASE_SUCCEEDED;
 // Tasks a and b of two pods each, of which c waits; a needs one of its pods only.
 struct Tasks {
   explicit Tasks(std::vector<std::string> names, std::string iteration = "") {
-    pods.Reset("j", "job-uid");
-    pods.Reshape({{"a", 2, 0}, {"b", 2, 0}, {"c", 1, 0}});
     for (const char* name : {"a", "b", "c"}) {
       auto* task = spec.add_tasks();
       task->set_name(name);
@@ -26,6 +26,8 @@ struct Tasks {
     auto* depends = spec.mutable_tasks(2)->mutable_depends_on();
     for (std::string& name : names) depends->add_names(std::move(name));
     depends->set_iteration(std::move(iteration));
+    pods.Reset("j", "job-uid");
+    pods.Reshape(ShapeOf(spec));
   }
   Tasks& See(const std::string& name, kube::v1::PodPhase phase, bool ready = false) {
     kube::v1::Pod pod;

@@ -150,7 +150,9 @@ void PodSet::Count(PodPlace place, const PodEntry& entry, Class cls, const PodRu
 }
 
 void PodSet::Contribute(std::string_view name, PodPlace place, const PodEntry& entry, bool add) {
-  Count(place, entry, Classify(place, entry, rules_), rules_, add ? 1 : -1, counts_, task_counts_);
+  const int32_t sign = add ? 1 : -1;
+  Count(place, entry, Classify(place, entry, rules_), rules_, sign, counts_, task_counts_);
+  int32_t more_missing = 0;
   if (entry.present()) present_ += add ? 1 : -1;
   const auto flip = [&](std::set<std::string>& set) {
     if (add) {
@@ -162,6 +164,7 @@ void PodSet::Contribute(std::string_view name, PodPlace place, const PodEntry& e
   if (place.indexed()) {
     const bool done = !entry.present() && IsDone(entry, rules_);
     if (!entry.present() && !done) {
+      more_missing = sign;
       if (add) {
         missing_.insert(place);
       } else {
@@ -170,6 +173,7 @@ void PodSet::Contribute(std::string_view name, PodPlace place, const PodEntry& e
     }
     if (done) {
       ++done_changes_;
+      untold_done_ += told_done_.contains(place) ? -sign : sign;
       if (add) {
         done_[place.task].insert(place.index);
       } else {
@@ -178,6 +182,7 @@ void PodSet::Contribute(std::string_view name, PodPlace place, const PodEntry& e
     }
     if (entry.has(kPodForeign)) flip(held_);
   }
+  if (place.task >= 0) facts_.Follow(place.task, task_counts_[place.task], more_missing);
   if (MustMark(place, entry, rules_)) {
     flip(to_mark_);
   } else if (MustDelete(place, entry, rules_)) {
@@ -191,6 +196,8 @@ void PodSet::Rebuild() {
   task_counts_.assign(tasks_.size(), {});
   done_.assign(tasks_.size(), {});
   ++done_changes_;
+  untold_done_ = static_cast<int64_t>(told_done_.size());
+  facts_.ForgetPods();
   missing_.clear();
   to_mark_.clear();
   to_delete_.clear();
@@ -248,6 +255,8 @@ std::vector<std::string> PodSet::Reshape(std::vector<TaskShape> tasks) {
     PodEntry& slot = slots_[task->second][key.second];
     if (!slot.present()) slot = entry;
   }
+  facts_.Reset(tasks_);
+  has_told_ = false;
   Rebuild();
   return moved;
 }
@@ -256,6 +265,32 @@ void PodSet::SetRules(PodRules rules) {
   if (rules == rules_) return;
   rules_ = std::move(rules);
   Rebuild();
+}
+
+void PodSet::SetTold(const kube::v1::JobStatus& status, const std::map<std::string, std::set<int32_t>>& done) {
+  has_told_ = true;
+  const auto task_of = [this](const std::string& name) {
+    const auto task = task_of_.find(name);
+    return task == task_of_.end() ? -1 : task->second;
+  };
+  facts_.ForgetTold(task_counts_);
+  for (const auto& told : status.task_status_count()) {
+    const int32_t task = task_of(told.task());
+    facts_.Tell(task, told.counts(), task >= 0 ? task_counts_[task] : TaskCounts());
+  }
+  told_done_.clear();
+  for (const auto& [name, indices] : done) {
+    const int32_t task = task_of(name);
+    // An index of no task, and a task without any, are told and are not done.
+    if (indices.empty()) told_done_.insert({task, -1});
+    for (const int32_t index : indices) told_done_.insert({task, index});
+  }
+  untold_done_ = static_cast<int64_t>(told_done_.size());
+  for (size_t task = 0; task < done_.size(); ++task) {
+    for (const int32_t index : done_[task]) {
+      untold_done_ += told_done_.contains({static_cast<int32_t>(task), index}) ? -1 : 1;
+    }
+  }
 }
 
 void PodSet::Restore(std::string_view name, const storage::v1::PodRecord& record) {

@@ -17,6 +17,7 @@
 
 #include "basalt/kube/v1/kube.pb.h"
 #include "basalt/storage/v1/job_record.pb.h"
+#include "services/jobsvc/core/task_facts.h"
 
 namespace basalt::jobsvc {
 
@@ -63,12 +64,6 @@ struct ParsedPodName {
 // nullopt: it is no name of that job's.
 std::optional<ParsedPodName> ParsePodName(std::string_view name, std::string_view job);
 
-struct TaskShape {
-  std::string name;
-  int32_t replicas = 0;
-  int32_t partition_size = 0;  // 0: no partitions.
-};
-
 // What decides about the fate of a pod; follows from the job's status alone.
 struct PodRules {
   int32_t version = 0;                // Live pods of an older one are deleted, and count as terminating until gone.
@@ -76,18 +71,6 @@ struct PodRules {
   bool kill_all = false;              // Draining, aborted and finished phases: no live pod stays.
   std::set<std::string> targets;      // UIDs named by a targeted kill.
   friend bool operator==(const PodRules&, const PodRules&) = default;
-};
-
-struct TaskCounts {
-  int32_t pending = 0;
-  int32_t running = 0;
-  int32_t succeeded = 0;
-  int32_t failed = 0;
-  int32_t unknown = 0;
-  int32_t ready = 0;              // Succeeded, or Running with every container ready (9.7).
-  int32_t restarts = 0;           // Summed over Pending and Running pods of the current version (TaskFailed).
-  int32_t succeeded_current = 0;  // Succeeded pods of the current version, deleted ones included (TaskCompleted).
-  friend bool operator==(const TaskCounts&, const TaskCounts&) = default;
 };
 
 // What one observation did.
@@ -109,6 +92,12 @@ class PodSet {
   // whose place changed.
   std::vector<std::string> Reshape(std::vector<TaskShape> tasks);
   void SetRules(PodRules rules);
+  // What the job's status says of its tasks, and of what is done although its pod is gone. Forgotten with the shape.
+  void SetTold(const kube::v1::JobStatus& status, const std::map<std::string, std::set<int32_t>>& done);
+  void ForgetTold() { has_told_ = false; }
+  bool has_told() const { return has_told_; }
+  // Both are still so.
+  bool IsTold() const { return has_told_ && facts_.AreTold() && untold_done_ == 0; }
 
   // A newer state of a pod whose routing key is this job's. `ours`: owner UID and annotations say so.
   PodChange Apply(const kube::v1::Pod& pod);
@@ -142,6 +131,8 @@ class PodSet {
   const std::set<std::string>& held() const { return held_; }
   // Per task the indices that are done although their pod is gone.
   const std::vector<std::set<int32_t>>& done() const { return done_; }
+  // Of the tasks one by one: what is ready, and of which pods may be made.
+  const TaskFacts& facts() const { return facts_; }
   // Grows with every change of done(), and where everything was looked at anew.
   uint64_t done_changes() const { return done_changes_; }
 
@@ -190,12 +181,16 @@ class PodSet {
   int64_t total_ = 0;
   kube::v1::PodCounts counts_;
   std::vector<TaskCounts> task_counts_;
+  TaskFacts facts_;
   std::set<PodPlace> missing_;
   std::set<std::string> to_mark_;
   std::set<std::string> to_delete_;
   std::set<std::string> held_;
   std::vector<std::set<int32_t>> done_;
   uint64_t done_changes_ = 0;
+  bool has_told_ = false;
+  std::set<PodPlace> told_done_;
+  int64_t untold_done_ = 0;  // Places that are done and not told so, or told so and not done.
   int32_t targets_left_ = 0;
   size_t present_ = 0;
 };

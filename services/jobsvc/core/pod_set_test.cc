@@ -6,6 +6,7 @@
 #include <map>
 
 #include "common/base/random.h"
+#include "services/jobsvc/core/status_facts.h"
 
 namespace basalt::jobsvc {
 namespace {
@@ -135,11 +136,67 @@ void ExpectSameAsRecount(const PodSet& pods) {
   for (size_t task = 0; task < pods.done().size(); ++task) {
     for (int32_t index : pods.done()[task]) fresh.SetSucceededGone({static_cast<int32_t>(task), index}, true);
   }
+  ASSERT_EQ(fresh.facts().startable(), pods.facts().startable());
+  for (size_t task = 0; task < pods.tasks().size(); ++task) {
+    const TaskShape& shape = pods.tasks()[task];
+    ASSERT_EQ(pods.facts().IsReady(static_cast<int32_t>(task)), tasks[task].ready >= shape.needed);
+  }
   ASSERT_EQ(fresh.missing(), pods.missing());
   ASSERT_EQ(fresh.to_mark(), pods.to_mark());
   ASSERT_EQ(fresh.to_delete(), pods.to_delete());
   ASSERT_EQ(fresh.held(), pods.held());
   ASSERT_EQ(fresh.known(), pods.known());
+}
+
+// A status that was written for the pods as they were then.
+struct Told {
+  void Write(PodSet& pods) {
+    counts.clear_task_status_count();
+    PutCounts(pods.counts(), pods.task_counts(), pods.tasks(), counts);
+    done.clear();
+    for (size_t task = 0; task < pods.done().size(); ++task) {
+      if (!pods.done()[task].empty()) done[pods.tasks()[task].name] = pods.done()[task];
+    }
+    pods.SetTold(counts, done);
+  }
+  kube::v1::JobStatus counts;
+  std::map<std::string, std::set<int32_t>> done;
+};
+
+// Told is what would be written once more, word for word.
+void ExpectToldAsWritten(const Told& told, PodSet& pods) {
+  if (!pods.has_told()) pods.SetTold(told.counts, told.done);
+  PodSet copy = pods;
+  Told again;
+  again.Write(copy);
+  again.counts.clear_counts();
+  kube::v1::JobStatus before = told.counts;
+  before.clear_counts();
+  ASSERT_EQ(pods.IsTold(), again.counts.SerializeAsString() == before.SerializeAsString() && again.done == told.done);
+}
+
+TEST(PodSetTest, WhatIsToldIsSoUntilItChangesAndAgainOnceItIsBack) {
+  PodSet pods = Two();
+  EXPECT_FALSE(pods.IsTold()) << "nothing was";
+  pods.Apply(Pod("j-a-0", "u0", kube::v1::POD_PHASE_RUNNING));
+  Told told;
+  told.Write(pods);
+  EXPECT_TRUE(pods.IsTold());
+  pods.Apply(Pod("j-a-0", "u0", kube::v1::POD_PHASE_SUCCEEDED));
+  EXPECT_FALSE(pods.IsTold());
+  pods.Apply(Pod("j-a-0", "u0", kube::v1::POD_PHASE_RUNNING));
+  EXPECT_TRUE(pods.IsTold());
+  told.counts.mutable_task_status_count(0)->set_task("z");
+  pods.SetTold(told.counts, {});
+  EXPECT_FALSE(pods.IsTold()) << "of a task that is not there";
+  told.counts.clear_task_status_count();
+  pods.SetTold(told.counts, {});
+  EXPECT_FALSE(pods.IsTold()) << "nothing of a task with pods";
+  told.Write(pods);
+  for (const auto& done : {std::map<std::string, std::set<int32_t>>{{"a", {1}}}, {{"a", {}}}, {{"z", {0}}}}) {
+    pods.SetTold(told.counts, done);
+    EXPECT_FALSE(pods.IsTold()) << "what is not done";
+  }
 }
 
 TEST(PodSetTest, C17IncrementalCountersEqualARecountOnRandomHistories) {
@@ -148,6 +205,7 @@ TEST(PodSetTest, C17IncrementalCountersEqualARecountOnRandomHistories) {
     SeededRandom random(seed);
     PodSet pods = Two();
     PodRules rules;
+    Told told;
     std::map<std::string, std::string> uids;
     for (int step = 0; step < 300; ++step) {
       const std::string task = random.OneIn(2) ? "a" : "a-1";
@@ -169,8 +227,10 @@ TEST(PodSetTest, C17IncrementalCountersEqualARecountOnRandomHistories) {
           pods.SetRules(rules);
           break;
         case 3:
-          pods.Reshape(
-              {{"a", static_cast<int32_t>(random.Uniform(5)), 2}, {"a-1", static_cast<int32_t>(random.Uniform(5)), 0}});
+          pods.Reshape({{"a", static_cast<int32_t>(random.Uniform(5)), 2, 1},
+                        {"a-1", static_cast<int32_t>(random.Uniform(5)), 0, 2, {0}},
+                        {"b", 1, 0, 0, {0, 1}, random.OneIn(2)},
+                        {"c", 1, 0, 0, {-1, 0}}});
           break;
         default: {
           if (!uids.contains(name)) uids[name] = fmt::format("u{}", step);
@@ -187,6 +247,8 @@ TEST(PodSetTest, C17IncrementalCountersEqualARecountOnRandomHistories) {
       }
       ExpectSameAsRecount(pods);
       if (HasFatalFailure()) return;
+      ExpectToldAsWritten(told, pods);
+      if (random.OneIn(4)) told.Write(pods);
     }
   }
 }

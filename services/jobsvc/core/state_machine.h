@@ -65,7 +65,7 @@ bool IsLastRetry(int32_t retry_count, int32_t max_retry);
 // What the callbacks of 8.2 look at.
 struct CallbackInput {
   int64_t total = 0;         // Sum of replicas.
-  int64_t task_minimum = 0;  // Sum over tasks of minAvailable, else replicas.
+  int64_t task_minimum = 0;  // Sum over tasks of minAvailable, else replicas; as `tasks`.
   int32_t spec_min_available = 0;
   int32_t status_min_available = 0;
   std::optional<int32_t> min_success;
@@ -78,7 +78,7 @@ struct CallbackInput {
     int32_t min_available = 0;
     int32_t succeeded = 0;
   };
-  // Filled only when succeeded + failed == total may hold; the walk costs one step per task.
+  // Filled only when succeeded + failed == total: the walk costs one step per task.
   std::vector<Task> tasks;
 };
 

@@ -14,10 +14,6 @@ constexpr std::string_view kMarkerPrefix = "plugin-";
 
 }  // namespace
 
-bool HasPods(const TaskCounts& task) {
-  return task.pending + task.running + task.succeeded + task.failed + task.unknown > 0;
-}
-
 void PutCounts(const kube::v1::PodCounts& counts, const std::vector<TaskCounts>& tasks,
                const std::vector<TaskShape>& shapes, JobStatus& status) {
   *status.mutable_counts() = counts;
@@ -40,25 +36,6 @@ void PutCounts(const kube::v1::PodCounts& counts, const std::vector<TaskCounts>&
 bool SameCounts(const kube::v1::PodCounts& a, const kube::v1::PodCounts& b) {
   return a.pending() == b.pending() && a.running() == b.running() && a.succeeded() == b.succeeded() &&
          a.failed() == b.failed() && a.unknown() == b.unknown() && a.terminating() == b.terminating();
-}
-
-bool HasTasks(const JobStatus& stored, const std::vector<TaskCounts>& tasks, const std::vector<TaskShape>& shapes) {
-  int found = 0;
-  for (size_t i = 0; i < tasks.size() && i < shapes.size(); ++i) {
-    const TaskCounts& task = tasks[i];
-    if (!HasPods(task)) continue;
-    const auto& list = stored.task_status_count();
-    const auto it = std::lower_bound(list.begin(), list.end(), shapes[i].name,
-                                     [](const auto& entry, const std::string& name) { return entry.task() < name; });
-    if (it == list.end() || it->task() != shapes[i].name) return false;
-    const kube::v1::PodCounts& counts = it->counts();
-    if (counts.pending() != task.pending || counts.running() != task.running || counts.succeeded() != task.succeeded ||
-        counts.failed() != task.failed || counts.unknown() != task.unknown) {
-      return false;
-    }
-    ++found;
-  }
-  return found == stored.task_status_count_size();
 }
 
 bool HasMarkers(const JobStatus& stored, const std::map<std::string, std::string>& markers) {

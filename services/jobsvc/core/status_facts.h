@@ -11,16 +11,10 @@
 
 namespace basalt::jobsvc {
 
-// Some of its pods are counted.
-bool HasPods(const TaskCounts& task);
-
 // Tasks without counted pods are left out; the rest is sorted by name.
 void PutCounts(const kube::v1::PodCounts& counts, const std::vector<TaskCounts>& tasks,
                const std::vector<TaskShape>& shapes, kube::v1::JobStatus& status);
 bool SameCounts(const kube::v1::PodCounts& a, const kube::v1::PodCounts& b);
-// Whether the status says of the tasks what PutCounts would say.
-bool HasTasks(const kube::v1::JobStatus& stored, const std::vector<TaskCounts>& tasks,
-              const std::vector<TaskShape>& shapes);
 
 // In controlledResources; other ones of plugins go.
 void PutMarkers(const std::map<std::string, std::string>& markers, kube::v1::JobStatus& status);

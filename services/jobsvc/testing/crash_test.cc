@@ -75,6 +75,9 @@ End Live(int point, bool lose_disk, int* points = nullptr) {
   if (counts.SerializeAsString() != entry.pods.counts().SerializeAsString() || tasks != entry.pods.task_counts()) {
     end.problem += " counters differ from a recount";
   }
+  PodSet anew = entry.pods;
+  anew.SetTold(entry.job->status(), entry.own.done);
+  if (anew.IsTold() != entry.pods.IsTold()) end.problem += " what is told is not what the status says";
   return end;
 }
 

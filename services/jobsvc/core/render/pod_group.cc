@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <string_view>
 
 #include "common/kube/names.h"
 #include "common/kube/resources/min_resources.h"
@@ -101,19 +102,23 @@ PodGroupSpec WithoutDone(PodGroupSpec group, const JobSpec& spec, const std::vec
   // The minimums of tasks are only looked at where minMember covers them all: both before and after.
   const bool by_task = group.min_member() >= SumOfMinimums(group);
   int64_t all_done = 0;
+  std::map<std::string_view, int> task_of;  // Of those with something done.
   for (int i = 0; i < spec.tasks_size() && static_cast<size_t>(i) < done.size(); ++i) {
     if (done[i].empty()) continue;
-    const TaskSpec& task = spec.tasks(i);
-    const auto count = static_cast<int32_t>(done[i].size());
-    all_done += count;
-    for (auto& minimum : *group.mutable_min_task_member()) {
-      if (minimum.task() == task.name()) minimum.set_min_member(std::max(0, minimum.min_member() - count));
-    }
-    for (auto& policy : *group.mutable_sub_group_policy()) {
-      if (policy.name() == task.name()) LowerSubGroups(task.partition_policy(), done[i], policy);
-    }
+    task_of.emplace(spec.tasks(i).name(), i);
+    all_done += static_cast<int64_t>(done[i].size());
   }
   if (all_done == 0) return group;
+  for (auto& minimum : *group.mutable_min_task_member()) {
+    const auto task = task_of.find(minimum.task());
+    if (task == task_of.end()) continue;
+    minimum.set_min_member(std::max(0, minimum.min_member() - static_cast<int32_t>(done[task->second].size())));
+  }
+  for (auto& policy : *group.mutable_sub_group_policy()) {
+    const auto task = task_of.find(policy.name());
+    if (task == task_of.end()) continue;
+    LowerSubGroups(spec.tasks(task->second).partition_policy(), done[task->second], policy);
+  }
   const int64_t left = std::max<int64_t>(0, group.min_member() - all_done);
   group.set_min_member(static_cast<int32_t>(by_task ? std::max(left, SumOfMinimums(group)) : left));
   return group;

@@ -16,10 +16,10 @@ constexpr char kKey[] = "default/a-job-whose-name-is-long-enough";
 
 class CostTest : public ::testing::Test {
  protected:
-  // A job of `pods` pods that run.
-  void BeginRunning(int pods) {
+  // A job of so many tasks with so many pods each, which run.
+  void BeginRunning(int tasks, int pods) {
     rig_ = std::make_unique<JobRig>();
-    kube::v1::Job job = WithPolicy(MakeJob(kJobName, 1, pods), "PodEvicted", "AbortJob");
+    kube::v1::Job job = WithPolicy(MakeJob(kJobName, tasks, pods), "PodEvicted", "AbortJob");
     job.mutable_spec()->set_min_available(1);
     rig_->Start();
     rig_->kube().PutJob(std::move(job));
@@ -30,7 +30,7 @@ class CostTest : public ::testing::Test {
   }
   // Of a pass that judges a new state of one pod.
   int64_t PassOverOnePod() {
-    const std::string name = std::string(kKey) + "-t0-1";
+    const std::string name = std::string(kKey) + "-t0-0";
     kube::v1::Object object;
     kube::v1::Pod& pod = *object.mutable_pod();
     pod = rig_->kube().pods().at(name);
@@ -52,11 +52,19 @@ class CostTest : public ::testing::Test {
 };
 
 TEST_F(CostTest, C1C2APassOverOnePodCostsTheSameInASmallJobAndInALargeOne) {
-  BeginRunning(20);
+  BeginRunning(1, 20);
   const int64_t small = PassOverOnePod();
-  BeginRunning(2000);
+  BeginRunning(1, 2000);
   const int64_t large = PassOverOnePod();
   EXPECT_LE(large, small + 20);
+}
+
+TEST_F(CostTest, APassOverOnePodCostsTheSameInAJobOfOneTaskAndInOneOfMany) {
+  BeginRunning(1, 1);
+  const int64_t one = PassOverOnePod();
+  BeginRunning(1000, 1);
+  const int64_t many = PassOverOnePod();
+  EXPECT_LE(many, one + 2);
 }
 
 TEST_F(CostTest, C3NothingIsParsedOrBuiltThatIsNotMade) {

@@ -1,0 +1,87 @@
+#pragma once
+
+// What follows from the counters of the tasks of one job, kept task by task: whether the job's status says the same of
+// all of them (job spec 1.6), and of which of them pods may be made (9.7). A change of one task costs the same in a job
+// of any number of tasks, and where it becomes ready, or is so no more, one step for each that depends on it.
+//
+// Owned by a PodSet, which tells of every change. Pure.
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "basalt/kube/v1/kube.pb.h"
+
+namespace basalt::jobsvc {
+
+struct TaskShape {
+  std::string name;
+  int32_t replicas = 0;
+  int32_t partition_size = 0;  // 0: no partitions.
+  // For those that depend on it: so many of its pods are to be ready.
+  int32_t needed = 0;
+  std::vector<int32_t> depends_on = {};  // Positions; -1: there is no such task (W21), it is never ready.
+  bool any = false;                      // One of them is enough.
+};
+
+struct TaskCounts {
+  int32_t pending = 0;
+  int32_t running = 0;
+  int32_t succeeded = 0;
+  int32_t failed = 0;
+  int32_t unknown = 0;
+  int32_t ready = 0;              // Succeeded, or Running with every container ready (9.7).
+  int32_t restarts = 0;           // Summed over Pending and Running pods of the current version (TaskFailed).
+  int32_t succeeded_current = 0;  // Succeeded pods of the current version, deleted ones included (TaskCompleted).
+  friend bool operator==(const TaskCounts&, const TaskCounts&) = default;
+};
+
+// Some of its pods are counted.
+bool HasPods(const TaskCounts& task);
+
+class TaskFacts {
+ public:
+  // Of these tasks, without pods and with nothing told of them.
+  void Reset(const std::vector<TaskShape>& tasks);
+  // They are without pods again. What is told of them stays.
+  void ForgetPods();
+  // A task has these counters by now, and misses so many pods more than before.
+  void Follow(int32_t task, const TaskCounts& counts, int32_t more_missing);
+
+  // The status says nothing of them, which have these counters.
+  void ForgetTold(const std::vector<TaskCounts>& counts);
+  // It says this of a task with these counters; -1: of one that there is not.
+  void Tell(int32_t task, const kube::v1::PodCounts& told, const TaskCounts& counts);
+  // Of all that have pods what is so, and nothing of others.
+  bool AreTold() const { return untold_ == 0; }
+
+  bool IsReady(int32_t task) const { return task >= 0 && facts_[task].ready; }
+  // What it depends on is ready.
+  bool MayStart(int32_t task) const;
+  bool MissesPods(int32_t task) const { return static_cast<size_t>(task) < facts_.size() && facts_[task].missing > 0; }
+  // Those that miss pods and may start, in order.
+  const std::set<int32_t>& startable() const { return startable_; }
+
+ private:
+  struct Fact {
+    int32_t needed = 0;
+    bool ready = false;
+    bool any = false;
+    int32_t dependencies = 0;
+    int32_t ready_dependencies = 0;
+    std::vector<int32_t> dependents;
+    int32_t missing = 0;
+    bool is_told = false;  // The status names it, with these counters.
+    TaskCounts told;
+    bool differs = false;
+  };
+
+  void Compare(Fact& fact, const TaskCounts& counts);
+  void NoteStartable(int32_t task);
+
+  std::vector<Fact> facts_;
+  std::set<int32_t> startable_;
+  int64_t untold_ = 0;  // Tasks that differ, and names that are none of theirs.
+};
+
+}  // namespace basalt::jobsvc
