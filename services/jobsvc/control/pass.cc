@@ -285,6 +285,7 @@ void JobController::DecideStatus(JobEntry& entry) {
                           .now_ms = absl::ToUnixMillis(now),
                           .counts_due = now >= due};
   Decision decision = jobsvc::Decide(input);
+  for (Note& refusal : decision.refusals) entry.notes.push_back(std::move(refusal));
   if (decision.dropped > 0) {
     entry.record.mutable_pending()->DeleteSubrange(0, decision.dropped);
     entry.record_dirty = true;

@@ -21,6 +21,14 @@ using kube::v1::JobStatus;
 
 namespace {
 
+constexpr std::string_view kActionRefused = "ActionRefused";
+
+// What became of the attempt to begin a targeted kill.
+struct Attempt {
+  enum Result { kBegun, kNothingToDo, kWaits } result = kNothingToDo;
+  std::string refusal;  // Of kNothingToDo: why, where people have to be told.
+};
+
 std::string_view NameOf(JobPhase phase) {
   return phase == kube::v1::JOB_PHASE_UNSPECIFIED ? std::string_view("(new)") : kube::JobPhaseName(phase);
 }
@@ -132,27 +140,39 @@ class Decider {
       const std::optional<Action> action = ParseAction(pending.action());
       const bool stale = (pending.version() >= 0 && pending.version() < in_.job.status().version()) ||
                          (pending.due_ms() != 0 && !StillHolds(pending, in_.pods));
+      std::string refusal;
       if (action && !stale) {
         const Transition transition = Lookup(phase_, *action);
         if (transition.operation == Operation::kKillJob) {
           KillJob(transition, pending);
           return true;
         }
-        if (transition.operation == Operation::kKillTarget && KillTarget(*action, transition, pending)) return true;
+        if (transition.operation == Operation::kKillTarget) {
+          const Attempt attempt = KillTarget(*action, transition, pending);
+          if (attempt.result == Attempt::kBegun) return true;
+          if (attempt.result == Attempt::kWaits) {
+            action_waits_ = true;
+            return false;
+          }
+          refusal = attempt.refusal;
+        }
       }
       if (!pending.command_uid().empty()) {
-        FinishCommand(pending, action.has_value());
+        FinishCommand(pending, action.has_value(), std::move(refusal));
         return true;
       }
+      if (!refusal.empty()) decision_.refusals.push_back({true, std::string(kActionRefused), std::move(refusal)});
       ++decision_.dropped;
     }
     return false;
   }
 
   // A command for which there is nothing to do is answered all the same: only then may it be deleted.
-  void FinishCommand(const storage::v1::PendingAction& pending, bool known) {
+  void FinishCommand(const storage::v1::PendingAction& pending, bool known, std::string refusal) {
     PutFacts(in_.pods.counts(), in_.pods.task_counts());
-    NoteAction(pending, known ? "nothing to do" : "there is no such action");
+    const bool is_refused = !refusal.empty();
+    NoteAction(pending, is_refused ? refusal : known ? "nothing to do" : "there is no such action");
+    if (is_refused) decision_.notes.back() = {true, std::string(kActionRefused), std::move(refusal)};
     Finish(Decision::Write::kNow);
   }
 
@@ -271,19 +291,32 @@ class Decider {
     task.succeeded_current = std::max(0, task.succeeded_current - 1);
   }
 
-  // False: there is nothing to kill and nothing is to be done (W32) unless an eviction has taken the target away
-  // already: then the action is carried out on what is left of it, and costs a retry as it does with a pod left.
-  bool KillTarget(Action action, const Transition& transition, const storage::v1::PendingAction& pending) {
+  bool IsUnderWay(const std::set<std::string>& targets) const {
+    const std::optional<Kill>& kill = in_.own.kill;
+    return kill && !targets.empty() && !kill->targets.empty() && !IsOver(*kill, in_.pods, in_.group_uid) &&
+           std::all_of(targets.begin(), targets.end(), [&](const auto& uid) { return kill->targets.contains(uid); });
+  }
+
+  // With nothing to kill nothing is to be done (W32) unless an eviction has taken the target away already: then the
+  // action is carried out on what is left of it, and costs a retry as it does with a pod left.
+  Attempt KillTarget(Action action, const Transition& transition, const storage::v1::PendingAction& pending) {
+    // Pods fail in numbers, and ask for the same.
+    const std::string asked = fmt::format("{} {} {}", pending.action(), pending.task(), pending.partition());
+    if (action != Action::kRestartPod && pending.command_uid().empty() && settled_.contains(asked)) return {};
     std::set<std::string> targets = TargetsOf(action, pending);
     const bool evicted = pending.event() == kEventPodEvicted;
     std::vector<PodPlace> again = DoneOf(action, pending);
-    if (targets.empty() && again.empty() && !evicted) return false;
+    if (targets.empty() && again.empty() && !evicted) return {};
     // What failed together is restarted once: the targets are all going already.
-    const std::optional<Kill>& under_way = in_.own.kill;
-    if (pending.command_uid().empty() && !targets.empty() && under_way && !under_way->targets.empty() &&
-        std::includes(under_way->targets.begin(), under_way->targets.end(), targets.begin(), targets.end()) &&
-        !IsOver(*under_way, in_.pods, in_.group_uid)) {
-      return false;
+    if (pending.command_uid().empty() && IsUnderWay(targets)) {
+      settled_.insert(asked);
+      return {};
+    }
+    if (targets.size() > kMostTargets) {
+      settled_.insert(asked);
+      return {.refusal = fmt::format("{} of task {} is refused: it is about {} pods, and at most {} are restarted "
+                                     "together; RestartJob restarts any number",
+                                     pending.action(), pending.task(), targets.size(), kMostTargets)};
     }
     Kill kill;
     kill.cause = fmt::format("{} {}", pending.event(), pending.subject());
@@ -295,6 +328,11 @@ class Decider {
       // One kill is told about at a time: what the one before has not finished is taken over.
       kill.group_uid = in_.own.kill->group_uid;
       kill.targets.insert(in_.own.kill->targets.begin(), in_.own.kill->targets.end());
+      if (kill.targets.size() > kMostTargets) {
+        const std::set<std::string> there = in_.pods.Uids(-1, -1);
+        std::erase_if(kill.targets, [&](const std::string& uid) { return !there.contains(uid); });
+      }
+      if (kill.targets.size() > kMostTargets) return {.result = Attempt::kWaits};
     }
     rules.targets = kill.targets;
     auto [counts, tasks] = in_.pods.CountUnder(rules);
@@ -312,7 +350,7 @@ class Decider {
     GoTo(transition);
     status().set_running_duration(DurationOf(in_.job, status()));
     Finish(Decision::Write::kNow);
-    return true;
+    return {.result = Attempt::kBegun};
   }
 
   CallbackInput MakeCallbackInput(const kube::v1::PodCounts& counts, int32_t status_min_available,
@@ -417,7 +455,8 @@ class Decider {
     const int32_t min_available = settled || in_.invalid ? stored.min_available() : in_.spec.min_available();
     const Transition transition = Lookup(phase_, Action::kSyncJob);
     Outcome outcome{phase_, {}};
-    if (IsCarried()) {
+    // W11: nothing is concluded before an action that waits for the kill under way to have ended.
+    if (IsCarried() && !action_waits_) {
       outcome =
           RunCallback(transition, phase_, MakeCallbackInput(in_.pods.counts(), min_available, stored.retry_count()));
     }
@@ -470,6 +509,8 @@ class Decider {
   Decision decision_;
   ControlledState own_;
   std::optional<Kill> new_kill_;
+  bool action_waits_ = false;
+  std::set<std::string> settled_;  // What was asked for and leads to nothing, whichever pod asks for it again.
 };
 
 }  // namespace

@@ -21,6 +21,10 @@ namespace basalt::jobsvc {
 // Reason of a job whose spec is refused.
 inline constexpr std::string_view kInvalidJob = "InvalidJob";
 
+// So many pods one targeted kill names at most: with all else that it holds, the status is to fit into what the API
+// server stores.
+inline constexpr size_t kMostTargets = 20'000;
+
 // What people read in status.state.
 struct Words {
   std::string reason;
@@ -70,6 +74,7 @@ struct Decision {
   int dropped = 0;                     // So many of the first pending actions lead to nothing: forget them now.
   int consumed = 0;                    // So many of those after them are settled by this write, once acknowledged.
   std::vector<Note> notes;             // To be recorded once the write is acknowledged.
+  std::vector<Note> refusals;          // Of dropped actions, to be recorded in any case.
   std::vector<PodPlace> again;         // Done although their pods are gone, and to be done again then.
 };
 
