@@ -225,6 +225,7 @@ TEST(PoliciesTest, S4S14Q1Q7ExitCodesAndTheWildcardMatchInOrder) {
   AddPolicy(spec.mutable_policies(), "TerminateJob", "*");
   EXPECT_EQ(ApplyPolicies(spec, Event(kEventPodFailed, -1, 3)).action, "RestartPod");
   EXPECT_EQ(ApplyPolicies(spec, Event(kEventPodFailed, -1, 4)).action, "TerminateJob");
+  EXPECT_EQ(ApplyPolicies(spec, Event(kEventPodFailed, -1, 2)).action, "TerminateJob");
   EXPECT_EQ(ApplyPolicies(spec, Event(kEventTaskCompleted)).action, "TerminateJob");
   EXPECT_EQ(ApplyPolicies(spec, Event(kEventUnknown, -1)).action, "TerminateJob");
   // PodRunning and OutOfSync are internal; PodPending needs a timeout.

@@ -315,6 +315,10 @@ INSTANTIATE_TEST_SUITE_P(OfDependency, FieldTest,
                                                       f.kube().SetPodPhase("default/j-u-0", kPodRunning);
                                                       f.rig().Run(absl::Seconds(10));
                                                       EXPECT_TRUE(f.Has("j-b-0"));
+                                                      f.Again(Dependent(R"({"name":["t","u"]})"));
+                                                      f.kube().SetPodPhase("default/j-u-0", kPodRunning);
+                                                      f.rig().Run(absl::Seconds(10));
+                                                      EXPECT_FALSE(f.Has("j-b-0"));
                                                     }},
                                            FieldRow{"F15dependsOniteration",
                                                     Dependent(R"({"name":["t","u"],"iteration":"any"})"),
