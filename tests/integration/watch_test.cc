@@ -158,7 +158,10 @@ TEST_F(WatchTest, LostRecordsAreAResetOfThoseSlotsAndASnapshot) {
   replicas_.StopJobsvc(1);
   replicas_.LoseDisk(1);
   replicas_.StartJobsvc(1);
-  ASSERT_TRUE(follower_.ReadUntilSynced());
+  // A slot is told of when it is open again, so there may be several resets, each with its snapshot.
+  ASSERT_TRUE(follower_.ReadUntil([&](const auto& response) {
+    return response.type() == job::v1::WatchJobsResponse::TYPE_SYNCED && follower_.resets().size() >= lost.size();
+  }));
   EXPECT_EQ(follower_.resets(), lost);
   SubmitMore(6);
   ASSERT_TRUE(ReadUntilAllFinished());
