@@ -87,7 +87,7 @@ TEST_F(ExamplesTest, JobWithAllThreePlugins) {
   ASSERT_TRUE(compiler.ok()) << compiler.status();
   const auto task = compiler->Compile(0);
   ASSERT_TRUE(task.ok()) << task.status();
-  const std::string group = PodGroupName(job);
+  const std::string group = job.meta().name() + "-" + job.meta().uid();
   ExpectJson(task->Build(5, {.pod_group_name = group}), R"({"apiVersion":"v1","kind":"Pod","metadata":{
     "name":"test-job-default-nginx-5","namespace":"default",
     "ownerReferences":[{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","name":"test-job","uid":"u-1",

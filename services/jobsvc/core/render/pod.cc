@@ -109,8 +109,6 @@ void Label(json::object& labels, const Job& job, const JobSpec& spec, const Task
 
 int32_t PartitionOf(int32_t index, int32_t partition_size) { return partition_size <= 0 ? 0 : index / partition_size; }
 
-std::string PodGroupName(const Job& job) { return fmt::format("{}-{}", job.meta().name(), job.meta().uid()); }
-
 std::string CompiledTask::Build(int32_t index, const PodContext& context) const {
   const Form& form = forms_[context.forwarding ? 1 : 0];
   std::string pod;

@@ -76,9 +76,6 @@ inline std::string BuildPod(const CompiledTask& task, int32_t index, const PodCo
   return task.Build(index, context);
 }
 
-// <job>-<uid>: the name of the job's PodGroup (job spec 9.8).
-std::string PodGroupName(const kube::v1::Job& job);
-
 // Partition of a pod: index div size, 0 where the size is not positive.
 int32_t PartitionOf(int32_t index, int32_t partition_size);
 
