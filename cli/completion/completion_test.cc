@@ -110,7 +110,7 @@ class ShellTest : public ::testing::TestWithParam<std::string> {
 };
 
 TEST_P(ShellTest, CompletesWhatTheCommandLineTakes) {
-  if (!HasShell(GetParam())) GTEST_SKIP() << GetParam() << " is not installed";
+  ASSERT_TRUE(HasShell(GetParam())) << GetParam() << " is not installed";
   const Shell shell(GetParam(), Script());
   // zsh and fish filter by the beginning of the word themselves.
   const auto complete = [&](std::vector<std::string> words) {
@@ -153,7 +153,7 @@ INSTANTIATE_TEST_SUITE_P(Shells, ShellTest, ::testing::Values("bash", "zsh", "fi
                          [](const auto& shell) { return shell.param; });
 
 TEST(BashTest, CompletesListsAndValuesAfterAnEqualsSign) {
-  if (!HasShell("bash")) GTEST_SKIP() << "bash is not installed";
+  ASSERT_TRUE(HasShell("bash")) << "bash is not installed";
   const Shell shell("bash", BashCompletion(Tree()));
   EXPECT_THAT(shell.Complete({"job", "wait", "j", "--for", "Failed,Comp"}),
               UnorderedElementsAre("Failed,Completed", "Failed,Completing"));
