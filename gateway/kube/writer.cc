@@ -202,10 +202,13 @@ void KubeWriter::Send(Op& op) {
   request.target = op.prepared.target;
   request.headers = op.prepared.headers;
   request.body = op.prepared.body;
-  const absl::Duration attempt = op.write_done != nullptr ? std::min(left, options_.max_attempt) : left;
-  request.timeout = attempt + options_.patience;
+  absl::Duration attempt = left;
   // The client has queues of its own, and the whole process may stand still before the bytes are gone.
-  if (op.write_done != nullptr) request.send_by = std::min(op.started + options_.patience, until_);
+  if (op.write_done != nullptr) {
+    request.send_by = std::min(op.started + options_.patience, until_);
+    attempt = std::min(left, LongestAttempt(op, request.send_by));
+  }
+  request.timeout = attempt + options_.patience;
   request.target += request.target.find('?') == std::string::npos ? '?' : '&';
   // Whole milliseconds, rounded down: the server gives up before we do.
   request.target += "timeout=" + kube::FormatGoDuration(absl::Floor(attempt, absl::Milliseconds(1)));
@@ -213,6 +216,12 @@ void KubeWriter::Send(Op& op) {
       client_, std::move(request),
       [this, id = op.id](absl::StatusOr<http::Response> result) { OnAnswer(id, std::move(result)); },
       options_.max_answer);
+}
+
+// The server is done with it when the next leader begins to write. Deleting many takes the server longer than one
+// object ever should, and what it has not come to costs another request: that gets what is left of the lead as well.
+absl::Duration KubeWriter::LongestAttempt(const Op& op, absl::Time send_by) const {
+  return op.write.has_delete_collection() ? until_ + options_.max_attempt - send_by : options_.max_attempt;
 }
 
 void KubeWriter::ExpireWaiting() {

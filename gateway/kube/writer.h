@@ -49,7 +49,8 @@ struct WriterOptions {
   // started knows of no rights yet.
   absl::Duration starting = absl::Seconds(30);
   BackOffPolicy connect_back_off = {.first = absl::Milliseconds(50), .most = absl::Seconds(2)};
-  // What one attempt of a write may take of its time at most: so long the next leader waits for it.
+  // What one attempt of a write may take of its time at most: so long the next leader waits for it after the end of the
+  // lead. A deletion of many objects takes until then.
   absl::Duration max_attempt = absl::InfiniteDuration();
   std::string field_manager = "basalt";
   std::string user_agent = "basalt-gateway";  // Each write names its owner after it.
@@ -113,6 +114,7 @@ class KubeWriter {
   // Starts what may start, then arms the timer for what comes next.
   void Pump();
   void Send(Op& op);
+  absl::Duration LongestAttempt(const Op& op, absl::Time send_by) const;
   void OnAnswer(OpId id, absl::StatusOr<http::Response> result);
   void OnRefused(Op& op, const http::Response& response);
   void Resend(Op& op, absl::Duration pause);

@@ -35,6 +35,17 @@ class WriterWindowTest : public ::testing::Test {
     });
     time_.Settle();
   }
+  void DeleteCollection(const std::string& name) {
+    v1::WriteRequest request;
+    request.mutable_owner()->mutable_member()->set_replica("jobsvc-0");
+    request.mutable_resource()->set_version("v1");
+    request.mutable_resource()->set_plural("pods");
+    request.set_namespace_("n");
+    request.mutable_delete_collection()->set_label_selector("of=" + name);
+    writer().Write(std::move(request),
+                   [this, name](absl::StatusOr<v1::WriteResponse> result) { results_.emplace(name, result); });
+    time_.Settle();
+  }
   void Get() {
     v1::GetRequest request;
     request.mutable_resource()->set_version("v1");
@@ -188,6 +199,29 @@ TEST_F(WriterWindowTest, OneAttemptTakesNoMoreThanTheNextLeaderWaits) {
   EXPECT_EQ(client_.at(1).Query("timeout"), "1.5s");
   Get();
   EXPECT_EQ(client_.at(2).Query("timeout"), "10s");
+}
+
+TEST_F(WriterWindowTest, ADeletionOfManyMayTakeWhatIsLeftOfTheLeadAsWell) {
+  Allow(absl::ZeroDuration(), absl::Seconds(10));
+  const absl::Time until = loop_.Now() + absl::Seconds(10);
+  const auto ends = [&](size_t index) {
+    absl::Duration timeout;
+    EXPECT_TRUE(absl::ParseDuration(client_.at(index).Query("timeout"), &timeout));
+    return client_.at(index).request().send_by + timeout;
+  };
+  DeleteCollection("at first");
+  EXPECT_EQ(client_.at(0).Query("timeout"), "10s") << "its own time";
+  time_.Advance(absl::Seconds(5));
+  DeleteCollection("later");
+  EXPECT_EQ(client_.at(1).Query("timeout"), "7s");
+  EXPECT_EQ(client_.at(1).request().timeout, absl::Seconds(9));
+  EXPECT_EQ(ends(1), until + options_.max_attempt) << "the next leader writes from then on";
+  time_.Advance(absl::Seconds(4.5));
+  DeleteCollection("at the end");
+  EXPECT_EQ(client_.at(2).Query("timeout"), "4s");
+  EXPECT_EQ(ends(2), until + options_.max_attempt);
+  Patch("a");
+  EXPECT_EQ(client_.at(3).Query("timeout"), "4s") << "one object takes no longer, but for a server that hangs";
 }
 
 TEST_F(WriterWindowTest, NothingOfAWriteGoesOutOnceTheLeadHasEnded) {
