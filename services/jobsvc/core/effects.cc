@@ -186,9 +186,8 @@ std::vector<Wait> WaitsOf(const EffectInput& in) {
         fmt::format("the name {} is held by a pod of another owner", name));
   }
   for (int i = 0; i < in.spec.tasks_size() && waits.size() < kMostWaits; ++i) {
-    const bool has_missing = pods.missing().lower_bound({i, -1}) != pods.missing().lower_bound({i + 1, -1});
     std::string why;
-    if (has_missing && !DependencyMet(in.spec, i, pods, &why)) {
+    if (pods.facts().MissesPods(i) && !DependencyMet(in.spec, i, pods, &why)) {
       add(Cause::KIND_DEPENDENCY, fmt::format("task {}", in.spec.tasks(i).name()), std::move(why));
     }
   }
