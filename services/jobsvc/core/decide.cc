@@ -21,13 +21,19 @@ using kube::v1::JobStatus;
 
 namespace {
 
-constexpr std::string_view kActionRefused = "ActionRefused";
-
 // What became of the attempt to begin a targeted kill.
 struct Attempt {
   enum Result { kBegun, kNothingToDo, kWaits } result = kNothingToDo;
   std::string refusal;  // Of kNothingToDo: why, where people have to be told.
 };
+
+Note RefusalOf(std::string message) { return {true, "ActionRefused", std::move(message)}; }
+
+Note ExecutionOf(const storage::v1::PendingAction& pending) {
+  return {false, "ExecuteAction",
+          fmt::format("{} because of {} ({})", pending.action(), pending.event(),
+                      pending.subject().empty() ? pending.rule() : pending.subject())};
+}
 
 std::string_view NameOf(JobPhase phase) {
   return phase == kube::v1::JOB_PHASE_UNSPECIFIED ? std::string_view("(new)") : kube::JobPhaseName(phase);
@@ -161,7 +167,7 @@ class Decider {
         FinishCommand(pending, action.has_value(), std::move(refusal));
         return true;
       }
-      if (!refusal.empty()) decision_.refusals.push_back({true, std::string(kActionRefused), std::move(refusal)});
+      if (!refusal.empty()) decision_.refusals.push_back(RefusalOf(std::move(refusal)));
       ++decision_.dropped;
     }
     return false;
@@ -172,7 +178,7 @@ class Decider {
     PutFacts(in_.pods.counts(), in_.pods.task_counts());
     const bool is_refused = !refusal.empty();
     NoteAction(pending, is_refused ? refusal : known ? "nothing to do" : "there is no such action");
-    if (is_refused) decision_.notes.back() = {true, std::string(kActionRefused), std::move(refusal)};
+    decision_.notes.push_back(is_refused ? RefusalOf(std::move(refusal)) : ExecutionOf(pending));
     Finish(Decision::Write::kNow);
   }
 
@@ -189,9 +195,6 @@ class Decider {
     history.set_rule(pending.rule());
     history.set_action(pending.action());
     history.set_outcome(std::move(outcome));
-    decision_.notes.push_back({false, "ExecuteAction",
-                               fmt::format("{} because of {} ({})", pending.action(), pending.event(),
-                                           pending.subject().empty() ? pending.rule() : pending.subject())});
   }
 
   void GoTo(const Transition& transition) {
@@ -231,6 +234,7 @@ class Decider {
     new_kill_ = std::move(kill);
     NoteAction(pending,
                fmt::format("kill of all pods{}; version {}", soft ? " but the finished" : "", status().version()));
+    decision_.notes.push_back(ExecutionOf(pending));
     GoTo(transition);
     status().set_running_duration(DurationOf(in_.job, status()));
     Finish(Decision::Write::kNow);
@@ -347,6 +351,7 @@ class Decider {
     const size_t size = targets.size();
     new_kill_ = std::move(kill);
     NoteAction(pending, fmt::format("kill of {} pod{}", size, size == 1 ? "" : "s"));
+    decision_.notes.push_back(ExecutionOf(pending));
     GoTo(transition);
     status().set_running_duration(DurationOf(in_.job, status()));
     Finish(Decision::Write::kNow);
