@@ -216,9 +216,9 @@ void JobController::ActOnGroup(JobEntry& entry) {
   const bool agrees =
       entry.group_compared && entry.group_agrees && entry.group_agrees_since == entry.pods.done_changes();
   if (wanted && group.present && !group.stale && agrees) return;
-  const absl::Time now = context_.ApiNow();
+  const bool blocked = entry.group_retry.Blocks(context_.ApiNow());
   if (group.present && !group.terminating && (group.stale || !wanted)) {
-    if (entry.group_retry.Blocks(now)) return context_.WakeAt(entry.key, entry.group_retry.until);
+    if (blocked) return context_.WakeAt(entry.key, entry.group_retry.until);
     if (!entry.deleted_groups.insert(group.uid).second) return;
     auto request = WriteOf("scheduling.volcano.sh", "v1beta1", "podgroups", entry.ns, group.name);
     request.mutable_delete_()->set_uid(group.uid);
@@ -239,7 +239,7 @@ void JobController::ActOnGroup(JobEntry& entry) {
   if (group.stale) return;  // Its end wakes the job.
   // What it has by now is worked out when it may be asked for.
   const bool known = !group.present || entry.group_compared;
-  if (known && entry.group_retry.Blocks(now)) return context_.WakeAt(entry.key, entry.group_retry.until);
+  if (known && blocked) return context_.WakeAt(entry.key, entry.group_retry.until);
   kube::v1::PodGroupSpec spec = WithoutDone(entry.compiled->group, entry.compiled->spec, entry.pods.done());
   if (group.present) {
     const kube::v1::PodGroup& observed = entry.groups[group.name];
@@ -248,14 +248,9 @@ void JobController::ActOnGroup(JobEntry& entry) {
     entry.group_agrees_since = entry.pods.done_changes();
     if (entry.group_agrees) return;
   }
-  if (entry.group_retry.Blocks(now)) {
-    context_.WakeAt(entry.key, entry.group_retry.until);
-    return;
-  }
+  if (blocked) return context_.WakeAt(entry.key, entry.group_retry.until);
   auto peer = context_.PodGroupOwner(fmt::format("{}/{}", entry.ns, group.name));
-  if (peer == nullptr) {
-    return TryAgain(entry, entry.group_retry);
-  }
+  if (peer == nullptr) return TryAgain(entry, entry.group_retry);
   podgroup::v1::EnsurePodGroupRequest request;
   request.set_namespace_(entry.ns);
   request.set_name(group.name);
