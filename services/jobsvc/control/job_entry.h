@@ -21,6 +21,7 @@
 #include "services/jobsvc/core/decide.h"
 #include "services/jobsvc/core/effects.h"
 #include "services/jobsvc/core/events.h"
+#include "services/jobsvc/core/kill.h"
 #include "services/jobsvc/core/pod_set.h"
 #include "services/jobsvc/core/troubles.h"
 

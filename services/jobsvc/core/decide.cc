@@ -10,8 +10,8 @@
 #include "common/base/planted.h"
 #include "common/kube/names.h"
 #include "common/kube/text.h"
+#include "services/jobsvc/core/kill.h"
 #include "services/jobsvc/core/render/job_status_json.h"
-#include "services/jobsvc/core/render/pod.h"
 #include "services/jobsvc/core/status_facts.h"
 
 namespace basalt::jobsvc {
@@ -209,18 +209,31 @@ class Decider {
     if (!rule.empty() && decision_.history.rule().empty()) decision_.history.set_rule(std::string(rule));
   }
 
+  // Null: none.
+  const Kill* KillUnderWay() const {
+    const std::optional<Kill>& kill = in_.own.kill;
+    return kill && !IsOver(*kill, in_.pods, in_.group_uid) ? &*kill : nullptr;
+  }
+
+  void BeginKill(Kill kill, const Transition& transition, const storage::v1::PendingAction& pending,
+                 std::string outcome) {
+    new_kill_ = std::move(kill);
+    NoteAction(pending, std::move(outcome));
+    decision_.notes.push_back(ExecutionOf(pending));
+    GoTo(transition);
+    status().set_running_duration(DurationOf(in_.job, status()));
+    Finish(Decision::Write::kNow);
+  }
+
   void KillJob(const Transition& transition, const storage::v1::PendingAction& pending) {
     const bool soft =
         transition.retain == Retain::kSoft || IsLastRetry(in_.job.status().retry_count(), in_.spec.max_retry());
     status().set_version(in_.job.status().version() + 1);
-    Kill kill;
-    kill.cause = fmt::format("{} {}", pending.event(), pending.subject());
-    kill.action = pending.action();
-    kill.version = status().version();
+    Kill kill = KillOf(pending, status().version());
     kill.retain_soft = soft;
     kill.group_uid = std::string(in_.group_uid);
     // A targeted kill that is not over is part of one that keeps what has finished: its targets go all the same.
-    if (soft && in_.own.kill && !IsOver(*in_.own.kill, in_.pods, in_.group_uid)) kill.targets = in_.own.kill->targets;
+    if (const Kill* const before = KillUnderWay(); soft && before != nullptr) kill.targets = before->targets;
     PodRules rules = in_.pods.rules();
     rules.version = status().version();
     rules.targets = kill.targets;
@@ -231,74 +244,8 @@ class Decider {
     const auto [counts, tasks] = in_.pods.CountUnder(rules);
     PutFacts(counts, tasks);
     if (!soft) own_.done.clear();
-    new_kill_ = std::move(kill);
-    NoteAction(pending,
-               fmt::format("kill of all pods{}; version {}", soft ? " but the finished" : "", status().version()));
-    decision_.notes.push_back(ExecutionOf(pending));
-    GoTo(transition);
-    status().set_running_duration(DurationOf(in_.job, status()));
-    Finish(Decision::Write::kNow);
-  }
-
-  std::set<std::string> PodTarget(const storage::v1::PendingAction& pending) const {
-    const PodEntry* pod = in_.pods.Find(pending.pod());
-    if (pod == nullptr || pod->has(kPodForeign)) return {};
-    // A deadline after the end of a pod is about the one that was made instead and has not come up.
-    const bool of_successor =
-        pending.due_ms() != 0 && (pending.event() == kEventPodFailed || pending.event() == kEventPodEvicted);
-    if (!pending.pod_uid().empty() && pod->uid != pending.pod_uid() && !of_successor) return {};
-    return {pod->uid};
-  }
-
-  // -1: there is no such task.
-  int32_t TaskOf(const storage::v1::PendingAction& pending) const {
-    int32_t task = -1;
-    for (size_t i = 0; i < in_.pods.tasks().size(); ++i) {
-      if (in_.pods.tasks()[i].name == pending.task()) task = static_cast<int32_t>(i);
-    }
-    return task;
-  }
-
-  std::set<std::string> TargetsOf(Action action, const storage::v1::PendingAction& pending) const {
-    if (action == Action::kRestartPod) return PodTarget(pending);
-    const int32_t task = TaskOf(pending);
-    if (task < 0) return {};
-    if (action == Action::kRestartTask) return in_.pods.Uids(task, -1);
-    const bool is_there = in_.pods.tasks()[task].partition_size > 0 && pending.partition() >= 0;
-    return is_there ? in_.pods.Uids(task, pending.partition()) : std::set<std::string>{};
-  }
-
-  // What is done although its pod is gone: with what is restarted it is done again.
-  std::vector<PodPlace> DoneOf(Action action, const storage::v1::PendingAction& pending) const {
-    std::vector<PodPlace> places;
-    if (action == Action::kRestartPod) {
-      const PodPlace place = in_.pods.PlaceOf(pending.pod());
-      const bool is_done = place.indexed() && in_.pods.done()[place.task].contains(place.index);
-      if (is_done && pending.pod_uid().empty()) places.push_back(place);
-      return places;
-    }
-    const int32_t task = TaskOf(pending);
-    if (task < 0) return places;
-    const int32_t size = in_.pods.tasks()[task].partition_size;
-    for (const int32_t index : in_.pods.done()[task]) {
-      const bool is_in = size > 0 && PartitionOf(index, size) == pending.partition();
-      if (is_in || action == Action::kRestartTask) places.push_back({task, index});
-    }
-    return places;
-  }
-
-  static void Redo(const PodPlace& place, kube::v1::PodCounts& counts, std::vector<TaskCounts>& tasks) {
-    TaskCounts& task = tasks[static_cast<size_t>(place.task)];
-    counts.set_succeeded(counts.succeeded() - 1);
-    --task.succeeded;
-    --task.ready;
-    task.succeeded_current = std::max(0, task.succeeded_current - 1);
-  }
-
-  bool IsUnderWay(const std::set<std::string>& targets) const {
-    const std::optional<Kill>& kill = in_.own.kill;
-    return kill && !targets.empty() && !kill->targets.empty() && !IsOver(*kill, in_.pods, in_.group_uid) &&
-           std::all_of(targets.begin(), targets.end(), [&](const auto& uid) { return kill->targets.contains(uid); });
+    BeginKill(std::move(kill), transition, pending,
+              fmt::format("kill of all pods{}; version {}", soft ? " but the finished" : "", status().version()));
   }
 
   // With nothing to kill nothing is to be done (W32) unless an eviction has taken the target away already: then the
@@ -307,54 +254,37 @@ class Decider {
     // Pods fail in numbers, and ask for the same.
     const std::string asked = fmt::format("{} {} {}", pending.action(), pending.task(), pending.partition());
     if (action != Action::kRestartPod && pending.command_uid().empty() && settled_.contains(asked)) return {};
-    std::set<std::string> targets = TargetsOf(action, pending);
+    Targets targets = TargetsOf(action, pending, in_.pods);
     const bool evicted = pending.event() == kEventPodEvicted;
-    std::vector<PodPlace> again = DoneOf(action, pending);
-    if (targets.empty() && again.empty() && !evicted) return {};
+    if (targets.empty() && !evicted) return {};
+    const Kill* const before = KillUnderWay();
     // What failed together is restarted once: the targets are all going already.
-    if (pending.command_uid().empty() && IsUnderWay(targets)) {
+    if (pending.command_uid().empty() && before != nullptr && Takes(*before, targets.pods)) {
       settled_.insert(asked);
       return {};
     }
-    if (targets.size() > kMostTargets) {
+    if (targets.pods.size() > kMostTargets) {
       settled_.insert(asked);
       return {.refusal = fmt::format("{} of task {} is refused: it is about {} pods, and at most {} are restarted "
                                      "together; RestartJob restarts any number",
-                                     pending.action(), pending.task(), targets.size(), kMostTargets)};
+                                     pending.action(), pending.task(), targets.pods.size(), kMostTargets)};
     }
-    Kill kill;
-    kill.cause = fmt::format("{} {}", pending.event(), pending.subject());
-    kill.action = pending.action();
-    kill.version = status().version();
-    kill.targets = targets;
+    const size_t size = targets.pods.size();
+    Kill kill = KillOf(pending, status().version());
+    kill.targets = std::move(targets.pods);
+    if (before != nullptr && !TakeOver(*before, in_.pods, kill)) return {.result = Attempt::kWaits};
     PodRules rules = in_.pods.rules();
-    if (in_.own.kill && !IsOver(*in_.own.kill, in_.pods, in_.group_uid)) {
-      // One kill is told about at a time: what the one before has not finished is taken over.
-      kill.group_uid = in_.own.kill->group_uid;
-      kill.targets.insert(in_.own.kill->targets.begin(), in_.own.kill->targets.end());
-      if (kill.targets.size() > kMostTargets) {
-        const std::set<std::string> there = in_.pods.Uids(-1, -1);
-        std::erase_if(kill.targets, [&](const std::string& uid) { return !there.contains(uid); });
-      }
-      if (kill.targets.size() > kMostTargets) return {.result = Attempt::kWaits};
-    }
     rules.targets = kill.targets;
     auto [counts, tasks] = in_.pods.CountUnder(rules);
-    for (const PodPlace& place : again) Redo(place, counts, tasks);
+    Redo(targets.again, counts, tasks);
     PutFacts(counts, tasks);
-    for (const PodPlace& place : again) {
+    for (const PodPlace& place : targets.again) {
       const auto done = own_.done.find(in_.pods.tasks()[static_cast<size_t>(place.task)].name);
       done->second.erase(place.index);
       if (done->second.empty()) own_.done.erase(done);
     }
-    decision_.again = std::move(again);
-    const size_t size = targets.size();
-    new_kill_ = std::move(kill);
-    NoteAction(pending, fmt::format("kill of {} pod{}", size, size == 1 ? "" : "s"));
-    decision_.notes.push_back(ExecutionOf(pending));
-    GoTo(transition);
-    status().set_running_duration(DurationOf(in_.job, status()));
-    Finish(Decision::Write::kNow);
+    decision_.again = std::move(targets.again);
+    BeginKill(std::move(kill), transition, pending, fmt::format("kill of {} pod{}", size, size == 1 ? "" : "s"));
     return {.result = Attempt::kBegun};
   }
 
@@ -521,20 +451,5 @@ class Decider {
 }  // namespace
 
 Decision Decide(const DecideInput& input) { return Decider(input).Run(); }
-
-PodRules RulesOf(const JobStatus& status, const ControlledState& own) {
-  PodRules rules;
-  rules.version = status.version();
-  rules.delete_terminal_below = own.delete_terminal_below;
-  rules.kill_all =
-      IsFinished(status.phase()) || IsDraining(status.phase()) || status.phase() == kube::v1::JOB_PHASE_ABORTED;
-  if (own.kill) rules.targets = own.kill->targets;
-  return rules;
-}
-
-bool IsOver(const Kill& kill, const PodSet& pods, std::string_view group_uid) {
-  if (!kill.group_uid.empty() && kill.group_uid == group_uid) return false;
-  return !pods.HasTargetsLeft() && pods.to_mark().empty() && pods.to_delete().empty();
-}
 
 }  // namespace basalt::jobsvc

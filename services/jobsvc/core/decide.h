@@ -21,10 +21,6 @@ namespace basalt::jobsvc {
 // Reason of a job whose spec is refused.
 inline constexpr std::string_view kInvalidJob = "InvalidJob";
 
-// So many pods one targeted kill names at most: with all else that it holds, the status is to fit into what the API
-// server stores.
-inline constexpr size_t kMostTargets = 20'000;
-
 // What people read in status.state.
 struct Words {
   std::string reason;
@@ -79,11 +75,5 @@ struct Decision {
 };
 
 Decision Decide(const DecideInput& input);
-
-// The rules for the job's pods that its status implies.
-PodRules RulesOf(const kube::v1::JobStatus& status, const ControlledState& own);
-
-// True when nothing of the kill is left to be done.
-bool IsOver(const Kill& kill, const PodSet& pods, std::string_view group_uid);
 
 }  // namespace basalt::jobsvc

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "services/jobsvc/core/kill.h"
+
 namespace basalt::jobsvc {
 namespace {
 

@@ -1,0 +1,114 @@
+#include "services/jobsvc/core/kill.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "services/jobsvc/core/events.h"
+#include "services/jobsvc/core/render/pod.h"
+
+namespace basalt::jobsvc {
+
+namespace {
+
+std::set<std::string> PodTarget(const storage::v1::PendingAction& pending, const PodSet& pods) {
+  const PodEntry* pod = pods.Find(pending.pod());
+  if (pod == nullptr || pod->has(kPodForeign)) return {};
+  // A deadline after the end of a pod is about the one that was made instead and has not come up.
+  const bool of_successor =
+      pending.due_ms() != 0 && (pending.event() == kEventPodFailed || pending.event() == kEventPodEvicted);
+  if (!pending.pod_uid().empty() && pod->uid != pending.pod_uid() && !of_successor) return {};
+  return {pod->uid};
+}
+
+// -1: there is no such task.
+int32_t TaskOf(const storage::v1::PendingAction& pending, const PodSet& pods) {
+  int32_t task = -1;
+  for (size_t i = 0; i < pods.tasks().size(); ++i) {
+    if (pods.tasks()[i].name == pending.task()) task = static_cast<int32_t>(i);
+  }
+  return task;
+}
+
+std::set<std::string> PodsOf(Action action, const storage::v1::PendingAction& pending, const PodSet& pods) {
+  if (action == Action::kRestartPod) return PodTarget(pending, pods);
+  const int32_t task = TaskOf(pending, pods);
+  if (task < 0) return {};
+  if (action == Action::kRestartTask) return pods.Uids(task, -1);
+  const bool is_there = pods.tasks()[task].partition_size > 0 && pending.partition() >= 0;
+  return is_there ? pods.Uids(task, pending.partition()) : std::set<std::string>{};
+}
+
+std::vector<PodPlace> DoneOf(Action action, const storage::v1::PendingAction& pending, const PodSet& pods) {
+  std::vector<PodPlace> places;
+  if (action == Action::kRestartPod) {
+    const PodPlace place = pods.PlaceOf(pending.pod());
+    const bool is_done = place.indexed() && pods.done()[place.task].contains(place.index);
+    if (is_done && pending.pod_uid().empty()) places.push_back(place);
+    return places;
+  }
+  const int32_t task = TaskOf(pending, pods);
+  if (task < 0) return places;
+  const int32_t size = pods.tasks()[task].partition_size;
+  for (const int32_t index : pods.done()[task]) {
+    const bool is_in = size > 0 && PartitionOf(index, size) == pending.partition();
+    if (is_in || action == Action::kRestartTask) places.push_back({task, index});
+  }
+  return places;
+}
+
+}  // namespace
+
+Targets TargetsOf(Action action, const storage::v1::PendingAction& pending, const PodSet& pods) {
+  return {PodsOf(action, pending, pods), DoneOf(action, pending, pods)};
+}
+
+Kill KillOf(const storage::v1::PendingAction& pending, int32_t version) {
+  Kill kill;
+  kill.cause = fmt::format("{} {}", pending.event(), pending.subject());
+  kill.action = pending.action();
+  kill.version = version;
+  return kill;
+}
+
+bool TakeOver(const Kill& before, const PodSet& pods, Kill& kill) {
+  kill.group_uid = before.group_uid;
+  kill.targets.insert(before.targets.begin(), before.targets.end());
+  if (kill.targets.size() > kMostTargets) {
+    const std::set<std::string> there = pods.Uids(-1, -1);
+    std::erase_if(kill.targets, [&](const std::string& uid) { return !there.contains(uid); });
+  }
+  return kill.targets.size() <= kMostTargets;
+}
+
+bool Takes(const Kill& kill, const std::set<std::string>& pods) {
+  return !pods.empty() &&
+         std::all_of(pods.begin(), pods.end(), [&](const auto& uid) { return kill.targets.contains(uid); });
+}
+
+void Redo(const std::vector<PodPlace>& places, kube::v1::PodCounts& counts, std::vector<TaskCounts>& tasks) {
+  for (const PodPlace& place : places) {
+    TaskCounts& task = tasks[static_cast<size_t>(place.task)];
+    counts.set_succeeded(counts.succeeded() - 1);
+    --task.succeeded;
+    --task.ready;
+    task.succeeded_current = std::max(0, task.succeeded_current - 1);
+  }
+}
+
+PodRules RulesOf(const kube::v1::JobStatus& status, const ControlledState& own) {
+  PodRules rules;
+  rules.version = status.version();
+  rules.delete_terminal_below = own.delete_terminal_below;
+  rules.kill_all =
+      IsFinished(status.phase()) || IsDraining(status.phase()) || status.phase() == kube::v1::JOB_PHASE_ABORTED;
+  if (own.kill) rules.targets = own.kill->targets;
+  return rules;
+}
+
+bool IsOver(const Kill& kill, const PodSet& pods, std::string_view group_uid) {
+  if (!kill.group_uid.empty() && kill.group_uid == group_uid) return false;
+  return !pods.HasTargetsLeft() && pods.to_mark().empty() && pods.to_delete().empty();
+}
+
+}  // namespace basalt::jobsvc
