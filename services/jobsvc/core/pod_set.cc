@@ -5,8 +5,6 @@
 #include <charconv>
 #include <utility>
 
-#include "common/base/planted.h"
-
 namespace basalt::jobsvc {
 
 namespace {
@@ -17,11 +15,6 @@ uint8_t FlagsOf(const kube::v1::Pod& pod) {
   if (pod.out_of_sync()) flags |= kPodOutOfSync;
   if (pod.all_ready()) flags |= kPodReady;
   return flags;
-}
-
-// Done without a pod, unless a later kill retained nothing.
-bool IsDone(const PodEntry& entry, const PodRules& rules) {
-  return entry.succeeded_gone && entry.version >= rules.delete_terminal_below;
 }
 
 }  // namespace
@@ -71,87 +64,9 @@ const PodEntry* PodSet::Find(std::string_view name) const {
   return entry != nullptr && entry->present() ? entry : nullptr;
 }
 
-PodSet::Class PodSet::Classify(PodPlace place, const PodEntry& entry, const PodRules& rules) const {
-  if (!entry.present()) return IsDone(entry, rules) ? Class::kSucceeded : Class::kNone;
-  if (entry.has(kPodForeign) || place.task < 0) return Class::kNone;
-  if (entry.has(kPodTerminating)) return Class::kTerminating;
-  // What a kill takes with it says nothing about the run that follows, whether it has finished or not.
-  if (entry.version < (entry.terminal() ? rules.delete_terminal_below : rules.version)) return Class::kTerminating;
-  if (!rules.targets.empty() && rules.targets.contains(entry.uid)) return Class::kTerminating;
-  if (!place.indexed()) return Class::kNone;  // Surplus: not counted by phase.
-  switch (entry.phase) {
-    case kube::v1::POD_PHASE_PENDING:
-      return Class::kPending;
-    case kube::v1::POD_PHASE_RUNNING:
-      return Class::kRunning;
-    case kube::v1::POD_PHASE_SUCCEEDED:
-      return Class::kSucceeded;
-    case kube::v1::POD_PHASE_FAILED:
-      return Class::kFailed;
-    default:
-      return Class::kUnknown;
-  }
-}
-
-bool PodSet::MustMark(PodPlace place, const PodEntry& entry, const PodRules& rules) const {
-  if (!entry.present() || entry.has(kPodForeign) || entry.has(kPodTerminating) || entry.has(kPodOutOfSync)) {
-    return false;
-  }
-  if (place.task < 0) return false;
-  if (!rules.targets.empty() && rules.targets.contains(entry.uid)) return true;
-  if (BASALT_PLANTED("surplus_not_marked")) return false;
-  return !place.indexed() && !rules.kill_all && entry.version >= rules.version;
-}
-
-bool PodSet::MustDelete(PodPlace place, const PodEntry& entry, const PodRules& rules) const {
-  if (!entry.present() || entry.has(kPodForeign) || entry.has(kPodTerminating) || place.task < 0) return false;
-  if (entry.has(kPodOutOfSync) || (BASALT_PLANTED("surplus_not_marked") && !place.indexed())) return true;
-  if (entry.terminal()) return entry.version < rules.delete_terminal_below;
-  return rules.kill_all || entry.version < rules.version;
-}
-
-void PodSet::Count(PodPlace place, const PodEntry& entry, Class cls, const PodRules& rules, int32_t sign,
-                   kube::v1::PodCounts& counts, std::vector<TaskCounts>& tasks) {
-  if (cls == Class::kNone) return;
-  if (cls == Class::kTerminating) {
-    counts.set_terminating(counts.terminating() + sign);
-    return;
-  }
-  TaskCounts& task = tasks[place.task];
-  const bool current = entry.version >= rules.version;
-  switch (cls) {
-    case Class::kPending:
-      counts.set_pending(counts.pending() + sign);
-      task.pending += sign;
-      break;
-    case Class::kRunning:
-      counts.set_running(counts.running() + sign);
-      task.running += sign;
-      if (entry.has(kPodReady)) task.ready += sign;
-      break;
-    case Class::kSucceeded:
-      counts.set_succeeded(counts.succeeded() + sign);
-      task.succeeded += sign;
-      task.ready += sign;
-      if (current) task.succeeded_current += sign;
-      break;
-    case Class::kFailed:
-      counts.set_failed(counts.failed() + sign);
-      task.failed += sign;
-      break;
-    default:
-      counts.set_unknown(counts.unknown() + sign);
-      task.unknown += sign;
-      break;
-  }
-  if (current && !entry.terminal() && (cls == Class::kPending || cls == Class::kRunning)) {
-    task.restarts += sign * entry.restarts;
-  }
-}
-
 void PodSet::Contribute(std::string_view name, PodPlace place, const PodEntry& entry, bool add) {
   const int32_t sign = add ? 1 : -1;
-  Count(place, entry, Classify(place, entry, rules_), rules_, sign, counts_, task_counts_);
+  CountPod(place, entry, rules_, sign, counts_, task_counts_);
   int32_t more_missing = 0;
   if (entry.present()) present_ += add ? 1 : -1;
   const auto flip = [&](std::set<std::string>& set) {
@@ -402,9 +317,7 @@ void PodSet::SetSucceededGone(PodPlace place, bool value) {
 std::pair<kube::v1::PodCounts, std::vector<TaskCounts>> PodSet::CountUnder(const PodRules& rules) const {
   kube::v1::PodCounts counts;
   std::vector<TaskCounts> tasks(tasks_.size());
-  const auto add = [&](PodPlace place, const PodEntry& entry) {
-    Count(place, entry, Classify(place, entry, rules), rules, 1, counts, tasks);
-  };
+  const auto add = [&](PodPlace place, const PodEntry& entry) { CountPod(place, entry, rules, 1, counts, tasks); };
   for (size_t t = 0; t < slots_.size(); ++t) {
     for (size_t i = 0; i < slots_[t].size(); ++i) {
       add({static_cast<int32_t>(t), static_cast<int32_t>(i)}, slots_[t][i]);

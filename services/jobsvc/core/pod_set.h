@@ -17,44 +17,10 @@
 
 #include "basalt/kube/v1/kube.pb.h"
 #include "basalt/storage/v1/job_record.pb.h"
+#include "services/jobsvc/core/pod_rules.h"
 #include "services/jobsvc/core/task_facts.h"
 
 namespace basalt::jobsvc {
-
-// Bits of PodEntry::flags. The values are stored: never renumber.
-enum PodFlag : uint8_t {
-  kPodTerminating = 1,    // Has a deletionTimestamp.
-  kPodOutOfSync = 2,      // Carries the out-of-sync mark.
-  kPodReady = 4,          // Every container is ready.
-  kPodForeign = 8,        // Holds the name, but is not this job's pod. Never counted, never touched.
-  kPodEvictionSeen = 16,  // Its end has raised PodEvicted already.
-  kPodLabelled = 32,      // Carries the label that names its job by UID: ours made it.
-};
-
-struct PodEntry {
-  std::string uid;  // Empty: no pod.
-  int64_t resource_version = 0;
-  int32_t version = 0;
-  int32_t restarts = 0;
-  int32_t exit_code = 0;
-  uint8_t phase = 0;  // kube.v1.PodPhase.
-  uint8_t flags = 0;
-  // The pod of this index succeeded and was deleted afterwards by somebody else: the work is done, it counts as
-  // succeeded and is not made again (W19).
-  bool succeeded_gone = false;
-
-  bool present() const { return !uid.empty(); }
-  bool has(PodFlag flag) const { return (flags & flag) != 0; }
-  bool terminal() const { return phase == kube::v1::POD_PHASE_SUCCEEDED || phase == kube::v1::POD_PHASE_FAILED; }
-};
-
-// Where a pod is: at an index of a task, or among the others (surplus after scaling down, foreign, of an odd name).
-struct PodPlace {
-  int32_t task = -1;
-  int32_t index = -1;
-  friend auto operator<=>(const PodPlace&, const PodPlace&) = default;
-  bool indexed() const { return index >= 0; }
-};
 
 // What the name <job>-<task>-<index> says; the index is what follows the last dash, so the task between is unambiguous.
 struct ParsedPodName {
@@ -63,15 +29,6 @@ struct ParsedPodName {
 };
 // nullopt: it is no name of that job's.
 std::optional<ParsedPodName> ParsePodName(std::string_view name, std::string_view job);
-
-// What decides about the fate of a pod; follows from the job's status alone.
-struct PodRules {
-  int32_t version = 0;                // Live pods of an older one are deleted, and count as terminating until gone.
-  int32_t delete_terminal_below = 0;  // Finished pods older than this are deleted too: their kill retained nothing.
-  bool kill_all = false;              // Draining, aborted and finished phases: no live pod stays.
-  std::set<std::string> targets;      // UIDs named by a targeted kill.
-  friend bool operator==(const PodRules&, const PodRules&) = default;
-};
 
 // What one observation did.
 struct PodChange {
@@ -158,13 +115,7 @@ class PodSet {
     int32_t task = -1;
     PodEntry entry;
   };
-  enum class Class : uint8_t { kNone, kPending, kRunning, kSucceeded, kFailed, kUnknown, kTerminating };
 
-  Class Classify(PodPlace place, const PodEntry& entry, const PodRules& rules) const;
-  bool MustMark(PodPlace place, const PodEntry& entry, const PodRules& rules) const;
-  bool MustDelete(PodPlace place, const PodEntry& entry, const PodRules& rules) const;
-  static void Count(PodPlace place, const PodEntry& entry, Class cls, const PodRules& rules, int32_t sign,
-                    kube::v1::PodCounts& counts, std::vector<TaskCounts>& tasks);
   // Adds or takes away everything that an entry contributes to counters and sets.
   void Contribute(std::string_view name, PodPlace place, const PodEntry& entry, bool add);
   PodEntry* Slot(std::string_view name, PodPlace place);
