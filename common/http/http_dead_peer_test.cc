@@ -1,9 +1,7 @@
 // Connections whose peer vanishes without a word: the server's kernel is told to throw away whatever comes for the
 // connection, so that nothing is answered or even acknowledged, as behind a cut cable.
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <linux/filter.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -16,6 +14,7 @@
 #include "common/exec/run_on.h"
 #include "common/http/curl/curl_client.h"
 #include "common/http/failure.h"
+#include "common/http/testing/loopback_listener.h"
 
 namespace basalt::http {
 namespace {
@@ -23,25 +22,14 @@ namespace {
 // Speaks HTTP/1.1 by hand, one connection at a time. Blocking: the test's thread.
 class VanishingServer {
  public:
-  VanishingServer() : listener_(socket(AF_INET, SOCK_STREAM, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    EXPECT_EQ(bind(listener_, reinterpret_cast<sockaddr*>(&address), size), 0);
-    EXPECT_EQ(listen(listener_, 16), 0);
-    getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size);
-    port_ = ntohs(address.sin_port);
-  }
   ~VanishingServer() {
     for (const int fd : open_) close(fd);
-    close(listener_);
   }
 
-  uint16_t port() const { return port_; }
+  uint16_t port() const { return listener_.port(); }
   // Takes the next connection and reads one request's head from it.
   int Accept() {
-    const int fd = accept(listener_, nullptr, nullptr);
+    const int fd = listener_.Accept();
     open_.push_back(fd);
     ReadRequest(fd);
     return fd;
@@ -71,8 +59,7 @@ class VanishingServer {
   }
 
  private:
-  const int listener_;
-  uint16_t port_ = 0;
+  testing::LoopbackListener listener_;
   std::vector<int> open_;
 };
 

@@ -1,8 +1,6 @@
 // A client behind a proxy: a small one of each kind, that forwards bytes and writes down where to.
-#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -18,6 +16,7 @@
 #include "common/http/fetch_and_wait.h"
 #include "common/http/server/beast_server.h"
 #include "common/http/testing/certificates.h"
+#include "common/http/testing/loopback_listener.h"
 #include "common/testing/status_matchers.h"
 #include "common/testing/temp_dir.h"
 
@@ -26,34 +25,19 @@ namespace {
 
 using ::basalt::testing::IsOk;
 
-sockaddr_in Loopback(uint16_t port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return address;
-}
-
 // Serves one connection on a thread of its own: whatever host it is asked for, it goes to `port` on loopback.
 class OneProxy {
  public:
   enum class Kind { kConnect, kSocks5 };
 
-  OneProxy(Kind kind, uint16_t target) : kind_(kind), target_(target), listener_(socket(AF_INET, SOCK_STREAM, 0)) {
-    sockaddr_in address = Loopback(0);
-    socklen_t size = sizeof address;
-    EXPECT_EQ(bind(listener_, reinterpret_cast<sockaddr*>(&address), size), 0);
-    EXPECT_EQ(listen(listener_, 4), 0);
-    getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size);
-    port_ = ntohs(address.sin_port);
+  OneProxy(Kind kind, uint16_t target) : kind_(kind), target_(target) {
     thread_ = std::thread([this] { Serve(); });
   }
   ~OneProxy() {
-    shutdown(listener_, SHUT_RDWR);
+    listener_.Stop();
     thread_.join();
-    close(listener_);
   }
-  uint16_t port() const { return port_; }
+  uint16_t port() const { return listener_.port(); }
   // After it has ended: what it was asked for.
   std::string asked() { return asked_.get_future().get(); }
 
@@ -90,10 +74,10 @@ class OneProxy {
   }
 
   void Serve() {
-    const int client = accept(listener_, nullptr, nullptr);
+    const int client = listener_.Accept();
     if (client < 0) return asked_.set_value("");
     const int server = socket(AF_INET, SOCK_STREAM, 0);
-    const sockaddr_in address = Loopback(target_);
+    const sockaddr_in address = testing::LoopbackAddress(target_);
     EXPECT_EQ(connect(server, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
     asked_.set_value(Ask(client));
     pollfd ends[] = {{client, POLLIN, 0}, {server, POLLIN, 0}};
@@ -112,8 +96,7 @@ class OneProxy {
 
   const Kind kind_;
   const uint16_t target_;
-  const int listener_;
-  uint16_t port_ = 0;
+  testing::LoopbackListener listener_;
   std::promise<std::string> asked_;
   std::thread thread_;
 };

@@ -2,7 +2,6 @@
 // client the request was: behind others, or with half of its body sent.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -17,11 +16,13 @@
 #include "common/http/failure.h"
 #include "common/http/server/beast_server.h"
 #include "common/http/testing/jumping_loop.h"
+#include "common/http/testing/loopback_listener.h"
 
 namespace basalt::http {
 namespace {
 
 using testing::JumpingLoop;
+using testing::LoopbackListener;
 
 // "/hold" is answered when Release is called.
 class CountingHandler : public Handler {
@@ -124,19 +125,12 @@ TEST_F(SendByTest, AtWhicheverMomentItBecomesLateItIsEitherAnsweredOrNotSeen) {
 }
 
 TEST_F(SendByTest, WhereHalfOfTheBodyIsSentTheRestIsNot) {
-  const int listener = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  ASSERT_EQ(bind(listener, reinterpret_cast<sockaddr*>(&address), size), 0);
-  ASSERT_EQ(listen(listener, 1), 0);
-  getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size);
-  port_ = ntohs(address.sin_port);
+  LoopbackListener listener;
+  port_ = listener.port();
   Connect();
   const size_t body = 64 << 20;  // More than the two kernels take.
   std::future<absl::Status> end = Start("POST", "/", std::string(body, 'x'));
-  const int peer = accept(listener, nullptr, nullptr);
+  const int peer = listener.Accept();
   std::vector<char> buffer(1 << 20);
   size_t got = 0;
   const auto read_some = [&] {
@@ -152,7 +146,6 @@ TEST_F(SendByTest, WhereHalfOfTheBodyIsSentTheRestIsNot) {
   EXPECT_TRUE(IsLate(status)) << status;
   EXPECT_LT(got, body);
   close(peer);
-  close(listener);
 }
 
 }  // namespace

@@ -1,6 +1,4 @@
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -14,6 +12,7 @@
 #include "common/exec/run_on.h"
 #include "common/http/curl/curl_client.h"
 #include "common/http/server/beast_server.h"
+#include "common/http/testing/loopback_listener.h"
 
 namespace basalt::http {
 namespace {
@@ -359,11 +358,8 @@ TEST_F(SocketTest, ATakenPortAndABadAddressAreRefusedWithAReason) {
 class RawPeer {
  public:
   explicit RawPeer(uint16_t port) : fd_(socket(AF_INET, SOCK_STREAM, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    const sockaddr_in address = testing::LoopbackAddress(port);
+    EXPECT_EQ(connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
   }
   ~RawPeer() { close(fd_); }
   void Send(std::string_view text) { EXPECT_EQ(send(fd_, text.data(), text.size(), 0), ssize_t(text.size())); }

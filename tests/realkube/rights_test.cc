@@ -4,14 +4,12 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <compare>
 #include <set>
 
 #include "common/base/yaml.h"
+#include "common/http/testing/loopback_listener.h"
 #include "common/testing/status_matchers.h"
 #include "tests/realkube/running.h"
 
@@ -89,27 +87,6 @@ TEST(RoleTest, TheServicesHaveNoWayToSayWhoTheyAreToKubernetes) {
     }
   }
 }
-
-// Takes connections and never says a word: what asks it runs into its own time limit.
-class SilentPeer {
- public:
-  SilentPeer() : socket_(socket(AF_INET, SOCK_STREAM, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof(address);
-    EXPECT_EQ(bind(socket_, reinterpret_cast<sockaddr*>(&address), size), 0);
-    EXPECT_EQ(listen(socket_, 100), 0);
-    EXPECT_EQ(getsockname(socket_, reinterpret_cast<sockaddr*>(&address), &size), 0);
-    port_ = ntohs(address.sin_port);
-  }
-  ~SilentPeer() { close(socket_); }
-  int port() const { return port_; }
-
- private:
-  const int socket_;
-  int port_ = 0;
-};
 
 std::string Job(const std::string& name, const std::string& spec, const std::string& ns = "default",
                 const std::string& duration = "1s") {
@@ -347,7 +324,7 @@ void LeastRightsTest::RunPlainWorkloads() {
 
 // An admission webhook that never answers: the server gives our writes up, and we have to look what became of them.
 void LeastRightsTest::LoseAnswers() {
-  const SilentPeer peer;
+  const http::testing::LoopbackListener peer;  // The kernel takes its connections, and nobody says a word.
   Create(fmt::format(R"(apiVersion: v1
 kind: Namespace
 metadata: {{name: slow, labels: {{slow: "yes"}}}}
