@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "services/jobsvc/core/compiled_job.h"
+#include "services/jobsvc/core/testing.h"
 
 namespace basalt::jobsvc {
 namespace {
@@ -26,17 +27,10 @@ struct Tasks {
     auto* depends = spec.mutable_tasks(2)->mutable_depends_on();
     for (std::string& name : names) depends->add_names(std::move(name));
     depends->set_iteration(std::move(iteration));
-    pods.Reset("j", "job-uid");
-    pods.Reshape(ShapeOf(spec));
+    pods = testing::MakePodSet(ShapeOf(spec));
   }
   Tasks& See(const std::string& name, kube::v1::PodPhase phase, bool ready = false) {
-    kube::v1::Pod pod;
-    pod.set_name("j-" + name);
-    pod.set_uid(name);
-    pod.set_owner_uid("job-uid");
-    pod.set_task("-");
-    pod.set_job_version(0);
-    pod.set_phase(phase);
+    kube::v1::Pod pod = testing::MakePod("j-" + name, name, phase);
     pod.set_all_ready(ready);
     pods.Apply(pod);
     return *this;

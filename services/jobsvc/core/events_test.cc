@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "services/jobsvc/core/testing.h"
+
 namespace basalt::jobsvc {
 namespace {
 
@@ -16,19 +18,9 @@ constexpr auto kFailed = kube::v1::POD_PHASE_FAILED;
 
 class EventsTest : public ::testing::Test {
  protected:
-  EventsTest() {
-    pods_.Reset("j", "job-uid");
-    pods_.Reshape({{"t", 2, 0}});
-  }
-  kube::v1::Pod Pod(int index, kube::v1::PodPhase phase, int version = 0) {
-    kube::v1::Pod pod;
-    pod.set_name("j-t-" + std::to_string(index));
-    pod.set_uid("u" + std::to_string(index));
-    pod.set_owner_uid("job-uid");
-    pod.set_task("t");
-    pod.set_job_version(version);
-    pod.set_phase(phase);
-    return pod;
+  static kube::v1::Pod Pod(int index, kube::v1::PodPhase phase) {
+    const std::string number = std::to_string(index);
+    return testing::MakePod("j-t-" + number, "u" + number, phase);
   }
   std::vector<std::string> See(const kube::v1::Pod& pod, int status_version = 0, int max_retry = 3) {
     const PodChange change = pods_.Apply(pod);
@@ -46,7 +38,7 @@ class EventsTest : public ::testing::Test {
     return names;
   }
   using List = std::vector<std::string>;
-  PodSet pods_;
+  PodSet pods_ = testing::MakePodSet({{"t", 2}});
 };
 
 TEST_F(EventsTest, S9H4TheEventFollowsFromTheRealPhaseHoweverThePodIsFirstSeen) {
@@ -135,8 +127,7 @@ TEST_F(EventsTest, O1AFailureIsToldOnceWithItsExitCode) {
 // Which upstream tells the phase alone of: but a crossing comes once (W31).
 TEST_F(EventsTest, O3O4WhoeverRunsOrIsPendingMayHaveRestartedTooOften) {
   for (const auto& [phase, name] : {std::pair(kRunning, "PodRunning"), std::pair(kPending, "PodPending")}) {
-    pods_.Reset("j", "job-uid");
-    pods_.Reshape({{"t", 2, 0}});
+    pods_ = testing::MakePodSet({{"t", 2}});
     See(Pod(0, kube::v1::POD_PHASE_UNKNOWN));
     auto pod = Pod(0, phase);
     pod.set_restarts(3);
@@ -151,8 +142,7 @@ TEST_F(EventsTest, O3O4WhoeverRunsOrIsPendingMayHaveRestartedTooOften) {
 
 TEST_F(EventsTest, O5WhatIsMarkedRaisesNothingWhateverItDoes) {
   for (const auto phase : {kPending, kRunning, kSucceeded, kFailed}) {
-    pods_.Reset("j", "job-uid");
-    pods_.Reshape({{"t", 1, 0}});
+    pods_ = testing::MakePodSet({{"t", 1}});
     See(Pod(0, kube::v1::POD_PHASE_UNKNOWN));
     auto pod = Pod(0, phase);
     pod.set_out_of_sync(true);
@@ -163,8 +153,7 @@ TEST_F(EventsTest, O5WhatIsMarkedRaisesNothingWhateverItDoes) {
 
 TEST_F(EventsTest, S10WhateverPhaseAPodHadItFailsAndSucceeds) {
   for (const auto before : {kPending, kRunning, kube::v1::POD_PHASE_UNKNOWN}) {
-    pods_.Reset("j", "job-uid");
-    pods_.Reshape({{"t", 2, 0}});
+    pods_ = testing::MakePodSet({{"t", 2}});
     See(Pod(0, before));
     See(Pod(1, before));
     EXPECT_EQ(See(Pod(0, kFailed)), List{"PodFailed"}) << before;

@@ -7,28 +7,14 @@
 
 #include "common/base/random.h"
 #include "services/jobsvc/core/status_facts.h"
+#include "services/jobsvc/core/testing.h"
 
 namespace basalt::jobsvc {
 namespace {
 
-kube::v1::Pod Pod(const std::string& name, const std::string& uid, kube::v1::PodPhase phase, int version = 0) {
-  kube::v1::Pod pod;
-  pod.set_namespace_("default");
-  pod.set_name(name);
-  pod.set_uid(uid);
-  pod.set_owner_uid("job-uid");
-  pod.set_task("-");
-  pod.set_job_version(version);
-  pod.set_phase(phase);
-  return pod;
-}
+using testing::MakePod;
 
-PodSet Two() {
-  PodSet pods;
-  pods.Reset("j", "job-uid");
-  pods.Reshape({{"a", 2, 0}, {"a-1", 3, 0}});
-  return pods;
-}
+PodSet Two() { return testing::MakePodSet({{"a", 2}, {"a-1", 3}}); }
 
 TEST(PodSetTest, NamesMeanIndicesUnambiguously) {
   PodSet pods = Two();
@@ -43,7 +29,7 @@ TEST(PodSetTest, NamesMeanIndicesUnambiguously) {
 
 TEST(PodSetTest, S15Q2AForeignPodHoldsANameAndIsNeitherCountedNorTouched) {
   PodSet pods = Two();
-  auto foreign = Pod("j-a-0", "f", kube::v1::POD_PHASE_RUNNING);
+  auto foreign = MakePod("j-a-0", "f", kube::v1::POD_PHASE_RUNNING);
   foreign.set_owner_uid("somebody");
   pods.Apply(foreign);
   EXPECT_EQ(pods.counts().running(), 0);
@@ -58,7 +44,7 @@ TEST(PodSetTest, S15Q2AForeignPodHoldsANameAndIsNeitherCountedNorTouched) {
 TEST(PodSetTest, H11APodThatDoesNotSayItsVersionOrTaskIsForeign) {
   for (const bool version : {true, false}) {
     PodSet pods = Two();
-    auto pod = Pod("j-a-0", "u", kube::v1::POD_PHASE_RUNNING);
+    auto pod = MakePod("j-a-0", "u", kube::v1::POD_PHASE_RUNNING);
     if (version) {
       pod.clear_job_version();
     } else {
@@ -72,8 +58,8 @@ TEST(PodSetTest, H11APodThatDoesNotSayItsVersionOrTaskIsForeign) {
 
 TEST(PodSetTest, APodOfAnOlderVersionIsTerminatingUntilItIsGoneAndARetainedOneStays) {
   PodSet pods = Two();
-  pods.Apply(Pod("j-a-0", "u0", kube::v1::POD_PHASE_RUNNING));
-  pods.Apply(Pod("j-a-1", "u1", kube::v1::POD_PHASE_FAILED));
+  pods.Apply(MakePod("j-a-0", "u0", kube::v1::POD_PHASE_RUNNING));
+  pods.Apply(MakePod("j-a-1", "u1", kube::v1::POD_PHASE_FAILED));
   PodRules rules;
   rules.version = 1;
   pods.SetRules(rules);
@@ -91,13 +77,13 @@ TEST(PodSetTest, APodOfAnOlderVersionIsTerminatingUntilItIsGoneAndARetainedOneSt
 
 TEST(PodSetTest, TargetsAreMarkedBeforeTheyAreDeleted) {
   PodSet pods = Two();
-  pods.Apply(Pod("j-a-0", "u0", kube::v1::POD_PHASE_FAILED));
+  pods.Apply(MakePod("j-a-0", "u0", kube::v1::POD_PHASE_FAILED));
   PodRules rules;
   rules.targets = {"u0"};
   pods.SetRules(rules);
   EXPECT_EQ(pods.to_mark().size(), 1u);
   EXPECT_TRUE(pods.to_delete().empty());
-  auto marked = Pod("j-a-0", "u0", kube::v1::POD_PHASE_FAILED);
+  auto marked = MakePod("j-a-0", "u0", kube::v1::POD_PHASE_FAILED);
   marked.set_out_of_sync(true);
   pods.Apply(marked);
   EXPECT_TRUE(pods.to_mark().empty());
@@ -109,7 +95,7 @@ TEST(PodSetTest, TargetsAreMarkedBeforeTheyAreDeleted) {
 
 TEST(PodSetTest, W9AStaleEndOfAnotherUidChangesNothing) {
   PodSet pods = Two();
-  pods.Apply(Pod("j-a-0", "new", kube::v1::POD_PHASE_RUNNING));
+  pods.Apply(MakePod("j-a-0", "new", kube::v1::POD_PHASE_RUNNING));
   const PodChange change = pods.Remove("j-a-0", "old");
   EXPECT_FALSE(change.before.present());
   EXPECT_EQ(pods.counts().running(), 1);
@@ -121,7 +107,7 @@ void ExpectSameAsRecount(const PodSet& pods) {
   ASSERT_EQ(tasks, pods.task_counts());
   // The sets, from scratch: the same content in a set that never knew another shape or other rules.
   PodSet fresh;
-  fresh.Reset("j", "job-uid");
+  fresh.Reset("j", testing::kJobUid);
   pods.ForEach([&](const std::string& name, PodPlace, const PodEntry& entry) {
     storage::v1::PodRecord record;
     record.set_uid(entry.uid);
@@ -178,13 +164,13 @@ void ExpectToldAsWritten(const Told& told, PodSet& pods) {
 TEST(PodSetTest, WhatIsToldIsSoUntilItChangesAndAgainOnceItIsBack) {
   PodSet pods = Two();
   EXPECT_FALSE(pods.IsTold()) << "nothing was";
-  pods.Apply(Pod("j-a-0", "u0", kube::v1::POD_PHASE_RUNNING));
+  pods.Apply(MakePod("j-a-0", "u0", kube::v1::POD_PHASE_RUNNING));
   Told told;
   told.Write(pods);
   EXPECT_TRUE(pods.IsTold());
-  pods.Apply(Pod("j-a-0", "u0", kube::v1::POD_PHASE_SUCCEEDED));
+  pods.Apply(MakePod("j-a-0", "u0", kube::v1::POD_PHASE_SUCCEEDED));
   EXPECT_FALSE(pods.IsTold());
-  pods.Apply(Pod("j-a-0", "u0", kube::v1::POD_PHASE_RUNNING));
+  pods.Apply(MakePod("j-a-0", "u0", kube::v1::POD_PHASE_RUNNING));
   EXPECT_TRUE(pods.IsTold());
   told.counts.mutable_task_status_count(0)->set_task("z");
   pods.SetTold(told.counts, {});
@@ -234,8 +220,8 @@ TEST(PodSetTest, C17IncrementalCountersEqualARecountOnRandomHistories) {
           break;
         default: {
           if (!uids.contains(name)) uids[name] = fmt::format("u{}", step);
-          auto pod = Pod(name, uids[name], static_cast<kube::v1::PodPhase>(random.Uniform(6)),
-                         static_cast<int32_t>(random.Uniform(static_cast<uint64_t>(rules.version) + 1)));
+          auto pod = MakePod(name, uids[name], static_cast<kube::v1::PodPhase>(random.Uniform(6)),
+                             static_cast<int32_t>(random.Uniform(static_cast<uint64_t>(rules.version) + 1)));
           if (random.OneIn(8)) pod.set_owner_uid("somebody");
           if (random.OneIn(6)) pod.set_deletion_ms(1);
           if (random.OneIn(6)) pod.set_out_of_sync(true);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "services/jobsvc/core/kill.h"
+#include "services/jobsvc/core/testing.h"
 
 namespace basalt::jobsvc {
 namespace {
@@ -12,67 +13,37 @@ namespace {
 class TargetsTest : public ::testing::Test {
  protected:
   void Begin(size_t of_a, size_t of_b) {
-    job_.mutable_meta()->set_name("j");
-    job_.mutable_status()->set_phase(kube::v1::JOB_PHASE_RUNNING);
-    spec_.set_max_retry(3);
-    spec_.set_min_available(1);
-    pods_.Reset("j", "job-uid");
-    pods_.Reshape({{"a", static_cast<int32_t>(of_a)}, {"b", static_cast<int32_t>(of_b)}});
+    facts_ = testing::DecideFacts({{"a", static_cast<int32_t>(of_a)}, {"b", static_cast<int32_t>(of_b)}});
     for (const auto& [task, count] : {std::pair("a", of_a), {"b", of_b}}) {
-      spec_.add_tasks()->set_name(task);
       for (size_t i = 0; i < count; ++i) {
-        kube::v1::Pod pod;
-        pod.set_name(fmt::format("j-{}-{}", task, i));
-        pod.set_uid(pod.name());
-        pod.set_owner_uid("job-uid");
-        pod.set_task(task);
-        pod.set_job_version(0);
-        pod.set_phase(kube::v1::POD_PHASE_RUNNING);
-        pods_.Apply(pod);
+        const std::string name = fmt::format("j-{}-{}", task, i);
+        facts_.pods.Apply(testing::MakePod(name, name, kube::v1::POD_PHASE_RUNNING));
       }
     }
-    FollowStatus(job_.status());
+    FollowStatus(facts_.job.status());
   }
   storage::v1::PendingAction& Ask(std::string_view task) {
-    auto& action = *pending_.Add();
+    auto& action = *facts_.pending.Add();
     action.set_event("PodFailed");
     action.set_action("RestartTask");
     action.set_task(std::string(task));
     return action;
   }
   void FollowStatus(const kube::v1::JobStatus& status) {
-    *job_.mutable_status() = status;
-    own_ = ReadControlledState(status);
-    pods_.SetRules(RulesOf(status, own_));
-    pods_.SetTold(status, own_.done);
+    *facts_.job.mutable_status() = status;
+    facts_.own = ReadControlledState(status);
+    facts_.pods.SetRules(RulesOf(status, facts_.own));
+    facts_.pods.SetTold(status, facts_.own.done);
   }
   void Remove(std::string_view task, size_t count) {
     for (size_t i = 0; i < count; ++i) {
       const std::string name = fmt::format("j-{}-{}", task, i);
-      pods_.Remove(name, name);
+      facts_.pods.Remove(name, name);
     }
   }
-  Decision Decide() const {
-    const std::map<std::string, std::string> none;
-    return jobsvc::Decide({.job = job_,
-                           .spec = spec_,
-                           .own = own_,
-                           .pods = pods_,
-                           .pending = pending_,
-                           .deadlines = deadlines_,
-                           .words = words_,
-                           .objects = none,
-                           .markers = none,
-                           .now_ms = 1000});
-  }
+  Decision Decide() const { return jobsvc::Decide(facts_.Input()); }
 
-  kube::v1::Job job_;
-  kube::v1::JobSpec spec_;
-  PodSet pods_;
-  ControlledState own_;
-  PendingActions pending_;
-  DeadlineSet deadlines_;
-  Words words_;
+  testing::DecideFacts facts_{{}};
 };
 
 TEST_F(TargetsTest, ATaskOfMorePodsThanAStatusCanNameIsNotRestartedAndTheJobGoesOn) {
@@ -88,7 +59,7 @@ TEST_F(TargetsTest, ATaskOfMorePodsThanAStatusCanNameIsNotRestartedAndTheJobGoes
   EXPECT_EQ(decision.refusals[0].message,
             "RestartTask of task a is refused: it is about 20001 pods, and at most 20000 are restarted together; "
             "RestartJob restarts any number");
-  pending_.Clear();
+  facts_.pending.Clear();
   Ask("b");
   EXPECT_TRUE(Decide().kills);
 }
@@ -113,7 +84,7 @@ TEST_F(TargetsTest, TooManyPodsOfTwoRestartsGoOneAfterTheOther) {
   const Decision first = Decide();
   ASSERT_TRUE(first.kills);
   EXPECT_EQ(ReadControlledState(first.status).kill->targets.size(), kMostTargets);
-  pending_.Clear();
+  facts_.pending.Clear();
   FollowStatus(first.status);
   Ask("b");
   const Decision second = Decide();
