@@ -2,6 +2,7 @@
 
 // What the tests of this folder begin with: one job, "default/j", in a rig of its own. Each is named after the rows of
 // the job specification that it proves (docs/conformance.md).
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -37,6 +38,13 @@ class ConformanceTest : public ::testing::Test {
     rig_->Run(absl::Seconds(20));
     ASSERT_EQ(Phase(), kRunning);
     kube().ClearLog();
+  }
+  void Wait(absl::Duration duration = absl::Seconds(20)) { rig_->Run(duration); }
+  // Of the first task; and what follows from it.
+  void Pod(int index, kube::v1::PodPhase phase, int exit_code = 0) {
+    const std::string& task = kube().job("default/j").spec().tasks(0).name();
+    kube().SetPodPhase(fmt::format("default/j-{}-{}", task, index), phase, exit_code);
+    Wait();
   }
   void StartAgain(bool lose_disk) {
     rig_->Kill();

@@ -37,10 +37,6 @@ class JobFields : public ConformanceTest {
     return decoded->job;
   }
 
-  void Pod(int index, kube::v1::PodPhase phase, int exit_code = 0) {
-    kube().SetPodPhase(fmt::format("default/j-t-{}", index), phase, exit_code);
-    rig().Run(absl::Seconds(10));
-  }
   json::value Body(const std::string& pod) { return kube().pod_body("default/" + pod); }
   std::string Label(const std::string& pod, std::string_view key) {
     return std::string(FindString(Body(pod).at("metadata").at("labels"), key));
@@ -66,6 +62,7 @@ class JobFields : public ConformanceTest {
   using ConformanceTest::Group;
   using ConformanceTest::kube;
   using ConformanceTest::Phase;
+  using ConformanceTest::Pod;
   using ConformanceTest::rig;
   using ConformanceTest::Status;
 };

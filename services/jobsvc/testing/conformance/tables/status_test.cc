@@ -1,6 +1,4 @@
 // Every field of a Job's status says what the job specification says of it (1.6).
-#include <fmt/format.h>
-
 #include <functional>
 #include <map>
 #include <string>
@@ -15,11 +13,6 @@ namespace {
 
 class JobStatusFields : public ConformanceTest {
  public:
-  void Wait(absl::Duration duration = absl::Seconds(10)) { rig().Run(duration); }
-  void Pod(int index, kube::v1::PodPhase phase, int exit_code = 0) {
-    kube().SetPodPhase(fmt::format("default/j-t0-{}", index), phase, exit_code);
-    Wait();
-  }
   int64_t NowMs() { return absl::ToUnixMillis(kube().Now()); }
   std::string Resource(std::string_view key) {
     for (const auto& resource : Status().controlled_resources()) {
@@ -39,8 +32,10 @@ class JobStatusFields : public ConformanceTest {
   using ConformanceTest::Command;
   using ConformanceTest::kube;
   using ConformanceTest::Phase;
+  using ConformanceTest::Pod;
   using ConformanceTest::rig;
   using ConformanceTest::Status;
+  using ConformanceTest::Wait;
 };
 
 struct StatusRow {

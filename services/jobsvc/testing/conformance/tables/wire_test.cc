@@ -14,11 +14,6 @@ namespace {
 
 class JobWords : public ConformanceTest {
  public:
-  void Wait() { rig().Run(absl::Seconds(20)); }
-  void Pod(int index, kube::v1::PodPhase phase, int exit_code = 0) {
-    kube().SetPodPhase(fmt::format("default/j-t0-{}", index), phase, exit_code);
-    Wait();
-  }
   void SetGroup(const std::string& phase) {
     kube().SetGroupPhase("default/" + Group().meta().name(), phase);
     Wait();
@@ -32,8 +27,10 @@ class JobWords : public ConformanceTest {
   using ConformanceTest::Begin;
   using ConformanceTest::kube;
   using ConformanceTest::Phase;
+  using ConformanceTest::Pod;
   using ConformanceTest::rig;
   using ConformanceTest::Status;
+  using ConformanceTest::Wait;
 };
 
 // What comes after the digits of its id is the word.
