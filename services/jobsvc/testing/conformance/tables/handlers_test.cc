@@ -6,10 +6,7 @@
 namespace basalt::jobsvc::testing {
 namespace {
 
-class HandlerTest : public ConformanceTest {
- protected:
-  void Wait() { rig().Run(absl::Seconds(30)); }
-};
+class HandlerTest : public ConformanceTest {};
 
 TEST_F(HandlerTest, H1AJobThatIsAddedIsLookedAt) {
   rig().Start();
