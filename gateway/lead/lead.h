@@ -35,7 +35,7 @@ struct LeadOptions {
   std::string incarnation;  // New for every start of the process.
   std::string version;
 
-  // What a write may take at most beyond the end of the lead: so long a new leader waits for those of the one before it.
+  // What a write may take at most beyond the end of the lead: so long a new leader waits for those of the former one.
   absl::Duration MaxWrite() const { return lease_duration / 4; }
 };
 
