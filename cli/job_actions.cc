@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -130,12 +131,14 @@ absl::StatusOr<int> Restart(const GlobalOptions& options, const ActionFlags& fla
 // "TASK=N". `what` is the flag or argument, for people.
 absl::StatusOr<std::pair<std::string, int32_t>> ParseSize(std::string_view text, std::string_view what) {
   const size_t equals = text.rfind('=');
+  const std::string_view number = equals == std::string_view::npos ? "" : text.substr(equals + 1);
   int32_t size = 0;
-  const char* const end = text.data() + text.size();
-  if (equals == std::string_view::npos || equals == 0 ||
-      std::from_chars(text.data() + equals + 1, end, size).ptr != end || equals + 1 == text.size() || size < 0) {
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), size);
+  const bool is_size = error == std::errc() && end == number.data() + number.size() && size >= 0;
+  if (!is_size || equals == 0) {
     return MakeStatus(absl::StatusCode::kInvalidArgument,
-                      fmt::format("{}: '{}' is not TASK=N, like worker=8, with N from 0", what, text));
+                      fmt::format("{}: '{}' is not TASK=N, like worker=8, with N from 0 to {}", what, text,
+                                  std::numeric_limits<int32_t>::max()));
   }
   return std::pair(std::string(text.substr(0, equals)), size);
 }
