@@ -152,6 +152,9 @@ void ReadSpec(Reader& reader, const Path& path, Value& value, kube::v1::JobSpec&
       ReadPlugins(reader, at, member, spec);
     } else if (key == "runningEstimate") {
       spec.set_running_estimate(Text(reader, at, member));
+      if (spec.running_estimate().empty()) return;
+      const absl::StatusOr<absl::Duration> estimate = kube::ParseGoDuration(spec.running_estimate());
+      if (!estimate.ok()) reader.Fail(at, ToStd(estimate.status().message()));
     } else if (key == "queue") {
       spec.set_queue(Text(reader, at, member));
     } else if (key == "maxRetry") {
