@@ -62,11 +62,6 @@ bool WasNeverAccepted(const kube::v1::JobStatus& status) { return status.reason(
 
 SpecCheck CheckSpec(const kube::v1::Job& job, const kube::v1::JobSpec& spec) {
   if (!job.decode_error().empty()) return {{std::string(kInvalidJob), job.decode_error()}, {}};
-  if (const int64_t total = SumOfReplicas(spec); total > kMaxPodsPerJob) {
-    return {{std::string(kInvalidJob),
-             fmt::format("spec.tasks: {} pods in one job; at most {} are carried out", total, kMaxPodsPerJob)},
-            {}};
-  }
   // The queue is not asked: whether it is open is the scheduler's business once the job is stored (W13).
   Validation validation = Validate(job, spec);
   // The rules that are ours alone are asked before a job runs: what upstream has started goes on.

@@ -17,9 +17,6 @@
 
 namespace basalt::jobsvc {
 
-// More pods than this in one job are refused in words: a typing error must not cost the process its memory.
-inline constexpr int64_t kMaxPodsPerJob = 200'000;
-
 using PriorityOf = std::function<int32_t(std::string_view)>;
 
 // A claim that pods of the job mount.

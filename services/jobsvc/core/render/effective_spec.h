@@ -21,6 +21,9 @@ struct DefaultOptions {
 // when one is made (pod.h).
 kube::v1::JobSpec EffectiveSpec(const kube::v1::Job& job, const DefaultOptions& options = {});
 
+// More pods than this in one job are refused in words: a typing error must not cost the process its memory.
+inline constexpr int64_t kMaxPodsPerJob = 200'000;
+
 // Sum over tasks of minAvailable, or of replicas where that is not set. 64 bits: manifests may hold anything.
 int64_t SumOfTaskMinimums(const kube::v1::JobSpec& spec);
 int64_t SumOfReplicas(const kube::v1::JobSpec& spec);

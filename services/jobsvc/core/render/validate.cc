@@ -47,6 +47,14 @@ void CheckTiers(Checker& c) {
   }
 }
 
+void CheckNumberOfPods(Checker& c) {
+  const int64_t replicas = SumOfReplicas(c.spec);
+  if (replicas <= kMaxPodsPerJob) return;
+  c.Add(Kind::kInvalid, "spec.tasks",
+        fmt::format("has {} pods in one job; at most {} are carried out, so make several jobs of it", replicas,
+                    kMaxPodsPerJob));
+}
+
 // ---- 2.3: for each task ----
 
 void CheckTaskMinimum(Checker& c, int i) {
@@ -249,6 +257,7 @@ constexpr JobRule kBeforeTasks[] = {
     {"S5", &CheckEnums},
     {"S6", &CheckMountPaths},
     {"S7", &CheckNamespace},
+    {"N3", &CheckNumberOfPods},
 };
 constexpr TaskRule kEachTask[] = {
     {"C6", &CheckTaskPolicies}, {"C7", &CheckPodNames},       {"C8", &CheckTemplate},    {"C9", &CheckTopologyPolicy},

@@ -339,6 +339,15 @@ TEST(ValidateJobTest, TheSmallestNumbersAreRefusedToo) {
   EXPECT_FALSE(ValidateJob(spec, "j", "ns").ok());
 }
 
+TEST(ValidateJobTest, N3AJobHasSoManyPodsAtMost) {
+  JobSpec spec = GoodSpec();
+  spec.mutable_tasks(0)->set_replicas(static_cast<int32_t>(kMaxPodsPerJob) - spec.tasks(1).replicas());
+  ASSERT_EQ(SumOfReplicas(spec), kMaxPodsPerJob);
+  EXPECT_EQ(RulesOf(ValidateJob(spec, "j", "ns").violations), "");
+  spec.mutable_tasks(0)->set_replicas(spec.tasks(0).replicas() + 1);
+  EXPECT_EQ(RulesOf(ValidateJob(spec, "j", "ns").violations), "N3 INVALID spec.tasks");
+}
+
 TEST(ValidateJobTest, TheNamespaceIsALabel) {
   EXPECT_EQ(RulesOf(ValidateJob(GoodSpec(), "j", "a.b").violations), "S7 INVALID metadata.namespace");
 }
