@@ -9,6 +9,7 @@
 #include "common/base/slots.h"
 #include "common/exec/sim_loop.h"
 #include "common/kv/faulty_kv.h"
+#include "common/runtime/slot_records.h"
 
 namespace basalt::runtime {
 namespace {
@@ -347,6 +348,21 @@ TEST_F(ReplicaTest, ASlotThatWasAnothersInBetweenIsOpenedAfresh) {
   gateway_.Send({Begin(2), State("a", 10), End()});
   EXPECT_EQ(Take(), (Trace{fmt::format("close {}", slot_), fmt::format("open {}", slot_), "state ns/job a@10",
                            "decide ns/job", "act ns/job"}));
+}
+
+TEST_F(ReplicaTest, WhatAPassageThatWasCutOffHasLeftIsNotBelieved) {
+  std::string key;
+  kv::PutSlot(key, slot_);
+  kv::WriteBatch batch;
+  LeaveOnlyHistory(slot_, storage::v1::SlotMeta(), batch);
+  batch.Put(kv::Family::kRecords, key + "job", "a page of it");
+  batch.Put(kv::Family::kHistory, key + "job", "kept");
+  ASSERT_TRUE(store_.Write(batch).ok());
+  const auto has = [&](kv::Family family) { return store_.Get(family, key + "job").value().has_value(); };
+  gateway_.Send({Assignment(1), Begin()});  // Nobody has its records.
+  EXPECT_EQ(Take(), (Trace{fmt::format("open {}", slot_)}));
+  EXPECT_FALSE(has(kv::Family::kRecords));
+  EXPECT_TRUE(has(kv::Family::kHistory));
 }
 
 TEST_F(ReplicaTest, WhatTheStoreKnowsGetsAPassAndIsMissedWhenAbsent) {

@@ -120,6 +120,18 @@ void PutSlotEpoch(uint32_t slot, int64_t epoch, kv::WriteBatch& batch) {
   batch.Put(kv::Family::kMeta, MetaKey(slot), meta.SerializeAsString());
 }
 
+absl::StatusOr<bool> HasControlRecords(const kv::KvStore& store, uint32_t slot) {
+  const std::string prefix = SlotPrefix(slot);
+  bool has = false;
+  for (const kv::Family family : kControl) {
+    BASALT_RETURN_IF_ERROR(store.Scan(family, prefix, kv::PrefixEnd(prefix), [&](std::string_view, std::string_view) {
+      has = true;
+      return false;
+    }));
+  }
+  return has;
+}
+
 void DropControlRecords(uint32_t slot, kv::WriteBatch& batch) {
   for (const kv::Family family : kControl) DropFamily(family, slot, batch);
 }

@@ -28,6 +28,7 @@ void PutSlotEpoch(uint32_t slot, int64_t epoch, kv::WriteBatch& batch);
 // Of what `meta` tells only history is left: newer records are being taken over.
 void LeaveOnlyHistory(uint32_t slot, const storage::v1::SlotMeta& meta, kv::WriteBatch& batch);
 
+absl::StatusOr<bool> HasControlRecords(const kv::KvStore& store, uint32_t slot);
 // Of an older ownership: history stays.
 void DropControlRecords(uint32_t slot, kv::WriteBatch& batch);
 // What there is of that epoch, for another replica has it now. False: nothing is.

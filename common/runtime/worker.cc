@@ -180,9 +180,12 @@ absl::Status Worker::PrepareRecords(const gateway::v1::SlotBegin& begin) {
   const int64_t stored = meta.epoch();
   if (stored == begin.epoch()) return absl::OkStatus();
   kv::WriteBatch batch;
-  if (stored != begin.records_epoch() && !BASALT_PLANTED("stale_disk_believed")) {
-    DropControlRecords(begin.slot(), batch);
+  bool is_stale = stored != begin.records_epoch();
+  if (stored == 0) {
+    // Of no epoch is what a passage that was cut off has left: pages, of which nobody knows how many are missing.
+    BASALT_ASSIGN_OR_RETURN(is_stale, HasControlRecords(store_, begin.slot()));
   }
+  if (is_stale && !BASALT_PLANTED("stale_disk_believed")) DropControlRecords(begin.slot(), batch);
   PutSlotEpoch(begin.slot(), begin.epoch(), batch);
   return store_.Write(batch);
 }
