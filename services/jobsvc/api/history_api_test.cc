@@ -24,8 +24,10 @@ TEST_F(JobApiTest, HistoryOutlivesTheJobAndIsToldByUid) {
     EXPECT_TRUE(history->entries(i).committed());
   }
   EXPECT_EQ(history->entries().rbegin()->to_phase(), kube::v1::JOB_PHASE_COMPLETED);
+  EXPECT_EQ(history->gone_ms(), 0) << "it is there";
   EXPECT_TRUE(Delete("j").ok());
   Run(absl::Seconds(5));
+  EXPECT_GT(History("j")->gone_ms(), history->entries().rbegin()->time_ms() + 20'000);
   EXPECT_EQ(Get("j").status().code(), absl::StatusCode::kNotFound);
   Put("j");
   Run(absl::Seconds(5));

@@ -254,16 +254,18 @@ void JobApi::History(job::v1::GetJobHistoryRequest request, rpc::Done<job::v1::J
   workers_.OnWorkerOf(SlotOf(key), [key, uid = request.uid(), shared](JobController& controller) {
     const uint32_t slot = SlotOf(key);
     if (!controller.context().IsReady(slot)) return (*shared)(NotReady(key));
-    const auto uids = ReadHistoryIndex(controller.context().store(), slot, key);
-    if (!uids.ok()) return (*shared)(uids.status());
-    const bool known = uid.empty() ? !uids->empty() : std::find(uids->begin(), uids->end(), uid) != uids->end();
-    if (!known) {
+    const auto jobs = ReadHistoryIndex(controller.context().store(), slot, key);
+    if (!jobs.ok()) return (*shared)(jobs.status());
+    const auto job = std::find_if(jobs->rbegin(), jobs->rend(),
+                                  [&](const auto& record) { return uid.empty() || record.uid() == uid; });
+    if (job == jobs->rend()) {
       return (*shared)(MakeStatus(absl::StatusCode::kNotFound,
                                   uid.empty() ? fmt::format("there is no history of a job {}", key)
                                               : fmt::format("there is no history of a job {} with UID {}", key, uid)));
     }
     job::v1::JobHistory history;
-    history.set_uid(uid.empty() ? uids->back() : uid);
+    history.set_uid(job->uid());
+    history.set_gone_ms(job->gone_ms());
     const auto records = ReadHistory(controller.context().store(), slot, history.uid());
     if (!records.ok()) return (*shared)(records.status());
     for (const auto& record : *records) *history.add_entries() = ToMessage(record);

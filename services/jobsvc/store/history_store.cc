@@ -93,17 +93,17 @@ absl::StatusOr<std::vector<storage::v1::HistoryRecord>> ReadHistory(const kv::Kv
   return entries;
 }
 
-absl::StatusOr<std::vector<std::string>> ReadHistoryIndex(const kv::KvStore& store, uint32_t slot,
-                                                          std::string_view job_key) {
+absl::StatusOr<std::vector<storage::v1::HistoryIndexRecord>> ReadHistoryIndex(const kv::KvStore& store, uint32_t slot,
+                                                                              std::string_view job_key) {
   const std::string prefix = IndexPrefix(slot, job_key);
-  std::vector<std::string> uids;
+  std::vector<storage::v1::HistoryIndexRecord> jobs;
   BASALT_RETURN_IF_ERROR(
       store.Scan(Family::kHistoryIndex, prefix, kv::PrefixEnd(prefix), [&](std::string_view, std::string_view value) {
         storage::v1::HistoryIndexRecord record;
-        if (ParseIndex(value, record)) uids.push_back(record.uid());
+        if (ParseIndex(value, record)) jobs.push_back(std::move(record));
         return true;
       }));
-  return uids;
+  return jobs;
 }
 
 absl::StatusOr<std::vector<GoneHistory>> ListGoneHistory(const kv::KvStore& store, uint32_t slot,

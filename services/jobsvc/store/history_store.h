@@ -34,9 +34,9 @@ absl::StatusOr<std::optional<storage::v1::HistoryRecord>> ReadHistoryEntry(const
 // Oldest first.
 absl::StatusOr<std::vector<storage::v1::HistoryRecord>> ReadHistory(const kv::KvStore& store, uint32_t slot,
                                                                     std::string_view job_uid);
-// UIDs of the jobs that had this name, oldest first.
-absl::StatusOr<std::vector<std::string>> ReadHistoryIndex(const kv::KvStore& store, uint32_t slot,
-                                                          std::string_view job_key);
+// Of the jobs that had this name, oldest first.
+absl::StatusOr<std::vector<storage::v1::HistoryIndexRecord>> ReadHistoryIndex(const kv::KvStore& store, uint32_t slot,
+                                                                              std::string_view job_key);
 
 // What is left of a job that is gone.
 struct GoneHistory {

@@ -454,7 +454,10 @@ TEST(LifeCycleTest, ADeletedJobLeavesItsHistoryAndNoRecord) {
   rig.Run(absl::Seconds(5));
   EXPECT_EQ(rig.controller().Find("default/j"), nullptr);
   EXPECT_EQ(ReadHistory(rig.store(), SlotOf("default/j"), uid)->size(), 1u);
-  EXPECT_EQ(*ReadHistoryIndex(rig.store(), SlotOf("default/j"), "default/j"), std::vector<std::string>{uid});
+  const auto jobs = ReadHistoryIndex(rig.store(), SlotOf("default/j"), "default/j");
+  ASSERT_EQ(jobs->size(), 1u);
+  EXPECT_EQ(jobs->front().uid(), uid);
+  EXPECT_GT(jobs->front().gone_ms(), 0);
   // A job of the same name is another job.
   rig.kube().PutJob(MakeJob("j", 1, 2));
   rig.Run();
