@@ -2,8 +2,9 @@
 // runtime and the controller and are recorded in RocksDB (WAL unsynced), all in one thread under simulated time that
 // stands still: the same work in every run, so that it can be counted (valgrind --tool=callgrind
 // --toggle-collect='*RunLap*') as well as timed.
-//   jobsvc_bench [--jobs=1000] [--pods=10] [--tasks=1] [--waiting=0] [--laps=3] [--phases]
-// With --batch=1 --at_once=1 each event is a pass, a batch to record and an acknowledgement of its own.
+//   jobsvc_bench [--jobs=1000] [--pods=10] [--tasks=1] [--waiting=0] [--laps=3] [--phases] [--timeout_policy]
+// With --batch=1 --at_once=1 each event is a pass, a batch to record and an acknowledgement of its own. With
+// --timeout_policy pods fail, which sets a deadline for each, and others run in their place, which cancels it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,6 +34,7 @@ ABSL_FLAG(int, laps, 3, "laps over all pods; the median is told");
 ABSL_FLAG(int, batch, 64, "events in a batch of the stream");
 ABSL_FLAG(int, at_once, 4, "batches on their way: the gateway does not wait for the answer to one before the next");
 ABSL_FLAG(bool, phases, false, "events tell of phases, which statuses count, not only of readiness");
+ABSL_FLAG(bool, timeout_policy, false, "a policy answers PodFailed after a day, and events tell of failures");
 
 namespace basalt::bench {
 namespace {
@@ -48,6 +50,7 @@ class Peer final : public rpc::GatewayPeer, public rpc::PeerDirectory {
     return std::make_unique<Stream>(*this);
   }
   void Write(gateway::v1::WriteRequest request, absl::Duration, rpc::Done<gateway::v1::WriteResponse>) override {
+    if (request.resource().plural() == "events") return;  // Of a deadline: one for each job.
     if (writes_++ == 0) fmt::print(stderr, "unexpected write: {}\n", request.ShortDebugString());
   }
   void Get(gateway::v1::GetRequest, absl::Duration, rpc::Done<gateway::v1::GetResponse>) override { ++writes_; }
@@ -98,12 +101,13 @@ struct NoKeys final : jobsvc::KeyMaker {
 
 class Bench {
  public:
-  Bench(int jobs, int pods, int tasks, int waiting, bool phases)
+  Bench(int jobs, int pods, int tasks, int waiting, bool phases, bool deadlines)
       : jobs_(jobs),
         pods_(pods),
         tasks_(tasks),
         waiting_(waiting),
-        phases_(phases),
+        phases_(phases || deadlines),
+        deadlines_(deadlines),
         loop_(time_, "jobsvc"),
         random_(1),
         store_(*kv::OpenRocksKv({.path = dir_ / "store", .service = "jobsvc", .replica = "jobsvc-0"})) {
@@ -145,6 +149,7 @@ class Bench {
   // The batches of one lap: one event for each pod, neighbours in time no neighbours in a job.
   std::vector<std::string> MakeLap(bool up, int batch) {
     const int total = jobs_ * pods_;
+    if (deadlines_ && up) ++incarnation_;
     int stride = std::max(1, static_cast<int>(total * 0.618));
     while (std::gcd(stride, total) != 1) ++stride;
     std::vector<std::string> batches;
@@ -171,7 +176,8 @@ class Bench {
     return std::all_of(controller_->entries().begin(), controller_->entries().end(), [&](const auto& entry) {
       const auto& counts = entry.second->pods.counts();
       return counts.running() == (IsRunning(pods_ - 1, up) ? pods_ : 1) &&
-             counts.running() + counts.pending() == pods_ + (waiting_ > 0 ? 1 : 0);
+             counts.running() + counts.pending() + counts.failed() == pods_ + (waiting_ > 0 ? 1 : 0) &&
+             entry.second->deadlines.size() == (deadlines_ && !up ? static_cast<size_t>(pods_ - 1) : 0);
     });
   }
 
@@ -221,6 +227,12 @@ class Bench {
     if (waiting_ > 0) AddTask("gate", 1, job);
     for (int task = 0; task < waiting_; ++task) {
       AddTask(fmt::format("waiting-{}", task), 1, job).mutable_depends_on()->add_names("gate");
+    }
+    if (deadlines_) {
+      auto& policy = *job.mutable_spec()->add_policies();
+      policy.add_events("PodFailed");
+      policy.set_action("RestartJob");
+      policy.set_timeout_ms(absl::ToInt64Milliseconds(absl::Hours(24)));
     }
     job.mutable_status()->set_phase(kube::v1::JOB_PHASE_RUNNING);
     job.mutable_status()->set_last_transition_ms(1'749'000'004'000);
@@ -277,10 +289,12 @@ class Bench {
     kube::v1::Pod& pod = *AddState(job, kube::kWatchJobPods).mutable_object()->mutable_pod();
     pod.set_namespace_(kNamespace);
     pod.set_name(fmt::format("{}-{}-{}", JobName(job), task, index));
-    pod.set_uid(fmt::format("5f0c8c1e-52a6-4c36-9ad1-{:012x}", number));
+    pod.set_uid(fmt::format("5f0c8c1e-52a6-4c36-{:04x}-{:012x}", 0x9ad1 + incarnation_, number));
     pod.set_resource_version(++version_);
     pod.set_creation_ms(1'749'000'001'000);
-    pod.set_phase(running ? kube::v1::POD_PHASE_RUNNING : kube::v1::POD_PHASE_PENDING);
+    pod.set_phase(running      ? kube::v1::POD_PHASE_RUNNING
+                  : deadlines_ ? kube::v1::POD_PHASE_FAILED
+                               : kube::v1::POD_PHASE_PENDING);
     pod.set_owner_uid(JobUid(job));
     pod.set_owner_kind("Job");
     pod.set_owner_api_version(std::string(kube::kJobApiVersion));
@@ -300,6 +314,8 @@ class Bench {
   const int tasks_;
   const int waiting_;
   const bool phases_;
+  const bool deadlines_;
+  int incarnation_ = 0;  // Of the pods.
   const testing::TempDir dir_;
   SimTime time_;
   SimLoop loop_;
@@ -330,7 +346,7 @@ int Measure() {
     fmt::print(stderr, "at least one job, one task and a pod for each task\n");
     return 1;
   }
-  Bench bench(jobs, pods, tasks, waiting, absl::GetFlag(FLAGS_phases));
+  Bench bench(jobs, pods, tasks, waiting, absl::GetFlag(FLAGS_phases), absl::GetFlag(FLAGS_timeout_policy));
   bench.Fill();
   bool up = true;
   std::vector<double> costs;
