@@ -30,7 +30,8 @@ class SlotRecordsTest : public ::testing::Test {
     kv::WriteBatch batch;
     for (const uint32_t slot : {3u, 4u, 5u, 200u}) {
       for (int i = 0; i < 10; ++i) {
-        for (const kv::Family family : {kv::Family::kRecords, kv::Family::kPods, kv::Family::kHistory}) {
+        for (const kv::Family family :
+             {kv::Family::kRecords, kv::Family::kPods, kv::Family::kAux, kv::Family::kHistory}) {
           batch.Put(family, Key(slot, fmt::format("key-{}", i)), fmt::format("value {} of slot {}", i, slot));
         }
       }
@@ -82,8 +83,8 @@ TEST_F(SlotRecordsTest, EveryRecordComesOnceWhateverTheSizeOfAPage) {
       }
       for (const uint32_t slot : page.complete()) complete.push_back(slot);
     }
-    EXPECT_EQ(told.size(), 40u) << bytes;
-    EXPECT_EQ(std::set(told.begin(), told.end()).size(), 40u) << bytes;
+    EXPECT_EQ(told.size(), 60u) << bytes;
+    EXPECT_EQ(std::set(told.begin(), told.end()).size(), 60u) << bytes;
     EXPECT_THAT(complete, ElementsAre(3, 200)) << bytes;
     EXPECT_EQ(pages.size() == 1, bytes == 1 << 20);
   }
@@ -113,7 +114,7 @@ TEST_F(SlotRecordsTest, ASlotThatIsNotFreeComesLaterAndHoldsBackNoOther) {
     for (const auto& record : page.records()) EXPECT_NE(*SlotOfRecord(record), 4u);
     records += page.records_size();
   }
-  EXPECT_EQ(records, 40);
+  EXPECT_EQ(records, 60);
   EXPECT_THAT(pages.back().complete(), ElementsAre(5));
 }
 
@@ -131,7 +132,7 @@ TEST_F(SlotRecordsTest, ASlotThatGoesInTheMidstOfItTakesNothingFromTheNext) {
   ASSERT_TRUE(page.ok());
   EXPECT_THAT(page->refused(), ElementsAre(3));
   EXPECT_THAT(page->complete(), ElementsAre(4));
-  EXPECT_EQ(page->records_size(), 20);
+  EXPECT_EQ(page->records_size(), 30);
 }
 
 TEST_F(SlotRecordsTest, ACursorThatIsNoneIsRefused) {
@@ -167,7 +168,7 @@ TEST_F(SlotRecordsTest, WhatIsDroppedLeavesTheOtherSlotsAlone) {
   EXPECT_FALSE(DropSlotRecords(5, *ReadSlotMeta(*store_, 5), 6, batch)) << "of another ownership";
   ASSERT_TRUE(store_->Write(batch).ok());
   std::map<std::pair<kv::Family, uint32_t>, int> left;
-  for (const kv::Family family : {kv::Family::kRecords, kv::Family::kPods, kv::Family::kHistory}) {
+  for (const kv::Family family : {kv::Family::kRecords, kv::Family::kPods, kv::Family::kAux, kv::Family::kHistory}) {
     EXPECT_TRUE(store_
                     ->Scan(family, "", "",
                            [&](std::string_view key, std::string_view) {
@@ -181,9 +182,11 @@ TEST_F(SlotRecordsTest, WhatIsDroppedLeavesTheOtherSlotsAlone) {
   EXPECT_EQ(left, (std::map<std::pair<kv::Family, uint32_t>, int>{{{kv::Family::kHistory, 3}, 10},
                                                                   {{kv::Family::kRecords, 5}, 10},
                                                                   {{kv::Family::kPods, 5}, 10},
+                                                                  {{kv::Family::kAux, 5}, 10},
                                                                   {{kv::Family::kHistory, 5}, 10},
                                                                   {{kv::Family::kRecords, 200}, 10},
                                                                   {{kv::Family::kPods, 200}, 10},
+                                                                  {{kv::Family::kAux, 200}, 10},
                                                                   {{kv::Family::kHistory, 200}, 10}}));
   const auto metas = ReadSlotMetas(*store_);
   ASSERT_TRUE(metas.ok());
