@@ -100,8 +100,9 @@ class JobController : public runtime::Controller {
   void TellScheduling(JobEntry& entry, const kube::v1::PodGroup& group);
   void JudgeCommands(JobEntry& entry);
   void QueueActions(JobEntry& entry, std::vector<JobEvent> events);
-  void JudgeDeadlines(JobEntry& entry);
-  void LoadDeadlines(JobEntry& entry);
+  void JudgeDeadlines(JobEntry& entry, kv::WriteBatch& batch);
+  static void StoreDeadlines(JobEntry& entry, kv::WriteBatch& batch);
+  void DeriveDeadlines(JobEntry& entry);
   static void AdoptDeadlines(JobEntry& entry);
   static void ClearDeadlines(JobEntry& entry, const storage::v1::PendingAction& carried_out);
   void DecideStatus(JobEntry& entry);

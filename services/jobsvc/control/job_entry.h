@@ -60,7 +60,8 @@ struct JobEntry {
   storage::v1::JobRecord record;
   bool stored = false;  // A record of this job is in the store.
   bool record_dirty = false;
-  PodSet pods;  // Beside it, one PodRecord per pod.
+  PodSet pods;            // Beside it, one PodRecord per pod,
+  DeadlineSet deadlines;  // and one for each of these that is kept; others are derived from the pods.
 
   // ---- observed ----
   std::optional<kube::v1::Job> job;  // Newest, without its spec once compiled; none: it is not there (any more).
@@ -81,8 +82,7 @@ struct JobEntry {
   int64_t compiled_generation = -1;
   std::string compiled_uid;
   std::string compiled_decode_error;
-  DeadlineSet deadlines;  // Those that are kept are in the record, too.
-  bool deadlines_loaded = false;
+  bool deadlines_derived = false;
   bool stale_priorities = false;               // A PriorityClass changed since.
   std::unique_ptr<PodMaker> maker;             // While pods are being made.
   std::map<std::string, std::string> objects;  // As ControlledState::objects, plus what this process has made since.

@@ -263,8 +263,19 @@ void JobController::QueueActions(JobEntry& entry, std::vector<JobEvent> events) 
   }
 }
 
+void JobController::StoreDeadlines(JobEntry& entry, kv::WriteBatch& batch) {
+  for (const std::string& pod : entry.deadlines.TakeChanged()) {
+    const storage::v1::PendingAction* const deadline = entry.deadlines.Find(pod);
+    if (deadline != nullptr && IsKept(*deadline)) {
+      PutDeadline(entry.slot, entry.key, *deadline, batch);
+    } else {
+      batch.Delete(kv::Family::kAux, DeadlineKey(entry.slot, entry.key, pod));
+    }
+  }
+}
+
 // After the events of the pass, which may cancel what is due.
-void JobController::JudgeDeadlines(JobEntry& entry) {
+void JobController::JudgeDeadlines(JobEntry& entry, kv::WriteBatch& batch) {
   DeadlineSet& deadlines = entry.deadlines;
   deadlines.SetVersion(entry.job->status().version());
   // Nothing follows any more; the status has forgotten them with its last transition.
@@ -276,17 +287,12 @@ void JobController::JudgeDeadlines(JobEntry& entry) {
     }
     if (const auto next = deadlines.NextDue()) context_.WakeAt(entry.key, absl::FromUnixMillis(*next));
   }
-  if (!deadlines.TakeChanged()) return;
-  entry.record.clear_delayed();
-  for (const auto& [pod, deadline] : deadlines.kept()) *entry.record.add_delayed() = deadline;
-  entry.record_dirty = true;
+  StoreDeadlines(entry, batch);
 }
 
-// What a process that was here before has left: those that are kept, and those of pods that were pending.
-void JobController::LoadDeadlines(JobEntry& entry) {
-  entry.deadlines_loaded = true;
-  entry.deadlines.Reset();
-  for (const storage::v1::PendingAction& deadline : entry.record.delayed()) entry.deadlines.Add(deadline);
+// Beside those that a process which was here before has kept: those of pods that were pending.
+void JobController::DeriveDeadlines(JobEntry& entry) {
+  entry.deadlines_derived = true;
   const kube::v1::JobSpec& spec = entry.compiled->spec;
   if (!HasTimeouts(spec)) return;
   std::set<std::string_view> due;  // To be carried out already.

@@ -68,8 +68,8 @@ void JobController::Decide(std::string_view key, kv::WriteBatch& batch) {
     entry.record_dirty = true;
   }
   Recompile(entry, batch);
-  if (!entry.deadlines_loaded) {
-    LoadDeadlines(entry);
+  if (!entry.deadlines_derived) {
+    DeriveDeadlines(entry);
     if (BASALT_PLANTED("command_forgotten")) entry.own.last_command_uid.clear();
   }
   const bool may_decide = Settle(entry, batch);
@@ -80,7 +80,7 @@ void JobController::Decide(std::string_view key, kv::WriteBatch& batch) {
   JudgePods(entry, batch);
   if (entry.record.open_kill() != 0) TellKill(entry, batch);
   JudgeCommands(entry);
-  JudgeDeadlines(entry);
+  JudgeDeadlines(entry, batch);
   if (may_decide) DecideStatus(entry);
   entry.job_dirty = false;
   if (entry.record_dirty) {
@@ -97,8 +97,8 @@ void JobController::Forget(JobEntry& entry, kv::WriteBatch& batch) {
     entry.record.set_gone(true);
     entry.record.clear_intent();
     entry.record.clear_pending();
-    entry.record.clear_delayed();
     if (!BASALT_PLANTED("deadlines_of_the_job_before")) entry.deadlines.Reset();
+    StoreDeadlines(entry, batch);
     entry.record_dirty = true;
     if (entry.compiled) metrics_.Forget(entry.key, entry.compiled->spec.queue());
     NoteGone(entry, batch);

@@ -45,7 +45,7 @@ kube::v1::Pod PodFromEntry(const std::string& name, std::string_view ns, std::st
 // Those that Kubernetes remembers for us: of events that nobody can read from the present. The others come with the
 // events that are raised.
 void JobController::AdoptDeadlines(JobEntry& entry) {
-  entry.deadlines_loaded = true;
+  entry.deadlines_derived = true;
   if (!BASALT_PLANTED("deadlines_of_the_job_before")) entry.deadlines.Reset();
   for (const storage::v1::PendingAction& deadline : entry.own.deadlines) entry.deadlines.Add(deadline);
 }

@@ -16,6 +16,10 @@ bool IsOfTask(const PendingAction& deadline) {
   return deadline.event() == kEventTaskCompleted || deadline.event() == kEventTaskFailed;
 }
 
+auto OfTask(const PendingAction& deadline) {
+  return std::tuple(deadline.event(), deadline.task(), deadline.action(), deadline.version());
+}
+
 }  // namespace
 
 bool IsKept(const PendingAction& deadline) {
@@ -64,32 +68,53 @@ bool SameDeadline(const PendingAction& a, const PendingAction& b) {
 }
 
 void DeadlineSet::Reset() {
-  changed_ = changed_ || !kept_.empty();
+  for (const ByPod* part : {&stored_, &kept_}) {
+    for (const auto& [pod, deadline] : *part) changed_.insert(pod);
+  }
+  stored_.clear();
   kept_.clear();
   derived_.clear();
   by_due_.clear();
+  of_tasks_.clear();
   version_ = 0;
 }
 
 const PendingAction* DeadlineSet::Find(const std::string& pod) const {
-  if (const auto it = kept_.find(pod); it != kept_.end()) return &it->second;
-  const auto it = derived_.find(pod);
-  return it == derived_.end() ? nullptr : &it->second;
+  for (const ByPod* part : {&stored_, &kept_, &derived_}) {
+    if (const auto it = part->find(pod); it != part->end()) return &it->second;
+  }
+  return nullptr;
+}
+
+DeadlineSet::ByPod& DeadlineSet::PartOf(const PendingAction& deadline) {
+  return IsStored(deadline) ? stored_ : IsKept(deadline) ? kept_ : derived_;
+}
+
+void DeadlineSet::Insert(PendingAction deadline) {
+  std::string pod = deadline.pod();
+  by_due_.emplace(deadline.due_ms(), pod);
+  if (IsOfTask(deadline)) of_tasks_.insert(OfTask(deadline));
+  ByPod& part = PartOf(deadline);
+  part.emplace(std::move(pod), std::move(deadline));
+}
+
+void DeadlineSet::Restore(PendingAction deadline) {
+  if (Find(deadline.pod()) == nullptr) Insert(std::move(deadline));
 }
 
 void DeadlineSet::Erase(const std::string& pod) {
   const PendingAction* deadline = Find(pod);
   if (deadline == nullptr) return;
   by_due_.erase({deadline->due_ms(), pod});
-  ByPod& part = PartOf(*deadline);
-  changed_ = changed_ || &part == &kept_;
-  part.erase(pod);
+  if (IsOfTask(*deadline)) of_tasks_.erase(OfTask(*deadline));
+  if (IsKept(*deadline)) changed_.insert(pod);
+  PartOf(*deadline).erase(pod);
 }
 
 template <typename Predicate>
 void DeadlineSet::EraseIf(Predicate predicate) {
   std::vector<std::string> pods;
-  for (const ByPod* part : {&kept_, &derived_}) {
+  for (const ByPod* part : {&stored_, &kept_, &derived_}) {
     for (const auto& [pod, deadline] : *part) {
       if (predicate(deadline)) pods.push_back(pod);
     }
@@ -106,17 +131,10 @@ bool DeadlineSet::Add(PendingAction deadline) {
   if (known != nullptr && !is_over && known->action() == deadline.action() && known->version() == deadline.version()) {
     return false;
   }
-  const bool waits = IsOfTask(deadline) && std::any_of(kept_.begin(), kept_.end(), [&](const auto& entry) {
-                       const PendingAction& other = entry.second;
-                       return other.event() == deadline.event() && other.task() == deadline.task() &&
-                              other.action() == deadline.action() && other.version() == deadline.version();
-                     });
-  if (waits) return false;
+  if (IsOfTask(deadline) && of_tasks_.contains(OfTask(deadline))) return false;
   Erase(pod);
-  by_due_.emplace(deadline.due_ms(), pod);
-  ByPod& part = PartOf(deadline);
-  changed_ = changed_ || &part == &kept_;
-  part.emplace(pod, std::move(deadline));
+  if (IsKept(deadline)) changed_.insert(pod);
+  Insert(std::move(deadline));
   return true;
 }
 
@@ -171,15 +189,10 @@ std::vector<const PendingAction*> DeadlineSet::Earliest(size_t most) const {
 }
 
 bool DeadlineSet::AreStored(const std::vector<PendingAction>& stored) const {
-  if (kept_.empty() && BASALT_PLANTED("deadline_stays_in_status")) return true;
-  size_t found = 0;
-  for (const auto& [pod, deadline] : kept_) {
-    if (!IsStored(deadline)) continue;
-    if (found == kMostStoredDeadlines) break;
-    if (found == stored.size() || !SameDeadline(deadline, stored[found])) return false;
-    ++found;
-  }
-  return found == stored.size();
+  if (stored_.empty() && BASALT_PLANTED("deadline_stays_in_status")) return true;
+  if (stored.size() != std::min(stored_.size(), kMostStoredDeadlines)) return false;
+  return std::equal(stored.begin(), stored.end(), stored_.begin(),
+                    [](const PendingAction& a, const auto& entry) { return SameDeadline(a, entry.second); });
 }
 
 bool HasTimeouts(const kube::v1::JobSpec& spec) {

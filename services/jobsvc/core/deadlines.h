@@ -6,14 +6,15 @@
 //
 // One of an event that leaves no trace (PodEvicted, Unknown, TaskCompleted, TaskFailed) is *stored* in the job's status
 // (controlled_state.h) from the write that sets it to the one that carries it out. These, and those of failed pods,
-// which may be removed, and of pods that are Pending once more, are *kept* in the job's record. Those of other pending
-// pods follow from the pods, and are worked out again where a process starts. Pure.
+// which may be removed, and of pods that are Pending once more, are *kept* on the disk, each in a record of its own.
+// Those of other pending pods follow from the pods, and are worked out again where a process starts. Pure.
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -43,6 +44,8 @@ class DeadlineSet {
   using ByPod = std::map<std::string, storage::v1::PendingAction>;
 
   void Reset();
+  // One that is kept, as it was found: it need not be written.
+  void Restore(storage::v1::PendingAction deadline);
   size_t size() const { return by_due_.size(); }
   bool empty() const { return by_due_.empty(); }
 
@@ -66,23 +69,31 @@ class DeadlineSet {
   // The first so many, by when they are due.
   std::vector<const storage::v1::PendingAction*> Earliest(size_t most) const;
 
-  const ByPod& kept() const { return kept_; }
-  // Whether a status that holds `stored` says what it has to.
+  // Those that the status has to hold.
+  const ByPod& stored() const { return stored_; }
+  // Whether one that holds `stored` says what it has to.
   bool AreStored(const std::vector<storage::v1::PendingAction>& stored) const;
-  // Since the last call: those that are kept have changed.
-  bool TakeChanged() { return std::exchange(changed_, false); }
+  // The pods of which, since the last call, what is kept has changed. Who takes them writes them.
+  std::set<std::string> TakeChanged() { return std::exchange(changed_, {}); }
 
  private:
-  ByPod& PartOf(const storage::v1::PendingAction& deadline) { return IsKept(deadline) ? kept_ : derived_; }
+  // Event, task, action, version.
+  using AboutTask = std::tuple<std::string, std::string, std::string, int32_t>;
+
+  ByPod& PartOf(const storage::v1::PendingAction& deadline);
+  void Insert(storage::v1::PendingAction deadline);
   void Erase(const std::string& pod);
   template <typename Predicate>
   void EraseIf(Predicate predicate);
 
-  ByPod kept_;
+  // Each is in one of the three.
+  ByPod stored_;
+  ByPod kept_;  // Not stored.
   ByPod derived_;
-  std::set<std::pair<int64_t, std::string>> by_due_;  // Of both.
+  std::set<std::pair<int64_t, std::string>> by_due_;  // Of all three.
+  std::set<AboutTask> of_tasks_;                      // What waits for a task, whichever pod told of it.
   int32_t version_ = 0;
-  bool changed_ = false;
+  std::set<std::string> changed_;
 };
 
 // Whether a policy of the spec may set a deadline at all.

@@ -175,11 +175,9 @@ TEST(DeadlinesTest, TheStatusHoldsThoseWhoseEventNobodyCouldReadAgain) {
        {kEventPodPending, kEventPodFailed, kEventPodEvicted, kEventUnknown, kEventTaskCompleted, kEventTaskFailed}) {
     deadlines.Add(Deadline(std::string(event), "AbortJob", "t", std::string(event), "u"));
   }
+  EXPECT_TRUE(IsKept(*deadlines.Find("PodFailed"))) << "on the disk: the pod may be removed";
   std::vector<PendingAction> stored;
-  for (const auto& [pod, deadline] : deadlines.kept()) {
-    if (IsStored(deadline)) stored.push_back(deadline);
-  }
-  EXPECT_EQ(deadlines.kept().size(), 5u) << "the record has those of failed pods, too, which may be removed";
+  for (const auto& [pod, deadline] : deadlines.stored()) stored.push_back(deadline);
   ASSERT_EQ(stored.size(), 4u);
   EXPECT_TRUE(deadlines.AreStored(stored));
   stored.back().set_due_ms(5);
@@ -191,16 +189,78 @@ TEST(DeadlinesTest, TheStatusHoldsThoseWhoseEventNobodyCouldReadAgain) {
   EXPECT_FALSE(IsKept(at_once));
 }
 
+TEST(DeadlinesTest, AStatusHoldsTheFirstSoManyByPod) {
+  DeadlineSet deadlines;
+  std::vector<PendingAction> stored;
+  for (size_t i = 0; i <= kMostStoredDeadlines; ++i) {
+    EXPECT_TRUE(deadlines.AreStored(stored));
+    deadlines.Add(Deadline("PodFailed", "AbortJob", "t", fmt::format("a-{:05}", i), "u"));
+    deadlines.Add(Deadline("PodEvicted", "AbortJob", "t", fmt::format("b-{:05}", i), "u"));
+    EXPECT_EQ(deadlines.AreStored(stored), i == kMostStoredDeadlines) << i;
+    stored.push_back(*deadlines.Find(fmt::format("b-{:05}", i)));
+  }
+  EXPECT_FALSE(deadlines.AreStored(stored)) << "it has no room for that many";
+}
+
+using Pods = std::set<std::string>;
+
 TEST(DeadlinesTest, OnlyWhatIsKeptAsksToBeWritten) {
   DeadlineSet deadlines;
   deadlines.Add(Deadline("PodPending", "AbortJob", "t", "p", "u1"));
   deadlines.Cancel(Event("PodRunning", "p", "u1"), "t");
-  EXPECT_FALSE(deadlines.TakeChanged());
+  EXPECT_EQ(deadlines.TakeChanged(), Pods());
   deadlines.Add(Deadline("PodEvicted", "AbortJob", "t", "p", "u1"));
-  EXPECT_TRUE(deadlines.TakeChanged());
-  EXPECT_FALSE(deadlines.TakeChanged());
+  deadlines.Add(Deadline("PodFailed", "AbortJob", "t", "q", "u2"));
+  deadlines.Add(Deadline("Unknown", "AbortJob", "", "", ""));
+  EXPECT_EQ(deadlines.TakeChanged(), (Pods{"", "p", "q"}));
+  EXPECT_EQ(deadlines.TakeChanged(), Pods());
+  deadlines.Add(Deadline("PodFailed", "AbortJob", "t", "q", "u2"));
+  EXPECT_EQ(deadlines.TakeChanged(), Pods()) << "it goes on";
   deadlines.Cancel(Event("PodRunning", "p", "u2"), "t");
-  EXPECT_TRUE(deadlines.TakeChanged());
+  EXPECT_EQ(deadlines.TakeChanged(), Pods{"p"});
+  deadlines.Add(Deadline("PodPending", "RestartPod", "t", "q", "u3"));
+  EXPECT_EQ(deadlines.TakeChanged(), Pods{"q"}) << "what has taken its place is not kept";
+  deadlines.Add(Deadline("PodFailed", "AbortJob", "t", "q", "u3"));
+  EXPECT_EQ(deadlines.TakeChanged(), Pods{"q"});
+}
+
+TEST(DeadlinesTest, WhatEndsAllAsksForEachThatIsKept) {
+  const auto fill = [](DeadlineSet& deadlines) {
+    deadlines.Add(Deadline("PodPending", "AbortJob", "t", "p", "u1"));
+    deadlines.Add(Deadline("PodEvicted", "AbortJob", "t", "q", "u2"));
+    deadlines.Add(Deadline("PodFailed", "AbortJob", "t", "r", "u3"));
+    deadlines.Add(Deadline("PodFailed", "RestartPod", "t", "s", "u4"));
+    deadlines.TakeChanged();
+  };
+  DeadlineSet deadlines;
+  fill(deadlines);
+  deadlines.Clear(Deadline("CommandIssued", "RestartJob", "", "", ""));
+  EXPECT_EQ(deadlines.TakeChanged(), (Pods{"q", "r"}));
+  fill(deadlines);
+  deadlines.TakeDue(1000, PodSet());
+  EXPECT_EQ(deadlines.TakeChanged(), (Pods{"q", "r", "s"}));
+  fill(deadlines);
+  deadlines.SetVersion(1);
+  EXPECT_EQ(deadlines.TakeChanged(), (Pods{"q", "r", "s"}));
+  fill(deadlines);
+  deadlines.Reset();
+  EXPECT_TRUE(deadlines.empty());
+  EXPECT_EQ(deadlines.TakeChanged(), (Pods{"q", "r", "s"}));
+}
+
+TEST(DeadlinesTest, WhatIsFoundOnTheDiskIsAsIfItHadBeenAddedAndIsNotWrittenAgain) {
+  DeadlineSet deadlines;
+  deadlines.Restore(Deadline("PodFailed", "RestartPod", "t", "p", "u1"));
+  deadlines.Restore(Deadline("TaskCompleted", "CompleteJob", "t", "q", "u2"));
+  EXPECT_EQ(deadlines.TakeChanged(), Pods());
+  EXPECT_EQ(deadlines.size(), 2u);
+  EXPECT_EQ(deadlines.NextDue(), 1000);
+  EXPECT_EQ(deadlines.stored().size(), 1u);
+  EXPECT_FALSE(deadlines.Add(Deadline("PodFailed", "RestartPod", "t", "p", "u1")));
+  EXPECT_FALSE(deadlines.Add(Deadline("TaskCompleted", "CompleteJob", "t", "r", "u3")));
+  deadlines.TakeDue(1000, PodSet());
+  EXPECT_EQ(deadlines.TakeChanged(), (Pods{"p", "q"}));
+  EXPECT_TRUE(deadlines.Add(Deadline("TaskCompleted", "CompleteJob", "t", "r", "u3")));
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ class Decider {
   // those until then.
   void KeepDeadlines(int settled) {
     const bool finished = IsFinished(status().phase());
-    if (BASALT_PLANTED("deadline_stays_in_status") && !finished && in_.deadlines.kept().empty()) return;
+    if (BASALT_PLANTED("deadline_stays_in_status") && !finished && in_.deadlines.stored().empty()) return;
     own_.deadlines.clear();
     if (finished) return;
     const storage::v1::PendingAction* const carried_out =
@@ -80,7 +80,7 @@ class Decider {
       if (carried_out == nullptr || !Clears(*carried_out, deadline)) own_.deadlines.push_back(deadline);
     };
     for (int i = settled; i < in_.pending.size(); ++i) keep(in_.pending.Get(i));
-    for (const auto& [pod, deadline] : in_.deadlines.kept()) keep(deadline);
+    for (const auto& [pod, deadline] : in_.deadlines.stored()) keep(deadline);
   }
 
   // A status to be changed. Most passes change none, and are not to pay for a copy.
@@ -331,9 +331,8 @@ class Decider {
   const storage::v1::PendingAction* NewDeadline() const {
     if (IsFinished(phase_) || HasDeadlines()) return nullptr;
     size_t room = kMostStoredDeadlines;
-    for (const auto& [pod, deadline] : in_.deadlines.kept()) {
+    for (const auto& [pod, deadline] : in_.deadlines.stored()) {
       const auto same = [&it = deadline](const storage::v1::PendingAction& stored) { return SameDeadline(it, stored); };
-      if (!IsStored(deadline)) continue;
       if (room-- == 0) return nullptr;
       if (std::none_of(in_.own.deadlines.begin(), in_.own.deadlines.end(), same)) return &deadline;
     }

@@ -30,6 +30,13 @@ std::string PodRecordKey(uint32_t slot, std::string_view job_key, std::string_vi
   return key;
 }
 
+std::string DeadlineKey(uint32_t slot, std::string_view job_key, std::string_view pod) {
+  std::string key = TextKey(slot, "deadline");
+  kv::PutText(key, job_key);
+  kv::PutText(key, pod);
+  return key;
+}
+
 void PutJob(uint32_t slot, std::string_view job_key, const storage::v1::JobRecord& record, kv::WriteBatch& batch) {
   batch.Put(Family::kRecords, JobRecordKey(slot, job_key), record.SerializeAsString());
 }
@@ -37,6 +44,11 @@ void PutJob(uint32_t slot, std::string_view job_key, const storage::v1::JobRecor
 void PutPod(uint32_t slot, std::string_view job_key, std::string_view pod, const storage::v1::PodRecord& record,
             kv::WriteBatch& batch) {
   batch.Put(Family::kPods, PodRecordKey(slot, job_key, pod), record.SerializeAsString());
+}
+
+void PutDeadline(uint32_t slot, std::string_view job_key, const storage::v1::PendingAction& deadline,
+                 kv::WriteBatch& batch) {
+  batch.Put(Family::kAux, DeadlineKey(slot, job_key, deadline.pod()), deadline.SerializeAsString());
 }
 
 absl::Status ForEachJob(const kv::KvStore& store, uint32_t slot,
@@ -73,6 +85,25 @@ absl::Status ForEachPod(const kv::KvStore& store, uint32_t slot, std::string_vie
           return false;
         }
         visit(pod, record);
+        return true;
+      }));
+  return damage;
+}
+
+absl::Status ForEachDeadline(const kv::KvStore& store, uint32_t slot,
+                             const std::function<void(std::string, storage::v1::PendingAction)>& visit) {
+  const std::string prefix = TextKey(slot, "deadline");
+  absl::Status damage;
+  BASALT_RETURN_IF_ERROR(
+      store.Scan(Family::kAux, prefix, kv::PrefixEnd(prefix), [&](std::string_view key, std::string_view value) {
+        key.remove_prefix(prefix.size());
+        std::string job_key;
+        storage::v1::PendingAction deadline;
+        if (!kv::TakeText(key, job_key) || !deadline.ParseFromArray(value.data(), static_cast<int>(value.size()))) {
+          damage = Damaged("a deadline's", job_key);
+          return false;
+        }
+        visit(std::move(job_key), std::move(deadline));
         return true;
       }));
   return damage;

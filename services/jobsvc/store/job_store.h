@@ -18,18 +18,25 @@ std::string JobRecordKey(uint32_t slot, std::string_view job_key);
 std::string PodRecordKey(uint32_t slot, std::string_view job_key, std::string_view pod);
 std::string PodRecordPrefix(uint32_t slot, std::string_view job_key);
 
+std::string DeadlineKey(uint32_t slot, std::string_view job_key, std::string_view pod);
+
 std::string SlotWatchKey(uint32_t slot);
 std::string ShownJobKey(uint32_t slot, std::string_view job_key);
 
 void PutJob(uint32_t slot, std::string_view job_key, const storage::v1::JobRecord& record, kv::WriteBatch& batch);
 void PutPod(uint32_t slot, std::string_view job_key, std::string_view pod, const storage::v1::PodRecord& record,
             kv::WriteBatch& batch);
+void PutDeadline(uint32_t slot, std::string_view job_key, const storage::v1::PendingAction& deadline,
+                 kv::WriteBatch& batch);
 
 // Visits every record of the slot in the order of the keys.
 absl::Status ForEachJob(const kv::KvStore& store, uint32_t slot,
                         const std::function<void(std::string job_key, storage::v1::JobRecord record)>& visit);
 absl::Status ForEachPod(const kv::KvStore& store, uint32_t slot, std::string_view job_key,
                         const std::function<void(std::string_view pod, const storage::v1::PodRecord& record)>& visit);
+absl::Status ForEachDeadline(
+    const kv::KvStore& store, uint32_t slot,
+    const std::function<void(std::string job_key, storage::v1::PendingAction deadline)>& visit);
 
 // One that the slot does not have (yet) is empty.
 absl::StatusOr<storage::v1::SlotWatch> ReadSlotWatch(const kv::KvStore& store, uint32_t slot);

@@ -336,22 +336,8 @@ TEST_F(DelayedTest, AFailedPodThatIsRemovedAfterwardsStillHasItsAction) {
   EXPECT_EQ(rig_->PhaseOf("default/j"), kAborted);
 }
 
-// Ten thousand pods that are pending are no reason to write a record of ten thousand deadlines with each of them.
-TEST_F(DelayedTest, DeadlinesThatFollowFromPodsCostNoRecord) {
-  Begin(WithPolicy(MakeJob("j", 1, 200), "PodPending", "AbortJob", absl::Minutes(10)), /*pods_run=*/false);
-  rig_->Run(absl::Seconds(30));
-  EXPECT_EQ(Deadlines().size(), 200u);
-  EXPECT_EQ(rig_->controller().Find("default/j")->record.delayed_size(), 0);
-  StartAgain(/*lose_disk=*/false);
-  rig_->Run(absl::Minutes(1));
-  EXPECT_EQ(Deadlines().size(), 200u) << "they follow from the records of the pods";
-  rig_->kube().SetAllPods(kPodRunning);
-  rig_->Run(absl::Minutes(1));
-  EXPECT_EQ(Deadlines().size(), 0u);
-}
-
 // More of them at once than a status has room for.
-TEST_F(DelayedTest, AStatusHoldsABoundedNumberAndTheRecordAllOfThem) {
+TEST_F(DelayedTest, AStatusHoldsABoundedNumberAndTheDiskAllOfThem) {
   kube::v1::Job job = MakeJob("j", 1, 600);
   job.mutable_spec()->set_min_available(1);
   Begin(WithPolicy(std::move(job), "PodEvicted", "AbortJob", absl::Minutes(10)));

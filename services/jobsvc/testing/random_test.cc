@@ -7,6 +7,7 @@
 
 #include "common/base/slots.h"
 #include "services/jobsvc/store/history_store.h"
+#include "services/jobsvc/store/job_store.h"
 #include "services/jobsvc/testing/job_rig.h"
 
 namespace basalt::jobsvc::testing {
@@ -17,6 +18,21 @@ struct Chances {
   uint64_t die = 6;   // One second in so many the process dies somewhere within the next points.
   bool lose_disks = false;
 };
+
+// Whether the disk has a record for each deadline of the job that is kept, and no other.
+bool AreDeadlinesOnDisk(JobRig& rig) {
+  const JobEntry* const entry = rig.controller().Find("default/j");
+  if (entry == nullptr) return true;
+  size_t kept = 0;
+  for (const auto* deadline : entry->deadlines.Earliest(entry->deadlines.size())) kept += IsKept(*deadline) ? 1 : 0;
+  bool same = true;
+  const absl::Status status = ForEachDeadline(
+      rig.store(), SlotOf("default/j"), [&](const std::string&, const storage::v1::PendingAction& stored) {
+        const auto* const known = entry->deadlines.Find(stored.pod());
+        same = same && kept-- > 0 && known != nullptr && SameDeadline(*known, stored);
+      });
+  return status.ok() && same && kept == 0;
+}
 
 std::string Live(uint64_t seed, const Chances& chances) {
   SeededRandom random(seed);
@@ -66,6 +82,7 @@ std::string Live(uint64_t seed, const Chances& chances) {
       if (chances.lose_disks && random.OneIn(2)) rig.LoseDisk();
       rig.Start();
     }
+    if (!AreDeadlinesOnDisk(rig)) return fmt::format("deadlines in second {}", second);
     const auto pods = rig.kube().pods();
     for (const auto& [name, pod] : pods) {
       if (pod.deletion_ms() != 0) {
@@ -114,6 +131,7 @@ std::string Live(uint64_t seed, const Chances& chances) {
   }
   const auto& status = rig.kube().job("default/j").status();
   const auto& entry = *rig.controller().Find("default/j");
+  if (!entry.deadlines.empty() || !AreDeadlinesOnDisk(rig)) problem += " deadlines";
   if (!IsFinished(status.phase())) problem += fmt::format(" phase {}", static_cast<int>(status.phase()));
   const int ended = status.counts().succeeded() + status.counts().failed();
   if (ended != tasks * replicas) problem += fmt::format(" {} of {} ended", ended, tasks * replicas);

@@ -1,5 +1,5 @@
-// What a pass costs, in allocations: whatever copies, builds or looks up something for each pod of a job makes some for
-// each of them. Names are long here, so that no text fits into its own object.
+// What a pass costs, in allocations and in what it records: whatever copies, builds or looks up something for each pod
+// of a job makes some for each of them. Names are long here, so that no text fits into its own object.
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -16,10 +16,21 @@ constexpr char kKey[] = "default/a-job-whose-name-is-long-enough";
 
 class CostTest : public ::testing::Test {
  protected:
+  struct Cost {
+    int64_t allocations = std::numeric_limits<int64_t>::max();
+    size_t bytes = std::numeric_limits<size_t>::max();  // Recorded.
+    void TakeLess(const Cost& other) {
+      allocations = std::min(allocations, other.allocations);
+      bytes = std::min(bytes, other.bytes);
+    }
+  };
+
   // A job of so many tasks with so many pods each, which run.
   void BeginRunning(int tasks, int pods) {
+    BeginRunning(WithPolicy(MakeJob(kJobName, tasks, pods), "PodEvicted", "AbortJob"));
+  }
+  void BeginRunning(kube::v1::Job job) {
     rig_ = std::make_unique<JobRig>();
-    kube::v1::Job job = WithPolicy(MakeJob(kJobName, tasks, pods), "PodEvicted", "AbortJob");
     job.mutable_spec()->set_min_available(1);
     rig_->Start();
     rig_->kube().PutJob(std::move(job));
@@ -28,24 +39,29 @@ class CostTest : public ::testing::Test {
     rig_->Run(absl::Seconds(20));
     ASSERT_EQ(rig_->PhaseOf(kKey), kRunning);
   }
-  // Of a pass that judges a new state of one pod.
+  static std::string PodName(int index) { return std::string(kKey) + "-t0-" + std::to_string(index); }
+  // Of a pass that judges a newer state of the pod.
+  Cost Pass(kube::v1::Object object) {
+    kv::WriteBatch batch;
+    rig_->controller().OnState(kKey, std::string(kube::kWatchJobPods), std::move(object));
+    const int64_t before = Allocations();
+    rig_->controller().Decide(kKey, batch);
+    rig_->controller().Act(kKey);
+    Cost cost{.allocations = Allocations() - before, .bytes = 0};
+    for (size_t i = 0; i < batch.size(); ++i) cost.bytes += batch[i].key.size() + batch[i].value.size();
+    return cost;
+  }
   int64_t PassOverOnePod() {
-    const std::string name = std::string(kKey) + "-t0-0";
     kube::v1::Object object;
     kube::v1::Pod& pod = *object.mutable_pod();
-    pod = rig_->kube().pods().at(name);
-    int64_t least = std::numeric_limits<int64_t>::max();
+    pod = rig_->kube().pods().at(PodName(0));
+    Cost least;
     for (int i = 0; i < 5; ++i) {
       pod.set_resource_version(pod.resource_version() + 1);
       pod.set_restarts(pod.restarts() == 0 ? 1 : 0);
-      kv::WriteBatch batch;
-      rig_->controller().OnState(kKey, std::string(kube::kWatchJobPods), kube::v1::Object(object));
-      const int64_t before = Allocations();
-      rig_->controller().Decide(kKey, batch);
-      rig_->controller().Act(kKey);
-      least = std::min(least, Allocations() - before);
+      least.TakeLess(Pass(object));
     }
-    return least;
+    return least.allocations;
   }
 
   std::unique_ptr<JobRig> rig_;
@@ -65,6 +81,30 @@ TEST_F(CostTest, C1C2APassOverOnePodCostsTheSameInASmallJobAndInALargeOne) {
     BeginRunning(large.tasks, large.pods);
     EXPECT_LE(PassOverOnePod(), in_small + more) << large.tasks << " tasks of " << large.pods;
   }
+}
+
+TEST_F(CostTest, ADeadlineCostsTheSameHoweverManyWaitAlready) {
+  constexpr int kMeasured = 5;
+  const auto measure = [&](int waiting) {
+    BeginRunning(WithPolicy(MakeJob(kJobName, 1, kMeasured + 1 + waiting), "PodFailed", "AbortJob", absl::Hours(1)));
+    for (int i = 0; i < waiting; ++i) rig_->kube().SetPodPhase(PodName(kMeasured + 1 + i), kPodFailed, 1);
+    rig_->Run(absl::Seconds(20));
+    Cost least;
+    for (int i = 0; i < kMeasured; ++i) {
+      kube::v1::Object object;
+      kube::v1::Pod& pod = *object.mutable_pod();
+      pod = rig_->kube().pods().at(PodName(i));
+      pod.set_resource_version(pod.resource_version() + 1);
+      pod.set_phase(kPodFailed);
+      least.TakeLess(Pass(std::move(object)));
+    }
+    EXPECT_EQ(rig_->controller().Find(kKey)->deadlines.size(), static_cast<size_t>(waiting + kMeasured));
+    return least;
+  };
+  const Cost few = measure(20);
+  const Cost many = measure(2000);
+  EXPECT_LE(many.allocations, few.allocations + 20);
+  EXPECT_LE(many.bytes, few.bytes + 20);
 }
 
 TEST_F(CostTest, C3NothingIsParsedOrBuiltThatIsNotMade) {

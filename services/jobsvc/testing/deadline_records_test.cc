@@ -1,0 +1,222 @@
+// What of deadlines lies on the disk: a record for each that is kept, from the pass that sets it to the one that ends
+// it.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "common/base/slots.h"
+#include "services/jobsvc/store/job_store.h"
+#include "services/jobsvc/testing/job_rig.h"
+
+namespace basalt::jobsvc::testing {
+namespace {
+
+constexpr char kKey[] = "default/j";
+
+class DeadlineRecordsTest : public ::testing::Test {
+ protected:
+  const DeadlineSet& Deadlines() { return rig_->controller().Find(kKey)->deadlines; }
+  // "<job> <pod> <event> <UID of the pod> <due>; ", of every job in the slot.
+  std::string OnDisk() {
+    std::string text;
+    const absl::Status status = ForEachDeadline(
+        rig_->store(), SlotOf(kKey), [&](const std::string& job, const storage::v1::PendingAction& deadline) {
+          text += fmt::format("{} {} {} {} {}; ", job, deadline.pod(), deadline.event(), deadline.pod_uid(),
+                              deadline.due_ms());
+        });
+    EXPECT_TRUE(status.ok()) << status;
+    return text;
+  }
+  // The same of what is kept of the job, as its process knows it.
+  std::string InMemory() {
+    std::map<std::string, std::string> by_pod;
+    for (const storage::v1::PendingAction* deadline : Deadlines().Earliest(1000)) {
+      if (!IsKept(*deadline)) continue;
+      by_pod[deadline->pod()] = fmt::format("{} {} {} {} {}; ", kKey, deadline->pod(), deadline->event(),
+                                            deadline->pod_uid(), deadline->due_ms());
+    }
+    std::string text;
+    for (const auto& [pod, line] : by_pod) text += line;
+    return text;
+  }
+  // Two pods of the first task have failed, one of the second is gone, and the PodGroup is Unknown.
+  void Begin() {
+    rig_ = std::make_unique<JobRig>();
+    kube::v1::Job job = MakeJob("j", 2, 4);
+    job.mutable_spec()->set_min_available(1);
+    job.mutable_spec()->set_max_retry(20);
+    job = WithPolicy(std::move(job), "PodFailed", "RestartPod", absl::Minutes(10));
+    job = WithPolicy(std::move(job), "PodEvicted", "RestartTask", absl::Minutes(10));
+    job = WithPolicy(std::move(job), "Unknown", "RestartJob", absl::Minutes(30));
+    rig_->Start();
+    rig_->kube().PutJob(std::move(job));
+    rig_->Run();
+    rig_->kube().SetAllPods(kPodRunning);
+    rig_->Run(absl::Seconds(10));
+    ASSERT_EQ(OnDisk(), "");
+    for (const char* pod : {"default/j-t0-1", "default/j-t0-3"}) rig_->kube().SetPodPhase(pod, kPodFailed, 3);
+    rig_->kube().RemovePod("default/j-t1-2");
+    rig_->kube().SetGroupPhase(rig_->kube().groups().begin()->first, "Unknown");
+    rig_->Run(absl::Seconds(10));
+    ASSERT_EQ(Deadlines().size(), 4u);
+    ASSERT_EQ(OnDisk(), InMemory());
+  }
+  void StartAgain() {
+    rig_->Kill();
+    rig_->Start();
+    rig_->Run();
+  }
+
+  std::unique_ptr<JobRig> rig_;
+};
+
+TEST_F(DeadlineRecordsTest, EachHasOneUntilItIsOver) {
+  Begin();
+  rig_->kube().SetPodPhase("default/j-t1-2", kPodRunning);
+  rig_->Run();
+  EXPECT_EQ(Deadlines().size(), 3u) << "cancelled";
+  EXPECT_EQ(OnDisk(), InMemory());
+  rig_->Run(absl::Minutes(10));
+  rig_->kube().SetAllPods(kPodRunning);
+  rig_->Run(absl::Seconds(10));
+  EXPECT_EQ(Deadlines().size(), 1u) << "carried out";
+  EXPECT_EQ(OnDisk(), InMemory());
+  rig_->Run(absl::Minutes(30));
+  EXPECT_EQ(rig_->kube().Count("create", "pods"), 8 + 1 + 2 + 8) << "for the evicted one, the failed ones, and again";
+  EXPECT_TRUE(Deadlines().empty());
+  EXPECT_EQ(OnDisk(), "");
+}
+
+TEST_F(DeadlineRecordsTest, WhoComesAfterFindsThemAsTheyWere) {
+  Begin();
+  const std::string before = OnDisk();
+  StartAgain();
+  EXPECT_EQ(InMemory(), before);
+  EXPECT_EQ(OnDisk(), before);
+  StartAgain();
+  rig_->kube().SetPodPhase("default/j-t1-2", kPodRunning);
+  rig_->kube().SetPodPhase("default/j-t0-0", kPodFailed, 3);
+  rig_->Run();
+  EXPECT_EQ(Deadlines().size(), 4u);
+  EXPECT_EQ(OnDisk(), InMemory()) << "one less and one more";
+}
+
+TEST_F(DeadlineRecordsTest, TheyGoWithTheirSlotAndComeBackWithIt) {
+  Begin();
+  const std::string before = OnDisk();
+  rig_->controller().CloseSlot(SlotOf(kKey));
+  ASSERT_TRUE(rig_->controller().OpenSlot(SlotOf(kKey)).ok());
+  EXPECT_EQ(InMemory(), before);
+}
+
+TEST_F(DeadlineRecordsTest, AJobThatIsDeletedLeavesNone) {
+  for (const bool seen : {true, false}) {
+    for (const bool pods_linger : {true, false}) {
+      SCOPED_TRACE(fmt::format("{} {}", seen, pods_linger));
+      Begin();
+      rig_->kube().graceful_pods = pods_linger;
+      if (!seen) rig_->Kill();
+      rig_->kube().DeleteJob(kKey);
+      if (!seen) rig_->Start();
+      rig_->Run(absl::Minutes(1));
+      EXPECT_EQ(OnDisk(), "");
+      rig_->kube().FinishDeletions();
+      StartAgain();
+      EXPECT_EQ(rig_->controller().Find(kKey), nullptr);
+      EXPECT_EQ(OnDisk(), "");
+    }
+  }
+}
+
+TEST_F(DeadlineRecordsTest, AnotherJobOfTheNameBeginsWithNone) {
+  for (const bool running : {true, false}) {
+    SCOPED_TRACE(running);
+    Begin();
+    if (!running) rig_->Kill();
+    rig_->kube().DeleteJob(kKey);
+    kube::v1::Job job = MakeJob("j", 2, 4);
+    job.mutable_spec()->set_min_available(1);
+    rig_->kube().PutJob(WithPolicy(std::move(job), "PodFailed", "AbortJob", absl::Hours(1)));
+    if (!running) rig_->Start();
+    rig_->Run(absl::Seconds(10));
+    EXPECT_EQ(OnDisk(), "");
+    rig_->kube().SetAllPods(kPodRunning);
+    rig_->Run(absl::Seconds(10));
+    rig_->kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
+    rig_->Run(absl::Seconds(10));
+    EXPECT_EQ(Deadlines().size(), 1u);
+    EXPECT_EQ(OnDisk(), InMemory());
+    rig_->Run(absl::Minutes(50));
+    EXPECT_EQ(rig_->PhaseOf(kKey), kRunning);
+  }
+}
+
+// Ten thousand pods that are pending are no reason for ten thousand records.
+TEST_F(DeadlineRecordsTest, ThoseThatFollowFromPodsHaveNone) {
+  rig_ = std::make_unique<JobRig>();
+  rig_->Start();
+  rig_->kube().PutJob(WithPolicy(MakeJob("j", 1, 200), "PodPending", "AbortJob", absl::Minutes(10)));
+  rig_->Run(absl::Seconds(30));
+  EXPECT_EQ(Deadlines().size(), 200u);
+  EXPECT_EQ(OnDisk(), "");
+  StartAgain();
+  EXPECT_EQ(Deadlines().size(), 200u) << "they follow from the records of the pods";
+  rig_->kube().SetAllPods(kPodRunning);
+  rig_->Run(absl::Minutes(1));
+  EXPECT_EQ(Deadlines().size(), 0u);
+}
+
+TEST_F(DeadlineRecordsTest, OneThatCannotBeReadKeepsTheSlotClosed) {
+  Begin();
+  kv::WriteBatch batch;
+  batch.Put(kv::Family::kAux, DeadlineKey(SlotOf(kKey), kKey, "j-t0-1"), "\xff");
+  ASSERT_TRUE(rig_->store().Write(batch).ok());
+  rig_->controller().CloseSlot(SlotOf(kKey));
+  EXPECT_EQ(rig_->controller().OpenSlot(SlotOf(kKey)).status().code(), absl::StatusCode::kDataLoss);
+}
+
+// Each of two pods is restarted once, by one deadline, and whatever is written goes together.
+TEST_F(DeadlineRecordsTest, NoneIsLostOrDoubledWhereverTheProcessIsKilled) {
+  for (int point = 1; point < 60; ++point) {
+    SCOPED_TRACE(point);
+    rig_ = std::make_unique<JobRig>();
+    kube::v1::Job job = MakeJob("j", 1, 3);
+    job.mutable_spec()->set_max_retry(20);
+    rig_->Start();
+    rig_->kube().PutJob(WithPolicy(std::move(job), "PodFailed", "RestartPod", absl::Minutes(1)));
+    rig_->Run();
+    rig_->kube().SetAllPods(kPodRunning);
+    rig_->Run(absl::Seconds(10));
+    const std::string stays = rig_->kube().pods().at("default/j-t0-2").uid();
+    rig_->KillAt(point);
+    for (const char* pod : {"default/j-t0-0", "default/j-t0-1"}) rig_->kube().SetPodPhase(pod, kPodFailed, 3);
+    bool killed = false;
+    for (int i = 0; i < 90; ++i) {
+      rig_->Run(absl::Seconds(2));
+      if (!rig_->alive()) {
+        killed = true;
+        rig_->Start();
+        rig_->Run(absl::Milliseconds(1));
+      }
+      if (!rig_->alive()) continue;
+      EXPECT_EQ(OnDisk(), InMemory());
+    }
+    rig_->KillAt(0);
+    rig_->kube().SetAllPods(kPodRunning);
+    rig_->Run(absl::Minutes(5));
+    EXPECT_EQ(rig_->kube().job(kKey).status().retry_count(), 1) << "both at once";
+    EXPECT_EQ(rig_->kube().Count("create", "pods"), 3 + 2);
+    EXPECT_EQ(rig_->kube().pods().at("default/j-t0-2").uid(), stays);
+    EXPECT_EQ(OnDisk(), "");
+    if (killed) continue;
+    EXPECT_GT(point, 10) << "it was hardly ever killed";
+    break;
+  }
+}
+
+}  // namespace
+}  // namespace basalt::jobsvc::testing
