@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <memory>
+#include <set>
 
 #include "common/base/slots.h"
 #include "services/jobsvc/store/history_store.h"
@@ -109,6 +110,28 @@ void JudgeRecord(SimSuite& suite, const PlannedJob& job, const std::string& owne
   }
 }
 
+// Whoever comes after finds the deadlines that the owner keeps, and no others; also of a job that is gone.
+void JudgeDeadlines(SimSuite& suite, const std::string& key, const std::string& owner,
+                    std::vector<std::string>& violations) {
+  const jobsvc::JobController* const controller = suite.JobsAt(owner);
+  if (controller == nullptr) return;
+  std::set<std::string> kept;
+  if (const jobsvc::JobEntry* const entry = controller->Find(key); entry != nullptr) {
+    for (const storage::v1::PendingAction* deadline : entry->deadlines.Earliest(entry->deadlines.size())) {
+      if (jobsvc::IsKept(*deadline)) kept.insert(deadline->SerializeAsString());
+    }
+  }
+  std::set<std::string> recorded;
+  const std::unique_ptr<kv::KvStore> store = kv::OpenMemKv(suite.disk(owner));
+  const absl::Status read =
+      jobsvc::ForEachDeadline(*store, SlotOf(key), [&](const std::string& job_key, const auto& deadline) {
+        if (job_key == key) recorded.insert(deadline.SerializeAsString());
+      });
+  if (read.ok() && kept == recorded) return;
+  violations.push_back(fmt::format("{} keeps {} deadlines of {}, and {} are recorded: they are not the same", owner,
+                                   kept.size(), key, recorded.size()));
+}
+
 }  // namespace
 
 void JudgeRecords(SimSuite& suite, const std::vector<PlannedJob>& jobs, std::vector<std::string>& violations) {
@@ -135,6 +158,7 @@ void JudgeRecords(SimSuite& suite, const std::vector<PlannedJob>& jobs, std::vec
         violations.push_back(fmt::format("{} belongs to {}, and {} works on it, too", job.name, owner, replica));
       }
     }
+    JudgeDeadlines(suite, key, owner, violations);
     if (!job.deleted) JudgeRecord(suite, job, owner, violations);
   }
 }
