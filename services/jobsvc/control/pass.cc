@@ -97,8 +97,6 @@ void JobController::Forget(JobEntry& entry, kv::WriteBatch& batch) {
     entry.record.set_gone(true);
     entry.record.clear_intent();
     entry.record.clear_pending();
-    if (!BASALT_PLANTED("deadlines_of_the_job_before")) entry.deadlines.Reset();
-    StoreDeadlines(entry, batch);
     entry.record_dirty = true;
     if (entry.compiled) metrics_.Forget(entry.key, entry.compiled->spec.queue());
     NoteGone(entry, batch);
@@ -106,6 +104,9 @@ void JobController::Forget(JobEntry& entry, kv::WriteBatch& batch) {
                                                absl::ToUnixMillis(context_.ApiNow()), batch);
     if (!status.ok()) return context_.Fail(status);
   }
+  // It may have been shown once more after its end was recorded.
+  if (!BASALT_PLANTED("deadlines_of_the_job_before")) entry.deadlines.Reset();
+  StoreDeadlines(entry, batch);
   for (auto it = entry.dirty_pods.begin(); it != entry.dirty_pods.end();) {
     bool keep = false;
     for (const DirtyPod& dirty : it->second) {

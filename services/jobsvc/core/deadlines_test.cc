@@ -230,22 +230,23 @@ TEST(DeadlinesTest, WhatEndsAllAsksForEachThatIsKept) {
     deadlines.Add(Deadline("PodEvicted", "AbortJob", "t", "q", "u2"));
     deadlines.Add(Deadline("PodFailed", "AbortJob", "t", "r", "u3"));
     deadlines.Add(Deadline("PodFailed", "RestartPod", "t", "s", "u4"));
+    EXPECT_TRUE(deadlines.Add(Deadline("TaskCompleted", "AbortJob", "t", "z", "u5"))) << "the one before has ended";
     deadlines.TakeChanged();
   };
   DeadlineSet deadlines;
   fill(deadlines);
   deadlines.Clear(Deadline("CommandIssued", "RestartJob", "", "", ""));
-  EXPECT_EQ(deadlines.TakeChanged(), (Pods{"q", "r"}));
+  EXPECT_EQ(deadlines.TakeChanged(), (Pods{"q", "r", "z"}));
   fill(deadlines);
   deadlines.TakeDue(1000, PodSet());
-  EXPECT_EQ(deadlines.TakeChanged(), (Pods{"q", "r", "s"}));
+  EXPECT_EQ(deadlines.TakeChanged(), (Pods{"q", "r", "s", "z"}));
   fill(deadlines);
   deadlines.SetVersion(1);
-  EXPECT_EQ(deadlines.TakeChanged(), (Pods{"q", "r", "s"}));
+  EXPECT_EQ(deadlines.TakeChanged(), (Pods{"q", "r", "s", "z"}));
   fill(deadlines);
   deadlines.Reset();
   EXPECT_TRUE(deadlines.empty());
-  EXPECT_EQ(deadlines.TakeChanged(), (Pods{"q", "r", "s"}));
+  EXPECT_EQ(deadlines.TakeChanged(), (Pods{"q", "r", "s", "z"}));
 }
 
 TEST(DeadlinesTest, WhatIsFoundOnTheDiskIsAsIfItHadBeenAddedAndIsNotWrittenAgain) {

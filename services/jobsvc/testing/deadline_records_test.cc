@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "common/base/slots.h"
+#include "common/kube/names.h"
 #include "services/jobsvc/store/job_store.h"
 #include "services/jobsvc/testing/job_rig.h"
 
@@ -130,6 +131,29 @@ TEST_F(DeadlineRecordsTest, AJobThatIsDeletedLeavesNone) {
       EXPECT_EQ(OnDisk(), "");
     }
   }
+}
+
+// A gateway that lists from a cache that lags shows a job once more whose end was recorded, and its pods go on ending.
+TEST_F(DeadlineRecordsTest, AJobThatIsShownOnceMoreAfterItsEndLeavesNone) {
+  Begin();
+  const auto end = [&] {
+    kube::v1::Object object;
+    *object.mutable_job() = rig_->kube().job(kKey);
+    object.mutable_job()->mutable_meta()->set_resource_version(object.job().meta().resource_version() + 100);
+    rig_->kube().Show(std::string(kube::kWatchJobs), object, true);
+    rig_->Run();
+  };
+  end();
+  ASSERT_EQ(OnDisk(), "");
+  StartAgain();
+  rig_->kube().SetPodPhase("default/j-t0-2", kPodFailed, 3);
+  rig_->Run();
+  ASSERT_NE(OnDisk(), "");
+  end();
+  const auto pods = rig_->kube().pods();
+  for (const auto& [name, pod] : pods) rig_->kube().RemovePod(name);
+  rig_->Run();
+  EXPECT_EQ(OnDisk(), "");
 }
 
 TEST_F(DeadlineRecordsTest, AnotherJobOfTheNameBeginsWithNone) {

@@ -85,10 +85,11 @@ class FakeKube {
   int gets() const { return gets_; }
   // Shows every object there is, as a snapshot does.
   void Replay(const Watcher& watcher) const;
+  // Tells the watchers of an object, whether there is one or not.
+  void Show(const std::string& watch, kube::v1::Object object, bool gone = false);
 
  private:
   std::string NewUid(std::string_view kind);
-  void Show(const std::string& watch, kube::v1::Object object, bool gone = false);
   void ShowJob(const std::string& key);
   void ShowPod(const std::string& key);
   gateway::v1::WriteResponse Apply(const gateway::v1::WriteRequest& request);

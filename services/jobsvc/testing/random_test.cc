@@ -22,13 +22,14 @@ struct Chances {
 // Whether the disk has a record for each deadline of the job that is kept, and no other.
 bool AreDeadlinesOnDisk(JobRig& rig) {
   const JobEntry* const entry = rig.controller().Find("default/j");
-  if (entry == nullptr) return true;
+  const DeadlineSet none;
+  const DeadlineSet& deadlines = entry == nullptr ? none : entry->deadlines;
   size_t kept = 0;
-  for (const auto* deadline : entry->deadlines.Earliest(entry->deadlines.size())) kept += IsKept(*deadline) ? 1 : 0;
+  for (const auto* deadline : deadlines.Earliest(deadlines.size())) kept += IsKept(*deadline) ? 1 : 0;
   bool same = true;
   const absl::Status status = ForEachDeadline(
       rig.store(), SlotOf("default/j"), [&](const std::string&, const storage::v1::PendingAction& stored) {
-        const auto* const known = entry->deadlines.Find(stored.pod());
+        const auto* const known = deadlines.Find(stored.pod());
         same = same && kept-- > 0 && known != nullptr && SameDeadline(*known, stored);
       });
   return status.ok() && same && kept == 0;

@@ -16,8 +16,7 @@ enum class ViolationKind { kRequired, kInvalid, kDuplicate, kConflict, kNotFound
 std::string_view ViolationKindName(ViolationKind kind);  // REQUIRED, INVALID, …
 
 struct Violation {
-  std::string
-      rule;  // Of the spec: C4, P2, …; S… for the schema's own bounds (2.2), N… for what we do not carry out.
+  std::string rule;  // Of the spec: C4, P2, …; S… for the schema's own bounds (2.2), N… for what we do not carry out.
   std::string field;  // spec.tasks[1].name
   ViolationKind kind = ViolationKind::kInvalid;
   std::string message;  // One sentence that names the field and what would be right.

@@ -339,7 +339,7 @@ TEST(ValidateJobTest, TheSmallestNumbersAreRefusedToo) {
   EXPECT_FALSE(ValidateJob(spec, "j", "ns").ok());
 }
 
-TEST(ValidateJobTest, N3AJobHasSoManyPodsAtMost) {
+TEST(ValidateJobTest, AJobHasSoManyPodsAtMost) {
   JobSpec spec = GoodSpec();
   spec.mutable_tasks(0)->set_replicas(static_cast<int32_t>(kMaxPodsPerJob) - spec.tasks(1).replicas());
   ASSERT_EQ(SumOfReplicas(spec), kMaxPodsPerJob);
