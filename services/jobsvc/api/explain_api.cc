@@ -18,20 +18,38 @@ namespace basalt::jobsvc {
 
 namespace {
 
+// What history tells of the phase that a job is in.
+struct Past {
+  std::optional<job::v1::HistoryEntry> entered_by;  // As ExplainInput has them.
+  std::optional<job::v1::HistoryEntry> restarted_by;
+};
+
 // The newest decision that led into the present phase; of one in which pods were drained first, the one that called for
 // it. What is under way has not led there yet.
-absl::StatusOr<std::optional<job::v1::HistoryEntry>> EntryInto(JobController& controller, const JobEntry& entry) {
+absl::StatusOr<Past> PastOf(JobController& controller, const JobEntry& entry) {
   const auto records = ReadHistory(controller.context().store(), entry.slot, entry.record.uid());
   if (!records.ok()) return records.status();
+  Past past;
   kube::v1::JobPhase phase = entry.job->status().phase();
   for (auto record = records->rbegin(); record != records->rend(); ++record) {
-    if (!record->committed() || record->from_phase() == record->to_phase()) continue;
+    if (!record->committed()) continue;
+    if (past.entered_by) {
+      const bool restarts = record->to_phase() == kube::v1::JOB_PHASE_RESTARTING && record->action() != "SyncJob";
+      if (!restarts) continue;
+      past.restarted_by = ToMessage(*record);
+      break;
+    }
+    if (record->from_phase() == record->to_phase()) continue;
     if (record->to_phase() != phase) break;
     const bool ends_a_drain = IsDraining(record->from_phase()) && !MakesPods(phase);
-    if (!ends_a_drain) return ToMessage(*record);
+    if (!ends_a_drain) {
+      past.entered_by = ToMessage(*record);
+      // A restart that there was no more retry for.
+      if (!IsFinished(phase) || record->from_phase() != kube::v1::JOB_PHASE_RESTARTING) break;
+    }
     phase = record->from_phase();
   }
-  return std::nullopt;
+  return past;
 }
 
 // Those that have not started, by why.
@@ -56,6 +74,30 @@ absl::StatusOr<std::vector<WaitingPods>> PodsThatWait(JobController& controller,
   std::sort(pods.begin(), pods.end(), [](const WaitingPods& a, const WaitingPods& b) {
     return std::tie(b.count, a.example) < std::tie(a.count, b.example);
   });
+  return pods;
+}
+
+// Those that have failed, by task.
+absl::StatusOr<std::vector<FailedPods>> PodsThatFailed(JobController& controller, const JobEntry& entry) {
+  const kube::v1::JobPhase phase = entry.job->status().phase();
+  if (MakesPods(phase) || IsDraining(phase) || entry.pods.counts().failed() == 0) return std::vector<FailedPods>();
+  std::map<int32_t, FailedPods> by_task;
+  const absl::Status status = ForEachPod(
+      controller.context().store(), entry.slot, entry.key,
+      [&](std::string_view name, const storage::v1::PodRecord& record) {
+        const PodEntry* const pod = entry.pods.Find(name);
+        if (pod == nullptr || pod->uid != record.uid() || pod->phase != kube::v1::POD_PHASE_FAILED) return;
+        const PodPlace place = entry.pods.PlaceOf(name);
+        if (!place.indexed() || pod->has(kPodForeign) || pod->has(kPodTerminating)) return;
+        FailedPods& pods = by_task[place.task];
+        if (pods.count++ > 0 && pods.finished_ms <= record.finished_ms()) return;
+        pods = {place.task, pods.count, std::string(name), record.finished_ms(), record.exit_code(), record.reason()};
+      });
+  if (!status.ok()) return status;
+  std::vector<FailedPods> pods;
+  for (auto& [task, failed] : by_task) pods.push_back(std::move(failed));
+  std::stable_sort(pods.begin(), pods.end(),
+                   [](const FailedPods& a, const FailedPods& b) { return a.finished_ms < b.finished_ms; });
   return pods;
 }
 
@@ -88,10 +130,12 @@ RetryTimes RetriesOf(const JobEntry& entry, absl::Time now) {
 }
 
 absl::StatusOr<job::v1::JobExplanation> ExplanationOf(JobController& controller, const JobEntry& entry) {
-  auto entered_by = EntryInto(controller, entry);
-  if (!entered_by.ok()) return entered_by.status();
+  const auto past = PastOf(controller, entry);
+  if (!past.ok()) return past.status();
   auto waiting_pods = PodsThatWait(controller, entry);
   if (!waiting_pods.ok()) return waiting_pods.status();
+  auto failed_pods = PodsThatFailed(controller, entry);
+  if (!failed_pods.ok()) return failed_pods.status();
   const auto kill_since = KillSince(controller, entry);
   if (!kill_since.ok()) return kill_since.status();
   const std::set<std::string> none;
@@ -109,10 +153,12 @@ absl::StatusOr<job::v1::JobExplanation> ExplanationOf(JobController& controller,
                      .queue = controller.QueueOf(entry),
                      .queue_since_ms = controller.QueueSince(entry),
                      .waiting_pods = *std::move(waiting_pods),
+                     .failed_pods = *std::move(failed_pods),
                      .going_pod = PodThatGoes(entry.pods),
                      .kill_since_ms = *kill_since,
                      .retry = RetriesOf(entry, now),
-                     .entered_by = entered_by->has_value() ? &**entered_by : nullptr,
+                     .entered_by = past->entered_by ? &*past->entered_by : nullptr,
+                     .restarted_by = past->restarted_by ? &*past->restarted_by : nullptr,
                      .now_ms = absl::ToUnixMillis(now)};
   for (const WantedClaim& claim : entry.compiled->claims) {
     if (!entry.claims.contains(claim.name)) input.missing_claims.insert(claim.name);

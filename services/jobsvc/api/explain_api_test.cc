@@ -249,6 +249,79 @@ TEST_F(ExplainApiTest, HowItFailedAndWhenItIsDeletedIsTold) {
   EXPECT_EQ(deletion.until_ms(), rig_.kube().job("default/j").status().last_transition_ms() + 3'600'000);
 }
 
+TEST_F(ExplainApiTest, WhatFailedAndWhatCanBeDoneIsToldOfAFailedJob) {
+  kube::v1::Job job = MakeJob("j", 2, 2);
+  job.mutable_spec()->mutable_tasks(0)->set_min_available(2);
+  BeginRunning(job);
+  const int64_t now_ms = absl::ToUnixMillis(rig_.time().Now());
+  int64_t ago_ms = 0;
+  for (const char* pod : {"default/j-t0-0", "default/j-t0-1", "default/j-t1-0"}) {
+    rig_.kube().EditPod(pod, [&](kube::v1::Pod& failed) {
+      failed.set_phase(kPodFailed);
+      failed.set_exit_code(7);
+      failed.set_reason("Error");
+      failed.set_finished_ms(now_ms - (ago_ms += 1000));
+    });
+  }
+  rig_.kube().SetPodPhase("default/j-t1-1", kPodSucceeded);
+  rig_.Run(absl::Seconds(10));
+  for (const bool lost : {false, true}) {
+    SCOPED_TRACE(lost ? "its disk is lost" : "it is remembered");
+    if (lost) {
+      rig_.Kill();
+      rig_.LoseDisk();
+      rig_.Start();
+      rig_.Run(absl::Seconds(5));
+    }
+    const auto explanation = Explain();
+    ASSERT_EQ(explanation.phase(), kFailed);
+    const Cause first = Find(explanation, Cause::KIND_PODS, "1 of 2 pods of task t1 failed, j-t1-0: exit 7, Error");
+    EXPECT_EQ(first.subject(), "pod j-t1-0");
+    EXPECT_EQ(first.advice(), "Look at 'kubectl logs j-t1-0 -n default'. Correct it and submit it again.");
+    Find(explanation, Cause::KIND_PODS, "2 of 2 pods of task t0 failed, first j-t0-1: exit 7, Error");
+    EXPECT_THAT(explanation.summary(), HasSubstr("1 of 2 pods of task t1 failed, j-t1-0: exit 7, Error. Look at"));
+  }
+}
+
+TEST_F(ExplainApiTest, WhatUsedUpTheRetriesIsTold) {
+  kube::v1::Job job = MakeJob("j", 1, 2);
+  job.mutable_spec()->set_max_retry(2);
+  auto* policy = job.mutable_spec()->add_policies();
+  policy->set_exit_code(42);
+  policy->set_action("RestartJob");
+  Begin(job);
+  for (int run = 0; run < 2; ++run) {
+    rig_.kube().SetAllPods(kPodRunning);
+    rig_.Run(absl::Seconds(5));
+    for (const char* pod : {"default/j-t0-0", "default/j-t0-1"}) {
+      rig_.kube().EditPod(pod, [&](kube::v1::Pod& failed) {
+        failed.set_phase(kPodFailed);
+        failed.set_exit_code(42);
+        failed.set_reason("Error");
+        failed.set_finished_ms(absl::ToUnixMillis(rig_.time().Now()));
+      });
+    }
+    rig_.Run(absl::Seconds(10));
+  }
+  const auto explanation = Explain();
+  ASSERT_EQ(explanation.phase(), kFailed);
+  EXPECT_EQ(explanation.entered_by().to_phase(), kFailed);
+  const Cause cause =
+      Find(explanation, Cause::KIND_PODS,
+           "2 of 2 pods of task t0 failed, first j-t0-0: exit 42, Error; RestartJob used 2 of 2 retries");
+  EXPECT_THAT(cause.advice(), HasSubstr("submit it again, with a higher maxRetry"));
+  const std::string origin =
+      "maxRetry is used up: RestartJob because of PodFailed of pod j-t0-0, exit code 42, Error (by spec.policies[0]).";
+  EXPECT_THAT(explanation.summary(), HasSubstr(origin));
+
+  rig_.kube().RemovePod("default/j-t0-0");
+  rig_.kube().RemovePod("default/j-t0-1");
+  rig_.Run(absl::Seconds(10));
+  const auto later = Explain();
+  EXPECT_THAT(later.summary(), HasSubstr(origin)) << "when no failed pod is there any more";
+  EXPECT_THAT(later.summary(), HasSubstr("See 'basaltctl job history j -n default'. Correct it"));
+}
+
 TEST_F(ExplainApiTest, WhyItIsRestartedAndHowOftenItMayBe) {
   BeginRunning(WithPolicy(MakeJob("j", 1, 2), "PodFailed", "RestartJob"));
   rig_.kube().graceful_pods = true;

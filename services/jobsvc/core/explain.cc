@@ -8,7 +8,6 @@
 #include <string_view>
 #include <utility>
 
-#include "absl/time/time.h"
 #include "common/kube/text.h"
 #include "services/jobsvc/core/state_machine.h"
 
@@ -21,17 +20,6 @@ using kube::v1::JobPhase;
 namespace {
 
 constexpr size_t kMostAlike = 10;
-
-std::string Ago(int64_t since_ms, int64_t now_ms) {
-  return kube::FormatGoDuration(absl::Seconds(std::max<int64_t>(0, now_ms - since_ms) / 1000));
-}
-
-std::string Sentence(std::string text) {
-  if (text.empty()) return text;
-  if (text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
-  if (text.back() != '.' && text.back() != '!' && text.back() != '?') text += '.';
-  return text;
-}
 
 // It is not known to the names of errors: an exceeded quota is Forbidden like much else.
 bool IsQuota(std::string_view message) { return message.find("exceeded quota") != std::string_view::npos; }
@@ -70,7 +58,7 @@ class Explainer {
           .set_since_ms(job_.meta().deletion_ms());
       return;
     }
-    if (IsFinished(phase_) || phase_ == kube::v1::JOB_PHASE_ABORTED) AddEnd();
+    if (Rests()) AddEnd();
     if (!in_.refusal.empty()) {
       Add(Cause::KIND_SPEC, "", in_.refusal.message,
           "Correct it with kubectl edit; where the field cannot be changed, delete the job and submit it again.");
@@ -143,21 +131,58 @@ class Explainer {
     }
   }
 
+  // Nothing more happens to it by itself.
+  bool Rests() const { return IsFinished(phase_) || phase_ == kube::v1::JOB_PHASE_ABORTED; }
+
+  bool HasUsedUpRetries() const {
+    return phase_ == kube::v1::JOB_PHASE_FAILED && job_.status().retry_count() >= in_.effects.spec.max_retry();
+  }
+
   void AddEnd() {
-    const std::string_view name = kube::JobPhaseName(phase_);
-    std::string message = fmt::format("the job is {}", name);
+    const std::string& name = job_.meta().name();
+    const std::string& ns = job_.meta().namespace_();
+    std::string message = fmt::format("the job is {}", kube::JobPhaseName(phase_));
     if (const std::string origin = Origin(); !origin.empty()) message += fmt::format(": {}", origin);
-    const bool can_resume = phase_ == kube::v1::JOB_PHASE_ABORTED;
-    Add(Cause::KIND_ENDED, "", std::move(message),
-        can_resume ? fmt::format("'basaltctl job resume {} -n {}' lets it run again.", job_.meta().name(),
-                                 job_.meta().namespace_())
-                   : std::string())
-        .set_since_ms(job_.status().last_transition_ms());
+    std::string advice;
+    if (phase_ == kube::v1::JOB_PHASE_ABORTED) {
+      advice = fmt::format("'basaltctl job resume {} -n {}' lets it run again.", name, ns);
+    } else if (phase_ == kube::v1::JOB_PHASE_FAILED && in_.failed_pods.empty()) {
+      advice = fmt::format("See 'basaltctl job history {} -n {}'. {}", name, ns, Again());
+    }
+    Add(Cause::KIND_ENDED, "", std::move(message), std::move(advice)).set_since_ms(job_.status().last_transition_ms());
+    if (phase_ != kube::v1::JOB_PHASE_COMPLETED) AddFailedPods();
     if (!IsFinished(phase_) || !in_.effects.spec.has_ttl_seconds_after_finished()) return;
     if (job_.status().last_transition_ms() == 0) return;  // Nobody knows since when it is over.
     const int64_t ttl_ms = int64_t{in_.effects.spec.ttl_seconds_after_finished()} * 1000;
     Add(Cause::KIND_DEADLINE, "", "the job will be deleted, by ttlSecondsAfterFinished")
         .set_until_ms(job_.status().last_transition_ms() + ttl_ms);
+  }
+
+  std::string Again() const {
+    return HasUsedUpRetries() ? "Correct it and submit it again, with a higher maxRetry where that is to be expected."
+                              : "Correct it and submit it again.";
+  }
+
+  void AddFailedPods() {
+    for (size_t i = 0; i < in_.failed_pods.size(); ++i) {
+      if (i == kMostAlike) {
+        Add(Cause::KIND_PODS, "", fmt::format("and pods of {} more tasks failed", in_.failed_pods.size() - i));
+        return;
+      }
+      const FailedPods& pods = in_.failed_pods[i];
+      std::string message = FailureOf(pods, in_.effects.pods.tasks()[static_cast<size_t>(pods.task)]);
+      if (i == 0 && HasUsedUpRetries()) {
+        message += fmt::format("; {} used {} of {} retries",
+                               in_.restarted_by == nullptr ? "restarts" : in_.restarted_by->action(),
+                               job_.status().retry_count(), in_.effects.spec.max_retry());
+      }
+      // One that no container has ended with a code for may have no log.
+      std::string advice = fmt::format("Look at 'kubectl {} {} -n {}'.", pods.exit_code != 0 ? "logs" : "describe pod",
+                                       pods.first, job_.meta().namespace_());
+      if (IsFinished(phase_)) advice += ' ' + Again();
+      Add(Cause::KIND_PODS, fmt::format("pod {}", pods.first), std::move(message), std::move(advice))
+          .set_since_ms(pods.finished_ms);
+    }
   }
 
   void AddWait(const Wait& wait) {
@@ -323,21 +348,9 @@ class Explainer {
                          : fmt::format("{} of {} retries are used", used, most));
   }
 
-  // What led to the phase: an event with its subject, or the rule of the state machine.
   std::string Origin() const {
-    if (in_.entered_by == nullptr) return {};
-    const job::v1::HistoryEntry& entry = *in_.entered_by;
-    std::string origin;
-    if (entry.event() != "OutOfSync" && !entry.event().empty()) {
-      origin = fmt::format("{} because of {}", entry.action(), entry.event());
-      if (!entry.subject().empty()) origin += fmt::format(" of {}", entry.subject());
-      if (entry.exit_code() != 0) origin += fmt::format(", exit code {}", entry.exit_code());
-      if (!entry.pod_reason().empty()) origin += fmt::format(", {}", entry.pod_reason());
-      if (!entry.rule().empty()) origin += fmt::format(" (by {})", entry.rule());
-    } else {
-      origin = entry.rule();
-    }
-    return origin;
+    if (in_.entered_by != nullptr) return OriginOf(*in_.entered_by, in_.restarted_by);
+    return HasUsedUpRetries() ? "maxRetry is used up" : "";
   }
 
   std::string Summary() const {
@@ -345,9 +358,8 @@ class Explainer {
         phase_ == kube::v1::JOB_PHASE_UNSPECIFIED ? std::string_view("new") : kube::JobPhaseName(phase_);
     std::string text = fmt::format("Job {}/{} is {}", job_.meta().namespace_(), job_.meta().name(), name);
     // Where nothing more is counted the last change is the one of the phase.
-    const bool settled = IsFinished(phase_) || phase_ == kube::v1::JOB_PHASE_ABORTED;
-    int64_t since_ms = settled ? job_.status().last_transition_ms() : 0;
-    if (!settled && in_.entered_by != nullptr) since_ms = in_.entered_by->time_ms();
+    int64_t since_ms = Rests() ? job_.status().last_transition_ms() : 0;
+    if (!Rests() && in_.entered_by != nullptr) since_ms = in_.entered_by->time_ms();
     if (since_ms != 0) text += fmt::format(", for {}", Ago(since_ms, in_.now_ms));
     if (const std::string origin = Origin(); !origin.empty()) text += fmt::format(": {}", origin);
     text += '.';
@@ -360,7 +372,9 @@ class Explainer {
     }
     if (first != nullptr) {
       text += ' ' + Sentence(first->message());
-      if (first->since_ms() != 0) text += fmt::format(" This has been so for {}.", Ago(first->since_ms(), in_.now_ms));
+      const bool is_past = Rests() && first->kind() == Cause::KIND_PODS;
+      if (first->since_ms() != 0 && !is_past)
+        text += fmt::format(" This has been so for {}.", Ago(first->since_ms(), in_.now_ms));
       if (first->until_ms() > in_.now_ms) {
         text += fmt::format(" It is tried again at {}.", kube::FormatTime(first->until_ms()));
       }
@@ -375,10 +389,9 @@ class Explainer {
       text += fmt::format(" At {}: {}{}.", kube::FormatTime(cause.until_ms()), cause.message(), about);
       break;
     }
+    if (first != nullptr && !first->advice().empty()) text += ' ' + first->advice();
     for (const Cause& cause : result_.causes()) {
-      if (cause.advice().empty()) continue;
-      text += ' ' + cause.advice();
-      break;
+      if (cause.kind() == Cause::KIND_ENDED && !cause.advice().empty()) text += ' ' + cause.advice();
     }
     return text;
   }
