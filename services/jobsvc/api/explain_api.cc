@@ -52,29 +52,63 @@ absl::StatusOr<Past> PastOf(JobController& controller, const JobEntry& entry) {
   return past;
 }
 
-// Those that have not started, by why.
-absl::StatusOr<std::vector<WaitingPods>> PodsThatWait(JobController& controller, const JobEntry& entry) {
-  std::map<std::pair<bool, std::string>, WaitingPods> by_reason;
-  if (entry.pods.counts().pending() == 0) return std::vector<WaitingPods>();
-  const absl::Status status =
-      ForEachPod(controller.context().store(), entry.slot, entry.key,
-                 [&](std::string_view name, const storage::v1::PodRecord& record) {
-                   const PodEntry* pod = entry.pods.Find(name);
-                   if (pod == nullptr || pod->uid != record.uid() || pod->phase != kube::v1::POD_PHASE_PENDING) return;
-                   if (pod->has(kPodForeign) || pod->has(kPodTerminating)) return;
-                   WaitingPods& pods = by_reason[{!record.node_name().empty(), record.reason()}];
-                   if (pods.count++ == 0) {
-                     pods = {record.reason(), !record.node_name().empty(), 1, std::string(name), record.creation_ms()};
-                   }
-                   pods.since_ms = std::min(pods.since_ms, record.creation_ms());
-                 });
-  if (!status.ok()) return status;
-  std::vector<WaitingPods> pods;
-  for (auto& [reason, waiting] : by_reason) pods.push_back(std::move(waiting));
-  std::sort(pods.begin(), pods.end(), [](const WaitingPods& a, const WaitingPods& b) {
-    return std::tie(b.count, a.example) < std::tie(a.count, b.example);
+int64_t RestartsInPlace(const PodSet& pods) {
+  int64_t restarts = 0;
+  pods.ForEach([&](const std::string&, PodPlace, const PodEntry& pod) {
+    const bool runs = pod.phase == kube::v1::POD_PHASE_RUNNING && !pod.has(kPodForeign) && !pod.has(kPodTerminating);
+    if (runs) restarts += pod.restarts;
   });
-  return pods;
+  return restarts;
+}
+
+// Those that have not started, or run and are down again, by why.
+struct StuckPods {
+  std::vector<WaitingPods> waiting;
+  std::vector<RestartingPods> restarting;
+};
+
+// The most first.
+template <typename Key, typename Pods>
+std::vector<Pods> Sorted(std::map<Key, Pods> by_reason) {
+  std::vector<Pods> sorted;
+  for (auto& [reason, pods] : by_reason) sorted.push_back(std::move(pods));
+  std::sort(sorted.begin(), sorted.end(),
+            [](const Pods& a, const Pods& b) { return std::tie(b.count, a.example) < std::tie(a.count, b.example); });
+  return sorted;
+}
+
+absl::StatusOr<StuckPods> PodsThatAreStuck(JobController& controller, const JobEntry& entry, int64_t restarts) {
+  if (entry.pods.counts().pending() == 0 && restarts == 0) return StuckPods();
+  std::map<std::pair<bool, std::string>, WaitingPods> waiting;
+  std::map<std::string, RestartingPods> restarting;
+  const absl::Status status = ForEachPod(
+      controller.context().store(), entry.slot, entry.key,
+      [&](std::string_view name, const storage::v1::PodRecord& record) {
+        const PodEntry* const pod = entry.pods.Find(name);
+        if (pod == nullptr || pod->uid != record.uid()) return;
+        if (pod->has(kPodForeign) || pod->has(kPodTerminating)) return;
+        if (pod->phase == kube::v1::POD_PHASE_PENDING) {
+          WaitingPods& pods = waiting[{!record.node_name().empty(), record.reason()}];
+          if (pods.count++ == 0) {
+            pods = {record.reason(), !record.node_name().empty(), 1, std::string(name), record.creation_ms()};
+          }
+          pods.since_ms = std::min(pods.since_ms, record.creation_ms());
+        } else if (pod->phase == kube::v1::POD_PHASE_RUNNING && pod->restarts > 0 && !record.reason().empty()) {
+          RestartingPods& pods = restarting[record.reason()];
+          if (pods.count++ == 0) {
+            pods = {.reason = record.reason(), .count = 1, .example = std::string(name), .task = record.task_name()};
+          }
+          pods.restarts += pod->restarts;
+        }
+      });
+  if (!status.ok()) return status;
+  StuckPods stuck{Sorted(std::move(waiting)), Sorted(std::move(restarting))};
+  for (RestartingPods& pods : stuck.restarting) {
+    const int32_t task = entry.pods.PlaceOf(pods.example).task;
+    const auto& tasks = entry.compiled->spec.tasks();
+    pods.always = task >= 0 && task < tasks.size() && RestartsAlways(tasks.Get(task));
+  }
+  return stuck;
 }
 
 // Those that have failed, by task.
@@ -132,8 +166,9 @@ RetryTimes RetriesOf(const JobEntry& entry, absl::Time now) {
 absl::StatusOr<job::v1::JobExplanation> ExplanationOf(JobController& controller, const JobEntry& entry) {
   const auto past = PastOf(controller, entry);
   if (!past.ok()) return past.status();
-  auto waiting_pods = PodsThatWait(controller, entry);
-  if (!waiting_pods.ok()) return waiting_pods.status();
+  const int64_t restarts = RestartsInPlace(entry.pods);
+  auto stuck = PodsThatAreStuck(controller, entry, restarts);
+  if (!stuck.ok()) return stuck.status();
   auto failed_pods = PodsThatFailed(controller, entry);
   if (!failed_pods.ok()) return failed_pods.status();
   const auto kill_since = KillSince(controller, entry);
@@ -152,7 +187,9 @@ absl::StatusOr<job::v1::JobExplanation> ExplanationOf(JobController& controller,
                      .group = effects.group.present && group != entry.groups.end() ? &group->second : nullptr,
                      .queue = controller.QueueOf(entry),
                      .queue_since_ms = controller.QueueSince(entry),
-                     .waiting_pods = *std::move(waiting_pods),
+                     .waiting_pods = std::move(stuck->waiting),
+                     .restarting_pods = std::move(stuck->restarting),
+                     .restarts = restarts,
                      .failed_pods = *std::move(failed_pods),
                      .going_pod = PodThatGoes(entry.pods),
                      .kill_since_ms = *kill_since,

@@ -227,6 +227,36 @@ TEST_F(ExplainApiTest, PodsThatDoNotStartAreCountedByWhy) {
   Find(explanation, Cause::KIND_PODS, "1 pod is not on a node yet");
 }
 
+TEST_F(ExplainApiTest, PodsThatCrashAgainAndAgainHoldAJobUp) {
+  kube::v1::Job job = MakeJob("j", 2, 2);
+  job.mutable_spec()->mutable_tasks(1)->set_template_json(R"({"spec":{"containers":[{"name":"c","image":"i"}]}})");
+  BeginRunning(job);
+  const auto crash = [&](const std::string& pod, const std::string& reason) {
+    rig_.kube().EditPod("default/" + pod, [&](kube::v1::Pod& changed) {
+      changed.set_restarts(changed.restarts() + 1);
+      changed.set_reason(reason);
+    });
+    rig_.Run();
+  };
+  crash("j-t0-0", "");
+  EXPECT_THAT(Explain().summary(), HasSubstr("Nothing holds it up")) << "it runs again";
+  EXPECT_THAT(Explain().summary(), HasSubstr("Containers have restarted in place once."));
+  crash("j-t0-0", "CrashLoopBackOff");
+  crash("j-t0-1", "CrashLoopBackOff");
+  const auto explanation = Explain();
+  const Cause cause =
+      Find(explanation, Cause::KIND_PODS, "2 pods restart in place again and again (CrashLoopBackOff, 3 restarts)");
+  EXPECT_EQ(cause.subject(), "pod j-t0-0");
+  EXPECT_EQ(cause.advice(), "See 'kubectl logs j-t0-0 --previous -n default'.");
+  EXPECT_EQ(cause.message().find("Always"), std::string::npos) << cause.message();
+  EXPECT_THAT(explanation.summary(), HasSubstr("2 pods restart in place again and again"));
+  EXPECT_EQ(explanation.summary().find("Nothing holds it up"), std::string::npos) << explanation.summary();
+  crash("j-t1-0", "Completed");
+  EXPECT_THAT(
+      Find(Explain(), Cause::KIND_PODS, "1 pod restarts in place again and again (Completed, 1 restart)").message(),
+      HasSubstr("with restartPolicy Always no pod of task t1 ever finishes"));
+}
+
 TEST_F(ExplainApiTest, ADeadlineSaysWhatWillHappenAndWhen) {
   Begin(WithPolicy(MakeJob("j", 1, 1), "PodPending", "AbortJob", absl::Minutes(10)));
   const auto explanation = Explain();

@@ -66,7 +66,10 @@ class Explainer {
     AddStatusWrite();
     if (IsFailedCreate()) AddTrouble("FailedCreate", Cause::KIND_REFUSED, in_.retry.pods_ms);
     for (const Wait& wait : WaitsOf(in_.effects)) AddWait(wait);
-    if (MakesPods(phase_)) AddWaitingPods();
+    if (MakesPods(phase_)) {
+      AddWaitingPods();
+      AddRestartingPods();
+    }
     AddCommands();
     // What was not told beside what it holds up.
     in_.troubles.ForEach([this](const Words& trouble) {
@@ -326,6 +329,14 @@ class Explainer {
     }
   }
 
+  void AddRestartingPods() {
+    for (size_t i = 0; i < in_.restarting_pods.size() && i < kMostAlike; ++i) {
+      const RestartingPods& pods = in_.restarting_pods[i];
+      Add(Cause::KIND_PODS, fmt::format("pod {}", pods.example), RestartsOf(pods),
+          fmt::format("See 'kubectl logs {} --previous -n {}'.", pods.example, job_.meta().namespace_()));
+    }
+  }
+
   void AddDeadlines() {
     for (const storage::v1::PendingAction* deadline : in_.deadlines.Earliest(kMostAlike)) {
       if (!StillHolds(*deadline, in_.effects.pods)) continue;
@@ -382,6 +393,10 @@ class Explainer {
       const kube::v1::PodCounts& counts = in_.effects.pods.counts();
       text += fmt::format(" Nothing holds it up: of {} pods {} run, {} have succeeded and {} have failed.",
                           in_.effects.pods.total(), counts.running(), counts.succeeded(), counts.failed());
+      if (in_.restarts > 0) {
+        text += fmt::format(" Containers have restarted in place {}.",
+                            in_.restarts == 1 ? "once" : fmt::format("{} times", in_.restarts));
+      }
     }
     for (const Cause& cause : result_.causes()) {
       if (cause.kind() != Cause::KIND_DEADLINE || cause.until_ms() == 0) continue;

@@ -54,10 +54,11 @@ struct ExplainInput {
   std::set<std::string> missing_claims;
   std::vector<WaitingCommand> commands;  // That wait for their turn.
   std::vector<WaitingPods> waiting_pods;
-  std::vector<FailedPods>
-      failed_pods;            // Of a job that is over, or rests: those of the task that failed first come first.
-  std::string going_pod;      // One that is being deleted; empty: none.
-  int64_t kill_since_ms = 0;  // Of the decision that began the present kill; 0: not known.
+  std::vector<RestartingPods> restarting_pods;
+  int64_t restarts = 0;                 // In place, of pods that run.
+  std::vector<FailedPods> failed_pods;  // Of a job that is over, or rests; the task of the first failure first.
+  std::string going_pod;                // One that is being deleted; empty: none.
+  int64_t kill_since_ms = 0;            // Of the decision that began the present kill; 0: not known.
   RetryTimes retry;
   const job::v1::HistoryEntry* entered_by = nullptr;  // The decision that led to its phase; null: it is not remembered.
   const job::v1::HistoryEntry* restarted_by = nullptr;  // The restart that used up maxRetry, where that ended it.

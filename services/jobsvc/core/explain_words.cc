@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "absl/time/time.h"
+#include "common/base/json.h"
 #include "common/kube/text.h"
 
 namespace basalt::jobsvc {
@@ -44,6 +45,23 @@ std::string FailureOf(const FailedPods& pods, const TaskShape& task) {
   return fmt::format("{} of {} pods of task {} failed, {}{}{}{}", pods.count, std::max(pods.count, task.replicas),
                      task.name, pods.count > 1 ? "first " : "", pods.first, how.empty() ? "" : ": ",
                      fmt::join(how, ", "));
+}
+
+std::string RestartsOf(const RestartingPods& pods) {
+  std::string text = fmt::format("{} in place again and again ({}, {} {})",
+                                 pods.count == 1 ? "1 pod restarts" : fmt::format("{} pods restart", pods.count),
+                                 pods.reason, pods.restarts, pods.restarts == 1 ? "restart" : "restarts");
+  if (pods.always) text += fmt::format("; with restartPolicy Always no pod of task {} ever finishes", pods.task);
+  return text;
+}
+
+bool RestartsAlways(const kube::v1::TaskSpec& task) {
+  const absl::StatusOr<json::value> parsed = ParseJson(task.template_json());
+  if (!parsed.ok()) return false;
+  const json::value* const spec = Find(*parsed, "spec");
+  if (spec == nullptr) return false;
+  const std::string_view policy = FindString(*spec, "restartPolicy");
+  return policy.empty() || policy == "Always";
 }
 
 }  // namespace basalt::jobsvc

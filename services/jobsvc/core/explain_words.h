@@ -22,6 +22,16 @@ struct FailedPods {
   std::string reason;
 };
 
+// Pods that run, with a container that has been restarted in place and is down again, for the same reason.
+struct RestartingPods {
+  std::string reason;
+  int32_t count = 0;
+  int64_t restarts = 0;
+  std::string example;  // The name of one of them,
+  std::string task;     // and its task,
+  bool always = false;  // of which no pod ever finishes: its restartPolicy is Always.
+};
+
 std::string Ago(int64_t since_ms, int64_t now_ms);
 // With a capital letter and a full stop; the path of a field stays as it is written.
 std::string Sentence(std::string text);
@@ -31,5 +41,9 @@ std::string Sentence(std::string text);
 std::string OriginOf(const job::v1::HistoryEntry& entered_by, const job::v1::HistoryEntry* restarted_by);
 
 std::string FailureOf(const FailedPods& pods, const TaskShape& task);
+std::string RestartsOf(const RestartingPods& pods);
+
+// Kubernetes takes Always where nothing is said.
+bool RestartsAlways(const kube::v1::TaskSpec& task);
 
 }  // namespace basalt::jobsvc
