@@ -195,7 +195,9 @@ void CheckDependencies(Checker& c) {
     if (count > 0) stuck.push_back(task);
   }
   c.Add(Kind::kInvalid, "spec.tasks[].dependsOn",
-        fmt::format("goes round in a circle: {} wait for each other; remove one dependency", fmt::join(stuck, ", ")));
+        stuck.size() == 1 ? fmt::format("goes round in a circle: {} waits for itself; remove the dependency", stuck[0])
+                          : fmt::format("goes round in a circle: {} wait for each other; remove one dependency",
+                                        fmt::join(stuck, ", ")));
 }
 
 // ---- 2.7 ----
@@ -216,21 +218,36 @@ void CheckClaimsDiffer(Checker& c) {
   }
 }
 
+// Job spec 9.7: of what needs no pod to be ready its dependents start at once.
+bool StartsAtOnce(const TaskSpec& task, const std::map<std::string_view, const TaskSpec*>& by_name) {
+  const auto& names = task.depends_on().names();
+  const auto is_ready = [&](const std::string& name) {
+    const auto it = by_name.find(name);
+    if (it == by_name.end()) return false;
+    return (it->second->has_min_available() ? it->second->min_available() : it->second->replicas()) <= 0;
+  };
+  if (names.size() > 1 && task.depends_on().iteration() == "any") {
+    return std::any_of(names.begin(), names.end(), is_ready);
+  }
+  return std::all_of(names.begin(), names.end(), is_ready);
+}
+
 void CheckGangCanStart(Checker& c) {
+  std::map<std::string_view, const TaskSpec*> by_name;
+  for (const TaskSpec& task : c.spec.tasks()) by_name.emplace(task.name(), &task);
   int64_t first = 0;
   bool waits = false;
   for (const TaskSpec& task : c.spec.tasks()) {
-    if (task.depends_on().names().empty()) {
+    if (StartsAtOnce(task, by_name)) {
       first += task.replicas();
     } else {
       waits = true;
     }
   }
   if (!waits || c.spec.min_available() <= first) return;
-  c.Warn(
-      "spec.minAvailable",
-      fmt::format("is {}, but only {} pods can start before the tasks with dependsOn: the gang may never be scheduled",
-                  c.spec.min_available(), first));
+  c.Warn("spec.minAvailable",
+         fmt::format("is {}, but only {} can start before the tasks with dependsOn: the gang may never be scheduled",
+                     c.spec.min_available(), first == 1 ? "1 pod" : fmt::format("{} pods", first)));
 }
 
 // ---- The table ----

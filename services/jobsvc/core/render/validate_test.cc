@@ -381,6 +381,14 @@ INSTANTIATE_TEST_SUITE_P(
                           s.set_min_available(2);
                         },
                         ""},
+                    Row{"WhatDependsOnNothingThatHasToBeReadyStartsFirst",
+                        [](JobSpec& s) {
+                          WaitForFirstTask(s);
+                          s.mutable_tasks(0)->set_replicas(0);
+                          s.mutable_tasks(0)->set_min_available(0);
+                          s.set_min_available(s.tasks(1).replicas());
+                        },
+                        ""},
                     Row{"W26AnEventThatNeverHappens", JobPolicies({Policy("AbortJob", {"JobUpdated"})}),
                         "W26 INVALID spec.policies[0].event"},
                     Row{"AnEventWithoutATarget", JobPolicies({Policy("RestartTask", {"Unknown"})}),
@@ -390,6 +398,15 @@ INSTANTIATE_TEST_SUITE_P(
                     Row{"AnArgumentThatNobodyReads", [](JobSpec& s) { AddPlugin(s, "svc", {"--nonsense"}); },
                         "N2 INVALID spec.plugins.svc"}),
     RowName);
+
+TEST(ValidateJobTest, ATaskThatWaitsForItselfIsNotSaidToWaitForAnother) {
+  JobSpec spec = GoodSpec();
+  spec.mutable_tasks(0)->mutable_depends_on()->add_names("a");
+  const Validation validation = ValidateJob(spec, "j", "ns");
+  ASSERT_EQ(validation.violations.size(), 1u);
+  EXPECT_EQ(validation.violations[0].message,
+            "spec.tasks[].dependsOn goes round in a circle: a waits for itself; remove the dependency");
+}
 
 TEST(ValidateJobTest, ForeignWordsInAMessageAreCutBetweenCharactersAndHaveNoControlCharacters) {
   std::string words = "\x1b[2J\n";
