@@ -211,6 +211,46 @@ TEST_F(ExplainApiTest, EachTaskThatWaitsForAnotherIsNamed) {
   EXPECT_EQ(Find(explanation, Cause::KIND_DEPENDENCY, "task t2 waits for task t0").subject(), "task t2");
 }
 
+TEST_F(ExplainApiTest, AGangThatWaitsForItselfIsNotToldToMakeRoom) {
+  for (const char* group : {"Pending", "Inqueue"}) {
+    SCOPED_TRACE(group);
+    rig_.kube().new_group_phase = group;
+    kube::v1::Job job = MakeJob("j", 2, 1);
+    job.mutable_spec()->mutable_tasks(1)->set_replicas(2);
+    job.mutable_spec()->mutable_tasks(1)->mutable_depends_on()->add_names("t0");
+    job.mutable_spec()->set_min_available(3);
+    Begin(job);
+    rig_.kube().EditGroup(GroupKey(), [&](kube::v1::PodGroup& changed) {
+      auto* condition = changed.add_conditions();
+      condition->set_type("Unschedulable");
+      condition->set_status("True");
+      condition->set_message("1/1 tasks in gang unschedulable: pod group is not ready, 1 Pending, 3 minAvailable.");
+    });
+    rig_.Run();
+    const auto explanation = Explain();
+    ASSERT_GE(explanation.causes_size(), 2);
+    EXPECT_EQ(explanation.causes(0).message(),
+              "minAvailable is 3, and only 1 pod can be made before the tasks with dependsOn: the scheduler waits for "
+              "the others, and they for these");
+    EXPECT_EQ(explanation.causes(0).advice(),
+              "'basaltctl job scale j -n default --min-available 1' lets the first ones start.");
+    EXPECT_THAT(explanation.summary(), HasSubstr(explanation.causes(0).advice()));
+    EXPECT_EQ(explanation.DebugString().find("add or free resources"), std::string::npos) << explanation.DebugString();
+    rig_.kube().DeleteJob("default/j");
+    rig_.Run(absl::Seconds(5));
+  }
+}
+
+TEST_F(ExplainApiTest, AGangOfWhichAPodRunsDoesNotWaitForItself) {
+  kube::v1::Job job = MakeJob("j", 2, 1);
+  job.mutable_spec()->mutable_tasks(1)->mutable_depends_on()->add_names("t0");
+  Begin(job);
+  rig_.kube().EditPod("default/j-t0-0", [](kube::v1::Pod& pod) { pod.set_phase(kPodRunning); });  // And is not ready.
+  rig_.Run(absl::Seconds(5));
+  const auto explanation = Explain();
+  EXPECT_EQ(explanation.causes(0).message(), "task t1 waits for task t0") << explanation.DebugString();
+}
+
 TEST_F(ExplainApiTest, PodsThatDoNotStartAreCountedByWhy) {
   Begin(MakeJob("j", 1, 3));
   for (const char* pod : {"default/j-t0-0", "default/j-t0-2"}) {
@@ -413,7 +453,10 @@ TEST_F(ExplainApiTest, WhatIsBehindADependencyIsToldToo) {
     pod.set_reason("ImagePullBackOff");
   });
   rig_.Run();
-  Find(Explain(), Cause::KIND_PODS, "1 pod is on a node, not started: ImagePullBackOff");
+  const auto explanation = Explain();
+  Find(explanation, Cause::KIND_PODS, "1 pod is on a node, not started: ImagePullBackOff");
+  EXPECT_EQ(explanation.causes(0).kind(), Cause::KIND_PODS) << "what keeps it comes before what is behind it";
+  EXPECT_THAT(explanation.summary(), HasSubstr("See 'kubectl describe pod j-t0-0 -n default'."));
 }
 
 TEST_F(ExplainApiTest, AStatusThatTheApiServerRefusesIsTold) {

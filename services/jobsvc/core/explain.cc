@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "common/kube/text.h"
 #include "services/jobsvc/core/state_machine.h"
@@ -65,10 +67,17 @@ class Explainer {
     }
     AddStatusWrite();
     if (IsFailedCreate()) AddTrouble("FailedCreate", Cause::KIND_REFUSED, in_.retry.pods_ms);
-    for (const Wait& wait : WaitsOf(in_.effects)) AddWait(wait);
+    const std::vector<Wait> waits = WaitsOf(in_.effects);
+    for (const Wait& wait : waits) {
+      if (wait.kind != Cause::KIND_DEPENDENCY) AddWait(wait);
+    }
     if (MakesPods(phase_)) {
       AddWaitingPods();
       AddRestartingPods();
+    }
+    // What keeps the pods that are waited for comes first.
+    for (const Wait& wait : waits) {
+      if (wait.kind == Cause::KIND_DEPENDENCY) AddWait(wait);
     }
     AddCommands();
     // What was not told beside what it holds up.
@@ -285,8 +294,43 @@ class Explainer {
     return in_.queue_since_ms == 0 ? 0 : std::max(in_.queue_since_ms, job_.meta().creation_ms());
   }
 
+  // The scheduler places the gang together or not at all, and some of it can only be made once another part runs (job
+  // spec 2.7, X8). So many pods there can be; nullopt: it is not so.
+  std::optional<int64_t> MostBeforeDependencies() const {
+    const PodSet& pods = in_.effects.pods;
+    int64_t most = 0;
+    bool waits = false;
+    for (size_t i = 0; i < pods.tasks().size(); ++i) {
+      const auto task = static_cast<int32_t>(i);
+      if (!pods.facts().MissesPods(task) || pods.facts().MayStart(task)) {
+        most += pods.tasks()[i].replicas;
+        continue;
+      }
+      const TaskCounts& made = pods.task_counts()[i];
+      most += int64_t{made.pending} + made.running + made.succeeded + made.failed + made.unknown;
+      waits = true;
+    }
+    if (!waits || in_.effects.spec.min_available() <= most) return std::nullopt;
+    return most;
+  }
+
+  void AddGangThatWaitsForItself() {
+    const std::optional<int64_t> most = MostBeforeDependencies();
+    if (!most.has_value() || gang_told_) return;
+    gang_told_ = true;
+    const int32_t wanted = in_.effects.spec.min_available();
+    Add(Cause::KIND_DEPENDENCY, "",
+        fmt::format("minAvailable is {}, and only {} can be made before the tasks with dependsOn: the scheduler waits "
+                    "for the others, and they for these",
+                    wanted, *most == 1 ? "1 pod" : fmt::format("{} pods", *most)),
+        fmt::format("'basaltctl job scale {} -n {} --min-available {}' lets the first ones start.", job_.meta().name(),
+                    job_.meta().namespace_(), *most))
+        .set_since_ms(PhaseSince());
+  }
+
   void AddGroup(const Wait& wait) {
     AddQueue();
+    AddGangThatWaitsForItself();
     if (in_.troubles.has("PodGroupError")) {
       AddTrouble("PodGroupError", wait.kind, in_.retry.group_ms, wait.subject);
       return;
@@ -295,7 +339,7 @@ class Explainer {
     if (words != nullptr) AddUnschedulable(*words);
     Cause& cause =
         Add(wait.kind, wait.subject, wait.message,
-            words == nullptr && in_.effects.group.present && !in_.effects.group.stale
+            words == nullptr && !gang_told_ && in_.effects.group.present && !in_.effects.group.stale
                 ? "Where nothing happens for long, see whether the scheduler runs and what the queue may use."
                 : "");
     cause.set_until_ms(in_.retry.group_ms);
@@ -307,8 +351,9 @@ class Explainer {
     std::string message = words.message().empty() ? words.reason() : words.message();
     if (message.empty()) message = words.type();
     Add(Cause::KIND_UNSCHEDULABLE, fmt::format("PodGroup {}", in_.effects.group.name), std::move(message),
-        fmt::format("{} pods must fit at once (minAvailable): add or free resources, or ask for less.",
-                    in_.effects.spec.min_available()))
+        gang_told_ ? std::string()
+                   : fmt::format("{} pods must fit at once (minAvailable): add or free resources, or ask for less.",
+                                 in_.effects.spec.min_available()))
         .set_since_ms(words.last_transition_ms());
   }
 
@@ -316,6 +361,7 @@ class Explainer {
     if (in_.waiting_pods.empty()) return;
     const bool unscheduled = std::any_of(in_.waiting_pods.begin(), in_.waiting_pods.end(),
                                          [](const WaitingPods& pods) { return !pods.on_node; });
+    if (unscheduled) AddGangThatWaitsForItself();
     const kube::v1::PodGroupCondition* words = in_.group == nullptr ? nullptr : SchedulersWords(*in_.group);
     if (unscheduled && words != nullptr && !scheduler_told_) AddUnschedulable(*words);
     for (size_t i = 0; i < in_.waiting_pods.size() && i < kMostAlike; ++i) {
@@ -389,6 +435,8 @@ class Explainer {
       if (first->until_ms() > in_.now_ms) {
         text += fmt::format(" It is tried again at {}.", kube::FormatTime(first->until_ms()));
       }
+    } else if (MakesPods(phase_) && in_.effects.pods.total() == 0) {
+      text += " Scaled to zero, it never completes: scale it up or delete it.";
     } else if (MakesPods(phase_)) {
       const kube::v1::PodCounts& counts = in_.effects.pods.counts();
       text += fmt::format(" Nothing holds it up: of {} pods {} run, {} have succeeded and {} have failed.",
@@ -417,6 +465,7 @@ class Explainer {
   JobExplanation result_;
   std::set<std::string> troubles_told_;  // Reasons.
   bool scheduler_told_ = false;
+  bool gang_told_ = false;
 };
 
 }  // namespace
