@@ -132,7 +132,7 @@ class Decider {
     decision_.has_history = true;
     decision_.history.set_event("OutOfSync");
     decision_.history.set_action("SyncJob");
-    decision_.history.set_rule(in_.invalid ? "the spec is refused" : "initiated");
+    decision_.history.set_rule(std::string(in_.invalid ? kRuleSpecRefused : kRuleInitiated));
     decision_.history.set_outcome(in_.invalid ? in_.words.message : "status initialised");
     Finish(Decision::Write::kNow);
   }
@@ -164,7 +164,7 @@ class Decider {
         }
       }
       if (!pending.command_uid().empty()) {
-        FinishCommand(pending, action.has_value(), std::move(refusal));
+        FinishCommand(pending, action, std::move(refusal));
         return true;
       }
       if (!refusal.empty()) decision_.refusals.push_back(RefusalOf(std::move(refusal)));
@@ -174,12 +174,25 @@ class Decider {
   }
 
   // A command for which there is nothing to do is answered all the same: only then may it be deleted.
-  void FinishCommand(const storage::v1::PendingAction& pending, bool known, std::string refusal) {
+  void FinishCommand(const storage::v1::PendingAction& pending, std::optional<Action> action, std::string refusal) {
     PutFacts(in_.pods.counts(), in_.pods.task_counts());
     const bool is_refused = !refusal.empty();
-    NoteAction(pending, is_refused ? refusal : known ? "nothing to do" : "there is no such action");
+    NoteAction(pending, is_refused ? refusal : action ? NothingToDo(*action) : "there is no such action");
     decision_.notes.push_back(is_refused ? RefusalOf(std::move(refusal)) : ExecutionOf(pending));
     Finish(Decision::Write::kNow);
+  }
+
+  std::string NothingToDo(Action action) const {
+    std::string why = fmt::format("nothing to do: the job is {}", NameOf(phase_));
+    const bool runs_it = IsTargeted(action) || action == Action::kRestartJob || action == Action::kResumeJob;
+    if (IsFinished(phase_)) return why + (runs_it ? ", which is final; submit it again" : ", which is final");
+    if (phase_ == kube::v1::JOB_PHASE_ABORTED || phase_ == kube::v1::JOB_PHASE_ABORTING) {
+      return why + (action == Action::kAbortJob ? " already" : "; only a resume is carried out there");
+    }
+    if (IsDraining(phase_)) return why + ", and ends with that";
+    if (IsTargeted(action)) return "nothing to do: there is no pod of what it names";
+    if (action == Action::kResumeJob) return why + "; only one that is aborted is resumed";
+    return "nothing to do";
   }
 
   void NoteAction(const storage::v1::PendingAction& pending, std::string outcome) {
@@ -245,7 +258,14 @@ class Decider {
     PutFacts(counts, tasks);
     if (!soft) own_.done.clear();
     BeginKill(std::move(kill), transition, pending,
-              fmt::format("kill of all pods{}; version {}", soft ? " but the finished" : "", status().version()));
+              fmt::format("{}; version {}", OutcomeOfKill(soft, transition, pending), status().version()));
+  }
+
+  static std::string_view OutcomeOfKill(bool soft, const Transition& transition,
+                                        const storage::v1::PendingAction& pending) {
+    const bool resumes = pending.action() == ActionName(Action::kResumeJob);
+    if (resumes && transition.to == kube::v1::JOB_PHASE_RESTARTING) return "resumed: finished pods stay, others go";
+    return soft ? "kill of all pods but the finished" : "kill of all pods";
   }
 
   // With nothing to kill nothing is to be done (W32) unless an eviction has taken the target away already: then the
@@ -358,7 +378,7 @@ class Decider {
     auto& history = decision_.history;
     history.set_event("OutOfSync");
     history.set_action("SyncJob");
-    history.set_rule(is_refused ? "the spec is refused" : "the spec is accepted again");
+    history.set_rule(is_refused ? std::string(kRuleSpecRefused) : "the spec is accepted again");
     history.set_outcome(is_refused ? in_.words.message : "the job goes on");
   }
 

@@ -20,6 +20,9 @@ namespace basalt::jobsvc {
 
 // Reason of a job whose spec is refused.
 inline constexpr std::string_view kInvalidJob = "InvalidJob";
+// Rules that history tells of the spec.
+inline constexpr std::string_view kRuleInitiated = "initiated";
+inline constexpr std::string_view kRuleSpecRefused = "the spec is refused";
 
 // What people read in status.state.
 struct Words {

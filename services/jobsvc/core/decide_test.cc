@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "common/kube/text.h"
 #include "services/jobsvc/core/testing.h"
 
 namespace basalt::jobsvc {
@@ -27,6 +28,42 @@ TEST(DecideTest, S21ADecisionLeavesWhatItFollowsFromAlone) {
   EXPECT_EQ(first.status.SerializeAsString(), second.status.SerializeAsString());
   EXPECT_EQ(text(), before);
   EXPECT_EQ(facts.pods.counts().failed(), 1);
+}
+
+TEST(DecideTest, ACommandThatFindsNothingToDoIsToldWhyAndWhatHelps) {
+  struct Row {
+    kube::v1::JobPhase phase;
+    const char* action;
+    const char* outcome;
+  };
+  const Row rows[] = {
+      {kube::v1::JOB_PHASE_FAILED, "RestartJob", "nothing to do: the job is Failed, which is final; submit it again"},
+      {kube::v1::JOB_PHASE_COMPLETED, "AbortJob", "nothing to do: the job is Completed, which is final"},
+      {kube::v1::JOB_PHASE_ABORTED, "CompleteJob",
+       "nothing to do: the job is Aborted; only a resume is carried out there"},
+      {kube::v1::JOB_PHASE_ABORTED, "RestartJob",
+       "nothing to do: the job is Aborted; only a resume is carried out there"},
+      {kube::v1::JOB_PHASE_ABORTING, "AbortJob", "nothing to do: the job is Aborting already"},
+      {kube::v1::JOB_PHASE_COMPLETING, "RestartJob", "nothing to do: the job is Completing, and ends with that"},
+      {kube::v1::JOB_PHASE_RUNNING, "ResumeJob",
+       "nothing to do: the job is Running; only one that is aborted is resumed"},
+      {kube::v1::JOB_PHASE_RUNNING, "RestartTask", "nothing to do: there is no pod of what it names"},
+      {kube::v1::JOB_PHASE_RUNNING, "Nonsense", "there is no such action"},
+      {kube::v1::JOB_PHASE_ABORTED, "ResumeJob", "resumed: finished pods stay, others go; version 1"},
+      {kube::v1::JOB_PHASE_RUNNING, "AbortJob", "kill of all pods but the finished; version 1"},
+      {kube::v1::JOB_PHASE_RESTARTING, "ResumeJob", "kill of all pods; version 1"},
+  };
+  for (const Row& row : rows) {
+    testing::DecideFacts facts({{.name = "a", .replicas = 2, .needed = 2}});
+    facts.job.mutable_status()->set_phase(row.phase);
+    auto& pending = *facts.pending.Add();
+    pending.set_event("CommandIssued");
+    pending.set_action(row.action);
+    pending.set_version(-1);
+    pending.set_command_uid("c");
+    const Decision decision = Decide(facts.Input());
+    EXPECT_EQ(decision.history.outcome(), row.outcome) << kube::JobPhaseName(row.phase) << " " << row.action;
+  }
 }
 
 }  // namespace
