@@ -156,7 +156,7 @@ job::v1::Job ToMessage(JobController& controller, const JobEntry& entry) {
     *message.mutable_object()->mutable_spec() = entry.compiled->spec;
     message.set_total_replicas(static_cast<int32_t>(entry.pods.total()));
     const std::set<std::string> none;
-    message.set_waiting_for(WaitingFor(controller.ViewOf(entry, none)));
+    message.set_waiting_for(WaitingFor(controller.ViewOf(entry, none), controller.QueueOf(entry)));
   }
   return message;
 }

@@ -44,6 +44,31 @@ TEST_F(JobApiTest, WhileOneSlotIsStartingAllJobsCannotBeTold) {
   EXPECT_FALSE(watch->End().has_value());
 }
 
+TEST_F(JobApiTest, AQueueThatAdmitsNothingIsWhatAJobWaitsFor) {
+  for (JobRig& rig : rigs_) rig.kube().new_group_phase = "Pending";
+  const auto put_queue = [&](const std::string& state) {
+    kube::v1::Object object;
+    object.mutable_queue()->mutable_meta()->set_name("default");
+    object.mutable_queue()->set_state(state);
+    for (JobRig& rig : rigs_) rig.controller().OnShared("queues", object, /*gone=*/state.empty());
+    Run();
+  };
+  Put("j");
+  Run();
+  EXPECT_EQ(Get("j")->waiting_for(), "queue default does not exist");
+  put_queue("Open");
+  EXPECT_EQ(Get("j")->waiting_for(), "the scheduler has not admitted its PodGroup yet");
+  const auto watch = Watch({});
+  Drain(*watch);
+  put_queue("Closed");
+  EXPECT_EQ(Drain(*watch), "STATE j") << "who watches is told";
+  EXPECT_EQ(Get("j")->waiting_for(), "queue default is Closed");
+  put_queue("");
+  EXPECT_EQ(Drain(*watch), "STATE j");
+  put_queue("Open");
+  EXPECT_EQ(Drain(*watch), "STATE j");
+}
+
 TEST_F(JobApiTest, AJobIsShownWithItsPodsInOrderAndWhatItWaitsFor) {
   for (JobRig& rig : rigs_) rig.kube().new_group_phase = "Pending";
   Put("j", 12);

@@ -218,13 +218,16 @@ void JobController::OnShared(const std::string&, const kube::v1::Object& object,
   } else if (object.has_queue()) {
     const std::string& name = object.queue().meta().name();
     const auto known = queues_.find(name);
-    const bool changes = known != queues_.end() && (gone || known->second.state() != object.queue().state());
+    // One that was not there before is new, or the first that is heard of it.
+    const bool changes = known == queues_.end() ? queue_changes_.contains(name)
+                                                : gone || known->second.state() != object.queue().state();
     if (changes) queue_changes_[name] = absl::ToUnixMillis(context_.ApiNow());
     if (gone) {
       queues_.erase(name);
     } else {
       queues_[name] = object.queue();
     }
+    if (changes) NoteQueue(name);
   }
 }
 

@@ -109,6 +109,8 @@ class JobController : public runtime::Controller {
   void RecordIntent(JobEntry& entry, Decision decision);
   void DropIntent(JobEntry& entry);
   void NoteShown(JobEntry& entry, kv::WriteBatch& batch);
+  // It has changed: those that may wait for it are looked at again.
+  void NoteQueue(const std::string& name);
   void NoteGone(const JobEntry& entry, kv::WriteBatch& batch);
   void TellChanges();
   void Forget(JobEntry& entry, kv::WriteBatch& batch);

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "services/jobsvc/control/job_controller.h"
+#include "services/jobsvc/core/state_machine.h"
 
 namespace basalt::jobsvc {
 
@@ -17,8 +18,13 @@ uint64_t Mix(uint64_t hash, uint64_t number) {
   return Mix(hash, std::string_view(reinterpret_cast<const char*>(&number), sizeof number));
 }
 
+// Its queue may be why it does not go on.
+bool WaitsForQueue(const JobEntry& entry, const GroupView& group) {
+  return MakesPods(entry.job->status().phase()) && !group.admits();
+}
+
 // Of all that a job's message follows from.
-uint64_t StateOf(const JobEntry& entry, const GroupView& group) {
+uint64_t StateOf(const JobEntry& entry, const GroupView& group, const kube::v1::Queue* queue) {
   uint64_t state = 0xcbf29ce484222325;
   state = Mix(state, static_cast<uint64_t>(entry.job->meta().resource_version()));
   state = Mix(Mix(state, group.phase), group.uid);
@@ -26,6 +32,7 @@ uint64_t StateOf(const JobEntry& entry, const GroupView& group) {
                               uint64_t{entry.pods.to_delete().size()}, uint64_t{entry.pods.held().size()}}) {
     state = Mix(state, part);
   }
+  if (WaitsForQueue(entry, group)) state = Mix(state, queue == nullptr ? "none" : queue->state());
   return state;
 }
 
@@ -45,12 +52,19 @@ const std::set<std::string>& JobController::KeysOf(uint32_t slot) const {
 void JobController::NoteShown(JobEntry& entry, kv::WriteBatch& batch) {
   const auto watch = watches_.find(entry.slot);
   if (watch == watches_.end()) return;
-  const uint64_t state = StateOf(entry, GroupOf(entry));
+  const uint64_t state = StateOf(entry, GroupOf(entry), entry.compiled ? QueueOf(entry) : nullptr);
   if (state == entry.shown && entry.shown_revision != 0) return;
   entry.shown = state;
   entry.shown_revision = watch->second.Show(entry.key, state, context_.random(), batch);
   changes_.push_back(
       {.kind = ShownChange::Kind::kShown, .slot = entry.slot, .position = watch->second.position(), .key = entry.key});
+}
+
+void JobController::NoteQueue(const std::string& name) {
+  for (const auto& [key, entry] : entries_) {
+    if (!entry->job || !entry->compiled || entry->compiled->spec.queue() != name) continue;
+    if (WaitsForQueue(*entry, GroupOf(*entry))) context_.Wake(key);
+  }
 }
 
 void JobController::NoteGone(const JobEntry& entry, kv::WriteBatch& batch) {

@@ -176,9 +176,9 @@ std::vector<Wait> WaitsOf(const EffectInput& in) {
   if (!in.group.present) {
     add(Cause::KIND_POD_GROUP, group, "its PodGroup is being made");
   } else if (in.group.stale) {
-    add(Cause::KIND_POD_GROUP, group, fmt::format("{} of the run before is still going", group));
+    add(Cause::KIND_POD_GROUP, group, "its PodGroup of the run before is still going");
   } else if (!in.group.admits()) {
-    add(Cause::KIND_POD_GROUP, group, fmt::format("the scheduler has not admitted {} yet", group));
+    add(Cause::KIND_POD_GROUP, group, "the scheduler has not admitted its PodGroup yet");
   }
   for (const std::string& name : pods.held()) {
     if (waits.size() >= kMostWaits) return waits;
@@ -195,9 +195,19 @@ std::vector<Wait> WaitsOf(const EffectInput& in) {
   return waits;
 }
 
-std::string WaitingFor(const EffectInput& input) {
-  const std::vector<Wait> waits = WaitsOf(input);
-  return waits.empty() ? std::string() : waits.front().message;
+std::string QueueTrouble(std::string_view name, const kube::v1::Queue* queue) {
+  if (queue == nullptr) return fmt::format("queue {} does not exist", name);
+  if (queue->state() == "Open") return {};
+  return fmt::format("queue {} is {}", name, queue->state().empty() ? "not opened yet" : queue->state());
+}
+
+std::string WaitingFor(const EffectInput& input, const kube::v1::Queue* queue) {
+  std::vector<Wait> waits = WaitsOf(input);
+  if (waits.empty()) return {};
+  if (waits.front().kind == job::v1::Cause::KIND_POD_GROUP) {
+    if (std::string trouble = QueueTrouble(input.spec.queue(), queue); !trouble.empty()) return trouble;
+  }
+  return std::move(waits.front().message);
 }
 
 }  // namespace basalt::jobsvc

@@ -88,7 +88,9 @@ struct Wait {
 };
 // In the order in which they are met.
 std::vector<Wait> WaitsOf(const EffectInput& input);
-// The first of them in one sentence; empty when the job waits for nothing.
-std::string WaitingFor(const EffectInput& input);
+// What keeps a queue (null: there is none of that name) from admitting anything new; empty: nothing.
+std::string QueueTrouble(std::string_view name, const kube::v1::Queue* queue);
+// The first of them in one sentence, with the queue where that is why; empty when the job waits for nothing.
+std::string WaitingFor(const EffectInput& input, const kube::v1::Queue* queue);
 
 }  // namespace basalt::jobsvc

@@ -297,7 +297,7 @@ TEST(LifeCycleTest, ATaskWaitsForTheTaskItDependsOn) {
   rig.kube().PutJob(job);
   rig.Run();
   EXPECT_EQ(rig.kube().pods().size(), 2u);
-  EXPECT_NE(WaitingFor(rig.controller().ViewOf(*rig.controller().Find("default/j"), {})), "");
+  EXPECT_NE(WaitingFor(rig.controller().ViewOf(*rig.controller().Find("default/j"), {}), nullptr), "");
   rig.kube().SetAllPods(kPodRunning);
   rig.Run();
   EXPECT_EQ(rig.kube().pods().size(), 4u);
