@@ -109,7 +109,7 @@ TEST_F(CommandTest, AJobIsScaledAndExplained) {
   Asks({"job", "suspend", "size"}, "AbortJob");
   Waits("size", "Aborted");
   const Ran aborted = world_.Ctl({"job", "explain", "size", "-o", "json"});
-  EXPECT_THAT(aborted.out, HasSubstr("AbortJob because of CommandIssued")) << aborted.err;
+  EXPECT_THAT(aborted.out, HasSubstr("AbortJob by command ")) << aborted.err;
   EXPECT_THAT(aborted.out, HasSubstr("basaltctl job resume size"));
 }
 

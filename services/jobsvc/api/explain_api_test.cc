@@ -69,7 +69,9 @@ TEST_F(ExplainApiTest, OfAJobThatRunsNothingHoldsItUp) {
   EXPECT_EQ(explanation.phase(), kRunning);
   EXPECT_EQ(explanation.causes_size(), 0) << explanation.DebugString();
   EXPECT_THAT(explanation.summary(), HasSubstr("Job default/j is Running, for "));
-  EXPECT_THAT(explanation.summary(), HasSubstr("Nothing holds it up: of 2 pods 2 run"));
+  EXPECT_THAT(explanation.summary(), HasSubstr("Nothing holds it up: of 2 pods 2 run, 0 have succeeded and 0 have "
+                                               "failed. It ends when all 2 pods have finished: Completed if all "
+                                               "succeed, else Failed."));
   EXPECT_EQ(explanation.entered_by().to_phase(), kRunning);
 }
 
@@ -100,6 +102,7 @@ TEST_F(ExplainApiTest, AQueueThatIsClosedOrMissingIsNamed) {
   Begin(MakeJob("j", 1, 2));
   PutQueue("Closed");
   EXPECT_EQ(Find(Explain(), Cause::KIND_QUEUE, "queue default is Closed").subject(), "queue default");
+  EXPECT_GT(Find(Explain(), Cause::KIND_QUEUE, "").since_ms(), 0);
   PutQueue("");
   EXPECT_THAT(Find(Explain(), Cause::KIND_QUEUE, "queue default does not exist").advice(),
               HasSubstr("Create the queue"));
@@ -122,7 +125,9 @@ TEST_F(ExplainApiTest, SinceWhenAQueueARefusalAndAKillHoldItUp) {
   rig_.Kill();
   rig_.Start();
   rig_.Run(absl::Minutes(1));
-  EXPECT_EQ(Find(Explain(), Cause::KIND_REFUSED, "denied by policy").since_ms(), 0) << "it was so before";
+  EXPECT_NEAR(static_cast<double>(Find(Explain(), Cause::KIND_REFUSED, "denied by policy").since_ms()),
+              static_cast<double>(refused_ms), 5000)
+      << "it was so before";
 
   rig_.kube().SetRefuse(nullptr);
   PutQueue("Open");
@@ -156,6 +161,46 @@ TEST_F(ExplainApiTest, AClaimThatIsMissingIsNamedWithItsNextTry) {
   EXPECT_GT(cause.since_ms(), 0);
   EXPECT_GT(cause.until_ms(), absl::ToUnixMillis(rig_.time().Now()));
   EXPECT_THAT(cause.advice(), HasSubstr("Create PersistentVolumeClaim data in namespace default"));
+}
+
+TEST_F(ExplainApiTest, SinceWhenAClaimIsMissingAndAQueueAndASpecIsRefusedOutlivesTheProcess) {
+  kube::v1::Job job = MakeJob("j", 1, 1);
+  auto* volume = job.mutable_spec()->add_volumes();
+  volume->set_mount_path("/data");
+  volume->set_volume_claim_name("data");
+  kube::v1::Job refused = MakeJob("j", 1, 1);
+  refused.mutable_spec()->mutable_tasks(0)->set_min_available(4);
+  kube::v1::Job waits = MakeJob("j", 1, 1);
+  waits.mutable_spec()->set_queue("nobodys");
+  rig_.kube().new_group_phase = "Pending";
+  const std::pair<kube::v1::Job, Cause::Kind> rows[] = {
+      {job, Cause::KIND_CLAIM}, {refused, Cause::KIND_SPEC}, {waits, Cause::KIND_QUEUE}};
+  for (const auto& [row, kind] : rows) {
+    SCOPED_TRACE(Cause::Kind_Name(kind));
+    rig_.Run(absl::Seconds(10));
+    const int64_t begun_ms = absl::ToUnixMillis(rig_.time().Now());
+    Begin(row);
+    rig_.Run(absl::Minutes(2));
+    EXPECT_NEAR(static_cast<double>(Find(Explain(), kind, "").since_ms()), static_cast<double>(begun_ms), 5000);
+    rig_.Kill();
+    rig_.Start();
+    rig_.Run(absl::Minutes(1));
+    EXPECT_NEAR(static_cast<double>(Find(Explain(), kind, "").since_ms()), static_cast<double>(begun_ms), 5000)
+        << "after a restart";
+    rig_.kube().DeleteJob("default/j");
+    rig_.Run(absl::Seconds(5));
+  }
+}
+
+TEST_F(ExplainApiTest, ANameThatAForeignPodHoldsIsToldWithWhatFreesIt) {
+  rig_.kube().PutForeignPod("default", "j-t0-0", /*job_name=*/"");
+  Begin(MakeJob("j", 1, 1));
+  rig_.Run(absl::Seconds(5));
+  const auto explanation = Explain();
+  const Cause cause = Find(explanation, Cause::KIND_NAME_HELD, "the name is held by an object of another owner");
+  EXPECT_EQ(cause.subject(), "pod j-t0-0");
+  EXPECT_EQ(cause.advice(), "Delete that object, or wait until it is gone.");
+  EXPECT_THAT(explanation.summary(), HasSubstr(cause.advice()));
 }
 
 TEST_F(ExplainApiTest, AClaimThatCannotBeReadIsNotSaidToBeMissing) {
@@ -235,6 +280,8 @@ TEST_F(ExplainApiTest, AGangThatWaitsForItselfIsNotToldToMakeRoom) {
     EXPECT_EQ(explanation.causes(0).advice(),
               "'basaltctl job scale j -n default --min-available 1' lets the first ones start.");
     EXPECT_THAT(explanation.summary(), HasSubstr(explanation.causes(0).advice()));
+    EXPECT_EQ(Find(explanation, Cause::KIND_UNSCHEDULABLE, "").message(),
+              "1/1 tasks in gang unschedulable: pod group is not ready, 1 Pending, 3 minAvailable");
     EXPECT_EQ(explanation.DebugString().find("add or free resources"), std::string::npos) << explanation.DebugString();
     rig_.kube().DeleteJob("default/j");
     rig_.Run(absl::Seconds(5));
@@ -440,7 +487,7 @@ TEST_F(ExplainApiTest, AResumeIsNotExplainedAsTheAbortBeforeIt) {
   rig_.Run(absl::Seconds(5));
   const auto resumed = Explain();
   EXPECT_EQ(resumed.phase(), kRestarting);
-  EXPECT_THAT(resumed.summary(), HasSubstr("ResumeJob because of CommandIssued of command go"));
+  EXPECT_THAT(resumed.summary(), HasSubstr("ResumeJob by command go"));
 }
 
 TEST_F(ExplainApiTest, WhatIsBehindADependencyIsToldToo) {
@@ -533,7 +580,7 @@ TEST_F(ExplainApiTest, AnAbortedJobCanBeResumed) {
   rig_.Run(absl::Seconds(5));
   const auto explanation = Explain();
   EXPECT_THAT(Find(explanation, Cause::KIND_ENDED, "the job is Aborted").advice(), HasSubstr("basaltctl job resume j"));
-  EXPECT_THAT(explanation.summary(), HasSubstr("AbortJob because of CommandIssued of command stop"));
+  EXPECT_THAT(explanation.summary(), HasSubstr("AbortJob by command stop."));
 }
 
 TEST_F(ExplainApiTest, ASpecThatIsRefusedAndOneThatIsOddAreTold) {
@@ -543,6 +590,8 @@ TEST_F(ExplainApiTest, ASpecThatIsRefusedAndOneThatIsOddAreTold) {
   const auto explanation = Explain();
   EXPECT_EQ(explanation.causes(0).kind(), Cause::KIND_SPEC);
   EXPECT_THAT(explanation.causes(0).message(), HasSubstr("spec.tasks[0].minAvailable"));
+  EXPECT_GT(explanation.causes(0).since_ms(), 0);
+  EXPECT_THAT(explanation.summary(), HasSubstr(" spec.tasks[0].minAvailable"));
   EXPECT_EQ(explanation.causes_size(), 1) << "once: " << explanation.DebugString();
 }
 

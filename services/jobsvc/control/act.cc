@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "common/base/planted.h"
@@ -56,8 +57,13 @@ void JobController::Act(std::string_view key) {
 void JobController::ReportTrouble(JobEntry& entry, std::string_view reason, std::string message,
                                   std::initializer_list<std::string_view> names) {
   const Words words{std::string(reason), std::move(message)};
-  if (entry.troubles.Report(words, names, context_.ApiNow(), options_.event_interval,
-                            /*is_old=*/entry.job->status().reason() == reason)) {
+  // The status told of it when it was written last.
+  std::optional<absl::Time> known_since;
+  const kube::v1::JobStatus& told = entry.job->status();
+  if (told.reason() == reason && told.last_transition_ms() != 0) {
+    known_since = absl::FromUnixMillis(told.last_transition_ms());
+  }
+  if (entry.troubles.Report(words, names, context_.ApiNow(), options_.event_interval, known_since)) {
     entry.notes.push_back({true, words.reason, words.message});
   }
   context_.Wake(entry.key);

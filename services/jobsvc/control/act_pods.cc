@@ -186,15 +186,13 @@ void JobController::SettleCreate(const std::string& key, const std::string& uid,
       HoldPod(*live, pod, absl::Seconds(5));
       const kube::v1::Pod& found = response->object().pod();
       if (response->object().has_pod() && found.owner_uid() != uid) {
-        ReportTrouble(*live, "FailedCreate",
-                      fmt::format("pod {}: the name is held by an object of another owner (UID {})", pod, found.uid()),
+        ReportTrouble(*live, "FailedCreate", fmt::format("pod {}: {} (UID {})", pod, kNameIsHeld, found.uid()),
                       {pod, found.uid()});
       } else if (response->object().has_pod() &&
                  context_.ApiNow() - absl::FromUnixMillis(found.creation_ms()) > kShownWithin) {
         ReportTrouble(*live, "FailedCreate",
-                      fmt::format("pod {}: it is there (UID {}), but without the label {}={}; give it back or delete "
-                                  "the pod",
-                                  pod, found.uid(), kube::kJobNameKey, live->name),
+                      fmt::format("pod {}: {} {}={} (UID {}); give it back or delete the pod", pod, kLabelIsLost,
+                                  kube::kJobNameKey, live->name, found.uid()),
                       {pod, found.uid()});
       }
     }

@@ -22,6 +22,7 @@ using kube::v1::JobPhase;
 namespace {
 
 constexpr size_t kMostAlike = 10;
+constexpr std::string_view kFreeTheName = "Delete that object, or wait until it is gone.";
 
 // It is not known to the names of errors: an exceeded quota is Forbidden like much else.
 bool IsQuota(std::string_view message) { return message.find("exceeded quota") != std::string_view::npos; }
@@ -45,6 +46,8 @@ class Explainer {
 
  private:
   Cause& Add(Cause::Kind kind, std::string subject, std::string message, std::string advice = {}) {
+    // It is quoted within sentences.
+    if (message.ends_with('.') && !message.ends_with("..")) message.pop_back();
     Cause& cause = *result_.add_causes();
     cause.set_kind(kind);
     cause.set_subject(std::move(subject));
@@ -63,7 +66,8 @@ class Explainer {
     if (Rests()) AddEnd();
     if (!in_.refusal.empty()) {
       Add(Cause::KIND_SPEC, "", in_.refusal.message,
-          "Correct it with kubectl edit; where the field cannot be changed, delete the job and submit it again.");
+          "Correct it with kubectl edit; where the field cannot be changed, delete the job and submit it again.")
+          .set_since_ms(RefusedSince());
     }
     AddStatusWrite();
     if (IsFailedCreate()) AddTrouble("FailedCreate", Cause::KIND_REFUSED, in_.retry.pods_ms);
@@ -95,7 +99,14 @@ class Explainer {
                     std::string advice = {}) {
     troubles_told_.insert(reason);
     const std::string& message = in_.troubles.Find(reason)->message;
-    if (advice.empty()) {
+    if (message.find(kNameIsHeld) != std::string::npos) {
+      kind = Cause::KIND_NAME_HELD;
+      subject = message.substr(0, message.find(':'));
+      advice = kFreeTheName;
+    } else if (message.find(kLabelIsLost) != std::string::npos) {
+      subject = message.substr(0, message.find(':'));
+      advice = "Either will do; the job goes on by itself.";
+    } else if (advice.empty()) {
       advice =
           IsQuota(message)
               ? "Raise the ResourceQuota of the namespace, or free what it counts; it is tried again by itself."
@@ -220,7 +231,7 @@ class Explainer {
       case Cause::KIND_KILL:
         return AddKill(wait);
       case Cause::KIND_NAME_HELD:
-        Add(wait.kind, wait.subject, wait.message, "Delete that object, or wait until it is gone.");
+        Add(wait.kind, wait.subject, wait.message, std::string(kFreeTheName));
         return;
       case Cause::KIND_DEPENDENCY:
         Add(wait.kind, wait.subject, wait.message).set_since_ms(PhaseSince());
@@ -270,17 +281,18 @@ class Explainer {
 
   void AddQueue() {
     const std::string& name = in_.effects.spec.queue();
+    const std::string trouble = QueueTrouble(name, in_.queue);
+    if (trouble.empty()) return;
+    const std::string subject = fmt::format("queue {}", name);
     if (in_.queue == nullptr) {
-      Add(Cause::KIND_QUEUE, fmt::format("queue {}", name), fmt::format("queue {} does not exist", name),
+      Add(Cause::KIND_QUEUE, subject, trouble,
           "Create the queue; or submit the job again to another one, as the queue of a job cannot be changed.")
           .set_since_ms(QueueSince());
-    } else if (in_.queue->state() != "Open") {
-      const std::string state = in_.queue->state().empty() ? "not opened yet" : in_.queue->state();
-      Add(Cause::KIND_QUEUE, fmt::format("queue {}", name),
-          fmt::format("queue {} is {}: nothing new is admitted to it", name, state),
-          fmt::format("Open it (vcctl queue operate --action open --name {}), or submit the job to another one.", name))
-          .set_since_ms(QueueSince());
+      return;
     }
+    Add(Cause::KIND_QUEUE, subject, fmt::format("{}: nothing new is admitted to it", trouble),
+        fmt::format("Open it (vcctl queue operate --action open --name {}), or submit the job to another one.", name))
+        .set_since_ms(QueueSince());
   }
 
   // 0: it is not remembered.
@@ -289,9 +301,15 @@ class Explainer {
     return job_.status().version() == 0 && job_.status().retry_count() == 0 ? job_.meta().creation_ms() : 0;
   }
 
-  // The job was not there before.
+  int64_t RefusedSince() const {
+    if (in_.refused_ms != 0) return in_.refused_ms;
+    return job_.status().reason() == kInvalidJob ? job_.status().last_transition_ms() : 0;
+  }
+
   int64_t QueueSince() const {
-    return in_.queue_since_ms == 0 ? 0 : std::max(in_.queue_since_ms, job_.meta().creation_ms());
+    // One that is missing and was never seen has been missing for as long as the job has waited.
+    if (in_.queue_since_ms == 0) return in_.queue == nullptr ? PhaseSince() : 0;
+    return std::max(in_.queue_since_ms, job_.meta().creation_ms());  // The job was not there before.
   }
 
   // The scheduler places the gang together or not at all, and some of it can only be made once another part runs (job
@@ -436,7 +454,7 @@ class Explainer {
         text += fmt::format(" It is tried again at {}.", kube::FormatTime(first->until_ms()));
       }
     } else if (MakesPods(phase_) && in_.effects.pods.total() == 0) {
-      text += " Scaled to zero, it never completes: scale it up or delete it.";
+      text += ' ' + EndOf(in_.effects.spec, in_.effects.pods.tasks());
     } else if (MakesPods(phase_)) {
       const kube::v1::PodCounts& counts = in_.effects.pods.counts();
       text += fmt::format(" Nothing holds it up: of {} pods {} run, {} have succeeded and {} have failed.",
@@ -445,6 +463,7 @@ class Explainer {
         text += fmt::format(" Containers have restarted in place {}.",
                             in_.restarts == 1 ? "once" : fmt::format("{} times", in_.restarts));
       }
+      if (phase_ == kube::v1::JOB_PHASE_RUNNING) text += ' ' + EndOf(in_.effects.spec, in_.effects.pods.tasks());
     }
     for (const Cause& cause : result_.causes()) {
       if (cause.kind() != Cause::KIND_DEADLINE || cause.until_ms() == 0) continue;

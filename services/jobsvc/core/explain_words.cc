@@ -8,6 +8,8 @@
 #include "absl/time/time.h"
 #include "common/base/json.h"
 #include "common/kube/text.h"
+#include "services/jobsvc/core/decide.h"
+#include "services/jobsvc/core/events.h"
 
 namespace basalt::jobsvc {
 
@@ -26,10 +28,13 @@ std::string Sentence(std::string text) {
 }
 
 std::string OriginOf(const HistoryEntry& entered_by, const HistoryEntry* restarted_by) {
-  if (entered_by.event().empty() || entered_by.event() == "OutOfSync") {
+  if (entered_by.event().empty() || entered_by.event() == kEventOutOfSync) {
+    if (entered_by.rule() == kRuleInitiated) return {};
     if (restarted_by == nullptr) return entered_by.rule();
     return fmt::format("{}: {}", entered_by.rule(), OriginOf(*restarted_by, nullptr));
   }
+  if (entered_by.event() == kEventCommandIssued)
+    return fmt::format("{} by {}", entered_by.action(), entered_by.subject());
   std::string origin = fmt::format("{} because of {}", entered_by.action(), entered_by.event());
   if (!entered_by.subject().empty()) origin += fmt::format(" of {}", entered_by.subject());
   if (entered_by.exit_code() != 0) origin += fmt::format(", exit code {}", entered_by.exit_code());
@@ -53,6 +58,39 @@ std::string RestartsOf(const RestartingPods& pods) {
                                  pods.reason, pods.restarts, pods.restarts == 1 ? "restart" : "restarts");
   if (pods.always) text += fmt::format("; with restartPolicy Always no pod of task {} ever finishes", pods.task);
   return text;
+}
+
+std::string EndOf(const kube::v1::JobSpec& spec, const std::vector<TaskShape>& tasks) {
+  int64_t total = 0;
+  int64_t task_minimum = 0;
+  int judged = 0;
+  for (size_t i = 0; i < tasks.size() && i < static_cast<size_t>(spec.tasks_size()); ++i) {
+    const kube::v1::TaskSpec& task = spec.tasks(static_cast<int>(i));
+    total += tasks[i].replicas;
+    task_minimum += task.has_min_available() ? task.min_available() : tasks[i].replicas;
+    if (task.has_min_available() && task.min_available() > 0) ++judged;
+    if (tasks[i].replicas > 0 && !spec.has_min_success() && RestartsAlways(task)) {
+      return fmt::format(
+          "It ends by a policy or a command alone: with restartPolicy Always no pod of task {} ever "
+          "finishes.",
+          task.name());
+    }
+  }
+  if (total == 0) return "Scaled to zero, it never completes: scale it up or delete it.";
+  if (spec.has_min_success()) {
+    return fmt::format("It is Completed once {} succeeded, and Failed when all {} have finished with fewer.",
+                       spec.min_success() == 1 ? "1 pod has" : fmt::format("{} pods have", spec.min_success()), total);
+  }
+  if (total == 1) {
+    return spec.min_available() > 0 ? "It ends when its pod has finished: Completed if that succeeds, else Failed."
+                                    : "It is Completed when its pod has finished.";
+  }
+  const int64_t wanted = spec.min_available();
+  if (wanted <= 0) return fmt::format("It is Completed when all {} pods have finished.", total);
+  const std::string_view of_each =
+      wanted >= task_minimum && judged > 1 && wanted < total ? ", and of each task its minAvailable" : "";
+  return fmt::format("It ends when all {} pods have finished: Completed if {} succeed{}, else Failed.", total,
+                     wanted >= total ? std::string("all") : fmt::format("at least {}", wanted), of_each);
 }
 
 bool RestartsAlways(const kube::v1::TaskSpec& task) {

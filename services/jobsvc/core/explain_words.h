@@ -43,6 +43,9 @@ std::string OriginOf(const job::v1::HistoryEntry& entered_by, const job::v1::His
 std::string FailureOf(const FailedPods& pods, const TaskShape& task);
 std::string RestartsOf(const RestartingPods& pods);
 
+// How a Running job ends by its counts (job spec 8.2, RUN), in one sentence.
+std::string EndOf(const kube::v1::JobSpec& spec, const std::vector<TaskShape>& tasks);
+
 // Kubernetes takes Always where nothing is said.
 bool RestartsAlways(const kube::v1::TaskSpec& task);
 

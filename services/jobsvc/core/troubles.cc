@@ -44,10 +44,10 @@ std::string WithoutNumbers(std::string_view text) {
 }  // namespace
 
 bool Troubles::Report(Words words, std::initializer_list<std::string_view> names, absl::Time now,
-                      absl::Duration interval, bool is_old) {
+                      absl::Duration interval, std::optional<absl::Time> known_since) {
   const auto [known, begins] = by_reason_.try_emplace(words.reason);
   Trouble& trouble = known->second;
-  if (begins && !is_old) trouble.since_ms = absl::ToUnixMillis(now);
+  if (begins) trouble.since_ms = absl::ToUnixMillis(known_since.value_or(now));
   std::string exact = Without(words.message, names);
   std::string kind = WithoutNumbers(exact);
   if (trouble.causes.size() >= kMostCauses && !trouble.causes.contains(kind)) trouble.causes.clear();

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,12 +15,18 @@
 
 namespace basalt::jobsvc {
 
+// In what a trouble says of a pod that is not made: an object that is not the job's has its name,
+inline constexpr std::string_view kNameIsHeld = "the name is held by an object of another owner";
+// or the pod itself, which the watch does not show any more.
+inline constexpr std::string_view kLabelIsLost = "it is there, but without the label";
+
 class Troubles {
  public:
   // True: these words are to be told in an Event. Two with the same words but for `names`, and numbers, have one cause;
-  // other numbers are told anew after `interval`. `is_old`: it was there before this process looked.
+  // other numbers are told anew after `interval`. `known_since`: it was there before this process looked, since then at
+  // the latest.
   bool Report(Words words, std::initializer_list<std::string_view> names, absl::Time now, absl::Duration interval,
-              bool is_old = false);
+              std::optional<absl::Time> known_since = std::nullopt);
   // True: there was one.
   bool End(std::string_view reason);
   void Clear() { by_reason_.clear(); }
