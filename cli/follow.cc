@@ -2,16 +2,19 @@
 
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <map>
+#include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "absl/time/clock.h"
 #include "cli/view/job_view.h"
 #include "cli/view/output.h"
+#include "cli/view/table.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 
@@ -36,100 +39,158 @@ absl::Status Exists(const GlobalOptions& options, const std::string& ns, const s
   return client.Ask([&](auto& stub, auto* context) { return stub.GetJob(context, request, &job); });
 }
 
+std::string KeyOf(const job::v1::Job& job) {
+  return job.object().meta().namespace_() + "/" + job.object().meta().name();
+}
+
+// What has been told so far, and shown of it.
+class Follower {
+ public:
+  Follower(const GlobalOptions& options, const FollowOptions& follow)
+      : options_(options), follow_(follow), live_(options.output.empty() && !follow.quiet && CanRedraw()) {}
+
+  // The phase that ends it, or why it has to end; nothing where it goes on.
+  absl::StatusOr<std::optional<kube::v1::JobPhase>> Take(const job::v1::WatchJobsResponse& change) {
+    const std::string key = KeyOf(change.job());
+    switch (change.type()) {
+      case job::v1::WatchJobsResponse::TYPE_STATE: {
+        const std::string& uid = change.job().object().meta().uid();
+        if (follow_.until != nullptr && uid_.empty()) uid_ = uid;
+        if (follow_.until != nullptr && uid_ != uid) return Deleted(key);  // This is another one.
+        unsure_.erase(key);
+        jobs_[key] = change;
+        Show(key, change);
+        const kube::v1::JobPhase phase = change.job().object().status().phase();
+        if (follow_.until != nullptr && follow_.until(phase)) return phase;
+        return std::nullopt;
+      }
+      case job::v1::WatchJobsResponse::TYPE_DELETED:
+        return Forget(key, change);
+      case job::v1::WatchJobsResponse::TYPE_RESET:
+        // Its snapshot follows; what is not in it is gone.
+        for (const auto& [name, told] : jobs_) {
+          if (std::find(change.slots().begin(), change.slots().end(), told.slot()) != change.slots().end()) {
+            unsure_.insert(name);
+          }
+        }
+        return std::nullopt;
+      case job::v1::WatchJobsResponse::TYPE_SYNCED:
+        for (const std::string& name : std::exchange(unsure_, {})) {
+          job::v1::WatchJobsResponse gone = jobs_[name];
+          gone.set_type(job::v1::WatchJobsResponse::TYPE_DELETED);
+          BASALT_RETURN_IF_ERROR(Forget(name, gone).status());
+        }
+        // One that no pass has looked at yet is not told either.
+        if (follow_.must_exist && jobs_.empty()) {
+          BASALT_RETURN_IF_ERROR(Exists(options_, options_.ns, follow_.name));
+        }
+        return std::nullopt;
+      default:
+        return std::nullopt;
+    }
+  }
+
+  void TellInterruption(std::string_view why) {
+    std::fprintf(stderr, "no jobsvc answers (%s): looking for it …\n", Printable(why).c_str());
+    drawn_ = 0;  // The next picture stands below these words.
+  }
+
+ private:
+  absl::StatusOr<std::optional<kube::v1::JobPhase>> Forget(const std::string& key,
+                                                           const job::v1::WatchJobsResponse& change) {
+    jobs_.erase(key);
+    lines_.erase(key);
+    unsure_.erase(key);
+    if (follow_.until != nullptr && change.job().object().meta().name() == follow_.name) return Deleted(key);
+    Show(key, change);
+    return std::nullopt;
+  }
+
+  void Show(const std::string& key, const job::v1::WatchJobsResponse& change) {
+    if (follow_.quiet) return;
+    if (!options_.output.empty()) {
+      Print(FormatDocument(change, options_.output));
+    } else if (live_) {
+      Draw();
+    } else if (change.type() == job::v1::WatchJobsResponse::TYPE_DELETED) {
+      Print(fmt::format("{}  deleted\n", Printable(key)));
+    } else if (std::string line = FormatChange(change.job()); line != lines_[key]) {
+      Print(lines_[key] = std::move(line));  // What changed may be nothing that the line tells.
+    }
+  }
+
+  // Over the picture before; what stands above stays.
+  void Draw() {
+    std::vector<job::v1::Job> rows;
+    for (const auto& [unused, told] : jobs_) rows.push_back(told.job());
+    const size_t height = TerminalHeight();
+    const std::string picture =
+        FitHeight(FormatJobs(rows, options_.all_namespaces, NowMs(), StandardLook()), height, TerminalWidth());
+    // The window may be smaller by now.
+    const size_t up = height == 0 ? drawn_ : std::min(drawn_, height - 1);
+    Print((up == 0 ? std::string() : fmt::format("\x1b[{}A\x1b[J", up)) + picture);
+    drawn_ = static_cast<size_t>(std::count(picture.begin(), picture.end(), '\n'));
+  }
+
+  const GlobalOptions& options_;
+  const FollowOptions& follow_;
+  const bool live_;
+  std::map<std::string, job::v1::WatchJobsResponse> jobs_;
+  std::set<std::string> unsure_;              // RESET took them back, and nothing was said of them since.
+  std::string uid_;                           // Of the job that is waited for.
+  size_t drawn_ = 0;                          // Lines of the last picture.
+  std::map<std::string, std::string> lines_;  // The last that was printed of each job.
+};
+
 }  // namespace
 
 int64_t NowMs() { return absl::ToUnixMillis(absl::Now()); }
 
 absl::StatusOr<kube::v1::JobPhase> Follow(JobClient& client, const GlobalOptions& options,
                                           const FollowOptions& follow) {
-  const std::string& name = follow.name;
-  const bool live = isatty(STDOUT_FILENO) != 0 && options.output.empty();
   job::v1::WatchJobsRequest request;
-  if (!options.all_namespaces || !name.empty()) request.set_namespace_(options.ns);
-  request.set_name(name);
-  std::map<std::string, job::v1::Job> jobs;
-  std::map<std::string, uint32_t> slots;     // Of the jobs: RESET takes them back by slot.
-  std::string uid;                           // Of the job that is waited for.
-  ptrdiff_t drawn = 0;                       // Lines of the last picture.
-  std::map<std::string, std::string> lines;  // The last that was printed of each job.
+  if (!options.all_namespaces || !follow.name.empty()) request.set_namespace_(options.ns);
+  request.set_name(follow.name);
+  Follower follower(options, follow);
+  int tries = 0;    // In a row that told nothing.
+  std::string why;  // The newest reason for that.
+  const auto nobody = [&] {
+    return MakeStatus(absl::StatusCode::kUnavailable,
+                      fmt::format("no jobsvc answered within {}{}; see 'basaltctl topology'", follow.timeout,
+                                  why.empty() ? "" : fmt::format(" ({})", why)));
+  };
   BASALT_ASSIGN_OR_RETURN(auto* stub, client.Connect());
-  int tries = 0;  // In a row that told nothing.
   while (true) {
     grpc::ClientContext context;
     if (follow.deadline != absl::InfiniteFuture()) context.set_deadline(absl::ToChronoTime(follow.deadline));
     auto stream = stub->WatchJobs(&context, request);
     job::v1::WatchJobsResponse change;
+    bool heard = false;  // Each says at least when all there is has been told.
     while (stream->Read(&change)) {
+      heard = true;
       tries = 0;
+      why.clear();
       if (!change.token().empty()) request.set_token(change.token());
-      const kube::v1::ObjectMeta& meta = change.job().object().meta();
-      const std::string key = meta.namespace_() + "/" + meta.name();
-      switch (change.type()) {
-        case job::v1::WatchJobsResponse::TYPE_STATE:
-          if (follow.until != nullptr && uid.empty()) uid = meta.uid();
-          if (follow.until != nullptr && uid != meta.uid()) {
-            context.TryCancel();
-            return Deleted(key);  // This is another one.
-          }
-          jobs[key] = change.job();
-          slots[key] = change.slot();
-          break;
-        case job::v1::WatchJobsResponse::TYPE_DELETED:
-          jobs.erase(key);
-          if (follow.until != nullptr && meta.name() == name) {
-            context.TryCancel();
-            return Deleted(key);
-          }
-          break;
-        case job::v1::WatchJobsResponse::TYPE_RESET:
-          // Its snapshot follows; what is not in it is gone.
-          std::erase_if(jobs, [&](const auto& job) {
-            return std::find(change.slots().begin(), change.slots().end(), slots[job.first]) != change.slots().end();
-          });
-          continue;
-        case job::v1::WatchJobsResponse::TYPE_SYNCED:
-          // One that no pass has looked at yet is not told either.
-          if (follow.must_exist && jobs.empty()) {
-            if (const absl::Status there = Exists(options, request.namespace_(), name); !there.ok()) {
-              context.TryCancel();
-              return there;
-            }
-          }
-          continue;
-        default:
-          continue;
-      }
-      if (follow.quiet) {
-        // Nothing is shown.
-      } else if (!options.output.empty()) {
-        Print(FormatMessage(change, options.output));
-      } else if (live) {
-        std::vector<job::v1::Job> rows;
-        for (const auto& [unused, job] : jobs) rows.push_back(job);
-        const std::string picture = FormatJobs(rows, options.all_namespaces, NowMs(), StandardLook());
-        // Over the picture before; what stands above stays.
-        Print((drawn == 0 ? std::string() : fmt::format("\x1b[{}A\x1b[J", drawn)) + picture);
-        drawn = std::count(picture.begin(), picture.end(), '\n');
-      } else if (change.type() == job::v1::WatchJobsResponse::TYPE_STATE) {
-        // What changed may be nothing that the line tells.
-        if (std::string line = FormatChange(change.job()); line != lines[key]) Print(lines[key] = std::move(line));
-      }
-      const kube::v1::JobPhase phase = change.job().object().status().phase();
-      if (follow.until != nullptr && change.type() == job::v1::WatchJobsResponse::TYPE_STATE && follow.until(phase)) {
-        context.TryCancel();
-        return phase;
-      }
+      const absl::StatusOr<std::optional<kube::v1::JobPhase>> end = follower.Take(change);
+      if (end.ok() && !end->has_value()) continue;
+      context.TryCancel();
+      if (!end.ok()) return end.status();
+      return **end;
     }
     const absl::Status ended = FromGrpc(stream->Finish());
+    if (ended.code() == absl::StatusCode::kDeadlineExceeded && !heard) return nobody();
     if (ended.code() != absl::StatusCode::kUnavailable) return ended.ok() ? absl::CancelledError("ended") : ended;
+    why = ToStd(ended.message());
+    if (tries == 0) follower.TellInterruption(why);
     // The replica went away, or is starting: look for it, or for another, and resume by token.
     client.TryAnother();
     absl::StatusOr<job::v1::JobService::Stub*> again = ended;
     while (!again.ok()) {
-      if (absl::Now() >= follow.deadline) return absl::DeadlineExceededError("no replica answers");
+      if (absl::Now() >= follow.deadline) return nobody();
       if (tries++ == kReconnectTries) return again.status();
-      absl::SleepFor(kReconnectPause);
+      absl::SleepFor(std::min(kReconnectPause, follow.deadline - absl::Now()));
       again = client.Connect();
+      if (!again.ok()) why = ToStd(again.status().message());
     }
     stub = *again;
   }

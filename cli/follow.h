@@ -17,11 +17,13 @@ struct FollowOptions {
   std::function<bool(kube::v1::JobPhase)> until;  // Ends it; null: nothing does. Needs a name.
   bool must_exist = false;                        // NOT_FOUND where there is no such job to begin with.
   bool quiet = false;                             // Prints nothing.
-  absl::Time deadline = absl::InfiniteFuture();   // DEADLINE_EXCEEDED then.
+  absl::Time deadline = absl::InfiniteFuture();   // DEADLINE_EXCEEDED then, or UNAVAILABLE if nobody answers.
+  std::string timeout;                            // How people said it.
 };
 
 // The phase that ended it. NOT_FOUND: the job that is waited for was deleted. On a terminal the picture is drawn anew
-// in place; elsewhere each change is a line. Goes on by its token where a replica ends, for some minutes.
+// in place; elsewhere each change is a line. Goes on by its token where a replica ends, for some minutes, and says so
+// on stderr.
 absl::StatusOr<kube::v1::JobPhase> Follow(JobClient& client, const GlobalOptions& options, const FollowOptions& follow);
 
 int64_t NowMs();

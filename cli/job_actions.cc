@@ -24,7 +24,8 @@ namespace {
 
 constexpr std::string_view kDeleted = "Deleted";
 constexpr absl::Duration kLook = absl::Milliseconds(200);
-constexpr char kPatience[] = "5m";  // With a command, unless --timeout says more.
+constexpr absl::Duration kPatienceOfWait = absl::Seconds(5);  // For somebody to answer at all.
+constexpr char kPatience[] = "5m";                            // With a command, unless --timeout says more.
 
 struct ActionFlags {
   std::string name;
@@ -187,7 +188,7 @@ absl::StatusOr<int> Scale(const GlobalOptions& options, const ActionFlags& flags
 absl::StatusOr<int> Wait(const GlobalOptions& options, const ActionFlags& flags) {
   BASALT_ASSIGN_OR_RETURN(const std::vector<kube::v1::JobPhase> phases, ParsePhases("--for", flags.phases, kDeleted));
   const bool for_deletion = std::find(flags.phases.begin(), flags.phases.end(), kDeleted) != flags.phases.end();
-  FollowOptions follow{.name = flags.name, .must_exist = true, .quiet = true};
+  FollowOptions follow{.name = flags.name, .must_exist = true, .quiet = true, .timeout = flags.timeout};
   BASALT_ASSIGN_OR_RETURN(follow.deadline, DeadlineOf(flags.timeout));
   const auto reached = [&](kube::v1::JobPhase phase) {
     return std::find(phases.begin(), phases.end(), phase) != phases.end();
@@ -198,7 +199,7 @@ absl::StatusOr<int> Wait(const GlobalOptions& options, const ActionFlags& flags)
     const bool over = IsFinished(phase) && phase != kube::v1::JOB_PHASE_ABORTED;
     return reached(phase) || (over && !for_deletion);
   };
-  JobClient client(options.gateway);
+  JobClient client(options.gateway, std::min(kPatienceOfWait, follow.deadline - absl::Now()));
   const absl::StatusOr<kube::v1::JobPhase> phase = Follow(client, options, follow);
   const std::string job = fmt::format("job {}/{}", options.ns, flags.name);
   if (phase.status().code() == absl::StatusCode::kNotFound && for_deletion) {

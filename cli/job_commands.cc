@@ -58,7 +58,7 @@ absl::StatusOr<int> Submit(const GlobalOptions& options, const JobFlags& flags) 
       Print(fmt::format("job {}/{} {}\n", last.object().meta().namespace_(), last.object().meta().name(),
                         flags.dry_run ? "is valid (dry run)" : "submitted"));
     } else {
-      Print(FormatMessage(last, options.output));
+      Print(manifests.size() == 1 ? FormatMessage(last, options.output) : FormatDocument(last, options.output));
     }
   }
   if (!flags.watch || flags.dry_run) return kExitDone;
@@ -123,10 +123,11 @@ absl::StatusOr<int> Get(const GlobalOptions& options, const JobFlags& flags) {
 
 absl::StatusOr<int> Watch(const GlobalOptions& options, const JobFlags& flags) {
   JobClient client(options.gateway);
-  BASALT_ASSIGN_OR_RETURN(
-      const kube::v1::JobPhase phase,
-      Follow(client, options, {.name = flags.name, .until = flags.name.empty() ? nullptr : IsFinished}));
-  return phase == kube::v1::JOB_PHASE_COMPLETED ? kExitDone : kExitJobNotCompleted;
+  FollowOptions follow{.name = flags.name, .must_exist = !flags.name.empty()};
+  if (!flags.name.empty()) follow.until = IsFinished;
+  const absl::StatusOr<kube::v1::JobPhase> phase = Follow(client, options, follow);
+  BASALT_RETURN_IF_ERROR(OrLookAt(phase.status(), JobsThereAre(options)));
+  return *phase == kube::v1::JOB_PHASE_COMPLETED ? kExitDone : kExitJobNotCompleted;
 }
 
 absl::StatusOr<int> Explain(const GlobalOptions& options, const JobFlags& flags) {

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -71,7 +70,7 @@ absl::Status NoSlots(const gateway::v1::Topology& topology) {
 
 // Until it is interrupted. What cannot be had for a moment is told and asked for again.
 absl::StatusOr<int> Watch(const GlobalOptions& options, const Asked& asked) {
-  const bool live = isatty(STDOUT_FILENO) != 0 && options.output.empty();
+  const bool live = options.output.empty() && CanRedraw();
   while (true) {
     const absl::StatusOr<TopologyAnswer> answer = AskTopology(options.gateway, asked.question);
     if (!answer.ok() && answer.status().code() == absl::StatusCode::kInvalidArgument) return answer.status();
@@ -83,7 +82,7 @@ absl::StatusOr<int> Watch(const GlobalOptions& options, const Asked& asked) {
     } else if (!answer.ok()) {
       Report(answer.status());
     } else if (options.output == "yaml") {
-      Print("---\n" + FormatMessage(answer->topology, options.output));
+      Print(FormatDocument(answer->topology, options.output));
     } else {
       Print(FormatLine(answer->topology));
     }

@@ -23,10 +23,18 @@ std::string Paint(std::string_view text, Colour colour) {
   return std::string(text);
 }
 
+namespace {
+
+bool ObeysEscapes(const char* term) { return term != nullptr && *term != '\0' && std::string_view(term) != "dumb"; }
+
+}  // namespace
+
 bool UsesColours(bool is_terminal, const char* no_color, const char* term) {
   const bool refused = no_color != nullptr && *no_color != '\0';
-  return is_terminal && !refused && term != nullptr && std::string_view(term) != "dumb";
+  return is_terminal && !refused && ObeysEscapes(term);
 }
+
+bool CanRedraw() { return isatty(STDOUT_FILENO) != 0 && ObeysEscapes(std::getenv("TERM")); }
 
 Look StandardLook() {
   return {.width = TerminalWidth(),

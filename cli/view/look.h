@@ -21,6 +21,8 @@ std::string Paint(std::string_view text, Colour colour);
 bool UsesColours(bool is_terminal, const char* no_color, const char* term);
 // Of standard output.
 Look StandardLook();
+// Standard output is a terminal that moves its cursor.
+bool CanRedraw();
 
 // Green: it has ended well. Red: it has not. Yellow: on its way, or somebody has to do something.
 Colour ColourOf(kube::v1::JobPhase phase);

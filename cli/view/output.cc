@@ -19,6 +19,10 @@ std::string FormatMessage(const google::protobuf::Message& message, std::string_
   return value.ok() ? ToYaml(*value) : std::string();
 }
 
+std::string FormatDocument(const google::protobuf::Message& message, std::string_view format) {
+  return (format == "yaml" ? "---\n" : "") + FormatMessage(message, format);
+}
+
 std::string FormatLine(const google::protobuf::Message& message) {
   google::protobuf::util::JsonPrintOptions options;
   options.preserve_proto_field_names = true;

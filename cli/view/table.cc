@@ -81,6 +81,14 @@ std::string_view CutLines(std::string_view text, size_t height) {
   return text.substr(0, std::min(end, text.size()));
 }
 
+std::string FitHeight(std::string_view text, size_t height, size_t width) {
+  const auto lines = static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+  if (height == 0 || lines < height) return std::string(text);
+  const std::string_view kept = CutLines(text, height - 1);
+  const size_t left_out = lines - static_cast<size_t>(std::count(kept.begin(), kept.end(), '\n'));
+  return fmt::format("{}{}", kept, CutLine(fmt::format("{} more are not shown\n", left_out), width));
+}
+
 size_t TableWidth(std::string_view text) {
   size_t widest = 0;
   while (!text.empty()) {

@@ -34,6 +34,8 @@ std::string CutLine(std::string_view line, size_t width);
 std::string Printable(std::string_view text);
 // Whole lines, of which there are at most `height` - 1, so that a terminal does not scroll; 0 = all.
 std::string_view CutLines(std::string_view text, size_t height);
+// The same; where lines are left out the last one says how many.
+std::string FitHeight(std::string_view text, size_t height, size_t width);
 // Code points of the longest line.
 size_t TableWidth(std::string_view text);
 

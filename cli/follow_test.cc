@@ -1,0 +1,125 @@
+// job watch and job wait: what is told of changes, of a server that is away, and on a terminal.
+#include "cli/follow.h"
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+
+#include "cli/suite_fixture.h"
+#include "common/base/yaml.h"
+
+namespace basalt::cli {
+namespace {
+
+using job::v1::WatchJobsResponse;
+using kube::v1::JOB_PHASE_COMPLETED;
+using kube::v1::JOB_PHASE_PENDING;
+using kube::v1::JOB_PHASE_RUNNING;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+const WatchJobsResponse kSynced = Told(WatchJobsResponse::TYPE_SYNCED);
+
+size_t Count(std::string_view text, std::string_view word) {
+  size_t count = 0;
+  for (size_t at = text.find(word); at != text.npos; at = text.find(word, at + word.size())) ++count;
+  return count;
+}
+
+class FollowTest : public SuiteTest {
+ protected:
+  ~FollowTest() override { setenv("TERM", term_.c_str(), 1); }
+
+ private:
+  const std::string term_ = std::getenv("TERM") == nullptr ? "dumb" : std::getenv("TERM");
+};
+
+TEST_F(FollowTest, APipeIsToldChangesAndDeletionsALineEach) {
+  jobs().streams = {cli::EndsWith({State(MakeJob("a", JOB_PHASE_RUNNING)), kSynced,
+                                   Told(WatchJobsResponse::TYPE_DELETED, MakeJob("a", JOB_PHASE_RUNNING))})};
+  EXPECT_EQ(Run({"job", "watch"}).out,
+            "default/a  Running  0 pending, 0 running, 0 succeeded, 0 failed of 0\n"
+            "default/a  deleted\n");
+}
+
+// Its deletion was missed: the snapshot that follows a reset does not hold it.
+TEST_F(FollowTest, WhatASnapshotDoesNotHoldAnyMoreWasDeleted) {
+  WatchJobsResponse reset = Told(WatchJobsResponse::TYPE_RESET);
+  reset.add_slots(0);
+  jobs().streams = {
+      cli::EndsWith({State(MakeJob("a", JOB_PHASE_RUNNING)), State(MakeJob("b", JOB_PHASE_RUNNING)), kSynced, reset,
+                     State(MakeJob("b", JOB_PHASE_RUNNING)), kSynced, State(MakeJob("c", JOB_PHASE_RUNNING))})};
+  const std::string out = Run({"job", "watch"}).out;
+  EXPECT_EQ(Count(out, "deleted"), 1u) << out;
+  EXPECT_THAT(out, HasSubstr("default/a  deleted\ndefault/c  Running"));
+  EXPECT_THAT(Run({"job", "watch", "-o", "json"}).out, HasSubstr("\"TYPE_DELETED\""));
+}
+
+TEST_F(FollowTest, ObjectsInYamlAreDocumentsOfAStream) {
+  jobs().streams = {
+      cli::EndsWith({State(MakeJob("a", JOB_PHASE_PENDING)), State(MakeJob("b", JOB_PHASE_RUNNING)), kSynced})};
+  const std::string out = Run({"job", "watch", "-o", "yaml"}).out;
+  const auto documents = ParseYamlDocuments(out);
+  ASSERT_TRUE(documents.ok()) << documents.status() << "\n" << out;
+  EXPECT_EQ(documents->size(), 2u);
+  EXPECT_THAT(out, StartsWith("---\n"));
+}
+
+TEST_F(FollowTest, AJobThatDoesNotExistIsNotWaitedFor) {
+  jobs().streams = {cli::EndsWith({kSynced})};
+  const Ran ran = Run({"job", "watch", "nobody"});
+  EXPECT_EQ(ran.exit_code, kExitRefused);
+  EXPECT_EQ(ran.err,
+            "error: job default/nobody does not exist; basaltctl job list -n default tells those that there are\n");
+}
+
+TEST_F(FollowTest, AnInterruptionIsToldOnce) {
+  const grpc::StatusCode away = grpc::StatusCode::UNAVAILABLE;
+  jobs().streams = {cli::EndsWith({State(MakeJob("a", JOB_PHASE_RUNNING)), kSynced}, away), cli::EndsWith({}, away),
+                    cli::EndsWith({State(MakeJob("a", JOB_PHASE_COMPLETED)), kSynced})};
+  const Ran ran = Run({"job", "watch", "a"});
+  EXPECT_EQ(ran.exit_code, kExitDone) << ran.err;
+  EXPECT_EQ(ran.err, "no jobsvc answers (that was all): looking for it …\n");
+}
+
+TEST_F(FollowTest, WaitDistinguishesAJobThatIsNotThereYetFromASuiteThatDoesNotAnswer) {
+  jobs().streams = {Stream{{State(MakeJob("a", JOB_PHASE_RUNNING)), kSynced}, std::nullopt}};
+  const Ran late = Run({"job", "wait", "a", "--for", "Completed", "--timeout", "300ms"});
+  EXPECT_EQ(late.exit_code, kExitRefused);
+  EXPECT_THAT(late.err, HasSubstr("job default/a is not Completed after 300ms; basaltctl job explain a"));
+  jobs().streams = {cli::EndsWith({}, grpc::StatusCode::UNAVAILABLE)};
+  const Ran away = Run({"job", "wait", "a", "--for", "Completed", "--timeout", "300ms"});
+  EXPECT_EQ(away.exit_code, kExitRefused);
+  EXPECT_THAT(away.err, HasSubstr("error: no jobsvc answered within 300ms (that was all)"));
+  EXPECT_THAT(away.err, Not(HasSubstr("is not Completed")));
+  jobs().streams = {Stream{}};  // It listens, and says nothing.
+  EXPECT_THAT(Run({"job", "wait", "a", "--for", "Completed", "--timeout", "300ms"}).err,
+              HasSubstr("error: no jobsvc answered within 300ms"));
+}
+
+TEST_F(FollowTest, APictureIsNoHigherThanTheTerminal) {
+  setenv("TERM", "xterm", 1);
+  std::vector<WatchJobsResponse> told;
+  for (char name = 'a'; name < 'm'; ++name) told.push_back(State(MakeJob(std::string(1, name), JOB_PHASE_RUNNING)));
+  jobs().streams = {cli::EndsWith(told)};
+  const std::string sent = RunOnTerminal(8, 80, {"job", "watch"});
+  EXPECT_THAT(sent, HasSubstr("\x1b[7A"));
+  EXPECT_THAT(sent, Not(HasSubstr("\x1b[8A")));
+  EXPECT_THAT(sent, EndsWith("7 more are not shown\n"));
+  EXPECT_THAT(RunOnTerminal(30, 80, {"job", "watch"}), Not(HasSubstr("not shown")));
+}
+
+TEST_F(FollowTest, ATerminalThatCannotMoveItsCursorIsSentLines) {
+  jobs().streams = {cli::EndsWith({State(MakeJob("a", JOB_PHASE_RUNNING)), State(MakeJob("a", JOB_PHASE_COMPLETED))})};
+  setenv("TERM", "dumb", 1);
+  const std::string sent = RunOnTerminal(8, 80, {"job", "watch"});
+  EXPECT_THAT(sent, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(sent, HasSubstr("default/a  Running"));
+  unsetenv("TERM");
+  EXPECT_THAT(RunOnTerminal(8, 80, {"job", "watch"}), Not(HasSubstr("\x1b")));
+}
+
+}  // namespace
+}  // namespace basalt::cli

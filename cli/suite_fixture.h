@@ -1,0 +1,245 @@
+#pragma once
+
+// A suite on loopback for the tests of commands: a gateway that names one jobsvc, which answers as a test says.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+#include <pty.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "basalt/gateway/v1/gateway.grpc.pb.h"
+#include "basalt/job/v1/job.grpc.pb.h"
+#include "cli/commands.h"
+#include "common/rpc/grpc/server.h"
+
+namespace basalt::cli {
+
+inline job::v1::Job MakeJob(const std::string& name, kube::v1::JobPhase phase, const std::string& ns = "default") {
+  job::v1::Job job;
+  job.mutable_object()->mutable_meta()->set_namespace_(ns);
+  job.mutable_object()->mutable_meta()->set_name(name);
+  job.mutable_object()->mutable_meta()->set_uid("uid-" + name);
+  job.mutable_object()->mutable_status()->set_phase(phase);
+  return job;
+}
+
+inline job::v1::WatchJobsResponse Told(job::v1::WatchJobsResponse::Type type, job::v1::Job job = {}) {
+  job::v1::WatchJobsResponse response;
+  response.set_type(type);
+  *response.mutable_job() = std::move(job);
+  return response;
+}
+
+inline job::v1::WatchJobsResponse State(job::v1::Job job) {
+  return Told(job::v1::WatchJobsResponse::TYPE_STATE, std::move(job));
+}
+
+// What one call of WatchJobs is told, and how it ends; without an end it stays open until the caller goes.
+struct Stream {
+  std::vector<job::v1::WatchJobsResponse> told;
+  std::optional<grpc::Status> end;
+};
+
+inline Stream EndsWith(std::vector<job::v1::WatchJobsResponse> told,
+                       grpc::StatusCode code = grpc::StatusCode::ABORTED) {
+  return {std::move(told), grpc::Status(code, "that was all")};
+}
+
+class ScriptedJobs final : public job::v1::JobService::Service {
+ public:
+  std::map<std::string, job::v1::Job> jobs;            // By name. Before the command runs.
+  std::map<std::string, job::v1::JobHistory> history;  // The same.
+  std::deque<Stream> streams;                          // The last one again and again.
+  std::vector<std::string> asked;                      // "SubmitJob", …
+
+  grpc::Status GetJob(grpc::ServerContext*, const job::v1::GetJobRequest* request, job::v1::Job* response) override {
+    asked.emplace_back("GetJob");
+    return Find(jobs, request->name(), "job default/{} does not exist", *response);
+  }
+  grpc::Status GetJobHistory(grpc::ServerContext*, const job::v1::GetJobHistoryRequest* request,
+                             job::v1::JobHistory* response) override {
+    asked.emplace_back("GetJobHistory");
+    return Find(history, request->name(), "there is no history of a job default/{}", *response);
+  }
+  grpc::Status ExplainJob(grpc::ServerContext*, const job::v1::ExplainJobRequest* request,
+                          job::v1::JobExplanation*) override {
+    asked.emplace_back("ExplainJob");
+    job::v1::Job job;
+    return Find(jobs, request->name(), "job default/{} does not exist", job);
+  }
+  grpc::Status ListJobs(grpc::ServerContext*, const job::v1::ListJobsRequest*,
+                        job::v1::ListJobsResponse* response) override {
+    asked.emplace_back("ListJobs");
+    for (const auto& [name, job] : jobs) *response->add_jobs() = job;
+    return grpc::Status::OK;
+  }
+  grpc::Status SubmitJob(grpc::ServerContext*, const job::v1::SubmitJobRequest* request,
+                         job::v1::Job* response) override {
+    asked.emplace_back(request->dry_run() ? "dry run" : "SubmitJob");
+    if (!refusal.empty()) return {grpc::StatusCode::INVALID_ARGUMENT, refusal};
+    *response = MakeJob("submitted", kube::v1::JOB_PHASE_UNSPECIFIED);
+    return grpc::Status::OK;
+  }
+  grpc::Status ScaleJob(grpc::ServerContext*, const job::v1::ScaleJobRequest* request,
+                        job::v1::Job* response) override {
+    asked.emplace_back("ScaleJob");
+    job::v1::Job job;
+    if (grpc::Status found = Find(jobs, request->name(), "job default/{} does not exist", job); !found.ok()) {
+      return found;
+    }
+    for (const job::v1::TaskScale& scale : request->tasks()) {
+      const auto& tasks = job.object().spec().tasks();
+      if (std::none_of(tasks.begin(), tasks.end(), [&](const auto& task) { return task.name() == scale.task(); })) {
+        return {grpc::StatusCode::NOT_FOUND,
+                fmt::format("job default/{} has no task {}", request->name(), scale.task())};
+      }
+    }
+    *response = job;
+    return grpc::Status::OK;
+  }
+  grpc::Status DeleteJob(grpc::ServerContext*, const job::v1::DeleteJobRequest*, job::v1::DeleteJobResponse*) override {
+    asked.emplace_back("DeleteJob");
+    return grpc::Status::OK;
+  }
+  grpc::Status WatchJobs(grpc::ServerContext* context, const job::v1::WatchJobsRequest*,
+                         grpc::ServerWriter<job::v1::WatchJobsResponse>* writer) override {
+    Stream stream;
+    {
+      const std::lock_guard lock(mutex_);
+      asked.emplace_back("WatchJobs");
+      if (streams.empty()) return {grpc::StatusCode::ABORTED, "nobody said what to tell"};
+      stream = streams.front();
+      if (streams.size() > 1) streams.pop_front();
+    }
+    for (const job::v1::WatchJobsResponse& response : stream.told) writer->Write(response);
+    if (stream.end) return *stream.end;
+    while (!context->IsCancelled()) std::this_thread::yield();
+    return grpc::Status::CANCELLED;
+  }
+
+  std::string refusal;  // Of each submission.
+
+ private:
+  template <typename Message>
+  static grpc::Status Find(const std::map<std::string, Message>& all, const std::string& name, std::string_view missing,
+                           Message& response) {
+    const auto found = all.find(name);
+    if (found == all.end()) return {grpc::StatusCode::NOT_FOUND, fmt::format(fmt::runtime(missing), name)};
+    response = found->second;
+    return grpc::Status::OK;
+  }
+
+  std::mutex mutex_;
+};
+
+class OneGateway final : public gateway::v1::GatewayService::Service {
+ public:
+  explicit OneGateway(gateway::v1::Topology topology) : topology_(std::move(topology)) {}
+  grpc::Status GetTopology(grpc::ServerContext*, const gateway::v1::GetTopologyRequest*,
+                           gateway::v1::Topology* response) override {
+    *response = topology_;
+    return grpc::Status::OK;
+  }
+
+ private:
+  const gateway::v1::Topology topology_;
+};
+
+// Exit code and what was printed.
+struct Ran {
+  int exit_code = -1;
+  std::string out;
+  std::string err;
+};
+
+class SuiteTest : public ::testing::Test {
+ protected:
+  SuiteTest() {
+    auto jobs = std::make_unique<ScriptedJobs>();
+    jobs_ = jobs.get();
+    jobs_address_ = Serve(std::move(jobs));
+    gateway::v1::Topology topology;
+    topology.set_leads(true);
+    gateway::v1::MemberStatus& status = *topology.add_members();
+    status.set_attached(true);
+    status.mutable_member()->set_service(gateway::v1::SERVICE_KIND_JOB);
+    status.mutable_member()->set_replica("jobsvc-0");
+    status.mutable_member()->set_address(jobs_address_);
+    gateway_ = Serve(std::make_unique<OneGateway>(topology));
+  }
+
+  Ran Run(const std::vector<std::string>& words) {
+    ::testing::internal::CaptureStdout();
+    ::testing::internal::CaptureStderr();
+    Ran ran;
+    ran.exit_code = Type(words);
+    ran.out = ::testing::internal::GetCapturedStdout();
+    ran.err = ::testing::internal::GetCapturedStderr();
+    return ran;
+  }
+  // What a terminal of that size is sent; a carriage return before each end of a line is left out.
+  std::string RunOnTerminal(unsigned short rows, unsigned short columns, const std::vector<std::string>& words) {
+    int master = -1;
+    int slave = -1;
+    winsize size{.ws_row = rows, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};
+    EXPECT_EQ(openpty(&master, &slave, nullptr, nullptr, &size), 0);
+    std::string sent;
+    std::thread reader([&] {
+      std::array<char, 4096> buffer;
+      for (ssize_t got = 0; (got = read(master, buffer.data(), buffer.size())) > 0;) sent.append(buffer.data(), got);
+    });
+    std::fflush(stdout);
+    const int before = dup(STDOUT_FILENO);
+    dup2(slave, STDOUT_FILENO);
+    close(slave);
+    Type(words);
+    std::fflush(stdout);
+    dup2(before, STDOUT_FILENO);  // The last that held the terminal: who reads it is told its end.
+    close(before);
+    reader.join();
+    close(master);
+    std::erase(sent, '\r');
+    return sent;
+  }
+
+  ScriptedJobs& jobs() { return *jobs_; }
+  const std::string& gateway() const { return gateway_; }
+  const std::string& jobs_address() const { return jobs_address_; }
+
+ private:
+  template <typename Service>
+  std::string Serve(std::unique_ptr<Service> service) {
+    std::vector<std::unique_ptr<rpc::GrpcService>> services;
+    services.push_back(rpc::WrapService(std::move(service)));
+    auto server = rpc::GrpcServer::Start({}, std::move(services));
+    EXPECT_TRUE(server.ok()) << server.status();
+    servers_.push_back(*std::move(server));
+    return fmt::format("127.0.0.1:{}", servers_.back()->port());
+  }
+  int Type(const std::vector<std::string>& words) {
+    std::vector<const char*> arguments = {"basaltctl"};
+    if (words.front() != "--gateway") arguments.insert(arguments.end(), {"--gateway", gateway_.c_str()});
+    for (const std::string& word : words) arguments.push_back(word.c_str());
+    return Main(static_cast<int>(arguments.size()), arguments.data());
+  }
+
+  ScriptedJobs* jobs_ = nullptr;
+  std::string jobs_address_;
+  std::string gateway_;
+  std::vector<std::unique_ptr<rpc::GrpcServer>> servers_;
+};
+
+}  // namespace basalt::cli
