@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <utility>
 
+#include "absl/strings/str_split.h"
 #include "cli/completion/command.h"
 #include "cli/preflight/command.h"
 #include "common/base/status.h"
@@ -26,13 +27,22 @@ int Report(const absl::Status& status) {
   for (char& c : message) {
     if (c != '\n' && (static_cast<unsigned char>(c) < ' ' || c == '\x7f')) c = '?';
   }
-  std::fprintf(stderr, "error: %s\n", message.c_str());
+  for (const absl::string_view line : absl::StrSplit(message, '\n')) {
+    std::fprintf(stderr, "error: %.*s\n", static_cast<int>(line.size()), line.data());
+  }
   return status.code() == absl::StatusCode::kInvalidArgument ? kExitBadInput : kExitRefused;
 }
 
 absl::Status OrLookAt(const absl::Status& status, std::string_view cure) {
   if (status.code() != absl::StatusCode::kNotFound) return status;
   return MakeStatus(status.code(), fmt::format("{}; {}", ToStd(status.message()), cure));
+}
+
+absl::Status PrintsNoObject(const GlobalOptions& options, std::string_view command) {
+  if (options.output.empty()) return absl::OkStatus();
+  return MakeStatus(
+      absl::StatusCode::kInvalidArgument,
+      fmt::format("-o {}: {} prints no object; its exit code says what became of it", options.output, command));
 }
 
 void Runs(CLI::App& command, int& exit_code, std::function<absl::StatusOr<int>()> run) {
@@ -54,6 +64,8 @@ void AddCommands(CLI::App& app, GlobalOptions& options, int& exit_code) {
       ->transform([](const std::string& format) { return format == "table" ? std::string() : format; });
   app.add_option("-n,--namespace", options.ns, "Namespace")
       ->capture_default_str()
+      ->check(CLI::Validator(
+          [](const std::string& ns) { return ns.empty() ? "is empty; -A means all namespaces" : std::string(); }, ""))
       ->each([&options](const std::string&) { options.ns_given = true; });
   app.add_flag("-A,--all-namespaces", options.all_namespaces, "All namespaces");
   AddJobCommands(app, options, exit_code);

@@ -47,6 +47,9 @@ int Report(const absl::Status& status);
 // The status; where it is NOT_FOUND, with what to do about it.
 absl::Status OrLookAt(const absl::Status& status, std::string_view cure);
 
+// INVALID_ARGUMENT where an object is asked for (-o) of a command that has none.
+absl::Status PrintsNoObject(const GlobalOptions& options, std::string_view command);
+
 // What the command does once it was given: it leaves its exit code, or that of the error that it prints, in
 // `exit_code`.
 void Runs(CLI::App& command, int& exit_code, std::function<absl::StatusOr<int>()> run);

@@ -55,7 +55,10 @@ absl::StatusOr<TopologyAnswer> AskTopology(const std::string& gateways, const To
     for (const std::string& address : addresses) {
       TopologyAnswer answer;
       if (const grpc::Status status = Ask(address, question, answer.topology); !status.ok()) {
-        failures.push_back(fmt::format("the gateway at {} does not answer ({})", address, status.error_message()));
+        failures.push_back(
+            status.error_code() == grpc::StatusCode::UNIMPLEMENTED
+                ? fmt::format("what answers at {} is no gateway", address)
+                : fmt::format("the gateway at {} does not answer ({})", address, status.error_message()));
         continue;
       }
       const gateway::v1::Topology& standby = answer.topology;

@@ -1,5 +1,6 @@
 // basaltctl job suspend, resume, restart, terminate, complete, scale and wait.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -144,6 +145,30 @@ absl::StatusOr<std::pair<std::string, int32_t>> ParseSize(std::string_view text,
   return std::pair(std::string(text.substr(0, equals)), size);
 }
 
+// INVALID_ARGUMENT: a task stands twice in what was given. `what` is the flag or argument.
+absl::Status Once(std::vector<std::string>& tasks, const std::string& task, std::string_view what) {
+  if (std::find(tasks.begin(), tasks.end(), task) != tasks.end()) {
+    return MakeStatus(absl::StatusCode::kInvalidArgument, fmt::format("{}: task {} is given twice", what, task));
+  }
+  tasks.push_back(task);
+  return absl::OkStatus();
+}
+
+// What is missing, of a job that is there, is a task: with those that it has.
+absl::Status OrTasks(const absl::Status& status, JobClient& client, const GlobalOptions& options,
+                     const std::string& name) {
+  if (status.code() != absl::StatusCode::kNotFound) return status;
+  job::v1::GetJobRequest request;
+  request.set_namespace_(options.ns);
+  request.set_name(name);
+  job::v1::Job job;
+  const absl::Status there = client.Ask([&](auto& stub, auto* context) { return stub.GetJob(context, request, &job); });
+  std::vector<std::string> tasks;
+  for (const kube::v1::TaskSpec& task : job.object().spec().tasks()) tasks.push_back(task.name());
+  if (!there.ok() || tasks.empty()) return OrLookAt(status, "basaltctl job list tells the jobs that there are");
+  return MakeStatus(status.code(), fmt::format("{}; it has {}", ToStd(status.message()), fmt::join(tasks, ", ")));
+}
+
 job::v1::TaskScale& ScaleOf(const std::string& task, job::v1::ScaleJobRequest& request) {
   for (job::v1::TaskScale& scale : *request.mutable_tasks()) {
     if (scale.task() == task) return scale;
@@ -154,25 +179,32 @@ job::v1::TaskScale& ScaleOf(const std::string& task, job::v1::ScaleJobRequest& r
 }
 
 absl::StatusOr<int> Scale(const GlobalOptions& options, const ActionFlags& flags) {
+  if (flags.replicas.empty() && flags.task_min_available.empty() && !flags.min_available) {
+    return MakeStatus(absl::StatusCode::kInvalidArgument,
+                      "nothing is to change: give TASK=N, --min-available N or --task-min-available TASK=N");
+  }
   job::v1::ScaleJobRequest request;
   request.set_namespace_(options.ns);
   request.set_name(flags.name);
   request.set_uid(flags.uid);
   request.set_dry_run(flags.dry_run);
+  std::vector<std::string> seen;
   for (const std::string& text : flags.replicas) {
     BASALT_ASSIGN_OR_RETURN(const auto size, ParseSize(text, "replicas"));
+    BASALT_RETURN_IF_ERROR(Once(seen, size.first, "replicas"));
     ScaleOf(size.first, request).set_replicas(size.second);
   }
+  seen.clear();
   for (const std::string& text : flags.task_min_available) {
     BASALT_ASSIGN_OR_RETURN(const auto size, ParseSize(text, "--task-min-available"));
+    BASALT_RETURN_IF_ERROR(Once(seen, size.first, "--task-min-available"));
     ScaleOf(size.first, request).set_min_available(size.second);
   }
   if (flags.min_available) request.set_min_available(*flags.min_available);
   JobClient client(options.gateway);
   job::v1::Job job;
   const auto order = [&](auto& stub, auto* context) { return stub.ScaleJob(context, request, &job); };
-  BASALT_RETURN_IF_ERROR(
-      OrLookAt(client.Order(order), "basaltctl job list tells the jobs that there are, job get NAME their tasks"));
+  BASALT_RETURN_IF_ERROR(OrTasks(client.Order(order), client, options, flags.name));
   if (!options.output.empty()) {
     Print(FormatMessage(job, options.output));
     return kExitDone;
@@ -186,6 +218,7 @@ absl::StatusOr<int> Scale(const GlobalOptions& options, const ActionFlags& flags
 }
 
 absl::StatusOr<int> Wait(const GlobalOptions& options, const ActionFlags& flags) {
+  BASALT_RETURN_IF_ERROR(PrintsNoObject(options, "job wait"));
   BASALT_ASSIGN_OR_RETURN(const std::vector<kube::v1::JobPhase> phases, ParsePhases("--for", flags.phases, kDeleted));
   const bool for_deletion = std::find(flags.phases.begin(), flags.phases.end(), kDeleted) != flags.phases.end();
   FollowOptions follow{.name = flags.name, .must_exist = true, .quiet = true, .timeout = flags.timeout};
@@ -245,15 +278,24 @@ void AddJobActions(CLI::App& job, GlobalOptions& options, int& exit_code) {
   command("complete", "End a job as Completed", "CompleteJob");
   CLI::App* restart = with_command_flags(add("restart", "Restart a job, or a part of it", Restart));
   const CLI::Validator given([](const std::string& text) { return text.empty() ? "is empty" : std::string(); }, "NAME");
+  const CLI::Validator whole(
+      [](const std::string& text) {
+        int32_t number = -1;
+        const char* const end = text.data() + text.size();
+        const auto [at, error] = std::from_chars(text.data(), end, number);
+        const bool fine = at == end && error == std::errc() && number >= 0;
+        return fine ? std::string()
+                    : fmt::format("'{}' is no whole number from 0 to {}", text, std::numeric_limits<int32_t>::max());
+      },
+      "");
   CLI::Option* task = restart->add_option("--task", flags->task, "Only the pods of this task")->check(given);
   restart->add_option("--partition", flags->partition, "Only this partition of the task, from 0")
-      ->check(CLI::NonNegativeNumber)
+      ->check(whole)
       ->needs(task);
   restart->add_option("--pod", flags->pod, "Only this pod")->check(given)->excludes(task);
   CLI::App* scale = add("scale", "Change how many pods the tasks of a job have", Scale);
   scale->add_option("replicas", flags->replicas, "TASK=N, for each task that is to change");
-  scale->add_option("--min-available", flags->min_available, "The job's minAvailable from now on")
-      ->check(CLI::NonNegativeNumber);
+  scale->add_option("--min-available", flags->min_available, "The job's minAvailable from now on")->check(whole);
   scale->add_option("--task-min-available", flags->task_min_available, "TASK=N: a task's minAvailable from now on");
   scale->add_flag("--dry-run", flags->dry_run, "Check only");
   scale->add_option("--uid", flags->uid, "Only if the job has this UID");

@@ -1,9 +1,13 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <grpcpp/grpcpp.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iterator>
 #include <memory>
 
+#include "absl/strings/str_split.h"
 #include "cli/client.h"
 #include "cli/commands.h"
 #include "cli/follow.h"
@@ -23,7 +27,7 @@ std::string JobsThereAre(const GlobalOptions& options) {
 }
 
 struct JobFlags {
-  std::string file;
+  std::vector<std::string> files;
   std::string name;
   std::string uid;
   std::vector<std::string> phases;
@@ -33,8 +37,41 @@ struct JobFlags {
   bool watch = false;
 };
 
+// The status; where it is NOT_FOUND, with where the job is still told of.
+absl::Status OrHistory(const absl::Status& status, JobClient& client, const GlobalOptions& options,
+                       const std::string& name) {
+  if (status.code() != absl::StatusCode::kNotFound) return status;
+  job::v1::GetJobHistoryRequest request;
+  request.set_namespace_(options.ns);
+  request.set_name(name);
+  job::v1::JobHistory history;
+  const absl::Status told =
+      client.Ask([&](auto& stub, auto* context) { return stub.GetJobHistory(context, request, &history); });
+  if (!told.ok() || history.entries().empty()) return OrLookAt(status, JobsThereAre(options));
+  return OrLookAt(status, fmt::format("basaltctl job history {} -n {} tells what became of it", name, options.ns));
+}
+
+// A refusal of several lines names its document in each.
+absl::Status AnnotateLines(const absl::Status& status, std::string_view source) {
+  if (status.ok()) return status;
+  const std::vector<std::string> lines = absl::StrSplit(status.message(), '\n');
+  return MakeStatus(status.code(), fmt::format("{}: {}", source, fmt::join(lines, fmt::format("\n{}: ", source))));
+}
+
+absl::StatusOr<std::vector<JobManifest>> ReadAll(const std::vector<std::string>& files) {
+  if (std::count(files.begin(), files.end(), "-") > 1) {
+    return MakeStatus(absl::StatusCode::kInvalidArgument, "-f -: standard input can be read once");
+  }
+  std::vector<JobManifest> all;
+  for (const std::string& file : files) {
+    BASALT_ASSIGN_OR_RETURN(std::vector<JobManifest> manifests, ReadJobManifests(file));
+    std::move(manifests.begin(), manifests.end(), std::back_inserter(all));
+  }
+  return all;
+}
+
 absl::StatusOr<int> Submit(const GlobalOptions& options, const JobFlags& flags) {
-  BASALT_ASSIGN_OR_RETURN(const std::vector<JobManifest> manifests, ReadJobManifests(flags.file));
+  BASALT_ASSIGN_OR_RETURN(const std::vector<JobManifest> manifests, ReadAll(flags.files));
   JobClient client(options.gateway);
   const auto submit = [&](const JobManifest& manifest, bool dry_run) -> absl::StatusOr<job::v1::Job> {
     job::v1::SubmitJobRequest request;
@@ -44,7 +81,7 @@ absl::StatusOr<int> Submit(const GlobalOptions& options, const JobFlags& flags) 
     request.set_dry_run(dry_run);
     job::v1::Job job;
     const auto send = [&](auto& stub, auto* context) { return stub.SubmitJob(context, request, &job); };
-    BASALT_RETURN_IF_ERROR(Annotate(dry_run ? client.Ask(send) : client.Order(send), manifest.source));
+    BASALT_RETURN_IF_ERROR(AnnotateLines(dry_run ? client.Ask(send) : client.Order(send), manifest.source));
     return job;
   };
   // All are checked before the first is sent, by the server too, so that nothing is half submitted.
@@ -86,7 +123,7 @@ absl::StatusOr<int> List(const GlobalOptions& options, const JobFlags& flags) {
     request.set_page_token(page.next_page_token());
   } while (!request.page_token().empty());
   if (!options.output.empty()) {
-    Print(FormatMessage(all, options.output));
+    Print(FormatList(all, options.output));
   } else if (all.jobs_size() == 0) {
     std::fprintf(stderr, "No jobs found%s\n",
                  options.all_namespaces ? "" : fmt::format(" in namespace {}; -A looks in all", options.ns).c_str());
@@ -103,7 +140,7 @@ absl::StatusOr<int> Get(const GlobalOptions& options, const JobFlags& flags) {
   request.set_name(flags.name);
   job::v1::Job job;
   const auto get = [&](auto& stub, auto* context) { return stub.GetJob(context, request, &job); };
-  BASALT_RETURN_IF_ERROR(OrLookAt(client.Ask(get), JobsThereAre(options)));
+  BASALT_RETURN_IF_ERROR(OrHistory(client.Ask(get), client, options, flags.name));
   if (!options.output.empty()) {
     Print(FormatMessage(job, options.output));
     return kExitDone;
@@ -126,7 +163,7 @@ absl::StatusOr<int> Watch(const GlobalOptions& options, const JobFlags& flags) {
   FollowOptions follow{.name = flags.name, .must_exist = !flags.name.empty()};
   if (!flags.name.empty()) follow.until = IsFinished;
   const absl::StatusOr<kube::v1::JobPhase> phase = Follow(client, options, follow);
-  BASALT_RETURN_IF_ERROR(OrLookAt(phase.status(), JobsThereAre(options)));
+  BASALT_RETURN_IF_ERROR(OrHistory(phase.status(), client, options, flags.name));
   return *phase == kube::v1::JOB_PHASE_COMPLETED ? kExitDone : kExitJobNotCompleted;
 }
 
@@ -137,7 +174,7 @@ absl::StatusOr<int> Explain(const GlobalOptions& options, const JobFlags& flags)
   request.set_name(flags.name);
   job::v1::JobExplanation explanation;
   const auto ask = [&](auto& stub, auto* context) { return stub.ExplainJob(context, request, &explanation); };
-  BASALT_RETURN_IF_ERROR(OrLookAt(client.Ask(ask), JobsThereAre(options)));
+  BASALT_RETURN_IF_ERROR(OrHistory(client.Ask(ask), client, options, flags.name));
   Print(options.output.empty() ? FormatExplanation(explanation, StandardLook().width)
                                : FormatMessage(explanation, options.output));
   return kExitDone;
@@ -152,11 +189,17 @@ absl::StatusOr<int> History(const GlobalOptions& options, const JobFlags& flags)
   job::v1::JobHistory history;
   const auto get = [&](auto& stub, auto* context) { return stub.GetJobHistory(context, request, &history); };
   BASALT_RETURN_IF_ERROR(OrLookAt(client.Ask(get), JobsThereAre(options)));
-  Print(options.output.empty() ? FormatHistory(history, StandardLook()) : FormatMessage(history, options.output));
+  if (!options.output.empty()) {
+    Print(FormatMessage(history, options.output));
+    return kExitDone;
+  }
+  if (!history.entries().empty()) Print(FormatHistory(history, StandardLook()));
+  std::fputs(FormatGap(history, fmt::format("{}/{}", options.ns, flags.name)).c_str(), stderr);
   return kExitDone;
 }
 
 absl::StatusOr<int> Delete(const GlobalOptions& options, const JobFlags& flags) {
+  BASALT_RETURN_IF_ERROR(PrintsNoObject(options, "job delete"));
   JobClient client(options.gateway);
   job::v1::DeleteJobRequest request;
   request.set_namespace_(options.ns);
@@ -186,8 +229,11 @@ void AddJobCommands(CLI::App& app, GlobalOptions& options, int& exit_code) {
     return sub;
   };
   CLI::App* submit = add("submit", "Submit the jobs of a manifest", Submit);
-  submit->add_option("-f,--filename", flags->file, "Manifest, YAML or JSON; - reads standard input")
+  submit
+      ->add_option("-f,--filename", flags->files,
+                   "Manifest, YAML or JSON; may be given several times; - reads standard input")
       ->type_name("FILE")
+      ->allow_extra_args(false)
       ->required();
   submit->add_flag("--dry-run", flags->dry_run, "Default and validate only");
   submit->add_flag("-w,--watch", flags->watch, "Follow the (last) job until it is finished");

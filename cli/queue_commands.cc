@@ -24,7 +24,7 @@ absl::StatusOr<int> List(const GlobalOptions& options) {
     request.set_page_token(page.next_page_token());
   } while (!request.page_token().empty());
   if (!options.output.empty()) {
-    std::fputs(FormatMessage(all, options.output).c_str(), stdout);
+    std::fputs(FormatList(all, options.output).c_str(), stdout);
     return kExitDone;
   }
   std::vector<Row> rows;

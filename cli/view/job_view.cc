@@ -202,6 +202,17 @@ std::string FormatDecisions(const job::v1::JobHistory& history, const Look& look
                        look);
 }
 
+std::string FormatGap(const job::v1::JobHistory& history, std::string_view job) {
+  if (history.entries().empty()) {
+    return fmt::format(
+        "No decisions about job {} are kept: none has been taken yet, or they were lost with their disk\n", job);
+  }
+  const int64_t missing = history.entries(0).sequence() - 1;
+  if (missing <= 0) return "";
+  return fmt::format("The {} before {} not kept any more\n",
+                     missing == 1 ? "decision" : fmt::format("{} decisions", missing), missing == 1 ? "is" : "are");
+}
+
 std::string FormatWarnings(std::string_view source, const job::v1::Job& job) {
   std::string lines;
   for (const std::string& warning : job.warnings())

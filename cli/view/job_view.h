@@ -29,8 +29,11 @@ std::string FormatJobs(const std::vector<job::v1::Job>& jobs, bool with_namespac
                        const Look& look = {});
 // Every decision, with the pods as they were.
 std::string FormatHistory(const job::v1::JobHistory& history, const Look& look = {});
-// The same, shorter: without numbers and pods. Where there is little room both go without what says least.
+// The same, shorter: without numbers and pods. Where there is little room both go without what says least, and where
+// that is not enough stand in several lines each, uncut.
 std::string FormatDecisions(const job::v1::JobHistory& history, const Look& look = {});
+// A line where decisions about the job, "NAMESPACE/NAME", are not in its history (any more); else nothing.
+std::string FormatGap(const job::v1::JobHistory& history, std::string_view job);
 // What a submission is warned of, a line each; `source` names the document.
 std::string FormatWarnings(std::string_view source, const job::v1::Job& job);
 // One line for a change, for logs and pipes.

@@ -1,5 +1,7 @@
 #include "cli/view/output.h"
 
+#include <fmt/format.h>
+#include <google/protobuf/descriptor.h>
 #include <google/protobuf/util/json_util.h>
 
 #include "common/base/json.h"
@@ -17,6 +19,15 @@ std::string FormatMessage(const google::protobuf::Message& message, std::string_
   if (format == "json") return text;
   const absl::StatusOr<json::value> value = ParseJson(text);
   return value.ok() ? ToYaml(*value) : std::string();
+}
+
+std::string FormatList(const google::protobuf::Message& message, std::string_view format) {
+  const google::protobuf::FieldDescriptor& list = *message.GetDescriptor()->field(0);
+  if (!list.is_repeated() || message.GetReflection()->FieldSize(message, &list) > 0) {
+    return FormatMessage(message, format);
+  }
+  // Of a list without members nothing else is worth telling.
+  return fmt::format(fmt::runtime(format == "json" ? "{{\n \"{}\": []\n}}\n" : "{}: []\n"), list.name());
 }
 
 std::string FormatDocument(const google::protobuf::Message& message, std::string_view format) {

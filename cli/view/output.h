@@ -11,6 +11,9 @@ namespace basalt::cli {
 // `format` is "json" or "yaml". Field names as in the proto, enums by name, fields without a value left out.
 std::string FormatMessage(const google::protobuf::Message& message, std::string_view format);
 
+// The same of an answer that is a list: it stands there when it is empty, too.
+std::string FormatList(const google::protobuf::Message& message, std::string_view format);
+
 // One of several that are printed after each other: in YAML a document of a stream.
 std::string FormatDocument(const google::protobuf::Message& message, std::string_view format);
 

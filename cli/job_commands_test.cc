@@ -1,0 +1,137 @@
+// What the commands of jobs say and print, and what they refuse.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "cli/suite_fixture.h"
+#include "common/base/yaml.h"
+#include "common/testing/temp_dir.h"
+
+namespace basalt::cli {
+namespace {
+
+using kube::v1::JOB_PHASE_RUNNING;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+class JobCommandsTest : public SuiteTest {
+ protected:
+  void Refuses(const std::vector<std::string>& words, std::string_view says) {
+    jobs().asked.clear();
+    const Ran ran = Run(words);
+    EXPECT_EQ(ran.exit_code, kExitBadInput) << ran.out << ran.err;
+    EXPECT_THAT(ran.out + ran.err, HasSubstr(std::string(says)));
+    EXPECT_THAT(jobs().asked, IsEmpty()) << says;
+  }
+  std::string Manifest(const std::string& file, const std::vector<std::string>& names) {
+    std::ofstream out(dir_ / file);
+    for (const std::string& name : names) {
+      out << "---\napiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: " << name << "}\nspec: {}\n";
+    }
+    return dir_ / file;
+  }
+
+ private:
+  testing::TempDir dir_;
+};
+
+TEST_F(JobCommandsTest, WhatCannotBeMeantIsRefusedBeforeAnythingIsAsked) {
+  Refuses({"job", "list", "-n", ""}, "-A");
+  Refuses({"job", "delete", "j", "-o", "json"}, "-o json: job delete prints no object");
+  Refuses({"job", "wait", "j", "--for", "Running", "-o", "yaml"}, "-o yaml: job wait prints no object");
+  Refuses({"job", "scale", "j"}, "give TASK=N, --min-available N or --task-min-available TASK=N");
+  Refuses({"job", "scale", "j", "b=2", "b=3"}, "replicas: task b is given twice");
+  Refuses({"job", "scale", "j", "--task-min-available", "b=2", "--task-min-available", "b=3"},
+          "--task-min-available: task b is given twice");
+  for (const std::string number : {"-1", "3000000000", "x"}) {
+    Refuses({"job", "scale", "j", "--min-available", number},
+            "--min-available: '" + number + "' is no whole number from 0 to 2147483647");
+    Refuses({"job", "restart", "j", "--task", "t", "--partition", number},
+            "--partition: '" + number + "' is no whole number from 0 to 2147483647");
+  }
+}
+
+TEST_F(JobCommandsTest, AnEmptyListIsOneInJsonAndYaml) {
+  EXPECT_EQ(Run({"job", "list", "-o", "json"}).out, "{\n \"jobs\": []\n}\n");
+  EXPECT_EQ(Run({"job", "list", "-o", "yaml"}).out, "jobs: []\n");
+  jobs().jobs["j"] = MakeJob("j", JOB_PHASE_RUNNING);
+  EXPECT_THAT(Run({"job", "list", "-o", "json"}).out, HasSubstr("\"name\": \"j\""));
+}
+
+TEST_F(JobCommandsTest, OfAJobThatIsGoneItsHistoryIsNamedWhereThereIsOne) {
+  for (const std::string command : {"get", "explain"}) {
+    EXPECT_EQ(Run({"job", command, "j"}).err,
+              "error: job default/j does not exist; basaltctl job list -n default tells those that there are\n");
+  }
+  jobs().history["j"].add_entries()->set_sequence(1);
+  for (const std::string command : {"get", "explain"}) {
+    const Ran ran = Run({"job", command, "j"});
+    EXPECT_EQ(ran.exit_code, kExitRefused);
+    EXPECT_EQ(ran.err,
+              "error: job default/j does not exist; basaltctl job history j -n default tells what became of it\n");
+  }
+}
+
+TEST_F(JobCommandsTest, HistorySaysWhatIsNotKept) {
+  job::v1::JobHistory& history = jobs().history["j"];
+  history.set_uid("u");
+  const Ran nothing = Run({"job", "history", "j"});
+  EXPECT_EQ(nothing.exit_code, kExitDone);
+  EXPECT_EQ(nothing.out, "");
+  EXPECT_EQ(nothing.err,
+            "No decisions about job default/j are kept: none has been taken yet, or they were lost with their disk\n");
+  history.add_entries()->set_sequence(1);
+  EXPECT_EQ(Run({"job", "history", "j"}).err, "");
+  history.mutable_entries(0)->set_sequence(42);
+  const Ran ran = Run({"job", "history", "j"});
+  EXPECT_THAT(ran.out, HasSubstr("\n42 "));
+  EXPECT_EQ(ran.err, "The 41 decisions before are not kept any more\n");
+  for (const std::string format : {"json", "yaml"}) EXPECT_EQ(Run({"job", "history", "j", "-o", format}).err, "");
+}
+
+TEST_F(JobCommandsTest, ATaskThatDoesNotExistIsToldWithThoseThatDo) {
+  job::v1::Job& job = jobs().jobs["j"] = MakeJob("j", JOB_PHASE_RUNNING);
+  job.mutable_object()->mutable_spec()->add_tasks()->set_name("driver");
+  job.mutable_object()->mutable_spec()->add_tasks()->set_name("worker");
+  EXPECT_EQ(Run({"job", "scale", "j", "zz=3"}).err, "error: job default/j has no task zz; it has driver, worker\n");
+  EXPECT_THAT(Run({"job", "scale", "nobody", "zz=3"}).err, HasSubstr("basaltctl job list"));
+}
+
+TEST_F(JobCommandsTest, SeveralFilesAreSubmittedInOrderAllOrNone) {
+  const std::string first = Manifest("a.yaml", {"a", "b"});
+  const std::string second = Manifest("b.yaml", {"c"});
+  EXPECT_EQ(Run({"job", "submit", "-f", first, "-f", second}).exit_code, kExitDone);
+  EXPECT_THAT(jobs().asked, ElementsAre("dry run", "dry run", "dry run", "SubmitJob", "SubmitJob", "SubmitJob"));
+  Refuses({"job", "submit", "-f", first, "-f", Manifest("again.yaml", {"b"})},
+          "job default/b stands in " + first + ", document 2 already");
+  Refuses({"job", "submit", "-f", first, "-f", "/nonexistent/x.yaml"}, "/nonexistent/x.yaml");
+  Refuses({"job", "submit", "-f", "-", "-f", "-"}, "-f -: standard input can be read once");
+}
+
+TEST_F(JobCommandsTest, ObjectsOfSeveralDocumentsInYamlAreDocumentsOfAStream) {
+  const Ran ran = Run({"job", "submit", "--dry-run", "-o", "yaml", "-f", Manifest("a.yaml", {"a", "b"})});
+  const auto documents = ParseYamlDocuments(ran.out);
+  ASSERT_TRUE(documents.ok()) << documents.status() << "\n" << ran.out;
+  EXPECT_EQ(documents->size(), 2u);
+}
+
+TEST_F(JobCommandsTest, EachViolationNamesItsFile) {
+  const std::string file = Manifest("a.yaml", {"a"});
+  jobs().refusal = "spec.tasks: is required\nspec.queue: is no name";
+  const Ran ran = Run({"job", "submit", "-f", file});
+  EXPECT_EQ(ran.exit_code, kExitBadInput);
+  EXPECT_EQ(ran.err, "error: " + file + ": spec.tasks: is required\nerror: " + file + ": spec.queue: is no name\n");
+}
+
+TEST_F(JobCommandsTest, WhatIsNoGatewayIsCalledSo) {
+  const Ran ran = Run({"--gateway", jobs_address(), "job", "list"});
+  EXPECT_EQ(ran.exit_code, kExitRefused);
+  EXPECT_THAT(ran.err,
+              HasSubstr("error: what answers at " + jobs_address() + " is no gateway; name it with --gateway"));
+}
+
+}  // namespace
+}  // namespace basalt::cli
