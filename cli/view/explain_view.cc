@@ -15,12 +15,6 @@ std::string KindText(job::v1::Cause::Kind kind) {
   return text;
 }
 
-size_t CodePoints(std::string_view text) {
-  size_t count = 0;
-  for (const char c : text) count += (static_cast<unsigned char>(c) & 0xC0) == 0x80 ? 0 : 1;
-  return count;
-}
-
 std::string CauseText(const job::v1::Cause& cause, int64_t now_ms) {
   std::string text = KindText(cause.kind());
   if (!cause.subject().empty()) text += fmt::format(", {}", cause.subject());
@@ -34,29 +28,6 @@ std::string CauseText(const job::v1::Cause& cause, int64_t now_ms) {
 }
 
 }  // namespace
-
-std::string Wrap(std::string_view text, size_t width, size_t indent) {
-  if (width == 0) return std::string(text);
-  std::string out;
-  size_t column = 0;
-  while (!text.empty()) {
-    const size_t space = text.find(' ');
-    const std::string_view word = text.substr(0, space);
-    text.remove_prefix(space == std::string_view::npos ? text.size() : space + 1);
-    if (word.empty()) continue;
-    const size_t length = CodePoints(word);
-    if (column > 0 && column + 1 + length > width) {
-      out += '\n' + std::string(indent, ' ');
-      column = indent;
-    } else if (column > 0) {
-      out += ' ';
-      ++column;
-    }
-    out += word;
-    column += length;
-  }
-  return out;
-}
 
 std::string FormatExplanation(const job::v1::JobExplanation& explanation, size_t width) {
   std::string text = Wrap(Printable(explanation.summary()), width) + "\n";

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/view/table.h"
+
 namespace basalt::cli {
 namespace {
 

@@ -26,9 +26,11 @@ class Fields {
   explicit Fields(const Look& look) : look_(look) {}
   void Add(std::string_view name, std::string_view value, Colour colour = Colour::kPlain) {
     if (value.empty()) return;
-    const std::string words = Printable(value);
-    text_ += fmt::format("{:<14}{}\n", name.empty() ? "" : fmt::format("{}:", name),
-                         look_.colours ? Paint(words, colour) : words);
+    const size_t room = look_.width == 0 ? 0 : std::max(look_.width, kIndent + kLeastRoom);
+    const std::string words = Paragraph(Printable(value), room, kIndent);
+    const std::string_view after = std::string_view(words).substr(kIndent, words.size() - kIndent - 1);
+    text_ += fmt::format("{:<{}}{}\n", name.empty() ? "" : fmt::format("{}:", name), kIndent,
+                         look_.colours ? Paint(after, colour) : after);
   }
   void AddAll(std::string_view name, const std::vector<std::string>& values) {
     for (size_t i = 0; i < values.size(); ++i) Add(i == 0 ? name : "", values[i]);
@@ -36,6 +38,8 @@ class Fields {
   std::string Take() { return std::move(text_); }
 
  private:
+  static constexpr size_t kIndent = 14;
+  static constexpr size_t kLeastRoom = 20;  // For words; a terminal that is narrower wraps them itself.
   const Look& look_;
   std::string text_;
 };
@@ -138,14 +142,15 @@ std::string Tasks(const kube::v1::Job& object, const Look& look) {
 std::string Pods(const job::v1::Job& job, int64_t now_ms, const Look& look) {
   std::vector<Row> rows;
   for (const job::v1::PodSummary& pod : job.pods()) {
+    const bool finished = pod.phase() == kube::v1::POD_PHASE_SUCCEEDED || pod.phase() == kube::v1::POD_PHASE_FAILED;
     rows.push_back({pod.name(), pod.task(),
                     pod.terminating() ? Cell("Terminating", Colour::kYellow)
                                       : Cell(PodPhaseText(pod.phase()), ColourOf(pod.phase())),
-                    std::to_string(pod.exit_code()), std::to_string(pod.restarts()), pod.node_name(),
+                    finished ? std::to_string(pod.exit_code()) : "", std::to_string(pod.restarts()), pod.node_name(),
                     FormatAge(now_ms - pod.creation_ms()), pod.reason()});
   }
   if (rows.empty()) return "";
-  return "\n" + FormatTable({"POD", "TASK", "PHASE", "EXIT", "RESTARTS", "NODE", "AGE", "REASON"}, rows, look);
+  return "\n" + FormatTable({"POD", "TASK", Whole("PHASE"), "EXIT", "RESTARTS", "NODE", "AGE", "REASON"}, rows, look);
 }
 
 std::string Conditions(const JobStatus& status, int64_t now_ms, const Look& look) {
@@ -155,7 +160,7 @@ std::string Conditions(const JobStatus& status, int64_t now_ms, const Look& look
                     fmt::format("{} ago", FormatAge(now_ms - condition.last_transition_ms()))});
   }
   if (rows.empty()) return "";
-  return "\n" + FormatTable({"CONDITION", "LAST CHANGE"}, rows, look);
+  return "\n" + FormatTable({Whole("CONDITION"), "LAST CHANGE"}, rows, look);
 }
 
 }  // namespace
@@ -169,8 +174,9 @@ std::string FormatJob(const job::v1::Job& job, const job::v1::JobHistory& histor
   for (int i = first; i < history.entries_size(); ++i) *recent.add_entries() = history.entries(i);
   text += "\n" + FormatDecisions(recent, look);
   if (first > 0) {
-    text += fmt::format("{} earlier ones: basaltctl job history {} -n {}\n", first, job.object().meta().name(),
-                        job.object().meta().namespace_());
+    text += Paragraph(fmt::format("{} earlier ones: basaltctl job history {} -n {}", first, job.object().meta().name(),
+                                  job.object().meta().namespace_()),
+                      look.width, 0);
   }
   return text;
 }

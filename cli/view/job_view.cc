@@ -7,12 +7,15 @@
 #include <iterator>
 #include <optional>
 
+#include "absl/strings/str_split.h"
 #include "cli/view/table.h"
 #include "common/base/status.h"
 #include "common/kube/text.h"
 
 namespace basalt::cli {
 namespace {
+
+constexpr size_t kIndent = 4;
 
 std::string Clock(int64_t ms) { return fmt::format("{:%Y-%m-%d %H:%M:%S}.{:03}", fmt::gmtime(ms / 1000), ms % 1000); }
 
@@ -49,20 +52,46 @@ std::string Why(const job::v1::Job& job) {
   return in_its_way || job.waiting_for().empty() ? Reason(status) : job.waiting_for();
 }
 
-// The counts of pods in a column each, or `together` in one.
-Row JobRow(const job::v1::Job& job, bool with_namespace, bool together, int64_t now_ms) {
+// How much of a job its row tells.
+enum class RowSize {
+  kFull,   // The counts of pods in a column each.
+  kShort,  // All of them in one.
+  kLeast,  // What tells jobs apart, and why they are where they are.
+};
+
+Row JobHeader(bool with_namespace, RowSize size) {
+  Row header;
+  if (with_namespace && size != RowSize::kLeast) header.emplace_back("NAMESPACE");
+  header.insert(header.end(), {"NAME", Whole("PHASE")});
+  if (size == RowSize::kFull) {
+    header.insert(header.end(), {"PENDING", "RUNNING", "SUCCEEDED", "FAILED"});
+  } else {
+    header.push_back(Whole("P/R/S/F"));
+  }
+  if (size != RowSize::kLeast) header.insert(header.end(), {"TOTAL", "QUEUE", "AGE"});
+  header.emplace_back("WHY");
+  return header;
+}
+
+Row JobRow(const job::v1::Job& job, bool with_namespace, RowSize size, int64_t now_ms) {
   const kube::v1::Job& object = job.object();
+  const kube::v1::ObjectMeta& meta = object.meta();
   const kube::v1::PodCounts& counts = object.status().counts();
   Row row;
-  if (with_namespace) row.emplace_back(object.meta().namespace_());
-  row.emplace_back(object.meta().name());
+  if (with_namespace && size != RowSize::kLeast) row.emplace_back(meta.namespace_());
+  row.emplace_back(with_namespace && size == RowSize::kLeast ? meta.namespace_() + "/" + meta.name() : meta.name());
   row.emplace_back(PhaseText(object.status().phase()), ColourOf(object.status().phase()));
   const int32_t numbers[] = {counts.pending(), counts.running(), counts.succeeded(), counts.failed()};
-  if (together) row.emplace_back(fmt::format("{}", fmt::join(numbers, "/")));
-  for (size_t i = 0; i < std::size(numbers) && !together; ++i) row.emplace_back(std::to_string(numbers[i]));
-  row.emplace_back(std::to_string(job.total_replicas()));
-  row.emplace_back(object.spec().queue());
-  row.emplace_back(FormatAge(now_ms - object.meta().creation_ms()));
+  if (size == RowSize::kFull) {
+    for (const int32_t number : numbers) row.emplace_back(std::to_string(number));
+  } else {
+    row.emplace_back(fmt::format("{}", fmt::join(numbers, "/")));
+  }
+  if (size != RowSize::kLeast) {
+    row.emplace_back(std::to_string(job.total_replicas()));
+    row.emplace_back(object.spec().queue());
+    row.emplace_back(FormatAge(now_ms - meta.creation_ms()));
+  }
   row.emplace_back(Why(job));
   return row;
 }
@@ -100,22 +129,59 @@ Cell CellOf(const job::v1::HistoryEntry& entry, Column column) {
   return {};
 }
 
-// In the first of these sets of columns that fits.
-std::string FormatEntries(const job::v1::JobHistory& history, const std::vector<std::vector<Column>>& choices,
-                          const Look& look) {
+struct Table {
   Row header;
   std::vector<Row> rows;
-  for (const std::vector<Column>& columns : choices) {
-    header.clear();
-    rows.clear();
-    for (const Column column : columns) header.emplace_back(std::string(HeaderOf(column)));
-    for (const job::v1::HistoryEntry& entry : history.entries()) {
-      Row& row = rows.emplace_back();
-      for (const Column column : columns) row.push_back(CellOf(entry, column));
-    }
-    if (Fits(header, rows, look)) break;
+};
+
+Table TableOf(const job::v1::JobHistory& history, const std::vector<Column>& columns) {
+  Table table;
+  for (const Column column : columns) table.header.emplace_back(std::string(HeaderOf(column)));
+  for (const job::v1::HistoryEntry& entry : history.entries()) {
+    Row& row = table.rows.emplace_back();
+    for (const Column column : columns) row.push_back(CellOf(entry, column));
   }
-  return FormatTable(header, rows, look);
+  return table;
+}
+
+std::string RuleAndOutcome(const job::v1::HistoryEntry& entry, size_t width) {
+  const std::string outcome = Outcome(entry);
+  return Paragraph(Printable(entry.rule() + (entry.rule().empty() || outcome.empty() ? "" : ": ") + outcome), width,
+                   kIndent);
+}
+
+// Several lines for each, nothing of which is cut: what was seen stands in the first if there is room.
+std::string FormatInLines(const job::v1::JobHistory& history, Column move, const Look& look) {
+  const Table table = TableOf(history, {Column::kShortTime, move, Column::kSeen});
+  std::string text;
+  if (TableWidth(FormatTable(table.header, table.rows)) <= look.width) {
+    const std::vector<std::string> lines =
+        absl::StrSplit(FormatTable(table.header, table.rows, {.colours = look.colours}), '\n');
+    text = lines.front() + "\n" + Paragraph("RULE: OUTCOME", look.width, kIndent);
+    for (int i = 0; i < history.entries_size(); ++i) {
+      text += lines[static_cast<size_t>(i) + 1] + "\n" + RuleAndOutcome(history.entries(i), look.width);
+    }
+    return text;
+  }
+  for (const job::v1::HistoryEntry& entry : history.entries()) {
+    const std::string time = ShortClock(entry.time_ms());
+    const Cell moved = Move(entry);
+    const bool in_one = TableWidth(time) + 2 + TableWidth(moved.text) <= look.width;
+    text += fmt::format("{}{}{}\n", time, in_one ? "  " : "\n  ",
+                        look.colours ? Paint(moved.text, moved.colour) : moved.text);
+    text += Paragraph(Printable(Seen(entry)), look.width, kIndent) + RuleAndOutcome(entry, look.width);
+  }
+  return text;
+}
+
+// In the first of these sets of columns that fits, else in lines; `move` is among them.
+std::string FormatEntries(const job::v1::JobHistory& history, const std::vector<std::vector<Column>>& choices,
+                          Column move, const Look& look) {
+  for (const std::vector<Column>& columns : choices) {
+    const Table table = TableOf(history, columns);
+    if (Fits(table.header, table.rows, look)) return FormatTable(table.header, table.rows, look);
+  }
+  return FormatInLines(history, move, look);
 }
 
 }  // namespace
@@ -166,19 +232,15 @@ bool IsFinished(kube::v1::JobPhase phase) {
 }
 
 std::string FormatJobs(const std::vector<job::v1::Job>& jobs, bool with_namespace, int64_t now_ms, const Look& look) {
-  Row header = {"NAME", "PHASE", "PENDING", "RUNNING", "SUCCEEDED", "FAILED", "TOTAL", "QUEUE", "AGE", "WHY"};
-  Row narrow = {"NAME", "PHASE", "P/R/S/F", "TOTAL", "QUEUE", "AGE", "WHY"};
-  for (Row* each : {&header, &narrow}) {
-    if (with_namespace) each->insert(each->begin(), "NAMESPACE");
+  Row header;
+  std::vector<Row> rows;
+  for (const RowSize size : {RowSize::kFull, RowSize::kShort, RowSize::kLeast}) {
+    header = JobHeader(with_namespace, size);
+    rows.clear();
+    for (const job::v1::Job& job : jobs) rows.push_back(JobRow(job, with_namespace, size, now_ms));
+    if (Fits(header, rows, look)) break;
   }
-  const auto rows_of = [&](bool together) {
-    std::vector<Row> rows;
-    for (const job::v1::Job& job : jobs) rows.push_back(JobRow(job, with_namespace, together, now_ms));
-    return rows;
-  };
-  const std::vector<Row> rows = rows_of(/*together=*/false);
-  if (Fits(header, rows, look)) return FormatTable(header, rows, look);
-  return FormatTable(narrow, rows_of(/*together=*/true), look);
+  return FormatTable(header, rows, look);
 }
 
 std::string FormatHistory(const job::v1::JobHistory& history, const Look& look) {
@@ -188,7 +250,7 @@ std::string FormatHistory(const job::v1::JobHistory& history, const Look& look) 
                         {kNumber, kShortTime, kPhase, kSeen, kRule, kAction, kPods, kOutcome},
                         {kNumber, kShortTime, kPhase, kSeen, kRule, kPods, kOutcome},
                         {kNumber, kShortTime, kPhase, kSeen, kRule, kOutcome}},
-                       look);
+                       kPhase, look);
 }
 
 // The decision and its outcome say nearly as much as the action, and then as the rule.
@@ -199,7 +261,7 @@ std::string FormatDecisions(const job::v1::JobHistory& history, const Look& look
                         {kShortTime, kDecision, kSeen, kRule, kAction, kOutcome},
                         {kShortTime, kDecision, kSeen, kRule, kOutcome},
                         {kShortTime, kDecision, kSeen, kOutcome}},
-                       look);
+                       kDecision, look);
 }
 
 std::string FormatGap(const job::v1::JobHistory& history, std::string_view job) {

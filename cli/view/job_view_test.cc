@@ -150,9 +150,9 @@ TEST(JobDetailTest, TellsAllThatIsKnown) {
       "worker   3        2     0         2         0           1        driver\n"
       "\n"
       "POD              TASK     PHASE         EXIT   RESTARTS   NODE     AGE   REASON\n"
-      "train-driver-0   driver   Running       0      0          node-0   90s\n"
+      "train-driver-0   driver   Running              0          node-0   90s\n"
       "train-worker-0   worker   Failed        7      0          node-1   90s   Error\n"
-      "train-worker-1   worker   Terminating   0      0                   90s\n"
+      "train-worker-1   worker   Terminating          0                   90s\n"
       "\n"
       "CONDITION   LAST CHANGE\n"
       "Pending     99s ago\n"
@@ -174,6 +174,33 @@ TEST(JobDetailTest, OfALongHistoryTheNewestAreShown) {
   EXPECT_THAT(text, HasSubstr("\n3 earlier ones: basaltctl job history train -n ml\n"));
 }
 
+// The exit code of a container that runs, or ran before, is none of its pod.
+TEST(JobDetailTest, APodThatHasNotFinishedHasNoExitCode) {
+  job::v1::Job job;
+  job::v1::PodSummary& pod = *job.add_pods();
+  pod.set_name("p");
+  const auto row = [&](kube::v1::PodPhase phase, int32_t code) {
+    pod.set_phase(phase);
+    pod.set_exit_code(code);
+    const std::string text = FormatJob(job, {}, 0);
+    const size_t at = text.find("\np ");
+    return text.substr(at + 1, text.find('\n', at + 1) - at - 1);
+  };
+  EXPECT_EQ(row(kube::v1::POD_PHASE_RUNNING, 1), "p            Running          0                 0s");
+  EXPECT_EQ(row(kube::v1::POD_PHASE_SUCCEEDED, 0), "p            Succeeded   0      0                 0s");
+  EXPECT_EQ(row(kube::v1::POD_PHASE_FAILED, 137), "p            Failed   137    0                 0s");
+}
+
+TEST(JobDetailTest, WordsAreWrappedWhereTheyAreWiderThanTheTerminal) {
+  job::v1::Job job = TestJob();
+  job.set_waiting_for("its PodGroup has not been admitted by the scheduler, which says that there is no room");
+  const std::string text = FormatJob(job, TestHistory(8), kNow, {.width = 60});
+  EXPECT_THAT(text, HasSubstr("Waiting for:  its PodGroup has not been admitted by the\n"
+                              "              scheduler, which says that there is no room\n"
+                              "Reason:"));
+  EXPECT_LE(TableWidth(text), 60u) << text;
+}
+
 TEST(JobDetailTest, WhatAJobDoesNotHaveIsLeftOut) {
   const std::string text =
       FormatJob(Parse<job::v1::Job>(R"pb(object { meta { name: "j" namespace: "default" } })pb"), {}, kNow);
@@ -189,7 +216,7 @@ TEST(JobDetailTest, TablesFitTheTerminalAndColoursAreForPhases) {
   EXPECT_LE(TableWidth(text.substr(text.find("TASK"))), 60u);
   const std::string painted = FormatJob(TestJob(), TestHistory(2), kNow, {.colours = true});
   EXPECT_THAT(painted, HasSubstr("\x1b[31mFailed\x1b[0m        7"));
-  EXPECT_THAT(painted, HasSubstr("\x1b[33mTerminating\x1b[0m   0"));
+  EXPECT_THAT(painted, HasSubstr("\x1b[33mTerminating\x1b[0m          0"));
   EXPECT_THAT(painted, HasSubstr("Phase:        Running\n"));
 }
 
@@ -246,6 +273,46 @@ TEST(JobViewTest, HistoryTellsTheDayWhatWasSeenOfThePodAndThePods) {
       "#   TIME             PHASE               SEEN                                  RULE               OUTCOME\n"
       "1   06-15 15:06:40   Pending → Running   PodFailed p (Failed, exit 7, Error)   spec.policies[0]   not "
       "acknowledged\n");
+}
+
+TEST(JobViewTest, OnANarrowTerminalADecisionStandsInSeveralLinesUncut) {
+  EXPECT_EQ(FormatHistory(TestHistory(1), {.width = 80}),
+            "TIME             PHASE               SEEN\n"
+            "    RULE: OUTCOME\n"
+            "06-15 15:06:40   Pending → Running   PodFailed p (Failed, exit 7, Error)\n"
+            "    spec.policies[0]: not acknowledged\n");
+  EXPECT_EQ(FormatHistory(TestHistory(2), {.width = 40}),
+            "06-15 15:06:40  Pending → Running\n"
+            "    PodFailed p (Failed, exit 7, Error)\n"
+            "    spec.policies[0]: not acknowledged\n"
+            "06-15 15:06:41  Pending → Running\n"
+            "    PodFailed p (Failed, exit 7, Error)\n"
+            "    spec.policies[0]: done\n");
+  EXPECT_THAT(FormatDecisions(TestHistory(1), {.width = 80}), HasSubstr("TIME             DECISION            SEEN\n"));
+  EXPECT_THAT(FormatHistory(TestHistory(1), {.width = 30, .colours = true}),
+              HasSubstr("06-15 15:06:40\n  Pending → Running\n    PodFailed p (Failed, exit\n    7, Error)\n"));
+  job::v1::JobHistory longest = TestHistory(1);
+  longest.mutable_entries(0)->set_from_phase(kube::v1::JOB_PHASE_TERMINATING);
+  longest.mutable_entries(0)->set_to_phase(kube::v1::JOB_PHASE_TERMINATED);
+  for (const size_t width : {40, 60, 80, 100, 120}) {
+    const std::string text = FormatHistory(longest, {.width = width});
+    EXPECT_THAT(text, HasSubstr("06-15 15:06:40  ")) << width;
+    EXPECT_THAT(text, HasSubstr("Terminating → Terminated")) << width;
+    EXPECT_LE(TableWidth(text), width) << text;
+  }
+}
+
+TEST(JobViewTest, OnANarrowTerminalNamePhaseCountsAndReasonAreLeftAndThePhaseIsWhole) {
+  EXPECT_EQ(FormatJobs({TestJob()}, false, kNow, {.width = 40}),
+            "NAME    PHASE     P/R/S/F   WHY\n"
+            "train   Running   0/3/0/1   1 pods have…\n");
+  EXPECT_EQ(FormatJobs({TestJob()}, true, kNow, {.width = 44}),
+            "NAME       PHASE     P/R/S/F   WHY\n"
+            "ml/train   Running   0/3/0/1   1 pods have …\n");
+  job::v1::Job job = TestJob();
+  job.mutable_object()->mutable_meta()->set_name("train-with-a-long-name");
+  job.mutable_object()->mutable_status()->set_phase(kube::v1::JOB_PHASE_COMPLETING);
+  EXPECT_THAT(FormatJobs({job}, false, kNow, {.width = 40}), HasSubstr("Completing   0/3/0/1   "));
 }
 
 TEST(JobViewTest, SeveralPhasesCanBeGiven) {

@@ -34,7 +34,7 @@ size_t TotalOf(const std::vector<size_t>& widths) {
 }
 
 // Narrows columns until the table is no wider than `width`, or cannot be.
-void Fit(std::vector<size_t>& widths, size_t width) {
+void Fit(const Row& header, std::vector<size_t>& widths, size_t width) {
   if (width == 0 || widths.empty()) return;
   size_t total = TotalOf(widths);
   const auto take = [&](size_t& column, size_t least) {
@@ -42,10 +42,13 @@ void Fit(std::vector<size_t>& widths, size_t width) {
     column -= taken;
     total -= taken;
   };
-  take(widths.back(), kLeastLast);
+  if (!header.back().whole) take(widths.back(), kLeastLast);
   while (total > width) {
-    const auto widest = std::max_element(widths.begin(), widths.end());
-    if (*widest <= kLeast) return;
+    size_t* widest = nullptr;
+    for (size_t i = 0; i < widths.size(); ++i) {
+      if (!header[i].whole && (widest == nullptr || widths[i] > *widest)) widest = &widths[i];
+    }
+    if (widest == nullptr || *widest <= kLeast) return;
     take(*widest, *widest - 1);
   }
 }
@@ -57,6 +60,12 @@ winsize TerminalSize() {
 }
 
 }  // namespace
+
+Cell Whole(std::string words) {
+  Cell cell(std::move(words));
+  cell.whole = true;
+  return cell;
+}
 
 std::string CutLine(std::string_view line, size_t width) {
   const bool ended = line.ends_with('\n');
@@ -99,6 +108,39 @@ size_t TableWidth(std::string_view text) {
   return widest;
 }
 
+std::string Wrap(std::string_view text, size_t width, size_t indent) {
+  if (width == 0) return std::string(text);
+  std::string out;
+  size_t column = 0;
+  while (!text.empty()) {
+    const size_t space = text.find(' ');
+    const std::string_view word = text.substr(0, space);
+    text.remove_prefix(space == std::string_view::npos ? text.size() : space + 1);
+    if (word.empty()) continue;
+    const size_t length = Length(word);
+    if (column > 0 && column + 1 + length > width) {
+      out += '\n' + std::string(indent, ' ');
+      column = indent;
+    } else if (column > 0) {
+      out += ' ';
+      ++column;
+    }
+    out += word;
+    column += length;
+  }
+  return out;
+}
+
+std::string Paragraph(std::string_view text, size_t width, size_t indent) {
+  const std::string wrapped = Wrap(text, width == 0 ? 0 : std::max(width, indent + 1) - indent);
+  std::string out(indent, ' ');
+  for (const char c : wrapped) {
+    out += c;
+    if (c == '\n') out.append(indent, ' ');
+  }
+  return out + '\n';
+}
+
 std::string Printable(std::string_view text) {
   std::string printable(text);
   std::replace_if(
@@ -115,7 +157,7 @@ bool Fits(const Row& header, const std::vector<Row>& rows, const Look& look) {
 
 std::string FormatTable(const Row& header, const std::vector<Row>& rows, const Look& look) {
   std::vector<size_t> widths = WidthsOf(header, rows);
-  Fit(widths, look.width);
+  Fit(header, widths, look.width);
   std::string text;
   const auto append = [&](const Row& row) {
     size_t used = 0;  // Code points of the line, blanks at its end left out.

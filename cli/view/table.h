@@ -17,12 +17,16 @@ struct Cell {
   Cell(const char* words) : text(words) {}                                                           // NOLINT
   std::string text;
   Colour colour = Colour::kPlain;
+  bool whole = false;  // Of a header: its column is not narrowed.
 };
+// The header of a column whose cells are told apart only by all of their words.
+Cell Whole(std::string words);
 using Row = std::vector<Cell>;
 
 // Header and rows, columns padded to their widest cell (counted in code points), three spaces between, no trailing
-// spaces. Where the table is wider than the look's width the last column gives way first, then whichever is widest:
-// what does not fit is cut with "…". Control characters, which a terminal would obey, are shown as "?".
+// spaces. Where the table is wider than the look's width the last column gives way first, then whichever is widest of
+// those that are not whole: what does not fit is cut with "…". Control characters, which a terminal would obey, are
+// shown as "?".
 std::string FormatTable(const Row& header, const std::vector<Row>& rows, const Look& look = {});
 
 // No more is cut of it than words in the last column.
@@ -30,6 +34,11 @@ bool Fits(const Row& header, const std::vector<Row>& rows, const Look& look);
 
 // One line, with or without its end, cut with "…" to `width` code points; 0 = as it is.
 std::string CutLine(std::string_view line, size_t width);
+// Lines of at most `width` code points, broken between words, each after the first with `indent` spaces in front; 0 =
+// one line. A word that is longer stands alone.
+std::string Wrap(std::string_view text, size_t width, size_t indent = 0);
+// The same with every line indented, and its end.
+std::string Paragraph(std::string_view text, size_t width, size_t indent);
 // Words of others, with "?" for control characters.
 std::string Printable(std::string_view text);
 // Whole lines, of which there are at most `height` - 1, so that a terminal does not scroll; 0 = all.
