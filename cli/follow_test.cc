@@ -2,8 +2,12 @@
 #include "cli/follow.h"
 
 #include <gmock/gmock.h>
+#include <pty.h>
+#include <unistd.h>
 
+#include <array>
 #include <cstdlib>
+#include <thread>
 
 #include "cli/suite_fixture.h"
 #include "common/base/yaml.h"
@@ -32,13 +36,38 @@ class FollowTest : public SuiteTest {
  protected:
   ~FollowTest() override { setenv("TERM", term_.c_str(), 1); }
 
+  // What a terminal of that size is sent; a carriage return before each end of a line is left out.
+  std::string RunOnTerminal(unsigned short rows, unsigned short columns, const std::vector<std::string>& words) {
+    int master = -1;
+    int slave = -1;
+    winsize size{.ws_row = rows, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};
+    EXPECT_EQ(openpty(&master, &slave, nullptr, nullptr, &size), 0);
+    std::string sent;
+    std::thread reader([&] {
+      std::array<char, 4096> buffer;
+      for (ssize_t got = 0; (got = read(master, buffer.data(), buffer.size())) > 0;) sent.append(buffer.data(), got);
+    });
+    std::fflush(stdout);
+    const int before = dup(STDOUT_FILENO);
+    dup2(slave, STDOUT_FILENO);
+    close(slave);
+    Type(words);
+    std::fflush(stdout);
+    dup2(before, STDOUT_FILENO);  // The last that held the terminal: who reads it is told its end.
+    close(before);
+    reader.join();
+    close(master);
+    std::erase(sent, '\r');
+    return sent;
+  }
+
  private:
   const std::string term_ = std::getenv("TERM") == nullptr ? "dumb" : std::getenv("TERM");
 };
 
 TEST_F(FollowTest, APipeIsToldChangesAndDeletionsALineEach) {
-  jobs().streams = {cli::EndsWith({State(MakeJob("a", JOB_PHASE_RUNNING)), kSynced,
-                                   Told(WatchJobsResponse::TYPE_DELETED, MakeJob("a", JOB_PHASE_RUNNING))})};
+  jobs().Tell({cli::EndsWith({State(MakeJob("a", JOB_PHASE_RUNNING)), kSynced,
+                              Told(WatchJobsResponse::TYPE_DELETED, MakeJob("a", JOB_PHASE_RUNNING))})});
   EXPECT_EQ(Run({"job", "watch"}).out,
             "default/a  Running  0 pending, 0 running, 0 succeeded, 0 failed of 0\n"
             "default/a  deleted\n");
@@ -48,9 +77,9 @@ TEST_F(FollowTest, APipeIsToldChangesAndDeletionsALineEach) {
 TEST_F(FollowTest, WhatASnapshotDoesNotHoldAnyMoreWasDeleted) {
   WatchJobsResponse reset = Told(WatchJobsResponse::TYPE_RESET);
   reset.add_slots(0);
-  jobs().streams = {
-      cli::EndsWith({State(MakeJob("a", JOB_PHASE_RUNNING)), State(MakeJob("b", JOB_PHASE_RUNNING)), kSynced, reset,
-                     State(MakeJob("b", JOB_PHASE_RUNNING)), kSynced, State(MakeJob("c", JOB_PHASE_RUNNING))})};
+  jobs().Tell(
+      {cli::EndsWith({State(MakeJob("a", JOB_PHASE_RUNNING)), State(MakeJob("b", JOB_PHASE_RUNNING)), kSynced, reset,
+                      State(MakeJob("b", JOB_PHASE_RUNNING)), kSynced, State(MakeJob("c", JOB_PHASE_RUNNING))})});
   const std::string out = Run({"job", "watch"}).out;
   EXPECT_EQ(Count(out, "deleted"), 1u) << out;
   EXPECT_THAT(out, HasSubstr("default/a  deleted\ndefault/c  Running"));
@@ -58,8 +87,8 @@ TEST_F(FollowTest, WhatASnapshotDoesNotHoldAnyMoreWasDeleted) {
 }
 
 TEST_F(FollowTest, ObjectsInYamlAreDocumentsOfAStream) {
-  jobs().streams = {
-      cli::EndsWith({State(MakeJob("a", JOB_PHASE_PENDING)), State(MakeJob("b", JOB_PHASE_RUNNING)), kSynced})};
+  jobs().Tell(
+      {cli::EndsWith({State(MakeJob("a", JOB_PHASE_PENDING)), State(MakeJob("b", JOB_PHASE_RUNNING)), kSynced})});
   const std::string out = Run({"job", "watch", "-o", "yaml"}).out;
   const auto documents = ParseYamlDocuments(out);
   ASSERT_TRUE(documents.ok()) << documents.status() << "\n" << out;
@@ -68,7 +97,7 @@ TEST_F(FollowTest, ObjectsInYamlAreDocumentsOfAStream) {
 }
 
 TEST_F(FollowTest, AJobThatDoesNotExistIsNotWaitedFor) {
-  jobs().streams = {cli::EndsWith({kSynced})};
+  jobs().Tell({cli::EndsWith({kSynced})});
   const Ran ran = Run({"job", "watch", "nobody"});
   EXPECT_EQ(ran.exit_code, kExitRefused);
   EXPECT_EQ(ran.err,
@@ -77,24 +106,24 @@ TEST_F(FollowTest, AJobThatDoesNotExistIsNotWaitedFor) {
 
 TEST_F(FollowTest, AnInterruptionIsToldOnce) {
   const grpc::StatusCode away = grpc::StatusCode::UNAVAILABLE;
-  jobs().streams = {cli::EndsWith({State(MakeJob("a", JOB_PHASE_RUNNING)), kSynced}, away), cli::EndsWith({}, away),
-                    cli::EndsWith({State(MakeJob("a", JOB_PHASE_COMPLETED)), kSynced})};
+  jobs().Tell({cli::EndsWith({State(MakeJob("a", JOB_PHASE_RUNNING)), kSynced}, away), cli::EndsWith({}, away),
+               cli::EndsWith({State(MakeJob("a", JOB_PHASE_COMPLETED)), kSynced})});
   const Ran ran = Run({"job", "watch", "a"});
   EXPECT_EQ(ran.exit_code, kExitDone) << ran.err;
   EXPECT_EQ(ran.err, "no jobsvc answers (that was all): looking for it …\n");
 }
 
 TEST_F(FollowTest, WaitDistinguishesAJobThatIsNotThereYetFromASuiteThatDoesNotAnswer) {
-  jobs().streams = {Stream{{State(MakeJob("a", JOB_PHASE_RUNNING)), kSynced}, std::nullopt}};
+  jobs().Tell({Stream{{State(MakeJob("a", JOB_PHASE_RUNNING)), kSynced}, std::nullopt}});
   const Ran late = Run({"job", "wait", "a", "--for", "Completed", "--timeout", "300ms"});
   EXPECT_EQ(late.exit_code, kExitRefused);
   EXPECT_THAT(late.err, HasSubstr("job default/a is not Completed after 300ms; basaltctl job explain a"));
-  jobs().streams = {cli::EndsWith({}, grpc::StatusCode::UNAVAILABLE)};
+  jobs().Tell({cli::EndsWith({}, grpc::StatusCode::UNAVAILABLE)});
   const Ran away = Run({"job", "wait", "a", "--for", "Completed", "--timeout", "300ms"});
   EXPECT_EQ(away.exit_code, kExitRefused);
   EXPECT_THAT(away.err, HasSubstr("error: no jobsvc answered within 300ms (that was all)"));
   EXPECT_THAT(away.err, Not(HasSubstr("is not Completed")));
-  jobs().streams = {Stream{}};  // It listens, and says nothing.
+  jobs().Tell({Stream{}});  // It listens, and says nothing.
   EXPECT_THAT(Run({"job", "wait", "a", "--for", "Completed", "--timeout", "300ms"}).err,
               HasSubstr("error: no jobsvc answered within 300ms"));
 }
@@ -103,7 +132,7 @@ TEST_F(FollowTest, APictureIsNoHigherThanTheTerminal) {
   setenv("TERM", "xterm", 1);
   std::vector<WatchJobsResponse> told;
   for (char name = 'a'; name < 'm'; ++name) told.push_back(State(MakeJob(std::string(1, name), JOB_PHASE_RUNNING)));
-  jobs().streams = {cli::EndsWith(told)};
+  jobs().Tell({cli::EndsWith(told)});
   const std::string sent = RunOnTerminal(8, 80, {"job", "watch"});
   EXPECT_THAT(sent, HasSubstr("\x1b[7A"));
   EXPECT_THAT(sent, Not(HasSubstr("\x1b[8A")));
@@ -112,7 +141,7 @@ TEST_F(FollowTest, APictureIsNoHigherThanTheTerminal) {
 }
 
 TEST_F(FollowTest, ATerminalThatCannotMoveItsCursorIsSentLines) {
-  jobs().streams = {cli::EndsWith({State(MakeJob("a", JOB_PHASE_RUNNING)), State(MakeJob("a", JOB_PHASE_COMPLETED))})};
+  jobs().Tell({cli::EndsWith({State(MakeJob("a", JOB_PHASE_RUNNING)), State(MakeJob("a", JOB_PHASE_COMPLETED))})});
   setenv("TERM", "dumb", 1);
   const std::string sent = RunOnTerminal(8, 80, {"job", "watch"});
   EXPECT_THAT(sent, Not(HasSubstr("\x1b")));

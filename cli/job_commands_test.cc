@@ -20,11 +20,11 @@ using ::testing::Not;
 class JobCommandsTest : public SuiteTest {
  protected:
   void Refuses(const std::vector<std::string>& words, std::string_view says) {
-    jobs().asked.clear();
+    jobs().TakeAsked();
     const Ran ran = Run(words);
     EXPECT_EQ(ran.exit_code, kExitBadInput) << ran.out << ran.err;
     EXPECT_THAT(ran.out + ran.err, HasSubstr(std::string(says)));
-    EXPECT_THAT(jobs().asked, IsEmpty()) << says;
+    EXPECT_THAT(jobs().TakeAsked(), IsEmpty()) << says;
   }
   std::string Manifest(const std::string& file, const std::vector<std::string>& names) {
     std::ofstream out(dir_ / file);
@@ -104,7 +104,7 @@ TEST_F(JobCommandsTest, SeveralFilesAreSubmittedInOrderAllOrNone) {
   const std::string first = Manifest("a.yaml", {"a", "b"});
   const std::string second = Manifest("b.yaml", {"c"});
   EXPECT_EQ(Run({"job", "submit", "-f", first, "-f", second}).exit_code, kExitDone);
-  EXPECT_THAT(jobs().asked, ElementsAre("dry run", "dry run", "dry run", "SubmitJob", "SubmitJob", "SubmitJob"));
+  EXPECT_THAT(jobs().TakeAsked(), ElementsAre("dry run", "dry run", "dry run", "SubmitJob", "SubmitJob", "SubmitJob"));
   Refuses({"job", "submit", "-f", first, "-f", Manifest("again.yaml", {"b"})},
           "job default/b stands in " + first + ", document 2 already");
   Refuses({"job", "submit", "-f", first, "-f", "/nonexistent/x.yaml"}, "/nonexistent/x.yaml");

@@ -1,19 +1,14 @@
 #pragma once
 
 // A suite on loopback for the tests of commands: a gateway that names one jobsvc, which answers as a test says.
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
-#include <pty.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -23,6 +18,7 @@
 #include "basalt/gateway/v1/gateway.grpc.pb.h"
 #include "basalt/job/v1/job.grpc.pb.h"
 #include "cli/commands.h"
+#include "common/base/mutex.h"
 #include "common/rpc/grpc/server.h"
 
 namespace basalt::cli {
@@ -62,40 +58,49 @@ class ScriptedJobs final : public job::v1::JobService::Service {
  public:
   std::map<std::string, job::v1::Job> jobs;            // By name. Before the command runs.
   std::map<std::string, job::v1::JobHistory> history;  // The same.
-  std::deque<Stream> streams;                          // The last one again and again.
-  std::vector<std::string> asked;                      // "SubmitJob", …
+
+  // The last stream again and again.
+  void Tell(std::deque<Stream> streams) {
+    const MutexLock lock(mutex_);
+    streams_ = std::move(streams);
+  }
+  // "SubmitJob", …, since it was asked for last.
+  std::vector<std::string> TakeAsked() {
+    const MutexLock lock(mutex_);
+    return std::exchange(asked_, {});
+  }
 
   grpc::Status GetJob(grpc::ServerContext*, const job::v1::GetJobRequest* request, job::v1::Job* response) override {
-    asked.emplace_back("GetJob");
+    Note("GetJob");
     return Find(jobs, request->name(), "job default/{} does not exist", *response);
   }
   grpc::Status GetJobHistory(grpc::ServerContext*, const job::v1::GetJobHistoryRequest* request,
                              job::v1::JobHistory* response) override {
-    asked.emplace_back("GetJobHistory");
+    Note("GetJobHistory");
     return Find(history, request->name(), "there is no history of a job default/{}", *response);
   }
   grpc::Status ExplainJob(grpc::ServerContext*, const job::v1::ExplainJobRequest* request,
                           job::v1::JobExplanation*) override {
-    asked.emplace_back("ExplainJob");
+    Note("ExplainJob");
     job::v1::Job job;
     return Find(jobs, request->name(), "job default/{} does not exist", job);
   }
   grpc::Status ListJobs(grpc::ServerContext*, const job::v1::ListJobsRequest*,
                         job::v1::ListJobsResponse* response) override {
-    asked.emplace_back("ListJobs");
+    Note("ListJobs");
     for (const auto& [name, job] : jobs) *response->add_jobs() = job;
     return grpc::Status::OK;
   }
   grpc::Status SubmitJob(grpc::ServerContext*, const job::v1::SubmitJobRequest* request,
                          job::v1::Job* response) override {
-    asked.emplace_back(request->dry_run() ? "dry run" : "SubmitJob");
+    Note(request->dry_run() ? "dry run" : "SubmitJob");
     if (!refusal.empty()) return {grpc::StatusCode::INVALID_ARGUMENT, refusal};
     *response = MakeJob("submitted", kube::v1::JOB_PHASE_UNSPECIFIED);
     return grpc::Status::OK;
   }
   grpc::Status ScaleJob(grpc::ServerContext*, const job::v1::ScaleJobRequest* request,
                         job::v1::Job* response) override {
-    asked.emplace_back("ScaleJob");
+    Note("ScaleJob");
     job::v1::Job job;
     if (grpc::Status found = Find(jobs, request->name(), "job default/{} does not exist", job); !found.ok()) {
       return found;
@@ -111,18 +116,18 @@ class ScriptedJobs final : public job::v1::JobService::Service {
     return grpc::Status::OK;
   }
   grpc::Status DeleteJob(grpc::ServerContext*, const job::v1::DeleteJobRequest*, job::v1::DeleteJobResponse*) override {
-    asked.emplace_back("DeleteJob");
+    Note("DeleteJob");
     return grpc::Status::OK;
   }
   grpc::Status WatchJobs(grpc::ServerContext* context, const job::v1::WatchJobsRequest*,
                          grpc::ServerWriter<job::v1::WatchJobsResponse>* writer) override {
     Stream stream;
+    Note("WatchJobs");
     {
-      const std::lock_guard lock(mutex_);
-      asked.emplace_back("WatchJobs");
-      if (streams.empty()) return {grpc::StatusCode::ABORTED, "nobody said what to tell"};
-      stream = streams.front();
-      if (streams.size() > 1) streams.pop_front();
+      const MutexLock lock(mutex_);
+      if (streams_.empty()) return {grpc::StatusCode::ABORTED, "nobody said what to tell"};
+      stream = streams_.front();
+      if (streams_.size() > 1) streams_.pop_front();
     }
     for (const job::v1::WatchJobsResponse& response : stream.told) writer->Write(response);
     if (stream.end) return *stream.end;
@@ -142,7 +147,14 @@ class ScriptedJobs final : public job::v1::JobService::Service {
     return grpc::Status::OK;
   }
 
-  std::mutex mutex_;
+  void Note(std::string method) {
+    const MutexLock lock(mutex_);
+    asked_.push_back(std::move(method));
+  }
+
+  Mutex mutex_;
+  std::deque<Stream> streams_ BASALT_GUARDED_BY(mutex_);
+  std::vector<std::string> asked_ BASALT_GUARDED_BY(mutex_);
 };
 
 class OneGateway final : public gateway::v1::GatewayService::Service {
@@ -190,29 +202,12 @@ class SuiteTest : public ::testing::Test {
     ran.err = ::testing::internal::GetCapturedStderr();
     return ran;
   }
-  // What a terminal of that size is sent; a carriage return before each end of a line is left out.
-  std::string RunOnTerminal(unsigned short rows, unsigned short columns, const std::vector<std::string>& words) {
-    int master = -1;
-    int slave = -1;
-    winsize size{.ws_row = rows, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};
-    EXPECT_EQ(openpty(&master, &slave, nullptr, nullptr, &size), 0);
-    std::string sent;
-    std::thread reader([&] {
-      std::array<char, 4096> buffer;
-      for (ssize_t got = 0; (got = read(master, buffer.data(), buffer.size())) > 0;) sent.append(buffer.data(), got);
-    });
-    std::fflush(stdout);
-    const int before = dup(STDOUT_FILENO);
-    dup2(slave, STDOUT_FILENO);
-    close(slave);
-    Type(words);
-    std::fflush(stdout);
-    dup2(before, STDOUT_FILENO);  // The last that held the terminal: who reads it is told its end.
-    close(before);
-    reader.join();
-    close(master);
-    std::erase(sent, '\r');
-    return sent;
+  // The exit code.
+  int Type(const std::vector<std::string>& words) {
+    std::vector<const char*> arguments = {"basaltctl"};
+    if (words.front() != "--gateway") arguments.insert(arguments.end(), {"--gateway", gateway_.c_str()});
+    for (const std::string& word : words) arguments.push_back(word.c_str());
+    return Main(static_cast<int>(arguments.size()), arguments.data());
   }
 
   ScriptedJobs& jobs() { return *jobs_; }
@@ -228,12 +223,6 @@ class SuiteTest : public ::testing::Test {
     EXPECT_TRUE(server.ok()) << server.status();
     servers_.push_back(*std::move(server));
     return fmt::format("127.0.0.1:{}", servers_.back()->port());
-  }
-  int Type(const std::vector<std::string>& words) {
-    std::vector<const char*> arguments = {"basaltctl"};
-    if (words.front() != "--gateway") arguments.insert(arguments.end(), {"--gateway", gateway_.c_str()});
-    for (const std::string& word : words) arguments.push_back(word.c_str());
-    return Main(static_cast<int>(arguments.size()), arguments.data());
   }
 
   ScriptedJobs* jobs_ = nullptr;
