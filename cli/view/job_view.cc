@@ -6,6 +6,7 @@
 
 #include <iterator>
 #include <optional>
+#include <utility>
 
 #include "absl/strings/str_split.h"
 #include "cli/view/table.h"
@@ -152,15 +153,23 @@ std::string RuleAndOutcome(const job::v1::HistoryEntry& entry, size_t width) {
 
 // Several lines for each, nothing of which is cut: what was seen stands in the first if there is room.
 std::string FormatInLines(const job::v1::JobHistory& history, Column move, const Look& look) {
-  const Table table = TableOf(history, {Column::kShortTime, move, Column::kSeen});
+  Table table = TableOf(history, {Column::kShortTime, move});
+  const size_t used = TableWidth(FormatTable(table.header, table.rows)) + kGap;
   std::string text;
-  if (TableWidth(FormatTable(table.header, table.rows)) <= look.width) {
+  if (used + kLeastLast <= look.width) {
+    table = TableOf(history, {Column::kShortTime, move, Column::kSeen});
+    std::vector<std::string> more = {Paragraph("RULE: OUTCOME", look.width, kIndent)};
+    for (int i = 0; i < history.entries_size(); ++i) {
+      Cell& seen = table.rows[static_cast<size_t>(i)].back();
+      std::string below;
+      if (used + TableWidth(seen.text) > look.width) {
+        below = Paragraph(Printable(std::exchange(seen.text, "")), look.width, kIndent);
+      }
+      more.push_back(below + RuleAndOutcome(history.entries(i), look.width));
+    }
     const std::vector<std::string> lines =
         absl::StrSplit(FormatTable(table.header, table.rows, {.colours = look.colours}), '\n');
-    text = lines.front() + "\n" + Paragraph("RULE: OUTCOME", look.width, kIndent);
-    for (int i = 0; i < history.entries_size(); ++i) {
-      text += lines[static_cast<size_t>(i) + 1] + "\n" + RuleAndOutcome(history.entries(i), look.width);
-    }
+    for (size_t i = 0; i < more.size(); ++i) text += lines[i] + "\n" + more[i];
     return text;
   }
   for (const job::v1::HistoryEntry& entry : history.entries()) {

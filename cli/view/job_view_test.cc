@@ -291,6 +291,16 @@ TEST(JobViewTest, OnANarrowTerminalADecisionStandsInSeveralLinesUncut) {
   EXPECT_THAT(FormatDecisions(TestHistory(1), {.width = 80}), HasSubstr("TIME             DECISION            SEEN\n"));
   EXPECT_THAT(FormatHistory(TestHistory(1), {.width = 30, .colours = true}),
               HasSubstr("06-15 15:06:40\n  Pending → Running\n    PodFailed p (Failed, exit\n    7, Error)\n"));
+  job::v1::JobHistory one_is_long = TestHistory(2);
+  one_is_long.mutable_entries(1)->set_pod_reason("DeadlineExceeded");
+  EXPECT_EQ(FormatHistory(one_is_long, {.width = 72}),
+            "TIME             PHASE               SEEN\n"
+            "    RULE: OUTCOME\n"
+            "06-15 15:06:40   Pending → Running   PodFailed p (Failed, exit 7, Error)\n"
+            "    spec.policies[0]: not acknowledged\n"
+            "06-15 15:06:41   Pending → Running\n"
+            "    PodFailed p (Failed, exit 7, DeadlineExceeded)\n"
+            "    spec.policies[0]: done\n");
   job::v1::JobHistory longest = TestHistory(1);
   longest.mutable_entries(0)->set_from_phase(kube::v1::JOB_PHASE_TERMINATING);
   longest.mutable_entries(0)->set_to_phase(kube::v1::JOB_PHASE_TERMINATED);

@@ -16,8 +16,6 @@ size_t Length(std::string_view text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return !IsContinuation(c); }));
 }
 
-constexpr size_t kGap = 3;
-constexpr size_t kLeastLast = 16;  // Of words at the end of a line so much is still of use.
 constexpr size_t kLeast = 6;
 
 std::vector<size_t> WidthsOf(const Row& header, const std::vector<Row>& rows) {

@@ -11,6 +11,9 @@
 
 namespace basalt::cli {
 
+inline constexpr size_t kGap = 3;         // Between columns.
+inline constexpr size_t kLeastLast = 16;  // Of words at the end of a line so much is still of use.
+
 struct Cell {
   Cell() = default;
   Cell(std::string words, Colour paint = Colour::kPlain) : text(std::move(words)), colour(paint) {}  // NOLINT: a word.
