@@ -77,6 +77,10 @@ std::vector<PodEffect> NextPodEffects(const EffectInput& input);
 // Job spec 9.7: may pods of this task be made? `why_not` names what it waits for.
 bool DependencyMet(const kube::v1::JobSpec& spec, int32_t task, const PodSet& pods, std::string* why_not = nullptr);
 
+// The scheduler places the gang together or not at all, and some of it can only be made once another part runs (job
+// spec 2.7, X8). So many pods there can be; nullopt: it is not so.
+std::optional<int64_t> MostBeforeDependencies(const EffectInput& input);
+
 // The group is not the one that pods of the present version may join.
 bool IsStaleGroup(const kube::v1::PodGroup& group, const kube::v1::JobStatus& status, const ControlledState& own);
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/kube/text.h"
+#include "services/jobsvc/core/explain_summary.h"
 #include "services/jobsvc/core/state_machine.h"
 
 namespace basalt::jobsvc {
@@ -40,7 +41,7 @@ class Explainer {
     result_.set_time_ms(in_.now_ms);
     if (in_.entered_by != nullptr) *result_.mutable_entered_by() = *in_.entered_by;
     AddCauses();
-    result_.set_summary(Summary());
+    result_.set_summary(SummaryOf(in_, result_));
     return std::move(result_);
   }
 
@@ -63,7 +64,7 @@ class Explainer {
           .set_since_ms(job_.meta().deletion_ms());
       return;
     }
-    if (Rests()) AddEnd();
+    if (Rests(phase_)) AddEnd();
     if (!in_.refusal.empty()) {
       Add(Cause::KIND_SPEC, "", in_.refusal.message,
           "Correct it with kubectl edit; where the field cannot be changed, delete the job and submit it again.")
@@ -154,18 +155,11 @@ class Explainer {
     }
   }
 
-  // Nothing more happens to it by itself.
-  bool Rests() const { return IsFinished(phase_) || phase_ == kube::v1::JOB_PHASE_ABORTED; }
-
-  bool HasUsedUpRetries() const {
-    return phase_ == kube::v1::JOB_PHASE_FAILED && job_.status().retry_count() >= in_.effects.spec.max_retry();
-  }
-
   void AddEnd() {
     const std::string& name = job_.meta().name();
     const std::string& ns = job_.meta().namespace_();
     std::string message = fmt::format("the job is {}", kube::JobPhaseName(phase_));
-    if (const std::string origin = Origin(); !origin.empty()) message += fmt::format(": {}", origin);
+    if (const std::string origin = OriginOf(in_); !origin.empty()) message += fmt::format(": {}", origin);
     std::string advice;
     if (phase_ == kube::v1::JOB_PHASE_ABORTED) {
       advice = fmt::format("'basaltctl job resume {} -n {}' lets it run again.", name, ns);
@@ -182,8 +176,9 @@ class Explainer {
   }
 
   std::string Again() const {
-    return HasUsedUpRetries() ? "Correct it and submit it again, with a higher maxRetry where that is to be expected."
-                              : "Correct it and submit it again.";
+    return HasUsedUpRetries(in_)
+               ? "Correct it and submit it again, with a higher maxRetry where that is to be expected."
+               : "Correct it and submit it again.";
   }
 
   void AddFailedPods() {
@@ -194,7 +189,7 @@ class Explainer {
       }
       const FailedPods& pods = in_.failed_pods[i];
       std::string message = FailureOf(pods, in_.effects.pods.tasks()[static_cast<size_t>(pods.task)]);
-      if (i == 0 && HasUsedUpRetries()) {
+      if (i == 0 && HasUsedUpRetries(in_)) {
         message += fmt::format("; {} used {} of {} retries",
                                in_.restarted_by == nullptr ? "restarts" : in_.restarted_by->action(),
                                job_.status().retry_count(), in_.effects.spec.max_retry());
@@ -312,28 +307,8 @@ class Explainer {
     return std::max(in_.queue_since_ms, job_.meta().creation_ms());  // The job was not there before.
   }
 
-  // The scheduler places the gang together or not at all, and some of it can only be made once another part runs (job
-  // spec 2.7, X8). So many pods there can be; nullopt: it is not so.
-  std::optional<int64_t> MostBeforeDependencies() const {
-    const PodSet& pods = in_.effects.pods;
-    int64_t most = 0;
-    bool waits = false;
-    for (size_t i = 0; i < pods.tasks().size(); ++i) {
-      const auto task = static_cast<int32_t>(i);
-      if (!pods.facts().MissesPods(task) || pods.facts().MayStart(task)) {
-        most += pods.tasks()[i].replicas;
-        continue;
-      }
-      const TaskCounts& made = pods.task_counts()[i];
-      most += int64_t{made.pending} + made.running + made.succeeded + made.failed + made.unknown;
-      waits = true;
-    }
-    if (!waits || in_.effects.spec.min_available() <= most) return std::nullopt;
-    return most;
-  }
-
   void AddGangThatWaitsForItself() {
-    const std::optional<int64_t> most = MostBeforeDependencies();
+    const std::optional<int64_t> most = MostBeforeDependencies(in_.effects);
     if (!most.has_value() || gang_told_) return;
     gang_told_ = true;
     const int32_t wanted = in_.effects.spec.min_available();
@@ -421,61 +396,6 @@ class Explainer {
     Add(Cause::KIND_RETRIES, "",
         used + 1 >= most ? fmt::format("{} of {} retries are used: the next restart ends it as Failed", used, most)
                          : fmt::format("{} of {} retries are used", used, most));
-  }
-
-  std::string Origin() const {
-    if (in_.entered_by != nullptr) return OriginOf(*in_.entered_by, in_.restarted_by);
-    return HasUsedUpRetries() ? "maxRetry is used up" : "";
-  }
-
-  std::string Summary() const {
-    const std::string_view name =
-        phase_ == kube::v1::JOB_PHASE_UNSPECIFIED ? std::string_view("new") : kube::JobPhaseName(phase_);
-    std::string text = fmt::format("Job {}/{} is {}", job_.meta().namespace_(), job_.meta().name(), name);
-    // Where nothing more is counted the last change is the one of the phase.
-    int64_t since_ms = Rests() ? job_.status().last_transition_ms() : 0;
-    if (!Rests() && in_.entered_by != nullptr) since_ms = in_.entered_by->time_ms();
-    if (since_ms != 0) text += fmt::format(", for {}", Ago(since_ms, in_.now_ms));
-    if (const std::string origin = Origin(); !origin.empty()) text += fmt::format(": {}", origin);
-    text += '.';
-    const Cause* first = nullptr;
-    for (const Cause& cause : result_.causes()) {
-      const bool is_warning = cause.kind() == Cause::KIND_SPEC && in_.refusal.empty();
-      const bool holds_up = !is_warning && cause.kind() != Cause::KIND_ENDED && cause.kind() != Cause::KIND_RETRIES &&
-                            cause.kind() != Cause::KIND_DEADLINE;
-      if (holds_up && first == nullptr) first = &cause;
-    }
-    if (first != nullptr) {
-      text += ' ' + Sentence(first->message());
-      const bool is_past = Rests() && first->kind() == Cause::KIND_PODS;
-      if (first->since_ms() != 0 && !is_past)
-        text += fmt::format(" This has been so for {}.", Ago(first->since_ms(), in_.now_ms));
-      if (first->until_ms() > in_.now_ms) {
-        text += fmt::format(" It is tried again at {}.", kube::FormatTime(first->until_ms()));
-      }
-    } else if (MakesPods(phase_) && in_.effects.pods.total() == 0) {
-      text += ' ' + EndOf(in_.effects.spec, in_.effects.pods.tasks());
-    } else if (MakesPods(phase_)) {
-      const kube::v1::PodCounts& counts = in_.effects.pods.counts();
-      text += fmt::format(" Nothing holds it up: of {} pods {} run, {} have succeeded and {} have failed.",
-                          in_.effects.pods.total(), counts.running(), counts.succeeded(), counts.failed());
-      if (in_.restarts > 0) {
-        text += fmt::format(" Containers have restarted in place {}.",
-                            in_.restarts == 1 ? "once" : fmt::format("{} times", in_.restarts));
-      }
-      if (phase_ == kube::v1::JOB_PHASE_RUNNING) text += ' ' + EndOf(in_.effects.spec, in_.effects.pods.tasks());
-    }
-    for (const Cause& cause : result_.causes()) {
-      if (cause.kind() != Cause::KIND_DEADLINE || cause.until_ms() == 0) continue;
-      const std::string about = cause.subject().empty() ? "" : fmt::format(", about {}", cause.subject());
-      text += fmt::format(" At {}: {}{}.", kube::FormatTime(cause.until_ms()), cause.message(), about);
-      break;
-    }
-    if (first != nullptr && !first->advice().empty()) text += ' ' + first->advice();
-    for (const Cause& cause : result_.causes()) {
-      if (cause.kind() == Cause::KIND_ENDED && !cause.advice().empty()) text += ' ' + cause.advice();
-    }
-    return text;
   }
 
   const ExplainInput& in_;
