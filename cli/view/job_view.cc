@@ -254,12 +254,14 @@ std::string FormatJobs(const std::vector<job::v1::Job>& jobs, bool with_namespac
 
 std::string FormatHistory(const job::v1::JobHistory& history, const Look& look) {
   using enum Column;
-  return FormatEntries(history,
-                       {{kNumber, kTime, kPhase, kSeen, kRule, kAction, kPods, kOutcome},
-                        {kNumber, kShortTime, kPhase, kSeen, kRule, kAction, kPods, kOutcome},
-                        {kNumber, kShortTime, kPhase, kSeen, kRule, kPods, kOutcome},
-                        {kNumber, kShortTime, kPhase, kSeen, kRule, kOutcome}},
-                       kPhase, look);
+  std::string text = FormatEntries(history,
+                                   {{kNumber, kTime, kPhase, kSeen, kRule, kAction, kPods, kOutcome},
+                                    {kNumber, kShortTime, kPhase, kSeen, kRule, kAction, kPods, kOutcome},
+                                    {kNumber, kShortTime, kPhase, kSeen, kRule, kPods, kOutcome},
+                                    {kNumber, kShortTime, kPhase, kSeen, kRule, kOutcome}},
+                                   kPhase, look);
+  if (history.gone_ms() != 0) text += fmt::format("Gone since {}\n", ShortClock(history.gone_ms()));
+  return text;
 }
 
 // The decision and its outcome say nearly as much as the action, and then as the rule.
@@ -278,10 +280,9 @@ std::string FormatGap(const job::v1::JobHistory& history, std::string_view job) 
     return fmt::format(
         "No decisions about job {} are kept: none has been taken yet, or they were lost with their disk\n", job);
   }
-  const int64_t missing = history.entries(0).sequence() - 1;
-  if (missing <= 0) return "";
-  return fmt::format("The {} before {} not kept any more\n",
-                     missing == 1 ? "decision" : fmt::format("{} decisions", missing), missing == 1 ? "is" : "are");
+  // Numbers are those of status writes, of which not each is a decision.
+  const int64_t first = history.entries(0).sequence();
+  return first <= 1 ? "" : fmt::format("What was decided before #{} is not kept any more\n", first);
 }
 
 std::string FormatWarnings(std::string_view source, const job::v1::Job& job) {

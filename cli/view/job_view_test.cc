@@ -275,6 +275,13 @@ TEST(JobViewTest, HistoryTellsTheDayWhatWasSeenOfThePodAndThePods) {
       "acknowledged\n");
 }
 
+TEST(JobViewTest, HistoryOfAJobThatIsGoneTellsSinceWhen) {
+  job::v1::JobHistory history = TestHistory(1);
+  history.set_gone_ms(history.entries(0).time_ms() + 61'000);
+  EXPECT_THAT(FormatHistory(history, {.width = 120}),
+              testing::EndsWith("not acknowledged\nGone since 06-15 15:07:41\n"));
+}
+
 TEST(JobViewTest, OnANarrowTerminalADecisionStandsInSeveralLinesUncut) {
   EXPECT_EQ(FormatHistory(TestHistory(1), {.width = 80}),
             "TIME             PHASE               SEEN\n"

@@ -193,6 +193,7 @@ TEST_F(BadInputTest, HostileValuesHarmThatJobAlone) {
        With("{name: good}", "{name: hostile, annotations: {a: " + std::string(300'000, 'x') + "}}"),
        {"metadata.annotations", "262144"}},
       {"deep", With("{name: good}", "{name: hostile, annotations: {a: " + Nested(3000) + "}}"), {"100 levels"}},
+      {"billion", With("replicas: 1", "replicas: 1000000000"), {"1000000000 pods in one job", "at most 200000"}},
   };
   for (const BadInput& bad : cases) {
     const std::string file = world_->dir() / fmt::format("hostile-{}.yaml", bad.name);
@@ -205,23 +206,12 @@ TEST_F(BadInputTest, HostileValuesHarmThatJobAlone) {
   }
   EXPECT_EQ(world_->JobCount(), 0u);
 
-  // The schema allows this one: it is stored, and told to be too much.
-  const std::string billion = world_->dir() / "billion.yaml";
-  std::string text = With("replicas: 1", "replicas: 1000000000");
-  WriteFile(billion, text.replace(text.find("name: good"), 10, "name: billion"));
-  EXPECT_EQ(world_->Ctl({"job", "submit", "-f", billion}).exit_code, 0);
-  EXPECT_TRUE(Eventually(absl::Seconds(20), [&] {
-    const Ran get = world_->Ctl({"job", "get", "billion"});
-    return get.out.find("1000000000 pods in one job") != std::string::npos;
-  })) << world_->Ctl({"job", "get", "billion"}).out;
-
   const std::string file = world_->dir() / "good.yaml";
   WriteFile(file, kGood);
   const Ran ran = world_->Ctl({"job", "submit", "-f", file, "--watch"});
   EXPECT_EQ(ran.exit_code, 0) << ran.out << ran.err;
   EXPECT_EQ(world_->JobPhase("good"), "Completed");
-  EXPECT_EQ(world_->Ctl({"job", "delete", "billion"}).exit_code, 0);
-  EXPECT_TRUE(Eventually(absl::Seconds(20), [&] { return world_->JobCount() == 1; }));
+  EXPECT_EQ(world_->JobCount(), 1u);
   EXPECT_THAT(world_->suite().Casualties(), ::testing::IsEmpty());
 }
 
