@@ -85,7 +85,8 @@ json::value Full(const SchemaNode& node) {
 
 std::string TextFor(const SchemaNode& node) {
   if (node.format == "date-time") return "2026-01-02T03:04:05Z";
-  for (const char* candidate : {"a1", "1", "a"}) {
+  // A name and a duration: the definition that it is made for may not tell which.
+  for (const char* candidate : {"1h", "a1", "1", "a"}) {
     if (node.pattern == nullptr || RE2::PartialMatch(candidate, *node.pattern)) return candidate;
   }
   ADD_FAILURE() << "no sample for the pattern " << node.pattern_text;
