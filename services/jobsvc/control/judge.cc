@@ -308,6 +308,8 @@ void JobController::DeriveDeadlines(JobEntry& entry) {
             pod->has(kPodOutOfSync) || due.contains(name)) {
           return;
         }
+        // What is kept of a pod that is Pending came after it, and has taken the place of this.
+        if (entry.deadlines.Find(std::string(name)) != nullptr) return;
         JobEvent event;
         event.kind = kEventPodPending;
         event.task = place.task;

@@ -321,6 +321,26 @@ TEST_F(DelayedTest, ADeadlineAfterTooManyRestartsIsOneOverALostDisk) {
   EXPECT_EQ(rig_->PhaseOf("default/j"), kAborted);
 }
 
+// 7.1: of one pod what came later has taken the place of what waited since it was Pending, and a restart changes
+// nothing.
+TEST_F(DelayedTest, WhatTookThePlaceOfADeadlineOfAPendingPodKeepsItOverARestart) {
+  kube::v1::Job job = WithPolicy(MakeJob("j", 1, 1), "PodPending", "AbortJob", absl::Minutes(10));
+  Begin(WithPolicy(std::move(job), "TaskFailed", "TerminateJob", absl::Minutes(5)), /*pods_run=*/false);
+  rig_->Run(absl::Minutes(9));
+  rig_->kube().EditPod("default/j-t0-0", [](kube::v1::Pod& pod) { pod.set_restarts(5); });
+  rig_->Run(absl::Minutes(3));
+  ASSERT_EQ(Deadlines().size(), 1u);
+  ASSERT_EQ(Deadlines().Earliest(1).front()->event(), "TaskFailed");
+  StartAgain(/*lose_disk=*/false);
+  rig_->Run(absl::Minutes(1));
+  EXPECT_EQ(rig_->PhaseOf("default/j"), kPending);
+  ASSERT_EQ(Deadlines().size(), 1u);
+  EXPECT_EQ(Deadlines().Earliest(1).front()->event(), "TaskFailed");
+  rig_->Run(absl::Minutes(2));
+  EXPECT_EQ(Done("TerminateJob"), 1);
+  EXPECT_EQ(Done("AbortJob"), 0);
+}
+
 TEST_F(DelayedTest, AFailedPodThatIsRemovedAfterwardsStillHasItsAction) {
   kube::v1::Job job = MakeJob("j", 2, 2);
   job.mutable_spec()->set_min_available(1);
