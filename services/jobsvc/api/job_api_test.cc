@@ -56,10 +56,11 @@ TEST_F(JobApiTest, AQueueThatAdmitsNothingIsWhatAJobWaitsFor) {
   Put("j");
   Run();
   EXPECT_EQ(Get("j")->waiting_for(), "queue default does not exist");
-  put_queue("Open");
-  EXPECT_EQ(Get("j")->waiting_for(), "the scheduler has not admitted its PodGroup yet");
   const auto watch = Watch({});
   Drain(*watch);
+  put_queue("Open");
+  EXPECT_EQ(Drain(*watch), "STATE j") << "also of the first that is heard of it";
+  EXPECT_EQ(Get("j")->waiting_for(), "the scheduler has not admitted its PodGroup yet");
   put_queue("Closed");
   EXPECT_EQ(Drain(*watch), "STATE j") << "who watches is told";
   EXPECT_EQ(Get("j")->waiting_for(), "queue default is Closed");
