@@ -113,6 +113,9 @@ absl::StatusOr<StuckPods> PodsThatAreStuck(JobController& controller, const JobE
   return stuck;
 }
 
+// Of those whose time is not known nobody can say that they were the first.
+bool EndedBefore(int64_t a_ms, int64_t b_ms) { return std::pair(a_ms == 0, a_ms) < std::pair(b_ms == 0, b_ms); }
+
 // Those that have failed, by task.
 absl::StatusOr<std::vector<FailedPods>> PodsThatFailed(JobController& controller, const JobEntry& entry) {
   const kube::v1::JobPhase phase = entry.job->status().phase();
@@ -126,14 +129,14 @@ absl::StatusOr<std::vector<FailedPods>> PodsThatFailed(JobController& controller
         const PodPlace place = entry.pods.PlaceOf(name);
         if (!place.indexed() || pod->has(kPodForeign) || pod->has(kPodTerminating)) return;
         FailedPods& pods = by_task[place.task];
-        if (pods.count++ > 0 && pods.finished_ms <= record.finished_ms()) return;
+        if (pods.count++ > 0 && !EndedBefore(record.finished_ms(), pods.finished_ms)) return;
         pods = {place.task, pods.count, std::string(name), record.finished_ms(), record.exit_code(), record.reason()};
       });
   if (!status.ok()) return status;
   std::vector<FailedPods> pods;
   for (auto& [task, failed] : by_task) pods.push_back(std::move(failed));
   std::stable_sort(pods.begin(), pods.end(),
-                   [](const FailedPods& a, const FailedPods& b) { return a.finished_ms < b.finished_ms; });
+                   [](const FailedPods& a, const FailedPods& b) { return EndedBefore(a.finished_ms, b.finished_ms); });
   return pods;
 }
 

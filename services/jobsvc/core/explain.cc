@@ -65,7 +65,7 @@ class Explainer {
       return;
     }
     if (Rests(phase_)) AddEnd();
-    if (!in_.refusal.empty()) {
+    if (!in_.refusal.empty() && !IsFinished(phase_)) {
       Add(Cause::KIND_SPEC, "", in_.refusal.message,
           "Correct it with kubectl edit; where the field cannot be changed, delete the job and submit it again.")
           .set_since_ms(RefusedSince());

@@ -1,5 +1,6 @@
 #include "services/jobsvc/core/explain.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -61,6 +62,11 @@ TEST(ExplainTest, HowAJobEndsFollowsFromItsSizes) {
        "It ends when all 4 pods have finished: Completed if at least 2 succeed, and of each task its minAvailable, "
        "else "
        "Failed."},
+      {{{2, 2}, {2, 0}},
+       2,
+       0,
+       "It ends when all 4 pods have finished: Completed if at least 2 succeed, and of each task its minAvailable, "
+       "else Failed."},
       {{{2, 2}, {2, 2}}, 1, 0, "It ends when all 4 pods have finished: Completed if at least 1 succeed, else Failed."},
       {{{2, 0}}, 0, 0, "It is Completed when all 2 pods have finished."},
       {{{1, 1}}, 1, 0, "It ends when its pod has finished: Completed if that succeeds, else Failed."},
@@ -79,10 +85,19 @@ TEST(ExplainTest, HowAJobEndsFollowsFromItsSizes) {
       task.set_template_json(R"({"spec":{"restartPolicy":"OnFailure"}})");
     }
     EXPECT_EQ(EndOf(spec, ShapeOf(spec)), row.end);
-    if (row.min_success > 0 || spec.tasks(0).replicas() == 0) continue;
-    spec.mutable_tasks(0)->set_template_json(R"({"spec":{}})");
-    EXPECT_EQ(EndOf(spec, ShapeOf(spec)),
-              "It ends by a policy or a command alone: with restartPolicy Always no pod of task t ever finishes.");
+    if (spec.tasks(0).replicas() == 0) continue;
+    kube::v1::JobSpec with_policy = spec;
+    with_policy.mutable_tasks(0)->add_policies()->set_action("CompleteJob");
+    std::string end = row.end;
+    end[0] = 'i';
+    EXPECT_EQ(EndOf(with_policy, ShapeOf(with_policy)), "Unless a policy comes first, " + end);
+    if (row.min_success > 0) continue;
+    for (kube::v1::JobSpec* always : {&spec, &with_policy}) {
+      always->mutable_tasks(0)->set_template_json(R"({"spec":{}})");
+      EXPECT_EQ(EndOf(*always, ShapeOf(*always)),
+                fmt::format("It ends by {} alone: with restartPolicy Always no pod of task t ever finishes.",
+                            always == &spec ? "a command" : "a policy or a command"));
+    }
   }
 }
 

@@ -60,7 +60,14 @@ std::string RestartsOf(const RestartingPods& pods) {
   return text;
 }
 
-std::string EndOf(const kube::v1::JobSpec& spec, const std::vector<TaskShape>& tasks) {
+namespace {
+
+bool HasPolicies(const kube::v1::JobSpec& spec) {
+  return !spec.policies().empty() || std::any_of(spec.tasks().begin(), spec.tasks().end(),
+                                                 [](const auto& task) { return !task.policies().empty(); });
+}
+
+std::string EndByCounts(const kube::v1::JobSpec& spec, const std::vector<TaskShape>& tasks) {
   int64_t total = 0;
   int64_t task_minimum = 0;
   int judged = 0;
@@ -70,27 +77,36 @@ std::string EndOf(const kube::v1::JobSpec& spec, const std::vector<TaskShape>& t
     task_minimum += task.has_min_available() ? task.min_available() : tasks[i].replicas;
     if (task.has_min_available() && task.min_available() > 0) ++judged;
     if (tasks[i].replicas > 0 && !spec.has_min_success() && RestartsAlways(task)) {
-      return fmt::format(
-          "It ends by a policy or a command alone: with restartPolicy Always no pod of task {} ever "
-          "finishes.",
-          task.name());
+      return fmt::format("it ends by {} alone: with restartPolicy Always no pod of task {} ever finishes.",
+                         HasPolicies(spec) ? "a policy or a command" : "a command", task.name());
     }
   }
-  if (total == 0) return "Scaled to zero, it never completes: scale it up or delete it.";
   if (spec.has_min_success()) {
-    return fmt::format("It is Completed once {} succeeded, and Failed when all {} have finished with fewer.",
+    return fmt::format("it is Completed once {} succeeded, and Failed when all {} have finished with fewer.",
                        spec.min_success() == 1 ? "1 pod has" : fmt::format("{} pods have", spec.min_success()), total);
   }
   if (total == 1) {
-    return spec.min_available() > 0 ? "It ends when its pod has finished: Completed if that succeeds, else Failed."
-                                    : "It is Completed when its pod has finished.";
+    return spec.min_available() > 0 ? "it ends when its pod has finished: Completed if that succeeds, else Failed."
+                                    : "it is Completed when its pod has finished.";
   }
   const int64_t wanted = spec.min_available();
-  if (wanted <= 0) return fmt::format("It is Completed when all {} pods have finished.", total);
-  const std::string_view of_each =
-      wanted >= task_minimum && judged > 1 && wanted < total ? ", and of each task its minAvailable" : "";
-  return fmt::format("It ends when all {} pods have finished: Completed if {} succeed{}, else Failed.", total,
+  if (wanted <= 0) return fmt::format("it is Completed when all {} pods have finished.", total);
+  const std::string_view of_each = wanted >= task_minimum && judged > 0 && tasks.size() > 1 && wanted < total
+                                       ? ", and of each task its minAvailable"
+                                       : "";
+  return fmt::format("it ends when all {} pods have finished: Completed if {} succeed{}, else Failed.", total,
                      wanted >= total ? std::string("all") : fmt::format("at least {}", wanted), of_each);
+}
+
+}  // namespace
+
+std::string EndOf(const kube::v1::JobSpec& spec, const std::vector<TaskShape>& tasks) {
+  const bool is_empty =
+      std::all_of(tasks.begin(), tasks.end(), [](const TaskShape& task) { return task.replicas <= 0; });
+  if (is_empty) return "Scaled to zero, it never completes: scale it up or delete it.";
+  const std::string end = EndByCounts(spec, tasks);
+  const bool is_by_counts = !end.starts_with("it ends by");
+  return HasPolicies(spec) && is_by_counts ? "Unless a policy comes first, " + end : Sentence(end);
 }
 
 bool RestartsAlways(const kube::v1::TaskSpec& task) {
