@@ -22,7 +22,7 @@ namespace basalt::cli {
 namespace {
 
 // A person who waits for a replica to come back waits this long.
-constexpr int kReconnectTries = 60;
+constexpr absl::Duration kReconnectPatience = absl::Minutes(5);
 constexpr absl::Duration kReconnectPause = absl::Milliseconds(500);
 
 absl::Status Deleted(const std::string& key) {
@@ -152,8 +152,8 @@ absl::StatusOr<kube::v1::JobPhase> Follow(JobClient& client, const GlobalOptions
   if (!options.all_namespaces || !follow.name.empty()) request.set_namespace_(options.ns);
   request.set_name(follow.name);
   Follower follower(options, follow);
-  int tries = 0;    // In a row that told nothing.
-  std::string why;  // The newest reason for that.
+  absl::Time lost = absl::InfiniteFuture();  // Since when nobody has told anything.
+  std::string why;                           // The newest reason for that.
   const auto nobody = [&] {
     return MakeStatus(absl::StatusCode::kUnavailable,
                       fmt::format("no jobsvc answered within {}{}; see 'basaltctl topology'", follow.timeout,
@@ -168,7 +168,7 @@ absl::StatusOr<kube::v1::JobPhase> Follow(JobClient& client, const GlobalOptions
     bool heard = false;  // Each says at least when all there is has been told.
     while (stream->Read(&change)) {
       heard = true;
-      tries = 0;
+      lost = absl::InfiniteFuture();
       why.clear();
       if (!change.token().empty()) request.set_token(change.token());
       const absl::StatusOr<std::optional<kube::v1::JobPhase>> end = follower.Take(change);
@@ -181,13 +181,17 @@ absl::StatusOr<kube::v1::JobPhase> Follow(JobClient& client, const GlobalOptions
     if (ended.code() == absl::StatusCode::kDeadlineExceeded && !heard) return nobody();
     if (ended.code() != absl::StatusCode::kUnavailable) return ended.ok() ? absl::CancelledError("ended") : ended;
     why = ToStd(ended.message());
-    if (tries == 0) follower.TellInterruption(why);
+    if (lost == absl::InfiniteFuture()) {
+      lost = absl::Now();
+      follower.TellInterruption(why);
+    }
     // The replica went away, or is starting: look for it, or for another, and resume by token.
     client.TryAnother();
     absl::StatusOr<job::v1::JobService::Stub*> again = ended;
     while (!again.ok()) {
       if (absl::Now() >= follow.deadline) return nobody();
-      if (tries++ == kReconnectTries) return again.status();
+      const bool has_deadline = follow.deadline != absl::InfiniteFuture();
+      if (!has_deadline && absl::Now() - lost >= kReconnectPatience) return again.status();
       absl::SleepFor(std::min(kReconnectPause, follow.deadline - absl::Now()));
       again = client.Connect();
       if (!again.ok()) why = ToStd(again.status().message());

@@ -88,7 +88,7 @@ TEST_F(JobCommandsTest, HistorySaysWhatIsNotKept) {
   history.mutable_entries(0)->set_sequence(42);
   const Ran ran = Run({"job", "history", "j"});
   EXPECT_THAT(ran.out, HasSubstr("\n42 "));
-  EXPECT_EQ(ran.err, "What was decided before #42 is not kept any more\n");
+  EXPECT_EQ(ran.err, "Nothing that may have been decided before #42 is kept\n");
   for (const std::string format : {"json", "yaml"}) EXPECT_EQ(Run({"job", "history", "j", "-o", format}).err, "");
 }
 

@@ -282,7 +282,7 @@ std::string FormatGap(const job::v1::JobHistory& history, std::string_view job) 
   }
   // Numbers are those of status writes, of which not each is a decision.
   const int64_t first = history.entries(0).sequence();
-  return first <= 1 ? "" : fmt::format("What was decided before #{} is not kept any more\n", first);
+  return first <= 1 ? "" : fmt::format("Nothing that may have been decided before #{} is kept\n", first);
 }
 
 std::string FormatWarnings(std::string_view source, const job::v1::Job& job) {
@@ -297,7 +297,7 @@ std::string FormatChange(const job::v1::Job& job) {
   const std::string why = Why(job);
   return fmt::format("{}/{}  {}  {} of {}{}{}\n", object.meta().namespace_(), object.meta().name(),
                      PhaseText(object.status().phase()), CountsText(object.status().counts()), job.total_replicas(),
-                     why.empty() ? "" : "  ", why);
+                     why.empty() ? "" : "  ", Printable(why));
 }
 
 }  // namespace basalt::cli

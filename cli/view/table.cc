@@ -91,7 +91,7 @@ std::string_view CutLines(std::string_view text, size_t height) {
 std::string FitHeight(std::string_view text, size_t height, size_t width) {
   const auto lines = static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
   if (height == 0 || lines < height) return std::string(text);
-  const std::string_view kept = CutLines(text, height - 1);
+  const std::string_view kept = height == 1 ? std::string_view() : CutLines(text, height - 1);
   const size_t left_out = lines - static_cast<size_t>(std::count(kept.begin(), kept.end(), '\n'));
   return fmt::format("{}{}", kept, CutLine(fmt::format("{} more are not shown\n", left_out), width));
 }
