@@ -64,6 +64,8 @@ class ScriptedJobs final : public job::v1::JobService::Service {
     const MutexLock lock(mutex_);
     streams_ = std::move(streams);
   }
+  // What was said of jobs so far is what the calls from now on are answered: each takes the lock.
+  void Publish() { const MutexLock lock(mutex_); }
   // "SubmitJob", …, since it was asked for last.
   std::vector<std::string> TakeAsked() {
     const MutexLock lock(mutex_);
@@ -207,6 +209,7 @@ class SuiteTest : public ::testing::Test {
     std::vector<const char*> arguments = {"basaltctl"};
     if (words.front() != "--gateway") arguments.insert(arguments.end(), {"--gateway", gateway_.c_str()});
     for (const std::string& word : words) arguments.push_back(word.c_str());
+    jobs_->Publish();
     return Main(static_cast<int>(arguments.size()), arguments.data());
   }
 
