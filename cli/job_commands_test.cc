@@ -15,7 +15,6 @@ using kube::v1::JOB_PHASE_RUNNING;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Not;
 
 class JobCommandsTest : public SuiteTest {
  protected:
