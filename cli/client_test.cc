@@ -7,29 +7,14 @@
 
 #include <atomic>
 
-#include "basalt/gateway/v1/gateway.grpc.pb.h"
+#include "cli/served_fixture.h"
 #include "common/base/status.h"
-#include "common/rpc/grpc/server.h"
 
 namespace basalt::cli {
 namespace {
 
 constexpr absl::Duration kPatience = absl::Milliseconds(500);
 
-class FakeGateway final : public gateway::v1::GatewayService::Service {
- public:
-  explicit FakeGateway(const gateway::v1::Topology& topology) : topology_(topology) {}
-  grpc::Status GetTopology(grpc::ServerContext*, const gateway::v1::GetTopologyRequest*,
-                           gateway::v1::Topology* response) override {
-    *response = topology_;
-    return grpc::Status::OK;
-  }
-
- private:
-  const gateway::v1::Topology& topology_;
-};
-
-// Says that it does not own the key, `refusals` times; -1: always.
 class FakeJobs final : public job::v1::JobService::Service {
  public:
   FakeJobs(std::string name, int refusals, bool answered) : name_(std::move(name)), left_(refusals), tell_(answered) {}
@@ -53,17 +38,8 @@ class FakeJobs final : public job::v1::JobService::Service {
   std::atomic<int> calls_ = 0;
 };
 
-class ClientTest : public ::testing::Test {
+class ClientTest : public ServedTest {
  protected:
-  template <typename Service>
-  std::string Serve(std::unique_ptr<Service> service) {
-    std::vector<std::unique_ptr<rpc::GrpcService>> services;
-    services.push_back(rpc::WrapService(std::move(service)));
-    auto server = rpc::GrpcServer::Start({}, std::move(services));
-    EXPECT_TRUE(server.ok()) << server.status();
-    servers_.push_back(*std::move(server));
-    return fmt::format("127.0.0.1:{}", servers_.back()->port());
-  }
   FakeJobs& AddReplica(const std::string& name, int refusals, bool answered = true) {
     auto jobs = std::make_unique<FakeJobs>(name, refusals, answered);
     FakeJobs& fake = *jobs;
@@ -76,7 +52,7 @@ class ClientTest : public ::testing::Test {
   }
   // Who answered, or the error. After all replicas have been added.
   std::string Get(bool order) {
-    JobClient client(Serve(std::make_unique<FakeGateway>(topology_)), kPatience);
+    JobClient client(Serve(std::make_unique<ToldGateway>(topology_)), kPatience);
     job::v1::Job job;
     const auto call = [&](auto& stub, auto* context) { return stub.GetJob(context, job::v1::GetJobRequest(), &job); };
     const absl::Status status = order ? client.Order(call) : client.Ask(call);
@@ -84,7 +60,6 @@ class ClientTest : public ::testing::Test {
   }
 
   gateway::v1::Topology topology_;
-  std::vector<std::unique_ptr<rpc::GrpcServer>> servers_;
 };
 
 TEST_F(ClientTest, AReplicaThatIsStartingIsAskedAgain) {

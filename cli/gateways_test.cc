@@ -6,10 +6,9 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
-#include "basalt/gateway/v1/gateway.grpc.pb.h"
 #include "cli/commands.h"
+#include "cli/served_fixture.h"
 #include "common/base/slots.h"
-#include "common/rpc/grpc/server.h"
 
 namespace basalt::cli {
 namespace {
@@ -17,30 +16,8 @@ namespace {
 using gateway::v1::Topology;
 using ::testing::HasSubstr;
 
-class FakeGateway final : public gateway::v1::GatewayService::Service {
- public:
-  explicit FakeGateway(Topology topology) : topology_(std::move(topology)) {}
-  grpc::Status GetTopology(grpc::ServerContext*, const gateway::v1::GetTopologyRequest* request,
-                           Topology* response) override {
-    *response = topology_;
-    if (request->slots_of() == gateway::v1::SERVICE_KIND_UNSPECIFIED) response->clear_slots();
-    return grpc::Status::OK;
-  }
-
- private:
-  const Topology topology_;
-};
-
-class GatewaysTest : public ::testing::Test {
+class GatewaysTest : public ServedTest {
  protected:
-  std::string Serve(Topology topology) {
-    std::vector<std::unique_ptr<rpc::GrpcService>> services;
-    services.push_back(rpc::WrapService(std::make_unique<FakeGateway>(std::move(topology))));
-    auto server = rpc::GrpcServer::Start({}, std::move(services));
-    EXPECT_TRUE(server.ok()) << server.status();
-    servers_.push_back(*std::move(server));
-    return fmt::format("127.0.0.1:{}", servers_.back()->port());
-  }
   std::string ServeLeader() {
     Topology topology;
     topology.set_gateway("gateway-0");
@@ -51,33 +28,19 @@ class GatewaysTest : public ::testing::Test {
     range.set_replica("jobsvc-1");
     range.set_epoch(3);
     range.set_open(true);
-    return Serve(topology);
+    return Serve(std::make_unique<ToldGateway>(topology));
   }
   std::string ServeStandby(const std::string& leader_address) {
     Topology topology;
     topology.set_gateway("gateway-1");
     topology.set_leader("gateway-0");
     topology.set_leader_address(leader_address);
-    return Serve(topology);
+    return Serve(std::make_unique<ToldGateway>(topology));
   }
-  // Exit code and what was printed.
-  struct Ran {
-    int exit_code;
-    std::string out;
-    std::string err;
-  };
   static Ran Run(std::vector<const char*> words) {
     words.insert(words.begin(), "basaltctl");
-    ::testing::internal::CaptureStdout();
-    ::testing::internal::CaptureStderr();
-    Ran ran;
-    ran.exit_code = Main(static_cast<int>(words.size()), words.data());
-    ran.out = ::testing::internal::GetCapturedStdout();
-    ran.err = ::testing::internal::GetCapturedStderr();
-    return ran;
+    return Captured([&] { return Main(static_cast<int>(words.size()), words.data()); });
   }
-
-  std::vector<std::unique_ptr<rpc::GrpcServer>> servers_;
 };
 
 TEST_F(GatewaysTest, AStandbyLeadsToTheLeader) {

@@ -15,11 +15,10 @@
 #include <utility>
 #include <vector>
 
-#include "basalt/gateway/v1/gateway.grpc.pb.h"
 #include "basalt/job/v1/job.grpc.pb.h"
 #include "cli/commands.h"
+#include "cli/served_fixture.h"
 #include "common/base/mutex.h"
-#include "common/rpc/grpc/server.h"
 
 namespace basalt::cli {
 
@@ -159,27 +158,7 @@ class ScriptedJobs final : public job::v1::JobService::Service {
   std::vector<std::string> asked_ BASALT_GUARDED_BY(mutex_);
 };
 
-class OneGateway final : public gateway::v1::GatewayService::Service {
- public:
-  explicit OneGateway(gateway::v1::Topology topology) : topology_(std::move(topology)) {}
-  grpc::Status GetTopology(grpc::ServerContext*, const gateway::v1::GetTopologyRequest*,
-                           gateway::v1::Topology* response) override {
-    *response = topology_;
-    return grpc::Status::OK;
-  }
-
- private:
-  const gateway::v1::Topology topology_;
-};
-
-// Exit code and what was printed.
-struct Ran {
-  int exit_code = -1;
-  std::string out;
-  std::string err;
-};
-
-class SuiteTest : public ::testing::Test {
+class SuiteTest : public ServedTest {
  protected:
   SuiteTest() {
     auto jobs = std::make_unique<ScriptedJobs>();
@@ -192,17 +171,11 @@ class SuiteTest : public ::testing::Test {
     status.mutable_member()->set_service(gateway::v1::SERVICE_KIND_JOB);
     status.mutable_member()->set_replica("jobsvc-0");
     status.mutable_member()->set_address(jobs_address_);
-    gateway_ = Serve(std::make_unique<OneGateway>(topology));
+    gateway_ = Serve(std::make_unique<ToldGateway>(topology));
   }
 
   Ran Run(const std::vector<std::string>& words) {
-    ::testing::internal::CaptureStdout();
-    ::testing::internal::CaptureStderr();
-    Ran ran;
-    ran.exit_code = Type(words);
-    ran.out = ::testing::internal::GetCapturedStdout();
-    ran.err = ::testing::internal::GetCapturedStderr();
-    return ran;
+    return Captured([&] { return Type(words); });
   }
   // The exit code.
   int Type(const std::vector<std::string>& words) {
@@ -218,20 +191,9 @@ class SuiteTest : public ::testing::Test {
   const std::string& jobs_address() const { return jobs_address_; }
 
  private:
-  template <typename Service>
-  std::string Serve(std::unique_ptr<Service> service) {
-    std::vector<std::unique_ptr<rpc::GrpcService>> services;
-    services.push_back(rpc::WrapService(std::move(service)));
-    auto server = rpc::GrpcServer::Start({}, std::move(services));
-    EXPECT_TRUE(server.ok()) << server.status();
-    servers_.push_back(*std::move(server));
-    return fmt::format("127.0.0.1:{}", servers_.back()->port());
-  }
-
   ScriptedJobs* jobs_ = nullptr;
   std::string jobs_address_;
   std::string gateway_;
-  std::vector<std::unique_ptr<rpc::GrpcServer>> servers_;
 };
 
 }  // namespace basalt::cli
