@@ -12,6 +12,31 @@ namespace basalt::jobsvc {
 
 using kv::Family;
 
+namespace {
+
+// Of family kAux, key slot | kind | namespace/name | …; `what` names one in an error.
+template <typename Record>
+absl::Status ForEachOfJobs(const kv::KvStore& store, uint32_t slot, std::string_view kind, std::string_view what,
+                           const std::function<void(std::string, Record)>& visit) {
+  const std::string prefix = TextKey(slot, kind);
+  absl::Status damage;
+  BASALT_RETURN_IF_ERROR(
+      store.Scan(Family::kAux, prefix, kv::PrefixEnd(prefix), [&](std::string_view key, std::string_view value) {
+        key.remove_prefix(prefix.size());
+        std::string job_key;
+        Record record;
+        if (!kv::TakeText(key, job_key) || !record.ParseFromArray(value.data(), static_cast<int>(value.size()))) {
+          damage = Damaged(what, job_key);
+          return false;
+        }
+        visit(std::move(job_key), std::move(record));
+        return true;
+      }));
+  return damage;
+}
+
+}  // namespace
+
 std::string SlotWatchKey(uint32_t slot) { return TextKey(slot, "watch"); }
 
 std::string ShownJobKey(uint32_t slot, std::string_view job_key) {
@@ -92,21 +117,7 @@ absl::Status ForEachPod(const kv::KvStore& store, uint32_t slot, std::string_vie
 
 absl::Status ForEachDeadline(const kv::KvStore& store, uint32_t slot,
                              const std::function<void(std::string, storage::v1::PendingAction)>& visit) {
-  const std::string prefix = TextKey(slot, "deadline");
-  absl::Status damage;
-  BASALT_RETURN_IF_ERROR(
-      store.Scan(Family::kAux, prefix, kv::PrefixEnd(prefix), [&](std::string_view key, std::string_view value) {
-        key.remove_prefix(prefix.size());
-        std::string job_key;
-        storage::v1::PendingAction deadline;
-        if (!kv::TakeText(key, job_key) || !deadline.ParseFromArray(value.data(), static_cast<int>(value.size()))) {
-          damage = Damaged("a deadline's", job_key);
-          return false;
-        }
-        visit(std::move(job_key), std::move(deadline));
-        return true;
-      }));
-  return damage;
+  return ForEachOfJobs(store, slot, "deadline", "a deadline's", visit);
 }
 
 absl::StatusOr<storage::v1::SlotWatch> ReadSlotWatch(const kv::KvStore& store, uint32_t slot) {
@@ -118,21 +129,7 @@ absl::StatusOr<storage::v1::SlotWatch> ReadSlotWatch(const kv::KvStore& store, u
 
 absl::Status ForEachShownJob(const kv::KvStore& store, uint32_t slot,
                              const std::function<void(std::string, storage::v1::ShownJob)>& visit) {
-  const std::string prefix = TextKey(slot, "shown");
-  absl::Status damage;
-  BASALT_RETURN_IF_ERROR(
-      store.Scan(Family::kAux, prefix, kv::PrefixEnd(prefix), [&](std::string_view key, std::string_view value) {
-        key.remove_prefix(prefix.size());
-        std::string job_key;
-        storage::v1::ShownJob shown;
-        if (!kv::TakeText(key, job_key) || !shown.ParseFromArray(value.data(), static_cast<int>(value.size()))) {
-          damage = Damaged("a shown job's", job_key);
-          return false;
-        }
-        visit(std::move(job_key), std::move(shown));
-        return true;
-      }));
-  return damage;
+  return ForEachOfJobs(store, slot, "shown", "a shown job's", visit);
 }
 
 }  // namespace basalt::jobsvc
