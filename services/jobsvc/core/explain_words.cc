@@ -67,6 +67,16 @@ bool HasPolicies(const kube::v1::JobSpec& spec) {
                                                  [](const auto& task) { return !task.policies().empty(); });
 }
 
+// One that never finishes, so that the counts end nothing.
+const kube::v1::TaskSpec* EndlessTask(const kube::v1::JobSpec& spec, const std::vector<TaskShape>& tasks) {
+  if (spec.has_min_success()) return nullptr;
+  for (size_t i = 0; i < tasks.size() && i < static_cast<size_t>(spec.tasks_size()); ++i) {
+    const kube::v1::TaskSpec& task = spec.tasks(static_cast<int>(i));
+    if (tasks[i].replicas > 0 && RestartsAlways(task)) return &task;
+  }
+  return nullptr;
+}
+
 std::string EndByCounts(const kube::v1::JobSpec& spec, const std::vector<TaskShape>& tasks) {
   int64_t total = 0;
   int64_t task_minimum = 0;
@@ -76,10 +86,6 @@ std::string EndByCounts(const kube::v1::JobSpec& spec, const std::vector<TaskSha
     total += tasks[i].replicas;
     task_minimum += task.has_min_available() ? task.min_available() : tasks[i].replicas;
     if (task.has_min_available() && task.min_available() > 0) ++judged;
-    if (tasks[i].replicas > 0 && !spec.has_min_success() && RestartsAlways(task)) {
-      return fmt::format("it ends by {} alone: with restartPolicy Always no pod of task {} ever finishes.",
-                         HasPolicies(spec) ? "a policy or a command" : "a command", task.name());
-    }
   }
   if (spec.has_min_success()) {
     return fmt::format("it is Completed once {} succeeded, and Failed when all {} have finished with fewer.",
@@ -104,9 +110,13 @@ std::string EndOf(const kube::v1::JobSpec& spec, const std::vector<TaskShape>& t
   const bool is_empty =
       std::all_of(tasks.begin(), tasks.end(), [](const TaskShape& task) { return task.replicas <= 0; });
   if (is_empty) return "Scaled to zero, it never completes: scale it up or delete it.";
+  const bool has_policies = HasPolicies(spec);
+  if (const kube::v1::TaskSpec* const task = EndlessTask(spec, tasks); task != nullptr) {
+    return fmt::format("It ends by {} alone: with restartPolicy Always no pod of task {} ever finishes.",
+                       has_policies ? "a policy or a command" : "a command", task->name());
+  }
   const std::string end = EndByCounts(spec, tasks);
-  const bool is_by_counts = !end.starts_with("it ends by");
-  return HasPolicies(spec) && is_by_counts ? "Unless a policy comes first, " + end : Sentence(end);
+  return has_policies ? "Unless a policy comes first, " + end : Sentence(end);
 }
 
 bool RestartsAlways(const kube::v1::TaskSpec& task) {
