@@ -219,16 +219,16 @@ void JobController::OnShared(const std::string&, const kube::v1::Object& object,
     const std::string& name = object.queue().meta().name();
     const auto known = queues_.find(name);
     // One that was not there before is new, or the first that is heard of it.
-    const bool is_first = known == queues_.end() && !queue_changes_.contains(name);
+    const bool is_known = known != queues_.end();
     const bool changes =
-        !is_first && (known == queues_.end() || gone || known->second.state() != object.queue().state());
+        is_known ? gone || known->second.state() != object.queue().state() : queue_changes_.contains(name);
     if (changes) queue_changes_[name] = absl::ToUnixMillis(context_.ApiNow());
     if (gone) {
       queues_.erase(name);
     } else {
       queues_[name] = object.queue();
     }
-    if (changes || is_first) NoteQueue(name);
+    if (changes || !is_known) NoteQueue(name);
   }
 }
 
