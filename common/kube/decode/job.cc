@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/base/excerpt.h"
@@ -16,6 +18,15 @@ namespace {
 constexpr Path kRoot;
 
 std::string Text(Reader& reader, const Path& path, Value& value) { return std::string(reader.String(path, value)); }
+
+// Nothing where there is no text, and where it is no duration, which is told.
+std::optional<absl::Duration> ReadDuration(Reader& reader, const Path& path, std::string_view text) {
+  if (text.empty()) return std::nullopt;
+  const absl::StatusOr<absl::Duration> duration = kube::ParseGoDuration(text);
+  if (duration.ok()) return *duration;
+  reader.Fail(path, ToStd(duration.status().message()));
+  return std::nullopt;
+}
 
 void ReadPolicy(Reader& reader, const Path& path, Value& value, kube::v1::LifecyclePolicy& policy) {
   std::string event;
@@ -30,10 +41,8 @@ void ReadPolicy(Reader& reader, const Path& path, Value& value, kube::v1::Lifecy
     } else if (key == "exitCode") {
       if (const auto code = reader.OptionalInt32(at, member); code.has_value()) policy.set_exit_code(*code);
     } else if (key == "timeout") {
-      const std::string_view text = reader.String(at, member);
-      if (text.empty()) return;
-      const absl::StatusOr<absl::Duration> timeout = kube::ParseGoDuration(text);
-      if (!timeout.ok()) return reader.Fail(at, ToStd(timeout.status().message()));
+      const std::optional<absl::Duration> timeout = ReadDuration(reader, at, reader.String(at, member));
+      if (!timeout) return;
       // Rounded up: a timeout that is set never becomes none.
       policy.set_timeout_ms(absl::ToInt64Milliseconds(absl::Ceil(*timeout, absl::Milliseconds(1))));
     } else {
@@ -152,9 +161,7 @@ void ReadSpec(Reader& reader, const Path& path, Value& value, kube::v1::JobSpec&
       ReadPlugins(reader, at, member, spec);
     } else if (key == "runningEstimate") {
       spec.set_running_estimate(Text(reader, at, member));
-      if (spec.running_estimate().empty()) return;
-      const absl::StatusOr<absl::Duration> estimate = kube::ParseGoDuration(spec.running_estimate());
-      if (!estimate.ok()) reader.Fail(at, ToStd(estimate.status().message()));
+      ReadDuration(reader, at, spec.running_estimate());  // Kept as it is written.
     } else if (key == "queue") {
       spec.set_queue(Text(reader, at, member));
     } else if (key == "maxRetry") {
