@@ -130,19 +130,26 @@ absl::StatusOr<int> Restart(const GlobalOptions& options, const ActionFlags& fla
   return Command(options, flags, flags.task.empty() ? "RestartJob" : "RestartTask");
 }
 
+constexpr int32_t kMostCount = std::numeric_limits<int32_t>::max();
+
+// From 0 to kMostCount, in decimal; else nothing.
+std::optional<int32_t> ParseCount(std::string_view text) {
+  int32_t count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error != std::errc() || end != text.data() + text.size() || count < 0) return std::nullopt;
+  return count;
+}
+
 // "TASK=N". `what` is the flag or argument, for people.
 absl::StatusOr<std::pair<std::string, int32_t>> ParseSize(std::string_view text, std::string_view what) {
   const size_t equals = text.rfind('=');
-  const std::string_view number = equals == std::string_view::npos ? "" : text.substr(equals + 1);
-  int32_t size = 0;
-  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), size);
-  const bool is_size = error == std::errc() && end == number.data() + number.size() && size >= 0;
-  if (!is_size || equals == 0) {
-    return MakeStatus(absl::StatusCode::kInvalidArgument,
-                      fmt::format("{}: '{}' is not TASK=N, like worker=8, with N from 0 to {}", what, text,
-                                  std::numeric_limits<int32_t>::max()));
+  const std::optional<int32_t> size = ParseCount(equals == std::string_view::npos ? "" : text.substr(equals + 1));
+  if (!size || equals == 0) {
+    return MakeStatus(
+        absl::StatusCode::kInvalidArgument,
+        fmt::format("{}: '{}' is not TASK=N, like worker=8, with N from 0 to {}", what, text, kMostCount));
   }
-  return std::pair(std::string(text.substr(0, equals)), size);
+  return std::pair(std::string(text.substr(0, equals)), *size);
 }
 
 // INVALID_ARGUMENT: a task stands twice in what was given. `what` is the flag or argument.
@@ -280,12 +287,7 @@ void AddJobActions(CLI::App& job, GlobalOptions& options, int& exit_code) {
   const CLI::Validator given([](const std::string& text) { return text.empty() ? "is empty" : std::string(); }, "NAME");
   const CLI::Validator whole(
       [](const std::string& text) {
-        int32_t number = -1;
-        const char* const end = text.data() + text.size();
-        const auto [at, error] = std::from_chars(text.data(), end, number);
-        const bool fine = at == end && error == std::errc() && number >= 0;
-        return fine ? std::string()
-                    : fmt::format("'{}' is no whole number from 0 to {}", text, std::numeric_limits<int32_t>::max());
+        return ParseCount(text) ? std::string() : fmt::format("'{}' is no whole number from 0 to {}", text, kMostCount);
       },
       "");
   CLI::Option* task = restart->add_option("--task", flags->task, "Only the pods of this task")->check(given);
