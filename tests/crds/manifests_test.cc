@@ -8,7 +8,7 @@
 
 #include "common/kube/decode/decode_job.h"
 #include "services/jobsvc/core/render/effective_spec.h"
-#include "services/jobsvc/core/render/validate.h"
+#include "services/jobsvc/core/validate/validate.h"
 #include "tests/conformance/harness.h"
 #include "tests/crds/case.h"
 

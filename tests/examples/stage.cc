@@ -14,7 +14,7 @@
 #include "common/base/status_macros.h"
 #include "services/jobsvc/api/manifest.h"
 #include "services/jobsvc/core/command.h"
-#include "services/jobsvc/core/render/validate.h"
+#include "services/jobsvc/core/validate/validate.h"
 #include "tests/examples/judge.h"
 
 namespace basalt::examples {

@@ -10,7 +10,7 @@
 #include "common/base/status_macros.h"
 #include "services/jobsvc/api/answers.h"
 #include "services/jobsvc/api/job_api.h"
-#include "services/jobsvc/core/explain.h"
+#include "services/jobsvc/core/explain/explain.h"
 #include "services/jobsvc/store/history_store.h"
 #include "services/jobsvc/store/job_store.h"
 

@@ -11,7 +11,7 @@
 #include "common/kube/decode/decode_job.h"
 #include "common/kube/names.h"
 #include "services/jobsvc/core/render/effective_spec.h"
-#include "services/jobsvc/core/render/validate.h"
+#include "services/jobsvc/core/validate/validate.h"
 
 namespace basalt::jobsvc {
 

@@ -13,7 +13,7 @@
 #include "services/jobsvc/control/requests.h"
 #include "services/jobsvc/core/check_spec.h"
 #include "services/jobsvc/core/render/effective_spec.h"
-#include "services/jobsvc/core/render/validate.h"
+#include "services/jobsvc/core/validate/validate.h"
 
 namespace basalt::jobsvc {
 

@@ -15,7 +15,7 @@
 #include "services/jobsvc/api/job_api.h"
 #include "services/jobsvc/api/manifest.h"
 #include "services/jobsvc/control/requests.h"
-#include "services/jobsvc/core/render/validate.h"
+#include "services/jobsvc/core/validate/validate.h"
 
 namespace basalt::jobsvc {
 

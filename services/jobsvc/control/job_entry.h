@@ -16,14 +16,14 @@
 #include "basalt/storage/v1/job_record.pb.h"
 #include "common/reconcile/back_off.h"
 #include "services/jobsvc/core/compiled_job.h"
-#include "services/jobsvc/core/controlled_state.h"
 #include "services/jobsvc/core/deadlines.h"
 #include "services/jobsvc/core/decide.h"
 #include "services/jobsvc/core/effects.h"
 #include "services/jobsvc/core/events.h"
+#include "services/jobsvc/core/explain/troubles.h"
 #include "services/jobsvc/core/kill.h"
-#include "services/jobsvc/core/pod_set.h"
-#include "services/jobsvc/core/troubles.h"
+#include "services/jobsvc/core/pods/controlled_state.h"
+#include "services/jobsvc/core/pods/pod_set.h"
 
 namespace basalt::jobsvc {
 

@@ -15,7 +15,7 @@
 #include "common/kube/text.h"
 #include "services/jobsvc/control/job_controller.h"
 #include "services/jobsvc/core/command.h"
-#include "services/jobsvc/core/explain.h"
+#include "services/jobsvc/core/explain/explain.h"
 #include "services/jobsvc/store/job_store.h"
 
 namespace basalt::jobsvc {

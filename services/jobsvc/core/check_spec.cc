@@ -9,7 +9,7 @@
 
 #include "services/jobsvc/core/compiled_job.h"
 #include "services/jobsvc/core/render/effective_spec.h"
-#include "services/jobsvc/core/render/validate.h"
+#include "services/jobsvc/core/validate/validate.h"
 
 namespace basalt::jobsvc {
 

@@ -20,7 +20,7 @@
 
 #include "basalt/storage/v1/job_record.pb.h"
 #include "services/jobsvc/core/events.h"
-#include "services/jobsvc/core/pod_set.h"
+#include "services/jobsvc/core/pods/pod_set.h"
 
 namespace basalt::jobsvc {
 

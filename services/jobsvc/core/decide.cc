@@ -11,8 +11,8 @@
 #include "common/kube/names.h"
 #include "common/kube/text.h"
 #include "services/jobsvc/core/kill.h"
+#include "services/jobsvc/core/pods/status_facts.h"
 #include "services/jobsvc/core/render/job_status_json.h"
-#include "services/jobsvc/core/status_facts.h"
 
 namespace basalt::jobsvc {
 

@@ -11,8 +11,8 @@
 
 #include "basalt/job/v1/job.pb.h"
 #include "basalt/kube/v1/kube.pb.h"
-#include "services/jobsvc/core/controlled_state.h"
-#include "services/jobsvc/core/pod_set.h"
+#include "services/jobsvc/core/pods/controlled_state.h"
+#include "services/jobsvc/core/pods/pod_set.h"
 
 namespace basalt::jobsvc {
 

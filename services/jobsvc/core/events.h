@@ -10,7 +10,7 @@
 #include "absl/time/time.h"
 #include "basalt/kube/v1/kube.pb.h"
 #include "basalt/storage/v1/job_record.pb.h"
-#include "services/jobsvc/core/pod_set.h"
+#include "services/jobsvc/core/pods/pod_set.h"
 
 namespace basalt::jobsvc {
 

@@ -9,8 +9,8 @@
 
 #include "basalt/kube/v1/kube.pb.h"
 #include "basalt/storage/v1/job_record.pb.h"
-#include "services/jobsvc/core/controlled_state.h"
-#include "services/jobsvc/core/pod_set.h"
+#include "services/jobsvc/core/pods/controlled_state.h"
+#include "services/jobsvc/core/pods/pod_set.h"
 #include "services/jobsvc/core/state_machine.h"
 
 namespace basalt::jobsvc {

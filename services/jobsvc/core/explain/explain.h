@@ -1,0 +1,74 @@
+#pragma once
+
+// Why a job is where it is: for people, from what its controller knows anyway. Pure.
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "basalt/job/v1/job.pb.h"
+#include "basalt/kube/v1/kube.pb.h"
+#include "services/jobsvc/core/deadlines.h"
+#include "services/jobsvc/core/decide.h"
+#include "services/jobsvc/core/effects.h"
+#include "services/jobsvc/core/explain/explain_words.h"
+#include "services/jobsvc/core/explain/troubles.h"
+
+namespace basalt::jobsvc {
+
+// Pods that have not started, for the same reason.
+struct WaitingPods {
+  std::string reason;  // Kubernetes' word; empty: it gives none.
+  bool on_node = false;
+  int32_t count = 0;
+  std::string example;   // The name of one of them.
+  int64_t since_ms = 0;  // Creation of the oldest.
+};
+
+// Until when Kubernetes or a peer is left alone after a refusal; 0: it is not.
+struct RetryTimes {
+  int64_t status_ms = 0;
+  int64_t pods_ms = 0;     // Making them.
+  int64_t kills_ms = 0;    // Marking and deleting them.
+  int64_t objects_ms = 0;  // Of plugins, and claims.
+  int64_t group_ms = 0;
+  int64_t commands_ms = 0;  // Deleting those that are carried out.
+};
+
+struct WaitingCommand {
+  std::string name;
+  int64_t since_ms = 0;  // Its creation.
+};
+
+struct ExplainInput {
+  const EffectInput& effects;
+  const Words& refusal;
+  const Words& warning;
+  const Troubles& troubles;     // What Kubernetes or a plugin refuses.
+  const Words& status_trouble;  // The same of the status write that is meant.
+  const PendingActions& pending;
+  const DeadlineSet& deadlines;
+  const kube::v1::PodGroup* group = nullptr;  // Null: there is none.
+  const kube::v1::Queue* queue = nullptr;     // Null: it does not exist.
+  int64_t queue_since_ms = 0;                 // Of its present state or absence; 0: not known.
+  std::set<std::string> missing_claims;
+  std::vector<WaitingCommand> commands;  // That wait for their turn.
+  std::vector<WaitingPods> waiting_pods;
+  std::vector<RestartingPods> restarting_pods;
+  int64_t restarts = 0;                 // In place, of pods that run.
+  std::vector<FailedPods> failed_pods;  // Of a job that is over, or rests; the task of the first failure first.
+  std::string going_pod;                // One that is being deleted; empty: none.
+  int64_t kill_since_ms = 0;            // Of the decision that began the present kill; 0: not known.
+  RetryTimes retry;
+  const job::v1::HistoryEntry* entered_by = nullptr;  // The decision that led to its phase; null: it is not remembered.
+  const job::v1::HistoryEntry* restarted_by = nullptr;  // The restart that used up maxRetry, where that ended it.
+  int64_t refused_ms = 0;                               // Of the decision that its spec is refused; 0: not known.
+  int64_t now_ms = 0;
+};
+
+// What the scheduler said of the group last; null: nothing, or that it was scheduled (job spec 9.11).
+const kube::v1::PodGroupCondition* SchedulersWords(const kube::v1::PodGroup& group);
+
+job::v1::JobExplanation Explain(const ExplainInput& input);
+
+}  // namespace basalt::jobsvc

@@ -1,0 +1,95 @@
+#include "services/jobsvc/core/explain/troubles.h"
+
+#include <array>
+#include <utility>
+
+namespace basalt::jobsvc {
+
+namespace {
+
+// Twice the longest pause between two tries: what was not seen for so long has made room for another cause.
+constexpr absl::Duration kLasts = absl::Minutes(1);
+constexpr size_t kMostCauses = 32;
+
+// In the order in which a job needs what they are about.
+constexpr std::array<std::string_view, 8> kReasons = {"PluginError",  "PVCError",     "PodGroupError",   "FailedCreate",
+                                                      "FailedDelete", "CommandError", "ForwardingError", "TTLError"};
+
+std::string Without(std::string text, std::initializer_list<std::string_view> names) {
+  for (const std::string_view name : names) {
+    if (name.empty()) continue;
+    for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at)) text.erase(at, name.size());
+  }
+  return text;
+}
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+bool IsWordChar(char c) { return IsDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+// What it is about stands before the first colon and is kept. Behind it a word with a digit is a number with its unit,
+// or part of an id.
+std::string WithoutNumbers(std::string_view text) {
+  std::string result(text.substr(0, text.find(':')));
+  for (size_t i = result.size(); i < text.size();) {
+    size_t end = i;
+    bool has_digit = false;
+    while (end < text.size() && IsWordChar(text[end])) has_digit |= IsDigit(text[end++]);
+    if (end == i) ++end;
+    result += has_digit ? std::string_view("#") : text.substr(i, end - i);
+    i = end;
+  }
+  return result;
+}
+
+}  // namespace
+
+bool Troubles::Report(Words words, std::initializer_list<std::string_view> names, absl::Time now,
+                      absl::Duration interval, std::optional<absl::Time> known_since) {
+  const auto [known, begins] = by_reason_.try_emplace(words.reason);
+  Trouble& trouble = known->second;
+  if (begins) trouble.since_ms = absl::ToUnixMillis(known_since.value_or(now));
+  std::string exact = Without(words.message, names);
+  std::string kind = WithoutNumbers(exact);
+  if (trouble.causes.size() >= kMostCauses && !trouble.causes.contains(kind)) trouble.causes.clear();
+  const auto [at, is_new] = trouble.causes.try_emplace(kind);
+  Cause& cause = at->second;
+  const bool tell = is_new || (cause.exact != exact && now >= cause.told + interval);
+  cause.seen = now;
+  if (tell) {
+    cause.words = words;
+    cause.exact = std::move(exact);
+    cause.told = now;
+  }
+  const auto shown = trouble.causes.find(trouble.shown);
+  if (shown == trouble.causes.end() || now > shown->second.seen + kLasts) trouble.shown = std::move(kind);
+  trouble.newest = std::move(words);
+  return tell;
+}
+
+bool Troubles::End(std::string_view reason) {
+  const auto at = by_reason_.find(reason);
+  if (at == by_reason_.end()) return false;
+  by_reason_.erase(at);
+  return true;
+}
+
+const Words* Troubles::Find(std::string_view reason) const {
+  const auto at = by_reason_.find(reason);
+  return at == by_reason_.end() ? nullptr : &at->second.newest;
+}
+
+int64_t Troubles::SinceMs(std::string_view reason) const {
+  const auto at = by_reason_.find(reason);
+  return at == by_reason_.end() ? 0 : at->second.since_ms;
+}
+
+const Words& Troubles::Told() const {
+  static const Words none;
+  for (const std::string_view reason : kReasons) {
+    const auto at = by_reason_.find(reason);
+    if (at != by_reason_.end()) return at->second.causes.at(at->second.shown).words;
+  }
+  return none;
+}
+
+}  // namespace basalt::jobsvc

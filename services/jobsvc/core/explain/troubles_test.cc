@@ -1,0 +1,97 @@
+#include "services/jobsvc/core/explain/troubles.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace basalt::jobsvc {
+namespace {
+
+constexpr absl::Duration kInterval = absl::Minutes(5);
+
+class TroublesTest : public ::testing::Test {
+ protected:
+  // As the API server words it, with the pod's name.
+  bool Refuse(const std::string& pod, const std::string& why) {
+    return troubles_.Report({"FailedCreate", fmt::format("pod {}: pods \"{}\" is forbidden: {}", pod, pod, why)}, {pod},
+                            now_, kInterval);
+  }
+
+  Troubles troubles_;
+  absl::Time now_ = absl::FromUnixSeconds(1'700'000'000);
+};
+
+TEST_F(TroublesTest, PodsRefusedForOneCauseAreToldOnceByTheFirst) {
+  EXPECT_TRUE(Refuse("j-a-0", "exceeded quota: team"));
+  EXPECT_FALSE(Refuse("j-a-1", "exceeded quota: team"));
+  EXPECT_FALSE(Refuse("j-other-17", "exceeded quota: team"));
+  EXPECT_EQ(troubles_.Told().message, "pod j-a-0: pods \"j-a-0\" is forbidden: exceeded quota: team");
+  EXPECT_EQ(troubles_.Find("FailedCreate")->message,
+            "pod j-other-17: pods \"j-other-17\" is forbidden: exceeded quota: team");
+  now_ += absl::Hours(1);
+  EXPECT_FALSE(Refuse("j-a-1", "exceeded quota: team"));
+}
+
+TEST_F(TroublesTest, OtherNumbersAreToldAnewAfterAWhile) {
+  EXPECT_TRUE(Refuse("j-a-0", "exceeded quota: used: pods=4"));
+  for (int used = 5; used < 20; ++used)
+    EXPECT_FALSE(Refuse("j-a-0", fmt::format("exceeded quota: used: pods={}", used)));
+  now_ += kInterval;
+  EXPECT_FALSE(Refuse("j-a-1", "exceeded quota: used: pods=4"));
+  EXPECT_TRUE(Refuse("j-a-0", "exceeded quota: used: pods=40"));
+  EXPECT_NE(troubles_.Told().message.find("pods=40"), std::string::npos);
+}
+
+TEST_F(TroublesTest, CausesThatTakeTurnsDoNotChangeTheStatus) {
+  EXPECT_TRUE(Refuse("j-a-0", "exceeded quota"));
+  EXPECT_TRUE(Refuse("j-b-0", "violates PodSecurity"));
+  const Words told = troubles_.Told();
+  for (int round = 0; round < 100; ++round) {
+    now_ += absl::Seconds(30);
+    EXPECT_FALSE(Refuse("j-a-0", "exceeded quota"));
+    EXPECT_EQ(troubles_.Told(), told);
+    EXPECT_FALSE(Refuse("j-b-0", "violates PodSecurity"));
+    EXPECT_EQ(troubles_.Told(), told);
+  }
+  for (int round = 0; round < 3; ++round) {
+    now_ += absl::Seconds(30);
+    EXPECT_FALSE(Refuse("j-b-0", "violates PodSecurity"));
+  }
+  EXPECT_NE(troubles_.Told().message.find("PodSecurity"), std::string::npos) << "the other is over";
+}
+
+TEST_F(TroublesTest, WhatAJobNeedsFirstIsInTheStatus) {
+  EXPECT_TRUE(troubles_.Told().empty());
+  Refuse("j-a-0", "exceeded quota");
+  troubles_.Report({"PluginError", "plugin svc: Service j: forbidden"}, {}, now_, kInterval);
+  EXPECT_EQ(troubles_.Told().reason, "PluginError");
+  EXPECT_TRUE(troubles_.End("PluginError"));
+  EXPECT_FALSE(troubles_.End("PluginError"));
+  EXPECT_EQ(troubles_.Told().reason, "FailedCreate");
+  troubles_.Clear();
+  EXPECT_TRUE(troubles_.empty());
+  EXPECT_TRUE(Refuse("j-a-0", "exceeded quota")) << "over, and here again";
+}
+
+TEST_F(TroublesTest, EachObjectThatIsMissingIsNamed) {
+  const auto miss = [this](const std::string& message) {
+    return troubles_.Report({"PVCError", message}, {}, now_, kInterval);
+  };
+  EXPECT_TRUE(miss("claim data-1 does not exist"));
+  EXPECT_TRUE(miss("claim data-2 does not exist"));
+  EXPECT_TRUE(miss("claim data-3: exceeded quota: used: 3"));
+  EXPECT_TRUE(miss("claim data-4: exceeded quota: used: 3"));
+  EXPECT_FALSE(miss("claim data-3: exceeded quota: used: 4"));
+  EXPECT_EQ(troubles_.Told().message, "claim data-1 does not exist");
+}
+
+TEST_F(TroublesTest, CausesWithoutEndAreForgotten) {
+  for (int i = 0; i < 1000; ++i) {
+    std::string why = "cause ";
+    for (int rest = i; rest > 0; rest /= 26) why += static_cast<char>('a' + rest % 26);
+    EXPECT_TRUE(Refuse("j-a-0", why));
+    EXPECT_FALSE(troubles_.Told().empty());
+  }
+}
+
+}  // namespace
+}  // namespace basalt::jobsvc

@@ -1,0 +1,96 @@
+#include "services/jobsvc/core/pods/pod_rules.h"
+
+#include "common/base/planted.h"
+
+namespace basalt::jobsvc {
+
+namespace {
+
+enum class Class : uint8_t { kNone, kPending, kRunning, kSucceeded, kFailed, kUnknown, kTerminating };
+
+Class Classify(PodPlace place, const PodEntry& entry, const PodRules& rules) {
+  if (!entry.present()) return IsDone(entry, rules) ? Class::kSucceeded : Class::kNone;
+  if (entry.has(kPodForeign) || place.task < 0) return Class::kNone;
+  if (entry.has(kPodTerminating)) return Class::kTerminating;
+  // What a kill takes with it says nothing about the run that follows, whether it has finished or not.
+  if (entry.version < (entry.terminal() ? rules.delete_terminal_below : rules.version)) return Class::kTerminating;
+  if (!rules.targets.empty() && rules.targets.contains(entry.uid)) return Class::kTerminating;
+  if (!place.indexed()) return Class::kNone;  // Surplus: not counted by phase.
+  switch (entry.phase) {
+    case kube::v1::POD_PHASE_PENDING:
+      return Class::kPending;
+    case kube::v1::POD_PHASE_RUNNING:
+      return Class::kRunning;
+    case kube::v1::POD_PHASE_SUCCEEDED:
+      return Class::kSucceeded;
+    case kube::v1::POD_PHASE_FAILED:
+      return Class::kFailed;
+    default:
+      return Class::kUnknown;
+  }
+}
+
+}  // namespace
+
+bool IsDone(const PodEntry& entry, const PodRules& rules) {
+  return entry.succeeded_gone && entry.version >= rules.delete_terminal_below;
+}
+
+bool MustMark(PodPlace place, const PodEntry& entry, const PodRules& rules) {
+  if (!entry.present() || entry.has(kPodForeign) || entry.has(kPodTerminating) || entry.has(kPodOutOfSync)) {
+    return false;
+  }
+  if (place.task < 0) return false;
+  if (!rules.targets.empty() && rules.targets.contains(entry.uid)) return true;
+  if (BASALT_PLANTED("surplus_not_marked")) return false;
+  return !place.indexed() && !rules.kill_all && entry.version >= rules.version;
+}
+
+bool MustDelete(PodPlace place, const PodEntry& entry, const PodRules& rules) {
+  if (!entry.present() || entry.has(kPodForeign) || entry.has(kPodTerminating) || place.task < 0) return false;
+  if (entry.has(kPodOutOfSync) || (BASALT_PLANTED("surplus_not_marked") && !place.indexed())) return true;
+  if (entry.terminal()) return entry.version < rules.delete_terminal_below;
+  return rules.kill_all || entry.version < rules.version;
+}
+
+void CountPod(PodPlace place, const PodEntry& entry, const PodRules& rules, int32_t sign, kube::v1::PodCounts& counts,
+              std::vector<TaskCounts>& tasks) {
+  const Class cls = Classify(place, entry, rules);
+  if (cls == Class::kNone) return;
+  if (cls == Class::kTerminating) {
+    counts.set_terminating(counts.terminating() + sign);
+    return;
+  }
+  TaskCounts& task = tasks[place.task];
+  const bool current = entry.version >= rules.version;
+  switch (cls) {
+    case Class::kPending:
+      counts.set_pending(counts.pending() + sign);
+      task.pending += sign;
+      break;
+    case Class::kRunning:
+      counts.set_running(counts.running() + sign);
+      task.running += sign;
+      if (entry.has(kPodReady)) task.ready += sign;
+      break;
+    case Class::kSucceeded:
+      counts.set_succeeded(counts.succeeded() + sign);
+      task.succeeded += sign;
+      task.ready += sign;
+      if (current) task.succeeded_current += sign;
+      break;
+    case Class::kFailed:
+      counts.set_failed(counts.failed() + sign);
+      task.failed += sign;
+      break;
+    default:
+      counts.set_unknown(counts.unknown() + sign);
+      task.unknown += sign;
+      break;
+  }
+  if (current && !entry.terminal() && (cls == Class::kPending || cls == Class::kRunning)) {
+    task.restarts += sign * entry.restarts;
+  }
+}
+
+}  // namespace basalt::jobsvc

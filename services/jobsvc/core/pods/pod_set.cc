@@ -1,0 +1,341 @@
+#include "services/jobsvc/core/pods/pod_set.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <utility>
+
+namespace basalt::jobsvc {
+
+namespace {
+
+uint8_t FlagsOf(const kube::v1::Pod& pod) {
+  uint8_t flags = 0;
+  if (pod.deletion_ms() != 0) flags |= kPodTerminating;
+  if (pod.out_of_sync()) flags |= kPodOutOfSync;
+  if (pod.all_ready()) flags |= kPodReady;
+  return flags;
+}
+
+}  // namespace
+
+std::optional<ParsedPodName> ParsePodName(std::string_view name, std::string_view job) {
+  if (name.size() <= job.size() + 1 || !name.starts_with(job) || name[job.size()] != '-') return std::nullopt;
+  const std::string_view rest = name.substr(job.size() + 1);
+  const size_t dash = rest.rfind('-');
+  if (dash == std::string_view::npos) return std::nullopt;
+  const std::string_view digits = rest.substr(dash + 1);
+  int32_t index = -1;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
+  const bool canonical = error == std::errc() && end == digits.data() + digits.size() && index >= 0 &&
+                         (digits.size() == 1 || digits[0] != '0');
+  return ParsedPodName{rest.substr(0, dash), canonical ? index : -1};
+}
+
+void PodSet::Reset(std::string_view job_name, std::string_view job_uid) {
+  const uint64_t done_changes = done_changes_ + 1;
+  *this = PodSet();
+  done_changes_ = done_changes;
+  job_name_ = job_name;
+  job_uid_ = job_uid;
+}
+
+size_t PodSet::known() const { return present_; }
+
+PodPlace PodSet::PlaceOf(std::string_view name) const {
+  const std::optional<ParsedPodName> parsed = ParsePodName(name, job_name_);
+  const auto task = parsed ? task_of_.find(parsed->task) : task_of_.end();
+  if (task == task_of_.end()) return {};
+  return {task->second, parsed->index < tasks_[task->second].replicas ? parsed->index : -1};
+}
+
+std::string PodSet::NameOf(PodPlace place) const {
+  return fmt::format("{}-{}-{}", job_name_, tasks_[place.task].name, place.index);
+}
+
+PodEntry* PodSet::Slot(std::string_view name, PodPlace place) {
+  if (place.indexed()) return &slots_[place.task][place.index];
+  const auto it = others_.find(name);
+  return it == others_.end() ? nullptr : &it->second.entry;
+}
+
+const PodEntry* PodSet::Find(std::string_view name) const {
+  const PodEntry* entry = const_cast<PodSet*>(this)->Slot(name, PlaceOf(name));
+  return entry != nullptr && entry->present() ? entry : nullptr;
+}
+
+void PodSet::Contribute(std::string_view name, PodPlace place, const PodEntry& entry, bool add) {
+  const int32_t sign = add ? 1 : -1;
+  CountPod(place, entry, rules_, sign, counts_, task_counts_);
+  int32_t more_missing = 0;
+  if (entry.present()) present_ += add ? 1 : -1;
+  const auto flip = [&](std::set<std::string>& set) {
+    if (add) {
+      set.emplace(name);
+    } else {
+      set.erase(std::string(name));
+    }
+  };
+  if (place.indexed()) {
+    const bool done = !entry.present() && IsDone(entry, rules_);
+    if (!entry.present() && !done) {
+      more_missing = sign;
+      if (add) {
+        missing_.insert(place);
+      } else {
+        missing_.erase(place);
+      }
+    }
+    if (done) {
+      ++done_changes_;
+      untold_done_ += told_done_.contains(place) ? -sign : sign;
+      if (add) {
+        done_[place.task].insert(place.index);
+      } else {
+        done_[place.task].erase(place.index);
+      }
+    }
+    if (entry.has(kPodForeign)) flip(held_);
+  }
+  if (place.task >= 0) facts_.Follow(place.task, task_counts_[place.task], more_missing);
+  if (MustMark(place, entry, rules_)) {
+    flip(to_mark_);
+  } else if (MustDelete(place, entry, rules_)) {
+    flip(to_delete_);
+  }
+  if (!rules_.targets.empty() && rules_.targets.contains(entry.uid)) targets_left_ += add ? 1 : -1;
+}
+
+void PodSet::Rebuild() {
+  counts_.Clear();
+  task_counts_.assign(tasks_.size(), {});
+  done_.assign(tasks_.size(), {});
+  ++done_changes_;
+  untold_done_ = static_cast<int64_t>(told_done_.size());
+  facts_.ForgetPods();
+  missing_.clear();
+  to_mark_.clear();
+  to_delete_.clear();
+  held_.clear();
+  targets_left_ = 0;
+  present_ = 0;
+  for (size_t t = 0; t < slots_.size(); ++t) {
+    for (size_t i = 0; i < slots_[t].size(); ++i) {
+      const PodPlace place{static_cast<int32_t>(t), static_cast<int32_t>(i)};
+      const PodEntry& entry = slots_[t][i];
+      Contribute(entry.present() ? NameOf(place) : std::string(), place, entry, true);
+    }
+  }
+  for (const auto& [name, other] : others_) Contribute(name, {other.task, -1}, other.entry, true);
+}
+
+std::vector<std::string> PodSet::Reshape(std::vector<TaskShape> tasks) {
+  std::map<std::string, std::pair<PodPlace, PodEntry>> all;
+  std::map<std::pair<std::string, int32_t>, PodEntry> done;
+  for (size_t t = 0; t < slots_.size(); ++t) {
+    for (size_t i = 0; i < slots_[t].size(); ++i) {
+      const PodPlace place{static_cast<int32_t>(t), static_cast<int32_t>(i)};
+      if (slots_[t][i].present()) {
+        all[NameOf(place)] = {place, std::move(slots_[t][i])};
+      } else if (slots_[t][i].succeeded_gone) {
+        done[{tasks_[t].name, place.index}] = slots_[t][i];
+      }
+    }
+  }
+  for (auto& [name, other] : others_) all[name] = {{other.task, -1}, other.entry};
+  others_.clear();
+  slots_.clear();
+  task_of_.clear();
+  tasks_ = std::move(tasks);
+  total_ = 0;
+  for (size_t t = 0; t < tasks_.size(); ++t) {
+    if (tasks_[t].replicas < 0) tasks_[t].replicas = 0;
+    total_ += tasks_[t].replicas;
+    task_of_.emplace(tasks_[t].name, static_cast<int32_t>(t));
+    slots_.emplace_back(static_cast<size_t>(tasks_[t].replicas));
+  }
+  std::vector<std::string> moved;
+  for (auto& [name, was] : all) {
+    const PodPlace place = PlaceOf(name);
+    if (place != was.first) moved.push_back(name);
+    if (place.indexed()) {
+      slots_[place.task][place.index] = std::move(was.second);
+    } else {
+      others_[name] = {place.task, std::move(was.second)};
+    }
+  }
+  for (auto& [key, entry] : done) {
+    const auto task = task_of_.find(key.first);
+    if (task == task_of_.end() || key.second >= tasks_[task->second].replicas) continue;
+    PodEntry& slot = slots_[task->second][key.second];
+    if (!slot.present()) slot = entry;
+  }
+  facts_.Reset(tasks_);
+  has_told_ = false;
+  Rebuild();
+  return moved;
+}
+
+void PodSet::SetRules(PodRules rules) {
+  if (rules == rules_) return;
+  rules_ = std::move(rules);
+  Rebuild();
+}
+
+void PodSet::SetTold(const kube::v1::JobStatus& status, const std::map<std::string, std::set<int32_t>>& done) {
+  has_told_ = true;
+  const auto task_of = [this](const std::string& name) {
+    const auto task = task_of_.find(name);
+    return task == task_of_.end() ? -1 : task->second;
+  };
+  facts_.ForgetTold(task_counts_);
+  for (const auto& told : status.task_status_count()) {
+    const int32_t task = task_of(told.task());
+    facts_.Tell(task, told.counts(), task >= 0 ? task_counts_[task] : TaskCounts());
+  }
+  told_done_.clear();
+  for (const auto& [name, indices] : done) {
+    const int32_t task = task_of(name);
+    // An index of no task, and a task without any, are told and are not done.
+    if (indices.empty()) told_done_.insert({task, -1});
+    for (const int32_t index : indices) told_done_.insert({task, index});
+  }
+  untold_done_ = static_cast<int64_t>(told_done_.size());
+  for (size_t task = 0; task < done_.size(); ++task) {
+    for (const int32_t index : done_[task]) {
+      untold_done_ += told_done_.contains({static_cast<int32_t>(task), index}) ? -1 : 1;
+    }
+  }
+}
+
+void PodSet::Restore(std::string_view name, const storage::v1::PodRecord& record) {
+  Other& other = others_[std::string(name)];
+  other.task = -1;
+  PodEntry& entry = other.entry;
+  entry.uid = record.uid();
+  entry.resource_version = record.resource_version();
+  entry.version = record.version();
+  entry.restarts = record.restarts();
+  entry.exit_code = record.exit_code();
+  entry.phase = static_cast<uint8_t>(record.phase());
+  entry.flags = static_cast<uint8_t>(record.flags());
+  ++present_;
+}
+
+PodChange PodSet::Apply(const kube::v1::Pod& pod) {
+  PodChange change;
+  change.name = pod.name();
+  change.place = PlaceOf(pod.name());
+  PodEntry* slot = Slot(pod.name(), change.place);
+  const bool has_task = change.place.task >= 0;
+  // With the old entry: the crossing of a threshold is judged on whole states.
+  if (has_task) change.task_before = task_counts_[change.place.task];
+  if (slot == nullptr) {
+    Other& other = others_[pod.name()];
+    other.task = change.place.task;
+    slot = &other.entry;
+  } else {
+    Contribute(pod.name(), change.place, *slot, false);
+  }
+  change.before = *slot;
+  change.was_ours_to_delete = MustDelete(change.place, *slot, rules_) || MustMark(change.place, *slot, rules_);
+  const bool same = slot->uid == pod.uid();
+  // Owner UID and the three annotations make a pod this job's (job spec 3.2); anything else only holds the name.
+  const bool ours = pod.owner_uid() == job_uid_ && pod.has_job_version() && !pod.task().empty();
+  const bool labelled = ours && pod.job_uid_label() == job_uid_;
+  slot->flags = static_cast<uint8_t>(FlagsOf(pod) | (same ? slot->flags & kPodEvictionSeen : 0) |
+                                     (ours ? 0 : kPodForeign) | (labelled ? kPodLabelled : 0));
+  slot->uid = pod.uid();
+  slot->resource_version = pod.resource_version();
+  slot->version = pod.job_version();
+  slot->restarts = pod.restarts();
+  slot->exit_code = pod.exit_code();
+  slot->phase = static_cast<uint8_t>(pod.phase());
+  slot->succeeded_gone = false;
+  Contribute(pod.name(), change.place, *slot, true);
+  change.after = *slot;
+  if (has_task) change.task_after = task_counts_[change.place.task];
+  return change;
+}
+
+PodChange PodSet::Remove(std::string_view name, std::string_view uid) {
+  PodChange change;
+  change.name = name;
+  change.place = PlaceOf(name);
+  PodEntry* slot = Slot(name, change.place);
+  if (slot == nullptr || !slot->present() || slot->uid != uid) return change;
+  if (change.place.task >= 0) change.task_before = task_counts_[change.place.task];
+  change.before = *slot;
+  change.was_ours_to_delete = rules_.kill_all || slot->has(kPodOutOfSync) || !change.place.indexed() ||
+                              slot->version < rules_.version || rules_.targets.contains(slot->uid);
+  Contribute(name, change.place, *slot, false);
+  if (change.place.indexed()) {
+    *slot = PodEntry();
+    // W19: finished work of the current version is not done twice because somebody cleaned up.
+    const bool done = change.before.phase == kube::v1::POD_PHASE_SUCCEEDED && !change.before.has(kPodForeign) &&
+                      change.before.version >= rules_.delete_terminal_below && !change.before.has(kPodOutOfSync) &&
+                      !rules_.targets.contains(change.before.uid);
+    if (done) {
+      slot->succeeded_gone = true;
+      slot->version = change.before.version;
+      slot->phase = kube::v1::POD_PHASE_SUCCEEDED;
+    }
+    Contribute(name, change.place, *slot, true);
+  } else {
+    others_.erase(others_.find(name));
+  }
+  if (change.place.task >= 0) change.task_after = task_counts_[change.place.task];
+  return change;
+}
+
+void PodSet::AddFlag(std::string_view name, PodFlag flag) {
+  const PodPlace place = PlaceOf(name);
+  PodEntry* slot = Slot(name, place);
+  if (slot == nullptr || !slot->present()) return;
+  Contribute(name, place, *slot, false);
+  slot->flags |= flag;
+  Contribute(name, place, *slot, true);
+}
+
+void PodSet::SetSucceededGone(PodPlace place, bool value) {
+  if (place.task < 0 || static_cast<size_t>(place.task) >= slots_.size() || !place.indexed() ||
+      place.index >= tasks_[place.task].replicas) {
+    return;
+  }
+  PodEntry& slot = slots_[place.task][place.index];
+  if (slot.present() || slot.succeeded_gone == value) return;
+  Contribute({}, place, slot, false);
+  slot = PodEntry();
+  if (value) {
+    slot.succeeded_gone = true;
+    slot.version = rules_.version;
+    slot.phase = kube::v1::POD_PHASE_SUCCEEDED;
+  }
+  Contribute({}, place, slot, true);
+}
+
+std::pair<kube::v1::PodCounts, std::vector<TaskCounts>> PodSet::CountUnder(const PodRules& rules) const {
+  kube::v1::PodCounts counts;
+  std::vector<TaskCounts> tasks(tasks_.size());
+  const auto add = [&](PodPlace place, const PodEntry& entry) { CountPod(place, entry, rules, 1, counts, tasks); };
+  for (size_t t = 0; t < slots_.size(); ++t) {
+    for (size_t i = 0; i < slots_[t].size(); ++i) {
+      add({static_cast<int32_t>(t), static_cast<int32_t>(i)}, slots_[t][i]);
+    }
+  }
+  for (const auto& [name, other] : others_) add({other.task, -1}, other.entry);
+  return {counts, tasks};
+}
+
+std::set<std::string> PodSet::Uids(int32_t task, int32_t partition) const {
+  std::set<std::string> uids;
+  const auto size = task >= 0 ? tasks_[task].partition_size : 0;
+  ForEach([&](const std::string&, PodPlace place, const PodEntry& entry) {
+    if (entry.has(kPodForeign) || place.task < 0 || (task >= 0 && place.task != task)) return;
+    if (partition >= 0 && (!place.indexed() || (size > 0 ? place.index / size : 0) != partition)) return;
+    uids.insert(entry.uid);
+  });
+  return uids;
+}
+
+}  // namespace basalt::jobsvc

@@ -1,0 +1,243 @@
+#include "services/jobsvc/core/pods/pod_set.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "common/base/random.h"
+#include "services/jobsvc/core/pods/status_facts.h"
+#include "services/jobsvc/core/pods/testing.h"
+
+namespace basalt::jobsvc {
+namespace {
+
+using testing::MakePod;
+
+PodSet Two() { return testing::MakePodSet({{"a", 2}, {"a-1", 3}}); }
+
+TEST(PodSetTest, NamesMeanIndicesUnambiguously) {
+  PodSet pods = Two();
+  EXPECT_EQ(pods.PlaceOf("j-a-1"), (PodPlace{0, 1}));
+  EXPECT_EQ(pods.PlaceOf("j-a-1-0"), (PodPlace{1, 0}));
+  EXPECT_EQ(pods.PlaceOf("j-a-2"), (PodPlace{0, -1}));   // Surplus.
+  EXPECT_EQ(pods.PlaceOf("j-a-01"), (PodPlace{0, -1}));  // Not how we write it.
+  EXPECT_EQ(pods.PlaceOf("j-b-0"), (PodPlace{-1, -1}));
+  EXPECT_EQ(pods.PlaceOf("other-a-0"), (PodPlace{-1, -1}));
+  EXPECT_EQ(pods.missing().size(), 5u);
+}
+
+TEST(PodSetTest, S15Q2AForeignPodHoldsANameAndIsNeitherCountedNorTouched) {
+  PodSet pods = Two();
+  auto foreign = MakePod("j-a-0", "f", kube::v1::POD_PHASE_RUNNING);
+  foreign.set_owner_uid("somebody");
+  pods.Apply(foreign);
+  EXPECT_EQ(pods.counts().running(), 0);
+  EXPECT_EQ(pods.missing().size(), 4u);
+  EXPECT_EQ(pods.held().size(), 1u);
+  PodRules rules;
+  rules.kill_all = true;
+  pods.SetRules(rules);
+  EXPECT_TRUE(pods.to_delete().empty());
+}
+
+TEST(PodSetTest, H11APodThatDoesNotSayItsVersionOrTaskIsForeign) {
+  for (const bool version : {true, false}) {
+    PodSet pods = Two();
+    auto pod = MakePod("j-a-0", "u", kube::v1::POD_PHASE_RUNNING);
+    if (version) {
+      pod.clear_job_version();
+    } else {
+      pod.clear_task();
+    }
+    pods.Apply(pod);
+    EXPECT_EQ(pods.counts().running(), 0);
+    EXPECT_EQ(pods.held().size(), 1u);
+  }
+}
+
+TEST(PodSetTest, APodOfAnOlderVersionIsTerminatingUntilItIsGoneAndARetainedOneStays) {
+  PodSet pods = Two();
+  pods.Apply(MakePod("j-a-0", "u0", kube::v1::POD_PHASE_RUNNING));
+  pods.Apply(MakePod("j-a-1", "u1", kube::v1::POD_PHASE_FAILED));
+  PodRules rules;
+  rules.version = 1;
+  pods.SetRules(rules);
+  EXPECT_EQ(pods.counts().terminating(), 1);
+  EXPECT_EQ(pods.counts().failed(), 1);
+  EXPECT_EQ(pods.to_delete(), (std::set<std::string>{"j-a-0"}));
+  rules.delete_terminal_below = 1;
+  pods.SetRules(rules);
+  EXPECT_EQ(pods.to_delete().size(), 2u);
+  EXPECT_EQ(pods.counts().terminating(), 2);
+  EXPECT_EQ(pods.counts().failed(), 0);
+  pods.Remove("j-a-0", "u0");
+  EXPECT_EQ(pods.counts().terminating(), 1);
+}
+
+TEST(PodSetTest, TargetsAreMarkedBeforeTheyAreDeleted) {
+  PodSet pods = Two();
+  pods.Apply(MakePod("j-a-0", "u0", kube::v1::POD_PHASE_FAILED));
+  PodRules rules;
+  rules.targets = {"u0"};
+  pods.SetRules(rules);
+  EXPECT_EQ(pods.to_mark().size(), 1u);
+  EXPECT_TRUE(pods.to_delete().empty());
+  auto marked = MakePod("j-a-0", "u0", kube::v1::POD_PHASE_FAILED);
+  marked.set_out_of_sync(true);
+  pods.Apply(marked);
+  EXPECT_TRUE(pods.to_mark().empty());
+  EXPECT_EQ(pods.to_delete().size(), 1u);
+  EXPECT_TRUE(pods.HasTargetsLeft());
+  pods.Remove("j-a-0", "u0");
+  EXPECT_FALSE(pods.HasTargetsLeft());
+}
+
+TEST(PodSetTest, W9AStaleEndOfAnotherUidChangesNothing) {
+  PodSet pods = Two();
+  pods.Apply(MakePod("j-a-0", "new", kube::v1::POD_PHASE_RUNNING));
+  const PodChange change = pods.Remove("j-a-0", "old");
+  EXPECT_FALSE(change.before.present());
+  EXPECT_EQ(pods.counts().running(), 1);
+}
+
+void ExpectSameAsRecount(const PodSet& pods) {
+  const auto [counts, tasks] = pods.Recount();
+  ASSERT_EQ(counts.SerializeAsString(), pods.counts().SerializeAsString());
+  ASSERT_EQ(tasks, pods.task_counts());
+  // The sets, from scratch: the same content in a set that never knew another shape or other rules.
+  PodSet fresh;
+  fresh.Reset("j", testing::kJobUid);
+  pods.ForEach([&](const std::string& name, PodPlace, const PodEntry& entry) {
+    storage::v1::PodRecord record;
+    record.set_uid(entry.uid);
+    record.set_phase(entry.phase);
+    record.set_flags(entry.flags);
+    record.set_version(entry.version);
+    record.set_restarts(entry.restarts);
+    fresh.Restore(name, record);
+  });
+  fresh.Reshape(pods.tasks());
+  fresh.SetRules(pods.rules());
+  for (size_t task = 0; task < pods.done().size(); ++task) {
+    for (int32_t index : pods.done()[task]) fresh.SetSucceededGone({static_cast<int32_t>(task), index}, true);
+  }
+  ASSERT_EQ(fresh.facts().startable(), pods.facts().startable());
+  for (size_t task = 0; task < pods.tasks().size(); ++task) {
+    const TaskShape& shape = pods.tasks()[task];
+    ASSERT_EQ(pods.facts().IsReady(static_cast<int32_t>(task)), tasks[task].ready >= shape.needed);
+  }
+  ASSERT_EQ(fresh.missing(), pods.missing());
+  ASSERT_EQ(fresh.to_mark(), pods.to_mark());
+  ASSERT_EQ(fresh.to_delete(), pods.to_delete());
+  ASSERT_EQ(fresh.held(), pods.held());
+  ASSERT_EQ(fresh.known(), pods.known());
+}
+
+// A status that was written for the pods as they were then.
+struct Told {
+  void Write(PodSet& pods) {
+    counts.clear_task_status_count();
+    PutCounts(pods.counts(), pods.task_counts(), pods.tasks(), counts);
+    done.clear();
+    for (size_t task = 0; task < pods.done().size(); ++task) {
+      if (!pods.done()[task].empty()) done[pods.tasks()[task].name] = pods.done()[task];
+    }
+    pods.SetTold(counts, done);
+  }
+  kube::v1::JobStatus counts;
+  std::map<std::string, std::set<int32_t>> done;
+};
+
+// Told is what would be written once more, word for word.
+void ExpectToldAsWritten(const Told& told, PodSet& pods) {
+  if (!pods.has_told()) pods.SetTold(told.counts, told.done);
+  PodSet copy = pods;
+  Told again;
+  again.Write(copy);
+  again.counts.clear_counts();
+  kube::v1::JobStatus before = told.counts;
+  before.clear_counts();
+  ASSERT_EQ(pods.IsTold(), again.counts.SerializeAsString() == before.SerializeAsString() && again.done == told.done);
+}
+
+TEST(PodSetTest, WhatIsToldIsSoUntilItChangesAndAgainOnceItIsBack) {
+  PodSet pods = Two();
+  EXPECT_FALSE(pods.IsTold()) << "nothing was";
+  pods.Apply(MakePod("j-a-0", "u0", kube::v1::POD_PHASE_RUNNING));
+  Told told;
+  told.Write(pods);
+  EXPECT_TRUE(pods.IsTold());
+  pods.Apply(MakePod("j-a-0", "u0", kube::v1::POD_PHASE_SUCCEEDED));
+  EXPECT_FALSE(pods.IsTold());
+  pods.Apply(MakePod("j-a-0", "u0", kube::v1::POD_PHASE_RUNNING));
+  EXPECT_TRUE(pods.IsTold());
+  told.counts.mutable_task_status_count(0)->set_task("z");
+  pods.SetTold(told.counts, {});
+  EXPECT_FALSE(pods.IsTold()) << "of a task that is not there";
+  told.counts.clear_task_status_count();
+  pods.SetTold(told.counts, {});
+  EXPECT_FALSE(pods.IsTold()) << "nothing of a task with pods";
+  told.Write(pods);
+  for (const auto& done : {std::map<std::string, std::set<int32_t>>{{"a", {1}}}, {{"a", {}}}, {{"z", {0}}}}) {
+    pods.SetTold(told.counts, done);
+    EXPECT_FALSE(pods.IsTold()) << "what is not done";
+  }
+}
+
+TEST(PodSetTest, C17IncrementalCountersEqualARecountOnRandomHistories) {
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    SCOPED_TRACE(seed);
+    SeededRandom random(seed);
+    PodSet pods = Two();
+    PodRules rules;
+    Told told;
+    std::map<std::string, std::string> uids;
+    for (int step = 0; step < 300; ++step) {
+      const std::string task = random.OneIn(2) ? "a" : "a-1";
+      const std::string name = random.OneIn(12) ? "j-odd" : fmt::format("j-{}-{}", task, random.Uniform(5));
+      switch (random.Uniform(12)) {
+        case 0:
+        case 1:
+          if (uids.contains(name)) {
+            pods.Remove(name, uids[name]);
+            uids.erase(name);
+          }
+          break;
+        case 2:
+          rules.version += static_cast<int32_t>(random.Uniform(2));
+          if (random.OneIn(3)) rules.delete_terminal_below = rules.version;
+          rules.kill_all = random.OneIn(5);
+          rules.targets.clear();
+          if (random.OneIn(3) && !uids.empty()) rules.targets.insert(uids.begin()->second);
+          pods.SetRules(rules);
+          break;
+        case 3:
+          pods.Reshape({{"a", static_cast<int32_t>(random.Uniform(5)), 2, 1},
+                        {"a-1", static_cast<int32_t>(random.Uniform(5)), 0, 2, {0}},
+                        {"b", 1, 0, 0, {0, 1}, random.OneIn(2)},
+                        {"c", 1, 0, 0, {-1, 0}}});
+          break;
+        default: {
+          if (!uids.contains(name)) uids[name] = fmt::format("u{}", step);
+          auto pod = MakePod(name, uids[name], static_cast<kube::v1::PodPhase>(random.Uniform(6)),
+                             static_cast<int32_t>(random.Uniform(static_cast<uint64_t>(rules.version) + 1)));
+          if (random.OneIn(8)) pod.set_owner_uid("somebody");
+          if (random.OneIn(6)) pod.set_deletion_ms(1);
+          if (random.OneIn(6)) pod.set_out_of_sync(true);
+          pod.set_all_ready(random.OneIn(2));
+          pod.set_restarts(static_cast<int32_t>(random.Uniform(4)));
+          pods.Apply(pod);
+          break;
+        }
+      }
+      ExpectSameAsRecount(pods);
+      if (HasFatalFailure()) return;
+      ExpectToldAsWritten(told, pods);
+      if (random.OneIn(4)) told.Write(pods);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace basalt::jobsvc

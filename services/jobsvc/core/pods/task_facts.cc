@@ -1,0 +1,91 @@
+#include "services/jobsvc/core/pods/task_facts.h"
+
+#include <tuple>
+
+namespace basalt::jobsvc {
+
+bool HasPods(const TaskCounts& task) {
+  return task.pending + task.running + task.succeeded + task.failed + task.unknown > 0;
+}
+
+void TaskFacts::Reset(const std::vector<TaskShape>& tasks) {
+  facts_.assign(tasks.size(), {});
+  startable_.clear();
+  untold_ = 0;
+  for (size_t task = 0; task < tasks.size(); ++task) {
+    Fact& fact = facts_[task];
+    fact.needed = tasks[task].needed;
+    fact.any = tasks[task].any;
+    fact.dependencies = static_cast<int32_t>(tasks[task].depends_on.size());
+    for (const int32_t dependency : tasks[task].depends_on) {
+      if (dependency >= 0) facts_[dependency].dependents.push_back(static_cast<int32_t>(task));
+    }
+  }
+  ForgetPods();
+}
+
+void TaskFacts::ForgetPods() {
+  for (size_t task = 0; task < facts_.size(); ++task) {
+    Follow(static_cast<int32_t>(task), {}, -facts_[task].missing);
+  }
+}
+
+void TaskFacts::Follow(int32_t task, const TaskCounts& counts, int32_t more_missing) {
+  Fact& fact = facts_[task];
+  fact.missing += more_missing;
+  Compare(fact, counts);
+  const bool ready = counts.ready >= fact.needed;
+  if (ready != fact.ready) {
+    fact.ready = ready;
+    for (const int32_t dependent : fact.dependents) {
+      facts_[dependent].ready_dependencies += ready ? 1 : -1;
+      NoteStartable(dependent);
+    }
+  }
+  NoteStartable(task);
+}
+
+void TaskFacts::Compare(Fact& fact, const TaskCounts& counts) {
+  const auto shown = [](const TaskCounts& it) {
+    return std::tie(it.pending, it.running, it.succeeded, it.failed, it.unknown);
+  };
+  const bool differs = HasPods(counts) != fact.is_told || shown(counts) != shown(fact.told);
+  if (differs != fact.differs) untold_ += differs ? 1 : -1;
+  fact.differs = differs;
+}
+
+void TaskFacts::NoteStartable(int32_t task) {
+  if (facts_[task].missing > 0 && MayStart(task)) {
+    startable_.insert(task);
+  } else {
+    startable_.erase(task);
+  }
+}
+
+bool TaskFacts::MayStart(int32_t task) const {
+  const Fact& fact = facts_[task];
+  return fact.any ? fact.ready_dependencies > 0 : fact.ready_dependencies == fact.dependencies;
+}
+
+void TaskFacts::ForgetTold(const std::vector<TaskCounts>& counts) {
+  untold_ = 0;
+  for (size_t task = 0; task < facts_.size(); ++task) {
+    Fact& fact = facts_[task];
+    fact.is_told = fact.differs = false;
+    fact.told = {};
+    Compare(fact, counts[task]);
+  }
+}
+
+void TaskFacts::Tell(int32_t task, const kube::v1::PodCounts& told, const TaskCounts& counts) {
+  if (task < 0 || facts_[task].is_told) {
+    ++untold_;
+    return;
+  }
+  Fact& fact = facts_[task];
+  fact.is_told = true;
+  fact.told = {told.pending(), told.running(), told.succeeded(), told.failed(), told.unknown()};
+  Compare(fact, counts);
+}
+
+}  // namespace basalt::jobsvc

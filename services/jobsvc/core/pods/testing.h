@@ -1,0 +1,35 @@
+#pragma once
+
+// What the tests of this folder begin with: pods of a job named j.
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "services/jobsvc/core/pods/pod_set.h"
+
+namespace basalt::jobsvc::testing {
+
+inline constexpr char kJobUid[] = "job-uid";
+
+inline PodSet MakePodSet(std::vector<TaskShape> tasks) {
+  PodSet pods;
+  pods.Reset("j", kJobUid);
+  pods.Reshape(std::move(tasks));
+  return pods;
+}
+
+// That it says a task makes it the job's (job spec 3.2); of which one it is, its name says.
+inline kube::v1::Pod MakePod(std::string name, std::string uid, kube::v1::PodPhase phase, int32_t version = 0) {
+  kube::v1::Pod pod;
+  pod.set_namespace_("default");
+  pod.set_name(std::move(name));
+  pod.set_uid(std::move(uid));
+  pod.set_owner_uid(kJobUid);
+  pod.set_task("-");
+  pod.set_job_version(version);
+  pod.set_phase(phase);
+  return pod;
+}
+
+}  // namespace basalt::jobsvc::testing

@@ -1,0 +1,433 @@
+#include "services/jobsvc/core/validate/validate.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <limits>
+
+#include "services/jobsvc/core/plugins/plugin_test_util.h"
+#include "services/jobsvc/core/render/effective_spec.h"
+
+namespace basalt::jobsvc {
+namespace {
+
+using kube::v1::JobSpec;
+using kube::v1::LifecyclePolicy;
+
+constexpr std::string_view kGoodTemplate = R"({"spec":{"containers":[{"name":"c","image":"i"}]}})";
+
+JobSpec GoodSpec() {
+  kube::v1::Job job = TestJob("j", {{"a", 2, std::string(kGoodTemplate)}, {"b", 4, std::string(kGoodTemplate)}});
+  return EffectiveSpec(job);
+}
+
+LifecyclePolicy Policy(std::string action, std::vector<std::string> events, std::optional<int32_t> exit_code = {}) {
+  LifecyclePolicy policy;
+  policy.set_action(std::move(action));
+  for (std::string& event : events) policy.add_events(std::move(event));
+  if (exit_code) policy.set_exit_code(*exit_code);
+  return policy;
+}
+
+std::string RulesOf(const std::vector<Violation>& violations) {
+  std::string text;
+  for (const Violation& violation : violations) {
+    if (!text.empty()) text += ' ';
+    text += violation.rule + " " + std::string(ViolationKindName(violation.kind)) + " " + violation.field;
+  }
+  return text;
+}
+
+struct Row {
+  std::string name;
+  std::function<void(JobSpec&)> change;
+  std::string wanted;  // rule, kind and field of each violation.
+  std::string job_name = "j";
+};
+
+class ValidateJobTest : public testing::TestWithParam<Row> {};
+
+TEST_P(ValidateJobTest, NamesRuleKindAndField) {
+  JobSpec spec = GoodSpec();
+  GetParam().change(spec);
+  const Validation validation = ValidateJob(spec, GetParam().job_name, "ns");
+  EXPECT_EQ(RulesOf(validation.violations), GetParam().wanted);
+  for (const Violation& violation : validation.violations) {
+    EXPECT_TRUE(violation.message.starts_with(violation.field + " ")) << violation.message;
+  }
+}
+
+void AddVolume(JobSpec& spec, std::string path, std::string claim_name, std::string claim = "") {
+  kube::v1::VolumeSpec* volume = spec.add_volumes();
+  volume->set_mount_path(std::move(path));
+  volume->set_volume_claim_name(std::move(claim_name));
+  volume->set_volume_claim_json(std::move(claim));
+}
+
+void AddPlugin(JobSpec& spec, const char* name, std::initializer_list<const char*> arguments = {}) {
+  kube::v1::JobPlugin* plugin = spec.add_plugins();
+  plugin->set_name(name);
+  for (const char* argument : arguments) plugin->add_arguments(argument);
+}
+
+void Partition(JobSpec& spec, int32_t total, int32_t size, int32_t least) {
+  kube::v1::PartitionPolicy* policy = spec.mutable_tasks(1)->mutable_partition_policy();
+  policy->set_total_partitions(total);
+  policy->set_partition_size(size);
+  policy->set_min_partitions(least);
+}
+
+void BothTiers(kube::v1::NetworkTopology* topology) {
+  topology->set_highest_tier_allowed(0);
+  topology->set_highest_tier_name("rack");
+}
+
+std::function<void(JobSpec&)> JobPolicies(std::vector<LifecyclePolicy> policies) {
+  return [policies](JobSpec& s) {
+    for (const LifecyclePolicy& policy : policies) *s.add_policies() = policy;
+  };
+}
+
+std::string RowName(const testing::TestParamInfo<Row>& row) { return row.param.name; }
+
+INSTANTIATE_TEST_SUITE_P(
+    Create, ValidateJobTest,
+    testing::Values(
+        Row{"AGoodJob", [](JobSpec&) {}, ""},
+        Row{"C1NoTasksStops",
+            [](JobSpec& s) {
+              s.clear_tasks();
+              s.set_min_available(99);
+            },
+            "C1 REQUIRED spec.tasks"},
+        Row{"C2MpiWithoutMasterStops",
+            [](JobSpec& s) {
+              AddPlugin(s, "mpi");
+              s.set_min_available(99);
+            },
+            "C2 NOT_FOUND spec.plugins.mpi"},
+        Row{"C2MpiNamesItsMaster",
+            [](JobSpec& s) {
+              AddPlugin(s, "mpi", {"--worker=b", "--master=a"});
+            },
+            ""},
+        Row{"C2MpiNamesItsMasterInTwoWords",
+            [](JobSpec& s) {
+              AddPlugin(s, "mpi", {"--master", "a"});
+            },
+            ""},
+        Row{"C3", [](JobSpec& s) { BothTiers(s.mutable_network_topology()); }, "C3 CONFLICT spec.networkTopology"},
+        Row{"C4", [](JobSpec& s) { s.mutable_tasks(0)->set_min_available(3); },
+            "C4 INVALID spec.tasks[0].minAvailable"},
+        Row{"C5EndsTheLoop",
+            [](JobSpec& s) {
+              s.mutable_tasks(1)->set_name("a");
+              s.mutable_tasks(1)->set_template_json("{");
+            },
+            "C5 DUPLICATE spec.tasks[1].name"},
+        Row{"C6", [](JobSpec& s) { *s.mutable_tasks(1)->add_policies() = Policy("RestartTask", {}); },
+            "P2 REQUIRED spec.tasks[1].policies[0]"},
+        Row{"C7UsesTheTasksPosition",
+            [](JobSpec& s) {
+              s.mutable_tasks(0)->set_replicas(0);
+              s.mutable_tasks(0)->set_min_available(0);
+              s.set_min_available(0);
+            },
+            "C7 INVALID spec.tasks[0].name C7 INVALID spec.tasks[1].name C11 INVALID metadata.name", "-j"},
+        Row{"C8", [](JobSpec& s) { s.mutable_tasks(1)->set_template_json(R"({"spec":{"containers":[]}})"); },
+            "C8 REQUIRED spec.tasks[1].template.spec.containers"},
+        Row{"C9", [](JobSpec& s) { s.mutable_tasks(0)->set_topology_policy("restricted"); },
+            "C9 INVALID spec.tasks[0].template.spec.containers[0].resources.requests.cpu"},
+        Row{"C9NotForNone", [](JobSpec& s) { s.mutable_tasks(0)->set_topology_policy("none"); }, ""},
+        Row{"C10Good", [](JobSpec& s) { Partition(s, 2, 2, 2); }, ""},
+        Row{"S7C10NoTotal", [](JobSpec& s) { Partition(s, 0, 2, 0); }, "C10 INVALID spec.tasks[1].partitionPolicy"},
+        Row{"C10NoSize", [](JobSpec& s) { Partition(s, 2, 0, 0); }, "C10 INVALID spec.tasks[1].partitionPolicy"},
+        Row{"C10WrongProduct", [](JobSpec& s) { Partition(s, 3, 2, 0); }, "C10 INVALID spec.tasks[1].partitionPolicy"},
+        Row{"C10WrongMinimum", [](JobSpec& s) { Partition(s, 2, 2, 1); }, "C10 INVALID spec.tasks[1].partitionPolicy"},
+        Row{"C10HugeProduct", [](JobSpec& s) { Partition(s, 65536, 65536, 0); },
+            "C10 INVALID spec.tasks[1].partitionPolicy"},
+        Row{"C10Tiers",
+            [](JobSpec& s) {
+              Partition(s, 2, 2, 0);
+              BothTiers(s.mutable_tasks(1)->mutable_partition_policy()->mutable_network_topology());
+            },
+            "C10 CONFLICT spec.tasks[1].partitionPolicy.networkTopology"},
+        Row{"C11", [](JobSpec&) {},
+            "C7 INVALID spec.tasks[0].name X1 INVALID spec.tasks[0].name C7 INVALID spec.tasks[1].name X1 INVALID "
+            "spec.tasks[1].name C11 INVALID metadata.name",
+            std::string(64, 'j')},
+        Row{"C12", [](JobSpec& s) { s.set_min_available(7); }, "C12 INVALID spec.minAvailable"},
+        Row{"C12IsZeroAllowed", [](JobSpec& s) { s.set_min_available(0); }, ""},
+        Row{"C15", [](JobSpec& s) { AddVolume(s, "", "c"); }, "V1 REQUIRED spec.volumes[0].mountPath"},
+        Row{"C13", JobPolicies({Policy("AbortJob", {})}), "P2 REQUIRED spec.policies[0]"},
+        Row{"C14", [](JobSpec& s) { AddPlugin(s, "nvlink"); }, "C14 NOT_FOUND spec.plugins.nvlink"},
+        Row{"C16c", [](JobSpec& s) { s.set_queue("root"); }, "C16c PRECONDITION spec.queue"},
+        Row{"C17Circle",
+            [](JobSpec& s) {
+              s.mutable_tasks(0)->mutable_depends_on()->add_names("b");
+              s.mutable_tasks(1)->mutable_depends_on()->add_names("a");
+            },
+            "C17 INVALID spec.tasks[].dependsOn"},
+        Row{"C17Self", [](JobSpec& s) { s.mutable_tasks(0)->mutable_depends_on()->add_names("a"); },
+            "C17 INVALID spec.tasks[].dependsOn"},
+        Row{"C17Unknown", [](JobSpec& s) { s.mutable_tasks(0)->mutable_depends_on()->add_names("z"); },
+            "C17 INVALID spec.tasks[0].dependsOn.name"},
+        Row{"C17ChainIsFine", [](JobSpec& s) { s.mutable_tasks(0)->mutable_depends_on()->add_names("b"); }, ""},
+        Row{"C17NamedTwiceIsFine",
+            [](JobSpec& s) {
+              s.mutable_tasks(0)->mutable_depends_on()->add_names("b");
+              s.mutable_tasks(0)->mutable_depends_on()->add_names("b");
+            },
+            ""}),
+    RowName);
+
+INSTANTIATE_TEST_SUITE_P(
+    Policies, ValidateJobTest,
+    testing::Values(
+        Row{"P1", JobPolicies({Policy("AbortJob", {"PodFailed"}, 3)}), "P1 CONFLICT spec.policies[0]"},
+        Row{"P2", JobPolicies({Policy("AbortJob", {})}), "P2 REQUIRED spec.policies[0]"},
+        Row{"P3", JobPolicies({Policy("AbortJob", {"PodRunning"})}), "P3 INVALID spec.policies[0].event"},
+        Row{"P3OutOfSync", JobPolicies({Policy("AbortJob", {"OutOfSync"})}), "P3 INVALID spec.policies[0].event"},
+        Row{"P3EveryEvent",
+            JobPolicies({Policy("AbortJob", {"PodFailed", "PodEvicted", "PodPending", "Unknown", "TaskCompleted",
+                                             "TaskFailed", "JobUpdated"})}),
+            ""},
+        Row{"P4", JobPolicies({Policy("SyncJob", {"PodFailed"})}), "P4 INVALID spec.policies[0].action"},
+        Row{"P4Empty", JobPolicies({Policy("", {"PodFailed"})}), "P4 INVALID spec.policies[0].action"},
+        Row{"P4EveryAction",
+            JobPolicies({Policy("AbortJob", {"PodFailed"}), Policy("RestartJob", {"PodEvicted"}),
+                         Policy("RestartTask", {"PodPending"}), Policy("RestartPod", {"Unknown"}),
+                         Policy("TerminateJob", {"TaskCompleted"}), Policy("CompleteJob", {"TaskFailed"}),
+                         Policy("ResumeJob", {"JobUpdated"})}),
+            ""},
+        Row{"P5", JobPolicies({Policy("AbortJob", {"PodFailed"}), Policy("RestartJob", {"PodFailed"})}),
+            "P5 DUPLICATE spec.policies[1].event"},
+        Row{"P5CollapsesInOnePolicy", JobPolicies({Policy("AbortJob", {"PodFailed", "PodFailed"})}), ""},
+        Row{"P6", JobPolicies({Policy("AbortJob", {}, 0)}), "P6 INVALID spec.policies[0].exitCode"},
+        Row{"P7", JobPolicies({Policy("AbortJob", {}, 3), Policy("AbortJob", {}, 3)}),
+            "P7 DUPLICATE spec.policies[1].exitCode"},
+        Row{"P8", JobPolicies({Policy("AbortJob", {"*"}), Policy("RestartJob", {"PodFailed"})}),
+            "P8 CONFLICT spec.policies"},
+        Row{"P8ExitCodesMayCoexist", JobPolicies({Policy("AbortJob", {"*"}), Policy("RestartJob", {}, 3)}), ""},
+        Row{"TheFirstViolationOfAListWins",
+            JobPolicies({Policy("AbortJob", {}), Policy("Nonsense", {"PodFailed"})}), "P2 REQUIRED spec.policies[0]"},
+        Row{"P8IsStillEvaluated",
+            JobPolicies({Policy("AbortJob", {"*"}), Policy("AbortJob", {"PodFailed"}), Policy("AbortJob", {})}),
+            "P2 REQUIRED spec.policies[2] P8 CONFLICT spec.policies"},
+        Row{"X4", JobPolicies({Policy("Nonsense", {}, 3)}), "X4 INVALID spec.policies[0].action"},
+        Row{"X6Job", JobPolicies({Policy("RestartPartition", {"PodFailed"})}), "X6 INVALID spec.policies[0].action"},
+        Row{"X6OtherTask",
+            [](JobSpec& s) {
+              Partition(s, 2, 2, 0);
+              *s.mutable_tasks(0)->add_policies() = Policy("RestartPartition", {"PodFailed"});
+              *s.mutable_tasks(1)->add_policies() = Policy("RestartPartition", {"PodFailed"});
+            },
+            "X6 INVALID spec.tasks[0].policies[0].action"}),
+    RowName);
+
+INSTANTIATE_TEST_SUITE_P(
+    Volumes, ValidateJobTest,
+    testing::Values(
+        Row{"V1", [](JobSpec& s) { AddVolume(s, "", "c"); }, "V1 REQUIRED spec.volumes[0].mountPath"},
+        Row{"V2",
+            [](JobSpec& s) {
+              AddVolume(s, "/a", "c");
+              AddVolume(s, "/a", "d");
+            },
+            "V2 DUPLICATE spec.volumes[1].mountPath"},
+        Row{"V3", [](JobSpec& s) { AddVolume(s, "/a", ""); }, "V3 REQUIRED spec.volumes[0]"},
+        Row{"V4", [](JobSpec& s) { AddVolume(s, "/a", "c", "{}"); }, "V4 CONFLICT spec.volumes[0]"},
+        Row{"V5", [](JobSpec& s) { AddVolume(s, "/a", "C!"); }, "V5 INVALID spec.volumes[0].volumeClaimName"},
+        Row{"TheFirstViolationWins",
+            [](JobSpec& s) {
+              AddVolume(s, "/a", "");
+              AddVolume(s, "", "");
+            },
+            "V3 REQUIRED spec.volumes[0]"},
+        Row{"X2TooLong", [](JobSpec& s) { AddVolume(s, "/a", "c"); }, "X2 INVALID metadata.name", std::string(51, 'j')},
+        Row{"X2Fits", [](JobSpec& s) { AddVolume(s, "/a", "c"); }, "", std::string(50, 'j')},
+        Row{"X2NoDots", [](JobSpec& s) { AddVolume(s, "/a", "c"); }, "X2 INVALID metadata.name", "j.k"},
+        Row{"X7",
+            [](JobSpec& s) {
+              AddVolume(s, "/a", "c");
+              AddVolume(s, "/b", "c");
+            },
+            "X7 DUPLICATE spec.volumes[1].volumeClaimName"}),
+    RowName);
+
+INSTANTIATE_TEST_SUITE_P(
+    Ours, ValidateJobTest,
+    testing::Values(
+        Row{"X1CountsTheLastIndex",
+            [](JobSpec& s) {
+              s.mutable_tasks(0)->set_name(std::string(58, 'a'));
+              s.mutable_tasks(0)->set_replicas(1001);
+            },
+            "X1 INVALID spec.tasks[0].name"},
+        Row{"X1Fits",
+            [](JobSpec& s) {
+              s.mutable_tasks(0)->set_name(std::string(58, 'a'));
+              s.mutable_tasks(0)->set_replicas(100);
+            },
+            ""},
+        Row{"X3Digit", [](JobSpec& s) { AddPlugin(s, "svc"); }, "X3 INVALID metadata.name", "0j"},
+        Row{"X3Dot", [](JobSpec& s) { AddPlugin(s, "svc"); }, "X3 INVALID metadata.name", "j.k"},
+        Row{"X3Fits", [](JobSpec& s) { AddPlugin(s, "svc"); }, "", std::string(59, 'j')},
+        Row{"X3TooLong", [](JobSpec& s) { AddPlugin(s, "svc"); },
+            "C7 INVALID spec.tasks[0].name X1 INVALID spec.tasks[0].name C7 INVALID spec.tasks[1].name X1 INVALID "
+            "spec.tasks[1].name X3 INVALID metadata.name",
+            std::string(60, 'j')},
+        Row{"X5", [](JobSpec& s) { AddPlugin(s, "ray"); }, "X5 NOT_FOUND spec.plugins.ray"},
+        Row{"X5NamesItsHead", [](JobSpec& s) { AddPlugin(s, "ray", {"--head=b"}); }, ""},
+        Row{"S1", [](JobSpec& s) { s.set_scheduler_name(std::string(64, 's')); }, "S1 INVALID spec.schedulerName"},
+        Row{"S2",
+            [](JobSpec& s) {
+              s.set_min_available(-1);
+              s.set_max_retry(-1);
+              s.set_ttl_seconds_after_finished(-1);
+              s.set_min_success(0);
+              s.mutable_tasks(0)->set_replicas(-1);
+              s.mutable_tasks(0)->set_min_available(-2);
+              s.mutable_tasks(0)->set_max_retry(-2);
+            },
+            "S2 INVALID spec.minAvailable S2 INVALID spec.maxRetry S2 INVALID spec.ttlSecondsAfterFinished S2 INVALID "
+            "spec.minSuccess S2 INVALID spec.tasks[0].replicas S2 INVALID spec.tasks[0].minAvailable S2 INVALID "
+            "spec.tasks[0].maxRetry"},
+        Row{"S3Queue", [](JobSpec& s) { s.set_queue("Q!"); }, "S3 INVALID spec.queue"},
+        Row{"S3Priority", [](JobSpec& s) { s.set_priority_class_name("a/b"); }, "S3 INVALID spec.priorityClassName"},
+        Row{"S4", [](JobSpec& s) { s.mutable_tasks(0)->set_name("a.b"); }, "S4 INVALID spec.tasks[0].name"},
+        Row{"S5Topology", [](JobSpec& s) { s.mutable_tasks(0)->set_topology_policy("numa"); },
+            "S5 INVALID spec.tasks[0].topologyPolicy C9 INVALID "
+            "spec.tasks[0].template.spec.containers[0].resources.requests.cpu"},
+        Row{"S5Mode",
+            [](JobSpec& s) {
+              s.mutable_network_topology()->set_mode("strict");
+              s.mutable_network_topology()->set_highest_tier_allowed(-1);
+            },
+            "S5 INVALID spec.networkTopology.mode S5 INVALID spec.networkTopology.highestTierAllowed"},
+        Row{"S6", [](JobSpec& s) { AddVolume(s, "/a:b", "c"); }, "S6 INVALID spec.volumes[0].mountPath"}),
+    RowName);
+
+struct QueueRow {
+  std::string name;
+  std::optional<QueueFacts> facts;
+  std::string wanted;
+  std::string queue = "q";
+};
+
+class ValidateQueueTest : public testing::TestWithParam<QueueRow> {};
+
+TEST_P(ValidateQueueTest, NamesRuleKindAndField) {
+  EXPECT_EQ(RulesOf(ValidateQueue(GetParam().queue, GetParam().facts)), GetParam().wanted);
+}
+
+INSTANTIATE_TEST_SUITE_P(Queues, ValidateQueueTest,
+                         testing::Values(QueueRow{"Open", QueueFacts{"Open"}, ""},
+                                         QueueRow{"C16aAbsent", std::nullopt, "C16a NOT_FOUND spec.queue"},
+                                         QueueRow{"C16bClosed", QueueFacts{"Closed"}, "C16b PRECONDITION spec.queue"},
+                                         QueueRow{"C16bNotInitialised", QueueFacts{""}, "C16b PRECONDITION spec.queue"},
+                                         QueueRow{"RootIsNotForThisRule", QueueFacts{"Open", true}, "", "root"},
+                                         QueueRow{"C16dNoLeaf", QueueFacts{"Open", true},
+                                                  "C16d PRECONDITION spec.queue"}),
+                         [](const auto& row) { return row.param.name; });
+
+TEST(ValidateJobTest, TheSmallestNumbersAreRefusedToo) {
+  JobSpec spec = GoodSpec();
+  spec.mutable_tasks(0)->set_replicas(std::numeric_limits<int32_t>::min());
+  spec.mutable_tasks(0)->clear_min_available();
+  spec.set_min_available(0);
+  EXPECT_FALSE(ValidateJob(spec, "j", "ns").ok());
+}
+
+TEST(ValidateJobTest, AJobHasSoManyPodsAtMost) {
+  JobSpec spec = GoodSpec();
+  spec.mutable_tasks(0)->set_replicas(static_cast<int32_t>(kMaxPodsPerJob) - spec.tasks(1).replicas());
+  ASSERT_EQ(SumOfReplicas(spec), kMaxPodsPerJob);
+  EXPECT_EQ(RulesOf(ValidateJob(spec, "j", "ns").violations), "");
+  spec.mutable_tasks(0)->set_replicas(spec.tasks(0).replicas() + 1);
+  EXPECT_EQ(RulesOf(ValidateJob(spec, "j", "ns").violations), "N3 INVALID spec.tasks");
+}
+
+TEST(ValidateJobTest, TheNamespaceIsALabel) {
+  EXPECT_EQ(RulesOf(ValidateJob(GoodSpec(), "j", "a.b").violations), "S7 INVALID metadata.namespace");
+}
+
+class ValidateWarningTest : public testing::TestWithParam<Row> {};
+
+TEST_P(ValidateWarningTest, WarnsAndRefusesNothing) {
+  JobSpec spec = GoodSpec();
+  GetParam().change(spec);
+  const Validation validation = ValidateJob(spec, "j", "ns");
+  EXPECT_TRUE(validation.ok()) << RulesOf(validation.violations);
+  EXPECT_EQ(RulesOf(validation.warnings), GetParam().wanted);
+}
+
+void WaitForFirstTask(JobSpec& spec) { spec.mutable_tasks(1)->mutable_depends_on()->add_names("a"); }
+
+INSTANTIATE_TEST_SUITE_P(
+    Warnings, ValidateWarningTest,
+    testing::Values(Row{"X8PendingWithoutATimeout", JobPolicies({Policy("AbortJob", {"PodPending"})}),
+                        "X8 INVALID spec.policies[0].timeout"},
+                    Row{"ATimeoutSilencesIt",
+                        [](JobSpec& s) {
+                          *s.add_policies() = Policy("AbortJob", {"PodPending"});
+                          s.mutable_policies(0)->set_timeout_ms(0);
+                        },
+                        ""},
+                    Row{"W33X8AGangThatWaitsForItself", WaitForFirstTask, "X8 INVALID spec.minAvailable"},
+                    Row{"AGangOfWhatStartsFirst",
+                        [](JobSpec& s) {
+                          WaitForFirstTask(s);
+                          s.set_min_available(2);
+                        },
+                        ""},
+                    Row{"WhatDependsOnNothingThatHasToBeReadyStartsFirst",
+                        [](JobSpec& s) {
+                          WaitForFirstTask(s);
+                          s.mutable_tasks(0)->set_replicas(0);
+                          s.mutable_tasks(0)->set_min_available(0);
+                          s.set_min_available(s.tasks(1).replicas());
+                        },
+                        ""},
+                    Row{"W26AnEventThatNeverHappens", JobPolicies({Policy("AbortJob", {"JobUpdated"})}),
+                        "W26 INVALID spec.policies[0].event"},
+                    Row{"AnEventWithoutATarget", JobPolicies({Policy("RestartTask", {"Unknown"})}),
+                        "W32 INVALID spec.policies[0].action"},
+                    Row{"APluginThatDoesNothing", [](JobSpec& s) { AddPlugin(s, "tensorflow"); },
+                        "N1 INVALID spec.plugins.tensorflow"},
+                    Row{"AnArgumentThatNobodyReads", [](JobSpec& s) { AddPlugin(s, "svc", {"--nonsense"}); },
+                        "N2 INVALID spec.plugins.svc"}),
+    RowName);
+
+TEST(ValidateJobTest, ATaskThatWaitsForItselfIsNotSaidToWaitForAnother) {
+  JobSpec spec = GoodSpec();
+  spec.mutable_tasks(0)->mutable_depends_on()->add_names("a");
+  const Validation validation = ValidateJob(spec, "j", "ns");
+  ASSERT_EQ(validation.violations.size(), 1u);
+  EXPECT_EQ(validation.violations[0].message,
+            "spec.tasks[].dependsOn goes round in a circle: a waits for itself; remove the dependency");
+}
+
+TEST(ValidateJobTest, ForeignWordsInAMessageAreCutBetweenCharactersAndHaveNoControlCharacters) {
+  std::string words = "\x1b[2J\n";
+  for (int i = 0; i < 100'000; ++i) words += "é";
+  JobSpec spec = GoodSpec();
+  spec.mutable_tasks(0)->set_name(words);
+  spec.set_queue(words);
+  AddPlugin(spec, words.c_str());
+  *spec.add_policies() = Policy(words.c_str(), {"PodFailed"});
+  const Validation validation = ValidateJob(spec, words, "ns");
+  EXPECT_GE(validation.violations.size(), 4u) << RulesOf(validation.violations);
+  for (const Violation& violation : validation.violations) {
+    EXPECT_LE(violation.message.size(), 1000u) << violation.rule;
+    for (const char c : violation.message) EXPECT_FALSE(c >= '\0' && c < ' ') << violation.message;
+    // Half a character would be refused by every message on its way.
+    kube::v1::KeyValue sent;
+    sent.set_value(violation.message);
+    kube::v1::KeyValue received;
+    EXPECT_TRUE(received.ParseFromString(sent.SerializeAsString())) << violation.message;
+  }
+}
+
+}  // namespace
+}  // namespace basalt::jobsvc

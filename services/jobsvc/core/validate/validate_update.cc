@@ -1,0 +1,164 @@
+// What may change in a Job that exists: job spec 2.6.
+#include <fmt/format.h>
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
+
+#include <optional>
+
+#include "services/jobsvc/core/render/effective_spec.h"
+#include "services/jobsvc/core/render/semantic_json.h"
+#include "services/jobsvc/core/validate/validate_rules.h"
+
+namespace basalt::jobsvc {
+namespace {
+
+using kube::v1::JobSpec;
+using kube::v1::TaskSpec;
+using Problem = std::optional<Violation>;
+
+Violation Broken(std::string rule, ViolationKind kind, std::string field, std::string_view what) {
+  std::string message = fmt::format("{} {}", field, what);
+  return {std::move(rule), std::move(field), kind, std::move(message)};
+}
+
+Problem CheckTasks(const JobSpec&, const JobSpec& after) {
+  for (int i = 0; i < after.tasks_size(); ++i) {
+    const TaskSpec& task = after.tasks(i);
+    if (task.replicas() < 0) {
+      return Broken("U1", ViolationKind::kInvalid, TaskField(i, ".replicas"), "should be greater than or equal to 0");
+    }
+    if (task.has_min_available() && task.min_available() < 0) {
+      return Broken("U1", ViolationKind::kInvalid, TaskField(i, ".minAvailable"),
+                    "should be greater than or equal to 0");
+    }
+    if (task.has_min_available() && task.min_available() > task.replicas()) {
+      return Broken(
+          "U1", ViolationKind::kInvalid, TaskField(i, ".minAvailable"),
+          fmt::format("is {}, with {} replicas; it {}", task.min_available(), task.replicas(), kAboveTaskReplicas));
+    }
+    if (!task.has_partition_policy()) continue;
+    const std::string problem = PartitionProblem(task);
+    if (!problem.empty()) return Broken("U1", ViolationKind::kInvalid, TaskField(i, ".partitionPolicy"), problem);
+    if (UsesBothTiers(task.partition_policy().network_topology())) {
+      return Broken("U1", ViolationKind::kConflict, TaskField(i, ".partitionPolicy.networkTopology"),
+                    "has both highestTierAllowed and highestTierName; keep one");
+    }
+  }
+  return std::nullopt;
+}
+
+Problem CheckMinimum(const JobSpec&, const JobSpec& after) {
+  const int64_t replicas = SumOfReplicas(after);
+  if (after.min_available() < 0) {
+    return Broken("U2", ViolationKind::kInvalid, "spec.minAvailable", "should be greater than or equal to 0");
+  }
+  if (after.min_available() <= replicas) return std::nullopt;
+  return Broken("U2", ViolationKind::kInvalid, "spec.minAvailable",
+                fmt::format("is {}, with {} replicas; it {}", after.min_available(), replicas, kAboveAllReplicas));
+}
+
+Problem CheckTiers(const JobSpec&, const JobSpec& after) {
+  if (!UsesBothTiers(after.network_topology())) return std::nullopt;
+  return Broken("U3", ViolationKind::kConflict, "spec.networkTopology",
+                "has both highestTierAllowed and highestTierName; keep one");
+}
+
+Problem CheckTaskCount(const JobSpec& before, const JobSpec& after) {
+  if (before.tasks_size() == after.tasks_size()) return std::nullopt;
+  return Broken("U4", ViolationKind::kImmutable, "spec.tasks",
+                fmt::format("are {}, not {}, but cannot be added or removed; a job keeps its number of tasks",
+                            after.tasks_size(), before.tasks_size()));
+}
+
+// Without what may change. An absent number and 0 are one on the wire.
+JobSpec Fixed(const JobSpec& spec) {
+  JobSpec fixed = spec;
+  fixed.clear_min_available();
+  fixed.clear_priority_class_name();
+  if (fixed.max_retry() == 0) fixed.clear_max_retry();
+  for (TaskSpec& task : *fixed.mutable_tasks()) {
+    task.clear_replicas();
+    task.clear_min_available();
+    if (task.max_retry() == 0) task.clear_max_retry();
+  }
+  for (kube::v1::VolumeSpec& volume : *fixed.mutable_volumes()) {
+    // Upstream stores the names that it generates.
+    if (!volume.volume_claim_json().empty()) volume.clear_volume_claim_name();
+  }
+  return fixed;
+}
+
+// Texts of JSON that mean the same become the same.
+void Unify(const JobSpec& before, JobSpec& after) {
+  for (int i = 0; i < before.tasks_size() && i < after.tasks_size(); ++i) {
+    const std::string& old_template = before.tasks(i).template_json();
+    if (SemanticallyEqualTexts(old_template, after.tasks(i).template_json())) {
+      after.mutable_tasks(i)->set_template_json(old_template);
+    }
+  }
+  for (int i = 0; i < before.volumes_size() && i < after.volumes_size(); ++i) {
+    const std::string& old_claim = before.volumes(i).volume_claim_json();
+    if (SemanticallyEqualTexts(old_claim, after.volumes(i).volume_claim_json())) {
+      after.mutable_volumes(i)->set_volume_claim_json(old_claim);
+    }
+  }
+}
+
+std::string WireName(const google::protobuf::FieldDescriptor& field) {
+  const std::string& name = field.json_name();
+  return name.ends_with("Json") ? name.substr(0, name.size() - 4) : name;
+}
+
+// The first field in which two messages of one type differ; empty when they are equal. Walks into lists of messages of
+// the same length, so that a task's field is named.
+std::string FirstDifference(const google::protobuf::Message& a, const google::protobuf::Message& b) {
+  const google::protobuf::Reflection& reflection = *a.GetReflection();
+  for (int i = 0; i < a.GetDescriptor()->field_count(); ++i) {
+    const google::protobuf::FieldDescriptor& field = *a.GetDescriptor()->field(i);
+    const std::unique_ptr<google::protobuf::Message> left(a.New());
+    const std::unique_ptr<google::protobuf::Message> right(b.New());
+    left->CopyFrom(a);
+    right->CopyFrom(b);
+    if (field.is_repeated() && field.message_type() != nullptr &&
+        reflection.FieldSize(a, &field) == reflection.FieldSize(b, &field)) {
+      for (int item = 0; item < reflection.FieldSize(a, &field); ++item) {
+        const std::string inside = FirstDifference(reflection.GetRepeatedMessage(a, &field, item),
+                                                   reflection.GetRepeatedMessage(b, &field, item));
+        if (!inside.empty()) return fmt::format("{}[{}].{}", WireName(field), item, inside);
+      }
+      continue;
+    }
+    // Everything but this field made equal: what is left of a difference is in it.
+    const auto only = [&](google::protobuf::Message& message) {
+      for (int other = 0; other < a.GetDescriptor()->field_count(); ++other) {
+        if (other != i) reflection.ClearField(&message, a.GetDescriptor()->field(other));
+      }
+      return message.SerializeAsString();
+    };
+    if (only(*left) != only(*right)) return WireName(field);
+  }
+  return {};
+}
+
+Problem CheckFixedFields(const JobSpec& before, const JobSpec& after) {
+  const JobSpec left = Fixed(before);
+  JobSpec right = Fixed(after);
+  Unify(left, right);
+  const std::string difference = FirstDifference(left, right);
+  if (difference.empty()) return std::nullopt;
+  return Broken("U5", ViolationKind::kImmutable, fmt::format("spec.{}", difference),
+                "cannot be changed; of a job only minAvailable, priorityClassName and the tasks' replicas and "
+                "minAvailable can");
+}
+
+}  // namespace
+
+std::vector<Violation> ValidateUpdate(const JobSpec& before, const JobSpec& after) {
+  for (const auto check : {&CheckTasks, &CheckMinimum, &CheckTiers, &CheckTaskCount, &CheckFixedFields}) {
+    Problem problem = check(before, after);
+    if (problem) return {*std::move(problem)};
+  }
+  return {};
+}
+
+}  // namespace basalt::jobsvc
