@@ -1,0 +1,132 @@
+// Replicas that ask each other, and how many calls a process takes at once.
+#include "common/rpc/grpc/peers.h"
+
+#include "common/rpc/grpc/grpc_fixture.h"
+#include "common/rpc/grpc/podgroup.h"
+#include "common/rpc/grpc/replica.h"
+#include "common/rpc/grpc/unary.h"
+
+namespace basalt::rpc {
+namespace {
+
+TEST_F(GrpcTest, PodGroupsAreAskedForAtTheirMembersAddress) {
+  struct Handler final : PodGroupHandler {
+    void EnsurePodGroup(podgroup::v1::EnsurePodGroupRequest request,
+                        Done<podgroup::v1::EnsurePodGroupResponse> done) override {
+      if (request.name() == "busy") return done(absl::FailedPreconditionError("an older version is still going"));
+      podgroup::v1::EnsurePodGroupResponse response;
+      response.mutable_pod_group()->mutable_meta()->set_name(request.name());
+      done(std::move(response));
+    }
+  } handler;
+  std::vector<std::unique_ptr<GrpcService>> services;
+  services.push_back(MakePodGroupService(*server_loop_, handler));
+  auto server = GrpcServer::Start({}, std::move(services));
+  ASSERT_TRUE(server.ok());
+  auto directory = MakeGrpcPeerDirectory(*client_loop_);
+  gateway::v1::Member member;
+  member.set_address("127.0.0.1:" + std::to_string((*server)->port()));
+  const auto ask = [&](const std::string& name) {
+    std::promise<absl::StatusOr<podgroup::v1::EnsurePodGroupResponse>> answer;
+    client_loop_->Post([&] {
+      podgroup::v1::EnsurePodGroupRequest request;
+      request.set_name(name);
+      const auto peer = directory->PodGroups(member);
+      EXPECT_EQ(peer, directory->PodGroups(member));
+      peer->EnsurePodGroup(request, kTimeout, [&](auto got) { answer.set_value(std::move(got)); });
+    });
+    return answer.get_future().get();
+  };
+  const auto made = ask("group");
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_EQ(made->pod_group().meta().name(), "group");
+  EXPECT_EQ(ask("busy").status().code(), absl::StatusCode::kFailedPrecondition);
+  directory.reset();
+  server->reset();
+}
+
+TEST_F(GrpcTest, RecordsAreHandedOverBetweenReplicas) {
+  struct Handler final : ReplicaHandler {
+    void HandOver(replica::v1::HandOverRequest request, Done<replica::v1::HandOverResponse> done) override {
+      if (request.slots_size() == 0) return done(absl::UnavailableError("not released yet"));
+      replica::v1::HandOverResponse response;
+      response.add_complete(request.slots(0).slot());
+      done(std::move(response));
+    }
+  } handler;
+  std::vector<std::unique_ptr<GrpcService>> services;
+  services.push_back(MakeReplicaService(*server_loop_, handler));
+  auto server = GrpcServer::Start({}, std::move(services));
+  ASSERT_TRUE(server.ok());
+  auto directory = MakeGrpcPeerDirectory(*client_loop_);
+  gateway::v1::Member member;
+  member.set_address("127.0.0.1:" + std::to_string((*server)->port()));
+  const auto ask = [&](replica::v1::HandOverRequest request) {
+    std::promise<absl::StatusOr<replica::v1::HandOverResponse>> answer;
+    client_loop_->Post([&] {
+      directory->Replicas(member)->HandOver(std::move(request), kTimeout,
+                                            [&](auto got) { answer.set_value(std::move(got)); });
+    });
+    return answer.get_future().get();
+  };
+  EXPECT_EQ(ask({}).status().code(), absl::StatusCode::kUnavailable);
+  replica::v1::HandOverRequest request;
+  request.add_slots()->set_slot(7);
+  const auto page = ask(request);
+  ASSERT_TRUE(page.ok()) << page.status();
+  EXPECT_EQ(page->complete(0), 7u);
+  directory.reset();
+  server->reset();
+}
+
+TEST(CallRoomTest, WhatComesOverTheBoundIsRefusedUntilSomethingEnds) {
+  CallRoom room(3, 100);
+  EXPECT_TRUE(room.Enter(10));
+  EXPECT_TRUE(room.Enter(60));
+  EXPECT_FALSE(room.Enter(31)) << "bytes";
+  EXPECT_TRUE(room.Enter(30));
+  EXPECT_FALSE(room.Enter(0)) << "calls";
+  for (const size_t bytes : {10, 60, 30}) room.Leave(bytes);
+  EXPECT_TRUE(room.Enter(5000)) << "alone";
+  EXPECT_FALSE(room.Enter(1));
+  room.Leave(5000);
+  EXPECT_TRUE(room.Enter(1));
+}
+
+TEST_F(GrpcTest, CallsOverTheBoundAreRefusedAndTheOthersAnswered) {
+  struct Handler final : PodGroupHandler {
+    void EnsurePodGroup(podgroup::v1::EnsurePodGroupRequest, Done<podgroup::v1::EnsurePodGroupResponse> done) override {
+      done(podgroup::v1::EnsurePodGroupResponse());
+    }
+  } handler;
+  std::vector<std::unique_ptr<GrpcService>> services;
+  services.push_back(MakePodGroupService(*server_loop_, handler));
+  auto server = GrpcServer::Start({}, std::move(services));
+  ASSERT_TRUE(server.ok());
+  auto directory = MakeGrpcPeerDirectory(*client_loop_);
+  gateway::v1::Member member;
+  member.set_address("127.0.0.1:" + std::to_string((*server)->port()));
+  const auto ask = [&] {
+    std::promise<absl::Status> answer;
+    client_loop_->Post([&] {
+      directory->PodGroups(member)->EnsurePodGroup({}, kTimeout, [&](auto got) { answer.set_value(got.status()); });
+    });
+    return answer.get_future().get();
+  };
+  EXPECT_TRUE(ask().ok());
+  size_t taken = 0;
+  absl::Status refused;
+  // A call that is over gives its room back a moment later.
+  while (refused.ok()) {
+    while (CallRoom::Get().Enter(0)) ++taken;
+    refused = ask();
+  }
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  for (size_t i = 0; i < taken; ++i) CallRoom::Get().Leave(0);
+  EXPECT_TRUE(ask().ok());
+  directory.reset();
+  server->reset();
+}
+
+}  // namespace
+}  // namespace basalt::rpc
