@@ -1,4 +1,4 @@
-#include "tests/bench/suite_run.h"
+#include "tests/bench/suite/suite_run.h"
 
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>

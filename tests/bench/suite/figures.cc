@@ -1,4 +1,4 @@
-#include "tests/bench/figures.h"
+#include "tests/bench/suite/figures.h"
 
 #include <fmt/format.h>
 
@@ -9,9 +9,9 @@
 
 #include "common/base/status_macros.h"
 #include "common/testing/temp_dir.h"
-#include "tests/bench/raw_limits.h"
-#include "tests/bench/suite_run.h"
-#include "tests/bench/write_budget.h"
+#include "tests/bench/suite/raw_limits.h"
+#include "tests/bench/suite/suite_run.h"
+#include "tests/bench/suite/write_budget.h"
 
 namespace basalt::bench {
 namespace {

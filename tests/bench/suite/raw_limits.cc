@@ -1,4 +1,4 @@
-#include "tests/bench/raw_limits.h"
+#include "tests/bench/suite/raw_limits.h"
 
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>

@@ -4,9 +4,9 @@
 
 #include "common/obs/log.h"
 #include "common/testing/temp_dir.h"
-#include "tests/bench/figures.h"
-#include "tests/bench/suite_run.h"
-#include "tests/bench/write_budget.h"
+#include "tests/bench/suite/figures.h"
+#include "tests/bench/suite/suite_run.h"
+#include "tests/bench/suite/write_budget.h"
 
 namespace basalt::bench {
 namespace {

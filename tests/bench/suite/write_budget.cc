@@ -1,4 +1,4 @@
-#include "tests/bench/write_budget.h"
+#include "tests/bench/suite/write_budget.h"
 
 #include <fmt/format.h>
 

@@ -18,8 +18,8 @@
 #include "absl/flags/usage.h"
 #include "absl/synchronization/mutex.h"
 #include "common/obs/log.h"
-#include "tests/bench/figures.h"
-#include "tests/bench/suite_run.h"
+#include "tests/bench/suite/figures.h"
+#include "tests/bench/suite/suite_run.h"
 
 ABSL_FLAG(bool, json, false, "print JSON instead of a table");
 ABSL_FLAG(bool, quick, false, "fewer pods and laps: minutes become seconds, figures become rough");
