@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "gateway/lead/lease.h"
-#include "tests/simulation/fault_plan.h"
-#include "tests/simulation/judge.h"
-#include "tests/simulation/replacement.h"
+#include "tests/simulation/faults/fault_plan.h"
+#include "tests/simulation/faults/replacement.h"
+#include "tests/simulation/judge/judge.h"
 
 namespace basalt::simulation {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/time/time.h"
-#include "tests/simulation/fault_plan.h"
+#include "tests/simulation/faults/fault_plan.h"
 #include "tests/simulation/planned_job.h"
 #include "tests/simulation/probes.h"
 #include "tests/simulation/sim_suite.h"

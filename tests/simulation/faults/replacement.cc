@@ -1,12 +1,10 @@
-#include "tests/simulation/replacement.h"
+#include "tests/simulation/faults/replacement.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 #include <vector>
-
-#include "tests/simulation/judge.h"
 
 namespace basalt::simulation {
 namespace {

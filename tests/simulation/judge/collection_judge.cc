@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/kube/names.h"
-#include "tests/simulation/judge.h"
+#include "tests/simulation/judge/judge.h"
 
 namespace basalt::simulation {
 namespace {

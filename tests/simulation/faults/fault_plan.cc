@@ -1,4 +1,4 @@
-#include "tests/simulation/fault_plan.h"
+#include "tests/simulation/faults/fault_plan.h"
 
 #include <fmt/format.h>
 

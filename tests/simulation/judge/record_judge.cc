@@ -8,7 +8,7 @@
 #include "common/base/slots.h"
 #include "services/jobsvc/store/history_store.h"
 #include "services/jobsvc/store/job_store.h"
-#include "tests/simulation/judge.h"
+#include "tests/simulation/judge/judge.h"
 
 namespace basalt::simulation {
 namespace {

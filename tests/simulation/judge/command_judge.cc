@@ -4,7 +4,7 @@
 #include <set>
 
 #include "common/kube/names.h"
-#include "tests/simulation/judge.h"
+#include "tests/simulation/judge/judge.h"
 
 namespace basalt::simulation {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "common/kube/names.h"
-#include "tests/simulation/fault_plan.h"
+#include "tests/simulation/faults/fault_plan.h"
 
 namespace basalt::simulation {
 namespace {

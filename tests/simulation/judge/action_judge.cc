@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tests/e2e/writer.h"
-#include "tests/simulation/judge.h"
+#include "tests/simulation/judge/judge.h"
 
 namespace basalt::simulation {
 namespace {

@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "tests/e2e/writer.h"
-#include "tests/simulation/judge.h"
+#include "tests/simulation/judge/judge.h"
 
 namespace basalt::simulation {
 
