@@ -6,7 +6,7 @@
 
 #include "common/base/status.h"
 #include "common/kube/text.h"
-#include "gateway/kube/kube_request.h"
+#include "gateway/kube/write/kube_request.h"
 
 namespace basalt::gateway {
 namespace {

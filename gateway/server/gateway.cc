@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "gateway/kube/api_clock.h"
-#include "gateway/kube/writer.h"
+#include "gateway/kube/write/writer.h"
 #include "gateway/server/watch.h"
 
 namespace basalt::gateway {

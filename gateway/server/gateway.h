@@ -22,7 +22,7 @@
 #include "common/rpc/peers.h"
 #include "gateway/health/readiness.h"
 #include "gateway/health/unreadable.h"
-#include "gateway/kube/writer.h"
+#include "gateway/kube/write/writer.h"
 #include "gateway/lead/lead.h"
 #include "gateway/server/hub.h"
 

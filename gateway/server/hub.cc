@@ -7,7 +7,7 @@
 #include "common/base/status.h"
 #include "common/obs/log.h"
 #include "common/rpc/leader_hint.h"
-#include "gateway/kube/writer.h"
+#include "gateway/kube/write/writer.h"
 #include "gateway/route/object_ref.h"
 #include "gateway/server/hub_stream.h"
 

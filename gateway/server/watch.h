@@ -16,7 +16,7 @@
 #include "common/obs/metrics.h"
 #include "gateway/health/readiness.h"
 #include "gateway/health/unreadable.h"
-#include "gateway/kube/reflector.h"
+#include "gateway/kube/reflect/reflector.h"
 #include "gateway/route/cache.h"
 
 namespace basalt::gateway {

@@ -37,6 +37,8 @@ for lower in common/runtime common/reconcile common/kv common/http common/rpc/si
   rule "$lower" 'grpcpp|common/rpc/grpc/'
 done
 rule gateway/kube 'gateway/(session|health|server|main)/'
+rule gateway/kube/reflect 'gateway/kube/write/'
+rule gateway/kube/write 'gateway/kube/reflect/'
 rule gateway/lead 'gateway/(session|health|server|main)/'
 hits=$(git grep -nE '#include <grpcpp' -- common gateway kubesim dev ':!common/rpc/grpc' || true)
 if [[ -n $hits ]]; then

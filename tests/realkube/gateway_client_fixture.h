@@ -28,8 +28,8 @@
 #include "common/http/kubeconfig/kubeconfig.h"
 #include "common/testing/status_matchers.h"
 #include "common/testing/temp_dir.h"
-#include "gateway/kube/reflector.h"
-#include "gateway/kube/writer.h"
+#include "gateway/kube/reflect/reflector.h"
+#include "gateway/kube/write/writer.h"
 #include "gateway/route/object_ref.h"
 #include "tests/realkube/cluster.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "common/exec/sim_loop.h"
-#include "gateway/kube/reflector.h"
+#include "gateway/kube/reflect/reflector.h"
 #include "gateway/kube/testing.h"
 #include "gateway/route/object_ref.h"
 

@@ -1,4 +1,4 @@
-#include "gateway/kube/kube_request.h"
+#include "gateway/kube/write/kube_request.h"
 
 #include <fmt/format.h>
 

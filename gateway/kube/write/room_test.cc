@@ -1,4 +1,4 @@
-#include "gateway/kube/room.h"
+#include "gateway/kube/write/room.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

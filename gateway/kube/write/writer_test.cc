@@ -1,4 +1,4 @@
-#include "gateway/kube/writer.h"
+#include "gateway/kube/write/writer.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "gateway/kube/line_splitter.h"
+#include "gateway/kube/reflect/line_splitter.h"
 
 #include <fmt/format.h>
 

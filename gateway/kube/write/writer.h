@@ -29,8 +29,8 @@
 #include "common/reconcile/back_off.h"
 #include "common/time/token_bucket.h"
 #include "gateway/kube/api_clock.h"
-#include "gateway/kube/kube_request.h"
-#include "gateway/kube/room.h"
+#include "gateway/kube/write/kube_request.h"
+#include "gateway/kube/write/room.h"
 
 namespace basalt::gateway {
 

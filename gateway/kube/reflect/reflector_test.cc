@@ -1,4 +1,4 @@
-#include "gateway/kube/reflector.h"
+#include "gateway/kube/reflect/reflector.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

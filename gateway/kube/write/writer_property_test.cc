@@ -6,7 +6,7 @@
 
 #include "common/exec/sim_loop.h"
 #include "gateway/kube/testing.h"
-#include "gateway/kube/writer.h"
+#include "gateway/kube/write/writer.h"
 
 namespace basalt::gateway {
 namespace {

@@ -19,7 +19,7 @@
 #include "common/http/http.h"
 #include "common/reconcile/back_off.h"
 #include "gateway/kube/api_clock.h"
-#include "gateway/kube/line_splitter.h"
+#include "gateway/kube/reflect/line_splitter.h"
 #include "gateway/translate/decoder.h"
 
 namespace basalt::gateway {

@@ -8,7 +8,7 @@
 #include "common/exec/sim_loop.h"
 #include "common/http/failure.h"
 #include "gateway/kube/testing.h"
-#include "gateway/kube/writer.h"
+#include "gateway/kube/write/writer.h"
 
 namespace basalt::gateway {
 namespace {
