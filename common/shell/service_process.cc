@@ -14,9 +14,9 @@
 #include "common/discovery/gateway_names.h"
 #include "common/discovery/resolver.h"
 #include "common/obs/log.h"
-#include "common/rpc/grpc/gateway_peer.h"
-#include "common/rpc/grpc/peers.h"
-#include "common/rpc/grpc/replica.h"
+#include "common/rpc/grpc/gateway/gateway_peer.h"
+#include "common/rpc/grpc/peers/peers.h"
+#include "common/rpc/grpc/peers/replica.h"
 #include "common/rpc/grpc/server.h"
 #include "common/rpc/http_status.h"
 

@@ -9,7 +9,7 @@
 #include "common/base/mutex.h"
 #include "common/base/status_macros.h"
 #include "common/exec/run_on.h"
-#include "common/rpc/grpc/gateway_service.h"
+#include "common/rpc/grpc/gateway/gateway_service.h"
 #include "common/rpc/grpc/server.h"
 #include "common/rpc/http_status.h"
 

@@ -12,7 +12,7 @@
 #include "common/base/slots.h"
 #include "common/exec/run_on.h"
 #include "common/http/direct_client.h"
-#include "common/rpc/grpc/gateway_peer.h"
+#include "common/rpc/grpc/gateway/gateway_peer.h"
 
 namespace basalt::gateway {
 namespace {

@@ -36,6 +36,9 @@ for lower in common/runtime common/reconcile common/kv common/http common/rpc/si
   gateway/server services/jobsvc/control services/pgsvc/control services/queuesvc/control kubesim; do
   rule "$lower" 'grpcpp|common/rpc/grpc/'
 done
+rule common/rpc/grpc/gateway 'common/rpc/grpc/(peers|forward)/'
+rule common/rpc/grpc/peers 'common/rpc/grpc/(gateway|forward)/'
+rule common/rpc/grpc/forward 'common/rpc/grpc/(gateway|peers)/'
 rule gateway/kube 'gateway/(session|health|server|main)/'
 rule gateway/kube/reflect 'gateway/kube/write/'
 rule gateway/kube/write 'gateway/kube/reflect/'

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "common/rpc/grpc/gateway_peer.h"
-#include "common/rpc/grpc/gateway_service.h"
+#include "common/rpc/grpc/gateway/gateway_peer.h"
+#include "common/rpc/grpc/gateway/gateway_service.h"
 #include "common/rpc/grpc/server.h"
 
 namespace basalt::rpc {

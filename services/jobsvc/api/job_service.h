@@ -1,7 +1,7 @@
 #pragma once
 
 // The gRPC face of JobService for clients, and of JobPartService for the other replicas. What lies with another replica
-// is asked there (common/rpc/grpc/forward.h).
+// is asked there (common/rpc/grpc/forward/forward.h).
 #include <memory>
 #include <vector>
 

@@ -1,6 +1,6 @@
 #include "services/pgsvc/main/parts.h"
 
-#include "common/rpc/grpc/podgroup.h"
+#include "common/rpc/grpc/peers/podgroup.h"
 #include "services/pgsvc/control/pod_group_controller.h"
 #include "services/pgsvc/control/pod_group_router.h"
 

@@ -11,7 +11,7 @@
 #include "common/base/slot_set.h"
 #include "common/base/slots.h"
 #include "common/base/status.h"
-#include "common/rpc/grpc/forward.h"
+#include "common/rpc/grpc/forward/forward.h"
 #include "common/rpc/grpc/unary.h"
 #include "services/queuesvc/api/queue_page.h"
 #include "services/queuesvc/control/queue_controller.h"

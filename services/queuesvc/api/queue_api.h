@@ -2,7 +2,7 @@
 
 // QueueService over gRPC for clients, and QueuePartService for the other replicas: only the owner of a queue's slot
 // counts its pod groups, so a question about a queue goes to its owner, and a list is gathered from all of them
-// (common/rpc/grpc/forward.h).
+// (common/rpc/grpc/forward/forward.h).
 #include <memory>
 #include <vector>
 

@@ -1,4 +1,4 @@
-#include "common/rpc/grpc/replica.h"
+#include "common/rpc/grpc/peers/replica.h"
 
 #include <utility>
 

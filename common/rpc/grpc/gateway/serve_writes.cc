@@ -1,4 +1,4 @@
-#include "common/rpc/grpc/serve_writes.h"
+#include "common/rpc/grpc/gateway/serve_writes.h"
 
 #include <deque>
 #include <string_view>
@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "common/rpc/grpc/gateway/write_limits.h"
 #include "common/rpc/grpc/status_bridge.h"
 #include "common/rpc/grpc/unary.h"
-#include "common/rpc/grpc/write_limits.h"
 
 namespace basalt::rpc {
 

@@ -1,9 +1,9 @@
-#include "common/rpc/grpc/write_stream.h"
+#include "common/rpc/grpc/gateway/write_stream.h"
 
 #include <algorithm>
 
 #include "common/base/status.h"
-#include "common/rpc/grpc/write_limits.h"
+#include "common/rpc/grpc/gateway/write_limits.h"
 
 namespace basalt::rpc {
 

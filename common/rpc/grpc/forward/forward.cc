@@ -1,4 +1,4 @@
-#include "common/rpc/grpc/forward.h"
+#include "common/rpc/grpc/forward/forward.h"
 
 namespace basalt::rpc {
 

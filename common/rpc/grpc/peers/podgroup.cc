@@ -1,4 +1,4 @@
-#include "common/rpc/grpc/podgroup.h"
+#include "common/rpc/grpc/peers/podgroup.h"
 
 #include <utility>
 

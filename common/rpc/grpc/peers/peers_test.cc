@@ -1,9 +1,9 @@
 // Replicas that ask each other, and how many calls a process takes at once.
-#include "common/rpc/grpc/peers.h"
+#include "common/rpc/grpc/peers/peers.h"
 
 #include "common/rpc/grpc/grpc_fixture.h"
-#include "common/rpc/grpc/podgroup.h"
-#include "common/rpc/grpc/replica.h"
+#include "common/rpc/grpc/peers/podgroup.h"
+#include "common/rpc/grpc/peers/replica.h"
 #include "common/rpc/grpc/unary.h"
 
 namespace basalt::rpc {

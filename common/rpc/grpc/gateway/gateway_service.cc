@@ -1,10 +1,10 @@
-#include "common/rpc/grpc/gateway_service.h"
+#include "common/rpc/grpc/gateway/gateway_service.h"
 
 #include <utility>
 
 #include "basalt/gateway/v1/gateway.grpc.pb.h"
 #include "common/base/mutex.h"
-#include "common/rpc/grpc/serve_writes.h"
+#include "common/rpc/grpc/gateway/serve_writes.h"
 #include "common/rpc/grpc/unary.h"
 #include "common/rpc/leader_hint.h"
 

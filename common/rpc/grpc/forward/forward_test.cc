@@ -1,5 +1,5 @@
 // Forwarding between three real servers, each with an assignment of its own.
-#include "common/rpc/grpc/forward.h"
+#include "common/rpc/grpc/forward/forward.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-#include "common/rpc/grpc/gateway_peer.h"
+#include "common/rpc/grpc/gateway/gateway_peer.h"
 
 #include <deque>
 #include <utility>
@@ -7,7 +7,7 @@
 #include "common/discovery/gateway_ring.h"
 #include "common/exec/run_on.h"
 #include "common/rpc/grpc/calls.h"
-#include "common/rpc/grpc/write_stream.h"
+#include "common/rpc/grpc/gateway/write_stream.h"
 #include "common/rpc/leader_hint.h"
 
 namespace basalt::rpc {

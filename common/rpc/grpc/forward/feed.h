@@ -15,7 +15,7 @@
 #include "common/exec/loop.h"
 #include "common/rpc/feed.h"
 #include "common/rpc/grpc/calls.h"
-#include "common/rpc/grpc/forward.h"
+#include "common/rpc/grpc/forward/forward.h"
 #include "common/rpc/grpc/status_bridge.h"
 #include "common/rpc/grpc/unary.h"
 
