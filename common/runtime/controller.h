@@ -23,33 +23,9 @@
 #include "common/exec/loop.h"
 #include "common/kv/kv_store.h"
 #include "common/rpc/peers.h"
+#include "common/runtime/objects/known_object.h"
 
 namespace basalt::runtime {
-
-// An object that a store remembers: enough to notice that it is not there any more.
-struct KnownObject {
-  std::string watch;  // The watch that showed it.
-  std::string routing_key;
-  std::string uid;
-  std::string ns;
-  std::string name;
-  int64_t resource_version = 0;
-};
-
-struct Gone {
-  enum class Reason {
-    kDeleted,  // A watch saw the deletion.
-    kLeft,     // It no longer matches the watch or its route changed. Raises no event.
-    kAbsent,   // It was known, the snapshot does not have it, and the marks prove that it is gone.
-  };
-  Reason reason;
-  std::string watch;
-  std::string uid;
-  std::string ns;
-  std::string name;
-  int64_t resource_version = 0;            // Of the deletion; of the last state where that is unknown.
-  const kube::v1::Object* last = nullptr;  // Last state seen, if the gateway still had it. Valid during the call.
-};
 
 // The end of a write, in the terms of the correctness rules (4).
 struct WriteOutcome {

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "common/base/mutex.h"
-#include "common/runtime/hand_over.h"
+#include "common/runtime/objects/shared_objects.h"
 #include "common/runtime/replica.h"
-#include "common/runtime/shared_objects.h"
+#include "common/runtime/slots/hand_over.h"
 #include "common/runtime/worker.h"
 
 namespace basalt::runtime {

@@ -10,7 +10,7 @@
 #include "common/base/status.h"
 #include "common/obs/log.h"
 #include "common/rpc/held_slots.h"
-#include "common/runtime/slot_records.h"
+#include "common/runtime/slots/slot_records.h"
 
 namespace basalt::runtime {
 

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "common/runtime/replica_fixture.h"
-#include "common/runtime/slot_records.h"
+#include "common/runtime/slots/slot_records.h"
 
 namespace basalt::runtime {
 namespace {

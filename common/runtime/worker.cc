@@ -9,7 +9,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/obs/log.h"
-#include "common/runtime/slot_records.h"
+#include "common/runtime/slots/slot_records.h"
 
 namespace basalt::runtime {
 

@@ -17,8 +17,8 @@
 #include "common/reconcile/key_queue.h"
 #include "common/runtime/api_clock.h"
 #include "common/runtime/controller.h"
-#include "common/runtime/object_tracker.h"
-#include "common/runtime/shared_objects.h"
+#include "common/runtime/objects/object_tracker.h"
+#include "common/runtime/objects/shared_objects.h"
 
 namespace basalt::runtime {
 

@@ -36,6 +36,8 @@ for lower in common/runtime common/reconcile common/kv common/http common/rpc/si
   gateway/server services/jobsvc/control services/pgsvc/control services/queuesvc/control kubesim; do
   rule "$lower" 'grpcpp|common/rpc/grpc/'
 done
+rule common/runtime/objects 'common/(time|exec|http|kv|obs|rpc|reconcile)/|common/runtime/(slots/|[a-z_]+\.h)'
+rule common/runtime/slots 'common/http/|common/runtime/(objects/|[a-z_]+\.h)'
 rule common/rpc/grpc/gateway 'common/rpc/grpc/(peers|forward)/'
 rule common/rpc/grpc/peers 'common/rpc/grpc/(gateway|forward)/'
 rule common/rpc/grpc/forward 'common/rpc/grpc/(gateway|peers)/'

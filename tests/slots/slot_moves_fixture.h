@@ -19,7 +19,7 @@
 #include "common/obs/metrics.h"
 #include "common/rpc/sim/sim_network.h"
 #include "common/runtime/replica.h"
-#include "common/runtime/slot_records.h"
+#include "common/runtime/slots/slot_records.h"
 #include "gateway/route/testing.h"
 #include "gateway/server/hub.h"
 #include "gateway/server/testing.h"

@@ -1,4 +1,4 @@
-#include "common/runtime/object_identity.h"
+#include "common/runtime/objects/object_identity.h"
 
 #include "common/kube/names.h"
 

@@ -1,8 +1,8 @@
-#include "common/runtime/shared_objects.h"
+#include "common/runtime/objects/shared_objects.h"
 
 #include <utility>
 
-#include "common/runtime/object_identity.h"
+#include "common/runtime/objects/object_identity.h"
 
 namespace basalt::runtime {
 namespace {

@@ -1,4 +1,4 @@
-#include "common/runtime/hand_over.h"
+#include "common/runtime/slots/hand_over.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "common/base/status_macros.h"
 #include "common/obs/log.h"
 #include "common/rpc/held_slots.h"
-#include "common/runtime/slot_records.h"
+#include "common/runtime/slots/slot_records.h"
 
 namespace basalt::runtime {
 

@@ -1,5 +1,5 @@
 // Who may have the records of this process, and who is refused. What passes between two processes: tests/slots.
-#include "common/runtime/hand_over.h"
+#include "common/runtime/slots/hand_over.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

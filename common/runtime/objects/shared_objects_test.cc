@@ -1,9 +1,9 @@
-#include "common/runtime/shared_objects.h"
+#include "common/runtime/objects/shared_objects.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "common/runtime/object_identity.h"
+#include "common/runtime/objects/object_identity.h"
 
 namespace basalt::runtime {
 namespace {

@@ -1,4 +1,4 @@
-#include "common/runtime/object_tracker.h"
+#include "common/runtime/objects/object_tracker.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "common/runtime/slot_records.h"
+#include "common/runtime/slots/slot_records.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

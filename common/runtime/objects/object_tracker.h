@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "basalt/gateway/v1/gateway.pb.h"
-#include "common/runtime/controller.h"
-#include "common/runtime/object_identity.h"
+#include "common/runtime/objects/known_object.h"
+#include "common/runtime/objects/object_identity.h"
 
 namespace basalt::runtime {
 
