@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <utility>
 
 #include "absl/strings/str_split.h"
@@ -12,11 +13,6 @@
 #include "common/base/version.h"
 
 namespace basalt::cli {
-
-void Print(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
-}
 
 int Report(const absl::Status& status) {
   if (status.ok()) return kExitDone;

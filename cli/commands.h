@@ -2,7 +2,6 @@
 
 // basaltctl: what people type. Exit codes: 0 done, 1 the server refused or is away, 2 bad input (nothing was sent),
 // 3 the job that was waited for did not complete.
-#include <cstdio>
 #include <functional>
 #include <memory>
 #include <string>
@@ -37,9 +36,6 @@ void AddCommands(CLI::App& app, GlobalOptions& options, int& exit_code);
 
 // Parses and runs one command line. Prints to stdout and stderr.
 int Main(int argc, const char* const* argv);
-
-// To stdout, at once.
-void Print(std::string_view text);
 
 // Prints "error: …" with the message of the status and returns the exit code that fits its code.
 int Report(const absl::Status& status);

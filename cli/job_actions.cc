@@ -12,7 +12,7 @@
 
 #include "absl/time/clock.h"
 #include "cli/commands.h"
-#include "cli/follow.h"
+#include "cli/follow/follow.h"
 #include "cli/view/job_view.h"
 #include "cli/view/output.h"
 #include "common/base/random.h"
@@ -228,7 +228,8 @@ absl::StatusOr<int> Wait(const GlobalOptions& options, const ActionFlags& flags)
   BASALT_RETURN_IF_ERROR(PrintsNoObject(options, "job wait"));
   BASALT_ASSIGN_OR_RETURN(const std::vector<kube::v1::JobPhase> phases, ParsePhases("--for", flags.phases, kDeleted));
   const bool for_deletion = std::find(flags.phases.begin(), flags.phases.end(), kDeleted) != flags.phases.end();
-  FollowOptions follow{.name = flags.name, .must_exist = true, .quiet = true, .timeout = flags.timeout};
+  FollowOptions follow{
+      .ns = options.ns, .name = flags.name, .must_exist = true, .quiet = true, .timeout = flags.timeout};
   BASALT_ASSIGN_OR_RETURN(follow.deadline, DeadlineOf(flags.timeout));
   const auto reached = [&](kube::v1::JobPhase phase) {
     return std::find(phases.begin(), phases.end(), phase) != phases.end();
@@ -240,7 +241,7 @@ absl::StatusOr<int> Wait(const GlobalOptions& options, const ActionFlags& flags)
     return reached(phase) || (over && !for_deletion);
   };
   JobClient client(options.gateway, std::min(kPatienceOfWait, follow.deadline - absl::Now()));
-  const absl::StatusOr<kube::v1::JobPhase> phase = Follow(client, options, follow);
+  const absl::StatusOr<kube::v1::JobPhase> phase = Follow(client, follow);
   const std::string job = fmt::format("job {}/{}", options.ns, flags.name);
   if (phase.status().code() == absl::StatusCode::kNotFound && for_deletion) {
     Print(fmt::format("{} is gone\n", job));

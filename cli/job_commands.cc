@@ -4,13 +4,15 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdio>
 #include <iterator>
 #include <memory>
 
 #include "absl/strings/str_split.h"
-#include "cli/client.h"
+#include "absl/time/clock.h"
 #include "cli/commands.h"
-#include "cli/follow.h"
+#include "cli/connect/client.h"
+#include "cli/follow/follow.h"
 #include "cli/manifest.h"
 #include "cli/view/explain_view.h"
 #include "cli/view/job_detail.h"
@@ -99,10 +101,10 @@ absl::StatusOr<int> Submit(const GlobalOptions& options, const JobFlags& flags) 
     }
   }
   if (!flags.watch || flags.dry_run) return kExitDone;
-  GlobalOptions follow = options;
-  follow.ns = last.object().meta().namespace_();
-  BASALT_ASSIGN_OR_RETURN(const kube::v1::JobPhase phase,
-                          Follow(client, follow, {.name = last.object().meta().name(), .until = IsFinished}));
+  const kube::v1::ObjectMeta& meta = last.object().meta();
+  BASALT_ASSIGN_OR_RETURN(
+      const kube::v1::JobPhase phase,
+      Follow(client, {.ns = meta.namespace_(), .name = meta.name(), .until = IsFinished, .output = options.output}));
   return phase == kube::v1::JOB_PHASE_COMPLETED ? kExitDone : kExitJobNotCompleted;
 }
 
@@ -128,7 +130,8 @@ absl::StatusOr<int> List(const GlobalOptions& options, const JobFlags& flags) {
     std::fprintf(stderr, "No jobs found%s\n",
                  options.all_namespaces ? "" : fmt::format(" in namespace {}; -A looks in all", options.ns).c_str());
   } else {
-    Print(FormatJobs({all.jobs().begin(), all.jobs().end()}, options.all_namespaces, NowMs(), StandardLook()));
+    Print(FormatJobs({all.jobs().begin(), all.jobs().end()}, options.all_namespaces, absl::ToUnixMillis(absl::Now()),
+                     StandardLook()));
   }
   return kExitDone;
 }
@@ -154,15 +157,17 @@ absl::StatusOr<int> Get(const GlobalOptions& options, const JobFlags& flags) {
   const absl::Status told =
       client.Ask([&](auto& stub, auto* context) { return stub.GetJobHistory(context, of_it, &history); });
   if (!told.ok()) history.Clear();
-  Print(FormatJob(job, history, NowMs(), StandardLook()));
+  Print(FormatJob(job, history, absl::ToUnixMillis(absl::Now()), StandardLook()));
   return kExitDone;
 }
 
 absl::StatusOr<int> Watch(const GlobalOptions& options, const JobFlags& flags) {
   JobClient client(options.gateway);
-  FollowOptions follow{.name = flags.name, .must_exist = !flags.name.empty()};
-  if (!flags.name.empty()) follow.until = IsFinished;
-  const absl::StatusOr<kube::v1::JobPhase> phase = Follow(client, options, follow);
+  const bool one = !flags.name.empty();
+  FollowOptions follow{.name = flags.name, .must_exist = one, .output = options.output};
+  if (one || !options.all_namespaces) follow.ns = options.ns;
+  if (one) follow.until = IsFinished;
+  const absl::StatusOr<kube::v1::JobPhase> phase = Follow(client, follow);
   BASALT_RETURN_IF_ERROR(OrHistory(phase.status(), client, options, flags.name));
   return *phase == kube::v1::JOB_PHASE_COMPLETED ? kExitDone : kExitJobNotCompleted;
 }

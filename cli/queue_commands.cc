@@ -2,9 +2,10 @@
 #include <grpcpp/grpcpp.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 
-#include "cli/client.h"
 #include "cli/commands.h"
+#include "cli/connect/client.h"
 #include "cli/view/output.h"
 #include "cli/view/table.h"
 #include "common/base/status_macros.h"

@@ -17,7 +17,7 @@
 
 #include "basalt/job/v1/job.grpc.pb.h"
 #include "cli/commands.h"
-#include "cli/served_fixture.h"
+#include "cli/connect/served_fixture.h"
 #include "common/base/mutex.h"
 
 namespace basalt::cli {

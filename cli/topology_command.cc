@@ -6,7 +6,7 @@
 
 #include "absl/time/clock.h"
 #include "cli/commands.h"
-#include "cli/gateways.h"
+#include "cli/connect/gateways.h"
 #include "cli/view/output.h"
 #include "cli/view/table.h"
 #include "cli/view/topology_view.h"

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "absl/time/clock.h"
-#include "cli/gateways.h"
+#include "cli/connect/gateways.h"
 #include "common/base/status.h"
 
 namespace basalt::dev {

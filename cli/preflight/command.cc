@@ -1,6 +1,7 @@
 #include "cli/preflight/command.h"
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string>

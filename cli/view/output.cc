@@ -4,10 +4,17 @@
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/util/json_util.h>
 
+#include <cstdio>
+
 #include "common/base/json.h"
 #include "common/base/yaml.h"
 
 namespace basalt::cli {
+
+void Print(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
 
 std::string FormatMessage(const google::protobuf::Message& message, std::string_view format) {
   google::protobuf::util::JsonPrintOptions options;

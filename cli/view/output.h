@@ -1,12 +1,15 @@
 #pragma once
 
-// -o json and -o yaml: the protos themselves, so that scripts see every field.
+// What goes to standard output; -o json and -o yaml: the protos themselves, so that scripts see every field.
 #include <string>
 #include <string_view>
 
 #include "google/protobuf/message.h"
 
 namespace basalt::cli {
+
+// To stdout, at once.
+void Print(std::string_view text);
 
 // `format` is "json" or "yaml". Field names as in the proto, enums by name, fields without a value left out.
 std::string FormatMessage(const google::protobuf::Message& message, std::string_view format);

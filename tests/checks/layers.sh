@@ -32,6 +32,9 @@ rule gateway/health 'grpcpp|rocksdb/|common/kv/|gateway/(session|server|main)/'
 rule gateway 'services/|kubesim/|cli/|dev/'
 rule kubesim 'services/|gateway/|cli/|dev/'
 rule cli 'services/|gateway/|kubesim/|dev/'
+rule cli/view 'grpc|.*\.grpc\.pb\.h|cli/(connect|follow|preflight|completion|[a-z_]*\.h)'
+rule cli/connect 'cli/(view|follow|preflight|completion|[a-z_]*\.h)'
+rule cli/follow 'cli/(preflight|completion|[a-z_]*\.h)'
 for lower in common/runtime common/reconcile common/kv common/http common/rpc/sim gateway/kube gateway/lead gateway/session \
   gateway/server services/jobsvc/control services/pgsvc/control services/queuesvc/control kubesim; do
   rule "$lower" 'grpcpp|common/rpc/grpc/'

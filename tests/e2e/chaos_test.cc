@@ -14,7 +14,7 @@
 #include <set>
 
 #include "absl/time/clock.h"
-#include "cli/client.h"
+#include "cli/connect/client.h"
 #include "common/base/status.h"
 #include "common/kube/text.h"
 #include "common/testing/status_matchers.h"

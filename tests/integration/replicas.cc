@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "absl/time/clock.h"
-#include "cli/client.h"
-#include "cli/gateways.h"
+#include "cli/connect/client.h"
+#include "cli/connect/gateways.h"
 #include "common/base/random.h"
 #include "common/base/slots.h"
 #include "common/base/version.h"

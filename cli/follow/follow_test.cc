@@ -1,5 +1,5 @@
 // job watch and job wait: what is told of changes, of a server that is away, and on a terminal.
-#include "cli/follow.h"
+#include "cli/follow/follow.h"
 
 #include <gmock/gmock.h>
 #include <pty.h>

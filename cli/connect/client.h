@@ -33,6 +33,8 @@ class Client {
   explicit Client(std::string gateway, absl::Duration patience = absl::Seconds(5))
       : gateway_(std::move(gateway)), patience_(patience) {}
 
+  const std::string& gateway() const { return gateway_; }
+
   // For questions, which do no harm when asked twice.
   absl::Status Ask(const Call& call);
   // For what must not be done twice: again only where the call surely was not handled. UNKNOWN where it may have been.

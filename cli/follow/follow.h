@@ -7,16 +7,17 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "basalt/job/v1/job.pb.h"
-#include "cli/client.h"
-#include "cli/commands.h"
+#include "cli/connect/client.h"
 
 namespace basalt::cli {
 
 struct FollowOptions {
+  std::string ns;                                 // Empty: all. Needed with a name.
   std::string name;                               // Empty: all jobs of the namespace.
   std::function<bool(kube::v1::JobPhase)> until;  // Ends it; null: nothing does. Needs a name.
   bool must_exist = false;                        // NOT_FOUND where there is no such job to begin with.
   bool quiet = false;                             // Prints nothing.
+  std::string output;                             // Empty: for people, json or yaml.
   absl::Time deadline = absl::InfiniteFuture();   // DEADLINE_EXCEEDED then, or UNAVAILABLE if nobody answers.
   std::string timeout;                            // How people said it.
 };
@@ -24,8 +25,6 @@ struct FollowOptions {
 // The phase that ended it. NOT_FOUND: the job that is waited for was deleted. On a terminal the picture is drawn anew
 // in place; elsewhere each change is a line. Goes on by its token where a replica ends, for some minutes, and says so
 // on stderr.
-absl::StatusOr<kube::v1::JobPhase> Follow(JobClient& client, const GlobalOptions& options, const FollowOptions& follow);
-
-int64_t NowMs();
+absl::StatusOr<kube::v1::JobPhase> Follow(JobClient& client, const FollowOptions& follow);
 
 }  // namespace basalt::cli

@@ -1,4 +1,4 @@
-#include "cli/gateways.h"
+#include "cli/connect/gateways.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,5 +1,5 @@
 // The topology command against real gRPC servers that answer as the test says.
-#include "cli/gateways.h"
+#include "cli/connect/gateways.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/commands.h"
-#include "cli/served_fixture.h"
+#include "cli/connect/served_fixture.h"
 #include "common/base/slots.h"
 
 namespace basalt::cli {

@@ -1,4 +1,4 @@
-#include "cli/follow.h"
+#include "cli/follow/follow.h"
 
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
@@ -30,12 +30,12 @@ absl::Status Deleted(const std::string& key) {
 }
 
 // By a client of its own: the one that follows keeps its stub.
-absl::Status Exists(const GlobalOptions& options, const std::string& ns, const std::string& name) {
+absl::Status Exists(const std::string& gateway, const std::string& ns, const std::string& name) {
   job::v1::GetJobRequest request;
   request.set_namespace_(ns);
   request.set_name(name);
   job::v1::Job job;
-  JobClient client(options.gateway);
+  JobClient client(gateway);
   return client.Ask([&](auto& stub, auto* context) { return stub.GetJob(context, request, &job); });
 }
 
@@ -46,8 +46,8 @@ std::string KeyOf(const job::v1::Job& job) {
 // What has been told so far, and shown of it.
 class Follower {
  public:
-  Follower(const GlobalOptions& options, const FollowOptions& follow)
-      : options_(options), follow_(follow), live_(options.output.empty() && !follow.quiet && CanRedraw()) {}
+  Follower(const std::string& gateway, const FollowOptions& follow)
+      : gateway_(gateway), follow_(follow), live_(follow.output.empty() && !follow.quiet && CanRedraw()) {}
 
   // The phase that ends it, or why it has to end; nothing where it goes on.
   absl::StatusOr<std::optional<kube::v1::JobPhase>> Take(const job::v1::WatchJobsResponse& change) {
@@ -82,7 +82,7 @@ class Follower {
         }
         // One that no pass has looked at yet is not told either.
         if (follow_.must_exist && jobs_.empty()) {
-          BASALT_RETURN_IF_ERROR(Exists(options_, options_.ns, follow_.name));
+          BASALT_RETURN_IF_ERROR(Exists(gateway_, follow_.ns, follow_.name));
         }
         return std::nullopt;
       default:
@@ -108,8 +108,8 @@ class Follower {
 
   void Show(const std::string& key, const job::v1::WatchJobsResponse& change) {
     if (follow_.quiet) return;
-    if (!options_.output.empty()) {
-      Print(FormatDocument(change, options_.output));
+    if (!follow_.output.empty()) {
+      Print(FormatDocument(change, follow_.output));
     } else if (live_) {
       Draw();
     } else if (change.type() == job::v1::WatchJobsResponse::TYPE_DELETED) {
@@ -124,15 +124,15 @@ class Follower {
     std::vector<job::v1::Job> rows;
     for (const auto& [unused, told] : jobs_) rows.push_back(told.job());
     const size_t height = TerminalHeight();
-    const std::string picture =
-        FitHeight(FormatJobs(rows, options_.all_namespaces, NowMs(), StandardLook()), height, TerminalWidth());
+    const std::string picture = FitHeight(
+        FormatJobs(rows, follow_.ns.empty(), absl::ToUnixMillis(absl::Now()), StandardLook()), height, TerminalWidth());
     // The window may be smaller by now.
     const size_t up = height == 0 ? drawn_ : std::min(drawn_, height - 1);
     Print((up == 0 ? std::string() : fmt::format("\x1b[{}A\x1b[J", up)) + picture);
     drawn_ = static_cast<size_t>(std::count(picture.begin(), picture.end(), '\n'));
   }
 
-  const GlobalOptions& options_;
+  const std::string& gateway_;
   const FollowOptions& follow_;
   const bool live_;
   std::map<std::string, job::v1::WatchJobsResponse> jobs_;
@@ -144,14 +144,11 @@ class Follower {
 
 }  // namespace
 
-int64_t NowMs() { return absl::ToUnixMillis(absl::Now()); }
-
-absl::StatusOr<kube::v1::JobPhase> Follow(JobClient& client, const GlobalOptions& options,
-                                          const FollowOptions& follow) {
+absl::StatusOr<kube::v1::JobPhase> Follow(JobClient& client, const FollowOptions& follow) {
   job::v1::WatchJobsRequest request;
-  if (!options.all_namespaces || !follow.name.empty()) request.set_namespace_(options.ns);
+  request.set_namespace_(follow.ns);
   request.set_name(follow.name);
-  Follower follower(options, follow);
+  Follower follower(client.gateway(), follow);
   absl::Time lost = absl::InfiniteFuture();  // Since when nobody has told anything.
   std::string why;                           // The newest reason for that.
   const auto nobody = [&] {

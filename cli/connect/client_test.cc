@@ -1,5 +1,5 @@
 // The client against real gRPC servers: a gateway that tells of replicas, and replicas that answer as a script says.
-#include "cli/client.h"
+#include "cli/connect/client.h"
 
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
@@ -7,7 +7,7 @@
 
 #include <atomic>
 
-#include "cli/served_fixture.h"
+#include "cli/connect/served_fixture.h"
 #include "common/base/status.h"
 
 namespace basalt::cli {

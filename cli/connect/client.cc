@@ -1,4 +1,4 @@
-#include "cli/client.h"
+#include "cli/connect/client.h"
 
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
@@ -6,7 +6,7 @@
 #include <chrono>
 
 #include "absl/time/clock.h"
-#include "cli/gateways.h"
+#include "cli/connect/gateways.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/rpc/grpc/status_bridge.h"
