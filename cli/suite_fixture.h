@@ -11,7 +11,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -42,7 +41,8 @@ inline job::v1::WatchJobsResponse State(job::v1::Job job) {
   return Told(job::v1::WatchJobsResponse::TYPE_STATE, std::move(job));
 }
 
-// What one call of WatchJobs is told, and how it ends; without an end it stays open until the caller goes.
+// What one call of WatchJobs is told, and how it ends; without an end it stays open until more is said, or the command
+// is over.
 struct Stream {
   std::vector<job::v1::WatchJobsResponse> told;
   std::optional<grpc::Status> end;
@@ -63,12 +63,35 @@ class ScriptedJobs final : public job::v1::JobService::Service {
     const MutexLock lock(mutex_);
     streams_ = std::move(streams);
   }
+  // To the stream that is open, or will be.
+  void Say(Stream more) {
+    const MutexLock lock(mutex_);
+    more_ = std::move(more);
+    changed_.NotifyAll();
+  }
   // What was said of jobs so far is what the calls from now on are answered: each takes the lock.
   void Publish() { const MutexLock lock(mutex_); }
+  // The command is over: its streams end.
+  void EndCommand() {
+    const MutexLock lock(mutex_);
+    ++commands_;
+    changed_.NotifyAll();
+  }
+  // The test is over, also for a call that comes late.
+  void EndAll() {
+    const MutexLock lock(mutex_);
+    over_ = true;
+    changed_.NotifyAll();
+  }
   // "SubmitJob", …, since it was asked for last.
   std::vector<std::string> TakeAsked() {
     const MutexLock lock(mutex_);
     return std::exchange(asked_, {});
+  }
+  // Of the calls of WatchJobs, in their order, since it was asked for last.
+  std::vector<std::string> TakeTokens() {
+    const MutexLock lock(mutex_);
+    return std::exchange(tokens_, {});
   }
 
   grpc::Status GetJob(grpc::ServerContext*, const job::v1::GetJobRequest* request, job::v1::Job* response) override {
@@ -120,19 +143,23 @@ class ScriptedJobs final : public job::v1::JobService::Service {
     Note("DeleteJob");
     return grpc::Status::OK;
   }
-  grpc::Status WatchJobs(grpc::ServerContext* context, const job::v1::WatchJobsRequest*,
+  grpc::Status WatchJobs(grpc::ServerContext*, const job::v1::WatchJobsRequest* request,
                          grpc::ServerWriter<job::v1::WatchJobsResponse>* writer) override {
-    Stream stream;
     Note("WatchJobs");
+    std::optional<Stream> stream;
+    int command = 0;
     {
       const MutexLock lock(mutex_);
+      tokens_.push_back(request->token());
+      command = commands_;
       if (streams_.empty()) return {grpc::StatusCode::ABORTED, "nobody said what to tell"};
       stream = streams_.front();
       if (streams_.size() > 1) streams_.pop_front();
     }
-    for (const job::v1::WatchJobsResponse& response : stream.told) writer->Write(response);
-    if (stream.end) return *stream.end;
-    while (!context->IsCancelled()) std::this_thread::yield();
+    for (; stream; stream = More(command)) {
+      for (const job::v1::WatchJobsResponse& response : stream->told) writer->Write(response);
+      if (stream->end) return *stream->end;
+    }
     return grpc::Status::CANCELLED;
   }
 
@@ -148,13 +175,25 @@ class ScriptedJobs final : public job::v1::JobService::Service {
     return grpc::Status::OK;
   }
 
+  // Waits for it. Nothing: the command is over.
+  std::optional<Stream> More(int command) {
+    const MutexLock lock(mutex_);
+    while (!more_ && commands_ == command && !over_) changed_.Wait(mutex_);
+    return commands_ == command && !over_ ? std::exchange(more_, std::nullopt) : std::nullopt;
+  }
+
   void Note(std::string method) {
     const MutexLock lock(mutex_);
     asked_.push_back(std::move(method));
   }
 
   Mutex mutex_;
+  CondVar changed_;
   std::deque<Stream> streams_ BASALT_GUARDED_BY(mutex_);
+  std::optional<Stream> more_ BASALT_GUARDED_BY(mutex_);
+  int commands_ BASALT_GUARDED_BY(mutex_) = 0;
+  bool over_ BASALT_GUARDED_BY(mutex_) = false;
+  std::vector<std::string> tokens_ BASALT_GUARDED_BY(mutex_);
   std::vector<std::string> asked_ BASALT_GUARDED_BY(mutex_);
 };
 
@@ -174,6 +213,8 @@ class SuiteTest : public ServedTest {
     gateway_ = Serve(std::make_unique<ToldGateway>(topology));
   }
 
+  ~SuiteTest() override { jobs_->EndAll(); }
+
   Ran Run(const std::vector<std::string>& words) {
     return Captured([&] { return Type(words); });
   }
@@ -183,7 +224,9 @@ class SuiteTest : public ServedTest {
     if (words.front() != "--gateway") arguments.insert(arguments.end(), {"--gateway", gateway_.c_str()});
     for (const std::string& word : words) arguments.push_back(word.c_str());
     jobs_->Publish();
-    return Main(static_cast<int>(arguments.size()), arguments.data());
+    const int exit_code = Main(static_cast<int>(arguments.size()), arguments.data());
+    jobs_->EndCommand();
+    return exit_code;
   }
 
   ScriptedJobs& jobs() { return *jobs_; }
