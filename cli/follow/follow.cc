@@ -123,11 +123,11 @@ class Follower {
   void Draw() {
     std::vector<job::v1::Job> rows;
     for (const auto& [unused, told] : jobs_) rows.push_back(told.job());
-    const size_t height = TerminalHeight();
+    const std::optional<size_t> height = TerminalHeight();
     const std::string picture = FitHeight(
         FormatJobs(rows, follow_.ns.empty(), absl::ToUnixMillis(absl::Now()), StandardLook()), height, TerminalWidth());
     // The window may be smaller by now.
-    const size_t up = height == 0 ? drawn_ : std::min(drawn_, height - 1);
+    const size_t up = height ? std::min(drawn_, *height - 1) : drawn_;
     Print((up == 0 ? std::string() : fmt::format("\x1b[{}A\x1b[J", up)) + picture);
     drawn_ = static_cast<size_t>(std::count(picture.begin(), picture.end(), '\n'));
   }

@@ -79,19 +79,19 @@ std::string CutLine(std::string_view line, size_t width) {
   return fmt::format("{}…{}", line.substr(0, end), ended ? "\n" : "");
 }
 
-std::string_view CutLines(std::string_view text, size_t height) {
-  if (height == 0) return text;
+std::string_view CutLines(std::string_view text, std::optional<size_t> height) {
+  if (!height) return text;
   size_t end = 0;
-  for (size_t lines = 1; lines < height && end < text.size(); ++lines) {
+  for (size_t lines = 1; lines < *height && end < text.size(); ++lines) {
     end = std::min(text.size(), text.find('\n', end)) + 1;
   }
   return text.substr(0, std::min(end, text.size()));
 }
 
-std::string FitHeight(std::string_view text, size_t height, size_t width) {
+std::string FitHeight(std::string_view text, std::optional<size_t> height, size_t width) {
   const auto lines = static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
-  if (height == 0 || lines < height) return std::string(text);
-  const std::string_view kept = height == 1 ? std::string_view() : CutLines(text, height - 1);
+  if (!height || lines < *height) return std::string(text);
+  const std::string_view kept = CutLines(text, *height - 1);
   const size_t left_out = lines - static_cast<size_t>(std::count(kept.begin(), kept.end(), '\n'));
   return fmt::format("{}{}", kept, CutLine(fmt::format("{} more are not shown\n", left_out), width));
 }
@@ -194,6 +194,9 @@ std::string FormatAge(int64_t milliseconds) {
 }
 
 size_t TerminalWidth() { return TerminalSize().ws_col; }
-size_t TerminalHeight() { return TerminalSize().ws_row; }
+std::optional<size_t> TerminalHeight() {
+  const size_t rows = TerminalSize().ws_row;
+  return rows == 0 ? std::nullopt : std::optional(rows);
+}
 
 }  // namespace basalt::cli

@@ -2,6 +2,7 @@
 
 // Tables for people: columns as wide as they need to be.
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -44,18 +45,18 @@ std::string Wrap(std::string_view text, size_t width, size_t indent = 0);
 std::string Paragraph(std::string_view text, size_t width, size_t indent);
 // Words of others, with "?" for control characters.
 std::string Printable(std::string_view text);
-// Whole lines, of which there are at most `height` - 1, so that a terminal does not scroll; 0 = all.
-std::string_view CutLines(std::string_view text, size_t height);
+// Whole lines, of which there are at most `height` - 1, so that a terminal does not scroll; without a height all.
+std::string_view CutLines(std::string_view text, std::optional<size_t> height);
 // The same; where lines are left out the last one says how many.
-std::string FitHeight(std::string_view text, size_t height, size_t width);
+std::string FitHeight(std::string_view text, std::optional<size_t> height, size_t width);
 // Code points of the longest line.
 size_t TableWidth(std::string_view text);
 
 // "5s", "3m20s", "4h", "12d", as kubectl writes ages. Negative counts as 0.
 std::string FormatAge(int64_t milliseconds);
 
-// Of the terminal; 0 when standard output is none.
+// Of the terminal; 0 or nothing where standard output is none, or does not say.
 size_t TerminalWidth();
-size_t TerminalHeight();
+std::optional<size_t> TerminalHeight();
 
 }  // namespace basalt::cli

@@ -128,8 +128,10 @@ TEST(TopologyViewTest, APictureFitsTheTerminal) {
   EXPECT_EQ(CutLines("a\nb\nc\n", 3), "a\nb\n");
   EXPECT_EQ(CutLines("a\nb\n", 3), "a\nb\n");
   EXPECT_EQ(CutLines("a\nb", 9), "a\nb");
-  EXPECT_EQ(CutLines("a\nb\n", 0), "a\nb\n");
+  EXPECT_EQ(CutLines("a\nb\n", std::nullopt), "a\nb\n");
   EXPECT_EQ(CutLines("a\nb\n", 1), "");
+  EXPECT_EQ(CutLines("a\nb\n", 0), "");
+  EXPECT_EQ(FitHeight("a\nb\nc\n", std::nullopt, 80), "a\nb\nc\n");
   EXPECT_EQ(FitHeight("a\nb\nc\n", 4, 80), "a\nb\nc\n");
   EXPECT_EQ(FitHeight("a\nb\nc\n", 3, 80), "a\n2 more are not shown\n");
   EXPECT_EQ(FitHeight("a\nb\nc\n", 1, 80), "3 more are not shown\n");
