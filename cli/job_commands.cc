@@ -102,9 +102,12 @@ absl::StatusOr<int> Submit(const GlobalOptions& options, const JobFlags& flags) 
   }
   if (!flags.watch || flags.dry_run) return kExitDone;
   const kube::v1::ObjectMeta& meta = last.object().meta();
-  BASALT_ASSIGN_OR_RETURN(
-      const kube::v1::JobPhase phase,
-      Follow(client, {.ns = meta.namespace_(), .name = meta.name(), .until = IsFinished, .output = options.output}));
+  BASALT_ASSIGN_OR_RETURN(const kube::v1::JobPhase phase, Follow(client, {.ns = meta.namespace_(),
+                                                                          .name = meta.name(),
+                                                                          .uid = meta.uid(),
+                                                                          .version = meta.resource_version(),
+                                                                          .until = IsFinished,
+                                                                          .output = options.output}));
   return phase == kube::v1::JOB_PHASE_COMPLETED ? kExitDone : kExitJobNotCompleted;
 }
 
@@ -130,8 +133,8 @@ absl::StatusOr<int> List(const GlobalOptions& options, const JobFlags& flags) {
     std::fprintf(stderr, "No jobs found%s\n",
                  options.all_namespaces ? "" : fmt::format(" in namespace {}; -A looks in all", options.ns).c_str());
   } else {
-    Print(FormatJobs({all.jobs().begin(), all.jobs().end()}, options.all_namespaces, absl::ToUnixMillis(absl::Now()),
-                     StandardLook()));
+    Print(FormatJobs({all.jobs().pointer_begin(), all.jobs().pointer_end()}, options.all_namespaces,
+                     absl::ToUnixMillis(absl::Now()), StandardLook()));
   }
   return kExitDone;
 }

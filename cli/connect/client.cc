@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "absl/time/clock.h"
@@ -64,8 +65,8 @@ absl::StatusOr<bool> Client<Service>::Next() {
 }
 
 template <typename Service>
-absl::StatusOr<typename Service::Stub*> Client<Service>::Connect() {
-  const absl::Time end = absl::Now() + patience_;
+absl::StatusOr<typename Service::Stub*> Client<Service>::Connect(absl::Time deadline) {
+  const absl::Time end = std::min(absl::Now() + patience_, deadline);
   while (stub_ == nullptr) {
     BASALT_ASSIGN_OR_RETURN(const bool found, Next());
     if (found) break;

@@ -39,9 +39,9 @@ class Client {
   absl::Status Ask(const Call& call);
   // For what must not be done twice: again only where the call surely was not handled. UNKNOWN where it may have been.
   absl::Status Order(const Call& call);
-  // For a stream, whose end is the caller's to judge: one attempt at finding a replica, within the patience. The stub
-  // lives as long as the client, until the next call.
-  absl::StatusOr<typename Service::Stub*> Connect();
+  // For a stream, whose end is the caller's to judge: one attempt at finding a replica, within the patience and until
+  // the deadline. The stub lives as long as the client, until the next call.
+  absl::StatusOr<typename Service::Stub*> Connect(absl::Time deadline = absl::InfiniteFuture());
   // The replica that was asked last has not answered: the next call goes to another one, if there is one.
   void TryAnother() { stub_.reset(); }
 

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <functional>
 #include <thread>
 
 #include "cli/suite_fixture.h"
@@ -36,8 +37,10 @@ class FollowTest : public SuiteTest {
  protected:
   ~FollowTest() override { setenv("TERM", term_.c_str(), 1); }
 
-  // What a terminal of that size is sent; a carriage return before each end of a line is left out.
-  std::string RunOnTerminal(unsigned short rows, unsigned short columns, const std::vector<std::string>& words) {
+  // What a terminal of that size is sent; a carriage return before each end of a line is left out. `seen` is told of
+  // all so far whenever more comes, on another thread.
+  std::string RunOnTerminal(unsigned short rows, unsigned short columns, const std::vector<std::string>& words,
+                            const std::function<void(std::string_view)>& seen = nullptr) {
     int master = -1;
     int slave = -1;
     winsize size{.ws_row = rows, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};
@@ -45,7 +48,10 @@ class FollowTest : public SuiteTest {
     std::string sent;
     std::thread reader([&] {
       std::array<char, 4096> buffer;
-      for (ssize_t got = 0; (got = read(master, buffer.data(), buffer.size())) > 0;) sent.append(buffer.data(), got);
+      for (ssize_t got = 0; (got = read(master, buffer.data(), buffer.size())) > 0;) {
+        sent.append(buffer.data(), static_cast<size_t>(got));
+        if (seen != nullptr) seen(sent);
+      }
     });
     std::fflush(stdout);
     const int before = dup(STDOUT_FILENO);
@@ -128,16 +134,39 @@ TEST_F(FollowTest, WaitDistinguishesAJobThatIsNotThereYetFromASuiteThatDoesNotAn
               HasSubstr("error: no jobsvc answered within 300ms"));
 }
 
+// Drawn after the first list and, as there is a change then, at the end.
 TEST_F(FollowTest, APictureIsNoHigherThanTheTerminal) {
   setenv("TERM", "xterm", 1);
   std::vector<WatchJobsResponse> told;
-  for (char name = 'a'; name < 'm'; ++name) told.push_back(State(MakeJob(std::string(1, name), JOB_PHASE_RUNNING)));
+  for (char name = 'a'; name < 'l'; ++name) told.push_back(State(MakeJob(std::string(1, name), JOB_PHASE_RUNNING)));
+  told.push_back(kSynced);
+  told.push_back(State(MakeJob("l", JOB_PHASE_RUNNING)));
   jobs().Tell({cli::EndsWith(told)});
   const std::string sent = RunOnTerminal(8, 80, {"job", "watch"});
   EXPECT_THAT(sent, HasSubstr("\x1b[7A"));
-  EXPECT_THAT(sent, Not(HasSubstr("\x1b[8A")));
+  EXPECT_EQ(Count(sent, "\x1b["), 2u) << "up and clear, once: " << sent;
   EXPECT_THAT(sent, EndsWith("7 more are not shown\n"));
   EXPECT_THAT(RunOnTerminal(30, 80, {"job", "watch"}), Not(HasSubstr("not shown")));
+}
+
+TEST_F(FollowTest, WhatChangesIsDrawnAlsoWhereNothingFollows) {
+  setenv("TERM", "xterm", 1);
+  jobs().Tell({Stream{{State(MakeJob("one", JOB_PHASE_RUNNING)), kSynced, State(MakeJob("two", JOB_PHASE_RUNNING))},
+                      std::nullopt}});
+  bool ended = false;
+  const std::string sent = RunOnTerminal(30, 80, {"job", "watch"}, [&](std::string_view so_far) {
+    if (ended || so_far.find("\ntwo ") == so_far.npos) return;
+    ended = true;
+    jobs().Say(cli::EndsWith({}));
+  });
+  EXPECT_EQ(Count(sent, "NAME"), 2u) << sent;
+}
+
+TEST_F(FollowTest, AnEndIsDrawnBeforeTheListIsComplete) {
+  setenv("TERM", "xterm", 1);
+  jobs().Tell({cli::EndsWith({State(MakeJob("a", JOB_PHASE_COMPLETED)), kSynced})});
+  const std::string sent = RunOnTerminal(30, 80, {"job", "watch", "a"});
+  EXPECT_THAT(sent, HasSubstr("Completed"));
 }
 
 TEST_F(FollowTest, ATerminalThatCannotMoveItsCursorIsSentLines) {

@@ -240,13 +240,14 @@ bool IsFinished(kube::v1::JobPhase phase) {
          phase == kube::v1::JOB_PHASE_TERMINATED || phase == kube::v1::JOB_PHASE_ABORTED;
 }
 
-std::string FormatJobs(const std::vector<job::v1::Job>& jobs, bool with_namespace, int64_t now_ms, const Look& look) {
+std::string FormatJobs(const std::vector<const job::v1::Job*>& jobs, bool with_namespace, int64_t now_ms,
+                       const Look& look) {
   Row header;
   std::vector<Row> rows;
   for (const RowSize size : {RowSize::kFull, RowSize::kShort, RowSize::kLeast}) {
     header = JobHeader(with_namespace, size);
     rows.clear();
-    for (const job::v1::Job& job : jobs) rows.push_back(JobRow(job, with_namespace, size, now_ms));
+    for (const job::v1::Job* job : jobs) rows.push_back(JobRow(*job, with_namespace, size, now_ms));
     if (Fits(header, rows, look)) break;
   }
   return FormatTable(header, rows, look);

@@ -25,7 +25,7 @@ absl::StatusOr<std::vector<kube::v1::JobPhase>> ParsePhases(std::string_view opt
 bool IsFinished(kube::v1::JobPhase phase);
 
 // NAME PHASE PENDING RUNNING SUCCEEDED FAILED TOTAL QUEUE AGE WHY; with NAMESPACE in front for all namespaces.
-std::string FormatJobs(const std::vector<job::v1::Job>& jobs, bool with_namespace, int64_t now_ms,
+std::string FormatJobs(const std::vector<const job::v1::Job*>& jobs, bool with_namespace, int64_t now_ms,
                        const Look& look = {});
 // Every decision, with the pods as they were.
 std::string FormatHistory(const job::v1::JobHistory& history, const Look& look = {});

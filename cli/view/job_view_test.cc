@@ -90,6 +90,10 @@ job::v1::Job TestJob() {
   )pb");
 }
 
+std::string FormatOne(const job::v1::Job& job, bool with_namespace, int64_t now_ms, const Look& look = {}) {
+  return FormatJobs({&job}, with_namespace, now_ms, look);
+}
+
 job::v1::JobHistory TestHistory(int entries) {
   job::v1::JobHistory history;
   for (int i = 0; i < entries; ++i) {
@@ -222,17 +226,17 @@ TEST(JobDetailTest, TablesFitTheTerminalAndColoursAreForPhases) {
 
 TEST(JobViewTest, JobsAreARowEach) {
   EXPECT_EQ(
-      FormatJobs({TestJob()}, true, kNow),
+      FormatOne(TestJob(), true, kNow),
       "NAMESPACE   NAME    PHASE     PENDING   RUNNING   SUCCEEDED   FAILED   TOTAL   QUEUE      AGE    WHY\n"
       "ml          train   Running   0         3         0           1        4       research   100s   1 pods have "
       "not started\n");
-  EXPECT_EQ(FormatJobs({TestJob()}, false, kNow, {.width = 101}),
+  EXPECT_EQ(FormatOne(TestJob(), false, kNow, {.width = 101}),
             "NAME    PHASE     PENDING   RUNNING   SUCCEEDED   FAILED   TOTAL   QUEUE      AGE    WHY\n"
             "train   Running   0         3         0           1        4       research   100s   1 pods have not…\n");
 }
 
 TEST(JobViewTest, WhereThereIsLittleRoomTheCountsStandTogether) {
-  EXPECT_EQ(FormatJobs({TestJob()}, false, kNow, {.width = 80}),
+  EXPECT_EQ(FormatOne(TestJob(), false, kNow, {.width = 80}),
             "NAME    PHASE     P/R/S/F   TOTAL   QUEUE      AGE    WHY\n"
             "train   Running   0/3/0/1   4       research   100s   1 pods have not started\n");
 }
@@ -241,8 +245,8 @@ TEST(JobViewTest, WhatStandsInItsWayComesBeforeWhatItWaitsFor) {
   job::v1::Job job = TestJob();
   job.mutable_object()->mutable_status()->set_reason("PVCError");
   job.mutable_object()->mutable_status()->set_message("claim set does not exist");
-  EXPECT_THAT(FormatJobs({job}, false, kNow), HasSubstr("100s   PVCError: claim set does not exist\n"));
-  EXPECT_THAT(FormatJobs({TestJob()}, false, kNow), HasSubstr("100s   1 pods have not started\n"));
+  EXPECT_THAT(FormatOne(job, false, kNow), HasSubstr("100s   PVCError: claim set does not exist\n"));
+  EXPECT_THAT(FormatOne(TestJob(), false, kNow), HasSubstr("100s   1 pods have not started\n"));
 }
 
 TEST(JobViewTest, WhereThereIsLittleRoomDecisionsGoWithoutWhatSaysLeast) {
@@ -320,16 +324,16 @@ TEST(JobViewTest, OnANarrowTerminalADecisionStandsInSeveralLinesUncut) {
 }
 
 TEST(JobViewTest, OnANarrowTerminalNamePhaseCountsAndReasonAreLeftAndThePhaseIsWhole) {
-  EXPECT_EQ(FormatJobs({TestJob()}, false, kNow, {.width = 40}),
+  EXPECT_EQ(FormatOne(TestJob(), false, kNow, {.width = 40}),
             "NAME    PHASE     P/R/S/F   WHY\n"
             "train   Running   0/3/0/1   1 pods have…\n");
-  EXPECT_EQ(FormatJobs({TestJob()}, true, kNow, {.width = 44}),
+  EXPECT_EQ(FormatOne(TestJob(), true, kNow, {.width = 44}),
             "NAME       PHASE     P/R/S/F   WHY\n"
             "ml/train   Running   0/3/0/1   1 pods have …\n");
   job::v1::Job job = TestJob();
   job.mutable_object()->mutable_meta()->set_name("train-with-a-long-name");
   job.mutable_object()->mutable_status()->set_phase(kube::v1::JOB_PHASE_COMPLETING);
-  EXPECT_THAT(FormatJobs({job}, false, kNow, {.width = 40}), HasSubstr("Completing   0/3/0/1   "));
+  EXPECT_THAT(FormatOne(job, false, kNow, {.width = 40}), HasSubstr("Completing   0/3/0/1   "));
 }
 
 TEST(JobViewTest, SeveralPhasesCanBeGiven) {

@@ -88,8 +88,8 @@ std::string_view CutLines(std::string_view text, std::optional<size_t> height) {
   return text.substr(0, std::min(end, text.size()));
 }
 
-std::string FitHeight(std::string_view text, std::optional<size_t> height, size_t width) {
-  const auto lines = static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+std::string FitHeight(std::string_view text, std::optional<size_t> height, size_t width, size_t beyond) {
+  const size_t lines = static_cast<size_t>(std::count(text.begin(), text.end(), '\n')) + beyond;
   if (!height || lines < *height) return std::string(text);
   const std::string_view kept = CutLines(text, *height - 1);
   const size_t left_out = lines - static_cast<size_t>(std::count(kept.begin(), kept.end(), '\n'));

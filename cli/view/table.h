@@ -47,8 +47,8 @@ std::string Paragraph(std::string_view text, size_t width, size_t indent);
 std::string Printable(std::string_view text);
 // Whole lines, of which there are at most `height` - 1, so that a terminal does not scroll; without a height all.
 std::string_view CutLines(std::string_view text, std::optional<size_t> height);
-// The same; where lines are left out the last one says how many.
-std::string FitHeight(std::string_view text, std::optional<size_t> height, size_t width);
+// The same; where lines are left out the last one says how many, with the `beyond` that do not stand in the text.
+std::string FitHeight(std::string_view text, std::optional<size_t> height, size_t width, size_t beyond = 0);
 // Code points of the longest line.
 size_t TableWidth(std::string_view text);
 

@@ -134,6 +134,7 @@ TEST(TopologyViewTest, APictureFitsTheTerminal) {
   EXPECT_EQ(FitHeight("a\nb\nc\n", std::nullopt, 80), "a\nb\nc\n");
   EXPECT_EQ(FitHeight("a\nb\nc\n", 4, 80), "a\nb\nc\n");
   EXPECT_EQ(FitHeight("a\nb\nc\n", 3, 80), "a\n2 more are not shown\n");
+  EXPECT_EQ(FitHeight("a\nb\nc\n", 3, 80, 7), "a\n9 more are not shown\n");
   EXPECT_EQ(FitHeight("a\nb\nc\n", 1, 80), "3 more are not shown\n");
 }
 

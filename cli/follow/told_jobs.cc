@@ -1,0 +1,62 @@
+#include "cli/follow/told_jobs.h"
+
+#include <set>
+
+namespace basalt::cli {
+namespace {
+
+using Message = ToldJobs::Message;
+
+Message Gone(const std::string& key, const std::string& uid, uint32_t slot) {
+  Message gone;
+  gone.set_type(Message::TYPE_DELETED);
+  gone.set_slot(slot);
+  kube::v1::ObjectMeta& meta = *gone.mutable_job()->mutable_object()->mutable_meta();
+  const size_t slash = key.find('/');
+  meta.set_namespace_(key.substr(0, slash));
+  meta.set_name(key.substr(slash + 1));
+  meta.set_uid(uid);
+  return gone;
+}
+
+}  // namespace
+
+std::string KeyOf(const job::v1::Job& job) {
+  return job.object().meta().namespace_() + "/" + job.object().meta().name();
+}
+
+std::vector<Message> ToldJobs::TakeUnsure() {
+  std::vector<Message> gone;
+  for (auto job = jobs_.begin(); job != jobs_.end();) {
+    if (!job->second.unsure) {
+      ++job;
+      continue;
+    }
+    gone.push_back(Gone(job->first, job->second.uid, job->second.slot));
+    job = jobs_.erase(job);
+  }
+  return gone;
+}
+
+std::vector<Message> ToldJobs::Take(const Message& message) {
+  if (!message.token().empty()) token_ = message.token();
+  switch (message.type()) {
+    case Message::TYPE_STATE:
+      jobs_[KeyOf(message.job())] = {message.job().object().meta().uid(), message.slot(), false};
+      return {};
+    case Message::TYPE_DELETED:
+      jobs_.erase(KeyOf(message.job()));
+      return {message};
+    case Message::TYPE_RESET: {
+      const std::set<uint32_t> slots(message.slots().begin(), message.slots().end());
+      for (auto& [key, told] : jobs_) told.unsure |= slots.contains(told.slot);
+      return {};
+    }
+    case Message::TYPE_SYNCED:
+      return TakeUnsure();
+    default:
+      return {};
+  }
+}
+
+}  // namespace basalt::cli

@@ -1,0 +1,85 @@
+#include "cli/follow/told_jobs.h"
+
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_split.h"
+#include "common/base/status.h"
+
+namespace basalt::cli {
+namespace {
+
+// "a" is shown, "a@t" with token t; "-a" deleted; "S" SYNCED and "P" PROGRESS, "S@t" with a token; "R" a reset of its
+// slot. Of jobs the first letter is the slot: "a1" and "a2" are in the same.
+ToldJobs::Message Read(std::string_view word) {
+  ToldJobs::Message message;
+  if (const size_t at = word.find('@'); at != word.npos) {
+    message.set_token(std::string(word.substr(at + 1)));
+    word = word.substr(0, at);
+  }
+  if (word == "S" || word == "P") {
+    message.set_type(word == "S" ? ToldJobs::Message::TYPE_SYNCED : ToldJobs::Message::TYPE_PROGRESS);
+    return message;
+  }
+  if (word.starts_with("R")) {
+    message.set_type(ToldJobs::Message::TYPE_RESET);
+    message.add_slots(static_cast<uint32_t>(word[1]));
+    return message;
+  }
+  const bool gone = word.starts_with("-");
+  if (gone) word.remove_prefix(1);
+  message.set_type(gone ? ToldJobs::Message::TYPE_DELETED : ToldJobs::Message::TYPE_STATE);
+  message.set_slot(static_cast<uint32_t>(word[0]));
+  kube::v1::ObjectMeta& meta = *message.mutable_job()->mutable_object()->mutable_meta();
+  meta.set_namespace_("ns");
+  meta.set_name(std::string(word));
+  meta.set_uid("uid-" + std::string(word));
+  return message;
+}
+
+// What goes is told with the message that says so: "S:a".
+std::string Tell(std::string_view words) {
+  ToldJobs told;
+  std::string gone;
+  for (const std::string_view word : std::vector<std::string>(absl::StrSplit(ToAbsl(words), ' '))) {
+    for (const ToldJobs::Message& deletion : told.Take(Read(word))) {
+      EXPECT_EQ(deletion.type(), ToldJobs::Message::TYPE_DELETED);
+      const auto& meta = deletion.job().object().meta();
+      EXPECT_EQ(meta.uid(), "uid-" + meta.name());
+      EXPECT_EQ(meta.namespace_(), "ns");
+      gone += (gone.empty() ? "" : " ") + std::string(word) + ":" + meta.name();
+    }
+  }
+  return gone;
+}
+
+TEST(ToldJobsTest, WhatIsNotToldAgainWhereItHadToBeIsGone) {
+  struct Row {
+    std::string_view told;
+    std::string_view gone;
+  };
+  const Row rows[] = {
+      {"a b S@1 -a", "-a:a"},
+      {"-a", "-a:a"},  // Also one that was never shown.
+      {"a b S b S", ""},
+      {"a1 a2 b S@1 Ra a1 S", "S:a2"},
+      {"a1 S@1 Ra S a1 S", "S:a1"},
+  };
+  for (const Row& row : rows) EXPECT_EQ(Tell(row.told), row.gone) << row.told;
+}
+
+TEST(ToldJobsTest, TheNewestTokenIsKept) {
+  ToldJobs told;
+  EXPECT_TRUE(told.empty());
+  EXPECT_EQ(told.token(), "");
+  told.Take(Read("a@1"));
+  told.Take(Read("P@2"));
+  told.Take(Read("b"));
+  EXPECT_EQ(told.token(), "2");
+  EXPECT_FALSE(told.empty());
+  told.Take(Read("-a"));
+  told.Take(Read("S"));
+  EXPECT_TRUE(told.empty());
+}
+
+}  // namespace
+}  // namespace basalt::cli
