@@ -145,6 +145,7 @@ absl::StatusOr<JobPhase> Follower::FollowStreams() {
       return !answered_ || silent_ != absl::InfiniteFuture() ? NobodyAnswers() : ended;
     }
     if (ended.code() != absl::StatusCode::kUnavailable) return ended.ok() ? absl::CancelledError("ended") : ended;
+    told_.Interrupted();
     if (silent_ == absl::InfiniteFuture()) {
       silent_ = absl::Now();
       printer_.Remark(fmt::format("no jobsvc answers ({}): looking for it …", ToStd(ended.message())));

@@ -20,6 +20,7 @@ using job::v1::WatchJobsResponse;
 using kube::v1::JOB_PHASE_COMPLETED;
 using kube::v1::JOB_PHASE_PENDING;
 using kube::v1::JOB_PHASE_RUNNING;
+using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -90,6 +91,25 @@ TEST_F(FollowTest, WhatASnapshotDoesNotHoldAnyMoreWasDeleted) {
   EXPECT_EQ(Count(out, "deleted"), 1u) << out;
   EXPECT_THAT(out, HasSubstr("default/a  deleted\ndefault/c  Running"));
   EXPECT_THAT(Run({"job", "watch", "-o", "json"}).out, HasSubstr("\"TYPE_DELETED\""));
+}
+
+// What was told after the token, if anything, is told again where it is still there.
+TEST_F(FollowTest, WhatWentWhileNobodyAnsweredIsToldAsDeleted) {
+  const grpc::StatusCode away = grpc::StatusCode::UNAVAILABLE;
+  jobs().Tell({cli::EndsWith({State(MakeJob("a", JOB_PHASE_RUNNING)), State(MakeJob("b", JOB_PHASE_RUNNING))}, away),
+               cli::EndsWith({State(MakeJob("b", JOB_PHASE_RUNNING)), kSynced})});
+  std::string out = Run({"job", "watch", "-A"}).out;
+  EXPECT_EQ(Count(out, "deleted"), 1u) << out;
+  EXPECT_THAT(out, HasSubstr("default/a  deleted\n"));
+  EXPECT_THAT(jobs().TakeTokens(), ElementsAre("", ""));
+
+  WatchJobsResponse with_token = State(MakeJob("a", JOB_PHASE_RUNNING));
+  with_token.set_token("1");
+  jobs().Tell({cli::EndsWith({with_token, State(MakeJob("b", JOB_PHASE_RUNNING))}, away), cli::EndsWith({kSynced})});
+  out = Run({"job", "watch", "-A"}).out;
+  EXPECT_EQ(Count(out, "deleted"), 1u) << out;
+  EXPECT_THAT(out, HasSubstr("default/b  deleted\n"));
+  EXPECT_THAT(jobs().TakeTokens(), ElementsAre("", "1"));
 }
 
 TEST_F(FollowTest, ObjectsInYamlAreDocumentsOfAStream) {

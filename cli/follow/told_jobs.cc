@@ -39,10 +39,14 @@ std::vector<Message> ToldJobs::TakeUnsure() {
 }
 
 std::vector<Message> ToldJobs::Take(const Message& message) {
-  if (!message.token().empty()) token_ = message.token();
+  ++messages_;
+  if (!message.token().empty()) {
+    token_ = message.token();
+    token_message_ = messages_;
+  }
   switch (message.type()) {
     case Message::TYPE_STATE:
-      jobs_[KeyOf(message.job())] = {message.job().object().meta().uid(), message.slot(), false};
+      jobs_[KeyOf(message.job())] = {message.job().object().meta().uid(), message.slot(), messages_, false};
       return {};
     case Message::TYPE_DELETED:
       jobs_.erase(KeyOf(message.job()));
@@ -57,6 +61,10 @@ std::vector<Message> ToldJobs::Take(const Message& message) {
     default:
       return {};
   }
+}
+
+void ToldJobs::Interrupted() {
+  for (auto& [key, told] : jobs_) told.unsure |= told.message > token_message_;
 }
 
 }  // namespace basalt::cli

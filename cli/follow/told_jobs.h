@@ -1,7 +1,10 @@
 #pragma once
 
-// What a watch has told of jobs (WatchJobs in basalt/job/v1/job.proto): which there are, and which of them went unseen.
-// Pure. Of slots that were RESET the jobs that are not told again before SYNCED are gone.
+// What a watch has told of jobs, over interruptions: which there are, and which of them went unseen. Pure.
+//
+// A watch goes on by its newest token (WatchJobs in basalt/job/v1/job.proto). What was told after that is told again
+// where it is still there; its deletion may not be told. So what is not told again before SYNCED is gone, as are the
+// jobs of slots that were RESET.
 #include <cstdint>
 #include <map>
 #include <string>
@@ -20,6 +23,8 @@ class ToldJobs {
 
   // The jobs that are gone with this message, each as DELETED tells of it.
   std::vector<Message> Take(const Message& message);
+  // The stream has ended; another goes on by token().
+  void Interrupted();
 
   const std::string& token() const { return token_; }
   bool empty() const { return jobs_.empty(); }
@@ -28,12 +33,15 @@ class ToldJobs {
   struct Told {
     std::string uid;
     uint32_t slot = 0;
+    int64_t message = 0;  // The last of it.
     bool unsure = false;  // Until it is told again.
   };
   std::vector<Message> TakeUnsure();
 
   std::map<std::string, Told> jobs_;  // By key.
+  int64_t messages_ = 0;              // So far.
   std::string token_;
+  int64_t token_message_ = 0;  // The one that brought it.
 };
 
 }  // namespace basalt::cli

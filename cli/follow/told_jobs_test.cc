@@ -36,11 +36,15 @@ ToldJobs::Message Read(std::string_view word) {
   return message;
 }
 
-// What goes is told with the message that says so: "S:a".
+// "|" ends a stream; what goes is told with the message that says so: "S:a".
 std::string Tell(std::string_view words) {
   ToldJobs told;
   std::string gone;
   for (const std::string_view word : std::vector<std::string>(absl::StrSplit(ToAbsl(words), ' '))) {
+    if (word == "|") {
+      told.Interrupted();
+      continue;
+    }
     for (const ToldJobs::Message& deletion : told.Take(Read(word))) {
       EXPECT_EQ(deletion.type(), ToldJobs::Message::TYPE_DELETED);
       const auto& meta = deletion.job().object().meta();
@@ -61,7 +65,25 @@ TEST(ToldJobsTest, WhatIsNotToldAgainWhereItHadToBeIsGone) {
       {"a b S@1 -a", "-a:a"},
       {"-a", "-a:a"},  // Also one that was never shown.
       {"a b S b S", ""},
+      // Without a token everything is told again.
+      {"a b | b S", "S:a"},
+      {"a b | | b S", "S:a"},
+      {"a b S | b S", "S:a"},
+      // With one only what came after it.
+      {"a b S@1 | S@1", ""},
+      {"a@1 b | S", "S:b"},
+      {"a@1 b | b S", ""},
+      {"a@1 b | -b S", "-b:b"},
+      {"a b P@1 c | S", "S:c"},
+      {"a S@1 a | S", "S:a"},
+      {"a S@1 a P@2 | S", ""},
+      // A stream that ends before it has told everything leaves the question open, whatever its token.
+      {"a@1 b | c@2 | S", "S:b"},
+      {"a@1 b | b@2 | S", ""},
+      // Of slots that are reset.
       {"a1 a2 b S@1 Ra a1 S", "S:a2"},
+      {"a1 a2 b S@1 Ra | Ra a1 S", "S:a2"},
+      {"a1 a2 b S@1 Ra a1@2 | S", "S:a2"},
       {"a1 S@1 Ra S a1 S", "S:a1"},
   };
   for (const Row& row : rows) EXPECT_EQ(Tell(row.told), row.gone) << row.told;
@@ -74,6 +96,7 @@ TEST(ToldJobsTest, TheNewestTokenIsKept) {
   told.Take(Read("a@1"));
   told.Take(Read("P@2"));
   told.Take(Read("b"));
+  told.Interrupted();
   EXPECT_EQ(told.token(), "2");
   EXPECT_FALSE(told.empty());
   told.Take(Read("-a"));

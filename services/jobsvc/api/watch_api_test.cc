@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
+#include <string>
 
 #include "common/base/status.h"
 #include "common/kube/names.h"
@@ -106,6 +108,35 @@ TEST_F(JobApiTest, ATokenOutlivesTheProcessButNotItsDisk) {
   EXPECT_TRUE(lost.starts_with("RESET")) << lost;
   for (const std::string name : {"a", "b", "c"}) EXPECT_NE(lost.find("STATE " + name), std::string::npos) << lost;
   EXPECT_EQ(lost.find("gone"), std::string::npos) << lost;
+}
+
+// So whoever resumes knows what is gone of it.
+TEST_F(JobApiTest, WhatWasToldAfterTheTokenIsToldAgainWhereItIsStillThere) {
+  for (char c = 'a'; c <= 'h'; ++c) Put(std::string(1, c));
+  Run(absl::Seconds(10));
+  const auto watch = Watch({});
+  WatchJobsResponse response;
+  job::v1::WatchJobsRequest request;
+  std::set<std::string> after;
+  for (int i = 0; i < 8; ++i) {
+    ASSERT_TRUE(watch->Take(&response));
+    ASSERT_EQ(response.type(), WatchJobsResponse::TYPE_STATE);
+    after.insert(response.job().object().meta().name());
+    if (!response.token().empty()) {
+      request.set_token(response.token());
+      after.clear();
+    }
+    response.Clear();
+  }
+  ASSERT_GT(after.size(), 1u);
+  const std::string gone = *after.begin();
+  RigOf(gone).kube().DeleteJob("default/" + gone);
+  Run();
+  const std::string again = Drain(*Watch(request));
+  EXPECT_TRUE(again.ends_with("SYNCED")) << again;
+  for (const std::string& name : after) {
+    EXPECT_EQ(again.find("STATE " + name) != std::string::npos, name != gone) << again;
+  }
 }
 
 TEST_F(JobApiTest, AResetIsOfTheSlotsThatAreNotKnownAlone) {
