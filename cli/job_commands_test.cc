@@ -11,6 +11,7 @@
 namespace basalt::cli {
 namespace {
 
+using kube::v1::JOB_PHASE_COMPLETED;
 using kube::v1::JOB_PHASE_RUNNING;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -108,6 +109,45 @@ TEST_F(JobCommandsTest, SeveralFilesAreSubmittedInOrderAllOrNone) {
           "job default/b stands in " + first + ", document 2 already");
   Refuses({"job", "submit", "-f", first, "-f", "/nonexistent/x.yaml"}, "/nonexistent/x.yaml");
   Refuses({"job", "submit", "-f", "-", "-f", "-"}, "-f -: standard input can be read once");
+}
+
+// A replica may show the job that had the name before, or the one that has it since.
+TEST_F(JobCommandsTest, WhatIsSubmittedIsFollowedAndNoOtherOfItsName) {
+  const auto state = [](const std::string& uid, int64_t version, kube::v1::JobPhase phase) {
+    job::v1::Job job = MakeJob("submitted", phase);
+    job.mutable_object()->mutable_meta()->set_uid(uid);
+    job.mutable_object()->mutable_meta()->set_resource_version(version);
+    return job;
+  };
+  const job::v1::WatchJobsResponse synced = Told(job::v1::WatchJobsResponse::TYPE_SYNCED);
+  const job::v1::Job before = state("uid-before", ScriptedJobs::kMadeAt - 1, JOB_PHASE_COMPLETED);
+  const job::v1::Job submitted = state("uid-submitted", ScriptedJobs::kMadeAt, JOB_PHASE_RUNNING);
+  const job::v1::Job after = state("uid-after", ScriptedJobs::kMadeAt + 1, JOB_PHASE_COMPLETED);
+  const auto deleted = [](const job::v1::Job& job) { return Told(job::v1::WatchJobsResponse::TYPE_DELETED, job); };
+  struct Row {
+    std::vector<job::v1::WatchJobsResponse> told;
+    int exit_code;
+    const char* err;
+  };
+  const char* const gone = "error: job default/submitted was deleted\n";
+  const Row rows[] = {
+      {{State(before), deleted(before), synced, State(submitted),
+        State(state("uid-submitted", ScriptedJobs::kMadeAt + 5, kube::v1::JOB_PHASE_FAILED))},
+       kExitJobNotCompleted,
+       ""},
+      {{State(submitted), synced, State(after)}, kExitRefused, gone},
+      {{synced, State(after)}, kExitRefused, gone},
+      {{State(submitted), synced, deleted(after)}, kExitRefused, gone},
+      {{State(before), State(submitted), synced, deleted(submitted)}, kExitRefused, gone},
+  };
+  const std::string file = Manifest("a.yaml", {"submitted"});
+  for (const Row& row : rows) {
+    jobs().Tell({EndsWith(row.told)});
+    const Ran ran = Run({"job", "submit", "-f", file, "--watch"});
+    EXPECT_EQ(ran.exit_code, row.exit_code) << ran.out << ran.err;
+    EXPECT_EQ(ran.err, row.err);
+    EXPECT_EQ(ran.out.find("Completed"), std::string::npos) << ran.out;
+  }
 }
 
 TEST_F(JobCommandsTest, ObjectsOfSeveralDocumentsInYamlAreDocumentsOfAStream) {

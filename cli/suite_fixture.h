@@ -55,6 +55,8 @@ inline Stream EndsWith(std::vector<job::v1::WatchJobsResponse> told,
 
 class ScriptedJobs final : public job::v1::JobService::Service {
  public:
+  static constexpr int64_t kMadeAt = 10;  // resourceVersion of what is submitted: "submitted", by whatever name.
+
   std::map<std::string, job::v1::Job> jobs;            // By name. Before the command runs.
   std::map<std::string, job::v1::JobHistory> history;  // The same.
 
@@ -120,6 +122,7 @@ class ScriptedJobs final : public job::v1::JobService::Service {
     Note(request->dry_run() ? "dry run" : "SubmitJob");
     if (!refusal.empty()) return {grpc::StatusCode::INVALID_ARGUMENT, refusal};
     *response = MakeJob("submitted", kube::v1::JOB_PHASE_UNSPECIFIED);
+    response->mutable_object()->mutable_meta()->set_resource_version(kMadeAt);
     return grpc::Status::OK;
   }
   grpc::Status ScaleJob(grpc::ServerContext*, const job::v1::ScaleJobRequest* request,

@@ -38,7 +38,10 @@ absl::StatusOr<job::v1::Job> GetJob(JobClient& client, const FollowOptions& foll
 class Follower {
  public:
   Follower(JobClient& client, const FollowOptions& follow)
-      : client_(client), follow_(follow), printer_(follow.output, follow.quiet, /*with_namespace=*/follow.ns.empty()) {}
+      : client_(client),
+        follow_(follow),
+        uid_(follow.uid),
+        printer_(follow.output, follow.quiet, /*with_namespace=*/follow.ns.empty()) {}
 
   absl::StatusOr<JobPhase> Run() {
     const absl::StatusOr<JobPhase> end = FollowStreams();
@@ -50,6 +53,9 @@ class Follower {
   absl::StatusOr<JobPhase> FollowStreams();
   End Read(JobStream& stream);
   End Take(WatchJobsResponse&& change);
+  // Where one is waited for, which job of that name a message is about.
+  enum class Whose { kMeant, kOlder, kLater };
+  Whose WhoseIs(const WatchJobsResponse& change);
   absl::StatusOr<job::v1::JobService::Stub*> FindAgain(absl::Status why);
   absl::Status NobodyAnswers() const;
   absl::Status Deleted() const {
@@ -59,18 +65,36 @@ class Follower {
   JobClient& client_;
   const FollowOptions& follow_;
   ToldJobs told_;
-  std::string uid_;  // Of the job that is meant; empty: not known yet.
+  std::string uid_;    // Of the job that is meant; empty: not known yet.
+  bool seen_ = false;  // It was shown.
   Printer printer_;
   bool answered_ = false;                       // Somebody has told something.
   absl::Time silent_ = absl::InfiniteFuture();  // Since then nobody has.
   std::string why_silent_;                      // The newest reason.
 };
 
+Follower::Whose Follower::WhoseIs(const WatchJobsResponse& change) {
+  const bool is_state = change.type() == WatchJobsResponse::TYPE_STATE;
+  if (follow_.until == nullptr || (!is_state && change.type() != WatchJobsResponse::TYPE_DELETED)) return Whose::kMeant;
+  const kube::v1::ObjectMeta& meta = change.job().object().meta();
+  if (uid_.empty() && is_state) uid_ = meta.uid();
+  if (uid_.empty() || uid_ == meta.uid()) {
+    seen_ |= is_state;
+    return Whose::kMeant;
+  }
+  // A replica may not have seen yet that the one before it has gone.
+  const bool is_older = !seen_ && (!is_state || meta.resource_version() < follow_.version);
+  return is_older ? Whose::kOlder : Whose::kLater;
+}
+
 End Follower::Take(WatchJobsResponse&& change) {
-  if (follow_.until != nullptr && change.type() == WatchJobsResponse::TYPE_STATE) {
-    const std::string& uid = change.job().object().meta().uid();
-    if (uid_.empty()) uid_ = uid;
-    if (uid_ != uid) return Deleted();  // This is another one.
+  switch (WhoseIs(change)) {
+    case Whose::kOlder:
+      return std::nullopt;
+    case Whose::kLater:
+      return Deleted();
+    case Whose::kMeant:
+      break;
   }
   for (const WatchJobsResponse& gone : told_.Take(change)) {
     if (follow_.until != nullptr) return Deleted();

@@ -1,6 +1,7 @@
 #pragma once
 
 // Following jobs on a terminal, in a pipe, or silently until one is where it is waited for. Blocking; for one thread.
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -12,8 +13,12 @@
 namespace basalt::cli {
 
 struct FollowOptions {
-  std::string ns;                                 // Empty: all. Needed with a name.
-  std::string name;                               // Empty: all jobs of the namespace.
+  std::string ns;    // Empty: all. Needed with a name.
+  std::string name;  // Empty: all jobs of the namespace.
+  // Of the job that is meant, and the resourceVersion with which it was made: one that was there before it is not told
+  // of, one that comes after it says that it is gone. Empty: the first of its name that is shown is meant.
+  std::string uid;
+  int64_t version = 0;
   std::function<bool(kube::v1::JobPhase)> until;  // Ends it; null: nothing does. Needs a name.
   bool must_exist = false;                        // NOT_FOUND where there is no such job to begin with.
   bool quiet = false;                             // Prints nothing.

@@ -11,6 +11,7 @@ TEST_F(JobApiTest, ASubmittedJobIsMadeWithItsDefaultsAndRuns) {
   const auto job = Submit(ManifestOf("j"));
   ASSERT_TRUE(job.ok()) << job.status();
   EXPECT_NE(job->object().meta().uid(), "");
+  EXPECT_GT(job->object().meta().resource_version(), 0);
   EXPECT_EQ(job->object().meta().namespace_(), "default");
   EXPECT_EQ(job->object().spec().min_available(), 2);
   EXPECT_EQ(job->object().spec().scheduler_name(), "volcano");
