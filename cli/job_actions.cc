@@ -25,8 +25,7 @@ namespace {
 
 constexpr std::string_view kDeleted = "Deleted";
 constexpr absl::Duration kLook = absl::Milliseconds(200);
-constexpr absl::Duration kPatienceOfWait = absl::Seconds(5);  // For somebody to answer at all.
-constexpr char kPatience[] = "5m";                            // With a command, unless --timeout says more.
+constexpr char kPatience[] = "5m";  // With a command, unless --timeout says more.
 
 struct ActionFlags {
   std::string name;
@@ -44,14 +43,19 @@ struct ActionFlags {
 };
 
 // INVALID_ARGUMENT names the flag. Without one: for ever.
-absl::StatusOr<absl::Time> DeadlineOf(const std::string& timeout) {
-  if (timeout.empty()) return absl::InfiniteFuture();
+absl::StatusOr<absl::Duration> TimeoutOf(const std::string& timeout) {
+  if (timeout.empty()) return absl::InfiniteDuration();
   const absl::StatusOr<absl::Duration> duration = kube::ParseGoDuration(timeout);
   if (!duration.ok() || *duration < absl::ZeroDuration()) {
     return MakeStatus(absl::StatusCode::kInvalidArgument,
                       fmt::format("--timeout: '{}' is no duration; give one like 90s or 10m", timeout));
   }
-  return absl::Now() + *duration;
+  return *duration;
+}
+
+absl::StatusOr<absl::Time> DeadlineOf(const std::string& timeout) {
+  BASALT_ASSIGN_OR_RETURN(const absl::Duration duration, TimeoutOf(timeout));
+  return absl::Now() + duration;
 }
 
 // The decision that carried out the Command, or found that there was nothing to do. Each is told in the history.
@@ -228,9 +232,14 @@ absl::StatusOr<int> Wait(const GlobalOptions& options, const ActionFlags& flags)
   BASALT_RETURN_IF_ERROR(PrintsNoObject(options, "job wait"));
   BASALT_ASSIGN_OR_RETURN(const std::vector<kube::v1::JobPhase> phases, ParsePhases("--for", flags.phases, kDeleted));
   const bool for_deletion = std::find(flags.phases.begin(), flags.phases.end(), kDeleted) != flags.phases.end();
-  FollowOptions follow{
-      .ns = options.ns, .name = flags.name, .must_exist = true, .quiet = true, .timeout = flags.timeout};
-  BASALT_ASSIGN_OR_RETURN(follow.deadline, DeadlineOf(flags.timeout));
+  BASALT_ASSIGN_OR_RETURN(const absl::Duration timeout, TimeoutOf(flags.timeout));
+  FollowOptions follow{.ns = options.ns,
+                       .name = flags.name,
+                       .awaited = fmt::format("{}", fmt::join(flags.phases, " or ")),
+                       .must_exist = true,
+                       .quiet = true,
+                       .deadline = absl::Now() + timeout,
+                       .timeout = flags.timeout};
   const auto reached = [&](kube::v1::JobPhase phase) {
     return std::find(phases.begin(), phases.end(), phase) != phases.end();
   };
@@ -240,17 +249,13 @@ absl::StatusOr<int> Wait(const GlobalOptions& options, const ActionFlags& flags)
     const bool over = IsFinished(phase) && phase != kube::v1::JOB_PHASE_ABORTED;
     return reached(phase) || (over && !for_deletion);
   };
-  JobClient client(options.gateway, std::min(kPatienceOfWait, follow.deadline - absl::Now()));
-  const absl::StatusOr<kube::v1::JobPhase> phase = Follow(client, follow);
+  JobClient client(options.gateway);
+  const absl::StatusOr<kube::v1::JobPhase> phase =
+      timeout == absl::ZeroDuration() ? LookOnce(client, follow) : Follow(client, follow);
   const std::string job = fmt::format("job {}/{}", options.ns, flags.name);
   if (phase.status().code() == absl::StatusCode::kNotFound && for_deletion) {
     Print(fmt::format("{} is gone\n", job));
     return kExitDone;
-  }
-  if (phase.status().code() == absl::StatusCode::kDeadlineExceeded) {
-    return MakeStatus(absl::StatusCode::kDeadlineExceeded,
-                      fmt::format("{} is not {} after {}; basaltctl job explain {} -n {} tells why", job,
-                                  fmt::join(flags.phases, " or "), flags.timeout, flags.name, options.ns));
   }
   BASALT_RETURN_IF_ERROR(OrLookAt(phase.status(), "basaltctl job list tells the jobs that there are"));
   Print(fmt::format("{} is {}\n", job, PhaseText(*phase)));
@@ -307,7 +312,7 @@ void AddJobActions(CLI::App& job, GlobalOptions& options, int& exit_code) {
       ->delimiter(',')
       ->type_name(PhaseSet(kDeleted))
       ->required();
-  wait->add_option("--timeout", flags->timeout, "How long at most, like 90s or 10m; else for ever");
+  wait->add_option("--timeout", flags->timeout, "How long at most, like 90s or 10m; 0s looks once; else for ever");
 }
 
 }  // namespace basalt::cli

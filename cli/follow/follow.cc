@@ -10,8 +10,10 @@
 #include "cli/connect/job_stream.h"
 #include "cli/follow/printer.h"
 #include "cli/follow/told_jobs.h"
+#include "cli/view/job_view.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/kube/text.h"
 
 namespace basalt::cli {
 namespace {
@@ -33,6 +35,21 @@ absl::StatusOr<job::v1::Job> GetJob(JobClient& client, const FollowOptions& foll
   job::v1::Job job;
   BASALT_RETURN_IF_ERROR(client.Ask([&](auto& stub, auto* context) { return stub.GetJob(context, request, &job); }));
   return job;
+}
+
+// `after`: " after 10m", or nothing.
+absl::Status NotThere(const FollowOptions& follow, JobPhase phase, std::string_view after) {
+  const std::string what = phase == kube::v1::JOB_PHASE_UNSPECIFIED
+                               ? fmt::format("is not {}{}", follow.awaited, after)
+                               : fmt::format("is {}{}, not {}", PhaseText(phase), after, follow.awaited);
+  return MakeStatus(absl::StatusCode::kDeadlineExceeded,
+                    fmt::format("job {}/{} {}; basaltctl job explain {} -n {} tells why", follow.ns, follow.name, what,
+                                follow.name, follow.ns));
+}
+
+// In whole seconds, or milliseconds where it is less than one.
+std::string Rounded(absl::Duration time) {
+  return kube::FormatGoDuration(absl::Trunc(time, time < absl::Seconds(1) ? absl::Milliseconds(1) : absl::Seconds(1)));
 }
 
 class Follower {
@@ -65,8 +82,9 @@ class Follower {
   JobClient& client_;
   const FollowOptions& follow_;
   ToldJobs told_;
-  std::string uid_;    // Of the job that is meant; empty: not known yet.
-  bool seen_ = false;  // It was shown.
+  std::string uid_;                                   // Of the job that is meant; empty: not known yet.
+  bool seen_ = false;                                 // It was shown.
+  JobPhase phase_ = kube::v1::JOB_PHASE_UNSPECIFIED;  // Its last.
   Printer printer_;
   bool answered_ = false;                       // Somebody has told something.
   absl::Time silent_ = absl::InfiniteFuture();  // Since then nobody has.
@@ -111,6 +129,7 @@ End Follower::Take(WatchJobsResponse&& change) {
   const JobPhase phase = change.job().object().status().phase();
   printer_.Show(std::move(change));
   if (follow_.until == nullptr) return std::nullopt;
+  phase_ = phase;
   if (follow_.until(phase)) return phase;
   return std::nullopt;
 }
@@ -136,9 +155,16 @@ End Follower::Read(JobStream& stream) {
 }
 
 absl::Status Follower::NobodyAnswers() const {
-  return MakeStatus(absl::StatusCode::kUnavailable,
-                    fmt::format("no jobsvc answered within {}{}; see 'basaltctl topology'", follow_.timeout,
-                                why_silent_.empty() ? "" : fmt::format(" ({})", why_silent_)));
+  const std::string why = why_silent_.empty() ? "" : fmt::format(" ({})", why_silent_);
+  std::string what = fmt::format("no jobsvc answered within {}{}", follow_.timeout, why);
+  if (answered_) {
+    what = fmt::format("no jobsvc has answered for the last {}{}, and --timeout {} is over",
+                       Rounded(absl::Now() - silent_), why, follow_.timeout);
+  }
+  if (phase_ != kube::v1::JOB_PHASE_UNSPECIFIED) {
+    what += fmt::format("; job {}/{} was {} before", follow_.ns, follow_.name, PhaseText(phase_));
+  }
+  return MakeStatus(absl::StatusCode::kUnavailable, what + "; see 'basaltctl topology'");
 }
 
 // The replica went away, or is starting: looks for it, or for another.
@@ -166,7 +192,8 @@ absl::StatusOr<JobPhase> Follower::FollowStreams() {
     if (const End end = Read(stream)) return *end;
     const absl::Status ended = stream.status();
     if (ended.code() == absl::StatusCode::kDeadlineExceeded) {
-      return !answered_ || silent_ != absl::InfiniteFuture() ? NobodyAnswers() : ended;
+      const bool silent = !answered_ || silent_ != absl::InfiniteFuture();
+      return silent ? NobodyAnswers() : NotThere(follow_, phase_, fmt::format(" after {}", follow_.timeout));
     }
     if (ended.code() != absl::StatusCode::kUnavailable) return ended.ok() ? absl::CancelledError("ended") : ended;
     told_.Interrupted();
@@ -182,6 +209,13 @@ absl::StatusOr<JobPhase> Follower::FollowStreams() {
 
 absl::StatusOr<JobPhase> Follow(JobClient& client, const FollowOptions& follow) {
   return Follower(client, follow).Run();
+}
+
+absl::StatusOr<JobPhase> LookOnce(JobClient& client, const FollowOptions& follow) {
+  BASALT_ASSIGN_OR_RETURN(const job::v1::Job job, GetJob(client, follow));
+  const JobPhase phase = job.object().status().phase();
+  if (follow.until(phase)) return phase;
+  return NotThere(follow, phase, "");
 }
 
 }  // namespace basalt::cli

@@ -20,6 +20,7 @@ struct FollowOptions {
   std::string uid;
   int64_t version = 0;
   std::function<bool(kube::v1::JobPhase)> until;  // Ends it; null: nothing does. Needs a name.
+  std::string awaited;                            // The phases that `until` is about, for people.
   bool must_exist = false;                        // NOT_FOUND where there is no such job to begin with.
   bool quiet = false;                             // Prints nothing.
   std::string output;                             // Empty: for people, json or yaml.
@@ -27,9 +28,13 @@ struct FollowOptions {
   std::string timeout;                            // How people said it.
 };
 
-// The phase that ended it. NOT_FOUND: the job that is waited for was deleted. On a terminal the picture is drawn anew
-// in place; elsewhere each change is a line. Goes on by its token where a replica ends, for some minutes, and says so
-// on stderr.
+// The phase that ended it. NOT_FOUND: the job that is waited for was deleted. At the deadline the message says in which
+// phase the job was last, or for how long nobody has answered. On a terminal the picture is drawn anew in place;
+// elsewhere each change is a line. Goes on by its token where a replica ends, for some minutes, and says so on stderr.
 absl::StatusOr<kube::v1::JobPhase> Follow(JobClient& client, const FollowOptions& follow);
+
+// The phase in which the job is at present, if it is one that ends following; else DEADLINE_EXCEEDED, as there.
+// NOT_FOUND names the job.
+absl::StatusOr<kube::v1::JobPhase> LookOnce(JobClient& client, const FollowOptions& follow);
 
 }  // namespace basalt::cli

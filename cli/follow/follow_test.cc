@@ -20,6 +20,7 @@ using job::v1::WatchJobsResponse;
 using kube::v1::JOB_PHASE_COMPLETED;
 using kube::v1::JOB_PHASE_PENDING;
 using kube::v1::JOB_PHASE_RUNNING;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
@@ -143,7 +144,7 @@ TEST_F(FollowTest, WaitDistinguishesAJobThatIsNotThereYetFromASuiteThatDoesNotAn
   jobs().Tell({Stream{{State(MakeJob("a", JOB_PHASE_RUNNING)), kSynced}, std::nullopt}});
   const Ran late = Run({"job", "wait", "a", "--for", "Completed", "--timeout", "300ms"});
   EXPECT_EQ(late.exit_code, kExitRefused);
-  EXPECT_THAT(late.err, HasSubstr("job default/a is not Completed after 300ms; basaltctl job explain a"));
+  EXPECT_THAT(late.err, HasSubstr("job default/a is Running after 300ms, not Completed; basaltctl job explain a"));
   jobs().Tell({cli::EndsWith({}, grpc::StatusCode::UNAVAILABLE)});
   const Ran away = Run({"job", "wait", "a", "--for", "Completed", "--timeout", "300ms"});
   EXPECT_EQ(away.exit_code, kExitRefused);
@@ -152,6 +153,57 @@ TEST_F(FollowTest, WaitDistinguishesAJobThatIsNotThereYetFromASuiteThatDoesNotAn
   jobs().Tell({Stream{}});  // It listens, and says nothing.
   EXPECT_THAT(Run({"job", "wait", "a", "--for", "Completed", "--timeout", "300ms"}).err,
               HasSubstr("error: no jobsvc answered within 300ms"));
+}
+
+TEST_F(FollowTest, WaitSaysSinceWhenNobodyAnswersWhereSomebodyDid) {
+  const Stream answers =
+      cli::EndsWith({State(MakeJob("a", JOB_PHASE_RUNNING)), kSynced}, grpc::StatusCode::UNAVAILABLE);
+  for (const Stream& then : {cli::EndsWith({}, grpc::StatusCode::UNAVAILABLE), Stream{}}) {
+    jobs().Tell({answers, then});
+    const Ran ran = Run({"job", "wait", "a", "--for", "Completed", "--timeout", "700ms"});
+    EXPECT_EQ(ran.exit_code, kExitRefused);
+    EXPECT_THAT(ran.err, AllOf(HasSubstr("error: no jobsvc has answered for the last "),
+                               HasSubstr("ms (that was all), and --timeout 700ms is over; job default/a was Running "
+                                         "before; see 'basaltctl topology'\n")));
+  }
+}
+
+TEST_F(FollowTest, AJobThatWasNotShownYetHasNoPhase) {
+  jobs().jobs["a"] = MakeJob("a", kube::v1::JOB_PHASE_UNSPECIFIED);
+  jobs().Tell({Stream{{kSynced}, std::nullopt}});
+  EXPECT_EQ(
+      Run({"job", "wait", "a", "--for", "Completed,Failed", "--timeout", "300ms"}).err,
+      "error: job default/a is not Completed or Failed after 300ms; basaltctl job explain a -n default tells why\n");
+}
+
+TEST_F(FollowTest, ATimeoutOfNothingLooksOnce) {
+  struct Row {
+    std::optional<kube::v1::JobPhase> phase;
+    const char* awaited;
+    int exit_code;
+    const char* says;
+  };
+  const Row rows[] = {
+      {JOB_PHASE_COMPLETED, "Completed", kExitDone, "job default/a is Completed\n"},
+      {JOB_PHASE_COMPLETED, "Failed", kExitJobNotCompleted, "job default/a is Completed\n"},
+      {JOB_PHASE_RUNNING, "Completed", kExitRefused,
+       "error: job default/a is Running, not Completed; basaltctl job explain a -n default tells why\n"},
+      {JOB_PHASE_COMPLETED, "Deleted", kExitRefused,
+       "error: job default/a is Completed, not Deleted; basaltctl job explain a -n default tells why\n"},
+      {std::nullopt, "Deleted", kExitDone, "job default/a is gone\n"},
+      {std::nullopt, "Completed", kExitRefused,
+       "error: job default/a does not exist; basaltctl job list tells the jobs that there are\n"},
+  };
+  for (const Row& row : rows) {
+    jobs().jobs.clear();
+    if (row.phase) jobs().jobs["a"] = MakeJob("a", *row.phase);
+    for (const char* timeout : {"0s", "0"}) {
+      const Ran ran = Run({"job", "wait", "a", "--for", row.awaited, "--timeout", timeout});
+      EXPECT_EQ(ran.exit_code, row.exit_code) << row.says;
+      EXPECT_EQ(ran.out + ran.err, row.says);
+      EXPECT_THAT(jobs().TakeAsked(), ElementsAre("GetJob"));
+    }
+  }
 }
 
 // Drawn after the first list and, as there is a change then, at the end.
