@@ -1,0 +1,67 @@
+#pragma once
+
+// What the API says of why a job is where it is, over a real controller and a small API server, under simulated time.
+// The job is named j.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "services/jobsvc/api/testing.h"
+
+namespace basalt::jobsvc::testing {
+
+class ExplainApiTest : public ::testing::Test {
+ protected:
+  ExplainApiTest() {
+    rig_.Start();
+    PutQueue("Open");
+  }
+  void PutQueue(const std::string& state) {
+    kube::v1::Object object;
+    object.mutable_queue()->mutable_meta()->set_name("default");
+    object.mutable_queue()->set_state(state);
+    rig_.controller().OnShared("queues", object, /*gone=*/state.empty());
+  }
+  void Begin(kube::v1::Job job) {
+    rig_.kube().PutJob(std::move(job));
+    rig_.Run(absl::Seconds(2));
+  }
+  void BeginRunning(kube::v1::Job job) {
+    Begin(std::move(job));
+    rig_.kube().SetAllPods(kPodRunning);
+    rig_.Run(absl::Seconds(5));
+    ASSERT_EQ(rig_.PhaseOf("default/j"), kRunning);
+  }
+  job::v1::JobExplanation Explain() {
+    job::v1::ExplainJobRequest request;
+    request.set_name("j");
+    std::optional<absl::StatusOr<job::v1::JobExplanation>> answer;
+    api_.Explain(std::move(request), [&](auto got) { answer = std::move(got); });
+    rig_.Run(absl::ZeroDuration());
+    if (!answer || !answer->ok()) {
+      ADD_FAILURE() << (answer ? answer->status().ToString() : "no answer");
+      return {};
+    }
+    return **std::move(answer);
+  }
+  // The cause of that kind, whose message has the words; it is an error if there is none.
+  static job::v1::Cause Find(const job::v1::JobExplanation& explanation, job::v1::Cause::Kind kind,
+                             const std::string& words) {
+    for (const job::v1::Cause& cause : explanation.causes()) {
+      if (cause.kind() == kind && cause.message().find(words) != std::string::npos) return cause;
+    }
+    ADD_FAILURE() << "no " << job::v1::Cause::Kind_Name(kind) << " with '" << words << "' in "
+                  << explanation.DebugString();
+    return {};
+  }
+  std::string GroupKey() { return rig_.kube().groups().begin()->first; }
+
+  JobRig rig_;
+  RigWorkers workers_{{&rig_}};
+  JobApi api_{workers_, std::make_shared<WatchHub>()};
+};
+
+}  // namespace basalt::jobsvc::testing

@@ -1,0 +1,166 @@
+// What Kubernetes or the rules of a spec refuse of a job, as the API explains it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "services/jobsvc/api/explain_api_fixture.h"
+
+namespace basalt::jobsvc::testing {
+namespace {
+
+using job::v1::Cause;
+using ::testing::HasSubstr;
+
+TEST_F(ExplainApiTest, ANameThatAForeignPodHoldsIsToldWithWhatFreesIt) {
+  rig_.kube().PutForeignPod("default", "j-t0-0", /*job_name=*/"");
+  Begin(MakeJob("j", 1, 1));
+  rig_.Run(absl::Seconds(5));
+  const auto explanation = Explain();
+  const Cause cause = Find(explanation, Cause::KIND_NAME_HELD, "the name is held by an object of another owner");
+  EXPECT_EQ(cause.subject(), "pod j-t0-0");
+  EXPECT_EQ(cause.advice(), "Delete that object, or wait until it is gone.");
+  EXPECT_THAT(explanation.summary(), HasSubstr(cause.advice()));
+}
+
+TEST_F(ExplainApiTest, AClaimThatCannotBeReadIsNotSaidToBeMissing) {
+  rig_.kube().refuse_get = [](const gateway::v1::GetRequest& request, gateway::v1::KubeError& error) {
+    if (request.resource().plural() != "persistentvolumeclaims") return false;
+    error.set_code(403);
+    error.set_message("basalt may not get persistentvolumeclaims");
+    return true;
+  };
+  kube::v1::Job job = MakeJob("j", 1, 1);
+  auto* volume = job.mutable_spec()->add_volumes();
+  volume->set_mount_path("/data");
+  volume->set_volume_claim_name("data");
+  Begin(job);
+  EXPECT_EQ(Find(Explain(), Cause::KIND_CLAIM, "basalt may not get").message(),
+            "claim data: basalt may not get persistentvolumeclaims");
+}
+
+TEST_F(ExplainApiTest, WhatTheApiServerRefusesIsToldInItsWordsWithTheBackOff) {
+  rig_.kube().SetRefuse([](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
+    if (!request.has_create() || request.resource().plural() != "pods") return false;
+    error.set_code(403);
+    error.set_reason("Forbidden");
+    error.set_message("pods \"j-t0-0\" is forbidden: exceeded quota: team, requested: pods=1, used: pods=4");
+    return true;
+  });
+  Begin(MakeJob("j", 1, 1));
+  const Cause cause = Find(Explain(), Cause::KIND_REFUSED, "exceeded quota: team");
+  EXPECT_GT(cause.until_ms(), absl::ToUnixMillis(rig_.time().Now()));
+  EXPECT_THAT(cause.advice(), HasSubstr("ResourceQuota"));
+}
+
+TEST_F(ExplainApiTest, HowLongTheServerIsLeftAloneIsToldWithoutAnyWordsOfIt) {
+  rig_.fate = [](const gateway::v1::WriteRequest& request) {
+    return request.has_create() && request.resource().plural() == "pods" ? Fate::kNotSent : Fate::kNormal;
+  };
+  Begin(MakeJob("j", 1, 1));
+  const Cause cause = Find(Explain(), Cause::KIND_PODS, "pods are being made");
+  EXPECT_GT(cause.until_ms(), absl::ToUnixMillis(rig_.time().Now()));
+}
+
+TEST_F(ExplainApiTest, WhatKeepsPodsFromBeingDeletedIsToldInEveryPhase) {
+  for (const char* action : {"AbortJob", "CompleteJob", "RestartJob"}) {
+    SCOPED_TRACE(action);
+    rig_.kube().SetRefuse(nullptr);
+    BeginRunning(MakeJob("j", 1, 2));
+    rig_.kube().SetRefuse([](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
+      if (request.resource().plural() != "pods" || request.has_create() || request.has_patch()) return false;
+      error.set_code(403);
+      error.set_message("pods are kept by policy");
+      return true;
+    });
+    rig_.kube().PutCommand("default", "end", action, "j");
+    rig_.Run(absl::Seconds(10));
+    const auto explanation = Explain();
+    const Cause cause = Find(explanation, Cause::KIND_REFUSED, "pods are kept by policy");
+    EXPECT_GT(cause.until_ms(), absl::ToUnixMillis(rig_.time().Now()));
+    EXPECT_THAT(explanation.summary(), HasSubstr("pods are kept by policy."));
+    rig_.kube().DeleteJob("default/j");
+    rig_.Run(absl::Seconds(5));
+  }
+}
+
+TEST_F(ExplainApiTest, AStatusThatTheApiServerRefusesIsTold) {
+  rig_.kube().SetRefuse([](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
+    if (request.subresource() != "status") return false;
+    error.set_code(403);
+    error.set_message("denied by policy");
+    return true;
+  });
+  Begin(MakeJob("j", 1, 1));
+  const auto explanation = Explain();
+  Find(explanation, Cause::KIND_STATUS_WRITE, "the API server refuses the job's status: denied by policy");
+  EXPECT_THAT(explanation.summary(), HasSubstr("denied by policy"));
+}
+
+TEST_F(ExplainApiTest, WhatASuspendedJobWasRefusedIsOver) {
+  rig_.kube().SetRefuse([](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
+    if (!request.has_create() || request.resource().plural() != "pods") return false;
+    error.set_code(403);
+    error.set_message("exceeded quota: team");
+    return true;
+  });
+  Begin(MakeJob("j", 1, 1));
+  const auto refused = Explain();
+  EXPECT_THAT(refused.summary(), HasSubstr("Pod j-t0-0: exceeded quota: team."));
+  EXPECT_EQ(refused.causes(0).kind(), Cause::KIND_REFUSED) << refused.DebugString();
+  rig_.kube().PutCommand("default", "stop", "AbortJob", "j");
+  rig_.Run(absl::Seconds(10));
+  const auto aborted = Explain();
+  EXPECT_EQ(aborted.summary().find("quota"), std::string::npos) << aborted.summary();
+  EXPECT_EQ(aborted.causes_size(), 1) << aborted.DebugString();
+}
+
+TEST_F(ExplainApiTest, ACommandThatCannotBeDeletedIsToldWithThoseBehindIt) {
+  BeginRunning(MakeJob("j", 1, 1));
+  rig_.kube().SetRefuse([](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
+    if (!request.has_delete_() || request.resource().plural() != "commands") return false;
+    error.set_code(403);
+    error.set_message("no right to delete commands");
+    return true;
+  });
+  rig_.kube().PutCommand("default", "stop", "AbortJob", "j");
+  rig_.Run(absl::Seconds(1));
+  rig_.kube().PutCommand("default", "go", "ResumeJob", "j");
+  rig_.Run(absl::Minutes(10));
+  EXPECT_EQ(rig_.PhaseOf("default/j"), kAborted);
+  EXPECT_EQ(rig_.kube().job("default/j").status().reason(), "CommandError");
+  EXPECT_LT(rig_.kube().log().size(), 200u) << "with growing pauses";
+  const auto explanation = Explain();
+  const Cause cause = Find(explanation, Cause::KIND_COMMAND,
+                           "command stop is carried out and cannot be deleted: no right to delete commands");
+  EXPECT_GT(cause.until_ms(), absl::ToUnixMillis(rig_.time().Now()));
+  Find(explanation, Cause::KIND_COMMAND, "command go waits for its turn");
+  rig_.kube().SetRefuse(nullptr);
+  rig_.Run(absl::Minutes(1));
+  EXPECT_EQ(rig_.PhaseOf("default/j"), kPending);
+  EXPECT_EQ(rig_.kube().job("default/j").status().reason(), "");
+}
+
+TEST_F(ExplainApiTest, ASpecThatIsRefusedAndOneThatIsOddAreTold) {
+  kube::v1::Job job = MakeJob("j", 1, 1);
+  job.mutable_spec()->mutable_tasks(0)->set_min_available(4);
+  Begin(job);
+  const auto explanation = Explain();
+  EXPECT_EQ(explanation.causes(0).kind(), Cause::KIND_SPEC);
+  EXPECT_THAT(explanation.causes(0).message(), HasSubstr("spec.tasks[0].minAvailable"));
+  EXPECT_GT(explanation.causes(0).since_ms(), 0);
+  EXPECT_THAT(explanation.summary(), HasSubstr(" spec.tasks[0].minAvailable"));
+  EXPECT_EQ(explanation.causes_size(), 1) << "once: " << explanation.DebugString();
+}
+
+TEST_F(ExplainApiTest, AWarningHoldsNothingUp) {
+  kube::v1::Job job = MakeJob("j", 1, 1);
+  auto* policy = job.mutable_spec()->add_policies();
+  policy->add_events("PodPending");
+  policy->set_action("AbortJob");
+  BeginRunning(job);
+  const auto explanation = Explain();
+  Find(explanation, Cause::KIND_SPEC, "PodPending");
+  EXPECT_THAT(explanation.summary(), HasSubstr("Nothing holds it up"));
+}
+
+}  // namespace
+}  // namespace basalt::jobsvc::testing
