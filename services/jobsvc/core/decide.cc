@@ -13,6 +13,7 @@
 #include "services/jobsvc/core/kill.h"
 #include "services/jobsvc/core/pods/status_facts.h"
 #include "services/jobsvc/core/render/job_status_json.h"
+#include "services/jobsvc/core/sync.h"
 
 namespace basalt::jobsvc {
 
@@ -212,14 +213,12 @@ class Decider {
 
   void GoTo(const Transition& transition) {
     if (transition.callback == Callback::kRetryAndGoTo) status().set_retry_count(status().retry_count() + 1);
-    JobPhase to = phase_;
-    std::string_view rule;
-    const CallbackInput input = MakeCallbackInput(status().counts(), status().min_available(), status().retry_count());
-    const Outcome outcome = RunCallback(transition, phase_, input);
-    to = outcome.phase;
-    rule = outcome.rule;
-    if (to != phase_) SetPhase(to, in_.now_ms, status());
-    if (!rule.empty() && decision_.history.rule().empty()) decision_.history.set_rule(std::string(rule));
+    const Outcome outcome =
+        Conclude(in_, transition, status().counts(), status().min_available(), status().retry_count());
+    if (outcome.phase != phase_) SetPhase(outcome.phase, in_.now_ms, status());
+    if (!outcome.rule.empty() && decision_.history.rule().empty()) {
+      decision_.history.set_rule(std::string(outcome.rule));
+    }
   }
 
   // Null: none.
@@ -308,57 +307,6 @@ class Decider {
     return {.result = Attempt::kBegun};
   }
 
-  CallbackInput MakeCallbackInput(const kube::v1::PodCounts& counts, int32_t status_min_available,
-                                  int32_t retry_count) const {
-    CallbackInput input;
-    input.total = in_.pods.total();
-    // What a refused job ran with is in its status; its spec may be what it is refused for.
-    input.spec_min_available = in_.invalid ? status_min_available : in_.spec.min_available();
-    input.status_min_available = status_min_available;
-    if (in_.spec.has_min_success()) input.min_success = in_.spec.min_success();
-    input.max_retry = in_.spec.max_retry();
-    input.retry_count = retry_count;
-    input.counts = counts;
-    if (int64_t{counts.succeeded()} + counts.failed() != input.total) return input;
-    const auto& tasks = in_.pods.task_counts();
-    for (int i = 0; i < in_.spec.tasks_size() && static_cast<size_t>(i) < tasks.size(); ++i) {
-      const auto& spec = in_.spec.tasks(i);
-      const TaskCounts& task = tasks[i];
-      const int32_t replicas = in_.pods.tasks()[i].replicas;
-      int32_t minimum = spec.has_min_available() ? spec.min_available() : replicas;
-      if (in_.invalid) minimum = std::min(minimum, replicas);
-      input.task_minimum += minimum;
-      input.tasks.push_back({spec.has_min_available() && HasPods(task), minimum, task.succeeded});
-    }
-    return input;
-  }
-
-  // Whether the status says all that a write of nothing but numbers and words would say.
-  bool IsToldAlready(bool settled, int32_t min_available) const {
-    const JobStatus& stored = in_.job.status();
-    const PodSet& pods = in_.pods;
-    return SameCounts(pods.counts(), stored.counts()) && pods.IsTold() &&
-           (IsFinished(phase_) || (in_.words.reason == stored.reason() && in_.words.message == stored.message())) &&
-           min_available == stored.min_available() && (settled || stored.running_duration().empty()) &&
-           HasMarkers(stored, in_.markers) && in_.objects == in_.own.objects && HasDeadlines();
-  }
-
-  bool HasDeadlines() const {
-    return IsFinished(phase_) ? in_.own.deadlines.empty() : in_.deadlines.AreStored(in_.own.deadlines);
-  }
-
-  // One that Kubernetes does not remember yet; null: none.
-  const storage::v1::PendingAction* NewDeadline() const {
-    if (IsFinished(phase_) || HasDeadlines()) return nullptr;
-    size_t room = kMostStoredDeadlines;
-    for (const auto& [pod, deadline] : in_.deadlines.stored()) {
-      const auto same = [&it = deadline](const storage::v1::PendingAction& stored) { return SameDeadline(it, stored); };
-      if (room-- == 0) return nullptr;
-      if (std::none_of(in_.own.deadlines.begin(), in_.own.deadlines.end(), same)) return &deadline;
-    }
-    return nullptr;
-  }
-
   void NoteDeadline(const storage::v1::PendingAction& deadline) {
     decision_.has_history = true;
     auto& history = decision_.history;
@@ -382,27 +330,6 @@ class Decider {
     history.set_outcome(is_refused ? in_.words.message : "the job goes on");
   }
 
-  // Carried to its end by another controller, whose last word leaves out what its kill retained: nothing of it is alive
-  // or named by a marker, and it is not worth a write.
-  bool IsLeftToRest() const {
-    const JobStatus& stored = in_.job.status();
-    const kube::v1::PodCounts& told = stored.counts();
-    const kube::v1::PodCounts& seen = in_.pods.counts();
-    if (!IsFinished(phase_) && phase_ != kube::v1::JOB_PHASE_ABORTED) return false;
-    const bool by_another = in_.own.overtaken || (in_.own.sequence == 0 && in_.last_sequence == 0);
-    return by_another && in_.objects.empty() && in_.own.objects.empty() && HasMarkers(stored, in_.markers) &&
-           told.pending() == seen.pending() && told.running() == seen.running() && told.unknown() == seen.unknown() &&
-           told.terminating() == seen.terminating();
-  }
-
-  // A refused job is made nothing for. What runs of it all the same was made by another controller or before an edit,
-  // and is carried to its end by its counts.
-  bool IsCarried() const {
-    if (!in_.invalid || phase_ != kube::v1::JOB_PHASE_PENDING) return true;
-    const kube::v1::PodCounts& counts = in_.pods.counts();
-    return counts.running() + counts.succeeded() + counts.failed() > 0;
-  }
-
   void Sync() {
     const JobStatus& stored = in_.job.status();
     const bool settled = IsFinished(phase_) || IsDraining(phase_) || phase_ == kube::v1::JOB_PHASE_ABORTED;
@@ -410,13 +337,12 @@ class Decider {
     const Transition transition = Lookup(phase_, Action::kSyncJob);
     Outcome outcome{phase_, {}};
     // W11: nothing is concluded before an action that waits for the kill under way to have ended.
-    if (IsCarried() && !action_waits_) {
-      outcome =
-          RunCallback(transition, phase_, MakeCallbackInput(in_.pods.counts(), min_available, stored.retry_count()));
+    if (IsCarried(in_) && !action_waits_) {
+      outcome = Conclude(in_, transition, in_.pods.counts(), min_available, stored.retry_count());
     }
-    const storage::v1::PendingAction* const new_deadline = outcome.phase == phase_ ? NewDeadline() : nullptr;
+    const storage::v1::PendingAction* const new_deadline = outcome.phase == phase_ ? NewDeadline(in_) : nullptr;
     if (outcome.phase == phase_ && new_deadline == nullptr) {
-      if (IsToldAlready(settled, min_available) || IsLeftToRest()) return;
+      if (IsToldAlready(in_, settled, min_available) || IsLeftToRest(in_)) return;
       if (!in_.counts_due) {
         decision_.write = Decision::Write::kCounts;
         return;

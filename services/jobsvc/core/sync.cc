@@ -1,0 +1,85 @@
+#include "services/jobsvc/core/sync.h"
+
+#include <algorithm>
+
+#include "services/jobsvc/core/pods/status_facts.h"
+
+namespace basalt::jobsvc {
+
+namespace {
+
+bool HasDeadlines(const DecideInput& in) {
+  return IsFinished(in.job.status().phase()) ? in.own.deadlines.empty() : in.deadlines.AreStored(in.own.deadlines);
+}
+
+CallbackInput MakeCallbackInput(const DecideInput& in, const kube::v1::PodCounts& counts, int32_t status_min_available,
+                                int32_t retry_count) {
+  CallbackInput input;
+  input.total = in.pods.total();
+  // What a refused job ran with is in its status; its spec may be what it is refused for.
+  input.spec_min_available = in.invalid ? status_min_available : in.spec.min_available();
+  input.status_min_available = status_min_available;
+  if (in.spec.has_min_success()) input.min_success = in.spec.min_success();
+  input.max_retry = in.spec.max_retry();
+  input.retry_count = retry_count;
+  input.counts = counts;
+  if (int64_t{counts.succeeded()} + counts.failed() != input.total) return input;
+  const auto& tasks = in.pods.task_counts();
+  for (int i = 0; i < in.spec.tasks_size() && static_cast<size_t>(i) < tasks.size(); ++i) {
+    const auto& spec = in.spec.tasks(i);
+    const TaskCounts& task = tasks[i];
+    const int32_t replicas = in.pods.tasks()[i].replicas;
+    int32_t minimum = spec.has_min_available() ? spec.min_available() : replicas;
+    if (in.invalid) minimum = std::min(minimum, replicas);
+    input.task_minimum += minimum;
+    input.tasks.push_back({spec.has_min_available() && HasPods(task), minimum, task.succeeded});
+  }
+  return input;
+}
+
+}  // namespace
+
+Outcome Conclude(const DecideInput& in, const Transition& transition, const kube::v1::PodCounts& counts,
+                 int32_t status_min_available, int32_t retry_count) {
+  return RunCallback(transition, in.job.status().phase(),
+                     MakeCallbackInput(in, counts, status_min_available, retry_count));
+}
+
+bool IsToldAlready(const DecideInput& in, bool settled, int32_t min_available) {
+  const kube::v1::JobStatus& stored = in.job.status();
+  const PodSet& pods = in.pods;
+  return SameCounts(pods.counts(), stored.counts()) && pods.IsTold() &&
+         (IsFinished(stored.phase()) || (in.words.reason == stored.reason() && in.words.message == stored.message())) &&
+         min_available == stored.min_available() && (settled || stored.running_duration().empty()) &&
+         HasMarkers(stored, in.markers) && in.objects == in.own.objects && HasDeadlines(in);
+}
+
+const storage::v1::PendingAction* NewDeadline(const DecideInput& in) {
+  if (IsFinished(in.job.status().phase()) || HasDeadlines(in)) return nullptr;
+  size_t room = kMostStoredDeadlines;
+  for (const auto& [pod, deadline] : in.deadlines.stored()) {
+    const auto same = [&it = deadline](const storage::v1::PendingAction& stored) { return SameDeadline(it, stored); };
+    if (room-- == 0) return nullptr;
+    if (std::none_of(in.own.deadlines.begin(), in.own.deadlines.end(), same)) return &deadline;
+  }
+  return nullptr;
+}
+
+bool IsLeftToRest(const DecideInput& in) {
+  const kube::v1::JobStatus& stored = in.job.status();
+  const kube::v1::PodCounts& told = stored.counts();
+  const kube::v1::PodCounts& seen = in.pods.counts();
+  if (!IsFinished(stored.phase()) && stored.phase() != kube::v1::JOB_PHASE_ABORTED) return false;
+  const bool by_another = in.own.overtaken || (in.own.sequence == 0 && in.last_sequence == 0);
+  return by_another && in.objects.empty() && in.own.objects.empty() && HasMarkers(stored, in.markers) &&
+         told.pending() == seen.pending() && told.running() == seen.running() && told.unknown() == seen.unknown() &&
+         told.terminating() == seen.terminating();
+}
+
+bool IsCarried(const DecideInput& in) {
+  if (!in.invalid || in.job.status().phase() != kube::v1::JOB_PHASE_PENDING) return true;
+  const kube::v1::PodCounts& counts = in.pods.counts();
+  return counts.running() + counts.succeeded() + counts.failed() > 0;
+}
+
+}  // namespace basalt::jobsvc
