@@ -35,11 +35,12 @@ class ExplainApiTest : public ::testing::Test {
     rig_.Run(absl::Seconds(5));
     ASSERT_EQ(rig_.PhaseOf("default/j"), kRunning);
   }
-  job::v1::JobExplanation Explain() {
-    job::v1::ExplainJobRequest request;
+  template <typename Request, typename Response>
+  Response Ask(void (JobApi::*method)(Request, rpc::Done<Response>)) {
+    Request request;
     request.set_name("j");
-    std::optional<absl::StatusOr<job::v1::JobExplanation>> answer;
-    api_.Explain(std::move(request), [&](auto got) { answer = std::move(got); });
+    std::optional<absl::StatusOr<Response>> answer;
+    (api_.*method)(std::move(request), [&](absl::StatusOr<Response> got) { answer = std::move(got); });
     rig_.Run(absl::ZeroDuration());
     if (!answer || !answer->ok()) {
       ADD_FAILURE() << (answer ? answer->status().ToString() : "no answer");
@@ -47,6 +48,9 @@ class ExplainApiTest : public ::testing::Test {
     }
     return **std::move(answer);
   }
+  job::v1::JobExplanation Explain() { return Ask(&JobApi::Explain); }
+  job::v1::Job Get() { return Ask(&JobApi::Get); }
+  int64_t NowMs() { return absl::ToUnixMillis(rig_.time().Now()); }
   // The cause of that kind, whose message has the words; it is an error if there is none.
   static job::v1::Cause Find(const job::v1::JobExplanation& explanation, job::v1::Cause::Kind kind,
                              const std::string& words) {

@@ -196,5 +196,42 @@ TEST_F(ExplainApiTest, AnAbortedJobCanBeResumed) {
   EXPECT_THAT(explanation.summary(), HasSubstr("AbortJob by command stop."));
 }
 
+TEST_F(ExplainApiTest, WhatIsKnownOfPodsOutlivesARecordThatProvesStale) {
+  Begin(MakeJob("j", 1, 2));
+  for (const char* pod : {"default/j-t0-0", "default/j-t0-1"}) {
+    rig_.kube().EditPod(pod, [](kube::v1::Pod& changed) {
+      changed.set_node_name("node-1");
+      changed.set_reason("ImagePullBackOff");
+    });
+  }
+  rig_.Run(absl::Minutes(1));
+  const auto pods = [this] {
+    std::string text;
+    const job::v1::Job job = Get();
+    for (const job::v1::PodSummary& pod : job.pods()) text += pod.DebugString();
+    return text;
+  };
+  const std::string before = pods();
+  ASSERT_THAT(before, HasSubstr("node-1"));
+  ASSERT_TRUE(CommitLate(rig_.kube(), "default/j"));
+  rig_.Run(absl::Seconds(1));
+  EXPECT_EQ(pods(), before);
+  Find(Explain(), Cause::KIND_PODS, "2 pods are on a node, not started: ImagePullBackOff");
+}
+
+TEST_F(ExplainApiTest, WhatIsKnownOfPodsThatHoldNamesOutlivesTheirJob) {
+  BeginRunning(MakeJob("j", 1, 1));
+  rig_.kube().EditPod("default/j-t0-0", [](kube::v1::Pod& pod) { pod.set_node_name("node-1"); });
+  rig_.Run();
+  const job::v1::PodSummary before = Get().pods(0);
+  // As where it was replaced while nobody looked, and its pods are still there.
+  rig_.kube().job("default/j").mutable_meta()->set_uid("another");
+  rig_.kube().EditJob("default/j", [](kube::v1::Job&) {});
+  rig_.Run();
+  const job::v1::Job job = Get();
+  ASSERT_EQ(job.pods_size(), 1);
+  EXPECT_EQ(job.pods(0).DebugString(), before.DebugString());
+}
+
 }  // namespace
 }  // namespace basalt::jobsvc::testing

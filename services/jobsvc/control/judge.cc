@@ -90,6 +90,8 @@ void JobController::StorePod(JobEntry& entry, const PodChange& change, const kub
     record.set_node_name(pod->node_name());
     record.set_reason(pod->reason());
     record.set_task_name(pod->task());
+    record.set_deletion_ms(pod->deletion_ms());
+    record.set_status_ms(pod->status_ms());
   }
   PutPod(entry.slot, entry.key, change.name, record, batch);
 }

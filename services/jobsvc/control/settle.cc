@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
-#include <map>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,25 +18,33 @@ namespace basalt::jobsvc {
 
 namespace {
 
-kube::v1::Pod PodFromEntry(const std::string& name, std::string_view ns, std::string_view owner_uid,
-                           const PodEntry& entry) {
+// As it was observed last.
+kube::v1::Pod PodFromRecord(std::string_view name, const JobEntry& job, const storage::v1::PodRecord& record) {
+  const auto has = [&record](PodFlag flag) { return (record.flags() & flag) != 0; };
+  const std::string& uid = job.record.uid();
   kube::v1::Pod pod;
-  pod.set_namespace_(std::string(ns));
-  pod.set_name(name);
-  pod.set_uid(entry.uid);
-  pod.set_resource_version(entry.resource_version);
-  pod.set_phase(static_cast<kube::v1::PodPhase>(entry.phase));
-  if (entry.has(kPodLabelled)) pod.set_job_uid_label(std::string(owner_uid));
-  if (!entry.has(kPodForeign)) {
-    pod.set_owner_uid(std::string(owner_uid));
-    pod.set_job_version(entry.version);
-    pod.set_task("-");
+  pod.set_namespace_(job.ns);
+  pod.set_name(std::string(name));
+  pod.set_uid(record.uid());
+  pod.set_resource_version(record.resource_version());
+  pod.set_creation_ms(record.creation_ms());
+  if (has(kPodTerminating)) pod.set_deletion_ms(std::max<int64_t>(1, record.deletion_ms()));
+  pod.set_phase(static_cast<kube::v1::PodPhase>(record.phase()));
+  if (!has(kPodForeign)) {
+    pod.set_owner_uid(uid);
+    pod.set_job_version(record.version());
   }
-  pod.set_out_of_sync(entry.has(kPodOutOfSync));
-  pod.set_all_ready(entry.has(kPodReady));
-  pod.set_restarts(entry.restarts);
-  pod.set_exit_code(entry.exit_code);
-  if (entry.has(kPodTerminating)) pod.set_deletion_ms(1);
+  if (has(kPodLabelled)) pod.set_job_uid_label(uid);
+  pod.set_node_name(record.node_name());
+  pod.set_task(record.task_name());
+  pod.set_partition(record.partition());
+  pod.set_out_of_sync(has(kPodOutOfSync));
+  pod.set_all_ready(has(kPodReady));
+  pod.set_restarts(record.restarts());
+  pod.set_exit_code(record.exit_code());
+  pod.set_finished_ms(record.finished_ms());
+  pod.set_reason(record.reason());
+  pod.set_status_ms(record.status_ms());
   return pod;
 }
 
@@ -63,8 +71,13 @@ void JobController::ClearDeadlines(JobEntry& entry, const storage::v1::PendingAc
 void JobController::StartJob(JobEntry& entry, kv::WriteBatch& batch) {
   const kube::v1::Job& job = *entry.job;
   if (entry.compiled) metrics_.Forget(entry.key, entry.compiled->spec.queue());
-  std::vector<std::pair<std::string, PodEntry>> others;
-  entry.pods.ForEach([&](const std::string& name, PodPlace, const PodEntry& pod) { others.emplace_back(name, pod); });
+  std::vector<std::pair<std::string, storage::v1::PodRecord>> others;
+  if (entry.pods.known() > 0) {
+    const absl::Status read = ForEachPod(
+        context_.store(), entry.slot, entry.key,
+        [&](std::string_view name, const storage::v1::PodRecord& record) { others.emplace_back(name, record); });
+    if (!read.ok()) return context_.Fail(read);
+  }
   entry.record.Clear();
   entry.record.set_uid(job.meta().uid());
   entry.record.set_namespace_(entry.ns);
@@ -75,14 +88,9 @@ void JobController::StartJob(JobEntry& entry, kv::WriteBatch& batch) {
   AdoptDeadlines(entry);
   entry.record_dirty = true;
   entry.pods.Reset(entry.name, job.meta().uid());
-  for (auto& [name, pod] : others) {
+  for (auto& [name, record] : others) {
     // Pods of the job before: they hold their names until they are gone.
-    storage::v1::PodRecord record;
-    record.set_uid(pod.uid);
-    record.set_resource_version(pod.resource_version);
-    record.set_phase(pod.phase);
-    record.set_version(pod.version);
-    record.set_flags(pod.flags | kPodForeign);
+    record.set_flags(record.flags() | kPodForeign);
     entry.pods.Restore(name, record);
     PutPod(entry.slot, entry.key, name, record, batch);
   }
@@ -119,13 +127,10 @@ void JobController::StartJob(JobEntry& entry, kv::WriteBatch& batch) {
 void JobController::Rebaseline(JobEntry& entry, kv::WriteBatch& batch) {
   obs::LogWarning("the record of a job is stale and is made anew", {{"job", entry.key}});
   metrics_.StaleRecord();
-  std::vector<std::pair<std::string, PodEntry>> known;
-  entry.pods.ForEach([&](const std::string& name, PodPlace, const PodEntry& pod) { known.emplace_back(name, pod); });
-  // Deadlines are measured from them.
-  std::map<std::string, std::pair<int64_t, int64_t>, std::less<>> times;
+  std::vector<kube::v1::Pod> known;
   const absl::Status read = ForEachPod(context_.store(), entry.slot, entry.key,
                                        [&](std::string_view name, const storage::v1::PodRecord& record) {
-                                         times[std::string(name)] = {record.creation_ms(), record.finished_ms()};
+                                         known.push_back(PodFromRecord(name, entry, record));
                                        });
   if (!read.ok()) return context_.Fail(read);
   const std::string prefix = PodRecordPrefix(entry.slot, entry.key);
@@ -147,19 +152,15 @@ void JobController::Rebaseline(JobEntry& entry, kv::WriteBatch& batch) {
   const std::vector<TaskShape> shape = entry.pods.tasks();
   entry.pods.Reset(entry.name, uid);
   entry.pods.Reshape(shape);
-  for (auto& [name, pod] : known) {
-    auto& queue = entry.dirty_pods[name];
+  for (kube::v1::Pod& pod : known) {
+    auto& queue = entry.dirty_pods[pod.name()];
     // What has become of it since is there, or another pod has its name: the present alone tells of events.
-    const bool is_over = std::any_of(queue.begin(), queue.end(), [&pod_uid = pod.uid](const DirtyPod& dirty) {
-      return dirty.uid == pod_uid || dirty.gone == GoneReason::kNotGone;
+    const bool is_over = std::any_of(queue.begin(), queue.end(), [&pod](const DirtyPod& dirty) {
+      return dirty.uid == pod.uid() || dirty.gone == GoneReason::kNotGone;
     });
     if (is_over) continue;
-    kube::v1::Pod state = PodFromEntry(name, entry.ns, uid, pod);
-    if (const auto it = times.find(name); it != times.end()) {
-      state.set_creation_ms(it->second.first);
-      state.set_finished_ms(it->second.second);
-    }
-    queue.insert(queue.begin(), {std::move(state), GoneReason::kNotGone, pod.uid});
+    std::string pod_uid = pod.uid();
+    queue.insert(queue.begin(), {std::move(pod), GoneReason::kNotGone, std::move(pod_uid)});
   }
   entry.pods.SetRules(RulesOf(entry.job->status(), entry.own));
   for (size_t task = 0; task < shape.size(); ++task) {

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/base/json.h"
 #include "common/base/slots.h"
 #include "common/kube/names.h"
+#include "services/jobsvc/core/pods/controlled_state.h"
 
 namespace basalt::jobsvc::testing {
 
@@ -345,6 +347,24 @@ kube::v1::Job WithPolicy(kube::v1::Job job, const std::string& event, const std:
   policy->set_action(action);
   if (timeout > absl::ZeroDuration()) policy->set_timeout_ms(absl::ToInt64Milliseconds(timeout));
   return job;
+}
+
+bool CommitLate(FakeKube& kube, const std::string& key, std::string_view state) {
+  const kube::v1::Job& job = kube.job(key);
+  const std::string* own = FindResource(job.status(), kube::kControlledStateKey);
+  if (own == nullptr) return false;
+  json::object next = ParseJson(*own)->as_object();
+  next["seq"] = next["seq"].as_int64() + 1;
+  next["nonce"] = "late";
+  gateway::v1::WriteRequest request;
+  request.mutable_resource()->set_plural("jobs");
+  request.set_subresource("status");
+  request.set_namespace_(job.meta().namespace_());
+  request.set_name(job.meta().name());
+  json::object body = ParseJson(fmt::format(R"({{"status":{}}})", state))->as_object();
+  body["status"].as_object()["controlledResources"] = {{std::string(kube::kControlledStateKey), ToText(next)}};
+  request.mutable_patch()->set_body(ToText(body));
+  return kube.Write(request).error().code() == 0;
 }
 
 }  // namespace basalt::jobsvc::testing

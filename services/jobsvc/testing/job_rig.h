@@ -120,5 +120,8 @@ kube::v1::Job MakeJob(const std::string& name, int tasks, int replicas);
 // The same with one more policy, for what happens to any pod of it.
 kube::v1::Job WithPolicy(kube::v1::Job job, const std::string& event, const std::string& action,
                          absl::Duration timeout = absl::ZeroDuration());
+// The next commit of the job of that key, by a process that is no more: what is recorded here of it proves stale.
+// `state`: what it says beside, a part of a status. False: it is refused, or the job is not ours yet.
+bool CommitLate(FakeKube& kube, const std::string& key, std::string_view state = "{}");
 
 }  // namespace basalt::jobsvc::testing

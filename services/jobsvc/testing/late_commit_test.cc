@@ -1,13 +1,11 @@
 // A commit that took effect after its record had given it up: history tells of its transition once, also where what was
 // told before has not come yet from the replica that had the slot.
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
 #include "common/base/slots.h"
-#include "common/kube/names.h"
 #include "services/jobsvc/store/history_store.h"
 #include "services/jobsvc/testing/job_rig.h"
 
@@ -41,29 +39,11 @@ void TakeHistoryAway(JobRig& rig) {
   ASSERT_TRUE(rig.store().Write(batch).ok());
 }
 
-// The next commit, by a process that is no more; `state`: what it says beside, a part of a status.
-void CommitLate(JobRig& rig, std::string_view state) {
-  const std::string* own = FindResource(rig.kube().job(kKey).status(), std::string(kube::kControlledStateKey));
-  ASSERT_NE(own, nullptr);
-  json::object next = ParseJson(*own)->as_object();
-  next["seq"] = next["seq"].as_int64() + 1;
-  next["nonce"] = "late";
-  gateway::v1::WriteRequest request;
-  request.mutable_resource()->set_plural("jobs");
-  request.set_subresource("status");
-  request.set_namespace_("default");
-  request.set_name("j");
-  json::object body = ParseJson(fmt::format(R"({{"status":{}}})", state))->as_object();
-  body["status"].as_object()["controlledResources"] = {{std::string(kube::kControlledStateKey), ToText(next)}};
-  request.mutable_patch()->set_body(ToText(body));
-  ASSERT_EQ(rig.kube().Write(request).error().code(), 0);
-}
-
 TEST(LateCommitTest, OfCountsAloneTellsNothingWhereHistoryIsOnItsWay) {
   JobRig rig;
   StartRunning(rig);
   TakeHistoryAway(rig);
-  CommitLate(rig, "{}");
+  ASSERT_TRUE(CommitLate(rig.kube(), kKey));
   rig.Run(absl::Seconds(10));
   EXPECT_TRUE(Told(rig).empty()) << "it was told before";
 }
@@ -74,7 +54,7 @@ TEST(LateCommitTest, OfATransitionIsToldOnce) {
     StartRunning(rig);
     if (away) TakeHistoryAway(rig);
     const size_t before = Told(rig).size();
-    CommitLate(rig, R"({"state":{"phase":"Aborting"},"version":1})");
+    ASSERT_TRUE(CommitLate(rig.kube(), kKey, R"({"state":{"phase":"Aborting"},"version":1})"));
     rig.Run(absl::Milliseconds(50));
     const std::vector<kube::v1::JobPhase> told = Told(rig);
     ASSERT_GT(told.size(), before);
@@ -82,7 +62,7 @@ TEST(LateCommitTest, OfATransitionIsToldOnce) {
     TakeHistoryAway(rig);
     rig.Kill();
     rig.Start();
-    CommitLate(rig, "{}");
+    ASSERT_TRUE(CommitLate(rig.kube(), kKey));
     rig.Run(absl::Seconds(10));
     for (const kube::v1::JobPhase phase : Told(rig)) EXPECT_NE(phase, kube::v1::JOB_PHASE_ABORTING);
   }
@@ -96,7 +76,7 @@ TEST(LateCommitTest, AfterALostDiskTellsNothingOfBefore) {
   rig.LoseDisk();
   rig.Start();
   rig.Run(absl::Seconds(10));
-  CommitLate(rig, "{}");
+  ASSERT_TRUE(CommitLate(rig.kube(), kKey));
   rig.Run(absl::Seconds(10));
   EXPECT_TRUE(Told(rig).empty());
 }
@@ -120,6 +100,26 @@ TEST(LateCommitTest, AJobThatASnapshotLeavesOutKeepsWhatWaitsForItsTime) {
   rig.kube().EditJob("default/j", [](kube::v1::Job&) {});  // Now it is shown.
   rig.Run(absl::Seconds(20));
   EXPECT_EQ(rig.kube().job("default/j").status().version(), 1);
+}
+
+// W20, over a record that is made anew from what was observed: it had failed by itself before it was removed.
+TEST(LateCommitTest, APodThatHadFailedByItselfWasNotEvicted) {
+  JobRig rig;
+  rig.Start();
+  rig.kube().PutJob(WithPolicy(MakeJob("j", 1, 2), "PodEvicted", "RestartJob"));
+  rig.Run();
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run(absl::Seconds(20));
+  rig.kube().SetPodPhase("default/j-t0-0", kPodFailed, 3);
+  rig.Run(absl::Seconds(5));
+  rig.kube().EditPod("default/j-t0-0", [&](kube::v1::Pod& pod) {
+    pod.set_deletion_ms(absl::ToUnixMillis(rig.time().Now()));  // And a finalizer keeps it.
+  });
+  rig.Run(absl::Seconds(20));
+  ASSERT_EQ(rig.kube().job(kKey).status().version(), 0);
+  ASSERT_TRUE(CommitLate(rig.kube(), kKey));
+  rig.Run(absl::Seconds(20));
+  EXPECT_EQ(rig.kube().job(kKey).status().version(), 0);
 }
 
 }  // namespace
