@@ -18,11 +18,10 @@ namespace basalt::jobsvc {
 
 namespace {
 
-// What history tells of the phase that a job is in.
+// What history tells of the phase that a job is in, as ExplainInput has it.
 struct Past {
-  std::optional<job::v1::HistoryEntry> entered_by;  // As ExplainInput has them.
+  std::optional<job::v1::HistoryEntry> entered_by;
   std::optional<job::v1::HistoryEntry> restarted_by;
-  int64_t refused_ms = 0;
 };
 
 // The newest decision that led into the present phase; of one in which pods were drained first, the one that called for
@@ -34,7 +33,6 @@ absl::StatusOr<Past> PastOf(JobController& controller, const JobEntry& entry) {
   kube::v1::JobPhase phase = entry.job->status().phase();
   for (auto record = records->rbegin(); record != records->rend(); ++record) {
     if (!record->committed()) continue;
-    if (past.refused_ms == 0 && record->rule() == kRuleSpecRefused) past.refused_ms = record->time_ms();
     if (past.entered_by) {
       const bool restarts = record->to_phase() == kube::v1::JOB_PHASE_RESTARTING && record->action() != "SyncJob";
       if (!restarts) continue;
@@ -201,7 +199,7 @@ absl::StatusOr<job::v1::JobExplanation> ExplanationOf(JobController& controller,
                      .retry = RetriesOf(entry, now),
                      .entered_by = past->entered_by ? &*past->entered_by : nullptr,
                      .restarted_by = past->restarted_by ? &*past->restarted_by : nullptr,
-                     .refused_ms = past->refused_ms,
+                     .refused_since_ms = entry.record.refused_since_ms(),
                      .now_ms = absl::ToUnixMillis(now)};
   for (const WantedClaim& claim : entry.compiled->claims) {
     if (!entry.claims.contains(claim.name)) input.missing_claims.insert(claim.name);

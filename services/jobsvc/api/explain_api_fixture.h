@@ -61,6 +61,17 @@ class ExplainApiTest : public ::testing::Test {
                   << explanation.DebugString();
     return {};
   }
+  void EditMinAvailable(int32_t min_available) {
+    rig_.kube().EditJob("default/j", [&](kube::v1::Job& job) {
+      job.mutable_spec()->mutable_tasks(0)->set_min_available(min_available);
+    });
+    rig_.Run(absl::Minutes(2));
+  }
+  // Within the time that a status of numbers and words waits for.
+  void ExpectRefusedSince(int64_t since_ms, const char* when) {
+    const job::v1::Cause cause = Find(Explain(), job::v1::Cause::KIND_SPEC, "spec.tasks[0].minAvailable");
+    EXPECT_NEAR(static_cast<double>(cause.since_ms()), static_cast<double>(since_ms), 6000) << when;
+  }
   std::string GroupKey() { return rig_.kube().groups().begin()->first; }
 
   JobRig rig_;

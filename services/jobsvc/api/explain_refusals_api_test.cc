@@ -162,5 +162,45 @@ TEST_F(ExplainApiTest, AWarningHoldsNothingUp) {
   EXPECT_THAT(explanation.summary(), HasSubstr("Nothing holds it up"));
 }
 
+TEST_F(ExplainApiTest, ASpecIsRefusedSinceItsEditWhateverBecomesOfTheJob) {
+  BeginRunning(MakeJob("j", 1, 2));
+  const int64_t edited_ms = NowMs();
+  EditMinAvailable(9);
+  ExpectRefusedSince(edited_ms, "while it runs");
+  rig_.kube().PutCommand("default", "stop", "AbortJob", "j");
+  rig_.Run(absl::Minutes(2));
+  ASSERT_EQ(rig_.PhaseOf("default/j"), kAborted);
+  ExpectRefusedSince(edited_ms, "in another phase");
+  EditMinAvailable(8);
+  ExpectRefusedSince(edited_ms, "after an edit that is refused as well");
+  rig_.Kill();
+  rig_.Start();
+  rig_.Run(absl::Minutes(2));
+  ExpectRefusedSince(edited_ms, "after a restart");
+  EditMinAvailable(2);
+  const int64_t again_ms = NowMs();
+  EditMinAvailable(9);
+  ExpectRefusedSince(again_ms, "once it was accepted in between");
+}
+
+TEST_F(ExplainApiTest, OfARefusalWhoseRecordIsLostTheStatusTells) {
+  BeginRunning(MakeJob("j", 1, 2));
+  const int64_t edited_ms = NowMs();
+  EditMinAvailable(9);
+  rig_.Kill();
+  rig_.LoseDisk();
+  rig_.Start();
+  rig_.Run(absl::Minutes(2));
+  ExpectRefusedSince(edited_ms, "since the status told of it");
+  rig_.kube().PutCommand("default", "stop", "AbortJob", "j");
+  rig_.Run(absl::Minutes(2));
+  rig_.Kill();
+  rig_.LoseDisk();
+  rig_.Start();
+  const int64_t started_ms = NowMs();
+  rig_.Run(absl::Minutes(2));
+  ExpectRefusedSince(started_ms, "in a phase whose time does not tell of it");
+}
+
 }  // namespace
 }  // namespace basalt::jobsvc::testing

@@ -47,6 +47,14 @@ void EndTroubles(JobEntry& entry, const GroupView& group) {
   if (!group.present) entry.troubles.End("PodGroupError");
 }
 
+// A refusal lasts while one spec after the other is refused, whatever becomes of the job meanwhile.
+void FollowRefusal(JobEntry& entry, absl::Time now) {
+  const bool was_refused = entry.record.refused_since_ms() != 0;
+  if (entry.compiled->invalid() == was_refused) return;
+  entry.record.set_refused_since_ms(was_refused ? 0 : absl::ToUnixMillis(now));
+  entry.record_dirty = true;
+}
+
 }  // namespace
 
 // A pass over one job. The order matters: the status says under which rules pods are counted, and events come before
@@ -73,6 +81,7 @@ void JobController::Decide(std::string_view key, kv::WriteBatch& batch) {
     if (BASALT_PLANTED("command_forgotten")) entry.own.last_command_uid.clear();
   }
   const bool may_decide = Settle(entry, batch);
+  FollowRefusal(entry, context_.ApiNow());
   if (!entry.pods.has_told()) {
     entry.pods.SetRules(RulesOf(entry.job->status(), entry.own));
     entry.pods.SetTold(entry.job->status(), entry.own.done);

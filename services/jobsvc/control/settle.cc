@@ -48,6 +48,12 @@ kube::v1::Pod PodFromRecord(std::string_view name, const JobEntry& job, const st
   return pod;
 }
 
+// At the latest, by what its status says of it; 0: it says nothing. Where no pods are made a write leaves the time of
+// the transition as it is.
+int64_t RefusedSince(const kube::v1::JobStatus& status) {
+  return status.reason() == kInvalidJob && MakesPods(status.phase()) ? status.last_transition_ms() : 0;
+}
+
 }  // namespace
 
 // Those that Kubernetes remembers for us: of events that nobody can read from the present. The others come with the
@@ -85,6 +91,7 @@ void JobController::StartJob(JobEntry& entry, kv::WriteBatch& batch) {
   entry.record.set_committed_sequence(entry.own.sequence);
   entry.record.set_committed_nonce(entry.own.nonce);
   entry.record.set_told_phase(job.status().phase());
+  entry.record.set_refused_since_ms(RefusedSince(job.status()));
   AdoptDeadlines(entry);
   entry.record_dirty = true;
   entry.pods.Reset(entry.name, job.meta().uid());
@@ -146,6 +153,7 @@ void JobController::Rebaseline(JobEntry& entry, kv::WriteBatch& batch) {
   entry.record.set_committed_sequence(entry.own.sequence);
   entry.record.set_committed_nonce(entry.own.nonce);
   entry.record.set_told_phase(entry.job->status().phase());
+  entry.record.set_refused_since_ms(RefusedSince(entry.job->status()));
   *entry.record.mutable_events() = events;
   AdoptDeadlines(entry);
   entry.record_dirty = true;

@@ -68,7 +68,7 @@ class Explainer {
     if (!in_.refusal.empty() && !IsFinished(phase_)) {
       Add(Cause::KIND_SPEC, "", in_.refusal.message,
           "Correct it with kubectl edit; where the field cannot be changed, delete the job and submit it again.")
-          .set_since_ms(RefusedSince());
+          .set_since_ms(in_.refused_since_ms);
     }
     AddStatusWrite();
     if (IsFailedCreate()) AddTrouble("FailedCreate", Cause::KIND_REFUSED, in_.retry.pods_ms);
@@ -294,11 +294,6 @@ class Explainer {
   int64_t PhaseSince() const {
     if (in_.entered_by != nullptr) return in_.entered_by->time_ms();
     return job_.status().version() == 0 && job_.status().retry_count() == 0 ? job_.meta().creation_ms() : 0;
-  }
-
-  int64_t RefusedSince() const {
-    if (in_.refused_ms != 0) return in_.refused_ms;
-    return job_.status().reason() == kInvalidJob ? job_.status().last_transition_ms() : 0;
   }
 
   int64_t QueueSince() const {

@@ -62,7 +62,7 @@ struct ExplainInput {
   RetryTimes retry;
   const job::v1::HistoryEntry* entered_by = nullptr;  // The decision that led to its phase; null: it is not remembered.
   const job::v1::HistoryEntry* restarted_by = nullptr;  // The restart that used up maxRetry, where that ended it.
-  int64_t refused_ms = 0;                               // Of the decision that its spec is refused; 0: not known.
+  int64_t refused_since_ms = 0;                         // Its spec; 0: it is not.
   int64_t now_ms = 0;
 };
 
