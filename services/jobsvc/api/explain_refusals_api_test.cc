@@ -202,5 +202,43 @@ TEST_F(ExplainApiTest, OfARefusalWhoseRecordIsLostTheStatusTells) {
   ExpectRefusedSince(started_ms, "in a phase whose time does not tell of it");
 }
 
+TEST_F(ExplainApiTest, WordsOfTheServerThatReadLikeOursAreARefusalOfItsOwn) {
+  rig_.kube().SetRefuse([](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
+    if (!request.has_create() || request.resource().plural() != "pods") return false;
+    error.set_code(403);
+    error.set_message("names: the name is held by an object of another owner, or it is there, but without the label");
+    return true;
+  });
+  Begin(MakeJob("j", 1, 1));
+  const Cause cause = Find(Explain(), Cause::KIND_REFUSED, "held by an object of another owner");
+  EXPECT_THAT(cause.advice(), HasSubstr("Mend what the API server names"));
+}
+
+TEST_F(ExplainApiTest, APodThatHasLostItsLabelIsToldWithWhatBringsItBack) {
+  rig_.kube().PutForeignPod("default", "j-t0-0", /*job_name=*/"");
+  Begin(MakeJob("j", 1, 1));
+  rig_.kube().EditPod("default/j-t0-0", [this](kube::v1::Pod& pod) {
+    pod.set_owner_uid(rig_.kube().job("default/j").meta().uid());
+    pod.set_creation_ms(NowMs());
+  });
+  rig_.Run(absl::Minutes(2));
+  const Cause cause = Find(Explain(), Cause::KIND_REFUSED, "it is there, but without the label");
+  EXPECT_EQ(cause.subject(), "pod j-t0-0");
+  EXPECT_EQ(cause.advice(), "Either will do; the job goes on by itself.");
+}
+
+TEST_F(ExplainApiTest, WhatIsSaidOfAClaimIsNotSaidOfOneWhoseNameBeginsAlike) {
+  kube::v1::Job job = MakeJob("j", 1, 1);
+  for (const char* name : {"data", "data-1"}) {
+    auto* volume = job.mutable_spec()->add_volumes();
+    volume->set_mount_path(std::string("/") + name);
+    volume->set_volume_claim_name(name);
+  }
+  Begin(job);
+  const auto explanation = Explain();
+  EXPECT_EQ(Find(explanation, Cause::KIND_CLAIM, "claim data-1 does not exist").subject(), "claim data-1");
+  EXPECT_EQ(Find(explanation, Cause::KIND_CLAIM, "claim data is not there yet").subject(), "claim data");
+}
+
 }  // namespace
 }  // namespace basalt::jobsvc::testing

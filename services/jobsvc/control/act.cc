@@ -54,19 +54,22 @@ void JobController::Act(std::string_view key) {
   ActOnTtl(entry);
 }
 
-void JobController::ReportTrouble(JobEntry& entry, std::string_view reason, std::string message,
-                                  std::initializer_list<std::string_view> names) {
-  const Words words{std::string(reason), std::move(message)};
+void JobController::ReportTrouble(JobEntry& entry, Trouble trouble, std::initializer_list<std::string_view> names) {
   // The status told of it when it was written last.
   std::optional<absl::Time> known_since;
   const kube::v1::JobStatus& told = entry.job->status();
-  if (told.reason() == reason && told.last_transition_ms() != 0) {
+  if (told.reason() == trouble.words.reason && told.last_transition_ms() != 0) {
     known_since = absl::FromUnixMillis(told.last_transition_ms());
   }
-  if (entry.troubles.Report(words, names, context_.ApiNow(), options_.event_interval, known_since)) {
-    entry.notes.push_back({true, words.reason, words.message});
+  if (entry.troubles.Report(trouble, names, context_.ApiNow(), options_.event_interval, known_since)) {
+    entry.notes.push_back({true, std::move(trouble.words.reason), std::move(trouble.words.message)});
   }
   context_.Wake(entry.key);
+}
+
+void JobController::ReportTrouble(JobEntry& entry, std::string_view reason, std::string message,
+                                  std::initializer_list<std::string_view> names) {
+  ReportTrouble(entry, {.words = {std::string(reason), std::move(message)}}, names);
 }
 
 void JobController::TryAgain(JobEntry& entry, Retry& retry) {

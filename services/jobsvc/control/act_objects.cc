@@ -60,6 +60,12 @@ std::string TroubleOf(const WantedObject& object, const gateway::v1::KubeError& 
   return fmt::format("plugin {}: {} {}: {}", object.plugin, object.kind, object.name, error.message());
 }
 
+Trouble TroubleOf(const WantedClaim& claim, std::string_view what) {
+  std::string subject = fmt::format("claim {}", claim.name);
+  std::string message = fmt::format("{}{}", subject, what);
+  return {.words = {"PVCError", std::move(message)}, .subject = std::move(subject)};
+}
+
 bool IsOwnedBy(const kube::v1::ObjectMeta& meta, std::string_view uid) {
   for (const auto& owner : meta.owner_references()) {
     if (owner.uid() == uid) return true;
@@ -263,14 +269,11 @@ void JobController::EnsureClaim(JobEntry& entry, const WantedClaim& claim) {
     } else {
       live->object_retry.Fail(context_.ApiNow(), context_.random());
       if (there) {
-        ReportTrouble(*live, "PVCError",
-                      fmt::format("claim {} exists and belongs to somebody else; it is left alone", claim.name));
+        ReportTrouble(*live, TroubleOf(claim, " exists and belongs to somebody else; it is left alone"));
       } else if (response.ok() && response->error().code() != 404) {
-        if (IsTold(response->error())) {
-          ReportTrouble(*live, "PVCError", fmt::format("claim {}: {}", claim.name, response->error().message()));
-        }
+        if (IsTold(response->error())) ReportTrouble(*live, TroubleOf(claim, ": " + response->error().message()));
       } else if (response.ok() && claim.json.empty()) {
-        ReportTrouble(*live, "PVCError", fmt::format("claim {} does not exist; the job waits for it", claim.name));
+        ReportTrouble(*live, TroubleOf(claim, " does not exist; the job waits for it"));
       }
     }
     context_.Wake(job_key);
@@ -305,10 +308,7 @@ void JobController::EnsureClaim(JobEntry& entry, const WantedClaim& claim) {
                      live->troubles.End("PVCError");
                    } else {
                      live->object_retry.Fail(context_.ApiNow(), context_.random());
-                     if (IsTold(outcome)) {
-                       ReportTrouble(*live, "PVCError",
-                                     fmt::format("claim {}: {}", claim.name, outcome.error.message()));
-                     }
+                     if (IsTold(outcome)) ReportTrouble(*live, TroubleOf(claim, ": " + outcome.error.message()));
                    }
                    context_.Wake(job_key);
                  });

@@ -21,6 +21,23 @@ constexpr absl::Duration kShownWithin = absl::Seconds(30);
 // So many that brought nothing: then pods go singly.
 constexpr int kFruitlessCollections = 1;
 
+// An object that is not the job's has its name.
+Trouble NameIsHeld(const std::string& pod, const kube::v1::Pod& found) {
+  return {.words = {"FailedCreate",
+                    fmt::format("pod {}: the name is held by an object of another owner (UID {})", pod, found.uid())},
+          .kind = TroubleKind::kNameHeld,
+          .subject = fmt::format("pod {}", pod)};
+}
+
+// It is there, and the watch does not show it any more.
+Trouble LabelIsLost(const std::string& pod, const kube::v1::Pod& found, std::string_view job) {
+  return {.words = {"FailedCreate", fmt::format("pod {}: it is there, but without the label {}={} (UID {}); give it "
+                                                "back or delete the pod",
+                                                pod, kube::kJobNameKey, job, found.uid())},
+          .kind = TroubleKind::kLabelLost,
+          .subject = fmt::format("pod {}", pod)};
+}
+
 // Refused for what it is, not for the moment.
 bool IsRefusal(const gateway::v1::KubeError& error) {
   return error.code() >= 400 && error.code() < 500 && error.code() != 409 && error.code() != 429;
@@ -186,14 +203,10 @@ void JobController::SettleCreate(const std::string& key, const std::string& uid,
       HoldPod(*live, pod, absl::Seconds(5));
       const kube::v1::Pod& found = response->object().pod();
       if (response->object().has_pod() && found.owner_uid() != uid) {
-        ReportTrouble(*live, "FailedCreate", fmt::format("pod {}: {} (UID {})", pod, kNameIsHeld, found.uid()),
-                      {pod, found.uid()});
+        ReportTrouble(*live, NameIsHeld(pod, found), {pod, found.uid()});
       } else if (response->object().has_pod() &&
                  context_.ApiNow() - absl::FromUnixMillis(found.creation_ms()) > kShownWithin) {
-        ReportTrouble(*live, "FailedCreate",
-                      fmt::format("pod {}: {} {}={} (UID {}); give it back or delete the pod", pod, kLabelIsLost,
-                                  kube::kJobNameKey, live->name, found.uid()),
-                      {pod, found.uid()});
+        ReportTrouble(*live, LabelIsLost(pod, found, live->name), {pod, found.uid()});
       }
     }
     context_.Wake(key);

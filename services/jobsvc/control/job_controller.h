@@ -143,6 +143,7 @@ class JobController : public runtime::Controller {
   void MarkPod(JobEntry& entry, const PodEffect& effect);
   void ActOnTtl(JobEntry& entry);
   // Words that differ in `names` alone have one cause.
+  void ReportTrouble(JobEntry& entry, Trouble trouble, std::initializer_list<std::string_view> names = {});
   void ReportTrouble(JobEntry& entry, std::string_view reason, std::string message,
                      std::initializer_list<std::string_view> names = {});
   // Backs off one step, and looks at the job again after it.

@@ -86,8 +86,9 @@ class Explainer {
     }
     AddCommands();
     // What was not told beside what it holds up.
-    in_.troubles.ForEach([this](const Words& trouble) {
-      if (!troubles_told_.contains(trouble.reason)) AddTrouble(trouble.reason, Cause::KIND_REFUSED, 0);
+    in_.troubles.ForEach([this](const Trouble& trouble) {
+      const std::string& reason = trouble.words.reason;
+      if (!troubles_told_.contains(reason)) AddTrouble(reason, Cause::KIND_REFUSED, 0);
     });
     AddDeadlines();
     AddRetries();
@@ -99,19 +100,24 @@ class Explainer {
   Cause& AddTrouble(const std::string& reason, Cause::Kind kind, int64_t until_ms, std::string subject = {},
                     std::string advice = {}) {
     troubles_told_.insert(reason);
-    const std::string& message = in_.troubles.Find(reason)->message;
-    if (message.find(kNameIsHeld) != std::string::npos) {
-      kind = Cause::KIND_NAME_HELD;
-      subject = message.substr(0, message.find(':'));
-      advice = kFreeTheName;
-    } else if (message.find(kLabelIsLost) != std::string::npos) {
-      subject = message.substr(0, message.find(':'));
-      advice = "Either will do; the job goes on by itself.";
-    } else if (advice.empty()) {
-      advice =
-          IsQuota(message)
-              ? "Raise the ResourceQuota of the namespace, or free what it counts; it is tried again by itself."
-              : "Mend what the API server names; it is tried again by itself, and at once after an edit of the job.";
+    const Trouble& trouble = *in_.troubles.Find(reason);
+    const std::string& message = trouble.words.message;
+    if (trouble.kind != TroubleKind::kRefused) subject = trouble.subject;
+    switch (trouble.kind) {
+      case TroubleKind::kNameHeld:
+        kind = Cause::KIND_NAME_HELD;
+        advice = kFreeTheName;
+        break;
+      case TroubleKind::kLabelLost:
+        advice = "Either will do; the job goes on by itself.";
+        break;
+      case TroubleKind::kRefused:
+        if (!advice.empty()) break;
+        advice =
+            IsQuota(message)
+                ? "Raise the ResourceQuota of the namespace, or free what it counts; it is tried again by itself."
+                : "Mend what the API server names; it is tried again by itself, and at once after an edit of the job.";
+        break;
     }
     Cause& cause = Add(kind, std::move(subject), message, std::move(advice));
     cause.set_since_ms(in_.troubles.SinceMs(reason));
@@ -250,15 +256,14 @@ class Explainer {
   }
 
   void AddObjects(const Wait& wait) {
-    const Words* const claim_refused = in_.troubles.Find("PVCError");
+    const Trouble* const claim_refused = in_.troubles.Find("PVCError");
     for (const std::string& claim : in_.missing_claims) {
       const std::string subject = fmt::format("claim {}", claim);
       std::string advice = fmt::format(
           "Create PersistentVolumeClaim {} in namespace {}, or correct what is refused; the job goes on by "
           "itself.",
           claim, job_.meta().namespace_());
-      // Its words name the claim that they are about.
-      if (claim_refused != nullptr && claim_refused->message.starts_with(subject)) {
+      if (claim_refused != nullptr && claim_refused->subject == subject) {
         AddTrouble("PVCError", Cause::KIND_CLAIM, in_.retry.objects_ms, subject, std::move(advice));
       } else {
         Cause& cause =

@@ -43,26 +43,26 @@ std::string WithoutNumbers(std::string_view text) {
 
 }  // namespace
 
-bool Troubles::Report(Words words, std::initializer_list<std::string_view> names, absl::Time now,
+bool Troubles::Report(Trouble trouble, std::initializer_list<std::string_view> names, absl::Time now,
                       absl::Duration interval, std::optional<absl::Time> known_since) {
-  const auto [known, begins] = by_reason_.try_emplace(words.reason);
-  Trouble& trouble = known->second;
-  if (begins) trouble.since_ms = absl::ToUnixMillis(known_since.value_or(now));
-  std::string exact = Without(words.message, names);
-  std::string kind = WithoutNumbers(exact);
-  if (trouble.causes.size() >= kMostCauses && !trouble.causes.contains(kind)) trouble.causes.clear();
-  const auto [at, is_new] = trouble.causes.try_emplace(kind);
+  const auto [known, begins] = by_reason_.try_emplace(trouble.words.reason);
+  Lasting& lasting = known->second;
+  if (begins) lasting.since_ms = absl::ToUnixMillis(known_since.value_or(now));
+  std::string exact = Without(trouble.words.message, names);
+  std::string alike = WithoutNumbers(exact);
+  if (lasting.causes.size() >= kMostCauses && !lasting.causes.contains(alike)) lasting.causes.clear();
+  const auto [at, is_new] = lasting.causes.try_emplace(alike);
   Cause& cause = at->second;
   const bool tell = is_new || (cause.exact != exact && now >= cause.told + interval);
   cause.seen = now;
   if (tell) {
-    cause.words = words;
+    cause.words = trouble.words;
     cause.exact = std::move(exact);
     cause.told = now;
   }
-  const auto shown = trouble.causes.find(trouble.shown);
-  if (shown == trouble.causes.end() || now > shown->second.seen + kLasts) trouble.shown = std::move(kind);
-  trouble.newest = std::move(words);
+  const auto shown = lasting.causes.find(lasting.shown);
+  if (shown == lasting.causes.end() || now > shown->second.seen + kLasts) lasting.shown = std::move(alike);
+  lasting.newest = std::move(trouble);
   return tell;
 }
 
@@ -73,7 +73,7 @@ bool Troubles::End(std::string_view reason) {
   return true;
 }
 
-const Words* Troubles::Find(std::string_view reason) const {
+const Trouble* Troubles::Find(std::string_view reason) const {
   const auto at = by_reason_.find(reason);
   return at == by_reason_.end() ? nullptr : &at->second.newest;
 }

@@ -15,17 +15,25 @@
 
 namespace basalt::jobsvc {
 
-// In what a trouble says of a pod that is not made: an object that is not the job's has its name,
-inline constexpr std::string_view kNameIsHeld = "the name is held by an object of another owner";
-// or the pod itself, which the watch does not show any more.
-inline constexpr std::string_view kLabelIsLost = "it is there, but without the label";
+// What its controller knows of a trouble beside its words. In memory alone, as troubles are: values are not stored.
+enum class TroubleKind {
+  kRefused,    // What the words say, which are those of the API server or of a plugin.
+  kNameHeld,   // An object that is not the job's has the name of a pod.
+  kLabelLost,  // A pod is there, but without the label by which it is watched.
+};
+
+struct Trouble {
+  Words words;  // The reason is one of job spec 9.11.
+  TroubleKind kind = TroubleKind::kRefused;
+  std::string subject = {};  // As Cause.subject; empty: the job itself, or whatever the words name.
+};
 
 class Troubles {
  public:
   // True: these words are to be told in an Event. Two with the same words but for `names`, and numbers, have one cause;
   // other numbers are told anew after `interval`. `known_since`: it was there before this process looked, since then at
   // the latest.
-  bool Report(Words words, std::initializer_list<std::string_view> names, absl::Time now, absl::Duration interval,
+  bool Report(Trouble trouble, std::initializer_list<std::string_view> names, absl::Time now, absl::Duration interval,
               std::optional<absl::Time> known_since = std::nullopt);
   // True: there was one.
   bool End(std::string_view reason);
@@ -33,8 +41,8 @@ class Troubles {
 
   bool empty() const { return by_reason_.empty(); }
   bool has(std::string_view reason) const { return by_reason_.contains(reason); }
-  // The newest words; null: there is no such trouble.
-  const Words* Find(std::string_view reason) const;
+  // The newest of that reason; null: there is none.
+  const Trouble* Find(std::string_view reason) const;
   // In ms; 0: nobody knows.
   int64_t SinceMs(std::string_view reason) const;
   // What the status says: the first words of a cause for as long as it lasts, though others come between; of several
@@ -42,7 +50,7 @@ class Troubles {
   const Words& Told() const;
   template <typename Visit>
   void ForEach(Visit visit) const {
-    for (const auto& [reason, trouble] : by_reason_) visit(trouble.newest);
+    for (const auto& [reason, lasting] : by_reason_) visit(lasting.newest);
   }
 
  private:
@@ -52,13 +60,13 @@ class Troubles {
     absl::Time told;
     absl::Time seen;
   };
-  struct Trouble {
+  struct Lasting {
     int64_t since_ms = 0;
-    Words newest;
+    Trouble newest;
     std::string shown;                    // The cause that the status tells of.
     std::map<std::string, Cause> causes;  // By their words without names and numbers.
   };
-  std::map<std::string, Trouble, std::less<>> by_reason_;
+  std::map<std::string, Lasting, std::less<>> by_reason_;
 };
 
 }  // namespace basalt::jobsvc

@@ -12,8 +12,8 @@ class TroublesTest : public ::testing::Test {
  protected:
   // As the API server words it, with the pod's name.
   bool Refuse(const std::string& pod, const std::string& why) {
-    return troubles_.Report({"FailedCreate", fmt::format("pod {}: pods \"{}\" is forbidden: {}", pod, pod, why)}, {pod},
-                            now_, kInterval);
+    return troubles_.Report({{"FailedCreate", fmt::format("pod {}: pods \"{}\" is forbidden: {}", pod, pod, why)}},
+                            {pod}, now_, kInterval);
   }
 
   Troubles troubles_;
@@ -25,7 +25,7 @@ TEST_F(TroublesTest, PodsRefusedForOneCauseAreToldOnceByTheFirst) {
   EXPECT_FALSE(Refuse("j-a-1", "exceeded quota: team"));
   EXPECT_FALSE(Refuse("j-other-17", "exceeded quota: team"));
   EXPECT_EQ(troubles_.Told().message, "pod j-a-0: pods \"j-a-0\" is forbidden: exceeded quota: team");
-  EXPECT_EQ(troubles_.Find("FailedCreate")->message,
+  EXPECT_EQ(troubles_.Find("FailedCreate")->words.message,
             "pod j-other-17: pods \"j-other-17\" is forbidden: exceeded quota: team");
   now_ += absl::Hours(1);
   EXPECT_FALSE(Refuse("j-a-1", "exceeded quota: team"));
@@ -62,7 +62,7 @@ TEST_F(TroublesTest, CausesThatTakeTurnsDoNotChangeTheStatus) {
 TEST_F(TroublesTest, WhatAJobNeedsFirstIsInTheStatus) {
   EXPECT_TRUE(troubles_.Told().empty());
   Refuse("j-a-0", "exceeded quota");
-  troubles_.Report({"PluginError", "plugin svc: Service j: forbidden"}, {}, now_, kInterval);
+  troubles_.Report({{"PluginError", "plugin svc: Service j: forbidden"}}, {}, now_, kInterval);
   EXPECT_EQ(troubles_.Told().reason, "PluginError");
   EXPECT_TRUE(troubles_.End("PluginError"));
   EXPECT_FALSE(troubles_.End("PluginError"));
@@ -74,7 +74,7 @@ TEST_F(TroublesTest, WhatAJobNeedsFirstIsInTheStatus) {
 
 TEST_F(TroublesTest, EachObjectThatIsMissingIsNamed) {
   const auto miss = [this](const std::string& message) {
-    return troubles_.Report({"PVCError", message}, {}, now_, kInterval);
+    return troubles_.Report({{"PVCError", message}}, {}, now_, kInterval);
   };
   EXPECT_TRUE(miss("claim data-1 does not exist"));
   EXPECT_TRUE(miss("claim data-2 does not exist"));
@@ -82,6 +82,20 @@ TEST_F(TroublesTest, EachObjectThatIsMissingIsNamed) {
   EXPECT_TRUE(miss("claim data-4: exceeded quota: used: 3"));
   EXPECT_FALSE(miss("claim data-3: exceeded quota: used: 4"));
   EXPECT_EQ(troubles_.Told().message, "claim data-1 does not exist");
+}
+
+TEST_F(TroublesTest, WhatIsKnownBesideTheWordsIsThatOfTheNewest) {
+  Refuse("j-a-0", "exceeded quota");
+  EXPECT_EQ(troubles_.Find("FailedCreate")->kind, TroubleKind::kRefused);
+  EXPECT_TRUE(troubles_.Report({.words = {"FailedCreate", "pod j-b-0: the name is held"},
+                                .kind = TroubleKind::kNameHeld,
+                                .subject = "pod j-b-0"},
+                               {"j-b-0"}, now_, kInterval));
+  EXPECT_EQ(troubles_.Find("FailedCreate")->kind, TroubleKind::kNameHeld);
+  EXPECT_EQ(troubles_.Find("FailedCreate")->subject, "pod j-b-0");
+  Refuse("j-a-0", "exceeded quota");
+  EXPECT_EQ(troubles_.Find("FailedCreate")->kind, TroubleKind::kRefused);
+  EXPECT_EQ(troubles_.Find("FailedCreate")->subject, "");
 }
 
 TEST_F(TroublesTest, CausesWithoutEndAreForgotten) {
