@@ -11,19 +11,10 @@
 #include "services/jobsvc/core/deadlines.h"
 #include "services/jobsvc/core/decide.h"
 #include "services/jobsvc/core/effects.h"
-#include "services/jobsvc/core/explain/explain_words.h"
+#include "services/jobsvc/core/explain/explain_pods.h"
 #include "services/jobsvc/core/explain/troubles.h"
 
 namespace basalt::jobsvc {
-
-// Pods that have not started, for the same reason.
-struct WaitingPods {
-  std::string reason;  // Kubernetes' word; empty: it gives none.
-  bool on_node = false;
-  int32_t count = 0;
-  std::string example;   // The name of one of them.
-  int64_t since_ms = 0;  // Creation of the oldest.
-};
 
 // Until when Kubernetes or a peer is left alone after a refusal; 0: it is not.
 struct RetryTimes {
@@ -53,12 +44,8 @@ struct ExplainInput {
   int64_t queue_since_ms = 0;                 // Of its present state or absence; 0: not known.
   std::set<std::string> missing_claims;
   std::vector<WaitingCommand> commands;  // That wait for their turn.
-  std::vector<WaitingPods> waiting_pods;
-  std::vector<RestartingPods> restarting_pods;
-  int64_t restarts = 0;                 // In place, of pods that run.
-  std::vector<FailedPods> failed_pods;  // Of a job that is over, or rests; the task of the first failure first.
-  std::string going_pod;                // One that is being deleted; empty: none.
-  int64_t kill_since_ms = 0;            // Of the decision that began the present kill; 0: not known.
+  PodFindings pods;
+  int64_t kill_since_ms = 0;  // Of the decision that began the present kill; 0: not known.
   RetryTimes retry;
   const job::v1::HistoryEntry* entered_by = nullptr;  // The decision that led to its phase; null: it is not remembered.
   const job::v1::HistoryEntry* restarted_by = nullptr;  // The restart that used up maxRetry, where that ended it.

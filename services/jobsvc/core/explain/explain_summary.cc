@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "common/kube/text.h"
+#include "services/jobsvc/core/explain/explain_words.h"
 #include "services/jobsvc/core/state_machine.h"
 
 namespace basalt::jobsvc {
@@ -56,9 +57,9 @@ std::string SummaryOf(const ExplainInput& input, const job::v1::JobExplanation& 
     const kube::v1::PodCounts& counts = input.effects.pods.counts();
     text += fmt::format(" Nothing holds it up: of {} pods {} run, {} have succeeded and {} have failed.",
                         input.effects.pods.total(), counts.running(), counts.succeeded(), counts.failed());
-    if (input.restarts > 0) {
+    if (const int64_t restarts = RestartsInPlace(input.effects.pods); restarts > 0) {
       text += fmt::format(" Containers have restarted in place {}.",
-                          input.restarts == 1 ? "once" : fmt::format("{} times", input.restarts));
+                          restarts == 1 ? "once" : fmt::format("{} times", restarts));
     }
     if (phase == kube::v1::JOB_PHASE_RUNNING) text += ' ' + EndOf(input.effects.spec, input.effects.pods.tasks());
   }

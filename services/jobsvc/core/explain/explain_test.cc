@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "services/jobsvc/core/compiled_job.h"
+#include "services/jobsvc/core/explain/explain_words.h"
 
 namespace basalt::jobsvc {
 namespace {

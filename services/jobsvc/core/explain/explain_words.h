@@ -3,34 +3,14 @@
 // Sentences of an explanation that follow from little. Pure.
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "basalt/job/v1/job.pb.h"
 #include "basalt/kube/v1/kube.pb.h"
+#include "services/jobsvc/core/explain/explain_pods.h"
 #include "services/jobsvc/core/pods/task_facts.h"
 
 namespace basalt::jobsvc {
-
-// Of one task.
-struct FailedPods {
-  int32_t task = -1;  // Position in spec.tasks.
-  int32_t count = 0;
-  std::string first;  // The name of the one that failed first, and of it:
-  int64_t finished_ms = 0;
-  int32_t exit_code = 0;
-  std::string reason;
-};
-
-// Pods that run, with a container that has been restarted in place and is down again, for the same reason.
-struct RestartingPods {
-  std::string reason;
-  int32_t count = 0;
-  int64_t restarts = 0;
-  std::string example;  // The name of one of them,
-  std::string task;     // and its task,
-  bool always = false;  // of which no pod ever finishes: its restartPolicy is Always.
-};
 
 std::string Ago(int64_t since_ms, int64_t now_ms);
 // With a capital letter and a full stop; the path of a field stays as it is written.

@@ -1,0 +1,58 @@
+#pragma once
+
+// What an explanation is made of, one file for each part; explain.cc puts them into their order. Pure.
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "basalt/job/v1/job.pb.h"
+#include "services/jobsvc/core/explain/explain.h"
+
+namespace basalt::jobsvc {
+
+// Of causes that differ in their subject alone.
+inline constexpr size_t kMostAlike = 10;
+inline constexpr std::string_view kFreeTheName = "Delete that object, or wait until it is gone.";
+
+// One explanation while it is made, and what is told once in it.
+struct Telling {
+  const ExplainInput& in;
+  job::v1::JobExplanation result = {};
+  std::set<std::string, std::less<>> troubles = {};  // Reasons of those that are told.
+  bool scheduler = false;                            // The scheduler is quoted.
+  bool gang = false;                                 // That the gang waits for itself is told.
+
+  const kube::v1::Job& job() const { return in.effects.job; }
+  kube::v1::JobPhase phase() const { return job().status().phase(); }
+  job::v1::Cause& Add(job::v1::Cause::Kind kind, std::string subject, std::string message, std::string advice = {});
+};
+
+// Since when the job is in its phase, in ms; 0: it is not remembered.
+int64_t PhaseSince(const ExplainInput& in);
+
+// explain_end.cc: of a job that is over, or rests, how it ended and by which pods.
+void TellEnd(Telling& telling);
+
+// explain_start.cc: what keeps pods from being placed and from starting, and those that start again and again.
+void TellGroup(const Wait& wait, Telling& telling);
+void TellWaitingPods(Telling& telling);
+void TellRestartingPods(Telling& telling);
+
+// explain_troubles.cc: what is refused.
+// As what a trouble is told of which no more is known than its words.
+struct TroubleFrame {
+  job::v1::Cause::Kind kind = job::v1::Cause::KIND_REFUSED;
+  int64_t until_ms = 0;  // When it is tried again, whatever is known of it; 0: nobody knows.
+  std::string subject = {};
+  std::string advice = {};  // Empty: what helps against refusals.
+};
+// False: there is no such trouble.
+bool TellTrouble(std::string_view reason, const TroubleFrame& frame, Telling& telling);
+// Objects of plugins, and claims.
+void TellObjects(const Wait& wait, Telling& telling);
+// Those that were not told beside what they hold up.
+void TellOtherTroubles(Telling& telling);
+// What was decided and is not in the status.
+void TellStatusWrite(Telling& telling);
+
+}  // namespace basalt::jobsvc

@@ -1,0 +1,129 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "services/jobsvc/core/explain/explain_parts.h"
+#include "services/jobsvc/core/explain/explain_words.h"
+
+namespace basalt::jobsvc {
+
+using job::v1::Cause;
+
+namespace {
+
+int64_t QueueSince(const ExplainInput& in) {
+  // One that is missing and was never seen has been missing for as long as the job has waited.
+  if (in.queue_since_ms == 0) return in.queue == nullptr ? PhaseSince(in) : 0;
+  return std::max(in.queue_since_ms, in.effects.job.meta().creation_ms());  // The job was not there before.
+}
+
+void TellQueue(Telling& telling) {
+  const ExplainInput& in = telling.in;
+  const std::string& name = in.effects.spec.queue();
+  std::string trouble = QueueTrouble(name, in.queue);
+  if (trouble.empty()) return;
+  std::string advice =
+      "Create the queue; or submit the job again to another one, as the queue of a job cannot be changed.";
+  if (in.queue != nullptr) {
+    trouble += ": nothing new is admitted to it";
+    advice =
+        fmt::format("Open it (vcctl queue operate --action open --name {}), or submit the job to another one.", name);
+  }
+  telling.Add(Cause::KIND_QUEUE, fmt::format("queue {}", name), std::move(trouble), std::move(advice))
+      .set_since_ms(QueueSince(in));
+}
+
+void TellGangThatWaitsForItself(Telling& telling) {
+  const ExplainInput& in = telling.in;
+  const std::optional<int64_t> most = MostBeforeDependencies(in.effects);
+  if (!most.has_value() || telling.gang) return;
+  telling.gang = true;
+  telling
+      .Add(Cause::KIND_DEPENDENCY, "",
+           fmt::format("minAvailable is {}, and only {} can be made before the tasks with dependsOn: the scheduler "
+                       "waits for the others, and they for these",
+                       in.effects.spec.min_available(), *most == 1 ? "1 pod" : fmt::format("{} pods", *most)),
+           fmt::format("'basaltctl job scale {} -n {} --min-available {}' lets the first ones start.",
+                       telling.job().meta().name(), telling.job().meta().namespace_(), *most))
+      .set_since_ms(PhaseSince(in));
+}
+
+// Null: there is no group, or nothing that its job waits for.
+const kube::v1::PodGroupCondition* WordsOfScheduler(const ExplainInput& in) {
+  return in.group == nullptr ? nullptr : SchedulersWords(*in.group);
+}
+
+void TellUnschedulable(const kube::v1::PodGroupCondition& words, Telling& telling) {
+  telling.scheduler = true;
+  std::string message = words.message().empty() ? words.reason() : words.message();
+  if (message.empty()) message = words.type();
+  telling
+      .Add(Cause::KIND_UNSCHEDULABLE, fmt::format("PodGroup {}", telling.in.effects.group.name), std::move(message),
+           telling.gang
+               ? std::string()
+               : fmt::format("{} pods must fit at once (minAvailable): add or free resources, or ask for less.",
+                             telling.in.effects.spec.min_available()))
+      .set_since_ms(words.last_transition_ms());
+}
+
+}  // namespace
+
+const kube::v1::PodGroupCondition* SchedulersWords(const kube::v1::PodGroup& group) {
+  const kube::v1::PodGroupCondition* newest = nullptr;
+  for (const auto& condition : group.conditions()) {
+    if (condition.status() != "True") continue;
+    if (newest == nullptr || condition.last_transition_ms() > newest->last_transition_ms()) newest = &condition;
+  }
+  return newest == nullptr || newest->type() == "Scheduled" ? nullptr : newest;
+}
+
+void TellGroup(const Wait& wait, Telling& telling) {
+  const ExplainInput& in = telling.in;
+  TellQueue(telling);
+  TellGangThatWaitsForItself(telling);
+  const TroubleFrame frame{.kind = wait.kind, .until_ms = in.retry.group_ms, .subject = wait.subject};
+  if (TellTrouble("PodGroupError", frame, telling)) return;
+  const kube::v1::PodGroupCondition* const words = WordsOfScheduler(in);
+  if (words != nullptr) TellUnschedulable(*words, telling);
+  const bool is_silent = words == nullptr && !telling.gang && in.effects.group.present && !in.effects.group.stale;
+  Cause& cause = telling.Add(
+      wait.kind, wait.subject, wait.message,
+      is_silent ? "Where nothing happens for long, see whether the scheduler runs and what the queue may use." : "");
+  cause.set_until_ms(in.retry.group_ms);
+  if (in.group != nullptr) cause.set_since_ms(in.group->meta().creation_ms());
+}
+
+void TellWaitingPods(Telling& telling) {
+  const std::vector<WaitingPods>& waiting = telling.in.pods.waiting;
+  const bool unscheduled =
+      std::any_of(waiting.begin(), waiting.end(), [](const WaitingPods& pods) { return !pods.on_node; });
+  if (unscheduled) {
+    TellGangThatWaitsForItself(telling);
+    const kube::v1::PodGroupCondition* const words = WordsOfScheduler(telling.in);
+    if (words != nullptr && !telling.scheduler) TellUnschedulable(*words, telling);
+  }
+  for (size_t i = 0; i < waiting.size() && i < kMostAlike; ++i) {
+    const WaitingPods& pods = waiting[i];
+    const std::string_view where = pods.on_node ? "on a node, not started" : "not on a node yet";
+    std::string message = fmt::format("{} {} {}", pods.count, pods.count == 1 ? "pod is" : "pods are", where);
+    if (!pods.reason.empty()) message += fmt::format(": {}", pods.reason);
+    telling
+        .Add(Cause::KIND_PODS, fmt::format("pod {}", pods.example), std::move(message),
+             fmt::format("See 'kubectl describe pod {} -n {}'.", pods.example, telling.job().meta().namespace_()))
+        .set_since_ms(pods.since_ms);
+  }
+}
+
+void TellRestartingPods(Telling& telling) {
+  const std::vector<RestartingPods>& restarting = telling.in.pods.restarting;
+  for (size_t i = 0; i < restarting.size() && i < kMostAlike; ++i) {
+    const RestartingPods& pods = restarting[i];
+    telling.Add(
+        Cause::KIND_PODS, fmt::format("pod {}", pods.example), RestartsOf(pods),
+        fmt::format("See 'kubectl logs {} --previous -n {}'.", pods.example, telling.job().meta().namespace_()));
+  }
+}
+
+}  // namespace basalt::jobsvc
