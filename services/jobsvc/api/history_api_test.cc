@@ -138,6 +138,22 @@ TEST_F(JobApiTest, AnEditThatIsRefusedAndItsMendingAreTold) {
   EXPECT_EQ(rig.kube().WritesButEvents(), writes + 2) << "the writes of the words themselves";
 }
 
+TEST_F(JobApiTest, WhatBecameOfACommandIsToldToPrograms) {
+  Put("j");
+  Run();
+  RigOf("j").kube().SetAllPods(kPodRunning);
+  Run(absl::Seconds(20));
+  for (const char* action : {"ResumeJob", "Nonsense", "TerminateJob"}) {
+    RigOf("j").kube().PutCommand("default", action, action, "j");
+    Run(absl::Seconds(5));
+  }
+  const auto history = History("j");
+  EXPECT_EQ(EntryOf(history, "ResumeJob").result(), job::v1::HistoryEntry::RESULT_NOTHING_TO_DO);
+  EXPECT_EQ(EntryOf(history, "Nonsense").result(), job::v1::HistoryEntry::RESULT_REFUSED);
+  EXPECT_EQ(EntryOf(history, "TerminateJob").result(), job::v1::HistoryEntry::RESULT_CARRIED_OUT);
+  EXPECT_EQ(EntryOf(history, "SyncJob").result(), job::v1::HistoryEntry::RESULT_UNSPECIFIED);
+}
+
 TEST_F(JobApiTest, ALongHistoryLosesItsBeginning) {
   JobRig& rig = RigOf("j");
   rig.options.history_entries = 10;

@@ -23,8 +23,15 @@
 
 namespace basalt::jobsvc {
 
-job::v1::HistoryEntry ToMessage(const storage::v1::HistoryRecord& record) {
-  job::v1::HistoryEntry entry;
+using job::v1::HistoryEntry;
+using storage::v1::HistoryRecord;
+
+static_assert(int{HistoryEntry::RESULT_CARRIED_OUT} == int{HistoryRecord::RESULT_CARRIED_OUT});
+static_assert(int{HistoryEntry::RESULT_NOTHING_TO_DO} == int{HistoryRecord::RESULT_NOTHING_TO_DO});
+static_assert(int{HistoryEntry::RESULT_REFUSED} == int{HistoryRecord::RESULT_REFUSED});
+
+HistoryEntry ToMessage(const HistoryRecord& record) {
+  HistoryEntry entry;
   entry.set_sequence(record.sequence());
   entry.set_time_ms(record.time_ms());
   entry.set_from_phase(record.from_phase());
@@ -40,6 +47,7 @@ job::v1::HistoryEntry ToMessage(const storage::v1::HistoryRecord& record) {
   *entry.mutable_counts() = record.counts();
   entry.set_version(record.version());
   entry.set_pod_phase(record.pod_phase());
+  entry.set_result(static_cast<HistoryEntry::Result>(record.result()));
   return entry;
 }
 

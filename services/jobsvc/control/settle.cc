@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -52,6 +55,31 @@ kube::v1::Pod PodFromRecord(std::string_view name, const JobEntry& job, const st
 // the transition as it is.
 int64_t RefusedSince(const kube::v1::JobStatus& status) {
   return status.reason() == kInvalidJob && MakesPods(status.phase()) ? status.last_transition_ms() : 0;
+}
+
+// The command that the newest commit was about, and that was not told of yet; null: there is none.
+const storage::v1::PendingAction* UntoldCommand(const storage::v1::JobRecord& record, const ControlledState& own) {
+  for (const storage::v1::PendingAction& pending : record.pending()) {
+    if (!pending.command_uid().empty() && pending.command_uid() == own.last_command_uid) return &pending;
+  }
+  return nullptr;
+}
+
+// Which decision about the command took effect is told by what Kubernetes holds of it. `late`: what was meant last,
+// unless that was about something else.
+void TellCommand(const storage::v1::PendingAction& command, const std::optional<Kill>& kill,
+                 storage::v1::HistoryRecord& late) {
+  using storage::v1::HistoryRecord;
+  const bool began = kill && kill->cause == KillOf(command, 0).cause && kill->action == command.action();
+  if (late.result() != HistoryRecord::RESULT_UNSPECIFIED &&
+      began == (late.result() == HistoryRecord::RESULT_CARRIED_OUT))
+    return;
+  late.set_event(command.event());
+  late.set_subject(command.subject());
+  late.set_rule(command.rule());
+  late.set_action(command.action());
+  late.set_result(began ? HistoryRecord::RESULT_CARRIED_OUT : HistoryRecord::RESULT_NOTHING_TO_DO);
+  late.set_outcome(began ? "read back from Kubernetes" : "nothing was done; Kubernetes does not tell why");
 }
 
 }  // namespace
@@ -210,12 +238,12 @@ void JobController::TellLateCommit(JobEntry& entry, kv::WriteBatch& batch) {
     }
   }
   // A command is told of in any case: somebody may wait to hear of it.
-  const bool is_command = record.intent().consumed() > 0 && record.pending_size() > 0 &&
-                          !record.pending(0).command_uid().empty() &&
-                          record.pending(0).command_uid() == entry.own.last_command_uid;
-  if (last == status.phase() && !is_command) return;
+  const storage::v1::PendingAction* const command = UntoldCommand(record, entry.own);
+  if (last == status.phase() && command == nullptr) return;
   storage::v1::HistoryRecord late;
-  if (record.intent().has_history() && (meant.to_phase() == status.phase() || is_command)) {
+  const bool is_meant = command == nullptr ? meant.to_phase() == status.phase()
+                                           : record.intent().consumed() > 0 && &record.pending(0) == command;
+  if (record.intent().has_history() && is_meant) {
     late = meant;
   } else {
     late.set_time_ms(absl::ToUnixMillis(context_.ApiNow()));
@@ -225,6 +253,7 @@ void JobController::TellLateCommit(JobEntry& entry, kv::WriteBatch& batch) {
     *late.mutable_counts() = status.counts();
     late.set_version(status.version());
   }
+  if (command != nullptr) TellCommand(*command, entry.own.kill, late);
   late.set_sequence(entry.own.sequence);
   late.set_from_phase(last == status.phase() ? last : from);
   late.set_to_phase(status.phase());

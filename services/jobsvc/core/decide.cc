@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "common/base/excerpt.h"
 #include "common/base/planted.h"
 #include "common/kube/names.h"
 #include "common/kube/text.h"
@@ -19,6 +20,7 @@ namespace basalt::jobsvc {
 
 using kube::v1::JobPhase;
 using kube::v1::JobStatus;
+using storage::v1::HistoryRecord;
 
 namespace {
 
@@ -30,10 +32,12 @@ struct Attempt {
 
 Note RefusalOf(std::string message) { return {true, "ActionRefused", std::move(message)}; }
 
-Note ExecutionOf(const storage::v1::PendingAction& pending) {
+// `instead`: why nothing is done; empty: it is.
+Note ExecutionOf(const storage::v1::PendingAction& pending, std::string_view instead = {}) {
   return {false, "ExecuteAction",
-          fmt::format("{} because of {} ({})", pending.action(), pending.event(),
-                      pending.subject().empty() ? pending.rule() : pending.subject())};
+          fmt::format("{} because of {} ({}){}{}", pending.action(), pending.event(),
+                      pending.subject().empty() ? pending.rule() : pending.subject(), instead.empty() ? "" : ": ",
+                      instead)};
 }
 
 std::string_view NameOf(JobPhase phase) {
@@ -177,9 +181,11 @@ class Decider {
   // A command for which there is nothing to do is answered all the same: only then may it be deleted.
   void FinishCommand(const storage::v1::PendingAction& pending, std::optional<Action> action, std::string refusal) {
     PutFacts(in_.pods.counts(), in_.pods.task_counts());
+    if (!action) refusal = fmt::format("{} is refused: there is no such action", Excerpt(pending.action()));
     const bool is_refused = !refusal.empty();
-    NoteAction(pending, is_refused ? refusal : action ? NothingToDo(*action) : "there is no such action");
-    decision_.notes.push_back(is_refused ? RefusalOf(std::move(refusal)) : ExecutionOf(pending));
+    const std::string why = is_refused ? std::move(refusal) : NothingToDo(*action);
+    NoteAction(pending, is_refused ? HistoryRecord::RESULT_REFUSED : HistoryRecord::RESULT_NOTHING_TO_DO, why);
+    decision_.notes.push_back(is_refused ? RefusalOf(why) : ExecutionOf(pending, why));
     Finish(Decision::Write::kNow);
   }
 
@@ -196,7 +202,7 @@ class Decider {
     return "nothing to do";
   }
 
-  void NoteAction(const storage::v1::PendingAction& pending, std::string outcome) {
+  void NoteAction(const storage::v1::PendingAction& pending, HistoryRecord::Result result, std::string outcome) {
     decision_.consumed = 1;
     if (!pending.command_uid().empty()) own_.last_command_uid = pending.command_uid();
     decision_.has_history = true;
@@ -209,6 +215,7 @@ class Decider {
     history.set_rule(pending.rule());
     history.set_action(pending.action());
     history.set_outcome(std::move(outcome));
+    history.set_result(result);
   }
 
   void GoTo(const Transition& transition) {
@@ -230,7 +237,7 @@ class Decider {
   void BeginKill(Kill kill, const Transition& transition, const storage::v1::PendingAction& pending,
                  std::string outcome) {
     new_kill_ = std::move(kill);
-    NoteAction(pending, std::move(outcome));
+    NoteAction(pending, HistoryRecord::RESULT_CARRIED_OUT, std::move(outcome));
     decision_.notes.push_back(ExecutionOf(pending));
     GoTo(transition);
     status().set_running_duration(DurationOf(in_.job, status()));

@@ -1,5 +1,6 @@
 #include "services/jobsvc/core/decide.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "common/kube/text.h"
@@ -30,11 +31,15 @@ TEST(DecideTest, S21ADecisionLeavesWhatItFollowsFromAlone) {
   EXPECT_EQ(facts.pods.counts().failed(), 1);
 }
 
-TEST(DecideTest, ACommandThatFindsNothingToDoIsToldWhyAndWhatHelps) {
+using History = storage::v1::HistoryRecord;
+
+// In words, and for programs.
+TEST(DecideTest, ACommandIsToldWhatBecameOfItAndWhatHelpsWhereItFindsNothingToDo) {
   struct Row {
     kube::v1::JobPhase phase;
     const char* action;
     const char* outcome;
+    History::Result result = History::RESULT_NOTHING_TO_DO;
   };
   const Row rows[] = {
       {kube::v1::JOB_PHASE_FAILED, "RestartJob", "nothing to do: the job is Failed, which is final; submit it again"},
@@ -48,10 +53,13 @@ TEST(DecideTest, ACommandThatFindsNothingToDoIsToldWhyAndWhatHelps) {
       {kube::v1::JOB_PHASE_RUNNING, "ResumeJob",
        "nothing to do: the job is Running; only one that is aborted is resumed"},
       {kube::v1::JOB_PHASE_RUNNING, "RestartTask", "nothing to do: there is no pod of what it names"},
-      {kube::v1::JOB_PHASE_RUNNING, "Nonsense", "there is no such action"},
-      {kube::v1::JOB_PHASE_ABORTED, "ResumeJob", "resumed: finished pods stay, others go; version 1"},
-      {kube::v1::JOB_PHASE_RUNNING, "AbortJob", "kill of all pods but the finished; version 1"},
-      {kube::v1::JOB_PHASE_RESTARTING, "ResumeJob", "kill of all pods; version 1"},
+      {kube::v1::JOB_PHASE_RUNNING, "Nonsense", "Nonsense is refused: there is no such action",
+       History::RESULT_REFUSED},
+      {kube::v1::JOB_PHASE_ABORTED, "ResumeJob", "resumed: finished pods stay, others go; version 1",
+       History::RESULT_CARRIED_OUT},
+      {kube::v1::JOB_PHASE_RUNNING, "AbortJob", "kill of all pods but the finished; version 1",
+       History::RESULT_CARRIED_OUT},
+      {kube::v1::JOB_PHASE_RESTARTING, "ResumeJob", "kill of all pods; version 1", History::RESULT_CARRIED_OUT},
   };
   for (const Row& row : rows) {
     testing::DecideFacts facts({{.name = "a", .replicas = 2, .needed = 2}});
@@ -62,7 +70,15 @@ TEST(DecideTest, ACommandThatFindsNothingToDoIsToldWhyAndWhatHelps) {
     pending.set_version(-1);
     pending.set_command_uid("c");
     const Decision decision = Decide(facts.Input());
-    EXPECT_EQ(decision.history.outcome(), row.outcome) << kube::JobPhaseName(row.phase) << " " << row.action;
+    const std::string about = fmt::format("{} {}", kube::JobPhaseName(row.phase), row.action);
+    EXPECT_EQ(decision.history.outcome(), row.outcome) << about;
+    EXPECT_EQ(decision.history.result(), row.result) << about;
+    // The Event of what is done names the action, any other says why it is not.
+    ASSERT_EQ(decision.notes.size(), 1u) << about;
+    const Note& note = decision.notes[0];
+    EXPECT_EQ(note.reason, row.result == History::RESULT_REFUSED ? "ActionRefused" : "ExecuteAction") << about;
+    EXPECT_EQ(note.message.find(row.outcome) == std::string::npos, row.result == History::RESULT_CARRIED_OUT)
+        << about << ": " << note.message;
   }
 }
 

@@ -73,6 +73,7 @@ TEST_F(TargetsTest, ACommandThatIsRefusedIsAnsweredAllTheSame) {
   EXPECT_EQ(decision.consumed, 1);
   EXPECT_EQ(ReadControlledState(decision.status).last_command_uid, "c");
   EXPECT_TRUE(decision.history.outcome().starts_with("RestartTask of task a is refused")) << decision.history.outcome();
+  EXPECT_EQ(decision.history.result(), storage::v1::HistoryRecord::RESULT_REFUSED);
   ASSERT_EQ(decision.notes.size(), 1u);
   EXPECT_EQ(decision.notes[0].reason, "ActionRefused");
   EXPECT_TRUE(decision.refusals.empty());

@@ -131,6 +131,18 @@ INSTANTIATE_TEST_SUITE_P(
                                }}),
     [](const auto& row) { return row.param.id; });
 
+TEST_F(JobTold, TheEventOfACommandThatFindsNothingToDoSaysSo) {
+  BeginRunning(MakeJob("j", 1, 2));
+  Command("again", "ResumeJob");
+  rig().Run(absl::Minutes(1));
+  const std::optional<json::value> event = Event("ExecuteAction");
+  ASSERT_TRUE(event);
+  EXPECT_EQ(FindString(*event, "type"), "Normal");
+  EXPECT_EQ(FindString(*event, "message"),
+            "ResumeJob because of CommandIssued (command again): nothing to do: the job is Running; only one that is "
+            "aborted is resumed");
+}
+
 // What `vcctl job view` finds them by.
 TEST_F(JobTold, N11EventsBeginWithTheNameOfTheirJobAndNameTheController) {
   RefuseCreates("pods");
