@@ -1,7 +1,8 @@
 #pragma once
 
 // basaltctl: what people type. Exit codes: 0 done, 1 the server refused or is away, 2 bad input (nothing was sent),
-// 3 the job that was waited for did not complete.
+// 3 the job that was waited for did not complete, 4 the command that was waited for found nothing to do.
+#include <cstdio>
 #include <functional>
 #include <memory>
 #include <string>
@@ -21,6 +22,7 @@ inline constexpr int kExitDone = 0;
 inline constexpr int kExitRefused = 1;
 inline constexpr int kExitBadInput = 2;
 inline constexpr int kExitJobNotCompleted = 3;
+inline constexpr int kExitNothingToDo = 4;
 
 struct GlobalOptions {
   std::string gateway = "127.0.0.1:7700";  // Environment: BASALT_GATEWAY.

@@ -97,6 +97,29 @@ absl::StatusOr<job::v1::HistoryEntry> AwaitCommand(JobClient& client, const Glob
   }
 }
 
+// Tells what became of a command. An error where it was not carried out, as of kubectl rollout pause where it is paused
+// already.
+absl::StatusOr<int> TellResult(const GlobalOptions& options, const std::string& name,
+                               const job::v1::HistoryEntry& entry) {
+  using job::v1::HistoryEntry;
+  const std::string job = fmt::format("job {}/{}", options.ns, name);
+  if (!options.output.empty()) Print(FormatMessage(entry, options.output));
+  if (entry.result() == HistoryEntry::RESULT_REFUSED) {
+    const bool of_a_part = entry.action().starts_with("Restart") && entry.action() != "RestartJob";
+    return MakeStatus(
+        absl::StatusCode::kFailedPrecondition,
+        fmt::format("{}: {}; basaltctl job {} {} -n {} {}", job, entry.outcome(), of_a_part ? "restart" : "explain",
+                    name, options.ns, of_a_part ? "restarts all of it" : "tells where it is"));
+  }
+  const std::string what = fmt::format("{}: {}: {}", job, entry.action(), entry.outcome());
+  if (entry.result() == HistoryEntry::RESULT_NOTHING_TO_DO) {
+    Report(MakeStatus(absl::StatusCode::kFailedPrecondition, what));
+    return kExitNothingToDo;
+  }
+  if (options.output.empty()) Print(what + "\n");
+  return kExitDone;
+}
+
 absl::StatusOr<int> Command(const GlobalOptions& options, const ActionFlags& flags, std::string_view action) {
   const std::string timeout = flags.timeout.empty() ? kPatience : flags.timeout;
   BASALT_RETURN_IF_ERROR(DeadlineOf(timeout).status());
@@ -123,9 +146,7 @@ absl::StatusOr<int> Command(const GlobalOptions& options, const ActionFlags& fla
   if (!flags.wait) return kExitDone;
   BASALT_ASSIGN_OR_RETURN(const job::v1::HistoryEntry entry,
                           AwaitCommand(client, options, flags, response.command(), timeout));
-  Print(options.output.empty() ? fmt::format("job {}/{}: {}: {}\n", options.ns, flags.name, action, entry.outcome())
-                               : FormatMessage(entry, options.output));
-  return kExitDone;
+  return TellResult(options, flags.name, entry);
 }
 
 absl::StatusOr<int> Restart(const GlobalOptions& options, const ActionFlags& flags) {
@@ -275,7 +296,8 @@ void AddJobActions(CLI::App& job, GlobalOptions& options, int& exit_code) {
   };
   const auto with_command_flags = [flags](CLI::App* sub) {
     sub->add_option("--uid", flags->uid, "Only if the job has this UID");
-    CLI::Option* wait = sub->add_flag("--wait", flags->wait, "Until it has been carried out");
+    CLI::Option* wait =
+        sub->add_flag("--wait", flags->wait, "Until it has been carried out; exit code 4: there was nothing to do");
     sub->add_option("--timeout", flags->timeout, "How long at most, like 90s or 10m; else 5m")->needs(wait);
     return sub;
   };

@@ -165,6 +165,67 @@ TEST_F(JobCommandsTest, EachViolationNamesItsFile) {
   EXPECT_EQ(ran.err, "error: " + file + ": spec.tasks: is required\nerror: " + file + ": spec.queue: is no name\n");
 }
 
+// Of a command that was waited for.
+struct CommandRow {
+  job::v1::HistoryEntry::Result result;
+  const char* outcome;
+  int exit_code;
+  const char* out;
+  const char* err;
+};
+
+TEST_F(JobCommandsTest, WhatBecameOfACommandIsItsExitCode) {
+  using job::v1::HistoryEntry;
+  const CommandRow rows[] = {
+      {HistoryEntry::RESULT_CARRIED_OUT, "kill of 2 pods", kExitDone, "RestartTask: kill of 2 pods\n", ""},
+      // As of a server that does not tell.
+      {HistoryEntry::RESULT_UNSPECIFIED, "nothing to do", kExitDone, "RestartTask: nothing to do\n", ""},
+      {HistoryEntry::RESULT_NOTHING_TO_DO, "nothing to do: the job is Failed, which is final; submit it again",
+       kExitNothingToDo, "",
+       "error: job default/j: RestartTask: nothing to do: the job is Failed, which is final; submit it again\n"},
+      {HistoryEntry::RESULT_REFUSED, "RestartTask of task t is refused: it is about 20001 pods", kExitRefused, "",
+       "error: job default/j: RestartTask of task t is refused: it is about 20001 pods; basaltctl job restart j -n "
+       "default restarts all of it\n"},
+  };
+  jobs().jobs["j"] = MakeJob("j", JOB_PHASE_RUNNING);
+  for (const CommandRow& row : rows) {
+    job::v1::HistoryEntry entry;
+    entry.set_sequence(4);
+    entry.set_subject("command j-command for task t");
+    entry.set_action("RestartTask");
+    entry.set_outcome(row.outcome);
+    entry.set_result(row.result);
+    entry.set_committed(true);
+    jobs().history["j"].clear_entries();
+    *jobs().history["j"].add_entries() = entry;
+    const Ran ran = Run({"job", "restart", "j", "--task", "t", "--wait"});
+    EXPECT_EQ(ran.exit_code, row.exit_code) << row.outcome;
+    EXPECT_EQ(ran.err, row.err);
+    const std::string asked = "job default/j: RestartTask asked for (command j-command)\n";
+    EXPECT_EQ(ran.out, asked + (*row.out == '\0' ? "" : std::string("job default/j: ") + row.out));
+    // Scripts get the entry, whatever became of it.
+    const Ran as_json = Run({"job", "restart", "j", "--task", "t", "--wait", "-o", "json"});
+    EXPECT_EQ(as_json.exit_code, row.exit_code);
+    EXPECT_EQ(as_json.err, row.err);
+    EXPECT_THAT(as_json.out, HasSubstr(row.outcome));
+    if (row.result != HistoryEntry::RESULT_UNSPECIFIED) {
+      EXPECT_THAT(as_json.out, HasSubstr("\"result\": \"" + HistoryEntry::Result_Name(row.result) + "\""));
+    }
+  }
+}
+
+TEST_F(JobCommandsTest, ARefusedCommandOfTheWholeJobNamesWhereToLook) {
+  jobs().jobs["j"] = MakeJob("j", JOB_PHASE_RUNNING);
+  job::v1::HistoryEntry& entry = *jobs().history["j"].add_entries();
+  entry.set_subject("command j-command");
+  entry.set_outcome("AbortJob is refused: there is no such action");
+  entry.set_result(job::v1::HistoryEntry::RESULT_REFUSED);
+  entry.set_committed(true);
+  EXPECT_EQ(Run({"job", "suspend", "j", "--wait"}).err,
+            "error: job default/j: AbortJob is refused: there is no such action; basaltctl job explain j -n default "
+            "tells where it is\n");
+}
+
 TEST_F(JobCommandsTest, WhatIsNoGatewayIsCalledSo) {
   const Ran ran = Run({"--gateway", jobs_address(), "job", "list"});
   EXPECT_EQ(ran.exit_code, kExitRefused);

@@ -142,6 +142,12 @@ class ScriptedJobs final : public job::v1::JobService::Service {
     *response = job;
     return grpc::Status::OK;
   }
+  grpc::Status CommandJob(grpc::ServerContext*, const job::v1::CommandJobRequest* request,
+                          job::v1::CommandJobResponse* response) override {
+    Note("CommandJob");
+    response->set_command(fmt::format("{}-command", request->name()));
+    return grpc::Status::OK;
+  }
   grpc::Status DeleteJob(grpc::ServerContext*, const job::v1::DeleteJobRequest*, job::v1::DeleteJobResponse*) override {
     Note("DeleteJob");
     return grpc::Status::OK;
