@@ -128,12 +128,15 @@ TEST_F(JobApiTest, AnEditThatIsRefusedAndItsMendingAreTold) {
   };
   edit(7);
   auto history = History("j");
-  ASSERT_EQ(history->entries_size(), before + 1);
+  ASSERT_EQ(history->entries_size(), before + 2) << "the edit, and what follows from it";
+  EXPECT_EQ(history->entries(before).outcome(), "minAvailable 2 -> 7");
+  EXPECT_EQ(history->entries(before).generation(), 2);
   EXPECT_EQ(history->entries().rbegin()->rule(), "the spec is refused");
   EXPECT_THAT(history->entries().rbegin()->outcome(), ::testing::HasSubstr("spec.minAvailable"));
   edit(2);
   history = History("j");
-  ASSERT_EQ(history->entries_size(), before + 2);
+  ASSERT_EQ(history->entries_size(), before + 4);
+  EXPECT_EQ(history->entries(before + 2).outcome(), "minAvailable 7 -> 2");
   EXPECT_EQ(history->entries().rbegin()->rule(), "the spec is accepted again");
   EXPECT_EQ(rig.kube().WritesButEvents(), writes + 2) << "the writes of the words themselves";
 }
@@ -152,6 +155,7 @@ TEST_F(JobApiTest, WhatBecameOfACommandIsToldToPrograms) {
   EXPECT_EQ(EntryOf(history, "Nonsense").result(), job::v1::HistoryEntry::RESULT_REFUSED);
   EXPECT_EQ(EntryOf(history, "TerminateJob").result(), job::v1::HistoryEntry::RESULT_CARRIED_OUT);
   EXPECT_EQ(EntryOf(history, "SyncJob").result(), job::v1::HistoryEntry::RESULT_UNSPECIFIED);
+  EXPECT_EQ(EntryOf(history, "SyncJob").generation(), 0);
 }
 
 TEST_F(JobApiTest, ALongHistoryLosesItsBeginning) {

@@ -48,6 +48,7 @@ HistoryEntry ToMessage(const HistoryRecord& record) {
   entry.set_version(record.version());
   entry.set_pod_phase(record.pod_phase());
   entry.set_result(static_cast<HistoryEntry::Result>(record.result()));
+  entry.set_generation(record.generation());
   return entry;
 }
 

@@ -109,6 +109,7 @@ void JobController::Forget(JobEntry& entry, kv::WriteBatch& batch) {
     entry.record_dirty = true;
     if (entry.compiled) metrics_.Forget(entry.key, entry.compiled->spec.queue());
     NoteGone(entry, batch);
+    batch.Delete(kv::Family::kAux, SpecKey(entry.slot, entry.key));
     const absl::Status status = PutHistoryGone(context_.store(), entry.slot, entry.key, entry.record.uid(),
                                                absl::ToUnixMillis(context_.ApiNow()), batch);
     if (!status.ok()) return context_.Fail(status);
@@ -173,7 +174,7 @@ std::vector<TaskShape> ShapeWithPods(const JobEntry& entry, std::vector<TaskShap
 
 }  // namespace
 
-void JobController::Recompile(JobEntry& entry, kv::WriteBatch&) {
+void JobController::Recompile(JobEntry& entry, kv::WriteBatch& batch) {
   const kube::v1::Job& job = *entry.job;
   const bool initiated = job.status().phase() != kube::v1::JOB_PHASE_UNSPECIFIED;
   const auto priority_of = [this](std::string_view name) {
@@ -239,6 +240,7 @@ void JobController::Recompile(JobEntry& entry, kv::WriteBatch&) {
       entry.objects.try_emplace(fmt::format("{}/{}", object.plural, object.name));
     }
   }
+  TellEdit(entry, batch);
   // Templates are large and stay in the effective spec alone.
   entry.job->clear_spec();
   entry.pods.Reshape(entry.compiled->shape);
@@ -345,14 +347,15 @@ void JobController::TrimHistory(JobEntry& entry, kv::WriteBatch& batch) {
     context_.Fail(entries.status());
     return;
   }
-  // The one being written is not in the store yet.
-  entry.history_count = static_cast<int64_t>(entries->size()) + 1;
+  // The one being written is not in the store yet, nor is another of this batch.
+  entry.history_count = std::max(entry.history_count, static_cast<int64_t>(entries->size()) + 1);
   if (entry.history_count <= most) return;
   // A few more than needed, so that a long history is not read again for every entry.
   const int64_t surplus = entry.history_count - most + most / 16;
   const size_t drop = std::min(entries->size(), static_cast<size_t>(surplus));
+  const storage::v1::HistoryRecord& last = (*entries)[drop - 1];
   batch.DeleteRange(kv::Family::kHistory, HistoryPrefix(entry.slot, entry.record.uid()),
-                    HistoryKey(entry.slot, entry.record.uid(), (*entries)[drop - 1].sequence() + 1));
+                    HistoryKey(entry.slot, entry.record.uid(), last.sequence(), last.generation() + 1));
   entry.history_count -= static_cast<int64_t>(drop);
 }
 

@@ -172,12 +172,14 @@ void JobController::Rebaseline(JobEntry& entry, kv::WriteBatch& batch) {
   batch.DeleteRange(kv::Family::kPods, prefix, kv::PrefixEnd(prefix));
   const std::string uid = entry.record.uid();
   const int64_t resource_version = entry.record.resource_version();
+  const int64_t told_generation = entry.record.told_generation();
   const auto events = entry.record.events();
   entry.record.Clear();
   entry.record.set_uid(uid);
   entry.record.set_namespace_(entry.ns);
   entry.record.set_name(entry.name);
   entry.record.set_resource_version(resource_version);
+  entry.record.set_told_generation(told_generation);
   entry.record.set_committed_sequence(entry.own.sequence);
   entry.record.set_committed_nonce(entry.own.nonce);
   entry.record.set_told_phase(entry.job->status().phase());
@@ -234,7 +236,7 @@ void JobController::TellLateCommit(JobEntry& entry, kv::WriteBatch& batch) {
     if (!told.ok()) return context_.Fail(told.status());
     last = from;
     for (const storage::v1::HistoryRecord& known : *told) {
-      if (known.committed()) last = known.to_phase();
+      if (known.committed() && known.generation() == 0) last = known.to_phase();
     }
   }
   // A command is told of in any case: somebody may wait to hear of it.

@@ -31,15 +31,17 @@ bool ParseIndex(std::string_view value, storage::v1::HistoryIndexRecord& record)
 
 std::string HistoryPrefix(uint32_t slot, std::string_view job_uid) { return TextKey(slot, job_uid); }
 
-std::string HistoryKey(uint32_t slot, std::string_view job_uid, int64_t sequence) {
+std::string HistoryKey(uint32_t slot, std::string_view job_uid, int64_t sequence, int64_t generation) {
   std::string key = HistoryPrefix(slot, job_uid);
   kv::PutFixed64(key, static_cast<uint64_t>(sequence));
+  if (generation != 0) kv::PutFixed64(key, static_cast<uint64_t>(generation));
   return key;
 }
 
 void PutHistory(uint32_t slot, std::string_view job_uid, const storage::v1::HistoryRecord& record,
                 kv::WriteBatch& batch) {
-  batch.Put(Family::kHistory, HistoryKey(slot, job_uid, record.sequence()), record.SerializeAsString());
+  batch.Put(Family::kHistory, HistoryKey(slot, job_uid, record.sequence(), record.generation()),
+            record.SerializeAsString());
 }
 
 void PutHistoryIndex(uint32_t slot, std::string_view job_key, int64_t first_ms, std::string_view job_uid,

@@ -17,7 +17,8 @@
 
 namespace basalt::jobsvc {
 
-std::string HistoryKey(uint32_t slot, std::string_view job_uid, int64_t sequence);
+// `generation`: of an edit, which comes behind the status write of that number; 0: of the write itself.
+std::string HistoryKey(uint32_t slot, std::string_view job_uid, int64_t sequence, int64_t generation = 0);
 std::string HistoryPrefix(uint32_t slot, std::string_view job_uid);
 
 void PutHistory(uint32_t slot, std::string_view job_uid, const storage::v1::HistoryRecord& record,
@@ -28,7 +29,7 @@ void PutHistoryIndex(uint32_t slot, std::string_view job_key, int64_t first_ms, 
 absl::Status PutHistoryGone(const kv::KvStore& store, uint32_t slot, std::string_view job_key, std::string_view job_uid,
                             int64_t gone_ms, kv::WriteBatch& batch);
 
-// Nullopt: it is not there (any more).
+// Of a status write. Nullopt: it is not there (any more).
 absl::StatusOr<std::optional<storage::v1::HistoryRecord>> ReadHistoryEntry(const kv::KvStore& store, uint32_t slot,
                                                                            std::string_view job_uid, int64_t sequence);
 // Oldest first.

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <optional>
 #include <utility>
 
 #include "common/base/status_macros.h"
@@ -62,6 +61,12 @@ std::string DeadlineKey(uint32_t slot, std::string_view job_key, std::string_vie
   return key;
 }
 
+std::string SpecKey(uint32_t slot, std::string_view job_key) {
+  std::string key = TextKey(slot, "spec");
+  kv::PutText(key, job_key);
+  return key;
+}
+
 void PutJob(uint32_t slot, std::string_view job_key, const storage::v1::JobRecord& record, kv::WriteBatch& batch) {
   batch.Put(Family::kRecords, JobRecordKey(slot, job_key), record.SerializeAsString());
 }
@@ -74,6 +79,19 @@ void PutPod(uint32_t slot, std::string_view job_key, std::string_view pod, const
 void PutDeadline(uint32_t slot, std::string_view job_key, const storage::v1::PendingAction& deadline,
                  kv::WriteBatch& batch) {
   batch.Put(Family::kAux, DeadlineKey(slot, job_key, deadline.pod()), deadline.SerializeAsString());
+}
+
+void PutSpec(uint32_t slot, std::string_view job_key, const storage::v1::SpecRecord& spec, kv::WriteBatch& batch) {
+  batch.Put(Family::kAux, SpecKey(slot, job_key), spec.SerializeAsString());
+}
+
+absl::StatusOr<std::optional<storage::v1::SpecRecord>> ReadSpec(const kv::KvStore& store, uint32_t slot,
+                                                                std::string_view job_key) {
+  BASALT_ASSIGN_OR_RETURN(const std::optional<std::string> value, store.Get(Family::kAux, SpecKey(slot, job_key)));
+  if (!value) return std::nullopt;
+  storage::v1::SpecRecord spec;
+  if (!spec.ParseFromString(*value)) return Damaged("a spec's", job_key);
+  return spec;
 }
 
 absl::Status ForEachJob(const kv::KvStore& store, uint32_t slot,

@@ -4,6 +4,7 @@
 // scanning or dropping a slot is one range. Stateless; errors are those of the store.
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,8 @@ std::string PodRecordPrefix(uint32_t slot, std::string_view job_key);
 
 std::string DeadlineKey(uint32_t slot, std::string_view job_key, std::string_view pod);
 
+std::string SpecKey(uint32_t slot, std::string_view job_key);
+
 std::string SlotWatchKey(uint32_t slot);
 std::string ShownJobKey(uint32_t slot, std::string_view job_key);
 
@@ -28,6 +31,11 @@ void PutPod(uint32_t slot, std::string_view job_key, std::string_view pod, const
             kv::WriteBatch& batch);
 void PutDeadline(uint32_t slot, std::string_view job_key, const storage::v1::PendingAction& deadline,
                  kv::WriteBatch& batch);
+
+void PutSpec(uint32_t slot, std::string_view job_key, const storage::v1::SpecRecord& spec, kv::WriteBatch& batch);
+// Nullopt: there is none.
+absl::StatusOr<std::optional<storage::v1::SpecRecord>> ReadSpec(const kv::KvStore& store, uint32_t slot,
+                                                                std::string_view job_key);
 
 // Visits every record of the slot in the order of the keys.
 absl::Status ForEachJob(const kv::KvStore& store, uint32_t slot,

@@ -480,7 +480,10 @@ TEST(LifeCycleTest, AConflictingEditIsTakenInAndTheDecisionMadeAgain) {
   rig.Run(absl::Seconds(10));
   EXPECT_EQ(rig.PhaseOf("default/j"), kPending);
   const auto history = ReadHistory(rig.store(), SlotOf("default/j"), rig.kube().job("default/j").meta().uid());
-  EXPECT_EQ(history->size(), 1u);
+  ASSERT_EQ(history->size(), 3u);
+  EXPECT_EQ((*history)[0].generation(), 2) << "an edit";
+  EXPECT_EQ((*history)[1].generation(), 3) << "an edit";
+  EXPECT_EQ((*history)[2].generation(), 0) << "the decision, once";
 }
 
 TEST(LifeCycleTest, LostAnswersAreSettledAndNothingIsDoneTwice) {

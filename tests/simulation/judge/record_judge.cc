@@ -4,6 +4,7 @@
 #include <cctype>
 #include <memory>
 #include <set>
+#include <utility>
 
 #include "common/base/slots.h"
 #include "services/jobsvc/store/history_store.h"
@@ -47,10 +48,13 @@ bool LostNothing(SimSuite& suite, const PlannedJob& job) {
   return !suite.disk_lost("jobsvc") && !suite.RecordsLost("jobsvc", SlotOf("default/" + job.name));
 }
 
+// Of a status write, and of an edit behind it.
+using Number = std::pair<int64_t, int64_t>;
+
 // By number, from all disks: an entry of a replica that went on without the slot may never have come to be.
-std::map<int64_t, storage::v1::HistoryRecord> HistoryOf(SimSuite& suite, const PlannedJob& job, bool lost_nothing,
-                                                        std::vector<std::string>& violations) {
-  std::map<int64_t, storage::v1::HistoryRecord> all;
+std::map<Number, storage::v1::HistoryRecord> HistoryOf(SimSuite& suite, const PlannedJob& job, bool lost_nothing,
+                                                       std::vector<std::string>& violations) {
+  std::map<Number, storage::v1::HistoryRecord> all;
   for (const std::string& host : suite.EverStarted("jobsvc")) {
     const std::unique_ptr<kv::KvStore> store = kv::OpenMemKv(suite.disk(host));
     const auto history = jobsvc::ReadHistory(*store, SlotOf("default/" + job.name), job.uid);
@@ -58,9 +62,10 @@ std::map<int64_t, storage::v1::HistoryRecord> HistoryOf(SimSuite& suite, const P
       violations.push_back(fmt::format("history of {} at {}: {}", job.name, host, history.status().ToString()));
       continue;
     }
-    std::set<int64_t> sequences;
+    std::set<Number> numbers;
     for (const storage::v1::HistoryRecord& entry : *history) {
-      if (!sequences.insert(entry.sequence()).second) {
+      const Number number(entry.sequence(), entry.generation());
+      if (!numbers.insert(number).second) {
         violations.push_back(fmt::format("{} has two history entries of number {}", job.name, entry.sequence()));
       }
       if (!entry.committed()) {
@@ -69,7 +74,7 @@ std::map<int64_t, storage::v1::HistoryRecord> HistoryOf(SimSuite& suite, const P
         }
         continue;
       }
-      const auto [known, first] = all.try_emplace(entry.sequence(), entry);
+      const auto [known, first] = all.try_emplace(number, entry);
       if (first || (known->second.from_phase() == entry.from_phase() && known->second.to_phase() == entry.to_phase())) {
         continue;
       }
@@ -168,7 +173,7 @@ void JudgeHistory(SimSuite& suite, const std::vector<PlannedJob>& jobs, std::vec
   for (const PlannedJob& job : jobs) {
     const bool lost_nothing = LostNothing(suite, job);
     std::vector<Transition> told;
-    for (const auto& [sequence, entry] : HistoryOf(suite, job, lost_nothing, violations)) {
+    for (const auto& [number, entry] : HistoryOf(suite, job, lost_nothing, violations)) {
       if (entry.from_phase() == entry.to_phase()) continue;
       told.push_back({Text(entry.from_phase()), Text(entry.to_phase())});
     }

@@ -1,0 +1,53 @@
+// Edits of the spec in history: what changed since history told of it last, also while nobody was here. Written in the
+// batch of the pass that goes by the new spec.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "services/jobsvc/control/job_controller.h"
+#include "services/jobsvc/core/events.h"
+#include "services/jobsvc/core/spec_change.h"
+#include "services/jobsvc/store/history_store.h"
+#include "services/jobsvc/store/job_store.h"
+
+namespace basalt::jobsvc {
+
+void JobController::TellEdit(JobEntry& entry, kv::WriteBatch& batch) {
+  const kube::v1::Job& job = *entry.job;
+  storage::v1::JobRecord& record = entry.record;
+  const int64_t generation = job.meta().generation();
+  // What cannot be read is told as refused, and compared once it can.
+  if (record.told_generation() == generation || !job.decode_error().empty()) return;
+  const storage::v1::SpecRecord facts = SpecFacts(job.spec());
+  std::string change;
+  bool is_kept = false;
+  if (record.told_generation() != 0) {
+    const auto before = ReadSpec(context_.store(), entry.slot, entry.key);
+    if (!before.ok()) return context_.Fail(before.status());
+    is_kept = before->has_value();
+    if (is_kept) change = SpecChange(**before, facts);
+  }
+  // A deletion makes a generation, too.
+  if (!is_kept || !change.empty()) PutSpec(entry.slot, entry.key, facts, batch);
+  record.set_told_generation(generation);
+  entry.record_dirty = true;
+  if (change.empty()) return;
+  storage::v1::HistoryRecord edit;
+  // The status that came with it is that of the last write before: one since would have been refused.
+  edit.set_sequence(std::max(entry.own.sequence, record.committed_sequence()));
+  edit.set_generation(generation);
+  edit.set_time_ms(absl::ToUnixMillis(context_.ApiNow()));
+  edit.set_from_phase(job.status().phase());
+  edit.set_to_phase(job.status().phase());
+  edit.set_event(std::string(kEventOutOfSync));
+  edit.set_action("SyncJob");
+  edit.set_rule("the spec was edited");
+  edit.set_outcome(std::move(change));
+  edit.set_committed(true);
+  *edit.mutable_counts() = job.status().counts();
+  edit.set_version(job.status().version());
+  PutHistory(entry.slot, record.uid(), edit, batch);
+  TrimHistory(entry, batch);
+}
+
+}  // namespace basalt::jobsvc

@@ -1,0 +1,150 @@
+#include "services/jobsvc/core/spec_change.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/base/excerpt.h"
+#include "services/jobsvc/core/plugins/stable_text.h"
+
+namespace basalt::jobsvc {
+
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using storage::v1::SpecRecord;
+using Fields = google::protobuf::RepeatedPtrField<SpecRecord::Field>;
+
+constexpr size_t kMostTold = 8;  // Of what changed with numbers, and of what is named.
+constexpr size_t kMostOfName = 63;
+
+// Of what is left in the message, which it takes out.
+void TakeFields(Message& message, Fields& fields) {
+  std::vector<const FieldDescriptor*> given;
+  message.GetReflection()->ListFields(message, &given);
+  const std::unique_ptr<Message> one(message.New());
+  for (const FieldDescriptor* field : given) {
+    message.GetReflection()->SwapFields(&message, one.get(), {field});
+    SpecRecord::Field& kept = *fields.Add();
+    kept.set_number(field->number());
+    kept.set_hash(StableHash(one->SerializeAsString()));
+    one->Clear();
+  }
+}
+
+// As people write it.
+std::string NameOf(const Descriptor& message, int number) {
+  const FieldDescriptor* const field = message.FindFieldByNumber(number);
+  // Kept by a version that knew more.
+  if (field == nullptr) return "?";
+  const std::string& name = field->json_name();
+  return name.ends_with("Json") ? name.substr(0, name.size() - 4) : name;
+}
+
+void CompareFields(const Fields& before, const Fields& after, const Descriptor& message, const std::string& path,
+                   std::vector<std::string>& named) {
+  int a = 0;
+  int b = 0;
+  while (a < before.size() || b < after.size()) {
+    const bool only_before = b == after.size() || (a < before.size() && before[a].number() < after[b].number());
+    const bool only_after = a == before.size() || (b < after.size() && after[b].number() < before[a].number());
+    const int number = only_after ? after[b].number() : before[a].number();
+    if (only_before || only_after || before[a].hash() != after[b].hash()) {
+      named.push_back(path + NameOf(message, number));
+    }
+    a += only_after ? 0 : 1;
+    b += only_before ? 0 : 1;
+  }
+}
+
+template <typename Facts>
+std::string MinAvailableOf(const Facts& facts) {
+  return facts.has_min_available() ? fmt::format("{}", facts.min_available()) : "unset";
+}
+
+std::string PriorityOf(const SpecRecord& spec) {
+  return spec.priority_class_name().empty() ? "none" : Excerpt(spec.priority_class_name(), kMostOfName);
+}
+
+void AddIfDiffers(std::string_view what, const std::string& before, const std::string& after,
+                  std::vector<std::string>& told) {
+  if (before != after) told.push_back(fmt::format("{} {} -> {}", what, before, after));
+}
+
+void CompareTask(int index, const SpecRecord::Task& before, const SpecRecord::Task& after,
+                 std::vector<std::string>& told, std::vector<std::string>& named) {
+  std::vector<std::string> sizes;
+  AddIfDiffers("replicas", fmt::format("{}", before.replicas()), fmt::format("{}", after.replicas()), sizes);
+  AddIfDiffers("minAvailable", MinAvailableOf(before), MinAvailableOf(after), sizes);
+  if (!sizes.empty()) {
+    told.push_back(fmt::format("task {}: {}", Excerpt(before.name(), kMostOfName), fmt::join(sizes, ", ")));
+  }
+  const std::string path = fmt::format("tasks[{}].", index);
+  if (before.name() != after.name()) named.push_back(path + "name");
+  CompareFields(before.fields(), after.fields(), *kube::v1::TaskSpec::descriptor(), path, named);
+}
+
+// The first of them, and how many there are beside; `last` stands before that number.
+std::string Join(const std::vector<std::string>& parts, std::string_view between, std::string_view last) {
+  const size_t shown = std::min(parts.size(), kMostTold);
+  std::string text =
+      fmt::format("{}", fmt::join(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(shown), between));
+  if (shown < parts.size()) text += fmt::format("{}and {} more", last, parts.size() - shown);
+  return text;
+}
+
+}  // namespace
+
+SpecRecord SpecFacts(kube::v1::JobSpec spec) {
+  SpecRecord facts;
+  if (spec.has_min_available()) facts.set_min_available(spec.min_available());
+  facts.set_priority_class_name(spec.priority_class_name());
+  for (int i = 0; i < spec.tasks_size(); ++i) {
+    kube::v1::TaskSpec& task = *spec.mutable_tasks(i);
+    SpecRecord::Task& kept = *facts.add_tasks();
+    kept.set_name(task.name().empty() ? fmt::format("default{}", i) : task.name());
+    kept.set_replicas(task.replicas());
+    if (task.has_min_available()) kept.set_min_available(task.min_available());
+    task.clear_name();
+    task.clear_replicas();
+    task.clear_min_available();
+    // An absent number and 0 are one on the wire.
+    if (task.max_retry() == 0) task.clear_max_retry();
+    TakeFields(task, *kept.mutable_fields());
+  }
+  spec.clear_min_available();
+  spec.clear_priority_class_name();
+  spec.clear_tasks();
+  if (spec.max_retry() == 0) spec.clear_max_retry();
+  TakeFields(spec, *facts.mutable_fields());
+  return facts;
+}
+
+std::string SpecChange(const SpecRecord& before, const SpecRecord& after) {
+  std::vector<std::string> told;
+  std::vector<std::string> named;
+  AddIfDiffers("minAvailable", MinAvailableOf(before), MinAvailableOf(after), told);
+  AddIfDiffers("priorityClassName", PriorityOf(before), PriorityOf(after), told);
+  AddIfDiffers("tasks", fmt::format("{}", before.tasks_size()), fmt::format("{}", after.tasks_size()), told);
+  for (int i = 0; i < std::min(before.tasks_size(), after.tasks_size()); ++i) {
+    CompareTask(i, before.tasks(i), after.tasks(i), told, named);
+  }
+  CompareFields(before.fields(), after.fields(), *kube::v1::JobSpec::descriptor(), "", named);
+  if (!named.empty()) {
+    const std::string others = "spec edited: " + Join(named, ", ", " ");
+    return told.empty() ? others : fmt::format("{}; {}", Join(told, "; ", "; "), others);
+  }
+  return Join(told, "; ", "; ");
+}
+
+}  // namespace basalt::jobsvc

@@ -1,0 +1,258 @@
+// Edits of the spec in history: what changed, once for each change, in their place among the decisions, also where
+// nobody was there to see them; and nothing is written to Kubernetes for it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "common/base/slots.h"
+#include "services/jobsvc/store/history_store.h"
+#include "services/jobsvc/store/job_store.h"
+#include "services/jobsvc/testing/job_rig.h"
+
+namespace basalt::jobsvc::testing {
+namespace {
+
+using kube::v1::Job;
+using storage::v1::HistoryRecord;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr char kKey[] = "default/j";
+
+class EditHistoryTest : public ::testing::Test {
+ protected:
+  void Begin() {
+    rig_.Start();
+    Job job = MakeJob("j", 2, 3);
+    job.mutable_spec()->set_min_available(1);
+    rig_.kube().PutJob(job);
+    rig_.Run();
+    rig_.kube().SetAllPods(kPodRunning);
+    rig_.Run(absl::Seconds(20));
+    ASSERT_EQ(rig_.PhaseOf(kKey), kRunning);
+    ASSERT_THAT(Edits(), IsEmpty());
+  }
+  void Scale(int32_t replicas) {
+    rig_.kube().EditJob(kKey, [&](Job& job) { job.mutable_spec()->mutable_tasks(0)->set_replicas(replicas); });
+  }
+  void SetPriority(const std::string& name) {
+    rig_.kube().EditJob(kKey, [&](Job& job) { job.mutable_spec()->set_priority_class_name(name); });
+  }
+  std::vector<HistoryRecord> History() {
+    return *ReadHistory(rig_.store(), SlotOf(kKey), rig_.kube().job(kKey).meta().uid());
+  }
+  // What changed, by entry.
+  std::vector<std::string> Edits() {
+    std::vector<std::string> edits;
+    for (const HistoryRecord& entry : History()) {
+      if (entry.generation() != 0) edits.push_back(entry.outcome());
+    }
+    return edits;
+  }
+  void Restart(bool lose_disk = false) {
+    rig_.Kill();
+    if (lose_disk) rig_.LoseDisk();
+    rig_.Start();
+    rig_.Run(absl::Seconds(20));
+  }
+  bool HasSpecRecord() {
+    const auto read = ReadSpec(rig_.store(), SlotOf(kKey), kKey);
+    return read.ok() && read->has_value();
+  }
+
+  JobRig rig_;
+};
+
+TEST_F(EditHistoryTest, AnEditIsToldBehindTheDecisionThatItFoundAndBeforeWhatFollows) {
+  Begin();
+  const size_t before = History().size();
+  const int64_t last = History().back().sequence();
+  Scale(5);
+  rig_.Run(absl::Seconds(20));
+  rig_.kube().PutCommand("default", "stop", "AbortJob", "j");
+  rig_.Run(absl::Seconds(5));
+  const std::vector<HistoryRecord> history = History();
+  ASSERT_GT(history.size(), before + 1);
+  const HistoryRecord& edit = history[before];
+  EXPECT_EQ(edit.outcome(), "task t0: replicas 3 -> 5");
+  EXPECT_EQ(edit.rule(), "the spec was edited");
+  EXPECT_EQ(edit.event(), "OutOfSync");
+  EXPECT_EQ(edit.generation(), 2);
+  EXPECT_EQ(edit.from_phase(), kRunning);
+  EXPECT_EQ(edit.to_phase(), kRunning);
+  EXPECT_EQ(edit.counts().running(), 6);
+  EXPECT_TRUE(edit.committed());
+  EXPECT_GE(edit.sequence(), last);
+  EXPECT_LT(edit.sequence(), history[before + 1].sequence());
+  EXPECT_EQ(history[before + 1].action(), "AbortJob");
+}
+
+TEST_F(EditHistoryTest, NothingIsWrittenToKubernetesForIt) {
+  Begin();
+  const auto writes_of_edit = [&](auto edit) {
+    rig_.kube().ClearLog();
+    edit();
+    rig_.Run(absl::Minutes(2));
+    std::string writes;
+    for (const auto& entry : rig_.kube().log()) writes += entry.verb + " " + entry.plural + " ";
+    return writes;
+  };
+  EXPECT_EQ(writes_of_edit(
+                [&] { rig_.kube().EditJob(kKey, [](Job& job) { job.mutable_spec()->set_running_estimate("1h"); }); }),
+            "");
+  EXPECT_THAT(Edits(), ElementsAre("spec edited: runningEstimate"));
+}
+
+TEST_F(EditHistoryTest, EachChangeIsToldOnce) {
+  Begin();
+  Scale(5);
+  rig_.Run(absl::Seconds(1));
+  SetPriority("high");
+  rig_.Run(absl::Seconds(1));
+  Scale(4);
+  rig_.Run(absl::Seconds(20));
+  const auto expected =
+      ElementsAre("task t0: replicas 3 -> 5", "priorityClassName none -> high", "task t0: replicas 5 -> 4");
+  EXPECT_THAT(Edits(), expected);
+  rig_.kube().SetAllPods(kPodRunning);
+  rig_.Run(absl::Minutes(1));
+  Restart();
+  rig_.kube().EditJob(kKey, [](Job&) {});  // A new generation of the same.
+  rig_.Run(absl::Seconds(20));
+  Restart();
+  EXPECT_THAT(Edits(), expected);
+}
+
+TEST_F(EditHistoryTest, AChangeDuringADowntimeIsToldByWhatWasRecorded) {
+  Begin();
+  rig_.Kill();
+  Scale(5);
+  Scale(7);
+  SetPriority("high");
+  rig_.Start();
+  rig_.Run(absl::Seconds(20));
+  EXPECT_THAT(Edits(), ElementsAre("priorityClassName none -> high; task t0: replicas 3 -> 7"));
+  EXPECT_EQ(History().back().generation(), 4);
+}
+
+TEST(EditHistoryCrashTest, TheProcessDyingAnywhereTellsAnEditOnceAllTheSame) {
+  for (int point = 1; point <= 12; ++point) {
+    JobRig rig;
+    rig.Start();
+    rig.kube().PutJob(MakeJob("j", 1, 2));
+    rig.Run(absl::Seconds(5));
+    rig.KillAt(point);
+    rig.kube().EditJob(kKey, [](Job& job) { job.mutable_spec()->mutable_tasks(0)->set_replicas(4); });
+    for (int second = 0; second < 20; ++second) {
+      rig.Run(absl::Seconds(1));
+      if (!rig.alive()) rig.Start();
+    }
+    int told = 0;
+    const auto history = ReadHistory(rig.store(), SlotOf(kKey), rig.kube().job(kKey).meta().uid());
+    for (const HistoryRecord& entry : *history) {
+      told += entry.generation() != 0 ? 1 : 0;
+    }
+    EXPECT_EQ(told, 1) << "point " << point;
+  }
+}
+
+// A lost disk costs history: what it had seen of the spec is gone with it.
+TEST_F(EditHistoryTest, AfterALostDiskEditsAreToldFromThenOn) {
+  Begin();
+  rig_.Kill();
+  rig_.LoseDisk();
+  Scale(5);
+  rig_.Start();
+  rig_.Run(absl::Seconds(20));
+  EXPECT_THAT(Edits(), IsEmpty());
+  Scale(6);
+  rig_.Run(absl::Seconds(20));
+  EXPECT_THAT(Edits(), ElementsAre("task t0: replicas 5 -> 6"));
+}
+
+// Of records that were written before edits were told.
+TEST_F(EditHistoryTest, ARecordThatKnowsNoSpecBeginsWithTheOneThatIsThere) {
+  Begin();
+  storage::v1::JobRecord record = rig_.controller().Find(kKey)->record;
+  record.clear_told_generation();
+  kv::WriteBatch batch;
+  PutJob(SlotOf(kKey), kKey, record, batch);
+  batch.Delete(kv::Family::kAux, SpecKey(SlotOf(kKey), kKey));
+  ASSERT_TRUE(rig_.store().Write(batch).ok());
+  Restart();
+  EXPECT_THAT(Edits(), IsEmpty());
+  EXPECT_TRUE(HasSpecRecord());
+  Scale(2);
+  rig_.Run(absl::Seconds(20));
+  EXPECT_THAT(Edits(), ElementsAre("task t0: replicas 3 -> 2"));
+}
+
+TEST_F(EditHistoryTest, ARecordThatProvesStaleDoesNotTellAnEditAgain) {
+  Begin();
+  Scale(5);
+  rig_.Run(absl::Seconds(20));
+  const auto disk = rig_.CopyDisk();
+  rig_.kube().PutCommand("default", "stop", "AbortJob", "j");
+  rig_.Run(absl::Seconds(20));
+  rig_.Kill();
+  rig_.LosePower(disk);
+  rig_.Start();
+  rig_.Run(absl::Seconds(20));
+  EXPECT_THAT(Edits(), ElementsAre("task t0: replicas 3 -> 5"));
+  Scale(6);
+  rig_.Run(absl::Seconds(20));
+  EXPECT_THAT(Edits(), ElementsAre("task t0: replicas 3 -> 5", "task t0: replicas 5 -> 6"));
+}
+
+TEST_F(EditHistoryTest, AJobOfTheSameNameBeginsAnewAndNothingIsLeftOfTheOneBefore) {
+  Begin();
+  Scale(5);
+  rig_.Run(absl::Seconds(20));
+  rig_.kube().DeleteJob(kKey);
+  rig_.Run(absl::Seconds(20));
+  EXPECT_FALSE(HasSpecRecord());
+  rig_.kube().PutJob(MakeJob("j", 2, 2));
+  rig_.Run(absl::Seconds(20));
+  EXPECT_THAT(Edits(), IsEmpty());
+  Scale(1);
+  rig_.Run(absl::Seconds(20));
+  EXPECT_THAT(Edits(), ElementsAre("task t0: replicas 2 -> 1"));
+}
+
+// What cannot be read is told as refused; what it was mended to is compared with what was read before.
+TEST_F(EditHistoryTest, ASpecThatCannotBeReadIsComparedWhenItCan) {
+  Begin();
+  rig_.kube().EditJob(kKey, [](Job& job) {
+    job.set_decode_error("spec.tasks[0].replicas is no number");
+    job.mutable_spec()->mutable_tasks(0)->set_replicas(0);
+  });
+  rig_.Run(absl::Seconds(20));
+  EXPECT_THAT(Edits(), IsEmpty());
+  rig_.kube().EditJob(kKey, [](Job& job) {
+    job.clear_decode_error();
+    job.mutable_spec()->mutable_tasks(0)->set_replicas(4);
+  });
+  rig_.Run(absl::Seconds(20));
+  EXPECT_THAT(Edits(), ElementsAre("task t0: replicas 3 -> 4"));
+}
+
+TEST_F(EditHistoryTest, ManyEditsWithoutADecisionAreKeptAsFarAsAnyEntries) {
+  rig_.options.history_entries = 10;
+  Begin();
+  for (int i = 0; i < 30; ++i) {
+    SetPriority("p" + std::to_string(i));
+    rig_.Run(absl::Seconds(1));
+    ASSERT_LE(History().size(), 10u);
+  }
+  ASSERT_FALSE(Edits().empty());
+  EXPECT_EQ(Edits().size(), History().size()) << "the oldest went";
+  EXPECT_GE(Edits().size(), 8u);
+  EXPECT_EQ(Edits().back(), "priorityClassName p28 -> p29");
+  Restart();
+  EXPECT_EQ(Edits().back(), "priorityClassName p28 -> p29");
+}
+
+}  // namespace
+}  // namespace basalt::jobsvc::testing
