@@ -97,6 +97,12 @@ absl::Status Cluster::Restart(std::string_view program) {
   return Run({kScript, "start", std::string(program), "--dir", dir_}, temp_ / "start.log").status();
 }
 
+pid_t Cluster::pid(std::string_view program) const {
+  std::ifstream file(fmt::format("{}/pids/{}", dir_, program));
+  pid_t pid = 0;
+  return file >> pid ? pid : 0;
+}
+
 std::vector<AuditLine> Cluster::Audit() const {
   std::vector<AuditLine> lines;
   std::ifstream file(dir_ + "/audit.log");

@@ -5,6 +5,8 @@
 // seven seconds.
 //
 // One thread. The destructor ends every program and removes the folder.
+#include <sys/types.h>
+
 #include <memory>
 #include <string>
 #include <string_view>
@@ -54,6 +56,7 @@ class Cluster {
   // etcd, kube-apiserver, kube-controller-manager, kwok: kill -9, and a start on the same port and data until ready.
   absl::Status Kill(std::string_view program);
   absl::Status Restart(std::string_view program);
+  pid_t pid(std::string_view program) const;  // 0: it does not run.
   // Everything that was logged so far, in order.
   std::vector<AuditLine> Audit() const;
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <time.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <utility>
@@ -14,6 +16,7 @@
 #include "common/http/curl/curl_client.h"
 #include "common/http/fetch_and_wait.h"
 #include "common/http/kubeconfig/kubeconfig.h"
+#include "tests/bench/jobs/workload.h"
 
 namespace basalt::bench {
 namespace {
@@ -23,6 +26,21 @@ constexpr absl::Duration kAttached = absl::Seconds(30);
 constexpr absl::Duration kQuietAtFirst = absl::Seconds(1);
 constexpr absl::Duration kLongAnswer = absl::Minutes(1);
 constexpr std::string_view kLogPath = "/kubesim/log";
+
+constexpr std::string_view kSucceeded = "Succeeded";
+constexpr std::string_view kServerPrograms[] = {"kube-apiserver", "etcd", "kube-controller-manager", "kwok"};
+constexpr std::string_view kSimulatedPrograms[] = {"kubesim", "kube-actors"};
+
+absl::Duration CpuOf(pid_t pid) {
+  const absl::StatusOr<ProcessUsage> usage = ReadProcessUsage(pid);
+  return usage.ok() ? usage->cpu : absl::ZeroDuration();
+}
+
+absl::Duration OwnCpu() {
+  timespec used{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return absl::DurationFromTimespec(used);
+}
 
 }  // namespace
 
@@ -51,6 +69,15 @@ std::string Window::Processes() const {
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
+std::string Window::Machine() const {
+  std::vector<std::string> parts = {fmt::format("ours {:.2f}", absl::FDivDuration(cpu, wall))};
+  for (const auto& [program, used] : others) {
+    parts.push_back(fmt::format("{} {:.2f}", program, absl::FDivDuration(used, wall)));
+  }
+  parts.push_back(fmt::format("the bench {:.2f}", absl::FDivDuration(bench_cpu, wall)));
+  return fmt::format("cores taken: {}", fmt::join(parts, ", "));
+}
+
 absl::StatusOr<std::unique_ptr<Bed>> Bed::Start(const BedOptions& options) {
   auto bed = std::unique_ptr<Bed>(new Bed(options));
   BASALT_RETURN_IF_ERROR(bed->StartAll());
@@ -61,6 +88,7 @@ Bed::~Bed() {
   RunOn(*loop_, [this] {
     loop_->Cancel(timer_);
     view_.reset();
+    bare_.reset();
     api_.reset();
     client_.reset();
   });
@@ -173,6 +201,17 @@ std::map<std::string, ProcessUsage> Bed::Usage() const {
   return usage;
 }
 
+std::map<std::string, absl::Duration> Bed::OthersCpu() const {
+  std::map<std::string, absl::Duration> used;
+  if (cluster_ != nullptr) {
+    for (const std::string_view program : kServerPrograms) used[std::string(program)] = CpuOf(cluster_->pid(program));
+  }
+  for (const std::string_view program : kSimulatedPrograms) {
+    if (const pid_t pid = suite_->pid(program); pid != 0) used[std::string(program)] = CpuOf(pid);
+  }
+  return used;
+}
+
 absl::StatusOr<http::Response> Bed::Call(const std::string& method, const std::string& path) {
   http::Request request;
   request.method = method;
@@ -183,6 +222,9 @@ absl::StatusOr<http::Response> Bed::Call(const std::string& method, const std::s
 
 absl::Status Bed::Begin() {
   before_ = Usage();
+  others_before_ = OthersCpu();
+  bench_before_ = OwnCpu();
+  begin_ = absl::Now();
   if (cluster_ != nullptr) {
     lines_ = cluster_->Audit().size();
     return absl::OkStatus();
@@ -195,6 +237,10 @@ absl::StatusOr<Window> Bed::End() {
     return MakeStatus(absl::StatusCode::kInternal, fmt::format("{} ended", fmt::join(dead, ", ")));
   }
   Window window;
+  window.wall = absl::Now() - begin_;
+  window.bench_cpu = OwnCpu() - bench_before_;
+  window.others = OthersCpu();
+  for (auto& [program, used] : window.others) used -= others_before_[program];
   window.usage = Usage();
   for (auto& [program, used] : window.usage) {
     if (const auto before = before_.find(program); before != before_.end()) used.cpu -= before->second.cpu;
@@ -211,8 +257,27 @@ absl::StatusOr<Window> Bed::End() {
   return window;
 }
 
-absl::StatusOr<absl::Duration> Bed::Restart(bool with_disks) {
+absl::Status Bed::KillOurs() {
   for (const std::string_view program : dev::ProcessSuite::kOurs) BASALT_RETURN_IF_ERROR(suite_->Kill(program));
+  return absl::OkStatus();
+}
+
+absl::Status Bed::ReplaceOurs() {
+  BASALT_RETURN_IF_ERROR(KillOurs());
+  RunOn(*loop_, [this] {
+    bare_ = std::make_unique<actors::Api>(*loop_, *client_, random_,
+                                          actors::ApiOptions{.user_agent = std::string(kBareAgent)});
+    view_->pods.set_on_phase([this](std::string_view pod, std::string_view phase) {
+      const std::string_view job = JobOfPod(pod);
+      if (phase != kSucceeded || job == pod) return;
+      bare_->Do(CompleteJob(job), [](const actors::ApiAnswer&) {});
+    });
+  });
+  return absl::OkStatus();
+}
+
+absl::StatusOr<absl::Duration> Bed::Restart(bool with_disks) {
+  BASALT_RETURN_IF_ERROR(KillOurs());
   if (!with_disks) {
     for (const std::string_view program : dev::ProcessSuite::kOurs) {
       std::filesystem::remove_all(suite_->data_dir(program));

@@ -27,6 +27,7 @@
 namespace basalt::bench {
 
 inline constexpr std::string_view kBenchAgent = "bench";  // Of what the bench itself asks for.
+inline constexpr std::string_view kBareAgent = "bare";    // Of the bare client that takes our place.
 inline constexpr std::string_view kJobsPath = "/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs";
 inline constexpr std::string_view kGroupsPath = "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups";
 inline constexpr std::string_view kPodsPath = "/api/v1/namespaces/default/pods";
@@ -56,7 +57,11 @@ struct Window {
   std::map<std::string, ProcessUsage> usage;  // By program. CPU of the window, the peak since it was started.
   absl::Duration cpu;                         // Of all of ours.
   int64_t peak_bytes = 0;                     // Their peaks, added up.
+  absl::Duration wall;
+  std::map<std::string, absl::Duration> others;  // CPU of everybody else of the bed, by program.
+  absl::Duration bench_cpu;                      // Of this process, the bare client in it.
   std::string Processes() const;  // In words: CPU, peak memory, and what of the memory at the end no file backs.
+  std::string Machine() const;  // In words: how many cores were taken by us, by the API server's side and by the bench.
 };
 
 class Bed {
@@ -84,11 +89,17 @@ class Bed {
   // A window begins between the two. Returns how long it took until all were attached, and then comes to rest.
   absl::StatusOr<absl::Duration> Restart(bool with_disks);
 
+  // kill -9 of all of ours, for good. From then on a bare client, which decides nothing and keeps nothing, says of each
+  // job whose pod has succeeded that it is Completed: what the server and the way to it take from anybody.
+  absl::Status ReplaceOurs();
+
  private:
   explicit Bed(const BedOptions& options) : options_(options) {}
   absl::Status StartAll();
+  absl::Status KillOurs();
   absl::Status AwaitQuiet(absl::Duration quiet);
   std::map<std::string, ProcessUsage> Usage() const;
+  std::map<std::string, absl::Duration> OthersCpu() const;
   absl::StatusOr<http::Response> Call(const std::string& method, const std::string& path);
   void Do(actors::ApiRequest request);
   void SendNext();
@@ -101,7 +112,7 @@ class Bed {
   std::unique_ptr<dev::ProcessSuite> suite_;
   // These live on the loop.
   std::unique_ptr<http::Client> client_;
-  std::unique_ptr<actors::Api> api_;
+  std::unique_ptr<actors::Api> api_, bare_;
   std::unique_ptr<View> view_;
   std::string refused_;  // Why something that was sent is not done; empty: everything is.
   std::vector<actors::ApiRequest> steady_;
@@ -111,7 +122,10 @@ class Bed {
   TimerId timer_ = kNoTimer;
   // Of the window.
   size_t lines_ = 0;
+  absl::Time begin_;
   std::map<std::string, ProcessUsage> before_;
+  std::map<std::string, absl::Duration> others_before_;
+  absl::Duration bench_before_;
 };
 
 }  // namespace basalt::bench

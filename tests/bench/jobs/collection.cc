@@ -45,9 +45,11 @@ void Collection::OnObject(const json::value& object) {
   if (metadata == nullptr) return;
   const auto [at, fresh] = objects_.try_emplace(std::string(FindString(*metadata, "name")));
   std::string phase = PhaseOf(object);
+  const bool moved = fresh || phase != at->second.phase;
   ++phases_[phase];
   if (!fresh) --phases_[at->second.phase];
   at->second = {std::string(FindString(*metadata, "uid")), std::move(phase)};
+  if (moved && on_phase_) on_phase_(at->first, at->second.phase);
 }
 
 void Collection::OnGone(const actors::ObjectName& gone) {

@@ -2,9 +2,11 @@
 
 // What a watch of one collection shows of its objects: how many are in which phase, their UIDs, and since when nothing
 // has changed. Confined to the loop.
+#include <functional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "absl/time/time.h"
 #include "common/base/random.h"
@@ -25,6 +27,9 @@ class Collection : private actors::InformerListener {
   std::string UidOf(std::string_view name) const;  // Empty: there is no such object.
   absl::Time last_change() const { return last_change_; }
   bool synced() const { return informer_.synced(); }
+  // Told of each object that comes to another phase. One listener.
+  using OnPhase = std::function<void(std::string_view name, std::string_view phase)>;
+  void set_on_phase(OnPhase on_phase) { on_phase_ = std::move(on_phase); }
 
  private:
   struct Object {
@@ -37,6 +42,7 @@ class Collection : private actors::InformerListener {
   std::unordered_map<std::string, Object> objects_;  // By name.
   std::unordered_map<std::string, int> phases_;
   absl::Time last_change_;
+  OnPhase on_phase_;
   actors::Informer informer_;
 };
 

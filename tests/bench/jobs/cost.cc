@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "absl/time/clock.h"
 #include "common/base/status_macros.h"
@@ -10,14 +11,35 @@
 namespace basalt::bench {
 namespace {
 
+constexpr std::string_view kJobs = "work";
 constexpr int kPodsOfSmall = 10;
 constexpr double kMostMilliseconds = 0.5;
 constexpr double kMostRatio = 1.2;
 
 struct Laps {
-  std::vector<double> milliseconds;  // Per pod.
-  std::vector<std::string> notes;
+  std::vector<double> milliseconds, bare;  // Per pod.
+  std::vector<std::string> notes, bare_notes;
 };
+
+// As many pods at the same pace, made and watched by a client that decides nothing. Where the nodes are, it knows.
+absl::StatusOr<Window> RunBare(Bed& bed, const JobBenchOptions& options, int pods, absl::Duration wall) {
+  BASALT_RETURN_IF_ERROR(bed.ReplaceOurs());
+  const std::string job = JobName(kJobs, 0);
+  const std::string uid = bed.JobUid(job);
+  std::vector<actors::ApiRequest> made;
+  for (int i = 0; i < pods; ++i) {
+    made.push_back(CreateBoundPod({.name = fmt::format("bare-{}", i),
+                                   .node = fmt::format("node-{}", i % options.bed.nodes),
+                                   .job = job,
+                                   .job_uid = uid,
+                                   .runs = options.runs}));
+  }
+  const int all = 2 * pods;  // Those that we made are still there.
+  BASALT_RETURN_IF_ERROR(bed.Begin());
+  bed.SendSteadily(std::move(made), std::max(1, static_cast<int>(pods / absl::ToDoubleSeconds(wall))));
+  BASALT_RETURN_IF_ERROR(bed.Await("Succeeded", [&](const View& view) { return view.pods.In("Succeeded") == all; }));
+  return bed.End();
+}
 
 // On processes that have done nothing before: what a start costs is not in it, growing from nothing is.
 absl::Status Run(const JobBenchOptions& options, int jobs, Laps& laps) {
@@ -25,15 +47,19 @@ absl::Status Run(const JobBenchOptions& options, int jobs, Laps& laps) {
   const int pods = options.cost_pods / jobs;
   BASALT_RETURN_IF_ERROR(bed->Begin());
   const absl::Time begin = absl::Now();
-  bed->Send(CreateJobs("work", jobs, {.pods = pods, .runs = options.runs}));
+  bed->Send(CreateJobs(kJobs, jobs, {.pods = pods, .runs = options.runs}));
   BASALT_RETURN_IF_ERROR(bed->Await("Completed", [&](const View& view) { return view.jobs.In("Completed") == jobs; }));
   const absl::Duration wall = absl::Now() - begin;
   BASALT_RETURN_IF_ERROR(bed->AwaitQuiet());
   BASALT_ASSIGN_OR_RETURN(const Window window, bed->End());
   laps.milliseconds.push_back(absl::ToDoubleMilliseconds(window.cpu) / (jobs * pods));
-  laps.notes.push_back(fmt::format("{:.0f} s; {}; {} MiB in all; {} writes per job", absl::ToDoubleSeconds(wall),
+  laps.notes.push_back(fmt::format("{:.0f} s; {}; {} MiB in all; {} writes per job; {}", absl::ToDoubleSeconds(wall),
                                    window.Processes(), window.peak_bytes / (1 << 20),
-                                   Number(static_cast<double>(Count(window.writes).writes) / jobs)));
+                                   Number(static_cast<double>(Count(window.writes).writes) / jobs), window.Machine()));
+  if (!options.bare) return absl::OkStatus();
+  BASALT_ASSIGN_OR_RETURN(const Window bare, RunBare(*bed, options, jobs * pods, wall));
+  laps.bare.push_back(absl::ToDoubleMilliseconds(bare.bench_cpu) / (jobs * pods));
+  laps.bare_notes.push_back(bare.Machine());
   return absl::OkStatus();
 }
 
@@ -72,6 +98,16 @@ absl::StatusOr<std::vector<Figure>> MeasureCost(const JobBenchOptions& options, 
   small.notes.emplace_back("each lap on processes that have just been started, without warming up");
   figures[0].notes = std::move(small.notes);
   figures[1].notes = std::move(large.notes);
+  if (!options.bare) return figures;
+  for (Laps* const laps : {&small, &large}) {
+    Figure& figure = figures.emplace_back();
+    figure.name = fmt::format("CPU of a bare client that makes and watches pods, at the pace of {}",
+                              laps == &small ? "the small jobs" : "the large one");
+    figure.value = Median(laps->bare);
+    figure.unit = "ms per pod";
+    figure.runs = laps->bare;
+    figure.notes = std::move(laps->bare_notes);
+  }
   return figures;
 }
 

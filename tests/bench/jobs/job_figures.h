@@ -24,9 +24,11 @@ struct JobBenchOptions {
   int cost_laps = 3;
   int memory_jobs = 100;
   int memory_pods_of_job = 1000;
-  int ending_jobs = 2000;
-  int ending_per_second = 100;
-  int ending_warm = 300;  // Of them, the first: not counted.
+  std::vector<int> ending_rates = {100};  // Jobs that end in a second.
+  absl::Duration ending_time = absl::Seconds(20);
+  absl::Duration ending_warm = absl::Seconds(3);  // Of it, the first: not counted.
+  // The same by a client that decides nothing: what is the server's and the machine's share.
+  bool bare = false;
 };
 
 // API writes of one job from its creation to rest after Completed, without and with plugin svc; creates answered 409;

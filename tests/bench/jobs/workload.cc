@@ -27,6 +27,28 @@ std::vector<actors::ApiRequest> CreateJobs(std::string_view prefix, int count, c
   return requests;
 }
 
+actors::ApiRequest CreateBoundPod(const BoundPod& pod) {
+  return {"POST", std::string(kPodsPath),
+          fmt::format(
+              R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{}","annotations":{{"{}":"{}"}},)"
+              R"("ownerReferences":[{{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","name":"{}",)"
+              R"("uid":"{}","controller":true}}]}},"spec":{{"nodeName":"{}","restartPolicy":"Never",)"
+              R"("containers":[{{"name":"c","image":"busybox","resources":{{"requests":{{"cpu":"10m"}}}}}}]}}}})",
+              pod.name, actors::kDurationAnnotation, absl::FormatDuration(pod.runs), pod.job, pod.job_uid, pod.node)};
+}
+
+actors::ApiRequest CreateIdlePod(const std::string& job) {
+  return {"POST", std::string(kPodsPath),
+          fmt::format(R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{}-t-0"}},"spec":{{)"
+                      R"("schedulerName":"nobody","containers":[{{"name":"c","image":"busybox"}}]}}}})",
+                      job)};
+}
+
+actors::ApiRequest CompleteJob(std::string_view job) {
+  return {"PATCH", fmt::format("{}/{}/status", kJobsPath, job), R"({"status":{"state":{"phase":"Completed"}}})",
+          actors::kMergePatchType};
+}
+
 actors::ApiRequest EndPod(const std::string& job) {
   return {"PATCH", fmt::format("{}/{}-t-0/status", kPodsPath, job), R"({"status":{"phase":"Succeeded"}})",
           actors::kMergePatchType};

@@ -22,6 +22,16 @@ inline constexpr absl::Duration kUntilStopped = absl::Hours(10);
 std::string JobName(std::string_view prefix, int number);
 actors::ApiRequest CreateJob(const std::string& name, const JobShape& shape);
 std::vector<actors::ApiRequest> CreateJobs(std::string_view prefix, int count, const JobShape& shape);
+struct BoundPod {
+  std::string name, node;
+  std::string job, job_uid;  // Whose it says that it is: one that is there and has ended.
+  absl::Duration runs;
+};
+// Runs on its node without a scheduler.
+actors::ApiRequest CreateBoundPod(const BoundPod& pod);
+// A pod as a job's first is named, which nobody schedules.
+actors::ApiRequest CreateIdlePod(const std::string& job);
+actors::ApiRequest CompleteJob(std::string_view job);
 // The job's first pod has succeeded, as a node would write it.
 actors::ApiRequest EndPod(const std::string& job);
 // As `vcctl job suspend` asks for it.

@@ -112,14 +112,18 @@ int MoreWritesFor(const std::vector<Burst>& bursts) {
   return more;
 }
 
-std::vector<absl::Duration> TimesToCompleted(const std::vector<LoggedWrite>& log, std::string_view user_agent) {
+std::vector<absl::Duration> TimesToCompleted(const std::vector<LoggedWrite>& log, std::string_view ends,
+                                             std::string_view completes) {
+  // A real server's log shows the bodies of ours only.
+  const auto says_completed = [&](const LoggedWrite& write) {
+    return completes.empty() ? write.ours && write.phase == "Completed" : write.user_agent == completes;
+  };
   std::vector<std::pair<std::string, absl::Time>> ended;
   std::unordered_map<std::string, absl::Time> completed;
   for (const LoggedWrite& write : log) {
     if (write.subresource != "status" || !write.succeeded()) continue;
-    if (write.resource == "pods" && write.user_agent == user_agent)
-      ended.emplace_back(JobOfPod(write.name), write.time);
-    if (write.resource == "jobs" && write.ours && write.phase == "Completed") completed.emplace(write.name, write.time);
+    if (write.resource == "pods" && write.user_agent == ends) ended.emplace_back(JobOfPod(write.name), write.time);
+    if (write.resource == "jobs" && says_completed(write)) completed.emplace(write.name, write.time);
   }
   std::vector<absl::Duration> times;
   for (const auto& [job, time] : ended) {

@@ -54,9 +54,10 @@ std::vector<Burst> BurstsOf(const std::vector<LoggedWrite>& log, std::string_vie
 // How many status writes more than the fixed ones those may cost: one for every five seconds that a burst goes on.
 int MoreWritesFor(const std::vector<Burst>& bursts);
 
-// Of each job with one pod that `user_agent` ended: from that write to the one that says Completed, in order of the
-// first. Infinite: there is none.
-std::vector<absl::Duration> TimesToCompleted(const std::vector<LoggedWrite>& log, std::string_view user_agent);
+// Of each job with one pod that `ends` ended: from that write to the status of the job that says Completed, by ours or,
+// where it is given, by whoever calls itself `completes`. In order of the first. Infinite: there is none.
+std::vector<absl::Duration> TimesToCompleted(const std::vector<LoggedWrite>& log, std::string_view ends,
+                                             std::string_view completes = {});
 
 // The smallest of `values` that is not below `part` of them. Requires: there are some.
 absl::Duration Percentile(std::vector<absl::Duration> values, double part);
