@@ -58,7 +58,7 @@ TEST_F(CommandTest, AJobIsSuspendedResumedAndCompleted) {
   Waits("ask", "Aborted");
   const Ran waits = world_.Ctl({"job", "wait", "ask", "--for", "Running", "--timeout", "1s"});
   EXPECT_EQ(waits.exit_code, 1) << "it may be resumed yet: " << waits.out << waits.err;
-  EXPECT_THAT(waits.err, HasSubstr("job default/ask is not Running after 1s"));
+  EXPECT_THAT(waits.err, HasSubstr("job default/ask is Aborted after 1s, not Running"));
   Asks({"job", "resume", "ask"}, "ResumeJob");
   Waits("ask", "Running");
   Asks({"job", "complete", "ask"}, "CompleteJob");
