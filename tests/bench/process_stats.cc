@@ -1,6 +1,5 @@
 #include "tests/bench/process_stats.h"
 
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -12,6 +11,7 @@
 
 #include "common/base/json.h"
 #include "common/base/status_macros.h"
+#include "tests/bench/real/process_usage.h"
 
 // Of jemalloc; absent where a sanitizer brings the allocator.
 extern "C" int mallctl(const char* name, void* old, size_t* old_size, void* fresh, size_t fresh_size)
@@ -37,12 +37,6 @@ std::string FirstLine(const std::filesystem::path& path) {
   std::string line;
   std::getline(file, line);
   return line;
-}
-
-absl::Duration OwnCpu() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return absl::DurationFromTimeval(usage.ru_utime) + absl::DurationFromTimeval(usage.ru_stime);
 }
 
 }  // namespace

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <time.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <utility>
@@ -34,12 +32,6 @@ constexpr std::string_view kSimulatedPrograms[] = {"kubesim", "kube-actors"};
 absl::Duration CpuOf(pid_t pid) {
   const absl::StatusOr<ProcessUsage> usage = ReadProcessUsage(pid);
   return usage.ok() ? usage->cpu : absl::ZeroDuration();
-}
-
-absl::Duration OwnCpu() {
-  timespec used{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-  return absl::DurationFromTimespec(used);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "tests/bench/real/process_usage.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -49,6 +50,12 @@ absl::StatusOr<ProcessUsage> ParseProcessUsage(std::string_view stat, std::strin
     return MakeStatus(absl::StatusCode::kInvalidArgument, "a number is missing in a process's stat");
   }
   return ProcessUsage{absl::Seconds(1) * (user + system) / ticks, *peak, *anonymous};
+}
+
+absl::Duration OwnCpu() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return absl::DurationFromTimeval(usage.ru_utime) + absl::DurationFromTimeval(usage.ru_stime);
 }
 
 absl::StatusOr<ProcessUsage> ReadProcessUsage(pid_t pid) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// What another process has used so far, from /proc. Linux only.
+// What a process has used so far. Linux only.
 #include <sys/types.h>
 
 #include <cstdint>
@@ -18,7 +18,10 @@ struct ProcessUsage {
       0;  // Now, of what no file backs: code of libraries, which all processes share, is not in it.
 };
 
-// NOT_FOUND: there is no such process.
+// Of the calling process, to the microsecond.
+absl::Duration OwnCpu();
+
+// From /proc, which counts in ticks. NOT_FOUND: there is no such process.
 absl::StatusOr<ProcessUsage> ReadProcessUsage(pid_t pid);
 
 // The two files' texts, `ticks` a second. INVALID_ARGUMENT: they are not as proc(5) says.
