@@ -20,8 +20,34 @@ struct Run {
   int per_second = 0;
   int jobs = 0;
   int warm = 0;
+  int completed = 0;           // Jobs that are, with those before, once these have ended.
   std::string_view completes;  // Empty: we do.
 };
+
+Run MakeRun(const JobBenchOptions& options, int rate, bool bare) {
+  const auto in = [rate](absl::Duration time) { return static_cast<int>(rate * absl::ToDoubleSeconds(time)); };
+  Run run;
+  run.what = bare ? "the same by a bare client" : "last success to Completed";
+  run.prefix = fmt::format("{}-{}", bare ? "bare" : "ends", rate);
+  run.per_second = rate;
+  run.jobs = in(options.ending_time);
+  run.warm = in(options.ending_warm);
+  if (bare) run.completes = kBareAgent;
+  return run;
+}
+
+// Jobs whose pods have not ended; of the bare client's nobody runs the pods.
+absl::Status MakeJobs(Bed& bed, const Run& run) {
+  const bool bare = !run.completes.empty();
+  std::vector<actors::ApiRequest> made = CreateJobs(run.prefix, run.jobs, {.runs = kUntilStopped});
+  for (int i = 0; bare && i < run.jobs; ++i) made.push_back(CreateIdlePod(JobName(run.prefix, i)));
+  bed.Send(std::move(made));
+  BASALT_RETURN_IF_ERROR(bed.Await(bare ? "idle pods" : "Running", [&](const View& view) {
+    if (!bare) return view.jobs.In("Running") == run.jobs;
+    return view.pods.In("Pending") + view.pods.In("") == run.jobs && view.jobs.In("") == run.jobs;
+  }));
+  return bed.AwaitQuiet();
+}
 
 Figure PercentileOf(const Run& run, const std::vector<absl::Duration>& times, double part) {
   Figure figure;
@@ -31,19 +57,13 @@ Figure PercentileOf(const Run& run, const std::vector<absl::Duration>& times, do
   return figure;
 }
 
-// The jobs' pods are there and have not ended.
 absl::Status EndAll(Bed& bed, const Run& run, std::vector<Figure>& figures) {
   std::vector<actors::ApiRequest> ends;
   for (int i = 0; i < run.jobs; ++i) ends.push_back(EndPod(JobName(run.prefix, i)));
-  int before = 0;
-  BASALT_RETURN_IF_ERROR(bed.Await("a look at the jobs", [&](const View& view) {
-    before = view.jobs.In("Completed");
-    return true;
-  }));
   BASALT_RETURN_IF_ERROR(bed.Begin());
   bed.SendSteadily(std::move(ends), run.per_second);
   BASALT_RETURN_IF_ERROR(
-      bed.Await("Completed", [&](const View& view) { return view.jobs.In("Completed") == before + run.jobs; }));
+      bed.Await("Completed", [&](const View& view) { return view.jobs.In("Completed") == run.completed; }));
   BASALT_ASSIGN_OR_RETURN(const Window window, bed.End());
   BASALT_RETURN_IF_ERROR(bed.AwaitQuiet());
   std::vector<absl::Duration> times = TimesToCompleted(window.writes, kBenchAgent, run.completes);
@@ -70,41 +90,18 @@ absl::Status EndAll(Bed& bed, const Run& run, std::vector<Figure>& figures) {
 absl::StatusOr<std::vector<Figure>> MeasureEnding(const JobBenchOptions& options, const JobProgress& progress) {
   BASALT_ASSIGN_OR_RETURN(const std::unique_ptr<Bed> bed, Bed::Start(options.bed));
   std::vector<Figure> figures;
-  const auto run_at = [&](int rate) {
-    const auto in = [&](absl::Duration time) { return static_cast<int>(rate * absl::ToDoubleSeconds(time)); };
-    Run run;
-    run.per_second = rate;
-    run.jobs = in(options.ending_time);
-    run.warm = in(options.ending_warm);
-    return run;
-  };
-  for (const int rate : options.ending_rates) {
-    Run run = run_at(rate);
-    run.what = "last success to Completed";
-    run.prefix = fmt::format("ends-{}", rate);
-    progress(fmt::format("{} running jobs of 1 pod; {} of them end in a second", Number(run.jobs), rate));
-    bed->Send(CreateJobs(run.prefix, run.jobs, {.runs = kUntilStopped}));
-    BASALT_RETURN_IF_ERROR(
-        bed->Await("Running", [&](const View& view) { return view.jobs.In("Running") == run.jobs; }));
-    BASALT_RETURN_IF_ERROR(bed->AwaitQuiet());
-    BASALT_RETURN_IF_ERROR(EndAll(*bed, run, figures));
-  }
-  if (!options.bare) return figures;
-  BASALT_RETURN_IF_ERROR(bed->ReplaceOurs());
-  for (const int rate : options.ending_rates) {
-    Run run = run_at(rate);
-    run.what = "the same by a bare client";
-    run.prefix = fmt::format("bare-{}", rate);
-    run.completes = kBareAgent;
-    progress(fmt::format("{} of them end in a second, and nobody decides", rate));
-    std::vector<actors::ApiRequest> made = CreateJobs(run.prefix, run.jobs, {});
-    for (int i = 0; i < run.jobs; ++i) made.push_back(CreateIdlePod(JobName(run.prefix, i)));
-    bed->Send(std::move(made));
-    BASALT_RETURN_IF_ERROR(bed->Await("idle pods", [&](const View& view) {
-      return view.pods.In("Pending") + view.pods.In("") == run.jobs && view.jobs.In("") == run.jobs;
-    }));
-    BASALT_RETURN_IF_ERROR(bed->AwaitQuiet());
-    BASALT_RETURN_IF_ERROR(EndAll(*bed, run, figures));
+  int completed = 0;
+  for (const bool bare : {false, true}) {
+    if (bare && !options.bare) break;
+    if (bare) BASALT_RETURN_IF_ERROR(bed->ReplaceOurs());
+    for (const int rate : options.ending_rates) {
+      Run run = MakeRun(options, rate, bare);
+      run.completed = completed += run.jobs;
+      progress(fmt::format("{} jobs of 1 pod; {} of them end in a second{}", Number(run.jobs), rate,
+                           bare ? ", and nobody decides" : ""));
+      BASALT_RETURN_IF_ERROR(MakeJobs(*bed, run));
+      BASALT_RETURN_IF_ERROR(EndAll(*bed, run, figures));
+    }
   }
   return figures;
 }
