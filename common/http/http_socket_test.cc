@@ -159,6 +159,21 @@ TEST_F(SocketTest, AClientThatRestsEndsAtOnce) {
   client_.reset();
 }
 
+TEST_F(SocketTest, ARequestDoesNotWaitForTheClientsRest) {
+  Connect({.wakeups = {.per_second = 1e-6, .burst = 1}});
+  // A connection takes a wake-up or two of its own; whoever comes next brings them.
+  std::vector<std::unique_ptr<Record>> records;
+  for (int i = 0; i < 500 && handler_.requests == 0; ++i) {
+    records.push_back(std::make_unique<Record>());
+    Start(Make("/hold"), *records.back());
+    std::promise<void> tick;
+    loop_->RunAfter(absl::Milliseconds(1), [&] { tick.set_value(); });
+    tick.get_future().wait();
+  }
+  EXPECT_GT(handler_.requests, 0);
+  RunOn(*loop_, [this] { calls_.clear(); });
+}
+
 TEST_F(SocketTest, EveryMethodCarriesQueryHeadersAndBody) {
   CurlOptions options;
   options.bearer_token = "secret";

@@ -47,7 +47,8 @@ struct CurlOptions {
   // A transfer is paused while this much of it waits for the loop.
   size_t high_water = 4 << 20;
   // While answers and parts of them keep coming, they are taken in so often a second; after a rest the first ones at
-  // once. To wake for each costs more than the answer does.
+  // once. To wake for each costs more than the answer does. A request goes out at once, and what has come by then is
+  // taken in with it.
   TokenBucketOptions wakeups;
 };
 

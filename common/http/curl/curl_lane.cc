@@ -61,7 +61,7 @@ void Lane::Stop() {
     MutexLock lock(mutex_);
     stopping_ = true;
   }
-  stop_.NotifyAll();
+  told_.NotifyAll();
   curl_multi_wakeup(multi_);
   driver_.reset();
 }
@@ -71,6 +71,7 @@ void Lane::Tell(LaneCommand command) {
     MutexLock lock(mutex_);
     commands_.push_back(std::move(command));
     if (commands_.size() > 1) return;  // The thread has been told.
+    if (resting_) return told_.NotifyAll();
   }
   curl_multi_wakeup(multi_);
 }
@@ -111,15 +112,15 @@ void Lane::Drive() {
 }
 
 void Lane::Rest() {
-  absl::Time now = time_.Now();
-  while (!wakeups_.Allows(now)) {
-    MutexLock lock(mutex_);
-    if (stopping_) return;
+  MutexLock lock(mutex_);
+  resting_ = true;
+  while (commands_.empty() && !stopping_ && !wakeups_.Allows(time_.Now())) {
     // By the clock that nobody sets.
-    stop_.WaitUntil(mutex_, std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(wakeups_.Next() - now));
-    now = time_.Now();
+    told_.WaitUntil(mutex_,
+                    std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(wakeups_.Next() - time_.Now()));
   }
-  wakeups_.Take(now);
+  resting_ = false;
+  if (const absl::Time now = time_.Now(); wakeups_.Allows(now)) wakeups_.Take(now);
 }
 
 void Lane::Obey(LaneCommand command) {

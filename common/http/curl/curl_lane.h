@@ -35,7 +35,7 @@ class Lane {
 
  private:
   void Drive();
-  // Waits until the thread may wake again, or is to stop.
+  // Waits until the thread may take in what has come, or is told something.
   void Rest();
   void Obey(LaneCommand command);
   void Admit();
@@ -77,7 +77,8 @@ class Lane {
   Mutex mutex_;
   std::deque<LaneCommand> commands_ BASALT_GUARDED_BY(mutex_);
   bool stopping_ BASALT_GUARDED_BY(mutex_) = false;
-  CondVar stop_;
+  bool resting_ BASALT_GUARDED_BY(mutex_) = false;  // Not in the library's poll: the library's wake-up is not heard.
+  CondVar told_;
 
   // The thread's.
   struct Connection {
