@@ -262,7 +262,10 @@ absl::Status Bed::ReplaceOurs() {
     view_->pods.set_on_phase([this](std::string_view pod, std::string_view phase) {
       const std::string_view job = JobOfPod(pod);
       if (phase != kSucceeded || job == pod) return;
-      bare_->Do(CompleteJob(job), [](const actors::ApiAnswer&) {});
+      bare_->Do(CompleteJob(job),
+                [this, clean_up = DeleteGroup(job, view_->jobs.UidOf(job))](const actors::ApiAnswer&) {
+                  bare_->Do(clean_up, [](const actors::ApiAnswer&) {});
+                });
     });
   });
   return absl::OkStatus();

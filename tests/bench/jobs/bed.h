@@ -89,8 +89,8 @@ class Bed {
   // A window begins between the two. Returns how long it took until all were attached, and then comes to rest.
   absl::StatusOr<absl::Duration> Restart(bool with_disks);
 
-  // kill -9 of all of ours, for good. From then on a bare client, which decides nothing and keeps nothing, says of each
-  // job whose pod has succeeded that it is Completed: what the server and the way to it take from anybody.
+  // kill -9 of all of ours, for good. From then on a bare client, which decides nothing and keeps nothing, writes what
+  // we would of each job whose pod has succeeded: what the server and the way to it take from anybody.
   absl::Status ReplaceOurs();
 
  private:

@@ -36,16 +36,11 @@ Run MakeRun(const JobBenchOptions& options, int rate, bool bare) {
   return run;
 }
 
-// Jobs whose pods have not ended; of the bare client's nobody runs the pods.
-absl::Status MakeJobs(Bed& bed, const Run& run) {
-  const bool bare = !run.completes.empty();
-  std::vector<actors::ApiRequest> made = CreateJobs(run.prefix, run.jobs, {.runs = kUntilStopped});
-  for (int i = 0; bare && i < run.jobs; ++i) made.push_back(CreateIdlePod(JobName(run.prefix, i)));
-  bed.Send(std::move(made));
-  BASALT_RETURN_IF_ERROR(bed.Await(bare ? "idle pods" : "Running", [&](const View& view) {
-    if (!bare) return view.jobs.In("Running") == run.jobs;
-    return view.pods.In("Pending") + view.pods.In("") == run.jobs && view.jobs.In("") == run.jobs;
-  }));
+// Jobs that run until they are told to end, beside `others` that do already.
+absl::Status MakeJobs(Bed& bed, const Run& run, int others) {
+  bed.Send(CreateJobs(run.prefix, run.jobs, {.runs = kUntilStopped}));
+  BASALT_RETURN_IF_ERROR(
+      bed.Await("Running", [&](const View& view) { return view.jobs.In("Running") == others + run.jobs; }));
   return bed.AwaitQuiet();
 }
 
@@ -89,20 +84,31 @@ absl::Status EndAll(Bed& bed, const Run& run, std::vector<Figure>& figures) {
 
 absl::StatusOr<std::vector<Figure>> MeasureEnding(const JobBenchOptions& options, const JobProgress& progress) {
   BASALT_ASSIGN_OR_RETURN(const std::unique_ptr<Bed> bed, Bed::Start(options.bed));
+  std::vector<Run> runs, bare;
+  for (const int rate : options.ending_rates) {
+    runs.push_back(MakeRun(options, rate, /*bare=*/false));
+    if (options.bare) bare.push_back(MakeRun(options, rate, /*bare=*/true));
+  }
   std::vector<Figure> figures;
   int completed = 0;
-  for (const bool bare : {false, true}) {
-    if (bare && !options.bare) break;
-    if (bare) BASALT_RETURN_IF_ERROR(bed->ReplaceOurs());
-    for (const int rate : options.ending_rates) {
-      Run run = MakeRun(options, rate, bare);
-      run.completed = completed += run.jobs;
-      progress(fmt::format("{} jobs of 1 pod; {} of them end in a second{}", Number(run.jobs), rate,
-                           bare ? ", and nobody decides" : ""));
-      BASALT_RETURN_IF_ERROR(MakeJobs(*bed, run));
-      BASALT_RETURN_IF_ERROR(EndAll(*bed, run, figures));
-    }
+  const auto end_all = [&](Run& run) {
+    progress(
+        fmt::format("{}: {} jobs of 1 pod, {} of them end in a second", run.what, Number(run.jobs), run.per_second));
+    run.completed = completed += run.jobs;
+    return EndAll(*bed, run, figures);
+  };
+  for (Run& run : runs) {
+    BASALT_RETURN_IF_ERROR(MakeJobs(*bed, run, 0));
+    BASALT_RETURN_IF_ERROR(end_all(run));
   }
+  // We bring them to where they can end, and then leave.
+  int running = 0;
+  for (const Run& run : bare) {
+    BASALT_RETURN_IF_ERROR(MakeJobs(*bed, run, running));
+    running += run.jobs;
+  }
+  if (options.bare) BASALT_RETURN_IF_ERROR(bed->ReplaceOurs());
+  for (Run& run : bare) BASALT_RETURN_IF_ERROR(end_all(run));
   return figures;
 }
 

@@ -44,7 +44,7 @@ JobBenchOptions Options() {
     options.cost_laps = 1;
     options.memory_jobs = 10;
     // The goal's, and one that the server bears beside everything else on two cores.
-    options.ending_rates = {100, 20};
+    options.ending_rates = {100, 35};
     options.ending_time = absl::Seconds(10);
     options.bare = true;
   }

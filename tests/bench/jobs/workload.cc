@@ -37,16 +37,15 @@ actors::ApiRequest CreateBoundPod(const BoundPod& pod) {
               pod.name, actors::kDurationAnnotation, absl::FormatDuration(pod.runs), pod.job, pod.job_uid, pod.node)};
 }
 
-actors::ApiRequest CreateIdlePod(const std::string& job) {
-  return {"POST", std::string(kPodsPath),
-          fmt::format(R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{}-t-0"}},"spec":{{)"
-                      R"("schedulerName":"nobody","containers":[{{"name":"c","image":"busybox"}}]}}}})",
-                      job)};
+actors::ApiRequest CompleteJob(std::string_view job) {
+  return {"PATCH", fmt::format("{}/{}/status", kJobsPath, job),
+          R"({"status":{"state":{"phase":"Completed","lastTransitionTime":"2026-01-01T00:00:00Z"},"running":0,)"
+          R"("succeeded":1,"runningDuration":"10s","taskStatusCount":{"t":{"phase":{"Running":null,"Succeeded":1}}}}})",
+          actors::kMergePatchType};
 }
 
-actors::ApiRequest CompleteJob(std::string_view job) {
-  return {"PATCH", fmt::format("{}/{}/status", kJobsPath, job), R"({"status":{"state":{"phase":"Completed"}}})",
-          actors::kMergePatchType};
+actors::ApiRequest DeleteGroup(std::string_view job, std::string_view uid) {
+  return {"DELETE", fmt::format("{}/{}-{}", kGroupsPath, job, uid), ""};
 }
 
 actors::ApiRequest EndPod(const std::string& job) {

@@ -29,9 +29,9 @@ struct BoundPod {
 };
 // Runs on its node without a scheduler.
 actors::ApiRequest CreateBoundPod(const BoundPod& pod);
-// A pod as a job's first is named, which nobody schedules.
-actors::ApiRequest CreateIdlePod(const std::string& job);
+// What a controller writes when a job of one pod has ended.
 actors::ApiRequest CompleteJob(std::string_view job);
+actors::ApiRequest DeleteGroup(std::string_view job, std::string_view uid);
 // The job's first pod has succeeded, as a node would write it.
 actors::ApiRequest EndPod(const std::string& job);
 // As `vcctl job suspend` asks for it.
