@@ -202,6 +202,24 @@ TEST_F(ExplainApiTest, OfARefusalWhoseRecordIsLostTheStatusTells) {
   ExpectRefusedSince(started_ms, "in a phase whose time does not tell of it");
 }
 
+TEST_F(ExplainApiTest, OfAPluginThatIsMissingTheStatusTellsSinceWhen) {
+  kube::v1::Job job = MakeJob("j", 1, 2);
+  job.mutable_spec()->add_plugins()->set_name("pytorch");
+  rig_.Start();
+  rig_.kube().PutJob(std::move(job));
+  rig_.Run();
+  const int64_t made_ms = NowMs();
+  rig_.Run(absl::Minutes(2));
+  for (const bool lost : {false, true}) {
+    rig_.Kill();
+    if (lost) rig_.LoseDisk();
+    rig_.Start();
+    rig_.Run(absl::Minutes(2));
+    const job::v1::Cause cause = Find(Explain(), job::v1::Cause::KIND_SPEC, "pytorch");
+    EXPECT_NEAR(static_cast<double>(cause.since_ms()), static_cast<double>(made_ms), 6000) << lost;
+  }
+}
+
 TEST_F(ExplainApiTest, WordsOfTheServerThatReadLikeOursAreARefusalOfItsOwn) {
   rig_.kube().SetRefuse([](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
     if (!request.has_create() || request.resource().plural() != "pods") return false;

@@ -111,7 +111,7 @@ class JobController : public runtime::Controller {
   void NoteShown(JobEntry& entry, kv::WriteBatch& batch);
   // It has changed: those that may wait for it are looked at again.
   void NoteQueue(const std::string& name);
-  void NoteGone(const JobEntry& entry, kv::WriteBatch& batch);
+  void NoteGone(JobEntry& entry, kv::WriteBatch& batch);
   void TellChanges();
   void Forget(JobEntry& entry, kv::WriteBatch& batch);
   void OpenKill(JobEntry& entry, int64_t sequence, kv::WriteBatch& batch);

@@ -47,12 +47,39 @@ void EndTroubles(JobEntry& entry, const GroupView& group) {
   if (!group.present) entry.troubles.End("PodGroupError");
 }
 
-// A refusal lasts while one spec after the other is refused, whatever becomes of the job meanwhile.
+// A refusal lasts while one spec after the other is refused, whatever becomes of the job meanwhile. Of one that nothing
+// is recorded of the status tells, at the latest: but where no pods are made a write leaves the time of the transition
+// as it is.
 void FollowRefusal(JobEntry& entry, absl::Time now) {
   const bool was_refused = entry.record.refused_since_ms() != 0;
   if (entry.compiled->invalid() == was_refused) return;
-  entry.record.set_refused_since_ms(was_refused ? 0 : absl::ToUnixMillis(now));
+  int64_t since_ms = 0;
+  if (!was_refused) {
+    const kube::v1::JobStatus& status = entry.job->status();
+    const bool is_told = status.reason() == entry.compiled->refusal.reason && MakesPods(status.phase());
+    since_ms = is_told ? status.last_transition_ms() : 0;
+    if (since_ms == 0) since_ms = absl::ToUnixMillis(now);
+  }
+  entry.record.set_refused_since_ms(since_ms);
   entry.record_dirty = true;
+}
+
+// The oldest `surplus` entries; of edits, while they are more than `most_edits`, first: they must not push out the
+// decisions, which say how the job came to where it is.
+std::vector<const storage::v1::HistoryRecord*> Surplus(const std::vector<storage::v1::HistoryRecord>& entries,
+                                                       size_t surplus, size_t most_edits) {
+  const auto is_edit = [](const storage::v1::HistoryRecord& entry) { return entry.generation() != 0; };
+  const auto edits = static_cast<size_t>(std::count_if(entries.begin(), entries.end(), is_edit));
+  size_t edits_first = std::min(surplus, edits - std::min(edits, most_edits));
+  size_t others = surplus - edits_first;
+  std::vector<const storage::v1::HistoryRecord*> drop;
+  for (const storage::v1::HistoryRecord& entry : entries) {
+    size_t& left = is_edit(entry) && edits_first > 0 ? edits_first : others;
+    if (left == 0) continue;
+    --left;
+    drop.push_back(&entry);
+  }
+  return drop;
 }
 
 }  // namespace
@@ -108,13 +135,17 @@ void JobController::Forget(JobEntry& entry, kv::WriteBatch& batch) {
     entry.record.clear_pending();
     entry.record_dirty = true;
     if (entry.compiled) metrics_.Forget(entry.key, entry.compiled->spec.queue());
-    NoteGone(entry, batch);
-    batch.Delete(kv::Family::kAux, SpecKey(entry.slot, entry.key));
     const absl::Status status = PutHistoryGone(context_.store(), entry.slot, entry.key, entry.record.uid(),
                                                absl::ToUnixMillis(context_.ApiNow()), batch);
     if (!status.ok()) return context_.Fail(status);
   }
   // It may have been shown once more after its end was recorded.
+  if (entry.shown_revision != 0) NoteGone(entry, batch);
+  if (entry.stored && entry.record.told_generation() != 0) {
+    batch.Delete(kv::Family::kAux, SpecKey(entry.slot, entry.key));
+    entry.record.set_told_generation(0);
+    entry.record_dirty = true;
+  }
   if (!BASALT_PLANTED("deadlines_of_the_job_before")) entry.deadlines.Reset();
   StoreDeadlines(entry, batch);
   for (auto it = entry.dirty_pods.begin(); it != entry.dirty_pods.end();) {
@@ -353,9 +384,9 @@ void JobController::TrimHistory(JobEntry& entry, kv::WriteBatch& batch) {
   // A few more than needed, so that a long history is not read again for every entry.
   const int64_t surplus = entry.history_count - most + most / 16;
   const size_t drop = std::min(entries->size(), static_cast<size_t>(surplus));
-  const storage::v1::HistoryRecord& last = (*entries)[drop - 1];
-  batch.DeleteRange(kv::Family::kHistory, HistoryPrefix(entry.slot, entry.record.uid()),
-                    HistoryKey(entry.slot, entry.record.uid(), last.sequence(), last.generation() + 1));
+  for (const storage::v1::HistoryRecord* old : Surplus(*entries, drop, static_cast<size_t>(most) / 2)) {
+    batch.Delete(kv::Family::kHistory, HistoryKey(entry.slot, entry.record.uid(), old->sequence(), old->generation()));
+  }
   entry.history_count -= static_cast<int64_t>(drop);
 }
 

@@ -51,12 +51,6 @@ kube::v1::Pod PodFromRecord(std::string_view name, const JobEntry& job, const st
   return pod;
 }
 
-// At the latest, by what its status says of it; 0: it says nothing. Where no pods are made a write leaves the time of
-// the transition as it is.
-int64_t RefusedSince(const kube::v1::JobStatus& status) {
-  return status.reason() == kInvalidJob && MakesPods(status.phase()) ? status.last_transition_ms() : 0;
-}
-
 // The command that the newest commit was about, and that was not told of yet; null: there is none.
 const storage::v1::PendingAction* UntoldCommand(const storage::v1::JobRecord& record, const ControlledState& own) {
   for (const storage::v1::PendingAction& pending : record.pending()) {
@@ -119,7 +113,6 @@ void JobController::StartJob(JobEntry& entry, kv::WriteBatch& batch) {
   entry.record.set_committed_sequence(entry.own.sequence);
   entry.record.set_committed_nonce(entry.own.nonce);
   entry.record.set_told_phase(job.status().phase());
-  entry.record.set_refused_since_ms(RefusedSince(job.status()));
   AdoptDeadlines(entry);
   entry.record_dirty = true;
   entry.pods.Reset(entry.name, job.meta().uid());
@@ -173,6 +166,7 @@ void JobController::Rebaseline(JobEntry& entry, kv::WriteBatch& batch) {
   const std::string uid = entry.record.uid();
   const int64_t resource_version = entry.record.resource_version();
   const int64_t told_generation = entry.record.told_generation();
+  const int64_t refused_since_ms = entry.record.refused_since_ms();
   const auto events = entry.record.events();
   entry.record.Clear();
   entry.record.set_uid(uid);
@@ -183,7 +177,7 @@ void JobController::Rebaseline(JobEntry& entry, kv::WriteBatch& batch) {
   entry.record.set_committed_sequence(entry.own.sequence);
   entry.record.set_committed_nonce(entry.own.nonce);
   entry.record.set_told_phase(entry.job->status().phase());
-  entry.record.set_refused_since_ms(RefusedSince(entry.job->status()));
+  entry.record.set_refused_since_ms(refused_since_ms);
   *entry.record.mutable_events() = events;
   AdoptDeadlines(entry);
   entry.record_dirty = true;

@@ -67,7 +67,8 @@ void JobController::NoteQueue(const std::string& name) {
   }
 }
 
-void JobController::NoteGone(const JobEntry& entry, kv::WriteBatch& batch) {
+void JobController::NoteGone(JobEntry& entry, kv::WriteBatch& batch) {
+  entry.shown_revision = 0;
   const auto watch = watches_.find(entry.slot);
   if (watch == watches_.end()) return;
   watch->second.Delete(entry.key, entry.record.uid(), context_.random(), batch);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/base/slots.h"
+#include "common/kube/names.h"
 #include "services/jobsvc/store/history_store.h"
 #include "services/jobsvc/store/job_store.h"
 #include "services/jobsvc/testing/job_rig.h"
@@ -238,20 +239,53 @@ TEST_F(EditHistoryTest, ASpecThatCannotBeReadIsComparedWhenItCan) {
   EXPECT_THAT(Edits(), ElementsAre("task t0: replicas 3 -> 4"));
 }
 
-TEST_F(EditHistoryTest, ManyEditsWithoutADecisionAreKeptAsFarAsAnyEntries) {
+TEST_F(EditHistoryTest, ManyEditsDoNotPushOutTheDecisions) {
   rig_.options.history_entries = 10;
   Begin();
+  const size_t decisions = History().size();
+  ASSERT_GT(decisions, 0u);
   for (int i = 0; i < 30; ++i) {
     SetPriority("p" + std::to_string(i));
     rig_.Run(absl::Seconds(1));
     ASSERT_LE(History().size(), 10u);
   }
-  ASSERT_FALSE(Edits().empty());
-  EXPECT_EQ(Edits().size(), History().size()) << "the oldest went";
-  EXPECT_GE(Edits().size(), 8u);
+  EXPECT_EQ(History().size() - Edits().size(), decisions) << "the oldest edits went";
+  EXPECT_GE(Edits().size(), 10 - decisions - 1);
   EXPECT_EQ(Edits().back(), "priorityClassName p28 -> p29");
   Restart();
   EXPECT_EQ(Edits().back(), "priorityClassName p28 -> p29");
+}
+
+// A gateway that lists from a cache that lags shows a job once more whose end was recorded, and its pods go on ending.
+TEST_F(EditHistoryTest, AJobThatIsShownOnceMoreAfterItsEndLeavesNothing) {
+  Begin();
+  Scale(5);
+  rig_.Run(absl::Seconds(20));
+  const auto end = [&] {
+    kube::v1::Object object;
+    *object.mutable_job() = rig_.kube().job(kKey);
+    object.mutable_job()->mutable_meta()->set_resource_version(object.job().meta().resource_version() + 100);
+    rig_.kube().Show(std::string(kube::kWatchJobs), object, true);
+    rig_.Run();
+  };
+  const auto is_told_as_gone = [&] {
+    bool deleted = false;
+    const absl::Status read =
+        ForEachShownJob(rig_.store(), SlotOf(kKey),
+                        [&](const std::string&, const storage::v1::ShownJob& shown) { deleted = shown.deleted(); });
+    return read.ok() && deleted;
+  };
+  end();
+  ASSERT_FALSE(HasSpecRecord());
+  ASSERT_TRUE(is_told_as_gone());
+  kube::v1::ObjectMeta& meta = *rig_.kube().job(kKey).mutable_meta();
+  meta.set_generation(meta.generation() - 1);  // The deletion had made one more.
+  Restart();
+  ASSERT_TRUE(HasSpecRecord());
+  ASSERT_FALSE(is_told_as_gone());
+  end();
+  EXPECT_FALSE(HasSpecRecord());
+  EXPECT_TRUE(is_told_as_gone());
 }
 
 }  // namespace
