@@ -1,6 +1,6 @@
 #pragma once
 
-// basaltctl: what people type. Exit codes: 0 done, 1 the server refused or is away, 2 bad input (nothing was sent),
+// basaltctl: what people type. Exit codes: 0 done, 1 the server refused or is away, 2 bad input (nothing was taken),
 // 3 the job that was waited for did not complete, 4 the command that was waited for found nothing to do.
 #include <cstdio>
 #include <functional>

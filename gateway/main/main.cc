@@ -53,9 +53,10 @@ ABSL_FLAG(absl::Duration, slow_retry, absl::Seconds(30),
           "how often a kind that is not served, or forbidden, is looked for again; give or take a half");
 ABSL_FLAG(double, kube_qps, 0, "reads and writes of single objects per second, for all replicas together; 0: no limit");
 ABSL_FLAG(double, kube_burst, 0, "how many of them at once after a rest; 0: twice --kube_qps");
-ABSL_FLAG(double, kube_wakeups, 25,
-          "how often a second answers and events of the API server are taken in while they keep coming: more often "
-          "costs CPU, more seldom time; 0: each as it comes");
+ABSL_FLAG(
+    double, kube_wakeups, 25,
+    "how often a second answers and events of the API server are taken in while they keep coming, and besides with "
+    "each request that goes out: more often costs CPU, more seldom time; 0: each as it comes");
 ABSL_FLAG(std::string, log_level, "info", "debug, info, warning or error");
 
 namespace basalt::gateway {
