@@ -70,6 +70,7 @@ int FakeKube::WritesButEvents() const {
 
 absl::StatusOr<podgroup::v1::EnsurePodGroupResponse> FakeKube::EnsurePodGroup(
     const podgroup::v1::EnsurePodGroupRequest& request) {
+  ++group_asks_;
   if (!refuse_group.ok()) return refuse_group;
   const std::string key = request.namespace_() + "/" + request.name();
   const std::string version = std::to_string(request.version());
@@ -95,6 +96,7 @@ absl::StatusOr<podgroup::v1::EnsurePodGroupResponse> FakeKube::EnsurePodGroup(
     group.mutable_meta()->set_name(request.name());
     group.mutable_meta()->set_uid(NewUid("group"));
     group.mutable_meta()->set_resource_version(++version_);
+    group.mutable_meta()->set_creation_ms(absl::ToUnixMillis(Now()) / 1000 * 1000);
     auto* owner = group.mutable_meta()->add_owner_references();
     owner->set_uid(request.job_uid());
     owner->set_kind("Job");

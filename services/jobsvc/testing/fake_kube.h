@@ -83,6 +83,7 @@ class FakeKube {
   int Count(std::string_view verb, std::string_view plural = {}, std::string_view name = {}) const;
   int WritesButEvents() const;
   int gets() const { return gets_; }
+  int group_asks() const { return group_asks_; }  // For a PodGroup; answered or refused.
   // Shows every object there is, as a snapshot does.
   void Replay(const Watcher& watcher) const;
   // Tells the watchers of an object, whether there is one or not.
@@ -115,6 +116,7 @@ class FakeKube {
   std::map<std::string, json::object> others_;
   std::vector<Logged> log_;
   int gets_ = 0;
+  int group_asks_ = 0;
 };
 
 }  // namespace basalt::jobsvc::testing

@@ -1,0 +1,221 @@
+// The PodGroup of a job that runs, edited by hand: what the job wants of it is put right, what it does not is left
+// alone, and neither costs more than that.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "services/jobsvc/testing/job_rig.h"
+
+namespace basalt::jobsvc::testing {
+namespace {
+
+using kube::v1::PodGroup;
+
+struct Edit {
+  const char* what;
+  std::function<void(PodGroup&)> make;
+};
+
+class GroupEditsTest : public ::testing::Test {
+ protected:
+  // Two tasks of two pods each, of 1 and of 4 cpus.
+  static kube::v1::Job MakeSizedJob() {
+    kube::v1::Job job = MakeJob("j", 2, 2);
+    job.mutable_spec()->mutable_tasks(0)->set_template_json(
+        R"({"spec":{"priorityClassName":"low","restartPolicy":"Never",)"
+        R"("containers":[{"name":"c","image":"i","resources":{"requests":{"cpu":"1"}}}]}})");
+    job.mutable_spec()->mutable_tasks(1)->set_template_json(
+        R"({"spec":{"priorityClassName":"high","restartPolicy":"Never",)"
+        R"("containers":[{"name":"c","image":"i","resources":{"requests":{"cpu":"4"}}}]}})");
+    return job;
+  }
+  void BeginRunning(kube::v1::Job job) {
+    rig_.Start();
+    kube().PutJob(std::move(job));
+    rig_.Run();
+    kube().SetAllPods(kPodRunning);
+    rig_.Run(absl::Seconds(20));
+    ASSERT_EQ(rig_.PhaseOf("default/j"), kRunning);
+    Reset();
+  }
+  void Reset() {
+    wanted_ = Group().spec().SerializeAsString();
+    kube().ClearLog();
+    asks_ = kube().group_asks();
+  }
+  const PodGroup& Group() { return kube().groups().begin()->second; }
+  void EditGroup(const std::function<void(PodGroup&)>& edit) { kube().EditGroup(kube().groups().begin()->first, edit); }
+  void SetPriority(const char* name, int32_t value) {
+    kube::v1::Object object;
+    object.mutable_priority_class()->mutable_meta()->set_name(name);
+    object.mutable_priority_class()->set_value(value);
+    rig_.controller().OnShared("priorityclasses", object, /*gone=*/false);
+    rig_.Run(absl::Seconds(20));
+  }
+  std::string Cpus() {
+    for (const kube::v1::KeyValue& resource : Group().spec().min_resources()) {
+      if (resource.key() == "cpu") return resource.value();
+    }
+    return "none";
+  }
+  void ExpectWrites(int asked, int written) {
+    EXPECT_EQ(kube().group_asks() - asks_, asked);
+    EXPECT_EQ(kube().Count("patch", "podgroups"), written);
+    EXPECT_EQ(kube().WritesButEvents(), written);
+  }
+  void ExpectPutRight(int writes = 1) {
+    EXPECT_EQ(Group().spec().SerializeAsString(), wanted_) << Group().DebugString();
+    ExpectWrites(writes, writes);
+    EXPECT_EQ(kube().pods().size(), 4u);
+    EXPECT_EQ(rig_.PhaseOf("default/j"), kRunning);
+  }
+
+  FakeKube& kube() { return rig_.kube(); }
+  JobRig rig_;
+  std::string wanted_;
+  int asks_ = 0;
+};
+
+TEST_F(GroupEditsTest, WhatTheJobWantsOfItIsPutRightWithOneWrite) {
+  const Edit edits[] = {
+      {"minMember is lowered", [](PodGroup& group) { group.mutable_spec()->set_min_member(1); }},
+      {"minMember is raised", [](PodGroup& group) { group.mutable_spec()->set_min_member(9); }},
+      {"minMember is taken away", [](PodGroup& group) { group.mutable_spec()->clear_min_member(); }},
+      {"minResources say less",
+       [](PodGroup& group) { group.mutable_spec()->mutable_min_resources(0)->set_value("1"); }},
+      {"minResources say more of something else",
+       [](PodGroup& group) {
+         auto* resource = group.mutable_spec()->add_min_resources();
+         resource->set_key("nvidia.com/gpu");
+         resource->set_value("8");
+       }},
+      {"minResources are empty", [](PodGroup& group) { group.mutable_spec()->clear_min_resources(); }},
+      {"minResources are taken away",
+       [](PodGroup& group) {
+         group.mutable_spec()->clear_min_resources();
+         group.mutable_spec()->set_has_min_resources(false);
+       }},
+      {"minTaskMember of a task",
+       [](PodGroup& group) { group.mutable_spec()->mutable_min_task_member(1)->set_min_member(1); }},
+      {"minTaskMember without a task",
+       [](PodGroup& group) { group.mutable_spec()->mutable_min_task_member()->RemoveLast(); }},
+      {"minTaskMember of a task that does not exist",
+       [](PodGroup& group) { group.mutable_spec()->add_min_task_member()->set_task("t9"); }},
+      {"minTaskMember is taken away", [](PodGroup& group) { group.mutable_spec()->clear_min_task_member(); }},
+      {"a priority class", [](PodGroup& group) { group.mutable_spec()->set_priority_class_name("high"); }},
+      {"a topology", [](PodGroup& group) { group.mutable_spec()->mutable_network_topology()->set_mode("hard"); }},
+      {"several at once",
+       [](PodGroup& group) {
+         group.mutable_spec()->set_min_member(1);
+         group.mutable_spec()->clear_min_task_member();
+         group.mutable_spec()->clear_min_resources();
+       }},
+  };
+  BeginRunning(MakeSizedJob());
+  for (const Edit& edit : edits) {
+    SCOPED_TRACE(edit.what);
+    EditGroup(edit.make);
+    rig_.Run(absl::Minutes(1));
+    ExpectPutRight();
+    Reset();
+  }
+}
+
+TEST_F(GroupEditsTest, WhatTheJobWantsNothingOfIsLeftAlone) {
+  const Edit edits[] = {
+      {"nothing", [](PodGroup&) {}},
+      {"minResources say the same in other words",
+       [](PodGroup& group) {
+         for (auto& resource : *group.mutable_spec()->mutable_min_resources()) {
+           if (resource.key() == "cpu") resource.set_value("10000m");
+         }
+       }},
+      {"the queue, which a namespace may choose", [](PodGroup& group) { group.mutable_spec()->set_queue("team"); }},
+      {"a label", [](PodGroup& group) { group.mutable_meta()->add_labels()->set_key("team"); }},
+      {"an annotation", [](PodGroup& group) { group.mutable_meta()->add_annotations()->set_key("note"); }},
+      {"the phase", [](PodGroup& group) { group.set_phase("Running"); }},
+      {"the scheduler's words",
+       [](PodGroup& group) {
+         group.add_conditions()->set_type("Scheduled");
+         group.mutable_conditions(0)->set_status("True");
+       }},
+  };
+  BeginRunning(MakeSizedJob());
+  ASSERT_EQ(Cpus(), "10");
+  for (const Edit& edit : edits) {
+    SCOPED_TRACE(edit.what);
+    EditGroup(edit.make);
+    const std::string edited = Group().SerializeAsString();
+    rig_.Run(absl::Minutes(1));
+    ExpectWrites(0, 0);
+    EXPECT_EQ(Group().SerializeAsString(), edited);
+  }
+}
+
+// One may fall into the time in which the one before is put right, or shown to be so.
+TEST_F(GroupEditsTest, EditsThatFollowAtOnceAreNotMissed) {
+  BeginRunning(MakeSizedJob());
+  for (const absl::Duration pause : {absl::Milliseconds(1), absl::Milliseconds(2), absl::Milliseconds(3),
+                                     absl::Milliseconds(10), absl::Seconds(1), absl::Seconds(10)}) {
+    SCOPED_TRACE(absl::FormatDuration(pause));
+    Reset();
+    EditGroup([](PodGroup& group) { group.mutable_spec()->set_min_member(1); });
+    rig_.Run(pause);
+    EditGroup([](PodGroup& group) { group.mutable_spec()->clear_min_task_member(); });
+    rig_.Run(absl::Minutes(1));
+    EXPECT_EQ(Group().spec().SerializeAsString(), wanted_) << Group().DebugString();
+    EXPECT_LE(kube().Count("patch", "podgroups"), 2);
+    EXPECT_LE(kube().group_asks() - asks_, 2);
+  }
+}
+
+TEST_F(GroupEditsTest, WhatWasEditedWhileNobodyLookedIsPutRightAtTheStart) {
+  BeginRunning(MakeSizedJob());
+  for (const bool lose_disk : {false, true}) {
+    SCOPED_TRACE(lose_disk ? "on an empty disk" : "on its disk");
+    Reset();
+    rig_.Kill();
+    if (lose_disk) rig_.LoseDisk();
+    EditGroup([](PodGroup& group) { group.mutable_spec()->set_min_member(1); });
+    rig_.Start();
+    rig_.Run(absl::Minutes(1));
+    ExpectPutRight();
+    rig_.Kill();
+    Reset();
+    rig_.Start();
+    rig_.Run(absl::Minutes(1));
+    ExpectPutRight(/*writes=*/0);
+  }
+}
+
+TEST_F(GroupEditsTest, APriorityClassThatChangesWhatTheGangNeedsIsOneWrite) {
+  kube::v1::Job job = MakeSizedJob();
+  job.mutable_spec()->set_min_available(2);
+  BeginRunning(job);
+  ASSERT_EQ(Cpus(), "2") << "the first task comes first";
+  SetPriority("high", 100);
+  EXPECT_EQ(Cpus(), "8");
+  ExpectWrites(1, 1);
+  Reset();
+  SetPriority("high", 200);
+  SetPriority("nobodys", 1000);
+  ExpectWrites(0, 0);
+  SetPriority("low", 300);
+  EXPECT_EQ(Cpus(), "2");
+  ExpectWrites(1, 1);
+}
+
+TEST_F(GroupEditsTest, AnEditOfTheJobAndOneOfItsGroupAreOneWrite) {
+  BeginRunning(MakeSizedJob());
+  EditGroup([](PodGroup& group) { group.mutable_spec()->set_min_member(1); });
+  kube().EditJob("default/j", [](kube::v1::Job& job) { job.mutable_spec()->set_min_available(3); });
+  rig_.Run(absl::Minutes(1));
+  EXPECT_EQ(Group().spec().min_member(), 3);
+  EXPECT_EQ(kube().group_asks() - asks_, 1);
+  EXPECT_EQ(kube().Count("patch", "podgroups"), 1);
+}
+
+}  // namespace
+}  // namespace basalt::jobsvc::testing
