@@ -1,0 +1,157 @@
+// What has to be there before the pods of a job, and is not: its PodGroup and the objects of its plugins.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+
+#include "services/jobsvc/api/explain_api_fixture.h"
+
+namespace basalt::jobsvc::testing {
+namespace {
+
+using job::v1::Cause;
+using ::testing::HasSubstr;
+
+bool IsOf(const gateway::v1::WriteRequest& request, std::string_view plural) {
+  return request.resource().plural() == plural;
+}
+
+class ExplainGroupsTest : public ExplainApiTest {
+ protected:
+  std::string GroupSubject() { return "PodGroup j-" + rig_.kube().job("default/j").meta().uid(); }
+  void Refuse(std::string_view plural, bool creates) {
+    rig_.kube().SetRefuse([plural, creates](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
+      if (!IsOf(request, plural) || request.has_create() != creates) return false;
+      error.set_code(403);
+      error.set_message("denied by policy");
+      return true;
+    });
+  }
+  void ExpectSince(const Cause& cause, int64_t since_ms) {
+    EXPECT_NEAR(static_cast<double>(cause.since_ms()), static_cast<double>(since_ms), 1000) << cause.DebugString();
+  }
+  static kube::v1::Job WithSvc() {
+    kube::v1::Job job = MakeJob("j", 1, 1);
+    job.mutable_spec()->add_plugins()->set_name("svc");
+    return job;
+  }
+};
+
+TEST_F(ExplainGroupsTest, AGroupThatIsNotMadeYetIsNamedWithItsNextTry) {
+  rig_.kube().refuse_group = absl::FailedPreconditionError("the group of an older version is still going");
+  Begin(MakeJob("j", 1, 1));
+  const auto explanation = Explain();
+  const Cause cause = Find(explanation, Cause::KIND_POD_GROUP, "its PodGroup is being made");
+  EXPECT_EQ(cause.subject(), GroupSubject());
+  EXPECT_EQ(cause.advice(), "");
+  EXPECT_EQ(cause.since_ms(), 0) << "nobody knows";
+  EXPECT_GT(cause.until_ms(), NowMs());
+  EXPECT_THAT(explanation.summary(), HasSubstr(" Its PodGroup is being made."));
+}
+
+TEST_F(ExplainGroupsTest, AGroupThatIsRefusedIsToldInTheWordsOfTheRefusal) {
+  rig_.Run(absl::Seconds(10));
+  const int64_t refused_ms = NowMs();
+  rig_.kube().refuse_group = absl::InvalidArgumentError("denied by policy");
+  Begin(MakeJob("j", 1, 1));
+  rig_.Run(absl::Minutes(2));
+  const auto explanation = Explain();
+  ASSERT_EQ(explanation.causes_size(), 1) << explanation.DebugString();
+  const Cause& cause = explanation.causes(0);
+  EXPECT_EQ(cause.kind(), Cause::KIND_POD_GROUP);
+  EXPECT_EQ(cause.subject(), GroupSubject());
+  EXPECT_EQ(cause.message(), "denied by policy");
+  EXPECT_THAT(cause.advice(), HasSubstr("it is tried again by itself"));
+  EXPECT_GT(cause.until_ms(), NowMs());
+  ExpectSince(cause, refused_ms);
+  EXPECT_THAT(explanation.summary(), HasSubstr(" Denied by policy. This has been so for 2m"));
+}
+
+TEST_F(ExplainGroupsTest, AGroupThatCannotBePutRightIsToldOfAJobThatHasItsPods) {
+  BeginRunning(MakeJob("j", 1, 1));
+  rig_.Run(absl::Minutes(1));
+  rig_.kube().refuse_group = absl::InvalidArgumentError("denied by policy");
+  const int64_t edited_ms = NowMs();
+  rig_.kube().EditGroup(GroupKey(), [](kube::v1::PodGroup& group) { group.mutable_spec()->set_min_member(9); });
+  rig_.Run(absl::Minutes(2));
+  const auto explanation = Explain();
+  ASSERT_EQ(explanation.causes_size(), 1) << explanation.DebugString();
+  EXPECT_EQ(explanation.causes(0).kind(), Cause::KIND_REFUSED);
+  EXPECT_EQ(explanation.causes(0).message(), "denied by policy");
+  ExpectSince(explanation.causes(0), edited_ms);
+  rig_.kube().refuse_group = absl::OkStatus();
+  rig_.Run(absl::Minutes(1));
+  EXPECT_EQ(Explain().causes_size(), 0);
+}
+
+TEST_F(ExplainGroupsTest, AnAnnotationThatCannotBeWrittenIsTold) {
+  kube::v1::Object queue;
+  queue.mutable_queue()->mutable_meta()->set_name("default");
+  queue.mutable_queue()->set_state("Open");
+  queue.mutable_queue()->set_has_extend_clusters(true);
+  rig_.controller().OnShared("queues", queue, /*gone=*/false);
+  rig_.kube().SetRefuse([](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
+    if (!request.has_patch() || !IsOf(request, "jobs") || !request.subresource().empty()) return false;
+    error.set_code(403);
+    error.set_message("denied by policy");
+    return true;
+  });
+  rig_.Run(absl::Seconds(10));
+  const int64_t refused_ms = NowMs();
+  BeginRunning(MakeJob("j", 1, 1));
+  rig_.Run(absl::Minutes(2));
+  const Cause cause = Find(Explain(), Cause::KIND_REFUSED, "");
+  EXPECT_EQ(cause.message(), "the annotation volcano.sh/job-forwarding cannot be written: denied by policy");
+  EXPECT_EQ(cause.subject(), "");
+  ExpectSince(cause, refused_ms);
+}
+
+TEST_F(ExplainGroupsTest, AnObjectOfAPluginThatIsRefusedIsNamedWithItsPlugin) {
+  Refuse("services", /*creates=*/true);
+  rig_.Run(absl::Seconds(10));
+  const int64_t refused_ms = NowMs();
+  Begin(WithSvc());
+  rig_.Run(absl::Minutes(2));
+  const auto explanation = Explain();
+  const Cause cause = Find(explanation, Cause::KIND_PLUGIN, "");
+  EXPECT_EQ(cause.message(), "plugin svc: Service j: denied by policy");
+  EXPECT_THAT(cause.advice(), HasSubstr("Mend what the API server names"));
+  EXPECT_GT(cause.until_ms(), NowMs());
+  ExpectSince(cause, refused_ms);
+  EXPECT_THAT(explanation.summary(), HasSubstr(" Plugin svc: Service j: denied by policy. This has been so for 2m"));
+}
+
+TEST_F(ExplainGroupsTest, ObjectsOfAPluginThatAreNotMadeYetAreToldWithTheirNextTry) {
+  rig_.fate = [](const gateway::v1::WriteRequest& request) {
+    return request.has_create() && IsOf(request, "services") ? Fate::kNotSent : Fate::kNormal;
+  };
+  Begin(WithSvc());
+  const auto explanation = Explain();
+  const Cause cause = Find(explanation, Cause::KIND_PLUGIN, "the objects of its plugins are being made");
+  EXPECT_GT(cause.until_ms(), NowMs());
+  EXPECT_THAT(explanation.summary(), HasSubstr(" The objects of its plugins are being made."));
+}
+
+// Whatever else it waited for does not matter any more.
+TEST_F(ExplainGroupsTest, OfAJobThatIsBeingDeletedNothingElseIsTold) {
+  Refuse("services", /*creates=*/true);
+  Begin(WithSvc());
+  const int64_t deleted_ms = NowMs();
+  rig_.kube().job("default/j").mutable_meta()->set_deletion_ms(deleted_ms);
+  rig_.kube().EditJob("default/j", [](kube::v1::Job&) {});  // Shows it.
+  rig_.Run(absl::Minutes(1));
+  const auto explanation = Explain();
+  ASSERT_EQ(explanation.causes_size(), 1) << explanation.DebugString();
+  const Cause& cause = explanation.causes(0);
+  EXPECT_EQ(cause.kind(), Cause::KIND_DELETION);
+  EXPECT_EQ(cause.subject(), "");
+  EXPECT_EQ(cause.message(), "the job is being deleted");
+  EXPECT_EQ(cause.since_ms(), deleted_ms);
+  EXPECT_EQ(cause.advice(), "What stays for long has a finalizer, or pods on a node that does not answer.");
+  EXPECT_THAT(explanation.summary(),
+              HasSubstr(" The job is being deleted. This has been so for 1m0s. What stays for long has a finalizer"));
+}
+
+}  // namespace
+}  // namespace basalt::jobsvc::testing
