@@ -50,6 +50,37 @@ TEST_F(ExplainGroupsTest, AGroupThatIsNotMadeYetIsNamedWithItsNextTry) {
   EXPECT_THAT(explanation.summary(), HasSubstr(" Its PodGroup is being made."));
 }
 
+// As old as the group is, the job has waited for its end no longer than it is in its phase.
+TEST_F(ExplainGroupsTest, AGroupOfTheRunBeforeIsWaitedForSinceThisRun) {
+  BeginRunning(MakeJob("j", 1, 1));
+  rig_.Run(absl::Hours(3));
+  rig_.fate = [](const gateway::v1::WriteRequest& request) {
+    return request.has_delete_() && IsOf(request, "podgroups") ? Fate::kNotSent : Fate::kNormal;
+  };
+  const int64_t restarted_ms = NowMs();
+  rig_.kube().PutCommand("default", "again", "RestartJob", "j");
+  rig_.Run(absl::Minutes(1));
+  const auto explanation = Explain();
+  ASSERT_EQ(explanation.phase(), kPending);
+  const Cause cause = Find(explanation, Cause::KIND_POD_GROUP, "its PodGroup of the run before is still going");
+  EXPECT_EQ(cause.subject(), GroupSubject());
+  EXPECT_GT(cause.until_ms(), NowMs());
+  ExpectSince(cause, restarted_ms);
+  EXPECT_THAT(explanation.summary(), HasSubstr(" Its PodGroup of the run before is still going."));
+}
+
+TEST_F(ExplainGroupsTest, AGroupThatIsTakenAwayIsWaitedForSinceItsDeletion) {
+  BeginRunning(MakeJob("j", 1, 2));
+  rig_.Run(absl::Hours(3));
+  const int64_t deleted_ms = NowMs();
+  rig_.kube().EditGroup(GroupKey(), [&](kube::v1::PodGroup& group) {
+    group.mutable_meta()->set_deletion_ms(deleted_ms);  // And has a finalizer.
+  });
+  rig_.kube().RemovePod("default/j-t0-0");
+  rig_.Run(absl::Minutes(1));
+  EXPECT_EQ(Find(Explain(), Cause::KIND_POD_GROUP, "still going").since_ms(), deleted_ms);
+}
+
 TEST_F(ExplainGroupsTest, AGroupThatIsRefusedIsToldInTheWordsOfTheRefusal) {
   rig_.Run(absl::Seconds(10));
   const int64_t refused_ms = NowMs();

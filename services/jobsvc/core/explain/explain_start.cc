@@ -68,6 +68,13 @@ void TellUnschedulable(const kube::v1::PodGroupCondition& words, Telling& tellin
       .set_since_ms(words.last_transition_ms());
 }
 
+// How old a group is that has to go first says nothing of how long it has been in the way.
+int64_t GroupSince(const ExplainInput& in) {
+  if (in.group == nullptr) return 0;
+  if (!in.effects.group.stale) return in.group->meta().creation_ms();
+  return std::max(PhaseSince(in), in.group->meta().deletion_ms());
+}
+
 }  // namespace
 
 const kube::v1::PodGroupCondition* SchedulersWords(const kube::v1::PodGroup& group) {
@@ -92,7 +99,7 @@ void TellGroup(const Wait& wait, Telling& telling) {
       wait.kind, wait.subject, wait.message,
       is_silent ? "Where nothing happens for long, see whether the scheduler runs and what the queue may use." : "");
   cause.set_until_ms(in.retry.group_ms);
-  if (in.group != nullptr) cause.set_since_ms(in.group->meta().creation_ms());
+  cause.set_since_ms(GroupSince(in));
 }
 
 void TellWaitingPods(Telling& telling) {
