@@ -56,12 +56,18 @@ bool IsCurrent(const std::map<std::string, std::string>& objects, const WantedOb
          (object.on_change != WantedObject::OnChange::kPatch || HashOf(objects.at(key)) == object.hash);
 }
 
-std::string TroubleOf(const WantedObject& object, const gateway::v1::KubeError& error) {
-  return fmt::format("plugin {}: {} {}: {}", object.plugin, object.kind, object.name, error.message());
+std::string SubjectOf(const WantedObject& object) { return fmt::format("{} {}", object.kind, object.name); }
+
+std::string SubjectOf(const WantedClaim& claim) { return fmt::format("claim {}", claim.name); }
+
+Trouble TroubleOf(const WantedObject& object, std::string_view what) {
+  std::string subject = SubjectOf(object);
+  std::string message = fmt::format("plugin {}: {}{}", object.plugin, subject, what);
+  return {.words = {"PluginError", std::move(message)}, .subject = std::move(subject)};
 }
 
 Trouble TroubleOf(const WantedClaim& claim, std::string_view what) {
-  std::string subject = fmt::format("claim {}", claim.name);
+  std::string subject = SubjectOf(claim);
   std::string message = fmt::format("{}{}", subject, what);
   return {.words = {"PVCError", std::move(message)}, .subject = std::move(subject)};
 }
@@ -112,6 +118,12 @@ void JobController::ActOnObjects(JobEntry& entry) {
   }
 }
 
+// One of them: others may be refused still, and have the same pause between their tries.
+void JobController::ObjectIsThere(JobEntry& entry, std::string_view reason, std::string_view subject) {
+  if (ObjectsReady(entry)) entry.object_retry.Succeed();
+  entry.troubles.End(reason, subject);
+}
+
 void JobController::EnsureObject(JobEntry& entry, const WantedObject& object) {
   const std::string key = KeyOf(object.plural, object.name);
   const bool made = IsMade(entry.objects, key);
@@ -140,7 +152,8 @@ void JobController::MakeObject(JobEntry& entry, const WantedObject& object) {
                    if (!keys.ok()) {
                      live->busy_objects.erase(key);
                      live->object_retry.Fail(context_.ApiNow(), context_.random());
-                     ReportTrouble(*live, "PluginError", std::string(ToStd(keys.status().message())));
+                     ReportTrouble(*live, {.words = {"PluginError", std::string(ToStd(keys.status().message()))},
+                                           .subject = SubjectOf(object)});
                      context_.Wake(job_key);
                      return;
                    }
@@ -162,8 +175,7 @@ void JobController::CreateObject(JobEntry& entry, const WantedObject& object, st
                    if (outcome.kind == WriteOutcome::Kind::kDone) {
                      live->busy_objects.erase(key);
                      live->objects[key] = fmt::format("{} {}", object.hash, outcome.object.generic().meta().uid());
-                     live->object_retry.Succeed();
-                     live->troubles.End("PluginError");
+                     ObjectIsThere(*live, "PluginError", SubjectOf(object));
                    } else if (outcome.kind == WriteOutcome::Kind::kRefused && outcome.error.code() == 409) {
                      CompareObject(*live, object);  // Ours from before a crash, or somebody else's.
                      return;
@@ -171,7 +183,7 @@ void JobController::CreateObject(JobEntry& entry, const WantedObject& object, st
                      live->busy_objects.erase(key);
                      live->object_retry.Fail(context_.ApiNow(), context_.random());
                      if (IsTold(outcome)) {
-                       ReportTrouble(*live, "PluginError", TroubleOf(object, outcome.error));
+                       ReportTrouble(*live, TroubleOf(object, ": " + outcome.error.message()));
                      }
                    }
                    context_.Wake(job_key);
@@ -201,7 +213,7 @@ void JobController::CompareObject(JobEntry& entry, const WantedObject& object) {
             MakeObject(*live, object);
           } else {
             if (response.ok() && IsTold(response->error())) {
-              ReportTrouble(*live, "PluginError", TroubleOf(object, response->error()));
+              ReportTrouble(*live, TroubleOf(object, ": " + response->error().message()));
             }
             give_up();
           }
@@ -209,9 +221,7 @@ void JobController::CompareObject(JobEntry& entry, const WantedObject& object) {
         }
         const kube::v1::ObjectMeta& meta = response->object().generic().meta();
         if (!IsOwnedBy(meta, uid)) {
-          ReportTrouble(*live, "PluginError",
-                        fmt::format("plugin {}: {} {} exists and belongs to somebody else; it is left alone",
-                                    object.plugin, object.kind, object.name));
+          ReportTrouble(*live, TroubleOf(object, " exists and belongs to somebody else; it is left alone"));
           give_up();
           return;
         }
@@ -219,8 +229,7 @@ void JobController::CompareObject(JobEntry& entry, const WantedObject& object) {
         if (object.on_change != WantedObject::OnChange::kPatch) {
           live->busy_objects.erase(key);
           live->objects[key] = remembered;
-          live->object_retry.Succeed();
-          live->troubles.End("PluginError");
+          ObjectIsThere(*live, "PluginError", SubjectOf(object));
           context_.Wake(job_key);
           return;
         }
@@ -240,12 +249,11 @@ void JobController::CompareObject(JobEntry& entry, const WantedObject& object) {
           patched->busy_objects.erase(key);
           if (outcome.kind == WriteOutcome::Kind::kDone) {
             patched->objects[key] = remembered;
-            patched->object_retry.Succeed();
-            patched->troubles.End("PluginError");
+            ObjectIsThere(*patched, "PluginError", SubjectOf(object));
           } else {
             patched->object_retry.Fail(context_.ApiNow(), context_.random());
             if (outcome.error.code() != 404 && IsTold(outcome)) {
-              ReportTrouble(*patched, "PluginError", TroubleOf(object, outcome.error));
+              ReportTrouble(*patched, TroubleOf(object, ": " + outcome.error.message()));
             }
           }
           context_.Wake(job_key);
@@ -264,8 +272,7 @@ void JobController::EnsureClaim(JobEntry& entry, const WantedClaim& claim) {
     const bool there = response.ok() && response->has_object();
     if (there && (claim.json.empty() || IsOwnedBy(response->object().generic().meta(), uid))) {
       live->claims.insert(claim.name);
-      live->object_retry.Succeed();
-      live->troubles.End("PVCError");
+      ObjectIsThere(*live, "PVCError", SubjectOf(claim));
     } else {
       live->object_retry.Fail(context_.ApiNow(), context_.random());
       if (there) {
@@ -305,7 +312,7 @@ void JobController::EnsureClaim(JobEntry& entry, const WantedClaim& claim) {
                    live->busy_objects.erase(key);
                    if (outcome.kind == WriteOutcome::Kind::kDone) {
                      live->claims.insert(claim.name);
-                     live->troubles.End("PVCError");
+                     ObjectIsThere(*live, "PVCError", SubjectOf(claim));
                    } else {
                      live->object_retry.Fail(context_.ApiNow(), context_.random());
                      if (IsTold(outcome)) ReportTrouble(*live, TroubleOf(claim, ": " + outcome.error.message()));

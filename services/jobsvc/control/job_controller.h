@@ -154,6 +154,7 @@ class JobController : public runtime::Controller {
 
   // -- act_objects.cc: objects of plugins, claims --
   bool ObjectsReady(const JobEntry& entry) const;
+  void ObjectIsThere(JobEntry& entry, std::string_view reason, std::string_view subject);
   void ActOnObjects(JobEntry& entry);
   void EnsureObject(JobEntry& entry, const WantedObject& object);
   void MakeObject(JobEntry& entry, const WantedObject& object);

@@ -1,5 +1,6 @@
 #include "services/jobsvc/core/explain/troubles.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -56,7 +57,7 @@ bool Troubles::Report(Trouble trouble, std::initializer_list<std::string_view> n
   const bool tell = is_new || (cause.exact != exact && now >= cause.told + interval);
   cause.seen = now;
   if (tell) {
-    cause.words = trouble.words;
+    cause.trouble = trouble;
     cause.exact = std::move(exact);
     cause.told = now;
   }
@@ -70,6 +71,26 @@ bool Troubles::End(std::string_view reason) {
   const auto at = by_reason_.find(reason);
   if (at == by_reason_.end()) return false;
   by_reason_.erase(at);
+  return true;
+}
+
+bool Troubles::End(std::string_view reason, std::string_view subject) {
+  const auto at = by_reason_.find(reason);
+  if (at == by_reason_.end()) return false;
+  Lasting& lasting = at->second;
+  const auto is_over = [subject](const auto& cause) { return cause.second.trouble.subject == subject; };
+  if (std::erase_if(lasting.causes, is_over) == 0) return false;
+  if (lasting.causes.empty()) {
+    by_reason_.erase(at);
+    return true;
+  }
+  const auto by = [&causes = lasting.causes](absl::Time Cause::*time) {
+    return std::minmax_element(causes.begin(), causes.end(), [time](const auto& one, const auto& other) {
+      return one.second.*time < other.second.*time;
+    });
+  };
+  if (!lasting.causes.contains(lasting.shown)) lasting.shown = by(&Cause::told).first->first;
+  if (lasting.newest.subject == subject) lasting.newest = by(&Cause::seen).second->second.trouble;
   return true;
 }
 
@@ -87,7 +108,7 @@ const Words& Troubles::Told() const {
   static const Words none;
   for (const std::string_view reason : kReasons) {
     const auto at = by_reason_.find(reason);
-    if (at != by_reason_.end()) return at->second.causes.at(at->second.shown).words;
+    if (at != by_reason_.end()) return at->second.causes.at(at->second.shown).trouble.words;
   }
   return none;
 }

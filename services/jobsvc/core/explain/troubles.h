@@ -37,6 +37,8 @@ class Troubles {
               std::optional<absl::Time> known_since = std::nullopt);
   // True: there was one.
   bool End(std::string_view reason);
+  // Of that subject alone: one of several objects is no trouble any more. What is left has begun when it began.
+  bool End(std::string_view reason, std::string_view subject);
   void Clear() { by_reason_.clear(); }
 
   bool empty() const { return by_reason_.empty(); }
@@ -55,7 +57,7 @@ class Troubles {
 
  private:
   struct Cause {
-    Words words;        // As told last,
+    Trouble trouble;    // As told last,
     std::string exact;  // and without the names.
     absl::Time told;
     absl::Time seen;

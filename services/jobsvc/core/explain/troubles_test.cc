@@ -84,6 +84,31 @@ TEST_F(TroublesTest, EachObjectThatIsMissingIsNamed) {
   EXPECT_EQ(troubles_.Told().message, "claim data-1 does not exist");
 }
 
+TEST_F(TroublesTest, OfSeveralObjectsEachEndsAlone) {
+  const absl::Time began = now_;
+  const auto miss = [this](const std::string& claim, const std::string& what) {
+    now_ += absl::Seconds(1);
+    const std::string subject = "claim " + claim;
+    return troubles_.Report({.words = {"PVCError", subject + what}, .subject = subject}, {}, now_, kInterval, now_);
+  };
+  EXPECT_TRUE(miss("data-1", " does not exist"));
+  EXPECT_TRUE(miss("data-2", " does not exist"));
+  EXPECT_TRUE(miss("data-3", ": forbidden"));
+  EXPECT_TRUE(miss("data-1", ": forbidden"));
+  EXPECT_FALSE(troubles_.End("PVCError", "claim data-4"));
+  EXPECT_FALSE(troubles_.End("PluginError", "claim data-1"));
+  EXPECT_TRUE(troubles_.End("PVCError", "claim data-1"));
+  EXPECT_EQ(troubles_.Told().message, "claim data-2 does not exist") << "told first of what is left";
+  EXPECT_EQ(troubles_.Find("PVCError")->words.message, "claim data-3: forbidden") << "seen last of what is left";
+  EXPECT_EQ(troubles_.Find("PVCError")->subject, "claim data-3");
+  EXPECT_EQ(troubles_.SinceMs("PVCError"), absl::ToUnixMillis(began + absl::Seconds(1)));
+  EXPECT_FALSE(miss("data-2", " does not exist")) << "it was told of";
+  EXPECT_TRUE(troubles_.End("PVCError", "claim data-3"));
+  EXPECT_EQ(troubles_.Find("PVCError")->subject, "claim data-2");
+  EXPECT_TRUE(troubles_.End("PVCError", "claim data-2"));
+  EXPECT_TRUE(troubles_.empty());
+}
+
 TEST_F(TroublesTest, WhatIsKnownBesideTheWordsIsThatOfTheNewest) {
   Refuse("j-a-0", "exceeded quota");
   EXPECT_EQ(troubles_.Find("FailedCreate")->kind, TroubleKind::kRefused);
