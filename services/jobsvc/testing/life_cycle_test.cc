@@ -303,15 +303,16 @@ TEST(LifeCycleTest, ATaskWaitsForTheTaskItDependsOn) {
   EXPECT_EQ(rig.kube().pods().size(), 4u);
 }
 
-TEST(LifeCycleTest, ARefusedPodIsToldInWordsAndAnEditHeals) {
+// As the API server refuses a template by its profile: the edit alone is what cures it.
+TEST(LifeCycleTest, ARefusedTemplateIsToldInWordsAndAnEditOfItHeals) {
   JobRig rig;
   rig.Start();
-  bool refuse = true;
-  rig.kube().SetRefuse([&](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
-    if (!refuse || request.resource().plural() != "pods") return false;
+  rig.kube().SetRefuse([](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
+    if (!request.has_create() || request.resource().plural() != "pods") return false;
+    if (request.create().body().find("runAsNonRoot") != std::string::npos) return false;
     error.set_code(403);
     error.set_reason("Forbidden");
-    error.set_message("exceeded quota");
+    error.set_message("violates PodSecurity \"restricted:latest\": runAsNonRoot != true");
     return true;
   });
   rig.kube().PutJob(MakeJob("j", 1, 2));
@@ -319,13 +320,23 @@ TEST(LifeCycleTest, ARefusedPodIsToldInWordsAndAnEditHeals) {
   const auto& status = rig.kube().job("default/j").status();
   EXPECT_EQ(status.phase(), kPending);
   EXPECT_EQ(status.reason(), "FailedCreate");
-  EXPECT_NE(status.message().find("exceeded quota"), std::string::npos);
-  EXPECT_GE(rig.kube().Count("create", "events"), 1);
+  EXPECT_NE(status.message().find("violates PodSecurity"), std::string::npos) << status.message();
+  EXPECT_EQ(rig.kube().Count("create", "events"), 1);
   EXPECT_LT(rig.kube().log().size(), 200u);  // It backs off.
-  refuse = false;
+  // An edit that cures nothing is refused again.
   rig.kube().EditJob("default/j", [](kube::v1::Job& job) { job.mutable_spec()->set_priority_class_name("high"); });
+  rig.Run(absl::Minutes(10));
+  EXPECT_TRUE(rig.kube().pods().empty());
+  EXPECT_EQ(rig.kube().job("default/j").status().reason(), "FailedCreate");
+  rig.kube().EditJob("default/j", [](kube::v1::Job& job) {
+    std::string& pod = *job.mutable_spec()->mutable_tasks(0)->mutable_template_json();
+    const size_t spec = pod.find(R"("spec":{)");
+    ASSERT_NE(spec, std::string::npos) << pod;
+    pod.insert(spec + 8, R"("securityContext":{"runAsNonRoot":true},)");
+  });
+  rig.Run(absl::Seconds(1));
+  EXPECT_EQ(rig.kube().pods().size(), 2u) << "without the rest of the pause";
   rig.Run(absl::Seconds(10));
-  EXPECT_EQ(rig.kube().pods().size(), 2u);
   EXPECT_EQ(rig.kube().job("default/j").status().reason(), "");
 }
 
