@@ -169,7 +169,7 @@ absl::Status Serve() {
                            {"cluster", absl::GetFlag(FLAGS_cluster)},
                            {"version", std::string(Version())}});
   while (!shell::WaitForEnd(kLook)) {
-    if (const absl::Status failure = (*process)->failure(); !failure.ok()) return failure;
+    if (absl::Status failure = (*process)->failure(); !failure.ok()) return failure;
   }
   obs::LogInfo("stopping");
   return absl::OkStatus();
