@@ -95,15 +95,18 @@ class SocketTest : public ::testing::Test {
     options.base_url = "http://127.0.0.1:" + std::to_string(server_->port());
     client_ = MakeCurlClient(*loop_, std::move(options));
   }
+  void Tick() {
+    std::promise<void> tick;
+    loop_->RunAfter(absl::Milliseconds(1), [&] { tick.set_value(); });
+    tick.get_future().wait();
+  }
   // Waits on a condition of another thread: polled on the loop, no clock.
   void Until(const std::function<bool()>& condition) {
     while (true) {
       bool holds = false;
       RunOn(*loop_, [&] { holds = condition(); });
       if (holds) return;
-      std::promise<void> tick;
-      loop_->RunAfter(absl::Milliseconds(1), [&] { tick.set_value(); });
-      tick.get_future().wait();
+      Tick();
     }
   }
 
@@ -166,9 +169,7 @@ TEST_F(SocketTest, ARequestDoesNotWaitForTheClientsRest) {
   for (int i = 0; i < 500 && handler_.requests == 0; ++i) {
     records.push_back(std::make_unique<Record>());
     Start(Make("/hold"), *records.back());
-    std::promise<void> tick;
-    loop_->RunAfter(absl::Milliseconds(1), [&] { tick.set_value(); });
-    tick.get_future().wait();
+    Tick();
   }
   EXPECT_GT(handler_.requests, 0);
   RunOn(*loop_, [this] { calls_.clear(); });

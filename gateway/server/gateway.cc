@@ -7,14 +7,21 @@
 
 #include "gateway/kube/api_clock.h"
 #include "gateway/kube/write/writer.h"
+#include "gateway/server/object_watch.h"
 #include "gateway/server/watch.h"
 
 namespace basalt::gateway {
 
 class Gateway::Access : public KubeAccess {
  public:
-  Access(Loop& loop, http::Client& client, Random& random, Readiness& readiness, const WriterOptions& options)
-      : readiness_(readiness), clock_(loop), writer_(loop, client, random, options, &clock_) {}
+  Access(Loop& loop, http::Client& client, Random& random, obs::Metrics& metrics, Readiness& readiness,
+         const WriterOptions& options, absl::Duration slow_retry)
+      : readiness_(readiness), clock_(loop), writer_(loop, client, random, options, &clock_), shared_{loop,
+                                                                                                      client,
+                                                                                                      random,
+                                                                                                      clock_,
+                                                                                                      metrics,
+                                                                                                      slow_retry} {}
 
   void Write(v1::WriteRequest request, rpc::Done<v1::WriteResponse> done) override {
     const std::string_view verb = VerbOf(request);
@@ -24,6 +31,10 @@ class Gateway::Access : public KubeAccess {
   void Get(v1::GetRequest request, rpc::Done<v1::GetResponse> done) override {
     std::string resource = ResourceName(request.resource(), "");
     writer_.Get(std::move(request), Observed("get", std::move(resource), std::move(done)));
+  }
+  std::unique_ptr<ObjectWatch> Watch(const v1::Resource& resource, const std::string& ns, const std::string& name,
+                                     ObjectSeen seen) override {
+    return std::make_unique<ReflectedObject>(shared_, resource, ns, name, std::move(seen));
   }
   void DropUnsent(const std::function<bool(const v1::Owner&)>& is_stale) override {
     writer_.DropWaiting([&](const v1::WriteRequest& request) { return is_stale(request.owner()); });
@@ -48,6 +59,7 @@ class Gateway::Access : public KubeAccess {
   Readiness& readiness_;
   ApiClock clock_;
   KubeWriter writer_;
+  const ReflectedObject::Shared shared_;
 };
 
 namespace {
@@ -77,7 +89,8 @@ Gateway::Gateway(Loop& loop, http::Client& client, Random& random, obs::Metrics&
                  GatewayOptions options)
     : loop_(loop),
       readiness_(loop, metrics, health, options.readiness),
-      access_(std::make_unique<Access>(loop, client, random, readiness_, WriterFor(options))),
+      access_(
+          std::make_unique<Access>(loop, client, random, metrics, readiness_, WriterFor(options), options.slow_retry)),
       unreadable_(std::make_unique<Unreadable>(*access_, metrics)) {
   std::vector<ReflectorOptions> watches = WatchesFor(options.scheduler_names, options.streaming_lists);
   std::vector<std::string> ids;

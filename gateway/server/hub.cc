@@ -32,7 +32,7 @@ Hub::Hub(Loop& loop, KubeAccess& kube, AssignmentStore& store, obs::Metrics& met
       metrics_(metrics),
       options_(std::move(options)),
       cache_(watches, *this),
-      interests_(loop, kube, options_.interest_period,
+      interests_(loop, kube, options_.interests,
                  [](Session& session, const InterestKey& key, std::shared_ptr<const kube::v1::Object> object) {
                    session.OnInterest(key, std::move(object));
                  }) {

@@ -42,7 +42,7 @@ struct HubOptions {
   OwnershipOptions ownership;
   SessionOptions session;
   size_t tombstone_bytes = 16 << 20;  // For each replica, and for what nobody owns of each service.
-  absl::Duration interest_period = absl::Seconds(10);
+  InterestOptions interests;
   absl::Duration stats_period = absl::Seconds(1);
   absl::Duration save_again = absl::Milliseconds(500);  // After an assignment could not be saved.
   // How far those who are attached differ from OwnershipOptions.expected, in words; empty: not at all. At each change.

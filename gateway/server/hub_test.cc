@@ -294,40 +294,6 @@ TEST_F(HubTest, TheSlotsOfALostReplicaMoveAfterTheGraceWithItsTombstones) {
   EXPECT_TRUE(topology.members(0).attached());
 }
 
-TEST_F(HubTest, AnInterestIsReadUntilWithdrawn) {
-  FakeReplica& a = Attach("r-0");
-  time.Advance(absl::Seconds(1));
-  a.items.clear();
-  v1::AttachRequest request;
-  request.mutable_interest()->set_watch("persistentvolumeclaims");
-  request.mutable_interest()->set_namespace_("ns");
-  request.mutable_interest()->set_name("claim");
-  a.Say(request);
-  ASSERT_EQ(kube.gets.size(), 1u);
-  EXPECT_EQ(kube.gets.front().first.resource().version(), "v1");
-  v1::GetResponse absent;
-  absent.mutable_error()->set_code(404);
-  std::exchange(kube.gets, {}).front().second(absent);
-  time.Settle();
-  EXPECT_EQ(a.TakeText(), "deleted ns/claim claim@0");
-  time.Advance(absl::Seconds(10));
-  ASSERT_EQ(kube.gets.size(), 1u);
-  v1::GetResponse there;
-  there.mutable_object()->mutable_generic()->mutable_meta()->set_name("claim");
-  there.mutable_object()->mutable_generic()->mutable_meta()->set_resource_version(5);
-  std::exchange(kube.gets, {}).front().second(there);
-  time.Settle();
-  EXPECT_EQ(a.TakeText(), "ns/claim claim@5");
-  request.mutable_interest()->set_withdraw(true);
-  a.Say(request);
-  time.Advance(absl::Seconds(60));
-  EXPECT_TRUE(kube.gets.empty());
-  request.mutable_interest()->set_withdraw(false);
-  request.mutable_interest()->set_watch("things.example.com");
-  a.Say(request);
-  EXPECT_EQ(a.closed->code(), absl::StatusCode::kInvalidArgument);
-}
-
 // A store whose answers the test gives.
 class ScriptedStore final : public AssignmentStore {
  public:

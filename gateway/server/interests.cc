@@ -42,8 +42,8 @@ std::optional<v1::Resource> ResourceOf(std::string_view watch) {
   return resource;
 }
 
-Interests::Interests(Loop& loop, KubeAccess& kube, absl::Duration period, Tell tell)
-    : loop_(loop), kube_(kube), period_(period), tell_(std::move(tell)) {}
+Interests::Interests(Loop& loop, KubeAccess& kube, InterestOptions options, Tell tell)
+    : loop_(loop), kube_(kube), options_(options), tell_(std::move(tell)) {}
 
 Interests::~Interests() {
   *alive_ = false;
@@ -70,7 +70,7 @@ absl::Status Interests::Add(Session& session, const InterestKey& key) {
   entry.resource = *resource;
   entry.sessions.insert(IdOf(session));
   if (entry.known) tell_(session, key, entry.object);
-  if (first) Read(key);
+  if (first) WatchOrRead(key);
   return absl::OkStatus();
 }
 
@@ -94,12 +94,29 @@ void Interests::Forget(Session& session) {
 
 void Interests::Drop(std::map<InterestKey, Entry>::iterator it) {
   loop_.Cancel(it->second.timer);
+  if (it->second.watch != nullptr) --watches_;
   entries_.erase(it);
+}
+
+void Interests::WatchOrRead(const InterestKey& key) {
+  Entry& entry = entries_[key];
+  if (entry.watch != nullptr || watches_ >= options_.max_watches) return Read(key);
+  ++watches_;
+  entry.watch = kube_.Watch(
+      entry.resource, key.ns, key.name,
+      [this, key](absl::StatusOr<std::shared_ptr<const kube::v1::Object>> seen) { OnSeen(key, std::move(seen)); });
+}
+
+void Interests::OnSeen(const InterestKey& key, absl::StatusOr<std::shared_ptr<const kube::v1::Object>> seen) {
+  Entry& entry = entries_[key];
+  loop_.Cancel(std::exchange(entry.timer, kNoTimer));
+  if (!seen.ok()) return Read(key);
+  entry.generation = 0;  // What a read may still bring is no newer.
+  Learn(key, entry, *std::move(seen));
 }
 
 void Interests::Read(const InterestKey& key) {
   Entry& entry = entries_[key];
-  entry.timer = kNoTimer;
   entry.generation = next_id_++;
   v1::GetRequest request;
   *request.mutable_resource() = entry.resource;
@@ -114,8 +131,10 @@ void Interests::OnAnswer(const InterestKey& key, uint64_t generation, absl::Stat
   const auto it = entries_.find(key);
   if (it == entries_.end() || it->second.generation != generation) return;
   Entry& entry = it->second;
-  entry.timer = loop_.RunAfter(period_, [this, alive = alive_, key] {
-    if (*alive) Read(key);
+  entry.timer = loop_.RunAfter(options_.period, [this, alive = alive_, key] {
+    if (!*alive) return;
+    entries_[key].timer = kNoTimer;
+    WatchOrRead(key);
   });
   if (!answer.ok()) return;
   std::shared_ptr<kube::v1::Object> object;
@@ -125,6 +144,10 @@ void Interests::OnAnswer(const InterestKey& key, uint64_t generation, absl::Stat
   } else if (answer->error().code() != 404) {
     return;  // Neither there nor not there: ask again later.
   }
+  Learn(key, entry, std::move(object));
+}
+
+void Interests::Learn(const InterestKey& key, Entry& entry, std::shared_ptr<const kube::v1::Object> object) {
   const bool changed = !entry.known || (object == nullptr) != (entry.object == nullptr) ||
                        (object && RefOf(*object).resource_version != RefOf(*entry.object).resource_version);
   if (!changed) return;

@@ -1,8 +1,9 @@
 #pragma once
 
 // Objects without a slot of their own that replicas ask for: one subscription for each object, however many ask, with
-// the newest answer kept. Read from the API server at once and then every `period`; only changes are told.
-// Confined to one loop.
+// the newest state kept; only changes are told. Each has a watch of its own, so that nothing is told of the many of its
+// kind that nobody asks for. Where there are `max_watches` already, or it must not be watched, it is read every
+// `period` instead, until there is room, or it may be. Confined to one loop.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -22,12 +23,17 @@ namespace basalt::gateway {
 // is not known here.
 std::optional<v1::Resource> ResourceOf(std::string_view watch);
 
+struct InterestOptions {
+  size_t max_watches = 256;
+  absl::Duration period = absl::Seconds(10);
+};
+
 class Interests {
  public:
   // `tell(session, key, object)`: null = there is no such object.
   using Tell = std::function<void(Session&, const InterestKey&, std::shared_ptr<const kube::v1::Object>)>;
 
-  Interests(Loop& loop, KubeAccess& kube, absl::Duration period, Tell tell);
+  Interests(Loop& loop, KubeAccess& kube, InterestOptions options, Tell tell);
   ~Interests();
 
   // The session is told what is known already at once. INVALID_ARGUMENT: no such resource.
@@ -35,6 +41,7 @@ class Interests {
   void Withdraw(Session& session, const InterestKey& key);
   void Forget(Session& session);
   size_t size() const { return entries_.size(); }
+  size_t watches() const { return watches_; }
 
  private:
   struct Entry {
@@ -42,23 +49,28 @@ class Interests {
     std::set<uint64_t> sessions;  // Keys of sessions_.
     bool known = false;
     std::shared_ptr<const kube::v1::Object> object;
-    TimerId timer = kNoTimer;
-    uint64_t generation = 0;
+    std::unique_ptr<ObjectWatch> watch;  // Null: it is read.
+    TimerId timer = kNoTimer;            // Until it is read again.
+    uint64_t generation = 0;             // Of the read under way, or of none.
   };
 
   uint64_t IdOf(Session& session);
+  void WatchOrRead(const InterestKey& key);
+  void OnSeen(const InterestKey& key, absl::StatusOr<std::shared_ptr<const kube::v1::Object>> seen);
   void Read(const InterestKey& key);
   void OnAnswer(const InterestKey& key, uint64_t generation, absl::StatusOr<v1::GetResponse> answer);
+  void Learn(const InterestKey& key, Entry& entry, std::shared_ptr<const kube::v1::Object> object);
   void Drop(std::map<InterestKey, Entry>::iterator it);
 
   Loop& loop_;
   KubeAccess& kube_;
-  const absl::Duration period_;
+  const InterestOptions options_;
   const Tell tell_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   uint64_t next_id_ = 1;
   std::map<uint64_t, Session*> sessions_;  // In the order in which they first asked.
   std::map<InterestKey, Entry> entries_;
+  size_t watches_ = 0;
 };
 
 }  // namespace basalt::gateway

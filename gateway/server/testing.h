@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,6 +29,21 @@ class FakeKubeAccess : public KubeAccess {
   void Get(v1::GetRequest request, rpc::Done<v1::GetResponse> done) override {
     gets.emplace_back(std::move(request), std::move(done));
   }
+  std::unique_ptr<ObjectWatch> Watch(const v1::Resource& resource, const std::string& ns, const std::string& name,
+                                     ObjectSeen seen) override {
+    class Watched : public ObjectWatch {
+     public:
+      Watched(std::map<std::string, ObjectSeen>& all, std::string key) : all_(all), key_(std::move(key)) {}
+      ~Watched() override { all_.erase(key_); }
+
+     private:
+      std::map<std::string, ObjectSeen>& all_;
+      const std::string key_;
+    };
+    const std::string key = fmt::format("{}/{} {}/{}", resource.version(), resource.plural(), ns, name);
+    EXPECT_TRUE(watched.emplace(key, std::move(seen)).second) << key << " is watched already";
+    return std::make_unique<Watched>(watched, key);
+  }
   void DropUnsent(const std::function<bool(const v1::Owner&)>& is_stale) override {
     for (const auto& [request, done] : writes) stale += is_stale(request.owner()) ? 1 : 0;
   }
@@ -41,6 +57,7 @@ class FakeKubeAccess : public KubeAccess {
 
   std::deque<std::pair<v1::WriteRequest, rpc::Done<v1::WriteResponse>>> writes;
   std::deque<std::pair<v1::GetRequest, rpc::Done<v1::GetResponse>>> gets;
+  std::map<std::string, ObjectSeen> watched;  // By "version/plural namespace/name".
   int stale = 0;
 };
 

@@ -16,15 +16,6 @@ namespace {
 
 absl::Status Invalid(std::string_view message) { return MakeStatus(absl::StatusCode::kInvalidArgument, message); }
 
-absl::StatusOr<std::string> CollectionPath(const v1::Resource& resource, std::string_view ns) {
-  if (resource.version().empty() || resource.plural().empty())
-    return Invalid("resource: version and plural are needed");
-  std::string path = resource.group().empty() ? std::string("/api") : "/apis/" + http::EscapeSegment(resource.group());
-  path += "/" + http::EscapeSegment(resource.version());
-  if (!ns.empty()) path += "/namespaces/" + http::EscapeSegment(ns);
-  return path + "/" + http::EscapeSegment(resource.plural());
-}
-
 std::string ObjectKey(const v1::Resource& resource, std::string_view ns, std::string_view name) {
   return fmt::format("{}.{}/{}/{}", resource.plural(), resource.group(), ns, name);
 }
@@ -180,6 +171,15 @@ bool IsFailedIdentityTest(const v1::KubeError& error) {
 }
 
 }  // namespace
+
+absl::StatusOr<std::string> CollectionPath(const v1::Resource& resource, std::string_view ns) {
+  if (resource.version().empty() || resource.plural().empty())
+    return Invalid("resource: version and plural are needed");
+  std::string path = resource.group().empty() ? std::string("/api") : "/apis/" + http::EscapeSegment(resource.group());
+  path += "/" + http::EscapeSegment(resource.version());
+  if (!ns.empty()) path += "/namespaces/" + http::EscapeSegment(ns);
+  return path + "/" + http::EscapeSegment(resource.plural());
+}
 
 std::string WriterOf(std::string_view product, const v1::Owner& owner) {
   return fmt::format("{} ({}/{} slot {} epoch {})", product, Plain(owner.member().replica()),

@@ -27,6 +27,10 @@ absl::StatusOr<KubeRequest> PrepareWrite(const v1::WriteRequest& request, std::s
                                          std::string_view product);
 absl::StatusOr<KubeRequest> PrepareGet(const v1::GetRequest& request, std::string_view product);
 
+// "/api/v1/namespaces/default/pods"; without `ns`: all there are. INVALID_ARGUMENT: the resource has no version or
+// plural.
+absl::StatusOr<std::string> CollectionPath(const v1::Resource& resource, std::string_view ns);
+
 // "basalt-gateway/1.2 (jobsvc-0/f3a slot 17 epoch 4)": so the API server's own log says who wrote, and as what.
 std::string WriterOf(std::string_view product, const v1::Owner& owner);
 

@@ -1,0 +1,177 @@
+// Interests of replicas in single objects, through a hub: what is watched, what is read, and who is told.
+#include "gateway/server/interests.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gateway/server/testing.h"
+
+namespace basalt::gateway {
+namespace {
+
+using namespace testing;  // NOLINT: builders only.
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr char kClaim[] = "v1/persistentvolumeclaims ns/claim";
+
+std::shared_ptr<const kube::v1::Object> Claim(int64_t resource_version, const std::string& name = "claim") {
+  kube::v1::Object object;
+  kube::v1::ObjectMeta& meta = *object.mutable_generic()->mutable_meta();
+  meta.set_namespace_("ns");
+  meta.set_name(name);
+  meta.set_uid("u");
+  meta.set_resource_version(resource_version);
+  return std::make_shared<const kube::v1::Object>(std::move(object));
+}
+
+v1::GetResponse Found(int64_t resource_version, const std::string& name) {
+  v1::GetResponse response;
+  *response.mutable_object() = *Claim(resource_version, name);
+  return response;
+}
+
+class InterestsTest : public ::testing::Test {
+ protected:
+  InterestsTest() {
+    hub.cache().Replace(0, {}, 10);
+    hub.Lead({});
+    time.Settle();
+  }
+  ~InterestsTest() override {
+    for (auto& replica : replicas) replica->Close(absl::OkStatus());
+    time.Settle();
+    replicas.clear();
+    time.Settle();
+  }
+  FakeReplica& Attach(const std::string& name) {
+    replicas.push_back(std::make_unique<FakeReplica>(time, loop, hub, MemberOf(v1::SERVICE_KIND_JOB, name)));
+    replicas.back()->SayHello();
+    time.Advance(absl::Seconds(1));
+    replicas.back()->items.clear();
+    return *replicas.back();
+  }
+  static v1::AttachRequest Asking(const std::string& name, bool withdraw = false) {
+    v1::AttachRequest request;
+    v1::Interest& interest = *request.mutable_interest();
+    interest.set_watch("persistentvolumeclaims");
+    interest.set_namespace_("ns");
+    interest.set_name(name);
+    interest.set_withdraw(withdraw);
+    return request;
+  }
+  void Ask(FakeReplica& replica, const std::string& name = "claim") { replica.Say(Asking(name)); }
+  void Withdraw(FakeReplica& replica, const std::string& name = "claim") { replica.Say(Asking(name, true)); }
+  void See(const std::string& watched, absl::StatusOr<std::shared_ptr<const kube::v1::Object>> seen) {
+    ASSERT_TRUE(kube.watched.contains(watched));
+    kube.watched[watched](std::move(seen));
+    time.Settle();
+  }
+  void AnswerGet(absl::StatusOr<v1::GetResponse> answer) {
+    ASSERT_THAT(kube.gets, SizeIs(1));
+    std::exchange(kube.gets, {}).front().second(std::move(answer));
+    time.Settle();
+  }
+
+  SimTime time;
+  SimLoop loop{time, "gateway"};
+  FakeKubeAccess kube;
+  std::unique_ptr<obs::Metrics> metrics = obs::MakeMetrics();
+  MemoryAssignmentStore store{loop};
+  Hub hub{loop,
+          kube,
+          store,
+          *metrics,
+          {"jobs.batch.volcano.sh"},
+          {.cluster = "c", .version = "1", .interests = {.max_watches = 2, .period = absl::Seconds(10)}}};
+  std::vector<std::unique_ptr<FakeReplica>> replicas;
+};
+
+TEST_F(InterestsTest, WhatItsWatchSeesIsToldUntilItIsWithdrawn) {
+  FakeReplica& a = Attach("r-0");
+  Ask(a);
+  EXPECT_EQ(a.TakeText(), "") << "nobody knows yet";
+  See(kClaim, nullptr);
+  EXPECT_EQ(a.TakeText(), "deleted ns/claim claim@0");
+  See(kClaim, Claim(5));
+  EXPECT_EQ(a.TakeText(), "ns/claim claim@5");
+  See(kClaim, Claim(5));
+  EXPECT_EQ(a.TakeText(), "") << "a list anew that says the same";
+  See(kClaim, nullptr);
+  EXPECT_EQ(a.TakeText(), "deleted ns/claim claim@0");
+  Withdraw(a);
+  EXPECT_THAT(kube.watched, IsEmpty());
+  time.Advance(absl::Minutes(1));
+  EXPECT_THAT(kube.gets, IsEmpty());
+}
+
+TEST_F(InterestsTest, TwoReplicasShareOneWatchWhichEndsWithTheLast) {
+  FakeReplica& a = Attach("r-0");
+  FakeReplica& b = Attach("r-1");
+  Ask(a);
+  See(kClaim, nullptr);
+  a.TakeText();
+  Ask(b);
+  EXPECT_EQ(b.TakeText(), "deleted ns/claim claim@0") << "what is known is told at once";
+  See(kClaim, Claim(5));
+  EXPECT_EQ(a.TakeText(), "ns/claim claim@5");
+  EXPECT_EQ(b.TakeText(), "ns/claim claim@5");
+  Withdraw(a);
+  See(kClaim, Claim(6));
+  EXPECT_EQ(a.TakeText(), "");
+  EXPECT_EQ(b.TakeText(), "ns/claim claim@6");
+  b.Close(absl::OkStatus());
+  time.Settle();
+  EXPECT_THAT(kube.watched, IsEmpty());
+}
+
+TEST_F(InterestsTest, OverTheBoundItIsReadUntilThereIsRoom) {
+  FakeReplica& a = Attach("r-0");
+  for (const char* name : {"x", "y", "z"}) Ask(a, name);
+  EXPECT_THAT(kube.watched, SizeIs(2));
+  v1::GetResponse absent;
+  absent.mutable_error()->set_code(404);
+  AnswerGet(absent);
+  EXPECT_EQ(a.TakeText(), "deleted ns/z z@0");
+  time.Advance(absl::Seconds(10));
+  AnswerGet(Found(5, "z"));
+  EXPECT_EQ(a.TakeText(), "ns/z z@5");
+  time.Advance(absl::Seconds(10));
+  AnswerGet(absl::UnavailableError("away"));
+  EXPECT_EQ(a.TakeText(), "");
+  Withdraw(a, "x");
+  time.Advance(absl::Seconds(10));
+  EXPECT_THAT(kube.gets, IsEmpty());
+  See("v1/persistentvolumeclaims ns/z", Claim(6, "z"));
+  EXPECT_EQ(a.TakeText(), "ns/z z@6");
+  time.Advance(absl::Minutes(1));
+  EXPECT_THAT(kube.gets, IsEmpty());
+}
+
+TEST_F(InterestsTest, WhatMustNotBeWatchedIsReadUntilItMayBe) {
+  FakeReplica& a = Attach("r-0");
+  Ask(a);
+  See(kClaim, absl::PermissionDeniedError("no list for you"));
+  AnswerGet(Found(5, "claim"));
+  EXPECT_EQ(a.TakeText(), "ns/claim claim@5");
+  time.Advance(absl::Seconds(10));
+  ASSERT_THAT(kube.gets, SizeIs(1));
+  See(kClaim, Claim(7));
+  EXPECT_EQ(a.TakeText(), "ns/claim claim@7");
+  AnswerGet(Found(6, "claim"));
+  EXPECT_EQ(a.TakeText(), "") << "an answer from before";
+  time.Advance(absl::Minutes(1));
+  EXPECT_THAT(kube.gets, IsEmpty());
+}
+
+TEST_F(InterestsTest, AKindOfAnUnknownGroupEndsTheStream) {
+  FakeReplica& a = Attach("r-0");
+  v1::AttachRequest request = Asking("claim");
+  request.mutable_interest()->set_watch("things.example.com");
+  a.Say(request);
+  ASSERT_TRUE(a.closed.has_value());
+  EXPECT_EQ(a.closed->code(), absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace basalt::gateway
