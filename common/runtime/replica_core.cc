@@ -258,11 +258,13 @@ void Replica::Core::Route(gateway::v1::Item& item, std::vector<std::vector<Worke
       handover_->SetBusy(item.begin().slot(), item.begin().epoch());
       return to_slot(item.begin().slot());
     case gateway::v1::Item::kState:
-      if (item.state().slot() == kBroadcastSlot) return shared_.State(item.state(), emit);
-      return to_slot(item.state().slot());
+      if (item.state().slot() != kBroadcastSlot) return to_slot(item.state().slot());
+      if (IsTooLate(item.state().watch(), item.state().object())) return;
+      return shared_.State(item.state(), emit);
     case gateway::v1::Item::kTombstone:
-      if (item.tombstone().slot() == kBroadcastSlot) return shared_.Tombstone(item.tombstone(), emit);
-      return to_slot(item.tombstone().slot());
+      if (item.tombstone().slot() != kBroadcastSlot) return to_slot(item.tombstone().slot());
+      if (IsTooLate(item.tombstone().watch(), item.tombstone().last())) return;
+      return shared_.Tombstone(item.tombstone(), emit);
     case gateway::v1::Item::kEnd:
       for (const gateway::v1::Mark& mark : item.end().marks()) shared_.Mark(mark, emit);
       return to_slot(item.end().slot());
@@ -273,6 +275,12 @@ void Replica::Core::Route(gateway::v1::Item& item, std::vector<std::vector<Worke
     case gateway::v1::Item::ITEM_NOT_SET:
       return;
   }
+}
+
+bool Replica::Core::IsTooLate(const std::string& watch, const kube::v1::Object& object) const {
+  const ObjectIdentity identity = Identify(object);
+  if (identity.ns.empty()) return false;  // What is broadcast has no namespace.
+  return !interests_.contains({watch, std::string(identity.ns), std::string(identity.name)});
 }
 
 void Replica::Core::ToInterested(SharedEvent event, std::vector<std::vector<Worker::Delivery>>& deliveries) {

@@ -96,6 +96,8 @@ class Replica::Core final : public WorkerHost,
   void FinishLeave();
   void Reattach(const absl::Status& status);
   void Route(gateway::v1::Item& item, std::vector<std::vector<Worker::Delivery>>& deliveries);
+  // Nobody asks for it any more: it was on its way when the interest in it was withdrawn.
+  bool IsTooLate(const std::string& watch, const kube::v1::Object& object) const;
   void ToInterested(SharedEvent event, std::vector<std::vector<Worker::Delivery>>& deliveries);
   void Deliver(size_t index, std::vector<Worker::Delivery> deliveries);
   void Acknowledge();

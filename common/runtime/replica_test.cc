@@ -230,6 +230,21 @@ TEST_F(ReplicaTest, AnInterestIsAskedForOnceAndAgainAfterAReattach) {
   EXPECT_EQ(interests(), (Trace{"+disk", "+disk", "-disk"}));
 }
 
+TEST_F(ReplicaTest, WhatComesAfterItsInterestWasWithdrawnIsNeitherToldNorKept) {
+  SendReadySlot();
+  context().AddInterest("claims", "ns", "disk");
+  time_.Settle();
+  context().DropInterest("claims", "ns", "disk");
+  time_.Settle();
+  Take();
+  gateway_.Send({Claim("disk")});
+  EXPECT_EQ(Take(), Trace{}) << "it was on its way";
+  context().AddInterest("claims", "ns", "disk");
+  time_.Settle();
+  gateway_.Send({Claim("disk")});
+  EXPECT_EQ(Take(), Trace{"shared claims disk"}) << "new to whoever asks next";
+}
+
 TEST_F(ReplicaTest, ReadinessSaysWhatIsMissing) {
   const auto why = [&](std::string_view name) {
     for (const auto& target : health_.Targets()) {
