@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <optional>
 
 #include "cli/suite_fixture.h"
 #include "common/base/yaml.h"
@@ -148,6 +149,32 @@ TEST_F(JobCommandsTest, WhatIsSubmittedIsFollowedAndNoOtherOfItsName) {
     EXPECT_EQ(ran.err, row.err);
     EXPECT_EQ(ran.out.find("Completed"), std::string::npos) << ran.out;
   }
+}
+
+// A job that no pass has looked at is not told of, nor that it goes: nothing would end the command.
+TEST_F(JobCommandsTest, WatchOfASubmissionEndsWhereTheJobGoesBeforeItIsShown) {
+  const job::v1::WatchJobsResponse synced = Told(job::v1::WatchJobsResponse::TYPE_SYNCED);
+  job::v1::Job after = MakeJob("submitted", JOB_PHASE_RUNNING);
+  after.mutable_object()->mutable_meta()->set_uid("uid-after");
+  after.mutable_object()->mutable_meta()->set_resource_version(ScriptedJobs::kMadeAt + 1);
+  const std::string file = Manifest("a.yaml", {"submitted"});
+  for (const std::optional<job::v1::Job>& there : {std::optional<job::v1::Job>(), std::optional(after)}) {
+    if (there) jobs().jobs["submitted"] = *there;
+    jobs().Tell({Stream{{synced}, std::nullopt}});
+    const Ran ran = Run({"job", "submit", "-f", file, "--watch"});
+    EXPECT_EQ(ran.exit_code, kExitRefused);
+    EXPECT_EQ(ran.err, "error: job default/submitted was deleted\n");
+  }
+}
+
+TEST_F(JobCommandsTest, WatchOfASubmissionWaitsForTheFirstPass) {
+  const job::v1::WatchJobsResponse synced = Told(job::v1::WatchJobsResponse::TYPE_SYNCED);
+  jobs().jobs["submitted"] = MakeJob("submitted", kube::v1::JOB_PHASE_UNSPECIFIED);
+  jobs().Tell({Stream{{synced}, std::nullopt}});
+  jobs().Say(EndsWith({State(MakeJob("submitted", JOB_PHASE_COMPLETED))}));
+  const Ran ran = Run({"job", "submit", "-f", Manifest("a.yaml", {"submitted"}), "--watch"});
+  EXPECT_EQ(ran.exit_code, kExitDone) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("Completed"));
 }
 
 TEST_F(JobCommandsTest, ObjectsOfSeveralDocumentsInYamlAreDocumentsOfAStream) {

@@ -24,6 +24,8 @@ using kube::v1::JobPhase;
 // A person who waits for a replica to come back waits this long.
 constexpr absl::Duration kReconnectPatience = absl::Minutes(5);
 constexpr absl::Duration kReconnectPause = absl::Milliseconds(500);
+// Between two looks for a job that is not shown.
+constexpr absl::Duration kLookPause = absl::Seconds(1);
 
 // Nothing: it goes on.
 using End = std::optional<absl::StatusOr<JobPhase>>;
@@ -58,6 +60,7 @@ class Follower {
       : client_(client),
         follow_(follow),
         uid_(follow.uid),
+        version_(follow.version),
         printer_(follow.output, follow.quiet, /*with_namespace=*/follow.ns.empty()) {}
 
   absl::StatusOr<JobPhase> Run() {
@@ -70,6 +73,7 @@ class Follower {
   absl::StatusOr<JobPhase> FollowStreams();
   End Read(JobStream& stream);
   End Take(WatchJobsResponse&& change);
+  End LookForIt();
   // Where one is waited for, which job of that name a message is about.
   enum class Whose { kMeant, kOlder, kLater };
   Whose WhoseIs(const WatchJobsResponse& change);
@@ -83,8 +87,11 @@ class Follower {
   const FollowOptions& follow_;
   ToldJobs told_;
   std::string uid_;                                   // Of the job that is meant; empty: not known yet.
+  int64_t version_;                                   // It was there with that one.
   bool seen_ = false;                                 // It was shown.
   JobPhase phase_ = kube::v1::JOB_PHASE_UNSPECIFIED;  // Its last.
+  absl::Time look_ = absl::InfiniteFuture();          // When it is to be looked for.
+  int missed_ = 0;                                    // Looks in a row that did not find it.
   Printer printer_;
   bool answered_ = false;                       // Somebody has told something.
   absl::Time silent_ = absl::InfiniteFuture();  // Since then nobody has.
@@ -98,10 +105,11 @@ Follower::Whose Follower::WhoseIs(const WatchJobsResponse& change) {
   if (uid_.empty() && is_state) uid_ = meta.uid();
   if (uid_.empty() || uid_ == meta.uid()) {
     seen_ |= is_state;
+    if (seen_) look_ = absl::InfiniteFuture();
     return Whose::kMeant;
   }
   // A replica may not have seen yet that the one before it has gone.
-  const bool is_older = !seen_ && (!is_state || meta.resource_version() < follow_.version);
+  const bool is_older = !seen_ && (!is_state || meta.resource_version() < version_);
   return is_older ? Whose::kOlder : Whose::kLater;
 }
 
@@ -120,10 +128,7 @@ End Follower::Take(WatchJobsResponse&& change) {
   }
   if (change.type() == WatchJobsResponse::TYPE_SYNCED) {
     printer_.Complete();
-    if (!follow_.must_exist || !told_.empty()) return std::nullopt;
-    // One that no pass has looked at yet is not told either. By a client of its own: this one keeps its stub.
-    JobClient client(client_.gateway());
-    if (const absl::Status there = GetJob(client, follow_).status(); !there.ok()) return there;
+    if (!seen_ && (follow_.must_exist || !uid_.empty())) look_ = absl::Now();
   }
   if (change.type() != WatchJobsResponse::TYPE_STATE) return std::nullopt;
   const JobPhase phase = change.job().object().status().phase();
@@ -134,12 +139,38 @@ End Follower::Take(WatchJobsResponse&& change) {
   return std::nullopt;
 }
 
+// One that no pass has looked at yet is not told of, nor that it goes. By a client of its own: the other keeps its
+// stub.
+End Follower::LookForIt() {
+  look_ = absl::Now() + kLookPause;
+  JobClient client(client_.gateway());
+  const absl::StatusOr<job::v1::Job> job = GetJob(client, follow_);
+  if (uid_.empty() && !job.ok()) return job.status();
+  if (job.status().code() == absl::StatusCode::kNotFound) {
+    // Whoever got its slot meanwhile may know of it a moment later.
+    if (missed_++ == 0) return std::nullopt;
+    return Deleted();
+  }
+  missed_ = 0;
+  if (!job.ok()) return std::nullopt;
+  const kube::v1::ObjectMeta& meta = job->object().meta();
+  if (uid_.empty()) {
+    uid_ = meta.uid();
+    version_ = meta.resource_version();
+  }
+  if (uid_ != meta.uid() && meta.resource_version() > version_) return Deleted();
+  return std::nullopt;
+}
+
 // Until it ends.
 End Follower::Read(JobStream& stream) {
   WatchJobsResponse change;
   while (true) {
     printer_.DrawWhatIsDue(absl::Now());
-    switch (stream.Next(printer_.due(), &change)) {
+    if (absl::Now() >= look_) {
+      if (End end = LookForIt()) return end;
+    }
+    switch (stream.Next(std::min(printer_.due(), look_), &change)) {
       case JobStream::Event::kEnd:
         return std::nullopt;
       case JobStream::Event::kNothing:
@@ -197,6 +228,8 @@ absl::StatusOr<JobPhase> Follower::FollowStreams() {
     }
     if (ended.code() != absl::StatusCode::kUnavailable) return ended.ok() ? absl::CancelledError("ended") : ended;
     told_.Interrupted();
+    look_ = absl::InfiniteFuture();
+    missed_ = 0;
     if (silent_ == absl::InfiniteFuture()) {
       silent_ = absl::Now();
       printer_.Remark(fmt::format("no jobsvc answers ({}): looking for it …", ToStd(ended.message())));

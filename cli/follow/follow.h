@@ -16,7 +16,8 @@ struct FollowOptions {
   std::string ns;    // Empty: all. Needed with a name.
   std::string name;  // Empty: all jobs of the namespace.
   // Of the job that is meant, and the resourceVersion with which it was made: one that was there before it is not told
-  // of, one that comes after it says that it is gone. Empty: the first of its name that is shown is meant.
+  // of, one that comes after it says that it is gone, as does that nobody knows of it. Empty: the first of its name
+  // that is shown is meant, or that is there, where it has to be.
   std::string uid;
   int64_t version = 0;
   std::function<bool(kube::v1::JobPhase)> until;  // Ends it; null: nothing does. Needs a name.
