@@ -3,12 +3,10 @@
 #include <gtest/gtest.h>
 #include <re2/re2.h>
 
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <set>
 #include <sstream>
 
+#include "tests/examples/files.h"
 #include "tests/examples/promise.h"
 #include "tests/examples/stage.h"
 
@@ -19,29 +17,6 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-std::string ReadFile(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
-
-std::vector<std::string> FilesBelow(const std::string& folder) {
-  std::vector<std::string> files;
-  if (!std::filesystem::is_directory(folder)) return files;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
-    if (entry.is_regular_file()) files.push_back(std::filesystem::relative(entry.path(), folder));
-  }
-  std::sort(files.begin(), files.end());
-  return files;
-}
-
-std::string NameOf(const ::testing::TestParamInfo<std::string>& file) {
-  std::string name = file.param.substr(0, file.param.rfind('.'));
-  std::replace_if(
-      name.begin(), name.end(), [](char c) { return std::isalnum(c) == 0; }, '_');
-  return name;
-}
-
 class ExampleTest : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(ExampleTest, DoesWhatItPromises) {
@@ -51,7 +26,8 @@ TEST_P(ExampleTest, DoesWhatItPromises) {
   EXPECT_THAT(Stage().Run(text, *promise), IsEmpty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Examples, ExampleTest, ::testing::ValuesIn(FilesBelow(BASALT_SOURCE_DIR "/examples")), NameOf);
+INSTANTIATE_TEST_SUITE_P(Examples, ExampleTest, ::testing::ValuesIn(FilesBelow(BASALT_SOURCE_DIR "/examples")),
+                         NameOfFile);
 
 // What docs/jobs.md names as `folder/file.yaml` is there, and what is there is named.
 TEST(ReferenceTest, NamesEveryExampleAndNoOther) {
@@ -130,26 +106,6 @@ TEST(StageTest, ABrokenPromiseIsNamed) {
                 p.steps = {{"Running", {"make", "coffee"}}};
               }),
               Contains(HasSubstr("nobody knows how to type 'make coffee'")));
-}
-
-// Manifests that people bring along. Images say nothing of how long they run: each container runs for two seconds.
-TEST(KnownManifestsTest, ThoseThatNeedNoOtherPluginsEndWell) {
-  const std::string folder = BASALT_EXAMPLES;
-  if (FilesBelow(folder).empty()) GTEST_SKIP() << "no example manifests at " << folder;
-  int jobs = 0;
-  for (const std::string& file : FilesBelow(folder)) {
-    const std::string text = ReadFile(folder + "/" + file);
-    if (text.find("\nkind: Job\n") == std::string::npos) continue;
-    SCOPED_TRACE(file);
-    ++jobs;
-    Promise promise{.ends = "Completed"};
-    if (text.find("ssh: [") != std::string::npos) promise.makes.push_back("secrets");
-    if (text.find("svc: [") != std::string::npos) {
-      for (const char* kind : {"configmaps", "services", "networkpolicies"}) promise.makes.emplace_back(kind);
-    }
-    EXPECT_THAT(Stage().Run(text, promise), IsEmpty());
-  }
-  EXPECT_GT(jobs, 0);
 }
 
 }  // namespace

@@ -9,20 +9,18 @@
 #include <set>
 #include <utility>
 
-#include "cli/manifest.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
-#include "services/jobsvc/api/manifest.h"
 #include "services/jobsvc/core/command.h"
 #include "services/jobsvc/core/validate/validate.h"
 #include "tests/examples/judge.h"
+#include "tests/examples/one_job.h"
 
 namespace basalt::examples {
 namespace {
 
 constexpr std::string_view kJobs = "jobs.batch.volcano.sh";
 constexpr std::string_view kQueues = "queues.scheduling.volcano.sh";
-constexpr std::string_view kNamespace = "default";
 constexpr absl::Duration kLongest = absl::Minutes(10);
 constexpr absl::Duration kAfterwards = absl::Seconds(30);  // Nothing else happens then.
 constexpr absl::Duration kStays = absl::Minutes(2);
@@ -108,9 +106,7 @@ absl::Status Stage::CheckQueue(const std::string& name) {
 }
 
 absl::Status Stage::Submit(std::string_view yaml) {
-  BASALT_ASSIGN_OR_RETURN(const std::vector<cli::JobManifest> documents, cli::ParseJobManifests("example", yaml));
-  if (documents.size() != 1) return MakeStatus(absl::StatusCode::kInvalidArgument, "an example is one job");
-  BASALT_ASSIGN_OR_RETURN(const jobsvc::Manifest manifest, jobsvc::ReadManifest(documents[0].json, kNamespace));
+  BASALT_ASSIGN_OR_RETURN(const jobsvc::Manifest manifest, ReadOneJob(yaml));
   name_ = manifest.job.meta().name();
   BASALT_RETURN_IF_ERROR(CheckQueue(manifest.job.spec().queue()));
   BASALT_RETURN_IF_ERROR(Send("POST", fmt::format("/apis/batch.volcano.sh/v1alpha1/namespaces/{}/jobs", kNamespace),

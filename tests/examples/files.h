@@ -1,0 +1,19 @@
+#pragma once
+
+// Manifests on disk, as parameters of tests.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace basalt::examples {
+
+std::string ReadFile(const std::string& path);
+
+// Sorted, as paths from `folder`; none where there is no such folder.
+std::vector<std::string> FilesBelow(const std::string& folder);
+
+// For INSTANTIATE_TEST_SUITE_P.
+std::string NameOfFile(const ::testing::TestParamInfo<std::string>& file);
+
+}  // namespace basalt::examples

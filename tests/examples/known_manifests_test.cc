@@ -1,0 +1,144 @@
+// Manifests that users bring along, from upstream's examples: each does what its fields and comments promise. A file
+// that nobody has accounted for fails.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "common/base/yaml.h"
+#include "common/testing/status_matchers.h"
+#include "services/jobsvc/core/plugins/registry.h"
+#include "tests/examples/files.h"
+#include "tests/examples/one_job.h"
+#include "tests/examples/plays.h"
+#include "tests/examples/plugin_looks.h"
+#include "tests/examples/scene.h"
+
+namespace basalt::examples {
+
+std::string KnownManifest(std::string_view file) { return ReadFile(fmt::format("{}/{}", BASALT_EXAMPLES, file)); }
+
+namespace {
+
+using ::basalt::testing::IsOk;
+using ::testing::HasSubstr;
+
+// job.yaml's block of volumes, as its comment says: without the signs.
+std::string JobWithItsVolumes() {
+  std::string text = KnownManifest("job.yaml");
+  const size_t block = text.find("  #volumes:\n");
+  if (block == text.npos) return "no volumes";
+  for (size_t line = block; text.compare(line, 3, "  #") == 0; line = text.find('\n', line) + 1)
+    text.erase(line + 2, 1);
+  return text;
+}
+
+// The same with the block that docs/jobs.md tells to write.
+std::string JobWithVolumesOfTheDocument() {
+  const std::string document = ReadFile(BASALT_SOURCE_DIR "/docs/jobs.md");
+  const std::string fence = "```yaml\n";
+  const size_t from = document.find(fence + "volumes:\n") + fence.size();
+  std::string volumes;
+  for (const absl::string_view line :
+       absl::StrSplit(document.substr(from, document.find("```", from) - from), '\n', absl::SkipEmpty())) {
+    absl::StrAppend(&volumes, "  ", line, "\n");
+  }
+  return Edited(KnownManifest("job.yaml"), "  tasks:\n", volumes + "  tasks:\n");
+}
+
+// The first volume names no claim and the second two.
+TEST(KnownVolumesTest, TheBlockOfVolumesIsRefusedAsItStandsAndRunsAsTheDocumentSays) {
+  if (FilesBelow(BASALT_EXAMPLES).empty()) GTEST_SKIP() << "no example manifests at " << BASALT_EXAMPLES;
+  std::string text = JobWithItsVolumes();
+  EXPECT_THAT(ReadOneJob(text).status().ToString(),
+              HasSubstr("spec.volumes[0] has no claim; give volumeClaim or volumeClaimName"));
+  text = Edited(std::move(text), "\"/myinput\"\n", "\"/myinput\"\n      volumeClaimName: testvolumeclaimname\n");
+  EXPECT_THAT(ReadOneJob(text).status().ToString(),
+              HasSubstr("spec.volumes[1] has both volumeClaim and volumeClaimName; keep one"));
+  Scene scene;
+  const std::string task = "default-nginx";
+  scene.Run(task, Scene::kForEver);
+  ASSERT_THAT(scene.Submit(JobWithVolumesOfTheDocument()), IsOk());
+  scene.Advance(absl::Seconds(30));
+  EXPECT_EQ(scene.Pods(task, 6), 0) << "the claim that is named has to be there";
+  EXPECT_EQ(scene.Phase(), "Pending");
+  const json::object spec{
+      {"accessModes", {"ReadWriteOnce"}},
+      {"resources", json::object{{"requests", json::object{{"storage", "1Gi"}}}}},
+  };
+  ASSERT_THAT(scene.Create(json::object{{"apiVersion", "v1"},
+                                        {"kind", "PersistentVolumeClaim"},
+                                        {"metadata", json::object{{"name", "testvolumeclaimname"}}},
+                                        {"spec", spec}}),
+              IsOk());
+  ASSERT_TRUE(scene.Becomes("Running"));
+  const std::string pod = scene.PodName(task, 0);
+  std::map<std::string, std::string> claims;  // By where they are mounted.
+  const json::value volumes = scene.InPod(pod, "/spec/volumes");
+  for (const json::value& volume : volumes.as_array()) {
+    const json::value* claim = FindPath(volume, {"persistentVolumeClaim"});
+    if (claim == nullptr) continue;
+    claims[MountOf(scene, pod, FindString(volume, "name"))] = FindString(*claim, "claimName");
+  }
+  ASSERT_EQ(claims.size(), 2u);
+  EXPECT_EQ(claims["/myinput"], "testvolumeclaimname");
+  const std::string& made = claims["/myoutput"];
+  EXPECT_THAT(made, ::testing::StartsWith("test-job-pvc-"));
+  EXPECT_EQ(scene.At("persistentvolumeclaims", made, "/spec/storageClassName"), "my-storage-class");
+  EXPECT_EQ(scene.At("persistentvolumeclaims", made, "/spec/resources/requests/storage"), "1Gi");
+}
+
+const std::map<std::string, std::function<void()>, std::less<>>& Plays() {
+  static const auto& plays = *new std::map<std::string, std::function<void()>, std::less<>>{
+      {"deployment.yaml", PlayDeployment},
+      {"hierarchical-queues.yaml", PlayHierarchicalQueues},
+      {"job-plugin.yaml", PlayJobPlugin},
+      {"job.yaml", PlayJob},
+      {"mpi.yaml", PlayMpi},
+      {"queue.yaml", PlayQueue},
+      {"task-dependency-mpi.yaml", PlayTaskDependencyMpi},
+      {"task-dependency.yaml", PlayTaskDependency},
+      {"tensorflow.yaml", PlayTensorflow},
+  };
+  return plays;
+}
+
+// Why a file cannot be played: a plugin of it is not carried out yet. Empty: it can.
+std::string PluginToCome(std::string_view file) {
+  const auto documents = ParseYamlDocuments(KnownManifest(file));
+  if (!documents.ok()) return "";
+  for (const json::value& document : *documents) {
+    const json::value* plugins = FindPath(document, {"spec", "plugins"});
+    if (plugins == nullptr || !plugins->is_object()) continue;
+    for (const auto& [plugin, arguments] : plugins->get_object()) {
+      const std::string_view name(plugin.data(), plugin.size());
+      if (jobsvc::SupportOf(name) == jobsvc::PluginSupport::kKnown) return fmt::format("it needs the plugin {}", name);
+    }
+  }
+  return "";
+}
+
+class KnownManifestTest : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(KnownManifestTest, DoesWhatItPromises) {
+  if (const std::string why = PluginToCome(GetParam()); !why.empty()) GTEST_SKIP() << why;
+  const auto play = Plays().find(GetParam());
+  ASSERT_NE(play, Plays().end()) << "nobody says what it promises: give it a play";
+  play->second();
+}
+
+INSTANTIATE_TEST_SUITE_P(Known, KnownManifestTest, ::testing::ValuesIn(FilesBelow(BASALT_EXAMPLES)), NameOfFile);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(KnownManifestTest);
+
+TEST(KnownManifestsTest, EveryPlayHasItsFile) {
+  const std::vector<std::string> files = FilesBelow(BASALT_EXAMPLES);
+  if (files.empty()) GTEST_SKIP() << "no example manifests at " << BASALT_EXAMPLES;
+  for (const auto& [file, play] : Plays()) EXPECT_THAT(files, ::testing::Contains(file));
+}
+
+}  // namespace
+}  // namespace basalt::examples
