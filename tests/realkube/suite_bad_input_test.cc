@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/time/clock.h"
 #include "common/testing/status_matchers.h"
 #include "tests/realkube/running.h"
 
@@ -242,6 +243,78 @@ TEST_F(RevokedTokenTest, ATokenThatIsRevokedWhileJobsRunLosesNothing) {
   EXPECT_TRUE(Reaches("ready")) << TextOf(Target("API server"));
   EXPECT_THAT(world_->suite().Casualties(), IsEmpty());
   Kubectl({"delete", kJobs, "--all", "--wait=false"});
+}
+
+// A namespace whose pods have to give up every right, as its owner wants it.
+class RestrictedNamespaceTest : public SuiteBadInputTest {
+ protected:
+  void SetUp() override {
+    ASSERT_NE(e2e::RealCluster(), nullptr);
+    Kubectl({"label", "namespace", "default", "pod-security.kubernetes.io/enforce=restricted"});
+    Start();
+  }
+  void TearDown() override {
+    if (e2e::RealCluster() == nullptr) return;
+    Kubectl({"delete", kJobs, "--all", "--wait=false"});
+    Kubectl({"label", "namespace", "default", "pod-security.kubernetes.io/enforce-"});
+  }
+  static std::string TemplateWith(const std::string& security) {
+    return fmt::format(
+        R"({{"metadata":{{"annotations":{{"kubesim.basalt.dev/duration":"1s"}}}},"spec":{{"restartPolicy":"Never",)"
+        R"("containers":[{{"name":"c","image":"i","securityContext":{}}}]}}}})",
+        security);
+  }
+  static std::string JobWith(const std::string& pod_template) {
+    return Spec(fmt::format(R"([{{"name":"t","replicas":5,"template":{}}}])", pod_template));
+  }
+  // When the API server refused a pod of the job.
+  std::vector<absl::Time> Refusals(const std::string& job) {
+    std::vector<absl::Time> times;
+    for (const e2e::Write& write : world_->Log()) {
+      if (write.IsOurs() && write.resource == "pods" && write.verb == "create" && write.status == 403 &&
+          write.name.starts_with(job + "-")) {
+        times.push_back(write.time);
+      }
+    }
+    return times;
+  }
+
+  const std::string allowed_ =
+      TemplateWith(R"({"allowPrivilegeEscalation":false,"runAsNonRoot":true,"capabilities":{"drop":["ALL"]},)"
+                   R"("seccompProfile":{"type":"RuntimeDefault"}})");
+};
+
+TEST_F(RestrictedNamespaceTest, ATemplateThatTheServerRefusesIsToldInItsWordsAndRunsOnceItIsEdited) {
+  ASSERT_THAT(Create("open", JobWith(TemplateWith("{}"))), IsOk());
+  ASSERT_THAT(Create("modest", JobWith(allowed_)), IsOk());
+  const std::string words =
+      R"(is forbidden: violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false (container "c" must )"
+      R"(set securityContext.allowPrivilegeEscalation=false))";
+  EXPECT_TRUE(Says("open", "FailedCreate: pod open-t-0: pods \"open-t-0\" " + words)) << WordsOf("open");
+  EXPECT_TRUE(Becomes("modest", "Completed")) << world_->JobPhase("modest") << ", " << WordsOf("modest");
+  EXPECT_TRUE(e2e::Eventually(kLimit, [&] {
+    return EventsOf("open").find("Warning FailedCreate pod open-t-0: ") != std::string::npos;
+  })) << EventsOf("open");
+  EXPECT_THAT(EventsOf("open"), HasSubstr(words));
+  const e2e::Ran explained = world_->Ctl({"job", "explain", "open"});
+  EXPECT_EQ(explained.exit_code, 0) << explained.err;
+  EXPECT_THAT(explained.out, HasSubstr(words));
+  // One pod, now and then, asks for all.
+  ASSERT_TRUE(e2e::Eventually(kLimit, [&] {
+    const std::vector<absl::Time> times = Refusals("open");
+    return times.size() >= 2 && times.back() - times[times.size() - 2] >= absl::Seconds(4);
+  }));
+  EXPECT_LE(Refusals("open").size(), 5u + 8u);
+  EXPECT_EQ(world_->JobPhase("open"), "Pending");
+
+  const absl::Time edited = absl::Now();
+  Replace("open", "/spec/tasks/0/template", allowed_);
+  EXPECT_TRUE(Becomes("open", "Completed")) << world_->JobPhase("open") << ", " << WordsOf("open");
+  EXPECT_EQ(CountPods("open", "create"), 5);
+  EXPECT_LT(Refusals("open").back(), edited) << "the edit alone is asked about";
+  EXPECT_EQ(WordsOf("open"), ": ");
+  EXPECT_THAT(e2e::JudgeJob(*world_, "open"), IsEmpty());
+  EXPECT_THAT(world_->suite().Casualties(), IsEmpty());
 }
 
 }  // namespace

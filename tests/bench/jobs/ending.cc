@@ -84,11 +84,6 @@ absl::Status EndAll(Bed& bed, const Run& run, std::vector<Figure>& figures) {
 
 absl::StatusOr<std::vector<Figure>> MeasureEnding(const JobBenchOptions& options, const JobProgress& progress) {
   BASALT_ASSIGN_OR_RETURN(const std::unique_ptr<Bed> bed, Bed::Start(options.bed));
-  std::vector<Run> runs, bare;
-  for (const int rate : options.ending_rates) {
-    runs.push_back(MakeRun(options, rate, /*bare=*/false));
-    if (options.bare) bare.push_back(MakeRun(options, rate, /*bare=*/true));
-  }
   std::vector<Figure> figures;
   int completed = 0;
   const auto end_all = [&](Run& run) {
@@ -97,17 +92,21 @@ absl::StatusOr<std::vector<Figure>> MeasureEnding(const JobBenchOptions& options
     run.completed = completed += run.jobs;
     return EndAll(*bed, run, figures);
   };
-  for (Run& run : runs) {
+  for (const int rate : options.ending_rates) {
+    Run run = MakeRun(options, rate, /*bare=*/false);
     BASALT_RETURN_IF_ERROR(MakeJobs(*bed, run, 0));
     BASALT_RETURN_IF_ERROR(end_all(run));
   }
+  if (!options.bare) return figures;
   // We bring them to where they can end, and then leave.
+  std::vector<Run> bare;
   int running = 0;
-  for (const Run& run : bare) {
-    BASALT_RETURN_IF_ERROR(MakeJobs(*bed, run, running));
-    running += run.jobs;
+  for (const int rate : options.ending_rates) {
+    bare.push_back(MakeRun(options, rate, /*bare=*/true));
+    BASALT_RETURN_IF_ERROR(MakeJobs(*bed, bare.back(), running));
+    running += bare.back().jobs;
   }
-  if (options.bare) BASALT_RETURN_IF_ERROR(bed->ReplaceOurs());
+  BASALT_RETURN_IF_ERROR(bed->ReplaceOurs());
   for (Run& run : bare) BASALT_RETURN_IF_ERROR(end_all(run));
   return figures;
 }
