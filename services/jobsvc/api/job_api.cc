@@ -130,28 +130,29 @@ job::v1::Job GoneJob(const std::string& key, const std::string& uid) {
 }
 
 // What is to be told of the slot at first, oldest first.
-std::vector<WatchHub::Shown> SnapshotOf(JobController& controller, uint32_t slot, const SlotWatch& watch, int64_t since,
-                                        const WatchHub::Subscription& subscription) {
-  std::vector<WatchHub::Shown> snapshot;
+WatchHub::Snapshot SnapshotOf(JobController& controller, uint32_t slot, const SlotWatch& watch, int64_t since,
+                              const WatchHub::Subscription& subscription) {
+  WatchHub::Snapshot snapshot;
   WatchPosition position = watch.position();
   for (const std::string& key : controller.KeysOf(slot)) {
     const JobEntry* entry = controller.Find(key);
     if (entry == nullptr || !entry->job || !subscription.Wants(key)) continue;
     // One that no pass has looked at yet has no revision: it is told by its first.
+    if (entry->shown_revision == 0) snapshot.unseen.push_back(key);
     if (entry->shown_revision <= since) continue;
     position.revision = entry->shown_revision;
-    snapshot.push_back({position, key, false, std::make_shared<job::v1::Job>(ToMessage(controller, *entry))});
+    snapshot.shown.push_back({position, key, false, std::make_shared<job::v1::Job>(ToMessage(controller, *entry))});
   }
   for (const SlotWatch::Deletion& deletion : watch.deletions()) {
     // Who knows nothing needs no deletions.
     if (since == 0 || deletion.revision <= since || !subscription.Wants(deletion.key)) continue;
     position.revision = deletion.revision;
-    snapshot.push_back(
+    snapshot.shown.push_back(
         {position, deletion.key, true, std::make_shared<job::v1::Job>(GoneJob(deletion.key, deletion.uid))});
   }
-  std::stable_sort(snapshot.begin(), snapshot.end(), [](const WatchHub::Shown& a, const WatchHub::Shown& b) {
-    return a.position.revision < b.position.revision;
-  });
+  std::stable_sort(
+      snapshot.shown.begin(), snapshot.shown.end(),
+      [](const WatchHub::Shown& a, const WatchHub::Shown& b) { return a.position.revision < b.position.revision; });
   return snapshot;
 }
 
@@ -179,6 +180,9 @@ void PublishChanges(JobController& controller, WatchHub& hub) {
         break;
       case ShownChange::Kind::kGone:
         hub.PublishGone(change.slot, change.position, change.key, GoneJob(change.key, change.uid));
+        break;
+      case ShownChange::Kind::kUnseen:
+        hub.PublishUnseen(change.slot, change.key);
         break;
       case ShownChange::Kind::kClosed:
         hub.Close(change.slot);

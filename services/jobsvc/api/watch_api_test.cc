@@ -46,16 +46,60 @@ TEST_F(JobApiTest, AWatchBeginsWithWhatThereIsAndGoesOnWithWhatChanges) {
   EXPECT_EQ(Drain(*watch), "") << "nothing changes that people would see";
 }
 
-TEST_F(JobApiTest, AJobIsToldOnceAPassHasGivenItARevision) {
-  kube::v1::Object object;
-  *object.mutable_job() = MakeJob("a", 1, 2);
-  JobController& controller = RigOf("a").controller();
-  controller.OnState("default/a", std::string(kube::kWatchJobs), std::move(object));
-  const auto watch = Watch({});
-  EXPECT_EQ(Drain(*watch), "SYNCED") << "were it deleted before its pass, nobody would hear of that";
-  controller.context().Wake("default/a");
+// A job that is there and that no pass has looked at.
+class UnjudgedJobTest : public JobApiTest {
+ protected:
+  void Tell(const std::string& name) {
+    kube::v1::Object object;
+    *object.mutable_job() = MakeJob(name, 1, 2);
+    RigOf(name).controller().OnState("default/" + name, std::string(kube::kWatchJobs), std::move(object));
+  }
+  void Judge(const std::string& name) {
+    RigOf(name).controller().context().Wake("default/" + name);
+    Run();
+  }
+};
+
+TEST_F(UnjudgedJobTest, SyncedWaitsForItsFirstPass) {
+  Put("b");
   Run();
-  EXPECT_EQ(Drain(*watch), "STATE a");
+  Tell("a");
+  const auto watch = Watch({});
+  EXPECT_EQ(Drain(*watch), "STATE b") << "were it deleted before its pass, nobody would hear of that";
+  Judge("a");
+  EXPECT_EQ(Drain(*watch), "STATE a, SYNCED");
+}
+
+// It is not gone: who took everything that is not told by then for deleted would say so of each job of a lost disk.
+TEST_F(UnjudgedJobTest, SyncedAfterAResetWaitsForItsFirstPass) {
+  Tell("a");
+  job::v1::WatchJobsRequest request;
+  request.set_token("another.1");
+  const auto watch = Watch(request);
+  EXPECT_EQ(Drain(*watch), "RESET");
+  Judge("a");
+  EXPECT_EQ(Drain(*watch), "STATE a, SYNCED");
+}
+
+TEST_F(UnjudgedJobTest, SyncedWaitsNoLongerForOneThatGoesBeforeItsFirstPass) {
+  Tell("a");
+  const auto watch = Watch({});
+  EXPECT_EQ(Drain(*watch), "");
+  const kube::v1::Job job = MakeJob("a", 1, 2);
+  RigOf("a").controller().OnGone(
+      "default/a",
+      {.reason = runtime::Gone::Reason::kDeleted, .watch = std::string(kube::kWatchJobs), .uid = job.meta().uid()});
+  Judge("a");
+  EXPECT_EQ(Drain(*watch), "SYNCED");
+}
+
+TEST_F(UnjudgedJobTest, NobodyElseWaitsForIt) {
+  Put("b");
+  Run();
+  Tell("a");
+  job::v1::WatchJobsRequest request;
+  request.set_name("b");
+  EXPECT_EQ(Drain(*Watch(request)), "STATE b, SYNCED");
 }
 
 TEST_F(JobApiTest, AResumedWatchTellsOnlyWhatHappenedMeanwhile) {

@@ -39,7 +39,12 @@ struct JobControllerOptions {
 
 // What people see of a job has changed, and is recorded; or the slot is not ours any more.
 struct ShownChange {
-  enum class Kind { kShown, kGone, kClosed };
+  enum class Kind {
+    kShown,
+    kGone,
+    kUnseen,  // It has gone before it was ever shown.
+    kClosed
+  };
   Kind kind;
   uint32_t slot = 0;
   WatchPosition position;

@@ -140,7 +140,7 @@ void JobController::Forget(JobEntry& entry, kv::WriteBatch& batch) {
     if (!status.ok()) return context_.Fail(status);
   }
   // It may have been shown once more after its end was recorded.
-  if (entry.shown_revision != 0) NoteGone(entry, batch);
+  NoteGone(entry, batch);
   if (entry.stored && entry.record.told_generation() != 0) {
     batch.Delete(kv::Family::kAux, SpecKey(entry.slot, entry.key));
     entry.record.set_told_generation(0);

@@ -68,7 +68,10 @@ void JobController::NoteQueue(const std::string& name) {
 }
 
 void JobController::NoteGone(JobEntry& entry, kv::WriteBatch& batch) {
-  entry.shown_revision = 0;
+  if (std::exchange(entry.shown_revision, 0) == 0) {
+    changes_.push_back({.kind = ShownChange::Kind::kUnseen, .slot = entry.slot, .key = entry.key});
+    return;
+  }
   const auto watch = watches_.find(entry.slot);
   if (watch == watches_.end()) return;
   watch->second.Delete(entry.key, entry.record.uid(), context_.random(), batch);

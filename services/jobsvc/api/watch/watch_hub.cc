@@ -54,7 +54,8 @@ void WatchHub::Publish(uint32_t slot, WatchPosition position, const std::string&
     told->second.newest = position;
     if (!subscription->Wants(key)) continue;
     if (job == nullptr) job = std::make_shared<job::v1::Job>(make());
-    Add(*subscription, slot, {position, key, false, job}, false);
+    const bool in_snapshot = subscription->unseen_.erase(key) > 0;
+    Add(*subscription, slot, {position, key, false, job}, in_snapshot);
     Notify(*subscription);
   }
 }
@@ -71,6 +72,13 @@ void WatchHub::PublishGone(uint32_t slot, WatchPosition position, const std::str
   }
 }
 
+void WatchHub::PublishUnseen(uint32_t slot, const std::string& key) {
+  MutexLock lock(mutex_);
+  for (const auto& subscription : subscriptions_) {
+    if (subscription->slots_.contains(slot) && subscription->unseen_.erase(key) > 0) Notify(*subscription);
+  }
+}
+
 void WatchHub::Close(uint32_t slot) {
   MutexLock lock(mutex_);
   for (const auto& subscription : subscriptions_) {
@@ -81,6 +89,7 @@ void WatchHub::Close(uint32_t slot) {
       if (item->second.slot == slot) Drop(s, item);
       item = next;
     }
+    std::erase_if(s.unseen_, [slot](const auto& unseen) { return unseen.second == slot; });
     s.slots_.erase(slot);
     s.moved_.push_back(slot);
     Notify(s);
@@ -98,14 +107,15 @@ std::shared_ptr<WatchHub::Subscription> WatchHub::Subscribe(std::string ns, std:
 }
 
 void WatchHub::Begin(const std::shared_ptr<Subscription>& subscription, uint32_t slot, WatchPosition since,
-                     WatchPosition newest, bool reset, std::vector<Shown> snapshot) {
+                     WatchPosition newest, bool reset, Snapshot snapshot) {
   MutexLock lock(mutex_);
   if (!subscriptions_.contains(subscription)) return;
   Subscription& s = *subscription;
   s.slots_[slot] = {.told = since, .newest = newest};
   if (reset) s.resets_.push_back(slot);
-  for (Shown& shown : snapshot) Add(s, slot, std::move(shown), true);
-  if (reset || !snapshot.empty()) Notify(s);
+  for (Shown& shown : snapshot.shown) Add(s, slot, std::move(shown), true);
+  for (std::string& key : snapshot.unseen) s.unseen_.emplace(std::move(key), slot);
+  if (reset || !snapshot.shown.empty()) Notify(s);
 }
 
 void WatchHub::Refuse(const std::shared_ptr<Subscription>& subscription, uint32_t slot) {
@@ -155,7 +165,7 @@ bool WatchHub::Take(const std::shared_ptr<Subscription>& subscription, WatchPart
     for (const uint32_t slot : std::exchange(s.resets_, {})) response->add_slots(slot);
     return true;
   }
-  if (s.parts_ == 0 && s.snapshot_items_ == 0 && !s.told_synced_) {
+  if (s.parts_ == 0 && s.snapshot_items_ == 0 && s.unseen_.empty() && !s.told_synced_) {
     response->set_type(WatchPartResponse::TYPE_SYNCED);
     AddPositions(s, response);
     s.told_synced_ = true;

@@ -31,6 +31,12 @@ class WatchHub {
     std::shared_ptr<const job::v1::Job> job;
   };
 
+  // What there is of a slot.
+  struct Snapshot {
+    std::vector<Shown> shown;         // Oldest first.
+    std::vector<std::string> unseen;  // Keys of jobs that are there and will be shown by their first pass.
+  };
+
   class Subscription {
    public:
     Subscription(std::string ns, std::string name) : ns_(std::move(ns)), name_(std::move(name)) {}
@@ -57,8 +63,9 @@ class WatchHub {
     const std::string name_;
     std::function<void()> notify_;  // There is something to Take; called once until it was taken.
     bool notified_ = false;
-    size_t parts_ = 0;           // Workers that have not told of their slots yet.
-    size_t snapshot_items_ = 0;  // Of the snapshot, not taken yet.
+    size_t parts_ = 0;                                  // Workers that have not told of their slots yet.
+    size_t snapshot_items_ = 0;                         // Of the snapshot, not taken yet.
+    std::unordered_map<std::string, uint32_t> unseen_;  // Of the snapshot, not shown yet: their slots, by key.
     bool told_synced_ = false;
     bool progress_due_ = false;
     uint64_t next_item_ = 1;
@@ -74,16 +81,18 @@ class WatchHub {
       BASALT_EXCLUDES(mutex_);
   void PublishGone(uint32_t slot, WatchPosition position, const std::string& key, const job::v1::Job& last)
       BASALT_EXCLUDES(mutex_);
+  // A job that may be in a snapshot as unseen has gone before it was shown.
+  void PublishUnseen(uint32_t slot, const std::string& key) BASALT_EXCLUDES(mutex_);
   // The slot is this replica's no more.
   void Close(uint32_t slot) BASALT_EXCLUDES(mutex_);
 
   // Nothing is told of a slot before its Begin. `parts`: how many times PartDone will be called.
   std::shared_ptr<Subscription> Subscribe(std::string ns, std::string name, size_t parts, std::function<void()> notify)
       BASALT_EXCLUDES(mutex_);
-  // On the loop that publishes for the slot: what was shown up to now, oldest first; changes follow. `since`: what the
-  // subscriber knows already. `reset`: what it was told before is not known here.
+  // On the loop that publishes for the slot: what there is; changes follow. SYNCED waits for all of it. `since`: what
+  // the subscriber knows already. `reset`: what it was told before is not known here.
   void Begin(const std::shared_ptr<Subscription>& subscription, uint32_t slot, WatchPosition since,
-             WatchPosition newest, bool reset, std::vector<Shown> snapshot) BASALT_EXCLUDES(mutex_);
+             WatchPosition newest, bool reset, Snapshot snapshot) BASALT_EXCLUDES(mutex_);
   // The slot is not here, or not yet.
   void Refuse(const std::shared_ptr<Subscription>& subscription, uint32_t slot) BASALT_EXCLUDES(mutex_);
   void PartDone(const std::shared_ptr<Subscription>& subscription) BASALT_EXCLUDES(mutex_);

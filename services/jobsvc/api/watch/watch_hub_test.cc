@@ -34,7 +34,7 @@ class WatchHubTest : public ::testing::Test {
   std::shared_ptr<WatchHub::Subscription> Subscribe(const std::string& ns = "", const std::string& name = "") {
     return hub_.Subscribe(ns, name, 1, [this] { ++notified_; });
   }
-  void Begin(const std::shared_ptr<WatchHub::Subscription>& subscription, std::vector<WatchHub::Shown> snapshot = {},
+  void Begin(const std::shared_ptr<WatchHub::Subscription>& subscription, WatchHub::Snapshot snapshot = {},
              uint32_t slot = 0) {
     hub_.Begin(subscription, slot, {}, {kIncarnation, revision_}, false, std::move(snapshot));
   }
@@ -146,7 +146,7 @@ TEST_F(WatchHubTest, TheSnapshotEndsWithSyncedAndNeverOverwritesWhatIsNewer) {
   Publish("n/a", 3);
   Publish("n/b", 4);
   EXPECT_EQ(Drain(subscription), "") << "nothing of a slot before its snapshot";
-  Begin(subscription, {Shown("n/a", 1), Shown("n/b", 2)});
+  Begin(subscription, {{Shown("n/a", 1), Shown("n/b", 2)}, {}});
   Publish("n/a", 5);
   EXPECT_EQ(Drain(subscription), "STATE n/b@2, STATE n/a@5") << "another worker has not told of its slots yet";
   hub_.PartDone(subscription);
@@ -156,11 +156,39 @@ TEST_F(WatchHubTest, TheSnapshotEndsWithSyncedAndNeverOverwritesWhatIsNewer) {
 
 TEST_F(WatchHubTest, SyncedWaitsForWhatTheSnapshotHadAlsoIfItHasChangedSince) {
   const auto subscription = Subscribe();
-  Begin(subscription, {Shown("n/a", 1), Shown("n/b", 2)});
+  Begin(subscription, {{Shown("n/a", 1), Shown("n/b", 2)}, {}});
   hub_.PartDone(subscription);
   Publish("n/c", 3);
   Publish("n/a", 4);
   EXPECT_EQ(Drain(subscription), "STATE n/b@2, STATE n/c@3, STATE n/a@4, SYNCED");
+}
+
+TEST_F(WatchHubTest, SyncedWaitsForJobsThatAreThereAndNotShownYet) {
+  const auto subscription = Subscribe();
+  Begin(subscription, {{Shown("n/a", 1)}, {"n/b", "n/c", "n/d"}});
+  hub_.PartDone(subscription);
+  EXPECT_EQ(Drain(subscription), "STATE n/a@1");
+  Publish("n/b", 2);
+  Publish("n/new", 3);  // It came later: nothing waits for it.
+  EXPECT_EQ(Drain(subscription), "STATE n/b@2, STATE n/new@3");
+  notified_ = 0;
+  hub_.PublishUnseen(0, "n/c");
+  EXPECT_EQ(notified_, 1) << "it may be over by that";
+  EXPECT_EQ(Drain(subscription), "");
+  Publish("n/d", 4);
+  PublishGone("n/d", 5);
+  EXPECT_EQ(Drain(subscription), "DELETED n/d@5, SYNCED");
+}
+
+TEST_F(WatchHubTest, NobodyWaitsForJobsOfASlotThatMovesAway) {
+  const auto subscription = Subscribe();
+  Begin(subscription, {{}, {"n/a"}}, 0);
+  Begin(subscription, {{}, {"n/b"}}, 1);
+  hub_.PartDone(subscription);
+  hub_.Close(0);
+  EXPECT_EQ(Drain(subscription), "MOVED 0");
+  hub_.PublishUnseen(1, "n/b");
+  EXPECT_EQ(Drain(subscription), "SYNCED");
 }
 
 TEST_F(WatchHubTest, ASlotThatMovesAwayIsToldAndNothingMoreComesOfIt) {
@@ -179,7 +207,7 @@ TEST_F(WatchHubTest, ASlotThatMovesAwayIsToldAndNothingMoreComesOfIt) {
 
 TEST_F(WatchHubTest, AResetComesBeforeTheSnapshot) {
   const auto subscription = Subscribe();
-  hub_.Begin(subscription, 5, {}, {kIncarnation, 1}, true, {Shown("n/a", 1)});
+  hub_.Begin(subscription, 5, {}, {kIncarnation, 1}, true, {{Shown("n/a", 1)}, {}});
   hub_.PartDone(subscription);
   EXPECT_EQ(Drain(subscription), "RESET 5, STATE n/a@1, SYNCED");
 }
@@ -188,7 +216,7 @@ TEST_F(WatchHubTest, NothingComesAfterUnsubscribe) {
   const auto subscription = Synced();
   hub_.Unsubscribe(subscription);
   Publish("n/a");
-  Begin(subscription, {Shown("n/a", 1)});
+  Begin(subscription, {{Shown("n/a", 1)}, {}});
   EXPECT_EQ(notified_, 0);
   EXPECT_EQ(Drain(subscription), "");
 }
