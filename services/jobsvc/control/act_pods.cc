@@ -17,6 +17,8 @@ namespace {
 
 // A pod of ours that no watch has shown by then has lost the label that it is watched by.
 constexpr absl::Duration kShownWithin = absl::Seconds(30);
+// Creation times are whole seconds, and of the server's clock no more than the second is known.
+constexpr absl::Duration kClockError = absl::Seconds(2);
 
 // So many that brought nothing: then pods go singly.
 constexpr int kFruitlessCollections = 1;
@@ -137,45 +139,42 @@ void JobController::CreatePod(JobEntry& entry, const PodEffect& effect) {
   }
   auto request = WriteOf("", "v1", "pods", entry.ns, effect.name);
   request.mutable_create()->set_body(*std::move(body));
-  context_.Write(
-      entry.key, std::move(request),
-      [this, key = entry.key, uid = entry.record.uid(), pod = effect.name, place = effect.place](WriteOutcome outcome) {
-        JobEntry* live = Live(key, uid);
-        if (live == nullptr) return;
-        if (outcome.kind == WriteOutcome::Kind::kUnknown) {
-          if (BASALT_PLANTED("repeated_under_another_name")) {
-            return CreatePod(*live, {PodEffect::Kind::kCreate, pod + "-again", place, {}, 0});
-          }
-          SettleCreate(key, uid, pod, absl::Milliseconds(500));
-          return;  // The name stays busy.
-        }
-        live->busy_pods.erase(pod);
-        if (outcome.kind == WriteOutcome::Kind::kDone) {
-          live->create_retry.Succeed();
-          if (std::erase(live->refused_tasks, place.task) > 0) live->probe_retry.Succeed();
-          // It may be gone, or made anew, since.
-          const bool same_job = live->job && live->job->meta().uid() == uid;
-          if (same_job && outcome.object.has_pod()) {
-            metrics_.PodCreated(outcome.object.pod().creation_ms() - live->job->meta().creation_ms());
-          }
-          if (live->refused_tasks.empty()) live->troubles.End("FailedCreate");
-          context_.Wake(key);
-          return;
-        }
-        if (outcome.kind == WriteOutcome::Kind::kRefused && outcome.error.code() == 409) {
-          // Ours from before a crash, or somebody else's: the name is waited for.
-          live->busy_pods.insert(pod);
-          SettleCreate(key, uid, pod, absl::Seconds(2));
-          return;
-        }
-        if (outcome.kind == WriteOutcome::Kind::kNotSent) {
-          return TryAgain(*live, live->create_retry);
-        }
-        CreateRefused(*live, place.task);
-        if (IsTold(outcome.error)) {
-          ReportTrouble(*live, "FailedCreate", fmt::format("pod {}: {}", pod, outcome.error.message()), {pod});
-        }
-      });
+  context_.Write(entry.key, std::move(request),
+                 [this, key = entry.key, uid = entry.record.uid(), pod = effect.name, place = effect.place,
+                  sent = context_.ApiNow()](WriteOutcome outcome) {
+                   JobEntry* live = Live(key, uid);
+                   if (live == nullptr) return;
+                   if (outcome.kind == WriteOutcome::Kind::kUnknown) {
+                     if (BASALT_PLANTED("repeated_under_another_name")) {
+                       return CreatePod(*live, {PodEffect::Kind::kCreate, pod + "-again", place, {}, 0});
+                     }
+                     SettleCreate(key, uid, pod, sent, absl::Milliseconds(500));
+                     return;  // The name stays busy.
+                   }
+                   live->busy_pods.erase(pod);
+                   if (outcome.kind == WriteOutcome::Kind::kDone) {
+                     live->create_retry.Succeed();
+                     if (std::erase(live->refused_tasks, place.task) > 0) live->probe_retry.Succeed();
+                     if (outcome.object.has_pod()) CountCreated(*live, outcome.object.pod());
+                     if (live->refused_tasks.empty()) live->troubles.End("FailedCreate");
+                     context_.Wake(key);
+                     return;
+                   }
+                   if (outcome.kind == WriteOutcome::Kind::kRefused && outcome.error.code() == 409) {
+                     // Ours from before a crash, or somebody else's: the name is waited for.
+                     live->busy_pods.insert(pod);
+                     SettleCreate(key, uid, pod, sent, absl::Seconds(2));
+                     return;
+                   }
+                   if (outcome.kind == WriteOutcome::Kind::kNotSent) {
+                     return TryAgain(*live, live->create_retry);
+                   }
+                   CreateRefused(*live, place.task);
+                   if (IsTold(outcome.error)) {
+                     ReportTrouble(*live, "FailedCreate", fmt::format("pod {}: {}", pod, outcome.error.message()),
+                                   {pod});
+                   }
+                 });
 }
 
 // The pods of a task are alike: one of them, now and then, tells whether they can be made.
@@ -185,32 +184,42 @@ void JobController::CreateRefused(JobEntry& entry, int32_t task) {
   TryAgain(entry, entry.probe_retry);
 }
 
+void JobController::CountCreated(const JobEntry& entry, const kube::v1::Pod& pod) {
+  // The job may be gone, or made anew, since.
+  if (!entry.job || entry.job->meta().uid() != pod.owner_uid()) return;
+  metrics_.PodCreated(pod.creation_ms() - entry.job->meta().creation_ms());
+}
+
 // What stands under the name of a pod whose creation was not confirmed.
 void JobController::SettleCreate(const std::string& key, const std::string& uid, const std::string& pod,
-                                 absl::Duration hold) {
+                                 absl::Time sent, absl::Duration hold) {
   gateway::v1::GetRequest request;
   SetResourceOf("", "v1", "pods", *request.mutable_resource());
   request.set_namespace_(Live(key, uid)->ns);
   request.set_name(pod);
-  context_.Get(key, std::move(request), [this, key, uid, pod, hold](absl::StatusOr<gateway::v1::GetResponse> response) {
-    JobEntry* live = Live(key, uid);
-    if (live == nullptr) return;
-    live->busy_pods.erase(pod);
-    if (!response.ok()) {
-      HoldPod(*live, pod, hold);
-    } else if (response->has_object()) {
-      // Ours or not, the watch shows it when it is relevant; until then the name is held.
-      HoldPod(*live, pod, absl::Seconds(5));
-      const kube::v1::Pod& found = response->object().pod();
-      if (response->object().has_pod() && found.owner_uid() != uid) {
-        ReportTrouble(*live, NameIsHeld(pod, found), {pod, found.uid()});
-      } else if (response->object().has_pod() &&
-                 context_.ApiNow() - absl::FromUnixMillis(found.creation_ms()) > kShownWithin) {
-        ReportTrouble(*live, LabelIsLost(pod, found, live->name), {pod, found.uid()});
-      }
-    }
-    context_.Wake(key);
-  });
+  context_.Get(
+      key, std::move(request), [this, key, uid, pod, sent, hold](absl::StatusOr<gateway::v1::GetResponse> response) {
+        JobEntry* live = Live(key, uid);
+        if (live == nullptr) return;
+        live->busy_pods.erase(pod);
+        if (!response.ok()) {
+          HoldPod(*live, pod, hold);
+        } else if (response->has_object()) {
+          const kube::v1::Pod& found = response->object().pod();
+          const PodEntry* shown = live->pods.Find(pod);
+          // Ours or not, the watch shows it when it is relevant; until then the name is held.
+          if (shown == nullptr || shown->uid != found.uid()) HoldPod(*live, pod, absl::Seconds(5));
+          if (response->object().has_pod() && found.owner_uid() != uid) {
+            ReportTrouble(*live, NameIsHeld(pod, found), {pod, found.uid()});
+          } else if (found.creation_ms() >= absl::ToUnixMillis(sent - kClockError)) {
+            CountCreated(*live, found);  // By this request: one of before was counted, or is another process's.
+          } else if (response->object().has_pod() &&
+                     context_.ApiNow() - absl::FromUnixMillis(found.creation_ms()) > kShownWithin) {
+            ReportTrouble(*live, LabelIsLost(pod, found, live->name), {pod, found.uid()});
+          }
+        }
+        context_.Wake(key);
+      });
 }
 
 void JobController::DeletePod(JobEntry& entry, const PodEffect& effect) {

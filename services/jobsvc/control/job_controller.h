@@ -142,7 +142,9 @@ class JobController : public runtime::Controller {
   void ActOnPods(JobEntry& entry);
   void CreatePod(JobEntry& entry, const PodEffect& effect);
   void CreateRefused(JobEntry& entry, int32_t task);
-  void SettleCreate(const std::string& key, const std::string& uid, const std::string& pod, absl::Duration hold);
+  void CountCreated(const JobEntry& entry, const kube::v1::Pod& pod);
+  void SettleCreate(const std::string& key, const std::string& uid, const std::string& pod, absl::Time sent,
+                    absl::Duration hold);
   void DeletePod(JobEntry& entry, const PodEffect& effect);
   void KillRefused(JobEntry& entry, const std::string& pod, const gateway::v1::KubeError& error);
   bool HoldsDeletes(JobEntry& entry);

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include <gmock/gmock.h>
+
 #include "services/jobsvc/testing/conformance/conformance.h"
 
 namespace basalt::jobsvc::testing {
@@ -38,9 +40,11 @@ class JobTold : public ConformanceTest {
   using ConformanceTest::Begin;
   using ConformanceTest::BeginRunning;
   using ConformanceTest::Command;
+  using ConformanceTest::Fresh;
   using ConformanceTest::Group;
   using ConformanceTest::kube;
   using ConformanceTest::rig;
+  using ConformanceTest::StartAgain;
 };
 
 struct EventRow {
@@ -203,6 +207,25 @@ TEST_F(JobTold, M3EachPodThatIsMadeIsMeasuredAlsoOneThatIsMadeAgain) {
   rig().Run(absl::Seconds(5));
   EXPECT_TRUE(says("_count 4"));
   EXPECT_TRUE(says("_bucket{le=\"60000\"} 3")) << rig().prometheus->Text();
+}
+
+// Also where nobody says that it was made, and once where another process meets it under its name.
+TEST_F(JobTold, APodWhoseCreationIsNotConfirmedIsMeasuredOnce) {
+  const std::string line = "volcano_controller_job_to_pod_creation_latency_milliseconds_count 3\n";
+  for (const absl::Duration known_after : {absl::ZeroDuration(), absl::Seconds(40)}) {
+    SCOPED_TRACE(known_after);
+    Fresh();
+    rig().unknown_after = known_after;
+    rig().fate = [](const gateway::v1::WriteRequest& request) {
+      return request.has_create() && request.resource().plural() == "pods" ? Fate::kLostAnswer : Fate::kNormal;
+    };
+    Begin(MakeJob("j", 1, 3));
+    rig().Run(absl::Minutes(1));
+    EXPECT_THAT(rig().prometheus->Text(), ::testing::HasSubstr(line));
+    StartAgain(/*lose_disk=*/true);
+    rig().Run(absl::Minutes(1));
+    EXPECT_THAT(rig().prometheus->Text(), ::testing::HasSubstr(line));
+  }
 }
 
 }  // namespace
