@@ -129,6 +129,7 @@ class JobController : public runtime::Controller {
   void AgeHistory(uint32_t slot, const std::set<std::string>& keys);
   int64_t MostHistoryBytes(int64_t of_slot) const;
   void StorePod(JobEntry& entry, const PodChange& change, const kube::v1::Pod* pod, kv::WriteBatch& batch);
+  void ForgetToldDone(JobEntry& entry, kv::WriteBatch& batch);
   std::map<std::string, std::string> MarkersOf(const JobEntry& entry) const;
 
   // -- act.cc: what is sent --

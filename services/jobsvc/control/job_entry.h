@@ -62,6 +62,9 @@ struct JobEntry {
   bool record_dirty = false;
   PodSet pods;            // Beside it, one PodRecord per pod,
   DeadlineSet deadlines;  // and one for each of these that is kept; others are derived from the pods.
+  // Pods that succeeded and are gone, of which the status does not tell yet: their records stay until it does, since
+  // whoever starts on this disk learns from nothing else that their work is done (W19).
+  std::set<std::string> untold_done;
 
   // ---- observed ----
   std::optional<kube::v1::Job> job;  // Newest, without its spec once compiled; none: it is not there (any more).

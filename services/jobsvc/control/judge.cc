@@ -69,9 +69,15 @@ storage::v1::PendingAction ActionOf(const JobEvent& event, const PolicyMatch& ma
 void JobController::StorePod(JobEntry& entry, const PodChange& change, const kube::v1::Pod* pod,
                              kv::WriteBatch& batch) {
   if (!change.after.present()) {
-    if (change.before.present()) batch.Delete(kv::Family::kPods, PodRecordKey(entry.slot, entry.key, change.name));
+    if (!change.before.present()) return;
+    if (change.after.succeeded_gone) {
+      entry.untold_done.insert(change.name);
+    } else {
+      batch.Delete(kv::Family::kPods, PodRecordKey(entry.slot, entry.key, change.name));
+    }
     return;
   }
+  entry.untold_done.erase(change.name);  // The record is this pod's now.
   storage::v1::PodRecord& record = pod_record_;
   record.Clear();
   record.set_uid(change.after.uid);
@@ -94,6 +100,21 @@ void JobController::StorePod(JobEntry& entry, const PodChange& change, const kub
     record.set_status_ms(pod->status_ms());
   }
   PutPod(entry.slot, entry.key, change.name, record, batch);
+}
+
+// Those that the status tells of, or that are to be done again.
+void JobController::ForgetToldDone(JobEntry& entry, kv::WriteBatch& batch) {
+  std::erase_if(entry.untold_done, [&](const std::string& name) {
+    const PodPlace place = entry.pods.PlaceOf(name);
+    const auto& again = entry.commit_again;
+    const bool is_done = place.indexed() && entry.pods.done()[place.task].contains(place.index);
+    if (is_done && std::find(again.begin(), again.end(), place) == again.end()) {
+      const auto told = entry.own.done.find(entry.pods.tasks()[place.task].name);
+      if (told == entry.own.done.end() || !told->second.contains(place.index)) return false;
+    }
+    batch.Delete(kv::Family::kPods, PodRecordKey(entry.slot, entry.key, name));
+    return true;
+  });
 }
 
 void JobController::JudgePod(JobEntry& entry, const std::string& name, DirtyPod& dirty, std::vector<JobEvent>& events,

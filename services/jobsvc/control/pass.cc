@@ -118,6 +118,8 @@ void JobController::Decide(std::string_view key, kv::WriteBatch& batch) {
   JudgeCommands(entry);
   JudgeDeadlines(entry, batch);
   if (may_decide) DecideStatus(entry);
+  // What is told has changed, or what is to be done again is meant.
+  if (entry.job_dirty || !entry.commit_again.empty()) ForgetToldDone(entry, batch);
   entry.job_dirty = false;
   if (entry.record_dirty) {
     PutJob(entry.slot, entry.key, entry.record, batch);
@@ -166,6 +168,9 @@ void JobController::Forget(JobEntry& entry, kv::WriteBatch& batch) {
     } else {
       it = entry.dirty_pods.erase(it);
     }
+  }
+  for (const std::string& name : std::exchange(entry.untold_done, {})) {
+    batch.Delete(kv::Family::kPods, PodRecordKey(entry.slot, entry.key, name));
   }
   const bool empty = entry.pods.known() == 0 && entry.dirty_pods.empty();
   if (empty && entry.stored) {

@@ -101,10 +101,15 @@ void JobController::StartJob(JobEntry& entry, kv::WriteBatch& batch) {
   if (entry.compiled) metrics_.Forget(entry.key, entry.compiled->spec.queue());
   std::vector<std::pair<std::string, storage::v1::PodRecord>> others;
   if (entry.pods.known() > 0) {
-    const absl::Status read = ForEachPod(
-        context_.store(), entry.slot, entry.key,
-        [&](std::string_view name, const storage::v1::PodRecord& record) { others.emplace_back(name, record); });
+    const absl::Status read = ForEachPod(context_.store(), entry.slot, entry.key,
+                                         [&](std::string_view name, const storage::v1::PodRecord& record) {
+                                           if (!entry.untold_done.contains(std::string(name)))
+                                             others.emplace_back(name, record);
+                                         });
     if (!read.ok()) return context_.Fail(read);
+  }
+  for (const std::string& name : std::exchange(entry.untold_done, {})) {
+    batch.Delete(kv::Family::kPods, PodRecordKey(entry.slot, entry.key, name));
   }
   entry.record.Clear();
   entry.record.set_uid(job.meta().uid());
@@ -158,11 +163,13 @@ void JobController::Rebaseline(JobEntry& entry, kv::WriteBatch& batch) {
   std::vector<kube::v1::Pod> known;
   const absl::Status read = ForEachPod(context_.store(), entry.slot, entry.key,
                                        [&](std::string_view name, const storage::v1::PodRecord& record) {
+                                         if (entry.untold_done.contains(std::string(name))) return;
                                          known.push_back(PodFromRecord(name, entry, record));
                                        });
   if (!read.ok()) return context_.Fail(read);
   const std::string prefix = PodRecordPrefix(entry.slot, entry.key);
   batch.DeleteRange(kv::Family::kPods, prefix, kv::PrefixEnd(prefix));
+  entry.untold_done.clear();
   const std::string uid = entry.record.uid();
   const int64_t resource_version = entry.record.resource_version();
   const int64_t told_generation = entry.record.told_generation();

@@ -6,6 +6,7 @@
 
 #include "common/base/slots.h"
 #include "services/jobsvc/store/history_store.h"
+#include "services/jobsvc/store/job_store.h"
 #include "services/jobsvc/testing/job_rig.h"
 
 namespace basalt::jobsvc::testing {
@@ -126,6 +127,61 @@ TEST(CrashTest, ATaskIsCompletedByThePodThatFinishedLast) {
   rig.Run();
   EXPECT_EQ(rig.kube().pods().at("default/j-t0-1").uid(), first);
   EXPECT_NE(rig.kube().pods().at("default/j-t0-0").uid(), last);
+}
+
+size_t RecordsOf(JobRig& rig) {
+  size_t records = 0;
+  const absl::Status status = ForEachPod(rig.store(), SlotOf("default/j"), "default/j",
+                                         [&](std::string_view, const storage::v1::PodRecord&) { ++records; });
+  return status.ok() ? records : 0;
+}
+
+// The status tells of it only some seconds later (W19).
+TEST(CrashTest, WorkThatIsDoneIsNotDoneAgainByWhoeverComesBeforeTheStatusTellsOfIt) {
+  JobRig rig;
+  rig.Start();
+  rig.kube().PutJob(MakeJob("j", 1, 2));
+  rig.Run();
+  rig.kube().SetAllPods(kPodRunning);
+  rig.kube().SetPodPhase("default/j-t0-0", kPodSucceeded);
+  rig.Run(absl::Seconds(20));
+  rig.kube().RemovePod("default/j-t0-0");
+  const int64_t told = rig.kube().job("default/j").meta().resource_version();
+  for (int deaths = 0; deaths < 3; ++deaths) {
+    rig.Run(absl::Milliseconds(100));
+    rig.Kill();
+    ASSERT_EQ(rig.kube().job("default/j").meta().resource_version(), told);
+    rig.Start();
+  }
+  rig.Run(absl::Seconds(20));
+  EXPECT_EQ(rig.kube().pods().size(), 1U);
+  EXPECT_EQ(rig.kube().job("default/j").status().counts().succeeded(), 1);
+  EXPECT_EQ(RecordsOf(rig), 1U) << "of the pod that is there; of the other the status tells";
+  rig.Kill();
+  rig.LoseDisk();
+  rig.Start();
+  rig.Run(absl::Seconds(20));
+  EXPECT_EQ(rig.kube().pods().size(), 1U);
+}
+
+TEST(CrashTest, ARecordOfWorkThatIsDoneDoesNotOutliveItsJob) {
+  for (const bool is_replaced : {false, true}) {
+    JobRig rig;
+    rig.Start();
+    rig.kube().PutJob(MakeJob("j", 1, 2));
+    rig.Run();
+    rig.kube().SetAllPods(kPodRunning);
+    rig.kube().SetPodPhase("default/j-t0-0", kPodSucceeded);
+    rig.Run(absl::Seconds(20));
+    rig.kube().RemovePod("default/j-t0-0");
+    rig.Run(absl::Milliseconds(100));
+    ASSERT_EQ(RecordsOf(rig), 2U);
+    rig.kube().DeleteJob("default/j");
+    if (is_replaced) rig.kube().PutJob(MakeJob("j", 1, 1));
+    rig.Run(absl::Seconds(20));
+    EXPECT_EQ(rig.kube().pods().size(), is_replaced ? 1U : 0U);
+    EXPECT_EQ(RecordsOf(rig), is_replaced ? 1U : 0U);
+  }
 }
 
 }  // namespace

@@ -280,6 +280,7 @@ PodChange PodSet::Remove(std::string_view name, std::string_view uid) {
       slot->version = change.before.version;
       slot->phase = kube::v1::POD_PHASE_SUCCEEDED;
     }
+    change.after = *slot;
     Contribute(name, change.place, *slot, true);
   } else {
     others_.erase(others_.find(name));
