@@ -72,6 +72,11 @@ void TellCommand(const storage::v1::PendingAction& command, const std::optional<
   late.set_subject(command.subject());
   late.set_rule(command.rule());
   late.set_action(command.action());
+  if (!ParseAction(command.action()).has_value()) {
+    late.set_result(HistoryRecord::RESULT_REFUSED);
+    late.set_outcome(NoSuchAction(command.action()));
+    return;
+  }
   late.set_result(began ? HistoryRecord::RESULT_CARRIED_OUT : HistoryRecord::RESULT_NOTHING_TO_DO);
   late.set_outcome(began ? "read back from Kubernetes" : "nothing was done; Kubernetes does not tell why");
 }

@@ -181,7 +181,7 @@ class Decider {
   // A command for which there is nothing to do is answered all the same: only then may it be deleted.
   void FinishCommand(const storage::v1::PendingAction& pending, std::optional<Action> action, std::string refusal) {
     PutFacts(in_.pods.counts(), in_.pods.task_counts());
-    if (!action) refusal = fmt::format("{} is refused: there is no such action", Excerpt(pending.action()));
+    if (!action) refusal = NoSuchAction(pending.action());
     const bool is_refused = !refusal.empty();
     const std::string why = is_refused ? std::move(refusal) : NothingToDo(*action);
     NoteAction(pending, is_refused ? HistoryRecord::RESULT_REFUSED : HistoryRecord::RESULT_NOTHING_TO_DO, why);
@@ -401,6 +401,10 @@ class Decider {
 };
 
 }  // namespace
+
+std::string NoSuchAction(std::string_view action) {
+  return fmt::format("{} is refused: there is no such action", Excerpt(action));
+}
 
 Decision Decide(const DecideInput& input) { return Decider(input).Run(); }
 

@@ -112,6 +112,9 @@ TEST(CommandResultTest, IsWhatTookEffectAndNotWhatIsMeantSince) {
     EXPECT_EQ(told.result(), HistoryRecord::RESULT_NOTHING_TO_DO);
     EXPECT_EQ(told.outcome(), "nothing was done; Kubernetes does not tell why");
     EXPECT_EQ(told.action(), "AbortJob");
+    told = ToldLate("Nonsense", "", fate);
+    EXPECT_EQ(told.result(), HistoryRecord::RESULT_REFUSED);
+    EXPECT_EQ(told.outcome(), "Nonsense is refused: there is no such action");
   }
 }
 
