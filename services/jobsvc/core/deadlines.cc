@@ -35,7 +35,7 @@ bool StillHolds(const PendingAction& deadline, const PodSet& pods) {
   if (deadline.event() == kEventPodPending) {
     if (BASALT_PLANTED("deadline_outlives_pending")) return true;
     return pod != nullptr && pod->uid == deadline.pod_uid() && pod->phase == kube::v1::POD_PHASE_PENDING &&
-           !pod->has(kPodTerminating);
+           !pod->has(kPodTerminating) && !pods.rules().targets.contains(pod->uid);
   }
   if (deadline.event() == kEventPodFailed || deadline.event() == kEventPodEvicted) {
     const bool replaced = pod != nullptr && pod->uid != deadline.pod_uid() && !pod->has(kPodForeign);

@@ -281,7 +281,7 @@ class Decider {
     const std::string asked = fmt::format("{} {} {}", pending.action(), pending.task(), pending.partition());
     if (action != Action::kRestartPod && pending.command_uid().empty() && settled_.contains(asked)) return {};
     Targets targets = TargetsOf(action, pending, in_.pods);
-    const bool evicted = pending.event() == kEventPodEvicted;
+    const bool evicted = pending.event() == kEventPodEvicted && NamesTarget(action, pending, in_.pods);
     if (targets.empty() && !evicted) return {};
     const Kill* const before = KillUnderWay();
     // What failed together is restarted once: the targets are all going already.
@@ -386,6 +386,7 @@ class Decider {
       kill.version = status().version();
       kill.retain_soft = true;
       kill.group_uid = std::string(in_.group_uid);
+      if (const Kill* const before = KillUnderWay(); before != nullptr) kill.targets = before->targets;
       new_kill_ = std::move(kill);
     }
     Finish(Decision::Write::kNow);

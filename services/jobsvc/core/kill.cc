@@ -32,11 +32,10 @@ int32_t TaskOf(const storage::v1::PendingAction& pending, const PodSet& pods) {
 
 std::set<std::string> PodsOf(Action action, const storage::v1::PendingAction& pending, const PodSet& pods) {
   if (action == Action::kRestartPod) return PodTarget(pending, pods);
+  if (!NamesTarget(action, pending, pods)) return {};
   const int32_t task = TaskOf(pending, pods);
-  if (task < 0) return {};
   if (action == Action::kRestartTask) return pods.Uids(task, -1);
-  const bool is_there = pods.tasks()[task].partition_size > 0 && pending.partition() >= 0;
-  return is_there ? pods.Uids(task, pending.partition()) : std::set<std::string>{};
+  return pods.Uids(task, pending.partition());
 }
 
 std::vector<PodPlace> DoneOf(Action action, const storage::v1::PendingAction& pending, const PodSet& pods) {
@@ -61,6 +60,13 @@ std::vector<PodPlace> DoneOf(Action action, const storage::v1::PendingAction& pe
 
 Targets TargetsOf(Action action, const storage::v1::PendingAction& pending, const PodSet& pods) {
   return {PodsOf(action, pending, pods), DoneOf(action, pending, pods)};
+}
+
+bool NamesTarget(Action action, const storage::v1::PendingAction& pending, const PodSet& pods) {
+  if (action == Action::kRestartPod) return true;
+  const int32_t task = TaskOf(pending, pods);
+  if (task < 0 || action == Action::kRestartTask) return task >= 0;
+  return pods.tasks()[task].partition_size > 0 && pending.partition() >= 0;
 }
 
 Kill KillOf(const storage::v1::PendingAction& pending, int32_t version) {

@@ -26,6 +26,8 @@ struct Targets {
   bool empty() const { return pods.empty() && again.empty(); }
 };
 Targets TargetsOf(Action action, const storage::v1::PendingAction& pending, const PodSet& pods);
+// Whether there can be any such target: a task without partitions has none to restart.
+bool NamesTarget(Action action, const storage::v1::PendingAction& pending, const PodSet& pods);
 
 // Of the action, without anything that it takes.
 Kill KillOf(const storage::v1::PendingAction& pending, int32_t version);

@@ -91,5 +91,64 @@ TEST(ActionsTest, ARestartOfATaskOrPartitionDoesAgainWhatWasDoneAndRemoved) {
   }
 }
 
+// S40: what a targeted kill takes is not kept because it was the last that the job had.
+TEST(ActionsTest, TheRestartThatUsesUpMaxRetryTakesItsTargetsAllTheSame) {
+  JobRig rig;
+  rig.Start();
+  kube::v1::Job job = WithPolicy(MakeJob("j", 2, 2), "PodFailed", "RestartTask");
+  job.mutable_spec()->set_max_retry(1);
+  rig.kube().PutJob(std::move(job));
+  rig.Run();
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run();
+  for (const std::string pod : {"default/j-t0-0", "default/j-t1-0"}) rig.kube().SetPodPhase(pod, kPodSucceeded);
+  rig.Run(absl::Seconds(20));
+  rig.kube().SetPodPhase("default/j-t0-1", kPodFailed, 1);
+  rig.Run(absl::Seconds(20));
+  EXPECT_EQ(rig.PhaseOf("default/j"), kFailed);
+  ASSERT_EQ(rig.kube().pods().size(), 1U);
+  EXPECT_EQ(rig.kube().pods().begin()->first, "default/j-t1-0") << "of the other task, and finished";
+  EXPECT_EQ(rig.kube().job("default/j").status().counts().succeeded(), 1);
+  EXPECT_EQ(rig.kube().job("default/j").status().counts().failed(), 0);
+}
+
+// Both are due at once, and the first takes the pod that the second is about.
+TEST(ActionsTest, APendingPodThatIsBeingRestartedIsNotWaitedForAnyLonger) {
+  JobRig rig;
+  rig.Start();
+  kube::v1::Job job = WithPolicy(MakeJob("j", 1, 2), "PodFailed", "RestartTask", absl::Seconds(10));
+  job.mutable_spec()->set_min_available(1);
+  rig.kube().PutJob(WithPolicy(std::move(job), "PodPending", "RestartJob", absl::Minutes(1)));
+  rig.Run();
+  rig.kube().SetPodPhase("default/j-t0-0", kPodFailed, 1);
+  rig.Run();
+  rig.Kill();
+  rig.Run(absl::Minutes(2));
+  rig.Start();
+  rig.Run(absl::Seconds(20));
+  EXPECT_EQ(rig.kube().job("default/j").status().retry_count(), 1);
+  EXPECT_EQ(rig.kube().job("default/j").status().version(), 0) << "nothing but the task was restarted";
+}
+
+// W32, 9.4: an eviction takes a pod or a task away, but no partition where there are none.
+TEST(ActionsTest, AnEvictionFromATaskWithoutPartitionsRestartsNone) {
+  JobRig rig;
+  rig.Start();
+  kube::v1::Job job = WithPolicy(MakeJob("j", 2, 2), "PodEvicted", "RestartPartition");
+  job.mutable_spec()->mutable_tasks(0)->mutable_partition_policy()->set_total_partitions(2);
+  job.mutable_spec()->mutable_tasks(0)->mutable_partition_policy()->set_partition_size(1);
+  rig.kube().PutJob(std::move(job));
+  rig.Run();
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run();
+  rig.kube().RemovePod("default/j-t1-0");
+  rig.Run(absl::Seconds(20));
+  EXPECT_EQ(rig.kube().job("default/j").status().retry_count(), 0);
+  EXPECT_EQ(rig.kube().pods().size(), 4U);
+  rig.kube().RemovePod("default/j-t0-1");
+  rig.Run(absl::Seconds(20));
+  EXPECT_EQ(rig.kube().job("default/j").status().retry_count(), 1) << "a partition of one pod";
+}
+
 }  // namespace
 }  // namespace basalt::jobsvc::testing

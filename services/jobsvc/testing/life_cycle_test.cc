@@ -524,6 +524,55 @@ TEST(LifeCycleTest, LostAnswersAreSettledAndNothingIsDoneTwice) {
   for (const auto& entry : *history) EXPECT_TRUE(entry.committed());
 }
 
+// The name is held until the watch shows what stands there: not a moment longer.
+TEST(LifeCycleTest, APodWhoseCreationHadNoAnswerIsMarkedAsSoonAsItIsSurplus) {
+  JobRig rig;
+  rig.Start();
+  rig.fate = [](const gateway::v1::WriteRequest& request) {
+    return request.has_create() && request.resource().plural() == "pods" ? Fate::kLostAnswer : Fate::kNormal;
+  };
+  rig.kube().PutJob(MakeJob("j", 1, 4));
+  ASSERT_TRUE(rig.RunUntil([&] { return rig.kube().pods().size() == 4; }));
+  rig.Run(absl::Milliseconds(100));
+  rig.kube().EditJob("default/j", [](kube::v1::Job& job) {
+    job.mutable_spec()->mutable_tasks(0)->set_replicas(2);
+    job.mutable_spec()->set_min_available(2);
+  });
+  rig.Run(absl::Seconds(1));
+  EXPECT_EQ(rig.kube().Count("patch", "pods"), 2);
+  EXPECT_EQ(rig.kube().pods().size(), 2u);
+}
+
+TEST(LifeCycleTest, AJobStartsAlthoughAPodFailedWhileItWasSurplus) {
+  JobRig rig;
+  rig.Start();
+  rig.kube().PutJob(MakeJob("j", 1, 3));
+  rig.Run();
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run();
+  // Nothing is marked while it is surplus.
+  rig.fate = [](const gateway::v1::WriteRequest& request) {
+    return request.has_patch() && request.resource().plural() == "pods" ? Fate::kNotSent : Fate::kNormal;
+  };
+  const auto scale = [&](int replicas) {
+    rig.kube().EditJob("default/j", [&](kube::v1::Job& job) {
+      job.mutable_spec()->mutable_tasks(0)->set_replicas(replicas);
+      job.mutable_spec()->set_min_available(replicas);
+    });
+    rig.Run(absl::Milliseconds(10));
+  };
+  scale(2);
+  rig.kube().SetPodPhase("default/j-t0-2", kPodFailed);
+  rig.Run(absl::Milliseconds(10));
+  scale(3);
+  rig.fate = nullptr;
+  rig.Run(absl::Minutes(1));
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run();
+  EXPECT_EQ(rig.PhaseOf("default/j"), kRunning);
+  EXPECT_EQ(rig.kube().job("default/j").status().counts().running(), 3);
+}
+
 TEST(LifeCycleTest, AFinishedJobWithATtlIsDeletedOnTime) {
   JobRig rig;
   rig.Start();

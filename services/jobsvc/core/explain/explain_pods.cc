@@ -39,6 +39,8 @@ void PodSurvey::Look(std::string_view name, const storage::v1::PodRecord& record
   if (pod == nullptr || pod->uid != record.uid() || pod->has(kPodForeign)) return;
   if (pod->has(kPodTerminating)) {
     if (going_.empty()) going_ = name;
+  } else if (pods_.PlaceOf(name).task < 0) {
+    return;  // It counts for nothing.
   } else if (pod->phase == kube::v1::POD_PHASE_PENDING) {
     WaitingPods& pods = waiting_[{!record.node_name().empty(), record.reason()}];
     if (pods.count++ == 0) {

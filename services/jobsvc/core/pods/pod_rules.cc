@@ -10,11 +10,12 @@ enum class Class : uint8_t { kNone, kPending, kRunning, kSucceeded, kFailed, kUn
 
 Class Classify(PodPlace place, const PodEntry& entry, const PodRules& rules) {
   if (!entry.present()) return IsDone(entry, rules) ? Class::kSucceeded : Class::kNone;
-  if (entry.has(kPodForeign) || place.task < 0) return Class::kNone;
-  if (entry.has(kPodTerminating)) return Class::kTerminating;
+  if (entry.has(kPodForeign)) return Class::kNone;
   // What a kill takes with it says nothing about the run that follows, whether it has finished or not.
   if (entry.version < (entry.terminal() ? rules.delete_terminal_below : rules.version)) return Class::kTerminating;
   if (!rules.targets.empty() && rules.targets.contains(entry.uid)) return Class::kTerminating;
+  if (entry.has(kPodTerminating) && (place.task >= 0 || rules.kill_all)) return Class::kTerminating;
+  if (place.task < 0) return Class::kNone;    // Of a task that the spec does not have: what a kill takes alone counts.
   if (!place.indexed()) return Class::kNone;  // Surplus: not counted by phase.
   switch (entry.phase) {
     case kube::v1::POD_PHASE_PENDING:
@@ -40,14 +41,15 @@ bool MustMark(PodPlace place, const PodEntry& entry, const PodRules& rules) {
   if (!entry.present() || entry.has(kPodForeign) || entry.has(kPodTerminating) || entry.has(kPodOutOfSync)) {
     return false;
   }
-  if (place.task < 0) return false;
   if (!rules.targets.empty() && rules.targets.contains(entry.uid)) return true;
+  if (place.task < 0) return false;
   if (BASALT_PLANTED("surplus_not_marked")) return false;
-  return !place.indexed() && !rules.kill_all && entry.version >= rules.version;
+  const bool surplus = !place.indexed() || entry.has(kPodFailedSurplus);
+  return surplus && !rules.kill_all && entry.version >= rules.version;
 }
 
 bool MustDelete(PodPlace place, const PodEntry& entry, const PodRules& rules) {
-  if (!entry.present() || entry.has(kPodForeign) || entry.has(kPodTerminating) || place.task < 0) return false;
+  if (!entry.present() || entry.has(kPodForeign) || entry.has(kPodTerminating)) return false;
   if (entry.has(kPodOutOfSync) || (BASALT_PLANTED("surplus_not_marked") && !place.indexed())) return true;
   if (entry.terminal()) return entry.version < rules.delete_terminal_below;
   return rules.kill_all || entry.version < rules.version;

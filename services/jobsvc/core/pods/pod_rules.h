@@ -15,12 +15,13 @@ namespace basalt::jobsvc {
 
 // Bits of PodEntry::flags. The values are stored: never renumber.
 enum PodFlag : uint8_t {
-  kPodTerminating = 1,    // Has a deletionTimestamp.
-  kPodOutOfSync = 2,      // Carries the out-of-sync mark.
-  kPodReady = 4,          // Every container is ready.
-  kPodForeign = 8,        // Holds the name, but is not this job's pod. Never counted, never touched.
-  kPodEvictionSeen = 16,  // Its end has raised PodEvicted already.
-  kPodLabelled = 32,      // Carries the label that names its job by UID: ours made it.
+  kPodTerminating = 1,     // Has a deletionTimestamp.
+  kPodOutOfSync = 2,       // Carries the out-of-sync mark.
+  kPodReady = 4,           // Every container is ready.
+  kPodForeign = 8,         // Holds the name, but is not this job's pod. Never counted, never touched.
+  kPodEvictionSeen = 16,   // Its end has raised PodEvicted already.
+  kPodLabelled = 32,       // Carries the label that names its job by UID: ours made it.
+  kPodFailedSurplus = 64,  // Failed while it was surplus, and nobody was told: it goes although its index is back.
 };
 
 struct PodEntry {
@@ -41,6 +42,8 @@ struct PodEntry {
 };
 
 // Where a pod is: at an index of a task, or among the others (surplus after scaling down, foreign, of an odd name).
+// Task -1: of none that the spec has. Such a pod is left alone and counts for nothing until a kill takes it
+// (9.1, 9.5, 9.6).
 struct PodPlace {
   int32_t task = -1;
   int32_t index = -1;
@@ -59,7 +62,7 @@ struct PodRules {
 
 // Done without a pod, unless a later kill retained nothing.
 bool IsDone(const PodEntry& entry, const PodRules& rules);
-// Marked before it goes: a target, or surplus.
+// Marked before it goes: a target, surplus, or what failed while it was surplus.
 bool MustMark(PodPlace place, const PodEntry& entry, const PodRules& rules);
 bool MustDelete(PodPlace place, const PodEntry& entry, const PodRules& rules);
 // Adds it to what it counts as, or takes it away: `sign` is 1 or -1.

@@ -9,6 +9,9 @@ namespace basalt::jobsvc {
 
 namespace {
 
+// What the pod's own state does not say: it holds for as long as the pod lives.
+constexpr uint8_t kKeptFlags = kPodEvictionSeen | kPodFailedSurplus;
+
 uint8_t FlagsOf(const kube::v1::Pod& pod) {
   uint8_t flags = 0;
   if (pod.deletion_ms() != 0) flags |= kPodTerminating;
@@ -243,8 +246,12 @@ PodChange PodSet::Apply(const kube::v1::Pod& pod) {
   // Owner UID and the three annotations make a pod this job's (job spec 3.2); anything else only holds the name.
   const bool ours = pod.owner_uid() == job_uid_ && pod.has_job_version() && !pod.task().empty();
   const bool labelled = ours && pod.job_uid_label() == job_uid_;
-  slot->flags = static_cast<uint8_t>(FlagsOf(pod) | (same ? slot->flags & kPodEvictionSeen : 0) |
-                                     (ours ? 0 : kPodForeign) | (labelled ? kPodLabelled : 0));
+  slot->flags = static_cast<uint8_t>(FlagsOf(pod) | (same ? slot->flags & kKeptFlags : 0) | (ours ? 0 : kPodForeign) |
+                                     (labelled ? kPodLabelled : 0));
+  if (ours && has_task && !change.place.indexed() && pod.phase() == kube::v1::POD_PHASE_FAILED &&
+      !(same && slot->phase == kube::v1::POD_PHASE_FAILED)) {
+    slot->flags |= kPodFailedSurplus;
+  }
   slot->uid = pod.uid();
   slot->resource_version = pod.resource_version();
   slot->version = pod.job_version();
@@ -328,11 +335,19 @@ std::pair<kube::v1::PodCounts, std::vector<TaskCounts>> PodSet::CountUnder(const
   return {counts, tasks};
 }
 
+std::vector<std::string> PodSet::OfNoTask() const {
+  std::vector<std::string> names;
+  for (const auto& [name, other] : others_) {
+    if (other.task < 0 && !other.entry.has(kPodForeign) && !other.entry.has(kPodTerminating)) names.push_back(name);
+  }
+  return names;
+}
+
 std::set<std::string> PodSet::Uids(int32_t task, int32_t partition) const {
   std::set<std::string> uids;
   const auto size = task >= 0 ? tasks_[task].partition_size : 0;
   ForEach([&](const std::string&, PodPlace place, const PodEntry& entry) {
-    if (entry.has(kPodForeign) || place.task < 0 || (task >= 0 && place.task != task)) return;
+    if (entry.has(kPodForeign) || (task >= 0 && place.task != task)) return;
     if (partition >= 0 && (!place.indexed() || (size > 0 ? place.index / size : 0) != partition)) return;
     uids.insert(entry.uid);
   });

@@ -99,6 +99,8 @@ class PodSet {
   std::pair<kube::v1::PodCounts, std::vector<TaskCounts>> Recount() const { return CountUnder(rules_); }
   // UIDs of this job's present pods in `task` (all when -1), narrowed to one partition when that is >= 0.
   std::set<std::string> Uids(int32_t task, int32_t partition) const;
+  // Names of this job's pods of tasks that it does not have, and that are not going. Walks over those at no index.
+  std::vector<std::string> OfNoTask() const;
   template <typename Visit>  // Visit(name, place, entry), in order.
   void ForEach(Visit visit) const {
     for (size_t t = 0; t < slots_.size(); ++t) {

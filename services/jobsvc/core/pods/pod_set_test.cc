@@ -101,6 +101,27 @@ TEST(PodSetTest, W9AStaleEndOfAnotherUidChangesNothing) {
   EXPECT_EQ(pods.counts().running(), 1);
 }
 
+// Nobody is told of its end while it is surplus, so nobody would act on it once its index is back.
+TEST(PodSetTest, WhatFailedWhileItWasSurplusIsMarkedAlsoWhenItsIndexIsBack) {
+  PodSet pods = testing::MakePodSet({{"a", 4}});
+  pods.Apply(MakePod("j-a-0", "u0", kube::v1::POD_PHASE_FAILED));
+  pods.Apply(MakePod("j-a-1", "u1", kube::v1::POD_PHASE_FAILED));
+  pods.Apply(MakePod("j-a-2", "u2", kube::v1::POD_PHASE_RUNNING));
+  pods.Apply(MakePod("j-a-3", "u3", kube::v1::POD_PHASE_RUNNING));
+  pods.Reshape({{"a", 1}});
+  EXPECT_EQ(pods.to_mark(), (std::set<std::string>{"j-a-1", "j-a-2", "j-a-3"}));
+  pods.Apply(MakePod("j-a-1", "u1", kube::v1::POD_PHASE_FAILED));  // As before: its end was told when it came.
+  pods.Apply(MakePod("j-a-2", "u2", kube::v1::POD_PHASE_FAILED));
+  pods.Apply(MakePod("j-a-3", "u3", kube::v1::POD_PHASE_SUCCEEDED));
+  pods.Reshape({{"a", 4}});
+  EXPECT_EQ(pods.to_mark(), (std::set<std::string>{"j-a-2"}));
+  pods.Apply(MakePod("j-a-2", "u2", kube::v1::POD_PHASE_FAILED));
+  EXPECT_EQ(pods.to_mark(), (std::set<std::string>{"j-a-2"})) << "as long as it lives";
+  pods.Remove("j-a-2", "u2");
+  pods.Apply(MakePod("j-a-2", "u2-new", kube::v1::POD_PHASE_FAILED));
+  EXPECT_TRUE(pods.to_mark().empty()) << "another pod";
+}
+
 void ExpectSameAsRecount(const PodSet& pods) {
   const auto [counts, tasks] = pods.Recount();
   ASSERT_EQ(counts.SerializeAsString(), pods.counts().SerializeAsString());
