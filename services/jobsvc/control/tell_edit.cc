@@ -1,5 +1,7 @@
 // Edits of the spec in history: what changed since history told of it last, also while nobody was here. Written in the
-// batch of the pass that goes by the new spec.
+// batch of the pass that goes by the new spec. And in an Event, where what may not change was changed past the checks.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -18,15 +20,24 @@ void JobController::TellEdit(JobEntry& entry, kv::WriteBatch& batch) {
   const int64_t generation = job.meta().generation();
   // What cannot be read is told as refused, and compared once it can.
   if (record.told_generation() == generation || !job.decode_error().empty()) return;
-  const storage::v1::SpecRecord facts = SpecFacts(job.spec());
+  const bool is_refused = entry.compiled->invalid();
+  storage::v1::SpecRecord facts = SpecFacts(job.spec());
   std::string change;
   bool is_kept = false;
   if (record.told_generation() != 0) {
     const auto before = ReadSpec(context_.store(), entry.slot, entry.key);
     if (!before.ok()) return context_.Fail(before.status());
     is_kept = before->has_value();
-    if (is_kept) change = SpecChange(**before, facts);
+    if (is_kept) {
+      change = SpecChange(**before, facts);
+      const int64_t now_ms = absl::ToUnixMillis(context_.ApiNow());
+      const std::string departure = FollowEdit(**before, is_refused, now_ms, facts);
+      if (!departure.empty()) {
+        entry.notes.push_back({true, std::string(kSpecWarning), fmt::format("{}: {}", departure, kUndoEdit)});
+      }
+    }
   }
+  if (!is_kept) facts.set_never_accepted(is_refused);
   // A deletion makes a generation, too.
   if (!is_kept || !change.empty()) PutSpec(entry.slot, entry.key, facts, batch);
   record.set_told_generation(generation);

@@ -76,7 +76,7 @@ SpecCheck CheckSpec(const kube::v1::Job& job, const kube::v1::JobSpec& spec) {
   warnings.erase(held_up, warnings.end());
   Words refusal = Summary(std::string(kInvalidJob), validation.violations);
   if (refusal.empty()) refusal = Summary("PluginError", missing);
-  return {std::move(refusal), Summary("SpecWarning", warnings)};
+  return {std::move(refusal), Summary(std::string(kSpecWarning), warnings)};
 }
 
 }  // namespace basalt::jobsvc

@@ -20,6 +20,8 @@ namespace basalt::jobsvc {
 
 // Reason of a job whose spec is refused.
 inline constexpr std::string_view kInvalidJob = "InvalidJob";
+// Of one in which something is hardly what was meant.
+inline constexpr std::string_view kSpecWarning = "SpecWarning";
 // Rules that history tells of the spec.
 inline constexpr std::string_view kRuleInitiated = "initiated";
 inline constexpr std::string_view kRuleSpecRefused = "the spec is refused";

@@ -14,6 +14,7 @@
 
 #include "common/base/excerpt.h"
 #include "services/jobsvc/core/plugins/stable_text.h"
+#include "services/jobsvc/core/validate/validate.h"
 
 namespace basalt::jobsvc {
 
@@ -28,17 +29,29 @@ using Fields = google::protobuf::RepeatedPtrField<SpecRecord::Field>;
 constexpr size_t kMostTold = 8;  // Of what changed with numbers, and of what is named.
 constexpr size_t kMostOfName = 63;
 
-// Of what is left in the message, which it takes out.
-void TakeFields(Message& message, Fields& fields) {
+// Of one field alone, which it takes out.
+uint64_t TakeHash(const FieldDescriptor* field, Message& message) {
+  const std::unique_ptr<Message> one(message.New());
+  message.GetReflection()->SwapFields(&message, one.get(), {field});
+  return StableHash(one->SerializeAsString());
+}
+
+bool HasJson(const FieldDescriptor& field) {
+  const Descriptor& message = *field.containing_type();
+  return (&message == kube::v1::TaskSpec::descriptor() &&
+          field.number() == kube::v1::TaskSpec::kTemplateJsonFieldNumber) ||
+         (&message == kube::v1::JobSpec::descriptor() && field.number() == kube::v1::JobSpec::kVolumesFieldNumber);
+}
+
+// Of what is left in the message. `fixed`: its FixedPart.
+void TakeFields(Message& message, Message& fixed, Fields& fields) {
   std::vector<const FieldDescriptor*> given;
   message.GetReflection()->ListFields(message, &given);
-  const std::unique_ptr<Message> one(message.New());
   for (const FieldDescriptor* field : given) {
-    message.GetReflection()->SwapFields(&message, one.get(), {field});
     SpecRecord::Field& kept = *fields.Add();
     kept.set_number(field->number());
-    kept.set_hash(StableHash(one->SerializeAsString()));
-    one->Clear();
+    kept.set_hash(TakeHash(field, message));
+    if (HasJson(*field)) kept.set_meaning(TakeHash(field, fixed));
   }
 }
 
@@ -51,15 +64,25 @@ std::string NameOf(const Descriptor& message, int number) {
   return name.ends_with("Json") ? name.substr(0, name.size() - 4) : name;
 }
 
+bool IsEdited(const SpecRecord::Field& before, const SpecRecord::Field& after) { return before.hash() != after.hash(); }
+
+// By meaning. Where only one of two was kept with it nobody can say.
+bool IsAnother(const SpecRecord::Field& before, const SpecRecord::Field& after) {
+  if (before.meaning() == 0 && after.meaning() == 0) return IsEdited(before, after);
+  return before.meaning() != 0 && after.meaning() != 0 && before.meaning() != after.meaning();
+}
+
+using Differs = bool (*)(const SpecRecord::Field& before, const SpecRecord::Field& after);
+
 void CompareFields(const Fields& before, const Fields& after, const Descriptor& message, const std::string& path,
-                   std::vector<std::string>& named) {
+                   Differs differs, std::vector<std::string>& named) {
   int a = 0;
   int b = 0;
   while (a < before.size() || b < after.size()) {
     const bool only_before = b == after.size() || (a < before.size() && before[a].number() < after[b].number());
     const bool only_after = a == before.size() || (b < after.size() && after[b].number() < before[a].number());
     const int number = only_after ? after[b].number() : before[a].number();
-    if (only_before || only_after || before[a].hash() != after[b].hash()) {
+    if (only_before || only_after || differs(before[a], after[b])) {
       named.push_back(path + NameOf(message, number));
     }
     a += only_after ? 0 : 1;
@@ -81,17 +104,25 @@ void AddIfDiffers(std::string_view what, const std::string& before, const std::s
   if (before != after) told.push_back(fmt::format("{} {} -> {}", what, before, after));
 }
 
-void CompareTask(int index, const SpecRecord::Task& before, const SpecRecord::Task& after,
-                 std::vector<std::string>& told, std::vector<std::string>& named) {
+// All but sizes.
+void NameChanges(const SpecRecord& before, const SpecRecord& after, Differs differs, std::vector<std::string>& named) {
+  for (int i = 0; i < std::min(before.tasks_size(), after.tasks_size()); ++i) {
+    const SpecRecord::Task& old_task = before.tasks(i);
+    const SpecRecord::Task& new_task = after.tasks(i);
+    const std::string path = fmt::format("tasks[{}].", i);
+    if (old_task.name() != new_task.name()) named.push_back(path + "name");
+    CompareFields(old_task.fields(), new_task.fields(), *kube::v1::TaskSpec::descriptor(), path, differs, named);
+  }
+  CompareFields(before.fields(), after.fields(), *kube::v1::JobSpec::descriptor(), "", differs, named);
+}
+
+void CompareTask(const SpecRecord::Task& before, const SpecRecord::Task& after, std::vector<std::string>& told) {
   std::vector<std::string> sizes;
   AddIfDiffers("replicas", fmt::format("{}", before.replicas()), fmt::format("{}", after.replicas()), sizes);
   AddIfDiffers("minAvailable", MinAvailableOf(before), MinAvailableOf(after), sizes);
   if (!sizes.empty()) {
     told.push_back(fmt::format("task {}: {}", Excerpt(before.name(), kMostOfName), fmt::join(sizes, ", ")));
   }
-  const std::string path = fmt::format("tasks[{}].", index);
-  if (before.name() != after.name()) named.push_back(path + "name");
-  CompareFields(before.fields(), after.fields(), *kube::v1::TaskSpec::descriptor(), path, named);
 }
 
 // The first of them, and how many there are beside; `last` stands before that number.
@@ -106,6 +137,7 @@ std::string Join(const std::vector<std::string>& parts, std::string_view between
 }  // namespace
 
 SpecRecord SpecFacts(kube::v1::JobSpec spec) {
+  kube::v1::JobSpec fixed = FixedPart(spec);
   SpecRecord facts;
   if (spec.has_min_available()) facts.set_min_available(spec.min_available());
   facts.set_priority_class_name(spec.priority_class_name());
@@ -120,13 +152,13 @@ SpecRecord SpecFacts(kube::v1::JobSpec spec) {
     task.clear_min_available();
     // An absent number and 0 are one on the wire.
     if (task.max_retry() == 0) task.clear_max_retry();
-    TakeFields(task, *kept.mutable_fields());
+    TakeFields(task, *fixed.mutable_tasks(i), *kept.mutable_fields());
   }
   spec.clear_min_available();
   spec.clear_priority_class_name();
   spec.clear_tasks();
   if (spec.max_retry() == 0) spec.clear_max_retry();
-  TakeFields(spec, *facts.mutable_fields());
+  TakeFields(spec, fixed, *facts.mutable_fields());
   return facts;
 }
 
@@ -137,14 +169,45 @@ std::string SpecChange(const SpecRecord& before, const SpecRecord& after) {
   AddIfDiffers("priorityClassName", PriorityOf(before), PriorityOf(after), told);
   AddIfDiffers("tasks", fmt::format("{}", before.tasks_size()), fmt::format("{}", after.tasks_size()), told);
   for (int i = 0; i < std::min(before.tasks_size(), after.tasks_size()); ++i) {
-    CompareTask(i, before.tasks(i), after.tasks(i), told, named);
+    CompareTask(before.tasks(i), after.tasks(i), told);
   }
-  CompareFields(before.fields(), after.fields(), *kube::v1::JobSpec::descriptor(), "", named);
+  NameChanges(before, after, IsEdited, named);
   if (!named.empty()) {
     const std::string others = "spec edited: " + Join(named, ", ", " ");
     return told.empty() ? others : fmt::format("{}; {}", Join(told, "; ", "; "), others);
   }
   return Join(told, "; ", "; ");
+}
+
+std::string ForbiddenChange(const SpecRecord& before, const SpecRecord& after) {
+  std::vector<std::string> named;
+  NameChanges(before, after, IsAnother, named);
+  std::string first;
+  size_t more = named.size();
+  if (before.tasks_size() != after.tasks_size()) {
+    first = fmt::format("spec.tasks {}", TaskCountChanged(before.tasks_size(), after.tasks_size()));
+  } else if (!named.empty()) {
+    first = fmt::format("spec.{} {}", named.front(), kCannotChange);
+    --more;
+  }
+  return more == 0 ? first : fmt::format("{} (and {} more)", first, more);
+}
+
+std::string Departure(const SpecRecord& spec) {
+  return spec.has_begun_with() ? ForbiddenChange(spec.begun_with(), spec) : std::string();
+}
+
+std::string FollowEdit(const SpecRecord& before, bool is_refused, int64_t now_ms, SpecRecord& after) {
+  if (before.never_accepted()) {
+    after.set_never_accepted(is_refused);
+    return {};
+  }
+  const SpecRecord& begun = before.has_begun_with() ? before.begun_with() : before;
+  std::string departure = ForbiddenChange(begun, after);
+  if (departure.empty()) return {};
+  *after.mutable_begun_with() = begun;
+  after.set_departed_ms(before.has_begun_with() ? before.departed_ms() : now_ms);
+  return ForbiddenChange(before, after).empty() ? std::string() : departure;
 }
 
 }  // namespace basalt::jobsvc

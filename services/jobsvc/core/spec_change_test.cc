@@ -6,6 +6,8 @@
 #include <functional>
 #include <string>
 
+#include "services/jobsvc/core/validate/validate.h"
+
 namespace basalt::jobsvc {
 namespace {
 
@@ -98,6 +100,108 @@ TEST(SpecChangeTest, HoweverMuchChangesItIsSaidInShort) {
   EXPECT_TRUE(change.starts_with("priorityClassName none -> ppp")) << change;
   EXPECT_NE(change.find("; and 2993 more; spec edited: tasks[0].template, "), std::string::npos) << change;
   EXPECT_TRUE(change.ends_with("tasks[7].template and 2992 more")) << change;
+}
+
+std::string ForbiddenBy(const std::function<void(JobSpec&)>& edit) {
+  JobSpec before = Spec(2);
+  for (const char* claim : {"", R"({"resources":{"requests":{"storage":"1Gi"}}})"}) {
+    kube::v1::VolumeSpec& volume = *before.add_volumes();
+    volume.set_mount_path("/data");
+    volume.set_volume_claim_json(claim);
+    if (*claim == '\0') volume.set_volume_claim_name("data");
+  }
+  JobSpec after = before;
+  edit(after);
+  return ForbiddenChange(SpecFacts(before), SpecFacts(after));
+}
+
+std::string CannotChange(const char* field) { return fmt::format("{} {}", field, kCannotChange); }
+
+// Job spec 2.6, U4 and U5.
+TEST(SpecChangeTest, WhatMayNotChangeIsNamedWithWhatMay) {
+  EXPECT_EQ(ForbiddenBy([](JobSpec& spec) {
+              spec.set_min_available(1);
+              spec.set_priority_class_name("high");
+              spec.mutable_tasks(0)->set_replicas(9);
+              spec.mutable_tasks(1)->set_min_available(0);
+              spec.set_max_retry(0);
+            }),
+            "");
+  EXPECT_EQ(ForbiddenBy([](JobSpec& spec) { spec.add_tasks()->set_name("more"); }),
+            "spec.tasks are 3, not 2, but cannot be added or removed; a job keeps its number of tasks");
+  EXPECT_EQ(ForbiddenBy([](JobSpec& spec) { spec.set_queue("batch"); }), CannotChange("spec.queue"));
+  EXPECT_EQ(ForbiddenBy([](JobSpec& spec) { spec.mutable_tasks(1)->set_name("other"); }),
+            CannotChange("spec.tasks[1].name"));
+  EXPECT_EQ(ForbiddenBy([](JobSpec& spec) { spec.mutable_tasks(1)->set_template_json(R"({"spec":{"a":1}})"); }),
+            CannotChange("spec.tasks[1].template"));
+  EXPECT_EQ(ForbiddenBy([](JobSpec& spec) { spec.mutable_volumes(0)->set_volume_claim_name("other"); }),
+            CannotChange("spec.volumes"));
+  EXPECT_EQ(ForbiddenBy([](JobSpec& spec) {
+              spec.set_queue("batch");
+              spec.set_min_success(1);
+              spec.mutable_tasks()->RemoveLast();
+            }),
+            "spec.tasks are 1, not 2, but cannot be added or removed; a job keeps its number of tasks (and 2 more)");
+}
+
+TEST(SpecChangeTest, WhatMeansTheSameMayBeWrittenInOtherWords) {
+  EXPECT_EQ(ForbiddenBy([](JobSpec& spec) {
+              spec.mutable_tasks(0)->set_template_json(R"({"metadata":{"labels":{}},"spec":{}})");
+              spec.mutable_volumes(1)->set_volume_claim_json(R"({"resources":{"requests":{"storage":"1024Mi"}}})");
+              spec.mutable_volumes(1)->set_volume_claim_name("j-pvc-0123456789ab");
+            }),
+            "");
+  // Of a record that was kept without meanings nobody can say.
+  storage::v1::SpecRecord before = SpecFacts(Spec(1));
+  for (auto& field : *before.mutable_tasks(0)->mutable_fields()) field.clear_meaning();
+  JobSpec other = Spec(1);
+  other.mutable_tasks(0)->set_template_json("{}");
+  EXPECT_EQ(ForbiddenChange(before, SpecFacts(other)), "");
+  other.set_queue("batch");
+  EXPECT_EQ(ForbiddenChange(before, SpecFacts(other)), CannotChange("spec.queue"));
+}
+
+TEST(SpecChangeTest, EachEditIsComparedWithWhatTheJobHasBegunWith) {
+  storage::v1::SpecRecord kept = SpecFacts(Spec(2));
+  JobSpec spec = Spec(2);
+  const auto edit = [&](int64_t now_ms, bool is_refused = false) {
+    storage::v1::SpecRecord after = SpecFacts(spec);
+    const std::string departure = FollowEdit(kept, is_refused, now_ms, after);
+    kept = after;
+    return departure;
+  };
+  spec.set_queue("batch");
+  EXPECT_EQ(edit(1000), CannotChange("spec.queue"));
+  spec.mutable_tasks(0)->set_replicas(8);
+  EXPECT_EQ(edit(2000), "") << "this one changed a size alone";
+  EXPECT_EQ(Departure(kept), CannotChange("spec.queue")) << "and it is still so";
+  spec.set_min_success(1);
+  EXPECT_EQ(edit(3000), CannotChange("spec.queue") + " (and 1 more)");
+  EXPECT_EQ(kept.departed_ms(), 1000);
+  EXPECT_FALSE(kept.begun_with().has_begun_with());
+  spec.clear_min_success();
+  spec.set_queue("default");
+  EXPECT_EQ(edit(4000), "") << "it leads back";
+  EXPECT_EQ(Departure(kept), "");
+  EXPECT_FALSE(kept.has_begun_with());
+}
+
+TEST(SpecChangeTest, ASpecThatWasNeverAcceptedMayBeCorrected) {
+  storage::v1::SpecRecord kept = SpecFacts(Spec(2));
+  kept.set_never_accepted(true);
+  JobSpec spec = Spec(1);
+  storage::v1::SpecRecord after = SpecFacts(spec);
+  EXPECT_EQ(FollowEdit(kept, /*is_refused=*/true, 1000, after), "");
+  EXPECT_TRUE(after.never_accepted());
+  kept = after;
+  spec.set_queue("batch");
+  after = SpecFacts(spec);
+  EXPECT_EQ(FollowEdit(kept, /*is_refused=*/false, 2000, after), "");
+  EXPECT_FALSE(after.never_accepted());
+  kept = after;
+  spec.set_queue("other");
+  after = SpecFacts(spec);
+  EXPECT_EQ(FollowEdit(kept, /*is_refused=*/true, 3000, after), CannotChange("spec.queue"));
 }
 
 // It is kept for each job: by what is told apart, whatever the templates weigh.

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "common/base/slots.h"
-#include "common/kube/names.h"
 #include "services/jobsvc/store/job_store.h"
 #include "services/jobsvc/testing/job_rig.h"
 
@@ -137,10 +136,7 @@ TEST_F(DeadlineRecordsTest, AJobThatIsDeletedLeavesNone) {
 TEST_F(DeadlineRecordsTest, AJobThatIsShownOnceMoreAfterItsEndLeavesNone) {
   Begin();
   const auto end = [&] {
-    kube::v1::Object object;
-    *object.mutable_job() = rig_->kube().job(kKey);
-    object.mutable_job()->mutable_meta()->set_resource_version(object.job().meta().resource_version() + 100);
-    rig_->kube().Show(std::string(kube::kWatchJobs), object, true);
+    rig_->kube().ShowJobGone(kKey);
     rig_->Run();
   };
   end();

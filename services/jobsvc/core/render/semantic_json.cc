@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <string_view>
+#include <utility>
 
 #include "common/kube/resources/resources.h"
 
@@ -19,61 +21,55 @@ bool In(const std::array<std::string_view, N>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-bool IsAbsent(const json::value* value, std::string_view name) {
-  if (value == nullptr || value->is_null()) return true;
-  if (value->is_array()) return value->get_array().empty();
-  if (!value->is_object() || !In(kEmptyIsAbsent, name)) return false;
-  const json::object& object = value->get_object();
-  return std::all_of(object.begin(), object.end(), [](const json::key_value_pair& member) {
-    return IsAbsent(&member.value(), std::string_view(member.key().data(), member.key().size()));
-  });
+// By its value alone: the form of a sum is that of what is added to.
+json::value CanonicalQuantity(const json::value& value) {
+  const auto quantity = kube::QuantityFromJson(value);
+  if (!quantity.ok()) return value;
+  const kube::Quantity one = kube::Quantity::OfInt(1);
+  return json::value((one + *quantity - one).Text());
 }
 
-bool SameQuantity(const json::value& a, const json::value& b) {
-  const auto left = kube::QuantityFromJson(a);
-  const auto right = kube::QuantityFromJson(b);
-  return left.ok() && right.ok() && *left == *right;
+json::value Canonical(const json::value& value, std::string_view name, bool is_quantity);
+
+// Its members by name; those that say nothing are left out.
+json::value CanonicalObject(const json::object& object, std::string_view name) {
+  std::map<std::string_view, json::value> members;
+  for (const json::key_value_pair& member : object) {
+    const std::string_view key(member.key().data(), member.key().size());
+    json::value meant = Canonical(member.value(), key, In(kQuantities, name));
+    if (!meant.is_null()) members.emplace(key, std::move(meant));
+  }
+  if (members.empty() && In(kEmptyIsAbsent, name)) return nullptr;
+  json::object canonical;
+  for (auto& [key, meant] : members) canonical.emplace(key, std::move(meant));
+  return canonical;
 }
 
-bool Same(const json::value* a, const json::value* b, std::string_view name, bool quantity);
-
-bool SameObjects(const json::object& a, const json::object& b, std::string_view name) {
-  const bool quantities = In(kQuantities, name);
-  const auto covers = [&](const json::object& from, const json::object& other) {
-    return std::all_of(from.begin(), from.end(), [&](const json::key_value_pair& member) {
-      const std::string_view key(member.key().data(), member.key().size());
-      return Same(&member.value(), other.if_contains(member.key()), key, quantities);
-    });
-  };
-  // The second walk finds only members that the first did not see.
-  return covers(a, b) && std::all_of(b.begin(), b.end(), [&](const json::key_value_pair& member) {
-           return a.contains(member.key()) ||
-                  IsAbsent(&member.value(), std::string_view(member.key().data(), member.key().size()));
-         });
-}
-
-bool Same(const json::value* a, const json::value* b, std::string_view name, bool quantity) {
-  if (IsAbsent(a, name) || IsAbsent(b, name)) return IsAbsent(a, name) && IsAbsent(b, name);
-  if (*a == *b) return true;
-  if (quantity || name == "sizeLimit") return SameQuantity(*a, *b);
-  if (a->is_object() && b->is_object()) return SameObjects(a->get_object(), b->get_object(), name);
-  if (!a->is_array() || !b->is_array()) return false;
-  const json::array& left = a->get_array();
-  const json::array& right = b->get_array();
-  return std::equal(left.begin(), left.end(), right.begin(), right.end(),
-                    [](const json::value& x, const json::value& y) { return Same(&x, &y, {}, false); });
+// Null: it says nothing.
+json::value Canonical(const json::value& value, std::string_view name, bool is_quantity) {
+  if (const json::array* const list = value.if_array(); list != nullptr) {
+    if (list->empty()) return nullptr;
+    json::array items;
+    for (const json::value& item : *list) items.push_back(Canonical(item, {}, false));
+    return items;
+  }
+  if (is_quantity || name == "sizeLimit") return value.is_null() ? value : CanonicalQuantity(value);
+  return value.is_object() ? CanonicalObject(value.get_object(), name) : value;
 }
 
 }  // namespace
 
-bool SemanticallyEqual(const json::value& a, const json::value& b) { return Same(&a, &b, {}, false); }
+bool SemanticallyEqual(const json::value& a, const json::value& b) {
+  return Canonical(a, {}, false) == Canonical(b, {}, false);
+}
 
 bool SemanticallyEqualTexts(const std::string& a, const std::string& b) {
-  if (a == b) return true;
-  if (a.empty() || b.empty()) return false;
-  const absl::StatusOr<json::value> left = ParseJson(a);
-  const absl::StatusOr<json::value> right = ParseJson(b);
-  return left.ok() && right.ok() && SemanticallyEqual(*left, *right);
+  return a == b || CanonicalText(a) == CanonicalText(b);
+}
+
+std::string CanonicalText(const std::string& text) {
+  const absl::StatusOr<json::value> parsed = ParseJson(text);
+  return parsed.ok() ? ToText(Canonical(*parsed, {}, false)) : text;
 }
 
 }  // namespace basalt::jobsvc

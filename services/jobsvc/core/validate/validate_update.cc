@@ -66,42 +66,7 @@ Problem CheckTiers(const JobSpec&, const JobSpec& after) {
 Problem CheckTaskCount(const JobSpec& before, const JobSpec& after) {
   if (before.tasks_size() == after.tasks_size()) return std::nullopt;
   return Broken("U4", ViolationKind::kImmutable, "spec.tasks",
-                fmt::format("are {}, not {}, but cannot be added or removed; a job keeps its number of tasks",
-                            after.tasks_size(), before.tasks_size()));
-}
-
-// Without what may change. An absent number and 0 are one on the wire.
-JobSpec Fixed(const JobSpec& spec) {
-  JobSpec fixed = spec;
-  fixed.clear_min_available();
-  fixed.clear_priority_class_name();
-  if (fixed.max_retry() == 0) fixed.clear_max_retry();
-  for (TaskSpec& task : *fixed.mutable_tasks()) {
-    task.clear_replicas();
-    task.clear_min_available();
-    if (task.max_retry() == 0) task.clear_max_retry();
-  }
-  for (kube::v1::VolumeSpec& volume : *fixed.mutable_volumes()) {
-    // Upstream stores the names that it generates.
-    if (!volume.volume_claim_json().empty()) volume.clear_volume_claim_name();
-  }
-  return fixed;
-}
-
-// Texts of JSON that mean the same become the same.
-void Unify(const JobSpec& before, JobSpec& after) {
-  for (int i = 0; i < before.tasks_size() && i < after.tasks_size(); ++i) {
-    const std::string& old_template = before.tasks(i).template_json();
-    if (SemanticallyEqualTexts(old_template, after.tasks(i).template_json())) {
-      after.mutable_tasks(i)->set_template_json(old_template);
-    }
-  }
-  for (int i = 0; i < before.volumes_size() && i < after.volumes_size(); ++i) {
-    const std::string& old_claim = before.volumes(i).volume_claim_json();
-    if (SemanticallyEqualTexts(old_claim, after.volumes(i).volume_claim_json())) {
-      after.mutable_volumes(i)->set_volume_claim_json(old_claim);
-    }
-  }
+                TaskCountChanged(before.tasks_size(), after.tasks_size()));
 }
 
 std::string WireName(const google::protobuf::FieldDescriptor& field) {
@@ -141,17 +106,35 @@ std::string FirstDifference(const google::protobuf::Message& a, const google::pr
 }
 
 Problem CheckFixedFields(const JobSpec& before, const JobSpec& after) {
-  const JobSpec left = Fixed(before);
-  JobSpec right = Fixed(after);
-  Unify(left, right);
-  const std::string difference = FirstDifference(left, right);
+  const std::string difference = FirstDifference(FixedPart(before), FixedPart(after));
   if (difference.empty()) return std::nullopt;
-  return Broken("U5", ViolationKind::kImmutable, fmt::format("spec.{}", difference),
-                "cannot be changed; of a job only minAvailable, priorityClassName and the tasks' replicas and "
-                "minAvailable can");
+  return Broken("U5", ViolationKind::kImmutable, fmt::format("spec.{}", difference), kCannotChange);
 }
 
 }  // namespace
+
+std::string TaskCountChanged(int before, int after) {
+  return fmt::format("are {}, not {}, but cannot be added or removed; a job keeps its number of tasks", after, before);
+}
+
+JobSpec FixedPart(JobSpec spec) {
+  spec.clear_min_available();
+  spec.clear_priority_class_name();
+  if (spec.max_retry() == 0) spec.clear_max_retry();
+  for (TaskSpec& task : *spec.mutable_tasks()) {
+    task.clear_replicas();
+    task.clear_min_available();
+    if (task.max_retry() == 0) task.clear_max_retry();
+    task.set_template_json(CanonicalText(task.template_json()));
+  }
+  for (kube::v1::VolumeSpec& volume : *spec.mutable_volumes()) {
+    if (volume.volume_claim_json().empty()) continue;
+    // Upstream stores the names that it generates.
+    volume.clear_volume_claim_name();
+    volume.set_volume_claim_json(CanonicalText(volume.volume_claim_json()));
+  }
+  return spec;
+}
 
 std::vector<Violation> ValidateUpdate(const JobSpec& before, const JobSpec& after) {
   for (const auto check : {&CheckTasks, &CheckMinimum, &CheckTiers, &CheckTaskCount, &CheckFixedFields}) {
