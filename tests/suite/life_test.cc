@@ -76,6 +76,37 @@ TEST_F(LifeTest, ARestartWithFinishedJobsWritesNothing) {
   EXPECT_EQ(Writes(), 0) << "also on an empty disk";
 }
 
+constexpr char kMountsData[] = R"(,"volumes":[{"mountPath":"/data","volumeClaimName":"data"}])";
+constexpr char kData[] = R"({"apiVersion":"v1","kind":"PersistentVolumeClaim",)"
+                         R"("metadata":{"name":"data","namespace":"default"},)"
+                         R"("spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}})";
+
+TEST_F(LifeTest, AClaimThatIsMadeLaterLetsTheJobRunAtOnce) {
+  suite_.CreateObject(Job("j", 2, "sleep 1", kMountsData));
+  suite_.time().Advance(absl::Minutes(10));
+  EXPECT_EQ(suite_.JobPhase("default", "j"), "Pending");
+  EXPECT_EQ(Writes("create", "pods"), 0);
+  suite_.CreateObject(kData);
+  EXPECT_TRUE(suite_.time().AdvanceUntil([this] { return Writes("create", "pods") == 2; }, absl::Seconds(1)));
+  EXPECT_TRUE(Reaches("j", "Completed")) << suite_.JobPhase("default", "j");
+}
+
+TEST_F(LifeTest, AClaimThatIsMadeWhileNobodyWatchesIsFoundAfterwards) {
+  for (const std::string_view program : {"gateway-0", "jobsvc-0"}) {
+    const std::string name(program.substr(0, program.find('-')));
+    SCOPED_TRACE(name);
+    suite_.CreateObject(Job(name, 2, "sleep 1", kMountsData));
+    suite_.time().Advance(absl::Minutes(1));
+    EXPECT_EQ(suite_.JobPhase("default", name), "Pending");
+    suite_.Kill(program);
+    suite_.CreateObject(kData);
+    suite_.time().Advance(absl::Minutes(1));
+    suite_.Start(program);
+    EXPECT_TRUE(Reaches(name, "Completed")) << suite_.JobPhase("default", name);
+    suite_.DeleteObject("/api/v1/namespaces/default/persistentvolumeclaims/data");
+  }
+}
+
 TEST_F(LifeTest, AJobWhosePodsFailIsFailed) {
   suite_.CreateObject(Job("bad", 2, "exit 7"));
   EXPECT_TRUE(Reaches("bad", "Failed"));

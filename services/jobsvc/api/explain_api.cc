@@ -13,6 +13,7 @@
 #include "services/jobsvc/api/answers.h"
 #include "services/jobsvc/api/job_api.h"
 #include "services/jobsvc/core/explain/explain.h"
+#include "services/jobsvc/core/spec_change.h"
 #include "services/jobsvc/store/history_store.h"
 #include "services/jobsvc/store/job_store.h"
 
@@ -74,20 +75,38 @@ absl::StatusOr<int64_t> KillSince(JobController& controller, const JobEntry& ent
 int64_t Until(const Retry& retry, absl::Time now) { return retry.Blocks(now) ? absl::ToUnixMillis(retry.until) : 0; }
 
 RetryTimes RetriesOf(const JobEntry& entry, absl::Time now) {
-  return {.status_ms = Until(entry.commit_retry, now),
-          .pods_ms = Until(entry.create_retry.Blocks(now) ? entry.create_retry : entry.probe_retry, now),
-          .kills_ms = Until(entry.kill_retry, now),
-          .objects_ms = Until(entry.object_retry, now),
-          .group_ms = Until(entry.group_retry, now),
-          .commands_ms = Until(entry.command_retry, now)};
+  const auto time_of = [now](const Retry& retry) {
+    return RetryTime{.until_ms = Until(retry, now), .since_ms = retry.since ? absl::ToUnixMillis(*retry.since) : 0};
+  };
+  // Of all of them, and of those that are refused.
+  RetryTime pods = time_of(entry.create_retry);
+  const RetryTime probes = time_of(entry.probe_retry);
+  pods.until_ms = std::max(pods.until_ms, probes.until_ms);
+  if (pods.since_ms == 0) pods.since_ms = probes.since_ms;
+  return {.status = time_of(entry.commit_retry),
+          .pods = pods,
+          .kills = time_of(entry.kill_retry),
+          .objects = time_of(entry.object_retry),
+          .group = time_of(entry.group_retry),
+          .commands = time_of(entry.command_retry),
+          .forwarding = time_of(entry.forwarding_retry),
+          .ttl = time_of(entry.ttl_retry)};
 }
 
-std::set<std::string> MissingClaims(const JobEntry& entry) {
-  std::set<std::string> missing;
+std::map<std::string, int64_t> MissingClaims(const JobEntry& entry, absl::Time now) {
+  std::map<std::string, int64_t> missing;
   for (const WantedClaim& claim : entry.compiled->claims) {
-    if (!entry.claims.contains(claim.name)) missing.insert(claim.name);
+    if (entry.claims.contains(claim.name)) continue;
+    missing[claim.name] = entry.awaited_claims.contains(claim.name) ? 0 : Until(entry.object_retry, now);
   }
   return missing;
+}
+
+// What its edits have made of the spec; empty: nothing is kept of it.
+absl::StatusOr<storage::v1::SpecRecord> SpecOf(JobController& controller, const JobEntry& entry) {
+  if (entry.record.told_generation() == 0) return storage::v1::SpecRecord();
+  BASALT_ASSIGN_OR_RETURN(auto spec, ReadSpec(controller.context().store(), entry.slot, entry.key));
+  return spec ? *std::move(spec) : storage::v1::SpecRecord();
 }
 
 // In their order; without those that are carried out, or are being so.
@@ -111,6 +130,7 @@ absl::StatusOr<job::v1::JobExplanation> ExplanationOf(JobController& controller,
   BASALT_ASSIGN_OR_RETURN(const Past past, PastOf(controller, entry));
   BASALT_ASSIGN_OR_RETURN(PodFindings pods, FindPods(controller, entry));
   BASALT_ASSIGN_OR_RETURN(const int64_t kill_since_ms, KillSince(controller, entry));
+  BASALT_ASSIGN_OR_RETURN(const storage::v1::SpecRecord spec, SpecOf(controller, entry));
   const std::set<std::string> none;
   const EffectInput effects = controller.ViewOf(entry, none);
   const auto group = entry.groups.find(effects.group.name);
@@ -125,7 +145,7 @@ absl::StatusOr<job::v1::JobExplanation> ExplanationOf(JobController& controller,
                           .group = effects.group.present && group != entry.groups.end() ? &group->second : nullptr,
                           .queue = controller.QueueOf(entry),
                           .queue_since_ms = controller.QueueSince(entry),
-                          .missing_claims = MissingClaims(entry),
+                          .missing_claims = MissingClaims(entry, now),
                           .commands = WaitingCommands(entry),
                           .pods = std::move(pods),
                           .kill_since_ms = kill_since_ms,
@@ -133,6 +153,8 @@ absl::StatusOr<job::v1::JobExplanation> ExplanationOf(JobController& controller,
                           .entered_by = past.entered_by ? &*past.entered_by : nullptr,
                           .restarted_by = past.restarted_by ? &*past.restarted_by : nullptr,
                           .refused_since_ms = entry.record.refused_since_ms(),
+                          .departure = Departure(spec),
+                          .departed_ms = spec.departed_ms(),
                           .now_ms = absl::ToUnixMillis(now)});
 }
 

@@ -53,6 +53,51 @@ class MissingClaimsTest : public ExplainApiTest {
   std::vector<absl::Time> refused_at_;
 };
 
+TEST_F(MissingClaimsTest, EachIsToldInItsOwnWordsWithATimeOfItsOwn) {
+  bool models_refused = true;
+  rig_.kube().refuse_get = [&](const gateway::v1::GetRequest& request, gateway::v1::KubeError& error) {
+    if (request.name() != "models" || !models_refused) return false;
+    error.set_code(503);
+    return true;
+  };
+  BeginWaiting();
+  const int64_t data_ms = Find(Explain(), Cause::KIND_CLAIM, "claim data does not exist").since_ms();
+  rig_.Run(absl::Minutes(10));
+  models_refused = false;
+  rig_.Run(absl::Minutes(1));
+  const auto explanation = Explain();
+  EXPECT_EQ(Find(explanation, Cause::KIND_CLAIM, "claim data does not exist").since_ms(), data_ms);
+  Find(explanation, Cause::KIND_CLAIM, "claim models does not exist");
+}
+
+TEST_F(MissingClaimsTest, AnObjectOfAPluginThatIsSomebodyElsesIsToldWithWhatHelps) {
+  gateway::v1::WriteRequest request;
+  request.mutable_resource()->set_plural("services");
+  request.set_namespace_("default");
+  request.set_name("j");
+  request.mutable_create()->set_body(R"({"metadata":{"name":"j"}})");
+  ASSERT_EQ(rig_.kube().Write(request).error().code(), 0);
+  for (const char* name : {"data", "models"}) MakeClaim(name);
+  BeginWaiting();
+  const Cause cause = Find(Explain(), Cause::KIND_PLUGIN, "exists and belongs to somebody else");
+  EXPECT_EQ(cause.subject(), "Service j");
+  EXPECT_EQ(cause.advice(),
+            "Delete that object if nobody needs it, and the job goes on by itself; or submit the job under another "
+            "name.");
+}
+
+TEST_F(MissingClaimsTest, ObjectsThatAreNotMadeYetAreToldWithSinceWhenWithoutAnyWords) {
+  for (const char* name : {"data", "models"}) MakeClaim(name);
+  rig_.fate = [](const gateway::v1::WriteRequest& request) {
+    return request.resource().plural() == "configmaps" && request.has_create() ? Fate::kNotSent : Fate::kNormal;
+  };
+  BeginWaiting();
+  const int64_t began_ms = rig_.kube().job("default/j").meta().creation_ms();
+  const Cause cause = Find(Explain(), Cause::KIND_PLUGIN, "the objects of its plugins are being made");
+  EXPECT_GE(cause.since_ms(), began_ms);
+  EXPECT_LT(cause.since_ms(), began_ms + 1000);
+}
+
 class OneOfTwoClaimsTest : public MissingClaimsTest, public ::testing::WithParamInterface<bool> {};
 
 TEST_P(OneOfTwoClaimsTest, TheOtherIsToldOfAsBefore) {
@@ -84,6 +129,16 @@ TEST_P(OneOfTwoClaimsTest, TheOtherIsToldOfAsBefore) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Appears, OneOfTwoClaimsTest, ::testing::Bool());
+
+TEST_F(MissingClaimsTest, OfWhatIsWatchedNoTryIsPromisedThoughAnotherIsRefused) {
+  refuse_ = true;
+  BeginWaiting();
+  rig_.Run(absl::Minutes(10));
+  const auto explanation = Explain();
+  EXPECT_GT(Find(explanation, Cause::KIND_PLUGIN, "no right to make services").until_ms(), NowMs());
+  EXPECT_EQ(Find(explanation, Cause::KIND_CLAIM, "claim models").until_ms(), 0);
+  EXPECT_EQ(Find(explanation, Cause::KIND_CLAIM, "claim data").until_ms(), 0);
+}
 
 TEST_F(MissingClaimsTest, WhatIsRefusedBesideAClaimThatAppearsIsTriedNoSooner) {
   refuse_ = true;

@@ -58,6 +58,38 @@ TEST_F(ExplainApiTest, HowLongTheServerIsLeftAloneIsToldWithoutAnyWordsOfIt) {
   Begin(MakeJob("j", 1, 1));
   const Cause cause = Find(Explain(), Cause::KIND_PODS, "pods are being made");
   EXPECT_GT(cause.until_ms(), absl::ToUnixMillis(rig_.time().Now()));
+  EXPECT_GT(cause.since_ms(), 0);
+  EXPECT_LE(cause.since_ms(), NowMs() - 1000);
+  rig_.Run(absl::Minutes(10));
+  EXPECT_EQ(Find(Explain(), Cause::KIND_PODS, "pods are being made").since_ms(), cause.since_ms());
+}
+
+TEST_F(ExplainApiTest, AGroupThatNobodyMakesIsToldWithSinceWhen) {
+  rig_.kube().refuse_group = absl::UnavailableError("pgsvc is on its way");
+  Begin(MakeJob("j", 1, 1));
+  const int64_t began_ms = rig_.kube().job("default/j").meta().creation_ms();
+  const Cause cause = Find(Explain(), Cause::KIND_POD_GROUP, "");
+  EXPECT_GE(cause.since_ms(), began_ms);
+  EXPECT_LT(cause.since_ms(), began_ms + 1000);
+}
+
+TEST_F(ExplainApiTest, ARefusedAnnotationHoldsNothingUpAndIsToldWithItsNextTry) {
+  kube::v1::Object queue;
+  queue.mutable_queue()->mutable_meta()->set_name("default");
+  queue.mutable_queue()->set_state("Open");
+  queue.mutable_queue()->set_has_extend_clusters(true);
+  rig_.controller().OnShared("queues", queue, /*gone=*/false);
+  rig_.kube().SetRefuse([](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
+    if (!request.has_patch() || request.resource().plural() != "jobs" || !request.subresource().empty()) return false;
+    error.set_code(403);
+    error.set_message("denied by policy");
+    return true;
+  });
+  BeginRunning(MakeJob("j", 1, 2));
+  rig_.Run(absl::Minutes(1));
+  const auto explanation = Explain();
+  EXPECT_GT(Find(explanation, Cause::KIND_REFUSED, "denied by policy").until_ms(), NowMs());
+  EXPECT_THAT(explanation.summary(), HasSubstr("Nothing holds it up"));
 }
 
 TEST_F(ExplainApiTest, WhatKeepsPodsFromBeingDeletedIsToldInEveryPhase) {
@@ -255,7 +287,7 @@ TEST_F(ExplainApiTest, WhatIsSaidOfAClaimIsNotSaidOfOneWhoseNameBeginsAlike) {
   Begin(job);
   const auto explanation = Explain();
   EXPECT_EQ(Find(explanation, Cause::KIND_CLAIM, "claim data-1 does not exist").subject(), "claim data-1");
-  EXPECT_EQ(Find(explanation, Cause::KIND_CLAIM, "claim data is not there yet").subject(), "claim data");
+  EXPECT_EQ(Find(explanation, Cause::KIND_CLAIM, "claim data does not exist").subject(), "claim data");
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ void JobController::Act(std::string_view key) {
   SendNotes(entry);
   // Newer than what was judged: the pass that is due knows better.
   if (entry.job_dirty || !entry.compiled) return;
-  if (entry.job->meta().deletion_ms() != 0) return;
+  if (entry.job->meta().deletion_ms() != 0) return StopAwaiting(entry);
   if (BASALT_PLANTED("effects_before_commit") && entry.record.has_intent()) {
     *entry.job->mutable_status() = entry.record.intent().status();
     entry.own = ReadControlledState(entry.job->status());
@@ -177,9 +177,11 @@ void JobController::ActOnCommands(JobEntry& entry) {
                      live->deleted_commands.erase(command_uid);
                      TryAgain(*live, live->command_retry);
                      if (IsTold(outcome)) {
-                       ReportTrouble(*live, "CommandError",
-                                     fmt::format("command {} is carried out and cannot be deleted: {}", command_name,
-                                                 outcome.error.message()));
+                       ReportTrouble(
+                           *live,
+                           {.words = {"CommandError", fmt::format("command {} is carried out and cannot be deleted: {}",
+                                                                  command_name, outcome.error.message())},
+                            .subject = fmt::format("command {}", command_name)});
                      }
                    });
   }
@@ -280,7 +282,6 @@ void JobController::ActOnGroup(JobEntry& entry) {
         const absl::Time answered = context_.ApiNow();
         if (response.ok()) {
           live->group_retry.Succeed();
-          live->ensured_version = response->pod_group().meta().resource_version();
           live->troubles.End("PodGroupError");
           // The watch shows it; asked again only if it does not.
           live->group_retry.until = answered + absl::Seconds(2);

@@ -1,4 +1,4 @@
-// Objects of plugins, and claims: made before the first pod, removed once with a full kill that does not come back.
+// Objects of plugins: made before the first pod, removed once with a full kill that does not come back.
 #include <fmt/format.h>
 
 #include <utility>
@@ -14,8 +14,6 @@ namespace basalt::jobsvc {
 using runtime::WriteOutcome;
 
 namespace {
-
-constexpr std::string_view kClaims = "persistentvolumeclaims";
 
 std::string KeyOf(std::string_view plural, std::string_view name) { return fmt::format("{}/{}", plural, name); }
 
@@ -58,25 +56,10 @@ bool IsCurrent(const std::map<std::string, std::string>& objects, const WantedOb
 
 std::string SubjectOf(const WantedObject& object) { return fmt::format("{} {}", object.kind, object.name); }
 
-std::string SubjectOf(const WantedClaim& claim) { return fmt::format("claim {}", claim.name); }
-
 Trouble TroubleOf(const WantedObject& object, std::string_view what) {
   std::string subject = SubjectOf(object);
   std::string message = fmt::format("plugin {}: {}{}", object.plugin, subject, what);
   return {.words = {"PluginError", std::move(message)}, .subject = std::move(subject)};
-}
-
-Trouble TroubleOf(const WantedClaim& claim, std::string_view what) {
-  std::string subject = SubjectOf(claim);
-  std::string message = fmt::format("{}{}", subject, what);
-  return {.words = {"PVCError", std::move(message)}, .subject = std::move(subject)};
-}
-
-bool IsOwnedBy(const kube::v1::ObjectMeta& meta, std::string_view uid) {
-  for (const auto& owner : meta.owner_references()) {
-    if (owner.uid() == uid) return true;
-  }
-  return false;
 }
 
 }  // namespace
@@ -94,6 +77,7 @@ bool JobController::ObjectsReady(const JobEntry& entry) const {
 void JobController::ActOnObjects(JobEntry& entry) {
   const auto phase = entry.job->status().phase();
   if (!MakesPods(phase)) {
+    StopAwaiting(entry);
     if (!entry.objects.empty() && entry.object_retry.Blocks(context_.ApiNow())) {
       return context_.WakeAt(entry.key, entry.object_retry.until);
     }
@@ -221,7 +205,9 @@ void JobController::CompareObject(JobEntry& entry, const WantedObject& object) {
         }
         const kube::v1::ObjectMeta& meta = response->object().generic().meta();
         if (!IsOwnedBy(meta, uid)) {
-          ReportTrouble(*live, TroubleOf(object, " exists and belongs to somebody else; it is left alone"));
+          Trouble taken = TroubleOf(object, " exists and belongs to somebody else; it is left alone");
+          taken.kind = TroubleKind::kTaken;
+          ReportTrouble(*live, std::move(taken));
           give_up();
           return;
         }
@@ -259,66 +245,6 @@ void JobController::CompareObject(JobEntry& entry, const WantedObject& object) {
           context_.Wake(job_key);
         });
       });
-}
-
-void JobController::EnsureClaim(JobEntry& entry, const WantedClaim& claim) {
-  const std::string key = KeyOf(kClaims, claim.name);
-  if (!entry.busy_objects.insert(key).second) return;
-  const auto found = [this, job_key = entry.key, uid = entry.record.uid(), key,
-                      claim](absl::StatusOr<gateway::v1::GetResponse> response) {
-    JobEntry* live = Live(job_key, uid);
-    if (live == nullptr) return;
-    live->busy_objects.erase(key);
-    const bool there = response.ok() && response->has_object();
-    if (there && (claim.json.empty() || IsOwnedBy(response->object().generic().meta(), uid))) {
-      live->claims.insert(claim.name);
-      ObjectIsThere(*live, "PVCError", SubjectOf(claim));
-    } else {
-      live->object_retry.Fail(context_.ApiNow(), context_.random());
-      if (there) {
-        ReportTrouble(*live, TroubleOf(claim, " exists and belongs to somebody else; it is left alone"));
-      } else if (response.ok() && response->error().code() != 404) {
-        if (IsTold(response->error())) ReportTrouble(*live, TroubleOf(claim, ": " + response->error().message()));
-      } else if (response.ok() && claim.json.empty()) {
-        ReportTrouble(*live, TroubleOf(claim, " does not exist; the job waits for it"));
-      }
-    }
-    context_.Wake(job_key);
-  };
-  const auto look = [this, job_key = entry.key, ns = entry.ns, name = claim.name, found] {
-    gateway::v1::GetRequest request;
-    *request.mutable_resource() = ResourceOf(kClaims);
-    request.set_namespace_(ns);
-    request.set_name(name);
-    context_.Get(job_key, std::move(request), found);
-  };
-  if (claim.json.empty()) {
-    look();
-    return;
-  }
-  gateway::v1::WriteRequest request;
-  *request.mutable_resource() = ResourceOf(kClaims);
-  request.set_namespace_(entry.ns);
-  request.set_name(claim.name);
-  request.mutable_create()->set_body(claim.json);
-  context_.Write(entry.key, std::move(request),
-                 [this, job_key = entry.key, uid = entry.record.uid(), key, claim, look](WriteOutcome outcome) {
-                   JobEntry* live = Live(job_key, uid);
-                   if (live == nullptr) return;
-                   if (outcome.kind == WriteOutcome::Kind::kRefused && outcome.error.code() == 409) {
-                     look();
-                     return;
-                   }
-                   live->busy_objects.erase(key);
-                   if (outcome.kind == WriteOutcome::Kind::kDone) {
-                     live->claims.insert(claim.name);
-                     ObjectIsThere(*live, "PVCError", SubjectOf(claim));
-                   } else {
-                     live->object_retry.Fail(context_.ApiNow(), context_.random());
-                     if (IsTold(outcome)) ReportTrouble(*live, TroubleOf(claim, ": " + outcome.error.message()));
-                   }
-                   context_.Wake(job_key);
-                 });
 }
 
 // Removes an object of which no more is known than that it may exist: what it is, the API server says.
@@ -376,8 +302,10 @@ void JobController::DeleteObject(JobEntry& entry, const std::string& object_key,
                    } else {
                      TryAgain(*live, live->object_retry);
                      if (IsTold(outcome)) {
-                       ReportTrouble(*live, "FailedDelete",
-                                     fmt::format("{} cannot be deleted: {}", object_key, outcome.error.message()));
+                       ReportTrouble(*live,
+                                     {.words = {"FailedDelete", fmt::format("{} cannot be deleted: {}", object_key,
+                                                                            outcome.error.message())},
+                                      .subject = object_key});
                      }
                    }
                  });

@@ -37,7 +37,7 @@ void Observe(JobEntry& entry, kube::v1::Pod&& pod) {
 
 JobController::JobController(runtime::Context& context, KeyMaker& keys, JobMetrics& metrics,
                              JobControllerOptions options)
-    : context_(context), keys_(keys), metrics_(metrics), options_(options) {}
+    : context_(context), keys_(keys), metrics_(metrics), options_(options), claim_waits_(context) {}
 
 JobController::~JobController() {
   if (history_timer_ != kNoTimer) context_.loop().Cancel(history_timer_);
@@ -64,6 +64,7 @@ JobEntry* JobController::Lookup(std::string_view key) const {
 
 void JobController::Erase(std::string_view key) {
   const auto it = entries_.find(key);
+  StopAwaiting(*it->second);
   index_.erase(it->second->key);
   entries_.erase(it);
 }
@@ -199,7 +200,7 @@ void JobController::OnGone(std::string_view routing_key, const runtime::Gone& go
   }
 }
 
-void JobController::OnShared(const std::string&, const kube::v1::Object& object, bool gone) {
+void JobController::OnShared(const std::string& watch, const kube::v1::Object& object, bool gone) {
   if (object.has_priority_class()) {
     const std::string& name = object.priority_class().meta().name();
     if (gone) {
@@ -229,6 +230,8 @@ void JobController::OnShared(const std::string&, const kube::v1::Object& object,
       queues_[name] = object.queue();
     }
     if (changes || !is_known) NoteQueue(name);
+  } else if (watch == kClaims && !gone) {
+    NoteClaim(object.generic().meta());
   }
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "common/runtime/controller.h"
+#include "services/jobsvc/control/claim_waits.h"
 #include "services/jobsvc/control/job_entry.h"
 #include "services/jobsvc/control/job_metrics.h"
 #include "services/jobsvc/control/slot_watch.h"
@@ -160,7 +161,7 @@ class JobController : public runtime::Controller {
   void TryAgain(JobEntry& entry, Retry& retry);
   void SendNotes(JobEntry& entry);
 
-  // -- act_objects.cc: objects of plugins, claims --
+  // -- act_objects.cc, act_claims.cc: objects of plugins, claims --
   bool ObjectsReady(const JobEntry& entry) const;
   void ObjectIsThere(JobEntry& entry, std::string_view reason, std::string_view subject);
   void ActOnObjects(JobEntry& entry);
@@ -169,6 +170,12 @@ class JobController : public runtime::Controller {
   void CreateObject(JobEntry& entry, const WantedObject& object, std::string json);
   void CompareObject(JobEntry& entry, const WantedObject& object);
   void EnsureClaim(JobEntry& entry, const WantedClaim& claim);
+  void LookForClaim(JobEntry& entry, const WantedClaim& claim);
+  void ClaimIsThere(JobEntry& entry, const std::string& claim);
+  void AwaitClaim(JobEntry& entry, const WantedClaim& claim);
+  void StopAwaiting(JobEntry& entry);
+  // A claim is there, or has changed.
+  void NoteClaim(const kube::v1::ObjectMeta& meta);
   void FindAndDeleteObject(JobEntry& entry, const std::string& object_key);
   void DeleteObject(JobEntry& entry, const std::string& object_key, const std::string& uid);
 
@@ -188,6 +195,7 @@ class JobController : public runtime::Controller {
   std::map<std::string, int32_t, std::less<>> priorities_;
   std::map<std::string, kube::v1::Queue, std::less<>> queues_;
   std::map<std::string, int64_t, std::less<>> queue_changes_;  // By name, in ms; of those that were seen to change.
+  ClaimWaits claim_waits_;
   storage::v1::PodRecord pod_record_;  // StorePod's: it keeps its memory from one pod to the next.
   Listener listener_;
   // Keys of jobs of which pods are being deleted in one call: by name, so that nothing is made under one, whichever job

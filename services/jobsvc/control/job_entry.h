@@ -39,13 +39,16 @@ struct DirtyPod {
 struct Retry {
   BackOff back_off{{.first = absl::Milliseconds(200), .most = absl::Seconds(30)}};
   absl::Time until = absl::InfinitePast();
+  std::optional<absl::Time> since;  // The first failure of those without success between them.
   bool Blocks(absl::Time now) const { return StillWaits(now, until); }
   // One step for all that was under way together, however many of it are refused.
   void Fail(absl::Time now, Random& random) {
     if (!Blocks(now)) until = now + back_off.Next(random);
+    if (!since) since = now;
   }
   void Succeed() {
     back_off.Reset();
+    since.reset();
     until = absl::InfinitePast();
   }
 };
@@ -107,6 +110,7 @@ struct JobEntry {
   int fruitless_collections = 0;
   absl::Time collected_until = absl::InfinitePast();
   std::set<std::string> busy_objects;
+  std::set<std::string> awaited_claims;  // Missing, and in ClaimWaits.
   Retry create_retry;
   // Tasks of which a pod was refused, and none was made since: the longest untried first.
   std::vector<int32_t> refused_tasks;
@@ -119,7 +123,6 @@ struct JobEntry {
   bool forwarding_in_flight = false;
   Retry forwarding_retry;
   bool ensure_in_flight = false;
-  int64_t ensured_version = 0;           // resourceVersion of the group that the last answer told of.
   std::set<std::string> deleted_groups;  // UIDs with a deletion sent.
   std::set<std::string> deleted_commands;
   bool ttl_in_flight = false;

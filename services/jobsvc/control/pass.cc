@@ -131,6 +131,7 @@ void JobController::Decide(std::string_view key, kv::WriteBatch& batch) {
 
 // The job is not there. Its pods keep their records until they are gone: their names are held.
 void JobController::Forget(JobEntry& entry, kv::WriteBatch& batch) {
+  StopAwaiting(entry);
   if (entry.stored && !entry.record.gone()) {
     entry.record.set_gone(true);
     entry.record.clear_intent();
@@ -256,6 +257,7 @@ void JobController::Recompile(JobEntry& entry, kv::WriteBatch& batch) {
   entry.forwarding_retry.Succeed();
   entry.ttl_retry.Succeed();
   entry.troubles.Clear();
+  StopAwaiting(entry);
   for (const Words* words : {&compiled.refusal, &compiled.warning}) {
     // Once: what the status says already was told before.
     if (!words->empty() && words->message != job.status().message()) {

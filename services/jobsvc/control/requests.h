@@ -1,6 +1,6 @@
 #pragma once
 
-// Requests to the gateway: which object of Kubernetes they are about, and which refusals are told.
+// Requests to the gateway: which object of Kubernetes they are about, whose it is, and which refusals are told.
 #include <string>
 #include <string_view>
 
@@ -37,6 +37,13 @@ inline void SetAnnotation(std::string_view annotation, const std::string& uid, g
   patch.set_body(ToText(body));
   patch.set_field_manager(std::string(kube::kFieldManager));
   patch.set_uid(uid);
+}
+
+inline bool IsOwnedBy(const kube::v1::ObjectMeta& meta, std::string_view uid) {
+  for (const auto& owner : meta.owner_references()) {
+    if (owner.uid() == uid) return true;
+  }
+  return false;
 }
 
 // A refusal that people are told of. That a name is taken is settled; and overload would be made worse by the telling.

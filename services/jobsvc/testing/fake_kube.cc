@@ -23,6 +23,13 @@ void FakeKube::ShowJob(const std::string& key) {
   Show(std::string(kube::kWatchJobs), std::move(object));
 }
 
+void FakeKube::ShowJobGone(const std::string& key) {
+  kube::v1::Object object;
+  *object.mutable_job() = jobs_.at(key);
+  object.mutable_job()->mutable_meta()->set_resource_version(object.job().meta().resource_version() + 100);
+  Show(std::string(kube::kWatchJobs), std::move(object), true);
+}
+
 void FakeKube::ShowPod(const std::string& key) {
   if (pods_.at(key).job_name().empty()) return;  // No watch has it.
   kube::v1::Object object;

@@ -26,7 +26,7 @@ class FakeKube {
     int code = 0;  // 0: accepted.
     bool dry_run = false;
   };
-  // The newest state of an object; `gone`: its last.
+  // The newest state of an object; `gone`: its last. Of opaque ones the watch is their plural.
   using Watcher = std::function<void(const std::string& watch, const kube::v1::Object& object, bool gone)>;
   // Answers a write instead of the server where it returns true.
   using Refuse = std::function<bool(const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error)>;
@@ -75,6 +75,8 @@ class FakeKube {
   const std::map<std::string, kube::v1::PodGroup>& groups() const { return groups_; }
   const std::map<std::string, kube::v1::Command>& commands() const { return commands_; }
   const std::map<std::string, json::object>& others() const { return others_; }  // "<plural>/<ns>/<name>"
+  // Of an opaque object; empty: there is none.
+  kube::v1::Object Other(const std::string& plural, const std::string& ns, const std::string& name) const;
   kube::v1::Job& job(const std::string& key) { return jobs_.at(key); }
   const json::object& pod_body(const std::string& key) const { return pod_bodies_.at(key); }
   const std::vector<Logged>& log() const { return log_; }
@@ -88,6 +90,8 @@ class FakeKube {
   void Replay(const Watcher& watcher) const;
   // Tells the watchers of an object, whether there is one or not.
   void Show(const std::string& watch, kube::v1::Object object, bool gone = false);
+  // That a job has ended which the next snapshot shows once more, as of a cache that lags.
+  void ShowJobGone(const std::string& key);
 
  private:
   std::string NewUid(std::string_view kind);

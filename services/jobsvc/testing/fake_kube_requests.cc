@@ -145,10 +145,19 @@ kube::v1::Object FakeKube::GenericOf(const std::string& plural_key) const {
   const json::value body = others_.at(plural_key);
   auto* meta = object.mutable_generic()->mutable_meta();
   ReadMeta(body, *meta);
+  const size_t ns = plural_key.find('/') + 1;
+  const size_t name = plural_key.find('/', ns) + 1;
+  meta->set_namespace_(plural_key.substr(ns, name - ns - 1));
+  meta->set_name(plural_key.substr(name));
   meta->set_uid(std::string(FindString(*Find(body, "metadata"), "uid")));
   meta->set_resource_version(FindInt(*Find(body, "metadata"), "resourceVersion"));
   object.mutable_generic()->set_json(ToText(body));
   return object;
+}
+
+kube::v1::Object FakeKube::Other(const std::string& plural, const std::string& ns, const std::string& name) const {
+  const std::string key = plural + "/" + ns + "/" + name;
+  return others_.contains(key) ? GenericOf(key) : kube::v1::Object();
 }
 
 WriteResponse FakeKube::Create(const WriteRequest& request, const std::string& key) {
@@ -207,6 +216,7 @@ WriteResponse FakeKube::Create(const WriteRequest& request, const std::string& k
   stored["metadata"].as_object()["resourceVersion"] = ++version_;
   others_[full] = std::move(stored);
   *response.mutable_object() = GenericOf(full);
+  Show(plural, response.object());
   return response;
 }
 
@@ -287,6 +297,7 @@ WriteResponse FakeKube::Patch(const WriteRequest& request, const std::string& ke
   MergePatch(others_[full], parsed->as_object());
   others_[full]["metadata"].as_object()["resourceVersion"] = ++version_;
   *response.mutable_object() = GenericOf(full);
+  Show(plural, response.object());
   return response;
 }
 
@@ -347,6 +358,7 @@ WriteResponse FakeKube::Delete(const WriteRequest& request, const std::string& k
   object = GenericOf(full);
   if (object.generic().meta().uid() != uid) return Refused(409, "Conflict", "another uid");
   others_.erase(full);
+  Show(plural, object, true);
   return response;
 }
 

@@ -1,6 +1,7 @@
 #include "services/jobsvc/testing/job_rig.h"
 
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <utility>
@@ -40,6 +41,10 @@ Identity IdentityOf(const kube::v1::Object& object) {
   return {pod.uid(), pod.namespace_(), pod.name(), pod.resource_version(), pod.namespace_() + "/" + pod.job_name()};
 }
 
+std::string InterestOf(std::string_view watch, std::string_view ns, std::string_view name) {
+  return fmt::format("{} {}/{}", watch, ns, name);
+}
+
 bool IsWatched(const kube::v1::Object& object) {
   return object.has_job() || object.has_pod() || object.has_pod_group() || object.has_command();
 }
@@ -71,6 +76,7 @@ struct JobRig::Process {
   std::unique_ptr<JobController> controller;
   std::map<std::string, int64_t> seen;  // UID -> resourceVersion.
   std::set<std::string> gone;           // UIDs.
+  std::set<std::string> interests;
   std::set<std::string> dirty;
   bool round_posted = false;
   std::map<std::string, std::pair<absl::Time, TimerId>> timers;
@@ -176,14 +182,30 @@ class JobRig::Context : public runtime::Context {
     if (!peer_) peer_ = std::make_shared<Peer>(rig_, process_);
     return peer_;
   }
-  void AddInterest(std::string_view, std::string_view, std::string_view) override {}
-  void DropInterest(std::string_view, std::string_view, std::string_view) override {}
+  // As the runtime and the gateway do: what there is, then each change.
+  void AddInterest(std::string_view watch, std::string_view ns, std::string_view name) override {
+    EXPECT_TRUE(process_.interests.insert(InterestOf(watch, ns, name)).second) << name << " is asked for twice";
+    process_.loop.RunAfter(kLatency, [this, watch = std::string(watch), ns = std::string(ns),
+                                      name = std::string(name)] { Tell(watch, ns, name); });
+  }
+  void DropInterest(std::string_view watch, std::string_view ns, std::string_view name) override {
+    EXPECT_EQ(process_.interests.erase(InterestOf(watch, ns, name)), 1u) << name << " was not asked for";
+  }
   void Fail(const absl::Status& why) override {
     fmt::print(stderr, "the controller failed: {}\n", why.ToString());
     std::abort();
   }
 
  private:
+  void Tell(const std::string& watch, const std::string& ns, const std::string& name) {
+    kube::v1::Object object = rig_.kube_.Other(watch, ns, name);
+    const bool gone = !object.has_generic();
+    if (gone) {
+      object.mutable_generic()->mutable_meta()->set_namespace_(ns);
+      object.mutable_generic()->mutable_meta()->set_name(name);
+    }
+    rig_.DeliverShared(watch, object, gone);
+  }
   void Answer(const std::string& key, runtime::WriteOutcome::Kind kind, runtime::WriteDone done) {
     const bool unknown = kind == runtime::WriteOutcome::Kind::kUnknown;
     const absl::Duration after = unknown ? std::max(kLatency, rig_.unknown_after) : kLatency;
@@ -208,7 +230,10 @@ kv::KvStore& JobRig::store() { return *process_->store; }
 JobRig::JobRig() : server_loop_(time_, "kube"), kube_(server_loop_), disk_(kv::MakeMemDisk()) {
   kube_.SetWatcher([this](const std::string& watch, const kube::v1::Object& object, bool gone) {
     if (!alive()) return;
-    process_->loop.RunAfter(kLatency, [this, watch, object, gone] { Deliver(watch, object, gone); });
+    process_->loop.RunAfter(kLatency, [this, watch, object, gone] {
+      if (object.has_generic()) return DeliverShared(watch, object, gone);
+      Deliver(watch, object, gone);
+    });
   });
 }
 
@@ -290,6 +315,17 @@ void JobRig::Deliver(const std::string& watch, const kube::v1::Object& object, b
   }
   process.dirty.insert(identity.route);
   PostRound();
+}
+
+void JobRig::DeliverShared(const std::string& watch, const kube::v1::Object& object, bool gone) {
+  if (!alive()) return;
+  const kube::v1::ObjectMeta& meta = object.generic().meta();
+  if (!process_->interests.contains(InterestOf(watch, meta.namespace_(), meta.name()))) return;
+  process_->controller->OnShared(watch, object, gone);
+}
+
+std::set<std::string> JobRig::Interests() const {
+  return process_ == nullptr ? std::set<std::string>() : process_->interests;
 }
 
 void JobRig::PostRound() {

@@ -48,6 +48,8 @@ class JobRig {
   void ClearPoints() { points_ = 0; }
   int rounds() const { return rounds_; }
   int ssh_keys_made() const { return ssh_keys_made_; }
+  // What the process asks for at present: "persistentvolumeclaims default/data".
+  std::set<std::string> Interests() const;
 
   const std::unique_ptr<obs::Metrics> prometheus = obs::MakeMetrics();
   JobMetrics metrics{*prometheus, /*series_per_job=*/false};  // Of all processes.
@@ -84,6 +86,8 @@ class JobRig {
   struct Process;
 
   void Deliver(const std::string& watch, const kube::v1::Object& object, bool gone);
+  // To the process, if it asks for it.
+  void DeliverShared(const std::string& watch, const kube::v1::Object& object, bool gone);
   void PostRound();
   void Round();
   // True when the process has just died.

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "services/jobsvc/core/explain/explain_parts.h"
 #include "services/jobsvc/core/explain/explain_summary.h"
+#include "services/jobsvc/core/spec_change.h"
 #include "services/jobsvc/core/state_machine.h"
 
 namespace basalt::jobsvc {
@@ -30,6 +32,11 @@ int64_t PhaseSince(const ExplainInput& in) {
   return job.status().version() == 0 && job.status().retry_count() == 0 ? job.meta().creation_ms() : 0;
 }
 
+int64_t MadeSince(const ExplainInput& in, const RetryTime& retry) {
+  if (retry.since_ms != 0) return retry.since_ms;
+  return in.effects.job.status().phase() == kube::v1::JOB_PHASE_PENDING ? PhaseSince(in) : 0;
+}
+
 namespace {
 
 bool IsFailedCreate(const Telling& telling) {
@@ -46,7 +53,7 @@ void TellRefusal(Telling& telling) {
 
 void TellKill(const Wait& wait, Telling& telling) {
   const ExplainInput& in = telling.in;
-  TellTrouble("FailedDelete", {.until_ms = in.retry.kills_ms}, telling);
+  TellTrouble("FailedDelete", {}, telling);
   const int32_t terminating = in.effects.pods.counts().terminating();
   std::string message = wait.message;
   if (terminating > 0) message += fmt::format(" ({})", terminating);
@@ -58,11 +65,19 @@ void TellKill(const Wait& wait, Telling& telling) {
   telling.Add(wait.kind, wait.subject, std::move(message), std::move(advice)).set_since_ms(in.kill_since_ms);
 }
 
+void TellPodsBeingMade(const Wait& wait, Telling& telling) {
+  const ExplainInput& in = telling.in;
+  Cause& cause = telling.Add(wait.kind, wait.subject, wait.message);
+  cause.set_until_ms(in.retry.pods.until_ms);
+  // Not before there was a group for them.
+  const int64_t since_ms = MadeSince(in, in.retry.pods);
+  const int64_t group_ms = in.group == nullptr ? 0 : in.group->meta().creation_ms();
+  if (since_ms != 0) cause.set_since_ms(std::max(since_ms, group_ms));
+}
+
 void TellWait(const Wait& wait, Telling& telling) {
   const ExplainInput& in = telling.in;
   switch (wait.kind) {
-    case Cause::KIND_DELETION:
-      return;
     case Cause::KIND_SPEC:
       if (in.refusal.empty()) telling.Add(wait.kind, wait.subject, wait.message);
       return;
@@ -75,9 +90,7 @@ void TellWait(const Wait& wait, Telling& telling) {
       return TellGroup(wait, telling);
     case Cause::KIND_PODS:
       // Why they have not started, or what keeps them from being made, is told for itself.
-      if (in.pods.waiting.empty() && !IsFailedCreate(telling)) {
-        telling.Add(wait.kind, wait.subject, wait.message).set_until_ms(in.retry.pods_ms);
-      }
+      if (in.pods.waiting.empty() && !IsFailedCreate(telling)) TellPodsBeingMade(wait, telling);
       return;
     case Cause::KIND_KILL:
       return TellKill(wait, telling);
@@ -94,7 +107,7 @@ void TellWait(const Wait& wait, Telling& telling) {
 
 void TellCommands(Telling& telling) {
   const ExplainInput& in = telling.in;
-  TellTrouble("CommandError", {.kind = Cause::KIND_COMMAND, .until_ms = in.retry.commands_ms}, telling);
+  TellTrouble("CommandError", {.kind = Cause::KIND_COMMAND}, telling);
   for (size_t i = 0; i < in.commands.size(); ++i) {
     if (i == kMostAlike) {
       telling.Add(Cause::KIND_COMMAND, "", fmt::format("and {} more commands", in.commands.size() - i));
@@ -148,8 +161,34 @@ void TellWaits(Telling& telling) {
   }
 }
 
-void TellCauses(Telling& telling) {
+void TellPodsOfNoTask(Telling& telling) {
+  const std::vector<std::string> pods = telling.in.effects.pods.OfNoTask();
+  if (pods.empty() || !MakesPods(telling.phase())) return;
+  telling.beside.insert(telling.result.causes_size());
+  const bool one = pods.size() == 1;
+  telling.Add(Cause::KIND_PODS, fmt::format("pod {}", pods.front()),
+              fmt::format("{} {} of no task that the spec has: {} not counted, and left alone until the job ends or is "
+                          "restarted",
+                          pods.size(), one ? "pod is" : "pods are", one ? "it is" : "they are"),
+              fmt::format("Give the task its name back, or delete what is not needed: 'kubectl delete pod {} -n {}'.",
+                          pods.front(), telling.job().meta().namespace_()));
+}
+
+void TellWarnings(Telling& telling) {
   const ExplainInput& in = telling.in;
+  if (!in.departure.empty()) {
+    telling.beside.insert(telling.result.causes_size());
+    telling
+        .Add(Cause::KIND_SPEC, "", in.departure,
+             fmt::format("It was edited past the checks of the API server: {}.", kUndoEdit))
+        .set_since_ms(in.departed_ms);
+  }
+  if (in.warning.empty()) return;
+  telling.beside.insert(telling.result.causes_size());
+  telling.Add(Cause::KIND_SPEC, "", in.warning.message);
+}
+
+void TellCauses(Telling& telling) {
   if (telling.job().meta().deletion_ms() != 0) {
     telling
         .Add(Cause::KIND_DELETION, "", "the job is being deleted",
@@ -160,13 +199,14 @@ void TellCauses(Telling& telling) {
   if (Rests(telling.phase())) TellEnd(telling);
   TellRefusal(telling);
   TellStatusWrite(telling);
-  if (IsFailedCreate(telling)) TellTrouble("FailedCreate", {.until_ms = in.retry.pods_ms}, telling);
+  if (IsFailedCreate(telling)) TellTrouble("FailedCreate", {}, telling);
   TellWaits(telling);
   TellCommands(telling);
   TellOtherTroubles(telling);
   TellDeadlines(telling);
   TellRetries(telling);
-  if (!in.warning.empty()) telling.Add(Cause::KIND_SPEC, "", in.warning.message);
+  TellPodsOfNoTask(telling);
+  TellWarnings(telling);
 }
 
 }  // namespace
@@ -182,7 +222,7 @@ JobExplanation Explain(const ExplainInput& input) {
   result.set_time_ms(input.now_ms);
   if (input.entered_by != nullptr) *result.mutable_entered_by() = *input.entered_by;
   TellCauses(telling);
-  result.set_summary(SummaryOf(input, result));
+  result.set_summary(SummaryOf(input, result, telling.beside));
   return std::move(telling.result);
 }
 

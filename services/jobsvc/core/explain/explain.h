@@ -2,7 +2,7 @@
 
 // Why a job is where it is: for people, from what its controller knows anyway. Pure.
 #include <cstdint>
-#include <set>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -16,14 +16,19 @@
 
 namespace basalt::jobsvc {
 
-// Until when Kubernetes or a peer is left alone after a refusal; 0: it is not.
+struct RetryTime {
+  int64_t until_ms = 0;  // Kubernetes or a peer is left alone after a failure; 0: it is not.
+  int64_t since_ms = 0;  // Of the first failure without success since; 0: there was none.
+};
 struct RetryTimes {
-  int64_t status_ms = 0;
-  int64_t pods_ms = 0;     // Making them.
-  int64_t kills_ms = 0;    // Marking and deleting them.
-  int64_t objects_ms = 0;  // Of plugins, and claims.
-  int64_t group_ms = 0;
-  int64_t commands_ms = 0;  // Deleting those that are carried out.
+  RetryTime status;
+  RetryTime pods;     // Making them.
+  RetryTime kills;    // Marking and deleting them.
+  RetryTime objects;  // Of plugins, and claims.
+  RetryTime group;
+  RetryTime commands;  // Deleting those that are carried out.
+  RetryTime forwarding;
+  RetryTime ttl;
 };
 
 struct WaitingCommand {
@@ -39,17 +44,19 @@ struct ExplainInput {
   const Words& status_trouble;  // The same of the status write that is meant.
   const PendingActions& pending;
   const DeadlineSet& deadlines;
-  const kube::v1::PodGroup* group = nullptr;  // Null: there is none.
-  const kube::v1::Queue* queue = nullptr;     // Null: it does not exist.
-  int64_t queue_since_ms = 0;                 // Of its present state or absence; 0: not known.
-  std::set<std::string> missing_claims;
-  std::vector<WaitingCommand> commands;  // That wait for their turn.
+  const kube::v1::PodGroup* group = nullptr;      // Null: there is none.
+  const kube::v1::Queue* queue = nullptr;         // Null: it does not exist.
+  int64_t queue_since_ms = 0;                     // Of its present state or absence; 0: not known.
+  std::map<std::string, int64_t> missing_claims;  // When each is tried again, in ms; 0: now, or it is watched.
+  std::vector<WaitingCommand> commands;           // That wait for their turn.
   PodFindings pods;
   int64_t kill_since_ms = 0;  // Of the decision that began the present kill; 0: not known.
   RetryTimes retry;
   const job::v1::HistoryEntry* entered_by = nullptr;  // The decision that led to its phase; null: it is not remembered.
   const job::v1::HistoryEntry* restarted_by = nullptr;  // The restart that used up maxRetry, where that ended it.
   int64_t refused_since_ms = 0;                         // Its spec; 0: it is not.
+  std::string departure = {};  // Of its spec from the one that was begun with (core/spec_change.h); empty: none.
+  int64_t departed_ms = 0;     // Since when.
   int64_t now_ms = 0;
 };
 

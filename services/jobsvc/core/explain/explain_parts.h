@@ -21,6 +21,7 @@ struct Telling {
   std::set<std::string, std::less<>> troubles = {};  // Reasons of those that are told.
   bool scheduler = false;                            // The scheduler is quoted.
   bool gang = false;                                 // That the gang waits for itself is told.
+  std::set<int> beside = {};                         // Positions of causes that hold nothing up.
 
   const kube::v1::Job& job() const { return in.effects.job; }
   kube::v1::JobPhase phase() const { return job().status().phase(); }
@@ -29,6 +30,8 @@ struct Telling {
 
 // Since when the job is in its phase, in ms; 0: it is not remembered.
 int64_t PhaseSince(const ExplainInput& in);
+// Since when something is being made that every run begins with; 0: not known.
+int64_t MadeSince(const ExplainInput& in, const RetryTime& retry);
 
 // explain_end.cc: of a job that is over, or rests, how it ended and by which pods.
 void TellEnd(Telling& telling);
@@ -42,9 +45,8 @@ void TellRestartingPods(Telling& telling);
 // As what a trouble is told of which no more is known than its words.
 struct TroubleFrame {
   job::v1::Cause::Kind kind = job::v1::Cause::KIND_REFUSED;
-  int64_t until_ms = 0;  // When it is tried again, whatever is known of it; 0: nobody knows.
-  std::string subject = {};
-  std::string advice = {};  // Empty: what helps against refusals.
+  std::string subject = {};  // Empty: that of the trouble.
+  std::string advice = {};   // Empty: what helps against refusals.
 };
 // False: there is no such trouble.
 bool TellTrouble(std::string_view reason, const TroubleFrame& frame, Telling& telling);

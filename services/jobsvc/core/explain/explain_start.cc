@@ -70,7 +70,7 @@ void TellUnschedulable(const kube::v1::PodGroupCondition& words, Telling& tellin
 
 // How old a group is that has to go first says nothing of how long it has been in the way.
 int64_t GroupSince(const ExplainInput& in) {
-  if (in.group == nullptr) return 0;
+  if (in.group == nullptr) return MadeSince(in, in.retry.group);
   if (!in.effects.group.stale) return in.group->meta().creation_ms();
   return std::max(PhaseSince(in), in.group->meta().deletion_ms());
 }
@@ -90,7 +90,7 @@ void TellGroup(const Wait& wait, Telling& telling) {
   const ExplainInput& in = telling.in;
   TellQueue(telling);
   TellGangThatWaitsForItself(telling);
-  const TroubleFrame frame{.kind = wait.kind, .until_ms = in.retry.group_ms, .subject = wait.subject};
+  const TroubleFrame frame{.kind = wait.kind, .subject = wait.subject};
   if (TellTrouble("PodGroupError", frame, telling)) return;
   const kube::v1::PodGroupCondition* const words = WordsOfScheduler(in);
   if (words != nullptr) TellUnschedulable(*words, telling);
@@ -98,7 +98,7 @@ void TellGroup(const Wait& wait, Telling& telling) {
   Cause& cause = telling.Add(
       wait.kind, wait.subject, wait.message,
       is_silent ? "Where nothing happens for long, see whether the scheduler runs and what the queue may use." : "");
-  cause.set_until_ms(in.retry.group_ms);
+  cause.set_until_ms(in.retry.group.until_ms);
   cause.set_since_ms(GroupSince(in));
 }
 

@@ -24,7 +24,8 @@ std::string OriginOf(const ExplainInput& input) {
   return HasUsedUpRetries(input) ? "maxRetry is used up" : "";
 }
 
-std::string SummaryOf(const ExplainInput& input, const job::v1::JobExplanation& explanation) {
+std::string SummaryOf(const ExplainInput& input, const job::v1::JobExplanation& explanation,
+                      const std::set<int>& beside) {
   const kube::v1::Job& job = input.effects.job;
   const kube::v1::JobPhase phase = job.status().phase();
   const std::string_view name =
@@ -37,11 +38,11 @@ std::string SummaryOf(const ExplainInput& input, const job::v1::JobExplanation& 
   if (const std::string origin = OriginOf(input); !origin.empty()) text += fmt::format(": {}", origin);
   text += '.';
   const Cause* first = nullptr;
-  for (const Cause& cause : explanation.causes()) {
-    const bool is_warning = cause.kind() == Cause::KIND_SPEC && input.refusal.empty();
-    const bool holds_up = !is_warning && cause.kind() != Cause::KIND_ENDED && cause.kind() != Cause::KIND_RETRIES &&
-                          cause.kind() != Cause::KIND_DEADLINE;
-    if (holds_up && first == nullptr) first = &cause;
+  for (int i = 0; i < explanation.causes_size() && first == nullptr; ++i) {
+    const Cause& cause = explanation.causes(i);
+    const bool holds_up = !beside.contains(i) && cause.kind() != Cause::KIND_ENDED &&
+                          cause.kind() != Cause::KIND_RETRIES && cause.kind() != Cause::KIND_DEADLINE;
+    if (holds_up) first = &cause;
   }
   if (first != nullptr) {
     text += ' ' + Sentence(first->message());

@@ -10,6 +10,9 @@ using job::v1::Cause;
 
 namespace {
 
+// Of a job that goes on without.
+constexpr std::string_view kForwardingError = "ForwardingError";
+
 // It is not known to the names of errors: an exceeded quota is Forbidden like much else.
 bool IsQuota(std::string_view message) { return message.find("exceeded quota") != std::string_view::npos; }
 
@@ -17,6 +20,9 @@ std::string_view AdviceFor(const Trouble& trouble) {
   switch (trouble.kind) {
     case TroubleKind::kNameHeld:
       return kFreeTheName;
+    case TroubleKind::kTaken:
+      return "Delete that object if nobody needs it, and the job goes on by itself; or submit the job under another "
+             "name.";
     case TroubleKind::kLabelLost:
       return "Either will do; the job goes on by itself.";
     case TroubleKind::kRefused:
@@ -27,23 +33,47 @@ std::string_view AdviceFor(const Trouble& trouble) {
              : "Mend what the API server names; it is tried again by itself, and at once after an edit of the job.";
 }
 
-void TellClaim(const std::string& claim, Telling& telling) {
+// When that is tried again whose refusal has this reason.
+int64_t UntilOf(std::string_view reason, const RetryTimes& retry) {
+  if (reason == "PluginError" || reason == "PVCError") return retry.objects.until_ms;
+  if (reason == "PodGroupError") return retry.group.until_ms;
+  if (reason == "FailedCreate") return retry.pods.until_ms;
+  // Pods, and objects of plugins.
+  if (reason == "FailedDelete") return retry.kills.until_ms != 0 ? retry.kills.until_ms : retry.objects.until_ms;
+  if (reason == "CommandError") return retry.commands.until_ms;
+  if (reason == kForwardingError) return retry.forwarding.until_ms;
+  return reason == "TTLError" ? retry.ttl.until_ms : 0;
+}
+
+Cause& TellOne(const Trouble& trouble, const TroubleFrame& frame, Telling& telling) {
+  const std::string& reason = trouble.words.reason;
+  telling.troubles.emplace(reason);
+  if (reason == kForwardingError) telling.beside.insert(telling.result.causes_size());
+  const bool knows_more = trouble.kind != TroubleKind::kRefused;
+  Cause& cause =
+      telling.Add(trouble.kind == TroubleKind::kNameHeld ? Cause::KIND_NAME_HELD : frame.kind,
+                  knows_more || frame.subject.empty() ? trouble.subject : frame.subject, trouble.words.message,
+                  knows_more || frame.advice.empty() ? std::string(AdviceFor(trouble)) : frame.advice);
+  cause.set_since_ms(telling.in.troubles.SinceMs(reason, trouble.subject));
+  cause.set_until_ms(UntilOf(reason, telling.in.retry));
+  return cause;
+}
+
+void TellClaim(const std::string& claim, int64_t until_ms, Telling& telling) {
   const ExplainInput& in = telling.in;
   TroubleFrame frame{.kind = Cause::KIND_CLAIM,
-                     .until_ms = in.retry.objects_ms,
                      .subject = fmt::format("claim {}", claim),
                      .advice = fmt::format("Create PersistentVolumeClaim {} in namespace {}, or correct what is "
                                            "refused; the job goes on by itself.",
                                            claim, telling.job().meta().namespace_())};
-  const Trouble* const refused = in.troubles.Find("PVCError");
-  if (refused != nullptr && refused->subject == frame.subject) {
-    TellTrouble("PVCError", frame, telling);
+  if (const Trouble* const refused = in.troubles.Find("PVCError", frame.subject); refused != nullptr) {
+    TellOne(*refused, frame, telling).set_until_ms(until_ms);
     return;
   }
   Cause& cause = telling.Add(frame.kind, std::move(frame.subject), fmt::format("claim {} is not there yet", claim),
                              std::move(frame.advice));
   cause.set_since_ms(PhaseSince(in));
-  cause.set_until_ms(frame.until_ms);
+  cause.set_until_ms(until_ms);
 }
 
 }  // namespace
@@ -51,22 +81,18 @@ void TellClaim(const std::string& claim, Telling& telling) {
 bool TellTrouble(std::string_view reason, const TroubleFrame& frame, Telling& telling) {
   const Trouble* const trouble = telling.in.troubles.Find(reason);
   if (trouble == nullptr) return false;
-  telling.troubles.emplace(reason);
-  const bool knows_more = trouble->kind != TroubleKind::kRefused;
-  Cause& cause = telling.Add(trouble->kind == TroubleKind::kNameHeld ? Cause::KIND_NAME_HELD : frame.kind,
-                             knows_more ? trouble->subject : frame.subject, trouble->words.message,
-                             knows_more || frame.advice.empty() ? std::string(AdviceFor(*trouble)) : frame.advice);
-  cause.set_since_ms(telling.in.troubles.SinceMs(reason));
-  cause.set_until_ms(frame.until_ms);
+  TellOne(*trouble, frame, telling);
   return true;
 }
 
 void TellObjects(const Wait& wait, Telling& telling) {
   const ExplainInput& in = telling.in;
-  for (const std::string& claim : in.missing_claims) TellClaim(claim, telling);
-  if (TellTrouble("PluginError", {.kind = wait.kind, .until_ms = in.retry.objects_ms}, telling)) return;
+  for (const auto& [claim, until_ms] : in.missing_claims) TellClaim(claim, until_ms, telling);
+  if (TellTrouble("PluginError", {.kind = wait.kind}, telling)) return;
   if (!in.missing_claims.empty()) return;
-  telling.Add(wait.kind, wait.subject, wait.message).set_until_ms(in.retry.objects_ms);
+  Cause& cause = telling.Add(wait.kind, wait.subject, wait.message);
+  cause.set_since_ms(MadeSince(in, in.retry.objects));
+  cause.set_until_ms(in.retry.objects.until_ms);
 }
 
 void TellOtherTroubles(Telling& telling) {
@@ -82,7 +108,7 @@ void TellStatusWrite(Telling& telling) {
         .Add(Cause::KIND_STATUS_WRITE, "",
              fmt::format("the API server refuses the job's status: {}", in.status_trouble.message),
              "Nothing is done before the status is written. It is tried again by itself.")
-        .set_until_ms(in.retry.status_ms);
+        .set_until_ms(in.retry.status.until_ms);
   }
   int told = 0;
   for (const storage::v1::PendingAction& action : in.pending) {
@@ -94,7 +120,7 @@ void TellStatusWrite(Telling& telling) {
         telling.Add(Cause::KIND_STATUS_WRITE, action.subject(),
                     fmt::format("{} because of {} is to be written to its status", action.action(), action.event()));
     cause.set_since_ms(action.due_ms() != 0 ? action.due_ms() : action.time_ms());
-    cause.set_until_ms(in.retry.status_ms);
+    cause.set_until_ms(in.retry.status.until_ms);
   }
 }
 

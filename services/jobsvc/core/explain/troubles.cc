@@ -11,6 +11,7 @@ namespace {
 // Twice the longest pause between two tries: what was not seen for so long has made room for another cause.
 constexpr absl::Duration kLasts = absl::Minutes(1);
 constexpr size_t kMostCauses = 32;
+constexpr size_t kMostSubjects = 1000;
 
 // In the order in which a job needs what they are about.
 constexpr std::array<std::string_view, 8> kReasons = {"PluginError",  "PVCError",     "PodGroupError",   "FailedCreate",
@@ -48,7 +49,10 @@ bool Troubles::Report(Trouble trouble, std::initializer_list<std::string_view> n
                       absl::Duration interval, std::optional<absl::Time> known_since) {
   const auto [known, begins] = by_reason_.try_emplace(trouble.words.reason);
   Lasting& lasting = known->second;
-  if (begins) lasting.since_ms = absl::ToUnixMillis(known_since.value_or(now));
+  if (lasting.subjects.size() >= kMostSubjects && !lasting.subjects.contains(trouble.subject)) lasting.subjects.clear();
+  const auto [of, first] = lasting.subjects.try_emplace(trouble.subject);
+  if (first) of->second.since_ms = absl::ToUnixMillis(begins ? known_since.value_or(now) : now);
+  of->second.newest = trouble;
   std::string exact = Without(trouble.words.message, names);
   std::string alike = WithoutNumbers(exact);
   if (lasting.causes.size() >= kMostCauses && !lasting.causes.contains(alike)) lasting.causes.clear();
@@ -80,6 +84,7 @@ bool Troubles::End(std::string_view reason, std::string_view subject) {
   Lasting& lasting = at->second;
   const auto is_over = [subject](const auto& cause) { return cause.second.trouble.subject == subject; };
   if (std::erase_if(lasting.causes, is_over) == 0) return false;
+  if (const auto of = lasting.subjects.find(subject); of != lasting.subjects.end()) lasting.subjects.erase(of);
   if (lasting.causes.empty()) {
     by_reason_.erase(at);
     return true;
@@ -99,9 +104,21 @@ const Trouble* Troubles::Find(std::string_view reason) const {
   return at == by_reason_.end() ? nullptr : &at->second.newest;
 }
 
-int64_t Troubles::SinceMs(std::string_view reason) const {
+const Troubles::Subject* Troubles::Of(std::string_view reason, std::string_view subject) const {
   const auto at = by_reason_.find(reason);
-  return at == by_reason_.end() ? 0 : at->second.since_ms;
+  if (at == by_reason_.end()) return nullptr;
+  const auto of = at->second.subjects.find(subject);
+  return of == at->second.subjects.end() ? nullptr : &of->second;
+}
+
+const Trouble* Troubles::Find(std::string_view reason, std::string_view subject) const {
+  const Subject* const of = Of(reason, subject);
+  return of == nullptr ? nullptr : &of->newest;
+}
+
+int64_t Troubles::SinceMs(std::string_view reason, std::string_view subject) const {
+  const Subject* const of = Of(reason, subject);
+  return of == nullptr ? 0 : of->since_ms;
 }
 
 const Words& Troubles::Told() const {

@@ -19,6 +19,7 @@ namespace basalt::jobsvc {
 enum class TroubleKind {
   kRefused,    // What the words say, which are those of the API server or of a plugin.
   kNameHeld,   // An object that is not the job's has the name of a pod.
+  kTaken,      // The same of an object of a plugin, whose name follows from that of the job.
   kLabelLost,  // A pod is there, but without the label by which it is watched.
 };
 
@@ -37,7 +38,7 @@ class Troubles {
               std::optional<absl::Time> known_since = std::nullopt);
   // True: there was one.
   bool End(std::string_view reason);
-  // Of that subject alone: one of several objects is no trouble any more. What is left has begun when it began.
+  // Of that subject alone: one of several objects is no trouble any more.
   bool End(std::string_view reason, std::string_view subject);
   void Clear() { by_reason_.clear(); }
 
@@ -45,8 +46,9 @@ class Troubles {
   bool has(std::string_view reason) const { return by_reason_.contains(reason); }
   // The newest of that reason; null: there is none.
   const Trouble* Find(std::string_view reason) const;
+  const Trouble* Find(std::string_view reason, std::string_view subject) const;
   // In ms; 0: nobody knows.
-  int64_t SinceMs(std::string_view reason) const;
+  int64_t SinceMs(std::string_view reason, std::string_view subject) const;
   // What the status says: the first words of a cause for as long as it lasts, though others come between; of several
   // reasons those of what a job needs first. Empty: there is no trouble.
   const Words& Told() const;
@@ -62,12 +64,19 @@ class Troubles {
     absl::Time told;
     absl::Time seen;
   };
-  struct Lasting {
+  struct Subject {
     int64_t since_ms = 0;
     Trouble newest;
+  };
+  struct Lasting {
+    Trouble newest;
+    std::map<std::string, Subject, std::less<>> subjects;
     std::string shown;                    // The cause that the status tells of.
     std::map<std::string, Cause> causes;  // By their words without names and numbers.
   };
+  // Null: there is none.
+  const Subject* Of(std::string_view reason, std::string_view subject) const;
+
   std::map<std::string, Lasting, std::less<>> by_reason_;
 };
 

@@ -101,12 +101,32 @@ TEST_F(TroublesTest, OfSeveralObjectsEachEndsAlone) {
   EXPECT_EQ(troubles_.Told().message, "claim data-2 does not exist") << "told first of what is left";
   EXPECT_EQ(troubles_.Find("PVCError")->words.message, "claim data-3: forbidden") << "seen last of what is left";
   EXPECT_EQ(troubles_.Find("PVCError")->subject, "claim data-3");
-  EXPECT_EQ(troubles_.SinceMs("PVCError"), absl::ToUnixMillis(began + absl::Seconds(1)));
+  EXPECT_EQ(troubles_.SinceMs("PVCError", "claim data-2"), absl::ToUnixMillis(began + absl::Seconds(2)));
+  EXPECT_EQ(troubles_.SinceMs("PVCError", "claim data-3"), absl::ToUnixMillis(began + absl::Seconds(3)));
+  EXPECT_EQ(troubles_.SinceMs("PVCError", "claim data-1"), 0) << "it is over";
   EXPECT_FALSE(miss("data-2", " does not exist")) << "it was told of";
   EXPECT_TRUE(troubles_.End("PVCError", "claim data-3"));
   EXPECT_EQ(troubles_.Find("PVCError")->subject, "claim data-2");
   EXPECT_TRUE(troubles_.End("PVCError", "claim data-2"));
   EXPECT_TRUE(troubles_.empty());
+}
+
+TEST_F(TroublesTest, EachSubjectHasATimeAndWordsOfItsOwn) {
+  const absl::Time before = now_ - absl::Hours(1);
+  const auto report = [&](const std::string& subject, const std::string& what) {
+    troubles_.Report({.words = {"PVCError", subject + what}, .subject = subject}, {}, now_, kInterval, before);
+    now_ += absl::Seconds(10);
+  };
+  const absl::Time began = now_;
+  report("claim a", " does not exist");
+  report("claim b", " does not exist");
+  report("claim a", ": forbidden");
+  EXPECT_EQ(troubles_.SinceMs("PVCError", "claim a"), absl::ToUnixMillis(before)) << "what is known is of the first";
+  EXPECT_EQ(troubles_.SinceMs("PVCError", "claim b"), absl::ToUnixMillis(began + absl::Seconds(10)));
+  EXPECT_EQ(troubles_.Find("PVCError", "claim a")->words.message, "claim a: forbidden");
+  EXPECT_EQ(troubles_.Find("PVCError", "claim b")->words.message, "claim b does not exist");
+  EXPECT_EQ(troubles_.Find("PVCError", "claim c"), nullptr);
+  EXPECT_EQ(troubles_.Find("FailedCreate", "claim a"), nullptr);
 }
 
 TEST_F(TroublesTest, WhatIsKnownBesideTheWordsIsThatOfTheNewest) {

@@ -61,7 +61,7 @@ TEST_F(ConformanceTest, W12S16ARestartCanBeAbortedTerminatedAndCompleted) {
   }
 }
 
-TEST_F(ConformanceTest, W13S44H9WaitingIsNoErrorHoweverLongItTakes) {
+TEST_F(ConformanceTest, W13S44WaitingIsNoErrorHoweverLongItTakesAndEndsWithItsCause) {
   auto job = MakeJob("j", 1, 2);
   job.mutable_spec()->add_volumes()->set_mount_path("/data");
   job.mutable_spec()->mutable_volumes(0)->set_volume_claim_name("data");
@@ -76,13 +76,17 @@ TEST_F(ConformanceTest, W13S44H9WaitingIsNoErrorHoweverLongItTakes) {
     request.mutable_create()->set_body(R"({"metadata":{"name":"data"}})");
   });
   bool refuse = true;
+  int refused = 0;
   kube().SetRefuse([&](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
     if (!refuse || request.resource().plural() != "pods") return false;
+    ++refused;
     error.set_code(403);
     error.set_reason("Forbidden");
     error.set_message("exceeded quota");
     return true;
   });
+  rig().Run(absl::Milliseconds(20));
+  EXPECT_GT(refused, 0) << "the claim wakes it";
   rig().Run(absl::Hours(3));
   EXPECT_EQ(Phase(), kPending);
   EXPECT_EQ(Status().version(), 0);

@@ -64,5 +64,21 @@ TEST_F(HandlerTest, H5APodThatChangesCarriesItsTaskPartitionAndExitCode) {
   EXPECT_EQ(kube().Count("create", "pods", "j-t1-3"), 1);
 }
 
+TEST_F(HandlerTest, H9AClaimThatAppearsWakesTheJobThatWaitsForIt) {
+  kube::v1::Job job = MakeJob("j", 1, 2);
+  job.mutable_spec()->add_volumes()->set_mount_path("/data");
+  job.mutable_spec()->mutable_volumes(0)->set_volume_claim_name("data");
+  Begin(job);
+  Wait(absl::Hours(1));
+  EXPECT_TRUE(kube().pods().empty());
+  const int gets = kube().gets();
+  Write("persistentvolumeclaims", "data", [](gateway::v1::WriteRequest& request) {
+    request.mutable_create()->set_body(R"({"metadata":{"name":"data"}})");
+  });
+  Wait(absl::Milliseconds(20));
+  EXPECT_EQ(kube().pods().size(), 2u) << "at once";
+  EXPECT_EQ(kube().gets(), gets) << "it was told, and did not look";
+}
+
 }  // namespace
 }  // namespace basalt::jobsvc::testing

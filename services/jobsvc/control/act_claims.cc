@@ -1,0 +1,120 @@
+// Claims that pods of a job mount: made for it, or found there, or waited for until somebody makes them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "services/jobsvc/control/job_controller.h"
+#include "services/jobsvc/control/requests.h"
+
+namespace basalt::jobsvc {
+
+using runtime::WriteOutcome;
+
+namespace {
+
+std::string SubjectOf(std::string_view claim) { return fmt::format("claim {}", claim); }
+
+Trouble TroubleOf(const WantedClaim& claim, std::string_view what) {
+  std::string subject = SubjectOf(claim.name);
+  std::string message = fmt::format("{}{}", subject, what);
+  return {.words = {"PVCError", std::move(message)}, .subject = std::move(subject)};
+}
+
+Trouble IsMissing(const WantedClaim& claim) { return TroubleOf(claim, " does not exist; the job waits for it"); }
+
+bool StillNames(const JobEntry& entry, const WantedClaim& claim) {
+  if (!entry.job || !entry.compiled || !MakesPods(entry.job->status().phase())) return false;
+  return std::any_of(entry.compiled->claims.begin(), entry.compiled->claims.end(),
+                     [&claim](const WantedClaim& named) { return named.name == claim.name; });
+}
+
+}  // namespace
+
+void JobController::EnsureClaim(JobEntry& entry, const WantedClaim& claim) {
+  if (entry.awaited_claims.contains(claim.name)) {
+    // It lasts: what is refused beside it does not take its place in the status.
+    entry.troubles.Report(IsMissing(claim), {}, context_.ApiNow(), options_.event_interval);
+    return;
+  }
+  if (!entry.busy_objects.insert(fmt::format("{}/{}", kClaims, claim.name)).second) return;
+  if (claim.json.empty()) return LookForClaim(entry, claim);
+  auto request = WriteOf("", "v1", kClaims, entry.ns, claim.name);
+  request.mutable_create()->set_body(claim.json);
+  context_.Write(entry.key, std::move(request),
+                 [this, job_key = entry.key, uid = entry.record.uid(), claim](WriteOutcome outcome) {
+                   JobEntry* live = Live(job_key, uid);
+                   if (live == nullptr) return;
+                   if (outcome.kind == WriteOutcome::Kind::kRefused && outcome.error.code() == 409) {
+                     return LookForClaim(*live, claim);
+                   }
+                   live->busy_objects.erase(fmt::format("{}/{}", kClaims, claim.name));
+                   if (outcome.kind == WriteOutcome::Kind::kDone) {
+                     ClaimIsThere(*live, claim.name);
+                   } else {
+                     live->object_retry.Fail(context_.ApiNow(), context_.random());
+                     if (IsTold(outcome)) ReportTrouble(*live, TroubleOf(claim, ": " + outcome.error.message()));
+                   }
+                   context_.Wake(job_key);
+                 });
+}
+
+void JobController::LookForClaim(JobEntry& entry, const WantedClaim& claim) {
+  gateway::v1::GetRequest request;
+  SetResourceOf("", "v1", kClaims, *request.mutable_resource());
+  request.set_namespace_(entry.ns);
+  request.set_name(claim.name);
+  context_.Get(
+      entry.key, std::move(request),
+      [this, job_key = entry.key, uid = entry.record.uid(), claim](absl::StatusOr<gateway::v1::GetResponse> response) {
+        JobEntry* live = Live(job_key, uid);
+        if (live == nullptr) return;
+        live->busy_objects.erase(fmt::format("{}/{}", kClaims, claim.name));
+        const bool there = response.ok() && response->has_object();
+        const bool missing = response.ok() && !there && response->error().code() == 404;
+        if (there && (claim.json.empty() || IsOwnedBy(response->object().generic().meta(), uid))) {
+          ClaimIsThere(*live, claim.name);
+        } else if (missing && claim.json.empty()) {
+          AwaitClaim(*live, claim);
+        } else {
+          live->object_retry.Fail(context_.ApiNow(), context_.random());
+          if (there) {
+            ReportTrouble(*live, TroubleOf(claim, " exists and belongs to somebody else; it is left alone"));
+          } else if (response.ok() && !missing && IsTold(response->error())) {
+            ReportTrouble(*live, TroubleOf(claim, ": " + response->error().message()));
+          }
+        }
+        context_.Wake(job_key);
+      });
+}
+
+void JobController::ClaimIsThere(JobEntry& entry, const std::string& claim) {
+  entry.claims.insert(claim);
+  ObjectIsThere(entry, "PVCError", SubjectOf(claim));
+}
+
+// It is asked for until it comes: no more is heard of it before that.
+void JobController::AwaitClaim(JobEntry& entry, const WantedClaim& claim) {
+  if (!StillNames(entry, claim)) return;
+  entry.awaited_claims.insert(claim.name);
+  claim_waits_.Add(entry.ns, claim.name, entry.key);
+  entry.troubles.End("PVCError", SubjectOf(claim.name));  // That it could not be read is over.
+  ReportTrouble(entry, IsMissing(claim));
+}
+
+void JobController::StopAwaiting(JobEntry& entry) {
+  for (const std::string& claim : std::exchange(entry.awaited_claims, {})) {
+    claim_waits_.Remove(entry.ns, claim, entry.key);
+  }
+}
+
+void JobController::NoteClaim(const kube::v1::ObjectMeta& meta) {
+  for (const std::string& key : claim_waits_.Take(meta.namespace_(), meta.name())) {
+    JobEntry& entry = *Lookup(key);
+    entry.awaited_claims.erase(meta.name());
+    ClaimIsThere(entry, meta.name());
+    context_.Wake(key);
+  }
+}
+
+}  // namespace basalt::jobsvc
