@@ -1,0 +1,157 @@
+// Restarts of jobs, tasks and pods: what is killed, what is made again, and when it ends.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "services/jobsvc/testing/job_rig.h"
+
+namespace basalt::jobsvc::testing {
+namespace {
+
+TEST(RestartTest, RestartJobKillsEverythingAndBeginsAgainWithTheNextVersion) {
+  JobRig rig;
+  rig.kube().graceful_pods = true;
+  rig.Start();
+  rig.kube().PutJob(WithPolicy(MakeJob("j", 1, 3), "PodFailed", "RestartJob"));
+  rig.Run();
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run();
+  const std::string old_group = rig.kube().groups().begin()->second.meta().uid();
+  rig.kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
+  rig.Run(absl::Seconds(2));
+  EXPECT_EQ(rig.PhaseOf("default/j"), kRestarting);
+  EXPECT_EQ(rig.kube().job("default/j").status().retry_count(), 1);
+  EXPECT_EQ(rig.kube().job("default/j").status().version(), 1);
+  EXPECT_EQ(rig.kube().Count("deletecollection", "pods"), 1);
+  rig.kube().FinishDeletions();
+  rig.Run(absl::Seconds(5));
+  EXPECT_EQ(rig.PhaseOf("default/j"), kPending);
+  ASSERT_EQ(rig.kube().pods().size(), 3u);
+  for (const auto& [name, pod] : rig.kube().pods()) EXPECT_EQ(pod.job_version(), 1) << name;
+  ASSERT_EQ(rig.kube().groups().size(), 1u);
+  EXPECT_NE(rig.kube().groups().begin()->second.meta().uid(), old_group);
+  rig.kube().SetAllPods(kPodSucceeded);
+  rig.Run(absl::Seconds(20));
+  EXPECT_EQ(rig.PhaseOf("default/j"), kCompleted);
+  EXPECT_EQ(rig.kube().job("default/j").status().version(), 1);
+  EXPECT_EQ(rig.kube().Count("create", "pods"), 6);
+}
+
+// W11: what a policy answers to comes first, also where it has to wait for a write of counts.
+TEST(RestartTest, NoPodIsMadeAgainWhileAnActionWaitsToBeCommitted) {
+  JobRig rig;
+  rig.Start();
+  rig.kube().PutJob(WithPolicy(MakeJob("j", 1, 3), "PodFailed", "RestartJob"));
+  rig.Run();
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run(absl::Seconds(20));
+  bool under_way = false;
+  rig.fate = [&](const gateway::v1::WriteRequest& request) {
+    if (request.subresource() != "status" || std::exchange(under_way, true)) return Fate::kNormal;
+    return Fate::kLostRequest;  // Nobody knows of it until the server must have given up.
+  };
+  rig.kube().SetPodPhase("default/j-t0-0", kPodSucceeded);
+  ASSERT_TRUE(rig.RunUntil([&] { return under_way; }));
+  rig.kube().ClearLog();
+  rig.kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
+  rig.kube().RemovePod("default/j-t0-1");
+  rig.Run(absl::Minutes(2));
+  EXPECT_EQ(rig.kube().job("default/j").status().version(), 1);
+  EXPECT_EQ(rig.kube().Count("create", "pods"), 3);
+  for (const FakeKube::Logged& write : rig.kube().log()) {
+    if (write.plural == "jobs/status") break;
+    EXPECT_FALSE(write.verb == "create" && write.plural == "pods") << write.name << " was made before the restart";
+  }
+}
+
+TEST(RestartTest, TheFailedPodOfAKilledRunDoesNotDecideAboutTheNext) {
+  JobRig rig;
+  rig.kube().graceful_pods = true;
+  rig.Start();
+  rig.kube().PutJob(WithPolicy(MakeJob("j", 1, 1), "PodFailed", "RestartJob"));
+  rig.Run();
+  rig.kube().SetPodPhase("default/j-t0-0", kPodFailed, 3);
+  rig.Run(absl::Seconds(10));
+  EXPECT_EQ(rig.PhaseOf("default/j"), kRestarting);
+  EXPECT_EQ(rig.kube().job("default/j").status().counts().terminating(), 1);
+  rig.kube().FinishDeletions();
+  rig.Run(absl::Seconds(1));
+  EXPECT_EQ(rig.PhaseOf("default/j"), kPending);
+}
+
+TEST(RestartTest, RestartsEndInFailedWhenTheBudgetIsUsedUp) {
+  JobRig rig;
+  rig.Start();
+  rig.kube().PutJob(WithPolicy(MakeJob("j", 1, 2), "PodFailed", "RestartJob"));
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(rig.RunUntil([&] {
+      return rig.kube().pods().contains("default/j-t0-0") &&
+             rig.kube().pods().at("default/j-t0-0").job_version() == i && rig.PhaseOf("default/j") == kPending;
+    })) << i;
+    rig.Run(absl::Seconds(1));
+    rig.kube().SetPodPhase("default/j-t0-0", kPodFailed, 1);
+    rig.Run(absl::Seconds(1));
+  }
+  rig.Run(absl::Seconds(30));
+  EXPECT_EQ(rig.PhaseOf("default/j"), kFailed);
+  EXPECT_EQ(rig.kube().job("default/j").status().retry_count(), 3);
+  EXPECT_EQ(rig.kube().job("default/j").status().counts().failed(), 1);  // The last retry keeps what finished.
+}
+
+TEST(RestartTest, RestartPodReplacesOnePodAndLeavesTheOthersAlone) {
+  JobRig rig;
+  rig.Start();
+  rig.kube().PutJob(WithPolicy(MakeJob("j", 1, 3), "PodFailed", "RestartPod"));
+  rig.Run();
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run();
+  const std::string other = rig.kube().pods().at("default/j-t0-0").uid();
+  const std::string failed = rig.kube().pods().at("default/j-t0-1").uid();
+  rig.kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
+  rig.Run(absl::Seconds(5));
+  EXPECT_EQ(rig.kube().pods().at("default/j-t0-0").uid(), other);
+  ASSERT_TRUE(rig.kube().pods().contains("default/j-t0-1"));
+  EXPECT_NE(rig.kube().pods().at("default/j-t0-1").uid(), failed);
+  EXPECT_EQ(rig.kube().job("default/j").status().version(), 0);
+  EXPECT_EQ(rig.kube().job("default/j").status().retry_count(), 1);
+  EXPECT_EQ(rig.kube().Count("patch", "pods"), 1);  // Marked before it is deleted.
+  EXPECT_EQ(rig.kube().Count("delete", "pods"), 1);
+  rig.kube().SetAllPods(kPodSucceeded);
+  rig.Run(absl::Seconds(20));
+  EXPECT_EQ(rig.PhaseOf("default/j"), kCompleted);
+}
+
+TEST(RestartTest, PodsOfATaskThatFailTogetherRestartItOnce) {
+  JobRig rig;
+  rig.kube().graceful_pods = true;
+  rig.Start();
+  kube::v1::Job job = WithPolicy(MakeJob("j", 2, 6), "PodFailed", "RestartTask");
+  job.mutable_spec()->set_min_available(6);
+  rig.kube().PutJob(job);
+  rig.Run();
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run(absl::Seconds(10));
+  for (int i = 0; i < 6; ++i) rig.kube().SetPodPhase("default/j-t0-" + std::to_string(i), kPodFailed, 1);
+  rig.Run(absl::Seconds(10));
+  rig.kube().FinishDeletions();
+  rig.Run(absl::Seconds(10));
+  EXPECT_EQ(rig.kube().job("default/j").status().retry_count(), 1);
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run(absl::Seconds(10));
+  EXPECT_EQ(rig.PhaseOf("default/j"), kRunning);
+}
+
+TEST(RestartTest, AnEvictedPodIsMadeAgainWithoutAPolicy) {
+  JobRig rig;
+  rig.Start();
+  rig.kube().PutJob(MakeJob("j", 1, 2));
+  rig.Run();
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run();
+  rig.kube().RemovePod("default/j-t0-1");
+  rig.Run(absl::Seconds(5));
+  EXPECT_EQ(rig.kube().pods().size(), 2u);
+  EXPECT_EQ(rig.kube().job("default/j").status().retry_count(), 0);
+}
+}  // namespace
+}  // namespace basalt::jobsvc::testing

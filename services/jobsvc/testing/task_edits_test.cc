@@ -1,0 +1,238 @@
+// Tasks that come, go or change their name under a running job, which no definition forbids here: pods of a task that
+// the spec does not have are left alone and count for nothing (job spec 9.1), until a full kill takes every pod
+// (9.5, 9.6).
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "common/base/slots.h"
+#include "common/kube/names.h"
+#include "services/jobsvc/store/history_store.h"
+#include "services/jobsvc/testing/job_rig.h"
+
+namespace basalt::jobsvc::testing {
+namespace {
+
+using kube::v1::Job;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+constexpr char kKey[] = "default/j";
+
+class TaskEditsTest : public ::testing::Test {
+ protected:
+  // Two tasks of two pods each, all of which run.
+  void Begin(Job job = MakeJob("j", 2, 2)) {
+    job.mutable_spec()->set_min_available(2);
+    rig_.Start();
+    rig_.kube().PutJob(std::move(job));
+    rig_.Run();
+    SetAll({"t0-0", "t0-1", "t1-0", "t1-1"}, kPodRunning);
+    ASSERT_EQ(rig_.PhaseOf(kKey), kRunning);
+    ASSERT_EQ(Status().counts().running(), 4);
+  }
+  void BeginAnew() {
+    if (rig_.kube().jobs().contains(kKey)) rig_.kube().DeleteJob(kKey);
+    if (rig_.alive()) rig_.Kill();
+    rig_.LoseDisk();
+    Begin();
+  }
+  void Edit(const std::function<void(kube::v1::JobSpec&)>& edit) {
+    rig_.kube().EditJob(kKey, [&](Job& job) { edit(*job.mutable_spec()); });
+    rig_.Run(absl::Seconds(20));
+  }
+  void AddTask(const std::string& name, int32_t replicas) {
+    Edit([&](kube::v1::JobSpec& spec) {
+      kube::v1::TaskSpec& task = *spec.add_tasks();
+      task = spec.tasks(0);
+      task.set_name(name);
+      task.set_replicas(replicas);
+    });
+  }
+  void RemoveLastTask() {
+    Edit([](kube::v1::JobSpec& spec) { spec.mutable_tasks()->RemoveLast(); });
+  }
+  void Rename(const std::string& name) {
+    Edit([&](kube::v1::JobSpec& spec) { spec.mutable_tasks(1)->set_name(name); });
+  }
+  void SetAll(const std::vector<std::string>& pods, kube::v1::PodPhase phase) {
+    for (const std::string& pod : pods) rig_.kube().SetPodPhase("default/j-" + pod, phase);
+    rig_.Run(absl::Seconds(20));
+  }
+  void Ask(const std::string& action) {
+    rig_.kube().PutCommand("default", "ask", action, "j");
+    rig_.Run(absl::Seconds(20));
+  }
+  const kube::v1::JobStatus& Status() { return rig_.kube().job(kKey).status(); }
+  // "t0", as they are behind the job's name.
+  std::set<std::string> Pods() {
+    std::set<std::string> names;
+    for (const auto& [key, pod] : rig_.kube().pods()) names.insert(pod.name().substr(2));
+    return names;
+  }
+  std::set<std::string> Told() {
+    std::set<std::string> tasks;
+    for (const auto& task : Status().task_status_count()) tasks.insert(task.task());
+    return tasks;
+  }
+  std::vector<std::string> Edits() {
+    std::vector<std::string> edits;
+    const auto history = ReadHistory(rig_.store(), SlotOf(kKey), rig_.kube().job(kKey).meta().uid());
+    for (const storage::v1::HistoryRecord& entry : *history) {
+      if (entry.generation() != 0) edits.push_back(entry.outcome());
+    }
+    return edits;
+  }
+  int Deleted() { return rig_.kube().Count("delete", "pods") + rig_.kube().Count("deletecollection", "pods"); }
+
+  JobRig rig_;
+};
+
+TEST_F(TaskEditsTest, OneThatIsAddedIsMadeAndCountsAndTheJobEndsWithIt) {
+  Begin();
+  AddTask("t2", 1);
+  EXPECT_THAT(Pods(), UnorderedElementsAre("t0-0", "t0-1", "t1-0", "t1-1", "t2-0"));
+  EXPECT_EQ(Status().counts().pending(), 1);
+  EXPECT_THAT(Told(), UnorderedElementsAre("t0", "t1", "t2"));
+  SetAll({"t0-0", "t0-1", "t1-0", "t1-1"}, kPodSucceeded);
+  EXPECT_EQ(rig_.PhaseOf(kKey), kRunning) << "one has not finished";
+  SetAll({"t2-0"}, kPodSucceeded);
+  EXPECT_EQ(rig_.PhaseOf(kKey), kCompleted);
+  EXPECT_EQ(Status().counts().succeeded(), 5);
+  EXPECT_THAT(Edits(), ElementsAre("tasks 2 -> 3"));
+}
+
+TEST_F(TaskEditsTest, PodsOfOneThatIsRemovedAreLeftAloneAndCountForNothing) {
+  Begin();
+  RemoveLastTask();
+  EXPECT_THAT(Pods(), UnorderedElementsAre("t0-0", "t0-1", "t1-0", "t1-1"));
+  EXPECT_EQ(Status().counts().running(), 2);
+  EXPECT_EQ(Status().counts().terminating(), 0);
+  EXPECT_THAT(Told(), UnorderedElementsAre("t0"));
+  SetAll({"t1-0"}, kPodFailed);
+  EXPECT_EQ(Status().counts().failed(), 0);
+  EXPECT_EQ(rig_.PhaseOf(kKey), kRunning);
+  EXPECT_EQ(Deleted(), 0);
+  EXPECT_THAT(Edits(), ElementsAre("tasks 2 -> 1"));
+}
+
+TEST_F(TaskEditsTest, TheEndOfTheJobTakesThemAlong) {
+  for (const int left : {1, 2}) {  // One goes singly, several in one call.
+    BeginAnew();
+    RemoveLastTask();
+    if (left == 1) rig_.kube().RemovePod("default/j-t1-1");
+    rig_.kube().graceful_pods = true;
+    SetAll({"t0-0", "t0-1"}, kPodSucceeded);
+    EXPECT_EQ(rig_.PhaseOf(kKey), kCompleted);
+    EXPECT_EQ(Status().counts().succeeded(), 2);
+    EXPECT_EQ(Status().counts().terminating(), left) << "a full kill counts all that go";
+    rig_.kube().FinishDeletions();
+    rig_.Run(absl::Seconds(20));
+    EXPECT_THAT(Pods(), UnorderedElementsAre("t0-0", "t0-1")) << "those that have finished stay";
+    EXPECT_EQ(Status().counts().terminating(), 0);
+    rig_.kube().graceful_pods = false;
+  }
+}
+
+TEST_F(TaskEditsTest, AnAbortIsOverWhenTheyAreGoneToo) {
+  Begin();
+  RemoveLastTask();
+  rig_.kube().graceful_pods = true;
+  Ask("AbortJob");
+  EXPECT_EQ(rig_.PhaseOf(kKey), kube::v1::JOB_PHASE_ABORTING);
+  EXPECT_EQ(Status().counts().terminating(), 4);
+  rig_.kube().FinishDeletions();
+  rig_.Run(absl::Seconds(20));
+  EXPECT_EQ(rig_.PhaseOf(kKey), kAborted);
+  EXPECT_THAT(Pods(), IsEmpty());
+}
+
+TEST_F(TaskEditsTest, ARestartTakesThemAndMakesTheOthersAgain) {
+  Begin();
+  RemoveLastTask();
+  Ask("RestartJob");
+  rig_.Run(absl::Minutes(1));
+  EXPECT_THAT(Pods(), UnorderedElementsAre("t0-0", "t0-1"));
+  EXPECT_EQ(Status().counts().pending(), 2);
+  EXPECT_EQ(Status().counts().terminating(), 0);
+}
+
+// Else the job would wait in Restarting for pods that nobody removes.
+TEST_F(TaskEditsTest, ARestartOfATaskEndsThoughTheTaskIsRemovedMeanwhile) {
+  for (const bool restarted : {false, true}) {
+    BeginAnew();
+    rig_.kube().SetRefuse([](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
+      if (request.resource().plural() != "pods" || request.has_create()) return false;
+      error.set_code(403);
+      error.set_message("not now");
+      return true;
+    });
+    rig_.kube().PutCommand("default", "ask", "RestartTask", "j", [](kube::v1::Command& command) {
+      auto* target = command.mutable_meta()->add_annotations();
+      target->set_key(std::string(kube::kCommandTargetKey));
+      target->set_value(R"({"task":"t1"})");
+    });
+    rig_.Run(absl::Seconds(20));
+    ASSERT_EQ(Status().retry_count(), 1);
+    RemoveLastTask();
+    if (restarted) {
+      rig_.Kill();
+      rig_.Start();
+    }
+    rig_.kube().SetRefuse(nullptr);
+    rig_.Run(absl::Minutes(2));
+    EXPECT_THAT(Pods(), UnorderedElementsAre("t0-0", "t0-1"));
+    EXPECT_EQ(rig_.PhaseOf(kKey), kRunning);
+    EXPECT_EQ(Status().counts().running(), 2);
+  }
+}
+
+TEST_F(TaskEditsTest, OneThatIsRenamedIsMadeUnderItsNewNameBesideWhatRuns) {
+  Begin();
+  Rename("other");
+  EXPECT_THAT(Pods(), UnorderedElementsAre("t0-0", "t0-1", "t1-0", "t1-1", "other-0", "other-1"));
+  EXPECT_EQ(Status().counts().running(), 2);
+  EXPECT_EQ(Status().counts().pending(), 2);
+  EXPECT_THAT(Told(), UnorderedElementsAre("t0", "other"));
+  SetAll({"t0-0", "t0-1", "other-0", "other-1"}, kPodSucceeded);
+  EXPECT_EQ(rig_.PhaseOf(kKey), kCompleted);
+  EXPECT_EQ(Status().counts().succeeded(), 4);
+  EXPECT_THAT(Pods(), UnorderedElementsAre("t0-0", "t0-1", "other-0", "other-1"));
+  EXPECT_THAT(Edits(), ElementsAre("spec edited: tasks[1].name"));
+}
+
+TEST_F(TaskEditsTest, OneThatComesBackFindsItsPodsAgain) {
+  Begin();
+  RemoveLastTask();
+  AddTask("t1", 2);
+  EXPECT_THAT(Pods(), UnorderedElementsAre("t0-0", "t0-1", "t1-0", "t1-1"));
+  EXPECT_EQ(Status().counts().running(), 4);
+  EXPECT_EQ(rig_.kube().Count("create", "pods"), 4);
+  EXPECT_EQ(Deleted(), 0);
+  SetAll({"t0-0", "t0-1", "t1-0", "t1-1"}, kPodSucceeded);
+  EXPECT_EQ(rig_.PhaseOf(kKey), kCompleted);
+}
+
+TEST_F(TaskEditsTest, ANewProcessSeesThemAlike) {
+  for (const bool lose_disk : {false, true}) {
+    BeginAnew();
+    RemoveLastTask();
+    rig_.Kill();
+    if (lose_disk) rig_.LoseDisk();
+    rig_.Start();
+    rig_.Run(absl::Seconds(20));
+    EXPECT_EQ(Status().counts().running(), 2);
+    EXPECT_EQ(Pods().size(), 4u);
+    SetAll({"t0-0", "t0-1"}, kPodSucceeded);
+    EXPECT_EQ(rig_.PhaseOf(kKey), kCompleted);
+    EXPECT_THAT(Pods(), UnorderedElementsAre("t0-0", "t0-1"));
+  }
+}
+
+}  // namespace
+}  // namespace basalt::jobsvc::testing
