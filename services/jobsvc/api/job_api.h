@@ -29,7 +29,9 @@ class Workers {
 class JobApi {
  public:
   // The workers outlive the API.
-  JobApi(Workers& workers, std::shared_ptr<WatchHub> hub) : workers_(workers), hub_(std::move(hub)) {}
+  // `defaults`: what submitted jobs get, as the controllers' have it.
+  JobApi(Workers& workers, std::shared_ptr<WatchHub> hub, DefaultOptions defaults = {})
+      : workers_(workers), hub_(std::move(hub)), defaults_(std::move(defaults)) {}
 
   void Submit(job::v1::SubmitJobRequest request, rpc::Done<job::v1::Job> done);
   void Get(job::v1::GetJobRequest request, rpc::Done<job::v1::Job> done);
@@ -45,6 +47,7 @@ class JobApi {
  private:
   Workers& workers_;
   const std::shared_ptr<WatchHub> hub_;
+  const DefaultOptions defaults_;
 };
 
 job::v1::HistoryEntry ToMessage(const storage::v1::HistoryRecord& record);

@@ -35,7 +35,7 @@ struct Core : std::enable_shared_from_this<Core> {
   Core(Loop& api_loop, JobServiceParts service_parts)
       : loop(api_loop),
         parts(std::move(service_parts)),
-        api(*parts.workers, parts.hub),
+        api(*parts.workers, parts.hub, parts.defaults),
         jobs(std::make_shared<rpc::Forwarder<JobService>>(loop, *parts.members)),
         job_parts(std::make_shared<rpc::Forwarder<JobPartService>>(loop, *parts.members)) {}
 

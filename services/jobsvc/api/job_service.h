@@ -17,6 +17,7 @@ struct JobServiceParts {
   std::unique_ptr<Workers> workers;
   std::unique_ptr<rpc::Members> members;
   std::shared_ptr<WatchHub> hub;
+  DefaultOptions defaults = {};
 };
 
 // The loop outlives the server that the services are given to. Destroying them ends what is under way at other

@@ -74,7 +74,7 @@ void WriteDefaults(const kube::v1::Job& job, json::object& manifest) {
 
 }  // namespace
 
-absl::StatusOr<Manifest> ReadManifest(std::string_view text, std::string_view ns) {
+absl::StatusOr<Manifest> ReadManifest(std::string_view text, std::string_view ns, const DefaultOptions& defaults) {
   if (text.size() > kMaxBytes) {
     return Invalid(fmt::format("manifest: has {} bytes; Kubernetes takes at most {}", text.size(), kMaxBytes));
   }
@@ -89,7 +89,7 @@ absl::StatusOr<Manifest> ReadManifest(std::string_view text, std::string_view ns
   Manifest manifest;
   manifest.job = std::move(decoded.job);
   if (decoded.errors.empty()) {
-    *manifest.job.mutable_spec() = EffectiveSpec(manifest.job);
+    *manifest.job.mutable_spec() = EffectiveSpec(manifest.job, defaults);
     const Validation validation =
         ValidateJob(manifest.job.spec(), manifest.job.meta().name(), manifest.job.meta().namespace_());
     for (const Violation& violation : validation.violations) decoded.errors.push_back(violation.message);

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "basalt/kube/v1/kube.pb.h"
+#include "services/jobsvc/core/render/effective_spec.h"
 
 namespace basalt::jobsvc {
 
@@ -18,6 +19,6 @@ struct Manifest {
 };
 
 // INVALID_ARGUMENT: every violation in one line each, "<field>: <rule>". `ns` is used where the manifest names none.
-absl::StatusOr<Manifest> ReadManifest(std::string_view text, std::string_view ns);
+absl::StatusOr<Manifest> ReadManifest(std::string_view text, std::string_view ns, const DefaultOptions& defaults = {});
 
 }  // namespace basalt::jobsvc

@@ -169,6 +169,29 @@ TEST(ManifestTest, WhatIsStoredIsWhatWasValidated) {
   EXPECT_NE(FindPath(*stored, {"spec", "plugins", "svc"}), nullptr);
 }
 
+// Job spec 2.1: D2, D6, D7, D9, D10.
+TEST(ManifestTest, WhatIsDefaultedOfTasksPluginsAndTheSchedulerIsStored) {
+  const auto result = ReadManifest(
+      Manifest(
+          R"({"name":"j"})",
+          R"({"tasks":[{"name":"master","replicas":1,"template":{"spec":{"containers":[{"name":"c","image":"i"}]}}},)"
+          R"({"name":"worker","replicas":6,"partitionPolicy":{"totalPartitions":3,"partitionSize":2,)"
+          R"("minPartitions":2},"template":{"spec":{"containers":[{"name":"c","image":"i"}]}}}],)"
+          R"("plugins":{"mpi":[]}})"),
+      "team", {.scheduler_name = "ours"});
+  ASSERT_TRUE(result.ok()) << result.status();
+  const auto stored = ParseJson(result->json);
+  ASSERT_TRUE(stored.ok());
+  const json::value& spec = *Find(*stored, "spec");
+  EXPECT_EQ(FindString(spec, "schedulerName"), "ours");
+  const json::array& tasks = Find(spec, "tasks")->as_array();
+  EXPECT_EQ(FindInt(tasks[0], "minAvailable"), 1);
+  EXPECT_EQ(FindInt(tasks[1], "minAvailable"), 4) << "minPartitions of partitionSize";
+  EXPECT_EQ(FindInt(tasks[0], "maxRetry"), 3);
+  EXPECT_EQ(FindInt(spec, "minAvailable"), 5);
+  for (const char* plugin : {"svc", "ssh"}) EXPECT_NE(FindPath(spec, {"plugins", plugin}), nullptr) << plugin;
+}
+
 TEST(ManifestTest, TheStatusIsNotTheUsersToWrite) {
   std::string text = WithMeta(R"({"name":"j"})");
   text.insert(text.size() - 1, R"(,"status":{"state":{"phase":7}})");

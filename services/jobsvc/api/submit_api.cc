@@ -40,7 +40,7 @@ absl::Status CheckQueue(const JobController& controller, const std::string& queu
 }  // namespace
 
 void JobApi::Submit(job::v1::SubmitJobRequest request, rpc::Done<job::v1::Job> done) {
-  auto manifest = ReadManifest(request.manifest_json(), request.namespace_());
+  auto manifest = ReadManifest(request.manifest_json(), request.namespace_(), defaults_);
   if (!manifest.ok()) {
     done(manifest.status());
     return;

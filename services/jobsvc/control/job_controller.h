@@ -29,6 +29,7 @@ class KeyMaker {
 };
 
 struct JobControllerOptions {
+  DefaultOptions defaults;
   size_t max_in_flight_per_job = 64;
   absl::Duration counts_delay = absl::Seconds(3);     // From the first difference to a write of counts alone.
   absl::Duration counts_interval = absl::Seconds(5);  // At least this between two writes when counts alone differ.

@@ -242,7 +242,7 @@ void JobController::Recompile(JobEntry& entry, kv::WriteBatch& batch) {
     return;
   }
   entry.stale_priorities = false;
-  CompiledSpec compiled = CompileSpec(job, priority_of);
+  CompiledSpec compiled = CompileSpec(job, priority_of, options_.defaults);
   entry.compiled_uid = job.meta().uid();
   entry.compiled_generation = job.meta().generation();
   entry.compiled_decode_error = job.decode_error();

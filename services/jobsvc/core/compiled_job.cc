@@ -70,9 +70,9 @@ std::vector<TaskShape> ShapeOf(const kube::v1::JobSpec& spec) {
   return shape;
 }
 
-CompiledSpec CompileSpec(const kube::v1::Job& job, const PriorityOf& priority_of) {
+CompiledSpec CompileSpec(const kube::v1::Job& job, const PriorityOf& priority_of, const DefaultOptions& defaults) {
   CompiledSpec compiled;
-  compiled.spec = EffectiveSpec(job);
+  compiled.spec = EffectiveSpec(job, defaults);
   // 0 is a legal minAvailable after an edit; one that was never given keeps the value that it got at the start (2.8).
   // What is put right after a refusal starts now.
   if (!job.spec().has_min_available() && job.status().phase() != kube::v1::JOB_PHASE_UNSPECIFIED &&

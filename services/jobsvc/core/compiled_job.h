@@ -13,6 +13,7 @@
 #include "basalt/kube/v1/kube.pb.h"
 #include "services/jobsvc/core/decide.h"
 #include "services/jobsvc/core/plugins/plugin.h"
+#include "services/jobsvc/core/render/effective_spec.h"
 #include "services/jobsvc/core/render/pod.h"
 
 namespace basalt::jobsvc {
@@ -44,7 +45,7 @@ std::vector<TaskShape> ShapeOf(const kube::v1::JobSpec& spec);
 std::vector<TaskShape> Widened(std::vector<TaskShape> shape, std::string_view job,
                                const std::vector<std::string_view>& pods);
 
-CompiledSpec CompileSpec(const kube::v1::Job& job, const PriorityOf& priority_of);
+CompiledSpec CompileSpec(const kube::v1::Job& job, const PriorityOf& priority_of, const DefaultOptions& defaults = {});
 
 // Makes pods. Keeps copies of what it needs.
 class PodMaker {

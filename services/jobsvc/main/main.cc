@@ -1,10 +1,12 @@
 // jobsvc: the controller of Volcano Jobs.
 #include <algorithm>
 #include <cstdint>
+#include <string>
 
 #include "absl/flags/declare.h"
 #include "absl/flags/flag.h"
 #include "absl/time/time.h"
+#include "common/kube/names.h"
 #include "common/shell/service_process.h"
 #include "services/jobsvc/main/parts.h"
 
@@ -14,11 +16,14 @@ ABSL_FLAG(absl::Duration, history_age, absl::Hours(24 * 7), "how long the histor
 ABSL_FLAG(uint32_t, history_entries, 512, "how many decisions of one job history keeps");
 ABSL_FLAG(uint32_t, history_mib, 1024,
           "how many MiB of history of jobs that are gone a replica keeps; those go first that ended first");
+ABSL_FLAG(std::string, scheduler_name, std::string(basalt::kube::kDefaultScheduler),
+          "the scheduler of jobs that name none");
 ABSL_DECLARE_FLAG(int, workers);
 
 int main(int argc, char** argv) {
   const auto make_parts = [](basalt::obs::Metrics& metrics, basalt::obs::Health&) {
     basalt::jobsvc::JobControllerOptions options;
+    options.defaults.scheduler_name = absl::GetFlag(FLAGS_scheduler_name);
     options.event_interval = absl::GetFlag(FLAGS_event_interval);
     options.history_age = absl::GetFlag(FLAGS_history_age);
     options.history_entries = std::max<uint32_t>(1, absl::GetFlag(FLAGS_history_entries));

@@ -93,10 +93,11 @@ shell::ServiceParts MakePartsWith(obs::Metrics& metrics, const JobControllerOpti
   parts.make_controller = [hub, options, job_metrics](runtime::Context& context) {
     return std::make_unique<OwningController>(context, job_metrics, options, *hub);
   };
-  parts.make_services = [hub](runtime::Replica& replica, Loop& api_loop) {
+  parts.make_services = [hub, defaults = options.defaults](runtime::Replica& replica, Loop& api_loop) {
     return MakeJobServices(api_loop, {.workers = std::make_unique<ReplicaWorkers>(replica),
                                       .members = std::make_unique<shell::ReplicaMembers>(replica),
-                                      .hub = hub});
+                                      .hub = hub,
+                                      .defaults = defaults});
   };
   return parts;
 }

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "common/base/json.h"
 #include "common/base/slots.h"
 #include "services/jobsvc/store/history_store.h"
 #include "services/jobsvc/testing/job_rig.h"
@@ -425,6 +426,18 @@ TEST(LifeCycleTest, AJobStartsAlthoughAPodFailedWhileItWasSurplus) {
   rig.Run();
   EXPECT_EQ(rig.PhaseOf("default/j"), kRunning);
   EXPECT_EQ(rig.kube().job("default/j").status().counts().running(), 3);
+}
+
+TEST(LifeCycleTest, AJobThatNamesNoSchedulerGetsTheConfiguredOne) {
+  JobRig rig;
+  rig.options.defaults.scheduler_name = "ours";
+  rig.Start();
+  kube::v1::Job job = MakeJob("j", 1, 1);
+  job.mutable_spec()->clear_scheduler_name();
+  rig.kube().PutJob(std::move(job));
+  rig.Run();
+  const json::value body = rig.kube().pod_body("default/j-t0-0");
+  EXPECT_EQ(FindString(*Find(body, "spec"), "schedulerName"), "ours");
 }
 
 TEST(LifeCycleTest, AFinishedJobWithATtlIsDeletedOnTime) {
