@@ -126,6 +126,7 @@ class JobController : public runtime::Controller {
   void AddToOutcome(JobEntry& entry, std::string_view words, kv::WriteBatch& batch);
   // After a change of the spec.
   void TellEdit(JobEntry& entry, kv::WriteBatch& batch);
+  void TellTtl(JobEntry& entry, kv::WriteBatch& batch);
   void TrimHistory(JobEntry& entry, kv::WriteBatch& batch);
   void AgeHistoryLater();
   void AgeHistory(uint32_t slot, const std::set<std::string>& keys);

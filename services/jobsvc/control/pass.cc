@@ -138,6 +138,7 @@ void JobController::Forget(JobEntry& entry, kv::WriteBatch& batch) {
     entry.record.clear_pending();
     entry.record_dirty = true;
     if (entry.compiled) metrics_.Forget(entry.key, entry.compiled->spec.queue());
+    TellTtl(entry, batch);
     const absl::Status status = PutHistoryGone(context_.store(), entry.slot, entry.key, entry.record.uid(),
                                                absl::ToUnixMillis(context_.ApiNow()), batch);
     if (!status.ok()) return context_.Fail(status);

@@ -349,6 +349,10 @@ WriteResponse FakeKube::Delete(const WriteRequest& request, const std::string& k
     const auto job = jobs_.find(key);
     if (job == jobs_.end()) return Refused(404, "NotFound", key);
     if (job->second.meta().uid() != uid) return Refused(409, "Conflict", "another uid");
+    const int64_t looked_at = request.delete_().resource_version();
+    if (looked_at != 0 && job->second.meta().resource_version() != looked_at) {
+      return Refused(409, "Conflict", "another resourceVersion");
+    }
     *object.mutable_job() = job->second;
     DeleteJob(key);
     return response;

@@ -1,7 +1,11 @@
 // What becomes of a job that has finished (job spec 12.2).
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "common/base/slots.h"
+#include "services/jobsvc/store/history_store.h"
 #include "services/jobsvc/testing/conformance/conformance.h"
 
 namespace basalt::jobsvc::testing {
@@ -86,6 +90,97 @@ TEST_F(TtlTest, T4OfAJobThatIsBeingDeletedNothingIsAsked) {
   kube().EditJob("default/j", [](kube::v1::Job&) {});
   rig().Run(absl::Minutes(10));
   EXPECT_TRUE(deletions_.empty());
+}
+
+TEST_F(TtlTest, HistoryTellsItFromADeletionBySomebody) {
+  const auto last = [this](const std::string& uid) {
+    const auto history = ReadHistory(rig().store(), SlotOf("default/j"), uid);
+    return history->empty() ? "" : history->back().rule() + ": " + history->back().outcome();
+  };
+  Start();
+  const std::string by_time = kube().job("default/j").meta().uid();
+  End(kPodSucceeded);
+  rig().Run(absl::Minutes(2));
+  ASSERT_FALSE(IsThere());
+  EXPECT_EQ(last(by_time), "spec.ttlSecondsAfterFinished: the job was deleted, 1m0s after its end");
+  Start();
+  const std::string by_hand = kube().job("default/j").meta().uid();
+  End(kPodSucceeded);
+  kube().DeleteJob("default/j");
+  rig().Run(absl::Seconds(5));
+  EXPECT_EQ(last(by_hand).find("ttl"), std::string::npos) << last(by_hand);
+}
+
+TEST_F(TtlTest, AnEditOfTheTimeToLiveHoldsFromThenOn) {
+  const auto edit = [this](std::optional<int> ttl) {
+    kube().EditJob("default/j", [ttl](kube::v1::Job& job) {
+      if (ttl) job.mutable_spec()->set_ttl_seconds_after_finished(*ttl);
+      if (!ttl) job.mutable_spec()->clear_ttl_seconds_after_finished();
+    });
+    rig().Run(absl::Seconds(1));
+  };
+  Start();
+  End(kPodSucceeded);
+  edit(600);
+  rig().Run(absl::Minutes(2));
+  EXPECT_TRUE(IsThere()) << "longer";
+  edit(30);
+  EXPECT_FALSE(IsThere()) << "over already";
+  Start();
+  End(kPodSucceeded);
+  edit(std::nullopt);
+  rig().Run(absl::Hours(2));
+  EXPECT_TRUE(IsThere()) << "for good";
+  edit(kTtl);
+  EXPECT_FALSE(IsThere()) << "again";
+}
+
+// What is deleted is what was looked at: an edit in that very moment may have been one of the time to live.
+TEST_F(TtlTest, AJobThatIsEditedInTheMomentOfItsDeletionIsLookedAtAgain) {
+  for (const bool longer : {false, true}) {
+    SCOPED_TRACE(longer);
+    Start();
+    End(kPodSucceeded);
+    bool edited = false;
+    kube().SetRefuse([&](const gateway::v1::WriteRequest& request, gateway::v1::KubeError&) {
+      if (request.has_delete_() && request.resource().plural() == "jobs" && !std::exchange(edited, true)) {
+        kube().EditJob("default/j", [longer](kube::v1::Job& job) {
+          job.mutable_spec()->set_min_available(0);
+          if (longer) job.mutable_spec()->set_ttl_seconds_after_finished(3600);
+        });
+      }
+      return false;
+    });
+    rig().Run(absl::Minutes(5));
+    ASSERT_TRUE(edited);
+    EXPECT_EQ(IsThere(), longer);
+    EXPECT_EQ(deletions_.size(), longer ? 1u : 2u);
+    EXPECT_EQ(kube().Count("create", "events"), longer ? 1 : 0) << "the warning of the edit; a conflict is no trouble";
+  }
+}
+
+TEST_F(TtlTest, AJobMadeAnewInTheMomentOfTheDeletionStays) {
+  Start();
+  End(kPodSucceeded);
+  bool made = false;
+  kube().SetRefuse([&](const gateway::v1::WriteRequest& request, gateway::v1::KubeError&) {
+    if (request.has_delete_() && request.resource().plural() == "jobs" && !std::exchange(made, true)) {
+      kube().DeleteJob("default/j");
+      auto job = MakeJob("j", 1, 1);
+      job.mutable_spec()->set_ttl_seconds_after_finished(kTtl);
+      kube().PutJob(std::move(job));
+    }
+    return false;
+  });
+  rig().Run(absl::Minutes(5));
+  ASSERT_TRUE(made);
+  ASSERT_TRUE(IsThere());
+  EXPECT_EQ(deletions_.size(), 1u);
+  kube().SetAllPods(kPodSucceeded);
+  rig().Run(absl::Seconds(50));
+  EXPECT_TRUE(IsThere());
+  rig().Run(absl::Seconds(30));
+  EXPECT_FALSE(IsThere()) << "it has a time of its own";
 }
 
 TEST_F(TtlTest, T5TheTimeOfTheEndDoesNotMove) {
