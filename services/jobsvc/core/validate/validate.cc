@@ -121,6 +121,7 @@ void CheckJobActions(Checker& c) {
   const bool partitions = std::any_of(c.spec.tasks().begin(), c.spec.tasks().end(),
                                       [](const TaskSpec& task) { return task.has_partition_policy(); });
   CheckActions(c, c.spec.policies(), "spec.policies", partitions);
+  WarnOfWhatTasksTake(c);
 }
 
 // V1-V5: the first violation wins.

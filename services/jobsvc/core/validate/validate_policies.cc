@@ -15,6 +15,7 @@ using kube::v1::LifecyclePolicy;
 using Policies = google::protobuf::RepeatedPtrField<LifecyclePolicy>;
 
 constexpr std::string_view kAnyEvent = "*";
+constexpr std::string_view kPodFailed = "PodFailed";
 constexpr std::array<std::string_view, 8> kEvents = {"*",       "PodFailed",     "PodEvicted", "PodPending",
                                                      "Unknown", "TaskCompleted", "TaskFailed", "JobUpdated"};
 constexpr std::array<std::string_view, 8> kActions = {"AbortJob",         "RestartJob",   "RestartTask", "RestartPod",
@@ -77,10 +78,18 @@ bool CheckPolicy(Checker& checker, const LifecyclePolicy& policy, const std::str
   return true;
 }
 
+bool Names(const LifecyclePolicy& policy, std::string_view event) {
+  return std::find(policy.events().begin(), policy.events().end(), event) != policy.events().end();
+}
+
+// Whether it answers to that event of a pod, whatever its exit code (job spec 6, match).
+bool Takes(const LifecyclePolicy& policy, std::string_view event) {
+  if (event == "PodPending" && !policy.has_timeout_ms()) return false;
+  return Names(policy, event) || Names(policy, kAnyEvent);
+}
+
 void WarnOfWhatNeverMatches(Checker& checker, const LifecyclePolicy& policy, const std::string& field) {
-  const auto has = [&policy](std::string_view event) {
-    return std::find(policy.events().begin(), policy.events().end(), event) != policy.events().end();
-  };
+  const auto has = [&policy](std::string_view event) { return Names(policy, event); };
   if (has("PodPending") && !policy.has_timeout_ms()) {
     checker.rule = "X8";
     checker.Warn(field + ".timeout", "is missing: PodPending without a timeout never matches");
@@ -100,7 +109,54 @@ void WarnOfWhatNeverMatches(Checker& checker, const LifecyclePolicy& policy, con
   }
 }
 
+// What one list answers to by itself: of its task nothing of that reaches the policies of the job.
+struct Taken {
+  std::set<std::string_view> events;
+  std::set<int32_t> exit_codes;  // Where PodFailed is not among the events.
+};
+
+Taken TakenBy(const Policies& policies) {
+  Taken taken;
+  for (const LifecyclePolicy& policy : policies) {
+    if (policy.has_exit_code()) taken.exit_codes.insert(policy.exit_code());
+    for (const std::string_view event : kEvents) {
+      if (event != kAnyEvent && event != "Unknown" && Takes(policy, event)) taken.events.insert(event);
+    }
+  }
+  return taken;
+}
+
+bool TakesAll(const Taken& taken, const LifecyclePolicy& policy) {
+  if (policy.has_exit_code()) {
+    return taken.events.contains(kPodFailed) || taken.exit_codes.contains(policy.exit_code());
+  }
+  return policy.events_size() > 0 &&
+         std::all_of(policy.events().begin(), policy.events().end(),
+                     [&taken](const std::string& event) { return taken.events.contains(std::string_view(event)); });
+}
+
+void Narrow(Taken& taken, const Taken& other) {
+  std::erase_if(taken.exit_codes,
+                [&](int32_t code) { return !other.events.contains(kPodFailed) && !other.exit_codes.contains(code); });
+  if (taken.events.contains(kPodFailed)) taken.exit_codes.insert(other.exit_codes.begin(), other.exit_codes.end());
+  std::erase_if(taken.events, [&](std::string_view event) { return !other.events.contains(event); });
+}
+
 }  // namespace
+
+void WarnOfWhatTasksTake(Checker& checker) {
+  if (checker.spec.policies().empty() || checker.spec.tasks().empty()) return;
+  Taken taken = TakenBy(checker.spec.tasks(0).policies());
+  for (int i = 1; i < checker.spec.tasks_size() && !(taken.events.empty() && taken.exit_codes.empty()); ++i) {
+    Narrow(taken, TakenBy(checker.spec.tasks(i).policies()));
+  }
+  checker.rule = "W26";
+  for (int i = 0; i < checker.spec.policies_size(); ++i) {
+    if (!TakesAll(taken, checker.spec.policies(i))) continue;
+    checker.Warn(fmt::format("spec.policies[{}]", i),
+                 "never matches: every task has a policy of its own that comes first");
+  }
+}
 
 void CheckPolicies(Checker& checker, const Policies& policies, std::string_view field) {
   Seen seen;
@@ -115,8 +171,15 @@ void CheckPolicies(Checker& checker, const Policies& policies, std::string_view 
 }
 
 void CheckActions(Checker& checker, const Policies& policies, std::string_view field, bool has_partitions) {
+  bool failures_taken = false;
   for (int i = 0; i < policies.size(); ++i) {
     const LifecyclePolicy& policy = policies[i];
+    if (policy.has_exit_code() && failures_taken) {
+      checker.rule = "W26";
+      checker.Warn(fmt::format("{}[{}].exitCode", field, i),
+                   "never matches: a policy before it takes every PodFailed; put this one first");
+    }
+    failures_taken = failures_taken || Takes(policy, kPodFailed);
     const std::string action_field = fmt::format("{}[{}].action", field, i);
     if (policy.has_exit_code() && policy.events().empty() && !In(kActions, policy.action())) {
       checker.rule = "X4";

@@ -64,6 +64,8 @@ void CheckPolicies(Checker& checker, const google::protobuf::RepeatedPtrField<ku
 // X4 and X6 over one list.
 void CheckActions(Checker& checker, const google::protobuf::RepeatedPtrField<kube::v1::LifecyclePolicy>& policies,
                   std::string_view field, bool has_partitions);
+// Only warns: of policies of the job that no task leaves anything to.
+void WarnOfWhatTasksTake(Checker& checker);
 
 // C8 and C9 for one task.
 void CheckTemplate(Checker& checker, int task);

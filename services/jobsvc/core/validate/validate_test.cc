@@ -364,6 +364,60 @@ TEST_P(ValidateWarningTest, WarnsAndRefusesNothing) {
 
 void WaitForFirstTask(JobSpec& spec) { spec.mutable_tasks(1)->mutable_depends_on()->add_names("a"); }
 
+LifecyclePolicy ForCode(int32_t code) { return Policy("AbortJob", {}, code); }
+
+INSTANTIATE_TEST_SUITE_P(
+    Shadowed, ValidateWarningTest,
+    testing::Values(
+        Row{"ACodeBehindEveryFailure", JobPolicies({Policy("RestartJob", {"PodEvicted", "PodFailed"}), ForCode(3)}),
+            "W26 INVALID spec.policies[1].exitCode"},
+        Row{"ACodeBehindEveryEvent", JobPolicies({Policy("RestartJob", {"*"}), ForCode(3)}),
+            "W26 INVALID spec.policies[1].exitCode"},
+        Row{"ACodeBeforeThem", JobPolicies({ForCode(3), Policy("RestartJob", {"*"})}), ""},
+        Row{"ACodeBehindOtherEvents", JobPolicies({Policy("RestartJob", {"PodEvicted"}), ForCode(3)}), ""},
+        Row{"WhatEveryTaskAnswersTo",
+            [](JobSpec& s) {
+              *s.add_policies() = Policy("RestartJob", {"PodFailed", "PodEvicted"});
+              *s.add_policies() = ForCode(3);
+              for (auto& task : *s.mutable_tasks()) *task.add_policies() = Policy("AbortJob", {"*"});
+            },
+            "W26 INVALID spec.policies[1].exitCode W26 INVALID spec.policies[0] W26 INVALID spec.policies[1]"},
+        Row{"WhatOneTaskLeavesToIt",
+            [](JobSpec& s) {
+              *s.add_policies() = Policy("RestartJob", {"PodFailed", "PodEvicted"});
+              *s.mutable_tasks(0)->add_policies() = Policy("AbortJob", {"*"});
+              *s.mutable_tasks(1)->add_policies() = Policy("AbortJob", {"PodFailed"});
+            },
+            ""},
+        Row{"ACodeThatEveryTaskAnswersTo",
+            [](JobSpec& s) {
+              *s.add_policies() = ForCode(3);
+              *s.mutable_tasks(0)->add_policies() = ForCode(3);
+              *s.mutable_tasks(1)->add_policies() = Policy("AbortJob", {"PodFailed"});
+            },
+            "W26 INVALID spec.policies[0]"},
+        Row{"ACodeThatOneTaskAnswersTo",
+            [](JobSpec& s) {
+              *s.add_policies() = ForCode(3);
+              *s.mutable_tasks(0)->add_policies() = Policy("AbortJob", {"PodFailed"});
+              *s.mutable_tasks(1)->add_policies() = ForCode(4);
+            },
+            ""},
+        Row{"APendingPodThatNoTaskAnswersToWithoutATimeout",
+            [](JobSpec& s) {
+              *s.add_policies() = Policy("RestartJob", {"PodPending"});
+              s.mutable_policies(0)->set_timeout_ms(1000);
+              for (auto& task : *s.mutable_tasks()) *task.add_policies() = Policy("AbortJob", {"*"});
+            },
+            ""},
+        Row{"EveryEventOfTheWholeJob",
+            [](JobSpec& s) {
+              *s.add_policies() = Policy("RestartJob", {"*"});
+              for (auto& task : *s.mutable_tasks()) *task.add_policies() = Policy("AbortJob", {"*"});
+            },
+            ""}),
+    RowName);
+
 INSTANTIATE_TEST_SUITE_P(
     Warnings, ValidateWarningTest,
     testing::Values(Row{"X8PendingWithoutATimeout", JobPolicies({Policy("AbortJob", {"PodPending"})}),
