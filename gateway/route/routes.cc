@@ -18,9 +18,11 @@ bool IsJobOf(std::string_view kind, std::string_view api_version) {
 }
 
 void AddPod(const kube::v1::Pod& pod, std::vector<Route>& routes) {
-  if (!pod.job_name().empty() && IsJobOf(pod.owner_kind(), pod.owner_api_version())) {
+  const bool of_job = IsJobOf(pod.owner_kind(), pod.owner_api_version());
+  // What has the label by which a whole run is deleted is the job's to know of, whoever it belongs to.
+  if (!pod.job_name().empty() && (of_job || !pod.job_uid_label().empty())) {
     routes.push_back({v1::SERVICE_KIND_JOB, KeyOf(pod.namespace_(), pod.job_name())});
-    return;
+    if (of_job) return;
   }
   if (!pod.group_name().empty()) {
     routes.push_back({v1::SERVICE_KIND_POD_GROUP, KeyOf(pod.namespace_(), pod.group_name())});

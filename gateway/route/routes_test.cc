@@ -28,6 +28,8 @@ TEST(RoutesTest, H8H10EveryKindFollowsItsOwnersKey) {
   foreign.mutable_pod()->set_owner_api_version("batch/v1");
   kube::v1::Object foreign_group = PodGroup("g", 1, "q", "j");
   foreign_group.mutable_pod_group()->mutable_meta()->mutable_owner_references(0)->set_controller(false);
+  kube::v1::Object disowned = labelled;
+  disowned.mutable_pod()->set_job_uid_label("uid of j");
   const struct {
     const char* what;
     kube::v1::Object object;
@@ -36,6 +38,7 @@ TEST(RoutesTest, H8H10EveryKindFollowsItsOwnersKey) {
       {"job", Job("j", 1), "J:ns/j"},
       {"pod of a job", JobPod("j", "p", 1), "J:ns/j"},
       {"pod with the job label but another owner", labelled, "G:ns/podgroup-uid-j"},
+      {"pod with all labels of a job but another owner", disowned, "J:ns/j G:ns/podgroup-uid-j"},
       {"pod of Kubernetes' own Job", foreign, "G:ns/podgroup-uid-j"},
       {"bare pod", PlainPod("p", 1), "G:ns/podgroup-uid-p"},
       {"pod with a controller", PlainPod("p", 1, "rs"), "G:ns/podgroup-rs"},

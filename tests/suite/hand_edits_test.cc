@@ -14,6 +14,8 @@ namespace {
 constexpr std::string_view kPods = "/api/v1/namespaces/default/pods";
 constexpr std::string_view kGroups = "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups";
 
+constexpr std::string_view kJob = "/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs/j";
+
 class HandEditsTest : public ::testing::Test {
  protected:
   HandEditsTest() : suite_({.seed = 7}) {
@@ -76,6 +78,21 @@ TEST_F(HandEditsTest, APodWithoutItsOwnerIsNobodysAndItsNameIsWaitedFor) {
   EXPECT_TRUE(Reaches("Completed")) << State("message");
   EXPECT_NE(UidOf("pods", "j-t-1"), before);
   EXPECT_EQ(Writes("create", "pods"), 1);
+}
+
+TEST_F(HandEditsTest, APodWithoutItsOwnerOutlivesTheJobsPods) {
+  Begin("volcano");
+  suite_.PatchObject(fmt::format("{}/j-t-1", kPods), R"([{"op":"remove","path":"/metadata/ownerReferences"}])");
+  suite_.PatchObject(kJob, R"([{"op":"replace","path":"/spec/tasks/0/replicas","value":4}])");
+  suite_.time().Advance(absl::Minutes(1));
+  const std::string before = UidOf("pods", "j-t-1");
+  suite_.CreateObject(fmt::format(
+      R"({{"apiVersion":"bus.volcano.sh/v1alpha1","kind":"Command","metadata":{{"name":"stop","namespace":"default"}},)"
+      R"("action":"AbortJob","target":{{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","name":"j","uid":"{}"}}}})",
+      uid_));
+  EXPECT_TRUE(Reaches("Aborted")) << State("message");
+  EXPECT_EQ(UidOf("pods", "j-t-1"), before) << "it has all labels of the job, and no owner";
+  for (const char* pod : {"j-t-0", "j-t-2", "j-t-3"}) EXPECT_EQ(UidOf("pods", pod), "") << pod;
 }
 
 // Its annotations and its owner tell whose it is, and the watch of its scheduler's pods shows it.

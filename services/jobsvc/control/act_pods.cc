@@ -23,12 +23,14 @@ constexpr absl::Duration kClockError = absl::Seconds(2);
 // So many that brought nothing: then pods go singly.
 constexpr int kFruitlessCollections = 1;
 
+std::string SubjectOf(std::string_view pod) { return fmt::format("pod {}", pod); }
+
 // An object that is not the job's has its name.
-Trouble NameIsHeld(const std::string& pod, const kube::v1::Pod& found) {
+Trouble NameIsHeld(const std::string& pod, const std::string& uid) {
   return {.words = {"FailedCreate",
-                    fmt::format("pod {}: the name is held by an object of another owner (UID {})", pod, found.uid())},
+                    fmt::format("pod {}: the name is held by an object of another owner (UID {})", pod, uid)},
           .kind = TroubleKind::kNameHeld,
-          .subject = fmt::format("pod {}", pod)};
+          .subject = SubjectOf(pod)};
 }
 
 // It is there, and the watch does not show it any more.
@@ -37,7 +39,7 @@ Trouble LabelIsLost(const std::string& pod, const kube::v1::Pod& found, std::str
                                                 "back or delete the pod",
                                                 pod, kube::kJobNameKey, job, found.uid())},
           .kind = TroubleKind::kLabelLost,
-          .subject = fmt::format("pod {}", pod)};
+          .subject = SubjectOf(pod)};
 }
 
 // Refused for what it is, not for the moment.
@@ -55,6 +57,7 @@ void JobController::HoldPod(JobEntry& entry, const std::string& pod, absl::Durat
 
 void JobController::ActOnPods(JobEntry& entry) {
   const PodSet& pods = entry.pods;
+  TellHeldName(entry);
   if (pods.missing().empty()) entry.maker.reset();
   if (pods.missing().empty() && pods.to_mark().empty() && pods.to_delete().empty()) return;
   if (entry.busy_pods.size() >= options_.max_in_flight_per_job) return;
@@ -107,6 +110,24 @@ void JobController::ActOnPods(JobEntry& entry) {
   }
 }
 
+// A name that is seen to be held: nothing is tried under it that would be told of.
+void JobController::TellHeldName(JobEntry& entry) {
+  const std::set<std::string>& held = entry.pods.held();
+  const bool is_in_the_way = !held.empty() && MakesPods(entry.job->status().phase());
+  if (!entry.told_held.empty() && (!is_in_the_way || !held.contains(entry.told_held))) {
+    entry.troubles.End("FailedCreate", SubjectOf(std::exchange(entry.told_held, {})));
+    context_.Wake(entry.key);
+  }
+  if (!is_in_the_way) return;
+  const bool is_news = entry.told_held.empty();
+  if (is_news) entry.told_held = *held.begin();
+  const std::string& uid = entry.pods.Find(entry.told_held)->uid;
+  Trouble trouble = NameIsHeld(entry.told_held, uid);
+  if (is_news) return ReportTrouble(entry, std::move(trouble), {entry.told_held, uid});
+  // It lasts.
+  entry.troubles.Report(std::move(trouble), {entry.told_held, uid}, context_.ApiNow(), options_.event_interval);
+}
+
 EffectInput JobController::ViewOf(const JobEntry& entry, const std::set<std::string>& busy) const {
   return {.job = *entry.job,
           .spec = entry.compiled->spec,
@@ -156,7 +177,7 @@ void JobController::CreatePod(JobEntry& entry, const PodEffect& effect) {
                      live->create_retry.Succeed();
                      if (std::erase(live->refused_tasks, place.task) > 0) live->probe_retry.Succeed();
                      if (outcome.object.has_pod()) CountCreated(*live, outcome.object.pod());
-                     if (live->refused_tasks.empty()) live->troubles.End("FailedCreate");
+                     if (live->refused_tasks.empty() && live->told_held.empty()) live->troubles.End("FailedCreate");
                      context_.Wake(key);
                      return;
                    }
@@ -210,7 +231,7 @@ void JobController::SettleCreate(const std::string& key, const std::string& uid,
           // Ours or not, the watch shows it when it is relevant; until then the name is held.
           if (shown == nullptr || shown->uid != found.uid()) HoldPod(*live, pod, absl::Seconds(5));
           if (response->object().has_pod() && found.owner_uid() != uid) {
-            ReportTrouble(*live, NameIsHeld(pod, found), {pod, found.uid()});
+            ReportTrouble(*live, NameIsHeld(pod, found.uid()), {pod, found.uid()});
           } else if (found.creation_ms() >= absl::ToUnixMillis(sent - kClockError)) {
             CountCreated(*live, found);  // By this request: one of before was counted, or is another process's.
           } else if (response->object().has_pod() &&

@@ -144,6 +144,7 @@ class JobController : public runtime::Controller {
   void ActOnForwarding(JobEntry& entry);
   void ActOnGroup(JobEntry& entry);
   void ActOnPods(JobEntry& entry);
+  void TellHeldName(JobEntry& entry);
   void CreatePod(JobEntry& entry, const PodEffect& effect);
   void CreateRefused(JobEntry& entry, int32_t task);
   void CountCreated(const JobEntry& entry, const kube::v1::Pod& pod);

@@ -111,6 +111,7 @@ struct JobEntry {
   absl::Time collected_until = absl::InfinitePast();
   std::set<std::string> busy_objects;
   std::set<std::string> awaited_claims;  // Missing, and in ClaimWaits.
+  std::string told_held;                 // The name of a pod, seen to be held by somebody else, that is a trouble.
   Retry create_retry;
   // Tasks of which a pod was refused, and none was made since: the longest untried first.
   std::vector<int32_t> refused_tasks;

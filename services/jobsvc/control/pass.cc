@@ -37,11 +37,12 @@ void EndTroubles(JobEntry& entry, const GroupView& group) {
   const auto has_all = [&facts = entry.pods.facts()](int32_t task) { return !facts.MissesPods(task); };
   if (std::erase_if(entry.refused_tasks, has_all) > 0 && entry.refused_tasks.empty()) {
     entry.probe_retry.Succeed();
-    entry.troubles.End("FailedCreate");
+    if (entry.told_held.empty()) entry.troubles.End("FailedCreate");
   }
-  if (entry.pods.missing().empty()) entry.troubles.End("FailedCreate");
+  if (entry.pods.missing().empty() && entry.told_held.empty()) entry.troubles.End("FailedCreate");
   if (MakesPods(entry.job->status().phase())) return;
   entry.refused_tasks.clear();
+  entry.told_held.clear();
   entry.probe_retry.Succeed();
   for (const std::string_view made : {"PluginError", "PVCError", "FailedCreate"}) entry.troubles.End(made);
   if (!group.present) entry.troubles.End("PodGroupError");
@@ -250,6 +251,7 @@ void JobController::Recompile(JobEntry& entry, kv::WriteBatch& batch) {
   entry.maker.reset();
   entry.create_retry.Succeed();
   entry.refused_tasks.clear();
+  entry.told_held.clear();
   entry.probe_retry.Succeed();
   entry.kill_retry.Succeed();
   entry.command_retry.Succeed();

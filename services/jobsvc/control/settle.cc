@@ -128,7 +128,7 @@ void JobController::StartJob(JobEntry& entry, kv::WriteBatch& batch) {
   entry.pods.Reset(entry.name, job.meta().uid());
   for (auto& [name, record] : others) {
     // Pods of the job before: they hold their names until they are gone.
-    record.set_flags(record.flags() | kPodForeign);
+    record.set_flags((record.flags() | kPodForeign) & ~uint32_t{kPodLabelled});
     entry.pods.Restore(name, record);
     PutPod(entry.slot, entry.key, name, record, batch);
   }
@@ -148,6 +148,7 @@ void JobController::StartJob(JobEntry& entry, kv::WriteBatch& batch) {
   entry.conflict_version = 0;
   entry.differs_since.reset();
   entry.refused_tasks.clear();
+  entry.told_held.clear();
   entry.create_retry = entry.probe_retry = entry.kill_retry = entry.command_retry = entry.object_retry =
       entry.group_retry = entry.commit_retry = entry.forwarding_retry = entry.ttl_retry = Retry();
   entry.troubles.Clear();

@@ -62,6 +62,8 @@ bool IsStaleGroup(const kube::v1::PodGroup& group, const kube::v1::JobStatus& st
 }
 
 std::optional<PodCollection> NextPodCollection(const EffectInput& in) {
+  // It would be taken along: no selector asks for the owner.
+  if (in.pods.HasForeignLabelled()) return std::nullopt;
   const PodRules& rules = in.pods.rules();
   // What is live goes by the rules of the kill; what is finished only where the kill retained nothing.
   std::set<int32_t> versions[2];

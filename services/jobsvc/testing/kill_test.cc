@@ -57,6 +57,31 @@ TEST_F(KillTest, ARestartTakesFinishedPodsToo) {
   for (const auto& [name, pod] : rig_.kube().pods()) EXPECT_EQ(pod.job_version(), 1) << name;
 }
 
+// Somebody took the owner away, to keep it: it has all of our labels, and is nobody's to delete (job spec 3.2).
+TEST_F(KillTest, APodThatIsNotTheJobsAnyMoreIsNotTakenAlongForItsLabels) {
+  Begin(MakeJob("j", 1, 4));
+  rig_.kube().EditPod("default/j-t0-2", [](kube::v1::Pod& pod) { pod.clear_owner_uid(); });
+  rig_.Run(absl::Seconds(5));
+  Abort();
+  EXPECT_EQ(rig_.PhaseOf("default/j"), kAborted);
+  EXPECT_EQ(Collectively(), 0);
+  EXPECT_EQ(Singly(), 3);
+  EXPECT_TRUE(rig_.kube().pods().contains("default/j-t0-2"));
+}
+
+TEST_F(KillTest, NorIsItByWhoeverSeesItForTheFirstTime) {
+  Begin(MakeJob("j", 1, 4));
+  rig_.Kill();
+  rig_.LoseDisk();
+  rig_.kube().EditPod("default/j-t0-2", [](kube::v1::Pod& pod) { pod.clear_owner_uid(); });
+  rig_.Start();
+  rig_.Run(absl::Seconds(5));
+  Abort();
+  EXPECT_EQ(rig_.PhaseOf("default/j"), kAborted);
+  EXPECT_EQ(Collectively(), 0);
+  EXPECT_TRUE(rig_.kube().pods().contains("default/j-t0-2"));
+}
+
 // Scaled away a moment before: they run on for as long as they are given.
 TEST_F(KillTest, WhatIsBeyondTheSizeOfATaskIsAwaitedToo) {
   Begin(MakeJob("j", 1, 3));

@@ -290,8 +290,11 @@ TEST(LifeCycleTest, ANameHeldByAForeignPodIsWaitedFor) {
   rig.Run(absl::Seconds(20));
   EXPECT_EQ(rig.kube().Count("create", "pods"), 1);
   EXPECT_EQ(rig.kube().job("default/j").status().counts().pending(), 1);
+  EXPECT_EQ(rig.kube().job("default/j").status().reason(), "FailedCreate");
+  EXPECT_EQ(rig.kube().job("default/j").status().message().find("pod j-t0-1: the name is held"), 0u);
   rig.kube().RemovePod("default/j-t0-1");
-  rig.Run(absl::Seconds(5));
+  rig.Run(absl::Seconds(10));
+  EXPECT_EQ(rig.kube().job("default/j").status().reason(), "");
   EXPECT_EQ(rig.kube().Count("create", "pods"), 2);
   EXPECT_EQ(rig.kube().Count("delete", "pods"), 0);
 }

@@ -75,6 +75,14 @@ void TellPodsBeingMade(const Wait& wait, Telling& telling) {
   if (since_ms != 0) cause.set_since_ms(std::max(since_ms, group_ms));
 }
 
+void TellHeldName(const Wait& wait, Telling& telling) {
+  const Troubles& troubles = telling.in.troubles;
+  const Trouble* const newest = troubles.Find("FailedCreate");
+  if (newest != nullptr && newest->subject == wait.subject) return;  // Told, as what fails.
+  telling.Add(wait.kind, wait.subject, wait.message, std::string(kFreeTheName))
+      .set_since_ms(troubles.SinceMs("FailedCreate", wait.subject));
+}
+
 void TellWait(const Wait& wait, Telling& telling) {
   const ExplainInput& in = telling.in;
   switch (wait.kind) {
@@ -95,8 +103,7 @@ void TellWait(const Wait& wait, Telling& telling) {
     case Cause::KIND_KILL:
       return TellKill(wait, telling);
     case Cause::KIND_NAME_HELD:
-      telling.Add(wait.kind, wait.subject, wait.message, std::string(kFreeTheName));
-      return;
+      return TellHeldName(wait, telling);
     case Cause::KIND_DEPENDENCY:
       telling.Add(wait.kind, wait.subject, wait.message).set_since_ms(PhaseSince(in));
       return;

@@ -20,7 +20,7 @@ enum PodFlag : uint8_t {
   kPodReady = 4,           // Every container is ready.
   kPodForeign = 8,         // Holds the name, but is not this job's pod. Never counted, never touched.
   kPodEvictionSeen = 16,   // Its end has raised PodEvicted already.
-  kPodLabelled = 32,       // Carries the label that names its job by UID: ours made it.
+  kPodLabelled = 32,       // Carries the label that names this job by UID, by which a whole run is deleted.
   kPodFailedSurplus = 64,  // Failed while it was surplus, and nobody was told: it goes although its index is back.
 };
 

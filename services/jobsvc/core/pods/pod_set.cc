@@ -107,6 +107,7 @@ void PodSet::Contribute(std::string_view name, PodPlace place, const PodEntry& e
     flip(to_delete_);
   }
   if (!rules_.targets.empty() && rules_.targets.contains(entry.uid)) targets_left_ += add ? 1 : -1;
+  if (entry.has(kPodForeign) && entry.has(kPodLabelled)) foreign_labelled_ += sign;
 }
 
 void PodSet::Rebuild() {
@@ -121,6 +122,7 @@ void PodSet::Rebuild() {
   to_delete_.clear();
   held_.clear();
   targets_left_ = 0;
+  foreign_labelled_ = 0;
   present_ = 0;
   for (size_t t = 0; t < slots_.size(); ++t) {
     for (size_t i = 0; i < slots_[t].size(); ++i) {
@@ -245,7 +247,7 @@ PodChange PodSet::Apply(const kube::v1::Pod& pod) {
   const bool same = slot->uid == pod.uid();
   // Owner UID and the three annotations make a pod this job's (job spec 3.2); anything else only holds the name.
   const bool ours = pod.owner_uid() == job_uid_ && pod.has_job_version() && !pod.task().empty();
-  const bool labelled = ours && pod.job_uid_label() == job_uid_;
+  const bool labelled = pod.job_uid_label() == job_uid_;
   slot->flags = static_cast<uint8_t>(FlagsOf(pod) | (same ? slot->flags & kKeptFlags : 0) | (ours ? 0 : kPodForeign) |
                                      (labelled ? kPodLabelled : 0));
   if (ours && has_task && !change.place.indexed() && pod.phase() == kube::v1::POD_PHASE_FAILED &&

@@ -84,6 +84,8 @@ class PodSet {
   const std::set<std::string>& to_mark() const { return to_mark_; }
   const std::set<std::string>& to_delete() const { return to_delete_; }
   bool HasTargetsLeft() const { return targets_left_ > 0; }
+  // There are pods that are not this job's and carry the label by which its own are deleted together.
+  bool HasForeignLabelled() const { return foreign_labelled_ > 0; }
   // Places whose name is held by a pod that is not this job's.
   const std::set<std::string>& held() const { return held_; }
   // Per task the indices that are done although their pod is gone.
@@ -145,6 +147,7 @@ class PodSet {
   std::set<PodPlace> told_done_;
   int64_t untold_done_ = 0;  // Places that are done and not told so, or told so and not done.
   int32_t targets_left_ = 0;
+  int32_t foreign_labelled_ = 0;
   size_t present_ = 0;
 };
 
