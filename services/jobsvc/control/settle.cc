@@ -143,7 +143,8 @@ void JobController::StartJob(JobEntry& entry, kv::WriteBatch& batch) {
   entry.held_until.clear();
   entry.deleted_groups.clear();
   entry.deleted_commands.clear();
-  entry.commit_in_flight = entry.intent_unsent = entry.ensure_in_flight = entry.ttl_in_flight = false;
+  entry.commit_in_flight = entry.intent_unsent = entry.ensure_in_flight = false;
+  entry.ttl_in_flight = entry.forwarding_in_flight = false;
   entry.collected_for = {-1, false};
   entry.conflict_version = 0;
   entry.differs_since.reset();

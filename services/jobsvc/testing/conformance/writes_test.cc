@@ -1,6 +1,7 @@
 // How much is asked of Kubernetes (job spec 15.2).
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/base/json.h"
@@ -125,6 +126,28 @@ TEST_F(ConformanceTest, C11AForwardingQueueCostsOneWriteOfTheJob) {
   EXPECT_EQ(kube().Count("patch", "jobs"), 0);
   const json::value body = kube().pod_body("default/j-t0-0");
   EXPECT_EQ(FindString(*FindPath(body, {"metadata", "annotations"}), kube::kJobForwardingKey), "true");
+}
+
+TEST_F(ConformanceTest, AForwardedJobThatIsMadeAnewMeanwhileIsTakenForItself) {
+  rig().on_start = [](JobController& controller) {
+    kube::v1::Object queue;
+    queue.mutable_queue()->mutable_meta()->set_name("default");
+    queue.mutable_queue()->set_has_extend_clusters(true);
+    controller.OnShared("queues", queue, false);
+  };
+  bool anew = false;
+  kube().SetRefuse([&](const gateway::v1::WriteRequest& request, gateway::v1::KubeError&) {
+    const bool forwards = request.has_patch() && request.resource().plural() == "jobs" && request.subresource().empty();
+    if (forwards && !std::exchange(anew, true)) {
+      kube().DeleteJob("default/j");
+      kube().PutJob(MakeJob("j", 1, 2));
+    }
+    return false;
+  });
+  Begin(MakeJob("j", 1, 2));
+  rig().Run(absl::Minutes(1));
+  ASSERT_TRUE(anew);
+  EXPECT_EQ(kube().pods().size(), 2u);
 }
 
 TEST_F(ConformanceTest, C12AJobWithoutPodsIsNotWrittenAgainAndAgain) {
