@@ -1,5 +1,6 @@
 #include "gateway/server/interests.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -131,7 +132,9 @@ void Interests::OnAnswer(const InterestKey& key, uint64_t generation, absl::Stat
   const auto it = entries_.find(key);
   if (it == entries_.end() || it->second.generation != generation) return;
   Entry& entry = it->second;
-  entry.timer = loop_.RunAfter(options_.period, [this, alive = alive_, key] {
+  // However many are read, so many are in a second at most.
+  const absl::Duration turn = static_cast<int64_t>(entries_.size() - watches_) * options_.between_reads;
+  entry.timer = loop_.RunAfter(std::max(options_.period, turn), [this, alive = alive_, key] {
     if (!*alive) return;
     entries_[key].timer = kNoTimer;
     WatchOrRead(key);

@@ -3,7 +3,7 @@
 // Objects without a slot of their own that replicas ask for: one subscription for each object, however many ask, with
 // the newest state kept; only changes are told. Each has a watch of its own, so that nothing is told of the many of its
 // kind that nobody asks for. Where there are `max_watches` already, or it must not be watched, it is read every
-// `period` instead, until there is room, or it may be. Confined to one loop.
+// `period` instead, and less often where very many are, until there is room, or it may be. Confined to one loop.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -26,6 +26,7 @@ std::optional<v1::Resource> ResourceOf(std::string_view watch);
 struct InterestOptions {
   size_t max_watches = 256;
   absl::Duration period = absl::Seconds(10);
+  absl::Duration between_reads = absl::Milliseconds(50);  // Of all of them together, on average.
 };
 
 class Interests {

@@ -1,6 +1,7 @@
 // Interests of replicas in single objects, through a hub: what is watched, what is read, and who is told.
 #include "gateway/server/interests.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -146,6 +147,29 @@ TEST_F(InterestsTest, OverTheBoundItIsReadUntilThereIsRoom) {
   EXPECT_EQ(a.TakeText(), "ns/z z@6");
   time.Advance(absl::Minutes(1));
   EXPECT_THAT(kube.gets, IsEmpty());
+}
+
+TEST_F(InterestsTest, HoweverManyAreReadTheServerIsAskedSoOften) {
+  FakeReplica& a = Attach("r-0");
+  for (int i = 0; i < 2002; ++i) Ask(a, fmt::format("claim-{}", i));
+  size_t asked = 0;
+  v1::GetResponse absent;
+  absent.mutable_error()->set_code(404);
+  const auto answer = [&] {
+    for (auto& [request, done] : std::exchange(kube.gets, {})) {
+      ++asked;
+      done(absent);
+    }
+  };
+  answer();
+  EXPECT_EQ(asked, 2000u) << "the first time at once";
+  asked = 0;
+  for (int second = 0; second < 300; ++second) {
+    time.Advance(absl::Seconds(1));
+    answer();
+  }
+  EXPECT_GE(asked, 4000u);
+  EXPECT_LE(asked, 20u * 300 + 2000);
 }
 
 TEST_F(InterestsTest, WhatMustNotBeWatchedIsReadUntilItMayBe) {

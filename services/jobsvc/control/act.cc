@@ -54,7 +54,8 @@ void JobController::Act(std::string_view key) {
   ActOnTtl(entry);
 }
 
-void JobController::ReportTrouble(JobEntry& entry, Trouble trouble, std::initializer_list<std::string_view> names) {
+void JobController::NoteTrouble(JobEntry& entry, Trouble trouble, std::initializer_list<std::string_view> names) {
+  if (!entry.job) return;  // It has gone since: nobody is left to be told.
   // The status told of it when it was written last.
   std::optional<absl::Time> known_since;
   const kube::v1::JobStatus& told = entry.job->status();
@@ -64,6 +65,10 @@ void JobController::ReportTrouble(JobEntry& entry, Trouble trouble, std::initial
   if (entry.troubles.Report(trouble, names, context_.ApiNow(), options_.event_interval, known_since)) {
     entry.notes.push_back({true, std::move(trouble.words.reason), std::move(trouble.words.message)});
   }
+}
+
+void JobController::ReportTrouble(JobEntry& entry, Trouble trouble, std::initializer_list<std::string_view> names) {
+  NoteTrouble(entry, std::move(trouble), names);
   context_.Wake(entry.key);
 }
 

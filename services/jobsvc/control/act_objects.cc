@@ -247,6 +247,11 @@ void JobController::CompareObject(JobEntry& entry, const WantedObject& object) {
       });
 }
 
+void JobController::ObjectIsGone(JobEntry& entry, const std::string& object_key) {
+  entry.objects.erase(object_key);
+  if (entry.objects.empty()) entry.object_retry.Succeed();
+}
+
 // Removes an object of which no more is known than that it may exist: what it is, the API server says.
 void JobController::FindAndDeleteObject(JobEntry& entry, const std::string& object_key) {
   const size_t slash = object_key.find('/');
@@ -267,7 +272,7 @@ void JobController::FindAndDeleteObject(JobEntry& entry, const std::string& obje
                  } else if (there && IsOwnedBy(response->object().generic().meta(), uid)) {
                    DeleteObject(*live, object_key, response->object().generic().meta().uid());
                  } else if (there || (response.ok() && response->error().code() == 404)) {
-                   live->objects.erase(object_key);
+                   ObjectIsGone(*live, object_key);
                    context_.Wake(job_key);
                  } else {
                    TryAgain(*live, live->object_retry);
@@ -294,7 +299,7 @@ void JobController::DeleteObject(JobEntry& entry, const std::string& object_key,
                    live->busy_objects.erase(object_key);
                    const int code = outcome.error.code();
                    if (outcome.kind == WriteOutcome::Kind::kDone || code == 404) {
-                     live->objects.erase(object_key);
+                     ObjectIsGone(*live, object_key);
                      context_.Wake(job_key);
                    } else if (code == 409 || code == 422) {
                      // Another object has the name. Ours it may be all the same: what we remember of it may be older.

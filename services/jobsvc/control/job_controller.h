@@ -157,6 +157,8 @@ class JobController : public runtime::Controller {
   void MarkPod(JobEntry& entry, const PodEffect& effect);
   void ActOnTtl(JobEntry& entry);
   // Words that differ in `names` alone have one cause.
+  void NoteTrouble(JobEntry& entry, Trouble trouble, std::initializer_list<std::string_view> names = {});
+  // And its pass is due.
   void ReportTrouble(JobEntry& entry, Trouble trouble, std::initializer_list<std::string_view> names = {});
   void ReportTrouble(JobEntry& entry, std::string_view reason, std::string message,
                      std::initializer_list<std::string_view> names = {});
@@ -179,6 +181,7 @@ class JobController : public runtime::Controller {
   void StopAwaiting(JobEntry& entry);
   // A claim is there, or has changed.
   void NoteClaim(const kube::v1::ObjectMeta& meta);
+  void ObjectIsGone(JobEntry& entry, const std::string& object_key);
   void FindAndDeleteObject(JobEntry& entry, const std::string& object_key);
   void DeleteObject(JobEntry& entry, const std::string& object_key, const std::string& uid);
 

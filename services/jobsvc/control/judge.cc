@@ -102,13 +102,15 @@ void JobController::StorePod(JobEntry& entry, const PodChange& change, const kub
   PutPod(entry.slot, entry.key, change.name, record, batch);
 }
 
-// Those that the status tells of, or that are to be done again.
+// Those that the status tells of, or that are to be done again; and where another controller has ended the job nobody
+// will ever tell.
 void JobController::ForgetToldDone(JobEntry& entry, kv::WriteBatch& batch) {
+  const bool is_anothers = IsFinished(entry.job->status().phase()) && entry.own.sequence == 0;
   std::erase_if(entry.untold_done, [&](const std::string& name) {
     const PodPlace place = entry.pods.PlaceOf(name);
     const auto& again = entry.commit_again;
     const bool is_done = place.indexed() && entry.pods.done()[place.task].contains(place.index);
-    if (is_done && std::find(again.begin(), again.end(), place) == again.end()) {
+    if (is_done && !is_anothers && std::find(again.begin(), again.end(), place) == again.end()) {
       const auto told = entry.own.done.find(entry.pods.tasks()[place.task].name);
       if (told == entry.own.done.end() || !told->second.contains(place.index)) return false;
     }

@@ -137,6 +137,7 @@ std::string Join(const std::vector<std::string>& parts, std::string_view between
 }  // namespace
 
 SpecRecord SpecFacts(kube::v1::JobSpec spec) {
+  ClearDefaults(spec);  // Definitions that come later fill them in without an edit.
   kube::v1::JobSpec fixed = FixedPart(spec);
   SpecRecord facts;
   if (spec.has_min_available()) facts.set_min_available(spec.min_available());
@@ -150,14 +151,11 @@ SpecRecord SpecFacts(kube::v1::JobSpec spec) {
     task.clear_name();
     task.clear_replicas();
     task.clear_min_available();
-    // An absent number and 0 are one on the wire.
-    if (task.max_retry() == 0) task.clear_max_retry();
     TakeFields(task, *fixed.mutable_tasks(i), *kept.mutable_fields());
   }
   spec.clear_min_available();
   spec.clear_priority_class_name();
   spec.clear_tasks();
-  if (spec.max_retry() == 0) spec.clear_max_retry();
   TakeFields(spec, fixed, *facts.mutable_fields());
   return facts;
 }

@@ -117,6 +117,24 @@ std::string ForbiddenBy(const std::function<void(JobSpec&)>& edit) {
 
 std::string CannotChange(const char* field) { return fmt::format("{} {}", field, kCannotChange); }
 
+TEST(SpecChangeTest, WhatADefinitionFillsInIsNoEdit) {
+  JobSpec before = Spec(1);
+  before.clear_queue();
+  before.clear_max_retry();
+  before.mutable_network_topology()->set_highest_tier_allowed(1);
+  before.mutable_tasks(0)->mutable_partition_policy()->mutable_network_topology()->set_highest_tier_name("rack");
+  JobSpec after = before;
+  after.set_queue("default");
+  after.set_max_retry(3);
+  after.mutable_network_topology()->set_mode("hard");
+  after.mutable_tasks(0)->set_max_retry(3);
+  after.mutable_tasks(0)->mutable_partition_policy()->mutable_network_topology()->set_mode("hard");
+  EXPECT_EQ(SpecChange(SpecFacts(before), SpecFacts(after)), "");
+  EXPECT_EQ(ForbiddenChange(SpecFacts(before), SpecFacts(after)), "");
+  after.set_queue("batch");
+  EXPECT_EQ(SpecChange(SpecFacts(before), SpecFacts(after)), "spec edited: queue");
+}
+
 // Job spec 2.6, U4 and U5.
 TEST(SpecChangeTest, WhatMayNotChangeIsNamedWithWhatMay) {
   EXPECT_EQ(ForbiddenBy([](JobSpec& spec) {

@@ -420,11 +420,14 @@ TEST(LifeCycleTest, AJobStartsAlthoughAPodFailedWhileItWasSurplus) {
     rig.Run(absl::Milliseconds(10));
   };
   scale(2);
+  const std::string failed = rig.kube().pods().at("default/j-t0-2").uid();
   rig.kube().SetPodPhase("default/j-t0-2", kPodFailed);
   rig.Run(absl::Milliseconds(10));
   scale(3);
   rig.fate = nullptr;
   rig.Run(absl::Minutes(1));
+  ASSERT_TRUE(rig.kube().pods().contains("default/j-t0-2"));
+  EXPECT_NE(rig.kube().pods().at("default/j-t0-2").uid(), failed);
   rig.kube().SetAllPods(kPodRunning);
   rig.Run();
   EXPECT_EQ(rig.PhaseOf("default/j"), kRunning);

@@ -11,6 +11,31 @@
 namespace basalt::jobsvc::testing {
 namespace {
 
+// Its pods are there until they are collected; what is refused of them is nobody's trouble any more.
+TEST(LateAnswerTest, OfAJobThatHasGoneIsToldToNobody) {
+  JobRig rig;
+  rig.Start();
+  rig.kube().PutJob(MakeJob("j", 1, 2));
+  rig.Run();
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run(absl::Seconds(10));
+  bool gone = false;
+  rig.kube().SetRefuse([&](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
+    if (request.resource().plural() != "pods") return false;
+    if (!std::exchange(gone, true)) rig.kube().DeleteJob("default/j");
+    error.set_code(403);
+    error.set_message("not for you");
+    return true;
+  });
+  rig.kube().EditJob("default/j", [](kube::v1::Job& job) {
+    job.mutable_spec()->mutable_tasks(0)->set_replicas(1);
+    job.mutable_spec()->set_min_available(1);
+  });
+  rig.Run(absl::Minutes(1));
+  ASSERT_TRUE(gone);
+  EXPECT_EQ(rig.kube().Count("create", "events"), 0);
+}
+
 class RefusalsTest : public ::testing::Test {
  protected:
   using Chosen = std::function<bool(const gateway::v1::WriteRequest& request)>;

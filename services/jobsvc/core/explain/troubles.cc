@@ -45,6 +45,15 @@ std::string WithoutNumbers(std::string_view text) {
 
 }  // namespace
 
+// What the status tells of stays: words that change by themselves would be written again and again.
+void Troubles::Lasting::ForgetOldest() {
+  auto oldest = causes.end();
+  for (auto it = causes.begin(); it != causes.end(); ++it) {
+    if (it->first != shown && (oldest == causes.end() || it->second.seen < oldest->second.seen)) oldest = it;
+  }
+  if (oldest != causes.end()) causes.erase(oldest);
+}
+
 bool Troubles::Report(Trouble trouble, std::initializer_list<std::string_view> names, absl::Time now,
                       absl::Duration interval, std::optional<absl::Time> known_since) {
   const auto [known, begins] = by_reason_.try_emplace(trouble.words.reason);
@@ -55,7 +64,7 @@ bool Troubles::Report(Trouble trouble, std::initializer_list<std::string_view> n
   of->second.newest = trouble;
   std::string exact = Without(trouble.words.message, names);
   std::string alike = WithoutNumbers(exact);
-  if (lasting.causes.size() >= kMostCauses && !lasting.causes.contains(alike)) lasting.causes.clear();
+  if (lasting.causes.size() >= kMostCauses && !lasting.causes.contains(alike)) lasting.ForgetOldest();
   const auto [at, is_new] = lasting.causes.try_emplace(alike);
   Cause& cause = at->second;
   const bool tell = is_new || (cause.exact != exact && now >= cause.told + interval);
@@ -82,9 +91,9 @@ bool Troubles::End(std::string_view reason, std::string_view subject) {
   const auto at = by_reason_.find(reason);
   if (at == by_reason_.end()) return false;
   Lasting& lasting = at->second;
+  if (const auto of = lasting.subjects.find(subject); of != lasting.subjects.end()) lasting.subjects.erase(of);
   const auto is_over = [subject](const auto& cause) { return cause.second.trouble.subject == subject; };
   if (std::erase_if(lasting.causes, is_over) == 0) return false;
-  if (const auto of = lasting.subjects.find(subject); of != lasting.subjects.end()) lasting.subjects.erase(of);
   if (lasting.causes.empty()) {
     by_reason_.erase(at);
     return true;

@@ -73,6 +73,7 @@ class Troubles {
     std::map<std::string, Subject, std::less<>> subjects;
     std::string shown;                    // The cause that the status tells of.
     std::map<std::string, Cause> causes;  // By their words without names and numbers.
+    void ForgetOldest();
   };
   // Null: there is none.
   const Subject* Of(std::string_view reason, std::string_view subject) const;

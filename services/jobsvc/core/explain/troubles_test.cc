@@ -111,6 +111,28 @@ TEST_F(TroublesTest, OfSeveralObjectsEachEndsAlone) {
   EXPECT_TRUE(troubles_.empty());
 }
 
+// Each pass tells of all of them again; words that changed with it would be written to the status again and again.
+TEST_F(TroublesTest, WhatIsToldStaysWhereThereAreMoreCausesThanAreKept) {
+  const auto pass = [&] {
+    for (int i = 0; i < 100; ++i) {
+      const std::string subject = "claim data-" + std::string(static_cast<size_t>(i), 'x');
+      troubles_.Report({.words = {"PVCError", subject + " does not exist"}, .subject = subject}, {}, now_, kInterval);
+      now_ += absl::Milliseconds(1);
+    }
+    now_ += absl::Seconds(5);
+  };
+  pass();
+  const std::string told = troubles_.Told().message;
+  EXPECT_EQ(told, "claim data- does not exist");
+  for (int i = 0; i < 50; ++i) {
+    pass();
+    ASSERT_EQ(troubles_.Told().message, told) << i;
+  }
+  EXPECT_NE(troubles_.Find("PVCError", "claim data-xx"), nullptr);
+  troubles_.End("PVCError", "claim data-xx");
+  EXPECT_EQ(troubles_.Find("PVCError", "claim data-xx"), nullptr) << "its cause was forgotten before";
+}
+
 TEST_F(TroublesTest, EachSubjectHasATimeAndWordsOfItsOwn) {
   const absl::Time before = now_ - absl::Hours(1);
   const auto report = [&](const std::string& subject, const std::string& what) {

@@ -276,7 +276,7 @@ PodChange PodSet::Remove(std::string_view name, std::string_view uid) {
   if (change.place.task >= 0) change.task_before = task_counts_[change.place.task];
   change.before = *slot;
   change.was_ours_to_delete = rules_.kill_all || slot->has(kPodOutOfSync) || !change.place.indexed() ||
-                              slot->version < rules_.version || rules_.targets.contains(slot->uid);
+                              slot->version < rules_.version || MustMark(change.place, *slot, rules_);
   Contribute(name, change.place, *slot, false);
   if (change.place.indexed()) {
     *slot = PodEntry();

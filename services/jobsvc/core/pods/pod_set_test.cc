@@ -117,7 +117,9 @@ TEST(PodSetTest, WhatFailedWhileItWasSurplusIsMarkedAlsoWhenItsIndexIsBack) {
   EXPECT_EQ(pods.to_mark(), (std::set<std::string>{"j-a-2"}));
   pods.Apply(MakePod("j-a-2", "u2", kube::v1::POD_PHASE_FAILED));
   EXPECT_EQ(pods.to_mark(), (std::set<std::string>{"j-a-2"})) << "as long as it lives";
-  pods.Remove("j-a-2", "u2");
+  EXPECT_EQ(pods.counts().failed(), 2) << "it does not decide about the job, as it goes";
+  EXPECT_EQ(pods.counts().terminating(), 1);
+  EXPECT_TRUE(pods.Remove("j-a-2", "u2").was_ours_to_delete) << "also by somebody who is faster";
   pods.Apply(MakePod("j-a-2", "u2-new", kube::v1::POD_PHASE_FAILED));
   EXPECT_TRUE(pods.to_mark().empty()) << "another pod";
 }

@@ -42,6 +42,8 @@ std::vector<Violation> ValidateQueue(std::string_view queue, const std::optional
 // U1-U5: the first violation wins, so at most one. Both specs as stored or sent, nothing defaulted.
 std::vector<Violation> ValidateUpdate(const kube::v1::JobSpec& before, const kube::v1::JobSpec& after);
 
+// Takes out what the definition fills in where nothing is given, so that it is no edit when somebody installs it.
+void ClearDefaults(kube::v1::JobSpec& spec);
 // What U5 holds fast: without what may change, and one of all specs that mean the same (job spec 1.2). The sentences of
 // U4 and U5 go on behind the field.
 kube::v1::JobSpec FixedPart(kube::v1::JobSpec spec);

@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "common/kube/names.h"
 #include "services/jobsvc/core/render/effective_spec.h"
 #include "services/jobsvc/core/render/semantic_json.h"
 #include "services/jobsvc/core/validate/validate_rules.h"
@@ -117,14 +118,29 @@ std::string TaskCountChanged(int before, int after) {
   return fmt::format("are {}, not {}, but cannot be added or removed; a job keeps its number of tasks", after, before);
 }
 
+void ClearDefaults(JobSpec& spec) {
+  const auto clear_mode = [](kube::v1::NetworkTopology& topology) {
+    if (topology.mode() == "hard") topology.clear_mode();
+  };
+  if (spec.queue() == kube::kDefaultQueue) spec.clear_queue();
+  // 0 stands for the default, too.
+  if (spec.max_retry() == 0 || spec.max_retry() == kDefaultMaxRetry) spec.clear_max_retry();
+  if (spec.has_network_topology()) clear_mode(*spec.mutable_network_topology());
+  for (TaskSpec& task : *spec.mutable_tasks()) {
+    if (task.max_retry() == 0 || task.max_retry() == kDefaultMaxRetry) task.clear_max_retry();
+    if (task.partition_policy().has_network_topology()) {
+      clear_mode(*task.mutable_partition_policy()->mutable_network_topology());
+    }
+  }
+}
+
 JobSpec FixedPart(JobSpec spec) {
+  ClearDefaults(spec);
   spec.clear_min_available();
   spec.clear_priority_class_name();
-  if (spec.max_retry() == 0) spec.clear_max_retry();
   for (TaskSpec& task : *spec.mutable_tasks()) {
     task.clear_replicas();
     task.clear_min_available();
-    if (task.max_retry() == 0) task.clear_max_retry();
     task.set_template_json(CanonicalText(task.template_json()));
   }
   for (kube::v1::VolumeSpec& volume : *spec.mutable_volumes()) {
