@@ -57,6 +57,25 @@ TEST_F(ExplainApiTest, AQueueThatIsClosedOrMissingIsNamed) {
               HasSubstr("Create the queue"));
 }
 
+TEST_F(ExplainApiTest, AQueueWithOthersBelowItIsNamedWithWhatHelps) {
+  rig_.kube().new_group_phase = "Pending";
+  Begin(MakeJob("j", 1, 2));
+  kube::v1::Object below;
+  below.mutable_queue()->mutable_meta()->set_name("below");
+  below.mutable_queue()->set_state("Open");
+  below.mutable_queue()->set_parent("default");
+  rig_.controller().OnShared("queues", below, /*gone=*/false);
+  const auto explanation = Explain();
+  EXPECT_THAT(Find(explanation, Cause::KIND_QUEUE, "queue default has queues below it").advice(),
+              HasSubstr("one of those below it"));
+  EXPECT_EQ(Get().waiting_for(), "queue default has queues below it");
+  int queues = 0;
+  for (const Cause& cause : explanation.causes()) {
+    if (cause.message().find("queue default") != std::string::npos) ++queues;
+  }
+  EXPECT_EQ(queues, 1) << explanation.DebugString();
+}
+
 TEST_F(ExplainApiTest, SinceWhenAQueueARefusalAndAKillHoldItUp) {
   rig_.kube().SetRefuse([](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
     if (!request.has_create() || request.resource().plural() != "pods") return false;

@@ -252,6 +252,41 @@ TEST_F(ExplainApiTest, OfAPluginThatIsMissingTheStatusTellsSinceWhen) {
   }
 }
 
+// What is refused comes again with pauses, what has to go is never given up, and maxRetry counts restarts alone.
+TEST_F(ExplainApiTest, EachLayerOfRetriesIsTold) {
+  std::string refused = "delete";
+  rig_.kube().SetRefuse([&](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
+    const bool deletes = request.has_delete_() || request.has_delete_collection();
+    if (request.resource().plural() != "pods" || request.has_patch()) return false;
+    if (refused != (deletes ? "delete" : "create")) return false;
+    error.set_code(403);
+    error.set_message("not to " + refused);
+    return true;
+  });
+  refused = "";
+  kube::v1::Job job = WithPolicy(MakeJob("j", 1, 2), "PodFailed", "RestartJob");
+  job.mutable_spec()->set_max_retry(4);
+  BeginRunning(job);
+  refused = "delete";
+  rig_.kube().SetPodPhase("default/j-t0-0", kPodFailed, 1);
+  rig_.Run(absl::Minutes(20));
+  EXPECT_EQ(rig_.PhaseOf("default/j"), kRestarting) << "nothing is given up, and nothing ends the job";
+  auto explanation = Explain();
+  EXPECT_GT(Find(explanation, Cause::KIND_REFUSED, "not to delete").until_ms(), NowMs());
+  Find(explanation, Cause::KIND_RETRIES, "1 of 4 retries are used");
+  refused = "create";
+  rig_.Run(absl::Minutes(20));
+  EXPECT_EQ(rig_.PhaseOf("default/j"), kPending);
+  explanation = Explain();
+  EXPECT_GT(Find(explanation, Cause::KIND_REFUSED, "not to create").until_ms(), NowMs());
+  Find(explanation, Cause::KIND_RETRIES, "1 of 4 retries are used");
+  refused = "";
+  rig_.Run(absl::Minutes(1));
+  rig_.kube().SetAllPods(kPodRunning);
+  rig_.Run(absl::Seconds(5));
+  EXPECT_EQ(rig_.PhaseOf("default/j"), kRunning);
+}
+
 TEST_F(ExplainApiTest, WordsOfTheServerThatReadLikeOursAreARefusalOfItsOwn) {
   rig_.kube().SetRefuse([](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
     if (!request.has_create() || request.resource().plural() != "pods") return false;

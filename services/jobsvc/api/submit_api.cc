@@ -28,8 +28,7 @@ absl::Status CheckQueue(const JobController& controller, const std::string& queu
   std::optional<QueueFacts> facts;
   if (const auto it = controller.queues().find(queue); it != controller.queues().end()) {
     facts = QueueFacts{.state = it->second.state()};
-    facts->has_children = std::any_of(controller.queues().begin(), controller.queues().end(),
-                                      [&](const auto& other) { return other.second.parent() == queue; });
+    facts->has_children = controller.HasChildren(queue);
   }
   if (queue == kube::kDefaultQueue && (!facts || facts->state.empty())) return absl::OkStatus();
   std::vector<std::string> lines;

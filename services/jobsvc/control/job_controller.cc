@@ -217,31 +217,47 @@ void JobController::OnShared(const std::string& watch, const kube::v1::Object& o
       context_.Wake(key);
     }
   } else if (object.has_queue()) {
-    const std::string& name = object.queue().meta().name();
-    const auto known = queues_.find(name);
-    // One that was not there before is new, or the first that is heard of it.
-    const bool is_known = known != queues_.end();
-    const bool changes =
-        is_known ? gone || known->second.state() != object.queue().state() : queue_changes_.contains(name);
-    if (changes) queue_changes_[name] = absl::ToUnixMillis(context_.ApiNow());
-    if (gone) {
-      queues_.erase(name);
-    } else {
-      queues_[name] = object.queue();
-    }
-    if (changes || !is_known) NoteQueue(name);
+    ReceiveQueue(object.queue(), gone);
   } else if (watch == kClaims && !gone) {
     NoteClaim(object.generic().meta());
   }
 }
 
-const kube::v1::Queue* JobController::QueueOf(const JobEntry& entry) const {
-  const auto it = queues_.find(entry.compiled->spec.queue());
-  return it == queues_.end() ? nullptr : &it->second;
+void JobController::ReceiveQueue(const kube::v1::Queue& queue, bool gone) {
+  const std::string& name = queue.meta().name();
+  const auto known = queues_.find(name);
+  // One that was not there before is new, or the first that is heard of it.
+  const bool is_known = known != queues_.end();
+  const bool changes = is_known ? gone || known->second.state() != queue.state() : queue_changes_.contains(name);
+  if (changes) queue_changes_[name] = absl::ToUnixMillis(context_.ApiNow());
+  const std::string old_parent = is_known ? known->second.parent() : "";
+  if (gone) {
+    queues_.erase(name);
+  } else {
+    queues_[name] = queue;
+  }
+  if (changes || !is_known) NoteQueue(name);
+  FollowParent(old_parent, gone ? "" : queue.parent());
+}
+
+void JobController::FollowParent(const std::string& before, const std::string& after) {
+  if (before == after) return;
+  if (!before.empty() && --children_[before] == 0) {
+    children_.erase(before);
+    NoteQueue(before);
+  }
+  if (!after.empty() && ++children_[after] == 1) NoteQueue(after);
+}
+
+QueueView JobController::QueueOf(const JobEntry& entry) const {
+  const std::string& name = entry.compiled->spec.queue();
+  const auto it = queues_.find(name);
+  if (it == queues_.end()) return {};
+  return {.queue = &it->second, .has_children = HasChildren(name)};
 }
 
 bool JobController::IsForwarded(const JobEntry& entry) const {
-  const kube::v1::Queue* const queue = QueueOf(entry);
+  const kube::v1::Queue* const queue = QueueOf(entry).queue;
   return queue != nullptr && queue->has_extend_clusters();
 }
 

@@ -75,14 +75,15 @@ class JobController : public runtime::Controller {
   runtime::Context& context() { return context_; }
   EffectInput ViewOf(const JobEntry& entry, const std::set<std::string>& busy) const;
   const GroupView& GroupOf(const JobEntry& entry) const;
-  // Null: there is none of that name.
-  const kube::v1::Queue* QueueOf(const JobEntry& entry) const;
+  QueueView QueueOf(const JobEntry& entry) const;
   // Its queue has other clusters.
   bool IsForwarded(const JobEntry& entry) const;
   // When its queue was seen to change its state, to come or to go, in ms; 0: it is as it was found.
   int64_t QueueSince(const JobEntry& entry) const;
   // Of the cluster, by name. While a slot is ready all of them; none where their kind is not served.
   const std::map<std::string, kube::v1::Queue, std::less<>>& queues() const { return queues_; }
+  // Another queue names it as its parent.
+  bool HasChildren(std::string_view queue) const { return children_.contains(queue); }
   // Null while the slot is not open here.
   const SlotWatch* WatchOf(uint32_t slot) const;
   const std::set<std::string>& KeysOf(uint32_t slot) const;
@@ -116,8 +117,11 @@ class JobController : public runtime::Controller {
   void RecordIntent(JobEntry& entry, Decision decision);
   void DropIntent(JobEntry& entry);
   void NoteShown(JobEntry& entry, kv::WriteBatch& batch);
+  void ReceiveQueue(const kube::v1::Queue& queue, bool gone);
+  void FollowParent(const std::string& before, const std::string& after);
   // It has changed: those that may wait for it are looked at again.
   void NoteQueue(const std::string& name);
+  void TellQueue(JobEntry& entry);
   void NoteGone(JobEntry& entry, kv::WriteBatch& batch);
   void TellChanges();
   void Forget(JobEntry& entry, kv::WriteBatch& batch);
@@ -200,6 +204,7 @@ class JobController : public runtime::Controller {
   std::vector<ShownChange> changes_;                       // In the batch of this round: told once it is durable.
   std::map<std::string, int32_t, std::less<>> priorities_;
   std::map<std::string, kube::v1::Queue, std::less<>> queues_;
+  std::map<std::string, int32_t, std::less<>> children_;       // How many queues are below a queue; never 0.
   std::map<std::string, int64_t, std::less<>> queue_changes_;  // By name, in ms; of those that were seen to change.
   ClaimWaits claim_waits_;
   storage::v1::PodRecord pod_record_;  // StorePod's: it keeps its memory from one pod to the next.

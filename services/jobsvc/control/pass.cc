@@ -315,6 +315,7 @@ void JobController::DecideStatus(JobEntry& entry) {
   const CompiledSpec& compiled = *entry.compiled;
   const std::map<std::string, std::string> markers = MarkersOf(entry);
   EndTroubles(entry, group);
+  TellQueue(entry);
   const Words& words = compiled.invalid()        ? compiled.refusal
                        : !entry.troubles.empty() ? entry.troubles.Told()
                                                  : compiled.warning;

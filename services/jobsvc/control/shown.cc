@@ -1,6 +1,9 @@
 // What people see of jobs: when it changed, in which order, and who hears of it.
+#include <fmt/format.h>
+
 #include <utility>
 
+#include "common/kube/names.h"
 #include "services/jobsvc/control/job_controller.h"
 #include "services/jobsvc/core/state_machine.h"
 
@@ -24,7 +27,7 @@ bool WaitsForQueue(const JobEntry& entry, const GroupView& group) {
 }
 
 // Of all that a job's message follows from.
-uint64_t StateOf(const JobEntry& entry, const GroupView& group, const kube::v1::Queue* queue) {
+uint64_t StateOf(const JobEntry& entry, const GroupView& group, const QueueView& view) {
   uint64_t state = 0xcbf29ce484222325;
   state = Mix(state, static_cast<uint64_t>(entry.job->meta().resource_version()));
   state = Mix(Mix(state, group.phase), group.uid);
@@ -32,7 +35,10 @@ uint64_t StateOf(const JobEntry& entry, const GroupView& group, const kube::v1::
                               uint64_t{entry.pods.to_delete().size()}, uint64_t{entry.pods.held().size()}}) {
     state = Mix(state, part);
   }
-  if (WaitsForQueue(entry, group)) state = Mix(state, queue == nullptr ? "none" : queue->state());
+  if (WaitsForQueue(entry, group)) {
+    state = Mix(state, view.queue == nullptr ? "none" : view.queue->state());
+    if (view.has_children) state = Mix(state, "has children");
+  }
   return state;
 }
 
@@ -52,7 +58,7 @@ const std::set<std::string>& JobController::KeysOf(uint32_t slot) const {
 void JobController::NoteShown(JobEntry& entry, kv::WriteBatch& batch) {
   const auto watch = watches_.find(entry.slot);
   if (watch == watches_.end()) return;
-  const uint64_t state = StateOf(entry, GroupOf(entry), entry.compiled ? QueueOf(entry) : nullptr);
+  const uint64_t state = StateOf(entry, GroupOf(entry), entry.compiled ? QueueOf(entry) : QueueView());
   if (state == entry.shown && entry.shown_revision != 0) return;
   entry.shown = state;
   entry.shown_revision = watch->second.Show(entry.key, state, context_.random(), batch);
@@ -65,6 +71,22 @@ void JobController::NoteQueue(const std::string& name) {
     if (!entry->job || !entry->compiled || entry->compiled->spec.queue() != name) continue;
     if (WaitsForQueue(*entry, GroupOf(*entry))) context_.Wake(key);
   }
+}
+
+// A stored job is not refused for its queue: it waits, and says so, where nobody does what is needed by himself.
+void JobController::TellQueue(JobEntry& entry) {
+  const std::string& name = entry.compiled->spec.queue();
+  const QueueView view = QueueOf(entry);
+  // The default queue is made for everybody, and a new one is opened. A cluster without any does not say which there
+  // are.
+  const bool comes =
+      view.queue == nullptr ? name == kube::kDefaultQueue || queues_.empty() : view.queue->state().empty();
+  std::string message = WaitsForQueue(entry, GroupOf(entry)) && !comes ? QueueTrouble(name, view) : "";
+  const Trouble* const told = entry.troubles.Find(kQueueError);
+  if (told != nullptr && told->words.message != message) entry.troubles.End(kQueueError);
+  if (message.empty()) return;
+  NoteTrouble(entry,
+              {.words = {std::string(kQueueError), std::move(message)}, .subject = fmt::format("queue {}", name)});
 }
 
 void JobController::NoteGone(JobEntry& entry, kv::WriteBatch& batch) {

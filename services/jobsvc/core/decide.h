@@ -20,6 +20,8 @@ namespace basalt::jobsvc {
 
 // Reason of a job whose spec is refused.
 inline constexpr std::string_view kInvalidJob = "InvalidJob";
+// Of one that waits for its queue to be there, to be opened, or to have none below it.
+inline constexpr std::string_view kQueueError = "QueueError";
 // Of one in which something is hardly what was meant.
 inline constexpr std::string_view kSpecWarning = "SpecWarning";
 // Rules that history tells of the spec.

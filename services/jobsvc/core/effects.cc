@@ -215,13 +215,16 @@ std::vector<Wait> WaitsOf(const EffectInput& in) {
   return waits;
 }
 
-std::string QueueTrouble(std::string_view name, const kube::v1::Queue* queue) {
-  if (queue == nullptr) return fmt::format("queue {} does not exist", name);
-  if (queue->state() == "Open") return {};
-  return fmt::format("queue {} is {}", name, queue->state().empty() ? "not opened yet" : queue->state());
+std::string QueueTrouble(std::string_view name, const QueueView& view) {
+  if (view.queue == nullptr) return fmt::format("queue {} does not exist", name);
+  const std::string& state = view.queue->state();
+  if (state != "Open") return fmt::format("queue {} is {}", name, state.empty() ? "not opened yet" : state);
+  // Root is refused for its name.
+  if (view.has_children && name != kube::kRootQueue) return fmt::format("queue {} has queues below it", name);
+  return {};
 }
 
-std::string WaitingFor(const EffectInput& input, const kube::v1::Queue* queue) {
+std::string WaitingFor(const EffectInput& input, const QueueView& queue) {
   std::vector<Wait> waits = WaitsOf(input);
   if (waits.empty()) return {};
   if (waits.front().kind == job::v1::Cause::KIND_POD_GROUP) {

@@ -28,6 +28,12 @@ struct GroupView {
   bool admits() const { return present && !stale && !phase.empty() && phase != "Pending"; }
 };
 
+// A queue that a job names.
+struct QueueView {
+  const kube::v1::Queue* queue = nullptr;  // Null: there is none.
+  bool has_children = false;               // Another queue names it as its parent.
+};
+
 struct EffectInput {
   const kube::v1::Job& job;
   const kube::v1::JobSpec& spec;  // Effective.
@@ -92,9 +98,9 @@ struct Wait {
 };
 // In the order in which they are met.
 std::vector<Wait> WaitsOf(const EffectInput& input);
-// What keeps a queue (null: there is none of that name) from admitting anything new; empty: nothing.
-std::string QueueTrouble(std::string_view name, const kube::v1::Queue* queue);
+// What keeps a queue from admitting anything new (job spec 2.3, C16); empty: nothing.
+std::string QueueTrouble(std::string_view name, const QueueView& view);
 // The first of them in one sentence, with the queue where that is why; empty when the job waits for nothing.
-std::string WaitingFor(const EffectInput& input, const kube::v1::Queue* queue);
+std::string WaitingFor(const EffectInput& input, const QueueView& queue);
 
 }  // namespace basalt::jobsvc

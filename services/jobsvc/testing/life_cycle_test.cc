@@ -152,7 +152,7 @@ TEST(LifeCycleTest, ATaskWaitsForTheTaskItDependsOn) {
   rig.kube().PutJob(job);
   rig.Run();
   EXPECT_EQ(rig.kube().pods().size(), 2u);
-  EXPECT_NE(WaitingFor(rig.controller().ViewOf(*rig.controller().Find("default/j"), {}), nullptr), "");
+  EXPECT_NE(WaitingFor(rig.controller().ViewOf(*rig.controller().Find("default/j"), {}), QueueView()), "");
   rig.kube().SetAllPods(kPodRunning);
   rig.Run();
   EXPECT_EQ(rig.kube().pods().size(), 4u);

@@ -44,8 +44,8 @@ struct ExplainInput {
   const Words& status_trouble;  // The same of the status write that is meant.
   const PendingActions& pending;
   const DeadlineSet& deadlines;
-  const kube::v1::PodGroup* group = nullptr;      // Null: there is none.
-  const kube::v1::Queue* queue = nullptr;         // Null: it does not exist.
+  const kube::v1::PodGroup* group = nullptr;  // Null: there is none.
+  QueueView queue;
   int64_t queue_since_ms = 0;                     // Of its present state or absence; 0: not known.
   std::map<std::string, int64_t> missing_claims;  // When each is tried again, in ms; 0: now, or it is watched.
   std::vector<WaitingCommand> commands;           // That wait for their turn.

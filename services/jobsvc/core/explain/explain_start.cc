@@ -15,7 +15,7 @@ namespace {
 
 int64_t QueueSince(const ExplainInput& in) {
   // One that is missing and was never seen has been missing for as long as the job has waited.
-  if (in.queue_since_ms == 0) return in.queue == nullptr ? PhaseSince(in) : 0;
+  if (in.queue_since_ms == 0) return in.queue.queue == nullptr ? PhaseSince(in) : 0;
   return std::max(in.queue_since_ms, in.effects.job.meta().creation_ms());  // The job was not there before.
 }
 
@@ -23,13 +23,17 @@ void TellQueue(Telling& telling) {
   const ExplainInput& in = telling.in;
   const std::string& name = in.effects.spec.queue();
   std::string trouble = QueueTrouble(name, in.queue);
+  telling.troubles.emplace(kQueueError);  // Told here, or over.
   if (trouble.empty()) return;
   std::string advice =
       "Create the queue; or submit the job again to another one, as the queue of a job cannot be changed.";
-  if (in.queue != nullptr) {
+  if (in.queue.queue != nullptr) {
+    const bool is_open = in.queue.queue->state() == "Open";
     trouble += ": nothing new is admitted to it";
     advice =
-        fmt::format("Open it (vcctl queue operate --action open --name {}), or submit the job to another one.", name);
+        is_open ? "Submit the job again to one of those below it, as the queue of a job cannot be changed."
+                : fmt::format(
+                      "Open it (vcctl queue operate --action open --name {}), or submit the job to another one.", name);
   }
   telling.Add(Cause::KIND_QUEUE, fmt::format("queue {}", name), std::move(trouble), std::move(advice))
       .set_since_ms(QueueSince(in));

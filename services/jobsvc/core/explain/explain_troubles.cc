@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <utility>
+#include <vector>
 
 #include "services/jobsvc/core/explain/explain_parts.h"
 
@@ -88,7 +89,9 @@ bool TellTrouble(std::string_view reason, const TroubleFrame& frame, Telling& te
 void TellObjects(const Wait& wait, Telling& telling) {
   const ExplainInput& in = telling.in;
   for (const auto& [claim, until_ms] : in.missing_claims) TellClaim(claim, until_ms, telling);
-  if (TellTrouble("PluginError", {.kind = wait.kind}, telling)) return;
+  const std::vector<const Trouble*> refused = in.troubles.FindAll("PluginError");
+  for (const Trouble* const trouble : refused) TellOne(*trouble, {.kind = wait.kind}, telling);
+  if (!refused.empty()) return;
   if (!in.missing_claims.empty()) return;
   Cause& cause = telling.Add(wait.kind, wait.subject, wait.message);
   cause.set_since_ms(MadeSince(in, in.retry.objects));
@@ -104,11 +107,11 @@ void TellOtherTroubles(Telling& telling) {
 void TellStatusWrite(Telling& telling) {
   const ExplainInput& in = telling.in;
   if (!in.status_trouble.message.empty()) {
-    telling
-        .Add(Cause::KIND_STATUS_WRITE, "",
-             fmt::format("the API server refuses the job's status: {}", in.status_trouble.message),
-             "Nothing is done before the status is written. It is tried again by itself.")
-        .set_until_ms(in.retry.status.until_ms);
+    Cause& cause = telling.Add(Cause::KIND_STATUS_WRITE, "",
+                               fmt::format("the API server refuses the job's status: {}", in.status_trouble.message),
+                               "Nothing is done before the status is written. It is tried again by itself.");
+    cause.set_since_ms(in.retry.status.since_ms);
+    cause.set_until_ms(in.retry.status.until_ms);
   }
   int told = 0;
   for (const storage::v1::PendingAction& action : in.pending) {

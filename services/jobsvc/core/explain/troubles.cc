@@ -14,8 +14,9 @@ constexpr size_t kMostCauses = 32;
 constexpr size_t kMostSubjects = 1000;
 
 // In the order in which a job needs what they are about.
-constexpr std::array<std::string_view, 8> kReasons = {"PluginError",  "PVCError",     "PodGroupError",   "FailedCreate",
-                                                      "FailedDelete", "CommandError", "ForwardingError", "TTLError"};
+constexpr std::array<std::string_view, 9> kReasons = {"PluginError",   "PVCError",        kQueueError,
+                                                      "PodGroupError", "FailedCreate",    "FailedDelete",
+                                                      "CommandError",  "ForwardingError", "TTLError"};
 
 std::string Without(std::string text, std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names) {
@@ -123,6 +124,14 @@ const Troubles::Subject* Troubles::Of(std::string_view reason, std::string_view 
 const Trouble* Troubles::Find(std::string_view reason, std::string_view subject) const {
   const Subject* const of = Of(reason, subject);
   return of == nullptr ? nullptr : &of->newest;
+}
+
+std::vector<const Trouble*> Troubles::FindAll(std::string_view reason) const {
+  std::vector<const Trouble*> found;
+  const auto at = by_reason_.find(reason);
+  if (at == by_reason_.end()) return found;
+  for (const auto& [subject, of] : at->second.subjects) found.push_back(&of.newest);
+  return found;
 }
 
 int64_t Troubles::SinceMs(std::string_view reason, std::string_view subject) const {

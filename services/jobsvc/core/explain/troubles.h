@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "services/jobsvc/core/decide.h"
@@ -47,6 +48,8 @@ class Troubles {
   // The newest of that reason; null: there is none.
   const Trouble* Find(std::string_view reason) const;
   const Trouble* Find(std::string_view reason, std::string_view subject) const;
+  // The newest of each subject, in the order of these.
+  std::vector<const Trouble*> FindAll(std::string_view reason) const;
   // In ms; 0: nobody knows.
   int64_t SinceMs(std::string_view reason, std::string_view subject) const;
   // What the status says: the first words of a cause for as long as it lasts, though others come between; of several

@@ -1,0 +1,122 @@
+// Jobs whose queue is missing, closed, or has queues below it (job spec 2.3, C16): once they are stored they are not
+// refused for it. They wait, and say so where kubectl shows it.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "services/jobsvc/testing/job_rig.h"
+
+namespace basalt::jobsvc::testing {
+namespace {
+
+class QueueWaitsTest : public ::testing::Test {
+ protected:
+  void Begin() {
+    rig_.kube().new_group_phase = "Pending";
+    rig_.Start();
+    Put("other", "Open");
+  }
+  void Put(const std::string& name, const std::string& state, const std::string& parent = "root") {
+    Hear(name, state, parent, /*gone=*/false);
+    rig_.Run(absl::Seconds(10));
+  }
+  void Remove(const std::string& name, const std::string& parent = "root") {
+    Hear(name, "Open", parent, /*gone=*/true);
+    rig_.Run(absl::Seconds(10));
+  }
+  void Hear(const std::string& name, const std::string& state, const std::string& parent, bool gone) {
+    kube::v1::Object object;
+    object.mutable_queue()->mutable_meta()->set_name(name);
+    object.mutable_queue()->set_state(state);
+    object.mutable_queue()->set_parent(parent);
+    rig_.controller().OnShared("queues", object, gone);
+  }
+  void Submit() {
+    kube::v1::Job job = MakeJob("j", 1, 2);
+    job.mutable_spec()->set_queue("q");
+    rig_.kube().PutJob(std::move(job));
+    rig_.Run(absl::Seconds(10));
+  }
+  std::string Told() {
+    const kube::v1::JobStatus& status = rig_.kube().job("default/j").status();
+    return status.reason().empty() ? "" : status.reason() + ": " + status.message();
+  }
+
+  JobRig rig_;
+};
+
+TEST_F(QueueWaitsTest, OneThatIsMissingIsToldUntilItComes) {
+  Begin();
+  Submit();
+  EXPECT_EQ(Told(), "QueueError: queue q does not exist");
+  EXPECT_EQ(rig_.kube().Count("create", "events"), 1);
+  Put("q", "");
+  EXPECT_EQ(Told(), "") << "it will be opened";
+  Put("q", "Open");
+  EXPECT_EQ(Told(), "");
+}
+
+TEST_F(QueueWaitsTest, OneThatIsClosedIsToldWithOneWriteUntilItIsOpen) {
+  Begin();
+  Put("q", "Open");
+  Submit();
+  EXPECT_EQ(Told(), "");
+  rig_.kube().ClearLog();
+  Put("q", "Closed");
+  EXPECT_EQ(Told(), "QueueError: queue q is Closed");
+  rig_.Run(absl::Minutes(10));
+  EXPECT_EQ(rig_.kube().WritesButEvents(), 1);
+  EXPECT_EQ(rig_.kube().Count("create", "events"), 1);
+  Put("q", "Open");
+  EXPECT_EQ(Told(), "");
+  EXPECT_EQ(rig_.kube().WritesButEvents(), 2);
+}
+
+TEST_F(QueueWaitsTest, OneThatHasQueuesBelowItIsToldUntilTheyGo) {
+  Begin();
+  Put("q", "Open");
+  Put("q-1", "Open", "q");
+  Put("q-2", "Open", "q");
+  Submit();
+  EXPECT_EQ(Told(), "QueueError: queue q has queues below it");
+  Put("q-1", "Open", "other");
+  EXPECT_EQ(Told(), "QueueError: queue q has queues below it");
+  Remove("q-2", "q");
+  EXPECT_EQ(Told(), "");
+  Put("q-1", "Open", "q");
+  EXPECT_EQ(Told(), "QueueError: queue q has queues below it");
+}
+
+TEST_F(QueueWaitsTest, WhoeverIsAdmittedIsNotTold) {
+  Begin();
+  Put("q", "Open");
+  Submit();
+  rig_.kube().SetGroupPhase(rig_.kube().groups().begin()->first, "Inqueue");
+  rig_.Run(absl::Seconds(5));
+  rig_.kube().SetAllPods(kPodRunning);
+  rig_.Run(absl::Seconds(10));
+  ASSERT_EQ(rig_.PhaseOf("default/j"), kRunning);
+  rig_.kube().ClearLog();
+  Put("q", "Closed");
+  Remove("q");
+  EXPECT_EQ(Told(), "");
+  EXPECT_EQ(rig_.kube().log().size(), 0u);
+}
+
+TEST_F(QueueWaitsTest, ARestartTellsNothingAnew) {
+  Begin();
+  Put("q", "Closed");
+  Submit();
+  ASSERT_EQ(Told(), "QueueError: queue q is Closed");
+  rig_.Kill();
+  rig_.kube().ClearLog();
+  rig_.Start();
+  Hear("other", "Open", "root", /*gone=*/false);
+  Hear("q", "Closed", "root", /*gone=*/false);
+  rig_.Run(absl::Minutes(1));
+  EXPECT_EQ(Told(), "QueueError: queue q is Closed");
+  EXPECT_EQ(rig_.kube().WritesButEvents(), 0);
+}
+
+}  // namespace
+}  // namespace basalt::jobsvc::testing
