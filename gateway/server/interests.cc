@@ -132,9 +132,12 @@ void Interests::OnAnswer(const InterestKey& key, uint64_t generation, absl::Stat
   const auto it = entries_.find(key);
   if (it == entries_.end() || it->second.generation != generation) return;
   Entry& entry = it->second;
-  // However many are read, so many are in a second at most.
+  // One after the other, however many were read at once.
+  const absl::Time now = loop_.Now();
   const absl::Duration turn = static_cast<int64_t>(entries_.size() - watches_) * options_.between_reads;
-  entry.timer = loop_.RunAfter(std::max(options_.period, turn), [this, alive = alive_, key] {
+  const absl::Time at = std::min(std::max(now + options_.period, next_read_), now + options_.period + turn);
+  next_read_ = at + options_.between_reads;
+  entry.timer = loop_.RunAt(at, [this, alive = alive_, key] {
     if (!*alive) return;
     entries_[key].timer = kNoTimer;
     WatchOrRead(key);

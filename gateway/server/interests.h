@@ -26,7 +26,7 @@ std::optional<v1::Resource> ResourceOf(std::string_view watch);
 struct InterestOptions {
   size_t max_watches = 256;
   absl::Duration period = absl::Seconds(10);
-  absl::Duration between_reads = absl::Milliseconds(50);  // Of all of them together, on average.
+  absl::Duration between_reads = absl::Milliseconds(50);  // Of all of them together.
 };
 
 class Interests {
@@ -69,7 +69,8 @@ class Interests {
   const Tell tell_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   uint64_t next_id_ = 1;
-  std::map<uint64_t, Session*> sessions_;  // In the order in which they first asked.
+  absl::Time next_read_ = absl::InfinitePast();  // The first time that no read has.
+  std::map<uint64_t, Session*> sessions_;        // In the order in which they first asked.
   std::map<InterestKey, Entry> entries_;
   size_t watches_ = 0;
 };

@@ -21,6 +21,27 @@ TEST_F(ExplainApiTest, ANameThatAForeignPodHoldsIsToldWithWhatFreesIt) {
   EXPECT_THAT(explanation.summary(), HasSubstr(cause.advice()));
 }
 
+TEST_F(ExplainApiTest, WhatIsRefusedIsToldBesideANameThatIsHeldAndEndsByItself) {
+  bool full = true;
+  rig_.kube().SetRefuse([&full](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
+    if (!full || !request.has_create() || request.resource().plural() != "pods") return false;
+    error.set_code(403);
+    error.set_message("exceeded quota");
+    return true;
+  });
+  rig_.kube().PutForeignPod("default", "j-t0-0", "j");
+  Begin(MakeJob("j", 1, 2));
+  rig_.Run(absl::Seconds(30));
+  const auto explanation = Explain();
+  Find(explanation, Cause::KIND_NAME_HELD, "pod j-t0-0: the name is held");
+  Find(explanation, Cause::KIND_REFUSED, "exceeded quota");
+  full = false;
+  rig_.Run(absl::Minutes(2));
+  const auto later = Explain();
+  for (const Cause& cause : later.causes()) EXPECT_NE(cause.kind(), Cause::KIND_REFUSED) << cause.DebugString();
+  EXPECT_THAT(rig_.kube().job("default/j").status().message(), HasSubstr("the name is held"));
+}
+
 TEST_F(ExplainApiTest, AClaimThatCannotBeReadIsNotSaidToBeMissing) {
   rig_.kube().refuse_get = [](const gateway::v1::GetRequest& request, gateway::v1::KubeError& error) {
     if (request.resource().plural() != "persistentvolumeclaims") return false;

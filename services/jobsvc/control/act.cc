@@ -320,7 +320,7 @@ void JobController::ActOnTtl(JobEntry& entry) {
     return;
   }
   if (entry.ttl_retry.Blocks(context_.ApiNow())) return context_.WakeAt(entry.key, entry.ttl_retry.until);
-  entry.ttl_in_flight = true;
+  entry.ttl_in_flight = entry.ttl_asked = true;
   auto request = WriteOf("batch.volcano.sh", "v1alpha1", "jobs", entry.ns, entry.name);
   gateway::v1::Delete& deletion = *request.mutable_delete_();
   deletion.set_uid(entry.record.uid());
@@ -331,6 +331,7 @@ void JobController::ActOnTtl(JobEntry& entry) {
         JobEntry* live = Live(key, uid);
         if (live == nullptr || outcome.kind == WriteOutcome::Kind::kDone) return;
         live->ttl_in_flight = false;
+        if (outcome.kind != WriteOutcome::Kind::kUnknown) live->ttl_asked = false;
         TryAgain(*live, live->ttl_retry);
         if (outcome.error.code() != 404 && IsTold(outcome)) {
           ReportTrouble(*live, "TTLError",

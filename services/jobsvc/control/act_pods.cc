@@ -177,7 +177,7 @@ void JobController::CreatePod(JobEntry& entry, const PodEffect& effect) {
                      live->create_retry.Succeed();
                      if (std::erase(live->refused_tasks, place.task) > 0) live->probe_retry.Succeed();
                      if (outcome.object.has_pod()) CountCreated(*live, outcome.object.pod());
-                     if (live->refused_tasks.empty() && live->told_held.empty()) live->troubles.End("FailedCreate");
+                     if (live->refused_tasks.empty()) live->EndFailedCreate();
                      context_.Wake(key);
                      return;
                    }

@@ -231,12 +231,18 @@ void JobController::ReceiveQueue(const kube::v1::Queue& queue, bool gone) {
   const bool changes = is_known ? gone || known->second.state() != queue.state() : queue_changes_.contains(name);
   if (changes) queue_changes_[name] = absl::ToUnixMillis(context_.ApiNow());
   const std::string old_parent = is_known ? known->second.parent() : "";
+  // Before the first nobody can say which there are.
+  const bool is_first = queues_.empty();
   if (gone) {
     queues_.erase(name);
   } else {
     queues_[name] = queue;
   }
-  if (changes || !is_known) NoteQueue(name);
+  if (is_first) {
+    NoteQueues([](const std::string&) { return true; });
+  } else if (changes || !is_known) {
+    NoteQueue(name);
+  }
   FollowParent(old_parent, gone ? "" : queue.parent());
 }
 

@@ -121,6 +121,7 @@ class JobController : public runtime::Controller {
   void FollowParent(const std::string& before, const std::string& after);
   // It has changed: those that may wait for it are looked at again.
   void NoteQueue(const std::string& name);
+  void NoteQueues(const std::function<bool(const std::string& queue)>& concerns);
   void TellQueue(JobEntry& entry);
   void NoteGone(JobEntry& entry, kv::WriteBatch& batch);
   void TellChanges();

@@ -127,6 +127,7 @@ struct JobEntry {
   std::set<std::string> deleted_groups;  // UIDs with a deletion sent.
   std::set<std::string> deleted_commands;
   bool ttl_in_flight = false;
+  bool ttl_asked = false;  // And not refused: what becomes of it may not be known.
   Retry ttl_retry;
   Troubles troubles;            // What Kubernetes or a plugin refuses; over as soon as it succeeds.
   Words status_trouble;         // The same of the status write that is meant.
@@ -142,6 +143,14 @@ struct JobEntry {
 
   bool has_uid(std::string_view uid) const { return record.uid() == uid; }
   // After a change of the group, the job's status or the spec.
+  // Pods can be made again, as far as it was tried: but not under a name that is seen to be held.
+  void EndFailedCreate() {
+    if (told_held.empty()) {
+      troubles.End("FailedCreate");
+    } else {
+      troubles.End("FailedCreate", "");
+    }
+  }
   void ForgetGroup() {
     group_view.reset();
     group_compared = false;

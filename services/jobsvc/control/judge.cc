@@ -105,7 +105,9 @@ void JobController::StorePod(JobEntry& entry, const PodChange& change, const kub
 // Those that the status tells of, or that are to be done again; and where another controller has ended the job nobody
 // will ever tell.
 void JobController::ForgetToldDone(JobEntry& entry, kv::WriteBatch& batch) {
-  const bool is_anothers = IsFinished(entry.job->status().phase()) && entry.own.sequence == 0;
+  const bool is_anothers = IsFinished(entry.job->status().phase()) && (entry.own.sequence == 0 || entry.own.overtaken);
+  // What is told has changed, or what is to be done again is meant.
+  if (!entry.job_dirty && entry.commit_again.empty() && !is_anothers) return;
   std::erase_if(entry.untold_done, [&](const std::string& name) {
     const PodPlace place = entry.pods.PlaceOf(name);
     const auto& again = entry.commit_again;

@@ -37,9 +37,9 @@ void EndTroubles(JobEntry& entry, const GroupView& group) {
   const auto has_all = [&facts = entry.pods.facts()](int32_t task) { return !facts.MissesPods(task); };
   if (std::erase_if(entry.refused_tasks, has_all) > 0 && entry.refused_tasks.empty()) {
     entry.probe_retry.Succeed();
-    if (entry.told_held.empty()) entry.troubles.End("FailedCreate");
+    entry.EndFailedCreate();
   }
-  if (entry.pods.missing().empty() && entry.told_held.empty()) entry.troubles.End("FailedCreate");
+  if (entry.pods.missing().empty()) entry.EndFailedCreate();
   if (MakesPods(entry.job->status().phase())) return;
   entry.refused_tasks.clear();
   entry.told_held.clear();
@@ -119,8 +119,7 @@ void JobController::Decide(std::string_view key, kv::WriteBatch& batch) {
   JudgeCommands(entry);
   JudgeDeadlines(entry, batch);
   if (may_decide) DecideStatus(entry);
-  // What is told has changed, or what is to be done again is meant.
-  if (entry.job_dirty || !entry.commit_again.empty()) ForgetToldDone(entry, batch);
+  if (!entry.untold_done.empty()) ForgetToldDone(entry, batch);
   entry.job_dirty = false;
   if (entry.record_dirty) {
     PutJob(entry.slot, entry.key, entry.record, batch);

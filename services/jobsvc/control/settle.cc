@@ -144,7 +144,7 @@ void JobController::StartJob(JobEntry& entry, kv::WriteBatch& batch) {
   entry.deleted_groups.clear();
   entry.deleted_commands.clear();
   entry.commit_in_flight = entry.intent_unsent = entry.ensure_in_flight = false;
-  entry.ttl_in_flight = entry.forwarding_in_flight = false;
+  entry.ttl_in_flight = entry.ttl_asked = entry.forwarding_in_flight = false;
   entry.collected_for = {-1, false};
   entry.conflict_version = 0;
   entry.differs_since.reset();

@@ -67,8 +67,12 @@ void JobController::NoteShown(JobEntry& entry, kv::WriteBatch& batch) {
 }
 
 void JobController::NoteQueue(const std::string& name) {
+  NoteQueues([&name](const std::string& queue) { return queue == name; });
+}
+
+void JobController::NoteQueues(const std::function<bool(const std::string& queue)>& concerns) {
   for (const auto& [key, entry] : entries_) {
-    if (!entry->job || !entry->compiled || entry->compiled->spec.queue() != name) continue;
+    if (!entry->job || !entry->compiled || !concerns(entry->compiled->spec.queue())) continue;
     if (WaitsForQueue(*entry, GroupOf(*entry))) context_.Wake(key);
   }
 }
@@ -81,7 +85,9 @@ void JobController::TellQueue(JobEntry& entry) {
   // are.
   const bool comes =
       view.queue == nullptr ? name == kube::kDefaultQueue || queues_.empty() : view.queue->state().empty();
-  std::string message = WaitsForQueue(entry, GroupOf(entry)) && !comes ? QueueTrouble(name, view) : "";
+  const bool wants_pods = !entry.pods.missing().empty() || !entry.pods.held().empty();
+  const bool waits = wants_pods && !entry.compiled->invalid() && WaitsForQueue(entry, GroupOf(entry));
+  std::string message = waits && !comes ? QueueTrouble(name, view) : "";
   const Trouble* const told = entry.troubles.Find(kQueueError);
   if (told != nullptr && told->words.message != message) entry.troubles.End(kQueueError);
   if (message.empty()) return;

@@ -27,7 +27,7 @@ void JobController::TellEdit(JobEntry& entry, kv::WriteBatch& batch) {
   if (record.told_generation() != 0) {
     const auto before = ReadSpec(context_.store(), entry.slot, entry.key);
     if (!before.ok()) return context_.Fail(before.status());
-    is_kept = before->has_value();
+    is_kept = before->has_value() && (*before)->format() == kSpecFormat;
     if (is_kept) {
       change = SpecChange(**before, facts);
       const int64_t now_ms = absl::ToUnixMillis(context_.ApiNow());

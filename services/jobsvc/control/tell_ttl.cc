@@ -13,7 +13,7 @@
 namespace basalt::jobsvc {
 
 void JobController::TellTtl(JobEntry& entry, kv::WriteBatch& batch) {
-  if (!entry.ttl_in_flight || !entry.compiled) return;
+  if (!entry.ttl_asked || !entry.compiled) return;
   const storage::v1::JobRecord& record = entry.record;
   storage::v1::HistoryRecord deletion;
   deletion.set_sequence(std::max(entry.own.sequence, record.committed_sequence()));
@@ -25,7 +25,7 @@ void JobController::TellTtl(JobEntry& entry, kv::WriteBatch& batch) {
   deletion.set_action("SyncJob");
   deletion.set_rule("spec.ttlSecondsAfterFinished");
   deletion.set_outcome(
-      fmt::format("the job was deleted, {} after its end",
+      fmt::format("deleted: its time to live of {} was over",
                   kube::FormatGoDuration(absl::Seconds(entry.compiled->spec.ttl_seconds_after_finished()))));
   deletion.set_committed(true);
   *deletion.mutable_counts() = entry.pods.counts();

@@ -79,8 +79,10 @@ std::optional<PodCollection> NextPodCollection(const EffectInput& in) {
   const int which = count[1] > count[0] ? 1 : 0;
   if (count[which] < 2) return std::nullopt;
   PodCollection collection;
-  collection.label_selector = fmt::format("{}={},{} in ({})", kube::kJobUidKey, in.job.meta().uid(),
-                                          kube::kBasaltVersionKey, fmt::join(versions[which], ","));
+  // By the name as well: without that label nobody would have been shown what has another owner.
+  collection.label_selector =
+      fmt::format("{}={},{}={},{} in ({})", kube::kJobNameKey, in.job.meta().name(), kube::kJobUidKey,
+                  in.job.meta().uid(), kube::kBasaltVersionKey, fmt::join(versions[which], ","));
   if (which == 0 && !BASALT_PLANTED("finished_pods_collected"))
     collection.field_selector = "status.phase!=Succeeded,status.phase!=Failed";
   collection.pods = count[which];

@@ -140,6 +140,7 @@ SpecRecord SpecFacts(kube::v1::JobSpec spec) {
   ClearDefaults(spec);  // Definitions that come later fill them in without an edit.
   kube::v1::JobSpec fixed = FixedPart(spec);
   SpecRecord facts;
+  facts.set_format(kSpecFormat);
   if (spec.has_min_available()) facts.set_min_available(spec.min_available());
   facts.set_priority_class_name(spec.priority_class_name());
   for (int i = 0; i < spec.tasks_size(); ++i) {

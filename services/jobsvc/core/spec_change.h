@@ -14,6 +14,9 @@ namespace basalt::jobsvc {
 // Of the spec as it was written, without defaults.
 storage::v1::SpecRecord SpecFacts(kube::v1::JobSpec spec);
 
+// Grows with every change of what is hashed, and with every field that a spec can have.
+inline constexpr int32_t kSpecFormat = 1;
+
 // "minAvailable 2 -> 3; task worker: replicas 3 -> 5; spec edited: tasks[0].template". Empty: nothing. Below 2 KiB.
 std::string SpecChange(const storage::v1::SpecRecord& before, const storage::v1::SpecRecord& after);
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/flags/declare.h"
 #include "absl/flags/flag.h"
@@ -16,14 +17,15 @@ ABSL_FLAG(absl::Duration, history_age, absl::Hours(24 * 7), "how long the histor
 ABSL_FLAG(uint32_t, history_entries, 512, "how many decisions of one job history keeps");
 ABSL_FLAG(uint32_t, history_mib, 1024,
           "how many MiB of history of jobs that are gone a replica keeps; those go first that ended first");
-ABSL_FLAG(std::string, scheduler_name, std::string(basalt::kube::kDefaultScheduler),
-          "the scheduler of jobs that name none");
+ABSL_FLAG(std::vector<std::string>, scheduler_name, {std::string(basalt::kube::kDefaultScheduler)},
+          "schedulers; the first is that of jobs that name none");
 ABSL_DECLARE_FLAG(int, workers);
 
 int main(int argc, char** argv) {
   const auto make_parts = [](basalt::obs::Metrics& metrics, basalt::obs::Health&) {
     basalt::jobsvc::JobControllerOptions options;
-    options.defaults.scheduler_name = absl::GetFlag(FLAGS_scheduler_name);
+    const std::vector<std::string> schedulers = absl::GetFlag(FLAGS_scheduler_name);
+    if (!schedulers.empty() && !schedulers.front().empty()) options.defaults.scheduler_name = schedulers.front();
     options.event_interval = absl::GetFlag(FLAGS_event_interval);
     options.history_age = absl::GetFlag(FLAGS_history_age);
     options.history_entries = std::max<uint32_t>(1, absl::GetFlag(FLAGS_history_entries));

@@ -69,6 +69,26 @@ TEST_F(KillTest, APodThatIsNotTheJobsAnyMoreIsNotTakenAlongForItsLabels) {
   EXPECT_TRUE(rig_.kube().pods().contains("default/j-t0-2"));
 }
 
+TEST_F(KillTest, ATargetThatIsNotTheJobsAnyMoreIsNotWaitedFor) {
+  Begin(MakeJob("j", 1, 3));
+  rig_.fate = [](const gateway::v1::WriteRequest& request) {
+    return request.resource().plural() == "pods" && request.has_patch() ? Fate::kNotSent : Fate::kNormal;
+  };
+  rig_.kube().PutCommand("default", "again", "RestartTask", "j", [](kube::v1::Command& command) {
+    auto* target = command.mutable_meta()->add_annotations();
+    target->set_key("basalt.dev/target");
+    target->set_value(R"({"task":"t0"})");
+  });
+  rig_.Run(absl::Seconds(5));
+  rig_.kube().EditPod("default/j-t0-1", [](kube::v1::Pod& pod) { pod.clear_owner_uid(); });
+  rig_.Run(absl::Seconds(5));
+  rig_.fate = nullptr;
+  rig_.Run(absl::Minutes(1));
+  EXPECT_EQ(Singly(), 2);
+  EXPECT_TRUE(rig_.kube().pods().contains("default/j-t0-1"));
+  EXPECT_FALSE(rig_.controller().Find("default/j")->own.kill) << "it is over";
+}
+
 TEST_F(KillTest, NorIsItByWhoeverSeesItForTheFirstTime) {
   Begin(MakeJob("j", 1, 4));
   rig_.Kill();
@@ -158,7 +178,8 @@ TEST_F(KillTest, NothingIsMadeUnderTheseNamesBeforeItIsKnownToBeOver) {
   rig_.Run(absl::Seconds(30));
   EXPECT_EQ(rig_.kube().Count("create", "pods"), 3);
   EXPECT_EQ(sent->delete_collection().label_selector(),
-            "basalt.dev/job-uid=" + rig_.kube().job("default/j").meta().uid() + ",basalt.dev/job-version in (0)");
+            "volcano.sh/job-name=j,basalt.dev/job-uid=" + rig_.kube().job("default/j").meta().uid() +
+                ",basalt.dev/job-version in (0)");
   EXPECT_EQ(sent->delete_collection().field_selector(), "");
 }
 

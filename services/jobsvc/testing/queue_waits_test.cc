@@ -56,6 +56,15 @@ TEST_F(QueueWaitsTest, OneThatIsMissingIsToldUntilItComes) {
   EXPECT_EQ(Told(), "");
 }
 
+TEST_F(QueueWaitsTest, OneThatIsMissingIsToldOnceAnyIsThere) {
+  rig_.kube().new_group_phase = "Pending";
+  rig_.Start();
+  Submit();
+  EXPECT_EQ(Told(), "") << "nobody knows which there are";
+  Put("root", "Open", "");
+  EXPECT_EQ(Told(), "QueueError: queue q does not exist");
+}
+
 TEST_F(QueueWaitsTest, OneThatIsClosedIsToldWithOneWriteUntilItIsOpen) {
   Begin();
   Put("q", "Open");
@@ -101,6 +110,10 @@ TEST_F(QueueWaitsTest, WhoeverIsAdmittedIsNotTold) {
   Remove("q");
   EXPECT_EQ(Told(), "");
   EXPECT_EQ(rig_.kube().log().size(), 0u);
+  // The scheduler takes the admission back; the job has all its pods.
+  rig_.kube().SetGroupPhase(rig_.kube().groups().begin()->first, "Pending");
+  rig_.Run(absl::Seconds(10));
+  EXPECT_EQ(Told(), "");
 }
 
 TEST_F(QueueWaitsTest, ARestartTellsNothingAnew) {

@@ -206,7 +206,7 @@ void TellCauses(Telling& telling) {
   if (Rests(telling.phase())) TellEnd(telling);
   TellRefusal(telling);
   TellStatusWrite(telling);
-  if (IsFailedCreate(telling)) TellTrouble("FailedCreate", {}, telling);
+  if (IsFailedCreate(telling)) TellFailedCreate(telling);
   TellWaits(telling);
   TellCommands(telling);
   TellOtherTroubles(telling);

@@ -48,6 +48,8 @@ struct TroubleFrame {
   std::string subject = {};  // Empty: that of the trouble.
   std::string advice = {};   // Empty: what helps against refusals.
 };
+// There is one.
+void TellFailedCreate(Telling& telling);
 // False: there is no such trouble.
 bool TellTrouble(std::string_view reason, const TroubleFrame& frame, Telling& telling);
 // Objects of plugins, and claims.

@@ -23,7 +23,6 @@ void TellQueue(Telling& telling) {
   const ExplainInput& in = telling.in;
   const std::string& name = in.effects.spec.queue();
   std::string trouble = QueueTrouble(name, in.queue);
-  telling.troubles.emplace(kQueueError);  // Told here, or over.
   if (trouble.empty()) return;
   std::string advice =
       "Create the queue; or submit the job again to another one, as the queue of a job cannot be changed.";

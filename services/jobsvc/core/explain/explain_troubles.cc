@@ -86,6 +86,15 @@ bool TellTrouble(std::string_view reason, const TroubleFrame& frame, Telling& te
   return true;
 }
 
+void TellFailedCreate(Telling& telling) {
+  const Troubles& troubles = telling.in.troubles;
+  const Trouble& newest = *troubles.Find("FailedCreate");
+  TellOne(newest, {}, telling);
+  // What is refused is told beside a name that is held.
+  const Trouble* const refused = troubles.Find("FailedCreate", "");
+  if (refused != nullptr && !newest.subject.empty()) TellOne(*refused, {}, telling);
+}
+
 void TellObjects(const Wait& wait, Telling& telling) {
   const ExplainInput& in = telling.in;
   for (const auto& [claim, until_ms] : in.missing_claims) TellClaim(claim, until_ms, telling);
@@ -100,7 +109,8 @@ void TellObjects(const Wait& wait, Telling& telling) {
 
 void TellOtherTroubles(Telling& telling) {
   telling.in.troubles.ForEach([&telling](const Trouble& trouble) {
-    if (!telling.troubles.contains(trouble.words.reason)) TellTrouble(trouble.words.reason, {}, telling);
+    if (telling.troubles.contains(trouble.words.reason) || trouble.words.reason == kQueueError) return;
+    TellTrouble(trouble.words.reason, {}, telling);
   });
 }
 

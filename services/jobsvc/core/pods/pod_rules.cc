@@ -18,7 +18,7 @@ Class Classify(PodPlace place, const PodEntry& entry, const PodRules& rules) {
   if (place.task < 0) return Class::kNone;    // Of a task that the spec does not have: what a kill takes alone counts.
   if (!place.indexed()) return Class::kNone;  // Surplus: not counted by phase.
   // It is about to go, and its index to be made anew.
-  if (entry.has(kPodFailedSurplus) && !rules.kill_all) return Class::kTerminating;
+  if (entry.has(kPodFailedSurplus) && !rules.kill_all && entry.version >= rules.version) return Class::kTerminating;
   switch (entry.phase) {
     case kube::v1::POD_PHASE_PENDING:
       return Class::kPending;

@@ -106,7 +106,9 @@ void PodSet::Contribute(std::string_view name, PodPlace place, const PodEntry& e
   } else if (MustDelete(place, entry, rules_)) {
     flip(to_delete_);
   }
-  if (!rules_.targets.empty() && rules_.targets.contains(entry.uid)) targets_left_ += add ? 1 : -1;
+  // One that is not the job's any more is not waited for.
+  const bool is_target = !rules_.targets.empty() && rules_.targets.contains(entry.uid) && !entry.has(kPodForeign);
+  if (is_target) targets_left_ += sign;
   if (entry.has(kPodForeign) && entry.has(kPodLabelled)) foreign_labelled_ += sign;
 }
 
@@ -276,7 +278,8 @@ PodChange PodSet::Remove(std::string_view name, std::string_view uid) {
   if (change.place.task >= 0) change.task_before = task_counts_[change.place.task];
   change.before = *slot;
   change.was_ours_to_delete = rules_.kill_all || slot->has(kPodOutOfSync) || !change.place.indexed() ||
-                              slot->version < rules_.version || MustMark(change.place, *slot, rules_);
+                              slot->version < rules_.version || rules_.targets.contains(slot->uid) ||
+                              MustMark(change.place, *slot, rules_);
   Contribute(name, change.place, *slot, false);
   if (change.place.indexed()) {
     *slot = PodEntry();

@@ -119,6 +119,13 @@ TEST(PodSetTest, WhatFailedWhileItWasSurplusIsMarkedAlsoWhenItsIndexIsBack) {
   EXPECT_EQ(pods.to_mark(), (std::set<std::string>{"j-a-2"})) << "as long as it lives";
   EXPECT_EQ(pods.counts().failed(), 2) << "it does not decide about the job, as it goes";
   EXPECT_EQ(pods.counts().terminating(), 1);
+  PodRules kept = pods.rules();
+  kept.version = 1;
+  pods.SetRules(kept);
+  EXPECT_EQ(pods.counts().failed(), 3) << "an abort has kept it: it goes no more";
+  EXPECT_EQ(pods.counts().terminating(), 0);
+  kept.version = 0;
+  pods.SetRules(kept);
   EXPECT_TRUE(pods.Remove("j-a-2", "u2").was_ours_to_delete) << "also by somebody who is faster";
   pods.Apply(MakePod("j-a-2", "u2-new", kube::v1::POD_PHASE_FAILED));
   EXPECT_TRUE(pods.to_mark().empty()) << "another pod";

@@ -102,7 +102,7 @@ TEST_F(TtlTest, HistoryTellsItFromADeletionBySomebody) {
   End(kPodSucceeded);
   rig().Run(absl::Minutes(2));
   ASSERT_FALSE(IsThere());
-  EXPECT_EQ(last(by_time), "spec.ttlSecondsAfterFinished: the job was deleted, 1m0s after its end");
+  EXPECT_EQ(last(by_time), "spec.ttlSecondsAfterFinished: deleted: its time to live of 1m0s was over");
   Start();
   const std::string by_hand = kube().job("default/j").meta().uid();
   End(kPodSucceeded);
