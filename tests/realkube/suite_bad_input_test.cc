@@ -6,7 +6,7 @@
 
 #include "absl/time/clock.h"
 #include "common/testing/status_matchers.h"
-#include "tests/realkube/running.h"
+#include "tests/realkube/suite_fixture.h"
 
 namespace basalt::realkube {
 namespace {
@@ -14,86 +14,6 @@ namespace {
 using ::basalt::testing::IsOk;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-constexpr absl::Duration kLimit = absl::Minutes(1);
-constexpr char kJobs[] = "jobs.batch.volcano.sh";
-
-std::string Task(const std::string& replicas, const std::string& duration = "1s") {
-  return fmt::format(
-      R"({{"name":"t","replicas":{},"template":{{"metadata":{{"annotations":{{"kubesim.basalt.dev/duration":"{}"}}}},)"
-      R"("spec":{{"restartPolicy":"Never","containers":[{{"name":"c","image":"i"}}]}}}}}})",
-      replicas, duration);
-}
-
-std::string Spec(const std::string& tasks, const std::string& fields = R"("minAvailable":1)") {
-  return fmt::format(R"({{"schedulerName":"volcano","queue":"default",{},"tasks":{}}})", fields, tasks);
-}
-
-std::string GoodSpec(const std::string& duration = "1s") { return Spec(fmt::format("[{}]", Task("2", duration))); }
-
-// A world of the test's own on the cluster that all of them share.
-class SuiteBadInputTest : public ::testing::Test {
- protected:
-  void Start(e2e::WorldOptions options = {}) {
-    ASSERT_NE(e2e::RealCluster(), nullptr);
-    options.gateway_flags.insert(options.gateway_flags.end(), {"--metrics_port_file=" + port_file_, "--slow_retry=2s"});
-    world_ = std::make_unique<e2e::World>(options);
-    ASSERT_TRUE(world_->ok());
-  }
-  static Cluster& cluster() { return *e2e::RealCluster(); }
-  std::string Kubectl(const std::vector<std::string>& words) {
-    const absl::StatusOr<std::string> text = cluster().Kubectl(words);
-    EXPECT_THAT(text, IsOk());
-    return text.value_or("");
-  }
-  absl::Status Create(const std::string& job, const std::string& spec) {
-    e2e::WriteFile(dir_ / "job.json",
-                   fmt::format(R"({{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","metadata":{{"name":"{}"}},)"
-                               R"("spec":{}}})",
-                               job, spec));
-    return cluster().Kubectl({"create", "--validate=false", "-f", dir_ / "job.json"}).status();
-  }
-  void Replace(const std::string& job, const std::string& path, const std::string& value) {
-    Kubectl({"patch", kJobs, job, "--type", "json", "-p",
-             fmt::format(R"([{{"op":"replace","path":"{}","value":{}}}])", path, value)});
-  }
-  // What the job says of itself: reason and message of its state.
-  std::string WordsOf(const std::string& job) {
-    return cluster()
-        .Kubectl({"get", kJobs, job, "-o", "jsonpath={.status.state.reason}: {.status.state.message}"})
-        .value_or("");
-  }
-  bool Says(const std::string& job, const std::string& words) {
-    return e2e::Eventually(kLimit, [&] { return WordsOf(job).find(words) != std::string::npos; });
-  }
-  bool Becomes(const std::string& job, const std::string& phase) {
-    return e2e::Eventually(kLimit, [&] { return world_->JobPhase(job) == phase; });
-  }
-  std::string EventsOf(const std::string& job) {
-    return Kubectl({"get", "events", "--field-selector", "involvedObject.kind=Job,involvedObject.name=" + job, "-o",
-                    R"(jsonpath={range .items[*]}{.type} {.reason} {.message}{"\n"}{end})"});
-  }
-  std::string PodPhases(const std::string& job) {
-    return Kubectl({"get", "pods", "-l", "volcano.sh/job-name=" + job, "-o", "jsonpath={.items[*].status.phase}"});
-  }
-  // Writes of the suite for pods of the job that did what `verb` says.
-  int CountPods(const std::string& job, std::string_view verb) {
-    int count = 0;
-    for (const e2e::Write& write : world_->Log()) {
-      if (write.IsOurs() && write.Succeeded() && write.resource == "pods" && write.subresource.empty() &&
-          write.verb == verb && write.name.starts_with(job + "-")) {
-        ++count;
-      }
-    }
-    return count;
-  }
-  TargetView Target(std::string_view name) const { return TargetOf(port_file_, name); }
-  std::string Metrics() const { return FetchText(port_file_, "/metrics"); }
-
-  testing::TempDir dir_;
-  const std::string port_file_ = dir_ / "metrics-port";
-  std::unique_ptr<e2e::World> world_;
-};
 
 struct BadJob {
   const char* name;
@@ -103,7 +23,7 @@ struct BadJob {
 };
 
 // The definition of a cluster whose owner trusts everybody.
-class OpenDefinitionTest : public SuiteBadInputTest {
+class OpenDefinitionTest : public SuiteTest {
  protected:
   void SetUp() override {
     ASSERT_NE(e2e::RealCluster(), nullptr);
@@ -181,7 +101,7 @@ TEST_F(OpenDefinitionTest, AJobThatCannotBeReadAnyMoreKeepsItsPodsAndEndsWhenPut
 }
 
 // The gateway shows a token of its account from a file.
-class RevokedTokenTest : public SuiteBadInputTest {
+class RevokedTokenTest : public SuiteTest {
  protected:
   void SetUp() override {
     ASSERT_NE(e2e::RealCluster(), nullptr);
@@ -246,7 +166,7 @@ TEST_F(RevokedTokenTest, ATokenThatIsRevokedWhileJobsRunLosesNothing) {
 }
 
 // A namespace whose pods have to give up every right, as its owner wants it.
-class RestrictedNamespaceTest : public SuiteBadInputTest {
+class RestrictedNamespaceTest : public SuiteTest {
  protected:
   void SetUp() override {
     ASSERT_NE(e2e::RealCluster(), nullptr);
