@@ -135,15 +135,22 @@ TEST_F(ConformanceTest, AForwardedJobThatIsMadeAnewMeanwhileIsTakenForItself) {
     queue.mutable_queue()->set_has_extend_clusters(true);
     controller.OnShared("queues", queue, false);
   };
+  const auto forwards = [](const gateway::v1::WriteRequest& request) {
+    return request.has_patch() && request.resource().plural() == "jobs" && request.subresource().empty();
+  };
   bool anew = false;
   kube().SetRefuse([&](const gateway::v1::WriteRequest& request, gateway::v1::KubeError&) {
-    const bool forwards = request.has_patch() && request.resource().plural() == "jobs" && request.subresource().empty();
-    if (forwards && !std::exchange(anew, true)) {
+    if (forwards(request) && !std::exchange(anew, true)) {
       kube().DeleteJob("default/j");
       kube().PutJob(MakeJob("j", 1, 2));
     }
     return false;
   });
+  // The answer comes when the job before is forgotten.
+  rig().unknown_after = absl::Seconds(5);
+  rig().fate = [&](const gateway::v1::WriteRequest& request) {
+    return forwards(request) && !anew ? Fate::kLostAnswer : Fate::kNormal;
+  };
   Begin(MakeJob("j", 1, 2));
   rig().Run(absl::Minutes(1));
   ASSERT_TRUE(anew);
