@@ -79,15 +79,17 @@ void JobController::NoteQueues(const std::function<bool(const std::string& queue
 
 // A stored job is not refused for its queue: it waits, and says so, where nobody does what is needed by himself.
 void JobController::TellQueue(JobEntry& entry) {
-  const std::string& name = entry.compiled->spec.queue();
-  const QueueView view = QueueOf(entry);
-  // The default queue is made for everybody, and a new one is opened. A cluster without any does not say which there
-  // are.
-  const bool comes =
-      view.queue == nullptr ? name == kube::kDefaultQueue || queues_.empty() : view.queue->state().empty();
   const bool wants_pods = !entry.pods.missing().empty() || !entry.pods.held().empty();
-  const bool waits = wants_pods && !entry.compiled->invalid() && WaitsForQueue(entry, GroupOf(entry));
-  std::string message = waits && !comes ? QueueTrouble(name, view) : "";
+  std::string message;
+  const std::string& name = entry.compiled->spec.queue();
+  if (wants_pods && !entry.compiled->invalid() && WaitsForQueue(entry, GroupOf(entry))) {
+    const QueueView view = QueueOf(entry);
+    // The default queue is made for everybody, and a new one is opened. A cluster without any does not say which there
+    // are.
+    const bool comes =
+        view.queue == nullptr ? name == kube::kDefaultQueue || queues_.empty() : view.queue->state().empty();
+    if (!comes) message = QueueTrouble(name, view);
+  }
   const Trouble* const told = entry.troubles.Find(kQueueError);
   if (told != nullptr && told->words.message != message) entry.troubles.End(kQueueError);
   if (message.empty()) return;

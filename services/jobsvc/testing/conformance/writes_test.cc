@@ -98,13 +98,15 @@ TEST_F(ConformanceTest, C7AJobThatDrainsOrIsFinishedIsKilledOnce) {
   EXPECT_LE(kube().WritesButEvents(), 4) << "which of them are done is remembered";
 }
 
+void HearOfAForwardingQueue(JobController& controller) {
+  kube::v1::Object queue;
+  queue.mutable_queue()->mutable_meta()->set_name("default");
+  queue.mutable_queue()->set_has_extend_clusters(true);
+  controller.OnShared("queues", queue, false);
+}
+
 TEST_F(ConformanceTest, C11AForwardingQueueCostsOneWriteOfTheJob) {
-  rig().on_start = [](JobController& controller) {
-    kube::v1::Object queue;
-    queue.mutable_queue()->mutable_meta()->set_name("default");
-    queue.mutable_queue()->set_has_extend_clusters(true);
-    controller.OnShared("queues", queue, false);
-  };
+  rig().on_start = HearOfAForwardingQueue;
   Begin(MakeJob("j", 1, 2));
   kube().SetAllPods(kPodRunning);
   rig().Run(absl::Seconds(20));
@@ -129,12 +131,7 @@ TEST_F(ConformanceTest, C11AForwardingQueueCostsOneWriteOfTheJob) {
 }
 
 TEST_F(ConformanceTest, AForwardedJobThatIsMadeAnewMeanwhileIsTakenForItself) {
-  rig().on_start = [](JobController& controller) {
-    kube::v1::Object queue;
-    queue.mutable_queue()->mutable_meta()->set_name("default");
-    queue.mutable_queue()->set_has_extend_clusters(true);
-    controller.OnShared("queues", queue, false);
-  };
+  rig().on_start = HearOfAForwardingQueue;
   const auto forwards = [](const gateway::v1::WriteRequest& request) {
     return request.has_patch() && request.resource().plural() == "jobs" && request.subresource().empty();
   };
