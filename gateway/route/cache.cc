@@ -144,7 +144,7 @@ bool Cache::Upsert(WatchIndex watch, const Object& object) {
     if (const ObjectId other = FindName(watch, key); other != kNoObject) {
       Object last = Read(other);
       SetResourceVersion(last, ref.resource_version);
-      Depart(other, watch, last, v1::Tombstone::REASON_DELETED);
+      Depart(other, watch, last, v1::Tombstone::REASON_DELETED, entries_[other].resource_version);
     }
     if (free_.empty()) {
       id = static_cast<ObjectId>(entries_.size());
@@ -209,7 +209,8 @@ void Cache::Leave(ObjectId id, WatchIndex watch, const std::vector<Route>& route
                               std::string(old_key),
                               std::string(entry.uid()),
                               v1::Tombstone::REASON_LEFT,
-                              last};
+                              last,
+                              resource_version};
     Unplace(id, service);
     listener_.OnDeparture(id, departure);
   }
@@ -253,14 +254,16 @@ void Cache::Erase(ObjectId id) {
   free_.push_back(id);
 }
 
-void Cache::Depart(ObjectId id, WatchIndex watch, const Object& last, v1::Tombstone::Reason reason) {
+void Cache::Depart(ObjectId id, WatchIndex watch, const Object& last, v1::Tombstone::Reason reason,
+                   int64_t seen_version) {
   const auto shared = std::make_shared<const Object>(last);
   const std::string uid(RefOf(last).uid);
   for (const Route& route : Routes(last)) {
-    listener_.OnDeparture(id, {watch, route.service, SlotOf(route.key), route.key, uid, reason, shared});
+    listener_.OnDeparture(id, {watch, route.service, SlotOf(route.key), route.key, uid, reason, shared, seen_version});
   }
   if (IsBroadcast(last)) {
-    listener_.OnDeparture(id, {watch, v1::SERVICE_KIND_UNSPECIFIED, kBroadcastSlot, "", uid, reason, shared});
+    listener_.OnDeparture(id,
+                          {watch, v1::SERVICE_KIND_UNSPECIFIED, kBroadcastSlot, "", uid, reason, shared, seen_version});
   }
   if (id != kNoObject) Erase(id);
 }
@@ -278,12 +281,12 @@ void Cache::Remove(WatchIndex watch, const Object& last) {
       if (Routes(before) != Routes(last)) {
         Object told = before;
         SetResourceVersion(told, ref.resource_version);
-        Depart(id, watch, told, ReasonOf(watch, last));
+        Depart(id, watch, told, ReasonOf(watch, last), ref.resource_version);
       } else {
-        Depart(id, watch, last, ReasonOf(watch, last));
+        Depart(id, watch, last, ReasonOf(watch, last), ref.resource_version);
       }
     } else {
-      Depart(kNoObject, watch, last, ReasonOf(watch, last));
+      Depart(kNoObject, watch, last, ReasonOf(watch, last), ref.resource_version);
     }
   }
   Advance(watch, ref.resource_version);
@@ -325,7 +328,7 @@ void Cache::Replace(WatchIndex watch, const std::vector<Object>& objects, int64_
     if (!entry.used || entry.watch != watch || seen[id] || entry.resource_version > resource_version) continue;
     Object last = Read(id);
     SetResourceVersion(last, resource_version);
-    Depart(id, watch, last, ReasonOf(watch, last));
+    Depart(id, watch, last, ReasonOf(watch, last), entry.resource_version);
   }
   for (const Object& object : objects) Upsert(watch, object);
   WatchInfo& info = watches_[watch];

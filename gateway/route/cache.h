@@ -47,6 +47,7 @@ struct Departure {
   v1::Tombstone::Reason reason = v1::Tombstone::REASON_UNSPECIFIED;
   // Not reduced for the service; resource_version is that of the departure. Shared by all who are told.
   std::shared_ptr<const kube::v1::Object> last;
+  int64_t seen_version = 0;  // As Tombstone.seen_version.
 };
 
 class CacheListener {
@@ -164,7 +165,8 @@ class Cache {
   void Unplace(ObjectId id, int service);
   void Erase(ObjectId id);
   // Tells all routes of `last` that it is gone, then erases `id` (unless kNoObject).
-  void Depart(ObjectId id, WatchIndex watch, const kube::v1::Object& last, v1::Tombstone::Reason reason);
+  void Depart(ObjectId id, WatchIndex watch, const kube::v1::Object& last, v1::Tombstone::Reason reason,
+              int64_t seen_version);
   v1::Tombstone::Reason ReasonOf(WatchIndex watch, const kube::v1::Object& last) const;
   void Advance(WatchIndex watch, int64_t resource_version);
 

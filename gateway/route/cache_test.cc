@@ -23,6 +23,7 @@ class CacheTest : public ::testing::Test, public CacheListener {
     log.push_back(fmt::format("state {}@{}", RefOf(object).name, RefOf(object).resource_version));
   }
   void OnDeparture(ObjectId, const Departure& gone) override {
+    seen = gone.seen_version;
     log.push_back(fmt::format("{} {} {}@{}", gone.reason == v1::Tombstone::REASON_LEFT ? "left" : "deleted",
                               gone.service == v1::SERVICE_KIND_UNSPECIFIED ? "*" : gone.routing_key, gone.uid,
                               RefOf(*gone.last).resource_version));
@@ -39,6 +40,7 @@ class CacheTest : public ::testing::Test, public CacheListener {
   }
 
   std::vector<std::string> log;
+  int64_t seen = 0;  // Departure::seen_version of the last one.
   Cache cache{{"jobs.batch.volcano.sh", "podgroups.scheduling.volcano.sh", "pods/job", "pods/scheduler=volcano",
                "queues.scheduling.volcano.sh"},
               *this};
@@ -136,6 +138,21 @@ TEST_F(CacheTest, ARelistReplacesTheContentAtOnce) {
   EXPECT_EQ(Take(), "deleted ns/a uid-a@9, state c@4, mark jobs.batch.volcano.sh 1@9");
   EXPECT_EQ(cache.watches()[kJobs].objects, 2);
   EXPECT_EQ(cache.size(), 3u);
+}
+
+// Which of two objects of one name came first is told by the versions at which they were seen alone.
+TEST_F(CacheTest, ADepartureTellsTheVersionAtWhichTheObjectWasSeenLast) {
+  cache.Apply(kJobs, Job("j", 5, "one"));
+  cache.Apply(kJobs, Job("j", 8, "two"));
+  EXPECT_EQ(seen, 5) << "its name is another one's";
+  cache.Replace(kJobs, {}, 20);
+  EXPECT_EQ(seen, 8) << "a list lacks it";
+  cache.Apply(kJobs, Job("j", 21, "three"));
+  cache.Remove(kJobs, Job("j", 23, "three"));
+  EXPECT_EQ(seen, 23) << "the deletion itself was seen";
+  cache.Apply(kGroups, PodGroup("g", 30, "red", "j"));
+  cache.Apply(kGroups, PodGroup("g", 31, "blue", "j"));
+  EXPECT_EQ(seen, 31) << "it was seen to leave";
 }
 
 TEST_F(CacheTest, ARelistKeepsWhatAWriteMadeAfterIt) {

@@ -8,7 +8,10 @@ namespace basalt::gateway {
 
 TombstoneKey Tombstones::Add(const Departure& departure) {
   TombstoneKey key{departure.slot, departure.watch, departure.uid};
-  Entry entry{.routing_key = departure.routing_key, .reason = departure.reason, .last = departure.last};
+  Entry entry{.routing_key = departure.routing_key,
+              .reason = departure.reason,
+              .last = departure.last,
+              .seen_version = departure.seen_version};
   if (const auto it = entries_.find(key); it != entries_.end()) {
     if (it->second.reason == v1::Tombstone::REASON_DELETED) entry.reason = v1::Tombstone::REASON_DELETED;
     Erase(it);
@@ -67,6 +70,7 @@ bool Tombstones::Fill(const TombstoneKey& key, const Cache& cache, v1::ServiceKi
   *out.mutable_last() = *entry.last;
   ReduceFor(service, *out.mutable_last());
   out.set_state_dropped(entry.state_dropped);
+  out.set_seen_version(entry.seen_version);
   return true;
 }
 

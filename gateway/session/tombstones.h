@@ -55,6 +55,7 @@ class Tombstones {
     std::string routing_key;
     v1::Tombstone::Reason reason = v1::Tombstone::REASON_UNSPECIFIED;
     std::shared_ptr<const kube::v1::Object> last;
+    int64_t seen_version = 0;
     size_t bytes = 0;
     bool state_dropped = false;
     int64_t sent_sequence = 0;

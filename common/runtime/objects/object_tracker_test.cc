@@ -44,8 +44,10 @@ class ObjectTrackerTest : public ::testing::Test, public ObjectTracker::Sink {
     *state.mutable_object() = Pod(uid, rv, name.empty() ? uid : name);
     tracker_.State(std::move(state));
   }
-  void Tomb(const std::string& uid, int64_t rv, bool left = false, const std::string& name = "") {
+  // `seen`: the version at which it was seen last, where only its absence told of its end; 0: that of its end.
+  void Tomb(const std::string& uid, int64_t rv, bool left = false, const std::string& name = "", int64_t seen = 0) {
     gateway::v1::Tombstone tombstone;
+    tombstone.set_seen_version(seen != 0 ? seen : rv);
     tombstone.set_slot(kSlot);
     tombstone.set_watch(kWatch);
     tombstone.set_routing_key("ns/job");
@@ -284,6 +286,31 @@ TEST_F(ObjectTrackerTest, ATombstoneOfSomethingNeverSeenCarriesItsLastState) {
   Tomb("a", 60);
   State("a", 55);
   EXPECT_EQ(Take(), Trace{"-a@60 deleted ns/job last"});
+}
+
+// A gateway that was cut off lists anew: the version of its list is above that of everything in it.
+TEST_F(ObjectTrackerTest, AListThatLacksAnOlderObjectDoesNotEndTheOneThatHasItsNameNow) {
+  Open();
+  End(40);
+  State("new", 60, "name");
+  Take();
+  tracker_.StartStream();
+  Tomb("old", 100, false, "name", 30);
+  State("new", 60, "name");
+  End(100);
+  EXPECT_EQ(Take(), Trace{"-old@100 deleted ns/job last"});
+  EXPECT_EQ(tracker_.objects(), 1U);
+  State("new", 110, "name");
+  EXPECT_EQ(Take(), Trace{"+new@110 ns/job"});
+}
+
+TEST_F(ObjectTrackerTest, AListThatLacksANewerObjectEndsTheOlderOneOfItsNameFirst) {
+  Open();
+  End(40);
+  State("old", 50, "name");
+  Take();
+  Tomb("new", 100, false, "name", 60);
+  EXPECT_EQ(Take(), (Trace{"-old@50 absent ns/job", "-new@100 deleted ns/job last"}));
 }
 
 TEST_F(ObjectTrackerTest, WhatLeftComesBackOnlyWithALaterState) {
