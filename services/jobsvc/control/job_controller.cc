@@ -106,6 +106,10 @@ absl::StatusOr<std::vector<runtime::KnownObject>> JobController::OpenSlot(uint32
       ForEachDeadline(context_.store(), slot, [&](const std::string& job_key, storage::v1::PendingAction deadline) {
         if (JobEntry* entry = Lookup(job_key); entry != nullptr) entry->deadlines.Restore(std::move(deadline));
       }));
+  BASALT_RETURN_IF_ERROR(
+      ForEachEndedPod(context_.store(), slot, [&](const std::string& job_key, const storage::v1::EndedPod& pod) {
+        if (JobEntry* entry = Lookup(job_key); entry != nullptr) entry->ended_pods.emplace(pod.uid(), pod.version());
+      }));
   SlotWatch& watch = watches_.try_emplace(slot, slot).first->second;
   BASALT_RETURN_IF_ERROR(watch.Load(context_.store(), context_.SlotEpoch(slot),
                                     [&](const std::string& job_key, const storage::v1::ShownJob& shown) {

@@ -137,6 +137,9 @@ class JobController : public runtime::Controller {
   void AgeHistory(uint32_t slot, const std::set<std::string>& keys);
   int64_t MostHistoryBytes(int64_t of_slot) const;
   void StorePod(JobEntry& entry, const PodChange& change, const kube::v1::Pod* pod, kv::WriteBatch& batch);
+  static void KeepEndedPod(JobEntry& entry, const PodEntry& pod, kv::WriteBatch& batch);
+  // Those of older versions than this.
+  static void ForgetEndedPods(JobEntry& entry, int32_t version, kv::WriteBatch& batch);
   void ForgetToldDone(JobEntry& entry, kv::WriteBatch& batch);
   std::map<std::string, std::string> MarkersOf(const JobEntry& entry) const;
 

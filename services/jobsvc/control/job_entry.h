@@ -68,6 +68,8 @@ struct JobEntry {
   // Pods that succeeded and are gone, of which the status does not tell yet: their records stay until it does, since
   // whoever starts on this disk learns from nothing else that their work is done (W19).
   std::set<std::string> untold_done;
+  // UIDs of pods that are gone and of which a policy has answered an event -> their version; each has an EndedPod.
+  std::map<std::string, int32_t, std::less<>> ended_pods;
 
   // ---- observed ----
   std::optional<kube::v1::Job> job;  // Newest, without its spec once compiled; none: it is not there (any more).

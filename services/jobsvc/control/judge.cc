@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -123,14 +124,17 @@ void JobController::ForgetToldDone(JobEntry& entry, kv::WriteBatch& batch) {
 
 void JobController::JudgePod(JobEntry& entry, const std::string& name, DirtyPod& dirty, std::vector<JobEvent>& events,
                              kv::WriteBatch& batch) {
+  if (entry.ended_pods.contains(dirty.uid)) return;  // Its end is told once more.
   const int32_t version = entry.job->status().version();
   const int64_t now_ms = absl::ToUnixMillis(context_.ApiNow());
+  bool answered = false;
   const auto derive = [&](const PodChange& change, const PodFacts& facts, GoneReason gone) {
     if (!change.place.indexed() || change.place.task >= entry.compiled->spec.tasks_size()) return;
     const auto& task = entry.compiled->spec.tasks(change.place.task);
     for (JobEvent& event :
          EventsOf(change, facts, gone, version, task.replicas(),
                   task.has_max_retry() ? std::optional<int32_t>(task.max_retry()) : std::nullopt, now_ms)) {
+      answered = answered || !ApplyPolicies(entry.compiled->spec, event).action.empty();
       events.push_back(std::move(event));
     }
   };
@@ -145,12 +149,33 @@ void JobController::JudgePod(JobEntry& entry, const std::string& name, DirtyPod&
       entry.pods.AddFlag(name, kPodEvictionSeen);
       change.after.flags |= kPodEvictionSeen;
     }
+    if (answered) {
+      entry.pods.AddFlag(name, kPodAnswered);
+      change.after.flags |= kPodAnswered;
+    }
     StorePod(entry, change, &*dirty.state, batch);
   }
   if (dirty.gone == GoneReason::kNotGone) return;
   const PodChange change = entry.pods.Remove(name, dirty.uid);
   if (was_known) derive(change, FactsOf(dirty.state ? &*dirty.state : nullptr), dirty.gone);
   StorePod(entry, change, nullptr, batch);
+  if (answered || change.before.has(kPodAnswered)) KeepEndedPod(entry, change.before, batch);
+}
+
+void JobController::KeepEndedPod(JobEntry& entry, const PodEntry& pod, kv::WriteBatch& batch) {
+  if (!entry.ended_pods.emplace(pod.uid, pod.version).second) return;
+  storage::v1::EndedPod record;
+  record.set_uid(pod.uid);
+  record.set_version(pod.version);
+  PutEndedPod(entry.slot, entry.key, record, batch);
+}
+
+void JobController::ForgetEndedPods(JobEntry& entry, int32_t version, kv::WriteBatch& batch) {
+  std::erase_if(entry.ended_pods, [&](const auto& pod) {
+    if (pod.second >= version) return false;
+    batch.Delete(kv::Family::kAux, EndedPodKey(entry.slot, entry.key, pod.first));
+    return true;
+  });
 }
 
 void JobController::JudgePods(JobEntry& entry, kv::WriteBatch& batch) {
@@ -305,6 +330,11 @@ void JobController::StoreDeadlines(JobEntry& entry, kv::WriteBatch& batch) {
 void JobController::JudgeDeadlines(JobEntry& entry, kv::WriteBatch& batch) {
   DeadlineSet& deadlines = entry.deadlines;
   deadlines.SetVersion(entry.job->status().version());
+  if (!entry.ended_pods.empty() && entry.job_dirty) {
+    constexpr int32_t kAll = std::numeric_limits<int32_t>::max();
+    const kube::v1::JobStatus& status = entry.job->status();
+    ForgetEndedPods(entry, IsFinished(status.phase()) ? kAll : status.version(), batch);
+  }
   // Nothing follows any more; the status has forgotten them with its last transition.
   if (IsFinished(entry.job->status().phase()) && !deadlines.empty()) deadlines.Reset();
   if (!deadlines.empty()) {

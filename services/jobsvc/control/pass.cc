@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "common/base/planted.h"
@@ -152,6 +153,7 @@ void JobController::Forget(JobEntry& entry, kv::WriteBatch& batch) {
   }
   if (!BASALT_PLANTED("deadlines_of_the_job_before")) entry.deadlines.Reset();
   StoreDeadlines(entry, batch);
+  ForgetEndedPods(entry, std::numeric_limits<int32_t>::max(), batch);
   for (auto it = entry.dirty_pods.begin(); it != entry.dirty_pods.end();) {
     bool keep = false;
     for (const DirtyPod& dirty : it->second) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -116,6 +117,7 @@ void JobController::StartJob(JobEntry& entry, kv::WriteBatch& batch) {
   for (const std::string& name : std::exchange(entry.untold_done, {})) {
     batch.Delete(kv::Family::kPods, PodRecordKey(entry.slot, entry.key, name));
   }
+  ForgetEndedPods(entry, std::numeric_limits<int32_t>::max(), batch);
   entry.record.Clear();
   entry.record.set_uid(job.meta().uid());
   entry.record.set_namespace_(entry.ns);
@@ -177,6 +179,7 @@ void JobController::Rebaseline(JobEntry& entry, kv::WriteBatch& batch) {
   const std::string prefix = PodRecordPrefix(entry.slot, entry.key);
   batch.DeleteRange(kv::Family::kPods, prefix, kv::PrefixEnd(prefix));
   entry.untold_done.clear();
+  ForgetEndedPods(entry, std::numeric_limits<int32_t>::max(), batch);
   const std::string uid = entry.record.uid();
   const int64_t resource_version = entry.record.resource_version();
   const int64_t told_generation = entry.record.told_generation();

@@ -61,6 +61,13 @@ std::string DeadlineKey(uint32_t slot, std::string_view job_key, std::string_vie
   return key;
 }
 
+std::string EndedPodKey(uint32_t slot, std::string_view job_key, std::string_view uid) {
+  std::string key = TextKey(slot, "ended");
+  kv::PutText(key, job_key);
+  kv::PutText(key, uid);
+  return key;
+}
+
 std::string SpecKey(uint32_t slot, std::string_view job_key) {
   std::string key = TextKey(slot, "spec");
   kv::PutText(key, job_key);
@@ -79,6 +86,10 @@ void PutPod(uint32_t slot, std::string_view job_key, std::string_view pod, const
 void PutDeadline(uint32_t slot, std::string_view job_key, const storage::v1::PendingAction& deadline,
                  kv::WriteBatch& batch) {
   batch.Put(Family::kAux, DeadlineKey(slot, job_key, deadline.pod()), deadline.SerializeAsString());
+}
+
+void PutEndedPod(uint32_t slot, std::string_view job_key, const storage::v1::EndedPod& pod, kv::WriteBatch& batch) {
+  batch.Put(Family::kAux, EndedPodKey(slot, job_key, pod.uid()), pod.SerializeAsString());
 }
 
 void PutSpec(uint32_t slot, std::string_view job_key, const storage::v1::SpecRecord& spec, kv::WriteBatch& batch) {
@@ -136,6 +147,11 @@ absl::Status ForEachPod(const kv::KvStore& store, uint32_t slot, std::string_vie
 absl::Status ForEachDeadline(const kv::KvStore& store, uint32_t slot,
                              const std::function<void(std::string, storage::v1::PendingAction)>& visit) {
   return ForEachOfJobs(store, slot, "deadline", "a deadline's", visit);
+}
+
+absl::Status ForEachEndedPod(const kv::KvStore& store, uint32_t slot,
+                             const std::function<void(std::string, storage::v1::EndedPod)>& visit) {
+  return ForEachOfJobs(store, slot, "ended", "an ended pod's", visit);
 }
 
 absl::StatusOr<storage::v1::SlotWatch> ReadSlotWatch(const kv::KvStore& store, uint32_t slot) {

@@ -20,6 +20,7 @@ std::string PodRecordKey(uint32_t slot, std::string_view job_key, std::string_vi
 std::string PodRecordPrefix(uint32_t slot, std::string_view job_key);
 
 std::string DeadlineKey(uint32_t slot, std::string_view job_key, std::string_view pod);
+std::string EndedPodKey(uint32_t slot, std::string_view job_key, std::string_view uid);
 
 std::string SpecKey(uint32_t slot, std::string_view job_key);
 
@@ -31,6 +32,7 @@ void PutPod(uint32_t slot, std::string_view job_key, std::string_view pod, const
             kv::WriteBatch& batch);
 void PutDeadline(uint32_t slot, std::string_view job_key, const storage::v1::PendingAction& deadline,
                  kv::WriteBatch& batch);
+void PutEndedPod(uint32_t slot, std::string_view job_key, const storage::v1::EndedPod& pod, kv::WriteBatch& batch);
 
 void PutSpec(uint32_t slot, std::string_view job_key, const storage::v1::SpecRecord& spec, kv::WriteBatch& batch);
 // Nullopt: there is none.
@@ -45,6 +47,9 @@ absl::Status ForEachPod(const kv::KvStore& store, uint32_t slot, std::string_vie
 absl::Status ForEachDeadline(
     const kv::KvStore& store, uint32_t slot,
     const std::function<void(std::string job_key, storage::v1::PendingAction deadline)>& visit);
+
+absl::Status ForEachEndedPod(const kv::KvStore& store, uint32_t slot,
+                             const std::function<void(std::string job_key, storage::v1::EndedPod pod)>& visit);
 
 // One that the slot does not have (yet) is empty.
 absl::StatusOr<storage::v1::SlotWatch> ReadSlotWatch(const kv::KvStore& store, uint32_t slot);

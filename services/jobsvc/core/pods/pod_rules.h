@@ -22,6 +22,7 @@ enum PodFlag : uint8_t {
   kPodEvictionSeen = 16,   // Its end has raised PodEvicted already.
   kPodLabelled = 32,       // Carries the label that names this job by UID, by which a whole run is deleted.
   kPodFailedSurplus = 64,  // Failed while it was surplus, and nobody was told: it goes although its index is back.
+  kPodAnswered = 128,      // A policy has answered one of its events.
 };
 
 struct PodEntry {

@@ -10,7 +10,7 @@ namespace basalt::jobsvc {
 namespace {
 
 // What the pod's own state does not say: it holds for as long as the pod lives.
-constexpr uint8_t kKeptFlags = kPodEvictionSeen | kPodFailedSurplus;
+constexpr uint8_t kKeptFlags = kPodEvictionSeen | kPodFailedSurplus | kPodAnswered;
 
 uint8_t FlagsOf(const kube::v1::Pod& pod) {
   uint8_t flags = 0;

@@ -1,0 +1,123 @@
+// The end of a pod is told until it is acknowledged: where the acknowledgement is lost together with the process, the
+// next one hears of it again, and what was answered is not answered twice.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+
+#include "common/base/slots.h"
+#include "common/kube/names.h"
+#include "services/jobsvc/store/job_store.h"
+#include "services/jobsvc/testing/job_rig.h"
+
+namespace basalt::jobsvc::testing {
+namespace {
+
+constexpr char kKey[] = "default/j";
+constexpr char kPod[] = "default/j-t0-0";
+
+void RunAllPods(JobRig& rig, kube::v1::Job job) {
+  job.mutable_spec()->set_max_retry(9);
+  rig.Start();
+  rig.kube().PutJob(std::move(job));
+  rig.Run();
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run(absl::Seconds(10));
+}
+
+// Somebody removes the pod; what its watch tells of that.
+kube::v1::Object RemovePod(JobRig& rig) {
+  kube::v1::Object last;
+  kube::v1::Pod& pod = *last.mutable_pod();
+  pod = rig.kube().pods().at(kPod);
+  pod.set_resource_version(pod.resource_version() + 1);
+  pod.set_deletion_ms(absl::ToUnixMillis(rig.kube().Now()));
+  if (pod.phase() == kPodRunning) pod.set_phase(kPodFailed);  // As its kubelet ends it.
+  rig.kube().RemovePod(kPod);
+  return last;
+}
+
+void TellAgain(JobRig& rig, const kube::v1::Object& last) {
+  rig.Kill();
+  rig.Start();
+  rig.kube().Show(std::string(kube::kWatchJobPods), last, /*gone=*/true);
+  rig.Run(absl::Seconds(30));
+}
+
+int Retries(JobRig& rig) { return rig.kube().job(kKey).status().retry_count(); }
+
+int KeptEnds(JobRig& rig) {
+  int count = 0;
+  EXPECT_TRUE(ForEachEndedPod(rig.store(), SlotOf(kKey), [&](const std::string&, const auto&) { ++count; }).ok());
+  return count;
+}
+
+TEST(RepeatedEndTest, AnEvictionIsAnsweredOnce) {
+  for (const absl::Duration timeout : {absl::ZeroDuration(), absl::Seconds(5)}) {
+    SCOPED_TRACE(absl::FormatDuration(timeout));
+    JobRig rig;
+    RunAllPods(rig, WithPolicy(MakeJob("j", 1, 1), "PodEvicted", "RestartPod", timeout));
+    const kube::v1::Object last = RemovePod(rig);
+    rig.Run(absl::Seconds(30));
+    ASSERT_EQ(Retries(rig), 1);
+    const int made = rig.kube().Count("create", "pods");
+    TellAgain(rig, last);
+    EXPECT_EQ(Retries(rig), 1);
+    EXPECT_EQ(rig.kube().Count("create", "pods"), made);
+  }
+}
+
+TEST(RepeatedEndTest, AFailureBeforeTheEndIsAnsweredOnce) {
+  JobRig rig;
+  RunAllPods(rig, WithPolicy(MakeJob("j", 1, 2), "PodFailed", "RestartTask", absl::Seconds(60)));
+  rig.kube().SetPodPhase(kPod, kPodFailed, 3);
+  rig.Run(absl::Seconds(10));
+  const kube::v1::Object last = RemovePod(rig);
+  rig.Run(absl::Seconds(80));
+  ASSERT_EQ(Retries(rig), 1);
+  TellAgain(rig, last);
+  rig.Run(absl::Seconds(80));
+  EXPECT_EQ(Retries(rig), 1);
+}
+
+TEST(RepeatedEndTest, AnEndThatNoPolicyAnswersIsNotKept) {
+  JobRig rig;
+  RunAllPods(rig, WithPolicy(MakeJob("j", 1, 1), "PodFailed", "RestartJob"));
+  RemovePod(rig);
+  rig.Run(absl::Seconds(10));
+  EXPECT_EQ(KeptEnds(rig), 0);
+}
+
+TEST(RepeatedEndTest, WhatIsKeptGoesWithItsRunAndWithItsJob) {
+  const auto begin = [](JobRig& rig) {
+    RunAllPods(rig, WithPolicy(MakeJob("j", 1, 1), "PodEvicted", "RestartPod"));
+    RemovePod(rig);
+    rig.Run(absl::Seconds(10));
+    ASSERT_EQ(KeptEnds(rig), 1);
+  };
+  {
+    JobRig rig;
+    begin(rig);
+    rig.kube().SetAllPods(kPodSucceeded);
+    rig.Run(absl::Seconds(20));
+    ASSERT_EQ(rig.PhaseOf(kKey), kCompleted);
+    EXPECT_EQ(KeptEnds(rig), 0) << "of a job that has ended";
+  }
+  {
+    JobRig rig;
+    begin(rig);
+    rig.kube().PutCommand("default", "again", "RestartJob", "j");
+    rig.Run(absl::Seconds(20));
+    EXPECT_EQ(KeptEnds(rig), 0) << "of a version before";
+  }
+  {
+    JobRig rig;
+    begin(rig);
+    rig.kube().DeleteJob(kKey);
+    rig.Run(absl::Seconds(20));
+    EXPECT_EQ(KeptEnds(rig), 0) << "of a job that is gone";
+  }
+}
+
+}  // namespace
+}  // namespace basalt::jobsvc::testing
