@@ -8,6 +8,7 @@
 #include <set>
 #include <vector>
 
+#include "common/base/status.h"
 #include "tests/e2e/writer.h"
 #include "tests/simulation/judge/judge.h"
 
@@ -29,6 +30,7 @@ struct Pod {
   absl::Time left_pending = absl::InfiniteFuture();
   absl::Time ran = absl::InfiniteFuture();
   absl::Time failed = absl::InfiniteFuture();
+  absl::Time ended = absl::InfiniteFuture();  // Its container, which may have been told later.
   absl::Time succeeded = absl::InfiniteFuture();
   absl::Time deleted = absl::InfiniteFuture();  // By somebody else.
   absl::Time taken = absl::InfiniteFuture();    // Deleted by the owner of the job.
@@ -77,17 +79,18 @@ class ActionJudge {
     if (phase == "Pending" || phase.empty()) return;
     pod->left_pending = std::min(pod->left_pending, request.time);
     if (phase == "Running") pod->ran = std::min(pod->ran, request.time);
+    const json::value* containers = FindPath(*status, {"containerStatuses"});
+    const bool has_containers = containers != nullptr && containers->is_array() && !containers->as_array().empty();
+    const json::value* ended =
+        has_containers ? FindPath(containers->as_array().front(), {"state", "terminated"}) : nullptr;
+    if (pod->ended == absl::InfiniteFuture()) pod->ended = EndOf(ended, request.time);
     if (phase == "Failed" && pod->failed == absl::InfiniteFuture()) {
       pod->failed = request.time;
-      const json::value* containers = FindPath(*status, {"containerStatuses"});
-      if (containers != nullptr && containers->is_array() && !containers->as_array().empty()) {
-        const json::value* ended = FindPath(containers->as_array().front(), {"state", "terminated"});
-        if (ended != nullptr) pod->exit_code = static_cast<int>(FindInt(*ended, "exitCode"));
-      }
+      if (ended != nullptr) pod->exit_code = static_cast<int>(FindInt(*ended, "exitCode"));
     }
     if (phase == "Succeeded" && pod->succeeded == absl::InfiniteFuture()) {
       pod->succeeded = request.time;
-      NoteCompletion(*pod, request.time);
+      NoteCompletion(*pod);
     }
   }
 
@@ -151,12 +154,23 @@ class ActionJudge {
     return nullptr;
   }
 
-  void NoteCompletion(const Pod& last, absl::Time time) {
+  // What a node tells late, as its request was lost or refused, happened when the status says so.
+  static absl::Time EndOf(const json::value* terminated, absl::Time told) {
+    if (terminated == nullptr) return absl::InfiniteFuture();
+    absl::Time ended;
+    const bool is_time =
+        absl::ParseTime(absl::RFC3339_full, ToAbsl(FindString(*terminated, "finishedAt")), &ended, nullptr);
+    return is_time ? std::min(ended, told) : told;
+  }
+
+  void NoteCompletion(const Pod& last) {
+    absl::Time time = last.ended;
     const PodPlace place = PlaceOf(job_, last.name);
     const auto task = static_cast<size_t>(place.task);
     for (int i = 0; i < replicas_[task]; ++i) {
       const auto found = pods_.find(fmt::format("{}-t{}-{}", job_.name, task, i));
       if (found == pods_.end() || found->second.back().succeeded == absl::InfiniteFuture()) return;
+      time = std::max(time, found->second.back().ended);
     }
     completions_[task].push_back({time, last.version});
   }
@@ -227,7 +241,7 @@ class ActionJudge {
 
   absl::Time FactOf(std::string_view event, const Pod& pod, absl::Time now) const {
     if (event == "PodPending") return pod.made;
-    if (event == "PodFailed") return pod.failed;
+    if (event == "PodFailed") return std::min(pod.failed, pod.ended);
     if (event != "PodEvicted") return absl::InfiniteFuture();
     // Of a disk that has lost its last writes nobody can read that a pod was surplus once the job has grown again.
     const bool may_forget = suite_.disk_lost("jobsvc") && !suite_.NothingForgotten(pod.taken, now);
