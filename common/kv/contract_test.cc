@@ -29,7 +29,7 @@ std::function<std::unique_ptr<KvStore>()> OverFaults() {
 std::function<std::unique_ptr<KvStore>()> OverRocks(bool sync) {
   return [folder = std::make_shared<basalt::testing::TempDir>(), sync]() -> std::unique_ptr<KvStore> {
     OpenOptions options;
-    options.path = *folder / "db";
+    options.data_dir = *folder / "data";
     options.service = "jobsvc";
     options.replica = "jobsvc-0";
     options.sync = sync;

@@ -94,19 +94,24 @@ bool TakeSlot(std::string_view& key, uint32_t& slot);
 bool TakeFixed64(std::string_view& key, uint64_t& value);
 bool TakeText(std::string_view& key, std::string& text);
 
+// The folder of the store in OpenOptions::data_dir.
+inline constexpr std::string_view kStoreFolder = "store";
+
 struct OpenOptions {
-  std::string path;
+  std::string data_dir;  // May be a mount point, and hold other things: only kStoreFolder in it is used.
   std::string cluster = "default";
   std::string service;  // jobsvc, …
   std::string replica;
   bool sync = false;       // fsync every write: survives power loss at a tenth of the speed.
   int64_t created_ms = 0;  // Goes into the identity of a new folder; the caller has the clock.
-  bool rebuild = false;    // A corrupt or foreign folder is moved aside (path + ".aside-<n>") instead of refused.
+  // A corrupt or foreign store is moved aside, to "store.aside-<n>" beside it, instead of refused.
+  bool rebuild = false;
 };
 
-// RocksDB in a folder of its own. FAILED_PRECONDITION: the folder belongs to another cluster, service, replica, schema
-// version or slot count (both values in the message), or another process has it open. DATA_LOSS: damaged. Each message
-// names the folder and says what --rebuild would do.
+// RocksDB in a folder of its own below data_dir; both are made where they are missing. FAILED_PRECONDITION: the store
+// belongs to another cluster, service, replica, schema version or slot count (both values in the message), another
+// process has it open, it lies in data_dir itself as earlier versions had it, or the folder cannot be made. DATA_LOSS:
+// damaged. Each message names the folder, and says what --rebuild would do where that helps.
 absl::StatusOr<std::unique_ptr<KvStore>> OpenRocksKv(const OpenOptions& options);
 
 // In memory. Several opened over the same MemDisk see the same bytes: that is a reopen.

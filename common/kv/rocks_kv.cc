@@ -2,6 +2,7 @@
 #include <rocksdb/db.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/table.h>
+#include <unistd.h>
 
 #include <array>
 #include <filesystem>
@@ -26,6 +27,8 @@ constexpr std::string_view kIdentityKey = "!identity";
 constexpr std::array<const char*, kFamilyCount> kFamilyNames = {"default", "records",       "pods",
                                                                 "history", "history_index", "aux"};
 constexpr std::string_view kRebuildHint = "--rebuild moves the folder aside and starts fresh from Kubernetes";
+
+std::string StorePath(const OpenOptions& options) { return (fs::path(options.data_dir) / kStoreFolder).string(); }
 
 rocksdb::Slice ToSlice(std::string_view text) { return {text.data(), text.size()}; }
 std::string_view ToView(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
@@ -135,10 +138,38 @@ class RocksKv final : public KvStore {
   const bool sync_;
 };
 
+// Makes the folder of the store where it is missing. Whatever else lies in data_dir is left alone: a volume brings
+// folders of its own, such as lost+found.
+absl::Status MakeFolder(const OpenOptions& options) {
+  const std::string path = StorePath(options);
+  std::error_code error;
+  if (fs::exists(options.data_dir, error) && !fs::is_directory(options.data_dir, error)) {
+    return MakeStatus(absl::StatusCode::kFailedPrecondition, fmt::format("{} is not a folder", options.data_dir));
+  }
+  if (fs::exists(path, error)) return absl::OkStatus();
+  if (fs::exists(fs::path(options.data_dir) / "CURRENT", error)) {
+    if (!options.rebuild) {
+      return MakeStatus(
+          absl::StatusCode::kFailedPrecondition,
+          fmt::format("a store lies directly in {}, where earlier versions had it: move its files (CURRENT, IDENTITY, "
+                      "LOCK, LOG*, MANIFEST-*, OPTIONS-*, *.log, *.sst) to {}, or let --rebuild leave them where they "
+                      "are and start fresh from Kubernetes",
+                      options.data_dir, path));
+    }
+    obs::LogWarning("a store of an earlier version is left where it is", {{"folder", options.data_dir}});
+  }
+  fs::create_directories(path, error);
+  if (!error) return absl::OkStatus();
+  const bool is_denied = error == std::errc::permission_denied;
+  return MakeStatus(
+      absl::StatusCode::kFailedPrecondition,
+      fmt::format("{} cannot be made: {}{}", path, error.message(),
+                  is_denied ? fmt::format("; user {} must be able to write to {}", geteuid(), options.data_dir) : ""));
+}
+
 // What Open of RocksDB would not notice: it makes a new database in any folder that has no CURRENT.
 absl::Status CheckFolder(const std::string& path) {
   std::error_code error;
-  if (!fs::exists(path, error)) return absl::OkStatus();
   if (!fs::is_directory(path, error)) {
     return MakeStatus(absl::StatusCode::kFailedPrecondition, fmt::format("{} is not a folder; {}", path, kRebuildHint));
   }
@@ -175,6 +206,7 @@ struct Opened {
 };
 
 absl::Status CheckIdentity(RocksKv& store, const OpenOptions& options) {
+  const std::string path = StorePath(options);
   storage::v1::StoreIdentity wanted;
   wanted.set_schema_version(kSchemaVersion);
   wanted.set_cluster(options.cluster);
@@ -187,7 +219,7 @@ absl::Status CheckIdentity(RocksKv& store, const OpenOptions& options) {
     if (!store.IsEmpty()) {
       return MakeStatus(
           absl::StatusCode::kFailedPrecondition,
-          fmt::format("{} is a RocksDB of something else: it has no identity record; {}", options.path, kRebuildHint));
+          fmt::format("{} is a RocksDB of something else: it has no identity record; {}", path, kRebuildHint));
     }
     WriteBatch batch;
     batch.Put(Family::kMeta, std::string(kIdentityKey), wanted.SerializeAsString());
@@ -197,7 +229,7 @@ absl::Status CheckIdentity(RocksKv& store, const OpenOptions& options) {
   if (!stored.ParseFromString(*bytes)) {
     return MakeStatus(
         absl::StatusCode::kDataLoss,
-        fmt::format("the store in {} is damaged: its identity record cannot be read; {}", options.path, kRebuildHint));
+        fmt::format("the store in {} is damaged: its identity record cannot be read; {}", path, kRebuildHint));
   }
   std::string differences;
   const auto compare = [&](std::string_view name, const auto& there, const auto& here) {
@@ -213,17 +245,19 @@ absl::Status CheckIdentity(RocksKv& store, const OpenOptions& options) {
   compare("slot count", stored.slot_count(), wanted.slot_count());
   if (differences.empty()) return absl::OkStatus();
   return MakeStatus(absl::StatusCode::kFailedPrecondition,
-                    fmt::format("the store in {} belongs to another: {}; {}", options.path, differences, kRebuildHint));
+                    fmt::format("the store in {} belongs to another: {}; {}", path, differences, kRebuildHint));
 }
 
 Opened OpenOnce(const OpenOptions& options) {
-  if (absl::Status status = CheckFolder(options.path); !status.ok()) return {nullptr, std::move(status), true};
+  const std::string path = StorePath(options);
+  if (absl::Status status = MakeFolder(options); !status.ok()) return {nullptr, std::move(status), false};
+  if (absl::Status status = CheckFolder(path); !status.ok()) return {nullptr, std::move(status), true};
   const std::shared_ptr<rocksdb::Cache> cache = rocksdb::NewLRUCache(32 << 20);
   std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
   for (const char* name : kFamilyNames) descriptors.emplace_back(name, FamilyOptions(cache));
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   rocksdb::DB* db = nullptr;
-  const rocksdb::Status opened = rocksdb::DB::Open(DatabaseOptions(), options.path, descriptors, &handles, &db);
+  const rocksdb::Status opened = rocksdb::DB::Open(DatabaseOptions(), path, descriptors, &handles, &db);
   if (!opened.ok()) {
     if (IsLocked(opened)) {
       return {
@@ -231,25 +265,25 @@ Opened OpenOnce(const OpenOptions& options) {
           MakeStatus(absl::StatusCode::kFailedPrecondition,
                      fmt::format("another process has the store in {} open ({}); --rebuild would not help: stop that "
                                  "process or use another folder",
-                                 options.path, opened.ToString())),
+                                 path, opened.ToString())),
           false};
     }
     if (opened.IsInvalidArgument()) {
       return {
           nullptr,
-          MakeStatus(absl::StatusCode::kFailedPrecondition, fmt::format("{} is a RocksDB of something else ({}); {}",
-                                                                        options.path, opened.ToString(), kRebuildHint)),
+          MakeStatus(absl::StatusCode::kFailedPrecondition,
+                     fmt::format("{} is a RocksDB of something else ({}); {}", path, opened.ToString(), kRebuildHint)),
           true};
     }
     if (opened.IsCorruption() || opened.IsPathNotFound() || opened.IsNotFound()) {
       return {nullptr,
-              MakeStatus(absl::StatusCode::kDataLoss, fmt::format("the store in {} is damaged ({}); {}", options.path,
-                                                                  opened.ToString(), kRebuildHint)),
+              MakeStatus(absl::StatusCode::kDataLoss,
+                         fmt::format("the store in {} is damaged ({}); {}", path, opened.ToString(), kRebuildHint)),
               true};
     }
     return {nullptr,
-            MakeStatus(absl::StatusCode::kInternal, fmt::format("the store in {} cannot be opened ({}); {}",
-                                                                options.path, opened.ToString(), kRebuildHint)),
+            MakeStatus(absl::StatusCode::kInternal,
+                       fmt::format("the store in {} cannot be opened ({})", path, opened.ToString())),
             false};
   }
   auto store = std::make_unique<RocksKv>(std::unique_ptr<rocksdb::DB>(db), std::move(handles), options.sync);
@@ -263,6 +297,13 @@ absl::Status MoveAside(const std::string& path) {
     std::error_code error;
     if (fs::exists(aside, error)) continue;
     fs::rename(path, aside, error);
+    if (error == std::errc::device_or_resource_busy) {
+      return MakeStatus(
+          absl::StatusCode::kFailedPrecondition,
+          fmt::format("{} is a mount point and cannot be moved aside: mount the volume at {} instead, and "
+                      "the store gets a folder of its own in it",
+                      path, fs::path(path).parent_path().string()));
+    }
     if (error) {
       return MakeStatus(absl::StatusCode::kInternal,
                         fmt::format("{} cannot be moved to {}: {}", path, aside, error.message()));
@@ -275,13 +316,10 @@ absl::Status MoveAside(const std::string& path) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<KvStore>> OpenRocksKv(const OpenOptions& options) {
-  std::error_code error;
-  const fs::path parent = fs::path(options.path).parent_path();
-  if (!parent.empty()) fs::create_directories(parent, error);
   Opened opened = OpenOnce(options);
   if (!opened.status.ok() && opened.rebuildable && options.rebuild) {
     obs::LogWarning("store is rebuilt", {{"why", std::string(ToStd(opened.status.message()))}});
-    BASALT_RETURN_IF_ERROR(MoveAside(options.path));
+    BASALT_RETURN_IF_ERROR(MoveAside(StorePath(options)));
     opened = OpenOnce(options);
   }
   BASALT_RETURN_IF_ERROR(opened.status);

@@ -1,5 +1,8 @@
 // What OpenRocksKv refuses, and what --rebuild does about it.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -20,7 +23,7 @@ using ::testing::HasSubstr;
 class RocksKvTest : public ::testing::Test {
  protected:
   RocksKvTest() {
-    options_.path = folder_ / "db";
+    options_.data_dir = folder_ / "data";
     options_.cluster = "east";
     options_.service = "jobsvc";
     options_.replica = "jobsvc-0";
@@ -36,6 +39,10 @@ class RocksKvTest : public ::testing::Test {
 
   bool HasRecord(KvStore& store) { return (*store.Get(Family::kRecords, "a")).has_value(); }
 
+  // The folder of the store, and where it is moved aside first.
+  std::string Store() const { return options_.data_dir + "/store"; }
+  std::string Aside() const { return Store() + ".aside-1"; }
+
   basalt::testing::TempDir folder_;
   OpenOptions options_;
 };
@@ -45,8 +52,8 @@ TEST_F(RocksKvTest, AFolderThatIsOpenElsewhereIsRefusedAndNotMovedAside) {
   ASSERT_THAT(first, IsOk());
   options_.rebuild = true;
   EXPECT_THAT(OpenRocksKv(options_), StatusIs(absl::StatusCode::kFailedPrecondition,
-                                              AllOf(HasSubstr("another process has"), HasSubstr(options_.path))));
-  EXPECT_FALSE(fs::exists(options_.path + ".aside-1"));
+                                              AllOf(HasSubstr("another process has"), HasSubstr(Store()))));
+  EXPECT_FALSE(fs::exists(Aside()));
 }
 
 TEST_F(RocksKvTest, AStoreOfAnotherIdentityIsRefusedWithBothValues) {
@@ -73,29 +80,31 @@ TEST_F(RocksKvTest, RebuildMovesAForeignStoreAsideAndStartsFresh) {
     ASSERT_THAT(fresh, IsOk());
     EXPECT_FALSE(HasRecord(**fresh));
   }
-  options_.path += ".aside-1";
+  fs::create_directories(folder_ / "other");
+  fs::rename(Aside(), folder_ / "other/store");
+  options_.data_dir = folder_ / "other";
   auto aside = OpenRocksKv(options_);
   ASSERT_THAT(aside, IsOk());
   EXPECT_TRUE(HasRecord(**aside));
 }
 
-TEST_F(RocksKvTest, AFolderOfSomethingElseIsRefused) {
-  fs::create_directories(options_.path);
-  std::ofstream(options_.path + "/thesis.tex") << "text";
+TEST_F(RocksKvTest, AStoreFolderOfSomethingElseIsRefused) {
+  fs::create_directories(Store());
+  std::ofstream(Store() + "/thesis.tex") << "text";
   EXPECT_THAT(OpenRocksKv(options_), StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("thesis.tex")));
   options_.rebuild = true;
   EXPECT_THAT(OpenRocksKv(options_), IsOk());
-  EXPECT_TRUE(fs::exists(options_.path + ".aside-1/thesis.tex"));
+  EXPECT_TRUE(fs::exists(Aside() + "/thesis.tex"));
 }
 
 TEST_F(RocksKvTest, DamageIsNamedAndRebuildHelps) {
   const std::vector<std::pair<std::string, std::function<void()>>> damages = {
-      {"CURRENT is gone", [&] { fs::remove(options_.path + "/CURRENT"); }},
-      {"CURRENT points nowhere", [&] { std::ofstream(options_.path + "/CURRENT") << "MANIFEST-999999\n"; }},
-      {"CURRENT is garbage", [&] { std::ofstream(options_.path + "/CURRENT") << "garbage"; }},
+      {"CURRENT is gone", [&] { fs::remove(Store() + "/CURRENT"); }},
+      {"CURRENT points nowhere", [&] { std::ofstream(Store() + "/CURRENT") << "MANIFEST-999999\n"; }},
+      {"CURRENT is garbage", [&] { std::ofstream(Store() + "/CURRENT") << "garbage"; }},
       {"the manifest is garbage",
        [&] {
-         for (const auto& entry : fs::directory_iterator(options_.path)) {
+         for (const auto& entry : fs::directory_iterator(Store())) {
            if (entry.path().filename().string().starts_with("MANIFEST-")) {
              std::ofstream(entry.path(), std::ios::trunc) << std::string(4096, 'x');
            }
@@ -104,12 +113,12 @@ TEST_F(RocksKvTest, DamageIsNamedAndRebuildHelps) {
   };
   for (const auto& [name, damage] : damages) {
     SCOPED_TRACE(name);
-    fs::remove_all(options_.path);
+    fs::remove_all(options_.data_dir);
     Fill();
     damage();
     options_.rebuild = false;
     EXPECT_THAT(OpenRocksKv(options_),
-                StatusIs(absl::StatusCode::kDataLoss, AllOf(HasSubstr(options_.path), HasSubstr("--rebuild"))));
+                StatusIs(absl::StatusCode::kDataLoss, AllOf(HasSubstr(Store()), HasSubstr("--rebuild"))));
     options_.rebuild = true;
     auto store = OpenRocksKv(options_);
     ASSERT_THAT(store, IsOk());
@@ -119,10 +128,81 @@ TEST_F(RocksKvTest, DamageIsNamedAndRebuildHelps) {
 }
 
 TEST_F(RocksKvTest, AFirstStartThatWasKilledHalfWayIsStartedAgain) {
-  fs::create_directories(options_.path);
-  std::ofstream(options_.path + "/LOCK");
-  std::ofstream(options_.path + "/LOG") << "opening";
+  fs::create_directories(Store());
+  std::ofstream(Store() + "/LOCK");
+  std::ofstream(Store() + "/LOG") << "opening";
   EXPECT_THAT(OpenRocksKv(options_), IsOk());
+}
+
+// A freshly formatted ext4 volume has a lost+found that only root may read.
+TEST_F(RocksKvTest, AVolumesOwnFoldersAreLeftAlone) {
+  const std::string lost_and_found = options_.data_dir + "/lost+found";
+  fs::create_directories(lost_and_found);
+  std::ofstream(lost_and_found + "/#12") << "found";
+  fs::permissions(lost_and_found, fs::perms::owner_all);
+  Fill();
+  std::ofstream(Store() + "/CURRENT") << "garbage";
+  struct stat before = {};
+  ASSERT_EQ(stat(options_.data_dir.c_str(), &before), 0);
+  options_.rebuild = true;
+  EXPECT_THAT(OpenRocksKv(options_), IsOk());
+  struct stat after = {};
+  ASSERT_EQ(stat(options_.data_dir.c_str(), &after), 0);
+  EXPECT_EQ(after.st_ino, before.st_ino) << "a mount point cannot be moved aside";
+  EXPECT_TRUE(fs::exists(lost_and_found + "/#12"));
+  EXPECT_TRUE(fs::exists(Aside() + "/CURRENT"));
+}
+
+TEST_F(RocksKvTest, AStoreDirectlyInTheDataFolderIsRefusedAndGoesOnOnceItIsMoved) {
+  Fill();
+  const auto move_files = [](const fs::path& from, const fs::path& to) {
+    fs::create_directories(to);
+    for (const auto& file : fs::directory_iterator(from)) fs::rename(file, to / file.path().filename());
+  };
+  move_files(Store(), folder_ / "between");
+  fs::remove(Store());
+  move_files(folder_ / "between", options_.data_dir);
+  EXPECT_THAT(OpenRocksKv(options_),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       AllOf(HasSubstr("move its files"), HasSubstr(Store()), HasSubstr("--rebuild"))));
+  EXPECT_FALSE(fs::exists(Store()));
+  move_files(options_.data_dir, folder_ / "between");
+  move_files(folder_ / "between", Store());
+  auto store = OpenRocksKv(options_);
+  ASSERT_THAT(store, IsOk());
+  EXPECT_TRUE(HasRecord(**store));
+}
+
+TEST_F(RocksKvTest, RebuildLeavesAStoreDirectlyInTheDataFolderWhereItIs) {
+  fs::create_directories(options_.data_dir);
+  std::ofstream(options_.data_dir + "/CURRENT") << "MANIFEST-000001\n";
+  options_.rebuild = true;
+  EXPECT_THAT(OpenRocksKv(options_), IsOk());
+  EXPECT_TRUE(fs::exists(options_.data_dir + "/CURRENT"));
+  options_.rebuild = false;
+  EXPECT_THAT(OpenRocksKv(options_), IsOk()) << "the new one is there";
+}
+
+TEST_F(RocksKvTest, ADataFolderThatIsAFileIsRefusedAndStays) {
+  std::ofstream(options_.data_dir) << "text";
+  options_.rebuild = true;
+  EXPECT_THAT(OpenRocksKv(options_), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                              AllOf(HasSubstr(options_.data_dir), HasSubstr("folder"))));
+  EXPECT_TRUE(fs::is_regular_file(options_.data_dir));
+}
+
+TEST_F(RocksKvTest, AFolderThatCannotBeMadeIsNamedWithTheReason) {
+  fs::create_directories(options_.data_dir);
+  fs::permissions(folder_.path(), fs::perms::owner_all | fs::perms::others_exec);
+  fs::permissions(options_.data_dir, fs::perms::owner_read | fs::perms::owner_exec | fs::perms::others_exec);
+  // Root may write anywhere.
+  const uid_t user = geteuid();
+  ASSERT_EQ(seteuid(user == 0 ? 65534 : user), 0);
+  const absl::Status refused = OpenRocksKv(options_).status();
+  ASSERT_EQ(seteuid(user), 0);
+  EXPECT_THAT(refused, StatusIs(absl::StatusCode::kFailedPrecondition,
+                                AllOf(HasSubstr(Store()), HasSubstr("Permission denied"),
+                                      HasSubstr("must be able to write to " + options_.data_dir))));
 }
 
 }  // namespace

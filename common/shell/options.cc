@@ -20,7 +20,8 @@ ABSL_FLAG(std::string, advertise, "", "where peers reach the gRPC port; empty: a
 ABSL_FLAG(std::string, metrics_listen, "127.0.0.1:0", "address of /metrics, /healthz and /readyz; empty: none");
 ABSL_FLAG(std::string, port_file, "", "the gRPC port is written to this file once it serves");
 ABSL_FLAG(std::string, metrics_port_file, "", "the port of --metrics_listen is written to this file");
-ABSL_FLAG(std::string, data_dir, "", "folder of the store; needed");
+ABSL_FLAG(std::string, data_dir, "",
+          "folder in which the store gets a folder of its own, and may be the root of a volume; needed");
 ABSL_FLAG(bool, rebuild, false, "move a corrupt or foreign store aside and start afresh from Kubernetes");
 ABSL_FLAG(bool, kv_sync, false, "flush every write to the disk: survives power loss, at a tenth of the speed");
 ABSL_FLAG(std::string, replica, "", "stable name of this replica; empty: the service's name and -0");

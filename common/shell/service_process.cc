@@ -131,7 +131,7 @@ class Process final : public ServiceProcess {
  private:
   absl::Status OpenStore() {
     kv::OpenOptions store;
-    store.path = options_.data_dir;
+    store.data_dir = options_.data_dir;
     store.cluster = options_.cluster;
     store.service = options_.name;
     store.replica = options_.replica;

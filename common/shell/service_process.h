@@ -25,7 +25,7 @@ struct ServiceOptions {
   std::string listen = "127.0.0.1:0";
   std::string advertise;                       // Where peers reach it; empty: host of `listen` with the real port.
   std::string metrics_listen = "127.0.0.1:0";  // Plain HTTP; empty: none.
-  std::string data_dir;
+  std::string data_dir;                        // The store is in a folder below it.
   bool rebuild = false;
   bool sync = false;
   int workers = 1;  // Each with a thread of its own where there are several.

@@ -110,7 +110,7 @@ class Bench {
         deadlines_(deadlines),
         loop_(time_, "jobsvc"),
         random_(1),
-        store_(*kv::OpenRocksKv({.path = dir_ / "store", .service = "jobsvc", .replica = "jobsvc-0"})) {
+        store_(*kv::OpenRocksKv({.data_dir = dir_.path(), .service = "jobsvc", .replica = "jobsvc-0"})) {
     runtime::RuntimeOptions options;
     options.service = gateway::v1::SERVICE_KIND_JOB;
     options.replica = "jobsvc-0";

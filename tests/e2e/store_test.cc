@@ -25,7 +25,7 @@ class StoreTest : public ::testing::Test {
     return command;
   }
 
-  // Refused without --rebuild, moved aside and served with it.
+  // Refused without --rebuild; with it, moved aside in the same folder and served.
   void ExpectRefusalAndRebuild(const std::string& data_dir) {
     const Ran refused = world_.Run(Jobsvc(data_dir, world_.dir() / "refused.port", false), absl::Seconds(30));
     EXPECT_EQ(refused.exit_code, 1) << refused.err;
@@ -37,13 +37,7 @@ class StoreTest : public ::testing::Test {
     Child rebuilt(Jobsvc(data_dir, port_file, true), world_.dir() / "rebuilt.out", world_.dir() / "rebuilt.err");
     EXPECT_TRUE(Eventually(absl::Seconds(30), [&] { return fs::exists(port_file); }))
         << ReadFile(world_.dir() / "rebuilt.err");
-    int aside = 0;
-    const fs::path path(data_dir);
-    for (const auto& entry : fs::directory_iterator(path.parent_path())) {
-      const std::string name = entry.path().filename();
-      if (name != path.filename() && name.starts_with(path.filename().string())) ++aside;
-    }
-    EXPECT_EQ(aside, 1) << "the old store is kept beside the new one";
+    EXPECT_TRUE(fs::exists(data_dir + "/store.aside-1")) << "the old store is kept beside the new one";
     // Named after the case: on a real cluster the job of the one before is still there.
     std::string job = ReadFile(BASALT_SOURCE_DIR "/examples/first-job.yaml");
     job.replace(job.find("name: first-job"), 15, fmt::format("name: job-{}", fs::path(data_dir).filename().string()));
@@ -61,7 +55,7 @@ TEST_F(StoreTest, ACorruptStoreIsRefusedAndRebuilt) {
   ASSERT_THAT(world_.suite().Kill("jobsvc"), testing::IsOk());
   const std::string data = world_.suite().data_dir("jobsvc");
   int damaged = 0;
-  for (const auto& entry : fs::directory_iterator(data)) {
+  for (const auto& entry : fs::directory_iterator(data + "/store")) {
     const std::string name = entry.path().filename();
     if (name == "CURRENT" || name.starts_with("MANIFEST")) {
       WriteFile(entry.path(), "no such thing as a manifest");
@@ -79,14 +73,39 @@ TEST_F(StoreTest, TheStoreOfAnotherServiceIsRefusedAndMovedAside) {
   ExpectRefusalAndRebuild(foreign);
 }
 
-TEST_F(StoreTest, AFolderOfOtherFilesIsRefused) {
+TEST_F(StoreTest, AStoreFolderOfOtherFilesIsRefused) {
   const std::string folder = world_.dir() / "photos";
-  fs::create_directories(folder);
-  WriteFile(folder + "/holiday.txt", "not ours");
+  fs::create_directories(folder + "/store");
+  WriteFile(folder + "/store/holiday.txt", "not ours");
   const Ran refused = world_.Run(Jobsvc(folder, world_.dir() / "refused.port", false), absl::Seconds(30));
   EXPECT_EQ(refused.exit_code, 1) << refused.err;
   EXPECT_THAT(refused.err, ::testing::HasSubstr(folder));
-  EXPECT_EQ(ReadFile(folder + "/holiday.txt"), "not ours");
+  EXPECT_EQ(ReadFile(folder + "/store/holiday.txt"), "not ours");
+}
+
+// A mount point of its own, with what a freshly formatted ext4 volume brings.
+TEST_F(StoreTest, AFreshVolumeIsServedAndItsStoreRebuilt) {
+  if (world_.Run({"/bin/sh", "-c", "unshare -rm true"}, absl::Seconds(10)).exit_code != 0) {
+    GTEST_SKIP() << "a mount namespace of its own is not permitted here";
+  }
+  ASSERT_THAT(world_.suite().Kill("jobsvc"), testing::IsOk());
+  const std::string volume = world_.dir() / "volume";
+  fs::create_directories(volume);
+  for (const bool rebuild : {false, true}) {
+    SCOPED_TRACE(rebuild);
+    const std::string port_file = world_.dir() / fmt::format("volume-{}.port", rebuild);
+    std::string script = fmt::format("mount -t tmpfs none {0} && mkdir -m 700 {0}/lost+found", volume);
+    if (rebuild) script += fmt::format(" && mkdir {0}/store && echo garbage > {0}/store/CURRENT", volume);
+    script += " && exec";
+    for (const std::string& word : Jobsvc(volume, port_file, rebuild)) script += fmt::format(" '{}'", word);
+    WriteFile(world_.dir() / "volume.sh", script);
+    Child served({"/bin/sh", "-c", fmt::format("exec unshare -rm sh {}/volume.sh", world_.dir().path())},
+                 world_.dir() / "volume.out", world_.dir() / "volume.err");
+    EXPECT_TRUE(Eventually(absl::Seconds(30), [&] { return fs::exists(port_file); }))
+        << ReadFile(world_.dir() / "volume.err");
+    served.Signal(SIGTERM);
+    EXPECT_EQ(served.Wait(absl::Seconds(20)), 0);
+  }
 }
 
 }  // namespace

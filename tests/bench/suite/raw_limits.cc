@@ -114,7 +114,7 @@ absl::StatusOr<double> StreamRate(absl::Duration time, const kube::v1::Object& o
 
 absl::StatusOr<double> StoreRate(absl::Duration time, const std::string& data_dir) {
   kv::OpenOptions options;
-  options.path = data_dir + "/raw";
+  options.data_dir = data_dir + "/raw";
   options.service = "bench";
   options.replica = "bench-0";
   BASALT_ASSIGN_OR_RETURN(const std::unique_ptr<kv::KvStore> store, kv::OpenRocksKv(options));
