@@ -262,6 +262,8 @@ void Takeover::GiveUp(Fetch& fetch) {
     Report({}, lost);
   }
   Drop(fetch, lost);
+  // What had come whole of it, too: the source has it still, and is told of again.
+  Drop(fetch, std::exchange(fetch.complete, {}));
 }
 
 void Takeover::EndPages(const std::shared_ptr<Fetch>& fetch) {

@@ -1,11 +1,18 @@
-// Who may have the records of this process, and who is refused. What passes between two processes: tests/slots.
+// Who may have the records of this process, and who is refused; and what becomes of a fetch that is given up. What
+// passes between two processes: tests/slots.
 #include "common/runtime/slots/hand_over.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <deque>
+#include <memory>
+#include <utility>
+#include <vector>
+
 #include "common/base/slots.h"
 #include "common/exec/sim_loop.h"
+#include "common/rpc/held_slots.h"
 #include "common/testing/status_matchers.h"
 
 namespace basalt::runtime {
@@ -13,6 +20,7 @@ namespace {
 
 using replica::v1::HandOverRequest;
 using ::testing::AllOf;
+using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 
 struct NoPeers final : rpc::PeerDirectory {
@@ -74,6 +82,95 @@ TEST_F(HandoverTest, RefusesWhatDoesNotSayWhichPart) {
   request.clear_part();
   EXPECT_THAT(handover_.Serve(request),
               testing::StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("HandOverRequest.part")));
+}
+
+// ---- the new owner's end ----
+
+// Answers as it is told, one call after the other; then it is not there.
+struct ScriptedSource final : rpc::ReplicaPeer {
+  void HandOver(HandOverRequest request, absl::Duration, rpc::Done<replica::v1::HandOverResponse> done) override {
+    requests.push_back(std::move(request));
+    if (answers.empty()) return done(absl::UnavailableError("not there"));
+    absl::StatusOr<replica::v1::HandOverResponse> answer = std::move(answers.front());
+    answers.pop_front();
+    done(std::move(answer));
+  }
+  std::vector<HandOverRequest> requests;
+  std::deque<absl::StatusOr<replica::v1::HandOverResponse>> answers;
+};
+
+struct OneSource final : rpc::PeerDirectory {
+  std::shared_ptr<rpc::PodGroupPeer> PodGroups(const gateway::v1::Member&) override { return nullptr; }
+  std::shared_ptr<rpc::ReplicaPeer> Replicas(const gateway::v1::Member&) override { return source; }
+  std::shared_ptr<ScriptedSource> source = std::make_shared<ScriptedSource>();
+};
+
+class ImportTest : public ::testing::Test {
+ protected:
+  static constexpr uint32_t kSlots[] = {3, 9};
+
+  ImportTest() {
+    leftovers_.mutable_source()->set_service(gateway::v1::SERVICE_KIND_JOB);
+    leftovers_.mutable_source()->set_replica("jobsvc-1");
+    leftovers_.mutable_source()->set_incarnation("theirs");
+    for (const uint32_t slot : kSlots) rpc::AddHeldSlot(slot, 7, /*only_history=*/false, *leftovers_.mutable_held());
+  }
+  void Import() {
+    takeover_.Import(leftovers_, [](uint32_t) { return true; });
+    time_.Settle();
+  }
+  // All of the first slot, and a cursor for the next page.
+  static replica::v1::HandOverResponse FirstPage() {
+    replica::v1::HandOverResponse page;
+    page.add_complete(kSlots[0]);
+    page.set_next_cursor("more");
+    return page;
+  }
+  static std::vector<uint32_t> SlotsOf(const HandOverRequest& request) {
+    std::vector<uint32_t> slots;
+    for (const auto& asked : request.slots()) slots.push_back(asked.slot());
+    return slots;
+  }
+
+  SimTime time_;
+  SimLoop loop_{time_, "replica"};
+  SeededRandom random_{1};
+  std::unique_ptr<kv::KvStore> store_ = kv::OpenMemKv(kv::MakeMemDisk());
+  OneSource peers_;
+  HandOverOptions options_{.cluster = "blue", .self = Self()};
+  Takeover takeover_{options_, loop_, random_, *store_, peers_, {.cleared = [](const gateway::v1::Leftovers&) {}}};
+  gateway::v1::Leftovers leftovers_;
+};
+
+TEST_F(ImportTest, WhatIsUnderWayIsNotAskedForTwice) {
+  peers_.source->answers.push_back(FirstPage());
+  Import();
+  const size_t asked = peers_.source->requests.size();
+  Import();
+  EXPECT_EQ(peers_.source->requests.size(), asked);
+}
+
+TEST_F(ImportTest, AHistoryThatWasGivenUpHalfWayIsFetchedWhenItIsToldOfAgain) {
+  const struct {
+    const char* why;
+    absl::Status then;
+    absl::Duration patience;
+  } rows[] = {
+      {"another process answers", absl::FailedPreconditionError("another"), absl::ZeroDuration()},
+      {"nobody answers for long", absl::UnavailableError("away"), 2 * options_.history_patience},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.why);
+    peers_.source->answers.push_back(FirstPage());
+    peers_.source->answers.push_back(row.then);
+    Import();
+    time_.Advance(row.patience);
+    peers_.source->requests.clear();
+    peers_.source->answers.push_back(absl::FailedPreconditionError("another"));
+    Import();
+    ASSERT_EQ(peers_.source->requests.size(), 1u);
+    EXPECT_THAT(SlotsOf(peers_.source->requests[0]), ElementsAreArray(kSlots)) << "also what had come whole";
+  }
 }
 
 }  // namespace
