@@ -26,6 +26,7 @@ Replica::Core::Core(RuntimeOptions options, Loop& loop, Random& random, kv::KvSt
       store_(store),
       gateway_(gateway),
       peers_(peers),
+      metrics_(metrics),
       health_(health),
       back_off_(options_.reattach) {
   self_.set_service(options_.service);
@@ -60,14 +61,7 @@ void Replica::Core::MakeWorkers(const std::vector<Loop*>& loops, Random& random,
 
 void Replica::Core::Start() {
   if (stopped_) return;
-  const absl::StatusOr<std::optional<std::string>> stored = store_.Get(kv::Family::kMeta, kEpochKey);
-  if (!stored.ok()) return Fail(stored.status());
-  uint64_t epoch = 0;
-  if (stored->has_value()) {
-    std::string_view bytes = **stored;
-    if (!kv::TakeFixed64(bytes, epoch)) return Fail(absl::DataLossError("the stored epoch cannot be read"));
-  }
-  last_epoch_ = static_cast<int64_t>(epoch);
+  if (const absl::Status loaded = LoadOwnRecords(); !loaded.ok()) return Fail(loaded);
   const HandOverOptions hand_over{.cluster = options_.cluster, .self = self_};
   takeover_ = std::make_unique<Takeover>(
       hand_over, loop_, random_, store_, peers_,

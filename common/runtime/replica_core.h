@@ -89,6 +89,9 @@ class Replica::Core final : public WorkerHost,
   }
 
   void Attach();
+  // Drops what cannot be read of the store's own records: of such a slot nobody knows whose ownership it is of, and it
+  // begins as on an empty disk.
+  absl::Status LoadOwnRecords();
   static gateway::v1::AttachRequest LeaveRequest();
   absl::Status AddHeld(gateway::v1::Hello& hello) const;
   void Taken(int64_t epoch, const std::vector<uint32_t>& slots, const std::vector<uint32_t>& lost);
@@ -112,6 +115,7 @@ class Replica::Core final : public WorkerHost,
   kv::KvStore& store_;
   rpc::GatewayPeer& gateway_;
   rpc::PeerDirectory& peers_;
+  obs::Metrics* const metrics_;
   obs::Health* const health_;
   obs::Counter* batches_ = nullptr;
   obs::Counter* items_ = nullptr;

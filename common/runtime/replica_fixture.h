@@ -15,6 +15,7 @@
 #include "common/base/slots.h"
 #include "common/exec/sim_loop.h"
 #include "common/kv/faulty_kv.h"
+#include "common/obs/metrics.h"
 #include "common/runtime/replica.h"
 
 namespace basalt::runtime {
@@ -170,7 +171,7 @@ class ReplicaTest : public ::testing::Test {
     options.replica = "jobsvc-0";
     options.on_failure = [this](const absl::Status& why) { failure_ = why; };
     replica_ = std::make_unique<Replica>(options, loop_, std::move(worker_loops), random_, store_, gateway_, peers_,
-                                         nullptr, &health_, [this](Context& context) {
+                                         metrics_.get(), &health_, [this](Context& context) {
                                            auto made = std::make_unique<RecordingController>(context, trace_);
                                            controllers_.push_back(made.get());
                                            return made;
@@ -279,6 +280,7 @@ class ReplicaTest : public ::testing::Test {
   kv::FaultyKv store_;
   ScriptedGateway gateway_;
   ScriptedPeers peers_;
+  const std::unique_ptr<obs::Metrics> metrics_ = obs::MakeMetrics();
   obs::Health health_;
   Trace trace_;
   std::vector<RecordingController*> controllers_;

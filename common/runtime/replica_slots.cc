@@ -8,8 +8,10 @@
 
 #include "common/base/slots.h"
 #include "common/base/status.h"
+#include "common/base/status_macros.h"
 #include "common/obs/log.h"
 #include "common/rpc/held_slots.h"
+#include "common/runtime/slots/damage.h"
 #include "common/runtime/slots/slot_records.h"
 
 namespace basalt::runtime {
@@ -65,6 +67,28 @@ gateway::v1::AttachRequest Replica::Core::LeaveRequest() {
   gateway::v1::AttachRequest request;
   request.mutable_leave();
   return request;
+}
+
+absl::Status Replica::Core::LoadOwnRecords() {
+  kv::Damage damage;
+  BASALT_ASSIGN_OR_RETURN(const auto metas, ReadSlotMetas(store_, &damage));
+  BASALT_ASSIGN_OR_RETURN(const std::optional<std::string> stored, store_.Get(kv::Family::kMeta, kEpochKey));
+  if (stored.has_value()) {
+    std::string_view bytes = *stored;
+    uint64_t epoch = 0;
+    if (kv::TakeFixed64(bytes, epoch)) {
+      last_epoch_ = static_cast<int64_t>(epoch);
+    } else {
+      damage.push_back({"epoch", kv::Family::kMeta, std::string(kEpochKey), "", ""});
+      for (const auto& [slot, meta] : metas) last_epoch_ = std::max({last_epoch_, meta.epoch(), meta.history_epoch()});
+    }
+  }
+  if (damage.empty()) return absl::OkStatus();
+  kv::WriteBatch batch;
+  for (const kv::DamagedRecord& record : damage) batch.Delete(record.family, record.key);
+  if (absl::Status status = store_.Write(batch); !status.ok()) return status;
+  ReportDamage(damage, metrics_);
+  return absl::OkStatus();
 }
 
 absl::Status Replica::Core::AddHeld(gateway::v1::Hello& hello) const {

@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "common/rpc/held_slots.h"
 #include "common/runtime/replica_fixture.h"
 #include "common/runtime/slots/slot_records.h"
 
@@ -90,6 +91,36 @@ TEST_F(ReplicaTest, WhatAPassageThatWasCutOffHasLeftIsNotBelieved) {
   EXPECT_EQ(Take(), (Trace{fmt::format("open {}", slot_)}));
   EXPECT_FALSE(has(kv::Family::kRecords));
   EXPECT_TRUE(has(kv::Family::kHistory));
+}
+
+// Nobody knows whose ownership the slot's records are of.
+TEST_F(ReplicaTest, ASlotOrEpochThatCannotBeReadIsDroppedAndTheRestIsHeld) {
+  const uint32_t other = slot_ + 1;
+  std::string of_slot;
+  kv::PutSlot(of_slot, slot_);
+  kv::WriteBatch batch;
+  PutSlotEpoch(other, 7, batch);
+  batch.Put(kv::Family::kMeta, "slot" + of_slot, "\xff");
+  batch.Put(kv::Family::kMeta, "!epoch", "no");
+  batch.Put(kv::Family::kRecords, of_slot + "job", "of some ownership");
+  batch.Put(kv::Family::kHistory, of_slot + "job", "kept");
+  ASSERT_TRUE(store_.Write(batch).ok());
+  gateway_.requests.clear();
+  MakeReplica({&loop_, &loop_});
+  ASSERT_FALSE(failure_.has_value()) << *failure_;
+  ASSERT_FALSE(gateway_.requests.empty());
+  const gateway::v1::Hello& hello = gateway_.requests.front().hello();
+  EXPECT_EQ(hello.last_epoch(), 7) << "the highest that it can tell of";
+  std::vector<uint32_t> held;
+  rpc::ForEachHeldSlot(hello.held(), [&](uint32_t slot, int64_t, bool) { held.push_back(slot); });
+  EXPECT_EQ(held, std::vector<uint32_t>{other});
+  for (const char* kind : {"slot", "epoch"}) {
+    EXPECT_EQ(metrics_->GetCounter("basalt_store_damaged_records_total", "", {{"kind", kind}}).Value(), 1) << kind;
+  }
+  gateway_.Send({Assignment(8), Begin(8)});
+  EXPECT_EQ(Take(), (Trace{fmt::format("open {}", slot_)}));
+  EXPECT_FALSE(store_.Get(kv::Family::kRecords, of_slot + "job").value().has_value());
+  EXPECT_TRUE(store_.Get(kv::Family::kHistory, of_slot + "job").value().has_value());
 }
 
 TEST_F(ReplicaTest, WhatTheStoreKnowsGetsAPassAndIsMissedWhenAbsent) {

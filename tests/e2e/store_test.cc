@@ -6,7 +6,10 @@
 
 #include <filesystem>
 
+#include "common/base/slots.h"
+#include "common/kv/kv_store.h"
 #include "common/testing/status_matchers.h"
+#include "services/jobsvc/store/job_store.h"
 #include "tests/e2e/harness.h"
 
 namespace basalt::e2e {
@@ -81,6 +84,42 @@ TEST_F(StoreTest, AStoreFolderOfOtherFilesIsRefused) {
   EXPECT_EQ(refused.exit_code, 1) << refused.err;
   EXPECT_THAT(refused.err, ::testing::HasSubstr(folder));
   EXPECT_EQ(ReadFile(folder + "/store/holiday.txt"), "not ours");
+}
+
+// A damaged record among good ones: its job goes on from what Kubernetes shows, the others with what they had.
+TEST_F(StoreTest, ARecordThatCannotBeReadIsDroppedAndTheRestGoesOn) {
+  std::string manifest = ReadFile(BASALT_SOURCE_DIR "/examples/first-job.yaml");
+  for (size_t at; (at = manifest.find("sleep 2; exit 0")) != std::string::npos;) manifest.replace(at, 15, "sleep 600");
+  for (const std::string name : {"damaged", "sound"}) {
+    std::string job = manifest;
+    job.replace(job.find("name: first-job"), 15, "name: record-" + name);
+    WriteFile(world_.dir() / "job.yaml", job);
+    const Ran submitted = world_.Ctl({"job", "submit", "-f", world_.dir() / "job.yaml"});
+    ASSERT_EQ(submitted.exit_code, 0) << submitted.err;
+    const Ran runs = world_.Ctl({"job", "wait", "record-" + name, "--for", "Running", "--timeout", "60s"});
+    ASSERT_EQ(runs.exit_code, 0) << runs.err;
+  }
+  ASSERT_THAT(world_.suite().Kill("jobsvc"), testing::IsOk());
+  {
+    const std::string key = "default/record-damaged";
+    auto store =
+        kv::OpenRocksKv({.data_dir = world_.suite().data_dir("jobsvc"), .service = "jobsvc", .replica = "jobsvc-0"});
+    ASSERT_THAT(store, testing::IsOk());
+    kv::WriteBatch batch;
+    batch.Put(kv::Family::kRecords, jobsvc::JobRecordKey(SlotOf(key), key), "\xff");
+    ASSERT_THAT((*store)->Write(batch), testing::IsOk());
+  }
+  ASSERT_THAT(world_.suite().Restart("jobsvc"), testing::IsOk());
+  for (const std::string name : {"record-damaged", "record-sound"}) {
+    const Ran suspended = world_.Ctl({"job", "suspend", name, "--wait"});
+    EXPECT_EQ(suspended.exit_code, 0) << suspended.out << suspended.err;
+    const Ran history = world_.Ctl({"job", "history", name});
+    EXPECT_THAT(history.out, ::testing::HasSubstr("Pending")) << "from before";
+    EXPECT_EQ(world_.Ctl({"job", "delete", name}).exit_code, 0);
+  }
+  EXPECT_THAT(ReadFile(world_.suite().log_file("jobsvc")),
+              ::testing::AllOf(::testing::HasSubstr("a record that cannot be read was dropped"),
+                               ::testing::HasSubstr("default/record-damaged")));
 }
 
 // A mount point of its own, with what a freshly formatted ext4 volume brings.

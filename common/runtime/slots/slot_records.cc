@@ -81,23 +81,20 @@ absl::StatusOr<Cursor> ParseCursor(std::string_view text) {
 
 }  // namespace
 
-absl::StatusOr<std::map<uint32_t, storage::v1::SlotMeta>> ReadSlotMetas(const kv::KvStore& store) {
+absl::StatusOr<std::map<uint32_t, storage::v1::SlotMeta>> ReadSlotMetas(const kv::KvStore& store, kv::Damage* damage) {
   std::map<uint32_t, storage::v1::SlotMeta> metas;
-  absl::Status damage;
+  kv::DamageCollector damaged(damage);
   const auto visit = [&](std::string_view key, std::string_view value) {
-    key.remove_prefix(kMetaPrefix.size());
+    std::string_view rest = key.substr(kMetaPrefix.size());
     uint32_t slot = 0;
-    if (!kv::TakeSlot(key, slot) || slot >= kSlotCount) return true;
+    if (!kv::TakeSlot(rest, slot) || slot >= kSlotCount) return true;
     absl::StatusOr<storage::v1::SlotMeta> meta = ParseMeta(value, slot);
-    if (!meta.ok()) {
-      damage = meta.status();
-      return false;
-    }
+    if (!meta.ok()) return damaged.Add({"slot", kv::Family::kMeta, std::string(key), fmt::format("slot {}", slot), ""});
     metas[slot] = *std::move(meta);
     return true;
   };
   BASALT_RETURN_IF_ERROR(store.Scan(kv::Family::kMeta, kMetaPrefix, kv::PrefixEnd(kMetaPrefix), visit));
-  if (!damage.ok()) return damage;
+  BASALT_RETURN_IF_ERROR(damaged.status());
   return metas;
 }
 

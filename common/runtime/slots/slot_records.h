@@ -16,12 +16,16 @@
 #include "absl/status/statusor.h"
 #include "basalt/replica/v1/replica.pb.h"
 #include "basalt/storage/v1/storage.pb.h"
+#include "common/kv/damage.h"
 #include "common/kv/kv_store.h"
 
 namespace basalt::runtime {
 
-// Of every slot that the store has records of. DATA_LOSS: one cannot be read.
-absl::StatusOr<std::map<uint32_t, storage::v1::SlotMeta>> ReadSlotMetas(const kv::KvStore& store);
+// Of every slot that the store has records of. One that cannot be read is put to `damage` and left out; where that is
+// null, it is DATA_LOSS.
+absl::StatusOr<std::map<uint32_t, storage::v1::SlotMeta>> ReadSlotMetas(const kv::KvStore& store,
+                                                                        kv::Damage* damage = nullptr);
+// DATA_LOSS: it cannot be read.
 absl::StatusOr<storage::v1::SlotMeta> ReadSlotMeta(const kv::KvStore& store, uint32_t slot);
 // The store has the records of that ownership, and whatever history there is with them.
 void PutSlotEpoch(uint32_t slot, int64_t epoch, kv::WriteBatch& batch);

@@ -225,6 +225,13 @@ TEST_F(SlotRecordsTest, AnEpochThatCannotBeReadIsDamage) {
   ASSERT_TRUE(store_->Write(batch).ok());
   EXPECT_EQ(ReadSlotMeta(*store_, 3).status().code(), absl::StatusCode::kDataLoss);
   EXPECT_EQ(ReadSlotMetas(*store_).status().code(), absl::StatusCode::kDataLoss);
+  kv::Damage damage;
+  const auto metas = ReadSlotMetas(*store_, &damage);
+  ASSERT_TRUE(metas.ok());
+  EXPECT_EQ(metas->size(), 3u) << "the others are read";
+  ASSERT_EQ(damage.size(), 1u);
+  EXPECT_EQ(damage[0].key, key);
+  EXPECT_EQ(damage[0].owner, "slot 3");
 }
 
 }  // namespace

@@ -30,8 +30,7 @@ struct Past {
 // The newest decision that led into the present phase; of one in which pods were drained first, the one that called for
 // it. What is under way has not led there yet.
 absl::StatusOr<Past> PastOf(JobController& controller, const JobEntry& entry) {
-  BASALT_ASSIGN_OR_RETURN(const auto records,
-                          ReadHistory(controller.context().store(), entry.slot, entry.record.uid()));
+  BASALT_ASSIGN_OR_RETURN(const auto records, controller.HistoryOf(entry.slot, entry.record.uid()));
   Past past;
   kube::v1::JobPhase phase = entry.job->status().phase();
   for (auto record = records.rbegin(); record != records.rend(); ++record) {
@@ -67,8 +66,8 @@ absl::StatusOr<PodFindings> FindPods(JobController& controller, const JobEntry& 
 
 absl::StatusOr<int64_t> KillSince(JobController& controller, const JobEntry& entry) {
   if (entry.record.open_kill() == 0) return 0;
-  BASALT_ASSIGN_OR_RETURN(const auto began, ReadHistoryEntry(controller.context().store(), entry.slot,
-                                                             entry.record.uid(), entry.record.open_kill()));
+  BASALT_ASSIGN_OR_RETURN(const auto began,
+                          controller.HistoryEntryOf(entry.slot, entry.record.uid(), entry.record.open_kill()));
   return began.has_value() ? began->time_ms() : 0;
 }
 
@@ -105,7 +104,7 @@ std::map<std::string, int64_t> MissingClaims(const JobEntry& entry, absl::Time n
 // What its edits have made of the spec; empty: nothing is kept of it.
 absl::StatusOr<storage::v1::SpecRecord> SpecOf(JobController& controller, const JobEntry& entry) {
   if (entry.record.told_generation() == 0) return storage::v1::SpecRecord();
-  BASALT_ASSIGN_OR_RETURN(auto spec, ReadSpec(controller.context().store(), entry.slot, entry.key));
+  BASALT_ASSIGN_OR_RETURN(auto spec, controller.ToldSpecOf(entry));
   return spec ? *std::move(spec) : storage::v1::SpecRecord();
 }
 

@@ -280,7 +280,7 @@ void JobApi::History(job::v1::GetJobHistoryRequest request, rpc::Done<job::v1::J
     job::v1::JobHistory history;
     history.set_uid(job->uid());
     history.set_gone_ms(job->gone_ms());
-    const auto records = ReadHistory(controller.context().store(), slot, history.uid());
+    const auto records = controller.HistoryOf(slot, history.uid());
     if (!records.ok()) return (*shared)(records.status());
     for (const auto& record : *records) *history.add_entries() = ToMessage(record);
     // What is decided and may have been sent.

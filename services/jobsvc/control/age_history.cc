@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "common/runtime/slots/damage.h"
 #include "services/jobsvc/control/job_controller.h"
 #include "services/jobsvc/store/history_store.h"
 
@@ -32,8 +33,10 @@ void JobController::AgeHistory(uint32_t slot, const std::set<std::string>& keys)
     if (entry.job) present.insert(entry.job->meta().uid());
   }
   kv::WriteBatch batch;
-  const auto gone = ListGoneHistory(context_.store(), slot, present, batch);
+  kv::Damage damage;
+  const auto gone = ListGoneHistory(context_.store(), slot, present, batch, damage);
   if (!gone.ok()) return context_.Fail(gone.status());
+  runtime::ReportDamage(damage, &metrics_.registry());
   int64_t bytes = 0;
   for (const GoneHistory& history : *gone) bytes += history.bytes;
   history_bytes_[slot] = bytes;

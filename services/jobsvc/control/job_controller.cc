@@ -77,9 +77,13 @@ JobEntry* JobController::Live(const std::string& key, const std::string& uid) {
 }
 
 absl::StatusOr<std::vector<runtime::KnownObject>> JobController::OpenSlot(uint32_t slot) {
+  const kv::KvStore& store = context_.store();
+  kv::Damage damage;
+  // Jobs of which a record is missing, or lies there without the rest.
+  std::set<std::string> incomplete;
   std::vector<runtime::KnownObject> known;
   slots_[slot];
-  BASALT_RETURN_IF_ERROR(ForEachJob(context_.store(), slot, [&](std::string job_key, storage::v1::JobRecord record) {
+  const auto load_job = [&](std::string job_key, storage::v1::JobRecord record) {
     JobEntry& entry = EntryOf(job_key);
     entry.record = std::move(record);
     entry.stored = true;
@@ -92,32 +96,43 @@ absl::StatusOr<std::vector<runtime::KnownObject>> JobController::OpenSlot(uint32
       known.push_back(
           {std::string(kube::kWatchPodGroups), job_key, group.uid(), entry.ns, group.name(), group.resource_version()});
     }
-  }));
-  for (const std::string& job_key : slots_[slot]) {
-    JobEntry& entry = EntryOf(job_key);
-    BASALT_RETURN_IF_ERROR(
-        ForEachPod(context_.store(), slot, job_key, [&](std::string_view pod, const storage::v1::PodRecord& record) {
-          entry.pods.Restore(pod, record);
-          known.push_back({std::string(kube::kWatchJobPods), job_key, record.uid(), entry.ns, std::string(pod),
-                           record.resource_version()});
-        }));
-  }
-  BASALT_RETURN_IF_ERROR(
-      ForEachDeadline(context_.store(), slot, [&](const std::string& job_key, storage::v1::PendingAction deadline) {
-        if (JobEntry* entry = Lookup(job_key); entry != nullptr) entry->deadlines.Restore(std::move(deadline));
-      }));
-  BASALT_RETURN_IF_ERROR(
-      ForEachEndedPod(context_.store(), slot, [&](const std::string& job_key, const storage::v1::EndedPod& pod) {
-        if (JobEntry* entry = Lookup(job_key); entry != nullptr) entry->ended_pods.emplace(pod.uid(), pod.version());
-      }));
+  };
+  const auto job_of = [&](const std::string& job_key) -> JobEntry* {
+    JobEntry* const entry = Lookup(job_key);
+    if (entry != nullptr && entry->slot == slot) return entry;
+    incomplete.insert(job_key);
+    return nullptr;
+  };
+  const auto load_pod = [&](const std::string& job_key, std::string_view pod, const storage::v1::PodRecord& record) {
+    JobEntry* const entry = job_of(job_key);
+    if (entry == nullptr) return;
+    entry->pods.Restore(pod, record);
+    known.push_back({std::string(kube::kWatchJobPods), job_key, record.uid(), entry->ns, std::string(pod),
+                     record.resource_version()});
+  };
+  const auto load_deadline = [&](const std::string& job_key, storage::v1::PendingAction deadline) {
+    if (JobEntry* const entry = job_of(job_key); entry != nullptr) entry->deadlines.Restore(std::move(deadline));
+  };
+  const auto load_ended_pod = [&](const std::string& job_key, const storage::v1::EndedPod& pod) {
+    if (JobEntry* const entry = job_of(job_key); entry != nullptr) entry->ended_pods.emplace(pod.uid(), pod.version());
+  };
+  BASALT_RETURN_IF_ERROR(ForEachJob(store, slot, load_job, &damage));
+  BASALT_RETURN_IF_ERROR(ForEachPodOfSlot(store, slot, load_pod, &damage));
+  BASALT_RETURN_IF_ERROR(ForEachDeadline(store, slot, load_deadline, &damage));
+  BASALT_RETURN_IF_ERROR(ForEachEndedPod(store, slot, load_ended_pod, &damage));
+  for (const kv::DamagedRecord& record : damage) incomplete.insert(record.owner);
   SlotWatch& watch = watches_.try_emplace(slot, slot).first->second;
-  BASALT_RETURN_IF_ERROR(watch.Load(context_.store(), context_.SlotEpoch(slot),
-                                    [&](const std::string& job_key, const storage::v1::ShownJob& shown) {
-                                      JobEntry* entry = Lookup(job_key);
-                                      if (entry == nullptr) return;
-                                      entry->shown = shown.state();
-                                      entry->shown_revision = shown.revision();
-                                    }));
+  const auto load_shown = [&](const std::string& job_key, const storage::v1::ShownJob& shown) {
+    JobEntry* entry = Lookup(job_key);
+    if (entry == nullptr) return;
+    entry->shown = shown.state();
+    entry->shown_revision = shown.revision();
+  };
+  BASALT_RETURN_IF_ERROR(watch.Load(store, context_.SlotEpoch(slot), load_shown, damage));
+  if (!damage.empty() || !incomplete.empty()) {
+    BASALT_RETURN_IF_ERROR(BeginAnew(slot, incomplete, damage));
+    std::erase_if(known, [&](const runtime::KnownObject& object) { return incomplete.contains(object.routing_key); });
+  }
   if (history_timer_ == kNoTimer) AgeHistoryLater();
   return known;
 }

@@ -87,6 +87,11 @@ class JobController : public runtime::Controller {
   // Null while the slot is not open here.
   const SlotWatch* WatchOf(uint32_t slot) const;
   const std::set<std::string>& KeysOf(uint32_t slot) const;
+  // From the store; what cannot be read of it is dropped.
+  absl::StatusOr<std::vector<storage::v1::HistoryRecord>> HistoryOf(uint32_t slot, std::string_view job_uid);
+  absl::StatusOr<std::optional<storage::v1::HistoryRecord>> HistoryEntryOf(uint32_t slot, std::string_view job_uid,
+                                                                           int64_t sequence);
+  absl::StatusOr<std::optional<storage::v1::SpecRecord>> ToldSpecOf(const JobEntry& entry);
   using Listener = std::function<void(const ShownChange& change)>;
   void SetListener(Listener listener) { listener_ = std::move(listener); }
 
@@ -192,6 +197,11 @@ class JobController : public runtime::Controller {
   void ObjectIsGone(JobEntry& entry, const std::string& object_key);
   void FindAndDeleteObject(JobEntry& entry, const std::string& object_key);
   void DeleteObject(JobEntry& entry, const std::string& object_key, const std::string& uid);
+
+  // -- damaged_records.cc: what cannot be read of the store --
+  // Of `incomplete` jobs, and of watching clients, the slot begins as on an empty disk.
+  absl::Status BeginAnew(uint32_t slot, const std::set<std::string>& incomplete, const kv::Damage& damage);
+  void DropDamaged(const kv::Damage& damage);
 
   // The entry if it still is about the job of that UID.
   JobEntry* Live(const std::string& key, const std::string& uid);

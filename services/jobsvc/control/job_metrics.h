@@ -26,6 +26,7 @@ class JobMetrics {
   void Reached(kube::v1::JobPhase phase, std::string_view job, std::string_view queue);
   // The job is gone: its series end.
   void Forget(std::string_view job, std::string_view queue);
+  obs::Metrics& registry() { return metrics_; }
 
  private:
   obs::Labels LabelsOf(std::string_view job, std::string_view queue) const;

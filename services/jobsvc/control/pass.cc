@@ -385,7 +385,7 @@ void JobController::RecordIntent(JobEntry& entry, Decision decision) {
 void JobController::TrimHistory(JobEntry& entry, kv::WriteBatch& batch) {
   const auto most = static_cast<int64_t>(options_.history_entries);
   if (entry.history_count >= 0 && ++entry.history_count <= most) return;
-  const auto entries = ReadHistory(context_.store(), entry.slot, entry.record.uid());
+  const auto entries = HistoryOf(entry.slot, entry.record.uid());
   if (!entries.ok()) {
     context_.Fail(entries.status());
     return;

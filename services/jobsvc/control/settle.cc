@@ -243,7 +243,7 @@ void JobController::TellLateCommit(JobEntry& entry, kv::WriteBatch& batch) {
   kube::v1::JobPhase last = record.told_phase();
   if (last == kube::v1::JOB_PHASE_UNSPECIFIED) {
     // Nothing was told yet, or the record is of a version that did not remember it.
-    const auto told = ReadHistory(context_.store(), entry.slot, record.uid());
+    const auto told = HistoryOf(entry.slot, record.uid());
     if (!told.ok()) return context_.Fail(told.status());
     last = from;
     for (const storage::v1::HistoryRecord& known : *told) {

@@ -16,21 +16,29 @@ constexpr int kEpochShift = 24;
 }  // namespace
 
 absl::Status SlotWatch::Load(const kv::KvStore& store, int64_t epoch,
-                             const std::function<void(const std::string&, const storage::v1::ShownJob&)>& visit) {
-  BASALT_ASSIGN_OR_RETURN(record_, ReadSlotWatch(store, slot_));
+                             const std::function<void(const std::string&, const storage::v1::ShownJob&)>& visit,
+                             kv::Damage& damage) {
+  BASALT_ASSIGN_OR_RETURN(record_, ReadSlotWatch(store, slot_, &damage));
   deletions_.clear();
   // Revisions of an earlier owner, or process, that these records know nothing of are not given again.
   least_ = std::max(int64_t{1}, epoch << kEpochShift);
-  BASALT_RETURN_IF_ERROR(ForEachShownJob(store, slot_, [&](std::string key, const storage::v1::ShownJob& shown) {
+  const auto load = [&](std::string key, const storage::v1::ShownJob& shown) {
     if (shown.deleted()) {
       deletions_.push_back({shown.revision(), std::move(key), shown.uid()});
     } else {
       visit(key, shown);
     }
-  }));
+  };
+  BASALT_RETURN_IF_ERROR(ForEachShownJob(store, slot_, load, &damage));
   std::sort(deletions_.begin(), deletions_.end(),
             [](const Deletion& a, const Deletion& b) { return a.revision < b.revision; });
   return absl::OkStatus();
+}
+
+void SlotWatch::BeginAnew(kv::WriteBatch& batch) {
+  record_.Clear();
+  deletions_.clear();
+  DropWatchRecords(slot_, batch);
 }
 
 int64_t SlotWatch::Advance(Random& random) {

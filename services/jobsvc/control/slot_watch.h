@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "basalt/storage/v1/job_record.pb.h"
 #include "common/base/random.h"
+#include "common/kv/damage.h"
 #include "common/kv/kv_store.h"
 
 namespace basalt::jobsvc {
@@ -34,7 +35,10 @@ class SlotWatch {
   explicit SlotWatch(uint32_t slot) : slot_(slot) {}
   // `epoch`: the slot's. `visit` is told what was shown of the jobs that are not deleted.
   absl::Status Load(const kv::KvStore& store, int64_t epoch,
-                    const std::function<void(const std::string& key, const storage::v1::ShownJob& shown)>& visit);
+                    const std::function<void(const std::string& key, const storage::v1::ShownJob& shown)>& visit,
+                    kv::Damage& damage);
+  // Records of the slot were lost: watching clients are told everything anew.
+  void BeginAnew(kv::WriteBatch& batch);
 
   // The job is shown in another state than before. Returns the revision of that.
   int64_t Show(const std::string& key, uint64_t state, Random& random, kv::WriteBatch& batch);

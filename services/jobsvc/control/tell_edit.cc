@@ -25,7 +25,7 @@ void JobController::TellEdit(JobEntry& entry, kv::WriteBatch& batch) {
   std::string change;
   bool is_kept = false;
   if (record.told_generation() != 0) {
-    const auto before = ReadSpec(context_.store(), entry.slot, entry.key);
+    const auto before = ToldSpecOf(entry);
     if (!before.ok()) return context_.Fail(before.status());
     is_kept = before->has_value() && (*before)->format() == kSpecFormat;
     if (is_kept) {

@@ -29,7 +29,7 @@ void JobController::TellKill(JobEntry& entry, kv::WriteBatch& batch) {
 // Empty words: it is over.
 void JobController::AddToOutcome(JobEntry& entry, std::string_view words, kv::WriteBatch& batch) {
   const std::string& uid = entry.record.uid();
-  auto told = ReadHistoryEntry(context_.store(), entry.slot, uid, entry.record.open_kill());
+  auto told = HistoryEntryOf(entry.slot, uid, entry.record.open_kill());
   if (!told.ok()) return context_.Fail(told.status());
   // Over as soon as it began, with nothing to kill; or the entry was trimmed, or is at another replica still.
   if (!told->has_value()) return;

@@ -2,7 +2,8 @@
 
 // Where the history of jobs lies in the key-value store, and nothing else: keys begin with the slot. History outlives
 // its job, so it is found by the job's UID, and by namespace and name through an index. Stateless; errors are those of
-// the store.
+// the store. An entry that cannot be read, or that contradicts its key, is put to `damage` and left out; where that is
+// null, it is DATA_LOSS.
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -13,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "basalt/storage/v1/job_record.pb.h"
+#include "common/kv/damage.h"
 #include "common/kv/kv_store.h"
 
 namespace basalt::jobsvc {
@@ -31,10 +33,12 @@ absl::Status PutHistoryGone(const kv::KvStore& store, uint32_t slot, std::string
 
 // Of a status write. Nullopt: it is not there (any more).
 absl::StatusOr<std::optional<storage::v1::HistoryRecord>> ReadHistoryEntry(const kv::KvStore& store, uint32_t slot,
-                                                                           std::string_view job_uid, int64_t sequence);
+                                                                           std::string_view job_uid, int64_t sequence,
+                                                                           kv::Damage* damage = nullptr);
 // Oldest first.
 absl::StatusOr<std::vector<storage::v1::HistoryRecord>> ReadHistory(const kv::KvStore& store, uint32_t slot,
-                                                                    std::string_view job_uid);
+                                                                    std::string_view job_uid,
+                                                                    kv::Damage* damage = nullptr);
 // Of the jobs that had this name, oldest first.
 absl::StatusOr<std::vector<storage::v1::HistoryIndexRecord>> ReadHistoryIndex(const kv::KvStore& store, uint32_t slot,
                                                                               std::string_view job_key);
@@ -48,9 +52,11 @@ struct GoneHistory {
 };
 
 // Of the slot's jobs but those of `present` (UIDs), in the order in which they ended. A history is measured once: the
-// batch notes its size for the next time.
+// batch notes its size for the next time. An index record that cannot be read is put to `damage`, and made anew from
+// its key in the batch.
 absl::StatusOr<std::vector<GoneHistory>> ListGoneHistory(const kv::KvStore& store, uint32_t slot,
-                                                         const std::set<std::string>& present, kv::WriteBatch& batch);
+                                                         const std::set<std::string>& present, kv::WriteBatch& batch,
+                                                         kv::Damage& damage);
 void DropHistory(uint32_t slot, const GoneHistory& history, kv::WriteBatch& batch);
 
 }  // namespace basalt::jobsvc

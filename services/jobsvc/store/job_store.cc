@@ -1,9 +1,8 @@
 #include "services/jobsvc/store/job_store.h"
 
-#include <fmt/format.h>
-
 #include <utility>
 
+#include "common/base/slots.h"
 #include "common/base/status_macros.h"
 #include "services/jobsvc/store/keys.h"
 
@@ -13,36 +12,72 @@ using kv::Family;
 
 namespace {
 
-// Of family kAux, key slot | kind | namespace/name | …; `what` names one in an error.
+// Of what damage is counted by; of family kAux also the second part of the key.
+constexpr std::string_view kJobRecord = "job";
+constexpr std::string_view kPodRecord = "pod";
+constexpr std::string_view kDeadlineRecord = "deadline";
+constexpr std::string_view kEndedRecord = "ended";
+constexpr std::string_view kSpecRecord = "spec";
+constexpr std::string_view kWatchRecord = "watch";
+constexpr std::string_view kShownRecord = "shown";
+
+std::string OfJobKey(uint32_t slot, std::string_view kind, std::string_view job_key) {
+  std::string key = TextKey(slot, kind);
+  kv::PutText(key, job_key);
+  return key;
+}
+
+// Of family kAux, key slot | kind | namespace/name | …
 template <typename Record>
-absl::Status ForEachOfJobs(const kv::KvStore& store, uint32_t slot, std::string_view kind, std::string_view what,
-                           const std::function<void(std::string, Record)>& visit) {
+absl::Status ForEachOfJobs(const kv::KvStore& store, uint32_t slot, std::string_view kind,
+                           const std::function<void(std::string, Record)>& visit,
+                           const std::function<bool(std::string_view rest_of_key, const Record&)>& is_sound,
+                           kv::Damage* damage) {
   const std::string prefix = TextKey(slot, kind);
-  absl::Status damage;
+  kv::DamageCollector damaged(damage);
   BASALT_RETURN_IF_ERROR(
       store.Scan(Family::kAux, prefix, kv::PrefixEnd(prefix), [&](std::string_view key, std::string_view value) {
-        key.remove_prefix(prefix.size());
+        std::string_view rest = key.substr(prefix.size());
         std::string job_key;
         Record record;
-        if (!kv::TakeText(key, job_key) || !record.ParseFromArray(value.data(), static_cast<int>(value.size()))) {
-          damage = Damaged(what, job_key);
-          return false;
+        if (!kv::TakeText(rest, job_key) || !Parse(value, record) || !is_sound(rest, record)) {
+          return damaged.Add({kind, Family::kAux, std::string(key), std::move(job_key), ""});
         }
         visit(std::move(job_key), std::move(record));
         return true;
       }));
-  return damage;
+  return damaged.status();
+}
+
+absl::Status ForEachPodOfKeys(
+    const kv::KvStore& store, const std::string& prefix,
+    const std::function<void(const std::string&, std::string_view, const storage::v1::PodRecord&)>& visit,
+    kv::Damage* damage) {
+  kv::DamageCollector damaged(damage);
+  storage::v1::PodRecord record;
+  std::string job_key;
+  std::string pod;
+  BASALT_RETURN_IF_ERROR(
+      store.Scan(Family::kPods, prefix, kv::PrefixEnd(prefix), [&](std::string_view key, std::string_view value) {
+        std::string_view rest = key;
+        uint32_t slot = 0;
+        job_key.clear();
+        pod.clear();
+        if (!kv::TakeSlot(rest, slot) || !kv::TakeText(rest, job_key) || !kv::TakeText(rest, pod) ||
+            !Parse(value, record) || record.uid().empty()) {
+          return damaged.Add({kPodRecord, Family::kPods, std::string(key), job_key, pod});
+        }
+        visit(job_key, pod, record);
+        return true;
+      }));
+  return damaged.status();
 }
 
 }  // namespace
 
-std::string SlotWatchKey(uint32_t slot) { return TextKey(slot, "watch"); }
+std::string SlotWatchKey(uint32_t slot) { return TextKey(slot, kWatchRecord); }
 
-std::string ShownJobKey(uint32_t slot, std::string_view job_key) {
-  std::string key = TextKey(slot, "shown");
-  kv::PutText(key, job_key);
-  return key;
-}
+std::string ShownJobKey(uint32_t slot, std::string_view job_key) { return OfJobKey(slot, kShownRecord, job_key); }
 
 std::string JobRecordKey(uint32_t slot, std::string_view job_key) { return TextKey(slot, job_key); }
 
@@ -55,24 +90,18 @@ std::string PodRecordKey(uint32_t slot, std::string_view job_key, std::string_vi
 }
 
 std::string DeadlineKey(uint32_t slot, std::string_view job_key, std::string_view pod) {
-  std::string key = TextKey(slot, "deadline");
-  kv::PutText(key, job_key);
+  std::string key = OfJobKey(slot, kDeadlineRecord, job_key);
   kv::PutText(key, pod);
   return key;
 }
 
 std::string EndedPodKey(uint32_t slot, std::string_view job_key, std::string_view uid) {
-  std::string key = TextKey(slot, "ended");
-  kv::PutText(key, job_key);
+  std::string key = OfJobKey(slot, kEndedRecord, job_key);
   kv::PutText(key, uid);
   return key;
 }
 
-std::string SpecKey(uint32_t slot, std::string_view job_key) {
-  std::string key = TextKey(slot, "spec");
-  kv::PutText(key, job_key);
-  return key;
-}
+std::string SpecKey(uint32_t slot, std::string_view job_key) { return OfJobKey(slot, kSpecRecord, job_key); }
 
 void PutJob(uint32_t slot, std::string_view job_key, const storage::v1::JobRecord& record, kv::WriteBatch& batch) {
   batch.Put(Family::kRecords, JobRecordKey(slot, job_key), record.SerializeAsString());
@@ -97,73 +126,100 @@ void PutSpec(uint32_t slot, std::string_view job_key, const storage::v1::SpecRec
 }
 
 absl::StatusOr<std::optional<storage::v1::SpecRecord>> ReadSpec(const kv::KvStore& store, uint32_t slot,
-                                                                std::string_view job_key) {
-  BASALT_ASSIGN_OR_RETURN(const std::optional<std::string> value, store.Get(Family::kAux, SpecKey(slot, job_key)));
-  if (!value) return std::nullopt;
+                                                                std::string_view job_key, kv::Damage* damage) {
+  const std::string key = SpecKey(slot, job_key);
+  BASALT_ASSIGN_OR_RETURN(const std::optional<std::string> value, store.Get(Family::kAux, key));
   storage::v1::SpecRecord spec;
-  if (!spec.ParseFromString(*value)) return Damaged("a spec's", job_key);
-  return spec;
+  if (!value) return std::nullopt;
+  if (Parse(*value, spec)) return spec;
+  kv::DamageCollector damaged(damage);
+  if (!damaged.Add({kSpecRecord, Family::kAux, key, std::string(job_key), ""})) return damaged.status();
+  return std::nullopt;
+}
+
+void DropJobRecords(uint32_t slot, std::string_view job_key, kv::WriteBatch& batch) {
+  batch.Delete(Family::kRecords, JobRecordKey(slot, job_key));
+  const std::string pods = PodRecordPrefix(slot, job_key);
+  batch.DeleteRange(Family::kPods, pods, kv::PrefixEnd(pods));
+  for (const std::string_view kind : {kDeadlineRecord, kEndedRecord}) {
+    const std::string prefix = OfJobKey(slot, kind, job_key);
+    batch.DeleteRange(Family::kAux, prefix, kv::PrefixEnd(prefix));
+  }
+  batch.Delete(Family::kAux, SpecKey(slot, job_key));
+}
+
+void DropWatchRecords(uint32_t slot, kv::WriteBatch& batch) {
+  batch.Delete(Family::kAux, SlotWatchKey(slot));
+  const std::string shown = TextKey(slot, kShownRecord);
+  batch.DeleteRange(Family::kAux, shown, kv::PrefixEnd(shown));
 }
 
 absl::Status ForEachJob(const kv::KvStore& store, uint32_t slot,
-                        const std::function<void(std::string, storage::v1::JobRecord)>& visit) {
+                        const std::function<void(std::string, storage::v1::JobRecord)>& visit, kv::Damage* damage) {
   const std::string prefix = SlotPrefix(slot);
-  absl::Status damage;
+  kv::DamageCollector damaged(damage);
   BASALT_RETURN_IF_ERROR(
       store.Scan(Family::kRecords, prefix, kv::PrefixEnd(prefix), [&](std::string_view key, std::string_view value) {
-        uint32_t ignored = 0;
+        std::string_view rest = key.substr(prefix.size());
         std::string job_key;
         storage::v1::JobRecord record;
-        if (!kv::TakeSlot(key, ignored) || !kv::TakeText(key, job_key) ||
-            !record.ParseFromArray(value.data(), static_cast<int>(value.size()))) {
-          damage = Damaged("a job", job_key);
-          return false;
+        if (!kv::TakeText(rest, job_key) || SlotOf(job_key) != slot || !Parse(value, record) || record.uid().empty()) {
+          return damaged.Add({kJobRecord, Family::kRecords, std::string(key), std::move(job_key), ""});
         }
         visit(std::move(job_key), std::move(record));
         return true;
       }));
-  return damage;
+  return damaged.status();
 }
 
 absl::Status ForEachPod(const kv::KvStore& store, uint32_t slot, std::string_view job_key,
                         const std::function<void(std::string_view, const storage::v1::PodRecord&)>& visit) {
-  const std::string prefix = PodRecordPrefix(slot, job_key);
-  absl::Status damage;
-  storage::v1::PodRecord record;
-  BASALT_RETURN_IF_ERROR(
-      store.Scan(Family::kPods, prefix, kv::PrefixEnd(prefix), [&](std::string_view key, std::string_view value) {
-        key.remove_prefix(prefix.size());
-        std::string pod;
-        if (!kv::TakeText(key, pod) || !record.ParseFromArray(value.data(), static_cast<int>(value.size()))) {
-          damage = Damaged("a pod", job_key);
-          return false;
-        }
-        visit(pod, record);
-        return true;
-      }));
-  return damage;
+  return ForEachPodOfKeys(
+      store, PodRecordPrefix(slot, job_key),
+      [&](const std::string&, std::string_view pod, const storage::v1::PodRecord& record) { visit(pod, record); },
+      nullptr);
+}
+
+absl::Status ForEachPodOfSlot(
+    const kv::KvStore& store, uint32_t slot,
+    const std::function<void(const std::string&, std::string_view, const storage::v1::PodRecord&)>& visit,
+    kv::Damage* damage) {
+  return ForEachPodOfKeys(store, SlotPrefix(slot), visit, damage);
 }
 
 absl::Status ForEachDeadline(const kv::KvStore& store, uint32_t slot,
-                             const std::function<void(std::string, storage::v1::PendingAction)>& visit) {
-  return ForEachOfJobs(store, slot, "deadline", "a deadline's", visit);
+                             const std::function<void(std::string, storage::v1::PendingAction)>& visit,
+                             kv::Damage* damage) {
+  const auto is_sound = [](std::string_view rest, const storage::v1::PendingAction& deadline) {
+    std::string pod;
+    return kv::TakeText(rest, pod) && pod == deadline.pod();
+  };
+  return ForEachOfJobs<storage::v1::PendingAction>(store, slot, kDeadlineRecord, visit, is_sound, damage);
 }
 
 absl::Status ForEachEndedPod(const kv::KvStore& store, uint32_t slot,
-                             const std::function<void(std::string, storage::v1::EndedPod)>& visit) {
-  return ForEachOfJobs(store, slot, "ended", "an ended pod's", visit);
+                             const std::function<void(std::string, storage::v1::EndedPod)>& visit, kv::Damage* damage) {
+  const auto is_sound = [](std::string_view rest, const storage::v1::EndedPod& pod) {
+    std::string uid;
+    return kv::TakeText(rest, uid) && uid == pod.uid();
+  };
+  return ForEachOfJobs<storage::v1::EndedPod>(store, slot, kEndedRecord, visit, is_sound, damage);
 }
 
-absl::StatusOr<storage::v1::SlotWatch> ReadSlotWatch(const kv::KvStore& store, uint32_t slot) {
-  BASALT_ASSIGN_OR_RETURN(const std::optional<std::string> value, store.Get(Family::kAux, SlotWatchKey(slot)));
+absl::StatusOr<storage::v1::SlotWatch> ReadSlotWatch(const kv::KvStore& store, uint32_t slot, kv::Damage* damage) {
+  const std::string key = SlotWatchKey(slot);
+  BASALT_ASSIGN_OR_RETURN(const std::optional<std::string> value, store.Get(Family::kAux, key));
   storage::v1::SlotWatch record;
-  if (value && !record.ParseFromString(*value)) return Damaged("the watch", fmt::format("slot {}", slot));
-  return record;
+  if (!value || Parse(*value, record)) return record;
+  kv::DamageCollector damaged(damage);
+  if (!damaged.Add({kWatchRecord, Family::kAux, key, "", ""})) return damaged.status();
+  return storage::v1::SlotWatch();
 }
 
 absl::Status ForEachShownJob(const kv::KvStore& store, uint32_t slot,
-                             const std::function<void(std::string, storage::v1::ShownJob)>& visit) {
-  return ForEachOfJobs(store, slot, "shown", "a shown job's", visit);
+                             const std::function<void(std::string, storage::v1::ShownJob)>& visit, kv::Damage* damage) {
+  const auto is_sound = [](std::string_view, const storage::v1::ShownJob& shown) { return shown.revision() > 0; };
+  return ForEachOfJobs<storage::v1::ShownJob>(store, slot, kShownRecord, visit, is_sound, damage);
 }
 
 }  // namespace basalt::jobsvc

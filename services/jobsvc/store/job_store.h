@@ -1,7 +1,8 @@
 #pragma once
 
 // Where jobsvc's records lie in the key-value store, and nothing else: keys begin with the slot, so that handing over,
-// scanning or dropping a slot is one range. Stateless; errors are those of the store.
+// scanning or dropping a slot is one range. Stateless; errors are those of the store. A record that cannot be read, or
+// that contradicts its key, is put to `damage` and left out; where that is null, it is DATA_LOSS.
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -11,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "basalt/storage/v1/job_record.pb.h"
+#include "common/kv/damage.h"
 #include "common/kv/kv_store.h"
 
 namespace basalt::jobsvc {
@@ -37,23 +39,36 @@ void PutEndedPod(uint32_t slot, std::string_view job_key, const storage::v1::End
 void PutSpec(uint32_t slot, std::string_view job_key, const storage::v1::SpecRecord& spec, kv::WriteBatch& batch);
 // Nullopt: there is none.
 absl::StatusOr<std::optional<storage::v1::SpecRecord>> ReadSpec(const kv::KvStore& store, uint32_t slot,
-                                                                std::string_view job_key);
+                                                                std::string_view job_key, kv::Damage* damage = nullptr);
+
+// All that is needed in order to act on the job, and what edits are compared with.
+void DropJobRecords(uint32_t slot, std::string_view job_key, kv::WriteBatch& batch);
+// What watching clients are told of the slot.
+void DropWatchRecords(uint32_t slot, kv::WriteBatch& batch);
 
 // Visits every record of the slot in the order of the keys.
 absl::Status ForEachJob(const kv::KvStore& store, uint32_t slot,
-                        const std::function<void(std::string job_key, storage::v1::JobRecord record)>& visit);
+                        const std::function<void(std::string job_key, storage::v1::JobRecord record)>& visit,
+                        kv::Damage* damage = nullptr);
 absl::Status ForEachPod(const kv::KvStore& store, uint32_t slot, std::string_view job_key,
                         const std::function<void(std::string_view pod, const storage::v1::PodRecord& record)>& visit);
-absl::Status ForEachDeadline(
-    const kv::KvStore& store, uint32_t slot,
-    const std::function<void(std::string job_key, storage::v1::PendingAction deadline)>& visit);
+absl::Status ForEachPodOfSlot(const kv::KvStore& store, uint32_t slot,
+                              const std::function<void(const std::string& job_key, std::string_view pod,
+                                                       const storage::v1::PodRecord& record)>& visit,
+                              kv::Damage* damage = nullptr);
+absl::Status ForEachDeadline(const kv::KvStore& store, uint32_t slot,
+                             const std::function<void(std::string job_key, storage::v1::PendingAction deadline)>& visit,
+                             kv::Damage* damage = nullptr);
 
 absl::Status ForEachEndedPod(const kv::KvStore& store, uint32_t slot,
-                             const std::function<void(std::string job_key, storage::v1::EndedPod pod)>& visit);
+                             const std::function<void(std::string job_key, storage::v1::EndedPod pod)>& visit,
+                             kv::Damage* damage = nullptr);
 
 // One that the slot does not have (yet) is empty.
-absl::StatusOr<storage::v1::SlotWatch> ReadSlotWatch(const kv::KvStore& store, uint32_t slot);
+absl::StatusOr<storage::v1::SlotWatch> ReadSlotWatch(const kv::KvStore& store, uint32_t slot,
+                                                     kv::Damage* damage = nullptr);
 absl::Status ForEachShownJob(const kv::KvStore& store, uint32_t slot,
-                             const std::function<void(std::string job_key, storage::v1::ShownJob shown)>& visit);
+                             const std::function<void(std::string job_key, storage::v1::ShownJob shown)>& visit,
+                             kv::Damage* damage = nullptr);
 
 }  // namespace basalt::jobsvc

@@ -1,14 +1,10 @@
 #pragma once
 
 // How keys of jobsvc's records begin: with the slot, so that a slot is one range, then with a name or UID.
-#include <fmt/format.h>
-
 #include <cstdint>
 #include <string>
 #include <string_view>
 
-#include "absl/status/status.h"
-#include "common/base/status.h"
 #include "common/kv/kv_store.h"
 
 namespace basalt::jobsvc {
@@ -25,9 +21,10 @@ inline std::string TextKey(uint32_t slot, std::string_view text) {
   return key;
 }
 
-// DATA_LOSS.
-inline absl::Status Damaged(std::string_view what, std::string_view key) {
-  return MakeStatus(absl::StatusCode::kDataLoss, fmt::format("{} record of {} cannot be read", what, key));
+// Of a scan's view of the value.
+template <typename Record>
+bool Parse(std::string_view value, Record& record) {
+  return record.ParseFromArray(value.data(), static_cast<int>(value.size()));
 }
 
 }  // namespace basalt::jobsvc

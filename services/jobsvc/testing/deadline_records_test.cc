@@ -190,15 +190,6 @@ TEST_F(DeadlineRecordsTest, ThoseThatFollowFromPodsHaveNone) {
   EXPECT_EQ(Deadlines().size(), 0u);
 }
 
-TEST_F(DeadlineRecordsTest, OneThatCannotBeReadKeepsTheSlotClosed) {
-  Begin();
-  kv::WriteBatch batch;
-  batch.Put(kv::Family::kAux, DeadlineKey(SlotOf(kKey), kKey, "j-t0-1"), "\xff");
-  ASSERT_TRUE(rig_->store().Write(batch).ok());
-  rig_->controller().CloseSlot(SlotOf(kKey));
-  EXPECT_EQ(rig_->controller().OpenSlot(SlotOf(kKey)).status().code(), absl::StatusCode::kDataLoss);
-}
-
 // Each of two pods is restarted once, by one deadline, and whatever is written goes together.
 TEST_F(DeadlineRecordsTest, NoneIsLostOrDoubledWhereverTheProcessIsKilled) {
   for (int point = 1; point < 60; ++point) {

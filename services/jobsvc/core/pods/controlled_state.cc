@@ -170,8 +170,11 @@ ControlledState ReadControlledState(const kube::v1::JobStatus& status) {
   state.delete_terminal_below = static_cast<int32_t>(FindInt(value, "below"));
   state.last_command_uid = FindString(value, "command");
   if (const json::value* done = Find(value, "done"); done != nullptr && done->is_object()) {
+    size_t left = kMostIndices;  // A few bytes can name any number of them.
     for (const auto& [task, ranges] : done->as_object()) {
-      if (ranges.is_string()) state.done[std::string(task)] = ParseRanges(ranges.as_string());
+      if (!ranges.is_string()) continue;
+      std::set<int32_t>& indices = state.done[std::string(task)] = ParseRanges(ranges.as_string(), left);
+      left -= indices.size();
     }
   }
   if (const json::value* objects = Find(value, "objects"); objects != nullptr && objects->is_object()) {

@@ -58,9 +58,11 @@ bool IsMarked(const kube::v1::JobStatus& status, std::string_view plugin);
 void SetResource(kube::v1::JobStatus& status, std::string_view key, std::string_view value);
 void EraseResource(kube::v1::JobStatus& status, std::string_view key);
 
+inline constexpr size_t kMostIndices = 1'000'000;
+
 // "0-3,7" and back.
 std::string FormatRanges(const std::set<int32_t>& values);
 // Stops at the first thing that is no range, or at `limit` values.
-std::set<int32_t> ParseRanges(std::string_view text, size_t limit = 1'000'000);
+std::set<int32_t> ParseRanges(std::string_view text, size_t limit = kMostIndices);
 
 }  // namespace basalt::jobsvc

@@ -1,0 +1,67 @@
+// Records that cannot be read. Of what is needed in order to act a job has all or nothing: a job of which a record is
+// lost begins as on an empty disk (correctness 3), and the others go on.
+#include <string>
+#include <utility>
+
+#include "common/runtime/slots/damage.h"
+#include "services/jobsvc/control/job_controller.h"
+#include "services/jobsvc/store/history_store.h"
+#include "services/jobsvc/store/job_store.h"
+
+namespace basalt::jobsvc {
+
+absl::Status JobController::BeginAnew(uint32_t slot, const std::set<std::string>& incomplete,
+                                      const kv::Damage& damage) {
+  kv::WriteBatch batch;
+  for (const kv::DamagedRecord& record : damage) batch.Delete(record.family, record.key);
+  std::set<std::string>& keys = slots_[slot];
+  for (const std::string& key : incomplete) {
+    if (key.empty()) continue;  // Of a record whose key cannot be read, either.
+    DropJobRecords(slot, key, batch);
+    if (keys.erase(key) > 0) Erase(key);
+  }
+  // A job that is lost may be gone, and nobody would ever tell them.
+  watches_.at(slot).BeginAnew(batch);
+  for (const std::string& key : keys) {
+    JobEntry& entry = *Lookup(key);
+    entry.shown = 0;
+    entry.shown_revision = 0;
+  }
+  if (absl::Status status = context_.store().Write(batch); !status.ok()) return status;
+  runtime::ReportDamage(damage, &metrics_.registry());
+  return absl::OkStatus();
+}
+
+void JobController::DropDamaged(const kv::Damage& damage) {
+  if (damage.empty()) return;
+  kv::WriteBatch batch;
+  for (const kv::DamagedRecord& record : damage) batch.Delete(record.family, record.key);
+  if (const absl::Status status = context_.store().Write(batch); !status.ok()) return context_.Fail(status);
+  runtime::ReportDamage(damage, &metrics_.registry());
+}
+
+absl::StatusOr<std::vector<storage::v1::HistoryRecord>> JobController::HistoryOf(uint32_t slot,
+                                                                                 std::string_view job_uid) {
+  kv::Damage damage;
+  auto entries = ReadHistory(context_.store(), slot, job_uid, &damage);
+  DropDamaged(damage);
+  return entries;
+}
+
+absl::StatusOr<std::optional<storage::v1::HistoryRecord>> JobController::HistoryEntryOf(uint32_t slot,
+                                                                                        std::string_view job_uid,
+                                                                                        int64_t sequence) {
+  kv::Damage damage;
+  auto entry = ReadHistoryEntry(context_.store(), slot, job_uid, sequence, &damage);
+  DropDamaged(damage);
+  return entry;
+}
+
+absl::StatusOr<std::optional<storage::v1::SpecRecord>> JobController::ToldSpecOf(const JobEntry& entry) {
+  kv::Damage damage;
+  auto spec = ReadSpec(context_.store(), entry.slot, entry.key, &damage);
+  DropDamaged(damage);
+  return spec;
+}
+
+}  // namespace basalt::jobsvc

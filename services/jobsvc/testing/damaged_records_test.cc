@@ -1,0 +1,283 @@
+// A record that cannot be read: it is dropped and counted, its job begins as on an empty disk, and the others go on.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/base/slots.h"
+#include "services/jobsvc/store/history_store.h"
+#include "services/jobsvc/store/job_store.h"
+#include "services/jobsvc/testing/job_rig.h"
+
+namespace basalt::jobsvc::testing {
+namespace {
+
+using kv::Family;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr char kKey[] = "default/j";
+
+// A job beside it in the same slot.
+const std::string& Neighbour() {
+  static const std::string key = [] {
+    int i = 0;
+    while (SlotOf(fmt::format("default/n{}", i)) != SlotOf(kKey)) ++i;
+    return fmt::format("default/n{}", i);
+  }();
+  return key;
+}
+
+class DamagedRecordsTest : public ::testing::Test {
+ protected:
+  // Both run, with a deadline each of a pod that has failed.
+  void Begin() {
+    rig_.Start();
+    for (const std::string& name : {std::string("j"), Neighbour().substr(8)}) {
+      kube::v1::Job job = MakeJob(name, 1, 3);
+      job.mutable_spec()->set_min_available(1);
+      job = WithPolicy(std::move(job), "PodEvicted", "AbortJob");
+      job = WithPolicy(std::move(job), "PodFailed", "AbortJob", absl::Hours(5));
+      rig_.kube().PutJob(std::move(job));
+    }
+    rig_.Run();
+    rig_.kube().SetAllPods(kPodRunning);
+    rig_.Run(absl::Seconds(10));
+    for (const std::string& key : {std::string(kKey), Neighbour()})
+      rig_.kube().SetPodPhase(key + "-t0-1", kPodFailed, 3);
+    rig_.Run(absl::Seconds(10));
+    ASSERT_EQ(rig_.kube().Count("create", "pods"), 6);
+  }
+  void Put(Family family, const std::string& key, const std::string& value) {
+    kv::WriteBatch batch;
+    batch.Put(family, key, value);
+    ASSERT_TRUE(rig_.store().Write(batch).ok());
+  }
+  std::string Value(Family family, const std::string& key) { return rig_.store().Get(family, key)->value_or("none"); }
+  void StartAgain(const std::function<void()>& meanwhile = [] {}) {
+    rig_.Kill();
+    meanwhile();
+    rig_.Start();
+    rig_.Run(absl::Seconds(10));
+  }
+  int Dropped(std::string_view kind) {
+    return static_cast<int>(
+        rig_.prometheus->GetCounter("basalt_store_damaged_records_total", "", {{"kind", std::string(kind)}}).Value());
+  }
+  std::string Uid(const std::string& key = kKey) { return rig_.kube().job(key).meta().uid(); }
+
+  JobRig rig_;
+  const uint32_t slot_ = SlotOf(kKey);
+};
+
+TEST_F(DamagedRecordsTest, TheRestGoesOnAndItsJobBeginsAsOnAnEmptyDisk) {
+  Begin();
+  const std::string of_neighbour = Value(Family::kRecords, JobRecordKey(slot_, Neighbour()));
+  ASSERT_NE(of_neighbour, "none");
+  const std::string another = "default/another-slot";
+  ASSERT_NE(SlotOf(another), slot_);
+  storage::v1::PendingAction other_pod;
+  other_pod.set_pod("j-t0-0");
+  const struct {
+    const char* what;
+    Family family;
+    std::string key;
+    std::string value;
+    const char* kind;
+    bool is_of_job = true;
+  } rows[] = {
+      {"a job", Family::kRecords, JobRecordKey(slot_, kKey), "\xff", "job"},
+      {"an empty job", Family::kRecords, JobRecordKey(slot_, kKey), "", "job"},
+      {"a job of another slot", Family::kRecords, JobRecordKey(slot_, another), of_neighbour, "job", false},
+      {"a job without a key", Family::kRecords, JobRecordKey(slot_, kKey).substr(0, 4), of_neighbour, "job", false},
+      {"a pod", Family::kPods, PodRecordKey(slot_, kKey, "j-t0-1"), "\xff", "pod"},
+      {"an empty pod", Family::kPods, PodRecordKey(slot_, kKey, "j-t0-1"), "", "pod"},
+      {"a deadline", Family::kAux, DeadlineKey(slot_, kKey, "j-t0-1"), "\xff", "deadline"},
+      {"a deadline of another pod", Family::kAux, DeadlineKey(slot_, kKey, "j-t0-1"), other_pod.SerializeAsString(),
+       "deadline"},
+      {"an ended pod", Family::kAux, EndedPodKey(slot_, kKey, "uid"), "\xff", "ended"},
+      {"what was shown", Family::kAux, ShownJobKey(slot_, kKey), "\xff", "shown", false},
+      {"the watch", Family::kAux, SlotWatchKey(slot_), "\xff", "watch", false},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.what);
+    const int dropped = Dropped(row.kind);
+    const WatchPosition before = rig_.controller().WatchOf(slot_)->position();
+    Put(row.family, row.key, row.value);
+    StartAgain();
+    ASSERT_TRUE(rig_.alive());
+    EXPECT_EQ(Dropped(row.kind), dropped + 1);
+    EXPECT_FALSE(rig_.controller().WatchOf(slot_)->Knows(before)) << "watching clients are told everything anew";
+    EXPECT_NE(Value(row.family, row.key), row.value);
+    for (const std::string& key : {std::string(kKey), Neighbour()}) {
+      SCOPED_TRACE(key);
+      EXPECT_EQ(rig_.PhaseOf(key), kRunning);
+      const JobEntry* const entry = rig_.controller().Find(key);
+      ASSERT_NE(entry, nullptr);
+      EXPECT_EQ(entry->pods.known(), 3u);
+      EXPECT_EQ(entry->deadlines.size(), 1u);
+      EXPECT_GT(entry->shown_revision, 0);
+    }
+    // Known from the disk alone.
+    EXPECT_EQ(rig_.controller().Find(kKey)->record.last_status_ms() == 0, row.is_of_job);
+    EXPECT_NE(rig_.controller().Find(Neighbour())->record.last_status_ms(), 0) << "the neighbour keeps its own";
+    EXPECT_EQ(rig_.kube().Count("create", "pods"), 6) << "nothing was made again";
+    StartAgain();
+    EXPECT_EQ(Dropped(row.kind), dropped + 1) << "it is dropped once";
+    // Something is recorded anew for the next row.
+    for (const std::string& key : {std::string(kKey), Neighbour()}) {
+      rig_.kube().PutCommand("default", fmt::format("sync-{}", dropped), "SyncJob", key.substr(8));
+    }
+    rig_.Run(absl::Seconds(10));
+  }
+}
+
+TEST_F(DamagedRecordsTest, RecordsOfPodsThatWentMeanwhileGoWithTheirJobs) {
+  Begin();
+  Put(Family::kRecords, JobRecordKey(slot_, kKey), "\xff");
+  StartAgain([&] {
+    rig_.kube().RemovePod("default/j-t0-2");
+    rig_.kube().EditJob(kKey, [](kube::v1::Job& job) { job.mutable_spec()->mutable_tasks(0)->set_replicas(2); });
+  });
+  EXPECT_EQ(Value(Family::kPods, PodRecordKey(slot_, kKey, "j-t0-2")), "none");
+  EXPECT_NE(Value(Family::kPods, PodRecordKey(slot_, kKey, "j-t0-1")), "none");
+  StartAgain();
+  EXPECT_EQ(rig_.PhaseOf(kKey), kRunning) << "the policy of evictions would have aborted it";
+}
+
+TEST_F(DamagedRecordsTest, APodThatWentMeanwhileIsMadeAgainAndRaisesNoEvent) {
+  Begin();
+  Put(Family::kPods, PodRecordKey(slot_, kKey, "j-t0-2"), "\xff");
+  StartAgain([&] { rig_.kube().RemovePod("default/j-t0-2"); });
+  EXPECT_EQ(rig_.PhaseOf(kKey), kRunning) << "the policy of evictions would have aborted it";
+  EXPECT_EQ(rig_.controller().Find(kKey)->pods.known(), 3u);
+  EXPECT_EQ(rig_.kube().Count("create", "pods"), 7);
+}
+
+TEST_F(DamagedRecordsTest, AJobThatIsGoneMeanwhileLeavesNothingBehind) {
+  Begin();
+  Put(Family::kRecords, JobRecordKey(slot_, kKey), "\xff");
+  StartAgain([&] {
+    rig_.kube().DeleteJob(kKey);
+    const auto pods = rig_.kube().pods();
+    for (const auto& [name, pod] : pods) {
+      if (name.starts_with("default/j-")) rig_.kube().RemovePod(name);
+    }
+  });
+  EXPECT_EQ(rig_.controller().Find(kKey), nullptr);
+  int left = 0;
+  for (const Family family : {Family::kRecords, Family::kPods, Family::kAux}) {
+    EXPECT_TRUE(rig_.store()
+                    .Scan(family, "", "",
+                          [&](std::string_view key, std::string_view) {
+                            left += key.find(std::string(kKey) + '\0') == std::string_view::npos ? 0 : 1;
+                            return true;
+                          })
+                    .ok());
+  }
+  EXPECT_EQ(left, 0);
+}
+
+TEST_F(DamagedRecordsTest, AnEntryOfHistoryIsLeftOut) {
+  Begin();
+  const auto before = rig_.controller().HistoryOf(slot_, Uid());
+  ASSERT_TRUE(before.ok());
+  ASSERT_GE(before->size(), 2u);
+  const std::string key = HistoryKey(slot_, Uid(), before->front().sequence());
+  Put(Family::kHistory, key, "\xff");
+  for (int i = 0; i < 2; ++i) {
+    const auto after = rig_.controller().HistoryOf(slot_, Uid());
+    ASSERT_TRUE(after.ok());
+    EXPECT_EQ(after->size(), before->size() - 1);
+    EXPECT_EQ(Dropped("history"), 1);
+  }
+  EXPECT_EQ(Value(Family::kHistory, key), "none");
+  EXPECT_FALSE(rig_.controller().HistoryEntryOf(slot_, Uid(), before->front().sequence())->has_value());
+}
+
+// It goes by the history that is there, counted when its first entry of this process is written.
+TEST_F(DamagedRecordsTest, AJobWithADamagedHistoryGoesOn) {
+  Begin();
+  const auto history = ReadHistory(rig_.store(), slot_, Uid());
+  Put(Family::kHistory, HistoryKey(slot_, Uid(), history->back().sequence()), "");
+  StartAgain();
+  rig_.kube().PutCommand("default", "stop", "AbortJob", "j");
+  rig_.Run(absl::Seconds(10));
+  EXPECT_EQ(rig_.PhaseOf(kKey), kAborted);
+  EXPECT_EQ(Dropped("history"), 1);
+}
+
+TEST_F(DamagedRecordsTest, AnEditIsComparedWithNothingWhereTheSpecBeforeCannotBeRead) {
+  Begin();
+  ASSERT_NE(Value(Family::kAux, SpecKey(slot_, kKey)), "none");
+  Put(Family::kAux, SpecKey(slot_, kKey), "\xff");
+  StartAgain();
+  rig_.kube().EditJob(kKey, [](kube::v1::Job& job) { job.mutable_spec()->mutable_tasks(0)->set_replicas(4); });
+  rig_.Run(absl::Seconds(10));
+  EXPECT_EQ(rig_.kube().Count("create", "pods"), 7);
+  EXPECT_EQ(Dropped("spec"), 1);
+  EXPECT_TRUE(ReadSpec(rig_.store(), slot_, kKey)->has_value()) << "the next edit is compared with this one";
+}
+
+TEST_F(DamagedRecordsTest, AHistoryIsFoundWhereItsIndexCannotBeReadAndAgesAllTheSame) {
+  rig_.options.history_age = absl::Hours(2);
+  Begin();
+  const std::string uid = Uid();
+  std::string index;
+  EXPECT_TRUE(rig_.store()
+                  .Scan(Family::kHistoryIndex, "", "",
+                        [&](std::string_view key, std::string_view) {
+                          if (key.find(uid) != std::string_view::npos) index = key;
+                          return true;
+                        })
+                  .ok());
+  Put(Family::kHistoryIndex, index, "\xff");
+  const auto jobs = ReadHistoryIndex(rig_.store(), slot_, kKey);
+  ASSERT_TRUE(jobs.ok());
+  ASSERT_EQ(jobs->size(), 1u);
+  EXPECT_EQ(jobs->front().uid(), uid);
+  StartAgain([&] { rig_.kube().DeleteJob(kKey); });
+  rig_.Run(absl::Minutes(90));
+  EXPECT_FALSE(ReadHistory(rig_.store(), slot_, uid)->empty());
+  rig_.Run(absl::Hours(3));
+  EXPECT_TRUE(ReadHistory(rig_.store(), slot_, uid)->empty());
+  EXPECT_EQ(Value(Family::kHistoryIndex, index), "none");
+}
+
+TEST_F(DamagedRecordsTest, TheIndexOfAJobThatIsThereIsMendedAndCounted) {
+  Begin();
+  const std::string uid = Uid();
+  const std::string prefix = JobRecordKey(slot_, kKey);
+  std::string index;
+  EXPECT_TRUE(rig_.store()
+                  .Scan(Family::kHistoryIndex, prefix, kv::PrefixEnd(prefix),
+                        [&](std::string_view key, std::string_view) {
+                          index = key;
+                          return true;
+                        })
+                  .ok());
+  Put(Family::kHistoryIndex, index, "\xff");
+  rig_.Run(absl::Hours(3));
+  EXPECT_EQ(Dropped("history_index"), 1);
+  storage::v1::HistoryIndexRecord record;
+  ASSERT_TRUE(record.ParseFromString(Value(Family::kHistoryIndex, index)));
+  EXPECT_EQ(record.uid(), uid);
+}
+
+TEST_F(DamagedRecordsTest, WhoGathersNoDamageIsToldOfIt) {
+  Begin();
+  Put(Family::kPods, PodRecordKey(slot_, kKey, "j-t0-1"), "\xff");
+  const absl::Status status =
+      ForEachPod(rig_.store(), slot_, kKey, [](std::string_view, const storage::v1::PodRecord&) {});
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("pod record of default/j j-t0-1"));
+  EXPECT_THAT(std::string(status.message()), Not(HasSubstr("\xff")));
+}
+
+}  // namespace
+}  // namespace basalt::jobsvc::testing
