@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/numeric/int128.h"
+#include "absl/time/civil_time.h"
 #include "common/base/excerpt.h"
 #include "common/base/status.h"
 
@@ -17,39 +18,7 @@ absl::Status Invalid(std::string_view what, std::string_view text, std::string_v
   return MakeStatus(absl::StatusCode::kInvalidArgument, fmt::format("'{}' is not a {}: {}", Excerpt(text), what, rule));
 }
 
-// Days since 1970-01-01 of a date of the proleptic Gregorian calendar.
-constexpr int64_t DaysFromCivil(int64_t year, int month, int day) {
-  year -= month <= 2 ? 1 : 0;
-  const int64_t era = (year >= 0 ? year : year - 399) / 400;
-  const int64_t year_of_era = year - era * 400;
-  const int64_t day_of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
-  const int64_t day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-  return era * 146097 + day_of_era - 719468;
-}
-
-struct Civil {
-  int64_t year;
-  int month;
-  int day;
-};
-
-constexpr Civil CivilFromDays(int64_t days) {
-  days += 719468;
-  const int64_t era = (days >= 0 ? days : days - 146096) / 146097;
-  const int64_t day_of_era = days - era * 146097;
-  const int64_t year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
-  const int64_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-  const int64_t month_index = (5 * day_of_year + 2) / 153;
-  const int month = static_cast<int>(month_index < 10 ? month_index + 3 : month_index - 9);
-  return {year_of_era + era * 400 + (month <= 2 ? 1 : 0), month,
-          static_cast<int>(day_of_year - (153 * month_index + 2) / 5 + 1)};
-}
-
-constexpr int DaysOfMonth(int64_t year, int month) {
-  constexpr int kDays[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-  const bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-  return month == 2 && leap ? 29 : kDays[month - 1];
-}
+constexpr absl::CivilSecond kEpoch(1970, 1, 1);
 
 // The `count` digits at `at`, or -1.
 int Digits(std::string_view text, size_t at, size_t count) {
@@ -134,7 +103,10 @@ absl::StatusOr<int64_t> ParseTime(std::string_view text) {
       (text[10] != 'T' && text[10] != 't') || text[13] != ':' || text[16] != ':') {
     return Invalid(kWhat, text, "expected YYYY-MM-DDThh:mm:ss and a zone");
   }
-  if (month < 1 || month > 12 || day < 1 || day > DaysOfMonth(year, month) || hour > 23 || minute > 59 || second > 59) {
+  const absl::CivilSecond civil(year, month, day, hour, minute, second);
+  // What is out of range is carried over to the next part.
+  if (civil.month() != month || civil.day() != day || civil.hour() != hour || civil.minute() != minute ||
+      civil.second() != second) {
     return Invalid(kWhat, text, "a part is out of range");
   }
   size_t at = 19;
@@ -159,16 +131,13 @@ absl::StatusOr<int64_t> ParseTime(std::string_view text) {
     at += 6;
   }
   if (at != text.size()) return Invalid(kWhat, text, "something follows the zone");
-  const int64_t seconds = DaysFromCivil(year, month, day) * 86400 + hour * 3600 + minute * 60 + second;
-  return (seconds - offset_minutes * 60) * 1000 + millis;
+  return (civil - kEpoch - offset_minutes * 60) * 1000 + millis;
 }
 
 std::string FormatTime(int64_t ms) {
-  const int64_t seconds = FloorDivide(ms, 1000).first;
-  const auto [days, of_day] = FloorDivide(seconds, 86400);
-  const Civil date = CivilFromDays(days);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", date.year, date.month, date.day, of_day / 3600,
-                     of_day / 60 % 60, of_day % 60);
+  const absl::CivilSecond time = kEpoch + FloorDivide(ms, 1000).first;
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", time.year(), time.month(), time.day(), time.hour(),
+                     time.minute(), time.second());
 }
 
 std::string FormatMicroTime(int64_t ms) {
