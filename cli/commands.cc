@@ -76,6 +76,10 @@ int Main(int argc, const char* const* argv) {
   GlobalOptions options;
   int exit_code = kExitDone;
   AddCommands(app, options, exit_code);
+  if (argc > 1 && argv[1] == kCompleteCommand) {
+    PrintCompletions(app, argc, argv);
+    return kExitDone;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -1,4 +1,4 @@
-// The scripts for the real command line, sourced by the shells that are there.
+// What the real command line takes: as the program answers it, and as the shells that are there show it.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>
@@ -9,32 +9,17 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
-#include <map>
 
 #include "cli/commands.h"
-#include "cli/completion/scripts.h"
+#include "cli/completion/complete.h"
 #include "common/testing/temp_dir.h"
 
 namespace basalt::cli {
 namespace {
 
-using ::testing::Contains;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::IsSupersetOf;
-using ::testing::Not;
 using ::testing::UnorderedElementsAre;
-
-const CompletionTree& Tree() {
-  static const auto& kTree = *new CompletionTree([] {
-    CLI::App app("", "basaltctl");
-    GlobalOptions options;
-    int exit_code = 0;
-    AddCommands(app, options, exit_code);
-    return ReadTree(app);
-  }());
-  return kTree;
-}
 
 std::vector<std::string> Lines(const std::string& command) {
   FILE* pipe = popen(command.c_str(), "r");
@@ -58,13 +43,15 @@ bool HasShell(const std::string& shell) {
 // A shell that has sourced its script and completes the last of the words.
 class Shell {
  public:
-  Shell(std::string name, const std::string& script) : name_(std::move(name)) {
-    std::ofstream(dir_ / "script") << script;
+  explicit Shell(std::string name) : name_(std::move(name)) {
+    const std::string script = fmt::format("{}/basaltctl completion {} > {}", BASALT_BIN_DIR, name_, dir_ / "script");
+    EXPECT_EQ(std::system(script.c_str()), 0);
     std::ofstream(dir_ / "manifest.yaml") << "";
   }
   std::vector<std::string> Complete(const std::vector<std::string>& words) const {
     std::ofstream(dir_ / "try") << (name_ == "bash" ? Bash(words) : name_ == "zsh" ? Zsh(words) : Fish(words));
-    return Lines(fmt::format("cd {} && {}{} {} 2>&1", dir_.path(), name_, name_ == "zsh" ? " -f" : "", dir_ / "try"));
+    return Lines(fmt::format("cd {} && HOME={} PATH={}:$PATH {}{} {} 2>&1", dir_.path(), dir_.path(), BASALT_BIN_DIR,
+                             name_, name_ == "zsh" ? " -f" : "", dir_ / "try"));
   }
 
  private:
@@ -100,18 +87,11 @@ std::vector<std::string> BeginningWith(std::vector<std::string> words, std::stri
   return words;
 }
 
-class ShellTest : public ::testing::TestWithParam<std::string> {
- protected:
-  static std::string Script() {
-    return GetParam() == "bash"  ? BashCompletion(Tree())
-           : GetParam() == "zsh" ? ZshCompletion(Tree())
-                                 : FishCompletion(Tree());
-  }
-};
+class ShellTest : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(ShellTest, CompletesWhatTheCommandLineTakes) {
   ASSERT_TRUE(HasShell(GetParam())) << GetParam() << " is not installed";
-  const Shell shell(GetParam(), Script());
+  const Shell shell(GetParam());
   // zsh and fish filter by the beginning of the word themselves.
   const auto complete = [&](std::vector<std::string> words) {
     const std::string last = words.back();
@@ -131,58 +111,72 @@ TEST_P(ShellTest, CompletesWhatTheCommandLineTakes) {
   EXPECT_THAT(complete({"completion", "b"}), UnorderedElementsAre("bash"));
   EXPECT_THAT(complete({"job", "submit", "-f", "man"}), UnorderedElementsAre("manifest.yaml"));
   EXPECT_THAT(complete({"job", "wait", "j", "--for", "Del"}), UnorderedElementsAre("Deleted"));
-}
-
-// Also where the shell is not there to be asked.
-TEST_P(ShellTest, TheScriptNamesEveryCommandAndOption) {
-  const std::string script = Script();
-  for (const CompletionCommand& command : Tree().commands) {
-    EXPECT_THAT(script, HasSubstr(command.path));
-    for (const CompletionOption& option : command.options) {
-      for (const std::string& name : option.names) {
-        const bool is_long = name.starts_with("--");
-        const std::string word = GetParam() != "fish" ? name : (is_long ? "-l " : "-s ") + name.substr(is_long ? 2 : 1);
-        EXPECT_THAT(script, HasSubstr(word)) << command.path;
-      }
-      for (const std::string& value : option.values) EXPECT_THAT(script, HasSubstr(value));
-    }
-  }
+  EXPECT_THAT(complete({"job", "wait", "j", "--for", "Failed,Comp"}),
+              UnorderedElementsAre("Failed,Completed", "Failed,Completing"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Shells, ShellTest, ::testing::Values("bash", "zsh", "fish"),
                          [](const auto& shell) { return shell.param; });
 
-TEST(BashTest, CompletesListsAndValuesAfterAnEqualsSign) {
+TEST(BashTest, CompletesValuesAfterAnEqualsSign) {
   ASSERT_TRUE(HasShell("bash")) << "bash is not installed";
-  const Shell shell("bash", BashCompletion(Tree()));
-  EXPECT_THAT(shell.Complete({"job", "wait", "j", "--for", "Failed,Comp"}),
-              UnorderedElementsAre("Failed,Completed", "Failed,Completing"));
+  const Shell shell("bash");
   EXPECT_THAT(shell.Complete({"job", "get", "--output", "=", "y"}), UnorderedElementsAre("yaml"));
   EXPECT_THAT(shell.Complete({"job", "get", "--output", "="}), UnorderedElementsAre("json", "table", "yaml"));
+  EXPECT_THAT(shell.Complete({"job", "submit", "--filename", "="}),
+              UnorderedElementsAre("manifest.yaml", "script", "try"));
 }
 
-TEST(TreeTest, KnowsWhatAValueMayBe) {
-  std::map<std::string, const CompletionOption*> options;
-  for (const CompletionOption* option : OptionsAt(Tree(), "job wait")) options[option->names.front()] = option;
-  ASSERT_TRUE(options.contains("--for"));
-  EXPECT_TRUE(options["--for"]->is_list);
-  EXPECT_THAT(options["--for"]->values, Contains("Deleted"));
-  EXPECT_THAT(options["--output"]->values, UnorderedElementsAre("json", "table", "yaml"));
-  EXPECT_TRUE(options["--gateway"]->takes_value);
-  EXPECT_FALSE(options["--all-namespaces"]->takes_value);
-  EXPECT_THAT(options, Not(Contains(::testing::Key("--task")))) << "of another command";
+// zsh and fish leave the word whole.
+TEST(FishTest, CompletesValuesAfterAnEqualsSign) {
+  ASSERT_TRUE(HasShell("fish")) << "fish is not installed";
+  const Shell shell("fish");
+  EXPECT_THAT(shell.Complete({"job", "get", "--output=y"}), UnorderedElementsAre("--output=yaml"));
+  EXPECT_THAT(shell.Complete({"job", "submit", "--filename=man"}), UnorderedElementsAre("--filename=manifest.yaml"));
 }
 
-// The scripts skip the word after an option wherever it stands.
-TEST(TreeTest, AnOptionTakesAValueEverywhereOrNowhere) {
-  std::map<std::string, bool> takes;
-  for (const CompletionCommand& command : Tree().commands) {
-    for (const CompletionOption& option : command.options) {
-      for (const std::string& name : option.names) {
-        EXPECT_EQ(takes.try_emplace(name, option.takes_value).first->second, option.takes_value) << name;
-      }
-    }
-  }
+// "words: a b", by the answer's kind.
+std::string Answer(const std::vector<std::string>& line) {
+  CLI::App app("", "basaltctl");
+  GlobalOptions options;
+  int exit_code = 0;
+  AddCommands(app, options, exit_code);
+  const Completions completions = Complete(app, line);
+  std::string text = TextOf({completions.kind, {}});
+  text.back() = ':';
+  for (const Completions::Word& word : completions.words) text += " " + word.text;
+  return text;
+}
+
+TEST(CompleteTest, AnswersWhatMayStandThere) {
+  const struct {
+    std::vector<std::string> line;
+    std::string answer;
+  } rows[] = {
+      {{"job", "su"}, "words: suspend submit"},
+      {{"nothing", "su"}, "words:"},
+      {{"job", "get", "job", "to"}, "words:"},
+      {{"-A", "topo"}, "words: topology"},
+      {{"--namespace=job", "topo"}, "words: topology"},
+      {{"--namespace", "=", "job", "topo"}, "words: topology"},
+      {{"job", "get", "--no-such", "--output", ""}, "words: table json yaml"},
+      {{"job", "get", "--output=j"}, "words: --output=json"},
+      {{"job", "get", "--no-such=j"}, "words:"},
+      {{"job", "list", "--pod"}, "words:"},
+      {{"job", "restart", "j", "--pod"}, "words: --pod"},
+      {{"job", "submit", "-f", "x"}, "files:"},
+      {{"job", "submit", "--filename=x"}, "files:"},
+      {{"job", "wait", "--for", "Failed,Comple"}, "list: Failed,Completing Failed,Completed"},
+      {{"job", "wait", "--for=Failed,Completed,Del"}, "list: --for=Failed,Completed,Deleted"},
+      {{"completion", "z"}, "words: zsh"},
+      {{"__comp"}, "words:"},
+      {{}, Answer({""})},
+  };
+  for (const auto& row : rows) EXPECT_EQ(Answer(row.line), row.answer) << fmt::format("{}", fmt::join(row.line, " "));
+}
+
+TEST(CompleteTest, AWordComesWithTheFirstSentenceOfItsHelp) {
+  EXPECT_EQ(TextOf({Completions::Kind::kWords, {{"a", ""}, {"b", "does so"}}}), "words\na\nb\tdoes so\n");
 }
 
 }  // namespace
