@@ -62,6 +62,17 @@ TEST(ControlledStateTest, DamageIsTheSameAsNothing) {
   }
 }
 
+// Forty bytes of a status are not to cost a replica gigabytes, at every start.
+TEST(ControlledStateTest, IndicesOfAllTasksTogetherAreBounded) {
+  kube::v1::JobStatus status;
+  SetResource(status, "basalt", R"({"seq":7,"done":{"a":"0-1","b":"0-999999","c":"0-999999","d":"5"}})");
+  const ControlledState read = ReadControlledState(status);
+  size_t indices = 0;
+  for (const auto& [task, of_task] : read.done) indices += of_task.size();
+  EXPECT_EQ(indices, kMostIndices);
+  EXPECT_EQ(read.done.at("a"), (std::set<int32_t>{0, 1}));
+}
+
 TEST(ControlledStateTest, RangesStopAtNonsenseAndAtTheLimit) {
   EXPECT_EQ(ParseRanges("0-2,7"), (std::set<int32_t>{0, 1, 2, 7}));
   EXPECT_EQ(ParseRanges("1,x,3"), (std::set<int32_t>{1}));
