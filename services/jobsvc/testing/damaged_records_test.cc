@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/base/slots.h"
+#include "common/runtime/slots/slot_records.h"
 #include "services/jobsvc/store/history_store.h"
 #include "services/jobsvc/store/job_store.h"
 #include "services/jobsvc/testing/job_rig.h"
@@ -135,6 +136,27 @@ TEST_F(DamagedRecordsTest, TheRestGoesOnAndItsJobBeginsAsOnAnEmptyDisk) {
     }
     rig_.Run(absl::Seconds(10));
   }
+}
+
+// It is passed on as it is, and judged by who opens the slot.
+TEST_F(DamagedRecordsTest, OneThatComesFromAnotherReplicaIsDroppedWhereTheSlotIsOpened) {
+  Begin();
+  rig_.controller().CloseSlot(slot_);
+  replica::v1::SlotRecord record;
+  record.set_family(static_cast<uint32_t>(Family::kRecords));
+  record.set_key(JobRecordKey(slot_, kKey));
+  record.set_value("\xff");
+  kv::WriteBatch batch;
+  ASSERT_TRUE(runtime::PutRecord(record, replica::v1::HandOverRequest::PART_CONTROL, slot_, batch).ok());
+  ASSERT_TRUE(rig_.store().Write(batch).ok());
+  const auto known = rig_.controller().OpenSlot(slot_);
+  ASSERT_TRUE(known.ok()) << known.status();
+  std::set<std::string> keys;
+  for (const runtime::KnownObject& object : *known) keys.insert(object.routing_key);
+  EXPECT_EQ(keys, std::set<std::string>{Neighbour()});
+  EXPECT_EQ(rig_.controller().Find(kKey), nullptr);
+  EXPECT_EQ(rig_.controller().Find(Neighbour())->pods.known(), 3u);
+  EXPECT_EQ(Dropped("job"), 1);
 }
 
 TEST_F(DamagedRecordsTest, RecordsOfPodsThatWentMeanwhileGoWithTheirJobs) {
