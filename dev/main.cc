@@ -28,6 +28,7 @@
 #include "dev/in_process_suite.h"
 #include "dev/process_suite.h"
 #include "dev/run_manifest.h"
+#include "kubesim/main/crds.h"
 
 ABSL_FLAG(std::string, run, "", "manifest of jobs to carry to their end; empty: just stay up");
 ABSL_FLAG(bool, keep, false, "stay up after --run, until SIGINT or SIGTERM, and keep the folder");
@@ -216,6 +217,7 @@ int Serve() {
   }
   fmt::print("basalt {} is up after {:.1f} s: {}, gateway {}, Kubernetes {}\n", Version(),
              absl::ToDoubleSeconds(absl::Now() - begin), Form(), suite->gateway(), suite->kube_server());
+  if (absl::GetFlag(FLAGS_real).empty()) fmt::print("{}\n", kubesim::kRulesNotice);
   std::fflush(stdout);
 
   int exit_code = 0;

@@ -1,12 +1,19 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "common/base/json.h"
 
 namespace basalt::kubesim {
+
+// What a program that serves definitions says at start.
+inline constexpr std::string_view kRulesNotice =
+    "kubesim does not evaluate the validation rules of definitions (x-kubernetes-validations): it takes what a real "
+    "API "
+    "server refuses by them";
 
 // Every CustomResourceDefinition in the YAML files (*.yaml, *.yml, *.json) of the folders, or in the files named, in
 // the order of the paths. Documents of other kinds are left out. The status names the file.

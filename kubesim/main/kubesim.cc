@@ -131,6 +131,7 @@ absl::Status Serve() {
       status = shell::WriteFileWhole(path, fmt::format("{}\n", port->port()));
     }
     if (status.ok()) {
+      obs::LogInfo(kRulesNotice);
       obs::LogInfo("serving", {{"url", url}, {"nodes", fmt::format("{}", absl::GetFlag(FLAGS_nodes))}});
       shell::WaitForEnd();
       obs::LogInfo("stopping");

@@ -111,7 +111,7 @@ Case CaseOf(const json::value& row, const json::value& bases, const std::string&
   if (const json::value* remove = Find(row, "remove")) {
     for (const json::value& pointer : remove->as_array()) one.remove.emplace_back(pointer.as_string());
   }
-  one.by_rule = file.ends_with("_rules") || file.ends_with("_updates");
+  one.by_rule = (file.ends_with("_rules") || file.ends_with("_updates")) && Find(row, "by_schema") == nullptr;
   one.refused = FindString(row, "refused");
   one.says = FindString(row, "says");
   one.memory = FindString(row, "memory");

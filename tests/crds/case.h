@@ -23,7 +23,7 @@ struct Case {
   Changes set;
   std::vector<std::string> remove;
 
-  bool by_rule = false;  // A rule of x-kubernetes-validations decides, not the types and bounds.
+  bool by_rule = false;  // A rule of x-kubernetes-validations decides, not the types and bounds ("by_schema").
   std::string refused;   // The field that the refusal names; empty: accepted.
   std::string says;      // Within the refusal's words for that field, and within memory's.
   std::string memory;    // The rule of jobsvc's table that says the same; "decoder": it cannot be read; empty: no rule.

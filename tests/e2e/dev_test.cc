@@ -57,6 +57,7 @@ TEST_P(DevTest, CarriesAManifestToItsEndAndShowsPodsAndHistory) {
        {"first-job submitted", "Completed", "first-job-worker-2   worker   Succeeded", "Running → Completed"}) {
     EXPECT_THAT(ran.out, ::testing::HasSubstr(words));
   }
+  EXPECT_EQ(ran.out.find("does not evaluate the validation rules") == std::string::npos, GetParam() == Form::kReal);
   EXPECT_EQ(ran.err, "");
 }
 

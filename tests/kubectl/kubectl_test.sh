@@ -115,6 +115,8 @@ metadata: {name: gang}
 spec: {minMember: 1}
 YAML
 
+shows "kubesim says what it does not do" "does not evaluate the validation rules" cat kubesim.log
+
 # Looking round.
 shows "version" "v1\.32" kubectl version
 shows "api-resources" "podgroups.*pg" kubectl api-resources

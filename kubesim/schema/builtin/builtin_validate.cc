@@ -171,7 +171,7 @@ std::string_view ReasonOf(std::string_view message) {
 }
 
 void CheckDefinition(const json::value& object, Errors* errors) {
-  const absl::StatusOr<CustomResource> loaded = LoadCrd(object, errors);
+  const absl::StatusOr<CustomResource> loaded = LoadCrd(object);
   if (loaded.ok()) return;
   const std::string_view message(loaded.status().message().data(), loaded.status().message().size());
   const size_t colon = message.find(": ");

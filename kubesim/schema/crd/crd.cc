@@ -54,8 +54,7 @@ std::string SchemaPath(const json::array& versions, size_t index) {
   return alike ? "spec.validation.openAPIV3Schema" : fmt::format("spec.versions[{}].schema.openAPIV3Schema", index);
 }
 
-absl::StatusOr<TypeInfoPtr> LoadVersion(const TypeInfo& common, const json::array& versions, size_t index,
-                                        std::vector<FieldError>* rule_errors) {
+absl::StatusOr<TypeInfoPtr> LoadVersion(const TypeInfo& common, const json::array& versions, size_t index) {
   const json::value& version = versions[index];
   auto type = std::make_shared<TypeInfo>(common);
   const std::string field = fmt::format("spec.versions[{}]", index);
@@ -67,8 +66,7 @@ absl::StatusOr<TypeInfoPtr> LoadVersion(const TypeInfo& common, const json::arra
   const json::value* source = FindPath(version, {"schema", "openAPIV3Schema"});
   if (source == nullptr) return Bad(field + ".schema.openAPIV3Schema", "Required value");
   BASALT_RETURN_IF_ERROR(CheckStructural(*source, SchemaPath(versions, index)));
-  absl::StatusOr<std::shared_ptr<const Schema>> schema =
-      Schema::Compile(*source, SchemaPath(versions, index), rule_errors);
+  absl::StatusOr<std::shared_ptr<const Schema>> schema = Schema::Compile(*source);
   if (!schema.ok()) return Annotate(schema.status(), field + ".schema");
   type->schema = *std::move(schema);
   type->open_api_schema = *source;
@@ -93,7 +91,7 @@ void DefaultCrd(json::value& crd) {
   if (FindString(*names_value, "listKind").empty()) names->insert_or_assign("listKind", kind + "List");
 }
 
-absl::StatusOr<CustomResource> LoadCrd(const json::value& source, std::vector<FieldError>* rule_errors) {
+absl::StatusOr<CustomResource> LoadCrd(const json::value& source) {
   json::value crd = source;
   DefaultCrd(crd);
   const json::value* spec = Find(crd, "spec");
@@ -133,7 +131,7 @@ absl::StatusOr<CustomResource> LoadCrd(const json::value& source, std::vector<Fi
   }
   for (size_t i = 0; i < versions->get_array().size(); ++i) {
     const json::value& version = versions->get_array()[i];
-    BASALT_ASSIGN_OR_RETURN(TypeInfoPtr type, LoadVersion(common, versions->get_array(), i, rule_errors));
+    BASALT_ASSIGN_OR_RETURN(TypeInfoPtr type, LoadVersion(common, versions->get_array(), i));
     if (type->storage) {
       if (!resource.storage_version.empty())
         return Bad("spec.versions",

@@ -3,8 +3,7 @@
 // Custom resource definitions: reading one, and pruning, defaulting and validating objects by its structural schema.
 // A schema is compiled once (patterns included) and is immutable: any thread may use it.
 //
-// x-kubernetes-validations are compiled with the schema and evaluated where the rest of it holds: rule_compile.h,
-// rule_check.h.
+// The rules of x-kubernetes-validations stay in the definition as they are and are neither read nor evaluated.
 #include <memory>
 #include <string>
 #include <string_view>
@@ -21,18 +20,14 @@ struct SchemaNode;
 class Schema {
  public:
   // From an openAPIV3Schema. INVALID_ARGUMENT names the place that is not structural, or the pattern that is no RE2.
-  // What is wrong with the rules goes to `rule_errors` with all of its places, the first of them into the status where
-  // nobody asked. `path` is where the schema stands in its definition.
-  static absl::StatusOr<std::shared_ptr<const Schema>> Compile(const json::value& source,
-                                                               std::string_view path = "openAPIV3Schema",
-                                                               std::vector<FieldError>* rule_errors = nullptr);
+  static absl::StatusOr<std::shared_ptr<const Schema>> Compile(const json::value& source);
   ~Schema();
 
   // Drops what the schema does not specify (paths go to `pruned` where asked for), drops nulls that may not be null,
   // and sets defaults. apiVersion, kind and metadata of the root and of embedded resources always stay.
   void PruneAndDefault(json::value& object, std::vector<std::string>* pruned = nullptr) const;
   // Appends one error per violation. `old` is what an update replaces: a part that is the same as before and can be
-  // told to be the same part (not an item of a plain list) has no errors, and transition rules look at it.
+  // told to be the same part (not an item of a plain list) has no errors.
   void Validate(const json::value& object, std::vector<FieldError>* errors, const json::value* old = nullptr) const;
 
   const SchemaNode& root() const { return *root_; }
@@ -57,9 +52,8 @@ struct CustomResource {
 // Fills in what a definition may leave out: singular, listKind, conversion strategy.
 void DefaultCrd(json::value& crd);
 
-// INVALID_ARGUMENT: the first thing that is wrong with the definition, with its field. Validation rules that are wrong
-// go to `rule_errors` where that is given, and are no failure then.
-absl::StatusOr<CustomResource> LoadCrd(const json::value& crd, std::vector<FieldError>* rule_errors = nullptr);
+// INVALID_ARGUMENT: the first thing that is wrong with the definition, with its field.
+absl::StatusOr<CustomResource> LoadCrd(const json::value& crd);
 
 // The status of an accepted definition: acceptedNames, storedVersions, NamesAccepted and Established.
 json::value MakeCrdStatus(const json::value& crd, std::string_view now_rfc3339);

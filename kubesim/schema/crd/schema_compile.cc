@@ -4,7 +4,6 @@
 #include "common/base/status_macros.h"
 #include "kubesim/schema/core/json_members.h"
 #include "kubesim/schema/crd/crd.h"
-#include "kubesim/schema/crd/rule_compile.h"
 #include "kubesim/schema/crd/schema_node.h"
 
 namespace basalt::kubesim {
@@ -36,19 +35,6 @@ absl::StatusOr<SchemaNode::Type> ParseType(const json::value& source, std::strin
     if (TypeName(type) == name) return type;
   }
   return Bad(path, fmt::format("type: Unsupported value: \"{}\"", name));
-}
-
-ValidationRule ReadRule(const json::value& source) {
-  ValidationRule rule;
-  rule.rule = FindString(source, "rule");
-  rule.message = FindString(source, "message");
-  rule.message_expression = FindString(source, "messageExpression");
-  rule.reason = FindString(source, "reason");
-  rule.field_path = FindString(source, "fieldPath");
-  if (const json::value* optional = Find(source, "optionalOldSelf"); optional != nullptr && optional->is_bool()) {
-    rule.optional_old_self = optional->get_bool();
-  }
-  return rule;
 }
 
 class Compiler {
@@ -116,9 +102,6 @@ class Compiler {
                    fmt::format("Invalid value: \"{}\": must be a valid regular expression, but isn't: {}", pattern,
                                node.pattern->error()));
       }
-    }
-    if (const json::value* rules = Find(source, "x-kubernetes-validations"); rules != nullptr && rules->is_array()) {
-      for (const json::value& rule : rules->get_array()) node.rules.push_back(ReadRule(rule));
     }
     if (const json::value* value = Find(source, "default")) node.default_value = *value;
     return absl::OkStatus();
@@ -199,18 +182,10 @@ std::string_view TypeName(SchemaNode::Type type) {
 Schema::Schema(std::unique_ptr<SchemaNode> root) : root_(std::move(root)) {}
 Schema::~Schema() = default;
 
-absl::StatusOr<std::shared_ptr<const Schema>> Schema::Compile(const json::value& source, std::string_view path,
-                                                              std::vector<FieldError>* rule_errors) {
+absl::StatusOr<std::shared_ptr<const Schema>> Schema::Compile(const json::value& source) {
   BASALT_ASSIGN_OR_RETURN(std::unique_ptr<SchemaNode> root, Compiler().Compile(source, "openAPIV3Schema", 0, false));
   if (root->type != SchemaNode::Type::kObject) {
     return Bad("openAPIV3Schema.type", "Invalid value: must be object at the root");
-  }
-  std::vector<FieldError> errors;
-  CompileRules(*root, path, &errors);
-  if (rule_errors != nullptr) {
-    rule_errors->insert(rule_errors->end(), errors.begin(), errors.end());
-  } else if (!errors.empty()) {
-    return Bad(errors[0].field, errors[0].message);
   }
   return std::shared_ptr<const Schema>(new Schema(std::move(root)));
 }

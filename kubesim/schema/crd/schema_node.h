@@ -10,25 +10,9 @@
 #include <vector>
 
 #include "common/base/json.h"
-#include "kubesim/schema/cel/program.h"
 #include "kubesim/schema/core/type_info.h"
 
 namespace basalt::kubesim {
-
-// A rule of x-kubernetes-validations. What has no program is not evaluated: rule_compile.h says why.
-struct ValidationRule {
-  std::string rule;
-  std::string message;
-  std::string message_expression;
-  std::string reason;
-  std::string field_path;
-  std::optional<bool> optional_old_self;
-
-  std::shared_ptr<const cel::Program> program;
-  std::shared_ptr<const cel::Program> message_program;
-  bool uses_old_self = false;
-  std::string shown_path;  // field_path as errors show it: "a.b", without the leading dot.
-};
 
 struct SchemaNode {
   enum class Type { kAny, kObject, kArray, kString, kInteger, kNumber, kBoolean };
@@ -62,9 +46,6 @@ struct SchemaNode {
   std::unique_ptr<RE2> pattern;
   std::vector<std::unique_ptr<SchemaNode>> all_of, any_of, one_of;
   std::unique_ptr<SchemaNode> negated;
-  std::vector<ValidationRule> rules;
-  cel::TypePtr rule_type;    // What `self` is in the rules; null without rules.
-  bool rules_below = false;  // Here or somewhere in this subtree.
 };
 
 // The wire name: "object", …; empty for kAny.

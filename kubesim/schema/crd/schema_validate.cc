@@ -8,7 +8,6 @@
 #include "common/base/status.h"
 #include "kubesim/schema/core/json_members.h"
 #include "kubesim/schema/crd/crd.h"
-#include "kubesim/schema/crd/rule_check.h"
 #include "kubesim/schema/crd/schema_node.h"
 
 namespace basalt::kubesim {
@@ -77,6 +76,21 @@ bool HasFormat(std::string_view text, std::string_view format) {
   if (format == "byte") return RE2::FullMatch(piece, base64);
   if (format == "duration") return RE2::FullMatch(piece, duration);
   return true;
+}
+
+// The item of the old list that `item` is the newer self of: by the keys of a list that has some, else null.
+const json::value* OldItem(const json::value* old_list, const json::value& item, const SchemaNode& list) {
+  if (old_list == nullptr || !old_list->is_array() || list.list_type != ListType::kMap) return nullptr;
+  const auto same = [&](const json::value& other) {
+    return std::all_of(list.list_keys.begin(), list.list_keys.end(), [&](const std::string& key) {
+      const json::value* mine = Find(item, key);
+      const json::value* its = Find(other, key);
+      return mine != nullptr && its != nullptr && *mine == *its;
+    });
+  };
+  const json::array& items = old_list->get_array();
+  const auto found = std::find_if(items.begin(), items.end(), same);
+  return found == items.end() ? nullptr : &*found;
 }
 
 class Validator {
@@ -285,22 +299,7 @@ class Validator {
 }  // namespace
 
 void Schema::Validate(const json::value& object, std::vector<FieldError>* errors, const json::value* old) const {
-  const size_t before = errors->size();
   Validator(errors).Check(object, *root_, Path{}, old);
-  if (!root_->rules_below) return;
-  // Rules may count on what the schema says, so they are not asked where it does not hold.
-  constexpr std::string_view kBlocking[] = {"FieldValueNotSupported", "FieldValueRequired", "FieldValueTooLong",
-                                            "FieldValueTooMany", "FieldValueTypeInvalid"};
-  const bool blocked = std::any_of(errors->begin() + static_cast<ptrdiff_t>(before), errors->end(), [&](const auto& e) {
-    return std::find(std::begin(kBlocking), std::end(kBlocking), e.reason) != std::end(kBlocking);
-  });
-  if (blocked) {
-    errors->push_back({"FieldValueInvalid", "<nil>",
-                       "Invalid value: null: some validation rules were not checked because the object was invalid; "
-                       "correct the existing errors to complete validation"});
-    return;
-  }
-  CheckRules(*root_, object, old, errors);
 }
 
 absl::Status ValidateAndDefault(const Schema& schema, json::value& object, std::vector<FieldError>* errors,

@@ -45,9 +45,8 @@ absl::Status CheckDefault(const json::value& schema, const std::string& path) {
   if (value == nullptr || (value->is_null() && IsTrue(schema, "nullable"))) return absl::OkStatus();
   json::value bare = schema;
   bare.get_object().erase("default");
-  bare.get_object().erase("x-kubernetes-validations");
   const json::value holder = json::object{{"type", "object"}, {"properties", json::object{{"default", bare}}}};
-  BASALT_ASSIGN_OR_RETURN(const std::shared_ptr<const Schema> compiled, Schema::Compile(holder, path));
+  BASALT_ASSIGN_OR_RETURN(const std::shared_ptr<const Schema> compiled, Schema::Compile(holder));
   json::value object = json::object{{"default", *value}};
   std::vector<FieldError> errors;
   if (ValidateAndDefault(*compiled, object, &errors).ok()) return absl::OkStatus();

@@ -1,10 +1,7 @@
 #include "kubesim/server/admission/admission.h"
 
-#include <fmt/format.h>
-
 #include <vector>
 
-#include "common/base/status_macros.h"
 #include "kubesim/schema/builtin/builtin.h"
 #include "kubesim/schema/crd/crd.h"
 #include "kubesim/server/request/errors.h"
@@ -16,15 +13,6 @@ namespace {
 absl::Status Refused(const TypeInfo& type, const json::value& object, std::vector<FieldError> errors) {
   if (errors.empty()) return absl::OkStatus();
   return Invalid(type, MetaString(object, "name"), std::move(errors));
-}
-
-// A definition that cannot be served is refused.
-absl::Status AdmitDefinition(const TypeInfo& type, json::value& object) {
-  DefaultCrd(object);
-  std::vector<FieldError> rule_errors;
-  const absl::StatusOr<CustomResource> loaded = LoadCrd(object, &rule_errors);
-  if (loaded.ok()) return Refused(type, object, std::move(rule_errors));
-  return Invalid(type, MetaString(object, "name"), {FieldInvalid("", std::string(loaded.status().message()))});
 }
 
 }  // namespace
@@ -40,7 +28,7 @@ absl::Status AdmitCreate(const TypeInfo& type, json::value& object, std::string_
   ValidateObject(type, object, &errors);
   if (!errors.empty()) return Refused(type, object, std::move(errors));
   if (IsCrd(type)) {
-    BASALT_RETURN_IF_ERROR(AdmitDefinition(type, object));
+    DefaultCrd(object);
     object.as_object()["status"] = MakeCrdStatus(object, now);
   }
   if (IsNamespace(type)) {
@@ -68,7 +56,8 @@ absl::Status AdmitUpdate(const TypeInfo& type, std::string_view subresource, con
   ValidateObject(type, next, &errors);
   ValidateUpdate(type, live, next, &errors);
   if (!errors.empty()) return Refused(type, next, std::move(errors));
-  return IsCrd(type) ? AdmitDefinition(type, next) : absl::OkStatus();
+  if (IsCrd(type)) DefaultCrd(next);
+  return absl::OkStatus();
 }
 
 }  // namespace basalt::kubesim

@@ -159,6 +159,30 @@ TEST_F(CrdTest, Discovery) {
   EXPECT_EQ(server_.Get("/nothing").status, 404);
 }
 
+TEST_F(CrdTest, RulesOfADefinitionAreKeptAndNotEvaluated) {
+  json::value crd = *ParseJson(kCrd);
+  crd.at("metadata").at("name") = "ruleds.example.com";
+  crd.at("spec").at("names") = *ParseJson(R"({"plural":"ruleds","kind":"Ruled"})");
+  json::value& spec =
+      crd.at("spec").at("versions").at(0).at("schema").at("openAPIV3Schema").at("properties").at("spec");
+  const json::value rules = *ParseJson(R"([{"rule":"self.size < 5","message":"too large"},{"rule":"no ( rule"}])");
+  spec.as_object()["x-kubernetes-validations"] = rules;
+  const Reply made = server_.Post(kCrds, ToText(crd));
+  ASSERT_EQ(made.status, 201) << made.body;
+  const Reply kept = server_.Get(kCrds + "/ruleds.example.com");
+  EXPECT_NE(kept.body.find("\"x-kubernetes-validations\":" + ToText(rules)), std::string::npos) << kept.body;
+
+  const std::string path = "/apis/example.com/v1/namespaces/default/ruleds";
+  const auto body = [](std::string_view its) {
+    return fmt::format(R"({{"apiVersion":"example.com/v1","kind":"Ruled","metadata":{{"name":"a"}},"spec":{}}})", its);
+  };
+  EXPECT_EQ(server_.Post(path, body(R"({"size":0})")).status, 422) << "the schema holds";
+  const Reply broken = server_.Post(path, body(R"({"size":9})"));
+  EXPECT_EQ(broken.status, 201) << broken.body;
+  EXPECT_EQ(broken.At({"spec", "color"}), "red") << "defaults are set";
+  EXPECT_EQ(server_.Merge(path + "/a", R"({"spec":{"size":10}})").At({"spec", "size"}), "10");
+}
+
 TEST_F(CrdTest, ABrokenDefinitionIsRefused) {
   const Reply reply = server_.Post(kCrds, R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition",
     "metadata":{"name":"x.example.com"},"spec":{"group":"example.com"}})");

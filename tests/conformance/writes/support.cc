@@ -85,58 +85,6 @@ properties:
   status: {type: object, x-kubernetes-preserve-unknown-fields: true}
 )";
 
-constexpr std::string_view kRules = R"cel(
-type: object
-x-kubernetes-validations:
-- {rule: "self.metadata.name != 'forbidden'", message: this name is taken}
-properties:
-  spec:
-    type: object
-    x-kubernetes-validations:
-    - {rule: "!has(self.min) || !has(self.max) || self.min <= self.max", message: min is above max, fieldPath: .min}
-    - {rule: "!has(self.max) || self.max < 100", messageExpression: "self.max > 200 ? 'max is far too big' : 'max is 100 or a little more'"}
-    - {rule: "!has(self.secret)", reason: FieldValueForbidden, message: no secrets here, fieldPath: .secret}
-    - {rule: "!has(self.plain) || self.plain == 'ok'"}
-    - {rule: "!has(oldSelf.sticky) || has(self.sticky)", message: sticky stays}
-    properties:
-      min: {type: integer}
-      max: {type: integer}
-      secret: {type: string}
-      plain: {type: string, maxLength: 20}
-      sticky: {type: string}
-      fixed:
-        type: string
-        x-kubernetes-validations: [{rule: self == oldSelf, message: fixed is immutable}]
-      once:
-        type: string
-        x-kubernetes-validations:
-        - {rule: "!oldSelf.hasValue() || oldSelf.value() == self", optionalOldSelf: true, message: once is once}
-        - {rule: "oldSelf.hasValue() || self != 'late'", optionalOldSelf: true, message: not at first}
-      needs:
-        type: string
-        x-kubernetes-validations: [{rule: size(self) > 0, reason: FieldValueRequired, message: say it}]
-      items:
-        type: array
-        maxItems: 10
-        items:
-          type: object
-          x-kubernetes-validations: [{rule: self.from < self.to, message: from must be before to}]
-          properties: {from: {type: integer}, to: {type: integer}}
-      names:
-        type: array
-        maxItems: 10
-        items: {type: string, maxLength: 10}
-        x-kubernetes-validations: [{rule: "self.all(x, self.exists_one(y, x == y))", message: names must be unique}]
-      map:
-        type: object
-        maxProperties: 5
-        additionalProperties: {type: integer}
-        x-kubernetes-validations: [{rule: "self.all(k, self[k] > 0)", message: values must be positive}]
-      window:
-        type: string
-        x-kubernetes-validations: [{rule: "duration(self) >= duration('1m')", message: at least a minute}]
-)cel";
-
 std::string FirstUse(std::string_view plural, std::string_view kind, std::string_view schema, std::string_view more,
                      std::string_view scope = "Namespaced") {
   static std::set<std::string>& made = *new std::set<std::string>();
@@ -262,14 +210,10 @@ std::string WriteConformance::Crates(std::string_view name) {
   return InGroup(fmt::format("/apis/{}/{}", kVersion, FirstUse("crates", "Crate", kOpen, "", "Cluster")), name);
 }
 
-std::string WriteConformance::Rules(std::string_view name) {
-  return Group(kVersion, FirstUse("rules", "Rule", kRules, "subresources: {status: {}}"), name);
-}
-
 std::string WriteConformance::Body(std::string_view kind, std::string_view name, std::string_view rest,
                                    std::string_view meta) {
   json::value body = rest.empty() ? json::value(json::object()) : Parse(rest);
-  const bool custom = kind == "Widget" || kind == "Gadget" || kind == "Crate" || kind == "Rule";
+  const bool custom = kind == "Widget" || kind == "Gadget" || kind == "Crate";
   body.as_object()["apiVersion"] = custom ? kVersion : "v1";
   body.as_object()["kind"] = kind;
   json::value metadata = meta.empty() ? json::value(json::object()) : Parse(fmt::format("{{{}}}", meta));

@@ -32,7 +32,7 @@ std::string Told(const Answer& answer);
 std::string Why(const Answer& answer);
 
 // "widgets": namespaced, with status, a schema with one field for every rule. "gadgets": no status subresource.
-// "crates": cluster-scoped. "rules": CEL. All of group conformance.example.com/v1, made on first use, once per run.
+// "crates": cluster-scoped. All of group conformance.example.com/v1, made on first use, once per run.
 constexpr char kGroup[] = "conformance.example.com";
 constexpr char kVersion[] = "conformance.example.com/v1";
 constexpr char kDefinitions[] = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
@@ -47,7 +47,6 @@ class WriteConformance : public Conformance {
   std::string Widgets(std::string_view name = "");
   std::string Gadgets(std::string_view name = "");
   static std::string Crates(std::string_view name = "");
-  std::string Rules(std::string_view name = "");
 
   // Expect to be made. `rest` in YAML beside apiVersion, kind and metadata.name; `meta` in the braces of metadata:
   // "labels: {a: b}".
