@@ -28,14 +28,11 @@ ABSL_FLAG(std::string, address, "127.0.0.1", "address to listen on");
 ABSL_FLAG(int, port, 0, "port to listen on; 0: any free one");
 ABSL_FLAG(std::string, port_file, "", "the port is written to this file once requests are served");
 ABSL_FLAG(std::string, kubeconfig_out, "", "a kubeconfig for kubectl is written to this file");
-ABSL_FLAG(std::string, tls_cert, "", "PEM certificate chain; with --tls_key: serve HTTPS");
-ABSL_FLAG(std::string, tls_key, "", "PEM private key");
 ABSL_FLAG(std::vector<std::string>, crds, {}, "folders or files of CustomResourceDefinitions to serve from the start");
 ABSL_FLAG(int, nodes, 4, "simulated nodes");
 ABSL_FLAG(std::string, node_cpu, "64", "allocatable cpu of a node");
 ABSL_FLAG(std::string, node_memory, "256Gi", "allocatable memory of a node");
 ABSL_FLAG(std::string, node_pods, "1000", "allocatable pods of a node");
-ABSL_FLAG(absl::Duration, heartbeat, absl::ZeroDuration(), "period of the nodes' Leases; 0: none");
 ABSL_FLAG(absl::Duration, default_duration, absl::Seconds(2), "how long a container runs whose command says nothing");
 ABSL_FLAG(bool, no_node, false, "do not run the nodes");
 ABSL_FLAG(bool, no_scheduler, false, "do not run the gang scheduler");
@@ -47,13 +44,12 @@ namespace basalt::kubesim {
 namespace {
 
 std::string Kubeconfig(const std::string& url) {
-  json::object cluster{{"server", json::string(url)}};
-  if (url.starts_with("https")) cluster["insecure-skip-tls-verify"] = true;
+  const json::object cluster{{"server", json::string(url)}};
   return ToYaml(json::object{
       {"apiVersion", "v1"},
       {"kind", "Config"},
       {"current-context", "kubesim"},
-      {"clusters", json::array{json::object{{"name", "kubesim"}, {"cluster", std::move(cluster)}}}},
+      {"clusters", json::array{json::object{{"name", "kubesim"}, {"cluster", cluster}}}},
       {"users", json::array{json::object{{"name", "kubesim"}, {"user", json::object()}}}},
       {"contexts", json::array{json::object{{"name", "kubesim"},
                                             {"context", json::object{{"cluster", "kubesim"}, {"user", "kubesim"}}}}}}});
@@ -67,7 +63,6 @@ actors::ClusterOptions ClusterFromFlags() {
   options.nodes.cpu = absl::GetFlag(FLAGS_node_cpu);
   options.nodes.memory = absl::GetFlag(FLAGS_node_memory);
   options.nodes.pods = absl::GetFlag(FLAGS_node_pods);
-  options.nodes.heartbeat = absl::GetFlag(FLAGS_heartbeat);
   options.nodes.default_duration = absl::GetFlag(FLAGS_default_duration);
   options.nodes.api.user_agent = "kubesim-node";
   options.scheduler.period = absl::GetFlag(FLAGS_cycle);
@@ -108,8 +103,6 @@ absl::Status Serve() {
     http::ServerOptions options;
     options.address = absl::GetFlag(FLAGS_address);
     options.port = static_cast<uint16_t>(absl::GetFlag(FLAGS_port));
-    options.tls_cert_file = absl::GetFlag(FLAGS_tls_cert);
-    options.tls_key_file = absl::GetFlag(FLAGS_tls_key);
     absl::StatusOr<std::unique_ptr<http::Server>> started = http::StartServer(*loop, *world->server, options);
     if (started.ok()) {
       port = *std::move(started);
@@ -121,8 +114,7 @@ absl::Status Serve() {
     RunOn(*loop, [&] {
       world->cluster = std::make_unique<actors::Cluster>(*loop, *world->client, world->random, ClusterFromFlags());
     });
-    const std::string url = fmt::format("{}://{}:{}", absl::GetFlag(FLAGS_tls_cert).empty() ? "http" : "https",
-                                        absl::GetFlag(FLAGS_address), port->port());
+    const std::string url = fmt::format("http://{}:{}", absl::GetFlag(FLAGS_address), port->port());
     if (const std::string path = absl::GetFlag(FLAGS_kubeconfig_out); !path.empty()) {
       status = shell::WriteFileWhole(path, Kubeconfig(url));
     }

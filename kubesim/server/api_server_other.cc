@@ -34,7 +34,7 @@ void ApiServer::HandleOther(Exchange& exchange) {
   if (first.empty()) {
     SendDocument(exchange, 200,
                  json::object{{"paths", json::array{"/api", "/api/v1", "/apis", "/healthz", "/livez", "/openapi/v2",
-                                                    "/openapi/v3", "/readyz", "/version"}}});
+                                                    "/readyz", "/version"}}});
     return;
   }
   if (!HandleDiscovery(exchange) && !HandleOpenApi(exchange)) {
@@ -59,13 +59,7 @@ bool ApiServer::HandleDiscovery(Exchange& exchange) {
   const bool core = segments[0] == "api";
   if (!core && segments[0] != "apis") return false;
   if (segments.size() == 1) {
-    std::string version;
-    if (AcceptsAggregatedDiscovery(http::FindHeader(exchange.request.headers, "Accept"), &version)) {
-      SendDocument(exchange, 200, AggregatedDocument(core_.types, core, version),
-                   fmt::format("application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList", version));
-    } else {
-      SendDocument(exchange, 200, core ? ApiVersionsDocument() : ApiGroupListDocument(core_.types));
-    }
+    SendDocument(exchange, 200, core ? ApiVersionsDocument() : ApiGroupListDocument(core_.types));
     return true;
   }
   std::optional<json::value> document;
@@ -79,12 +73,9 @@ bool ApiServer::HandleDiscovery(Exchange& exchange) {
 
 bool ApiServer::HandleOpenApi(Exchange& exchange) {
   const auto& segments = exchange.target.segments;
-  if (segments.size() < 2 || segments[0] != "openapi") return false;
-  std::string path = segments[1];
-  for (size_t i = 2; i < segments.size(); ++i) path += "/" + segments[i];
-  const OpenApiCache::Document* document = openapi_.Find(path, http::FindHeader(exchange.request.headers, "Accept"));
-  if (document == nullptr) return false;
-  exchange.writer->Whole(200, MakeHeaders(document->content_type), document->text);
+  if (segments.size() != 2 || segments[0] != "openapi" || segments[1] != "v2") return false;
+  const OpenApiCache::Document& document = openapi_.Get(http::FindHeader(exchange.request.headers, "Accept"));
+  exchange.writer->Whole(200, MakeHeaders(document.content_type), document.text);
   return true;
 }
 

@@ -39,9 +39,6 @@ NodeActor::NodeActor(Loop& loop, http::Client& client, Random& random, Informer&
 }
 
 NodeActor::~NodeActor() {
-  for (const auto& [name, node] : nodes_) {
-    if (node.heartbeat != kNoTimer) loop_.Cancel(node.heartbeat);
-  }
   for (const auto& [key, pod] : pods_) {
     if (pod.timer != kNoTimer) loop_.Cancel(pod.timer);
   }
@@ -54,10 +51,7 @@ std::vector<std::string> NodeActor::names() const {
 }
 
 void NodeActor::Start() {
-  for (auto& [name, node] : nodes_) {
-    Register(node);
-    if (options_.heartbeat > absl::ZeroDuration()) Beat(node);
-  }
+  for (auto& [name, node] : nodes_) Register(node);
 }
 
 void NodeActor::Register(Node& node) {
@@ -110,27 +104,6 @@ void NodeActor::WriteNodeStatus(Node& node) {
   api_.Do(
       {"PATCH", fmt::format("/api/v1/nodes/{}/status", node.name), json::serialize(body), kStrategicPatchType, true},
       nullptr);
-}
-
-void NodeActor::Beat(Node& node) {
-  if (!node.lost) {
-    const json::object spec{
-        {"holderIdentity", Text(node.name)},
-        {"leaseDurationSeconds", std::max<int64_t>(1, absl::ToInt64Seconds(options_.heartbeat * 4))},
-        {"renewTime", Text(kube::FormatMicroTime(absl::ToUnixMillis(loop_.Now())))}};
-    const std::string leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
-    const std::string body = json::serialize(json::object{{"spec", spec}});
-    const std::string whole = json::serialize(
-        json::object{{"apiVersion", "coordination.k8s.io/v1"},
-                     {"kind", "Lease"},
-                     {"metadata", json::object{{"name", Text(node.name)}, {"namespace", "kube-node-lease"}}},
-                     {"spec", spec}});
-    api_.Do({"PATCH", leases + "/" + node.name, body, kMergePatchType, true},
-            [this, leases, whole](const ApiAnswer& answer) {
-              if (answer.status == 404) api_.Do({"POST", leases, whole}, nullptr);
-            });
-  }
-  node.heartbeat = loop_.RunAfter(options_.heartbeat, [this, &node] { Beat(node); });
 }
 
 void NodeActor::LoseNode(const std::string& name) {

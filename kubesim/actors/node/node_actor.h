@@ -21,8 +21,6 @@ struct NodeActorOptions {
   std::map<std::string, std::string> labels;
   absl::Duration default_duration = absl::Seconds(2);
   int default_exit_code = 0;
-  // Leases in kube-node-lease are renewed this often; zero: none are kept, as a server without a node controller needs.
-  absl::Duration heartbeat = absl::ZeroDuration();
   absl::Duration start_delay = absl::ZeroDuration();  // From binding to the first container.
   ApiOptions api;
 };
@@ -53,7 +51,6 @@ class NodeActor : private InformerListener {
     std::string name, ip;
     bool lost = false;
     uint32_t addresses = 0;
-    TimerId heartbeat = kNoTimer;
   };
   struct Pod {
     std::string space, name, uid;
@@ -72,7 +69,6 @@ class NodeActor : private InformerListener {
 
   void Register(Node& node);
   void WriteNodeStatus(Node& node);
-  void Beat(Node& node);
   void Tick(const std::string& key);
   void Flush(const std::string& key);
   void WriteStatus(const std::string& key, Pod& pod);

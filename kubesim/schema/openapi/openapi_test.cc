@@ -41,23 +41,9 @@ spec:
   return types;
 }
 
-TEST(OpenApiTest, V3HasOneDocumentPerGroupAndVersion) {
-  const json::value index = MakeOpenApiV3Index(Types());
-  EXPECT_TRUE(FindString(index.at("paths").at("apis/g.io/v1"), "serverRelativeURL")
-                  .starts_with("/openapi/v3/apis/g.io/v1?hash="));
-  EXPECT_NE(Find(index.at("paths"), "api/v1"), nullptr);
-  EXPECT_EQ(MakeOpenApiV3(Types(), "nobody", "v1").status().code(), absl::StatusCode::kNotFound);
-
-  const json::value document = *MakeOpenApiV3(Types(), "g.io", "v1");
-  const json::value& schema = document.at("components").at("schemas").at("io.g.v1.K");
-  EXPECT_EQ(schema.at("x-kubernetes-group-version-kind"),
-            *ParseJson(R"([{"group":"g.io","kind":"K","version":"v1"}])"));
-  EXPECT_EQ(*FindPath(schema, {"properties", "spec", "properties", "name", "description"}), "Who.");
-}
-
 TEST(OpenApiTest, EveryKindCanBePatchedWithFieldValidation) {
+  const json::value document = MakeOpenApi(Types());
   for (const TypeInfoPtr& type : Types()) {
-    const json::value document = *MakeOpenApiV3(Types(), type->group, type->version);
     const std::string path =
         (type->group.empty() ? "/api/" + type->version : "/apis/" + type->group + "/" + type->version) +
         (type->namespaced ? "/namespaces/{namespace}/" : "/") + type->plural + "/{name}";
@@ -70,9 +56,11 @@ TEST(OpenApiTest, EveryKindCanBePatchedWithFieldValidation) {
   }
 }
 
-TEST(OpenApiTest, V2SaysNothingThatRefusesAValidManifest) {
-  const json::value document = MakeOpenApiV2(Types());
+TEST(OpenApiTest, SaysNothingThatRefusesAValidManifest) {
+  const json::value document = MakeOpenApi(Types());
   const json::value& k = document.at("definitions").at("io.g.v1.K");
+  EXPECT_EQ(k.at("x-kubernetes-group-version-kind"), *ParseJson(R"([{"group":"g.io","kind":"K","version":"v1"}])"));
+  EXPECT_EQ(*FindPath(k, {"properties", "spec", "properties", "name", "description"}), "Who.");
   EXPECT_EQ(Find(k.at("properties").at("spec").at("properties").at("size"), "type"), nullptr);
   EXPECT_EQ(Find(k.at("properties").at("spec").at("properties").at("open"), "properties"), nullptr);
   const json::value& pod = document.at("definitions").at("io.k8s.api.core.v1.Pod");
@@ -103,9 +91,9 @@ std::string Field(std::string_view message, int wanted, size_t nth = 0) {
   return "";
 }
 
-TEST(OpenApiTest, V2IsEncodedAsClientsReadIt) {
-  const json::value document = MakeOpenApiV2({Types().back()});
-  const std::string wire = EncodeOpenApiV2(document);
+TEST(OpenApiTest, IsEncodedAsClientsReadIt) {
+  const json::value document = MakeOpenApi({Types().back()});
+  const std::string wire = EncodeOpenApi(document);
   EXPECT_EQ(Field(wire, 1), "2.0");
   const std::string definition = Field(Field(wire, 9), 1);
   EXPECT_EQ(Field(definition, 1), "io.g.v1.K");

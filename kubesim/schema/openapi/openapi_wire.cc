@@ -157,7 +157,7 @@ std::string EncodePath(const json::value& value) {
 
 }  // namespace
 
-std::string EncodeOpenApiV2(const json::value& source) {
+std::string EncodeOpenApi(const json::value& source) {
   Message message;
   message.Text(document::kSwagger, Find(source, "swagger"));
   Message about;

@@ -148,12 +148,6 @@ TEST_F(CrdTest, Discovery) {
   const Reply resources = server_.Get("/apis/example.com/v1");
   EXPECT_NE(resources.body.find("\"widgets/status\""), std::string::npos);
   EXPECT_EQ(server_.Get("/apis/example.com/v9").status, 404);
-  const Reply all = server_.Get("/apis",
-                                "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,"
-                                "application/json");
-  EXPECT_EQ(http::FindHeader(all.headers, "Content-Type"),
-            "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList");
-  EXPECT_EQ(all.At({"apiVersion"}), "apidiscovery.k8s.io/v2");
   EXPECT_EQ(server_.Get("/version").At({"minor"}), "36");
   EXPECT_EQ(server_.Get("/readyz").body, "ok");
   EXPECT_EQ(server_.Get("/nothing").status, 404);

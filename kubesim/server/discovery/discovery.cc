@@ -23,12 +23,8 @@ std::vector<SubResource> SubResources(const TypeInfo& type) {
   if (type.has_scale) all.push_back({"scale", "autoscaling", "v1", "Scale", change});
   if (type.group.empty() && type.plural == "pods") {
     all.push_back({"binding", "", "v1", "Binding", {"create"}});
-    all.push_back({"ephemeralcontainers", "", "v1", "Pod", change});
     all.push_back({"eviction", "policy", "v1", "Eviction", {"create"}});
     all.push_back({"log", "", "v1", "Pod", {"get"}});
-  }
-  if (type.group.empty() && type.plural == "namespaces") {
-    all.push_back({"finalize", "", "v1", "Namespace", {"update"}});
   }
   return all;
 }
@@ -54,13 +50,6 @@ json::object GroupEntry(const Registry& types, const std::string& group) {
   return {{"name", group}, {"versions", std::move(versions)}, {"preferredVersion", VersionEntry(group, names.front())}};
 }
 
-// Core kinds leave the group and version out where they are those of the list around them.
-json::object ResponseKind(const TypeInfo& type, std::string_view group, std::string_view version,
-                          std::string_view kind) {
-  const bool same = type.builtin && group == type.group && version == type.version;
-  return {{"group", same ? "" : json::string(group)}, {"version", same ? "" : json::string(version)}, {"kind", kind}};
-}
-
 // Kubernetes' own groups come first, in the order in which clients look for a short name.
 std::vector<std::string> OrderedGroups(const Registry& types) {
   constexpr std::array<std::string_view, 9> kFirst = {"",
@@ -77,24 +66,6 @@ std::vector<std::string> OrderedGroups(const Registry& types) {
   std::stable_sort(groups.begin(), groups.end(),
                    [&](const std::string& a, const std::string& b) { return rank(a) < rank(b); });
   return groups;
-}
-
-json::object AggregatedResource(const TypeInfo& type) {
-  json::array subresources;
-  for (const SubResource& sub : SubResources(type)) {
-    subresources.push_back(json::object{{"subresource", sub.name},
-                                        {"responseKind", ResponseKind(type, sub.group, sub.version, sub.kind)},
-                                        {"verbs", Strings(sub.verbs)}});
-  }
-  json::object out = {{"resource", type.plural},
-                      {"responseKind", ResponseKind(type, type.group, type.version, type.kind)},
-                      {"scope", type.namespaced ? "Namespaced" : "Cluster"},
-                      {"singularResource", type.singular},
-                      {"verbs", Strings(type.verbs)}};
-  if (!type.short_names.empty()) out["shortNames"] = Strings(type.short_names);
-  if (!type.categories.empty()) out["categories"] = Strings(type.categories);
-  if (!subresources.empty()) out["subresources"] = std::move(subresources);
-  return out;
 }
 
 }  // namespace
@@ -151,29 +122,6 @@ std::optional<json::value> ApiResourceListDocument(const Registry& types, std::s
                       {"apiVersion", "v1"},
                       {"groupVersion", GroupVersion(group, version)},
                       {"resources", std::move(resources)}};
-}
-
-json::value AggregatedDocument(const Registry& types, bool core, std::string_view version) {
-  json::array groups;
-  for (const std::string& group : OrderedGroups(types)) {
-    if (group.empty() != core) continue;
-    json::array versions;
-    for (const std::string& name : types.Versions(group)) {
-      json::array resources;
-      for (const TypeInfoPtr& type : types.All()) {
-        if (type->group == group && type->version == name) resources.push_back(AggregatedResource(*type));
-      }
-      versions.push_back(
-          json::object{{"version", name}, {"resources", std::move(resources)}, {"freshness", "Current"}});
-    }
-    json::object metadata;
-    if (!group.empty()) metadata["name"] = group;
-    groups.push_back(json::object{{"metadata", std::move(metadata)}, {"versions", std::move(versions)}});
-  }
-  return json::object{{"kind", "APIGroupDiscoveryList"},
-                      {"apiVersion", "apidiscovery.k8s.io/" + std::string(version)},
-                      {"metadata", json::object()},
-                      {"items", std::move(groups)}};
 }
 
 json::value VersionDocument() {

@@ -1,7 +1,7 @@
 #pragma once
 
-// /api, /apis and what lies below them up to the resources: plain and aggregated discovery, /version. Pure functions of
-// the registry.
+// /api, /apis and what lies below them up to the resources: plain discovery, which every client understands; /version.
+// Pure functions of the registry.
 #include <optional>
 #include <string_view>
 
@@ -15,8 +15,6 @@ json::value ApiGroupListDocument(const Registry& types);  // /apis
 std::optional<json::value> ApiGroupDocument(const Registry& types, std::string_view group);
 std::optional<json::value> ApiResourceListDocument(const Registry& types, std::string_view group,
                                                    std::string_view version);
-// APIGroupDiscoveryList of /api (`core`) or of /apis; `version` is v2 or v2beta1.
-json::value AggregatedDocument(const Registry& types, bool core, std::string_view version);
 json::value VersionDocument();
 
 }  // namespace basalt::kubesim

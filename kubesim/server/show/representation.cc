@@ -76,21 +76,6 @@ bool ChooseRepresentation(std::string_view accept, Representation* out) {
   return false;
 }
 
-bool AcceptsAggregatedDiscovery(std::string_view accept, std::string* version) {
-  for (const absl::string_view range : absl::StrSplit(ToAbsl(accept), ',')) {
-    const std::vector<absl::string_view> parts = absl::StrSplit(range, ';');
-    if (Param(parts, "as") != "APIGroupDiscoveryList" || Param(parts, "g") != "apidiscovery.k8s.io") {
-      if (parts.size() == 1 && absl::StripAsciiWhitespace(parts.front()) == "application/json") return false;
-      continue;
-    }
-    const std::string_view wanted = Param(parts, "v");
-    if (wanted != "v2" && wanted != "v2beta1") continue;
-    *version = wanted;
-    return true;
-  }
-  return false;
-}
-
 json::value AsVersion(const TypeInfo& type, const json::value& object) {
   json::value copy = object;
   if (!StoredAs(type, object)) copy.as_object()["apiVersion"] = type.ApiVersion();

@@ -26,9 +26,6 @@ struct Representation {
 // From an Accept header: the first media type that can be served. False: none of them can (406).
 bool ChooseRepresentation(std::string_view accept, Representation* out);
 
-// True if the header names `g=apidiscovery.k8s.io` with as=APIGroupDiscoveryList; `version` is then v2 or v2beta1.
-bool AcceptsAggregatedDiscovery(std::string_view accept, std::string* version);
-
 // The revision as an object of `type`: its apiVersion is set where the stored one differs.
 json::value AsVersion(const TypeInfo& type, const json::value& object);
 

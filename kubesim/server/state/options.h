@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,8 +26,6 @@ struct ApiServerOptions {
   bool managed_fields = true;         // Keep metadata.managedFields.
   size_t request_log_size = 200'000;  // Oldest entries go first.
   bool log_bodies = true;
-  // The text of pods/log. Empty function: no text.
-  std::function<std::string(const json::value& pod, std::string_view container)> pod_log;
 };
 
 }  // namespace basalt::kubesim

@@ -101,20 +101,7 @@ absl::StatusOr<Answer> SubResources::Handle(const RequestInfo& info, std::string
   if (IsPod(type)) {
     if (info.subresource == "binding" && info.verb == "create") return Bind(info, body);
     if (info.subresource == "eviction" && info.verb == "create") return Evict(info, body);
-    if (info.subresource == "ephemeralcontainers") {
-      if (info.verb == "get") {
-        RevisionPtr live = core_.store.Get(type.Resource(), info.Key());
-        if (live == nullptr) return NotFound(type, info.name);
-        return Answer{200, std::move(live), nullptr};
-      }
-      if (info.verb == "patch") return writer_.Patch(info, body);
-      if (info.verb == "update") {
-        BASALT_ASSIGN_OR_RETURN(json::value object, ParseBody(info.content_type, body));
-        return writer_.Update(info, std::move(object));
-      }
-    }
   }
-  if (IsNamespace(type) && info.subresource == "finalize" && info.verb == "update") return Finalize(info, body);
   if (type.has_scale && info.subresource == "scale") return Scale(info, body);
   return NoSuchResource();
 }
@@ -122,8 +109,7 @@ absl::StatusOr<Answer> SubResources::Handle(const RequestInfo& info, std::string
 absl::StatusOr<std::string> SubResources::Log(const RequestInfo& info) const {
   const RevisionPtr pod = core_.store.Get("pods", info.Key());
   if (pod == nullptr) return NotFound(*info.type, info.name);
-  if (!core_.options.pod_log) return std::string();
-  return core_.options.pod_log(pod->object(), info.target.Query("container"));
+  return std::string();
 }
 
 absl::StatusOr<Answer> SubResources::Bind(const RequestInfo& info, std::string_view body) {
@@ -235,22 +221,6 @@ absl::StatusOr<Answer> SubResources::Scale(const RequestInfo& info, std::string_
   main.subresource.clear();
   BASALT_ASSIGN_OR_RETURN(const Answer stored, writer_.Update(main, std::move(object)));
   return Answer{200, nullptr, ScaleOf(type, stored.revision->object())};
-}
-
-absl::StatusOr<Answer> SubResources::Finalize(const RequestInfo& info, std::string_view body) {
-  BASALT_ASSIGN_OR_RETURN(const json::value wanted, ParseBody(info.content_type, body));
-  const json::value* finalizers = FindPath(wanted, {"spec", "finalizers"});
-  absl::StatusOr<RevisionPtr> stored = writer_.Mutate(*info.type, info.Key(), [&](json::value& next) {
-    json::value& spec = next.as_object()["spec"];
-    if (!spec.is_object()) spec = json::object();
-    if (finalizers == nullptr) {
-      spec.get_object().erase("finalizers");
-    } else {
-      spec.get_object()["finalizers"] = *finalizers;
-    }
-  });
-  if (!stored.ok()) return stored.status();
-  return Answer{200, *std::move(stored), nullptr};
 }
 
 }  // namespace basalt::kubesim

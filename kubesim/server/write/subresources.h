@@ -1,7 +1,6 @@
 #pragma once
 
-// Sub-resources that are not simply a view of the object: binding, eviction, scale, ephemeral containers, log, and the
-// finalize step of namespaces.
+// Sub-resources that are not simply a view of the object: binding, eviction, scale and log.
 #include <string>
 #include <string_view>
 
@@ -19,14 +18,13 @@ class SubResources {
 
   // Of a request with a subresource other than status. NoSuchResource where the kind has none of that name.
   absl::StatusOr<Answer> Handle(const RequestInfo& info, std::string_view body);
-  // The text of pods/log.
+  // The text of pods/log: none, but of a pod that is there.
   absl::StatusOr<std::string> Log(const RequestInfo& info) const;
 
  private:
   absl::StatusOr<Answer> Bind(const RequestInfo& info, std::string_view body);
   absl::StatusOr<Answer> Evict(const RequestInfo& info, std::string_view body);
   absl::StatusOr<Answer> Scale(const RequestInfo& info, std::string_view body);
-  absl::StatusOr<Answer> Finalize(const RequestInfo& info, std::string_view body);
 
   Core& core_;
   ObjectWriter& writer_;
