@@ -126,6 +126,7 @@ absl::Status Hub::TakeName(const v1::Member& member) {
 absl::Status Hub::Hello(Stream& stream, rpc::AttachSink& sink, const v1::Hello& hello) {
   absl::Status status = CheckHello(hello);
   if (status.ok() && !leads()) return CheckLeading();
+  if (status.ok()) status = ownership_->CheckEpochs(hello);
   if (status.ok()) status = TakeName(hello.self());
   if (!status.ok()) {
     obs::LogWarning("replica refused", {{"replica", hello.self().replica()}, {"why", std::string(status.message())}});

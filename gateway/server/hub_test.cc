@@ -76,6 +76,12 @@ TEST_F(HubTest, AHelloFromElsewhereIsRefusedNamingBothValues) {
        "version differs: the gateway has '1', the replica '2'"},
       {[](auto& h) { h.set_slot_count(64); }, absl::StatusCode::kFailedPrecondition,
        "slot count differs: the gateway has '1024', the replica '64'"},
+      {[](auto& h) { h.set_last_epoch(int64_t{1} << 62); }, absl::StatusCode::kFailedPrecondition,
+       "the last epoch cannot be: the gateway is in epoch 0, the replica reports 4611686018427387904"},
+      {[](auto& h) { h.set_last_epoch(-1); }, absl::StatusCode::kFailedPrecondition,
+       "the gateway is in epoch 0, the replica reports -1"},
+      {[](auto& h) { h.add_held()->set_epoch((int64_t{1} << 32) + 1); }, absl::StatusCode::kFailedPrecondition,
+       "the epoch of held slots cannot be: the gateway is in epoch 0, the replica reports 4294967297"},
       {[](auto& h) { h.mutable_self()->clear_incarnation(); }, absl::StatusCode::kInvalidArgument, "incarnation"},
   };
   for (const auto& row : rows) {

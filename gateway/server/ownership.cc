@@ -7,6 +7,7 @@
 
 #include "common/base/planted.h"
 #include "common/base/status.h"
+#include "common/base/status_macros.h"
 #include "common/rpc/held_slots.h"
 
 namespace basalt::gateway {
@@ -83,6 +84,23 @@ void Ownership::Restore(const storage::v1::AssignmentRecord& saved, absl::Time n
       slots[i].since = now;
     }
   }
+}
+
+absl::Status Ownership::CheckEpochs(const v1::Hello& hello) const {
+  const int64_t saved = assignment_.epoch();
+  const auto check = [saved](std::string_view what, int64_t epoch) {
+    // Without a sum, which could be too large.
+    if (epoch >= 0 && epoch - saved <= kMostEpochsAhead) return absl::OkStatus();
+    return MakeStatus(absl::StatusCode::kFailedPrecondition,
+                      fmt::format("{} cannot be: the gateway is in epoch {}, the replica reports {}; its store is "
+                                  "damaged: start it with an empty one",
+                                  what, saved, epoch));
+  };
+  BASALT_RETURN_IF_ERROR(check("the last epoch", hello.last_epoch()));
+  for (const v1::HeldSlots& held : hello.held()) {
+    BASALT_RETURN_IF_ERROR(check("the epoch of held slots", held.epoch()));
+  }
+  return absl::OkStatus();
 }
 
 void Ownership::Attach(const v1::Hello& hello, absl::Time now) {

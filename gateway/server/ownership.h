@@ -75,7 +75,13 @@ class Ownership {
   // From what the last leader has saved; requires: nothing has been told yet. Every member is given the grace period.
   void Restore(const storage::v1::AssignmentRecord& saved, absl::Time now);
 
-  // A stream is open. Requires: no other stream of that replica is.
+  // FAILED_PRECONDITION, naming both values, where the replica reports an epoch that cannot have been. What was saved
+  // may be lost, so that a replica may know of later ones: at most kMostEpochsAhead, which is more than changes of
+  // members make in a century.
+  absl::Status CheckEpochs(const v1::Hello& hello) const;
+  static constexpr int64_t kMostEpochsAhead = int64_t{1} << 32;
+
+  // A stream is open. Requires: no other stream of that replica is; CheckEpochs.
   void Attach(const v1::Hello& hello, absl::Time now);
   void Detach(const v1::Member& member, absl::Time now);
   void Release(const v1::Member& member, const v1::Released& released);
