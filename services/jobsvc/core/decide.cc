@@ -11,6 +11,7 @@
 #include "common/base/planted.h"
 #include "common/kube/names.h"
 #include "common/kube/text.h"
+#include "services/jobsvc/core/effects.h"
 #include "services/jobsvc/core/kill.h"
 #include "services/jobsvc/core/pods/status_facts.h"
 #include "services/jobsvc/core/render/job_status_json.h"
@@ -245,33 +246,33 @@ class Decider {
   }
 
   void KillJob(const Transition& transition, const storage::v1::PendingAction& pending) {
-    const bool soft =
-        transition.retain == Retain::kSoft || IsLastRetry(in_.job.status().retry_count(), in_.spec.max_retry());
+    const bool ends_retries = transition.callback == Callback::kRetryAndGoTo &&
+                              IsLastRetry(in_.job.status().retry_count(), in_.spec.max_retry());
+    const Retain retain = ends_retries ? Retain::kSoft : transition.retain;
     status().set_version(in_.job.status().version() + 1);
     Kill kill = KillOf(pending, status().version());
-    kill.retain_soft = soft;
+    kill.retain = retain;
     kill.group_uid = std::string(in_.group_uid);
     // A targeted kill that is not over is part of one that keeps what has finished: its targets go all the same.
-    if (const Kill* const before = KillUnderWay(); soft && before != nullptr) kill.targets = before->targets;
+    const Kill* const before = KillUnderWay();
+    if (retain != Retain::kNone && before != nullptr) kill.targets = before->targets;
     PodRules rules = in_.pods.rules();
     rules.version = status().version();
     rules.targets = kill.targets;
-    if (!soft) {
-      own_.delete_terminal_below = status().version();
-      rules.delete_terminal_below = status().version();
-    }
+    if (retain == Retain::kNone) own_.delete_terminal_below = status().version();
+    if (retain == Retain::kSucceeded) own_.delete_failed_below = status().version();
+    rules.delete_terminal_below = own_.delete_terminal_below;
+    rules.delete_failed_below = own_.delete_failed_below;
     const auto [counts, tasks] = in_.pods.CountUnder(rules);
     PutFacts(counts, tasks);
-    if (!soft) own_.done.clear();
+    if (retain == Retain::kNone) own_.done.clear();
     BeginKill(std::move(kill), transition, pending,
-              fmt::format("{}; version {}", OutcomeOfKill(soft, transition, pending), status().version()));
+              fmt::format("{}; version {}", OutcomeOfKill(retain), status().version()));
   }
 
-  static std::string_view OutcomeOfKill(bool soft, const Transition& transition,
-                                        const storage::v1::PendingAction& pending) {
-    const bool resumes = pending.action() == ActionName(Action::kResumeJob);
-    if (resumes && transition.to == kube::v1::JOB_PHASE_RESTARTING) return "resumed: finished pods stay, others go";
-    return soft ? "kill of all pods but the finished" : "kill of all pods";
+  static std::string_view OutcomeOfKill(Retain retain) {
+    if (retain == Retain::kSucceeded) return "resumed: pods that succeeded stay, all others are made anew";
+    return retain == Retain::kSoft ? "kill of all pods but the finished" : "kill of all pods";
   }
 
   // With nothing to kill nothing is to be done (W32) unless an eviction has taken the target away already: then the
@@ -375,7 +376,11 @@ class Decider {
     decision_.history.set_event("OutOfSync");
     decision_.history.set_action("SyncJob");
     decision_.history.set_rule(std::string(outcome.rule));
-    decision_.history.set_outcome(fmt::format("{} -> {}", NameOf(phase_), NameOf(outcome.phase)));
+    std::string change = fmt::format("{} -> {}", NameOf(phase_), NameOf(outcome.phase));
+    if (outcome.rule.starts_with(kRuleNoOtherStarts)) {
+      change += fmt::format("; {}", WhyNeverStarted(in_.spec, in_.pods));
+    }
+    decision_.history.set_outcome(std::move(change));
     // Draining is one long kill: where it ends, the duration is that of its end (9.5).
     if (settled || IsFinished(outcome.phase)) status().set_running_duration(DurationOf(in_.job, status()));
     if (!settled && IsFinished(outcome.phase)) {
@@ -384,7 +389,7 @@ class Decider {
       kill.cause = fmt::format("{}: {}", NameOf(outcome.phase), outcome.rule);
       kill.action = "SyncJob";
       kill.version = status().version();
-      kill.retain_soft = true;
+      kill.retain = Retain::kSoft;
       kill.group_uid = std::string(in_.group_uid);
       if (const Kill* const before = KillUnderWay(); before != nullptr) kill.targets = before->targets;
       new_kill_ = std::move(kill);

@@ -55,11 +55,12 @@ TEST(DecideTest, ACommandIsToldWhatBecameOfItAndWhatHelpsWhereItFindsNothingToDo
       {kube::v1::JOB_PHASE_RUNNING, "RestartTask", "nothing to do: there is no pod of what it names"},
       {kube::v1::JOB_PHASE_RUNNING, "Nonsense", "Nonsense is refused: there is no such action",
        History::RESULT_REFUSED},
-      {kube::v1::JOB_PHASE_ABORTED, "ResumeJob", "resumed: finished pods stay, others go; version 1",
-       History::RESULT_CARRIED_OUT},
+      {kube::v1::JOB_PHASE_ABORTED, "ResumeJob",
+       "resumed: pods that succeeded stay, all others are made anew; version 1", History::RESULT_CARRIED_OUT},
       {kube::v1::JOB_PHASE_RUNNING, "AbortJob", "kill of all pods but the finished; version 1",
        History::RESULT_CARRIED_OUT},
-      {kube::v1::JOB_PHASE_RESTARTING, "ResumeJob", "kill of all pods; version 1", History::RESULT_CARRIED_OUT},
+      {kube::v1::JOB_PHASE_RESTARTING, "ResumeJob",
+       "nothing to do: the job is Restarting; only one that is aborted is resumed"},
   };
   for (const Row& row : rows) {
     testing::DecideFacts facts({{.name = "a", .replicas = 2, .needed = 2}});

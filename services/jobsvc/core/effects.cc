@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -17,6 +18,7 @@ namespace basalt::jobsvc {
 namespace {
 
 constexpr size_t kMostWaits = 20;
+constexpr size_t kMostWords = 512;  // Bytes, of what one sentence is made of.
 
 // Until `visit` says false.
 template <typename Visit>
@@ -36,6 +38,14 @@ bool DependencyMet(const kube::v1::JobSpec& spec, int32_t task, const PodSet& po
   if (pods.facts().MayStart(task)) return true;
   if (why_not == nullptr) return false;
   const TaskShape& shape = pods.tasks()[task];
+  if (pods.facts().CanNeverStart(task)) {
+    const auto failed = std::find_if(shape.depends_on.begin(), shape.depends_on.end(),
+                                     [&](int32_t on) { return pods.facts().HasFailedForGood(on); });
+    const auto position = static_cast<int>(failed - shape.depends_on.begin());
+    *why_not = fmt::format("task {} can never start: task {}, which it depends on, has failed for good", shape.name,
+                           spec.tasks(task).depends_on().names(position));
+    return false;
+  }
   if (shape.any) {
     *why_not = fmt::format("task {} waits for any task it depends on", shape.name);
     return false;
@@ -47,6 +57,18 @@ bool DependencyMet(const kube::v1::JobSpec& spec, int32_t task, const PodSet& po
     break;
   }
   return false;
+}
+
+std::string WhyNeverStarted(const kube::v1::JobSpec& spec, const PodSet& pods) {
+  std::string all;
+  for (int i = 0; i < spec.tasks_size() && pods.facts().unstartable() > 0; ++i) {
+    std::string why;
+    if (!pods.facts().MissesPods(i) || !pods.facts().CanNeverStart(i) || DependencyMet(spec, i, pods, &why)) continue;
+    if (!all.empty()) all += "; ";
+    all += why;
+    if (all.size() > kMostWords) return all + "; …";
+  }
+  return all;
 }
 
 bool IsStaleGroup(const kube::v1::PodGroup& group, const kube::v1::JobStatus& status, const ControlledState& own) {
@@ -65,18 +87,22 @@ std::optional<PodCollection> NextPodCollection(const EffectInput& in) {
   // It would be taken along: no selector asks for the owner.
   if (in.pods.HasForeignLabelled()) return std::nullopt;
   const PodRules& rules = in.pods.rules();
-  // What is live goes by the rules of the kill; what is finished only where the kill retained nothing.
-  std::set<int32_t> versions[2];
-  size_t count[2] = {0, 0};
+  // What is live goes by the rules of the kill; what has failed where it was a resume, and whatever is finished only
+  // where the kill retained nothing.
+  std::set<int32_t> versions[3];
+  size_t count[3] = {0, 0, 0};
   for (const std::string& name : in.pods.to_delete()) {
     const PodEntry* pod = in.pods.Find(name);
     if (pod == nullptr || !pod->has(kPodLabelled)) continue;
-    const bool whole = pod->version < rules.delete_terminal_below;
-    if (!whole && (pod->terminal() || (pod->version >= rules.version && !rules.kill_all))) continue;
-    versions[whole ? 1 : 0].insert(pod->version);
-    ++count[whole ? 1 : 0];
+    const size_t retain = pod->version < rules.delete_terminal_below ? 2
+                          : pod->version < rules.delete_failed_below ? 1
+                                                                     : 0;
+    if (retain == 0 && (pod->terminal() || (pod->version >= rules.version && !rules.kill_all))) continue;
+    if (retain == 1 && pod->phase == kube::v1::POD_PHASE_SUCCEEDED) continue;
+    versions[retain].insert(pod->version);
+    ++count[retain];
   }
-  const int which = count[1] > count[0] ? 1 : 0;
+  const auto which = std::max_element(std::begin(count), std::end(count)) - std::begin(count);
   if (count[which] < 2) return std::nullopt;
   PodCollection collection;
   // By the name as well: without that label nobody would have been shown what has another owner.
@@ -85,6 +111,7 @@ std::optional<PodCollection> NextPodCollection(const EffectInput& in) {
                   in.job.meta().uid(), kube::kBasaltVersionKey, fmt::join(versions[which], ","));
   if (which == 0 && !BASALT_PLANTED("finished_pods_collected"))
     collection.field_selector = "status.phase!=Succeeded,status.phase!=Failed";
+  if (which == 1) collection.field_selector = "status.phase!=Succeeded";
   collection.pods = count[which];
   return collection;
 }

@@ -80,8 +80,12 @@ struct PodEffect {
 // Marks come before deletions of what is marked, and both before anything is made again under such a name.
 std::vector<PodEffect> NextPodEffects(const EffectInput& input);
 
-// Job spec 9.7: may pods of this task be made? `why_not` names what it waits for.
+// Job spec 9.7: may pods of this task be made? `why_not` names what it waits for, or why it never can.
 bool DependencyMet(const kube::v1::JobSpec& spec, int32_t task, const PodSet& pods, std::string* why_not = nullptr);
+
+// Of tasks that can never start, with pods missing: why, each in one sentence without a full stop; joined by "; ".
+// Empty: there is none.
+std::string WhyNeverStarted(const kube::v1::JobSpec& spec, const PodSet& pods);
 
 // The scheduler places the gang together or not at all, and some of it can only be made once another part runs (job
 // spec 2.7, X8). So many pods there can be; nullopt: it is not so.

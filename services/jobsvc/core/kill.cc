@@ -106,6 +106,7 @@ PodRules RulesOf(const kube::v1::JobStatus& status, const ControlledState& own) 
   PodRules rules;
   rules.version = status.version();
   rules.delete_terminal_below = own.delete_terminal_below;
+  rules.delete_failed_below = own.delete_failed_below;
   rules.kill_all =
       IsFinished(status.phase()) || IsDraining(status.phase()) || status.phase() == kube::v1::JOB_PHASE_ABORTED;
   if (own.kill) rules.targets = own.kill->targets;

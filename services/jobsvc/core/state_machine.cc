@@ -28,6 +28,7 @@ constexpr Transition Drain(JobPhase to) { return {Operation::kDrain, Retain::kSo
 constexpr Transition Nothing() { return {}; }
 
 constexpr auto kNone = Retain::kNone;
+constexpr auto kSucceeded = Retain::kSucceeded;
 constexpr auto kSoft = Retain::kSoft;
 constexpr auto kGoTo = Callback::kGoTo;
 constexpr auto kRetry = Callback::kRetryAndGoTo;
@@ -61,7 +62,7 @@ constexpr Row Same(Transition transition) {
 }
 
 constexpr Row WithResume(Row row) {
-  row[static_cast<size_t>(Action::kResumeJob)] = Kill(kSoft, kGoTo, kRestarting);  // W14: no retry is consumed.
+  row[static_cast<size_t>(Action::kResumeJob)] = Kill(kSucceeded, kGoTo, kRestarting);  // W14: no retry is consumed.
   return row;
 }
 
@@ -73,7 +74,8 @@ constexpr Row RestartingRow() {
     row[static_cast<size_t>(action)] = Target(Callback::kRest);
   }
   row[static_cast<size_t>(Action::kRestartJob)] = Kill(kNone, Callback::kRest, kube::v1::JOB_PHASE_UNSPECIFIED);
-  row[static_cast<size_t>(Action::kResumeJob)] = Kill(kNone, Callback::kRest, kube::v1::JOB_PHASE_UNSPECIFIED);
+  // A job that runs again already is not resumed once more: upstream would kill what has succeeded, too.
+  row[static_cast<size_t>(Action::kResumeJob)] = Sync(Callback::kRest);
   row[static_cast<size_t>(Action::kEnqueueJob)] = Kill(kNone, Callback::kRest, kube::v1::JOB_PHASE_UNSPECIFIED);
   return row;
 }
@@ -94,10 +96,26 @@ constexpr std::array<Row, 11> kTable = {
 };
 
 Outcome Pend(JobPhase phase, const CallbackInput& in) {
-  const int64_t started = int64_t{in.counts.running()} + in.counts.succeeded() + in.counts.failed();
+  const int64_t started = int64_t{in.counts.running()} + in.counts.succeeded() + in.counts.failed() + in.unstartable;
   if (in.spec_min_available <= started) return {kube::v1::JOB_PHASE_RUNNING, "minAvailable pods have started"};
   return {phase, {}};
 }
+
+// What is told of the end of a job in which nothing is left to be done.
+struct EndRules {
+  std::string_view met;
+  std::string_view task_missed;
+  std::string_view min_success_missed;
+  std::string_view min_available_missed;
+};
+constexpr EndRules kAllFinished = {
+    "all pods finished", "all pods finished; a task has fewer successes than its minAvailable",
+    "all pods finished; fewer successes than minSuccess", "all pods finished; fewer successes than minAvailable"};
+static_assert(kRuleNoOtherStarts == "no other pod can start");
+constexpr EndRules kNoOtherStarts = {kRuleNoOtherStarts,
+                                     "no other pod can start; a task has fewer successes than its minAvailable",
+                                     "no other pod can start; fewer successes than minSuccess",
+                                     "no other pod can start; fewer successes than minAvailable"};
 
 Outcome Run(JobPhase phase, const CallbackInput& in) {
   const int64_t succeeded = in.counts.succeeded();
@@ -105,17 +123,18 @@ Outcome Run(JobPhase phase, const CallbackInput& in) {
   if (in.min_success && succeeded >= *in.min_success) {
     return {kube::v1::JOB_PHASE_COMPLETED, "minSuccess pods have succeeded"};
   }
-  if (succeeded + in.counts.failed() == in.total) {
+  if (succeeded + in.counts.failed() + in.unstartable == in.total) {
+    const EndRules& rules = in.unstartable == 0 ? kAllFinished : kNoOtherStarts;
     if (in.spec_min_available >= in.task_minimum) {
       for (const auto& task : in.tasks) {
         if (task.judged && task.succeeded < task.min_available) {
-          return {kube::v1::JOB_PHASE_FAILED, "all pods finished; a task has fewer successes than its minAvailable"};
+          return {kube::v1::JOB_PHASE_FAILED, rules.task_missed};
         }
       }
     }
-    if (in.min_success) return {kube::v1::JOB_PHASE_FAILED, "all pods finished; fewer successes than minSuccess"};
-    if (succeeded >= in.spec_min_available) return {kube::v1::JOB_PHASE_COMPLETED, "all pods finished"};
-    return {kube::v1::JOB_PHASE_FAILED, "all pods finished; fewer successes than minAvailable"};
+    if (in.min_success) return {kube::v1::JOB_PHASE_FAILED, rules.min_success_missed};
+    if (succeeded >= in.spec_min_available) return {kube::v1::JOB_PHASE_COMPLETED, rules.met};
+    return {kube::v1::JOB_PHASE_FAILED, rules.min_available_missed};
   }
   if (in.counts.pending() > in.total - in.spec_min_available) {
     return {kube::v1::JOB_PHASE_PENDING, "too many pods are pending for minAvailable"};

@@ -33,7 +33,12 @@ std::optional<Action> ParseAction(std::string_view name);
 bool IsTargeted(Action action);
 
 enum class Operation : uint8_t { kSyncJob, kKillJob, kKillTarget, kDrain, kNothing };
-enum class Retain : uint8_t { kNone, kSoft };  // Soft keeps Succeeded and Failed pods.
+// Which finished pods a full kill keeps.
+enum class Retain : uint8_t {
+  kNone,
+  kSucceeded,  // A resume: what failed is made anew.
+  kSoft,       // Succeeded and Failed ones.
+};
 enum class Callback : uint8_t {
   kPend,
   kRun,
@@ -59,7 +64,7 @@ bool IsDraining(kube::v1::JobPhase phase);  // Aborting, Terminating, Completing
 // Phases in which pods and what they need are made.
 bool MakesPods(kube::v1::JobPhase phase);  // Pending, Running, Restarting.
 
-// "Last retry": a full kill keeps what has finished, whatever was asked for.
+// "Last retry": a full kill that spends a retry keeps what has finished, as the job ends with it.
 bool IsLastRetry(int32_t retry_count, int32_t max_retry);
 
 // What the callbacks of 8.2 look at.
@@ -72,15 +77,20 @@ struct CallbackInput {
   int32_t max_retry = 3;
   int32_t retry_count = 0;
   kube::v1::PodCounts counts;
-  // In task order: those with minAvailable set and at least one counted pod have `judged`.
+  // Pods that can never be made, as what their task depends on has failed for good: as good as failed ones.
+  int64_t unstartable = 0;
+  // In task order: those with minAvailable set and at least one counted or unstartable pod have `judged`.
   struct Task {
     bool judged = false;
     int32_t min_available = 0;
     int32_t succeeded = 0;
   };
-  // Filled only when succeeded + failed == total: the walk costs one step per task.
+  // Filled only when succeeded + failed + unstartable == total: the walk costs one step per task.
   std::vector<Task> tasks;
 };
+
+// The rule of an end of a job some of whose tasks can never start begins with this.
+inline constexpr std::string_view kRuleNoOtherStarts = "no other pod can start";
 
 struct Outcome {
   kube::v1::JobPhase phase;  // The same as before: no change.

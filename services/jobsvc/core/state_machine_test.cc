@@ -30,7 +30,8 @@ std::string Describe(const Transition& t) {
   constexpr std::string_view kOperations[] = {"Sync", "Kill", "Target", "Drain", "-"};
   constexpr std::string_view kCallbacks[] = {"PEND", "RUN", "REST", "DRAIN", "goto", "retry", "-"};
   std::string text(kOperations[static_cast<int>(t.operation)]);
-  if (t.operation == Operation::kKillJob) text += t.retain == Retain::kSoft ? "(soft)" : "(none)";
+  if (t.operation == Operation::kKillJob)
+    text += t.retain == Retain::kSoft ? "(soft)" : t.retain == Retain::kSucceeded ? "(succeeded)" : "(none)";
   text += " ";
   text += kCallbacks[static_cast<int>(t.callback)];
   if (t.to != kEmpty) text += " " + std::string(kube::JobPhaseName(t.to));
@@ -99,7 +100,7 @@ const Cell kCells[] = {
     {"Restarting_RestartPartition", "Target REST"},
     {"Restarting_TerminateJob", "Kill(soft) goto Terminating"},
     {"Restarting_CompleteJob", "Kill(soft) goto Completing"},
-    {"Restarting_ResumeJob", "Kill(none) REST"},
+    {"Restarting_ResumeJob", "Sync REST"},
     {"Restarting_EnqueueJob", "Kill(none) REST"},
     {"Completing_SyncJob", "Drain DRAIN Completed"},
     {"Completing_AbortJob", "Drain DRAIN Completed"},
@@ -129,7 +130,7 @@ const Cell kCells[] = {
     {"Aborting_RestartPartition", "Drain DRAIN Aborted"},
     {"Aborting_TerminateJob", "Drain DRAIN Aborted"},
     {"Aborting_CompleteJob", "Drain DRAIN Aborted"},
-    {"Aborting_ResumeJob", "Kill(soft) goto Restarting"},
+    {"Aborting_ResumeJob", "Kill(succeeded) goto Restarting"},
     {"Aborting_EnqueueJob", "Drain DRAIN Aborted"},
     {"Aborted_SyncJob", "- -"},
     {"Aborted_AbortJob", "- -"},
@@ -139,7 +140,7 @@ const Cell kCells[] = {
     {"Aborted_RestartPartition", "- -"},
     {"Aborted_TerminateJob", "- -"},
     {"Aborted_CompleteJob", "- -"},
-    {"Aborted_ResumeJob", "Kill(soft) goto Restarting"},
+    {"Aborted_ResumeJob", "Kill(succeeded) goto Restarting"},
     {"Aborted_EnqueueJob", "- -"},
     {"Completed_SyncJob", "- -"},
     {"Completed_AbortJob", "- -"},
@@ -201,7 +202,11 @@ TEST(StateMachineTest, S40OnlyARestartOfTheJobKeepsNothing) {
       const Transition cell = Lookup(static_cast<JobPhase>(phase), action);
       if (cell.operation != Operation::kKillJob) continue;
       const bool restarts = action == Action::kRestartJob || cell.callback == Callback::kRest;
-      EXPECT_EQ(cell.retain, restarts ? Retain::kNone : Retain::kSoft) << phase << " " << ActionName(action);
+      const bool resumes = action == Action::kResumeJob;
+      EXPECT_EQ(cell.retain, restarts  ? Retain::kNone
+                             : resumes ? Retain::kSucceeded
+                                       : Retain::kSoft)
+          << phase << " " << ActionName(action);
     }
   }
 }

@@ -23,7 +23,9 @@ CallbackInput MakeCallbackInput(const DecideInput& in, const kube::v1::PodCounts
   input.max_retry = in.spec.max_retry();
   input.retry_count = retry_count;
   input.counts = counts;
-  if (int64_t{counts.succeeded()} + counts.failed() != input.total) return input;
+  // A refused job is made nothing for until it is mended, and a delayed action may make anew what has failed.
+  if (!in.invalid && in.deadlines.empty()) input.unstartable = in.pods.facts().unstartable();
+  if (int64_t{counts.succeeded()} + counts.failed() + input.unstartable != input.total) return input;
   const auto& tasks = in.pods.task_counts();
   for (int i = 0; i < in.spec.tasks_size() && static_cast<size_t>(i) < tasks.size(); ++i) {
     const auto& spec = in.spec.tasks(i);
@@ -32,7 +34,8 @@ CallbackInput MakeCallbackInput(const DecideInput& in, const kube::v1::PodCounts
     int32_t minimum = spec.has_min_available() ? spec.min_available() : replicas;
     if (in.invalid) minimum = std::min(minimum, replicas);
     input.task_minimum += minimum;
-    input.tasks.push_back({spec.has_min_available() && HasPods(task), minimum, task.succeeded});
+    const bool is_there = HasPods(task) || (input.unstartable > 0 && in.pods.facts().CanNeverStart(i));
+    input.tasks.push_back({spec.has_min_available() && is_there, minimum, task.succeeded});
   }
   return input;
 }

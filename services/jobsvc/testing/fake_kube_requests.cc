@@ -108,16 +108,14 @@ WriteResponse FakeKube::DeleteCollection(const WriteRequest& request) {
   const auto selector = kube::LabelSelector::Parse(request.delete_collection().label_selector());
   if (!selector.ok()) return Refused(400, "BadRequest", std::string(ToStd(selector.status().message())));
   const std::string& fields = request.delete_collection().field_selector();
-  if (!fields.empty() && fields != "status.phase!=Succeeded,status.phase!=Failed") {
-    return Refused(400, "BadRequest", fields);
-  }
+  const bool keeps_both = fields == "status.phase!=Succeeded,status.phase!=Failed";
+  const bool keeps_succeeded = keeps_both || fields == "status.phase!=Succeeded";
+  if (!fields.empty() && !keeps_succeeded) return Refused(400, "BadRequest", fields);
   std::vector<std::string> chosen;
   for (const auto& [key, pod] : pods_) {
     if (pod.namespace_() != request.namespace_() || !pod_bodies_.contains(key)) continue;
-    if (!fields.empty() &&
-        (pod.phase() == kube::v1::POD_PHASE_SUCCEEDED || pod.phase() == kube::v1::POD_PHASE_FAILED)) {
-      continue;
-    }
+    if (keeps_succeeded && pod.phase() == kube::v1::POD_PHASE_SUCCEEDED) continue;
+    if (keeps_both && pod.phase() == kube::v1::POD_PHASE_FAILED) continue;
     const json::value body = pod_bodies_.at(key);
     const json::value* labels = FindPath(body, {"metadata", "labels"});
     const bool matches = selector->Matches([&](std::string_view name) -> std::optional<std::string_view> {

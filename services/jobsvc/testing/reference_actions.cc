@@ -28,10 +28,10 @@ void ReferenceModel::Act(World& world) const {
   if (!IsLive(world) || (answer.version >= 0 && answer.version < world.version)) return;
   if (answer.due != 0 && !StillHolds(world, answer)) return;
   if (IsTargeted(answer.action)) return KillSome(world, answer);
+  if (answer.action == "ResumeJob") return;  // Of a job that is not aborted.
   const bool is_restarting = world.phase == kube::v1::JOB_PHASE_RESTARTING;
-  if (answer.action == "ResumeJob" && !is_restarting) return;
-  const bool restarts = answer.action == "RestartJob" || answer.action == "ResumeJob";
-  KillAll(world, /*keeps=*/!restarts || world.retries >= spec_.max_retry() - 1);
+  const bool restarts = answer.action == "RestartJob";
+  KillAll(world, /*keeps=*/!restarts || (!is_restarting && world.retries >= spec_.max_retry() - 1));
   if (answer.action == "AbortJob") world.phase = kube::v1::JOB_PHASE_ABORTED;
   if (answer.action == "TerminateJob") world.phase = kube::v1::JOB_PHASE_TERMINATED;
   if (answer.action == "CompleteJob") world.phase = kube::v1::JOB_PHASE_COMPLETED;
@@ -145,6 +145,23 @@ bool ReferenceModel::MayStart(const World& world, int task) const {
   return std::all_of(on.names().begin(), on.names().end(), is_ready);
 }
 
+// Nothing but a delayed action would make anew what has failed.
+bool ReferenceModel::CanNeverStart(const World& world, int task) const {
+  const kube::v1::DependsOn& on = spec_.tasks(task).depends_on();
+  if (on.names_size() == 0 || MayStart(world, task)) return false;
+  const auto is_lost = [&](const std::string& name) {
+    for (int t = 0; t < spec_.tasks_size(); ++t) {
+      if (spec_.tasks(t).name() != name) continue;
+      const std::vector<Cell>& cells = world.cells[static_cast<size_t>(t)];
+      const int lost = CountOf(cells, CanNeverStart(world, t) ? "f-" : "f");
+      return static_cast<int>(cells.size()) - lost < spec_.tasks(t).min_available();
+    }
+    return true;
+  };
+  if (on.names_size() > 1 && on.iteration() == "any") return std::all_of(on.names().begin(), on.names().end(), is_lost);
+  return std::any_of(on.names().begin(), on.names().end(), is_lost);
+}
+
 bool ReferenceModel::IsReady(const World& world, const std::string& task) const {
   for (int t = 0; t < spec_.tasks_size(); ++t) {
     if (spec_.tasks(t).name() != task) continue;
@@ -171,7 +188,7 @@ JobPhase ReferenceModel::Conclude(const World& world) const {
     total += static_cast<int>(cells.size());
     pending += CountOf(cells, "p");
     running += CountOf(cells, "r");
-    failed += CountOf(cells, "f");
+    failed += CountOf(cells, world.deadlines.empty() && CanNeverStart(world, t) ? "f-" : "f");
     succeeded += of_task;
     least += spec_.tasks(t).min_available();
     is_short = is_short || (!cells.empty() && of_task < spec_.tasks(t).min_available());

@@ -137,6 +137,7 @@ class ReferenceModel {
   void Make(World& world) const;
   bool MayStart(const World& world, int task) const;
   bool IsReady(const World& world, const std::string& task) const;
+  bool CanNeverStart(const World& world, int task) const;
   kube::v1::JobPhase Conclude(const World& world) const;
 
   const kube::v1::JobSpec& spec_;

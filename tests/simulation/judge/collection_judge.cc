@@ -2,6 +2,7 @@
 // status that was there when the API server chose its pods says which of them the kill covered.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <map>
 #include <string>
@@ -19,16 +20,19 @@ struct Pod {
   int64_t version = 0;
   absl::Time made;
   absl::Time finished = absl::InfiniteFuture();
+  bool failed = false;  // And not succeeded.
 };
 
 // What a job's status called for from then on.
 struct Rules {
   absl::Time since;
   int64_t version = 0;
-  int64_t below = 0;  // What has finished of older versions than this is deleted, too.
+  int64_t below = 0;         // What has finished of older versions than this is deleted, too,
+  int64_t failed_below = 0;  // and what has failed of older ones than this.
   std::string phase;
 
   bool kills_all() const { return !phase.empty() && !IsLivePhase(phase); }
+  int64_t kept_from(const Pod& pod) const { return pod.failed ? std::max(below, failed_below) : below; }
 };
 
 class CollectionJudge {
@@ -57,7 +61,9 @@ class CollectionJudge {
     const json::value* status = Find(request.body, "status");
     if (pod == pods_.end() || status == nullptr) return;
     const std::string_view phase = FindString(*status, "phase");
-    if (phase == "Succeeded" || phase == "Failed") pod->second.finished = std::min(pod->second.finished, request.time);
+    if (phase != "Succeeded" && phase != "Failed") return;
+    if (pod->second.finished == absl::InfiniteFuture()) pod->second.failed = phase == "Failed";
+    pod->second.finished = std::min(pod->second.finished, request.time);
   }
 
   void OnStatus(const kubesim::LoggedRequest& request) {
@@ -68,7 +74,10 @@ class CollectionJudge {
     Rules rules = history.empty() ? Rules() : history.back();
     rules.since = request.time;
     rules.version = FindInt(*status, "version", rules.version);
-    if (const json::value own = OwnStateIn(request); own.is_object()) rules.below = FindInt(own, "below");
+    if (const json::value own = OwnStateIn(request); own.is_object()) {
+      rules.below = FindInt(own, "below");
+      rules.failed_below = FindInt(own, "failedBelow");
+    }
     if (const std::string_view phase = PhaseOf(request); !phase.empty()) rules.phase = phase;
     history.push_back(std::move(rules));
   }
@@ -121,7 +130,8 @@ class CollectionJudge {
 
   // It would go by the version alone, and stays because it has finished.
   static bool IsRetained(const Pod& pod, const Rules& rules, absl::Time chosen) {
-    return pod.finished < chosen && pod.version >= rules.below && (rules.kills_all() || pod.version < rules.version);
+    return pod.finished < chosen && pod.version >= rules.kept_from(pod) &&
+           (rules.kills_all() || pod.version < rules.version);
   }
 
   void JudgePod(const Job& job, const std::string& uid, const Rules& rules, const kubesim::DeletedObject& deleted,
@@ -137,7 +147,9 @@ class CollectionJudge {
     // Nothing is made under such a name until the call is over.
     if (pod.made > request.chosen) return wrong("and was made after they had been chosen");
     if (pod.finished < request.chosen) {  // At that very moment: by its deletion.
-      if (pod.version >= rules.below) wrong(fmt::format("had finished in version {} and was to stay", pod.version));
+      if (pod.version >= rules.kept_from(pod)) {
+        wrong(fmt::format("had finished in version {} and was to stay", pod.version));
+      }
     } else if (!rules.kills_all() && pod.version >= rules.version) {
       wrong(fmt::format("is of version {} and was to stay", pod.version));
     }

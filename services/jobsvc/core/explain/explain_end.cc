@@ -67,6 +67,10 @@ void TellEnd(Telling& telling) {
   if (const std::string origin = OriginOf(in); !origin.empty()) message += fmt::format(": {}", origin);
   telling.Add(Cause::KIND_ENDED, "", std::move(message), AdviceAtTheEnd(telling)).set_since_ms(ended_ms);
   if (telling.phase() != kube::v1::JOB_PHASE_COMPLETED) TellFailedPods(telling);
+  // What was killed at the end of another kind is missing, too, and may have run.
+  if (in.entered_by != nullptr && in.entered_by->rule().starts_with(kRuleNoOtherStarts)) {
+    telling.Add(Cause::KIND_DEPENDENCY, "", WhyNeverStarted(in.effects.spec, in.effects.pods)).set_since_ms(ended_ms);
+  }
   if (!IsFinished(telling.phase()) || !in.effects.spec.has_ttl_seconds_after_finished()) return;
   if (ended_ms == 0) return;  // Nobody knows since when it is over.
   telling.Add(Cause::KIND_DEADLINE, "", "the job will be deleted, by ttlSecondsAfterFinished")

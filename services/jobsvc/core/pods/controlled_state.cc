@@ -14,15 +14,21 @@ namespace basalt::jobsvc {
 
 namespace {
 
-constexpr std::string_view kKnown[] = {"seq",     "nonce", "version", "kill",     "below",
-                                       "command", "done",  "objects", "deadlines"};
+constexpr std::string_view kKnown[] = {"seq",         "nonce",   "version", "kill",    "below",
+                                       "failedBelow", "command", "done",    "objects", "deadlines"};
+
+constexpr std::pair<Retain, std::string_view> kRetains[] = {
+    {Retain::kNone, "none"}, {Retain::kSucceeded, "succeeded"}, {Retain::kSoft, "soft"}};
 
 Kill ReadKill(const json::value& value) {
   Kill kill;
   kill.cause = FindString(value, "cause");
   kill.action = FindString(value, "action");
   kill.version = static_cast<int32_t>(FindInt(value, "version"));
-  kill.retain_soft = FindString(value, "retain") == "soft";
+  const std::string_view retain = FindString(value, "retain");
+  for (const auto& [value_of, word] : kRetains) {
+    if (retain == word) kill.retain = value_of;
+  }
   kill.group_uid = FindString(value, "group");
   if (const json::value* targets = Find(value, "targets"); targets != nullptr && targets->is_array()) {
     for (const json::value& uid : targets->as_array()) {
@@ -37,7 +43,9 @@ json::object WriteKill(const Kill& kill) {
   value["cause"] = kill.cause;
   value["action"] = kill.action;
   value["version"] = kill.version;
-  value["retain"] = kill.retain_soft ? "soft" : "none";
+  for (const auto& [retain, word] : kRetains) {
+    if (retain == kill.retain) value["retain"] = word;
+  }
   if (!kill.group_uid.empty()) value["group"] = kill.group_uid;
   if (!kill.targets.empty()) {
     json::array targets;
@@ -168,6 +176,7 @@ ControlledState ReadControlledState(const kube::v1::JobStatus& status) {
   state.overtaken = FindInt(value, "version", status.version()) != status.version();
   if (const json::value* kill = Find(value, "kill"); kill != nullptr && kill->is_object()) state.kill = ReadKill(*kill);
   state.delete_terminal_below = static_cast<int32_t>(FindInt(value, "below"));
+  state.delete_failed_below = static_cast<int32_t>(FindInt(value, "failedBelow"));
   state.last_command_uid = FindString(value, "command");
   if (const json::value* done = Find(value, "done"); done != nullptr && done->is_object()) {
     size_t left = kMostIndices;  // A few bytes can name any number of them.
@@ -205,6 +214,7 @@ void WriteControlledState(const ControlledState& state, kube::v1::JobStatus& sta
   value["version"] = status.version();
   if (state.kill) value["kill"] = WriteKill(*state.kill);
   if (state.delete_terminal_below != 0) value["below"] = state.delete_terminal_below;
+  if (state.delete_failed_below > state.delete_terminal_below) value["failedBelow"] = state.delete_failed_below;
   if (!state.last_command_uid.empty()) value["command"] = state.last_command_uid;
   json::object done;
   for (const auto& [task, indices] : state.done) {

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "basalt/kube/v1/kube.pb.h"
 #include "basalt/storage/v1/job_record.pb.h"
+#include "services/jobsvc/core/state_machine.h"
 
 namespace basalt::jobsvc {
 
@@ -21,7 +22,7 @@ struct Kill {
   std::string cause;    // For people: event and subject.
   std::string action;   // RestartJob, …
   int32_t version = 0;  // status.version that it led to.
-  bool retain_soft = false;
+  Retain retain = Retain::kNone;
   std::string group_uid;          // The PodGroup that goes with it; empty = none.
   std::set<std::string> targets;  // Pod UIDs of a targeted kill.
   friend bool operator==(const Kill&, const Kill&) = default;
@@ -32,6 +33,7 @@ struct ControlledState {
   std::string nonce;     // Tells two commits of the same number apart.
   std::optional<Kill> kill;
   int32_t delete_terminal_below = 0;  // Finished pods of older versions go: their kill retained nothing.
+  int32_t delete_failed_below = 0;    // Failed pods of older versions go: a resume makes them anew.
   std::string last_command_uid;
   std::map<std::string, std::set<int32_t>> done;  // Task -> indices that succeeded and whose pods were deleted.
   std::map<std::string, std::string>

@@ -15,7 +15,7 @@ TEST(ControlledStateTest, WhatIsWrittenIsReadAndWhatIsUnknownSurvives) {
   state.kill = Kill{.cause = "PodFailed pod x",
                     .action = "RestartJob",
                     .version = 2,
-                    .retain_soft = true,
+                    .retain = Retain::kSoft,
                     .group_uid = "g",
                     .targets = {"u1", "u2"}};
   state.delete_terminal_below = 2;

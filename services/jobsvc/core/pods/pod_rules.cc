@@ -1,5 +1,7 @@
 #include "services/jobsvc/core/pods/pod_rules.h"
 
+#include <algorithm>
+
 #include "common/base/planted.h"
 
 namespace basalt::jobsvc {
@@ -8,11 +10,18 @@ namespace {
 
 enum class Class : uint8_t { kNone, kPending, kRunning, kSucceeded, kFailed, kUnknown, kTerminating };
 
+// Pods of an older version than this go, by what has become of them.
+int32_t OldestKept(const PodEntry& entry, const PodRules& rules) {
+  if (!entry.terminal()) return rules.version;
+  const bool failed = entry.phase == kube::v1::POD_PHASE_FAILED;
+  return failed ? std::max(rules.delete_terminal_below, rules.delete_failed_below) : rules.delete_terminal_below;
+}
+
 Class Classify(PodPlace place, const PodEntry& entry, const PodRules& rules) {
   if (!entry.present()) return IsDone(entry, rules) ? Class::kSucceeded : Class::kNone;
   if (entry.has(kPodForeign)) return Class::kNone;
   // What a kill takes with it says nothing about the run that follows, whether it has finished or not.
-  if (entry.version < (entry.terminal() ? rules.delete_terminal_below : rules.version)) return Class::kTerminating;
+  if (entry.version < OldestKept(entry, rules)) return Class::kTerminating;
   if (!rules.targets.empty() && rules.targets.contains(entry.uid)) return Class::kTerminating;
   if (entry.has(kPodTerminating) && (place.task >= 0 || rules.kill_all)) return Class::kTerminating;
   if (place.task < 0) return Class::kNone;    // Of a task that the spec does not have: what a kill takes alone counts.
@@ -53,8 +62,7 @@ bool MustMark(PodPlace place, const PodEntry& entry, const PodRules& rules) {
 bool MustDelete(PodPlace place, const PodEntry& entry, const PodRules& rules) {
   if (!entry.present() || entry.has(kPodForeign) || entry.has(kPodTerminating)) return false;
   if (entry.has(kPodOutOfSync) || (BASALT_PLANTED("surplus_not_marked") && !place.indexed())) return true;
-  if (entry.terminal()) return entry.version < rules.delete_terminal_below;
-  return rules.kill_all || entry.version < rules.version;
+  return (rules.kill_all && !entry.terminal()) || entry.version < OldestKept(entry, rules);
 }
 
 void CountPod(PodPlace place, const PodEntry& entry, const PodRules& rules, int32_t sign, kube::v1::PodCounts& counts,

@@ -56,6 +56,7 @@ struct PodPlace {
 struct PodRules {
   int32_t version = 0;                // Live pods of an older one are deleted, and count as terminating until gone.
   int32_t delete_terminal_below = 0;  // Finished pods older than this are deleted too: their kill retained nothing.
+  int32_t delete_failed_below = 0;    // Failed pods older than this are deleted too: a resume makes them anew.
   bool kill_all = false;              // Draining, aborted and finished phases: no live pod stays.
   std::set<std::string> targets;      // UIDs named by a targeted kill.
   friend bool operator==(const PodRules&, const PodRules&) = default;

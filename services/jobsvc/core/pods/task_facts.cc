@@ -12,13 +12,19 @@ void TaskFacts::Reset(const std::vector<TaskShape>& tasks) {
   facts_.assign(tasks.size(), {});
   startable_.clear();
   untold_ = 0;
+  unstartable_ = 0;
   for (size_t task = 0; task < tasks.size(); ++task) {
     Fact& fact = facts_[task];
     fact.needed = tasks[task].needed;
     fact.any = tasks[task].any;
+    fact.replicas = tasks[task].replicas;
     fact.dependencies = static_cast<int32_t>(tasks[task].depends_on.size());
     for (const int32_t dependency : tasks[task].depends_on) {
-      if (dependency >= 0) facts_[dependency].dependents.push_back(static_cast<int32_t>(task));
+      if (dependency >= 0) {
+        facts_[dependency].dependents.push_back(static_cast<int32_t>(task));
+      } else {
+        ++fact.failed_dependencies;
+      }
     }
   }
   ForgetPods();
@@ -33,6 +39,7 @@ void TaskFacts::ForgetPods() {
 void TaskFacts::Follow(int32_t task, const TaskCounts& counts, int32_t more_missing) {
   Fact& fact = facts_[task];
   fact.missing += more_missing;
+  fact.failed = counts.failed;
   Compare(fact, counts);
   const bool ready = counts.ready >= fact.needed;
   if (ready != fact.ready) {
@@ -40,9 +47,28 @@ void TaskFacts::Follow(int32_t task, const TaskCounts& counts, int32_t more_miss
     for (const int32_t dependent : fact.dependents) {
       facts_[dependent].ready_dependencies += ready ? 1 : -1;
       NoteStartable(dependent);
+      NoteForGood(dependent);
     }
   }
   NoteStartable(task);
+  NoteForGood(task);
+}
+
+void TaskFacts::NoteForGood(int32_t task) {
+  Fact& fact = facts_[task];
+  const int32_t enough = fact.any ? fact.dependencies : 1;
+  fact.blocked_for_good = fact.dependencies > 0 && fact.failed_dependencies >= enough && !MayStart(task);
+  const int32_t unstartable = fact.blocked_for_good ? fact.missing : 0;
+  unstartable_ += unstartable - fact.unstartable;
+  fact.unstartable = unstartable;
+  const bool failed = fact.replicas - fact.failed - unstartable < fact.needed;
+  if (failed == fact.failed_for_good) return;
+  fact.failed_for_good = failed;
+  // A change goes one way along the dependencies, of which no task is its own: it ends.
+  for (const int32_t dependent : fact.dependents) {
+    facts_[dependent].failed_dependencies += failed ? 1 : -1;
+    NoteForGood(dependent);
+  }
 }
 
 void TaskFacts::Compare(Fact& fact, const TaskCounts& counts) {

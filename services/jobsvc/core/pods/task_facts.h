@@ -1,8 +1,9 @@
 #pragma once
 
 // What follows from the counters of the tasks of one job, kept task by task: whether the job's status says the same of
-// all of them (job spec 1.6), and of which of them pods may be made (9.7). A change of one task costs the same in a job
-// of any number of tasks, and where it becomes ready, or is so no more, one step for each that depends on it.
+// all of them (job spec 1.6), of which of them pods may be made (9.7), and of which of them none can be made any more,
+// because a task that they depend on has failed for good. A change of one task costs the same in a job of any number of
+// tasks, and where it becomes ready or fails for good, or is so no more, one step for each that depends on it.
 //
 // Owned by a PodSet, which tells of every change. Pure.
 #include <cstdint>
@@ -61,6 +62,12 @@ class TaskFacts {
   bool MissesPods(int32_t task) const { return static_cast<size_t>(task) < facts_.size() && facts_[task].missing > 0; }
   // Those that miss pods and may start, in order.
   const std::set<int32_t>& startable() const { return startable_; }
+  // So many of its pods have failed, or can never be made, that the others are fewer than tasks that depend on it need.
+  bool HasFailedForGood(int32_t task) const { return task < 0 || facts_[task].failed_for_good; }
+  // What it depends on is not ready, and never will be.
+  bool CanNeverStart(int32_t task) const { return facts_[task].blocked_for_good; }
+  // Missing pods of all tasks that can never start.
+  int64_t unstartable() const { return unstartable_; }
 
  private:
   struct Fact {
@@ -69,19 +76,28 @@ class TaskFacts {
     bool any = false;
     int32_t dependencies = 0;
     int32_t ready_dependencies = 0;
+    int32_t failed_dependencies = 0;  // For good.
     std::vector<int32_t> dependents;
+    int32_t replicas = 0;
     int32_t missing = 0;
-    bool is_told = false;  // The status names it, with these counters.
+    int32_t failed = 0;
+    bool failed_for_good = false;
+    bool blocked_for_good = false;
+    int32_t unstartable = 0;  // Counted in unstartable_.
+    bool is_told = false;     // The status names it, with these counters.
     TaskCounts told;
     bool differs = false;
   };
 
   void Compare(Fact& fact, const TaskCounts& counts);
   void NoteStartable(int32_t task);
+  // Whether it can never start, or has failed for good; and what follows for those that depend on it.
+  void NoteForGood(int32_t task);
 
   std::vector<Fact> facts_;
   std::set<int32_t> startable_;
   int64_t untold_ = 0;  // Tasks that differ, and names that are none of theirs.
+  int64_t unstartable_ = 0;
 };
 
 }  // namespace basalt::jobsvc
