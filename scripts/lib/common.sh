@@ -17,20 +17,46 @@ install_packages() {
   done <"$ROOT/scripts/packages.txt"
   command -v kubectl >/dev/null || missing+=(kubernetes-client)
   ((${#missing[@]} == 0)) && return 0
-  say "installing ${missing[*]}"
+  say "installing ${#missing[@]} packages: ${missing[*]}"
   local sudo=()
   ((EUID == 0)) || sudo=(sudo)
   "${sudo[@]}" apt-get update -qq
   "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
-# build PRESET [TARGET…]: configures once, then builds.
-build() {
+configure() {
   local preset=$1
-  shift
   local log=$ROOT/build/$preset/configure.log
   mkdir -p "${log%/*}"
   (cd "$ROOT" && cmake --preset "$preset" >"$log" 2>&1) ||
     { cat "$log" >&2; die "configuring the preset $preset failed"; }
+}
+
+# build PRESET [TARGET…]: configures once, then builds.
+build() {
+  local preset=$1
+  shift
+  configure "$preset"
   ninja -C "$ROOT/build/$preset" -j "$JOBS" --quiet "$@"
+}
+
+# The same for somebody who waits: how far it is, on a terminal in one line, in a pipe a line for each tenth.
+build_shown() {
+  local preset=$1 line percent last=-1
+  shift
+  configure "$preset"
+  NINJA_STATUS='@%p@' ninja -C "$ROOT/build/$preset" -j "$JOBS" "$@" 2>&1 | while IFS= read -r line; do
+    if [[ $line =~ ^@\ *([0-9]+)%@ ]]; then
+      percent=${BASH_REMATCH[1]}
+      if [[ -t 1 ]]; then
+        printf '\r   building: %3d %%' "$percent"
+      elif ((percent / 10 > last)); then
+        last=$((percent / 10))
+        printf '   building: %3d %%\n' "$percent"
+      fi
+    elif [[ $line != ninja:* || $line == *error* || $line == *failed* ]]; then
+      printf '%s\n' "$line"
+    fi
+  done
+  [[ ! -t 1 ]] || printf '\n'
 }
