@@ -22,7 +22,7 @@ function(basalt_binary name)
 endfunction()
 
 # LABELS: "unit" (the default) runs everywhere, "integration" starts servers in process, "e2e" starts processes,
-# "simulation" runs thousands of seeds, "seeds" a hundred of them. "threads" stands beside one of them: the test has
+# "seeds" runs a hundred seeds of the simulation, "long" thousands, and what else is rare. "threads" stands beside one of them: the test has
 # several threads of its own. Under ASan with UBSan run unit, seeds and threads; under TSan what has more than one
 # thread: in the others there is nothing that could race.
 add_custom_target(sanitized_tests)
