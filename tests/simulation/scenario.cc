@@ -9,6 +9,7 @@
 #include "tests/simulation/faults/fault_plan.h"
 #include "tests/simulation/faults/replacement.h"
 #include "tests/simulation/judge/judge.h"
+#include "tests/simulation/story.h"
 
 namespace basalt::simulation {
 namespace {
@@ -120,23 +121,6 @@ void ReadLog(const kubesim::ApiServer& api, Probes& probes) {
   }
 }
 
-void Print(SimSuite& suite, absl::Time begin) {
-  auto event = suite.events().begin();
-  const auto print_events = [&](absl::Time until) {
-    for (; event != suite.events().end() && event->time <= until; ++event) {
-      fmt::print("{} ---- {}\n", absl::FormatDuration(event->time - begin), event->what);
-    }
-  };
-  for (const kubesim::LoggedRequest& request : suite.api().log()) {
-    print_events(request.time);
-    fmt::print("{} {} {} {} {}/{} {} {}{}{} {}\n", absl::FormatDuration(request.time - begin), request.user_agent,
-               request.verb, request.resource, request.ns, request.name, request.subresource, request.status,
-               request.dropped_request ? " request lost" : "", request.dropped_answer ? " answer lost" : "",
-               request.resource == "pods" && request.verb == "create" ? std::string() : ToText(request.body));
-  }
-  print_events(absl::InfiniteFuture());
-}
-
 // Mostly few, so that a seed stays cheap; one of each is the most common.
 int PickReplicas(Random& random) {
   const uint64_t of_hundred = random.Uniform(100);
@@ -223,7 +207,7 @@ Outcome RunScenario(const ScenarioOptions& options) {
     outcome.violations.push_back(fmt::format("{} is {} and stays so", job.name, suite.PhaseOf(job.name, job.uid)));
   }
   Judge(suite, jobs, options.faults ? faults_end : begin, outcome.violations, outcome.probes);
-  if (options.print) Print(suite, begin);
+  if (options.tells_story) outcome.story = StoryOf(suite, jobs, begin);
   outcome.trace = suite.TraceHash();
   outcome.simulated = suite.time().Now() - begin;
   outcome.steps = suite.time().steps();

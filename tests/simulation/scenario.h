@@ -16,7 +16,7 @@ struct ScenarioOptions {
   uint64_t seed = 1;
   bool faults = true;
   int max_jobs = 4;
-  bool print = false;  // Every request to the API server, to standard output.
+  bool tells_story = false;
 };
 
 struct Outcome {
@@ -26,6 +26,7 @@ struct Outcome {
   uint64_t steps = 0;
   size_t requests = 0;
   Probes probes;
+  std::vector<std::string> story;  // As story.h has it, with `tells_story`.
 };
 
 Outcome RunScenario(const ScenarioOptions& options);

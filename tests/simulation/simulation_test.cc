@@ -1,6 +1,6 @@
 // Seeds of the whole suite. `simulation_test --seeds A..B` runs a range and prints each seed that fails and the seeds
-// per second; `--seed N` runs one (`--quiet-seed N` without faults) and prints every request; `--hash N` prints only
-// the hash of its trace. Without arguments it is an ordinary test.
+// per second; `--trace N` runs one (`--quiet-trace N` without faults) and tells its story; `--hash N` prints only the
+// hash of its requests. Without arguments it is an ordinary test.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -105,12 +105,13 @@ int main(int argc, char** argv) {
     }
     return basalt::simulation::RunSeeds(from, to);
   }
-  const bool quiet = argc == 3 && std::string_view(argv[1]) == "--quiet-seed";
-  if (argc == 3 && (quiet || std::string_view(argv[1]) == "--seed" || std::string_view(argv[1]) == "--hash")) {
+  const bool quiet = argc == 3 && std::string_view(argv[1]) == "--quiet-trace";
+  if (argc == 3 && (quiet || std::string_view(argv[1]) == "--trace" || std::string_view(argv[1]) == "--hash")) {
     uint64_t seed = 0;
     if (!basalt::simulation::ParseNumber(argv[2], seed)) return 2;
     const basalt::simulation::Outcome outcome = basalt::simulation::RunScenario(
-        {.seed = seed, .faults = !quiet, .print = std::string_view(argv[1]) != "--hash"});
+        {.seed = seed, .faults = !quiet, .tells_story = std::string_view(argv[1]) != "--hash"});
+    for (const std::string& line : outcome.story) std::printf("%s\n", line.c_str());
     std::printf("%016llx\n", static_cast<unsigned long long>(outcome.trace));
     for (const std::string& violation : outcome.violations) std::printf("%s\n", violation.c_str());
     return outcome.violations.empty() ? 0 : 1;
