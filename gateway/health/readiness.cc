@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "common/obs/log.h"
-#include "gateway/kube/write/kube_request.h"
+#include "gateway/kube/refusal.h"
 
 namespace basalt::gateway {
 namespace {

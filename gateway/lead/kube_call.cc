@@ -6,7 +6,7 @@
 
 #include "common/base/status.h"
 #include "common/kube/text.h"
-#include "gateway/kube/write/kube_request.h"
+#include "gateway/kube/refusal.h"
 
 namespace basalt::gateway {
 namespace {
@@ -30,8 +30,7 @@ KubeAnswer Read(absl::StatusOr<http::Response> result) {
   answer.why = answer.error.message().empty() ? fmt::format("the API server answered {}", result->status)
                                               : answer.error.message();
   answer.come_again = absl::Milliseconds(answer.error.retry_after_ms());
-  const bool overloaded = result->status == 429 || (result->status == 503 && answer.error.retry_after_ms() > 0);
-  if (overloaded) {
+  if (IsComeAgain(answer.error)) {
     answer.outcome = kUnsent;
   } else if (result->status >= 400 && result->status < 500) {
     answer.outcome = kRefused;

@@ -127,6 +127,7 @@ void ApiServer::Dispatch(const std::shared_ptr<Exchange>& exchange) {
   exchange->drop_answer = verdict.drop_answer;
   exchange->injected_code = verdict.code;
   exchange->retry_after_seconds = verdict.retry_after_seconds;
+  exchange->injected_by_admission = verdict.admission;
   // A server that gives a request up does nothing of it any more.
   const bool too_late = info.timeout < std::max(verdict.delay, kFastest);
   const absl::Duration delay = too_late ? info.timeout : verdict.delay;
@@ -157,7 +158,12 @@ void ApiServer::HandleResource(const std::shared_ptr<Exchange>& shared) {
   Exchange& exchange = *shared;
   const RequestInfo& info = *exchange.info;
   if (exchange.injected_code != 0) {
-    Send(exchange, FaultStatus(exchange.injected_code, exchange.retry_after_seconds));
+    const absl::Status fault = FaultStatus(exchange.injected_code, exchange.retry_after_seconds);
+    if (exchange.injected_code != 429 || exchange.injected_by_admission) {
+      Send(exchange, fault);
+    } else {
+      SendTooManyRequests(exchange, fault);
+    }
     return;
   }
   if (info.verb == "watch") {
@@ -309,6 +315,17 @@ void ApiServer::SendText(Exchange& exchange, int code, std::string_view text) {
     return;
   }
   exchange.writer->Whole(code, MakeHeaders("text/plain; charset=utf-8"), text);
+}
+
+void ApiServer::SendTooManyRequests(Exchange& exchange, const absl::Status& fault) {
+  if (IsWrite(exchange.info->verb)) Log(exchange, fault);
+  if (exchange.drop_answer) {
+    exchange.writer.reset();
+    return;
+  }
+  http::Headers headers = MakeHeaders("text/plain; charset=utf-8");
+  headers.emplace_back("Retry-After", std::to_string(RetryAfterSeconds(fault)));
+  exchange.writer->Whole(429, headers, "Too many requests, please try again later.\n");
 }
 
 void ApiServer::Log(const Exchange& exchange, const absl::StatusOr<Answer>& answer) {

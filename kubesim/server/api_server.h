@@ -88,6 +88,8 @@ class ApiServer : public http::Handler {
   void SendList(Exchange& exchange, const std::vector<RevisionPtr>& items, const ListMetadata& metadata);
   void SendDocument(Exchange& exchange, int code, const json::value& document, std::string_view content_type = {});
   void SendText(Exchange& exchange, int code, std::string_view text);
+  // As API Priority and Fairness refuses: in plain text.
+  void SendTooManyRequests(Exchange& exchange, const absl::Status& fault);
   http::Headers MakeHeaders(std::string_view content_type = {}) const;
   void Log(const Exchange& exchange, const absl::StatusOr<Answer>& answer);
   void Seed();

@@ -20,6 +20,7 @@ struct ApiServer::Exchange {
   bool dropped_request = false;
   int injected_code = 0;
   int retry_after_seconds = 0;
+  bool injected_by_admission = false;
   std::unique_ptr<CollectionDeletion> deletion;  // While a collection is being deleted.
 };
 

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "common/base/status.h"
+#include "gateway/kube/refusal.h"
 #include "gateway/route/object_ref.h"
 
 namespace basalt::gateway {
@@ -18,6 +18,11 @@ constexpr int kShortLists = 2;
 
 bool IsExpired(const v1::KubeError& error) {
   return error.code() == 410 || error.reason() == "Expired" || error.reason() == "Gone";
+}
+
+// How long this watch waits because the server asks for it, before jitter of up to half as long again.
+absl::Duration PauseOf(const v1::KubeError& error) {
+  return std::min(absl::Milliseconds(error.retry_after_ms()), kLongestPause / 1.5);
 }
 
 absl::Status ToStatus(const v1::KubeError& error) {
@@ -174,12 +179,7 @@ void Reflector::OnChunk(std::string_view data) {
 void Reflector::OnEnd(const absl::Status& status) {
   call_.reset();
   if (status_ != 0 && status_ != 200) {
-    v1::KubeError error = DecodeStatusError(status_, body_);
-    int64_t seconds = 0;
-    const std::string_view header = http::FindHeader(headers_, "Retry-After");
-    std::from_chars(header.data(), header.data() + header.size(), seconds);
-    error.set_retry_after_ms(std::max(error.retry_after_ms(), std::clamp<int64_t>(seconds, 0, 600) * 1000));
-    return HandleRefusal(error);
+    return HandleRefusal(ReadRefusal({.status = status_, .headers = headers_, .body = body_}));
   }
   if (phase_ == Phase::kPage && status.ok()) return HandlePage();
   StreamEnded(status);
@@ -284,7 +284,7 @@ void Reflector::HandleRefusal(const v1::KubeError& error) {
     return RetryLater(ToStatus(error));
   }
   if (phase_ == Phase::kWatch) return HandleWatchError(error);
-  RetryLater(ToStatus(error), absl::Milliseconds(error.retry_after_ms()));
+  RetryLater(ToStatus(error), PauseOf(error));
 }
 
 void Reflector::HandleWatchError(const v1::KubeError& error) {
@@ -297,8 +297,7 @@ void Reflector::HandleWatchError(const v1::KubeError& error) {
   // A server that is starting, ending or has too much to do says nothing about the version; a list would cost it more.
   const bool busy = error.code() == 429 || error.code() == 503 || error.code() == 401;
   if (!busy && ++failed_watches_ >= kFailedWatches) resource_version_ = 0;
-  const absl::Duration pause = absl::Milliseconds(error.retry_after_ms());
-  RetryLater(ToStatus(error), pause * (1.0 + 0.5 * random_.Unit()));
+  RetryLater(ToStatus(error), PauseOf(error) * (1.0 + 0.5 * random_.Unit()));
 }
 
 void Reflector::StreamEnded(const absl::Status& status) {

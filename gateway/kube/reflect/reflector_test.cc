@@ -296,6 +296,29 @@ TEST_F(ReflectorTest, RetryAfterIsHonoured) {
   EXPECT_EQ(client_.started(), 2U) << "up to half as long again: not all watches at once";
 }
 
+TEST_F(ReflectorTest, NoAnswerHoldsUpAWatchForLongerThanHalfAMinute) {
+  const std::string_view tomorrow =
+      R"({"kind":"Status","code":429,"reason":"TooManyRequests","details":{"retryAfterSeconds":86400}})";
+  const std::string_view page = "<html>503</html>";
+  for (const auto& [code, body] : {std::pair(429, tomorrow), std::pair(503, page)}) {
+    for (const bool while_watching : {false, true}) {
+      SimTime time;
+      SimLoop loop(time, "g");
+      ScriptedClient client;
+      LoggingSink sink;
+      Reflector reflector(loop, client, random_, options_, sink);
+      reflector.Start();
+      if (while_watching) client.last().Answer(200, Page(5, {}));
+      const size_t before = client.started();
+      client.last().Answer(code, body, {{"Retry-After", "86400"}});
+      time.Advance(absl::Seconds(10));
+      EXPECT_EQ(client.started(), before) << code;
+      time.Advance(absl::Seconds(20));
+      EXPECT_EQ(client.started(), before + 1) << code;
+    }
+  }
+}
+
 TEST_F(ReflectorTest, AServerThatIsBusyOrStartingCostsNoList) {
   for (const int code : {429, 503, 401}) {
     SimTime time;

@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <charconv>
-
 #include "common/base/excerpt.h"
 #include "common/base/json.h"
 #include "common/base/status.h"
@@ -163,13 +160,6 @@ std::string Plain(std::string_view name) {
   return plain;
 }
 
-// A JSON patch whose test of identity failed comes back as a 422 without a field.
-bool IsFailedIdentityTest(const v1::KubeError& error) {
-  return error.message().find("test") != std::string::npos &&
-         (error.message().find("/metadata/uid") != std::string::npos ||
-          error.message().find("/metadata/resourceVersion") != std::string::npos);
-}
-
 }  // namespace
 
 absl::StatusOr<std::string> CollectionPath(const v1::Resource& resource, std::string_view ns) {
@@ -236,29 +226,6 @@ absl::StatusOr<KubeRequest> PrepareGet(const v1::GetRequest& request, std::strin
   out.headers = {{"Accept", "application/json"}, {"User-Agent", std::string(product)}};
   out.kind = KindOf(request.resource().group(), request.resource().plural());
   return out;
-}
-
-v1::KubeError ReadRefusal(const http::Response& response) {
-  v1::KubeError error = DecodeStatusError(response.status, response.body);
-  const std::string_view header = http::FindHeader(response.headers, "Retry-After");
-  int64_t seconds = 0;
-  if (!header.empty() && std::from_chars(header.data(), header.data() + header.size(), seconds).ec == std::errc()) {
-    // 1 ms stands for "at once": 0 means that there was no such header.
-    error.set_retry_after_ms(
-        std::max<int64_t>({error.retry_after_ms(), std::clamp<int64_t>(seconds, 0, 600) * 1000, 1}));
-  }
-  if (error.code() == 422) {
-    const bool uid = std::find(error.fields().begin(), error.fields().end(), "metadata.uid") != error.fields().end();
-    if (uid || IsFailedIdentityTest(error)) error.set_reason("Conflict");
-  }
-  return error;
-}
-
-bool IsMissingRight(const v1::KubeError& error) {
-  // RBAC's own sentence: `pods is forbidden: User "x" cannot create resource "pods" in API group "" …`.
-  const std::string_view said = error.message();
-  return error.code() == 403 && said.find("User \"") != said.npos && said.find("\" cannot ") != said.npos &&
-         said.find(" resource \"") != said.npos;
 }
 
 absl::StatusOr<v1::WriteResponse> ReadWritten(const v1::WriteRequest& request, const http::Response& response,

@@ -34,13 +34,6 @@ absl::StatusOr<std::string> CollectionPath(const v1::Resource& resource, std::st
 // "basalt-gateway/1.2 (jobsvc-0/f3a slot 17 epoch 4)": so the API server's own log says who wrote, and as what.
 std::string WriterOf(std::string_view product, const v1::Owner& owner);
 
-// A refusal with Retry-After taken from the headers, too. A 422 on metadata.uid is another object, like a 409: its
-// reason becomes Conflict.
-v1::KubeError ReadRefusal(const http::Response& response);
-
-// Whether a refusal is RBAC's: the same code stands for quotas, admission and namespaces that end.
-bool IsMissingRight(const v1::KubeError& error);
-
 // The answer of a write that was carried out (2xx). INVALID_ARGUMENT where it cannot be read.
 absl::StatusOr<v1::WriteResponse> ReadWritten(const v1::WriteRequest& request, const http::Response& response,
                                               Decoder& decoder);

@@ -145,50 +145,6 @@ TEST(PrepareWriteTest, WhatBreaksARuleIsRefusedByItsField) {
   }
 }
 
-TEST(ReadRefusalTest, AnotherUidIsAConflict) {
-  const auto reason = [](int status, const std::string& body) {
-    return ReadRefusal({.status = status, .headers = {}, .body = body}).reason();
-  };
-  EXPECT_EQ(reason(422, R"({"reason":"Invalid","details":{"causes":[{"field":"metadata.uid"}]}})"), "Conflict");
-  EXPECT_EQ(reason(422, R"({"reason":"Invalid","details":{"causes":[{"field":"spec.a"}]}})"), "Invalid");
-  EXPECT_EQ(reason(422, R"({"reason":"Invalid","message":"testing value /metadata/uid failed: test failed"})"),
-            "Conflict");
-  EXPECT_EQ(reason(409, R"({"reason":"Conflict","message":"Precondition failed: UID in precondition"})"), "Conflict");
-  EXPECT_EQ(reason(409, R"({"reason":"AlreadyExists"})"), "AlreadyExists");
-}
-
-TEST(ReadRefusalTest, RetryAfterComesFromHeaderOrBody) {
-  EXPECT_EQ(ReadRefusal({.status = 429, .headers = {{"retry-after", "3"}}, .body = ""}).retry_after_ms(), 3000);
-  EXPECT_EQ(ReadRefusal({.status = 429, .headers = {{"Retry-After", "0"}}, .body = ""}).retry_after_ms(), 1);
-  EXPECT_EQ(ReadRefusal({.status = 429, .headers = {{"Retry-After", "soon"}}, .body = ""}).retry_after_ms(), 0);
-  EXPECT_EQ(
-      ReadRefusal({.status = 503, .headers = {}, .body = R"({"details":{"retryAfterSeconds":2}})"}).retry_after_ms(),
-      2000);
-}
-
-TEST(IsMissingRightTest, OnlyRbacsOwnRefusalIsAMissingRight) {
-  const struct {
-    int code;
-    std::string_view message;
-    bool missing;
-  } cases[] = {
-      {403,
-       R"(pods is forbidden: User "system:serviceaccount:a:b" cannot create resource "pods" in API group "" in)"
-       R"( the namespace "default")",
-       true},
-      {403, R"(pods "p" is forbidden: exceeded quota: q, requested: pods=1, used: pods=4, limited: pods=4)", false},
-      {403, R"(pods "p" is forbidden: unable to create new content in namespace n because it is being terminated)",
-       false},
-      {409, R"(User "x" cannot create resource "pods")", false},
-  };
-  for (const auto& c : cases) {
-    v1::KubeError error;
-    error.set_code(c.code);
-    error.set_message(std::string(c.message));
-    EXPECT_EQ(IsMissingRight(error), c.missing) << c.message;
-  }
-}
-
 TEST(ReadWrittenTest, TellsADeletionThatLingersFromOneThatIsDone) {
   const std::string deleting = R"("name":"p","uid":"u","deletionTimestamp":"2026-01-02T15:04:05Z")";
   const std::vector<std::pair<std::string, bool>> cases = {

@@ -9,6 +9,7 @@
 #include "common/base/status_macros.h"
 #include "common/http/failure.h"
 #include "common/kube/text.h"
+#include "gateway/kube/refusal.h"
 
 namespace basalt::gateway {
 namespace {
@@ -158,6 +159,10 @@ void KubeWriter::Pump() {
     Drop([](const v1::WriteRequest&) { return true; }, kNoLeader);
     std::erase_if(ready_, [](const auto& queue) { return queue.first != kReads; });
   }
+  for (; !held_.empty() && held_.begin()->first <= now; held_.erase(held_.begin())) {
+    const auto op = ops_.find(held_.begin()->second);
+    if (op != ops_.end()) ready_[op->second->replica].push_front(op->first);
+  }
   while (now >= paused_until_ && static_cast<double>(in_flight_ + 1) <= limit_ && !ready_.empty() &&
          rate_.Allows(now)) {
     auto replica = too_late || too_early ? ready_.find(kReads) : ready_.upper_bound(turn_);
@@ -180,6 +185,7 @@ void KubeWriter::Pump() {
   } else if (!ready_.empty() && !rate_.Allows(now)) {
     wake = std::min(wake, rate_.Next());
   }
+  if (!held_.empty()) wake = std::min(wake, held_.begin()->first);
   if (writes_ > writes_in_flight_) wake = std::min(wake, too_early ? std::min(from_, until_) : until_);
   timer_ = loop_.RunAt(wake, [this] {
     timer_ = kNoTimer;
@@ -260,11 +266,12 @@ void KubeWriter::OnAnswer(OpId id, absl::StatusOr<http::Response> result) {
     }
   } else if (late) {
     Slower(op);
-    Resend(op, absl::ZeroDuration());
+    Resend(op);
   } else if (absl::IsUnavailable(result.status()) ||
              (op.get_done != nullptr && !absl::IsResourceExhausted(result.status()))) {
     if (absl::IsDeadlineExceeded(result.status())) Slower(op);
-    Resend(op, connect_back_off_.Next(random_));
+    PauseAll(connect_back_off_.Next(random_));
+    Resend(op);
   } else {
     if (absl::IsDeadlineExceeded(result.status())) Slower(op);
     // An answer over the bound: the write was carried out, what it made is not known.
@@ -277,16 +284,22 @@ void KubeWriter::OnAnswer(OpId id, absl::StatusOr<http::Response> result) {
 
 void KubeWriter::OnRefused(Op& op, const http::Response& response) {
   v1::KubeError error = ReadRefusal(response);
-  const bool overloaded = error.code() == 429 || (error.code() == 503 && error.retry_after_ms() > 0);
-  if (overloaded) {
-    Slower(op);
-    const absl::Duration pause =
-        error.retry_after_ms() > 0 ? absl::Milliseconds(error.retry_after_ms()) : kDefaultPause;
+  if (IsComeAgain(error)) {
+    absl::Duration pause = error.retry_after_ms() > 0 ? absl::Milliseconds(error.retry_after_ms()) : kDefaultPause;
+    pause *= 1.0 + 0.1 * random_.Unit();
     op.refusal = std::move(error);
-    return Resend(op, pause * (1.0 + 0.1 * random_.Unit()));
+    if (!IsOfServer(response.body)) return Resend(op, pause);
+    Slower(op);
+    PauseAll(std::min(pause, kLongestPause));
+    return Resend(op);
   }
-  if (error.code() == 401 || (IsMissingRight(error) && loop_.Now() - lost_ < options_.starting)) {
-    // Nothing of it was done. Who we are and what we may do can be put right within its time.
+  if (error.code() == 401) {
+    // Nothing of it was done, nor would be of another. Who we are can be put right within its time.
+    op.refusal = std::move(error);
+    PauseAll(connect_back_off_.Next(random_));
+    return Resend(op);
+  }
+  if (IsMissingRight(error) && loop_.Now() - lost_ < options_.starting) {
     op.refusal = std::move(error);
     return Resend(op, connect_back_off_.Next(random_));
   }
@@ -307,13 +320,19 @@ void KubeWriter::Slower(const Op& op) {
   limit_ = std::max<double>(options_.min_parallel, limit_ / 2);
 }
 
+void KubeWriter::PauseAll(absl::Duration pause) { paused_until_ = std::max(paused_until_, loop_.Now() + pause); }
+
 void KubeWriter::Resend(Op& op, absl::Duration pause) {
-  paused_until_ = std::max(paused_until_, loop_.Now() + pause);
-  if (paused_until_ + kLeast > op.deadline) {
+  const absl::Time from = loop_.Now() + pause;
+  if (std::max(from, paused_until_) + kLeast > op.deadline) {
     if (op.refusal.code() != 0) return FinishRefused(op, op.refusal);
     return Finish(op, NotSent("no connection within its time"));
   }
-  ready_[op.replica].push_front(op.id);
+  if (pause > absl::ZeroDuration()) {
+    held_.emplace(from, op.id);
+  } else {
+    ready_[op.replica].push_front(op.id);
+  }
 }
 
 std::unique_ptr<KubeWriter::Op> KubeWriter::Remove(Op& op) {

@@ -3,10 +3,13 @@
 // Everything that is sent to the API server but lists and watches. Rules: correctness 4.
 //
 // Writes of one object go out one after the other, in the order of their calls; replicas take turns; how many are under
-// way at once follows what the server bears (additive increase, halved by 429, by 503 with Retry-After and by
-// time-outs), and how many go out in a second what the operator allows. Resent, within the write's own time, is only
-// what surely was not carried out: not sent, or answered 401, 429, 503 with Retry-After, or 403 by a server that
-// has just started.
+// way at once follows what the server bears (additive increase, halved by its own flow control and by time-outs), and
+// how many go out in a second what the operator allows. Resent, within the write's own time, is only what surely was
+// not carried out: not sent, or answered 401, 429, 503 with Retry-After, or 403 by a server that has just started.
+//
+// How long a refusal holds up what: the server's own flow control (IsOfServer) holds up everything, for 30 s at most. A
+// refusal of one request, by an admission webhook for example, holds up that request and the later writes of its
+// object, each within its own time.
 //
 // Confined to one loop. `done` runs on it, exactly once, never before the call returns, and not after the writer is
 // destroyed; it may call the writer. The client and the clock outlive it.
@@ -117,7 +120,10 @@ class KubeWriter {
   absl::Duration LongestAttempt(const Op& op, absl::Time send_by) const;
   void OnAnswer(OpId id, absl::StatusOr<http::Response> result);
   void OnRefused(Op& op, const http::Response& response);
-  void Resend(Op& op, absl::Duration pause);
+  // Nothing goes out for so long.
+  void PauseAll(absl::Duration pause);
+  // Sends the request again after `pause`, others meanwhile; ends it where its time does not last that long.
+  void Resend(Op& op, absl::Duration pause = absl::ZeroDuration());
   void Slower(const Op& op);
   void ExpireWaiting();
   // Each ends the op: it is gone afterwards.
@@ -141,6 +147,7 @@ class KubeWriter {
   Room room_;
   std::map<std::string, std::deque<OpId>> objects_;  // Writes of one object; the first may be under way.
   std::map<std::string, std::deque<OpId>> ready_;    // By replica. May hold ids that have ended.
+  std::set<std::pair<absl::Time, OpId>> held_;       // Sent again from then on. May hold ids that have ended.
   std::string turn_;                                 // The replica that was served last.
   std::set<std::pair<absl::Time, OpId>> deadlines_;  // Of all that is not under way.
   std::map<ObjectKind, Decoder> decoders_;

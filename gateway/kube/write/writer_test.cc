@@ -209,6 +209,85 @@ TEST_F(WriterTest, RetryAfterPausesEverythingAndHalvesOnce) {
   EXPECT_EQ(writer().in_flight(), 4U);
 }
 
+// As a Status, from a webhook for example.
+std::string Later(int code, int seconds) {
+  return fmt::format(R"({{"kind":"Status","code":{},"reason":"TooManyRequests","message":"denied the request: later",)"
+                     R"("details":{{"retryAfterSeconds":{}}}}})",
+                     code, seconds);
+}
+
+TEST_F(WriterTest, AWebhookThatSaysComeAgainTomorrowHoldsUpWhatItRefusedAndNothingElse) {
+  options_.first_parallel = 8;
+  for (const int code : {429, 503}) {
+    const std::string bad = fmt::format("bad {}", code);
+    const std::string good = fmt::format("good {}", code);
+    const size_t before = client_.started();
+    Patch(bad, "hooked");
+    Patch(bad + " again", "hooked");
+    Of(bad).Answer(code, Later(code, 86400), {{"Retry-After", "86400"}});
+    time_.Settle();
+    EXPECT_EQ(Result(bad), std::to_string(code)) << "its own time is shorter";
+    EXPECT_EQ(results_.at(bad)->error().retry_after_ms(), 86'400'000);
+    Patch(good, "other");
+    EXPECT_EQ(Open(), (Tags{bad + " again", good})) << "at once";
+    EXPECT_EQ(client_.started(), before + 3);
+    Answer(good);
+    EXPECT_EQ(Result(good), "ok");
+    Of(bad + " again").Answer(200, R"({"metadata":{"name":"x","uid":"u","resourceVersion":"8"}})");
+    time_.Settle();
+    EXPECT_EQ(writer().parallel(), 8) << "a webhook says nothing about what the server bears";
+  }
+}
+
+TEST_F(WriterTest, WhatIsToComeAgainSoonIsSentAgainAndItsObjectWaitsWhileOthersGoOn) {
+  Patch("a1", "a");
+  Patch("a2", "a");
+  Patch("b1", "b");
+  Of("a1").Answer(429, Later(429, 2), {{"Retry-After", "2"}});
+  time_.Settle();
+  Answer("b1");
+  Patch("b2", "b");
+  EXPECT_EQ(Open(), Tags{"b2"});
+  time_.Advance(absl::Milliseconds(1900));
+  EXPECT_EQ(Open(), Tags{"b2"});
+  time_.Advance(absl::Milliseconds(400));
+  EXPECT_EQ(Open(), (Tags{"b2", "a1"})) << "without anybody's call";
+  Answer("a1");
+  Answer("a2");
+  EXPECT_EQ(Result("a2"), "ok");
+}
+
+TEST_F(WriterTest, AWriteThatWaitsToComeAgainIsDroppedWithItsSlot) {
+  Patch("a", "a", "old");
+  Of("a").Answer(429, Later(429, 2), {{"Retry-After", "2"}});
+  time_.Settle();
+  writer().DropWaiting([](const v1::WriteRequest& w) { return w.owner().member().replica() == "old"; });
+  time_.Advance(absl::Seconds(5));
+  EXPECT_EQ(Result("a"), "UNAVAILABLE");
+  EXPECT_EQ(client_.started(), 1U);
+}
+
+TEST_F(WriterTest, OneAnswerStopsEverythingForHalfAMinuteAtMost) {
+  Patch("refused", "a");
+  Answer("refused", 429, {{"Retry-After", "86400"}});
+  EXPECT_EQ(Result("refused"), "429");
+  Patch("next", "b", "r", 60000);
+  time_.Advance(absl::Seconds(29));
+  EXPECT_EQ(Open(), Tags{});
+  time_.Advance(absl::Seconds(1));
+  EXPECT_EQ(Open(), Tags{"next"});
+}
+
+TEST_F(WriterTest, AMissingRightHoldsUpNothingElseWhileTheServerStarts) {
+  Patch("lost", "a");
+  Break("lost", absl::UnavailableError("refused"));
+  time_.Advance(absl::Milliseconds(200));
+  Of("lost").Answer(403, R"({"kind":"Status","message":"User \"g\" cannot patch resource \"pods\""})");
+  time_.Settle();
+  Patch("b", "b");
+  EXPECT_EQ(Open(), Tags{"b"});
+}
+
 TEST_F(WriterTest, WhoIsNotKnownToTheServerTriesAgainWithinItsTime) {
   Patch("a", "a");
   Patch("b", "b", "r", 500);

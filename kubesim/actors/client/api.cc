@@ -7,6 +7,9 @@
 namespace basalt::actors {
 namespace {
 
+// However long the server asks for: a request that waits takes the place of another.
+constexpr absl::Duration kLongestPause = absl::Seconds(30);
+
 bool WorthRepeating(int status, bool retry_conflict) {
   return status == 429 || (status >= 500 && status != 501) || (status == 409 && retry_conflict);
 }
@@ -58,7 +61,7 @@ void Api::Answered(uint64_t id, absl::StatusOr<http::Response> response) {
   if (!response.ok()) return Repeat(id, absl::ZeroDuration());
   if (WorthRepeating(response->status, work.request.retry_conflict)) {
     const std::string after(http::FindHeader(response->headers, "Retry-After"));
-    return Repeat(id, absl::Seconds(std::strtol(after.c_str(), nullptr, 10)));
+    return Repeat(id, std::min(absl::Seconds(std::strtol(after.c_str(), nullptr, 10)), kLongestPause));
   }
   ApiAnswer answer;
   answer.status = response->status;

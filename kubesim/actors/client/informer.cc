@@ -15,9 +15,10 @@ std::string KeyOf(const json::value& object) {
   return fmt::format("{}/{}", FindString(*metadata, "namespace"), FindString(*metadata, "name"));
 }
 
+// At most half a minute of it: one answer, of a proxy for example, must not blind us for longer.
 absl::Duration RetryAfter(const http::Headers& headers) {
   const std::string text(http::FindHeader(headers, "Retry-After"));
-  return absl::Seconds(std::strtol(text.c_str(), nullptr, 10));
+  return std::min(absl::Seconds(std::strtol(text.c_str(), nullptr, 10)), absl::Seconds(30));
 }
 
 }  // namespace

@@ -52,6 +52,7 @@ FaultInjector::Verdict FaultInjector::Judge(const FaultSubject& subject) {
       case FaultAction::kAnswer:
         verdict.code = rule.code;
         verdict.retry_after_seconds = rule.retry_after_seconds;
+        verdict.admission = rule.admission;
         break;
       case FaultAction::kDelay:
         verdict.delay = std::max(verdict.delay, rule.delay);
@@ -88,6 +89,9 @@ absl::StatusOr<FaultRule> ParseFaultRule(const json::value& object) {
   rule.code = static_cast<int>(FindInt(object, "code", 500));
   if (rule.code < 400 || rule.code > 599) return absl::InvalidArgumentError("code must be from 400 to 599");
   rule.retry_after_seconds = static_cast<int>(FindInt(object, "retryAfterSeconds"));
+  if (const json::value* admission = Find(object, "admission"); admission != nullptr && admission->is_bool()) {
+    rule.admission = admission->get_bool();
+  }
   rule.delay = absl::Milliseconds(FindInt(object, "delayMs"));
   rule.count = FindInt(object, "count", -1);
   if (const json::value* chance = Find(object, "probability"); chance != nullptr && chance->is_number()) {
@@ -103,7 +107,8 @@ absl::Status FaultStatus(int code, int retry_after_seconds) {
     case 410:
       return Expired("too old resource version: injected");
     case 429:
-      return TooManyRequests("Too many requests, please try again later.", std::max(retry_after_seconds, 1));
+      return TooManyRequests("admission webhook \"injected\" denied the request: come again later",
+                             std::max(retry_after_seconds, 1));
     case 503:
       return MakeApiError({.code = 503,
                            .reason = "ServiceUnavailable",

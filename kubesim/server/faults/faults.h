@@ -30,6 +30,8 @@ struct FaultRule {
   FaultAction action = FaultAction::kAnswer;
   int code = 500;
   int retry_after_seconds = 0;  // For 429 and 503.
+  // A 429 as an admission webhook answers, a Status; else as API Priority and Fairness does, in plain text.
+  bool admission = false;
   absl::Duration delay;
   double probability = 1.0;
   int64_t count = -1;  // The next so many matches; negative = without end.
@@ -59,6 +61,7 @@ class FaultInjector {
     bool drop_answer = false;
     int code = 0;  // 0 = none.
     int retry_after_seconds = 0;
+    bool admission = false;
   };
   // Of all rules that match; each match uses one up.
   Verdict Judge(const FaultSubject& subject);
@@ -74,10 +77,11 @@ class FaultInjector {
 };
 
 // {"verb":"patch","resource":"pods/status","action":"answer","code":429,"retryAfterSeconds":1,"probability":0.5,
-//  "count":3,"delayMs":20}; action is dropRequest, dropAnswer, answer or delay. INVALID_ARGUMENT names what is wrong.
+//  "admission":true,"count":3,"delayMs":20}; action is dropRequest, dropAnswer, answer or delay. INVALID_ARGUMENT names
+//  what is wrong.
 absl::StatusOr<FaultRule> ParseFaultRule(const json::value& object);
 
-// The Status of an injected answer.
+// The Status of an injected answer; a 429 is an admission webhook's.
 absl::Status FaultStatus(int code, int retry_after_seconds);
 
 }  // namespace basalt::kubesim

@@ -37,7 +37,8 @@ TEST_F(FaultsTest, InjectedAnswers) {
                                                {500, "InternalError"},
                                                {503, "ServiceUnavailable"}};
   for (const auto& [code, reason] : cases) {
-    Add(fmt::format(R"({{"action":"answer","code":{},"resource":"configmaps","count":1,"retryAfterSeconds":2}})",
+    Add(fmt::format(R"({{"action":"answer","code":{},"resource":"configmaps","count":1,"retryAfterSeconds":2,)"
+                    R"("admission":true}})",
                     code));
     const Reply reply = server_.MakeConfig("a");
     EXPECT_EQ(reply.status, code);
@@ -46,6 +47,17 @@ TEST_F(FaultsTest, InjectedAnswers) {
       EXPECT_EQ(http::FindHeader(reply.headers, "Retry-After"), "2");
     }
   }
+  EXPECT_EQ(server_.Get(kConfigs + "/a").status, 404);
+}
+
+TEST_F(FaultsTest, FlowControlRefusesInPlainTextAsTheRealServerDoes) {
+  Add(R"({"action":"answer","code":429,"verb":"create","count":1,"retryAfterSeconds":2})");
+  const Reply reply = server_.MakeConfig("a");
+  EXPECT_EQ(reply.status, 429);
+  EXPECT_EQ(reply.body, "Too many requests, please try again later.\n");
+  EXPECT_EQ(http::FindHeader(reply.headers, "Content-Type"), "text/plain; charset=utf-8");
+  EXPECT_EQ(http::FindHeader(reply.headers, "Retry-After"), "2");
+  EXPECT_EQ(server_.server().log().back().status, 429);
   EXPECT_EQ(server_.Get(kConfigs + "/a").status, 404);
 }
 

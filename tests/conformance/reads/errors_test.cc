@@ -271,7 +271,7 @@ TEST_F(ErrorConformance, ATimeoutThatIsLongEnoughDoesNotMatter) {
 TEST_F(ErrorConformance, TooManyRequestsSayWhenToComeBack) {
   if (IsReal()) GTEST_SKIP() << "a real server has no faults on request, and its limits are far above one client";
   ASSERT_EQ(Post("/kubesim/faults", R"({"action":"answer","verb":"create","resource":"secrets","code":429,)"
-                                    R"("retryAfterSeconds":3,"count":1})")
+                                    R"("retryAfterSeconds":3,"admission":true,"count":1})")
                 .status,
             200);
   const Answer refused = Post(Secrets(), SecretBody("a"));
