@@ -5,8 +5,20 @@
 #include <algorithm>
 
 #include "common/kube/text.h"
+#include "common/obs/log.h"
 
 namespace basalt::gateway {
+namespace {
+
+constexpr int64_t kNearMs = 2000;
+constexpr int kAgreeing = 3;
+constexpr int64_t kMostSkewMs = int64_t{15} * 3600 * 1000;
+
+bool IsNear(int64_t offset_ms, int64_t low, int64_t high) {
+  return offset_ms >= low - kNearMs && offset_ms <= high + kNearMs;
+}
+
+}  // namespace
 
 int64_t ParseHttpDate(std::string_view date) {
   constexpr std::string_view kMonths = "JanFebMarAprMayJunJulAugSepOctNovDec";
@@ -18,13 +30,35 @@ int64_t ParseHttpDate(std::string_view date) {
   return ms.value_or(-1);
 }
 
-void ApiClock::Observe(std::string_view date) {
+void ApiClock::Observe(int status, std::string_view date) {
+  if (status < 200 || status >= 300) return;
   const int64_t server_ms = ParseHttpDate(date);
   if (server_ms < 0) return;
   // The header was cut to whole seconds: the server's clock stood anywhere within the second that follows it.
   const int64_t low = server_ms - LocalMs();
-  offset_ms_ = known_ ? std::clamp(offset_ms_, low, low + 1000) : low + 500;
+  const int64_t high = low + 1000;
+  if (IsNear(offset_ms_, low, high)) {
+    offset_ms_ = known_ ? std::clamp(offset_ms_, low, high) : low + 500;
+    known_ = true;
+    agreeing_ = too_far_ = 0;
+    return;
+  }
+  if (low > kMostSkewMs || high < -kMostSkewMs) {
+    agreeing_ = 0;
+    if (++too_far_ == kAgreeing) {
+      obs::LogWarning("the API server's clock is not followed: it is too far from the clock of this host",
+                      {{"date", std::string(date)}, {"cure", "set the clock of this host, or that of the API server"}});
+    }
+    return;
+  }
+  too_far_ = 0;
+  const bool agrees = agreeing_ > 0 && IsNear(candidate_ms_, low, high);
+  candidate_ms_ = agrees ? std::clamp(candidate_ms_, low, high) : low + 500;
+  agreeing_ = agrees ? agreeing_ + 1 : 1;
+  if (agreeing_ < kAgreeing) return;
+  offset_ms_ = candidate_ms_;
   known_ = true;
+  agreeing_ = 0;
 }
 
 int64_t ApiClock::NowMs() {

@@ -2,6 +2,10 @@
 
 // The API server's time, from the Date headers of its answers: hosts with skewed clocks then agree on deadlines
 // (correctness 3). Whole seconds on the wire, so it is right to within a second. Confined to one loop.
+//
+// Deadlines of jobs hang on it, so one header alone does not move it far: a date that is more than two seconds from
+// what is believed counts only once three answers in a row agree on it, and one that is more than 15 hours from the
+// local clock never does (a clock that takes local time for UTC is off by 14 hours at most).
 #include <cstdint>
 #include <string_view>
 
@@ -13,10 +17,11 @@ class ApiClock {
  public:
   explicit ApiClock(const TimeSystem& time) : time_(time) {}
 
-  // A Date header that arrived just now; anything that is no HTTP date is ignored.
-  void Observe(std::string_view date);
-  // The local clock before the first Observe. Never goes back, unless the server's clock has gone back by more than a
-  // second.
+  // An answer that arrived just now. Only a 2xx counts: others may be a proxy's. Anything that is no HTTP date is
+  // ignored.
+  void Observe(int status, std::string_view date);
+  // The local clock while the server's is not known. Never goes back, unless the server's clock has gone back by more
+  // than a second.
   int64_t NowMs();
   bool known() const { return known_; }
 
@@ -25,8 +30,12 @@ class ApiClock {
 
   const TimeSystem& time_;
   bool known_ = false;
-  int64_t offset_ms_ = 0;  // Server minus local.
+  int64_t offset_ms_ = 0;  // Server minus local; 0 while not known.
   int64_t last_ms_ = INT64_MIN;
+  // The offset that the last so many answers agree on, all of them far from offset_ms_.
+  int64_t candidate_ms_ = 0;
+  int agreeing_ = 0;
+  int too_far_ = 0;  // Answers in a row that were beyond the bound.
 };
 
 // "Sun, 06 Nov 1994 08:49:37 GMT" -> milliseconds; -1 = no such date.

@@ -37,7 +37,10 @@ class KubeAccess {
                                              const std::string& name, ObjectSeen seen) = 0;
   // Ends every write that has not been sent and whose owner is stale, with FAILED_PRECONDITION or UNAVAILABLE.
   virtual void DropUnsent(const std::function<bool(const v1::Owner&)>& is_stale) = 0;
+  // The API server's time; as long as it is not known, the local one.
   virtual absl::Time ApiNow() = 0;
+  // The same in milliseconds for replicas; 0 as long as it is not known.
+  virtual int64_t ApiTimeMs() = 0;
 };
 
 }  // namespace basalt::gateway

@@ -40,6 +40,7 @@ class Gateway::Access : public KubeAccess {
     writer_.DropWaiting([&](const v1::WriteRequest& request) { return is_stale(request.owner()); });
   }
   absl::Time ApiNow() override { return absl::FromUnixMillis(clock_.NowMs()); }
+  int64_t ApiTimeMs() override { return clock_.known() ? clock_.NowMs() : 0; }
 
   ApiClock& clock() { return clock_; }
   KubeWriter& writer() { return writer_; }

@@ -138,7 +138,7 @@ absl::Status Hub::Hello(Stream& stream, rpc::AttachSink& sink, const v1::Hello& 
   replica->member = self;
   replica->stream = &stream;
   stream.session_ = std::make_unique<Session>(
-      loop_, cache_, self, replica->tombstones, sink, [this] { return kube_.ApiNow(); }, options_.session);
+      loop_, cache_, self, replica->tombstones, sink, [this] { return kube_.ApiTimeMs(); }, options_.session);
   obs::LogInfo("replica attached", {{"service", std::string(ServiceName(self.service()))},
                                     {"replica", self.replica()},
                                     {"incarnation", self.incarnation()},

@@ -48,6 +48,7 @@ class FakeKubeAccess : public KubeAccess {
     for (const auto& [request, done] : writes) stale += is_stale(request.owner()) ? 1 : 0;
   }
   absl::Time ApiNow() override { return absl::FromUnixSeconds(77); }
+  int64_t ApiTimeMs() override { return 77'000; }
 
   void Answer(absl::StatusOr<v1::WriteResponse> answer) {
     auto done = std::move(writes.front().second);

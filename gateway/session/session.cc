@@ -18,13 +18,13 @@ constexpr size_t kMarkBytes = 64;
 }  // namespace
 
 Session::Session(Loop& loop, const Cache& cache, v1::Member self, Tombstones& tombstones, rpc::AttachSink& sink,
-                 std::function<absl::Time()> api_now, SessionOptions options)
+                 std::function<int64_t()> api_time_ms, SessionOptions options)
     : loop_(loop),
       cache_(cache),
       self_(std::move(self)),
       tombstones_(tombstones),
       sink_(sink),
-      api_now_(std::move(api_now)),
+      api_time_ms_(std::move(api_time_ms)),
       options_(options),
       slots_(kSlotCount),
       marks_(cache, self_.service()) {
@@ -210,7 +210,7 @@ void Session::Pump() {
   sent_.push_back({sequence_, loop_.Now(), std::move(batch.tombstones), std::move(batch.begun)});
   in_flight_ = true;
   last_bytes_ = batch.items.bytes();
-  sink_.Send(batch.items.Finish(sequence_, absl::ToUnixMillis(api_now_())));
+  sink_.Send(batch.items.Finish(sequence_, api_time_ms_()));
 }
 
 bool Session::HasRoom(const Batch& batch, size_t bytes, size_t limit) const {

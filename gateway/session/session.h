@@ -63,7 +63,7 @@ class Session {
  public:
   // All references outlive it. `tombstones` are those of the replica, kept over streams.
   Session(Loop& loop, const Cache& cache, v1::Member self, Tombstones& tombstones, rpc::AttachSink& sink,
-          std::function<absl::Time()> api_now, SessionOptions options = {});
+          std::function<int64_t()> api_time_ms, SessionOptions options = {});
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -159,7 +159,7 @@ class Session {
   const v1::Member self_;
   Tombstones& tombstones_;
   rpc::AttachSink& sink_;
-  const std::function<absl::Time()> api_now_;
+  const std::function<int64_t()> api_time_ms_;
   const SessionOptions options_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 

@@ -80,7 +80,7 @@ class Bench : public CacheListener {
     self.set_service(service_);
     self.set_replica("r-0");
     session = std::make_unique<Session>(
-        loop, cache, self, tombstones, *sink, [] { return absl::FromUnixSeconds(5); }, options_);
+        loop, cache, self, tombstones, *sink, [] { return int64_t{5000}; }, options_);
   }
   void Detach() { session.reset(); }
 

@@ -151,7 +151,7 @@ void Reflector::ForgetListed() {
 void Reflector::OnHead(const http::ResponseHead& head) {
   status_ = head.status;
   headers_ = head.headers;
-  if (clock_ != nullptr) clock_->Observe(http::FindHeader(headers_, "Date"));
+  if (clock_ != nullptr) clock_->Observe(status_, http::FindHeader(headers_, "Date"));
   if (status_ == 200) sink_.OnAccepted();
 }
 

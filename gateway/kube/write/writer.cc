@@ -257,7 +257,7 @@ void KubeWriter::OnAnswer(OpId id, absl::StatusOr<http::Response> result) {
   if (result.ok()) {
     latency_ += (loop_.Now() - op.started - latency_) * kLatencyWeight;
     if (result->status != 401 && result->status != 403) connect_back_off_.Reset();
-    if (clock_ != nullptr) clock_->Observe(http::FindHeader(result->headers, "Date"));
+    if (clock_ != nullptr) clock_->Observe(result->status, http::FindHeader(result->headers, "Date"));
     if (result->status >= 200 && result->status < 300) {
       if (was_full) limit_ = std::min<double>(options_.max_parallel, limit_ + 1.0 / limit_);
       FinishWritten(op, *result);

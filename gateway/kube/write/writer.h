@@ -68,7 +68,7 @@ class KubeWriter {
   // A read is repeated for 10 s whatever happened to it; then UNAVAILABLE.
   using GetDone = std::function<void(absl::StatusOr<v1::GetResponse>)>;
 
-  // `clock` may be null: api_time_ms is then 0.
+  // `clock` may be null. While it does not know the server's time, api_time_ms is 0.
   KubeWriter(Loop& loop, http::Client& client, Random& random, WriterOptions options = {}, ApiClock* clock = nullptr);
   ~KubeWriter();
   KubeWriter(const KubeWriter&) = delete;
@@ -133,7 +133,7 @@ class KubeWriter {
   // Takes it out of all queues and lets the next write of its object follow.
   std::unique_ptr<Op> Remove(Op& op);
   Decoder& DecoderFor(ObjectKind kind);
-  int64_t ApiTimeMs() { return clock_ == nullptr ? 0 : clock_->NowMs(); }
+  int64_t ApiTimeMs() { return clock_ == nullptr || !clock_->known() ? 0 : clock_->NowMs(); }
 
   Loop& loop_;
   http::Client& client_;
