@@ -7,26 +7,20 @@
 
 #include "absl/status/statusor.h"
 #include "common/exec/loop.h"
+#include "common/http/pages/page_server.h"
 #include "common/obs/health.h"
 #include "common/obs/metrics.h"
 
 namespace basalt::rpc {
 
 struct HttpStatusOptions {
-  std::string address = "127.0.0.1";
-  uint16_t port = 0;  // 0: any free one.
+  http::PageServerOptions server;
   std::string process;
   std::string version;
 };
 
-class HttpStatus {
- public:
-  virtual ~HttpStatus() = default;
-  virtual uint16_t port() const = 0;
-};
-
-// Answers on `loop`. Loop, metrics and health outlive it.
-absl::StatusOr<std::unique_ptr<HttpStatus>> StartHttpStatus(Loop& loop, const obs::Metrics& metrics,
-                                                            const obs::Health& health, HttpStatusOptions options);
+// Answers on `loop`. Loop, metrics and health outlive the server. Statuses as of StartPageServer.
+absl::StatusOr<std::unique_ptr<http::PageServer>> StartHttpStatus(Loop& loop, const obs::Metrics& metrics,
+                                                                  const obs::Health& health, HttpStatusOptions options);
 
 }  // namespace basalt::rpc

@@ -15,7 +15,7 @@ TEST(HttpStatusTest, SaysWhatIsNotReady) {
   metrics->GetCounter("jobs_total", "Jobs.").Add(3);
   obs::Health health;
   health.AddTarget("gateway", "not attached yet");
-  auto status = StartHttpStatus(*loop, *metrics, health, {.process = "jobsvc-0", .version = "0.1.0"});
+  auto status = StartHttpStatus(*loop, *metrics, health, {.server = {}, .process = "jobsvc-0", .version = "0.1.0"});
   ASSERT_TRUE(status.ok()) << status.status();
   const std::string base = "http://127.0.0.1:" + std::to_string((*status)->port());
   auto client = http::MakeCurlClient(*loop, {.base_url = base});

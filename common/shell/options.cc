@@ -10,6 +10,7 @@
 #include "common/obs/log.h"
 #include "common/shell/help.h"
 #include "common/shell/log_level.h"
+#include "common/shell/port_flags.h"
 #include "common/shell/service_process.h"
 #include "common/shell/signals.h"
 
@@ -69,6 +70,15 @@ int RunService(int argc, char** argv, const char* name, gateway::v1::ServiceKind
   options.listen = absl::GetFlag(FLAGS_listen);
   options.advertise = absl::GetFlag(FLAGS_advertise);
   options.metrics_listen = absl::GetFlag(FLAGS_metrics_listen);
+  const absl::StatusOr<rpc::GrpcBounds> grpc_bounds = GrpcBoundsFromFlags();
+  const absl::StatusOr<http::PageServerBounds> metrics_bounds = PageServerBoundsFromFlags();
+  for (const absl::Status& status : {grpc_bounds.status(), metrics_bounds.status()}) {
+    if (status.ok()) continue;
+    std::fprintf(stderr, "error: %s\n", std::string(status.message()).c_str());
+    return 2;
+  }
+  options.grpc_bounds = *grpc_bounds;
+  options.metrics_bounds = *metrics_bounds;
   options.data_dir = absl::GetFlag(FLAGS_data_dir);
   options.rebuild = absl::GetFlag(FLAGS_rebuild);
   options.sync = absl::GetFlag(FLAGS_kv_sync);

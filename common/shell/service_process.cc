@@ -97,12 +97,13 @@ class Process final : public ServiceProcess {
                                                   *peers_, metrics_.get(), &health_, parts.make_controller);
     std::vector<std::unique_ptr<rpc::GrpcService>> services = parts.make_services(*replica_, *api_loop_);
     services.push_back(rpc::MakeReplicaService(*main_loop_, replica_->hand_over()));
-    BASALT_ASSIGN_OR_RETURN(server_, rpc::GrpcServer::Start({.address = options_.listen}, std::move(services)));
+    BASALT_ASSIGN_OR_RETURN(
+        server_,
+        rpc::GrpcServer::Start({.address = options_.listen, .bounds = options_.grpc_bounds}, std::move(services)));
     if (!options_.metrics_listen.empty()) {
       BASALT_ASSIGN_OR_RETURN(const uint16_t port, PortOf(options_.metrics_listen));
       rpc::HttpStatusOptions http;
-      http.address = HostOf(options_.metrics_listen);
-      http.port = port;
+      http.server = {.address = HostOf(options_.metrics_listen), .port = port, .bounds = options_.metrics_bounds};
       http.process = options_.name;
       http.version = std::string(Version());
       BASALT_ASSIGN_OR_RETURN(status_, rpc::StartHttpStatus(*api_loop_, *metrics_, health_, http));
@@ -159,7 +160,7 @@ class Process final : public ServiceProcess {
   std::unique_ptr<rpc::PeerDirectory> peers_;
   std::unique_ptr<runtime::Replica> replica_;
   std::unique_ptr<rpc::GrpcServer> server_;
-  std::unique_ptr<rpc::HttpStatus> status_;
+  std::unique_ptr<http::PageServer> status_;
   mutable Mutex mutex_;
   absl::Status failure_ BASALT_GUARDED_BY(mutex_);
 };

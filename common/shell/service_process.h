@@ -9,8 +9,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/http/pages/page_server.h"
 #include "common/obs/health.h"
 #include "common/obs/metrics.h"
+#include "common/rpc/grpc/server.h"
 #include "common/rpc/grpc/service.h"
 #include "common/runtime/replica.h"
 
@@ -23,9 +25,11 @@ struct ServiceOptions {
   std::string cluster = "default";
   std::vector<std::string> gateways;  // As of --gateway: common/discovery/gateway_names.h.
   std::string listen = "127.0.0.1:0";
-  std::string advertise;                       // Where peers reach it; empty: host of `listen` with the real port.
+  std::string advertise;  // Where peers reach it; empty: host of `listen` with the real port.
+  rpc::GrpcBounds grpc_bounds;
   std::string metrics_listen = "127.0.0.1:0";  // Plain HTTP; empty: none.
-  std::string data_dir;                        // The store is in a folder below it.
+  http::PageServerBounds metrics_bounds;
+  std::string data_dir;  // The store is in a folder below it.
   bool rebuild = false;
   bool sync = false;
   int workers = 1;  // Each with a thread of its own where there are several.

@@ -19,6 +19,7 @@
 #include "common/obs/log.h"
 #include "common/shell/help.h"
 #include "common/shell/log_level.h"
+#include "common/shell/port_flags.h"
 #include "common/shell/signals.h"
 #include "gateway/main/members.h"
 #include "gateway/main/process.h"
@@ -156,6 +157,12 @@ absl::Status Serve() {
   if (!members.ok()) return members.status();
   ProcessOptions options = OptionsFromFlags();
   options.gateway.lead = *std::move(lead);
+  const absl::StatusOr<rpc::GrpcBounds> grpc_bounds = shell::GrpcBoundsFromFlags();
+  if (!grpc_bounds.ok()) return grpc_bounds.status();
+  options.grpc_bounds = *grpc_bounds;
+  const absl::StatusOr<http::PageServerBounds> metrics_bounds = shell::PageServerBoundsFromFlags();
+  if (!metrics_bounds.ok()) return metrics_bounds.status();
+  options.metrics_bounds = *metrics_bounds;
   for (const auto& [service, count] : *members) options.gateway.hub.ownership.expected[service] = count;
   absl::StatusOr<std::unique_ptr<Process>> process =
       Process::Start(std::move(options), [&](Loop& loop) { return http::MakeCurlClient(loop, *kube); });

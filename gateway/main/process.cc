@@ -55,11 +55,14 @@ class RunningProcess : public Process {
           status_,
           rpc::StartHttpStatus(
               *loop_, *metrics_, health_,
-              {.address = host, .port = static_cast<uint16_t>(port), .process = "gateway", .version = version}));
+              {.server = {.address = host, .port = static_cast<uint16_t>(port), .bounds = options.metrics_bounds},
+               .process = "gateway",
+               .version = version}));
     }
     std::vector<std::unique_ptr<rpc::GrpcService>> services;
     services.push_back(rpc::MakeGatewayService(*loop_, *gateway_));
-    BASALT_ASSIGN_OR_RETURN(server_, rpc::GrpcServer::Start({.address = options.listen}, std::move(services)));
+    BASALT_ASSIGN_OR_RETURN(server_, rpc::GrpcServer::Start({.address = options.listen, .bounds = options.grpc_bounds},
+                                                            std::move(services)));
     started_ = true;
     const std::string address = options.advertise.empty()
                                     ? fmt::format("{}:{}", SplitAddress(options.listen).first, server_->port())
@@ -101,7 +104,7 @@ class RunningProcess : public Process {
   obs::Health health_;
   std::unique_ptr<http::Client> client_;  // These two live on the loop.
   std::unique_ptr<Gateway> gateway_;
-  std::unique_ptr<rpc::HttpStatus> status_;
+  std::unique_ptr<http::PageServer> status_;
   std::unique_ptr<rpc::GrpcServer> server_;
   bool started_ = false;
   bool serving_ = false;

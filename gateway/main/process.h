@@ -10,6 +10,8 @@
 
 #include "absl/status/statusor.h"
 #include "common/http/http.h"
+#include "common/http/pages/page_server.h"
+#include "common/rpc/grpc/server.h"
 #include "gateway/server/gateway.h"
 
 namespace basalt::gateway {
@@ -18,6 +20,8 @@ struct ProcessOptions {
   std::string listen = "127.0.0.1:0";          // gRPC.
   std::string advertise;                       // Where others reach it; empty: host of `listen` with the real port.
   std::string metrics_listen = "127.0.0.1:0";  // HTTP: /metrics, /readyz, /healthz, /version. Empty = none.
+  rpc::GrpcBounds grpc_bounds;
+  http::PageServerBounds metrics_bounds;
   absl::Duration drain = absl::Seconds(2);
   GatewayOptions gateway;
 };

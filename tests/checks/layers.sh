@@ -53,6 +53,15 @@ if [[ -n $hits ]]; then
   printf 'only common/rpc/grpc, the services and the command line may include gRPC:\n%s\n' "$hits"
   bad=1
 fi
+# Beast is for the embedded Kubernetes; the programs of the suite serve pages.
+for program in services gateway cli common/rpc common/shell; do
+  rule "$program" 'common/http/server/|boost/(asio|beast)'
+done
+hits=$(git grep -n '#include <microhttpd' -- '*.cc' '*.h' ':!common/http/pages' || true)
+if [[ -n $hits ]]; then
+  printf 'only common/http/pages may include libmicrohttpd:\n%s\n' "$hits"
+  bad=1
+fi
 # Only tests and basalt-dev link the simulator.
 hits=$(grep -rnE '\bkubesim' --include=CMakeLists.txt services gateway cli common 2>/dev/null || true)
 if [[ -n $hits ]]; then

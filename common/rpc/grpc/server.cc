@@ -5,6 +5,8 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
 
+#include <algorithm>
+#include <climits>
 #include <utility>
 
 #include "common/base/status.h"
@@ -21,6 +23,16 @@ void InitPluginsOnce() {
     return true;
   }();
   static_cast<void>(done);
+}
+
+void SetBounds(const GrpcBounds& bounds, grpc::ServerBuilder& builder) {
+  builder.SetResourceQuota(grpc::ResourceQuota("server").Resize(bounds.max_memory_bytes));
+  const auto milliseconds = [](absl::Duration duration) {
+    return static_cast<int>(std::clamp<int64_t>(absl::ToInt64Milliseconds(duration), 1, INT_MAX));
+  };
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, bounds.max_streams);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, milliseconds(bounds.idle_timeout));
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, milliseconds(bounds.handshake_timeout));
 }
 
 class Server final : public GrpcServer {
@@ -58,6 +70,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOp
   builder.AddListeningPort(options.address, grpc::InsecureServerCredentials(), &port);
   builder.SetMaxReceiveMessageSize(options.max_message_bytes);
   builder.SetMaxSendMessageSize(options.max_message_bytes);
+  SetBounds(options.bounds, builder);
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // A port in use is an error, not half of the calls.
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 10'000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5'000);

@@ -11,9 +11,19 @@
 
 namespace basalt::rpc {
 
+// What its clients may take, whoever they are. Streams that are open, such as Attach and Watch, are never idle.
+struct GrpcBounds {
+  int max_streams = 1000;  // Calls and streams of one connection; more of them wait in the client.
+  // Of all connections together: beyond it they are read more slowly, then streams and connections are refused.
+  size_t max_memory_bytes = size_t{2} << 30;
+  absl::Duration idle_timeout = absl::Minutes(5);        // A connection without a call is closed.
+  absl::Duration handshake_timeout = absl::Seconds(10);  // One on which nobody speaks HTTP/2 is closed.
+};
+
 struct GrpcServerOptions {
   std::string address = "127.0.0.1:0";  // Port 0: any free one, see port().
   int max_message_bytes = 64 << 20;
+  GrpcBounds bounds;
 };
 
 class GrpcServer {

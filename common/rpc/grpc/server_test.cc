@@ -4,6 +4,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include "basalt/common/v1/health.grpc.pb.h"
+#include "common/http/testing/raw_connection.h"
 #include "common/rpc/grpc/grpc_fixture.h"
 #include "common/rpc/grpc/status_bridge.h"
 
@@ -25,6 +26,77 @@ TEST_F(GrpcTest, HealthFollowsSetServing) {
 TEST_F(GrpcTest, APortInUseIsAnError) {
   const auto second = GrpcServer::Start({.address = address_}, {});
   EXPECT_EQ(second.status().code(), absl::StatusCode::kUnavailable);
+}
+
+using HealthStub = grpc::health::v1::Health::Stub;
+
+// By a connection of its own.
+std::unique_ptr<HealthStub> Connect(int port) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  return grpc::health::v1::Health::NewStub(
+      grpc::CreateCustomChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials(), arguments));
+}
+
+grpc::StatusCode Check(HealthStub& stub, absl::Duration patience) {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + absl::ToChronoMilliseconds(patience));
+  grpc::health::v1::HealthCheckResponse response;
+  return stub.Check(&context, {}, &response).error_code();
+}
+
+TEST(GrpcBoundsTest, AStreamBeyondTheBoundOfItsConnectionWaitsAndOtherConnectionsGoOn) {
+  const auto server = GrpcServer::Start({.bounds = {.max_streams = 2}}, {});
+  ASSERT_TRUE(server.ok()) << server.status();
+  const auto greedy = Connect((*server)->port());
+  const auto other = Connect((*server)->port());
+  // A watch of the health goes on until it is cancelled.
+  grpc::ClientContext contexts[2];
+  std::unique_ptr<grpc::ClientReader<grpc::health::v1::HealthCheckResponse>> watches[2];
+  for (int i = 0; i < 2; ++i) {
+    watches[i] = greedy->Watch(&contexts[i], {});
+    grpc::health::v1::HealthCheckResponse first;
+    ASSERT_TRUE(watches[i]->Read(&first));
+  }
+  EXPECT_EQ(Check(*greedy, absl::Milliseconds(300)), grpc::StatusCode::DEADLINE_EXCEEDED);
+  EXPECT_EQ(Check(*other, kTimeout), grpc::StatusCode::OK);
+  contexts[0].TryCancel();
+  EXPECT_EQ(watches[0]->Finish().error_code(), grpc::StatusCode::CANCELLED);
+  EXPECT_EQ(Check(*greedy, kTimeout), grpc::StatusCode::OK);
+  contexts[1].TryCancel();
+  watches[1]->Finish();
+}
+
+TEST(GrpcBoundsTest, AConnectionOnWhichNobodySpeaksHttp2IsClosed) {
+  const auto server = GrpcServer::Start({.bounds = {.handshake_timeout = absl::Seconds(1)}}, {});
+  ASSERT_TRUE(server.ok()) << server.status();
+  http::testing::RawConnection silent(static_cast<uint16_t>((*server)->port()));
+  const auto other = Connect((*server)->port());
+  EXPECT_EQ(Check(*other, kTimeout), grpc::StatusCode::OK);
+  EXPECT_EQ(silent.ReadToEnd().find("timed out"), std::string::npos);
+  EXPECT_EQ(Check(*other, kTimeout), grpc::StatusCode::OK);
+}
+
+TEST(GrpcBoundsTest, AConnectionWithoutACallIsClosedAndOneWithAStreamIsNot) {
+  const auto server = GrpcServer::Start({.bounds = {.idle_timeout = absl::Milliseconds(500)}}, {});
+  ASSERT_TRUE(server.ok()) << server.status();
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  const std::string address = "127.0.0.1:" + std::to_string((*server)->port());
+  const auto idle = grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+  const auto busy = Connect((*server)->port());
+  grpc::ClientContext context;
+  const auto watch = busy->Watch(&context, {});
+  grpc::health::v1::HealthCheckResponse response;
+  ASSERT_TRUE(watch->Read(&response));
+  const auto deadline = std::chrono::system_clock::now() + absl::ToChronoMilliseconds(kTimeout);
+  ASSERT_TRUE(idle->WaitForConnected(deadline));
+  EXPECT_TRUE(idle->WaitForStateChange(GRPC_CHANNEL_READY, deadline)) << "it is not closed";
+  (*server)->SetServing(true);
+  EXPECT_TRUE(watch->Read(&response)) << "a stream is no idleness";
+  EXPECT_EQ(response.status(), grpc::health::v1::HealthCheckResponse::SERVING);
+  context.TryCancel();
+  watch->Finish();
 }
 
 TEST(StatusBridgeTest, EveryCodeSurvivesTheWayThereAndBack) {

@@ -1,0 +1,223 @@
+#include "common/http/pages/page_server.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <microhttpd.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <list>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "common/base/mutex.h"
+#include "common/base/status.h"
+#include "common/base/status_macros.h"
+
+namespace basalt::http {
+namespace {
+
+// What one connection may take for the head of a request and of its answer.
+constexpr size_t kConnectionMemory = 16 << 10;
+
+union Address {
+  sockaddr any;
+  sockaddr_in v4;
+  sockaddr_in6 v6;
+};
+
+absl::StatusOr<Address> ParseAddress(const std::string& text, uint16_t port) {
+  Address address;
+  std::memset(&address, 0, sizeof(address));
+  if (inet_pton(AF_INET, text.c_str(), &address.v4.sin_addr) == 1) {
+    address.v4.sin_family = AF_INET;
+    address.v4.sin_port = htons(port);
+    return address;
+  }
+  if (inet_pton(AF_INET6, text.c_str(), &address.v6.sin6_addr) == 1) {
+    address.v6.sin6_family = AF_INET6;
+    address.v6.sin6_port = htons(port);
+    return address;
+  }
+  return MakeStatus(absl::StatusCode::kInvalidArgument, fmt::format("'{}' is not an IP address", text));
+}
+
+// One request. The library keeps a pointer to it from its first call to its last.
+struct Exchange {
+  MHD_Connection* connection = nullptr;
+  std::optional<Response> response;
+};
+
+// What the loop and the library's thread share.
+struct Shared {
+  explicit Shared(MakePage make) : make_page(std::move(make)) {}
+
+  const MakePage make_page;
+  Mutex mutex;
+  bool stopped BASALT_GUARDED_BY(mutex) = false;
+  std::set<Exchange*> waiting BASALT_GUARDED_BY(mutex);  // For their page; the library has suspended them.
+};
+
+void MakePageOf(Shared& shared, Exchange* exchange, const std::string& path) {
+  MutexLock lock(shared.mutex);
+  // The server may have ended meanwhile: then the exchange is gone.
+  if (shared.waiting.erase(exchange) == 0) return;
+  exchange->response = shared.make_page(path);
+  MHD_resume_connection(exchange->connection);
+}
+
+MHD_Result Send(MHD_Connection* connection, const Response& page) {
+  MHD_Response* const response =
+      MHD_create_response_from_buffer(page.body.size(), const_cast<char*>(page.body.data()), MHD_RESPMEM_MUST_COPY);
+  if (response == nullptr) return MHD_NO;
+  for (const auto& [name, value] : page.headers) MHD_add_response_header(response, name.c_str(), value.c_str());
+  const MHD_Result queued = MHD_queue_response(connection, static_cast<unsigned>(page.status), response);
+  MHD_destroy_response(response);
+  return queued;
+}
+
+class PageServerImpl final : public PageServer {
+ public:
+  PageServerImpl(Loop& loop, MakePage make, const PageServerOptions& options)
+      : loop_(loop), options_(options), shared_(std::make_shared<Shared>(std::move(make))) {}
+
+  ~PageServerImpl() override {
+    {
+      MutexLock lock(shared_->mutex);
+      shared_->stopped = true;
+      for (const Exchange* exchange : shared_->waiting) MHD_resume_connection(exchange->connection);
+      shared_->waiting.clear();
+    }
+    if (daemon_ != nullptr) MHD_stop_daemon(daemon_);
+  }
+
+  absl::Status Listen() {
+    BASALT_ASSIGN_OR_RETURN(const Address address, ParseAddress(options_.address, options_.port));
+    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME;
+    if (address.any.sa_family == AF_INET6) flags |= MHD_USE_IPv6;
+    const auto most = static_cast<unsigned>(std::max(1, options_.bounds.max_connections));
+    const auto idle = static_cast<unsigned>(std::clamp<int64_t>(
+        absl::ToInt64Seconds(absl::Ceil(options_.bounds.idle_timeout, absl::Seconds(1))), 1, 86400));
+    // The port is a part of the address. A connection that we close counts until its thread has seen that: so the
+    // library's own bound, beyond which nobody is let in, is above ours.
+    daemon_ = MHD_start_daemon(flags, 0, nullptr, nullptr, &PageServerImpl::OnRequest, this,       //
+                               MHD_OPTION_SOCK_ADDR, &address.any,                                 //
+                               MHD_OPTION_CONNECTION_LIMIT, 2 * most,                              //
+                               MHD_OPTION_CONNECTION_TIMEOUT, idle,                                //
+                               MHD_OPTION_CONNECTION_MEMORY_LIMIT, kConnectionMemory,              //
+                               MHD_OPTION_NOTIFY_CONNECTION, &PageServerImpl::OnConnection, this,  //
+                               MHD_OPTION_NOTIFY_COMPLETED, &PageServerImpl::OnCompleted, this, MHD_OPTION_END);
+    if (daemon_ == nullptr) {
+      return MakeStatus(absl::StatusCode::kUnavailable, fmt::format("cannot listen on {}:{}: {}", options_.address,
+                                                                    options_.port, std::strerror(errno)));
+    }
+    port_ = MHD_get_daemon_info(daemon_, MHD_DAEMON_INFO_BIND_PORT)->port;
+    return absl::OkStatus();
+  }
+
+  uint16_t port() const override { return port_; }
+
+ private:
+  // ---- called by the library, all on its one thread ----
+
+  struct Connection {
+    int socket = -1;
+    bool busy = false;  // Its page is being made.
+  };
+  using Connections = std::list<Connection>;
+
+  static Connections::iterator* ContextOf(MHD_Connection* connection) {
+    return static_cast<Connections::iterator*>(
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context);
+  }
+
+  static void OnConnection(void* self, MHD_Connection* connection, void** context,
+                           MHD_ConnectionNotificationCode code) {
+    PageServerImpl& server = *static_cast<PageServerImpl*>(self);
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+      const int socket = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+      server.idle_longest_.push_back({.socket = socket});
+      *context = new Connections::iterator(std::prev(server.idle_longest_.end()));
+      return server.CloseIdlest();
+    }
+    const std::unique_ptr<Connections::iterator> at(
+        static_cast<Connections::iterator*>(std::exchange(*context, nullptr)));
+    if (at != nullptr) server.idle_longest_.erase(*at);
+  }
+
+  void CloseIdlest() {
+    auto open = static_cast<int>(std::count_if(idle_longest_.begin(), idle_longest_.end(),
+                                               [](const Connection& connection) { return connection.socket >= 0; }));
+    for (Connection& connection : idle_longest_) {
+      if (open <= options_.bounds.max_connections) return;
+      if (connection.socket < 0 || connection.busy) continue;
+      // The library sees its end and closes it.
+      shutdown(std::exchange(connection.socket, -1), SHUT_RDWR);
+      --open;
+    }
+  }
+
+  void SetBusy(MHD_Connection* connection, bool busy) {
+    const Connections::iterator at = *ContextOf(connection);
+    at->busy = busy;
+    idle_longest_.splice(idle_longest_.end(), idle_longest_, at);
+  }
+
+  static MHD_Result OnRequest(void* self, MHD_Connection* connection, const char* path, const char* method,
+                              const char* /*version*/, const char* /*body*/, size_t* body_size, void** context) {
+    PageServerImpl& server = *static_cast<PageServerImpl*>(self);
+    if (*context == nullptr) {
+      *context = new Exchange{.connection = connection, .response = {}};
+      const std::string_view verb = method;
+      if (verb == MHD_HTTP_METHOD_GET || verb == MHD_HTTP_METHOD_HEAD) return MHD_YES;
+      // Answered before its body has come: the connection is closed with it.
+      return Send(connection, {405, {{"Content-Type", "text/plain"}, {"Allow", "GET"}}, "only GET\n"});
+    }
+    if (*body_size > 0) {
+      *body_size = 0;
+      return MHD_YES;
+    }
+    return server.Answer(*static_cast<Exchange*>(*context), path);
+  }
+
+  MHD_Result Answer(Exchange& exchange, const char* path) {
+    if (exchange.response.has_value()) {
+      SetBusy(exchange.connection, false);
+      return Send(exchange.connection, *exchange.response);
+    }
+    MutexLock lock(shared_->mutex);
+    if (shared_->stopped) return MHD_NO;
+    SetBusy(exchange.connection, true);
+    shared_->waiting.insert(&exchange);
+    MHD_suspend_connection(exchange.connection);
+    loop_.Post(
+        [shared = shared_, exchange = &exchange, path = std::string(path)] { MakePageOf(*shared, exchange, path); });
+    return MHD_YES;
+  }
+
+  static void OnCompleted(void* /*self*/, MHD_Connection*, void** context, MHD_RequestTerminationCode) {
+    delete static_cast<Exchange*>(std::exchange(*context, nullptr));
+  }
+
+  Loop& loop_;
+  const PageServerOptions options_;
+  const std::shared_ptr<Shared> shared_;
+  Connections idle_longest_;  // First.
+  MHD_Daemon* daemon_ = nullptr;
+  uint16_t port_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<PageServer>> StartPageServer(Loop& loop, MakePage make,
+                                                            const PageServerOptions& options) {
+  auto server = std::make_unique<PageServerImpl>(loop, std::move(make), options);
+  BASALT_RETURN_IF_ERROR(server->Listen());
+  return std::unique_ptr<PageServer>(std::move(server));
+}
+
+}  // namespace basalt::http

@@ -1,0 +1,63 @@
+#include "common/shell/port_flags.h"
+
+#include <fmt/format.h>
+
+#include "absl/flags/flag.h"
+#include "common/base/status.h"
+
+ABSL_FLAG(
+    int, grpc_max_streams, 1000,
+    "calls and streams that are open at once on one connection of the gRPC port; more of them wait in the client");
+ABSL_FLAG(int, grpc_max_memory_mb, 2048,
+          "memory that the connections of the gRPC port may take together; beyond it they are read more slowly, then "
+          "refused");
+ABSL_FLAG(absl::Duration, grpc_idle_timeout, absl::Minutes(5),
+          "a connection of the gRPC port without any call is closed after so long");
+ABSL_FLAG(absl::Duration, grpc_handshake_timeout, absl::Seconds(10),
+          "a connection of the gRPC port on which the client does not speak HTTP/2 is closed after so long");
+ABSL_FLAG(int, metrics_max_connections, 128,
+          "open connections of --metrics_listen; for one more the one that has been idle for longest is closed");
+ABSL_FLAG(absl::Duration, metrics_idle_timeout, absl::Seconds(30),
+          "an idle connection of --metrics_listen is closed after so long");
+
+namespace basalt::shell {
+namespace {
+
+absl::Status Check(bool good, const char* flag, std::string_view rule) {
+  if (good) return absl::OkStatus();
+  return MakeStatus(absl::StatusCode::kInvalidArgument, fmt::format("--{} has to be {}", flag, rule));
+}
+
+bool IsTimeout(absl::Duration duration) { return duration >= absl::Seconds(1) && duration <= absl::Hours(24); }
+
+constexpr char kTimeoutRule[] = "between 1s and 24h";
+
+}  // namespace
+
+absl::StatusOr<rpc::GrpcBounds> GrpcBoundsFromFlags() {
+  rpc::GrpcBounds bounds;
+  bounds.max_streams = absl::GetFlag(FLAGS_grpc_max_streams);
+  const int memory_mb = absl::GetFlag(FLAGS_grpc_max_memory_mb);
+  bounds.max_memory_bytes = static_cast<size_t>(memory_mb) << 20;
+  bounds.idle_timeout = absl::GetFlag(FLAGS_grpc_idle_timeout);
+  bounds.handshake_timeout = absl::GetFlag(FLAGS_grpc_handshake_timeout);
+  absl::Status status = Check(bounds.max_streams >= 1, "grpc_max_streams", "at least 1");
+  // Two messages of the largest size.
+  status.Update(Check(memory_mb >= 128, "grpc_max_memory_mb", "at least 128"));
+  status.Update(Check(IsTimeout(bounds.idle_timeout), "grpc_idle_timeout", kTimeoutRule));
+  status.Update(Check(IsTimeout(bounds.handshake_timeout), "grpc_handshake_timeout", kTimeoutRule));
+  if (!status.ok()) return status;
+  return bounds;
+}
+
+absl::StatusOr<http::PageServerBounds> PageServerBoundsFromFlags() {
+  http::PageServerBounds bounds;
+  bounds.max_connections = absl::GetFlag(FLAGS_metrics_max_connections);
+  bounds.idle_timeout = absl::GetFlag(FLAGS_metrics_idle_timeout);
+  absl::Status status = Check(bounds.max_connections >= 1, "metrics_max_connections", "at least 1");
+  status.Update(Check(IsTimeout(bounds.idle_timeout), "metrics_idle_timeout", kTimeoutRule));
+  if (!status.ok()) return status;
+  return bounds;
+}
+
+}  // namespace basalt::shell
