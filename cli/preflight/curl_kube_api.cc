@@ -5,18 +5,12 @@
 #include "absl/time/time.h"
 #include "common/exec/loop.h"
 #include "common/exec/run_on.h"
+#include "common/http/date.h"
 #include "common/http/fetch_and_wait.h"
 #include "common/http/http.h"
 
 namespace basalt::cli {
 namespace {
-
-int64_t ParseDate(std::string_view text) {
-  absl::Time time;
-  std::string ignored;
-  if (!absl::ParseTime("%a, %d %b %Y %H:%M:%S GMT", std::string(text), &time, &ignored)) return 0;
-  return absl::ToUnixMillis(time);
-}
 
 class CurlKubeApi : public KubeApi {
  public:
@@ -41,7 +35,8 @@ class CurlKubeApi : public KubeApi {
     if (!response.ok()) return response.status();
     KubeAnswer answer;
     answer.status = response->status;
-    answer.now_ms = ParseDate(http::FindHeader(response->headers, "Date"));
+    answer.now_ms =
+        absl::ToUnixMillis(http::ParseDate(http::FindHeader(response->headers, "Date")).value_or(absl::UnixEpoch()));
     if (absl::StatusOr<json::value> parsed = ParseJson(response->body); parsed.ok()) answer.body = *std::move(parsed);
     return answer;
   }

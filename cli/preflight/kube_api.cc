@@ -6,6 +6,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/http/http.h"
+#include "common/http/target.h"
 
 namespace basalt::cli {
 
@@ -20,7 +21,7 @@ absl::Status ForEachItem(KubeApi& api, std::string_view path, std::string_view s
   do {
     std::string target = fmt::format("{}?limit=500", path);
     if (!selector.empty()) target += fmt::format("&{}", selector);
-    if (!next.empty()) target += "&continue=" + http::EscapeQueryValue(next);
+    if (!next.empty()) target += "&continue=" + http::Escape(next);
     BASALT_ASSIGN_OR_RETURN(answer, api.Get(std::move(target)));
     if (!answer.ok()) return absl::OkStatus();
     const json::value* items = Find(answer.body, "items");

@@ -9,6 +9,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/http/http.h"
+#include "common/http/target.h"
 #include "common/kube/decode/decode_job.h"
 #include "common/kube/names.h"
 
@@ -162,9 +163,8 @@ absl::Status CountPods(KubeApi& api, const PreflightOptions& options, Findings& 
       const std::string phase = TextAt(pod, {"status", "phase"});
       if (phase != "Succeeded" && phase != "Failed") bare.Add(NameOf(pod));
     };
-    BASALT_RETURN_IF_ERROR(ForEachItem(api, "/api/v1/pods",
-                                       "fieldSelector=" + http::EscapeQueryValue("spec.schedulerName=" + scheduler),
-                                       look, answer));
+    BASALT_RETURN_IF_ERROR(ForEachItem(
+        api, "/api/v1/pods", "fieldSelector=" + http::Escape("spec.schedulerName=" + scheduler), look, answer));
     if (!answer.ok()) {
       findings.push_back(
           Unreadable("plain pods", fmt::format("the pods of scheduler {}", scheduler), absl::OkStatus(), answer));

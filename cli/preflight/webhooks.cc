@@ -6,6 +6,7 @@
 #include "cli/preflight/checks.h"
 #include "common/base/status_macros.h"
 #include "common/http/http.h"
+#include "common/http/target.h"
 
 namespace basalt::cli {
 namespace {
@@ -58,8 +59,7 @@ absl::StatusOr<bool> HasEndpoints(KubeApi& api, const std::string& ns, const std
     }
   };
   const std::string path = fmt::format("/apis/discovery.k8s.io/v1/namespaces/{}/endpointslices", ns);
-  const std::string selector =
-      "labelSelector=" + http::EscapeQueryValue(fmt::format("kubernetes.io/service-name={}", name));
+  const std::string selector = "labelSelector=" + http::Escape(fmt::format("kubernetes.io/service-name={}", name));
   BASALT_RETURN_IF_ERROR(ForEachItem(api, path, selector, look, answer));
   if (ready || answer.ok()) return ready;
   BASALT_ASSIGN_OR_RETURN(answer, api.Get(fmt::format("/api/v1/namespaces/{}/endpoints/{}", ns, name)));

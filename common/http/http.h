@@ -106,17 +106,4 @@ class Handler {
   virtual void Handle(const Request& request, std::shared_ptr<ResponseWriter> writer) = 0;
 };
 
-// ---- targets ----
-
-// Splits "/a/b?x=1&y=2" into unescaped path segments and query parameters (in order, repeated names kept).
-struct Target {
-  std::vector<std::string> segments;
-  std::vector<std::pair<std::string, std::string>> query;
-  std::string_view Query(std::string_view name) const;  // Empty = absent.
-  bool HasQuery(std::string_view name) const;
-};
-Target ParseTarget(std::string_view target);
-std::string EscapeSegment(std::string_view text);     // For a path segment.
-std::string EscapeQueryValue(std::string_view text);  // For a query value.
-
 }  // namespace basalt::http

@@ -12,6 +12,7 @@
 #include "common/exec/run_on.h"
 #include "common/http/curl/curl_client.h"
 #include "common/http/server/beast_server.h"
+#include "common/http/target.h"
 #include "common/http/testing/loopback_listener.h"
 
 namespace basalt::http {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "common/http/date.h"
+
 namespace basalt::http {
 namespace {
 
@@ -12,26 +14,13 @@ TEST(HeadersTest, AreFoundWithoutRegardToCase) {
   EXPECT_EQ(FindHeader(headers, "absent"), "");
 }
 
-TEST(TargetTest, SplitsAndUnescapes) {
-  const Target target = ParseTarget("/api/v1//namespaces/a%2Fb/pods?labelSelector=a%3Db%2Cc&watch&x=1+2&x=%zz#frag");
-  EXPECT_EQ(target.segments, (std::vector<std::string>{"api", "v1", "namespaces", "a/b", "pods"}));
-  EXPECT_EQ(target.Query("labelSelector"), "a=b,c");
-  EXPECT_TRUE(target.HasQuery("watch"));
-  EXPECT_EQ(target.Query("watch"), "");
-  EXPECT_EQ(target.Query("x"), "1 2");
-  ASSERT_EQ(target.query.size(), 4U);
-  EXPECT_EQ(target.query[3].second, "%zz");
-  EXPECT_FALSE(target.HasQuery("absent"));
-  EXPECT_TRUE(ParseTarget("").segments.empty());
-  EXPECT_TRUE(ParseTarget("/").segments.empty());
-  EXPECT_EQ(ParseTarget("/a%").segments[0], "a%");
-}
-
-TEST(TargetTest, EscapingIsUndoneByParsing) {
-  const std::string odd = "a b/c?d&e=f%+\xc3\xa9#~";
-  const Target target = ParseTarget("/" + EscapeSegment(odd) + "?k=" + EscapeQueryValue(odd));
-  EXPECT_EQ(target.segments[0], odd);
-  EXPECT_EQ(target.Query("k"), odd);
+TEST(DateTest, OnlyADateIsRead) {
+  const absl::Time time = absl::FromUnixSeconds(784111777);
+  EXPECT_EQ(FormatDate(time + absl::Milliseconds(999)), "Sun, 06 Nov 1994 08:49:37 GMT");
+  EXPECT_EQ(ParseDate("Sun, 06 Nov 1994 08:49:37 GMT"), time);
+  for (const char* const text : {"", "garbage", "Sun, 06 Nov 1994 08:49:37 UTC", "Sun, 36 Nov 1994 08:49:37 GMT"}) {
+    EXPECT_EQ(ParseDate(text), std::nullopt) << text;
+  }
 }
 
 }  // namespace

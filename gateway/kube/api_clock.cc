@@ -1,10 +1,9 @@
 #include "gateway/kube/api_clock.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <optional>
 
-#include "common/kube/text.h"
+#include "common/http/date.h"
 #include "common/obs/log.h"
 
 namespace basalt::gateway {
@@ -20,22 +19,12 @@ bool IsNear(int64_t offset_ms, int64_t low, int64_t high) {
 
 }  // namespace
 
-int64_t ParseHttpDate(std::string_view date) {
-  constexpr std::string_view kMonths = "JanFebMarAprMayJunJulAugSepOctNovDec";
-  if (date.size() != 29 || date.substr(3, 2) != ", " || date.substr(25) != " GMT") return -1;
-  const size_t month = kMonths.find(date.substr(8, 3));
-  if (month == std::string_view::npos || month % 3 != 0) return -1;
-  const absl::StatusOr<int64_t> ms = kube::ParseTime(
-      fmt::format("{}-{:02}-{}T{}Z", date.substr(12, 4), month / 3 + 1, date.substr(5, 2), date.substr(17, 8)));
-  return ms.value_or(-1);
-}
-
 void ApiClock::Observe(int status, std::string_view date) {
   if (status < 200 || status >= 300) return;
-  const int64_t server_ms = ParseHttpDate(date);
-  if (server_ms < 0) return;
+  const std::optional<absl::Time> parsed = http::ParseDate(date);
+  if (!parsed.has_value()) return;
   // The header was cut to whole seconds: the server's clock stood anywhere within the second that follows it.
-  const int64_t low = server_ms - LocalMs();
+  const int64_t low = absl::ToUnixMillis(*parsed) - LocalMs();
   const int64_t high = low + 1000;
   if (IsNear(offset_ms_, low, high)) {
     offset_ms_ = known_ ? std::clamp(offset_ms_, low, high) : low + 500;

@@ -38,7 +38,4 @@ class ApiClock {
   int too_far_ = 0;  // Answers in a row that were beyond the bound.
 };
 
-// "Sun, 06 Nov 1994 08:49:37 GMT" -> milliseconds; -1 = no such date.
-int64_t ParseHttpDate(std::string_view date);
-
 }  // namespace basalt::gateway

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/http/http.h"
+#include "common/http/target.h"
 
 namespace basalt::gateway {
 

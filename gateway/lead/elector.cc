@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/base/status.h"
+#include "common/http/target.h"
 #include "common/obs/log.h"
 
 namespace basalt::gateway {
@@ -411,8 +412,8 @@ void Elector::SetCondition(obs::Health::Condition condition) {
 
 std::string Elector::Path(bool collection) const {
   const std::string leases =
-      fmt::format("/apis/coordination.k8s.io/v1/namespaces/{}/leases", http::EscapeSegment(options_.lease_namespace));
-  return collection ? leases : fmt::format("{}/{}", leases, http::EscapeSegment(options_.lease_name));
+      fmt::format("/apis/coordination.k8s.io/v1/namespaces/{}/leases", http::Escape(options_.lease_namespace));
+  return collection ? leases : fmt::format("{}/{}", leases, http::Escape(options_.lease_name));
 }
 
 std::string Elector::LeaseText() const {

@@ -7,6 +7,7 @@
 #include "absl/strings/escaping.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/http/target.h"
 #include "common/rpc/program_name.h"
 
 namespace basalt::gateway {
@@ -203,9 +204,8 @@ void KubeAssignmentStore::EndSave(absl::Status status) {
 }
 
 std::string KubeAssignmentStore::Path(bool collection) const {
-  const std::string configs =
-      fmt::format("/api/v1/namespaces/{}/configmaps", http::EscapeSegment(options_.config_namespace));
-  return collection ? configs : fmt::format("{}/{}", configs, http::EscapeSegment(options_.config_name));
+  const std::string configs = fmt::format("/api/v1/namespaces/{}/configmaps", http::Escape(options_.config_namespace));
+  return collection ? configs : fmt::format("{}/{}", configs, http::Escape(options_.config_name));
 }
 
 std::string KubeAssignmentStore::Name() const {

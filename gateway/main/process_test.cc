@@ -11,7 +11,9 @@
 #include "common/base/mutex.h"
 #include "common/base/slots.h"
 #include "common/exec/run_on.h"
+#include "common/http/date.h"
 #include "common/http/direct_client.h"
+#include "common/http/target.h"
 #include "common/rpc/grpc/gateway/gateway_peer.h"
 
 namespace basalt::gateway {
@@ -21,9 +23,7 @@ using ::testing::HasSubstr;
 
 constexpr absl::Duration kBehind = absl::Hours(9);
 
-std::string HoursAgo() {
-  return absl::FormatTime("%a, %d %b %Y %H:%M:%S GMT", absl::Now() - kBehind, absl::UTCTimeZone());
-}
+std::string HoursAgo() { return http::FormatDate(absl::Now() - kBehind); }
 
 // As much of an API server as is needed to list nothing, watch, and create pods that the watch then shows.
 class SmallApi : public http::Handler {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "common/base/json.h"
+#include "common/http/target.h"
 #include "common/kube/names.h"
 #include "common/obs/log.h"
 #include "gateway/route/object_ref.h"

@@ -7,6 +7,8 @@
 
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/http/date.h"
+#include "common/http/target.h"
 #include "kubesim/schema/builtin/builtin.h"
 #include "kubesim/server/admission/references.h"
 #include "kubesim/server/exchange.h"
@@ -262,7 +264,7 @@ void ApiServer::AdvanceDeletion(uint64_t id) {
 http::Headers ApiServer::MakeHeaders(std::string_view content_type) const {
   return {{"Content-Type", content_type.empty() ? "application/json" : std::string(content_type)},
           {"Cache-Control", "no-cache, private"},
-          {"Date", HttpDate(core_.Now())}};
+          {"Date", http::FormatDate(core_.Now())}};
 }
 
 void ApiServer::Send(Exchange& exchange, const absl::StatusOr<Answer>& answer) {

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "common/http/http.h"
+#include "common/http/target.h"
 #include "kubesim/server/api_server.h"
 #include "kubesim/server/request/request_info.h"
 

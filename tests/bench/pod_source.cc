@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "common/http/target.h"
 
 namespace basalt::bench {
 namespace {

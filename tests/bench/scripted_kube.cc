@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/base/status_macros.h"
+#include "common/http/target.h"
 
 namespace basalt::bench {
 namespace {

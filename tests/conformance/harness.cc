@@ -1,6 +1,7 @@
 #include "tests/conformance/harness.h"
 
 #include "common/base/status.h"
+#include "common/http/target.h"
 
 namespace basalt::conformance {
 
@@ -39,7 +40,7 @@ Answer Delete(std::string target, std::string body, http::Headers headers) {
 std::string Query(std::initializer_list<std::pair<std::string_view, std::string_view>> parameters) {
   std::string text;
   for (const auto& [name, value] : parameters) {
-    text += fmt::format("{}{}={}", text.empty() ? '?' : '&', name, http::EscapeQueryValue(value));
+    text += fmt::format("{}{}={}", text.empty() ? '?' : '&', name, http::Escape(value));
   }
   return text;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "common/base/status.h"
+#include "common/http/target.h"
 #include "gateway/kube/refusal.h"
 #include "gateway/route/object_ref.h"
 
@@ -68,7 +69,7 @@ std::string Reflector::Target(std::vector<std::pair<std::string, std::string>> q
   std::string target = options_.path;
   char separator = '?';
   for (const auto& [name, value] : query) {
-    target += fmt::format("{}{}={}", separator, name, http::EscapeQueryValue(value));
+    target += fmt::format("{}{}={}", separator, name, http::Escape(value));
     separator = '&';
   }
   return target;

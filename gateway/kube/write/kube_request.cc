@@ -6,6 +6,7 @@
 #include "common/base/json.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/http/target.h"
 #include "gateway/route/object_ref.h"
 
 namespace basalt::gateway {
@@ -27,7 +28,7 @@ absl::Status CheckName(std::string_view field, std::string_view name) {
 
 void AddQuery(std::string& target, std::string_view name, std::string_view value) {
   target += target.find('?') == std::string::npos ? '?' : '&';
-  target += fmt::format("{}={}", name, http::EscapeQueryValue(value));
+  target += fmt::format("{}={}", name, http::Escape(value));
 }
 
 absl::StatusOr<json::value> ParseObject(std::string_view field, std::string_view text) {
@@ -165,10 +166,10 @@ std::string Plain(std::string_view name) {
 absl::StatusOr<std::string> CollectionPath(const v1::Resource& resource, std::string_view ns) {
   if (resource.version().empty() || resource.plural().empty())
     return Invalid("resource: version and plural are needed");
-  std::string path = resource.group().empty() ? std::string("/api") : "/apis/" + http::EscapeSegment(resource.group());
-  path += "/" + http::EscapeSegment(resource.version());
-  if (!ns.empty()) path += "/namespaces/" + http::EscapeSegment(ns);
-  return path + "/" + http::EscapeSegment(resource.plural());
+  std::string path = resource.group().empty() ? std::string("/api") : "/apis/" + http::Escape(resource.group());
+  path += "/" + http::Escape(resource.version());
+  if (!ns.empty()) path += "/namespaces/" + http::Escape(ns);
+  return path + "/" + http::Escape(resource.plural());
 }
 
 std::string WriterOf(std::string_view product, const v1::Owner& owner) {
@@ -185,8 +186,8 @@ absl::StatusOr<KubeRequest> PrepareWrite(const v1::WriteRequest& request, std::s
   const bool creates = request.has_create() && request.subresource().empty();
   if (!creates && !request.has_delete_collection()) {
     if (request.name().empty()) return Invalid("name is needed");
-    out.target += "/" + http::EscapeSegment(request.name());
-    if (!request.subresource().empty()) out.target += "/" + http::EscapeSegment(request.subresource());
+    out.target += "/" + http::Escape(request.name());
+    if (!request.subresource().empty()) out.target += "/" + http::Escape(request.subresource());
   }
   out.headers = {{"Accept", "application/json"}, {"User-Agent", WriterOf(product, request.owner())}};
   // Collections that choose by different labels do not wait for each other.
@@ -221,7 +222,7 @@ absl::StatusOr<KubeRequest> PrepareGet(const v1::GetRequest& request, std::strin
   BASALT_RETURN_IF_ERROR(CheckName("namespace", request.namespace_()));
   BASALT_RETURN_IF_ERROR(CheckName("name", request.name()));
   BASALT_ASSIGN_OR_RETURN(out.target, CollectionPath(request.resource(), request.namespace_()));
-  out.target += "/" + http::EscapeSegment(request.name());
+  out.target += "/" + http::Escape(request.name());
   out.method = "GET";
   out.headers = {{"Accept", "application/json"}, {"User-Agent", std::string(product)}};
   out.kind = KindOf(request.resource().group(), request.resource().plural());

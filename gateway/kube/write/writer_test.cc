@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/exec/sim_loop.h"
+#include "common/http/date.h"
 #include "gateway/kube/testing.h"
 
 namespace basalt::gateway {
@@ -73,9 +74,7 @@ class WriterTest : public ::testing::Test {
   }
 
   // What the Date header of a server says whose clock is ahead of ours.
-  std::string HourAhead() const {
-    return absl::FormatTime("%a, %d %b %Y %H:%M:%S GMT", loop_.Now() + absl::Hours(1), absl::UTCTimeZone());
-  }
+  std::string HourAhead() const { return http::FormatDate(loop_.Now() + absl::Hours(1)); }
 
   using Tags = std::vector<std::string>;
   SimTime time_;

@@ -1,4 +1,5 @@
 #include "kubesim/actors/client/informer.h"
+#include "common/http/target.h"
 
 #include <fmt/format.h>
 
@@ -34,15 +35,15 @@ void Informer::Start() { List(); }
 
 std::string Informer::TargetOf(std::string_view extra) const {
   std::string target = fmt::format("{}?{}", options_.path, extra);
-  if (!options_.field_selector.empty()) target += "&fieldSelector=" + http::EscapeQueryValue(options_.field_selector);
-  if (!options_.label_selector.empty()) target += "&labelSelector=" + http::EscapeQueryValue(options_.label_selector);
+  if (!options_.field_selector.empty()) target += "&fieldSelector=" + http::Escape(options_.field_selector);
+  if (!options_.label_selector.empty()) target += "&labelSelector=" + http::Escape(options_.label_selector);
   return target;
 }
 
 void Informer::List() {
   if (continue_.empty()) ++listing_;
   std::string extra = fmt::format("limit={}", options_.page);
-  if (!continue_.empty()) extra += "&continue=" + http::EscapeQueryValue(continue_);
+  if (!continue_.empty()) extra += "&continue=" + http::Escape(continue_);
   http::Request request;
   request.target = TargetOf(extra);
   request.headers = {{"Accept", "application/json"}, {"User-Agent", options_.user_agent}};

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/http/target.h"
 #include "common/kube/text.h"
 #include "kubesim/actors/client/text.h"
 
@@ -16,7 +17,7 @@ constexpr absl::Duration kRefusalWait = absl::Milliseconds(200);
 constexpr absl::Duration kMostRefusalWait = absl::Seconds(10);
 
 std::string PodTarget(std::string_view space, std::string_view name) {
-  return fmt::format("/api/v1/namespaces/{}/pods/{}", http::EscapeSegment(space), http::EscapeSegment(name));
+  return fmt::format("/api/v1/namespaces/{}/pods/{}", http::Escape(space), http::Escape(name));
 }
 
 // A number of 24 bits as an address of the network 10/8.

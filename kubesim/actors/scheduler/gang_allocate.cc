@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/http/target.h"
 #include "kubesim/actors/client/text.h"
 #include "kubesim/actors/scheduler/gang_scheduler.h"
 
@@ -105,19 +106,18 @@ void GangScheduler::Bind(Task& task) {
       {"kind", "Binding"},
       {"metadata", json::object{{"name", Text(task.name)}, {"namespace", Text(task.space)}, {"uid", Text(task.uid)}}},
       {"target", json::object{{"apiVersion", "v1"}, {"kind", "Node"}, {"name", Text(task.node)}}}};
-  api_.Do({"POST",
-           fmt::format("/api/v1/namespaces/{}/pods/{}/binding", http::EscapeSegment(task.space),
-                       http::EscapeSegment(task.name)),
-           json::serialize(body)},
-          [this, space = task.space, name = task.name, uid = task.uid](const ApiAnswer& answer) {
-            if (answer.ok()) return;  // The watch brings the pod with its node.
-            Task* current = cache_.FindTask(space, name, uid);
-            if (current == nullptr || !current->assumed) return;
-            cache_.Assume(*current, "");
-            cache_.RoomFreed();
-            if (current->group != nullptr) Defer(*current->group);
-            Wake(options_.period);
-          });
+  api_.Do(
+      {"POST", fmt::format("/api/v1/namespaces/{}/pods/{}/binding", http::Escape(task.space), http::Escape(task.name)),
+       json::serialize(body)},
+      [this, space = task.space, name = task.name, uid = task.uid](const ApiAnswer& answer) {
+        if (answer.ok()) return;  // The watch brings the pod with its node.
+        Task* current = cache_.FindTask(space, name, uid);
+        if (current == nullptr || !current->assumed) return;
+        cache_.Assume(*current, "");
+        cache_.RoomFreed();
+        if (current->group != nullptr) Defer(*current->group);
+        Wake(options_.period);
+      });
 }
 
 void GangScheduler::BindPlain() {

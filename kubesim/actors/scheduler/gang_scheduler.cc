@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/http/target.h"
 #include "common/kube/names.h"
 #include "kubesim/actors/client/text.h"
 
@@ -182,20 +183,19 @@ void GangScheduler::Write(Group& group, json::object status) {
   group.last_write = loop_.Now();
   json::value object = group.object;
   object.as_object()["status"] = std::move(status);
-  api_.Do({"PUT",
-           fmt::format("{}/namespaces/{}/podgroups/{}", kBase, http::EscapeSegment(group.space),
-                       http::EscapeSegment(group.name)),
-           ToText(object)},
-          [this, key = group.key, uid = group.uid](const ApiAnswer& answer) {
-            Group* current = cache_.FindGroup(key);
-            if (current == nullptr) return;
-            current->writing = false;
-            if (answer.ok() && current->exists && current->uid == uid && Find(answer.body, "metadata") != nullptr) {
-              cache_.UpdateGroup(*current, answer.body);
-            }
-            // A 409 means that a newer state is on its way; a regular cycle decides on that.
-            answer.ok() ? cache_.MarkDirty(*current) : Defer(*current);
-          });
+  api_.Do(
+      {"PUT", fmt::format("{}/namespaces/{}/podgroups/{}", kBase, http::Escape(group.space), http::Escape(group.name)),
+       ToText(object)},
+      [this, key = group.key, uid = group.uid](const ApiAnswer& answer) {
+        Group* current = cache_.FindGroup(key);
+        if (current == nullptr) return;
+        current->writing = false;
+        if (answer.ok() && current->exists && current->uid == uid && Find(answer.body, "metadata") != nullptr) {
+          cache_.UpdateGroup(*current, answer.body);
+        }
+        // A 409 means that a newer state is on its way; a regular cycle decides on that.
+        answer.ok() ? cache_.MarkDirty(*current) : Defer(*current);
+      });
 }
 
 void GangScheduler::Defer(const Group& group) {
@@ -214,7 +214,7 @@ void GangScheduler::TellEvent(Group& group, std::string& last, const GroupEvent&
   if (last == said) return;
   last = std::move(said);
   const std::string name = fmt::format("{}.{:016x}", group.name, random_.Next());
-  api_.Do({"POST", fmt::format("/api/v1/namespaces/{}/events", http::EscapeSegment(group.space)),
+  api_.Do({"POST", fmt::format("/api/v1/namespaces/{}/events", http::Escape(group.space)),
            json::serialize(MakeEvent(group, name, event, loop_.Now()))},
           nullptr);
 }
@@ -223,8 +223,7 @@ void GangScheduler::Evict(const std::string& space, const std::string& name) {
   const json::object body{{"apiVersion", "policy/v1"},
                           {"kind", "Eviction"},
                           {"metadata", json::object{{"name", Text(name)}, {"namespace", Text(space)}}}};
-  api_.Do({"POST",
-           fmt::format("/api/v1/namespaces/{}/pods/{}/eviction", http::EscapeSegment(space), http::EscapeSegment(name)),
+  api_.Do({"POST", fmt::format("/api/v1/namespaces/{}/pods/{}/eviction", http::Escape(space), http::Escape(name)),
            json::serialize(body)},
           nullptr);
 }

@@ -5,6 +5,7 @@
 #include "absl/strings/escaping.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/http/target.h"
 #include "kubesim/server/request/errors.h"
 #include "kubesim/server/request/selectors.h"
 

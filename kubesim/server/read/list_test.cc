@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "common/http/target.h"
 #include "kubesim/server/test_server.h"
 
 namespace basalt::kubesim {
@@ -42,12 +43,11 @@ TEST(ListTest, PagesBelongToOneState) {
   server.Delete(kConfigs + "/c");
   server.MakeConfig("bb");
   server.Merge(kConfigs + "/d", R"({"data":{"k":"new"}})");
-  const Reply second = server.Get(kConfigs + "?limit=2&continue=" + http::EscapeQueryValue(token));
+  const Reply second = server.Get(kConfigs + "?limit=2&continue=" + http::Escape(token));
   EXPECT_EQ(Names(second), "cd");
   EXPECT_EQ(second.version(), first.version());
   EXPECT_EQ(second.body.find("new"), std::string::npos);
-  const Reply third =
-      server.Get(kConfigs + "?limit=2&continue=" + http::EscapeQueryValue(second.At({"metadata", "continue"})));
+  const Reply third = server.Get(kConfigs + "?limit=2&continue=" + http::Escape(second.At({"metadata", "continue"})));
   EXPECT_EQ(Names(third), "e");
   EXPECT_EQ(third.At({"metadata", "continue"}), "");
 }
@@ -58,13 +58,12 @@ TEST(ListTest, APageOfAForgottenStateIs410WithATokenForTheRest) {
   const Reply first = server.Get(kConfigs + "?limit=1");
   server.MakeConfig("d");
   server.server().ForgetHistory();
-  const Reply second =
-      server.Get(kConfigs + "?limit=1&continue=" + http::EscapeQueryValue(first.At({"metadata", "continue"})));
+  const Reply second = server.Get(kConfigs + "?limit=1&continue=" + http::Escape(first.At({"metadata", "continue"})));
   EXPECT_EQ(second.status, 410);
   EXPECT_EQ(second.reason(), "Expired");
   const std::string token = second.At({"metadata", "continue"});
   ASSERT_FALSE(token.empty());
-  EXPECT_EQ(Names(server.Get(kConfigs + "?continue=" + http::EscapeQueryValue(token))), "bcd");
+  EXPECT_EQ(Names(server.Get(kConfigs + "?continue=" + http::Escape(token))), "bcd");
 }
 
 TEST(ListTest, VersionsOfTheStateAskedFor) {

@@ -6,6 +6,7 @@
 
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/http/target.h"
 #include "kubesim/server/request/errors.h"
 
 namespace basalt::kubesim {

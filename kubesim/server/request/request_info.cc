@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/http/target.h"
 #include "kubesim/server/request/errors.h"
 
 namespace basalt::kubesim {

@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/http/http.h"
+#include "common/http/target.h"
 #include "kubesim/schema/core/type_info.h"
 #include "kubesim/server/show/representation.h"
 #include "kubesim/server/state/registry.h"

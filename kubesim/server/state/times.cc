@@ -4,8 +4,4 @@ namespace basalt::kubesim {
 
 std::string Rfc3339(absl::Time time) { return absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", time, absl::UTCTimeZone()); }
 
-std::string HttpDate(absl::Time time) {
-  return absl::FormatTime("%a, %d %b %Y %H:%M:%S GMT", time, absl::UTCTimeZone());
-}
-
 }  // namespace basalt::kubesim

@@ -9,7 +9,5 @@ namespace basalt::kubesim {
 
 // "2026-01-02T03:04:05Z"
 std::string Rfc3339(absl::Time time);
-// "Fri, 02 Jan 2026 03:04:05 GMT"
-std::string HttpDate(absl::Time time);
 
 }  // namespace basalt::kubesim

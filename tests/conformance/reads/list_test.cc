@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "common/http/target.h"
 #include "tests/conformance/harness.h"
 
 namespace basalt::conformance {
@@ -14,7 +15,7 @@ class ListConformance : public Conformance {
   }
   Answer Page(int limit, std::string_view token = "") {
     std::string target = fmt::format("{}?limit={}", Secrets(), limit);
-    if (!token.empty()) target += "&continue=" + http::EscapeQueryValue(token);
+    if (!token.empty()) target += "&continue=" + http::Escape(token);
     return Get(target);
   }
 };
@@ -193,7 +194,7 @@ TEST_F(ListConformance, TheLimitMayChangeFromPageToPage) {
   MakeSecrets("abcd");
   const Answer first = Page(1);
   EXPECT_EQ(first.Names(), "a");
-  const Answer rest = Get(Secrets() + "?continue=" + http::EscapeQueryValue(first.continue_token()));
+  const Answer rest = Get(Secrets() + "?continue=" + http::Escape(first.continue_token()));
   EXPECT_EQ(rest.Names(), "b c d");
 }
 
@@ -202,8 +203,7 @@ TEST_F(ListConformance, APageOfASelectorCountsWhatItShowsAndDoesNotTellTheRest) 
   const Answer first = Get(Secrets() + "?limit=1&labelSelector=even");
   EXPECT_EQ(first.Names(), "b");
   EXPECT_EQ(first.At({"metadata", "remainingItemCount"}), "");
-  const Answer second =
-      Get(Secrets() + "?limit=1&labelSelector=even&continue=" + http::EscapeQueryValue(first.continue_token()));
+  const Answer second = Get(Secrets() + "?limit=1&labelSelector=even&continue=" + http::Escape(first.continue_token()));
   EXPECT_EQ(second.Names(), "d");
   EXPECT_EQ(second.continue_token(), "");
 }
@@ -213,7 +213,7 @@ TEST_F(ListConformance, PagesOfOurKindsWorkAlike) {
   const Answer first = Get(Jobs() + "?limit=2");
   EXPECT_EQ(first.Names(), "a b");
   EXPECT_EQ(first.At({"metadata", "remainingItemCount"}), "1");
-  const Answer second = Get(Jobs() + "?limit=2&continue=" + http::EscapeQueryValue(first.continue_token()));
+  const Answer second = Get(Jobs() + "?limit=2&continue=" + http::Escape(first.continue_token()));
   EXPECT_EQ(second.Names(), "c");
   // No absent member, as in lists of core kinds, but an empty one.
   ASSERT_NE(FindPath(second.json, {"metadata", "continue"}), nullptr);
@@ -230,7 +230,7 @@ TEST_F(ListConformance, PagesCrossNamespaces) {
   std::multiset<std::string> seen;
   std::string token;
   for (int page = 0; page < 10; ++page) {
-    const Answer list = Get("/api/v1/secrets?labelSelector=pages&limit=1&continue=" + http::EscapeQueryValue(token));
+    const Answer list = Get("/api/v1/secrets?labelSelector=pages&limit=1&continue=" + http::Escape(token));
     ASSERT_EQ(list.status, 200) << list;
     for (const json::value& item : list.Items()) {
       const std::string where = At(item, {"metadata", "namespace"});
@@ -256,13 +256,13 @@ TEST_F(ListConformance, APageOfAForgottenStateIs410WithATokenForTheRest) {
   const Answer first = Get(Core("events") + "?limit=1");
   MakeEvent("bb");
   ForgetHistory();
-  const Answer gone = Get(Core("events") + "?limit=1&continue=" + http::EscapeQueryValue(first.continue_token()));
+  const Answer gone = Get(Core("events") + "?limit=1&continue=" + http::Escape(first.continue_token()));
   EXPECT_EQ(gone.status, 410) << gone;
   EXPECT_EQ(gone.reason(), "Expired");
   EXPECT_TRUE(gone.message().starts_with("The provided continue parameter is too old to display a consistent list"))
       << gone;
   // With what has come meanwhile: of the state that is.
-  const Answer rest = Get(Core("events") + "?continue=" + http::EscapeQueryValue(gone.continue_token()));
+  const Answer rest = Get(Core("events") + "?continue=" + http::Escape(gone.continue_token()));
   EXPECT_EQ(rest.status, 200) << rest;
   EXPECT_EQ(rest.Names(), "b bb c");
 }
@@ -360,7 +360,7 @@ TEST_F(ListConformance, ATokenOfGarbageIsABadRequest) {
 
 TEST_F(ListConformance, AVersionBesideATokenIsABadRequest) {
   MakeSecrets("ab");
-  const std::string token = http::EscapeQueryValue(Page(1).continue_token());
+  const std::string token = http::Escape(Page(1).continue_token());
   const Answer list = Get(Secrets() + "?resourceVersion=5&continue=" + token);
   EXPECT_EQ(list.status, 400) << list;
   EXPECT_EQ(list.message(), "specifying resource version is not allowed when using continue");

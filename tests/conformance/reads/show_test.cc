@@ -1,4 +1,5 @@
 // How objects are shown: what the Accept header asks for.
+#include "common/http/target.h"
 #include "tests/conformance/harness.h"
 
 namespace basalt::conformance {
@@ -141,8 +142,7 @@ TEST_F(ShowConformance, MetadataOfPages) {
   const Answer first = As(Secrets() + "?limit=2", kPartialList);
   EXPECT_EQ(first.Names(), "a b");
   EXPECT_EQ(first.At({"metadata", "remainingItemCount"}), "1");
-  const Answer second =
-      As(Secrets() + "?limit=2&continue=" + http::EscapeQueryValue(first.continue_token()), kPartialList);
+  const Answer second = As(Secrets() + "?limit=2&continue=" + http::Escape(first.continue_token()), kPartialList);
   EXPECT_EQ(second.Names(), "c");
 }
 
@@ -294,7 +294,7 @@ TEST_F(ShowConformance, ATableOfAPageContinues) {
   const Answer first = As(Secrets() + "?limit=2", kTable);
   EXPECT_EQ(Rows(first.json).size(), 2U);
   EXPECT_EQ(first.At({"metadata", "remainingItemCount"}), "1");
-  const Answer second = As(Secrets() + "?limit=2&continue=" + http::EscapeQueryValue(first.continue_token()), kTable);
+  const Answer second = As(Secrets() + "?limit=2&continue=" + http::Escape(first.continue_token()), kTable);
   EXPECT_EQ(Rows(second.json).size(), 1U);
 }
 
