@@ -19,13 +19,6 @@ namespace basalt::jobsvc {
 
 using runtime::WriteOutcome;
 
-namespace {
-
-// What a group waits for at least before it is tried again once its trouble lasts.
-constexpr absl::Duration kLastingPause = absl::Seconds(2);
-
-}  // namespace
-
 void JobController::Act(std::string_view key) {
   if (!changes_.empty()) TellChanges();
   JobEntry* found = Lookup(key);
@@ -296,8 +289,7 @@ void JobController::ActOnGroup(JobEntry& entry) {
           const bool is_final = code == absl::StatusCode::kAlreadyExists || code == absl::StatusCode::kInvalidArgument;
           // Its owner may be on its way to another replica, or the API server have a bad moment; that the group of an
           // older version goes first is no trouble at all.
-          const bool lasts =
-              code != absl::StatusCode::kFailedPrecondition && live->group_retry.until - answered >= kLastingPause;
+          const bool lasts = code != absl::StatusCode::kFailedPrecondition && live->group_retry.Lasts(answered);
           if (is_final || lasts) {
             ReportTrouble(*live, "PodGroupError", std::string(ToStd(response.status().message())));
           }

@@ -45,15 +45,12 @@ void JobController::EnsureClaim(JobEntry& entry, const WantedClaim& claim) {
                  [this, job_key = entry.key, uid = entry.record.uid(), claim](WriteOutcome outcome) {
                    JobEntry* live = Live(job_key, uid);
                    if (live == nullptr) return;
-                   if (outcome.kind == WriteOutcome::Kind::kRefused && outcome.error.code() == 409) {
-                     return LookForClaim(*live, claim);
-                   }
+                   if (IsNameTaken(outcome)) return LookForClaim(*live, claim);
                    live->busy_objects.erase(fmt::format("{}/{}", kClaims, claim.name));
                    if (outcome.kind == WriteOutcome::Kind::kDone) {
                      ClaimIsThere(*live, claim.name);
                    } else {
-                     live->object_retry.Fail(context_.ApiNow(), context_.random());
-                     if (IsTold(outcome)) ReportTrouble(*live, TroubleOf(claim, ": " + outcome.error.message()));
+                     ObjectRefused(*live, outcome, TroubleOf(claim, ": " + outcome.error.message()));
                    }
                    context_.Wake(job_key);
                  });

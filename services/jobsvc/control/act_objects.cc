@@ -108,6 +108,15 @@ void JobController::ObjectIsThere(JobEntry& entry, std::string_view reason, std:
   entry.troubles.End(reason, subject);
 }
 
+// A create of one of them: it is tried again after a pause.
+void JobController::ObjectRefused(JobEntry& entry, const WriteOutcome& outcome, Trouble trouble) {
+  const absl::Time now = context_.ApiNow();
+  entry.object_retry.Fail(now, context_.random());
+  if (outcome.kind == WriteOutcome::Kind::kRefused && IsCreateTold(outcome.error, entry.object_retry.Lasts(now))) {
+    ReportTrouble(entry, std::move(trouble));
+  }
+}
+
 void JobController::EnsureObject(JobEntry& entry, const WantedObject& object) {
   const std::string key = KeyOf(object.plural, object.name);
   const bool made = IsMade(entry.objects, key);
@@ -117,7 +126,7 @@ void JobController::EnsureObject(JobEntry& entry, const WantedObject& object) {
   if (!entry.busy_objects.insert(key).second) return;
   // Not by us, but made: the marker says so.
   if (changed || IsMarked(entry.job->status(), object.plugin)) {
-    CompareObject(entry, object);
+    CompareObject(entry, object, /*after_create=*/false);
   } else {
     MakeObject(entry, object);
   }
@@ -160,29 +169,28 @@ void JobController::CreateObject(JobEntry& entry, const WantedObject& object, st
                      live->busy_objects.erase(key);
                      live->objects[key] = fmt::format("{} {}", object.hash, outcome.object.generic().meta().uid());
                      ObjectIsThere(*live, "PluginError", SubjectOf(object));
-                   } else if (outcome.kind == WriteOutcome::Kind::kRefused && outcome.error.code() == 409) {
-                     CompareObject(*live, object);  // Ours from before a crash, or somebody else's.
+                   } else if (IsNameTaken(outcome)) {
+                     // Ours from before a crash, or somebody else's.
+                     CompareObject(*live, object, /*after_create=*/true);
                      return;
                    } else {
                      live->busy_objects.erase(key);
-                     live->object_retry.Fail(context_.ApiNow(), context_.random());
-                     if (IsTold(outcome)) {
-                       ReportTrouble(*live, TroubleOf(object, ": " + outcome.error.message()));
-                     }
+                     ObjectRefused(*live, outcome, TroubleOf(object, ": " + outcome.error.message()));
                    }
                    context_.Wake(job_key);
                  });
 }
 
 // An object of that name exists: ours by its owner, or never touched. Ours takes the patch where the plugin wants that.
-void JobController::CompareObject(JobEntry& entry, const WantedObject& object) {
+void JobController::CompareObject(JobEntry& entry, const WantedObject& object, bool after_create) {
   gateway::v1::GetRequest request;
   *request.mutable_resource() = ResourceOf(object);
   request.set_namespace_(entry.ns);
   request.set_name(object.name);
   context_.Get(
       entry.key, std::move(request),
-      [this, job_key = entry.key, uid = entry.record.uid(), object](absl::StatusOr<gateway::v1::GetResponse> response) {
+      [this, job_key = entry.key, uid = entry.record.uid(), object,
+       after_create](absl::StatusOr<gateway::v1::GetResponse> response) {
         JobEntry* live = Live(job_key, uid);
         if (live == nullptr) return;
         const std::string key = KeyOf(object.plural, object.name);
@@ -194,6 +202,8 @@ void JobController::CompareObject(JobEntry& entry, const WantedObject& object) {
         if (!response.ok() || !response->has_object()) {
           if (response.ok() && response->error().code() == 404) {
             live->objects[key].clear();
+            // One that was just said to exist is not made again at once: the two answers may take turns for ever.
+            if (after_create) return give_up();
             MakeObject(*live, object);
           } else {
             if (response.ok() && IsTold(response->error())) {

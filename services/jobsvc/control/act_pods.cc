@@ -161,41 +161,43 @@ void JobController::CreatePod(JobEntry& entry, const PodEffect& effect) {
   auto request = WriteOf("", "v1", "pods", entry.ns, effect.name);
   request.mutable_create()->set_body(*std::move(body));
   context_.Write(entry.key, std::move(request),
-                 [this, key = entry.key, uid = entry.record.uid(), pod = effect.name, place = effect.place,
+                 [this, key = entry.key, uid = entry.record.uid(), effect,
                   sent = context_.ApiNow()](WriteOutcome outcome) {
                    JobEntry* live = Live(key, uid);
                    if (live == nullptr) return;
                    if (outcome.kind == WriteOutcome::Kind::kUnknown) {
                      if (BASALT_PLANTED("repeated_under_another_name")) {
-                       return CreatePod(*live, {PodEffect::Kind::kCreate, pod + "-again", place, {}, 0});
+                       return CreatePod(*live,
+                                        {PodEffect::Kind::kCreate, effect.name + "-again", effect.place, {}, 0});
                      }
-                     SettleCreate(key, uid, pod, sent, absl::Milliseconds(500));
+                     SettleCreate(key, uid, effect, sent, nullptr);
                      return;  // The name stays busy.
                    }
-                   live->busy_pods.erase(pod);
+                   if (IsNameTaken(outcome)) {
+                     // Ours from before a crash, or somebody else's: the name is waited for.
+                     SettleCreate(key, uid, effect, sent, &outcome.error);
+                     return;
+                   }
+                   live->busy_pods.erase(effect.name);
                    if (outcome.kind == WriteOutcome::Kind::kDone) {
                      live->create_retry.Succeed();
-                     if (std::erase(live->refused_tasks, place.task) > 0) live->probe_retry.Succeed();
+                     if (std::erase(live->refused_tasks, effect.place.task) > 0) live->probe_retry.Succeed();
                      if (outcome.object.has_pod()) CountCreated(*live, outcome.object.pod());
                      if (live->refused_tasks.empty()) live->EndFailedCreate();
                      context_.Wake(key);
                      return;
                    }
-                   if (outcome.kind == WriteOutcome::Kind::kRefused && outcome.error.code() == 409) {
-                     // Ours from before a crash, or somebody else's: the name is waited for.
-                     live->busy_pods.insert(pod);
-                     SettleCreate(key, uid, pod, sent, absl::Seconds(2));
-                     return;
-                   }
                    if (outcome.kind == WriteOutcome::Kind::kNotSent) {
                      return TryAgain(*live, live->create_retry);
                    }
-                   CreateRefused(*live, place.task);
-                   if (IsTold(outcome.error)) {
-                     ReportTrouble(*live, "FailedCreate", fmt::format("pod {}: {}", pod, outcome.error.message()),
-                                   {pod});
-                   }
+                   CreateAnswered(*live, effect, outcome.error);
                  });
+}
+
+void JobController::CreateAnswered(JobEntry& entry, const PodEffect& effect, const gateway::v1::KubeError& error) {
+  CreateRefused(entry, effect.place.task);
+  if (!IsCreateTold(error, entry.probe_retry.Lasts(context_.ApiNow()))) return;
+  ReportTrouble(entry, "FailedCreate", fmt::format("pod {}: {}", effect.name, error.message()), {effect.name});
 }
 
 // The pods of a task are alike: one of them, now and then, tells whether they can be made.
@@ -212,19 +214,28 @@ void JobController::CountCreated(const JobEntry& entry, const kube::v1::Pod& pod
 }
 
 // What stands under the name of a pod whose creation was not confirmed.
-void JobController::SettleCreate(const std::string& key, const std::string& uid, const std::string& pod,
-                                 absl::Time sent, absl::Duration hold) {
+void JobController::SettleCreate(const std::string& key, const std::string& uid, const PodEffect& effect,
+                                 absl::Time sent, const gateway::v1::KubeError* taken) {
   gateway::v1::GetRequest request;
   SetResourceOf("", "v1", "pods", *request.mutable_resource());
   request.set_namespace_(Live(key, uid)->ns);
-  request.set_name(pod);
+  request.set_name(effect.name);
+  std::optional<gateway::v1::KubeError> refusal;
+  if (taken != nullptr) refusal = *taken;
   context_.Get(
-      key, std::move(request), [this, key, uid, pod, sent, hold](absl::StatusOr<gateway::v1::GetResponse> response) {
+      key, std::move(request),
+      [this, key, uid, effect, sent, refusal](absl::StatusOr<gateway::v1::GetResponse> response) {
         JobEntry* live = Live(key, uid);
         if (live == nullptr) return;
+        const std::string& pod = effect.name;
         live->busy_pods.erase(pod);
         if (!response.ok()) {
-          HoldPod(*live, pod, hold);
+          HoldPod(*live, pod, refusal ? absl::Seconds(2) : absl::Milliseconds(500));
+        } else if (response->has_error() && response->error().code() != 404) {
+          CreateAnswered(*live, effect, response->error());
+        } else if (response->has_error() && refusal) {
+          // Gone since, or the two answers take turns.
+          CreateAnswered(*live, effect, *refusal);
         } else if (response->has_object()) {
           const kube::v1::Pod& found = response->object().pod();
           const PodEntry* shown = live->pods.Find(pod);

@@ -161,8 +161,10 @@ class JobController : public runtime::Controller {
   void CreatePod(JobEntry& entry, const PodEffect& effect);
   void CreateRefused(JobEntry& entry, int32_t task);
   void CountCreated(const JobEntry& entry, const kube::v1::Pod& pod);
-  void SettleCreate(const std::string& key, const std::string& uid, const std::string& pod, absl::Time sent,
-                    absl::Duration hold);
+  // `taken`: what was answered where the name is taken; null: nobody knows what became of the create.
+  void SettleCreate(const std::string& key, const std::string& uid, const PodEffect& effect, absl::Time sent,
+                    const gateway::v1::KubeError* taken);
+  void CreateAnswered(JobEntry& entry, const PodEffect& effect, const gateway::v1::KubeError& error);
   void DeletePod(JobEntry& entry, const PodEffect& effect);
   void KillRefused(JobEntry& entry, const std::string& pod, const gateway::v1::KubeError& error);
   bool HoldsDeletes(JobEntry& entry);
@@ -186,7 +188,9 @@ class JobController : public runtime::Controller {
   void EnsureObject(JobEntry& entry, const WantedObject& object);
   void MakeObject(JobEntry& entry, const WantedObject& object);
   void CreateObject(JobEntry& entry, const WantedObject& object, std::string json);
-  void CompareObject(JobEntry& entry, const WantedObject& object);
+  // `after_create`: a create was refused because the name is taken.
+  void CompareObject(JobEntry& entry, const WantedObject& object, bool after_create);
+  void ObjectRefused(JobEntry& entry, const runtime::WriteOutcome& outcome, Trouble trouble);
   void EnsureClaim(JobEntry& entry, const WantedClaim& claim);
   void LookForClaim(JobEntry& entry, const WantedClaim& claim);
   void ClaimIsThere(JobEntry& entry, const std::string& claim);

@@ -41,6 +41,8 @@ struct Retry {
   absl::Time until = absl::InfinitePast();
   std::optional<absl::Time> since;  // The first failure of those without success between them.
   bool Blocks(absl::Time now) const { return StillWaits(now, until); }
+  // It has failed several times, one after the other.
+  bool Lasts(absl::Time now) const { return until - now >= absl::Seconds(2); }
   // One step for all that was under way together, however many of it are refused.
   void Fail(absl::Time now, Random& random) {
     if (!Blocks(now)) until = now + back_off.Next(random);

@@ -46,13 +46,24 @@ inline bool IsOwnedBy(const kube::v1::ObjectMeta& meta, std::string_view uid) {
   return false;
 }
 
-// A refusal that people are told of. That a name is taken is settled; and overload would be made worse by the telling.
+// A refusal that people are told of. A conflict is over with the next try, and telling of overload would make it worse.
 inline bool IsTold(const gateway::v1::KubeError& error) {
   return error.code() != 409 && error.code() != 429 && !(error.code() == 503 && error.retry_after_ms() > 0);
 }
 
 inline bool IsTold(const runtime::WriteOutcome& outcome) {
   return outcome.kind == runtime::WriteOutcome::Kind::kRefused && IsTold(outcome.error);
+}
+
+// What a create is answered where an object of that name exists. Any other 409, such as the conflict of a quota that is
+// written by others at the same time, says nothing of the name.
+inline bool IsNameTaken(const runtime::WriteOutcome& outcome) {
+  return outcome.kind == runtime::WriteOutcome::Kind::kRefused && outcome.error.reason() == "AlreadyExists";
+}
+
+// A refused create that people are told of. `lasts`: it is refused again and again, so that a conflict is told, too.
+inline bool IsCreateTold(const gateway::v1::KubeError& error, bool lasts) {
+  return IsTold(error) || (lasts && error.code() == 409);
 }
 
 }  // namespace basalt::jobsvc

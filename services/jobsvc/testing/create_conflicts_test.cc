@@ -1,0 +1,133 @@
+// Creates that are answered 409: what the reason says, and what is done where it says nothing of the name.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "services/jobsvc/testing/job_rig.h"
+
+namespace basalt::jobsvc::testing {
+namespace {
+
+// As the API server answers while others write the same ResourceQuota all the time.
+constexpr std::string_view kQuotaConflict =
+    "Operation cannot be fulfilled on resourcequotas \"team\": the object has been modified";
+
+class CreateConflictsTest : public ::testing::Test {
+ protected:
+  // Creates of that kind are answered so until it is called with no kind.
+  void Answer(std::string plural, std::string reason, std::string message) {
+    kube().SetRefuse([this, plural = std::move(plural), reason = std::move(reason), message = std::move(message)](
+                         const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
+      if (!request.has_create() || request.resource().plural() != plural) return false;
+      ++creates_;
+      error.set_code(409);
+      error.set_reason(reason);
+      error.set_message(message);
+      return true;
+    });
+  }
+  void Begin(kube::v1::Job job) {
+    rig_.Start();
+    kube().PutJob(std::move(job));
+    rig_.Run();
+  }
+  const kube::v1::JobStatus& Status() { return kube().job("default/j").status(); }
+  // Tried with pauses of up to half a minute, whatever is refused.
+  void ExpectPauses(const char* when) {
+    rig_.Run(absl::Minutes(10));
+    EXPECT_GT(creates_, 10) << when;
+    EXPECT_LT(creates_, 60) << when;
+  }
+
+  FakeKube& kube() { return rig_.kube(); }
+  JobRig rig_;
+  int creates_ = 0;
+};
+
+TEST_F(CreateConflictsTest, AConflictOfAQuotaBacksOffAndIsToldOnceItLasts) {
+  Answer("pods", "Conflict", std::string(kQuotaConflict));
+  Begin(MakeJob("j", 1, 1));
+  EXPECT_EQ(Status().reason(), "");
+  ExpectPauses("a conflict of a quota");
+  EXPECT_EQ(kube().gets(), 0) << "nothing has the name";
+  EXPECT_EQ(Status().reason(), "FailedCreate");
+  EXPECT_EQ(Status().message(), "pod j-t0-0: " + std::string(kQuotaConflict));
+  Answer("", "", "");
+  rig_.Run(absl::Minutes(1));
+  EXPECT_EQ(kube().pods().size(), 1u);
+  EXPECT_EQ(Status().reason(), "");
+}
+
+TEST_F(CreateConflictsTest, AConflictThatIsOverWithTheNextTryIsToldToNobody) {
+  kube().SetRefuse([this](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
+    if (!request.has_create() || request.resource().plural() != "pods" || creates_++ > 0) return false;
+    error.set_code(409);
+    error.set_reason("Conflict");
+    error.set_message(std::string(kQuotaConflict));
+    return true;
+  });
+  Begin(MakeJob("j", 1, 1));
+  EXPECT_EQ(kube().pods().size(), 1u);
+  EXPECT_EQ(kube().Count("create", "events"), 0);
+}
+
+TEST_F(CreateConflictsTest, ObjectsOfPluginsAndClaimsBackOffAtIt) {
+  for (const std::string plural : {"configmaps", "secrets", "persistentvolumeclaims"}) {
+    SCOPED_TRACE(plural);
+    Answer(plural, "Conflict", std::string(kQuotaConflict));
+    kube::v1::Job job = MakeJob("j", 1, 1);
+    if (plural == "persistentvolumeclaims") {
+      auto* volume = job.mutable_spec()->add_volumes();
+      volume->set_mount_path("/data");
+      volume->set_volume_claim_json(R"({"accessModes":["ReadWriteOnce"]})");
+    } else {
+      job.mutable_spec()->add_plugins()->set_name(plural == "secrets" ? "ssh" : "svc");
+    }
+    Begin(std::move(job));
+    ExpectPauses("a conflict of a quota");
+    EXPECT_EQ(kube().gets(), 0) << "nothing has the name";
+    EXPECT_NE(Status().message().find(kQuotaConflict), std::string::npos) << Status().message();
+    Answer("", "", "");
+    rig_.Run(absl::Minutes(1));
+    EXPECT_EQ(kube().pods().size(), 1u);
+    kube().DeleteJob("default/j");
+    rig_.Run(absl::Minutes(1));
+    creates_ = 0;
+  }
+}
+
+TEST_F(CreateConflictsTest, ANameThatIsTakenAndMayNotBeReadBacksOffAndIsTold) {
+  kube().refuse_get = [](const gateway::v1::GetRequest& request, gateway::v1::KubeError& error) {
+    if (request.resource().plural() != "pods") return false;
+    error.set_code(403);
+    error.set_reason("Forbidden");
+    error.set_message("basalt may not get pods");
+    return true;
+  };
+  Answer("pods", "AlreadyExists", "pods \"j-t0-0\" already exists");
+  Begin(MakeJob("j", 1, 1));
+  ExpectPauses("a name that may not be read");
+  EXPECT_EQ(kube().gets(), creates_);
+  EXPECT_EQ(Status().reason(), "FailedCreate");
+  EXPECT_EQ(Status().message(), "pod j-t0-0: basalt may not get pods");
+}
+
+// As where a webhook says so of what does not exist.
+TEST_F(CreateConflictsTest, ANameThatIsTakenByNothingBacksOff) {
+  Answer("pods", "AlreadyExists", "pods \"j-t0-0\" already exists");
+  Begin(MakeJob("j", 1, 1));
+  ExpectPauses("a pod");
+  kube().DeleteJob("default/j");
+  rig_.Run(absl::Minutes(1));
+  creates_ = 0;
+  Answer("services", "AlreadyExists", "services \"j\" already exists");
+  kube::v1::Job job = MakeJob("j", 1, 1);
+  job.mutable_spec()->add_plugins()->set_name("svc");
+  Begin(std::move(job));
+  ExpectPauses("an object of a plugin");
+}
+
+}  // namespace
+}  // namespace basalt::jobsvc::testing
