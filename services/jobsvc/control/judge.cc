@@ -25,7 +25,7 @@ namespace {
 
 PodFacts FactsOf(const kube::v1::Pod* pod) {
   if (pod == nullptr) return {};
-  return {pod->deletion_ms(), pod->finished_ms(), pod->creation_ms(), pod->reason(), pod->status_ms()};
+  return {pod->deletion_ms(), pod->finished_ms(), pod->creation_ms(), pod->reason()};
 }
 
 std::string SubjectOf(const JobEvent& event, const kube::v1::JobSpec& spec) {
@@ -98,7 +98,6 @@ void JobController::StorePod(JobEntry& entry, const PodChange& change, const kub
     record.set_reason(pod->reason());
     record.set_task_name(pod->task());
     record.set_deletion_ms(pod->deletion_ms());
-    record.set_status_ms(pod->status_ms());
   }
   PutPod(entry.slot, entry.key, change.name, record, batch);
 }
@@ -221,7 +220,7 @@ void JobController::JudgeGroups(JobEntry& entry, std::vector<JobEvent>& events) 
         event.time_ms = std::max(event.time_ms, std::min(condition.last_transition_ms(), now_ms));
       }
     }
-    if (event.time_ms == 0) event.time_ms = now_ms;
+    event.time_ms = LatestTimeOf(event.time_ms, now_ms);
     events.push_back(std::move(event));
   }
   if (group.present && !group.stale) TellScheduling(entry, entry.groups[group.name]);
@@ -376,7 +375,7 @@ void JobController::DeriveDeadlines(JobEntry& entry) {
         event.reason = record.reason();
         event.version = pod->version;
         // One that ran before is pending for a shorter time: its deadline was kept.
-        event.time_ms = record.creation_ms() != 0 ? record.creation_ms() : absl::ToUnixMillis(context_.ApiNow());
+        event.time_ms = LatestTimeOf(record.creation_ms(), absl::ToUnixMillis(context_.ApiNow()));
         const PolicyMatch match = ApplyPolicies(spec, event);
         storage::v1::PendingAction action = ActionOf(event, match, spec);
         if (!match.action.empty() && action.due_ms() != 0) entry.deadlines.Add(std::move(action));

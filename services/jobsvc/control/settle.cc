@@ -48,7 +48,6 @@ kube::v1::Pod PodFromRecord(std::string_view name, const JobEntry& job, const st
   pod.set_exit_code(record.exit_code());
   pod.set_finished_ms(record.finished_ms());
   pod.set_reason(record.reason());
-  pod.set_status_ms(record.status_ms());
   return pod;
 }
 

@@ -27,7 +27,8 @@ bool IsKept(const PendingAction& deadline) {
 }
 
 bool IsStored(const PendingAction& deadline) {
-  return IsKept(deadline) && deadline.event() != kEventPodFailed && deadline.event() != kEventPodPending;
+  if (!IsKept(deadline) || deadline.event() == kEventPodPending) return false;
+  return deadline.event() != kEventPodFailed || deadline.observed();
 }
 
 bool StillHolds(const PendingAction& deadline, const PodSet& pods) {

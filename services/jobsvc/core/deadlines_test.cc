@@ -176,6 +176,9 @@ TEST(DeadlinesTest, TheStatusHoldsThoseWhoseEventNobodyCouldReadAgain) {
     deadlines.Add(Deadline(std::string(event), "AbortJob", "t", std::string(event), "u"));
   }
   EXPECT_TRUE(IsKept(*deadlines.Find("PodFailed"))) << "on the disk: the pod may be removed";
+  PendingAction without_a_time = *deadlines.Find("PodFailed");
+  without_a_time.set_observed(true);
+  EXPECT_TRUE(IsStored(without_a_time)) << "the pod does not tell when it ended";
   std::vector<PendingAction> stored;
   for (const auto& [pod, deadline] : deadlines.stored()) stored.push_back(deadline);
   ASSERT_EQ(stored.size(), 4u);

@@ -41,6 +41,13 @@ bool CrossedRetries(const PodChange& change, int32_t replicas, std::optional<int
 
 }  // namespace
 
+int64_t EndOfSecond(int64_t fact_ms) { return fact_ms % 1000 == 0 ? fact_ms + 1000 : fact_ms; }
+
+// Clocks of nodes may run ahead.
+int64_t LatestTimeOf(int64_t fact_ms, int64_t now_ms) {
+  return fact_ms == 0 ? now_ms : std::min(EndOfSecond(fact_ms), now_ms);
+}
+
 std::vector<JobEvent> EventsOf(const PodChange& change, const PodFacts& facts, GoneReason gone, int32_t status_version,
                                int32_t task_replicas, std::optional<int32_t> task_max_retry, int64_t now_ms) {
   std::vector<JobEvent> events;
@@ -58,7 +65,7 @@ std::vector<JobEvent> EventsOf(const PodChange& change, const PodFacts& facts, G
     event.exit_code = exit_code;
     event.phase = pod.phase;
     event.reason = facts.reason;
-    event.time_ms = fact_ms != 0 ? std::min(fact_ms, now_ms) : now_ms;  // Clocks of nodes may run ahead.
+    event.time_ms = LatestTimeOf(fact_ms, now_ms);
     event.version = of_any_version ? status_version : pod.version;
     events.push_back(std::move(event));
   };
@@ -80,7 +87,8 @@ std::vector<JobEvent> EventsOf(const PodChange& change, const PodFacts& facts, G
       if (pod.has(kPodTerminating) && !(facts.finished_ms != 0 && facts.finished_ms < facts.deletion_ms)) {
         raise(kEventPodEvicted, facts.deletion_ms, 0);
       } else {
-        raise(kEventPodFailed, facts.finished_ms != 0 ? facts.finished_ms : facts.status_ms, pod.exit_code);
+        raise(kEventPodFailed, facts.finished_ms, pod.exit_code);
+        events.back().observed = facts.finished_ms == 0;
       }
       break;
     case kube::v1::POD_PHASE_SUCCEEDED:

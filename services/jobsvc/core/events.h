@@ -34,7 +34,7 @@ struct JobEvent {
   uint8_t phase = 0;      // Of the pod, kube.v1.PodPhase.
   std::string reason;     // Of the pod.
   int64_t time_ms = 0;    // Of the fact.
-  bool observed = false;  // time_ms is when it was seen.
+  bool observed = false;  // time_ms is when it was seen: nothing in Kubernetes tells of it.
   int32_t version = -1;   // The pod's; -1: the event carries none.
 };
 
@@ -44,8 +44,13 @@ struct PodFacts {
   int64_t finished_ms = 0;
   int64_t creation_ms = 0;
   std::string reason;
-  int64_t status_ms = 0;
 };
+
+// When a fact of that time had happened at the latest: Kubernetes cuts times to whole seconds, and nothing happens after
+// it is seen (`now_ms`). What counts from there never ends early. 0, of a fact without a time: when it is seen.
+int64_t LatestTimeOf(int64_t fact_ms, int64_t now_ms);
+// The same where nobody saw it happen.
+int64_t EndOfSecond(int64_t fact_ms);
 
 enum class GoneReason { kNotGone, kDeleted, kLeft };
 

@@ -49,6 +49,14 @@ TEST_F(EventsTest, S9H4TheEventFollowsFromTheRealPhaseHoweverThePodIsFirstSeen) 
   EXPECT_EQ(See(Pod(1, kFailed)), List{});
 }
 
+TEST_F(EventsTest, AFactIsAtTheEndOfItsSecondOrWhenItIsSeen) {
+  EXPECT_EQ(LatestTimeOf(5000, 5300), 5300);
+  EXPECT_EQ(LatestTimeOf(5000, 9000), 6000);
+  EXPECT_EQ(LatestTimeOf(5400, 9000), 5400) << "this one is exact";
+  EXPECT_EQ(LatestTimeOf(12000, 9000), 9000) << "a node's clock is ahead";
+  EXPECT_EQ(LatestTimeOf(0, 9000), 9000) << "nobody knows";
+}
+
 TEST_F(EventsTest, O2ATaskIsCompletedWhenItsLastPodSucceeds) {
   EXPECT_EQ(See(Pod(0, kSucceeded)), List{});
   EXPECT_EQ(See(Pod(1, kSucceeded)), List{"TaskCompleted"});

@@ -1,7 +1,9 @@
 // From when deadlines count, and when they are over: by what the pods tell, whatever process sees it.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "services/jobsvc/testing/job_rig.h"
@@ -81,17 +83,93 @@ TEST_F(DeadlineFactsTest, APodThatIsPendingOnceMoreIsSoSinceItWasSeen) {
 }
 
 // As one that its node does not admit: no container tells when it ended.
-TEST_F(DeadlineFactsTest, APodThatFailedWithoutARunIsFailedSinceItsStatusSaysSo) {
+TEST_F(DeadlineFactsTest, APodThatDoesNotTellWhenItEndedHasFailedSinceItWasSeenWhicheverProcessSeesItLater) {
   Begin(WithPolicy(MakeJob("j", 1, 2), "PodFailed", "AbortJob", absl::Minutes(10)), /*pods_run=*/true);
-  rig_.kube().EditPod("default/j-t0-0", [&](kube::v1::Pod& pod) {
-    pod.set_phase(kPodFailed);
-    pod.set_status_ms(NowMs());
-  });
+  rig_.kube().EditPod("default/j-t0-0", [](kube::v1::Pod& pod) { pod.set_phase(kPodFailed); });
   rig_.Run(absl::Minutes(9));
   StartAgain(/*lose_disk=*/true);
   EXPECT_EQ(rig_.PhaseOf("default/j"), kRunning);
   rig_.Run(absl::Minutes(2));
   EXPECT_EQ(rig_.PhaseOf("default/j"), kAborted);
+}
+
+// Its conditions are as they were long before.
+TEST_F(DeadlineFactsTest, APodThatDoesNotTellWhenItEndedHasNotFailedBeforeItWasSeen) {
+  Begin(WithPolicy(MakeJob("j", 1, 2), "PodFailed", "AbortJob", absl::Seconds(3)), /*pods_run=*/true);
+  rig_.kube().EditPod("default/j-t0-0", [this](kube::v1::Pod& pod) {
+    pod.set_phase(kPodFailed);
+    pod.set_status_ms(NowMs() - absl::ToInt64Milliseconds(absl::Minutes(1)));
+  });
+  rig_.Run(absl::Milliseconds(2990));
+  EXPECT_EQ(rig_.PhaseOf("default/j"), kRunning);
+  rig_.Run(absl::Milliseconds(100));
+  EXPECT_EQ(rig_.PhaseOf("default/j"), kAborted);
+}
+
+// Kubernetes cuts the times of facts to whole seconds.
+TEST_F(DeadlineFactsTest, ATimeoutOfASecondLastsASecondWhereverInItsSecondTheFactIs) {
+  for (const char* event : {"PodFailed", "PodPending", "PodEvicted", "TaskCompleted"}) {
+    for (const int at_ms : {0, 300, 900}) {
+      SCOPED_TRACE(fmt::format("{} at {} ms", event, at_ms));
+      JobRig rig;
+      rig.Start();
+      const auto go_to = [&rig, at_ms] {
+        const int64_t now_ms = absl::ToUnixMillis(rig.time().Now());
+        rig.Run(absl::Milliseconds(2000 - now_ms % 1000 + at_ms));
+      };
+      kube::v1::Job job = WithPolicy(MakeJob("j", 2, 1), event, "AbortJob", absl::Seconds(1));
+      job.mutable_spec()->set_min_available(1);
+      go_to();
+      rig.kube().PutJob(std::move(job));
+      if (event != std::string_view("PodPending")) {
+        rig.Run(absl::Milliseconds(100));
+        rig.kube().SetAllPods(kPodRunning);
+        rig.Run(absl::Seconds(10));
+        go_to();
+        if (event == std::string_view("PodEvicted")) {
+          rig.kube().EditPod("default/j-t0-0", [&rig](kube::v1::Pod& pod) {
+            pod.set_deletion_ms(absl::ToUnixMillis(rig.time().Now()) / 1000 * 1000);
+          });
+          rig.kube().RemovePod("default/j-t0-0");
+        } else {
+          const bool fails = event == std::string_view("PodFailed");
+          rig.kube().SetPodPhase("default/j-t0-0", fails ? kPodFailed : kPodSucceeded, fails ? 1 : 0);
+        }
+      }
+      rig.Run(absl::Milliseconds(995));
+      EXPECT_NE(rig.PhaseOf("default/j"), kAborted);
+      rig.Run(absl::Milliseconds(100));
+      EXPECT_EQ(rig.PhaseOf("default/j"), kAborted);
+    }
+  }
+}
+
+// A process that starts later has the fact alone, and its second.
+TEST_F(DeadlineFactsTest, ATimeoutDoesNotEndEarlyForAProcessThatStartsMeanwhile) {
+  Begin(WithPolicy(MakeJob("j", 1, 2), "PodFailed", "AbortJob", absl::Seconds(30)), /*pods_run=*/true);
+  rig_.Run(absl::Milliseconds(1900 - NowMs() % 1000));
+  rig_.kube().SetPodPhase("default/j-t0-0", kPodFailed, 1);
+  rig_.Run(absl::Seconds(5));
+  const int64_t due_ms = rig_.kube().pods().at("default/j-t0-0").finished_ms() + 1000 + 30'000;
+  rig_.Kill();
+  rig_.LoseDisk();
+  rig_.Start();
+  rig_.Run(absl::Milliseconds(due_ms - 10 - NowMs()));
+  EXPECT_EQ(rig_.PhaseOf("default/j"), kRunning);
+  rig_.Run(absl::Seconds(1));
+  EXPECT_EQ(rig_.PhaseOf("default/j"), kAborted);
+}
+
+TEST_F(DeadlineFactsTest, AFinishedJobLivesForItsTimeToLiveAtLeast) {
+  kube::v1::Job job = MakeJob("j", 1, 1);
+  job.mutable_spec()->set_ttl_seconds_after_finished(2);
+  Begin(std::move(job), /*pods_run=*/true);
+  rig_.Run(absl::Milliseconds(1900 - NowMs() % 1000));
+  rig_.kube().SetPodPhase("default/j-t0-0", kPodSucceeded);
+  rig_.Run(absl::Milliseconds(1990));
+  EXPECT_EQ(rig_.kube().jobs().size(), 1u);
+  rig_.Run(absl::Milliseconds(1200));
+  EXPECT_TRUE(rig_.kube().jobs().empty());
 }
 
 TEST_F(DeadlineFactsTest, AClockOfANodeThatIsFastDoesNotPutOffADeadline) {

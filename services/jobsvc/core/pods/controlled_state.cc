@@ -70,6 +70,7 @@ storage::v1::PendingAction ReadDeadline(const json::value& value) {
   deadline.set_time_ms(FindInt(value, "time"));
   deadline.set_due_ms(FindInt(value, "due"));
   deadline.set_timeout_ms(deadline.due_ms() - deadline.time_ms());
+  deadline.set_observed(FindInt(value, "observed") != 0);
   return deadline;
 }
 
@@ -91,6 +92,7 @@ json::object WriteDeadline(const storage::v1::PendingAction& deadline) {
   value["version"] = deadline.version();
   value["time"] = deadline.time_ms();
   value["due"] = deadline.due_ms();
+  if (deadline.observed()) value["observed"] = 1;
   return value;
 }
 
