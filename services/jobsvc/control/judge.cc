@@ -293,6 +293,8 @@ void JobController::JudgeCommands(JobEntry& entry) {
 // work in the counters.
 void JobController::QueueActions(JobEntry& entry, std::vector<JobEvent> events) {
   const kube::v1::JobSpec& spec = entry.compiled->spec;
+  // By what is told of them but the pod: the first, and how many.
+  std::map<std::pair<std::string, std::string>, std::pair<std::string, int>> delayed;
   for (const JobEvent& event : events) {
     const std::string_view task = event.task >= 0 ? std::string_view(spec.tasks(event.task).name()) : "";
     entry.deadlines.Cancel(event, task);
@@ -306,11 +308,17 @@ void JobController::QueueActions(JobEntry& entry, std::vector<JobEvent> events) 
     }
     const absl::Duration timeout = absl::Milliseconds(action.timeout_ms());
     if (IsFinished(entry.job->status().phase())) continue;
+    std::string subject = action.subject();
     if (!entry.deadlines.Add(std::move(action))) continue;
-    // Of no pod by name: many at once are one Event.
-    entry.notes.push_back({false, "ExecuteAction",
-                           fmt::format("{} in {} because of {} ({})", match.action, kube::FormatGoDuration(timeout),
-                                       event.kind, match.rule)});
+    const std::string what =
+        fmt::format("{} in {} because of {}", match.action, kube::FormatGoDuration(timeout), event.kind);
+    ++delayed.try_emplace({what, match.rule}, std::move(subject), 0).first->second.second;
+  }
+  // Many at once are one Event.
+  for (const auto& [what, pods] : delayed) {
+    const std::string more = pods.second == 1 ? "" : fmt::format(" and {} more", pods.second - 1);
+    entry.notes.push_back(
+        {false, "ExecuteAction", fmt::format("{} ({}{}, {})", what.first, pods.first, more, what.second)});
   }
 }
 

@@ -89,6 +89,55 @@ class Decider {
     for (const auto& [pod, deadline] : in_.deadlines.stored()) keep(deadline);
   }
 
+  // Why a deadline that the status held is not in it any more. Empty: it waits still, or is carried out.
+  std::string WhyDropped(const storage::v1::PendingAction& deadline, int settled) const {
+    const auto same = [&deadline](const storage::v1::PendingAction& other) { return SameDeadline(deadline, other); };
+    const storage::v1::PendingAction* const carried_out =
+        decision_.consumed > 0 ? &in_.pending.Get(settled - 1) : nullptr;
+    if (carried_out != nullptr && same(*carried_out)) return {};
+    const JobPhase to = decision_.status.phase();
+    if (IsFinished(to)) return fmt::format("the job is {}", NameOf(to));
+    if (carried_out != nullptr && Clears(*carried_out, deadline)) {
+      return fmt::format("{} because of {} came first", carried_out->action(), carried_out->event());
+    }
+    const storage::v1::PendingAction* const waits = in_.deadlines.Find(deadline.pod());
+    if (waits != nullptr && same(*waits)) return {};
+    if (std::any_of(in_.pending.begin() + settled, in_.pending.end(), same)) return {};
+    if (deadline.version() >= 0 && deadline.version() < in_.job.status().version()) {
+      return fmt::format("the job was restarted as version {}", in_.job.status().version());
+    }
+    if (waits != nullptr) return fmt::format("{} because of {} took its place", waits->action(), waits->event());
+    if (!StillHolds(deadline, in_.pods)) return fmt::format("another pod {} runs", deadline.pod());
+    return "there was nothing to do";
+  }
+
+  // What was told to be carried out at its time, and is not, is told with the write that takes it out of the status.
+  void NoteDropped(int settled) {
+    const storage::v1::PendingAction* first = nullptr;
+    std::string why;
+    int others = 0;
+    for (const storage::v1::PendingAction& deadline : in_.own.deadlines) {
+      std::string reason = WhyDropped(deadline, settled);
+      if (reason.empty()) continue;
+      if (first != nullptr) {
+        ++others;
+        continue;
+      }
+      first = &deadline;
+      why = std::move(reason);
+    }
+    if (first == nullptr) return;
+    const std::string more = others == 0 ? "" : fmt::format("; and {} more", others);
+    auto& history = decision_.history;
+    if (decision_.has_history) {
+      history.set_outcome(fmt::format("{}; {} of {} because of {} is dropped: {}{}", history.outcome(), first->action(),
+                                      first->subject(), first->event(), why, more));
+      return;
+    }
+    DescribeDeadline(*first);
+    history.set_outcome(fmt::format("dropped: {}{}", why, more));
+  }
+
   // A status to be changed. Most passes change none, and are not to pay for a copy.
   void Begin() {
     decision_.status = in_.job.status();
@@ -116,6 +165,7 @@ class Decider {
     decision_.kills = new_kill_.has_value();
     if (new_kill_) own_.kill = std::move(new_kill_);
     KeepDeadlines(decision_.dropped + decision_.consumed);
+    NoteDropped(decision_.dropped + decision_.consumed);
     own_.sequence = std::max(in_.own.sequence, in_.last_sequence) + 1;
     own_.nonce.clear();  // SetNonce.
     decision_.sequence = own_.sequence;
@@ -315,14 +365,18 @@ class Decider {
     return {.result = Attempt::kBegun};
   }
 
-  void NoteDeadline(const storage::v1::PendingAction& deadline) {
+  void DescribeDeadline(const storage::v1::PendingAction& deadline) {
     decision_.has_history = true;
     auto& history = decision_.history;
     history.set_event(deadline.event());
     history.set_subject(deadline.subject());
     history.set_rule(deadline.rule());
     history.set_action(deadline.action());
-    history.set_outcome(fmt::format("to be carried out at {}", kube::FormatTime(deadline.due_ms())));
+  }
+
+  void NoteDeadline(const storage::v1::PendingAction& deadline) {
+    DescribeDeadline(deadline);
+    decision_.history.set_outcome(fmt::format("to be carried out at {}", kube::FormatTime(deadline.due_ms())));
   }
 
   // A spec that is refused while the job runs, or is mended: told with the words that the status gets.
