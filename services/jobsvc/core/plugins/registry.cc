@@ -1,7 +1,6 @@
 #include "services/jobsvc/core/plugins/registry.h"
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <utility>
 
@@ -12,53 +11,55 @@
 namespace basalt::jobsvc {
 namespace {
 
-// hcclrank is last because it reads a variable that pytorch injects.
-constexpr std::array<std::string_view, 8> kKnown = {"env", "svc",     "ssh", "tensorflow",
-                                                    "mpi", "pytorch", "ray", "hcclrank"};
-
 template <typename T>
 std::unique_ptr<Plugin> Make(const PluginArguments& arguments) {
   return std::make_unique<T>(arguments);
 }
 
-struct Factory {
+struct Entry {
   std::string_view name;
-  std::unique_ptr<Plugin> (*make)(const PluginArguments&);
+  std::unique_ptr<Plugin> (*make)(const PluginArguments&) = nullptr;  // Null: it is not carried out.
 };
-constexpr Factory kFactories[] = {{"env", &Make<EnvPlugin>}, {"svc", &Make<SvcPlugin>}, {"ssh", &Make<SshPlugin>}};
+// In the order in which they work on a job. hcclrank is last because it reads a variable that pytorch injects.
+constexpr Entry kPlugins[] = {
+    {"env", &Make<EnvPlugin>}, {"svc", &Make<SvcPlugin>}, {"ssh", &Make<SshPlugin>}, {"tensorflow"}, {"mpi"},
+    {"pytorch"},               {"ray"},                   {"hcclrank"},
+};
 
-const Factory* FindFactory(std::string_view name) {
-  for (const Factory& factory : kFactories) {
-    if (factory.name == name) return &factory;
-  }
-  return nullptr;
+const Entry* Find(std::string_view name) {
+  const auto* const found = std::find_if(std::begin(kPlugins), std::end(kPlugins),
+                                         [name](const Entry& plugin) { return plugin.name == name; });
+  return found == std::end(kPlugins) ? nullptr : found;
 }
 
 }  // namespace
 
-std::span<const std::string_view> KnownPlugins() { return kKnown; }
+std::vector<std::string_view> KnownPlugins() {
+  std::vector<std::string_view> names;
+  for (const Entry& plugin : kPlugins) names.push_back(plugin.name);
+  return names;
+}
 
 PluginSupport SupportOf(std::string_view name) {
-  if (FindFactory(name) != nullptr) return PluginSupport::kSupported;
-  return std::find(kKnown.begin(), kKnown.end(), name) == kKnown.end() ? PluginSupport::kUnknown
-                                                                       : PluginSupport::kKnown;
+  const Entry* const plugin = Find(name);
+  if (plugin == nullptr) return PluginSupport::kUnknown;
+  return plugin->make == nullptr ? PluginSupport::kKnown : PluginSupport::kSupported;
 }
 
 std::unique_ptr<Plugin> MakePlugin(std::string_view name, const PluginArguments& arguments) {
-  const Factory* factory = FindFactory(name);
-  return factory == nullptr ? nullptr : factory->make(arguments);
+  const Entry* const plugin = Find(name);
+  return plugin == nullptr || plugin->make == nullptr ? nullptr : plugin->make(arguments);
 }
 
 PluginSet MakePlugins(const kube::v1::JobSpec& effective_spec) {
   PluginSet set;
-  for (const std::string_view name : kKnown) {
+  for (const Entry& known : kPlugins) {
     for (const kube::v1::JobPlugin& wanted : effective_spec.plugins()) {
-      if (wanted.name() != name) continue;
-      std::unique_ptr<Plugin> plugin = MakePlugin(name, wanted.arguments());
-      if (plugin == nullptr) {
-        set.unsupported.emplace_back(name);
+      if (wanted.name() != known.name) continue;
+      if (known.make == nullptr) {
+        set.unsupported.emplace_back(known.name);
       } else {
-        set.plugins.push_back(std::move(plugin));
+        set.plugins.push_back(known.make(wanted.arguments()));
       }
       break;
     }

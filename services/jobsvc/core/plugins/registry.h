@@ -3,7 +3,6 @@
 // Which plugins there are, and in which order they work on a job: env, svc, ssh, tensorflow, mpi, pytorch, ray,
 // hcclrank (job spec 11.1). Stateless.
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,7 +20,7 @@ enum class PluginSupport {
 };
 
 // Every name that a manifest may use, in the fixed order.
-std::span<const std::string_view> KnownPlugins();
+std::vector<std::string_view> KnownPlugins();
 PluginSupport SupportOf(std::string_view name);
 
 // Null unless supported.

@@ -29,6 +29,21 @@ TEST(RegistryTest, KnowsEightNamesOfWhichThreeWork) {
   EXPECT_EQ(SupportOf("nvlink"), PluginSupport::kUnknown);
 }
 
+TEST(RegistryTest, EachPluginThatWorksIsOneThatAJobHas) {
+  for (const std::string_view name : KnownPlugins()) {
+    kube::v1::JobSpec spec;
+    spec.add_plugins()->set_name(std::string(name));
+    const PluginSet set = MakePlugins(spec);
+    const bool works = SupportOf(name) == PluginSupport::kSupported;
+    EXPECT_EQ(set.plugins.size(), works ? 1u : 0u) << name;
+    EXPECT_EQ(set.unsupported.size(), works ? 0u : 1u) << name;
+    EXPECT_TRUE(set.unknown.empty()) << name;
+    if (works) {
+      EXPECT_EQ(set.plugins[0]->Name(), name);
+    }
+  }
+}
+
 TEST(RegistryTest, ObjectsComeInOrderOfCreation) {
   kube::v1::Job job = TestJob("j", {{"t"}});
   for (const char* name : {"ssh", "svc", "env"}) job.mutable_spec()->add_plugins()->set_name(name);
