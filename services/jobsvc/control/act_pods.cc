@@ -238,14 +238,17 @@ void JobController::SettleCreate(const std::string& key, const std::string& uid,
           CreateAnswered(*live, effect, *refusal);
         } else if (response->has_object()) {
           const kube::v1::Pod& found = response->object().pod();
-          const PodEntry* shown = live->pods.Find(pod);
+          const PodEntry* known = live->pods.Find(pod);
+          const auto dirty = live->dirty_pods.find(pod);
+          const bool is_shown = (known != nullptr && known->uid == found.uid()) ||
+                                (dirty != live->dirty_pods.end() && dirty->second.back().uid == found.uid());
           // Ours or not, the watch shows it when it is relevant; until then the name is held.
-          if (shown == nullptr || shown->uid != found.uid()) HoldPod(*live, pod, absl::Seconds(5));
+          if (!is_shown) HoldPod(*live, pod, absl::Seconds(5));
           if (response->object().has_pod() && found.owner_uid() != uid) {
             ReportTrouble(*live, NameIsHeld(pod, found.uid()), {pod, found.uid()});
           } else if (found.creation_ms() >= absl::ToUnixMillis(sent - kClockError)) {
             CountCreated(*live, found);  // By this request: one of before was counted, or is another process's.
-          } else if (response->object().has_pod() &&
+          } else if (response->object().has_pod() && !is_shown &&
                      context_.ApiNow() - absl::FromUnixMillis(found.creation_ms()) > kShownWithin) {
             ReportTrouble(*live, LabelIsLost(pod, found, live->name), {pod, found.uid()});
           }

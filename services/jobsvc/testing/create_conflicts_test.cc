@@ -114,6 +114,27 @@ TEST_F(CreateConflictsTest, ANameThatIsTakenAndMayNotBeReadBacksOffAndIsTold) {
   EXPECT_EQ(Status().message(), "pod j-t0-0: basalt may not get pods");
 }
 
+// Somebody gave the label back while its name was looked up: the watch has shown it by then.
+TEST_F(CreateConflictsTest, APodThatTheWatchHasJustShownHasNotLostItsLabel) {
+  kube().PutForeignPod("default", "j-t0-0", /*job_name=*/"");
+  Begin(MakeJob("j", 1, 1));
+  const std::string uid = kube().job("default/j").meta().uid();
+  kube().SetRefuse([&](const gateway::v1::WriteRequest& request, gateway::v1::KubeError&) {
+    if (!request.has_create() || request.resource().plural() != "pods" || creates_++ > 0) return false;
+    kube().EditPod("default/j-t0-0", [&uid](kube::v1::Pod& pod) {
+      pod.set_owner_uid(uid);
+      pod.set_job_name("j");
+      pod.set_task("t0");
+    });
+    return false;
+  });
+  rig_.Run(absl::Minutes(2));
+  ASSERT_EQ(creates_, 1);
+  for (const auto& [name, body] : kube().others()) {
+    EXPECT_EQ(FindString(body, "message").find("without the label"), std::string::npos) << FindString(body, "message");
+  }
+}
+
 // As where a webhook says so of what does not exist.
 TEST_F(CreateConflictsTest, ANameThatIsTakenByNothingBacksOff) {
   Answer("pods", "AlreadyExists", "pods \"j-t0-0\" already exists");
