@@ -10,38 +10,20 @@
 #include "services/jobsvc/api/job_api.h"
 #include "services/jobsvc/api/job_service.h"
 #include "services/jobsvc/control/job_controller.h"
+#include "services/jobsvc/main/loop_key_maker.h"
 
 namespace basalt::jobsvc {
 
 namespace {
-
-// Keys are made on a thread of their own; the answer goes back to the worker's loop, if it is still there.
-class ThreadKeyMaker : public KeyMaker {
- public:
-  explicit ThreadKeyMaker(Loop& worker) : worker_(worker), source_(MakeRsaKeySource()), loop_(MakeThreadLoop("keys")) {}
-  void MakeKeys(std::string seed, std::function<void(absl::StatusOr<SshKeyPair>)> done) override {
-    loop_->Post([this, alive = alive_, seed = std::move(seed), done = std::move(done)] {
-      auto keys = source_->MakeSshKeyPair(seed);
-      worker_.Post([alive, keys = std::move(keys), done = std::move(done)] {
-        if (*alive) done(keys);
-      });
-    });
-  }
-  ~ThreadKeyMaker() override { *alive_ = false; }
-
- private:
-  Loop& worker_;
-  const std::unique_ptr<SshKeySource> source_;
-  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // Only touched on the worker's loop.
-  const std::unique_ptr<Loop> loop_;
-};
 
 // The controller of one worker with what it needs beside the runtime.
 class OwningController final : public runtime::Controller {
  public:
   OwningController(runtime::Context& context, std::shared_ptr<JobMetrics> metrics, const JobControllerOptions& options,
                    WatchHub& hub)
-      : keys_(context.loop()), metrics_(std::move(metrics)), inner_(context, keys_, *metrics_, options) {
+      : keys_(context.loop(), MakeRsaKeySource(), MakeThreadLoop("keys")),
+        metrics_(std::move(metrics)),
+        inner_(context, keys_, *metrics_, options) {
     PublishChanges(inner_, hub);
   }
   JobController& inner() { return inner_; }
@@ -59,7 +41,7 @@ class OwningController final : public runtime::Controller {
   void Act(std::string_view key) override { inner_.Act(key); }
 
  private:
-  ThreadKeyMaker keys_;
+  LoopKeyMaker keys_;
   const std::shared_ptr<JobMetrics> metrics_;  // Of all workers.
   JobController inner_;
 };
