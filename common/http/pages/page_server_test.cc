@@ -117,8 +117,9 @@ TEST_F(PageServerTest, ItEndsWhilePagesAreBeingWaitedFor) {
   for (int i = 0; i < 20; ++i) {
     Serve();
     RawConnection connection(server_->port());
+    // The loop may come to this after the server has gone.
     std::promise<void> held;
-    loop_->Post([&] { held.get_future().wait(); });
+    loop_->Post([released = held.get_future().share()] { released.wait(); });
     connection.Send("GET /p HTTP/1.1\r\nHost: h\r\n\r\n");
     if (i % 2 == 0) connection.Send("GET /q HTTP/1.1\r\nHost: h\r\n\r\n");
     server_.reset();
