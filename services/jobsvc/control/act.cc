@@ -307,8 +307,7 @@ void JobController::ActOnTtl(JobEntry& entry) {
   }
   const int64_t ended_ms = entry.job->status().last_transition_ms();
   const absl::Duration ttl = absl::Seconds(entry.compiled->spec.ttl_seconds_after_finished());
-  const absl::Time due =
-      absl::FromUnixMillis(ttl > absl::ZeroDuration() ? EndOfSecond(ended_ms) : ended_ms) + ttl;
+  const absl::Time due = absl::FromUnixMillis(ttl > absl::ZeroDuration() ? EndOfSecond(ended_ms) : ended_ms) + ttl;
   if (context_.ApiNow() < due) {
     context_.WakeAt(entry.key, due);
     return;

@@ -187,74 +187,75 @@ void JobController::CompareObject(JobEntry& entry, const WantedObject& object, b
   *request.mutable_resource() = ResourceOf(object);
   request.set_namespace_(entry.ns);
   request.set_name(object.name);
-  context_.Get(
-      entry.key, std::move(request),
-      [this, job_key = entry.key, uid = entry.record.uid(), object,
-       after_create](absl::StatusOr<gateway::v1::GetResponse> response) {
-        JobEntry* live = Live(job_key, uid);
-        if (live == nullptr) return;
-        const std::string key = KeyOf(object.plural, object.name);
-        const auto give_up = [&] {
-          live->busy_objects.erase(key);
-          live->object_retry.Fail(context_.ApiNow(), context_.random());
-          context_.Wake(job_key);
-        };
-        if (!response.ok() || !response->has_object()) {
-          if (response.ok() && response->error().code() == 404) {
-            live->objects[key].clear();
-            // One that was just said to exist is not made again at once: the two answers may take turns for ever.
-            if (after_create) return give_up();
-            MakeObject(*live, object);
-          } else {
-            if (response.ok() && IsTold(response->error())) {
-              ReportTrouble(*live, TroubleOf(object, ": " + response->error().message()));
-            }
-            give_up();
-          }
-          return;
-        }
-        const kube::v1::ObjectMeta& meta = response->object().generic().meta();
-        if (!IsOwnedBy(meta, uid)) {
-          Trouble taken = TroubleOf(object, " exists and belongs to somebody else; it is left alone");
-          taken.kind = TroubleKind::kTaken;
-          ReportTrouble(*live, std::move(taken));
-          give_up();
-          return;
-        }
-        const std::string remembered = fmt::format("{} {}", object.hash, meta.uid());
-        if (object.on_change != WantedObject::OnChange::kPatch) {
-          live->busy_objects.erase(key);
-          live->objects[key] = remembered;
-          ObjectIsThere(*live, "PluginError", SubjectOf(object));
-          context_.Wake(job_key);
-          return;
-        }
-        gateway::v1::WriteRequest write;
-        *write.mutable_resource() = ResourceOf(object);
-        write.set_namespace_(live->ns);
-        write.set_name(object.name);
-        gateway::v1::Patch& patch = *write.mutable_patch();
-        patch.set_type(gateway::v1::Patch::TYPE_MERGE);
-        patch.set_body(object.patch);
-        patch.set_field_manager(std::string(kube::kFieldManager));
-        patch.set_uid(meta.uid());
-        patch.set_resource_version(meta.resource_version());
-        context_.Write(job_key, std::move(write), [this, job_key, uid, key, remembered, object](WriteOutcome outcome) {
-          JobEntry* patched = Live(job_key, uid);
-          if (patched == nullptr) return;
-          patched->busy_objects.erase(key);
-          if (outcome.kind == WriteOutcome::Kind::kDone) {
-            patched->objects[key] = remembered;
-            ObjectIsThere(*patched, "PluginError", SubjectOf(object));
-          } else {
-            patched->object_retry.Fail(context_.ApiNow(), context_.random());
-            if (outcome.error.code() != 404 && IsTold(outcome)) {
-              ReportTrouble(*patched, TroubleOf(object, ": " + outcome.error.message()));
-            }
-          }
-          context_.Wake(job_key);
-        });
-      });
+  context_.Get(entry.key, std::move(request),
+               [this, job_key = entry.key, uid = entry.record.uid(), object,
+                after_create](absl::StatusOr<gateway::v1::GetResponse> response) {
+                 JobEntry* live = Live(job_key, uid);
+                 if (live == nullptr) return;
+                 const std::string key = KeyOf(object.plural, object.name);
+                 const auto give_up = [&] {
+                   live->busy_objects.erase(key);
+                   live->object_retry.Fail(context_.ApiNow(), context_.random());
+                   context_.Wake(job_key);
+                 };
+                 if (!response.ok() || !response->has_object()) {
+                   if (response.ok() && response->error().code() == 404) {
+                     live->objects[key].clear();
+                     // One that was just said to exist is not made again at once: the two answers may take turns for
+                     // ever.
+                     if (after_create) return give_up();
+                     MakeObject(*live, object);
+                   } else {
+                     if (response.ok() && IsTold(response->error())) {
+                       ReportTrouble(*live, TroubleOf(object, ": " + response->error().message()));
+                     }
+                     give_up();
+                   }
+                   return;
+                 }
+                 const kube::v1::ObjectMeta& meta = response->object().generic().meta();
+                 if (!IsOwnedBy(meta, uid)) {
+                   Trouble taken = TroubleOf(object, " exists and belongs to somebody else; it is left alone");
+                   taken.kind = TroubleKind::kTaken;
+                   ReportTrouble(*live, std::move(taken));
+                   give_up();
+                   return;
+                 }
+                 const std::string remembered = fmt::format("{} {}", object.hash, meta.uid());
+                 if (object.on_change != WantedObject::OnChange::kPatch) {
+                   live->busy_objects.erase(key);
+                   live->objects[key] = remembered;
+                   ObjectIsThere(*live, "PluginError", SubjectOf(object));
+                   context_.Wake(job_key);
+                   return;
+                 }
+                 gateway::v1::WriteRequest write;
+                 *write.mutable_resource() = ResourceOf(object);
+                 write.set_namespace_(live->ns);
+                 write.set_name(object.name);
+                 gateway::v1::Patch& patch = *write.mutable_patch();
+                 patch.set_type(gateway::v1::Patch::TYPE_MERGE);
+                 patch.set_body(object.patch);
+                 patch.set_field_manager(std::string(kube::kFieldManager));
+                 patch.set_uid(meta.uid());
+                 patch.set_resource_version(meta.resource_version());
+                 context_.Write(job_key, std::move(write),
+                                [this, job_key, uid, key, remembered, object](WriteOutcome outcome) {
+                                  JobEntry* patched = Live(job_key, uid);
+                                  if (patched == nullptr) return;
+                                  patched->busy_objects.erase(key);
+                                  if (outcome.kind == WriteOutcome::Kind::kDone) {
+                                    patched->objects[key] = remembered;
+                                    ObjectIsThere(*patched, "PluginError", SubjectOf(object));
+                                  } else {
+                                    patched->object_retry.Fail(context_.ApiNow(), context_.random());
+                                    if (outcome.error.code() != 404 && IsTold(outcome)) {
+                                      ReportTrouble(*patched, TroubleOf(object, ": " + outcome.error.message()));
+                                    }
+                                  }
+                                  context_.Wake(job_key);
+                                });
+               });
 }
 
 void JobController::ObjectIsGone(JobEntry& entry, const std::string& object_key) {

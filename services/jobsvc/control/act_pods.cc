@@ -160,38 +160,37 @@ void JobController::CreatePod(JobEntry& entry, const PodEffect& effect) {
   }
   auto request = WriteOf("", "v1", "pods", entry.ns, effect.name);
   request.mutable_create()->set_body(*std::move(body));
-  context_.Write(entry.key, std::move(request),
-                 [this, key = entry.key, uid = entry.record.uid(), effect,
-                  sent = context_.ApiNow()](WriteOutcome outcome) {
-                   JobEntry* live = Live(key, uid);
-                   if (live == nullptr) return;
-                   if (outcome.kind == WriteOutcome::Kind::kUnknown) {
-                     if (BASALT_PLANTED("repeated_under_another_name")) {
-                       return CreatePod(*live,
-                                        {PodEffect::Kind::kCreate, effect.name + "-again", effect.place, {}, 0});
-                     }
-                     SettleCreate(key, uid, effect, sent, nullptr);
-                     return;  // The name stays busy.
-                   }
-                   if (IsNameTaken(outcome)) {
-                     // Ours from before a crash, or somebody else's: the name is waited for.
-                     SettleCreate(key, uid, effect, sent, &outcome.error);
-                     return;
-                   }
-                   live->busy_pods.erase(effect.name);
-                   if (outcome.kind == WriteOutcome::Kind::kDone) {
-                     live->create_retry.Succeed();
-                     if (std::erase(live->refused_tasks, effect.place.task) > 0) live->probe_retry.Succeed();
-                     if (outcome.object.has_pod()) CountCreated(*live, outcome.object.pod());
-                     if (live->refused_tasks.empty()) live->EndFailedCreate();
-                     context_.Wake(key);
-                     return;
-                   }
-                   if (outcome.kind == WriteOutcome::Kind::kNotSent) {
-                     return TryAgain(*live, live->create_retry);
-                   }
-                   CreateAnswered(*live, effect, outcome.error);
-                 });
+  context_.Write(
+      entry.key, std::move(request),
+      [this, key = entry.key, uid = entry.record.uid(), effect, sent = context_.ApiNow()](WriteOutcome outcome) {
+        JobEntry* live = Live(key, uid);
+        if (live == nullptr) return;
+        if (outcome.kind == WriteOutcome::Kind::kUnknown) {
+          if (BASALT_PLANTED("repeated_under_another_name")) {
+            return CreatePod(*live, {PodEffect::Kind::kCreate, effect.name + "-again", effect.place, {}, 0});
+          }
+          SettleCreate(key, uid, effect, sent, nullptr);
+          return;  // The name stays busy.
+        }
+        if (IsNameTaken(outcome)) {
+          // Ours from before a crash, or somebody else's: the name is waited for.
+          SettleCreate(key, uid, effect, sent, &outcome.error);
+          return;
+        }
+        live->busy_pods.erase(effect.name);
+        if (outcome.kind == WriteOutcome::Kind::kDone) {
+          live->create_retry.Succeed();
+          if (std::erase(live->refused_tasks, effect.place.task) > 0) live->probe_retry.Succeed();
+          if (outcome.object.has_pod()) CountCreated(*live, outcome.object.pod());
+          if (live->refused_tasks.empty()) live->EndFailedCreate();
+          context_.Wake(key);
+          return;
+        }
+        if (outcome.kind == WriteOutcome::Kind::kNotSent) {
+          return TryAgain(*live, live->create_retry);
+        }
+        CreateAnswered(*live, effect, outcome.error);
+      });
 }
 
 void JobController::CreateAnswered(JobEntry& entry, const PodEffect& effect, const gateway::v1::KubeError& error) {
@@ -222,39 +221,39 @@ void JobController::SettleCreate(const std::string& key, const std::string& uid,
   request.set_name(effect.name);
   std::optional<gateway::v1::KubeError> refusal;
   if (taken != nullptr) refusal = *taken;
-  context_.Get(
-      key, std::move(request),
-      [this, key, uid, effect, sent, refusal](absl::StatusOr<gateway::v1::GetResponse> response) {
-        JobEntry* live = Live(key, uid);
-        if (live == nullptr) return;
-        const std::string& pod = effect.name;
-        live->busy_pods.erase(pod);
-        if (!response.ok()) {
-          HoldPod(*live, pod, refusal ? absl::Seconds(2) : absl::Milliseconds(500));
-        } else if (response->has_error() && response->error().code() != 404) {
-          CreateAnswered(*live, effect, response->error());
-        } else if (response->has_error() && refusal) {
-          // Gone since, or the two answers take turns.
-          CreateAnswered(*live, effect, *refusal);
-        } else if (response->has_object()) {
-          const kube::v1::Pod& found = response->object().pod();
-          const PodEntry* known = live->pods.Find(pod);
-          const auto dirty = live->dirty_pods.find(pod);
-          const bool is_shown = (known != nullptr && known->uid == found.uid()) ||
-                                (dirty != live->dirty_pods.end() && dirty->second.back().uid == found.uid());
-          // Ours or not, the watch shows it when it is relevant; until then the name is held.
-          if (!is_shown) HoldPod(*live, pod, absl::Seconds(5));
-          if (response->object().has_pod() && found.owner_uid() != uid) {
-            ReportTrouble(*live, NameIsHeld(pod, found.uid()), {pod, found.uid()});
-          } else if (found.creation_ms() >= absl::ToUnixMillis(sent - kClockError)) {
-            CountCreated(*live, found);  // By this request: one of before was counted, or is another process's.
-          } else if (response->object().has_pod() && !is_shown &&
-                     context_.ApiNow() - absl::FromUnixMillis(found.creation_ms()) > kShownWithin) {
-            ReportTrouble(*live, LabelIsLost(pod, found, live->name), {pod, found.uid()});
-          }
-        }
-        context_.Wake(key);
-      });
+  context_.Get(key, std::move(request),
+               [this, key, uid, effect, sent, refusal](absl::StatusOr<gateway::v1::GetResponse> response) {
+                 JobEntry* live = Live(key, uid);
+                 if (live == nullptr) return;
+                 const std::string& pod = effect.name;
+                 live->busy_pods.erase(pod);
+                 if (!response.ok()) {
+                   HoldPod(*live, pod, refusal ? absl::Seconds(2) : absl::Milliseconds(500));
+                 } else if (response->has_error() && response->error().code() != 404) {
+                   CreateAnswered(*live, effect, response->error());
+                 } else if (response->has_error() && refusal) {
+                   // Gone since, or the two answers take turns.
+                   CreateAnswered(*live, effect, *refusal);
+                 } else if (response->has_object()) {
+                   const kube::v1::Pod& found = response->object().pod();
+                   const PodEntry* known = live->pods.Find(pod);
+                   const auto dirty = live->dirty_pods.find(pod);
+                   const bool is_shown = (known != nullptr && known->uid == found.uid()) ||
+                                         (dirty != live->dirty_pods.end() && dirty->second.back().uid == found.uid());
+                   // Ours or not, the watch shows it when it is relevant; until then the name is held.
+                   if (!is_shown) HoldPod(*live, pod, absl::Seconds(5));
+                   if (response->object().has_pod() && found.owner_uid() != uid) {
+                     ReportTrouble(*live, NameIsHeld(pod, found.uid()), {pod, found.uid()});
+                   } else if (found.creation_ms() >= absl::ToUnixMillis(sent - kClockError)) {
+                     CountCreated(*live,
+                                  found);  // By this request: one of before was counted, or is another process's.
+                   } else if (response->object().has_pod() && !is_shown &&
+                              context_.ApiNow() - absl::FromUnixMillis(found.creation_ms()) > kShownWithin) {
+                     ReportTrouble(*live, LabelIsLost(pod, found, live->name), {pod, found.uid()});
+                   }
+                 }
+                 context_.Wake(key);
+               });
 }
 
 void JobController::DeletePod(JobEntry& entry, const PodEffect& effect) {

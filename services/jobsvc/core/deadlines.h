@@ -4,10 +4,11 @@
 // with `due_ms` until it is due, is cancelled, or is cleaned up by an action of its level. Deadlines are measured from
 // the fact, by the API server's clock.
 //
-// One of an event that leaves no trace (PodEvicted, Unknown, TaskCompleted, TaskFailed, and PodFailed of a pod that does
-// not tell when it ended) is *stored* in the job's status (controlled_state.h) from the write that sets it to the one that carries it out. These, and those of failed pods,
-// which may be removed, and of pods that are Pending once more, are *kept* on the disk, each in a record of its own.
-// Those of other pending pods follow from the pods, and are worked out again where a process starts. Pure.
+// One of an event that leaves no trace (PodEvicted, Unknown, TaskCompleted, TaskFailed, and PodFailed of a pod that
+// does not tell when it ended) is *stored* in the job's status (controlled_state.h) from the write that sets it to the
+// one that carries it out. These, and those of failed pods, which may be removed, and of pods that are Pending once
+// more, are *kept* on the disk, each in a record of its own. Those of other pending pods follow from the pods, and are
+// worked out again where a process starts. Pure.
 #include <cstdint>
 #include <map>
 #include <optional>

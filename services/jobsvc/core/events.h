@@ -46,8 +46,8 @@ struct PodFacts {
   std::string reason;
 };
 
-// When a fact of that time had happened at the latest: Kubernetes cuts times to whole seconds, and nothing happens after
-// it is seen (`now_ms`). What counts from there never ends early. 0, of a fact without a time: when it is seen.
+// When a fact of that time had happened at the latest: Kubernetes cuts times to whole seconds, and nothing happens
+// after it is seen (`now_ms`). What counts from there never ends early. 0, of a fact without a time: when it is seen.
 int64_t LatestTimeOf(int64_t fact_ms, int64_t now_ms);
 // The same where nobody saw it happen.
 int64_t EndOfSecond(int64_t fact_ms);

@@ -12,8 +12,8 @@
 
 namespace basalt::jobsvc {
 
-// Used and destroyed on `worker`'s loop, where `done` comes. Destroyed, it waits for the pair that is being made at most:
-// those that wait their turn are not made, and nobody is told of any.
+// Used and destroyed on `worker`'s loop, where `done` comes. Destroyed, it waits for the pair that is being made at
+// most: those that wait their turn are not made, and nobody is told of any.
 class LoopKeyMaker : public KeyMaker {
  public:
   // `worker` outlives it. `source` is called on `loop` alone.

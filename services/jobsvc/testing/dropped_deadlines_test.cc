@@ -82,8 +82,8 @@ TEST_F(DroppedDeadlinesTest, HistorySaysThatTheJobEndedFirst) {
   kube().SetAllPods(kPodSucceeded);
   rig_.Run(absl::Minutes(1));
   ASSERT_EQ(rig_.PhaseOf("default/j"), kCompleted);
-  EXPECT_THAT(Outcomes(), Contains(HasSubstr(
-                              "; AbortJob of pod j-t0-1 because of PodEvicted is dropped: the job is Completed")));
+  EXPECT_THAT(Outcomes(),
+              Contains(HasSubstr("; AbortJob of pod j-t0-1 because of PodEvicted is dropped: the job is Completed")));
 }
 
 TEST_F(DroppedDeadlinesTest, HistorySaysThatAnotherActionCameFirst) {
@@ -116,8 +116,7 @@ TEST_F(DroppedDeadlinesTest, WhatIsCarriedOutIsNotSaidToBeDropped) {
 
 TEST_F(DroppedDeadlinesTest, EventsNameThePodOfADelayedAction) {
   BeginWithAnEviction("AbortJob");
-  EXPECT_THAT(Events(),
-              Contains(StartsWith("AbortJob in 10m0s because of PodEvicted (pod j-t0-1, spec.policies[")));
+  EXPECT_THAT(Events(), Contains(StartsWith("AbortJob in 10m0s because of PodEvicted (pod j-t0-1, spec.policies[")));
 }
 
 TEST_F(DroppedDeadlinesTest, ManyAtOnceAreOneEventThatNamesTheFirst) {

@@ -22,8 +22,14 @@ struct Entry {
 };
 // In the order in which they work on a job. hcclrank is last because it reads a variable that pytorch injects.
 constexpr Entry kPlugins[] = {
-    {"env", &Make<EnvPlugin>}, {"svc", &Make<SvcPlugin>}, {"ssh", &Make<SshPlugin>}, {"tensorflow"}, {"mpi"},
-    {"pytorch"},               {"ray"},                   {"hcclrank"},
+    {"env", &Make<EnvPlugin>},
+    {"svc", &Make<SvcPlugin>},
+    {"ssh", &Make<SshPlugin>},
+    {"tensorflow"},
+    {"mpi"},
+    {"pytorch"},
+    {"ray"},
+    {"hcclrank"},
 };
 
 const Entry* Find(std::string_view name) {
