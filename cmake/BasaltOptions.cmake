@@ -9,6 +9,13 @@ endif()
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1")
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 
+# Everything is linked into programs, so that all sources share precompiled headers.
+add_compile_options(-fPIE)
+if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  # GCC would walk through the precompiled headers whenever it collects its garbage; most sources need less than this (KiB).
+  add_compile_options(--param=ggc-min-heapsize=524288)
+endif()
+
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
   set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
@@ -30,7 +37,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
 else()
   # GCC 12 reports these falsely inside the standard library under optimisation.
   target_compile_options(basalt_options INTERFACE -Wno-restrict -Wno-maybe-uninitialized
-    -Wno-missing-field-initializers -Wno-stringop-overflow -Wno-array-bounds -Wno-dangling-pointer)
+    -Wno-missing-field-initializers -Wno-stringop-overflow -Wno-stringop-overread -Wno-array-bounds -Wno-dangling-pointer)
 endif()
 
 if(BASALT_SANITIZER STREQUAL "asan-ubsan")

@@ -20,11 +20,15 @@ find "$cache" -type f -mtime +30 -delete
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
+# clang cannot read GCC's precompiled headers: it reads the headers themselves, each source only those that it includes.
+sed -E 's/ -Winvalid-pch -include [^ ]*cmake_pch\.hxx| --param=ggc-[^ ]*//g' "$build/compile_commands.json" \
+  >"$work/compile_commands.json"
 printf '%s\n' "$@" | sort >"$work/files"
 # "source <tab> header" of all that is ours, generated headers included; system headers come with the packages.
 ninja -C "$build" -t deps | awk -v build="$build" -v root="$PWD" '
   /^[^ ]/ { source = "" }
   /^    / { path = $1
+    if (path ~ /cmake_pch\./) next
     if (index(path, root "/") == 1) path = substr(path, length(root) + 2)
     else if (path ~ /^\//) next
     else if (sub(/^\.\.\/\.\.\//, "", path) == 0) path = build "/" path
@@ -32,7 +36,7 @@ ninja -C "$build" -t deps | awk -v build="$build" -v root="$PWD" '
     print source "\t" path }' | sort -u >"$work/deps"
 # Who read a header that is gone is looked at again.
 cut -f2 "$work/deps" | sort -u | { xargs -r sha256sum 2>/dev/null || true; } | awk '{ print $2 "\t" $1 }' >"$work/hashes"
-sed "s|$PWD/||g" "$build/compile_commands.json" |
+sed "s|$PWD/||g" "$work/compile_commands.json" |
   awk -F'"' '/"command":/ { command = $0 } /"file":/ { print $4 "\t" command }' >"$work/commands"
 general=$({ cat .clang-tidy; clang-tidy --version; dpkg-query -W; printf '%s\n' "${arguments[@]}"; } | sha256sum | cut -c1-64)
 awk -F'\t' -v general="$general" -v build="$build" '
@@ -50,10 +54,10 @@ while IFS=$'\t' read -r key file; do
   [[ $key != - && -f $cache/$key ]] || printf '%s\0%s\0' "$key" "$file"
 done <"$work/keys" >"$work/todo"
 echo "$total sources, $(tr -cd '\0' <"$work/todo" | wc -c | awk '{ print $1 / 2 }') of them to look at"
-export cache build
+export cache work
 one() {
   local key=$1 file=$2
-  clang-tidy -p "$build" --quiet "${@:3}" "$file" 2> >(grep -vE '^[0-9]+ warnings? (generated|treated)' >&2) || return 1
+  clang-tidy -p "$work" --quiet "${@:3}" "$file" 2> >(grep -vE '^[0-9]+ warnings? (generated|treated)' >&2) || return 1
   [[ $key == - ]] || : >"$cache/$key"
 }
 export -f one
