@@ -1,5 +1,12 @@
 # basalt_library(NAME SRCS … DEPS …), basalt_binary(…), basalt_test(NAME SRCS … DEPS … [LABELS …] [TIMEOUT s]).
 # A folder is one target, its DEPS line is the layer rule.
+
+# What runs under a sanitizer: under ASan with UBSan unit, seeds and threads; under TSan what has more than one thread: in
+# the others there is nothing that could race. And the rest, programs included: where the sanitizers run, too, nothing
+# else has to be built for a plain run.
+add_custom_target(sanitized_tests)
+add_custom_target(unsanitized)
+
 function(basalt_library name)
   cmake_parse_arguments(A "" "" "SRCS;DEPS" ${ARGN})
   if(A_SRCS)
@@ -21,19 +28,20 @@ function(basalt_binary name)
   target_link_libraries(${name} PRIVATE ${A_DEPS} basalt_options dep_allocator)
   basalt_precompiled(${name} ${A_DEPS})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+  add_dependencies(unsanitized ${name})
 endfunction()
 
 # LABELS: "unit" (the default) runs everywhere, "integration" starts servers in process, "e2e" starts processes,
-# "seeds" runs a hundred seeds of the simulation, "long" thousands, and what else is rare. "threads" stands beside one of them: the test has
-# several threads of its own. Under ASan with UBSan run unit, seeds and threads; under TSan what has more than one
-# thread: in the others there is nothing that could race.
-add_custom_target(sanitized_tests)
+# "seeds" runs a hundred seeds of the simulation, "long" thousands, and what else is rare. "threads" stands beside one of
+# them: the test has several threads of its own.
 
-# basalt_sanitize(TEST TARGET LABEL…): the target is built for the sanitizers if the labels say that the test runs there.
+# basalt_sanitize(TEST TARGET LABEL…): says by the labels which of the targets below builds what the test runs.
 function(basalt_sanitize test target)
   if("threads" IN_LIST ARGN OR
      (NOT BASALT_SANITIZER STREQUAL "tsan" AND ("unit" IN_LIST ARGN OR "seeds" IN_LIST ARGN)))
     add_dependencies(sanitized_tests ${target})
+  else()
+    add_dependencies(unsanitized ${target})
   endif()
   if(BASALT_SANITIZER STREQUAL "tsan")
     set_tests_properties(${test} PROPERTIES ENVIRONMENT
