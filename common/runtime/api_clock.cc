@@ -16,6 +16,7 @@ void ApiClock::Update(absl::Time api, absl::Time local) {
   MutexLock lock(mutex_);
   if (!known_) {
     known_ = true;
+    last_ = absl::InfinitePast();  // What the local clock said is not the server's time.
     current_ = previous_ = offset;
     window_end_ = local + kWindow;
   } else if (local >= window_end_) {

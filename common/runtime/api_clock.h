@@ -10,7 +10,8 @@ class ApiClock {
  public:
   // `api` was read at the server some time before `local`. The least delayed message of the last minute or so counts.
   void Update(absl::Time api, absl::Time local) BASALT_EXCLUDES(mutex_);
-  // Never goes back, unless the API server's clock was set back by more than messages may be late.
+  // The local clock until the first Update. From there on the time never goes back, unless the API server's clock was
+  // set back by more than messages may be late.
   absl::Time Now(absl::Time local) BASALT_EXCLUDES(mutex_);
 
  private:

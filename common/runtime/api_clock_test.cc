@@ -15,6 +15,16 @@ TEST(ApiClockTest, RunsOnWithTheLocalClock) {
   EXPECT_EQ(clock.Now(kLocal + absl::Seconds(5)), kApi + absl::Seconds(5));
 }
 
+TEST(ApiClockTest, ALocalClockThatIsAheadHoldsNothingUpOnceTheServersIsKnown) {
+  for (const absl::Duration ahead : {absl::Milliseconds(1), absl::Seconds(4), absl::Hours(1)}) {
+    ApiClock clock;
+    clock.Now(kApi + ahead);  // A replica has just started, and looks before it is told.
+    clock.Update(kApi, kApi + ahead);
+    EXPECT_EQ(clock.Now(kApi + ahead), kApi) << ahead;
+    EXPECT_EQ(clock.Now(kApi + ahead + absl::Milliseconds(10)), kApi + absl::Milliseconds(10)) << ahead;
+  }
+}
+
 TEST(ApiClockTest, ADelayedMessageDoesNotSetItBack) {
   ApiClock clock;
   clock.Update(kApi, kLocal);

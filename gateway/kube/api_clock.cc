@@ -27,8 +27,7 @@ void ApiClock::Observe(int status, std::string_view date) {
   const int64_t low = absl::ToUnixMillis(*parsed) - LocalMs();
   const int64_t high = low + 1000;
   if (IsNear(offset_ms_, low, high)) {
-    offset_ms_ = known_ ? std::clamp(offset_ms_, low, high) : low + 500;
-    known_ = true;
+    Follow(known_ ? std::clamp(offset_ms_, low, high) : low + 500);
     agreeing_ = too_far_ = 0;
     return;
   }
@@ -45,9 +44,14 @@ void ApiClock::Observe(int status, std::string_view date) {
   candidate_ms_ = agrees ? std::clamp(candidate_ms_, low, high) : low + 500;
   agreeing_ = agrees ? agreeing_ + 1 : 1;
   if (agreeing_ < kAgreeing) return;
-  offset_ms_ = candidate_ms_;
-  known_ = true;
+  Follow(candidate_ms_);
   agreeing_ = 0;
+}
+
+void ApiClock::Follow(int64_t offset_ms) {
+  if (!known_) last_ms_ = INT64_MIN;  // What the local clock said is not the server's time.
+  known_ = true;
+  offset_ms_ = offset_ms;
 }
 
 int64_t ApiClock::NowMs() {

@@ -20,12 +20,13 @@ class ApiClock {
   // An answer that arrived just now. Only a 2xx counts: others may be a proxy's. Anything that is no HTTP date is
   // ignored.
   void Observe(int status, std::string_view date);
-  // The local clock while the server's is not known. Never goes back, unless the server's clock has gone back by more
-  // than a second.
+  // The local clock while the server's is not known. From there on the time never goes back, unless the server's clock
+  // has gone back by more than a second.
   int64_t NowMs();
   bool known() const { return known_; }
 
  private:
+  void Follow(int64_t offset_ms);
   int64_t LocalMs() const { return absl::ToUnixMillis(time_.Now()); }
 
   const TimeSystem& time_;

@@ -38,6 +38,15 @@ TEST_F(ApiClockTest, BeforeTheFirstAnswerItIsTheLocalClock) {
   EXPECT_TRUE(clock_.known()) << "it is what the local clock says";
 }
 
+TEST_F(ApiClockTest, ALocalClockThatIsAheadHoldsNothingUpOnceTheServersIsKnown) {
+  off_ms_ = -900;
+  EXPECT_EQ(clock_.NowMs(), kNov6 + 250) << "looked at before the first answer";
+  Answer();
+  ASSERT_TRUE(clock_.known());
+  EXPECT_LT(clock_.NowMs(), kNov6 + 250);
+  EXPECT_TRUE(IsRight());
+}
+
 TEST_F(ApiClockTest, StaysWithinASecondOfTheServerWhateverTheLocalSkew) {
   for (const int64_t skew_ms : {-kHour, int64_t{-700}, int64_t{0}, int64_t{400}, 14 * kHour}) {
     SimTime time(absl::FromUnixMillis(kNov6 + 250 + skew_ms));
