@@ -9,6 +9,7 @@
 #include "common/base/version.h"
 #include "common/obs/log.h"
 #include "common/shell/help.h"
+#include "common/shell/listen.h"
 #include "common/shell/log_level.h"
 #include "common/shell/port_flags.h"
 #include "common/shell/service_process.h"
@@ -72,7 +73,10 @@ int RunService(int argc, char** argv, const char* name, gateway::v1::ServiceKind
   options.metrics_listen = absl::GetFlag(FLAGS_metrics_listen);
   const absl::StatusOr<rpc::GrpcBounds> grpc_bounds = GrpcBoundsFromFlags();
   const absl::StatusOr<http::PageServerBounds> metrics_bounds = PageServerBoundsFromFlags();
-  for (const absl::Status& status : {grpc_bounds.status(), metrics_bounds.status()}) {
+  const absl::Status listen = CheckListen("listen", options.listen);
+  const absl::Status metrics_listen =
+      options.metrics_listen.empty() ? absl::OkStatus() : CheckListen("metrics_listen", options.metrics_listen);
+  for (const absl::Status& status : {grpc_bounds.status(), metrics_bounds.status(), listen, metrics_listen}) {
     if (status.ok()) continue;
     std::fprintf(stderr, "error: %s\n", std::string(status.message()).c_str());
     return 2;

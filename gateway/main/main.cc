@@ -13,11 +13,13 @@
 #include "absl/flags/usage.h"
 #include "common/base/random.h"
 #include "common/base/status.h"
+#include "common/base/status_macros.h"
 #include "common/base/version.h"
 #include "common/http/kubeconfig/kubeconfig.h"
 #include "common/http/proxy.h"
 #include "common/obs/log.h"
 #include "common/shell/help.h"
+#include "common/shell/listen.h"
 #include "common/shell/log_level.h"
 #include "common/shell/port_flags.h"
 #include "common/shell/signals.h"
@@ -163,6 +165,10 @@ absl::Status Serve() {
   const absl::StatusOr<http::PageServerBounds> metrics_bounds = shell::PageServerBoundsFromFlags();
   if (!metrics_bounds.ok()) return metrics_bounds.status();
   options.metrics_bounds = *metrics_bounds;
+  BASALT_RETURN_IF_ERROR(shell::CheckListen("listen", options.listen));
+  if (!options.metrics_listen.empty()) {
+    BASALT_RETURN_IF_ERROR(shell::CheckListen("metrics_listen", options.metrics_listen));
+  }
   for (const auto& [service, count] : *members) options.gateway.hub.ownership.expected[service] = count;
   absl::StatusOr<std::unique_ptr<Process>> process =
       Process::Start(std::move(options), [&](Loop& loop) { return http::MakeCurlClient(loop, *kube); });

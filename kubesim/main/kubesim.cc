@@ -11,6 +11,7 @@
 #include "absl/flags/usage.h"
 #include "common/base/random.h"
 #include "common/base/status.h"
+#include "common/base/status_macros.h"
 #include "common/base/yaml.h"
 #include "common/exec/loop.h"
 #include "common/exec/run_on.h"
@@ -18,6 +19,7 @@
 #include "common/http/server/beast_server.h"
 #include "common/obs/log.h"
 #include "common/shell/help.h"
+#include "common/shell/listen.h"
 #include "common/shell/log_level.h"
 #include "common/shell/signals.h"
 #include "kubesim/actors/cluster.h"
@@ -88,6 +90,9 @@ struct World {
 };
 
 absl::Status Serve() {
+  const std::string address = absl::GetFlag(FLAGS_address);
+  const std::string host = address.find(':') == std::string::npos ? address : fmt::format("[{}]", address);
+  BASALT_RETURN_IF_ERROR(shell::CheckListen("address", fmt::format("{}:{}", host, absl::GetFlag(FLAGS_port))));
   absl::StatusOr<std::vector<json::value>> crds = LoadCrds(absl::GetFlag(FLAGS_crds));
   if (!crds.ok()) return crds.status();
   const std::unique_ptr<Loop> loop = MakeThreadLoop("kubesim");

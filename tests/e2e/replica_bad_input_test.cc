@@ -164,6 +164,29 @@ TEST_F(ReplicaBadInputTest, AGatewaysFlagsThatCannotBeMeantEndItAtOnce) {
   }
 }
 
+// Nobody proves there who they are yet.
+TEST_F(ReplicaBadInputTest, APortThatOtherMachinesReachIsRefusedUnlessTheFlagIsSet) {
+  const std::string gateway = BinDir() + "/gateway", kube = "--kube_server=" + world_->suite().kube_server();
+  const testing::TempDir dir;
+  const struct {
+    std::vector<std::string> command;
+    const char* words;
+  } rows[] = {
+      {Jobsvc(dir, {"--listen=0.0.0.0:0"}), "--listen: '0.0.0.0:0' is reached from other machines"},
+      {Jobsvc(dir, {"--metrics_listen=[::]:0"}), "--metrics_listen: '[::]:0' is reached from other machines"},
+      {{gateway, kube, "--listen=:7700"}, "--listen: ':7700' is reached from other machines"},
+      {{gateway, kube, "--metrics_listen=0.0.0.0:0"}, "--metrics_listen: '0.0.0.0:0' is reached from other machines"},
+      {{BinDir() + "/kubesim", "--address=0.0.0.0"}, "--address: '0.0.0.0:0' is reached from other machines"},
+  };
+  for (const auto& row : rows) {
+    const Ran ran = world_->Run(row.command, absl::Seconds(20));
+    EXPECT_NE(ran.exit_code, 0) << row.words;
+    EXPECT_THAT(ran.err, HasSubstr(row.words));
+    EXPECT_THAT(ran.err, HasSubstr("--insecure_listen_beyond_loopback"));
+    EXPECT_FALSE(std::filesystem::exists(dir / "data")) << "nothing is made for what cannot run";
+  }
+}
+
 // More than there are: who is there waits for them, and the gateway says for whom.
 TEST_F(ReplicaBadInputTest, MembersThatDoNotComeAreNamedUntilTheyDo) {
   const testing::TempDir dir, other_dir;
