@@ -75,10 +75,10 @@ class Context {
   // For somebody who waits for the answer: as Write, but `done` is called also where the slot has closed meanwhile, and
   // must not touch what belongs to the slot then. Only where the worker stops it is dropped.
   virtual void WriteForCaller(std::string_view key, gateway::v1::WriteRequest request, WriteDone done) = 0;
-  // A read from the API server. Its object does not go through OnState.
+  // A read from the API server, of an object of `key`. Its object does not go through OnState.
   virtual void Get(std::string_view key, gateway::v1::GetRequest request, GetDone done) = 0;
   // For somebody who waits for the answer, as WriteForCaller.
-  virtual void GetForCaller(gateway::v1::GetRequest request, GetDone done) = 0;
+  virtual void GetForCaller(std::string_view key, gateway::v1::GetRequest request, GetDone done) = 0;
   // The peer that owns the pod group `namespace/name`; null while nobody does.
   virtual std::shared_ptr<rpc::PodGroupPeer> PodGroupOwner(std::string_view group_key) = 0;
   // Asks for an object without a slot of its own; it comes through OnShared until withdrawn.

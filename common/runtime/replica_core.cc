@@ -145,6 +145,7 @@ void Replica::Core::SendWrite(Loop& loop, gateway::v1::WriteRequest request, abs
   loop_.Post(
       [core = shared_from_this(), &loop, request = std::move(request), timeout, done = std::move(done)]() mutable {
         if (core->stopped_ || core->failed_) return;
+        request.mutable_owner()->set_token(core->options_.token);
         core->gateway_.Write(std::move(request), timeout, core->OnLoop(loop, std::move(done)));
       });
 }
@@ -154,6 +155,7 @@ void Replica::Core::SendGet(Loop& loop, gateway::v1::GetRequest request, absl::D
   loop_.Post(
       [core = shared_from_this(), &loop, request = std::move(request), timeout, done = std::move(done)]() mutable {
         if (core->stopped_ || core->failed_) return;
+        request.mutable_owner()->set_token(core->options_.token);
         core->gateway_.Get(std::move(request), timeout, core->OnLoop(loop, std::move(done)));
       });
 }
@@ -213,6 +215,7 @@ void Replica::Core::Attach() {
   *hello.mutable_self() = self_;
   hello.set_last_epoch(last_epoch_);
   hello.set_keeps_records(options_.keeps_records);
+  hello.set_token(options_.token);
   takeover_->ForgetGrants();
   if (const absl::Status status = AddHeld(hello); !status.ok()) return Fail(status);
   stream_->Send(std::move(request));

@@ -140,7 +140,7 @@ TEST_F(ReplicaTest, AReadForACallerOutlivesItsSlotAndOneOfAPassDoesNot) {
   time_.Settle();
   int told = 0;
   context().Get(kKey, {}, [&](const auto&) { FAIL() << "whoever has the slot now looks itself"; });
-  context().GetForCaller({}, [&](const auto& answer) { told += answer.ok() ? 1 : 0; });
+  context().GetForCaller(kKey, {}, [&](const auto& answer) { told += answer.ok() ? 1 : 0; });
   time_.Settle();
   gateway_.Send({Assignment(2, {Member(gateway::v1::SERVICE_KIND_JOB, "jobsvc-1")}, false)});
   time_.Settle();

@@ -96,7 +96,7 @@ class Worker final : public Context, public ObjectTracker::Sink, public std::ena
     StartWrite(key, std::move(request), std::move(done), /*for_caller=*/true);
   }
   void Get(std::string_view key, gateway::v1::GetRequest request, GetDone done) override;
-  void GetForCaller(gateway::v1::GetRequest request, GetDone done) override;
+  void GetForCaller(std::string_view key, gateway::v1::GetRequest request, GetDone done) override;
   std::shared_ptr<rpc::PodGroupPeer> PodGroupOwner(std::string_view group_key) override;
   void AddInterest(std::string_view watch, std::string_view ns, std::string_view name) override;
   void DropInterest(std::string_view watch, std::string_view ns, std::string_view name) override;
@@ -149,6 +149,7 @@ class Worker final : public Context, public ObjectTracker::Sink, public std::ena
   void ScheduleRound();
   void Round();
 
+  void SetOwner(std::string_view key, uint32_t slot, int64_t epoch, gateway::v1::Owner& owner) const;
   void StartWrite(std::string_view key, gateway::v1::WriteRequest request, WriteDone done, bool for_caller);
   void SendWrite(uint64_t id);
   // Its slot is as open as when it began.

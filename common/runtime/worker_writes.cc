@@ -41,6 +41,8 @@ Answer Classify(absl::StatusCode code, const gateway::v1::WriteRequest& request)
   }
 }
 
+absl::Status NoSlot() { return MakeStatus(absl::StatusCode::kUnavailable, "this replica does not have its slot"); }
+
 }  // namespace
 
 void Worker::StartWrite(std::string_view key, gateway::v1::WriteRequest request, WriteDone done, bool for_caller) {
@@ -51,14 +53,12 @@ void Worker::StartWrite(std::string_view key, gateway::v1::WriteRequest request,
     loop_.Post([done = std::move(done)]() mutable {
       WriteOutcome outcome;
       outcome.kind = WriteOutcome::Kind::kNotSent;
-      outcome.status = MakeStatus(absl::StatusCode::kUnavailable, "this replica does not have its slot");
+      outcome.status = NoSlot();
       done(std::move(outcome));
     });
     return;
   }
-  *request.mutable_owner()->mutable_member() = options_.self;
-  request.mutable_owner()->set_slot(slot_id);
-  request.mutable_owner()->set_slot_epoch(slot->second.epoch);
+  SetOwner(key, slot_id, slot->second.epoch, *request.mutable_owner());
   const absl::Duration timeout =
       request.timeout_ms() > 0 ? absl::Milliseconds(request.timeout_ms()) : options_.write_timeout;
   const uint64_t id = next_write_++;
@@ -173,20 +173,34 @@ void Worker::OnNotOwner(uint32_t slot_id) {
   });
 }
 
+void Worker::SetOwner(std::string_view key, uint32_t slot, int64_t epoch, gateway::v1::Owner& owner) const {
+  *owner.mutable_member() = options_.self;
+  owner.set_slot(slot);
+  owner.set_slot_epoch(epoch);
+  owner.set_key(key.data(), key.size());
+}
+
 void Worker::Get(std::string_view key, gateway::v1::GetRequest request, GetDone done) {
-  if (!Running()) return;
   const uint32_t slot_id = SlotOf(key);
   const auto slot = slots_.find(slot_id);
   if (slot == slots_.end()) return;
-  GetForCaller(std::move(request), [this, slot_id, generation = slot->second.generation,
-                                    done = std::move(done)](absl::StatusOr<gateway::v1::GetResponse> answer) mutable {
-    const auto it = slots_.find(slot_id);
-    if (it != slots_.end() && it->second.generation == generation) done(std::move(answer));
-  });
+  GetForCaller(key, std::move(request),
+               [this, slot_id, generation = slot->second.generation,
+                done = std::move(done)](absl::StatusOr<gateway::v1::GetResponse> answer) mutable {
+                 const auto it = slots_.find(slot_id);
+                 if (it != slots_.end() && it->second.generation == generation) done(std::move(answer));
+               });
 }
 
-void Worker::GetForCaller(gateway::v1::GetRequest request, GetDone done) {
+void Worker::GetForCaller(std::string_view key, gateway::v1::GetRequest request, GetDone done) {
   if (!Running()) return;
+  const uint32_t slot_id = SlotOf(key);
+  const auto slot = slots_.find(slot_id);
+  if (slot == slots_.end()) {
+    loop_.Post([done = std::move(done)]() mutable { done(NoSlot()); });
+    return;
+  }
+  SetOwner(key, slot_id, slot->second.epoch, *request.mutable_owner());
   host_->SendGet(loop_, std::move(request), kGetTimeout,
                  [self = shared_from_this(), done = std::move(done)](auto answer) mutable {
                    if (!self->Running()) return;

@@ -91,6 +91,7 @@ class Process final : public ServiceProcess {
     runtime_options.version = std::string(Version());
     runtime_options.service = options_.kind;
     runtime_options.replica = options_.replica;
+    runtime_options.token = MakeUuid(random_);
     runtime_options.keeps_records = parts.keeps_records;
     runtime_options.on_failure = [this](const absl::Status& why) { Fail(why); };
     replica_ = std::make_unique<runtime::Replica>(runtime_options, *main_loop_, workers, random_, *store_, *gateway_,

@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <functional>
+#include <future>
 #include <map>
 #include <vector>
 
@@ -21,6 +23,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
+constexpr char kToken[] = "a token that nobody else knows";
 constexpr absl::Duration kBehind = absl::Hours(9);
 
 std::string HoursAgo() { return http::FormatDate(absl::Now() - kBehind); }
@@ -31,9 +34,16 @@ class SmallApi : public http::Handler {
   void Handle(const http::Request& request, std::shared_ptr<http::ResponseWriter> writer) override {
     const http::Target target = http::ParseTarget(request.target);
     const http::Headers json = {{"Content-Type", "application/json"}, {"Date", HoursAgo()}};
+    if (request.target.find("/secrets/") != std::string::npos) {
+      ++secrets_read;
+      writer->Whole(200, json,
+                    R"({"apiVersion":"v1","kind":"Secret","metadata":{"namespace":"ns","name":"j-ssh","uid":"s",)"
+                    R"("resourceVersion":"9"},"data":{"key":"c2VjcmV0"}})");
+      return;
+    }
     if (request.method == "POST") {
       const std::string pod =
-          R"({"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"ns","name":"p","uid":"u","resourceVersion":"11",)"
+          R"({"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"ns","name":"j-p","uid":"u","resourceVersion":"11",)"
           R"("labels":{"volcano.sh/job-name":"j"},"ownerReferences":[{"apiVersion":"batch.volcano.sh/v1alpha1",)"
           R"("kind":"Job","name":"j","uid":"ju","controller":true}]},"spec":{"schedulerName":"volcano"}})";
       writer->Whole(201, json, pod);
@@ -46,6 +56,8 @@ class SmallApi : public http::Handler {
     }
     writer->Whole(200, json, R"({"kind":"List","metadata":{"resourceVersion":"10"},"items":[]})");
   }
+
+  std::atomic<int> secrets_read = 0;
 
  private:
   std::vector<std::shared_ptr<http::ResponseWriter>> watches_;
@@ -132,8 +144,45 @@ class ProcessTest : public ::testing::Test {
       hello.set_version("1");
       hello.set_slot_count(kSlotCount);
       *hello.mutable_self() = Self();
+      hello.set_token(kToken);
       stream_->Send(std::move(request));
     });
+  }
+  // Asks as the replica would, and waits for the answer.
+  absl::Status Get(const std::string& token, int64_t epoch, const std::string& ns, const std::string& name) {
+    std::promise<absl::Status> answer;
+    RunOn(*loop_, [&] {
+      v1::GetRequest request;
+      *request.mutable_owner() = OwnerIn(epoch, token);
+      request.mutable_resource()->set_version("v1");
+      request.mutable_resource()->set_plural("secrets");
+      request.set_namespace_(ns);
+      request.set_name(name);
+      peer_->Get(std::move(request), absl::Seconds(30), [&](const auto& got) { answer.set_value(got.status()); });
+    });
+    return answer.get_future().get();
+  }
+  // The epoch of the slots, once all have begun.
+  int64_t WaitForSlots() {
+    int64_t epoch = 0;
+    EXPECT_TRUE(heard_.WaitFor([&](const std::vector<v1::Item>& items) {
+      int ends = 0;
+      for (const v1::Item& item : items) {
+        if (item.has_begin()) epoch = item.begin().epoch();
+        ends += item.has_end() ? 1 : 0;
+      }
+      return ends == static_cast<int>(kSlotCount);
+    }));
+    return epoch;
+  }
+  static v1::Owner OwnerIn(int64_t epoch, const std::string& token) {
+    v1::Owner owner;
+    *owner.mutable_member() = Self();
+    owner.set_slot(SlotOf("ns/j"));
+    owner.set_slot_epoch(epoch);
+    owner.set_key("ns/j");
+    owner.set_token(token);
+    return owner;
   }
   static v1::Member Self() {
     v1::Member self;
@@ -153,29 +202,21 @@ class ProcessTest : public ::testing::Test {
 
 TEST_F(ProcessTest, AReplicaGetsItsSlotsAndSeesItsOwnWrite) {
   SayHello("c");
-  int64_t epoch = 0;
-  ASSERT_TRUE(heard_.WaitFor([&](const std::vector<v1::Item>& items) {
-    int ends = 0;
-    for (const v1::Item& item : items) {
-      if (item.has_begin()) epoch = item.begin().epoch();
-      ends += item.has_end() ? 1 : 0;
-    }
-    return ends == static_cast<int>(kSlotCount);
-  }));
+  const int64_t epoch = WaitForSlots();
   // It may have gone on meanwhile.
   EXPECT_NEAR(static_cast<double>(heard_.api_time_ms()) / 1000,
               absl::ToDoubleSeconds(absl::Now() - kBehind - absl::UnixEpoch()), 60)
       << "the API server's clock, not ours";
 
   v1::WriteRequest write;
-  *write.mutable_owner()->mutable_member() = Self();
-  write.mutable_owner()->set_slot(SlotOf("ns/j"));
-  write.mutable_owner()->set_slot_epoch(epoch);
+  *write.mutable_owner() = OwnerIn(epoch, kToken);
   write.mutable_resource()->set_version("v1");
   write.mutable_resource()->set_plural("pods");
   write.set_namespace_("ns");
-  write.set_name("p");
-  write.mutable_create()->set_body(R"({"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"ns","name":"p"}})");
+  write.set_name("j-p");
+  write.mutable_create()->set_body(
+      R"({"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"ns","name":"j-p","labels":{"volcano.sh/job-name":"j"},)"
+      R"("ownerReferences":[{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","name":"j","controller":true}]}})");
   std::vector<absl::StatusOr<v1::WriteResponse>> answers;
   Mutex mutex;
   CondVar answered;
@@ -204,6 +245,37 @@ TEST_F(ProcessTest, AReplicaGetsItsSlotsAndSeesItsOwnWrite) {
   wait(2);
   EXPECT_EQ(answers[1].status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_TRUE(process_->health().IsReady());
+}
+
+TEST_F(ProcessTest, AStrangerReadsNothingAndTakesNobodysPlace) {
+  EXPECT_EQ(Get("", 0, "ns", "j-ssh").code(), absl::StatusCode::kFailedPrecondition) << "nobody is attached";
+  SayHello("c");
+  const int64_t epoch = WaitForSlots();
+  EXPECT_EQ(Get("", epoch, "ns", "j-ssh").code(), absl::StatusCode::kUnauthenticated);
+  EXPECT_EQ(Get("some other token, as long as that", epoch, "ns", "j-ssh").code(), absl::StatusCode::kUnauthenticated);
+  EXPECT_EQ(Get(kToken, epoch, "kube-system", "token").code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(api_.secrets_read, 0);
+  EXPECT_TRUE(Get(kToken, epoch, "ns", "j-ssh").ok());
+  EXPECT_EQ(api_.secrets_read, 1);
+
+  // Of the same name and incarnation, which GetTopology tells everybody.
+  Heard thief;
+  std::unique_ptr<rpc::AttachStream> stream;
+  RunOn(*loop_, [&] {
+    stream = peer_->Attach(thief);
+    thief.stream = stream.get();
+    v1::AttachRequest request;
+    v1::Hello& hello = *request.mutable_hello();
+    hello.set_cluster("c");
+    hello.set_version("1");
+    hello.set_slot_count(kSlotCount);
+    *hello.mutable_self() = Self();
+    hello.set_token("some other token, as long as that");
+    stream->Send(std::move(request));
+  });
+  EXPECT_EQ(thief.WaitForClose().code(), absl::StatusCode::kUnauthenticated);
+  RunOn(*loop_, [&] { stream.reset(); });
+  EXPECT_TRUE(Get(kToken, epoch, "ns", "j-ssh").ok()) << "the replica goes on";
 }
 
 TEST_F(ProcessTest, AReplicaOfAnotherClusterIsToldSo) {

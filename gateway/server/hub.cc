@@ -1,9 +1,11 @@
 #include "gateway/server/hub.h"
 
+#include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "common/base/excerpt.h"
 #include "common/base/status.h"
 #include "common/obs/log.h"
 #include "common/rpc/leader_hint.h"
@@ -23,6 +25,14 @@ std::string WatchPrefix(const v1::Resource& resource) {
 }
 
 }  // namespace
+
+bool IsSameToken(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  // It takes as long wherever they differ.
+  unsigned difference = 0;
+  for (size_t i = 0; i < a.size(); ++i) difference |= static_cast<unsigned char>(a[i] ^ b[i]);
+  return difference == 0;
+}
 
 Hub::Hub(Loop& loop, KubeAccess& kube, AssignmentStore& store, obs::Metrics& metrics,
          const std::vector<std::string>& watches, HubOptions options)
@@ -164,13 +174,68 @@ void Hub::OnWatch(WatchIndex watch) {
 
 // ---- calls ----
 
-void Hub::Write(v1::WriteRequest request, rpc::Done<v1::WriteResponse> done) {
-  absl::Status status = leads() ? ownership_->Check(request.owner()) : CheckLeading();
+absl::Status Hub::CheckToken(const v1::Owner& sender) const {
+  const v1::Member& member = sender.member();
+  const auto it = replicas_.find({member.service(), member.replica()});
+  if (it == replicas_.end() || it->second->token.empty() || it->second->member.incarnation() != member.incarnation()) {
+    return MakeStatus(absl::StatusCode::kUnavailable,
+                      fmt::format("replica '{}' ({}) is not attached to gateway '{}'", Excerpt(member.replica()),
+                                  Excerpt(member.incarnation()), options_.replica));
+  }
+  if (IsSameToken(it->second->token, sender.token())) return absl::OkStatus();
+  return MakeStatus(absl::StatusCode::kUnauthenticated,
+                    fmt::format("the token is not that of replica '{}' ({})", Excerpt(member.replica()),
+                                Excerpt(member.incarnation())));
+}
+
+template <typename Request>
+absl::Status Hub::CheckRequest(const Request& request, Permission (*check)(const Request&, const Cache&)) {
+  constexpr bool kIsWrite = std::is_same_v<Request, v1::WriteRequest>;
+  constexpr std::string_view kCall = kIsWrite ? "write" : "get";
+  if (!leads()) return CheckLeading();
+  const v1::Owner& sender = request.owner();
+  absl::Status status = ownership_->Check(sender);
   if (!status.ok()) {
-    if (absl::IsFailedPrecondition(status)) metrics_.WriteFenced();
+    const bool fenced = absl::IsFailedPrecondition(status);
+    if (fenced && kIsWrite) metrics_.WriteFenced();
+    Refuse(kCall, sender.member(), fenced ? "not_owner" : "nobody", status);
+    return status;
+  }
+  status = CheckToken(sender);
+  if (!status.ok()) {
+    Refuse(kCall, sender.member(), absl::IsUnauthenticated(status) ? "token" : "not_attached", status);
+    return status;
+  }
+  Permission permission = check(request, cache_);
+  if (permission.refusal != RefusalReason::kNone) {
+    Refuse(kCall, sender.member(), NameOf(permission.refusal), permission.status);
+  }
+  return std::move(permission.status);
+}
+
+void Hub::Refuse(std::string_view call, const v1::Member& sender, std::string_view reason, const absl::Status& why) {
+  metrics_.CountRefusal(call, sender.service(), reason);
+  const absl::Time now = loop_.Now();
+  if (now < next_refusal_) {
+    ++refusals_untold_;
+    return;
+  }
+  next_refusal_ = now + options_.between_refusals;
+  obs::LogWarning("refused", {{"call", std::string(call)},
+                              {"service", std::string(ServiceName(sender.service()))},
+                              {"replica", Excerpt(sender.replica())},
+                              {"reason", std::string(reason)},
+                              {"why", Excerpt(ToStd(why.message()), 1000)},
+                              {"others_since_the_last", fmt::to_string(std::exchange(refusals_untold_, 0))}});
+}
+
+void Hub::Write(v1::WriteRequest request, rpc::Done<v1::WriteResponse> done) {
+  absl::Status status = CheckRequest(request, CheckWrite);
+  if (!status.ok()) {
     loop_.Post([status = std::move(status), done = std::move(done)]() mutable { done(std::move(status)); });
     return;
   }
+  request.mutable_owner()->clear_token();  // Nobody needs it from here on.
   NoteRecordsOfWriter(request.owner());
   v1::WriteRequest head;  // All but the body.
   *head.mutable_owner() = request.owner();
@@ -188,7 +253,9 @@ void Hub::Write(v1::WriteRequest request, rpc::Done<v1::WriteResponse> done) {
                                    done = std::move(done)](absl::StatusOr<v1::WriteResponse> answer) mutable {
     if (!*alive) return;
     metrics_.WriteEnds(verb, head.resource().plural(), answer);
+    if (absl::IsPermissionDenied(answer.status())) Refuse("write", head.owner().member(), "body", answer.status());
     if (!collection) OnWritten(head, answer);
+    if (IsSecret(head.resource()) && answer.ok() && answer->has_object()) HideContents(*answer->mutable_object());
     const bool unknown = absl::IsUnknown(answer.status()) || absl::IsDeadlineExceeded(answer.status());
     done(std::move(answer));
     const v1::ServiceKind service = head.owner().member().service();
@@ -223,7 +290,17 @@ void Hub::OnWritten(const v1::WriteRequest& request, absl::StatusOr<v1::WriteRes
 }
 
 void Hub::Get(v1::GetRequest request, rpc::Done<v1::GetResponse> done) {
-  kube_.Get(std::move(request), std::move(done));
+  absl::Status status = CheckRequest(request, CheckGet);
+  if (!status.ok()) {
+    loop_.Post([status = std::move(status), done = std::move(done)]() mutable { done(std::move(status)); });
+    return;
+  }
+  request.clear_owner();
+  if (!IsSecret(request.resource())) return kube_.Get(std::move(request), std::move(done));
+  kube_.Get(std::move(request), [done = std::move(done)](absl::StatusOr<v1::GetResponse> answer) mutable {
+    if (answer.ok() && answer->has_object()) HideContents(*answer->mutable_object());
+    done(std::move(answer));
+  });
 }
 
 bool Hub::SessionHas(const Slot& slot, uint32_t index) const {

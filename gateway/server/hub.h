@@ -6,6 +6,8 @@
 // Another live process under the same name: refused with ALREADY_EXISTS while the one that is attached acknowledges;
 // once its oldest batch has waited for the grace period it is taken for dead, its stream is closed with ABORTED and the
 // newer one is let in. A second stream of the same incarnation replaces the first at once: the client has given it up.
+// That it is the same process it proves by its token, as with each write and read: an incarnation is no secret. A
+// process whose stream has broken is answered for as long as its slots wait for it.
 //
 // A slot is opened for its owner when no write of an earlier owner or incarnation for it is under way (correctness 4),
 // and the newest records of it are with the owner (ownership.h: FindSource; Session::Grant).
@@ -25,6 +27,7 @@
 #include "common/exec/loop.h"
 #include "common/obs/metrics.h"
 #include "common/rpc/peers.h"
+#include "gateway/access/permissions.h"
 #include "gateway/kube/kube_access.h"
 #include "gateway/lead/assignment_store.h"
 #include "gateway/route/cache.h"
@@ -45,6 +48,7 @@ struct HubOptions {
   InterestOptions interests;
   absl::Duration stats_period = absl::Seconds(1);
   absl::Duration save_again = absl::Milliseconds(500);  // After an assignment could not be saved.
+  absl::Duration between_refusals = absl::Seconds(1);   // That are logged; all are counted.
   // How far those who are attached differ from OwnershipOptions.expected, in words; empty: not at all. At each change.
   std::function<void(const std::string& differs)> on_members;
   // The slot goes on without the records that there were of it.
@@ -82,6 +86,7 @@ class Hub : public rpc::GatewayHandler, public CacheListener {
   struct Replica {
     explicit Replica(size_t tombstone_bytes) : tombstones(tombstone_bytes) {}
     v1::Member member;
+    std::string token;  // Of that process; empty: it has not attached to this leader.
     Tombstones tombstones;
     Stream* stream = nullptr;
   };
@@ -95,11 +100,17 @@ class Hub : public rpc::GatewayHandler, public CacheListener {
   using ReplicaKey = std::pair<int, std::string>;
 
   absl::Status CheckLeading() const;
+  // Whether the sender is an attached replica, owns the slot, and may ask for that object. Counts and logs what is not.
+  template <typename Request>
+  absl::Status CheckRequest(const Request& request, Permission (*check)(const Request&, const Cache&));
+  // OK, or why the sender is not the process that is known by that name.
+  absl::Status CheckToken(const v1::Owner& sender) const;
+  void Refuse(std::string_view call, const v1::Member& sender, std::string_view reason, const absl::Status& why);
   void OnWriteOver(v1::ServiceKind service, uint32_t slot);
   void NoteRecordsOfWriter(const v1::Owner& owner);
   absl::Status Hello(Stream& stream, rpc::AttachSink& sink, const v1::Hello& hello);
   absl::Status CheckHello(const v1::Hello& hello) const;
-  absl::Status TakeName(const v1::Member& member);
+  absl::Status TakeName(const v1::Hello& hello);
   void Detach(Stream& stream);
   void Acknowledged(Session& session);
   void Taken(const v1::Member& member, const v1::Taken& taken);
@@ -147,6 +158,8 @@ class Hub : public rpc::GatewayHandler, public CacheListener {
   TimerId settle_timer_ = kNoTimer;
   TimerId save_timer_ = kNoTimer;
   TimerId stats_timer_ = kNoTimer;
+  absl::Time next_refusal_ = absl::InfinitePast();  // The first that is logged.
+  int64_t refusals_untold_ = 0;                     // Since the last that was.
 };
 
 }  // namespace basalt::gateway

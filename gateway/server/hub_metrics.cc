@@ -57,6 +57,16 @@ void HubMetrics::WriteEnds(std::string_view verb, const std::string& plural,
   counter->Add();
 }
 
+void HubMetrics::CountRefusal(std::string_view call, v1::ServiceKind service, std::string_view reason) {
+  obs::Counter*& counter = refusals_[fmt::format("{} {} {}", call, ServiceName(service), reason)];
+  if (counter == nullptr) {
+    counter = &metrics_.GetCounter(
+        "gateway_refusals_total", "Requests of which the sender may not ask.",
+        {{"call", std::string(call)}, {"service", std::string(ServiceName(service))}, {"reason", std::string(reason)}});
+  }
+  counter->Add();
+}
+
 void HubMetrics::ShowReplica(const v1::Member& member, const Session* session, const Tombstones& tombstones) {
   const obs::Labels labels = LabelsOf(member);
   metrics_.GetGauge("gateway_replica_lag_seconds", "How long the oldest unacknowledged batch has waited.", labels)

@@ -30,6 +30,8 @@ class HubMetrics {
   }
   void CountLostRecords() { lost_records_.Add(); }
   void WriteFenced() { fenced_.Add(); }
+  // `call`, `reason`: of a few each.
+  void CountRefusal(std::string_view call, v1::ServiceKind service, std::string_view reason);
   void ShowAssignment(int64_t epoch, bool leads);
   void WriteBegins() { in_flight_.Add(1); }
   void WriteEnds(std::string_view verb, const std::string& plural, const absl::StatusOr<v1::WriteResponse>& answer);
@@ -51,6 +53,7 @@ class HubMetrics {
   obs::Gauge& epoch_;
   obs::Gauge& leads_;
   std::map<std::string, obs::Counter*> writes_;
+  std::map<std::string, obs::Counter*> refusals_;
 };
 
 }  // namespace basalt::gateway

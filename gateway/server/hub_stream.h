@@ -7,6 +7,8 @@
 
 namespace basalt::gateway {
 
+bool IsSameToken(std::string_view a, std::string_view b);
+
 // The transport owns it; the hub refers to it by Replica::stream while it is that replica's.
 class Hub::Stream : public rpc::AttachSession {
  public:

@@ -12,6 +12,9 @@
 namespace basalt::gateway {
 namespace {
 
+constexpr size_t kShortestToken = 16;
+constexpr size_t kLongestToken = 64;
+
 absl::Status Mismatch(std::string_view what, std::string_view here, std::string_view there) {
   return MakeStatus(absl::StatusCode::kFailedPrecondition,
                     fmt::format("{} differs: the gateway has '{}', the replica '{}'", what, here, there));
@@ -59,7 +62,13 @@ absl::Status Hub::Stream::Handle(const v1::AttachRequest& request) {
     case v1::AttachRequest::kInterest: {
       const v1::Interest& interest = request.interest();
       const InterestKey key{interest.watch(), interest.namespace_(), interest.name()};
-      if (!interest.withdraw()) return hub_.interests_.Add(*session_, key);
+      if (!interest.withdraw()) {
+        if (const Permission may = CheckInterest(session_->self().service(), key.watch); !may.status.ok()) {
+          hub_.Refuse("interest", session_->self(), NameOf(may.refusal), may.status);
+          return may.status;
+        }
+        return hub_.interests_.Add(*session_, key);
+      }
       hub_.interests_.Withdraw(*session_, key);
       return absl::OkStatus();
     }
@@ -105,14 +114,26 @@ absl::Status Hub::CheckHello(const v1::Hello& hello) const {
     return MakeStatus(absl::StatusCode::kInvalidArgument,
                       "Hello.self needs a service, a replica's name and an incarnation");
   }
+  if (hello.token().size() < kShortestToken || hello.token().size() > kLongestToken) {
+    return MakeStatus(absl::StatusCode::kInvalidArgument,
+                      fmt::format("Hello.token has {} bytes, and needs {} to {} that nobody can guess",
+                                  hello.token().size(), kShortestToken, kLongestToken));
+  }
   return absl::OkStatus();
 }
 
-absl::Status Hub::TakeName(const v1::Member& member) {
+absl::Status Hub::TakeName(const v1::Hello& hello) {
+  const v1::Member& member = hello.self();
   const auto it = replicas_.find({member.service(), member.replica()});
-  if (it == replicas_.end() || it->second->stream == nullptr) return absl::OkStatus();
-  Stream& old = *it->second->stream;
+  if (it == replicas_.end()) return absl::OkStatus();
   const bool same_process = it->second->member.incarnation() == member.incarnation();
+  if (same_process && !it->second->token.empty() && !IsSameToken(it->second->token, hello.token())) {
+    return MakeStatus(absl::StatusCode::kUnauthenticated,
+                      fmt::format("replica '{}' has attached as incarnation '{}' with another token", member.replica(),
+                                  member.incarnation()));
+  }
+  if (it->second->stream == nullptr) return absl::OkStatus();
+  Stream& old = *it->second->stream;
   if (!same_process && old.session_->Lag() < options_.ownership.grace) {
     return MakeStatus(absl::StatusCode::kAlreadyExists,
                       fmt::format("replica '{}' is attached as incarnation '{}' and acknowledges; this one is '{}'",
@@ -124,18 +145,26 @@ absl::Status Hub::TakeName(const v1::Member& member) {
 }
 
 absl::Status Hub::Hello(Stream& stream, rpc::AttachSink& sink, const v1::Hello& hello) {
+  std::string_view reason = "hello";
   absl::Status status = CheckHello(hello);
   if (status.ok() && !leads()) return CheckLeading();
-  if (status.ok()) status = ownership_->CheckEpochs(hello);
-  if (status.ok()) status = TakeName(hello.self());
+  if (status.ok()) {
+    status = ownership_->CheckEpochs(hello);
+    if (!status.ok()) reason = "epoch";
+  }
+  if (status.ok()) {
+    status = TakeName(hello);
+    if (!status.ok()) reason = absl::IsUnauthenticated(status) ? "token" : "name";
+  }
   if (!status.ok()) {
-    obs::LogWarning("replica refused", {{"replica", hello.self().replica()}, {"why", std::string(status.message())}});
+    Refuse("attach", hello.self(), reason, status);
     return status;
   }
   const v1::Member& self = hello.self();
   auto& replica = replicas_[{self.service(), self.replica()}];
   if (!replica) replica = std::make_unique<Replica>(options_.tombstone_bytes);
   replica->member = self;
+  replica->token = hello.token();
   replica->stream = &stream;
   stream.session_ = std::make_unique<Session>(
       loop_, cache_, self, replica->tombstones, sink, [this] { return kube_.ApiTimeMs(); }, options_.session);

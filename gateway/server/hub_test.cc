@@ -39,9 +39,17 @@ class HubTest : public ::testing::Test {
     time.Settle();
     return got.has_value() ? *std::move(got) : absl::InternalError("no answer");
   }
+  absl::Status RefusedGet(v1::GetRequest request) {
+    std::optional<absl::Status> got;
+    hub.Get(std::move(request), [&](auto answer) { got = answer.status(); });
+    EXPECT_FALSE(got.has_value()) << "never before the call returns";
+    time.Settle();
+    return got.value_or(absl::InternalError("no answer"));
+  }
   v1::WriteRequest PatchBy(const FakeReplica& replica) {
     v1::WriteRequest request;
     *request.mutable_owner() = replica.OwnerFor(kSlot);
+    request.mutable_owner()->set_key("ns/j");
     request.mutable_resource()->set_group("batch.volcano.sh");
     request.mutable_resource()->set_plural("jobs");
     request.set_namespace_("ns");
@@ -83,6 +91,10 @@ TEST_F(HubTest, AHelloFromElsewhereIsRefusedNamingBothValues) {
       {[](auto& h) { h.add_held()->set_epoch((int64_t{1} << 32) + 1); }, absl::StatusCode::kFailedPrecondition,
        "the epoch of held slots cannot be: the gateway is in epoch 0, the replica reports 4294967297"},
       {[](auto& h) { h.mutable_self()->clear_incarnation(); }, absl::StatusCode::kInvalidArgument, "incarnation"},
+      {[](auto& h) { h.clear_token(); }, absl::StatusCode::kInvalidArgument, "Hello.token has 0 bytes"},
+      {[](auto& h) { h.set_token("123456789012345"); }, absl::StatusCode::kInvalidArgument, "Hello.token has 15 bytes"},
+      {[](auto& h) { h.set_token(std::string(65, 't')); }, absl::StatusCode::kInvalidArgument,
+       "Hello.token has 65 bytes"},
   };
   for (const auto& row : rows) {
     FakeReplica replica(time, loop, hub, MemberOf(kJob, "r-0"));
@@ -151,6 +163,83 @@ TEST_F(HubTest, ANewStreamOfTheSameProcessReplacesTheFirst) {
   EXPECT_EQ(again.ends, static_cast<int>(kSlotCount));
 }
 
+// Everybody can learn names, incarnations and epochs from GetTopology.
+TEST_F(HubTest, WhoKnowsAllOfAReplicaButItsTokenTakesNothingFromIt) {
+  FakeReplica& a = Attach("r-0");
+  time.Advance(absl::Seconds(1));
+  FakeReplica thief(time, loop, hub, MemberOf(kJob, "r-0"));
+  v1::Hello hello = thief.Hello();
+  hello.set_token("a token that was guessed");
+  thief.SayHello(hello);
+  ASSERT_TRUE(thief.closed.has_value());
+  EXPECT_EQ(thief.closed->code(), absl::StatusCode::kUnauthenticated);
+  EXPECT_FALSE(a.closed.has_value());
+
+  v1::WriteRequest write = PatchBy(a);
+  v1::GetRequest get;
+  *get.mutable_owner() = write.owner();
+  *get.mutable_resource() = write.resource();
+  get.set_namespace_("ns");
+  get.set_name("j");
+  for (const std::string token : {"", "a token that was guessed", "the secret token of b"}) {
+    write.mutable_owner()->set_token(token);
+    get.mutable_owner()->set_token(token);
+    EXPECT_EQ(Refused(write).status().code(), absl::StatusCode::kUnauthenticated) << token;
+    EXPECT_EQ(RefusedGet(get).code(), absl::StatusCode::kUnauthenticated) << token;
+  }
+  EXPECT_TRUE(kube.writes.empty());
+  EXPECT_TRUE(kube.gets.empty());
+  EXPECT_THAT(metrics->Text(), HasSubstr(R"(gateway_refusals_total{call="get",reason="token",service="job"} 3)"));
+  EXPECT_THAT(metrics->Text(), HasSubstr(R"(gateway_refusals_total{call="write",reason="token",service="job"} 3)"));
+  EXPECT_THAT(metrics->Text(), HasSubstr(R"(gateway_refusals_total{call="attach",reason="token",service="job"} 1)"));
+}
+
+TEST_F(HubTest, AReplicaThatIsAttachedReadsAndWritesWhatItsServiceNeedsOfItsSlotsAlone) {
+  FakeReplica& a = Attach("r-0");
+  time.Advance(absl::Seconds(1));
+  v1::GetRequest get;
+  *get.mutable_owner() = PatchBy(a).owner();
+  get.mutable_resource()->set_version("v1");
+  get.mutable_resource()->set_plural("secrets");
+  get.set_namespace_("kube-system");
+  get.set_name("token");
+  EXPECT_EQ(RefusedGet(get).code(), absl::StatusCode::kPermissionDenied);
+  v1::WriteRequest write = PatchBy(a);
+  write.set_name("another");
+  EXPECT_EQ(Refused(write).status().code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_TRUE(kube.writes.empty());
+  EXPECT_TRUE(kube.gets.empty());
+  EXPECT_THAT(metrics->Text(), HasSubstr(R"(gateway_refusals_total{call="get",reason="object",service="job"} 1)"));
+
+  // What is created is looked at where its body is read.
+  hub.Write(PatchBy(a), [](auto) {});
+  kube.Answer(absl::PermissionDeniedError("create.body: not of that job"));
+  EXPECT_THAT(metrics->Text(), HasSubstr(R"(gateway_refusals_total{call="write",reason="body",service="job"} 1)"));
+
+  // Its own: asked for, and answered without what is in it.
+  get.set_namespace_("ns");
+  get.set_name("j-ssh");
+  std::optional<v1::GetResponse> got;
+  hub.Get(get, [&](auto answer) { got = *answer; });
+  ASSERT_EQ(kube.gets.size(), 1u);
+  EXPECT_FALSE(kube.gets.front().first.has_owner()) << "the token goes no further";
+  v1::GetResponse response;
+  response.mutable_object()->mutable_generic()->set_json(R"({"data":{"key":"c2VjcmV0"}})");
+  response.mutable_object()->mutable_generic()->mutable_meta()->set_uid("u");
+  kube.gets.front().second(response);
+  ASSERT_TRUE(got.has_value());
+  EXPECT_EQ(got->object().generic().meta().uid(), "u");
+  EXPECT_EQ(got->object().generic().json(), "");
+
+  v1::AttachRequest interest;
+  interest.mutable_interest()->set_watch("secrets");
+  interest.mutable_interest()->set_namespace_("ns");
+  interest.mutable_interest()->set_name("token");
+  a.Say(interest);
+  ASSERT_TRUE(a.closed.has_value());
+  EXPECT_EQ(a.closed->code(), absl::StatusCode::kPermissionDenied);
+}
+
 TEST_F(HubTest, AStaleOwnersWriteIsRefusedNamingBoth) {
   FakeReplica& a = Attach("r-0", "one");
   time.Advance(absl::Seconds(1));
@@ -210,7 +299,9 @@ TEST_F(HubTest, ADeletionByLabelsWithoutAnAnswerHoldsItsSlotUntilTheServerMustHa
     time.Advance(absl::Seconds(1));
     v1::WriteRequest request = PatchBy(a);
     request.clear_name();
-    request.mutable_delete_collection()->set_label_selector("x=y");
+    request.mutable_resource()->set_group("");
+    request.mutable_resource()->set_plural("pods");
+    request.mutable_delete_collection()->set_label_selector("volcano.sh/job-name=j");
     request.set_timeout_ms(8000);
     bool answered = false;
     hub.Write(std::move(request), [&](auto) { answered = true; });

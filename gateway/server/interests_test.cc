@@ -189,13 +189,13 @@ TEST_F(InterestsTest, WhatMustNotBeWatchedIsReadUntilItMayBe) {
   EXPECT_THAT(kube.gets, IsEmpty());
 }
 
-TEST_F(InterestsTest, AKindOfAnUnknownGroupEndsTheStream) {
+TEST_F(InterestsTest, AKindThatTheServiceDoesNotNeedEndsTheStream) {
   FakeReplica& a = Attach("r-0");
   v1::AttachRequest request = Asking("claim");
   request.mutable_interest()->set_watch("things.example.com");
   a.Say(request);
   ASSERT_TRUE(a.closed.has_value());
-  EXPECT_EQ(a.closed->code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(a.closed->code(), absl::StatusCode::kPermissionDenied);
 }
 
 }  // namespace

@@ -81,6 +81,7 @@ class FakeReplica : public rpc::AttachSink {
     hello.set_slot_count(kSlotCount);
     *hello.mutable_self() = self_;
     hello.set_keeps_records(true);
+    hello.set_token(token());
     return hello;
   }
   void SayHello() { SayHello(Hello()); }
@@ -133,8 +134,10 @@ class FakeReplica : public rpc::AttachSink {
     items.clear();
     return text;
   }
+  std::string token() const { return fmt::format("the secret token of {}", self_.incarnation()); }
   v1::Owner OwnerFor(uint32_t slot) const {
     v1::Owner owner;
+    owner.set_token(token());
     *owner.mutable_member() = self_;
     owner.set_slot(slot);
     const auto it = epochs.find(slot);

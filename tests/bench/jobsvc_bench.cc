@@ -114,6 +114,7 @@ class Bench {
     runtime::RuntimeOptions options;
     options.service = gateway::v1::SERVICE_KIND_JOB;
     options.replica = "jobsvc-0";
+    options.token = "for measurements only";
     options.on_failure = [](const absl::Status& why) { fmt::print(stderr, "failed: {}\n", why.ToString()); };
     replica_ = std::make_unique<runtime::Replica>(options, loop_, std::vector<Loop*>{&loop_}, random_, *store_, peer_,
                                                   peer_, nullptr, nullptr, [this](runtime::Context& context) {

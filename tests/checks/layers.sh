@@ -27,6 +27,7 @@ for service in jobsvc pgsvc queuesvc; do
 done
 rule gateway/translate 'grpc|rocksdb/|common/(time|exec|http|kv|rpc|reconcile|runtime)/'
 rule gateway/route 'grpcpp|rocksdb/|common/(time|exec|http|kv|rpc|reconcile|runtime)/|gateway/(kube|session|server|main)/'
+rule gateway/access 'grpcpp|rocksdb/|common/(time|exec|http|kv|rpc|reconcile|runtime)/|gateway/(kube|session|server|main)/'
 rule gateway/session 'grpcpp|rocksdb/|common/(http|kv)/|gateway/(kube|server|main)/'
 rule gateway/health 'grpcpp|rocksdb/|common/kv/|gateway/(session|server|main)/'
 rule gateway 'services/|kubesim/|cli/|dev/'

@@ -56,6 +56,7 @@ struct Host {
   SimClock clock;
   bool joined = false;   // It is meant to run: what has died is started again.
   bool started = false;  // It has run, some time.
+  int lives = 0;         // How often a service of it was started.
   std::shared_ptr<kv::MemDisk> disk = kv::MakeMemDisk();
   bool disk_lost = false;
   std::shared_ptr<http::DirectLink> api = std::make_shared<http::DirectLink>();

@@ -213,6 +213,9 @@ Outcome RunScenario(const ScenarioOptions& options) {
   outcome.steps = suite.time().steps();
   outcome.requests = suite.api().log().size();
   for (const std::string& host : suite.Joined()) suite.Kill(host);
+  for (const std::string& line : suite.denied()) {
+    outcome.violations.push_back(fmt::format("a gateway refused what a replica needs: {}", line));
+  }
   outcome.probes.Add(suite.probes());
   if (suite_options.gateways > 1) outcome.probes.Hit("several gateways");
   if (suite_options.max_skew > absl::ZeroDuration()) outcome.probes.Hit("clock skew");

@@ -188,6 +188,7 @@ void SimSuite::StartService(const std::string& name, Host& host) {
   options.replica = name;
   options.address = name;
   options.keeps_records = host.program == "jobsvc";
+  options.token = fmt::format("token of {} in its life {}", name, ++host.lives);
   process.replica = std::make_unique<runtime::Replica>(
       options, process.loop, std::vector<Loop*>{&process.loop}, process.random, *process.store, *process.gateway,
       *process.peers, process.metrics.get(), &process.health,
@@ -220,7 +221,10 @@ void SimSuite::Kill(std::string_view name) {
   loop->Kill();
   network_->RemoveHost(std::string(name));
   if (host.service != nullptr) ReadProbes(*host.service->metrics);
-  if (host.gateway != nullptr) ReadProbes(*host.gateway->metrics);
+  if (host.gateway != nullptr) {
+    ReadProbes(*host.gateway->metrics);
+    ReadDenied(*host.gateway->metrics);
+  }
   host.gateway.reset();
   host.service.reset();
 }
@@ -262,6 +266,16 @@ void SimSuite::ReadProbes(obs::Metrics& metrics) {
   count("stale record", metrics.GetCounter("basalt_job_stale_records_total", "").Value());
   count("write refused by the fence", metrics.GetCounter("gateway_writes_fenced_total", "").Value());
   count(kWithoutRecords, metrics.GetCounter("gateway_slots_without_records_total", "").Value());
+}
+
+void SimSuite::ReadDenied(const obs::Metrics& metrics) {
+  std::istringstream lines(metrics.Text());
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("gateway_refusals_total{")) continue;
+    for (const char* reason : {"token", "key", "kind", "object", "body", "hello"}) {
+      if (line.find(fmt::format("reason=\"{}\"", reason)) != std::string::npos) denied_.push_back(line);
+    }
+  }
 }
 
 void SimSuite::KillAtWrite(std::string_view host, uint64_t n, bool after) {

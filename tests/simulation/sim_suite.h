@@ -126,6 +126,9 @@ class SimSuite {
 
   // What the services' own metrics say of rare branches; complete once they are killed.
   const Probes& probes() const { return probes_; }
+  // What gateways have refused though only their own replicas asked, as lines of metrics; complete once they are
+  // killed.
+  const std::vector<std::string>& denied() const { return denied_; }
   // How often a slot has gone on without the records of the owner before, which had some.
   uint64_t SlotsWithoutRecords();
   bool RecordsLost(const std::string& service, uint32_t slot) const { return records_lost_.contains({service, slot}); }
@@ -161,6 +164,7 @@ class SimSuite {
   void StartGateway(const std::string& name, Host& host);
   void StartService(const std::string& name, Host& host);
   void ReadProbes(obs::Metrics& metrics);
+  void ReadDenied(const obs::Metrics& metrics);
   void Ask(std::string_view method, std::string_view path, std::string_view body, std::string_view type);
 
   const SimSuiteOptions options_;
@@ -183,6 +187,7 @@ class SimSuite {
 
   std::map<std::string, Host, std::less<>> hosts_;
   std::set<std::pair<std::string, uint32_t>> records_lost_;  // Slots that went on without, by service.
+  std::vector<std::string> denied_;
   Probes probes_;
   std::vector<Event> events_;
   std::vector<SeenFailure> seen_failures_;

@@ -133,6 +133,7 @@ class SlotMovesTest : public ::testing::Test {
     options.service = kJob;
     options.replica = name;
     options.address = name;
+    options.token = fmt::format("token number {} of {}", seed_, name);
     host->replica = std::make_unique<runtime::Replica>(
         options, host->loop, std::vector<Loop*>{&host->loop}, host->random, *host->store, *host->gateway, *host->peers,
         nullptr, nullptr, [&host](runtime::Context& context) {

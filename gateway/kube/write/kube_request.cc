@@ -7,6 +7,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/http/target.h"
+#include "gateway/access/body.h"
 #include "gateway/route/object_ref.h"
 
 namespace basalt::gateway {
@@ -66,6 +67,7 @@ absl::Status PrepareCreate(const v1::WriteRequest& request, KubeRequest& out) {
     return Invalid(
         fmt::format("create.body: metadata.name is '{}', the request says '{}'", CutUtf8(name, 253), request.name()));
   }
+  BASALT_RETURN_IF_ERROR(CheckCreatedBody(request, body));
   out.method = "POST";
   out.body = request.create().body();
   out.headers.emplace_back("Content-Type", "application/json");

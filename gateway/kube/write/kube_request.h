@@ -21,7 +21,8 @@ struct KubeRequest {
   ObjectKind kind = ObjectKind::kGeneric;
 };
 
-// INVALID_ARGUMENT, with the field, where the request breaks a rule of gateway.proto: the API server never sees it.
+// INVALID_ARGUMENT, with the field, where the request breaks a rule of gateway.proto, PERMISSION_DENIED where what is
+// created is not of the owner's key (gateway/access/body.h): the API server never sees it.
 // `product` is who writes, "basalt-gateway/1.2"; a write names its owner after it.
 absl::StatusOr<KubeRequest> PrepareWrite(const v1::WriteRequest& request, std::string_view default_field_manager,
                                          std::string_view product);

@@ -162,22 +162,24 @@ void JobApi::Scale(job::v1::ScaleJobRequest request, rpc::Done<job::v1::Job> don
     get.set_namespace_((*entry)->ns);
     get.set_name((*entry)->name);
     // The controller keeps no spec as it was written: what is defaulted must not be written back.
-    controller.context().GetForCaller(std::move(get), [key, request, shared,
-                                                       &controller](absl::StatusOr<gateway::v1::GetResponse> response) {
-      if (!response.ok()) {
-        return (*shared)(MakeStatus(absl::StatusCode::kUnavailable, fmt::format("job {} could not be read: {}", key,
-                                                                                ToStd(response.status().message()))));
-      }
-      if (response->has_object() && response->object().has_job()) {
-        return ScaleStored(controller.context(), key, request, response->object().job(), shared);
-      }
-      if (response->error().code() == 404) return (*shared)(NotFound(key));
-      const absl::Status refused = StatusOf(response->error());
-      // Nothing was done: it may be asked again.
-      const bool unknown = refused.code() == absl::StatusCode::kUnknown;
-      (*shared)(Annotate(unknown ? MakeStatus(absl::StatusCode::kUnavailable, response->error().message()) : refused,
-                         fmt::format("job {} could not be read", key)));
-    });
+    controller.context().GetForCaller(
+        key, std::move(get), [key, request, shared, &controller](absl::StatusOr<gateway::v1::GetResponse> response) {
+          if (!response.ok()) {
+            return (*shared)(
+                MakeStatus(absl::StatusCode::kUnavailable,
+                           fmt::format("job {} could not be read: {}", key, ToStd(response.status().message()))));
+          }
+          if (response->has_object() && response->object().has_job()) {
+            return ScaleStored(controller.context(), key, request, response->object().job(), shared);
+          }
+          if (response->error().code() == 404) return (*shared)(NotFound(key));
+          const absl::Status refused = StatusOf(response->error());
+          // Nothing was done: it may be asked again.
+          const bool unknown = refused.code() == absl::StatusCode::kUnknown;
+          (*shared)(
+              Annotate(unknown ? MakeStatus(absl::StatusCode::kUnavailable, response->error().message()) : refused,
+                       fmt::format("job {} could not be read", key)));
+        });
   });
 }
 

@@ -155,10 +155,10 @@ class JobRig::Context : public runtime::Context {
     });
   }
 
-  void Get(std::string_view, gateway::v1::GetRequest request, runtime::GetDone done) override {
-    GetForCaller(std::move(request), std::move(done));
+  void Get(std::string_view key, gateway::v1::GetRequest request, runtime::GetDone done) override {
+    GetForCaller(key, std::move(request), std::move(done));
   }
-  void GetForCaller(gateway::v1::GetRequest request, runtime::GetDone done) override {
+  void GetForCaller(std::string_view, gateway::v1::GetRequest request, runtime::GetDone done) override {
     process_.loop.RunAfter(kLatency, [this, request = std::move(request), done = std::move(done)]() mutable {
       done(rig_.kube_.Get(request));
     });

@@ -1,0 +1,82 @@
+#include "gateway/access/body.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace basalt::gateway {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr v1::ServiceKind kJob = v1::SERVICE_KIND_JOB;
+constexpr v1::ServiceKind kGroup = v1::SERVICE_KIND_POD_GROUP;
+constexpr v1::ServiceKind kQueue = v1::SERVICE_KIND_QUEUE;
+constexpr v1::ServiceKind kNobody = v1::SERVICE_KIND_UNSPECIFIED;
+
+std::string Owned(const std::string& job, const std::string& controller = "true",
+                  const std::string& api_version = "batch.volcano.sh/v1alpha1", const std::string& kind = "Job") {
+  return R"("ownerReferences":[{"apiVersion":")" + api_version + R"(","kind":")" + kind + R"(","name":")" + job +
+         R"(","controller":)" + controller + "}]";
+}
+
+TEST(CheckCreatedBodyTest, WhatIsCreatedSaysItselfThatItBelongsToTheKey) {
+  const std::string label = R"("labels":{"volcano.sh/job-name":"j"})";
+  const struct {
+    v1::ServiceKind service;
+    std::string plural;
+    std::string name;
+    std::string body;
+    std::string refused;  // Empty: it may be created.
+  } rows[] = {
+      {kJob, "pods", "j-t-0", "{\"metadata\":{" + label + "," + Owned("j") + "}}", ""},
+      {kJob, "pods", "j-t-0", "{\"metadata\":{" + Owned("j") + "}}", "lacks that job's label"},
+      {kJob, "pods", "j-t-0", "{\"metadata\":{" + label + "}}", "does not have that job as its controller"},
+      {kJob, "pods", "j-t-0", "{\"metadata\":{" + label + "," + Owned("k") + "}}", "as its controller"},
+      {kJob, "pods", "j-t-0", "{\"metadata\":{" + label + "," + Owned("j", "false") + "}}", "as its controller"},
+      {kJob, "pods", "j-t-0", "{\"metadata\":{" + label + "," + Owned("j", "1") + "}}", "as its controller"},
+      {kJob, "pods", "j-t-0", "{\"metadata\":{" + label + "," + Owned("j", "true", "batch/v1") + "}}",
+       "as its controller"},
+      {kJob, "pods", "j-t-0", "{\"metadata\":{" + label + R"(,"ownerReferences":{"name":"j"}}})", "as its controller"},
+      {kJob, "secrets", "j-ssh", "{\"metadata\":{" + Owned("j") + "}}", ""},
+      {kJob, "secrets", "j-ssh", "{}", "secrets 'j-ssh' for 'ns/j' does not have that job as its controller"},
+      {kJob, "services", "j", "{\"metadata\":{" + Owned("k") + "}}", "as its controller"},
+      {kJob, "persistentvolumeclaims", "any", "{\"metadata\":{}}", "as its controller"},
+      {kJob, "jobs", "j", "{}", ""},
+      {kJob, "commands", "c", R"({"target":{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","name":"j"}})", ""},
+      {kJob, "commands", "c", R"({"target":{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","name":"k"}})",
+       "does not have that job as its target"},
+      {kJob, "commands", "c", R"({"target":{"apiVersion":"bus/v1","kind":"Queue","name":"j"}})", "as its target"},
+      {kJob, "commands", "c", "{}", "as its target"},
+      {kJob, "events", "j.1", R"({"involvedObject":{"kind":"Job","namespace":"ns","name":"j"}})", ""},
+      {kJob, "events", "j.1", R"({"involvedObject":{"kind":"Job","namespace":"ns","name":"k"}})", "not about that job"},
+      {kJob, "events", "j.1", R"({"involvedObject":{"kind":"Pod","namespace":"ns","name":"j"}})", "not about that job"},
+      {kJob, "events", "j.1", R"({"involvedObject":{"kind":"Job","namespace":"kube-system","name":"j"}})",
+       "not about that job"},
+      {kGroup, "events", "p.1", R"({"involvedObject":{"kind":"Pod","namespace":"ns","name":"p"}})", ""},
+      {kGroup, "events", "p.1", R"({"involvedObject":{"kind":"Node","namespace":"ns","name":"p"}})",
+       "not about its pod"},
+      {kGroup, "podgroups", "j", "{}", ""},  // The name says all.
+      {kQueue, "queues", "j", "{}", ""},
+      {kNobody, "configmaps", "basalt", "{}", ""},  // The gateway itself.
+  };
+  for (const auto& row : rows) {
+    v1::WriteRequest request;
+    request.mutable_owner()->mutable_member()->set_service(row.service);
+    if (row.service != kNobody) request.mutable_owner()->set_key("ns/j");
+    request.mutable_resource()->set_plural(row.plural);
+    request.set_namespace_("ns");
+    request.set_name(row.name);
+    const absl::StatusOr<json::value> body = ParseJson(row.body);
+    ASSERT_TRUE(body.ok()) << row.body;
+    const absl::Status status = CheckCreatedBody(request, *body);
+    EXPECT_EQ(status.ok(), row.refused.empty()) << row.plural << " " << row.body << ": " << status;
+    if (row.refused.empty()) continue;
+    EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied);
+    EXPECT_THAT(std::string(status.message()), HasSubstr(row.refused)) << row.plural << " " << row.body;
+  }
+}
+
+}  // namespace
+}  // namespace basalt::gateway

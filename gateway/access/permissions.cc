@@ -1,0 +1,333 @@
+#include "gateway/access/permissions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "common/base/excerpt.h"
+#include "common/base/slots.h"
+#include "common/base/status.h"
+#include "common/kube/label_selector.h"
+#include "common/kube/names.h"
+#include "gateway/route/object_ref.h"
+
+namespace basalt::gateway {
+namespace {
+
+using Service = v1::ServiceKind;
+constexpr Service kJob = v1::SERVICE_KIND_JOB;
+constexpr Service kGroup = v1::SERVICE_KIND_POD_GROUP;
+constexpr Service kQueue = v1::SERVICE_KIND_QUEUE;
+
+constexpr uint8_t kGet = 1, kCreate = 2, kPatch = 4, kDelete = 8, kDeleteCollection = 16;
+
+// How it is known that an object is the key's.
+enum class Rule : uint8_t {
+  kIsKey,          // It is what the key names.
+  kJobsPod,        // Routed to the job; not known to the cache: "<job>-…". A collection: by the job's label.
+  kJobsGroup,      // Routed to the job; not known to the cache: "<job>" or "<job>-…".
+  kJobsCommand,    // Routed to the job. What is created names it in its body.
+  kJobsClaim,      // The job's spec names it, or "<job>-pvc-…".
+  kNamedAfterJob,  // "<job><suffix>": what plugins make.
+  kJobsEvent,      // "<job>.…", the name cut short where it is very long.
+  kGroupsPod,      // Routed to the group.
+  kPodsEvent,      // "<pod>.…", of a pod that is routed to the group.
+  kPodsOwner,      // A pod that is routed to the group has it as its owner.
+};
+
+struct Row {
+  Service service;
+  std::string_view group;
+  std::string_view plural;
+  uint8_t verbs;
+  Rule rule;
+  std::string_view argument = {};  // kNamedAfterJob: the suffix. kPodsOwner: the kind.
+  bool has_status = false;         // kPatch of the status, too.
+};
+
+// From what the services ask for: services/jobsvc/control and api, services/pgsvc/control, services/queuesvc/control.
+constexpr Row kRows[] = {
+    {kJob, "batch.volcano.sh", "jobs", kGet | kCreate | kPatch | kDelete, Rule::kIsKey, {}, true},
+    {kJob, "", "pods", kGet | kCreate | kPatch | kDelete | kDeleteCollection, Rule::kJobsPod},
+    {kJob, "scheduling.volcano.sh", "podgroups", kDelete, Rule::kJobsGroup},
+    {kJob, "bus.volcano.sh", "commands", kCreate | kDelete, Rule::kJobsCommand},
+    {kJob, "", "events", kGet | kCreate | kPatch, Rule::kJobsEvent},
+    {kJob, "", "persistentvolumeclaims", kGet | kCreate, Rule::kJobsClaim},
+    {kJob, "", "services", kGet | kCreate | kPatch | kDelete, Rule::kNamedAfterJob, ""},
+    {kJob, "", "configmaps", kGet | kCreate | kPatch | kDelete, Rule::kNamedAfterJob, "-svc"},
+    {kJob, "", "secrets", kGet | kCreate | kPatch | kDelete, Rule::kNamedAfterJob, "-ssh"},
+    {kJob, "networking.k8s.io", "networkpolicies", kGet | kCreate | kPatch | kDelete, Rule::kNamedAfterJob, ""},
+    {kGroup, "scheduling.volcano.sh", "podgroups", kGet | kCreate | kPatch | kDelete, Rule::kIsKey},
+    {kGroup, "", "pods", kPatch, Rule::kGroupsPod},
+    {kGroup, "", "events", kCreate, Rule::kPodsEvent},
+    {kGroup, "apps", "replicasets", kGet, Rule::kPodsOwner, "ReplicaSet"},
+    {kGroup, "apps", "daemonsets", kGet, Rule::kPodsOwner, "DaemonSet"},
+    {kGroup, "apps", "statefulsets", kGet, Rule::kPodsOwner, "StatefulSet"},
+    {kGroup, "batch", "jobs", kGet, Rule::kPodsOwner, "Job"},
+    {kQueue, "scheduling.volcano.sh", "queues", kCreate | kPatch, Rule::kIsKey, {}, true},
+};
+
+// A job's name is cut off behind so much in the name of an Event (common/kube/event.h), at the earliest.
+constexpr size_t kUncutName = 200;
+
+// What a read and a write have alike.
+struct Ask {
+  const v1::Owner& owner;
+  const v1::Resource& resource;
+  std::string_view subresource;
+  uint8_t verb;
+  std::string_view verb_name;
+  std::string_view ns;
+  std::string_view name;
+  std::string_view uid;  // Empty: by the name.
+  std::string_view label_selector;
+};
+
+Permission Refuse(RefusalReason why, absl::StatusCode code, std::string_view message) {
+  return {why, MakeStatus(code, message)};
+}
+
+std::string What(const Ask& ask) {
+  std::string plural(CutUtf8(ask.resource.plural(), 63));
+  if (!ask.subresource.empty()) plural += fmt::format("/{}", CutUtf8(ask.subresource, 63));
+  if (!ask.resource.group().empty()) plural += fmt::format(".{}", CutUtf8(ask.resource.group(), 63));
+  return plural;
+}
+
+Permission NotOfThatKey(const Ask& ask) {
+  return Refuse(RefusalReason::kObject, absl::StatusCode::kPermissionDenied,
+                fmt::format("{} '{}' is not of '{}', for which it is asked", What(ask),
+                            CutUtf8(KeyOf(ask.ns, ask.name), 320), CutUtf8(ask.owner.key(), 320)));
+}
+
+Permission NotKnown(const Ask& ask) {
+  return Refuse(RefusalReason::kUnknown, absl::StatusCode::kUnavailable,
+                fmt::format("whether {} '{}' is of '{}' is not known yet", What(ask),
+                            CutUtf8(KeyOf(ask.ns, ask.name), 320), CutUtf8(ask.owner.key(), 320)));
+}
+
+// The two parts of namespace/name.
+std::string_view NamespaceOf(std::string_view key) { return key.substr(0, std::min(key.find('/'), key.size())); }
+std::string_view NameOf(std::string_view key) { return key.substr(std::min(key.find('/') + 1, key.size())); }
+
+bool BeginsWith(std::string_view name, std::string_view first, std::string_view second) {
+  return name.size() > first.size() + second.size() && name.starts_with(first) &&
+         name.substr(first.size()).starts_with(second);
+}
+
+enum class Routed { kHere, kElsewhere, kNowhere };
+
+// Whether an object of such watches is routed to the key.
+Routed RoutedTo(const Ask& ask, std::string_view watch_prefix, std::string_view uid, const Cache& cache) {
+  const Service service = ask.owner.member().service();
+  Routed routed = Routed::kNowhere;
+  const std::vector<WatchInfo>& watches = cache.watches();
+  for (size_t i = 0; i < watches.size() && !uid.empty(); ++i) {
+    if (!watches[i].id.starts_with(watch_prefix)) continue;
+    const ObjectId id = cache.Find(static_cast<WatchIndex>(i), uid);
+    if (id == kNoObject) continue;
+    if (cache.SlotOfId(id, service) != kNoSlot && cache.RoutingKeyOf(id, service) == ask.owner.key()) {
+      return Routed::kHere;
+    }
+    routed = Routed::kElsewhere;
+  }
+  return routed;
+}
+
+// By the UID where one is given: the server compares it, too. Else by the name.
+Permission CheckRouted(const Ask& ask, std::string_view watch_prefix, bool named, const Cache& cache) {
+  const std::string uid = ask.uid.empty() ? cache.UidOf(watch_prefix, ask.ns, ask.name) : std::string(ask.uid);
+  switch (RoutedTo(ask, watch_prefix, uid, cache)) {
+    case Routed::kHere:
+      return {};
+    case Routed::kElsewhere:
+      // What holds a name that the job needs may be looked at.
+      return ask.verb == kGet && named ? Permission() : NotOfThatKey(ask);
+    case Routed::kNowhere:
+      return named ? Permission() : NotKnown(ask);
+  }
+  return NotKnown(ask);
+}
+
+Permission CheckCollection(const Ask& ask) {
+  const std::string wanted = fmt::format("{}={}", kube::kJobNameKey, NameOf(ask.owner.key()));
+  const std::vector<std::string_view> requirements = kube::SplitRequirements(ask.label_selector);
+  const bool of_job = std::find(requirements.begin(), requirements.end(), wanted) != requirements.end();
+  return of_job ? Permission() : NotOfThatKey(ask);
+}
+
+Permission CheckClaim(const Ask& ask, const Cache& cache) {
+  // A new one takes nothing from anybody, and its body names the job.
+  if (ask.verb == kCreate) return {};
+  const std::string_view job_name = NameOf(ask.owner.key());
+  if (BeginsWith(ask.name, job_name, "-pvc-")) return {};
+  const std::string uid = cache.UidOf(kube::kWatchJobs, ask.ns, job_name);
+  const std::vector<WatchInfo>& watches = cache.watches();
+  for (size_t i = 0; i < watches.size() && !uid.empty(); ++i) {
+    if (watches[i].id != kube::kWatchJobs) continue;
+    const ObjectId id = cache.Find(static_cast<WatchIndex>(i), uid);
+    if (id == kNoObject) continue;
+    const kube::v1::Object job = cache.Read(id);
+    const auto& volumes = job.job().spec().volumes();
+    const bool names = std::any_of(volumes.begin(), volumes.end(), [&](const kube::v1::VolumeSpec& volume) {
+      return volume.volume_claim_name() == ask.name;
+    });
+    return names ? Permission() : NotOfThatKey(ask);
+  }
+  return NotKnown(ask);
+}
+
+// Of pods that are known, as of no other object, it is kept who owns them.
+Permission CheckOwnerOfPods(const Ask& ask, std::string_view kind, const Cache& cache) {
+  const std::string group = fmt::format("{}/", ask.resource.group());
+  for (const ObjectId id : cache.Members(kGroup, ask.owner.slot())) {
+    if (cache.RoutingKeyOf(id, kGroup) != ask.owner.key()) continue;
+    const kube::v1::Object object = cache.Read(id);
+    for (const kube::v1::OwnerReference& owner : object.pod().grouping().owner_references()) {
+      if (owner.kind() == kind && owner.name() == ask.name && owner.api_version().starts_with(group)) return {};
+    }
+  }
+  return NotKnown(ask);
+}
+
+Permission CheckObject(const Ask& ask, const Row& row, const Cache& cache) {
+  const std::string_view key = ask.owner.key();
+  if (row.rule == Rule::kIsKey) return KeyOf(ask.ns, ask.name) == key ? Permission() : NotOfThatKey(ask);
+  if (ask.ns.empty() || ask.ns != NamespaceOf(key)) return NotOfThatKey(ask);
+  const std::string_view key_name = NameOf(key);
+  const bool named = BeginsWith(ask.name, key_name, "-");
+  const auto if_it = [&ask](bool holds) { return holds ? Permission() : NotOfThatKey(ask); };
+  switch (row.rule) {
+    case Rule::kIsKey:
+      break;
+    case Rule::kJobsPod:
+      if (ask.verb == kDeleteCollection) return CheckCollection(ask);
+      if (ask.verb == kCreate) return if_it(named);
+      return CheckRouted(ask, "pods/", named, cache);
+    case Rule::kJobsGroup:
+      return CheckRouted(ask, kube::kWatchPodGroups, named || ask.name == key_name, cache);
+    case Rule::kJobsCommand:
+      return ask.verb == kCreate ? Permission() : CheckRouted(ask, kube::kWatchCommands, /*named=*/false, cache);
+    case Rule::kJobsClaim:
+      return CheckClaim(ask, cache);
+    case Rule::kNamedAfterJob:
+      return if_it(ask.name.size() == key_name.size() + row.argument.size() && ask.name.starts_with(key_name) &&
+                   ask.name.ends_with(row.argument));
+    case Rule::kJobsEvent: {
+      const std::string_view of = ask.name.substr(0, std::min(ask.name.rfind('.'), ask.name.size()));
+      return if_it(of.size() < ask.name.size() &&
+                   (of == key_name || (of.size() >= kUncutName && key_name.starts_with(of))));
+    }
+    case Rule::kGroupsPod:
+      return CheckRouted(ask, "pods/", /*named=*/false, cache);
+    case Rule::kPodsEvent: {
+      const std::string_view pod = ask.name.substr(0, std::min(ask.name.rfind('.'), ask.name.size()));
+      const Routed routed = RoutedTo(ask, "pods/", cache.UidOf("pods/", ask.ns, pod), cache);
+      return routed == Routed::kHere ? Permission() : routed == Routed::kNowhere ? NotKnown(ask) : NotOfThatKey(ask);
+    }
+    case Rule::kPodsOwner:
+      return CheckOwnerOfPods(ask, row.argument, cache);
+  }
+  return NotOfThatKey(ask);
+}
+
+Permission Check(const Ask& ask, const Cache& cache) {
+  const Service service = ask.owner.member().service();
+  if (SlotOf(ask.owner.key()) != ask.owner.slot()) {
+    return Refuse(RefusalReason::kKey, absl::StatusCode::kPermissionDenied,
+                  fmt::format("key '{}' is of slot {}, not of slot {}, which is named", CutUtf8(ask.owner.key(), 320),
+                              SlotOf(ask.owner.key()), ask.owner.slot()));
+  }
+  for (const Row& row : kRows) {
+    if (row.service != service || row.plural != ask.resource.plural() || row.group != ask.resource.group()) continue;
+    const bool status = row.has_status && ask.subresource == "status" && ask.verb == kPatch;
+    if ((row.verbs & ask.verb) == 0 || (!ask.subresource.empty() && !status)) break;
+    return CheckObject(ask, row, cache);
+  }
+  return Refuse(RefusalReason::kKind, absl::StatusCode::kPermissionDenied,
+                fmt::format("{} does not need '{}' of {}", v1::ServiceKind_Name(service), ask.verb_name, What(ask)));
+}
+
+}  // namespace
+
+std::string_view NameOf(RefusalReason refusal) {
+  switch (refusal) {
+    case RefusalReason::kNone:
+      return "none";
+    case RefusalReason::kKey:
+      return "key";
+    case RefusalReason::kKind:
+      return "kind";
+    case RefusalReason::kObject:
+      return "object";
+    case RefusalReason::kUnknown:
+      return "unknown_object";
+  }
+  return "none";
+}
+
+Permission CheckWrite(const v1::WriteRequest& request, const Cache& cache) {
+  Ask ask{.owner = request.owner(),
+          .resource = request.resource(),
+          .subresource = request.subresource(),
+          .verb = 0,
+          .verb_name = "nothing",
+          .ns = request.namespace_(),
+          .name = request.name()};
+  switch (request.operation_case()) {
+    case v1::WriteRequest::kCreate:
+      ask.verb = kCreate;
+      ask.verb_name = "create";
+      break;
+    case v1::WriteRequest::kPatch:
+      ask.verb = kPatch;
+      ask.verb_name = "patch";
+      ask.uid = request.patch().uid();
+      break;
+    case v1::WriteRequest::kDelete:
+      ask.verb = kDelete;
+      ask.verb_name = "delete";
+      ask.uid = request.delete_().uid();
+      break;
+    case v1::WriteRequest::kDeleteCollection:
+      ask.verb = kDeleteCollection;
+      ask.verb_name = "deletecollection";
+      ask.label_selector = request.delete_collection().label_selector();
+      break;
+    case v1::WriteRequest::OPERATION_NOT_SET:
+      break;
+  }
+  return Check(ask, cache);
+}
+
+Permission CheckGet(const v1::GetRequest& request, const Cache& cache) {
+  return Check({.owner = request.owner(),
+                .resource = request.resource(),
+                .subresource = {},
+                .verb = kGet,
+                .verb_name = "get",
+                .ns = request.namespace_(),
+                .name = request.name()},
+               cache);
+}
+
+Permission CheckInterest(v1::ServiceKind service, std::string_view watch) {
+  if (service == kJob && watch == "persistentvolumeclaims") return {};
+  return Refuse(
+      RefusalReason::kKind, absl::StatusCode::kPermissionDenied,
+      fmt::format("{} does not need to watch '{}' by interest", v1::ServiceKind_Name(service), CutUtf8(watch, 127)));
+}
+
+bool IsSecret(const v1::Resource& resource) { return resource.plural() == "secrets" && resource.group().empty(); }
+
+void HideContents(kube::v1::Object& object) {
+  if (!object.has_generic()) return;
+  object.mutable_generic()->clear_json();
+  // `kubectl apply` keeps the whole object in an annotation.
+  object.mutable_generic()->mutable_meta()->clear_annotations();
+  object.mutable_generic()->mutable_meta()->clear_labels();
+}
+
+}  // namespace basalt::gateway

@@ -1,0 +1,46 @@
+#pragma once
+
+// What each service may ask the gateway for: kinds and verbs, and of those only objects of the key that a request names
+// (Owner.key), by the routing keys of design rule 2 (correctness). Pure; one look-up for each request, whatever the
+// size of the cluster, but for the owner of a plain pod, which is looked for among the pods of one slot.
+//
+// What a request cannot show by itself, the cache does: whose the object of that UID is. Of what the cache does not
+// know (made a moment ago, or gone) the name decides where the service's names begin with the job's; else the request
+// is to be made again once more is known. What is created is looked at in body.h.
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "basalt/gateway/v1/gateway.pb.h"
+#include "gateway/route/cache.h"
+
+namespace basalt::gateway {
+
+// Each is one value of a metric's label.
+enum class RefusalReason {
+  kNone,
+  kKey,      // The key is not of the slot that the request names.
+  kKind,     // The service needs no such kind, or not that verb of it.
+  kObject,   // The object belongs to another key.
+  kUnknown,  // Nothing is known yet of the object. UNAVAILABLE; every other one is PERMISSION_DENIED.
+};
+
+// "key", "kind", …
+std::string_view NameOf(RefusalReason refusal);
+
+struct Permission {
+  RefusalReason refusal = RefusalReason::kNone;
+  absl::Status status;
+};
+
+// Requires: the owner's service is one, and its slot below kSlotCount. Messages name kinds and names, never contents.
+Permission CheckWrite(const v1::WriteRequest& request, const Cache& cache);
+Permission CheckGet(const v1::GetRequest& request, const Cache& cache);
+// Whether the service may ask for objects of that watch by interest: of these only the metadata is told, of whatever
+// name, as claims belong to nobody's slot.
+Permission CheckInterest(v1::ServiceKind service, std::string_view watch);
+
+// Whether answers about objects of that kind hold nothing but who they are and whose.
+bool IsSecret(const v1::Resource& resource);
+void HideContents(kube::v1::Object& object);
+
+}  // namespace basalt::gateway

@@ -1,0 +1,235 @@
+#include "gateway/access/permissions.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/kube/names.h"
+#include "gateway/route/testing.h"
+
+namespace basalt::gateway {
+namespace {
+
+using namespace testing;  // NOLINT: builders only.
+using ::testing::HasSubstr;
+
+constexpr v1::ServiceKind kJob = v1::SERVICE_KIND_JOB;
+constexpr v1::ServiceKind kGroup = v1::SERVICE_KIND_POD_GROUP;
+constexpr v1::ServiceKind kQueue = v1::SERVICE_KIND_QUEUE;
+constexpr WatchIndex kJobs = 0, kGroups = 1, kJobPods = 2, kPods = 3, kCommands = 4;
+
+struct Deaf final : CacheListener {
+  void OnState(ObjectId) override {}
+  void OnDeparture(ObjectId, const Departure&) override {}
+  void OnWatch(WatchIndex) override {}
+};
+
+v1::Owner OwnerOf(v1::ServiceKind service, const std::string& key) {
+  v1::Owner owner;
+  owner.mutable_member()->set_service(service);
+  owner.set_key(key);
+  owner.set_slot(SlotOf(key));
+  return owner;
+}
+
+// "plural", "plural.group" or "plural.group/status".
+v1::Resource ResourceOf(const std::string& text) {
+  v1::Resource resource;
+  const std::string whole = text.substr(0, text.find('/'));
+  const size_t dot = whole.find('.');
+  resource.set_plural(whole.substr(0, dot));
+  if (dot != std::string::npos) resource.set_group(whole.substr(dot + 1));
+  return resource;
+}
+
+// A world of two jobs, `j` and `j-2`, each with a pod, a pod group and a command, and of a plain pod of a ReplicaSet.
+class PermissionsTest : public ::testing::Test {
+ protected:
+  PermissionsTest() {
+    for (WatchIndex i = 0; i < 5; ++i) cache.Replace(i, {}, 10);
+    kube::v1::Object job = Job("j", 11);
+    job.mutable_job()->mutable_spec()->add_volumes()->set_volume_claim_name("shared-data");
+    cache.Apply(kJobs, job);
+    cache.Apply(kJobs, Job("j-2", 12));
+    cache.Apply(kJobPods, JobPod("j", "j-task-0", 13));
+    cache.Apply(kJobPods, JobPod("j-2", "j-2-task-0", 14));
+    cache.Apply(kGroups, PodGroup("j-uid", 15, "q", "j"));
+    cache.Apply(kGroups, PodGroup("j-2-uid", 16, "q", "j-2"));
+    cache.Apply(kCommands, Command("order", 17, "Job", "batch.volcano.sh/v1alpha1", "j"));
+    cache.Apply(kCommands, Command("other", 18, "Job", "batch.volcano.sh/v1alpha1", "j-2"));
+    kube::v1::Object plain = PlainPod("web-0", 19, "rs-uid");
+    kube::v1::OwnerReference& owner = *plain.mutable_pod()->mutable_grouping()->add_owner_references();
+    owner.set_kind("ReplicaSet");
+    owner.set_api_version("apps/v1");
+    owner.set_name("web");
+    owner.set_uid("rs-uid");
+    cache.Apply(kPods, plain);
+    const ObjectId id = cache.Find(kPods, "uid-web-0");
+    if (id != kNoObject) group_key = std::string(cache.RoutingKeyOf(id, kGroup));
+  }
+
+  Deaf deaf;
+  Cache cache{{std::string(kube::kWatchJobs), std::string(kube::kWatchPodGroups), "pods/job", "pods/scheduler=volcano",
+               std::string(kube::kWatchCommands)},
+              deaf};
+  std::string group_key;  // The pod group of the plain pod.
+};
+
+TEST_F(PermissionsTest, EachServiceMayDoWhatItNeedsToObjectsOfItsKeyAndNothingElse) {
+  ASSERT_FALSE(group_key.empty());
+  const struct {
+    v1::ServiceKind service;
+    std::string key;
+    std::string verb;  // "get", "create", "patch UID", "delete UID", "collection SELECTOR".
+    std::string resource;
+    std::string ns;
+    std::string name;
+    RefusalReason expected;
+  } rows[] = {
+      // What jobsvc does.
+      {kJob, "ns/j", "get", "jobs.batch.volcano.sh", "ns", "j", RefusalReason::kNone},
+      {kJob, "ns/new", "create", "jobs.batch.volcano.sh", "ns", "new", RefusalReason::kNone},
+      {kJob, "ns/j", "patch uid-j", "jobs.batch.volcano.sh/status", "ns", "j", RefusalReason::kNone},
+      {kJob, "ns/j", "patch uid-j", "jobs.batch.volcano.sh", "ns", "j", RefusalReason::kNone},
+      {kJob, "ns/j", "delete uid-j", "jobs.batch.volcano.sh", "ns", "j", RefusalReason::kNone},
+      {kJob, "ns/j", "create", "pods", "ns", "j-task-1", RefusalReason::kNone},
+      {kJob, "ns/j", "get", "pods", "ns", "j-task-0", RefusalReason::kNone},
+      {kJob, "ns/j", "delete uid-j-task-0", "pods", "ns", "j-task-0", RefusalReason::kNone},
+      {kJob, "ns/j", "patch uid-j-task-0", "pods", "ns", "j-task-0", RefusalReason::kNone},
+      {kJob, "ns/j", "delete unseen", "pods", "ns", "j-task-1", RefusalReason::kNone},  // Made a moment ago.
+      {kJob, "ns/j", "collection volcano.sh/job-name=j,volcano.sh/task-spec=t", "pods", "ns", "", RefusalReason::kNone},
+      {kJob, "ns/j", "delete uid-j-uid", "podgroups.scheduling.volcano.sh", "ns", "j-uid", RefusalReason::kNone},
+      {kJob, "ns/j", "create", "commands.bus.volcano.sh", "ns", "order-2", RefusalReason::kNone},
+      {kJob, "ns/j", "delete uid-order", "commands.bus.volcano.sh", "ns", "order", RefusalReason::kNone},
+      {kJob, "ns/j", "create", "events", "ns", "j.17a", RefusalReason::kNone},
+      {kJob, "ns/j", "patch", "events", "ns", "j.17a", RefusalReason::kNone},
+      {kJob, "ns/j", "get", "persistentvolumeclaims", "ns", "shared-data", RefusalReason::kNone},
+      {kJob, "ns/j", "get", "persistentvolumeclaims", "ns", "j-pvc-abc", RefusalReason::kNone},
+      {kJob, "ns/j", "create", "services", "ns", "j", RefusalReason::kNone},
+      {kJob, "ns/j", "patch", "configmaps", "ns", "j-svc", RefusalReason::kNone},
+      {kJob, "ns/j", "get", "secrets", "ns", "j-ssh", RefusalReason::kNone},
+      {kJob, "ns/j", "delete u", "networkpolicies.networking.k8s.io", "ns", "j", RefusalReason::kNone},
+      // What the name of something that holds the job's may show.
+      {kJob, "ns/j", "get", "pods", "ns", "j-2-task-0", RefusalReason::kNone},
+      // The other job's.
+      {kJob, "ns/j", "patch uid-j-2", "jobs.batch.volcano.sh", "ns", "j-2", RefusalReason::kObject},
+      {kJob, "ns/j", "delete uid-j-2-task-0", "pods", "ns", "j-2-task-0", RefusalReason::kObject},
+      {kJob, "ns/j", "delete uid-j-2-uid", "podgroups.scheduling.volcano.sh", "ns", "j-2-uid", RefusalReason::kObject},
+      {kJob, "ns/j", "delete uid-other", "commands.bus.volcano.sh", "ns", "other", RefusalReason::kObject},
+      {kJob, "ns/j", "collection volcano.sh/job-name=j-2", "pods", "ns", "", RefusalReason::kObject},
+      {kJob, "ns/j", "collection x=volcano.sh/job-name=j", "pods", "ns", "", RefusalReason::kObject},
+      {kJob, "ns/j", "create", "events", "ns", "j-2.17a", RefusalReason::kObject},
+      {kJob, "ns/j", "get", "secrets", "ns", "j-2-ssh", RefusalReason::kObject},
+      {kJob, "ns/j", "patch", "configmaps", "ns", "j-2-svc", RefusalReason::kObject},
+      {kJob, "ns/j", "create", "services", "ns", "j-2", RefusalReason::kObject},
+      {kJob, "ns/j", "get", "persistentvolumeclaims", "ns", "payroll", RefusalReason::kObject},
+      // Of other namespaces.
+      {kJob, "ns/j", "get", "secrets", "kube-system", "j-ssh", RefusalReason::kObject},
+      {kJob, "ns/j", "create", "pods", "elsewhere", "j-task-1", RefusalReason::kObject},
+      {kJob, "ns/j", "get", "jobs.batch.volcano.sh", "elsewhere", "j", RefusalReason::kObject},
+      {kJob, "ns/j", "create", "pods", "", "j-task-1", RefusalReason::kObject},
+      // Whatever the name is.
+      {kJob, "ns/j", "get", "secrets", "ns", "token", RefusalReason::kObject},
+      {kJob, "ns/j", "create", "pods", "ns", "evil", RefusalReason::kObject},
+      {kJob, "ns/j", "create", "pods", "ns", "j-", RefusalReason::kObject},
+      {kJob, "ns/j", "delete unseen", "commands.bus.volcano.sh", "ns", "unseen", RefusalReason::kUnknown},
+      {kJob, "ns/gone", "get", "persistentvolumeclaims", "ns", "shared-data", RefusalReason::kUnknown},
+      // Kinds and verbs that nobody needs.
+      {kJob, "ns/j", "get", "nodes", "", "n", RefusalReason::kKind},
+      {kJob, "ns/j", "create", "rolebindings.rbac.authorization.k8s.io", "ns", "j", RefusalReason::kKind},
+      {kJob, "ns/j", "patch u", "pods/status", "ns", "j-task-0", RefusalReason::kKind},
+      {kJob, "ns/j", "create", "pods/eviction", "ns", "j-task-0", RefusalReason::kKind},
+      {kJob, "ns/j", "get", "secrets.example.com", "ns", "j-ssh", RefusalReason::kKind},
+      {kJob, "ns/j", "collection a=b", "secrets", "ns", "", RefusalReason::kKind},
+      {kJob, "ns/j", "", "pods", "ns", "j-task-0", RefusalReason::kKind},
+      // What pgsvc does, and does not.
+      {kGroup, "ns/g", "create", "podgroups.scheduling.volcano.sh", "ns", "g", RefusalReason::kNone},
+      {kGroup, "ns/g", "patch u", "podgroups.scheduling.volcano.sh", "ns", "h", RefusalReason::kObject},
+      {kGroup, "GROUP", "patch uid-web-0", "pods", "ns", "web-0", RefusalReason::kNone},
+      {kGroup, "GROUP", "create", "events", "ns", "web-0.17a", RefusalReason::kNone},
+      {kGroup, "GROUP", "get", "replicasets.apps", "ns", "web", RefusalReason::kNone},
+      {kGroup, "GROUP", "get", "replicasets.apps", "ns", "other", RefusalReason::kUnknown},
+      {kGroup, "ns/g", "patch uid-web-0", "pods", "ns", "web-0", RefusalReason::kObject},
+      {kGroup, "ns/g", "patch gone", "pods", "ns", "gone", RefusalReason::kUnknown},
+      {kGroup, "ns/g", "create", "events", "ns", "web-0.17a", RefusalReason::kObject},
+      {kGroup, "ns/g", "get", "secrets", "ns", "g", RefusalReason::kKind},
+      {kGroup, "ns/g", "create", "pods", "ns", "g-0", RefusalReason::kKind},
+      // What queuesvc does, and does not.
+      {kQueue, "red", "patch u", "queues.scheduling.volcano.sh/status", "", "red", RefusalReason::kNone},
+      {kQueue, "red", "create", "queues.scheduling.volcano.sh", "", "red", RefusalReason::kNone},
+      {kQueue, "red", "patch u", "queues.scheduling.volcano.sh/status", "", "blue", RefusalReason::kObject},
+      {kQueue, "red", "delete u", "queues.scheduling.volcano.sh", "", "red", RefusalReason::kKind},
+      {kQueue, "red", "get", "secrets", "ns", "red", RefusalReason::kKind},
+  };
+  for (const auto& row : rows) {
+    const std::string key = row.key == "GROUP" ? group_key : row.key;
+    const std::string what = row.verb + " " + row.resource + " " + row.ns + "/" + row.name + " for " + key;
+    const size_t space = row.verb.find(' ');
+    const std::string verb = row.verb.substr(0, space);
+    const std::string argument = space == std::string::npos ? "" : row.verb.substr(space + 1);
+    Permission permission;
+    if (verb == "get") {
+      v1::GetRequest request;
+      *request.mutable_owner() = OwnerOf(row.service, key);
+      *request.mutable_resource() = ResourceOf(row.resource);
+      request.set_namespace_(row.ns);
+      request.set_name(row.name);
+      permission = CheckGet(request, cache);
+    } else {
+      v1::WriteRequest request;
+      *request.mutable_owner() = OwnerOf(row.service, key);
+      *request.mutable_resource() = ResourceOf(row.resource);
+      if (const size_t slash = row.resource.find('/'); slash != std::string::npos) {
+        request.set_subresource(row.resource.substr(slash + 1));
+      }
+      request.set_namespace_(row.ns);
+      request.set_name(row.name);
+      if (verb == "create") request.mutable_create();
+      if (verb == "patch") request.mutable_patch()->set_uid(argument);
+      if (verb == "delete") request.mutable_delete_()->set_uid(argument);
+      if (verb == "collection") request.mutable_delete_collection()->set_label_selector(argument);
+      permission = CheckWrite(request, cache);
+    }
+    EXPECT_EQ(permission.refusal, row.expected) << what << ": " << permission.status;
+    const absl::StatusCode code = row.expected == RefusalReason::kNone      ? absl::StatusCode::kOk
+                                  : row.expected == RefusalReason::kUnknown ? absl::StatusCode::kUnavailable
+                                                                            : absl::StatusCode::kPermissionDenied;
+    EXPECT_EQ(permission.status.code(), code) << what;
+  }
+}
+
+TEST_F(PermissionsTest, AKeyOfAnotherSlotIsRefusedNamingBothSlots) {
+  v1::GetRequest request;
+  *request.mutable_owner() = OwnerOf(kJob, "ns/j");
+  request.mutable_owner()->set_slot(SlotOf("ns/j") + 1);
+  *request.mutable_resource() = ResourceOf("secrets");
+  request.set_namespace_("ns");
+  request.set_name("j-ssh");
+  const Permission permission = CheckGet(request, cache);
+  EXPECT_EQ(permission.refusal, RefusalReason::kKey);
+  EXPECT_THAT(std::string(permission.status.message()), HasSubstr("key 'ns/j' is of slot"));
+}
+
+TEST_F(PermissionsTest, OnlyClaimsAreWatchedByInterestAndOnlyForJobs) {
+  EXPECT_TRUE(CheckInterest(kJob, "persistentvolumeclaims").status.ok());
+  for (const char* watch : {"secrets", "configmaps", "pods", "namespaces", "persistentvolumeclaims.example.com", ""}) {
+    EXPECT_EQ(CheckInterest(kJob, watch).refusal, RefusalReason::kKind) << watch;
+  }
+  EXPECT_EQ(CheckInterest(kGroup, "persistentvolumeclaims").refusal, RefusalReason::kKind);
+  EXPECT_EQ(CheckInterest(kQueue, "persistentvolumeclaims").refusal, RefusalReason::kKind);
+}
+
+TEST_F(PermissionsTest, OfASecretOnlyItsIdentityIsTold) {
+  kube::v1::Object object;
+  kube::v1::GenericObject& generic = *object.mutable_generic();
+  generic.set_json(R"({"data":{"key":"c2VjcmV0"}})");
+  FillMeta(*generic.mutable_meta(), "j-ssh", 5, "");
+  generic.mutable_meta()->add_annotations()->set_value("c2VjcmV0");
+  generic.mutable_meta()->add_owner_references()->set_name("j");
+  HideContents(object);
+  EXPECT_THAT(object.ShortDebugString(), ::testing::Not(HasSubstr("c2VjcmV0")));
+  EXPECT_EQ(object.generic().meta().name(), "j-ssh");
+  EXPECT_EQ(object.generic().meta().owner_references_size(), 1);
+}
+
+}  // namespace
+}  // namespace basalt::gateway
