@@ -271,6 +271,9 @@ absl::Status ProcessSuite::Kill(std::string_view name) {
 absl::Status ProcessSuite::Restart(std::string_view name) {
   auto* const process = const_cast<Process*>(Find(name));
   if (process == nullptr || process->pid > 0) return Failed(fmt::format("{} is nothing that could start", name));
+  // Another process may have been given the port meanwhile. Where a service is, the gateway tells; where a gateway or
+  // kubesim is, the others have been told at their start.
+  if (IsService(process->program)) process->port = 0;
   BASALT_RETURN_IF_ERROR(Launch(*process));
   return Await(*process);
 }

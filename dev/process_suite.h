@@ -55,8 +55,9 @@ class ProcessSuite {
   // Waits until the topology shows every replica of the services attached.
   absl::Status WaitAttached(absl::Duration limit);
 
-  absl::Status Kill(std::string_view name);      // kill -9, and reaped; also one that is stopped.
-  absl::Status Restart(std::string_view name);   // On the same port and data. It serves then.
+  absl::Status Kill(std::string_view name);  // kill -9, and reaped; also one that is stopped.
+  // On the same data, gateways and kubesim on the same port, too. It serves then.
+  absl::Status Restart(std::string_view name);
   absl::Status Stop(std::string_view name);      // SIGSTOP.
   absl::Status Continue(std::string_view name);  // SIGCONT.
   absl::Status Leave(std::string_view name);     // SIGTERM; Ended tells the rest.
