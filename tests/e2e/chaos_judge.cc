@@ -26,15 +26,6 @@ struct JobStory {
   bool deleted = false;
 };
 
-std::string_view PhaseOf(const Write& write) {
-  const json::value* const state = write.body.is_object() ? FindPath(write.body, {"status", "state"}) : nullptr;
-  return state == nullptr ? std::string_view() : FindString(*state, "phase");
-}
-
-bool IsStatusOf(const Write& write, std::string_view resource) {
-  return write.resource == resource && write.subresource == "status" && write.Succeeded();
-}
-
 class LogJudge {
  public:
   LogJudge(const std::vector<ChaosJob>& jobs, std::vector<std::string>& violations) : violations_(violations) {
@@ -236,19 +227,6 @@ void JudgeEnd(const std::vector<ChaosJob>& jobs, const std::vector<Write>& log, 
       }
     }
   }
-}
-
-std::vector<std::string> PhaseChanges(const std::vector<Write>& log, const std::string& job) {
-  std::vector<std::string> changes;
-  std::string phase;
-  for (const Write& write : log) {
-    if (!IsStatusOf(write, "jobs") || write.name != job) continue;
-    const std::string_view next = PhaseOf(write);
-    if (next.empty() || next == phase) continue;
-    changes.push_back(fmt::format("{}>{}", phase, next));
-    phase = next;
-  }
-  return changes;
 }
 
 }  // namespace basalt::e2e

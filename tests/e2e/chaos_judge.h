@@ -32,7 +32,4 @@ void JudgeEpochs(const std::vector<Write>& log, std::vector<std::string>& violat
 void JudgeEnd(const std::vector<ChaosJob>& jobs, const std::vector<Write>& log, const json::value& jobs_list,
               const json::value& pods_list, const json::value& groups_list, std::vector<std::string>& violations);
 
-// "From>To", each change of phase of the job that the log shows, in order.
-std::vector<std::string> PhaseChanges(const std::vector<Write>& log, const std::string& job);
-
 }  // namespace basalt::e2e

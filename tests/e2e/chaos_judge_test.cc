@@ -214,6 +214,21 @@ TEST(ChaosJudgeTest, PhaseChangesAreThoseThatWereCarriedOut) {
   EXPECT_THAT(PhaseChanges({Phase("Pending")}, "chaos-1"), IsEmpty());
 }
 
+TEST(ChaosJudgeTest, APhaseWhoseWriteHasNoKnownOutcomeCountsWhereTheHistoryTellsIt) {
+  for (const int status : {0, 499, 500, 504}) {
+    Write lost = Phase("Running");
+    lost.status = status;
+    const std::vector<Write> log = {Phase("Pending"), lost, Phase("Completed")};
+    EXPECT_THAT(PhaseChanges(log, "chaos-0", {">Pending", "Pending>Running", "Running>Completed"}),
+                ElementsAre(">Pending", "Pending>Running", "Running>Completed"))
+        << status;
+    EXPECT_THAT(PhaseChanges(log, "chaos-0", {">Pending", "Pending>Completed"}),
+                ElementsAre(">Pending", "Pending>Completed"))
+        << status;
+    EXPECT_THAT(PhaseChanges(log, "chaos-0"), ElementsAre(">Pending", "Pending>Completed")) << status;
+  }
+}
+
 TEST(ChaosPlanTest, ASeedAlwaysGivesTheSameJobsOfManyKinds) {
   SeededRandom one(7), other(7);
   std::map<ChaosKind, int> kinds;

@@ -278,15 +278,43 @@ size_t World::JobCount() {
   return items == nullptr ? 0 : items->get_array().size();
 }
 
+std::string_view PhaseOf(const Write& status_write) {
+  const json::value* const state =
+      status_write.body.is_object() ? FindPath(status_write.body, {"status", "state"}) : nullptr;
+  return state == nullptr ? std::string_view() : FindString(*state, "phase");
+}
+
+std::vector<std::string> PhaseChanges(const std::vector<Write>& log, const std::string& job,
+                                      const std::vector<std::string>& told) {
+  std::vector<std::string> changes;
+  std::string phase;
+  for (const Write& write : log) {
+    if (write.resource != "jobs" || write.subresource != "status" || write.name != job) continue;
+    if (!write.Succeeded() && !write.IsUncertain()) continue;
+    const std::string next(PhaseOf(write));
+    if (next.empty() || next == phase) continue;
+    std::string change = fmt::format("{}>{}", phase, next);
+    if (!write.Succeeded() && (changes.size() >= told.size() || told[changes.size()] != change)) continue;
+    changes.push_back(std::move(change));
+    phase = next;
+  }
+  return changes;
+}
+
 namespace {
 
 std::vector<std::string> JudgeNow(World& world, const std::string& name) {
   std::vector<std::string> violations;
   const std::vector<Write> log = world.Log();
   std::map<std::string, int> creates;
-  std::vector<std::string> happened;
   std::string phase;
+  std::string status_writes;
   for (const Write& write : log) {
+    if (write.resource == "jobs" && write.subresource == "status" && write.name == name) {
+      const std::string next(PhaseOf(write));
+      status_writes += fmt::format(" {}({})", next, write.status);
+      if (write.Succeeded() && !next.empty()) phase = next;
+    }
     if (!write.Succeeded()) continue;
     const bool pod = write.resource == "pods" && write.subresource.empty() && write.name.starts_with(name + "-");
     if (pod && write.verb == "create" && ++creates[write.name] == 2) {
@@ -294,13 +322,6 @@ std::vector<std::string> JudgeNow(World& world, const std::string& name) {
     }
     if (pod && write.verb.starts_with("delete") && phase != "Completed") {
       violations.push_back(fmt::format("pod {} was deleted while the job was '{}'", write.name, phase));
-    }
-    if (write.resource == "jobs" && write.subresource == "status" && write.name == name && write.body.is_object()) {
-      const json::value* const state = FindPath(write.body, {"status", "state"});
-      const std::string next = state == nullptr ? "" : Text(*state, "phase");
-      if (next.empty() || next == phase) continue;
-      happened.push_back(fmt::format("{}>{}", phase, next));
-      phase = next;
     }
   }
   const Ran ran = world.Ctl({"job", "history", name, "-o", "json"});
@@ -318,9 +339,10 @@ std::vector<std::string> JudgeNow(World& world, const std::string& name) {
       if (from != to) told.push_back(fmt::format("{}>{}", from, to));
     }
   }
+  const std::vector<std::string> happened = PhaseChanges(log, name, told);
   if (told != happened) {
-    violations.push_back(
-        fmt::format("history tells [{}], what happened is [{}]", fmt::join(told, " "), fmt::join(happened, " ")));
+    violations.push_back(fmt::format("history tells [{}], what happened is [{}], status writes and their answers are{}",
+                                     fmt::join(told, " "), fmt::join(happened, " "), status_writes));
   }
   return violations;
 }

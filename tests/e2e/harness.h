@@ -56,6 +56,8 @@ struct Write {
   bool dry_run = false;
   json::value body;
   bool Succeeded() const { return !dry_run && status >= 200 && status < 300; }
+  // The API server was interrupted, as by the end of the client: etcd may or may not have the write.
+  bool IsUncertain() const { return !dry_run && (status == 0 || status == 499 || status >= 500); }
   bool IsOurs() const { return IsByOwner(user_agent); }
 };
 
@@ -99,6 +101,14 @@ class World {
 };
 
 std::string BinDir();
+
+// The job's phase that the body of a status write sets; empty: none.
+std::string_view PhaseOf(const Write& status_write);
+
+// "From>To", each change of phase of the job that the log shows, in order. A status write whose outcome is uncertain
+// counts where `told`, the changes that the job's history tells, has its change next.
+std::vector<std::string> PhaseChanges(const std::vector<Write>& log, const std::string& job,
+                                      const std::vector<std::string>& told = {});
 
 // Every pod was made at most once; the phases in the log are told by the history exactly once each, in order; nothing
 // was removed before the end. Empty: all is well.
