@@ -24,8 +24,6 @@ bool IsLabelOfAnyLength(std::string_view name) {
 
 bool IsDnsLabel(std::string_view name) { return name.size() <= kMaxLabel && IsLabelOfAnyLength(name); }
 
-bool IsDns1035Label(std::string_view name) { return IsDnsLabel(name) && IsLower(name.front()); }
-
 bool IsDnsSubdomain(std::string_view name) {
   if (name.empty() || name.size() > kMaxSubdomain) return false;
   for (size_t start = 0;;) {

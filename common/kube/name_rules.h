@@ -7,8 +7,6 @@ namespace basalt::kube {
 
 // DNS-1123 label: 1-63 of [a-z0-9-], alphanumeric at both ends.
 bool IsDnsLabel(std::string_view name);
-// DNS-1035 label: a DNS-1123 label that starts with a letter.
-bool IsDns1035Label(std::string_view name);
 // DNS-1123 subdomain: labels (here without their own bound of 63) joined by dots, at most 253 in all.
 bool IsDnsSubdomain(std::string_view name);
 // The name part of a label key, and upstream's rule for job names: 1-63 of [A-Za-z0-9-_.], alphanumeric at both ends.

@@ -13,8 +13,7 @@ namespace {
 constexpr size_t kMaxAnnotationBytes = 256 << 10;
 
 std::string CheckName(const TypeInfo& type, std::string_view name) {
-  if (type.builtin && type.kind == "Namespace") return CheckDnsLabel(name);
-  if (type.builtin && type.kind == "Service") return CheckDns1035Label(name);
+  if (type.builtin && (type.kind == "Namespace" || type.kind == "Service")) return CheckDnsLabel(name);
   return CheckDnsSubdomain(name);
 }
 

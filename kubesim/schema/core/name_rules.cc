@@ -27,14 +27,6 @@ std::string CheckDnsLabel(std::string_view name) {
          "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 }
 
-std::string CheckDns1035Label(std::string_view name) {
-  if (name.size() > 63) return TooLong(63);
-  if (kube::IsDns1035Label(name)) return "";
-  return "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic "
-         "character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation "
-         "is '[a-z]([-a-z0-9]*[a-z0-9])?')";
-}
-
 std::string CheckQualifiedName(std::string_view name) {
   const size_t slash = name.find('/');
   if (slash != std::string_view::npos) {

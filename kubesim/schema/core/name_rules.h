@@ -8,7 +8,6 @@ namespace basalt::kubesim {
 
 std::string CheckDnsSubdomain(std::string_view name);
 std::string CheckDnsLabel(std::string_view name);
-std::string CheckDns1035Label(std::string_view name);
 // Label and annotation keys: [prefix/]name.
 std::string CheckQualifiedName(std::string_view name);
 std::string CheckLabelValue(std::string_view value);

@@ -73,6 +73,11 @@ TEST_F(CreateConformance, AHeadlessServiceHasNoAddress) {
   EXPECT_TRUE(Has(service.json, "spec: {clusterIP: None, clusterIPs: [None], ports: null, type: ClusterIP}"));
 }
 
+TEST_F(CreateConformance, AServicesNameMayBeginWithADigitAndHasNoDots) {
+  EXPECT_EQ(Post(Core("services"), Body("Service", "1a", "spec: {ports: [{port: 80}]}")).status, 201);
+  EXPECT_EQ(Post(Core("services"), Body("Service", "a.b", "spec: {ports: [{port: 80}]}")).status, 422);
+}
+
 TEST_F(CreateConformance, AClaimHasItsDefaults) {
   const Answer claim = Post(Core("persistentvolumeclaims"), Body("PersistentVolumeClaim", "a", R"(
 spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}

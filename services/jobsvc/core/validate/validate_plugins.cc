@@ -60,11 +60,10 @@ void CheckPluginArguments(Checker& c) {
 }
 
 void CheckNameForSvc(Checker& c) {
-  if (FindPlugin(c.spec, "svc") == nullptr || (kube::IsDns1035Label(c.name) && c.name.size() <= kMaxNameWithSvc))
-    return;
+  // Whether it may begin with a digit, the API server knows: of versions before 1.36 it refuses the Service.
+  if (FindPlugin(c.spec, "svc") == nullptr || (kube::IsDnsLabel(c.name) && c.name.size() <= kMaxNameWithSvc)) return;
   c.Add(Kind::kInvalid, "metadata.name",
-        "names a Service, so with the svc plugin it must start with a letter, hold only a-z, 0-9, '-', and have at "
-        "most 59 characters");
+        "names a Service, so with the svc plugin it must be a DNS label of at most 59 characters");
 }
 
 void CheckRayHead(Checker& c) {

@@ -270,7 +270,7 @@ INSTANTIATE_TEST_SUITE_P(
               s.mutable_tasks(0)->set_replicas(100);
             },
             ""},
-        Row{"X3Digit", [](JobSpec& s) { AddPlugin(s, "svc"); }, "X3 INVALID metadata.name", "0j"},
+        Row{"X3DigitIsTheApiServersAffair", [](JobSpec& s) { AddPlugin(s, "svc"); }, "", "0j"},
         Row{"X3Dot", [](JobSpec& s) { AddPlugin(s, "svc"); }, "X3 INVALID metadata.name", "j.k"},
         Row{"X3Fits", [](JobSpec& s) { AddPlugin(s, "svc"); }, "", std::string(59, 'j')},
         Row{"X3TooLong", [](JobSpec& s) { AddPlugin(s, "svc"); },
