@@ -15,10 +15,19 @@ TEST_F(ExplainApiTest, ANameThatAForeignPodHoldsIsToldWithWhatFreesIt) {
   Begin(MakeJob("j", 1, 1));
   rig_.Run(absl::Seconds(5));
   const auto explanation = Explain();
-  const Cause cause = Find(explanation, Cause::KIND_NAME_HELD, "the name is held by an object of another owner");
+  const Cause cause = Find(explanation, Cause::KIND_NAME_HELD, "the name is held by an object that nobody owns");
   EXPECT_EQ(cause.subject(), "pod j-t0-0");
-  EXPECT_EQ(cause.advice(), "Delete that object, or wait until it is gone.");
+  EXPECT_EQ(cause.advice(), "Delete that object: nobody owns it, so it does not go by itself.");
   EXPECT_THAT(explanation.summary(), HasSubstr(cause.advice()));
+}
+
+TEST_F(ExplainApiTest, ANameThatAnotherOwnersPodHoldsMayBeWaitedFor) {
+  rig_.kube().PutForeignPod("default", "j-t0-0", /*job_name=*/"");
+  rig_.kube().EditPod("default/j-t0-0", [](kube::v1::Pod& pod) { pod.set_owner_uid("somebody"); });
+  Begin(MakeJob("j", 1, 1));
+  rig_.Run(absl::Seconds(5));
+  const Cause cause = Find(Explain(), Cause::KIND_NAME_HELD, "the name is held by an object of another owner");
+  EXPECT_EQ(cause.advice(), "Delete that object, or wait until it is gone.");
 }
 
 TEST_F(ExplainApiTest, WhatIsRefusedIsToldBesideANameThatIsHeldAndEndsByItself) {

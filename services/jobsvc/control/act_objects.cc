@@ -62,6 +62,13 @@ Trouble TroubleOf(const WantedObject& object, std::string_view what) {
   return {.words = {"PluginError", std::move(message)}, .subject = std::move(subject)};
 }
 
+Trouble TooLarge(const WantedObject& object) {
+  Trouble trouble = TroubleOf(
+      object, fmt::format(" would have {} bytes, and Kubernetes takes at most {}", object.data_bytes, kMostDataBytes));
+  trouble.kind = TroubleKind::kTooLarge;
+  return trouble;
+}
+
 }  // namespace
 
 bool JobController::ObjectsReady(const JobEntry& entry) const {
@@ -123,6 +130,11 @@ void JobController::EnsureObject(JobEntry& entry, const WantedObject& object) {
   const bool changed =
       made && object.on_change == WantedObject::OnChange::kPatch && HashOf(entry.objects.at(key)) != object.hash;
   if (made && !changed) return;
+  if (object.data_bytes > kMostDataBytes) {
+    // Until the spec is another one.
+    if (entry.troubles.Find("PluginError", SubjectOf(object)) == nullptr) ReportTrouble(entry, TooLarge(object));
+    return;
+  }
   if (!entry.busy_objects.insert(key).second) return;
   // Not by us, but made: the marker says so.
   if (changed || IsMarked(entry.job->status(), object.plugin)) {

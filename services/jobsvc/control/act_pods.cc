@@ -26,10 +26,10 @@ constexpr int kFruitlessCollections = 1;
 std::string SubjectOf(std::string_view pod) { return fmt::format("pod {}", pod); }
 
 // An object that is not the job's has its name.
-Trouble NameIsHeld(const std::string& pod, const std::string& uid) {
-  return {.words = {"FailedCreate",
-                    fmt::format("pod {}: the name is held by an object of another owner (UID {})", pod, uid)},
-          .kind = TroubleKind::kNameHeld,
+Trouble NameIsHeld(const std::string& pod, const std::string& uid, bool is_orphan) {
+  return {.words = {"FailedCreate", fmt::format("pod {}: the name is held by an object {} (UID {})", pod,
+                                                is_orphan ? "that nobody owns" : "of another owner", uid)},
+          .kind = is_orphan ? TroubleKind::kNameOrphaned : TroubleKind::kNameHeld,
           .subject = SubjectOf(pod)};
 }
 
@@ -121,8 +121,9 @@ void JobController::TellHeldName(JobEntry& entry) {
   if (!is_in_the_way) return;
   const bool is_news = entry.told_held.empty();
   if (is_news) entry.told_held = *held.begin();
-  const std::string& uid = entry.pods.Find(entry.told_held)->uid;
-  Trouble trouble = NameIsHeld(entry.told_held, uid);
+  const PodEntry& pod = *entry.pods.Find(entry.told_held);
+  const std::string& uid = pod.uid;
+  Trouble trouble = NameIsHeld(entry.told_held, uid, pod.has(kPodOrphan));
   if (is_news) return ReportTrouble(entry, std::move(trouble), {entry.told_held, uid});
   // It lasts.
   entry.troubles.Report(std::move(trouble), {entry.told_held, uid}, context_.ApiNow(), options_.event_interval);
@@ -243,7 +244,7 @@ void JobController::SettleCreate(const std::string& key, const std::string& uid,
                    // Ours or not, the watch shows it when it is relevant; until then the name is held.
                    if (!is_shown) HoldPod(*live, pod, absl::Seconds(5));
                    if (response->object().has_pod() && found.owner_uid() != uid) {
-                     ReportTrouble(*live, NameIsHeld(pod, found.uid()), {pod, found.uid()});
+                     ReportTrouble(*live, NameIsHeld(pod, found.uid(), found.owner_uid().empty()), {pod, found.uid()});
                    } else if (found.creation_ms() >= absl::ToUnixMillis(sent - kClockError)) {
                      CountCreated(*live,
                                   found);  // By this request: one of before was counted, or is another process's.

@@ -37,6 +37,8 @@ kube::v1::Pod PodFromRecord(std::string_view name, const JobEntry& job, const st
   if (!has(kPodForeign)) {
     pod.set_owner_uid(uid);
     pod.set_job_version(record.version());
+  } else if (!has(kPodOrphan)) {
+    pod.set_owner_uid("another");
   }
   if (has(kPodLabelled)) pod.set_job_uid_label(uid);
   pod.set_node_name(record.node_name());

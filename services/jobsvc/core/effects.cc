@@ -232,7 +232,8 @@ std::vector<Wait> WaitsOf(const EffectInput& in) {
   for (const std::string& name : pods.held()) {
     if (waits.size() >= kMostWaits) return waits;
     add(Cause::KIND_NAME_HELD, fmt::format("pod {}", name),
-        fmt::format("the name {} is held by a pod of another owner", name));
+        fmt::format("the name {} is held by a pod {}", name,
+                    pods.Find(name)->has(kPodOrphan) ? "that nobody owns" : "of another owner"));
   }
   for (int i = 0; i < in.spec.tasks_size() && waits.size() < kMostWaits; ++i) {
     std::string why;

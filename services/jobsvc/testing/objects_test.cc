@@ -127,6 +127,26 @@ TEST(ObjectsTest, PodsOfALargerTaskWaitForTheirHosts) {
   EXPECT_EQ(rig.kube().job("default/j").status().reason(), "");
 }
 
+// The values of a ConfigMap have at most a megabyte: the hosts of 50 000 pods never fit, however often they are sent.
+TEST(ObjectsTest, WhatCannotFitIsToldAndNotTriedUntilTheSpecChanges) {
+  JobRig rig;
+  StartRunning(rig);
+  Scale(rig, 50'000);
+  rig.kube().ClearLog();
+  rig.Run(absl::Minutes(10));
+  for (const auto& request : rig.kube().log()) EXPECT_NE(request.plural, "configmaps");
+  EXPECT_EQ(rig.kube().pods().size(), 2u);
+  EXPECT_EQ(rig.kube().job("default/j").status().reason(), "PluginError");
+  const std::string message = rig.kube().job("default/j").status().message();
+  EXPECT_TRUE(message.starts_with("plugin svc: ConfigMap j-svc would have ")) << message;
+  EXPECT_TRUE(message.ends_with(" bytes, and Kubernetes takes at most 1048576")) << message;
+  Scale(rig, 3);
+  rig.Run(absl::Minutes(1));
+  EXPECT_EQ(HostsOf(rig), "3");
+  EXPECT_EQ(rig.kube().pods().size(), 3u);
+  EXPECT_EQ(rig.kube().job("default/j").status().reason(), "");
+}
+
 TEST(ObjectsTest, AnObjectThatCannotBeReadIsTold) {
   JobRig rig;
   StartRunning(rig);

@@ -79,7 +79,10 @@ void TellHeldName(const Wait& wait, Telling& telling) {
   const Troubles& troubles = telling.in.troubles;
   const Trouble* const newest = troubles.Find("FailedCreate");
   if (newest != nullptr && newest->subject == wait.subject) return;  // Told, as what fails.
-  telling.Add(wait.kind, wait.subject, wait.message, std::string(kFreeTheName))
+  constexpr std::string_view kPod = "pod ";
+  const PodEntry* const pod = telling.in.effects.pods.Find(std::string_view(wait.subject).substr(kPod.size()));
+  const bool is_orphan = pod != nullptr && pod->has(kPodOrphan);
+  telling.Add(wait.kind, wait.subject, wait.message, std::string(is_orphan ? kFreeTheOrphan : kFreeTheName))
       .set_since_ms(troubles.SinceMs("FailedCreate", wait.subject));
 }
 

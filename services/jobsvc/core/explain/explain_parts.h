@@ -13,6 +13,7 @@ namespace basalt::jobsvc {
 // Of causes that differ in their subject alone.
 inline constexpr size_t kMostAlike = 10;
 inline constexpr std::string_view kFreeTheName = "Delete that object, or wait until it is gone.";
+inline constexpr std::string_view kFreeTheOrphan = "Delete that object: nobody owns it, so it does not go by itself.";
 
 // One explanation while it is made, and what is told once in it.
 struct Telling {

@@ -21,6 +21,10 @@ std::string_view AdviceFor(const Trouble& trouble) {
   switch (trouble.kind) {
     case TroubleKind::kNameHeld:
       return kFreeTheName;
+    case TroubleKind::kNameOrphaned:
+      return kFreeTheOrphan;
+    case TroubleKind::kTooLarge:
+      return "Lower the replicas, or make several jobs of it; nothing is tried before the spec is changed.";
     case TroubleKind::kTaken:
       return "Delete that object if nobody needs it, and the job goes on by itself; or submit the job under another "
              "name.";
@@ -51,8 +55,9 @@ Cause& TellOne(const Trouble& trouble, const TroubleFrame& frame, Telling& telli
   telling.troubles.emplace(reason);
   if (reason == kForwardingError) telling.beside.insert(telling.result.causes_size());
   const bool knows_more = trouble.kind != TroubleKind::kRefused;
+  const bool is_held = trouble.kind == TroubleKind::kNameHeld || trouble.kind == TroubleKind::kNameOrphaned;
   Cause& cause =
-      telling.Add(trouble.kind == TroubleKind::kNameHeld ? Cause::KIND_NAME_HELD : frame.kind,
+      telling.Add(is_held ? Cause::KIND_NAME_HELD : frame.kind,
                   knows_more || frame.subject.empty() ? trouble.subject : frame.subject, trouble.words.message,
                   knows_more || frame.advice.empty() ? std::string(AdviceFor(trouble)) : frame.advice);
   cause.set_since_ms(telling.in.troubles.SinceMs(reason, trouble.subject));

@@ -18,10 +18,12 @@ namespace basalt::jobsvc {
 
 // What its controller knows of a trouble beside its words. In memory alone, as troubles are: values are not stored.
 enum class TroubleKind {
-  kRefused,    // What the words say, which are those of the API server or of a plugin.
-  kNameHeld,   // An object that is not the job's has the name of a pod.
-  kTaken,      // The same of an object of a plugin, whose name follows from that of the job.
-  kLabelLost,  // A pod is there, but without the label by which it is watched.
+  kRefused,       // What the words say, which are those of the API server or of a plugin.
+  kNameHeld,      // An object that is not the job's has the name of a pod.
+  kNameOrphaned,  // The same, and no controller owns it.
+  kTaken,         // The same of an object of a plugin, whose name follows from that of the job.
+  kLabelLost,     // A pod is there, but without the label by which it is watched.
+  kTooLarge,      // An object of a plugin is larger than Kubernetes takes.
 };
 
 struct Trouble {

@@ -70,6 +70,10 @@ absl::StatusOr<JobView> MakeJobView(const kube::v1::Job& job, const kube::v1::Jo
   view.tasks.reserve(spec.tasks_size());
   for (int i = 0; i < spec.tasks_size(); ++i) {
     const kube::v1::TaskSpec& task = spec.tasks(i);
+    if (task.template_json().empty()) {
+      return MakeStatus(absl::StatusCode::kInvalidArgument,
+                        fmt::format("spec.tasks[{}].template is missing; say which pods the task makes", i));
+    }
     absl::StatusOr<json::value> parsed = ParseJson(task.template_json());
     if (!parsed.ok()) return Annotate(parsed.status(), fmt::format("spec.tasks[{}].template", i));
     BASALT_RETURN_IF_ERROR(CheckTemplateShape(*parsed, fmt::format("spec.tasks[{}].template", i)));

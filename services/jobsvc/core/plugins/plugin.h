@@ -36,7 +36,11 @@ struct WantedObject {
   OnChange on_change = OnChange::kLeave;
   bool keep_on_restart = false;  // A kill that leads to a restart leaves it alone.
   bool needs_ssh_keys = false;   // `json` is complete only after WithSshKeys: keys are made only where none exist.
+  size_t data_bytes = 0;         // Of the values of a ConfigMap or Secret.
 };
+
+// So many bytes the values of one ConfigMap or Secret have at most, for Kubernetes.
+inline constexpr size_t kMostDataBytes = size_t{1} << 20;
 
 // The object's JSON with the key pair in it. Requires: object.needs_ssh_keys.
 std::string WithSshKeys(const WantedObject& object, const SshKeyPair& keys);

@@ -14,7 +14,7 @@
 namespace basalt::jobsvc {
 
 // Bits of PodEntry::flags. The values are stored: never renumber.
-enum PodFlag : uint8_t {
+enum PodFlag : uint16_t {
   kPodTerminating = 1,     // Has a deletionTimestamp.
   kPodOutOfSync = 2,       // Carries the out-of-sync mark.
   kPodReady = 4,           // Every container is ready.
@@ -23,6 +23,7 @@ enum PodFlag : uint8_t {
   kPodLabelled = 32,       // Carries the label that names this job by UID, by which a whole run is deleted.
   kPodFailedSurplus = 64,  // Failed while it was surplus, and nobody was told: it goes although its index is back.
   kPodAnswered = 128,      // A policy has answered one of its events.
+  kPodOrphan = 256,        // Foreign, and no controller owns it: it does not go by itself.
 };
 
 struct PodEntry {
@@ -32,7 +33,7 @@ struct PodEntry {
   int32_t restarts = 0;
   int32_t exit_code = 0;
   uint8_t phase = 0;  // kube.v1.PodPhase.
-  uint8_t flags = 0;
+  uint16_t flags = 0;
   // The pod of this index succeeded and was deleted afterwards by somebody else: the work is done, it counts as
   // succeeded and is not made again (W19).
   bool succeeded_gone = false;

@@ -10,10 +10,10 @@ namespace basalt::jobsvc {
 namespace {
 
 // What the pod's own state does not say: it holds for as long as the pod lives.
-constexpr uint8_t kKeptFlags = kPodEvictionSeen | kPodFailedSurplus | kPodAnswered;
+constexpr uint16_t kKeptFlags = kPodEvictionSeen | kPodFailedSurplus | kPodAnswered;
 
-uint8_t FlagsOf(const kube::v1::Pod& pod) {
-  uint8_t flags = 0;
+uint16_t FlagsOf(const kube::v1::Pod& pod) {
+  uint16_t flags = 0;
   if (pod.deletion_ms() != 0) flags |= kPodTerminating;
   if (pod.out_of_sync()) flags |= kPodOutOfSync;
   if (pod.all_ready()) flags |= kPodReady;
@@ -225,7 +225,7 @@ void PodSet::Restore(std::string_view name, const storage::v1::PodRecord& record
   entry.restarts = record.restarts();
   entry.exit_code = record.exit_code();
   entry.phase = static_cast<uint8_t>(record.phase());
-  entry.flags = static_cast<uint8_t>(record.flags());
+  entry.flags = static_cast<uint16_t>(record.flags());
   ++present_;
 }
 
@@ -250,8 +250,8 @@ PodChange PodSet::Apply(const kube::v1::Pod& pod) {
   // Owner UID and the three annotations make a pod this job's (job spec 3.2); anything else only holds the name.
   const bool ours = pod.owner_uid() == job_uid_ && pod.has_job_version() && !pod.task().empty();
   const bool labelled = pod.job_uid_label() == job_uid_;
-  slot->flags = static_cast<uint8_t>(FlagsOf(pod) | (same ? slot->flags & kKeptFlags : 0) | (ours ? 0 : kPodForeign) |
-                                     (labelled ? kPodLabelled : 0));
+  slot->flags = static_cast<uint16_t>(FlagsOf(pod) | (same ? slot->flags & kKeptFlags : 0) | (ours ? 0 : kPodForeign) |
+                                      (labelled ? kPodLabelled : 0) | (pod.owner_uid().empty() ? kPodOrphan : 0));
   if (ours && has_task && !change.place.indexed() && pod.phase() == kube::v1::POD_PHASE_FAILED &&
       !(same && slot->phase == kube::v1::POD_PHASE_FAILED)) {
     slot->flags |= kPodFailedSurplus;

@@ -41,6 +41,19 @@ TEST(PodSetTest, S15Q2AForeignPodHoldsANameAndIsNeitherCountedNorTouched) {
   EXPECT_TRUE(pods.to_delete().empty());
 }
 
+TEST(PodSetTest, AForeignPodThatNobodyOwnsIsToldApart) {
+  PodSet pods = Two();
+  auto pod = MakePod("j-a-0", "f", kube::v1::POD_PHASE_RUNNING);
+  pod.set_owner_uid("somebody");
+  pods.Apply(pod);
+  EXPECT_FALSE(pods.Find("j-a-0")->has(kPodOrphan));
+  pod.clear_owner_uid();
+  pod.set_resource_version(pod.resource_version() + 1);
+  pods.Apply(pod);
+  EXPECT_TRUE(pods.Find("j-a-0")->has(kPodOrphan));
+  EXPECT_TRUE(pods.Find("j-a-0")->has(kPodForeign));
+}
+
 TEST(PodSetTest, H11APodThatDoesNotSayItsVersionOrTaskIsForeign) {
   for (const bool version : {true, false}) {
     PodSet pods = Two();

@@ -32,7 +32,8 @@ void CheckMpiMaster(Checker& c) {
   flags.Parse(mpi->arguments());
   if (HasTask(c.spec, master)) return;
   c.Add(Kind::kNotFound, "spec.plugins.mpi",
-        fmt::format("is for '{}': mpi works on a task that does not exist; name one with --master=", master));
+        fmt::format("{}: mpi works on a task that does not exist; name one with --master=",
+                    master.empty() ? "has an empty --master" : fmt::format("is for '{}'", master)));
 }
 
 void CheckPluginNames(Checker& c) {
@@ -80,7 +81,8 @@ void CheckRayHead(Checker& c) {
   flags.Parse(ray->arguments());
   if (HasTask(c.spec, head)) return;
   c.Add(Kind::kNotFound, "spec.plugins.ray",
-        fmt::format("works on the task '{}', which does not exist; name one with --head=", head));
+        head.empty() ? "has an empty --head; name the task that it works on with --head="
+                     : fmt::format("works on the task '{}', which does not exist; name one with --head=", head));
 }
 
 }  // namespace basalt::jobsvc

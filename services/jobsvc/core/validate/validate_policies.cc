@@ -94,6 +94,10 @@ void WarnOfWhatNeverMatches(Checker& checker, const LifecyclePolicy& policy, con
     checker.rule = "X8";
     checker.Warn(field + ".timeout", "is missing: PodPending without a timeout never matches");
   }
+  if (policy.timeout_ms() < 0) {
+    checker.rule = "W26";
+    checker.Warn(field + ".timeout", "is negative, so the action does not wait; give a positive one, or none");
+  }
   if (has("JobUpdated")) {
     checker.rule = "W26";
     checker.Warn(field + ".event", "names JobUpdated, which never happens");

@@ -217,6 +217,10 @@ class TemplateRules {
 
 void CheckTemplate(Checker& checker, int task) {
   const absl::StatusOr<json::value>& parsed = checker.templates[task];
+  if (checker.spec.tasks(task).template_json().empty()) {
+    checker.Add(ViolationKind::kRequired, TaskField(task, ".template"), "is missing; say which pods the task makes");
+    return;
+  }
   if (!parsed.ok()) {
     checker.Add(ViolationKind::kInvalid, TaskField(task, ".template"),
                 fmt::format("is no pod template: {}",

@@ -49,7 +49,7 @@ INSTANTIATE_TEST_SUITE_P(
              "volumeMounts":[{"name":"v","mountPath":"/v"},{"name":"j-svc","mountPath":"/w"}],
              "resources":{"requests":{"cpu":1,"memory":"1Gi"},"limits":{"cpu":"1"}}}]}})",
             ""},
-        Row{"NotJson", "{", "INVALID "}, Row{"Empty", "", "INVALID "}, Row{"AList", "[]", "INVALID "},
+        Row{"NotJson", "{", "INVALID "}, Row{"Empty", "", "REQUIRED "}, Row{"AList", "[]", "INVALID "},
         Row{"NoSpec", "{}", "INVALID "}, Row{"ContainersNoList", R"({"spec":{"containers":{}}})", "INVALID "},
         Row{"NoContainers", R"({"spec":{}})", "REQUIRED .spec.containers"},
         Row{"TooDeep",

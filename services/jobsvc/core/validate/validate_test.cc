@@ -90,6 +90,29 @@ std::function<void(JobSpec&)> JobPolicies(std::vector<LifecyclePolicy> policies)
 
 std::string RowName(const testing::TestParamInfo<Row>& row) { return row.param.name; }
 
+TEST(ValidateWordsTest, SayWhatIsSoAndWhatHelps) {
+  const struct {
+    std::function<void(JobSpec&)> change;
+    const char* message;
+  } rows[] = {
+      {[](JobSpec& s) { AddPlugin(s, "mpi", {"--master="}); },
+       "spec.plugins.mpi has an empty --master: mpi works on a task that does not exist; name one with --master="},
+      {[](JobSpec& s) { AddPlugin(s, "mpi", {"--master=x"}); },
+       "spec.plugins.mpi is for 'x': mpi works on a task that does not exist; name one with --master="},
+      {[](JobSpec& s) { AddPlugin(s, "ray", {"--head="}); },
+       "spec.plugins.ray has an empty --head; name the task that it works on with --head="},
+      {[](JobSpec& s) { s.mutable_tasks(0)->clear_template_json(); },
+       "spec.tasks[0].template is missing; say which pods the task makes"},
+  };
+  for (const auto& row : rows) {
+    JobSpec spec = GoodSpec();
+    row.change(spec);
+    const Validation validation = ValidateJob(spec, "j", "ns");
+    ASSERT_FALSE(validation.violations.empty()) << row.message;
+    EXPECT_EQ(validation.violations[0].message, row.message);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Create, ValidateJobTest,
     testing::Values(
@@ -106,6 +129,10 @@ INSTANTIATE_TEST_SUITE_P(
               s.set_min_available(99);
             },
             "C2 NOT_FOUND spec.plugins.mpi"},
+        Row{"C2MpiWithAnEmptyMaster", [](JobSpec& s) { AddPlugin(s, "mpi", {"--master="}); },
+            "C2 NOT_FOUND spec.plugins.mpi"},
+        Row{"C8TemplateMissing", [](JobSpec& s) { s.mutable_tasks(1)->clear_template_json(); },
+            "C8 REQUIRED spec.tasks[1].template"},
         Row{"C2MpiNamesItsMaster",
             [](JobSpec& s) {
               AddPlugin(s, "mpi", {"--worker=b", "--master=a"});
@@ -443,6 +470,12 @@ INSTANTIATE_TEST_SUITE_P(
                           s.set_min_available(s.tasks(1).replicas());
                         },
                         ""},
+                    Row{"W26ANegativeTimeout",
+                        [](JobSpec& s) {
+                          *s.add_policies() = Policy("AbortJob", {"PodFailed"});
+                          s.mutable_policies(0)->set_timeout_ms(-1000);
+                        },
+                        "W26 INVALID spec.policies[0].timeout"},
                     Row{"W26AnEventThatNeverHappens", JobPolicies({Policy("AbortJob", {"JobUpdated"})}),
                         "W26 INVALID spec.policies[0].event"},
                     Row{"AnEventWithoutATarget", JobPolicies({Policy("RestartTask", {"Unknown"})}),

@@ -16,6 +16,7 @@ constexpr int64_t kMaxPort = 65535;
 constexpr std::string_view kRootPath = "/root/.ssh";
 constexpr int kPrivateMode = 0600;
 constexpr int kReadableMode = 0644;
+constexpr size_t kKeyBytes = 4096;  // What a pair of keys, and one of them once more, has at most.
 
 std::string SecretName(const JobView& job) { return fmt::format("{}-ssh", job.name); }
 
@@ -51,6 +52,7 @@ std::vector<WantedObject> SshPlugin::Objects(const JobView& job) const {
   wanted.keep_on_restart = true;
   wanted.needs_ssh_keys = private_key_.empty();
   const std::string config = SshConfig(job, port_);
+  wanted.data_bytes = config.size() + kKeyBytes;
   const std::string config_data = absl::Base64Escape(ToAbsl(config));
   wanted.hash = ContentHash(config);
   wanted.patch = ToText(json::object{{"data", {{"config", config_data}}}});

@@ -47,6 +47,7 @@ WantedObject ConfigMap(const JobView& job) {
   }
   WantedObject wanted{.plugin = "svc", .version = "v1", .plural = "configmaps", .kind = "ConfigMap"};
   wanted.name = ConfigMapName(job);
+  for (const auto& member : data) wanted.data_bytes += member.value().get_string().size();
   wanted.hash = ContentHash(ToText(data));
   wanted.on_change = WantedObject::OnChange::kPatch;
   wanted.patch = ToText(json::object{{"data", data}});
