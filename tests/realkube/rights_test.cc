@@ -285,7 +285,7 @@ void LeastRightsTest::RunJobsWithAllThatBelongsToThem() {
   AwaitEvent("full", "plugin ssh: Secret full-ssh exists and belongs to somebody else");
   AwaitEvent("full", "plugin svc: NetworkPolicy full exists");
   AwaitEvent("full", "claim data does not exist");
-  AwaitEvent("held", "the name is held by an object of another owner");
+  AwaitEvent("held", "the name is held by an object that nobody owns");
   // An edit has the missing claim told again: the Event counts on.
   Kubectl({"patch", "jobs.batch.volcano.sh", "full", "--type", "merge", "-p", R"({"spec":{"minAvailable":0}})"});
   AwaitUse({"", "events", "patch"});
