@@ -27,6 +27,9 @@ struct JobBenchOptions {
   std::vector<int> ending_rates = {100};  // Jobs that end in a second.
   absl::Duration ending_time = absl::Seconds(20);
   absl::Duration ending_warm = absl::Seconds(3);  // Of it, the first: not counted.
+  int edited_jobs = 20;
+  int edits = 500;  // Of all of them, one after the other.
+  int edits_per_second = 8;
   // The same by a client that decides nothing: what is the server's and the machine's share.
   bool bare = false;
 };
@@ -44,5 +47,7 @@ absl::StatusOr<std::vector<Figure>> MeasureCost(const JobBenchOptions& options, 
 absl::StatusOr<std::vector<Figure>> MeasureMemory(const JobBenchOptions& options, const JobProgress& progress);
 // From a job's last success to Completed, both as the API server stored them.
 absl::StatusOr<std::vector<Figure>> MeasureEnding(const JobBenchOptions& options, const JobProgress& progress);
+// From an edit of a job's replicas to its first effect on an idle server.
+absl::StatusOr<std::vector<Figure>> MeasureEdits(const JobBenchOptions& options, const JobProgress& progress);
 
 }  // namespace basalt::bench

@@ -25,6 +25,8 @@ class JobsSmokeTest : public ::testing::Test {
     options_.ending_time = absl::Milliseconds(200);
     options_.ending_warm = absl::Milliseconds(50);
     options_.bare = true;
+    options_.edited_jobs = 2;
+    options_.edits = 4;
   }
 
   JobBenchOptions options_;
@@ -68,6 +70,16 @@ TEST_F(JobsSmokeTest, RunningPodsTakeMemory) {
   ASSERT_TRUE(figures.ok()) << figures.status();
   ASSERT_EQ(figures->size(), 1u);
   EXPECT_GT(figures->front().value, 10);
+}
+
+TEST_F(JobsSmokeTest, TheFirstEffectOfEachEditIsTimed) {
+  const auto figures = MeasureEdits(options_, Ignore);
+  ASSERT_TRUE(figures.ok()) << figures.status();
+  ASSERT_EQ(figures->size(), 3u);
+  for (const Figure& figure : *figures) {
+    EXPECT_GT(figure.value, 0) << figure.name;
+    EXPECT_LT(figure.value, 60'000) << figure.name;
+  }
 }
 
 TEST_F(JobsSmokeTest, TheEndOfEachJobIsTimed) {

@@ -22,7 +22,7 @@
 ABSL_FLAG(bool, real, false, "on a real API server instead of kubesim");
 ABSL_FLAG(bool, json, false, "print JSON instead of a table");
 ABSL_FLAG(bool, quick, false, "a tenth of the work, less patience: rough figures");
-ABSL_FLAG(std::vector<std::string>, only, {}, "writes, restart, abort, cost, memory, ending; empty: all");
+ABSL_FLAG(std::vector<std::string>, only, {}, "writes, restart, abort, cost, memory, ending, edits; empty: all");
 
 namespace basalt::bench {
 namespace {
@@ -32,7 +32,8 @@ struct Part {
   absl::StatusOr<std::vector<Figure>> (*measure)(const JobBenchOptions&, const JobProgress&);
 };
 constexpr Part kParts[] = {{"writes", &MeasureWrites}, {"restart", &MeasureRestart}, {"abort", &MeasureAbort},
-                           {"cost", &MeasureCost},     {"memory", &MeasureMemory},   {"ending", &MeasureEnding}};
+                           {"cost", &MeasureCost},     {"memory", &MeasureMemory},   {"ending", &MeasureEnding},
+                           {"edits", &MeasureEdits}};
 
 JobBenchOptions Options() {
   JobBenchOptions options;
@@ -59,6 +60,7 @@ JobBenchOptions Options() {
     options.memory_pods_of_job = 100;
     options.ending_time = absl::Seconds(4);
     options.ending_warm = absl::Seconds(1);
+    options.edits = 100;
   }
   return options;
 }

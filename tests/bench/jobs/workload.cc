@@ -53,6 +53,12 @@ actors::ApiRequest EndPod(const std::string& job) {
           actors::kMergePatchType};
 }
 
+actors::ApiRequest ScaleJob(const std::string& job, int pods) {
+  return {"PATCH", fmt::format("{}/{}", kJobsPath, job),
+          fmt::format(R"([{{"op":"replace","path":"/spec/tasks/0/replicas","value":{}}}])", pods),
+          "application/json-patch+json"};
+}
+
 actors::ApiRequest AbortJob(const std::string& job, const std::string& uid) {
   return {
       "POST", std::string(kCommandsPath),

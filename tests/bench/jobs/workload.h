@@ -32,6 +32,8 @@ actors::ApiRequest CreateBoundPod(const BoundPod& pod);
 // What a controller writes when a job of one pod has ended.
 actors::ApiRequest CompleteJob(std::string_view job);
 actors::ApiRequest DeleteGroup(std::string_view job, std::string_view uid);
+// The job's task has so many pods from now on.
+actors::ApiRequest ScaleJob(const std::string& job, int pods);
 // The job's first pod has succeeded, as a node would write it.
 actors::ApiRequest EndPod(const std::string& job);
 // As `vcctl job suspend` asks for it.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
+#include <utility>
 
 #include "common/base/status.h"
 #include "tests/e2e/writer.h"
@@ -17,6 +18,13 @@ constexpr absl::Duration kPerWrite = absl::Seconds(5);
 constexpr std::string_view kTaskInName = "-t-";
 
 bool IsRead(std::string_view verb) { return verb == "get" || verb == "list" || verb == "watch"; }
+
+std::string_view JobOfObject(std::string_view name) {
+  for (const std::string_view plugin : {"-svc", "-ssh"}) {
+    if (name.ends_with(plugin)) return name.substr(0, name.size() - plugin.size());
+  }
+  return name;
+}
 
 std::string PhaseIn(const json::value& body, std::string_view resource) {
   const json::value* const phase = resource == "jobs"   ? FindPath(body, {"status", "state", "phase"})
@@ -129,6 +137,35 @@ std::vector<absl::Duration> TimesToCompleted(const std::vector<LoggedWrite>& log
   for (const auto& [job, time] : ended) {
     const auto done = completed.find(job);
     times.push_back(done == completed.end() ? absl::InfiniteDuration() : done->second - time);
+  }
+  return times;
+}
+
+TimesToEffect TimesFromEdits(const std::vector<LoggedWrite>& log, std::string_view edits) {
+  struct Open {
+    size_t edit;
+    absl::Time since;
+    bool has_any = false, has_pod = false;
+  };
+  TimesToEffect times;
+  std::unordered_map<std::string, Open> open;  // By the job's name.
+  for (const LoggedWrite& write : log) {
+    if (!write.succeeded()) continue;
+    if (write.resource == "jobs" && write.subresource.empty() && write.user_agent == edits) {
+      open.insert_or_assign(write.name, Open{times.any.size(), write.time});
+      times.any.push_back(absl::InfiniteDuration());
+      times.pod.push_back(absl::InfiniteDuration());
+      continue;
+    }
+    if (!write.ours || write.resource == "jobs" || write.resource == "events" || write.resource == "queues") continue;
+    const bool is_pod = write.resource == "pods";
+    // A plugin's objects are named after the job, with or without a suffix of the plugin's name.
+    const std::string_view job = is_pod ? JobOfPod(write.name) : JobOfObject(write.name);
+    const auto it = open.find(std::string(job));
+    if (it == open.end()) continue;
+    Open& one = it->second;
+    if (!std::exchange(one.has_any, true)) times.any[one.edit] = write.time - one.since;
+    if (is_pod && !std::exchange(one.has_pod, true)) times.pod[one.edit] = write.time - one.since;
   }
   return times;
 }

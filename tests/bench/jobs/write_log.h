@@ -59,6 +59,14 @@ int MoreWritesFor(const std::vector<Burst>& bursts);
 std::vector<absl::Duration> TimesToCompleted(const std::vector<LoggedWrite>& log, std::string_view ends,
                                              std::string_view completes = {});
 
+// Of each edit of a job's spec by `edits`: from that write to the first of ours that makes, changes or removes an
+// object of the job, and to the first of a pod. The status and Events are no effects. In order of the edits. Infinite:
+// there is none before the next edit of the job.
+struct TimesToEffect {
+  std::vector<absl::Duration> any, pod;
+};
+TimesToEffect TimesFromEdits(const std::vector<LoggedWrite>& log, std::string_view edits);
+
 // The smallest of `values` that is not below `part` of them. Requires: there are some.
 absl::Duration Percentile(std::vector<absl::Duration> values, double part);
 

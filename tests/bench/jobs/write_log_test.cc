@@ -122,6 +122,29 @@ TEST(WriteLogTest, AJobEndsWithTheWriteThatSaysCompleted) {
   EXPECT_EQ(times[2], absl::Milliseconds(10));
 }
 
+TEST(WriteLogTest, AnEditTakesEffectWithTheFirstObjectOfItsJob) {
+  const auto of = [](std::string resource, std::string name, double at, bool ours = true) {
+    LoggedWrite write = Ours("patch", std::move(resource));
+    write.time = At(at);
+    write.name = std::move(name);
+    write.ours = ours;
+    if (!ours) write.user_agent = "bench";
+    return write;
+  };
+  LoggedWrite status = of("jobs", "a", 1.01);
+  status.subresource = "status";
+  LoggedWrite refused = of("configmaps", "a-svc", 1.005);
+  refused.code = 409;
+  const TimesToEffect times = TimesFromEdits(
+      {of("pods", "a-t-0", 0.5), of("jobs", "a", 1, false), refused, status, of("events", "a", 1.015),
+       of("configmaps", "b-svc", 1.02), of("configmaps", "a-svc", 1.03), of("pods", "a-t-1", 1.04),
+       of("pods", "a-t-2", 1.05), of("jobs", "b", 2, false), of("jobs", "b", 3, false), of("pods", "b-t-0", 3.02)},
+      "bench");
+  const absl::Duration never = absl::InfiniteDuration();
+  EXPECT_EQ(times.any, (std::vector<absl::Duration>{absl::Milliseconds(30), never, absl::Milliseconds(20)}));
+  EXPECT_EQ(times.pod, (std::vector<absl::Duration>{absl::Milliseconds(40), never, absl::Milliseconds(20)}));
+}
+
 TEST(WriteLogTest, APercentileIsOneOfTheValues) {
   std::vector<absl::Duration> values;
   for (int i = 100; i > 0; --i) values.push_back(absl::Milliseconds(i));

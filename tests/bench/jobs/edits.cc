@@ -1,0 +1,63 @@
+#include <fmt/format.h>
+
+#include <string_view>
+#include <utility>
+
+#include "common/base/status.h"
+#include "common/base/status_macros.h"
+#include "tests/bench/jobs/job_figures.h"
+#include "tests/bench/jobs/workload.h"
+
+namespace basalt::bench {
+namespace {
+
+constexpr absl::Duration kMost = absl::Milliseconds(50);
+constexpr int kPods = 2;  // Of each job; every other edit adds one, which the next takes away.
+constexpr std::string_view kPrefix = "edited";
+
+Figure TimeOf(std::string_view what, const std::vector<absl::Duration>& times, double part) {
+  Figure figure;
+  figure.name = fmt::format("edit of a job to {}: p{:.0f}", what, part * 100);
+  figure.value = absl::ToDoubleMilliseconds(Percentile(times, part));
+  figure.unit = "ms";
+  return figure;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Figure>> MeasureEdits(const JobBenchOptions& options, const JobProgress& progress) {
+  BASALT_ASSIGN_OR_RETURN(const std::unique_ptr<Bed> bed, Bed::Start(options.bed));
+  const int jobs = options.edited_jobs;
+  progress(fmt::format("{} edits of {} jobs with plugin svc, {} in a second", options.edits, jobs,
+                       options.edits_per_second));
+  bed->Send(CreateJobs(kPrefix, jobs, {.pods = kPods, .svc = true, .runs = kUntilStopped}));
+  BASALT_RETURN_IF_ERROR(bed->Await("Running", [&](const View& view) {
+    return view.jobs.In("Running") == jobs && view.pods.In("Running") == jobs * kPods;
+  }));
+  BASALT_RETURN_IF_ERROR(bed->AwaitQuiet());
+  std::vector<actors::ApiRequest> edits;
+  for (int i = 0; i < options.edits; ++i) {
+    edits.push_back(ScaleJob(JobName(kPrefix, i % jobs), kPods + (i / jobs % 2 == 0 ? 1 : 0)));
+  }
+  BASALT_RETURN_IF_ERROR(bed->Begin());
+  bed->SendSteadily(std::move(edits), options.edits_per_second);
+  absl::SleepFor(absl::Seconds(options.edits) / options.edits_per_second);
+  BASALT_RETURN_IF_ERROR(bed->AwaitQuiet());
+  BASALT_ASSIGN_OR_RETURN(const Window window, bed->End());
+  const TimesToEffect times = TimesFromEdits(window.writes, kBenchAgent);
+  if (times.any.size() != static_cast<size_t>(options.edits)) {
+    return MakeStatus(absl::StatusCode::kInternal,
+                      fmt::format("{} edits of {} are in the log", times.any.size(), options.edits));
+  }
+  std::vector<Figure> figures = {TimeOf("its first effect", times.any, 0.5),
+                                 TimeOf("its first effect", times.any, 0.99),
+                                 TimeOf("the first pod made or deleted", times.pod, 0.99)};
+  Figure& most = figures[1];
+  most.goal = fmt::format("<= {:.0f}", absl::ToDoubleMilliseconds(kMost));
+  most.met = Percentile(times.any, 0.99) <= kMost;
+  most.notes = {fmt::format("longest {:.1f} ms", absl::ToDoubleMilliseconds(Percentile(times.any, 1))),
+                window.Machine(), KindsOf(Count(window.writes), options.edits)};
+  return figures;
+}
+
+}  // namespace basalt::bench
