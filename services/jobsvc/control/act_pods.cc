@@ -73,7 +73,10 @@ void JobController::ActOnPods(JobEntry& entry) {
       ++it;
     }
   }
-  const bool deletes_held = HoldsDeletes(entry);
+  // Objects of plugins come first: before a pod goes, no list of hosts names it. An object that is refused holds none.
+  const bool objects_first =
+      MakesPods(entry.job->status().phase()) && !entry.busy_objects.empty() && !entry.object_retry.since;
+  const bool deletes_held = objects_first || HoldsDeletes(entry);
   EffectInput view = ViewOf(entry, busy);
   view.limit = options_.max_in_flight_per_job - entry.busy_pods.size();
   view.deletes_held = deletes_held;
@@ -81,6 +84,7 @@ void JobController::ActOnPods(JobEntry& entry) {
     view.blocked = true;
     context_.WakeAt(entry.key, entry.create_retry.until);
   }
+  view.kills_blocked = objects_first;
   if (entry.kill_retry.Blocks(now)) {
     view.kills_blocked = true;
     context_.WakeAt(entry.key, entry.kill_retry.until);

@@ -127,6 +127,33 @@ TEST(ObjectsTest, PodsOfALargerTaskWaitForTheirHosts) {
   EXPECT_EQ(rig.kube().job("default/j").status().reason(), "");
 }
 
+TEST(ObjectsTest, PodsOfASmallerTaskGoOnceTheHostsDoNotNameThem) {
+  for (const bool refuse : {false, true}) {
+    SCOPED_TRACE(refuse);
+    JobRig rig;
+    StartRunning(rig);
+    rig.kube().SetRefuse([&](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
+      if (!refuse || !request.has_patch() || request.resource().plural() != "configmaps") return false;
+      error.set_code(403);
+      error.set_message("patching is forbidden");
+      return true;
+    });
+    rig.kube().ClearLog();
+    rig.kube().EditJob("default/j", [](kube::v1::Job& job) {
+      job.mutable_spec()->set_min_available(0);
+      job.mutable_spec()->mutable_tasks(0)->set_replicas(0);
+    });
+    rig.Run(absl::Seconds(10));
+    EXPECT_TRUE(rig.kube().pods().empty()) << "hosts that are refused hold no pod";
+    const auto& log = rig.kube().log();
+    const auto first = std::find_if(log.begin(), log.end(), [](const auto& write) {
+      return write.plural == "configmaps" || write.plural == "pods";
+    });
+    ASSERT_NE(first, log.end());
+    EXPECT_EQ(first->plural, "configmaps");
+  }
+}
+
 // The values of a ConfigMap have at most a megabyte: the hosts of 50 000 pods never fit, however often they are sent.
 TEST(ObjectsTest, WhatCannotFitIsToldAndNotTriedUntilTheSpecChanges) {
   JobRig rig;
