@@ -33,6 +33,7 @@ struct Containers {
   std::string_view exit_reason;
   std::string_view waiting_reason;
   int64_t finished_ms = 0;
+  int32_t last_exit_code = 0;  // Before the restart in place.
 };
 
 void ReadTerminated(Reader& reader, const Path& path, Value& value, Containers& containers) {
@@ -52,6 +53,15 @@ void ReadTerminated(Reader& reader, const Path& path, Value& value, Containers& 
     containers.exit_code = exit_code;
     containers.exit_reason = reason;
   }
+}
+
+void ReadLastState(Reader& reader, const Path& path, Value& value, Containers& containers) {
+  reader.Members(path, value, [&](std::string_view key, Value& member) {
+    if (key != "terminated" || containers.last_exit_code != 0) return;
+    Containers last;
+    ReadTerminated(reader, path / key, member, last);
+    containers.last_exit_code = last.exit_code;
+  });
 }
 
 // Why a container has not started, or not again; what each of them passes through says nothing.
@@ -79,30 +89,18 @@ Containers ReadContainerStatuses(Reader& reader, const Path& path, Value& value)
           if (state == "terminated") ReadTerminated(reader, member_path / state, part, containers);
           if (state == "waiting") ReadWaiting(reader, member_path / state, part, containers);
         });
+      } else if (key == "lastState") {
+        ReadLastState(reader, member_path, member, containers);
       }
     });
   });
   return containers;
 }
 
-// The newest lastTransitionTime; 0: there is none, or this is no list of conditions.
-int64_t NewestTransition(std::string_view conditions) {
-  boost::system::error_code error;
-  const json::value list = json::parse(conditions, error);
-  if (error || !list.is_array()) return 0;
-  int64_t newest = 0;
-  for (const json::value& condition : list.get_array()) {
-    newest = std::max(newest, kube::ParseTime(FindString(condition, "lastTransitionTime")).value_or(0));
-  }
-  return newest;
-}
-
 void ReadPodStatus(Reader& reader, const Path& path, Value& value, kube::v1::Pod& pod) {
   Containers main;
   Containers init;
   std::string_view reason;
-  std::string_view conditions;
-  int64_t start_ms = 0;
   reader.Members(path, value, [&](std::string_view key, Value& member) {
     const Path at = path / key;
     if (key == "phase") {
@@ -116,10 +114,6 @@ void ReadPodStatus(Reader& reader, const Path& path, Value& value, kube::v1::Pod
       main = ReadContainerStatuses(reader, at, member);
     } else if (key == "initContainerStatuses") {
       init = ReadContainerStatuses(reader, at, member);
-    } else if (key == "startTime") {
-      start_ms = reader.Time(at, member);
-    } else if (key == "conditions") {
-      conditions = reader.RawArray(at, member);
     }
   });
   pod.set_all_ready(main.count > 0 && main.ready == main.count);
@@ -129,9 +123,7 @@ void ReadPodStatus(Reader& reader, const Path& path, Value& value, kube::v1::Pod
   const Containers& failed = main.exit_code != 0 ? main : init;
   pod.set_exit_code(failed.exit_code);
   pod.set_finished_ms(std::max(main.finished_ms, init.finished_ms));
-  if (pod.phase() == kube::v1::POD_PHASE_FAILED && pod.finished_ms() == 0) {
-    pod.set_status_ms(std::max(start_ms, NewestTransition(conditions)));
-  }
+  pod.set_last_exit_code(main.last_exit_code != 0 ? main.last_exit_code : init.last_exit_code);
   if (reason.empty()) reason = failed.exit_reason;
   if (reason.empty()) reason = main.waiting_reason.empty() ? init.waiting_reason : main.waiting_reason;
   pod.set_reason(reason.data(), reason.size());

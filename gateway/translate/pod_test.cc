@@ -95,22 +95,6 @@ struct StatusCase {
   int restarts;
 };
 
-TEST(PodTest, WhenAPodFailedThatNeverRanIsTheNewestTimeOfItsStatus) {
-  const std::string conditions = R"("conditions":[{"type":"PodScheduled","lastTransitionTime":"1970-01-01T00:00:03Z"},
-      {"type":"DisruptionTarget","lastTransitionTime":"1970-01-01T00:00:07Z"},{"type":"Ready","lastTransitionTime":null}])";
-  EXPECT_EQ(WithStatus(R"({"phase":"Failed","startTime":"1970-01-01T00:00:05Z"})").status_ms(), 5000);
-  EXPECT_EQ(WithStatus("{" + conditions + R"(,"phase":"Failed","startTime":"1970-01-01T00:00:05Z"})").status_ms(),
-            7000);
-  EXPECT_EQ(WithStatus("{" + conditions + R"(,"phase":"Running"})").status_ms(), 0);
-  EXPECT_EQ(WithStatus(R"({"phase":"Failed"})").status_ms(), 0);
-  EXPECT_EQ(
-      WithStatus("{" + conditions + R"(,"phase":"Failed","containerStatuses":[{"state":{"terminated":{"exitCode":1,
-      "finishedAt":"1970-01-01T00:00:09Z"}}}]})")
-          .status_ms(),
-      0)
-      << "its container tells";
-}
-
 TEST(PodTest, W25TheExitIsTakenFromAllTerminatedContainers) {
   const auto ended = [](int code, std::string_view reason, int second) {
     return R"({"ready":false,"restartCount":1,"state":{"terminated":{"exitCode":)" + std::to_string(code) +
@@ -161,6 +145,23 @@ TEST(PodTest, W25TheExitIsTakenFromAllTerminatedContainers) {
     EXPECT_EQ(pod.finished_ms(), c.finished_ms) << c.what;
     EXPECT_EQ(pod.all_ready(), c.all_ready) << c.what;
     EXPECT_EQ(pod.restarts(), c.restarts) << c.what;
+  }
+}
+
+TEST(PodTest, HowAContainerEndedBeforeItsRestartIsToldApart) {
+  const auto was = [](int code) {
+    return R"({"restartCount":1,"state":{"running":{}},"lastState":{"terminated":{"exitCode":)" + std::to_string(code) +
+           "}}}";
+  };
+  const std::pair<std::string, int> rows[] = {
+      {R"({"containerStatuses":[)" + was(0) + "," + was(3) + "," + was(4) + "]}", 3},
+      {R"({"initContainerStatuses":[)" + was(5) + R"(],"containerStatuses":[)" + was(6) + "]}", 6},
+      {R"({"initContainerStatuses":[)" + was(5) + "]}", 5},
+      {R"({"containerStatuses":[{"lastState":{}},{"lastState":null}]})", 0},
+  };
+  for (const auto& [status, code] : rows) {
+    EXPECT_EQ(WithStatus(status).last_exit_code(), code) << status;
+    EXPECT_EQ(WithStatus(status).exit_code(), 0) << status;
   }
 }
 

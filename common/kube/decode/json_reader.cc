@@ -138,19 +138,4 @@ std::string_view Reader::RawObject(const Path& path, Value& value) {
   return text;
 }
 
-std::string_view Reader::RawArray(const Path& path, Value& value) {
-  if (!Is(path, value, json_type::array)) return {};
-  simdjson::ondemand::array array;
-  std::string_view text;
-  if (const auto error = value.get_array().get(array)) {
-    Break(error);
-    return {};
-  }
-  if (const auto error = array.raw_json().get(text)) {
-    Break(error);
-    return {};
-  }
-  return text.substr(0, text.find_last_of(']') + 1);
-}
-
 }  // namespace basalt::kube::decode

@@ -111,8 +111,6 @@ class Reader {
   std::string_view IntOrString(const Path& path, Value& value);
   // The object's own text; empty = absent.
   std::string_view RawObject(const Path& path, Value& value);
-  // The same of a list.
-  std::string_view RawArray(const Path& path, Value& value);
 
   bool IsNull(Value& value);
 

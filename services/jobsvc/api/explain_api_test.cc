@@ -160,6 +160,41 @@ TEST_F(ExplainApiTest, SinceWhenAClaimIsMissingAndAQueueAndASpecIsRefusedOutlive
   }
 }
 
+TEST_F(ExplainApiTest, SinceWhenSomethingIsRefusedOutlivesTheProcess) {
+  std::string refused;
+  rig_.kube().SetRefuse([&](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
+    if (!request.has_create() || request.resource().plural() != refused) return false;
+    error.set_code(403);
+    error.set_message("denied by policy");
+    return true;
+  });
+  struct Row {
+    std::string refused;  // Plural; empty: the first pod's name is held.
+    Cause::Kind kind;
+  };
+  for (const Row& row : {Row{"pods", Cause::KIND_REFUSED}, Row{"configmaps", Cause::KIND_PLUGIN},
+                         Row{"podgroups", Cause::KIND_POD_GROUP}, Row{"", Cause::KIND_NAME_HELD}}) {
+    SCOPED_TRACE(row.refused);
+    rig_.Run(absl::Seconds(10));
+    const auto begun_ms = static_cast<double>(NowMs());
+    refused = row.refused;
+    if (refused == "podgroups") rig_.kube().refuse_group = absl::UnavailableError("pgsvc is on its way");
+    if (refused.empty()) rig_.kube().PutForeignPod("default", "j-t0-0", /*job_name=*/"");
+    kube::v1::Job job = MakeJob("j", 1, 1);
+    if (refused == "configmaps") job.mutable_spec()->add_plugins()->set_name("svc");
+    Begin(job);
+    rig_.Run(absl::Minutes(2));
+    EXPECT_NEAR(static_cast<double>(Find(Explain(), row.kind, "").since_ms()), begun_ms, 5000);
+    rig_.Kill();
+    rig_.Start();
+    rig_.Run(absl::Minutes(1));
+    EXPECT_NEAR(static_cast<double>(Find(Explain(), row.kind, "").since_ms()), begun_ms, 5000) << "after a restart";
+    rig_.kube().refuse_group = absl::OkStatus();
+    rig_.kube().DeleteJob("default/j");
+    rig_.Run(absl::Seconds(5));
+  }
+}
+
 TEST_F(ExplainApiTest, EachTaskThatWaitsForAnotherIsNamed) {
   kube::v1::Job job = MakeJob("j", 3, 1);
   job.mutable_spec()->set_min_available(1);

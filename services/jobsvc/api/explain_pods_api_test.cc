@@ -171,6 +171,22 @@ TEST_F(ExplainApiTest, WhyItIsRestartedAndHowOftenItMayBe) {
   Find(explanation, Cause::KIND_RETRIES, "1 of 3 retries are used");
 }
 
+TEST_F(ExplainApiTest, TooManyRestartsInPlaceAreToldWithTheLastOfThem) {
+  kube::v1::Job job = WithPolicy(MakeJob("j", 1, 2), "TaskFailed", "AbortJob");
+  // Its exit code is no failure of the pod: a policy for that stays out of it.
+  auto* by_code = job.mutable_spec()->mutable_tasks(0)->add_policies();
+  by_code->set_exit_code(3);
+  by_code->set_action("CompleteJob");
+  BeginRunning(std::move(job));
+  rig_.kube().EditPod("default/j-t0-1", [](kube::v1::Pod& pod) {
+    pod.set_restarts(3);
+    pod.set_last_exit_code(3);
+  });
+  rig_.Run(absl::Seconds(5));
+  EXPECT_THAT(Explain().summary(), HasSubstr("AbortJob because of TaskFailed of task t0 by pod j-t0-1, exit code 3 (by "
+                                             "spec.policies[0])"));
+}
+
 TEST_F(ExplainApiTest, AResumeIsNotExplainedAsTheAbortBeforeIt) {
   BeginRunning(MakeJob("j", 1, 2));
   rig_.kube().graceful_pods = true;

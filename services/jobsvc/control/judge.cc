@@ -25,13 +25,14 @@ namespace {
 
 PodFacts FactsOf(const kube::v1::Pod* pod) {
   if (pod == nullptr) return {};
-  return {pod->deletion_ms(), pod->finished_ms(), pod->creation_ms(), pod->reason()};
+  return {pod->deletion_ms(), pod->finished_ms(), pod->creation_ms(), pod->reason(), pod->last_exit_code()};
 }
 
 std::string SubjectOf(const JobEvent& event, const kube::v1::JobSpec& spec) {
   if (event.kind == kEventUnknown) return "the PodGroup";
   const std::string task = event.task >= 0 && event.task < spec.tasks_size() ? spec.tasks(event.task).name() : "";
-  if (event.kind == kEventTaskCompleted || event.kind == kEventTaskFailed) return fmt::format("task {}", task);
+  if (event.kind == kEventTaskCompleted) return fmt::format("task {}", task);
+  if (event.kind == kEventTaskFailed) return fmt::format("task {} by pod {}", task, event.pod);
   return fmt::format("pod {}", event.pod);
 }
 
@@ -47,7 +48,7 @@ storage::v1::PendingAction ActionOf(const JobEvent& event, const PolicyMatch& ma
     action.set_task(task.name());
     action.set_partition(PartitionOf(event.index, task.partition_policy().partition_size()));
   }
-  action.set_exit_code(event.exit_code);
+  action.set_exit_code(event.kind == kEventTaskFailed ? event.last_exit_code : event.exit_code);
   // The others are about a task.
   const bool of_pod = event.kind != kEventTaskCompleted && event.kind != kEventTaskFailed;
   if (of_pod) action.set_pod_phase(static_cast<kube::v1::PodPhase>(event.phase));

@@ -99,7 +99,10 @@ std::vector<JobEvent> EventsOf(const PodChange& change, const PodFacts& facts, G
       break;
     case kube::v1::POD_PHASE_RUNNING:
     case kube::v1::POD_PHASE_PENDING:
-      if (CrossedRetries(change, task_replicas, task_max_retry)) raise(kEventTaskFailed, now_ms, 0);
+      if (CrossedRetries(change, task_replicas, task_max_retry)) {
+        raise(kEventTaskFailed, now_ms, 0);
+        events.back().last_exit_code = facts.last_exit_code;
+      }
       if (changed && pod.phase == kube::v1::POD_PHASE_RUNNING) raise(kEventPodRunning, now_ms, 0);
       if (changed && pod.phase == kube::v1::POD_PHASE_PENDING) {
         raise(kEventPodPending, same ? 0 : facts.creation_ms, 0);

@@ -30,12 +30,13 @@ struct JobEvent {
   int32_t index = -1;
   std::string pod;
   std::string pod_uid;
-  int32_t exit_code = 0;
-  uint8_t phase = 0;      // Of the pod, kube.v1.PodPhase.
-  std::string reason;     // Of the pod.
-  int64_t time_ms = 0;    // Of the fact.
-  bool observed = false;  // time_ms is when it was seen: nothing in Kubernetes tells of it.
-  int32_t version = -1;   // The pod's; -1: the event carries none.
+  int32_t exit_code = 0;       // Policies compare it.
+  int32_t last_exit_code = 0;  // TaskFailed: of the restart that was one too many.
+  uint8_t phase = 0;           // Of the pod, kube.v1.PodPhase.
+  std::string reason;          // Of the pod.
+  int64_t time_ms = 0;         // Of the fact.
+  bool observed = false;       // time_ms is when it was seen: nothing in Kubernetes tells of it.
+  int32_t version = -1;        // The pod's; -1: the event carries none.
 };
 
 // What the state of the pod said that the compact entry does not keep.
@@ -44,6 +45,7 @@ struct PodFacts {
   int64_t finished_ms = 0;
   int64_t creation_ms = 0;
   std::string reason;
+  int32_t last_exit_code = 0;
 };
 
 // When a fact of that time had happened at the latest: Kubernetes cuts times to whole seconds, and nothing happens
