@@ -136,8 +136,9 @@ void JobController::EnsureObject(JobEntry& entry, const WantedObject& object) {
     return;
   }
   if (!entry.busy_objects.insert(key).second) return;
+  if (changed) return PatchObject(entry, object, UidOf(entry.objects.at(key)), /*resource_version=*/0);
   // Not by us, but made: the marker says so.
-  if (changed || IsMarked(entry.job->status(), object.plugin)) {
+  if (IsMarked(entry.job->status(), object.plugin)) {
     CompareObject(entry, object, /*after_create=*/false);
   } else {
     MakeObject(entry, object);
@@ -233,41 +234,54 @@ void JobController::CompareObject(JobEntry& entry, const WantedObject& object, b
                    give_up();
                    return;
                  }
-                 const std::string remembered = fmt::format("{} {}", object.hash, meta.uid());
                  if (object.on_change != WantedObject::OnChange::kPatch) {
                    live->busy_objects.erase(key);
-                   live->objects[key] = remembered;
+                   live->objects[key] = fmt::format("{} {}", object.hash, meta.uid());
                    ObjectIsThere(*live, "PluginError", SubjectOf(object));
                    context_.Wake(job_key);
                    return;
                  }
-                 gateway::v1::WriteRequest write;
-                 *write.mutable_resource() = ResourceOf(object);
-                 write.set_namespace_(live->ns);
-                 write.set_name(object.name);
-                 gateway::v1::Patch& patch = *write.mutable_patch();
-                 patch.set_type(gateway::v1::Patch::TYPE_MERGE);
-                 patch.set_body(object.patch);
-                 patch.set_field_manager(std::string(kube::kFieldManager));
-                 patch.set_uid(meta.uid());
-                 patch.set_resource_version(meta.resource_version());
-                 context_.Write(job_key, std::move(write),
-                                [this, job_key, uid, key, remembered, object](WriteOutcome outcome) {
-                                  JobEntry* patched = Live(job_key, uid);
-                                  if (patched == nullptr) return;
-                                  patched->busy_objects.erase(key);
-                                  if (outcome.kind == WriteOutcome::Kind::kDone) {
-                                    patched->objects[key] = remembered;
-                                    ObjectIsThere(*patched, "PluginError", SubjectOf(object));
-                                  } else {
-                                    patched->object_retry.Fail(context_.ApiNow(), context_.random());
-                                    if (outcome.error.code() != 404 && IsTold(outcome)) {
-                                      ReportTrouble(*patched, TroubleOf(object, ": " + outcome.error.message()));
-                                    }
-                                  }
-                                  context_.Wake(job_key);
-                                });
+                 PatchObject(*live, object, meta.uid(), meta.resource_version());
                });
+}
+
+// `resource_version` 0: what is there was not looked at since the object was made. Only the one of that UID takes the
+// patch.
+void JobController::PatchObject(JobEntry& entry, const WantedObject& object, const std::string& object_uid,
+                                int64_t resource_version) {
+  gateway::v1::WriteRequest request;
+  *request.mutable_resource() = ResourceOf(object);
+  request.set_namespace_(entry.ns);
+  request.set_name(object.name);
+  gateway::v1::Patch& patch = *request.mutable_patch();
+  patch.set_type(gateway::v1::Patch::TYPE_MERGE);
+  patch.set_body(object.patch);
+  patch.set_field_manager(std::string(kube::kFieldManager));
+  patch.set_uid(object_uid);
+  patch.set_resource_version(resource_version);
+  context_.Write(entry.key, std::move(request),
+                 [this, job_key = entry.key, uid = entry.record.uid(), object, object_uid,
+                  was_read = resource_version != 0](WriteOutcome outcome) {
+                   JobEntry* live = Live(job_key, uid);
+                   if (live == nullptr) return;
+                   const int code = outcome.error.code();
+                   // Another object may have the name, or none.
+                   if (!was_read && outcome.kind == WriteOutcome::Kind::kRefused && (code == 404 || code == 409)) {
+                     return CompareObject(*live, object, /*after_create=*/false);
+                   }
+                   const std::string key = KeyOf(object.plural, object.name);
+                   live->busy_objects.erase(key);
+                   if (outcome.kind == WriteOutcome::Kind::kDone) {
+                     live->objects[key] = fmt::format("{} {}", object.hash, object_uid);
+                     ObjectIsThere(*live, "PluginError", SubjectOf(object));
+                   } else {
+                     live->object_retry.Fail(context_.ApiNow(), context_.random());
+                     if (code != 404 && IsTold(outcome)) {
+                       ReportTrouble(*live, TroubleOf(object, ": " + outcome.error.message()));
+                     }
+                   }
+                   context_.Wake(job_key);
+                 });
 }
 
 void JobController::ObjectIsGone(JobEntry& entry, const std::string& object_key) {

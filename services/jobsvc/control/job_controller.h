@@ -190,6 +190,8 @@ class JobController : public runtime::Controller {
   void CreateObject(JobEntry& entry, const WantedObject& object, std::string json);
   // `after_create`: a create was refused because the name is taken.
   void CompareObject(JobEntry& entry, const WantedObject& object, bool after_create);
+  void PatchObject(JobEntry& entry, const WantedObject& object, const std::string& object_uid,
+                   int64_t resource_version);
   void ObjectRefused(JobEntry& entry, const runtime::WriteOutcome& outcome, Trouble trouble);
   void EnsureClaim(JobEntry& entry, const WantedClaim& claim);
   void LookForClaim(JobEntry& entry, const WantedClaim& claim);

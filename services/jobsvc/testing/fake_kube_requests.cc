@@ -292,6 +292,8 @@ WriteResponse FakeKube::Patch(const WriteRequest& request, const std::string& ke
   }
   const std::string full = plural + "/" + key;
   if (!others_.contains(full)) return Refused(404, "NotFound", key);
+  const kube::v1::ObjectMeta meta = GenericOf(full).generic().meta();
+  if (auto refused = refuses(meta.uid(), meta.resource_version())) return *refused;
   MergePatch(others_[full], parsed->as_object());
   others_[full]["metadata"].as_object()["resourceVersion"] = ++version_;
   *response.mutable_object() = GenericOf(full);

@@ -174,6 +174,37 @@ TEST(ObjectsTest, WhatCannotFitIsToldAndNotTriedUntilTheSpecChanges) {
   EXPECT_EQ(rig.kube().job("default/j").status().reason(), "");
 }
 
+TEST(ObjectsTest, HostsAreBroughtUpToDateInOneWrite) {
+  JobRig rig;
+  StartRunning(rig);
+  const int gets = rig.kube().gets();
+  Scale(rig, 3);
+  rig.Run(absl::Seconds(10));
+  EXPECT_EQ(HostsOf(rig), "3");
+  EXPECT_EQ(rig.kube().gets(), gets);
+}
+
+TEST(ObjectsTest, HostsThatAreGoneAreMadeAgainAndThoseOfSomebodyElseAreLeftAlone) {
+  for (const bool taken : {false, true}) {
+    SCOPED_TRACE(taken);
+    JobRig rig;
+    StartRunning(rig);
+    Replace(rig, "configmaps/default/j-svc", R"({"metadata":{"name":"j-svc"},"data":{"VC_T0_NUM":"mine"}})");
+    if (!taken) {
+      gateway::v1::WriteRequest request;
+      request.mutable_resource()->set_plural("configmaps");
+      request.set_namespace_("default");
+      request.set_name("j-svc");
+      request.mutable_delete_()->set_uid(UidOf(rig, "configmaps/default/j-svc"));
+      ASSERT_EQ(rig.kube().Write(request).error().code(), 0);
+    }
+    Scale(rig, 3);
+    rig.Run(absl::Minutes(1));
+    EXPECT_EQ(HostsOf(rig), taken ? "mine" : "3");
+    EXPECT_EQ(rig.kube().pods().size(), taken ? 2u : 3u);
+  }
+}
+
 TEST(ObjectsTest, AnObjectThatCannotBeReadIsTold) {
   JobRig rig;
   StartRunning(rig);
@@ -183,11 +214,20 @@ TEST(ObjectsTest, AnObjectThatCannotBeReadIsTold) {
     error.set_message("no quorum");
     return true;
   };
+  // It is read once a patch has met another one than it was.
+  bool conflicts = true;
+  rig.kube().SetRefuse([&](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
+    if (!conflicts || request.resource().plural() != "configmaps") return false;
+    error.set_code(409);
+    error.set_reason("Conflict");
+    return true;
+  });
   Scale(rig, 3);
   rig.Run(absl::Minutes(1));
   EXPECT_EQ(rig.kube().pods().size(), 2u);
   EXPECT_EQ(rig.kube().job("default/j").status().message(), "plugin svc: ConfigMap j-svc: no quorum");
   rig.kube().refuse_get = nullptr;
+  conflicts = false;
   rig.Run(absl::Minutes(1));
   EXPECT_EQ(HostsOf(rig), "3");
   EXPECT_EQ(rig.kube().pods().size(), 3u);

@@ -28,8 +28,8 @@ struct JobBenchOptions {
   absl::Duration ending_time = absl::Seconds(20);
   absl::Duration ending_warm = absl::Seconds(3);  // Of it, the first: not counted.
   int edited_jobs = 20;
-  int edits = 500;  // Of all of them, one after the other.
-  int edits_per_second = 8;
+  int edits = 200;  // Of all of them, one after the other.
+  int edits_per_second = 2;
   // The same by a client that decides nothing: what is the server's and the machine's share.
   bool bare = false;
 };

@@ -60,7 +60,7 @@ JobBenchOptions Options() {
     options.memory_pods_of_job = 100;
     options.ending_time = absl::Seconds(4);
     options.ending_warm = absl::Seconds(1);
-    options.edits = 100;
+    options.edits = 40;
   }
   return options;
 }
