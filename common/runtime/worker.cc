@@ -4,7 +4,6 @@
 
 #include <utility>
 
-#include "common/base/planted.h"
 #include "common/base/slots.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
@@ -93,7 +92,6 @@ void Worker::StartStream(uint64_t stream) {
 void Worker::Deliver(uint64_t stream, int64_t sequence, std::vector<Delivery> deliveries) {
   if (!Running() || stream != stream_) return;
   sequence_ = sequence;
-  if (BASALT_PLANTED("early_acknowledgement")) host_->Recorded(options_.index, stream, sequence);
   delivering_ = true;
   for (Delivery& delivery : deliveries) {
     if (auto* item = std::get_if<gateway::v1::Item>(&delivery)) {
@@ -185,7 +183,7 @@ absl::Status Worker::PrepareRecords(const gateway::v1::SlotBegin& begin) {
     // Of no epoch is what a passage that was cut off has left: pages, of which nobody knows how many are missing.
     BASALT_ASSIGN_OR_RETURN(is_stale, HasControlRecords(store_, begin.slot()));
   }
-  if (is_stale && !BASALT_PLANTED("stale_disk_believed")) DropControlRecords(begin.slot(), batch);
+  if (is_stale) DropControlRecords(begin.slot(), batch);
   PutSlotEpoch(begin.slot(), begin.epoch(), batch);
   return store_.Write(batch);
 }

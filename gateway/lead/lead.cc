@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "common/base/planted.h"
 #include "common/base/status.h"
 #include "common/obs/log.h"
 
@@ -167,7 +166,6 @@ void Lead::OnLoaded(absl::StatusOr<std::optional<storage::v1::AssignmentRecord>>
   });
   obs::LogInfo("leading", {{"epoch", fmt::to_string(*loaded ? (*loaded)->epoch() : 0)}});
   // As the transitions of a Lease do that was deleted meanwhile, the count begins anew.
-  if (BASALT_PLANTED("epoch_from_lease")) return listener_->OnLead({});
   listener_->OnLead(loaded->value_or(storage::v1::AssignmentRecord()));
 }
 

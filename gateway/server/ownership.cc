@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "common/base/planted.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/rpc/held_slots.h"
@@ -105,7 +104,7 @@ absl::Status Ownership::CheckEpochs(const v1::Hello& hello) const {
 
 void Ownership::Attach(const v1::Hello& hello, absl::Time now) {
   const v1::Member& member = hello.self();
-  if (!BASALT_PLANTED("epoch_from_lease")) highest_seen_ = std::max(highest_seen_, hello.last_epoch());
+  highest_seen_ = std::max(highest_seen_, hello.last_epoch());
   Replica& replica = replicas_[{member.service(), member.replica()}];
   replica.member = member;
   replica.attached = true;
@@ -366,8 +365,7 @@ Ownership::Source Ownership::FindSource(v1::ServiceKind service, uint32_t i) con
     const int64_t held = replica.held[i];
     if (slot.owner.SameProcess(replica.member) && held == slot.owner.epoch) return {slot.owner.replica, held, false};
     // Owners after the one that is known to have stored records may have stored some: then theirs are newer.
-    const bool believed = held >= slot.records_epoch || BASALT_PLANTED("stale_disk_believed");
-    if (!believed || held >= slot.owner.epoch) continue;
+    if (held < slot.records_epoch || held >= slot.owner.epoch) continue;
     source = {replica.member.replica(), held, false};
     holder = &replica;
   }
@@ -384,7 +382,6 @@ absl::Status Ownership::Check(const v1::Owner& sender) const {
                                   static_cast<int>(member.service()), sender.slot(), kSlotCount - 1));
   }
   const Party& owner = Get(member.service(), sender.slot()).owner;
-  if (BASALT_PLANTED("no_fence")) return absl::OkStatus();
   if (!owner.replica.empty() && owner.SameProcess(member) && owner.epoch == sender.slot_epoch()) {
     return absl::OkStatus();
   }

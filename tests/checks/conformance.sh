@@ -141,17 +141,20 @@ done < <(git grep -nE 'TEST(_F)?\([A-Za-z]+, *[A-OQ-TWYZ][0-9]+' -- 'services/*_
 
 # ---- planted weaknesses ----
 for id in "${planted_ids[@]}"; do
-  file=${planted_file[$id]} target=${planted_target[$id]}
-  [[ -n ${used[$id]:-} ]] || complain "tests/planted: $page does not name $id"
-  if [[ ! -f $file ]]; then
-    complain "tests/planted: $id: there is no file $file"
-  elif [[ -z ${planted_old[$id]} ]]; then
-    complain "tests/planted: $id replaces nothing"
-  else
-    count=$(occurrences "$(<"$file")" "${planted_old[$id]}")
-    [[ $count == 1 ]] || complain "tests/planted: the text of $id stands $count times in $file"
-  fi
-  [[ ${planted_old[$id]} != "${planted_new[$id]}" ]] || complain "tests/planted: $id changes nothing"
+  target=${planted_target[$id]}
+  [[ -n ${used[$id]:-} ]] || is_seeds "${planted_test[$id]}" || complain "tests/planted: $page does not name $id"
+  for part in ${planted_parts[$id]}; do
+    file=${planted_file[$part]}
+    if [[ ! -f $file ]]; then
+      complain "tests/planted: $id: there is no file $file"
+    elif [[ -z ${planted_old[$part]} ]]; then
+      complain "tests/planted: $id replaces nothing"
+    else
+      count=$(occurrences "$(<"$file")" "${planted_old[$part]}")
+      [[ $count == 1 ]] || complain "tests/planted: the text of $part stands $count times in $file"
+    fi
+    [[ ${planted_old[$part]} != "${planted_new[$part]}" ]] || complain "tests/planted: $part changes nothing"
+  done
   git grep -qE "(basalt_test|add_executable)\($target\b" -- '*CMakeLists.txt' ||
     complain "tests/planted: $id: there is no test target $target"
 done

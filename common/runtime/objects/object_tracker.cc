@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "common/base/planted.h"
-
 namespace basalt::runtime {
 namespace {
 
@@ -189,7 +187,6 @@ void ObjectTracker::ClearForbidden(uint32_t slot_id, Slot& slot) {
 }
 
 void ObjectTracker::StartStream() {
-  if (BASALT_PLANTED("absence_is_deletion")) return;
   for (size_t slot = 0; slot < slots_.size(); ++slot) Begin(static_cast<uint32_t>(slot));
 }
 
@@ -309,7 +306,7 @@ void ObjectTracker::SettleAbsent(uint32_t slot_id, Slot& slot, WatchId watch) {
     const int64_t known = entry->second.resource_version;
     if (!IsNamed(entry->second)) {
       Set(slot_id, slot, *entry, entry->second.presence, known);  // No tombstone will come: a mark is enough.
-    } else if ((mark > 0 && mark >= known) || BASALT_PLANTED("absence_is_deletion")) {
+    } else if (mark > 0 && mark >= known) {
       EndEntry(slot_id, slot, *entry, Gone::Reason::kAbsent, known, nullptr, true);
     } else {
       ++uncertain_absences_;

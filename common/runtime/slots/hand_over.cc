@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "common/base/planted.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/obs/log.h"
@@ -191,7 +190,6 @@ bool Takeover::StorePage(Fetch& fetch, const HandOverResponse& page) {
   for (const replica::v1::SlotRecord& record : page.records()) {
     const absl::StatusOr<uint32_t> slot = SlotOfRecord(record);
     if (!slot.ok() || !fetch.left.contains(*slot)) continue;  // No longer ours, or not asked for.
-    if (BASALT_PLANTED("lost_hand_over")) continue;
     if (const absl::Status put = PutRecord(record, part, *slot, batch); !put.ok()) {
       obs::LogWarning("a record was not taken", {{"why", put.ToString()}});
     }

@@ -5,7 +5,6 @@
 #include <optional>
 #include <utility>
 
-#include "common/base/planted.h"
 #include "common/base/status.h"
 #include "common/kube/names.h"
 #include "common/kube/resources/pod_group.h"
@@ -29,13 +28,6 @@ void JobController::Act(std::string_view key) {
   // Newer than what was judged: the pass that is due knows better.
   if (entry.job_dirty || !entry.compiled) return;
   if (entry.job->meta().deletion_ms() != 0) return StopAwaiting(entry);
-  if (BASALT_PLANTED("effects_before_commit") && entry.record.has_intent()) {
-    *entry.job->mutable_status() = entry.record.intent().status();
-    entry.own = ReadControlledState(entry.job->status());
-    entry.ForgetGroup();
-    entry.pods.SetRules(RulesOf(entry.job->status(), entry.own));
-    return ActOnPods(entry);
-  }
   // A transition that is meant holds back the effects of the status before it.
   if (entry.record.has_intent() && entry.record.intent().has_history()) return;
   if (entry.job->status().phase() == kube::v1::JOB_PHASE_UNSPECIFIED) return;

@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "common/base/planted.h"
 #include "common/base/status.h"
 #include "common/kube/names.h"
 #include "services/jobsvc/control/job_controller.h"
@@ -160,9 +159,6 @@ void JobController::CreatePod(JobEntry& entry, const PodEffect& effect) {
     ReportTrouble(entry, "FailedCreate", std::string(ToStd(body.status().message())));
     return;
   }
-  if (BASALT_PLANTED("repeated_under_another_name") && effect.name.ends_with("-again")) {
-    body->insert(body->find(effect.name.substr(0, effect.name.size() - 6)) + effect.name.size() - 6, "-again");
-  }
   auto request = WriteOf("", "v1", "pods", entry.ns, effect.name);
   request.mutable_create()->set_body(*std::move(body));
   context_.Write(
@@ -171,9 +167,6 @@ void JobController::CreatePod(JobEntry& entry, const PodEffect& effect) {
         JobEntry* live = Live(key, uid);
         if (live == nullptr) return;
         if (outcome.kind == WriteOutcome::Kind::kUnknown) {
-          if (BASALT_PLANTED("repeated_under_another_name")) {
-            return CreatePod(*live, {PodEffect::Kind::kCreate, effect.name + "-again", effect.place, {}, 0});
-          }
           SettleCreate(key, uid, effect, sent, nullptr);
           return;  // The name stays busy.
         }

@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "common/base/planted.h"
 #include "common/kube/text.h"
 #include "services/jobsvc/control/job_controller.h"
 #include "services/jobsvc/core/command.h"
@@ -261,8 +260,7 @@ void JobController::JudgeCommands(JobEntry& entry) {
   if (entry.commands.empty()) return;
   const kube::v1::Command* first = nullptr;
   for (const auto& [name, command] : entry.commands) {
-    const bool by_name = BASALT_PLANTED("command_by_name");
-    if (command.target().uid() != entry.record.uid() && !by_name) continue;  // W7: for another job of this name.
+    if (command.target().uid() != entry.record.uid()) continue;  // W7: for another job of this name.
     if (command.meta().uid() == entry.own.last_command_uid) return;
     if (first == nullptr || command.meta().resource_version() < first->meta().resource_version()) first = &command;
   }

@@ -6,7 +6,6 @@
 #include <limits>
 #include <utility>
 
-#include "common/base/planted.h"
 #include "common/base/slots.h"
 #include "common/kube/names.h"
 #include "common/kube/resources/min_resources.h"
@@ -105,10 +104,7 @@ void JobController::Decide(std::string_view key, kv::WriteBatch& batch) {
     entry.record_dirty = true;
   }
   Recompile(entry, batch);
-  if (!entry.deadlines_derived) {
-    DeriveDeadlines(entry);
-    if (BASALT_PLANTED("command_forgotten")) entry.own.last_command_uid.clear();
-  }
+  if (!entry.deadlines_derived) DeriveDeadlines(entry);
   const bool may_decide = Settle(entry, batch);
   FollowRefusal(entry, context_.ApiNow());
   if (!entry.pods.has_told()) {
@@ -151,7 +147,7 @@ void JobController::Forget(JobEntry& entry, kv::WriteBatch& batch) {
     entry.record.set_told_generation(0);
     entry.record_dirty = true;
   }
-  if (!BASALT_PLANTED("deadlines_of_the_job_before")) entry.deadlines.Reset();
+  entry.deadlines.Reset();
   StoreDeadlines(entry, batch);
   ForgetEndedPods(entry, std::numeric_limits<int32_t>::max(), batch);
   for (auto it = entry.dirty_pods.begin(); it != entry.dirty_pods.end();) {

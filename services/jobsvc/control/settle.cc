@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "common/base/planted.h"
 #include "common/obs/log.h"
 #include "services/jobsvc/control/job_controller.h"
 #include "services/jobsvc/store/history_store.h"
@@ -89,7 +88,7 @@ void TellCommand(const storage::v1::PendingAction& command, const std::optional<
 // events that are raised.
 void JobController::AdoptDeadlines(JobEntry& entry) {
   entry.deadlines_derived = true;
-  if (!BASALT_PLANTED("deadlines_of_the_job_before")) entry.deadlines.Reset();
+  entry.deadlines.Reset();
   for (const storage::v1::PendingAction& deadline : entry.own.deadlines) entry.deadlines.Add(deadline);
 }
 
@@ -317,7 +316,7 @@ bool JobController::Settle(JobEntry& entry, kv::WriteBatch& batch) {
       entry.commit_again.clear();
       return true;
     }
-    if (own.sequence >= intent.sequence() && !BASALT_PLANTED("stale_disk_believed")) {
+    if (own.sequence >= intent.sequence()) {
       entry.commit_in_flight = false;
       TellLateCommit(entry, batch);
       Rebaseline(entry, batch);
@@ -331,9 +330,8 @@ bool JobController::Settle(JobEntry& entry, kv::WriteBatch& batch) {
       return false;
     }
     DropIntent(entry);
-  } else if (!BASALT_PLANTED("stale_disk_believed") &&
-             (own.sequence > record.committed_sequence() ||
-              (own.sequence == record.committed_sequence() && own.nonce != record.committed_nonce()))) {
+  } else if (own.sequence > record.committed_sequence() ||
+             (own.sequence == record.committed_sequence() && own.nonce != record.committed_nonce())) {
     TellLateCommit(entry, batch);
     Rebaseline(entry, batch);
   }

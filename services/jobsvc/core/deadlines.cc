@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <tuple>
 
-#include "common/base/planted.h"
 #include "services/jobsvc/core/state_machine.h"
 
 namespace basalt::jobsvc {
@@ -34,7 +33,6 @@ bool IsStored(const PendingAction& deadline) {
 bool StillHolds(const PendingAction& deadline, const PodSet& pods) {
   const PodEntry* pod = pods.Find(deadline.pod());
   if (deadline.event() == kEventPodPending) {
-    if (BASALT_PLANTED("deadline_outlives_pending")) return true;
     return pod != nullptr && pod->uid == deadline.pod_uid() && pod->phase == kube::v1::POD_PHASE_PENDING &&
            !pod->has(kPodTerminating) && !pods.rules().targets.contains(pod->uid);
   }
@@ -141,7 +139,6 @@ bool DeadlineSet::Add(PendingAction deadline) {
 
 void DeadlineSet::Cancel(const JobEvent& event, std::string_view task) {
   const bool running = event.kind == kEventPodRunning;
-  if (running && BASALT_PLANTED("deadline_outlives_pending")) return;
   const bool ended = event.kind == kEventPodFailed || event.kind == kEventPodEvicted;
   if (!running && !ended && event.kind != kEventTaskCompleted) return;
   const PendingAction* deadline = Find(event.pod);
@@ -190,7 +187,6 @@ std::vector<const PendingAction*> DeadlineSet::Earliest(size_t most) const {
 }
 
 bool DeadlineSet::AreStored(const std::vector<PendingAction>& stored) const {
-  if (stored_.empty() && BASALT_PLANTED("deadline_stays_in_status")) return true;
   if (stored.size() != std::min(stored_.size(), kMostStoredDeadlines)) return false;
   return std::equal(stored.begin(), stored.end(), stored_.begin(),
                     [](const PendingAction& a, const auto& entry) { return SameDeadline(a, entry.second); });

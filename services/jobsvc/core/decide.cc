@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "common/base/excerpt.h"
-#include "common/base/planted.h"
 #include "common/kube/names.h"
 #include "common/kube/text.h"
 #include "services/jobsvc/core/effects.h"
@@ -76,7 +75,6 @@ class Decider {
   // those until then.
   void KeepDeadlines(int settled) {
     const bool finished = IsFinished(status().phase());
-    if (BASALT_PLANTED("deadline_stays_in_status") && !finished && in_.deadlines.stored().empty()) return;
     own_.deadlines.clear();
     if (finished) return;
     const storage::v1::PendingAction* const carried_out =

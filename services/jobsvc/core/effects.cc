@@ -9,7 +9,6 @@
 #include <limits>
 #include <utility>
 
-#include "common/base/planted.h"
 #include "common/kube/names.h"
 #include "services/jobsvc/core/state_machine.h"
 
@@ -109,8 +108,7 @@ std::optional<PodCollection> NextPodCollection(const EffectInput& in) {
   collection.label_selector =
       fmt::format("{}={},{}={},{} in ({})", kube::kJobNameKey, in.job.meta().name(), kube::kJobUidKey,
                   in.job.meta().uid(), kube::kBasaltVersionKey, fmt::join(versions[which], ","));
-  if (which == 0 && !BASALT_PLANTED("finished_pods_collected"))
-    collection.field_selector = "status.phase!=Succeeded,status.phase!=Failed";
+  if (which == 0) collection.field_selector = "status.phase!=Succeeded,status.phase!=Failed";
   if (which == 1) collection.field_selector = "status.phase!=Succeeded";
   collection.pods = count[which];
   return collection;
@@ -138,8 +136,7 @@ std::vector<PodEffect> NextPodEffects(const EffectInput& in) {
     add(PodEffect::Kind::kDelete, name);
     return true;
   });
-  const bool collecting = in.collecting && !BASALT_PLANTED("made_while_collecting");
-  if (in.blocked || collecting || in.action_waits || marks_left || !MakesPods(phase) || !in.group.admits() ||
+  if (in.blocked || in.collecting || in.action_waits || marks_left || !MakesPods(phase) || !in.group.admits() ||
       !in.objects_ready)
     return effects;
   const auto& missing = in.pods.missing();

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <tuple>
 
-#include "common/base/planted.h"
-
 namespace basalt::jobsvc {
 
 namespace {
@@ -53,8 +51,7 @@ std::vector<JobEvent> EventsOf(const PodChange& change, const PodFacts& facts, G
   std::vector<JobEvent> events;
   const PodEntry& pod = gone == GoneReason::kNotGone ? change.after : change.before;
   if (!pod.present() || pod.has(kPodForeign) || !change.place.indexed()) return events;
-  const bool of_any_version = BASALT_PLANTED("events_of_older_versions");
-  if (pod.version < status_version && !of_any_version) return events;
+  if (pod.version < status_version) return events;
   const auto raise = [&](std::string_view kind, int64_t fact_ms, int32_t exit_code) {
     JobEvent event;
     event.kind = kind;
@@ -66,7 +63,7 @@ std::vector<JobEvent> EventsOf(const PodChange& change, const PodFacts& facts, G
     event.phase = pod.phase;
     event.reason = facts.reason;
     event.time_ms = LatestTimeOf(fact_ms, now_ms);
-    event.version = of_any_version ? status_version : pod.version;
+    event.version = pod.version;
     events.push_back(std::move(event));
   };
   if (gone != GoneReason::kNotGone) {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "common/base/planted.h"
-
 namespace basalt::jobsvc {
 
 namespace {
@@ -54,14 +52,13 @@ bool MustMark(PodPlace place, const PodEntry& entry, const PodRules& rules) {
   }
   if (!rules.targets.empty() && rules.targets.contains(entry.uid)) return true;
   if (place.task < 0) return false;
-  if (BASALT_PLANTED("surplus_not_marked")) return false;
   const bool surplus = !place.indexed() || entry.has(kPodFailedSurplus);
   return surplus && !rules.kill_all && entry.version >= rules.version;
 }
 
-bool MustDelete(PodPlace place, const PodEntry& entry, const PodRules& rules) {
+bool MustDelete(const PodEntry& entry, const PodRules& rules) {
   if (!entry.present() || entry.has(kPodForeign) || entry.has(kPodTerminating)) return false;
-  if (entry.has(kPodOutOfSync) || (BASALT_PLANTED("surplus_not_marked") && !place.indexed())) return true;
+  if (entry.has(kPodOutOfSync)) return true;
   return (rules.kill_all && !entry.terminal()) || entry.version < OldestKept(entry, rules);
 }
 

@@ -67,7 +67,7 @@ struct PodRules {
 bool IsDone(const PodEntry& entry, const PodRules& rules);
 // Marked before it goes: a target, surplus, or what failed while it was surplus.
 bool MustMark(PodPlace place, const PodEntry& entry, const PodRules& rules);
-bool MustDelete(PodPlace place, const PodEntry& entry, const PodRules& rules);
+bool MustDelete(const PodEntry& entry, const PodRules& rules);
 // Adds it to what it counts as, or takes it away: `sign` is 1 or -1.
 void CountPod(PodPlace place, const PodEntry& entry, const PodRules& rules, int32_t sign, kube::v1::PodCounts& counts,
               std::vector<TaskCounts>& tasks);

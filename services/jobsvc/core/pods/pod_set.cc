@@ -103,7 +103,7 @@ void PodSet::Contribute(std::string_view name, PodPlace place, const PodEntry& e
   if (place.task >= 0) facts_.Follow(place.task, task_counts_[place.task], more_missing);
   if (MustMark(place, entry, rules_)) {
     flip(to_mark_);
-  } else if (MustDelete(place, entry, rules_)) {
+  } else if (MustDelete(entry, rules_)) {
     flip(to_delete_);
   }
   // One that is not the job's any more is not waited for.
@@ -245,7 +245,7 @@ PodChange PodSet::Apply(const kube::v1::Pod& pod) {
     Contribute(pod.name(), change.place, *slot, false);
   }
   change.before = *slot;
-  change.was_ours_to_delete = MustDelete(change.place, *slot, rules_) || MustMark(change.place, *slot, rules_);
+  change.was_ours_to_delete = MustDelete(*slot, rules_) || MustMark(change.place, *slot, rules_);
   const bool same = slot->uid == pod.uid();
   // Owner UID and the three annotations make a pod this job's (job spec 3.2); anything else only holds the name.
   const bool ours = pod.owner_uid() == job_uid_ && pod.has_job_version() && !pod.task().empty();
