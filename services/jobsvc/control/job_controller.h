@@ -103,7 +103,6 @@ class JobController : public runtime::Controller {
   void ReceiveJob(JobEntry& entry, kube::v1::Job&& job);
   void Recompile(JobEntry& entry, kv::WriteBatch& batch);
   void StartJob(JobEntry& entry, kv::WriteBatch& batch);
-  void ForgetUnrecordedEnds(JobEntry& entry);
   void Rebaseline(JobEntry& entry, kv::WriteBatch& batch);
   void TellLateCommit(JobEntry& entry, kv::WriteBatch& batch);
   bool Settle(JobEntry& entry, kv::WriteBatch& batch);

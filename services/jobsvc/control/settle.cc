@@ -134,7 +134,6 @@ void JobController::StartJob(JobEntry& entry, kv::WriteBatch& batch) {
     entry.pods.Restore(name, record);
     PutPod(entry.slot, entry.key, name, record, batch);
   }
-  if (entry.own.sequence != 0) ForgetUnrecordedEnds(entry);
   entry.compiled.reset();
   entry.ForgetGroup();
   entry.maker.reset();
@@ -163,20 +162,6 @@ void JobController::StartJob(JobEntry& entry, kv::WriteBatch& batch) {
   const int64_t now_ms = absl::ToUnixMillis(context_.ApiNow());
   PutHistoryIndex(entry.slot, entry.key, job.meta().creation_ms() != 0 ? job.meta().creation_ms() : now_ms,
                   job.meta().uid(), batch);
-}
-
-// Of pods that are gone, where a commit was made of which nothing is recorded: it may have answered their end, and
-// nothing else tells. A success counts all the same.
-void JobController::ForgetUnrecordedEnds(JobEntry& entry) {
-  for (auto& [name, queue] : entry.dirty_pods) {
-    const PodEntry* const known = entry.pods.Find(name);
-    std::erase_if(queue, [known](const DirtyPod& dirty) {
-      const bool has_succeeded = dirty.state && dirty.state->phase() == kube::v1::POD_PHASE_SUCCEEDED;
-      const bool is_known = known != nullptr && known->uid == dirty.uid;
-      return dirty.gone != GoneReason::kNotGone && !has_succeeded && !is_known;
-    });
-  }
-  std::erase_if(entry.dirty_pods, [](const auto& pod) { return pod.second.empty(); });
 }
 
 // The record is older than what Kubernetes remembers: it is worth nothing. What is observed becomes the baseline, and
@@ -226,7 +211,6 @@ void JobController::Rebaseline(JobEntry& entry, kv::WriteBatch& batch) {
     std::string pod_uid = pod.uid();
     queue.insert(queue.begin(), {std::move(pod), GoneReason::kNotGone, std::move(pod_uid)});
   }
-  ForgetUnrecordedEnds(entry);
   entry.pods.SetRules(RulesOf(entry.job->status(), entry.own));
   for (size_t task = 0; task < shape.size(); ++task) {
     const auto done = entry.own.done.find(shape[task].name);

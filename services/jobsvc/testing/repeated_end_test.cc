@@ -67,41 +67,6 @@ TEST(RepeatedEndTest, AnEvictionIsAnsweredOnce) {
   }
 }
 
-// What answered it is in the status; the disk of before, or none, does not say so.
-TEST(RepeatedEndTest, AnEvictionIsAnsweredOnceWhateverTheDiskKnowsOfIt) {
-  for (const bool empty : {false, true}) {
-    SCOPED_TRACE(empty ? "empty disk" : "disk of before");
-    JobRig rig;
-    RunAllPods(rig, WithPolicy(MakeJob("j", 1, 2), "PodEvicted", "RestartTask"));
-    const auto before = rig.CopyDisk();
-    const kube::v1::Object last = RemovePod(rig);
-    rig.Run(absl::Seconds(30));
-    ASSERT_EQ(Retries(rig), 1);
-    rig.Kill();
-    if (empty) rig.LoseDisk();
-    if (!empty) rig.LosePower(before);
-    rig.ends = {last};
-    rig.Start();
-    rig.Run(absl::Seconds(30));
-    EXPECT_EQ(Retries(rig), 1);
-  }
-}
-
-// The success of a pod that is gone counts, told by whomever.
-TEST(RepeatedEndTest, ASuccessThatIsGoneCountsOverALostDisk) {
-  JobRig rig;
-  RunAllPods(rig, MakeJob("j", 1, 2));
-  rig.Kill();
-  rig.kube().SetPodPhase(kPod, kPodSucceeded);
-  const kube::v1::Object last = RemovePod(rig);
-  const int made = rig.kube().Count("create", "pods");
-  rig.LoseDisk();
-  rig.ends = {last};
-  rig.Start();
-  rig.Run(absl::Seconds(30));
-  EXPECT_EQ(rig.kube().Count("create", "pods"), made);
-}
-
 TEST(RepeatedEndTest, AFailureBeforeTheEndIsAnsweredOnce) {
   JobRig rig;
   RunAllPods(rig, WithPolicy(MakeJob("j", 1, 2), "PodFailed", "RestartTask", absl::Seconds(60)));
