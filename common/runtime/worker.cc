@@ -298,6 +298,8 @@ void Worker::Round() {
     unrecorded_sequences_.erase(unrecorded_sequences_.find(it->second));
     unrecorded_.erase(it);
   }
+  // Before any write: what a write answers is not told again where the process ends between the two.
+  ReportRecorded();
   for (const std::string& key : keys) {
     controller_->Act(key);
     if (!Running()) return;
@@ -307,7 +309,6 @@ void Worker::Round() {
     instruments_.passes->Add(static_cast<double>(keys.size()));
     instruments_.dirty->Set(static_cast<double>(queue_->dirty()));
   }
-  ReportRecorded();
   if (queue_->HasWork()) ScheduleRound();
 }
 

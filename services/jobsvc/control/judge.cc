@@ -126,8 +126,13 @@ void JobController::JudgePod(JobEntry& entry, const std::string& name, DirtyPod&
   if (entry.ended_pods.contains(dirty.uid)) return;  // Its end is told once more.
   const int32_t version = entry.job->status().version();
   const int64_t now_ms = absl::ToUnixMillis(context_.ApiNow());
-  bool answered = false;
+  // By a replica whose disk this is not, or by this one before it lost what it wrote.
+  const bool was_answered =
+      dirty.gone != GoneReason::kNotGone &&
+      std::find(entry.own.answered.begin(), entry.own.answered.end(), dirty.uid) != entry.own.answered.end();
+  bool answered = was_answered;
   const auto derive = [&](const PodChange& change, const PodFacts& facts, GoneReason gone) {
+    if (was_answered) return;
     if (!change.place.indexed() || change.place.task >= entry.compiled->spec.tasks_size()) return;
     const auto& task = entry.compiled->spec.tasks(change.place.task);
     for (JobEvent& event :

@@ -164,6 +164,7 @@ class Decider {
     if (new_kill_) own_.kill = std::move(new_kill_);
     KeepDeadlines(decision_.dropped + decision_.consumed);
     NoteDropped(decision_.dropped + decision_.consumed);
+    if (IsFinished(status().phase())) own_.answered.clear();
     own_.sequence = std::max(in_.own.sequence, in_.last_sequence) + 1;
     own_.nonce.clear();  // SetNonce.
     decision_.sequence = own_.sequence;
@@ -289,6 +290,7 @@ class Decider {
     NoteAction(pending, HistoryRecord::RESULT_CARRIED_OUT, std::move(outcome));
     decision_.notes.push_back(ExecutionOf(pending));
     GoTo(transition);
+    if (transition.operation == Operation::kKillTarget) KeepAnswered(pending);
     status().set_running_duration(DurationOf(in_.job, status()));
     Finish(Decision::Write::kNow);
   }
@@ -314,6 +316,7 @@ class Decider {
     const auto [counts, tasks] = in_.pods.CountUnder(rules);
     PutFacts(counts, tasks);
     if (retain == Retain::kNone) own_.done.clear();
+    own_.answered.clear();
     BeginKill(std::move(kill), transition, pending,
               fmt::format("{}; version {}", OutcomeOfKill(retain), status().version()));
   }
@@ -361,6 +364,22 @@ class Decider {
     decision_.again = std::move(targets.again);
     BeginKill(std::move(kill), transition, pending, fmt::format("kill of {} pod{}", size, size == 1 ? "" : "s"));
     return {.result = Attempt::kBegun};
+  }
+
+  // The pods whose events a targeted kill answers: the one that asked for it, and those that ask for the same.
+  void KeepAnswered(const storage::v1::PendingAction& pending) {
+    std::vector<std::string>& answered = own_.answered;
+    const auto asks_the_same = [&pending](const storage::v1::PendingAction& other) {
+      return other.action() == pending.action() && other.task() == pending.task() &&
+             other.partition() == pending.partition() && ParseAction(other.action()) != Action::kRestartPod;
+    };
+    for (const storage::v1::PendingAction& other : in_.pending) {
+      if ((&other != &pending && !asks_the_same(other)) || !other.command_uid().empty()) continue;
+      if (other.pod_uid().empty() || std::find(answered.begin(), answered.end(), other.pod_uid()) != answered.end())
+        continue;
+      answered.push_back(other.pod_uid());
+    }
+    if (answered.size() > kMostAnswered) answered.erase(answered.begin(), answered.end() - kMostAnswered);
   }
 
   void DescribeDeadline(const storage::v1::PendingAction& deadline) {

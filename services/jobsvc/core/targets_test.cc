@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "services/jobsvc/core/kill.h"
 #include "services/jobsvc/core/testing.h"
 
@@ -101,6 +104,30 @@ TEST_F(TargetsTest, TooManyPodsOfTwoRestartsGoOneAfterTheOther) {
   EXPECT_EQ(targets.size(), kMostTargets);
   EXPECT_TRUE(targets.contains("j-b-0"));
   EXPECT_FALSE(targets.contains("j-a-0"));
+}
+
+TEST_F(TargetsTest, TheStatusNamesThePodsWhoseEventsAKillAnswers) {
+  Begin(3, 0);
+  Ask("a").set_pod_uid("failed");
+  Ask("a").set_pod_uid("failed beside it");
+  auto& other = Ask("a");
+  other.set_action("AbortJob");
+  other.set_pod_uid("asks for more, and is answered by that");
+  Ask("a").set_command_uid("c");
+  Decision decision = Decide();
+  ASSERT_TRUE(decision.kills);
+  EXPECT_EQ(ReadControlledState(decision.status).answered, (std::vector<std::string>{"failed", "failed beside it"}));
+  for (size_t i = 0; i < kMostAnswered; ++i) Ask("a").set_pod_uid(fmt::format("{}", i));
+  decision = Decide();
+  const std::vector<std::string> answered = ReadControlledState(decision.status).answered;
+  ASSERT_EQ(answered.size(), kMostAnswered);
+  EXPECT_EQ(answered.back(), fmt::format("{}", kMostAnswered - 1)) << "the newest";
+  facts_.pending.Clear();
+  FollowStatus(decision.status);
+  Ask("a").set_action("AbortJob");
+  decision = Decide();
+  ASSERT_TRUE(decision.kills);
+  EXPECT_TRUE(ReadControlledState(decision.status).answered.empty()) << "its pods are of an older version";
 }
 
 }  // namespace

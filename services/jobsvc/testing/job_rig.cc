@@ -262,6 +262,10 @@ void JobRig::Start() {
     if (uncertain.contains(IdentityOf(object).uid)) return;
     Deliver(watch, object, false);
   });
+  for (const kube::v1::Object& last : std::exchange(ends, {})) {
+    known.erase(IdentityOf(last).uid);
+    Deliver(std::string(kube::kWatchJobPods), last, true);
+  }
   for (const auto& [uid, object] : known) {
     const runtime::Gone gone{runtime::Gone::Reason::kAbsent, object.watch, uid, object.ns, object.name,
                              object.resource_version,        nullptr};

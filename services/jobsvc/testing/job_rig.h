@@ -66,6 +66,8 @@ class JobRig {
 
   // UIDs of objects that the next snapshot leaves out, and nobody says yet whether they are gone.
   std::set<std::string> uncertain;
+  // Last states of pods that are gone, which the next snapshot tells, as of a gateway that saw them go.
+  std::vector<kube::v1::Object> ends;
 
   // What becomes of a write; asked for each one.
   std::function<Fate(const gateway::v1::WriteRequest&)> fate;

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "common/base/slots.h"
 #include "common/kube/names.h"
@@ -26,14 +28,14 @@ void RunAllPods(JobRig& rig, kube::v1::Job job) {
 }
 
 // Somebody removes the pod; what its watch tells of that.
-kube::v1::Object RemovePod(JobRig& rig) {
+kube::v1::Object RemovePod(JobRig& rig, const std::string& name = kPod) {
   kube::v1::Object last;
   kube::v1::Pod& pod = *last.mutable_pod();
-  pod = rig.kube().pods().at(kPod);
+  pod = rig.kube().pods().at(name);
   pod.set_resource_version(pod.resource_version() + 1);
   pod.set_deletion_ms(absl::ToUnixMillis(rig.kube().Now()));
   if (pod.phase() == kPodRunning) pod.set_phase(kPodFailed);  // As its kubelet ends it.
-  rig.kube().RemovePod(kPod);
+  rig.kube().RemovePod(name);
   return last;
 }
 
@@ -65,6 +67,56 @@ TEST(RepeatedEndTest, AnEvictionIsAnsweredOnce) {
     EXPECT_EQ(Retries(rig), 1);
     EXPECT_EQ(rig.kube().Count("create", "pods"), made);
   }
+}
+
+// The status tells of the answer where the disk does not.
+TEST(RepeatedEndTest, WhatWasAnsweredIsNotAnsweredAgainWhateverBecameOfTheDisk) {
+  for (const bool is_empty : {false, true}) {
+    for (const char* action : {"RestartTask", "RestartPod"}) {
+      SCOPED_TRACE(std::string(action) + (is_empty ? ", empty disk" : ", disk of before"));
+      JobRig rig;
+      RunAllPods(rig, WithPolicy(MakeJob("j", 1, 3), "PodEvicted", action));
+      const auto before = rig.CopyDisk();
+      std::vector<kube::v1::Object> ends = {RemovePod(rig, "default/j-t0-0")};
+      // RestartTask takes that pod, too.
+      if (action == std::string_view("RestartPod")) ends.push_back(RemovePod(rig, "default/j-t0-1"));
+      rig.Run(absl::Seconds(30));
+      ASSERT_EQ(Retries(rig), 1);
+      rig.Kill();
+      if (is_empty) rig.LoseDisk();
+      if (!is_empty) rig.LosePower(before);
+      rig.ends = ends;
+      rig.Start();
+      rig.Run(absl::Seconds(30));
+      EXPECT_EQ(Retries(rig), 1);
+    }
+  }
+}
+
+TEST(RepeatedEndTest, WhatNobodyAnsweredIsAnsweredOverALostDisk) {
+  JobRig rig;
+  RunAllPods(rig, WithPolicy(MakeJob("j", 1, 2), "PodEvicted", "RestartTask"));
+  rig.Kill();
+  const kube::v1::Object last = RemovePod(rig);
+  rig.LoseDisk();
+  rig.ends = {last};
+  rig.Start();
+  rig.Run(absl::Seconds(30));
+  EXPECT_EQ(Retries(rig), 1);
+}
+
+TEST(RepeatedEndTest, ASuccessThatIsGoneCountsOverALostDisk) {
+  JobRig rig;
+  RunAllPods(rig, MakeJob("j", 1, 2));
+  rig.Kill();
+  rig.kube().SetPodPhase(kPod, kPodSucceeded);
+  const kube::v1::Object last = RemovePod(rig);
+  const int made = rig.kube().Count("create", "pods");
+  rig.LoseDisk();
+  rig.ends = {last};
+  rig.Start();
+  rig.Run(absl::Seconds(30));
+  EXPECT_EQ(rig.kube().Count("create", "pods"), made);
 }
 
 TEST(RepeatedEndTest, AFailureBeforeTheEndIsAnsweredOnce) {

@@ -14,8 +14,8 @@ namespace basalt::jobsvc {
 
 namespace {
 
-constexpr std::string_view kKnown[] = {"seq",         "nonce",   "version", "kill",    "below",
-                                       "failedBelow", "command", "done",    "objects", "deadlines"};
+constexpr std::string_view kKnown[] = {"seq",     "nonce",    "version", "kill",    "below",    "failedBelow",
+                                       "command", "answered", "done",    "objects", "deadlines"};
 
 constexpr std::pair<Retain, std::string_view> kRetains[] = {
     {Retain::kNone, "none"}, {Retain::kSucceeded, "succeeded"}, {Retain::kSoft, "soft"}};
@@ -180,6 +180,11 @@ ControlledState ReadControlledState(const kube::v1::JobStatus& status) {
   state.delete_terminal_below = static_cast<int32_t>(FindInt(value, "below"));
   state.delete_failed_below = static_cast<int32_t>(FindInt(value, "failedBelow"));
   state.last_command_uid = FindString(value, "command");
+  if (const json::value* answered = Find(value, "answered"); answered != nullptr && answered->is_array()) {
+    for (const json::value& uid : answered->as_array()) {
+      if (uid.is_string() && state.answered.size() < kMostAnswered) state.answered.emplace_back(uid.as_string());
+    }
+  }
   if (const json::value* done = Find(value, "done"); done != nullptr && done->is_object()) {
     size_t left = kMostIndices;  // A few bytes can name any number of them.
     for (const auto& [task, ranges] : done->as_object()) {
@@ -200,6 +205,7 @@ ControlledState ReadControlledState(const kube::v1::JobStatus& status) {
   }
   if (state.overtaken) {
     state.kill.reset();
+    state.answered.clear();
     state.done.clear();
     state.deadlines.clear();
   }
@@ -218,6 +224,7 @@ void WriteControlledState(const ControlledState& state, kube::v1::JobStatus& sta
   if (state.delete_terminal_below != 0) value["below"] = state.delete_terminal_below;
   if (state.delete_failed_below > state.delete_terminal_below) value["failedBelow"] = state.delete_failed_below;
   if (!state.last_command_uid.empty()) value["command"] = state.last_command_uid;
+  if (!state.answered.empty()) value["answered"] = json::array(state.answered.begin(), state.answered.end());
   json::object done;
   for (const auto& [task, indices] : state.done) {
     if (!indices.empty()) done[task] = FormatRanges(indices);

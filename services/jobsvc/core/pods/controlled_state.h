@@ -35,12 +35,15 @@ struct ControlledState {
   int32_t delete_terminal_below = 0;  // Finished pods of older versions go: their kill retained nothing.
   int32_t delete_failed_below = 0;    // Failed pods of older versions go: a resume makes them anew.
   std::string last_command_uid;
+  // UIDs of pods whose event a targeted kill of this version has answered, kMostAnswered at most, the newest last: an
+  // end that is told once more raises nothing, whatever became of the disk.
+  std::vector<std::string> answered;
   std::map<std::string, std::set<int32_t>> done;  // Task -> indices that succeeded and whose pods were deleted.
   std::map<std::string, std::string>
       objects;  // Plugin object "<plural>/<name>" -> "<hash> <uid>"; empty: it may exist.
   // Of events that leave no trace, until the action is carried out (deadlines.h).
   std::vector<storage::v1::PendingAction> deadlines;
-  // Another controller has killed everything since: kill, done and deadlines are forgotten. Not written.
+  // Another controller has killed everything since: kill, answered, done and deadlines are forgotten. Not written.
   bool overtaken = false;
   std::string rest;  // Members that this version does not know, as JSON text of an object; empty = none.
 };
@@ -61,6 +64,7 @@ void SetResource(kube::v1::JobStatus& status, std::string_view key, std::string_
 void EraseResource(kube::v1::JobStatus& status, std::string_view key);
 
 inline constexpr size_t kMostIndices = 1'000'000;
+inline constexpr size_t kMostAnswered = 64;
 
 // "0-3,7" and back.
 std::string FormatRanges(const std::set<int32_t>& values);

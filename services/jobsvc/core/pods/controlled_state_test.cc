@@ -20,6 +20,7 @@ TEST(ControlledStateTest, WhatIsWrittenIsReadAndWhatIsUnknownSurvives) {
                     .targets = {"u1", "u2"}};
   state.delete_terminal_below = 2;
   state.last_command_uid = "c";
+  state.answered = {"u3", "u1"};
   state.done["t"] = {0, 1, 2, 7};
   state.objects["services/j"] = "hash uid";
   WriteControlledState(state, status);
@@ -29,6 +30,7 @@ TEST(ControlledStateTest, WhatIsWrittenIsReadAndWhatIsUnknownSurvives) {
   EXPECT_EQ(read.done, state.done);
   EXPECT_EQ(read.objects, state.objects);
   EXPECT_EQ(read.last_command_uid, "c");
+  EXPECT_EQ(read.answered, state.answered);
   EXPECT_EQ(read.rest, R"({"later":[{"at":5}]})");
   EXPECT_NE(FindResource(status, "basalt")->find(R"("done":{"t":"0-2,7"})"), std::string::npos);
 }
@@ -39,6 +41,7 @@ TEST(ControlledStateTest, WhatAFullKillOfAnotherControllerHasOvertakenIsForgotte
   ControlledState state;
   state.sequence = 8;
   state.kill = Kill{.action = "RestartTask", .version = 3, .targets = {"u1"}};
+  state.answered = {"u1"};
   state.done["t"] = {0, 1};
   state.last_command_uid = "c";
   state.objects["services/j"] = "hash uid";
@@ -48,6 +51,7 @@ TEST(ControlledStateTest, WhatAFullKillOfAnotherControllerHasOvertakenIsForgotte
   const ControlledState read = ReadControlledState(status);
   EXPECT_TRUE(read.overtaken);
   EXPECT_FALSE(read.kill.has_value());
+  EXPECT_TRUE(read.answered.empty());
   EXPECT_TRUE(read.done.empty());
   EXPECT_EQ(read.sequence, 8);
   EXPECT_EQ(read.last_command_uid, "c");
