@@ -165,7 +165,6 @@ void Lead::OnLoaded(absl::StatusOr<std::optional<storage::v1::AssignmentRecord>>
     elector_->Waited();
   });
   obs::LogInfo("leading", {{"epoch", fmt::to_string(*loaded ? (*loaded)->epoch() : 0)}});
-  // As the transitions of a Lease do that was deleted meanwhile, the count begins anew.
   listener_->OnLead(loaded->value_or(storage::v1::AssignmentRecord()));
 }
 

@@ -214,7 +214,7 @@ TEST(ObjectsTest, AnObjectThatCannotBeReadIsTold) {
     error.set_message("no quorum");
     return true;
   };
-  // It is read once a patch has met another one than it was.
+  // The ConfigMap is read once a patch was refused because its UID is another.
   bool conflicts = true;
   rig.kube().SetRefuse([&](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
     if (!conflicts || request.resource().plural() != "configmaps") return false;
