@@ -47,8 +47,7 @@ absl::StatusOr<absl::Duration> TimeoutOf(const std::string& timeout) {
   if (timeout.empty()) return absl::InfiniteDuration();
   const absl::StatusOr<absl::Duration> duration = kube::ParseGoDuration(timeout);
   if (!duration.ok() || *duration < absl::ZeroDuration()) {
-    return MakeStatus(absl::StatusCode::kInvalidArgument,
-                      fmt::format("--timeout: '{}' is no duration; give one like 90s or 10m", timeout));
+    return Invalid(fmt::format("--timeout: '{}' is no duration; give one like 90s or 10m", timeout));
   }
   return *duration;
 }
@@ -180,7 +179,7 @@ absl::StatusOr<std::pair<std::string, int32_t>> ParseSize(std::string_view text,
 // INVALID_ARGUMENT: a task stands twice in what was given. `what` is the flag or argument.
 absl::Status Once(std::vector<std::string>& tasks, const std::string& task, std::string_view what) {
   if (std::find(tasks.begin(), tasks.end(), task) != tasks.end()) {
-    return MakeStatus(absl::StatusCode::kInvalidArgument, fmt::format("{}: task {} is given twice", what, task));
+    return Invalid(fmt::format("{}: task {} is given twice", what, task));
   }
   tasks.push_back(task);
   return absl::OkStatus();
@@ -212,8 +211,7 @@ job::v1::TaskScale& ScaleOf(const std::string& task, job::v1::ScaleJobRequest& r
 
 absl::StatusOr<int> Scale(const GlobalOptions& options, const ActionFlags& flags) {
   if (flags.replicas.empty() && flags.task_min_available.empty() && !flags.min_available) {
-    return MakeStatus(absl::StatusCode::kInvalidArgument,
-                      "nothing is to change: give TASK=N, --min-available N or --task-min-available TASK=N");
+    return Invalid("nothing is to change: give TASK=N, --min-available N or --task-min-available TASK=N");
   }
   job::v1::ScaleJobRequest request;
   request.set_namespace_(options.ns);

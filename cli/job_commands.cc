@@ -62,7 +62,7 @@ absl::Status AnnotateLines(const absl::Status& status, std::string_view source) 
 
 absl::StatusOr<std::vector<JobManifest>> ReadAll(const std::vector<std::string>& files) {
   if (std::count(files.begin(), files.end(), "-") > 1) {
-    return MakeStatus(absl::StatusCode::kInvalidArgument, "-f -: standard input can be read once");
+    return Invalid("-f -: standard input can be read once");
   }
   std::vector<JobManifest> all;
   for (const std::string& file : files) {

@@ -19,7 +19,7 @@ namespace basalt::cli {
 namespace {
 
 absl::Status Bad(std::string_view source, std::string_view what) {
-  return MakeStatus(absl::StatusCode::kInvalidArgument, fmt::format("{}: {}", source, what));
+  return Invalid(fmt::format("{}: {}", source, what));
 }
 
 absl::Status CheckJob(std::string_view source, const json::value& document) {

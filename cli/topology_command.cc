@@ -30,19 +30,19 @@ struct TopologyFlags {
   bool no_follow = false;
 };
 
-struct Asked {
+struct AskedTopology {
   TopologyQuestion question;
   std::string key;  // As it is routed; empty: none.
 };
 
 // What is asked for, from the flags. INVALID_ARGUMENT names flag, value and rule.
-absl::StatusOr<Asked> Read(const GlobalOptions& options, const TopologyFlags& flags) {
-  Asked asked;
+absl::StatusOr<AskedTopology> Read(const GlobalOptions& options, const TopologyFlags& flags) {
+  AskedTopology asked;
   asked.question.follow = !flags.no_follow;
   if (!flags.slots.empty()) asked.question.slots_of = rpc::ServiceOfProgram(flags.slots);
   if (flags.key.empty()) return asked;
   if (flags.watch) {
-    return MakeStatus(absl::StatusCode::kInvalidArgument, "--key and --watch do not go together");
+    return Invalid("--key and --watch do not go together");
   }
   if (flags.slots.empty()) asked.question.slots_of = gateway::v1::SERVICE_KIND_JOB;
   const bool namespaced = asked.question.slots_of != gateway::v1::SERVICE_KIND_QUEUE;
@@ -69,7 +69,7 @@ absl::Status NoSlots(const gateway::v1::Topology& topology) {
 }
 
 // Until it is interrupted. What cannot be had for a moment is told and asked for again.
-absl::StatusOr<int> Watch(const GlobalOptions& options, const Asked& asked) {
+absl::StatusOr<int> Watch(const GlobalOptions& options, const AskedTopology& asked) {
   const bool live = options.output.empty() && CanRedraw();
   while (true) {
     const absl::StatusOr<TopologyAnswer> answer = AskTopology(options.gateway, asked.question);
@@ -91,7 +91,7 @@ absl::StatusOr<int> Watch(const GlobalOptions& options, const Asked& asked) {
 }
 
 absl::StatusOr<int> Show(const GlobalOptions& options, const TopologyFlags& flags) {
-  BASALT_ASSIGN_OR_RETURN(const Asked asked, Read(options, flags));
+  BASALT_ASSIGN_OR_RETURN(const AskedTopology asked, Read(options, flags));
   if (flags.watch) return Watch(options, asked);
   BASALT_ASSIGN_OR_RETURN(const TopologyAnswer answer, AskTopology(options.gateway, asked.question));
   const ServiceKind slots_of = asked.question.slots_of;

@@ -143,8 +143,7 @@ absl::Status CheckCounts() {
   for (const auto& [flag, count] : {std::pair("--replicas", absl::GetFlag(FLAGS_replicas)),
                                     std::pair("--gateways", absl::GetFlag(FLAGS_gateways))}) {
     if (count >= 1 && count <= kMost) continue;
-    return MakeStatus(absl::StatusCode::kInvalidArgument,
-                      fmt::format("{}: {} is not between 1 and {}", flag, count, kMost));
+    return Invalid(fmt::format("{}: {} is not between 1 and {}", flag, count, kMost));
   }
   return absl::OkStatus();
 }

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kExitNotChecked = 2;
 
-struct Asked {
+struct PreflightFlags {
   std::string kubeconfig, context;
   PreflightOptions options;
 };
@@ -34,7 +34,7 @@ std::string DefaultKubeconfig() {
   return named.empty() ? Variable("HOME") + "/.kube/config" : named;
 }
 
-absl::StatusOr<int> Run(const Asked& asked, std::string_view format) {
+absl::StatusOr<int> Run(const PreflightFlags& asked, std::string_view format) {
   const std::string file = asked.kubeconfig.empty() ? DefaultKubeconfig() : asked.kubeconfig;
   BASALT_ASSIGN_OR_RETURN(http::CurlOptions client, http::ReadKubeconfigs(file, asked.context));
   client.user_agent = "basaltctl";
@@ -53,7 +53,7 @@ void AddPreflightCommand(CLI::App& app, GlobalOptions& options, int& exit_code) 
                          "Look at a cluster before Basalt takes it over; changes nothing. 0: nothing is in the way, "
                          "1: problems, 2: not everything could be checked");
   command->fallthrough();
-  auto asked = std::make_shared<Asked>();
+  auto asked = std::make_shared<PreflightFlags>();
   command->add_option("--kubeconfig", asked->kubeconfig, "Default: $KUBECONFIG, then ~/.kube/config")
       ->type_name("FILE");
   command->add_option("--context", asked->context, "Of that file; default: its current one");

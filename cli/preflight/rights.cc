@@ -45,7 +45,7 @@ std::string ReviewOf(const std::string& account, const Right& right, std::string
       {"apiVersion", "authorization.k8s.io/v1"}, {"kind", "SubjectAccessReview"}, {"spec", std::move(spec)}});
 }
 
-std::string NameOf(const Right& right) {
+std::string RightText(const Right& right) {
   std::string name = right.group.empty() ? right.resource : fmt::format("{}.{}", right.resource, right.group);
   return right.ns.empty() ? name : fmt::format("{} in {}", name, right.ns);
 }
@@ -68,7 +68,7 @@ absl::StatusOr<std::vector<Right>> ReadRights(std::string_view manifest) {
       }
     }
   }
-  if (rights.empty()) return MakeStatus(absl::StatusCode::kInvalidArgument, "the manifest has no role with rules");
+  if (rights.empty()) return Invalid("the manifest has no role with rules");
   return rights;
 }
 
@@ -80,7 +80,7 @@ const std::vector<Right>& GatewayRights() {
 absl::Status CheckRights(KubeApi& api, const std::vector<Right>& rights, const std::string& account,
                          Findings& findings) {
   for (const Right& right : rights) {
-    const std::string check = fmt::format("right to {}", NameOf(right));
+    const std::string check = fmt::format("right to {}", RightText(right));
     std::vector<std::string> denied;
     for (const std::string& verb : right.verbs) {
       BASALT_ASSIGN_OR_RETURN(

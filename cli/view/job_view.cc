@@ -22,7 +22,7 @@ std::string Clock(int64_t ms) { return fmt::format("{:%Y-%m-%d %H:%M:%S}.{:03}",
 
 std::string ShortClock(int64_t ms) { return fmt::format("{:%m-%d %H:%M:%S}", fmt::gmtime(ms / 1000)); }
 
-Cell Move(const job::v1::HistoryEntry& entry) {
+Cell TransitionCell(const job::v1::HistoryEntry& entry) {
   return {fmt::format("{} → {}", PhaseText(entry.from_phase()), PhaseText(entry.to_phase())),
           entry.from_phase() == entry.to_phase() ? Colour::kPlain : ColourOf(entry.to_phase())};
 }
@@ -115,7 +115,7 @@ Cell CellOf(const job::v1::HistoryEntry& entry, Column column) {
       return ShortClock(entry.time_ms());
     case Column::kPhase:
     case Column::kDecision:
-      return Move(entry);
+      return TransitionCell(entry);
     case Column::kSeen:
       return Seen(entry);
     case Column::kRule:
@@ -174,7 +174,7 @@ std::string FormatInLines(const job::v1::JobHistory& history, Column move, const
   }
   for (const job::v1::HistoryEntry& entry : history.entries()) {
     const std::string time = ShortClock(entry.time_ms());
-    const Cell moved = Move(entry);
+    const Cell moved = TransitionCell(entry);
     const bool in_one = TableWidth(time) + 2 + TableWidth(moved.text) <= look.width;
     text += fmt::format("{}{}{}\n", time, in_one ? "  " : "\n  ",
                         look.colours ? Paint(moved.text, moved.colour) : moved.text);

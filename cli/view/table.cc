@@ -16,7 +16,7 @@ size_t Length(std::string_view text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return !IsContinuation(c); }));
 }
 
-constexpr size_t kLeast = 6;
+constexpr size_t kLeastColumn = 6;
 
 std::vector<size_t> WidthsOf(const Row& header, const std::vector<Row>& rows) {
   std::vector<size_t> widths(header.size());
@@ -46,7 +46,7 @@ void Fit(const Row& header, std::vector<size_t>& widths, size_t width) {
     for (size_t i = 0; i < widths.size(); ++i) {
       if (!header[i].whole && (widest == nullptr || widths[i] > *widest)) widest = &widths[i];
     }
-    if (widest == nullptr || *widest <= kLeast) return;
+    if (widest == nullptr || *widest <= kLeastColumn) return;
     take(*widest, *widest - 1);
   }
 }

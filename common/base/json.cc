@@ -19,8 +19,7 @@ absl::StatusOr<json::value> ParseJson(std::string_view text, size_t max_depth) {
   }
   if (!error) parser.finish(error);
   if (error) {
-    return MakeStatus(absl::StatusCode::kInvalidArgument,
-                      fmt::format("not valid JSON near byte {}: {}", used, error.message()));
+    return Invalid(fmt::format("not valid JSON near byte {}: {}", used, error.message()));
   }
   return parser.release();
 }
@@ -39,6 +38,12 @@ const json::value* FindPath(const json::value& value, std::initializer_list<std:
     if (at == nullptr) return nullptr;
   }
   return at;
+}
+
+json::object& ObjectIn(json::object& object, std::string_view name) {
+  json::value& member = object[name];
+  if (!member.is_object()) member.emplace_object();
+  return member.get_object();
 }
 
 std::string_view FindString(const json::value& value, std::string_view name) {

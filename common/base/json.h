@@ -21,6 +21,8 @@ std::string ToText(const json::value& value);
 const json::value* Find(const json::value& value, std::string_view name);
 // Walks down objects by member names.
 const json::value* FindPath(const json::value& value, std::initializer_list<std::string_view> path);
+// The object that is the member of that name; made, in the place of anything else, where it is missing.
+json::object& ObjectIn(json::object& object, std::string_view name);
 // The text of a string member, else an empty view.
 std::string_view FindString(const json::value& value, std::string_view name);
 // An integer member (also an integral double), else `otherwise`.

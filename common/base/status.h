@@ -15,6 +15,10 @@ inline std::string_view ToStd(absl::string_view s) { return {s.data(), s.size()}
 inline absl::Status MakeStatus(absl::StatusCode code, std::string_view message) {
   return absl::Status(code, ToAbsl(message));
 }
+// INVALID_ARGUMENT.
+inline absl::Status Invalid(std::string_view message) {
+  return MakeStatus(absl::StatusCode::kInvalidArgument, message);
+}
 
 // The same code with `context` and ": " put before the message. OK stays OK.
 absl::Status Annotate(const absl::Status& status, std::string_view context);

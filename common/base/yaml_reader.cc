@@ -190,8 +190,7 @@ class Builder : public YAML::EventHandler {
 };
 
 absl::Status Error(size_t document, const YAML::Mark& mark, std::string_view what) {
-  return MakeStatus(absl::StatusCode::kInvalidArgument,
-                    fmt::format("document {}: line {}, column {}: {}", document, mark.line + 1, mark.column + 1, what));
+  return Invalid(fmt::format("document {}: line {}, column {}: {}", document, mark.line + 1, mark.column + 1, what));
 }
 
 }  // namespace
@@ -222,7 +221,7 @@ absl::StatusOr<std::vector<json::value>> ParseYamlDocuments(std::string_view tex
   } catch (const YAML::Exception& error) {
     return Error(std::max<size_t>(document, 1), error.mark, error.msg);
   } catch (const std::exception& error) {
-    return MakeStatus(absl::StatusCode::kInvalidArgument, fmt::format("document {}: {}", document, error.what()));
+    return Invalid(fmt::format("document {}: {}", document, error.what()));
   }
   return documents;
 }

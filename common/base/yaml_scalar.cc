@@ -6,6 +6,8 @@
 #include <limits>
 #include <string>
 
+#include "absl/strings/ascii.h"
+
 namespace basalt::yaml_internal {
 namespace {
 
@@ -20,8 +22,6 @@ template <size_t N>
 bool IsOneOf(std::string_view text, const std::string_view (&names)[N]) {
   return std::find(std::begin(names), std::end(names), text) != std::end(names);
 }
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 std::optional<json::value> ParseInteger(std::string_view text) {
   bool negative = false;
@@ -52,7 +52,7 @@ bool HasFloatForm(std::string_view text) {
   size_t at = 0;
   const auto digits = [&] {
     const size_t start = at;
-    while (at < text.size() && IsDigit(text[at])) ++at;
+    while (at < text.size() && absl::ascii_isdigit(text[at])) ++at;
     return at - start;
   };
   if (at < text.size() && (text[at] == '+' || text[at] == '-')) ++at;
@@ -87,7 +87,7 @@ std::optional<json::value> ResolvePlain(std::string_view text) {
   if (IsOneOf(text, kMinusInfinite)) return json::value(-std::numeric_limits<double>::infinity());
   if (IsOneOf(text, kNotANumber)) return json::value(std::numeric_limits<double>::quiet_NaN());
   const char first = text[0];
-  if (!IsDigit(first) && first != '+' && first != '-' && first != '.') return std::nullopt;
+  if (!absl::ascii_isdigit(first) && first != '+' && first != '-' && first != '.') return std::nullopt;
 
   std::string plain(text);
   std::erase(plain, '_');
@@ -102,10 +102,12 @@ std::optional<json::value> ResolvePlain(std::string_view text) {
 }
 
 bool LooksLikeTime(std::string_view text) {
-  if (text.size() < 8 || !IsDigit(text[0]) || !IsDigit(text[1]) || !IsDigit(text[2]) || !IsDigit(text[3])) return false;
-  return text[4] == '-' && IsDigit(text[5]) && std::all_of(text.begin() + 5, text.end(), [](char c) {
-           return IsDigit(c) || c == '-' || c == ':' || c == '.' || c == 'T' || c == 't' || c == 'Z' || c == ' ' ||
-                  c == '+';
+  if (text.size() < 8 || !absl::ascii_isdigit(text[0]) || !absl::ascii_isdigit(text[1]) ||
+      !absl::ascii_isdigit(text[2]) || !absl::ascii_isdigit(text[3]))
+    return false;
+  return text[4] == '-' && absl::ascii_isdigit(text[5]) && std::all_of(text.begin() + 5, text.end(), [](char c) {
+           return absl::ascii_isdigit(c) || c == '-' || c == ':' || c == '.' || c == 'T' || c == 't' || c == 'Z' ||
+                  c == ' ' || c == '+';
          });
 }
 

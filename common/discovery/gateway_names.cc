@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kMany = "dns:///";
 constexpr int kMaxPort = 65535;
 
-absl::Status Bad(std::string_view why) { return MakeStatus(absl::StatusCode::kInvalidArgument, why); }
+absl::Status Bad(std::string_view why) { return Invalid(why); }
 
 bool IsHostByte(char c) { return c > ' ' && c != '/' && c != '[' && c != ']' && c != ',' && c != '\x7f'; }
 

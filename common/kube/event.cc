@@ -4,12 +4,12 @@
 
 #include "common/base/excerpt.h"
 #include "common/base/json.h"
+#include "common/kube/name_rules.h"
 #include "common/kube/text.h"
 
 namespace basalt::kube {
 namespace {
 
-constexpr size_t kMaxName = 253;
 constexpr size_t kMaxMessage = 1024;
 
 // FNV-1, 64 bits.
@@ -31,7 +31,7 @@ std::string KeyOf(const Event& event) {
 
 std::string NameOf(const Event& event) {
   const std::string key = KeyOf(event);
-  std::string_view name = event.name.substr(0, kMaxName - key.size() - 1);
+  std::string_view name = event.name.substr(0, kMaxSubdomain - key.size() - 1);
   while (name.ends_with('.') || name.ends_with('-')) name.remove_suffix(1);
   return fmt::format("{}.{}", name, key);
 }

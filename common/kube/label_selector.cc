@@ -21,7 +21,7 @@ bool ParseNumber(std::string_view text, int64_t* number) {
 }
 
 absl::Status BadRequirement(std::string_view what) {
-  return MakeStatus(absl::StatusCode::kInvalidArgument, fmt::format("unable to parse requirement: {}", what));
+  return Invalid(fmt::format("unable to parse requirement: {}", what));
 }
 
 }  // namespace

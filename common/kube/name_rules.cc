@@ -1,19 +1,14 @@
 #include "common/kube/name_rules.h"
 
 #include <algorithm>
-#include <cstddef>
+
+#include "absl/strings/ascii.h"
 
 namespace basalt::kube {
 namespace {
 
-constexpr size_t kMaxLabel = 63;
-constexpr size_t kMaxSubdomain = 253;
-
 // Not <cctype>: its answers depend on the locale.
-bool IsLower(char c) { return c >= 'a' && c <= 'z'; }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-bool IsLowerAlnum(char c) { return IsLower(c) || IsDigit(c); }
-bool IsAlnum(char c) { return IsLowerAlnum(c) || (c >= 'A' && c <= 'Z'); }
+bool IsLowerAlnum(char c) { return absl::ascii_islower(c) || absl::ascii_isdigit(c); }
 
 bool IsLabelOfAnyLength(std::string_view name) {
   return !name.empty() && IsLowerAlnum(name.front()) && IsLowerAlnum(name.back()) &&
@@ -35,8 +30,10 @@ bool IsDnsSubdomain(std::string_view name) {
 }
 
 bool IsQualifiedPart(std::string_view name) {
-  return !name.empty() && name.size() <= kMaxLabel && IsAlnum(name.front()) && IsAlnum(name.back()) &&
-         std::all_of(name.begin(), name.end(), [](char c) { return IsAlnum(c) || c == '-' || c == '_' || c == '.'; });
+  return !name.empty() && name.size() <= kMaxLabel && absl::ascii_isalnum(name.front()) &&
+         absl::ascii_isalnum(name.back()) && std::all_of(name.begin(), name.end(), [](char c) {
+           return absl::ascii_isalnum(c) || c == '-' || c == '_' || c == '.';
+         });
 }
 
 bool IsQualifiedKey(std::string_view key) {

@@ -1,9 +1,13 @@
 #pragma once
 
 // Kubernetes' rules for names and keys, as predicates. Pure.
+#include <cstddef>
 #include <string_view>
 
 namespace basalt::kube {
+
+inline constexpr size_t kMaxLabel = 63;
+inline constexpr size_t kMaxSubdomain = 253;
 
 // DNS-1123 label: 1-63 of [a-z0-9-], alphanumeric at both ends.
 bool IsDnsLabel(std::string_view name);

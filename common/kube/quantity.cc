@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "common/base/excerpt.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
@@ -30,8 +31,6 @@ struct Suffix {
 constexpr std::array<Suffix, 10> kDecimal = {
     {{"n", -9}, {"u", -6}, {"m", -3}, {"", 0}, {"k", 3}, {"M", 6}, {"G", 9}, {"T", 12}, {"P", 15}, {"E", 18}}};
 constexpr std::array<Suffix, 6> kBinary = {{{"Ki", 10}, {"Mi", 20}, {"Gi", 30}, {"Ti", 40}, {"Pi", 50}, {"Ei", 60}}};
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 int128 Clamp(int128 value) { return std::clamp(value, -kBound, kBound); }
 
@@ -62,7 +61,7 @@ std::optional<Unit> ParseSuffix(std::string_view text) {
   std::string_view digits = text.substr(1);
   const bool negative = digits.front() == '-';
   if (digits.front() == '-' || digits.front() == '+') digits.remove_prefix(1);
-  if (digits.empty() || !std::all_of(digits.begin(), digits.end(), IsDigit)) return std::nullopt;
+  if (digits.empty() || !std::all_of(digits.begin(), digits.end(), absl::ascii_isdigit)) return std::nullopt;
   int exponent = 0;
   // Beyond a thousand nothing changes any more: the value is at its bound, or rounded to the least.
   for (const char c : digits) exponent = std::min(1000, exponent * 10 + (c - '0'));
@@ -142,8 +141,7 @@ Quantity Quantity::OfInt(int64_t value, Form form) {
 
 absl::StatusOr<Quantity> Quantity::Parse(std::string_view text) {
   const auto invalid = [text](std::string_view rule) {
-    return MakeStatus(absl::StatusCode::kInvalidArgument,
-                      fmt::format("'{}' is not a quantity: {}", Excerpt(text), rule));
+    return Invalid(fmt::format("'{}' is not a quantity: {}", Excerpt(text), rule));
   };
   std::string_view rest = text;
   const bool negative = !rest.empty() && rest.front() == '-';
@@ -152,9 +150,9 @@ absl::StatusOr<Quantity> Quantity::Parse(std::string_view text) {
   std::string digits;
   int places = 0;
   size_t at = 0;
-  for (; at < rest.size() && IsDigit(rest[at]); ++at) digits += rest[at];
+  for (; at < rest.size() && absl::ascii_isdigit(rest[at]); ++at) digits += rest[at];
   if (at < rest.size() && rest[at] == '.') {
-    for (++at; at < rest.size() && IsDigit(rest[at]); ++at, ++places) digits += rest[at];
+    for (++at; at < rest.size() && absl::ascii_isdigit(rest[at]); ++at, ++places) digits += rest[at];
   }
   if (digits.empty()) return invalid("expected a number and a suffix, for example 500m, 2 or 4Gi");
   if (digits.size() > 4096) return invalid("too many digits");

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/numeric/int128.h"
+#include "absl/strings/ascii.h"
 #include "absl/time/civil_time.h"
 #include "common/base/excerpt.h"
 #include "common/base/status.h"
@@ -14,7 +15,7 @@
 namespace basalt::kube {
 namespace {
 
-absl::Status Invalid(std::string_view what, std::string_view text, std::string_view rule) {
+absl::Status InvalidText(std::string_view what, std::string_view text, std::string_view rule) {
   return MakeStatus(absl::StatusCode::kInvalidArgument, fmt::format("'{}' is not a {}: {}", Excerpt(text), what, rule));
 }
 
@@ -30,8 +31,6 @@ int Digits(std::string_view text, size_t at, size_t count) {
   }
   return value;
 }
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 std::pair<int64_t, int64_t> FloorDivide(int64_t value, int64_t by) {
   int64_t quotient = value / by;
@@ -64,7 +63,7 @@ std::optional<int> IndexOf(const std::array<std::string_view, N>& names, std::st
 // Nanoseconds of the unit at the start of `text`, and the unit's length; 0 = none.
 std::pair<int64_t, size_t> DurationUnit(std::string_view text) {
   size_t length = 0;
-  while (length < text.size() && text[length] != '.' && !IsDigit(text[length])) ++length;
+  while (length < text.size() && text[length] != '.' && !absl::ascii_isdigit(text[length])) ++length;
   const std::string_view unit = text.substr(0, length);
   constexpr std::pair<std::string_view, int64_t> kUnits[] = {
       {"ns", 1},         {"us", 1'000},        {"\u00b5s", 1'000},    {"\u03bcs", 1'000},
@@ -101,21 +100,21 @@ absl::StatusOr<int64_t> ParseTime(std::string_view text) {
   const int second = Digits(text, 17, 2);
   if (year < 0 || month < 0 || day < 0 || hour < 0 || minute < 0 || second < 0 || text[4] != '-' || text[7] != '-' ||
       (text[10] != 'T' && text[10] != 't') || text[13] != ':' || text[16] != ':') {
-    return Invalid(kWhat, text, "expected YYYY-MM-DDThh:mm:ss and a zone");
+    return InvalidText(kWhat, text, "expected YYYY-MM-DDThh:mm:ss and a zone");
   }
   const absl::CivilSecond civil(year, month, day, hour, minute, second);
   // What is out of range is carried over to the next part.
   if (civil.month() != month || civil.day() != day || civil.hour() != hour || civil.minute() != minute ||
       civil.second() != second) {
-    return Invalid(kWhat, text, "a part is out of range");
+    return InvalidText(kWhat, text, "a part is out of range");
   }
   size_t at = 19;
   int64_t millis = 0;
   if (at < text.size() && text[at] == '.') {
     const size_t first = ++at;
     int64_t unit = 100;
-    for (; at < text.size() && IsDigit(text[at]); ++at, unit /= 10) millis += unit * (text[at] - '0');
-    if (at == first) return Invalid(kWhat, text, "a fraction needs digits");
+    for (; at < text.size() && absl::ascii_isdigit(text[at]); ++at, unit /= 10) millis += unit * (text[at] - '0');
+    if (at == first) return InvalidText(kWhat, text, "a fraction needs digits");
   }
   int64_t offset_minutes = 0;
   if (at < text.size() && (text[at] == 'Z' || text[at] == 'z')) {
@@ -125,12 +124,12 @@ absl::StatusOr<int64_t> ParseTime(std::string_view text) {
     const int minutes = Digits(text, at + 4, 2);
     if (hours < 0 || hours > 24 || minutes < 0 || minutes > 59 || (text[at] != '+' && text[at] != '-') ||
         text[at + 3] != ':') {
-      return Invalid(kWhat, text, "the zone is Z or +hh:mm");
+      return InvalidText(kWhat, text, "the zone is Z or +hh:mm");
     }
     offset_minutes = (hours * 60 + minutes) * (text[at] == '-' ? -1 : 1);
     at += 6;
   }
-  if (at != text.size()) return Invalid(kWhat, text, "something follows the zone");
+  if (at != text.size()) return InvalidText(kWhat, text, "something follows the zone");
   return (civil - kEpoch - offset_minutes * 60) * 1000 + millis;
 }
 
@@ -152,7 +151,7 @@ absl::StatusOr<absl::Duration> ParseGoDuration(std::string_view text) {
   const bool negative = !rest.empty() && rest.front() == '-';
   if (!rest.empty() && (rest.front() == '-' || rest.front() == '+')) rest.remove_prefix(1);
   if (rest == "0") return absl::ZeroDuration();
-  if (rest.empty()) return Invalid(kWhat, text, "expected for example 1h30m, 90s or 500ms");
+  if (rest.empty()) return InvalidText(kWhat, text, "expected for example 1h30m, 90s or 500ms");
 
   // One more than int64 holds is legal with a sign, as in Go.
   constexpr absl::uint128 kBound = absl::uint128(1) << 63;
@@ -163,13 +162,13 @@ absl::StatusOr<absl::Duration> ParseGoDuration(std::string_view text) {
     absl::uint128 scale = 1;
     size_t at = 0;
     bool digits = false;
-    for (; at < rest.size() && IsDigit(rest[at]); ++at) {
+    for (; at < rest.size() && absl::ascii_isdigit(rest[at]); ++at) {
       whole = whole * 10 + static_cast<unsigned>(rest[at] - '0');
-      if (whole > kBound) return Invalid(kWhat, text, "too large");
+      if (whole > kBound) return InvalidText(kWhat, text, "too large");
       digits = true;
     }
     if (at < rest.size() && rest[at] == '.') {
-      for (++at; at < rest.size() && IsDigit(rest[at]); ++at) {
+      for (++at; at < rest.size() && absl::ascii_isdigit(rest[at]); ++at) {
         digits = true;
         // Digits beyond 10^-18 cannot reach a nanosecond.
         if (scale >= absl::uint128(1'000'000'000'000'000'000)) continue;
@@ -177,19 +176,19 @@ absl::StatusOr<absl::Duration> ParseGoDuration(std::string_view text) {
         scale *= 10;
       }
     }
-    if (!digits) return Invalid(kWhat, text, "each part is a number and a unit");
+    if (!digits) return InvalidText(kWhat, text, "each part is a number and a unit");
     rest.remove_prefix(at);
     const auto [unit, length] = DurationUnit(rest);
     if (unit == 0) {
-      return Invalid(kWhat, text, length == 0 ? "a unit is missing" : "the units are ns, us, ms, s, m and h");
+      return InvalidText(kWhat, text, length == 0 ? "a unit is missing" : "the units are ns, us, ms, s, m and h");
     }
     rest.remove_prefix(length);
     nanos += whole * static_cast<uint64_t>(unit) + fraction * static_cast<uint64_t>(unit) / scale;
-    if (nanos > kBound) return Invalid(kWhat, text, "too large");
+    if (nanos > kBound) return InvalidText(kWhat, text, "too large");
   }
   const auto value = static_cast<uint64_t>(nanos);
   if (negative) return absl::Nanoseconds(static_cast<int64_t>(0 - value));
-  if (nanos == kBound) return Invalid(kWhat, text, "too large");
+  if (nanos == kBound) return InvalidText(kWhat, text, "too large");
   return absl::Nanoseconds(static_cast<int64_t>(value));
 }
 

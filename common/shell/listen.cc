@@ -36,8 +36,7 @@ absl::Status CheckListen(std::string_view flag, std::string_view address, bool b
   const bool has_port = colon != std::string_view::npos &&
                         absl::SimpleAtoi(absl::string_view(address.data(), address.size()).substr(colon + 1), &port);
   if (!has_port || port < 0 || port > 65535 || (!brackets && host.find_first_of(":/") != std::string_view::npos)) {
-    return MakeStatus(absl::StatusCode::kInvalidArgument,
-                      fmt::format("--{}: '{}' is not host:port, with a port between 0 and 65535", flag, address));
+    return Invalid(fmt::format("--{}: '{}' is not host:port, with a port between 0 and 65535", flag, address));
   }
   if (beyond_loopback || IsLoopback(std::string(host), brackets)) return absl::OkStatus();
   return MakeStatus(

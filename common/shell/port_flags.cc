@@ -25,7 +25,7 @@ namespace {
 
 absl::Status Check(bool good, const char* flag, std::string_view rule) {
   if (good) return absl::OkStatus();
-  return MakeStatus(absl::StatusCode::kInvalidArgument, fmt::format("--{} has to be {}", flag, rule));
+  return Invalid(fmt::format("--{} has to be {}", flag, rule));
 }
 
 bool IsTimeout(absl::Duration duration) { return duration >= absl::Seconds(1) && duration <= absl::Hours(24); }

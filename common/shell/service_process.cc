@@ -36,7 +36,7 @@ absl::StatusOr<uint16_t> PortOf(const std::string& address) {
     const auto [end, error] = std::from_chars(begin, address.data() + address.size(), port);
     if (error == std::errc() && end == address.data() + address.size()) return port;
   }
-  return MakeStatus(absl::StatusCode::kInvalidArgument, fmt::format("'{}' is not host:port", address));
+  return Invalid(fmt::format("'{}' is not host:port", address));
 }
 
 class Process final : public ServiceProcess {
@@ -66,8 +66,7 @@ class Process final : public ServiceProcess {
     if (options_.replica.empty()) options_.replica = options_.name + "-0";
     BASALT_ASSIGN_OR_RETURN(auto gateways, discovery::ParseGatewayNames(options_.gateways));
     if (options_.workers < 1 || options_.workers > kMostWorkers) {
-      return MakeStatus(absl::StatusCode::kInvalidArgument,
-                        fmt::format("--workers: {} is not between 1 and {}", options_.workers, kMostWorkers));
+      return Invalid(fmt::format("--workers: {} is not between 1 and {}", options_.workers, kMostWorkers));
     }
     BASALT_RETURN_IF_ERROR(OpenStore());
     health_.AddTarget("gateway", "not attached yet");

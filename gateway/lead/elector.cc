@@ -16,9 +16,7 @@ namespace {
 constexpr double kLead = 2.0 / 3;     // So long after asking for its last renewal a leader leads.
 constexpr double kWait = 1.0 / 4;     // What a write may take, so what the next leader waits.
 constexpr double kRenew = 2.0 / 15;   // Between two renewals, unless the options say otherwise.
-constexpr double kRequest = 1.0 / 5;  // What one request of ours may take.
 constexpr double kRelease = 1.0 / 3;  // What giving it back may take.
-constexpr double kFirstRetry = 1.0 / 150;
 
 constexpr char kRights[] =
     "grant get, create and update on leases.coordination.k8s.io in namespace {} to the gateway's account; see "
@@ -42,7 +40,7 @@ Elector::Elector(Loop& loop, http::Client& client, Random& random, obs::Metrics&
       renewals_(metrics.GetCounter("basalt_lease_renewals_total", "Renewals of the lease by this gateway.")),
       transitions_(metrics.GetCounter("basalt_lease_transitions_total", "How often this gateway has come to lead.")),
       longest_(options_.duration),
-      back_off_({.first = options_.duration * kFirstRetry, .most = PeriodOf(options_)}) {}
+      back_off_({.first = options_.duration * kFirstRetryPart, .most = PeriodOf(options_)}) {}
 
 Elector::~Elector() {
   *alive_ = false;
@@ -89,7 +87,7 @@ void Elector::Step() {
 
 void Elector::Send(KubeCall call, void (Elector::*then)(KubeAnswer)) {
   call.user_agent = options_.user_agent;
-  call.timeout = options_.duration * kRequest;
+  call.timeout = options_.duration * kRequestPart;
   call_ = StartKubeCall(client_, std::move(call), [this, then](KubeAnswer answer) {
     // Kept until the end: it is what is calling.
     const std::unique_ptr<http::Call> ended = std::move(call_);

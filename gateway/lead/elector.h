@@ -35,6 +35,10 @@
 
 namespace basalt::gateway {
 
+// Parts of the lease's duration.
+inline constexpr double kRequestPart = 1.0 / 5;  // What one request of ours may take.
+inline constexpr double kFirstRetryPart = 1.0 / 150;
+
 struct ElectorOptions {
   std::string lease_namespace = "default";
   std::string lease_name = "basalt-gateway";

@@ -31,7 +31,7 @@ absl::StatusOr<std::string> BytesOf(const json::value& object) {
   return bytes;
 }
 
-absl::StatusOr<json::value> ObjectIn(const std::string& body) {
+absl::StatusOr<json::value> ParseObject(const std::string& body) {
   absl::StatusOr<json::value> object = ParseJson(body);
   const json::value* metadata = object.ok() ? Find(*object, "metadata") : nullptr;
   if (metadata == nullptr || FindString(*metadata, "resourceVersion").empty()) {
@@ -52,12 +52,6 @@ std::string MembersForPeople(const AssignmentRecord& record) {
                         member.replica(), member.incarnation(), member.address());
   }
   return text;
-}
-
-json::object& Make(json::object& object, std::string_view name) {
-  json::value& member = object[name];
-  if (!member.is_object()) member.emplace_object();
-  return member.get_object();
 }
 
 }  // namespace
@@ -101,7 +95,7 @@ void KubeAssignmentStore::OnLoaded(KubeAnswer answer, const Loaded& done) {
     return done(MakeStatus(denied ? absl::StatusCode::kPermissionDenied : absl::StatusCode::kUnavailable,
                            fmt::format("cannot get {}: {}", Name(), answer.why)));
   }
-  absl::StatusOr<json::value> object = ObjectIn(answer.body);
+  absl::StatusOr<json::value> object = ParseObject(answer.body);
   if (!object.ok()) return done(Annotate(object.status(), Name()));
   const absl::StatusOr<std::string> bytes = BytesOf(*object);
   if (!bytes.ok()) return done(Annotate(bytes.status(), Name()));
@@ -123,8 +117,8 @@ void KubeAssignmentStore::Save(AssignmentRecord record, std::function<void(absl:
                              {"kind", "ConfigMap"},
                              {"metadata", {{"namespace", options_.config_namespace}, {"name", options_.config_name}}}});
   json::object& root = next_.as_object();
-  Make(root, "binaryData")[kBytes] = Base64(bytes_);
-  json::object& people = Make(root, "data");
+  ObjectIn(root, "binaryData")[kBytes] = Base64(bytes_);
+  json::object& people = ObjectIn(root, "data");
   people["epoch"] = fmt::format("{}", record.epoch());
   people["members"] = MembersForPeople(record);
   people["writer"] = options_.writer;
@@ -141,7 +135,7 @@ void KubeAssignmentStore::OnWritten(KubeAnswer answer) {
   const std::string why = fmt::format("cannot save {}: {}", Name(), answer.why);
   switch (answer.outcome) {
     case kDone: {
-      absl::StatusOr<json::value> object = ObjectIn(answer.body);
+      absl::StatusOr<json::value> object = ParseObject(answer.body);
       if (!object.ok()) return Settle(MakeStatus(absl::StatusCode::kUnknown, why));
       base_ = *std::move(object);
       return EndSave(absl::OkStatus());
@@ -181,7 +175,7 @@ void KubeAssignmentStore::OnSettled(KubeAnswer answer, const absl::Status& other
     return EndSave(unknown);
   }
   absl::StatusOr<json::value> object = otherwise;
-  if (answer.outcome == kDone) object = ObjectIn(answer.body);
+  if (answer.outcome == kDone) object = ParseObject(answer.body);
   if (answer.outcome != kDone || !object.ok()) return EndSave(unknown);
   const bool ours = WriterOf(*object) == options_.writer;
   const absl::StatusOr<std::string> bytes = BytesOf(*object);

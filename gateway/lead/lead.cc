@@ -11,9 +11,7 @@
 namespace basalt::gateway {
 namespace {
 
-constexpr double kRequest = 1.0 / 5;  // Of the lease's duration: what one request may take.
-constexpr double kFirstRetry = 1.0 / 150;
-constexpr double kLastRetry = 1.0 / 3;
+constexpr double kLastRetry = 1.0 / 3;  // Of the lease's duration.
 
 std::string ConfigName(const LeadOptions& options) { return options.lease_name + "-assignment"; }
 
@@ -53,9 +51,9 @@ Lead::Lead(Loop& loop, http::Client& client, Random& random, obs::Metrics& metri
              .config_name = ConfigName(options_),
              .writer = IdentityOf({options_.replica, options_.incarnation}),
              .user_agent = user_agent_,
-             .timeout = options_.lease_duration * kRequest}),
+             .timeout = options_.lease_duration * kRequestPart}),
       store_(std::make_unique<Store>(*this)),
-      back_off_({.first = options_.lease_duration * kFirstRetry, .most = options_.lease_duration * kLastRetry}) {}
+      back_off_({.first = options_.lease_duration * kFirstRetryPart, .most = options_.lease_duration * kLastRetry}) {}
 
 Lead::~Lead() { CancelTimers(); }
 

@@ -13,7 +13,7 @@ namespace basalt::gateway {
 namespace {
 
 absl::Status Malformed(std::string_view what) {
-  return MakeStatus(absl::StatusCode::kInvalidArgument, fmt::format("the lease cannot be understood: {}", what));
+  return Invalid(fmt::format("the lease cannot be understood: {}", what));
 }
 
 // A text member; absent and null are the empty text.
@@ -31,12 +31,6 @@ absl::StatusOr<int64_t> Number(const json::value& object, std::string_view name)
   return found->get_int64();
 }
 
-json::object& Make(json::object& object, std::string_view name) {
-  json::value& member = object[name];
-  if (!member.is_object()) member.emplace_object();
-  return member.get_object();
-}
-
 int64_t WholeSeconds(absl::Duration duration) { return absl::ToInt64Seconds(absl::Ceil(duration, absl::Seconds(1))); }
 
 void SetWait(json::object& annotations, absl::Duration wait) {
@@ -48,11 +42,11 @@ void SetWait(json::object& annotations, absl::Duration wait) {
 json::value Claimed(const json::value& object, const LeaseClaim& claim) {
   json::value next = object;
   json::object& root = next.as_object();
-  json::object& spec = Make(root, "spec");
+  json::object& spec = ObjectIn(root, "spec");
   spec["holderIdentity"] = claim.identity;
   spec["leaseDurationSeconds"] = WholeSeconds(claim.duration);
   spec["renewTime"] = RenewTime(claim.now);
-  json::object& annotations = Make(Make(root, "metadata"), "annotations");
+  json::object& annotations = ObjectIn(ObjectIn(root, "metadata"), "annotations");
   annotations[kAddressAnnotation] = claim.address;
   SetWait(annotations, claim.wait);
   return next;
@@ -109,7 +103,7 @@ std::string NewLease(std::string_view ns, std::string_view name, const LeaseClai
   json::value lease = Claimed(
       {{"apiVersion", "coordination.k8s.io/v1"}, {"kind", "Lease"}, {"metadata", {{"namespace", ns}, {"name", name}}}},
       claim);
-  json::object& spec = Make(lease.as_object(), "spec");
+  json::object& spec = ObjectIn(lease.as_object(), "spec");
   spec["acquireTime"] = RenewTime(claim.now);
   spec["leaseTransitions"] = 0;
   return ToText(lease);
@@ -117,7 +111,7 @@ std::string NewLease(std::string_view ns, std::string_view name, const LeaseClai
 
 std::string TakenLease(const Lease& lease, const LeaseClaim& claim) {
   json::value next = Claimed(lease.object, claim);
-  json::object& spec = Make(next.as_object(), "spec");
+  json::object& spec = ObjectIn(next.as_object(), "spec");
   spec["acquireTime"] = RenewTime(claim.now);
   // The server's field has 32 bits.
   spec["leaseTransitions"] = lease.transitions < 0 || lease.transitions >= INT32_MAX ? 0 : lease.transitions + 1;
@@ -129,10 +123,10 @@ std::string RenewedLease(const Lease& lease, const LeaseClaim& claim) { return T
 std::string ReleasedLease(const Lease& lease, absl::Time now, absl::Duration wait) {
   json::value next = lease.object;
   json::object& root = next.as_object();
-  json::object& spec = Make(root, "spec");
+  json::object& spec = ObjectIn(root, "spec");
   spec["holderIdentity"] = "";
   spec["renewTime"] = RenewTime(now);
-  json::object& annotations = Make(Make(root, "metadata"), "annotations");
+  json::object& annotations = ObjectIn(ObjectIn(root, "metadata"), "annotations");
   annotations.erase(kAddressAnnotation);
   SetWait(annotations, wait);
   return ToText(next);

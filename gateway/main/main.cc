@@ -87,8 +87,7 @@ absl::StatusOr<http::CurlOptions> KubeOptions() {
   if (!options.ok()) return options;
   if (!server.empty()) options->base_url = server;
   if (!options->base_url.starts_with("http://") && !options->base_url.starts_with("https://")) {
-    return MakeStatus(absl::StatusCode::kInvalidArgument,
-                      fmt::format("--kube_server '{}' is no http or https URL", options->base_url));
+    return Invalid(fmt::format("--kube_server '{}' is no http or https URL", options->base_url));
   }
   while (options->base_url.ends_with('/')) options->base_url.pop_back();
   if (options->proxy_url.empty()) options->proxy_url = http::ProxyFor(options->base_url, Environment);
@@ -109,17 +108,16 @@ absl::StatusOr<LeadOptions> LeadFromFlags() {
   LeadOptions lead;
   lead.lease_name = absl::GetFlag(FLAGS_lease_name);
   if (lead.lease_name.empty()) {
-    return MakeStatus(absl::StatusCode::kInvalidArgument,
-                      "--lease_name is empty, and needs a name, also for a single gateway: without one nothing of what "
-                      "is assigned would be saved");
+    return Invalid(
+        "--lease_name is empty, and needs a name, also for a single gateway: without one nothing of what "
+        "is assigned would be saved");
   }
   lead.lease_namespace = absl::GetFlag(FLAGS_lease_namespace);
   if (lead.lease_namespace.empty()) lead.lease_namespace = OwnNamespace();
   lead.lease_duration = absl::GetFlag(FLAGS_lease_duration);
   if (lead.lease_duration < absl::Seconds(1) || lead.lease_duration > absl::Hours(1)) {
-    return MakeStatus(absl::StatusCode::kInvalidArgument,
-                      fmt::format("--lease_duration is {}, and has to be between 1s and 1h",
-                                  absl::FormatDuration(lead.lease_duration)));
+    return Invalid(fmt::format("--lease_duration is {}, and has to be between 1s and 1h",
+                               absl::FormatDuration(lead.lease_duration)));
   }
   SystemRandom random;
   lead.incarnation = MakeUuid(random);

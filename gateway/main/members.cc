@@ -14,8 +14,7 @@ namespace basalt::gateway {
 namespace {
 
 absl::Status Bad(std::string_view value, std::string_view why) {
-  return MakeStatus(absl::StatusCode::kInvalidArgument,
-                    fmt::format("--members: '{}' {}; it takes jobsvc=COUNT,pgsvc=COUNT,queuesvc=COUNT", value, why));
+  return Invalid(fmt::format("--members: '{}' {}; it takes jobsvc=COUNT,pgsvc=COUNT,queuesvc=COUNT", value, why));
 }
 
 }  // namespace

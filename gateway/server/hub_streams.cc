@@ -51,7 +51,7 @@ void Hub::Stream::End(const absl::Status& status) {
 absl::Status Hub::Stream::Handle(const v1::AttachRequest& request) {
   if (!session_) {
     if (request.has_hello()) return hub_.Hello(*this, sink_, request.hello());
-    return MakeStatus(absl::StatusCode::kInvalidArgument, "the first message of a stream is Hello");
+    return Invalid("the first message of a stream is Hello");
   }
   switch (request.message_case()) {
     case v1::AttachRequest::kAck: {
@@ -81,7 +81,7 @@ absl::Status Hub::Stream::Handle(const v1::AttachRequest& request) {
       return absl::OkStatus();
     case v1::AttachRequest::kCleared:
       if (request.cleared().source().service() != session_->self().service()) {
-        return MakeStatus(absl::StatusCode::kInvalidArgument, "Leftovers.source is of another service");
+        return Invalid("Leftovers.source is of another service");
       }
       hub_.ownership_->Cleared(request.cleared());
       hub_.DismissLeavers();
@@ -92,7 +92,7 @@ absl::Status Hub::Stream::Handle(const v1::AttachRequest& request) {
       hub_.Settle();
       return absl::OkStatus();
     case v1::AttachRequest::kHello:
-      return MakeStatus(absl::StatusCode::kInvalidArgument, "Hello is said once in a stream");
+      return Invalid("Hello is said once in a stream");
     case v1::AttachRequest::MESSAGE_NOT_SET:
       return absl::OkStatus();
   }
@@ -111,13 +111,11 @@ absl::Status Hub::CheckHello(const v1::Hello& hello) const {
   }
   const v1::Member& self = hello.self();
   if (self.service() < 1 || self.service() > kServiceKinds || self.replica().empty() || self.incarnation().empty()) {
-    return MakeStatus(absl::StatusCode::kInvalidArgument,
-                      "Hello.self needs a service, a replica's name and an incarnation");
+    return Invalid("Hello.self needs a service, a replica's name and an incarnation");
   }
   if (hello.token().size() < kShortestToken || hello.token().size() > kLongestToken) {
-    return MakeStatus(absl::StatusCode::kInvalidArgument,
-                      fmt::format("Hello.token has {} bytes, and needs {} to {} that nobody can guess",
-                                  hello.token().size(), kShortestToken, kLongestToken));
+    return Invalid(fmt::format("Hello.token has {} bytes, and needs {} to {} that nobody can guess",
+                               hello.token().size(), kShortestToken, kLongestToken));
   }
   return absl::OkStatus();
 }

@@ -62,9 +62,8 @@ uint64_t Interests::IdOf(Session& session) {
 absl::Status Interests::Add(Session& session, const InterestKey& key) {
   const std::optional<v1::Resource> resource = ResourceOf(key.watch);
   if (!resource.has_value()) {
-    return MakeStatus(absl::StatusCode::kInvalidArgument,
-                      fmt::format("interest in '{}' of '{}': no API version is known for that group", key.watch,
-                                  KeyOf(key.ns, key.name)));
+    return Invalid(fmt::format("interest in '{}' of '{}': no API version is known for that group", key.watch,
+                               KeyOf(key.ns, key.name)));
   }
   Entry& entry = entries_[key];
   const bool first = entry.sessions.empty();

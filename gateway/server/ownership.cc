@@ -377,9 +377,8 @@ Ownership::Source Ownership::FindSource(v1::ServiceKind service, uint32_t i) con
 absl::Status Ownership::Check(const v1::Owner& sender) const {
   const v1::Member& member = sender.member();
   if (!IsService(member.service()) || sender.slot() >= kSlotCount) {
-    return MakeStatus(absl::StatusCode::kInvalidArgument,
-                      fmt::format("owner names service {} and slot {}; slots are 0 to {}",
-                                  static_cast<int>(member.service()), sender.slot(), kSlotCount - 1));
+    return Invalid(fmt::format("owner names service {} and slot {}; slots are 0 to {}",
+                               static_cast<int>(member.service()), sender.slot(), kSlotCount - 1));
   }
   const Party& owner = Get(member.service(), sender.slot()).owner;
   if (!owner.replica.empty() && owner.SameProcess(member) && owner.epoch == sender.slot_epoch()) {

@@ -133,8 +133,7 @@ void Session::OnSent() {
 
 absl::Status Session::OnAck(int64_t sequence) {
   if (sequence > sequence_) {
-    return MakeStatus(absl::StatusCode::kInvalidArgument,
-                      fmt::format("batch {} is acknowledged, but only {} were sent", sequence, sequence_));
+    return Invalid(fmt::format("batch {} is acknowledged, but only {} were sent", sequence, sequence_));
   }
   acknowledged_ = std::max(acknowledged_, sequence);
   while (!sent_.empty() && sent_.front().sequence <= sequence) {

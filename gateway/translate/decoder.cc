@@ -15,11 +15,8 @@
 namespace basalt::gateway {
 namespace {
 
-constexpr Path kRoot;
 // A buffer that one large list has grown beyond this is given back.
 constexpr size_t kKeptBuffer = 4 << 20;
-
-absl::Status Invalid(std::string_view message) { return MakeStatus(absl::StatusCode::kInvalidArgument, message); }
 
 std::string_view ReasonOf(int http_status) {
   switch (http_status) {

@@ -12,6 +12,7 @@ namespace basalt::gateway {
 using kube::decode::Envelope;
 using kube::decode::FillPairs;
 using kube::decode::Has;
+using kube::decode::kRoot;
 using kube::decode::Lookup;
 using kube::decode::MetaView;
 using kube::decode::OwnerView;

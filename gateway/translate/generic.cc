@@ -3,12 +3,6 @@
 #include "gateway/translate/fields.h"
 
 namespace basalt::gateway {
-namespace {
-
-constexpr Path kRoot;
-
-}  // namespace
-
 void ReadGeneric(Reader& reader, Value& value, Envelope& envelope, kube::v1::GenericObject& generic) {
   reader.Members(kRoot, value,
                  [&](std::string_view key, Value& member) { ReadEnvelopeMember(reader, key, member, envelope); });

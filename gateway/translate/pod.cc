@@ -15,8 +15,6 @@
 namespace basalt::gateway {
 namespace {
 
-constexpr Path kRoot;
-
 std::optional<int32_t> ParseInt32(std::string_view text) {
   int32_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

@@ -8,8 +8,6 @@
 namespace basalt::gateway {
 namespace {
 
-constexpr Path kRoot;
-
 std::string Text(Reader& reader, const Path& path, Value& value) { return std::string(reader.String(path, value)); }
 
 void ReadMinResources(Reader& reader, const Path& path, Value& value, kube::v1::PodGroupSpec& spec) {

@@ -15,13 +15,6 @@ constexpr std::string_view kPodGroups = "podgroups.scheduling.volcano.sh";
 
 std::string PodPath(const std::string& pod) { return fmt::format("/api/v1/namespaces/{}/pods/{}", kNamespace, pod); }
 
-// The member, made where it is missing.
-json::object& ObjectIn(json::object& object, std::string_view name) {
-  json::value& member = object[name];
-  if (!member.is_object()) member.emplace_object();
-  return member.get_object();
-}
-
 bool IsReady(const json::value& pod) {
   const json::value* phase = FindPath(pod, {"status", "phase"});
   const json::value* statuses = FindPath(pod, {"status", "containerStatuses"});

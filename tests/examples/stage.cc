@@ -32,8 +32,7 @@ std::string JobPath(std::string_view name) {
 std::string PodPath(std::string_view name) { return fmt::format("/api/v1/namespaces/{}/pods/{}", kNamespace, name); }
 
 absl::Status Unknown(const std::vector<std::string>& words) {
-  return MakeStatus(absl::StatusCode::kInvalidArgument,
-                    fmt::format("nobody knows how to type '{}'", fmt::join(words, " ")));
+  return Invalid(fmt::format("nobody knows how to type '{}'", fmt::join(words, " ")));
 }
 
 // The word after the flag.
@@ -100,7 +99,7 @@ absl::Status Stage::CheckQueue(const std::string& name) {
     facts = jobsvc::QueueFacts{.state = status == nullptr ? "" : std::string(FindString(*status, "state"))};
   }
   for (const jobsvc::Violation& violation : jobsvc::ValidateQueue(name, facts)) {
-    return MakeStatus(absl::StatusCode::kInvalidArgument, violation.message);
+    return Invalid(violation.message);
   }
   return absl::OkStatus();
 }
@@ -196,7 +195,7 @@ absl::Status Stage::Send(std::string method, std::string path, std::string body,
   if (!answer) return MakeStatus(absl::StatusCode::kUnavailable, "no answer");
   BASALT_RETURN_IF_ERROR(answer->status());
   if ((*answer)->status < 300) return absl::OkStatus();
-  return MakeStatus(absl::StatusCode::kInvalidArgument, (*answer)->body);
+  return Invalid((*answer)->body);
 }
 
 std::string Stage::Phase() const {

@@ -10,8 +10,8 @@
 namespace basalt::http {
 namespace {
 
-absl::Status Invalid(std::string_view message) {
-  return MakeStatus(absl::StatusCode::kInvalidArgument, fmt::format("its ExecCredential: {}", message));
+absl::Status InvalidCredential(std::string_view message) {
+  return Invalid(fmt::format("its ExecCredential: {}", message));
 }
 
 class ExecSource final : public IdentitySource {
@@ -64,30 +64,31 @@ std::string ExecInfo(const ExecPlugin& plugin) {
 
 absl::StatusOr<FetchedIdentity> ParseExecCredential(std::string_view text, std::string_view api_version) {
   const absl::StatusOr<json::value> parsed = ParseJson(text);
-  if (!parsed.ok() || !parsed->is_object()) return Invalid("it is no JSON object");
-  if (FindString(*parsed, "kind") != "ExecCredential") return Invalid("kind is not ExecCredential");
+  if (!parsed.ok() || !parsed->is_object()) return InvalidCredential("it is no JSON object");
+  if (FindString(*parsed, "kind") != "ExecCredential") return InvalidCredential("kind is not ExecCredential");
   if (FindString(*parsed, "apiVersion") != api_version) {
-    return Invalid(fmt::format("apiVersion is '{}', the kubeconfig says '{}'",
-                               FindString(*parsed, "apiVersion").substr(0, 80), api_version));
+    return InvalidCredential(fmt::format("apiVersion is '{}', the kubeconfig says '{}'",
+                                         FindString(*parsed, "apiVersion").substr(0, 80), api_version));
   }
   const json::value* status = Find(*parsed, "status");
-  if (status == nullptr || !status->is_object()) return Invalid("it has no status");
+  if (status == nullptr || !status->is_object()) return InvalidCredential("it has no status");
   FetchedIdentity out;
   out.identity.token = FindString(*status, "token");
   out.identity.cert_pem = FindString(*status, "clientCertificateData");
   out.identity.key_pem = FindString(*status, "clientKeyData");
   if (out.identity.cert_pem.empty() != out.identity.key_pem.empty()) {
-    return Invalid("status.clientCertificateData and status.clientKeyData come together or not at all");
+    return InvalidCredential("status.clientCertificateData and status.clientKeyData come together or not at all");
   }
   if (out.identity.token.empty() && out.identity.cert_pem.empty()) {
-    return Invalid("status has neither a token nor a client certificate");
+    return InvalidCredential("status has neither a token nor a client certificate");
   }
   // A line break would end the header and begin another.
-  if (out.identity.token.find_first_of("\r\n") != std::string::npos) return Invalid("status.token has a line break");
+  if (out.identity.token.find_first_of("\r\n") != std::string::npos)
+    return InvalidCredential("status.token has a line break");
   if (const std::string_view expires = FindString(*status, "expirationTimestamp"); !expires.empty()) {
     std::string why;
     if (!absl::ParseTime(absl::RFC3339_full, ToAbsl(expires), &out.expires, &why)) {
-      return Invalid("status.expirationTimestamp is no RFC 3339 time");
+      return InvalidCredential("status.expirationTimestamp is no RFC 3339 time");
     }
   }
   return out;

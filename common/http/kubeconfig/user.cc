@@ -134,9 +134,7 @@ absl::Status ReadExec(std::string_view name, const json::value& exec, std::strin
 
 }  // namespace
 
-absl::Status InvalidKubeconfig(std::string_view message) {
-  return MakeStatus(absl::StatusCode::kInvalidArgument, fmt::format("kubeconfig: {}", message));
-}
+absl::Status InvalidKubeconfig(std::string_view message) { return Invalid(fmt::format("kubeconfig: {}", message)); }
 
 absl::StatusOr<std::string> DecodedField(const json::value& from, std::string_view field) {
   std::string out;

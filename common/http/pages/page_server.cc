@@ -43,7 +43,7 @@ absl::StatusOr<Address> ParseAddress(const std::string& text, uint16_t port) {
     address.v6.sin6_port = htons(port);
     return address;
   }
-  return MakeStatus(absl::StatusCode::kInvalidArgument, fmt::format("'{}' is not an IP address", text));
+  return Invalid(fmt::format("'{}' is not an IP address", text));
 }
 
 // One request. The library keeps a pointer to it from its first call to its last.

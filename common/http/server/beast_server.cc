@@ -30,7 +30,7 @@ class ServerImpl final : public Server {
     ErrorCode error;
     const asio::ip::address address = asio::ip::make_address(options.address, error);
     if (error) {
-      return MakeStatus(absl::StatusCode::kInvalidArgument, fmt::format("'{}' is not an IP address", options.address));
+      return Invalid(fmt::format("'{}' is not an IP address", options.address));
     }
     if (!options.tls_cert_file.empty()) {
       tls_.emplace(asio::ssl::context::tls_server);

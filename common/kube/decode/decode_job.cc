@@ -10,8 +10,6 @@ namespace {
 
 constexpr size_t kMaxErrors = 20;
 
-absl::Status Invalid(std::string_view message) { return MakeStatus(absl::StatusCode::kInvalidArgument, message); }
-
 absl::StatusOr<DecodedJob> Decode(std::string_view text, decode::Source source) {
   const auto broken = [](simdjson::error_code error) {
     return Invalid(fmt::format("not valid JSON: {}", simdjson::error_message(error)));

@@ -15,8 +15,6 @@
 namespace basalt::kube::decode {
 namespace {
 
-constexpr Path kRoot;
-
 std::string Text(Reader& reader, const Path& path, Value& value) { return std::string(reader.String(path, value)); }
 
 // Nothing where there is no text, and where it is no duration, which is told.

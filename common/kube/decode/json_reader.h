@@ -30,6 +30,7 @@ struct Path {
   Path operator/(int at) const&& = delete;
   std::string Text() const;
 };
+inline constexpr Path kRoot;
 
 // In what a person wrote, a field that no message has and a null in a list are errors; in what a server has stored
 // they are passed over.

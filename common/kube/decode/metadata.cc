@@ -6,8 +6,6 @@
 namespace basalt::kube::decode {
 namespace {
 
-constexpr Path kRoot;
-
 int64_t ReadResourceVersion(Reader& reader, const Path& path, Value& value) {
   const std::string_view text = reader.String(path, value);
   int64_t version = 0;

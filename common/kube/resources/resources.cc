@@ -143,14 +143,14 @@ absl::StatusOr<Quantity> QuantityFromJson(const json::value& value) {
   if (value.is_int64()) return Quantity::OfInt(value.get_int64());
   if (value.is_uint64()) return Quantity::Parse(fmt::format("{}", value.get_uint64()));
   if (value.is_double()) return Quantity::Parse(fmt::format("{}", value.get_double()));
-  return MakeStatus(absl::StatusCode::kInvalidArgument, fmt::format("{} is not a quantity", ToText(value)));
+  return Invalid(fmt::format("{} is not a quantity", ToText(value)));
 }
 
 absl::StatusOr<ResourceMap> ResourceMapFromJson(const json::value* value, std::string_view where) {
   ResourceMap map;
   if (value == nullptr || value->is_null()) return map;
   if (!value->is_object()) {
-    return MakeStatus(absl::StatusCode::kInvalidArgument, fmt::format("{}: is not an object", where));
+    return Invalid(fmt::format("{}: is not an object", where));
   }
   for (const json::key_value_pair& member : value->get_object()) {
     const std::string_view name(member.key().data(), member.key().size());

@@ -318,7 +318,7 @@ absl::StatusOr<HandOverResponse> Handover::Serve(const HandOverRequest& request)
     case HandOverRequest::PART_DONE:
       return Drop(request);
     default:
-      return MakeStatus(absl::StatusCode::kInvalidArgument, "HandOverRequest.part is missing");
+      return Invalid("HandOverRequest.part is missing");
   }
 }
 

@@ -76,7 +76,7 @@ absl::StatusOr<Cursor> ParseCursor(std::string_view text) {
       return cursor;
     }
   }
-  return MakeStatus(absl::StatusCode::kInvalidArgument, "HandOverRequest.cursor is none of a page before");
+  return Invalid("HandOverRequest.cursor is none of a page before");
 }
 
 }  // namespace
@@ -195,7 +195,7 @@ absl::StatusOr<uint32_t> SlotOfRecord(const replica::v1::SlotRecord& record) {
   std::string_view key = record.key();
   uint32_t slot = 0;
   if (!kv::TakeSlot(key, slot) || slot >= kSlotCount) {
-    return MakeStatus(absl::StatusCode::kInvalidArgument, "SlotRecord.key does not begin with a slot");
+    return Invalid("SlotRecord.key does not begin with a slot");
   }
   return slot;
 }
@@ -204,8 +204,7 @@ absl::Status PutRecord(const replica::v1::SlotRecord& record, HandOverRequest::P
                        kv::WriteBatch& batch) {
   BASALT_ASSIGN_OR_RETURN(const uint32_t of, SlotOfRecord(record));
   if (of != slot || !IsOfPart(record.family(), part)) {
-    return MakeStatus(absl::StatusCode::kInvalidArgument,
-                      fmt::format("SlotRecord of slot {} and family {} was not asked for", of, record.family()));
+    return Invalid(fmt::format("SlotRecord of slot {} and family {} was not asked for", of, record.family()));
   }
   batch.Put(static_cast<kv::Family>(record.family()), record.key(), record.value());
   return absl::OkStatus();

@@ -13,8 +13,6 @@
 namespace basalt::gateway {
 namespace {
 
-absl::Status Invalid(std::string_view message) { return MakeStatus(absl::StatusCode::kInvalidArgument, message); }
-
 std::string ObjectKey(const v1::Resource& resource, std::string_view ns, std::string_view name) {
   return fmt::format("{}.{}/{}/{}", resource.plural(), resource.group(), ns, name);
 }

@@ -22,8 +22,6 @@ struct Manager {
   FieldSet fields;
 };
 
-absl::Status Bad(std::string_view what) { return MakeStatus(absl::StatusCode::kInvalidArgument, what); }
-
 std::vector<Manager> Decode(const json::value* object) {
   std::vector<Manager> managers;
   const json::value* list = object == nullptr ? nullptr : FindPath(*object, {"metadata", "managedFields"});
@@ -163,11 +161,11 @@ absl::StatusOr<ApplyResult> ServerSideApply(const json::value* live, const json:
                                             std::string_view manager, bool force, const TypeInfo& type,
                                             std::string_view subresource, std::string_view now_rfc3339,
                                             std::vector<Conflict>* conflicts) {
-  if (!applied.is_object()) return Bad("an applied configuration must be an object");
-  if (manager.empty()) return Bad("fieldManager: Required value: is required for apply patch");
+  if (!applied.is_object()) return Invalid("an applied configuration must be an object");
+  if (manager.empty()) return Invalid("fieldManager: Required value: is required for apply patch");
   if (const json::value* given = FindPath(applied, {"metadata", "managedFields"});
       given != nullptr && given->is_array() && !given->get_array().empty()) {
-    return Bad("metadata.managedFields must be nil");
+    return Invalid("metadata.managedFields must be nil");
   }
   const ApplyWalk walk(type);
   const json::value wanted = Relevant(applied, type, subresource);

@@ -131,10 +131,10 @@ absl::Status ApplyWalk::CollectAt(const json::value& value, const Place& place, 
   const json::array& items = value.get_array();
   const std::optional<std::vector<std::string>> names = Names(items, rule, place);
   if (!names) {
-    return MakeStatus(absl::StatusCode::kInvalidArgument,
-                      fmt::format(".{}: associative list with an element that lacks a key field or stands twice "
-                                  "(keys: {})",
-                                  place.field, fmt::join(rule.keys, ", ")));
+    return Invalid(
+        fmt::format(".{}: associative list with an element that lacks a key field or stands twice "
+                    "(keys: {})",
+                    place.field, fmt::join(rule.keys, ", ")));
   }
   for (size_t i = 0; i < items.size(); ++i) {
     FieldSet& child = set.children[(*names)[i]];

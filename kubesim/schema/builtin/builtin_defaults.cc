@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "absl/strings/escaping.h"
 #include "kubesim/schema/builtin/builtin.h"
 #include "kubesim/schema/builtin/decode.h"
 #include "kubesim/schema/core/json_members.h"
@@ -10,56 +11,30 @@
 namespace basalt::kubesim {
 namespace {
 
-void Set(json::object& object, json::string_view name, json::value value) { object.emplace(name, std::move(value)); }
-
-// The object member of that name, made where it is missing.
-json::object& Make(json::object& object, json::string_view name) {
-  json::value& value = object[name];
-  if (!value.is_object()) value = json::object();
-  return value.get_object();
-}
-
-json::object* ObjectIn(json::object& object, json::string_view name) {
-  json::value* found = object.if_contains(name);
-  return found == nullptr ? nullptr : found->if_object();
-}
-
-std::string Base64(std::string_view text) {
-  constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  for (size_t i = 0; i < text.size(); i += 3) {
-    uint32_t block = 0;
-    for (size_t j = 0; j < 3; ++j)
-      block = (block << 8) | (i + j < text.size() ? static_cast<unsigned char>(text[i + j]) : 0);
-    for (size_t j = 0; j < 4; ++j) out += i + j <= text.size() ? kAlphabet[(block >> (18 - 6 * j)) & 63] : '=';
-  }
-  return out;
-}
-
 void DefaultSecret(json::object& secret) {
-  Set(secret, "type", "Opaque");
-  if (const json::object* plain = ObjectIn(secret, "stringData")) {
+  AddMissing(secret, "type", "Opaque");
+  if (const json::object* plain = FindObject(secret, "stringData")) {
     const json::object copy = *plain;
-    json::object& data = Make(secret, "data");
+    json::object& data = ObjectIn(secret, "data");
     for (const auto& member : copy) {
       if (!member.value().is_string()) continue;
       const json::string& text = member.value().get_string();
-      data[member.key()] = Base64({text.data(), text.size()});
+      data[member.key()] = absl::Base64Escape({text.data(), text.size()});
     }
   }
   secret.erase("stringData");
 }
 
 void DefaultService(json::object& service) {
-  json::object& spec = Make(service, "spec");
-  Set(spec, "type", "ClusterIP");
-  Set(spec, "sessionAffinity", "None");
-  Set(spec, "internalTrafficPolicy", "Cluster");
+  json::object& spec = ObjectIn(service, "spec");
+  AddMissing(spec, "type", "ClusterIP");
+  AddMissing(spec, "sessionAffinity", "None");
+  AddMissing(spec, "internalTrafficPolicy", "Cluster");
   if (json::value* ports = spec.if_contains("ports"); ports != nullptr && ports->is_array()) {
     for (json::value& item : ports->get_array()) {
       json::object* port = item.if_object();
       if (port == nullptr) continue;
-      Set(*port, "protocol", "TCP");
+      AddMissing(*port, "protocol", "TCP");
       if (const json::value* number = port->if_contains("port")) {
         const json::value copy = *number;
         // Typed clients cannot leave it out: they send zero.
@@ -67,116 +42,116 @@ void DefaultService(json::object& service) {
             target != nullptr && (*target == json::value(0) || *target == json::value(""))) {
           port->erase("targetPort");
         }
-        Set(*port, "targetPort", copy);
+        AddMissing(*port, "targetPort", copy);
       }
     }
   }
   if (spec["type"] != json::value("ExternalName")) {
-    Set(spec, "ipFamilyPolicy", "SingleStack");
-    Set(spec, "ipFamilies", json::array{"IPv4"});
+    AddMissing(spec, "ipFamilyPolicy", "SingleStack");
+    AddMissing(spec, "ipFamilies", json::array{"IPv4"});
   }
   if (const json::value* ip = spec.if_contains("clusterIP"); ip != nullptr && *ip != json::value("")) {
     const json::value copy = *ip;
-    Set(spec, "clusterIPs", json::array{copy});
+    AddMissing(spec, "clusterIPs", json::array{copy});
   }
 }
 
 void DefaultTemplate(json::object& spec) {
-  json::object* pod_template = ObjectIn(spec, "template");
+  json::object* pod_template = FindObject(spec, "template");
   if (pod_template == nullptr) return;
-  Make(*pod_template, "metadata");
-  if (json::object* pod_spec = ObjectIn(*pod_template, "spec")) DefaultPodSpec(*pod_spec);
+  ObjectIn(*pod_template, "metadata");
+  if (json::object* pod_spec = FindObject(*pod_template, "spec")) DefaultPodSpec(*pod_spec);
 }
 
 void DefaultDeployment(json::object& object) {
-  json::object& spec = Make(object, "spec");
-  Set(spec, "replicas", 1);
-  Set(spec, "revisionHistoryLimit", 10);
-  Set(spec, "progressDeadlineSeconds", 600);
-  json::object& strategy = Make(spec, "strategy");
-  Set(strategy, "type", "RollingUpdate");
+  json::object& spec = ObjectIn(object, "spec");
+  AddMissing(spec, "replicas", 1);
+  AddMissing(spec, "revisionHistoryLimit", 10);
+  AddMissing(spec, "progressDeadlineSeconds", 600);
+  json::object& strategy = ObjectIn(spec, "strategy");
+  AddMissing(strategy, "type", "RollingUpdate");
   if (strategy["type"] == json::value("RollingUpdate")) {
-    json::object& rolling = Make(strategy, "rollingUpdate");
-    Set(rolling, "maxUnavailable", "25%");
-    Set(rolling, "maxSurge", "25%");
+    json::object& rolling = ObjectIn(strategy, "rollingUpdate");
+    AddMissing(rolling, "maxUnavailable", "25%");
+    AddMissing(rolling, "maxSurge", "25%");
   }
   DefaultTemplate(spec);
 }
 
 void DefaultReplicaSet(json::object& object) {
-  json::object& spec = Make(object, "spec");
-  Set(spec, "replicas", 1);
+  json::object& spec = ObjectIn(object, "spec");
+  AddMissing(spec, "replicas", 1);
   DefaultTemplate(spec);
 }
 
 void DefaultStatefulSet(json::object& object) {
-  json::object& spec = Make(object, "spec");
-  Set(spec, "replicas", 1);
-  Set(spec, "podManagementPolicy", "OrderedReady");
-  Set(spec, "revisionHistoryLimit", 10);
-  json::object& strategy = Make(spec, "updateStrategy");
-  Set(strategy, "type", "RollingUpdate");
-  if (strategy["type"] == json::value("RollingUpdate")) Set(Make(strategy, "rollingUpdate"), "partition", 0);
+  json::object& spec = ObjectIn(object, "spec");
+  AddMissing(spec, "replicas", 1);
+  AddMissing(spec, "podManagementPolicy", "OrderedReady");
+  AddMissing(spec, "revisionHistoryLimit", 10);
+  json::object& strategy = ObjectIn(spec, "updateStrategy");
+  AddMissing(strategy, "type", "RollingUpdate");
+  if (strategy["type"] == json::value("RollingUpdate")) AddMissing(ObjectIn(strategy, "rollingUpdate"), "partition", 0);
   DefaultTemplate(spec);
 }
 
 void DefaultDaemonSet(json::object& object) {
-  json::object& spec = Make(object, "spec");
-  Set(spec, "revisionHistoryLimit", 10);
-  json::object& strategy = Make(spec, "updateStrategy");
-  Set(strategy, "type", "RollingUpdate");
+  json::object& spec = ObjectIn(object, "spec");
+  AddMissing(spec, "revisionHistoryLimit", 10);
+  json::object& strategy = ObjectIn(spec, "updateStrategy");
+  AddMissing(strategy, "type", "RollingUpdate");
   if (strategy["type"] == json::value("RollingUpdate")) {
-    Set(Make(strategy, "rollingUpdate"), "maxUnavailable", 1);
-    Set(Make(strategy, "rollingUpdate"), "maxSurge", 0);
+    AddMissing(ObjectIn(strategy, "rollingUpdate"), "maxUnavailable", 1);
+    AddMissing(ObjectIn(strategy, "rollingUpdate"), "maxSurge", 0);
   }
   DefaultTemplate(spec);
 }
 
 void DefaultJob(json::object& object) {
-  json::object& spec = Make(object, "spec");
-  if (!spec.contains("completions") && !spec.contains("parallelism")) Set(spec, "completions", 1);
-  Set(spec, "parallelism", 1);
-  Set(spec, "backoffLimit", 6);
-  Set(spec, "completionMode", "NonIndexed");
-  Set(spec, "suspend", false);
-  Set(spec, "podReplacementPolicy", "TerminatingOrFailed");
+  json::object& spec = ObjectIn(object, "spec");
+  if (!spec.contains("completions") && !spec.contains("parallelism")) AddMissing(spec, "completions", 1);
+  AddMissing(spec, "parallelism", 1);
+  AddMissing(spec, "backoffLimit", 6);
+  AddMissing(spec, "completionMode", "NonIndexed");
+  AddMissing(spec, "suspend", false);
+  AddMissing(spec, "podReplacementPolicy", "TerminatingOrFailed");
   DefaultTemplate(spec);
 }
 
 void DefaultPod(json::object& object) {
-  json::object& spec = Make(object, "spec");
+  json::object& spec = ObjectIn(object, "spec");
   DefaultPodSpec(spec);
-  Set(spec, "enableServiceLinks", true);
+  AddMissing(spec, "enableServiceLinks", true);
   if (!spec.contains("priorityClassName")) {
-    Set(spec, "priority", 0);
-    Set(spec, "preemptionPolicy", "PreemptLowerPriority");
+    AddMissing(spec, "priority", 0);
+    AddMissing(spec, "preemptionPolicy", "PreemptLowerPriority");
   }
 }
 
 void DefaultNamespace(json::object& object) {
-  Set(Make(object, "spec"), "finalizers", json::array{"kubernetes"});
+  AddMissing(ObjectIn(object, "spec"), "finalizers", json::array{"kubernetes"});
   const json::value* name = Find(object.at("metadata"), "name");
   if (name == nullptr) return;
   const json::value copy = *name;
-  Make(Make(object, "metadata"), "labels").insert_or_assign("kubernetes.io/metadata.name", copy);
+  ObjectIn(ObjectIn(object, "metadata"), "labels").insert_or_assign("kubernetes.io/metadata.name", copy);
 }
 
-void DefaultClaim(json::object& object) { Set(Make(object, "spec"), "volumeMode", "Filesystem"); }
+void DefaultClaim(json::object& object) { AddMissing(ObjectIn(object, "spec"), "volumeMode", "Filesystem"); }
 
 void DefaultPriorityClass(json::object& object) {
-  Set(object, "value", 0);
-  Set(object, "preemptionPolicy", "PreemptLowerPriority");
+  AddMissing(object, "value", 0);
+  AddMissing(object, "preemptionPolicy", "PreemptLowerPriority");
 }
 
 void DefaultNetworkPolicy(json::object& object) {
-  json::object& spec = Make(object, "spec");
+  json::object& spec = ObjectIn(object, "spec");
   json::array types = {"Ingress"};
   if (spec.contains("egress")) types.emplace_back("Egress");
-  Set(spec, "policyTypes", std::move(types));
+  AddMissing(spec, "policyTypes", std::move(types));
 }
 
 void DefaultLease(json::object& object) {
-  json::object& spec = Make(object, "spec");
+  json::object& spec = ObjectIn(object, "spec");
   for (const char* name : {"acquireTime", "renewTime"}) {
     json::value* time = spec.if_contains(name);
     if (time == nullptr || !time->is_string()) continue;
@@ -208,7 +183,7 @@ const std::map<std::string_view, Defaulter>& Defaulters() {
 void Default(const TypeInfo& type, json::value& object) {
   DropNulls(object);
   if (!object.is_object()) return;
-  Make(object.get_object(), "metadata");
+  ObjectIn(object.get_object(), "metadata");
   const auto found = Defaulters().find(type.kind);
   if (found != Defaulters().end()) found->second(object.get_object());
 }
@@ -275,7 +250,7 @@ void SetFirstStatus(const TypeInfo& type, json::object& object) {
 
 void PrepareCreate(const TypeInfo& type, json::value& object) {
   Default(type, object);
-  if (type.kind == "Pod" && object.is_object()) TolerateLostNodes(Make(object.get_object(), "spec"));
+  if (type.kind == "Pod" && object.is_object()) TolerateLostNodes(ObjectIn(object.get_object(), "spec"));
   if (object.is_object()) SetFirstStatus(type, object.get_object());
 }
 
@@ -284,7 +259,7 @@ void PrepareUpdate(const TypeInfo& type, const json::value& live, json::value& n
     // The server's own fields may be left out by a writer that never saw them.
     const auto carry = [&](json::string_view field) {
       const json::value* old = FindPath(live, {"spec", std::string_view(field.data(), field.size())});
-      json::object& spec = Make(*object, "spec");
+      json::object& spec = ObjectIn(*object, "spec");
       const json::value* given = spec.if_contains(field);
       if (old != nullptr && (given == nullptr || given->is_null() || *given == json::value(""))) spec[field] = *old;
     };
@@ -309,7 +284,7 @@ void PrepareUpdate(const TypeInfo& type, const json::value& live, json::value& n
 
 bool AllotClusterIp(json::value& service, uint32_t number) {
   json::object* object = service.if_object();
-  json::object* spec = object == nullptr ? nullptr : ObjectIn(*object, "spec");
+  json::object* spec = object == nullptr ? nullptr : FindObject(*object, "spec");
   if (spec == nullptr || (*spec)["type"] == json::value("ExternalName")) return false;
   if (const json::value* ip = spec->if_contains("clusterIP"); ip != nullptr && *ip != json::value("")) return false;
   constexpr uint32_t kNetwork = (10u << 24) | (96u << 16);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "common/base/status.h"
 #include "kubesim/schema/core/json_members.h"
 
 namespace basalt::kubesim {
@@ -10,6 +11,10 @@ namespace {
 std::string Quoted(std::string_view text) { return ToText(json::value(text)); }
 
 }  // namespace
+
+absl::Status InvalidField(std::string_view field, std::string_view what) {
+  return Invalid(fmt::format("{}: {}", field, what));
+}
 
 void AddInvalid(std::vector<FieldError>* errors, std::string field, std::string_view value, std::string_view rule) {
   errors->push_back({"FieldValueInvalid", std::move(field), fmt::format("Invalid value: {}: {}", Quoted(value), rule)});

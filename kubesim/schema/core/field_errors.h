@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "common/base/json.h"
 #include "kubesim/schema/core/type_info.h"
 
@@ -20,6 +21,9 @@ void AddNotFound(std::vector<FieldError>* errors, std::string field, std::string
 void AddUnsupported(std::vector<FieldError>* errors, std::string field, std::string_view value,
                     const std::vector<std::string_view>& supported);
 void AddType(std::vector<FieldError>* errors, std::string field, std::string_view wanted, const json::value& value);
+
+// INVALID_ARGUMENT: "field: what".
+absl::Status InvalidField(std::string_view field, std::string_view what);
 
 // Label keys and values of a map; also for templates and selectors.
 void CheckLabels(const json::value* labels, const std::string& field, std::vector<FieldError>* errors);

@@ -1,6 +1,7 @@
 #include "kubesim/schema/core/json_members.h"
 
 #include <cmath>
+#include <utility>
 
 namespace basalt::kubesim {
 
@@ -17,6 +18,15 @@ std::vector<std::string> StringsIn(const json::value& value, std::string_view na
     if (item.is_string()) out.emplace_back(item.get_string());
   }
   return out;
+}
+
+json::object* FindObject(json::object& object, std::string_view name) {
+  json::value* found = object.if_contains(name);
+  return found == nullptr ? nullptr : found->if_object();
+}
+
+void AddMissing(json::object& object, std::string_view name, json::value value) {
+  object.emplace(name, std::move(value));
 }
 
 bool IsIntegral(const json::value& value) {

@@ -14,6 +14,11 @@ bool IsTrue(const json::value& value, std::string_view name);
 // The strings in the list of that name; other items are passed over.
 std::vector<std::string> StringsIn(const json::value& value, std::string_view name);
 
+// The member of that name where it is an object, else null.
+json::object* FindObject(json::object& object, std::string_view name);
+// Leaves a member that is there as it is.
+void AddMissing(json::object& object, std::string_view name, json::value value);
+
 // An integer, or a double without a fraction.
 bool IsIntegral(const json::value& value);
 // As the API server calls it: "object", "integer", "number", …

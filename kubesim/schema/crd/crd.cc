@@ -7,15 +7,12 @@
 
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "kubesim/schema/core/field_errors.h"
 #include "kubesim/schema/core/json_members.h"
 #include "kubesim/schema/crd/structural.h"
 
 namespace basalt::kubesim {
 namespace {
-
-absl::Status Bad(std::string_view field, std::string_view what) {
-  return MakeStatus(absl::StatusCode::kInvalidArgument, fmt::format("{}: {}", field, what));
-}
 
 std::vector<PrinterColumn> ParseColumns(const json::value& version) {
   std::vector<PrinterColumn> columns;
@@ -59,12 +56,12 @@ absl::StatusOr<TypeInfoPtr> LoadVersion(const TypeInfo& common, const json::arra
   auto type = std::make_shared<TypeInfo>(common);
   const std::string field = fmt::format("spec.versions[{}]", index);
   type->version = FindString(version, "name");
-  if (type->version.empty()) return Bad(field + ".name", "Required value");
+  if (type->version.empty()) return InvalidField(field + ".name", "Required value");
   type->storage = IsTrue(version, "storage");
   type->columns = ParseColumns(version);
   ReadSubresources(version, *type);
   const json::value* source = FindPath(version, {"schema", "openAPIV3Schema"});
-  if (source == nullptr) return Bad(field + ".schema.openAPIV3Schema", "Required value");
+  if (source == nullptr) return InvalidField(field + ".schema.openAPIV3Schema", "Required value");
   BASALT_RETURN_IF_ERROR(CheckStructural(*source, SchemaPath(versions, index)));
   absl::StatusOr<std::shared_ptr<const Schema>> schema = Schema::Compile(*source);
   if (!schema.ok()) return Annotate(schema.status(), field + ".schema");
@@ -96,7 +93,7 @@ absl::StatusOr<CustomResource> LoadCrd(const json::value& source) {
   DefaultCrd(crd);
   const json::value* spec = Find(crd, "spec");
   const json::value* names = spec == nullptr ? nullptr : Find(*spec, "names");
-  if (names == nullptr) return Bad("spec.names", "Required value");
+  if (names == nullptr) return InvalidField("spec.names", "Required value");
   CustomResource resource;
   const json::value* metadata = Find(crd, "metadata");
   resource.name = metadata == nullptr ? "" : FindString(*metadata, "name");
@@ -111,38 +108,39 @@ absl::StatusOr<CustomResource> LoadCrd(const json::value& source) {
   common.categories = StringsIn(*names, "categories");
   common.builtin = false;
   common.has_generation = true;
-  if (common.group.empty()) return Bad("spec.group", "Required value");
-  if (common.plural.empty()) return Bad("spec.names.plural", "Required value");
-  if (common.kind.empty()) return Bad("spec.names.kind", "Required value");
+  if (common.group.empty()) return InvalidField("spec.group", "Required value");
+  if (common.plural.empty()) return InvalidField("spec.names.plural", "Required value");
+  if (common.kind.empty()) return InvalidField("spec.names.kind", "Required value");
   if (resource.name != common.Resource()) {
-    return Bad("metadata.name",
-               fmt::format("Invalid value: \"{}\": must be spec.names.plural+\".\"+spec.group", resource.name));
+    return InvalidField(
+        "metadata.name",
+        fmt::format("Invalid value: \"{}\": must be spec.names.plural+\".\"+spec.group", resource.name));
   }
   const std::string_view scope = FindString(*spec, "scope");
   if (scope != "Namespaced" && scope != "Cluster") {
-    return Bad("spec.scope",
-               fmt::format("Unsupported value: \"{}\": supported values: \"Cluster\", \"Namespaced\"", scope));
+    return InvalidField("spec.scope",
+                        fmt::format("Unsupported value: \"{}\": supported values: \"Cluster\", \"Namespaced\"", scope));
   }
   common.namespaced = scope == "Namespaced";
 
   const json::value* versions = Find(*spec, "versions");
   if (versions == nullptr || !versions->is_array() || versions->get_array().empty()) {
-    return Bad("spec.versions", "Required value");
+    return InvalidField("spec.versions", "Required value");
   }
   for (size_t i = 0; i < versions->get_array().size(); ++i) {
     const json::value& version = versions->get_array()[i];
     BASALT_ASSIGN_OR_RETURN(TypeInfoPtr type, LoadVersion(common, versions->get_array(), i));
     if (type->storage) {
       if (!resource.storage_version.empty())
-        return Bad("spec.versions",
-                   fmt::format("Invalid value: {}: must have exactly one version marked as storage version",
-                               ToText(*versions)));
+        return InvalidField("spec.versions",
+                            fmt::format("Invalid value: {}: must have exactly one version marked as storage version",
+                                        ToText(*versions)));
       resource.storage_version = type->version;
     }
     if (IsTrue(version, "served")) resource.versions.push_back(std::move(type));
   }
   if (resource.storage_version.empty()) {
-    return Bad(
+    return InvalidField(
         "spec.versions",
         fmt::format("Invalid value: {}: must have exactly one version marked as storage version", ToText(*versions)));
   }

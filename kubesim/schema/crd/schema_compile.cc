@@ -2,6 +2,7 @@
 
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "kubesim/schema/core/field_errors.h"
 #include "kubesim/schema/core/json_members.h"
 #include "kubesim/schema/crd/crd.h"
 #include "kubesim/schema/crd/schema_node.h"
@@ -10,10 +11,6 @@ namespace basalt::kubesim {
 namespace {
 
 constexpr size_t kMaxDepth = 100;
-
-absl::Status Bad(std::string_view path, std::string_view what) {
-  return MakeStatus(absl::StatusCode::kInvalidArgument, fmt::format("{}: {}", path, what));
-}
 
 std::optional<double> Number(const json::value& source, std::string_view name) {
   const json::value* found = Find(source, name);
@@ -34,7 +31,7 @@ absl::StatusOr<SchemaNode::Type> ParseType(const json::value& source, std::strin
        {Type::kAny, Type::kObject, Type::kArray, Type::kString, Type::kInteger, Type::kNumber, Type::kBoolean}) {
     if (TypeName(type) == name) return type;
   }
-  return Bad(path, fmt::format("type: Unsupported value: \"{}\"", name));
+  return InvalidField(path, fmt::format("type: Unsupported value: \"{}\"", name));
 }
 
 class Compiler {
@@ -42,9 +39,9 @@ class Compiler {
   // `value_validation`: inside allOf, anyOf, oneOf or not, where types may be left out.
   absl::StatusOr<std::unique_ptr<SchemaNode>> Compile(const json::value& source, const std::string& path, size_t depth,
                                                       bool value_validation) {
-    if (!source.is_object()) return Bad(path, "a schema must be an object");
-    if (depth > kMaxDepth) return Bad(path, "nested more than 100 levels deep");
-    if (Find(source, "$ref") != nullptr) return Bad(path + ".$ref", "Forbidden: $ref is not supported");
+    if (!source.is_object()) return InvalidField(path, "a schema must be an object");
+    if (depth > kMaxDepth) return InvalidField(path, "nested more than 100 levels deep");
+    if (Find(source, "$ref") != nullptr) return InvalidField(path + ".$ref", "Forbidden: $ref is not supported");
     auto node = std::make_unique<SchemaNode>();
     BASALT_ASSIGN_OR_RETURN(node->type, ParseType(source, path));
     node->format = FindString(source, "format");
@@ -53,7 +50,7 @@ class Compiler {
     node->preserve_unknown = IsTrue(source, "x-kubernetes-preserve-unknown-fields");
     node->embedded_resource = IsTrue(source, "x-kubernetes-embedded-resource");
     if (node->type == SchemaNode::Type::kAny && !value_validation && !node->int_or_string && !node->preserve_unknown) {
-      return Bad(path + ".type", "Required value: must not be empty for specified object fields");
+      return InvalidField(path + ".type", "Required value: must not be empty for specified object fields");
     }
     BASALT_RETURN_IF_ERROR(CompileListType(source, path, *node));
     BASALT_RETURN_IF_ERROR(CompileChecks(source, path, *node));
@@ -67,12 +64,12 @@ class Compiler {
     node.list_keys = StringsIn(source, "x-kubernetes-list-map-keys");
     const std::string_view list_type = FindString(source, "x-kubernetes-list-type");
     if (list_type == "map") {
-      if (node.list_keys.empty()) return Bad(path + ".x-kubernetes-list-map-keys", "Required value");
+      if (node.list_keys.empty()) return InvalidField(path + ".x-kubernetes-list-map-keys", "Required value");
       node.list_type = ListType::kMap;
     } else if (list_type == "set") {
       node.list_type = ListType::kSet;
     } else if (!list_type.empty() && list_type != "atomic") {
-      return Bad(path + ".x-kubernetes-list-type", fmt::format("Unsupported value: \"{}\"", list_type));
+      return InvalidField(path + ".x-kubernetes-list-type", fmt::format("Unsupported value: \"{}\"", list_type));
     }
     return absl::OkStatus();
   }
@@ -98,9 +95,9 @@ class Compiler {
       node.pattern_text = pattern;
       node.pattern = std::make_unique<RE2>(node.pattern_text, RE2::Quiet);
       if (!node.pattern->ok()) {
-        return Bad(path + ".pattern",
-                   fmt::format("Invalid value: \"{}\": must be a valid regular expression, but isn't: {}", pattern,
-                               node.pattern->error()));
+        return InvalidField(path + ".pattern",
+                            fmt::format("Invalid value: \"{}\": must be a valid regular expression, but isn't: {}",
+                                        pattern, node.pattern->error()));
       }
     }
     if (const json::value* value = Find(source, "default")) node.default_value = *value;
@@ -123,7 +120,7 @@ class Compiler {
       BASALT_ASSIGN_OR_RETURN(node.items, Compile(*items, path + ".items", depth + 1, value_validation));
       node.defaults_below |= node.items->defaults_below;
     } else if (node.type == SchemaNode::Type::kArray && !value_validation) {
-      return Bad(path + ".items", "Required value: must be specified");
+      return InvalidField(path + ".items", "Required value: must be specified");
     }
     if (const json::value* additional = Find(source, "additionalProperties")) {
       if (additional->is_bool()) {
@@ -185,7 +182,7 @@ Schema::~Schema() = default;
 absl::StatusOr<std::shared_ptr<const Schema>> Schema::Compile(const json::value& source) {
   BASALT_ASSIGN_OR_RETURN(std::unique_ptr<SchemaNode> root, Compiler().Compile(source, "openAPIV3Schema", 0, false));
   if (root->type != SchemaNode::Type::kObject) {
-    return Bad("openAPIV3Schema.type", "Invalid value: must be object at the root");
+    return InvalidField("openAPIV3Schema.type", "Invalid value: must be object at the root");
   }
   return std::shared_ptr<const Schema>(new Schema(std::move(root)));
 }

@@ -309,7 +309,7 @@ absl::Status ValidateAndDefault(const Schema& schema, json::value& object, std::
   schema.Validate(object, errors, old);
   if (errors->size() == before) return absl::OkStatus();
   const FieldError& first = (*errors)[before];
-  return MakeStatus(absl::StatusCode::kInvalidArgument, fmt::format("{}: {}", first.field, first.message));
+  return Invalid(fmt::format("{}: {}", first.field, first.message));
 }
 
 }  // namespace basalt::kubesim

@@ -11,9 +11,7 @@
 namespace basalt::kubesim {
 namespace {
 
-absl::Status Malformed(std::string_view what) {
-  return MakeStatus(absl::StatusCode::kInvalidArgument, fmt::format("invalid JSON patch: {}", what));
-}
+absl::Status Malformed(std::string_view what) { return Invalid(fmt::format("invalid JSON patch: {}", what)); }
 absl::Status Unfit(std::string_view what) { return MakeStatus(absl::StatusCode::kFailedPrecondition, what); }
 
 void Merge(json::value& target, const json::value& patch) {
@@ -169,7 +167,7 @@ absl::Status ApplyOperation(json::value& root, const json::value& step) {
 }  // namespace
 
 absl::StatusOr<json::value> ApplyMergePatch(const json::value& target, const json::value& patch) {
-  if (!patch.is_object()) return MakeStatus(absl::StatusCode::kInvalidArgument, "a merge patch must be an object");
+  if (!patch.is_object()) return Invalid("a merge patch must be an object");
   json::value result = target;
   Merge(result, patch);
   return result;

@@ -17,8 +17,6 @@ constexpr std::string_view kRetainKeys = "$retainKeys";
 constexpr std::string_view kDeletePrefix = "$deleteFromPrimitiveList/";
 constexpr std::string_view kOrderPrefix = "$setElementOrder/";
 
-absl::Status Bad(std::string_view what) { return MakeStatus(absl::StatusCode::kInvalidArgument, what); }
-
 bool StartsWith(std::string_view text, std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
 std::string_view KeyOf(const json::key_value_pair& member) { return {member.key().data(), member.key().size()}; }
 
@@ -61,7 +59,7 @@ class Merger {
         target.clear();
         return absl::OkStatus();
       }
-      if (word != "merge") return Bad(fmt::format("unknown directive $patch: {}", ToText(*directive)));
+      if (word != "merge") return Invalid(fmt::format("unknown directive $patch: {}", ToText(*directive)));
     }
     if (const json::value* retain = patch.if_contains("$retainKeys")) Retain(target, *retain);
     for (const auto& member : patch) {
@@ -166,7 +164,7 @@ class Merger {
     for (const json::value& item : patch) {
       const json::value* id = Find(item, key);
       if (id == nullptr) {
-        return Bad(fmt::format("map: {} does not contain declared merge key: {}", ToText(item), key));
+        return Invalid(fmt::format("map: {} does not contain declared merge key: {}", ToText(item), key));
       }
       const auto same = [&](const json::value& other) {
         const json::value* other_id = Find(other, key);
@@ -230,7 +228,7 @@ class Merger {
 
 absl::StatusOr<json::value> ApplyStrategicPatch(const json::value& target, const json::value& patch,
                                                 std::string_view kind) {
-  if (!patch.is_object()) return Bad("a strategic merge patch must be an object");
+  if (!patch.is_object()) return Invalid("a strategic merge patch must be an object");
   json::value result = target.is_object() ? target : json::value(json::object());
   BASALT_RETURN_IF_ERROR(Merger(kind).MergeObject(result.get_object(), patch.get_object(), ""));
   return result;

@@ -12,9 +12,7 @@
 namespace basalt::kubesim {
 namespace {
 
-absl::Status Bad(std::string_view what) {
-  return MakeStatus(absl::StatusCode::kInvalidArgument, fmt::format("JSONPath: {}", what));
-}
+absl::Status Bad(std::string_view what) { return Invalid(fmt::format("JSONPath: {}", what)); }
 
 std::string_view Trim(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);

@@ -3,7 +3,7 @@
 namespace basalt::kubesim::protobuf {
 namespace {
 
-constexpr MessageRow kRows[] = {
+constexpr MessageRow kCoreRows[] = {
     {"NamespaceSpec", "1 finalizers text*"},
     {"NamespaceCondition", "1 type text!, 2 status text!, 4 lastTransitionTime Time, 5 reason text, 6 message text"},
     {"NamespaceStatus", "1 phase text, 2 conditions NamespaceCondition*"},
@@ -99,6 +99,6 @@ constexpr MessageRow kRows[] = {
 
 }  // namespace
 
-std::span<const MessageRow> CoreMessages() { return kRows; }
+std::span<const MessageRow> CoreMessages() { return kCoreRows; }
 
 }  // namespace basalt::kubesim::protobuf

@@ -3,7 +3,7 @@
 namespace basalt::kubesim::protobuf {
 namespace {
 
-constexpr MessageRow kRows[] = {
+constexpr MessageRow kMetaRows[] = {
     {"OwnerReference",
      "1 kind text!, 3 name text!, 4 uid text!, 5 apiVersion text!, 6 controller flag?, 7 blockOwnerDeletion flag?"},
     {"ManagedFieldsEntry",
@@ -39,6 +39,6 @@ constexpr MessageRow kRows[] = {
 
 }  // namespace
 
-std::span<const MessageRow> MetaMessages() { return kRows; }
+std::span<const MessageRow> MetaMessages() { return kMetaRows; }
 
 }  // namespace basalt::kubesim::protobuf

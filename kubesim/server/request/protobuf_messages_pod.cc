@@ -3,7 +3,7 @@
 namespace basalt::kubesim::protobuf {
 namespace {
 
-constexpr MessageRow kRows[] = {
+constexpr MessageRow kPodRows[] = {
     {"ContainerPort", "1 name text, 2 hostPort int, 3 containerPort int!, 4 protocol text, 5 hostIP text"},
     {"ConfigMapEnvSource", "1 . LocalObjectReference, 2 optional flag?"},
     {"SecretEnvSource", "1 . LocalObjectReference, 2 optional flag?"},
@@ -146,6 +146,6 @@ constexpr MessageRow kRows[] = {
 
 }  // namespace
 
-std::span<const MessageRow> PodMessages() { return kRows; }
+std::span<const MessageRow> PodMessages() { return kPodRows; }
 
 }  // namespace basalt::kubesim::protobuf

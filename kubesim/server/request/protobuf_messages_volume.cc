@@ -3,7 +3,7 @@
 namespace basalt::kubesim::protobuf {
 namespace {
 
-constexpr MessageRow kRows[] = {
+constexpr MessageRow kVolumeRows[] = {
     {"HostPathVolumeSource", "1 path text!, 2 type text?"},
     {"EmptyDirVolumeSource", "1 medium text, 2 sizeLimit Quantity?"},
     {"GCEPersistentDiskVolumeSource", "1 pdName text!, 2 fsType text, 3 partition int, 4 readOnly flag"},
@@ -155,6 +155,6 @@ constexpr MessageRow kRows[] = {
 
 }  // namespace
 
-std::span<const MessageRow> VolumeMessages() { return kRows; }
+std::span<const MessageRow> VolumeMessages() { return kVolumeRows; }
 
 }  // namespace basalt::kubesim::protobuf

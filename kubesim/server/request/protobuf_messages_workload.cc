@@ -3,7 +3,7 @@
 namespace basalt::kubesim::protobuf {
 namespace {
 
-constexpr MessageRow kRows[] = {
+constexpr MessageRow kWorkloadRows[] = {
     {"PriorityClass",
      "1 metadata ObjectMeta, 2 value int!, 3 globalDefault flag, 4 description text, 5 preemptionPolicy text?"},
     {"PodDisruptionBudgetSpec",
@@ -92,6 +92,6 @@ constexpr MessageRow kRows[] = {
 
 }  // namespace
 
-std::span<const MessageRow> WorkloadMessages() { return kRows; }
+std::span<const MessageRow> WorkloadMessages() { return kWorkloadRows; }
 
 }  // namespace basalt::kubesim::protobuf

@@ -34,8 +34,6 @@ absl::StatusOr<const JobEntry*> FindJudgedJob(JobController& controller, const s
   return entry;
 }
 
-absl::Status Invalid(std::string_view what) { return MakeStatus(absl::StatusCode::kInvalidArgument, what); }
-
 absl::Status NoTask(const std::string& key, std::string_view task) {
   return MakeStatus(absl::StatusCode::kNotFound, fmt::format("job {} has no task {}", key, task));
 }

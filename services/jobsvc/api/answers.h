@@ -22,7 +22,6 @@ absl::StatusOr<const JobEntry*> FindJob(JobController& controller, const std::st
 // The same, once a pass has looked at it: what is known of its pods is not of the job before.
 absl::StatusOr<const JobEntry*> FindJudgedJob(JobController& controller, const std::string& key,
                                               std::string_view uid = {});
-absl::Status Invalid(std::string_view what);
 absl::Status NoTask(const std::string& key, std::string_view task);
 absl::Status BeingDeleted(const std::string& key);
 // The slot is not open here.

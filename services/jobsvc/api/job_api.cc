@@ -54,7 +54,7 @@ HistoryEntry ToMessage(const HistoryRecord& record) {
 
 namespace {
 
-job::v1::PodSummary ToMessage(std::string_view name, const storage::v1::PodRecord& record) {
+job::v1::PodSummary SummaryOf(std::string_view name, const storage::v1::PodRecord& record) {
   job::v1::PodSummary pod;
   pod.set_name(std::string(name));
   pod.set_task(record.task_name());
@@ -201,7 +201,7 @@ void JobApi::Get(job::v1::GetJobRequest request, rpc::Done<job::v1::Job> done) {
     const absl::Status status = ForEachPod(controller.context().store(), (*entry)->slot, key,
                                            [&](std::string_view name, const storage::v1::PodRecord& record) {
                                              if ((*entry)->untold_done.contains(std::string(name))) return;
-                                             *answer.add_pods() = ToMessage(name, record);
+                                             *answer.add_pods() = SummaryOf(name, record);
                                            });
     if (!status.ok()) return (*shared)(status);
     std::sort(answer.mutable_pods()->begin(), answer.mutable_pods()->end(), [](const auto& a, const auto& b) {

@@ -8,7 +8,7 @@ namespace basalt::jobsvc {
 
 namespace {
 
-std::string KeyOf(const job::v1::Job& job) {
+std::string PageKey(const job::v1::Job& job) {
   return job.object().meta().namespace_() + "/" + job.object().meta().name();
 }
 
@@ -23,7 +23,7 @@ job::v1::ListPartResponse MergeParts(std::vector<job::v1::ListPartResponse> part
   std::vector<std::pair<std::string, job::v1::Job*>> all;
   for (job::v1::ListPartResponse& part : parts) {
     if (part.more()) merged.set_more(true);
-    for (job::v1::Job& job : *part.mutable_jobs()) all.emplace_back(KeyOf(job), &job);
+    for (job::v1::Job& job : *part.mutable_jobs()) all.emplace_back(PageKey(job), &job);
   }
   std::sort(all.begin(), all.end());
   for (auto& [key, job] : all) {
@@ -39,7 +39,7 @@ job::v1::ListPartResponse MergeParts(std::vector<job::v1::ListPartResponse> part
 job::v1::ListJobsResponse ToPage(job::v1::ListPartResponse merged) {
   job::v1::ListJobsResponse page;
   page.mutable_jobs()->Swap(merged.mutable_jobs());
-  if (merged.more() && page.jobs_size() > 0) page.set_next_page_token(KeyOf(page.jobs(page.jobs_size() - 1)));
+  if (merged.more() && page.jobs_size() > 0) page.set_next_page_token(PageKey(page.jobs(page.jobs_size() - 1)));
   return page;
 }
 

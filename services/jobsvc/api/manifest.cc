@@ -20,8 +20,6 @@ namespace {
 constexpr size_t kMaxErrors = 20;
 constexpr size_t kMaxBytes = 3 << 20;  // What an API server takes at most in one request.
 
-absl::Status Invalid(std::string_view message) { return MakeStatus(absl::StatusCode::kInvalidArgument, message); }
-
 // Absent and null are the same.
 const json::value* Member(const json::value& manifest, std::initializer_list<std::string_view> path) {
   const json::value* value = FindPath(manifest, path);

@@ -13,10 +13,10 @@ using runtime::WriteOutcome;
 
 namespace {
 
-std::string SubjectOf(std::string_view claim) { return fmt::format("claim {}", claim); }
+std::string ClaimSubject(std::string_view claim) { return fmt::format("claim {}", claim); }
 
 Trouble TroubleOf(const WantedClaim& claim, std::string_view what) {
-  std::string subject = SubjectOf(claim.name);
+  std::string subject = ClaimSubject(claim.name);
   std::string message = fmt::format("{}{}", subject, what);
   return {.words = {"PVCError", std::move(message)}, .subject = std::move(subject)};
 }
@@ -87,7 +87,7 @@ void JobController::LookForClaim(JobEntry& entry, const WantedClaim& claim) {
 
 void JobController::ClaimIsThere(JobEntry& entry, const std::string& claim) {
   entry.claims.insert(claim);
-  ObjectIsThere(entry, "PVCError", SubjectOf(claim));
+  ObjectIsThere(entry, "PVCError", ClaimSubject(claim));
 }
 
 // It is asked for until it comes: no more is heard of it before that.
@@ -95,7 +95,7 @@ void JobController::AwaitClaim(JobEntry& entry, const WantedClaim& claim) {
   if (!StillNames(entry, claim)) return;
   entry.awaited_claims.insert(claim.name);
   claim_waits_.Add(entry.ns, claim.name, entry.key);
-  entry.troubles.End("PVCError", SubjectOf(claim.name));  // That it could not be read is over.
+  entry.troubles.End("PVCError", ClaimSubject(claim.name));  // That it could not be read is over.
   ReportTrouble(entry, IsMissing(claim));
 }
 

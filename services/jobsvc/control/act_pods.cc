@@ -22,14 +22,14 @@ constexpr absl::Duration kClockError = absl::Seconds(2);
 // So many that brought nothing: then pods go singly.
 constexpr int kFruitlessCollections = 1;
 
-std::string SubjectOf(std::string_view pod) { return fmt::format("pod {}", pod); }
+std::string PodSubject(std::string_view pod) { return fmt::format("pod {}", pod); }
 
 // An object that is not the job's has its name.
 Trouble NameIsHeld(const std::string& pod, const std::string& uid, bool is_orphan) {
   return {.words = {"FailedCreate", fmt::format("pod {}: the name is held by an object {} (UID {})", pod,
                                                 is_orphan ? "that nobody owns" : "of another owner", uid)},
           .kind = is_orphan ? TroubleKind::kNameOrphaned : TroubleKind::kNameHeld,
-          .subject = SubjectOf(pod)};
+          .subject = PodSubject(pod)};
 }
 
 // It is there, and the watch does not show it any more.
@@ -38,7 +38,7 @@ Trouble LabelIsLost(const std::string& pod, const kube::v1::Pod& found, std::str
                                                 "back or delete the pod",
                                                 pod, kube::kJobNameKey, job, found.uid())},
           .kind = TroubleKind::kLabelLost,
-          .subject = SubjectOf(pod)};
+          .subject = PodSubject(pod)};
 }
 
 // Refused for what it is, not for the moment.
@@ -118,7 +118,7 @@ void JobController::TellHeldName(JobEntry& entry) {
   const std::set<std::string>& held = entry.pods.held();
   const bool is_in_the_way = !held.empty() && MakesPods(entry.job->status().phase());
   if (!entry.told_held.empty() && (!is_in_the_way || !held.contains(entry.told_held))) {
-    entry.troubles.End("FailedCreate", SubjectOf(std::exchange(entry.told_held, {})));
+    entry.troubles.End("FailedCreate", PodSubject(std::exchange(entry.told_held, {})));
     context_.Wake(entry.key);
   }
   if (!is_in_the_way) return;

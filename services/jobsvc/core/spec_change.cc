@@ -95,7 +95,7 @@ std::string MinAvailableOf(const Facts& facts) {
   return facts.has_min_available() ? fmt::format("{}", facts.min_available()) : "unset";
 }
 
-std::string PriorityOf(const SpecRecord& spec) {
+std::string PriorityText(const SpecRecord& spec) {
   return spec.priority_class_name().empty() ? "none" : Excerpt(spec.priority_class_name(), kMostOfName);
 }
 
@@ -165,7 +165,7 @@ std::string SpecChange(const SpecRecord& before, const SpecRecord& after) {
   std::vector<std::string> told;
   std::vector<std::string> named;
   AddIfDiffers("minAvailable", MinAvailableOf(before), MinAvailableOf(after), told);
-  AddIfDiffers("priorityClassName", PriorityOf(before), PriorityOf(after), told);
+  AddIfDiffers("priorityClassName", PriorityText(before), PriorityText(after), told);
   AddIfDiffers("tasks", fmt::format("{}", before.tasks_size()), fmt::format("{}", after.tasks_size()), told);
   for (int i = 0; i < std::min(before.tasks_size(), after.tasks_size()); ++i) {
     CompareTask(before.tasks(i), after.tasks(i), told);

@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, kActionCount> kActionNames = {
 constexpr Transition Sync(Callback callback) {
   return {Operation::kSyncJob, Retain::kNone, callback, kube::v1::JOB_PHASE_UNSPECIFIED};
 }
-constexpr Transition Kill(Retain retain, Callback callback, JobPhase to) {
+constexpr Transition KillJob(Retain retain, Callback callback, JobPhase to) {
   return {Operation::kKillJob, retain, callback, to};
 }
 constexpr Transition Target(Callback callback, JobPhase to = kube::v1::JOB_PHASE_UNSPECIFIED) {
@@ -43,13 +43,13 @@ using Row = std::array<Transition, kActionCount>;
 constexpr Row Live(Callback sync) {
   return {
       /* SyncJob          */ Sync(sync),
-      /* AbortJob         */ Kill(kSoft, kGoTo, kAborting),
-      /* RestartJob       */ Kill(kNone, kRetry, kRestarting),
+      /* AbortJob         */ KillJob(kSoft, kGoTo, kAborting),
+      /* RestartJob       */ KillJob(kNone, kRetry, kRestarting),
       /* RestartTask      */ Target(kRetry, kRestarting),
       /* RestartPod       */ Target(kRetry, kRestarting),
       /* RestartPartition */ Target(kRetry, kRestarting),
-      /* TerminateJob     */ Kill(kSoft, kGoTo, kTerminating),
-      /* CompleteJob      */ Kill(kSoft, kGoTo, kCompleting),
+      /* TerminateJob     */ KillJob(kSoft, kGoTo, kTerminating),
+      /* CompleteJob      */ KillJob(kSoft, kGoTo, kCompleting),
       /* ResumeJob        */ Sync(sync),
       /* EnqueueJob       */ Sync(sync),
   };
@@ -62,7 +62,7 @@ constexpr Row Same(Transition transition) {
 }
 
 constexpr Row WithResume(Row row) {
-  row[static_cast<size_t>(Action::kResumeJob)] = Kill(kSucceeded, kGoTo, kRestarting);  // W14: no retry is consumed.
+  row[static_cast<size_t>(Action::kResumeJob)] = KillJob(kSucceeded, kGoTo, kRestarting);  // W14: no retry is consumed.
   return row;
 }
 
@@ -73,10 +73,10 @@ constexpr Row RestartingRow() {
   for (Action action : {Action::kRestartTask, Action::kRestartPod, Action::kRestartPartition}) {
     row[static_cast<size_t>(action)] = Target(Callback::kRest);
   }
-  row[static_cast<size_t>(Action::kRestartJob)] = Kill(kNone, Callback::kRest, kube::v1::JOB_PHASE_UNSPECIFIED);
+  row[static_cast<size_t>(Action::kRestartJob)] = KillJob(kNone, Callback::kRest, kube::v1::JOB_PHASE_UNSPECIFIED);
   // A job that runs again already is not resumed once more: upstream would kill what has succeeded, too.
   row[static_cast<size_t>(Action::kResumeJob)] = Sync(Callback::kRest);
-  row[static_cast<size_t>(Action::kEnqueueJob)] = Kill(kNone, Callback::kRest, kube::v1::JOB_PHASE_UNSPECIFIED);
+  row[static_cast<size_t>(Action::kEnqueueJob)] = KillJob(kNone, Callback::kRest, kube::v1::JOB_PHASE_UNSPECIFIED);
   return row;
 }
 

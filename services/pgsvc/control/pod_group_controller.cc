@@ -63,7 +63,7 @@ void PodGroupController::EnsurePodGroup(podgroup::v1::EnsurePodGroupRequest requ
                                         rpc::Done<podgroup::v1::EnsurePodGroupResponse> done) {
   const std::string key = fmt::format("{}/{}", request.namespace_(), request.name());
   if (request.namespace_().empty() || request.name().empty() || request.job_uid().empty()) {
-    done(MakeStatus(absl::StatusCode::kInvalidArgument, "namespace, name and job_uid are required"));
+    done(Invalid("namespace, name and job_uid are required"));
     return;
   }
   if (!context_.IsReady(SlotOf(key))) {
@@ -214,8 +214,7 @@ void PodGroupController::OnGroupWritten(const std::string& key, runtime::WriteOu
   }
   if (group->waiters.empty()) return;
   if (outcome.kind == Kind::kRefused && IsFinal(outcome.error)) {
-    Finish(*group, MakeStatus(absl::StatusCode::kInvalidArgument,
-                              fmt::format("pod group {}: {}", key, outcome.error.message())));
+    Finish(*group, Invalid(fmt::format("pod group {}: {}", key, outcome.error.message())));
   } else {
     Finish(*group, MakeStatus(absl::StatusCode::kUnavailable,
                               fmt::format("pod group {}: {}", key,

@@ -77,10 +77,10 @@ absl::StatusOr<std::string> QueueOf(const kube::v1::Pod& pod, const Annotations&
     }
   }
   if (!queue.empty() && !IsSubdomain(queue)) {
-    return MakeStatus(absl::StatusCode::kInvalidArgument,
-                      fmt::format("annotation {}: '{}' is not a queue name (lower-case DNS-1123 subdomain, at most {} "
-                                  "characters)",
-                                  kube::kSchedulingQueueNameKey, queue, kLongestQueueName));
+    return Invalid(
+        fmt::format("annotation {}: '{}' is not a queue name (lower-case DNS-1123 subdomain, at most {} "
+                    "characters)",
+                    kube::kSchedulingQueueNameKey, queue, kLongestQueueName));
   }
   return queue;
 }
@@ -97,8 +97,7 @@ absl::StatusOr<std::optional<json::object>> TopologyOf(const kube::v1::Pod& pod)
   if (tier) {
     const std::optional<int64_t> value = ParseInteger(*tier);
     if (value && *value < 0) {
-      return MakeStatus(absl::StatusCode::kInvalidArgument,
-                        fmt::format("annotation {}: {} must be 0 or more", kTierKey, *value));
+      return Invalid(fmt::format("annotation {}: {} must be 0 or more", kTierKey, *value));
     }
     if (value) topology["highestTierAllowed"] = *value;
   }

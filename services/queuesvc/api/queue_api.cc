@@ -126,7 +126,7 @@ class Service final : public QueueService::CallbackService {
         core_->loop, context, request, response,
         [core = core_, caller = rpc::CallerOf(*context)](queue::v1::GetQueueRequest asked,
                                                          rpc::Done<queue::v1::Queue> done) {
-          if (asked.name().empty()) return done(MakeStatus(absl::StatusCode::kInvalidArgument, "name: is required"));
+          if (asked.name().empty()) return done(Invalid("name: is required"));
           const std::string name = asked.name();
           const auto local = [core](const queue::v1::GetQueueRequest& here, rpc::Done<queue::v1::Queue> answered) {
             core->Get(here.name(), std::move(answered));

@@ -9,7 +9,7 @@ namespace basalt::queuesvc {
 absl::StatusOr<queue::v1::ListQueuesResponse> PageOfQueues(std::vector<queue::v1::Queue> all,
                                                            const queue::v1::ListQueuesRequest& request) {
   if (request.page_size() < 0) {
-    return MakeStatus(absl::StatusCode::kInvalidArgument, "page_size: must not be negative");
+    return Invalid("page_size: must not be negative");
   }
   const size_t size =
       static_cast<size_t>(request.page_size() == 0 ? kDefaultPageSize : std::min(request.page_size(), kMaxPageSize));

@@ -39,7 +39,7 @@ absl::StatusOr<ProcessUsage> ParseProcessUsage(std::string_view stat, std::strin
   const std::optional<int64_t> peak = BytesOf(status, "VmHWM");
   const std::optional<int64_t> anonymous = BytesOf(status, "RssAnon");
   if (name_end == std::string_view::npos || !peak.has_value() || !anonymous.has_value()) {
-    return MakeStatus(absl::StatusCode::kInvalidArgument, "no stat and status of a process");
+    return Invalid("no stat and status of a process");
   }
   std::istringstream fields{std::string(stat.substr(name_end + 1))};
   std::string skipped;
@@ -47,7 +47,7 @@ absl::StatusOr<ProcessUsage> ParseProcessUsage(std::string_view stat, std::strin
   int64_t user = 0;
   int64_t system = 0;
   if (!(fields >> user >> system)) {
-    return MakeStatus(absl::StatusCode::kInvalidArgument, "a number is missing in a process's stat");
+    return Invalid("a number is missing in a process's stat");
   }
   return ProcessUsage{absl::Seconds(1) * (user + system) / ticks, *peak, *anonymous};
 }

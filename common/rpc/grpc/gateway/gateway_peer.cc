@@ -24,10 +24,10 @@ std::string LeaderIn(const grpc::ClientContext& context) {
 }
 
 // One stream. gRPC's callbacks only post; the observer is on the loop. Keeps itself until gRPC is done with it.
-class AttachReactor final : public grpc::ClientBidiReactor<AttachRequest, AttachBatch>,
-                            public std::enable_shared_from_this<AttachReactor> {
+class AttachClientReactor final : public grpc::ClientBidiReactor<AttachRequest, AttachBatch>,
+                                  public std::enable_shared_from_this<AttachClientReactor> {
  public:
-  AttachReactor(CallSet& calls, Loop& loop, AttachObserver& observer)
+  AttachClientReactor(CallSet& calls, Loop& loop, AttachObserver& observer)
       : calls_(calls), loop_(loop), observer_(&observer) {}
 
   // ---- on the loop ----
@@ -107,7 +107,7 @@ class AttachReactor final : public grpc::ClientBidiReactor<AttachRequest, Attach
 
   CallSet& calls_;
   Loop& loop_;
-  std::shared_ptr<AttachReactor> self_;
+  std::shared_ptr<AttachClientReactor> self_;
   grpc::ClientContext context_;
   AttachObserver* observer_;  // On the loop; null once it hears nothing more.
   bool had_batch_ = false;    // On the loop, as is the next.
@@ -138,7 +138,7 @@ class Peer final : public GatewayPeer {
 
   std::unique_ptr<AttachStream> Attach(AttachObserver& observer) override {
     if (last_ != nullptr && !last_->had_batch()) ring_->Failed(last_->leader());
-    last_ = std::make_shared<AttachReactor>(calls_, loop_, observer);
+    last_ = std::make_shared<AttachClientReactor>(calls_, loop_, observer);
     if (ring_->Current().has_value()) {
       last_->Begin(Current());
     } else {
@@ -165,12 +165,12 @@ class Peer final : public GatewayPeer {
  private:
   class Stream final : public AttachStream {
    public:
-    explicit Stream(std::shared_ptr<AttachReactor> reactor) : reactor_(std::move(reactor)) {}
+    explicit Stream(std::shared_ptr<AttachClientReactor> reactor) : reactor_(std::move(reactor)) {}
     ~Stream() override { reactor_->Drop(); }
     void Send(AttachRequest request) override { reactor_->Send(std::move(request)); }
 
    private:
-    const std::shared_ptr<AttachReactor> reactor_;
+    const std::shared_ptr<AttachClientReactor> reactor_;
   };
 
   // Requires: ring_->Current(). Another address is another stub; of those before, what is under way holds the channel.
@@ -211,7 +211,7 @@ class Peer final : public GatewayPeer {
   std::unique_ptr<GatewayService::Stub> stub_;
   std::string address_;  // Of the stub.
   std::shared_ptr<WriteStream> writes_;
-  std::shared_ptr<AttachReactor> last_;
+  std::shared_ptr<AttachClientReactor> last_;
 };
 
 }  // namespace

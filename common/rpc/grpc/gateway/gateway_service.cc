@@ -25,16 +25,16 @@ grpc::ByteBuffer ToBuffer(std::string bytes) {
 
 // One stream. gRPC's callbacks come on its own threads and only post; the session lives on the loop. The reactor keeps
 // itself until gRPC is done with it.
-class AttachReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
-                            public AttachSink,
-                            public std::enable_shared_from_this<AttachReactor> {
+class AttachServerReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
+                                  public AttachSink,
+                                  public std::enable_shared_from_this<AttachServerReactor> {
  public:
-  AttachReactor(grpc::CallbackServerContext& context, Loop& loop, GatewayHandler& handler)
+  AttachServerReactor(grpc::CallbackServerContext& context, Loop& loop, GatewayHandler& handler)
       : context_(context), loop_(loop), handler_(handler) {}
 
   void Begin() {
     self_ = shared_from_this();
-    OnTheLoop([](AttachReactor& it) { it.session_ = it.handler_.OnAttach(it); });
+    OnTheLoop([](AttachServerReactor& it) { it.session_ = it.handler_.OnAttach(it); });
     StartRead(&request_);
     made_.Tell();
   }
@@ -57,7 +57,7 @@ class AttachReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grp
     if (!grpc::SerializationTraits<AttachRequest>::Deserialize(&request_, &request).ok()) {
       return End(absl::InvalidArgumentError("what was sent is no AttachRequest"));
     }
-    OnTheLoop([request = std::move(request)](AttachReactor& it) mutable {
+    OnTheLoop([request = std::move(request)](AttachServerReactor& it) mutable {
       if (it.session_ != nullptr) it.session_->OnRequest(std::move(request));
     });
     StartRead(&request_);
@@ -65,7 +65,7 @@ class AttachReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grp
 
   void OnWriteDone(bool ok) override {
     if (!ok) return End(absl::UnavailableError("the peer is gone"));
-    OnTheLoop([](AttachReactor& it) {
+    OnTheLoop([](AttachServerReactor& it) {
       if (it.session_ != nullptr) it.session_->OnSent();
     });
   }
@@ -76,7 +76,7 @@ class AttachReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grp
   }
 
   void OnDone() override {
-    OnTheLoop([](AttachReactor& it) {
+    OnTheLoop([](AttachServerReactor& it) {
       if (it.session_ == nullptr) return;
       it.session_->OnClosed();
       it.session_.reset();
@@ -92,7 +92,7 @@ class AttachReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grp
 
   // After Finish gRPC may be done at any moment: nothing is written after `finished_` is set.
   void End(const absl::Status& status) {
-    const std::shared_ptr<AttachReactor> keep = shared_from_this();
+    const std::shared_ptr<AttachServerReactor> keep = shared_from_this();
     {
       MutexLock lock(mutex_);
       if (finished_) return;
@@ -105,7 +105,7 @@ class AttachReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grp
   grpc::CallbackServerContext& context_;
   Loop& loop_;
   GatewayHandler& handler_;
-  std::shared_ptr<AttachReactor> self_;
+  std::shared_ptr<AttachServerReactor> self_;
   std::unique_ptr<AttachSession> session_;  // On the loop.
   grpc::ByteBuffer request_;
   grpc::ByteBuffer batch_;
@@ -127,7 +127,7 @@ class Service final : public RawAttachService {
   }
 
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Attach(grpc::CallbackServerContext* context) override {
-    auto reactor = std::make_shared<AttachReactor>(*context, loop_, handler_);
+    auto reactor = std::make_shared<AttachServerReactor>(*context, loop_, handler_);
     reactor->Begin();
     return reactor.get();
   }

@@ -8,9 +8,9 @@
 namespace basalt::rpc {
 namespace {
 
-class Service final : public podgroup::v1::PodGroupService::CallbackService {
+class PodGroupServer final : public podgroup::v1::PodGroupService::CallbackService {
  public:
-  Service(Loop& loop, PodGroupHandler& handler) : loop_(loop), handler_(handler) {
+  PodGroupServer(Loop& loop, PodGroupHandler& handler) : loop_(loop), handler_(handler) {
     // Hands this object over to the loop: gRPC's own ordering is not visible to the thread sanitizer.
     loop_.Post([] {});
   }
@@ -33,7 +33,7 @@ class Service final : public podgroup::v1::PodGroupService::CallbackService {
 }  // namespace
 
 std::unique_ptr<GrpcService> MakePodGroupService(Loop& loop, PodGroupHandler& handler) {
-  return WrapService(std::make_unique<Service>(loop, handler));
+  return WrapService(std::make_unique<PodGroupServer>(loop, handler));
 }
 
 }  // namespace basalt::rpc

@@ -8,9 +8,9 @@
 namespace basalt::rpc {
 namespace {
 
-class Service final : public replica::v1::ReplicaService::CallbackService {
+class ReplicaServer final : public replica::v1::ReplicaService::CallbackService {
  public:
-  Service(Loop& loop, ReplicaHandler& handler) : loop_(loop), handler_(handler) {
+  ReplicaServer(Loop& loop, ReplicaHandler& handler) : loop_(loop), handler_(handler) {
     // Hands this object over to the loop: gRPC's own ordering is not visible to the thread sanitizer.
     loop_.Post([] {});
   }
@@ -31,7 +31,7 @@ class Service final : public replica::v1::ReplicaService::CallbackService {
 }  // namespace
 
 std::unique_ptr<GrpcService> MakeReplicaService(Loop& loop, ReplicaHandler& handler) {
-  return WrapService(std::make_unique<Service>(loop, handler));
+  return WrapService(std::make_unique<ReplicaServer>(loop, handler));
 }
 
 }  // namespace basalt::rpc

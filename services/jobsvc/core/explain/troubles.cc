@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "absl/strings/ascii.h"
+
 namespace basalt::jobsvc {
 
 namespace {
@@ -26,9 +28,6 @@ std::string Without(std::string text, std::initializer_list<std::string_view> na
   return text;
 }
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-bool IsWordChar(char c) { return IsDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-
 // What it is about stands before the first colon and is kept. Behind it a word with a digit is a number with its unit,
 // or part of an id.
 std::string WithoutNumbers(std::string_view text) {
@@ -36,7 +35,7 @@ std::string WithoutNumbers(std::string_view text) {
   for (size_t i = result.size(); i < text.size();) {
     size_t end = i;
     bool has_digit = false;
-    while (end < text.size() && IsWordChar(text[end])) has_digit |= IsDigit(text[end++]);
+    while (end < text.size() && absl::ascii_isalnum(text[end])) has_digit |= absl::ascii_isdigit(text[end++]);
     if (end == i) ++end;
     result += has_digit ? std::string_view("#") : text.substr(i, end - i);
     i = end;

@@ -12,8 +12,7 @@ namespace basalt::jobsvc {
 namespace {
 
 absl::Status WrongShape(std::string_view where, std::string_view field, std::string_view wanted) {
-  return MakeStatus(absl::StatusCode::kInvalidArgument,
-                    fmt::format("{}{}: is not {}; write it as Kubernetes' PodTemplateSpec", where, field, wanted));
+  return Invalid(fmt::format("{}{}: is not {}; write it as Kubernetes' PodTemplateSpec", where, field, wanted));
 }
 
 bool IsAbsent(const json::value* value) { return value == nullptr || value->is_null(); }
@@ -71,8 +70,7 @@ absl::StatusOr<JobView> MakeJobView(const kube::v1::Job& job, const kube::v1::Jo
   for (int i = 0; i < spec.tasks_size(); ++i) {
     const kube::v1::TaskSpec& task = spec.tasks(i);
     if (task.template_json().empty()) {
-      return MakeStatus(absl::StatusCode::kInvalidArgument,
-                        fmt::format("spec.tasks[{}].template is missing; say which pods the task makes", i));
+      return Invalid(fmt::format("spec.tasks[{}].template is missing; say which pods the task makes", i));
     }
     absl::StatusOr<json::value> parsed = ParseJson(task.template_json());
     if (!parsed.ok()) return Annotate(parsed.status(), fmt::format("spec.tasks[{}].template", i));

@@ -25,7 +25,6 @@ using Kind = ViolationKind;
 
 // Names in a sentence are foreign text: it goes into a status, an Event and a terminal.
 constexpr size_t kMaxMessage = 1000;
-constexpr size_t kMaxName = 63;
 constexpr size_t kMaxNameWithVolumes = 50;  // <job>-<12 characters> is a volume's name.
 
 std::vector<absl::StatusOr<json::value>> ParseTemplates(const JobSpec& spec) {
@@ -89,7 +88,7 @@ void CheckPartitions(Checker& c, int i) {
 void CheckLongestPodName(Checker& c, int i) {
   const TaskSpec& task = c.spec.tasks(i);
   const std::string last = fmt::format("{}-{}-{}", c.name, task.name(), std::max(task.replicas(), 1) - 1);
-  if (last.size() <= kMaxName) return;
+  if (last.size() <= kube::kMaxLabel) return;
   c.Add(Kind::kInvalid, TaskField(i, ".name"),
         fmt::format("gives its last pod a name of {} characters; job and task name together must leave it at most 63",
                     last.size()));

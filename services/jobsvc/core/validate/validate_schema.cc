@@ -15,8 +15,6 @@ using kube::v1::NetworkTopology;
 using kube::v1::TaskSpec;
 using Kind = ViolationKind;
 
-constexpr size_t kMaxName = 63;
-constexpr size_t kMaxSubdomain = 253;
 constexpr std::string_view kDnsLabelWords = "up to 63 of a-z, 0-9, '-', alphanumeric at both ends";
 
 void CheckTopologyBounds(Checker& c, const std::string& field, const NetworkTopology& topology) {
@@ -26,14 +24,14 @@ void CheckTopologyBounds(Checker& c, const std::string& field, const NetworkTopo
   }
   if (topology.highest_tier_allowed() < 0)
     c.Add(Kind::kInvalid, field + ".highestTierAllowed", "should be greater than or equal to 0");
-  if (topology.highest_tier_name().size() > kMaxSubdomain)
+  if (topology.highest_tier_name().size() > kube::kMaxSubdomain)
     c.Add(Kind::kInvalid, field + ".highestTierName", "may not be more than 253 bytes; shorten it");
 }
 
 }  // namespace
 
 void CheckSchedulerName(Checker& c) {
-  if (c.spec.scheduler_name().size() > kMaxName)
+  if (c.spec.scheduler_name().size() > kube::kMaxLabel)
     c.Add(Kind::kInvalid, "spec.schedulerName", "may not be more than 63 bytes; shorten it");
 }
 
