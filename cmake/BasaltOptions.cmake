@@ -1,5 +1,6 @@
 # Compilers, warnings, sanitizers. One place for everything that every target shares.
 option(BASALT_WERROR "Warnings in our own code are errors" ON)
+option(BASALT_UNITY "Several sources of a folder are compiled as one" OFF)
 set(BASALT_SANITIZER "" CACHE STRING "empty, asan-ubsan or tsan")
 
 if(NOT CMAKE_BUILD_TYPE)
