@@ -163,7 +163,9 @@ void JobController::JudgePod(JobEntry& entry, const std::string& name, DirtyPod&
   const PodChange change = entry.pods.Remove(name, dirty.uid);
   if (was_known) derive(change, FactsOf(dirty.state ? &*dirty.state : nullptr), dirty.gone);
   StorePod(entry, change, nullptr, batch);
-  if (answered || change.before.has(kPodAnswered)) KeepEndedPod(entry, change.before, batch);
+  // One that this disk never knew has nothing to be kept of.
+  if (change.before.present() && (answered || change.before.has(kPodAnswered)))
+    KeepEndedPod(entry, change.before, batch);
 }
 
 void JobController::KeepEndedPod(JobEntry& entry, const PodEntry& pod, kv::WriteBatch& batch) {

@@ -370,8 +370,10 @@ class Decider {
   void KeepAnswered(const storage::v1::PendingAction& pending) {
     std::vector<std::string>& answered = own_.answered;
     const auto asks_the_same = [&pending](const storage::v1::PendingAction& other) {
-      return other.action() == pending.action() && other.task() == pending.task() &&
-             other.partition() == pending.partition() && ParseAction(other.action()) != Action::kRestartPod;
+      if (other.action() != pending.action() || other.task() != pending.task()) return false;
+      const std::optional<Action> action = ParseAction(other.action());
+      return action == Action::kRestartTask ||
+             (action == Action::kRestartPartition && other.partition() == pending.partition());
     };
     for (const storage::v1::PendingAction& other : in_.pending) {
       if ((&other != &pending && !asks_the_same(other)) || !other.command_uid().empty()) continue;

@@ -257,15 +257,15 @@ void JobRig::Start() {
     if (!opened.ok()) process.context->Fail(opened.status());
     for (runtime::KnownObject& object : *opened) known[object.uid] = object;
   }
+  for (const kube::v1::Object& last : std::exchange(ends, {})) {
+    known.erase(IdentityOf(last).uid);
+    Deliver(std::string(kube::kWatchJobPods), last, true);
+  }
   kube_.Replay([&](const std::string& watch, const kube::v1::Object& object, bool) {
     known.erase(IdentityOf(object).uid);
     if (uncertain.contains(IdentityOf(object).uid)) return;
     Deliver(watch, object, false);
   });
-  for (const kube::v1::Object& last : std::exchange(ends, {})) {
-    known.erase(IdentityOf(last).uid);
-    Deliver(std::string(kube::kWatchJobPods), last, true);
-  }
   for (const auto& [uid, object] : known) {
     const runtime::Gone gone{runtime::Gone::Reason::kAbsent, object.watch, uid, object.ns, object.name,
                              object.resource_version,        nullptr};
