@@ -14,28 +14,26 @@ namespace {
 constexpr std::string_view kMany = "dns:///";
 constexpr int kMaxPort = 65535;
 
-absl::Status Bad(std::string_view why) { return Invalid(why); }
-
 bool IsHostByte(char c) { return c > ' ' && c != '/' && c != '[' && c != ']' && c != ',' && c != '\x7f'; }
 
 }  // namespace
 
 absl::StatusOr<HostPort> ParseHostPort(std::string_view text) {
   const size_t colon = text.rfind(':');
-  if (colon == std::string_view::npos) return Bad("has no port");
+  if (colon == std::string_view::npos) return Invalid("has no port");
   std::string_view host = text.substr(0, colon);
   const std::string_view digits = text.substr(colon + 1);
   const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
   if (bracketed) host = host.substr(1, host.size() - 2);
-  if (host.empty()) return Bad("has no host");
+  if (host.empty()) return Invalid("has no host");
   if (!bracketed && host.find(':') != std::string_view::npos) {
-    return Bad("has more than one colon; an IPv6 address stands in brackets");
+    return Invalid("has more than one colon; an IPv6 address stands in brackets");
   }
-  if (!std::all_of(host.begin(), host.end(), IsHostByte)) return Bad("has characters that no host name has");
+  if (!std::all_of(host.begin(), host.end(), IsHostByte)) return Invalid("has characters that no host name has");
   int port = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
   if (error != std::errc() || end != digits.data() + digits.size() || port < 1 || port > kMaxPort) {
-    return Bad(fmt::format("has no port between 1 and {}", kMaxPort));
+    return Invalid(fmt::format("has no port between 1 and {}", kMaxPort));
   }
   return HostPort{std::string(host), port};
 }
@@ -48,7 +46,7 @@ std::string ToText(const HostPort& address) {
 absl::StatusOr<std::vector<GatewayName>> ParseGatewayNames(const std::vector<std::string>& values,
                                                            std::string_view flag) {
   if (values.empty()) {
-    return Bad(fmt::format("{}: at least one address is needed, host:port or dns:///name:port", flag));
+    return Invalid(fmt::format("{}: at least one address is needed, host:port or dns:///name:port", flag));
   }
   std::vector<GatewayName> names;
   for (const std::string& value : values) {
@@ -61,8 +59,8 @@ absl::StatusOr<std::vector<GatewayName>> ParseGatewayNames(const std::vector<std
     }
     absl::StatusOr<HostPort> at = ParseHostPort(address);
     if (!at.ok()) {
-      return Bad(fmt::format("{}: '{}' {}; it takes host:port or dns:///name:port, comma separated", flag, value,
-                             ToStd(at.status().message())));
+      return Invalid(fmt::format("{}: '{}' {}; it takes host:port or dns:///name:port, comma separated", flag, value,
+                                 ToStd(at.status().message())));
     }
     name.at = *std::move(at);
     names.push_back(std::move(name));

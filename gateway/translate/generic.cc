@@ -3,6 +3,7 @@
 #include "gateway/translate/fields.h"
 
 namespace basalt::gateway {
+
 void ReadGeneric(Reader& reader, Value& value, Envelope& envelope, kube::v1::GenericObject& generic) {
   reader.Members(kRoot, value,
                  [&](std::string_view key, Value& member) { ReadEnvelopeMember(reader, key, member, envelope); });

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "common/base/status.h"
+#include "kubesim/schema/core/field_errors.h"
 #include "kubesim/schema/core/json_members.h"
 #include "kubesim/schema/crd/crd.h"
 #include "kubesim/schema/crd/schema_node.h"
@@ -309,7 +310,7 @@ absl::Status ValidateAndDefault(const Schema& schema, json::value& object, std::
   schema.Validate(object, errors, old);
   if (errors->size() == before) return absl::OkStatus();
   const FieldError& first = (*errors)[before];
-  return Invalid(fmt::format("{}: {}", first.field, first.message));
+  return InvalidField(first.field, first.message);
 }
 
 }  // namespace basalt::kubesim
