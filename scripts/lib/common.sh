@@ -3,6 +3,8 @@ set -euo pipefail
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 JOBS=${BASALT_JOBS:-$(nproc)}
+# What a script builds that does not say otherwise.
+PRESET=${BASALT_PRESET:-dev}
 # Precompiled headers are found in the cache only with these; no source of ours says when it was compiled.
 export CCACHE_BASEDIR=$ROOT CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros
 # The compiler says what it has read, so that nothing is preprocessed for the cache alone; and a precompiled header, 200 MB,

@@ -2,12 +2,12 @@
 # clang-tidy over sources, as many at once as there are cores, but not over those that passed before: with the same
 # text, headers, compile command, checks and packages. What passed is remembered in ~/.cache/basalt-tidy, a file each.
 #   tests/checks/cached_tidy.sh CLANG_TIDY_ARGUMENT… -- FILE…
-# Takes compile commands and headers of build/dev as it was last built; BASALT_TIDY_BUILD names another folder. The headers of
-# what was not built there are those of build/asan-ubsan.
+# Takes compile commands of build/dev, and what each source has read from the last builds in build/dev and build/asan-ubsan:
+# of several the first that has built the source. BASALT_TIDY_BUILD and BASALT_TIDY_DEPS name other folders.
 set -euo pipefail
 cd -P "$(dirname "$0")/../.."
 build=${BASALT_TIDY_BUILD:-build/dev}
-sanitized=build/asan-ubsan
+read -ra built <<<"${BASALT_TIDY_DEPS:-$build build/asan-ubsan}"
 [[ -f $build/compile_commands.json ]] || { echo "build first: cmake --preset dev && ninja -C $build" >&2; exit 1; }
 arguments=()
 while [[ $1 != -- ]]; do
@@ -27,32 +27,38 @@ sed -E 's/ -Winvalid-pch -include [^ ]*cmake_pch\.hxx| --param=ggc-[^ ]*//g' "$b
   >"$work/compile_commands.json"
 printf '%s\n' "$@" | sort >"$work/files"
 # headers_in FOLDER: "folder <tab> source <tab> header" of all that is ours, generated headers included; system headers come
-# with the packages.
+# with the packages. Of sources that were compiled as one, each has read what all of them have.
 headers_in() {
   ninja -C "$1" -t deps | awk -v build="$1" -v root="$PWD" '
-    /^[^ ]/ { source = "" }
+    function told(   i, j, joined) {
+      joined = read[1] ~ /\/Unity\/unity_[0-9]+_cxx\.cxx$/
+      for (i = 1; i <= count; ++i) {
+        if (joined ? read[i] !~ /\.cc$/ : i > 1) continue
+        for (j = 1; j <= count; ++j) if (!joined || j > 1) print build "\t" read[i] "\t" read[j]
+      }
+      count = 0
+    }
+    /^[^ ]/ { told() }
     /^    / { path = $1
       if (path ~ /cmake_pch\./) next
       if (index(path, root "/") == 1) path = substr(path, length(root) + 2)
       else if (path ~ /^\//) next
       else if (sub(/^\.\.\/\.\.\//, "", path) == 0) path = build "/" path
-      if (source == "") source = path
-      print build "\t" source "\t" path }'
+      read[++count] = path }
+    END { told() }'
 }
-# What only the sanitizers run was compiled there.
-{
-  headers_in "$build"
-  [[ ! -f $sanitized/build.ninja ]] || headers_in "$sanitized"
-} | awk -F'\t' '!($2 in first) { first[$2] = $1 } first[$2] == $1 { print $2 "\t" $3 }' | sort -u >"$work/deps"
+for folder in "${built[@]}"; do
+  [[ ! -f $folder/build.ninja ]] || headers_in "$folder"
+done | awk -F'\t' '!($2 in first) { first[$2] = $1 } first[$2] == $1 { print $2 "\t" $3 }' | sort -u >"$work/deps"
 # Who read a header that is gone is looked at again.
 cut -f2 "$work/deps" | sort -u | { xargs -r sha256sum 2>/dev/null || true; } | awk '{ print $2 "\t" $1 }' >"$work/hashes"
 sed "s|$PWD/||g" "$work/compile_commands.json" |
   awk -F'"' '/"command":/ { command = $0 } /"file":/ { print $4 "\t" command }' >"$work/commands"
 general=$({ cat .clang-tidy; clang-tidy --version; dpkg-query -W; printf '%s\n' "${arguments[@]}"; } | sha256sum | cut -c1-64)
-awk -F'\t' -v general="$general" -v build="$build" -v sanitized="$sanitized" '
+awk -F'\t' -v general="$general" -v folders="$(IFS='|'; printf '%s' "${built[*]}")" '
   FILENAME ~ /hashes$/ { hash[$1] = $2; next }
   FILENAME ~ /commands$/ { command[$1] = command[$1] $2; next }
-  FILENAME ~ /deps$/ { if (!($2 in hash)) gone[$1] = 1; name = $2; sub("^(" build "|" sanitized ")/", "", name); text[$1] = text[$1] name " " hash[$2] "\n"; next }
+  FILENAME ~ /deps$/ { if (!($2 in hash)) gone[$1] = 1; name = $2; sub("^(" folders ")/", "", name); text[$1] = text[$1] name " " hash[$2] "\n"; next }
   !($1 in text) || !($1 in command) || $1 in gone { print "-\t" $1; next }
   { to = "sha256sum | cut -c1-64 | sed \"s|$|\t" $1 "|\""
     print general "\n" command[$1] "\n" text[$1] | to
