@@ -2,6 +2,8 @@
 
 #include <set>
 
+#include "common/kube/object_key.h"
+
 namespace basalt::cli {
 namespace {
 
@@ -12,9 +14,9 @@ Message Gone(const std::string& key, const std::string& uid, uint32_t slot) {
   gone.set_type(Message::TYPE_DELETED);
   gone.set_slot(slot);
   kube::v1::ObjectMeta& meta = *gone.mutable_job()->mutable_object()->mutable_meta();
-  const size_t slash = key.find('/');
-  meta.set_namespace_(key.substr(0, slash));
-  meta.set_name(key.substr(slash + 1));
+  const auto [ns, name] = kube::SplitKey(key);
+  meta.set_namespace_(std::string(ns));
+  meta.set_name(std::string(name));
   meta.set_uid(uid);
   return gone;
 }
@@ -22,7 +24,7 @@ Message Gone(const std::string& key, const std::string& uid, uint32_t slot) {
 }  // namespace
 
 std::string KeyOf(const job::v1::Job& job) {
-  return job.object().meta().namespace_() + "/" + job.object().meta().name();
+  return kube::ObjectKey(job.object().meta().namespace_(), job.object().meta().name());
 }
 
 std::vector<Message> ToldJobs::TakeUnsure() {

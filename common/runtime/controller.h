@@ -24,24 +24,10 @@
 #include "common/kv/kv_store.h"
 #include "common/rpc/peers.h"
 #include "common/runtime/objects/known_object.h"
+#include "common/runtime/write_outcome.h"
 
 namespace basalt::runtime {
 
-// The end of a write, in the terms of the correctness rules (4).
-struct WriteOutcome {
-  enum class Kind {
-    kDone,     // `object` is as stored; it has already gone through OnState (or OnGone with `gone`).
-    kRefused,  // Kubernetes refused it: `error` has code and reason.
-    kNotSent,  // Surely without effect (not the owner, peer away): try again after back-off.
-    kUnknown,  // It may have taken effect, and its deadline at the server has passed: settle it by Get.
-  };
-  Kind kind;
-  kube::v1::Object object;
-  bool gone = false;
-  gateway::v1::KubeError error;
-  absl::Status status;  // kNotSent and kUnknown: why.
-};
-using WriteDone = absl::AnyInvocable<void(WriteOutcome)>;
 using GetDone = absl::AnyInvocable<void(absl::StatusOr<gateway::v1::GetResponse>)>;
 
 // Of one worker. While some of the owned are not ready, what is known of their keys may be old, or nothing.

@@ -8,6 +8,7 @@
 #include "common/base/excerpt.h"
 #include "common/base/status.h"
 #include "common/kube/names.h"
+#include "common/kube/object_key.h"
 
 namespace basalt::gateway {
 namespace {
@@ -45,7 +46,7 @@ bool IsAbout(const json::value& body, std::string_view kind, std::string_view ns
 
 absl::Status CheckCreatedBody(const v1::WriteRequest& request, const json::value& body) {
   const std::string_view key = request.owner().key();
-  const std::string_view job = key.substr(std::min(key.find('/') + 1, key.size()));
+  const std::string_view job = kube::SplitKey(key).name;
   const std::string_view plural = request.resource().plural();
   const auto need = [&](bool holds, std::string_view what) {
     if (holds) return absl::OkStatus();

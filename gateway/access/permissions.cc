@@ -9,8 +9,10 @@
 #include "common/base/excerpt.h"
 #include "common/base/slots.h"
 #include "common/base/status.h"
+#include "common/kube/kinds.h"
 #include "common/kube/label_selector.h"
 #include "common/kube/names.h"
+#include "common/kube/object_key.h"
 #include "gateway/route/object_ref.h"
 
 namespace basalt::gateway {
@@ -39,34 +41,33 @@ enum class Rule : uint8_t {
 
 struct Row {
   Service service;
-  std::string_view group;
-  std::string_view plural;
+  kube::Kind kind;
   uint8_t verbs;
   Rule rule;
-  std::string_view argument = {};  // kNamedAfterJob: the suffix. kPodsOwner: the kind.
-  bool has_status = false;         // kPatch of the status, too.
+  std::string_view suffix = {};  // Of kNamedAfterJob.
+  bool has_status = false;       // kPatch of the status, too.
 };
 
 // From what the services ask for: services/jobsvc/control and api, services/pgsvc/control, services/queuesvc/control.
 constexpr Row kRows[] = {
-    {kJob, "batch.volcano.sh", "jobs", kGet | kCreate | kPatch | kDelete, Rule::kIsKey, {}, true},
-    {kJob, "", "pods", kGet | kCreate | kPatch | kDelete | kDeleteCollection, Rule::kJobsPod},
-    {kJob, "scheduling.volcano.sh", "podgroups", kDelete, Rule::kJobsGroup},
-    {kJob, "bus.volcano.sh", "commands", kCreate | kDelete, Rule::kJobsCommand},
-    {kJob, "", "events", kGet | kCreate | kPatch, Rule::kJobsEvent},
-    {kJob, "", "persistentvolumeclaims", kGet | kCreate, Rule::kJobsClaim},
-    {kJob, "", "services", kGet | kCreate | kPatch | kDelete, Rule::kNamedAfterJob, ""},
-    {kJob, "", "configmaps", kGet | kCreate | kPatch | kDelete, Rule::kNamedAfterJob, "-svc"},
-    {kJob, "", "secrets", kGet | kCreate | kPatch | kDelete, Rule::kNamedAfterJob, "-ssh"},
-    {kJob, "networking.k8s.io", "networkpolicies", kGet | kCreate | kPatch | kDelete, Rule::kNamedAfterJob, ""},
-    {kGroup, "scheduling.volcano.sh", "podgroups", kGet | kCreate | kPatch | kDelete, Rule::kIsKey},
-    {kGroup, "", "pods", kPatch, Rule::kGroupsPod},
-    {kGroup, "", "events", kCreate, Rule::kPodsEvent},
-    {kGroup, "apps", "replicasets", kGet, Rule::kPodsOwner, "ReplicaSet"},
-    {kGroup, "apps", "daemonsets", kGet, Rule::kPodsOwner, "DaemonSet"},
-    {kGroup, "apps", "statefulsets", kGet, Rule::kPodsOwner, "StatefulSet"},
-    {kGroup, "batch", "jobs", kGet, Rule::kPodsOwner, "Job"},
-    {kQueue, "scheduling.volcano.sh", "queues", kCreate | kPatch, Rule::kIsKey, {}, true},
+    {kJob, kube::kJobs, kGet | kCreate | kPatch | kDelete, Rule::kIsKey, {}, true},
+    {kJob, kube::kPods, kGet | kCreate | kPatch | kDelete | kDeleteCollection, Rule::kJobsPod},
+    {kJob, kube::kPodGroups, kDelete, Rule::kJobsGroup},
+    {kJob, kube::kCommands, kCreate | kDelete, Rule::kJobsCommand},
+    {kJob, kube::kEvents, kGet | kCreate | kPatch, Rule::kJobsEvent},
+    {kJob, kube::kPersistentVolumeClaims, kGet | kCreate, Rule::kJobsClaim},
+    {kJob, kube::kServices, kGet | kCreate | kPatch | kDelete, Rule::kNamedAfterJob, ""},
+    {kJob, kube::kConfigMaps, kGet | kCreate | kPatch | kDelete, Rule::kNamedAfterJob, "-svc"},
+    {kJob, kube::kSecrets, kGet | kCreate | kPatch | kDelete, Rule::kNamedAfterJob, "-ssh"},
+    {kJob, kube::kNetworkPolicies, kGet | kCreate | kPatch | kDelete, Rule::kNamedAfterJob, ""},
+    {kGroup, kube::kPodGroups, kGet | kCreate | kPatch | kDelete, Rule::kIsKey},
+    {kGroup, kube::kPods, kPatch, Rule::kGroupsPod},
+    {kGroup, kube::kEvents, kCreate, Rule::kPodsEvent},
+    {kGroup, kube::kReplicaSets, kGet, Rule::kPodsOwner},
+    {kGroup, kube::kDaemonSets, kGet, Rule::kPodsOwner},
+    {kGroup, kube::kStatefulSets, kGet, Rule::kPodsOwner},
+    {kGroup, kube::kBatchJobs, kGet, Rule::kPodsOwner},
+    {kQueue, kube::kQueues, kCreate | kPatch, Rule::kIsKey, {}, true},
 };
 
 // A job's name is cut off behind so much in the name of an Event (common/kube/event.h), at the earliest.
@@ -99,18 +100,14 @@ std::string What(const Ask& ask) {
 Permission NotOfThatKey(const Ask& ask) {
   return Refuse(RefusalReason::kObject, absl::StatusCode::kPermissionDenied,
                 fmt::format("{} '{}' is not of '{}', for which it is asked", What(ask),
-                            CutUtf8(KeyOf(ask.ns, ask.name), 320), CutUtf8(ask.owner.key(), 320)));
+                            CutUtf8(kube::ObjectKey(ask.ns, ask.name), 320), CutUtf8(ask.owner.key(), 320)));
 }
 
 Permission NotKnown(const Ask& ask) {
   return Refuse(RefusalReason::kUnknown, absl::StatusCode::kUnavailable,
                 fmt::format("whether {} '{}' is of '{}' is not known yet", What(ask),
-                            CutUtf8(KeyOf(ask.ns, ask.name), 320), CutUtf8(ask.owner.key(), 320)));
+                            CutUtf8(kube::ObjectKey(ask.ns, ask.name), 320), CutUtf8(ask.owner.key(), 320)));
 }
-
-// The two parts of namespace/name.
-std::string_view NamespaceOf(std::string_view key) { return key.substr(0, std::min(key.find('/'), key.size())); }
-std::string_view NameOf(std::string_view key) { return key.substr(std::min(key.find('/') + 1, key.size())); }
 
 bool BeginsWith(std::string_view name, std::string_view first, std::string_view second) {
   return name.size() > first.size() + second.size() && name.starts_with(first) &&
@@ -152,7 +149,7 @@ Permission CheckRouted(const Ask& ask, std::string_view watch_prefix, bool named
 }
 
 Permission CheckCollection(const Ask& ask) {
-  const std::string wanted = fmt::format("{}={}", kube::kJobNameKey, NameOf(ask.owner.key()));
+  const std::string wanted = fmt::format("{}={}", kube::kJobNameKey, kube::SplitKey(ask.owner.key()).name);
   const std::vector<std::string_view> requirements = kube::SplitRequirements(ask.label_selector);
   const bool of_job = std::find(requirements.begin(), requirements.end(), wanted) != requirements.end();
   return of_job ? Permission() : NotOfThatKey(ask);
@@ -161,7 +158,7 @@ Permission CheckCollection(const Ask& ask) {
 Permission CheckClaim(const Ask& ask, const Cache& cache) {
   // A new one takes nothing from anybody, and its body names the job.
   if (ask.verb == kCreate) return {};
-  const std::string_view job_name = NameOf(ask.owner.key());
+  const std::string_view job_name = kube::SplitKey(ask.owner.key()).name;
   if (BeginsWith(ask.name, job_name, "-pvc-")) return {};
   const std::string uid = cache.UidOf(kube::kWatchJobs, ask.ns, job_name);
   const std::vector<WatchInfo>& watches = cache.watches();
@@ -194,9 +191,9 @@ Permission CheckOwnerOfPods(const Ask& ask, std::string_view kind, const Cache& 
 
 Permission CheckObject(const Ask& ask, const Row& row, const Cache& cache) {
   const std::string_view key = ask.owner.key();
-  if (row.rule == Rule::kIsKey) return KeyOf(ask.ns, ask.name) == key ? Permission() : NotOfThatKey(ask);
-  if (ask.ns.empty() || ask.ns != NamespaceOf(key)) return NotOfThatKey(ask);
-  const std::string_view key_name = NameOf(key);
+  if (row.rule == Rule::kIsKey) return kube::ObjectKey(ask.ns, ask.name) == key ? Permission() : NotOfThatKey(ask);
+  const auto [key_ns, key_name] = kube::SplitKey(key);
+  if (ask.ns.empty() || ask.ns != key_ns) return NotOfThatKey(ask);
   const bool named = BeginsWith(ask.name, key_name, "-");
   const auto if_it = [&ask](bool holds) { return holds ? Permission() : NotOfThatKey(ask); };
   switch (row.rule) {
@@ -213,8 +210,8 @@ Permission CheckObject(const Ask& ask, const Row& row, const Cache& cache) {
     case Rule::kJobsClaim:
       return CheckClaim(ask, cache);
     case Rule::kNamedAfterJob:
-      return if_it(ask.name.size() == key_name.size() + row.argument.size() && ask.name.starts_with(key_name) &&
-                   ask.name.ends_with(row.argument));
+      return if_it(ask.name.size() == key_name.size() + row.suffix.size() && ask.name.starts_with(key_name) &&
+                   ask.name.ends_with(row.suffix));
     case Rule::kJobsEvent: {
       const std::string_view of = ask.name.substr(0, std::min(ask.name.rfind('.'), ask.name.size()));
       return if_it(of.size() < ask.name.size() &&
@@ -228,7 +225,7 @@ Permission CheckObject(const Ask& ask, const Row& row, const Cache& cache) {
       return routed == Routed::kHere ? Permission() : routed == Routed::kNowhere ? NotKnown(ask) : NotOfThatKey(ask);
     }
     case Rule::kPodsOwner:
-      return CheckOwnerOfPods(ask, row.argument, cache);
+      return CheckOwnerOfPods(ask, row.kind.name, cache);
   }
   return NotOfThatKey(ask);
 }
@@ -241,7 +238,7 @@ Permission Check(const Ask& ask, const Cache& cache) {
                               SlotOf(ask.owner.key()), ask.owner.slot()));
   }
   for (const Row& row : kRows) {
-    if (row.service != service || row.plural != ask.resource.plural() || row.group != ask.resource.group()) continue;
+    if (row.service != service || !row.kind.Is(ask.resource.group(), ask.resource.plural())) continue;
     const bool status = row.has_status && ask.subresource == "status" && ask.verb == kPatch;
     if ((row.verbs & ask.verb) == 0 || (!ask.subresource.empty() && !status)) break;
     return CheckObject(ask, row, cache);
@@ -314,13 +311,13 @@ Permission CheckGet(const v1::GetRequest& request, const Cache& cache) {
 }
 
 Permission CheckInterest(v1::ServiceKind service, std::string_view watch) {
-  if (service == kJob && watch == "persistentvolumeclaims") return {};
+  if (service == kJob && watch == kube::kPersistentVolumeClaims.plural) return {};
   return Refuse(
       RefusalReason::kKind, absl::StatusCode::kPermissionDenied,
       fmt::format("{} does not need to watch '{}' by interest", v1::ServiceKind_Name(service), CutUtf8(watch, 127)));
 }
 
-bool IsSecret(const v1::Resource& resource) { return resource.plural() == "secrets" && resource.group().empty(); }
+bool IsSecret(const v1::Resource& resource) { return kube::kSecrets.Is(resource.group(), resource.plural()); }
 
 void HideContents(kube::v1::Object& object) {
   if (!object.has_generic()) return;

@@ -6,6 +6,8 @@
 
 #include "common/kube/event.h"
 #include "common/kube/names.h"
+#include "common/kube/object_key.h"
+#include "common/kube/requests.h"
 #include "common/obs/log.h"
 #include "gateway/route/object_ref.h"
 
@@ -67,13 +69,9 @@ void Unreadable::Tell(const std::string& watch, const Decoded& decoded) {
   if (told_.size() >= kMaxTold) told_.clear();
   told_.insert(name);
   obs::LogWarning("object has fields that cannot be read",
-                  {{"watch", watch}, {"object", KeyOf(ref.ns, ref.name)}, {"why", decoded.error}});
+                  {{"watch", watch}, {"object", kube::ObjectKey(ref.ns, ref.name)}, {"why", decoded.error}});
   if (kind.kind.empty() || ref.uid.empty()) return;
-  v1::WriteRequest request;
-  request.mutable_resource()->set_version("v1");
-  request.mutable_resource()->set_plural("events");
-  request.set_namespace_(std::string(kube::NamespaceOf(event)));
-  request.set_name(name);
+  v1::WriteRequest request = kube::WriteOf(kube::kEvents, kube::NamespaceOf(event), name);
   request.mutable_create()->set_body(kube::BodyOf(event, absl::ToUnixMillis(kube_.ApiNow())));
   Forget(decoded);
   Send(std::string(ref.uid), request);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/kube/names.h"
+#include "common/kube/object_key.h"
 #include "gateway/route/object_ref.h"
 
 namespace basalt::gateway {
@@ -101,7 +102,7 @@ const std::vector<ObjectId>& Cache::Members(v1::ServiceKind service, uint32_t sl
 }
 
 std::string Cache::UidOf(std::string_view watch_prefix, std::string_view ns, std::string_view name) const {
-  const std::string key = KeyOf(ns, name);
+  const std::string key = kube::ObjectKey(ns, name);
   for (size_t i = 0; i < watches_.size(); ++i) {
     if (!watches_[i].id.starts_with(watch_prefix)) continue;
     const ObjectId id = FindName(static_cast<WatchIndex>(i), key);
@@ -136,7 +137,7 @@ bool Cache::Upsert(WatchIndex watch, const Object& object) {
   if (const std::optional<Object> corrected = Corrected(id, object)) return Upsert(watch, *corrected);
 
   const std::vector<Route> routes = Routes(object);
-  const std::string key = KeyOf(ref.ns, ref.name);
+  const std::string key = kube::ObjectKey(ref.ns, ref.name);
   const bool inserted = id == kNoObject;
   if (!inserted) {
     Leave(id, watch, routes, ref.resource_version);
@@ -377,7 +378,7 @@ void Cache::MergeWritten(const Object& object) {
   if (watches_[watch].state != v1::Mark::STATE_READY || ref.resource_version <= watches_[watch].resource_version) {
     return;
   }
-  const ObjectId same_name = FindName(watch, KeyOf(ref.ns, ref.name));
+  const ObjectId same_name = FindName(watch, kube::ObjectKey(ref.ns, ref.name));
   if (same_name != kNoObject && entries_[same_name].uid() != ref.uid) return;
   Upsert(watch, object);
 }

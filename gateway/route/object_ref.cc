@@ -102,12 +102,4 @@ Object IdentityOf(const Object& object) {
   return identity;
 }
 
-std::string KeyOf(std::string_view ns, std::string_view name) {
-  std::string key;
-  key.reserve(ns.size() + name.size() + 1);
-  if (!ns.empty()) key.append(ns).push_back('/');
-  key.append(name);
-  return key;
-}
-
 }  // namespace basalt::gateway

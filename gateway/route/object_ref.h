@@ -25,7 +25,4 @@ void SetResourceVersion(kube::v1::Object& object, int64_t resource_version);
 // Only kind, namespace, name, uid and resourceVersion: what is left of a tombstone over its bound.
 kube::v1::Object IdentityOf(const kube::v1::Object& object);
 
-// namespace/name, or the name alone where there is no namespace.
-std::string KeyOf(std::string_view ns, std::string_view name);
-
 }  // namespace basalt::gateway

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "common/kube/names.h"
+#include "common/kube/object_key.h"
 #include "gateway/route/object_ref.h"
 
 namespace basalt::gateway {
@@ -21,26 +22,26 @@ void AddPod(const kube::v1::Pod& pod, std::vector<Route>& routes) {
   const bool of_job = IsJobOf(pod.owner_kind(), pod.owner_api_version());
   // What has the label by which a whole run is deleted is the job's to know of, whoever it belongs to.
   if (!pod.job_name().empty() && (of_job || !pod.job_uid_label().empty())) {
-    routes.push_back({v1::SERVICE_KIND_JOB, KeyOf(pod.namespace_(), pod.job_name())});
+    routes.push_back({v1::SERVICE_KIND_JOB, kube::ObjectKey(pod.namespace_(), pod.job_name())});
     if (of_job) return;
   }
   if (!pod.group_name().empty()) {
-    routes.push_back({v1::SERVICE_KIND_POD_GROUP, KeyOf(pod.namespace_(), pod.group_name())});
+    routes.push_back({v1::SERVICE_KIND_POD_GROUP, kube::ObjectKey(pod.namespace_(), pod.group_name())});
     return;
   }
   const std::string& uid = pod.owner_uid().empty() ? pod.uid() : pod.owner_uid();
-  routes.push_back({v1::SERVICE_KIND_POD_GROUP, KeyOf(pod.namespace_(), fmt::format("podgroup-{}", uid))});
+  routes.push_back({v1::SERVICE_KIND_POD_GROUP, kube::ObjectKey(pod.namespace_(), fmt::format("podgroup-{}", uid))});
 }
 
 void AddPodGroup(const kube::v1::PodGroup& group, std::vector<Route>& routes) {
   const kube::v1::ObjectMeta& meta = group.meta();
   for (const kube::v1::OwnerReference& owner : meta.owner_references()) {
     if (owner.controller() && IsJobOf(owner.kind(), owner.api_version())) {
-      routes.push_back({v1::SERVICE_KIND_JOB, KeyOf(meta.namespace_(), owner.name())});
+      routes.push_back({v1::SERVICE_KIND_JOB, kube::ObjectKey(meta.namespace_(), owner.name())});
       break;
     }
   }
-  routes.push_back({v1::SERVICE_KIND_POD_GROUP, KeyOf(meta.namespace_(), meta.name())});
+  routes.push_back({v1::SERVICE_KIND_POD_GROUP, kube::ObjectKey(meta.namespace_(), meta.name())});
   const std::string& queue = group.spec().queue();
   routes.push_back({v1::SERVICE_KIND_QUEUE, queue.empty() ? std::string(kube::kDefaultQueue) : queue});
 }
@@ -48,7 +49,7 @@ void AddPodGroup(const kube::v1::PodGroup& group, std::vector<Route>& routes) {
 void AddCommand(const kube::v1::Command& command, std::vector<Route>& routes) {
   const kube::v1::OwnerReference& target = command.target();
   if (IsJobOf(target.kind(), target.api_version())) {
-    routes.push_back({v1::SERVICE_KIND_JOB, KeyOf(command.meta().namespace_(), target.name())});
+    routes.push_back({v1::SERVICE_KIND_JOB, kube::ObjectKey(command.meta().namespace_(), target.name())});
   } else if (target.kind() == "Queue" && target.api_version().starts_with(kSchedulingGroupPrefix)) {
     routes.push_back({v1::SERVICE_KIND_QUEUE, target.name()});
   }
@@ -60,7 +61,8 @@ std::vector<Route> Routes(const Object& object) {
   std::vector<Route> routes;
   switch (object.kind_case()) {
     case Object::kJob:
-      routes.push_back({v1::SERVICE_KIND_JOB, KeyOf(object.job().meta().namespace_(), object.job().meta().name())});
+      routes.push_back(
+          {v1::SERVICE_KIND_JOB, kube::ObjectKey(object.job().meta().namespace_(), object.job().meta().name())});
       break;
     case Object::kPod:
       AddPod(object.pod(), routes);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "common/base/status.h"
+#include "common/kube/object_key.h"
 #include "gateway/route/object_ref.h"
 
 namespace basalt::gateway {
@@ -63,7 +64,7 @@ absl::Status Interests::Add(Session& session, const InterestKey& key) {
   const std::optional<v1::Resource> resource = ResourceOf(key.watch);
   if (!resource.has_value()) {
     return Invalid(fmt::format("interest in '{}' of '{}': no API version is known for that group", key.watch,
-                               KeyOf(key.ns, key.name)));
+                               kube::ObjectKey(key.ns, key.name)));
   }
   Entry& entry = entries_[key];
   const bool first = entry.sessions.empty();

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/base/status.h"
+#include "common/kube/object_key.h"
 #include "common/obs/log.h"
 #include "gateway/health/readiness.h"
 #include "gateway/health/trouble.h"
@@ -17,7 +18,7 @@ namespace {
 ReflectorOptions OptionsFor(const v1::Resource& resource, const std::string& ns, const std::string& name,
                             absl::Duration slow_retry) {
   ReflectorOptions options;
-  options.watch = fmt::format("{} {}", ResourceName(resource, ""), KeyOf(ns, name));
+  options.watch = fmt::format("{} {}", ResourceName(resource, ""), kube::ObjectKey(ns, name));
   options.path = *CollectionPath(resource, ns);
   options.kind = KindOf(resource.group(), resource.plural());
   options.field_selector = fmt::format("metadata.name={}", name);

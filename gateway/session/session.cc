@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "common/base/status.h"
+#include "common/kube/object_key.h"
 #include "gateway/route/object_ref.h"
 
 namespace basalt::gateway {
@@ -267,13 +268,13 @@ void Session::AddInterests(Batch& batch) {
       v1::ObjectState& state = *item.mutable_state();
       state.set_slot(kBroadcastSlot);
       state.set_watch(key.watch);
-      state.set_routing_key(KeyOf(key.ns, key.name));
+      state.set_routing_key(kube::ObjectKey(key.ns, key.name));
       *state.mutable_object() = *object;
     } else {
       v1::Tombstone& tombstone = *item.mutable_tombstone();
       tombstone.set_slot(kBroadcastSlot);
       tombstone.set_watch(key.watch);
-      tombstone.set_routing_key(KeyOf(key.ns, key.name));
+      tombstone.set_routing_key(kube::ObjectKey(key.ns, key.name));
       tombstone.set_reason(v1::Tombstone::REASON_DELETED);
       tombstone.mutable_last()->mutable_generic()->mutable_meta()->set_namespace_(key.ns);
       tombstone.mutable_last()->mutable_generic()->mutable_meta()->set_name(key.name);

@@ -10,6 +10,7 @@
 #include "common/base/excerpt.h"
 #include "common/base/status.h"
 #include "common/kube/decode/job.h"
+#include "common/kube/kinds.h"
 #include "gateway/translate/fields.h"
 
 namespace basalt::gateway {
@@ -86,12 +87,14 @@ void Forget(WatchEvent& event) {
 }  // namespace
 
 ObjectKind KindOf(std::string_view group, std::string_view plural) {
-  if (group.empty() && plural == "pods") return ObjectKind::kPod;
-  if (group == "batch.volcano.sh" && plural == "jobs") return ObjectKind::kJob;
-  if (group == "bus.volcano.sh" && plural == "commands") return ObjectKind::kCommand;
-  if (group == "scheduling.volcano.sh" && plural == "podgroups") return ObjectKind::kPodGroup;
-  if (group == "scheduling.volcano.sh" && plural == "queues") return ObjectKind::kQueue;
-  if (group == "scheduling.k8s.io" && plural == "priorityclasses") return ObjectKind::kPriorityClass;
+  static constexpr std::pair<kube::Kind, ObjectKind> kKinds[] = {
+      {kube::kPods, ObjectKind::kPod},         {kube::kJobs, ObjectKind::kJob},
+      {kube::kCommands, ObjectKind::kCommand}, {kube::kPodGroups, ObjectKind::kPodGroup},
+      {kube::kQueues, ObjectKind::kQueue},     {kube::kPriorityClasses, ObjectKind::kPriorityClass},
+  };
+  for (const auto& [kind, object_kind] : kKinds) {
+    if (kind.Is(group, plural)) return object_kind;
+  }
   return ObjectKind::kGeneric;
 }
 

@@ -4,10 +4,13 @@
 
 #include "common/base/slots.h"
 #include "common/base/status.h"
+#include "common/kube/object_key.h"
 
 namespace basalt::jobsvc {
 
-std::string KeyOf(const std::string& ns, const std::string& name) { return (ns.empty() ? "default" : ns) + "/" + name; }
+std::string KeyOf(std::string_view ns, std::string_view name) {
+  return kube::ObjectKey(ns.empty() ? std::string_view("default") : ns, name);
+}
 
 absl::Status NotFound(const std::string& key) {
   return MakeStatus(absl::StatusCode::kNotFound, fmt::format("job {} does not exist", key));

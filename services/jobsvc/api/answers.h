@@ -12,7 +12,7 @@
 namespace basalt::jobsvc {
 
 // "<namespace>/<name>"; an empty namespace is "default".
-std::string KeyOf(const std::string& ns, const std::string& name);
+std::string KeyOf(std::string_view ns, std::string_view name);
 
 absl::Status NotFound(const std::string& key);
 // The name has another job by now, or had it before.

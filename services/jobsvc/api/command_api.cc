@@ -7,9 +7,9 @@
 
 #include "common/base/slots.h"
 #include "common/base/status.h"
+#include "common/kube/requests.h"
 #include "services/jobsvc/api/answers.h"
 #include "services/jobsvc/api/job_api.h"
-#include "services/jobsvc/control/requests.h"
 #include "services/jobsvc/core/command.h"
 
 namespace basalt::jobsvc {
@@ -89,11 +89,10 @@ void JobApi::Command(job::v1::CommandJobRequest request, rpc::Done<job::v1::Comm
     if (!target.ok()) return (*shared)(target.status());
     const std::string id = request.request_id().empty() ? MakeUuid(context.random()) : request.request_id();
     const std::string name = CommandName(*entry->job, request.action(), *target, id);
-    auto write = WriteOf("bus.volcano.sh", "v1alpha1", "commands", entry->ns, name);
+    auto write = kube::WriteOf(kube::kCommands, entry->ns, name);
     write.mutable_create()->set_body(CommandJson(*entry->job, name, request.action(), *target));
     context.WriteForCaller(key, std::move(write), [name, shared](const runtime::WriteOutcome& outcome) {
-      const bool is_there =
-          outcome.kind == runtime::WriteOutcome::Kind::kRefused && outcome.error.reason() == "AlreadyExists";
+      const bool is_there = runtime::IsNameTaken(outcome);
       if (const absl::Status status = StatusOf(outcome); !status.ok() && !is_there) return (*shared)(status);
       job::v1::CommandJobResponse response;
       response.set_command(name);

@@ -71,11 +71,11 @@ absl::StatusOr<int64_t> KillSince(JobController& controller, const JobEntry& ent
   return began.has_value() ? began->time_ms() : 0;
 }
 
-int64_t Until(const Retry& retry, absl::Time now) { return retry.Blocks(now) ? absl::ToUnixMillis(retry.until) : 0; }
+int64_t Until(const Retry& retry, absl::Time now) { return retry.Blocks(now) ? absl::ToUnixMillis(retry.until()) : 0; }
 
 RetryTimes RetriesOf(const JobEntry& entry, absl::Time now) {
   const auto time_of = [now](const Retry& retry) {
-    return RetryTime{.until_ms = Until(retry, now), .since_ms = retry.since ? absl::ToUnixMillis(*retry.since) : 0};
+    return RetryTime{.until_ms = Until(retry, now), .since_ms = retry.since() ? absl::ToUnixMillis(*retry.since()) : 0};
   };
   // Of all of them, and of those that are refused.
   RetryTime pods = time_of(entry.create_retry);

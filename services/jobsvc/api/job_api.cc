@@ -15,9 +15,10 @@
 #include "common/base/slots.h"
 #include "common/base/status.h"
 #include "common/kube/label_selector.h"
+#include "common/kube/object_key.h"
+#include "common/kube/requests.h"
 #include "services/jobsvc/api/answers.h"
 #include "services/jobsvc/api/job_page.h"
-#include "services/jobsvc/control/requests.h"
 #include "services/jobsvc/store/history_store.h"
 #include "services/jobsvc/store/job_store.h"
 
@@ -122,9 +123,9 @@ class LocalPart final : public rpc::Feed<job::v1::WatchPartResponse> {
 job::v1::Job GoneJob(const std::string& key, const std::string& uid) {
   job::v1::Job message;
   kube::v1::ObjectMeta& meta = *message.mutable_object()->mutable_meta();
-  const size_t slash = key.find('/');
-  meta.set_namespace_(key.substr(0, slash));
-  meta.set_name(key.substr(slash + 1));
+  const auto [ns, name] = kube::SplitKey(key);
+  meta.set_namespace_(std::string(ns));
+  meta.set_name(std::string(name));
   meta.set_uid(uid);
   return message;
 }
@@ -134,7 +135,7 @@ WatchHub::Snapshot SnapshotOf(JobController& controller, uint32_t slot, const Sl
                               const WatchHub::Subscription& subscription) {
   WatchHub::Snapshot snapshot;
   WatchPosition position = watch.position();
-  for (const std::string& key : controller.KeysOf(slot)) {
+  for (const std::string& key : controller.entries().KeysOf(slot)) {
     const JobEntry* entry = controller.Find(key);
     if (entry == nullptr || !entry->job || !subscription.Wants(key)) continue;
     // One that no pass has looked at yet has no revision: it is told by its first.
@@ -298,7 +299,7 @@ void JobApi::Delete(job::v1::DeleteJobRequest request, rpc::Done<job::v1::Delete
   workers_.OnWorkerOf(SlotOf(key), [key, uid = request.uid(), shared](JobController& controller) {
     const absl::StatusOr<const JobEntry*> entry = FindJob(controller, key, uid);
     if (!entry.ok()) return (*shared)(entry.status());
-    auto write = WriteOf("batch.volcano.sh", "v1alpha1", "jobs", (*entry)->ns, (*entry)->name);
+    auto write = kube::WriteOf(kube::kJobs, (*entry)->ns, (*entry)->name);
     write.mutable_delete_()->set_uid((*entry)->job->meta().uid());
     write.mutable_delete_()->set_propagation_policy("Background");
     controller.context().WriteForCaller(key, std::move(write), [key, shared](runtime::WriteOutcome outcome) {

@@ -4,12 +4,14 @@
 #include <string>
 #include <utility>
 
+#include "common/kube/object_key.h"
+
 namespace basalt::jobsvc {
 
 namespace {
 
 std::string PageKey(const job::v1::Job& job) {
-  return job.object().meta().namespace_() + "/" + job.object().meta().name();
+  return kube::ObjectKey(job.object().meta().namespace_(), job.object().meta().name());
 }
 
 }  // namespace

@@ -8,9 +8,9 @@
 #include "common/base/slots.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/kube/requests.h"
 #include "services/jobsvc/api/answers.h"
 #include "services/jobsvc/api/job_api.h"
-#include "services/jobsvc/control/requests.h"
 #include "services/jobsvc/core/check_spec.h"
 #include "services/jobsvc/core/render/effective_spec.h"
 #include "services/jobsvc/core/validate/validate.h"
@@ -137,7 +137,7 @@ void ScaleStored(runtime::Context& context, const std::string& key, const job::v
   Scaling scaling(request, job);
   if (const absl::Status status = scaling.Apply(); !status.ok()) return (*done)(status);
   if (!scaling.changes()) return Answer(done, job);
-  auto write = WriteOf("batch.volcano.sh", "v1alpha1", "jobs", job.meta().namespace_(), job.meta().name());
+  auto write = kube::WriteOf(kube::kJobs, job.meta().namespace_(), job.meta().name());
   gateway::v1::Patch& patch = *write.mutable_patch();
   patch.set_type(gateway::v1::Patch::TYPE_JSON);
   patch.set_uid(uid);
@@ -157,10 +157,7 @@ void JobApi::Scale(job::v1::ScaleJobRequest request, rpc::Done<job::v1::Job> don
   workers_.OnWorkerOf(SlotOf(key), [key, request = std::move(request), shared](JobController& controller) {
     const absl::StatusOr<const JobEntry*> entry = FindJob(controller, key, request.uid());
     if (!entry.ok()) return (*shared)(entry.status());
-    gateway::v1::GetRequest get;
-    SetResourceOf("batch.volcano.sh", "v1alpha1", "jobs", *get.mutable_resource());
-    get.set_namespace_((*entry)->ns);
-    get.set_name((*entry)->name);
+    auto get = kube::GetOf(kube::kJobs, (*entry)->ns, (*entry)->name);
     // The controller keeps no spec as it was written: what is defaulted must not be written back.
     controller.context().GetForCaller(
         key, std::move(get), [key, request, shared, &controller](absl::StatusOr<gateway::v1::GetResponse> response) {

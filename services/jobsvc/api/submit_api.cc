@@ -11,10 +11,10 @@
 #include "common/base/slots.h"
 #include "common/base/status.h"
 #include "common/kube/names.h"
+#include "common/kube/requests.h"
 #include "services/jobsvc/api/answers.h"
 #include "services/jobsvc/api/job_api.h"
 #include "services/jobsvc/api/manifest.h"
-#include "services/jobsvc/control/requests.h"
 #include "services/jobsvc/core/validate/validate.h"
 
 namespace basalt::jobsvc {
@@ -53,15 +53,14 @@ void JobApi::Submit(job::v1::SubmitJobRequest request, rpc::Done<job::v1::Job> d
         if (const absl::Status queue = CheckQueue(controller, manifest.job.spec().queue()); !queue.ok()) {
           return (*shared)(queue);
         }
-        auto write = WriteOf("batch.volcano.sh", "v1alpha1", "jobs", manifest.job.meta().namespace_(),
-                             manifest.job.meta().name());
+        auto write = kube::WriteOf(kube::kJobs, manifest.job.meta().namespace_(), manifest.job.meta().name());
         write.mutable_create()->set_body(std::move(manifest.json));
         write.set_dry_run(dry_run);
         job::v1::Job answer;
         answer.mutable_warnings()->Assign(manifest.warnings.begin(), manifest.warnings.end());
         if (dry_run) *answer.mutable_object() = std::move(manifest.job);
         auto answered = [key, dry_run, shared, answer = std::move(answer)](runtime::WriteOutcome outcome) mutable {
-          if (outcome.kind == runtime::WriteOutcome::Kind::kRefused && outcome.error.reason() == "AlreadyExists") {
+          if (runtime::IsNameTaken(outcome)) {
             return (*shared)(MakeStatus(absl::StatusCode::kAlreadyExists, fmt::format("job {} exists already", key)));
           }
           const absl::Status status = StatusOf(outcome);

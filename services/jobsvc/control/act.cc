@@ -7,10 +7,11 @@
 
 #include "common/base/status.h"
 #include "common/kube/names.h"
+#include "common/kube/object_key.h"
+#include "common/kube/requests.h"
 #include "common/kube/resources/pod_group.h"
 #include "common/obs/log.h"
 #include "services/jobsvc/control/job_controller.h"
-#include "services/jobsvc/control/requests.h"
 #include "services/jobsvc/core/render/job_status_json.h"
 #include "services/jobsvc/core/render/pod_group.h"
 
@@ -64,21 +65,17 @@ void JobController::ReportTrouble(JobEntry& entry, std::string_view reason, std:
 
 void JobController::TryAgain(JobEntry& entry, Retry& retry) {
   retry.Fail(context_.ApiNow(), context_.random());
-  context_.WakeAt(entry.key, retry.until);
+  context_.WakeAt(entry.key, retry.until());
 }
 
 void JobController::SendStatus(JobEntry& entry) {
   entry.intent_unsent = false;
   entry.commit_in_flight = true;
   const storage::v1::Intent& intent = entry.record.intent();
-  auto request = WriteOf("batch.volcano.sh", "v1alpha1", "jobs", entry.ns, entry.name);
+  auto request = kube::WriteOf(kube::kJobs, entry.ns, entry.name);
   request.set_subresource("status");
-  gateway::v1::Patch& patch = *request.mutable_patch();
-  patch.set_type(gateway::v1::Patch::TYPE_MERGE);
-  patch.set_body(JobStatusPatch(entry.job->status(), intent.status()));
-  patch.set_field_manager(std::string(kube::kFieldManager));
-  patch.set_uid(entry.record.uid());
-  patch.set_resource_version(intent.resource_version());
+  kube::SetMergePatch(JobStatusPatch(entry.job->status(), intent.status()), entry.record.uid(), request)
+      .set_resource_version(intent.resource_version());
   metrics_.StatusWrite();
   context_.Write(
       entry.key, std::move(request),
@@ -122,18 +119,15 @@ JobEntry* JobController::Committing(const std::string& key, const std::string& u
 }
 
 void JobController::SettleUnknownStatus(const std::string& key, const std::string& uid, const std::string& nonce) {
-  gateway::v1::GetRequest request;
-  SetResourceOf("batch.volcano.sh", "v1alpha1", "jobs", *request.mutable_resource());
   const JobEntry& asked = *Live(key, uid);
-  request.set_namespace_(asked.ns);
-  request.set_name(asked.name);
+  auto request = kube::GetOf(kube::kJobs, asked.ns, asked.name);
   context_.Get(key, std::move(request), [this, key, uid, nonce](absl::StatusOr<gateway::v1::GetResponse> response) {
     JobEntry* live = Committing(key, uid, nonce);
     if (live == nullptr) return;
     if (!response.ok()) {
       // The commit stays open until somebody can say what became of it.
-      context_.loop().RunAfter(absl::Milliseconds(500), [this, key, uid, nonce] {
-        if (Committing(key, uid, nonce) != nullptr) SettleUnknownStatus(key, uid, nonce);
+      context_.loop().RunAfter(absl::Milliseconds(500), [this, alive = alive_, key, uid, nonce] {
+        if (*alive && Committing(key, uid, nonce) != nullptr) SettleUnknownStatus(key, uid, nonce);
       });
       return;
     }
@@ -152,10 +146,10 @@ void JobController::SettleUnknownStatus(const std::string& key, const std::strin
 void JobController::ActOnCommands(JobEntry& entry) {
   for (auto& [name, command] : entry.commands) {
     if (command.meta().uid() != entry.own.last_command_uid || command.meta().deletion_ms() != 0) continue;
-    if (entry.command_retry.Blocks(context_.ApiNow())) return context_.WakeAt(entry.key, entry.command_retry.until);
+    if (entry.command_retry.Blocks(context_.ApiNow())) return context_.WakeAt(entry.key, entry.command_retry.until());
     // Until the watch shows that it is gone.
     if (!entry.deleted_commands.insert(command.meta().uid()).second) continue;
-    auto request = WriteOf("bus.volcano.sh", "v1alpha1", "commands", entry.ns, name);
+    auto request = kube::WriteOf(kube::kCommands, entry.ns, name);
     request.mutable_delete_()->set_uid(command.meta().uid());
     context_.Write(entry.key, std::move(request),
                    [this, key = entry.key, uid = entry.record.uid(), command_uid = command.meta().uid(),
@@ -166,7 +160,7 @@ void JobController::ActOnCommands(JobEntry& entry) {
                      if (outcome.kind == WriteOutcome::Kind::kDone || outcome.error.code() == 404) return;
                      live->deleted_commands.erase(command_uid);
                      TryAgain(*live, live->command_retry);
-                     if (IsTold(outcome)) {
+                     if (runtime::ShouldReportToUser(outcome)) {
                        ReportTrouble(
                            *live,
                            {.words = {"CommandError", fmt::format("command {} is carried out and cannot be deleted: {}",
@@ -187,11 +181,11 @@ void JobController::ActOnForwarding(JobEntry& entry) {
   });
   if (is_told || entry.forwarding_in_flight) return;
   if (entry.forwarding_retry.Blocks(context_.ApiNow())) {
-    return context_.WakeAt(entry.key, entry.forwarding_retry.until);
+    return context_.WakeAt(entry.key, entry.forwarding_retry.until());
   }
   entry.forwarding_in_flight = true;
-  auto request = WriteOf("batch.volcano.sh", "v1alpha1", "jobs", entry.ns, entry.name);
-  SetAnnotation(kube::kJobForwardingKey, entry.record.uid(), request);
+  auto request = kube::WriteOf(kube::kJobs, entry.ns, entry.name);
+  kube::SetAnnotation(kube::kJobForwardingKey, entry.record.uid(), request);
   context_.Write(
       entry.key, std::move(request), [this, key = entry.key, uid = entry.record.uid()](WriteOutcome outcome) {
         JobEntry* live = Live(key, uid);
@@ -203,7 +197,7 @@ void JobController::ActOnForwarding(JobEntry& entry) {
           return;
         }
         TryAgain(*live, live->forwarding_retry);
-        if (outcome.error.code() != 404 && IsTold(outcome)) {
+        if (outcome.error.code() != 404 && runtime::ShouldReportToUser(outcome)) {
           ReportTrouble(
               *live, "ForwardingError",
               fmt::format("the annotation {} cannot be written: {}", kube::kJobForwardingKey, outcome.error.message()));
@@ -219,9 +213,9 @@ void JobController::ActOnGroup(JobEntry& entry) {
   if (wanted && group.present && !group.stale && agrees) return;
   const bool blocked = entry.group_retry.Blocks(context_.ApiNow());
   if (group.present && !group.terminating && (group.stale || !wanted)) {
-    if (blocked) return context_.WakeAt(entry.key, entry.group_retry.until);
+    if (blocked) return context_.WakeAt(entry.key, entry.group_retry.until());
     if (!entry.deleted_groups.insert(group.uid).second) return;
-    auto request = WriteOf("scheduling.volcano.sh", "v1beta1", "podgroups", entry.ns, group.name);
+    auto request = kube::WriteOf(kube::kPodGroups, entry.ns, group.name);
     request.mutable_delete_()->set_uid(group.uid);
     context_.Write(entry.key, std::move(request),
                    [this, key = entry.key, uid = entry.record.uid(), group_uid = group.uid](WriteOutcome outcome) {
@@ -230,7 +224,7 @@ void JobController::ActOnGroup(JobEntry& entry) {
                      if (outcome.kind == WriteOutcome::Kind::kDone || outcome.error.code() == 404) return;
                      live->deleted_groups.erase(group_uid);
                      TryAgain(*live, live->group_retry);
-                     if (IsTold(outcome)) {
+                     if (runtime::ShouldReportToUser(outcome)) {
                        ReportTrouble(*live, "PodGroupError", outcome.error.message());
                      }
                    });
@@ -240,7 +234,7 @@ void JobController::ActOnGroup(JobEntry& entry) {
   if (group.stale) return;  // Its end wakes the job.
   // What it has by now is worked out when it may be asked for.
   const bool known = !group.present || entry.group_compared;
-  if (known && blocked) return context_.WakeAt(entry.key, entry.group_retry.until);
+  if (known && blocked) return context_.WakeAt(entry.key, entry.group_retry.until());
   kube::v1::PodGroupSpec spec = WithoutDone(entry.compiled->group, entry.compiled->spec, entry.pods.done());
   if (group.present) {
     const kube::v1::PodGroup& observed = entry.groups[group.name];
@@ -249,8 +243,8 @@ void JobController::ActOnGroup(JobEntry& entry) {
     entry.group_agrees_since = entry.pods.done_changes();
     if (entry.group_agrees) return;
   }
-  if (blocked) return context_.WakeAt(entry.key, entry.group_retry.until);
-  auto peer = context_.PodGroupOwner(fmt::format("{}/{}", entry.ns, group.name));
+  if (blocked) return context_.WakeAt(entry.key, entry.group_retry.until());
+  auto peer = context_.PodGroupOwner(kube::ObjectKey(entry.ns, group.name));
   if (peer == nullptr) return TryAgain(entry, entry.group_retry);
   podgroup::v1::EnsurePodGroupRequest request;
   request.set_namespace_(entry.ns);
@@ -274,7 +268,7 @@ void JobController::ActOnGroup(JobEntry& entry) {
           live->group_retry.Succeed();
           live->troubles.End("PodGroupError");
           // The watch shows it; asked again only if it does not.
-          live->group_retry.until = answered + absl::Seconds(2);
+          live->group_retry.Postpone(answered + absl::Seconds(2));
         } else {
           live->group_retry.Fail(answered, context_.random());
           const absl::StatusCode code = response.status().code();
@@ -286,7 +280,7 @@ void JobController::ActOnGroup(JobEntry& entry) {
             ReportTrouble(*live, "PodGroupError", std::string(ToStd(response.status().message())));
           }
         }
-        context_.WakeAt(key, live->group_retry.until);
+        context_.WakeAt(key, live->group_retry.until());
         context_.Wake(key);
       });
 }
@@ -304,9 +298,9 @@ void JobController::ActOnTtl(JobEntry& entry) {
     context_.WakeAt(entry.key, due);
     return;
   }
-  if (entry.ttl_retry.Blocks(context_.ApiNow())) return context_.WakeAt(entry.key, entry.ttl_retry.until);
+  if (entry.ttl_retry.Blocks(context_.ApiNow())) return context_.WakeAt(entry.key, entry.ttl_retry.until());
   entry.ttl_in_flight = entry.ttl_asked = true;
-  auto request = WriteOf("batch.volcano.sh", "v1alpha1", "jobs", entry.ns, entry.name);
+  auto request = kube::WriteOf(kube::kJobs, entry.ns, entry.name);
   gateway::v1::Delete& deletion = *request.mutable_delete_();
   deletion.set_uid(entry.record.uid());
   deletion.set_resource_version(entry.job->meta().resource_version());
@@ -318,7 +312,7 @@ void JobController::ActOnTtl(JobEntry& entry) {
         live->ttl_in_flight = false;
         if (outcome.kind != WriteOutcome::Kind::kUnknown) live->ttl_asked = false;
         TryAgain(*live, live->ttl_retry);
-        if (outcome.error.code() != 404 && IsTold(outcome)) {
+        if (outcome.error.code() != 404 && runtime::ShouldReportToUser(outcome)) {
           ReportTrouble(*live, "TTLError",
                         fmt::format("its time to live is over and it cannot be deleted: {}", outcome.error.message()));
         }

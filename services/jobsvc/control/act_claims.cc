@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/kube/object_meta.h"
+#include "common/kube/requests.h"
 #include "services/jobsvc/control/job_controller.h"
-#include "services/jobsvc/control/requests.h"
 
 namespace basalt::jobsvc {
 
@@ -39,13 +40,13 @@ void JobController::EnsureClaim(JobEntry& entry, const WantedClaim& claim) {
   }
   if (!entry.busy_objects.insert(fmt::format("{}/{}", kClaims, claim.name)).second) return;
   if (claim.json.empty()) return LookForClaim(entry, claim);
-  auto request = WriteOf("", "v1", kClaims, entry.ns, claim.name);
+  auto request = kube::WriteOf(kube::kPersistentVolumeClaims, entry.ns, claim.name);
   request.mutable_create()->set_body(claim.json);
   context_.Write(entry.key, std::move(request),
                  [this, job_key = entry.key, uid = entry.record.uid(), claim](WriteOutcome outcome) {
                    JobEntry* live = Live(job_key, uid);
                    if (live == nullptr) return;
-                   if (IsNameTaken(outcome)) return LookForClaim(*live, claim);
+                   if (runtime::IsNameTaken(outcome)) return LookForClaim(*live, claim);
                    live->busy_objects.erase(fmt::format("{}/{}", kClaims, claim.name));
                    if (outcome.kind == WriteOutcome::Kind::kDone) {
                      ClaimIsThere(*live, claim.name);
@@ -57,10 +58,7 @@ void JobController::EnsureClaim(JobEntry& entry, const WantedClaim& claim) {
 }
 
 void JobController::LookForClaim(JobEntry& entry, const WantedClaim& claim) {
-  gateway::v1::GetRequest request;
-  SetResourceOf("", "v1", kClaims, *request.mutable_resource());
-  request.set_namespace_(entry.ns);
-  request.set_name(claim.name);
+  auto request = kube::GetOf(kube::kPersistentVolumeClaims, entry.ns, claim.name);
   context_.Get(
       entry.key, std::move(request),
       [this, job_key = entry.key, uid = entry.record.uid(), claim](absl::StatusOr<gateway::v1::GetResponse> response) {
@@ -69,7 +67,7 @@ void JobController::LookForClaim(JobEntry& entry, const WantedClaim& claim) {
         live->busy_objects.erase(fmt::format("{}/{}", kClaims, claim.name));
         const bool there = response.ok() && response->has_object();
         const bool missing = response.ok() && !there && response->error().code() == 404;
-        if (there && (claim.json.empty() || IsOwnedBy(response->object().generic().meta(), uid))) {
+        if (there && (claim.json.empty() || kube::IsOwnedBy(response->object().generic().meta(), uid))) {
           ClaimIsThere(*live, claim.name);
         } else if (missing && claim.json.empty()) {
           AwaitClaim(*live, claim);
@@ -77,7 +75,7 @@ void JobController::LookForClaim(JobEntry& entry, const WantedClaim& claim) {
           live->object_retry.Fail(context_.ApiNow(), context_.random());
           if (there) {
             ReportTrouble(*live, TroubleOf(claim, " exists and belongs to somebody else; it is left alone"));
-          } else if (response.ok() && !missing && IsTold(response->error())) {
+          } else if (response.ok() && !missing && runtime::ShouldReportToUser(response->error())) {
             ReportTrouble(*live, TroubleOf(claim, ": " + response->error().message()));
           }
         }

@@ -6,8 +6,10 @@
 #include "common/base/json.h"
 #include "common/base/status.h"
 #include "common/kube/names.h"
+#include "common/kube/object_key.h"
+#include "common/kube/object_meta.h"
+#include "common/kube/requests.h"
 #include "services/jobsvc/control/job_controller.h"
-#include "services/jobsvc/control/requests.h"
 
 namespace basalt::jobsvc {
 
@@ -18,21 +20,14 @@ namespace {
 std::string KeyOf(std::string_view plural, std::string_view name) { return fmt::format("{}/{}", plural, name); }
 
 // The kinds that plugins make, for objects that the present spec does not name any more.
-gateway::v1::Resource ResourceOf(std::string_view plural) {
-  gateway::v1::Resource resource;
-  resource.set_plural(std::string(plural));
-  resource.set_version("v1");
-  if (plural == "networkpolicies") resource.set_group("networking.k8s.io");
-  return resource;
+kube::Kind KindOf(std::string_view plural) {
+  for (const kube::Kind& kind : {kube::kServices, kube::kConfigMaps, kube::kSecrets, kube::kNetworkPolicies}) {
+    if (kind.plural == plural) return kind;
+  }
+  return {"", "v1", "", plural};
 }
 
-gateway::v1::Resource ResourceOf(const WantedObject& object) {
-  gateway::v1::Resource resource;
-  resource.set_group(object.group);
-  resource.set_version(object.version);
-  resource.set_plural(object.plural);
-  return resource;
-}
+kube::Kind KindOf(const WantedObject& object) { return {object.group, object.version, object.kind, object.plural}; }
 
 std::string_view HashOf(std::string_view remembered) { return remembered.substr(0, remembered.find(' ')); }
 
@@ -86,7 +81,7 @@ void JobController::ActOnObjects(JobEntry& entry) {
   if (!MakesPods(phase)) {
     StopAwaiting(entry);
     if (!entry.objects.empty() && entry.object_retry.Blocks(context_.ApiNow())) {
-      return context_.WakeAt(entry.key, entry.object_retry.until);
+      return context_.WakeAt(entry.key, entry.object_retry.until());
     }
     for (const auto& [key, remembered] : entry.objects) {
       if (entry.busy_objects.contains(key)) continue;
@@ -100,7 +95,7 @@ void JobController::ActOnObjects(JobEntry& entry) {
   }
   if (entry.compiled->invalid() || (entry.compiled->objects.empty() && entry.compiled->claims.empty())) return;
   if (entry.object_retry.Blocks(context_.ApiNow())) {
-    context_.WakeAt(entry.key, entry.object_retry.until);
+    context_.WakeAt(entry.key, entry.object_retry.until());
     return;
   }
   for (const WantedObject& object : entry.compiled->objects) EnsureObject(entry, object);
@@ -119,7 +114,8 @@ void JobController::ObjectIsThere(JobEntry& entry, std::string_view reason, std:
 void JobController::ObjectRefused(JobEntry& entry, const WriteOutcome& outcome, Trouble trouble) {
   const absl::Time now = context_.ApiNow();
   entry.object_retry.Fail(now, context_.random());
-  if (outcome.kind == WriteOutcome::Kind::kRefused && IsCreateTold(outcome.error, entry.object_retry.Lasts(now))) {
+  if (outcome.kind == WriteOutcome::Kind::kRefused &&
+      runtime::ShouldReportCreate(outcome.error, entry.object_retry.Lasts(now))) {
     ReportTrouble(entry, std::move(trouble));
   }
 }
@@ -151,27 +147,24 @@ void JobController::MakeObject(JobEntry& entry, const WantedObject& object) {
     return;
   }
   const std::string key = KeyOf(object.plural, object.name);
-  keys_.MakeKeys(entry.record.uid(),
-                 [this, job_key = entry.key, uid = entry.record.uid(), key, object](absl::StatusOr<SshKeyPair> keys) {
-                   JobEntry* live = Live(job_key, uid);
-                   if (live == nullptr || !live->busy_objects.contains(key)) return;
-                   if (!keys.ok()) {
-                     live->busy_objects.erase(key);
-                     live->object_retry.Fail(context_.ApiNow(), context_.random());
-                     ReportTrouble(*live, {.words = {"PluginError", std::string(ToStd(keys.status().message()))},
-                                           .subject = SubjectOf(object)});
-                     context_.Wake(job_key);
-                     return;
-                   }
-                   CreateObject(*live, object, WithSshKeys(object, *keys));
-                 });
+  keys_.MakeKeys(entry.record.uid(), [this, alive = alive_, job_key = entry.key, uid = entry.record.uid(), key,
+                                      object](absl::StatusOr<SshKeyPair> keys) {
+    JobEntry* live = *alive ? Live(job_key, uid) : nullptr;
+    if (live == nullptr || !live->busy_objects.contains(key)) return;
+    if (!keys.ok()) {
+      live->busy_objects.erase(key);
+      live->object_retry.Fail(context_.ApiNow(), context_.random());
+      ReportTrouble(
+          *live, {.words = {"PluginError", std::string(ToStd(keys.status().message()))}, .subject = SubjectOf(object)});
+      context_.Wake(job_key);
+      return;
+    }
+    CreateObject(*live, object, WithSshKeys(object, *keys));
+  });
 }
 
 void JobController::CreateObject(JobEntry& entry, const WantedObject& object, std::string json) {
-  gateway::v1::WriteRequest request;
-  *request.mutable_resource() = ResourceOf(object);
-  request.set_namespace_(entry.ns);
-  request.set_name(object.name);
+  auto request = kube::WriteOf(KindOf(object), entry.ns, object.name);
   request.mutable_create()->set_body(std::move(json));
   context_.Write(entry.key, std::move(request),
                  [this, job_key = entry.key, uid = entry.record.uid(), object](WriteOutcome outcome) {
@@ -182,7 +175,7 @@ void JobController::CreateObject(JobEntry& entry, const WantedObject& object, st
                      live->busy_objects.erase(key);
                      live->objects[key] = fmt::format("{} {}", object.hash, outcome.object.generic().meta().uid());
                      ObjectIsThere(*live, "PluginError", SubjectOf(object));
-                   } else if (IsNameTaken(outcome)) {
+                   } else if (runtime::IsNameTaken(outcome)) {
                      // Ours from before a crash, or somebody else's.
                      CompareObject(*live, object, /*after_create=*/true);
                      return;
@@ -196,10 +189,7 @@ void JobController::CreateObject(JobEntry& entry, const WantedObject& object, st
 
 // An object of that name exists: ours by its owner, or never touched. Ours takes the patch where the plugin wants that.
 void JobController::CompareObject(JobEntry& entry, const WantedObject& object, bool after_create) {
-  gateway::v1::GetRequest request;
-  *request.mutable_resource() = ResourceOf(object);
-  request.set_namespace_(entry.ns);
-  request.set_name(object.name);
+  auto request = kube::GetOf(KindOf(object), entry.ns, object.name);
   context_.Get(entry.key, std::move(request),
                [this, job_key = entry.key, uid = entry.record.uid(), object,
                 after_create](absl::StatusOr<gateway::v1::GetResponse> response) {
@@ -219,7 +209,7 @@ void JobController::CompareObject(JobEntry& entry, const WantedObject& object, b
                      if (after_create) return give_up();
                      MakeObject(*live, object);
                    } else {
-                     if (response.ok() && IsTold(response->error())) {
+                     if (response.ok() && runtime::ShouldReportToUser(response->error())) {
                        ReportTrouble(*live, TroubleOf(object, ": " + response->error().message()));
                      }
                      give_up();
@@ -227,7 +217,7 @@ void JobController::CompareObject(JobEntry& entry, const WantedObject& object, b
                    return;
                  }
                  const kube::v1::ObjectMeta& meta = response->object().generic().meta();
-                 if (!IsOwnedBy(meta, uid)) {
+                 if (!kube::IsOwnedBy(meta, uid)) {
                    Trouble taken = TroubleOf(object, " exists and belongs to somebody else; it is left alone");
                    taken.kind = TroubleKind::kTaken;
                    ReportTrouble(*live, std::move(taken));
@@ -249,16 +239,8 @@ void JobController::CompareObject(JobEntry& entry, const WantedObject& object, b
 // patch.
 void JobController::PatchObject(JobEntry& entry, const WantedObject& object, const std::string& object_uid,
                                 int64_t resource_version) {
-  gateway::v1::WriteRequest request;
-  *request.mutable_resource() = ResourceOf(object);
-  request.set_namespace_(entry.ns);
-  request.set_name(object.name);
-  gateway::v1::Patch& patch = *request.mutable_patch();
-  patch.set_type(gateway::v1::Patch::TYPE_MERGE);
-  patch.set_body(object.patch);
-  patch.set_field_manager(std::string(kube::kFieldManager));
-  patch.set_uid(object_uid);
-  patch.set_resource_version(resource_version);
+  auto request = kube::WriteOf(KindOf(object), entry.ns, object.name);
+  kube::SetMergePatch(object.patch, object_uid, request).set_resource_version(resource_version);
   context_.Write(entry.key, std::move(request),
                  [this, job_key = entry.key, uid = entry.record.uid(), object, object_uid,
                   was_read = resource_version != 0](WriteOutcome outcome) {
@@ -276,7 +258,7 @@ void JobController::PatchObject(JobEntry& entry, const WantedObject& object, con
                      ObjectIsThere(*live, "PluginError", SubjectOf(object));
                    } else {
                      live->object_retry.Fail(context_.ApiNow(), context_.random());
-                     if (code != 404 && IsTold(outcome)) {
+                     if (code != 404 && runtime::ShouldReportToUser(outcome)) {
                        ReportTrouble(*live, TroubleOf(object, ": " + outcome.error.message()));
                      }
                    }
@@ -291,12 +273,9 @@ void JobController::ObjectIsGone(JobEntry& entry, const std::string& object_key)
 
 // Removes an object of which no more is known than that it may exist: what it is, the API server says.
 void JobController::FindAndDeleteObject(JobEntry& entry, const std::string& object_key) {
-  const size_t slash = object_key.find('/');
-  if (slash == std::string::npos || !entry.busy_objects.insert(object_key).second) return;
-  gateway::v1::GetRequest request;
-  *request.mutable_resource() = ResourceOf(std::string_view(object_key).substr(0, slash));
-  request.set_namespace_(entry.ns);
-  request.set_name(object_key.substr(slash + 1));
+  const auto [plural, name] = kube::SplitKey(object_key);
+  if (plural.empty() || !entry.busy_objects.insert(object_key).second) return;
+  auto request = kube::GetOf(KindOf(plural), entry.ns, name);
   context_.Get(entry.key, std::move(request),
                [this, job_key = entry.key, uid = entry.record.uid(),
                 object_key](absl::StatusOr<gateway::v1::GetResponse> response) {
@@ -306,7 +285,7 @@ void JobController::FindAndDeleteObject(JobEntry& entry, const std::string& obje
                  const bool there = response.ok() && response->has_object();
                  if (!live->job || MakesPods(live->job->status().phase())) {
                    context_.Wake(job_key);  // It is wanted again.
-                 } else if (there && IsOwnedBy(response->object().generic().meta(), uid)) {
+                 } else if (there && kube::IsOwnedBy(response->object().generic().meta(), uid)) {
                    DeleteObject(*live, object_key, response->object().generic().meta().uid());
                  } else if (there || (response.ok() && response->error().code() == 404)) {
                    ObjectIsGone(*live, object_key);
@@ -318,16 +297,13 @@ void JobController::FindAndDeleteObject(JobEntry& entry, const std::string& obje
 }
 
 void JobController::DeleteObject(JobEntry& entry, const std::string& object_key, const std::string& object_uid) {
-  const size_t slash = object_key.find('/');
-  if (slash == std::string::npos || object_uid.empty()) return;
+  const auto [plural, name] = kube::SplitKey(object_key);
+  if (plural.empty() || object_uid.empty()) return;
   if (!entry.busy_objects.insert(object_key).second) return;
   // From here on it may exist or not, for us and, by the next status write, for whoever comes after us: a job that is
   // resumed meanwhile is not to take it for made.
   entry.objects[object_key].clear();
-  gateway::v1::WriteRequest request;
-  *request.mutable_resource() = ResourceOf(std::string_view(object_key).substr(0, slash));
-  request.set_namespace_(entry.ns);
-  request.set_name(object_key.substr(slash + 1));
+  auto request = kube::WriteOf(KindOf(plural), entry.ns, name);
   request.mutable_delete_()->set_uid(object_uid);
   context_.Write(entry.key, std::move(request),
                  [this, job_key = entry.key, uid = entry.record.uid(), object_key](WriteOutcome outcome) {
@@ -343,7 +319,7 @@ void JobController::DeleteObject(JobEntry& entry, const std::string& object_key,
                      context_.Wake(job_key);
                    } else {
                      TryAgain(*live, live->object_retry);
-                     if (IsTold(outcome)) {
+                     if (runtime::ShouldReportToUser(outcome)) {
                        ReportTrouble(*live,
                                      {.words = {"FailedDelete", fmt::format("{} cannot be deleted: {}", object_key,
                                                                             outcome.error.message())},

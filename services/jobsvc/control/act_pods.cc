@@ -5,8 +5,8 @@
 
 #include "common/base/status.h"
 #include "common/kube/names.h"
+#include "common/kube/requests.h"
 #include "services/jobsvc/control/job_controller.h"
-#include "services/jobsvc/control/requests.h"
 
 namespace basalt::jobsvc {
 
@@ -74,25 +74,25 @@ void JobController::ActOnPods(JobEntry& entry) {
   }
   // Objects of plugins come first: before a pod goes, no list of hosts names it. An object that is refused holds none.
   const bool objects_first =
-      MakesPods(entry.job->status().phase()) && !entry.busy_objects.empty() && !entry.object_retry.since;
+      MakesPods(entry.job->status().phase()) && !entry.busy_objects.empty() && !entry.object_retry.since();
   const bool deletes_held = objects_first || HoldsDeletes(entry);
   EffectInput view = ViewOf(entry, busy);
   view.limit = options_.max_in_flight_per_job - entry.busy_pods.size();
   view.deletes_held = deletes_held;
   if (entry.create_retry.Blocks(now)) {
     view.blocked = true;
-    context_.WakeAt(entry.key, entry.create_retry.until);
+    context_.WakeAt(entry.key, entry.create_retry.until());
   }
   view.kills_blocked = objects_first;
   if (entry.kill_retry.Blocks(now)) {
     view.kills_blocked = true;
-    context_.WakeAt(entry.key, entry.kill_retry.until);
+    context_.WakeAt(entry.key, entry.kill_retry.until());
   }
   view.refused_tasks = entry.refused_tasks;
   // One round after the other, so that each task has one pod in it.
   view.probes = entry.busy_pods.empty() && !entry.probe_retry.Blocks(now);
   if (!entry.refused_tasks.empty() && entry.probe_retry.Blocks(now)) {
-    context_.WakeAt(entry.key, entry.probe_retry.until);
+    context_.WakeAt(entry.key, entry.probe_retry.until());
   }
   view.kills_after = entry.kills_after;
   const bool refused = entry.troubles.has("FailedDelete");
@@ -159,7 +159,7 @@ void JobController::CreatePod(JobEntry& entry, const PodEffect& effect) {
     ReportTrouble(entry, "FailedCreate", std::string(ToStd(body.status().message())));
     return;
   }
-  auto request = WriteOf("", "v1", "pods", entry.ns, effect.name);
+  auto request = kube::WriteOf(kube::kPods, entry.ns, effect.name);
   request.mutable_create()->set_body(*std::move(body));
   context_.Write(
       entry.key, std::move(request),
@@ -170,7 +170,7 @@ void JobController::CreatePod(JobEntry& entry, const PodEffect& effect) {
           SettleCreate(key, uid, effect, sent, nullptr);
           return;  // The name stays busy.
         }
-        if (IsNameTaken(outcome)) {
+        if (runtime::IsNameTaken(outcome)) {
           // Ours from before a crash, or somebody else's: the name is waited for.
           SettleCreate(key, uid, effect, sent, &outcome.error);
           return;
@@ -193,7 +193,7 @@ void JobController::CreatePod(JobEntry& entry, const PodEffect& effect) {
 
 void JobController::CreateAnswered(JobEntry& entry, const PodEffect& effect, const gateway::v1::KubeError& error) {
   CreateRefused(entry, effect.place.task);
-  if (!IsCreateTold(error, entry.probe_retry.Lasts(context_.ApiNow()))) return;
+  if (!runtime::ShouldReportCreate(error, entry.probe_retry.Lasts(context_.ApiNow()))) return;
   ReportTrouble(entry, "FailedCreate", fmt::format("pod {}: {}", effect.name, error.message()), {effect.name});
 }
 
@@ -213,10 +213,7 @@ void JobController::CountCreated(const JobEntry& entry, const kube::v1::Pod& pod
 // What stands under the name of a pod whose creation was not confirmed.
 void JobController::SettleCreate(const std::string& key, const std::string& uid, const PodEffect& effect,
                                  absl::Time sent, const gateway::v1::KubeError* taken) {
-  gateway::v1::GetRequest request;
-  SetResourceOf("", "v1", "pods", *request.mutable_resource());
-  request.set_namespace_(Live(key, uid)->ns);
-  request.set_name(effect.name);
+  auto request = kube::GetOf(kube::kPods, Live(key, uid)->ns, effect.name);
   std::optional<gateway::v1::KubeError> refusal;
   if (taken != nullptr) refusal = *taken;
   context_.Get(key, std::move(request),
@@ -255,7 +252,7 @@ void JobController::SettleCreate(const std::string& key, const std::string& uid,
 }
 
 void JobController::DeletePod(JobEntry& entry, const PodEffect& effect) {
-  auto request = WriteOf("", "v1", "pods", entry.ns, effect.name);
+  auto request = kube::WriteOf(kube::kPods, entry.ns, effect.name);
   request.mutable_delete_()->set_uid(effect.uid);
   context_.Write(entry.key, std::move(request),
                  [this, key = entry.key, uid = entry.record.uid(), pod = effect.name](WriteOutcome outcome) {
@@ -277,7 +274,7 @@ void JobController::DeletePod(JobEntry& entry, const PodEffect& effect) {
 
 void JobController::KillRefused(JobEntry& entry, const std::string& pod, const gateway::v1::KubeError& error) {
   TryAgain(entry, entry.kill_retry);
-  if (!IsTold(error)) return;
+  if (!runtime::ShouldReportToUser(error)) return;
   ReportTrouble(entry, "FailedDelete", fmt::format("pod {}: {}", pod, error.message()), {pod});
 }
 
@@ -308,7 +305,7 @@ bool JobController::HoldsDeletes(JobEntry& entry) {
 }
 
 void JobController::DeletePods(JobEntry& entry, const PodCollection& collection) {
-  auto request = WriteOf("", "v1", "pods", entry.ns, "");
+  auto request = kube::WriteOf(kube::kPods, entry.ns, "");
   gateway::v1::DeleteCollection& pods = *request.mutable_delete_collection();
   pods.set_label_selector(collection.label_selector);
   pods.set_field_selector(collection.field_selector);
@@ -337,9 +334,8 @@ void JobController::DeletePods(JobEntry& entry, const PodCollection& collection)
 }
 
 void JobController::MarkPod(JobEntry& entry, const PodEffect& effect) {
-  auto request = WriteOf("", "v1", "pods", entry.ns, effect.name);
-  SetAnnotation(kube::kOutOfSyncKey, effect.uid, request);
-  request.mutable_patch()->set_resource_version(effect.resource_version);
+  auto request = kube::WriteOf(kube::kPods, entry.ns, effect.name);
+  kube::SetAnnotation(kube::kOutOfSyncKey, effect.uid, request).set_resource_version(effect.resource_version);
   context_.Write(entry.key, std::move(request),
                  [this, key = entry.key, uid = entry.record.uid(), pod = effect.name](WriteOutcome outcome) {
                    JobEntry* live = Live(key, uid);

@@ -13,12 +13,13 @@ constexpr absl::Duration kHistoryLap = absl::Hours(1);
 
 // One slot after the other, each about once an hour. One that is starting does not know yet which jobs there are.
 void JobController::AgeHistoryLater() {
-  const auto slots = static_cast<int64_t>(std::max<size_t>(1, slots_.size()));
-  history_timer_ = context_.loop().RunAfter(kHistoryLap / slots, [this] {
+  const auto count = static_cast<int64_t>(std::max<size_t>(1, entries_.slots().size()));
+  history_timer_ = context_.loop().RunAfter(kHistoryLap / count, [this] {
     history_timer_ = kNoTimer;
-    if (slots_.empty()) return;
-    auto slot = slots_.upper_bound(aged_slot_);
-    if (slot == slots_.end()) slot = slots_.begin();
+    const auto& slots = entries_.slots();
+    if (slots.empty()) return;
+    auto slot = slots.upper_bound(aged_slot_);
+    if (slot == slots.end()) slot = slots.begin();
     aged_slot_ = slot->first;
     if (context_.IsReady(slot->first)) AgeHistory(slot->first, slot->second);
     AgeHistoryLater();

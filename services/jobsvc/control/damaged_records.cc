@@ -14,15 +14,14 @@ absl::Status JobController::BeginAnew(uint32_t slot, const std::set<std::string>
                                       const kv::Damage& damage) {
   kv::WriteBatch batch;
   for (const kv::DamagedRecord& record : damage) batch.Delete(record.family, record.key);
-  std::set<std::string>& keys = slots_[slot];
   for (const std::string& key : incomplete) {
     if (key.empty()) continue;  // Of a record whose key cannot be read, either.
     DropJobRecords(slot, key, batch);
-    if (keys.erase(key) > 0) Erase(key);
+    if (JobEntry* const entry = Lookup(key); entry != nullptr && entry->slot == slot) Erase(*entry);
   }
   // A job that is lost may be gone, and nobody would ever tell them.
   watches_.at(slot).BeginAnew(batch);
-  for (const std::string& key : keys) {
+  for (const std::string& key : entries_.KeysOf(slot)) {
     JobEntry& entry = *Lookup(key);
     entry.shown = 0;
     entry.shown_revision = 0;

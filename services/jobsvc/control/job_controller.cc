@@ -9,6 +9,8 @@
 #include "common/base/slots.h"
 #include "common/base/status_macros.h"
 #include "common/kube/names.h"
+#include "common/kube/object_key.h"
+#include "common/kube/object_meta.h"
 #include "services/jobsvc/store/job_store.h"
 
 namespace basalt::jobsvc {
@@ -40,33 +42,28 @@ JobController::JobController(runtime::Context& context, KeyMaker& keys, JobMetri
     : context_(context), keys_(keys), metrics_(metrics), options_(options), claim_waits_(context) {}
 
 JobController::~JobController() {
+  *alive_ = false;
   if (history_timer_ != kNoTimer) context_.loop().Cancel(history_timer_);
 }
 
 JobEntry& JobController::EntryOf(std::string_view key) {
-  if (JobEntry* known = Lookup(key); known != nullptr) return *known;
-  auto entry = std::make_unique<JobEntry>();
-  entry->key = key;
-  const size_t slash = key.find('/');
-  entry->ns = key.substr(0, slash);
-  entry->name = slash == std::string_view::npos ? std::string() : std::string(key.substr(slash + 1));
-  entry->slot = SlotOf(key);
-  entry->pods.Reset(entry->name, {});
-  slots_[entry->slot].insert(entry->key);
-  index_.emplace(entry->key, entry.get());
-  return *entries_.emplace(std::string(key), std::move(entry)).first->second;
+  return entries_.FindOrMake(key, [key] {
+    auto entry = std::make_unique<JobEntry>();
+    const auto [ns, name] = kube::SplitKey(key);
+    entry->key = key;
+    entry->ns = ns;
+    entry->name = name;
+    entry->slot = SlotOf(key);
+    entry->pods.Reset(entry->name, {});
+    return entry;
+  });
 }
 
-JobEntry* JobController::Lookup(std::string_view key) const {
-  const auto it = index_.find(key);
-  return it == index_.end() ? nullptr : it->second;
-}
+JobEntry* JobController::Lookup(std::string_view key) const { return entries_.Find(key); }
 
-void JobController::Erase(std::string_view key) {
-  const auto it = entries_.find(key);
-  StopAwaiting(*it->second);
-  index_.erase(it->second->key);
-  entries_.erase(it);
+void JobController::Erase(JobEntry& entry) {
+  StopAwaiting(entry);
+  entries_.Erase(entry.key);
 }
 
 const JobEntry* JobController::Find(std::string_view key) const { return Lookup(key); }
@@ -82,7 +79,7 @@ absl::StatusOr<std::vector<runtime::KnownObject>> JobController::OpenSlot(uint32
   // Jobs of which a record is missing, or lies there without the rest.
   std::set<std::string> incomplete;
   std::vector<runtime::KnownObject> known;
-  slots_[slot];
+  entries_.Open(slot);
   const auto load_job = [&](std::string job_key, storage::v1::JobRecord record) {
     JobEntry& entry = EntryOf(job_key);
     entry.record = std::move(record);
@@ -138,17 +135,15 @@ absl::StatusOr<std::vector<runtime::KnownObject>> JobController::OpenSlot(uint32
 }
 
 void JobController::CloseSlot(uint32_t slot) {
-  const auto it = slots_.find(slot);
-  if (it == slots_.end()) return;
+  if (!entries_.IsOpen(slot)) return;
   std::erase_if(changes_, [slot](const ShownChange& change) { return change.slot == slot; });
-  for (const std::string& key : it->second) {
-    if (const JobEntry* entry = Lookup(key); entry != nullptr && entry->compiled) {
-      metrics_.Forget(key, entry->compiled->spec.queue());
-    }
-    Erase(key);
+  for (const std::string& key : entries_.KeysOf(slot)) {
+    JobEntry& entry = *Lookup(key);
+    if (entry.compiled) metrics_.Forget(key, entry.compiled->spec.queue());
+    StopAwaiting(entry);
   }
+  entries_.Close(slot);
   std::erase_if(collecting_, [slot](const std::string& key) { return SlotOf(key) == slot; });
-  slots_.erase(it);
   watches_.erase(slot);
   history_bytes_.erase(slot);
   if (listener_) listener_({.kind = ShownChange::Kind::kClosed, .slot = slot});
@@ -295,10 +290,7 @@ const GroupView& JobController::GroupOf(const JobEntry& entry) const {
   if (entry.group_view) return *entry.group_view;
   GroupView& view = entry.group_view.emplace();
   view.name = entry.name + "-" + entry.record.uid();
-  const auto owned = [&](const kube::v1::PodGroup& group) {
-    return std::any_of(group.meta().owner_references().begin(), group.meta().owner_references().end(),
-                       [&](const auto& owner) { return owner.uid() == entry.record.uid(); });
-  };
+  const auto owned = [&](const kube::v1::PodGroup& group) { return kube::IsOwnedBy(group.meta(), entry.record.uid()); };
   auto it = entry.groups.find(view.name);
   // Jobs from before Volcano 1.5 have a group of their own name (9.8, W18).
   if (it == entry.groups.end() || !owned(it->second)) it = entry.groups.find(entry.name);

@@ -9,9 +9,10 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "common/kube/event.h"
+#include "common/reconcile/slot_map.h"
 #include "common/runtime/controller.h"
 #include "services/jobsvc/control/claim_waits.h"
 #include "services/jobsvc/control/job_entry.h"
@@ -71,7 +72,7 @@ class JobController : public runtime::Controller {
 
   // ---- for api/; on the loop ----
   const JobEntry* Find(std::string_view key) const;
-  const std::map<std::string, std::unique_ptr<JobEntry>, std::less<>>& entries() const { return entries_; }
+  const SlotMap<JobEntry>& entries() const { return entries_; }
   runtime::Context& context() { return context_; }
   EffectInput ViewOf(const JobEntry& entry, const std::set<std::string>& busy) const;
   const GroupView& GroupOf(const JobEntry& entry) const;
@@ -86,7 +87,6 @@ class JobController : public runtime::Controller {
   bool HasChildren(std::string_view queue) const { return children_.contains(queue); }
   // Null while the slot is not open here.
   const SlotWatch* WatchOf(uint32_t slot) const;
-  const std::set<std::string>& KeysOf(uint32_t slot) const;
   // From the store; what cannot be read of it is dropped.
   absl::StatusOr<std::vector<storage::v1::HistoryRecord>> HistoryOf(uint32_t slot, std::string_view job_uid);
   absl::StatusOr<std::optional<storage::v1::HistoryRecord>> HistoryEntryOf(uint32_t slot, std::string_view job_uid,
@@ -99,7 +99,7 @@ class JobController : public runtime::Controller {
   // -- job_controller.cc, pass.cc, judge.cc, settle.cc: what is heard, judged and recorded --
   JobEntry& EntryOf(std::string_view key);
   JobEntry* Lookup(std::string_view key) const;
-  void Erase(std::string_view key);
+  void Erase(JobEntry& entry);
   void ReceiveJob(JobEntry& entry, kube::v1::Job&& job);
   void Recompile(JobEntry& entry, kv::WriteBatch& batch);
   void StartJob(JobEntry& entry, kv::WriteBatch& batch);
@@ -180,6 +180,9 @@ class JobController : public runtime::Controller {
   // Backs off one step, and looks at the job again after it.
   void TryAgain(JobEntry& entry, Retry& retry);
   void SendNotes(JobEntry& entry);
+  void SendNote(JobEntry& entry, const Note& note);
+  void BeginSeries(JobEntry& entry, const kube::Event& event, storage::v1::SentEvent& sent);
+  void GoOnWithSeries(JobEntry& entry, const Note& note, const gateway::v1::GetResponse& found);
 
   // -- act_objects.cc, act_claims.cc: objects of plugins, claims --
   bool ObjectsReady(const JobEntry& entry) const;
@@ -213,15 +216,15 @@ class JobController : public runtime::Controller {
   JobEntry* Live(const std::string& key, const std::string& uid);
   void HoldPod(JobEntry& entry, const std::string& pod, absl::Duration hold);
 
+  // False once the controller is destroyed: timers and key pairs may come later.
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   runtime::Context& context_;
   KeyMaker& keys_;
   JobMetrics& metrics_;
   const JobControllerOptions options_;
-  std::map<std::string, std::unique_ptr<JobEntry>, std::less<>> entries_;
-  std::unordered_map<std::string_view, JobEntry*> index_;  // The same, by the entry's own key: only to look up.
-  std::map<uint32_t, std::set<std::string>> slots_;        // Keys of the open slots.
-  std::map<uint32_t, SlotWatch> watches_;                  // Of the open slots.
-  std::vector<ShownChange> changes_;                       // In the batch of this round: told once it is durable.
+  SlotMap<JobEntry> entries_;
+  std::map<uint32_t, SlotWatch> watches_;  // Of the open slots.
+  std::vector<ShownChange> changes_;       // In the batch of this round: told once it is durable.
   std::map<std::string, int32_t, std::less<>> priorities_;
   std::map<std::string, kube::v1::Queue, std::less<>> queues_;
   std::map<std::string, int32_t, std::less<>> children_;       // How many queues are below a queue; never 0.

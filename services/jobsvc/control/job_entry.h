@@ -14,7 +14,7 @@
 #include "absl/time/time.h"
 #include "basalt/kube/v1/kube.pb.h"
 #include "basalt/storage/v1/job_record.pb.h"
-#include "common/reconcile/back_off.h"
+#include "common/reconcile/retry.h"
 #include "services/jobsvc/core/compiled_job.h"
 #include "services/jobsvc/core/deadlines.h"
 #include "services/jobsvc/core/decide.h"
@@ -33,26 +33,6 @@ struct DirtyPod {
   std::optional<kube::v1::Pod> state;  // Newest (of an end: the last seen, if it came along).
   GoneReason gone = GoneReason::kNotGone;
   std::string uid;
-};
-
-// Retrying something of this job that Kubernetes or a peer did not accept.
-struct Retry {
-  BackOff back_off{{.first = absl::Milliseconds(200), .most = absl::Seconds(30)}};
-  absl::Time until = absl::InfinitePast();
-  std::optional<absl::Time> since;  // The first failure of those without success between them.
-  bool Blocks(absl::Time now) const { return StillWaits(now, until); }
-  // It has failed several times, one after the other.
-  bool Lasts(absl::Time now) const { return until - now >= absl::Seconds(2); }
-  // One step for all that was under way together, however many of it are refused.
-  void Fail(absl::Time now, Random& random) {
-    if (!Blocks(now)) until = now + back_off.Next(random);
-    if (!since) since = now;
-  }
-  void Succeed() {
-    back_off.Reset();
-    since.reset();
-    until = absl::InfinitePast();
-  }
 };
 
 struct JobEntry {

@@ -181,8 +181,7 @@ void JobController::Forget(JobEntry& entry, kv::WriteBatch& batch) {
     entry.ForgetGroup();
   }
   if (empty && entry.groups.empty() && entry.commands.empty()) {
-    slots_[entry.slot].erase(entry.key);
-    Erase(entry.key);
+    Erase(entry);
     return;
   }
   if (entry.record_dirty) {

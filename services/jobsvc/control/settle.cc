@@ -326,7 +326,7 @@ bool JobController::Settle(JobEntry& entry, kv::WriteBatch& batch) {
     // It did not take effect: decided again, on what stands there now.
     if (entry.conflict_version != 0 && entry.job->meta().resource_version() <= entry.conflict_version &&
         entry.commit_retry.Blocks(context_.ApiNow())) {
-      context_.WakeAt(entry.key, entry.commit_retry.until);
+      context_.WakeAt(entry.key, entry.commit_retry.until());
       return false;
     }
     DropIntent(entry);
@@ -336,7 +336,7 @@ bool JobController::Settle(JobEntry& entry, kv::WriteBatch& batch) {
     Rebaseline(entry, batch);
   }
   if (entry.commit_retry.Blocks(context_.ApiNow())) {
-    context_.WakeAt(entry.key, entry.commit_retry.until);
+    context_.WakeAt(entry.key, entry.commit_retry.until());
     return false;
   }
   return true;

@@ -49,12 +49,6 @@ const SlotWatch* JobController::WatchOf(uint32_t slot) const {
   return it == watches_.end() ? nullptr : &it->second;
 }
 
-const std::set<std::string>& JobController::KeysOf(uint32_t slot) const {
-  static const std::set<std::string> none;
-  const auto it = slots_.find(slot);
-  return it == slots_.end() ? none : it->second;
-}
-
 void JobController::NoteShown(JobEntry& entry, kv::WriteBatch& batch) {
   const auto watch = watches_.find(entry.slot);
   if (watch == watches_.end()) return;

@@ -75,6 +75,10 @@ class FakeKube {
   const std::map<std::string, kube::v1::PodGroup>& groups() const { return groups_; }
   const std::map<std::string, kube::v1::Command>& commands() const { return commands_; }
   const std::map<std::string, json::object>& others() const { return others_; }  // "<plural>/<ns>/<name>"
+  // As the API server does after about an hour.
+  void ForgetEvents() {
+    std::erase_if(others_, [](const auto& other) { return other.first.starts_with("events/"); });
+  }
   // Of an opaque object; empty: there is none.
   kube::v1::Object Other(const std::string& plural, const std::string& ns, const std::string& name) const;
   kube::v1::Job& job(const std::string& key) { return jobs_.at(key); }

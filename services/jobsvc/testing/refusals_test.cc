@@ -116,6 +116,22 @@ TEST_F(RefusalsTest, WhatTheServerFailsAtIsToldToo) {
   EXPECT_EQ(Status("default/k").reason(), "PluginError");
 }
 
+// The API server keeps an Event for about an hour.
+TEST_F(RefusalsTest, AnEventThatTheServerHasForgottenIsMadeAnew) {
+  Refuse(MakesPod, 403, "violates PodSecurity");
+  Begin(MakeJob("j", 1, 1));
+  rig_.Run(absl::Minutes(1));
+  ASSERT_EQ(Events("FailedCreate"), 1);
+  kube().SetRefuse(nullptr);
+  rig_.Run(absl::Minutes(6));
+  ASSERT_EQ(kube().pods().size(), 1u);
+  kube().ForgetEvents();
+  Refuse(MakesPod, 403, "violates PodSecurity");
+  kube().RemovePod("default/j-t0-0");
+  rig_.Run(absl::Minutes(1));
+  EXPECT_EQ(Events("FailedCreate"), 1);
+}
+
 TEST_F(RefusalsTest, ThatTheServerIsOverloadedIsNotToldToIt) {
   Refuse(MakesPod, 429, "too many requests");
   Begin(MakeJob("j", 1, 1));

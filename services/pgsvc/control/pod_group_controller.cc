@@ -5,36 +5,22 @@
 #include <algorithm>
 #include <utility>
 
-#include "common/base/json.h"
 #include "common/base/slots.h"
 #include "common/base/status.h"
+#include "common/kube/event.h"
 #include "common/kube/names.h"
+#include "common/kube/object_key.h"
+#include "common/kube/requests.h"
 #include "common/kube/resources/pod_group.h"
-#include "common/kube/text.h"
 #include "common/obs/log.h"
-#include "common/reconcile/back_off.h"
 #include "services/pgsvc/core/ensure.h"
 
 namespace basalt::pgsvc {
 namespace {
 
-constexpr absl::Duration kFirstBackoff = absl::Milliseconds(200);
-constexpr absl::Duration kLongestBackoff = absl::Seconds(60);  // Weakness W9: capped.
-
-std::pair<std::string, std::string> SplitKey(std::string_view key) {
-  const size_t slash = key.find('/');
-  return {std::string(key.substr(0, slash)), std::string(key.substr(slash + 1))};
-}
-
 gateway::v1::WriteRequest GroupWrite(std::string_view key) {
-  gateway::v1::WriteRequest request;
-  request.mutable_resource()->set_group("scheduling.volcano.sh");
-  request.mutable_resource()->set_version("v1beta1");
-  request.mutable_resource()->set_plural("podgroups");
-  const auto [ns, name] = SplitKey(key);
-  request.set_namespace_(ns);
-  request.set_name(name);
-  return request;
+  const auto [ns, name] = kube::SplitKey(key);
+  return kube::WriteOf(kube::kPodGroups, ns, name);
 }
 
 absl::Status GoingAway(std::string_view key) {
@@ -54,14 +40,9 @@ PodGroupController::PodGroupController(runtime::Context& context, GroupingOption
 
 PodGroupController::~PodGroupController() = default;
 
-PodGroupController::Group* PodGroupController::Find(std::string_view key) {
-  const auto found = groups_.find(key);
-  return found == groups_.end() ? nullptr : &found->second;
-}
-
 void PodGroupController::EnsurePodGroup(podgroup::v1::EnsurePodGroupRequest request,
                                         rpc::Done<podgroup::v1::EnsurePodGroupResponse> done) {
-  const std::string key = fmt::format("{}/{}", request.namespace_(), request.name());
+  const std::string key = kube::ObjectKey(request.namespace_(), request.name());
   if (request.namespace_().empty() || request.name().empty() || request.job_uid().empty()) {
     done(Invalid("namespace, name and job_uid are required"));
     return;
@@ -70,34 +51,33 @@ void PodGroupController::EnsurePodGroup(podgroup::v1::EnsurePodGroupRequest requ
     done(MakeStatus(absl::StatusCode::kUnavailable, fmt::format("the slot of {} is not ready here", key)));
     return;
   }
-  Group& group = groups_[key];
+  Group& group = groups_.FindOrMake(key);
   group.waiters.push_back({std::move(request), std::move(done)});
   ServeWaiters(key, group);
 }
 
-absl::StatusOr<std::vector<runtime::KnownObject>> PodGroupController::OpenSlot(uint32_t) {
+absl::StatusOr<std::vector<runtime::KnownObject>> PodGroupController::OpenSlot(uint32_t slot) {
+  groups_.Open(slot);
   return std::vector<runtime::KnownObject>();
 }
 
 void PodGroupController::CloseSlot(uint32_t slot) {
-  for (auto group = groups_.begin(); group != groups_.end();) {
-    if (SlotOf(group->first) != slot) {
-      ++group;
-      continue;
+  for (const std::string& key : groups_.KeysOf(slot)) {
+    Group& group = *groups_.Find(key);
+    while (!group.waiters.empty()) {
+      Finish(group, MakeStatus(absl::StatusCode::kUnavailable, "the slot has moved to another replica"));
     }
-    while (!group->second.waiters.empty()) {
-      Finish(group->second, MakeStatus(absl::StatusCode::kUnavailable, "the slot has moved to another replica"));
-    }
-    group = groups_.erase(group);
+    failing_.erase(key);
   }
+  groups_.Close(slot);
 }
 
 void PodGroupController::OnState(std::string_view routing_key, const std::string&, kube::v1::Object&& object) {
   if (object.has_pod_group()) {
-    groups_[std::string(routing_key)].observed =
+    groups_.FindOrMake(routing_key).observed =
         std::make_unique<kube::v1::PodGroup>(std::move(*object.mutable_pod_group()));
   } else if (object.has_pod()) {
-    Group& group = groups_[std::string(routing_key)];
+    Group& group = groups_.FindOrMake(routing_key);
     group.refused.erase(object.pod().uid());
     kube::v1::Pod& pod = group.pods[object.pod().uid()];
     pod = std::move(*object.mutable_pod());
@@ -105,19 +85,27 @@ void PodGroupController::OnState(std::string_view routing_key, const std::string
 }
 
 void PodGroupController::OnGone(std::string_view routing_key, const runtime::Gone& gone) {
-  Group* group = Find(routing_key);
+  Group* group = groups_.Find(routing_key);
   if (group == nullptr) return;
   if (group->observed != nullptr && group->observed->meta().uid() == gone.uid) group->observed.reset();
   group->pods.erase(gone.uid);
   group->refused.erase(gone.uid);
 }
 
+// A queue that opens lets groups through that admission refused before (weakness W9). Its counts, which change with
+// every pod group of the cluster, do not.
 void PodGroupController::OnShared(const std::string&, const kube::v1::Object& object, bool gone) {
-  // A queue that opens lets groups through that admission refused before (weakness W9).
-  if (gone || !object.has_queue()) return;
-  for (auto& [key, group] : groups_) {
-    if (group.failures == 0) continue;
-    group.not_before = absl::InfinitePast();
+  if (!object.has_queue()) return;
+  const std::string& name = object.queue().meta().name();
+  if (gone) {
+    queue_states_.erase(name);
+    return;
+  }
+  const auto [known, is_new] = queue_states_.try_emplace(name, object.queue().state());
+  if (!is_new && known->second == object.queue().state()) return;
+  known->second = object.queue().state();
+  for (const std::string& key : failing_) {
+    groups_.Find(key)->retry.Postpone(absl::InfinitePast());
     context_.Wake(key);
   }
 }
@@ -125,7 +113,7 @@ void PodGroupController::OnShared(const std::string&, const kube::v1::Object& ob
 void PodGroupController::Decide(std::string_view, kv::WriteBatch&) {}
 
 void PodGroupController::Act(std::string_view key) {
-  Group* group = Find(key);
+  Group* group = groups_.Find(key);
   if (group == nullptr) return;
   const std::string owned(key);
   ServeWaiters(owned, *group);
@@ -134,10 +122,11 @@ void PodGroupController::Act(std::string_view key) {
 }
 
 void PodGroupController::DropIfEmpty(const std::string& key) {
-  const Group* group = Find(key);
+  const Group* group = groups_.Find(key);
   if (group != nullptr && group->observed == nullptr && group->pods.empty() && group->waiters.empty() && !group->busy &&
       group->binding.empty()) {
-    groups_.erase(key);
+    failing_.erase(key);
+    groups_.Erase(key);
   }
 }
 
@@ -194,12 +183,14 @@ void PodGroupController::Finish(Group& group, absl::StatusOr<podgroup::v1::Ensur
 
 void PodGroupController::SendForWaiter(const std::string& key, Group& group, gateway::v1::WriteRequest request) {
   group.busy = true;
-  context_.Write(key, std::move(request),
-                 [this, key](runtime::WriteOutcome outcome) { OnGroupWritten(key, std::move(outcome)); });
+  const bool created = request.has_create();
+  context_.Write(key, std::move(request), [this, key, created](runtime::WriteOutcome outcome) {
+    OnGroupWritten(key, created, std::move(outcome));
+  });
 }
 
-void PodGroupController::OnGroupWritten(const std::string& key, runtime::WriteOutcome outcome) {
-  Group* group = Find(key);
+void PodGroupController::OnGroupWritten(const std::string& key, bool created, runtime::WriteOutcome outcome) {
+  Group* group = groups_.Find(key);
   if (group == nullptr) return;
   group->busy = false;
   using Kind = runtime::WriteOutcome::Kind;
@@ -207,7 +198,10 @@ void PodGroupController::OnGroupWritten(const std::string& key, runtime::WriteOu
     ServeWaiters(key, *group);
     return;
   }
-  const bool stale = outcome.kind == Kind::kRefused && (outcome.error.code() == 404 || outcome.error.code() == 409);
+  // A create that is refused with another 404 or 409 (no such namespace, a conflict of a quota) found no group.
+  const bool stale =
+      created ? runtime::IsNameTaken(outcome)
+              : outcome.kind == Kind::kRefused && (outcome.error.code() == 404 || outcome.error.code() == 409);
   if (stale || outcome.kind == Kind::kUnknown) {
     Refresh(key);
     return;
@@ -226,49 +220,46 @@ void PodGroupController::OnGroupWritten(const std::string& key, runtime::WriteOu
 
 // Settles a conflict or a lost answer by what the API server itself says now.
 void PodGroupController::Refresh(const std::string& key) {
-  Group* group = Find(key);
+  Group* group = groups_.Find(key);
   group->busy = true;
-  gateway::v1::GetRequest request;
-  const gateway::v1::WriteRequest address = GroupWrite(key);
-  *request.mutable_resource() = address.resource();
-  request.set_namespace_(address.namespace_());
-  request.set_name(address.name());
-  context_.Get(key, std::move(request), [this, key](absl::StatusOr<gateway::v1::GetResponse> answer) {
-    Group* waiting = Find(key);
-    if (waiting == nullptr) return;
-    waiting->busy = false;
-    const bool found = answer.ok() && answer->has_object() && answer->object().has_pod_group();
-    const bool absent = answer.ok() && answer->has_error() && answer->error().code() == 404;
-    if (found) {
-      const kube::v1::PodGroup& group_now = answer->object().pod_group();
-      if (waiting->observed == nullptr || waiting->observed->meta().uid() != group_now.meta().uid() ||
-          waiting->observed->meta().resource_version() < group_now.meta().resource_version()) {
-        waiting->observed = std::make_unique<kube::v1::PodGroup>(group_now);
-      }
-    } else if (absent) {
-      waiting->observed.reset();
-    }
-    // One attempt a request: the caller asks again, so that two writers cannot make this spin.
-    if (!waiting->waiters.empty()) {
-      const EnsureStep step = NextEnsureStep(waiting->waiters.front().request, waiting->observed.get());
-      if (step == EnsureStep::kCreate || step == EnsureStep::kPatch || step == EnsureStep::kReplace) {
-        Finish(*waiting,
-               MakeStatus(absl::StatusCode::kUnavailable, fmt::format("pod group {} changed meanwhile", key)));
-      }
-    }
-    ServeWaiters(key, *waiting);
-    context_.Wake(key);
-  });
+  const auto [ns, name] = kube::SplitKey(key);
+  context_.Get(
+      key, kube::GetOf(kube::kPodGroups, ns, name), [this, key](absl::StatusOr<gateway::v1::GetResponse> answer) {
+        Group* waiting = groups_.Find(key);
+        if (waiting == nullptr) return;
+        waiting->busy = false;
+        const bool found = answer.ok() && answer->has_object() && answer->object().has_pod_group();
+        const bool absent = answer.ok() && answer->has_error() && answer->error().code() == 404;
+        if (found) {
+          const kube::v1::PodGroup& group_now = answer->object().pod_group();
+          if (waiting->observed == nullptr || waiting->observed->meta().uid() != group_now.meta().uid() ||
+              waiting->observed->meta().resource_version() < group_now.meta().resource_version()) {
+            waiting->observed = std::make_unique<kube::v1::PodGroup>(group_now);
+          }
+        } else if (absent) {
+          waiting->observed.reset();
+        }
+        // One attempt a request: the caller asks again, so that two writers cannot make this spin.
+        if (!waiting->waiters.empty()) {
+          const EnsureStep step = NextEnsureStep(waiting->waiters.front().request, waiting->observed.get());
+          if (step == EnsureStep::kCreate || step == EnsureStep::kPatch || step == EnsureStep::kReplace) {
+            Finish(*waiting,
+                   MakeStatus(absl::StatusCode::kUnavailable, fmt::format("pod group {} changed meanwhile", key)));
+          }
+        }
+        ServeWaiters(key, *waiting);
+        context_.Wake(key);
+      });
 }
 
 // ---- groups of plain pods ----
 
 void PodGroupController::ServePods(const std::string& key, Group& group) {
-  if (StillWaits(context_.ApiNow(), group.not_before)) {
-    context_.WakeAt(key, group.not_before);
+  if (group.retry.Blocks(context_.ApiNow())) {
+    context_.WakeAt(key, group.retry.until());
     return;
   }
-  const std::string name = SplitKey(key).second;
+  const std::string_view name = kube::SplitKey(key).name;
   for (const auto& [uid, pod] : group.pods) {
     // A bound pod whose group is gone: the group is made again (weakness W3); only groups that we name.
     const bool orphaned = group.observed == nullptr && pod.group_name() == name && name == GroupName(pod) &&
@@ -297,15 +288,9 @@ void PodGroupController::FetchOwner(const std::string& key, Group& group, const 
     return;
   }
   group.busy = true;
-  gateway::v1::GetRequest request;
-  request.mutable_resource()->set_group(owners.front().group);
-  request.mutable_resource()->set_version(owners.front().version);
-  request.mutable_resource()->set_plural(owners.front().plural);
-  request.set_namespace_(pod.namespace_());
-  request.set_name(owners.front().name);
-  context_.Get(key, std::move(request),
+  context_.Get(key, kube::GetOf(owners.front().kind, pod.namespace_(), owners.front().name),
                [this, key, owner_uid = owners.front().uid](absl::StatusOr<gateway::v1::GetResponse> answer) {
-                 Group* waiting = Find(key);
+                 Group* waiting = groups_.Find(key);
                  if (waiting == nullptr) return;
                  waiting->busy = false;
                  const bool absent = answer.ok() && answer->has_error() &&
@@ -321,7 +306,7 @@ void PodGroupController::FetchOwner(const std::string& key, Group& group, const 
                  } else if (absent) {
                    waiting->owner_annotations = std::make_unique<Annotations>();
                  } else {
-                   BackOff(key, *waiting);  // Never a group with the wrong minimum (weakness W8).
+                   TryLater(key, *waiting);  // Never a group with the wrong minimum (weakness W8).
                    return;
                  }
                  context_.Wake(key);
@@ -334,62 +319,65 @@ void PodGroupController::CreateForPod(const std::string& key, Group& group, cons
       GroupBody(pod, group.owner_annotations == nullptr ? kNone : *group.owner_annotations, options_);
   if (!body.ok()) {
     ReportOnPod(key, group, pod, ToStd(body.status().message()));
-    BackOff(key, group);
+    TryLater(key, group);
     return;
   }
   group.busy = true;
   gateway::v1::WriteRequest request = GroupWrite(key);
   request.mutable_create()->set_body(*body);
   context_.Write(key, std::move(request), [this, key, uid = pod.uid()](runtime::WriteOutcome outcome) {
-    Group* written = Find(key);
+    Group* written = groups_.Find(key);
     if (written == nullptr) return;
     written->busy = false;
     using Kind = runtime::WriteOutcome::Kind;
     if (outcome.kind == Kind::kDone) {
-      written->failures = 0;
+      Succeed(key, *written);
       written->owner_annotations.reset();
-    } else if (outcome.kind == Kind::kUnknown ||
-               (outcome.kind == Kind::kRefused && outcome.error.reason() == "AlreadyExists")) {
+    } else if (outcome.kind == Kind::kUnknown || runtime::IsNameTaken(outcome)) {
       Refresh(key);
     } else {
       const auto still = written->pods.find(uid);
       if (still != written->pods.end() && outcome.kind == Kind::kRefused) {
         ReportOnPod(key, *written, still->second, outcome.error.message());
       }
-      BackOff(key, *written);
+      TryLater(key, *written);
     }
   });
 }
 
 void PodGroupController::Bind(const std::string& key, Group& group, const kube::v1::Pod& pod) {
   group.binding.insert(pod.uid());
-  gateway::v1::WriteRequest request;
-  request.mutable_resource()->set_version("v1");
-  request.mutable_resource()->set_plural("pods");
-  request.set_namespace_(pod.namespace_());
-  request.set_name(pod.name());
+  auto request = kube::WriteOf(kube::kPods, pod.namespace_(), pod.name());
   request.mutable_patch()->set_type(gateway::v1::Patch::TYPE_STRATEGIC);
   request.mutable_patch()->set_uid(pod.uid());
-  request.mutable_patch()->set_body(BindingPatch(SplitKey(key).second));
+  request.mutable_patch()->set_body(BindingPatch(kube::SplitKey(key).name));
   context_.Write(key, std::move(request), [this, key, uid = pod.uid()](runtime::WriteOutcome outcome) {
-    Group* written = Find(key);
+    Group* written = groups_.Find(key);
     if (written == nullptr) return;
     written->binding.erase(uid);
     using Kind = runtime::WriteOutcome::Kind;
     if (outcome.kind == Kind::kDone) {
-      written->failures = 0;
+      // Another pod's patch may be refused beside it, and waits.
+      if (!written->retry.Blocks(context_.ApiNow())) Succeed(key, *written);
     } else if (outcome.kind == Kind::kRefused && (outcome.error.code() == 404 || outcome.error.code() == 409)) {
       ++written->refused[uid];  // Another pod, or none: its next state decides.
     } else {
-      BackOff(key, *written);
+      TryLater(key, *written);
     }
   });
 }
 
-void PodGroupController::BackOff(const std::string& key, Group& group) {
-  const absl::Duration backoff = std::min(kLongestBackoff, kFirstBackoff * (1 << std::min(group.failures++, 10)));
-  group.not_before = context_.ApiNow() + backoff;
-  context_.WakeAt(key, group.not_before);
+// The owner may have got other annotations by then.
+void PodGroupController::TryLater(const std::string& key, Group& group) {
+  group.owner_annotations.reset();
+  group.retry.Fail(context_.ApiNow(), context_.random());
+  failing_.insert(key);
+  context_.WakeAt(key, group.retry.until());
+}
+
+void PodGroupController::Succeed(const std::string& key, Group& group) {
+  group.retry.Succeed();
+  failing_.erase(key);
 }
 
 void PodGroupController::ReportOnPod(const std::string& key, Group& group, const kube::v1::Pod& pod,
@@ -397,26 +385,17 @@ void PodGroupController::ReportOnPod(const std::string& key, Group& group, const
   if (group.reported == message) return;
   group.reported = message;
   obs::LogWarning("pod group cannot be made", {{"group", key}, {"pod", pod.name()}, {"why", std::string(message)}});
-  const std::string now = kube::FormatTime(absl::ToUnixMillis(context_.ApiNow()));
-  json::object involved{
-      {"apiVersion", "v1"}, {"kind", "Pod"}, {"namespace", pod.namespace_()}, {"name", pod.name()}, {"uid", pod.uid()}};
-  json::object event{{"apiVersion", "v1"}, {"kind", "Event"}};
-  const std::string name = fmt::format("{}.{:016x}", pod.name(), context_.random().Next());
-  event["metadata"] = json::object{{"name", name}, {"namespace", pod.namespace_()}};
-  event["involvedObject"] = std::move(involved);
-  event["type"] = "Warning";
-  event["reason"] = "PodGroupError";
-  event["message"] = json::string(message);
-  event["source"] = json::object{{"component", "basalt-pgsvc"}};
-  event["firstTimestamp"] = now;
-  event["lastTimestamp"] = now;
-  event["count"] = 1;
-  gateway::v1::WriteRequest request;
-  request.mutable_resource()->set_version("v1");
-  request.mutable_resource()->set_plural("events");
-  request.set_namespace_(pod.namespace_());
-  request.set_name(name);
-  request.mutable_create()->set_body(ToText(event));
+  const kube::Event event{.api_version = kube::kPods.version,
+                          .kind = kube::kPods.name,
+                          .ns = pod.namespace_(),
+                          .name = pod.name(),
+                          .uid = pod.uid(),
+                          .warning = true,
+                          .reason = "PodGroupError",
+                          .message = message,
+                          .component = "basalt-pgsvc"};
+  auto request = kube::WriteOf(kube::kEvents, pod.namespace_(), kube::NameOf(event));
+  request.mutable_create()->set_body(kube::BodyOf(event, absl::ToUnixMillis(context_.ApiNow())));
   context_.Write(key, std::move(request), [](runtime::WriteOutcome) {});
 }
 

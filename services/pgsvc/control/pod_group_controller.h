@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "common/reconcile/retry.h"
+#include "common/reconcile/slot_map.h"
 #include "common/rpc/peers.h"
 #include "common/runtime/controller.h"
 #include "services/pgsvc/core/pod_grouping.h"
@@ -50,27 +52,28 @@ class PodGroupController : public runtime::Controller {
     std::map<std::string, int> refused;  // Pods whose patch was refused: how often.
     std::unique_ptr<Annotations> owner_annotations;
     std::string reported;  // The last problem that was put into an Event.
-    int failures = 0;
-    absl::Time not_before = absl::InfinitePast();
+    Retry retry{{.first = absl::Milliseconds(200), .most = absl::Seconds(60)}};  // Weakness W9: capped.
   };
 
-  Group* Find(std::string_view key);
   void ServeWaiters(const std::string& key, Group& group);
   void ServePods(const std::string& key, Group& group);
   void FetchOwner(const std::string& key, Group& group, const kube::v1::Pod& pod);
   void CreateForPod(const std::string& key, Group& group, const kube::v1::Pod& pod);
   void Bind(const std::string& key, Group& group, const kube::v1::Pod& pod);
   void SendForWaiter(const std::string& key, Group& group, gateway::v1::WriteRequest request);
-  void OnGroupWritten(const std::string& key, runtime::WriteOutcome outcome);
+  void OnGroupWritten(const std::string& key, bool created, runtime::WriteOutcome outcome);
   void Refresh(const std::string& key);
-  void BackOff(const std::string& key, Group& group);
+  void TryLater(const std::string& key, Group& group);
+  void Succeed(const std::string& key, Group& group);
   void ReportOnPod(const std::string& key, Group& group, const kube::v1::Pod& pod, std::string_view message);
   static void Finish(Group& group, absl::StatusOr<podgroup::v1::EnsurePodGroupResponse> answer);
   void DropIfEmpty(const std::string& key);
 
   runtime::Context& context_;
   const GroupingOptions options_;
-  std::map<std::string, Group, std::less<>> groups_;
+  SlotMap<Group> groups_;
+  std::set<std::string, std::less<>> failing_;                    // Keys of groups whose last try failed.
+  std::map<std::string, std::string, std::less<>> queue_states_;  // By the queue's name.
 };
 
 }  // namespace basalt::pgsvc

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/base/slots.h"
+#include "common/kube/object_key.h"
 #include "common/rpc/peers.h"
 #include "common/runtime/replica.h"
 #include "services/pgsvc/control/pod_group_controller.h"
@@ -17,7 +18,7 @@ class PodGroupRouter : public rpc::PodGroupHandler {
 
   void EnsurePodGroup(podgroup::v1::EnsurePodGroupRequest request,
                       rpc::Done<podgroup::v1::EnsurePodGroupResponse> done) override {
-    const uint32_t slot = SlotOf(request.namespace_() + "/" + request.name());
+    const uint32_t slot = SlotOf(kube::ObjectKey(request.namespace_(), request.name()));
     replica_.OnWorkerOf(
         slot, [request = std::move(request), done = std::move(done)](runtime::Controller& controller) mutable {
           static_cast<PodGroupController&>(controller).EnsurePodGroup(std::move(request), std::move(done));

@@ -10,6 +10,7 @@
 #include "common/base/json.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/kube/name_rules.h"
 #include "common/kube/names.h"
 #include "common/kube/resources/resources.h"
 
@@ -20,7 +21,6 @@ constexpr std::string_view kModeKey = "volcano.sh/network-topology-mode";
 constexpr std::string_view kTierKey = "volcano.sh/network-topology-highest-tier";
 constexpr std::string_view kSeedMinMemberKey = "volcano.sh/group-min-member";
 constexpr std::string_view kInheritedPrefix = "volcano.sh/";
-constexpr size_t kLongestQueueName = 253;
 
 const kube::v1::OwnerReference* ControllerOf(const kube::v1::Pod& pod) {
   for (const kube::v1::OwnerReference& owner : pod.grouping().owner_references()) {
@@ -46,21 +46,6 @@ std::optional<int64_t> ParseInteger(std::string_view text) {
   return value;
 }
 
-bool IsSubdomain(std::string_view text) {
-  if (text.empty() || text.size() > kLongestQueueName) return false;
-  bool at_label_start = true;
-  char previous = '.';
-  for (const char c : text) {
-    const bool alphanumeric = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-    if (!alphanumeric && c != '-' && c != '.') return false;
-    if (at_label_start && !alphanumeric) return false;
-    if (c == '.' && previous == '-') return false;
-    at_label_start = c == '.';
-    previous = c;
-  }
-  return previous != '-' && previous != '.';
-}
-
 absl::StatusOr<std::string> QueueOf(const kube::v1::Pod& pod, const Annotations& owner,
                                     const GroupingOptions& options) {
   const auto& own = pod.grouping().annotations();
@@ -76,11 +61,11 @@ absl::StatusOr<std::string> QueueOf(const kube::v1::Pod& pod, const Annotations&
       queue = second->second;
     }
   }
-  if (!queue.empty() && !IsSubdomain(queue)) {
+  if (!queue.empty() && !kube::IsDnsSubdomain(queue)) {
     return Invalid(
         fmt::format("annotation {}: '{}' is not a queue name (lower-case DNS-1123 subdomain, at most {} "
                     "characters)",
-                    kube::kSchedulingQueueNameKey, queue, kLongestQueueName));
+                    kube::kSchedulingQueueNameKey, queue, kube::kMaxSubdomain));
   }
   return queue;
 }
@@ -169,15 +154,10 @@ bool NeedsGroup(const kube::v1::Pod& pod) {
 std::vector<OwnerResource> AnnotatedOwners(const kube::v1::Pod& pod) {
   std::vector<OwnerResource> owners;
   for (const kube::v1::OwnerReference& owner : pod.grouping().owner_references()) {
-    const bool apps = owner.api_version() == "apps/v1";
-    if (apps && owner.kind() == "ReplicaSet") {
-      owners.push_back({"apps", "v1", "replicasets", owner.name(), owner.uid()});
-    } else if (apps && owner.kind() == "DaemonSet") {
-      owners.push_back({"apps", "v1", "daemonsets", owner.name(), owner.uid()});
-    } else if (apps && owner.kind() == "StatefulSet") {
-      owners.push_back({"apps", "v1", "statefulsets", owner.name(), owner.uid()});
-    } else if (owner.api_version() == "batch/v1" && owner.kind() == "Job") {
-      owners.push_back({"batch", "v1", "jobs", owner.name(), owner.uid()});
+    for (const kube::Kind& kind : {kube::kReplicaSets, kube::kDaemonSets, kube::kStatefulSets, kube::kBatchJobs}) {
+      if (owner.kind() == kind.name && owner.api_version() == fmt::format("{}/{}", kind.group, kind.version)) {
+        owners.push_back({kind, owner.name(), owner.uid()});
+      }
     }
   }
   return owners;

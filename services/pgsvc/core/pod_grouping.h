@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "basalt/kube/v1/kube.pb.h"
+#include "common/kube/kinds.h"
 
 namespace basalt::pgsvc {
 
@@ -19,9 +20,7 @@ bool NeedsGroup(const kube::v1::Pod& pod);
 // The owner whose annotations count, where it is one of the four kinds of podgroup spec 6.2; null otherwise. The API
 // group is compared as well as the kind (W10).
 struct OwnerResource {
-  std::string group;
-  std::string version;
-  std::string plural;
+  kube::Kind kind;
   std::string name;
   std::string uid;
 };

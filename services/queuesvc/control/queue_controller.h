@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "common/obs/metrics.h"
+#include "common/reconcile/retry.h"
+#include "common/reconcile/slot_map.h"
 #include "common/runtime/controller.h"
 #include "services/queuesvc/core/queue_state.h"
 
@@ -38,30 +40,31 @@ class QueueController : public runtime::Controller {
   // For the API: whether everything of the slot is known; and the queues of the slots that this worker owns.
   bool IsReady(uint32_t slot) const { return context_.IsReady(slot); }
   std::vector<queue::v1::Queue> List() const;
+  // How many queues of its slots the worker remembers something of, whether they exist or not.
+  size_t kept() const { return entries_.size(); }
 
  private:
   struct Entry {
     PodGroupCounter pod_groups;
     bool write_in_flight = false;
-    int failures = 0;
-    absl::Time not_before = absl::InfinitePast();
+    Retry retry;
+    absl::Time next_publish = absl::InfinitePast();
   };
 
-  bool Owns(std::string_view name) const { return slots_.count(SlotOfQueue(name)) > 0; }
-  static uint32_t SlotOfQueue(std::string_view name);
+  // The runtime drops keys and states of slots that have closed: no entry is made in one of those.
+  bool Owns(std::string_view name) const { return entries_.IsOpen(SlotOf(name)); }
   void CreateQueue(const std::string& name, Entry& entry);
   void SetParent(const kube::v1::Queue& queue, Entry& entry);
   void Publish(const kube::v1::Queue& queue, Entry& entry);
-  void Send(const std::string& name, gateway::v1::WriteRequest request);
+  void Send(const std::string& name, Entry& entry, gateway::v1::WriteRequest request);
   void ShowMetrics(const std::string& name, const queue::v1::PodGroupCounts& counts);
   void RemoveMetrics(const std::string& name);
 
   runtime::Context& context_;
   obs::Metrics* const metrics_;
   const QueueControllerOptions options_;
-  std::map<uint32_t, bool> slots_;
   std::map<std::string, kube::v1::Queue, std::less<>> queues_;  // All of the cluster.
-  std::map<std::string, Entry, std::less<>> entries_;           // Of owned slots.
+  SlotMap<Entry> entries_;                                      // Of owned slots.
 };
 
 }  // namespace basalt::queuesvc

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/base/status.h"
+#include "common/kube/object_key.h"
 #include "services/jobsvc/api/watch/watch_token.h"
 
 namespace basalt::jobsvc {
@@ -26,7 +27,7 @@ JobWatch::JobWatch(Loop& loop, const rpc::Members& members, OpenPart open, const
       next_part_(parts_.end()),
       failing_since_(kSlotCount, absl::InfiniteFuture()) {
   if (!ns_.empty() && !name_.empty()) {
-    wanted_.Insert(SlotOf(ns_ + "/" + name_));
+    wanted_.Insert(SlotOf(kube::ObjectKey(ns_, name_)));
   } else {
     wanted_ = SlotSet::All();
   }

@@ -17,6 +17,7 @@
 
 #include "basalt/job/v1/job_part.pb.h"
 #include "common/base/mutex.h"
+#include "common/kube/object_key.h"
 #include "services/jobsvc/control/slot_watch.h"
 
 namespace basalt::jobsvc {
@@ -41,9 +42,8 @@ class WatchHub {
    public:
     Subscription(std::string ns, std::string name) : ns_(std::move(ns)), name_(std::move(name)) {}
     bool Wants(std::string_view key) const {
-      const size_t slash = key.find('/');
-      if (!ns_.empty() && key.substr(0, slash) != ns_) return false;
-      return name_.empty() || key.substr(slash + 1) == name_;
+      const auto [ns, name] = kube::SplitKey(key);
+      return (ns_.empty() || ns == ns_) && (name_.empty() || name == name_);
     }
 
    private:

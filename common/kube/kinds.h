@@ -1,0 +1,42 @@
+#pragma once
+
+// The kinds of Kubernetes objects that services and the gateway's caches deal with, and how the API server addresses
+// each: a row per kind, from which services, permissions and decoders take group, version and plural. Sources: job spec
+// 1, podgroup spec 2, queue spec 1; the others are Kubernetes' own.
+#include <string_view>
+
+namespace basalt::kube {
+
+struct Kind {
+  std::string_view group;  // Empty: the core group.
+  std::string_view version;
+  std::string_view name;
+  std::string_view plural;
+
+  // Whether the API server means this kind by these two, in whatever version.
+  constexpr bool Is(std::string_view its_group, std::string_view its_plural) const {
+    return group == its_group && plural == its_plural;
+  }
+};
+
+// Volcano's.
+inline constexpr Kind kJobs{"batch.volcano.sh", "v1alpha1", "Job", "jobs"};
+inline constexpr Kind kCommands{"bus.volcano.sh", "v1alpha1", "Command", "commands"};
+inline constexpr Kind kPodGroups{"scheduling.volcano.sh", "v1beta1", "PodGroup", "podgroups"};
+inline constexpr Kind kQueues{"scheduling.volcano.sh", "v1beta1", "Queue", "queues"};
+
+inline constexpr Kind kPods{"", "v1", "Pod", "pods"};
+inline constexpr Kind kEvents{"", "v1", "Event", "events"};
+inline constexpr Kind kPersistentVolumeClaims{"", "v1", "PersistentVolumeClaim", "persistentvolumeclaims"};
+inline constexpr Kind kServices{"", "v1", "Service", "services"};
+inline constexpr Kind kConfigMaps{"", "v1", "ConfigMap", "configmaps"};
+inline constexpr Kind kSecrets{"", "v1", "Secret", "secrets"};
+inline constexpr Kind kNetworkPolicies{"networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies"};
+inline constexpr Kind kPriorityClasses{"scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses"};
+// Whose pods get a group of their own, with annotations from here (podgroup spec 6.2).
+inline constexpr Kind kReplicaSets{"apps", "v1", "ReplicaSet", "replicasets"};
+inline constexpr Kind kDaemonSets{"apps", "v1", "DaemonSet", "daemonsets"};
+inline constexpr Kind kStatefulSets{"apps", "v1", "StatefulSet", "statefulsets"};
+inline constexpr Kind kBatchJobs{"batch", "v1", "Job", "jobs"};
+
+}  // namespace basalt::kube

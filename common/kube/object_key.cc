@@ -1,0 +1,19 @@
+#include "common/kube/object_key.h"
+
+namespace basalt::kube {
+
+std::string ObjectKey(std::string_view ns, std::string_view name) {
+  std::string key;
+  key.reserve(ns.size() + name.size() + 1);
+  if (!ns.empty()) key.append(ns).push_back('/');
+  key.append(name);
+  return key;
+}
+
+KeyParts SplitKey(std::string_view key) {
+  const size_t slash = key.find('/');
+  if (slash == std::string_view::npos) return {{}, key};
+  return {key.substr(0, slash), key.substr(slash + 1)};
+}
+
+}  // namespace basalt::kube

@@ -1,0 +1,190 @@
+#include "services/pgsvc/control/pod_group_controller.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+
+#include "common/base/json.h"
+#include "common/base/slots.h"
+#include "common/kube/names.h"
+#include "common/runtime/testing/scripted_context.h"
+
+namespace basalt::pgsvc {
+namespace {
+
+using runtime::testing::Done;
+using runtime::testing::Refused;
+using ::testing::HasSubstr;
+
+constexpr char kKey[] = "default/podgroup-rs-uid";
+
+class PodGroupControllerTest : public ::testing::Test {
+ protected:
+  PodGroupControllerTest() {
+    for (uint32_t slot = 0; slot < kSlotCount; ++slot) EXPECT_TRUE(controller_.OpenSlot(slot).ok());
+  }
+
+  // A pod of a ReplicaSet that has no group yet.
+  void AddPod(const std::string& name) {
+    kube::v1::Object object;
+    kube::v1::Pod& pod = *object.mutable_pod();
+    pod.set_namespace_("default");
+    pod.set_name(name);
+    pod.set_uid(name + "-uid");
+    pod.set_owner_uid("rs-uid");
+    pod.set_phase(kube::v1::POD_PHASE_PENDING);
+    pod.mutable_grouping()->set_spec_json(R"({"containers":[{"name":"c"}]})");
+    kube::v1::OwnerReference& owner = *pod.mutable_grouping()->add_owner_references();
+    owner.set_api_version("apps/v1");
+    owner.set_kind("ReplicaSet");
+    owner.set_name("web");
+    owner.set_uid("rs-uid");
+    owner.set_controller(true);
+    controller_.OnState(kKey, "pods/scheduler=volcano", std::move(object));
+    context_.Wake(kKey);
+    context_.RunPasses(controller_);
+  }
+
+  void TellQueue(const std::string& state, int32_t running) {
+    kube::v1::Object object;
+    object.mutable_queue()->mutable_meta()->set_name("research");
+    object.mutable_queue()->set_state(state);
+    object.mutable_queue()->set_running(running);
+    controller_.OnShared(std::string(kube::kWatchQueues), object, /*gone=*/false);
+    context_.RunPasses(controller_);
+  }
+
+  // The owner as the API server has it; `min_member` empty: without an annotation.
+  void AnswerOwner(const std::string& min_member) {
+    ASSERT_EQ(context_.gets.size(), 1U);
+    EXPECT_EQ(context_.gets.front().request.resource().plural(), "replicasets");
+    gateway::v1::GetResponse response;
+    kube::v1::ObjectMeta& meta = *response.mutable_object()->mutable_generic()->mutable_meta();
+    meta.set_uid("rs-uid");
+    if (!min_member.empty()) {
+      kube::v1::KeyValue& annotation = *meta.add_annotations();
+      annotation.set_key(std::string(kube::kGroupMinMemberKey));
+      annotation.set_value(min_member);
+    }
+    context_.Answer(std::move(response), controller_);
+  }
+
+  // The create of the group that is under way; null: none is.
+  const gateway::v1::WriteRequest* Create() const {
+    if (context_.writes.empty() || context_.writes.front().request.resource().plural() != "podgroups") return nullptr;
+    return &context_.writes.front().request;
+  }
+
+  runtime::testing::ScriptedContext context_;
+  PodGroupController controller_{context_, {}};
+};
+
+TEST_F(PodGroupControllerTest, ARefusedGroupIsTriedAgainAndAQueueThatCountsDoesNotHurryIt) {
+  TellQueue("Open", 0);
+  AddPod("web-1");
+  AnswerOwner("");
+  ASSERT_NE(Create(), nullptr);
+  context_.Answer(Refused(403, "Forbidden", "the queue is closed"), controller_);
+  ASSERT_EQ(context_.writes.size(), 1U) << "an Event";
+  context_.Answer(Done(), controller_);
+  for (int i = 1; i <= 20; ++i) TellQueue("Open", i);
+  EXPECT_TRUE(context_.gets.empty());
+  TellQueue("Closed", 20);
+  TellQueue("Open", 20);
+  AnswerOwner("");
+  EXPECT_NE(Create(), nullptr) << "the queue has opened";
+}
+
+TEST_F(PodGroupControllerTest, AnnotationsOfTheOwnerAreReadAgainAfterARefusal) {
+  AddPod("web-1");
+  AnswerOwner("2");
+  context_.Answer(Refused(403, "Forbidden", "at least 3"), controller_);
+  context_.Answer(Done(), controller_);  // The Event.
+  context_.Advance(absl::Seconds(1), controller_);
+  AnswerOwner("3");
+  ASSERT_NE(Create(), nullptr);
+  const auto body = ParseJson(Create()->create().body());
+  ASSERT_TRUE(body.ok());
+  EXPECT_EQ(FindInt(*FindPath(*body, {"spec"}), "minMember"), 3);
+}
+
+TEST_F(PodGroupControllerTest, AProblemThatLastsIsOneEvent) {
+  AddPod("web-1");
+  std::optional<std::string> name;
+  for (int i = 0; i < 4; ++i) {
+    AnswerOwner("");
+    context_.Answer(Refused(403, "Forbidden", "the queue is closed"), controller_);
+    if (!context_.writes.empty()) {
+      EXPECT_FALSE(name) << "a second Event";
+      EXPECT_EQ(context_.writes.front().request.resource().plural(), "events");
+      name = context_.writes.front().request.name();
+      context_.Answer(Done(), controller_);
+    }
+    context_.Advance(absl::Seconds(5), controller_);
+  }
+  ASSERT_TRUE(name);
+  EXPECT_THAT(*name, ::testing::StartsWith("web-1."));
+}
+
+class EnsurePodGroupTest : public PodGroupControllerTest {
+ protected:
+  void Ensure() {
+    podgroup::v1::EnsurePodGroupRequest request;
+    request.set_namespace_("default");
+    request.set_name("train-uid");
+    request.set_job_name("train");
+    request.set_job_uid("uid");
+    request.mutable_spec()->set_min_member(1);
+    controller_.EnsurePodGroup(std::move(request), [this](absl::StatusOr<podgroup::v1::EnsurePodGroupResponse> answer) {
+      answer_ = std::move(answer);
+    });
+  }
+
+  std::optional<absl::StatusOr<podgroup::v1::EnsurePodGroupResponse>> answer_;
+};
+
+TEST_F(EnsurePodGroupTest, AConflictOfAQuotaIsToldInItsOwnWords) {
+  Ensure();
+  ASSERT_NE(Create(), nullptr);
+  context_.Answer(Refused(409, "Conflict", "Operation cannot be fulfilled on resourcequotas \"q\""), controller_);
+  ASSERT_TRUE(answer_);
+  EXPECT_EQ(answer_->status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(answer_->status().message()), HasSubstr("resourcequotas"));
+}
+
+TEST_F(EnsurePodGroupTest, ANamespaceThatIsNotThereIsToldInTheServersWords) {
+  Ensure();
+  context_.Answer(Refused(404, "NotFound", "namespaces \"default\" not found"), controller_);
+  ASSERT_TRUE(answer_);
+  EXPECT_THAT(std::string(answer_->status().message()), HasSubstr("namespaces"));
+}
+
+TEST_F(EnsurePodGroupTest, AGroupThatSomebodyMadeMeanwhileIsRead) {
+  Ensure();
+  context_.Answer(Refused(409, "AlreadyExists", "it exists"), controller_);
+  ASSERT_EQ(context_.gets.size(), 1U);
+  gateway::v1::GetResponse response;
+  kube::v1::PodGroup& group = *response.mutable_object()->mutable_pod_group();
+  group.mutable_meta()->set_uid("pg-1");
+  kube::v1::OwnerReference& owner = *group.mutable_meta()->add_owner_references();
+  owner.set_controller(true);
+  owner.set_uid("uid");
+  group.mutable_spec()->set_min_member(1);
+  context_.Answer(std::move(response), controller_);
+  ASSERT_TRUE(answer_);
+  ASSERT_TRUE(answer_->ok()) << answer_->status();
+  EXPECT_EQ((*answer_)->pod_group().meta().uid(), "pg-1");
+}
+
+TEST_F(EnsurePodGroupTest, WhoeverWaitsIsAnsweredWhenTheSlotCloses) {
+  Ensure();
+  controller_.CloseSlot(SlotOf("default/train-uid"));
+  ASSERT_TRUE(answer_);
+  EXPECT_EQ(answer_->status().code(), absl::StatusCode::kUnavailable);
+  context_.Answer(Done(), controller_);  // The answer comes to nobody.
+}
+
+}  // namespace
+}  // namespace basalt::pgsvc

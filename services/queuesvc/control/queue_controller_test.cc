@@ -1,0 +1,113 @@
+#include "services/queuesvc/control/queue_controller.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "common/base/slots.h"
+#include "common/kube/names.h"
+#include "common/runtime/testing/scripted_context.h"
+
+namespace basalt::queuesvc {
+namespace {
+
+using runtime::testing::Done;
+using runtime::testing::Refused;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr char kQueue[] = "research";
+constexpr char kRunning[] = R"(volcano_queue_pod_group_running_count{queue_name="research"})";
+
+class QueueControllerTest : public ::testing::Test {
+ protected:
+  void Open(QueueController& controller) { EXPECT_TRUE(controller.OpenSlot(SlotOf(kQueue)).ok()); }
+
+  void TellQueue(QueueController& controller, bool gone = false, int64_t resource_version = 1) {
+    kube::v1::Object object;
+    kube::v1::Queue& queue = *object.mutable_queue();
+    queue.mutable_meta()->set_name(kQueue);
+    queue.mutable_meta()->set_uid("queue-uid");
+    queue.mutable_meta()->set_resource_version(resource_version);
+    queue.set_parent("root");
+    queue.set_state("Open");
+    controller.OnShared(std::string(kube::kWatchQueues), object, gone);
+    context_.RunPasses(controller);
+  }
+
+  void TellGroup(QueueController& controller, const std::string& uid, bool gone = false) {
+    if (gone) {
+      controller.OnGone(kQueue, {.uid = uid});
+    } else {
+      kube::v1::Object object;
+      object.mutable_pod_group()->mutable_meta()->set_uid(uid);
+      object.mutable_pod_group()->set_phase("Running");
+      controller.OnState(kQueue, std::string(kube::kWatchPodGroups), std::move(object));
+    }
+    context_.Wake(kQueue);
+    context_.RunPasses(controller);
+  }
+
+  runtime::testing::ScriptedContext context_;
+  const std::unique_ptr<obs::Metrics> metrics_ = obs::MakeMetrics();
+};
+
+TEST_F(QueueControllerTest, OnlyTheOwnerOfAQueueRemovesItsSeries) {
+  QueueController owner(context_, metrics_.get(), {});
+  QueueController other(context_, metrics_.get(), {});
+  Open(owner);
+  for (QueueController* controller : {&owner, &other}) TellQueue(*controller);
+  TellGroup(owner, "group-1");
+  ASSERT_THAT(metrics_->Text(), HasSubstr(kRunning));
+  TellQueue(other, /*gone=*/true, 2);
+  EXPECT_THAT(metrics_->Text(), HasSubstr(kRunning)) << "the owner writes the series still";
+  TellQueue(owner, /*gone=*/true, 2);
+  EXPECT_THAT(metrics_->Text(), Not(HasSubstr(kRunning)));
+}
+
+TEST_F(QueueControllerTest, NothingIsKeptOfAQueueThatIsGoneOnceItsGroupsAre) {
+  QueueController controller(context_, metrics_.get(), {});
+  Open(controller);
+  TellQueue(controller);
+  TellGroup(controller, "group-1");
+  context_.Answer(Done(), controller);
+  TellQueue(controller, /*gone=*/true, 2);
+  EXPECT_EQ(controller.kept(), 1U) << "a group names the queue";
+  TellGroup(controller, "group-1", /*gone=*/true);
+  EXPECT_EQ(controller.kept(), 0U);
+}
+
+TEST_F(QueueControllerTest, CountsAreWrittenOnceAnIntervalWithTheNewestNumbers) {
+  QueueController controller(context_, nullptr, {.publish_interval = absl::Seconds(1)});
+  Open(controller);
+  TellQueue(controller);
+  TellGroup(controller, "group-0");
+  ASSERT_EQ(context_.writes.size(), 1U);
+  context_.Answer(Done(), controller);
+  for (int i = 1; i <= 5; ++i) TellGroup(controller, "group-" + std::to_string(i));
+  EXPECT_TRUE(context_.writes.empty());
+  context_.Advance(absl::Seconds(1), controller);
+  ASSERT_EQ(context_.writes.size(), 1U);
+  EXPECT_THAT(context_.writes.front().request.patch().body(), HasSubstr(R"("running":6)"));
+}
+
+TEST_F(QueueControllerTest, AWriteThatFailsIsMadeAgainLaterAndLater) {
+  QueueController controller(context_, nullptr, {.publish_interval = absl::ZeroDuration()});
+  Open(controller);
+  TellQueue(controller);
+  TellGroup(controller, "group-0");
+  int tries = 0;
+  for (int second = 0; second < 60; ++second) {
+    while (!context_.writes.empty()) {
+      ++tries;
+      context_.Answer(Refused(403, "Forbidden", "no"), controller);
+    }
+    context_.Advance(absl::Seconds(1), controller);
+  }
+  EXPECT_GE(tries, 4);
+  EXPECT_LE(tries, 12);
+}
+
+}  // namespace
+}  // namespace basalt::queuesvc
