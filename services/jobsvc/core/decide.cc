@@ -140,6 +140,9 @@ class Decider {
   void Begin() {
     decision_.status = in_.job.status();
     own_ = in_.own;
+    if (!own_.kill) return;  // Somebody else's write: the kill answers nobody any more.
+    for (const std::string& uid : in_.untold_answered) AddAnswered(uid, own_.answered);
+    for (const std::string& uid : decision_.answered) AddAnswered(uid, own_.answered);
   }
 
   void PutFacts(const kube::v1::PodCounts& counts, const std::vector<TaskCounts>& tasks) {
@@ -331,18 +334,20 @@ class Decider {
   Attempt KillTarget(Action action, const Transition& transition, const storage::v1::PendingAction& pending) {
     // Pods fail in numbers, and ask for the same.
     const std::string asked = fmt::format("{} {} {}", pending.action(), pending.task(), pending.partition());
-    if (action != Action::kRestartPod && pending.command_uid().empty() && settled_.contains(asked)) return {};
+    const bool is_for_many = action != Action::kRestartPod && pending.command_uid().empty();
+    if (is_for_many && refused_.contains(asked)) return {};
+    if (is_for_many && taken_.contains(asked)) return AnsweredBefore(pending);
     Targets targets = TargetsOf(action, pending, in_.pods);
     const bool evicted = pending.event() == kEventPodEvicted && NamesTarget(action, pending, in_.pods);
     if (targets.empty() && !evicted) return {};
     const Kill* const before = KillUnderWay();
     // What failed together is restarted once: the targets are all going already.
     if (pending.command_uid().empty() && before != nullptr && Takes(*before, targets.pods)) {
-      settled_.insert(asked);
-      return {};
+      taken_.insert(asked);
+      return AnsweredBefore(pending);
     }
     if (targets.pods.size() > kMostTargets) {
-      settled_.insert(asked);
+      refused_.insert(asked);
       return {.refusal = fmt::format("{} of task {} is refused: it is about {} pods, and at most {} are restarted "
                                      "together; RestartJob restarts any number",
                                      pending.action(), pending.task(), targets.pods.size(), kMostTargets)};
@@ -366,22 +371,22 @@ class Decider {
     return {.result = Attempt::kBegun};
   }
 
+  // The kill of the status takes all that the action is about.
+  Attempt AnsweredBefore(const storage::v1::PendingAction& pending) {
+    const std::vector<std::string>& named = own_.answered;
+    if (std::find(named.begin(), named.end(), pending.pod_uid()) != named.end()) return {};
+    AddAnswered(pending.pod_uid(), own_.answered);
+    AddAnswered(pending.pod_uid(), decision_.answered);
+    return {};
+  }
+
   // The pods whose events a targeted kill answers: the one that asked for it, and those that ask for the same.
   void KeepAnswered(const storage::v1::PendingAction& pending) {
-    std::vector<std::string>& answered = own_.answered;
-    const auto asks_the_same = [&pending](const storage::v1::PendingAction& other) {
-      if (other.action() != pending.action() || other.task() != pending.task()) return false;
-      const std::optional<Action> action = ParseAction(other.action());
-      return action == Action::kRestartTask ||
-             (action == Action::kRestartPartition && other.partition() == pending.partition());
-    };
     for (const storage::v1::PendingAction& other : in_.pending) {
-      if ((&other != &pending && !asks_the_same(other)) || !other.command_uid().empty()) continue;
-      if (other.pod_uid().empty() || std::find(answered.begin(), answered.end(), other.pod_uid()) != answered.end())
-        continue;
-      answered.push_back(other.pod_uid());
+      const bool is_old = other.version() >= 0 && other.version() < in_.job.status().version();
+      if (&other != &pending && (is_old || !AsksTheSame(pending, other))) continue;
+      if (other.command_uid().empty()) AddAnswered(other.pod_uid(), own_.answered);
     }
-    if (answered.size() > kMostAnswered) answered.erase(answered.begin(), answered.end() - kMostAnswered);
   }
 
   void DescribeDeadline(const storage::v1::PendingAction& deadline) {
@@ -423,7 +428,8 @@ class Decider {
     }
     const storage::v1::PendingAction* const new_deadline = outcome.phase == phase_ ? NewDeadline(in_) : nullptr;
     if (outcome.phase == phase_ && new_deadline == nullptr) {
-      if (IsToldAlready(in_, settled, min_available) || IsLeftToRest(in_)) return;
+      const bool is_told = decision_.answered.empty() && IsToldAlready(in_, settled, min_available);
+      if (is_told || IsLeftToRest(in_)) return;
       if (!in_.counts_due) {
         decision_.write = Decision::Write::kCounts;
         return;
@@ -476,7 +482,9 @@ class Decider {
   ControlledState own_;
   std::optional<Kill> new_kill_;
   bool action_waits_ = false;
-  std::set<std::string> settled_;  // What was asked for and leads to nothing, whichever pod asks for it again.
+  // What was asked for, whichever pod asks for it again: the kill of the status does it; or nobody does.
+  std::set<std::string> taken_;
+  std::set<std::string> refused_;
 };
 
 }  // namespace

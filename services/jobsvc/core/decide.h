@@ -52,6 +52,8 @@ struct DecideInput {
   const std::map<std::string, std::string>& objects;  // Plugin objects that exist (ControlledState::objects).
   // What controlledResources is to say of plugins and claims beside our own key (job spec 11.1, 9.9).
   const std::map<std::string, std::string>& markers;
+  // UIDs of pods whose events a kill of the status answers, and which the status does not name yet.
+  const std::vector<std::string>& untold_answered;
   int64_t last_sequence = 0;  // The highest that was ever committed or meant.
   int64_t now_ms = 0;
   // False: a write of counts would be put off, and what it would say is not worked out.
@@ -82,6 +84,8 @@ struct Decision {
   std::vector<Note> notes;             // To be recorded once the write is acknowledged.
   std::vector<Note> refusals;          // Of dropped actions, to be recorded in any case.
   std::vector<PodPlace> again;         // Done although their pods are gone, and to be done again then.
+  // UIDs of pods whose events the kill of the status answers: the next write is to name them.
+  std::vector<std::string> answered;
 };
 
 Decision Decide(const DecideInput& input);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "services/jobsvc/core/events.h"
 #include "services/jobsvc/core/render/pod.h"
@@ -90,6 +91,19 @@ bool TakeOver(const Kill& before, const PodSet& pods, Kill& kill) {
 bool Takes(const Kill& kill, const std::set<std::string>& pods) {
   return !pods.empty() &&
          std::all_of(pods.begin(), pods.end(), [&](const auto& uid) { return kill.targets.contains(uid); });
+}
+
+bool AsksTheSame(const storage::v1::PendingAction& a, const storage::v1::PendingAction& b) {
+  if (a.action() != b.action() || a.task() != b.task()) return false;
+  const std::optional<Action> action = ParseAction(a.action());
+  if (action == Action::kRestartPartition) return a.partition() == b.partition();
+  return action == Action::kRestartTask;
+}
+
+void AddAnswered(const std::string& uid, std::vector<std::string>& answered) {
+  if (uid.empty() || std::find(answered.begin(), answered.end(), uid) != answered.end()) return;
+  answered.push_back(uid);
+  if (answered.size() > kMostAnswered) answered.erase(answered.begin());
 }
 
 void Redo(const std::vector<PodPlace>& places, kube::v1::PodCounts& counts, std::vector<TaskCounts>& tasks) {

@@ -37,6 +37,11 @@ bool TakeOver(const Kill& before, const PodSet& pods, Kill& kill);
 // All of the pods, of which there are some, are its targets.
 bool Takes(const Kill& kill, const std::set<std::string>& pods);
 
+// Whether both ask for one and the same targeted kill, whichever pods they are about.
+bool AsksTheSame(const storage::v1::PendingAction& a, const storage::v1::PendingAction& b);
+// Adds the UID of a pod whose event asked for an action, if it has one, to those that are answered, the newest last.
+void AddAnswered(const std::string& uid, std::vector<std::string>& answered);
+
 // The counts once these places are to be done again.
 void Redo(const std::vector<PodPlace>& places, kube::v1::PodCounts& counts, std::vector<TaskCounts>& tasks);
 

@@ -131,5 +131,45 @@ TEST_F(TargetsTest, TheStatusNamesThePodsWhoseEventsAKillAnswers) {
   EXPECT_TRUE(ReadControlledState(decision.status).answered.empty()) << "its pods are of an older version";
 }
 
+// What asks meanwhile for what the kill does is answered by the kill, too.
+TEST_F(TargetsTest, TheNextWriteNamesThePodsThatTheKillUnderWayAnswers) {
+  using Uids = std::vector<std::string>;
+  Begin(3, 1);
+  facts_.spec.set_min_available(2);  // The job is Restarting until pods of `a` are there again.
+  Ask("a").set_pod_uid("j-a-0");
+  FollowStatus(Decide().status);
+  facts_.pending.Clear();
+  for (const char* pod : {"j-a-1", "j-a-2"}) Ask("a").set_pod_uid(pod);
+  Decision decision = Decide();
+  EXPECT_EQ(decision.dropped, 2);
+  EXPECT_EQ(decision.answered, (Uids{"j-a-1", "j-a-2"}));
+  EXPECT_EQ(decision.write, Decision::Write::kCounts);
+  facts_.pending.Clear();
+  facts_.untold_answered = decision.answered;
+  decision = Decide();
+  ASSERT_EQ(decision.write, Decision::Write::kCounts);
+  EXPECT_EQ(ReadControlledState(decision.status).answered, (Uids{"j-a-0", "j-a-1", "j-a-2"}));
+  facts_.untold_answered.clear();
+  FollowStatus(decision.status);
+  Ask("a").set_pod_uid("j-a-1");
+  decision = Decide();
+  EXPECT_TRUE(decision.answered.empty()) << "the status names the pod";
+  EXPECT_EQ(decision.write, Decision::Write::kNone);
+}
+
+TEST_F(TargetsTest, WhatIsRefusedOrOfAnOlderVersionIsNotAnswered) {
+  Begin(kMostTargets + 1, 2);
+  for (const char* pod : {"j-a-0", "j-a-1"}) Ask("a").set_pod_uid(pod);
+  EXPECT_TRUE(Decide().answered.empty());
+  facts_.pending.Clear();
+  facts_.job.mutable_status()->set_version(1);
+  for (const int version : {1, 0}) {
+    auto& action = Ask("b");
+    action.set_pod_uid(std::to_string(version));
+    action.set_version(version);
+  }
+  EXPECT_EQ(ReadControlledState(Decide().status).answered, (std::vector<std::string>{"1"}));
+}
+
 }  // namespace
 }  // namespace basalt::jobsvc

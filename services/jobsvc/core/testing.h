@@ -36,6 +36,7 @@ struct DecideFacts {
             .words = words,
             .objects = none,
             .markers = none,
+            .untold_answered = untold_answered,
             .now_ms = 1000};
   }
 
@@ -47,6 +48,7 @@ struct DecideFacts {
   DeadlineSet deadlines;
   Words words;
   std::map<std::string, std::string> none;
+  std::vector<std::string> untold_answered;
 };
 
 }  // namespace basalt::jobsvc::testing

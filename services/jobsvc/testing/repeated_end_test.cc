@@ -93,6 +93,50 @@ TEST(RepeatedEndTest, WhatWasAnsweredIsNotAnsweredAgainWhateverBecameOfTheDisk) 
   }
 }
 
+// A pod fails while the status write is under way that restarts its task, and is removed before the kill comes to it.
+TEST(RepeatedEndTest, WhatAKillUnderWayAnswersIsNotAnsweredAgainOverALostDisk) {
+  JobRig rig;
+  RunAllPods(rig, WithPolicy(MakeJob("j", 1, 3), "*", "RestartTask"));
+  rig.kube().SetPodPhase("default/j-t0-0", kPodFailed, 1);
+  ASSERT_TRUE(rig.RunUntil([&rig] { return rig.controller().Find(kKey)->commit_in_flight; }));
+  rig.kube().SetPodPhase("default/j-t0-1", kPodFailed, 1);
+  const kube::v1::Object last = RemovePod(rig, "default/j-t0-1");
+  rig.Run(absl::Seconds(30));
+  ASSERT_EQ(Retries(rig), 1);
+  rig.Kill();
+  rig.LoseDisk();
+  rig.ends = {last};
+  rig.Start();
+  rig.Run(absl::Seconds(30));
+  EXPECT_EQ(Retries(rig), 1);
+}
+
+// The write that would have answered the pod is refused, and the pod runs after all.
+TEST(RepeatedEndTest, WhatARefusedKillWouldHaveAnsweredIsAnswered) {
+  JobRig rig;
+  int refused = 0;
+  rig.kube().SetRefuse([&refused](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
+    if (request.subresource() != "status" || request.patch().body().find("RestartPod") == std::string::npos)
+      return false;
+    if (refused++ > 0) return false;
+    error.set_code(500);
+    error.set_message("not now");
+    return true;
+  });
+  rig.Start();
+  rig.kube().PutJob(WithPolicy(WithPolicy(MakeJob("j", 1, 1), "PodPending", "RestartPod", absl::Seconds(20)),
+                               "PodEvicted", "RestartPod"));
+  ASSERT_TRUE(rig.RunUntil([&refused] { return refused == 1; }));
+  rig.kube().SetPodPhase(kPod, kPodRunning);
+  rig.Run(absl::Seconds(60));
+  ASSERT_EQ(Retries(rig), 0);
+  const std::string uid = rig.kube().pods().at(kPod).uid();
+  RemovePod(rig);
+  rig.Run(absl::Seconds(10));
+  EXPECT_EQ(Retries(rig), 1);
+  EXPECT_NE(rig.kube().pods().at(kPod).uid(), uid);
+}
+
 TEST(RepeatedEndTest, WhatNobodyAnsweredIsAnsweredOverALostDisk) {
   JobRig rig;
   RunAllPods(rig, WithPolicy(MakeJob("j", 1, 2), "PodEvicted", "RestartTask"));
