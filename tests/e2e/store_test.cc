@@ -89,7 +89,11 @@ TEST_F(StoreTest, AStoreFolderOfOtherFilesIsRefused) {
 // A damaged record among good ones: its job goes on from what Kubernetes shows, the others with what they had.
 TEST_F(StoreTest, ARecordThatCannotBeReadIsDroppedAndTheRestGoesOn) {
   std::string manifest = ReadFile(BASALT_SOURCE_DIR "/examples/first-job.yaml");
-  for (size_t at; (at = manifest.find("sleep 2; exit 0")) != std::string::npos;) manifest.replace(at, 15, "sleep 600");
+  // Both kubelets read it: the fake one of a real cluster does not look at the command.
+  const std::string pods_last = "template:\n        metadata: {annotations: {kubesim.basalt.dev/duration: 10m}}";
+  for (size_t at = 0; (at = manifest.find("template:", at)) != std::string::npos; at += pods_last.size()) {
+    manifest.replace(at, 9, pods_last);
+  }
   for (const std::string name : {"damaged", "sound"}) {
     std::string job = manifest;
     job.replace(job.find("name: first-job"), 15, "name: record-" + name);
