@@ -14,10 +14,12 @@ export CCACHE_DEPEND=1 CCACHE_INODECACHE=1
 say() { printf '\n== %s\n' "$*"; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }
 
-# Installs what is missing of scripts/packages.txt, and kubectl where there is none.
+# install_packages [checks]: installs what is missing of scripts/packages.txt, and kubectl where there is none. What the
+# checks of the sources alone need, a second compiler, is left out without "checks".
 install_packages() {
   local missing=() package
   while read -r package; do
+    [[ $package != "# Only for the checks"* || ${1:-} == checks ]] || break
     [[ -z $package || $package == \#* ]] && continue
     dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
   done <"$ROOT/scripts/packages.txt"
