@@ -30,7 +30,7 @@ printf '%s\n' "$@" | sort >"$work/files"
 # with the packages. Of sources that were compiled as one, each has read what all of them have.
 headers_in() {
   ninja -C "$1" -t deps | awk -v build="$1" -v root="$PWD" '
-    function told(   i, j, joined) {
+    function flush_object(   i, j, joined) {
       joined = read[1] ~ /\/Unity\/unity_[0-9]+_cxx\.cxx$/
       for (i = 1; i <= count; ++i) {
         if (joined ? read[i] !~ /\.cc$/ : i > 1) continue
@@ -38,14 +38,14 @@ headers_in() {
       }
       count = 0
     }
-    /^[^ ]/ { told() }
+    /^[^ ]/ { flush_object() }
     /^    / { path = $1
       if (path ~ /cmake_pch\./) next
       if (index(path, root "/") == 1) path = substr(path, length(root) + 2)
       else if (path ~ /^\//) next
       else if (sub(/^\.\.\/\.\.\//, "", path) == 0) path = build "/" path
       read[++count] = path }
-    END { told() }'
+    END { flush_object() }'
 }
 for folder in "${built[@]}"; do
   [[ ! -f $folder/build.ninja ]] || headers_in "$folder"

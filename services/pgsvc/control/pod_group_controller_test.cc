@@ -10,6 +10,7 @@
 #include "common/base/slots.h"
 #include "common/kube/names.h"
 #include "common/runtime/testing/scripted_context.h"
+#include "services/pgsvc/core/testing.h"
 
 namespace basalt::pgsvc {
 namespace {
@@ -30,18 +31,10 @@ class PodGroupControllerTest : public ::testing::Test {
   void AddPod(const std::string& name) {
     kube::v1::Object object;
     kube::v1::Pod& pod = *object.mutable_pod();
+    pod = testing::OwnedPod();
     pod.set_namespace_("default");
     pod.set_name(name);
     pod.set_uid(name + "-uid");
-    pod.set_owner_uid("rs-uid");
-    pod.set_phase(kube::v1::POD_PHASE_PENDING);
-    pod.mutable_grouping()->set_spec_json(R"({"containers":[{"name":"c"}]})");
-    kube::v1::OwnerReference& owner = *pod.mutable_grouping()->add_owner_references();
-    owner.set_api_version("apps/v1");
-    owner.set_kind("ReplicaSet");
-    owner.set_name("web");
-    owner.set_uid("rs-uid");
-    owner.set_controller(true);
     controller_.OnState(kKey, "pods/scheduler=volcano", std::move(object));
     context_.Wake(kKey);
     context_.RunPasses(controller_);

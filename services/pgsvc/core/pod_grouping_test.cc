@@ -3,39 +3,18 @@
 #include <gtest/gtest.h>
 
 #include "common/base/json.h"
+#include "services/pgsvc/core/testing.h"
 
 namespace basalt::pgsvc {
 namespace {
+
+using testing::BarePod;
+using testing::OwnedPod;
 
 void Annotate(kube::v1::Pod& pod, std::string_view key, std::string_view value) {
   kube::v1::KeyValue& annotation = *pod.mutable_grouping()->add_annotations();
   annotation.set_key(std::string(key));
   annotation.set_value(std::string(value));
-}
-
-kube::v1::Pod BarePod() {
-  kube::v1::Pod pod;
-  pod.set_namespace_("ns");
-  pod.set_name("p");
-  pod.set_uid("u");
-  pod.set_phase(kube::v1::POD_PHASE_PENDING);
-  pod.set_scheduler_name("volcano");
-  pod.mutable_grouping()->set_spec_json(
-      R"({"containers":[{"name":"c","resources":{"requests":{"cpu":"1","memory":"2Gi","nvidia.com/gpu":"1"},)"
-      R"("limits":{"cpu":"2","nvidia.com/gpu":"1"}}}]})");
-  return pod;
-}
-
-kube::v1::Pod OwnedPod() {
-  kube::v1::Pod pod = BarePod();
-  pod.set_owner_uid("rs-uid");
-  kube::v1::OwnerReference& owner = *pod.mutable_grouping()->add_owner_references();
-  owner.set_api_version("apps/v1");
-  owner.set_kind("ReplicaSet");
-  owner.set_name("web");
-  owner.set_uid("rs-uid");
-  owner.set_controller(true);
-  return pod;
 }
 
 json::value Body(const kube::v1::Pod& pod, const Annotations& owner = {}, GroupingOptions options = {}) {
