@@ -81,7 +81,7 @@ struct JobEntry {
 
   // ---- under way; lost with the process, on purpose ----
   // UIDs of pods whose events the kill of the status answers: the next write names them.
-  std::vector<std::string> untold_answered;
+  std::vector<std::string> unreported_answered;
   bool commit_in_flight = false;
   bool intent_unsent = false;    // Recorded in this round: Act sends it.
   int64_t conflict_version = 0;  // A 409: nothing is decided on a state that is not newer.

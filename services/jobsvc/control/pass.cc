@@ -331,13 +331,13 @@ void JobController::DecideStatus(JobEntry& entry) {
                           .invalid = compiled.invalid(),
                           .objects = entry.objects,
                           .markers = markers,
-                          .untold_answered = entry.untold_answered,
+                          .unreported_answered = entry.unreported_answered,
                           .last_sequence = entry.record.committed_sequence(),
                           .now_ms = absl::ToUnixMillis(now),
                           .counts_due = now >= due};
   Decision decision = jobsvc::Decide(input);
   for (Note& refusal : decision.refusals) entry.notes.push_back(std::move(refusal));
-  for (const std::string& uid : decision.answered) AddAnswered(uid, entry.untold_answered);
+  for (const std::string& uid : decision.answered) AddAnswered(uid, entry.unreported_answered);
   if (decision.dropped > 0) {
     entry.record.mutable_pending()->DeleteSubrange(0, decision.dropped);
     entry.record_dirty = true;

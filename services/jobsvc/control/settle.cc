@@ -118,7 +118,7 @@ void JobController::StartJob(JobEntry& entry, kv::WriteBatch& batch) {
     batch.Delete(kv::Family::kPods, PodRecordKey(entry.slot, entry.key, name));
   }
   ForgetEndedPods(entry, std::numeric_limits<int32_t>::max(), batch);
-  entry.untold_answered.clear();
+  entry.unreported_answered.clear();
   entry.record.Clear();
   entry.record.set_uid(job.meta().uid());
   entry.record.set_namespace_(entry.ns);
@@ -181,7 +181,7 @@ void JobController::Rebaseline(JobEntry& entry, kv::WriteBatch& batch) {
   batch.DeleteRange(kv::Family::kPods, prefix, kv::PrefixEnd(prefix));
   entry.untold_done.clear();
   ForgetEndedPods(entry, std::numeric_limits<int32_t>::max(), batch);
-  entry.untold_answered.clear();
+  entry.unreported_answered.clear();
   const std::string uid = entry.record.uid();
   const int64_t resource_version = entry.record.resource_version();
   const int64_t told_generation = entry.record.told_generation();
@@ -316,7 +316,7 @@ bool JobController::Settle(JobEntry& entry, kv::WriteBatch& batch) {
       entry.commit_notes.clear();
       for (const PodPlace& place : entry.commit_again) entry.pods.SetSucceededGone(place, false);
       entry.commit_again.clear();
-      entry.untold_answered.clear();
+      entry.unreported_answered.clear();
       return true;
     }
     if (own.sequence >= intent.sequence()) {

@@ -141,7 +141,7 @@ class Decider {
     decision_.status = in_.job.status();
     own_ = in_.own;
     if (!own_.kill) return;  // Somebody else's write: the kill answers nobody any more.
-    for (const std::string& uid : in_.untold_answered) AddAnswered(uid, own_.answered);
+    for (const std::string& uid : in_.unreported_answered) AddAnswered(uid, own_.answered);
     for (const std::string& uid : decision_.answered) AddAnswered(uid, own_.answered);
   }
 

@@ -53,7 +53,7 @@ struct DecideInput {
   // What controlledResources is to say of plugins and claims beside our own key (job spec 11.1, 9.9).
   const std::map<std::string, std::string>& markers;
   // UIDs of pods whose events a kill of the status answers, and which the status does not name yet.
-  const std::vector<std::string>& untold_answered;
+  const std::vector<std::string>& unreported_answered;
   int64_t last_sequence = 0;  // The highest that was ever committed or meant.
   int64_t now_ms = 0;
   // False: a write of counts would be put off, and what it would say is not worked out.

@@ -12,8 +12,8 @@ bool HasDeadlines(const DecideInput& in) {
   return IsFinished(in.job.status().phase()) ? in.own.deadlines.empty() : in.deadlines.AreStored(in.own.deadlines);
 }
 
-bool HasUntoldAnswers(const DecideInput& in) {
-  return in.own.kill && !in.untold_answered.empty() && !IsFinished(in.job.status().phase());
+bool HasUnreportedAnswers(const DecideInput& in) {
+  return in.own.kill && !in.unreported_answered.empty() && !IsFinished(in.job.status().phase());
 }
 
 CallbackInput MakeCallbackInput(const DecideInput& in, const kube::v1::PodCounts& counts, int32_t status_min_available,
@@ -58,7 +58,8 @@ bool IsToldAlready(const DecideInput& in, bool settled, int32_t min_available) {
   return SameCounts(pods.counts(), stored.counts()) && pods.IsTold() &&
          (IsFinished(stored.phase()) || (in.words.reason == stored.reason() && in.words.message == stored.message())) &&
          min_available == stored.min_available() && (settled || stored.running_duration().empty()) &&
-         HasMarkers(stored, in.markers) && in.objects == in.own.objects && HasDeadlines(in) && !HasUntoldAnswers(in);
+         HasMarkers(stored, in.markers) && in.objects == in.own.objects && HasDeadlines(in) &&
+         !HasUnreportedAnswers(in);
 }
 
 const storage::v1::PendingAction* NewDeadline(const DecideInput& in) {

@@ -145,11 +145,11 @@ TEST_F(TargetsTest, TheNextWriteNamesThePodsThatTheKillUnderWayAnswers) {
   EXPECT_EQ(decision.answered, (Uids{"j-a-1", "j-a-2"}));
   EXPECT_EQ(decision.write, Decision::Write::kCounts);
   facts_.pending.Clear();
-  facts_.untold_answered = decision.answered;
+  facts_.unreported_answered = decision.answered;
   decision = Decide();
   ASSERT_EQ(decision.write, Decision::Write::kCounts);
   EXPECT_EQ(ReadControlledState(decision.status).answered, (Uids{"j-a-0", "j-a-1", "j-a-2"}));
-  facts_.untold_answered.clear();
+  facts_.unreported_answered.clear();
   FollowStatus(decision.status);
   Ask("a").set_pod_uid("j-a-1");
   decision = Decide();

@@ -36,7 +36,7 @@ struct DecideFacts {
             .words = words,
             .objects = none,
             .markers = none,
-            .untold_answered = untold_answered,
+            .unreported_answered = unreported_answered,
             .now_ms = 1000};
   }
 
@@ -48,7 +48,7 @@ struct DecideFacts {
   DeadlineSet deadlines;
   Words words;
   std::map<std::string, std::string> none;
-  std::vector<std::string> untold_answered;
+  std::vector<std::string> unreported_answered;
 };
 
 }  // namespace basalt::jobsvc::testing
