@@ -1,6 +1,7 @@
 #include "tests/integration/replicas.h"
 
 #include <fmt/format.h>
+#include <google/protobuf/util/message_differencer.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -214,7 +215,7 @@ void Follower::Open(job::v1::JobService::Stub& stub) {
   Close();
   job::v1::WatchJobsRequest request;
   request.set_token(token_);
-  states_ = 0;
+  repeated_ = 0;
   versions_ = newest_;
   context_ = std::make_unique<grpc::ClientContext>();
   reader_ = stub.WatchJobs(context_.get(), request);
@@ -260,8 +261,8 @@ void Follower::Apply(const job::v1::WatchJobsResponse& response) {
   const kube::v1::ObjectMeta& meta = response.job().object().meta();
   switch (response.type()) {
     case job::v1::WatchJobsResponse::TYPE_STATE: {
-      ++states_;
       ++states_since_token_;
+      if (google::protobuf::util::MessageDifferencer::Equals(jobs_[meta.name()], response.job())) ++repeated_;
       int64_t& version = newest_[meta.uid()];
       EXPECT_GE(meta.resource_version(), version) << meta.name() << ": an older state";
       version = meta.resource_version();

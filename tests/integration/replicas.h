@@ -88,7 +88,8 @@ class Follower {
 
   const std::map<std::string, job::v1::Job>& jobs() const { return jobs_; }  // By name.
   const std::set<uint32_t>& resets() const { return resets_; }
-  int states() const { return states_; }  // Read since Open.
+  // States read since Open that say nothing new.
+  int repeated() const { return repeated_; }
   bool HasNewestToken() const { return states_since_token_ == 0; }
   bool IsFinished(const std::string& name) const;
 
@@ -101,7 +102,7 @@ class Follower {
   std::map<std::string, int64_t> versions_;  // By UID, as of the last token.
   std::map<std::string, int64_t> newest_;
   std::set<uint32_t> resets_;
-  int states_ = 0;
+  int repeated_ = 0;
   int states_since_token_ = 0;
   std::unique_ptr<grpc::ClientContext> context_;
   std::unique_ptr<grpc::ClientReader<job::v1::WatchJobsResponse>> reader_;
