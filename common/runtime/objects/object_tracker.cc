@@ -48,10 +48,22 @@ ObjectTracker::Objects::value_type* ObjectTracker::FindAnywhere(Slot& slot, std:
   for (size_t watch = 0; watch < watches_.size(); ++watch) {
     Objects::value_type* entry = Find(slot, static_cast<WatchId>(watch), uid);
     if (entry == nullptr) continue;
-    if (entry->second.presence == Presence::kPresent || entry->second.presence == Presence::kUncertain) return entry;
+    if (TraitsOf(entry->second).named) return entry;
     ended = entry;
   }
   return ended;
+}
+
+const ObjectTracker::Traits& ObjectTracker::TraitsOf(const Tracked& tracked) {
+  static constexpr Traits kTraits[] = {
+      // named, awaits_mark, over, unmentioned
+      {true, false, false, Presence::kUncertain},  // kPresent
+      {true, true, false, Presence::kUncertain},   // kUncertain
+      {false, true, false, Presence::kLeft},       // kLeft
+      {false, false, true, Presence::kDeleted},    // kEnded: no tombstone will come, a mark is enough.
+      {false, true, true, Presence::kDeleted},     // kDeleted
+  };
+  return kTraits[static_cast<size_t>(tracked.presence)];
 }
 
 void ObjectTracker::ReleaseRoute(Slot& slot, Tracked& tracked) {
@@ -82,23 +94,22 @@ ObjectTracker::Objects::value_type* ObjectTracker::Insert(Slot& slot, WatchId wa
 }
 
 void ObjectTracker::Set(uint32_t slot_id, Slot& slot, Objects::value_type& entry, Presence presence,
-                        int64_t resource_version, bool awaits_tombstone) {
+                        int64_t resource_version) {
   Tracked& tracked = entry.second;
-  const auto waits = [&] { return tracked.presence != Presence::kPresent && !tracked.awaits_tombstone; };
-  if (waits()) waiting_[entry.first.watch].erase({tracked.resource_version, slot_id, entry.first});
-  const bool was_named = IsNamed(tracked);
+  const Traits before = TraitsOf(tracked);
+  if (before.awaits_mark) waiting_[entry.first.watch].erase({tracked.resource_version, slot_id, entry.first});
   tracked.presence = presence;
   tracked.resource_version = resource_version;
-  tracked.awaits_tombstone = awaits_tombstone;
-  if (was_named && !IsNamed(tracked)) {
+  const Traits after = TraitsOf(tracked);
+  if (before.named && !after.named) {
     const auto it = slot.by_name.find(tracked.name);
     if (it != slot.by_name.end() && it->second == &entry) slot.by_name.erase(it);
     --objects_;
-  } else if (!was_named && IsNamed(tracked)) {
+  } else if (!before.named && after.named) {
     TakeName(slot, entry);
     ++objects_;
   }
-  if (waits()) waiting_[entry.first.watch].emplace(resource_version, slot_id, entry.first);
+  if (after.awaits_mark) waiting_[entry.first.watch].emplace(resource_version, slot_id, entry.first);
 }
 
 void ObjectTracker::TakeName(Slot& slot, Objects::value_type& entry) {
@@ -107,7 +118,7 @@ void ObjectTracker::TakeName(Slot& slot, Objects::value_type& entry) {
 }
 
 void ObjectTracker::Forget(uint32_t slot_id, Slot& slot, Objects::value_type& entry) {
-  Set(slot_id, slot, entry, Presence::kDeleted, entry.second.resource_version, true);
+  Set(slot_id, slot, entry, Presence::kEnded, entry.second.resource_version);
   ReleaseRoute(slot, entry.second);
   slot.objects.erase(slot.objects.find(entry.first));
 }
@@ -129,7 +140,7 @@ void ObjectTracker::EndEntry(uint32_t slot_id, Slot& slot, Objects::value_type& 
     // It may come back with any later state: what counts is when it left, not an answer of ours seen since.
     Set(slot_id, slot, entry, Presence::kLeft, resource_version);
   } else {
-    Set(slot_id, slot, entry, Presence::kDeleted, gone.resource_version, !by_watch);
+    Set(slot_id, slot, entry, by_watch ? Presence::kDeleted : Presence::kEnded, gone.resource_version);
   }
   sink_.OnGone(slot_id, route, gone);
 }
@@ -147,7 +158,7 @@ void ObjectTracker::Apply(uint32_t slot_id, Slot& slot, Objects::value_type& ent
                           int64_t resource_version, kube::v1::Object&& object) {
   Tracked& tracked = entry.second;
   if (*tracked.route != route) {
-    if (IsNamed(tracked)) {
+    if (TraitsOf(tracked).named) {
       EndEntry(slot_id, slot, entry, Gone::Reason::kLeft, tracked.resource_version, nullptr, true);
     }
     SetRoute(slot, tracked, route);
@@ -175,7 +186,7 @@ void ObjectTracker::Close(uint32_t slot_id) {
   if (slot == nullptr) return;
   for (const auto& [key, tracked] : slot->objects) {
     waiting_[key.watch].erase({tracked.resource_version, slot_id, key});
-    if (IsNamed(tracked)) --objects_;
+    if (TraitsOf(tracked).named) --objects_;
   }
   ClearForbidden(slot_id, *slot);
   slots_[slot_id].reset();
@@ -222,7 +233,7 @@ void ObjectTracker::State(gateway::v1::ObjectState&& state) {
     return;
   }
   Tracked& tracked = entry->second;
-  if (tracked.presence == Presence::kDeleted) return;  // A UID never comes back.
+  if (TraitsOf(tracked).over) return;
   if (tracked.presence == Presence::kLeft) {
     if (identity.resource_version <= tracked.resource_version) return;
     if (!Replace(state.slot(), slot, watch, identity)) return;
@@ -266,7 +277,7 @@ void ObjectTracker::Tombstone(const gateway::v1::Tombstone& tombstone) {
     }
     entry = Insert(slot, watch, identity.uid, identity.ns, identity.name, tombstone.routing_key());
     entry->second.resource_version = identity.resource_version;
-  } else if (entry->second.presence == Presence::kDeleted) {
+  } else if (TraitsOf(entry->second).over) {
     // Told already; from now on only a mark is waited for.
     Set(tombstone.slot(), slot, *entry, Presence::kDeleted,
         std::max(entry->second.resource_version, identity.resource_version));
@@ -295,7 +306,7 @@ int64_t ObjectTracker::MarkOf(const Slot& slot, WatchId watch) const {
   return mark;
 }
 
-void ObjectTracker::SettleAbsent(uint32_t slot_id, Slot& slot, WatchId watch) {
+void ObjectTracker::ConcludeAbsent(uint32_t slot_id, Slot& slot, WatchId watch) {
   const int64_t mark = MarkOf(slot, watch);
   std::vector<Objects::value_type*> unmentioned;
   for (Objects::value_type& entry : slot.objects) {
@@ -304,14 +315,13 @@ void ObjectTracker::SettleAbsent(uint32_t slot_id, Slot& slot, WatchId watch) {
   std::sort(unmentioned.begin(), unmentioned.end(), [](const auto* a, const auto* b) { return a->first < b->first; });
   for (Objects::value_type* entry : unmentioned) {
     const int64_t known = entry->second.resource_version;
-    if (!IsNamed(entry->second)) {
-      Set(slot_id, slot, *entry, entry->second.presence, known);  // No tombstone will come: a mark is enough.
-    } else if (mark > 0 && mark >= known) {
+    const Traits& traits = TraitsOf(entry->second);
+    if (traits.named && mark > 0 && mark >= known) {
       EndEntry(slot_id, slot, *entry, Gone::Reason::kAbsent, known, nullptr, true);
-    } else {
-      ++uncertain_absences_;
-      Set(slot_id, slot, *entry, Presence::kUncertain, known);
+      continue;
     }
+    if (traits.named) ++uncertain_absences_;
+    Set(slot_id, slot, *entry, traits.unmentioned, known);
   }
 }
 
@@ -332,7 +342,8 @@ bool ObjectTracker::End(const gateway::v1::SlotEnd& end) {
     }
     if (IsServed(mark)) slot.marks[watch] = mark.resource_version();
   }
-  for (size_t watch = 0; watch < watches_.size(); ++watch) SettleAbsent(end.slot(), slot, static_cast<WatchId>(watch));
+  for (size_t watch = 0; watch < watches_.size(); ++watch)
+    ConcludeAbsent(end.slot(), slot, static_cast<WatchId>(watch));
   return slot.forbidden.empty();
 }
 
@@ -376,7 +387,7 @@ bool ObjectTracker::OwnState(uint32_t slot_id, std::string_view routing_key, con
   if (identity.uid.empty() || object.kind_case() == kube::v1::Object::kGeneric) return true;
   if (Objects::value_type* entry = FindAnywhere(slot, identity.uid); entry != nullptr) {
     Tracked& tracked = entry->second;
-    if (tracked.presence == Presence::kDeleted) return false;
+    if (TraitsOf(tracked).over) return false;
     // What left the watch is not followed any more, whatever we write to it.
     if (tracked.presence == Presence::kLeft) return true;
     if (identity.resource_version <= tracked.resource_version) return true;
@@ -413,7 +424,7 @@ void ObjectTracker::OwnDeletion(uint32_t slot_id, std::string_view routing_key, 
     if (!Replace(slot_id, slot, watch, identity)) return;
     entry = Insert(slot, watch, identity.uid, identity.ns, identity.name, routing_key);
     entry->second.resource_version = identity.resource_version;
-  } else if (entry->second.presence == Presence::kDeleted) {
+  } else if (TraitsOf(entry->second).over) {
     return;
   }
   EndEntry(slot_id, slot, *entry, Gone::Reason::kDeleted, identity.resource_version, &last, false);

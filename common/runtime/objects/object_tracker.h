@@ -1,6 +1,6 @@
 #pragma once
 
-// Orders what the gateway says of objects and settles what is absent: correctness rule 1. Pure: no loop, no clock.
+// Orders what the gateway says of objects and concludes what is absent: correctness rule 1. Pure: no loop, no clock.
 //
 // Every object is tracked per (watch, UID) with the highest resourceVersion known of it, answers to own writes
 // included. At the end of a slot's snapshot an object that was not mentioned is gone only if the mark of its watch is
@@ -68,7 +68,20 @@ class ObjectTracker {
  private:
   using WatchId = uint16_t;
 
-  enum class Presence : uint8_t { kPresent, kUncertain, kLeft, kDeleted };
+  // What is known of whether an object is there. TraitsOf says what follows.
+  enum class Presence : uint8_t {
+    kPresent,
+    kUncertain,  // No snapshot has it, and no mark is high enough to say that it is gone.
+    kLeft,       // Its watch has it no more; a later state brings it back.
+    kEnded,      // Gone, by an answer to a write or another UID under its name; its watch has not said so yet.
+    kDeleted     // Gone, by its watch. A UID never comes back.
+  };
+  struct Traits {
+    bool named;            // It has its name: by_name leads to it.
+    bool awaits_mark;      // A mark that passes its version decides it, or lets it be forgotten.
+    bool over;             // No state of it is passed on.
+    Presence unmentioned;  // What it is after a snapshot without it whose mark does not say that it is gone.
+  };
 
   struct Tracked {
     int64_t resource_version = 0;
@@ -77,8 +90,6 @@ class ObjectTracker {
     Presence presence = Presence::kPresent;
     bool mentioned = false;  // In the snapshot under way.
     bool loaded = false;     // Known from the store only: its state is passed on even when it is no newer.
-    // Ended by something else than the watch: kept until the watch has said so too, or a snapshot is without it.
-    bool awaits_tombstone = false;
   };
   template <typename Text>
   struct WatchAndUid {
@@ -134,12 +145,9 @@ class ObjectTracker {
                               std::string_view name, std::string_view route);
   void SetRoute(Slot& slot, Tracked& tracked, std::string_view route);
   void ReleaseRoute(Slot& slot, Tracked& tracked);
-  static bool IsNamed(const Tracked& tracked) {
-    return tracked.presence == Presence::kPresent || tracked.presence == Presence::kUncertain;
-  }
+  static const Traits& TraitsOf(const Tracked& tracked);
   // Changes what decides whether the entry has its name and waits for a mark, and keeps both indexes.
-  void Set(uint32_t slot_id, Slot& slot, Objects::value_type& entry, Presence presence, int64_t resource_version,
-           bool awaits_tombstone = false);
+  void Set(uint32_t slot_id, Slot& slot, Objects::value_type& entry, Presence presence, int64_t resource_version);
   void TakeName(Slot& slot, Objects::value_type& entry);
   void Forget(uint32_t slot_id, Slot& slot, Objects::value_type& entry);
   // Ends the entry and tells the sink. `by_watch`: the watch itself said so.
@@ -153,7 +161,7 @@ class ObjectTracker {
   // Told of something that is not tracked and that an earlier mark has passed: it went since, and we know it.
   bool IsPast(const Slot& slot, WatchId watch, int64_t resource_version) const;
   void ClearForbidden(uint32_t slot_id, Slot& slot);
-  void SettleAbsent(uint32_t slot_id, Slot& slot, WatchId watch);
+  void ConcludeAbsent(uint32_t slot_id, Slot& slot, WatchId watch);
 
   Sink& sink_;
   std::map<std::string, WatchId, std::less<>> watch_ids_;
