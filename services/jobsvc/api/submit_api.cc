@@ -24,11 +24,10 @@ namespace {
 // C16a, C16b and C16d of the queue that a manifest names. A cluster without any queue does not say which there are; and
 // the default one is made and opened for everybody: a job that comes earlier waits for that.
 absl::Status CheckQueue(const JobController& controller, const std::string& queue) {
-  if (controller.queues().empty()) return absl::OkStatus();
+  if (controller.queues().all().empty()) return absl::OkStatus();
   std::optional<QueueFacts> facts;
-  if (const auto it = controller.queues().find(queue); it != controller.queues().end()) {
-    facts = QueueFacts{.state = it->second.state()};
-    facts->has_children = controller.HasChildren(queue);
+  if (const QueueView view = controller.queues().Find(queue); view.queue != nullptr) {
+    facts = QueueFacts{.state = view.queue->state(), .has_children = view.has_children};
   }
   if (queue == kube::kDefaultQueue && (!facts || facts->state.empty())) return absl::OkStatus();
   std::vector<std::string> lines;

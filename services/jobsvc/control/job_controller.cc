@@ -63,7 +63,12 @@ JobEntry* JobController::Lookup(std::string_view key) const { return entries_.Fi
 
 void JobController::Erase(JobEntry& entry) {
   StopAwaiting(entry);
+  LeaveQueue(entry);
   entries_.Erase(entry.key);
+}
+
+void JobController::LeaveQueue(const JobEntry& entry) {
+  if (entry.compiled) queues_.MoveJob(entry.key, entry.compiled->spec.queue(), "");
 }
 
 const JobEntry* JobController::Find(std::string_view key) const { return Lookup(key); }
@@ -141,6 +146,7 @@ void JobController::CloseSlot(uint32_t slot) {
     JobEntry& entry = *Lookup(key);
     if (entry.compiled) metrics_.Forget(key, entry.compiled->spec.queue());
     StopAwaiting(entry);
+    LeaveQueue(entry);
   }
   entries_.Close(slot);
   std::erase_if(collecting_, [slot](const std::string& key) { return SlotOf(key) == slot; });
@@ -238,52 +244,17 @@ void JobController::OnShared(const std::string& watch, const kube::v1::Object& o
 }
 
 void JobController::ReceiveQueue(const kube::v1::Queue& queue, bool gone) {
-  const std::string& name = queue.meta().name();
-  const auto known = queues_.find(name);
-  // One that was not there before is new, or the first that is heard of it.
-  const bool is_known = known != queues_.end();
-  const bool changes = is_known ? gone || known->second.state() != queue.state() : queue_changes_.contains(name);
-  if (changes) queue_changes_[name] = absl::ToUnixMillis(context_.ApiNow());
-  const std::string old_parent = is_known ? known->second.parent() : "";
-  // Before the first nobody can say which there are.
-  const bool is_first = queues_.empty();
-  if (gone) {
-    queues_.erase(name);
-  } else {
-    queues_[name] = queue;
+  for (const std::string& key : queues_.Receive(queue, gone, absl::ToUnixMillis(context_.ApiNow()))) {
+    const JobEntry& entry = *Lookup(key);
+    if (entry.job && WaitsForQueue(entry.job->status().phase(), GroupOf(entry))) context_.Wake(key);
   }
-  if (is_first) {
-    NoteQueues([](const std::string&) { return true; });
-  } else if (changes || !is_known) {
-    NoteQueue(name);
-  }
-  FollowParent(old_parent, gone ? "" : queue.parent());
 }
 
-void JobController::FollowParent(const std::string& before, const std::string& after) {
-  if (before == after) return;
-  if (!before.empty() && --children_[before] == 0) {
-    children_.erase(before);
-    NoteQueue(before);
-  }
-  if (!after.empty() && ++children_[after] == 1) NoteQueue(after);
-}
-
-QueueView JobController::QueueOf(const JobEntry& entry) const {
-  const std::string& name = entry.compiled->spec.queue();
-  const auto it = queues_.find(name);
-  if (it == queues_.end()) return {};
-  return {.queue = &it->second, .has_children = HasChildren(name)};
-}
+QueueView JobController::QueueOf(const JobEntry& entry) const { return queues_.Find(entry.compiled->spec.queue()); }
 
 bool JobController::IsForwarded(const JobEntry& entry) const {
   const kube::v1::Queue* const queue = QueueOf(entry).queue;
   return queue != nullptr && queue->has_extend_clusters();
-}
-
-int64_t JobController::QueueSince(const JobEntry& entry) const {
-  const auto it = queue_changes_.find(entry.compiled->spec.queue());
-  return it == queue_changes_.end() ? 0 : it->second;
 }
 
 const GroupView& JobController::GroupOf(const JobEntry& entry) const {

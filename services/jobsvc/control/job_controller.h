@@ -15,6 +15,7 @@
 #include "common/reconcile/slot_map.h"
 #include "common/runtime/controller.h"
 #include "services/jobsvc/control/claim_waits.h"
+#include "services/jobsvc/control/cluster_queues.h"
 #include "services/jobsvc/control/job_entry.h"
 #include "services/jobsvc/control/job_metrics.h"
 #include "services/jobsvc/control/slot_watch.h"
@@ -79,12 +80,7 @@ class JobController : public runtime::Controller {
   QueueView QueueOf(const JobEntry& entry) const;
   // Its queue has other clusters.
   bool IsForwarded(const JobEntry& entry) const;
-  // When its queue was seen to change its state, to come or to go, in ms; 0: it is as it was found.
-  int64_t QueueSince(const JobEntry& entry) const;
-  // Of the cluster, by name. While a slot is ready all of them; none where their kind is not served.
-  const std::map<std::string, kube::v1::Queue, std::less<>>& queues() const { return queues_; }
-  // Another queue names it as its parent.
-  bool HasChildren(std::string_view queue) const { return children_.contains(queue); }
+  const ClusterQueues& queues() const { return queues_; }
   // Null while the slot is not open here.
   const SlotWatch* WatchOf(uint32_t slot) const;
   // From the store; what cannot be read of it is dropped.
@@ -100,6 +96,7 @@ class JobController : public runtime::Controller {
   JobEntry& EntryOf(std::string_view key);
   JobEntry* Lookup(std::string_view key) const;
   void Erase(JobEntry& entry);
+  void LeaveQueue(const JobEntry& entry);
   void ReceiveJob(JobEntry& entry, kube::v1::Job&& job);
   void Recompile(JobEntry& entry, kv::WriteBatch& batch);
   void StartJob(JobEntry& entry, kv::WriteBatch& batch);
@@ -123,10 +120,6 @@ class JobController : public runtime::Controller {
   void DropIntent(JobEntry& entry);
   void NoteShown(JobEntry& entry, kv::WriteBatch& batch);
   void ReceiveQueue(const kube::v1::Queue& queue, bool gone);
-  void FollowParent(const std::string& before, const std::string& after);
-  // It has changed: those that may wait for it are looked at again.
-  void NoteQueue(const std::string& name);
-  void NoteQueues(const std::function<bool(const std::string& queue)>& concerns);
   void TellQueue(JobEntry& entry);
   void NoteGone(JobEntry& entry, kv::WriteBatch& batch);
   void TellChanges();
@@ -226,9 +219,7 @@ class JobController : public runtime::Controller {
   std::map<uint32_t, SlotWatch> watches_;  // Of the open slots.
   std::vector<ShownChange> changes_;       // In the batch of this round: told once it is durable.
   std::map<std::string, int32_t, std::less<>> priorities_;
-  std::map<std::string, kube::v1::Queue, std::less<>> queues_;
-  std::map<std::string, int32_t, std::less<>> children_;       // How many queues are below a queue; never 0.
-  std::map<std::string, int64_t, std::less<>> queue_changes_;  // By name, in ms; of those that were seen to change.
+  ClusterQueues queues_;
   ClaimWaits claim_waits_;
   storage::v1::PodRecord pod_record_;  // StorePod's: it keeps its memory from one pod to the next.
   Listener listener_;

@@ -268,6 +268,7 @@ void JobController::Recompile(JobEntry& entry, kv::WriteBatch& batch) {
   if (compiled.invalid() && initiated) {
     compiled.shape = entry.compiled ? entry.pods.tasks() : ShapeWithPods(entry, std::move(compiled.shape));
   }
+  queues_.MoveJob(entry.key, entry.compiled ? entry.compiled->spec.queue() : "", compiled.spec.queue());
   entry.compiled = std::move(compiled);
   entry.group_compared = false;
   for (const WantedObject& object : entry.compiled->objects) {

@@ -135,6 +135,7 @@ void JobController::StartJob(JobEntry& entry, kv::WriteBatch& batch) {
     entry.pods.Restore(name, record);
     PutPod(entry.slot, entry.key, name, record, batch);
   }
+  LeaveQueue(entry);
   entry.compiled.reset();
   entry.ForgetGroup();
   entry.maker.reset();

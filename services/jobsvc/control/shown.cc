@@ -21,11 +21,6 @@ uint64_t Mix(uint64_t hash, uint64_t number) {
   return Mix(hash, std::string_view(reinterpret_cast<const char*>(&number), sizeof number));
 }
 
-// Its queue may be why it does not go on.
-bool WaitsForQueue(const JobEntry& entry, const GroupView& group) {
-  return MakesPods(entry.job->status().phase()) && !group.admits();
-}
-
 // Of all that a job's message follows from.
 uint64_t StateOf(const JobEntry& entry, const GroupView& group, const QueueView& view) {
   uint64_t state = 0xcbf29ce484222325;
@@ -35,7 +30,7 @@ uint64_t StateOf(const JobEntry& entry, const GroupView& group, const QueueView&
                               uint64_t{entry.pods.to_delete().size()}, uint64_t{entry.pods.held().size()}}) {
     state = Mix(state, part);
   }
-  if (WaitsForQueue(entry, group)) {
+  if (WaitsForQueue(entry.job->status().phase(), group)) {
     state = Mix(state, view.queue == nullptr ? "none" : view.queue->state());
     if (view.has_children) state = Mix(state, "has children");
   }
@@ -60,28 +55,17 @@ void JobController::NoteShown(JobEntry& entry, kv::WriteBatch& batch) {
       {.kind = ShownChange::Kind::kShown, .slot = entry.slot, .position = watch->second.position(), .key = entry.key});
 }
 
-void JobController::NoteQueue(const std::string& name) {
-  NoteQueues([&name](const std::string& queue) { return queue == name; });
-}
-
-void JobController::NoteQueues(const std::function<bool(const std::string& queue)>& concerns) {
-  for (const auto& [key, entry] : entries_) {
-    if (!entry->job || !entry->compiled || !concerns(entry->compiled->spec.queue())) continue;
-    if (WaitsForQueue(*entry, GroupOf(*entry))) context_.Wake(key);
-  }
-}
-
 // A stored job is not refused for its queue: it waits, and says so, where nobody does what is needed by himself.
 void JobController::TellQueue(JobEntry& entry) {
   const bool wants_pods = !entry.pods.missing().empty() || !entry.pods.held().empty();
   std::string message;
   const std::string& name = entry.compiled->spec.queue();
-  if (wants_pods && !entry.compiled->invalid() && WaitsForQueue(entry, GroupOf(entry))) {
+  if (wants_pods && !entry.compiled->invalid() && WaitsForQueue(entry.job->status().phase(), GroupOf(entry))) {
     const QueueView view = QueueOf(entry);
     // The default queue is made for everybody, and a new one is opened. A cluster without any does not say which there
     // are.
     const bool comes =
-        view.queue == nullptr ? name == kube::kDefaultQueue || queues_.empty() : view.queue->state().empty();
+        view.queue == nullptr ? name == kube::kDefaultQueue || queues_.all().empty() : view.queue->state().empty();
     if (!comes) message = QueueTrouble(name, view);
   }
   const Trouble* const told = entry.troubles.Find(kQueueError);

@@ -70,6 +70,8 @@ std::string WhyNeverStarted(const kube::v1::JobSpec& spec, const PodSet& pods) {
   return all;
 }
 
+bool WaitsForQueue(kube::v1::JobPhase phase, const GroupView& group) { return MakesPods(phase) && !group.admits(); }
+
 bool IsStaleGroup(const kube::v1::PodGroup& group, const kube::v1::JobStatus& status, const ControlledState& own) {
   if (own.kill && own.kill->group_uid == group.meta().uid()) return true;
   for (const auto& annotation : group.meta().annotations()) {

@@ -34,6 +34,9 @@ struct QueueView {
   bool has_children = false;               // Another queue names it as its parent.
 };
 
+// Its queue may be why a job of that phase does not go on.
+bool WaitsForQueue(kube::v1::JobPhase phase, const GroupView& group);
+
 struct EffectInput {
   const kube::v1::Job& job;
   const kube::v1::JobSpec& spec;  // Effective.
