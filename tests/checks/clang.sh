@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What a second compiler says: clang's front end over our own sources, its -Wthread-safety included; warnings are errors.
-#   tests/checks/clang.sh           the sources with locks or atomics, and those that include headers with them
+#   tests/checks/clang.sh           the product's sources with locks or atomics, and those that include headers with them
 #   tests/checks/clang.sh --all     every source
 #   tests/checks/clang.sh FILE…     these
 # Takes compile commands and generated headers of build/dev; BASALT_TIDY_BUILD names another folder. The preset
@@ -11,7 +11,7 @@ case ${1:-} in
   '')
     words='\b(Mutex|MutexLock|CondVar|BASALT_GUARDED_BY|std::atomic)\b'
     headers=$(git grep -lE "$words" -- '*.h' | grep -v '^common/base/mutex\.h$' | sed 's/\./\\./g' | paste -sd'|')
-    mapfile -t files < <(git grep -lE "$words|#include \"($headers)\"" -- '*.cc' | grep -vE '_bench\.cc$')
+    mapfile -t files < <(git grep -lE "$words|#include \"($headers)\"" -- '*.cc' ':!tests/' | grep -vE '_(test|bench)\.cc$')
     ;;
   --all) mapfile -t files < <(git ls-files '*.cc') ;;
   *) files=("$@") ;;
