@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# What sources and pages cite of the specifications is there: sections of docs/spec and docs/correctness.md, and rows by
-# their id (W19, Q8), which are those of the specification of the folder's own service, or of docs/conformance.md.
+# What sources and pages cite is there. Of the specifications: sections of docs/spec and docs/correctness.md, and rows by
+# their id (W19, Q8), which are those of the specification of the folder's own service, or of docs/conformance.md. Of the
+# repository, in pages alone: paths, headings that links lead to, and, where a page says `file`: `Name`, `Name`, these
+# names in that file, outside of its comments.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 export LC_ALL=C
@@ -37,6 +39,83 @@ sources=('*.cc' '*.h' '*.proto' '*.md' ':!docs/spec' ':!docs/conformance.md' ':!
 } | sort -u >"$work/cited"
 missing=$(join -t $'\t' -v 1 "$work/cited" "$work/there")
 [[ -s $work/cited ]] || { echo "nothing is cited: the patterns of this check are broken"; exit 1; }
-[[ -z $missing ]] && exit 0
-printf 'cited, and not there:\n%s\n' "$missing"
+
+# Pages that tell of other times (DECISIONS.md, CHANGELOG.md) or of other programs (docs/spec) may name what is not there.
+git ls-files --cached --others --exclude-standard >"$work/files"
+mapfile -t pages < <(git ls-files --cached --others --exclude-standard -- '*.md' ':!docs/spec' ':!DECISIONS.md' ':!CHANGELOG.md')
+misled=$(awk '
+  function complain(what) { print what "\t" FILENAME ":" FNR }
+  # From the folder of the page, with the steps upwards taken.
+  function from_page(path) {
+    path = folder path
+    while (sub(/[^\/]+\/\.\.\//, "", path)) {}
+    return path
+  }
+  function matches_any(glob,   path) {
+    gsub(/\./, "\\.", glob)
+    gsub(/\*/, "[^/]*", glob)
+    for (path in there) if (path ~ "(^|/)" glob "$") return 1
+    return 0
+  }
+  # A path from the top or from the page; one whose first folder is none of the top may be the end of a path.
+  function is_there(path,   first) {
+    if (path in there || from_page(path) in there) return 1
+    first = path; sub(/\/.*/, "", first)
+    return index(path, "*") ? matches_any(path) : !(first in top) && path in ends
+  }
+  function text_of(path,   line, text) {
+    if (path in texts) return texts[path]
+    while ((getline line <path) > 0) if (line !~ /^[ \t]*(\/\/|#)/) text = text line "\n"
+    close(path)
+    return texts[path] = text
+  }
+  function has_word(text, word,   at) {
+    while ((at = index(text, word)) > 0) {
+      if (substr(text, at - 1, 1) !~ /[A-Za-z0-9_]/ && substr(text, at + length(word), 1) !~ /[A-Za-z0-9_]/) return 1
+      text = substr(text, at + length(word))
+    }
+    return 0
+  }
+  FILENAME == ARGV[1] {
+    end = path = $0
+    sub(/\/.*/, "", path); if (path != $0) top[path] = 1
+    for (path = $0; there[path] = 1; sub(/\/[^\/]*$/, "", path)) if (path !~ /\//) break
+    for (; ends[end] = 1; end = substr(end, index(end, "/") + 1)) if (end !~ /\//) break
+    next
+  }
+  FNR == 1 { folder = FILENAME; sub(/[^\/]*$/, "", folder) }
+  /^#+ / {
+    heading = tolower($0)
+    sub(/^#+ +/, "", heading); gsub(/[^a-z0-9 _-]/, "", heading); gsub(/ /, "-", heading)
+    headings[FILENAME "#" heading] = 1
+  }
+  {
+    for (text = $0; match(text, /[A-Za-z0-9_.*\/-]+/); text = substr(text, RSTART + RLENGTH)) {
+      path = substr(text, RSTART, RLENGTH)
+      if (substr(text, RSTART - 1, 1) ~ /[<>]/ || path ~ /^\// || path ~ /^\.[^.\/]*$/) continue
+      sub(/[.\/-]+$/, "", path)
+      first = path; sub(/\/.*/, "", first)
+      is_path = path ~ /\// && (first in top || first ~ /^\.+$/) || path ~ /\.(cc|h|proto|md|txt)$/ || path ~ /\/.*\.yaml$/
+      if (is_path && !is_there(path)) complain(path)
+    }
+    for (text = $0; match(text, /`[^` ]+\.(cc|h|proto|sh)`: `[^`]+`(, `[^`]+`)*/); text = substr(text, RSTART + RLENGTH)) {
+      count = split(substr(text, RSTART, RLENGTH), parts, "`")
+      for (i = 4; i <= count; i += 2) {
+        ++named
+        if (!has_word(text_of(parts[2]), parts[i])) complain(parts[i] " in " parts[2])
+      }
+    }
+    for (text = $0; match(text, /\]\([^)#:]*#[^)]+\)/); text = substr(text, RSTART + RLENGTH)) {
+      link = substr(text, RSTART + 2, RLENGTH - 3)
+      links[link ~ /^#/ ? FILENAME link : from_page(link)] = FILENAME ":" FNR
+    }
+  }
+  END {
+    for (link in links) if (!(link in headings)) print "heading " link "\t" links[link]
+    if (named == 0) print "names in files: the patterns of this check are broken"
+  }
+' "$work/files" "${pages[@]}" | sort -u)
+[[ -z $missing && -z $misled ]] && exit 0
+[[ -z $missing ]] || printf 'cited, and not there:\n%s\n' "$missing"
+[[ -z $misled ]] || printf 'named by a page, and not there:\n%s\n' "$misled"
 exit 1
