@@ -56,8 +56,8 @@ std::string MembersForPeople(const AssignmentRecord& record) {
 
 }  // namespace
 
-KubeAssignmentStore::KubeAssignmentStore(Loop& loop, http::Client& client, KubeAssignmentStoreOptions options)
-    : loop_(loop), client_(client), options_(std::move(options)) {}
+KubeAssignmentStore::KubeAssignmentStore(http::Client& client, KubeAssignmentStoreOptions options)
+    : client_(client), options_(std::move(options)) {}
 
 KubeAssignmentStore::~KubeAssignmentStore() = default;
 

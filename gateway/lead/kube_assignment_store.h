@@ -7,7 +7,7 @@
 // Beyond what AssignmentStore says: PERMISSION_DENIED where a right is missing, INTERNAL where the server refuses it
 // for another reason (a quota, an admission webhook): both to be tried again.
 //
-// Confined to `loop`, which the client is of. References outlive it.
+// Confined to the loop of the client, which outlives it.
 #include <functional>
 #include <memory>
 #include <optional>
@@ -15,7 +15,6 @@
 
 #include "absl/time/time.h"
 #include "common/base/json.h"
-#include "common/exec/loop.h"
 #include "common/http/http.h"
 #include "gateway/lead/assignment_store.h"
 #include "gateway/lead/kube_call.h"
@@ -32,7 +31,7 @@ struct KubeAssignmentStoreOptions {
 
 class KubeAssignmentStore : public AssignmentStore {
  public:
-  KubeAssignmentStore(Loop& loop, http::Client& client, KubeAssignmentStoreOptions options);
+  KubeAssignmentStore(http::Client& client, KubeAssignmentStoreOptions options);
   ~KubeAssignmentStore() override;
 
   void Load(std::function<void(absl::StatusOr<std::optional<storage::v1::AssignmentRecord>>)> done) override;
@@ -54,7 +53,6 @@ class KubeAssignmentStore : public AssignmentStore {
   std::string Path(bool collection) const;
   std::string Name() const;
 
-  Loop& loop_;
   http::Client& client_;
   const KubeAssignmentStoreOptions options_;
 

@@ -46,12 +46,11 @@ Lead::Lead(Loop& loop, http::Client& client, Random& random, obs::Metrics& metri
       options_(std::move(options)),
       hooks_(std::move(hooks)),
       user_agent_(fmt::format("basalt-gateway/{} ({}/{})", options_.version, options_.replica, options_.incarnation)),
-      kept_(loop, client,
-            {.config_namespace = options_.lease_namespace,
-             .config_name = ConfigName(options_),
-             .writer = IdentityOf({options_.replica, options_.incarnation}),
-             .user_agent = user_agent_,
-             .timeout = options_.lease_duration * kRequestPart}),
+      kept_(client, {.config_namespace = options_.lease_namespace,
+                     .config_name = ConfigName(options_),
+                     .writer = IdentityOf({options_.replica, options_.incarnation}),
+                     .user_agent = user_agent_,
+                     .timeout = options_.lease_duration * kRequestPart}),
       store_(std::make_unique<Store>(*this)),
       back_off_({.first = options_.lease_duration * kFirstRetryPart, .most = options_.lease_duration * kLastRetry}) {}
 

@@ -211,7 +211,7 @@ TEST_F(LeadTest, WhoFindsAnothersAssignmentBeginsAnewFromIt) {
   EXPECT_EQ(first.Save(world_, 1), "OK");
   first.Take();
   http::DirectClient client(world_.server_loop(), world_.server_loop(), world_.api());
-  gateway::KubeAssignmentStore other(world_.server_loop(), client, {.writer = "other"});
+  gateway::KubeAssignmentStore other(client, {.writer = "other"});
   AssignmentRecord record;
   record.set_epoch(9);
   other.Load([&](const auto&) { other.Save(record, [](const absl::Status&) {}); });

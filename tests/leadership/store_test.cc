@@ -33,7 +33,7 @@ class Writer {
   Writer(World& world, std::string name)
       : world_(world), client_(world.server_loop(), world.server_loop(), world.api()) {
     store_ = std::make_unique<gateway::KubeAssignmentStore>(
-        world.server_loop(), client_, gateway::KubeAssignmentStoreOptions{.writer = std::move(name)});
+        client_, gateway::KubeAssignmentStoreOptions{.writer = std::move(name)});
   }
   absl::StatusOr<std::optional<AssignmentRecord>> Load() {
     absl::StatusOr<std::optional<AssignmentRecord>> loaded = absl::InternalError("no answer came");
