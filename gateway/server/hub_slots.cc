@@ -178,10 +178,12 @@ void Hub::DismissLeavers() {
       const Slot& slot = slots_[key.first - 1][i];
       needed = slot.owner == replica.get() || IsWanted(*replica, i);
     }
-    const bool member = std::any_of(
-        ownership_->assignment().members().begin(), ownership_->assignment().members().end(),
-        [&](const v1::Member& other) { return other.service() == key.first && other.replica() == key.second; });
-    const bool alone = !ownership_->AnybodyStays(replica->member.service());
+    const v1::Member& leaver = replica->member;
+    const bool member = std::any_of(ownership_->assignment().members().begin(),
+                                    ownership_->assignment().members().end(), [&leaver](const v1::Member& other) {
+                                      return other.service() == leaver.service() && other.replica() == leaver.replica();
+                                    });
+    const bool alone = !ownership_->AnybodyStays(leaver.service());
     if (alone || (!needed && !member)) dismissed.push_back(replica->stream);
   }
   for (Stream* stream : dismissed) stream->End(absl::OkStatus());

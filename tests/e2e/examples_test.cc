@@ -118,7 +118,9 @@ TEST_F(ExamplesTest, AllDoWhatTheyPromise) {
     Follow();
   }
   EXPECT_TRUE(Eventually(kLongest, [&] { return Follow(); }));
-  for (auto& [name, example] : examples_) {
+  for (auto& named : examples_) {
+    const std::string& name = named.first;
+    Example& example = named.second;
     SCOPED_TRACE(example.file);
     EXPECT_EQ(example.typed, example.promise.steps.size()) << "not everything was typed";
     EXPECT_TRUE(example.ended) << "it is " << PhaseOf(example.job);

@@ -49,7 +49,9 @@ std::map<std::string, CustomResource> Load(const fs::path& folder) {
     for (const json::value& document : Read(file)) {
       auto resource = LoadCrd(document);
       EXPECT_TRUE(resource.ok()) << file << ": " << resource.status();
-      if (resource.ok()) loaded[resource->name] = *std::move(resource);
+      if (!resource.ok()) continue;
+      const std::string name = resource->name;
+      loaded[name] = *std::move(resource);
     }
   }
   return loaded;
