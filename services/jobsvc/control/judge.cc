@@ -65,13 +65,20 @@ storage::v1::PendingAction ActionOf(const JobEvent& event, const PolicyMatch& ma
   return action;
 }
 
+// The status tells already that the work of that index is done.
+bool IsDoneInStatus(const JobEntry& entry, PodPlace place) {
+  if (!place.indexed()) return false;
+  const auto done = entry.own.done.find(entry.pods.tasks()[place.task].name);
+  return done != entry.own.done.end() && done->second.contains(place.index);
+}
+
 }  // namespace
 
 void JobController::StorePod(JobEntry& entry, const PodChange& change, const kube::v1::Pod* pod,
                              kv::WriteBatch& batch) {
   if (!change.after.present()) {
     if (!change.before.present()) return;
-    if (change.after.succeeded_gone) {
+    if (change.after.succeeded_gone && !IsDoneInStatus(entry, change.place)) {
       entry.untold_done.insert(change.name);
     } else {
       batch.Delete(kv::Family::kPods, PodRecordKey(entry.slot, entry.key, change.name));
