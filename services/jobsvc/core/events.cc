@@ -29,6 +29,10 @@ std::optional<PolicyMatch> FirstMatch(const Policies& policies, const JobEvent& 
   return std::nullopt;
 }
 
+bool IsCompleted(const TaskCounts& task, int32_t replicas) {
+  return replicas > 0 && task.succeeded_current > 0 && task.succeeded >= replicas;
+}
+
 // W31: the summed restarts of the task have reached the limit with this very observation.
 bool CrossedRetries(const PodChange& change, int32_t replicas, std::optional<int32_t> max_retry) {
   int32_t limit = max_retry.value_or(0);
@@ -71,6 +75,12 @@ std::vector<JobEvent> EventsOf(const PodChange& change, const PodFacts& facts, G
     const bool silent = gone == GoneReason::kLeft || change.was_ours_to_delete || pod.has(kPodEvictionSeen) ||
                         pod.phase == kube::v1::POD_PHASE_SUCCEEDED;
     if (!silent) raise(kEventPodEvicted, facts.deletion_ms, 0);
+    // W19: one that succeeded while it was being deleted counts from now on, and may be the last of its task.
+    const bool completes = change.after.succeeded_gone && IsCompleted(change.task_after, task_replicas) &&
+                           !IsCompleted(change.task_before, task_replicas);
+    if (completes && gone == GoneReason::kDeleted && !change.was_ours_to_delete) {
+      raise(kEventTaskCompleted, facts.finished_ms, 0);
+    }
     return events;
   }
   if (pod.has(kPodOutOfSync) || change.was_ours_to_delete) return events;
@@ -89,8 +99,7 @@ std::vector<JobEvent> EventsOf(const PodChange& change, const PodFacts& facts, G
       }
       break;
     case kube::v1::POD_PHASE_SUCCEEDED:
-      if (changed && task_replicas > 0 && change.task_after.succeeded_current > 0 &&
-          change.task_after.succeeded >= task_replicas) {
+      if (changed && IsCompleted(change.task_after, task_replicas)) {
         raise(kEventTaskCompleted, facts.finished_ms, 0);
       }
       break;

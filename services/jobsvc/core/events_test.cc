@@ -63,6 +63,31 @@ TEST_F(EventsTest, O2ATaskIsCompletedWhenItsLastPodSucceeds) {
   EXPECT_EQ(See(Pod(1, kSucceeded)), List{});
 }
 
+TEST_F(EventsTest, APodThatSucceedsWhileItIsBeingDeletedCompletesItsTaskWhenItIsGone) {
+  auto last = Pod(1, kSucceeded);
+  last.set_deletion_ms(500);
+  See(Pod(1, kRunning));
+  EXPECT_EQ(See(Pod(0, kSucceeded)), List{});
+  EXPECT_EQ(See(last), List{}) << "it is counted as terminating";
+  EXPECT_EQ(Lose(1), List{"TaskCompleted"});
+  EXPECT_EQ(Lose(0), List{}) << "it was completed before";
+}
+
+TEST_F(EventsTest, APodThatIsGoneCompletesNothingWhereItsTaskStillMissesOneOrAKillTookIt) {
+  auto first = Pod(0, kSucceeded);
+  first.set_deletion_ms(500);
+  See(Pod(0, kRunning));
+  See(first);
+  EXPECT_EQ(Lose(0), List{});
+  auto last = Pod(1, kSucceeded);
+  last.set_deletion_ms(500);
+  See(last);
+  PodRules rules;
+  rules.kill_all = true;
+  pods_.SetRules(rules);
+  EXPECT_EQ(Lose(1), List{});
+}
+
 TEST_F(EventsTest, S11H6ADeletedPodWasEvictedUnlessItWasOursToDeleteOrDone) {
   See(Pod(0, kRunning));
   EXPECT_EQ(Lose(0), List{"PodEvicted"});
