@@ -277,14 +277,18 @@ TEST_F(SocketTest, StoppingTheServerEndsOpenWatchesOnBothSides) {
   EXPECT_EQ(refused.status().code(), absl::StatusCode::kUnavailable);
 }
 
-TEST_F(SocketTest, APostOnAKeptConnectionThatDiesIsNotSentTwice) {
-  ASSERT_TRUE(Do(Make("/echo", "POST", "warm")).ok());
-  Record record;
-  Start(Make("/park", "POST", "effect"), record);
-  Until([this] { return handler_.opened == 1; });
-  RunOn(*server_loop_, [this] { handler_.open.clear(); });
-  EXPECT_EQ(record.end.get_future().get().code(), absl::StatusCode::kUnknown);
-  EXPECT_EQ(handler_.requests, 2);
+TEST_F(SocketTest, AWriteWithABodyOnAKeptConnectionThatDiesIsNotSentTwice) {
+  for (const std::string method : {"POST", "DELETE"}) {
+    const int requests = handler_.requests;
+    const int opened = handler_.opened;
+    ASSERT_TRUE(Do(Make("/echo", method, "warm")).ok());
+    Record record;
+    Start(Make("/park", method, "effect"), record);
+    Until([&] { return handler_.opened == opened + 1; });
+    RunOn(*server_loop_, [this] { handler_.open.clear(); });
+    EXPECT_EQ(record.end.get_future().get().code(), absl::StatusCode::kUnknown) << method;
+    EXPECT_EQ(handler_.requests, requests + 2) << method;
+  }
 }
 
 TEST_F(SocketTest, TheWholeAndTheIdleTimeoutEndACall) {

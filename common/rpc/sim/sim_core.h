@@ -115,7 +115,7 @@ class SimNetwork::Core : public std::enable_shared_from_this<Core> {
 
   template <typename Request, typename Response>
   void Start(const Endpoint& client, const std::string& server, Request request, absl::Duration timeout,
-             Done<Response> done, std::function<bool(Host&, Request, Done<Response>)> serve) {
+             Done<Response> done, std::function<bool(Host&, Request, Done<Response>)> serve, bool may_repeat = true) {
     if (!IsAlive(client)) return;
     const uint64_t id = next_++;
     auto shared_done = std::make_shared<Done<Response>>(std::move(done));
@@ -126,7 +126,7 @@ class SimNetwork::Core : public std::enable_shared_from_this<Core> {
       if (const auto core = weak.lock()) core->FailCall(id, absl::DeadlineExceededError("no answer in time"));
     });
     if (IsCut(client.host, server)) return;
-    if (Happens(options_.repeat_request)) {
+    if (Happens(options_.repeat_request) && may_repeat) {
       After([client, server, request, serve](Core& core) {
         Host* host = core.Find(server);
         if (host == nullptr || core.IsCut(client.host, server)) return;

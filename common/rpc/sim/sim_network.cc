@@ -56,13 +56,15 @@ std::unique_ptr<GatewayPeer> SimNetwork::Gateway(const std::string& host, const 
                Done<gateway::v1::WriteResponse> done) override {
       const auto core = core_.lock();
       if (core == nullptr) return;
+      const bool may_repeat = !request.has_delete_collection();
       core->Start<gateway::v1::WriteRequest, gateway::v1::WriteResponse>(
           self_, server_, std::move(request), timeout, std::move(done),
           [](Core::Host& host, auto message, auto answer) {
             if (host.gateway == nullptr) return false;
             host.gateway->Write(std::move(message), std::move(answer));
             return true;
-          });
+          },
+          may_repeat);
     }
     void Get(gateway::v1::GetRequest request, absl::Duration timeout, Done<gateway::v1::GetResponse> done) override {
       const auto core = core_.lock();

@@ -22,8 +22,11 @@ struct SimNetworkOptions {
   absl::Duration batch_delay;  // On top, of what the gateway sends on a stream: answers to calls overtake it.
   double lose_request = 0;     // The handler never sees it; the caller learns nothing before its timeout, or UNKNOWN.
   double lose_answer = 0;      // It was handled; the caller sees the same.
-  double repeat_request = 0;   // The handler sees it a second time, before or after; that answer is heard by nobody.
-  double break_stream = 0;     // For each message on a stream: it and all after it are lost, both ends are told.
+  // The handler sees it a second time, before or after; that answer is heard by nobody. Harder than the real transport,
+  // which hands a request over once or not at all. A deletion of many by labels is spared: it has no precondition, and
+  // relies on that.
+  double repeat_request = 0;
+  double break_stream = 0;  // For each message on a stream: it and all after it are lost, both ends are told.
 };
 
 class SimNetwork {

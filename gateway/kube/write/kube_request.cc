@@ -117,36 +117,47 @@ absl::Status PreparePatch(const v1::WriteRequest& request, std::string_view fiel
   return absl::OkStatus();
 }
 
-absl::Status PrepareDelete(const v1::Delete& request, bool dry_run, KubeRequest& out) {
-  if (request.uid().empty()) return Invalid("delete.uid is needed: a delete by name alone may hit another object");
+json::object DeleteOptions(bool dry_run) {
   json::object options;
   options["kind"] = "DeleteOptions";
   options["apiVersion"] = "v1";
+  // Where a DELETE has a body, the query is not looked at.
+  if (dry_run) options["dryRun"] = json::array({"All"});
+  return options;
+}
+
+void SetDelete(const json::object& options, KubeRequest& out) {
+  out.method = "DELETE";
+  out.body = ToText(options);
+  out.headers.emplace_back("Content-Type", "application/json");
+}
+
+absl::Status PrepareDelete(const v1::Delete& request, bool dry_run, KubeRequest& out) {
+  if (request.uid().empty()) return Invalid("delete.uid is needed: a delete by name alone may hit another object");
+  json::object options = DeleteOptions(dry_run);
   json::object preconditions;
   preconditions["uid"] = request.uid();
   if (request.resource_version() != 0) preconditions["resourceVersion"] = std::to_string(request.resource_version());
   options["preconditions"] = std::move(preconditions);
   if (!request.propagation_policy().empty()) options["propagationPolicy"] = request.propagation_policy();
   if (request.has_grace_period_seconds()) options["gracePeriodSeconds"] = request.grace_period_seconds();
-  // Where a DELETE has a body, the query is not looked at.
-  if (dry_run) options["dryRun"] = json::array({"All"});
-  out.method = "DELETE";
-  out.body = ToText(options);
-  out.headers.emplace_back("Content-Type", "application/json");
+  SetDelete(options, out);
   return absl::OkStatus();
 }
 
+// The body asks for nothing. It keeps the client from sending the request again on a new connection where the old one
+// ends without an answer (curl_client.h): the first one, carried out late, would delete pods that were made since.
 absl::Status PrepareDeleteCollection(const v1::WriteRequest& request, KubeRequest& out) {
   const v1::DeleteCollection& collection = request.delete_collection();
   if (collection.label_selector().empty()) return Invalid("delete_collection.label_selector is needed");
   if (!request.name().empty() || !request.subresource().empty()) {
     return Invalid("delete_collection: name and subresource must be empty");
   }
-  out.method = "DELETE";
   // The answer lists what was deleted, and nobody reads it.
   out.headers.front().second = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
   AddQuery(out.target, "labelSelector", collection.label_selector());
   if (!collection.field_selector().empty()) AddQuery(out.target, "fieldSelector", collection.field_selector());
+  SetDelete(DeleteOptions(request.dry_run()), out);
   return absl::OkStatus();
 }
 
@@ -212,7 +223,7 @@ absl::StatusOr<KubeRequest> PrepareWrite(const v1::WriteRequest& request, std::s
     case v1::WriteRequest::OPERATION_NOT_SET:
       return Invalid("operation is not set");
   }
-  if (request.dry_run() && !request.has_delete_()) AddQuery(out.target, "dryRun", "All");
+  if (request.dry_run() && out.method != "DELETE") AddQuery(out.target, "dryRun", "All");
   return out;
 }
 

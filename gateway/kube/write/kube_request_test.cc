@@ -84,13 +84,19 @@ TEST(PrepareWriteTest, EveryOperationBecomesItsRequest) {
        R"("propagationPolicy":"Background","gracePeriodSeconds":0})"},
       {R"(resource { version: "v1" plural: "pods" } namespace: "n"
           delete_collection { label_selector: "a=b,c" field_selector: "status.phase!=Failed" })",
-       "DELETE /api/v1/namespaces/n/pods?labelSelector=a%3Db%2Cc&fieldSelector=status.phase%21%3DFailed"},
+       "DELETE /api/v1/namespaces/n/pods?labelSelector=a%3Db%2Cc&fieldSelector=status.phase%21%3DFailed "
+       "application/json "
+       R"({"kind":"DeleteOptions","apiVersion":"v1"})"},
+      {R"(resource { version: "v1" plural: "pods" } namespace: "n" dry_run: true
+          delete_collection { label_selector: "a" })",
+       "DELETE /api/v1/namespaces/n/pods?labelSelector=a application/json "
+       R"({"kind":"DeleteOptions","apiVersion":"v1","dryRun":["All"]})"},
       {kPod + R"(dry_run: true create { body: '{"metadata":{"name":"p"}}' })",
        "POST /api/v1/namespaces/n/pods?fieldManager=basalt&dryRun=All application/json "
        R"({"metadata":{"name":"p"}})"},
       {kPod + R"(dry_run: true delete { uid: "u" })",
        "DELETE /api/v1/namespaces/n/pods/p application/json "
-       R"({"kind":"DeleteOptions","apiVersion":"v1","preconditions":{"uid":"u"},"dryRun":["All"]})"},
+       R"({"kind":"DeleteOptions","apiVersion":"v1","dryRun":["All"],"preconditions":{"uid":"u"}})"},
   };
   for (const auto& [request, expected] : cases) EXPECT_EQ(Prepared(request), expected) << request;
 }
