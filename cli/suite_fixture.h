@@ -219,7 +219,7 @@ class SuiteTest : public ServedTest {
     status.mutable_member()->set_service(gateway::v1::SERVICE_KIND_JOB);
     status.mutable_member()->set_replica("jobsvc-0");
     status.mutable_member()->set_address(jobs_address_);
-    gateway_ = Serve(std::make_unique<ToldGateway>(topology));
+    gateway_ = Serve(std::make_unique<FixedTopologyGateway>(topology));
   }
 
   ~SuiteTest() override { jobs_->EndAll(); }

@@ -52,7 +52,7 @@ class ClientTest : public ServedTest {
   }
   // Who answered, or the error. After all replicas have been added.
   std::string Get(bool order) {
-    JobClient client(Serve(std::make_unique<ToldGateway>(topology_)), kPatience);
+    JobClient client(Serve(std::make_unique<FixedTopologyGateway>(topology_)), kPatience);
     job::v1::Job job;
     const auto call = [&](auto& stub, auto* context) { return stub.GetJob(context, job::v1::GetJobRequest(), &job); };
     const absl::Status status = order ? client.Order(call) : client.Ask(call);

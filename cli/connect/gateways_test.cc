@@ -28,14 +28,14 @@ class GatewaysTest : public ServedTest {
     range.set_replica("jobsvc-1");
     range.set_epoch(3);
     range.set_open(true);
-    return Serve(std::make_unique<ToldGateway>(topology));
+    return Serve(std::make_unique<FixedTopologyGateway>(topology));
   }
   std::string ServeStandby(const std::string& leader_address) {
     Topology topology;
     topology.set_gateway("gateway-1");
     topology.set_leader("gateway-0");
     topology.set_leader_address(leader_address);
-    return Serve(std::make_unique<ToldGateway>(topology));
+    return Serve(std::make_unique<FixedTopologyGateway>(topology));
   }
   static Ran Run(std::vector<const char*> words) {
     words.insert(words.begin(), "basaltctl");

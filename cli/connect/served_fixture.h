@@ -16,9 +16,9 @@
 namespace basalt::cli {
 
 // Tells what it is given; slots only to whoever asks for them.
-class ToldGateway final : public gateway::v1::GatewayService::Service {
+class FixedTopologyGateway final : public gateway::v1::GatewayService::Service {
  public:
-  explicit ToldGateway(gateway::v1::Topology topology) : topology_(std::move(topology)) {}
+  explicit FixedTopologyGateway(gateway::v1::Topology topology) : topology_(std::move(topology)) {}
   grpc::Status GetTopology(grpc::ServerContext*, const gateway::v1::GetTopologyRequest* request,
                            gateway::v1::Topology* response) override {
     *response = topology_;

@@ -8,8 +8,8 @@
 
 #include "absl/time/clock.h"
 #include "cli/connect/job_stream.h"
+#include "cli/follow/followed_jobs.h"
 #include "cli/follow/printer.h"
-#include "cli/follow/told_jobs.h"
 #include "cli/view/job_view.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
@@ -85,7 +85,7 @@ class Follower {
 
   JobClient& client_;
   const FollowOptions& follow_;
-  ToldJobs told_;
+  FollowedJobs told_;
   std::string uid_;                                   // Of the job that is meant; empty: not known yet.
   int64_t version_;                                   // It was there with that one.
   bool seen_ = false;                                 // It was shown.

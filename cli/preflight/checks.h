@@ -45,7 +45,7 @@ absl::StatusOr<Findings> Preflight(KubeApi& api, const PreflightOptions& options
 // ---- the pure parts ----
 
 // The definition as it is stored, or null where there is none.
-Finding JudgeDefinition(std::string_view name, const json::value* definition);
+Finding CheckDefinition(std::string_view name, const json::value* definition);
 // Whether a list of controllers as upstream's flag --controllers takes it switches this one on.
 bool SwitchesOn(std::string_view controllers, std::string_view name);
 // The controllers that would act beside ours, given the flags of upstream's controller manager.

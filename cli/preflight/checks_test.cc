@@ -66,9 +66,9 @@ constexpr char kEverything[] = R"({"spec":{"x-kubernetes-preserve-unknown-fields
 TEST(PreflightTest, ADefinitionIsJudgedByWhatItServesAndKeeps) {
   const auto judge = [](const std::string& text) {
     const json::value definition = *ParseJson(text);
-    return JudgeDefinition("jobs.batch.volcano.sh", &definition);
+    return CheckDefinition("jobs.batch.volcano.sh", &definition);
   };
-  EXPECT_EQ(JudgeDefinition("jobs.batch.volcano.sh", nullptr).result, Result::kProblem);
+  EXPECT_EQ(CheckDefinition("jobs.batch.volcano.sh", nullptr).result, Result::kProblem);
   EXPECT_EQ(judge(Definition("v1alpha1", kEverything)).result, Result::kOk);
   const Finding other = judge(Definition("v2", kEverything));
   EXPECT_EQ(other.result, Result::kProblem);

@@ -101,7 +101,7 @@ std::string ServicesFor(const std::vector<std::string>& rivals) {
   return fmt::format("{}", fmt::join(services, ", "));
 }
 
-Finding JudgeManager(const Workload& manager) {
+Finding CheckManager(const Workload& manager) {
   Finding finding{fmt::format("Deployment {}", manager.name), Result::kOk, "", ""};
   const std::vector<std::string> rivals = Rivals(manager.arguments);
   if (manager.replicas == 0) {
@@ -181,7 +181,7 @@ absl::Status CheckControllers(KubeApi& api, Findings& findings) {
   if (!deployments_known) {
     findings.push_back(Unreadable("other controllers", "the Deployments", absl::OkStatus(), answer));
   }
-  for (const Workload& manager : managers) findings.push_back(JudgeManager(manager));
+  for (const Workload& manager : managers) findings.push_back(CheckManager(manager));
 
   std::vector<json::value> locks;
   const auto collect = [&](const json::value& lease) {

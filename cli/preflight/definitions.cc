@@ -91,7 +91,7 @@ constexpr std::string_view kApplyOurs = "kubectl apply --server-side --force-con
 
 }  // namespace
 
-Finding JudgeDefinition(std::string_view name, const json::value* definition) {
+Finding CheckDefinition(std::string_view name, const json::value* definition) {
   Finding finding{fmt::format("definition {}", name), Result::kProblem, "", std::string(kApplyOurs)};
   const Need* need = nullptr;
   for (const Need& known : Needs()) {
@@ -170,7 +170,7 @@ absl::Status CheckDefinitions(KubeApi& api, Findings& findings) {
         const KubeAnswer answer,
         api.Get(fmt::format("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{}", need.name)));
     if (answer.ok() || answer.status == 404) {
-      findings.push_back(JudgeDefinition(need.name, answer.ok() ? &answer.body : nullptr));
+      findings.push_back(CheckDefinition(need.name, answer.ok() ? &answer.body : nullptr));
     } else {
       findings.push_back(
           Unreadable(fmt::format("definition {}", need.name), "the definition", absl::OkStatus(), answer));

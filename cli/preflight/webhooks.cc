@@ -72,7 +72,7 @@ absl::StatusOr<bool> HasEndpoints(KubeApi& api, const std::string& ns, const std
   return false;
 }
 
-absl::Status JudgeWebhook(KubeApi& api, std::string_view kind, const json::value& configuration,
+absl::Status CheckWebhook(KubeApi& api, std::string_view kind, const json::value& configuration,
                           const json::value& webhook, const std::vector<Right>& rights, Findings& findings) {
   std::vector<std::string> taken;
   for (const Right& right : rights) {
@@ -137,7 +137,7 @@ absl::Status CheckWebhooks(KubeApi& api, const std::vector<Right>& rights, Findi
       const json::value* webhooks = Find(configuration, "webhooks");
       if (webhooks == nullptr || !webhooks->is_array()) continue;
       for (const json::value& webhook : webhooks->get_array()) {
-        BASALT_RETURN_IF_ERROR(JudgeWebhook(api, kind, configuration, webhook, rights, findings));
+        BASALT_RETURN_IF_ERROR(CheckWebhook(api, kind, configuration, webhook, rights, findings));
       }
     }
   }

@@ -129,7 +129,7 @@ TEST_F(GatewayRingTest, WhereNothingIsFoundTheErrorNamesFlagValueAndReasonAndItI
   EXPECT_THAT(words, HasSubstr("'dns:///other:8': it has no address"));
 
   Await();
-  time_.Settle();
+  time_.RunDueTasks();
   EXPECT_EQ(told_->message(), words) << "too soon: as it was a moment ago";
   EXPECT_EQ(asked_["gw"], 1);
   time_.Advance(GatewayRing::kLookUpAgain);

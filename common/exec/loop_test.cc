@@ -42,7 +42,7 @@ TEST(SimLoopTest, KillDropsEverythingThatIsPending) {
   int runs = 0;
   loop.Post([&] { ++runs; });
   loop.RunAfter(absl::Seconds(1), [&] { ++runs; });
-  time.Settle();
+  time.RunDueTasks();
   EXPECT_EQ(runs, 1);
   loop.Kill();
   time.Advance(absl::Seconds(5));
@@ -91,9 +91,9 @@ TEST(SimLoopTest, WhatBecameDueWhileItWasPausedRunsAtResumeInItsOrder) {
   EXPECT_TRUE(runs.empty());
   loop.Post([&] { runs.push_back(4); });
   loop.RunAfter(absl::Seconds(-1), [&] { runs.push_back(4); });
-  time.Settle();
+  time.RunDueTasks();
   loop.Resume();
-  time.Settle();
+  time.RunDueTasks();
   EXPECT_EQ(runs, (std::vector<int>{1, 2, 4, 4, 5}));
   EXPECT_FALSE(loop.paused());
 }
@@ -104,7 +104,7 @@ TEST(SimLoopTest, WhatIsKilledWhilePausedNeverRuns) {
   SimLoop loop(time, "jobsvc-0");
   loop.Pause();
   loop.Post([&] { ++runs; });
-  time.Settle();
+  time.RunDueTasks();
   loop.Kill();
   loop.Resume();
   time.Advance(absl::Seconds(1));

@@ -60,7 +60,7 @@ TEST_F(DirectClientTest, CarriesARequestAndItsAnswerButNeverBeforeStartReturns) 
   Record seen;
   auto call = client_->Start(Get("/echo", "hello"), seen);
   EXPECT_EQ(seen.status_code, 0);
-  time_.Settle();
+  time_.RunDueTasks();
   EXPECT_EQ(seen.status_code, 200);
   EXPECT_EQ(seen.body, "hello");
   EXPECT_EQ(seen.end, absl::OkStatus());
@@ -72,7 +72,7 @@ TEST_F(DirectClientTest, ChunksKeepTheirOrderWhateverTheDelays) {
   link_->delay = [&] { return absl::Milliseconds(delays[next++ % delays.size()]); };
   Record seen;
   auto call = client_->Start(Get("/watch"), seen);
-  time_.Settle();
+  time_.RunDueTasks();
   ASSERT_EQ(handler_.writers.size(), 1U);
   handler_.writers[0]->Head(200, {});
   for (char c = 'a'; c <= 'j'; ++c) handler_.writers[0]->Chunk(std::string(1, c));
@@ -87,21 +87,21 @@ TEST_F(DirectClientTest, ChunksKeepTheirOrderWhateverTheDelays) {
 TEST_F(DirectClientTest, DestroyingTheCallClosesTheServersWriter) {
   Record seen;
   auto call = client_->Start(Get("/watch"), seen);
-  time_.Settle();
+  time_.RunDueTasks();
   handler_.writers[0]->Head(200, {});
   call.reset();
-  time_.Settle();
+  time_.RunDueTasks();
   EXPECT_TRUE(handler_.writers[0]->closed());
   EXPECT_EQ(handler_.closes, 1);
   handler_.writers[0]->Chunk("lost");
-  time_.Settle();
+  time_.RunDueTasks();
   EXPECT_FALSE(seen.end.has_value());
 }
 
 TEST_F(DirectClientTest, KillingTheClientIsSafeAndSeenByTheServer) {
   auto seen = std::make_unique<Record>();
   auto call = client_->Start(Get("/watch"), *seen);
-  time_.Settle();
+  time_.RunDueTasks();
   handler_.writers[0]->Head(200, {});
   handler_.writers[0]->Chunk("on its way");
   client_loop_.Kill();
@@ -116,11 +116,11 @@ TEST_F(DirectClientTest, KillingTheClientIsSafeAndSeenByTheServer) {
 TEST_F(DirectClientTest, KillingTheServerBreaksItsConnections) {
   Record open, coming;
   auto call = client_->Start(Get("/watch"), open);
-  time_.Settle();
+  time_.RunDueTasks();
   auto late = client_->Start(Get("/echo"), coming);
   server_.Kill();
   handler_.writers.clear();
-  time_.Settle();
+  time_.RunDueTasks();
   EXPECT_EQ(open.end->code(), absl::StatusCode::kUnknown);
   EXPECT_EQ(coming.end->code(), absl::StatusCode::kUnknown);
   EXPECT_EQ(handler_.targets.size(), 1U);
@@ -129,17 +129,17 @@ TEST_F(DirectClientTest, KillingTheServerBreaksItsConnections) {
 TEST_F(DirectClientTest, ACutLinkRefusesNewRequestsAndEndsOpenOnes) {
   Record open, refused, again;
   auto call = client_->Start(Get("/watch"), open);
-  time_.Settle();
+  time_.RunDueTasks();
   client_->SetCut(true);
   auto second = client_->Start(Get("/echo"), refused);
   EXPECT_FALSE(refused.end.has_value());
-  time_.Settle();
+  time_.RunDueTasks();
   EXPECT_EQ(open.end->code(), absl::StatusCode::kUnknown);
   EXPECT_EQ(refused.end->code(), absl::StatusCode::kUnavailable);
   EXPECT_TRUE(handler_.writers[0]->closed());
   client_->SetCut(false);
   auto third = client_->Start(Get("/echo"), again);
-  time_.Settle();
+  time_.RunDueTasks();
   EXPECT_EQ(again.end, absl::OkStatus());
 }
 
@@ -149,13 +149,13 @@ TEST_F(DirectClientTest, WhatIsLateIsNotSent) {
   request.send_by = client_loop_.Now();
   auto first = client_->Start(request, late);
   EXPECT_FALSE(late.end.has_value()) << "not before the call returns";
-  time_.Settle();
+  time_.RunDueTasks();
   EXPECT_EQ(late.end->code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(FailureOf(*late.end), Failure::kLate);
   EXPECT_TRUE(handler_.targets.empty());
   request.send_by = client_loop_.Now() + absl::Milliseconds(1);
   auto second = client_->Start(request, in_time);
-  time_.Settle();
+  time_.RunDueTasks();
   EXPECT_EQ(in_time.end, absl::OkStatus());
 }
 
@@ -164,13 +164,13 @@ TEST_F(DirectClientTest, ALostRequestHasNoEffectALostResponseHas) {
   bool lose = true;
   link_->drop_request = [&] { return lose; };
   auto call = client_->Start(Get("/echo"), first);
-  time_.Settle();
+  time_.RunDueTasks();
   EXPECT_EQ(first.end->code(), absl::StatusCode::kUnknown);
   EXPECT_TRUE(handler_.targets.empty());
   lose = false;
   link_->drop_response = [] { return true; };
   auto other = client_->Start(Get("/echo"), second);
-  time_.Settle();
+  time_.RunDueTasks();
   EXPECT_EQ(second.end->code(), absl::StatusCode::kUnknown);
   EXPECT_EQ(second.status_code, 0);
   EXPECT_EQ(handler_.targets.size(), 1U);
@@ -197,7 +197,7 @@ TEST_F(DirectClientTest, TheWholeTimeoutAndTheIdleTimeoutEndACall) {
   request.timeout = absl::InfiniteDuration();
   request.idle_timeout = absl::Seconds(2);
   auto second = client_->Start(request, idle);
-  time_.Settle();
+  time_.RunDueTasks();
   handler_.writers[1]->Head(200, {});
   time_.Advance(absl::Milliseconds(1500));
   handler_.writers[1]->Chunk("alive");
@@ -220,7 +220,7 @@ TEST_F(DirectClientTest, FetchCollectsABodyAndRefusesOneThatIsTooLarge) {
   });
   auto other = Fetch(
       *client_, Get("/echo", "12345"), [&](absl::StatusOr<Response> r) { large = std::move(r); }, 4);
-  time_.Settle();
+  time_.RunDueTasks();
   ASSERT_TRUE(small.ok());
   EXPECT_EQ(small->body, "12345");
   EXPECT_EQ(large.status().code(), absl::StatusCode::kResourceExhausted);

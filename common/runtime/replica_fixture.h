@@ -178,7 +178,7 @@ class ReplicaTest : public ::testing::Test {
                                            return made;
                                          });
     replica_->Start();
-    time_.Settle();
+    time_.RunDueTasks();
   }
 
   // The controller of kKey's slot.
@@ -243,11 +243,11 @@ class ReplicaTest : public ::testing::Test {
   }
   void SendReadySlot() {
     gateway_.Send({Assignment(1), Begin(), State("a", 10), End()});
-    time_.Settle();
+    time_.RunDueTasks();
     trace_.clear();
   }
   Trace Take() {
-    time_.Settle();
+    time_.RunDueTasks();
     return std::exchange(trace_, {});
   }
   // Sends a write of kKey; its outcome goes to `outcomes_`.
@@ -258,18 +258,18 @@ class ReplicaTest : public ::testing::Test {
       trace_.push_back("done");
       outcomes_.push_back(std::move(outcome));
     });
-    time_.Settle();
+    time_.RunDueTasks();
   }
   void WriteForCaller() {
     WriteRequest request;
     request.set_name("a");
     context().WriteForCaller(kKey, request, [this](WriteOutcome outcome) { outcomes_.push_back(std::move(outcome)); });
-    time_.Settle();
+    time_.RunDueTasks();
   }
   void Answer(absl::StatusOr<WriteResponse> answer) {
     auto done = std::move(gateway_.writes.back().done);
     done(std::move(answer));
-    time_.Settle();
+    time_.RunDueTasks();
   }
 
   const uint32_t slot_ = SlotOf(kKey);

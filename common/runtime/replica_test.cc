@@ -20,7 +20,7 @@ TEST_F(ReplicaTest, SaysWhoItIsAndComesBackAsTheSameProcess) {
   SendReadySlot();
   gateway_.Send({Assignment(7)});
   gateway_.Close(absl::UnavailableError("gone"));
-  time_.Settle();
+  time_.RunDueTasks();
   EXPECT_FALSE(gateway_.attached());
   EXPECT_FALSE(health_.IsReady());
   time_.Advance(absl::Seconds(1));
@@ -146,10 +146,10 @@ TEST_F(ReplicaTest, AllDecisionsOfARoundAreOneWriteBeforeAnyEffect) {
 
 TEST_F(ReplicaTest, ABatchIsAcknowledgedWhenWhatItTouchedIsRecorded) {
   gateway_.Send({Assignment(1), Begin(), State("a", 10)});
-  time_.Settle();
+  time_.RunDueTasks();
   EXPECT_EQ(gateway_.last_ack(), 0) << "no pass may run yet";
   gateway_.Send({End()});
-  time_.Settle();
+  time_.RunDueTasks();
   EXPECT_EQ(gateway_.last_ack(), 2);
 }
 
@@ -186,13 +186,13 @@ TEST_F(ReplicaTest, AnAcknowledgementWaitsForEveryEarlierBatch) {
   SendReadySlot();
   const int64_t before = gateway_.last_ack();
   gateway_.Send({Begin(), State("a", 30)});
-  time_.Settle();
+  time_.RunDueTasks();
   gateway_.Send({});
   gateway_.Send({});
-  time_.Settle();
+  time_.RunDueTasks();
   EXPECT_EQ(gateway_.last_ack(), before);
   gateway_.Send({End()});
-  time_.Settle();
+  time_.RunDueTasks();
   EXPECT_EQ(gateway_.last_ack(), before + 4);
 }
 
@@ -203,7 +203,7 @@ TEST_F(ReplicaTest, WakeUpsFollowTheApiServersClock) {
   const absl::Time api = time_.Now() + absl::Hours(1);
   gateway_.Send({}, absl::ToUnixMillis(api));
   gateway_.Send({State("a", 10)}, absl::ToUnixMillis(api));
-  time_.Settle();
+  time_.RunDueTasks();
   EXPECT_EQ(context().ApiNow(), api);
   context().WakeAt(kKey, api + absl::Seconds(30));
   time_.Advance(absl::Seconds(29));
@@ -217,7 +217,7 @@ TEST_F(ReplicaTest, FindsTheOwnerOfAPodGroupAndKeepsItsPeer) {
   const auto pgsvc = [&](const std::string& name) { return Member(gateway::v1::SERVICE_KIND_POD_GROUP, name); };
   gateway_.Send({Assignment(1, {pgsvc("pgsvc-0"), pgsvc("pgsvc-1")})});
   gateway_.Send({Assignment(2, {pgsvc("pgsvc-0"), pgsvc("pgsvc-1")})});
-  time_.Settle();
+  time_.RunDueTasks();
   EXPECT_EQ(peers_.made, (Trace{"pgsvc-0", "pgsvc-1"})) << "once each";
   std::map<std::string, int> owners;
   for (int i = 0; i < 100; ++i) {
@@ -225,7 +225,7 @@ TEST_F(ReplicaTest, FindsTheOwnerOfAPodGroupAndKeepsItsPeer) {
     bool answered = false;
     context().PodGroupOwner(key)->EnsurePodGroup({}, absl::Seconds(1), [&](auto answer) { answered = answer.ok(); });
     EXPECT_FALSE(answered) << "never within the call";
-    time_.Settle();
+    time_.RunDueTasks();
     EXPECT_TRUE(answered);
     const auto owner = replica_->OwnerOf(gateway::v1::SERVICE_KIND_POD_GROUP, key);
     ASSERT_TRUE(owner.has_value());
@@ -249,7 +249,7 @@ TEST_F(ReplicaTest, AnInterestIsAskedForOnceAndAgainAfterAReattach) {
   };
   context().AddInterest("claims", "ns", "disk");
   context().AddInterest("claims", "ns", "disk");
-  time_.Settle();
+  time_.RunDueTasks();
   EXPECT_EQ(interests(), Trace{"+disk"});
   gateway_.Send({Claim("disk")});
   EXPECT_EQ(Take(), Trace{"shared claims disk"}) << "only who asked for it is told";
@@ -257,21 +257,21 @@ TEST_F(ReplicaTest, AnInterestIsAskedForOnceAndAgainAfterAReattach) {
   time_.Advance(absl::Seconds(1));
   EXPECT_EQ(interests(), (Trace{"+disk", "+disk"}));
   context().DropInterest("claims", "ns", "disk");
-  time_.Settle();
+  time_.RunDueTasks();
   EXPECT_EQ(interests(), (Trace{"+disk", "+disk", "-disk"}));
 }
 
 TEST_F(ReplicaTest, WhatComesAfterItsInterestWasWithdrawnIsNeitherToldNorKept) {
   SendReadySlot();
   context().AddInterest("claims", "ns", "disk");
-  time_.Settle();
+  time_.RunDueTasks();
   context().DropInterest("claims", "ns", "disk");
-  time_.Settle();
+  time_.RunDueTasks();
   Take();
   gateway_.Send({Claim("disk")});
   EXPECT_EQ(Take(), Trace{}) << "it was on its way";
   context().AddInterest("claims", "ns", "disk");
-  time_.Settle();
+  time_.RunDueTasks();
   gateway_.Send({Claim("disk")});
   EXPECT_EQ(Take(), Trace{"shared claims disk"}) << "new to whoever asks next";
 }
@@ -285,7 +285,7 @@ TEST_F(ReplicaTest, ReadinessSaysWhatIsMissing) {
   };
   EXPECT_EQ(why("gateway"), "not attached yet");
   gateway_.Send({Assignment(1)});
-  time_.Settle();
+  time_.RunDueTasks();
   EXPECT_EQ(why("gateway"), "ready");
   EXPECT_EQ(why("slots"), "0 of 1024 slots have their snapshot");
   std::vector<gateway::v1::Item> items;
@@ -294,7 +294,7 @@ TEST_F(ReplicaTest, ReadinessSaysWhatIsMissing) {
     items.emplace_back().mutable_end()->set_slot(slot);
   }
   gateway_.Send(std::move(items));
-  time_.Settle();
+  time_.RunDueTasks();
   EXPECT_EQ(why("slots"), "ready");
 }
 

@@ -120,10 +120,10 @@ TEST_F(ReplicaTest, AWriteForACallerOutlivesItsSlotAndTouchesNothingOfIt) {
   int64_t epoch = 1;
   for (const auto& [answer, kind] : answers) {
     gateway_.Send({Assignment(epoch), Begin(epoch), State("a", 10), End()});
-    time_.Settle();
+    time_.RunDueTasks();
     WriteForCaller();
     gateway_.Send({Assignment(++epoch, {Member(gateway::v1::SERVICE_KIND_JOB, "jobsvc-1")}, false)});
-    time_.Settle();
+    time_.RunDueTasks();
     Take();
     Answer(answer);
     time_.Advance(absl::Seconds(30));
@@ -137,16 +137,16 @@ TEST_F(ReplicaTest, AWriteForACallerOutlivesItsSlotAndTouchesNothingOfIt) {
 
 TEST_F(ReplicaTest, AReadForACallerOutlivesItsSlotAndOneOfAPassDoesNot) {
   gateway_.Send({Assignment(1), Begin(1), State("a", 10), End()});
-  time_.Settle();
+  time_.RunDueTasks();
   int told = 0;
   context().Get(kKey, {}, [&](const auto&) { FAIL() << "whoever has the slot now looks itself"; });
   context().GetForCaller(kKey, {}, [&](const auto& answer) { told += answer.ok() ? 1 : 0; });
-  time_.Settle();
+  time_.RunDueTasks();
   gateway_.Send({Assignment(2, {Member(gateway::v1::SERVICE_KIND_JOB, "jobsvc-1")}, false)});
-  time_.Settle();
+  time_.RunDueTasks();
   ASSERT_EQ(gateway_.gets.size(), 2U);
   for (auto& done : gateway_.gets) done(gateway::v1::GetResponse());
-  time_.Settle();
+  time_.RunDueTasks();
   EXPECT_EQ(told, 1);
 }
 
@@ -155,7 +155,7 @@ TEST_F(ReplicaTest, AnAnswerAfterTheReplicaHasStoppedIsDropped) {
   Write();
   bool stopped = false;
   replica_->Stop([&] { stopped = true; });
-  time_.Settle();
+  time_.RunDueTasks();
   EXPECT_TRUE(stopped);
   EXPECT_FALSE(gateway_.attached());
   Answer(WriteResponse());
@@ -165,7 +165,7 @@ TEST_F(ReplicaTest, AnAnswerAfterTheReplicaHasStoppedIsDropped) {
 TEST_F(ReplicaTest, NoAnswerIsBroughtToTheLoopsOfWorkersThatHaveStopped) {
   MakeReplica({&ending_loop_, &ending_loop_});
   gateway_.Send({Assignment(1, {Member(gateway::v1::SERVICE_KIND_POD_GROUP, "pgsvc-0")}), Begin(), End()});
-  time_.Settle();
+  time_.RunDueTasks();
   Write();
   int answers = 0;
   context().Get(kKey, {}, [&](const auto&) { ++answers; });
@@ -173,18 +173,18 @@ TEST_F(ReplicaTest, NoAnswerIsBroughtToTheLoopsOfWorkersThatHaveStopped) {
   const std::shared_ptr<rpc::PodGroupPeer> group = context().PodGroupOwner("ns/group");
   ASSERT_NE(group, nullptr);
   group->EnsurePodGroup({}, absl::Seconds(1), [&](const auto&) { ++answers; });
-  time_.Settle();
+  time_.RunDueTasks();
   ASSERT_EQ(gateway_.writes.size(), 1U);
   ASSERT_EQ(gateway_.gets.size(), 1U);
   ASSERT_EQ(peers_.unanswered.size(), 1U);
 
   replica_->Stop([&] { ending_loop_.ended = true; });
-  time_.Settle();
+  time_.RunDueTasks();
   ASSERT_TRUE(ending_loop_.ended);
   Answer(WriteResponse());
   gateway_.gets.back()(gateway::v1::GetResponse());
   peers_.unanswered.back()(podgroup::v1::EnsurePodGroupResponse());
-  time_.Settle();
+  time_.RunDueTasks();
   EXPECT_EQ(ending_loop_.late_posts, 0);
   EXPECT_TRUE(outcomes_.empty());
   EXPECT_EQ(answers, 0);

@@ -144,7 +144,7 @@ void Worker::SetAssignment(std::shared_ptr<const AssignmentView> view) {
   std::vector<uint32_t> released;
   kv::WriteBatch last;
   for (uint32_t slot = options_.index; slot < kSlotCount; slot += options_.workers) {
-    if (!view->owned[slot]) JudgeLast(slot, last);
+    if (!view->owned[slot]) DecideBeforeRelease(slot, last);
   }
   if (!Running()) return;
   if (!last.empty()) {
@@ -162,7 +162,7 @@ void Worker::SetAssignment(std::shared_ptr<const AssignmentView> view) {
 }
 
 // Everything that was heard of a slot that goes to another owner is recorded, for it is acknowledged; nothing is done.
-void Worker::JudgeLast(uint32_t slot, kv::WriteBatch& batch) {
+void Worker::DecideBeforeRelease(uint32_t slot, kv::WriteBatch& batch) {
   const auto it = slots_.find(slot);
   if (it == slots_.end() || !it->second.ready) return;
   for (const std::string& key : queue_->TakeGroup(slot)) {

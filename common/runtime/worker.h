@@ -138,7 +138,7 @@ class Worker final : public Context, public ObjectTracker::Sink, public std::ena
 
   void Handle(gateway::v1::Item& item);
   void SetAssignment(std::shared_ptr<const AssignmentView> view);
-  void JudgeLast(uint32_t slot, kv::WriteBatch& batch);
+  void DecideBeforeRelease(uint32_t slot, kv::WriteBatch& batch);
   absl::Status PrepareRecords(const gateway::v1::SlotBegin& begin);
   void BeginSlot(const gateway::v1::SlotBegin& begin);
   void CloseSlot(uint32_t slot);

@@ -11,7 +11,7 @@ namespace {
 // The answer may be on its way when the server has given up already.
 constexpr absl::Duration kAnswerSlack = absl::Seconds(5);
 // By then nothing of an unanswered write is still under way at the server.
-constexpr absl::Duration kSettleSlack = absl::Seconds(1);
+constexpr absl::Duration kResolveSlack = absl::Seconds(1);
 constexpr absl::Duration kNotOwnerPause = absl::Seconds(1);
 constexpr absl::Duration kGetTimeout = absl::Seconds(10);
 
@@ -139,7 +139,7 @@ void Worker::OnWriteAnswer(uint64_t id, absl::StatusOr<gateway::v1::WriteRespons
       return FinishWrite(id, std::move(outcome));
     case Answer::kUnknown:
       outcome.kind = WriteOutcome::Kind::kUnknown;
-      return later(write.deadline + kSettleSlack, [id, outcome = std::move(outcome)](Worker& self) mutable {
+      return later(write.deadline + kResolveSlack, [id, outcome = std::move(outcome)](Worker& self) mutable {
         self.FinishWrite(id, std::move(outcome));
       });
   }

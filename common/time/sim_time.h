@@ -24,7 +24,7 @@ class SimTime : public TimeSystem {
   // Runs everything due up to now + `duration` and ends there.
   void Advance(absl::Duration duration);
   // Runs everything that is due now, without moving time.
-  void Settle() { Advance(absl::ZeroDuration()); }
+  void RunDueTasks() { Advance(absl::ZeroDuration()); }
   // Advances step by step until `condition` holds; false when `limit` of simulated time has passed without.
   template <typename Condition>
   bool AdvanceUntil(Condition condition, absl::Duration limit) {

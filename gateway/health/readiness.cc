@@ -28,8 +28,8 @@ void Readiness::Set(const std::string& target, obs::Health::Condition condition)
   health_.Set(target, std::move(condition));
 }
 
-void Readiness::SetTrouble(const std::string& target, const Trouble& trouble) {
-  Set(target, {.ready = false, .state = trouble.state, .why = trouble.why, .cure = trouble.cure});
+void Readiness::SetProblem(const std::string& target, const Problem& problem) {
+  Set(target, {.ready = false, .state = problem.state, .why = problem.why, .cure = problem.cure});
 }
 
 void Readiness::Remove(const std::string& target) {
@@ -55,37 +55,37 @@ void Readiness::ShowState(const std::string& target, const std::string& state) {
 // ---- the connection ----
 
 void Readiness::OnAnswer() {
-  if (answered_ && trouble_.state.empty()) return;
-  if (!trouble_.state.empty()) obs::LogInfo("the API server answers again", {{"before", trouble_.state}});
+  if (answered_ && problem_.state.empty()) return;
+  if (!problem_.state.empty()) obs::LogInfo("the API server answers again", {{"before", problem_.state}});
   answered_ = true;
-  trouble_ = {};
+  problem_ = {};
   loop_.Cancel(std::exchange(patience_timer_, kNoTimer));
   Set(kServer, {.ready = true, .state = "ready", .why = "", .cure = ""});
 }
 
-void Readiness::OnTrouble(const Trouble& trouble) {
-  const bool another = trouble_.state != trouble.state;
+void Readiness::OnProblem(const Problem& problem) {
+  const bool another = problem_.state != problem.state;
   if (another) {
     obs::LogError("the API server cannot be used",
-                  {{"state", trouble.state}, {"why", trouble.why}, {"cure", trouble.cure}});
+                  {{"state", problem.state}, {"why", problem.why}, {"cure", problem.cure}});
   }
-  trouble_ = trouble;
+  problem_ = problem;
   const bool waited = answered_ && patience_timer_ == kNoTimer && !another;
-  if (trouble.NeedsHelp() || !answered_ || waited) {
+  if (problem.NeedsHelp() || !answered_ || waited) {
     loop_.Cancel(std::exchange(patience_timer_, kNoTimer));
-    return SetTrouble(kServer, trouble_);
+    return SetProblem(kServer, problem_);
   }
   if (patience_timer_ != kNoTimer) return;
   patience_timer_ = loop_.RunAfter(options_.patience, [this] {
     patience_timer_ = kNoTimer;
-    SetTrouble(kServer, trouble_);
+    SetProblem(kServer, problem_);
   });
 }
 
 void Readiness::OnLeaseRequest(const KubeAnswer& answer) {
   using enum KubeAnswer::Outcome;
   if (answer.outcome == kRefused && answer.error.code() == 401) {
-    return OnTrouble(UnauthorizedTrouble(answer.error.message()));
+    return OnProblem(UnauthorizedProblem(answer.error.message()));
   }
   if (answer.outcome == kDone || answer.outcome == kRefused) OnAnswer();
 }
@@ -93,7 +93,7 @@ void Readiness::OnLeaseRequest(const KubeAnswer& answer) {
 // ---- rights ----
 
 void Readiness::OnRequest(std::string_view verb, const std::string& resource, const v1::KubeError* error) {
-  if (error != nullptr && error->code() == 401) return OnTrouble(UnauthorizedTrouble(error->message()));
+  if (error != nullptr && error->code() == 401) return OnProblem(UnauthorizedProblem(error->message()));
   OnAnswer();
   const bool missing = error != nullptr && IsMissingRight(*error);
   if (!missing && missing_rights_.empty()) return;
@@ -109,12 +109,12 @@ void Readiness::OnRequest(std::string_view verb, const std::string& resource, co
     missing_rights_.erase(known);
     return Remove(target);
   }
-  const Trouble trouble = ForbiddenWrite(verb, resource, error->message());
+  const Problem problem = ForbiddenWrite(verb, resource, error->message());
   if (known == missing_rights_.end()) {
     obs::LogError("a right is missing",
-                  {{"verb", std::string(verb)}, {"resource", resource}, {"why", trouble.why}, {"cure", trouble.cure}});
+                  {{"verb", std::string(verb)}, {"resource", resource}, {"why", problem.why}, {"cure", problem.cure}});
   }
-  SetTrouble(target, trouble);
+  SetProblem(target, problem);
   missing_rights_[target] = loop_.RunAfter(options_.forget_right, [this, target] {
     missing_rights_.erase(target);
     Remove(target);

@@ -18,7 +18,7 @@
 #include "common/exec/loop.h"
 #include "common/obs/health.h"
 #include "common/obs/metrics.h"
-#include "gateway/health/trouble.h"
+#include "gateway/health/problem.h"
 #include "gateway/lead/kube_call.h"
 
 namespace basalt::gateway {
@@ -37,12 +37,12 @@ class Readiness {
   Readiness& operator=(const Readiness&) = delete;
 
   void Set(const std::string& target, obs::Health::Condition condition);
-  void SetTrouble(const std::string& target, const Trouble& trouble);
+  void SetProblem(const std::string& target, const Problem& problem);
 
   // The server took a request of ours for what it is, whatever it said to it.
   void OnAnswer();
-  // Requires: trouble.OfConnection().
-  void OnTrouble(const Trouble& trouble);
+  // Requires: problem.OfConnection().
+  void OnProblem(const Problem& problem);
 
   // What became of a request about the Lease; that a right is missing for it is said by "lease".
   void OnLeaseRequest(const KubeAnswer& answer);
@@ -61,7 +61,7 @@ class Readiness {
   obs::Metrics& metrics_;
   obs::Health& health_;
   const ReadinessOptions options_;
-  Trouble trouble_;  // Of the connection; no state = none.
+  Problem problem_;  // Of the connection; no state = none.
   bool answered_ = false;
   TimerId patience_timer_ = kNoTimer;
   std::map<std::string, TimerId, std::less<>> missing_rights_;  // By target: when it is forgotten.

@@ -35,12 +35,12 @@ class ReadinessTest : public ::testing::Test {
   std::unique_ptr<obs::Metrics> metrics_ = obs::MakeMetrics();
   obs::Health health_{&time_};
   Readiness readiness_{loop_, *metrics_, health_};
-  const Trouble unreachable_ = TroubleOf(absl::UnavailableError("refused"));
+  const Problem unreachable_ = ProblemOf(absl::UnavailableError("refused"));
 };
 
 TEST_F(ReadinessTest, BeforeItsFirstAnswerAServerIsNotReadyAndSaysWhy) {
   EXPECT_EQ(Server().state, "starting");
-  readiness_.OnTrouble(unreachable_);
+  readiness_.OnProblem(unreachable_);
   EXPECT_EQ(Server().state, "unreachable");
   EXPECT_FALSE(health_.IsReady());
   readiness_.OnAnswer();
@@ -72,15 +72,15 @@ TEST_F(ReadinessTest, WhatTheLeaseIsAnsweredCountsForTheServer) {
 
 TEST_F(ReadinessTest, AShortOutageIsNoNewsALongOneIs) {
   readiness_.OnAnswer();
-  readiness_.OnTrouble(unreachable_);
+  readiness_.OnProblem(unreachable_);
   time_.Advance(absl::Seconds(9));
-  readiness_.OnTrouble(unreachable_);
+  readiness_.OnProblem(unreachable_);
   EXPECT_TRUE(health_.IsReady());
   time_.Advance(absl::Seconds(1));
   EXPECT_EQ(Server().state, "unreachable");
   readiness_.OnAnswer();
   EXPECT_TRUE(health_.IsReady());
-  readiness_.OnTrouble(unreachable_);
+  readiness_.OnProblem(unreachable_);
   readiness_.OnAnswer();
   time_.Advance(absl::Minutes(1));
   EXPECT_TRUE(health_.IsReady()) << "what is over is not told later";

@@ -84,7 +84,7 @@ void Unreadable::Send(const std::string& uid, const v1::WriteRequest& request) {
   });
 }
 
-void Unreadable::TellWaiting() {
+void Unreadable::LogWaiting() {
   for (const auto& [uid, request] : std::exchange(waiting_, {})) Send(uid, request);
 }
 

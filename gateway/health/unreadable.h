@@ -31,7 +31,7 @@ class Unreadable {
     }
   }
   // Writes are possible: tells what waits.
-  void TellWaiting();
+  void LogWaiting();
 
  private:
   void Tell(const std::string& watch, const Decoded& decoded);

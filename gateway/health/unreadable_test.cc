@@ -58,11 +58,11 @@ TEST(UnreadableTest, WhatCannotBeWrittenYetIsToldWhenItCan) {
   for (int i = 0; i < 3; ++i) {
     kube.Answer(absl::UnavailableError("this gateway does not lead"));
     EXPECT_THAT(names(), ::testing::IsEmpty()) << "only when it is asked to";
-    unreadable.TellWaiting();
+    unreadable.LogWaiting();
     EXPECT_EQ(names(), first);
   }
   kube.Answer(v1::WriteResponse());
-  unreadable.TellWaiting();
+  unreadable.LogWaiting();
   EXPECT_THAT(names(), ::testing::IsEmpty());
 }
 
@@ -74,12 +74,12 @@ TEST(UnreadableTest, WhatWasPutRightBeforeItCouldBeToldIsNotTold) {
   kube.Answer(absl::UnavailableError("this gateway does not lead"));
   unreadable.Note("w", Group("g", "spec.minMember: worse"));
   kube.Answer(absl::UnavailableError("this gateway does not lead"));
-  unreadable.TellWaiting();
+  unreadable.LogWaiting();
   ASSERT_EQ(kube.writes.size(), 1u) << "the newest text only";
   EXPECT_THAT(kube.writes[0].first.create().body(), ::testing::HasSubstr("worse"));
   kube.Answer(absl::UnavailableError("this gateway does not lead"));
   unreadable.Note("w", Group("g", ""));
-  unreadable.TellWaiting();
+  unreadable.LogWaiting();
   EXPECT_EQ(kube.writes.size(), 0u);
 }
 

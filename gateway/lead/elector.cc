@@ -52,7 +52,7 @@ void Elector::Start() {
   Schedule(absl::ZeroDuration());
   loop_.Post([this, alive = alive_] {
     if (!*alive) return;
-    TellFollow("", "");
+    NotifyFollower("", "");
     SetCondition({.ready = false, .state = "starting", .why = "the lease has not been read yet", .cure = ""});
   });
 }
@@ -113,7 +113,7 @@ void Elector::OnAbsent() {
   if (releasing_) return EndRelease();
   looked_ = true;
   attempt_.reset();
-  if (!leads_) TellFollow("", "");
+  if (!leads_) NotifyFollower("", "");
   // Whoever was seen to hold it may lead on for a while.
   Claim(Verb::kCreate, seen_ ? longest_ : absl::ZeroDuration(), /*was_absent=*/!seen_);
 }
@@ -139,7 +139,7 @@ void Elector::OnSeen(Lease lease) {
   if (same_name && first_look) before_ = seen_->identity;
   if (same_name) return FollowSameName(*seen_);
   if (leads_) Lose(fmt::format("the lease is held by '{}'", seen_->identity));
-  TellLeader();
+  NotifyLeader();
   if (!seen_->identity.empty()) return FollowOther(*seen_);
   Claim(Verb::kTake, std::max(seen_->wait, seen_->free() ? absl::ZeroDuration() : longest_));
 }
@@ -272,7 +272,7 @@ void Elector::Lose(std::string_view why) {
   loop_.Cancel(std::exchange(expiry_timer_, kNoTimer));
   obs::LogInfo("this gateway leads no more", {{"lease", LeaseText()}, {"why", std::string(why)}});
   followed_.reset();
-  TellLeader();
+  NotifyLeader();
   if (call_ == nullptr) Schedule(back_off_.Next(random_));
 }
 
@@ -325,7 +325,7 @@ void Elector::EndRelease() {
   });
 }
 
-// ---- trouble ----
+// ---- problem ----
 
 void Elector::Retry(const KubeAnswer& answer, std::string_view verb) {
   Schedule(std::max(back_off_.Next(random_), std::min(answer.come_again, Period())));
@@ -371,16 +371,16 @@ void Elector::RetryMalformed(const absl::Status& why) {
 
 // ---- telling ----
 
-void Elector::TellLeader() {
+void Elector::NotifyLeader() {
   const std::optional<Holder> holder = seen_ ? seen_->holder() : std::nullopt;
   if (holder && *holder != options_.self) {
-    TellFollow(holder->replica, seen_->address);
+    NotifyFollower(holder->replica, seen_->address);
     return SetCondition({.ready = true,
                          .state = "following",
                          .why = fmt::format("{} at {} leads", holder->replica, seen_->address),
                          .cure = ""});
   }
-  TellFollow("", "");
+  NotifyFollower("", "");
   if (holder || !seen_ || seen_->identity.empty()) return;
   const absl::Duration patience = seen_->duration > absl::ZeroDuration() ? seen_->duration : options_.duration;
   SetCondition(
@@ -392,7 +392,7 @@ void Elector::TellLeader() {
                            absl::FormatDuration(patience))});
 }
 
-void Elector::TellFollow(const std::string& leader, const std::string& address) {
+void Elector::NotifyFollower(const std::string& leader, const std::string& address) {
   std::string followed = fmt::format("{} {}", leader, address);
   if (followed_ == followed) return;
   followed_ = std::move(followed);

@@ -124,8 +124,8 @@ class Elector {
   void EndRelease();
 
   void Keep(Lease lease);
-  void TellLeader();
-  void TellFollow(const std::string& leader, const std::string& address);
+  void NotifyLeader();
+  void NotifyFollower(const std::string& leader, const std::string& address);
   void SetCondition(obs::Health::Condition condition);
   std::string Path(bool collection) const;
   std::string LeaseText() const;

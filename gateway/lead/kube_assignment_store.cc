@@ -136,20 +136,20 @@ void KubeAssignmentStore::OnWritten(KubeAnswer answer) {
   switch (answer.outcome) {
     case kDone: {
       absl::StatusOr<json::value> object = ParseObject(answer.body);
-      if (!object.ok()) return Settle(MakeStatus(absl::StatusCode::kUnknown, why));
+      if (!object.ok()) return ConfirmSave(MakeStatus(absl::StatusCode::kUnknown, why));
       base_ = *std::move(object);
       return EndSave(absl::OkStatus());
     }
     case kUnsent:
       return EndSave(MakeStatus(absl::StatusCode::kUnavailable, why));
     case kUnknown:
-      return Settle(MakeStatus(absl::StatusCode::kUnknown, why));
+      return ConfirmSave(MakeStatus(absl::StatusCode::kUnknown, why));
     case kRefused:
       break;
   }
   switch (answer.error.code()) {
     case 409:
-      return Settle(MakeStatus(absl::StatusCode::kAborted, why));
+      return ConfirmSave(MakeStatus(absl::StatusCode::kAborted, why));
     case 404:
       // Somebody has deleted it, perhaps with its namespace. What is made anew is compared with nothing being there.
       base_.reset();
@@ -161,12 +161,12 @@ void KubeAssignmentStore::OnWritten(KubeAnswer answer) {
   }
 }
 
-void KubeAssignmentStore::Settle(absl::Status otherwise) {
+void KubeAssignmentStore::ConfirmSave(absl::Status otherwise) {
   Send({.target = Path(/*collection=*/false)},
-       [this, otherwise = std::move(otherwise)](KubeAnswer answer) { OnSettled(std::move(answer), otherwise); });
+       [this, otherwise = std::move(otherwise)](KubeAnswer answer) { OnConfirmed(std::move(answer), otherwise); });
 }
 
-void KubeAssignmentStore::OnSettled(KubeAnswer answer, const absl::Status& otherwise) {
+void KubeAssignmentStore::OnConfirmed(KubeAnswer answer, const absl::Status& otherwise) {
   using enum KubeAnswer::Outcome;
   const absl::Status unknown = MakeStatus(absl::StatusCode::kUnknown, ToStd(otherwise.message()));
   if (answer.outcome == kRefused && answer.error.code() == 404) {

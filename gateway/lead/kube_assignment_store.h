@@ -46,8 +46,8 @@ class KubeAssignmentStore : public AssignmentStore {
   void Write();
   void OnWritten(KubeAnswer answer);
   // Reads what is there after a refusal for its version, or after no answer.
-  void Settle(absl::Status otherwise);
-  void OnSettled(KubeAnswer answer, const absl::Status& otherwise);
+  void ConfirmSave(absl::Status otherwise);
+  void OnConfirmed(KubeAnswer answer, const absl::Status& otherwise);
   void EndSave(absl::Status status);
   void Send(KubeCall call, std::function<void(KubeAnswer)> then);
   std::string Path(bool collection) const;

@@ -118,7 +118,7 @@ void Lead::OnFollow(const std::string& leader, const std::string& address) {
   until_ = absl::InfinitePast();
   CancelTimers();
   if (lost) kept_.Cancel();
-  SetTrouble(absl::OkStatus());
+  SetProblem(absl::OkStatus());
   AllowWrites();
   listener_->OnFollow(leader, address);
 }
@@ -144,14 +144,14 @@ void Lead::Load() {
 
 void Lead::OnLoaded(absl::StatusOr<std::optional<storage::v1::AssignmentRecord>> loaded) {
   if (!loaded.ok()) {
-    SetTrouble(loaded.status());
+    SetProblem(loaded.status());
     load_timer_ = loop_.RunAfter(back_off_.Next(random_), [this] {
       load_timer_ = kNoTimer;
       Load();
     });
     return;
   }
-  SetTrouble(absl::OkStatus());
+  SetProblem(absl::OkStatus());
   // There was no Lease, but somebody has led: he may not have noticed yet that it is gone.
   const absl::Duration unseen = taken_->was_absent && *loaded ? options_.lease_duration : absl::ZeroDuration();
   from_ = taken_->at + std::max(taken_->wait, unseen);
@@ -170,21 +170,21 @@ void Lead::OnSaved(const absl::Status& status) {
     obs::LogError("somebody else has saved an assignment", {{"why", std::string(ToStd(status.message()))}});
     return elector_->StepDown("somebody else has saved an assignment");
   }
-  // That nobody knows yet is no trouble.
-  if (!absl::IsUnknown(status)) SetTrouble(status);
+  // That nobody knows yet is no problem.
+  if (!absl::IsUnknown(status)) SetProblem(status);
 }
 
 void Lead::AllowWrites() { hooks_.allow_writes(from_, until_); }
 
-void Lead::SetTrouble(const absl::Status& status) {
-  trouble_.reset();
+void Lead::SetProblem(const absl::Status& status) {
+  problem_.reset();
   const std::string why(ToStd(status.message()));
   const std::string name = fmt::format("{} {}", options_.lease_namespace, ConfigName(options_));
   switch (status.code()) {
     case absl::StatusCode::kOk:
       break;
     case absl::StatusCode::kDataLoss:
-      trouble_ = {.ready = false,
+      problem_ = {.ready = false,
                   .state = "unreadable",
                   .why = why,
                   .cure = fmt::format("kubectl delete configmap -n {}: the slots are then assigned anew, and what the "
@@ -192,7 +192,7 @@ void Lead::SetTrouble(const absl::Status& status) {
                                       name)};
       break;
     case absl::StatusCode::kPermissionDenied:
-      trouble_ = {.ready = false,
+      problem_ = {.ready = false,
                   .state = "forbidden",
                   .why = why,
                   .cure = fmt::format("grant get, create and update on configmaps in namespace {} to the gateway's "
@@ -200,7 +200,7 @@ void Lead::SetTrouble(const absl::Status& status) {
                                       options_.lease_namespace)};
       break;
     case absl::StatusCode::kInternal:
-      trouble_ = {.ready = false,
+      problem_ = {.ready = false,
                   .state = "failing",
                   .why = why,
                   .cure = "see what the API server says to it; it is tried again by itself"};
@@ -212,7 +212,7 @@ void Lead::SetTrouble(const absl::Status& status) {
 }
 
 void Lead::ShowCondition() {
-  if (!lease_.state.empty()) hooks_.set_condition(lease_.ready && trouble_ ? *trouble_ : lease_);
+  if (!lease_.state.empty()) hooks_.set_condition(lease_.ready && problem_ ? *problem_ : lease_);
 }
 
 }  // namespace basalt::gateway

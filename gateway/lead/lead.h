@@ -95,7 +95,7 @@ class Lead : private ElectorListener {
   void OnSaved(const absl::Status& status);
   void AllowWrites();
   // What is wrong with the assignment; OK = nothing.
-  void SetTrouble(const absl::Status& status);
+  void SetProblem(const absl::Status& status);
   void ShowCondition();
 
   Loop& loop_;
@@ -116,7 +116,7 @@ class Lead : private ElectorListener {
   absl::Time from_ = absl::InfiniteFuture();
   absl::Time until_ = absl::InfinitePast();
   obs::Health::Condition lease_;
-  std::optional<obs::Health::Condition> trouble_;
+  std::optional<obs::Health::Condition> problem_;
   BackOff back_off_;
   TimerId load_timer_ = kNoTimer;
   TimerId wait_timer_ = kNoTimer;  // Until writes may begin.

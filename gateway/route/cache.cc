@@ -111,7 +111,7 @@ std::string Cache::UidOf(std::string_view watch_prefix, std::string_view ns, std
   return {};
 }
 
-std::optional<Object> Cache::Corrected(ObjectId id, const Object& object) const {
+std::optional<Object> Cache::WithFailureBeforeDeletion(ObjectId id, const Object& object) const {
   const kube::v1::Pod& pod = object.pod();
   if (id == kNoObject || !IsFailed(pod) || pod.deletion_ms() == 0) return std::nullopt;
   const Object known = Read(id);
@@ -134,7 +134,7 @@ bool Cache::Upsert(WatchIndex watch, const Object& object) {
   const ObjectRef ref = RefOf(object);
   ObjectId id = Find(watch, ref.uid);
   if (id != kNoObject && entries_[id].resource_version >= ref.resource_version) return false;
-  if (const std::optional<Object> corrected = Corrected(id, object)) return Upsert(watch, *corrected);
+  if (const std::optional<Object> corrected = WithFailureBeforeDeletion(id, object)) return Upsert(watch, *corrected);
 
   const std::vector<Route> routes = Routes(object);
   const std::string key = kube::ObjectKey(ref.ns, ref.name);
@@ -272,7 +272,7 @@ void Cache::Depart(ObjectId id, WatchIndex watch, const Object& last, v1::Tombst
 void Cache::Remove(WatchIndex watch, const Object& last) {
   const ObjectRef ref = RefOf(last);
   const ObjectId id = Find(watch, ref.uid);
-  if (const std::optional<Object> corrected = Corrected(id, last)) return Remove(watch, *corrected);
+  if (const std::optional<Object> corrected = WithFailureBeforeDeletion(id, last)) return Remove(watch, *corrected);
   const bool news = id != kNoObject ? ref.resource_version >= entries_[id].resource_version
                                     : ref.resource_version > watches_[watch].resource_version;
   if (news) {

@@ -156,7 +156,7 @@ class Cache {
   int FindWatch(std::string_view id) const;
   int WatchForWritten(const kube::v1::Object& object) const;
   // With its times in the order that was seen (kube.proto: Pod.deletion_ms); nothing where they are.
-  std::optional<kube::v1::Object> Corrected(ObjectId id, const kube::v1::Object& object) const;
+  std::optional<kube::v1::Object> WithFailureBeforeDeletion(ObjectId id, const kube::v1::Object& object) const;
   // False where what is cached is as new.
   bool Upsert(WatchIndex watch, const kube::v1::Object& object);
   // Tells that routes of `id` are gone that are not among `routes`.

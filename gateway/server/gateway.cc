@@ -130,7 +130,7 @@ Gateway::~Gateway() = default;
 void Gateway::AllowWrites(absl::Time from, absl::Time until) {
   access_->writer().AllowBetween(from, until);
   const absl::Time now = loop_.Now();
-  if (from <= now && now < until) unreadable_->TellWaiting();
+  if (from <= now && now < until) unreadable_->LogWaiting();
 }
 
 void Gateway::Start(const std::string& address) {

@@ -54,7 +54,7 @@ Hub::Hub(Loop& loop, KubeAccess& kube, AssignmentStore& store, obs::Metrics& met
 
 Hub::~Hub() {
   *alive_ = false;
-  loop_.Cancel(settle_timer_);
+  loop_.Cancel(membership_timer_);
   loop_.Cancel(save_timer_);
   loop_.Cancel(stats_timer_);
 }
@@ -72,7 +72,7 @@ void Hub::Lead(const storage::v1::AssignmentRecord& saved) {
   for (int service = 1; service <= kServiceKinds; ++service) {
     // Their owners are away: each gets what it had when it attaches.
     for (uint32_t i = 0; i < kSlotCount; ++i) {
-      const Ownership::Party& owner = ownership_->Get(static_cast<v1::ServiceKind>(service), i).owner;
+      const Ownership::SlotHolder& owner = ownership_->Get(static_cast<v1::ServiceKind>(service), i).owner;
       Slot& slot = slots_[service - 1][i];
       slot.owner = nullptr;
       slot.source.clear();
@@ -88,7 +88,7 @@ void Hub::Lead(const storage::v1::AssignmentRecord& saved) {
     if (known != replicas_.end()) known->second->member = member;
   }
   obs::LogInfo("leading", {{"gateway", options_.replica}, {"epoch", fmt::to_string(saved.epoch())}});
-  Settle();
+  ReconcileMembership();
 }
 
 void Hub::Follow(std::string leader, std::string leader_address) {
@@ -97,11 +97,11 @@ void Hub::Follow(std::string leader, std::string leader_address) {
   if (!leads()) return;
   ++term_;
   obs::LogWarning("leading no more", {{"gateway", options_.replica}, {"leader", leader_}});
-  loop_.Cancel(std::exchange(settle_timer_, kNoTimer));
+  loop_.Cancel(std::exchange(membership_timer_, kNoTimer));
   loop_.Cancel(std::exchange(save_timer_, kNoTimer));
   metrics_.ShowAssignment(ownership_->assignment().epoch(), false);
-  if (!members_told_.value_or("").empty()) options_.on_members("");  // It is not for this one to say any more.
-  members_told_.reset();
+  if (!members_sent_.value_or("").empty()) options_.on_members("");  // It is not for this one to say any more.
+  members_sent_.reset();
   ownership_.reset();
   const absl::Status why = CheckLeading();
   for (auto& [key, replica] : replicas_) {
@@ -217,7 +217,7 @@ void Hub::Refuse(std::string_view call, const v1::Member& sender, std::string_vi
   metrics_.CountRefusal(call, sender.service(), reason);
   const absl::Time now = loop_.Now();
   if (now < next_refusal_) {
-    ++refusals_untold_;
+    ++refusals_unlogged_;
     return;
   }
   next_refusal_ = now + options_.between_refusals;
@@ -226,7 +226,7 @@ void Hub::Refuse(std::string_view call, const v1::Member& sender, std::string_vi
                               {"replica", Excerpt(sender.replica())},
                               {"reason", std::string(reason)},
                               {"why", Excerpt(ToStd(why.message()), 1000)},
-                              {"others_since_the_last", fmt::to_string(std::exchange(refusals_untold_, 0))}});
+                              {"others_since_the_last", fmt::to_string(std::exchange(refusals_unlogged_, 0))}});
 }
 
 void Hub::Write(v1::WriteRequest request, rpc::Done<v1::WriteResponse> done) {

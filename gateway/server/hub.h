@@ -119,7 +119,7 @@ class Hub : public rpc::GatewayHandler, public CacheListener {
   void TellLeftovers(v1::ServiceKind service, const std::vector<uint32_t>& slots, const std::string& source = "");
 
   // Brings members and slots in line with who is there.
-  void Settle();
+  void ReconcileMembership();
   void Save(storage::v1::AssignmentRecord record);
   void Adopt(const storage::v1::AssignmentRecord& record);
   void MoveSlot(const Ownership::Change& change);
@@ -128,7 +128,7 @@ class Hub : public rpc::GatewayHandler, public CacheListener {
   void AdvanceAll(int service);
   bool IsWanted(const Replica& replica, uint32_t slot) const;
   void DismissLeavers();
-  void TellMembers();
+  void SendMembers();
   void OnWritten(const v1::WriteRequest& request, absl::StatusOr<v1::WriteResponse>& answer);
   v1::Topology MakeTopology() const;
   void AddMoves(v1::Topology& topology) const;
@@ -147,7 +147,7 @@ class Hub : public rpc::GatewayHandler, public CacheListener {
   std::string leader_;
   std::string leader_address_;
   std::unique_ptr<Ownership> ownership_;  // Null: another gateway leads.
-  std::optional<std::string> members_told_;
+  std::optional<std::string> members_sent_;
   bool saving_ = false;
   uint64_t term_ = 0;  // Grows with each change between leading and following.
   Cache cache_;
@@ -155,11 +155,11 @@ class Hub : public rpc::GatewayHandler, public CacheListener {
   std::map<ReplicaKey, std::unique_ptr<Replica>> replicas_;
   std::array<std::vector<Slot>, kServiceKinds> slots_;
   std::vector<Tombstones> unowned_;  // By service: what is gone of slots whose last owner is, for the next one.
-  TimerId settle_timer_ = kNoTimer;
+  TimerId membership_timer_ = kNoTimer;
   TimerId save_timer_ = kNoTimer;
   TimerId stats_timer_ = kNoTimer;
   absl::Time next_refusal_ = absl::InfinitePast();  // The first that is logged.
-  int64_t refusals_untold_ = 0;                     // Since the last that was.
+  int64_t refusals_unlogged_ = 0;                   // Since the last that was.
 };
 
 }  // namespace basalt::gateway

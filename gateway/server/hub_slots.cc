@@ -15,9 +15,9 @@
 
 namespace basalt::gateway {
 
-void Hub::Settle() {
+void Hub::ReconcileMembership() {
   if (!leads()) return;
-  const std::vector<Ownership::Change> changes = ownership_->Settle(loop_.Now());
+  const std::vector<Ownership::Change> changes = ownership_->TransferReadySlots(loop_.Now());
   if (!changes.empty()) {
     kube_.DropUnsent([this](const v1::Owner& owner) { return !ownership_->Check(owner).ok(); });
   }
@@ -41,16 +41,16 @@ void Hub::Settle() {
     return !owns;
   });
   DismissLeavers();
-  TellMembers();
+  SendMembers();
 
-  loop_.Cancel(settle_timer_);
-  settle_timer_ = kNoTimer;
+  loop_.Cancel(membership_timer_);
+  membership_timer_ = kNoTimer;
   const absl::Time deadline = ownership_->NextDeadline();
   if (deadline == absl::InfiniteFuture() || saving_ || save_timer_ != kNoTimer) return;
-  settle_timer_ = loop_.RunAt(deadline, [this, alive = alive_] {
+  membership_timer_ = loop_.RunAt(deadline, [this, alive = alive_] {
     if (!*alive) return;
-    settle_timer_ = kNoTimer;
-    Settle();
+    membership_timer_ = kNoTimer;
+    ReconcileMembership();
   });
 }
 
@@ -67,7 +67,7 @@ void Hub::Save(storage::v1::AssignmentRecord record) {
     save_timer_ = loop_.RunAfter(options_.save_again, [this, alive] {
       if (!*alive) return;
       save_timer_ = kNoTimer;
-      Settle();
+      ReconcileMembership();
     });
   });
 }
@@ -89,10 +89,10 @@ void Hub::Adopt(const storage::v1::AssignmentRecord& record) {
       }
     }
   }
-  Settle();
+  ReconcileMembership();
 }
 
-void Hub::TellMembers() {
+void Hub::SendMembers() {
   if (options_.on_members == nullptr || options_.ownership.expected.empty()) return;
   std::vector<std::string> differs;
   for (const auto& [service, expected] : options_.ownership.expected) {
@@ -102,8 +102,8 @@ void Hub::TellMembers() {
                                   rpc::ProgramName(static_cast<v1::ServiceKind>(service), "none"), attached, expected));
   }
   std::string text = fmt::format("{}", fmt::join(differs, ", "));
-  if (members_told_ == text) return;
-  members_told_ = text;
+  if (members_sent_ == text) return;
+  members_sent_ = text;
   options_.on_members(text);
 }
 

@@ -74,7 +74,7 @@ absl::Status Hub::Stream::Handle(const v1::AttachRequest& request) {
     }
     case v1::AttachRequest::kReleased:
       hub_.ownership_->Release(session_->self(), request.released());
-      hub_.Settle();
+      hub_.ReconcileMembership();
       return absl::OkStatus();
     case v1::AttachRequest::kTaken:
       hub_.Taken(session_->self(), request.taken());
@@ -89,7 +89,7 @@ absl::Status Hub::Stream::Handle(const v1::AttachRequest& request) {
     case v1::AttachRequest::kLeave:
       obs::LogInfo("replica leaves", {{"replica", session_->self().replica()}});
       hub_.ownership_->Leave(session_->self());
-      hub_.Settle();
+      hub_.ReconcileMembership();
       return absl::OkStatus();
     case v1::AttachRequest::kHello:
       return Invalid("Hello is said once in a stream");
@@ -172,7 +172,7 @@ absl::Status Hub::Hello(Stream& stream, rpc::AttachSink& sink, const v1::Hello& 
                                     {"address", self.address()}});
   ownership_->Attach(hello, loop_.Now());
   if (ownership_->assignment().epoch() > 0) stream.session_->SetAssignment(ownership_->assignment());
-  Settle();
+  ReconcileMembership();
   AdvanceAll(self.service());
   if (hello.held_size() > 0) {
     std::vector<uint32_t> held;
@@ -198,7 +198,7 @@ void Hub::Detach(Stream& stream) {
     if (slot.owner == it->second.get() || slot.source == self.replica()) slot.source.clear();
   }
   ownership_->Detach(self, loop_.Now());
-  Settle();
+  ReconcileMembership();
 }
 
 }  // namespace basalt::gateway

@@ -25,7 +25,7 @@ class HubTest : public ::testing::Test {
   }
   ~HubTest() override {
     replicas.clear();
-    time.Settle();
+    time.RunDueTasks();
   }
   FakeReplica& Attach(const std::string& name, const std::string& incarnation = "a", v1::ServiceKind service = kJob) {
     replicas.push_back(std::make_unique<FakeReplica>(time, loop, hub, MemberOf(service, name, incarnation)));
@@ -36,14 +36,14 @@ class HubTest : public ::testing::Test {
     std::optional<absl::StatusOr<v1::WriteResponse>> got;
     hub.Write(std::move(request), [&](auto answer) { got = std::move(answer); });
     EXPECT_FALSE(got.has_value()) << "never before the call returns";
-    time.Settle();
+    time.RunDueTasks();
     return got.has_value() ? *std::move(got) : absl::InternalError("no answer");
   }
   absl::Status RefusedGet(v1::GetRequest request) {
     std::optional<absl::Status> got;
     hub.Get(std::move(request), [&](auto answer) { got = answer.status(); });
     EXPECT_FALSE(got.has_value()) << "never before the call returns";
-    time.Settle();
+    time.RunDueTasks();
     return got.value_or(absl::InternalError("no answer"));
   }
   v1::WriteRequest PatchBy(const FakeReplica& replica) {
@@ -110,7 +110,7 @@ TEST_F(HubTest, AHelloFromElsewhereIsRefusedNamingBothValues) {
   ack.mutable_ack();
   silent.Say(ack);
   EXPECT_EQ(silent.closed->code(), absl::StatusCode::kInvalidArgument);
-  time.Settle();
+  time.RunDueTasks();
 }
 
 TEST_F(HubTest, ReplicasShareSlotsAndEachHearsOnlyItsOwn) {
@@ -126,7 +126,7 @@ TEST_F(HubTest, ReplicasShareSlotsAndEachHearsOnlyItsOwn) {
   hub.cache().Apply(kJobPods, JobPod("j", "p", 11));
   hub.cache().Apply(kQueues, Queue("red", 12));
   hub.cache().Apply(kGroups, PodGroup("g", 13, "red", "j"));
-  time.Settle();
+  time.RunDueTasks();
   FakeReplica& owner = a.epochs.contains(kSlot) ? a : b;
   FakeReplica& other = a.epochs.contains(kSlot) ? b : a;
   EXPECT_EQ(owner.TakeText(), "ns/j p@11 |  red@12 | ns/j g@13");
@@ -245,7 +245,7 @@ TEST_F(HubTest, AStaleOwnersWriteIsRefusedNamingBoth) {
   time.Advance(absl::Seconds(1));
   const v1::WriteRequest stale = PatchBy(a);
   a.Close(absl::OkStatus());
-  time.Settle();
+  time.RunDueTasks();
   FakeReplica& b = Attach("r-0", "two");
   time.Advance(absl::Seconds(1));
   const auto refused = Refused(stale);
@@ -263,14 +263,14 @@ TEST_F(HubTest, ASlotOpensForItsNewOwnerOnlyWhenEarlierWritesAreAnswered) {
   bool answered = false;
   hub.Write(PatchBy(a), [&](auto) { answered = true; });
   a.Close(absl::OkStatus());
-  time.Settle();
+  time.RunDueTasks();
   FakeReplica& b = Attach("r-0", "two");
   time.Advance(absl::Seconds(1));
   EXPECT_EQ(kube.stale, 1) << "what was not sent is to be dropped";
   EXPECT_EQ(b.ends, static_cast<int>(kSlotCount) - 1);
   EXPECT_FALSE(b.epochs.contains(kSlot));
   kube.Answer(absl::UnknownError("lost"));
-  time.Settle();
+  time.RunDueTasks();
   EXPECT_TRUE(answered);
   EXPECT_EQ(b.epochs[kSlot], 2);
 }
@@ -285,7 +285,7 @@ TEST_F(HubTest, WhoHasWrittenHasRecordsOfTheSlot) {
   hub.Write(PatchBy(a), [](auto) {});
   kube.Answer(v1::WriteResponse());
   a.Close(absl::OkStatus());
-  time.Settle();
+  time.RunDueTasks();
   FakeReplica& b = Attach("r-0", "two");  // On an empty disk.
   time.Advance(absl::Seconds(1));
   EXPECT_TRUE(b.epochs.contains(kSlot));
@@ -316,7 +316,7 @@ TEST_F(HubTest, ADeletionByLabelsWithoutAnAnswerHoldsItsSlotUntilTheServerMustHa
     time.Advance(absl::Seconds(2));
     EXPECT_TRUE(b.epochs.contains(kSlot));
     b.Close(absl::OkStatus());
-    time.Settle();
+    time.RunDueTasks();
   }
 }
 
@@ -330,11 +330,11 @@ TEST_F(HubTest, TheAnswerOfAWriteIsMergedLikeAWatchEvent) {
   v1::WriteResponse response;
   *response.mutable_object() = PodGroup("g", 15, "red", "j");
   kube.Answer(response);
-  time.Settle();
+  time.RunDueTasks();
   EXPECT_EQ(a.TakeText(), "ns/j g@15");
   EXPECT_EQ(q.TakeText(), "red g@15");
   hub.cache().Apply(kGroups, PodGroup("g", 15, "red", "j"));
-  time.Settle();
+  time.RunDueTasks();
   EXPECT_EQ(a.TakeText(), "");
 }
 
@@ -370,11 +370,11 @@ TEST_F(HubTest, TheSlotsOfALostReplicaMoveAfterTheGraceWithItsTombstones) {
   FakeReplica& b = Attach("r-1");
   time.Advance(absl::Seconds(1));
   hub.cache().Apply(kJobPods, JobPod("j", "p", 11));
-  time.Settle();
+  time.RunDueTasks();
   FakeReplica& owner = a.epochs.contains(kSlot) ? a : b;
   FakeReplica& heir = a.epochs.contains(kSlot) ? b : a;
   owner.Close(absl::OkStatus());
-  time.Settle();
+  time.RunDueTasks();
   hub.cache().Remove(kJobPods, JobPod("j", "p", 12));
   time.Advance(absl::Seconds(4));
   EXPECT_FALSE(heir.epochs.contains(kSlot));
@@ -385,7 +385,7 @@ TEST_F(HubTest, TheSlotsOfALostReplicaMoveAfterTheGraceWithItsTombstones) {
   EXPECT_EQ(heir.assignment.members_size(), 1);
   v1::Topology topology;
   hub.GetTopology({}, [&](auto t) { topology = *std::move(t); });
-  time.Settle();
+  time.RunDueTasks();
   ASSERT_EQ(topology.members_size(), 1);
   EXPECT_EQ(topology.members(0).slots(), kSlotCount);
   EXPECT_TRUE(topology.members(0).attached());
@@ -410,7 +410,7 @@ class HubLeadingTest : public ::testing::Test {
   }
   ~HubLeadingTest() override {
     replicas.clear();
-    time.Settle();
+    time.RunDueTasks();
   }
   FakeReplica& Attach(const std::string& name, const std::string& incarnation = "a") {
     replicas.push_back(std::make_unique<FakeReplica>(time, loop, hub, MemberOf(kJob, name, incarnation)));
@@ -440,11 +440,11 @@ TEST_F(HubLeadingTest, WhoDoesNotLeadRefusesAndNamesTheLeader) {
   EXPECT_EQ(rpc::LeaderOf(refused), "10.0.0.1:7700");
   std::optional<absl::Status> written;
   hub.Write({}, [&](auto answer) { written = answer.status(); });
-  time.Settle();
+  time.RunDueTasks();
   EXPECT_EQ(written->code(), absl::StatusCode::kUnavailable);
   std::optional<v1::Topology> topology;
   hub.GetTopology({}, [&](auto answer) { topology = *answer; });
-  time.Settle();
+  time.RunDueTasks();
   EXPECT_FALSE(topology->leads());
   EXPECT_EQ(topology->leader(), "gateway-0");
   EXPECT_EQ(topology->leader_address(), "10.0.0.1:7700");
@@ -462,7 +462,7 @@ TEST_F(HubLeadingTest, AnAssignmentIsToldWhenItIsSavedAndNotBefore) {
   ASSERT_EQ(store.saved.size(), 2u) << "again";
   EXPECT_EQ(a.assignment.epoch(), 0);
   store.answer(absl::OkStatus());
-  time.Settle();
+  time.RunDueTasks();
   EXPECT_EQ(a.assignment.epoch(), 1);
   EXPECT_EQ(a.ends, static_cast<int>(kSlotCount));
 }
@@ -488,11 +488,11 @@ TEST_F(HubLeadingTest, WhoIsMissingOfThoseExpectedIsSaidOnceForEachChange) {
                                      "jobsvc: 1 of 2 attached, pgsvc: 0 of 1 attached", "pgsvc: 0 of 1 attached", ""));
   told.clear();
   attached.pop_back();
-  time.Settle();
+  time.RunDueTasks();
   counted.Follow("gateway-1", "10.0.0.1:7700");
   EXPECT_THAT(told, ::testing::ElementsAre("pgsvc: 0 of 1 attached", "")) << "it is for the next leader to say";
   attached.clear();
-  time.Settle();
+  time.RunDueTasks();
 }
 
 TEST_F(HubLeadingTest, WhoFindsThatAnotherHasSavedLeadsNoMore) {
@@ -500,7 +500,7 @@ TEST_F(HubLeadingTest, WhoFindsThatAnotherHasSavedLeadsNoMore) {
   FakeReplica& a = Attach("r-0");
   time.Advance(absl::Seconds(2));
   store.answer(absl::AbortedError("epoch 7 is there"));
-  time.Settle();
+  time.RunDueTasks();
   EXPECT_FALSE(hub.leads());
   ASSERT_TRUE(a.closed.has_value());
   EXPECT_EQ(a.closed->code(), absl::StatusCode::kUnavailable);
@@ -514,7 +514,7 @@ TEST_F(HubLeadingTest, AnAnswerOfAnEarlierTermIsForgotten) {
   hub.Follow("", "");
   hub.Lead({});
   late(absl::OkStatus());
-  time.Settle();
+  time.RunDueTasks();
   EXPECT_TRUE(hub.leads());
   EXPECT_EQ(Attach("r-0", "b").assignment.epoch(), 0);
 }
@@ -524,10 +524,10 @@ TEST_F(HubLeadingTest, ANewLeaderGoesOnWithTheSavedSlotsAndTheirEpochs) {
   Attach("r-0");
   time.Advance(absl::Seconds(2));
   store.answer(absl::OkStatus());
-  time.Settle();
+  time.RunDueTasks();
   hub.Follow("", "");
   replicas.clear();
-  time.Settle();
+  time.RunDueTasks();
   const storage::v1::AssignmentRecord saved = store.saved.back();
   store.saved.clear();
   hub.Lead(saved);

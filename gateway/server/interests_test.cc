@@ -37,13 +37,13 @@ class InterestsTest : public ::testing::Test {
   InterestsTest() {
     hub.cache().Replace(0, {}, 10);
     hub.Lead({});
-    time.Settle();
+    time.RunDueTasks();
   }
   ~InterestsTest() override {
     for (auto& replica : replicas) replica->Close(absl::OkStatus());
-    time.Settle();
+    time.RunDueTasks();
     replicas.clear();
-    time.Settle();
+    time.RunDueTasks();
   }
   FakeReplica& Attach(const std::string& name) {
     replicas.push_back(std::make_unique<FakeReplica>(time, loop, hub, MemberOf(v1::SERVICE_KIND_JOB, name)));
@@ -66,12 +66,12 @@ class InterestsTest : public ::testing::Test {
   void See(const std::string& watched, absl::StatusOr<std::shared_ptr<const kube::v1::Object>> seen) {
     ASSERT_TRUE(kube.watched.contains(watched));
     kube.watched[watched](std::move(seen));
-    time.Settle();
+    time.RunDueTasks();
   }
   void AnswerGet(absl::StatusOr<v1::GetResponse> answer) {
     ASSERT_THAT(kube.gets, SizeIs(1));
     std::exchange(kube.gets, {}).front().second(std::move(answer));
-    time.Settle();
+    time.RunDueTasks();
   }
 
   SimTime time;
@@ -122,7 +122,7 @@ TEST_F(InterestsTest, TwoReplicasShareOneWatchWhichEndsWithTheLast) {
   EXPECT_EQ(a.TakeText(), "");
   EXPECT_EQ(b.TakeText(), "ns/claim claim@6");
   b.Close(absl::OkStatus());
-  time.Settle();
+  time.RunDueTasks();
   EXPECT_THAT(kube.watched, IsEmpty());
 }
 

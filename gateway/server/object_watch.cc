@@ -7,8 +7,8 @@
 #include "common/base/status.h"
 #include "common/kube/object_key.h"
 #include "common/obs/log.h"
+#include "gateway/health/problem.h"
 #include "gateway/health/readiness.h"
-#include "gateway/health/trouble.h"
 #include "gateway/kube/write/kube_request.h"
 #include "gateway/route/object_ref.h"
 
@@ -58,18 +58,18 @@ void ReflectedObject::OnEvent(WatchType type, Decoded& decoded, int64_t) {
 }
 
 void ReflectedObject::OnForbidden(const std::string& message) {
-  const Trouble trouble = ForbiddenWatch(resource_, message);
-  CountError(trouble.state);
+  const Problem problem = ForbiddenWatch(resource_, message);
+  CountError(problem.state);
   obs::LogError("an object must not be watched and is read instead",
-                {{"resource", resource_}, {"name", name_}, {"why", trouble.why}, {"cure", trouble.cure}});
+                {{"resource", resource_}, {"name", name_}, {"why", problem.why}, {"cure", problem.cure}});
   seen_(MakeStatus(absl::StatusCode::kPermissionDenied, message));
 }
 
 void ReflectedObject::OnError(const absl::Status& status) {
-  const Trouble trouble = TroubleOf(status);
-  CountError(trouble.state);
-  if (trouble.OfConnection()) return;  // The gateway's own watches tell of it, once for all.
-  obs::LogWarning("watch failed, trying again", {{"watch", resource_}, {"state", trouble.state}, {"why", trouble.why}});
+  const Problem problem = ProblemOf(status);
+  CountError(problem.state);
+  if (problem.OfConnection()) return;  // The gateway's own watches tell of it, once for all.
+  obs::LogWarning("watch failed, trying again", {{"watch", resource_}, {"state", problem.state}, {"why", problem.why}});
 }
 
 void ReflectedObject::CountError(const std::string& reason) {

@@ -29,7 +29,7 @@ class ObjectWatchTest : public ::testing::Test {
     watch = std::make_unique<ReflectedObject>(
         ReflectedObject::Shared{loop, client, random, clock, *metrics, absl::Seconds(30)}, resource, "n", "claim",
         [this](absl::StatusOr<std::shared_ptr<const kube::v1::Object>> what) { Note(what); });
-    time.Settle();
+    time.RunDueTasks();
   }
   void Note(const absl::StatusOr<std::shared_ptr<const kube::v1::Object>>& what) {
     if (!what.ok()) {
@@ -42,7 +42,7 @@ class ObjectWatchTest : public ::testing::Test {
     }
   }
   std::string Take() {
-    time.Settle();
+    time.RunDueTasks();
     return fmt::format("{}", fmt::join(std::exchange(seen, {}), " "));
   }
   void List(int version, const std::vector<std::string>& items = {}) {

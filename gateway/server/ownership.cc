@@ -303,13 +303,14 @@ void Ownership::Adopt(const storage::v1::AssignmentRecord& record, absl::Time no
       const int64_t epoch = saved.epochs(static_cast<int>(i));
       if (epoch == slot.target.epoch) continue;
       const v1::Member* owner = shares.OwnerOf(i);
-      slot.target = owner == nullptr ? Party{"", "", epoch} : Party{owner->replica(), owner->incarnation(), epoch};
+      slot.target =
+          owner == nullptr ? SlotHolder{"", "", epoch} : SlotHolder{owner->replica(), owner->incarnation(), epoch};
       slot.since = now;
     }
   }
 }
 
-std::vector<Ownership::Change> Ownership::Settle(absl::Time now) {
+std::vector<Ownership::Change> Ownership::TransferReadySlots(absl::Time now) {
   std::vector<Change> changes;
   next_overdue_ = absl::InfiniteFuture();
   for (int service = 1; service <= kServiceKinds; ++service) {
@@ -380,7 +381,7 @@ absl::Status Ownership::Check(const v1::Owner& sender) const {
     return Invalid(fmt::format("owner names service {} and slot {}; slots are 0 to {}",
                                static_cast<int>(member.service()), sender.slot(), kSlotCount - 1));
   }
-  const Party& owner = Get(member.service(), sender.slot()).owner;
+  const SlotHolder& owner = Get(member.service(), sender.slot()).owner;
   if (!owner.replica.empty() && owner.SameProcess(member) && owner.epoch == sender.slot_epoch()) {
     return absl::OkStatus();
   }

@@ -39,7 +39,7 @@ struct OwnershipOptions {
 
 class Ownership {
  public:
-  struct Party {
+  struct SlotHolder {
     std::string replica;  // Empty = nobody.
     std::string incarnation;
     int64_t epoch = 0;
@@ -48,8 +48,8 @@ class Ownership {
     }
   };
   struct Slot {
-    Party owner;                // Who may write.
-    Party target;               // Who is to.
+    SlotHolder owner;           // Who may write.
+    SlotHolder target;          // Who is to.
     bool released = false;      // By an owner that is not the target.
     int64_t records_epoch = 0;  // Of the newest records that there are for certain.
     bool restored = false;      // An earlier leader gave it to somebody: there may be records.
@@ -108,7 +108,7 @@ class Ownership {
   // Requires: proposed last, and saved.
   void Adopt(const storage::v1::AssignmentRecord& record, absl::Time now);
   // Gives slots to their targets where that may be. To be called after each change and at NextDeadline.
-  std::vector<Change> Settle(absl::Time now);
+  std::vector<Change> TransferReadySlots(absl::Time now);
   absl::Time NextDeadline() const;  // InfiniteFuture = none.
 
   const v1::Assignment& assignment() const { return assignment_; }

@@ -42,13 +42,13 @@ class OwnershipTest : public ::testing::Test {
   // As the hub does, with a store that saves at once.
   Settled Settle(Ownership& ownership, absl::Time at) {
     Settled settled;
-    settled.slots = ownership.Settle(at);
+    settled.slots = ownership.TransferReadySlots(at);
     const auto record = ownership.Propose(at);
     if (!record.has_value()) return settled;
     settled.assignment = true;
     saved = *record;
     ownership.Adopt(*record, at);
-    for (auto& change : ownership.Settle(at)) settled.slots.push_back(change);
+    for (auto& change : ownership.TransferReadySlots(at)) settled.slots.push_back(change);
     return settled;
   }
   void Attach(Ownership& ownership, const v1::Member& member, int64_t last_epoch, absl::Time at) {

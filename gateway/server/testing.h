@@ -92,7 +92,7 @@ class FakeReplica : public rpc::AttachSink {
   }
   void Say(v1::AttachRequest request) {
     if (session_) session_->OnRequest(std::move(request));
-    time_.Settle();
+    time_.RunDueTasks();
   }
 
   void Send(std::string bytes) override {

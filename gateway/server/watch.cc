@@ -146,12 +146,12 @@ void Watch::CountError(const std::string& reason) {
 
 void Watch::OnAbsent() {
   shared_.readiness.OnAnswer();
-  const Trouble trouble = AbsentWatch(resource_, version_, {});
-  CountError(trouble.state);
-  obs::LogWarning(trouble.why, {{"watch", id_}, {"cure", trouble.cure}});
+  const Problem problem = AbsentWatch(resource_, version_, {});
+  CountError(problem.state);
+  obs::LogWarning(problem.why, {{"watch", id_}, {"cure", problem.cure}});
   shared_.cache.SetState(index_, v1::Mark::STATE_ABSENT);
   absent_ = true;
-  shared_.readiness.Set(target_, {.ready = true, .state = trouble.state, .why = trouble.why, .cure = trouble.cure});
+  shared_.readiness.Set(target_, {.ready = true, .state = problem.state, .why = problem.why, .cure = problem.cure});
   AskVersions();
 }
 
@@ -168,39 +168,39 @@ void Watch::OnVersions(absl::StatusOr<http::Response> answer) {
     if (absent_) AskVersions();
   });
   if (!answer.ok() || !absent_) return;
-  const Trouble trouble = AbsentWatch(resource_, version_, VersionsIn(*answer));
-  if (trouble.state == "version") obs::LogError(trouble.why, {{"watch", id_}, {"cure", trouble.cure}});
+  const Problem problem = AbsentWatch(resource_, version_, VersionsIn(*answer));
+  if (problem.state == "version") obs::LogError(problem.why, {{"watch", id_}, {"cure", problem.cure}});
   shared_.readiness.Set(
-      target_, {.ready = trouble.state == "absent", .state = trouble.state, .why = trouble.why, .cure = trouble.cure});
+      target_, {.ready = problem.state == "absent", .state = problem.state, .why = problem.why, .cure = problem.cure});
 }
 
 void Watch::OnForbidden(const std::string& message) {
   shared_.readiness.OnAnswer();
-  const Trouble trouble = ForbiddenWatch(resource_, message);
-  CountError(trouble.state);
-  obs::LogError("watch is forbidden", {{"watch", id_}, {"why", trouble.why}, {"cure", trouble.cure}});
+  const Problem problem = ForbiddenWatch(resource_, message);
+  CountError(problem.state);
+  obs::LogError("watch is forbidden", {{"watch", id_}, {"why", problem.why}, {"cure", problem.cure}});
   absent_ = false;
   shared_.cache.SetState(index_, v1::Mark::STATE_FORBIDDEN);
-  shared_.readiness.SetTrouble(target_, trouble);
+  shared_.readiness.SetProblem(target_, problem);
 }
 
 void Watch::OnError(const absl::Status& status) {
-  const Trouble trouble = TroubleOf(status);
-  CountError(trouble.state);
-  obs::LogWarning("watch failed, trying again", {{"watch", id_}, {"state", trouble.state}, {"why", trouble.why}});
-  if (trouble.OfConnection()) {
-    shared_.readiness.OnTrouble(trouble);
+  const Problem problem = ProblemOf(status);
+  CountError(problem.state);
+  obs::LogWarning("watch failed, trying again", {{"watch", id_}, {"state", problem.state}, {"why", problem.why}});
+  if (problem.OfConnection()) {
+    shared_.readiness.OnProblem(problem);
   } else {
     shared_.readiness.OnAnswer();
   }
   if (!listed_) {
     if (shared_.cache.watches()[index_].resolved()) return;
-    return shared_.readiness.SetTrouble(target_, trouble);
+    return shared_.readiness.SetProblem(target_, problem);
   }
-  if (trouble.OfConnection()) return;
+  if (problem.OfConnection()) return;
   failing_since_ = std::min(failing_since_, shared_.loop.Now());
   if (shared_.loop.Now() - failing_since_ < shared_.readiness.options().patience) return;
-  shared_.readiness.SetTrouble(target_, trouble);
+  shared_.readiness.SetProblem(target_, problem);
 }
 
 }  // namespace basalt::gateway

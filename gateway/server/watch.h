@@ -2,7 +2,7 @@
 
 // One reflector and what comes of it: the cache's content, readiness, metrics and words. Confined to one loop.
 //
-// Its target of readiness is in one of these states: starting, listed, and those of Trouble. A kind that is absent is
+// Its target of readiness is in one of these states: starting, listed, and those of Problem. A kind that is absent is
 // ready, and says so: this suite has work on clusters without some of them. A kind whose group is there in other
 // versions only is not ready: somebody has installed definitions that we cannot use. What fails after it was listed is
 // told only when it lasts; what the connection is to blame for, the target of the API server says.

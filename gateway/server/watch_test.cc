@@ -24,9 +24,9 @@ class WatchTest : public ::testing::Test, public CacheListener {
   // The first list failed, or was answered.
   void StartWith(int status, std::string_view body) {
     watch.Start();
-    time.Settle();
+    time.RunDueTasks();
     client.last().Answer(status, body);
-    time.Settle();
+    time.RunDueTasks();
   }
 
   SimTime time;
@@ -52,11 +52,11 @@ TEST_F(WatchTest, WhatTheReflectorShowsIsInTheCacheAndReadinessNamesTheWatch) {
   EXPECT_EQ(Target().name, "watch queues.scheduling.volcano.sh");
   EXPECT_FALSE(Target().ready);
   watch.Start();
-  time.Settle();
+  time.RunDueTasks();
   client.last().Answer(
       200, R"({"metadata":{"resourceVersion":"10"},"items":[{"metadata":{"name":"a","uid":"1","resourceVersion":"4"}},
                {"metadata":{"name":"b","uid":"2","resourceVersion":"5"}}]})");
-  time.Settle();
+  time.RunDueTasks();
   EXPECT_TRUE(Target().ready);
   EXPECT_EQ(states, 2);
   EXPECT_EQ(cache.watches()[0].resource_version, 10);
@@ -93,7 +93,7 @@ TEST_F(WatchTest, AKindThatIsNotServedIsAbsentAndReadyAndSaysHowToGetIt) {
     listed = true;
     break;
   }
-  time.Settle();
+  time.RunDueTasks();
   EXPECT_TRUE(listed);
   EXPECT_EQ(Target().state, "listed");
   EXPECT_EQ(cache.watches()[0].state, v1::Mark::STATE_READY);
@@ -122,15 +122,15 @@ TEST_F(WatchTest, AForbiddenKindIsNotReadyAndSaysWhyAndWhatToGrant) {
               HasSubstr(R"(gateway_watch_errors_total{reason="forbidden",watch="queues.scheduling.volcano.sh"} 1)"));
   time.Advance(absl::Minutes(1));
   client.last().Answer(200, kEmptyList);
-  time.Settle();
+  time.RunDueTasks();
   EXPECT_TRUE(health.IsReady());
 }
 
 TEST_F(WatchTest, WhileTheServerIsAwayReadinessSaysWhatFails) {
   watch.Start();
-  time.Settle();
+  time.RunDueTasks();
   client.last().End(absl::UnavailableError("connection refused"));
-  time.Settle();
+  time.RunDueTasks();
   EXPECT_THAT(Target().why, HasSubstr("connection refused"));
   EXPECT_EQ(Target().state, "unreachable");
   EXPECT_EQ(Server().state, "unreachable");
@@ -162,7 +162,7 @@ TEST_F(WatchTest, AfterTenMinutesWithoutAServerItGoesOnByItselfFromWhereItWas) {
 TEST_F(WatchTest, ARevokedTokenIsToldAtOnce) {
   StartWith(200, kEmptyList);
   client.last().Answer(401, R"({"kind":"Status","code":401,"reason":"Unauthorized","message":"Unauthorized"})");
-  time.Settle();
+  time.RunDueTasks();
   EXPECT_EQ(Server().state, "unauthorized");
   EXPECT_FALSE(health.IsReady());
   EXPECT_THAT(Server().cure, HasSubstr("nothing has to be restarted"));
@@ -183,7 +183,7 @@ TEST_F(WatchTest, WhatKeepsFailingAfterItWasListedIsToldWhenItLasts) {
   EXPECT_TRUE(Server().ready) << "others are answered";
   time.Advance(absl::Minutes(1));
   client.last().Answer(200, kEmptyList);
-  time.Settle();
+  time.RunDueTasks();
   EXPECT_TRUE(health.IsReady());
 }
 

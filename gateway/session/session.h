@@ -36,7 +36,7 @@
 #include "gateway/route/cache.h"
 #include "gateway/session/backlog.h"
 #include "gateway/session/batch_encoder.h"
-#include "gateway/session/told_marks.h"
+#include "gateway/session/sent_marks.h"
 #include "gateway/session/tombstones.h"
 
 namespace basalt::gateway {
@@ -185,7 +185,7 @@ class Session {
   std::map<InterestKey, std::shared_ptr<const kube::v1::Object>> interests_;
   size_t last_bytes_ = 0;  // Of the batch before.
 
-  ToldMarks marks_;
+  SentMarks marks_;
   std::optional<std::pair<uint64_t, std::vector<v1::Mark>>> progress_;
   absl::Time last_progress_ = absl::InfinitePast();
   TimerId progress_timer_ = kNoTimer;

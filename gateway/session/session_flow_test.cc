@@ -27,7 +27,7 @@ TEST(SessionTest, AMarkIsNotSentBeforeTheStatesItCovers) {
   bench.Drain();
   bench.time.Advance(absl::Seconds(5));
   for (int i = 0; i < 8; ++i) bench.cache.Apply(Bench::kJobPods, JobPod("j", fmt::format("p{}", i), 20 + i));
-  bench.time.Settle();
+  bench.time.RunDueTasks();
   // More while the first batch is on its way: the mark that was taken before is not held up by them.
   for (int i = 0; i < 8; ++i) bench.cache.Apply(Bench::kJobPods, JobPod("j", fmt::format("q{}", i), 30 + i));
   std::vector<std::string> items = bench.Drain();
@@ -95,7 +95,7 @@ TEST(SessionTest, ASnapshotAndLiveChangesShareTheBatches) {
   for (int i = 0; i < 200; ++i) bench.cache.Apply(Bench::kJobPods, JobPod("j", fmt::format("p{}", i), 10 + i));
   bench.Attach();
   bench.session->OpenSlot(other, 1);
-  bench.time.Settle();
+  bench.time.RunDueTasks();
   bench.sink->taken = true;
   bench.sink->batches.clear();
   bench.session->OnSent();
@@ -104,7 +104,7 @@ TEST(SessionTest, ASnapshotAndLiveChangesShareTheBatches) {
   for (int i = 0; i < 100; ++i) bench.cache.Apply(Bench::kJobPods, JobPod("live", fmt::format("l{}", i), 300 + i));
   int states = 0, first_live = -1, last_snapshot = -1, end = -1, batches = 0, index = 0;
   for (;;) {
-    bench.time.Settle();
+    bench.time.RunDueTasks();
     if (bench.sink->batches.empty()) break;
     const v1::AttachBatch batch = bench.sink->batches.front();
     bench.sink->batches.pop_front();
@@ -142,7 +142,7 @@ TEST(SessionTest, ASnapshotIsCutByBytesToo) {
   bench.session->OpenSlot(kSlot, 1);
   size_t states = 0;
   for (;;) {
-    bench.time.Settle();
+    bench.time.RunDueTasks();
     if (bench.sink->batches.empty()) break;
     const v1::AttachBatch batch = bench.sink->batches.front();
     bench.sink->batches.pop_front();
@@ -182,7 +182,7 @@ TEST(SessionTest, ASlowReplicaHoldsOneBitForEachObjectAndGetsTheNewestState) {
   for (int round = 0; round < 50; ++round) {
     bench.cache.Apply(Bench::kJobPods, JobPod("j", "p", ++rv));
     bench.cache.Apply(Bench::kJobPods, JobPod("j", "q", ++rv));
-    bench.time.Settle();
+    bench.time.RunDueTasks();
     if (!bench.sink->taken) {
       bench.sink->taken = true;
       bench.session->OnSent();

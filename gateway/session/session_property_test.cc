@@ -121,7 +121,7 @@ class Model {
   }
   void Take() {
     if (!bench_.session) return;
-    bench_.time.Settle();
+    bench_.time.RunDueTasks();
     if (bench_.sink->batches.empty()) return;
     const v1::AttachBatch batch = bench_.sink->batches.front();
     bench_.sink->batches.pop_front();

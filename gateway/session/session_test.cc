@@ -116,7 +116,7 @@ TEST(SessionTest, ASlotThatClosesWithinItsSnapshotTakesNothingFromAnother) {
   bench.session->OpenSlot(SlotOf("blue"), 1);
   bench.Drain();
   bench.session->OpenSlot(SlotOf("red"), 1);
-  bench.time.Settle();  // A part of red's snapshot is on its way.
+  bench.time.RunDueTasks();  // A part of red's snapshot is on its way.
   bench.cache.Apply(Bench::kGroups, PodGroup("g5", 30, "blue"));
   bench.session->CloseSlot(SlotOf("red"));
   const std::string told = bench.Text() + bench.Text();
@@ -177,7 +177,7 @@ TEST(SessionTest, WhatASlotThatHadNotEndedWasToldIsNotTakenForRecorded) {
     bench.Attach();
     bench.session->OpenSlot(kSlot, 1);
     if (ended) bench.Drain();
-    if (!ended) bench.time.Settle();  // Its first batch is under way.
+    if (!ended) bench.time.RunDueTasks();  // Its first batch is under way.
     bench.cache.Remove(Bench::kJobPods, JobPod("j", "p-0", 40));
     if (ended) {
       bench.Drain(false);
@@ -185,7 +185,7 @@ TEST(SessionTest, WhatASlotThatHadNotEndedWasToldIsNotTakenForRecorded) {
       for (int i = 0; i < 2; ++i) {
         bench.sink->taken = true;
         bench.session->OnSent();
-        bench.time.Settle();
+        bench.time.RunDueTasks();
       }
     }
     ASSERT_EQ(bench.tombstones.size(), 1u);

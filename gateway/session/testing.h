@@ -88,7 +88,7 @@ class Bench : public CacheListener {
   std::vector<std::string> Drain(bool acknowledge = true) {
     std::vector<std::string> items;
     for (;;) {
-      time.Settle();
+      time.RunDueTasks();
       if (sink->batches.empty()) return items;
       const v1::AttachBatch batch = std::move(sink->batches.front());
       sink->batches.pop_front();

@@ -118,7 +118,7 @@ void ApiServer::Dispatch(const std::shared_ptr<Exchange>& exchange) {
   const RequestInfo& info = *exchange->info;
   FaultInjector::Verdict verdict;
   if (!faults_.empty()) {
-    verdict = faults_.Judge({info.verb, info.type->plural, info.subresource, info.ns, info.name});
+    verdict = faults_.VerdictOn({info.verb, info.type->plural, info.subresource, info.ns, info.name});
   }
   if (verdict.drop_request) {
     exchange->dropped_request = true;

@@ -38,7 +38,7 @@ namespace basalt::kubesim {
 
 class ApiServer : public http::Handler {
  public:
-  // INVALID_ARGUMENT-like trouble with options.crds is in startup_status(): those definitions are not served.
+  // INVALID_ARGUMENT-like problem with options.crds is in startup_status(): those definitions are not served.
   ApiServer(Loop& loop, Random& random, ApiServerOptions options = {});
   ~ApiServer() override;
 

@@ -101,7 +101,7 @@ class TestServer {
  public:
   explicit TestServer(ApiServerOptions options = {})
       : loop_(time_, "kubesim"), server_(std::make_unique<ApiServer>(loop_, random_, std::move(options))) {
-    time_.Settle();
+    time_.RunDueTasks();
   }
 
   Reply Do(std::string method, std::string target, std::string body = "", http::Headers headers = {}) {
@@ -122,7 +122,7 @@ class TestServer {
       request.headers.emplace_back("Content-Type", "application/json");
     }
     server_->Handle(request, std::make_shared<TestWriter>(reply));
-    if (settle_) time_.Settle();
+    if (run_due_tasks_) time_.RunDueTasks();
     return reply;
   }
   Reply Get(std::string target, std::string accept = "") {
@@ -144,7 +144,7 @@ class TestServer {
     auto writer = std::make_shared<TestWriter>(watch.reply);
     watch.writer = writer;
     server_->Handle(request, std::move(writer));
-    if (settle_) time_.Settle();
+    if (run_due_tasks_) time_.RunDueTasks();
     return watch;
   }
 
@@ -168,14 +168,14 @@ class TestServer {
   ApiServer& server() { return *server_; }
   void Destroy() { server_.reset(); }
   // Without it a request's tasks (deliveries, the garbage collector) wait for the test to run them.
-  void set_settle(bool settle) { settle_ = settle; }
+  void set_run_due_tasks(bool settle) { run_due_tasks_ = settle; }
 
  private:
   SimTime time_;
   SimLoop loop_;
   SeededRandom random_{7};
   std::unique_ptr<ApiServer> server_;
-  bool settle_ = true;
+  bool run_due_tasks_ = true;
 };
 
 }  // namespace basalt::kubesim

@@ -78,7 +78,7 @@ double CpuMicros() {
 // By name in valgrind's command line.
 [[gnu::noinline]] void RunLap(PodSource& source, SimTime& time, bool up) {
   source.RunLap(up, up);
-  time.Settle();
+  time.RunDueTasks();
 }
 
 int Measure() {

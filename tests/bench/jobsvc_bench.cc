@@ -124,7 +124,7 @@ class Bench {
                                                     return made;
                                                   });
     replica_->Start();
-    time_.Settle();
+    time_.RunDueTasks();
   }
 
   void Fill() {
@@ -144,7 +144,7 @@ class Bench {
       }
     }
     peer_.Deliver(peer_.Take());
-    time_.Settle();
+    time_.RunDueTasks();
   }
 
   // The batches of one lap: one event for each pod, neighbours in time no neighbours in a job.
@@ -166,9 +166,9 @@ class Bench {
     int on_their_way = 0;
     for (const std::string& batch : batches) {
       peer_.Deliver(batch);
-      if (++on_their_way % at_once == 0) time_.Settle();
+      if (++on_their_way % at_once == 0) time_.RunDueTasks();
     }
-    time_.Settle();
+    time_.RunDueTasks();
   }
 
   // Everything is recorded, and nothing was asked of the API server.

@@ -38,7 +38,7 @@ cli::Findings Ask(const realkube::Cluster& cluster) {
 }
 
 // The lines that are neither well nor the one about the scheduler, which no test here has.
-std::vector<std::string> Troubles(const cli::Findings& findings) {
+std::vector<std::string> Problems(const cli::Findings& findings) {
   std::vector<std::string> checks;
   for (const cli::Finding& finding : findings) {
     if (finding.result != cli::Result::kOk && finding.check != "scheduler") {
@@ -53,7 +53,7 @@ using Texts = std::vector<std::string>;
 TEST(PreflightRealTest, WhatIsInTheWayIsNamedAndNothingElse) {
   const auto cluster = StartCluster("");
   ASSERT_NE(cluster, nullptr);
-  EXPECT_EQ(Troubles(Ask(*cluster)), Texts{});
+  EXPECT_EQ(Problems(Ask(*cluster)), Texts{});
 
   const auto apply = [&](const std::string& text) {
     const std::string file = cluster->dir() + "/object.yaml";
@@ -74,9 +74,9 @@ TEST(PreflightRealTest, WhatIsInTheWayIsNamedAndNothingElse) {
                        absl::FormatTime("%Y-%m-%dT%H:%M:%E6SZ", renewed, absl::UTCTimeZone()));
   };
   apply(lease(absl::Now() - absl::Minutes(1)));
-  EXPECT_EQ(Troubles(Ask(*cluster)), Texts{}) << "nobody renews it";
+  EXPECT_EQ(Problems(Ask(*cluster)), Texts{}) << "nobody renews it";
   apply(lease(absl::Now() + absl::Minutes(1)));
-  EXPECT_EQ(Troubles(Ask(*cluster)),
+  EXPECT_EQ(Problems(Ask(*cluster)),
             Texts{"Lease kube-system/vc-controller-manager: somebody renews it, and no Deployment says with which "
                   "controllers: it may act on the same objects"});
   remove({"lease", "-n", "kube-system", "vc-controller-manager"});
@@ -87,7 +87,7 @@ TEST(PreflightRealTest, WhatIsInTheWayIsNamedAndNothingElse) {
         clientConfig: {service: {namespace: volcano-system, name: volcano-admission-service, path: /jobs/validate}},
         rules: [{apiGroups: [batch.volcano.sh], apiVersions: [v1alpha1], resources: [jobs],
                  operations: [CREATE, UPDATE]}]}]})");
-  EXPECT_EQ(Troubles(Ask(*cluster)),
+  EXPECT_EQ(Problems(Ask(*cluster)),
             Texts{"webhook validatejob.volcano.sh: it judges writes of jobs, and service "
                   "volcano-system/volcano-admission-service has no endpoints: every such write would be refused"});
   remove({"validatingwebhookconfiguration", "volcano-admission-service-jobs-validate"});
@@ -96,21 +96,21 @@ TEST(PreflightRealTest, WhatIsInTheWayIsNamedAndNothingElse) {
       spec: {replicas: 1, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}},
         spec: {containers: [{name: c, image: "volcanosh/vc-controller-manager:v1.15.0",
           args: ["--controllers=*,-sharding-controller,-job-controller,-gc-controller"]}]}}}})");
-  EXPECT_EQ(Troubles(Ask(*cluster)),
+  EXPECT_EQ(Problems(Ask(*cluster)),
             Texts{"Deployment default/volcano-controllers: upstream's controller manager has pg-controller, "
                   "queue-controller on: it and pgsvc, queuesvc would act on the same objects"});
   remove({"deployment", "volcano-controllers"});
 
   remove({"clusterrolebinding", "basalt-gateway"});
   remove({"rolebinding", "-n", "basalt-system", "basalt-gateway"});
-  const Texts without_rights = Troubles(Ask(*cluster));
+  const Texts without_rights = Problems(Ask(*cluster));
   EXPECT_GE(without_rights.size(), cli::GatewayRights().size());
   ASSERT_FALSE(without_rights.empty());
   EXPECT_NE(without_rights.front().find("basalt-gateway may not get, list, watch"), std::string::npos)
       << without_rights.front();
 
   remove({"crd", "commands.bus.volcano.sh"});
-  EXPECT_EQ(Troubles(Ask(*cluster)).front(),
+  EXPECT_EQ(Problems(Ask(*cluster)).front(),
             "definition commands.bus.volcano.sh: it is not there: the server does not know this resource");
 
   // As people call it.
@@ -131,7 +131,7 @@ TEST(PreflightRealTest, UpstreamsDefinitionsWillDo) {
   const auto cluster = StartCluster(kUpstreamDefinitions);
   ASSERT_NE(cluster, nullptr);
   const cli::Findings findings = Ask(*cluster);
-  EXPECT_EQ(Troubles(findings), Texts{});
+  EXPECT_EQ(Problems(findings), Texts{});
   EXPECT_NE(cli::FormatFindings(findings, "").find("jobs.batch.volcano.sh: upstream's (controller-gen"),
             std::string::npos)
       << cli::FormatFindings(findings, "");

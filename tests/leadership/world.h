@@ -90,7 +90,7 @@ class PausableLoop : public Loop {
 
 class World {
  public:
-  explicit World(uint64_t seed = 1) : random_(seed), api_(server_loop_, random_) { time_.Settle(); }
+  explicit World(uint64_t seed = 1) : random_(seed), api_(server_loop_, random_) { time_.RunDueTasks(); }
 
   SimTime& time() { return time_; }
   Loop& server_loop() { return server_loop_; }
@@ -112,7 +112,7 @@ class World {
     absl::StatusOr<http::Response> answer = absl::UnknownError("none came");
     const auto call = http::Fetch(client, std::move(request),
                                   [&](absl::StatusOr<http::Response> response) { answer = std::move(response); });
-    time_.Settle();
+    time_.RunDueTasks();
     EXPECT_TRUE(answer.ok()) << answer.status();
     return answer.value_or(http::Response());
   }

@@ -115,23 +115,23 @@ std::string SimSuite::OwnerOf(std::string_view service, std::string_view key) {
   return "";
 }
 
-std::vector<std::string> SimSuite::Troubles() const {
-  std::vector<std::string> troubles;
+std::vector<std::string> SimSuite::Problems() const {
+  std::vector<std::string> problems;
   for (const auto& [name, host] : hosts_) {
     if (!host.joined) {
-      if (host.is_running()) troubles.push_back(fmt::format("{} has not left yet", name));
+      if (host.is_running()) problems.push_back(fmt::format("{} has not left yet", name));
       continue;
     }
-    if (!host.is_running()) troubles.push_back(fmt::format("{} does not run", name));
+    if (!host.is_running()) problems.push_back(fmt::format("{} does not run", name));
     const obs::Health* health = host.gateway != nullptr   ? &host.gateway->health
                                 : host.service != nullptr ? &host.service->health
                                                           : nullptr;
     if (health == nullptr) continue;
     for (const obs::Health::Target& target : health->Targets()) {
-      if (!target.ready) troubles.push_back(fmt::format("{}: {} is not ready: {}", name, target.name, target.why));
+      if (!target.ready) problems.push_back(fmt::format("{}: {} is not ready: {}", name, target.name, target.why));
     }
   }
-  return troubles;
+  return problems;
 }
 
 const jobsvc::JobController* SimSuite::JobsAt(std::string_view host) const {

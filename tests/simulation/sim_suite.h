@@ -105,7 +105,7 @@ class SimSuite {
   // The same, as some replica of the service that runs knows it.
   std::string OwnerOf(std::string_view service, std::string_view key);
   // What the processes that should run wait for, in words.
-  std::vector<std::string> Troubles() const;
+  std::vector<std::string> Problems() const;
   // What jobsvc has in memory there, while it runs; else null.
   const jobsvc::JobController* JobsAt(std::string_view host) const;
 

@@ -225,7 +225,7 @@ class SlotMovesTest : public ::testing::Test {
   gateway::v1::Topology Topology() {
     gateway::v1::Topology topology;
     hub_.GetTopology({}, [&](auto answer) { topology = *answer; });
-    time_.Settle();
+    time_.RunDueTasks();
     return topology;
   }
 

@@ -14,11 +14,11 @@
 
 namespace basalt::http::internal {
 
-class Lane;
+class CurlWorker;
 
 // What the two threads share is behind the mutex; the rest belongs to the thread named.
 struct Transfer : std::enable_shared_from_this<Transfer> {
-  Lane* lane = nullptr;  // Never changes.
+  CurlWorker* lane = nullptr;  // Never changes.
 
   // Written before the lane sees it, then only the lane's.
   Request request;

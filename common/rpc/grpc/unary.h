@@ -24,7 +24,7 @@ namespace basalt::rpc {
 
 // Orders the making of a reactor before its OnCancel, which comes on any thread. gRPC does so itself, but inside its
 // library, where the thread sanitizer does not see it.
-class Made {
+class ConstructionFence {
  public:
   void Tell() { told_.store(true, std::memory_order_release); }                   // Last, when the reactor is made.
   void See() const { static_cast<void>(told_.load(std::memory_order_acquire)); }  // First, in OnCancel.
@@ -35,7 +35,7 @@ class Made {
 
 // The unary calls, and writes of streams, that this process serves at a time, and the bytes of their requests: what
 // comes over that is refused with RESOURCE_EXHAUSTED before anything is kept of it. Any thread.
-class CallRoom {
+class InflightLimiter {
  public:
   static constexpr size_t kMaxCalls = 20'000;
   static constexpr size_t kMaxBytes = 256 << 20;
@@ -55,13 +55,13 @@ class CallRoom {
   };
 
   // Of the process.
-  static CallRoom& Get() {
-    static CallRoom room;
+  static InflightLimiter& Get() {
+    static InflightLimiter room;
     return room;
   }
-  explicit CallRoom(size_t max_calls = kMaxCalls, size_t max_bytes = kMaxBytes)
+  explicit InflightLimiter(size_t max_calls = kMaxCalls, size_t max_bytes = kMaxBytes)
       : max_calls_(max_calls), max_bytes_(max_bytes) {}
-  bool Enter(size_t bytes) {
+  bool TryAcquire(size_t bytes) {
     const size_t before = calls_.fetch_add(1);
     const size_t with_it = bytes_.fetch_add(bytes) + bytes;
     // One that is large has its way while nothing else is there.
@@ -89,12 +89,12 @@ inline constexpr char kTooManyCalls[] = "too many calls are under way here; come
 template <typename Response>
 class UnaryCall final : public grpc::ServerUnaryReactor {
  public:
-  // `bytes`: taken of CallRoom, given back at the end.
+  // `bytes`: taken of InflightLimiter, given back at the end.
   static std::shared_ptr<UnaryCall> Make(Loop& loop, grpc::CallbackServerContext* context, Response* response,
                                          size_t bytes) {
     auto call = std::make_shared<UnaryCall>(loop, context, response, bytes);
     call->self_ = call;
-    call->made_.Tell();
+    call->constructed_.Tell();
     return call;
   }
   UnaryCall(Loop& loop, grpc::CallbackServerContext* context, Response* response, size_t bytes)
@@ -110,7 +110,7 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
 
  private:
   void OnCancel() override {
-    made_.See();
+    constructed_.See();
     loop_.Post([call = self_] { call->Answer(absl::CancelledError("the call was cancelled")); });
   }
   void OnDone() override { self_.reset(); }
@@ -118,9 +118,9 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
   Loop& loop_;
   grpc::CallbackServerContext* const context_;
   Response* const response_;
-  const CallRoom::Place place_;
+  const InflightLimiter::Place place_;
   std::shared_ptr<UnaryCall> self_;
-  Made made_;
+  ConstructionFence constructed_;
   std::atomic<bool> finished_ = false;
 };
 
@@ -145,7 +145,7 @@ template <typename Request, typename Response, typename Handler>
 grpc::ServerUnaryReactor* ServeUnary(Loop& loop, grpc::CallbackServerContext* context, const Request* request,
                                      Response* response, Handler handler) {
   const size_t bytes = request->ByteSizeLong();
-  if (!CallRoom::Get().Enter(bytes)) {
+  if (!InflightLimiter::Get().TryAcquire(bytes)) {
     grpc::ServerUnaryReactor* const refused = context->DefaultReactor();
     refused->Finish({grpc::StatusCode::RESOURCE_EXHAUSTED, kTooManyCalls});
     return refused;

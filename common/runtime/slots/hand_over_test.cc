@@ -117,7 +117,7 @@ class ImportTest : public ::testing::Test {
   }
   void Import() {
     takeover_.Import(leftovers_, [](uint32_t) { return true; });
-    time_.Settle();
+    time_.RunDueTasks();
   }
   // All of the first slot, and a cursor for the next page.
   static replica::v1::HandOverResponse FirstPage() {

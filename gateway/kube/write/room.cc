@@ -1,4 +1,4 @@
-#include "gateway/kube/write/room.h"
+#include "gateway/kube/write/admission_limit.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 namespace basalt::gateway {
 
-absl::Status Room::Check(const Held& held, size_t bytes, double part, std::string_view whose) const {
+absl::Status AdmissionLimit::Check(const Held& held, size_t bytes, double part, std::string_view whose) const {
   const auto full = [&](std::string_view what) {
     return MakeStatus(absl::StatusCode::kResourceExhausted,
                       fmt::format("{} requests with {} bytes of {} wait for the API server already, the most {} there "
@@ -20,7 +20,7 @@ absl::Status Room::Check(const Held& held, size_t bytes, double part, std::strin
   return absl::OkStatus();
 }
 
-absl::Status Room::Take(std::string_view sender, size_t bytes) {
+absl::Status AdmissionLimit::Take(std::string_view sender, size_t bytes) {
   BASALT_RETURN_IF_ERROR(Check(all_, bytes, 1, "all replicas"));
   auto it = senders_.find(sender);
   if (it != senders_.end()) {
@@ -35,7 +35,7 @@ absl::Status Room::Take(std::string_view sender, size_t bytes) {
   return absl::OkStatus();
 }
 
-void Room::Give(std::string_view sender, size_t bytes) {
+void AdmissionLimit::Give(std::string_view sender, size_t bytes) {
   const auto it = senders_.find(sender);
   for (Held* held : {&all_, &it->second}) {
     --held->requests;

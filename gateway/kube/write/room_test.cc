@@ -1,4 +1,4 @@
-#include "gateway/kube/write/room.h"
+#include "gateway/kube/write/admission_limit.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(RoomTest, ASenderHasItsShareAndLeavesTheRestToOthers) {
-  Room room({.max_requests = 8, .max_bytes = 1000, .share = 0.5});
+  AdmissionLimit room({.max_requests = 8, .max_bytes = 1000, .share = 0.5});
   for (int i = 0; i < 4; ++i) EXPECT_TRUE(room.Take("a", 1).ok());
   const absl::Status full = room.Take("a", 1);
   EXPECT_EQ(full.code(), absl::StatusCode::kResourceExhausted);
@@ -22,7 +22,7 @@ TEST(RoomTest, ASenderHasItsShareAndLeavesTheRestToOthers) {
 }
 
 TEST(RoomTest, BytesCountAsRequestsDo) {
-  Room room({.max_requests = 100, .max_bytes = 1000, .share = 0.5});
+  AdmissionLimit room({.max_requests = 100, .max_bytes = 1000, .share = 0.5});
   EXPECT_TRUE(room.Take("a", 400).ok());
   EXPECT_THAT(std::string(room.Take("a", 101).message()), HasSubstr("bytes"));
   EXPECT_TRUE(room.Take("a", 100).ok());
@@ -35,7 +35,7 @@ TEST(RoomTest, BytesCountAsRequestsDo) {
 }
 
 TEST(RoomTest, OneRequestHasRoomHoweverLargeItIs) {
-  Room room({.max_requests = 8, .max_bytes = 10, .share = 0.5});
+  AdmissionLimit room({.max_requests = 8, .max_bytes = 10, .share = 0.5});
   EXPECT_TRUE(room.Take("a", 5000).ok());
   EXPECT_FALSE(room.Take("b", 1).ok());
   room.Give("a", 5000);

@@ -40,7 +40,7 @@ KubeWriter::KubeWriter(Loop& loop, http::Client& client, Random& random, WriterO
       random_(random),
       options_(std::move(options)),
       clock_(clock),
-      room_(options_.room),
+      admission_(options_.room),
       limit_(options_.first_parallel),
       rate_(options_.rate),
       connect_back_off_(options_.connect_back_off) {}
@@ -97,7 +97,7 @@ void KubeWriter::Get(v1::GetRequest request, GetDone done) {
 
 absl::Status KubeWriter::Accept(std::unique_ptr<Op>& op) {
   op->bytes = op->prepared.body.size() + kRequestBytes;
-  BASALT_RETURN_IF_ERROR(room_.Take(op->replica, op->bytes));
+  BASALT_RETURN_IF_ERROR(admission_.Take(op->replica, op->bytes));
   op->id = next_id_++;
   op->deadline = loop_.Now() + op->timeout;
   const OpId id = op->id;
@@ -142,10 +142,10 @@ void KubeWriter::AllowBetween(absl::Time from, absl::Time until) {
 
 void KubeWriter::WhenQuiet(std::function<void()> done) {
   when_quiet_ = std::move(done);
-  TellQuiet();
+  NotifyQuiet();
 }
 
-void KubeWriter::TellQuiet() {
+void KubeWriter::NotifyQuiet() {
   if (writes_in_flight_ == 0 && when_quiet_ != nullptr) Post(std::exchange(when_quiet_, nullptr));
 }
 
@@ -279,7 +279,7 @@ void KubeWriter::OnAnswer(OpId id, absl::StatusOr<http::Response> result) {
     Finish(op, too_large ? MakeStatus(absl::StatusCode::kUnknown, ToStd(result.status().message())) : result.status());
   }
   Pump();
-  TellQuiet();
+  NotifyQuiet();
 }
 
 void KubeWriter::OnRefused(Op& op, const http::Response& response) {
@@ -337,7 +337,7 @@ void KubeWriter::Resend(Op& op, absl::Duration pause) {
 
 std::unique_ptr<KubeWriter::Op> KubeWriter::Remove(Op& op) {
   deadlines_.erase({op.deadline, op.id});
-  room_.Give(op.replica, op.bytes);
+  admission_.Give(op.replica, op.bytes);
   if (op.write_done != nullptr) {
     --writes_;
     const auto queue = objects_.find(op.prepared.object_key);

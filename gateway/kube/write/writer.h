@@ -32,8 +32,8 @@
 #include "common/reconcile/back_off.h"
 #include "common/time/token_bucket.h"
 #include "gateway/kube/api_clock.h"
+#include "gateway/kube/write/admission_limit.h"
 #include "gateway/kube/write/kube_request.h"
-#include "gateway/kube/write/room.h"
 
 namespace basalt::gateway {
 
@@ -41,7 +41,7 @@ struct WriterOptions {
   int min_parallel = 4;
   int max_parallel = 240;  // Less than the client has: the lease is to be renewed also when all are under way.
   int first_parallel = 32;
-  RoomOptions room;  // For what waits and what is under way.
+  AdmissionLimits room;  // For what waits and what is under way.
   TokenBucketOptions rate;
   absl::Duration default_timeout = absl::Seconds(10);
   absl::Duration max_timeout = absl::Seconds(60);
@@ -89,7 +89,7 @@ class KubeWriter {
 
   size_t in_flight() const { return in_flight_; }
   size_t waiting() const { return deadlines_.size(); }
-  const Room& room() const { return room_; }
+  const AdmissionLimit& room() const { return admission_; }
   int parallel() const { return static_cast<int>(limit_); }
 
  private:
@@ -111,7 +111,7 @@ class KubeWriter {
 
   // RESOURCE_EXHAUSTED: there is no room. `op` is left then.
   absl::Status Accept(std::unique_ptr<Op>& op);
-  void TellQuiet();
+  void NotifyQuiet();
   void Drop(absl::FunctionRef<bool(const v1::WriteRequest&)> matches, std::string_view why);
   void Post(Task task);
   // Starts what may start, then arms the timer for what comes next.
@@ -144,7 +144,7 @@ class KubeWriter {
 
   OpId next_id_ = 1;
   std::map<OpId, std::unique_ptr<Op>> ops_;
-  Room room_;
+  AdmissionLimit admission_;
   std::map<std::string, std::deque<OpId>> objects_;  // Writes of one object; the first may be under way.
   std::map<std::string, std::deque<OpId>> ready_;    // By replica. May hold ids that have ended.
   std::set<std::pair<absl::Time, OpId>> held_;       // Sent again from then on. May hold ids that have ended.

@@ -58,11 +58,11 @@ class WriterTest : public ::testing::Test {
   void Answer(const std::string& tag, int status = 200, http::Headers headers = {}) {
     const std::string body = status == 200 ? R"({"metadata":{"name":"x","uid":"u","resourceVersion":"8"}})" : "";
     Of(tag).Answer(status, body, std::move(headers));
-    time_.Settle();
+    time_.RunDueTasks();
   }
   void Break(const std::string& tag, const absl::Status& status) {
     Of(tag).End(status);
-    time_.Settle();
+    time_.RunDueTasks();
   }
   // "ok", the code of Kubernetes' refusal, or the status' code.
   std::string Result(const std::string& tag) {
@@ -245,7 +245,7 @@ TEST_F(WriterTest, AWebhookThatSaysComeAgainTomorrowHoldsUpWhatItRefusedAndNothi
     Patch(bad, "hooked");
     Patch(bad + " again", "hooked");
     Of(bad).Answer(code, Later(code, 86400), {{"Retry-After", "86400"}});
-    time_.Settle();
+    time_.RunDueTasks();
     EXPECT_EQ(Result(bad), std::to_string(code)) << "its own time is shorter";
     EXPECT_EQ(results_.at(bad)->error().retry_after_ms(), 86'400'000);
     Patch(good, "other");
@@ -254,7 +254,7 @@ TEST_F(WriterTest, AWebhookThatSaysComeAgainTomorrowHoldsUpWhatItRefusedAndNothi
     Answer(good);
     EXPECT_EQ(Result(good), "ok");
     Of(bad + " again").Answer(200, R"({"metadata":{"name":"x","uid":"u","resourceVersion":"8"}})");
-    time_.Settle();
+    time_.RunDueTasks();
     EXPECT_EQ(writer().parallel(), 8) << "a webhook says nothing about what the server bears";
   }
 }
@@ -264,7 +264,7 @@ TEST_F(WriterTest, WhatIsToComeAgainSoonIsSentAgainAndItsObjectWaitsWhileOthersG
   Patch("a2", "a");
   Patch("b1", "b");
   Of("a1").Answer(429, Later(429, 2), {{"Retry-After", "2"}});
-  time_.Settle();
+  time_.RunDueTasks();
   Answer("b1");
   Patch("b2", "b");
   EXPECT_EQ(Open(), Tags{"b2"});
@@ -280,7 +280,7 @@ TEST_F(WriterTest, WhatIsToComeAgainSoonIsSentAgainAndItsObjectWaitsWhileOthersG
 TEST_F(WriterTest, AWriteThatWaitsToComeAgainIsDroppedWithItsSlot) {
   Patch("a", "a", "old");
   Of("a").Answer(429, Later(429, 2), {{"Retry-After", "2"}});
-  time_.Settle();
+  time_.RunDueTasks();
   writer().DropWaiting([](const v1::WriteRequest& w) { return w.owner().member().replica() == "old"; });
   time_.Advance(absl::Seconds(5));
   EXPECT_EQ(Result("a"), "UNAVAILABLE");
@@ -303,7 +303,7 @@ TEST_F(WriterTest, AMissingRightHoldsUpNothingElseWhileTheServerStarts) {
   Break("lost", absl::UnavailableError("refused"));
   time_.Advance(absl::Milliseconds(200));
   Of("lost").Answer(403, R"({"kind":"Status","message":"User \"g\" cannot patch resource \"pods\""})");
-  time_.Settle();
+  time_.RunDueTasks();
   Patch("b", "b");
   EXPECT_EQ(Open(), Tags{"b"});
 }
@@ -329,7 +329,7 @@ TEST_F(WriterTest, AServerThatHasJustStartedIsNotBelievedThatWeHaveNoRights) {
       R"({"kind":"Status","code":403,"message":"pods is forbidden: User \"g\" cannot patch resource \"pods\""})";
   Patch("a", "a");
   Of("a").Answer(403, kNoRight);
-  time_.Settle();
+  time_.RunDueTasks();
   EXPECT_EQ(Result("a"), "403");
   Patch("b", "b");
   Break("b", absl::UnavailableError("refused"));
@@ -427,7 +427,7 @@ TEST_F(WriterTest, TheQueueIsBounded) {
   options_.room = {.max_requests = 3, .share = 1};
   for (const char* tag : {"a", "b", "c", "d"}) Patch(tag, tag);
   EXPECT_EQ(Result("d"), "none") << "never before the call returns";
-  time_.Settle();
+  time_.RunDueTasks();
   EXPECT_EQ(Result("d"), "RESOURCE_EXHAUSTED");
   EXPECT_EQ(Result("c"), "none");
 }
@@ -437,7 +437,7 @@ TEST_F(WriterTest, WhatIsNotUnderWayIsDroppedWithItsSlot) {
   Patch("a2", "a", "old");
   Patch("a3", "a", "new");
   writer().DropWaiting([](const v1::WriteRequest& w) { return w.owner().member().replica() == "old"; });
-  time_.Settle();
+  time_.RunDueTasks();
   EXPECT_EQ(Result("a2"), "UNAVAILABLE");
   EXPECT_EQ(Result("a1"), "none") << "it is under way";
   Answer("a1");
@@ -447,14 +447,14 @@ TEST_F(WriterTest, WhatIsNotUnderWayIsDroppedWithItsSlot) {
 TEST_F(WriterTest, AnAnswerThatCannotBeReadIsAnUnknownOutcome) {
   Patch("a", "a");
   Of("a").Answer(200, "<html>");
-  time_.Settle();
+  time_.RunDueTasks();
   EXPECT_EQ(Result("a"), "UNKNOWN");
 }
 
 TEST_F(WriterTest, ABadRequestIsNeverSent) {
   writer().Write(v1::WriteRequest(),
                  [this](absl::StatusOr<v1::WriteResponse> result) { results_.emplace("bad", std::move(result)); });
-  time_.Settle();
+  time_.RunDueTasks();
   EXPECT_EQ(Result("bad"), "INVALID_ARGUMENT");
   EXPECT_EQ(client_.started(), 0U);
 }
@@ -486,14 +486,14 @@ TEST_F(WriterTest, AReadIsRepeatedWhateverHappenedToIt) {
   time_.Advance(absl::Seconds(2));
   const std::string body = R"({"kind":"Secret","metadata":{"name":"s","uid":"u","resourceVersion":"3"},"data":{}})";
   client_.last().Answer(200, body);
-  time_.Settle();
+  time_.RunDueTasks();
   ASSERT_EQ(answers.size(), 1U);
   ASSERT_TRUE(answers[0].ok());
   EXPECT_EQ(answers[0]->object().generic().json(), body);
 
   get();
   client_.last().Answer(404, R"({"kind":"Status","reason":"NotFound","code":404})");
-  time_.Settle();
+  time_.RunDueTasks();
   ASSERT_EQ(answers.size(), 2U);
   EXPECT_EQ(answers[1]->error().reason(), "NotFound");
 

@@ -33,7 +33,7 @@ class WriterWindowTest : public ::testing::Test {
     writer().Write(std::move(request), [this, name](absl::StatusOr<v1::WriteResponse> result) {
       EXPECT_TRUE(results_.emplace(name, std::move(result)).second) << name << " ended twice";
     });
-    time_.Settle();
+    time_.RunDueTasks();
   }
   void DeleteCollection(const std::string& name) {
     v1::WriteRequest request;
@@ -44,7 +44,7 @@ class WriterWindowTest : public ::testing::Test {
     request.mutable_delete_collection()->set_label_selector("of=" + name);
     writer().Write(std::move(request),
                    [this, name](absl::StatusOr<v1::WriteResponse> result) { results_.emplace(name, result); });
-    time_.Settle();
+    time_.RunDueTasks();
   }
   void Get() {
     v1::GetRequest request;
@@ -53,7 +53,7 @@ class WriterWindowTest : public ::testing::Test {
     request.set_namespace_("n");
     request.set_name("s");
     writer().Get(request, [](const absl::StatusOr<v1::GetResponse>&) {});
-    time_.Settle();
+    time_.RunDueTasks();
   }
   KubeWriter& writer() {
     if (writer_ == nullptr) writer_ = std::make_unique<KubeWriter>(loop_, client_, random_, options_);
@@ -61,11 +61,11 @@ class WriterWindowTest : public ::testing::Test {
   }
   void Allow(absl::Duration from, absl::Duration until) {
     writer().AllowBetween(loop_.Now() + from, loop_.Now() + until);
-    time_.Settle();
+    time_.RunDueTasks();
   }
   void Answer(size_t index = 0) {
     client_.at(index).Answer(200, R"({"metadata":{"name":"x","uid":"u","resourceVersion":"8"}})");
-    time_.Settle();
+    time_.RunDueTasks();
   }
   std::string Result(const std::string& name) {
     const auto found = results_.find(name);
@@ -237,7 +237,7 @@ TEST_F(WriterWindowTest, NothingOfAWriteGoesOutOnceTheLeadHasEnded) {
   EXPECT_EQ(client_.at(2).request().send_by, absl::InfiniteFuture());
   time_.Advance(absl::Seconds(1));
   client_.at(1).End(http::LateStatus());
-  time_.Settle();
+  time_.RunDueTasks();
   EXPECT_EQ(Result("a"), kNotSent);
   EXPECT_EQ(client_.started(), 3U);
 }
@@ -247,13 +247,13 @@ TEST_F(WriterWindowTest, WhatWasLateInTheClientIsSentAgainAtOnceByAWriterThatGoe
   Patch("a");
   const int before = writer().parallel();
   client_.at(0).End(http::LateStatus());
-  time_.Settle();
+  time_.RunDueTasks();
   EXPECT_EQ(writer().parallel(), before / 2);
   ASSERT_EQ(client_.started(), 2U);
   // The server was not out of reach: what it says about rights is so.
   client_.at(1).Answer(403,
                        R"({"kind":"Status","code":403,"message":"User \"x\" cannot patch resource \"pods\" here"})");
-  time_.Settle();
+  time_.RunDueTasks();
   EXPECT_EQ(Result("a"), "ok");
   EXPECT_EQ(client_.started(), 2U);
 }
@@ -262,7 +262,7 @@ TEST_F(WriterWindowTest, QuietIsWhenNoWriteIsUnderWay) {
   int quiet = 0;
   writer().WhenQuiet([&] { ++quiet; });
   EXPECT_EQ(quiet, 0) << "not before the call returns";
-  time_.Settle();
+  time_.RunDueTasks();
   EXPECT_EQ(quiet, 1);
   Patch("a");
   Patch("b");

@@ -33,7 +33,7 @@ void FaultInjector::Remove(uint64_t id) {
   rules_.remove_if([&](const Entry& entry) { return entry.id == id; });
 }
 
-FaultInjector::Verdict FaultInjector::Judge(const FaultSubject& subject) {
+FaultInjector::Verdict FaultInjector::VerdictOn(const FaultSubject& subject) {
   Verdict verdict;
   for (auto at = rules_.begin(); at != rules_.end();) {
     FaultRule& rule = at->rule;

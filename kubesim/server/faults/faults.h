@@ -64,7 +64,7 @@ class FaultInjector {
     bool admission = false;
   };
   // Of all rules that match; each match uses one up.
-  Verdict Judge(const FaultSubject& subject);
+  Verdict VerdictOn(const FaultSubject& subject);
 
  private:
   struct Entry {

@@ -91,10 +91,10 @@ TEST(WatchTest, AnOpenWatchSurvivesThatHistoryIsForgotten) {
   TestServer server;
   server.MakePod("a");
   TestWatch watch = server.Watch(fmt::format("{}?watch=true&resourceVersion={}", kPods, Version(server)));
-  server.set_settle(false);
+  server.set_run_due_tasks(false);
   const Reply b = server.MakePod("b");
   server.server().ForgetHistory();
-  server.time().Settle();
+  server.time().RunDueTasks();
   EXPECT_EQ(watch.TakeText(), "ADDED b@" + b.version());
 }
 
@@ -238,7 +238,7 @@ TEST(WatchTest, StalledWatchesCatchUpAndDroppedOnesBreak) {
   server.time().Advance(absl::Minutes(2));
   EXPECT_EQ(watch.TakeText(), "");
   server.server().ReleaseWatches();
-  server.time().Settle();
+  server.time().RunDueTasks();
   EXPECT_EQ(watch.TakeText(), "ADDED a@" + a.version());
   server.server().DropWatches();
   EXPECT_TRUE(watch.reply->broken);

@@ -114,10 +114,10 @@ TEST_F(DeletionTest, DependentsFollowTheirOwnerInTheBackground) {
   server_.MakeConfig("child", OwnerMeta(owner, "ConfigMap"));
   const Reply child = server_.Get(kConfigs + "/child");
   server_.MakePod("grandchild", "{}", "", OwnerMeta(child, "ConfigMap"));
-  server_.set_settle(false);
+  server_.set_run_due_tasks(false);
   server_.Delete(kConfigs + "/owner");
   EXPECT_EQ(server_.Get(kConfigs + "/child").status, 200) << "the collector works later";
-  server_.time().Settle();
+  server_.time().RunDueTasks();
   EXPECT_EQ(server_.Get(kConfigs + "/child").status, 404);
   EXPECT_EQ(server_.Get(kPods + "/grandchild").status, 404);
 }
@@ -210,7 +210,7 @@ class CollectionDeletionTest : public DeletionTest {
   CollectionDeletionTest() {
     for (size_t i = 0; i < kObjects; ++i) server_.MakeConfig(fmt::format("c-{:03}", i), R"(,"labels":{"many":"yes"})");
     server_.MakeConfig("other");
-    server_.set_settle(false);
+    server_.set_run_due_tasks(false);
   }
   size_t Left() { return server_.server().store().Count("configmaps") - 1; }
   std::shared_ptr<Reply> BeginDeletion() { return server_.Begin("DELETE", kConfigs + "?labelSelector=many"); }
@@ -222,7 +222,7 @@ TEST_F(CollectionDeletionTest, OthersAreServedBetweenItsSlices) {
   EXPECT_GT(Left(), 0U);
   EXPECT_LT(Left(), kObjects);
   EXPECT_EQ(server_.Get(kConfigs + "/c-499").status, 200);
-  server_.time().Settle();
+  server_.time().RunDueTasks();
   EXPECT_EQ(reply->status, 200);
   EXPECT_EQ(Left(), 0U);
   EXPECT_EQ(server_.Get(kConfigs + "/other").status, 200);
@@ -236,7 +236,7 @@ TEST_F(CollectionDeletionTest, WhatIsMadeAnewMeanwhileGoesByItsName) {
   server_.Delete(kConfigs + "/c-499");
   server_.Delete(kConfigs + "/c-498");
   server_.MakeConfig("c-499", R"(,"labels":{"many":"yes"})");
-  server_.time().Settle();
+  server_.time().RunDueTasks();
   EXPECT_EQ(Left(), 0U);
   EXPECT_EQ(Find(*ParseJson(reply->body), "items")->as_array().size(), kObjects - 1);
 }
@@ -245,7 +245,7 @@ TEST_F(CollectionDeletionTest, ARestartBreaksItOff) {
   const auto reply = BeginDeletion();
   const size_t left = Left();
   server_.server().Restart();
-  server_.time().Settle();
+  server_.time().RunDueTasks();
   EXPECT_TRUE(reply->broken);
   EXPECT_EQ(Left(), left);
   EXPECT_EQ(server_.server().log().back().deleted.size(), kObjects - left);
@@ -257,7 +257,7 @@ TEST(SlowCollectionDeletionTest, ItPausesAndIsGivenUpAtItsTimeout) {
   options.collection_pause = absl::Seconds(1);
   TestServer server(options);
   for (int i = 0; i < 9; ++i) server.MakeConfig(fmt::format("c-{}", i), R"(,"labels":{"many":"yes"})");
-  server.set_settle(false);
+  server.set_run_due_tasks(false);
   const absl::Time begin = server.time().Now();
   const auto reply = server.Begin("DELETE", kConfigs + "?labelSelector=many&timeout=2500ms");
   server.time().Advance(absl::Milliseconds(1500));
@@ -277,7 +277,7 @@ TEST(SlowCollectionDeletionTest, ItPausesAndIsGivenUpAtItsTimeout) {
 TEST_F(CollectionDeletionTest, TheServerMayEndMeanwhile) {
   const auto reply = BeginDeletion();
   server_.Destroy();
-  server_.time().Settle();
+  server_.time().RunDueTasks();
   EXPECT_TRUE(reply->broken);
 }
 
@@ -299,13 +299,13 @@ TEST_F(DeletionTest, AnOwnerOfManyWaitsInTheForegroundForAllOfThemAndForOneThatC
   const std::string meta = OwnerMeta(owner, "ConfigMap", true);
   for (int i = 0; i < 500; ++i) server_.MakeConfig(fmt::format("c-{}", i), meta);
   server_.MakeConfig("stays", R"(,"finalizers":["example.com/f"])" + meta);
-  server_.set_settle(false);
+  server_.set_run_due_tasks(false);
   server_.Delete(kConfigs + "/owner", R"({"propagationPolicy":"Foreground"})");
   server_.MakeConfig("late", meta);
-  server_.time().Settle();
+  server_.time().RunDueTasks();
   EXPECT_EQ(server_.Get(kConfigs + "/late").status, 404);
   EXPECT_EQ(server_.server().store().Count("configmaps"), 2U);
-  server_.set_settle(true);
+  server_.set_run_due_tasks(true);
   server_.Merge(kConfigs + "/stays", R"({"metadata":{"finalizers":null}})");
   EXPECT_EQ(server_.server().store().Count("configmaps"), 0U);
 }

@@ -31,7 +31,8 @@ absl::StatusOr<const JobEntry*> FindJob(JobController& controller, const std::st
   return entry;
 }
 
-absl::StatusOr<const JobEntry*> FindJudgedJob(JobController& controller, const std::string& key, std::string_view uid) {
+absl::StatusOr<const JobEntry*> FindReconciledJob(JobController& controller, const std::string& key,
+                                                  std::string_view uid) {
   absl::StatusOr<const JobEntry*> entry = FindJob(controller, key, uid);
   if (entry.ok() && (!(*entry)->compiled || !(*entry)->has_uid((*entry)->job->meta().uid()))) return NotReady(key);
   return entry;

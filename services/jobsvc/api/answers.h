@@ -20,8 +20,8 @@ absl::Status NotFound(const std::string& key, std::string_view uid, std::string_
 // The job of that name, and of that UID where one is given. UNAVAILABLE: its slot is not open here. NOT_FOUND.
 absl::StatusOr<const JobEntry*> FindJob(JobController& controller, const std::string& key, std::string_view uid = {});
 // The same, once a pass has looked at it: what is known of its pods is not of the job before.
-absl::StatusOr<const JobEntry*> FindJudgedJob(JobController& controller, const std::string& key,
-                                              std::string_view uid = {});
+absl::StatusOr<const JobEntry*> FindReconciledJob(JobController& controller, const std::string& key,
+                                                  std::string_view uid = {});
 absl::Status NoTask(const std::string& key, std::string_view task);
 absl::Status BeingDeleted(const std::string& key);
 // The slot is not open here.

@@ -46,7 +46,7 @@ absl::StatusOr<CommandTarget> FindTarget(const JobEntry& entry, const job::v1::C
   CommandTarget target{.task = request.task(), .pod = request.pod()};
   if (!request.pod().empty()) {
     const PodEntry* pod = entry.pods.Find(request.pod());
-    const PodPlace place = entry.pods.PlaceOf(request.pod());
+    const PodIndex place = entry.pods.PlaceOf(request.pod());
     if (pod == nullptr || pod->has(kPodForeign) || !place.indexed()) {
       return MakeStatus(absl::StatusCode::kNotFound, fmt::format("job {} has no pod {}", entry.key, request.pod()));
     }
@@ -81,7 +81,7 @@ void JobApi::Command(job::v1::CommandJobRequest request, rpc::Done<job::v1::Comm
   auto shared = std::make_shared<rpc::Done<job::v1::CommandJobResponse>>(std::move(done));
   workers_.OnWorkerOf(SlotOf(key), [key, request = std::move(request), shared](JobController& controller) {
     runtime::Context& context = controller.context();
-    const absl::StatusOr<const JobEntry*> found = FindJudgedJob(controller, key, request.uid());
+    const absl::StatusOr<const JobEntry*> found = FindReconciledJob(controller, key, request.uid());
     if (!found.ok()) return (*shared)(found.status());
     const JobEntry* const entry = *found;
     if (entry->job->meta().deletion_ms() != 0) return (*shared)(BeingDeleted(key));

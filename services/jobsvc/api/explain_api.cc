@@ -104,7 +104,7 @@ std::map<std::string, int64_t> MissingClaims(const JobEntry& entry, absl::Time n
 // What its edits have made of the spec; empty: nothing is kept of it.
 absl::StatusOr<storage::v1::SpecRecord> SpecOf(JobController& controller, const JobEntry& entry) {
   if (entry.record.told_generation() == 0) return storage::v1::SpecRecord();
-  BASALT_ASSIGN_OR_RETURN(auto spec, controller.ToldSpecOf(entry));
+  BASALT_ASSIGN_OR_RETURN(auto spec, controller.RecordedSpecOf(entry));
   return spec ? *std::move(spec) : storage::v1::SpecRecord();
 }
 
@@ -117,7 +117,7 @@ std::vector<WaitingCommand> WaitingCommands(const JobEntry& entry) {
                                         return action.command_uid() == uid;
                                       });
     if (command.target().uid() != entry.record.uid() || is_taken) continue;
-    if (command.meta().uid() == entry.own.last_command_uid) continue;
+    if (command.meta().uid() == entry.persisted.last_command_uid) continue;
     by_version[command.meta().resource_version()] = {name, command.meta().creation_ms()};
   }
   std::vector<WaitingCommand> commands;
@@ -137,8 +137,8 @@ absl::StatusOr<job::v1::JobExplanation> ExplanationOf(JobController& controller,
   return jobsvc::Explain({.effects = effects,
                           .refusal = entry.compiled->refusal,
                           .warning = entry.compiled->warning,
-                          .troubles = entry.troubles,
-                          .status_trouble = entry.status_trouble,
+                          .problems = entry.problems,
+                          .status_problem = entry.status_problem,
                           .pending = entry.record.pending(),
                           .deadlines = entry.deadlines,
                           .group = effects.group.present && group != entry.groups.end() ? &group->second : nullptr,
@@ -163,7 +163,7 @@ void JobApi::Explain(job::v1::ExplainJobRequest request, rpc::Done<job::v1::JobE
   const std::string key = KeyOf(request.namespace_(), request.name());
   auto shared = std::make_shared<rpc::Done<job::v1::JobExplanation>>(std::move(done));
   workers_.OnWorkerOf(SlotOf(key), [key, shared](JobController& controller) {
-    const absl::StatusOr<const JobEntry*> entry = FindJudgedJob(controller, key);
+    const absl::StatusOr<const JobEntry*> entry = FindReconciledJob(controller, key);
     if (!entry.ok()) return (*shared)(entry.status());
     (*shared)(ExplanationOf(controller, **entry));
   });

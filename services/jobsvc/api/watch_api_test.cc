@@ -47,7 +47,7 @@ TEST_F(JobApiTest, AWatchBeginsWithWhatThereIsAndGoesOnWithWhatChanges) {
 }
 
 // A job that is there and that no pass has looked at.
-class UnjudgedJobTest : public JobApiTest {
+class UnreconciledJobTest : public JobApiTest {
  protected:
   void Tell(const std::string& name) {
     kube::v1::Object object;
@@ -60,7 +60,7 @@ class UnjudgedJobTest : public JobApiTest {
   }
 };
 
-TEST_F(UnjudgedJobTest, SyncedWaitsForItsFirstPass) {
+TEST_F(UnreconciledJobTest, SyncedWaitsForItsFirstPass) {
   Put("b");
   Run();
   Tell("a");
@@ -71,7 +71,7 @@ TEST_F(UnjudgedJobTest, SyncedWaitsForItsFirstPass) {
 }
 
 // It is not gone: who took everything that is not told by then for deleted would say so of each job of a lost disk.
-TEST_F(UnjudgedJobTest, SyncedAfterAResetWaitsForItsFirstPass) {
+TEST_F(UnreconciledJobTest, SyncedAfterAResetWaitsForItsFirstPass) {
   Tell("a");
   job::v1::WatchJobsRequest request;
   request.set_token("another.1");
@@ -81,7 +81,7 @@ TEST_F(UnjudgedJobTest, SyncedAfterAResetWaitsForItsFirstPass) {
   EXPECT_EQ(Drain(*watch), "STATE a, SYNCED");
 }
 
-TEST_F(UnjudgedJobTest, SyncedWaitsNoLongerForOneThatGoesBeforeItsFirstPass) {
+TEST_F(UnreconciledJobTest, SyncedWaitsNoLongerForOneThatGoesBeforeItsFirstPass) {
   Tell("a");
   const auto watch = Watch({});
   EXPECT_EQ(Drain(*watch), "");
@@ -93,7 +93,7 @@ TEST_F(UnjudgedJobTest, SyncedWaitsNoLongerForOneThatGoesBeforeItsFirstPass) {
   EXPECT_EQ(Drain(*watch), "SYNCED");
 }
 
-TEST_F(UnjudgedJobTest, NobodyElseWaitsForIt) {
+TEST_F(UnreconciledJobTest, NobodyElseWaitsForIt) {
   Put("b");
   Run();
   Tell("a");

@@ -20,7 +20,7 @@ namespace basalt::jobsvc {
 using runtime::WriteOutcome;
 
 void JobController::Act(std::string_view key) {
-  if (!changes_.empty()) TellChanges();
+  if (!changes_.empty()) PublishChanges();
   JobEntry* found = Lookup(key);
   if (found == nullptr || !found->job) return;
   JobEntry& entry = *found;
@@ -40,27 +40,27 @@ void JobController::Act(std::string_view key) {
   ActOnTtl(entry);
 }
 
-void JobController::NoteTrouble(JobEntry& entry, Trouble trouble, std::initializer_list<std::string_view> names) {
+void JobController::AddProblem(JobEntry& entry, Problem problem, std::initializer_list<std::string_view> names) {
   if (!entry.job) return;  // It has gone since: nobody is left to be told.
   // The status told of it when it was written last.
   std::optional<absl::Time> known_since;
   const kube::v1::JobStatus& told = entry.job->status();
-  if (told.reason() == trouble.words.reason && told.last_transition_ms() != 0) {
+  if (told.reason() == problem.words.reason && told.last_transition_ms() != 0) {
     known_since = absl::FromUnixMillis(told.last_transition_ms());
   }
-  if (entry.troubles.Report(trouble, names, context_.ApiNow(), options_.event_interval, known_since)) {
-    entry.notes.push_back({true, std::move(trouble.words.reason), std::move(trouble.words.message)});
+  if (entry.problems.Report(problem, names, context_.ApiNow(), options_.event_interval, known_since)) {
+    entry.pending_events.push_back({true, std::move(problem.words.reason), std::move(problem.words.message)});
   }
 }
 
-void JobController::ReportTrouble(JobEntry& entry, Trouble trouble, std::initializer_list<std::string_view> names) {
-  NoteTrouble(entry, std::move(trouble), names);
+void JobController::ReportProblem(JobEntry& entry, Problem problem, std::initializer_list<std::string_view> names) {
+  AddProblem(entry, std::move(problem), names);
   context_.Wake(entry.key);
 }
 
-void JobController::ReportTrouble(JobEntry& entry, std::string_view reason, std::string message,
+void JobController::ReportProblem(JobEntry& entry, std::string_view reason, std::string message,
                                   std::initializer_list<std::string_view> names) {
-  ReportTrouble(entry, {.words = {std::string(reason), std::move(message)}}, names);
+  ReportProblem(entry, {.words = {std::string(reason), std::move(message)}}, names);
 }
 
 void JobController::TryAgain(JobEntry& entry, Retry& retry) {
@@ -84,7 +84,7 @@ void JobController::SendStatus(JobEntry& entry) {
         if (live == nullptr) return;
         switch (outcome.kind) {
           case WriteOutcome::Kind::kDone:
-            // The answer's object has come through OnState: Settle judges it.
+            // The answer's object has come through OnState: ResolvePendingCommit sees it.
             live->commit_in_flight = false;
             break;
           case WriteOutcome::Kind::kRefused:
@@ -93,8 +93,8 @@ void JobController::SendStatus(JobEntry& entry) {
               live->conflict_version = live->record.intent().resource_version();
             } else {
               obs::LogWarning("a status write was refused", {{"job", key}, {"error", outcome.error.message()}});
-              live->status_trouble = {"JobStatusError", outcome.error.message()};
-              live->notes.push_back({true, "JobStatusError", outcome.error.message()});
+              live->status_problem = {"JobStatusError", outcome.error.message()};
+              live->pending_events.push_back({true, "JobStatusError", outcome.error.message()});
             }
             live->commit_retry.Fail(context_.ApiNow(), context_.random());
             break;
@@ -103,7 +103,7 @@ void JobController::SendStatus(JobEntry& entry) {
             live->commit_retry.Fail(context_.ApiNow(), context_.random());
             break;
           case WriteOutcome::Kind::kUnknown:
-            SettleUnknownStatus(key, uid, nonce);
+            ResolveUnknownStatusWrite(key, uid, nonce);
             break;
         }
         context_.Wake(key);
@@ -118,7 +118,8 @@ JobEntry* JobController::Committing(const std::string& key, const std::string& u
   return same ? live : nullptr;
 }
 
-void JobController::SettleUnknownStatus(const std::string& key, const std::string& uid, const std::string& nonce) {
+void JobController::ResolveUnknownStatusWrite(const std::string& key, const std::string& uid,
+                                              const std::string& nonce) {
   const JobEntry& asked = *Live(key, uid);
   auto request = kube::GetOf(kube::kJobs, asked.ns, asked.name);
   context_.Get(key, std::move(request), [this, key, uid, nonce](absl::StatusOr<gateway::v1::GetResponse> response) {
@@ -127,7 +128,7 @@ void JobController::SettleUnknownStatus(const std::string& key, const std::strin
     if (!response.ok()) {
       // The commit stays open until somebody can say what became of it.
       context_.loop().RunAfter(absl::Milliseconds(500), [this, alive = alive_, key, uid, nonce] {
-        if (*alive && Committing(key, uid, nonce) != nullptr) SettleUnknownStatus(key, uid, nonce);
+        if (*alive && Committing(key, uid, nonce) != nullptr) ResolveUnknownStatusWrite(key, uid, nonce);
       });
       return;
     }
@@ -145,7 +146,7 @@ void JobController::SettleUnknownStatus(const std::string& key, const std::strin
 
 void JobController::ActOnCommands(JobEntry& entry) {
   for (auto& [name, command] : entry.commands) {
-    if (command.meta().uid() != entry.own.last_command_uid || command.meta().deletion_ms() != 0) continue;
+    if (command.meta().uid() != entry.persisted.last_command_uid || command.meta().deletion_ms() != 0) continue;
     if (entry.command_retry.Blocks(context_.ApiNow())) return context_.WakeAt(entry.key, entry.command_retry.until());
     // Until the watch shows that it is gone.
     if (!entry.deleted_commands.insert(command.meta().uid()).second) continue;
@@ -161,7 +162,7 @@ void JobController::ActOnCommands(JobEntry& entry) {
                      live->deleted_commands.erase(command_uid);
                      TryAgain(*live, live->command_retry);
                      if (runtime::ShouldReportToUser(outcome)) {
-                       ReportTrouble(
+                       ReportProblem(
                            *live,
                            {.words = {"CommandError", fmt::format("command {} is carried out and cannot be deleted: {}",
                                                                   command_name, outcome.error.message())},
@@ -176,10 +177,10 @@ void JobController::ActOnCommands(JobEntry& entry) {
 void JobController::ActOnForwarding(JobEntry& entry) {
   if (!IsForwarded(entry) || !MakesPods(entry.job->status().phase())) return;
   const auto& annotations = entry.job->meta().annotations();
-  const bool is_told = std::any_of(annotations.begin(), annotations.end(), [](const kube::v1::KeyValue& it) {
+  const bool is_reported = std::any_of(annotations.begin(), annotations.end(), [](const kube::v1::KeyValue& it) {
     return it.key() == kube::kJobForwardingKey && it.value() == "true";
   });
-  if (is_told || entry.forwarding_in_flight) return;
+  if (is_reported || entry.forwarding_in_flight) return;
   if (entry.forwarding_retry.Blocks(context_.ApiNow())) {
     return context_.WakeAt(entry.key, entry.forwarding_retry.until());
   }
@@ -193,12 +194,12 @@ void JobController::ActOnForwarding(JobEntry& entry) {
         live->forwarding_in_flight = false;
         if (outcome.kind == WriteOutcome::Kind::kDone) {
           live->forwarding_retry.Succeed();
-          live->troubles.End("ForwardingError");
+          live->problems.End("ForwardingError");
           return;
         }
         TryAgain(*live, live->forwarding_retry);
         if (outcome.error.code() != 404 && runtime::ShouldReportToUser(outcome)) {
-          ReportTrouble(
+          ReportProblem(
               *live, "ForwardingError",
               fmt::format("the annotation {} cannot be written: {}", kube::kJobForwardingKey, outcome.error.message()));
         }
@@ -225,7 +226,7 @@ void JobController::ActOnGroup(JobEntry& entry) {
                      live->deleted_groups.erase(group_uid);
                      TryAgain(*live, live->group_retry);
                      if (runtime::ShouldReportToUser(outcome)) {
-                       ReportTrouble(*live, "PodGroupError", outcome.error.message());
+                       ReportProblem(*live, "PodGroupError", outcome.error.message());
                      }
                    });
     return;
@@ -255,7 +256,7 @@ void JobController::ActOnGroup(JobEntry& entry) {
   *request.mutable_spec() = std::move(spec);
   *request.mutable_labels() = entry.job->meta().labels();
   *request.mutable_annotations() = entry.job->meta().annotations();
-  if (entry.own.kill) request.set_kill_uid(entry.own.kill->group_uid);
+  if (entry.persisted.kill) request.set_kill_uid(entry.persisted.kill->group_uid);
   entry.ensure_in_flight = true;
   peer->EnsurePodGroup(
       std::move(request), absl::Seconds(15),
@@ -266,7 +267,7 @@ void JobController::ActOnGroup(JobEntry& entry) {
         const absl::Time answered = context_.ApiNow();
         if (response.ok()) {
           live->group_retry.Succeed();
-          live->troubles.End("PodGroupError");
+          live->problems.End("PodGroupError");
           // The watch shows it; asked again only if it does not.
           live->group_retry.Postpone(answered + absl::Seconds(2));
         } else {
@@ -274,10 +275,10 @@ void JobController::ActOnGroup(JobEntry& entry) {
           const absl::StatusCode code = response.status().code();
           const bool is_final = code == absl::StatusCode::kAlreadyExists || code == absl::StatusCode::kInvalidArgument;
           // Its owner may be on its way to another replica, or the API server have a bad moment; that the group of an
-          // older version goes first is no trouble at all.
+          // older version goes first is no problem at all.
           const bool lasts = code != absl::StatusCode::kFailedPrecondition && live->group_retry.Lasts(answered);
           if (is_final || lasts) {
-            ReportTrouble(*live, "PodGroupError", std::string(ToStd(response.status().message())));
+            ReportProblem(*live, "PodGroupError", std::string(ToStd(response.status().message())));
           }
         }
         context_.WakeAt(key, live->group_retry.until());
@@ -313,7 +314,7 @@ void JobController::ActOnTtl(JobEntry& entry) {
         if (outcome.kind != WriteOutcome::Kind::kUnknown) live->ttl_asked = false;
         TryAgain(*live, live->ttl_retry);
         if (outcome.error.code() != 404 && runtime::ShouldReportToUser(outcome)) {
-          ReportTrouble(*live, "TTLError",
+          ReportProblem(*live, "TTLError",
                         fmt::format("its time to live is over and it cannot be deleted: {}", outcome.error.message()));
         }
       });

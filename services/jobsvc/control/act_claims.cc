@@ -16,13 +16,13 @@ namespace {
 
 std::string ClaimSubject(std::string_view claim) { return fmt::format("claim {}", claim); }
 
-Trouble TroubleOf(const WantedClaim& claim, std::string_view what) {
+Problem ProblemOf(const WantedClaim& claim, std::string_view what) {
   std::string subject = ClaimSubject(claim.name);
   std::string message = fmt::format("{}{}", subject, what);
   return {.words = {"PVCError", std::move(message)}, .subject = std::move(subject)};
 }
 
-Trouble IsMissing(const WantedClaim& claim) { return TroubleOf(claim, " does not exist; the job waits for it"); }
+Problem IsMissing(const WantedClaim& claim) { return ProblemOf(claim, " does not exist; the job waits for it"); }
 
 bool StillNames(const JobEntry& entry, const WantedClaim& claim) {
   if (!entry.job || !entry.compiled || !MakesPods(entry.job->status().phase())) return false;
@@ -35,7 +35,7 @@ bool StillNames(const JobEntry& entry, const WantedClaim& claim) {
 void JobController::EnsureClaim(JobEntry& entry, const WantedClaim& claim) {
   if (entry.awaited_claims.contains(claim.name)) {
     // It lasts: what is refused beside it does not take its place in the status.
-    entry.troubles.Report(IsMissing(claim), {}, context_.ApiNow(), options_.event_interval);
+    entry.problems.Report(IsMissing(claim), {}, context_.ApiNow(), options_.event_interval);
     return;
   }
   if (!entry.busy_objects.insert(fmt::format("{}/{}", kClaims, claim.name)).second) return;
@@ -51,7 +51,7 @@ void JobController::EnsureClaim(JobEntry& entry, const WantedClaim& claim) {
                    if (outcome.kind == WriteOutcome::Kind::kDone) {
                      ClaimIsThere(*live, claim.name);
                    } else {
-                     ObjectRefused(*live, outcome, TroubleOf(claim, ": " + outcome.error.message()));
+                     ObjectRefused(*live, outcome, ProblemOf(claim, ": " + outcome.error.message()));
                    }
                    context_.Wake(job_key);
                  });
@@ -74,9 +74,9 @@ void JobController::LookForClaim(JobEntry& entry, const WantedClaim& claim) {
         } else {
           live->object_retry.Fail(context_.ApiNow(), context_.random());
           if (there) {
-            ReportTrouble(*live, TroubleOf(claim, " exists and belongs to somebody else; it is left alone"));
+            ReportProblem(*live, ProblemOf(claim, " exists and belongs to somebody else; it is left alone"));
           } else if (response.ok() && !missing && runtime::ShouldReportToUser(response->error())) {
-            ReportTrouble(*live, TroubleOf(claim, ": " + response->error().message()));
+            ReportProblem(*live, ProblemOf(claim, ": " + response->error().message()));
           }
         }
         context_.Wake(job_key);
@@ -93,8 +93,8 @@ void JobController::AwaitClaim(JobEntry& entry, const WantedClaim& claim) {
   if (!StillNames(entry, claim)) return;
   entry.awaited_claims.insert(claim.name);
   claim_waits_.Add(entry.ns, claim.name, entry.key);
-  entry.troubles.End("PVCError", ClaimSubject(claim.name));  // That it could not be read is over.
-  ReportTrouble(entry, IsMissing(claim));
+  entry.problems.End("PVCError", ClaimSubject(claim.name));  // That it could not be read is over.
+  ReportProblem(entry, IsMissing(claim));
 }
 
 void JobController::StopAwaiting(JobEntry& entry) {

@@ -51,17 +51,17 @@ bool IsCurrent(const std::map<std::string, std::string>& objects, const WantedOb
 
 std::string SubjectOf(const WantedObject& object) { return fmt::format("{} {}", object.kind, object.name); }
 
-Trouble TroubleOf(const WantedObject& object, std::string_view what) {
+Problem ProblemOf(const WantedObject& object, std::string_view what) {
   std::string subject = SubjectOf(object);
   std::string message = fmt::format("plugin {}: {}{}", object.plugin, subject, what);
   return {.words = {"PluginError", std::move(message)}, .subject = std::move(subject)};
 }
 
-Trouble TooLarge(const WantedObject& object) {
-  Trouble trouble = TroubleOf(
+Problem TooLarge(const WantedObject& object) {
+  Problem problem = ProblemOf(
       object, fmt::format(" would have {} bytes, and Kubernetes takes at most {}", object.data_bytes, kMostDataBytes));
-  trouble.kind = TroubleKind::kTooLarge;
-  return trouble;
+  problem.kind = ProblemKind::kTooLarge;
+  return problem;
 }
 
 }  // namespace
@@ -107,16 +107,16 @@ void JobController::ActOnObjects(JobEntry& entry) {
 // One of them: others may be refused still, and have the same pause between their tries.
 void JobController::ObjectIsThere(JobEntry& entry, std::string_view reason, std::string_view subject) {
   if (ObjectsReady(entry)) entry.object_retry.Succeed();
-  entry.troubles.End(reason, subject);
+  entry.problems.End(reason, subject);
 }
 
 // A create of one of them: it is tried again after a pause.
-void JobController::ObjectRefused(JobEntry& entry, const WriteOutcome& outcome, Trouble trouble) {
+void JobController::ObjectRefused(JobEntry& entry, const WriteOutcome& outcome, Problem problem) {
   const absl::Time now = context_.ApiNow();
   entry.object_retry.Fail(now, context_.random());
   if (outcome.kind == WriteOutcome::Kind::kRefused &&
       runtime::ShouldReportCreate(outcome.error, entry.object_retry.Lasts(now))) {
-    ReportTrouble(entry, std::move(trouble));
+    ReportProblem(entry, std::move(problem));
   }
 }
 
@@ -128,7 +128,7 @@ void JobController::EnsureObject(JobEntry& entry, const WantedObject& object) {
   if (made && !changed) return;
   if (object.data_bytes > kMostDataBytes) {
     // Until the spec is another one.
-    if (entry.troubles.Find("PluginError", SubjectOf(object)) == nullptr) ReportTrouble(entry, TooLarge(object));
+    if (entry.problems.Find("PluginError", SubjectOf(object)) == nullptr) ReportProblem(entry, TooLarge(object));
     return;
   }
   if (!entry.busy_objects.insert(key).second) return;
@@ -154,7 +154,7 @@ void JobController::MakeObject(JobEntry& entry, const WantedObject& object) {
     if (!keys.ok()) {
       live->busy_objects.erase(key);
       live->object_retry.Fail(context_.ApiNow(), context_.random());
-      ReportTrouble(
+      ReportProblem(
           *live, {.words = {"PluginError", std::string(ToStd(keys.status().message()))}, .subject = SubjectOf(object)});
       context_.Wake(job_key);
       return;
@@ -181,7 +181,7 @@ void JobController::CreateObject(JobEntry& entry, const WantedObject& object, st
                      return;
                    } else {
                      live->busy_objects.erase(key);
-                     ObjectRefused(*live, outcome, TroubleOf(object, ": " + outcome.error.message()));
+                     ObjectRefused(*live, outcome, ProblemOf(object, ": " + outcome.error.message()));
                    }
                    context_.Wake(job_key);
                  });
@@ -210,7 +210,7 @@ void JobController::CompareObject(JobEntry& entry, const WantedObject& object, b
                      MakeObject(*live, object);
                    } else {
                      if (response.ok() && runtime::ShouldReportToUser(response->error())) {
-                       ReportTrouble(*live, TroubleOf(object, ": " + response->error().message()));
+                       ReportProblem(*live, ProblemOf(object, ": " + response->error().message()));
                      }
                      give_up();
                    }
@@ -218,9 +218,9 @@ void JobController::CompareObject(JobEntry& entry, const WantedObject& object, b
                  }
                  const kube::v1::ObjectMeta& meta = response->object().generic().meta();
                  if (!kube::IsOwnedBy(meta, uid)) {
-                   Trouble taken = TroubleOf(object, " exists and belongs to somebody else; it is left alone");
-                   taken.kind = TroubleKind::kTaken;
-                   ReportTrouble(*live, std::move(taken));
+                   Problem taken = ProblemOf(object, " exists and belongs to somebody else; it is left alone");
+                   taken.kind = ProblemKind::kTaken;
+                   ReportProblem(*live, std::move(taken));
                    give_up();
                    return;
                  }
@@ -259,7 +259,7 @@ void JobController::PatchObject(JobEntry& entry, const WantedObject& object, con
                    } else {
                      live->object_retry.Fail(context_.ApiNow(), context_.random());
                      if (code != 404 && runtime::ShouldReportToUser(outcome)) {
-                       ReportTrouble(*live, TroubleOf(object, ": " + outcome.error.message()));
+                       ReportProblem(*live, ProblemOf(object, ": " + outcome.error.message()));
                      }
                    }
                    context_.Wake(job_key);
@@ -320,7 +320,7 @@ void JobController::DeleteObject(JobEntry& entry, const std::string& object_key,
                    } else {
                      TryAgain(*live, live->object_retry);
                      if (runtime::ShouldReportToUser(outcome)) {
-                       ReportTrouble(*live,
+                       ReportProblem(*live,
                                      {.words = {"FailedDelete", fmt::format("{} cannot be deleted: {}", object_key,
                                                                             outcome.error.message())},
                                       .subject = object_key});

@@ -25,19 +25,19 @@ constexpr int kFruitlessCollections = 1;
 std::string PodSubject(std::string_view pod) { return fmt::format("pod {}", pod); }
 
 // An object that is not the job's has its name.
-Trouble NameIsHeld(const std::string& pod, const std::string& uid, bool is_orphan) {
+Problem NameIsHeld(const std::string& pod, const std::string& uid, bool is_orphan) {
   return {.words = {"FailedCreate", fmt::format("pod {}: the name is held by an object {} (UID {})", pod,
                                                 is_orphan ? "that nobody owns" : "of another owner", uid)},
-          .kind = is_orphan ? TroubleKind::kNameOrphaned : TroubleKind::kNameHeld,
+          .kind = is_orphan ? ProblemKind::kNameOrphaned : ProblemKind::kNameHeld,
           .subject = PodSubject(pod)};
 }
 
 // It is there, and the watch does not show it any more.
-Trouble LabelIsLost(const std::string& pod, const kube::v1::Pod& found, std::string_view job) {
+Problem LabelIsLost(const std::string& pod, const kube::v1::Pod& found, std::string_view job) {
   return {.words = {"FailedCreate", fmt::format("pod {}: it is there, but without the label {}={} (UID {}); give it "
                                                 "back or delete the pod",
                                                 pod, kube::kJobNameKey, job, found.uid())},
-          .kind = TroubleKind::kLabelLost,
+          .kind = ProblemKind::kLabelLost,
           .subject = PodSubject(pod)};
 }
 
@@ -56,7 +56,7 @@ void JobController::HoldPod(JobEntry& entry, const std::string& pod, absl::Durat
 
 void JobController::ActOnPods(JobEntry& entry) {
   const PodSet& pods = entry.pods;
-  TellHeldName(entry);
+  ReportHeldName(entry);
   if (pods.missing().empty()) entry.maker.reset();
   if (pods.missing().empty() && pods.to_mark().empty() && pods.to_delete().empty()) return;
   if (entry.busy_pods.size() >= options_.max_in_flight_per_job) return;
@@ -95,7 +95,7 @@ void JobController::ActOnPods(JobEntry& entry) {
     context_.WakeAt(entry.key, entry.probe_retry.until());
   }
   view.kills_after = entry.kills_after;
-  const bool refused = entry.troubles.has("FailedDelete");
+  const bool refused = entry.problems.has("FailedDelete");
   for (const PodEffect& effect : NextPodEffects(view)) {
     if (refused && effect.kind != PodEffect::Kind::kCreate) entry.kills_after = effect.name;
     entry.busy_pods.insert(effect.name);
@@ -114,22 +114,23 @@ void JobController::ActOnPods(JobEntry& entry) {
 }
 
 // A name that is seen to be held: nothing is tried under it that would be told of.
-void JobController::TellHeldName(JobEntry& entry) {
+void JobController::ReportHeldName(JobEntry& entry) {
   const std::set<std::string>& held = entry.pods.held();
   const bool is_in_the_way = !held.empty() && MakesPods(entry.job->status().phase());
-  if (!entry.told_held.empty() && (!is_in_the_way || !held.contains(entry.told_held))) {
-    entry.troubles.End("FailedCreate", PodSubject(std::exchange(entry.told_held, {})));
+  if (!entry.reported_held_name.empty() && (!is_in_the_way || !held.contains(entry.reported_held_name))) {
+    entry.problems.End("FailedCreate", PodSubject(std::exchange(entry.reported_held_name, {})));
     context_.Wake(entry.key);
   }
   if (!is_in_the_way) return;
-  const bool is_news = entry.told_held.empty();
-  if (is_news) entry.told_held = *held.begin();
-  const PodEntry& pod = *entry.pods.Find(entry.told_held);
+  const bool is_news = entry.reported_held_name.empty();
+  if (is_news) entry.reported_held_name = *held.begin();
+  const PodEntry& pod = *entry.pods.Find(entry.reported_held_name);
   const std::string& uid = pod.uid;
-  Trouble trouble = NameIsHeld(entry.told_held, uid, pod.has(kPodOrphan));
-  if (is_news) return ReportTrouble(entry, std::move(trouble), {entry.told_held, uid});
+  Problem problem = NameIsHeld(entry.reported_held_name, uid, pod.has(kPodOrphan));
+  if (is_news) return ReportProblem(entry, std::move(problem), {entry.reported_held_name, uid});
   // It lasts.
-  entry.troubles.Report(std::move(trouble), {entry.told_held, uid}, context_.ApiNow(), options_.event_interval);
+  entry.problems.Report(std::move(problem), {entry.reported_held_name, uid}, context_.ApiNow(),
+                        options_.event_interval);
 }
 
 EffectInput JobController::ViewOf(const JobEntry& entry, const std::set<std::string>& busy) const {
@@ -156,7 +157,7 @@ void JobController::CreatePod(JobEntry& entry, const PodEffect& effect) {
   if (!body.ok()) {
     entry.busy_pods.erase(effect.name);
     CreateRefused(entry, effect.place.task);
-    ReportTrouble(entry, "FailedCreate", std::string(ToStd(body.status().message())));
+    ReportProblem(entry, "FailedCreate", std::string(ToStd(body.status().message())));
     return;
   }
   auto request = kube::WriteOf(kube::kPods, entry.ns, effect.name);
@@ -167,12 +168,12 @@ void JobController::CreatePod(JobEntry& entry, const PodEffect& effect) {
         JobEntry* live = Live(key, uid);
         if (live == nullptr) return;
         if (outcome.kind == WriteOutcome::Kind::kUnknown) {
-          SettleCreate(key, uid, effect, sent, nullptr);
+          ResolveUnknownCreate(key, uid, effect, sent, nullptr);
           return;  // The name stays busy.
         }
         if (runtime::IsNameTaken(outcome)) {
           // Ours from before a crash, or somebody else's: the name is waited for.
-          SettleCreate(key, uid, effect, sent, &outcome.error);
+          ResolveUnknownCreate(key, uid, effect, sent, &outcome.error);
           return;
         }
         live->busy_pods.erase(effect.name);
@@ -194,7 +195,7 @@ void JobController::CreatePod(JobEntry& entry, const PodEffect& effect) {
 void JobController::CreateAnswered(JobEntry& entry, const PodEffect& effect, const gateway::v1::KubeError& error) {
   CreateRefused(entry, effect.place.task);
   if (!runtime::ShouldReportCreate(error, entry.probe_retry.Lasts(context_.ApiNow()))) return;
-  ReportTrouble(entry, "FailedCreate", fmt::format("pod {}: {}", effect.name, error.message()), {effect.name});
+  ReportProblem(entry, "FailedCreate", fmt::format("pod {}: {}", effect.name, error.message()), {effect.name});
 }
 
 // The pods of a task are alike: one of them, now and then, tells whether they can be made.
@@ -211,8 +212,8 @@ void JobController::CountCreated(const JobEntry& entry, const kube::v1::Pod& pod
 }
 
 // What stands under the name of a pod whose creation was not confirmed.
-void JobController::SettleCreate(const std::string& key, const std::string& uid, const PodEffect& effect,
-                                 absl::Time sent, const gateway::v1::KubeError* taken) {
+void JobController::ResolveUnknownCreate(const std::string& key, const std::string& uid, const PodEffect& effect,
+                                         absl::Time sent, const gateway::v1::KubeError* taken) {
   auto request = kube::GetOf(kube::kPods, Live(key, uid)->ns, effect.name);
   std::optional<gateway::v1::KubeError> refusal;
   if (taken != nullptr) refusal = *taken;
@@ -238,13 +239,13 @@ void JobController::SettleCreate(const std::string& key, const std::string& uid,
                    // Ours or not, the watch shows it when it is relevant; until then the name is held.
                    if (!is_shown) HoldPod(*live, pod, absl::Seconds(5));
                    if (response->object().has_pod() && found.owner_uid() != uid) {
-                     ReportTrouble(*live, NameIsHeld(pod, found.uid(), found.owner_uid().empty()), {pod, found.uid()});
+                     ReportProblem(*live, NameIsHeld(pod, found.uid(), found.owner_uid().empty()), {pod, found.uid()});
                    } else if (found.creation_ms() >= absl::ToUnixMillis(sent - kClockError)) {
                      CountCreated(*live,
                                   found);  // By this request: one of before was counted, or is another process's.
                    } else if (response->object().has_pod() && !is_shown &&
                               context_.ApiNow() - absl::FromUnixMillis(found.creation_ms()) > kShownWithin) {
-                     ReportTrouble(*live, LabelIsLost(pod, found, live->name), {pod, found.uid()});
+                     ReportProblem(*live, LabelIsLost(pod, found, live->name), {pod, found.uid()});
                    }
                  }
                  context_.Wake(key);
@@ -275,7 +276,7 @@ void JobController::DeletePod(JobEntry& entry, const PodEffect& effect) {
 void JobController::KillRefused(JobEntry& entry, const std::string& pod, const gateway::v1::KubeError& error) {
   TryAgain(entry, entry.kill_retry);
   if (!runtime::ShouldReportToUser(error)) return;
-  ReportTrouble(entry, "FailedDelete", fmt::format("pod {}: {}", pod, error.message()), {pod});
+  ReportProblem(entry, "FailedDelete", fmt::format("pod {}: {}", pod, error.message()), {pod});
 }
 
 // Deletes in one call what a full kill takes, where it can. True: nothing is to be deleted singly now.
@@ -283,14 +284,14 @@ bool JobController::HoldsDeletes(JobEntry& entry) {
   const PodSet& pods = entry.pods;
   const std::pair<int32_t, bool> kill(pods.rules().version, pods.rules().kill_all);
   if (collecting_.contains(entry.key)) return true;
-  if (entry.collected_for != kill) {
-    entry.collected_for = kill;
+  if (entry.bulk_delete_for != kill) {
+    entry.bulk_delete_for = kill;
     entry.collected = false;
-    entry.fruitless_collections = 0;
-    entry.collected_until = absl::InfinitePast();
+    entry.empty_bulk_deletes = 0;
+    entry.bulk_delete_until = absl::InfinitePast();
   }
-  if (StillWaits(context_.ApiNow(), entry.collected_until)) {
-    if (!pods.to_delete().empty()) context_.WakeAt(entry.key, entry.collected_until);
+  if (StillWaits(context_.ApiNow(), entry.bulk_delete_until)) {
+    if (!pods.to_delete().empty()) context_.WakeAt(entry.key, entry.bulk_delete_until);
     return true;
   }
   if (pods.to_delete().size() < 2 || entry.collected) return false;
@@ -311,25 +312,25 @@ void JobController::DeletePods(JobEntry& entry, const PodCollection& collection)
   pods.set_field_selector(collection.field_selector);
   collecting_.insert(entry.key);
   context_.Write(entry.key, std::move(request),
-                 [this, key = entry.key, uid = entry.record.uid(), kill = entry.collected_for,
+                 [this, key = entry.key, uid = entry.record.uid(), kill = entry.bulk_delete_for,
                   left = entry.pods.to_delete().size()](WriteOutcome outcome) {
                    collecting_.erase(key);
                    context_.Wake(key);  // Also of another job, which has the name by now.
                    JobEntry* live = Live(key, uid);
-                   if (live == nullptr || live->collected_for != kill) return;
+                   if (live == nullptr || live->bulk_delete_for != kill) return;
                    const absl::Time now = context_.ApiNow();
                    if (outcome.kind == WriteOutcome::Kind::kDone) {
                      // The watch shows what has gone; what has not goes singly.
                      live->collected = true;
-                     live->collected_until = now + absl::Seconds(2);
+                     live->bulk_delete_until = now + absl::Seconds(2);
                      return;
                    }
                    // Of many pods the server may need several calls. One that it will not let go stops them all.
-                   if (live->pods.to_delete().size() < left) live->fruitless_collections = 0;
+                   if (live->pods.to_delete().size() < left) live->empty_bulk_deletes = 0;
                    const bool refused = outcome.kind == WriteOutcome::Kind::kRefused && IsRefusal(outcome.error);
-                   if (outcome.kind != WriteOutcome::Kind::kNotSent) ++live->fruitless_collections;
-                   live->collected = refused || live->fruitless_collections > kFruitlessCollections;
-                   live->collected_until = live->collected ? absl::InfinitePast() : now + absl::Seconds(1);
+                   if (outcome.kind != WriteOutcome::Kind::kNotSent) ++live->empty_bulk_deletes;
+                   live->collected = refused || live->empty_bulk_deletes > kFruitlessCollections;
+                   live->bulk_delete_until = live->collected ? absl::InfinitePast() : now + absl::Seconds(1);
                  });
 }
 

@@ -56,7 +56,7 @@ absl::StatusOr<std::optional<storage::v1::HistoryRecord>> JobController::History
   return entry;
 }
 
-absl::StatusOr<std::optional<storage::v1::SpecRecord>> JobController::ToldSpecOf(const JobEntry& entry) {
+absl::StatusOr<std::optional<storage::v1::SpecRecord>> JobController::RecordedSpecOf(const JobEntry& entry) {
   kv::Damage damage;
   auto spec = ReadSpec(context_.store(), entry.slot, entry.key, &damage);
   DropDamaged(damage);

@@ -19,7 +19,7 @@ constexpr std::string_view kComponent = "vc-controller-manager";
 constexpr int kMaxEventsPerJob = 64;
 
 // Views into both.
-kube::Event EventOf(const JobEntry& entry, const Note& note) {
+kube::Event EventOf(const JobEntry& entry, const PendingEvent& note) {
   return {.api_version = kube::kJobApiVersion,
           .kind = kube::kJobs.name,
           .ns = entry.ns,
@@ -35,10 +35,10 @@ kube::Event EventOf(const JobEntry& entry, const Note& note) {
 }  // namespace
 
 void JobController::SendNotes(JobEntry& entry) {
-  for (const Note& note : std::exchange(entry.notes, {})) SendNote(entry, note);
+  for (const PendingEvent& note : std::exchange(entry.pending_events, {})) SendEvent(entry, note);
 }
 
-void JobController::SendNote(JobEntry& entry, const Note& note) {
+void JobController::SendEvent(JobEntry& entry, const PendingEvent& note) {
   const kube::Event event = EventOf(entry, note);
   const std::string series = kube::KeyOf(event);
   auto& events = *entry.record.mutable_events();
@@ -72,7 +72,7 @@ void JobController::BeginSeries(JobEntry& entry, const kube::Event& event, stora
 }
 
 // The API server keeps an Event for about an hour: a series that it has forgotten begins anew.
-void JobController::GoOnWithSeries(JobEntry& entry, const Note& note, const gateway::v1::GetResponse& found) {
+void JobController::GoOnWithSeries(JobEntry& entry, const PendingEvent& note, const gateway::v1::GetResponse& found) {
   const kube::Event event = EventOf(entry, note);
   auto& events = *entry.record.mutable_events();
   const auto sent = std::find_if(events.begin(), events.end(),

@@ -159,8 +159,8 @@ void JobController::ReceiveJob(JobEntry& entry, kube::v1::Job&& job) {
   const bool texts_changed = !entry.job || !SameTexts(entry.job->meta(), job.meta());
   entry.job = std::move(job);
   entry.job_dirty = true;
-  entry.own = ReadControlledState(entry.job->status());
-  entry.pods.ForgetTold();
+  entry.persisted = ReadControlledState(entry.job->status());
+  entry.pods.ForgetReported();
   entry.ForgetGroup();
   if (texts_changed) entry.maker.reset();
   entry.groups_dirty = true;  // What makes a group stale is in the status.
@@ -271,8 +271,8 @@ const GroupView& JobController::GroupOf(const JobEntry& entry) const {
   view.uid = it->second.meta().uid();
   view.phase = it->second.phase();
   view.terminating = it->second.meta().deletion_ms() != 0;
-  view.stale =
-      view.terminating || IsStaleGroup(it->second, entry.job ? entry.job->status() : kube::v1::JobStatus(), entry.own);
+  view.stale = view.terminating ||
+               IsStaleGroup(it->second, entry.job ? entry.job->status() : kube::v1::JobStatus(), entry.persisted);
   return view;
 }
 

@@ -87,12 +87,12 @@ class JobController : public runtime::Controller {
   absl::StatusOr<std::vector<storage::v1::HistoryRecord>> HistoryOf(uint32_t slot, std::string_view job_uid);
   absl::StatusOr<std::optional<storage::v1::HistoryRecord>> HistoryEntryOf(uint32_t slot, std::string_view job_uid,
                                                                            int64_t sequence);
-  absl::StatusOr<std::optional<storage::v1::SpecRecord>> ToldSpecOf(const JobEntry& entry);
+  absl::StatusOr<std::optional<storage::v1::SpecRecord>> RecordedSpecOf(const JobEntry& entry);
   using Listener = std::function<void(const ShownChange& change)>;
   void SetListener(Listener listener) { listener_ = std::move(listener); }
 
  private:
-  // -- job_controller.cc, pass.cc, judge.cc, settle.cc: what is heard, judged and recorded --
+  // -- job_controller.cc, pass.cc, observed_changes.cc, commit_outcome.cc: what is heard, judged and recorded --
   JobEntry& EntryOf(std::string_view key);
   JobEntry* Lookup(std::string_view key) const;
   void Erase(JobEntry& entry);
@@ -101,16 +101,16 @@ class JobController : public runtime::Controller {
   void Recompile(JobEntry& entry, kv::WriteBatch& batch);
   void StartJob(JobEntry& entry, kv::WriteBatch& batch);
   void Rebaseline(JobEntry& entry, kv::WriteBatch& batch);
-  void TellLateCommit(JobEntry& entry, kv::WriteBatch& batch);
-  bool Settle(JobEntry& entry, kv::WriteBatch& batch);
-  void JudgePods(JobEntry& entry, kv::WriteBatch& batch);
-  void JudgePod(JobEntry& entry, const std::string& name, DirtyPod& dirty, std::vector<JobEvent>& events,
-                kv::WriteBatch& batch);
-  void JudgeGroups(JobEntry& entry, std::vector<JobEvent>& events);
-  void TellScheduling(JobEntry& entry, const kube::v1::PodGroup& group);
-  void JudgeCommands(JobEntry& entry);
+  void RecordLateCommit(JobEntry& entry, kv::WriteBatch& batch);
+  bool ResolvePendingCommit(JobEntry& entry, kv::WriteBatch& batch);
+  void ApplyPodChanges(JobEntry& entry, kv::WriteBatch& batch);
+  void ApplyPodChange(JobEntry& entry, const std::string& name, DirtyPod& dirty, std::vector<JobEvent>& events,
+                      kv::WriteBatch& batch);
+  void ApplyPodGroupChanges(JobEntry& entry, std::vector<JobEvent>& events);
+  void ReportScheduling(JobEntry& entry, const kube::v1::PodGroup& group);
+  void EnqueueNextCommand(JobEntry& entry);
   void QueueActions(JobEntry& entry, std::vector<JobEvent> events);
-  void JudgeDeadlines(JobEntry& entry, kv::WriteBatch& batch);
+  void FireDueDeadlines(JobEntry& entry, kv::WriteBatch& batch);
   static void StoreDeadlines(JobEntry& entry, kv::WriteBatch& batch);
   void DeriveDeadlines(JobEntry& entry);
   static void AdoptDeadlines(JobEntry& entry);
@@ -120,16 +120,16 @@ class JobController : public runtime::Controller {
   void DropIntent(JobEntry& entry);
   void NoteShown(JobEntry& entry, kv::WriteBatch& batch);
   void ReceiveQueue(const kube::v1::Queue& queue, bool gone);
-  void TellQueue(JobEntry& entry);
+  void ReportQueue(JobEntry& entry);
   void NoteGone(JobEntry& entry, kv::WriteBatch& batch);
-  void TellChanges();
+  void PublishChanges();
   void Forget(JobEntry& entry, kv::WriteBatch& batch);
   void OpenKill(JobEntry& entry, int64_t sequence, kv::WriteBatch& batch);
-  void TellKill(JobEntry& entry, kv::WriteBatch& batch);
+  void RecordKillEnd(JobEntry& entry, kv::WriteBatch& batch);
   void AddToOutcome(JobEntry& entry, std::string_view words, kv::WriteBatch& batch);
   // After a change of the spec.
-  void TellEdit(JobEntry& entry, kv::WriteBatch& batch);
-  void TellTtl(JobEntry& entry, kv::WriteBatch& batch);
+  void RecordSpecEdit(JobEntry& entry, kv::WriteBatch& batch);
+  void RecordTtlDeletion(JobEntry& entry, kv::WriteBatch& batch);
   void TrimHistory(JobEntry& entry, kv::WriteBatch& batch);
   void AgeHistoryLater();
   void AgeHistory(uint32_t slot, const std::set<std::string>& keys);
@@ -138,25 +138,25 @@ class JobController : public runtime::Controller {
   static void KeepEndedPod(JobEntry& entry, const PodEntry& pod, kv::WriteBatch& batch);
   // Those of older versions than this.
   static void ForgetEndedPods(JobEntry& entry, int32_t version, kv::WriteBatch& batch);
-  void ForgetToldDone(JobEntry& entry, kv::WriteBatch& batch);
+  void ForgetReportedDone(JobEntry& entry, kv::WriteBatch& batch);
   std::map<std::string, std::string> MarkersOf(const JobEntry& entry) const;
 
   // -- act.cc: what is sent --
   void SendStatus(JobEntry& entry);
   // The entry if that very commit is under way.
   JobEntry* Committing(const std::string& key, const std::string& uid, const std::string& nonce);
-  void SettleUnknownStatus(const std::string& key, const std::string& uid, const std::string& nonce);
+  void ResolveUnknownStatusWrite(const std::string& key, const std::string& uid, const std::string& nonce);
   void ActOnCommands(JobEntry& entry);
   void ActOnForwarding(JobEntry& entry);
   void ActOnGroup(JobEntry& entry);
   void ActOnPods(JobEntry& entry);
-  void TellHeldName(JobEntry& entry);
+  void ReportHeldName(JobEntry& entry);
   void CreatePod(JobEntry& entry, const PodEffect& effect);
   void CreateRefused(JobEntry& entry, int32_t task);
   void CountCreated(const JobEntry& entry, const kube::v1::Pod& pod);
   // `taken`: what was answered where the name is taken; null: nobody knows what became of the create.
-  void SettleCreate(const std::string& key, const std::string& uid, const PodEffect& effect, absl::Time sent,
-                    const gateway::v1::KubeError* taken);
+  void ResolveUnknownCreate(const std::string& key, const std::string& uid, const PodEffect& effect, absl::Time sent,
+                            const gateway::v1::KubeError* taken);
   void CreateAnswered(JobEntry& entry, const PodEffect& effect, const gateway::v1::KubeError& error);
   void DeletePod(JobEntry& entry, const PodEffect& effect);
   void KillRefused(JobEntry& entry, const std::string& pod, const gateway::v1::KubeError& error);
@@ -165,17 +165,17 @@ class JobController : public runtime::Controller {
   void MarkPod(JobEntry& entry, const PodEffect& effect);
   void ActOnTtl(JobEntry& entry);
   // Words that differ in `names` alone have one cause.
-  void NoteTrouble(JobEntry& entry, Trouble trouble, std::initializer_list<std::string_view> names = {});
+  void AddProblem(JobEntry& entry, Problem problem, std::initializer_list<std::string_view> names = {});
   // And its pass is due.
-  void ReportTrouble(JobEntry& entry, Trouble trouble, std::initializer_list<std::string_view> names = {});
-  void ReportTrouble(JobEntry& entry, std::string_view reason, std::string message,
+  void ReportProblem(JobEntry& entry, Problem problem, std::initializer_list<std::string_view> names = {});
+  void ReportProblem(JobEntry& entry, std::string_view reason, std::string message,
                      std::initializer_list<std::string_view> names = {});
   // Backs off one step, and looks at the job again after it.
   void TryAgain(JobEntry& entry, Retry& retry);
   void SendNotes(JobEntry& entry);
-  void SendNote(JobEntry& entry, const Note& note);
+  void SendEvent(JobEntry& entry, const PendingEvent& note);
   void BeginSeries(JobEntry& entry, const kube::Event& event, storage::v1::SentEvent& sent);
-  void GoOnWithSeries(JobEntry& entry, const Note& note, const gateway::v1::GetResponse& found);
+  void GoOnWithSeries(JobEntry& entry, const PendingEvent& note, const gateway::v1::GetResponse& found);
 
   // -- act_objects.cc, act_claims.cc: objects of plugins, claims --
   bool ObjectsReady(const JobEntry& entry) const;
@@ -188,7 +188,7 @@ class JobController : public runtime::Controller {
   void CompareObject(JobEntry& entry, const WantedObject& object, bool after_create);
   void PatchObject(JobEntry& entry, const WantedObject& object, const std::string& object_uid,
                    int64_t resource_version);
-  void ObjectRefused(JobEntry& entry, const runtime::WriteOutcome& outcome, Trouble trouble);
+  void ObjectRefused(JobEntry& entry, const runtime::WriteOutcome& outcome, Problem problem);
   void EnsureClaim(JobEntry& entry, const WantedClaim& claim);
   void LookForClaim(JobEntry& entry, const WantedClaim& claim);
   void ClaimIsThere(JobEntry& entry, const std::string& claim);

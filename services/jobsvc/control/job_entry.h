@@ -20,7 +20,7 @@
 #include "services/jobsvc/core/decide.h"
 #include "services/jobsvc/core/effects.h"
 #include "services/jobsvc/core/events.h"
-#include "services/jobsvc/core/explain/troubles.h"
+#include "services/jobsvc/core/explain/problems.h"
 #include "services/jobsvc/core/kill.h"
 #include "services/jobsvc/core/pods/controlled_state.h"
 #include "services/jobsvc/core/pods/pod_set.h"
@@ -49,7 +49,7 @@ struct JobEntry {
   DeadlineSet deadlines;  // and one for each of these that is kept; others are derived from the pods.
   // Pods that succeeded and are gone, of which the status does not tell yet: their records stay until it does, since
   // whoever starts on this disk learns from nothing else that their work is done (W19).
-  std::set<std::string> untold_done;
+  std::set<std::string> unreported_done;
   // UIDs of pods that are gone and of which a policy has answered an event -> their version; each has an EndedPod.
   std::map<std::string, int32_t, std::less<>> ended_pods;
 
@@ -62,7 +62,7 @@ struct JobEntry {
   std::map<std::string, kube::v1::Command> commands;  // By name.
 
   // ---- derived ----
-  ControlledState own;  // Of job->status.
+  ControlledState persisted;  // Of job->status.
   // JobController::GroupOf; forgotten when anything changes that it follows from.
   mutable std::optional<GroupView> group_view;
   bool group_compared = false;      // The group was, since it or the spec changed:
@@ -91,13 +91,13 @@ struct JobEntry {
   std::map<std::string, absl::Time> held_until;  // Names not to be written before.
   // Of a kill (its version, and whether nothing live stays) in one call: it was done, or is not to be done, and pods go
   // singly; what it has left is not looked at before.
-  std::pair<int32_t, bool> collected_for = {-1, false};
+  std::pair<int32_t, bool> bulk_delete_for = {-1, false};
   bool collected = false;
-  int fruitless_collections = 0;
-  absl::Time collected_until = absl::InfinitePast();
+  int empty_bulk_deletes = 0;
+  absl::Time bulk_delete_until = absl::InfinitePast();
   std::set<std::string> busy_objects;
   std::set<std::string> awaited_claims;  // Missing, and in ClaimWaits.
-  std::string told_held;                 // The name of a pod, seen to be held by somebody else, that is a trouble.
+  std::string reported_held_name;        // The name of a pod, seen to be held by somebody else, that is a problem.
   Retry create_retry;
   // Tasks of which a pod was refused, and none was made since: the longest untried first.
   std::vector<int32_t> refused_tasks;
@@ -115,14 +115,14 @@ struct JobEntry {
   bool ttl_in_flight = false;
   bool ttl_asked = false;  // And not refused: what becomes of it may not be known.
   Retry ttl_retry;
-  Troubles troubles;            // What Kubernetes or a plugin refuses; over as soon as it succeeds.
-  Words status_trouble;         // The same of the status write that is meant.
-  std::string told_scheduling;  // What the scheduler was last quoted with,
-  absl::Time told_scheduling_at = absl::InfinitePast();  // and when.
-  std::vector<Note> notes;                               // Events to be recorded.
-  std::vector<Note> commit_notes;                        // The same, once the commit under way is acknowledged.
-  std::vector<PodPlace> commit_again;                    // Decision::again of it.
-  int64_t history_count = -1;                            // -1: not counted yet.
+  Problems problems;                // What Kubernetes or a plugin refuses; over as soon as it succeeds.
+  StatusMessage status_problem;     // The same of the status write that is meant.
+  std::string reported_scheduling;  // What the scheduler was last quoted with,
+  absl::Time reported_scheduling_at = absl::InfinitePast();  // and when.
+  std::vector<PendingEvent> pending_events;                  // Events to be recorded.
+  std::vector<PendingEvent> commit_events;                   // The same, once the commit under way is acknowledged.
+  std::vector<PodIndex> commit_again;                        // Decision::again of it.
+  int64_t history_count = -1;                                // -1: not counted yet.
   // Of what people see; stored.
   uint64_t shown = 0;
   int64_t shown_revision = 0;  // 0: nobody was told of it yet.
@@ -131,10 +131,10 @@ struct JobEntry {
   // After a change of the group, the job's status or the spec.
   // Pods can be made again, as far as it was tried: but not under a name that is seen to be held.
   void EndFailedCreate() {
-    if (told_held.empty()) {
-      troubles.End("FailedCreate");
+    if (reported_held_name.empty()) {
+      problems.End("FailedCreate");
     } else {
-      troubles.End("FailedCreate", "");
+      problems.End("FailedCreate", "");
     }
   }
   void ForgetGroup() {

@@ -1,5 +1,5 @@
 // The recording half of JobController: a pass decides and puts everything into the batch. What it judges by is in
-// judge.cc, what became of earlier decisions in settle.cc.
+// observed_changes.cc, what became of earlier decisions in commit_outcome.cc.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,19 +19,19 @@ namespace basalt::jobsvc {
 
 namespace {
 
-// What is not wanted any more is no trouble.
-void EndTroubles(JobEntry& entry, const GroupView& group) {
+// What is not wanted any more is no problem.
+void EndProblems(JobEntry& entry, const GroupView& group) {
   if (entry.pods.to_mark().empty() && entry.pods.to_delete().empty()) {
     entry.kill_retry.Succeed();
     entry.kills_after.clear();
-    if (MakesPods(entry.job->status().phase()) || entry.objects.empty()) entry.troubles.End("FailedDelete");
+    if (MakesPods(entry.job->status().phase()) || entry.objects.empty()) entry.problems.End("FailedDelete");
   }
   const bool has_carried_out = std::any_of(entry.commands.begin(), entry.commands.end(), [&](const auto& command) {
-    return command.second.meta().uid() == entry.own.last_command_uid;
+    return command.second.meta().uid() == entry.persisted.last_command_uid;
   });
   if (!has_carried_out) {
     entry.command_retry.Succeed();
-    entry.troubles.End("CommandError");
+    entry.problems.End("CommandError");
   }
   // Also of one whose last pod was there all the time.
   const auto has_all = [&facts = entry.pods.facts()](int32_t task) { return !facts.MissesPods(task); };
@@ -42,10 +42,10 @@ void EndTroubles(JobEntry& entry, const GroupView& group) {
   if (entry.pods.missing().empty()) entry.EndFailedCreate();
   if (MakesPods(entry.job->status().phase())) return;
   entry.refused_tasks.clear();
-  entry.told_held.clear();
+  entry.reported_held_name.clear();
   entry.probe_retry.Succeed();
-  for (const std::string_view made : {"PluginError", "PVCError", "FailedCreate"}) entry.troubles.End(made);
-  if (!group.present) entry.troubles.End("PodGroupError");
+  for (const std::string_view made : {"PluginError", "PVCError", "FailedCreate"}) entry.problems.End(made);
+  if (!group.present) entry.problems.End("PodGroupError");
 }
 
 // A refusal lasts while one spec after the other is refused, whatever becomes of the job meanwhile. Of one that nothing
@@ -57,8 +57,8 @@ void FollowRefusal(JobEntry& entry, absl::Time now) {
   int64_t since_ms = 0;
   if (!was_refused) {
     const kube::v1::JobStatus& status = entry.job->status();
-    const bool is_told = status.reason() == entry.compiled->refusal.reason && MakesPods(status.phase());
-    since_ms = is_told ? status.last_transition_ms() : 0;
+    const bool is_reported = status.reason() == entry.compiled->refusal.reason && MakesPods(status.phase());
+    since_ms = is_reported ? status.last_transition_ms() : 0;
     if (since_ms == 0) since_ms = absl::ToUnixMillis(now);
   }
   entry.record.set_refused_since_ms(since_ms);
@@ -105,18 +105,18 @@ void JobController::Decide(std::string_view key, kv::WriteBatch& batch) {
   }
   Recompile(entry, batch);
   if (!entry.deadlines_derived) DeriveDeadlines(entry);
-  const bool may_decide = Settle(entry, batch);
+  const bool may_decide = ResolvePendingCommit(entry, batch);
   FollowRefusal(entry, context_.ApiNow());
-  if (!entry.pods.has_told()) {
-    entry.pods.SetRules(RulesOf(entry.job->status(), entry.own));
-    entry.pods.SetTold(entry.job->status(), entry.own.done);
+  if (!entry.pods.has_reported()) {
+    entry.pods.SetRules(RulesOf(entry.job->status(), entry.persisted));
+    entry.pods.SetReported(entry.job->status(), entry.persisted.done);
   }
-  JudgePods(entry, batch);
-  if (entry.record.open_kill() != 0) TellKill(entry, batch);
-  JudgeCommands(entry);
-  JudgeDeadlines(entry, batch);
+  ApplyPodChanges(entry, batch);
+  if (entry.record.open_kill() != 0) RecordKillEnd(entry, batch);
+  EnqueueNextCommand(entry);
+  FireDueDeadlines(entry, batch);
   if (may_decide) DecideStatus(entry);
-  if (!entry.untold_done.empty()) ForgetToldDone(entry, batch);
+  if (!entry.unreported_done.empty()) ForgetReportedDone(entry, batch);
   entry.job_dirty = false;
   if (entry.record_dirty) {
     PutJob(entry.slot, entry.key, entry.record, batch);
@@ -135,7 +135,7 @@ void JobController::Forget(JobEntry& entry, kv::WriteBatch& batch) {
     entry.record.clear_pending();
     entry.record_dirty = true;
     if (entry.compiled) metrics_.Forget(entry.key, entry.compiled->spec.queue());
-    TellTtl(entry, batch);
+    RecordTtlDeletion(entry, batch);
     const absl::Status status = PutHistoryGone(context_.store(), entry.slot, entry.key, entry.record.uid(),
                                                absl::ToUnixMillis(context_.ApiNow()), batch);
     if (!status.ok()) return context_.Fail(status);
@@ -169,7 +169,7 @@ void JobController::Forget(JobEntry& entry, kv::WriteBatch& batch) {
       it = entry.dirty_pods.erase(it);
     }
   }
-  for (const std::string& name : std::exchange(entry.untold_done, {})) {
+  for (const std::string& name : std::exchange(entry.unreported_done, {})) {
     batch.Delete(kv::Family::kPods, PodRecordKey(entry.slot, entry.key, name));
   }
   const bool empty = entry.pods.known() == 0 && entry.dirty_pods.empty();
@@ -194,17 +194,17 @@ namespace {
 
 std::vector<TaskShape> ShapeWithPods(const JobEntry& entry, std::vector<TaskShape> shape) {
   std::vector<std::string> names;
-  entry.pods.ForEach([&](const std::string& name, PodPlace, const PodEntry& pod) {
+  entry.pods.ForEach([&](const std::string& name, PodIndex, const PodEntry& pod) {
     if (!pod.has(kPodForeign)) names.push_back(name);
   });
   for (const auto& [name, states] : entry.dirty_pods) {
     const std::optional<kube::v1::Pod>& pod = states.back().state;
     if (pod && pod->owner_uid() == entry.job->meta().uid()) names.push_back(name);
   }
-  for (const auto& [task, indices] : entry.own.done) {
+  for (const auto& [task, indices] : entry.persisted.done) {
     if (!indices.empty()) names.push_back(fmt::format("{}-{}-{}", entry.name, task, *indices.rbegin()));
   }
-  return Widened(std::move(shape), entry.name, {names.begin(), names.end()});
+  return GrowTo(std::move(shape), entry.name, {names.begin(), names.end()});
 }
 
 }  // namespace
@@ -218,7 +218,7 @@ void JobController::Recompile(JobEntry& entry, kv::WriteBatch& batch) {
   };
   if (!entry.objects_loaded) {
     entry.objects_loaded = true;
-    entry.objects = entry.own.objects;
+    entry.objects = entry.persisted.objects;
     if (!MakesPods(job.status().phase())) {
       // Whoever was here before may have removed them, or some, without having told.
       for (auto& [key, remembered] : entry.objects) remembered.clear();
@@ -247,7 +247,7 @@ void JobController::Recompile(JobEntry& entry, kv::WriteBatch& batch) {
   entry.maker.reset();
   entry.create_retry.Succeed();
   entry.refused_tasks.clear();
-  entry.told_held.clear();
+  entry.reported_held_name.clear();
   entry.probe_retry.Succeed();
   entry.kill_retry.Succeed();
   entry.command_retry.Succeed();
@@ -255,12 +255,12 @@ void JobController::Recompile(JobEntry& entry, kv::WriteBatch& batch) {
   entry.group_retry.Succeed();
   entry.forwarding_retry.Succeed();
   entry.ttl_retry.Succeed();
-  entry.troubles.Clear();
+  entry.problems.Clear();
   StopAwaiting(entry);
-  for (const Words* words : {&compiled.refusal, &compiled.warning}) {
+  for (const StatusMessage* words : {&compiled.refusal, &compiled.warning}) {
     // Once: what the status says already was told before.
     if (!words->empty() && words->message != job.status().message()) {
-      entry.notes.push_back({true, words->reason, words->message});
+      entry.pending_events.push_back({true, words->reason, words->message});
     }
   }
   // A job that is changed to something invalid keeps the shape that it had: its pods are counted as before. Whoever
@@ -278,14 +278,14 @@ void JobController::Recompile(JobEntry& entry, kv::WriteBatch& batch) {
       entry.objects.try_emplace(fmt::format("{}/{}", object.plural, object.name));
     }
   }
-  TellEdit(entry, batch);
+  RecordSpecEdit(entry, batch);
   // Templates are large and stay in the effective spec alone.
   entry.job->clear_spec();
-  entry.pods.Reshape(entry.compiled->shape);
-  entry.pods.SetRules(RulesOf(job.status(), entry.own));
+  entry.pods.SetTasks(entry.compiled->shape);
+  entry.pods.SetRules(RulesOf(job.status(), entry.persisted));
   for (size_t task = 0; task < entry.compiled->shape.size(); ++task) {
-    const auto done = entry.own.done.find(entry.compiled->shape[task].name);
-    if (done == entry.own.done.end()) continue;
+    const auto done = entry.persisted.done.find(entry.compiled->shape[task].name);
+    if (done == entry.persisted.done.end()) continue;
     for (int32_t index : done->second) entry.pods.SetSucceededGone({static_cast<int32_t>(task), index}, true);
   }
 }
@@ -311,11 +311,11 @@ void JobController::DecideStatus(JobEntry& entry) {
   const GroupView& group = GroupOf(entry);
   const CompiledSpec& compiled = *entry.compiled;
   const std::map<std::string, std::string> markers = MarkersOf(entry);
-  EndTroubles(entry, group);
-  TellQueue(entry);
-  const Words& words = compiled.invalid()        ? compiled.refusal
-                       : !entry.troubles.empty() ? entry.troubles.Told()
-                                                 : compiled.warning;
+  EndProblems(entry, group);
+  ReportQueue(entry);
+  const StatusMessage& words = compiled.invalid()        ? compiled.refusal
+                               : !entry.problems.empty() ? entry.problems.Told()
+                                                         : compiled.warning;
   // Of a write of counts alone: when it first differed decides, and the write before it.
   absl::Time due = std::max(entry.differs_since.value_or(now) + options_.counts_delay,
                             absl::FromUnixMillis(entry.record.last_status_ms()) + options_.counts_interval);
@@ -323,7 +323,7 @@ void JobController::DecideStatus(JobEntry& entry) {
   if (due > now + options_.counts_delay + options_.counts_interval) due = now;
   const DecideInput input{.job = *entry.job,
                           .spec = compiled.spec,
-                          .own = entry.own,
+                          .persisted = entry.persisted,
                           .pods = entry.pods,
                           .pending = entry.record.pending(),
                           .deadlines = entry.deadlines,
@@ -337,7 +337,7 @@ void JobController::DecideStatus(JobEntry& entry) {
                           .now_ms = absl::ToUnixMillis(now),
                           .counts_due = now >= due};
   Decision decision = jobsvc::Decide(input);
-  for (Note& refusal : decision.refusals) entry.notes.push_back(std::move(refusal));
+  for (PendingEvent& refusal : decision.refusals) entry.pending_events.push_back(std::move(refusal));
   for (const std::string& uid : decision.answered) AddAnswered(uid, entry.unreported_answered);
   if (decision.dropped > 0) {
     entry.record.mutable_pending()->DeleteSubrange(0, decision.dropped);
@@ -374,7 +374,7 @@ void JobController::RecordIntent(JobEntry& entry, Decision decision) {
   intent.set_resource_version(entry.job->meta().resource_version());
   if (decision.has_history) *intent.mutable_history_entry() = decision.history;
   *intent.mutable_status() = std::move(decision.status);
-  entry.commit_notes = std::move(decision.notes);
+  entry.commit_events = std::move(decision.pending_events);
   entry.commit_again = std::move(decision.again);
   entry.intent_unsent = true;
   entry.record_dirty = true;

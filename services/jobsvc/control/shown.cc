@@ -56,7 +56,7 @@ void JobController::NoteShown(JobEntry& entry, kv::WriteBatch& batch) {
 }
 
 // A stored job is not refused for its queue: it waits, and says so, where nobody does what is needed by himself.
-void JobController::TellQueue(JobEntry& entry) {
+void JobController::ReportQueue(JobEntry& entry) {
   const bool wants_pods = !entry.pods.missing().empty() || !entry.pods.held().empty();
   std::string message;
   const std::string& name = entry.compiled->spec.queue();
@@ -66,13 +66,13 @@ void JobController::TellQueue(JobEntry& entry) {
     // are.
     const bool comes =
         view.queue == nullptr ? name == kube::kDefaultQueue || queues_.all().empty() : view.queue->state().empty();
-    if (!comes) message = QueueTrouble(name, view);
+    if (!comes) message = QueueProblem(name, view);
   }
-  const Trouble* const told = entry.troubles.Find(kQueueError);
-  if (told != nullptr && told->words.message != message) entry.troubles.End(kQueueError);
+  const Problem* const told = entry.problems.Find(kQueueError);
+  if (told != nullptr && told->words.message != message) entry.problems.End(kQueueError);
   if (message.empty()) return;
-  NoteTrouble(entry,
-              {.words = {std::string(kQueueError), std::move(message)}, .subject = fmt::format("queue {}", name)});
+  AddProblem(entry,
+             {.words = {std::string(kQueueError), std::move(message)}, .subject = fmt::format("queue {}", name)});
 }
 
 void JobController::NoteGone(JobEntry& entry, kv::WriteBatch& batch) {
@@ -90,7 +90,7 @@ void JobController::NoteGone(JobEntry& entry, kv::WriteBatch& batch) {
                       .uid = entry.record.uid()});
 }
 
-void JobController::TellChanges() {
+void JobController::PublishChanges() {
   for (ShownChange& change : std::exchange(changes_, {})) {
     if (!listener_) continue;
     if (change.kind == ShownChange::Kind::kShown) change.entry = Lookup(change.key);

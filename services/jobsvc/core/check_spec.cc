@@ -49,7 +49,7 @@ bool HasRun(const kube::v1::JobStatus& status) {
 }
 
 // The first, and how many there are.
-Words Summary(std::string reason, const std::vector<Violation>& found) {
+StatusMessage Summary(std::string reason, const std::vector<Violation>& found) {
   if (found.empty()) return {};
   const std::string& first = found.front().message;
   if (found.size() == 1) return {std::move(reason), first};
@@ -74,7 +74,7 @@ SpecCheck CheckSpec(const kube::v1::Job& job, const kube::v1::JobSpec& spec) {
                                              [](const Violation& warning) { return warning.rule != "N1"; });
   const std::vector<Violation> missing(held_up, warnings.end());
   warnings.erase(held_up, warnings.end());
-  Words refusal = Summary(std::string(kInvalidJob), validation.violations);
+  StatusMessage refusal = Summary(std::string(kInvalidJob), validation.violations);
   if (refusal.empty()) refusal = Summary("PluginError", missing);
   return {std::move(refusal), Summary(std::string(kSpecWarning), warnings)};
 }

@@ -8,8 +8,8 @@
 namespace basalt::jobsvc {
 
 struct SpecCheck {
-  Words refusal;  // Empty: nothing is wrong.
-  Words warning;  // Of what is accepted and is hardly what was meant; empty: there is none.
+  StatusMessage refusal;  // Empty: nothing is wrong.
+  StatusMessage warning;  // Of what is accepted and is hardly what was meant; empty: there is none.
 };
 
 // `spec` is the effective spec of `job`.

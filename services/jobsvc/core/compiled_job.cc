@@ -106,8 +106,8 @@ absl::StatusOr<std::string> PodMaker::Make(int32_t task, int32_t index, const Po
   return (*tasks_[task])->Build(index, context);
 }
 
-std::vector<TaskShape> Widened(std::vector<TaskShape> shape, std::string_view job,
-                               const std::vector<std::string_view>& pods) {
+std::vector<TaskShape> GrowTo(std::vector<TaskShape> shape, std::string_view job,
+                              const std::vector<std::string_view>& pods) {
   std::multimap<std::string, TaskShape*, std::less<>> by_name;  // What is refused may name two alike.
   for (TaskShape& task : shape) by_name.emplace(task.name, &task);
   for (const std::string_view pod : pods) {

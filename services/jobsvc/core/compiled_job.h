@@ -28,8 +28,8 @@ struct WantedClaim {
 
 struct CompiledSpec {
   kube::v1::JobSpec spec;  // Effective.
-  Words refusal;           // Not empty: nothing is made for this job.
-  Words warning;           // Not empty: something in it is hardly what was meant; it is carried out all the same.
+  StatusMessage refusal;   // Not empty: nothing is made for this job.
+  StatusMessage warning;   // Not empty: something in it is hardly what was meant; it is carried out all the same.
   bool invalid() const { return !refusal.empty(); }
   std::vector<TaskShape> shape;
   kube::v1::PodGroupSpec group;
@@ -42,8 +42,8 @@ struct CompiledSpec {
 std::vector<TaskShape> ShapeOf(const kube::v1::JobSpec& spec);
 
 // The shape with an index for each of these pods as well, by what their names say (job spec 3.2).
-std::vector<TaskShape> Widened(std::vector<TaskShape> shape, std::string_view job,
-                               const std::vector<std::string_view>& pods);
+std::vector<TaskShape> GrowTo(std::vector<TaskShape> shape, std::string_view job,
+                              const std::vector<std::string_view>& pods);
 
 CompiledSpec CompileSpec(const kube::v1::Job& job, const PriorityOf& priority_of, const DefaultOptions& defaults = {});
 

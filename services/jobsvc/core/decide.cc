@@ -30,10 +30,10 @@ struct Attempt {
   std::string refusal;  // Of kNothingToDo: why, where people have to be told.
 };
 
-Note RefusalOf(std::string message) { return {true, "ActionRefused", std::move(message)}; }
+PendingEvent RefusalOf(std::string message) { return {true, "ActionRefused", std::move(message)}; }
 
 // `instead`: why nothing is done; empty: it is.
-Note ExecutionOf(const storage::v1::PendingAction& pending, std::string_view instead = {}) {
+PendingEvent ExecutionOf(const storage::v1::PendingAction& pending, std::string_view instead = {}) {
   return {false, "ExecuteAction",
           fmt::format("{} because of {} ({}){}{}", pending.action(), pending.event(),
                       pending.subject().empty() ? pending.rule() : pending.subject(), instead.empty() ? "" : ": ",
@@ -75,13 +75,13 @@ class Decider {
   // those until then.
   void KeepDeadlines(int settled) {
     const bool finished = IsFinished(status().phase());
-    own_.deadlines.clear();
+    to_persist_.deadlines.clear();
     if (finished) return;
     const storage::v1::PendingAction* const carried_out =
         decision_.consumed > 0 ? &in_.pending.Get(settled - 1) : nullptr;
     const auto keep = [&](const storage::v1::PendingAction& deadline) {
-      if (own_.deadlines.size() >= kMostStoredDeadlines || !IsStored(deadline)) return;
-      if (carried_out == nullptr || !Clears(*carried_out, deadline)) own_.deadlines.push_back(deadline);
+      if (to_persist_.deadlines.size() >= kMostStoredDeadlines || !IsStored(deadline)) return;
+      if (carried_out == nullptr || !Clears(*carried_out, deadline)) to_persist_.deadlines.push_back(deadline);
     };
     for (int i = settled; i < in_.pending.size(); ++i) keep(in_.pending.Get(i));
     for (const auto& [pod, deadline] : in_.deadlines.stored()) keep(deadline);
@@ -114,7 +114,7 @@ class Decider {
     const storage::v1::PendingAction* first = nullptr;
     std::string why;
     int others = 0;
-    for (const storage::v1::PendingAction& deadline : in_.own.deadlines) {
+    for (const storage::v1::PendingAction& deadline : in_.persisted.deadlines) {
       std::string reason = WhyDropped(deadline, settled);
       if (reason.empty()) continue;
       if (first != nullptr) {
@@ -139,10 +139,10 @@ class Decider {
   // A status to be changed. Most passes change none, and are not to pay for a copy.
   void Begin() {
     decision_.status = in_.job.status();
-    own_ = in_.own;
-    if (!own_.kill) return;  // Somebody else's write: the kill answers nobody any more.
-    for (const std::string& uid : in_.unreported_answered) AddAnswered(uid, own_.answered);
-    for (const std::string& uid : decision_.answered) AddAnswered(uid, own_.answered);
+    to_persist_ = in_.persisted;
+    if (!to_persist_.kill) return;  // Somebody else's write: the kill answers nobody any more.
+    for (const std::string& uid : in_.unreported_answered) AddAnswered(uid, to_persist_.answered);
+    for (const std::string& uid : decision_.answered) AddAnswered(uid, to_persist_.answered);
   }
 
   void PutFacts(const kube::v1::PodCounts& counts, const std::vector<TaskCounts>& tasks) {
@@ -152,29 +152,29 @@ class Decider {
       status().set_reason(in_.words.reason);
       status().set_message(in_.words.message);
     }
-    own_.objects = in_.objects;
-    own_.done.clear();
+    to_persist_.objects = in_.objects;
+    to_persist_.done.clear();
     for (size_t i = 0; i < in_.pods.done().size(); ++i) {
-      if (!in_.pods.done()[i].empty()) own_.done[in_.pods.tasks()[i].name] = in_.pods.done()[i];
+      if (!in_.pods.done()[i].empty()) to_persist_.done[in_.pods.tasks()[i].name] = in_.pods.done()[i];
     }
     PutMarkers(in_.markers, status());
   }
 
   void Finish(Decision::Write write) {
     decision_.write = write;
-    if (own_.kill && IsOver(*own_.kill, in_.pods, in_.group_uid)) own_.kill.reset();
+    if (to_persist_.kill && IsOver(*to_persist_.kill, in_.pods, in_.group_uid)) to_persist_.kill.reset();
     decision_.kills = new_kill_.has_value();
-    if (new_kill_) own_.kill = std::move(new_kill_);
+    if (new_kill_) to_persist_.kill = std::move(new_kill_);
     KeepDeadlines(decision_.dropped + decision_.consumed);
     NoteDropped(decision_.dropped + decision_.consumed);
-    if (IsFinished(status().phase())) own_.answered.clear();
-    own_.sequence = std::max(in_.own.sequence, in_.last_sequence) + 1;
-    own_.nonce.clear();  // SetNonce.
-    decision_.sequence = own_.sequence;
-    WriteControlledState(own_, status());
+    if (IsFinished(status().phase())) to_persist_.answered.clear();
+    to_persist_.sequence = std::max(in_.persisted.sequence, in_.last_sequence) + 1;
+    to_persist_.nonce.clear();  // SetNonce.
+    decision_.sequence = to_persist_.sequence;
+    WriteControlledState(to_persist_, status());
     if (!decision_.has_history) return;
     auto& history = decision_.history;
-    history.set_sequence(own_.sequence);
+    history.set_sequence(to_persist_.sequence);
     history.set_time_ms(in_.now_ms);
     history.set_from_phase(phase_);
     history.set_to_phase(status().phase());
@@ -238,7 +238,7 @@ class Decider {
     const bool is_refused = !refusal.empty();
     const std::string why = is_refused ? std::move(refusal) : NothingToDo(*action);
     NoteAction(pending, is_refused ? HistoryRecord::RESULT_REFUSED : HistoryRecord::RESULT_NOTHING_TO_DO, why);
-    decision_.notes.push_back(is_refused ? RefusalOf(why) : ExecutionOf(pending, why));
+    decision_.pending_events.push_back(is_refused ? RefusalOf(why) : ExecutionOf(pending, why));
     Finish(Decision::Write::kNow);
   }
 
@@ -257,7 +257,7 @@ class Decider {
 
   void NoteAction(const storage::v1::PendingAction& pending, HistoryRecord::Result result, std::string outcome) {
     decision_.consumed = 1;
-    if (!pending.command_uid().empty()) own_.last_command_uid = pending.command_uid();
+    if (!pending.command_uid().empty()) to_persist_.last_command_uid = pending.command_uid();
     decision_.has_history = true;
     auto& history = decision_.history;
     history.set_event(pending.event());
@@ -283,7 +283,7 @@ class Decider {
 
   // Null: none.
   const Kill* KillUnderWay() const {
-    const std::optional<Kill>& kill = in_.own.kill;
+    const std::optional<Kill>& kill = in_.persisted.kill;
     return kill && !IsOver(*kill, in_.pods, in_.group_uid) ? &*kill : nullptr;
   }
 
@@ -291,7 +291,7 @@ class Decider {
                  std::string outcome) {
     new_kill_ = std::move(kill);
     NoteAction(pending, HistoryRecord::RESULT_CARRIED_OUT, std::move(outcome));
-    decision_.notes.push_back(ExecutionOf(pending));
+    decision_.pending_events.push_back(ExecutionOf(pending));
     GoTo(transition);
     if (transition.operation == Operation::kKillTarget) KeepAnswered(pending);
     status().set_running_duration(DurationOf(in_.job, status()));
@@ -312,14 +312,14 @@ class Decider {
     PodRules rules = in_.pods.rules();
     rules.version = status().version();
     rules.targets = kill.targets;
-    if (retain == Retain::kNone) own_.delete_terminal_below = status().version();
-    if (retain == Retain::kSucceeded) own_.delete_failed_below = status().version();
-    rules.delete_terminal_below = own_.delete_terminal_below;
-    rules.delete_failed_below = own_.delete_failed_below;
+    if (retain == Retain::kNone) to_persist_.delete_terminal_below = status().version();
+    if (retain == Retain::kSucceeded) to_persist_.delete_failed_below = status().version();
+    rules.delete_terminal_below = to_persist_.delete_terminal_below;
+    rules.delete_failed_below = to_persist_.delete_failed_below;
     const auto [counts, tasks] = in_.pods.CountUnder(rules);
     PutFacts(counts, tasks);
-    if (retain == Retain::kNone) own_.done.clear();
-    own_.answered.clear();
+    if (retain == Retain::kNone) to_persist_.done.clear();
+    to_persist_.answered.clear();
     BeginKill(std::move(kill), transition, pending,
               fmt::format("{}; version {}", OutcomeOfKill(retain), status().version()));
   }
@@ -361,10 +361,10 @@ class Decider {
     auto [counts, tasks] = in_.pods.CountUnder(rules);
     Redo(targets.again, counts, tasks);
     PutFacts(counts, tasks);
-    for (const PodPlace& place : targets.again) {
-      const auto done = own_.done.find(in_.pods.tasks()[static_cast<size_t>(place.task)].name);
+    for (const PodIndex& place : targets.again) {
+      const auto done = to_persist_.done.find(in_.pods.tasks()[static_cast<size_t>(place.task)].name);
       done->second.erase(place.index);
-      if (done->second.empty()) own_.done.erase(done);
+      if (done->second.empty()) to_persist_.done.erase(done);
     }
     decision_.again = std::move(targets.again);
     BeginKill(std::move(kill), transition, pending, fmt::format("kill of {} pod{}", size, size == 1 ? "" : "s"));
@@ -373,9 +373,9 @@ class Decider {
 
   // The kill of the status takes all that the action is about.
   Attempt AnsweredBefore(const storage::v1::PendingAction& pending) {
-    const std::vector<std::string>& named = own_.answered;
+    const std::vector<std::string>& named = to_persist_.answered;
     if (std::find(named.begin(), named.end(), pending.pod_uid()) != named.end()) return {};
-    AddAnswered(pending.pod_uid(), own_.answered);
+    AddAnswered(pending.pod_uid(), to_persist_.answered);
     AddAnswered(pending.pod_uid(), decision_.answered);
     return {};
   }
@@ -385,7 +385,7 @@ class Decider {
     for (const storage::v1::PendingAction& other : in_.pending) {
       const bool is_old = other.version() >= 0 && other.version() < in_.job.status().version();
       if (&other != &pending && (is_old || !AsksTheSame(pending, other))) continue;
-      if (other.command_uid().empty()) AddAnswered(other.pod_uid(), own_.answered);
+      if (other.command_uid().empty()) AddAnswered(other.pod_uid(), to_persist_.answered);
     }
   }
 
@@ -428,8 +428,8 @@ class Decider {
     }
     const storage::v1::PendingAction* const new_deadline = outcome.phase == phase_ ? NewDeadline(in_) : nullptr;
     if (outcome.phase == phase_ && new_deadline == nullptr) {
-      const bool is_told = decision_.answered.empty() && IsToldAlready(in_, settled, min_available);
-      if (is_told || IsLeftToRest(in_)) return;
+      const bool is_reported = decision_.answered.empty() && IsReportedAlready(in_, settled, min_available);
+      if (is_reported || WasFinishedByOther(in_)) return;
       if (!in_.counts_due) {
         decision_.write = Decision::Write::kCounts;
         return;
@@ -479,7 +479,7 @@ class Decider {
   const DecideInput& in_;
   const JobPhase phase_;
   Decision decision_;
-  ControlledState own_;
+  ControlledState to_persist_;
   std::optional<Kill> new_kill_;
   bool action_waits_ = false;
   // What was asked for, whichever pod asks for it again: the kill of the status does it; or nobody does.

@@ -32,22 +32,22 @@ inline constexpr std::string_view kRuleSpecRefused = "the spec is refused";
 std::string NoSuchAction(std::string_view action);
 
 // What people read in status.state.
-struct Words {
+struct StatusMessage {
   std::string reason;
   std::string message;
   bool empty() const { return reason.empty() && message.empty(); }
-  friend bool operator==(const Words&, const Words&) = default;
+  friend bool operator==(const StatusMessage&, const StatusMessage&) = default;
 };
 
 struct DecideInput {
   const kube::v1::Job& job;
-  const kube::v1::JobSpec& spec;  // Effective.
-  const ControlledState& own;     // As the job's status holds it.
-  const PodSet& pods;             // Under the rules of the job's status, and told what it says.
+  const kube::v1::JobSpec& spec;     // Effective.
+  const ControlledState& persisted;  // As the job's status holds it.
+  const PodSet& pods;                // Under the rules of the job's status, and told what it says.
   const PendingActions& pending;
   const DeadlineSet& deadlines;
   std::string_view group_uid;  // Of the job's PodGroup; empty = none is there.
-  const Words& words;
+  const StatusMessage& words;
   bool invalid = false;                               // The spec breaks a rule: words are all it gets.
   const std::map<std::string, std::string>& objects;  // Plugin objects that exist (ControlledState::objects).
   // What controlledResources is to say of plugins and claims beside our own key (job spec 11.1, 9.9).
@@ -61,7 +61,7 @@ struct DecideInput {
 };
 
 // For the Event resource.
-struct Note {
+struct PendingEvent {
   bool warning = false;
   std::string reason;
   std::string message;
@@ -81,9 +81,9 @@ struct Decision {
   bool kills = false;                  // A kill begins with this write.
   int dropped = 0;                     // So many of the first pending actions lead to nothing: forget them now.
   int consumed = 0;                    // So many of those after them are settled by this write, once acknowledged.
-  std::vector<Note> notes;             // To be recorded once the write is acknowledged.
-  std::vector<Note> refusals;          // Of dropped actions, to be recorded in any case.
-  std::vector<PodPlace> again;         // Done although their pods are gone, and to be done again then.
+  std::vector<PendingEvent> pending_events;  // To be recorded once the write is acknowledged.
+  std::vector<PendingEvent> refusals;        // Of dropped actions, to be recorded in any case.
+  std::vector<PodIndex> again;               // Done although their pods are gone, and to be done again then.
   // UIDs of pods whose events the kill of the status answers: the next write is to name them.
   std::vector<std::string> answered;
 };

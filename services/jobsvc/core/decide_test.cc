@@ -75,8 +75,8 @@ TEST(DecideTest, ACommandIsToldWhatBecameOfItAndWhatHelpsWhereItFindsNothingToDo
     EXPECT_EQ(decision.history.outcome(), row.outcome) << about;
     EXPECT_EQ(decision.history.result(), row.result) << about;
     // The Event of what is done names the action, any other says why it is not.
-    ASSERT_EQ(decision.notes.size(), 1u) << about;
-    const Note& note = decision.notes[0];
+    ASSERT_EQ(decision.pending_events.size(), 1u) << about;
+    const PendingEvent& note = decision.pending_events[0];
     EXPECT_EQ(note.reason, row.result == History::RESULT_REFUSED ? "ActionRefused" : "ExecuteAction") << about;
     EXPECT_EQ(note.message.find(row.outcome) == std::string::npos, row.result == History::RESULT_CARRIED_OUT)
         << about << ": " << note.message;

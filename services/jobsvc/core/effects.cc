@@ -72,8 +72,9 @@ std::string WhyNeverStarted(const kube::v1::JobSpec& spec, const PodSet& pods) {
 
 bool WaitsForQueue(kube::v1::JobPhase phase, const GroupView& group) { return MakesPods(phase) && !group.admits(); }
 
-bool IsStaleGroup(const kube::v1::PodGroup& group, const kube::v1::JobStatus& status, const ControlledState& own) {
-  if (own.kill && own.kill->group_uid == group.meta().uid()) return true;
+bool IsStaleGroup(const kube::v1::PodGroup& group, const kube::v1::JobStatus& status,
+                  const ControlledState& persisted) {
+  if (persisted.kill && persisted.kill->group_uid == group.meta().uid()) return true;
   for (const auto& annotation : group.meta().annotations()) {
     if (annotation.key() != kube::kBasaltVersionKey) continue;
     int32_t version = std::numeric_limits<int32_t>::max();
@@ -244,7 +245,7 @@ std::vector<Wait> WaitsOf(const EffectInput& in) {
   return waits;
 }
 
-std::string QueueTrouble(std::string_view name, const QueueView& view) {
+std::string QueueProblem(std::string_view name, const QueueView& view) {
   if (view.queue == nullptr) return fmt::format("queue {} does not exist", name);
   const std::string& state = view.queue->state();
   if (state != "Open") return fmt::format("queue {} is {}", name, state.empty() ? "not opened yet" : state);
@@ -257,7 +258,7 @@ std::string WaitingFor(const EffectInput& input, const QueueView& queue) {
   std::vector<Wait> waits = WaitsOf(input);
   if (waits.empty()) return {};
   if (waits.front().kind == job::v1::Cause::KIND_POD_GROUP) {
-    if (std::string trouble = QueueTrouble(input.spec.queue(), queue); !trouble.empty()) return trouble;
+    if (std::string problem = QueueProblem(input.spec.queue(), queue); !problem.empty()) return problem;
   }
   return std::move(waits.front().message);
 }

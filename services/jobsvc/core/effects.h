@@ -75,7 +75,7 @@ std::optional<PodCollection> NextPodCollection(const EffectInput& input);
 struct PodEffect {
   enum class Kind { kMark, kDelete, kCreate } kind;
   std::string name;
-  PodPlace place;
+  PodIndex place;
   std::string uid;
   int64_t resource_version = 0;
 };
@@ -95,7 +95,7 @@ std::string WhyNeverStarted(const kube::v1::JobSpec& spec, const PodSet& pods);
 std::optional<int64_t> MostBeforeDependencies(const EffectInput& input);
 
 // The group is not the one that pods of the present version may join.
-bool IsStaleGroup(const kube::v1::PodGroup& group, const kube::v1::JobStatus& status, const ControlledState& own);
+bool IsStaleGroup(const kube::v1::PodGroup& group, const kube::v1::JobStatus& status, const ControlledState& persisted);
 
 // What holds up effects, for people.
 struct Wait {
@@ -106,7 +106,7 @@ struct Wait {
 // In the order in which they are met.
 std::vector<Wait> WaitsOf(const EffectInput& input);
 // What keeps a queue from admitting anything new (job spec 2.3, C16); empty: nothing.
-std::string QueueTrouble(std::string_view name, const QueueView& view);
+std::string QueueProblem(std::string_view name, const QueueView& view);
 // The first of them in one sentence, with the queue where that is why; empty when the job waits for nothing.
 std::string WaitingFor(const EffectInput& input, const QueueView& queue);
 

@@ -39,10 +39,10 @@ std::set<std::string> PodsOf(Action action, const storage::v1::PendingAction& pe
   return pods.Uids(task, pending.partition());
 }
 
-std::vector<PodPlace> DoneOf(Action action, const storage::v1::PendingAction& pending, const PodSet& pods) {
-  std::vector<PodPlace> places;
+std::vector<PodIndex> DoneOf(Action action, const storage::v1::PendingAction& pending, const PodSet& pods) {
+  std::vector<PodIndex> places;
   if (action == Action::kRestartPod) {
-    const PodPlace place = pods.PlaceOf(pending.pod());
+    const PodIndex place = pods.PlaceOf(pending.pod());
     const bool is_done = place.indexed() && pods.done()[place.task].contains(place.index);
     if (is_done && pending.pod_uid().empty()) places.push_back(place);
     return places;
@@ -106,8 +106,8 @@ void AddAnswered(const std::string& uid, std::vector<std::string>& answered) {
   if (answered.size() > kMostAnswered) answered.erase(answered.begin());
 }
 
-void Redo(const std::vector<PodPlace>& places, kube::v1::PodCounts& counts, std::vector<TaskCounts>& tasks) {
-  for (const PodPlace& place : places) {
+void Redo(const std::vector<PodIndex>& places, kube::v1::PodCounts& counts, std::vector<TaskCounts>& tasks) {
+  for (const PodIndex& place : places) {
     TaskCounts& task = tasks[static_cast<size_t>(place.task)];
     counts.set_succeeded(counts.succeeded() - 1);
     --task.succeeded;
@@ -116,14 +116,14 @@ void Redo(const std::vector<PodPlace>& places, kube::v1::PodCounts& counts, std:
   }
 }
 
-PodRules RulesOf(const kube::v1::JobStatus& status, const ControlledState& own) {
+PodRules RulesOf(const kube::v1::JobStatus& status, const ControlledState& persisted) {
   PodRules rules;
   rules.version = status.version();
-  rules.delete_terminal_below = own.delete_terminal_below;
-  rules.delete_failed_below = own.delete_failed_below;
+  rules.delete_terminal_below = persisted.delete_terminal_below;
+  rules.delete_failed_below = persisted.delete_failed_below;
   rules.kill_all =
       IsFinished(status.phase()) || IsDraining(status.phase()) || status.phase() == kube::v1::JOB_PHASE_ABORTED;
-  if (own.kill) rules.targets = own.kill->targets;
+  if (persisted.kill) rules.targets = persisted.kill->targets;
   return rules;
 }
 

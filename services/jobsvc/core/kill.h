@@ -22,7 +22,7 @@ inline constexpr size_t kMostTargets = 20'000;
 // What a targeted action is about.
 struct Targets {
   std::set<std::string> pods;   // UIDs.
-  std::vector<PodPlace> again;  // Done although their pods are gone, and to be done again with the others.
+  std::vector<PodIndex> again;  // Done although their pods are gone, and to be done again with the others.
   bool empty() const { return pods.empty() && again.empty(); }
 };
 Targets TargetsOf(Action action, const storage::v1::PendingAction& pending, const PodSet& pods);
@@ -43,10 +43,10 @@ bool AsksTheSame(const storage::v1::PendingAction& a, const storage::v1::Pending
 void AddAnswered(const std::string& uid, std::vector<std::string>& answered);
 
 // The counts once these places are to be done again.
-void Redo(const std::vector<PodPlace>& places, kube::v1::PodCounts& counts, std::vector<TaskCounts>& tasks);
+void Redo(const std::vector<PodIndex>& places, kube::v1::PodCounts& counts, std::vector<TaskCounts>& tasks);
 
 // The rules for the job's pods that its status implies.
-PodRules RulesOf(const kube::v1::JobStatus& status, const ControlledState& own);
+PodRules RulesOf(const kube::v1::JobStatus& status, const ControlledState& persisted);
 
 // True when nothing of the kill is left to be done.
 bool IsOver(const Kill& kill, const PodSet& pods, std::string_view group_uid);

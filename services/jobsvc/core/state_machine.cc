@@ -67,16 +67,18 @@ constexpr Row WithResume(Row row) {
 }
 
 constexpr Row RestartingRow() {
-  Row row = Live(Callback::kRest);
+  Row row = Live(Callback::kAfterRestart);
   // Of what upstream answers with a repeated kill, Abort, Terminate and Complete are honoured instead (W12). A targeted
   // kill leaves retryCount alone here.
   for (Action action : {Action::kRestartTask, Action::kRestartPod, Action::kRestartPartition}) {
-    row[static_cast<size_t>(action)] = Target(Callback::kRest);
+    row[static_cast<size_t>(action)] = Target(Callback::kAfterRestart);
   }
-  row[static_cast<size_t>(Action::kRestartJob)] = KillJob(kNone, Callback::kRest, kube::v1::JOB_PHASE_UNSPECIFIED);
+  row[static_cast<size_t>(Action::kRestartJob)] =
+      KillJob(kNone, Callback::kAfterRestart, kube::v1::JOB_PHASE_UNSPECIFIED);
   // A job that runs again already is not resumed once more: upstream would kill what has succeeded, too.
-  row[static_cast<size_t>(Action::kResumeJob)] = Sync(Callback::kRest);
-  row[static_cast<size_t>(Action::kEnqueueJob)] = KillJob(kNone, Callback::kRest, kube::v1::JOB_PHASE_UNSPECIFIED);
+  row[static_cast<size_t>(Action::kResumeJob)] = Sync(Callback::kAfterRestart);
+  row[static_cast<size_t>(Action::kEnqueueJob)] =
+      KillJob(kNone, Callback::kAfterRestart, kube::v1::JOB_PHASE_UNSPECIFIED);
   return row;
 }
 
@@ -193,7 +195,7 @@ Outcome RunCallback(const Transition& transition, JobPhase phase, const Callback
       return Pend(phase, input);
     case Callback::kRun:
       return Run(phase, input);
-    case Callback::kRest:
+    case Callback::kAfterRestart:
       return Rest(phase, input);
     case Callback::kDrain:
       if (input.counts.terminating() == 0 && input.counts.pending() == 0 && input.counts.running() == 0) {

@@ -42,7 +42,7 @@ enum class Retain : uint8_t {
 enum class Callback : uint8_t {
   kPend,
   kRun,
-  kRest,
+  kAfterRestart,
   kDrain,         // -> Transition::to once nothing is left alive.
   kGoTo,          // -> Transition::to at once.
   kRetryAndGoTo,  // The same, and retryCount + 1.

@@ -201,7 +201,7 @@ TEST(StateMachineTest, S40OnlyARestartOfTheJobKeepsNothing) {
     for (const Action action : kAll) {
       const Transition cell = Lookup(static_cast<JobPhase>(phase), action);
       if (cell.operation != Operation::kKillJob) continue;
-      const bool restarts = action == Action::kRestartJob || cell.callback == Callback::kRest;
+      const bool restarts = action == Action::kRestartJob || cell.callback == Callback::kAfterRestart;
       const bool resumes = action == Action::kResumeJob;
       EXPECT_EQ(cell.retain, restarts  ? Retain::kNone
                              : resumes ? Retain::kSucceeded

@@ -9,11 +9,12 @@ namespace basalt::jobsvc {
 namespace {
 
 bool HasDeadlines(const DecideInput& in) {
-  return IsFinished(in.job.status().phase()) ? in.own.deadlines.empty() : in.deadlines.AreStored(in.own.deadlines);
+  return IsFinished(in.job.status().phase()) ? in.persisted.deadlines.empty()
+                                             : in.deadlines.AreStored(in.persisted.deadlines);
 }
 
 bool HasUnreportedAnswers(const DecideInput& in) {
-  return in.own.kill && !in.unreported_answered.empty() && !IsFinished(in.job.status().phase());
+  return in.persisted.kill && !in.unreported_answered.empty() && !IsFinished(in.job.status().phase());
 }
 
 CallbackInput MakeCallbackInput(const DecideInput& in, const kube::v1::PodCounts& counts, int32_t status_min_available,
@@ -52,13 +53,13 @@ Outcome Conclude(const DecideInput& in, const Transition& transition, const kube
                      MakeCallbackInput(in, counts, status_min_available, retry_count));
 }
 
-bool IsToldAlready(const DecideInput& in, bool settled, int32_t min_available) {
+bool IsReportedAlready(const DecideInput& in, bool settled, int32_t min_available) {
   const kube::v1::JobStatus& stored = in.job.status();
   const PodSet& pods = in.pods;
-  return SameCounts(pods.counts(), stored.counts()) && pods.IsTold() &&
+  return SameCounts(pods.counts(), stored.counts()) && pods.MatchesReported() &&
          (IsFinished(stored.phase()) || (in.words.reason == stored.reason() && in.words.message == stored.message())) &&
          min_available == stored.min_available() && (settled || stored.running_duration().empty()) &&
-         HasMarkers(stored, in.markers) && in.objects == in.own.objects && HasDeadlines(in) &&
+         HasMarkers(stored, in.markers) && in.objects == in.persisted.objects && HasDeadlines(in) &&
          !HasUnreportedAnswers(in);
 }
 
@@ -68,18 +69,18 @@ const storage::v1::PendingAction* NewDeadline(const DecideInput& in) {
   for (const auto& [pod, deadline] : in.deadlines.stored()) {
     const auto same = [&it = deadline](const storage::v1::PendingAction& stored) { return SameDeadline(it, stored); };
     if (room-- == 0) return nullptr;
-    if (std::none_of(in.own.deadlines.begin(), in.own.deadlines.end(), same)) return &deadline;
+    if (std::none_of(in.persisted.deadlines.begin(), in.persisted.deadlines.end(), same)) return &deadline;
   }
   return nullptr;
 }
 
-bool IsLeftToRest(const DecideInput& in) {
+bool WasFinishedByOther(const DecideInput& in) {
   const kube::v1::JobStatus& stored = in.job.status();
   const kube::v1::PodCounts& told = stored.counts();
   const kube::v1::PodCounts& seen = in.pods.counts();
   if (!IsFinished(stored.phase()) && stored.phase() != kube::v1::JOB_PHASE_ABORTED) return false;
-  const bool by_another = in.own.overtaken || (in.own.sequence == 0 && in.last_sequence == 0);
-  return by_another && in.objects.empty() && in.own.objects.empty() && HasMarkers(stored, in.markers) &&
+  const bool by_another = in.persisted.overtaken || (in.persisted.sequence == 0 && in.last_sequence == 0);
+  return by_another && in.objects.empty() && in.persisted.objects.empty() && HasMarkers(stored, in.markers) &&
          told.pending() == seen.pending() && told.running() == seen.running() && told.unknown() == seen.unknown() &&
          told.terminating() == seen.terminating();
 }

@@ -21,11 +21,11 @@ bool IsCarried(const DecideInput& in);
 
 // The status says all that a write of nothing but numbers and words would say. `settled`: no pods are made in its
 // phase.
-bool IsToldAlready(const DecideInput& in, bool settled, int32_t min_available);
+bool IsReportedAlready(const DecideInput& in, bool settled, int32_t min_available);
 
 // Carried to its end by another controller, whose last word leaves out what its kill retained: nothing of it is alive
 // or named by a marker, and it is not worth a write.
-bool IsLeftToRest(const DecideInput& in);
+bool WasFinishedByOther(const DecideInput& in);
 
 // One that Kubernetes does not remember yet, of `in`; null: none.
 const storage::v1::PendingAction* NewDeadline(const DecideInput& in);

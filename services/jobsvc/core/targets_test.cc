@@ -34,9 +34,9 @@ class TargetsTest : public ::testing::Test {
   }
   void FollowStatus(const kube::v1::JobStatus& status) {
     *facts_.job.mutable_status() = status;
-    facts_.own = ReadControlledState(status);
-    facts_.pods.SetRules(RulesOf(status, facts_.own));
-    facts_.pods.SetTold(status, facts_.own.done);
+    facts_.persisted = ReadControlledState(status);
+    facts_.pods.SetRules(RulesOf(status, facts_.persisted));
+    facts_.pods.SetReported(status, facts_.persisted.done);
   }
   void Remove(std::string_view task, size_t count) {
     for (size_t i = 0; i < count; ++i) {
@@ -77,8 +77,8 @@ TEST_F(TargetsTest, ACommandThatIsRefusedIsAnsweredAllTheSame) {
   EXPECT_EQ(ReadControlledState(decision.status).last_command_uid, "c");
   EXPECT_TRUE(decision.history.outcome().starts_with("RestartTask of task a is refused")) << decision.history.outcome();
   EXPECT_EQ(decision.history.result(), storage::v1::HistoryRecord::RESULT_REFUSED);
-  ASSERT_EQ(decision.notes.size(), 1u);
-  EXPECT_EQ(decision.notes[0].reason, "ActionRefused");
+  ASSERT_EQ(decision.pending_events.size(), 1u);
+  EXPECT_EQ(decision.pending_events[0].reason, "ActionRefused");
   EXPECT_TRUE(decision.refusals.empty());
 }
 

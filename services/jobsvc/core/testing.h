@@ -29,7 +29,7 @@ struct DecideFacts {
   DecideInput Input() const {
     return {.job = job,
             .spec = spec,
-            .own = own,
+            .persisted = persisted,
             .pods = pods,
             .pending = pending,
             .deadlines = deadlines,
@@ -42,11 +42,11 @@ struct DecideFacts {
 
   kube::v1::Job job;
   kube::v1::JobSpec spec;
-  ControlledState own;
+  ControlledState persisted;
   PodSet pods;
   PendingActions pending;
   DeadlineSet deadlines;
-  Words words;
+  StatusMessage words;
   std::map<std::string, std::string> none;
   std::vector<std::string> unreported_answered;
 };

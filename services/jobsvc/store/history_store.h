@@ -52,8 +52,8 @@ struct GoneHistory {
 };
 
 // Of the slot's jobs but those of `present` (UIDs), in the order in which they ended. A history is measured once: the
-// batch notes its size for the next time. An index record that cannot be read is put to `damage`, and made anew from
-// its key in the batch.
+// batch pending_events its size for the next time. An index record that cannot be read is put to `damage`, and made
+// anew from its key in the batch.
 absl::StatusOr<std::vector<GoneHistory>> ListGoneHistory(const kv::KvStore& store, uint32_t slot,
                                                          const std::set<std::string>& present, kv::WriteBatch& batch,
                                                          kv::Damage& damage);

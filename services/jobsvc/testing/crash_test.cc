@@ -77,8 +77,9 @@ End Live(int point, bool lose_disk, int* points = nullptr) {
     end.problem += " counters differ from a recount";
   }
   PodSet anew = entry.pods;
-  anew.SetTold(entry.job->status(), entry.own.done);
-  if (anew.IsTold() != entry.pods.IsTold()) end.problem += " what is told is not what the status says";
+  anew.SetReported(entry.job->status(), entry.persisted.done);
+  if (anew.MatchesReported() != entry.pods.MatchesReported())
+    end.problem += " what is told is not what the status says";
   return end;
 }
 

@@ -266,7 +266,7 @@ TEST_F(EditHistoryTest, AJobThatIsShownOnceMoreAfterItsEndLeavesNothing) {
     rig_.kube().ShowJobGone(kKey);
     rig_.Run();
   };
-  const auto is_told_as_gone = [&] {
+  const auto is_reported_as_gone = [&] {
     bool deleted = false;
     const absl::Status read =
         ForEachShownJob(rig_.store(), SlotOf(kKey),
@@ -275,15 +275,15 @@ TEST_F(EditHistoryTest, AJobThatIsShownOnceMoreAfterItsEndLeavesNothing) {
   };
   end();
   ASSERT_FALSE(HasSpecRecord());
-  ASSERT_TRUE(is_told_as_gone());
+  ASSERT_TRUE(is_reported_as_gone());
   kube::v1::ObjectMeta& meta = *rig_.kube().job(kKey).mutable_meta();
   meta.set_generation(meta.generation() - 1);  // The deletion had made one more.
   Restart();
   ASSERT_TRUE(HasSpecRecord());
-  ASSERT_FALSE(is_told_as_gone());
+  ASSERT_FALSE(is_reported_as_gone());
   end();
   EXPECT_FALSE(HasSpecRecord());
-  EXPECT_TRUE(is_told_as_gone());
+  EXPECT_TRUE(is_reported_as_gone());
 }
 
 }  // namespace

@@ -86,7 +86,7 @@ TEST_F(KillTest, ATargetThatIsNotTheJobsAnyMoreIsNotWaitedFor) {
   rig_.Run(absl::Minutes(1));
   EXPECT_EQ(Singly(), 2);
   EXPECT_TRUE(rig_.kube().pods().contains("default/j-t0-1"));
-  EXPECT_FALSE(rig_.controller().Find("default/j")->own.kill) << "it is over";
+  EXPECT_FALSE(rig_.controller().Find("default/j")->persisted.kill) << "it is over";
 }
 
 TEST_F(KillTest, NorIsItByWhoeverSeesItForTheFirstTime) {

@@ -11,7 +11,7 @@
 namespace basalt::jobsvc::testing {
 namespace {
 
-// Its pods are there until they are collected; what is refused of them is nobody's trouble any more.
+// Its pods are there until they are collected; what is refused of them is nobody's problem any more.
 TEST(LateAnswerTest, OfAJobThatHasGoneIsToldToNobody) {
   JobRig rig;
   rig.Start();

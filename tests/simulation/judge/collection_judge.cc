@@ -99,7 +99,7 @@ class CollectionJudge {
       }
     }
     for (const kubesim::DeletedObject& deleted : request.deleted) {
-      JudgePod(job->second, uid, rules, deleted, request);
+      ApplyPodChange(job->second, uid, rules, deleted, request);
       JudgeName(job->second, uid, deleted.name, request);
     }
   }
@@ -134,8 +134,8 @@ class CollectionJudge {
            (rules.kills_all() || pod.version < rules.version);
   }
 
-  void JudgePod(const Job& job, const std::string& uid, const Rules& rules, const kubesim::DeletedObject& deleted,
-                const kubesim::LoggedRequest& request) {
+  void ApplyPodChange(const Job& job, const std::string& uid, const Rules& rules, const kubesim::DeletedObject& deleted,
+                      const kubesim::LoggedRequest& request) {
     const auto wrong = [&](const std::string& why) {
       violations_.push_back(fmt::format("{} ({}, {} of version {}): pod {} ({}) was deleted with others, {}", job.name,
                                         uid, rules.phase, rules.version, deleted.name, deleted.uid, why));

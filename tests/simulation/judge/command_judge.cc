@@ -140,8 +140,8 @@ class CommandJudge {
 
 }  // namespace
 
-void JudgeCommands(const kubesim::ApiServer& api, const std::vector<PlannedJob>& jobs,
-                   std::vector<std::string>& violations, Probes& probes) {
+void EnqueueNextCommand(const kubesim::ApiServer& api, const std::vector<PlannedJob>& jobs,
+                        std::vector<std::string>& violations, Probes& probes) {
   std::map<std::string, CommandJudge> judges;       // By the job's UID.
   std::map<std::string, CommandJudge*> of_command;  // By the command's.
   for (const PlannedJob& job : jobs) {

@@ -355,9 +355,9 @@ void Judge(SimSuite& suite, const std::vector<PlannedJob>& jobs, absl::Time heal
            std::vector<std::string>& violations, Probes& probes) {
   LogJudge log(suite, jobs, violations);
   for (const kubesim::LoggedRequest& request : suite.api().log()) log.Read(request);
-  for (std::string& trouble : suite.Troubles()) violations.push_back(std::move(trouble));
+  for (std::string& problem : suite.Problems()) violations.push_back(std::move(problem));
   JudgeWriters(suite.api(), violations);
-  JudgeCommands(suite.api(), jobs, violations, probes);
+  EnqueueNextCommand(suite.api(), jobs, violations, probes);
   JudgeActions(suite, jobs, healed, violations, probes);
   JudgeCollections(suite.api(), jobs, violations, probes);
   JudgeRecords(suite, jobs, violations);

@@ -25,8 +25,8 @@ void Judge(SimSuite& suite, const std::vector<PlannedJob>& jobs, absl::Time heal
 // One writer for each slot and epoch, and none that has been overtaken.
 void JudgeWriters(const kubesim::ApiServer& api, std::vector<std::string>& violations);
 // Every command that was accepted is done exactly once.
-void JudgeCommands(const kubesim::ApiServer& api, const std::vector<PlannedJob>& jobs,
-                   std::vector<std::string>& violations, Probes& probes);
+void EnqueueNextCommand(const kubesim::ApiServer& api, const std::vector<PlannedJob>& jobs,
+                        std::vector<std::string>& violations, Probes& probes);
 // What policies and commands have done to pods was called for by a fact, once, and at its time.
 void JudgeActions(SimSuite& suite, const std::vector<PlannedJob>& jobs, absl::Time healed,
                   std::vector<std::string>& violations, Probes& probes);

@@ -116,8 +116,8 @@ void JudgeRecord(SimSuite& suite, const PlannedJob& job, const std::string& owne
 }
 
 // Whoever comes after finds the deadlines that the owner keeps, and no others; also of a job that is gone.
-void JudgeDeadlines(SimSuite& suite, const std::string& key, const std::string& owner,
-                    std::vector<std::string>& violations) {
+void FireDueDeadlines(SimSuite& suite, const std::string& key, const std::string& owner,
+                      std::vector<std::string>& violations) {
   const jobsvc::JobController* const controller = suite.JobsAt(owner);
   if (controller == nullptr) return;
   std::set<std::string> kept;
@@ -163,7 +163,7 @@ void JudgeRecords(SimSuite& suite, const std::vector<PlannedJob>& jobs, std::vec
         violations.push_back(fmt::format("{} belongs to {}, and {} works on it, too", job.name, owner, replica));
       }
     }
-    JudgeDeadlines(suite, key, owner, violations);
+    FireDueDeadlines(suite, key, owner, violations);
     if (!job.deleted) JudgeRecord(suite, job, owner, violations);
   }
 }

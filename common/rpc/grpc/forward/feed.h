@@ -34,7 +34,7 @@ class FeedReactor final : public grpc::ServerWriteReactor<Message> {
     loop_.Post([self = self_, open = std::move(open)] {
       if (*self != nullptr) (*self)->Start(open);
     });
-    made_.Tell();
+    constructed_.Tell();
   }
 
   void OnWriteDone(bool ok) override {
@@ -49,7 +49,7 @@ class FeedReactor final : public grpc::ServerWriteReactor<Message> {
     });
   }
   void OnCancel() override {
-    made_.See();
+    constructed_.See();
     loop_.Post([self = self_] {
       FeedReactor* reactor = *self;
       if (reactor == nullptr) return;
@@ -111,7 +111,7 @@ class FeedReactor final : public grpc::ServerWriteReactor<Message> {
   bool writing_ = false;
   bool cancelled_ = false;
   bool finished_ = false;
-  Made made_;
+  ConstructionFence constructed_;
 };
 
 // One stream that is read, one message ahead of who takes. gRPC's callbacks only post; destroying it ends the stream.

@@ -36,7 +36,7 @@ class AttachServerReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffe
     self_ = shared_from_this();
     OnTheLoop([](AttachServerReactor& it) { it.session_ = it.handler_.OnAttach(it); });
     StartRead(&request_);
-    made_.Tell();
+    constructed_.Tell();
   }
 
   // ---- AttachSink: on the loop ----
@@ -71,7 +71,7 @@ class AttachServerReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffe
   }
 
   void OnCancel() override {
-    made_.See();
+    constructed_.See();
     End(absl::CancelledError("the peer is gone"));
   }
 
@@ -109,7 +109,7 @@ class AttachServerReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffe
   std::unique_ptr<AttachSession> session_;  // On the loop.
   grpc::ByteBuffer request_;
   grpc::ByteBuffer batch_;
-  Made made_;
+  ConstructionFence constructed_;
   Mutex mutex_;
   bool finished_ BASALT_GUARDED_BY(mutex_) = false;
 };

@@ -27,7 +27,7 @@ class WriteReactor final : public grpc::ServerBidiReactor<WriteBatch, WriteAnswe
     self_ = shared_from_this();
     StartSendInitialMetadata();  // From here on the other side may send.
     StartRead(&batch_);
-    made_.Tell();
+    constructed_.Tell();
   }
 
   void Drain() {
@@ -40,7 +40,7 @@ class WriteReactor final : public grpc::ServerBidiReactor<WriteBatch, WriteAnswe
   // What the handler holds of a write. Answers it when it is dropped.
   class End {
    public:
-    End(std::shared_ptr<WriteReactor> reactor, uint64_t id, CallRoom::Place place)
+    End(std::shared_ptr<WriteReactor> reactor, uint64_t id, InflightLimiter::Place place)
         : reactor_(std::move(reactor)), id_(id), place_(std::move(place)) {}
     ~End() { Answer(MakeStatus(absl::StatusCode::kUnknown, "the server dropped the write")); }
     void Answer(absl::StatusOr<WriteResponse> answer) {
@@ -50,12 +50,12 @@ class WriteReactor final : public grpc::ServerBidiReactor<WriteBatch, WriteAnswe
    private:
     std::shared_ptr<WriteReactor> reactor_;
     const uint64_t id_;
-    const CallRoom::Place place_;
+    const InflightLimiter::Place place_;
   };
   // A write that there was room for.
   struct Taken {
     uint64_t id;
-    CallRoom::Place place;
+    InflightLimiter::Place place;
     gateway::v1::WriteRequest request;
   };
 
@@ -74,8 +74,8 @@ class WriteReactor final : public grpc::ServerBidiReactor<WriteBatch, WriteAnswe
     std::vector<Taken> taken;
     for (WriteBatch::Write& write : *batch_.mutable_writes()) {
       const size_t bytes = write.request().ByteSizeLong();
-      if (CallRoom::Get().Enter(bytes)) {
-        taken.push_back({write.id(), CallRoom::Place(bytes), std::move(*write.mutable_request())});
+      if (InflightLimiter::Get().TryAcquire(bytes)) {
+        taken.push_back({write.id(), InflightLimiter::Place(bytes), std::move(*write.mutable_request())});
       } else {
         Keep(write.id(), MakeStatus(absl::StatusCode::kResourceExhausted, kTooManyCalls));
       }
@@ -103,7 +103,7 @@ class WriteReactor final : public grpc::ServerBidiReactor<WriteBatch, WriteAnswe
   }
 
   void OnCancel() override {
-    made_.See();
+    constructed_.See();
     EndOnTheLoop("the call was cancelled");
   }
 
@@ -207,7 +207,7 @@ class WriteReactor final : public grpc::ServerBidiReactor<WriteBatch, WriteAnswe
   GatewayHandler& handler_;
   std::shared_ptr<WriteReactor> self_;
   WriteBatch batch_;  // gRPC's while a read is under way.
-  Made made_;
+  ConstructionFence constructed_;
   Mutex mutex_;
   std::deque<WriteAnswers::Answer> answers_ BASALT_GUARDED_BY(mutex_);
   size_t answers_bytes_ BASALT_GUARDED_BY(mutex_) = 0;

@@ -80,17 +80,17 @@ TEST_F(GrpcTest, RecordsAreHandedOverBetweenReplicas) {
 }
 
 TEST(CallRoomTest, WhatComesOverTheBoundIsRefusedUntilSomethingEnds) {
-  CallRoom room(3, 100);
-  EXPECT_TRUE(room.Enter(10));
-  EXPECT_TRUE(room.Enter(60));
-  EXPECT_FALSE(room.Enter(31)) << "bytes";
-  EXPECT_TRUE(room.Enter(30));
-  EXPECT_FALSE(room.Enter(0)) << "calls";
+  InflightLimiter room(3, 100);
+  EXPECT_TRUE(room.TryAcquire(10));
+  EXPECT_TRUE(room.TryAcquire(60));
+  EXPECT_FALSE(room.TryAcquire(31)) << "bytes";
+  EXPECT_TRUE(room.TryAcquire(30));
+  EXPECT_FALSE(room.TryAcquire(0)) << "calls";
   for (const size_t bytes : {10, 60, 30}) room.Leave(bytes);
-  EXPECT_TRUE(room.Enter(5000)) << "alone";
-  EXPECT_FALSE(room.Enter(1));
+  EXPECT_TRUE(room.TryAcquire(5000)) << "alone";
+  EXPECT_FALSE(room.TryAcquire(1));
   room.Leave(5000);
-  EXPECT_TRUE(room.Enter(1));
+  EXPECT_TRUE(room.TryAcquire(1));
 }
 
 TEST_F(GrpcTest, CallsOverTheBoundAreRefusedAndTheOthersAnswered) {
@@ -118,11 +118,11 @@ TEST_F(GrpcTest, CallsOverTheBoundAreRefusedAndTheOthersAnswered) {
   absl::Status refused;
   // A call that is over gives its room back a moment later.
   while (refused.ok()) {
-    while (CallRoom::Get().Enter(0)) ++taken;
+    while (InflightLimiter::Get().TryAcquire(0)) ++taken;
     refused = ask();
   }
   EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
-  for (size_t i = 0; i < taken; ++i) CallRoom::Get().Leave(0);
+  for (size_t i = 0; i < taken; ++i) InflightLimiter::Get().Leave(0);
   EXPECT_TRUE(ask().ok());
   directory.reset();
   server->reset();

@@ -15,7 +15,7 @@ namespace basalt::jobsvc {
 using job::v1::Cause;
 using job::v1::JobExplanation;
 
-Cause& Telling::Add(Cause::Kind kind, std::string subject, std::string message, std::string advice) {
+Cause& Explaining::Add(Cause::Kind kind, std::string subject, std::string message, std::string advice) {
   // It is quoted within sentences.
   if (message.ends_with('.') && !message.ends_with("..")) message.pop_back();
   Cause& cause = *result.add_causes();
@@ -39,11 +39,11 @@ int64_t MadeSince(const ExplainInput& in, const RetryTime& retry) {
 
 namespace {
 
-bool IsFailedCreate(const Telling& telling) {
-  return telling.in.troubles.has("FailedCreate") && MakesPods(telling.phase());
+bool IsFailedCreate(const Explaining& telling) {
+  return telling.in.problems.has("FailedCreate") && MakesPods(telling.phase());
 }
 
-void TellRefusal(Telling& telling) {
+void ExplainRefusal(Explaining& telling) {
   if (telling.in.refusal.empty() || IsFinished(telling.phase())) return;
   telling
       .Add(Cause::KIND_SPEC, "", telling.in.refusal.message,
@@ -51,9 +51,9 @@ void TellRefusal(Telling& telling) {
       .set_since_ms(telling.in.refused_since_ms);
 }
 
-void TellKill(const Wait& wait, Telling& telling) {
+void ExplainKill(const Wait& wait, Explaining& telling) {
   const ExplainInput& in = telling.in;
-  TellTrouble("FailedDelete", {}, telling);
+  ExplainProblem("FailedDelete", {}, telling);
   const int32_t terminating = in.effects.pods.counts().terminating();
   std::string message = wait.message;
   if (terminating > 0) message += fmt::format(" ({})", terminating);
@@ -65,7 +65,7 @@ void TellKill(const Wait& wait, Telling& telling) {
   telling.Add(wait.kind, wait.subject, std::move(message), std::move(advice)).set_since_ms(in.kill_since_ms);
 }
 
-void TellPodsBeingMade(const Wait& wait, Telling& telling) {
+void ExplainPodsBeingMade(const Wait& wait, Explaining& telling) {
   const ExplainInput& in = telling.in;
   Cause& cause = telling.Add(wait.kind, wait.subject, wait.message);
   cause.set_until_ms(in.retry.pods.until_ms);
@@ -75,18 +75,18 @@ void TellPodsBeingMade(const Wait& wait, Telling& telling) {
   if (since_ms != 0) cause.set_since_ms(std::max(since_ms, group_ms));
 }
 
-void TellHeldName(const Wait& wait, Telling& telling) {
-  const Troubles& troubles = telling.in.troubles;
-  const Trouble* const newest = troubles.Find("FailedCreate");
+void ExplainHeldName(const Wait& wait, Explaining& telling) {
+  const Problems& problems = telling.in.problems;
+  const Problem* const newest = problems.Find("FailedCreate");
   if (newest != nullptr && newest->subject == wait.subject) return;  // Told, as what fails.
   constexpr std::string_view kPod = "pod ";
   const PodEntry* const pod = telling.in.effects.pods.Find(std::string_view(wait.subject).substr(kPod.size()));
   const bool is_orphan = pod != nullptr && pod->has(kPodOrphan);
   telling.Add(wait.kind, wait.subject, wait.message, std::string(is_orphan ? kFreeTheOrphan : kFreeTheName))
-      .set_since_ms(troubles.SinceMs("FailedCreate", wait.subject));
+      .set_since_ms(problems.SinceMs("FailedCreate", wait.subject));
 }
 
-void TellWait(const Wait& wait, Telling& telling) {
+void ExplainWait(const Wait& wait, Explaining& telling) {
   const ExplainInput& in = telling.in;
   switch (wait.kind) {
     case Cause::KIND_SPEC:
@@ -96,17 +96,17 @@ void TellWait(const Wait& wait, Telling& telling) {
       if (in.pending.empty()) telling.Add(wait.kind, wait.subject, wait.message);
       return;
     case Cause::KIND_PLUGIN:
-      return TellObjects(wait, telling);
+      return ExplainObjects(wait, telling);
     case Cause::KIND_POD_GROUP:
-      return TellGroup(wait, telling);
+      return ExplainGroup(wait, telling);
     case Cause::KIND_PODS:
       // Why they have not started, or what keeps them from being made, is told for itself.
-      if (in.pods.waiting.empty() && !IsFailedCreate(telling)) TellPodsBeingMade(wait, telling);
+      if (in.pods.waiting.empty() && !IsFailedCreate(telling)) ExplainPodsBeingMade(wait, telling);
       return;
     case Cause::KIND_KILL:
-      return TellKill(wait, telling);
+      return ExplainKill(wait, telling);
     case Cause::KIND_NAME_HELD:
-      return TellHeldName(wait, telling);
+      return ExplainHeldName(wait, telling);
     case Cause::KIND_DEPENDENCY:
       telling.Add(wait.kind, wait.subject, wait.message).set_since_ms(PhaseSince(in));
       return;
@@ -115,9 +115,9 @@ void TellWait(const Wait& wait, Telling& telling) {
   }
 }
 
-void TellCommands(Telling& telling) {
+void ExplainCommands(Explaining& telling) {
   const ExplainInput& in = telling.in;
-  TellTrouble("CommandError", {.kind = Cause::KIND_COMMAND}, telling);
+  ExplainProblem("CommandError", {.kind = Cause::KIND_COMMAND}, telling);
   for (size_t i = 0; i < in.commands.size(); ++i) {
     if (i == kMostAlike) {
       telling.Add(Cause::KIND_COMMAND, "", fmt::format("and {} more commands", in.commands.size() - i));
@@ -131,7 +131,7 @@ void TellCommands(Telling& telling) {
   }
 }
 
-void TellDeadlines(Telling& telling) {
+void ExplainDeadlines(Explaining& telling) {
   const ExplainInput& in = telling.in;
   for (const storage::v1::PendingAction* deadline : in.deadlines.Earliest(kMostAlike)) {
     if (!StillHolds(*deadline, in.effects.pods)) continue;
@@ -146,7 +146,7 @@ void TellDeadlines(Telling& telling) {
   }
 }
 
-void TellRetries(Telling& telling) {
+void ExplainRetries(Explaining& telling) {
   const int32_t used = telling.job().status().retry_count();
   const int32_t most = telling.in.effects.spec.max_retry();
   if (used == 0 || !MakesPods(telling.phase())) return;
@@ -156,22 +156,22 @@ void TellRetries(Telling& telling) {
                   : fmt::format("{} of {} retries are used", used, most));
 }
 
-void TellWaits(Telling& telling) {
+void ExplainWaits(Explaining& telling) {
   const std::vector<Wait> waits = WaitsOf(telling.in.effects);
   for (const Wait& wait : waits) {
-    if (wait.kind != Cause::KIND_DEPENDENCY) TellWait(wait, telling);
+    if (wait.kind != Cause::KIND_DEPENDENCY) ExplainWait(wait, telling);
   }
   if (MakesPods(telling.phase())) {
-    TellWaitingPods(telling);
-    TellRestartingPods(telling);
+    ExplainWaitingPods(telling);
+    ExplainRestartingPods(telling);
   }
   // What keeps the pods that are waited for comes first.
   for (const Wait& wait : waits) {
-    if (wait.kind == Cause::KIND_DEPENDENCY) TellWait(wait, telling);
+    if (wait.kind == Cause::KIND_DEPENDENCY) ExplainWait(wait, telling);
   }
 }
 
-void TellPodsOfNoTask(Telling& telling) {
+void ExplainPodsOfNoTask(Explaining& telling) {
   const std::vector<std::string> pods = telling.in.effects.pods.OfNoTask();
   if (pods.empty() || !MakesPods(telling.phase())) return;
   telling.beside.insert(telling.result.causes_size());
@@ -184,7 +184,7 @@ void TellPodsOfNoTask(Telling& telling) {
                           pods.front(), telling.job().meta().namespace_()));
 }
 
-void TellWarnings(Telling& telling) {
+void ExplainWarnings(Explaining& telling) {
   const ExplainInput& in = telling.in;
   if (!in.departure.empty()) {
     telling.beside.insert(telling.result.causes_size());
@@ -198,7 +198,7 @@ void TellWarnings(Telling& telling) {
   telling.Add(Cause::KIND_SPEC, "", in.warning.message);
 }
 
-void TellCauses(Telling& telling) {
+void ExplainCauses(Explaining& telling) {
   if (telling.job().meta().deletion_ms() != 0) {
     telling
         .Add(Cause::KIND_DELETION, "", "the job is being deleted",
@@ -206,23 +206,23 @@ void TellCauses(Telling& telling) {
         .set_since_ms(telling.job().meta().deletion_ms());
     return;
   }
-  if (Rests(telling.phase())) TellEnd(telling);
-  TellRefusal(telling);
-  TellStatusWrite(telling);
-  if (IsFailedCreate(telling)) TellFailedCreate(telling);
-  TellWaits(telling);
-  TellCommands(telling);
-  TellOtherTroubles(telling);
-  TellDeadlines(telling);
-  TellRetries(telling);
-  TellPodsOfNoTask(telling);
-  TellWarnings(telling);
+  if (Rests(telling.phase())) ExplainEnd(telling);
+  ExplainRefusal(telling);
+  ExplainStatusWrite(telling);
+  if (IsFailedCreate(telling)) ExplainFailedCreate(telling);
+  ExplainWaits(telling);
+  ExplainCommands(telling);
+  ExplainOtherProblems(telling);
+  ExplainDeadlines(telling);
+  ExplainRetries(telling);
+  ExplainPodsOfNoTask(telling);
+  ExplainWarnings(telling);
 }
 
 }  // namespace
 
 JobExplanation Explain(const ExplainInput& input) {
-  Telling telling{.in = input};
+  Explaining telling{.in = input};
   JobExplanation& result = telling.result;
   const kube::v1::Job& job = telling.job();
   result.set_namespace_(job.meta().namespace_());
@@ -231,7 +231,7 @@ JobExplanation Explain(const ExplainInput& input) {
   result.set_phase(telling.phase());
   result.set_time_ms(input.now_ms);
   if (input.entered_by != nullptr) *result.mutable_entered_by() = *input.entered_by;
-  TellCauses(telling);
+  ExplainCauses(telling);
   result.set_summary(SummaryOf(input, result, telling.beside));
   return std::move(telling.result);
 }

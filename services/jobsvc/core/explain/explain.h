@@ -12,7 +12,7 @@
 #include "services/jobsvc/core/decide.h"
 #include "services/jobsvc/core/effects.h"
 #include "services/jobsvc/core/explain/explain_pods.h"
-#include "services/jobsvc/core/explain/troubles.h"
+#include "services/jobsvc/core/explain/problems.h"
 
 namespace basalt::jobsvc {
 
@@ -38,10 +38,10 @@ struct WaitingCommand {
 
 struct ExplainInput {
   const EffectInput& effects;
-  const Words& refusal;
-  const Words& warning;
-  const Troubles& troubles;     // What Kubernetes or a plugin refuses.
-  const Words& status_trouble;  // The same of the status write that is meant.
+  const StatusMessage& refusal;
+  const StatusMessage& warning;
+  const Problems& problems;             // What Kubernetes or a plugin refuses.
+  const StatusMessage& status_problem;  // The same of the status write that is meant.
   const PendingActions& pending;
   const DeadlineSet& deadlines;
   const kube::v1::PodGroup* group = nullptr;  // Null: there is none.

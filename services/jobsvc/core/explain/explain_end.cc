@@ -27,7 +27,7 @@ std::string MessageOf(const FailedPods& pods, bool is_first, const ExplainInput&
                                in.effects.job.status().retry_count(), in.effects.spec.max_retry());
 }
 
-void TellFailedPods(Telling& telling) {
+void ExplainFailedPods(Explaining& telling) {
   const ExplainInput& in = telling.in;
   for (size_t i = 0; i < in.pods.failed.size(); ++i) {
     if (i == kMostAlike) {
@@ -46,7 +46,7 @@ void TellFailedPods(Telling& telling) {
   }
 }
 
-std::string AdviceAtTheEnd(const Telling& telling) {
+std::string AdviceAtTheEnd(const Explaining& telling) {
   const std::string& name = telling.job().meta().name();
   const std::string& ns = telling.job().meta().namespace_();
   if (telling.phase() == kube::v1::JOB_PHASE_ABORTED) {
@@ -60,13 +60,13 @@ std::string AdviceAtTheEnd(const Telling& telling) {
 
 }  // namespace
 
-void TellEnd(Telling& telling) {
+void ExplainEnd(Explaining& telling) {
   const ExplainInput& in = telling.in;
   const int64_t ended_ms = telling.job().status().last_transition_ms();
   std::string message = fmt::format("the job is {}", kube::JobPhaseName(telling.phase()));
   if (const std::string origin = OriginOf(in); !origin.empty()) message += fmt::format(": {}", origin);
   telling.Add(Cause::KIND_ENDED, "", std::move(message), AdviceAtTheEnd(telling)).set_since_ms(ended_ms);
-  if (telling.phase() != kube::v1::JOB_PHASE_COMPLETED) TellFailedPods(telling);
+  if (telling.phase() != kube::v1::JOB_PHASE_COMPLETED) ExplainFailedPods(telling);
   // What was killed at the end of another kind is missing, too, and may have run.
   if (in.entered_by != nullptr && in.entered_by->rule().starts_with(kRuleNoOtherStarts)) {
     telling.Add(Cause::KIND_DEPENDENCY, "", WhyNeverStarted(in.effects.spec, in.effects.pods)).set_since_ms(ended_ms);

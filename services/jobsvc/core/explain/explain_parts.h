@@ -16,10 +16,10 @@ inline constexpr std::string_view kFreeTheName = "Delete that object, or wait un
 inline constexpr std::string_view kFreeTheOrphan = "Delete that object: nobody owns it, so it does not go by itself.";
 
 // One explanation while it is made, and what is told once in it.
-struct Telling {
+struct Explaining {
   const ExplainInput& in;
   job::v1::JobExplanation result = {};
-  std::set<std::string, std::less<>> troubles = {};  // Reasons of those that are told.
+  std::set<std::string, std::less<>> problems = {};  // Reasons of those that are told.
   bool scheduler = false;                            // The scheduler is quoted.
   bool gang = false;                                 // That the gang waits for itself is told.
   std::set<int> beside = {};                         // Positions of causes that hold nothing up.
@@ -35,29 +35,29 @@ int64_t PhaseSince(const ExplainInput& in);
 int64_t MadeSince(const ExplainInput& in, const RetryTime& retry);
 
 // explain_end.cc: of a job that is over, or rests, how it ended and by which pods.
-void TellEnd(Telling& telling);
+void ExplainEnd(Explaining& telling);
 
 // explain_start.cc: what keeps pods from being placed and from starting, and those that start again and again.
-void TellGroup(const Wait& wait, Telling& telling);
-void TellWaitingPods(Telling& telling);
-void TellRestartingPods(Telling& telling);
+void ExplainGroup(const Wait& wait, Explaining& telling);
+void ExplainWaitingPods(Explaining& telling);
+void ExplainRestartingPods(Explaining& telling);
 
-// explain_troubles.cc: what is refused.
-// As what a trouble is told of which no more is known than its words.
-struct TroubleFrame {
+// explain_problems.cc: what is refused.
+// As what a problem is told of which no more is known than its words.
+struct ProblemFrame {
   job::v1::Cause::Kind kind = job::v1::Cause::KIND_REFUSED;
-  std::string subject = {};  // Empty: that of the trouble.
+  std::string subject = {};  // Empty: that of the problem.
   std::string advice = {};   // Empty: what helps against refusals.
 };
 // There is one.
-void TellFailedCreate(Telling& telling);
-// False: there is no such trouble.
-bool TellTrouble(std::string_view reason, const TroubleFrame& frame, Telling& telling);
+void ExplainFailedCreate(Explaining& telling);
+// False: there is no such problem.
+bool ExplainProblem(std::string_view reason, const ProblemFrame& frame, Explaining& telling);
 // Objects of plugins, and claims.
-void TellObjects(const Wait& wait, Telling& telling);
+void ExplainObjects(const Wait& wait, Explaining& telling);
 // Those that were not told beside what they hold up.
-void TellOtherTroubles(Telling& telling);
+void ExplainOtherProblems(Explaining& telling);
 // What was decided and is not in the status.
-void TellStatusWrite(Telling& telling);
+void ExplainStatusWrite(Explaining& telling);
 
 }  // namespace basalt::jobsvc

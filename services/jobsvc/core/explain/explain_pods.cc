@@ -59,7 +59,7 @@ void PodSurvey::Look(std::string_view name, const storage::v1::PodRecord& record
 }
 
 void PodSurvey::LookAtFailed(std::string_view name, const storage::v1::PodRecord& record) {
-  const PodPlace place = pods_.PlaceOf(name);
+  const PodIndex place = pods_.PlaceOf(name);
   if (!place.indexed()) return;
   FailedPods& pods = failed_[place.task];
   if (pods.count++ > 0 && !EndedBefore(record.finished_ms(), pods.finished_ms)) return;

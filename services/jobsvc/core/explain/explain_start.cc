@@ -19,26 +19,26 @@ int64_t QueueSince(const ExplainInput& in) {
   return std::max(in.queue_since_ms, in.effects.job.meta().creation_ms());  // The job was not there before.
 }
 
-void TellQueue(Telling& telling) {
+void ExplainQueue(Explaining& telling) {
   const ExplainInput& in = telling.in;
   const std::string& name = in.effects.spec.queue();
-  std::string trouble = QueueTrouble(name, in.queue);
-  if (trouble.empty()) return;
+  std::string problem = QueueProblem(name, in.queue);
+  if (problem.empty()) return;
   std::string advice =
       "Create the queue; or submit the job again to another one, as the queue of a job cannot be changed.";
   if (in.queue.queue != nullptr) {
     const bool is_open = in.queue.queue->state() == "Open";
-    trouble += ": nothing new is admitted to it";
+    problem += ": nothing new is admitted to it";
     advice =
         is_open ? "Submit the job again to one of those below it, as the queue of a job cannot be changed."
                 : fmt::format(
                       "Open it (vcctl queue operate --action open --name {}), or submit the job to another one.", name);
   }
-  telling.Add(Cause::KIND_QUEUE, fmt::format("queue {}", name), std::move(trouble), std::move(advice))
+  telling.Add(Cause::KIND_QUEUE, fmt::format("queue {}", name), std::move(problem), std::move(advice))
       .set_since_ms(QueueSince(in));
 }
 
-void TellGangThatWaitsForItself(Telling& telling) {
+void ExplainGangThatWaitsForItself(Explaining& telling) {
   const ExplainInput& in = telling.in;
   const std::optional<int64_t> most = MostBeforeDependencies(in.effects);
   if (!most.has_value() || telling.gang) return;
@@ -58,7 +58,7 @@ const kube::v1::PodGroupCondition* WordsOfScheduler(const ExplainInput& in) {
   return in.group == nullptr ? nullptr : SchedulersWords(*in.group);
 }
 
-void TellUnschedulable(const kube::v1::PodGroupCondition& words, Telling& telling) {
+void ExplainUnschedulable(const kube::v1::PodGroupCondition& words, Explaining& telling) {
   telling.scheduler = true;
   std::string message = words.message().empty() ? words.reason() : words.message();
   if (message.empty()) message = words.type();
@@ -89,14 +89,14 @@ const kube::v1::PodGroupCondition* SchedulersWords(const kube::v1::PodGroup& gro
   return newest == nullptr || newest->type() == "Scheduled" ? nullptr : newest;
 }
 
-void TellGroup(const Wait& wait, Telling& telling) {
+void ExplainGroup(const Wait& wait, Explaining& telling) {
   const ExplainInput& in = telling.in;
-  TellQueue(telling);
-  TellGangThatWaitsForItself(telling);
-  const TroubleFrame frame{.kind = wait.kind, .subject = wait.subject};
-  if (TellTrouble("PodGroupError", frame, telling)) return;
+  ExplainQueue(telling);
+  ExplainGangThatWaitsForItself(telling);
+  const ProblemFrame frame{.kind = wait.kind, .subject = wait.subject};
+  if (ExplainProblem("PodGroupError", frame, telling)) return;
   const kube::v1::PodGroupCondition* const words = WordsOfScheduler(in);
-  if (words != nullptr) TellUnschedulable(*words, telling);
+  if (words != nullptr) ExplainUnschedulable(*words, telling);
   const bool is_silent = words == nullptr && !telling.gang && in.effects.group.present && !in.effects.group.stale;
   Cause& cause = telling.Add(
       wait.kind, wait.subject, wait.message,
@@ -105,14 +105,14 @@ void TellGroup(const Wait& wait, Telling& telling) {
   cause.set_since_ms(GroupSince(in));
 }
 
-void TellWaitingPods(Telling& telling) {
+void ExplainWaitingPods(Explaining& telling) {
   const std::vector<WaitingPods>& waiting = telling.in.pods.waiting;
   const bool unscheduled =
       std::any_of(waiting.begin(), waiting.end(), [](const WaitingPods& pods) { return !pods.on_node; });
   if (unscheduled) {
-    TellGangThatWaitsForItself(telling);
+    ExplainGangThatWaitsForItself(telling);
     const kube::v1::PodGroupCondition* const words = WordsOfScheduler(telling.in);
-    if (words != nullptr && !telling.scheduler) TellUnschedulable(*words, telling);
+    if (words != nullptr && !telling.scheduler) ExplainUnschedulable(*words, telling);
   }
   for (size_t i = 0; i < waiting.size() && i < kMostAlike; ++i) {
     const WaitingPods& pods = waiting[i];
@@ -126,7 +126,7 @@ void TellWaitingPods(Telling& telling) {
   }
 }
 
-void TellRestartingPods(Telling& telling) {
+void ExplainRestartingPods(Explaining& telling) {
   const std::vector<RestartingPods>& restarting = telling.in.pods.restarting;
   for (size_t i = 0; i < restarting.size() && i < kMostAlike; ++i) {
     const RestartingPods& pods = restarting[i];

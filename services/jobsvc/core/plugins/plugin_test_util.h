@@ -44,7 +44,7 @@ inline JobView TestView(const kube::v1::Job& job) {
   return view.ok() ? *std::move(view) : JobView{};
 }
 
-inline PluginArguments Words(std::initializer_list<std::string> words) { return {words.begin(), words.end()}; }
+inline PluginArguments StatusMessage(std::initializer_list<std::string> words) { return {words.begin(), words.end()}; }
 
 // The same JSON whatever the order of members.
 inline void ExpectJson(std::string_view got, std::string_view wanted) {

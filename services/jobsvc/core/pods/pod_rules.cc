@@ -15,7 +15,7 @@ int32_t OldestKept(const PodEntry& entry, const PodRules& rules) {
   return failed ? std::max(rules.delete_terminal_below, rules.delete_failed_below) : rules.delete_terminal_below;
 }
 
-Class Classify(PodPlace place, const PodEntry& entry, const PodRules& rules) {
+Class Classify(PodIndex place, const PodEntry& entry, const PodRules& rules) {
   if (!entry.present()) return IsDone(entry, rules) ? Class::kSucceeded : Class::kNone;
   if (entry.has(kPodForeign)) return Class::kNone;
   // What a kill takes with it says nothing about the run that follows, whether it has finished or not.
@@ -46,7 +46,7 @@ bool IsDone(const PodEntry& entry, const PodRules& rules) {
   return entry.succeeded_gone && entry.version >= rules.delete_terminal_below;
 }
 
-bool MustMark(PodPlace place, const PodEntry& entry, const PodRules& rules) {
+bool MustMark(PodIndex place, const PodEntry& entry, const PodRules& rules) {
   if (!entry.present() || entry.has(kPodForeign) || entry.has(kPodTerminating) || entry.has(kPodOutOfSync)) {
     return false;
   }
@@ -62,7 +62,7 @@ bool MustDelete(const PodEntry& entry, const PodRules& rules) {
   return (rules.kill_all && !entry.terminal()) || entry.version < OldestKept(entry, rules);
 }
 
-void CountPod(PodPlace place, const PodEntry& entry, const PodRules& rules, int32_t sign, kube::v1::PodCounts& counts,
+void CountPod(PodIndex place, const PodEntry& entry, const PodRules& rules, int32_t sign, kube::v1::PodCounts& counts,
               std::vector<TaskCounts>& tasks) {
   const Class cls = Classify(place, entry, rules);
   if (cls == Class::kNone) return;

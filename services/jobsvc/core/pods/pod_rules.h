@@ -46,10 +46,10 @@ struct PodEntry {
 // Where a pod is: at an index of a task, or among the others (surplus after scaling down, foreign, of an odd name).
 // Task -1: of none that the spec has. Such a pod is left alone and counts for nothing until a kill takes it
 // (9.1, 9.5, 9.6).
-struct PodPlace {
+struct PodIndex {
   int32_t task = -1;
   int32_t index = -1;
-  friend auto operator<=>(const PodPlace&, const PodPlace&) = default;
+  friend auto operator<=>(const PodIndex&, const PodIndex&) = default;
   bool indexed() const { return index >= 0; }
 };
 
@@ -66,10 +66,10 @@ struct PodRules {
 // Done without a pod, unless a later kill retained nothing.
 bool IsDone(const PodEntry& entry, const PodRules& rules);
 // Marked before it goes: a target, surplus, or what failed while it was surplus.
-bool MustMark(PodPlace place, const PodEntry& entry, const PodRules& rules);
+bool MustMark(PodIndex place, const PodEntry& entry, const PodRules& rules);
 bool MustDelete(const PodEntry& entry, const PodRules& rules);
 // Adds it to what it counts as, or takes it away: `sign` is 1 or -1.
-void CountPod(PodPlace place, const PodEntry& entry, const PodRules& rules, int32_t sign, kube::v1::PodCounts& counts,
+void CountPod(PodIndex place, const PodEntry& entry, const PodRules& rules, int32_t sign, kube::v1::PodCounts& counts,
               std::vector<TaskCounts>& tasks);
 
 }  // namespace basalt::jobsvc

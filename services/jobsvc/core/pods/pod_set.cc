@@ -45,18 +45,18 @@ void PodSet::Reset(std::string_view job_name, std::string_view job_uid) {
 
 size_t PodSet::known() const { return present_; }
 
-PodPlace PodSet::PlaceOf(std::string_view name) const {
+PodIndex PodSet::PlaceOf(std::string_view name) const {
   const std::optional<ParsedPodName> parsed = ParsePodName(name, job_name_);
   const auto task = parsed ? task_of_.find(parsed->task) : task_of_.end();
   if (task == task_of_.end()) return {};
   return {task->second, parsed->index < tasks_[task->second].replicas ? parsed->index : -1};
 }
 
-std::string PodSet::NameOf(PodPlace place) const {
+std::string PodSet::NameOf(PodIndex place) const {
   return fmt::format("{}-{}-{}", job_name_, tasks_[place.task].name, place.index);
 }
 
-PodEntry* PodSet::Slot(std::string_view name, PodPlace place) {
+PodEntry* PodSet::Slot(std::string_view name, PodIndex place) {
   if (place.indexed()) return &slots_[place.task][place.index];
   const auto it = others_.find(name);
   return it == others_.end() ? nullptr : &it->second.entry;
@@ -67,7 +67,7 @@ const PodEntry* PodSet::Find(std::string_view name) const {
   return entry != nullptr && entry->present() ? entry : nullptr;
 }
 
-void PodSet::Contribute(std::string_view name, PodPlace place, const PodEntry& entry, bool add) {
+void PodSet::Contribute(std::string_view name, PodIndex place, const PodEntry& entry, bool add) {
   const int32_t sign = add ? 1 : -1;
   CountPod(place, entry, rules_, sign, counts_, task_counts_);
   int32_t more_missing = 0;
@@ -91,7 +91,7 @@ void PodSet::Contribute(std::string_view name, PodPlace place, const PodEntry& e
     }
     if (done) {
       ++done_changes_;
-      untold_done_ += told_done_.contains(place) ? -sign : sign;
+      unreported_done_ += reported_done_.contains(place) ? -sign : sign;
       if (add) {
         done_[place.task].insert(place.index);
       } else {
@@ -117,7 +117,7 @@ void PodSet::Rebuild() {
   task_counts_.assign(tasks_.size(), {});
   done_.assign(tasks_.size(), {});
   ++done_changes_;
-  untold_done_ = static_cast<int64_t>(told_done_.size());
+  unreported_done_ = static_cast<int64_t>(reported_done_.size());
   facts_.ForgetPods();
   missing_.clear();
   to_mark_.clear();
@@ -128,7 +128,7 @@ void PodSet::Rebuild() {
   present_ = 0;
   for (size_t t = 0; t < slots_.size(); ++t) {
     for (size_t i = 0; i < slots_[t].size(); ++i) {
-      const PodPlace place{static_cast<int32_t>(t), static_cast<int32_t>(i)};
+      const PodIndex place{static_cast<int32_t>(t), static_cast<int32_t>(i)};
       const PodEntry& entry = slots_[t][i];
       Contribute(entry.present() ? NameOf(place) : std::string(), place, entry, true);
     }
@@ -136,12 +136,12 @@ void PodSet::Rebuild() {
   for (const auto& [name, other] : others_) Contribute(name, {other.task, -1}, other.entry, true);
 }
 
-std::vector<std::string> PodSet::Reshape(std::vector<TaskShape> tasks) {
-  std::map<std::string, std::pair<PodPlace, PodEntry>> all;
+std::vector<std::string> PodSet::SetTasks(std::vector<TaskShape> tasks) {
+  std::map<std::string, std::pair<PodIndex, PodEntry>> all;
   std::map<std::pair<std::string, int32_t>, PodEntry> done;
   for (size_t t = 0; t < slots_.size(); ++t) {
     for (size_t i = 0; i < slots_[t].size(); ++i) {
-      const PodPlace place{static_cast<int32_t>(t), static_cast<int32_t>(i)};
+      const PodIndex place{static_cast<int32_t>(t), static_cast<int32_t>(i)};
       if (slots_[t][i].present()) {
         all[NameOf(place)] = {place, std::move(slots_[t][i])};
       } else if (slots_[t][i].succeeded_gone) {
@@ -163,7 +163,7 @@ std::vector<std::string> PodSet::Reshape(std::vector<TaskShape> tasks) {
   }
   std::vector<std::string> moved;
   for (auto& [name, was] : all) {
-    const PodPlace place = PlaceOf(name);
+    const PodIndex place = PlaceOf(name);
     if (place != was.first) moved.push_back(name);
     if (place.indexed()) {
       slots_[place.task][place.index] = std::move(was.second);
@@ -178,7 +178,7 @@ std::vector<std::string> PodSet::Reshape(std::vector<TaskShape> tasks) {
     if (!slot.present()) slot = entry;
   }
   facts_.Reset(tasks_);
-  has_told_ = false;
+  has_reported_ = false;
   Rebuild();
   return moved;
 }
@@ -189,28 +189,28 @@ void PodSet::SetRules(PodRules rules) {
   Rebuild();
 }
 
-void PodSet::SetTold(const kube::v1::JobStatus& status, const std::map<std::string, std::set<int32_t>>& done) {
-  has_told_ = true;
+void PodSet::SetReported(const kube::v1::JobStatus& status, const std::map<std::string, std::set<int32_t>>& done) {
+  has_reported_ = true;
   const auto task_of = [this](const std::string& name) {
     const auto task = task_of_.find(name);
     return task == task_of_.end() ? -1 : task->second;
   };
-  facts_.ForgetTold(task_counts_);
+  facts_.ForgetReported(task_counts_);
   for (const auto& told : status.task_status_count()) {
     const int32_t task = task_of(told.task());
     facts_.Tell(task, told.counts(), task >= 0 ? task_counts_[task] : TaskCounts());
   }
-  told_done_.clear();
+  reported_done_.clear();
   for (const auto& [name, indices] : done) {
     const int32_t task = task_of(name);
     // An index of no task, and a task without any, are told and are not done.
-    if (indices.empty()) told_done_.insert({task, -1});
-    for (const int32_t index : indices) told_done_.insert({task, index});
+    if (indices.empty()) reported_done_.insert({task, -1});
+    for (const int32_t index : indices) reported_done_.insert({task, index});
   }
-  untold_done_ = static_cast<int64_t>(told_done_.size());
+  unreported_done_ = static_cast<int64_t>(reported_done_.size());
   for (size_t task = 0; task < done_.size(); ++task) {
     for (const int32_t index : done_[task]) {
-      untold_done_ += told_done_.contains({static_cast<int32_t>(task), index}) ? -1 : 1;
+      unreported_done_ += reported_done_.contains({static_cast<int32_t>(task), index}) ? -1 : 1;
     }
   }
 }
@@ -302,7 +302,7 @@ PodChange PodSet::Remove(std::string_view name, std::string_view uid) {
 }
 
 void PodSet::AddFlag(std::string_view name, PodFlag flag) {
-  const PodPlace place = PlaceOf(name);
+  const PodIndex place = PlaceOf(name);
   PodEntry* slot = Slot(name, place);
   if (slot == nullptr || !slot->present()) return;
   Contribute(name, place, *slot, false);
@@ -310,7 +310,7 @@ void PodSet::AddFlag(std::string_view name, PodFlag flag) {
   Contribute(name, place, *slot, true);
 }
 
-void PodSet::SetSucceededGone(PodPlace place, bool value) {
+void PodSet::SetSucceededGone(PodIndex place, bool value) {
   if (place.task < 0 || static_cast<size_t>(place.task) >= slots_.size() || !place.indexed() ||
       place.index >= tasks_[place.task].replicas) {
     return;
@@ -330,7 +330,7 @@ void PodSet::SetSucceededGone(PodPlace place, bool value) {
 std::pair<kube::v1::PodCounts, std::vector<TaskCounts>> PodSet::CountUnder(const PodRules& rules) const {
   kube::v1::PodCounts counts;
   std::vector<TaskCounts> tasks(tasks_.size());
-  const auto add = [&](PodPlace place, const PodEntry& entry) { CountPod(place, entry, rules, 1, counts, tasks); };
+  const auto add = [&](PodIndex place, const PodEntry& entry) { CountPod(place, entry, rules, 1, counts, tasks); };
   for (size_t t = 0; t < slots_.size(); ++t) {
     for (size_t i = 0; i < slots_[t].size(); ++i) {
       add({static_cast<int32_t>(t), static_cast<int32_t>(i)}, slots_[t][i]);
@@ -351,7 +351,7 @@ std::vector<std::string> PodSet::OfNoTask() const {
 std::set<std::string> PodSet::Uids(int32_t task, int32_t partition) const {
   std::set<std::string> uids;
   const auto size = task >= 0 ? tasks_[task].partition_size : 0;
-  ForEach([&](const std::string&, PodPlace place, const PodEntry& entry) {
+  ForEach([&](const std::string&, PodIndex place, const PodEntry& entry) {
     if (entry.has(kPodForeign) || (task >= 0 && place.task != task)) return;
     if (partition >= 0 && (!place.indexed() || (size > 0 ? place.index / size : 0) != partition)) return;
     uids.insert(entry.uid);

@@ -33,7 +33,7 @@ std::optional<ParsedPodName> ParsePodName(std::string_view name, std::string_vie
 // What one observation did.
 struct PodChange {
   std::string name;
-  PodPlace place;
+  PodIndex place;
   PodEntry before;  // Not present: first seen.
   PodEntry after;   // Not present: gone.
   TaskCounts task_before;
@@ -47,14 +47,14 @@ class PodSet {
   void Reset(std::string_view job_name, std::string_view job_uid);
   // Sets the tasks. Pods that have no index any more become surplus, and the other way round. Returns the names of pods
   // whose place changed.
-  std::vector<std::string> Reshape(std::vector<TaskShape> tasks);
+  std::vector<std::string> SetTasks(std::vector<TaskShape> tasks);
   void SetRules(PodRules rules);
   // What the job's status says of its tasks, and of what is done although its pod is gone. Forgotten with the shape.
-  void SetTold(const kube::v1::JobStatus& status, const std::map<std::string, std::set<int32_t>>& done);
-  void ForgetTold() { has_told_ = false; }
-  bool has_told() const { return has_told_; }
+  void SetReported(const kube::v1::JobStatus& status, const std::map<std::string, std::set<int32_t>>& done);
+  void ForgetReported() { has_reported_ = false; }
+  bool has_reported() const { return has_reported_; }
   // Both are still so.
-  bool IsTold() const { return has_told_ && facts_.AreTold() && untold_done_ == 0; }
+  bool MatchesReported() const { return has_reported_ && facts_.MatchReported() && unreported_done_ == 0; }
 
   // A newer state of a pod whose routing key is this job's. `ours`: owner UID and annotations say so.
   PodChange Apply(const kube::v1::Pod& pod);
@@ -63,13 +63,13 @@ class PodSet {
   // From the store, before the shape is known.
   void Restore(std::string_view name, const storage::v1::PodRecord& record);
   void AddFlag(std::string_view name, PodFlag flag);
-  void SetSucceededGone(PodPlace place, bool value);
+  void SetSucceededGone(PodIndex place, bool value);
 
   // The place that a name means in the present shape.
-  PodPlace PlaceOf(std::string_view name) const;
-  std::string NameOf(PodPlace place) const;
+  PodIndex PlaceOf(std::string_view name) const;
+  std::string NameOf(PodIndex place) const;
   const PodEntry* Find(std::string_view name) const;
-  const PodEntry& At(PodPlace place) const { return slots_[place.task][place.index]; }
+  const PodEntry& At(PodIndex place) const { return slots_[place.task][place.index]; }
 
   const kube::v1::PodCounts& counts() const { return counts_; }
   const std::vector<TaskCounts>& task_counts() const { return task_counts_; }
@@ -79,7 +79,7 @@ class PodSet {
   size_t known() const;  // Pods present, foreign ones included.
 
   // Indices without a pod whose work is not done, in order.
-  const std::set<PodPlace>& missing() const { return missing_; }
+  const std::set<PodIndex>& missing() const { return missing_; }
   // Names of pods to be marked out-of-sync before they go (targets, surplus), and of those to be deleted.
   const std::set<std::string>& to_mark() const { return to_mark_; }
   const std::set<std::string>& to_delete() const { return to_delete_; }
@@ -107,11 +107,11 @@ class PodSet {
   void ForEach(Visit visit) const {
     for (size_t t = 0; t < slots_.size(); ++t) {
       for (size_t i = 0; i < slots_[t].size(); ++i) {
-        const PodPlace place{static_cast<int32_t>(t), static_cast<int32_t>(i)};
+        const PodIndex place{static_cast<int32_t>(t), static_cast<int32_t>(i)};
         if (slots_[t][i].present()) visit(NameOf(place), place, slots_[t][i]);
       }
     }
-    for (const auto& [name, other] : others_) visit(name, PodPlace{other.task, -1}, other.entry);
+    for (const auto& [name, other] : others_) visit(name, PodIndex{other.task, -1}, other.entry);
   }
 
  private:
@@ -121,8 +121,8 @@ class PodSet {
   };
 
   // Adds or takes away everything that an entry contributes to counters and sets.
-  void Contribute(std::string_view name, PodPlace place, const PodEntry& entry, bool add);
-  PodEntry* Slot(std::string_view name, PodPlace place);
+  void Contribute(std::string_view name, PodIndex place, const PodEntry& entry, bool add);
+  PodEntry* Slot(std::string_view name, PodIndex place);
   void Rebuild();
 
   std::string job_name_;
@@ -137,15 +137,15 @@ class PodSet {
   kube::v1::PodCounts counts_;
   std::vector<TaskCounts> task_counts_;
   TaskFacts facts_;
-  std::set<PodPlace> missing_;
+  std::set<PodIndex> missing_;
   std::set<std::string> to_mark_;
   std::set<std::string> to_delete_;
   std::set<std::string> held_;
   std::vector<std::set<int32_t>> done_;
   uint64_t done_changes_ = 0;
-  bool has_told_ = false;
-  std::set<PodPlace> told_done_;
-  int64_t untold_done_ = 0;  // Places that are done and not told so, or told so and not done.
+  bool has_reported_ = false;
+  std::set<PodIndex> reported_done_;
+  int64_t unreported_done_ = 0;  // Places that are done and not told so, or told so and not done.
   int32_t targets_left_ = 0;
   int32_t foreign_labelled_ = 0;
   size_t present_ = 0;

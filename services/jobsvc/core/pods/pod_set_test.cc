@@ -18,12 +18,12 @@ PodSet Two() { return testing::MakePodSet({{"a", 2}, {"a-1", 3}}); }
 
 TEST(PodSetTest, NamesMeanIndicesUnambiguously) {
   PodSet pods = Two();
-  EXPECT_EQ(pods.PlaceOf("j-a-1"), (PodPlace{0, 1}));
-  EXPECT_EQ(pods.PlaceOf("j-a-1-0"), (PodPlace{1, 0}));
-  EXPECT_EQ(pods.PlaceOf("j-a-2"), (PodPlace{0, -1}));   // Surplus.
-  EXPECT_EQ(pods.PlaceOf("j-a-01"), (PodPlace{0, -1}));  // Not how we write it.
-  EXPECT_EQ(pods.PlaceOf("j-b-0"), (PodPlace{-1, -1}));
-  EXPECT_EQ(pods.PlaceOf("other-a-0"), (PodPlace{-1, -1}));
+  EXPECT_EQ(pods.PlaceOf("j-a-1"), (PodIndex{0, 1}));
+  EXPECT_EQ(pods.PlaceOf("j-a-1-0"), (PodIndex{1, 0}));
+  EXPECT_EQ(pods.PlaceOf("j-a-2"), (PodIndex{0, -1}));   // Surplus.
+  EXPECT_EQ(pods.PlaceOf("j-a-01"), (PodIndex{0, -1}));  // Not how we write it.
+  EXPECT_EQ(pods.PlaceOf("j-b-0"), (PodIndex{-1, -1}));
+  EXPECT_EQ(pods.PlaceOf("other-a-0"), (PodIndex{-1, -1}));
   EXPECT_EQ(pods.missing().size(), 5u);
 }
 
@@ -121,12 +121,12 @@ TEST(PodSetTest, WhatFailedWhileItWasSurplusIsMarkedAlsoWhenItsIndexIsBack) {
   pods.Apply(MakePod("j-a-1", "u1", kube::v1::POD_PHASE_FAILED));
   pods.Apply(MakePod("j-a-2", "u2", kube::v1::POD_PHASE_RUNNING));
   pods.Apply(MakePod("j-a-3", "u3", kube::v1::POD_PHASE_RUNNING));
-  pods.Reshape({{"a", 1}});
+  pods.SetTasks({{"a", 1}});
   EXPECT_EQ(pods.to_mark(), (std::set<std::string>{"j-a-1", "j-a-2", "j-a-3"}));
   pods.Apply(MakePod("j-a-1", "u1", kube::v1::POD_PHASE_FAILED));  // As before: its end was told when it came.
   pods.Apply(MakePod("j-a-2", "u2", kube::v1::POD_PHASE_FAILED));
   pods.Apply(MakePod("j-a-3", "u3", kube::v1::POD_PHASE_SUCCEEDED));
-  pods.Reshape({{"a", 4}});
+  pods.SetTasks({{"a", 4}});
   EXPECT_EQ(pods.to_mark(), (std::set<std::string>{"j-a-2"}));
   pods.Apply(MakePod("j-a-2", "u2", kube::v1::POD_PHASE_FAILED));
   EXPECT_EQ(pods.to_mark(), (std::set<std::string>{"j-a-2"})) << "as long as it lives";
@@ -151,7 +151,7 @@ void ExpectSameAsRecount(const PodSet& pods) {
   // The sets, from scratch: the same content in a set that never knew another shape or other rules.
   PodSet fresh;
   fresh.Reset("j", testing::kJobUid);
-  pods.ForEach([&](const std::string& name, PodPlace, const PodEntry& entry) {
+  pods.ForEach([&](const std::string& name, PodIndex, const PodEntry& entry) {
     storage::v1::PodRecord record;
     record.set_uid(entry.uid);
     record.set_phase(entry.phase);
@@ -160,7 +160,7 @@ void ExpectSameAsRecount(const PodSet& pods) {
     record.set_restarts(entry.restarts);
     fresh.Restore(name, record);
   });
-  fresh.Reshape(pods.tasks());
+  fresh.SetTasks(pods.tasks());
   fresh.SetRules(pods.rules());
   for (size_t task = 0; task < pods.done().size(); ++task) {
     for (int32_t index : pods.done()[task]) fresh.SetSucceededGone({static_cast<int32_t>(task), index}, true);
@@ -186,7 +186,7 @@ struct Told {
     for (size_t task = 0; task < pods.done().size(); ++task) {
       if (!pods.done()[task].empty()) done[pods.tasks()[task].name] = pods.done()[task];
     }
-    pods.SetTold(counts, done);
+    pods.SetReported(counts, done);
   }
   kube::v1::JobStatus counts;
   std::map<std::string, std::set<int32_t>> done;
@@ -194,37 +194,38 @@ struct Told {
 
 // Told is what would be written once more, word for word.
 void ExpectToldAsWritten(const Told& told, PodSet& pods) {
-  if (!pods.has_told()) pods.SetTold(told.counts, told.done);
+  if (!pods.has_reported()) pods.SetReported(told.counts, told.done);
   PodSet copy = pods;
   Told again;
   again.Write(copy);
   again.counts.clear_counts();
   kube::v1::JobStatus before = told.counts;
   before.clear_counts();
-  ASSERT_EQ(pods.IsTold(), again.counts.SerializeAsString() == before.SerializeAsString() && again.done == told.done);
+  ASSERT_EQ(pods.MatchesReported(),
+            again.counts.SerializeAsString() == before.SerializeAsString() && again.done == told.done);
 }
 
 TEST(PodSetTest, WhatIsToldIsSoUntilItChangesAndAgainOnceItIsBack) {
   PodSet pods = Two();
-  EXPECT_FALSE(pods.IsTold()) << "nothing was";
+  EXPECT_FALSE(pods.MatchesReported()) << "nothing was";
   pods.Apply(MakePod("j-a-0", "u0", kube::v1::POD_PHASE_RUNNING));
   Told told;
   told.Write(pods);
-  EXPECT_TRUE(pods.IsTold());
+  EXPECT_TRUE(pods.MatchesReported());
   pods.Apply(MakePod("j-a-0", "u0", kube::v1::POD_PHASE_SUCCEEDED));
-  EXPECT_FALSE(pods.IsTold());
+  EXPECT_FALSE(pods.MatchesReported());
   pods.Apply(MakePod("j-a-0", "u0", kube::v1::POD_PHASE_RUNNING));
-  EXPECT_TRUE(pods.IsTold());
+  EXPECT_TRUE(pods.MatchesReported());
   told.counts.mutable_task_status_count(0)->set_task("z");
-  pods.SetTold(told.counts, {});
-  EXPECT_FALSE(pods.IsTold()) << "of a task that is not there";
+  pods.SetReported(told.counts, {});
+  EXPECT_FALSE(pods.MatchesReported()) << "of a task that is not there";
   told.counts.clear_task_status_count();
-  pods.SetTold(told.counts, {});
-  EXPECT_FALSE(pods.IsTold()) << "nothing of a task with pods";
+  pods.SetReported(told.counts, {});
+  EXPECT_FALSE(pods.MatchesReported()) << "nothing of a task with pods";
   told.Write(pods);
   for (const auto& done : {std::map<std::string, std::set<int32_t>>{{"a", {1}}}, {{"a", {}}}, {{"z", {0}}}}) {
-    pods.SetTold(told.counts, done);
-    EXPECT_FALSE(pods.IsTold()) << "what is not done";
+    pods.SetReported(told.counts, done);
+    EXPECT_FALSE(pods.MatchesReported()) << "what is not done";
   }
 }
 
@@ -256,10 +257,10 @@ TEST(PodSetTest, C17IncrementalCountersEqualARecountOnRandomHistories) {
           pods.SetRules(rules);
           break;
         case 3:
-          pods.Reshape({{"a", static_cast<int32_t>(random.Uniform(5)), 2, 1},
-                        {"a-1", static_cast<int32_t>(random.Uniform(5)), 0, 2, {0}},
-                        {"b", 1, 0, 0, {0, 1}, random.OneIn(2)},
-                        {"c", 1, 0, 0, {-1, 0}}});
+          pods.SetTasks({{"a", static_cast<int32_t>(random.Uniform(5)), 2, 1},
+                         {"a-1", static_cast<int32_t>(random.Uniform(5)), 0, 2, {0}},
+                         {"b", 1, 0, 0, {0, 1}, random.OneIn(2)},
+                         {"c", 1, 0, 0, {-1, 0}}});
           break;
         default: {
           if (!uids.contains(name)) uids[name] = fmt::format("u{}", step);

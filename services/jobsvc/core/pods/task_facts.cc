@@ -11,7 +11,7 @@ bool HasPods(const TaskCounts& task) {
 void TaskFacts::Reset(const std::vector<TaskShape>& tasks) {
   facts_.assign(tasks.size(), {});
   startable_.clear();
-  untold_ = 0;
+  unreported_ = 0;
   unstartable_ = 0;
   for (size_t task = 0; task < tasks.size(); ++task) {
     Fact& fact = facts_[task];
@@ -75,8 +75,8 @@ void TaskFacts::Compare(Fact& fact, const TaskCounts& counts) {
   const auto shown = [](const TaskCounts& it) {
     return std::tie(it.pending, it.running, it.succeeded, it.failed, it.unknown);
   };
-  const bool differs = HasPods(counts) != fact.is_told || shown(counts) != shown(fact.told);
-  if (differs != fact.differs) untold_ += differs ? 1 : -1;
+  const bool differs = HasPods(counts) != fact.is_reported || shown(counts) != shown(fact.told);
+  if (differs != fact.differs) unreported_ += differs ? 1 : -1;
   fact.differs = differs;
 }
 
@@ -93,23 +93,23 @@ bool TaskFacts::MayStart(int32_t task) const {
   return fact.any ? fact.ready_dependencies > 0 : fact.ready_dependencies == fact.dependencies;
 }
 
-void TaskFacts::ForgetTold(const std::vector<TaskCounts>& counts) {
-  untold_ = 0;
+void TaskFacts::ForgetReported(const std::vector<TaskCounts>& counts) {
+  unreported_ = 0;
   for (size_t task = 0; task < facts_.size(); ++task) {
     Fact& fact = facts_[task];
-    fact.is_told = fact.differs = false;
+    fact.is_reported = fact.differs = false;
     fact.told = {};
     Compare(fact, counts[task]);
   }
 }
 
 void TaskFacts::Tell(int32_t task, const kube::v1::PodCounts& told, const TaskCounts& counts) {
-  if (task < 0 || facts_[task].is_told) {
-    ++untold_;
+  if (task < 0 || facts_[task].is_reported) {
+    ++unreported_;
     return;
   }
   Fact& fact = facts_[task];
-  fact.is_told = true;
+  fact.is_reported = true;
   fact.told = {told.pending(), told.running(), told.succeeded(), told.failed(), told.unknown()};
   Compare(fact, counts);
 }

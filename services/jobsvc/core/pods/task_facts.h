@@ -50,11 +50,11 @@ class TaskFacts {
   void Follow(int32_t task, const TaskCounts& counts, int32_t more_missing);
 
   // The status says nothing of them, which have these counters.
-  void ForgetTold(const std::vector<TaskCounts>& counts);
+  void ForgetReported(const std::vector<TaskCounts>& counts);
   // It says this of a task with these counters; -1: of one that there is not.
   void Tell(int32_t task, const kube::v1::PodCounts& told, const TaskCounts& counts);
   // Of all that have pods what is so, and nothing of others.
-  bool AreTold() const { return untold_ == 0; }
+  bool MatchReported() const { return unreported_ == 0; }
 
   bool IsReady(int32_t task) const { return task >= 0 && facts_[task].ready; }
   // What it depends on is ready.
@@ -83,8 +83,8 @@ class TaskFacts {
     int32_t failed = 0;
     bool failed_for_good = false;
     bool blocked_for_good = false;
-    int32_t unstartable = 0;  // Counted in unstartable_.
-    bool is_told = false;     // The status names it, with these counters.
+    int32_t unstartable = 0;   // Counted in unstartable_.
+    bool is_reported = false;  // The status names it, with these counters.
     TaskCounts told;
     bool differs = false;
   };
@@ -96,7 +96,7 @@ class TaskFacts {
 
   std::vector<Fact> facts_;
   std::set<int32_t> startable_;
-  int64_t untold_ = 0;  // Tasks that differ, and names that are none of theirs.
+  int64_t unreported_ = 0;  // Tasks that differ, and names that are none of theirs.
   int64_t unstartable_ = 0;
 };
 

@@ -15,7 +15,7 @@ inline constexpr char kJobUid[] = "job-uid";
 inline PodSet MakePodSet(std::vector<TaskShape> tasks) {
   PodSet pods;
   pods.Reset("j", kJobUid);
-  pods.Reshape(std::move(tasks));
+  pods.SetTasks(std::move(tasks));
   return pods;
 }
 

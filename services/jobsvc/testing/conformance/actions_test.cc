@@ -1,4 +1,4 @@
-// Commands, and actions that meet trouble or a phase of their own.
+// Commands, and actions that meet problem or a phase of their own.
 #include <string>
 
 #include "services/jobsvc/testing/conformance/conformance.h"

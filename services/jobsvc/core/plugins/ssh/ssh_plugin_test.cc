@@ -19,7 +19,7 @@ std::string DataOf(const std::string& object, std::string_view key) {
 
 TEST(SshPluginTest, I3SecretHoldsConfigOfAllHosts) {
   const JobView job = TestView(TestJob("j", {{"m", 1, R"({"spec":{"hostname":"head","containers":[]}})"}, {"w", 2}}));
-  const std::vector<WantedObject> objects = SshPlugin(Words({"--ssh-port=2222"})).Objects(job);
+  const std::vector<WantedObject> objects = SshPlugin(StatusMessage({"--ssh-port=2222"})).Objects(job);
   ASSERT_EQ(objects.size(), 1u);
   const WantedObject& secret = objects[0];
   EXPECT_EQ(secret.plural, "secrets");
@@ -44,7 +44,7 @@ TEST(SshPluginTest, I3SecretHoldsConfigOfAllHosts) {
 
 TEST(SshPluginTest, I15GivenKeysAreStoredVerbatim) {
   const JobView job = TestView(TestJob("j", {{"w", 1}}));
-  const SshPlugin plugin(Words({"--ssh-private-key=priv", "--ssh-public-key=pub", "--ssh-port=70000"}));
+  const SshPlugin plugin(StatusMessage({"--ssh-private-key=priv", "--ssh-public-key=pub", "--ssh-port=70000"}));
   const WantedObject secret = plugin.Objects(job).front();
   EXPECT_FALSE(secret.needs_ssh_keys);
   EXPECT_EQ(DataOf(secret.json, "id_rsa"), "priv");
@@ -65,7 +65,8 @@ TEST(SshPluginTest, I16MountsTheSecretReadableByItsOwnerAlone) {
 
 TEST(SshPluginTest, AnotherPathIsReadableByAll) {
   const JobView job = TestView(TestJob("j", {{"w"}}));
-  const json::value pod = json::parse(EditedPod(SshPlugin(Words({"--ssh-key-file-path=/home/user/.ssh"})), job, 0));
+  const json::value pod =
+      json::parse(EditedPod(SshPlugin(StatusMessage({"--ssh-key-file-path=/home/user/.ssh"})), job, 0));
   const json::object& secret = pod.at("spec").at("volumes").as_array()[0].at("secret").as_object();
   EXPECT_EQ(secret.at("defaultMode").as_int64(), 420);
   EXPECT_EQ(FindString(pod.at("spec").at("containers").as_array()[0].at("volumeMounts").as_array()[0], "mountPath"),

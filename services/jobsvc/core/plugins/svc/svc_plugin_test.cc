@@ -46,7 +46,7 @@ TEST(SvcPluginTest, S26I2MakesTheThreeObjects) {
 
 TEST(SvcPluginTest, I12FlagsChangeObjects) {
   const JobView job = TestView(TestJob("j", {{"t", 1}}));
-  const SvcPlugin plugin(Words({"--publish-not-ready-addresses=true", "--disable-network-policy"}));
+  const SvcPlugin plugin(StatusMessage({"--publish-not-ready-addresses=true", "--disable-network-policy"}));
   const std::vector<WantedObject> objects = plugin.Objects(job);
   ASSERT_EQ(objects.size(), 2u);
   ExpectJson(objects[1].json, R"({"apiVersion":"v1","kind":"Service",)" + Meta("j") + R"(,"spec":{"clusterIP":"None",
@@ -78,7 +78,7 @@ TEST(SvcPluginTest, I13TellsEveryContainerAboutEveryTask) {
 TEST(SvcPluginTest, I14KeepsTheTemplatesHostnameAndInjectsNothingWhenTold) {
   const JobView job =
       TestView(TestJob("j", {{"t", 2, R"({"spec":{"hostname":"h","subdomain":"s","containers":[{"name":"c"}]}})"}}));
-  ExpectJson(EditedPod(SvcPlugin(Words({"--inject-hosts-env=false"})), job, 1),
+  ExpectJson(EditedPod(SvcPlugin(StatusMessage({"--inject-hosts-env=false"})), job, 1),
              R"({"spec":{"hostname":"h","subdomain":"s","volumes":[{"name":"j-svc","configMap":{"name":"j-svc"}}],
     "containers":[{"name":"c","volumeMounts":[{"name":"j-svc","mountPath":"/etc/volcano"}]}]}})");
 }

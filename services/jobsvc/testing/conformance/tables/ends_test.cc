@@ -156,7 +156,7 @@ TEST_F(TtlTest, AJobThatIsEditedInTheMomentOfItsDeletionIsLookedAtAgain) {
     ASSERT_TRUE(edited);
     EXPECT_EQ(IsThere(), longer);
     EXPECT_EQ(deletions_.size(), longer ? 1u : 2u);
-    EXPECT_EQ(kube().Count("create", "events"), longer ? 1 : 0) << "the warning of the edit; a conflict is no trouble";
+    EXPECT_EQ(kube().Count("create", "events"), longer ? 1 : 0) << "the warning of the edit; a conflict is no problem";
   }
 }
 

@@ -17,8 +17,8 @@ void JobController::OpenKill(JobEntry& entry, int64_t sequence, kv::WriteBatch& 
   entry.record.set_open_kill(sequence);
 }
 
-void JobController::TellKill(JobEntry& entry, kv::WriteBatch& batch) {
-  const std::optional<Kill>& kill = entry.own.kill;
+void JobController::RecordKillEnd(JobEntry& entry, kv::WriteBatch& batch) {
+  const std::optional<Kill>& kill = entry.persisted.kill;
   // Its pods: when the PodGroup goes is of no interest. One that is terminating has been dealt with and is still there.
   if (entry.pods.counts().terminating() > 0 || (kill && !IsOver(*kill, entry.pods, /*group_uid=*/""))) return;
   AddToOutcome(entry, "", batch);

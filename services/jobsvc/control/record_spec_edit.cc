@@ -14,7 +14,7 @@
 
 namespace basalt::jobsvc {
 
-void JobController::TellEdit(JobEntry& entry, kv::WriteBatch& batch) {
+void JobController::RecordSpecEdit(JobEntry& entry, kv::WriteBatch& batch) {
   const kube::v1::Job& job = *entry.job;
   storage::v1::JobRecord& record = entry.record;
   const int64_t generation = job.meta().generation();
@@ -25,7 +25,7 @@ void JobController::TellEdit(JobEntry& entry, kv::WriteBatch& batch) {
   std::string change;
   bool is_kept = false;
   if (record.told_generation() != 0) {
-    const auto before = ToldSpecOf(entry);
+    const auto before = RecordedSpecOf(entry);
     if (!before.ok()) return context_.Fail(before.status());
     is_kept = before->has_value() && (*before)->format() == kSpecFormat;
     if (is_kept) {
@@ -33,7 +33,7 @@ void JobController::TellEdit(JobEntry& entry, kv::WriteBatch& batch) {
       const int64_t now_ms = absl::ToUnixMillis(context_.ApiNow());
       const std::string departure = FollowEdit(**before, is_refused, now_ms, facts);
       if (!departure.empty()) {
-        entry.notes.push_back({true, std::string(kSpecWarning), fmt::format("{}: {}", departure, kUndoEdit)});
+        entry.pending_events.push_back({true, std::string(kSpecWarning), fmt::format("{}: {}", departure, kUndoEdit)});
       }
     }
   }
@@ -45,7 +45,7 @@ void JobController::TellEdit(JobEntry& entry, kv::WriteBatch& batch) {
   if (change.empty()) return;
   storage::v1::HistoryRecord edit;
   // The status that came with it is that of the last write before: one since would have been refused.
-  edit.set_sequence(std::max(entry.own.sequence, record.committed_sequence()));
+  edit.set_sequence(std::max(entry.persisted.sequence, record.committed_sequence()));
   edit.set_generation(generation);
   edit.set_time_ms(absl::ToUnixMillis(context_.ApiNow()));
   edit.set_from_phase(job.status().phase());

@@ -1,4 +1,4 @@
-#include "cli/follow/told_jobs.h"
+#include "cli/follow/followed_jobs.h"
 
 #include <set>
 
@@ -7,7 +7,7 @@
 namespace basalt::cli {
 namespace {
 
-using Message = ToldJobs::Message;
+using Message = FollowedJobs::Message;
 
 Message Gone(const std::string& key, const std::string& uid, uint32_t slot) {
   Message gone;
@@ -27,7 +27,7 @@ std::string KeyOf(const job::v1::Job& job) {
   return kube::ObjectKey(job.object().meta().namespace_(), job.object().meta().name());
 }
 
-std::vector<Message> ToldJobs::TakeUnsure() {
+std::vector<Message> FollowedJobs::TakeUnsure() {
   std::vector<Message> gone;
   for (auto job = jobs_.begin(); job != jobs_.end();) {
     if (!job->second.unsure) {
@@ -40,7 +40,7 @@ std::vector<Message> ToldJobs::TakeUnsure() {
   return gone;
 }
 
-std::vector<Message> ToldJobs::Take(const Message& message) {
+std::vector<Message> FollowedJobs::Take(const Message& message) {
   ++messages_;
   if (!message.token().empty()) {
     token_ = message.token();
@@ -65,7 +65,7 @@ std::vector<Message> ToldJobs::Take(const Message& message) {
   }
 }
 
-void ToldJobs::Interrupted() {
+void FollowedJobs::Interrupted() {
   for (auto& [key, told] : jobs_) told.unsure |= told.message > token_message_;
 }
 

@@ -1,4 +1,4 @@
-#include "common/http/curl/curl_lane.h"
+#include "common/http/curl/curl_worker.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -34,7 +34,7 @@ std::string_view Trim(std::string_view text) {
 
 }  // namespace
 
-Lane::Lane(const TimeSystem& time, const CurlOptions& options, Credentials* credentials, bool bulk)
+CurlWorker::CurlWorker(const TimeSystem& time, const CurlOptions& options, Credentials* credentials, bool bulk)
     : time_(time),
       options_(options),
       credentials_(credentials),
@@ -49,14 +49,14 @@ Lane::Lane(const TimeSystem& time, const CurlOptions& options, Credentials* cred
   driver_->Post([this] { Drive(); });
 }
 
-Lane::~Lane() {
+CurlWorker::~CurlWorker() {
   Stop();
   for (const auto& [easy, transfer] : active_) Detach(*transfer);
   for (CURL* easy : kept_) curl_easy_cleanup(easy);
   curl_multi_cleanup(multi_);
 }
 
-void Lane::Stop() {
+void CurlWorker::Stop() {
   {
     MutexLock lock(mutex_);
     stopping_ = true;
@@ -66,7 +66,7 @@ void Lane::Stop() {
   driver_.reset();
 }
 
-void Lane::Tell(LaneCommand command) {
+void CurlWorker::Tell(CurlCommand command) {
   {
     MutexLock lock(mutex_);
     commands_.push_back(std::move(command));
@@ -76,7 +76,7 @@ void Lane::Tell(LaneCommand command) {
   curl_multi_wakeup(multi_);
 }
 
-void Lane::Notify(const TransferPtr& transfer) {
+void CurlWorker::Notify(const TransferPtr& transfer) {
   {
     MutexLock lock(transfer->mutex);
     if (std::exchange(transfer->posted, true)) return;
@@ -86,16 +86,16 @@ void Lane::Notify(const TransferPtr& transfer) {
 
 // ---- the thread ----
 
-void Lane::Drive() {
+void CurlWorker::Drive() {
   while (true) {
-    std::deque<LaneCommand> commands;
+    std::deque<CurlCommand> commands;
     {
       MutexLock lock(mutex_);
       if (stopping_) return;
       commands.swap(commands_);
     }
-    for (LaneCommand& command : commands) Obey(std::move(command));
-    Admit();
+    for (CurlCommand& command : commands) Execute(std::move(command));
+    StartQueued();
     int running = 0;
     curl_multi_perform(multi_, &running);
     int left = 0;
@@ -111,7 +111,7 @@ void Lane::Drive() {
   }
 }
 
-void Lane::Rest() {
+void CurlWorker::Rest() {
   MutexLock lock(mutex_);
   resting_ = true;
   while (commands_.empty() && !stopping_ && !wakeups_.Allows(time_.Now())) {
@@ -123,20 +123,20 @@ void Lane::Rest() {
   if (const absl::Time now = time_.Now(); wakeups_.Allows(now)) wakeups_.Take(now);
 }
 
-void Lane::Obey(LaneCommand command) {
+void CurlWorker::Execute(CurlCommand command) {
   Transfer& transfer = *command.transfer;
   switch (command.kind) {
-    case LaneCommand::kStart:
+    case CurlCommand::kStart:
       if (transfer.request.timeout < absl::InfiniteDuration()) {
         waiting_.push_back(std::move(command.transfer));
       } else {
         Identify(std::move(command.transfer));
       }
       return;
-    case LaneCommand::kTimedOut:
+    case CurlCommand::kTimedOut:
       if (transfer.easy != nullptr) CutIfSilent(transfer);
       [[fallthrough]];
-    case LaneCommand::kCancel:
+    case CurlCommand::kCancel:
       transfer.cancelled = true;
       if (transfer.easy != nullptr) {
         active_.erase(transfer.easy);
@@ -145,10 +145,10 @@ void Lane::Obey(LaneCommand command) {
         --parallel_;
       }
       return;
-    case LaneCommand::kResume:
+    case CurlCommand::kResume:
       if (transfer.easy != nullptr) curl_easy_pause(transfer.easy, CURLPAUSE_CONT);
       return;
-    case LaneCommand::kIdentified:
+    case CurlCommand::kIdentified:
       if (transfer.cancelled) return;
       if (!command.identity.ok()) {
         return End(command.transfer, FailureStatus(absl::StatusCode::kUnavailable, Failure::kCredentials,
@@ -156,7 +156,7 @@ void Lane::Obey(LaneCommand command) {
       }
       transfer.identity = *std::move(command.identity);
       return Begin(command.transfer);
-    case LaneCommand::kIdentifiedAgain:
+    case CurlCommand::kIdentifiedAgain:
       if (transfer.cancelled) return;
       if (!command.identity.ok() || *command.identity == transfer.identity) return EndRefused(command.transfer);
       transfer.identity = *std::move(command.identity);
@@ -171,7 +171,7 @@ void Lane::Obey(LaneCommand command) {
   }
 }
 
-void Lane::Admit() {
+void CurlWorker::StartQueued() {
   while (!waiting_.empty() && parallel_ < max_parallel_) {
     TransferPtr transfer = std::move(waiting_.front());
     waiting_.pop_front();
@@ -182,16 +182,16 @@ void Lane::Admit() {
   }
 }
 
-void Lane::Identify(TransferPtr transfer) {
+void CurlWorker::Identify(TransferPtr transfer) {
   if (credentials_ == nullptr) return Begin(transfer);
   transfer->identity = credentials_->Known();
   if (transfer->identity != nullptr) return Begin(transfer);
   credentials_->Get([this, transfer](absl::StatusOr<IdentityPtr> identity) {
-    Tell({LaneCommand::kIdentified, transfer, std::move(identity)});
+    Tell({CurlCommand::kIdentified, transfer, std::move(identity)});
   });
 }
 
-void Lane::Begin(const TransferPtr& transfer) {
+void CurlWorker::Begin(const TransferPtr& transfer) {
   if (kept_.empty()) {
     transfer->easy = curl_easy_init();
   } else {
@@ -203,7 +203,7 @@ void Lane::Begin(const TransferPtr& transfer) {
   curl_multi_add_handle(multi_, transfer->easy);
 }
 
-void Lane::SetUp(Transfer& transfer) {
+void CurlWorker::SetUp(Transfer& transfer) {
   CURL* easy = transfer.easy;
   transfer.error[0] = '\0';
   transfer.heard_on = CURL_SOCKET_BAD;
@@ -212,26 +212,26 @@ void Lane::SetUp(Transfer& transfer) {
   transfer.status = 0;
   curl_easy_setopt(easy, CURLOPT_PRIVATE, &transfer);
   curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer.error);
-  curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, &Lane::OnHeader);
+  curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, &CurlWorker::OnHeader);
   curl_easy_setopt(easy, CURLOPT_HEADERDATA, &transfer);
-  curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &Lane::OnBody);
+  curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &CurlWorker::OnBody);
   curl_easy_setopt(easy, CURLOPT_WRITEDATA, &transfer);
   // By functions that are asked first: the library would otherwise silently send a request again when a kept connection
   // dies under it, and the first one may have taken effect.
-  curl_easy_setopt(easy, CURLOPT_READFUNCTION, &Lane::OnUpload);
+  curl_easy_setopt(easy, CURLOPT_READFUNCTION, &CurlWorker::OnUpload);
   curl_easy_setopt(easy, CURLOPT_READDATA, &transfer);
-  curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, &Lane::OnRewind);
+  curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, &CurlWorker::OnRewind);
   curl_easy_setopt(easy, CURLOPT_SEEKDATA, &transfer);
-  curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, &Lane::OnConnected);
+  curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, &CurlWorker::OnConnected);
   curl_easy_setopt(easy, CURLOPT_PREREQDATA, &transfer);
-  curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, &Lane::OnOpen);
+  curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, &CurlWorker::OnOpen);
   curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, this);
-  curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, &Lane::OnClose);
+  curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, &CurlWorker::OnClose);
   curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, this);
   transfer.lists = SetUpRequest(easy, options_, transfer.request, transfer.identity.get());
 }
 
-void Lane::Detach(Transfer& transfer) {
+void CurlWorker::Detach(Transfer& transfer) {
   curl_multi_remove_handle(multi_, transfer.easy);
   transfer.lists = {};
   curl_easy_reset(transfer.easy);
@@ -244,7 +244,7 @@ void Lane::Detach(Transfer& transfer) {
   if (std::exchange(transfer.counted, false)) --parallel_;
 }
 
-void Lane::Complete(CURL* easy, CURLcode code) {
+void CurlWorker::Complete(CURL* easy, CURLcode code) {
   const auto found = active_.find(easy);
   if (found == active_.end()) return;
   const TransferPtr transfer = found->second;
@@ -260,13 +260,13 @@ void Lane::Complete(CURL* easy, CURLcode code) {
   Detach(*transfer);
   if (transfer->refused && status.ok()) {
     return credentials_->GetOtherThan(transfer->identity, [this, transfer](absl::StatusOr<IdentityPtr> identity) {
-      Tell({LaneCommand::kIdentifiedAgain, transfer, std::move(identity)});
+      Tell({CurlCommand::kIdentifiedAgain, transfer, std::move(identity)});
     });
   }
   End(transfer, status);
 }
 
-void Lane::End(const TransferPtr& transfer, const absl::Status& status) {
+void CurlWorker::End(const TransferPtr& transfer, const absl::Status& status) {
   if (std::exchange(transfer->counted, false)) --parallel_;
   {
     MutexLock lock(transfer->mutex);
@@ -276,7 +276,7 @@ void Lane::End(const TransferPtr& transfer, const absl::Status& status) {
   Notify(transfer);
 }
 
-void Lane::EndRefused(const TransferPtr& transfer) {
+void CurlWorker::EndRefused(const TransferPtr& transfer) {
   {
     MutexLock lock(transfer->mutex);
     transfer->has_head = true;
@@ -288,8 +288,8 @@ void Lane::EndRefused(const TransferPtr& transfer) {
 
 // ---- connections ----
 
-curl_socket_t Lane::OnOpen(void* user, curlsocktype, curl_sockaddr* address) {
-  auto& lane = *static_cast<Lane*>(user);
+curl_socket_t CurlWorker::OnOpen(void* user, curlsocktype, curl_sockaddr* address) {
+  auto& lane = *static_cast<CurlWorker*>(user);
   const int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
   if (fd < 0) return CURL_SOCKET_BAD;
   const absl::Duration probe_after = lane.options_.probe_after, dead_after = lane.options_.dead_after;
@@ -306,13 +306,13 @@ curl_socket_t Lane::OnOpen(void* user, curlsocktype, curl_sockaddr* address) {
   return fd;
 }
 
-int Lane::OnClose(void* user, curl_socket_t socket) {
-  static_cast<Lane*>(user)->connections_.erase(socket);
+int CurlWorker::OnClose(void* user, curl_socket_t socket) {
+  static_cast<CurlWorker*>(user)->connections_.erase(socket);
   return close(socket);
 }
 
 // By our port: of a stream that shares a connection the library does not tell the socket before its end.
-curl_socket_t Lane::SocketOf(const Transfer& transfer) {
+curl_socket_t CurlWorker::SocketOf(const Transfer& transfer) {
   long port = 0;
   curl_easy_getinfo(transfer.easy, CURLINFO_LOCAL_PORT, &port);
   if (port <= 0) return CURL_SOCKET_BAD;
@@ -329,13 +329,13 @@ curl_socket_t Lane::SocketOf(const Transfer& transfer) {
   return CURL_SOCKET_BAD;
 }
 
-void Lane::Heard(Transfer& transfer) {
+void CurlWorker::Heard(Transfer& transfer) {
   if (transfer.heard_on == CURL_SOCKET_BAD) transfer.heard_on = SocketOf(transfer);
   const auto found = connections_.find(transfer.heard_on);
   if (found != connections_.end()) found->second.heard = time_.Now();
 }
 
-void Lane::CutIfSilent(const Transfer& transfer) {
+void CurlWorker::CutIfSilent(const Transfer& transfer) {
   const curl_socket_t socket = SocketOf(transfer);
   const auto found = connections_.find(socket);
   if (found == connections_.end() || time_.Now() - found->second.heard < options_.dead_after / 3) return;
@@ -350,7 +350,7 @@ void Lane::CutIfSilent(const Transfer& transfer) {
 
 // ---- what the library calls ----
 
-size_t Lane::OnHeader(char* data, size_t size, size_t count, void* user) {
+size_t CurlWorker::OnHeader(char* data, size_t size, size_t count, void* user) {
   auto& transfer = *static_cast<Transfer*>(user);
   const size_t bytes = size * count;
   const std::string_view line = Trim({data, bytes});
@@ -391,7 +391,7 @@ size_t Lane::OnHeader(char* data, size_t size, size_t count, void* user) {
   return bytes;
 }
 
-size_t Lane::OnBody(char* data, size_t size, size_t count, void* user) {
+size_t CurlWorker::OnBody(char* data, size_t size, size_t count, void* user) {
   auto& transfer = *static_cast<Transfer*>(user);
   transfer.lane->Heard(transfer);
   if (transfer.refused) {
@@ -410,17 +410,17 @@ size_t Lane::OnBody(char* data, size_t size, size_t count, void* user) {
   return size * count;
 }
 
-bool Lane::IsLate(Transfer& transfer) {
+bool CurlWorker::IsLate(Transfer& transfer) {
   transfer.late = transfer.lane->time_.Now() >= transfer.request.send_by;
   return transfer.late;
 }
 
-int Lane::OnConnected(void* user, char*, char*, int, int) {
+int CurlWorker::OnConnected(void* user, char*, char*, int, int) {
   return IsLate(*static_cast<Transfer*>(user)) ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
 }
 
 // A server that has the head of a request has nothing to carry out before the whole body is there.
-size_t Lane::OnUpload(char* out, size_t size, size_t count, void* user) {
+size_t CurlWorker::OnUpload(char* out, size_t size, size_t count, void* user) {
   auto& transfer = *static_cast<Transfer*>(user);
   if (transfer.sent < transfer.request.body.size() && IsLate(transfer)) return CURL_READFUNC_ABORT;
   const size_t bytes = std::min(size * count, transfer.request.body.size() - transfer.sent);
@@ -432,7 +432,7 @@ size_t Lane::OnUpload(char* out, size_t size, size_t count, void* user) {
 // The library wants to send it again, by another connection. Over HTTP/2 it names a failure first where the connection
 // died; where it names none, the server has refused the stream with GOAWAY or REFUSED_STREAM, and so surely not looked
 // at the request (RFC 9113, 8.7). A connection of HTTP/1 that ends names none either, but was answered on before.
-int Lane::OnRewind(void* user, curl_off_t offset, int origin) {
+int CurlWorker::OnRewind(void* user, curl_off_t offset, int origin) {
   auto& transfer = *static_cast<Transfer*>(user);
   if (transfer.error[0] != '\0' || transfer.lane->spoke_http1_ || offset != 0 || origin != SEEK_SET) {
     return CURL_SEEKFUNC_FAIL;

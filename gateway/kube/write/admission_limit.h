@@ -11,15 +11,15 @@
 
 namespace basalt::gateway {
 
-struct RoomOptions {
+struct AdmissionLimits {
   size_t max_requests = 100'000;
   size_t max_bytes = 128 << 20;
   double share = 0.5;  // Of both, what one sender may have.
 };
 
-class Room {
+class AdmissionLimit {
  public:
-  explicit Room(RoomOptions options = {}) : options_(options) {}
+  explicit AdmissionLimit(AdmissionLimits options = {}) : options_(options) {}
 
   // RESOURCE_EXHAUSTED says what is full, and for whom. A request alone always has room.
   absl::Status Take(std::string_view sender, size_t bytes);
@@ -36,7 +36,7 @@ class Room {
   };
   absl::Status Check(const Held& held, size_t bytes, double part, std::string_view whose) const;
 
-  const RoomOptions options_;
+  const AdmissionLimits options_;
   Held all_;
   std::map<std::string, Held, std::less<>> senders_;
 };

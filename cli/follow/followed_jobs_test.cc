@@ -1,4 +1,4 @@
-#include "cli/follow/told_jobs.h"
+#include "cli/follow/followed_jobs.h"
 
 #include <gtest/gtest.h>
 
@@ -10,24 +10,24 @@ namespace {
 
 // "a" is shown, "a@t" with token t; "-a" deleted; "S" SYNCED and "P" PROGRESS, "S@t" with a token; "R" a reset of its
 // slot. Of jobs the first letter is the slot: "a1" and "a2" are in the same.
-ToldJobs::Message Read(std::string_view word) {
-  ToldJobs::Message message;
+FollowedJobs::Message Read(std::string_view word) {
+  FollowedJobs::Message message;
   if (const size_t at = word.find('@'); at != word.npos) {
     message.set_token(std::string(word.substr(at + 1)));
     word = word.substr(0, at);
   }
   if (word == "S" || word == "P") {
-    message.set_type(word == "S" ? ToldJobs::Message::TYPE_SYNCED : ToldJobs::Message::TYPE_PROGRESS);
+    message.set_type(word == "S" ? FollowedJobs::Message::TYPE_SYNCED : FollowedJobs::Message::TYPE_PROGRESS);
     return message;
   }
   if (word.starts_with("R")) {
-    message.set_type(ToldJobs::Message::TYPE_RESET);
+    message.set_type(FollowedJobs::Message::TYPE_RESET);
     message.add_slots(static_cast<uint32_t>(word[1]));
     return message;
   }
   const bool gone = word.starts_with("-");
   if (gone) word.remove_prefix(1);
-  message.set_type(gone ? ToldJobs::Message::TYPE_DELETED : ToldJobs::Message::TYPE_STATE);
+  message.set_type(gone ? FollowedJobs::Message::TYPE_DELETED : FollowedJobs::Message::TYPE_STATE);
   message.set_slot(static_cast<uint32_t>(word[0]));
   kube::v1::ObjectMeta& meta = *message.mutable_job()->mutable_object()->mutable_meta();
   meta.set_namespace_("ns");
@@ -38,15 +38,15 @@ ToldJobs::Message Read(std::string_view word) {
 
 // "|" ends a stream; what goes is told with the message that says so: "S:a".
 std::string Tell(std::string_view words) {
-  ToldJobs told;
+  FollowedJobs told;
   std::string gone;
   for (const std::string_view word : std::vector<std::string>(absl::StrSplit(ToAbsl(words), ' '))) {
     if (word == "|") {
       told.Interrupted();
       continue;
     }
-    for (const ToldJobs::Message& deletion : told.Take(Read(word))) {
-      EXPECT_EQ(deletion.type(), ToldJobs::Message::TYPE_DELETED);
+    for (const FollowedJobs::Message& deletion : told.Take(Read(word))) {
+      EXPECT_EQ(deletion.type(), FollowedJobs::Message::TYPE_DELETED);
       const auto& meta = deletion.job().object().meta();
       EXPECT_EQ(meta.uid(), "uid-" + meta.name());
       EXPECT_EQ(meta.namespace_(), "ns");
@@ -90,7 +90,7 @@ TEST(ToldJobsTest, WhatIsNotToldAgainWhereItHadToBeIsGone) {
 }
 
 TEST(ToldJobsTest, TheNewestTokenIsKept) {
-  ToldJobs told;
+  FollowedJobs told;
   EXPECT_TRUE(told.empty());
   EXPECT_EQ(told.token(), "");
   told.Take(Read("a@1"));

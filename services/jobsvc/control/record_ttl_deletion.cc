@@ -12,11 +12,11 @@
 
 namespace basalt::jobsvc {
 
-void JobController::TellTtl(JobEntry& entry, kv::WriteBatch& batch) {
+void JobController::RecordTtlDeletion(JobEntry& entry, kv::WriteBatch& batch) {
   if (!entry.ttl_asked || !entry.compiled) return;
   const storage::v1::JobRecord& record = entry.record;
   storage::v1::HistoryRecord deletion;
-  deletion.set_sequence(std::max(entry.own.sequence, record.committed_sequence()));
+  deletion.set_sequence(std::max(entry.persisted.sequence, record.committed_sequence()));
   deletion.set_generation(record.told_generation() + 1);  // A deletion makes one.
   deletion.set_time_ms(absl::ToUnixMillis(context_.ApiNow()));
   deletion.set_from_phase(record.told_phase());

@@ -16,20 +16,20 @@
 
 namespace basalt::http::internal {
 
-struct LaneCommand {
+struct CurlCommand {
   enum Kind { kStart, kCancel, kTimedOut, kResume, kIdentified, kIdentifiedAgain } kind;
   TransferPtr transfer;
   absl::StatusOr<IdentityPtr> identity = IdentityPtr();  // Of the last two.
 };
 
-class Lane {
+class CurlWorker {
  public:
   // `credentials` may be null. It and `options` outlive the lane's thread: Stop before they go.
-  Lane(const TimeSystem& time, const CurlOptions& options, Credentials* credentials, bool bulk);
-  ~Lane();
+  CurlWorker(const TimeSystem& time, const CurlOptions& options, Credentials* credentials, bool bulk);
+  ~CurlWorker();
 
   // Any thread, until the lane is destroyed.
-  void Tell(LaneCommand command);
+  void Tell(CurlCommand command);
   // Ends the thread; nothing is driven any more.
   void Stop();
 
@@ -37,8 +37,8 @@ class Lane {
   void Drive();
   // Waits until the thread may take in what has come, or is told something.
   void Rest();
-  void Obey(LaneCommand command);
-  void Admit();
+  void Execute(CurlCommand command);
+  void StartQueued();
   // Finds out who we are, then begins.
   void Identify(TransferPtr transfer);
   void Begin(const TransferPtr& transfer);
@@ -75,7 +75,7 @@ class Lane {
   CURLM* multi_ = nullptr;
 
   Mutex mutex_;
-  std::deque<LaneCommand> commands_ BASALT_GUARDED_BY(mutex_);
+  std::deque<CurlCommand> commands_ BASALT_GUARDED_BY(mutex_);
   bool stopping_ BASALT_GUARDED_BY(mutex_) = false;
   bool resting_ BASALT_GUARDED_BY(mutex_) = false;  // Not in the library's poll: the library's wake-up is not heard.
   CondVar told_;

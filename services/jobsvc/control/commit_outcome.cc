@@ -53,17 +53,18 @@ kube::v1::Pod PodFromRecord(std::string_view name, const JobEntry& job, const st
 }
 
 // The command that the newest commit was about, and that was not told of yet; null: there is none.
-const storage::v1::PendingAction* UntoldCommand(const storage::v1::JobRecord& record, const ControlledState& own) {
+const storage::v1::PendingAction* UntoldCommand(const storage::v1::JobRecord& record,
+                                                const ControlledState& persisted) {
   for (const storage::v1::PendingAction& pending : record.pending()) {
-    if (!pending.command_uid().empty() && pending.command_uid() == own.last_command_uid) return &pending;
+    if (!pending.command_uid().empty() && pending.command_uid() == persisted.last_command_uid) return &pending;
   }
   return nullptr;
 }
 
 // Which decision about the command took effect is told by what Kubernetes holds of it. `late`: what was meant last,
 // unless that was about something else.
-void TellCommand(const storage::v1::PendingAction& command, const std::optional<Kill>& kill,
-                 storage::v1::HistoryRecord& late) {
+void RecordCommandEnd(const storage::v1::PendingAction& command, const std::optional<Kill>& kill,
+                      storage::v1::HistoryRecord& late) {
   using storage::v1::HistoryRecord;
   const bool began = kill && kill->cause == KillOf(command, 0).cause && kill->action == command.action();
   if (late.result() != HistoryRecord::RESULT_UNSPECIFIED &&
@@ -89,7 +90,7 @@ void TellCommand(const storage::v1::PendingAction& command, const std::optional<
 void JobController::AdoptDeadlines(JobEntry& entry) {
   entry.deadlines_derived = true;
   entry.deadlines.Reset();
-  for (const storage::v1::PendingAction& deadline : entry.own.deadlines) entry.deadlines.Add(deadline);
+  for (const storage::v1::PendingAction& deadline : entry.persisted.deadlines) entry.deadlines.Add(deadline);
 }
 
 // Job spec 7.5: what waits for its time, and what is due and was not carried out yet.
@@ -109,12 +110,12 @@ void JobController::StartJob(JobEntry& entry, kv::WriteBatch& batch) {
   if (entry.pods.known() > 0) {
     const absl::Status read = ForEachPod(context_.store(), entry.slot, entry.key,
                                          [&](std::string_view name, const storage::v1::PodRecord& record) {
-                                           if (!entry.untold_done.contains(std::string(name)))
+                                           if (!entry.unreported_done.contains(std::string(name)))
                                              others.emplace_back(name, record);
                                          });
     if (!read.ok()) return context_.Fail(read);
   }
-  for (const std::string& name : std::exchange(entry.untold_done, {})) {
+  for (const std::string& name : std::exchange(entry.unreported_done, {})) {
     batch.Delete(kv::Family::kPods, PodRecordKey(entry.slot, entry.key, name));
   }
   ForgetEndedPods(entry, std::numeric_limits<int32_t>::max(), batch);
@@ -123,8 +124,8 @@ void JobController::StartJob(JobEntry& entry, kv::WriteBatch& batch) {
   entry.record.set_uid(job.meta().uid());
   entry.record.set_namespace_(entry.ns);
   entry.record.set_name(entry.name);
-  entry.record.set_committed_sequence(entry.own.sequence);
-  entry.record.set_committed_nonce(entry.own.nonce);
+  entry.record.set_committed_sequence(entry.persisted.sequence);
+  entry.record.set_committed_nonce(entry.persisted.nonce);
   entry.record.set_told_phase(job.status().phase());
   AdoptDeadlines(entry);
   entry.record_dirty = true;
@@ -149,17 +150,17 @@ void JobController::StartJob(JobEntry& entry, kv::WriteBatch& batch) {
   entry.deleted_commands.clear();
   entry.commit_in_flight = entry.intent_unsent = entry.ensure_in_flight = false;
   entry.ttl_in_flight = entry.ttl_asked = entry.forwarding_in_flight = false;
-  entry.collected_for = {-1, false};
+  entry.bulk_delete_for = {-1, false};
   entry.conflict_version = 0;
   entry.differs_since.reset();
   entry.refused_tasks.clear();
-  entry.told_held.clear();
+  entry.reported_held_name.clear();
   entry.create_retry = entry.probe_retry = entry.kill_retry = entry.command_retry = entry.object_retry =
       entry.group_retry = entry.commit_retry = entry.forwarding_retry = entry.ttl_retry = Retry();
-  entry.troubles.Clear();
-  entry.status_trouble = {};
-  entry.told_scheduling.clear();
-  entry.notes.clear();
+  entry.problems.Clear();
+  entry.status_problem = {};
+  entry.reported_scheduling.clear();
+  entry.pending_events.clear();
   entry.history_count = -1;
   const int64_t now_ms = absl::ToUnixMillis(context_.ApiNow());
   PutHistoryIndex(entry.slot, entry.key, job.meta().creation_ms() != 0 ? job.meta().creation_ms() : now_ms,
@@ -174,13 +175,13 @@ void JobController::Rebaseline(JobEntry& entry, kv::WriteBatch& batch) {
   std::vector<kube::v1::Pod> known;
   const absl::Status read = ForEachPod(context_.store(), entry.slot, entry.key,
                                        [&](std::string_view name, const storage::v1::PodRecord& record) {
-                                         if (entry.untold_done.contains(std::string(name))) return;
+                                         if (entry.unreported_done.contains(std::string(name))) return;
                                          known.push_back(PodFromRecord(name, entry, record));
                                        });
   if (!read.ok()) return context_.Fail(read);
   const std::string prefix = PodRecordPrefix(entry.slot, entry.key);
   batch.DeleteRange(kv::Family::kPods, prefix, kv::PrefixEnd(prefix));
-  entry.untold_done.clear();
+  entry.unreported_done.clear();
   ForgetEndedPods(entry, std::numeric_limits<int32_t>::max(), batch);
   entry.unreported_answered.clear();
   const std::string uid = entry.record.uid();
@@ -194,8 +195,8 @@ void JobController::Rebaseline(JobEntry& entry, kv::WriteBatch& batch) {
   entry.record.set_name(entry.name);
   entry.record.set_resource_version(resource_version);
   entry.record.set_told_generation(told_generation);
-  entry.record.set_committed_sequence(entry.own.sequence);
-  entry.record.set_committed_nonce(entry.own.nonce);
+  entry.record.set_committed_sequence(entry.persisted.sequence);
+  entry.record.set_committed_nonce(entry.persisted.nonce);
   entry.record.set_told_phase(entry.job->status().phase());
   entry.record.set_refused_since_ms(refused_since_ms);
   *entry.record.mutable_events() = events;
@@ -203,7 +204,7 @@ void JobController::Rebaseline(JobEntry& entry, kv::WriteBatch& batch) {
   entry.record_dirty = true;
   const std::vector<TaskShape> shape = entry.pods.tasks();
   entry.pods.Reset(entry.name, uid);
-  entry.pods.Reshape(shape);
+  entry.pods.SetTasks(shape);
   for (kube::v1::Pod& pod : known) {
     auto& queue = entry.dirty_pods[pod.name()];
     // What has become of it since is there, or another pod has its name: the present alone tells of events.
@@ -214,10 +215,10 @@ void JobController::Rebaseline(JobEntry& entry, kv::WriteBatch& batch) {
     std::string pod_uid = pod.uid();
     queue.insert(queue.begin(), {std::move(pod), GoneReason::kNotGone, std::move(pod_uid)});
   }
-  entry.pods.SetRules(RulesOf(entry.job->status(), entry.own));
+  entry.pods.SetRules(RulesOf(entry.job->status(), entry.persisted));
   for (size_t task = 0; task < shape.size(); ++task) {
-    const auto done = entry.own.done.find(shape[task].name);
-    if (done == entry.own.done.end()) continue;
+    const auto done = entry.persisted.done.find(shape[task].name);
+    if (done == entry.persisted.done.end()) continue;
     for (int32_t index : done->second) entry.pods.SetSucceededGone({static_cast<int32_t>(task), index}, true);
   }
 }
@@ -225,18 +226,18 @@ void JobController::Rebaseline(JobEntry& entry, kv::WriteBatch& batch) {
 void JobController::DropIntent(JobEntry& entry) {
   entry.record.clear_intent();
   entry.intent_unsent = false;
-  entry.commit_notes.clear();
+  entry.commit_events.clear();
   entry.commit_again.clear();
   entry.record_dirty = true;
 }
 
 // A commit of ours took effect after the record had given it up, its answer lost together with its process: history
 // tells of the transition once all the same.
-void JobController::TellLateCommit(JobEntry& entry, kv::WriteBatch& batch) {
+void JobController::RecordLateCommit(JobEntry& entry, kv::WriteBatch& batch) {
   const storage::v1::JobRecord& record = entry.record;
   const storage::v1::HistoryRecord& meant = record.intent().history_entry();
   // More than one commit is missing: this disk was not the one that saw them.
-  if (entry.own.sequence > record.committed_sequence() + 1) return;
+  if (entry.persisted.sequence > record.committed_sequence() + 1) return;
   const kube::v1::JobStatus& status = entry.job->status();
   // One condition for each phase, the newest last: the one before it is where the job came from.
   const int conditions = status.conditions_size();
@@ -254,7 +255,7 @@ void JobController::TellLateCommit(JobEntry& entry, kv::WriteBatch& batch) {
     }
   }
   // A command is told of in any case: somebody may wait to hear of it.
-  const storage::v1::PendingAction* const command = UntoldCommand(record, entry.own);
+  const storage::v1::PendingAction* const command = UntoldCommand(record, entry.persisted);
   if (last == status.phase() && command == nullptr) return;
   storage::v1::HistoryRecord late;
   const bool is_meant = command == nullptr ? meant.to_phase() == status.phase()
@@ -269,8 +270,8 @@ void JobController::TellLateCommit(JobEntry& entry, kv::WriteBatch& batch) {
     *late.mutable_counts() = status.counts();
     late.set_version(status.version());
   }
-  if (command != nullptr) TellCommand(*command, entry.own.kill, late);
-  late.set_sequence(entry.own.sequence);
+  if (command != nullptr) RecordCommandEnd(*command, entry.persisted.kill, late);
+  late.set_sequence(entry.persisted.sequence);
   late.set_from_phase(last == status.phase() ? last : from);
   late.set_to_phase(status.phase());
   late.set_committed(true);
@@ -280,12 +281,12 @@ void JobController::TellLateCommit(JobEntry& entry, kv::WriteBatch& batch) {
 }
 
 // What became of the commit that was last meant. False: not known yet, or to be waited for.
-bool JobController::Settle(JobEntry& entry, kv::WriteBatch& batch) {
+bool JobController::ResolvePendingCommit(JobEntry& entry, kv::WriteBatch& batch) {
   storage::v1::JobRecord& record = entry.record;
-  const ControlledState& own = entry.own;
+  const ControlledState& persisted = entry.persisted;
   if (record.has_intent()) {
     const storage::v1::Intent& intent = record.intent();
-    if (own.sequence == intent.sequence() && own.nonce == intent.nonce()) {
+    if (persisted.sequence == intent.sequence() && persisted.nonce == intent.nonce()) {
       record.set_committed_sequence(intent.sequence());
       record.set_committed_nonce(intent.nonce());
       record.set_last_status_ms(absl::ToUnixMillis(context_.ApiNow()));
@@ -311,18 +312,18 @@ bool JobController::Settle(JobEntry& entry, kv::WriteBatch& batch) {
       entry.intent_unsent = false;
       entry.conflict_version = 0;
       entry.commit_retry.Succeed();
-      entry.status_trouble = {};
+      entry.status_problem = {};
       entry.differs_since.reset();
-      for (Note& note : entry.commit_notes) entry.notes.push_back(std::move(note));
-      entry.commit_notes.clear();
-      for (const PodPlace& place : entry.commit_again) entry.pods.SetSucceededGone(place, false);
+      for (PendingEvent& note : entry.commit_events) entry.pending_events.push_back(std::move(note));
+      entry.commit_events.clear();
+      for (const PodIndex& place : entry.commit_again) entry.pods.SetSucceededGone(place, false);
       entry.commit_again.clear();
       entry.unreported_answered.clear();
       return true;
     }
-    if (own.sequence >= intent.sequence()) {
+    if (persisted.sequence >= intent.sequence()) {
       entry.commit_in_flight = false;
-      TellLateCommit(entry, batch);
+      RecordLateCommit(entry, batch);
       Rebaseline(entry, batch);
       return true;
     }
@@ -334,9 +335,9 @@ bool JobController::Settle(JobEntry& entry, kv::WriteBatch& batch) {
       return false;
     }
     DropIntent(entry);
-  } else if (own.sequence > record.committed_sequence() ||
-             (own.sequence == record.committed_sequence() && own.nonce != record.committed_nonce())) {
-    TellLateCommit(entry, batch);
+  } else if (persisted.sequence > record.committed_sequence() ||
+             (persisted.sequence == record.committed_sequence() && persisted.nonce != record.committed_nonce())) {
+    RecordLateCommit(entry, batch);
     Rebaseline(entry, batch);
   }
   if (entry.commit_retry.Blocks(context_.ApiNow())) {

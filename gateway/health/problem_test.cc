@@ -1,4 +1,4 @@
-#include "gateway/health/trouble.h"
+#include "gateway/health/problem.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ absl::Status Failed(http::Failure failure) {
   return http::FailureStatus(absl::StatusCode::kUnavailable, failure, "GET https://k: OpenSSL SSL_connect: as it says");
 }
 
-TEST(TroubleTest, EveryFailureHasOneWordAndACure) {
+TEST(ProblemTest, EveryFailureHasOneWordAndACure) {
   const struct {
     absl::Status status;
     std::string_view state;
@@ -42,22 +42,22 @@ TEST(TroubleTest, EveryFailureHasOneWordAndACure) {
       {absl::InvalidArgumentError("the list cannot be read"), "failing", "API server's own log", false, false},
   };
   for (const auto& c : cases) {
-    const Trouble trouble = TroubleOf(c.status);
-    EXPECT_EQ(trouble.state, c.state) << c.status;
-    EXPECT_EQ(trouble.why, c.status.message());
-    EXPECT_THAT(trouble.cure, HasSubstr(c.cure)) << c.status;
-    EXPECT_EQ(trouble.OfConnection(), c.of_connection) << c.status;
-    EXPECT_EQ(trouble.NeedsHelp(), c.needs_help) << c.status;
+    const Problem problem = ProblemOf(c.status);
+    EXPECT_EQ(problem.state, c.state) << c.status;
+    EXPECT_EQ(problem.why, c.status.message());
+    EXPECT_THAT(problem.cure, HasSubstr(c.cure)) << c.status;
+    EXPECT_EQ(problem.OfConnection(), c.of_connection) << c.status;
+    EXPECT_EQ(problem.NeedsHelp(), c.needs_help) << c.status;
   }
 }
 
-TEST(TroubleTest, AnAbsentKindIsToldFromOneInOtherVersions) {
+TEST(ProblemTest, AnAbsentKindIsToldFromOneInOtherVersions) {
   constexpr std::string_view kQueues = "queues.scheduling.volcano.sh";
   EXPECT_EQ(AbsentWatch(kQueues, "v1beta1", {}).state, "absent");
   EXPECT_THAT(AbsentWatch(kQueues, "v1beta1", {"v1", "v1beta1"}).why,
               HasSubstr("serves v1beta1 of the group, but not"));
   EXPECT_EQ(AbsentWatch(kQueues, "v1beta1", {"v1", "v1beta1"}).state, "absent");
-  const Trouble other = AbsentWatch(kQueues, "v1beta1", {"v1", "v2"});
+  const Problem other = AbsentWatch(kQueues, "v1beta1", {"v1", "v2"});
   EXPECT_EQ(other.state, "version");
   EXPECT_EQ(other.why, "the cluster serves the group of queues.scheduling.volcano.sh as v1, v2, not as v1beta1");
 }

@@ -1,21 +1,21 @@
-#include "gateway/session/told_marks.h"
+#include "gateway/session/sent_marks.h"
 
 #include "gateway/route/routes.h"
 
 namespace basalt::gateway {
 
-ToldMarks::ToldMarks(const Cache& cache, v1::ServiceKind service) : cache_(cache) {
+SentMarks::SentMarks(const Cache& cache, v1::ServiceKind service) : cache_(cache) {
   for (const WatchInfo& watch : cache.watches()) watches_.push_back({.used = gateway::Uses(service, watch.id)});
 }
 
-bool ToldMarks::Resolved() const {
+bool SentMarks::Resolved() const {
   for (size_t i = 0; i < watches_.size(); ++i) {
     if (watches_[i].used && !cache_.watches()[i].resolved()) return false;
   }
   return true;
 }
 
-std::vector<v1::Mark> ToldMarks::Now() const {
+std::vector<v1::Mark> SentMarks::Now() const {
   std::vector<v1::Mark> marks;
   for (size_t i = 0; i < watches_.size(); ++i) {
     if (!watches_[i].used) continue;
@@ -28,7 +28,7 @@ std::vector<v1::Mark> ToldMarks::Now() const {
   return marks;
 }
 
-bool ToldMarks::Moved() const {
+bool SentMarks::Moved() const {
   for (size_t i = 0; i < watches_.size(); ++i) {
     const WatchInfo& watch = cache_.watches()[i];
     const Watch& told = watches_[i];
@@ -37,7 +37,7 @@ bool ToldMarks::Moved() const {
   return false;
 }
 
-bool ToldMarks::HeldBack() const {
+bool SentMarks::HeldBack() const {
   for (size_t i = 0; i < watches_.size(); ++i) {
     if (!watches_[i].used) continue;
     if (cache_.watches()[i].state == v1::Mark::STATE_FORBIDDEN) return true;
@@ -46,14 +46,14 @@ bool ToldMarks::HeldBack() const {
   return false;
 }
 
-void ToldMarks::NoteEnd(const std::vector<v1::Mark>& marks) {
+void SentMarks::NoteEnd(const std::vector<v1::Mark>& marks) {
   size_t index = 0;
   for (Watch& told : watches_) {
     if (told.used && marks[index++].state() == v1::Mark::STATE_FORBIDDEN) told.state = v1::Mark::STATE_FORBIDDEN;
   }
 }
 
-std::optional<v1::Progress> ToldMarks::Tell(const std::vector<v1::Mark>& marks) {
+std::optional<v1::Progress> SentMarks::Tell(const std::vector<v1::Mark>& marks) {
   v1::Progress progress;
   size_t index = 0;
   for (Watch& told : watches_) {

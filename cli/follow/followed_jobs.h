@@ -17,7 +17,7 @@ namespace basalt::cli {
 // "namespace/name".
 std::string KeyOf(const job::v1::Job& job);
 
-class ToldJobs {
+class FollowedJobs {
  public:
   using Message = job::v1::WatchJobsResponse;
 

@@ -1,4 +1,4 @@
-#include "services/jobsvc/core/explain/troubles.h"
+#include "services/jobsvc/core/explain/problems.h"
 
 #include <algorithm>
 #include <array>
@@ -46,7 +46,7 @@ std::string WithoutNumbers(std::string_view text) {
 }  // namespace
 
 // What the status tells of stays: words that change by themselves would be written again and again.
-void Troubles::Lasting::ForgetOldest() {
+void Problems::Lasting::ForgetOldest() {
   auto oldest = causes.end();
   for (auto it = causes.begin(); it != causes.end(); ++it) {
     if (it->first != shown && (oldest == causes.end() || it->second.seen < oldest->second.seen)) oldest = it;
@@ -54,15 +54,15 @@ void Troubles::Lasting::ForgetOldest() {
   if (oldest != causes.end()) causes.erase(oldest);
 }
 
-bool Troubles::Report(Trouble trouble, std::initializer_list<std::string_view> names, absl::Time now,
+bool Problems::Report(Problem problem, std::initializer_list<std::string_view> names, absl::Time now,
                       absl::Duration interval, std::optional<absl::Time> known_since) {
-  const auto [known, begins] = by_reason_.try_emplace(trouble.words.reason);
+  const auto [known, begins] = by_reason_.try_emplace(problem.words.reason);
   Lasting& lasting = known->second;
-  if (lasting.subjects.size() >= kMostSubjects && !lasting.subjects.contains(trouble.subject)) lasting.subjects.clear();
-  const auto [of, first] = lasting.subjects.try_emplace(trouble.subject);
+  if (lasting.subjects.size() >= kMostSubjects && !lasting.subjects.contains(problem.subject)) lasting.subjects.clear();
+  const auto [of, first] = lasting.subjects.try_emplace(problem.subject);
   if (first) of->second.since_ms = absl::ToUnixMillis(begins ? known_since.value_or(now) : now);
-  of->second.newest = trouble;
-  std::string exact = Without(trouble.words.message, names);
+  of->second.newest = problem;
+  std::string exact = Without(problem.words.message, names);
   std::string alike = WithoutNumbers(exact);
   if (lasting.causes.size() >= kMostCauses && !lasting.causes.contains(alike)) lasting.ForgetOldest();
   const auto [at, is_new] = lasting.causes.try_emplace(alike);
@@ -70,29 +70,29 @@ bool Troubles::Report(Trouble trouble, std::initializer_list<std::string_view> n
   const bool tell = is_new || (cause.exact != exact && now >= cause.told + interval);
   cause.seen = now;
   if (tell) {
-    cause.trouble = trouble;
+    cause.problem = problem;
     cause.exact = std::move(exact);
     cause.told = now;
   }
   const auto shown = lasting.causes.find(lasting.shown);
   if (shown == lasting.causes.end() || now > shown->second.seen + kLasts) lasting.shown = std::move(alike);
-  lasting.newest = std::move(trouble);
+  lasting.newest = std::move(problem);
   return tell;
 }
 
-bool Troubles::End(std::string_view reason) {
+bool Problems::End(std::string_view reason) {
   const auto at = by_reason_.find(reason);
   if (at == by_reason_.end()) return false;
   by_reason_.erase(at);
   return true;
 }
 
-bool Troubles::End(std::string_view reason, std::string_view subject) {
+bool Problems::End(std::string_view reason, std::string_view subject) {
   const auto at = by_reason_.find(reason);
   if (at == by_reason_.end()) return false;
   Lasting& lasting = at->second;
   if (const auto of = lasting.subjects.find(subject); of != lasting.subjects.end()) lasting.subjects.erase(of);
-  const auto is_over = [subject](const auto& cause) { return cause.second.trouble.subject == subject; };
+  const auto is_over = [subject](const auto& cause) { return cause.second.problem.subject == subject; };
   if (std::erase_if(lasting.causes, is_over) == 0) return false;
   if (lasting.causes.empty()) {
     by_reason_.erase(at);
@@ -104,45 +104,45 @@ bool Troubles::End(std::string_view reason, std::string_view subject) {
     });
   };
   if (!lasting.causes.contains(lasting.shown)) lasting.shown = by(&Cause::told).first->first;
-  if (lasting.newest.subject == subject) lasting.newest = by(&Cause::seen).second->second.trouble;
+  if (lasting.newest.subject == subject) lasting.newest = by(&Cause::seen).second->second.problem;
   return true;
 }
 
-const Trouble* Troubles::Find(std::string_view reason) const {
+const Problem* Problems::Find(std::string_view reason) const {
   const auto at = by_reason_.find(reason);
   return at == by_reason_.end() ? nullptr : &at->second.newest;
 }
 
-const Troubles::Subject* Troubles::Of(std::string_view reason, std::string_view subject) const {
+const Problems::Subject* Problems::Of(std::string_view reason, std::string_view subject) const {
   const auto at = by_reason_.find(reason);
   if (at == by_reason_.end()) return nullptr;
   const auto of = at->second.subjects.find(subject);
   return of == at->second.subjects.end() ? nullptr : &of->second;
 }
 
-const Trouble* Troubles::Find(std::string_view reason, std::string_view subject) const {
+const Problem* Problems::Find(std::string_view reason, std::string_view subject) const {
   const Subject* const of = Of(reason, subject);
   return of == nullptr ? nullptr : &of->newest;
 }
 
-std::vector<const Trouble*> Troubles::FindAll(std::string_view reason) const {
-  std::vector<const Trouble*> found;
+std::vector<const Problem*> Problems::FindAll(std::string_view reason) const {
+  std::vector<const Problem*> found;
   const auto at = by_reason_.find(reason);
   if (at == by_reason_.end()) return found;
   for (const auto& [subject, of] : at->second.subjects) found.push_back(&of.newest);
   return found;
 }
 
-int64_t Troubles::SinceMs(std::string_view reason, std::string_view subject) const {
+int64_t Problems::SinceMs(std::string_view reason, std::string_view subject) const {
   const Subject* const of = Of(reason, subject);
   return of == nullptr ? 0 : of->since_ms;
 }
 
-const Words& Troubles::Told() const {
-  static const Words none;
+const StatusMessage& Problems::Told() const {
+  static const StatusMessage none;
   for (const std::string_view reason : kReasons) {
     const auto at = by_reason_.find(reason);
-    if (at != by_reason_.end()) return at->second.causes.at(at->second.shown).trouble.words;
+    if (at != by_reason_.end()) return at->second.causes.at(at->second.shown).problem.words;
   }
   return none;
 }

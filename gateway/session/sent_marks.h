@@ -11,10 +11,10 @@
 
 namespace basalt::gateway {
 
-class ToldMarks {
+class SentMarks {
  public:
   // `cache` outlives it.
-  ToldMarks(const Cache& cache, v1::ServiceKind service);
+  SentMarks(const Cache& cache, v1::ServiceKind service);
 
   // Whether the service uses that watch.
   bool Uses(WatchIndex watch) const { return watches_[watch].used; }

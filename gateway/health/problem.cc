@@ -1,4 +1,4 @@
-#include "gateway/health/trouble.h"
+#include "gateway/health/problem.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,11 +8,11 @@
 
 namespace basalt::gateway {
 
-Trouble TroubleOf(const absl::Status& status) {
+Problem ProblemOf(const absl::Status& status) {
   const std::string why(ToStd(status.message()));
   switch (status.code()) {
     case absl::StatusCode::kUnauthenticated:
-      return UnauthorizedTrouble(why);
+      return UnauthorizedProblem(why);
     case absl::StatusCode::kInternal:
     case absl::StatusCode::kInvalidArgument:
     case absl::StatusCode::kResourceExhausted:
@@ -24,7 +24,7 @@ Trouble TroubleOf(const absl::Status& status) {
   switch (http::FailureOf(status)) {
     case http::Failure::kOwnCertificate:
     case http::Failure::kCredentials:
-      return UnauthorizedTrouble(why);
+      return UnauthorizedProblem(why);
     case http::Failure::kCertificateExpired:
       return {"untrusted", why, "renew the API server's serving certificate; nothing has to be restarted here"};
     case http::Failure::kCertificateAuthority:
@@ -41,18 +41,18 @@ Trouble TroubleOf(const absl::Status& status) {
   }
 }
 
-Trouble UnauthorizedTrouble(std::string_view message) {
+Problem UnauthorizedProblem(std::string_view message) {
   return {"unauthorized", std::string(message),
           "the token or client certificate is expired, revoked or another cluster's: put a new one into the files that "
           "the kubeconfig names (a service account's token is read again by itself); nothing has to be restarted"};
 }
 
-Trouble ForbiddenWatch(std::string_view resource, std::string_view message) {
+Problem ForbiddenWatch(std::string_view resource, std::string_view message) {
   return {"forbidden", std::string(message),
           fmt::format("grant list and watch on {} to the gateway's account; see deploy/rbac/gateway.yaml", resource)};
 }
 
-Trouble AbsentWatch(std::string_view resource, std::string_view our_version, absl::Span<const std::string> served) {
+Problem AbsentWatch(std::string_view resource, std::string_view our_version, absl::Span<const std::string> served) {
   if (served.empty()) {
     return {"absent", fmt::format("the cluster does not serve {}", resource),
             "kubectl apply -f deploy/crds if it is wanted; it is looked for again by itself"};
@@ -68,7 +68,7 @@ Trouble AbsentWatch(std::string_view resource, std::string_view our_version, abs
           fmt::format("install a definition that serves {} too; deploy/crds has one", our_version)};
 }
 
-Trouble ForbiddenWrite(std::string_view verb, std::string_view resource, std::string_view message) {
+Problem ForbiddenWrite(std::string_view verb, std::string_view resource, std::string_view message) {
   return {"forbidden", std::string(message),
           fmt::format("grant {} on {} to the gateway's account; see deploy/rbac/gateway.yaml", verb, resource)};
 }

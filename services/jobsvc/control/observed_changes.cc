@@ -66,10 +66,10 @@ storage::v1::PendingAction ActionOf(const JobEvent& event, const PolicyMatch& ma
 }
 
 // The status tells already that the work of that index is done.
-bool IsDoneInStatus(const JobEntry& entry, PodPlace place) {
+bool IsDoneInStatus(const JobEntry& entry, PodIndex place) {
   if (!place.indexed()) return false;
-  const auto done = entry.own.done.find(entry.pods.tasks()[place.task].name);
-  return done != entry.own.done.end() && done->second.contains(place.index);
+  const auto done = entry.persisted.done.find(entry.pods.tasks()[place.task].name);
+  return done != entry.persisted.done.end() && done->second.contains(place.index);
 }
 
 }  // namespace
@@ -79,13 +79,13 @@ void JobController::StorePod(JobEntry& entry, const PodChange& change, const kub
   if (!change.after.present()) {
     if (!change.before.present()) return;
     if (change.after.succeeded_gone && !IsDoneInStatus(entry, change.place)) {
-      entry.untold_done.insert(change.name);
+      entry.unreported_done.insert(change.name);
     } else {
       batch.Delete(kv::Family::kPods, PodRecordKey(entry.slot, entry.key, change.name));
     }
     return;
   }
-  entry.untold_done.erase(change.name);  // The record is this pod's now.
+  entry.unreported_done.erase(change.name);  // The record is this pod's now.
   storage::v1::PodRecord& record = pod_record_;
   record.Clear();
   record.set_uid(change.after.uid);
@@ -111,32 +111,33 @@ void JobController::StorePod(JobEntry& entry, const PodChange& change, const kub
 
 // Those that the status tells of, or that are to be done again; and where another controller has ended the job nobody
 // will ever tell.
-void JobController::ForgetToldDone(JobEntry& entry, kv::WriteBatch& batch) {
-  const bool is_anothers = IsFinished(entry.job->status().phase()) && (entry.own.sequence == 0 || entry.own.overtaken);
+void JobController::ForgetReportedDone(JobEntry& entry, kv::WriteBatch& batch) {
+  const bool is_anothers =
+      IsFinished(entry.job->status().phase()) && (entry.persisted.sequence == 0 || entry.persisted.overtaken);
   // What is told has changed, or what is to be done again is meant.
   if (!entry.job_dirty && entry.commit_again.empty() && !is_anothers) return;
-  std::erase_if(entry.untold_done, [&](const std::string& name) {
-    const PodPlace place = entry.pods.PlaceOf(name);
+  std::erase_if(entry.unreported_done, [&](const std::string& name) {
+    const PodIndex place = entry.pods.PlaceOf(name);
     const auto& again = entry.commit_again;
     const bool is_done = place.indexed() && entry.pods.done()[place.task].contains(place.index);
     if (is_done && !is_anothers && std::find(again.begin(), again.end(), place) == again.end()) {
-      const auto told = entry.own.done.find(entry.pods.tasks()[place.task].name);
-      if (told == entry.own.done.end() || !told->second.contains(place.index)) return false;
+      const auto told = entry.persisted.done.find(entry.pods.tasks()[place.task].name);
+      if (told == entry.persisted.done.end() || !told->second.contains(place.index)) return false;
     }
     batch.Delete(kv::Family::kPods, PodRecordKey(entry.slot, entry.key, name));
     return true;
   });
 }
 
-void JobController::JudgePod(JobEntry& entry, const std::string& name, DirtyPod& dirty, std::vector<JobEvent>& events,
-                             kv::WriteBatch& batch) {
+void JobController::ApplyPodChange(JobEntry& entry, const std::string& name, DirtyPod& dirty,
+                                   std::vector<JobEvent>& events, kv::WriteBatch& batch) {
   if (entry.ended_pods.contains(dirty.uid)) return;  // Its end is told once more.
   const int32_t version = entry.job->status().version();
   const int64_t now_ms = absl::ToUnixMillis(context_.ApiNow());
   // By a replica whose disk this is not, or by this one before it lost what it wrote.
-  const bool was_answered =
-      dirty.gone != GoneReason::kNotGone &&
-      std::find(entry.own.answered.begin(), entry.own.answered.end(), dirty.uid) != entry.own.answered.end();
+  const bool was_answered = dirty.gone != GoneReason::kNotGone &&
+                            std::find(entry.persisted.answered.begin(), entry.persisted.answered.end(), dirty.uid) !=
+                                entry.persisted.answered.end();
   bool answered = was_answered;
   const auto derive = [&](const PodChange& change, const PodFacts& facts, GoneReason gone) {
     if (was_answered) return;
@@ -191,7 +192,7 @@ void JobController::ForgetEndedPods(JobEntry& entry, int32_t version, kv::WriteB
   });
 }
 
-void JobController::JudgePods(JobEntry& entry, kv::WriteBatch& batch) {
+void JobController::ApplyPodChanges(JobEntry& entry, kv::WriteBatch& batch) {
   std::vector<JobEvent> events;
   // In the order in which they ended: what completes a task is the end of the last one, whatever its name.
   std::vector<std::pair<int64_t, std::map<std::string, std::vector<DirtyPod>>::iterator>> order;
@@ -202,17 +203,17 @@ void JobController::JudgePods(JobEntry& entry, kv::WriteBatch& batch) {
   }
   std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   for (const auto& [finished_ms, it] : order) {
-    for (DirtyPod& dirty : it->second) JudgePod(entry, it->first, dirty, events, batch);
+    for (DirtyPod& dirty : it->second) ApplyPodChange(entry, it->first, dirty, events, batch);
     if (!entry.held_until.empty()) entry.held_until.erase(it->first);
   }
   entry.dirty_pods.clear();
-  JudgeGroups(entry, events);
+  ApplyPodGroupChanges(entry, events);
   if (events.empty()) return;
   std::sort(events.begin(), events.end(), Earlier);
   QueueActions(entry, std::move(events));
 }
 
-void JobController::JudgeGroups(JobEntry& entry, std::vector<JobEvent>& events) {
+void JobController::ApplyPodGroupChanges(JobEntry& entry, std::vector<JobEvent>& events) {
   if (!entry.groups_dirty) return;
   entry.groups_dirty = false;
   const GroupView& group = GroupOf(entry);
@@ -237,7 +238,7 @@ void JobController::JudgeGroups(JobEntry& entry, std::vector<JobEvent>& events) 
     event.time_ms = LatestTimeOf(event.time_ms, now_ms);
     events.push_back(std::move(event));
   }
-  if (group.present && !group.stale) TellScheduling(entry, entry.groups[group.name]);
+  if (group.present && !group.stale) ReportScheduling(entry, entry.groups[group.name]);
   entry.record.clear_pod_groups();
   for (const auto& [name, observed] : entry.groups) {
     auto* record = entry.record.add_pod_groups();
@@ -250,7 +251,7 @@ void JobController::JudgeGroups(JobEntry& entry, std::vector<JobEvent>& events) 
 }
 
 // Job spec 9.11; a scheduler says the same in each of its rounds.
-void JobController::TellScheduling(JobEntry& entry, const kube::v1::PodGroup& group) {
+void JobController::ReportScheduling(JobEntry& entry, const kube::v1::PodGroup& group) {
   const kube::v1::PodGroupCondition* const words = SchedulersWords(group);
   std::string told;
   if (words != nullptr) {
@@ -258,24 +259,25 @@ void JobController::TellScheduling(JobEntry& entry, const kube::v1::PodGroup& gr
     for (char& c : told) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     if (!words->message().empty()) told += fmt::format(": {}", words->message());
   }
-  if (told == entry.told_scheduling) return;
+  if (told == entry.reported_scheduling) return;
   // Numbers in its words change from round to round.
   const absl::Time now = context_.ApiNow();
   const auto type_of = [](std::string_view text) { return text.substr(0, text.find(':')); };
-  if (type_of(told) == type_of(entry.told_scheduling) && now < entry.told_scheduling_at + options_.event_interval)
+  if (type_of(told) == type_of(entry.reported_scheduling) &&
+      now < entry.reported_scheduling_at + options_.event_interval)
     return;
-  entry.told_scheduling_at = now;
-  entry.told_scheduling = told;
-  if (!told.empty()) entry.notes.push_back({true, "PodGroupPending", std::move(told)});
+  entry.reported_scheduling_at = now;
+  entry.reported_scheduling = told;
+  if (!told.empty()) entry.pending_events.push_back({true, "PodGroupPending", std::move(told)});
 }
 
 // Commands are taken one at a time in the order of their resourceVersion; the next waits until the one before is gone.
-void JobController::JudgeCommands(JobEntry& entry) {
+void JobController::EnqueueNextCommand(JobEntry& entry) {
   if (entry.commands.empty()) return;
   const kube::v1::Command* first = nullptr;
   for (const auto& [name, command] : entry.commands) {
     if (command.target().uid() != entry.record.uid()) continue;  // W7: for another job of this name.
-    if (command.meta().uid() == entry.own.last_command_uid) return;
+    if (command.meta().uid() == entry.persisted.last_command_uid) return;
     if (first == nullptr || command.meta().resource_version() < first->meta().resource_version()) first = &command;
   }
   if (first == nullptr) return;
@@ -298,7 +300,7 @@ void JobController::JudgeCommands(JobEntry& entry) {
   pending->set_time_ms(first->meta().creation_ms());
   pending->set_command_uid(first->meta().uid());
   entry.record_dirty = true;
-  entry.notes.push_back(
+  entry.pending_events.push_back(
       {false, "CommandIssued", fmt::format("command {} asks for {}", first->meta().name(), first->action())});
 }
 
@@ -330,7 +332,7 @@ void JobController::QueueActions(JobEntry& entry, std::vector<JobEvent> events) 
   // Many at once are one Event.
   for (const auto& [what, pods] : delayed) {
     const std::string more = pods.second == 1 ? "" : fmt::format(" and {} more", pods.second - 1);
-    entry.notes.push_back(
+    entry.pending_events.push_back(
         {false, "ExecuteAction", fmt::format("{} ({}{}, {})", what.first, pods.first, more, what.second)});
   }
 }
@@ -347,7 +349,7 @@ void JobController::StoreDeadlines(JobEntry& entry, kv::WriteBatch& batch) {
 }
 
 // After the events of the pass, which may cancel what is due.
-void JobController::JudgeDeadlines(JobEntry& entry, kv::WriteBatch& batch) {
+void JobController::FireDueDeadlines(JobEntry& entry, kv::WriteBatch& batch) {
   DeadlineSet& deadlines = entry.deadlines;
   deadlines.SetVersion(entry.job->status().version());
   if (!entry.ended_pods.empty() && entry.job_dirty) {
@@ -379,7 +381,7 @@ void JobController::DeriveDeadlines(JobEntry& entry) {
   const absl::Status status = ForEachPod(
       context_.store(), entry.slot, entry.key, [&](std::string_view name, const storage::v1::PodRecord& record) {
         const PodEntry* pod = entry.pods.Find(name);
-        const PodPlace place = entry.pods.PlaceOf(name);
+        const PodIndex place = entry.pods.PlaceOf(name);
         if (pod == nullptr || pod->uid != record.uid() || !place.indexed() || place.task >= spec.tasks_size()) return;
         if (pod->phase != kube::v1::POD_PHASE_PENDING || pod->has(kPodTerminating) || pod->has(kPodForeign) ||
             pod->has(kPodOutOfSync) || due.contains(name)) {

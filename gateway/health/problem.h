@@ -13,7 +13,7 @@
 
 namespace basalt::gateway {
 
-struct Trouble {
+struct Problem {
   // unreachable   no connection, or one that breaks
   // untrusted     its certificate is not one that we accept
   // unauthorized  it does not accept who we are
@@ -32,18 +32,18 @@ struct Trouble {
 };
 
 // Why a list or watch is being tried again; statuses as ReflectorSink::OnError has them.
-Trouble TroubleOf(const absl::Status& status);
+Problem ProblemOf(const absl::Status& status);
 
 // The server said 401 to a request.
-Trouble UnauthorizedTrouble(std::string_view message);
+Problem UnauthorizedProblem(std::string_view message);
 
 // A watch must not list or watch `resource` ("jobs.batch.volcano.sh").
-Trouble ForbiddenWatch(std::string_view resource, std::string_view message);
+Problem ForbiddenWatch(std::string_view resource, std::string_view message);
 
 // `served`: the versions in which the server has the resource's group; none: it does not know the group.
-Trouble AbsentWatch(std::string_view resource, std::string_view our_version, absl::Span<const std::string> served);
+Problem AbsentWatch(std::string_view resource, std::string_view our_version, absl::Span<const std::string> served);
 
 // The verb, as RBAC names it, that a write of `resource` was not allowed.
-Trouble ForbiddenWrite(std::string_view verb, std::string_view resource, std::string_view message);
+Problem ForbiddenWrite(std::string_view verb, std::string_view resource, std::string_view message);
 
 }  // namespace basalt::gateway

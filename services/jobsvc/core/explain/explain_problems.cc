@@ -17,23 +17,23 @@ constexpr std::string_view kForwardingError = "ForwardingError";
 // It is not known to the names of errors: an exceeded quota is Forbidden like much else.
 bool IsQuota(std::string_view message) { return message.find("exceeded quota") != std::string_view::npos; }
 
-std::string_view AdviceFor(const Trouble& trouble) {
-  switch (trouble.kind) {
-    case TroubleKind::kNameHeld:
+std::string_view AdviceFor(const Problem& problem) {
+  switch (problem.kind) {
+    case ProblemKind::kNameHeld:
       return kFreeTheName;
-    case TroubleKind::kNameOrphaned:
+    case ProblemKind::kNameOrphaned:
       return kFreeTheOrphan;
-    case TroubleKind::kTooLarge:
+    case ProblemKind::kTooLarge:
       return "Lower the replicas, or make several jobs of it; nothing is tried before the spec is changed.";
-    case TroubleKind::kTaken:
+    case ProblemKind::kTaken:
       return "Delete that object if nobody needs it, and the job goes on by itself; or submit the job under another "
              "name.";
-    case TroubleKind::kLabelLost:
+    case ProblemKind::kLabelLost:
       return "Either will do; the job goes on by itself.";
-    case TroubleKind::kRefused:
+    case ProblemKind::kRefused:
       break;
   }
-  return IsQuota(trouble.words.message)
+  return IsQuota(problem.words.message)
              ? "Raise the ResourceQuota of the namespace, or free what it counts; it is tried again by itself."
              : "Mend what the API server names; it is tried again by itself, and at once after an edit of the job.";
 }
@@ -50,30 +50,30 @@ int64_t UntilOf(std::string_view reason, const RetryTimes& retry) {
   return reason == "TTLError" ? retry.ttl.until_ms : 0;
 }
 
-Cause& TellOne(const Trouble& trouble, const TroubleFrame& frame, Telling& telling) {
-  const std::string& reason = trouble.words.reason;
-  telling.troubles.emplace(reason);
+Cause& ExplainOne(const Problem& problem, const ProblemFrame& frame, Explaining& telling) {
+  const std::string& reason = problem.words.reason;
+  telling.problems.emplace(reason);
   if (reason == kForwardingError) telling.beside.insert(telling.result.causes_size());
-  const bool knows_more = trouble.kind != TroubleKind::kRefused;
-  const bool is_held = trouble.kind == TroubleKind::kNameHeld || trouble.kind == TroubleKind::kNameOrphaned;
+  const bool knows_more = problem.kind != ProblemKind::kRefused;
+  const bool is_held = problem.kind == ProblemKind::kNameHeld || problem.kind == ProblemKind::kNameOrphaned;
   Cause& cause =
       telling.Add(is_held ? Cause::KIND_NAME_HELD : frame.kind,
-                  knows_more || frame.subject.empty() ? trouble.subject : frame.subject, trouble.words.message,
-                  knows_more || frame.advice.empty() ? std::string(AdviceFor(trouble)) : frame.advice);
-  cause.set_since_ms(telling.in.troubles.SinceMs(reason, trouble.subject));
+                  knows_more || frame.subject.empty() ? problem.subject : frame.subject, problem.words.message,
+                  knows_more || frame.advice.empty() ? std::string(AdviceFor(problem)) : frame.advice);
+  cause.set_since_ms(telling.in.problems.SinceMs(reason, problem.subject));
   cause.set_until_ms(UntilOf(reason, telling.in.retry));
   return cause;
 }
 
-void TellClaim(const std::string& claim, int64_t until_ms, Telling& telling) {
+void ExplainClaim(const std::string& claim, int64_t until_ms, Explaining& telling) {
   const ExplainInput& in = telling.in;
-  TroubleFrame frame{.kind = Cause::KIND_CLAIM,
+  ProblemFrame frame{.kind = Cause::KIND_CLAIM,
                      .subject = fmt::format("claim {}", claim),
                      .advice = fmt::format("Create PersistentVolumeClaim {} in namespace {}, or correct what is "
                                            "refused; the job goes on by itself.",
                                            claim, telling.job().meta().namespace_())};
-  if (const Trouble* const refused = in.troubles.Find("PVCError", frame.subject); refused != nullptr) {
-    TellOne(*refused, frame, telling).set_until_ms(until_ms);
+  if (const Problem* const refused = in.problems.Find("PVCError", frame.subject); refused != nullptr) {
+    ExplainOne(*refused, frame, telling).set_until_ms(until_ms);
     return;
   }
   Cause& cause = telling.Add(frame.kind, std::move(frame.subject), fmt::format("claim {} is not there yet", claim),
@@ -84,27 +84,27 @@ void TellClaim(const std::string& claim, int64_t until_ms, Telling& telling) {
 
 }  // namespace
 
-bool TellTrouble(std::string_view reason, const TroubleFrame& frame, Telling& telling) {
-  const Trouble* const trouble = telling.in.troubles.Find(reason);
-  if (trouble == nullptr) return false;
-  TellOne(*trouble, frame, telling);
+bool ExplainProblem(std::string_view reason, const ProblemFrame& frame, Explaining& telling) {
+  const Problem* const problem = telling.in.problems.Find(reason);
+  if (problem == nullptr) return false;
+  ExplainOne(*problem, frame, telling);
   return true;
 }
 
-void TellFailedCreate(Telling& telling) {
-  const Troubles& troubles = telling.in.troubles;
-  const Trouble& newest = *troubles.Find("FailedCreate");
-  TellOne(newest, {}, telling);
+void ExplainFailedCreate(Explaining& telling) {
+  const Problems& problems = telling.in.problems;
+  const Problem& newest = *problems.Find("FailedCreate");
+  ExplainOne(newest, {}, telling);
   // What is refused is told beside a name that is held.
-  const Trouble* const refused = troubles.Find("FailedCreate", "");
-  if (refused != nullptr && !newest.subject.empty()) TellOne(*refused, {}, telling);
+  const Problem* const refused = problems.Find("FailedCreate", "");
+  if (refused != nullptr && !newest.subject.empty()) ExplainOne(*refused, {}, telling);
 }
 
-void TellObjects(const Wait& wait, Telling& telling) {
+void ExplainObjects(const Wait& wait, Explaining& telling) {
   const ExplainInput& in = telling.in;
-  for (const auto& [claim, until_ms] : in.missing_claims) TellClaim(claim, until_ms, telling);
-  const std::vector<const Trouble*> refused = in.troubles.FindAll("PluginError");
-  for (const Trouble* const trouble : refused) TellOne(*trouble, {.kind = wait.kind}, telling);
+  for (const auto& [claim, until_ms] : in.missing_claims) ExplainClaim(claim, until_ms, telling);
+  const std::vector<const Problem*> refused = in.problems.FindAll("PluginError");
+  for (const Problem* const problem : refused) ExplainOne(*problem, {.kind = wait.kind}, telling);
   if (!refused.empty()) return;
   if (!in.missing_claims.empty()) return;
   Cause& cause = telling.Add(wait.kind, wait.subject, wait.message);
@@ -112,18 +112,18 @@ void TellObjects(const Wait& wait, Telling& telling) {
   cause.set_until_ms(in.retry.objects.until_ms);
 }
 
-void TellOtherTroubles(Telling& telling) {
-  telling.in.troubles.ForEach([&telling](const Trouble& trouble) {
-    if (telling.troubles.contains(trouble.words.reason) || trouble.words.reason == kQueueError) return;
-    TellTrouble(trouble.words.reason, {}, telling);
+void ExplainOtherProblems(Explaining& telling) {
+  telling.in.problems.ForEach([&telling](const Problem& problem) {
+    if (telling.problems.contains(problem.words.reason) || problem.words.reason == kQueueError) return;
+    ExplainProblem(problem.words.reason, {}, telling);
   });
 }
 
-void TellStatusWrite(Telling& telling) {
+void ExplainStatusWrite(Explaining& telling) {
   const ExplainInput& in = telling.in;
-  if (!in.status_trouble.message.empty()) {
+  if (!in.status_problem.message.empty()) {
     Cause& cause = telling.Add(Cause::KIND_STATUS_WRITE, "",
-                               fmt::format("the API server refuses the job's status: {}", in.status_trouble.message),
+                               fmt::format("the API server refuses the job's status: {}", in.status_problem.message),
                                "Nothing is done before the status is written. It is tried again by itself.");
     cause.set_since_ms(in.retry.status.since_ms);
     cause.set_until_ms(in.retry.status.until_ms);
