@@ -111,8 +111,8 @@ TEST_P(OneOfTwoClaimsTest, TheOtherIsToldOfAsBefore) {
   const int64_t since_ms = Find(before, Cause::KIND_CLAIM, "does not exist").since_ms();
   ASSERT_EQ(Events("PVCError"), 2);
   MakeClaim(first);
-  ASSERT_TRUE(
-      rig_.RunUntil([this] { return rig_.controller().Find("default/j")->claims.size() == 1; }, absl::Minutes(1)));
+  ASSERT_TRUE(rig_.RunUntil([this] { return rig_.controller().Find("default/j")->plugin_objects.claims.size() == 1; },
+                            absl::Minutes(1)));
   for (int i = 0; i < 100; ++i) {
     const auto explanation = Explain();
     ASSERT_EQ(explanation.causes_size(), 1) << explanation.DebugString();

@@ -24,7 +24,7 @@ void JobController::Act(std::string_view key) {
   JobEntry* found = Lookup(key);
   if (found == nullptr || !found->job) return;
   JobEntry& entry = *found;
-  if (entry.intent_unsent) SendStatus(entry);
+  if (entry.commit.unsent) SendStatus(entry);
   SendNotes(entry);
   // Newer than what was judged: the pass that is due knows better.
   if (entry.job_dirty || !entry.compiled) return;
@@ -69,8 +69,8 @@ void JobController::TryAgain(JobEntry& entry, Retry& retry) {
 }
 
 void JobController::SendStatus(JobEntry& entry) {
-  entry.intent_unsent = false;
-  entry.commit_in_flight = true;
+  entry.commit.unsent = false;
+  entry.commit.in_flight = true;
   const storage::v1::Intent& intent = entry.record.intent();
   auto request = kube::WriteOf(kube::kJobs, entry.ns, entry.name);
   request.set_subresource("status");
@@ -85,22 +85,22 @@ void JobController::SendStatus(JobEntry& entry) {
         switch (outcome.kind) {
           case WriteOutcome::Kind::kDone:
             // The answer's object has come through OnState: ResolvePendingCommit sees it.
-            live->commit_in_flight = false;
+            live->commit.in_flight = false;
             break;
           case WriteOutcome::Kind::kRefused:
-            live->commit_in_flight = false;
+            live->commit.in_flight = false;
             if (outcome.error.code() == 409) {
-              live->conflict_version = live->record.intent().resource_version();
+              live->commit.conflict_version = live->record.intent().resource_version();
             } else {
               obs::LogWarning("a status write was refused", {{"job", key}, {"error", outcome.error.message()}});
-              live->status_problem = {"JobStatusError", outcome.error.message()};
+              live->commit.problem = {"JobStatusError", outcome.error.message()};
               live->pending_events.push_back({true, "JobStatusError", outcome.error.message()});
             }
-            live->commit_retry.Fail(context_.ApiNow(), context_.random());
+            live->commit.retry.Fail(context_.ApiNow(), context_.random());
             break;
           case WriteOutcome::Kind::kNotSent:
-            live->commit_in_flight = false;
-            live->commit_retry.Fail(context_.ApiNow(), context_.random());
+            live->commit.in_flight = false;
+            live->commit.retry.Fail(context_.ApiNow(), context_.random());
             break;
           case WriteOutcome::Kind::kUnknown:
             ResolveUnknownStatusWrite(key, uid, nonce);
@@ -114,7 +114,7 @@ void JobController::SendStatus(JobEntry& entry) {
 // commit of its nonce alone.
 JobEntry* JobController::Committing(const std::string& key, const std::string& uid, const std::string& nonce) {
   JobEntry* live = Live(key, uid);
-  const bool same = live != nullptr && live->commit_in_flight && live->record.intent().nonce() == nonce;
+  const bool same = live != nullptr && live->commit.in_flight && live->record.intent().nonce() == nonce;
   return same ? live : nullptr;
 }
 
@@ -132,7 +132,7 @@ void JobController::ResolveUnknownStatusWrite(const std::string& key, const std:
       });
       return;
     }
-    live->commit_in_flight = false;
+    live->commit.in_flight = false;
     if (response->has_object() && response->object().has_job()) {
       kube::v1::Job& job = *response->mutable_object()->mutable_job();
       if (live->job && job.meta().uid() == uid &&
@@ -147,9 +147,10 @@ void JobController::ResolveUnknownStatusWrite(const std::string& key, const std:
 void JobController::ActOnCommands(JobEntry& entry) {
   for (auto& [name, command] : entry.commands) {
     if (command.meta().uid() != entry.persisted.last_command_uid || command.meta().deletion_ms() != 0) continue;
-    if (entry.command_retry.Blocks(context_.ApiNow())) return context_.WakeAt(entry.key, entry.command_retry.until());
+    if (entry.command_cleanup.retry.Blocks(context_.ApiNow()))
+      return context_.WakeAt(entry.key, entry.command_cleanup.retry.until());
     // Until the watch shows that it is gone.
-    if (!entry.deleted_commands.insert(command.meta().uid()).second) continue;
+    if (!entry.command_cleanup.deleted.insert(command.meta().uid()).second) continue;
     auto request = kube::WriteOf(kube::kCommands, entry.ns, name);
     request.mutable_delete_()->set_uid(command.meta().uid());
     context_.Write(entry.key, std::move(request),
@@ -159,8 +160,8 @@ void JobController::ActOnCommands(JobEntry& entry) {
                      if (live == nullptr) return;
                      // Gone already: the watch will say so. Anything else is tried again.
                      if (outcome.kind == WriteOutcome::Kind::kDone || outcome.error.code() == 404) return;
-                     live->deleted_commands.erase(command_uid);
-                     TryAgain(*live, live->command_retry);
+                     live->command_cleanup.deleted.erase(command_uid);
+                     TryAgain(*live, live->command_cleanup.retry);
                      if (runtime::ShouldReportToUser(outcome)) {
                        ReportProblem(
                            *live,
@@ -180,24 +181,24 @@ void JobController::ActOnForwarding(JobEntry& entry) {
   const bool is_reported = std::any_of(annotations.begin(), annotations.end(), [](const kube::v1::KeyValue& it) {
     return it.key() == kube::kJobForwardingKey && it.value() == "true";
   });
-  if (is_reported || entry.forwarding_in_flight) return;
-  if (entry.forwarding_retry.Blocks(context_.ApiNow())) {
-    return context_.WakeAt(entry.key, entry.forwarding_retry.until());
+  if (is_reported || entry.forwarding.in_flight) return;
+  if (entry.forwarding.retry.Blocks(context_.ApiNow())) {
+    return context_.WakeAt(entry.key, entry.forwarding.retry.until());
   }
-  entry.forwarding_in_flight = true;
+  entry.forwarding.in_flight = true;
   auto request = kube::WriteOf(kube::kJobs, entry.ns, entry.name);
   kube::SetAnnotation(kube::kJobForwardingKey, entry.record.uid(), request);
   context_.Write(
       entry.key, std::move(request), [this, key = entry.key, uid = entry.record.uid()](WriteOutcome outcome) {
         JobEntry* live = Live(key, uid);
         if (live == nullptr) return;
-        live->forwarding_in_flight = false;
+        live->forwarding.in_flight = false;
         if (outcome.kind == WriteOutcome::Kind::kDone) {
-          live->forwarding_retry.Succeed();
+          live->forwarding.retry.Succeed();
           live->problems.End("ForwardingError");
           return;
         }
-        TryAgain(*live, live->forwarding_retry);
+        TryAgain(*live, live->forwarding.retry);
         if (outcome.error.code() != 404 && runtime::ShouldReportToUser(outcome)) {
           ReportProblem(
               *live, "ForwardingError",
@@ -209,13 +210,13 @@ void JobController::ActOnForwarding(JobEntry& entry) {
 void JobController::ActOnGroup(JobEntry& entry) {
   const GroupView& group = GroupOf(entry);
   const bool wanted = MakesPods(entry.job->status().phase());
-  const bool agrees =
-      entry.group_compared && entry.group_agrees && entry.group_agrees_since == entry.pods.done_changes();
+  const bool agrees = entry.group_sync.compared && entry.group_sync.agrees &&
+                      entry.group_sync.agrees_since == entry.pods.done_changes();
   if (wanted && group.present && !group.stale && agrees) return;
-  const bool blocked = entry.group_retry.Blocks(context_.ApiNow());
+  const bool blocked = entry.group_sync.retry.Blocks(context_.ApiNow());
   if (group.present && !group.terminating && (group.stale || !wanted)) {
-    if (blocked) return context_.WakeAt(entry.key, entry.group_retry.until());
-    if (!entry.deleted_groups.insert(group.uid).second) return;
+    if (blocked) return context_.WakeAt(entry.key, entry.group_sync.retry.until());
+    if (!entry.group_sync.deleted.insert(group.uid).second) return;
     auto request = kube::WriteOf(kube::kPodGroups, entry.ns, group.name);
     request.mutable_delete_()->set_uid(group.uid);
     context_.Write(entry.key, std::move(request),
@@ -223,30 +224,30 @@ void JobController::ActOnGroup(JobEntry& entry) {
                      JobEntry* live = Live(key, uid);
                      if (live == nullptr) return;
                      if (outcome.kind == WriteOutcome::Kind::kDone || outcome.error.code() == 404) return;
-                     live->deleted_groups.erase(group_uid);
-                     TryAgain(*live, live->group_retry);
+                     live->group_sync.deleted.erase(group_uid);
+                     TryAgain(*live, live->group_sync.retry);
                      if (runtime::ShouldReportToUser(outcome)) {
                        ReportProblem(*live, "PodGroupError", outcome.error.message());
                      }
                    });
     return;
   }
-  if (!wanted || entry.compiled->invalid() || entry.ensure_in_flight || entry.forwarding_in_flight) return;
+  if (!wanted || entry.compiled->invalid() || entry.group_sync.in_flight || entry.forwarding.in_flight) return;
   if (group.stale) return;  // Its end wakes the job.
   // What it has by now is worked out when it may be asked for.
-  const bool known = !group.present || entry.group_compared;
-  if (known && blocked) return context_.WakeAt(entry.key, entry.group_retry.until());
+  const bool known = !group.present || entry.group_sync.compared;
+  if (known && blocked) return context_.WakeAt(entry.key, entry.group_sync.retry.until());
   kube::v1::PodGroupSpec spec = WithoutDone(entry.compiled->group, entry.compiled->spec, entry.pods.done());
   if (group.present) {
     const kube::v1::PodGroup& observed = entry.groups[group.name];
-    entry.group_compared = true;
-    entry.group_agrees = !kube::PodGroupDiffers(observed.spec(), spec);
-    entry.group_agrees_since = entry.pods.done_changes();
-    if (entry.group_agrees) return;
+    entry.group_sync.compared = true;
+    entry.group_sync.agrees = !kube::PodGroupDiffers(observed.spec(), spec);
+    entry.group_sync.agrees_since = entry.pods.done_changes();
+    if (entry.group_sync.agrees) return;
   }
-  if (blocked) return context_.WakeAt(entry.key, entry.group_retry.until());
+  if (blocked) return context_.WakeAt(entry.key, entry.group_sync.retry.until());
   auto peer = context_.PodGroupOwner(kube::ObjectKey(entry.ns, group.name));
-  if (peer == nullptr) return TryAgain(entry, entry.group_retry);
+  if (peer == nullptr) return TryAgain(entry, entry.group_sync.retry);
   podgroup::v1::EnsurePodGroupRequest request;
   request.set_namespace_(entry.ns);
   request.set_name(group.name);
@@ -257,31 +258,31 @@ void JobController::ActOnGroup(JobEntry& entry) {
   *request.mutable_labels() = entry.job->meta().labels();
   *request.mutable_annotations() = entry.job->meta().annotations();
   if (entry.persisted.kill) request.set_kill_uid(entry.persisted.kill->group_uid);
-  entry.ensure_in_flight = true;
+  entry.group_sync.in_flight = true;
   peer->EnsurePodGroup(
       std::move(request), absl::Seconds(15),
       [this, key = entry.key, uid = entry.record.uid()](absl::StatusOr<podgroup::v1::EnsurePodGroupResponse> response) {
         JobEntry* live = Live(key, uid);
         if (live == nullptr) return;
-        live->ensure_in_flight = false;
+        live->group_sync.in_flight = false;
         const absl::Time answered = context_.ApiNow();
         if (response.ok()) {
-          live->group_retry.Succeed();
+          live->group_sync.retry.Succeed();
           live->problems.End("PodGroupError");
           // The watch shows it; asked again only if it does not.
-          live->group_retry.Postpone(answered + absl::Seconds(2));
+          live->group_sync.retry.Postpone(answered + absl::Seconds(2));
         } else {
-          live->group_retry.Fail(answered, context_.random());
+          live->group_sync.retry.Fail(answered, context_.random());
           const absl::StatusCode code = response.status().code();
           const bool is_final = code == absl::StatusCode::kAlreadyExists || code == absl::StatusCode::kInvalidArgument;
           // Its owner may be on its way to another replica, or the API server have a bad moment; that the group of an
           // older version goes first is no problem at all.
-          const bool lasts = code != absl::StatusCode::kFailedPrecondition && live->group_retry.Lasts(answered);
+          const bool lasts = code != absl::StatusCode::kFailedPrecondition && live->group_sync.retry.Lasts(answered);
           if (is_final || lasts) {
             ReportProblem(*live, "PodGroupError", std::string(ToStd(response.status().message())));
           }
         }
-        context_.WakeAt(key, live->group_retry.until());
+        context_.WakeAt(key, live->group_sync.retry.until());
         context_.Wake(key);
       });
 }
@@ -289,7 +290,7 @@ void JobController::ActOnGroup(JobEntry& entry) {
 // Job spec 12.2. The precondition on the resourceVersion is the second look at the live object.
 void JobController::ActOnTtl(JobEntry& entry) {
   if (!IsFinished(entry.job->status().phase()) || !entry.compiled->spec.has_ttl_seconds_after_finished() ||
-      entry.ttl_in_flight || entry.record.has_intent() || entry.job->status().last_transition_ms() == 0) {
+      entry.ttl.in_flight || entry.record.has_intent() || entry.job->status().last_transition_ms() == 0) {
     return;
   }
   const int64_t ended_ms = entry.job->status().last_transition_ms();
@@ -299,8 +300,8 @@ void JobController::ActOnTtl(JobEntry& entry) {
     context_.WakeAt(entry.key, due);
     return;
   }
-  if (entry.ttl_retry.Blocks(context_.ApiNow())) return context_.WakeAt(entry.key, entry.ttl_retry.until());
-  entry.ttl_in_flight = entry.ttl_asked = true;
+  if (entry.ttl.retry.Blocks(context_.ApiNow())) return context_.WakeAt(entry.key, entry.ttl.retry.until());
+  entry.ttl.in_flight = entry.ttl.asked = true;
   auto request = kube::WriteOf(kube::kJobs, entry.ns, entry.name);
   gateway::v1::Delete& deletion = *request.mutable_delete_();
   deletion.set_uid(entry.record.uid());
@@ -310,9 +311,9 @@ void JobController::ActOnTtl(JobEntry& entry) {
       entry.key, std::move(request), [this, key = entry.key, uid = entry.record.uid()](WriteOutcome outcome) {
         JobEntry* live = Live(key, uid);
         if (live == nullptr || outcome.kind == WriteOutcome::Kind::kDone) return;
-        live->ttl_in_flight = false;
-        if (outcome.kind != WriteOutcome::Kind::kUnknown) live->ttl_asked = false;
-        TryAgain(*live, live->ttl_retry);
+        live->ttl.in_flight = false;
+        if (outcome.kind != WriteOutcome::Kind::kUnknown) live->ttl.asked = false;
+        TryAgain(*live, live->ttl.retry);
         if (outcome.error.code() != 404 && runtime::ShouldReportToUser(outcome)) {
           ReportProblem(*live, "TTLError",
                         fmt::format("its time to live is over and it cannot be deleted: {}", outcome.error.message()));

@@ -33,12 +33,12 @@ bool StillNames(const JobEntry& entry, const WantedClaim& claim) {
 }  // namespace
 
 void JobController::EnsureClaim(JobEntry& entry, const WantedClaim& claim) {
-  if (entry.awaited_claims.contains(claim.name)) {
+  if (entry.plugin_objects.awaited_claims.contains(claim.name)) {
     // It lasts: what is refused beside it does not take its place in the status.
     entry.problems.Report(IsMissing(claim), {}, context_.ApiNow(), options_.event_interval);
     return;
   }
-  if (!entry.busy_objects.insert(fmt::format("{}/{}", kClaims, claim.name)).second) return;
+  if (!entry.plugin_objects.busy.insert(fmt::format("{}/{}", kClaims, claim.name)).second) return;
   if (claim.json.empty()) return LookForClaim(entry, claim);
   auto request = kube::WriteOf(kube::kPersistentVolumeClaims, entry.ns, claim.name);
   request.mutable_create()->set_body(claim.json);
@@ -47,7 +47,7 @@ void JobController::EnsureClaim(JobEntry& entry, const WantedClaim& claim) {
                    JobEntry* live = Live(job_key, uid);
                    if (live == nullptr) return;
                    if (runtime::IsNameTaken(outcome)) return LookForClaim(*live, claim);
-                   live->busy_objects.erase(fmt::format("{}/{}", kClaims, claim.name));
+                   live->plugin_objects.busy.erase(fmt::format("{}/{}", kClaims, claim.name));
                    if (outcome.kind == WriteOutcome::Kind::kDone) {
                      ClaimIsThere(*live, claim.name);
                    } else {
@@ -64,7 +64,7 @@ void JobController::LookForClaim(JobEntry& entry, const WantedClaim& claim) {
       [this, job_key = entry.key, uid = entry.record.uid(), claim](absl::StatusOr<gateway::v1::GetResponse> response) {
         JobEntry* live = Live(job_key, uid);
         if (live == nullptr) return;
-        live->busy_objects.erase(fmt::format("{}/{}", kClaims, claim.name));
+        live->plugin_objects.busy.erase(fmt::format("{}/{}", kClaims, claim.name));
         const bool there = response.ok() && response->has_object();
         const bool missing = response.ok() && !there && response->error().code() == 404;
         if (there && (claim.json.empty() || kube::IsOwnedBy(response->object().generic().meta(), uid))) {
@@ -72,7 +72,7 @@ void JobController::LookForClaim(JobEntry& entry, const WantedClaim& claim) {
         } else if (missing && claim.json.empty()) {
           AwaitClaim(*live, claim);
         } else {
-          live->object_retry.Fail(context_.ApiNow(), context_.random());
+          live->plugin_objects.retry.Fail(context_.ApiNow(), context_.random());
           if (there) {
             ReportProblem(*live, ProblemOf(claim, " exists and belongs to somebody else; it is left alone"));
           } else if (response.ok() && !missing && runtime::ShouldReportToUser(response->error())) {
@@ -84,21 +84,21 @@ void JobController::LookForClaim(JobEntry& entry, const WantedClaim& claim) {
 }
 
 void JobController::ClaimIsThere(JobEntry& entry, const std::string& claim) {
-  entry.claims.insert(claim);
+  entry.plugin_objects.claims.insert(claim);
   ObjectIsThere(entry, "PVCError", ClaimSubject(claim));
 }
 
 // It is asked for until it comes: no more is heard of it before that.
 void JobController::AwaitClaim(JobEntry& entry, const WantedClaim& claim) {
   if (!StillNames(entry, claim)) return;
-  entry.awaited_claims.insert(claim.name);
+  entry.plugin_objects.awaited_claims.insert(claim.name);
   claim_waits_.Add(entry.ns, claim.name, entry.key);
   entry.problems.End("PVCError", ClaimSubject(claim.name));  // That it could not be read is over.
   ReportProblem(entry, IsMissing(claim));
 }
 
 void JobController::StopAwaiting(JobEntry& entry) {
-  for (const std::string& claim : std::exchange(entry.awaited_claims, {})) {
+  for (const std::string& claim : std::exchange(entry.plugin_objects.awaited_claims, {})) {
     claim_waits_.Remove(entry.ns, claim, entry.key);
   }
 }
@@ -106,7 +106,7 @@ void JobController::StopAwaiting(JobEntry& entry) {
 void JobController::NoteClaim(const kube::v1::ObjectMeta& meta) {
   for (const std::string& key : claim_waits_.Take(meta.namespace_(), meta.name())) {
     JobEntry& entry = *Lookup(key);
-    entry.awaited_claims.erase(meta.name());
+    entry.plugin_objects.awaited_claims.erase(meta.name());
     ClaimIsThere(entry, meta.name());
     context_.Wake(key);
   }

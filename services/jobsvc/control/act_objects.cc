@@ -68,10 +68,10 @@ Problem TooLarge(const WantedObject& object) {
 
 bool JobController::ObjectsReady(const JobEntry& entry) const {
   for (const WantedObject& object : entry.compiled->objects) {
-    if (!IsCurrent(entry.objects, object)) return false;
+    if (!IsCurrent(entry.plugin_objects.made, object)) return false;
   }
   for (const WantedClaim& claim : entry.compiled->claims) {
-    if (!entry.claims.contains(claim.name)) return false;
+    if (!entry.plugin_objects.claims.contains(claim.name)) return false;
   }
   return true;
 }
@@ -80,11 +80,11 @@ void JobController::ActOnObjects(JobEntry& entry) {
   const auto phase = entry.job->status().phase();
   if (!MakesPods(phase)) {
     StopAwaiting(entry);
-    if (!entry.objects.empty() && entry.object_retry.Blocks(context_.ApiNow())) {
-      return context_.WakeAt(entry.key, entry.object_retry.until());
+    if (!entry.plugin_objects.made.empty() && entry.plugin_objects.retry.Blocks(context_.ApiNow())) {
+      return context_.WakeAt(entry.key, entry.plugin_objects.retry.until());
     }
-    for (const auto& [key, remembered] : entry.objects) {
-      if (entry.busy_objects.contains(key)) continue;
+    for (const auto& [key, remembered] : entry.plugin_objects.made) {
+      if (entry.plugin_objects.busy.contains(key)) continue;
       if (const std::string uid = UidOf(remembered); !uid.empty()) {
         DeleteObject(entry, key, uid);
       } else {
@@ -94,45 +94,45 @@ void JobController::ActOnObjects(JobEntry& entry) {
     return;
   }
   if (entry.compiled->invalid() || (entry.compiled->objects.empty() && entry.compiled->claims.empty())) return;
-  if (entry.object_retry.Blocks(context_.ApiNow())) {
-    context_.WakeAt(entry.key, entry.object_retry.until());
+  if (entry.plugin_objects.retry.Blocks(context_.ApiNow())) {
+    context_.WakeAt(entry.key, entry.plugin_objects.retry.until());
     return;
   }
   for (const WantedObject& object : entry.compiled->objects) EnsureObject(entry, object);
   for (const WantedClaim& claim : entry.compiled->claims) {
-    if (!entry.claims.contains(claim.name)) EnsureClaim(entry, claim);
+    if (!entry.plugin_objects.claims.contains(claim.name)) EnsureClaim(entry, claim);
   }
 }
 
 // One of them: others may be refused still, and have the same pause between their tries.
 void JobController::ObjectIsThere(JobEntry& entry, std::string_view reason, std::string_view subject) {
-  if (ObjectsReady(entry)) entry.object_retry.Succeed();
+  if (ObjectsReady(entry)) entry.plugin_objects.retry.Succeed();
   entry.problems.End(reason, subject);
 }
 
 // A create of one of them: it is tried again after a pause.
 void JobController::ObjectRefused(JobEntry& entry, const WriteOutcome& outcome, Problem problem) {
   const absl::Time now = context_.ApiNow();
-  entry.object_retry.Fail(now, context_.random());
+  entry.plugin_objects.retry.Fail(now, context_.random());
   if (outcome.kind == WriteOutcome::Kind::kRefused &&
-      runtime::ShouldReportCreate(outcome.error, entry.object_retry.Lasts(now))) {
+      runtime::ShouldReportCreate(outcome.error, entry.plugin_objects.retry.Lasts(now))) {
     ReportProblem(entry, std::move(problem));
   }
 }
 
 void JobController::EnsureObject(JobEntry& entry, const WantedObject& object) {
   const std::string key = KeyOf(object.plural, object.name);
-  const bool made = IsMade(entry.objects, key);
-  const bool changed =
-      made && object.on_change == WantedObject::OnChange::kPatch && HashOf(entry.objects.at(key)) != object.hash;
+  const bool made = IsMade(entry.plugin_objects.made, key);
+  const bool changed = made && object.on_change == WantedObject::OnChange::kPatch &&
+                       HashOf(entry.plugin_objects.made.at(key)) != object.hash;
   if (made && !changed) return;
   if (object.data_bytes > kMostDataBytes) {
     // Until the spec is another one.
     if (entry.problems.Find("PluginError", SubjectOf(object)) == nullptr) ReportProblem(entry, TooLarge(object));
     return;
   }
-  if (!entry.busy_objects.insert(key).second) return;
-  if (changed) return PatchObject(entry, object, UidOf(entry.objects.at(key)), /*resource_version=*/0);
+  if (!entry.plugin_objects.busy.insert(key).second) return;
+  if (changed) return PatchObject(entry, object, UidOf(entry.plugin_objects.made.at(key)), /*resource_version=*/0);
   // Not by us, but made: the marker says so.
   if (IsMarked(entry.job->status(), object.plugin)) {
     CompareObject(entry, object, /*after_create=*/false);
@@ -150,10 +150,10 @@ void JobController::MakeObject(JobEntry& entry, const WantedObject& object) {
   keys_.MakeKeys(entry.record.uid(), [this, alive = alive_, job_key = entry.key, uid = entry.record.uid(), key,
                                       object](absl::StatusOr<SshKeyPair> keys) {
     JobEntry* live = *alive ? Live(job_key, uid) : nullptr;
-    if (live == nullptr || !live->busy_objects.contains(key)) return;
+    if (live == nullptr || !live->plugin_objects.busy.contains(key)) return;
     if (!keys.ok()) {
-      live->busy_objects.erase(key);
-      live->object_retry.Fail(context_.ApiNow(), context_.random());
+      live->plugin_objects.busy.erase(key);
+      live->plugin_objects.retry.Fail(context_.ApiNow(), context_.random());
       ReportProblem(
           *live, {.words = {"PluginError", std::string(ToStd(keys.status().message()))}, .subject = SubjectOf(object)});
       context_.Wake(job_key);
@@ -172,15 +172,16 @@ void JobController::CreateObject(JobEntry& entry, const WantedObject& object, st
                    if (live == nullptr) return;
                    const std::string key = KeyOf(object.plural, object.name);
                    if (outcome.kind == WriteOutcome::Kind::kDone) {
-                     live->busy_objects.erase(key);
-                     live->objects[key] = fmt::format("{} {}", object.hash, outcome.object.generic().meta().uid());
+                     live->plugin_objects.busy.erase(key);
+                     live->plugin_objects.made[key] =
+                         fmt::format("{} {}", object.hash, outcome.object.generic().meta().uid());
                      ObjectIsThere(*live, "PluginError", SubjectOf(object));
                    } else if (runtime::IsNameTaken(outcome)) {
                      // Ours from before a crash, or somebody else's.
                      CompareObject(*live, object, /*after_create=*/true);
                      return;
                    } else {
-                     live->busy_objects.erase(key);
+                     live->plugin_objects.busy.erase(key);
                      ObjectRefused(*live, outcome, ProblemOf(object, ": " + outcome.error.message()));
                    }
                    context_.Wake(job_key);
@@ -197,13 +198,13 @@ void JobController::CompareObject(JobEntry& entry, const WantedObject& object, b
                  if (live == nullptr) return;
                  const std::string key = KeyOf(object.plural, object.name);
                  const auto give_up = [&] {
-                   live->busy_objects.erase(key);
-                   live->object_retry.Fail(context_.ApiNow(), context_.random());
+                   live->plugin_objects.busy.erase(key);
+                   live->plugin_objects.retry.Fail(context_.ApiNow(), context_.random());
                    context_.Wake(job_key);
                  };
                  if (!response.ok() || !response->has_object()) {
                    if (response.ok() && response->error().code() == 404) {
-                     live->objects[key].clear();
+                     live->plugin_objects.made[key].clear();
                      // One that was just said to exist is not made again at once: the two answers may take turns for
                      // ever.
                      if (after_create) return give_up();
@@ -225,8 +226,8 @@ void JobController::CompareObject(JobEntry& entry, const WantedObject& object, b
                    return;
                  }
                  if (object.on_change != WantedObject::OnChange::kPatch) {
-                   live->busy_objects.erase(key);
-                   live->objects[key] = fmt::format("{} {}", object.hash, meta.uid());
+                   live->plugin_objects.busy.erase(key);
+                   live->plugin_objects.made[key] = fmt::format("{} {}", object.hash, meta.uid());
                    ObjectIsThere(*live, "PluginError", SubjectOf(object));
                    context_.Wake(job_key);
                    return;
@@ -252,12 +253,12 @@ void JobController::PatchObject(JobEntry& entry, const WantedObject& object, con
                      return CompareObject(*live, object, /*after_create=*/false);
                    }
                    const std::string key = KeyOf(object.plural, object.name);
-                   live->busy_objects.erase(key);
+                   live->plugin_objects.busy.erase(key);
                    if (outcome.kind == WriteOutcome::Kind::kDone) {
-                     live->objects[key] = fmt::format("{} {}", object.hash, object_uid);
+                     live->plugin_objects.made[key] = fmt::format("{} {}", object.hash, object_uid);
                      ObjectIsThere(*live, "PluginError", SubjectOf(object));
                    } else {
-                     live->object_retry.Fail(context_.ApiNow(), context_.random());
+                     live->plugin_objects.retry.Fail(context_.ApiNow(), context_.random());
                      if (code != 404 && runtime::ShouldReportToUser(outcome)) {
                        ReportProblem(*live, ProblemOf(object, ": " + outcome.error.message()));
                      }
@@ -267,21 +268,21 @@ void JobController::PatchObject(JobEntry& entry, const WantedObject& object, con
 }
 
 void JobController::ObjectIsGone(JobEntry& entry, const std::string& object_key) {
-  entry.objects.erase(object_key);
-  if (entry.objects.empty()) entry.object_retry.Succeed();
+  entry.plugin_objects.made.erase(object_key);
+  if (entry.plugin_objects.made.empty()) entry.plugin_objects.retry.Succeed();
 }
 
 // Removes an object of which no more is known than that it may exist: what it is, the API server says.
 void JobController::FindAndDeleteObject(JobEntry& entry, const std::string& object_key) {
   const auto [plural, name] = kube::SplitKey(object_key);
-  if (plural.empty() || !entry.busy_objects.insert(object_key).second) return;
+  if (plural.empty() || !entry.plugin_objects.busy.insert(object_key).second) return;
   auto request = kube::GetOf(KindOf(plural), entry.ns, name);
   context_.Get(entry.key, std::move(request),
                [this, job_key = entry.key, uid = entry.record.uid(),
                 object_key](absl::StatusOr<gateway::v1::GetResponse> response) {
                  JobEntry* live = Live(job_key, uid);
                  if (live == nullptr) return;
-                 live->busy_objects.erase(object_key);
+                 live->plugin_objects.busy.erase(object_key);
                  const bool there = response.ok() && response->has_object();
                  if (!live->job || MakesPods(live->job->status().phase())) {
                    context_.Wake(job_key);  // It is wanted again.
@@ -291,7 +292,7 @@ void JobController::FindAndDeleteObject(JobEntry& entry, const std::string& obje
                    ObjectIsGone(*live, object_key);
                    context_.Wake(job_key);
                  } else {
-                   TryAgain(*live, live->object_retry);
+                   TryAgain(*live, live->plugin_objects.retry);
                  }
                });
 }
@@ -299,17 +300,17 @@ void JobController::FindAndDeleteObject(JobEntry& entry, const std::string& obje
 void JobController::DeleteObject(JobEntry& entry, const std::string& object_key, const std::string& object_uid) {
   const auto [plural, name] = kube::SplitKey(object_key);
   if (plural.empty() || object_uid.empty()) return;
-  if (!entry.busy_objects.insert(object_key).second) return;
+  if (!entry.plugin_objects.busy.insert(object_key).second) return;
   // From here on it may exist or not, for us and, by the next status write, for whoever comes after us: a job that is
   // resumed meanwhile is not to take it for made.
-  entry.objects[object_key].clear();
+  entry.plugin_objects.made[object_key].clear();
   auto request = kube::WriteOf(KindOf(plural), entry.ns, name);
   request.mutable_delete_()->set_uid(object_uid);
   context_.Write(entry.key, std::move(request),
                  [this, job_key = entry.key, uid = entry.record.uid(), object_key](WriteOutcome outcome) {
                    JobEntry* live = Live(job_key, uid);
                    if (live == nullptr) return;
-                   live->busy_objects.erase(object_key);
+                   live->plugin_objects.busy.erase(object_key);
                    const int code = outcome.error.code();
                    if (outcome.kind == WriteOutcome::Kind::kDone || code == 404) {
                      ObjectIsGone(*live, object_key);
@@ -318,7 +319,7 @@ void JobController::DeleteObject(JobEntry& entry, const std::string& object_key,
                      // Another object has the name. Ours it may be all the same: what we remember of it may be older.
                      context_.Wake(job_key);
                    } else {
-                     TryAgain(*live, live->object_retry);
+                     TryAgain(*live, live->plugin_objects.retry);
                      if (runtime::ShouldReportToUser(outcome)) {
                        ReportProblem(*live,
                                      {.words = {"FailedDelete", fmt::format("{} cannot be deleted: {}", object_key,

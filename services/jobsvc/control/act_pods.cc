@@ -50,7 +50,7 @@ bool IsRefusal(const gateway::v1::KubeError& error) {
 
 void JobController::HoldPod(JobEntry& entry, const std::string& pod, absl::Duration hold) {
   const absl::Time until = context_.ApiNow() + hold;
-  entry.held_until[pod] = until;
+  entry.pod_writes.held_until[pod] = until;
   context_.WakeAt(entry.key, until);
 }
 
@@ -59,13 +59,13 @@ void JobController::ActOnPods(JobEntry& entry) {
   ReportHeldName(entry);
   if (pods.missing().empty()) entry.maker.reset();
   if (pods.missing().empty() && pods.to_mark().empty() && pods.to_delete().empty()) return;
-  if (entry.busy_pods.size() >= options_.max_in_flight_per_job) return;
+  if (entry.pod_writes.busy.size() >= options_.max_in_flight_per_job) return;
   const absl::Time now = context_.ApiNow();
-  std::set<std::string> busy = entry.busy_pods;
+  std::set<std::string> busy = entry.pod_writes.busy;
   for (const auto& [name, queue] : entry.dirty_pods) busy.insert(name);
-  for (auto it = entry.held_until.begin(); it != entry.held_until.end();) {
+  for (auto it = entry.pod_writes.held_until.begin(); it != entry.pod_writes.held_until.end();) {
     if (!StillWaits(now, it->second)) {
-      it = entry.held_until.erase(it);
+      it = entry.pod_writes.held_until.erase(it);
     } else {
       busy.insert(it->first);
       context_.WakeAt(entry.key, it->second);  // An earlier wake of the key takes the place of a later one.
@@ -73,32 +73,32 @@ void JobController::ActOnPods(JobEntry& entry) {
     }
   }
   // Objects of plugins come first: before a pod goes, no list of hosts names it. An object that is refused holds none.
-  const bool objects_first =
-      MakesPods(entry.job->status().phase()) && !entry.busy_objects.empty() && !entry.object_retry.since();
+  const bool objects_first = MakesPods(entry.job->status().phase()) && !entry.plugin_objects.busy.empty() &&
+                             !entry.plugin_objects.retry.since();
   const bool deletes_held = objects_first || HoldsDeletes(entry);
   EffectInput view = ViewOf(entry, busy);
-  view.limit = options_.max_in_flight_per_job - entry.busy_pods.size();
+  view.limit = options_.max_in_flight_per_job - entry.pod_writes.busy.size();
   view.deletes_held = deletes_held;
-  if (entry.create_retry.Blocks(now)) {
+  if (entry.pod_writes.create_retry.Blocks(now)) {
     view.blocked = true;
-    context_.WakeAt(entry.key, entry.create_retry.until());
+    context_.WakeAt(entry.key, entry.pod_writes.create_retry.until());
   }
   view.kills_blocked = objects_first;
-  if (entry.kill_retry.Blocks(now)) {
+  if (entry.pod_writes.kill_retry.Blocks(now)) {
     view.kills_blocked = true;
-    context_.WakeAt(entry.key, entry.kill_retry.until());
+    context_.WakeAt(entry.key, entry.pod_writes.kill_retry.until());
   }
-  view.refused_tasks = entry.refused_tasks;
+  view.refused_tasks = entry.pod_writes.refused_tasks;
   // One round after the other, so that each task has one pod in it.
-  view.probes = entry.busy_pods.empty() && !entry.probe_retry.Blocks(now);
-  if (!entry.refused_tasks.empty() && entry.probe_retry.Blocks(now)) {
-    context_.WakeAt(entry.key, entry.probe_retry.until());
+  view.probes = entry.pod_writes.busy.empty() && !entry.pod_writes.probe_retry.Blocks(now);
+  if (!entry.pod_writes.refused_tasks.empty() && entry.pod_writes.probe_retry.Blocks(now)) {
+    context_.WakeAt(entry.key, entry.pod_writes.probe_retry.until());
   }
-  view.kills_after = entry.kills_after;
+  view.kills_after = entry.pod_writes.kills_after;
   const bool refused = entry.problems.has("FailedDelete");
   for (const PodEffect& effect : NextPodEffects(view)) {
-    if (refused && effect.kind != PodEffect::Kind::kCreate) entry.kills_after = effect.name;
-    entry.busy_pods.insert(effect.name);
+    if (refused && effect.kind != PodEffect::Kind::kCreate) entry.pod_writes.kills_after = effect.name;
+    entry.pod_writes.busy.insert(effect.name);
     switch (effect.kind) {
       case PodEffect::Kind::kMark:
         MarkPod(entry, effect);
@@ -117,19 +117,19 @@ void JobController::ActOnPods(JobEntry& entry) {
 void JobController::ReportHeldName(JobEntry& entry) {
   const std::set<std::string>& held = entry.pods.held();
   const bool is_in_the_way = !held.empty() && MakesPods(entry.job->status().phase());
-  if (!entry.reported_held_name.empty() && (!is_in_the_way || !held.contains(entry.reported_held_name))) {
-    entry.problems.End("FailedCreate", PodSubject(std::exchange(entry.reported_held_name, {})));
+  if (!entry.pod_writes.held_name.empty() && (!is_in_the_way || !held.contains(entry.pod_writes.held_name))) {
+    entry.problems.End("FailedCreate", PodSubject(std::exchange(entry.pod_writes.held_name, {})));
     context_.Wake(entry.key);
   }
   if (!is_in_the_way) return;
-  const bool is_news = entry.reported_held_name.empty();
-  if (is_news) entry.reported_held_name = *held.begin();
-  const PodEntry& pod = *entry.pods.Find(entry.reported_held_name);
+  const bool is_news = entry.pod_writes.held_name.empty();
+  if (is_news) entry.pod_writes.held_name = *held.begin();
+  const PodEntry& pod = *entry.pods.Find(entry.pod_writes.held_name);
   const std::string& uid = pod.uid;
-  Problem problem = NameIsHeld(entry.reported_held_name, uid, pod.has(kPodOrphan));
-  if (is_news) return ReportProblem(entry, std::move(problem), {entry.reported_held_name, uid});
+  Problem problem = NameIsHeld(entry.pod_writes.held_name, uid, pod.has(kPodOrphan));
+  if (is_news) return ReportProblem(entry, std::move(problem), {entry.pod_writes.held_name, uid});
   // It lasts.
-  entry.problems.Report(std::move(problem), {entry.reported_held_name, uid}, context_.ApiNow(),
+  entry.problems.Report(std::move(problem), {entry.pod_writes.held_name, uid}, context_.ApiNow(),
                         options_.event_interval);
 }
 
@@ -155,7 +155,7 @@ void JobController::CreatePod(JobEntry& entry, const PodEffect& effect) {
                            .forwarding = IsForwarded(entry)};
   auto body = entry.maker->Make(effect.place.task, effect.place.index, context);
   if (!body.ok()) {
-    entry.busy_pods.erase(effect.name);
+    entry.pod_writes.busy.erase(effect.name);
     CreateRefused(entry, effect.place.task);
     ReportProblem(entry, "FailedCreate", std::string(ToStd(body.status().message())));
     return;
@@ -176,17 +176,17 @@ void JobController::CreatePod(JobEntry& entry, const PodEffect& effect) {
           ResolveUnknownCreate(key, uid, effect, sent, &outcome.error);
           return;
         }
-        live->busy_pods.erase(effect.name);
+        live->pod_writes.busy.erase(effect.name);
         if (outcome.kind == WriteOutcome::Kind::kDone) {
-          live->create_retry.Succeed();
-          if (std::erase(live->refused_tasks, effect.place.task) > 0) live->probe_retry.Succeed();
+          live->pod_writes.create_retry.Succeed();
+          if (std::erase(live->pod_writes.refused_tasks, effect.place.task) > 0) live->pod_writes.probe_retry.Succeed();
           if (outcome.object.has_pod()) CountCreated(*live, outcome.object.pod());
-          if (live->refused_tasks.empty()) live->EndFailedCreate();
+          if (live->pod_writes.refused_tasks.empty()) live->EndFailedCreate();
           context_.Wake(key);
           return;
         }
         if (outcome.kind == WriteOutcome::Kind::kNotSent) {
-          return TryAgain(*live, live->create_retry);
+          return TryAgain(*live, live->pod_writes.create_retry);
         }
         CreateAnswered(*live, effect, outcome.error);
       });
@@ -194,15 +194,15 @@ void JobController::CreatePod(JobEntry& entry, const PodEffect& effect) {
 
 void JobController::CreateAnswered(JobEntry& entry, const PodEffect& effect, const gateway::v1::KubeError& error) {
   CreateRefused(entry, effect.place.task);
-  if (!runtime::ShouldReportCreate(error, entry.probe_retry.Lasts(context_.ApiNow()))) return;
+  if (!runtime::ShouldReportCreate(error, entry.pod_writes.probe_retry.Lasts(context_.ApiNow()))) return;
   ReportProblem(entry, "FailedCreate", fmt::format("pod {}: {}", effect.name, error.message()), {effect.name});
 }
 
 // The pods of a task are alike: one of them, now and then, tells whether they can be made.
 void JobController::CreateRefused(JobEntry& entry, int32_t task) {
-  std::erase(entry.refused_tasks, task);
-  entry.refused_tasks.push_back(task);
-  TryAgain(entry, entry.probe_retry);
+  std::erase(entry.pod_writes.refused_tasks, task);
+  entry.pod_writes.refused_tasks.push_back(task);
+  TryAgain(entry, entry.pod_writes.probe_retry);
 }
 
 void JobController::CountCreated(const JobEntry& entry, const kube::v1::Pod& pod) {
@@ -222,7 +222,7 @@ void JobController::ResolveUnknownCreate(const std::string& key, const std::stri
                  JobEntry* live = Live(key, uid);
                  if (live == nullptr) return;
                  const std::string& pod = effect.name;
-                 live->busy_pods.erase(pod);
+                 live->pod_writes.busy.erase(pod);
                  if (!response.ok()) {
                    HoldPod(*live, pod, refusal ? absl::Seconds(2) : absl::Milliseconds(500));
                  } else if (response->has_error() && response->error().code() != 404) {
@@ -259,9 +259,9 @@ void JobController::DeletePod(JobEntry& entry, const PodEffect& effect) {
                  [this, key = entry.key, uid = entry.record.uid(), pod = effect.name](WriteOutcome outcome) {
                    JobEntry* live = Live(key, uid);
                    if (live == nullptr) return;
-                   live->busy_pods.erase(pod);
+                   live->pod_writes.busy.erase(pod);
                    if (outcome.kind == WriteOutcome::Kind::kDone) {
-                     live->kill_retry.Succeed();
+                     live->pod_writes.kill_retry.Succeed();
                      return;
                    }
                    const int code = outcome.error.code();
@@ -274,7 +274,7 @@ void JobController::DeletePod(JobEntry& entry, const PodEffect& effect) {
 }
 
 void JobController::KillRefused(JobEntry& entry, const std::string& pod, const gateway::v1::KubeError& error) {
-  TryAgain(entry, entry.kill_retry);
+  TryAgain(entry, entry.pod_writes.kill_retry);
   if (!runtime::ShouldReportToUser(error)) return;
   ReportProblem(entry, "FailedDelete", fmt::format("pod {}: {}", pod, error.message()), {pod});
 }
@@ -284,21 +284,21 @@ bool JobController::HoldsDeletes(JobEntry& entry) {
   const PodSet& pods = entry.pods;
   const std::pair<int32_t, bool> kill(pods.rules().version, pods.rules().kill_all);
   if (collecting_.contains(entry.key)) return true;
-  if (entry.bulk_delete_for != kill) {
-    entry.bulk_delete_for = kill;
-    entry.collected = false;
-    entry.empty_bulk_deletes = 0;
-    entry.bulk_delete_until = absl::InfinitePast();
+  if (entry.bulk_delete.of_kill != kill) {
+    entry.bulk_delete.of_kill = kill;
+    entry.bulk_delete.over = false;
+    entry.bulk_delete.empty_answers = 0;
+    entry.bulk_delete.unseen_until = absl::InfinitePast();
   }
-  if (StillWaits(context_.ApiNow(), entry.bulk_delete_until)) {
-    if (!pods.to_delete().empty()) context_.WakeAt(entry.key, entry.bulk_delete_until);
+  if (StillWaits(context_.ApiNow(), entry.bulk_delete.unseen_until)) {
+    if (!pods.to_delete().empty()) context_.WakeAt(entry.key, entry.bulk_delete.unseen_until);
     return true;
   }
-  if (pods.to_delete().size() < 2 || entry.collected) return false;
+  if (pods.to_delete().size() < 2 || entry.bulk_delete.over) return false;
   const std::set<std::string> none;
   const std::optional<PodCollection> collection = NextPodCollection(ViewOf(entry, none));
   if (!collection) {
-    entry.collected = true;  // Looked at once.
+    entry.bulk_delete.over = true;  // Looked at once.
     return false;
   }
   DeletePods(entry, *collection);
@@ -312,25 +312,26 @@ void JobController::DeletePods(JobEntry& entry, const PodCollection& collection)
   pods.set_field_selector(collection.field_selector);
   collecting_.insert(entry.key);
   context_.Write(entry.key, std::move(request),
-                 [this, key = entry.key, uid = entry.record.uid(), kill = entry.bulk_delete_for,
+                 [this, key = entry.key, uid = entry.record.uid(), kill = entry.bulk_delete.of_kill,
                   left = entry.pods.to_delete().size()](WriteOutcome outcome) {
                    collecting_.erase(key);
                    context_.Wake(key);  // Also of another job, which has the name by now.
                    JobEntry* live = Live(key, uid);
-                   if (live == nullptr || live->bulk_delete_for != kill) return;
+                   if (live == nullptr || live->bulk_delete.of_kill != kill) return;
                    const absl::Time now = context_.ApiNow();
                    if (outcome.kind == WriteOutcome::Kind::kDone) {
                      // The watch shows what has gone; what has not goes singly.
-                     live->collected = true;
-                     live->bulk_delete_until = now + absl::Seconds(2);
+                     live->bulk_delete.over = true;
+                     live->bulk_delete.unseen_until = now + absl::Seconds(2);
                      return;
                    }
                    // Of many pods the server may need several calls. One that it will not let go stops them all.
-                   if (live->pods.to_delete().size() < left) live->empty_bulk_deletes = 0;
+                   if (live->pods.to_delete().size() < left) live->bulk_delete.empty_answers = 0;
                    const bool refused = outcome.kind == WriteOutcome::Kind::kRefused && IsRefusal(outcome.error);
-                   if (outcome.kind != WriteOutcome::Kind::kNotSent) ++live->empty_bulk_deletes;
-                   live->collected = refused || live->empty_bulk_deletes > kFruitlessCollections;
-                   live->bulk_delete_until = live->collected ? absl::InfinitePast() : now + absl::Seconds(1);
+                   if (outcome.kind != WriteOutcome::Kind::kNotSent) ++live->bulk_delete.empty_answers;
+                   live->bulk_delete.over = refused || live->bulk_delete.empty_answers > kFruitlessCollections;
+                   live->bulk_delete.unseen_until =
+                       live->bulk_delete.over ? absl::InfinitePast() : now + absl::Seconds(1);
                  });
 }
 
@@ -341,8 +342,8 @@ void JobController::MarkPod(JobEntry& entry, const PodEffect& effect) {
                  [this, key = entry.key, uid = entry.record.uid(), pod = effect.name](WriteOutcome outcome) {
                    JobEntry* live = Live(key, uid);
                    if (live == nullptr) return;
-                   live->busy_pods.erase(pod);
-                   if (outcome.kind == WriteOutcome::Kind::kDone) return live->kill_retry.Succeed();
+                   live->pod_writes.busy.erase(pod);
+                   if (outcome.kind == WriteOutcome::Kind::kDone) return live->pod_writes.kill_retry.Succeed();
                    const int code = outcome.error.code();
                    if (outcome.kind == WriteOutcome::Kind::kRefused && code != 404 && code != 409) {
                      return KillRefused(*live, pod, outcome.error);

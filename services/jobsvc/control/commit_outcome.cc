@@ -136,32 +136,11 @@ void JobController::StartJob(JobEntry& entry, kv::WriteBatch& batch) {
     entry.pods.Restore(name, record);
     PutPod(entry.slot, entry.key, name, record, batch);
   }
+  StopAwaiting(entry);
   LeaveQueue(entry);
   entry.compiled.reset();
-  entry.ForgetGroup();
   entry.maker.reset();
-  entry.objects_loaded = false;
-  entry.objects.clear();
-  entry.claims.clear();
-  entry.busy_objects.clear();
-  entry.busy_pods.clear();
-  entry.held_until.clear();
-  entry.deleted_groups.clear();
-  entry.deleted_commands.clear();
-  entry.commit_in_flight = entry.intent_unsent = entry.ensure_in_flight = false;
-  entry.ttl_in_flight = entry.ttl_asked = entry.forwarding_in_flight = false;
-  entry.bulk_delete_for = {-1, false};
-  entry.conflict_version = 0;
-  entry.differs_since.reset();
-  entry.refused_tasks.clear();
-  entry.reported_held_name.clear();
-  entry.create_retry = entry.probe_retry = entry.kill_retry = entry.command_retry = entry.object_retry =
-      entry.group_retry = entry.commit_retry = entry.forwarding_retry = entry.ttl_retry = Retry();
-  entry.problems.Clear();
-  entry.status_problem = {};
-  entry.reported_scheduling.clear();
-  entry.pending_events.clear();
-  entry.history_count = -1;
+  entry.ResetParts();
   const int64_t now_ms = absl::ToUnixMillis(context_.ApiNow());
   PutHistoryIndex(entry.slot, entry.key, job.meta().creation_ms() != 0 ? job.meta().creation_ms() : now_ms,
                   job.meta().uid(), batch);
@@ -225,9 +204,9 @@ void JobController::Rebaseline(JobEntry& entry, kv::WriteBatch& batch) {
 
 void JobController::DropIntent(JobEntry& entry) {
   entry.record.clear_intent();
-  entry.intent_unsent = false;
-  entry.commit_events.clear();
-  entry.commit_again.clear();
+  entry.commit.unsent = false;
+  entry.commit.events.clear();
+  entry.commit.again.clear();
   entry.record_dirty = true;
 }
 
@@ -308,30 +287,30 @@ bool JobController::ResolvePendingCommit(JobEntry& entry, kv::WriteBatch& batch)
       for (const storage::v1::PendingAction& action : done) ClearDeadlines(entry, action);
       record.clear_intent();
       entry.record_dirty = true;
-      entry.commit_in_flight = false;
-      entry.intent_unsent = false;
-      entry.conflict_version = 0;
-      entry.commit_retry.Succeed();
-      entry.status_problem = {};
-      entry.differs_since.reset();
-      for (PendingEvent& note : entry.commit_events) entry.pending_events.push_back(std::move(note));
-      entry.commit_events.clear();
-      for (const PodIndex& place : entry.commit_again) entry.pods.SetSucceededGone(place, false);
-      entry.commit_again.clear();
+      entry.commit.in_flight = false;
+      entry.commit.unsent = false;
+      entry.commit.conflict_version = 0;
+      entry.commit.retry.Succeed();
+      entry.commit.problem = {};
+      entry.commit.differs_since.reset();
+      for (PendingEvent& note : entry.commit.events) entry.pending_events.push_back(std::move(note));
+      entry.commit.events.clear();
+      for (const PodIndex& place : entry.commit.again) entry.pods.SetSucceededGone(place, false);
+      entry.commit.again.clear();
       entry.unreported_answered.clear();
       return true;
     }
     if (persisted.sequence >= intent.sequence()) {
-      entry.commit_in_flight = false;
+      entry.commit.in_flight = false;
       RecordLateCommit(entry, batch);
       Rebaseline(entry, batch);
       return true;
     }
-    if (entry.commit_in_flight || entry.intent_unsent) return false;
+    if (entry.commit.in_flight || entry.commit.unsent) return false;
     // It did not take effect: decided again, on what stands there now.
-    if (entry.conflict_version != 0 && entry.job->meta().resource_version() <= entry.conflict_version &&
-        entry.commit_retry.Blocks(context_.ApiNow())) {
-      context_.WakeAt(entry.key, entry.commit_retry.until());
+    if (entry.commit.conflict_version != 0 && entry.job->meta().resource_version() <= entry.commit.conflict_version &&
+        entry.commit.retry.Blocks(context_.ApiNow())) {
+      context_.WakeAt(entry.key, entry.commit.retry.until());
       return false;
     }
     DropIntent(entry);
@@ -340,8 +319,8 @@ bool JobController::ResolvePendingCommit(JobEntry& entry, kv::WriteBatch& batch)
     RecordLateCommit(entry, batch);
     Rebaseline(entry, batch);
   }
-  if (entry.commit_retry.Blocks(context_.ApiNow())) {
-    context_.WakeAt(entry.key, entry.commit_retry.until());
+  if (entry.commit.retry.Blocks(context_.ApiNow())) {
+    context_.WakeAt(entry.key, entry.commit.retry.until());
     return false;
   }
   return true;

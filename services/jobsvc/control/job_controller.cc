@@ -161,7 +161,7 @@ void JobController::ReceiveJob(JobEntry& entry, kube::v1::Job&& job) {
   entry.job_dirty = true;
   entry.persisted = ReadControlledState(entry.job->status());
   entry.pods.ForgetReported();
-  entry.ForgetGroup();
+  entry.group_sync.Forget();
   if (texts_changed) entry.maker.reset();
   entry.groups_dirty = true;  // What makes a group stale is in the status.
 }
@@ -178,7 +178,7 @@ void JobController::OnState(std::string_view routing_key, const std::string&, ku
     case kube::v1::Object::kPodGroup:
       entry.groups.insert_or_assign(object.pod_group().meta().name(), object.pod_group());
       entry.groups_dirty = true;
-      entry.ForgetGroup();
+      entry.group_sync.Forget();
       break;
     case kube::v1::Object::kCommand:
       entry.commands[object.command().meta().name()] = object.command();
@@ -193,17 +193,17 @@ void JobController::OnGone(std::string_view routing_key, const runtime::Gone& go
   if (gone.watch == kube::kWatchJobs) {
     if (entry.job && entry.job->meta().uid() == gone.uid) entry.job.reset();
     if (!entry.job && entry.has_uid(gone.uid)) entry.job_dirty = true;
-    entry.ForgetGroup();
+    entry.group_sync.Forget();
   } else if (gone.watch == kube::kWatchPodGroups) {
     const auto it = entry.groups.find(gone.name);
     if (it != entry.groups.end() && it->second.meta().uid() == gone.uid) entry.groups.erase(it);
     entry.groups_dirty = true;
-    entry.ForgetGroup();
+    entry.group_sync.Forget();
   } else if (gone.watch == kube::kWatchCommands) {
     const auto it = entry.commands.find(gone.name);
     if (it != entry.commands.end() && it->second.meta().uid() == gone.uid) {
       entry.commands.erase(it);
-      entry.deleted_commands.erase(gone.uid);
+      entry.command_cleanup.deleted.erase(gone.uid);
     }
   } else {
     DirtyPod dirty;
@@ -258,8 +258,8 @@ bool JobController::IsForwarded(const JobEntry& entry) const {
 }
 
 const GroupView& JobController::GroupOf(const JobEntry& entry) const {
-  if (entry.group_view) return *entry.group_view;
-  GroupView& view = entry.group_view.emplace();
+  if (entry.group_sync.view) return *entry.group_sync.view;
+  GroupView& view = entry.group_sync.view.emplace();
   view.name = entry.name + "-" + entry.record.uid();
   const auto owned = [&](const kube::v1::PodGroup& group) { return kube::IsOwnedBy(group.meta(), entry.record.uid()); };
   auto it = entry.groups.find(view.name);

@@ -22,28 +22,28 @@ namespace {
 // What is not wanted any more is no problem.
 void EndProblems(JobEntry& entry, const GroupView& group) {
   if (entry.pods.to_mark().empty() && entry.pods.to_delete().empty()) {
-    entry.kill_retry.Succeed();
-    entry.kills_after.clear();
-    if (MakesPods(entry.job->status().phase()) || entry.objects.empty()) entry.problems.End("FailedDelete");
+    entry.pod_writes.kill_retry.Succeed();
+    entry.pod_writes.kills_after.clear();
+    if (MakesPods(entry.job->status().phase()) || entry.plugin_objects.made.empty()) entry.problems.End("FailedDelete");
   }
   const bool has_carried_out = std::any_of(entry.commands.begin(), entry.commands.end(), [&](const auto& command) {
     return command.second.meta().uid() == entry.persisted.last_command_uid;
   });
   if (!has_carried_out) {
-    entry.command_retry.Succeed();
+    entry.command_cleanup.retry.Succeed();
     entry.problems.End("CommandError");
   }
   // Also of one whose last pod was there all the time.
   const auto has_all = [&facts = entry.pods.facts()](int32_t task) { return !facts.MissesPods(task); };
-  if (std::erase_if(entry.refused_tasks, has_all) > 0 && entry.refused_tasks.empty()) {
-    entry.probe_retry.Succeed();
+  if (std::erase_if(entry.pod_writes.refused_tasks, has_all) > 0 && entry.pod_writes.refused_tasks.empty()) {
+    entry.pod_writes.probe_retry.Succeed();
     entry.EndFailedCreate();
   }
   if (entry.pods.missing().empty()) entry.EndFailedCreate();
   if (MakesPods(entry.job->status().phase())) return;
-  entry.refused_tasks.clear();
-  entry.reported_held_name.clear();
-  entry.probe_retry.Succeed();
+  entry.pod_writes.refused_tasks.clear();
+  entry.pod_writes.held_name.clear();
+  entry.pod_writes.probe_retry.Succeed();
   for (const std::string_view made : {"PluginError", "PVCError", "FailedCreate"}) entry.problems.End(made);
   if (!group.present) entry.problems.End("PodGroupError");
 }
@@ -178,7 +178,7 @@ void JobController::Forget(JobEntry& entry, kv::WriteBatch& batch) {
     entry.stored = false;
     entry.record_dirty = false;
     entry.record.Clear();
-    entry.ForgetGroup();
+    entry.group_sync.Forget();
   }
   if (empty && entry.groups.empty() && entry.commands.empty()) {
     Erase(entry);
@@ -216,15 +216,15 @@ void JobController::Recompile(JobEntry& entry, kv::WriteBatch& batch) {
     const auto it = priorities_.find(name);
     return it == priorities_.end() ? 0 : it->second;
   };
-  if (!entry.objects_loaded) {
-    entry.objects_loaded = true;
-    entry.objects = entry.persisted.objects;
+  if (!entry.plugin_objects.loaded) {
+    entry.plugin_objects.loaded = true;
+    entry.plugin_objects.made = entry.persisted.objects;
     if (!MakesPods(job.status().phase())) {
       // Whoever was here before may have removed them, or some, without having told.
-      for (auto& [key, remembered] : entry.objects) remembered.clear();
+      for (auto& [key, remembered] : entry.plugin_objects.made) remembered.clear();
     }
     for (const auto& resource : job.status().controlled_resources()) {
-      if (resource.key() == ClaimMarkerKey(resource.value())) entry.claims.insert(resource.value());
+      if (resource.key() == ClaimMarkerKey(resource.value())) entry.plugin_objects.claims.insert(resource.value());
     }
   }
   if (entry.compiled && entry.compiled_uid == job.meta().uid() &&
@@ -233,7 +233,7 @@ void JobController::Recompile(JobEntry& entry, kv::WriteBatch& batch) {
       // The templates are in the effective spec: what the classes weigh decides about minResources alone.
       const auto resources = kube::MinResources(entry.compiled->spec, priority_of);
       if (resources.ok()) entry.compiled->group = WantedPodGroup(entry.compiled->spec, *resources);
-      entry.group_compared = false;
+      entry.group_sync.compared = false;
     }
     entry.stale_priorities = false;
     entry.job->clear_spec();
@@ -245,16 +245,16 @@ void JobController::Recompile(JobEntry& entry, kv::WriteBatch& batch) {
   entry.compiled_generation = job.meta().generation();
   entry.compiled_decode_error = job.decode_error();
   entry.maker.reset();
-  entry.create_retry.Succeed();
-  entry.refused_tasks.clear();
-  entry.reported_held_name.clear();
-  entry.probe_retry.Succeed();
-  entry.kill_retry.Succeed();
-  entry.command_retry.Succeed();
-  entry.object_retry.Succeed();
-  entry.group_retry.Succeed();
-  entry.forwarding_retry.Succeed();
-  entry.ttl_retry.Succeed();
+  entry.pod_writes.create_retry.Succeed();
+  entry.pod_writes.refused_tasks.clear();
+  entry.pod_writes.held_name.clear();
+  entry.pod_writes.probe_retry.Succeed();
+  entry.pod_writes.kill_retry.Succeed();
+  entry.command_cleanup.retry.Succeed();
+  entry.plugin_objects.retry.Succeed();
+  entry.group_sync.retry.Succeed();
+  entry.forwarding.retry.Succeed();
+  entry.ttl.retry.Succeed();
   entry.problems.Clear();
   StopAwaiting(entry);
   for (const StatusMessage* words : {&compiled.refusal, &compiled.warning}) {
@@ -270,12 +270,12 @@ void JobController::Recompile(JobEntry& entry, kv::WriteBatch& batch) {
   }
   queues_.MoveJob(entry.key, entry.compiled ? entry.compiled->spec.queue() : "", compiled.spec.queue());
   entry.compiled = std::move(compiled);
-  entry.group_compared = false;
+  entry.group_sync.compared = false;
   for (const WantedObject& object : entry.compiled->objects) {
     // In the status before the first of them is made: whoever comes after us knows what to look for. And what a marker
     // names in a phase without pods was left behind by a kill that another controller did not finish.
     if (!initiated || MakesPods(job.status().phase()) || IsMarked(job.status(), object.plugin)) {
-      entry.objects.try_emplace(fmt::format("{}/{}", object.plural, object.name));
+      entry.plugin_objects.made.try_emplace(fmt::format("{}/{}", object.plural, object.name));
     }
   }
   RecordSpecEdit(entry, batch);
@@ -296,13 +296,13 @@ std::map<std::string, std::string> JobController::MarkersOf(const JobEntry& entr
     bool all = MakesPods(entry.job->status().phase());
     for (const WantedObject& object : entry.compiled->objects) {
       if (object.plugin != plugin) continue;
-      const auto made = entry.objects.find(fmt::format("{}/{}", object.plural, object.name));
-      if (made == entry.objects.end() || made->second.empty()) all = false;
+      const auto made = entry.plugin_objects.made.find(fmt::format("{}/{}", object.plural, object.name));
+      if (made == entry.plugin_objects.made.end() || made->second.empty()) all = false;
     }
     // Once removed, the marker goes with the last object.
     if (all) markers[PluginMarkerKey(plugin)] = plugin;
   }
-  for (const std::string& claim : entry.claims) markers[ClaimMarkerKey(claim)] = claim;
+  for (const std::string& claim : entry.plugin_objects.claims) markers[ClaimMarkerKey(claim)] = claim;
   return markers;
 }
 
@@ -317,7 +317,7 @@ void JobController::DecideStatus(JobEntry& entry) {
                                : !entry.problems.empty() ? entry.problems.Told()
                                                          : compiled.warning;
   // Of a write of counts alone: when it first differed decides, and the write before it.
-  absl::Time due = std::max(entry.differs_since.value_or(now) + options_.counts_delay,
+  absl::Time due = std::max(entry.commit.differs_since.value_or(now) + options_.counts_delay,
                             absl::FromUnixMillis(entry.record.last_status_ms()) + options_.counts_interval);
   // Later than that only where the clock was set back.
   if (due > now + options_.counts_delay + options_.counts_interval) due = now;
@@ -330,7 +330,7 @@ void JobController::DecideStatus(JobEntry& entry) {
                           .group_uid = group.uid,
                           .words = words,
                           .invalid = compiled.invalid(),
-                          .objects = entry.objects,
+                          .objects = entry.plugin_objects.made,
                           .markers = markers,
                           .unreported_answered = entry.unreported_answered,
                           .last_sequence = entry.record.committed_sequence(),
@@ -345,10 +345,10 @@ void JobController::DecideStatus(JobEntry& entry) {
   }
   switch (decision.write) {
     case Decision::Write::kNone:
-      entry.differs_since.reset();
+      entry.commit.differs_since.reset();
       return;
     case Decision::Write::kCounts:
-      if (!entry.differs_since) entry.differs_since = now;
+      if (!entry.commit.differs_since) entry.commit.differs_since = now;
       if (now < due) {
         context_.WakeAt(entry.key, due);
         return;
@@ -374,9 +374,9 @@ void JobController::RecordIntent(JobEntry& entry, Decision decision) {
   intent.set_resource_version(entry.job->meta().resource_version());
   if (decision.has_history) *intent.mutable_history_entry() = decision.history;
   *intent.mutable_status() = std::move(decision.status);
-  entry.commit_events = std::move(decision.pending_events);
-  entry.commit_again = std::move(decision.again);
-  entry.intent_unsent = true;
+  entry.commit.events = std::move(decision.pending_events);
+  entry.commit.again = std::move(decision.again);
+  entry.commit.unsent = true;
   entry.record_dirty = true;
 }
 

@@ -13,7 +13,7 @@
 namespace basalt::jobsvc {
 
 void JobController::RecordTtlDeletion(JobEntry& entry, kv::WriteBatch& batch) {
-  if (!entry.ttl_asked || !entry.compiled) return;
+  if (!entry.ttl.asked || !entry.compiled) return;
   const storage::v1::JobRecord& record = entry.record;
   storage::v1::HistoryRecord deletion;
   deletion.set_sequence(std::max(entry.persisted.sequence, record.committed_sequence()));
