@@ -49,7 +49,7 @@ std::string FieldOf(std::string_view error) {
 
 void Unreadable::Tell(const std::string& watch, const Decoded& decoded) {
   metrics_
-      .GetCounter("gateway_undecodable_total", "Objects seen with a field that could not be read.",
+      .GetCounter("basalt_gateway_undecodable_total", "Objects seen with a field that could not be read.",
                   {{"watch", watch}, {"field", FieldOf(decoded.error)}})
       .Add();
   const ObjectRef ref = RefOf(decoded.object);

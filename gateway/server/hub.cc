@@ -68,7 +68,7 @@ void Hub::Lead(const storage::v1::AssignmentRecord& saved) {
   leader_address_.clear();
   ownership_ = std::make_unique<Ownership>(options_.ownership);
   ownership_->Restore(saved, loop_.Now());
-  metrics_.ShowAssignment(saved.epoch(), true);
+  metrics_.ShowEpoch(saved.epoch());
   for (int service = 1; service <= kServiceKinds; ++service) {
     // Their owners are away: each gets what it had when it attaches.
     for (uint32_t i = 0; i < kSlotCount; ++i) {
@@ -99,7 +99,6 @@ void Hub::Follow(std::string leader, std::string leader_address) {
   obs::LogWarning("leading no more", {{"gateway", options_.replica}, {"leader", leader_}});
   loop_.Cancel(std::exchange(membership_timer_, kNoTimer));
   loop_.Cancel(std::exchange(save_timer_, kNoTimer));
-  metrics_.ShowAssignment(ownership_->assignment().epoch(), false);
   if (!members_sent_.value_or("").empty()) options_.on_members("");  // It is not for this one to say any more.
   members_sent_.reset();
   ownership_.reset();

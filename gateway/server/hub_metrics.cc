@@ -26,22 +26,19 @@ std::string_view ServiceName(v1::ServiceKind service) {
 
 HubMetrics::HubMetrics(obs::Metrics& metrics)
     : metrics_(metrics),
-      in_flight_(metrics.GetGauge("gateway_writes_in_flight", "Writes handed to Kubernetes and not answered.")),
-      states_(metrics.GetCounter("gateway_states_total", "New states of cached objects.")),
-      departures_(metrics.GetCounter("gateway_departures_total", "Objects gone from a slot.")),
-      moved_(metrics.GetCounter("gateway_slots_moved_total", "Slots that began at a new owner.")),
-      moving_(metrics.GetHistogram("gateway_slot_move_seconds", "From an assignment to the begin at the new owner.",
+      in_flight_(metrics.GetGauge("basalt_gateway_writes_in_flight", "Writes handed to Kubernetes and not answered.")),
+      states_(metrics.GetCounter("basalt_gateway_states_total", "New states of cached objects.")),
+      departures_(metrics.GetCounter("basalt_gateway_departures_total", "Objects gone from a slot.")),
+      moved_(metrics.GetCounter("basalt_gateway_slots_moved_total", "Slots that began at a new owner.")),
+      moving_(metrics.GetHistogram("basalt_gateway_slot_move_seconds",
+                                   "From an assignment to the begin at the new owner.",
                                    {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30})),
-      lost_records_(metrics.GetCounter("gateway_slots_without_records_total",
+      lost_records_(metrics.GetCounter("basalt_gateway_slots_without_records_total",
                                        "Slots whose records could not be had from their last owner.")),
-      fenced_(metrics.GetCounter("gateway_writes_fenced_total", "Writes of senders that do not own the slot.")),
-      epoch_(metrics.GetGauge("gateway_epoch", "Epoch of the assignment.")),
-      leads_(metrics.GetGauge("gateway_leads", "1: this gateway serves replicas.")) {}
+      fenced_(metrics.GetCounter("basalt_gateway_writes_fenced_total", "Writes of senders that do not own the slot.")),
+      epoch_(metrics.GetGauge("basalt_gateway_epoch", "Epoch of the assignment.")) {}
 
-void HubMetrics::ShowAssignment(int64_t epoch, bool leads) {
-  epoch_.Set(static_cast<double>(epoch));
-  leads_.Set(leads ? 1 : 0);
-}
+void HubMetrics::ShowEpoch(int64_t epoch) { epoch_.Set(static_cast<double>(epoch)); }
 
 void HubMetrics::WriteEnds(std::string_view verb, const std::string& plural,
                            const absl::StatusOr<v1::WriteResponse>& answer) {
@@ -51,7 +48,7 @@ void HubMetrics::WriteEnds(std::string_view verb, const std::string& plural,
                                                  : "ok";
   obs::Counter*& counter = writes_[fmt::format("{} {} {}", verb, plural, code)];
   if (counter == nullptr) {
-    counter = &metrics_.GetCounter("gateway_writes_total", "Writes answered.",
+    counter = &metrics_.GetCounter("basalt_gateway_writes_total", "Writes answered.",
                                    {{"verb", std::string(verb)}, {"resource", plural}, {"code", code}});
   }
   counter->Add();
@@ -61,7 +58,7 @@ void HubMetrics::CountRefusal(std::string_view call, v1::ServiceKind service, st
   obs::Counter*& counter = refusals_[fmt::format("{} {} {}", call, ServiceName(service), reason)];
   if (counter == nullptr) {
     counter = &metrics_.GetCounter(
-        "gateway_refusals_total", "Requests of which the sender may not ask.",
+        "basalt_gateway_refusals_total", "Requests of which the sender may not ask.",
         {{"call", std::string(call)}, {"service", std::string(ServiceName(service))}, {"reason", std::string(reason)}});
   }
   counter->Add();
@@ -69,24 +66,25 @@ void HubMetrics::CountRefusal(std::string_view call, v1::ServiceKind service, st
 
 void HubMetrics::ShowReplica(const v1::Member& member, const Session* session, const Tombstones& tombstones) {
   const obs::Labels labels = LabelsOf(member);
-  metrics_.GetGauge("gateway_replica_lag_seconds", "How long the oldest unacknowledged batch has waited.", labels)
+  metrics_
+      .GetGauge("basalt_gateway_replica_lag_seconds", "How long the oldest unacknowledged batch has waited.", labels)
       .Set(session ? absl::ToDoubleSeconds(session->Lag()) : 0);
-  metrics_.GetGauge("gateway_replica_dirty_keys", "Changes not yet sent.", labels)
+  metrics_.GetGauge("basalt_gateway_replica_dirty_keys", "Changes not yet sent.", labels)
       .Set(session ? static_cast<double>(session->dirty_keys()) : 0);
-  metrics_.GetGauge("gateway_replica_tombstone_bytes", "Kept until acknowledged.", labels)
+  metrics_.GetGauge("basalt_gateway_replica_tombstone_bytes", "Kept until acknowledged.", labels)
       .Set(static_cast<double>(tombstones.bytes()));
 }
 
 void HubMetrics::RemoveReplica(const v1::Member& member) {
-  for (const char* name :
-       {"gateway_replica_lag_seconds", "gateway_replica_dirty_keys", "gateway_replica_tombstone_bytes"}) {
+  for (const char* name : {"basalt_gateway_replica_lag_seconds", "basalt_gateway_replica_dirty_keys",
+                           "basalt_gateway_replica_tombstone_bytes"}) {
     metrics_.Remove(name, LabelsOf(member));
   }
 }
 
 void HubMetrics::ShowWatches(const std::vector<WatchInfo>& watches) {
   for (const WatchInfo& info : watches) {
-    metrics_.GetGauge("gateway_objects", "Objects cached.", {{"watch", info.id}})
+    metrics_.GetGauge("basalt_gateway_objects", "Objects cached.", {{"watch", info.id}})
         .Set(static_cast<double>(info.objects));
   }
 }

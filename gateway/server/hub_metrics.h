@@ -32,7 +32,7 @@ class HubMetrics {
   void WriteFenced() { fenced_.Add(); }
   // `call`, `reason`: of a few each.
   void CountRefusal(std::string_view call, v1::ServiceKind service, std::string_view reason);
-  void ShowAssignment(int64_t epoch, bool leads);
+  void ShowEpoch(int64_t epoch);
   void WriteBegins() { in_flight_.Add(1); }
   void WriteEnds(std::string_view verb, const std::string& plural, const absl::StatusOr<v1::WriteResponse>& answer);
 
@@ -51,7 +51,6 @@ class HubMetrics {
   obs::Counter& lost_records_;
   obs::Counter& fenced_;
   obs::Gauge& epoch_;
-  obs::Gauge& leads_;
   std::map<std::string, obs::Counter*> writes_;
   std::map<std::string, obs::Counter*> refusals_;
 };

@@ -74,7 +74,7 @@ void Hub::Save(storage::v1::AssignmentRecord record) {
 
 void Hub::Adopt(const storage::v1::AssignmentRecord& record) {
   ownership_->Adopt(record, loop_.Now());
-  metrics_.ShowAssignment(record.epoch(), true);
+  metrics_.ShowEpoch(record.epoch());
   obs::LogInfo("assignment changed",
                {{"epoch", fmt::to_string(record.epoch())}, {"members", fmt::to_string(record.members_size())}});
   for (auto& [key, replica] : replicas_) {

@@ -289,7 +289,7 @@ TEST_F(HubTest, WhoHasWrittenHasRecordsOfTheSlot) {
   FakeReplica& b = Attach("r-0", "two");  // On an empty disk.
   time.Advance(absl::Seconds(1));
   EXPECT_TRUE(b.epochs.contains(kSlot));
-  EXPECT_THAT(metrics->Text(), HasSubstr("gateway_slots_without_records_total 1\n"));
+  EXPECT_THAT(metrics->Text(), HasSubstr("basalt_gateway_slots_without_records_total 1\n"));
 }
 
 // It deletes by name, and nobody knows how far it has come.
@@ -349,7 +349,8 @@ TEST_F(HubTest, AConflictNamesTheUidThatTheCacheKnows) {
   response.mutable_error()->set_reason("AlreadyExists");
   kube.Answer(response);
   EXPECT_EQ(uid, "known");
-  EXPECT_THAT(metrics->Text(), HasSubstr("gateway_writes_total{code=\"409\",resource=\"jobs\",verb=\"patch\"} 1"));
+  EXPECT_THAT(metrics->Text(),
+              HasSubstr("basalt_gateway_writes_total{code=\"409\",resource=\"jobs\",verb=\"patch\"} 1"));
 }
 
 TEST_F(HubTest, ADeletionThatLeftNothingBehindIsNoRefusal) {

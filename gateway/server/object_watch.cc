@@ -74,7 +74,7 @@ void ReflectedObject::OnError(const absl::Status& status) {
 
 void ReflectedObject::CountError(const std::string& reason) {
   metrics_
-      .GetCounter("gateway_watch_errors_total", "Lists and watches that failed.",
+      .GetCounter("basalt_gateway_watch_errors_total", "Lists and watches that failed.",
                   {{"watch", resource_}, {"reason", reason}})
       .Add();
 }

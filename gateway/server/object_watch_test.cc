@@ -93,7 +93,7 @@ TEST_F(ObjectWatchTest, ARefusalIsToldOnceAndTheWatchGoesOnWhenItMay) {
   client.last().Answer(403, Refusal(403, "Forbidden"));
   EXPECT_EQ(Take(), "refused");
   EXPECT_THAT(metrics->Text(),
-              HasSubstr(R"(gateway_watch_errors_total{reason="forbidden",watch="persistentvolumeclaims"} 1)"));
+              HasSubstr(R"(basalt_gateway_watch_errors_total{reason="forbidden",watch="persistentvolumeclaims"} 1)"));
   time.Advance(absl::Minutes(1));
   client.last().Answer(403, Refusal(403, "Forbidden"));
   EXPECT_EQ(Take(), "");

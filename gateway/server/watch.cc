@@ -81,8 +81,9 @@ Watch::Watch(const Shared& shared, WatchIndex index, ReflectorOptions options)
       group_path_(PathParts(options.path).GroupPath()),
       version_(PathParts(options.path).version),
       slow_retry_(options.slow_retry),
-      events_(shared.metrics.GetCounter("gateway_watch_events_total", "Events of watches.", {{"watch", id_}})),
-      lists_(shared.metrics.GetCounter("gateway_lists_total", "Whole lists, the first included.", {{"watch", id_}})),
+      events_(shared.metrics.GetCounter("basalt_gateway_watch_events_total", "Events of watches.", {{"watch", id_}})),
+      lists_(shared.metrics.GetCounter("basalt_gateway_lists_total", "Whole lists, the first included.",
+                                       {{"watch", id_}})),
       reflector_(shared.loop, shared.client, shared.random, std::move(options), *this, &shared.clock) {
   shared_.readiness.Set(target_, {.ready = false, .state = "starting", .why = "not listed yet", .cure = ""});
 }
@@ -140,7 +141,8 @@ void Watch::SetListed() {
 
 void Watch::CountError(const std::string& reason) {
   shared_.metrics
-      .GetCounter("gateway_watch_errors_total", "Lists and watches that failed.", {{"watch", id_}, {"reason", reason}})
+      .GetCounter("basalt_gateway_watch_errors_total", "Lists and watches that failed.",
+                  {{"watch", id_}, {"reason", reason}})
       .Add();
 }
 

@@ -69,7 +69,8 @@ TEST_F(WatchTest, WhatTheReflectorShowsIsInTheCacheAndReadinessNamesTheWatch) {
   EXPECT_EQ(departures, 1);
   EXPECT_EQ(cache.watches()[0].resource_version, 20);
   EXPECT_EQ(cache.watches()[0].objects, 1);
-  EXPECT_THAT(metrics->Text(), HasSubstr("gateway_watch_events_total{watch=\"queues.scheduling.volcano.sh\"} 1"));
+  EXPECT_THAT(metrics->Text(),
+              HasSubstr("basalt_gateway_watch_events_total{watch=\"queues.scheduling.volcano.sh\"} 1"));
 }
 
 constexpr char kEmptyList[] = R"({"metadata":{"resourceVersion":"10"},"items":[]})";
@@ -118,8 +119,9 @@ TEST_F(WatchTest, AForbiddenKindIsNotReadyAndSaysWhyAndWhatToGrant) {
   EXPECT_EQ(Target().why, "no list for you");
   EXPECT_THAT(Target().cure, HasSubstr("grant list and watch on queues.scheduling.volcano.sh"));
   EXPECT_TRUE(Server().ready) << "it does answer";
-  EXPECT_THAT(metrics->Text(),
-              HasSubstr(R"(gateway_watch_errors_total{reason="forbidden",watch="queues.scheduling.volcano.sh"} 1)"));
+  EXPECT_THAT(
+      metrics->Text(),
+      HasSubstr(R"(basalt_gateway_watch_errors_total{reason="forbidden",watch="queues.scheduling.volcano.sh"} 1)"));
   time.Advance(absl::Minutes(1));
   client.last().Answer(200, kEmptyList);
   time.RunDueTasks();

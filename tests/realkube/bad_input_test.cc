@@ -146,7 +146,7 @@ TEST_F(RealBadInputTest, AForbiddenKindIsToldAndHoldsBackNoOther) {
   EXPECT_TRUE(gateway.Reaches(kCommands, "listed")) << "the others are not held back";
   EXPECT_TRUE(gateway.Target(kServer).ready);
   EXPECT_THAT(gateway.Metrics(),
-              HasSubstr(R"(gateway_watch_errors_total{reason="forbidden",watch="jobs.batch.volcano.sh"} 1)"));
+              HasSubstr(R"(basalt_gateway_watch_errors_total{reason="forbidden",watch="jobs.batch.volcano.sh"} 1)"));
   Kubectl({"apply", "-f", role});
   EXPECT_TRUE(gateway.Reaches(kJobs, "listed")) << gateway.Readyz();
   EXPECT_TRUE(gateway.alive());

@@ -146,7 +146,8 @@ TEST_F(RevokedTokenTest, ATokenThatIsRevokedWhileJobsRunLosesNothing) {
   ASSERT_THAT(cluster().Kill("kube-apiserver"), IsOk());
   ASSERT_THAT(cluster().Restart("kube-apiserver"), IsOk());
   EXPECT_TRUE(e2e::Eventually(kLimit, [&] {
-    return Metrics().find(R"(gateway_watch_errors_total{reason="unauthorized",watch="pods/job"})") != std::string::npos;
+    return Metrics().find(R"(basalt_gateway_watch_errors_total{reason="unauthorized",watch="pods/job"})") !=
+           std::string::npos;
   })) << Metrics();
   EXPECT_TRUE(Reaches("unauthorized")) << TextOf(Target("API server"));
   EXPECT_EQ(world_->JobPhase("early"), "Running");

@@ -32,7 +32,7 @@ uint64_t SimSuite::SlotsWithoutRecords() {
   double slots = static_cast<double>(probes_.Count(kWithoutRecords));
   for (auto& [name, host] : hosts_) {
     if (host.gateway == nullptr) continue;
-    slots += host.gateway->metrics->GetCounter("gateway_slots_without_records_total", "").Value();
+    slots += host.gateway->metrics->GetCounter("basalt_gateway_slots_without_records_total", "").Value();
   }
   return static_cast<uint64_t>(slots);
 }

@@ -264,14 +264,14 @@ void SimSuite::ReadProbes(obs::Metrics& metrics) {
         metrics.GetCounter("basalt_writes_total", "", {{"outcome", "unknown"}, worker[0]}).Value());
   count("uncertain absence", metrics.GetGauge("basalt_uncertain_absences", "", worker).Value());
   count("stale record", metrics.GetCounter("basalt_job_stale_records_total", "").Value());
-  count("write refused by the fence", metrics.GetCounter("gateway_writes_fenced_total", "").Value());
-  count(kWithoutRecords, metrics.GetCounter("gateway_slots_without_records_total", "").Value());
+  count("write refused by the fence", metrics.GetCounter("basalt_gateway_writes_fenced_total", "").Value());
+  count(kWithoutRecords, metrics.GetCounter("basalt_gateway_slots_without_records_total", "").Value());
 }
 
 void SimSuite::ReadDenied(const obs::Metrics& metrics) {
   std::istringstream lines(metrics.Text());
   for (std::string line; std::getline(lines, line);) {
-    if (!line.starts_with("gateway_refusals_total{")) continue;
+    if (!line.starts_with("basalt_gateway_refusals_total{")) continue;
     for (const char* reason : {"token", "key", "kind", "object", "body", "hello"}) {
       if (line.find(fmt::format("reason=\"{}\"", reason)) != std::string::npos) denied_.push_back(line);
     }

@@ -22,7 +22,7 @@ TEST_F(SlotMovesTest, AReplicaThatJoinsTakesItsShareWithAllRecords) {
   TouchAll();
   time_.Advance(absl::Seconds(1));
   EXPECT_TRUE(NothingIsForgottenSince(before));
-  EXPECT_EQ(metrics_->GetCounter("gateway_slots_without_records_total", "").Value(), 0);
+  EXPECT_EQ(metrics_->GetCounter("basalt_gateway_slots_without_records_total", "").Value(), 0);
   for (const std::string& key : keys_) {
     if (!At("jobsvc-2").counts.contains(key)) continue;
     EXPECT_EQ(LinesOf(key, "jobsvc-2"), static_cast<size_t>(CountOf(key))) << "history follows";
@@ -123,7 +123,7 @@ TEST_F(SlotMovesTest, SlotsThatGoOnWithoutTheRecordsOfAnAbsentOwnerAreCounted) {
   Kill("jobsvc-1");
   time_.Advance(absl::Seconds(6));
   EXPECT_TRUE(EachSlotIsOpenOnce());
-  EXPECT_EQ(metrics_->GetCounter("gateway_slots_without_records_total", "").Value(), static_cast<double>(had));
+  EXPECT_EQ(metrics_->GetCounter("basalt_gateway_slots_without_records_total", "").Value(), static_cast<double>(had));
 }
 
 TEST_F(SlotMovesTest, WithItsDiskLostASlotBeginsWithNothing) {
@@ -159,7 +159,7 @@ TEST_F(SlotMovesTest, ASourceOutOfReachDelaysItsSlotsOnlyAndNotForEver) {
   }
   time_.Advance(absl::Seconds(6));
   EXPECT_TRUE(EachSlotIsOpenOnce()) << "rebuilt from Kubernetes";
-  EXPECT_GT(metrics_->GetCounter("gateway_slots_without_records_total", "").Value(), 400);
+  EXPECT_GT(metrics_->GetCounter("basalt_gateway_slots_without_records_total", "").Value(), 400);
 }
 
 TEST_F(SlotMovesTest, ASourceThatDiesMeanwhileComesBackWithItsRecords) {
@@ -221,7 +221,7 @@ TEST_F(SlotMovesTest, AnOwnerThatWasAsleepAcrossTheMoveCannotWrite) {
   asleep.context().Write(key, write, [](auto) {});
   time_.Advance(absl::Seconds(2));
   EXPECT_TRUE(kube_.writes.empty());
-  EXPECT_GE(metrics_->GetCounter("gateway_writes_fenced_total", "").Value(), 1);
+  EXPECT_GE(metrics_->GetCounter("basalt_gateway_writes_fenced_total", "").Value(), 1);
 }
 
 }  // namespace

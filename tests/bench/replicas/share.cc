@@ -152,10 +152,10 @@ absl::StatusOr<std::vector<Figure>> MeasureJoins(const ShareOptions& options, in
   std::vector<Figure> figures;
   for (int there = 1; there < most; ++there) {
     absl::SleepFor(options.rest);
-    BASALT_ASSIGN_OR_RETURN(const double before, load.Metric("gateway-0", "gateway_slots_moved_total"));
+    BASALT_ASSIGN_OR_RETURN(const double before, load.Metric("gateway-0", "basalt_gateway_slots_moved_total"));
     BASALT_RETURN_IF_ERROR(load.suite().Restart(fmt::format("jobsvc-{}", there)));
     absl::SleepFor(options.rest);
-    BASALT_ASSIGN_OR_RETURN(const double after, load.Metric("gateway-0", "gateway_slots_moved_total"));
+    BASALT_ASSIGN_OR_RETURN(const double after, load.Metric("gateway-0", "basalt_gateway_slots_moved_total"));
     Figure figure;
     figure.name = fmt::format("slots moved when replica {} joins, to 1/{}", there + 1, there + 1);
     figure.value = (after - before) / kSlotCount * (there + 1);
