@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "common/base/slots.h"
@@ -26,6 +27,29 @@ gateway::v1::WriteRequest GroupWrite(std::string_view key) {
 absl::Status GoingAway(std::string_view key) {
   return MakeStatus(absl::StatusCode::kFailedPrecondition,
                     fmt::format("pod group {} of an older version is still being deleted", key));
+}
+
+// Whether a pod needs the group `name`, which is not there, to be made. A bound pod whose group is gone, too (weakness
+// W3); only groups that we name.
+bool LacksGroup(const kube::v1::Pod& pod, std::string_view name) {
+  return NeedsGroup(pod) || (pod.group_name() == name && name == GroupName(pod) && pod.deletion_ms() == 0 &&
+                             pod.phase() != kube::v1::POD_PHASE_SUCCEEDED && pod.phase() != kube::v1::POD_PHASE_FAILED);
+}
+
+// What the owner of that UID says; one that is gone, is another by now or may not be read says nothing. None where it
+// is not known (weakness W8).
+std::optional<Annotations> AnnotationsIn(const absl::StatusOr<gateway::v1::GetResponse>& answer,
+                                         std::string_view owner_uid) {
+  if (!answer.ok()) return std::nullopt;
+  Annotations annotations;
+  if (answer->error().code() == 404 || answer->error().code() == 403) return annotations;
+  if (!answer->has_object()) return std::nullopt;
+  const kube::v1::ObjectMeta& meta = answer->object().generic().meta();
+  if (meta.uid() != owner_uid) return annotations;
+  for (const kube::v1::KeyValue& annotation : meta.annotations()) {
+    annotations.emplace(annotation.key(), annotation.value());
+  }
+  return annotations;
 }
 
 // A refusal that no repetition will change: the caller's fields are wrong, or a right is missing.
@@ -261,62 +285,39 @@ void PodGroupController::ServePods(const std::string& key, Group& group) {
   }
   const std::string_view name = kube::SplitKey(key).name;
   for (const auto& [uid, pod] : group.pods) {
-    // A bound pod whose group is gone: the group is made again (weakness W3); only groups that we name.
-    const bool orphaned = group.observed == nullptr && pod.group_name() == name && name == GroupName(pod) &&
-                          pod.deletion_ms() == 0 && pod.phase() != kube::v1::POD_PHASE_SUCCEEDED &&
-                          pod.phase() != kube::v1::POD_PHASE_FAILED;
-    if (!NeedsGroup(pod) && !orphaned) continue;
+    if (group.observed == nullptr ? !LacksGroup(pod, name) : !NeedsGroup(pod)) continue;
     if (group.busy) return;
-    if (group.observed == nullptr) {
-      if (options_.inherit_owner_annotations && group.owner_annotations == nullptr) {
-        FetchOwner(key, group, pod);
-      } else {
-        CreateForPod(key, group, pod);
-      }
-      return;
-    }
+    if (group.observed == nullptr) return MakeGroup(key, group, pod);
     if (group.observed->meta().deletion_ms() != 0) return;
-    if (NeedsGroup(pod) && group.binding.count(uid) == 0 && group.refused.count(uid) == 0) Bind(key, group, pod);
+    if (group.binding.count(uid) == 0 && group.refused.count(uid) == 0) Bind(key, group, pod);
   }
 }
 
-void PodGroupController::FetchOwner(const std::string& key, Group& group, const kube::v1::Pod& pod) {
+// What the owner says counts for the one create that follows: it may have been put right before the next.
+void PodGroupController::MakeGroup(const std::string& key, Group& group, const kube::v1::Pod& pod) {
   const std::vector<OwnerResource> owners = AnnotatedOwners(pod);
-  if (owners.empty()) {
-    group.owner_annotations = std::make_unique<Annotations>();
-    CreateForPod(key, group, pod);
-    return;
-  }
+  if (!options_.inherit_owner_annotations || owners.empty()) return CreateForPod(key, group, pod, {});
   group.busy = true;
   context_.Get(key, kube::GetOf(owners.front().kind, pod.namespace_(), owners.front().name),
-               [this, key, owner_uid = owners.front().uid](absl::StatusOr<gateway::v1::GetResponse> answer) {
+               [this, key, uid = pod.uid(),
+                owner_uid = owners.front().uid](const absl::StatusOr<gateway::v1::GetResponse>& answer) {
                  Group* waiting = groups_.Find(key);
                  if (waiting == nullptr) return;
                  waiting->busy = false;
-                 const bool absent = answer.ok() && answer->has_error() &&
-                                     (answer->error().code() == 404 || answer->error().code() == 403);
-                 if (answer.ok() && answer->has_object()) {
-                   waiting->owner_annotations = std::make_unique<Annotations>();
-                   const kube::v1::ObjectMeta& meta = answer->object().generic().meta();
-                   if (meta.uid() == owner_uid) {
-                     for (const kube::v1::KeyValue& annotation : meta.annotations()) {
-                       waiting->owner_annotations->emplace(annotation.key(), annotation.value());
-                     }
-                   }
-                 } else if (absent) {
-                   waiting->owner_annotations = std::make_unique<Annotations>();
-                 } else {
-                   TryLater(key, *waiting);  // Never a group with the wrong minimum (weakness W8).
-                   return;
+                 const std::optional<Annotations> annotations = AnnotationsIn(answer, owner_uid);
+                 if (!annotations) return TryLater(key, *waiting);
+                 const auto still = waiting->pods.find(uid);
+                 if (waiting->observed != nullptr || still == waiting->pods.end() ||
+                     !LacksGroup(still->second, kube::SplitKey(key).name)) {
+                   return context_.Wake(key);
                  }
-                 context_.Wake(key);
+                 CreateForPod(key, *waiting, still->second, *annotations);
                });
 }
 
-void PodGroupController::CreateForPod(const std::string& key, Group& group, const kube::v1::Pod& pod) {
-  static const Annotations kNone;
-  const absl::StatusOr<std::string> body =
-      GroupBody(pod, group.owner_annotations == nullptr ? kNone : *group.owner_annotations, options_);
+void PodGroupController::CreateForPod(const std::string& key, Group& group, const kube::v1::Pod& pod,
+                                      const Annotations& owner_annotations) {
+  const absl::StatusOr<std::string> body = GroupBody(pod, owner_annotations, options_);
   if (!body.ok()) {
     ReportOnPod(key, group, pod, ToStd(body.status().message()));
     TryLater(key, group);
@@ -332,7 +333,6 @@ void PodGroupController::CreateForPod(const std::string& key, Group& group, cons
     using Kind = runtime::WriteOutcome::Kind;
     if (outcome.kind == Kind::kDone) {
       Succeed(key, *written);
-      written->owner_annotations.reset();
     } else if (outcome.kind == Kind::kUnknown || runtime::IsNameTaken(outcome)) {
       Refresh(key);
     } else {
@@ -367,9 +367,7 @@ void PodGroupController::Bind(const std::string& key, Group& group, const kube::
   });
 }
 
-// The owner may have got other annotations by then.
 void PodGroupController::TryLater(const std::string& key, Group& group) {
-  group.owner_annotations.reset();
   group.retry.Fail(context_.ApiNow(), context_.random());
   failing_.insert(key);
   context_.WakeAt(key, group.retry.until());

@@ -50,15 +50,15 @@ class PodGroupController : public runtime::Controller {
     bool busy = false;                   // A write or read of the group itself is under way.
     std::set<std::string> binding;       // UIDs of pods whose patch is under way.
     std::map<std::string, int> refused;  // Pods whose patch was refused: how often.
-    std::unique_ptr<Annotations> owner_annotations;
-    std::string reported;  // The last problem that was put into an Event.
+    std::string reported;                // The last problem that was put into an Event.
     Retry retry{{.first = absl::Milliseconds(200), .most = absl::Seconds(60)}};  // Weakness W9: capped.
   };
 
   void ServeWaiters(const std::string& key, Group& group);
   void ServePods(const std::string& key, Group& group);
-  void FetchOwner(const std::string& key, Group& group, const kube::v1::Pod& pod);
-  void CreateForPod(const std::string& key, Group& group, const kube::v1::Pod& pod);
+  void MakeGroup(const std::string& key, Group& group, const kube::v1::Pod& pod);
+  void CreateForPod(const std::string& key, Group& group, const kube::v1::Pod& pod,
+                    const Annotations& owner_annotations);
   void Bind(const std::string& key, Group& group, const kube::v1::Pod& pod);
   void SendForWaiter(const std::string& key, Group& group, gateway::v1::WriteRequest request);
   void OnGroupWritten(const std::string& key, bool created, runtime::WriteOutcome outcome);

@@ -21,20 +21,23 @@ using ::testing::HasSubstr;
 
 constexpr char kKey[] = "default/podgroup-rs-uid";
 
+runtime::WriteOutcome Unknown() { return {.kind = runtime::WriteOutcome::Kind::kUnknown}; }
+
 class PodGroupControllerTest : public ::testing::Test {
  protected:
   PodGroupControllerTest() {
     for (uint32_t slot = 0; slot < kSlotCount; ++slot) EXPECT_TRUE(controller_.OpenSlot(slot).ok());
   }
 
-  // A pod of a ReplicaSet that has no group yet.
-  void AddPod(const std::string& name) {
+  // A pod of a ReplicaSet; `group`: that it is bound to.
+  void AddPod(const std::string& name, const std::string& group = "") {
     kube::v1::Object object;
     kube::v1::Pod& pod = *object.mutable_pod();
     pod = testing::OwnedPod();
     pod.set_namespace_("default");
     pod.set_name(name);
     pod.set_uid(name + "-uid");
+    pod.set_group_name(group);
     controller_.OnState(kKey, "pods/scheduler=volcano", std::move(object));
     context_.Wake(kKey);
     context_.RunPasses(controller_);
@@ -64,10 +67,29 @@ class PodGroupControllerTest : public ::testing::Test {
     context_.Answer(std::move(response), controller_);
   }
 
+  // The group as the API server has it; an empty UID: it has none.
+  void AnswerGroup(const std::string& uid) {
+    ASSERT_EQ(context_.gets.size(), 1U);
+    EXPECT_EQ(context_.gets.front().request.resource().plural(), "podgroups");
+    gateway::v1::GetResponse response;
+    if (uid.empty()) {
+      response.mutable_error()->set_code(404);
+    } else {
+      response.mutable_object()->mutable_pod_group()->mutable_meta()->set_uid(uid);
+    }
+    context_.Answer(std::move(response), controller_);
+  }
+
   // The create of the group that is under way; null: none is.
   const gateway::v1::WriteRequest* Create() const {
     if (context_.writes.empty() || context_.writes.front().request.resource().plural() != "podgroups") return nullptr;
     return &context_.writes.front().request;
+  }
+  // -1: none is under way.
+  int64_t MinMemberOfCreate() const {
+    if (Create() == nullptr) return -1;
+    const auto body = ParseJson(Create()->create().body());
+    return body.ok() ? FindInt(*FindPath(*body, {"spec"}), "minMember") : -1;
   }
 
   runtime::testing::ScriptedContext context_;
@@ -97,10 +119,40 @@ TEST_F(PodGroupControllerTest, AnnotationsOfTheOwnerAreReadAgainAfterARefusal) {
   context_.Answer(Done(), controller_);  // The Event.
   context_.Advance(absl::Seconds(1), controller_);
   AnswerOwner("3");
-  ASSERT_NE(Create(), nullptr);
-  const auto body = ParseJson(Create()->create().body());
-  ASSERT_TRUE(body.ok());
-  EXPECT_EQ(FindInt(*FindPath(*body, {"spec"}), "minMember"), 3);
+  EXPECT_EQ(MinMemberOfCreate(), 3);
+}
+
+TEST_F(PodGroupControllerTest, AnnotationsOfTheOwnerAreReadAgainWhereNobodyKnowsWhetherTheGroupWasMade) {
+  AddPod("web-1");
+  AnswerOwner("30");
+  context_.Answer(Unknown(), controller_);
+  AnswerGroup("");
+  AnswerOwner("3");
+  EXPECT_EQ(MinMemberOfCreate(), 3);
+}
+
+TEST_F(PodGroupControllerTest, AnnotationsOfTheOwnerAreReadAgainForAGroupThatWasDeleted) {
+  AddPod("web-1");
+  AnswerOwner("30");
+  context_.Answer(Unknown(), controller_);
+  AnswerGroup("pg-1");
+  AddPod("web-1", "podgroup-rs-uid");
+  context_.Answer(Done(), controller_);  // The binding.
+  // Somebody puts the owner right and deletes the group, for it to be made anew.
+  controller_.OnGone(kKey,
+                     {.reason = runtime::Gone::Reason::kDeleted, .watch = {}, .uid = "pg-1", .ns = {}, .name = {}});
+  context_.Wake(kKey);
+  context_.RunPasses(controller_);
+  AnswerOwner("3");
+  EXPECT_EQ(MinMemberOfCreate(), 3);
+}
+
+TEST_F(PodGroupControllerTest, APodThatEndsWhileItsOwnerIsReadGetsNoGroup) {
+  AddPod("web-1");
+  controller_.OnGone(
+      kKey, {.reason = runtime::Gone::Reason::kDeleted, .watch = {}, .uid = "web-1-uid", .ns = {}, .name = {}});
+  AnswerOwner("2");
+  EXPECT_EQ(Create(), nullptr);
 }
 
 TEST_F(PodGroupControllerTest, AProblemThatLastsIsOneEvent) {
