@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "gateway/kube/api_clock.h"
+#include "gateway/kube/kind_finder.h"
 #include "gateway/kube/write/writer.h"
 #include "gateway/server/object_watch.h"
 #include "gateway/server/watch.h"
@@ -16,12 +17,11 @@ class Gateway::Access : public KubeAccess {
  public:
   Access(Loop& loop, http::Client& client, Random& random, obs::Metrics& metrics, Readiness& readiness,
          const WriterOptions& options, absl::Duration slow_retry)
-      : readiness_(readiness), clock_(loop), writer_(loop, client, random, options, &clock_), shared_{loop,
-                                                                                                      client,
-                                                                                                      random,
-                                                                                                      clock_,
-                                                                                                      metrics,
-                                                                                                      slow_retry} {}
+      : readiness_(readiness),
+        clock_(loop),
+        writer_(loop, client, random, options, &clock_),
+        objects_{loop, client, random, clock_, metrics, slow_retry},
+        kinds_{loop, client, random, slow_retry} {}
 
   void Write(v1::WriteRequest request, rpc::Done<v1::WriteResponse> done) override {
     const std::string_view verb = VerbOf(request);
@@ -34,7 +34,11 @@ class Gateway::Access : public KubeAccess {
   }
   std::unique_ptr<ObjectWatch> Watch(const v1::Resource& resource, const std::string& ns, const std::string& name,
                                      ObjectSeen seen) override {
-    return std::make_unique<ReflectedObject>(shared_, resource, ns, name, std::move(seen));
+    return std::make_unique<ReflectedObject>(objects_, resource, ns, name, std::move(seen));
+  }
+  std::unique_ptr<KindSearch> FindKind(const std::string& group, const std::string& plural, bool absent,
+                                       KindFound found) override {
+    return std::make_unique<KindFinder>(kinds_, group, plural, absent, std::move(found));
   }
   void DropUnsent(const std::function<bool(const v1::Owner&)>& is_stale) override {
     writer_.DropWaiting([&](const v1::WriteRequest& request) { return is_stale(request.owner()); });
@@ -60,7 +64,8 @@ class Gateway::Access : public KubeAccess {
   Readiness& readiness_;
   ApiClock clock_;
   KubeWriter writer_;
-  const ReflectedObject::Shared shared_;
+  const ReflectedObject::Shared objects_;
+  const KindFinder::Shared kinds_;
 };
 
 namespace {

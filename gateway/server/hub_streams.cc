@@ -67,9 +67,10 @@ absl::Status Hub::Stream::Handle(const v1::AttachRequest& request) {
           hub_.Refuse("interest", session_->self(), NameOf(may.refusal), may.status);
           return may.status;
         }
-        return hub_.interests_.Add(*session_, key);
+        hub_.interests_.Add(*session_, key);
+      } else {
+        hub_.interests_.Withdraw(*session_, key);
       }
-      hub_.interests_.Withdraw(*session_, key);
       return absl::OkStatus();
     }
     case v1::AttachRequest::kReleased:

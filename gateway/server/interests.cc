@@ -3,46 +3,25 @@
 #include <algorithm>
 #include <utility>
 
-#include <fmt/format.h>
-
-#include "common/base/status.h"
-#include "common/kube/object_key.h"
+#include "common/obs/log.h"
 #include "gateway/route/object_ref.h"
 
 namespace basalt::gateway {
+namespace {
 
-std::optional<v1::Resource> ResourceOf(std::string_view watch) {
-  static const std::map<std::string_view, std::string_view> kVersions = {
-      {"", "v1"},
-      {"apps", "v1"},
-      {"batch", "v1"},
-      {"autoscaling", "v2"},
-      {"networking.k8s.io", "v1"},
-      {"storage.k8s.io", "v1"},
-      {"scheduling.k8s.io", "v1"},
-      {"policy", "v1"},
-      {"batch.volcano.sh", "v1alpha1"},
-      {"bus.volcano.sh", "v1alpha1"},
-      {"scheduling.volcano.sh", "v1beta1"},
-      {"flow.volcano.sh", "v1alpha1"},
-      {"kubeflow.org", "v1"},
-      {"ray.io", "v1"},
-      {"sparkoperator.k8s.io", "v1beta2"},
-      {"argoproj.io", "v1alpha1"},
-      {"leaderworkerset.x-k8s.io", "v1"},
-      {"jobset.x-k8s.io", "v1alpha2"},
-  };
+v1::Resource ResourceOf(std::string_view watch) {
   const size_t dot = watch.find('.');
-  const std::string_view plural = watch.substr(0, dot);
-  const std::string_view group = dot == std::string_view::npos ? std::string_view() : watch.substr(dot + 1);
-  const auto it = kVersions.find(group);
-  if (plural.empty() || it == kVersions.end()) return std::nullopt;
   v1::Resource resource;
-  resource.set_group(std::string(group));
-  resource.set_version(std::string(it->second));
-  resource.set_plural(std::string(plural));
+  resource.set_plural(std::string(watch.substr(0, dot)));
+  if (dot == std::string_view::npos) {
+    resource.set_version("v1");  // The core group has no other.
+  } else {
+    resource.set_group(std::string(watch.substr(dot + 1)));
+  }
   return resource;
 }
+
+}  // namespace
 
 Interests::Interests(Loop& loop, KubeAccess& kube, InterestOptions options, Tell tell)
     : loop_(loop), kube_(kube), options_(options), tell_(std::move(tell)) {}
@@ -60,19 +39,15 @@ uint64_t Interests::IdOf(Session& session) {
   return next_id_++;
 }
 
-absl::Status Interests::Add(Session& session, const InterestKey& key) {
-  const std::optional<v1::Resource> resource = ResourceOf(key.watch);
-  if (!resource.has_value()) {
-    return Invalid(fmt::format("interest in '{}' of '{}': no API version is known for that group", key.watch,
-                               kube::ObjectKey(key.ns, key.name)));
-  }
+void Interests::Add(Session& session, const InterestKey& key) {
   Entry& entry = entries_[key];
   const bool first = entry.sessions.empty();
-  entry.resource = *resource;
   entry.sessions.insert(IdOf(session));
   if (entry.known) tell_(session, key, entry.object);
-  if (first) WatchOrRead(key);
-  return absl::OkStatus();
+  if (!first) return;
+  const Kind& kind = KindOf(key.watch);
+  if (kind.absent) return Learn(key, entry, nullptr);
+  if (!kind.resource.version().empty()) WatchOrRead(key);
 }
 
 void Interests::Withdraw(Session& session, const InterestKey& key) {
@@ -93,24 +68,88 @@ void Interests::Forget(Session& session) {
   sessions_.erase(id);
 }
 
-void Interests::Drop(std::map<InterestKey, Entry>::iterator it) {
-  loop_.Cancel(it->second.timer);
-  if (it->second.watch != nullptr) --watches_;
-  entries_.erase(it);
+void Interests::Stop(Entry& entry) {
+  loop_.Cancel(std::exchange(entry.timer, kNoTimer));
+  entry.generation = 0;
+  if (entry.watch == nullptr) return;
+  entry.watch.reset();
+  --watches_;
 }
+
+void Interests::Drop(Entries::iterator it) {
+  const std::string watch = it->first.watch;
+  Stop(it->second);
+  entries_.erase(it);
+  const auto left = FirstOf(watch);
+  if (left == entries_.end() || left->first.watch != watch) kinds_.erase(watch);
+}
+
+// ---- kinds ----
+
+Interests::Entries::iterator Interests::FirstOf(const std::string& watch) {
+  return entries_.lower_bound({.watch = watch, .ns = "", .name = ""});
+}
+
+const Interests::Kind& Interests::KindOf(const std::string& watch) {
+  const auto [it, is_new] = kinds_.try_emplace(watch);
+  Kind& kind = it->second;
+  if (!is_new) return kind;
+  kind.resource = ResourceOf(watch);
+  if (kind.resource.version().empty()) Search(watch, kind);
+  return kind;
+}
+
+void Interests::Search(const std::string& watch, Kind& kind) {
+  kind.search.reset();
+  kind.search = kube_.FindKind(kind.resource.group(), kind.resource.plural(), kind.absent,
+                               [this, watch](const std::string& version) { OnKind(watch, version); });
+}
+
+void Interests::OnKind(const std::string& watch, const std::string& version) {
+  Kind& kind = kinds_[watch];
+  kind.resource.set_version(version);
+  kind.absent = version.empty();
+  if (kind.absent) {
+    obs::LogWarning("a kind that replicas ask for is not served; it is looked for", {{"kind", watch}});
+  } else {
+    obs::LogInfo("a kind that replicas ask for is served", {{"kind", watch}, {"version", version}});
+  }
+  for (auto it = FirstOf(watch); it != entries_.end() && it->first.watch == watch; ++it) {
+    if (kind.absent) {
+      Stop(it->second);
+      Learn(it->first, it->second, nullptr);
+    } else {
+      WatchOrRead(it->first);
+    }
+  }
+}
+
+void Interests::OnNotServed(const std::string& watch) {
+  const auto it = kinds_.find(watch);
+  if (it == kinds_.end() || it->second.absent) return;  // Another object's watch has said so before.
+  OnKind(watch, "");
+  Search(watch, it->second);
+}
+
+// ---- objects ----
 
 void Interests::WatchOrRead(const InterestKey& key) {
   Entry& entry = entries_[key];
   if (entry.watch != nullptr || watches_ >= options_.max_watches) return Read(key);
   ++watches_;
   entry.watch = kube_.Watch(
-      entry.resource, key.ns, key.name,
+      KindOf(key.watch).resource, key.ns, key.name,
       [this, key](absl::StatusOr<std::shared_ptr<const kube::v1::Object>> seen) { OnSeen(key, std::move(seen)); });
 }
 
 void Interests::OnSeen(const InterestKey& key, absl::StatusOr<std::shared_ptr<const kube::v1::Object>> seen) {
   Entry& entry = entries_[key];
   loop_.Cancel(std::exchange(entry.timer, kNoTimer));
+  if (absl::IsNotFound(seen.status())) {
+    return loop_.Post([this, alive = alive_, watch = key.watch] {
+      if (*alive) OnNotServed(watch);  // It ends the watch that has just said it.
+    });
+  }
   if (!seen.ok()) return Read(key);
   entry.generation = 0;  // What a read may still bring is no newer.
   Learn(key, entry, *std::move(seen));
@@ -120,7 +159,7 @@ void Interests::Read(const InterestKey& key) {
   Entry& entry = entries_[key];
   entry.generation = next_id_++;
   v1::GetRequest request;
-  *request.mutable_resource() = entry.resource;
+  *request.mutable_resource() = KindOf(key.watch).resource;
   request.set_namespace_(key.ns);
   request.set_name(key.name);
   kube_.Get(std::move(request), [this, alive = alive_, key, generation = entry.generation](auto answer) {

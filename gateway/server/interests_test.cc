@@ -11,7 +11,9 @@ namespace basalt::gateway {
 namespace {
 
 using namespace testing;  // NOLINT: builders only.
+using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::Key;
 using ::testing::SizeIs;
 
 constexpr char kClaim[] = "v1/persistentvolumeclaims ns/claim";
@@ -189,13 +191,111 @@ TEST_F(InterestsTest, WhatMustNotBeWatchedIsReadUntilItMayBe) {
   EXPECT_THAT(kube.gets, IsEmpty());
 }
 
+TEST_F(InterestsTest, OfAKindThatIsNotServedThereIsNoneUntilItIsFoundToBe) {
+  FakeReplica& a = Attach("r-0");
+  FakeReplica& b = Attach("r-1");
+  for (const char* name : {"claim", "x"}) Ask(a, name);
+  Ask(b);
+  a.TakeText();
+  See(kClaim, absl::NotFoundError("404"));
+  EXPECT_EQ(a.TakeText(), "deleted ns/claim claim@0 | deleted ns/x x@0");
+  EXPECT_EQ(b.TakeText(), "deleted ns/claim claim@0");
+  EXPECT_FALSE(a.closed.has_value() || b.closed.has_value());
+  Ask(a, "y");
+  EXPECT_EQ(a.TakeText(), "deleted ns/y y@0") << "so much is known";
+  time.Advance(absl::Hours(1));
+  EXPECT_THAT(kube.gets, IsEmpty());
+  EXPECT_THAT(kube.watched, IsEmpty());
+  ASSERT_THAT(kube.searched, ElementsAre(Key("persistentvolumeclaims again"))) << "one look for all of them";
+
+  kube.searched.begin()->second("v1");
+  EXPECT_THAT(kube.watched, SizeIs(2));
+  EXPECT_THAT(kube.gets, SizeIs(1)) << "beyond the bound, as ever";
+  See(kClaim, Claim(5));
+  EXPECT_EQ(a.TakeText(), "ns/claim claim@5");
+}
+
 TEST_F(InterestsTest, AKindThatTheServiceDoesNotNeedEndsTheStream) {
   FakeReplica& a = Attach("r-0");
+  FakeReplica& b = Attach("r-1");
   v1::AttachRequest request = Asking("claim");
   request.mutable_interest()->set_watch("things.example.com");
   a.Say(request);
   ASSERT_TRUE(a.closed.has_value());
   EXPECT_EQ(a.closed->code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_FALSE(b.closed.has_value()) << "another's stream goes on";
+}
+
+// Of kinds whose version the API server has to say; whether a service may ask for them is the hub's matter.
+class KindsOfInterestsTest : public ::testing::Test {
+ protected:
+  KindsOfInterestsTest() { bench.Attach(); }
+
+  void Add(const std::string& name) { interests.Add(*bench.session, {"things.example.com", "ns", name}); }
+  void Withdraw(const std::string& name) { interests.Withdraw(*bench.session, {"things.example.com", "ns", name}); }
+  void Find(const std::string& search, const std::string& version) {
+    ASSERT_TRUE(kube.searched.contains(search));
+    kube.searched[search](version);
+  }
+  void See(const std::string& watched, absl::StatusOr<std::shared_ptr<const kube::v1::Object>> seen) {
+    ASSERT_TRUE(kube.watched.contains(watched));
+    kube.watched[watched](std::move(seen));
+    bench.time.RunDueTasks();
+  }
+  std::string Told() { return std::exchange(told, ""); }
+
+  Bench bench;
+  FakeKubeAccess kube;
+  std::string told;
+  Interests interests{bench.loop, kube, {}, [this](Session&, const InterestKey& key, const auto& object) {
+                        told += fmt::format("{}@{} ", key.name, object ? RefOf(*object).resource_version : 0);
+                      }};
+};
+
+TEST_F(KindsOfInterestsTest, AGroupThatNobodyServesIsLookedForOnceForAllItsObjects) {
+  for (const char* name : {"a", "b"}) Add(name);
+  EXPECT_EQ(Told(), "");
+  ASSERT_THAT(kube.searched, ElementsAre(Key("things.example.com")));
+  Find("things.example.com", "");
+  EXPECT_EQ(Told(), "a@0 b@0 ");
+  Add("c");
+  EXPECT_EQ(Told(), "c@0 ");
+  EXPECT_THAT(kube.watched, IsEmpty());
+  Find("things.example.com", "v1beta1");
+  EXPECT_THAT(kube.watched,
+              ElementsAre(Key("v1beta1/things ns/a"), Key("v1beta1/things ns/b"), Key("v1beta1/things ns/c")));
+  See("v1beta1/things ns/b", Claim(5, "b"));
+  EXPECT_EQ(Told(), "b@5 ");
+  EXPECT_THAT(kube.gets, IsEmpty());
+}
+
+TEST_F(KindsOfInterestsTest, AKindThatChangesItsVersionIsFoundAgain) {
+  Add("a");
+  Find("things.example.com", "v1beta1");
+  See("v1beta1/things ns/a", Claim(5, "a"));
+  EXPECT_EQ(Told(), "a@5 ");
+  for (const char* version : {"v1", "v2"}) {
+    See(std::string(kube.watched.begin()->first), absl::NotFoundError("404"));
+    EXPECT_EQ(Told(), "a@0 ");
+    EXPECT_THAT(kube.watched, IsEmpty());
+    Find("things.example.com again", version);
+    EXPECT_THAT(kube.watched, ElementsAre(Key(fmt::format("{}/things ns/a", version))));
+    See(std::string(kube.watched.begin()->first), Claim(5, "a"));
+    EXPECT_EQ(Told(), "a@5 ");
+  }
+}
+
+TEST_F(KindsOfInterestsTest, NobodyLooksForAKindOnceTheLastHasWithdrawn) {
+  for (const char* name : {"a", "b"}) Add(name);
+  Withdraw("a");
+  EXPECT_THAT(kube.searched, SizeIs(1));
+  Withdraw("b");
+  EXPECT_THAT(kube.searched, IsEmpty());
+  Add("a");
+  EXPECT_THAT(kube.searched, SizeIs(1));
+  EXPECT_EQ(Told(), "") << "what was known before is forgotten";
+  interests.Forget(*bench.session);
+  EXPECT_THAT(kube.searched, IsEmpty());
 }
 
 }  // namespace

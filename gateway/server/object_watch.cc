@@ -57,6 +57,12 @@ void ReflectedObject::OnEvent(WatchType type, Decoded& decoded, int64_t) {
   See(std::move(decoded.object));
 }
 
+void ReflectedObject::OnAbsent() {
+  const Problem problem = AbsentWatch(resource_, "", {});
+  CountError(problem.state);
+  seen_(MakeStatus(absl::StatusCode::kNotFound, problem.why));
+}
+
 void ReflectedObject::OnForbidden(const std::string& message) {
   const Problem problem = ForbiddenWatch(resource_, message);
   CountError(problem.state);

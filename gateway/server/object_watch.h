@@ -35,7 +35,7 @@ class ReflectedObject final : public ObjectWatch, private ReflectorSink {
   void OnReplace(std::vector<Decoded> objects, int64_t resource_version) override;
   void OnEvent(WatchType type, Decoded& decoded, int64_t resource_version) override;
   void OnBookmark(int64_t) override {}
-  void OnAbsent() override { seen_(nullptr); }
+  void OnAbsent() override;
   void OnForbidden(const std::string& message) override;
   void OnError(const absl::Status& status) override;
   void See(kube::v1::Object object);

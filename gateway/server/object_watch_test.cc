@@ -33,7 +33,7 @@ class ObjectWatchTest : public ::testing::Test {
   }
   void Note(const absl::StatusOr<std::shared_ptr<const kube::v1::Object>>& what) {
     if (!what.ok()) {
-      seen.push_back("refused");
+      seen.push_back(absl::IsNotFound(what.status()) ? "not served" : "refused");
     } else if (*what == nullptr) {
       seen.push_back("none");
     } else {
@@ -102,9 +102,11 @@ TEST_F(ObjectWatchTest, ARefusalIsToldOnceAndTheWatchGoesOnWhenItMay) {
   EXPECT_EQ(Take(), "claim@25");
 }
 
-TEST_F(ObjectWatchTest, AKindThatIsNotServedHasNoSuchObject) {
+TEST_F(ObjectWatchTest, AKindThatIsNotServedIsToldApartFromAnObjectThatIsNotThere) {
   client.last().Answer(404, "404 page not found");
-  EXPECT_EQ(Take(), "none");
+  EXPECT_EQ(Take(), "not served");
+  EXPECT_THAT(metrics->Text(),
+              HasSubstr(R"(gateway_watch_errors_total{reason="absent",watch="persistentvolumeclaims"} 1)"));
 }
 
 TEST_F(ObjectWatchTest, EndsWithItsOwner) {

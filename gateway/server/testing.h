@@ -22,6 +22,18 @@
 namespace basalt::gateway::testing {
 
 class FakeKubeAccess : public KubeAccess {
+  // Something under `key` in `all` until its end.
+  template <typename Base, typename Callback>
+  class Kept : public Base {
+   public:
+    Kept(std::map<std::string, Callback>& all, std::string key) : all_(all), key_(std::move(key)) {}
+    ~Kept() override { all_.erase(key_); }
+
+   private:
+    std::map<std::string, Callback>& all_;
+    const std::string key_;
+  };
+
  public:
   void Write(v1::WriteRequest request, rpc::Done<v1::WriteResponse> done) override {
     writes.emplace_back(std::move(request), std::move(done));
@@ -31,18 +43,15 @@ class FakeKubeAccess : public KubeAccess {
   }
   std::unique_ptr<ObjectWatch> Watch(const v1::Resource& resource, const std::string& ns, const std::string& name,
                                      ObjectSeen seen) override {
-    class Watched : public ObjectWatch {
-     public:
-      Watched(std::map<std::string, ObjectSeen>& all, std::string key) : all_(all), key_(std::move(key)) {}
-      ~Watched() override { all_.erase(key_); }
-
-     private:
-      std::map<std::string, ObjectSeen>& all_;
-      const std::string key_;
-    };
     const std::string key = fmt::format("{}/{} {}/{}", resource.version(), resource.plural(), ns, name);
     EXPECT_TRUE(watched.emplace(key, std::move(seen)).second) << key << " is watched already";
-    return std::make_unique<Watched>(watched, key);
+    return std::make_unique<Kept<ObjectWatch, ObjectSeen>>(watched, key);
+  }
+  std::unique_ptr<KindSearch> FindKind(const std::string& group, const std::string& plural, bool absent,
+                                       KindFound found) override {
+    const std::string key = fmt::format("{}{}{}{}", plural, group.empty() ? "" : ".", group, absent ? " again" : "");
+    EXPECT_TRUE(searched.emplace(key, std::move(found)).second) << key << " is looked for already";
+    return std::make_unique<Kept<KindSearch, KindFound>>(searched, key);
   }
   void DropUnsent(const std::function<bool(const v1::Owner&)>& is_stale) override {
     for (const auto& [request, done] : writes) stale += is_stale(request.owner()) ? 1 : 0;
@@ -59,6 +68,7 @@ class FakeKubeAccess : public KubeAccess {
   std::deque<std::pair<v1::WriteRequest, rpc::Done<v1::WriteResponse>>> writes;
   std::deque<std::pair<v1::GetRequest, rpc::Done<v1::GetResponse>>> gets;
   std::map<std::string, ObjectSeen> watched;  // By "version/plural namespace/name".
+  std::map<std::string, KindFound> searched;  // By "plural.group", " again" behind it where it is known to be absent.
   int stale = 0;
 };
 

@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
-#include "common/base/json.h"
 #include "common/http/target.h"
 #include "common/kube/names.h"
 #include "common/obs/log.h"
+#include "gateway/kube/kind_finder.h"
 #include "gateway/route/object_ref.h"
 
 namespace basalt::gateway {
@@ -56,19 +56,6 @@ struct PathParts {
 
   std::string group, version, plural;
 };
-
-// The versions in an APIGroup, or none.
-std::vector<std::string> VersionsIn(const http::Response& response) {
-  std::vector<std::string> versions;
-  if (response.status != 200) return versions;
-  const absl::StatusOr<json::value> group = ParseJson(response.body);
-  const json::value* const list = group.ok() && group->is_object() ? Find(*group, "versions") : nullptr;
-  if (list == nullptr || !list->is_array()) return versions;
-  for (const json::value& version : list->get_array()) {
-    if (version.is_object()) versions.emplace_back(FindString(version, "version"));
-  }
-  return versions;
-}
 
 }  // namespace
 

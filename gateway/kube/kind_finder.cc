@@ -1,0 +1,132 @@
+#include "gateway/kube/kind_finder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "common/base/json.h"
+#include "common/base/status.h"
+#include "common/obs/log.h"
+#include "gateway/kube/refusal.h"
+
+namespace basalt::gateway {
+namespace {
+
+// Against an answer without end: the core group's document, a large one, has some 15 KB.
+constexpr size_t kMostOfDiscovery = 4 << 20;
+// Of a group that are asked about in one look, the preferred one first; Kubernetes' own have had up to five.
+constexpr size_t kMostVersions = 32;
+
+// The list of that name in a document; null where there is none.
+const json::array* ListIn(const absl::StatusOr<json::value>& document, std::string_view name) {
+  const json::value* const list = document.ok() && document->is_object() ? Find(*document, name) : nullptr;
+  return list != nullptr && list->is_array() ? &list->get_array() : nullptr;
+}
+
+}  // namespace
+
+std::vector<std::string> VersionsIn(const http::Response& response) {
+  std::vector<std::string> versions;
+  if (response.status != 200) return versions;
+  const absl::StatusOr<json::value> group = ParseJson(response.body);
+  const json::array* const list = ListIn(group, "versions");
+  if (list == nullptr) return versions;
+  for (const json::value& version : *list) {
+    const std::string_view name = version.is_object() ? FindString(version, "version") : std::string_view();
+    if (!name.empty()) versions.emplace_back(name);
+  }
+  return versions;
+}
+
+std::optional<bool> HasKind(const http::Response& response, std::string_view plural) {
+  if (response.status != 200) return std::nullopt;
+  const absl::StatusOr<json::value> document = ParseJson(response.body);
+  const json::array* const list = ListIn(document, "resources");
+  if (list == nullptr) return std::nullopt;
+  return std::any_of(list->begin(), list->end(), [plural](const json::value& resource) {
+    return resource.is_object() && FindString(resource, "name") == plural;
+  });
+}
+
+KindFinder::KindFinder(const Shared& shared, std::string group, std::string plural, bool absent, KindFound found)
+    : shared_(shared),
+      group_(std::move(group)),
+      plural_(std::move(plural)),
+      found_(std::move(found)),
+      told_absent_(absent) {
+  if (absent) {
+    OnAbsent();
+  } else {
+    Look();
+  }
+}
+
+KindFinder::~KindFinder() { shared_.loop.Cancel(timer_); }
+
+void KindFinder::Look() {
+  next_ = 0;
+  if (!group_.empty()) return Ask(fmt::format("/apis/{}", group_), &KindFinder::OnGroup);
+  versions_ = {"v1"};
+  AskVersion();
+}
+
+void KindFinder::LookAfter(absl::Duration delay) {
+  timer_ = shared_.loop.RunAfter(delay, [this] {
+    timer_ = kNoTimer;
+    Look();
+  });
+}
+
+void KindFinder::Ask(std::string target, Heard heard) {
+  http::Request request;
+  request.target = std::move(target);
+  request.headers = {{"Accept", "application/json"}, {"User-Agent", "basalt-gateway"}};
+  call_ = http::Fetch(
+      shared_.client, std::move(request),
+      [this, heard](absl::StatusOr<http::Response> answer) { OnAnswer(answer, heard); }, kMostOfDiscovery);
+}
+
+void KindFinder::OnAnswer(const absl::StatusOr<http::Response>& answer, Heard heard) {
+  if (!answer.ok()) return OnFailure(std::string(ToStd(answer.status().message())));
+  if (answer->status == 200 || answer->status == 404) return (this->*heard)(*answer);
+  const v1::KubeError refusal = ReadRefusal(*answer);
+  OnFailure(refusal.message(), std::min(absl::Milliseconds(refusal.retry_after_ms()), kLongestPause));
+}
+
+void KindFinder::OnGroup(const http::Response& answer) {
+  if (answer.status == 404) return OnAbsent();
+  versions_ = VersionsIn(answer);
+  if (versions_.empty()) return OnFailure("the answer names no version of the group");
+  if (versions_.size() > kMostVersions) versions_.resize(kMostVersions);
+  AskVersion();
+}
+
+void KindFinder::AskVersion() {
+  if (next_ == versions_.size()) return OnAbsent();
+  const std::string& version = versions_[next_];
+  Ask(group_.empty() ? fmt::format("/api/{}", version) : fmt::format("/apis/{}/{}", group_, version),
+      &KindFinder::OnVersion);
+}
+
+void KindFinder::OnVersion(const http::Response& answer) {
+  const std::optional<bool> has = answer.status == 404 ? false : HasKind(answer, plural_);
+  if (!has.has_value()) return OnFailure("the answer is no list of kinds");
+  if (*has) return found_(versions_[next_]);
+  ++next_;
+  AskVersion();
+}
+
+void KindFinder::OnAbsent() {
+  back_off_.Reset();
+  LookAfter(shared_.slow_retry * (0.5 + shared_.random.Unit()));
+  if (!std::exchange(told_absent_, true)) found_("");
+}
+
+void KindFinder::OnFailure(std::string why, absl::Duration at_least) {
+  LookAfter(std::max(back_off_.Next(shared_.random), at_least));
+  obs::LogWarning("whether a kind is served is not known, asking again",
+                  {{"group", group_}, {"kind", plural_}, {"why", std::move(why)}});
+}
+
+}  // namespace basalt::gateway
