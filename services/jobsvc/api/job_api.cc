@@ -17,6 +17,7 @@
 #include "common/kube/label_selector.h"
 #include "common/kube/object_key.h"
 #include "common/kube/requests.h"
+#include "common/watch/watch_token.h"
 #include "services/jobsvc/api/answers.h"
 #include "services/jobsvc/api/job_page.h"
 #include "services/jobsvc/store/history_store.h"
@@ -316,8 +317,8 @@ std::unique_ptr<rpc::Feed<job::v1::WatchPartResponse>> JobApi::WatchPart(const j
   const size_t workers = workers_.count();
   auto subscription = hub_->Subscribe(request.namespace_(), request.name(), workers, std::move(notify));
   const auto since = std::make_shared<std::map<uint32_t, WatchPosition>>();
-  for (const job::v1::SlotPosition& position : request.since()) {
-    (*since)[position.slot()] = {position.incarnation(), position.revision()};
+  for (const watch::v1::SlotPosition& position : request.since()) {
+    (*since)[position.slot()] = watch::PositionOf(position);
   }
   const SlotSet slots = SlotSet::FromBytes(request.slots());
   for (size_t worker = 0; worker < workers; ++worker) {

@@ -14,6 +14,7 @@
 #include "common/kube/event.h"
 #include "common/reconcile/slot_map.h"
 #include "common/runtime/controller.h"
+#include "common/watch/watch_position.h"
 #include "services/jobsvc/control/claim_waits.h"
 #include "services/jobsvc/control/cluster_queues.h"
 #include "services/jobsvc/control/job_entry.h"
@@ -51,7 +52,7 @@ struct ShownChange {
   };
   Kind kind;
   uint32_t slot = 0;
-  WatchPosition position;
+  watch::WatchPosition position;
   std::string key;                  // Not of kClosed.
   std::string uid;                  // Of kGone.
   const JobEntry* entry = nullptr;  // Of kShown.

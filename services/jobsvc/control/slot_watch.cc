@@ -76,7 +76,7 @@ int64_t SlotWatch::Delete(const std::string& key, const std::string& uid, Random
   return revision;
 }
 
-bool SlotWatch::Knows(const WatchPosition& since) const {
+bool SlotWatch::Knows(const watch::WatchPosition& since) const {
   return since.incarnation == record_.incarnation() && since.revision >= record_.forgotten() &&
          since.revision <= record_.revision();
 }

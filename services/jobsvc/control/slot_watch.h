@@ -13,15 +13,9 @@
 #include "common/base/random.h"
 #include "common/kv/damage.h"
 #include "common/kv/kv_store.h"
+#include "common/watch/watch_position.h"
 
 namespace basalt::jobsvc {
-
-// How far the changes of a slot have been told. Revisions count from 1; a slot that has had none has no incarnation.
-struct WatchPosition {
-  uint64_t incarnation = 0;
-  int64_t revision = 0;
-  friend bool operator==(const WatchPosition&, const WatchPosition&) = default;
-};
 
 class SlotWatch {
  public:
@@ -44,9 +38,9 @@ class SlotWatch {
   int64_t Show(const std::string& key, uint64_t state, Random& random, kv::WriteBatch& batch);
   int64_t Delete(const std::string& key, const std::string& uid, Random& random, kv::WriteBatch& batch);
 
-  WatchPosition position() const { return {record_.incarnation(), record_.revision()}; }
+  watch::WatchPosition position() const { return {record_.incarnation(), record_.revision()}; }
   // Whether everything that was changed after `since` is known.
-  bool Knows(const WatchPosition& since) const;
+  bool Knows(const watch::WatchPosition& since) const;
   const std::deque<Deletion>& deletions() const { return deletions_; }  // Oldest first.
 
  private:

@@ -108,7 +108,7 @@ TEST_F(DamagedRecordsTest, TheRestGoesOnAndItsJobBeginsAsOnAnEmptyDisk) {
   for (const auto& row : rows) {
     SCOPED_TRACE(row.what);
     const int dropped = Dropped(row.kind);
-    const WatchPosition before = rig_.controller().WatchOf(slot_)->position();
+    const watch::WatchPosition before = rig_.controller().WatchOf(slot_)->position();
     Put(row.family, row.key, row.value);
     StartAgain();
     ASSERT_TRUE(rig_.alive());

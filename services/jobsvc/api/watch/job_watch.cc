@@ -8,7 +8,6 @@
 
 #include "common/base/status.h"
 #include "common/kube/object_key.h"
-#include "services/jobsvc/api/watch/watch_token.h"
 
 namespace basalt::jobsvc {
 
@@ -23,7 +22,7 @@ JobWatch::JobWatch(Loop& loop, const rpc::Members& members, OpenPart open, const
       notify_(std::move(notify)),
       ns_(request.namespace_()),
       name_(request.name()),
-      positions_(ReadWatchToken(request.token())),
+      positions_(watch::ReadWatchToken(request.token())),
       next_part_(parts_.end()),
       failing_since_(kSlotCount, absl::InfiniteFuture()) {
   if (!ns_.empty() && !name_.empty()) {
@@ -57,11 +56,7 @@ void JobWatch::Attach() {
     request.set_name(name_);
     request.set_slots(slots.ToBytes());
     for (const uint32_t slot : slots.ToVector()) {
-      if (positions_[slot].revision == 0) continue;
-      job::v1::SlotPosition& since = *request.add_since();
-      since.set_slot(slot);
-      since.set_incarnation(positions_[slot].incarnation);
-      since.set_revision(positions_[slot].revision);
+      if (positions_[slot].revision != 0) *request.add_since() = watch::ToMessage(slot, positions_[slot]);
     }
     OpenedPart& part = parts_.emplace_back(OpenedPart{assignment_[owner], slots, nullptr});
     part.feed = open_(part.member, std::move(request), notify_);
@@ -104,15 +99,15 @@ void JobWatch::Detach(OpenedPart& part, const std::vector<uint32_t>& slots, std:
   }
 }
 
-void JobWatch::SetPosition(const OpenedPart& part, const job::v1::SlotPosition& position) {
+void JobWatch::SetPosition(const OpenedPart& part, const watch::v1::SlotPosition& position) {
   if (!part.slots.Contains(position.slot())) return;
-  positions_[position.slot()] = {position.incarnation(), position.revision()};
+  positions_[position.slot()] = watch::PositionOf(position);
   failing_since_[position.slot()] = absl::InfiniteFuture();
   token_due_ = true;
 }
 
 void JobWatch::AddToken(WatchJobsResponse* response) {
-  response->set_token(MakeWatchToken(positions_));
+  response->set_token(watch::MakeWatchToken(positions_));
   last_token_ = loop_.Now();
   token_due_ = false;
 }
@@ -145,14 +140,14 @@ bool JobWatch::TakeFrom(OpenedPart& part, WatchPartResponse& told, WatchJobsResp
       told_synced_ = false;
       return true;
     case WatchPartResponse::TYPE_SYNCED:
-      for (const job::v1::SlotPosition& position : told.positions()) SetPosition(part, position);
+      for (const watch::v1::SlotPosition& position : told.positions()) SetPosition(part, position);
       for (const uint32_t slot : part.slots.ToVector()) {
         unsynced_.Erase(slot);
         failing_since_[slot] = absl::InfiniteFuture();
       }
       return false;
     case WatchPartResponse::TYPE_PROGRESS:
-      for (const job::v1::SlotPosition& position : told.positions()) SetPosition(part, position);
+      for (const watch::v1::SlotPosition& position : told.positions()) SetPosition(part, position);
       return false;
     case WatchPartResponse::TYPE_MOVED:
       Detach(part, {told.slots().begin(), told.slots().end()}, "it does not have the slot, or not yet");

@@ -17,7 +17,7 @@
 #include "common/exec/loop.h"
 #include "common/rpc/feed.h"
 #include "common/rpc/members.h"
-#include "services/jobsvc/control/slot_watch.h"
+#include "common/watch/watch_token.h"
 
 namespace basalt::jobsvc {
 
@@ -55,7 +55,7 @@ class JobWatch final : public rpc::Feed<job::v1::WatchJobsResponse> {
   // True: `response` is for the client.
   bool TakeFrom(OpenedPart& part, job::v1::WatchPartResponse& told, job::v1::WatchJobsResponse* response);
   void Detach(OpenedPart& part, const std::vector<uint32_t>& slots, std::string_view why);
-  void SetPosition(const OpenedPart& part, const job::v1::SlotPosition& position);
+  void SetPosition(const OpenedPart& part, const watch::v1::SlotPosition& position);
   void AddToken(job::v1::WatchJobsResponse* response);
 
   Loop& loop_;
@@ -65,7 +65,7 @@ class JobWatch final : public rpc::Feed<job::v1::WatchJobsResponse> {
   const std::string ns_;
   const std::string name_;
   SlotSet wanted_;
-  std::vector<WatchPosition> positions_;  // By slot: what the client has been told.
+  std::vector<watch::WatchPosition> positions_;  // By slot: what the client has been told.
   std::vector<gateway::v1::Member> assignment_;
   Parts parts_;
   Parts::iterator next_part_;

@@ -3,19 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/watch/watch_token.h"
+
 namespace basalt::jobsvc {
 
 using job::v1::WatchPartResponse;
-
-namespace {
-
-void ToMessage(uint32_t slot, const WatchPosition& position, job::v1::SlotPosition* message) {
-  message->set_slot(slot);
-  message->set_incarnation(position.incarnation);
-  message->set_revision(position.revision);
-}
-
-}  // namespace
 
 void WatchHub::Notify(Subscription& subscription) {
   if (subscription.notified_) return;
@@ -148,7 +140,7 @@ void WatchHub::AddPositions(Subscription& s, WatchPartResponse* response) {
     if (state.waiting > 0 || state.newest.revision == 0) continue;
     if (s.told_synced_ && state.told_newest()) continue;
     state.told = state.newest;
-    ToMessage(slot, state.told, response->add_positions());
+    *response->add_positions() = watch::ToMessage(slot, state.told);
   }
 }
 
@@ -177,7 +169,7 @@ bool WatchHub::Take(const std::shared_ptr<Subscription>& subscription, WatchPart
     const Shown& shown = item->second.shown;
     response->set_type(shown.gone ? WatchPartResponse::TYPE_DELETED : WatchPartResponse::TYPE_STATE);
     *response->mutable_job() = *shown.job;
-    ToMessage(slot, shown.position, response->mutable_position());
+    *response->mutable_position() = watch::ToMessage(slot, shown.position);
     s.slots_[slot].told = shown.position;
     Drop(s, item);
     return true;

@@ -18,9 +18,11 @@
 #include "basalt/job/v1/job_part.pb.h"
 #include "common/base/mutex.h"
 #include "common/kube/object_key.h"
-#include "services/jobsvc/control/slot_watch.h"
+#include "common/watch/watch_position.h"
 
 namespace basalt::jobsvc {
+
+using watch::WatchPosition;
 
 class WatchHub {
  public:

@@ -1,4 +1,4 @@
-#include "services/jobsvc/api/watch/watch_token.h"
+#include "common/watch/watch_token.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 
 #include "common/base/slots.h"
 
-namespace basalt::jobsvc {
+namespace basalt::watch {
 namespace {
 
 TEST(WatchTokenTest, WhatWasTakenDownIsReadAgain) {
@@ -14,6 +14,19 @@ TEST(WatchTokenTest, WhatWasTakenDownIsReadAgain) {
   positions[0] = {0xffffffffffffffff, 1};
   positions[1023] = {7, int64_t{1} << 40};
   EXPECT_EQ(ReadWatchToken(MakeWatchToken(positions)), positions);
+}
+
+TEST(WatchTokenTest, ATokenThatAClientKeepsIsReadByLaterVersions) {
+  std::vector<WatchPosition> positions(kSlotCount);
+  positions[5] = {7, 9};
+  positions[1023] = {0x123456789abcdef0, (int64_t{1} << 24) + 3};
+  EXPECT_EQ(MakeWatchToken(positions), "CgMF_wcSEAcAAAAAAAAA8N68mnhWNBIaBQmDgIAI");
+}
+
+TEST(WatchTokenTest, APositionTravelsWithItsSlot) {
+  const v1::SlotPosition message = ToMessage(5, {7, 9});
+  EXPECT_EQ(message.slot(), 5u);
+  EXPECT_EQ(PositionOf(message), (WatchPosition{7, 9}));
 }
 
 TEST(WatchTokenTest, NoTokenIsTheStart) {
@@ -43,4 +56,4 @@ TEST(WatchTokenTest, WhatIsNoTokenIsAPositionThatNobodyKnows) {
 }
 
 }  // namespace
-}  // namespace basalt::jobsvc
+}  // namespace basalt::watch

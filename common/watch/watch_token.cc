@@ -1,13 +1,12 @@
-#include "services/jobsvc/api/watch/watch_token.h"
+#include "common/watch/watch_token.h"
 
 #include <optional>
 
 #include "absl/strings/escaping.h"
-#include "basalt/job/v1/job_part.pb.h"
 #include "common/base/slots.h"
 #include "common/base/status.h"
 
-namespace basalt::jobsvc {
+namespace basalt::watch {
 
 namespace {
 
@@ -16,7 +15,7 @@ constexpr WatchPosition kUnknown{0, 1};
 
 std::optional<std::vector<WatchPosition>> Read(std::string_view text) {
   std::string bytes;
-  job::v1::WatchToken token;
+  v1::WatchToken token;
   if (!absl::WebSafeBase64Unescape(ToAbsl(text), &bytes) || !token.ParseFromString(bytes)) return std::nullopt;
   if (token.slots_size() != token.incarnations_size() || token.slots_size() != token.revisions_size()) {
     return std::nullopt;
@@ -31,8 +30,18 @@ std::optional<std::vector<WatchPosition>> Read(std::string_view text) {
 
 }  // namespace
 
+v1::SlotPosition ToMessage(uint32_t slot, const WatchPosition& position) {
+  v1::SlotPosition message;
+  message.set_slot(slot);
+  message.set_incarnation(position.incarnation);
+  message.set_revision(position.revision);
+  return message;
+}
+
+WatchPosition PositionOf(const v1::SlotPosition& message) { return {message.incarnation(), message.revision()}; }
+
 std::string MakeWatchToken(const std::vector<WatchPosition>& positions) {
-  job::v1::WatchToken token;
+  v1::WatchToken token;
   for (size_t slot = 0; slot < positions.size(); ++slot) {
     if (positions[slot].revision == 0) continue;
     token.add_slots(static_cast<uint32_t>(slot));
@@ -48,4 +57,4 @@ std::vector<WatchPosition> ReadWatchToken(std::string_view token) {
   return std::vector<WatchPosition>(kSlotCount, kUnknown);
 }
 
-}  // namespace basalt::jobsvc
+}  // namespace basalt::watch

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cstdint>
+
+namespace basalt::watch {
+
+// How far the changes of a slot have been told (correctness 5). Revisions count from 1; a slot that has had no change
+// has no incarnation.
+struct WatchPosition {
+  uint64_t incarnation = 0;
+  int64_t revision = 0;
+  friend bool operator==(const WatchPosition&, const WatchPosition&) = default;
+};
+
+}  // namespace basalt::watch
