@@ -132,10 +132,10 @@ job::v1::Job GoneJob(const std::string& key, const std::string& uid) {
 }
 
 // What is to be told of the slot at first, oldest first.
-WatchHub::Snapshot SnapshotOf(JobController& controller, uint32_t slot, const SlotWatch& watch, int64_t since,
+WatchHub::Snapshot SnapshotOf(JobController& controller, uint32_t slot, const watch::RevisionLog& log, int64_t since,
                               const WatchHub::Subscription& subscription) {
   WatchHub::Snapshot snapshot;
-  WatchPosition position = watch.position();
+  WatchPosition position = log.position();
   for (const std::string& key : controller.entries().KeysOf(slot)) {
     const JobEntry* entry = controller.Find(key);
     if (entry == nullptr || !entry->job || !subscription.Wants(key)) continue;
@@ -145,7 +145,7 @@ WatchHub::Snapshot SnapshotOf(JobController& controller, uint32_t slot, const Sl
     position.revision = entry->shown_revision;
     snapshot.shown.push_back({position, key, false, std::make_shared<job::v1::Job>(ToMessage(controller, *entry))});
   }
-  for (const SlotWatch::Deletion& deletion : watch.deletions()) {
+  for (const watch::RevisionLog::Deletion& deletion : log.deletions()) {
     // Who knows nothing needs no deletions.
     if (since == 0 || deletion.revision <= since || !subscription.Wants(deletion.key)) continue;
     position.revision = deletion.revision;
@@ -324,17 +324,17 @@ std::unique_ptr<rpc::Feed<job::v1::WatchPartResponse>> JobApi::WatchPart(const j
   for (size_t worker = 0; worker < workers; ++worker) {
     workers_.OnWorker(worker, [hub = hub_, subscription, since, slots, worker, workers](JobController& controller) {
       for (const uint32_t slot : SlotsOf(slots, worker, workers)) {
-        const SlotWatch* watch = controller.WatchOf(slot);
-        if (watch == nullptr || !controller.context().IsReady(slot)) {
+        const watch::RevisionLog* log = controller.WatchOf(slot);
+        if (log == nullptr || !controller.context().IsReady(slot)) {
           hub->Refuse(subscription, slot);
           continue;
         }
         const auto known = since->find(slot);
-        const bool reset = known != since->end() && !watch->Knows(known->second);
+        const bool reset = known != since->end() && !log->Knows(known->second);
         const WatchPosition from =
-            known == since->end() || reset ? WatchPosition{watch->position().incarnation, 0} : known->second;
-        hub->Begin(subscription, slot, from, watch->position(), reset,
-                   SnapshotOf(controller, slot, *watch, from.revision, *subscription));
+            known == since->end() || reset ? WatchPosition{log->position().incarnation, 0} : known->second;
+        hub->Begin(subscription, slot, from, log->position(), reset,
+                   SnapshotOf(controller, slot, *log, from.revision, *subscription));
       }
       hub->PartDone(subscription);
     });

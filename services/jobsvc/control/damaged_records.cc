@@ -20,7 +20,8 @@ absl::Status JobController::BeginAnew(uint32_t slot, const std::set<std::string>
     if (JobEntry* const entry = Lookup(key); entry != nullptr && entry->slot == slot) Erase(*entry);
   }
   // A job that is lost may be gone, and nobody would ever tell them.
-  watches_.at(slot).BeginAnew(batch);
+  DropWatchRecords(slot, batch);
+  watches_.at(slot).BeginAnew();
   for (const std::string& key : entries_.KeysOf(slot)) {
     JobEntry& entry = *Lookup(key);
     entry.shown = 0;

@@ -11,6 +11,7 @@
 #include "common/kube/names.h"
 #include "common/kube/object_key.h"
 #include "common/kube/object_meta.h"
+#include "services/jobsvc/control/watch_records.h"
 #include "services/jobsvc/store/job_store.h"
 
 namespace basalt::jobsvc {
@@ -123,14 +124,15 @@ absl::StatusOr<std::vector<runtime::KnownObject>> JobController::OpenSlot(uint32
   BASALT_RETURN_IF_ERROR(ForEachDeadline(store, slot, load_deadline, &damage));
   BASALT_RETURN_IF_ERROR(ForEachEndedPod(store, slot, load_ended_pod, &damage));
   for (const kv::DamagedRecord& record : damage) incomplete.insert(record.owner);
-  SlotWatch& watch = watches_.try_emplace(slot, slot).first->second;
   const auto load_shown = [&](const std::string& job_key, const storage::v1::ShownJob& shown) {
     JobEntry* entry = Lookup(job_key);
     if (entry == nullptr) return;
     entry->shown = shown.state();
     entry->shown_revision = shown.revision();
   };
-  BASALT_RETURN_IF_ERROR(watch.Load(store, context_.SlotEpoch(slot), load_shown, damage));
+  BASALT_ASSIGN_OR_RETURN(watch::RevisionLog log,
+                          LoadRevisions(store, slot, context_.SlotEpoch(slot), load_shown, damage));
+  watches_.insert_or_assign(slot, std::move(log));
   if (!damage.empty() || !incomplete.empty()) {
     BASALT_RETURN_IF_ERROR(BeginAnew(slot, incomplete, damage));
     std::erase_if(known, [&](const runtime::KnownObject& object) { return incomplete.contains(object.routing_key); });

@@ -12,14 +12,15 @@
 #include <vector>
 
 #include "common/kube/event.h"
+#include "common/kv/damage.h"
 #include "common/reconcile/slot_map.h"
 #include "common/runtime/controller.h"
+#include "common/watch/revision_log.h"
 #include "common/watch/watch_position.h"
 #include "services/jobsvc/control/claim_waits.h"
 #include "services/jobsvc/control/cluster_queues.h"
 #include "services/jobsvc/control/job_entry.h"
 #include "services/jobsvc/control/job_metrics.h"
-#include "services/jobsvc/control/slot_watch.h"
 #include "services/jobsvc/core/plugins/ssh/key_source.h"
 
 namespace basalt::jobsvc {
@@ -83,7 +84,7 @@ class JobController : public runtime::Controller {
   bool IsForwarded(const JobEntry& entry) const;
   const ClusterQueues& queues() const { return queues_; }
   // Null while the slot is not open here.
-  const SlotWatch* WatchOf(uint32_t slot) const;
+  const watch::RevisionLog* WatchOf(uint32_t slot) const;
   // From the store; what cannot be read of it is dropped.
   absl::StatusOr<std::vector<storage::v1::HistoryRecord>> HistoryOf(uint32_t slot, std::string_view job_uid);
   absl::StatusOr<std::optional<storage::v1::HistoryRecord>> HistoryEntryOf(uint32_t slot, std::string_view job_uid,
@@ -217,8 +218,8 @@ class JobController : public runtime::Controller {
   JobMetrics& metrics_;
   const JobControllerOptions options_;
   SlotMap<JobEntry> entries_;
-  std::map<uint32_t, SlotWatch> watches_;  // Of the open slots.
-  std::vector<ShownChange> changes_;       // In the batch of this round: told once it is durable.
+  std::map<uint32_t, watch::RevisionLog> watches_;  // Of the open slots.
+  std::vector<ShownChange> changes_;                // In the batch of this round: told once it is durable.
   std::map<std::string, int32_t, std::less<>> priorities_;
   ClusterQueues queues_;
   ClaimWaits claim_waits_;

@@ -5,6 +5,7 @@
 
 #include "common/kube/names.h"
 #include "services/jobsvc/control/job_controller.h"
+#include "services/jobsvc/control/watch_records.h"
 #include "services/jobsvc/core/state_machine.h"
 
 namespace basalt::jobsvc {
@@ -39,7 +40,7 @@ uint64_t StateOf(const JobEntry& entry, const GroupView& group, const QueueView&
 
 }  // namespace
 
-const SlotWatch* JobController::WatchOf(uint32_t slot) const {
+const watch::RevisionLog* JobController::WatchOf(uint32_t slot) const {
   const auto it = watches_.find(slot);
   return it == watches_.end() ? nullptr : &it->second;
 }
@@ -50,7 +51,7 @@ void JobController::NoteShown(JobEntry& entry, kv::WriteBatch& batch) {
   const uint64_t state = StateOf(entry, GroupOf(entry), entry.compiled ? QueueOf(entry) : QueueView());
   if (state == entry.shown && entry.shown_revision != 0) return;
   entry.shown = state;
-  entry.shown_revision = watch->second.Show(entry.key, state, context_.random(), batch);
+  entry.shown_revision = RecordPublished(entry.slot, entry.key, state, watch->second, context_.random(), batch);
   changes_.push_back(
       {.kind = ShownChange::Kind::kShown, .slot = entry.slot, .position = watch->second.position(), .key = entry.key});
 }
@@ -82,7 +83,7 @@ void JobController::NoteGone(JobEntry& entry, kv::WriteBatch& batch) {
   }
   const auto watch = watches_.find(entry.slot);
   if (watch == watches_.end()) return;
-  watch->second.Delete(entry.key, entry.record.uid(), context_.random(), batch);
+  RecordDeleted(entry.slot, entry.key, entry.record.uid(), watch->second, context_.random(), batch);
   changes_.push_back({.kind = ShownChange::Kind::kGone,
                       .slot = entry.slot,
                       .position = watch->second.position(),
