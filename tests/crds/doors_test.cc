@@ -70,7 +70,7 @@ class JobDoors : public testing::TestWithParam<Case> {
 
   JobRig rig_;
   jobsvc::testing::RigWorkers workers_{{&rig_}};
-  jobsvc::JobApi api_{workers_, std::make_shared<jobsvc::WatchHub>()};
+  jobsvc::JobApi api_{workers_, std::make_shared<watch::WatchHub>()};
 };
 
 TEST_P(JobDoors, ASubmissionNamesFieldAndRuleAndNothingIsSent) {

@@ -62,7 +62,7 @@ class CommandApiTest : public ::testing::Test {
 
   JobRig rig_;
   RigWorkers workers_{{&rig_}};
-  JobApi api_{workers_, std::make_shared<WatchHub>()};
+  JobApi api_{workers_, std::make_shared<watch::WatchHub>()};
   std::map<std::string, std::string> first_;
 };
 

@@ -76,7 +76,7 @@ class ExplainApiTest : public ::testing::Test {
 
   JobRig rig_;
   RigWorkers workers_{{&rig_}};
-  JobApi api_{workers_, std::make_shared<WatchHub>()};
+  JobApi api_{workers_, std::make_shared<watch::WatchHub>()};
 };
 
 }  // namespace basalt::jobsvc::testing

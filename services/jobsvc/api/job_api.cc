@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
-#include <map>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -15,9 +13,7 @@
 #include "common/base/slots.h"
 #include "common/base/status.h"
 #include "common/kube/label_selector.h"
-#include "common/kube/object_key.h"
 #include "common/kube/requests.h"
-#include "common/watch/watch_token.h"
 #include "services/jobsvc/api/answers.h"
 #include "services/jobsvc/api/job_page.h"
 #include "services/jobsvc/store/history_store.h"
@@ -89,15 +85,6 @@ bool Matches(const job::v1::ListJobsRequest& request, const kube::LabelSelector&
          request.phases().end();
 }
 
-// Of those that were asked for, the ones of this worker.
-std::vector<uint32_t> SlotsOf(const SlotSet& asked, size_t worker, size_t workers) {
-  std::vector<uint32_t> mine;
-  for (size_t slot = worker; slot < kSlotCount; slot += workers) {
-    if (asked.Contains(static_cast<uint32_t>(slot))) mine.push_back(static_cast<uint32_t>(slot));
-  }
-  return mine;
-}
-
 // Gathers the answers of all workers; the last one finishes.
 struct Gather {
   Mutex mutex;
@@ -105,58 +92,6 @@ struct Gather {
   size_t not_ready BASALT_GUARDED_BY(mutex) = 0;
   std::vector<job::v1::ListPartResponse> parts BASALT_GUARDED_BY(mutex);
 };
-
-class LocalPart final : public rpc::Feed<job::v1::WatchPartResponse> {
- public:
-  LocalPart(std::shared_ptr<WatchHub> hub, std::shared_ptr<WatchHub::Subscription> subscription)
-      : hub_(std::move(hub)), subscription_(std::move(subscription)) {}
-  ~LocalPart() override { hub_->Unsubscribe(subscription_); }
-  bool Take(job::v1::WatchPartResponse* response) override { return hub_->Take(subscription_, response); }
-  std::optional<absl::Status> End() override { return std::nullopt; }
-  void Tick() override { hub_->WantProgress(subscription_); }
-
- private:
-  const std::shared_ptr<WatchHub> hub_;
-  const std::shared_ptr<WatchHub::Subscription> subscription_;
-};
-
-// What a deletion is told with.
-job::v1::Job GoneJob(const std::string& key, const std::string& uid) {
-  job::v1::Job message;
-  kube::v1::ObjectMeta& meta = *message.mutable_object()->mutable_meta();
-  const auto [ns, name] = kube::SplitKey(key);
-  meta.set_namespace_(std::string(ns));
-  meta.set_name(std::string(name));
-  meta.set_uid(uid);
-  return message;
-}
-
-// What is to be told of the slot at first, oldest first.
-WatchHub::Snapshot SnapshotOf(JobController& controller, uint32_t slot, const watch::RevisionLog& log, int64_t since,
-                              const WatchHub::Subscription& subscription) {
-  WatchHub::Snapshot snapshot;
-  WatchPosition position = log.position();
-  for (const std::string& key : controller.entries().KeysOf(slot)) {
-    const JobEntry* entry = controller.Find(key);
-    if (entry == nullptr || !entry->job || !subscription.Wants(key)) continue;
-    // One that no pass has looked at yet has no revision: it is told by its first.
-    if (entry->shown_revision == 0) snapshot.unseen.push_back(key);
-    if (entry->shown_revision <= since) continue;
-    position.revision = entry->shown_revision;
-    snapshot.shown.push_back({position, key, false, std::make_shared<job::v1::Job>(ToMessage(controller, *entry))});
-  }
-  for (const watch::RevisionLog::Deletion& deletion : log.deletions()) {
-    // Who knows nothing needs no deletions.
-    if (since == 0 || deletion.revision <= since || !subscription.Wants(deletion.key)) continue;
-    position.revision = deletion.revision;
-    snapshot.shown.push_back(
-        {position, deletion.key, true, std::make_shared<job::v1::Job>(GoneJob(deletion.key, deletion.uid))});
-  }
-  std::stable_sort(
-      snapshot.shown.begin(), snapshot.shown.end(),
-      [](const WatchHub::Shown& a, const WatchHub::Shown& b) { return a.position.revision < b.position.revision; });
-  return snapshot;
-}
 
 }  // namespace
 
@@ -171,26 +106,6 @@ job::v1::Job ToMessage(JobController& controller, const JobEntry& entry) {
     message.set_waiting_for(WaitingFor(controller.ViewOf(entry, none), controller.QueueOf(entry)));
   }
   return message;
-}
-
-void PublishChanges(JobController& controller, WatchHub& hub) {
-  controller.SetListener([&controller, &hub](const ShownChange& change) {
-    switch (change.kind) {
-      case ShownChange::Kind::kShown:
-        // The sentence that tells what a job waits for is only made for those who watch.
-        hub.Publish(change.slot, change.position, change.key, [&] { return ToMessage(controller, *change.entry); });
-        break;
-      case ShownChange::Kind::kGone:
-        hub.PublishGone(change.slot, change.position, change.key, GoneJob(change.key, change.uid));
-        break;
-      case ShownChange::Kind::kUnseen:
-        hub.PublishUnseen(change.slot, change.key);
-        break;
-      case ShownChange::Kind::kClosed:
-        hub.Close(change.slot);
-        break;
-    }
-  });
 }
 
 void JobApi::Get(job::v1::GetJobRequest request, rpc::Done<job::v1::Job> done) {
@@ -310,36 +225,6 @@ void JobApi::Delete(job::v1::DeleteJobRequest request, rpc::Done<job::v1::Delete
       (*shared)(job::v1::DeleteJobResponse());
     });
   });
-}
-
-std::unique_ptr<rpc::Feed<job::v1::WatchPartResponse>> JobApi::WatchPart(const job::v1::WatchPartRequest& request,
-                                                                         std::function<void()> notify) {
-  const size_t workers = workers_.count();
-  auto subscription = hub_->Subscribe(request.namespace_(), request.name(), workers, std::move(notify));
-  const auto since = std::make_shared<std::map<uint32_t, WatchPosition>>();
-  for (const watch::v1::SlotPosition& position : request.since()) {
-    (*since)[position.slot()] = watch::PositionOf(position);
-  }
-  const SlotSet slots = SlotSet::FromBytes(request.slots());
-  for (size_t worker = 0; worker < workers; ++worker) {
-    workers_.OnWorker(worker, [hub = hub_, subscription, since, slots, worker, workers](JobController& controller) {
-      for (const uint32_t slot : SlotsOf(slots, worker, workers)) {
-        const watch::RevisionLog* log = controller.WatchOf(slot);
-        if (log == nullptr || !controller.context().IsReady(slot)) {
-          hub->Refuse(subscription, slot);
-          continue;
-        }
-        const auto known = since->find(slot);
-        const bool reset = known != since->end() && !log->Knows(known->second);
-        const WatchPosition from =
-            known == since->end() || reset ? WatchPosition{log->position().incarnation, 0} : known->second;
-        hub->Begin(subscription, slot, from, log->position(), reset,
-                   SnapshotOf(controller, slot, *log, from.revision, *subscription));
-      }
-      hub->PartDone(subscription);
-    });
-  }
-  return std::make_unique<LocalPart>(hub_, std::move(subscription));
 }
 
 }  // namespace basalt::jobsvc

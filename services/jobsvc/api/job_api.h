@@ -10,7 +10,7 @@
 #include "basalt/job/v1/job_part.pb.h"
 #include "common/rpc/feed.h"
 #include "common/rpc/peers.h"
-#include "services/jobsvc/api/watch/watch_hub.h"
+#include "common/watch/watch_hub.h"
 #include "services/jobsvc/control/job_controller.h"
 
 namespace basalt::jobsvc {
@@ -30,7 +30,7 @@ class JobApi {
  public:
   // The workers outlive the API.
   // `defaults`: what submitted jobs get, as the controllers' have it.
-  JobApi(Workers& workers, std::shared_ptr<WatchHub> hub, DefaultOptions defaults = {})
+  JobApi(Workers& workers, std::shared_ptr<watch::WatchHub> hub, DefaultOptions defaults = {})
       : workers_(workers), hub_(std::move(hub)), defaults_(std::move(defaults)) {}
 
   void Submit(job::v1::SubmitJobRequest request, rpc::Done<job::v1::Job> done);
@@ -46,7 +46,7 @@ class JobApi {
 
  private:
   Workers& workers_;
-  const std::shared_ptr<WatchHub> hub_;
+  const std::shared_ptr<watch::WatchHub> hub_;
   const DefaultOptions defaults_;
 };
 
@@ -56,6 +56,6 @@ job::v1::HistoryEntry ToMessage(const storage::v1::HistoryRecord& record);
 job::v1::Job ToMessage(JobController& controller, const JobEntry& entry);
 
 // Tells the hub of what changes for people. Call once for each controller, before its first slot.
-void PublishChanges(JobController& controller, WatchHub& hub);
+void PublishChanges(JobController& controller, watch::WatchHub& hub);
 
 }  // namespace basalt::jobsvc

@@ -138,7 +138,7 @@ class JobApiTest : public ::testing::Test {
     Run();
   }
 
-  const std::shared_ptr<WatchHub> hub_ = std::make_shared<WatchHub>();
+  const std::shared_ptr<watch::WatchHub> hub_ = std::make_shared<watch::WatchHub>();
   JobRig rigs_[2];
   RigWorkers workers_{Rigs()};
   OneMember members_;

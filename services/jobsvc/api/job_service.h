@@ -16,7 +16,7 @@ namespace basalt::jobsvc {
 struct JobServiceParts {
   std::unique_ptr<Workers> workers;
   std::unique_ptr<rpc::Members> members;
-  std::shared_ptr<WatchHub> hub;
+  std::shared_ptr<watch::WatchHub> hub;
   DefaultOptions defaults = {};
 };
 

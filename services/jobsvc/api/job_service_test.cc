@@ -60,7 +60,7 @@ struct OneMember final : rpc::Members {
 
 TEST(JobServiceTest, NothingRefersToTheApiOnceTheServerHasDrainedItsWatches) {
   SteppedLoop loop;
-  const auto hub = std::make_shared<WatchHub>();
+  const auto hub = std::make_shared<watch::WatchHub>();
   auto server = rpc::GrpcServer::Start({}, MakeJobServices(loop, {.workers = std::make_unique<SilentWorkers>(),
                                                                   .members = std::make_unique<OneMember>(),
                                                                   .hub = hub}));

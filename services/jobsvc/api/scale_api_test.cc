@@ -50,7 +50,7 @@ class ScaleApiTest : public ::testing::Test {
 
   JobRig rig_;
   RigWorkers workers_{{&rig_}};
-  JobApi api_{workers_, std::make_shared<WatchHub>()};
+  JobApi api_{workers_, std::make_shared<watch::WatchHub>()};
 };
 
 TEST_F(ScaleApiTest, PodsAreMadeAndDeletedAndNothingElseHappens) {

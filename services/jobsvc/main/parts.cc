@@ -20,7 +20,7 @@ namespace {
 class OwningController final : public runtime::Controller {
  public:
   OwningController(runtime::Context& context, std::shared_ptr<JobMetrics> metrics, const JobControllerOptions& options,
-                   WatchHub& hub)
+                   watch::WatchHub& hub)
       : keys_(context.loop(), MakeRsaKeySource(), MakeThreadLoop("keys")),
         metrics_(std::move(metrics)),
         inner_(context, keys_, *metrics_, options) {
@@ -70,7 +70,7 @@ shell::ServiceParts MakeParts(obs::Metrics& metrics, obs::Health&) { return Make
 
 shell::ServiceParts MakePartsWith(obs::Metrics& metrics, const JobControllerOptions& options, bool per_job_metrics) {
   const auto job_metrics = std::make_shared<JobMetrics>(metrics, per_job_metrics);
-  const auto hub = std::make_shared<WatchHub>();
+  const auto hub = std::make_shared<watch::WatchHub>();
   shell::ServiceParts parts;
   parts.make_controller = [hub, options, job_metrics](runtime::Context& context) {
     return std::make_unique<OwningController>(context, job_metrics, options, *hub);

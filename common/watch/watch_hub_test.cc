@@ -1,35 +1,43 @@
-#include "services/jobsvc/api/watch/watch_hub.h"
+#include "common/watch/watch_hub.h"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <map>
 #include <thread>
 #include <vector>
 
-namespace basalt::jobsvc {
+#include "basalt/kube/v1/kube.pb.h"
+
+namespace basalt::watch {
 namespace {
 
-using job::v1::WatchPartResponse;
+using kube::v1::ObjectMeta;
 
 constexpr uint64_t kIncarnation = 7;
 
-job::v1::Job MakeJob(const std::string& key, int64_t version = 1) {
-  job::v1::Job job;
+// What a service would tell of its objects.
+WatchHub::Message MakeMessage(const std::string& key, int64_t version = 1) {
+  auto meta = std::make_shared<ObjectMeta>();
   const size_t slash = key.find('/');
-  job.mutable_object()->mutable_meta()->set_namespace_(key.substr(0, slash));
-  job.mutable_object()->mutable_meta()->set_name(key.substr(slash + 1));
-  job.mutable_object()->mutable_meta()->set_resource_version(version);
-  return job;
+  meta->set_namespace_(key.substr(0, slash));
+  meta->set_name(key.substr(slash + 1));
+  meta->set_resource_version(version);
+  return meta;
 }
+
+const ObjectMeta& MetaOf(const WatchEvent& event) { return static_cast<const ObjectMeta&>(*event.published->message); }
+
+constexpr std::string_view kNames[] = {"STATE", "DELETED", "SYNCED", "RESET", "PROGRESS", "MOVED"};
 
 class WatchHubTest : public ::testing::Test {
  protected:
-  // Of slot 0, as are all jobs here unless it is said.
+  // Of slot 0, as are all objects here unless it is said.
   void Publish(const std::string& key, int64_t version = 1, uint32_t slot = 0) {
-    hub_.Publish(slot, {kIncarnation, ++revision_}, key, [&] { return MakeJob(key, version); });
+    hub_.Publish(slot, {kIncarnation, ++revision_}, key, [&] { return MakeMessage(key, version); });
   }
-  void PublishGone(const std::string& key, int64_t version = 1) {
-    hub_.PublishGone(0, {kIncarnation, ++revision_}, key, MakeJob(key, version));
+  void PublishDeleted(const std::string& key, int64_t version = 1) {
+    hub_.PublishDeleted(0, {kIncarnation, ++revision_}, key, [&] { return MakeMessage(key, version); });
   }
   std::shared_ptr<WatchHub::Subscription> Subscribe(const std::string& ns = "", const std::string& name = "") {
     return hub_.Subscribe(ns, name, 1, [this] { ++notified_; });
@@ -38,8 +46,8 @@ class WatchHubTest : public ::testing::Test {
              uint32_t slot = 0) {
     hub_.Begin(subscription, slot, {}, {kIncarnation, revision_}, false, std::move(snapshot));
   }
-  static WatchHub::Shown Shown(const std::string& key, int64_t revision) {
-    return {{kIncarnation, revision}, key, false, std::make_shared<job::v1::Job>(MakeJob(key, revision))};
+  static Published State(const std::string& key, int64_t revision) {
+    return {0, {kIncarnation, revision}, key, false, MakeMessage(key, revision)};
   }
   // A subscription that has had its (empty) snapshot.
   std::shared_ptr<WatchHub::Subscription> Synced(const std::string& ns = "", const std::string& name = "") {
@@ -53,18 +61,16 @@ class WatchHubTest : public ::testing::Test {
   // Everything that waits, as "STATE ns/name@version"; joined by ", ".
   std::string Drain(const std::shared_ptr<WatchHub::Subscription>& subscription) {
     std::string text;
-    WatchPartResponse response;
-    while (hub_.Take(subscription, &response)) {
+    while (const auto event = hub_.Take(subscription)) {
       if (!text.empty()) text += ", ";
-      text += WatchPartResponse::Type_Name(response.type()).substr(5);
-      const auto& meta = response.job().object().meta();
-      if (response.has_job()) {
+      text += kNames[static_cast<size_t>(event->type)];
+      if (event->published != nullptr) {
+        const ObjectMeta& meta = MetaOf(*event);
         text += " " + meta.namespace_() + "/" + meta.name() + "@" + std::to_string(meta.resource_version());
+        position_ = event->published->position.revision;
       }
-      for (const uint32_t slot : response.slots()) text += " " + std::to_string(slot);
-      if (response.has_position()) position_ = response.position().revision();
-      for (const auto& position : response.positions()) position_ = position.revision();
-      response.Clear();
+      for (const uint32_t slot : event->slots) text += " " + std::to_string(slot);
+      for (const auto& [slot, position] : event->positions) position_ = position.revision;
     }
     return text;
   }
@@ -75,7 +81,7 @@ class WatchHubTest : public ::testing::Test {
   int64_t position_ = 0;  // The last that was told.
 };
 
-TEST_F(WatchHubTest, ASlowSubscriberGetsTheNewestStateOfEachJobAndIsToldOnce) {
+TEST_F(WatchHubTest, ASlowSubscriberGetsTheNewestStateOfEachObjectAndIsToldOnce) {
   const auto subscription = Synced();
   Publish("n/b", 7);
   for (int i = 1; i <= 100; ++i) Publish("n/a", i);
@@ -92,21 +98,21 @@ TEST_F(WatchHubTest, WhoHasTakenAPositionInKnowsAllBeforeIt) {
   Publish("n/a", 1);  // Revision 1.
   Publish("n/b", 2);
   Publish("n/a", 3);  // The newest of a is behind b now.
-  WatchPartResponse response;
-  ASSERT_TRUE(hub_.Take(subscription, &response));
-  EXPECT_EQ(response.job().object().meta().name(), "b");
-  EXPECT_EQ(response.position().revision(), 2);
-  response.Clear();
-  ASSERT_TRUE(hub_.Take(subscription, &response));
-  EXPECT_EQ(response.position().revision(), 3);
+  auto event = hub_.Take(subscription);
+  ASSERT_TRUE(event.has_value());
+  EXPECT_EQ(MetaOf(*event).name(), "b");
+  EXPECT_EQ(event->published->position.revision, 2);
+  event = hub_.Take(subscription);
+  ASSERT_TRUE(event.has_value());
+  EXPECT_EQ(event->published->position.revision, 3);
 }
 
-TEST_F(WatchHubTest, ADeletionReplacesWhatWaitsAndANewJobReplacesTheDeletion) {
+TEST_F(WatchHubTest, ADeletionReplacesWhatWaitsAndANewObjectReplacesTheDeletion) {
   const auto subscription = Synced();
   Publish("n/a", 1);
-  PublishGone("n/a", 2);
+  PublishDeleted("n/a", 2);
   EXPECT_EQ(Drain(subscription), "DELETED n/a@2");
-  PublishGone("n/a", 2);
+  PublishDeleted("n/a", 2);
   Publish("n/a", 3);
   EXPECT_EQ(Drain(subscription), "STATE n/a@3");
 }
@@ -122,7 +128,7 @@ TEST_F(WatchHubTest, OnlyWhatWasAskedForIsMadeAndTold) {
   bool made = false;
   hub_.Publish(0, {kIncarnation, ++revision_}, "other/x", [&] {
     made = true;
-    return job::v1::Job();
+    return MakeMessage("other/x");
   });
   EXPECT_FALSE(made);
 }
@@ -146,7 +152,7 @@ TEST_F(WatchHubTest, TheSnapshotEndsWithSyncedAndNeverOverwritesWhatIsNewer) {
   Publish("n/a", 3);
   Publish("n/b", 4);
   EXPECT_EQ(Drain(subscription), "") << "nothing of a slot before its snapshot";
-  Begin(subscription, {{Shown("n/a", 1), Shown("n/b", 2)}, {}});
+  Begin(subscription, {{State("n/a", 1), State("n/b", 2)}, {}});
   Publish("n/a", 5);
   EXPECT_EQ(Drain(subscription), "STATE n/b@2, STATE n/a@5") << "another worker has not told of its slots yet";
   hub_.PartDone(subscription);
@@ -156,38 +162,38 @@ TEST_F(WatchHubTest, TheSnapshotEndsWithSyncedAndNeverOverwritesWhatIsNewer) {
 
 TEST_F(WatchHubTest, SyncedWaitsForWhatTheSnapshotHadAlsoIfItHasChangedSince) {
   const auto subscription = Subscribe();
-  Begin(subscription, {{Shown("n/a", 1), Shown("n/b", 2)}, {}});
+  Begin(subscription, {{State("n/a", 1), State("n/b", 2)}, {}});
   hub_.PartDone(subscription);
   Publish("n/c", 3);
   Publish("n/a", 4);
   EXPECT_EQ(Drain(subscription), "STATE n/b@2, STATE n/c@3, STATE n/a@4, SYNCED");
 }
 
-TEST_F(WatchHubTest, SyncedWaitsForJobsThatAreThereAndNotShownYet) {
+TEST_F(WatchHubTest, SyncedWaitsForObjectsThatAreThereAndNotPublishedYet) {
   const auto subscription = Subscribe();
-  Begin(subscription, {{Shown("n/a", 1)}, {"n/b", "n/c", "n/d"}});
+  Begin(subscription, {{State("n/a", 1)}, {"n/b", "n/c", "n/d"}});
   hub_.PartDone(subscription);
   EXPECT_EQ(Drain(subscription), "STATE n/a@1");
   Publish("n/b", 2);
   Publish("n/new", 3);  // It came later: nothing waits for it.
   EXPECT_EQ(Drain(subscription), "STATE n/b@2, STATE n/new@3");
   notified_ = 0;
-  hub_.PublishUnseen(0, "n/c");
+  hub_.DropUnpublished(0, "n/c");
   EXPECT_EQ(notified_, 1) << "it may be over by that";
   EXPECT_EQ(Drain(subscription), "");
   Publish("n/d", 4);
-  PublishGone("n/d", 5);
+  PublishDeleted("n/d", 5);
   EXPECT_EQ(Drain(subscription), "DELETED n/d@5, SYNCED");
 }
 
-TEST_F(WatchHubTest, NobodyWaitsForJobsOfASlotThatMovesAway) {
+TEST_F(WatchHubTest, NobodyWaitsForObjectsOfASlotThatMovesAway) {
   const auto subscription = Subscribe();
   Begin(subscription, {{}, {"n/a"}}, 0);
   Begin(subscription, {{}, {"n/b"}}, 1);
   hub_.PartDone(subscription);
   hub_.Close(0);
   EXPECT_EQ(Drain(subscription), "MOVED 0");
-  hub_.PublishUnseen(1, "n/b");
+  hub_.DropUnpublished(1, "n/b");
   EXPECT_EQ(Drain(subscription), "SYNCED");
 }
 
@@ -207,7 +213,7 @@ TEST_F(WatchHubTest, ASlotThatMovesAwayIsToldAndNothingMoreComesOfIt) {
 
 TEST_F(WatchHubTest, AResetComesBeforeTheSnapshot) {
   const auto subscription = Subscribe();
-  hub_.Begin(subscription, 5, {}, {kIncarnation, 1}, true, {{Shown("n/a", 1)}, {}});
+  hub_.Begin(subscription, 5, {}, {kIncarnation, 1}, true, {{State("n/a", 1)}, {}});
   hub_.PartDone(subscription);
   EXPECT_EQ(Drain(subscription), "RESET 5, STATE n/a@1, SYNCED");
 }
@@ -216,7 +222,7 @@ TEST_F(WatchHubTest, NothingComesAfterUnsubscribe) {
   const auto subscription = Synced();
   hub_.Unsubscribe(subscription);
   Publish("n/a");
-  Begin(subscription, {{Shown("n/a", 1)}, {}});
+  Begin(subscription, {{State("n/a", 1)}, {}});
   EXPECT_EQ(notified_, 0);
   EXPECT_EQ(Drain(subscription), "");
 }
@@ -230,7 +236,7 @@ TEST_F(WatchHubTest, PublishersAndSubscribersOnManyThreadsSeeTheNewestState) {
     threads.emplace_back([&, p] {
       for (int i = 1; i <= kRounds; ++i) {
         const std::string key = "n/" + std::to_string(p);
-        hub_.Publish(static_cast<uint32_t>(p), {kIncarnation, i}, key, [&] { return MakeJob(key, i); });
+        hub_.Publish(static_cast<uint32_t>(p), {kIncarnation, i}, key, [&] { return MakeMessage(key, i); });
       }
       --running;
     });
@@ -242,16 +248,15 @@ TEST_F(WatchHubTest, PublishersAndSubscribersOnManyThreadsSeeTheNewestState) {
       for (uint32_t slot = 0; slot < kPublishers; ++slot) {
         hub_.Begin(subscription, slot, {}, {}, false, {});
       }
-      WatchPartResponse response;
       bool last = false;
       while (true) {
-        while (hub_.Take(subscription, &response)) {
-          const auto& meta = response.job().object().meta();
+        while (const auto event = hub_.Take(subscription)) {
+          ASSERT_NE(event->published, nullptr);
+          const ObjectMeta& meta = MetaOf(*event);
           int64_t& version = mine[meta.name()];
           EXPECT_GT(meta.resource_version(), version) << "never older";
-          EXPECT_EQ(meta.resource_version(), response.position().revision());
+          EXPECT_EQ(meta.resource_version(), event->published->position.revision);
           version = meta.resource_version();
-          response.Clear();
         }
         if (last) break;
         last = running == 0;
@@ -267,4 +272,4 @@ TEST_F(WatchHubTest, PublishersAndSubscribersOnManyThreadsSeeTheNewestState) {
 }
 
 }  // namespace
-}  // namespace basalt::jobsvc
+}  // namespace basalt::watch

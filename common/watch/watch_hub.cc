@@ -1,13 +1,9 @@
-#include "services/jobsvc/api/watch/watch_hub.h"
+#include "common/watch/watch_hub.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "common/watch/watch_token.h"
-
-namespace basalt::jobsvc {
-
-using job::v1::WatchPartResponse;
+namespace basalt::watch {
 
 void WatchHub::Notify(Subscription& subscription) {
   if (subscription.notified_) return;
@@ -17,57 +13,57 @@ void WatchHub::Notify(Subscription& subscription) {
 
 void WatchHub::Drop(Subscription& s, std::map<uint64_t, Subscription::Item>::iterator item) {
   if (item->second.snapshot) --s.snapshot_items_;
-  --s.slots_[item->second.slot].waiting;
-  s.by_key_.erase(item->second.shown.key);
+  --s.slots_[item->second.published->slot].waiting;
+  s.by_key_.erase(item->second.published->key);
   s.items_.erase(item);
 }
 
-// Behind everything that waits: what was waiting of the job is not needed any more.
-void WatchHub::Add(Subscription& s, uint32_t slot, Shown shown, bool snapshot) {
-  if (const auto known = s.by_key_.find(shown.key); known != s.by_key_.end()) {
+// Behind everything that waits: what was waiting of the object is not needed any more.
+void WatchHub::Add(Subscription& s, std::shared_ptr<const Published> published, bool snapshot) {
+  if (const auto known = s.by_key_.find(published->key); known != s.by_key_.end()) {
     const auto item = s.items_.find(known->second);
     snapshot |= item->second.snapshot;
     Drop(s, item);
   }
   if (snapshot) ++s.snapshot_items_;
-  ++s.slots_[slot].waiting;
+  ++s.slots_[published->slot].waiting;
   const uint64_t id = s.next_item_++;
-  s.by_key_.emplace(shown.key, id);
-  s.items_.emplace(id, Subscription::Item{slot, snapshot, std::move(shown)});
+  s.by_key_.emplace(published->key, id);
+  s.items_.emplace(id, Subscription::Item{snapshot, std::move(published)});
+}
+
+void WatchHub::Tell(const Published& change, const std::function<Message()>& make) {
+  MutexLock lock(mutex_);
+  std::shared_ptr<Published> published;
+  for (const auto& subscription : subscriptions_) {
+    const auto told = subscription->slots_.find(change.slot);
+    if (told == subscription->slots_.end()) continue;
+    told->second.newest = change.position;
+    if (!subscription->Wants(change.key)) continue;
+    if (published == nullptr) {
+      published = std::make_shared<Published>(change);
+      published->message = make();
+    }
+    const bool in_snapshot = subscription->unpublished_.erase(change.key) > 0;
+    Add(*subscription, published, in_snapshot);
+    Notify(*subscription);
+  }
 }
 
 void WatchHub::Publish(uint32_t slot, WatchPosition position, const std::string& key,
-                       const std::function<job::v1::Job()>& make) {
-  MutexLock lock(mutex_);
-  std::shared_ptr<const job::v1::Job> job;
-  for (const auto& subscription : subscriptions_) {
-    const auto told = subscription->slots_.find(slot);
-    if (told == subscription->slots_.end()) continue;
-    told->second.newest = position;
-    if (!subscription->Wants(key)) continue;
-    if (job == nullptr) job = std::make_shared<job::v1::Job>(make());
-    const bool in_snapshot = subscription->unseen_.erase(key) > 0;
-    Add(*subscription, slot, {position, key, false, job}, in_snapshot);
-    Notify(*subscription);
-  }
+                       const std::function<Message()>& make) {
+  Tell({slot, position, key, /*deleted=*/false, nullptr}, make);
 }
 
-void WatchHub::PublishGone(uint32_t slot, WatchPosition position, const std::string& key, const job::v1::Job& last) {
-  MutexLock lock(mutex_);
-  for (const auto& subscription : subscriptions_) {
-    const auto told = subscription->slots_.find(slot);
-    if (told == subscription->slots_.end()) continue;
-    told->second.newest = position;
-    if (!subscription->Wants(key)) continue;
-    Add(*subscription, slot, {position, key, true, std::make_shared<job::v1::Job>(last)}, false);
-    Notify(*subscription);
-  }
+void WatchHub::PublishDeleted(uint32_t slot, WatchPosition position, const std::string& key,
+                              const std::function<Message()>& make) {
+  Tell({slot, position, key, /*deleted=*/true, nullptr}, make);
 }
 
-void WatchHub::PublishUnseen(uint32_t slot, const std::string& key) {
+void WatchHub::DropUnpublished(uint32_t slot, const std::string& key) {
   MutexLock lock(mutex_);
   for (const auto& subscription : subscriptions_) {
-    if (subscription->slots_.contains(slot) && subscription->unseen_.erase(key) > 0) Notify(*subscription);
+    if (subscription->slots_.contains(slot) && subscription->unpublished_.erase(key) > 0) Notify(*subscription);
   }
 }
 
@@ -78,10 +74,10 @@ void WatchHub::Close(uint32_t slot) {
     if (!s.slots_.contains(slot)) continue;
     for (auto item = s.items_.begin(); item != s.items_.end();) {
       const auto next = std::next(item);
-      if (item->second.slot == slot) Drop(s, item);
+      if (item->second.published->slot == slot) Drop(s, item);
       item = next;
     }
-    std::erase_if(s.unseen_, [slot](const auto& unseen) { return unseen.second == slot; });
+    std::erase_if(s.unpublished_, [slot](const auto& unpublished) { return unpublished.second == slot; });
     s.slots_.erase(slot);
     s.moved_.push_back(slot);
     Notify(s);
@@ -105,9 +101,9 @@ void WatchHub::Begin(const std::shared_ptr<Subscription>& subscription, uint32_t
   Subscription& s = *subscription;
   s.slots_[slot] = {.told = since, .newest = newest};
   if (reset) s.resets_.push_back(slot);
-  for (Shown& shown : snapshot.shown) Add(s, slot, std::move(shown), true);
-  for (std::string& key : snapshot.unseen) s.unseen_.emplace(std::move(key), slot);
-  if (reset || !snapshot.shown.empty()) Notify(s);
+  if (reset || !snapshot.published.empty()) Notify(s);
+  for (Published& published : snapshot.published) Add(s, std::make_shared<Published>(std::move(published)), true);
+  for (std::string& key : snapshot.unpublished) s.unpublished_.emplace(std::move(key), slot);
 }
 
 void WatchHub::Refuse(const std::shared_ptr<Subscription>& subscription, uint32_t slot) {
@@ -135,52 +131,50 @@ void WatchHub::WantProgress(const std::shared_ptr<Subscription>& subscription) {
 }
 
 // Where nothing waits, everything up to the newest change is known, or not wanted.
-void WatchHub::AddPositions(Subscription& s, WatchPartResponse* response) {
+void WatchHub::AddPositions(Subscription& s, WatchEvent& event) {
   for (auto& [slot, state] : s.slots_) {
     if (state.waiting > 0 || state.newest.revision == 0) continue;
     if (s.told_synced_ && state.told_newest()) continue;
     state.told = state.newest;
-    *response->add_positions() = watch::ToMessage(slot, state.told);
+    event.positions.emplace_back(slot, state.told);
   }
 }
 
-bool WatchHub::Take(const std::shared_ptr<Subscription>& subscription, WatchPartResponse* response) {
+std::optional<WatchEvent> WatchHub::Take(const std::shared_ptr<Subscription>& subscription) {
   MutexLock lock(mutex_);
   Subscription& s = *subscription;
+  WatchEvent event{};
   if (!s.moved_.empty()) {
-    response->set_type(WatchPartResponse::TYPE_MOVED);
-    for (const uint32_t slot : std::exchange(s.moved_, {})) response->add_slots(slot);
-    return true;
+    event.type = WatchEvent::Type::kMoved;
+    event.slots = std::exchange(s.moved_, {});
+    return event;
   }
   if (!s.resets_.empty()) {
-    response->set_type(WatchPartResponse::TYPE_RESET);
-    for (const uint32_t slot : std::exchange(s.resets_, {})) response->add_slots(slot);
-    return true;
+    event.type = WatchEvent::Type::kReset;
+    event.slots = std::exchange(s.resets_, {});
+    return event;
   }
-  if (s.parts_ == 0 && s.snapshot_items_ == 0 && s.unseen_.empty() && !s.told_synced_) {
-    response->set_type(WatchPartResponse::TYPE_SYNCED);
-    AddPositions(s, response);
+  if (s.parts_ == 0 && s.snapshot_items_ == 0 && s.unpublished_.empty() && !s.told_synced_) {
+    event.type = WatchEvent::Type::kSynced;
+    AddPositions(s, event);
     s.told_synced_ = true;
-    return true;
+    return event;
   }
   if (!s.items_.empty()) {
     const auto item = s.items_.begin();
-    const uint32_t slot = item->second.slot;
-    const Shown& shown = item->second.shown;
-    response->set_type(shown.gone ? WatchPartResponse::TYPE_DELETED : WatchPartResponse::TYPE_STATE);
-    *response->mutable_job() = *shown.job;
-    *response->mutable_position() = watch::ToMessage(slot, shown.position);
-    s.slots_[slot].told = shown.position;
+    event.published = item->second.published;
+    event.type = event.published->deleted ? WatchEvent::Type::kDeleted : WatchEvent::Type::kState;
+    s.slots_[event.published->slot].told = event.published->position;
     Drop(s, item);
-    return true;
+    return event;
   }
   if (std::exchange(s.progress_due_, false)) {
-    response->set_type(WatchPartResponse::TYPE_PROGRESS);
-    AddPositions(s, response);
-    return true;
+    event.type = WatchEvent::Type::kProgress;
+    AddPositions(s, event);
+    return event;
   }
   s.notified_ = false;
-  return false;
+  return std::nullopt;
 }
 
 void WatchHub::Unsubscribe(const std::shared_ptr<Subscription>& subscription) {
@@ -193,4 +187,4 @@ size_t WatchHub::watches() const {
   return subscriptions_.size();
 }
 
-}  // namespace basalt::jobsvc
+}  // namespace basalt::watch
