@@ -1,7 +1,11 @@
 #include "common/watch/watch_hub.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
+
+#include "common/base/status.h"
 
 namespace basalt::watch {
 
@@ -32,21 +36,74 @@ void WatchHub::Add(Subscription& s, std::shared_ptr<const Published> published, 
   s.items_.emplace(id, Subscription::Item{snapshot, std::move(published)});
 }
 
+void WatchHub::DropAll(Subscription& s, uint32_t slot) {
+  for (auto item = s.items_.begin(); item != s.items_.end();) {
+    const auto next = std::next(item);
+    if (item->second.published->slot == slot) Drop(s, item);
+    item = next;
+  }
+}
+
+// What waited of the slot comes again with its page.
+void WatchHub::FallBehind(Subscription& s, uint32_t slot, Subscription::Slot& state) {
+  DropAll(s, slot);
+  state.state = SlotState::kBehind;
+  state.added = state.told;
+  ++s.not_live_;
+  s.behind_.push_back(slot);
+}
+
+void WatchHub::AskAgain(Subscription& s, uint32_t slot, Subscription::Slot& state) {
+  state.state = SlotState::kBehind;
+  s.behind_.push_back(slot);
+  Notify(s);
+}
+
+void WatchHub::Move(Subscription& s, uint32_t slot) {
+  const auto it = s.slots_.find(slot);
+  if (it == s.slots_.end()) return;
+  DropAll(s, slot);
+  if (it->second.state != SlotState::kLive) --s.not_live_;
+  std::erase(s.behind_, slot);
+  s.slots_.erase(it);
+  s.moved_.push_back(slot);
+  Notify(s);
+}
+
+std::shared_ptr<const Published> WatchHub::Share(Published change, const std::function<Message()>& make) {
+  if (shared_.size() >= sweep_at_) {
+    std::erase_if(shared_, [](const auto& known) { return known.second.expired(); });
+    sweep_at_ = 2 * shared_.size() + kPage;
+  }
+  std::weak_ptr<const Published>& known = shared_[change.key];
+  std::shared_ptr<const Published> published = known.lock();
+  if (published == nullptr || published->position != change.position) {
+    change.message = make();
+    published = std::make_shared<const Published>(std::move(change));
+    known = published;
+  }
+  return published;
+}
+
 void WatchHub::Tell(const Published& change, const std::function<Message()>& make) {
   MutexLock lock(mutex_);
-  std::shared_ptr<Published> published;
+  std::shared_ptr<const Published> published;
   for (const auto& subscription : subscriptions_) {
-    const auto told = subscription->slots_.find(change.slot);
-    if (told == subscription->slots_.end()) continue;
-    told->second.newest = change.position;
-    if (!subscription->Wants(change.key)) continue;
-    if (published == nullptr) {
-      published = std::make_shared<Published>(change);
-      published->message = make();
+    Subscription& s = *subscription;
+    const auto it = s.slots_.find(change.slot);
+    if (it == s.slots_.end()) continue;
+    Subscription::Slot& slot = it->second;
+    if (slot.state == SlotState::kLive) slot.newest = change.position;
+    if (!s.Wants(change.key)) continue;
+    if (slot.state == SlotState::kUnpublished) AskAgain(s, change.slot, slot);
+    if (slot.state != SlotState::kLive) continue;
+    if (!s.HasRoomFor(change.key)) {
+      FallBehind(s, change.slot, slot);
+      continue;
     }
-    const bool in_snapshot = subscription->unpublished_.erase(change.key) > 0;
-    Add(*subscription, published, in_snapshot);
-    Notify(*subscription);
+    if (published == nullptr) published = Share(change, make);
+    Add(s, published, /*snapshot=*/false);
+    Notify(s);
   }
 }
 
@@ -63,66 +120,44 @@ void WatchHub::PublishDeleted(uint32_t slot, WatchPosition position, const std::
 void WatchHub::DropUnpublished(uint32_t slot, const std::string& key) {
   MutexLock lock(mutex_);
   for (const auto& subscription : subscriptions_) {
-    if (subscription->slots_.contains(slot) && subscription->unpublished_.erase(key) > 0) Notify(*subscription);
+    const auto it = subscription->slots_.find(slot);
+    if (it == subscription->slots_.end() || !subscription->Wants(key)) continue;
+    if (it->second.state == SlotState::kUnpublished) AskAgain(*subscription, slot, it->second);
   }
 }
 
 void WatchHub::Close(uint32_t slot) {
   MutexLock lock(mutex_);
-  for (const auto& subscription : subscriptions_) {
-    Subscription& s = *subscription;
-    if (!s.slots_.contains(slot)) continue;
-    for (auto item = s.items_.begin(); item != s.items_.end();) {
-      const auto next = std::next(item);
-      if (item->second.published->slot == slot) Drop(s, item);
-      item = next;
-    }
-    std::erase_if(s.unpublished_, [slot](const auto& unpublished) { return unpublished.second == slot; });
-    s.slots_.erase(slot);
-    s.moved_.push_back(slot);
-    Notify(s);
-  }
+  for (const auto& subscription : subscriptions_) Move(*subscription, slot);
 }
 
-std::shared_ptr<WatchHub::Subscription> WatchHub::Subscribe(std::string ns, std::string name, size_t parts,
-                                                            std::function<void()> notify) {
+absl::StatusOr<WatchHub::SubscriptionPtr> WatchHub::Subscribe(std::string ns, std::string name,
+                                                              const std::map<uint32_t, WatchPosition>& slots,
+                                                              std::function<void()> notify) {
   auto subscription = std::make_shared<Subscription>(std::move(ns), std::move(name));
-  subscription->parts_ = parts;
+  for (const auto& [slot, known] : slots) {
+    subscription->slots_[slot] = {.told = known, .added = known};
+    subscription->behind_.push_back(slot);
+  }
+  subscription->not_live_ = slots.size();
   subscription->notify_ = std::move(notify);
   MutexLock lock(mutex_);
+  if (subscriptions_.size() >= max_watches_) {
+    return MakeStatus(
+        absl::StatusCode::kResourceExhausted,
+        fmt::format("{} watches are open, and a replica has no more (--max_watches): end some of them, or "
+                    "raise it",
+                    subscriptions_.size()));
+  }
   subscriptions_.insert(subscription);
   return subscription;
 }
 
-void WatchHub::Begin(const std::shared_ptr<Subscription>& subscription, uint32_t slot, WatchPosition since,
-                     WatchPosition newest, bool reset, Snapshot snapshot) {
-  MutexLock lock(mutex_);
-  if (!subscriptions_.contains(subscription)) return;
-  Subscription& s = *subscription;
-  s.slots_[slot] = {.told = since, .newest = newest};
-  if (reset) s.resets_.push_back(slot);
-  if (reset || !snapshot.published.empty()) Notify(s);
-  for (Published& published : snapshot.published) Add(s, std::make_shared<Published>(std::move(published)), true);
-  for (std::string& key : snapshot.unpublished) s.unpublished_.emplace(std::move(key), slot);
-}
-
-void WatchHub::Refuse(const std::shared_ptr<Subscription>& subscription, uint32_t slot) {
-  MutexLock lock(mutex_);
-  subscription->moved_.push_back(slot);
-  Notify(*subscription);
-}
-
-void WatchHub::PartDone(const std::shared_ptr<Subscription>& subscription) {
-  MutexLock lock(mutex_);
-  --subscription->parts_;
-  Notify(*subscription);
-}
-
-void WatchHub::WantProgress(const std::shared_ptr<Subscription>& subscription) {
+void WatchHub::WantProgress(const SubscriptionPtr& subscription) {
   MutexLock lock(mutex_);
   Subscription& s = *subscription;
   if (!s.told_synced_ || std::all_of(s.slots_.begin(), s.slots_.end(), [](const auto& slot) {
-        return slot.second.waiting > 0 || slot.second.told_newest();
+        return slot.second.state != SlotState::kLive || slot.second.waiting > 0 || slot.second.told_newest();
       })) {
     return;
   }
@@ -133,14 +168,14 @@ void WatchHub::WantProgress(const std::shared_ptr<Subscription>& subscription) {
 // Where nothing waits, everything up to the newest change is known, or not wanted.
 void WatchHub::AddPositions(Subscription& s, WatchEvent& event) {
   for (auto& [slot, state] : s.slots_) {
-    if (state.waiting > 0 || state.newest.revision == 0) continue;
+    if (state.state != SlotState::kLive || state.waiting > 0 || state.newest.revision == 0) continue;
     if (s.told_synced_ && state.told_newest()) continue;
     state.told = state.newest;
     event.positions.emplace_back(slot, state.told);
   }
 }
 
-std::optional<WatchEvent> WatchHub::Take(const std::shared_ptr<Subscription>& subscription) {
+std::optional<WatchEvent> WatchHub::Take(const SubscriptionPtr& subscription) {
   MutexLock lock(mutex_);
   Subscription& s = *subscription;
   WatchEvent event{};
@@ -154,7 +189,7 @@ std::optional<WatchEvent> WatchHub::Take(const std::shared_ptr<Subscription>& su
     event.slots = std::exchange(s.resets_, {});
     return event;
   }
-  if (s.parts_ == 0 && s.snapshot_items_ == 0 && s.unpublished_.empty() && !s.told_synced_) {
+  if (!s.told_synced_ && s.not_live_ == 0 && s.snapshot_items_ == 0) {
     event.type = WatchEvent::Type::kSynced;
     AddPositions(s, event);
     s.told_synced_ = true;
@@ -177,7 +212,7 @@ std::optional<WatchEvent> WatchHub::Take(const std::shared_ptr<Subscription>& su
   return std::nullopt;
 }
 
-void WatchHub::Unsubscribe(const std::shared_ptr<Subscription>& subscription) {
+void WatchHub::Unsubscribe(const SubscriptionPtr& subscription) {
   MutexLock lock(mutex_);
   subscriptions_.erase(subscription);
 }
@@ -185,6 +220,13 @@ void WatchHub::Unsubscribe(const std::shared_ptr<Subscription>& subscription) {
 size_t WatchHub::watches() const {
   MutexLock lock(mutex_);
   return subscriptions_.size();
+}
+
+size_t WatchHub::waiting() const {
+  MutexLock lock(mutex_);
+  size_t waiting = 0;
+  for (const auto& subscription : subscriptions_) waiting += subscription->items_.size();
+  return waiting;
 }
 
 }  // namespace basalt::watch

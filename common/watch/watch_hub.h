@@ -5,7 +5,14 @@
 //
 // Of each slot a subscriber is told in the order of revisions: whoever has taken an event with a position in, knows
 // everything up to it. So a watch can go on from any event, here or at the next owner of the slot.
+//
+// That bounds the memory of a subscriber, too. A slot is live for it, and a change waits as soon as it is published; or
+// it is behind, and its owner is asked for a page of what came after the last event, again and again as there is room.
+// A change that finds no room puts its slot behind. So no more than a page waits, and all who are to be told of one
+// state hold the same message.
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -17,6 +24,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "common/base/mutex.h"
 #include "common/kube/object_key.h"
 #include "common/watch/watch_event.h"
@@ -28,10 +36,19 @@ class WatchHub {
  public:
   using Message = std::shared_ptr<const google::protobuf::Message>;
 
-  // What there is of a slot.
+  static constexpr size_t kPage = 128;          // Events that wait for one subscriber, at most.
+  static constexpr size_t kMaxWatches = 1'000;  // Unless it is said.
+
+  // What there is of a slot after a position.
   struct Snapshot {
-    std::vector<Published> published;      // Oldest first.
-    std::vector<std::string> unpublished;  // Keys of objects that are there and will be published by their first pass.
+    struct Item {
+      WatchPosition position;
+      std::string key;
+      bool deleted = false;
+      std::function<Message()> make;  // Called within Fill if nobody else has the message; must not call back.
+    };
+    std::vector<Item> items;   // Oldest first.
+    bool unpublished = false;  // Objects are there that will be published by their first pass.
   };
 
   class Subscription {
@@ -49,64 +66,100 @@ class WatchHub {
       std::shared_ptr<const Published> published;
     };
     struct Slot {
+      enum class State {
+        kBehind,       // Its owner is to be asked.
+        kUnpublished,  // What is published waits; its owner is to be asked again once another object is.
+        kLive
+      };
+      State state = State::kBehind;
       WatchPosition told;    // Of the last event that was taken.
-      WatchPosition newest;  // Of the last change, wanted or not.
+      WatchPosition added;   // Of the last event that waits or was taken, until it is live.
+      WatchPosition newest;  // Of the last change, wanted or not, once it is live.
       size_t waiting = 0;
       bool told_newest() const { return told == newest; }
     };
+    bool HasRoomFor(const std::string& key) const { return items_.size() < kPage || by_key_.contains(key); }
+
     const std::string ns_;
     const std::string name_;
     std::function<void()> notify_;  // There is something to Take; called once until it was taken.
     bool notified_ = false;
-    size_t parts_ = 0;                                       // Workers that have not told of their slots yet.
-    size_t snapshot_items_ = 0;                              // Of the snapshot, not taken yet.
-    std::unordered_map<std::string, uint32_t> unpublished_;  // Of the snapshot: their slots, by key.
+    std::map<uint32_t, Slot> slots_;  // Those that are told of.
+    std::deque<uint32_t> behind_;     // Of these, in the order in which their owners are asked.
+    size_t not_live_ = 0;             // Of these.
+    size_t filling_ = 0;              // Owners that are being asked.
+    size_t snapshot_items_ = 0;       // Not taken yet.
     bool told_synced_ = false;
     bool progress_due_ = false;
     uint64_t next_item_ = 1;
     std::map<uint64_t, Item> items_;  // In the order of change; the newest of each key only.
     std::unordered_map<std::string, uint64_t> by_key_;
-    std::map<uint32_t, Slot> slots_;  // Those that are told of.
     std::vector<uint32_t> resets_;
     std::vector<uint32_t> moved_;
   };
+  using SubscriptionPtr = std::shared_ptr<Subscription>;
+
+  explicit WatchHub(size_t max_watches = kMaxWatches) : max_watches_(max_watches) {}
 
   // An object has changed. `make` is called only if somebody watches; it must not call back. By the slot's owner.
   void Publish(uint32_t slot, WatchPosition position, const std::string& key, const std::function<Message()>& make)
       BASALT_EXCLUDES(mutex_);
   void PublishDeleted(uint32_t slot, WatchPosition position, const std::string& key,
                       const std::function<Message()>& make) BASALT_EXCLUDES(mutex_);
-  // An object that may be in a snapshot as unpublished has gone before it was published.
+  // An object has gone before it was published.
   void DropUnpublished(uint32_t slot, const std::string& key) BASALT_EXCLUDES(mutex_);
   // The slot is this replica's no more.
   void Close(uint32_t slot) BASALT_EXCLUDES(mutex_);
 
-  // Nothing is told of a slot before its Begin. `parts`: how many times PartDone will be called.
-  std::shared_ptr<Subscription> Subscribe(std::string ns, std::string name, size_t parts, std::function<void()> notify)
+  // `slots`: what is to be told, and what the subscriber knows of each; a position without a revision: nothing.
+  // RESOURCE_EXHAUSTED: there are as many subscriptions as there may be.
+  absl::StatusOr<SubscriptionPtr> Subscribe(std::string ns, std::string name,
+                                            const std::map<uint32_t, WatchPosition>& slots,
+                                            std::function<void()> notify) BASALT_EXCLUDES(mutex_);
+  // The slots that are behind, by worker (slot modulo `workers`); none while there is no room or a worker is being
+  // asked. Each worker that has some calls Since and Fill, or Refuse, for each of them, then FillDone. To be called
+  // after Subscribe and each Take.
+  std::vector<std::vector<uint32_t>> StartFill(const SubscriptionPtr& subscription, size_t workers)
       BASALT_EXCLUDES(mutex_);
-  // On the loop that publishes for the slot: what there is; changes follow. kSynced waits for all of it. `since`: what
-  // the subscriber knows already. `reset`: what it was told before is not known here.
-  void Begin(const std::shared_ptr<Subscription>& subscription, uint32_t slot, WatchPosition since,
-             WatchPosition newest, bool reset, Snapshot snapshot) BASALT_EXCLUDES(mutex_);
+  // On the loop that publishes for the slot, as Fill: after which position it is to be filled. None: not now.
+  std::optional<WatchPosition> Since(const SubscriptionPtr& subscription, uint32_t slot) const BASALT_EXCLUDES(mutex_);
+  // Adds as much as there is room for; once that is all, changes follow. kSynced waits for all slots. `newest`: the
+  // slot's position. `reset`: the position is not known here, the snapshot is of everything.
+  void Fill(const SubscriptionPtr& subscription, uint32_t slot, WatchPosition newest, bool reset,
+            const Snapshot& snapshot) BASALT_EXCLUDES(mutex_);
   // The slot is not here, or not yet.
-  void Refuse(const std::shared_ptr<Subscription>& subscription, uint32_t slot) BASALT_EXCLUDES(mutex_);
-  void PartDone(const std::shared_ptr<Subscription>& subscription) BASALT_EXCLUDES(mutex_);
+  void Refuse(const SubscriptionPtr& subscription, uint32_t slot) BASALT_EXCLUDES(mutex_);
+  void FillDone(const SubscriptionPtr& subscription) BASALT_EXCLUDES(mutex_);
   // If something has changed that the subscriber does not want, kProgress will say how far it is.
-  void WantProgress(const std::shared_ptr<Subscription>& subscription) BASALT_EXCLUDES(mutex_);
+  void WantProgress(const SubscriptionPtr& subscription) BASALT_EXCLUDES(mutex_);
   // Nothing is waiting: `notify` will be called when there is.
-  std::optional<WatchEvent> Take(const std::shared_ptr<Subscription>& subscription) BASALT_EXCLUDES(mutex_);
-  void Unsubscribe(const std::shared_ptr<Subscription>& subscription) BASALT_EXCLUDES(mutex_);
+  std::optional<WatchEvent> Take(const SubscriptionPtr& subscription) BASALT_EXCLUDES(mutex_);
+  void Unsubscribe(const SubscriptionPtr& subscription) BASALT_EXCLUDES(mutex_);
   size_t watches() const BASALT_EXCLUDES(mutex_);
+  // Events that wait to be taken, of all subscriptions.
+  size_t waiting() const BASALT_EXCLUDES(mutex_);
 
  private:
+  using SlotState = Subscription::Slot::State;
+
   static void Notify(Subscription& subscription);
   static void Add(Subscription& subscription, std::shared_ptr<const Published> published, bool snapshot);
   static void Drop(Subscription& subscription, std::map<uint64_t, Subscription::Item>::iterator item);
+  static void DropAll(Subscription& subscription, uint32_t slot);
+  static void FallBehind(Subscription& subscription, uint32_t slot, Subscription::Slot& state);
+  static void AskAgain(Subscription& subscription, uint32_t slot, Subscription::Slot& state);
+  static void Move(Subscription& subscription, uint32_t slot);
   static void AddPositions(Subscription& subscription, WatchEvent& event);
   void Tell(const Published& change, const std::function<Message()>& make) BASALT_EXCLUDES(mutex_);
+  std::shared_ptr<const Published> Share(Published change, const std::function<Message()>& make)
+      BASALT_REQUIRES(mutex_);
 
+  const size_t max_watches_;
   mutable Mutex mutex_;
-  std::set<std::shared_ptr<Subscription>> subscriptions_ BASALT_GUARDED_BY(mutex_);
+  std::set<SubscriptionPtr> subscriptions_ BASALT_GUARDED_BY(mutex_);
+  // The newest that was made of each key, for as long as somebody has it.
+  std::unordered_map<std::string, std::weak_ptr<const Published>> shared_ BASALT_GUARDED_BY(mutex_);
+  size_t sweep_at_ BASALT_GUARDED_BY(mutex_) = kPage;  // How many of them there are when those that ended are dropped.
 };
 
 }  // namespace basalt::watch

@@ -4,82 +4,14 @@
 
 #include <atomic>
 #include <map>
+#include <string>
 #include <thread>
 #include <vector>
 
-#include "basalt/kube/v1/kube.pb.h"
+#include "common/watch/watch_hub_fixture.h"
 
 namespace basalt::watch {
 namespace {
-
-using kube::v1::ObjectMeta;
-
-constexpr uint64_t kIncarnation = 7;
-
-// What a service would tell of its objects.
-WatchHub::Message MakeMessage(const std::string& key, int64_t version = 1) {
-  auto meta = std::make_shared<ObjectMeta>();
-  const size_t slash = key.find('/');
-  meta->set_namespace_(key.substr(0, slash));
-  meta->set_name(key.substr(slash + 1));
-  meta->set_resource_version(version);
-  return meta;
-}
-
-const ObjectMeta& MetaOf(const WatchEvent& event) { return static_cast<const ObjectMeta&>(*event.published->message); }
-
-constexpr std::string_view kNames[] = {"STATE", "DELETED", "SYNCED", "RESET", "PROGRESS", "MOVED"};
-
-class WatchHubTest : public ::testing::Test {
- protected:
-  // Of slot 0, as are all objects here unless it is said.
-  void Publish(const std::string& key, int64_t version = 1, uint32_t slot = 0) {
-    hub_.Publish(slot, {kIncarnation, ++revision_}, key, [&] { return MakeMessage(key, version); });
-  }
-  void PublishDeleted(const std::string& key, int64_t version = 1) {
-    hub_.PublishDeleted(0, {kIncarnation, ++revision_}, key, [&] { return MakeMessage(key, version); });
-  }
-  std::shared_ptr<WatchHub::Subscription> Subscribe(const std::string& ns = "", const std::string& name = "") {
-    return hub_.Subscribe(ns, name, 1, [this] { ++notified_; });
-  }
-  void Begin(const std::shared_ptr<WatchHub::Subscription>& subscription, WatchHub::Snapshot snapshot = {},
-             uint32_t slot = 0) {
-    hub_.Begin(subscription, slot, {}, {kIncarnation, revision_}, false, std::move(snapshot));
-  }
-  static Published State(const std::string& key, int64_t revision) {
-    return {0, {kIncarnation, revision}, key, false, MakeMessage(key, revision)};
-  }
-  // A subscription that has had its (empty) snapshot.
-  std::shared_ptr<WatchHub::Subscription> Synced(const std::string& ns = "", const std::string& name = "") {
-    auto subscription = Subscribe(ns, name);
-    Begin(subscription);
-    hub_.PartDone(subscription);
-    EXPECT_EQ(Drain(subscription), "SYNCED");
-    notified_ = 0;
-    return subscription;
-  }
-  // Everything that waits, as "STATE ns/name@version"; joined by ", ".
-  std::string Drain(const std::shared_ptr<WatchHub::Subscription>& subscription) {
-    std::string text;
-    while (const auto event = hub_.Take(subscription)) {
-      if (!text.empty()) text += ", ";
-      text += kNames[static_cast<size_t>(event->type)];
-      if (event->published != nullptr) {
-        const ObjectMeta& meta = MetaOf(*event);
-        text += " " + meta.namespace_() + "/" + meta.name() + "@" + std::to_string(meta.resource_version());
-        position_ = event->published->position.revision;
-      }
-      for (const uint32_t slot : event->slots) text += " " + std::to_string(slot);
-      for (const auto& [slot, position] : event->positions) position_ = position.revision;
-    }
-    return text;
-  }
-
-  WatchHub hub_;
-  int notified_ = 0;
-  int64_t revision_ = 0;
-  int64_t position_ = 0;  // The last that was told.
-};
 
 TEST_F(WatchHubTest, ASlowSubscriberGetsTheNewestStateOfEachObjectAndIsToldOnce) {
   const auto subscription = Synced();
@@ -125,12 +57,9 @@ TEST_F(WatchHubTest, OnlyWhatWasAskedForIsMadeAndTold) {
   Publish("n/a");
   EXPECT_EQ(Drain(one), "STATE n/a@1");
   EXPECT_EQ(Drain(space), "STATE n/ab@1, STATE n/a@1");
-  bool made = false;
-  hub_.Publish(0, {kIncarnation, ++revision_}, "other/x", [&] {
-    made = true;
-    return MakeMessage("other/x");
-  });
-  EXPECT_FALSE(made);
+  made_ = 0;
+  Publish("other/x");
+  EXPECT_EQ(made_, 0);
 }
 
 TEST_F(WatchHubTest, WhatIsNotWantedIsProgressAllTheSame) {
@@ -148,61 +77,54 @@ TEST_F(WatchHubTest, WhatIsNotWantedIsProgressAllTheSame) {
 }
 
 TEST_F(WatchHubTest, TheSnapshotEndsWithSyncedAndNeverOverwritesWhatIsNewer) {
+  Publish("n/a", 1);
+  Publish("n/b", 2);
   const auto subscription = Subscribe();
   Publish("n/a", 3);
-  Publish("n/b", 4);
-  EXPECT_EQ(Drain(subscription), "") << "nothing of a slot before its snapshot";
-  Begin(subscription, {{State("n/a", 1), State("n/b", 2)}, {}});
+  EXPECT_FALSE(hub_.Take(subscription).has_value()) << "nothing of a slot before its page";
+  Fill(subscription);
   Publish("n/a", 5);
-  EXPECT_EQ(Drain(subscription), "STATE n/b@2, STATE n/a@5") << "another worker has not told of its slots yet";
-  hub_.PartDone(subscription);
-  EXPECT_EQ(Drain(subscription), "SYNCED");
+  EXPECT_EQ(Drain(subscription), "STATE n/b@2, STATE n/a@5, SYNCED");
   EXPECT_EQ(position_, revision_);
 }
 
 TEST_F(WatchHubTest, SyncedWaitsForWhatTheSnapshotHadAlsoIfItHasChangedSince) {
+  Publish("n/a", 1);
+  Publish("n/b", 2);
   const auto subscription = Subscribe();
-  Begin(subscription, {{State("n/a", 1), State("n/b", 2)}, {}});
-  hub_.PartDone(subscription);
+  Fill(subscription);
   Publish("n/c", 3);
   Publish("n/a", 4);
   EXPECT_EQ(Drain(subscription), "STATE n/b@2, STATE n/c@3, STATE n/a@4, SYNCED");
 }
 
 TEST_F(WatchHubTest, SyncedWaitsForObjectsThatAreThereAndNotPublishedYet) {
-  const auto subscription = Subscribe();
-  Begin(subscription, {{State("n/a", 1)}, {"n/b", "n/c", "n/d"}});
-  hub_.PartDone(subscription);
+  Publish("n/a", 1);
+  service_[0].unpublished = true;
+  const auto subscription = Subscribe("n");
   EXPECT_EQ(Drain(subscription), "STATE n/a@1");
   Publish("n/b", 2);
-  Publish("n/new", 3);  // It came later: nothing waits for it.
-  EXPECT_EQ(Drain(subscription), "STATE n/b@2, STATE n/new@3");
+  EXPECT_EQ(Drain(subscription), "STATE n/b@2") << "what is published does not wait for others";
   notified_ = 0;
+  hub_.DropUnpublished(0, "other/c");
+  EXPECT_EQ(notified_, 0) << "nobody has waited for it";
+  service_[0].unpublished = false;
   hub_.DropUnpublished(0, "n/c");
   EXPECT_EQ(notified_, 1) << "it may be over by that";
-  EXPECT_EQ(Drain(subscription), "");
-  Publish("n/d", 4);
-  PublishDeleted("n/d", 5);
-  EXPECT_EQ(Drain(subscription), "DELETED n/d@5, SYNCED");
-}
-
-TEST_F(WatchHubTest, NobodyWaitsForObjectsOfASlotThatMovesAway) {
-  const auto subscription = Subscribe();
-  Begin(subscription, {{}, {"n/a"}}, 0);
-  Begin(subscription, {{}, {"n/b"}}, 1);
-  hub_.PartDone(subscription);
-  hub_.Close(0);
-  EXPECT_EQ(Drain(subscription), "MOVED 0");
-  hub_.DropUnpublished(1, "n/b");
   EXPECT_EQ(Drain(subscription), "SYNCED");
 }
 
+TEST_F(WatchHubTest, NobodyWaitsForObjectsOfASlotThatMovesAway) {
+  service_[0].unpublished = true;
+  const auto subscription = Subscribe("", "", {0, 1});
+  EXPECT_EQ(Drain(subscription), "");
+  hub_.Close(0);
+  EXPECT_EQ(Drain(subscription), "MOVED 0, SYNCED");
+}
+
 TEST_F(WatchHubTest, ASlotThatMovesAwayIsToldAndNothingMoreComesOfIt) {
-  const auto subscription = Subscribe();
-  Begin(subscription, {}, 0);
-  Begin(subscription, {}, 1);
-  hub_.Refuse(subscription, 2);
-  hub_.PartDone(subscription);
+  service_[2].here = false;
+  const auto subscription = Subscribe("", "", {0, 1, 2});
   EXPECT_EQ(Drain(subscription), "MOVED 2, SYNCED");
   Publish("n/a", 1, 0);
   Publish("n/b", 2, 1);
@@ -212,19 +134,25 @@ TEST_F(WatchHubTest, ASlotThatMovesAwayIsToldAndNothingMoreComesOfIt) {
 }
 
 TEST_F(WatchHubTest, AResetComesBeforeTheSnapshot) {
-  const auto subscription = Subscribe();
-  hub_.Begin(subscription, 5, {}, {kIncarnation, 1}, true, {{State("n/a", 1)}, {}});
-  hub_.PartDone(subscription);
-  EXPECT_EQ(Drain(subscription), "RESET 5, STATE n/a@1, SYNCED");
+  Publish("n/a", 1, 5);
+  Publish("n/a", 2, 5);
+  service_[5].forgotten = 2;
+  const auto subscription = *hub_.Subscribe("", "", {{5, {kIncarnation, 1}}}, [] {});
+  EXPECT_EQ(Drain(subscription), "RESET 5, STATE n/a@2, SYNCED");
 }
 
 TEST_F(WatchHubTest, NothingComesAfterUnsubscribe) {
   const auto subscription = Synced();
   hub_.Unsubscribe(subscription);
   Publish("n/a");
-  Begin(subscription, {{State("n/a", 1)}, {}});
-  EXPECT_EQ(notified_, 0);
   EXPECT_EQ(Drain(subscription), "");
+  const auto filling = Subscribe();
+  EXPECT_EQ(hub_.StartFill(filling, 1).size(), 1u);
+  hub_.Unsubscribe(filling);
+  FillSlot(filling, 0);
+  hub_.FillDone(filling);
+  EXPECT_EQ(notified_, 0);
+  EXPECT_EQ(Drain(filling), "");
 }
 
 TEST_F(WatchHubTest, PublishersAndSubscribersOnManyThreadsSeeTheNewestState) {
@@ -244,14 +172,12 @@ TEST_F(WatchHubTest, PublishersAndSubscribersOnManyThreadsSeeTheNewestState) {
   std::vector<std::map<std::string, int64_t>> seen(2);
   for (auto& mine : seen) {
     threads.emplace_back([&] {
-      const auto subscription = hub_.Subscribe("n", "", 1, [] {});
-      for (uint32_t slot = 0; slot < kPublishers; ++slot) {
-        hub_.Begin(subscription, slot, {}, {}, false, {});
-      }
+      const auto subscription = *hub_.Subscribe("n", "", {{0, {}}, {1, {}}, {2, {}}, {3, {}}}, [] {});
+      for (uint32_t slot = 0; slot < kPublishers; ++slot) hub_.Fill(subscription, slot, {}, false, {});
       bool last = false;
       while (true) {
         while (const auto event = hub_.Take(subscription)) {
-          ASSERT_NE(event->published, nullptr);
+          if (event->published == nullptr) continue;  // SYNCED.
           const ObjectMeta& meta = MetaOf(*event);
           int64_t& version = mine[meta.name()];
           EXPECT_GT(meta.resource_version(), version) << "never older";

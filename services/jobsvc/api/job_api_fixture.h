@@ -117,8 +117,17 @@ class JobApiTest : public ::testing::Test {
   // What a client reads: "STATE name, …".
   std::string Drain(JobWatch& watch) {
     std::string text;
+    TakeAll(watch, text);
+    do {
+      Run(absl::ZeroDuration());  // What was asked of the workers meanwhile.
+    } while (TakeAll(watch, text));
+    return text;
+  }
+  bool TakeAll(JobWatch& watch, std::string& text) {
+    bool any = false;
     job::v1::WatchJobsResponse response;
     while (watch.Take(&response)) {
+      any = true;
       if (!response.token().empty()) token_ = response.token();
       if (response.type() != job::v1::WatchJobsResponse::TYPE_PROGRESS) {
         text += (text.empty() ? "" : ", ") + job::v1::WatchJobsResponse::Type_Name(response.type()).substr(5);
@@ -126,7 +135,7 @@ class JobApiTest : public ::testing::Test {
       }
       response.Clear();
     }
-    return text;
+    return any;
   }
   // The process ends and comes back, on its disk or without it.
   void Restart(bool lose_disk = false) {

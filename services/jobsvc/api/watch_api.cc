@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "common/base/slot_set.h"
 #include "common/kube/object_key.h"
@@ -17,7 +18,6 @@
 namespace basalt::jobsvc {
 
 using job::v1::WatchPartResponse;
-using watch::Published;
 using watch::WatchEvent;
 using watch::WatchHub;
 using watch::WatchPosition;
@@ -52,24 +52,6 @@ void ToResponse(const WatchEvent& event, WatchPartResponse* response) {
   for (const uint32_t slot : event.slots) response->add_slots(slot);
 }
 
-class LocalPart final : public rpc::Feed<WatchPartResponse> {
- public:
-  LocalPart(std::shared_ptr<WatchHub> hub, std::shared_ptr<WatchHub::Subscription> subscription)
-      : hub_(std::move(hub)), subscription_(std::move(subscription)) {}
-  ~LocalPart() override { hub_->Unsubscribe(subscription_); }
-  bool Take(WatchPartResponse* response) override {
-    const std::optional<WatchEvent> event = hub_->Take(subscription_);
-    if (event) ToResponse(*event, response);
-    return event.has_value();
-  }
-  std::optional<absl::Status> End() override { return std::nullopt; }
-  void Tick() override { hub_->WantProgress(subscription_); }
-
- private:
-  const std::shared_ptr<WatchHub> hub_;
-  const std::shared_ptr<WatchHub::Subscription> subscription_;
-};
-
 WatchHub::Message MakeMessage(JobController& controller, const JobEntry& entry) {
   return std::make_shared<job::v1::Job>(ToMessage(controller, entry));
 }
@@ -85,7 +67,7 @@ WatchHub::Message MakeDeletedMessage(const std::string& key, const std::string& 
   return message;
 }
 
-// What is to be told of the slot at first, oldest first.
+// What there is of the slot after a revision, oldest first; the controller's part of a page.
 WatchHub::Snapshot SnapshotOf(JobController& controller, uint32_t slot, const watch::RevisionLog& log, int64_t since,
                               const WatchHub::Subscription& subscription) {
   WatchHub::Snapshot snapshot;
@@ -94,22 +76,79 @@ WatchHub::Snapshot SnapshotOf(JobController& controller, uint32_t slot, const wa
     const JobEntry* entry = controller.Find(key);
     if (entry == nullptr || !entry->job || !subscription.Wants(key)) continue;
     // One that no pass has looked at yet has no revision: it is told by its first.
-    if (entry->shown_revision == 0) snapshot.unpublished.push_back(key);
+    if (entry->shown_revision == 0) snapshot.unpublished = true;
     if (entry->shown_revision <= since) continue;
     position.revision = entry->shown_revision;
-    snapshot.published.push_back({slot, position, key, /*deleted=*/false, MakeMessage(controller, *entry)});
+    snapshot.items.push_back(
+        {position, key, /*deleted=*/false, [&controller, entry] { return MakeMessage(controller, *entry); }});
   }
   for (const watch::RevisionLog::Deletion& deletion : log.deletions()) {
     // Who knows nothing needs no deletions.
     if (since == 0 || deletion.revision <= since || !subscription.Wants(deletion.key)) continue;
     position.revision = deletion.revision;
-    snapshot.published.push_back(
-        {slot, position, deletion.key, /*deleted=*/true, MakeDeletedMessage(deletion.key, deletion.uid)});
+    snapshot.items.push_back({position, deletion.key, /*deleted=*/true,
+                              [&deletion] { return MakeDeletedMessage(deletion.key, deletion.uid); }});
   }
-  std::stable_sort(snapshot.published.begin(), snapshot.published.end(),
-                   [](const Published& a, const Published& b) { return a.position.revision < b.position.revision; });
+  std::stable_sort(snapshot.items.begin(), snapshot.items.end(),
+                   [](const auto& a, const auto& b) { return a.position.revision < b.position.revision; });
   return snapshot;
 }
+
+// On the loop of the slot.
+void FillSlot(JobController& controller, WatchHub& hub, const WatchHub::SubscriptionPtr& subscription, uint32_t slot) {
+  const std::optional<WatchPosition> since = hub.Since(subscription, slot);
+  if (!since) return;
+  const watch::RevisionLog* log = controller.WatchOf(slot);
+  if (log == nullptr || !controller.context().IsReady(slot)) return hub.Refuse(subscription, slot);
+  const bool reset = since->revision != 0 && !log->Knows(*since);
+  hub.Fill(subscription, slot, log->position(), reset,
+           SnapshotOf(controller, slot, *log, reset ? 0 : since->revision, *subscription));
+}
+
+class LocalPart final : public rpc::Feed<WatchPartResponse> {
+ public:
+  LocalPart(Workers& workers, std::shared_ptr<WatchHub> hub, WatchHub::SubscriptionPtr subscription)
+      : workers_(workers), hub_(std::move(hub)), subscription_(std::move(subscription)) {
+    Fill();
+  }
+  ~LocalPart() override { hub_->Unsubscribe(subscription_); }
+  bool Take(WatchPartResponse* response) override {
+    const std::optional<WatchEvent> event = hub_->Take(subscription_);
+    if (event) ToResponse(*event, response);
+    Fill();
+    return event.has_value();
+  }
+  std::optional<absl::Status> End() override { return std::nullopt; }
+  void Tick() override { hub_->WantProgress(subscription_); }
+
+ private:
+  void Fill() {
+    const std::vector<std::vector<uint32_t>> slots = hub_->StartFill(subscription_, workers_.count());
+    for (size_t worker = 0; worker < slots.size(); ++worker) {
+      if (slots[worker].empty()) continue;
+      workers_.OnWorker(worker,
+                        [hub = hub_, subscription = subscription_, mine = slots[worker]](JobController& controller) {
+                          for (const uint32_t slot : mine) FillSlot(controller, *hub, subscription, slot);
+                          hub->FillDone(subscription);
+                        });
+    }
+  }
+
+  Workers& workers_;
+  const std::shared_ptr<WatchHub> hub_;
+  const WatchHub::SubscriptionPtr subscription_;
+};
+
+// One that was not let in.
+class RefusedPart final : public rpc::Feed<WatchPartResponse> {
+ public:
+  explicit RefusedPart(absl::Status status) : status_(std::move(status)) {}
+  bool Take(WatchPartResponse*) override { return false; }
+  std::optional<absl::Status> End() override { return status_; }
+
+ private:
+  const absl::Status status_;
+};
 
 }  // namespace
 
@@ -136,32 +175,14 @@ void PublishChanges(JobController& controller, WatchHub& hub) {
 
 std::unique_ptr<rpc::Feed<WatchPartResponse>> JobApi::WatchPart(const job::v1::WatchPartRequest& request,
                                                                 std::function<void()> notify) {
-  const size_t workers = workers_.count();
-  auto subscription = hub_->Subscribe(request.namespace_(), request.name(), workers, std::move(notify));
-  const auto since = std::make_shared<std::map<uint32_t, WatchPosition>>();
+  std::map<uint32_t, WatchPosition> slots;
+  for (const uint32_t slot : SlotSet::FromBytes(request.slots()).ToVector()) slots[slot] = {};
   for (const watch::v1::SlotPosition& position : request.since()) {
-    (*since)[position.slot()] = watch::PositionOf(position);
+    if (const auto it = slots.find(position.slot()); it != slots.end()) it->second = watch::PositionOf(position);
   }
-  const SlotSet slots = SlotSet::FromBytes(request.slots());
-  for (size_t worker = 0; worker < workers; ++worker) {
-    workers_.OnWorker(worker, [hub = hub_, subscription, since, slots, worker, workers](JobController& controller) {
-      for (const uint32_t slot : SlotsOf(slots, worker, workers)) {
-        const watch::RevisionLog* log = controller.WatchOf(slot);
-        if (log == nullptr || !controller.context().IsReady(slot)) {
-          hub->Refuse(subscription, slot);
-          continue;
-        }
-        const auto known = since->find(slot);
-        const bool reset = known != since->end() && !log->Knows(known->second);
-        const WatchPosition from =
-            known == since->end() || reset ? WatchPosition{log->position().incarnation, 0} : known->second;
-        hub->Begin(subscription, slot, from, log->position(), reset,
-                   SnapshotOf(controller, slot, *log, from.revision, *subscription));
-      }
-      hub->PartDone(subscription);
-    });
-  }
-  return std::make_unique<LocalPart>(hub_, std::move(subscription));
+  auto subscription = hub_->Subscribe(request.namespace_(), request.name(), slots, std::move(notify));
+  if (!subscription.ok()) return std::make_unique<RefusedPart>(subscription.status());
+  return std::make_unique<LocalPart>(workers_, hub_, *std::move(subscription));
 }
 
 }  // namespace basalt::jobsvc

@@ -2,8 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "common/base/status.h"
 #include "common/kube/names.h"
@@ -100,6 +103,40 @@ TEST_F(UnreconciledJobTest, NobodyElseWaitsForIt) {
   job::v1::WatchJobsRequest request;
   request.set_name("b");
   EXPECT_EQ(Drain(*Watch(request)), "STATE b, SYNCED");
+}
+
+TEST_F(JobApiTest, NoMoreThanAPageWaitsForASlowWatcherOfManyJobs) {
+  constexpr int kJobs = 500;
+  std::set<std::string> names;
+  for (int i = 0; i < kJobs; ++i) {
+    names.insert("j" + std::to_string(i));
+    Put("j" + std::to_string(i), 1);
+  }
+  Run();
+  const auto watch = Watch({});
+  EXPECT_EQ(hub_->waiting(), watch::WatchHub::kPage);
+  for (JobRig& rig : rigs_) rig.kube().SetAllPods(kube::v1::POD_PHASE_RUNNING);
+  RigOf("j0").kube().DeleteJob("default/j0");
+  Run(absl::Seconds(10));
+  EXPECT_LE(hub_->waiting(), watch::WatchHub::kPage);
+  const std::string told = Drain(*watch);
+  EXPECT_TRUE(told.ends_with("SYNCED")) << told;
+  names.erase("j0");
+  for (const std::string& name : names) EXPECT_NE(told.find("STATE " + name + ","), std::string::npos) << name;
+}
+
+TEST_F(JobApiTest, AWatchOverTheBoundIsRefusedWithItsFlagAndTheReplica) {
+  std::vector<std::unique_ptr<rpc::Feed<job::v1::WatchPartResponse>>> parts;
+  for (size_t i = 0; i < watch::WatchHub::kMaxWatches; ++i) parts.push_back(api_.WatchPart({}, [] {}));
+  const auto refused = Watch({});
+  EXPECT_EQ(Drain(*refused), "");
+  ASSERT_TRUE(refused->End().has_value());
+  EXPECT_EQ(refused->End()->code(), absl::StatusCode::kResourceExhausted);
+  for (const std::string_view words : {"jobsvc-0", "1000 watches", "--max_watches"}) {
+    EXPECT_NE(ToStd(refused->End()->message()).find(words), std::string_view::npos) << *refused->End();
+  }
+  parts.pop_back();
+  EXPECT_EQ(Drain(*Watch({})), "SYNCED");
 }
 
 TEST_F(JobApiTest, AResumedWatchTellsOnlyWhatHappenedMeanwhile) {

@@ -9,6 +9,7 @@
 #include "absl/time/time.h"
 #include "common/kube/names.h"
 #include "common/shell/service_process.h"
+#include "common/watch/watch_hub.h"
 #include "services/jobsvc/main/parts.h"
 
 ABSL_FLAG(bool, per_job_metrics, false, "counters of ends have a series for each job, and not for each queue alone");
@@ -17,6 +18,8 @@ ABSL_FLAG(absl::Duration, history_age, absl::Hours(24 * 7), "how long the histor
 ABSL_FLAG(uint32_t, history_entries, 512, "how many decisions of one job history keeps");
 ABSL_FLAG(uint32_t, history_mib, 1024,
           "how many MiB of history of jobs that are gone a replica keeps; those go first that ended first");
+ABSL_FLAG(uint32_t, max_watches, basalt::watch::WatchHub::kMaxWatches,
+          "how many watches of clients a replica tells of its jobs; one more is refused");
 ABSL_FLAG(std::vector<std::string>, scheduler_name, {std::string(basalt::kube::kDefaultScheduler)},
           "schedulers; the first is that of jobs that name none");
 ABSL_DECLARE_FLAG(int, workers);
@@ -31,7 +34,8 @@ int main(int argc, char** argv) {
     options.history_entries = std::max<uint32_t>(1, absl::GetFlag(FLAGS_history_entries));
     options.history_bytes =
         (int64_t{absl::GetFlag(FLAGS_history_mib)} << 20) / std::max(1, absl::GetFlag(FLAGS_workers));
-    return basalt::jobsvc::MakePartsWith(metrics, options, absl::GetFlag(FLAGS_per_job_metrics));
+    return basalt::jobsvc::MakePartsWith(metrics, options, absl::GetFlag(FLAGS_per_job_metrics),
+                                         absl::GetFlag(FLAGS_max_watches));
   };
   return basalt::shell::RunService(argc, argv, "jobsvc", basalt::gateway::v1::SERVICE_KIND_JOB, make_parts);
 }

@@ -68,9 +68,10 @@ class ReplicaWorkers final : public Workers {
 
 shell::ServiceParts MakeParts(obs::Metrics& metrics, obs::Health&) { return MakePartsWith(metrics, {}, false); }
 
-shell::ServiceParts MakePartsWith(obs::Metrics& metrics, const JobControllerOptions& options, bool per_job_metrics) {
+shell::ServiceParts MakePartsWith(obs::Metrics& metrics, const JobControllerOptions& options, bool per_job_metrics,
+                                  size_t max_watches) {
   const auto job_metrics = std::make_shared<JobMetrics>(metrics, per_job_metrics);
-  const auto hub = std::make_shared<watch::WatchHub>();
+  const auto hub = std::make_shared<watch::WatchHub>(max_watches);
   shell::ServiceParts parts;
   parts.make_controller = [hub, options, job_metrics](runtime::Context& context) {
     return std::make_unique<OwningController>(context, job_metrics, options, *hub);

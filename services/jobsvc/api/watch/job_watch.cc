@@ -175,6 +175,10 @@ bool JobWatch::Take(WatchJobsResponse* response) {
     const std::optional<absl::Status> over =
         part->feed == nullptr ? absl::UnavailableError("it cannot be asked") : part->feed->End();
     if (over) {
+      // To ask again would keep it there: the client has to know.
+      if (absl::IsResourceExhausted(*over)) {
+        end_ = Annotate(*over, fmt::format("{} at {}", part->member.replica(), part->member.address()));
+      }
       Detach(*part, part->slots.ToVector(), over->ToString());
       parts_.erase(part);
       if (end_) return false;

@@ -1,0 +1,73 @@
+// How what is behind comes to a subscriber: in pages, from the owners of the slots.
+#include <optional>
+#include <vector>
+
+#include "common/watch/watch_hub.h"
+
+namespace basalt::watch {
+
+std::vector<std::vector<uint32_t>> WatchHub::StartFill(const SubscriptionPtr& subscription, size_t workers) {
+  MutexLock lock(mutex_);
+  Subscription& s = *subscription;
+  // Half a page is left to be taken while the next one is made.
+  if (s.behind_.empty() || s.filling_ > 0 || s.items_.size() > kPage / 2) return {};
+  std::vector<std::vector<uint32_t>> slots(workers);
+  for (const uint32_t slot : s.behind_) {
+    std::vector<uint32_t>& mine = slots[slot % workers];
+    if (mine.empty()) ++s.filling_;
+    mine.push_back(slot);
+  }
+  return slots;
+}
+
+std::optional<WatchPosition> WatchHub::Since(const SubscriptionPtr& subscription, uint32_t slot) const {
+  MutexLock lock(mutex_);
+  const Subscription& s = *subscription;
+  const auto it = s.slots_.find(slot);
+  if (!subscriptions_.contains(subscription) || it == s.slots_.end()) return std::nullopt;
+  if (it->second.state != SlotState::kBehind || s.items_.size() >= kPage) return std::nullopt;
+  return it->second.added;
+}
+
+void WatchHub::Fill(const SubscriptionPtr& subscription, uint32_t slot, WatchPosition newest, bool reset,
+                    const Snapshot& snapshot) {
+  MutexLock lock(mutex_);
+  Subscription& s = *subscription;
+  const auto it = s.slots_.find(slot);
+  if (!subscriptions_.contains(subscription) || it == s.slots_.end()) return;
+  Subscription::Slot& state = it->second;
+  if (state.state != SlotState::kBehind) return;
+  if (reset) {
+    DropAll(s, slot);
+    s.resets_.push_back(slot);
+    s.told_synced_ = false;
+    state.told = {};
+    state.added = {};
+  }
+  for (const Snapshot::Item& item : snapshot.items) {
+    if (!s.HasRoomFor(item.key)) return;
+    Add(s, Share({slot, item.position, item.key, item.deleted, nullptr}, item.make), /*snapshot=*/true);
+    state.added = item.position;
+  }
+  std::erase(s.behind_, slot);
+  if (snapshot.unpublished) {
+    state.state = SlotState::kUnpublished;
+    return;
+  }
+  state.state = SlotState::kLive;
+  state.newest = newest;
+  --s.not_live_;
+}
+
+void WatchHub::Refuse(const SubscriptionPtr& subscription, uint32_t slot) {
+  MutexLock lock(mutex_);
+  if (subscriptions_.contains(subscription)) Move(*subscription, slot);
+}
+
+void WatchHub::FillDone(const SubscriptionPtr& subscription) {
+  MutexLock lock(mutex_);
+  --subscription->filling_;
+  if (subscriptions_.contains(subscription)) Notify(*subscription);
+}
+
+}  // namespace basalt::watch

@@ -1,0 +1,123 @@
+// What bounds the memory of watchers: pages, messages that they share, and how many of them there may be.
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/base/status.h"
+#include "common/watch/watch_hub_fixture.h"
+
+namespace basalt::watch {
+namespace {
+
+class WatchFillTest : public WatchHubTest {};
+
+TEST_F(WatchFillTest, OneWatchMoreThanThereMayBeIsRefusedUntilAnotherEnds) {
+  WatchHub hub(/*max_watches=*/2);
+  const auto first = hub.Subscribe("", "", {}, [] {});
+  const auto second = hub.Subscribe("", "", {}, [] {});
+  ASSERT_TRUE(first.ok() && second.ok());
+  const absl::Status refused = hub.Subscribe("", "", {}, [] {}).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(ToStd(refused.message()),
+            "2 watches are open, and a replica has no more (--max_watches): end some of them, or raise it");
+  hub.Unsubscribe(*first);
+  EXPECT_TRUE(hub.Subscribe("", "", {}, [] {}).ok());
+}
+
+TEST_F(WatchFillTest, AllWhoAreToldOfAStateHoldOneMessage) {
+  Publish("n/a", 1);
+  const auto one = Subscribe();
+  const auto two = Subscribe();
+  for (const auto& subscription : {one, two}) Fill(subscription);
+  EXPECT_EQ(made_, 1) << "of two snapshots";
+  EXPECT_EQ(hub_.Take(one)->published, hub_.Take(two)->published);
+  EXPECT_EQ(live_, 0);
+  Publish("n/b", 2);
+  const auto late = Subscribe();
+  Fill(late);
+  EXPECT_EQ(made_, 3) << "a is made again, as nobody has it; b waits for the others already";
+  PublishDeleted("n/b", 3);
+  EXPECT_EQ(made_, 4);
+  EXPECT_EQ(live_, 2);
+}
+
+TEST_F(WatchFillTest, ASlotComesInPagesAndChangesMeanwhileAreNotLost) {
+  const int count = 2 * static_cast<int>(WatchHub::kPage);
+  for (int i = 0; i < count; ++i) Publish("n/" + std::to_string(i), 1);
+  const auto subscription = Subscribe();
+  Fill(subscription);
+  EXPECT_EQ(hub_.waiting(), WatchHub::kPage);
+  EXPECT_EQ(MetaOf(*Take(subscription)).name(), "0");
+  PublishDeleted("n/0", 2);                             // It was told,
+  PublishDeleted("n/1", 2);                             // waits,
+  PublishDeleted("n/" + std::to_string(count - 1), 2);  // and is on no page yet.
+  Publish("n/2", 2);
+  Publish("n/new", 2);
+  EXPECT_EQ(hub_.waiting(), WatchHub::kPage - 1) << "changes of a slot that is behind wait at its owner";
+  const std::string told = Drain(subscription);
+  EXPECT_TRUE(
+      told.ends_with("STATE n/254@1, DELETED n/0@2, DELETED n/1@2, DELETED n/255@2, STATE n/2@2, STATE n/new@2, "
+                     "SYNCED"))
+      << told;
+  EXPECT_EQ(position_, revision_);
+}
+
+TEST_F(WatchFillTest, ASlotWhoseChangeFindsNoRoomIsToldFromWhereItWas) {
+  const auto subscription = Subscribe("", "", {0, 1});
+  EXPECT_EQ(Drain(subscription), "SYNCED");
+  for (size_t i = 0; i + 1 < WatchHub::kPage; ++i) Publish("n/" + std::to_string(i), 1, 0);
+  Publish("n/x", 1, 1);
+  Publish("n/y", 2, 1);
+  EXPECT_EQ(hub_.waiting(), WatchHub::kPage - 1) << "slot 1 is behind";
+  Publish("n/x", 3, 1);
+  Publish("n/0", 2, 0);
+  EXPECT_EQ(hub_.waiting(), WatchHub::kPage - 1) << "the newest of each object alone";
+  const std::string told = Drain(subscription);
+  EXPECT_TRUE(told.starts_with("STATE n/1@1, STATE n/2@1")) << told;
+  EXPECT_NE(told.find("STATE n/0@2, STATE n/y@2, STATE n/x@3"), std::string::npos) << told;
+  EXPECT_EQ(told.find("SYNCED"), std::string::npos) << told;
+}
+
+TEST_F(WatchFillTest, ASlotThatIsBehindSoFarThatDeletionsAreForgottenIsReset) {
+  const auto subscription = Synced();
+  Publish("n/gone");
+  EXPECT_EQ(Drain(subscription), "STATE n/gone@1");
+  service_[0].objects.clear();
+  service_[0].forgotten = 2;
+  for (size_t i = 0; i <= WatchHub::kPage; ++i) Publish("n/" + std::to_string(i));
+  const std::string told = Drain(subscription);
+  EXPECT_TRUE(told.starts_with("RESET 0, STATE n/0@1, STATE n/1@1")) << told;
+  EXPECT_TRUE(told.ends_with("STATE n/" + std::to_string(WatchHub::kPage) + "@1, SYNCED")) << told;
+}
+
+TEST_F(WatchFillTest, ManySlowWatchersOfManyObjectsHaveAPageEachAndItsMessagesTogether) {
+  constexpr size_t kWatchers = 200;
+  constexpr int kObjects = 10'000;
+  const std::vector<uint32_t> slots = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+  const auto publish_all = [&](int64_t version) {
+    for (int i = 0; i < kObjects; ++i) {
+      Publish("n/" + std::to_string(i), version, static_cast<uint32_t>(i) % static_cast<uint32_t>(slots.size()));
+    }
+  };
+  publish_all(1);
+  std::vector<SubscriptionPtr> watchers;
+  for (size_t i = 0; i < kWatchers; ++i) {
+    watchers.push_back(Subscribe("", "", slots));
+    Fill(watchers.back());
+  }
+  EXPECT_EQ(hub_.waiting(), kWatchers * WatchHub::kPage);
+  EXPECT_EQ(live_, static_cast<int>(WatchHub::kPage));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(Read(watchers[static_cast<size_t>(i)]).size(), static_cast<size_t>(kObjects));
+  publish_all(2);
+  EXPECT_LE(hub_.waiting(), kWatchers * WatchHub::kPage);
+  EXPECT_LE(live_, 2 * static_cast<int>(WatchHub::kPage)) << "those of the first page, and of the changes";
+  const auto seen = Read(watchers[0]);
+  EXPECT_EQ(seen.size(), static_cast<size_t>(kObjects));
+  for (const auto& [name, version] : seen) EXPECT_EQ(version, (std::pair<int64_t, int>(2, 1))) << name;
+}
+
+}  // namespace
+}  // namespace basalt::watch
