@@ -4,6 +4,7 @@
 
 #include "cli/view/table.h"
 #include "common/kube/text.h"
+#include "common/kube/timestamp.h"
 
 namespace basalt::cli {
 namespace {
@@ -19,10 +20,10 @@ std::string CauseText(const job::v1::Cause& cause, int64_t now_ms) {
   std::string text = KindText(cause.kind());
   if (!cause.subject().empty()) text += fmt::format(", {}", cause.subject());
   text += fmt::format(": {}", cause.message());
-  if (cause.since_ms() != 0) text += fmt::format(", for {}", FormatAge(now_ms - cause.since_ms()));
-  if (cause.until_ms() > now_ms) {
+  if (cause.has_since_time()) text += fmt::format(", for {}", FormatAge(now_ms - kube::ToMs(cause.since_time())));
+  if (const int64_t until_ms = kube::ToMs(cause.until_time()); until_ms > now_ms) {
     text += fmt::format(", {} in {} ({})", cause.kind() == job::v1::Cause::KIND_DEADLINE ? "due" : "tried again",
-                        FormatAge(cause.until_ms() - now_ms), kube::FormatTime(cause.until_ms()));
+                        FormatAge(until_ms - now_ms), kube::FormatTime(until_ms));
   }
   return text;
 }
@@ -33,7 +34,7 @@ std::string FormatExplanation(const job::v1::JobExplanation& explanation, size_t
   std::string text = Wrap(Printable(explanation.summary()), width) + "\n";
   if (explanation.causes_size() > 0) text += '\n';
   for (const job::v1::Cause& cause : explanation.causes()) {
-    text += Wrap("- " + Printable(CauseText(cause, explanation.time_ms())), width, 2) + "\n";
+    text += Wrap("- " + Printable(CauseText(cause, kube::ToMs(explanation.explain_time()))), width, 2) + "\n";
     if (!cause.advice().empty())
       text += "  " + Wrap("→ " + Printable(cause.advice()), width > 2 ? width - 2 : 0, 4) + "\n";
   }

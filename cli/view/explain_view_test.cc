@@ -18,16 +18,16 @@ job::v1::Cause MakeCause(job::v1::Cause::Kind kind, const char* subject, const c
 
 TEST(ExplainViewTest, ThePictureOfAnExplanation) {
   job::v1::JobExplanation explanation;
-  explanation.set_time_ms(1'000'000'000);
+  explanation.mutable_explain_time()->set_seconds(1'000'000);
   explanation.set_summary("Job default/j is Pending. Not enough cpu.");
   auto& words = *explanation.add_causes() =
       MakeCause(job::v1::Cause::KIND_UNSCHEDULABLE, "PodGroup j-1", "not enough cpu", "Add or free resources.");
-  words.set_since_ms(explanation.time_ms() - 61'000);
+  words.mutable_since_time()->set_seconds(1'000'000 - 61);
   auto& deadline = *explanation.add_causes() =
       MakeCause(job::v1::Cause::KIND_DEADLINE, "pod j-t-0", "AbortJob because of PodPending", "");
-  deadline.set_until_ms(explanation.time_ms() + 600'000);
+  deadline.mutable_until_time()->set_seconds(1'000'000 + 600);
   auto& claim = *explanation.add_causes() = MakeCause(job::v1::Cause::KIND_POD_GROUP, "", "being made", "");
-  claim.set_until_ms(explanation.time_ms() + 2'000);
+  claim.mutable_until_time()->set_seconds(1'000'000 + 2);
   EXPECT_EQ(FormatExplanation(explanation, 0),
             "Job default/j is Pending. Not enough cpu.\n"
             "\n"

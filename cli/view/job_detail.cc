@@ -12,6 +12,7 @@
 #include "cli/view/job_view.h"
 #include "cli/view/table.h"
 #include "common/kube/text.h"
+#include "common/kube/timestamp.h"
 
 namespace basalt::cli {
 namespace {
@@ -147,7 +148,7 @@ std::string Pods(const job::v1::Job& job, int64_t now_ms, const Look& look) {
                     pod.terminating() ? Cell("Terminating", Colour::kYellow)
                                       : Cell(PodPhaseText(pod.phase()), ColourOf(pod.phase())),
                     finished ? std::to_string(pod.exit_code()) : "", std::to_string(pod.restarts()), pod.node_name(),
-                    FormatAge(now_ms - pod.creation_ms()), pod.reason()});
+                    FormatAge(now_ms - kube::ToMs(pod.create_time())), pod.reason()});
   }
   if (rows.empty()) return "";
   return "\n" + FormatTable({"POD", "TASK", Whole("PHASE"), "EXIT", "RESTARTS", "NODE", "AGE", "REASON"}, rows, look);

@@ -12,6 +12,7 @@
 #include "cli/view/table.h"
 #include "common/base/status.h"
 #include "common/kube/text.h"
+#include "common/kube/timestamp.h"
 
 namespace basalt::cli {
 namespace {
@@ -110,9 +111,9 @@ Cell CellOf(const job::v1::HistoryEntry& entry, Column column) {
     case Column::kNumber:
       return std::to_string(entry.sequence());
     case Column::kTime:
-      return Clock(entry.time_ms());
+      return Clock(kube::ToMs(entry.time()));
     case Column::kShortTime:
-      return ShortClock(entry.time_ms());
+      return ShortClock(kube::ToMs(entry.time()));
     case Column::kPhase:
     case Column::kDecision:
       return TransitionCell(entry);
@@ -173,7 +174,7 @@ std::string FormatInLines(const job::v1::JobHistory& history, Column move, const
     return text;
   }
   for (const job::v1::HistoryEntry& entry : history.entries()) {
-    const std::string time = ShortClock(entry.time_ms());
+    const std::string time = ShortClock(kube::ToMs(entry.time()));
     const Cell moved = TransitionCell(entry);
     const bool in_one = TableWidth(time) + 2 + TableWidth(moved.text) <= look.width;
     text += fmt::format("{}{}{}\n", time, in_one ? "  " : "\n  ",
@@ -261,7 +262,7 @@ std::string FormatHistory(const job::v1::JobHistory& history, const Look& look) 
                                     {kNumber, kShortTime, kPhase, kSeen, kRule, kPods, kOutcome},
                                     {kNumber, kShortTime, kPhase, kSeen, kRule, kOutcome}},
                                    kPhase, look);
-  if (history.gone_ms() != 0) text += fmt::format("Gone since {}\n", ShortClock(history.gone_ms()));
+  if (history.has_gone_time()) text += fmt::format("Gone since {}\n", ShortClock(kube::ToMs(history.gone_time())));
   return text;
 }
 

@@ -75,7 +75,7 @@ job::v1::Job TestJob() {
       task: "driver"
       phase: POD_PHASE_RUNNING
       node_name: "node-0"
-      creation_ms: 1750000010000
+      create_time { seconds: 1750000010 }
     }
     pods {
       name: "train-worker-0"
@@ -83,10 +83,16 @@ job::v1::Job TestJob() {
       phase: POD_PHASE_FAILED
       exit_code: 7
       node_name: "node-1"
-      creation_ms: 1750000010000
+      create_time { seconds: 1750000010 }
       reason: "Error"
     }
-    pods { name: "train-worker-1" task: "worker" phase: POD_PHASE_RUNNING terminating: true creation_ms: 1750000010000 }
+    pods {
+      name: "train-worker-1"
+      task: "worker"
+      phase: POD_PHASE_RUNNING
+      terminating: true
+      create_time { seconds: 1750000010 }
+    }
   )pb");
 }
 
@@ -99,7 +105,7 @@ job::v1::JobHistory TestHistory(int entries) {
   for (int i = 0; i < entries; ++i) {
     job::v1::HistoryEntry& entry = *history.add_entries();
     entry.set_sequence(i + 1);
-    entry.set_time_ms(1'750'000'000'000 + i * 1000);
+    entry.mutable_time()->set_seconds(1'750'000'000 + i);
     entry.set_from_phase(kube::v1::JOB_PHASE_PENDING);
     entry.set_to_phase(kube::v1::JOB_PHASE_RUNNING);
     entry.set_event("PodFailed");
@@ -281,7 +287,7 @@ TEST(JobViewTest, HistoryTellsTheDayWhatWasSeenOfThePodAndThePods) {
 
 TEST(JobViewTest, HistoryOfAJobThatIsGoneTellsSinceWhen) {
   job::v1::JobHistory history = TestHistory(1);
-  history.set_gone_ms(history.entries(0).time_ms() + 61'000);
+  history.mutable_gone_time()->set_seconds(history.entries(0).time().seconds() + 61);
   EXPECT_THAT(FormatHistory(history, {.width = 120}),
               testing::EndsWith("not acknowledged\nGone since 06-15 15:07:41\n"));
 }

@@ -11,7 +11,8 @@ namespace basalt::cli {
 // To stdout, at once.
 void Print(std::string_view text);
 
-// `format` is "json" or "yaml". Field names as in the proto, enums by name, fields without a value left out.
+// `format` is "json" or "yaml". Field names as in the proto, enums by name, a Timestamp as RFC 3339, fields
+// without a value left out.
 std::string FormatMessage(const google::protobuf::Message& message, std::string_view format);
 
 // The same of an answer that is a list: it stands there when it is empty, too.

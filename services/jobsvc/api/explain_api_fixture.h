@@ -9,9 +9,14 @@
 #include <string>
 #include <utility>
 
+#include "common/kube/timestamp.h"
 #include "services/jobsvc/api/testing.h"
 
 namespace basalt::jobsvc::testing {
+
+// 0: unset.
+inline int64_t SinceMs(const job::v1::Cause& cause) { return kube::ToMs(cause.since_time()); }
+inline int64_t UntilMs(const job::v1::Cause& cause) { return kube::ToMs(cause.until_time()); }
 
 class ExplainApiTest : public ::testing::Test {
  protected:
@@ -70,7 +75,7 @@ class ExplainApiTest : public ::testing::Test {
   // Within the time that a status of numbers and words waits for.
   void ExpectRefusedSince(int64_t since_ms, const char* when) {
     const job::v1::Cause cause = Find(Explain(), job::v1::Cause::KIND_SPEC, "spec.tasks[0].minAvailable");
-    EXPECT_NEAR(static_cast<double>(cause.since_ms()), static_cast<double>(since_ms), 6000) << when;
+    EXPECT_NEAR(static_cast<double>(SinceMs(cause)), static_cast<double>(since_ms), 6000) << when;
   }
   std::string GroupKey() { return rig_.kube().groups().begin()->first; }
 

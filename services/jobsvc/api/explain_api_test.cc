@@ -39,7 +39,7 @@ TEST_F(ExplainApiTest, TheSchedulersWordsComeFirst) {
   const auto explanation = Explain();
   ASSERT_GE(explanation.causes_size(), 2);
   EXPECT_EQ(explanation.causes(0).kind(), Cause::KIND_UNSCHEDULABLE);
-  EXPECT_EQ(explanation.causes(0).since_ms(), when);
+  EXPECT_EQ(SinceMs(explanation.causes(0)), when);
   EXPECT_EQ(explanation.causes(1).kind(), Cause::KIND_POD_GROUP);
   EXPECT_THAT(explanation.summary(), HasSubstr("2/2 tasks in gang unschedulable: not enough cpu."));
   EXPECT_THAT(explanation.summary(), HasSubstr("This has been so for 1m1s."));
@@ -51,7 +51,7 @@ TEST_F(ExplainApiTest, AQueueThatIsClosedOrMissingIsNamed) {
   Begin(MakeJob("j", 1, 2));
   PutQueue("Closed");
   EXPECT_EQ(Find(Explain(), Cause::KIND_QUEUE, "queue default is Closed").subject(), "queue default");
-  EXPECT_GT(Find(Explain(), Cause::KIND_QUEUE, "").since_ms(), 0);
+  EXPECT_GT(SinceMs(Find(Explain(), Cause::KIND_QUEUE, "")), 0);
   PutQueue("");
   EXPECT_THAT(Find(Explain(), Cause::KIND_QUEUE, "queue default does not exist").advice(),
               HasSubstr("Create the queue"));
@@ -88,12 +88,12 @@ TEST_F(ExplainApiTest, SinceWhenAQueueARefusalAndAKillHoldItUp) {
   const int64_t refused_ms = now_ms();
   Begin(MakeJob("j", 1, 2));
   rig_.Run(absl::Minutes(2));
-  EXPECT_NEAR(static_cast<double>(Find(Explain(), Cause::KIND_REFUSED, "denied by policy").since_ms()),
+  EXPECT_NEAR(static_cast<double>(SinceMs(Find(Explain(), Cause::KIND_REFUSED, "denied by policy"))),
               static_cast<double>(refused_ms), 1000);
   rig_.Kill();
   rig_.Start();
   rig_.Run(absl::Minutes(1));
-  EXPECT_NEAR(static_cast<double>(Find(Explain(), Cause::KIND_REFUSED, "denied by policy").since_ms()),
+  EXPECT_NEAR(static_cast<double>(SinceMs(Find(Explain(), Cause::KIND_REFUSED, "denied by policy"))),
               static_cast<double>(refused_ms), 5000)
       << "it was so before";
 
@@ -107,7 +107,7 @@ TEST_F(ExplainApiTest, SinceWhenAQueueARefusalAndAKillHoldItUp) {
   const int64_t killed_ms = now_ms();
   rig_.kube().PutCommand("default", "again", "RestartJob", "j");
   rig_.Run(absl::Seconds(40));
-  EXPECT_NEAR(static_cast<double>(Find(Explain(), Cause::KIND_KILL, "").since_ms()), static_cast<double>(killed_ms),
+  EXPECT_NEAR(static_cast<double>(SinceMs(Find(Explain(), Cause::KIND_KILL, ""))), static_cast<double>(killed_ms),
               1000);
 
   rig_.kube().FinishDeletions();
@@ -115,7 +115,7 @@ TEST_F(ExplainApiTest, SinceWhenAQueueARefusalAndAKillHoldItUp) {
   const int64_t closed_ms = now_ms();
   PutQueue("Closed");
   rig_.Run(absl::Minutes(1));
-  EXPECT_EQ(Find(Explain(), Cause::KIND_QUEUE, "queue default is Closed").since_ms(), closed_ms);
+  EXPECT_EQ(SinceMs(Find(Explain(), Cause::KIND_QUEUE, "queue default is Closed")), closed_ms);
 }
 
 TEST_F(ExplainApiTest, AClaimThatIsMissingIsNamedAndNoTryIsPromised) {
@@ -126,8 +126,8 @@ TEST_F(ExplainApiTest, AClaimThatIsMissingIsNamedAndNoTryIsPromised) {
   Begin(job);
   const Cause cause = Find(Explain(), Cause::KIND_CLAIM, "claim data does not exist");
   EXPECT_EQ(cause.subject(), "claim data");
-  EXPECT_GT(cause.since_ms(), 0);
-  EXPECT_EQ(cause.until_ms(), 0) << "it is watched";
+  EXPECT_GT(SinceMs(cause), 0);
+  EXPECT_EQ(UntilMs(cause), 0) << "it is watched";
   EXPECT_THAT(cause.advice(), HasSubstr("Create PersistentVolumeClaim data in namespace default"));
 }
 
@@ -149,11 +149,11 @@ TEST_F(ExplainApiTest, SinceWhenAClaimIsMissingAndAQueueAndASpecIsRefusedOutlive
     const int64_t begun_ms = absl::ToUnixMillis(rig_.time().Now());
     Begin(row);
     rig_.Run(absl::Minutes(2));
-    EXPECT_NEAR(static_cast<double>(Find(Explain(), kind, "").since_ms()), static_cast<double>(begun_ms), 5000);
+    EXPECT_NEAR(static_cast<double>(SinceMs(Find(Explain(), kind, ""))), static_cast<double>(begun_ms), 5000);
     rig_.Kill();
     rig_.Start();
     rig_.Run(absl::Minutes(1));
-    EXPECT_NEAR(static_cast<double>(Find(Explain(), kind, "").since_ms()), static_cast<double>(begun_ms), 5000)
+    EXPECT_NEAR(static_cast<double>(SinceMs(Find(Explain(), kind, ""))), static_cast<double>(begun_ms), 5000)
         << "after a restart";
     rig_.kube().DeleteJob("default/j");
     rig_.Run(absl::Seconds(5));
@@ -184,11 +184,11 @@ TEST_F(ExplainApiTest, SinceWhenSomethingIsRefusedOutlivesTheProcess) {
     if (refused == "configmaps") job.mutable_spec()->add_plugins()->set_name("svc");
     Begin(job);
     rig_.Run(absl::Minutes(2));
-    EXPECT_NEAR(static_cast<double>(Find(Explain(), row.kind, "").since_ms()), begun_ms, 5000);
+    EXPECT_NEAR(static_cast<double>(SinceMs(Find(Explain(), row.kind, ""))), begun_ms, 5000);
     rig_.Kill();
     rig_.Start();
     rig_.Run(absl::Minutes(1));
-    EXPECT_NEAR(static_cast<double>(Find(Explain(), row.kind, "").since_ms()), begun_ms, 5000) << "after a restart";
+    EXPECT_NEAR(static_cast<double>(SinceMs(Find(Explain(), row.kind, ""))), begun_ms, 5000) << "after a restart";
     rig_.kube().refuse_group = absl::OkStatus();
     rig_.kube().DeleteJob("default/j");
     rig_.Run(absl::Seconds(5));
@@ -204,8 +204,8 @@ TEST_F(ExplainApiTest, EachTaskThatWaitsForAnotherIsNamed) {
   const auto explanation = Explain();
   const Cause cause = Find(explanation, Cause::KIND_DEPENDENCY, "task t1 waits for task t0");
   EXPECT_EQ(cause.subject(), "task t1");
-  EXPECT_EQ(cause.since_ms(), explanation.entered_by().time_ms());
-  EXPECT_LE(cause.since_ms(), absl::ToUnixMillis(rig_.time().Now()) - 60'000);
+  EXPECT_EQ(SinceMs(cause), kube::ToMs(explanation.entered_by().time()));
+  EXPECT_LE(SinceMs(cause), absl::ToUnixMillis(rig_.time().Now()) - 60'000);
   EXPECT_EQ(Find(explanation, Cause::KIND_DEPENDENCY, "task t2 waits for task t0").subject(), "task t2");
 }
 
@@ -256,7 +256,7 @@ TEST_F(ExplainApiTest, ADeadlineSaysWhatWillHappenAndWhen) {
   const auto explanation = Explain();
   const Cause cause = Find(explanation, Cause::KIND_DEADLINE, "AbortJob because of PodPending");
   EXPECT_EQ(cause.subject(), "pod j-t0-0");
-  EXPECT_EQ(cause.until_ms() - cause.since_ms(), 600'000);
+  EXPECT_EQ(UntilMs(cause) - SinceMs(cause), 600'000);
   EXPECT_THAT(explanation.summary(), HasSubstr("AbortJob because of PodPending (spec.policies[0]), about pod j-t0-0."));
 }
 

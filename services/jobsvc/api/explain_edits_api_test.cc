@@ -35,8 +35,8 @@ TEST_F(ExplainEditsTest, AFieldThatMayNotChangeIsToldUntilItIsChangedBack) {
     const auto explanation = Explain();
     const Cause cause = Find(explanation, Cause::KIND_SPEC, "spec.minSuccess cannot be changed");
     EXPECT_THAT(cause.advice(), HasSubstr("change it back, or delete the job and submit it again"));
-    EXPECT_GE(cause.since_ms(), before_ms);
-    EXPECT_LE(cause.since_ms(), after_ms);
+    EXPECT_GE(SinceMs(cause), before_ms);
+    EXPECT_LE(SinceMs(cause), after_ms);
     EXPECT_THAT(explanation.summary(), HasSubstr("Nothing holds it up"));
   }
   Edit([](kube::v1::JobSpec& spec) { spec.clear_min_success(); });

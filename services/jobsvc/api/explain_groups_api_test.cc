@@ -29,7 +29,7 @@ class ExplainGroupsTest : public ExplainApiTest {
     });
   }
   void ExpectSince(const Cause& cause, int64_t since_ms) {
-    EXPECT_NEAR(static_cast<double>(cause.since_ms()), static_cast<double>(since_ms), 1000) << cause.DebugString();
+    EXPECT_NEAR(static_cast<double>(SinceMs(cause)), static_cast<double>(since_ms), 1000) << cause.DebugString();
   }
   static kube::v1::Job WithSvc() {
     kube::v1::Job job = MakeJob("j", 1, 1);
@@ -45,8 +45,8 @@ TEST_F(ExplainGroupsTest, AGroupThatIsNotMadeYetIsNamedWithItsNextTry) {
   const Cause cause = Find(explanation, Cause::KIND_POD_GROUP, "its PodGroup is being made");
   EXPECT_EQ(cause.subject(), GroupSubject());
   EXPECT_EQ(cause.advice(), "");
-  EXPECT_EQ(cause.since_ms(), explanation.entered_by().time_ms() + 3) << "the first try";
-  EXPECT_GT(cause.until_ms(), NowMs());
+  EXPECT_EQ(SinceMs(cause), kube::ToMs(explanation.entered_by().time()) + 3) << "the first try";
+  EXPECT_GT(UntilMs(cause), NowMs());
   EXPECT_THAT(explanation.summary(), HasSubstr(" Its PodGroup is being made."));
 }
 
@@ -64,7 +64,7 @@ TEST_F(ExplainGroupsTest, AGroupOfTheRunBeforeIsWaitedForSinceThisRun) {
   ASSERT_EQ(explanation.phase(), kPending);
   const Cause cause = Find(explanation, Cause::KIND_POD_GROUP, "its PodGroup of the run before is still going");
   EXPECT_EQ(cause.subject(), GroupSubject());
-  EXPECT_GT(cause.until_ms(), NowMs());
+  EXPECT_GT(UntilMs(cause), NowMs());
   ExpectSince(cause, restarted_ms);
   EXPECT_THAT(explanation.summary(), HasSubstr(" Its PodGroup of the run before is still going."));
 }
@@ -78,7 +78,7 @@ TEST_F(ExplainGroupsTest, AGroupThatIsTakenAwayIsWaitedForSinceItsDeletion) {
   });
   rig_.kube().RemovePod("default/j-t0-0");
   rig_.Run(absl::Minutes(1));
-  EXPECT_EQ(Find(Explain(), Cause::KIND_POD_GROUP, "still going").since_ms(), deleted_ms);
+  EXPECT_EQ(SinceMs(Find(Explain(), Cause::KIND_POD_GROUP, "still going")), deleted_ms);
 }
 
 TEST_F(ExplainGroupsTest, AGroupThatIsRefusedIsToldInTheWordsOfTheRefusal) {
@@ -94,7 +94,7 @@ TEST_F(ExplainGroupsTest, AGroupThatIsRefusedIsToldInTheWordsOfTheRefusal) {
   EXPECT_EQ(cause.subject(), GroupSubject());
   EXPECT_EQ(cause.message(), "denied by policy");
   EXPECT_THAT(cause.advice(), HasSubstr("it is tried again by itself"));
-  EXPECT_GT(cause.until_ms(), NowMs());
+  EXPECT_GT(UntilMs(cause), NowMs());
   ExpectSince(cause, refused_ms);
   EXPECT_THAT(explanation.summary(), HasSubstr(" Denied by policy. This has been so for 2m"));
 }
@@ -148,7 +148,7 @@ TEST_F(ExplainGroupsTest, AnObjectOfAPluginThatIsRefusedIsNamedWithItsPlugin) {
   const Cause cause = Find(explanation, Cause::KIND_PLUGIN, "");
   EXPECT_EQ(cause.message(), "plugin svc: Service j: denied by policy");
   EXPECT_THAT(cause.advice(), HasSubstr("Mend what the API server names"));
-  EXPECT_GT(cause.until_ms(), NowMs());
+  EXPECT_GT(UntilMs(cause), NowMs());
   ExpectSince(cause, refused_ms);
   EXPECT_THAT(explanation.summary(), HasSubstr(" Plugin svc: Service j: denied by policy. This has been so for 2m"));
 }
@@ -160,7 +160,7 @@ TEST_F(ExplainGroupsTest, ObjectsOfAPluginThatAreNotMadeYetAreToldWithTheirNextT
   Begin(WithSvc());
   const auto explanation = Explain();
   const Cause cause = Find(explanation, Cause::KIND_PLUGIN, "the objects of its plugins are being made");
-  EXPECT_GT(cause.until_ms(), NowMs());
+  EXPECT_GT(UntilMs(cause), NowMs());
   EXPECT_THAT(explanation.summary(), HasSubstr(" The objects of its plugins are being made."));
 }
 
@@ -178,7 +178,7 @@ TEST_F(ExplainGroupsTest, OfAJobThatIsBeingDeletedNothingElseIsTold) {
   EXPECT_EQ(cause.kind(), Cause::KIND_DELETION);
   EXPECT_EQ(cause.subject(), "");
   EXPECT_EQ(cause.message(), "the job is being deleted");
-  EXPECT_EQ(cause.since_ms(), deleted_ms);
+  EXPECT_EQ(SinceMs(cause), deleted_ms);
   EXPECT_EQ(cause.advice(), "What stays for long has a finalizer, or pods on a node that does not answer.");
   EXPECT_THAT(explanation.summary(),
               HasSubstr(" The job is being deleted. This has been so for 1m0s. What stays for long has a finalizer"));

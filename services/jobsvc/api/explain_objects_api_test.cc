@@ -61,12 +61,12 @@ TEST_F(MissingClaimsTest, EachIsToldInItsOwnWordsWithATimeOfItsOwn) {
     return true;
   };
   BeginWaiting();
-  const int64_t data_ms = Find(Explain(), Cause::KIND_CLAIM, "claim data does not exist").since_ms();
+  const int64_t data_ms = SinceMs(Find(Explain(), Cause::KIND_CLAIM, "claim data does not exist"));
   rig_.Run(absl::Minutes(10));
   models_refused = false;
   rig_.Run(absl::Minutes(1));
   const auto explanation = Explain();
-  EXPECT_EQ(Find(explanation, Cause::KIND_CLAIM, "claim data does not exist").since_ms(), data_ms);
+  EXPECT_EQ(SinceMs(Find(explanation, Cause::KIND_CLAIM, "claim data does not exist")), data_ms);
   Find(explanation, Cause::KIND_CLAIM, "claim models does not exist");
 }
 
@@ -94,8 +94,8 @@ TEST_F(MissingClaimsTest, ObjectsThatAreNotMadeYetAreToldWithSinceWhenWithoutAny
   BeginWaiting();
   const int64_t began_ms = rig_.kube().job("default/j").meta().creation_ms();
   const Cause cause = Find(Explain(), Cause::KIND_PLUGIN, "the objects of its plugins are being made");
-  EXPECT_GE(cause.since_ms(), began_ms);
-  EXPECT_LT(cause.since_ms(), began_ms + 1000);
+  EXPECT_GE(SinceMs(cause), began_ms);
+  EXPECT_LT(SinceMs(cause), began_ms + 1000);
 }
 
 class OneOfTwoClaimsTest : public MissingClaimsTest, public ::testing::WithParamInterface<bool> {};
@@ -108,7 +108,7 @@ TEST_P(OneOfTwoClaimsTest, TheOtherIsToldOfAsBefore) {
   const std::string words = "claim " + other + " does not exist; the job waits for it";
   const auto before = Explain();
   ASSERT_EQ(before.causes_size(), 2) << before.DebugString();
-  const int64_t since_ms = Find(before, Cause::KIND_CLAIM, "does not exist").since_ms();
+  const int64_t since_ms = SinceMs(Find(before, Cause::KIND_CLAIM, "does not exist"));
   ASSERT_EQ(Events("PVCError"), 2);
   MakeClaim(first);
   ASSERT_TRUE(rig_.RunUntil([this] { return rig_.controller().Find("default/j")->plugin_objects.claims.size() == 1; },
@@ -116,7 +116,7 @@ TEST_P(OneOfTwoClaimsTest, TheOtherIsToldOfAsBefore) {
   for (int i = 0; i < 100; ++i) {
     const auto explanation = Explain();
     ASSERT_EQ(explanation.causes_size(), 1) << explanation.DebugString();
-    ASSERT_EQ(Find(explanation, Cause::KIND_CLAIM, words).since_ms(), since_ms);
+    ASSERT_EQ(SinceMs(Find(explanation, Cause::KIND_CLAIM, words)), since_ms);
     rig_.Run(absl::Milliseconds(i < 50 ? 4 : 1000));
   }
   EXPECT_EQ(Status().reason(), "PVCError");
@@ -135,9 +135,9 @@ TEST_F(MissingClaimsTest, OfWhatIsWatchedNoTryIsPromisedThoughAnotherIsRefused) 
   BeginWaiting();
   rig_.Run(absl::Minutes(10));
   const auto explanation = Explain();
-  EXPECT_GT(Find(explanation, Cause::KIND_PLUGIN, "no right to make services").until_ms(), NowMs());
-  EXPECT_EQ(Find(explanation, Cause::KIND_CLAIM, "claim models").until_ms(), 0);
-  EXPECT_EQ(Find(explanation, Cause::KIND_CLAIM, "claim data").until_ms(), 0);
+  EXPECT_GT(UntilMs(Find(explanation, Cause::KIND_PLUGIN, "no right to make services")), NowMs());
+  EXPECT_EQ(UntilMs(Find(explanation, Cause::KIND_CLAIM, "claim models")), 0);
+  EXPECT_EQ(UntilMs(Find(explanation, Cause::KIND_CLAIM, "claim data")), 0);
 }
 
 TEST_F(MissingClaimsTest, WhatIsRefusedBesideAClaimThatAppearsIsTriedNoSooner) {
@@ -172,7 +172,7 @@ TEST_F(MissingClaimsTest, ARefusedObjectIsToldOfThoughAnotherOfItsPluginIsMade) 
   rig_.fate = nullptr;
   ASSERT_TRUE(rig_.RunUntil([this] { return rig_.kube().others().contains("configmaps/default/j-svc"); }));
   rig_.Run(absl::Milliseconds(50));
-  EXPECT_EQ(Find(Explain(), Cause::KIND_PLUGIN, "no right to make services").since_ms(), cause.since_ms());
+  EXPECT_EQ(SinceMs(Find(Explain(), Cause::KIND_PLUGIN, "no right to make services")), SinceMs(cause));
   EXPECT_EQ(Events("PluginError"), 1);
 }
 

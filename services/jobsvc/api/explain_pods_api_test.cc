@@ -22,7 +22,7 @@ TEST_F(ExplainApiTest, PodsThatDoNotStartAreCountedByWhy) {
   const auto explanation = Explain();
   const Cause pulled = Find(explanation, Cause::KIND_PODS, "2 pods are on a node, not started: ImagePullBackOff");
   EXPECT_EQ(pulled.subject(), "pod j-t0-0");
-  EXPECT_GT(pulled.since_ms(), 0);
+  EXPECT_GT(SinceMs(pulled), 0);
   Find(explanation, Cause::KIND_PODS, "1 pod is not on a node yet");
 }
 
@@ -82,7 +82,7 @@ TEST_F(ExplainApiTest, HowItFailedAndWhenItIsDeletedIsTold) {
   EXPECT_EQ(explanation.phase(), kube::v1::JOB_PHASE_TERMINATED);
   Find(explanation, Cause::KIND_ENDED, "the job is Terminated");
   const Cause deletion = Find(explanation, Cause::KIND_DEADLINE, "the job will be deleted");
-  EXPECT_EQ(deletion.until_ms(), rig_.kube().job("default/j").status().last_transition_ms() + 3'600'000);
+  EXPECT_EQ(UntilMs(deletion), rig_.kube().job("default/j").status().last_transition_ms() + 3'600'000);
 }
 
 TEST_F(ExplainApiTest, WhatFailedAndWhatCanBeDoneIsToldOfAFailedJob) {

@@ -77,7 +77,7 @@ TEST_F(ExplainApiTest, WhatTheApiServerRefusesIsToldInItsWordsWithTheBackOff) {
   });
   Begin(MakeJob("j", 1, 1));
   const Cause cause = Find(Explain(), Cause::KIND_REFUSED, "exceeded quota: team");
-  EXPECT_GT(cause.until_ms(), absl::ToUnixMillis(rig_.time().Now()));
+  EXPECT_GT(UntilMs(cause), absl::ToUnixMillis(rig_.time().Now()));
   EXPECT_THAT(cause.advice(), HasSubstr("ResourceQuota"));
 }
 
@@ -87,11 +87,11 @@ TEST_F(ExplainApiTest, HowLongTheServerIsLeftAloneIsToldWithoutAnyWordsOfIt) {
   };
   Begin(MakeJob("j", 1, 1));
   const Cause cause = Find(Explain(), Cause::KIND_PODS, "pods are being made");
-  EXPECT_GT(cause.until_ms(), absl::ToUnixMillis(rig_.time().Now()));
-  EXPECT_GT(cause.since_ms(), 0);
-  EXPECT_LE(cause.since_ms(), NowMs() - 1000);
+  EXPECT_GT(UntilMs(cause), absl::ToUnixMillis(rig_.time().Now()));
+  EXPECT_GT(SinceMs(cause), 0);
+  EXPECT_LE(SinceMs(cause), NowMs() - 1000);
   rig_.Run(absl::Minutes(10));
-  EXPECT_EQ(Find(Explain(), Cause::KIND_PODS, "pods are being made").since_ms(), cause.since_ms());
+  EXPECT_EQ(SinceMs(Find(Explain(), Cause::KIND_PODS, "pods are being made")), SinceMs(cause));
 }
 
 TEST_F(ExplainApiTest, AGroupThatNobodyMakesIsToldWithSinceWhen) {
@@ -99,8 +99,8 @@ TEST_F(ExplainApiTest, AGroupThatNobodyMakesIsToldWithSinceWhen) {
   Begin(MakeJob("j", 1, 1));
   const int64_t began_ms = rig_.kube().job("default/j").meta().creation_ms();
   const Cause cause = Find(Explain(), Cause::KIND_POD_GROUP, "");
-  EXPECT_GE(cause.since_ms(), began_ms);
-  EXPECT_LT(cause.since_ms(), began_ms + 1000);
+  EXPECT_GE(SinceMs(cause), began_ms);
+  EXPECT_LT(SinceMs(cause), began_ms + 1000);
 }
 
 TEST_F(ExplainApiTest, ARefusedAnnotationHoldsNothingUpAndIsToldWithItsNextTry) {
@@ -118,7 +118,7 @@ TEST_F(ExplainApiTest, ARefusedAnnotationHoldsNothingUpAndIsToldWithItsNextTry) 
   BeginRunning(MakeJob("j", 1, 2));
   rig_.Run(absl::Minutes(1));
   const auto explanation = Explain();
-  EXPECT_GT(Find(explanation, Cause::KIND_REFUSED, "denied by policy").until_ms(), NowMs());
+  EXPECT_GT(UntilMs(Find(explanation, Cause::KIND_REFUSED, "denied by policy")), NowMs());
   EXPECT_THAT(explanation.summary(), HasSubstr("Nothing holds it up"));
 }
 
@@ -137,7 +137,7 @@ TEST_F(ExplainApiTest, WhatKeepsPodsFromBeingDeletedIsToldInEveryPhase) {
     rig_.Run(absl::Seconds(10));
     const auto explanation = Explain();
     const Cause cause = Find(explanation, Cause::KIND_REFUSED, "pods are kept by policy");
-    EXPECT_GT(cause.until_ms(), absl::ToUnixMillis(rig_.time().Now()));
+    EXPECT_GT(UntilMs(cause), absl::ToUnixMillis(rig_.time().Now()));
     EXPECT_THAT(explanation.summary(), HasSubstr("pods are kept by policy."));
     rig_.kube().DeleteJob("default/j");
     rig_.Run(absl::Seconds(5));
@@ -193,7 +193,7 @@ TEST_F(ExplainApiTest, ACommandThatCannotBeDeletedIsToldWithThoseBehindIt) {
   const auto explanation = Explain();
   const Cause cause = Find(explanation, Cause::KIND_COMMAND,
                            "command stop is carried out and cannot be deleted: no right to delete commands");
-  EXPECT_GT(cause.until_ms(), absl::ToUnixMillis(rig_.time().Now()));
+  EXPECT_GT(UntilMs(cause), absl::ToUnixMillis(rig_.time().Now()));
   Find(explanation, Cause::KIND_COMMAND, "command go waits for its turn");
   rig_.kube().SetRefuse(nullptr);
   rig_.Run(absl::Minutes(1));
@@ -208,7 +208,7 @@ TEST_F(ExplainApiTest, ASpecThatIsRefusedAndOneThatIsOddAreTold) {
   const auto explanation = Explain();
   EXPECT_EQ(explanation.causes(0).kind(), Cause::KIND_SPEC);
   EXPECT_THAT(explanation.causes(0).message(), HasSubstr("spec.tasks[0].minAvailable"));
-  EXPECT_GT(explanation.causes(0).since_ms(), 0);
+  EXPECT_GT(SinceMs(explanation.causes(0)), 0);
   EXPECT_THAT(explanation.summary(), HasSubstr(" spec.tasks[0].minAvailable"));
   EXPECT_EQ(explanation.causes_size(), 1) << "once: " << explanation.DebugString();
 }
@@ -278,7 +278,7 @@ TEST_F(ExplainApiTest, OfAPluginThatIsMissingTheStatusTellsSinceWhen) {
     rig_.Start();
     rig_.Run(absl::Minutes(2));
     const job::v1::Cause cause = Find(Explain(), job::v1::Cause::KIND_SPEC, "pytorch");
-    EXPECT_NEAR(static_cast<double>(cause.since_ms()), static_cast<double>(made_ms), 6000) << lost;
+    EXPECT_NEAR(static_cast<double>(SinceMs(cause)), static_cast<double>(made_ms), 6000) << lost;
   }
 }
 
@@ -302,13 +302,13 @@ TEST_F(ExplainApiTest, EachLayerOfRetriesIsTold) {
   rig_.Run(absl::Minutes(20));
   EXPECT_EQ(rig_.PhaseOf("default/j"), kRestarting) << "nothing is given up, and nothing ends the job";
   auto explanation = Explain();
-  EXPECT_GT(Find(explanation, Cause::KIND_REFUSED, "not to delete").until_ms(), NowMs());
+  EXPECT_GT(UntilMs(Find(explanation, Cause::KIND_REFUSED, "not to delete")), NowMs());
   Find(explanation, Cause::KIND_RETRIES, "1 of 4 retries are used");
   refused = "create";
   rig_.Run(absl::Minutes(20));
   EXPECT_EQ(rig_.PhaseOf("default/j"), kPending);
   explanation = Explain();
-  EXPECT_GT(Find(explanation, Cause::KIND_REFUSED, "not to create").until_ms(), NowMs());
+  EXPECT_GT(UntilMs(Find(explanation, Cause::KIND_REFUSED, "not to create")), NowMs());
   Find(explanation, Cause::KIND_RETRIES, "1 of 4 retries are used");
   refused = "";
   rig_.Run(absl::Minutes(1));

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "common/base/status.h"
+#include "common/kube/timestamp.h"
 #include "services/jobsvc/api/job_api_fixture.h"
 
 namespace basalt::jobsvc::testing {
@@ -24,10 +25,10 @@ TEST_F(JobApiTest, HistoryOutlivesTheJobAndIsToldByUid) {
     EXPECT_TRUE(history->entries(i).committed());
   }
   EXPECT_EQ(history->entries().rbegin()->to_phase(), kube::v1::JOB_PHASE_COMPLETED);
-  EXPECT_EQ(history->gone_ms(), 0) << "it is there";
+  EXPECT_FALSE(history->has_gone_time()) << "it is there";
   EXPECT_TRUE(Delete("j").ok());
   Run(absl::Seconds(5));
-  EXPECT_GT(History("j")->gone_ms(), history->entries().rbegin()->time_ms() + 20'000);
+  EXPECT_GT(kube::ToMs(History("j")->gone_time()), kube::ToMs(history->entries().rbegin()->time()) + 20'000);
   EXPECT_EQ(Get("j").status().code(), absl::StatusCode::kNotFound);
   Put("j");
   Run(absl::Seconds(5));
@@ -80,7 +81,7 @@ TEST_F(JobApiTest, AKillIsToldWithWhatWasSeenOfThePodAndHowItEnded) {
   rig.kube().FinishDeletions();
   Run(absl::Milliseconds(50));
   const auto history = History("j");
-  const int64_t seconds = (absl::ToUnixMillis(rig.time().Now()) - entry.time_ms()) / 1000 - 1;
+  const int64_t seconds = (absl::ToUnixMillis(rig.time().Now()) - kube::ToMs(entry.time())) / 1000 - 1;
   EXPECT_EQ(EntryOf(history, "RestartJob").outcome(),
             entry.outcome() + "; gone after " + std::to_string(seconds) + "s");
   Run(absl::Minutes(5));

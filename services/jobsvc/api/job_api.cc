@@ -14,6 +14,7 @@
 #include "common/base/status.h"
 #include "common/kube/label_selector.h"
 #include "common/kube/requests.h"
+#include "common/kube/timestamp.h"
 #include "services/jobsvc/api/answers.h"
 #include "services/jobsvc/api/job_page.h"
 #include "services/jobsvc/store/history_store.h"
@@ -31,7 +32,7 @@ static_assert(int{HistoryEntry::RESULT_REFUSED} == int{HistoryRecord::RESULT_REF
 HistoryEntry ToMessage(const HistoryRecord& record) {
   HistoryEntry entry;
   entry.set_sequence(record.sequence());
-  entry.set_time_ms(record.time_ms());
+  entry.set_allocated_time(kube::ToTimestamp(record.time_ms()).release());
   entry.set_from_phase(record.from_phase());
   entry.set_to_phase(record.to_phase());
   entry.set_event(record.event());
@@ -63,7 +64,7 @@ job::v1::PodSummary SummaryOf(std::string_view name, const storage::v1::PodRecor
   pod.set_exit_code(record.exit_code());
   pod.set_reason(record.reason());
   pod.set_restarts(record.restarts());
-  pod.set_creation_ms(record.creation_ms());
+  pod.set_allocated_create_time(kube::ToTimestamp(record.creation_ms()).release());
   pod.set_version(record.version());
   return pod;
 }
@@ -196,7 +197,7 @@ void JobApi::History(job::v1::GetJobHistoryRequest request, rpc::Done<job::v1::J
     }
     job::v1::JobHistory history;
     history.set_uid(job->uid());
-    history.set_gone_ms(job->gone_ms());
+    history.set_allocated_gone_time(kube::ToTimestamp(job->gone_ms()).release());
     const auto records = controller.HistoryOf(slot, history.uid());
     if (!records.ok()) return (*shared)(records.status());
     for (const auto& record : *records) *history.add_entries() = ToMessage(record);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/kube/timestamp.h"
 #include "services/jobsvc/core/explain/explain_parts.h"
 #include "services/jobsvc/core/explain/explain_summary.h"
 #include "services/jobsvc/core/spec_change.h"
@@ -26,8 +27,12 @@ Cause& Explaining::Add(Cause::Kind kind, std::string subject, std::string messag
   return cause;
 }
 
+void SetSince(int64_t ms, Cause& cause) { cause.set_allocated_since_time(kube::ToTimestamp(ms).release()); }
+
+void SetUntil(int64_t ms, Cause& cause) { cause.set_allocated_until_time(kube::ToTimestamp(ms).release()); }
+
 int64_t PhaseSince(const ExplainInput& in) {
-  if (in.entered_by != nullptr) return in.entered_by->time_ms();
+  if (in.entered_by != nullptr) return kube::ToMs(in.entered_by->time());
   const kube::v1::Job& job = in.effects.job;
   return job.status().version() == 0 && job.status().retry_count() == 0 ? job.meta().creation_ms() : 0;
 }
@@ -45,10 +50,10 @@ bool IsFailedCreate(const Explaining& telling) {
 
 void ExplainRefusal(Explaining& telling) {
   if (telling.in.refusal.empty() || IsFinished(telling.phase())) return;
-  telling
-      .Add(Cause::KIND_SPEC, "", telling.in.refusal.message,
-           "Correct it with kubectl edit; where the field cannot be changed, delete the job and submit it again.")
-      .set_since_ms(telling.in.refused_since_ms);
+  Cause& cause = telling.Add(
+      Cause::KIND_SPEC, "", telling.in.refusal.message,
+      "Correct it with kubectl edit; where the field cannot be changed, delete the job and submit it again.");
+  SetSince(telling.in.refused_since_ms, cause);
 }
 
 void ExplainKill(const Wait& wait, Explaining& telling) {
@@ -62,17 +67,17 @@ void ExplainKill(const Wait& wait, Explaining& telling) {
     advice = fmt::format("If they stay for long, see 'kubectl describe pod {} -n {}': its finalizers and its node.",
                          in.pods.going, telling.job().meta().namespace_());
   }
-  telling.Add(wait.kind, wait.subject, std::move(message), std::move(advice)).set_since_ms(in.kill_since_ms);
+  SetSince(in.kill_since_ms, telling.Add(wait.kind, wait.subject, std::move(message), std::move(advice)));
 }
 
 void ExplainPodsBeingMade(const Wait& wait, Explaining& telling) {
   const ExplainInput& in = telling.in;
   Cause& cause = telling.Add(wait.kind, wait.subject, wait.message);
-  cause.set_until_ms(in.retry.pods.until_ms);
+  SetUntil(in.retry.pods.until_ms, cause);
   // Not before there was a group for them.
   const int64_t since_ms = MadeSince(in, in.retry.pods);
   const int64_t group_ms = in.group == nullptr ? 0 : in.group->meta().creation_ms();
-  if (since_ms != 0) cause.set_since_ms(std::max(since_ms, group_ms));
+  if (since_ms != 0) SetSince(std::max(since_ms, group_ms), cause);
 }
 
 void ExplainHeldName(const Wait& wait, Explaining& telling) {
@@ -82,8 +87,8 @@ void ExplainHeldName(const Wait& wait, Explaining& telling) {
   constexpr std::string_view kPod = "pod ";
   const PodEntry* const pod = telling.in.effects.pods.Find(std::string_view(wait.subject).substr(kPod.size()));
   const bool is_orphan = pod != nullptr && pod->has(kPodOrphan);
-  telling.Add(wait.kind, wait.subject, wait.message, std::string(is_orphan ? kFreeTheOrphan : kFreeTheName))
-      .set_since_ms(problems.SinceMs("FailedCreate", wait.subject));
+  SetSince(problems.SinceMs("FailedCreate", wait.subject),
+           telling.Add(wait.kind, wait.subject, wait.message, std::string(is_orphan ? kFreeTheOrphan : kFreeTheName)));
 }
 
 void ExplainWait(const Wait& wait, Explaining& telling) {
@@ -108,7 +113,7 @@ void ExplainWait(const Wait& wait, Explaining& telling) {
     case Cause::KIND_NAME_HELD:
       return ExplainHeldName(wait, telling);
     case Cause::KIND_DEPENDENCY:
-      telling.Add(wait.kind, wait.subject, wait.message).set_since_ms(PhaseSince(in));
+      SetSince(PhaseSince(in), telling.Add(wait.kind, wait.subject, wait.message));
       return;
     default:
       telling.Add(wait.kind, wait.subject, wait.message);
@@ -124,10 +129,8 @@ void ExplainCommands(Explaining& telling) {
       return;
     }
     const WaitingCommand& command = in.commands[i];
-    telling
-        .Add(Cause::KIND_COMMAND, fmt::format("command {}", command.name),
-             fmt::format("command {} waits for its turn", command.name))
-        .set_since_ms(command.since_ms);
+    SetSince(command.since_ms, telling.Add(Cause::KIND_COMMAND, fmt::format("command {}", command.name),
+                                           fmt::format("command {} waits for its turn", command.name)));
   }
 }
 
@@ -138,8 +141,8 @@ void ExplainDeadlines(Explaining& telling) {
     Cause& cause =
         telling.Add(Cause::KIND_DEADLINE, deadline->subject(),
                     fmt::format("{} because of {} ({})", deadline->action(), deadline->event(), deadline->rule()));
-    cause.set_since_ms(deadline->time_ms());
-    cause.set_until_ms(deadline->due_ms());
+    SetSince(deadline->time_ms(), cause);
+    SetUntil(deadline->due_ms(), cause);
   }
   if (in.deadlines.size() > kMostAlike) {
     telling.Add(Cause::KIND_DEADLINE, "", fmt::format("and {} later ones", in.deadlines.size() - kMostAlike));
@@ -188,10 +191,9 @@ void ExplainWarnings(Explaining& telling) {
   const ExplainInput& in = telling.in;
   if (!in.departure.empty()) {
     telling.beside.insert(telling.result.causes_size());
-    telling
-        .Add(Cause::KIND_SPEC, "", in.departure,
-             fmt::format("It was edited past the checks of the API server: {}.", kUndoEdit))
-        .set_since_ms(in.departed_ms);
+    SetSince(in.departed_ms,
+             telling.Add(Cause::KIND_SPEC, "", in.departure,
+                         fmt::format("It was edited past the checks of the API server: {}.", kUndoEdit)));
   }
   if (in.warning.empty()) return;
   telling.beside.insert(telling.result.causes_size());
@@ -200,10 +202,9 @@ void ExplainWarnings(Explaining& telling) {
 
 void ExplainCauses(Explaining& telling) {
   if (telling.job().meta().deletion_ms() != 0) {
-    telling
-        .Add(Cause::KIND_DELETION, "", "the job is being deleted",
-             "What stays for long has a finalizer, or pods on a node that does not answer.")
-        .set_since_ms(telling.job().meta().deletion_ms());
+    SetSince(telling.job().meta().deletion_ms(),
+             telling.Add(Cause::KIND_DELETION, "", "the job is being deleted",
+                         "What stays for long has a finalizer, or pods on a node that does not answer."));
     return;
   }
   if (Rests(telling.phase())) ExplainEnd(telling);
@@ -229,7 +230,7 @@ JobExplanation Explain(const ExplainInput& input) {
   result.set_name(job.meta().name());
   result.set_uid(job.meta().uid());
   result.set_phase(telling.phase());
-  result.set_time_ms(input.now_ms);
+  result.set_allocated_explain_time(kube::ToTimestamp(input.now_ms).release());
   if (input.entered_by != nullptr) *result.mutable_entered_by() = *input.entered_by;
   ExplainCauses(telling);
   result.set_summary(SummaryOf(input, result, telling.beside));

@@ -39,10 +39,8 @@ void ExplainFailedPods(Explaining& telling) {
     std::string advice = fmt::format("Look at 'kubectl {} {} -n {}'.", pods.exit_code != 0 ? "logs" : "describe pod",
                                      pods.first, telling.job().meta().namespace_());
     if (IsFinished(telling.phase())) advice += fmt::format(" {}", Again(in));
-    telling
-        .Add(Cause::KIND_PODS, fmt::format("pod {}", pods.first), MessageOf(pods, /*is_first=*/i == 0, in),
-             std::move(advice))
-        .set_since_ms(pods.finished_ms);
+    SetSince(pods.finished_ms, telling.Add(Cause::KIND_PODS, fmt::format("pod {}", pods.first),
+                                           MessageOf(pods, /*is_first=*/i == 0, in), std::move(advice)));
   }
 }
 
@@ -65,16 +63,16 @@ void ExplainEnd(Explaining& telling) {
   const int64_t ended_ms = telling.job().status().last_transition_ms();
   std::string message = fmt::format("the job is {}", kube::JobPhaseName(telling.phase()));
   if (const std::string origin = OriginOf(in); !origin.empty()) message += fmt::format(": {}", origin);
-  telling.Add(Cause::KIND_ENDED, "", std::move(message), AdviceAtTheEnd(telling)).set_since_ms(ended_ms);
+  SetSince(ended_ms, telling.Add(Cause::KIND_ENDED, "", std::move(message), AdviceAtTheEnd(telling)));
   if (telling.phase() != kube::v1::JOB_PHASE_COMPLETED) ExplainFailedPods(telling);
   // What was killed at the end of another kind is missing, too, and may have run.
   if (in.entered_by != nullptr && in.entered_by->rule().starts_with(kRuleNoOtherStarts)) {
-    telling.Add(Cause::KIND_DEPENDENCY, "", WhyNeverStarted(in.effects.spec, in.effects.pods)).set_since_ms(ended_ms);
+    SetSince(ended_ms, telling.Add(Cause::KIND_DEPENDENCY, "", WhyNeverStarted(in.effects.spec, in.effects.pods)));
   }
   if (!IsFinished(telling.phase()) || !in.effects.spec.has_ttl_seconds_after_finished()) return;
   if (ended_ms == 0) return;  // Nobody knows since when it is over.
-  telling.Add(Cause::KIND_DEADLINE, "", "the job will be deleted, by ttlSecondsAfterFinished")
-      .set_until_ms(ended_ms + int64_t{in.effects.spec.ttl_seconds_after_finished()} * 1000);
+  SetUntil(ended_ms + int64_t{in.effects.spec.ttl_seconds_after_finished()} * 1000,
+           telling.Add(Cause::KIND_DEADLINE, "", "the job will be deleted, by ttlSecondsAfterFinished"));
 }
 
 }  // namespace basalt::jobsvc

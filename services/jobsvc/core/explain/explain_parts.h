@@ -29,6 +29,10 @@ struct Explaining {
   job::v1::Cause& Add(job::v1::Cause::Kind kind, std::string subject, std::string message, std::string advice = {});
 };
 
+// In ms; 0: it is not known, or there is no such time.
+void SetSince(int64_t ms, job::v1::Cause& cause);
+void SetUntil(int64_t ms, job::v1::Cause& cause);
+
 // Since when the job is in its phase, in ms; 0: it is not remembered.
 int64_t PhaseSince(const ExplainInput& in);
 // Since when something is being made that every run begins with; 0: not known.

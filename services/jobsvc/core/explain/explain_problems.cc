@@ -60,8 +60,8 @@ Cause& ExplainOne(const Problem& problem, const ProblemFrame& frame, Explaining&
       telling.Add(is_held ? Cause::KIND_NAME_HELD : frame.kind,
                   knows_more || frame.subject.empty() ? problem.subject : frame.subject, problem.words.message,
                   knows_more || frame.advice.empty() ? std::string(AdviceFor(problem)) : frame.advice);
-  cause.set_since_ms(telling.in.problems.SinceMs(reason, problem.subject));
-  cause.set_until_ms(UntilOf(reason, telling.in.retry));
+  SetSince(telling.in.problems.SinceMs(reason, problem.subject), cause);
+  SetUntil(UntilOf(reason, telling.in.retry), cause);
   return cause;
 }
 
@@ -73,13 +73,13 @@ void ExplainClaim(const std::string& claim, int64_t until_ms, Explaining& tellin
                                            "refused; the job goes on by itself.",
                                            claim, telling.job().meta().namespace_())};
   if (const Problem* const refused = in.problems.Find("PVCError", frame.subject); refused != nullptr) {
-    ExplainOne(*refused, frame, telling).set_until_ms(until_ms);
+    SetUntil(until_ms, ExplainOne(*refused, frame, telling));
     return;
   }
   Cause& cause = telling.Add(frame.kind, std::move(frame.subject), fmt::format("claim {} is not there yet", claim),
                              std::move(frame.advice));
-  cause.set_since_ms(PhaseSince(in));
-  cause.set_until_ms(until_ms);
+  SetSince(PhaseSince(in), cause);
+  SetUntil(until_ms, cause);
 }
 
 }  // namespace
@@ -108,8 +108,8 @@ void ExplainObjects(const Wait& wait, Explaining& telling) {
   if (!refused.empty()) return;
   if (!in.missing_claims.empty()) return;
   Cause& cause = telling.Add(wait.kind, wait.subject, wait.message);
-  cause.set_since_ms(MadeSince(in, in.retry.objects));
-  cause.set_until_ms(in.retry.objects.until_ms);
+  SetSince(MadeSince(in, in.retry.objects), cause);
+  SetUntil(in.retry.objects.until_ms, cause);
 }
 
 void ExplainOtherProblems(Explaining& telling) {
@@ -125,8 +125,8 @@ void ExplainStatusWrite(Explaining& telling) {
     Cause& cause = telling.Add(Cause::KIND_STATUS_WRITE, "",
                                fmt::format("the API server refuses the job's status: {}", in.status_problem.message),
                                "Nothing is done before the status is written. It is tried again by itself.");
-    cause.set_since_ms(in.retry.status.since_ms);
-    cause.set_until_ms(in.retry.status.until_ms);
+    SetSince(in.retry.status.since_ms, cause);
+    SetUntil(in.retry.status.until_ms, cause);
   }
   int told = 0;
   for (const storage::v1::PendingAction& action : in.pending) {
@@ -137,8 +137,8 @@ void ExplainStatusWrite(Explaining& telling) {
     Cause& cause =
         telling.Add(Cause::KIND_STATUS_WRITE, action.subject(),
                     fmt::format("{} because of {} is to be written to its status", action.action(), action.event()));
-    cause.set_since_ms(action.due_ms() != 0 ? action.due_ms() : action.time_ms());
-    cause.set_until_ms(in.retry.status.until_ms);
+    SetSince(action.due_ms() != 0 ? action.due_ms() : action.time_ms(), cause);
+    SetUntil(in.retry.status.until_ms, cause);
   }
 }
 

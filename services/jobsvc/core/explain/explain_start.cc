@@ -34,8 +34,8 @@ void ExplainQueue(Explaining& telling) {
                 : fmt::format(
                       "Open it (vcctl queue operate --action open --name {}), or submit the job to another one.", name);
   }
-  telling.Add(Cause::KIND_QUEUE, fmt::format("queue {}", name), std::move(problem), std::move(advice))
-      .set_since_ms(QueueSince(in));
+  SetSince(QueueSince(in),
+           telling.Add(Cause::KIND_QUEUE, fmt::format("queue {}", name), std::move(problem), std::move(advice)));
 }
 
 void ExplainGangThatWaitsForItself(Explaining& telling) {
@@ -43,14 +43,14 @@ void ExplainGangThatWaitsForItself(Explaining& telling) {
   const std::optional<int64_t> most = MostBeforeDependencies(in.effects);
   if (!most.has_value() || telling.gang) return;
   telling.gang = true;
-  telling
-      .Add(Cause::KIND_DEPENDENCY, "",
-           fmt::format("minAvailable is {}, and only {} can be made before the tasks with dependsOn: the scheduler "
-                       "waits for the others, and they for these",
-                       in.effects.spec.min_available(), *most == 1 ? "1 pod" : fmt::format("{} pods", *most)),
-           fmt::format("'basaltctl job scale {} -n {} --min-available {}' lets the first ones start.",
-                       telling.job().meta().name(), telling.job().meta().namespace_(), *most))
-      .set_since_ms(PhaseSince(in));
+  Cause& cause = telling.Add(
+      Cause::KIND_DEPENDENCY, "",
+      fmt::format("minAvailable is {}, and only {} can be made before the tasks with dependsOn: the scheduler "
+                  "waits for the others, and they for these",
+                  in.effects.spec.min_available(), *most == 1 ? "1 pod" : fmt::format("{} pods", *most)),
+      fmt::format("'basaltctl job scale {} -n {} --min-available {}' lets the first ones start.",
+                  telling.job().meta().name(), telling.job().meta().namespace_(), *most));
+  SetSince(PhaseSince(in), cause);
 }
 
 // Null: there is no group, or nothing that its job waits for.
@@ -62,13 +62,12 @@ void ExplainUnschedulable(const kube::v1::PodGroupCondition& words, Explaining& 
   telling.scheduler = true;
   std::string message = words.message().empty() ? words.reason() : words.message();
   if (message.empty()) message = words.type();
-  telling
-      .Add(Cause::KIND_UNSCHEDULABLE, fmt::format("PodGroup {}", telling.in.effects.group.name), std::move(message),
-           telling.gang
-               ? std::string()
-               : fmt::format("{} pods must fit at once (minAvailable): add or free resources, or ask for less.",
-                             telling.in.effects.spec.min_available()))
-      .set_since_ms(words.last_transition_ms());
+  Cause& cause = telling.Add(
+      Cause::KIND_UNSCHEDULABLE, fmt::format("PodGroup {}", telling.in.effects.group.name), std::move(message),
+      telling.gang ? std::string()
+                   : fmt::format("{} pods must fit at once (minAvailable): add or free resources, or ask for less.",
+                                 telling.in.effects.spec.min_available()));
+  SetSince(words.last_transition_ms(), cause);
 }
 
 // How old a group is that has to go first says nothing of how long it has been in the way.
@@ -101,8 +100,8 @@ void ExplainGroup(const Wait& wait, Explaining& telling) {
   Cause& cause = telling.Add(
       wait.kind, wait.subject, wait.message,
       is_silent ? "Where nothing happens for long, see whether the scheduler runs and what the queue may use." : "");
-  cause.set_until_ms(in.retry.group.until_ms);
-  cause.set_since_ms(GroupSince(in));
+  SetUntil(in.retry.group.until_ms, cause);
+  SetSince(GroupSince(in), cause);
 }
 
 void ExplainWaitingPods(Explaining& telling) {
@@ -119,10 +118,10 @@ void ExplainWaitingPods(Explaining& telling) {
     const std::string_view where = pods.on_node ? "on a node, not started" : "not on a node yet";
     std::string message = fmt::format("{} {} {}", pods.count, pods.count == 1 ? "pod is" : "pods are", where);
     if (!pods.reason.empty()) message += fmt::format(": {}", pods.reason);
-    telling
-        .Add(Cause::KIND_PODS, fmt::format("pod {}", pods.example), std::move(message),
-             fmt::format("See 'kubectl describe pod {} -n {}'.", pods.example, telling.job().meta().namespace_()))
-        .set_since_ms(pods.since_ms);
+    Cause& cause = telling.Add(
+        Cause::KIND_PODS, fmt::format("pod {}", pods.example), std::move(message),
+        fmt::format("See 'kubectl describe pod {} -n {}'.", pods.example, telling.job().meta().namespace_()));
+    SetSince(pods.since_ms, cause);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "common/kube/text.h"
+#include "common/kube/timestamp.h"
 #include "services/jobsvc/core/explain/explain_words.h"
 #include "services/jobsvc/core/state_machine.h"
 
@@ -33,7 +34,7 @@ std::string SummaryOf(const ExplainInput& input, const job::v1::JobExplanation& 
   std::string text = fmt::format("Job {}/{} is {}", job.meta().namespace_(), job.meta().name(), name);
   // Where nothing more is counted the last change is the one of the phase.
   int64_t since_ms = Rests(phase) ? job.status().last_transition_ms() : 0;
-  if (!Rests(phase) && input.entered_by != nullptr) since_ms = input.entered_by->time_ms();
+  if (!Rests(phase) && input.entered_by != nullptr) since_ms = kube::ToMs(input.entered_by->time());
   if (since_ms != 0) text += fmt::format(", for {}", Ago(since_ms, input.now_ms));
   if (const std::string origin = OriginOf(input); !origin.empty()) text += fmt::format(": {}", origin);
   text += '.';
@@ -47,10 +48,10 @@ std::string SummaryOf(const ExplainInput& input, const job::v1::JobExplanation& 
   if (first != nullptr) {
     text += ' ' + Sentence(first->message());
     const bool is_past = Rests(phase) && first->kind() == Cause::KIND_PODS;
-    if (first->since_ms() != 0 && !is_past)
-      text += fmt::format(" This has been so for {}.", Ago(first->since_ms(), input.now_ms));
-    if (first->until_ms() > input.now_ms) {
-      text += fmt::format(" It is tried again at {}.", kube::FormatTime(first->until_ms()));
+    if (first->has_since_time() && !is_past)
+      text += fmt::format(" This has been so for {}.", Ago(kube::ToMs(first->since_time()), input.now_ms));
+    if (const int64_t until_ms = kube::ToMs(first->until_time()); until_ms > input.now_ms) {
+      text += fmt::format(" It is tried again at {}.", kube::FormatTime(until_ms));
     }
   } else if (MakesPods(phase) && input.effects.pods.total() == 0) {
     text += ' ' + EndOf(input.effects.spec, input.effects.pods.tasks());
@@ -65,9 +66,9 @@ std::string SummaryOf(const ExplainInput& input, const job::v1::JobExplanation& 
     if (phase == kube::v1::JOB_PHASE_RUNNING) text += ' ' + EndOf(input.effects.spec, input.effects.pods.tasks());
   }
   for (const Cause& cause : explanation.causes()) {
-    if (cause.kind() != Cause::KIND_DEADLINE || cause.until_ms() == 0) continue;
+    if (cause.kind() != Cause::KIND_DEADLINE || !cause.has_until_time()) continue;
     const std::string about = cause.subject().empty() ? "" : fmt::format(", about {}", cause.subject());
-    text += fmt::format(" At {}: {}{}.", kube::FormatTime(cause.until_ms()), cause.message(), about);
+    text += fmt::format(" At {}: {}{}.", kube::FormatTime(kube::ToMs(cause.until_time())), cause.message(), about);
     break;
   }
   if (first != nullptr && !first->advice().empty()) text += ' ' + first->advice();
