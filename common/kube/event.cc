@@ -22,7 +22,9 @@ json::string Text(std::string_view text) { return json::string(text.data(), text
 
 }  // namespace
 
-std::string_view NamespaceOf(const Event& event) { return event.ns.empty() ? "default" : event.ns; }
+std::string_view NamespaceOf(const Event& event) {
+  return event.ns.empty() ? std::string_view("default") : std::string_view(event.ns);
+}
 
 std::string KeyOf(const Event& event) {
   constexpr uint64_t kOffset = 0xcbf29ce484222325;
@@ -31,7 +33,7 @@ std::string KeyOf(const Event& event) {
 
 std::string NameOf(const Event& event) {
   const std::string key = KeyOf(event);
-  std::string_view name = event.name.substr(0, kMaxSubdomain - key.size() - 1);
+  std::string_view name = std::string_view(event.name).substr(0, kMaxSubdomain - key.size() - 1);
   while (name.ends_with('.') || name.ends_with('-')) name.remove_suffix(1);
   return fmt::format("{}.{}", name, key);
 }

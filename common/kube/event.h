@@ -9,12 +9,13 @@
 namespace basalt::kube {
 
 struct Event {
-  // Whom it tells; without a namespace its Events stand in "default".
-  std::string_view api_version, kind, ns, name, uid;
+  // Whom it tells; without a namespace its Events stand in "default". Kind and component are constants of the program.
+  std::string_view api_version, kind;
+  std::string ns, name, uid;
   int64_t resource_version = 0;  // 0: not told.
   bool warning = false;
-  std::string_view reason;
-  std::string_view message;    // What the API server would refuse as too long is cut off.
+  std::string reason;
+  std::string message;         // What the API server would refuse as too long is cut off.
   std::string_view component;  // Who tells it.
 };
 

@@ -54,15 +54,14 @@ void Unreadable::Tell(const std::string& watch, const Decoded& decoded) {
       .Add();
   const ObjectRef ref = RefOf(decoded.object);
   const KindName kind = KindNameOf(decoded.object);
-  const std::string message = fmt::format("taken as if it were not there: {}", decoded.error);
   const kube::Event event{.api_version = kind.api_version,
                           .kind = kind.kind,
-                          .ns = ref.ns,
-                          .name = ref.name,
-                          .uid = ref.uid,
+                          .ns = std::string(ref.ns),
+                          .name = std::string(ref.name),
+                          .uid = std::string(ref.uid),
                           .warning = true,
                           .reason = "Unreadable",
-                          .message = message,
+                          .message = fmt::format("taken as if it were not there: {}", decoded.error),
                           .component = "basalt-gateway"};
   const std::string name = kube::NameOf(event);
   if (told_.contains(name)) return;

@@ -25,7 +25,7 @@ void JobController::Act(std::string_view key) {
   if (found == nullptr || !found->job) return;
   JobEntry& entry = *found;
   if (entry.commit.unsent) SendStatus(entry);
-  SendNotes(entry);
+  RecordEvents(entry);
   // Newer than what was judged: the pass that is due knows better.
   if (entry.job_dirty || !entry.compiled) return;
   if (entry.job->meta().deletion_ms() != 0) return StopAwaiting(entry);

@@ -141,6 +141,7 @@ void JobController::StartJob(JobEntry& entry, kv::WriteBatch& batch) {
   entry.compiled.reset();
   entry.maker.reset();
   entry.ResetParts();
+  entry.events = {};
   const int64_t now_ms = absl::ToUnixMillis(context_.ApiNow());
   PutHistoryIndex(entry.slot, entry.key, job.meta().creation_ms() != 0 ? job.meta().creation_ms() : now_ms,
                   job.meta().uid(), batch);
@@ -167,7 +168,6 @@ void JobController::Rebaseline(JobEntry& entry, kv::WriteBatch& batch) {
   const int64_t resource_version = entry.record.resource_version();
   const int64_t told_generation = entry.record.told_generation();
   const int64_t refused_since_ms = entry.record.refused_since_ms();
-  const auto events = entry.record.events();
   entry.record.Clear();
   entry.record.set_uid(uid);
   entry.record.set_namespace_(entry.ns);
@@ -178,7 +178,7 @@ void JobController::Rebaseline(JobEntry& entry, kv::WriteBatch& batch) {
   entry.record.set_committed_nonce(entry.persisted.nonce);
   entry.record.set_told_phase(entry.job->status().phase());
   entry.record.set_refused_since_ms(refused_since_ms);
-  *entry.record.mutable_events() = events;
+  StoreEvents(entry);
   AdoptDeadlines(entry);
   entry.record_dirty = true;
   const std::vector<TaskShape> shape = entry.pods.tasks();

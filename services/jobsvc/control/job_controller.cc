@@ -40,7 +40,18 @@ void Observe(JobEntry& entry, kube::v1::Pod&& pod) {
 
 JobController::JobController(runtime::Context& context, KeyMaker& keys, JobMetrics& metrics,
                              JobControllerOptions options)
-    : context_(context), keys_(keys), metrics_(metrics), options_(options), claim_waits_(context) {}
+    : context_(context),
+      keys_(keys),
+      metrics_(metrics),
+      options_(options),
+      claim_waits_(context),
+      recorder_(
+          context,
+          [this](const std::string& key, const std::string& uid) {
+            JobEntry* const live = Live(key, uid);
+            return live == nullptr ? nullptr : &live->events;
+          },
+          options.event_interval) {}
 
 JobController::~JobController() {
   *alive_ = false;
@@ -90,6 +101,7 @@ absl::StatusOr<std::vector<runtime::KnownObject>> JobController::OpenSlot(uint32
     JobEntry& entry = EntryOf(job_key);
     entry.record = std::move(record);
     entry.stored = true;
+    LoadEvents(entry);
     entry.pods.Reset(entry.name, entry.record.uid());
     if (!entry.record.gone()) {
       known.push_back({std::string(kube::kWatchJobs), job_key, entry.record.uid(), entry.ns, entry.name,

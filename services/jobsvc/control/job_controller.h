@@ -11,10 +11,10 @@
 #include <string_view>
 #include <vector>
 
-#include "common/kube/event.h"
 #include "common/kv/damage.h"
 #include "common/reconcile/slot_map.h"
 #include "common/runtime/controller.h"
+#include "common/runtime/events/event_recorder.h"
 #include "common/watch/revision_log.h"
 #include "common/watch/watch_position.h"
 #include "services/jobsvc/control/claim_waits.h"
@@ -174,10 +174,12 @@ class JobController : public runtime::Controller {
                      std::initializer_list<std::string_view> names = {});
   // Backs off one step, and looks at the job again after it.
   void TryAgain(JobEntry& entry, Retry& retry);
-  void SendNotes(JobEntry& entry);
-  void SendEvent(JobEntry& entry, const PendingEvent& note);
-  void BeginSeries(JobEntry& entry, const kube::Event& event, storage::v1::SentEvent& sent);
-  void GoOnWithSeries(JobEntry& entry, const PendingEvent& note, const gateway::v1::GetResponse& found);
+
+  // -- act_events.cc: Events --
+  void RecordEvents(JobEntry& entry);
+  // Their series, from the record and into it.
+  static void LoadEvents(JobEntry& entry);
+  static void StoreEvents(JobEntry& entry);
 
   // -- act_objects.cc, act_claims.cc: objects of plugins, claims --
   bool ObjectsReady(const JobEntry& entry) const;
@@ -223,6 +225,7 @@ class JobController : public runtime::Controller {
   std::map<std::string, int32_t, std::less<>> priorities_;
   ClusterQueues queues_;
   ClaimWaits claim_waits_;
+  runtime::EventRecorder recorder_;
   storage::v1::PodRecord pod_record_;  // StorePod's: it keeps its memory from one pod to the next.
   Listener listener_;
   // Keys of jobs of which pods are being deleted in one call: by name, so that nothing is made under one, whichever job

@@ -15,6 +15,7 @@
 #include "basalt/kube/v1/kube.pb.h"
 #include "basalt/storage/v1/job_record.pb.h"
 #include "common/reconcile/retry.h"
+#include "common/runtime/events/object_events.h"
 #include "services/jobsvc/control/job_parts.h"
 #include "services/jobsvc/core/compiled_job.h"
 #include "services/jobsvc/core/deadlines.h"
@@ -53,6 +54,7 @@ struct JobEntry : JobParts {
   std::set<std::string> unreported_done;
   // UIDs of pods that are gone and of which a policy has answered an event -> their version; each has an EndedPod.
   std::map<std::string, int32_t, std::less<>> ended_pods;
+  runtime::ObjectEvents events;  // About the job; a pass puts their series into the record.
 
   // ---- observed ----
   std::optional<kube::v1::Job> job;  // Newest, without its spec once compiled; none: it is not there (any more).

@@ -118,6 +118,7 @@ void JobController::Decide(std::string_view key, kv::WriteBatch& batch) {
   if (may_decide) DecideStatus(entry);
   if (!entry.unreported_done.empty()) ForgetReportedDone(entry, batch);
   entry.job_dirty = false;
+  if (entry.events.TakeChange()) StoreEvents(entry);
   if (entry.record_dirty) {
     PutJob(entry.slot, entry.key, entry.record, batch);
     entry.stored = true;
@@ -133,6 +134,8 @@ void JobController::Forget(JobEntry& entry, kv::WriteBatch& batch) {
     entry.record.set_gone(true);
     entry.record.clear_intent();
     entry.record.clear_pending();
+    entry.record.clear_events();
+    entry.events = {};
     entry.record_dirty = true;
     if (entry.compiled) metrics_.Forget(entry.key, entry.compiled->spec.queue());
     RecordTtlDeletion(entry, batch);

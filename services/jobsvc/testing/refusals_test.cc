@@ -132,6 +132,35 @@ TEST_F(RefusalsTest, AnEventThatTheServerHasForgottenIsMadeAnew) {
   EXPECT_EQ(Events("FailedCreate"), 1);
 }
 
+// On an empty disk nothing is known of it until its name is found taken.
+TEST_F(RefusalsTest, AnEventThatIsThereIsCountedOnOverARestartAndALostDisk) {
+  const auto count = [this] {
+    for (const auto& [name, body] : kube().others()) {
+      if (name.starts_with("events/")) return FindInt(body, "count");
+    }
+    return int64_t{0};
+  };
+  Refuse(MakesPod, 403, "violates PodSecurity");
+  Begin(MakeJob("j", 1, 1));
+  rig_.Run(absl::Minutes(1));
+  EXPECT_EQ(count(), 1);
+  rig_.Kill();
+  rig_.Start();
+  rig_.Run(absl::Minutes(1));
+  EXPECT_EQ(count(), 1) << "counted, and not written yet";
+  rig_.Kill();
+  rig_.LoseDisk();
+  rig_.Start();
+  rig_.Run(absl::Minutes(1));
+  EXPECT_EQ(count(), 2);
+  rig_.Run(absl::Minutes(5));
+  rig_.Kill();
+  rig_.Start();
+  rig_.Run(absl::Minutes(1));
+  EXPECT_EQ(count(), 3);
+  EXPECT_EQ(Events("FailedCreate"), 1);
+}
+
 TEST_F(RefusalsTest, ThatTheServerIsOverloadedIsNotToldToIt) {
   Refuse(MakesPod, 429, "too many requests");
   Begin(MakeJob("j", 1, 1));

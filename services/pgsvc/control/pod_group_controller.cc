@@ -390,7 +390,7 @@ void PodGroupController::ReportOnPod(const std::string& key, Group& group, const
                           .uid = pod.uid(),
                           .warning = true,
                           .reason = "PodGroupError",
-                          .message = message,
+                          .message = std::string(message),
                           .component = "basalt-pgsvc"};
   auto request = kube::WriteOf(kube::kEvents, pod.namespace_(), kube::NameOf(event));
   request.mutable_create()->set_body(kube::BodyOf(event, absl::ToUnixMillis(context_.ApiNow())));

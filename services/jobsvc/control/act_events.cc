@@ -1,0 +1,61 @@
+// The Events of a job (job spec 9.11), and what its record keeps of them. Best effort: a lost Event changes nothing.
+#include <utility>
+#include <vector>
+
+#include "common/kube/event.h"
+#include "common/kube/kinds.h"
+#include "common/kube/names.h"
+#include "services/jobsvc/control/job_controller.h"
+
+namespace basalt::jobsvc {
+
+namespace {
+
+constexpr std::string_view kComponent = "vc-controller-manager";
+
+kube::Event EventOf(const JobEntry& entry, PendingEvent pending) {
+  return {.api_version = kube::kJobApiVersion,
+          .kind = kube::kJobs.name,
+          .ns = entry.ns,
+          .name = entry.name,
+          .uid = entry.record.uid(),
+          .resource_version = entry.record.resource_version(),
+          .warning = pending.warning,
+          .reason = std::move(pending.reason),
+          .message = std::move(pending.message),
+          .component = kComponent};
+}
+
+}  // namespace
+
+void JobController::RecordEvents(JobEntry& entry) {
+  for (PendingEvent& pending : std::exchange(entry.pending_events, {})) {
+    recorder_.Record(entry.key, entry.events, EventOf(entry, std::move(pending)));
+  }
+}
+
+void JobController::LoadEvents(JobEntry& entry) {
+  std::vector<runtime::EventSeries> stored;
+  for (const storage::v1::SentEvent& event : entry.record.events()) {
+    stored.push_back({.key = event.key(),
+                      .count = event.count(),
+                      .first_ms = event.first_ms(),
+                      .last_sent_ms = event.last_sent_ms()});
+  }
+  entry.events = runtime::ObjectEvents(std::move(stored));
+}
+
+void JobController::StoreEvents(JobEntry& entry) {
+  auto& stored = *entry.record.mutable_events();
+  stored.Clear();
+  for (const runtime::EventSeries& series : entry.events.series()) {
+    storage::v1::SentEvent& event = *stored.Add();
+    event.set_key(series.key);
+    event.set_count(series.count);
+    event.set_last_sent_ms(series.last_sent_ms);
+    event.set_first_ms(series.first_ms);
+  }
+  entry.record_dirty = true;
+}
+
+}  // namespace basalt::jobsvc
