@@ -35,7 +35,7 @@ enum class Rule : uint8_t {
   kNamedAfterJob,  // "<job><suffix>": what plugins make.
   kJobsEvent,      // "<job>.…", the name cut short where it is very long.
   kGroupsPod,      // Routed to the group.
-  kPodsEvent,      // "<pod>.…", of a pod that is routed to the group.
+  kPodsEvent,      // "<pod>.…", of a pod that is routed to the group; cut short in the same way.
   kPodsOwner,      // A pod that is routed to the group has it as its owner.
 };
 
@@ -62,7 +62,7 @@ constexpr Row kRows[] = {
     {kJob, kube::kNetworkPolicies, kGet | kCreate | kPatch | kDelete, Rule::kNamedAfterJob, ""},
     {kGroup, kube::kPodGroups, kGet | kCreate | kPatch | kDelete, Rule::kIsKey},
     {kGroup, kube::kPods, kPatch, Rule::kGroupsPod},
-    {kGroup, kube::kEvents, kCreate, Rule::kPodsEvent},
+    {kGroup, kube::kEvents, kGet | kCreate | kPatch, Rule::kPodsEvent},
     {kGroup, kube::kReplicaSets, kGet, Rule::kPodsOwner},
     {kGroup, kube::kDaemonSets, kGet, Rule::kPodsOwner},
     {kGroup, kube::kStatefulSets, kGet, Rule::kPodsOwner},
@@ -70,8 +70,9 @@ constexpr Row kRows[] = {
     {kQueue, kube::kQueues, kCreate | kPatch, Rule::kIsKey, {}, true},
 };
 
-// A job's name is cut off behind so much in the name of an Event (common/kube/event.h), at the earliest.
-constexpr size_t kUncutName = 200;
+// The name of a job or a pod is cut off behind so much in that of its Event (common/kube/event.h), at the earliest:
+// behind 236 characters, less the dashes in front of the cut, of which a label of 63 has 61 at most.
+constexpr size_t kUncutName = 175;
 
 // What a read and a write have alike.
 struct Ask {
@@ -189,6 +190,23 @@ Permission CheckOwnerOfPods(const Ask& ask, std::string_view kind, const Cache& 
   return NotKnown(ask);
 }
 
+// Whom an Event is about, as far as its own name says.
+std::string_view SubjectOf(std::string_view event) { return event.substr(0, std::min(event.rfind('.'), event.size())); }
+
+// A pod whose name is cut off in that of its Event cannot be looked up by it.
+Permission CheckEventOfPod(const Ask& ask, const Cache& cache) {
+  const std::string_view name = SubjectOf(ask.name);
+  const Routed routed = RoutedTo(ask, "pods/", cache.UidOf("pods/", ask.ns, name), cache);
+  if (routed == Routed::kHere) return {};
+  if (name.size() >= kUncutName) {
+    for (const ObjectId id : cache.Members(kGroup, ask.owner.slot())) {
+      if (cache.RoutingKeyOf(id, kGroup) != ask.owner.key()) continue;
+      if (cache.Read(id).pod().name().starts_with(name)) return {};
+    }
+  }
+  return routed == Routed::kNowhere ? NotKnown(ask) : NotOfThatKey(ask);
+}
+
 Permission CheckObject(const Ask& ask, const Row& row, const Cache& cache) {
   const std::string_view key = ask.owner.key();
   if (row.rule == Rule::kIsKey) return kube::ObjectKey(ask.ns, ask.name) == key ? Permission() : NotOfThatKey(ask);
@@ -213,17 +231,14 @@ Permission CheckObject(const Ask& ask, const Row& row, const Cache& cache) {
       return if_it(ask.name.size() == key_name.size() + row.suffix.size() && ask.name.starts_with(key_name) &&
                    ask.name.ends_with(row.suffix));
     case Rule::kJobsEvent: {
-      const std::string_view of = ask.name.substr(0, std::min(ask.name.rfind('.'), ask.name.size()));
+      const std::string_view of = SubjectOf(ask.name);
       return if_it(of.size() < ask.name.size() &&
                    (of == key_name || (of.size() >= kUncutName && key_name.starts_with(of))));
     }
     case Rule::kGroupsPod:
       return CheckRouted(ask, "pods/", /*named=*/false, cache);
-    case Rule::kPodsEvent: {
-      const std::string_view pod = ask.name.substr(0, std::min(ask.name.rfind('.'), ask.name.size()));
-      const Routed routed = RoutedTo(ask, "pods/", cache.UidOf("pods/", ask.ns, pod), cache);
-      return routed == Routed::kHere ? Permission() : routed == Routed::kNowhere ? NotKnown(ask) : NotOfThatKey(ask);
-    }
+    case Rule::kPodsEvent:
+      return CheckEventOfPod(ask, cache);
     case Rule::kPodsOwner:
       return CheckOwnerOfPods(ask, row.kind.name, cache);
   }

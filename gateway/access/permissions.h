@@ -2,7 +2,8 @@
 
 // What each service may ask the gateway for: kinds and verbs, and of those only objects of the key that a request names
 // (Owner.key), by the routing keys of design rule 2 (correctness). Pure; one look-up for each request, whatever the
-// size of the cluster, but for the owner of a plain pod, which is looked for among the pods of one slot.
+// size of the cluster, but for the owner of a plain pod, and for the Event of one whose name is very long: these are
+// looked for among the pods of one slot.
 //
 // What a request cannot show by itself, the cache does: whose the object of that UID is. Of what the cache does not
 // know (made a moment ago, or gone) the name decides where the service's names begin with the job's; else the request

@@ -41,7 +41,8 @@ v1::Resource ResourceOf(const std::string& text) {
   return resource;
 }
 
-// A world of two jobs, `j` and `j-2`, each with a pod, a pod group and a command, and of a plain pod of a ReplicaSet.
+// A world of two jobs, `j` and `j-2`, each with a pod, a pod group and a command, and of two plain pods of a
+// ReplicaSet.
 class PermissionsTest : public ::testing::Test {
  protected:
   PermissionsTest() {
@@ -63,15 +64,17 @@ class PermissionsTest : public ::testing::Test {
     owner.set_name("web");
     owner.set_uid("rs-uid");
     cache.Apply(kPods, plain);
+    cache.Apply(kPods, PlainPod(long_pod, 20, "rs-uid"));
     const ObjectId id = cache.Find(kPods, "uid-web-0");
     if (id != kNoObject) group_key = std::string(cache.RoutingKeyOf(id, kGroup));
   }
 
+  const std::string long_pod = std::string(250, 'w');
   Deaf deaf;
   Cache cache{{std::string(kube::kWatchJobs), std::string(kube::kWatchPodGroups), "pods/job", "pods/scheduler=volcano",
                std::string(kube::kWatchCommands)},
               deaf};
-  std::string group_key;  // The pod group of the plain pod.
+  std::string group_key;  // The pod group of the plain pods.
 };
 
 TEST_F(PermissionsTest, EachServiceMayDoWhatItNeedsToObjectsOfItsKeyAndNothingElse) {
@@ -146,11 +149,19 @@ TEST_F(PermissionsTest, EachServiceMayDoWhatItNeedsToObjectsOfItsKeyAndNothingEl
       {kGroup, "ns/g", "patch u", "podgroups.scheduling.volcano.sh", "ns", "h", RefusalReason::kObject},
       {kGroup, "GROUP", "patch uid-web-0", "pods", "ns", "web-0", RefusalReason::kNone},
       {kGroup, "GROUP", "create", "events", "ns", "web-0.17a", RefusalReason::kNone},
+      {kGroup, "GROUP", "get", "events", "ns", "web-0.17a", RefusalReason::kNone},
+      {kGroup, "GROUP", "patch uid-event", "events", "ns", "web-0.17a", RefusalReason::kNone},
+      // The name of the pod is cut off in that of its Event.
+      {kGroup, "GROUP", "create", "events", "ns", long_pod.substr(0, 236) + ".17a", RefusalReason::kNone},
+      {kGroup, "GROUP", "patch uid-event", "events", "ns", long_pod.substr(0, 236) + ".17a", RefusalReason::kNone},
       {kGroup, "GROUP", "get", "replicasets.apps", "ns", "web", RefusalReason::kNone},
       {kGroup, "GROUP", "get", "replicasets.apps", "ns", "other", RefusalReason::kUnknown},
       {kGroup, "ns/g", "patch uid-web-0", "pods", "ns", "web-0", RefusalReason::kObject},
       {kGroup, "ns/g", "patch gone", "pods", "ns", "gone", RefusalReason::kUnknown},
       {kGroup, "ns/g", "create", "events", "ns", "web-0.17a", RefusalReason::kObject},
+      {kGroup, "ns/g", "create", "events", "ns", long_pod.substr(0, 236) + ".17a", RefusalReason::kUnknown},
+      {kGroup, "GROUP", "create", "events", "ns", long_pod.substr(0, 100) + ".17a", RefusalReason::kUnknown},
+      {kGroup, "GROUP", "delete uid-event", "events", "ns", "web-0.17a", RefusalReason::kKind},
       {kGroup, "ns/g", "get", "secrets", "ns", "g", RefusalReason::kKind},
       {kGroup, "ns/g", "create", "pods", "ns", "g-0", RefusalReason::kKind},
       // What queuesvc does, and does not.

@@ -2,6 +2,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
+#include <vector>
+
 #include "tests/e2e/writer.h"
 #include "tests/simulation/sim_suite.h"
 
@@ -45,8 +49,27 @@ class PodGroupsTest : public ::testing::Test {
     return writes;
   }
 
+  // The Events about that pod, as they are stored.
+  std::vector<json::value> EventsOf(const std::string& pod) {
+    std::set<std::string> names;
+    for (const kubesim::LoggedRequest& request : suite_.api().log()) {
+      if (request.resource == "events" && e2e::IsByOwner(request.user_agent)) names.insert(request.name);
+    }
+    std::vector<json::value> events;
+    for (const std::string& name : names) {
+      const auto event = suite_.api().Get("events", "default", name);
+      if (event != nullptr && FindString(*FindPath(*event, {"involvedObject"}), "name") == pod) {
+        events.push_back(*event);
+      }
+    }
+    return events;
+  }
+
   SimSuite suite_;
 };
+
+// With it a pod asks for a group that the API server would refuse.
+constexpr char kWrongTier[] = R"(,"annotations":{"volcano.sh/network-topology-highest-tier":"-1"})";
 
 TEST_F(PodGroupsTest, ABarePodGetsAGroupOfItsOwnInTwoWritesAndRuns) {
   const std::string uid = CreatePod("bare");
@@ -109,7 +132,7 @@ TEST_F(PodGroupsTest, APodThatNeedsAGroupWhileEverythingIsDownGetsItAtTheNextSta
 }
 
 TEST_F(PodGroupsTest, WhatTheServerWouldRefuseGetsAnEventThatNamesTheRule) {
-  const std::string uid = CreatePod("wrong", R"(,"annotations":{"volcano.sh/network-topology-highest-tier":"-1"})");
+  const std::string uid = CreatePod("wrong", kWrongTier);
   const std::string other = CreatePod("right");
   suite_.time().Advance(absl::Seconds(30));
   EXPECT_EQ(Group(uid), nullptr);
@@ -121,6 +144,30 @@ TEST_F(PodGroupsTest, WhatTheServerWouldRefuseGetsAnEventThatNamesTheRule) {
     EXPECT_NE(ToText(request.body).find("network-topology-highest-tier"), std::string::npos);
   }
   EXPECT_EQ(events, 1) << "said once";
+}
+
+TEST_F(PodGroupsTest, AnEventIsCountedOnAfterARestart) {
+  CreatePod("wrong", kWrongTier);
+  suite_.time().Advance(absl::Seconds(30));
+  ASSERT_EQ(EventsOf("wrong").size(), 1U);
+  EXPECT_EQ(FindInt(EventsOf("wrong").front(), "count"), 1);
+  for (int restart = 1; restart <= 2; ++restart) {
+    suite_.Kill("pgsvc-0");
+    suite_.Start("pgsvc-0");
+    suite_.time().Advance(absl::Seconds(30));
+    ASSERT_EQ(EventsOf("wrong").size(), 1U);
+    EXPECT_GT(FindInt(EventsOf("wrong").front(), "count"), restart);
+  }
+}
+
+// A pod's name may have as many characters as the name of its Event.
+TEST_F(PodGroupsTest, AnEventTellsOfAPodWithAVeryLongName) {
+  const std::string name = std::string(240, 'w') + ".long";
+  CreatePod(name, kWrongTier);
+  suite_.time().Advance(absl::Seconds(30));
+  const std::vector<json::value> events = EventsOf(name);
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_LE(FindString(events.front().at("metadata"), "name").size(), 253U);
 }
 
 }  // namespace

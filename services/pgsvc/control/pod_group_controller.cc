@@ -60,7 +60,9 @@ bool IsFinal(const gateway::v1::KubeError& error) {
 }  // namespace
 
 PodGroupController::PodGroupController(runtime::Context& context, GroupingOptions options)
-    : context_(context), options_(options) {}
+    : context_(context),
+      options_(options),
+      recorder_(context, [this](const std::string& key, const std::string& uid) { return EventsOf(key, uid); }) {}
 
 PodGroupController::~PodGroupController() = default;
 
@@ -114,6 +116,7 @@ void PodGroupController::OnGone(std::string_view routing_key, const runtime::Gon
   if (group->observed != nullptr && group->observed->meta().uid() == gone.uid) group->observed.reset();
   group->pods.erase(gone.uid);
   group->refused.erase(gone.uid);
+  group->pod_events.erase(gone.uid);
 }
 
 // A queue that opens lets groups through that admission refused before (weakness W9). Its counts, which change with
@@ -378,23 +381,27 @@ void PodGroupController::Succeed(const std::string& key, Group& group) {
   failing_.erase(key);
 }
 
+runtime::ObjectEvents* PodGroupController::EventsOf(const std::string& key, const std::string& pod_uid) const {
+  Group* const group = groups_.Find(key);
+  if (group == nullptr) return nullptr;
+  const auto it = group->pod_events.find(pod_uid);
+  return it == group->pod_events.end() ? nullptr : &it->second;
+}
+
 void PodGroupController::ReportOnPod(const std::string& key, Group& group, const kube::v1::Pod& pod,
                                      std::string_view message) {
-  if (group.reported == message) return;
-  group.reported = message;
+  const bool begins = recorder_.Record(key, group.pod_events[pod.uid()],
+                                       {.api_version = kube::kPods.version,
+                                        .kind = kube::kPods.name,
+                                        .ns = pod.namespace_(),
+                                        .name = pod.name(),
+                                        .uid = pod.uid(),
+                                        .warning = true,
+                                        .reason = "PodGroupError",
+                                        .message = std::string(message),
+                                        .component = "basalt-pgsvc"});
+  if (!begins) return;
   obs::LogWarning("pod group cannot be made", {{"group", key}, {"pod", pod.name()}, {"why", std::string(message)}});
-  const kube::Event event{.api_version = kube::kPods.version,
-                          .kind = kube::kPods.name,
-                          .ns = pod.namespace_(),
-                          .name = pod.name(),
-                          .uid = pod.uid(),
-                          .warning = true,
-                          .reason = "PodGroupError",
-                          .message = std::string(message),
-                          .component = "basalt-pgsvc"};
-  auto request = kube::WriteOf(kube::kEvents, pod.namespace_(), kube::NameOf(event));
-  request.mutable_create()->set_body(kube::BodyOf(event, absl::ToUnixMillis(context_.ApiNow())));
-  context_.Write(key, std::move(request), [](runtime::WriteOutcome) {});
 }
 
 }  // namespace basalt::pgsvc

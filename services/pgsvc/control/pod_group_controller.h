@@ -16,6 +16,7 @@
 #include "common/reconcile/slot_map.h"
 #include "common/rpc/peers.h"
 #include "common/runtime/controller.h"
+#include "common/runtime/events/event_recorder.h"
 #include "services/pgsvc/core/pod_grouping.h"
 
 namespace basalt::pgsvc {
@@ -47,10 +48,10 @@ class PodGroupController : public runtime::Controller {
     std::unique_ptr<kube::v1::PodGroup> observed;
     std::map<std::string, kube::v1::Pod> pods;  // By UID: plain pods of this group.
     std::deque<Waiter> waiters;
-    bool busy = false;                   // A write or read of the group itself is under way.
-    std::set<std::string> binding;       // UIDs of pods whose patch is under way.
-    std::map<std::string, int> refused;  // Pods whose patch was refused: how often.
-    std::string reported;                // The last problem that was put into an Event.
+    bool busy = false;                                        // A write or read of the group itself is under way.
+    std::set<std::string> binding;                            // UIDs of pods whose patch is under way.
+    std::map<std::string, int> refused;                       // Pods whose patch was refused: how often.
+    std::map<std::string, runtime::ObjectEvents> pod_events;  // By UID: of pods that were told of a problem.
     Retry retry{{.first = absl::Milliseconds(200), .most = absl::Seconds(60)}};  // Weakness W9: capped.
   };
 
@@ -65,6 +66,8 @@ class PodGroupController : public runtime::Controller {
   void Refresh(const std::string& key);
   void TryLater(const std::string& key, Group& group);
   void Succeed(const std::string& key, Group& group);
+  // Null: the pod is gone, or was told of nothing.
+  runtime::ObjectEvents* EventsOf(const std::string& key, const std::string& pod_uid) const;
   void ReportOnPod(const std::string& key, Group& group, const kube::v1::Pod& pod, std::string_view message);
   static void Finish(Group& group, absl::StatusOr<podgroup::v1::EnsurePodGroupResponse> answer);
   void DropIfEmpty(const std::string& key);
@@ -72,6 +75,7 @@ class PodGroupController : public runtime::Controller {
   runtime::Context& context_;
   const GroupingOptions options_;
   SlotMap<Group> groups_;
+  runtime::EventRecorder recorder_;
   std::set<std::string, std::less<>> failing_;                    // Keys of groups whose last try failed.
   std::map<std::string, std::string, std::less<>> queue_states_;  // By the queue's name.
 };

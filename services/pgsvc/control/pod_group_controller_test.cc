@@ -1,5 +1,6 @@
 #include "services/pgsvc/control/pod_group_controller.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -78,6 +79,29 @@ class PodGroupControllerTest : public ::testing::Test {
       response.mutable_object()->mutable_pod_group()->mutable_meta()->set_uid(uid);
     }
     context_.Answer(std::move(response), controller_);
+  }
+
+  // The group is refused, and an Event says so.
+  void RefuseGroup() {
+    ASSERT_NE(Create(), nullptr);
+    context_.Answer(Refused(403, "Forbidden", "the queue is closed"), controller_);
+  }
+
+  // The Event as the API server has it.
+  void AnswerEvent(int count) {
+    ASSERT_EQ(context_.gets.size(), 1U);
+    ASSERT_EQ(context_.gets.front().request.resource().plural(), "events");
+    gateway::v1::GetResponse response;
+    kube::v1::GenericObject& event = *response.mutable_object()->mutable_generic();
+    event.mutable_meta()->set_uid("event-uid");
+    event.set_json(fmt::format(R"({{"count":{}}})", count));
+    context_.Answer(std::move(response), controller_);
+  }
+
+  // The write of an Event that is under way; null: none is.
+  const gateway::v1::WriteRequest* EventWrite() const {
+    if (context_.writes.empty() || context_.writes.front().request.resource().plural() != "events") return nullptr;
+    return &context_.writes.front().request;
   }
 
   // The create of the group that is under way; null: none is.
@@ -171,6 +195,62 @@ TEST_F(PodGroupControllerTest, AProblemThatLastsIsOneEvent) {
   }
   ASSERT_TRUE(name);
   EXPECT_THAT(*name, ::testing::StartsWith("web-1."));
+}
+
+TEST_F(PodGroupControllerTest, AnEventFromBeforeARestartIsCountedOn) {
+  AddPod("web-1");
+  AnswerOwner("");
+  RefuseGroup();
+  ASSERT_NE(EventWrite(), nullptr);
+  EXPECT_TRUE(EventWrite()->has_create());
+  const std::string name = EventWrite()->name();
+  context_.Answer(Refused(409, "AlreadyExists"), controller_);
+  AnswerEvent(3);
+  ASSERT_NE(EventWrite(), nullptr);
+  EXPECT_EQ(EventWrite()->name(), name);
+  EXPECT_EQ(EventWrite()->patch().uid(), "event-uid");
+  EXPECT_THAT(EventWrite()->patch().body(), HasSubstr(R"("count":4)"));
+}
+
+TEST_F(PodGroupControllerTest, AProblemThatLastsIsCountedAtMostOnceInFiveMinutes) {
+  AddPod("web-1");
+  int created = 0;
+  int patched = 0;
+  for (int second = 0; second < 400; ++second) {
+    if (!context_.gets.empty() && context_.gets.front().request.resource().plural() == "events") {
+      AnswerEvent(1);
+    } else if (!context_.gets.empty()) {
+      AnswerOwner("");
+    } else if (Create() != nullptr) {
+      RefuseGroup();
+    } else if (EventWrite() != nullptr) {
+      created += EventWrite()->has_create() ? 1 : 0;
+      patched += EventWrite()->has_patch() ? 1 : 0;
+      context_.Answer(Done(), controller_);
+    }
+    context_.Advance(absl::Seconds(1), controller_);
+  }
+  EXPECT_EQ(created, 1);
+  EXPECT_EQ(patched, 1);
+}
+
+TEST_F(PodGroupControllerTest, WhatIsRememberedOfAPodsEventsGoesWithThePod) {
+  AddPod("web-1");
+  AnswerOwner("");
+  RefuseGroup();
+  ASSERT_NE(EventWrite(), nullptr);
+  controller_.OnGone(kKey, {.uid = "web-1-uid"});
+  context_.Answer(Refused(409, "AlreadyExists"), controller_);
+  EXPECT_TRUE(context_.gets.empty()) << "nobody is left to be told";
+}
+
+TEST_F(PodGroupControllerTest, TheEventOfAPodWithTheLongestNameHasANameThatKubernetesTakes) {
+  AddPod(std::string(253, 'w'));
+  AnswerOwner("");
+  RefuseGroup();
+  ASSERT_NE(EventWrite(), nullptr);
+  EXPECT_LE(EventWrite()->name().size(), 253U);
+  EXPECT_THAT(EventWrite()->name(), ::testing::StartsWith("wwww"));
 }
 
 class EnsurePodGroupTest : public PodGroupControllerTest {
