@@ -173,6 +173,14 @@ TEST_F(EventsTest, O3O4WhoeverRunsOrIsPendingMayHaveRestartedTooOften) {
   }
 }
 
+TEST_F(EventsTest, ATargetOfTheKillUnderWayRaisesNothingWhereItIsSeenForTheFirstTime) {
+  PodRules rules;
+  rules.targets = {"u0"};
+  pods_.SetRules(rules);
+  EXPECT_EQ(See(Pod(0, kFailed)), List{}) << "it was answered, or goes with what was";
+  EXPECT_EQ(See(Pod(1, kFailed)), List{"PodFailed"});
+}
+
 TEST_F(EventsTest, O5WhatIsMarkedRaisesNothingWhateverItDoes) {
   for (const auto phase : {kPending, kRunning, kSucceeded, kFailed}) {
     pods_ = testing::MakePodSet({{"t", 1}});

@@ -245,7 +245,9 @@ PodChange PodSet::Apply(const kube::v1::Pod& pod) {
     Contribute(pod.name(), change.place, *slot, false);
   }
   change.before = *slot;
-  change.was_ours_to_delete = MustDelete(*slot, rules_) || MustMark(change.place, *slot, rules_);
+  // Also where it is seen for the first time, as on an empty disk: the kill under way was decided for it, or takes it.
+  change.was_ours_to_delete =
+      MustDelete(*slot, rules_) || MustMark(change.place, *slot, rules_) || rules_.targets.contains(pod.uid());
   const bool same = slot->uid == pod.uid();
   // Owner UID and the three annotations make a pod this job's (job spec 3.2); anything else only holds the name.
   const bool ours = pod.owner_uid() == job_uid_ && pod.has_job_version() && !pod.task().empty();
