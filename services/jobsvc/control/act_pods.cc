@@ -236,8 +236,9 @@ void JobController::ResolveUnknownCreate(const std::string& key, const std::stri
                    const auto dirty = live->dirty_pods.find(pod);
                    const bool is_shown = (known != nullptr && known->uid == found.uid()) ||
                                          (dirty != live->dirty_pods.end() && dirty->second.back().uid == found.uid());
-                   // Ours or not, the watch shows it when it is relevant; until then the name is held.
-                   if (!is_shown) HoldPod(*live, pod, absl::Seconds(5));
+                   // Ours or not, the watch shows it when it is relevant; until then the name is held. What has become
+                   // of ours may call for an action, also once it is gone.
+                   if (!is_shown) HoldPod(*live, pod, found.owner_uid() == uid ? kShownWithin : absl::Seconds(5));
                    if (response->object().has_pod() && found.owner_uid() != uid) {
                      ReportProblem(*live, NameIsHeld(pod, found.uid(), found.owner_uid().empty()), {pod, found.uid()});
                    } else if (found.creation_ms() >= absl::ToUnixMillis(sent - kClockError)) {
