@@ -12,14 +12,6 @@ std::string KeyOf(std::string_view ns, std::string_view name) {
   return kube::ObjectKey(ns.empty() ? std::string_view("default") : ns, name);
 }
 
-std::vector<uint32_t> SlotsOf(const SlotSet& asked, size_t worker, size_t workers) {
-  std::vector<uint32_t> mine;
-  for (size_t slot = worker; slot < kSlotCount; slot += workers) {
-    if (asked.Contains(static_cast<uint32_t>(slot))) mine.push_back(static_cast<uint32_t>(slot));
-  }
-  return mine;
-}
-
 absl::Status NotFound(const std::string& key) {
   return MakeStatus(absl::StatusCode::kNotFound, fmt::format("job {} does not exist", key));
 }

@@ -1,14 +1,11 @@
 #pragma once
 
 // What the API's handlers have in common: how they find a job, and the words of their answers. On the loop of the job.
-#include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/base/slot_set.h"
 #include "common/runtime/controller.h"
 #include "services/jobsvc/control/job_controller.h"
 
@@ -16,8 +13,6 @@ namespace basalt::jobsvc {
 
 // "<namespace>/<name>"; an empty namespace is "default".
 std::string KeyOf(std::string_view ns, std::string_view name);
-// Of the slots that were asked for, those of that worker.
-std::vector<uint32_t> SlotsOf(const SlotSet& asked, size_t worker, size_t workers);
 
 absl::Status NotFound(const std::string& key);
 // The name has another job by now, or had it before.

@@ -53,6 +53,15 @@ HistoryEntry ToMessage(const HistoryRecord& record) {
 
 namespace {
 
+// Of the slots that were asked for, those of that worker.
+std::vector<uint32_t> SlotsOf(const SlotSet& asked, size_t worker, size_t workers) {
+  std::vector<uint32_t> mine;
+  for (size_t slot = worker; slot < kSlotCount; slot += workers) {
+    if (asked.Contains(static_cast<uint32_t>(slot))) mine.push_back(static_cast<uint32_t>(slot));
+  }
+  return mine;
+}
+
 job::v1::PodSummary SummaryOf(std::string_view name, const storage::v1::PodRecord& record) {
   job::v1::PodSummary pod;
   pod.set_name(std::string(name));

@@ -14,23 +14,20 @@
 #include "absl/time/time.h"
 #include "basalt/kube/v1/kube.pb.h"
 #include "basalt/storage/v1/job_record.pb.h"
-#include "common/reconcile/retry.h"
 #include "common/runtime/events/object_events.h"
 #include "services/jobsvc/control/job_parts.h"
 #include "services/jobsvc/core/compiled_job.h"
 #include "services/jobsvc/core/deadlines.h"
 #include "services/jobsvc/core/decide.h"
-#include "services/jobsvc/core/effects.h"
 #include "services/jobsvc/core/events.h"
-#include "services/jobsvc/core/explain/problems.h"
 #include "services/jobsvc/core/kill.h"
 #include "services/jobsvc/core/pods/controlled_state.h"
 #include "services/jobsvc/core/pods/pod_set.h"
 
 namespace basalt::jobsvc {
 
-// A state or an end of a pod that no pass has judged yet. Kept per name in the order of observation; states of one UID
-// are merged, the newest wins.
+// A state or an end of a pod that no pass has looked at yet. Kept per name in the order of observation; states of one
+// UID are merged, the newest wins.
 struct DirtyPod {
   std::optional<kube::v1::Pod> state;  // Newest (of an end: the last seen, if it came along).
   GoneReason gone = GoneReason::kNotGone;
