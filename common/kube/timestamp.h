@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "google/protobuf/timestamp.pb.h"
+#include "google/protobuf/util/time_util.h"
 
 namespace basalt::kube {
 
@@ -16,22 +17,13 @@ inline std::unique_ptr<google::protobuf::Timestamp> ToTimestamp(int64_t ms) {
   if (ms == 0) return nullptr;
   constexpr int64_t kFirstMs = -62'135'596'800'000;
   constexpr int64_t kLastMs = 253'402'300'799'999;
-  ms = std::clamp(ms, kFirstMs, kLastMs);
-  int64_t seconds = ms / 1000;
-  int64_t rest = ms % 1000;
-  if (rest < 0) {  // Nanoseconds count forward, also before the epoch.
-    --seconds;
-    rest += 1000;
-  }
-  auto timestamp = std::make_unique<google::protobuf::Timestamp>();
-  timestamp->set_seconds(seconds);
-  timestamp->set_nanos(static_cast<int32_t>(rest * 1'000'000));
-  return timestamp;
+  ms = std::clamp(ms, kFirstMs, kLastMs);  // TimeUtil takes nothing beyond.
+  return std::make_unique<google::protobuf::Timestamp>(google::protobuf::util::TimeUtil::MillisecondsToTimestamp(ms));
 }
 
 // Rounded down. 0 of a field that is not set, which reads as the epoch.
 inline int64_t ToMs(const google::protobuf::Timestamp& timestamp) {
-  return timestamp.seconds() * 1000 + timestamp.nanos() / 1'000'000;
+  return google::protobuf::util::TimeUtil::TimestampToMilliseconds(timestamp);
 }
 
 }  // namespace basalt::kube
