@@ -21,7 +21,7 @@ struct Published {
   std::shared_ptr<const google::protobuf::Message> message;  // The service's own; of a deletion, what names the object.
 };
 
-// What a subscriber is told next.
+// The next event of a subscription.
 struct WatchEvent {
   enum class Type {
     kState,

@@ -44,7 +44,7 @@ void WatchHub::DropAll(Subscription& s, uint32_t slot) {
   }
 }
 
-// What waited of the slot comes again with its page.
+// Events of the slot that waited come again with its page.
 void WatchHub::FallBehind(Subscription& s, uint32_t slot, Subscription::Slot& state) {
   DropAll(s, slot);
   state.state = SlotState::kBehind;

@@ -39,7 +39,7 @@ class WatchHub {
   static constexpr size_t kPage = 128;          // Events that wait for one subscriber, at most.
   static constexpr size_t kMaxWatches = 1'000;  // Unless it is said.
 
-  // What there is of a slot after a position.
+  // The states and deletions of a slot after a position.
   struct Snapshot {
     struct Item {
       WatchPosition position;

@@ -22,7 +22,7 @@ using kube::v1::ObjectMeta;
 
 inline constexpr uint64_t kIncarnation = 7;
 
-// What a service would tell of its objects.
+// The objects of a service, as it would publish them.
 inline WatchHub::Message MakeMessage(const std::string& key, int64_t version = 1) {
   auto meta = std::make_shared<ObjectMeta>();
   const size_t slash = key.find('/');

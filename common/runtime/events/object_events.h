@@ -40,7 +40,7 @@ struct EventSeries {
   bool created = false;  // What is under way began with a create.
 };
 
-// What the API server is to be asked; monostate: nothing.
+// The next request to the API server; monostate: none.
 using EventRequest = std::variant<std::monostate, gateway::v1::WriteRequest, gateway::v1::GetRequest>;
 
 class ObjectEvents {
@@ -53,11 +53,12 @@ class ObjectEvents {
   // As they were stored; the oldest series comes first.
   explicit ObjectEvents(std::vector<EventSeries> series) : series_(std::move(series)) {}
 
-  // What the Event says has happened, for the first time or once more. `now` is the API server's clock.
+  // The problem or step of which the Event tells has happened, for the first time or once more. `now` is the API
+  // server's clock.
   EventRequest Record(const kube::Event& event, absl::Time now, absl::Duration interval);
   // How the create or patch of that Event ended.
   EventRequest OnWritten(const kube::Event& event, const WriteOutcome& outcome, absl::Time now);
-  // What the read of that Event gave.
+  // The answer to the read of that Event.
   EventRequest OnRead(const kube::Event& event, const absl::StatusOr<gateway::v1::GetResponse>& answer, absl::Time now);
 
   const std::vector<EventSeries>& series() const { return series_; }
