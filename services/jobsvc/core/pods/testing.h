@@ -6,11 +6,18 @@
 #include <utility>
 #include <vector>
 
+#include "services/jobsvc/core/pods/place_set.h"
 #include "services/jobsvc/core/pods/pod_set.h"
 
 namespace basalt::jobsvc::testing {
 
 inline constexpr char kJobUid[] = "job-uid";
+
+inline std::vector<PodIndex> PlacesOf(const PlaceSet& set) {
+  std::vector<PodIndex> places;
+  for (const PodIndex& place : set) places.push_back(place);
+  return places;
+}
 
 inline PodSet MakePodSet(std::vector<TaskShape> tasks) {
   PodSet pods;
