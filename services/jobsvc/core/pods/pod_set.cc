@@ -107,7 +107,8 @@ void PodSet::Contribute(std::string_view name, PodIndex place, const PodEntry& e
     flip(to_delete_);
   }
   // One that is not the job's any more is not waited for.
-  const bool is_target = !rules_.targets.empty() && rules_.targets.contains(entry.uid) && !entry.has(kPodForeign);
+  const bool is_target =
+      !rules_.targets.empty() && entry.present() && rules_.targets.contains(entry.uid) && !entry.has(kPodForeign);
   if (is_target) targets_left_ += sign;
   if (entry.has(kPodForeign) && entry.has(kPodLabelled)) foreign_labelled_ += sign;
 }

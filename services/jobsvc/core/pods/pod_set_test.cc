@@ -106,6 +106,19 @@ TEST(PodSetTest, TargetsAreMarkedBeforeTheyAreDeleted) {
   EXPECT_FALSE(pods.HasTargetsLeft());
 }
 
+// As a status may say that somebody has written by hand.
+TEST(PodSetTest, ATargetWithoutAUidIsNoIndexWithoutAPod) {
+  PodSet pods = Two();
+  PodRules rules;
+  rules.targets = {""};
+  pods.SetRules(rules);
+  EXPECT_FALSE(pods.HasTargetsLeft());
+  pods.Apply(MakePod("j-a-0", "u0", kube::v1::POD_PHASE_RUNNING));
+  EXPECT_FALSE(pods.HasTargetsLeft());
+  pods.Remove("j-a-0", "u0");
+  EXPECT_FALSE(pods.HasTargetsLeft());
+}
+
 TEST(PodSetTest, W9AStaleEndOfAnotherUidChangesNothing) {
   PodSet pods = Two();
   pods.Apply(MakePod("j-a-0", "new", kube::v1::POD_PHASE_RUNNING));
