@@ -150,7 +150,7 @@ std::vector<PodEffect> NextPodEffects(const EffectInput& in) {
   for (const int32_t task : in.pods.facts().startable()) {
     if (!has_room() || task >= in.spec.tasks_size()) break;
     if (!is_refused.empty() && is_refused[task]) continue;
-    for (auto it = missing.lower_bound({task, -1}); it != missing.end() && it->task == task && has_room(); ++it) {
+    for (auto it = missing.FirstOf(task); it != missing.end() && it->task == task && has_room(); ++it) {
       std::string name = in.pods.NameOf(*it);
       if (!in.busy.contains(name)) effects.push_back({PodEffect::Kind::kCreate, std::move(name), *it, {}, 0});
     }
@@ -159,7 +159,7 @@ std::vector<PodEffect> NextPodEffects(const EffectInput& in) {
   for (const int32_t task : in.refused_tasks) {
     if (!has_room()) break;
     if (task >= in.spec.tasks_size() || !DependencyMet(in.spec, task, in.pods)) continue;
-    for (auto it = missing.lower_bound({task, -1}); it != missing.end() && it->task == task; ++it) {
+    for (auto it = missing.FirstOf(task); it != missing.end() && it->task == task; ++it) {
       std::string name = in.pods.NameOf(*it);
       if (in.busy.contains(name)) continue;
       effects.push_back({PodEffect::Kind::kCreate, std::move(name), *it, {}, 0});

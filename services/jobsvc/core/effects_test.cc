@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -65,6 +66,35 @@ TEST(DependencyTest, W21ATaskThatDoesNotExistIsNeverReady) {
   EXPECT_FALSE(Tasks({"z"}).See("a-0", kSucceeded).Starts());
   EXPECT_FALSE(Tasks({"z", "a"}).See("a-0", kSucceeded).Starts());
   EXPECT_TRUE(Tasks({"z", "a"}, "any").See("a-0", kSucceeded).Starts());
+}
+
+std::vector<std::string> NextCreated(const testing::DecideFacts& facts, const std::set<std::string>& busy) {
+  const EffectInput input{.job = facts.job,
+                          .spec = facts.spec,
+                          .pods = facts.pods,
+                          .group = {.present = true, .phase = "Running"},
+                          .objects_ready = true,
+                          .busy = busy,
+                          .limit = 3};
+  std::vector<std::string> names;
+  for (const PodEffect& effect : NextPodEffects(input)) {
+    EXPECT_EQ(effect.kind, PodEffect::Kind::kCreate);
+    EXPECT_EQ(facts.pods.PlaceOf(effect.name), effect.place);
+    names.push_back(effect.name);
+  }
+  return names;
+}
+
+TEST(NextPodEffectsTest, MissingPodsAreMadeInOrderOneTaskAfterTheOther) {
+  using Names = std::vector<std::string>;
+  testing::DecideFacts facts({{"a", 200'000}, {"b", 4}});
+  EXPECT_EQ(NextCreated(facts, {}), (Names{"j-a-0", "j-a-1", "j-a-2"}));
+  for (const char* name : {"j-a-0", "j-a-2", "j-b-1"}) facts.pods.Apply(testing::MakePod(name, name, kRunning));
+  EXPECT_EQ(NextCreated(facts, {}), (Names{"j-a-1", "j-a-3", "j-a-4"}));
+  EXPECT_EQ(NextCreated(facts, {"j-a-3"}), (Names{"j-a-1", "j-a-4", "j-a-5"}));
+  facts.pods.SetTasks({{"a", 2}, {"b", 4}});
+  facts.pods.Remove("j-a-2", "j-a-2");
+  EXPECT_EQ(NextCreated(facts, {}), (Names{"j-a-1", "j-b-0", "j-b-2"}));
 }
 
 }  // namespace

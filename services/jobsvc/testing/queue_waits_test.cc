@@ -1,5 +1,6 @@
 // Jobs whose queue is missing, closed, or has queues below it (job spec 2.3, C16): once they are stored they are not
-// refused for it. They wait, and say so where kubectl shows it.
+// refused for it. They wait, and say so where kubectl shows it. And what jobs take that wait for any queue.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -44,6 +45,21 @@ class QueueWaitsTest : public ::testing::Test {
 
   JobRig rig_;
 };
+
+TEST_F(QueueWaitsTest, WhatNoQueueLetsInTakesNoMemoryForItsPods) {
+  constexpr int kReplicas = 200'000;
+  Begin();
+  for (int i = 0; i < 20; ++i) rig_.kube().PutJob(MakeJob(fmt::format("j{}", i), 1, kReplicas));
+  rig_.Run(absl::Seconds(10));
+  EXPECT_EQ(rig_.kube().groups().size(), 20u);
+  EXPECT_TRUE(rig_.kube().pods().empty());
+  for (int i = 0; i < 20; ++i) {
+    const PodSet& pods = rig_.controller().Find(fmt::format("default/j{}", i))->pods;
+    EXPECT_EQ(pods.missing().size(), static_cast<size_t>(kReplicas));
+    EXPECT_EQ(pods.missing().ranges(), 1u);
+    EXPECT_EQ(pods.room(), 0u);
+  }
+}
 
 TEST_F(QueueWaitsTest, OneThatIsMissingIsToldUntilItComes) {
   Begin();

@@ -39,6 +39,7 @@ struct PodEntry {
   bool succeeded_gone = false;
 
   bool present() const { return !uid.empty(); }
+  bool empty() const { return !present() && !succeeded_gone; }
   bool has(PodFlag flag) const { return (flags & flag) != 0; }
   bool terminal() const { return phase == kube::v1::POD_PHASE_SUCCEEDED || phase == kube::v1::POD_PHASE_FAILED; }
 };

@@ -45,6 +45,12 @@ void PodSet::Reset(std::string_view job_name, std::string_view job_uid) {
 
 size_t PodSet::known() const { return present_; }
 
+size_t PodSet::room() const {
+  size_t room = 0;
+  for (const PodSlots& slots : slots_) room += slots.room();
+  return room;
+}
+
 PodIndex PodSet::PlaceOf(std::string_view name) const {
   const std::optional<ParsedPodName> parsed = ParsePodName(name, job_name_);
   const auto task = parsed ? task_of_.find(parsed->task) : task_of_.end();
@@ -57,7 +63,7 @@ std::string PodSet::NameOf(PodIndex place) const {
 }
 
 PodEntry* PodSet::Slot(std::string_view name, PodIndex place) {
-  if (place.indexed()) return &slots_[place.task][place.index];
+  if (place.indexed()) return slots_[place.task].Find(place.index);
   const auto it = others_.find(name);
   return it == others_.end() ? nullptr : &it->second.entry;
 }
@@ -84,9 +90,9 @@ void PodSet::Contribute(std::string_view name, PodIndex place, const PodEntry& e
     if (!entry.present() && !done) {
       more_missing = sign;
       if (add) {
-        missing_.insert(place);
+        missing_.Insert(place);
       } else {
-        missing_.erase(place);
+        missing_.Erase(place);
       }
     }
     if (done) {
@@ -120,35 +126,48 @@ void PodSet::Rebuild() {
   ++done_changes_;
   unreported_done_ = static_cast<int64_t>(reported_done_.size());
   facts_.ForgetPods();
-  missing_.clear();
+  missing_.Clear();
   to_mark_.clear();
   to_delete_.clear();
   held_.clear();
   targets_left_ = 0;
   foreign_labelled_ = 0;
   present_ = 0;
-  for (size_t t = 0; t < slots_.size(); ++t) {
-    for (size_t i = 0; i < slots_[t].size(); ++i) {
-      const PodIndex place{static_cast<int32_t>(t), static_cast<int32_t>(i)};
-      const PodEntry& entry = slots_[t][i];
-      Contribute(entry.present() ? NameOf(place) : std::string(), place, entry, true);
-    }
-  }
+  for (size_t t = 0; t < slots_.size(); ++t) RebuildTask(static_cast<int32_t>(t));
   for (const auto& [name, other] : others_) Contribute(name, {other.task, -1}, other.entry, true);
+}
+
+// What is missing is what lies between the others.
+void PodSet::RebuildTask(int32_t task) {
+  int32_t from = 0;
+  int32_t missing = 0;
+  const auto miss_until = [&](int32_t to) {
+    missing_.AddRange(task, from, to);
+    missing += to - from;
+    from = to + 1;
+  };
+  slots_[task].ForEach([&](int32_t index, const PodEntry& entry) {
+    if (!entry.present() && !IsDone(entry, rules_)) return;
+    miss_until(index);
+    const PodIndex place{task, index};
+    Contribute(entry.present() ? NameOf(place) : std::string(), place, entry, true);
+  });
+  miss_until(tasks_[task].replicas);
+  facts_.Follow(task, task_counts_[task], missing);
 }
 
 std::vector<std::string> PodSet::SetTasks(std::vector<TaskShape> tasks) {
   std::map<std::string, std::pair<PodIndex, PodEntry>> all;
   std::map<std::pair<std::string, int32_t>, PodEntry> done;
   for (size_t t = 0; t < slots_.size(); ++t) {
-    for (size_t i = 0; i < slots_[t].size(); ++i) {
-      const PodIndex place{static_cast<int32_t>(t), static_cast<int32_t>(i)};
-      if (slots_[t][i].present()) {
-        all[NameOf(place)] = {place, std::move(slots_[t][i])};
-      } else if (slots_[t][i].succeeded_gone) {
-        done[{tasks_[t].name, place.index}] = slots_[t][i];
+    slots_[t].ForEach([&](int32_t index, const PodEntry& entry) {
+      const PodIndex place{static_cast<int32_t>(t), index};
+      if (entry.present()) {
+        all[NameOf(place)] = {place, entry};
+      } else {
+        done[{tasks_[t].name, index}] = entry;
       }
-    }
+    });
   }
   for (auto& [name, other] : others_) all[name] = {{other.task, -1}, other.entry};
   others_.clear();
@@ -160,14 +179,14 @@ std::vector<std::string> PodSet::SetTasks(std::vector<TaskShape> tasks) {
     if (tasks_[t].replicas < 0) tasks_[t].replicas = 0;
     total_ += tasks_[t].replicas;
     task_of_.emplace(tasks_[t].name, static_cast<int32_t>(t));
-    slots_.emplace_back(static_cast<size_t>(tasks_[t].replicas));
+    slots_.emplace_back(tasks_[t].replicas);
   }
   std::vector<std::string> moved;
   for (auto& [name, was] : all) {
     const PodIndex place = PlaceOf(name);
     if (place != was.first) moved.push_back(name);
     if (place.indexed()) {
-      slots_[place.task][place.index] = std::move(was.second);
+      slots_[place.task].Make(place.index) = std::move(was.second);
     } else {
       others_[name] = {place.task, std::move(was.second)};
     }
@@ -175,7 +194,7 @@ std::vector<std::string> PodSet::SetTasks(std::vector<TaskShape> tasks) {
   for (auto& [key, entry] : done) {
     const auto task = task_of_.find(key.first);
     if (task == task_of_.end() || key.second >= tasks_[task->second].replicas) continue;
-    PodEntry& slot = slots_[task->second][key.second];
+    PodEntry& slot = slots_[task->second].Make(key.second);
     if (!slot.present()) slot = entry;
   }
   facts_.Reset(tasks_);
@@ -234,7 +253,8 @@ PodChange PodSet::Apply(const kube::v1::Pod& pod) {
   PodChange change;
   change.name = pod.name();
   change.place = PlaceOf(pod.name());
-  PodEntry* slot = Slot(pod.name(), change.place);
+  PodEntry* slot =
+      change.place.indexed() ? &slots_[change.place.task].Make(change.place.index) : Slot(pod.name(), change.place);
   const bool has_task = change.place.task >= 0;
   // With the old entry: the crossing of a threshold is judged on whole states.
   if (has_task) change.task_before = task_counts_[change.place.task];
@@ -297,6 +317,7 @@ PodChange PodSet::Remove(std::string_view name, std::string_view uid) {
     }
     change.after = *slot;
     Contribute(name, change.place, *slot, true);
+    slots_[change.place.task].Release(change.place.index);
   } else {
     others_.erase(others_.find(name));
   }
@@ -318,7 +339,9 @@ void PodSet::SetSucceededGone(PodIndex place, bool value) {
       place.index >= tasks_[place.task].replicas) {
     return;
   }
-  PodEntry& slot = slots_[place.task][place.index];
+  PodSlots& slots = slots_[place.task];
+  if (!value && slots.Find(place.index) == nullptr) return;
+  PodEntry& slot = slots.Make(place.index);
   if (slot.present() || slot.succeeded_gone == value) return;
   Contribute({}, place, slot, false);
   slot = PodEntry();
@@ -328,6 +351,7 @@ void PodSet::SetSucceededGone(PodIndex place, bool value) {
     slot.phase = kube::v1::POD_PHASE_SUCCEEDED;
   }
   Contribute({}, place, slot, true);
+  slots.Release(place.index);
 }
 
 std::pair<kube::v1::PodCounts, std::vector<TaskCounts>> PodSet::CountUnder(const PodRules& rules) const {
@@ -335,9 +359,7 @@ std::pair<kube::v1::PodCounts, std::vector<TaskCounts>> PodSet::CountUnder(const
   std::vector<TaskCounts> tasks(tasks_.size());
   const auto add = [&](PodIndex place, const PodEntry& entry) { CountPod(place, entry, rules, 1, counts, tasks); };
   for (size_t t = 0; t < slots_.size(); ++t) {
-    for (size_t i = 0; i < slots_[t].size(); ++i) {
-      add({static_cast<int32_t>(t), static_cast<int32_t>(i)}, slots_[t][i]);
-    }
+    slots_[t].ForEach([&](int32_t index, const PodEntry& entry) { add({static_cast<int32_t>(t), index}, entry); });
   }
   for (const auto& [name, other] : others_) add({other.task, -1}, other.entry);
   return {counts, tasks};

@@ -3,7 +3,8 @@
 // The pods of one job as its controller last recorded them: by index, with everything that a pass needs kept
 // incrementally. Counters (job spec 9.6) and the sets of missing, to-be-marked and to-be-deleted pods follow every
 // change at a cost that does not depend on the size of the job; only a change of the rules (a kill, a new phase class)
-// or of the shape (scaling) walks over all pods.
+// or of the shape (scaling) walks over all pods. Indices without a pod whose work is not done take no memory, however
+// many the spec asks for: missing ones are ranges.
 //
 // Not thread-safe. Pure memory: what is stored lives in PodRecord.
 #include <cstdint>
@@ -17,7 +18,9 @@
 
 #include "basalt/kube/v1/kube.pb.h"
 #include "basalt/storage/v1/job_record.pb.h"
+#include "services/jobsvc/core/pods/place_set.h"
 #include "services/jobsvc/core/pods/pod_rules.h"
+#include "services/jobsvc/core/pods/pod_slots.h"
 #include "services/jobsvc/core/pods/task_facts.h"
 
 namespace basalt::jobsvc {
@@ -68,8 +71,8 @@ class PodSet {
   // The place that a name means in the present shape.
   PodIndex PlaceOf(std::string_view name) const;
   std::string NameOf(PodIndex place) const;
+  // Null: there is no such pod. A pointer holds until a pod goes, or the tasks are set.
   const PodEntry* Find(std::string_view name) const;
-  const PodEntry& At(PodIndex place) const { return slots_[place.task][place.index]; }
 
   const kube::v1::PodCounts& counts() const { return counts_; }
   const std::vector<TaskCounts>& task_counts() const { return task_counts_; }
@@ -77,9 +80,10 @@ class PodSet {
   const PodRules& rules() const { return rules_; }
   int64_t total() const { return total_; }
   size_t known() const;  // Pods present, foreign ones included.
+  size_t room() const;   // So many entries take memory for pods at an index.
 
   // Indices without a pod whose work is not done, in order.
-  const std::set<PodIndex>& missing() const { return missing_; }
+  const PlaceSet& missing() const { return missing_; }
   // Names of pods to be marked out-of-sync before they go (targets, surplus), and of those to be deleted.
   const std::set<std::string>& to_mark() const { return to_mark_; }
   const std::set<std::string>& to_delete() const { return to_delete_; }
@@ -106,10 +110,10 @@ class PodSet {
   template <typename Visit>  // Visit(name, place, entry), in order.
   void ForEach(Visit visit) const {
     for (size_t t = 0; t < slots_.size(); ++t) {
-      for (size_t i = 0; i < slots_[t].size(); ++i) {
-        const PodIndex place{static_cast<int32_t>(t), static_cast<int32_t>(i)};
-        if (slots_[t][i].present()) visit(NameOf(place), place, slots_[t][i]);
-      }
+      slots_[t].ForEach([&](int32_t index, const PodEntry& entry) {
+        const PodIndex place{static_cast<int32_t>(t), index};
+        if (entry.present()) visit(NameOf(place), place, entry);
+      });
     }
     for (const auto& [name, other] : others_) visit(name, PodIndex{other.task, -1}, other.entry);
   }
@@ -122,14 +126,15 @@ class PodSet {
 
   // Adds or takes away everything that an entry contributes to counters and sets.
   void Contribute(std::string_view name, PodIndex place, const PodEntry& entry, bool add);
-  PodEntry* Slot(std::string_view name, PodIndex place);
+  PodEntry* Slot(std::string_view name, PodIndex place);  // Null: nothing is known of it.
   void Rebuild();
+  void RebuildTask(int32_t task);
 
   std::string job_name_;
   std::string job_uid_;
   std::vector<TaskShape> tasks_;
   std::map<std::string, int32_t, std::less<>> task_of_;
-  std::vector<std::vector<PodEntry>> slots_;
+  std::vector<PodSlots> slots_;
   std::map<std::string, Other, std::less<>> others_;
   PodRules rules_;
 
@@ -137,7 +142,7 @@ class PodSet {
   kube::v1::PodCounts counts_;
   std::vector<TaskCounts> task_counts_;
   TaskFacts facts_;
-  std::set<PodIndex> missing_;
+  PlaceSet missing_;
   std::set<std::string> to_mark_;
   std::set<std::string> to_delete_;
   std::set<std::string> held_;
