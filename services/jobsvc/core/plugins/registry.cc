@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string>
 #include <utility>
 
 #include "services/jobsvc/core/plugins/env/env_plugin.h"
@@ -81,6 +82,10 @@ std::vector<WantedObject> WantedObjects(const PluginSet& set, const JobView& job
   std::vector<WantedObject> all;
   for (const std::unique_ptr<Plugin>& plugin : set.plugins) {
     std::vector<WantedObject> objects = plugin->Objects(job);
+    for (WantedObject& object : objects) {
+      if (object.data_bytes <= kMostDataBytes) continue;
+      for (std::string* const text : {&object.json, &object.patch}) std::string().swap(*text);
+    }
     std::move(objects.begin(), objects.end(), std::back_inserter(all));
   }
   return all;

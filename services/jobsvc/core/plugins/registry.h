@@ -34,7 +34,7 @@ struct PluginSet {
 };
 PluginSet MakePlugins(const kube::v1::JobSpec& effective_spec);
 
-// Of all plugins, in order.
+// Of all plugins, in order. Of an object that is too large for Kubernetes only the size is kept: nobody sends it.
 std::vector<WantedObject> WantedObjects(const PluginSet& set, const JobView& job);
 
 }  // namespace basalt::jobsvc

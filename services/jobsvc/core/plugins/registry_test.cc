@@ -29,6 +29,22 @@ TEST(RegistryTest, KnowsEightNamesOfWhichThreeWork) {
   EXPECT_EQ(SupportOf("nvlink"), PluginSupport::kUnknown);
 }
 
+TEST(RegistryTest, NoTextIsKeptOfAnObjectThatIsTooLarge) {
+  for (const int32_t replicas : {3, 50'000}) {
+    kube::v1::Job job = TestJob("j", {{"t", replicas}});
+    job.mutable_spec()->add_plugins()->set_name("svc");
+    const std::vector<WantedObject> objects = WantedObjects(MakePlugins(job.spec()), TestView(job));
+    ASSERT_FALSE(objects.empty());
+    const WantedObject& hosts = objects.front();
+    const bool fits = replicas == 3;
+    EXPECT_EQ(hosts.data_bytes <= kMostDataBytes, fits);
+    EXPECT_EQ(hosts.json.empty(), !fits);
+    EXPECT_EQ(hosts.patch.empty(), !fits);
+    EXPECT_LT(hosts.json.capacity() + hosts.patch.capacity(), 10'000u);
+    EXPECT_FALSE(objects.back().json.empty()) << "the others are";
+  }
+}
+
 TEST(RegistryTest, EachPluginThatWorksIsOneThatAJobHas) {
   for (const std::string_view name : KnownPlugins()) {
     kube::v1::JobSpec spec;
