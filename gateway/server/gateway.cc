@@ -5,69 +5,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "gateway/kube/api_clock.h"
-#include "gateway/kube/kind_finder.h"
 #include "gateway/kube/write/writer.h"
-#include "gateway/server/object_watch.h"
+#include "gateway/server/http_kube_access.h"
 #include "gateway/server/watch.h"
 
 namespace basalt::gateway {
-
-class Gateway::Access : public KubeAccess {
- public:
-  Access(Loop& loop, http::Client& client, Random& random, obs::Metrics& metrics, Readiness& readiness,
-         const WriterOptions& options, absl::Duration slow_retry)
-      : readiness_(readiness),
-        clock_(loop),
-        writer_(loop, client, random, options, &clock_),
-        objects_{loop, client, random, clock_, metrics, slow_retry},
-        kinds_{loop, client, random, slow_retry} {}
-
-  void Write(v1::WriteRequest request, rpc::Done<v1::WriteResponse> done) override {
-    const std::string_view verb = VerbOf(request);
-    std::string resource = ResourceName(request.resource(), request.subresource());
-    writer_.Write(std::move(request), Observed(verb, std::move(resource), std::move(done)));
-  }
-  void Get(v1::GetRequest request, rpc::Done<v1::GetResponse> done) override {
-    std::string resource = ResourceName(request.resource(), "");
-    writer_.Get(std::move(request), Observed("get", std::move(resource), std::move(done)));
-  }
-  std::unique_ptr<ObjectWatch> Watch(const v1::Resource& resource, const std::string& ns, const std::string& name,
-                                     ObjectSeen seen) override {
-    return std::make_unique<ReflectedObject>(objects_, resource, ns, name, std::move(seen));
-  }
-  std::unique_ptr<KindSearch> FindKind(const std::string& group, const std::string& plural, bool absent,
-                                       KindFound found) override {
-    return std::make_unique<KindFinder>(kinds_, group, plural, absent, std::move(found));
-  }
-  void DropUnsent(const std::function<bool(const v1::Owner&)>& is_stale) override {
-    writer_.DropWaiting([&](const v1::WriteRequest& request) { return is_stale(request.owner()); });
-  }
-  absl::Time ApiNow() override { return absl::FromUnixMillis(clock_.NowMs()); }
-  int64_t ApiTimeMs() override { return clock_.known() ? clock_.NowMs() : 0; }
-
-  ApiClock& clock() { return clock_; }
-  KubeWriter& writer() { return writer_; }
-
- private:
-  // `done`, after readiness has heard of what became of it.
-  template <typename Response>
-  std::function<void(absl::StatusOr<Response>)> Observed(std::string_view verb, std::string resource,
-                                                         rpc::Done<Response> done) {
-    return [this, verb, resource = std::move(resource),
-            done = std::make_shared<rpc::Done<Response>>(std::move(done))](absl::StatusOr<Response> answer) {
-      if (answer.ok()) readiness_.OnRequest(verb, resource, answer->has_error() ? &answer->error() : nullptr);
-      (*done)(std::move(answer));
-    };
-  }
-
-  Readiness& readiness_;
-  ApiClock clock_;
-  KubeWriter writer_;
-  const ReflectedObject::Shared objects_;
-  const KindFinder::Shared kinds_;
-};
-
 namespace {
 
 WriterOptions WriterFor(const GatewayOptions& options) {
@@ -95,8 +37,8 @@ Gateway::Gateway(Loop& loop, http::Client& client, Random& random, obs::Metrics&
                  GatewayOptions options)
     : loop_(loop),
       readiness_(loop, metrics, health, options.readiness),
-      access_(
-          std::make_unique<Access>(loop, client, random, metrics, readiness_, WriterFor(options), options.slow_retry)),
+      access_(std::make_unique<HttpKubeAccess>(loop, client, random, metrics, readiness_, WriterFor(options),
+                                               options.slow_retry)),
       unreadable_(std::make_unique<Unreadable>(*access_, metrics)) {
   std::vector<ReflectorOptions> watches = WatchesFor(options.scheduler_names, options.streaming_lists);
   std::vector<std::string> ids;

@@ -28,6 +28,7 @@
 
 namespace basalt::gateway {
 
+class HttpKubeAccess;
 class Watch;
 
 struct GatewayOptions {
@@ -66,7 +67,6 @@ class Gateway : public rpc::GatewayHandler {
   void GetTopology(v1::GetTopologyRequest request, rpc::Done<v1::Topology> done) override;
 
  private:
-  class Access;
   class Follower;
 
   // Comes again with each renewal of the lead.
@@ -74,7 +74,7 @@ class Gateway : public rpc::GatewayHandler {
 
   Loop& loop_;
   Readiness readiness_;
-  std::unique_ptr<Access> access_;
+  std::unique_ptr<HttpKubeAccess> access_;
   std::unique_ptr<Unreadable> unreadable_;
   std::unique_ptr<Lead> lead_;              // Null: it is alone,
   std::unique_ptr<AssignmentStore> alone_;  // with this.
