@@ -1,0 +1,36 @@
+// Slots on their way from owner to owner.
+#include <algorithm>
+
+#include "gateway/server/ownership.h"
+
+namespace basalt::gateway {
+
+std::vector<Ownership::Change> Ownership::TransferReadySlots(absl::Time now) {
+  std::vector<Change> changes;
+  next_overdue_ = absl::InfiniteFuture();
+  for (int service = 1; service <= kServiceKinds; ++service) {
+    const auto kind = static_cast<v1::ServiceKind>(service);
+    for (uint32_t i = 0; i < kSlotCount; ++i) {
+      Slot& slot = slots_[service - 1][i];
+      if (slot.owner.epoch == slot.target.epoch) {
+        slot.released = false;
+        continue;
+      }
+      const auto found = replicas_.find({service, slot.owner.replica});
+      const bool lives = found != replicas_.end() && found->second.member.incarnation() == slot.owner.incarnation;
+      // To the very process that has it, it begins anew.
+      const bool returns = lives && slot.target.SameProcess(found->second.member);
+      const absl::Time overdue = slot.since + options_.release_timeout;
+      if (lives && !returns && !slot.released && now < overdue) {
+        next_overdue_ = std::min(next_overdue_, overdue);
+        continue;
+      }
+      changes.push_back({kind, i, slot.owner.replica});
+      slot.owner = slot.target;
+      slot.released = false;
+    }
+  }
+  return changes;
+}
+
+}  // namespace basalt::gateway
