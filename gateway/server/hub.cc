@@ -47,13 +47,13 @@ void Hub::Lead(const storage::v1::AssignmentRecord& saved) {
   ownership_->Restore(saved, loop_.Now());
   metrics_.ShowEpoch(saved.epoch());
   for (int service = 1; service <= kServiceKinds; ++service) {
+    const auto kind = static_cast<v1::ServiceKind>(service);
     // Their owners are away: each gets what it had when it attaches.
     for (uint32_t i = 0; i < kSlotCount; ++i) {
-      const Ownership::SlotHolder& owner = ownership_->Get(static_cast<v1::ServiceKind>(service), i).owner;
+      const Ownership::SlotHolder& owner = ownership_->Get(kind, i).owner;
       Slot& slot = slots_[service - 1][i];
       slot.owner = nullptr;
-      slot.source.clear();
-      slot.drained = slot.in_flight == 0;
+      if (slot.in_flight == 0) ownership_->NoteDrained(kind, i);
       if (owner.replica.empty()) continue;
       auto& replica = replicas_[{service, owner.replica}];
       if (!replica) replica = std::make_unique<Replica>(options_.tombstone_bytes);
@@ -108,9 +108,8 @@ Session* Hub::SessionOf(Replica& replica) const {
   return replica.stream == nullptr ? nullptr : replica.stream->session_.get();
 }
 
-bool Hub::SessionHas(const Slot& slot, uint32_t index) const {
-  const Session* session = slot.owner == nullptr ? nullptr : SessionOf(*slot.owner);
-  return session != nullptr && session->HasSlot(index);
+bool Hub::IsOpen(v1::ServiceKind service, uint32_t slot) const {
+  return ownership_->Get(service, slot).state == SlotState::kOpen;
 }
 
 // ---- fan-out ----

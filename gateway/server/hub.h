@@ -91,11 +91,8 @@ class Hub : public rpc::GatewayHandler, public CacheListener {
     Stream* stream = nullptr;
   };
   struct Slot {
-    Replica* owner = nullptr;
-    bool drained = false;  // Nothing of an earlier owner is under way.
-    bool moving = false;   // It has not begun at this owner yet.
-    std::string source;    // Whom the owner was told to fetch the records from; empty: nobody.
-    int in_flight = 0;     // Writes, of whoever.
+    Replica* owner = nullptr;  // Who hears of it.
+    int in_flight = 0;         // Writes, of whoever, also over changes of the lead.
   };
   using ReplicaKey = std::pair<int, std::string>;
 
@@ -133,7 +130,7 @@ class Hub : public rpc::GatewayHandler, public CacheListener {
   v1::Topology MakeTopology() const;
   void AddMoves(v1::Topology& topology) const;
   void AddSlots(v1::ServiceKind service, v1::Topology& topology) const;
-  bool SessionHas(const Slot& slot, uint32_t index) const;
+  bool IsOpen(v1::ServiceKind service, uint32_t slot) const;
   void UpdateStats();
   Session* SessionOf(Replica& replica) const;
 

@@ -83,10 +83,8 @@ void Hub::Adopt(const storage::v1::AssignmentRecord& record) {
     session->SetAssignment(ownership_->assignment());
     // It hears no more of what it is to release: the next owner does.
     for (uint32_t i = 0; i < kSlotCount; ++i) {
-      const Ownership::Slot& slot = ownership_->Get(replica->member.service(), i);
-      if (slots_[key.first - 1][i].owner == replica.get() && slot.owner.epoch != slot.target.epoch) {
-        session->CloseSlot(i);
-      }
+      const SlotState state = ownership_->Get(replica->member.service(), i).state;
+      if (slots_[key.first - 1][i].owner == replica.get() && state == SlotState::kReleasing) session->CloseSlot(i);
     }
   }
   ReconcileMembership();
@@ -121,33 +119,29 @@ void Hub::MoveSlot(const Ownership::Change& change) {
     from.MoveSlot(change.slot, next == nullptr ? unowned : next->tombstones);
   }
   slot.owner = next;
-  slot.drained = false;
-  slot.moving = true;
-  slot.source.clear();
 }
 
 void Hub::Advance(v1::ServiceKind service, uint32_t index) {
-  Slot& slot = slots_[service - 1][index];
+  const Slot& slot = slots_[service - 1][index];
   if (slot.owner == nullptr) return;
-  slot.drained |= slot.in_flight == 0;
-  Session* session = SessionOf(*slot.owner);
+  if (slot.in_flight == 0) ownership_->NoteDrained(service, index);
   const Ownership::Slot& owned = ownership_->Get(service, index);
-  if (!slot.drained || session == nullptr || session->HasSlot(index)) return;
-  // What is to move on is not begun, also if only to the next incarnation.
-  if (owned.owner.epoch != owned.target.epoch || !owned.owner.SameProcess(session->self())) return;
+  if (owned.state != SlotState::kWaiting && owned.state != SlotState::kHandingOver) return;
+  Session* session = SessionOf(*slot.owner);
+  // What is to go to the next incarnation is not begun.
+  if (session == nullptr || !owned.owner.SameProcess(session->self())) return;
   const Ownership::Source source = ownership_->FindSource(service, index);
   if (source.wait) return;
   if (source.replica.empty() || source.replica == owned.owner.replica) {
-    slot.source.clear();
     if (source.replica.empty() && ownership_->HadRecords(service, index)) CountLostRecords(service, index);
     session->OpenSlot(index, owned.owner.epoch, source.epoch);
-    if (std::exchange(slot.moving, false)) metrics_.SlotOpens(loop_.Now() - owned.since);
+    if (ownership_->NoteOpened(service, index)) metrics_.SlotOpens(loop_.Now() - owned.since);
     return;
   }
-  if (slot.source == source.replica) return;
+  if (owned.source == source.replica) return;
   const auto holder = replicas_.find({service, source.replica});
   if (holder == replicas_.end()) return;
-  slot.source = source.replica;
+  ownership_->NoteGranted(service, index, source.replica);
   v1::SlotGrant grant;
   grant.set_slot(index);
   grant.set_epoch(owned.owner.epoch);
@@ -163,8 +157,7 @@ void Hub::AdvanceAll(int service) {
 // Somebody who is there is to have the records of the slot that the replica has.
 bool Hub::IsWanted(const Replica& replica, uint32_t index) const {
   const v1::ServiceKind service = replica.member.service();
-  const Slot& slot = slots_[service - 1][index];
-  if (!SessionHas(slot, index)) return ownership_->FindSource(service, index).replica == replica.member.replica();
+  if (!IsOpen(service, index)) return ownership_->FindSource(service, index).replica == replica.member.replica();
   return ownership_->Holds(replica.member, index);
 }
 
@@ -210,12 +203,12 @@ void Hub::TellLeftovers(v1::ServiceKind service, const std::vector<uint32_t>& sl
   // By the names of who is told and of whom: in the same order in every run.
   std::map<std::pair<std::string, std::string>, std::pair<Session*, v1::Leftovers>> told;
   for (const uint32_t i : slots) {
-    const Slot& slot = slots_[service - 1][i];
-    if (!SessionHas(slot, i)) continue;
+    if (!IsOpen(service, i)) continue;
+    Replica& owner = *slots_[service - 1][i].owner;
     for (const Ownership::Leftover& leftover : ownership_->FindLeftovers(service, i)) {
       if (!source.empty() && leftover.source.replica() != source) continue;
-      auto& [session, leftovers] = told[{slot.owner->member.replica(), leftover.source.replica()}];
-      session = SessionOf(*slot.owner);
+      auto& [session, leftovers] = told[{owner.member.replica(), leftover.source.replica()}];
+      session = SessionOf(owner);
       *leftovers.mutable_source() = leftover.source;
       rpc::AddHeldSlot(i, leftover.epoch, /*only_history=*/false, *leftovers.mutable_held());
     }
@@ -234,14 +227,14 @@ void Hub::Taken(const v1::Member& member, const v1::Taken& taken) {
   }
   for (const uint32_t i : taken.slots()) {
     if (i >= kSlotCount) continue;
-    Slot& slot = slots_[member.service() - 1][i];
+    const Ownership::Slot& owned = ownership_->Get(member.service(), i);
     const bool lost = std::find(taken.lost().begin(), taken.lost().end(), i) != taken.lost().end();
     // Its source may have gone since, and come back: what was fetched is there. What could not be had is asked again.
-    const bool expected = slot.owner == it->second.get() && !SessionHas(slot, i) && (!lost || !slot.source.empty()) &&
-                          ownership_->Get(member.service(), i).owner.epoch == taken.epoch();
+    const bool expected = slots_[member.service() - 1][i].owner == it->second.get() &&
+                          owned.state != SlotState::kOpen && (!lost || !owned.source.empty()) &&
+                          owned.owner.epoch == taken.epoch();
     if (!expected) continue;
-    slot.source.clear();
-    ownership_->NoteRecords(member.service(), i);
+    ownership_->NoteTaken(member.service(), i);
     Advance(member.service(), i);
   }
   DismissLeavers();

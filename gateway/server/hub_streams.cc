@@ -194,10 +194,6 @@ void Hub::Detach(Stream& stream) {
   if (it == replicas_.end() || it->second->stream != &stream) return;
   it->second->stream = nullptr;
   obs::LogInfo("replica detached", {{"replica", self.replica()}, {"incarnation", self.incarnation()}});
-  // What it was told to fetch it is told again; what others were to fetch from it may be had elsewhere, or not at all.
-  for (Slot& slot : slots_[self.service() - 1]) {
-    if (slot.owner == it->second.get() || slot.source == self.replica()) slot.source.clear();
-  }
   ownership_->Detach(self, loop_.Now());
   ReconcileMembership();
 }

@@ -46,6 +46,12 @@ class HubTest : public ::testing::Test {
     time.RunDueTasks();
     return got.value_or(absl::InternalError("no answer"));
   }
+  v1::Topology GetTopology() {
+    v1::Topology topology;
+    hub.GetTopology({}, [&](auto answer) { topology = *std::move(answer); });
+    time.RunDueTasks();
+    return topology;
+  }
   v1::WriteRequest PatchBy(const FakeReplica& replica) {
     v1::WriteRequest request;
     *request.mutable_owner() = replica.OwnerFor(kSlot);
@@ -269,10 +275,33 @@ TEST_F(HubTest, ASlotOpensForItsNewOwnerOnlyWhenEarlierWritesAreAnswered) {
   EXPECT_EQ(kube.stale, 1) << "what was not sent is to be dropped";
   EXPECT_EQ(b.ends, static_cast<int>(kSlotCount) - 1);
   EXPECT_FALSE(b.epochs.contains(kSlot));
+  const v1::Topology topology = GetTopology();
+  ASSERT_EQ(topology.moves_size(), 1);
+  EXPECT_EQ(topology.moves(0).stage(), v1::Move::STAGE_DRAINING);
+  EXPECT_EQ(topology.moves(0).slots(), 1u);
+  EXPECT_EQ(topology.members(0).waiting_slots(), 1u);
   kube.Answer(absl::UnknownError("lost"));
   time.RunDueTasks();
   EXPECT_TRUE(answered);
   EXPECT_EQ(b.epochs[kSlot], 2);
+}
+
+TEST_F(HubTest, SlotsWhoseOwnersStreamHasEndedWaitForIt) {
+  FakeReplica& a = Attach("r-0");
+  time.Advance(absl::Seconds(1));
+  EXPECT_EQ(GetTopology().moves_size(), 0);
+  a.Close(absl::OkStatus());
+  time.RunDueTasks();
+  const v1::Topology away = GetTopology();
+  ASSERT_EQ(away.moves_size(), 1);
+  EXPECT_EQ(away.moves(0).stage(), v1::Move::STAGE_WAITING);
+  EXPECT_EQ(away.moves(0).to(), "r-0");
+  EXPECT_EQ(away.moves(0).slots(), kSlotCount);
+  EXPECT_EQ(away.members(0).waiting_slots(), kSlotCount);
+  Attach("r-0");
+  time.Advance(absl::Seconds(1));
+  EXPECT_EQ(GetTopology().moves_size(), 0);
+  EXPECT_THAT(metrics->Text(), HasSubstr("basalt_gateway_slots_moved_total 1024\n")) << "they have not moved again";
 }
 
 // It stores what it decides by before it writes: those are the newest records, acknowledged or not.
@@ -384,9 +413,7 @@ TEST_F(HubTest, TheSlotsOfALostReplicaMoveAfterTheGraceWithItsTombstones) {
   EXPECT_EQ(heir.epochs[kSlot], 2);
   EXPECT_THAT(heir.TakeText(), HasSubstr("deleted ns/j p@12"));
   EXPECT_EQ(heir.assignment.members_size(), 1);
-  v1::Topology topology;
-  hub.GetTopology({}, [&](auto t) { topology = *std::move(t); });
-  time.RunDueTasks();
+  const v1::Topology topology = GetTopology();
   ASSERT_EQ(topology.members_size(), 1);
   EXPECT_EQ(topology.members(0).slots(), kSlotCount);
   EXPECT_TRUE(topology.members(0).attached());

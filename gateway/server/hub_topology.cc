@@ -8,6 +8,27 @@
 #include "gateway/server/hub.h"
 
 namespace basalt::gateway {
+namespace {
+
+// STAGE_UNSPECIFIED: the slot is not on its way.
+v1::Move::Stage StageOf(SlotState state) {
+  switch (state) {
+    case SlotState::kReleasing:
+      return v1::Move::STAGE_RELEASING;
+    case SlotState::kDraining:
+      return v1::Move::STAGE_DRAINING;
+    case SlotState::kWaiting:
+      return v1::Move::STAGE_WAITING;
+    case SlotState::kHandingOver:
+      return v1::Move::STAGE_HANDING_OVER;
+    case SlotState::kUnowned:
+    case SlotState::kOpen:
+      break;
+  }
+  return v1::Move::STAGE_UNSPECIFIED;
+}
+
+}  // namespace
 
 void Hub::GetTopology(v1::GetTopologyRequest request, rpc::Done<v1::Topology> done) {
   loop_.Post([this, alive = alive_, slots_of = request.slots_of(), done = std::move(done)]() mutable {
@@ -31,18 +52,17 @@ v1::Topology Hub::MakeTopology() const {
   for (const auto& [key, replica] : replicas_) {
     v1::MemberStatus& status = *topology.add_members();
     *status.mutable_member() = replica->member;
-    const Session* session = SessionOf(*replica);
     uint32_t owned = 0;
     uint32_t waiting = 0;
     for (uint32_t i = 0; i < kSlotCount; ++i) {
       if (slots_[key.first - 1][i].owner != replica.get()) continue;
       ++owned;
-      waiting += session == nullptr || !session->HasSlot(i) ? 1 : 0;
+      waiting += IsOpen(static_cast<v1::ServiceKind>(key.first), i) ? 0 : 1;
     }
     status.set_slots(owned);
     status.set_waiting_slots(waiting);
     status.set_leaving(leads() && ownership_->IsLeaving(replica->member.service(), key.second));
-    if (session != nullptr) {
+    if (const Session* session = SessionOf(*replica)) {
       status.set_attached(true);
       status.set_lag_ms(absl::ToInt64Milliseconds(session->Lag()));
       status.set_sent_sequence(session->sent_sequence());
@@ -66,14 +86,9 @@ void Hub::AddMoves(v1::Topology& topology) const {
     const auto kind = static_cast<v1::ServiceKind>(service);
     for (uint32_t i = 0; i < kSlotCount; ++i) {
       const Ownership::Slot& owned = ownership_->Get(kind, i);
-      const Slot& slot = slots_[service - 1][i];
-      const bool releasing = owned.owner.epoch != owned.target.epoch;
-      if (owned.target.replica.empty() || (!releasing && SessionHas(slot, i))) continue;
-      const v1::Move::Stage stage = releasing             ? v1::Move::STAGE_RELEASING
-                                    : !slot.drained       ? v1::Move::STAGE_DRAINING
-                                    : slot.source.empty() ? v1::Move::STAGE_WAITING
-                                                          : v1::Move::STAGE_HANDING_OVER;
-      const std::string& from = releasing ? owned.owner.replica : slot.source;
+      const v1::Move::Stage stage = StageOf(owned.state);
+      if (stage == v1::Move::STAGE_UNSPECIFIED || owned.target.replica.empty()) continue;
+      const std::string& from = owned.state == SlotState::kReleasing ? owned.owner.replica : owned.source;
       v1::Move& move = moves[{service, from, owned.target.replica, stage}];
       move.set_service(kind);
       move.set_from(from);
@@ -95,7 +110,7 @@ void Hub::AddSlots(v1::ServiceKind service, v1::Topology& topology) const {
     range.set_replica(owned.owner.replica);
     range.set_incarnation(owned.owner.incarnation);
     range.set_epoch(owned.owner.epoch);
-    range.set_open(SessionHas(slots_[service - 1][i], i));
+    range.set_open(owned.state == SlotState::kOpen);
     if (owned.target.replica != owned.owner.replica) range.set_target(owned.target.replica);
     v1::SlotRange* last = topology.slots_size() == 0 ? nullptr : topology.mutable_slots(topology.slots_size() - 1);
     const bool joins = last != nullptr && last->replica() == range.replica() &&

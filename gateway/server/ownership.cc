@@ -76,6 +76,7 @@ void Ownership::Restore(const storage::v1::AssignmentRecord& saved, absl::Time n
       if (owner != nullptr) {
         slots[i].owner.replica = owner->replica();
         slots[i].owner.incarnation = owner->incarnation();
+        Apply(slots[i], SlotEvent::kRestored);
       }
       // What is nobody's was somebody's before, if it has an epoch.
       slots[i].restored = slots[i].owner.epoch > 0;
@@ -123,7 +124,8 @@ void Ownership::Attach(const v1::Hello& hello, absl::Time now) {
   std::vector<Slot>& slots = slots_[member.service() - 1];
   for (uint32_t i = 0; i < kSlotCount; ++i) {
     Slot& slot = slots[i];
-    slot.released |= slot.owner.replica == member.replica();
+    // A new stream holds nothing of what is to move.
+    slot.released |= slot.state == SlotState::kReleasing && slot.owner.replica == member.replica();
     const bool has_newest =
         !replica.held.empty() && slot.owner.SameProcess(member) && replica.held[i] == slot.owner.epoch;
     if (has_newest) slot.records_epoch = slot.owner.epoch;
@@ -135,6 +137,14 @@ void Ownership::Detach(const v1::Member& member, absl::Time now) {
   if (it == replicas_.end() || it->second.member.incarnation() != member.incarnation()) return;
   it->second.attached = false;
   it->second.since = now;
+  if (!IsService(member.service())) return;
+  // What it was told to fetch it is told again; what others were to fetch from it may be had elsewhere, or not at all.
+  for (Slot& slot : slots_[member.service() - 1]) {
+    const bool owns = slot.owner.replica == member.replica();
+    if (!owns && slot.source != member.replica()) continue;
+    slot.source.clear();
+    Apply(slot, owns ? SlotEvent::kOwnerDetached : SlotEvent::kSourceDetached);
+  }
 }
 
 void Ownership::Release(const v1::Member& member, const v1::Released& released) {
@@ -143,7 +153,8 @@ void Ownership::Release(const v1::Member& member, const v1::Released& released) 
     if (i >= kSlotCount) continue;
     Slot& slot = slots_[member.service() - 1][i];
     // It answers the assignment that took the slot away, or a later one.
-    if (slot.owner.SameProcess(member) && released.epoch() >= slot.target.epoch) slot.released = true;
+    const bool of_this_move = slot.owner.SameProcess(member) && released.epoch() >= slot.target.epoch;
+    slot.released |= slot.state == SlotState::kReleasing && of_this_move;
   }
 }
 
@@ -190,6 +201,7 @@ void Ownership::Adopt(const storage::v1::AssignmentRecord& record, absl::Time no
       slot.target =
           owner == nullptr ? SlotHolder{"", "", epoch} : SlotHolder{owner->replica(), owner->incarnation(), epoch};
       slot.since = now;
+      Apply(slot, SlotEvent::kAssigned);
     }
   }
 }

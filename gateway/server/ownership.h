@@ -1,7 +1,7 @@
 #pragma once
 
-// Who owns which slot, in which epoch, and who has its records (correctness 4 and 5). Decisions only: no streams, no
-// timers, no clock.
+// Who owns which slot, in which epoch, how far the slot is on its way to its owner (slot_state.h), and who has its
+// records (correctness 4 and 5). Decisions only: no streams, no timers, no clock.
 //
 // Members of a service share its slots by rendezvous. A replica whose stream is gone keeps its place, and its slots,
 // for a grace period: it usually comes back on the same disk. A service that has no member waits `formation` after the
@@ -25,6 +25,7 @@
 #include "basalt/storage/v1/storage.pb.h"
 #include "common/base/slots.h"
 #include "gateway/route/routes.h"
+#include "gateway/server/slot_state.h"
 
 namespace basalt::gateway {
 
@@ -48,9 +49,12 @@ class Ownership {
     }
   };
   struct Slot {
-    SlotHolder owner;           // Who may write.
-    SlotHolder target;          // Who is to.
-    bool released = false;      // By an owner that is not the target.
+    SlotHolder owner;   // Who may write.
+    SlotHolder target;  // Who is to.
+    SlotState state = SlotState::kUnowned;
+    bool released = false;      // While it is kReleasing: by its owner.
+    bool moving = false;        // It has not been open yet since it came to this owner.
+    std::string source;         // Whom the owner was told to fetch the records from, until it has; empty: nobody.
     int64_t records_epoch = 0;  // Of the newest records that there are for certain.
     bool restored = false;      // An earlier leader gave it to somebody: there may be records.
     absl::Time since;           // When the target changed.
@@ -90,6 +94,17 @@ class Ownership {
   // The owner has stored records of the slot under its own epoch.
   void NoteRecords(v1::ServiceKind service, uint32_t slot);
 
+  // ---- what the hub has seen and done of a slot on its way ----
+  // No write of an earlier owner is under way.
+  void NoteDrained(v1::ServiceKind service, uint32_t slot);
+  // The owner was told to fetch the records from that replica.
+  void NoteGranted(v1::ServiceKind service, uint32_t slot, const std::string& source);
+  // The owner has what it was to fetch, or knows that it is lost: its records are the newest.
+  void NoteTaken(v1::ServiceKind service, uint32_t slot);
+  // The owner's stream begins the slot. True: for the first time since the slot came to this owner.
+  bool NoteOpened(v1::ServiceKind service, uint32_t slot);
+
+  // ---- records ----
   // Nothing is left of them at the source.
   void Cleared(const v1::Leftovers& leftovers);
   // Somebody had the slot before, whose service keeps records: there were some.
@@ -103,6 +118,7 @@ class Ownership {
   };
   std::vector<Leftover> FindLeftovers(v1::ServiceKind service, uint32_t slot) const;
 
+  // ---- assignment ----
   // What the members are to be, if it is not what they are.
   std::optional<storage::v1::AssignmentRecord> Propose(absl::Time now);
   // Requires: proposed last, and saved.
@@ -141,6 +157,7 @@ class Ownership {
   };
   using Key = std::pair<int, std::string>;
 
+  static void Apply(Slot& slot, SlotEvent event) { slot.state = NextState(slot.state, event); }
   void Expire(absl::Time now);
   void Activate(int service, absl::Time now);
   absl::Time FormationEnd(int service, absl::Time first) const;

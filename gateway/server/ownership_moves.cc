@@ -1,5 +1,6 @@
 // Slots on their way from owner to owner.
 #include <algorithm>
+#include <utility>
 
 #include "gateway/server/ownership.h"
 
@@ -12,10 +13,7 @@ std::vector<Ownership::Change> Ownership::TransferReadySlots(absl::Time now) {
     const auto kind = static_cast<v1::ServiceKind>(service);
     for (uint32_t i = 0; i < kSlotCount; ++i) {
       Slot& slot = slots_[service - 1][i];
-      if (slot.owner.epoch == slot.target.epoch) {
-        slot.released = false;
-        continue;
-      }
+      if (slot.state != SlotState::kReleasing) continue;
       const auto found = replicas_.find({service, slot.owner.replica});
       const bool lives = found != replicas_.end() && found->second.member.incarnation() == slot.owner.incarnation;
       // To the very process that has it, it begins anew.
@@ -28,9 +26,34 @@ std::vector<Ownership::Change> Ownership::TransferReadySlots(absl::Time now) {
       changes.push_back({kind, i, slot.owner.replica});
       slot.owner = slot.target;
       slot.released = false;
+      slot.moving = true;
+      slot.source.clear();
+      Apply(slot, slot.owner.replica.empty() ? SlotEvent::kVacated : SlotEvent::kTransferred);
     }
   }
   return changes;
+}
+
+void Ownership::NoteDrained(v1::ServiceKind service, uint32_t i) { Apply(slots_[service - 1][i], SlotEvent::kDrained); }
+
+void Ownership::NoteGranted(v1::ServiceKind service, uint32_t i, const std::string& source) {
+  Slot& slot = slots_[service - 1][i];
+  slot.source = source;
+  Apply(slot, SlotEvent::kGranted);
+}
+
+void Ownership::NoteTaken(v1::ServiceKind service, uint32_t i) {
+  Slot& slot = slots_[service - 1][i];
+  slot.source.clear();
+  Apply(slot, SlotEvent::kTaken);
+  NoteRecords(service, i);
+}
+
+bool Ownership::NoteOpened(v1::ServiceKind service, uint32_t i) {
+  Slot& slot = slots_[service - 1][i];
+  slot.source.clear();
+  Apply(slot, SlotEvent::kOpened);
+  return std::exchange(slot.moving, false);
 }
 
 }  // namespace basalt::gateway

@@ -240,6 +240,102 @@ TEST_F(OwnershipTest, WhoLeavesGivesItsSlotsToThoseWhoStay) {
   EXPECT_EQ(ownership.assignment().members_size(), 2) << "nobody is left to give anything to";
 }
 
+TEST_F(OwnershipTest, ASlotPassesFromOwnerToOwnerThroughItsStates) {
+  Ownership ownership({.formation = absl::ZeroDuration()});
+  const auto slot = [&]() -> const Ownership::Slot& { return ownership.Get(kJob, 7); };
+  EXPECT_TRUE(slot().state == SlotState::kUnowned);
+  Attach(ownership, Replica("r-0"), 0, now);
+  Settle(ownership, now);
+  EXPECT_TRUE(slot().state == SlotState::kDraining) << "nobody has to release what is nobody's";
+  ownership.NoteDrained(kJob, 7);
+  EXPECT_TRUE(slot().state == SlotState::kWaiting);
+  EXPECT_TRUE(ownership.NoteOpened(kJob, 7));
+  EXPECT_TRUE(slot().state == SlotState::kOpen);
+  ownership.NoteRecords(kJob, 7);
+
+  ownership.Detach(Replica("r-0"), now);
+  EXPECT_TRUE(slot().state == SlotState::kWaiting);
+  Attach(ownership, Replica("r-0"), 1, now);
+  ownership.NoteRecords(kJob, 7);
+  EXPECT_FALSE(ownership.NoteOpened(kJob, 7)) << "it has not moved";
+
+  ownership.Leave(Replica("r-0"));
+  Attach(ownership, Replica("r-1"), 0, now);
+  Settle(ownership, now);
+  EXPECT_TRUE(slot().state == SlotState::kReleasing);
+  v1::Released released;
+  released.set_epoch(2);
+  released.add_slots(7);
+  ownership.Release(Replica("r-0"), released);
+  Settle(ownership, now);
+  EXPECT_TRUE(slot().state == SlotState::kDraining);
+  ownership.NoteDrained(kJob, 7);
+  ASSERT_EQ(ownership.FindSource(kJob, 7).replica, "r-0");
+  ownership.NoteGranted(kJob, 7, "r-0");
+  EXPECT_TRUE(slot().state == SlotState::kHandingOver);
+  EXPECT_EQ(slot().source, "r-0");
+
+  ownership.Detach(Replica("r-0"), now);
+  EXPECT_TRUE(slot().state == SlotState::kWaiting) << "the source has gone";
+  EXPECT_EQ(slot().source, "");
+  ownership.NoteGranted(kJob, 7, "r-0");
+  ownership.Detach(Replica("r-1"), now);
+  EXPECT_TRUE(slot().state == SlotState::kWaiting) << "the owner has gone";
+  EXPECT_EQ(slot().source, "");
+  Attach(ownership, Replica("r-1"), 2, now);
+  ownership.NoteGranted(kJob, 7, "r-0");
+  ownership.NoteTaken(kJob, 7);
+  EXPECT_TRUE(slot().state == SlotState::kWaiting);
+  EXPECT_EQ(slot().source, "");
+  EXPECT_EQ(ownership.FindSource(kJob, 7).replica, "r-1");
+  EXPECT_TRUE(ownership.NoteOpened(kJob, 7)) << "it has moved";
+  EXPECT_TRUE(slot().state == SlotState::kOpen);
+}
+
+// The owner may still say that it has what it was told to fetch.
+TEST_F(OwnershipTest, ASlotThatIsTakenAwayWhileItsRecordsTravelKeepsTheirSource) {
+  Ownership ownership({.formation = absl::ZeroDuration()});
+  Attach(ownership, Replica("r-0"), 0, now);
+  Settle(ownership, now);
+  ownership.NoteDrained(kJob, 7);
+  ownership.NoteGranted(kJob, 7, "r-9");
+  Attach(ownership, Replica("r-1"), 0, now);
+  ownership.Leave(Replica("r-0"));
+  Settle(ownership, now);
+  EXPECT_TRUE(ownership.Get(kJob, 7).state == SlotState::kReleasing);
+  EXPECT_EQ(ownership.Get(kJob, 7).source, "r-9");
+  ownership.NoteTaken(kJob, 7);
+  EXPECT_TRUE(ownership.Get(kJob, 7).state == SlotState::kReleasing);
+  EXPECT_EQ(ownership.Get(kJob, 7).source, "");
+  EXPECT_EQ(ownership.Get(kJob, 7).records_epoch, 1);
+}
+
+TEST_F(OwnershipTest, WhatTheLastMemberLeavesIsNobodys) {
+  Ownership ownership({.grace = absl::Seconds(5), .formation = absl::ZeroDuration()});
+  Attach(ownership, Replica("r-0"), 0, now);
+  Settle(ownership, now);
+  ownership.NoteDrained(kJob, 7);
+  ownership.Detach(Replica("r-0"), now);
+  Settle(ownership, now + absl::Seconds(10));
+  EXPECT_TRUE(ownership.Get(kJob, 7).state == SlotState::kUnowned);
+  EXPECT_EQ(ownership.Get(kJob, 7).owner.replica, "");
+  Ownership after({.formation = absl::ZeroDuration()});
+  after.Restore(saved, now);
+  EXPECT_TRUE(after.Get(kJob, 7).state == SlotState::kUnowned);
+}
+
+TEST_F(OwnershipTest, ANewLeaderDoesNotKnowWhatWritesAreUnderWay) {
+  Ownership before({.formation = absl::ZeroDuration()});
+  Attach(before, Replica("r-0"), 0, now);
+  Settle(before, now);
+  Ownership after({.formation = absl::ZeroDuration()});
+  after.Restore(saved, now);
+  EXPECT_TRUE(after.Get(kJob, 7).state == SlotState::kDraining);
+  after.NoteDrained(kJob, 7);
+  after.Attach(Hello(Replica("r-0"), 1, 1), now);
+  EXPECT_FALSE(after.NoteOpened(kJob, 7)) << "it has not moved";
+}
+
 TEST_F(OwnershipTest, TheNewestRecordsAreThoseOfTheLastOwnerThatStoredAny) {
   Ownership ownership({.formation = absl::ZeroDuration()});
   Attach(ownership, Replica("r-0"), 0, now);

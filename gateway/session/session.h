@@ -78,7 +78,6 @@ class Session {
   // Nothing of it is sent any more; it may be opened again. What its snapshot has not brought to the end is not taken
   // for recorded, whatever is acknowledged.
   void CloseSlot(uint32_t slot);
-  bool HasSlot(uint32_t slot) const { return slots_[slot].open; }
 
   // ---- what changed ----
   void OnState(ObjectId id);
