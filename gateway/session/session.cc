@@ -67,7 +67,7 @@ void Session::OpenSlot(uint32_t slot, int64_t epoch, int64_t records_epoch) {
   CloseSlot(slot);
   // It begins anew, perhaps at the very process that was told before: the acknowledgement of then is not one of now.
   for (Sent& sent : sent_) std::erase_if(sent.tombstones, [slot](const auto& key) { return key.slot == slot; });
-  slots_[slot] = {.epoch = epoch, .records_epoch = records_epoch, .open = true};
+  slots_[slot] = {.epoch = epoch, .records_epoch = records_epoch, .stage = Stage::kQueued};
   // Slots with old tombstones first: what left one of them may be shown by another, and the end comes before that.
   if (tombstones_.OfSlot(slot).empty()) {
     to_open_.push_back(slot);
@@ -79,8 +79,8 @@ void Session::OpenSlot(uint32_t slot, int64_t epoch, int64_t records_epoch) {
 
 void Session::CloseSlot(uint32_t slot) {
   grants_.erase(slot);
-  if (!slots_[slot].open) return;
-  if (!slots_[slot].ended) {
+  if (slots_[slot].stage == Stage::kClosed) return;
+  if (slots_[slot].stage != Stage::kEnded) {
     for (Sent& sent : sent_) std::erase_if(sent.tombstones, [slot](const auto& key) { return key.slot == slot; });
   }
   slots_[slot] = {};
@@ -140,7 +140,8 @@ absl::Status Session::OnAck(int64_t sequence) {
   while (!sent_.empty() && sent_.front().sequence <= sequence) {
     for (const TombstoneKey& key : sent_.front().tombstones) tombstones_.Acknowledge(key, sent_.front().sequence);
     for (const auto& [slot, epoch] : sent_.front().begun) {
-      if (slots_[slot].open && slots_[slot].epoch == epoch) acknowledged_begins_.push_back(slot);
+      const bool is_open = slots_[slot].stage != Stage::kClosed;
+      if (is_open && slots_[slot].epoch == epoch) acknowledged_begins_.push_back(slot);
     }
     sent_.pop_front();
   }
@@ -330,7 +331,7 @@ void Session::AddSnapshot(Batch& batch) {
       const uint32_t slot = to_open_.front();
       to_open_.pop_front();
       snapshot_slot_ = slot;
-      slots_[slot].begun = true;
+      slots_[slot].stage = Stage::kBegun;
       v1::Item item;
       item.mutable_begin()->set_slot(slot);
       item.mutable_begin()->set_epoch(slots_[slot].epoch);
@@ -365,9 +366,9 @@ void Session::AddEnds(Batch& batch) {
     v1::Item item;
     item.mutable_end()->set_slot(pending.slot);
     marks_.NoteEnd(pending.marks);
-    slots_[pending.slot].ended = std::none_of(pending.marks.begin(), pending.marks.end(), [](const v1::Mark& mark) {
-      return mark.state() == v1::Mark::STATE_FORBIDDEN;
-    });
+    const bool forbidden = std::any_of(pending.marks.begin(), pending.marks.end(),
+                                       [](const v1::Mark& mark) { return mark.state() == v1::Mark::STATE_FORBIDDEN; });
+    if (!forbidden) slots_[pending.slot].stage = Stage::kEnded;
     ArmProgress();
     for (v1::Mark& mark : pending.marks) *item.mutable_end()->add_marks() = std::move(mark);
     batch.items.Add(std::move(item));

@@ -106,12 +106,17 @@ class Session {
   absl::Duration Lag() const;
 
  private:
+  // How much of a slot has been put into batches.
+  enum class Stage {
+    kClosed,
+    kQueued,  // Nothing yet.
+    kBegun,   // Its begin; or its end, where a watch of it is forbidden.
+    kEnded,   // Its end, and no watch of it was forbidden: the replica judges what it hears of it.
+  };
   struct Slot {
     int64_t epoch = 0;
     int64_t records_epoch = 0;
-    bool open = false;
-    bool begun = false;
-    bool ended = false;  // No watch of it was forbidden: the replica judges what it hears of it.
+    Stage stage = Stage::kClosed;
   };
   struct Sent {
     int64_t sequence;
@@ -133,7 +138,7 @@ class Session {
   bool InCourse() const { return snapshot_slot_.has_value() || !ends_.empty(); }
   bool WindowFull() const { return sequence_ - acknowledged_ >= options_.window && !marks_.HeldBack(); }
   bool SlotBegun(uint32_t slot) const {
-    return slot == kBroadcastSlot ? started_ : slot < slots_.size() && slots_[slot].begun;
+    return slot == kBroadcastSlot ? started_ : slot < slots_.size() && slots_[slot].stage >= Stage::kBegun;
   }
   void StartStates();
   void ArmProgress();
