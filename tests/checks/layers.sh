@@ -13,15 +13,16 @@ rule() {
   fi
 }
 rule common 'services/|gateway/|kubesim/|cli/|dev/'
-rule common/base 'common/(time|exec|http|kv|obs|rpc|watch|reconcile|runtime)/|grpc|rocksdb/'
-rule common/time 'common/(exec|http|kv|obs|rpc|watch|reconcile|runtime)/'
-rule common/exec 'common/(http|kv|obs|rpc|watch|reconcile|runtime)/'
-rule common/kube 'common/(time|exec|http|kv|obs|rpc|watch|reconcile|runtime)/|grpc|rocksdb/'
-rule common/kv 'common/(http|rpc|watch|reconcile|runtime)/|grpc'
-rule common/watch 'common/(time|exec|http|kv|obs|rpc|reconcile|runtime)/|grpc|rocksdb/'
-rule common/discovery 'common/(http|kv|rpc|reconcile|runtime)/|grpc'
+rule common/base 'common/(time|exec|http|kv|obs|rpc|watch|reconcile|runtime|history)/|grpc|rocksdb/'
+rule common/time 'common/(exec|http|kv|obs|rpc|watch|reconcile|runtime|history)/'
+rule common/exec 'common/(http|kv|obs|rpc|watch|reconcile|runtime|history)/'
+rule common/kube 'common/(time|exec|http|kv|obs|rpc|watch|reconcile|runtime|history)/|grpc|rocksdb/'
+rule common/kv 'common/(http|rpc|watch|reconcile|runtime|history)/|grpc'
+rule common/history 'common/(time|exec|http|obs|kube|discovery|rpc|watch|reconcile|runtime)/|grpc|rocksdb/|(thread|mutex|condition_variable|shared_mutex|atomic)>'
+rule common/watch 'common/(time|exec|http|kv|obs|rpc|reconcile|runtime|history)/|grpc|rocksdb/'
+rule common/discovery 'common/(http|kv|rpc|reconcile|runtime|history)/|grpc'
 for service in jobsvc pgsvc queuesvc; do
-  rule "services/$service/core" "grpc|rocksdb/|common/(time|exec|http|kv|obs|rpc|watch|reconcile|runtime)/|.*\.grpc\.pb\.h|(thread|mutex|condition_variable|shared_mutex|atomic)>"
+  rule "services/$service/core" "grpc|rocksdb/|common/(time|exec|http|kv|obs|rpc|watch|reconcile|runtime|history)/|.*\.grpc\.pb\.h|(thread|mutex|condition_variable|shared_mutex|atomic)>"
   rule "services/$service/control" 'grpcpp|rocksdb/|.*\.grpc\.pb\.h'
   others=$(printf '%s\n' jobsvc pgsvc queuesvc | grep -v "^$service$" | paste -sd'|')
   rule "services/$service" "services/($others)/|gateway/|kubesim/|cli/|dev/"

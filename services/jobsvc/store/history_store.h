@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "basalt/storage/v1/history.pb.h"
 #include "basalt/storage/v1/job_record.pb.h"
 #include "common/kv/damage.h"
 #include "common/kv/kv_store.h"
