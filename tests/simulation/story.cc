@@ -81,7 +81,7 @@ void AddDecisions(SimSuite& suite, const PlannedJob& job, std::vector<Line>& lin
   std::set<std::pair<int64_t, int64_t>> numbers;
   for (const std::string& host : suite.EverStarted("jobsvc")) {
     const std::unique_ptr<kv::KvStore> store = kv::OpenMemKv(suite.disk(host));
-    const auto history = jobsvc::ReadHistory(*store, SlotOf("default/" + job.name), job.uid);
+    const auto history = jobsvc::HistoryStore(*store).Read(SlotOf("default/" + job.name), job.uid);
     if (!history.ok()) continue;
     for (const storage::v1::HistoryRecord& entry : *history) {
       if (!numbers.emplace(entry.sequence(), entry.generation()).second) continue;

@@ -95,7 +95,7 @@ TEST_F(CommandApiTest, ATaskAPartitionAndAPodAreRestartedAndNothingElse) {
   ASSERT_TRUE(Ask(task).ok());
   EXPECT_EQ(Kept(), "t1-2 t1-3");
   EXPECT_EQ(rig_.kube().job("default/j").status().version(), 0);
-  const auto history = ReadHistory(rig_.store(), SlotOf("default/j"), rig_.kube().job("default/j").meta().uid());
+  const auto history = HistoryStore(rig_.store()).Read(SlotOf("default/j"), rig_.kube().job("default/j").meta().uid());
   std::string told;
   for (const auto& entry : *history) {
     if (entry.event() == "CommandIssued") told += entry.subject().substr(entry.subject().find(" for ")) + ";";

@@ -14,7 +14,6 @@
 #include "services/jobsvc/api/job_api.h"
 #include "services/jobsvc/core/explain/explain.h"
 #include "services/jobsvc/core/spec_change.h"
-#include "services/jobsvc/store/history_store.h"
 #include "services/jobsvc/store/job_store.h"
 
 namespace basalt::jobsvc {

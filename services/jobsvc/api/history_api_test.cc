@@ -161,7 +161,7 @@ TEST_F(JobApiTest, WhatBecameOfACommandIsToldToPrograms) {
 
 TEST_F(JobApiTest, ALongHistoryLosesItsBeginning) {
   JobRig& rig = RigOf("j");
-  rig.options.history_entries = 10;
+  rig.options.history_limits.entries = 10;
   rig.Start();
   kube::v1::Job job = WithPolicy(MakeJob("j", 1, 1), "PodFailed", "RestartPod");
   job.mutable_spec()->set_max_retry(1000);
@@ -183,7 +183,7 @@ TEST_F(JobApiTest, ALongHistoryLosesItsBeginning) {
 
 TEST_F(JobApiTest, OfJobsThatAreGoneTheNewestHistoryIsKeptAsFarAsItsBoundAllows) {
   for (JobRig& rig : rigs_) {
-    rig.options.history_bytes = 4096;
+    rig.options.history_limits.bytes = 4096;
     rig.Start();
   }
   std::vector<std::string> gone;

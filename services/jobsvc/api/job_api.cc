@@ -17,7 +17,6 @@
 #include "common/kube/timestamp.h"
 #include "services/jobsvc/api/answers.h"
 #include "services/jobsvc/api/job_page.h"
-#include "services/jobsvc/store/history_store.h"
 #include "services/jobsvc/store/job_store.h"
 
 namespace basalt::jobsvc {
@@ -195,7 +194,7 @@ void JobApi::History(job::v1::GetJobHistoryRequest request, rpc::Done<job::v1::J
   workers_.OnWorkerOf(SlotOf(key), [key, uid = request.uid(), shared](JobController& controller) {
     const uint32_t slot = SlotOf(key);
     if (!controller.context().IsReady(slot)) return (*shared)(NotReady(key));
-    const auto jobs = ReadHistoryIndex(controller.context().store(), slot, key);
+    const auto jobs = controller.history().ObjectsOf(slot, key);
     if (!jobs.ok()) return (*shared)(jobs.status());
     const auto job = std::find_if(jobs->rbegin(), jobs->rend(),
                                   [&](const auto& record) { return uid.empty() || record.uid() == uid; });

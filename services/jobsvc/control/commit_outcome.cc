@@ -14,7 +14,6 @@
 
 #include "common/obs/log.h"
 #include "services/jobsvc/control/job_controller.h"
-#include "services/jobsvc/store/history_store.h"
 #include "services/jobsvc/store/job_store.h"
 
 namespace basalt::jobsvc {
@@ -143,8 +142,8 @@ void JobController::StartJob(JobEntry& entry, kv::WriteBatch& batch) {
   entry.ResetParts();
   entry.events = {};
   const int64_t now_ms = absl::ToUnixMillis(context_.ApiNow());
-  PutHistoryIndex(entry.slot, entry.key, job.meta().creation_ms() != 0 ? job.meta().creation_ms() : now_ms,
-                  job.meta().uid(), batch);
+  HistoryStore::Begin(entry.slot, entry.key, job.meta().uid(),
+                      job.meta().creation_ms() != 0 ? job.meta().creation_ms() : now_ms, batch);
 }
 
 // The record is older than what Kubernetes remembers: it is worth nothing. What is observed becomes the baseline, and
@@ -255,8 +254,8 @@ void JobController::RecordLateCommit(JobEntry& entry, kv::WriteBatch& batch) {
   late.set_to_phase(status.phase());
   late.set_committed(true);
   if (late.from_phase() != late.to_phase()) metrics_.Reached(late.to_phase(), entry.key, entry.compiled->spec.queue());
-  PutHistory(entry.slot, record.uid(), late, batch);
-  entry.history_count = -1;
+  HistoryStore::Put(entry.slot, record.uid(), late, batch);
+  entry.history_count.reset();
 }
 
 // What became of the commit that was last meant. False: not known yet, or to be waited for.
@@ -273,7 +272,7 @@ bool JobController::ResolvePendingCommit(JobEntry& entry, kv::WriteBatch& batch)
       if (intent.has_history()) {
         storage::v1::HistoryRecord history = intent.history_entry();
         history.set_committed(true);
-        PutHistory(entry.slot, record.uid(), history, batch);
+        HistoryStore::Put(entry.slot, record.uid(), history, batch);
         if (intent.kills()) OpenKill(entry, history.sequence(), batch);
         record.set_told_phase(history.to_phase());
         TrimHistory(entry, batch);

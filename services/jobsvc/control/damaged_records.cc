@@ -5,7 +5,6 @@
 
 #include "common/runtime/slots/damage.h"
 #include "services/jobsvc/control/job_controller.h"
-#include "services/jobsvc/store/history_store.h"
 #include "services/jobsvc/store/job_store.h"
 
 namespace basalt::jobsvc {
@@ -43,7 +42,7 @@ void JobController::DropDamaged(const kv::Damage& damage) {
 absl::StatusOr<std::vector<storage::v1::HistoryRecord>> JobController::HistoryOf(uint32_t slot,
                                                                                  std::string_view job_uid) {
   kv::Damage damage;
-  auto entries = ReadHistory(context_.store(), slot, job_uid, &damage);
+  auto entries = history_.Read(slot, job_uid, &damage);
   DropDamaged(damage);
   return entries;
 }
@@ -52,7 +51,7 @@ absl::StatusOr<std::optional<storage::v1::HistoryRecord>> JobController::History
                                                                                         std::string_view job_uid,
                                                                                         int64_t sequence) {
   kv::Damage damage;
-  auto entry = ReadHistoryEntry(context_.store(), slot, job_uid, sequence, &damage);
+  auto entry = history_.ReadOne(slot, job_uid, {sequence}, &damage);
   DropDamaged(damage);
   return entry;
 }

@@ -51,7 +51,8 @@ JobController::JobController(runtime::Context& context, KeyMaker& keys, JobMetri
             JobEntry* const live = Live(key, uid);
             return live == nullptr ? nullptr : &live->events;
           },
-          options.event_interval) {}
+          options.event_interval),
+      history_(context.store(), options.history_limits) {}
 
 JobController::~JobController() {
   *alive_ = false;
@@ -165,7 +166,7 @@ void JobController::CloseSlot(uint32_t slot) {
   entries_.Close(slot);
   std::erase_if(collecting_, [slot](const std::string& key) { return SlotOf(key) == slot; });
   watches_.erase(slot);
-  history_bytes_.erase(slot);
+  history_.retention().Close(slot);
   if (listener_) listener_({.kind = ShownChange::Kind::kClosed, .slot = slot});
 }
 

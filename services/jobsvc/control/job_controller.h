@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/history/retention.h"
 #include "common/kv/damage.h"
 #include "common/reconcile/slot_map.h"
 #include "common/runtime/controller.h"
@@ -22,6 +23,7 @@
 #include "services/jobsvc/control/job_entry.h"
 #include "services/jobsvc/control/job_metrics.h"
 #include "services/jobsvc/core/plugins/ssh/key_source.h"
+#include "services/jobsvc/store/history_store.h"
 
 namespace basalt::jobsvc {
 
@@ -38,9 +40,7 @@ struct JobControllerOptions {
   absl::Duration counts_delay = absl::Seconds(3);     // From the first difference to a write of counts alone.
   absl::Duration counts_interval = absl::Seconds(5);  // At least this between two writes when counts alone differ.
   absl::Duration event_interval = absl::Minutes(5);   // Between two writes of one Event.
-  absl::Duration history_age = absl::Hours(24 * 7);   // Of a job that is gone, since it went.
-  size_t history_entries = 512;                       // Of one job, at most: the oldest go.
-  int64_t history_bytes = int64_t{1} << 30;           // Of jobs that are gone, all together: those go that ended first.
+  history::Limits history_limits;
 };
 
 // What people see of a job has changed, and is recorded; or the slot is not ours any more.
@@ -83,6 +83,7 @@ class JobController : public runtime::Controller {
   // Its queue has other clusters.
   bool IsForwarded(const JobEntry& entry) const;
   const ClusterQueues& queues() const { return queues_; }
+  const HistoryStore& history() const { return history_; }
   // Null while the slot is not open here.
   const watch::RevisionLog* WatchOf(uint32_t slot) const;
   // From the store; what cannot be read of it is dropped.
@@ -135,7 +136,6 @@ class JobController : public runtime::Controller {
   void TrimHistory(JobEntry& entry, kv::WriteBatch& batch);
   void AgeHistoryLater();
   void AgeHistory(uint32_t slot, const std::set<std::string>& keys);
-  int64_t MostHistoryBytes(int64_t of_slot) const;
   void StorePod(JobEntry& entry, const PodChange& change, const kube::v1::Pod* pod, kv::WriteBatch& batch);
   static void KeepEndedPod(JobEntry& entry, const PodEntry& pod, kv::WriteBatch& batch);
   // Those of older versions than this.
@@ -226,14 +226,13 @@ class JobController : public runtime::Controller {
   ClusterQueues queues_;
   ClaimWaits claim_waits_;
   runtime::EventRecorder recorder_;
+  HistoryStore history_;
   storage::v1::PodRecord pod_record_;  // StorePod's: it keeps its memory from one pod to the next.
   Listener listener_;
   // Keys of jobs of which pods are being deleted in one call: by name, so that nothing is made under one, whichever job
   // has the key by now.
   std::set<std::string, std::less<>> collecting_;
   TimerId history_timer_ = kNoTimer;
-  uint32_t aged_slot_ = 0;
-  std::map<uint32_t, int64_t> history_bytes_;  // Of jobs that are gone, as of the last lap, of the open slots.
 };
 
 }  // namespace basalt::jobsvc

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "common/history/entries.h"
 #include "common/reconcile/retry.h"
 #include "services/jobsvc/core/decide.h"
 #include "services/jobsvc/core/effects.h"
@@ -119,7 +120,7 @@ struct JobParts {
   std::vector<PendingEvent> pending_events;  // To be recorded.
   // UIDs of pods whose events the kill of the status answers: the next write names them.
   std::vector<std::string> unreported_answered;
-  int64_t history_count = -1;  // -1: not counted yet.
+  history::EntryCount history_count;
 };
 
 }  // namespace basalt::jobsvc

@@ -12,7 +12,6 @@
 #include "services/jobsvc/control/job_controller.h"
 #include "services/jobsvc/core/render/pod_group.h"
 #include "services/jobsvc/core/render/volumes.h"
-#include "services/jobsvc/store/history_store.h"
 #include "services/jobsvc/store/job_store.h"
 
 namespace basalt::jobsvc {
@@ -63,24 +62,6 @@ void FollowRefusal(JobEntry& entry, absl::Time now) {
   }
   entry.record.set_refused_since_ms(since_ms);
   entry.record_dirty = true;
-}
-
-// The oldest `surplus` entries; of edits, while they are more than `most_edits`, first: they must not push out the
-// decisions, which say how the job came to where it is.
-std::vector<const storage::v1::HistoryRecord*> Surplus(const std::vector<storage::v1::HistoryRecord>& entries,
-                                                       size_t surplus, size_t most_edits) {
-  const auto is_edit = [](const storage::v1::HistoryRecord& entry) { return entry.generation() != 0; };
-  const auto edits = static_cast<size_t>(std::count_if(entries.begin(), entries.end(), is_edit));
-  size_t edits_first = std::min(surplus, edits - std::min(edits, most_edits));
-  size_t others = surplus - edits_first;
-  std::vector<const storage::v1::HistoryRecord*> drop;
-  for (const storage::v1::HistoryRecord& entry : entries) {
-    size_t& left = is_edit(entry) && edits_first > 0 ? edits_first : others;
-    if (left == 0) continue;
-    --left;
-    drop.push_back(&entry);
-  }
-  return drop;
 }
 
 }  // namespace
@@ -139,8 +120,8 @@ void JobController::Forget(JobEntry& entry, kv::WriteBatch& batch) {
     entry.record_dirty = true;
     if (entry.compiled) metrics_.Forget(entry.key, entry.compiled->spec.queue());
     RecordTtlDeletion(entry, batch);
-    const absl::Status status = PutHistoryGone(context_.store(), entry.slot, entry.key, entry.record.uid(),
-                                               absl::ToUnixMillis(context_.ApiNow()), batch);
+    const absl::Status status =
+        history_.End(entry.slot, entry.key, entry.record.uid(), absl::ToUnixMillis(context_.ApiNow()), batch);
     if (!status.ok()) return context_.Fail(status);
   }
   // It may have been shown once more after its end was recorded.
@@ -381,26 +362,6 @@ void JobController::RecordIntent(JobEntry& entry, Decision decision) {
   entry.commit.again = std::move(decision.again);
   entry.commit.unsent = true;
   entry.record_dirty = true;
-}
-
-void JobController::TrimHistory(JobEntry& entry, kv::WriteBatch& batch) {
-  const auto most = static_cast<int64_t>(options_.history_entries);
-  if (entry.history_count >= 0 && ++entry.history_count <= most) return;
-  const auto entries = HistoryOf(entry.slot, entry.record.uid());
-  if (!entries.ok()) {
-    context_.Fail(entries.status());
-    return;
-  }
-  // The one being written is not in the store yet, nor is another of this batch.
-  entry.history_count = std::max(entry.history_count, static_cast<int64_t>(entries->size()) + 1);
-  if (entry.history_count <= most) return;
-  // A few more than needed, so that a long history is not read again for every entry.
-  const int64_t surplus = entry.history_count - most + most / 16;
-  const size_t drop = std::min(entries->size(), static_cast<size_t>(surplus));
-  for (const storage::v1::HistoryRecord* old : Surplus(*entries, drop, static_cast<size_t>(most) / 2)) {
-    batch.Delete(kv::Family::kHistory, HistoryKey(entry.slot, entry.record.uid(), old->sequence(), old->generation()));
-  }
-  entry.history_count -= static_cast<int64_t>(drop);
 }
 
 }  // namespace basalt::jobsvc

@@ -8,7 +8,6 @@
 
 #include "common/kube/text.h"
 #include "services/jobsvc/control/job_controller.h"
-#include "services/jobsvc/store/history_store.h"
 
 namespace basalt::jobsvc {
 
@@ -41,7 +40,7 @@ void JobController::AddToOutcome(JobEntry& entry, std::string_view words, kv::Wr
                           kube::FormatGoDuration(absl::Seconds(lasted_ms / 1000)));
   }
   record.set_outcome(record.outcome() + outcome);
-  PutHistory(entry.slot, uid, record, batch);
+  HistoryStore::Put(entry.slot, uid, record, batch);
 }
 
 }  // namespace basalt::jobsvc

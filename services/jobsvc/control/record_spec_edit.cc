@@ -9,7 +9,6 @@
 #include "services/jobsvc/control/job_controller.h"
 #include "services/jobsvc/core/events.h"
 #include "services/jobsvc/core/spec_change.h"
-#include "services/jobsvc/store/history_store.h"
 #include "services/jobsvc/store/job_store.h"
 
 namespace basalt::jobsvc {
@@ -57,7 +56,7 @@ void JobController::RecordSpecEdit(JobEntry& entry, kv::WriteBatch& batch) {
   edit.set_committed(true);
   *edit.mutable_counts() = job.status().counts();
   edit.set_version(job.status().version());
-  PutHistory(entry.slot, record.uid(), edit, batch);
+  HistoryStore::Put(entry.slot, record.uid(), edit, batch);
   TrimHistory(entry, batch);
 }
 

@@ -8,7 +8,6 @@
 #include "common/kube/text.h"
 #include "services/jobsvc/control/job_controller.h"
 #include "services/jobsvc/core/events.h"
-#include "services/jobsvc/store/history_store.h"
 
 namespace basalt::jobsvc {
 
@@ -29,7 +28,7 @@ void JobController::RecordTtlDeletion(JobEntry& entry, kv::WriteBatch& batch) {
                   kube::FormatGoDuration(absl::Seconds(entry.compiled->spec.ttl_seconds_after_finished()))));
   deletion.set_committed(true);
   *deletion.mutable_counts() = entry.pods.counts();
-  PutHistory(entry.slot, record.uid(), deletion, batch);
+  HistoryStore::Put(entry.slot, record.uid(), deletion, batch);
 }
 
 }  // namespace basalt::jobsvc

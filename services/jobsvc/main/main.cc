@@ -30,9 +30,9 @@ int main(int argc, char** argv) {
     const std::vector<std::string> schedulers = absl::GetFlag(FLAGS_scheduler_name);
     if (!schedulers.empty() && !schedulers.front().empty()) options.defaults.scheduler_name = schedulers.front();
     options.event_interval = absl::GetFlag(FLAGS_event_interval);
-    options.history_age = absl::GetFlag(FLAGS_history_age);
-    options.history_entries = std::max<uint32_t>(1, absl::GetFlag(FLAGS_history_entries));
-    options.history_bytes =
+    options.history_limits.age = absl::GetFlag(FLAGS_history_age);
+    options.history_limits.entries = std::max<uint32_t>(1, absl::GetFlag(FLAGS_history_entries));
+    options.history_limits.bytes =
         (int64_t{absl::GetFlag(FLAGS_history_mib)} << 20) / std::max(1, absl::GetFlag(FLAGS_workers));
     return basalt::jobsvc::MakePartsWith(metrics, options, absl::GetFlag(FLAGS_per_job_metrics),
                                          absl::GetFlag(FLAGS_max_watches));

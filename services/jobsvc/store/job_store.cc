@@ -4,13 +4,31 @@
 
 #include "common/base/slots.h"
 #include "common/base/status_macros.h"
-#include "services/jobsvc/store/keys.h"
 
 namespace basalt::jobsvc {
 
 using kv::Family;
 
 namespace {
+
+// Keys begin with the slot, so that a slot is one range, then with a name or UID.
+std::string SlotPrefix(uint32_t slot) {
+  std::string key;
+  kv::PutSlot(key, slot);
+  return key;
+}
+
+std::string TextKey(uint32_t slot, std::string_view text) {
+  std::string key = SlotPrefix(slot);
+  kv::PutText(key, text);
+  return key;
+}
+
+// Of a scan's view of the value.
+template <typename Record>
+bool Parse(std::string_view value, Record& record) {
+  return record.ParseFromArray(value.data(), static_cast<int>(value.size()));
+}
 
 // Of what damage is counted by; of family kAux also the second part of the key.
 constexpr std::string_view kJobRecord = "job";

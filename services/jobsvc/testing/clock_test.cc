@@ -53,7 +53,8 @@ TEST_P(ClockTest, AJobRunsToItsEndAndNothingIsDoneTwice) {
   EXPECT_EQ(rig_.kube().Count("create", "pods"), 4);
   EXPECT_EQ(rig_.kube().Count("delete", "pods"), 0);
   EXPECT_EQ(Status().retry_count(), 0);
-  EXPECT_EQ(ReadHistory(rig_.store(), SlotOf("default/j"), rig_.kube().job("default/j").meta().uid())->size(), 3u);
+  EXPECT_EQ(HistoryStore(rig_.store()).Read(SlotOf("default/j"), rig_.kube().job("default/j").meta().uid())->size(),
+            3u);
 }
 
 TEST_P(ClockTest, CountsAreWrittenAsSoonAsEver) {
@@ -159,7 +160,7 @@ TEST_P(ClockTest, HistoryOfAJobThatIsGoneStays) {
   rig_.Run(absl::Minutes(1));
   SetClock();
   rig_.Run(absl::Hours(5));
-  EXPECT_FALSE(ReadHistory(rig_.store(), SlotOf("default/j"), uid)->empty());
+  EXPECT_FALSE(HistoryStore(rig_.store()).Read(SlotOf("default/j"), uid)->empty());
 }
 
 INSTANTIATE_TEST_SUITE_P(Jumps, ClockTest,

@@ -20,7 +20,7 @@ constexpr char kKey[] = "default/j";
 
 // Of the only command that was carried out or answered.
 HistoryRecord Told(JobRig& rig) {
-  const auto history = ReadHistory(rig.store(), SlotOf(kKey), rig.kube().job(kKey).meta().uid());
+  const auto history = HistoryStore(rig.store()).Read(SlotOf(kKey), rig.kube().job(kKey).meta().uid());
   HistoryRecord told;
   int count = 0;
   for (const HistoryRecord& entry : *history) {

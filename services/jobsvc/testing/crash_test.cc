@@ -63,7 +63,7 @@ End Live(int point, bool lose_disk, int* points = nullptr) {
       if (!name.starts_with("events/")) end.problem += " left: " + name;
     }
   }
-  const auto history = ReadHistory(rig.store(), SlotOf("default/j"), rig.kube().job("default/j").meta().uid());
+  const auto history = HistoryStore(rig.store()).Read(SlotOf("default/j"), rig.kube().job("default/j").meta().uid());
   end.history = static_cast<int>(history->size());
   for (const auto& entry : *history) {
     if (!entry.committed()) end.problem += " an entry of history is not committed";

@@ -210,7 +210,7 @@ TEST_F(DamagedRecordsTest, AnEntryOfHistoryIsLeftOut) {
   const auto before = rig_.controller().HistoryOf(slot_, Uid());
   ASSERT_TRUE(before.ok());
   ASSERT_GE(before->size(), 2u);
-  const std::string key = HistoryKey(slot_, Uid(), before->front().sequence());
+  const std::string key = history::EntryKey(slot_, Uid(), {before->front().sequence()});
   Put(Family::kHistory, key, "\xff");
   for (int i = 0; i < 2; ++i) {
     const auto after = rig_.controller().HistoryOf(slot_, Uid());
@@ -225,8 +225,8 @@ TEST_F(DamagedRecordsTest, AnEntryOfHistoryIsLeftOut) {
 // It goes by the history that is there, counted when its first entry of this process is written.
 TEST_F(DamagedRecordsTest, AJobWithADamagedHistoryGoesOn) {
   Begin();
-  const auto history = ReadHistory(rig_.store(), slot_, Uid());
-  Put(Family::kHistory, HistoryKey(slot_, Uid(), history->back().sequence()), "");
+  const auto history = HistoryStore(rig_.store()).Read(slot_, Uid());
+  Put(Family::kHistory, history::EntryKey(slot_, Uid(), {history->back().sequence()}), "");
   StartAgain();
   rig_.kube().PutCommand("default", "stop", "AbortJob", "j");
   rig_.Run(absl::Seconds(10));
@@ -247,7 +247,7 @@ TEST_F(DamagedRecordsTest, AnEditIsComparedWithNothingWhereTheSpecBeforeCannotBe
 }
 
 TEST_F(DamagedRecordsTest, AHistoryIsFoundWhereItsIndexCannotBeReadAndAgesAllTheSame) {
-  rig_.options.history_age = absl::Hours(2);
+  rig_.options.history_limits.age = absl::Hours(2);
   Begin();
   const std::string uid = Uid();
   std::string index;
@@ -259,15 +259,15 @@ TEST_F(DamagedRecordsTest, AHistoryIsFoundWhereItsIndexCannotBeReadAndAgesAllThe
                         })
                   .ok());
   Put(Family::kHistoryIndex, index, "\xff");
-  const auto jobs = ReadHistoryIndex(rig_.store(), slot_, kKey);
+  const auto jobs = HistoryStore(rig_.store()).ObjectsOf(slot_, kKey);
   ASSERT_TRUE(jobs.ok());
   ASSERT_EQ(jobs->size(), 1u);
   EXPECT_EQ(jobs->front().uid(), uid);
   StartAgain([&] { rig_.kube().DeleteJob(kKey); });
   rig_.Run(absl::Minutes(90));
-  EXPECT_FALSE(ReadHistory(rig_.store(), slot_, uid)->empty());
+  EXPECT_FALSE(HistoryStore(rig_.store()).Read(slot_, uid)->empty());
   rig_.Run(absl::Hours(3));
-  EXPECT_TRUE(ReadHistory(rig_.store(), slot_, uid)->empty());
+  EXPECT_TRUE(HistoryStore(rig_.store()).Read(slot_, uid)->empty());
   EXPECT_EQ(Value(Family::kHistoryIndex, index), "none");
 }
 

@@ -21,7 +21,8 @@ class DelayedTest : public ::testing::Test {
   size_t Remembered() { return ReadControlledState(Status()).deadlines.size(); }
   // How often the action was carried out, as history tells it.
   int Done(std::string_view action) {
-    const auto history = ReadHistory(rig_->store(), SlotOf("default/j"), rig_->kube().job("default/j").meta().uid());
+    const auto history =
+        HistoryStore(rig_->store()).Read(SlotOf("default/j"), rig_->kube().job("default/j").meta().uid());
     return static_cast<int>(std::count_if(history->begin(), history->end(), [&](const auto& entry) {
       return entry.action() == action && entry.outcome().starts_with("kill");
     }));
@@ -221,7 +222,8 @@ TEST_F(DelayedTest, ADeadlineThatLeavesNoTraceIsWrittenOnceAndToldInTheHistory) 
   rig_->kube().RemovePod("default/j-t0-1");
   rig_->Run(absl::Seconds(1));
   EXPECT_EQ(rig_->kube().Count("patch", "jobs/status"), 1) << "at once: whoever comes after knows of it";
-  const auto history = ReadHistory(rig_->store(), SlotOf("default/j"), rig_->kube().job("default/j").meta().uid());
+  const auto history =
+      HistoryStore(rig_->store()).Read(SlotOf("default/j"), rig_->kube().job("default/j").meta().uid());
   ASSERT_FALSE(history->empty());
   EXPECT_EQ(history->back().event(), "PodEvicted");
   EXPECT_EQ(history->back().action(), "AbortJob");

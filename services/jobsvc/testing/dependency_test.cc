@@ -27,7 +27,7 @@ kube::v1::Job Chain(int tasks, int min_available) {
 }
 
 std::string LastOutcome(JobRig& rig) {
-  const auto history = ReadHistory(rig.store(), SlotOf(kKey), rig.kube().job(kKey).meta().uid());
+  const auto history = HistoryStore(rig.store()).Read(SlotOf(kKey), rig.kube().job(kKey).meta().uid());
   return history.ok() && !history->empty() ? history->back().outcome() : "";
 }
 

@@ -37,7 +37,7 @@ class DroppedDeadlinesTest : public ::testing::Test {
     ASSERT_EQ(rig_.PhaseOf("default/j"), kRunning);
   }
   std::vector<storage::v1::HistoryRecord> History() {
-    return *ReadHistory(rig_.store(), SlotOf("default/j"), kube().job("default/j").meta().uid());
+    return *HistoryStore(rig_.store()).Read(SlotOf("default/j"), kube().job("default/j").meta().uid());
   }
   std::vector<std::string> Outcomes() {
     std::vector<std::string> outcomes;

@@ -41,7 +41,7 @@ class EditHistoryTest : public ::testing::Test {
     rig_.kube().EditJob(kKey, [&](Job& job) { job.mutable_spec()->set_priority_class_name(name); });
   }
   std::vector<HistoryRecord> History() {
-    return *ReadHistory(rig_.store(), SlotOf(kKey), rig_.kube().job(kKey).meta().uid());
+    return *HistoryStore(rig_.store()).Read(SlotOf(kKey), rig_.kube().job(kKey).meta().uid());
   }
   // What changed, by entry.
   std::vector<std::string> Edits() {
@@ -152,7 +152,7 @@ TEST(EditHistoryCrashTest, TheProcessDyingAnywhereTellsAnEditOnceAllTheSame) {
       if (!rig.alive()) rig.Start();
     }
     int told = 0;
-    const auto history = ReadHistory(rig.store(), SlotOf(kKey), rig.kube().job(kKey).meta().uid());
+    const auto history = HistoryStore(rig.store()).Read(SlotOf(kKey), rig.kube().job(kKey).meta().uid());
     for (const HistoryRecord& entry : *history) {
       told += entry.generation() != 0 ? 1 : 0;
     }
@@ -241,7 +241,7 @@ TEST_F(EditHistoryTest, ASpecThatCannotBeReadIsComparedWhenItCan) {
 }
 
 TEST_F(EditHistoryTest, ManyEditsDoNotPushOutTheDecisions) {
-  rig_.options.history_entries = 10;
+  rig_.options.history_limits.entries = 10;
   Begin();
   const size_t decisions = History().size();
   ASSERT_GT(decisions, 0u);

@@ -16,7 +16,7 @@ constexpr char kKey[] = "default/j";
 
 std::vector<kube::v1::JobPhase> Told(JobRig& rig) {
   std::vector<kube::v1::JobPhase> phases;
-  const auto history = ReadHistory(rig.store(), SlotOf(kKey), rig.kube().job(kKey).meta().uid());
+  const auto history = HistoryStore(rig.store()).Read(SlotOf(kKey), rig.kube().job(kKey).meta().uid());
   for (const storage::v1::HistoryRecord& entry : *history) phases.push_back(entry.to_phase());
   return phases;
 }
@@ -34,7 +34,7 @@ void StartRunning(JobRig& rig) {
 // As where the slot has moved and its history is on its way.
 void TakeHistoryAway(JobRig& rig) {
   kv::WriteBatch batch;
-  const std::string prefix = HistoryPrefix(SlotOf(kKey), rig.kube().job(kKey).meta().uid());
+  const std::string prefix = history::EntryPrefix(SlotOf(kKey), rig.kube().job(kKey).meta().uid());
   batch.DeleteRange(kv::Family::kHistory, prefix, kv::PrefixEnd(prefix));
   ASSERT_TRUE(rig.store().Write(batch).ok());
 }

@@ -41,7 +41,7 @@ TEST(LifeCycleTest, Y9AJobRunsToCompletedWithTheWritesThatItNeedsAndNoMore) {
   EXPECT_LE(rig.kube().WritesButEvents(), 6 + 2 + 5);
   for (const auto& entry : rig.kube().log()) EXPECT_EQ(entry.code, 0) << entry.verb << " " << entry.plural;
   // Every transition has exactly one entry of history, and it is committed.
-  const auto history = ReadHistory(rig.store(), SlotOf("default/j"), rig.kube().job("default/j").meta().uid());
+  const auto history = HistoryStore(rig.store()).Read(SlotOf("default/j"), rig.kube().job("default/j").meta().uid());
   ASSERT_TRUE(history.ok());
   ASSERT_EQ(history->size(), 3u);
   EXPECT_EQ((*history)[0].to_phase(), kPending);
@@ -322,8 +322,8 @@ TEST(LifeCycleTest, ADeletedJobLeavesItsHistoryAndNoRecord) {
   rig.kube().DeleteJob("default/j");
   rig.Run(absl::Seconds(5));
   EXPECT_EQ(rig.controller().Find("default/j"), nullptr);
-  EXPECT_EQ(ReadHistory(rig.store(), SlotOf("default/j"), uid)->size(), 1u);
-  const auto jobs = ReadHistoryIndex(rig.store(), SlotOf("default/j"), "default/j");
+  EXPECT_EQ(HistoryStore(rig.store()).Read(SlotOf("default/j"), uid)->size(), 1u);
+  const auto jobs = HistoryStore(rig.store()).ObjectsOf(SlotOf("default/j"), "default/j");
   ASSERT_EQ(jobs->size(), 1u);
   EXPECT_EQ(jobs->front().uid(), uid);
   EXPECT_GT(jobs->front().gone_ms(), 0);
@@ -331,7 +331,7 @@ TEST(LifeCycleTest, ADeletedJobLeavesItsHistoryAndNoRecord) {
   rig.kube().PutJob(MakeJob("j", 1, 2));
   rig.Run();
   EXPECT_EQ(rig.kube().pods().size(), 2u);
-  EXPECT_EQ(ReadHistoryIndex(rig.store(), SlotOf("default/j"), "default/j")->size(), 2u);
+  EXPECT_EQ(HistoryStore(rig.store()).ObjectsOf(SlotOf("default/j"), "default/j")->size(), 2u);
 }
 
 TEST(LifeCycleTest, AConflictingEditIsTakenInAndTheDecisionMadeAgain) {
@@ -348,7 +348,7 @@ TEST(LifeCycleTest, AConflictingEditIsTakenInAndTheDecisionMadeAgain) {
   };
   rig.Run(absl::Seconds(10));
   EXPECT_EQ(rig.PhaseOf("default/j"), kPending);
-  const auto history = ReadHistory(rig.store(), SlotOf("default/j"), rig.kube().job("default/j").meta().uid());
+  const auto history = HistoryStore(rig.store()).Read(SlotOf("default/j"), rig.kube().job("default/j").meta().uid());
   ASSERT_EQ(history->size(), 3u);
   EXPECT_EQ((*history)[0].generation(), 2) << "an edit";
   EXPECT_EQ((*history)[1].generation(), 3) << "an edit";
@@ -377,7 +377,7 @@ TEST(LifeCycleTest, LostAnswersAreSettledAndNothingIsDoneTwice) {
   rig.Run(absl::Minutes(1));
   EXPECT_EQ(rig.PhaseOf("default/j"), kCompleted);
   EXPECT_EQ(rig.kube().Count("create", "pods"), 4);
-  const auto history = ReadHistory(rig.store(), SlotOf("default/j"), rig.kube().job("default/j").meta().uid());
+  const auto history = HistoryStore(rig.store()).Read(SlotOf("default/j"), rig.kube().job("default/j").meta().uid());
   EXPECT_EQ(history->size(), 3u);
   for (const auto& entry : *history) EXPECT_TRUE(entry.committed());
 }

@@ -147,7 +147,7 @@ std::string Live(uint64_t seed, const Chances& chances) {
   if (counts.SerializeAsString() != status.counts().SerializeAsString()) problem += " status differs from the record";
   int64_t last = 0;
   kube::v1::JobPhase phase = kube::v1::JOB_PHASE_UNSPECIFIED;
-  const auto history = ReadHistory(rig.store(), SlotOf("default/j"), entry.record.uid());
+  const auto history = HistoryStore(rig.store()).Read(SlotOf("default/j"), entry.record.uid());
   for (const auto& record : *history) {
     if (record.sequence() <= last) problem += " history out of order";
     if (!chances.lose_disks && record.from_phase() != phase)

@@ -82,7 +82,7 @@ class TaskEditsTest : public ::testing::Test {
   }
   std::vector<std::string> Edits() {
     std::vector<std::string> edits;
-    const auto history = ReadHistory(rig_.store(), SlotOf(kKey), rig_.kube().job(kKey).meta().uid());
+    const auto history = HistoryStore(rig_.store()).Read(SlotOf(kKey), rig_.kube().job(kKey).meta().uid());
     for (const storage::v1::HistoryRecord& entry : *history) {
       if (entry.generation() != 0) edits.push_back(entry.outcome());
     }

@@ -57,7 +57,7 @@ std::map<Number, storage::v1::HistoryRecord> HistoryOf(SimSuite& suite, const Pl
   std::map<Number, storage::v1::HistoryRecord> all;
   for (const std::string& host : suite.EverStarted("jobsvc")) {
     const std::unique_ptr<kv::KvStore> store = kv::OpenMemKv(suite.disk(host));
-    const auto history = jobsvc::ReadHistory(*store, SlotOf("default/" + job.name), job.uid);
+    const auto history = jobsvc::HistoryStore(*store).Read(SlotOf("default/" + job.name), job.uid);
     if (!history.ok()) {
       violations.push_back(fmt::format("history of {} at {}: {}", job.name, host, history.status().ToString()));
       continue;

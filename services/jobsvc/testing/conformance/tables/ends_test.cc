@@ -95,7 +95,7 @@ TEST_F(TtlTest, T4OfAJobThatIsBeingDeletedNothingIsAsked) {
 
 TEST_F(TtlTest, HistoryTellsItFromADeletionBySomebody) {
   const auto last = [this](const std::string& uid) {
-    const auto history = ReadHistory(rig().store(), SlotOf("default/j"), uid);
+    const auto history = HistoryStore(rig().store()).Read(SlotOf("default/j"), uid);
     return history->empty() ? "" : history->back().rule() + ": " + history->back().outcome();
   };
   Start();
