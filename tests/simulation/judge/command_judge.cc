@@ -13,7 +13,8 @@ bool IsPart(std::string_view action) { return action == "RestartPod" || action =
 
 // The phases in which that action kills all pods.
 bool CallsForKill(std::string_view action, std::string_view phase) {
-  if (action == "ResumeJob") return phase == "Aborting" || phase == "Aborted" || phase == "Restarting";
+  // A job that restarts runs again already: a resume takes nothing of it (services/jobsvc/core/state_machine.cc).
+  if (action == "ResumeJob") return phase == "Aborting" || phase == "Aborted";
   return !IsPart(action) && action.ends_with("Job") && IsLivePhase(phase);
 }
 
