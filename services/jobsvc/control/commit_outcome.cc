@@ -93,11 +93,14 @@ void JobController::AdoptDeadlines(JobEntry& entry) {
 }
 
 // Job spec 7.5: what waits for its time, and what is due and was not carried out yet.
-void JobController::ClearDeadlines(JobEntry& entry, const storage::v1::PendingAction& carried_out) {
-  entry.deadlines.Clear(carried_out);
+void JobController::ClearDeadlines(JobEntry& entry, const std::vector<storage::v1::PendingAction>& done) {
+  CarriedOut carried_out;
+  for (const storage::v1::PendingAction& action : done) {
+    if (carried_out.Add(action)) entry.deadlines.Clear(action);
+  }
   PendingActions& pending = *entry.record.mutable_pending();
   for (int i = pending.size() - 1; i >= 0; --i) {
-    if (pending.Get(i).due_ms() != 0 && Clears(carried_out, pending.Get(i))) pending.DeleteSubrange(i, 1);
+    if (pending.Get(i).due_ms() != 0 && carried_out.ThatClears(pending.Get(i)) != nullptr) pending.DeleteSubrange(i, 1);
   }
 }
 
@@ -283,7 +286,7 @@ bool JobController::ResolvePendingCommit(JobEntry& entry, kv::WriteBatch& batch)
       }
       const std::vector<storage::v1::PendingAction> done(record.pending().begin(), record.pending().begin() + consumed);
       record.mutable_pending()->DeleteSubrange(0, consumed);
-      for (const storage::v1::PendingAction& action : done) ClearDeadlines(entry, action);
+      ClearDeadlines(entry, done);
       record.clear_intent();
       entry.record_dirty = true;
       entry.commit.in_flight = false;

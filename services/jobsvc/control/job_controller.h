@@ -117,7 +117,7 @@ class JobController : public runtime::Controller {
   static void StoreDeadlines(JobEntry& entry, kv::WriteBatch& batch);
   void DeriveDeadlines(JobEntry& entry);
   static void AdoptDeadlines(JobEntry& entry);
-  static void ClearDeadlines(JobEntry& entry, const storage::v1::PendingAction& carried_out);
+  static void ClearDeadlines(JobEntry& entry, const std::vector<storage::v1::PendingAction>& done);
   void DecideStatus(JobEntry& entry);
   void RecordIntent(JobEntry& entry, Decision decision);
   void DropIntent(JobEntry& entry);

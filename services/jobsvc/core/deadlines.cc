@@ -1,5 +1,7 @@
 #include "services/jobsvc/core/deadlines.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <tuple>
 
@@ -17,6 +19,27 @@ bool IsOfTask(const PendingAction& deadline) {
 
 auto OfTask(const PendingAction& deadline) {
   return std::tuple(deadline.event(), deadline.task(), deadline.action(), deadline.version());
+}
+
+// What an action of its level is about, as 7.5 has it; empty: it is none.
+std::string ScopeOf(const PendingAction& action) {
+  const std::optional<Action> parsed = ParseAction(action.action());
+  if (!parsed) return {};
+  switch (*parsed) {
+    case Action::kRestartTask:
+      return fmt::format("task {}", action.task());
+    case Action::kRestartPod:
+      return fmt::format("pod {}", action.pod());
+    case Action::kRestartPartition:
+      return fmt::format("partition {} {}", action.partition(), action.task());
+    default:
+      return "job";
+  }
+}
+
+bool CleansUp(const PendingAction& action) {
+  const std::optional<Action> parsed = ParseAction(action.action());
+  return parsed && *parsed != Action::kSyncJob && *parsed != Action::kEnqueueJob;
 }
 
 }  // namespace
@@ -44,19 +67,16 @@ bool StillHolds(const PendingAction& deadline, const PodSet& pods) {
 }
 
 bool Clears(const PendingAction& carried_out, const PendingAction& deadline) {
-  const std::optional<Action> action = ParseAction(carried_out.action());
-  if (!action || *action == Action::kSyncJob || *action == Action::kEnqueueJob) return false;
-  const std::optional<Action> other = ParseAction(deadline.action());
-  if (!IsTargeted(*action)) return other && !IsTargeted(*other);
-  if (other != action) return false;
-  switch (*action) {
-    case Action::kRestartTask:
-      return deadline.task() == carried_out.task();
-    case Action::kRestartPod:
-      return deadline.pod() == carried_out.pod();
-    default:
-      return deadline.task() == carried_out.task() && deadline.partition() == carried_out.partition();
-  }
+  return CleansUp(carried_out) && ScopeOf(carried_out) == ScopeOf(deadline);
+}
+
+bool CarriedOut::Add(const PendingAction& action) {
+  return CleansUp(action) && by_scope_.emplace(ScopeOf(action), &action).second;
+}
+
+const PendingAction* CarriedOut::ThatClears(const PendingAction& deadline) const {
+  const auto action = by_scope_.find(ScopeOf(deadline));
+  return action == by_scope_.end() ? nullptr : action->second;
 }
 
 bool SameDeadline(const PendingAction& a, const PendingAction& b) {

@@ -36,6 +36,17 @@ bool IsStored(const storage::v1::PendingAction& deadline);
 bool StillHolds(const storage::v1::PendingAction& deadline, const PodSet& pods);
 // 7.5: whether carrying out the one cleans up the other.
 bool Clears(const storage::v1::PendingAction& carried_out, const storage::v1::PendingAction& deadline);
+// Actions that one write carries out, which are there longer than this, and what they clean up.
+class CarriedOut {
+ public:
+  // False: it cleans up nothing, or no more than another.
+  bool Add(const storage::v1::PendingAction& action);
+  // The first that cleans it up; null: none does.
+  const storage::v1::PendingAction* ThatClears(const storage::v1::PendingAction& deadline) const;
+
+ private:
+  std::map<std::string, const storage::v1::PendingAction*> by_scope_;
+};
 bool SameDeadline(const storage::v1::PendingAction& a, const storage::v1::PendingAction& b);
 
 // The deadlines of one job. One event costs the same with any number of them; only an action that was carried out, and

@@ -14,6 +14,7 @@
 #include "services/jobsvc/core/kill.h"
 #include "services/jobsvc/core/pods/status_facts.h"
 #include "services/jobsvc/core/render/job_status_json.h"
+#include "services/jobsvc/core/restart_run.h"
 #include "services/jobsvc/core/sync.h"
 
 namespace basalt::jobsvc {
@@ -71,36 +72,36 @@ class Decider {
  private:
   JobStatus& status() { return decision_.status; }
 
-  // What the status is to hold of the deadlines, once the first `settled` pending actions are. What is due waits among
-  // those until then.
-  void KeepDeadlines(int settled) {
+  // The pending actions that this write carries out end where those that it leaves begin.
+  int FirstCarriedOut() const { return decision_.dropped; }
+  int FirstLeft() const { return decision_.dropped + decision_.consumed; }
+
+  // What the status is to hold of the deadlines. What is due waits among the pending actions until it is settled.
+  void KeepDeadlines() {
     const bool finished = IsFinished(status().phase());
     to_persist_.deadlines.clear();
     if (finished) return;
-    const storage::v1::PendingAction* const carried_out =
-        decision_.consumed > 0 ? &in_.pending.Get(settled - 1) : nullptr;
     const auto keep = [&](const storage::v1::PendingAction& deadline) {
       if (to_persist_.deadlines.size() >= kMostStoredDeadlines || !IsStored(deadline)) return;
-      if (carried_out == nullptr || !Clears(*carried_out, deadline)) to_persist_.deadlines.push_back(deadline);
+      if (carried_out_.ThatClears(deadline) == nullptr) to_persist_.deadlines.push_back(deadline);
     };
-    for (int i = settled; i < in_.pending.size(); ++i) keep(in_.pending.Get(i));
+    for (int i = FirstLeft(); i < in_.pending.size(); ++i) keep(in_.pending.Get(i));
     for (const auto& [pod, deadline] : in_.deadlines.stored()) keep(deadline);
   }
 
   // Why a deadline that the status held is not in it any more. Empty: it waits still, or is carried out.
-  std::string WhyDropped(const storage::v1::PendingAction& deadline, int settled) const {
+  std::string WhyDropped(const storage::v1::PendingAction& deadline) const {
     const auto same = [&deadline](const storage::v1::PendingAction& other) { return SameDeadline(deadline, other); };
-    const storage::v1::PendingAction* const carried_out =
-        decision_.consumed > 0 ? &in_.pending.Get(settled - 1) : nullptr;
-    if (carried_out != nullptr && same(*carried_out)) return {};
+    const auto left = in_.pending.begin() + FirstLeft();
+    if (std::any_of(in_.pending.begin() + FirstCarriedOut(), left, same)) return {};
     const JobPhase to = decision_.status.phase();
     if (IsFinished(to)) return fmt::format("the job is {}", NameOf(to));
-    if (carried_out != nullptr && Clears(*carried_out, deadline)) {
-      return fmt::format("{} because of {} came first", carried_out->action(), carried_out->event());
+    if (const storage::v1::PendingAction* const first = carried_out_.ThatClears(deadline); first != nullptr) {
+      return fmt::format("{} because of {} came first", first->action(), first->event());
     }
     const storage::v1::PendingAction* const waits = in_.deadlines.Find(deadline.pod());
     if (waits != nullptr && same(*waits)) return {};
-    if (std::any_of(in_.pending.begin() + settled, in_.pending.end(), same)) return {};
+    if (std::any_of(left, in_.pending.end(), same)) return {};
     if (deadline.version() >= 0 && deadline.version() < in_.job.status().version()) {
       return fmt::format("the job was restarted as version {}", in_.job.status().version());
     }
@@ -110,12 +111,12 @@ class Decider {
   }
 
   // What was told to be carried out at its time, and is not, is told with the write that takes it out of the status.
-  void NoteDropped(int settled) {
+  void NoteDropped() {
     const storage::v1::PendingAction* first = nullptr;
     std::string why;
     int others = 0;
     for (const storage::v1::PendingAction& deadline : in_.persisted.deadlines) {
-      std::string reason = WhyDropped(deadline, settled);
+      std::string reason = WhyDropped(deadline);
       if (reason.empty()) continue;
       if (first != nullptr) {
         ++others;
@@ -165,8 +166,9 @@ class Decider {
     if (to_persist_.kill && IsOver(*to_persist_.kill, in_.pods, in_.group_uid)) to_persist_.kill.reset();
     decision_.kills = new_kill_.has_value();
     if (new_kill_) to_persist_.kill = std::move(new_kill_);
-    KeepDeadlines(decision_.dropped + decision_.consumed);
-    NoteDropped(decision_.dropped + decision_.consumed);
+    for (int i = FirstCarriedOut(); i < FirstLeft(); ++i) carried_out_.Add(in_.pending.Get(i));
+    KeepDeadlines();
+    NoteDropped();
     if (IsFinished(status().phase())) to_persist_.answered.clear();
     to_persist_.sequence = std::max(in_.persisted.sequence, in_.last_sequence) + 1;
     to_persist_.nonce.clear();  // SetNonce.
@@ -212,7 +214,7 @@ class Decider {
           return true;
         }
         if (transition.operation == Operation::kKillTarget) {
-          const Attempt attempt = KillTarget(*action, transition, pending);
+          const Attempt attempt = KillTarget(*action, i);
           if (attempt.result == Attempt::kBegun) return true;
           if (attempt.result == Attempt::kWaits) {
             action_waits_ = true;
@@ -287,13 +289,13 @@ class Decider {
     return kill && !IsOver(*kill, in_.pods, in_.group_uid) ? &*kill : nullptr;
   }
 
-  void BeginKill(Kill kill, const Transition& transition, const storage::v1::PendingAction& pending,
-                 std::string outcome) {
+  void BeginKill(Kill kill, const storage::v1::PendingAction& summary, std::string outcome) {
     new_kill_ = std::move(kill);
-    NoteAction(pending, HistoryRecord::RESULT_CARRIED_OUT, std::move(outcome));
-    decision_.pending_events.push_back(ExecutionOf(pending));
-    GoTo(transition);
-    if (transition.operation == Operation::kKillTarget) KeepAnswered(pending);
+    NoteAction(summary, HistoryRecord::RESULT_CARRIED_OUT, std::move(outcome));
+    decision_.pending_events.push_back(ExecutionOf(summary));
+  }
+
+  void FinishKill() {
     status().set_running_duration(DurationOf(in_.job, status()));
     Finish(Decision::Write::kNow);
   }
@@ -320,8 +322,9 @@ class Decider {
     PutFacts(counts, tasks);
     if (retain == Retain::kNone) to_persist_.done.clear();
     to_persist_.answered.clear();
-    BeginKill(std::move(kill), transition, pending,
-              fmt::format("{}; version {}", OutcomeOfKill(retain), status().version()));
+    BeginKill(std::move(kill), pending, fmt::format("{}; version {}", OutcomeOfKill(retain), status().version()));
+    GoTo(transition);
+    FinishKill();
   }
 
   static std::string_view OutcomeOfKill(Retain retain) {
@@ -331,10 +334,11 @@ class Decider {
 
   // With nothing to kill nothing is to be done (W32) unless an eviction has taken the target away already: then the
   // action is carried out on what is left of it, and costs a retry as it does with a pod left.
-  Attempt KillTarget(Action action, const Transition& transition, const storage::v1::PendingAction& pending) {
+  Attempt KillTarget(Action action, int position) {
+    const storage::v1::PendingAction& pending = in_.pending.Get(position);
     // Pods fail in numbers, and ask for the same.
-    const std::string asked = fmt::format("{} {} {}", pending.action(), pending.task(), pending.partition());
-    const bool is_for_many = action != Action::kRestartPod && pending.command_uid().empty();
+    const std::string asked = AskedBy(pending);
+    const bool is_for_many = !asked.empty() && pending.command_uid().empty();
     if (is_for_many && refused_.contains(asked)) return {};
     if (is_for_many && taken_.contains(asked)) return AnsweredBefore(pending);
     Targets targets = TargetsOf(action, pending, in_.pods);
@@ -342,7 +346,7 @@ class Decider {
     if (targets.empty() && !evicted) return {};
     const Kill* const before = KillUnderWay();
     // What failed together is restarted once: the targets are all going already.
-    if (pending.command_uid().empty() && before != nullptr && Takes(*before, targets.pods)) {
+    if (pending.command_uid().empty() && before != nullptr && Takes(before->targets, targets.pods)) {
       taken_.insert(asked);
       return AnsweredBefore(pending);
     }
@@ -352,10 +356,11 @@ class Decider {
                                      "together; RestartJob restarts any number",
                                      pending.action(), pending.task(), targets.pods.size(), kMostTargets)};
     }
-    const size_t size = targets.pods.size();
     Kill kill = KillOf(pending, status().version());
-    kill.targets = std::move(targets.pods);
+    kill.targets = targets.pods;
     if (before != nullptr && !TakeOver(*before, in_.pods, kill)) return {.result = Attempt::kWaits};
+    RestartRun run = TakeTogether(in_, position, std::move(targets), kill.targets);
+    targets = std::move(run.targets);
     PodRules rules = in_.pods.rules();
     rules.targets = kill.targets;
     auto [counts, tasks] = in_.pods.CountUnder(rules);
@@ -367,7 +372,12 @@ class Decider {
       if (done->second.empty()) to_persist_.done.erase(done);
     }
     decision_.again = std::move(targets.again);
-    BeginKill(std::move(kill), transition, pending, fmt::format("kill of {} pod{}", size, size == 1 ? "" : "s"));
+    BeginKill(std::move(kill), SummaryOf(run.restarts), OutcomeOf(run.restarts, targets.pods.size()));
+    decision_.consumed = run.settled;
+    if (run.phase != phase_ || run.retries != status().retry_count()) SetPhase(run.phase, in_.now_ms, status());
+    status().set_retry_count(run.retries);
+    KeepAnswered(run);
+    FinishKill();
     return {.result = Attempt::kBegun};
   }
 
@@ -380,11 +390,16 @@ class Decider {
     return {};
   }
 
-  // The pods whose events a targeted kill answers: the one that asked for it, and those that ask for the same.
-  void KeepAnswered(const storage::v1::PendingAction& pending) {
-    for (const storage::v1::PendingAction& other : in_.pending) {
+  // The pods whose events a targeted kill answers: those that it settles, and those that ask for the same.
+  void KeepAnswered(const RestartRun& run) {
+    std::set<std::string> asked;
+    for (const storage::v1::PendingAction* restart : run.restarts) asked.insert(AskedBy(*restart));
+    asked.erase("");
+    for (int i = 0; i < in_.pending.size(); ++i) {
+      const storage::v1::PendingAction& other = in_.pending.Get(i);
+      const bool is_settled = i >= FirstCarriedOut() && i < FirstLeft();
       const bool is_old = other.version() >= 0 && other.version() < in_.job.status().version();
-      if (&other != &pending && (is_old || !AsksTheSame(pending, other))) continue;
+      if (!is_settled && (is_old || !asked.contains(AskedBy(other)))) continue;
       if (other.command_uid().empty()) AddAnswered(other.pod_uid(), to_persist_.answered);
     }
   }
@@ -481,6 +496,7 @@ class Decider {
   Decision decision_;
   ControlledState to_persist_;
   std::optional<Kill> new_kill_;
+  CarriedOut carried_out_;
   bool action_waits_ = false;
   // What was asked for, whichever pod asks for it again: the kill of the status does it; or nobody does.
   std::set<std::string> taken_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 #include "services/jobsvc/core/events.h"
@@ -22,19 +23,10 @@ std::set<std::string> PodTarget(const storage::v1::PendingAction& pending, const
   return {pod->uid};
 }
 
-// -1: there is no such task.
-int32_t TaskOf(const storage::v1::PendingAction& pending, const PodSet& pods) {
-  int32_t task = -1;
-  for (size_t i = 0; i < pods.tasks().size(); ++i) {
-    if (pods.tasks()[i].name == pending.task()) task = static_cast<int32_t>(i);
-  }
-  return task;
-}
-
 std::set<std::string> PodsOf(Action action, const storage::v1::PendingAction& pending, const PodSet& pods) {
   if (action == Action::kRestartPod) return PodTarget(pending, pods);
   if (!NamesTarget(action, pending, pods)) return {};
-  const int32_t task = TaskOf(pending, pods);
+  const int32_t task = pods.TaskOf(pending.task());
   if (action == Action::kRestartTask) return pods.Uids(task, -1);
   return pods.Uids(task, pending.partition());
 }
@@ -47,12 +39,18 @@ std::vector<PodIndex> DoneOf(Action action, const storage::v1::PendingAction& pe
     if (is_done && pending.pod_uid().empty()) places.push_back(place);
     return places;
   }
-  const int32_t task = TaskOf(pending, pods);
+  const int32_t task = pods.TaskOf(pending.task());
   if (task < 0) return places;
-  const int32_t size = pods.tasks()[task].partition_size;
-  for (const int32_t index : pods.done()[task]) {
-    const bool is_in = size > 0 && PartitionOf(index, size) == pending.partition();
-    if (is_in || action == Action::kRestartTask) places.push_back({task, index});
+  const std::set<int32_t>& done = pods.done()[task];
+  if (action == Action::kRestartTask) {
+    for (const int32_t index : done) places.push_back({task, index});
+    return places;
+  }
+  const int64_t size = pods.tasks()[task].partition_size;
+  const int64_t first = size * pending.partition();
+  if (size <= 0 || first < 0 || first > std::numeric_limits<int32_t>::max()) return places;
+  for (auto it = done.lower_bound(static_cast<int32_t>(first)); it != done.end() && *it < first + size; ++it) {
+    places.push_back({task, *it});
   }
   return places;
 }
@@ -65,7 +63,7 @@ Targets TargetsOf(Action action, const storage::v1::PendingAction& pending, cons
 
 bool NamesTarget(Action action, const storage::v1::PendingAction& pending, const PodSet& pods) {
   if (action == Action::kRestartPod) return true;
-  const int32_t task = TaskOf(pending, pods);
+  const int32_t task = pods.TaskOf(pending.task());
   if (task < 0 || action == Action::kRestartTask) return task >= 0;
   return pods.tasks()[task].partition_size > 0 && pending.partition() >= 0;
 }
@@ -88,16 +86,15 @@ bool TakeOver(const Kill& before, const PodSet& pods, Kill& kill) {
   return kill.targets.size() <= kMostTargets;
 }
 
-bool Takes(const Kill& kill, const std::set<std::string>& pods) {
-  return !pods.empty() &&
-         std::all_of(pods.begin(), pods.end(), [&](const auto& uid) { return kill.targets.contains(uid); });
+bool Takes(const std::set<std::string>& targets, const std::set<std::string>& pods) {
+  return !pods.empty() && std::all_of(pods.begin(), pods.end(), [&](const auto& uid) { return targets.contains(uid); });
 }
 
-bool AsksTheSame(const storage::v1::PendingAction& a, const storage::v1::PendingAction& b) {
-  if (a.action() != b.action() || a.task() != b.task()) return false;
-  const std::optional<Action> action = ParseAction(a.action());
-  if (action == Action::kRestartPartition) return a.partition() == b.partition();
-  return action == Action::kRestartTask;
+std::string AskedBy(const storage::v1::PendingAction& pending) {
+  const std::optional<Action> action = ParseAction(pending.action());
+  if (action == Action::kRestartTask) return fmt::format("task {}", pending.task());
+  if (action == Action::kRestartPartition) return fmt::format("partition {} {}", pending.partition(), pending.task());
+  return {};
 }
 
 void AddAnswered(const std::string& uid, std::vector<std::string>& answered) {

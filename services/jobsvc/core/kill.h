@@ -34,11 +34,12 @@ Kill KillOf(const storage::v1::PendingAction& pending, int32_t version);
 // One kill is told about at a time: what the one before has not finished is taken over. False: both together name too
 // many pods.
 bool TakeOver(const Kill& before, const PodSet& pods, Kill& kill);
-// All of the pods, of which there are some, are its targets.
-bool Takes(const Kill& kill, const std::set<std::string>& pods);
+// All of the pods, of which there are some, are among the targets.
+bool Takes(const std::set<std::string>& targets, const std::set<std::string>& pods);
 
-// Whether both ask for one and the same targeted kill, whichever pods they are about.
-bool AsksTheSame(const storage::v1::PendingAction& a, const storage::v1::PendingAction& b);
+// What a restart of a task or a partition asks for, whichever pod it is about: the same text, the same targets. Empty:
+// it asks for nothing that another may ask for.
+std::string AskedBy(const storage::v1::PendingAction& pending);
 // Adds the UID of a pod whose event asked for an action, if it has one, to those that are answered, the newest last.
 void AddAnswered(const std::string& uid, std::vector<std::string>& answered);
 

@@ -346,6 +346,9 @@ void JobRig::Round() {
   keys.swap(process.dirty);
   kv::WriteBatch batch;
   for (const std::string& key : keys) process.controller->Decide(key, batch);
+  for (size_t i = 0; i < batch.size(); ++i) {
+    if (batch[i].family == kv::Family::kRecords) job_records_written_ += batch[i].value.size();
+  }
   if (!batch.empty()) {
     if (Point()) return;
     if (const absl::Status status = process.store->Write(batch); !status.ok()) process.context->Fail(status);

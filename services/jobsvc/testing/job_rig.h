@@ -47,6 +47,8 @@ class JobRig {
   int points() const { return points_; }
   void ClearPoints() { points_ = 0; }
   int rounds() const { return rounds_; }
+  // Of all records of jobs that were written, those of their pods apart; in bytes.
+  size_t job_records_written() const { return job_records_written_; }
   int ssh_keys_made() const { return ssh_keys_made_; }
   // What the process asks for at present: "persistentvolumeclaims default/data".
   std::set<std::string> Interests() const;
@@ -107,6 +109,7 @@ class JobRig {
   int kill_at_ = 0;
   int points_ = 0;
   int rounds_ = 0;
+  size_t job_records_written_ = 0;
   int ssh_keys_made_ = 0;
   int in_flight_ = 0;  // Requests on their way to the server.
 };

@@ -62,6 +62,10 @@ bool MustDelete(const PodEntry& entry, const PodRules& rules) {
   return (rules.kill_all && !entry.terminal()) || entry.version < OldestKept(entry, rules);
 }
 
+bool CountsAsTerminating(PodIndex place, const PodEntry& entry, const PodRules& rules) {
+  return Classify(place, entry, rules) == Class::kTerminating;
+}
+
 void CountPod(PodIndex place, const PodEntry& entry, const PodRules& rules, int32_t sign, kube::v1::PodCounts& counts,
               std::vector<TaskCounts>& tasks) {
   const Class cls = Classify(place, entry, rules);

@@ -69,6 +69,8 @@ bool IsDone(const PodEntry& entry, const PodRules& rules);
 // Marked before it goes: a target, surplus, or what failed while it was surplus.
 bool MustMark(PodIndex place, const PodEntry& entry, const PodRules& rules);
 bool MustDelete(const PodEntry& entry, const PodRules& rules);
+// It is going, whether it has a deletionTimestamp yet or not.
+bool CountsAsTerminating(PodIndex place, const PodEntry& entry, const PodRules& rules);
 // Adds it to what it counts as, or takes it away: `sign` is 1 or -1.
 void CountPod(PodIndex place, const PodEntry& entry, const PodRules& rules, int32_t sign, kube::v1::PodCounts& counts,
               std::vector<TaskCounts>& tasks);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -49,6 +50,11 @@ size_t PodSet::room() const {
   size_t room = 0;
   for (const PodSlots& slots : slots_) room += slots.room();
   return room;
+}
+
+int32_t PodSet::TaskOf(std::string_view name) const {
+  const auto task = task_of_.find(name);
+  return task == task_of_.end() ? -1 : task->second;
 }
 
 PodIndex PodSet::PlaceOf(std::string_view name) const {
@@ -211,18 +217,14 @@ void PodSet::SetRules(PodRules rules) {
 
 void PodSet::SetReported(const kube::v1::JobStatus& status, const std::map<std::string, std::set<int32_t>>& done) {
   has_reported_ = true;
-  const auto task_of = [this](const std::string& name) {
-    const auto task = task_of_.find(name);
-    return task == task_of_.end() ? -1 : task->second;
-  };
   facts_.ForgetReported(task_counts_);
   for (const auto& told : status.task_status_count()) {
-    const int32_t task = task_of(told.task());
+    const int32_t task = TaskOf(told.task());
     facts_.Tell(task, told.counts(), task >= 0 ? task_counts_[task] : TaskCounts());
   }
   reported_done_.clear();
   for (const auto& [name, indices] : done) {
-    const int32_t task = task_of(name);
+    const int32_t task = TaskOf(name);
     // An index of no task, and a task without any, are told and are not done.
     if (indices.empty()) reported_done_.insert({task, -1});
     for (const int32_t index : indices) reported_done_.insert({task, index});
@@ -375,12 +377,36 @@ std::vector<std::string> PodSet::OfNoTask() const {
 
 std::set<std::string> PodSet::Uids(int32_t task, int32_t partition) const {
   std::set<std::string> uids;
-  const auto size = task >= 0 ? tasks_[task].partition_size : 0;
-  ForEach([&](const std::string&, PodIndex place, const PodEntry& entry) {
-    if (entry.has(kPodForeign) || (task >= 0 && place.task != task)) return;
-    if (partition >= 0 && (!place.indexed() || (size > 0 ? place.index / size : 0) != partition)) return;
-    uids.insert(entry.uid);
-  });
+  const auto add = [&uids](const PodEntry& entry) {
+    if (entry.present() && !entry.has(kPodForeign)) uids.insert(entry.uid);
+  };
+  const auto first_task = static_cast<size_t>(std::max(task, 0));
+  const size_t last_task = task >= 0 ? first_task + 1 : slots_.size();
+  for (size_t t = first_task; t < last_task; ++t) {
+    const int64_t replicas = tasks_[t].replicas;
+    // Without partitions all pods are in the first.
+    const int64_t size = task >= 0 && tasks_[t].partition_size > 0 ? tasks_[t].partition_size : replicas;
+    const int64_t first = partition >= 0 ? std::min(replicas, partition * size) : 0;
+    const int64_t last = partition >= 0 ? std::min(replicas, first + size) : replicas;
+    slots_[t].ForEachOf(static_cast<int32_t>(first), static_cast<int32_t>(last),
+                        [&add](int32_t, const PodEntry& entry) { add(entry); });
+  }
+  if (partition >= 0) return uids;
+  for (const auto& [name, other] : others_) {
+    if (task < 0 || other.task == task) add(other.entry);
+  }
+  return uids;
+}
+
+std::set<std::string> PodSet::Terminating() const {
+  std::set<std::string> uids;
+  const auto add = [&](PodIndex place, const PodEntry& entry) {
+    if (entry.present() && CountsAsTerminating(place, entry, rules_)) uids.insert(entry.uid);
+  };
+  for (size_t t = 0; t < slots_.size(); ++t) {
+    slots_[t].ForEach([&](int32_t index, const PodEntry& entry) { add({static_cast<int32_t>(t), index}, entry); });
+  }
+  for (const auto& [name, other] : others_) add({other.task, -1}, other.entry);
   return uids;
 }
 

@@ -68,6 +68,8 @@ class PodSet {
   void AddFlag(std::string_view name, PodFlag flag);
   void SetSucceededGone(PodIndex place, bool value);
 
+  // -1: there is no such task.
+  int32_t TaskOf(std::string_view name) const;
   // The place that a name means in the present shape.
   PodIndex PlaceOf(std::string_view name) const;
   std::string NameOf(PodIndex place) const;
@@ -105,6 +107,8 @@ class PodSet {
   std::pair<kube::v1::PodCounts, std::vector<TaskCounts>> Recount() const { return CountUnder(rules_); }
   // UIDs of this job's present pods in `task` (all when -1), narrowed to one partition when that is >= 0.
   std::set<std::string> Uids(int32_t task, int32_t partition) const;
+  // UIDs of those that count as terminating.
+  std::set<std::string> Terminating() const;
   // Names of this job's pods of tasks that it does not have, and that are not going. Walks over those at no index.
   std::vector<std::string> OfNoTask() const;
   template <typename Visit>  // Visit(name, place, entry), in order.

@@ -29,10 +29,16 @@ class PodSlots {
 
   template <typename Visit>  // Visit(index, entry) of those that are not empty, in order.
   void ForEach(Visit visit) const {
-    for (const auto& [group, entries] : groups_) {
-      int32_t index = group * kNeighbours;
-      for (const PodEntry& entry : entries) {
-        if (!entry.empty()) visit(index, entry);
+    ForEachOf(0, size_, visit);
+  }
+  // The same of the indices from `first` up to `last`, which is not among them.
+  template <typename Visit>
+  void ForEachOf(int32_t first, int32_t last, Visit visit) const {
+    for (auto group = groups_.lower_bound(first / kNeighbours); group != groups_.end(); ++group) {
+      int32_t index = group->first * kNeighbours;
+      if (index >= last) return;
+      for (const PodEntry& entry : group->second) {
+        if (index >= first && index < last && !entry.empty()) visit(index, entry);
         ++index;
       }
     }

@@ -1,0 +1,230 @@
+// Pods that fail at the same moment, each of which is to be restarted by itself: one write for all of them, and the
+// same end as with one write for each.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/base/json.h"
+#include "services/jobsvc/testing/job_rig.h"
+
+namespace basalt::jobsvc::testing {
+namespace {
+
+constexpr char kKey[] = "default/j";
+
+bool IsStatus(const gateway::v1::WriteRequest& request) { return request.subresource() == "status"; }
+
+class RestartsTogetherTest : public ::testing::Test {
+ protected:
+  void BeginRunning(kube::v1::Job job) {
+    rig_ = std::make_unique<JobRig>();
+    rig_->Start();
+    rig_->kube().PutJob(std::move(job));
+    rig_->Run(absl::Seconds(10));
+    rig_->kube().SetAllPods(kPodRunning);
+    rig_->Run(absl::Seconds(20));
+    ASSERT_EQ(rig_->PhaseOf(kKey), kRunning);
+    uids_ = Uids();
+    rig_->kube().ClearLog();
+  }
+  std::map<std::string, std::string> Uids() {
+    std::map<std::string, std::string> uids;
+    for (const auto& [name, pod] : rig_->kube().pods()) uids[name] = pod.uid();
+    return uids;
+  }
+  void FailAll() {
+    for (const auto& [name, uid] : uids_) rig_->kube().SetPodPhase(name, kPodFailed, 1);
+  }
+  // Of those that ran, so many have another pod in their place.
+  size_t Replaced() {
+    size_t replaced = 0;
+    for (const auto& [name, uid] : Uids()) replaced += uid != uids_.at(name) ? 1 : 0;
+    return replaced;
+  }
+  std::vector<std::string> Told(const std::string& action) {
+    const JobEntry* entry = rig_->controller().Find(kKey);
+    const auto history = rig_->controller().HistoryOf(entry->slot, entry->record.uid());
+    std::vector<std::string> told;
+    for (const storage::v1::HistoryRecord& record : *history) {
+      if (record.action() == action) told.push_back(record.outcome().substr(0, record.outcome().find(';')));
+    }
+    return told;
+  }
+  int EventsOf(std::string_view reason) {
+    int events = 0;
+    for (const auto& [name, object] : rig_->kube().others()) {
+      if (name.starts_with("events/") && FindString(object, "reason") == reason) ++events;
+    }
+    return events;
+  }
+  const kube::v1::JobStatus& Status() { return rig_->kube().job(kKey).status(); }
+  // Each pod once, and as one restart.
+  void ExpectEachRestartedOnce() {
+    EXPECT_EQ(Replaced(), uids_.size());
+    EXPECT_EQ(rig_->kube().Count("create", "pods"), static_cast<int>(uids_.size()));
+    EXPECT_EQ(Status().retry_count(), 1);
+    EXPECT_EQ(Status().version(), 0);
+    EXPECT_EQ(rig_->PhaseOf(kKey), kPending);
+    EXPECT_EQ(Status().counts().pending(), static_cast<int32_t>(uids_.size()));
+  }
+
+  std::unique_ptr<JobRig> rig_;
+  std::map<std::string, std::string> uids_;  // Of the pods that ran.
+};
+
+TEST_F(RestartsTogetherTest, WhatFailsTogetherIsRestartedByOneWriteHoweverManyPodsItIs) {
+  for (const int pods : {200, 2000}) {
+    SCOPED_TRACE(pods);
+    BeginRunning(WithPolicy(MakeJob("j", 1, pods), "PodFailed", "RestartPod"));
+    size_t written = 0;  // Bytes of status.
+    rig_->fate = [&](const gateway::v1::WriteRequest& request) {
+      if (IsStatus(request)) written += request.patch().body().size();
+      return Fate::kNormal;
+    };
+    const size_t recorded = rig_->job_records_written();
+    FailAll();
+    rig_->Run(absl::Seconds(10));
+    ExpectEachRestartedOnce();
+    EXPECT_EQ(Told("RestartPod"), std::vector<std::string>{fmt::format("kill of {0} pods for {0} events", pods)});
+    EXPECT_EQ(EventsOf("ExecuteAction"), 1);
+    EXPECT_LE(rig_->kube().Count("patch", "jobs/status"), 5) << "the kill, that the job is Pending again, and counts";
+    // What waits to be carried out is in the record until it is, and what is killed in the status until it is gone.
+    EXPECT_LE(rig_->job_records_written() - recorded, 2'000u * static_cast<size_t>(pods));
+    EXPECT_LE(written, 500u * static_cast<size_t>(pods));
+  }
+}
+
+// A task or a partition of each pod that fails.
+TEST_F(RestartsTogetherTest, SoAreTasksAndPartitions) {
+  const auto of_tasks = WithPolicy(MakeJob("j", 20, 2), "PodFailed", "RestartTask");
+  auto of_partitions = WithPolicy(MakeJob("j", 1, 40), "PodFailed", "RestartPartition");
+  of_partitions.mutable_spec()->mutable_tasks(0)->mutable_partition_policy()->set_total_partitions(20);
+  of_partitions.mutable_spec()->mutable_tasks(0)->mutable_partition_policy()->set_partition_size(2);
+  for (const kube::v1::Job& job : {of_tasks, of_partitions}) {
+    BeginRunning(job);
+    FailAll();
+    rig_->Run(absl::Seconds(10));
+    ExpectEachRestartedOnce();
+    EXPECT_EQ(Told(job.spec().policies(0).action()), std::vector<std::string>{"kill of 40 pods for 20 events"})
+        << "one for each of them; the other pod of it asks for the same";
+  }
+}
+
+// What waits for its time and is due together, too. One pod runs on: else the job would have failed by then.
+TEST_F(RestartsTogetherTest, SoIsWhatIsDueTogether) {
+  BeginRunning(WithPolicy(MakeJob("j", 1, 31), "PodFailed", "RestartPod", absl::Seconds(30)));
+  for (int i = 0; i < 30; ++i) rig_->kube().SetPodPhase(fmt::format("default/j-t0-{}", i), kPodFailed, 1);
+  rig_->Run(absl::Seconds(20));
+  ASSERT_EQ(Replaced(), 0u);
+  rig_->Run(absl::Seconds(40));
+  EXPECT_EQ(Replaced(), 30u);
+  EXPECT_EQ(Status().retry_count(), 1);
+  EXPECT_EQ(Told("RestartPod").back(), "kill of 30 pods for 30 events");
+  EXPECT_EQ(Told("RestartPod").size(), 1u);
+  EXPECT_TRUE(rig_->controller().Find(kKey)->deadlines.empty());
+}
+
+TEST_F(RestartsTogetherTest, WhateverBecomesOfTheWriteEachPodIsRestartedOnce) {
+  struct Row {
+    const char* name;
+    Fate fate;
+    int code;        // That the server answers; 0: as always.
+    bool is_edited;  // By somebody else, before it comes.
+  };
+  const Row rows[] = {{"refused", Fate::kNormal, 500, false},
+                      {"overtaken", Fate::kNormal, 0, true},
+                      {"not sent", Fate::kNotSent, 0, false},
+                      {"lost on its way", Fate::kLostRequest, 0, false},
+                      {"its answer lost", Fate::kLostAnswer, 0, false}};
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.name);
+    BeginRunning(WithPolicy(MakeJob("j", 1, 30), "PodFailed", "RestartPod"));
+    int writes = 0;
+    rig_->fate = [&](const gateway::v1::WriteRequest& request) {
+      if (!IsStatus(request) || ++writes > 1) return Fate::kNormal;
+      if (row.is_edited) rig_->kube().EditJob(kKey, [](kube::v1::Job&) {});
+      return row.fate;
+    };
+    rig_->kube().SetRefuse([&](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
+      if (row.code == 0 || !IsStatus(request) || writes > 1) return false;
+      error.set_code(row.code);
+      return true;
+    });
+    FailAll();
+    rig_->Run(absl::Seconds(30));
+    ExpectEachRestartedOnce();
+    EXPECT_EQ(Told("RestartPod"), std::vector<std::string>{"kill of 30 pods for 30 events"});
+  }
+}
+
+TEST_F(RestartsTogetherTest, WhereverTheProcessDiesEachPodIsRestartedOnce) {
+  for (const bool lose_disk : {false, true}) {
+    for (int point = 1; point <= 16; ++point) {
+      SCOPED_TRACE(fmt::format("point {}{}", point, lose_disk ? ", empty disk" : ""));
+      BeginRunning(WithPolicy(MakeJob("j", 1, 10), "PodFailed", "RestartPod"));
+      rig_->KillAt(point);
+      FailAll();
+      rig_->Run(absl::Seconds(5));
+      if (!rig_->alive()) {
+        if (lose_disk) rig_->LoseDisk();
+        rig_->Start();
+      }
+      rig_->Run(absl::Seconds(30));
+      ExpectEachRestartedOnce();
+    }
+  }
+}
+
+// By a disk that knows nothing of it: the status names those whose end was answered.
+TEST_F(RestartsTogetherTest, TheirEndsAreNotAnsweredAgainOverALostDisk) {
+  BeginRunning(WithPolicy(MakeJob("j", 1, 30), "PodFailed", "RestartPod"));
+  FailAll();
+  std::vector<kube::v1::Object> ends;
+  for (const auto& [name, pod] : rig_->kube().pods()) {
+    *ends.emplace_back().mutable_pod() = pod;
+    ends.back().mutable_pod()->set_resource_version(1'000'000);
+  }
+  rig_->Run(absl::Seconds(10));
+  ExpectEachRestartedOnce();
+  rig_->Kill();
+  rig_->LoseDisk();
+  rig_->ends = ends;
+  rig_->Start();
+  rig_->Run(absl::Seconds(30));
+  ExpectEachRestartedOnce();
+}
+
+// Job spec 6: in the order of the events, and what is about the whole job ends what came before it.
+TEST_F(RestartsTogetherTest, AnActionOfAnotherKindComesInItsPlace) {
+  kube::v1::Job job = MakeJob("j", 1, 6);
+  for (const auto& [code, action] : {std::pair(1, "RestartPod"), {2, "RestartTask"}, {3, "AbortJob"}}) {
+    auto& policy = *job.mutable_spec()->add_policies();
+    policy.set_exit_code(code);
+    policy.set_action(action);
+  }
+  const auto fail = [&](const std::vector<int>& codes) {
+    BeginRunning(job);
+    for (size_t i = 0; i < codes.size(); ++i)
+      rig_->kube().SetPodPhase(fmt::format("default/j-t0-{}", i), kPodFailed, codes[i]);
+    rig_->Run(absl::Seconds(20));
+  };
+  fail({1, 1, 3, 1, 1, 1});
+  EXPECT_EQ(Told("RestartPod"), std::vector<std::string>{"kill of 2 pods for 2 events"});
+  EXPECT_EQ(Told("AbortJob").size(), 1u);
+  EXPECT_EQ(rig_->PhaseOf(kKey), kAborted);
+  EXPECT_EQ(Status().counts().failed(), 4);
+  EXPECT_EQ(Status().version(), 1);
+  fail({1, 1, 1, 2, 1, 1});
+  EXPECT_EQ(Told("RestartPod"), std::vector<std::string>{"kill of 3 pods for 3 events"});
+  EXPECT_EQ(Told("RestartTask"), std::vector<std::string>{"kill of 6 pods"});
+  ExpectEachRestartedOnce();
+}
+
+}  // namespace
+}  // namespace basalt::jobsvc::testing
