@@ -50,9 +50,15 @@ class GatewayPeer {
   virtual void Get(gateway::v1::GetRequest request, absl::Duration timeout, Done<gateway::v1::GetResponse> done) = 0;
 };
 
-class PodGroupPeer {
+// What a member of one service offers to other services. Who asks knows its type: that follows from the service.
+class ServicePeer {
  public:
-  virtual ~PodGroupPeer() = default;
+  virtual ~ServicePeer() = default;
+};
+
+// Of SERVICE_KIND_POD_GROUP.
+class PodGroupPeer : public ServicePeer {
+ public:
   virtual void EnsurePodGroup(podgroup::v1::EnsurePodGroupRequest request, absl::Duration timeout,
                               Done<podgroup::v1::EnsurePodGroupResponse> done) = 0;
 };
@@ -68,7 +74,8 @@ class ReplicaPeer {
 class PeerDirectory {
  public:
   virtual ~PeerDirectory() = default;
-  virtual std::shared_ptr<PodGroupPeer> PodGroups(const gateway::v1::Member& member) = 0;
+  // Null: its service offers nothing to others.
+  virtual std::shared_ptr<ServicePeer> Services(const gateway::v1::Member& member) = 0;
   virtual std::shared_ptr<ReplicaPeer> Replicas(const gateway::v1::Member& member) = 0;
 };
 

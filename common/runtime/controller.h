@@ -10,6 +10,7 @@
 // A round: up to kRoundKeys dirty keys of ready slots, each Decide(key, batch) -> one kv write for all of them -> each
 // Act(key). A batch from the gateway is acknowledged when every key it touched has been through such a write.
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,11 @@
 namespace basalt::runtime {
 
 using GetDone = absl::AnyInvocable<void(absl::StatusOr<gateway::v1::GetResponse>)>;
+
+// Brings a task from the loop of peers to the worker's; once the worker has stopped it is dropped.
+using ToWorker = std::function<void(absl::AnyInvocable<void()>)>;
+// Calls the peer, on the loop of peers, and brings the answer back. See common/runtime/ask_owner.h.
+using PeerCall = absl::AnyInvocable<void(rpc::ServicePeer& peer, ToWorker back)>;
 
 // Of one worker. While some of the owned are not ready, what is known of their keys may be old, or nothing.
 struct SlotCounts {
@@ -65,8 +71,8 @@ class Context {
   virtual void Get(std::string_view key, gateway::v1::GetRequest request, GetDone done) = 0;
   // For somebody who waits for the answer, as WriteForCaller.
   virtual void GetForCaller(std::string_view key, gateway::v1::GetRequest request, GetDone done) = 0;
-  // The peer that owns the pod group `namespace/name`; null while nobody does.
-  virtual std::shared_ptr<rpc::PodGroupPeer> PodGroupOwner(std::string_view group_key) = 0;
+  // Runs `call` with the member of another service that owns the key there. False while nobody does: it is dropped.
+  virtual bool CallOwner(gateway::v1::ServiceKind service, std::string_view key, PeerCall call) = 0;
   // Asks for an object without a slot of its own; it comes through OnShared until withdrawn.
   virtual void AddInterest(std::string_view watch, std::string_view ns, std::string_view name) = 0;
   virtual void DropInterest(std::string_view watch, std::string_view ns, std::string_view name) = 0;

@@ -160,13 +160,12 @@ void Replica::Core::SendGet(Loop& loop, gateway::v1::GetRequest request, absl::D
       });
 }
 
-void Replica::Core::EnsurePodGroup(Loop& loop, std::shared_ptr<rpc::PodGroupPeer> peer,
-                                   podgroup::v1::EnsurePodGroupRequest request, absl::Duration timeout,
-                                   rpc::Done<podgroup::v1::EnsurePodGroupResponse> done) {
-  loop_.Post([core = shared_from_this(), &loop, peer = std::move(peer), request = std::move(request), timeout,
-              done = std::move(done)]() mutable {
+void Replica::Core::CallPeer(Loop& loop, std::shared_ptr<rpc::ServicePeer> peer, PeerCall call) {
+  loop_.Post([core = shared_from_this(), &loop, peer = std::move(peer), call = std::move(call)]() mutable {
     if (core->stopped_ || core->failed_) return;
-    peer->EnsurePodGroup(std::move(request), timeout, core->OnLoop(loop, std::move(done)));
+    call(*peer, [core, &loop](absl::AnyInvocable<void()> task) {
+      if (!core->stopped_) loop.Post(std::move(task));
+    });
   });
 }
 

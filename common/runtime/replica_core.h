@@ -60,8 +60,7 @@ class Replica::Core final : public WorkerHost,
                  rpc::Done<gateway::v1::WriteResponse> done) override;
   void SendGet(Loop& loop, gateway::v1::GetRequest request, absl::Duration timeout,
                rpc::Done<gateway::v1::GetResponse> done) override;
-  void EnsurePodGroup(Loop& loop, std::shared_ptr<rpc::PodGroupPeer> peer, podgroup::v1::EnsurePodGroupRequest request,
-                      absl::Duration timeout, rpc::Done<podgroup::v1::EnsurePodGroupResponse> done) override;
+  void CallPeer(Loop& loop, std::shared_ptr<rpc::ServicePeer> peer, PeerCall call) override;
   void SetInterest(size_t worker, std::string watch, std::string ns, std::string name, bool withdraw) override;
   void Recorded(size_t worker, uint64_t stream, int64_t sequence) override;
   void Released(int64_t epoch, std::vector<uint32_t> slots) override;
@@ -139,7 +138,7 @@ class Replica::Core final : public WorkerHost,
   size_t owned_ = 0;
   SharedObjects shared_;
   std::map<InterestKey, std::set<size_t>> interests_;
-  std::map<std::string, std::shared_ptr<rpc::PodGroupPeer>> group_peers_;  // By the serialised member.
+  std::map<std::string, std::shared_ptr<rpc::ServicePeer>> service_peers_;  // By the serialised member.
   mutable Mutex view_mutex_;
   std::shared_ptr<const AssignmentView> view_ BASALT_GUARDED_BY(view_mutex_);
 };

@@ -103,7 +103,8 @@ struct ScriptedPeers final : rpc::PeerDirectory {
     std::string name_;
   };
   std::shared_ptr<rpc::ReplicaPeer> Replicas(const gateway::v1::Member&) override { return nullptr; }
-  std::shared_ptr<rpc::PodGroupPeer> PodGroups(const gateway::v1::Member& member) override {
+  std::shared_ptr<rpc::ServicePeer> Services(const gateway::v1::Member& member) override {
+    if (member.service() != gateway::v1::SERVICE_KIND_POD_GROUP) return nullptr;
     made.push_back(member.replica());
     return std::make_shared<Peer>(*this, member.replica());
   }

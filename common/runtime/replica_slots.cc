@@ -139,16 +139,18 @@ void Replica::Core::SetAssignment(gateway::v1::Assignment assignment,
     takeover_->Forget(slot);
     takeover_->EndImports(slot);
   }
-  std::map<std::string, std::shared_ptr<rpc::PodGroupPeer>> group_peers;
-  for (const gateway::v1::Member& member : MembersOf(assignment, gateway::v1::SERVICE_KIND_POD_GROUP)) {
+  std::map<std::string, std::shared_ptr<rpc::ServicePeer>> service_peers;
+  for (const gateway::v1::Member& member : assignment.members()) {
+    if (member.service() == options_.service) continue;
     const std::string id = member.SerializeAsString();
-    const auto known = group_peers_.find(id);
-    auto peer = known != group_peers_.end() ? known->second : peers_.PodGroups(member);
-    view->group_members.push_back(member.replica());
-    view->group_peers.push_back(peer);
-    group_peers.emplace(id, std::move(peer));
+    const auto known = service_peers_.find(id);
+    auto peer = known != service_peers_.end() ? known->second : peers_.Services(member);
+    OtherService& other = view->others[member.service()];
+    other.members.push_back(member.replica());
+    other.peers.push_back(peer);
+    service_peers.emplace(id, std::move(peer));
   }
-  group_peers_ = std::move(group_peers);
+  service_peers_ = std::move(service_peers);
   if (assignment.epoch() > last_epoch_) {
     last_epoch_ = assignment.epoch();
     std::string value;

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "common/rpc/held_slots.h"
+#include "common/runtime/ask_owner.h"
 #include "common/runtime/replica_fixture.h"
 #include "common/runtime/slots/slot_records.h"
 
@@ -212,18 +213,24 @@ TEST_F(ReplicaTest, WakeUpsFollowTheApiServersClock) {
   EXPECT_EQ(Take(), (Trace{"decide ns/job", "act ns/job"}));
 }
 
-TEST_F(ReplicaTest, FindsTheOwnerOfAPodGroupAndKeepsItsPeer) {
-  EXPECT_EQ(context().PodGroupOwner("ns/group"), nullptr);
+TEST_F(ReplicaTest, AnotherServiceIsAskedAtTheOwnerOfAKeyWhosePeerIsKept) {
+  bool answered = false;
+  const auto ask = [&](gateway::v1::ServiceKind service, const std::string& key) {
+    answered = false;
+    return AskOwner(context(), service, key, &rpc::PodGroupPeer::EnsurePodGroup, {}, absl::Seconds(1),
+                    [&](const auto& answer) { answered = answer.ok(); });
+  };
+  EXPECT_FALSE(ask(gateway::v1::SERVICE_KIND_POD_GROUP, "ns/group")) << "before the first assignment";
   const auto pgsvc = [&](const std::string& name) { return Member(gateway::v1::SERVICE_KIND_POD_GROUP, name); };
   gateway_.Send({Assignment(1, {pgsvc("pgsvc-0"), pgsvc("pgsvc-1")})});
   gateway_.Send({Assignment(2, {pgsvc("pgsvc-0"), pgsvc("pgsvc-1")})});
   time_.RunDueTasks();
   EXPECT_EQ(peers_.made, (Trace{"pgsvc-0", "pgsvc-1"})) << "once each";
+  EXPECT_FALSE(ask(gateway::v1::SERVICE_KIND_QUEUE, "ns/group")) << "it has no members";
   std::map<std::string, int> owners;
   for (int i = 0; i < 100; ++i) {
     const std::string key = fmt::format("ns/group-{}", i);
-    bool answered = false;
-    context().PodGroupOwner(key)->EnsurePodGroup({}, absl::Seconds(1), [&](auto answer) { answered = answer.ok(); });
+    ASSERT_TRUE(ask(gateway::v1::SERVICE_KIND_POD_GROUP, key));
     EXPECT_FALSE(answered) << "never within the call";
     time_.RunDueTasks();
     EXPECT_TRUE(answered);

@@ -1,4 +1,5 @@
 // Writes and reads on behalf of a key or of a caller: who they are sent for, and which of their ends are heard.
+#include "common/runtime/ask_owner.h"
 #include "common/runtime/replica_fixture.h"
 
 namespace basalt::runtime {
@@ -170,9 +171,8 @@ TEST_F(ReplicaTest, NoAnswerIsBroughtToTheLoopsOfWorkersThatHaveStopped) {
   int answers = 0;
   context().Get(kKey, {}, [&](const auto&) { ++answers; });
   peers_.silent = true;
-  const std::shared_ptr<rpc::PodGroupPeer> group = context().PodGroupOwner("ns/group");
-  ASSERT_NE(group, nullptr);
-  group->EnsurePodGroup({}, absl::Seconds(1), [&](const auto&) { ++answers; });
+  ASSERT_TRUE(AskOwner(context(), gateway::v1::SERVICE_KIND_POD_GROUP, "ns/group", &rpc::PodGroupPeer::EnsurePodGroup,
+                       {}, absl::Seconds(1), [&](const auto&) { ++answers; }));
   time_.RunDueTasks();
   ASSERT_EQ(gateway_.writes.size(), 1U);
   ASSERT_EQ(gateway_.gets.size(), 1U);

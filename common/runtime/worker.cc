@@ -12,27 +12,6 @@
 
 namespace basalt::runtime {
 
-// Brings the answer to the worker's loop.
-class Worker::GroupPeer final : public rpc::PodGroupPeer {
- public:
-  GroupPeer(std::shared_ptr<Worker> worker, std::shared_ptr<rpc::PodGroupPeer> inner)
-      : worker_(std::move(worker)), inner_(std::move(inner)) {}
-
-  void EnsurePodGroup(podgroup::v1::EnsurePodGroupRequest request, absl::Duration timeout,
-                      rpc::Done<podgroup::v1::EnsurePodGroupResponse> done) override {
-    if (!worker_->Running()) return;
-    worker_->host_->EnsurePodGroup(worker_->loop_, inner_, std::move(request), timeout,
-                                   [worker = worker_, done = std::move(done)](
-                                       absl::StatusOr<podgroup::v1::EnsurePodGroupResponse> answer) mutable {
-                                     if (worker->Running()) done(std::move(answer));
-                                   });
-  }
-
- private:
-  const std::shared_ptr<Worker> worker_;
-  const std::shared_ptr<rpc::PodGroupPeer> inner_;
-};
-
 Worker::Worker(WorkerOptions options, Loop& loop, uint64_t seed, kv::KvStore& store, std::shared_ptr<ApiClock> clock,
                std::shared_ptr<WorkerHost> host, obs::Metrics* metrics)
     : options_(std::move(options)),
@@ -345,12 +324,22 @@ SlotCounts Worker::Slots() const {
 
 // ---- peers ----
 
-std::shared_ptr<rpc::PodGroupPeer> Worker::PodGroupOwner(std::string_view group_key) {
-  if (assignment_ == nullptr || assignment_->group_members.empty()) return nullptr;
-  const std::vector<std::string_view> members(assignment_->group_members.begin(), assignment_->group_members.end());
-  const auto& peer = assignment_->group_peers[RendezvousOwner(members, SlotOf(group_key))];
-  if (peer == nullptr) return nullptr;
-  return std::make_shared<GroupPeer>(shared_from_this(), peer);
+bool Worker::CallOwner(gateway::v1::ServiceKind service, std::string_view key, PeerCall call) {
+  if (!Running() || assignment_ == nullptr) return false;
+  const auto other = assignment_->others.find(service);
+  if (other == assignment_->others.end()) return false;
+  const std::vector<std::string_view> members(other->second.members.begin(), other->second.members.end());
+  const auto& peer = other->second.peers[RendezvousOwner(members, SlotOf(key))];
+  if (peer == nullptr) return false;
+  host_->CallPeer(loop_, peer,
+                  [self = shared_from_this(), call = std::move(call)](rpc::ServicePeer& of, ToWorker back) mutable {
+                    call(of, [self, back = std::move(back)](absl::AnyInvocable<void()> task) {
+                      back([self, task = std::move(task)]() mutable {
+                        if (self->Running()) task();
+                      });
+                    });
+                  });
+  return true;
 }
 
 void Worker::AddInterest(std::string_view watch, std::string_view ns, std::string_view name) {

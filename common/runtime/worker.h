@@ -22,12 +22,17 @@
 
 namespace basalt::runtime {
 
+// The members of another service, by their names, and what they offer.
+struct OtherService {
+  std::vector<std::string> members;
+  std::vector<std::shared_ptr<rpc::ServicePeer>> peers;
+};
+
 // What a replica derives from an assignment. Immutable.
 struct AssignmentView {
   gateway::v1::Assignment assignment;
   std::vector<bool> owned;  // By slot.
-  std::vector<std::string> group_members;
-  std::vector<std::shared_ptr<rpc::PodGroupPeer>> group_peers;
+  std::map<gateway::v1::ServiceKind, OtherService> others;
 };
 
 // The replica, as a worker sees it. Thread-safe; answers are posted to the worker's loop.
@@ -38,9 +43,7 @@ class WorkerHost {
                          rpc::Done<gateway::v1::WriteResponse> done) = 0;
   virtual void SendGet(Loop& loop, gateway::v1::GetRequest request, absl::Duration timeout,
                        rpc::Done<gateway::v1::GetResponse> done) = 0;
-  virtual void EnsurePodGroup(Loop& loop, std::shared_ptr<rpc::PodGroupPeer> peer,
-                              podgroup::v1::EnsurePodGroupRequest request, absl::Duration timeout,
-                              rpc::Done<podgroup::v1::EnsurePodGroupResponse> done) = 0;
+  virtual void CallPeer(Loop& loop, std::shared_ptr<rpc::ServicePeer> peer, PeerCall call) = 0;
   virtual void SetInterest(size_t worker, std::string watch, std::string ns, std::string name, bool withdraw) = 0;
   // Everything of this stream up to `sequence` that went to the worker is recorded.
   virtual void Recorded(size_t worker, uint64_t stream, int64_t sequence) = 0;
@@ -97,14 +100,12 @@ class Worker final : public Context, public ObjectTracker::Sink, public std::ena
   }
   void Get(std::string_view key, gateway::v1::GetRequest request, GetDone done) override;
   void GetForCaller(std::string_view key, gateway::v1::GetRequest request, GetDone done) override;
-  std::shared_ptr<rpc::PodGroupPeer> PodGroupOwner(std::string_view group_key) override;
+  bool CallOwner(gateway::v1::ServiceKind service, std::string_view key, PeerCall call) override;
   void AddInterest(std::string_view watch, std::string_view ns, std::string_view name) override;
   void DropInterest(std::string_view watch, std::string_view ns, std::string_view name) override;
   void Fail(const absl::Status& why) override;
 
  private:
-  class GroupPeer;
-
   struct Slot {
     int64_t epoch = 0;
     uint64_t generation = 0;  // New each time that the slot is opened.

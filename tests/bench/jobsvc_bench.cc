@@ -54,7 +54,7 @@ class Peer final : public rpc::GatewayPeer, public rpc::PeerDirectory {
     if (writes_++ == 0) fmt::print(stderr, "unexpected write: {}\n", request.ShortDebugString());
   }
   void Get(gateway::v1::GetRequest, absl::Duration, rpc::Done<gateway::v1::GetResponse>) override { ++writes_; }
-  std::shared_ptr<rpc::PodGroupPeer> PodGroups(const gateway::v1::Member&) override { return nullptr; }
+  std::shared_ptr<rpc::ServicePeer> Services(const gateway::v1::Member&) override { return nullptr; }
   std::shared_ptr<rpc::ReplicaPeer> Replicas(const gateway::v1::Member&) override { return nullptr; }
 
   gateway::v1::Item& Add() {

@@ -135,7 +135,8 @@ std::unique_ptr<PeerDirectory> SimNetwork::Directory(const std::string& host) {
   class PeersOf final : public PeerDirectory {
    public:
     PeersOf(std::weak_ptr<Core> core, Core::Endpoint self) : core_(std::move(core)), self_(std::move(self)) {}
-    std::shared_ptr<PodGroupPeer> PodGroups(const gateway::v1::Member& member) override {
+    std::shared_ptr<ServicePeer> Services(const gateway::v1::Member& member) override {
+      if (member.service() != gateway::v1::SERVICE_KIND_POD_GROUP) return nullptr;
       return std::make_shared<PodGroupsOf>(core_, self_, member.address());
     }
     std::shared_ptr<ReplicaPeer> Replicas(const gateway::v1::Member& member) override {

@@ -24,7 +24,7 @@ using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 
 struct NoPeers final : rpc::PeerDirectory {
-  std::shared_ptr<rpc::PodGroupPeer> PodGroups(const gateway::v1::Member&) override { return nullptr; }
+  std::shared_ptr<rpc::ServicePeer> Services(const gateway::v1::Member&) override { return nullptr; }
   std::shared_ptr<rpc::ReplicaPeer> Replicas(const gateway::v1::Member&) override { return nullptr; }
 };
 
@@ -100,7 +100,7 @@ struct ScriptedSource final : rpc::ReplicaPeer {
 };
 
 struct OneSource final : rpc::PeerDirectory {
-  std::shared_ptr<rpc::PodGroupPeer> PodGroups(const gateway::v1::Member&) override { return nullptr; }
+  std::shared_ptr<rpc::ServicePeer> Services(const gateway::v1::Member&) override { return nullptr; }
   std::shared_ptr<rpc::ReplicaPeer> Replicas(const gateway::v1::Member&) override { return source; }
   std::shared_ptr<ScriptedSource> source = std::make_shared<ScriptedSource>();
 };

@@ -114,7 +114,7 @@ class ScriptedContext : public Context {
   void GetForCaller(std::string_view key, gateway::v1::GetRequest request, GetDone done) override {
     Get(key, std::move(request), std::move(done));
   }
-  std::shared_ptr<rpc::PodGroupPeer> PodGroupOwner(std::string_view) override { return nullptr; }
+  bool CallOwner(gateway::v1::ServiceKind, std::string_view, PeerCall) override { return false; }
   void AddInterest(std::string_view, std::string_view, std::string_view) override {}
   void DropInterest(std::string_view, std::string_view, std::string_view) override {}
   void Fail(const absl::Status& why) override { failure_ = why; }

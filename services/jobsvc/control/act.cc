@@ -11,6 +11,7 @@
 #include "common/kube/requests.h"
 #include "common/kube/resources/pod_group.h"
 #include "common/obs/log.h"
+#include "common/runtime/ask_owner.h"
 #include "services/jobsvc/control/job_controller.h"
 #include "services/jobsvc/core/render/job_status_json.h"
 #include "services/jobsvc/core/render/pod_group.h"
@@ -246,8 +247,6 @@ void JobController::ActOnGroup(JobEntry& entry) {
     if (entry.group_sync.agrees) return;
   }
   if (blocked) return context_.WakeAt(entry.key, entry.group_sync.retry.until());
-  auto peer = context_.PodGroupOwner(kube::ObjectKey(entry.ns, group.name));
-  if (peer == nullptr) return TryAgain(entry, entry.group_sync.retry);
   podgroup::v1::EnsurePodGroupRequest request;
   request.set_namespace_(entry.ns);
   request.set_name(group.name);
@@ -258,9 +257,9 @@ void JobController::ActOnGroup(JobEntry& entry) {
   *request.mutable_labels() = entry.job->meta().labels();
   *request.mutable_annotations() = entry.job->meta().annotations();
   if (entry.persisted.kill) request.set_kill_uid(entry.persisted.kill->group_uid);
-  entry.group_sync.in_flight = true;
-  peer->EnsurePodGroup(
-      std::move(request), absl::Seconds(15),
+  entry.group_sync.in_flight = runtime::AskOwner(
+      context_, gateway::v1::SERVICE_KIND_POD_GROUP, kube::ObjectKey(entry.ns, group.name),
+      &rpc::PodGroupPeer::EnsurePodGroup, std::move(request), absl::Seconds(15),
       [this, key = entry.key, uid = entry.record.uid()](absl::StatusOr<podgroup::v1::EnsurePodGroupResponse> response) {
         JobEntry* live = Live(key, uid);
         if (live == nullptr) return;
@@ -285,6 +284,7 @@ void JobController::ActOnGroup(JobEntry& entry) {
         context_.WakeAt(key, live->group_sync.retry.until());
         context_.Wake(key);
       });
+  if (!entry.group_sync.in_flight) TryAgain(entry, entry.group_sync.retry);
 }
 
 // Job spec 12.2. The precondition on the resourceVersion is the second look at the live object.

@@ -164,23 +164,10 @@ class JobRig::Context : public runtime::Context {
     });
   }
 
-  std::shared_ptr<rpc::PodGroupPeer> PodGroupOwner(std::string_view) override {
-    class Peer : public rpc::PodGroupPeer {
-     public:
-      Peer(JobRig& rig, Process& process) : rig_(rig), process_(process) {}
-      void EnsurePodGroup(podgroup::v1::EnsurePodGroupRequest request, absl::Duration,
-                          rpc::Done<podgroup::v1::EnsurePodGroupResponse> done) override {
-        process_.loop.RunAfter(kLatency, [this, request = std::move(request), done = std::move(done)]() mutable {
-          done(rig_.kube_.EnsurePodGroup(request));
-        });
-      }
-
-     private:
-      JobRig& rig_;
-      Process& process_;
-    };
-    if (!peer_) peer_ = std::make_shared<Peer>(rig_, process_);
-    return peer_;
+  bool CallOwner(gateway::v1::ServiceKind service, std::string_view, runtime::PeerCall call) override {
+    EXPECT_EQ(service, gateway::v1::SERVICE_KIND_POD_GROUP);
+    call(groups_, [](absl::AnyInvocable<void()> task) { task(); });
+    return true;
   }
   // As the runtime and the gateway do: what there is, then each change.
   void AddInterest(std::string_view watch, std::string_view ns, std::string_view name) override {
@@ -217,9 +204,25 @@ class JobRig::Context : public runtime::Context {
     });
   }
 
+  // What pgsvc makes of it.
+  class Groups : public rpc::PodGroupPeer {
+   public:
+    Groups(JobRig& rig, Process& process) : rig_(rig), process_(process) {}
+    void EnsurePodGroup(podgroup::v1::EnsurePodGroupRequest request, absl::Duration,
+                        rpc::Done<podgroup::v1::EnsurePodGroupResponse> done) override {
+      process_.loop.RunAfter(kLatency, [this, request = std::move(request), done = std::move(done)]() mutable {
+        done(rig_.kube_.EnsurePodGroup(request));
+      });
+    }
+
+   private:
+    JobRig& rig_;
+    Process& process_;
+  };
+
   JobRig& rig_;
   Process& process_;
-  std::shared_ptr<rpc::PodGroupPeer> peer_;
+  Groups groups_{rig_, process_};
 };
 
 JobRig::Process::~Process() = default;

@@ -75,7 +75,8 @@ class Directory final : public PeerDirectory {
   explicit Directory(Loop& loop) : loop_(loop) {}
   ~Directory() override { calls_->EndAll(); }
 
-  std::shared_ptr<PodGroupPeer> PodGroups(const gateway::v1::Member& member) override {
+  std::shared_ptr<ServicePeer> Services(const gateway::v1::Member& member) override {
+    if (member.service() != gateway::v1::SERVICE_KIND_POD_GROUP) return nullptr;
     return pod_groups_.Get(loop_, calls_, member.address());
   }
   std::shared_ptr<ReplicaPeer> Replicas(const gateway::v1::Member& member) override {
@@ -85,7 +86,7 @@ class Directory final : public PeerDirectory {
  private:
   Loop& loop_;
   const std::shared_ptr<CallSet> calls_ = std::make_shared<CallSet>();
-  Known<PodGroupPeer, rpc::PodGroups> pod_groups_;
+  Known<PodGroupPeer, PodGroups> pod_groups_;
   Known<ReplicaPeer, rpc::Replica> replicas_;
 };
 

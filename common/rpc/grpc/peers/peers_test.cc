@@ -26,13 +26,15 @@ TEST_F(GrpcTest, PodGroupsAreAskedForAtTheirMembersAddress) {
   auto directory = MakeGrpcPeerDirectory(*client_loop_);
   gateway::v1::Member member;
   member.set_address("127.0.0.1:" + std::to_string((*server)->port()));
+  EXPECT_EQ(directory->Services(member), nullptr) << "of no service";
+  member.set_service(gateway::v1::SERVICE_KIND_POD_GROUP);
   const auto ask = [&](const std::string& name) {
     std::promise<absl::StatusOr<podgroup::v1::EnsurePodGroupResponse>> answer;
     client_loop_->Post([&] {
       podgroup::v1::EnsurePodGroupRequest request;
       request.set_name(name);
-      const auto peer = directory->PodGroups(member);
-      EXPECT_EQ(peer, directory->PodGroups(member));
+      const auto peer = std::static_pointer_cast<PodGroupPeer>(directory->Services(member));
+      EXPECT_EQ(peer, directory->Services(member));
       peer->EnsurePodGroup(request, kTimeout, [&](auto got) { answer.set_value(std::move(got)); });
     });
     return answer.get_future().get();
@@ -106,10 +108,12 @@ TEST_F(GrpcTest, CallsOverTheBoundAreRefusedAndTheOthersAnswered) {
   auto directory = MakeGrpcPeerDirectory(*client_loop_);
   gateway::v1::Member member;
   member.set_address("127.0.0.1:" + std::to_string((*server)->port()));
+  member.set_service(gateway::v1::SERVICE_KIND_POD_GROUP);
   const auto ask = [&] {
     std::promise<absl::Status> answer;
     client_loop_->Post([&] {
-      directory->PodGroups(member)->EnsurePodGroup({}, kTimeout, [&](auto got) { answer.set_value(got.status()); });
+      const auto peer = std::static_pointer_cast<PodGroupPeer>(directory->Services(member));
+      peer->EnsurePodGroup({}, kTimeout, [&](auto got) { answer.set_value(got.status()); });
     });
     return answer.get_future().get();
   };

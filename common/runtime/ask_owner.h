@@ -1,0 +1,35 @@
+#pragma once
+
+// Asking another service: the member of it that owns a key, whatever these two are.
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "basalt/gateway/v1/gateway.pb.h"
+#include "common/rpc/peers.h"
+#include "common/runtime/controller.h"
+
+namespace basalt::runtime {
+
+// On the worker's loop, to which the answer comes, too: after the call has returned, within `timeout`, and never once
+// the worker has stopped. `method` is of what members of `service` offer. False while nobody owns the key: nothing is
+// asked and `done` is dropped. The statuses of an answer are those of common/rpc/peers.h.
+template <typename Peer, typename Request, typename Response>
+bool AskOwner(Context& context, gateway::v1::ServiceKind service, std::string_view key,
+              void (Peer::*method)(Request, absl::Duration, rpc::Done<Response>), std::type_identity_t<Request> request,
+              absl::Duration timeout, std::type_identity_t<rpc::Done<Response>> done) {
+  return context.CallOwner(
+      service, key,
+      [method, timeout, request = std::move(request), done = std::move(done)](rpc::ServicePeer& peer,
+                                                                              ToWorker back) mutable {
+        (static_cast<Peer&>(peer).*method)(
+            std::move(request), timeout,
+            [back = std::move(back), done = std::move(done)](absl::StatusOr<Response> answer) mutable {
+              back([done = std::move(done), answer = std::move(answer)]() mutable { done(std::move(answer)); });
+            });
+      });
+}
+
+}  // namespace basalt::runtime
