@@ -61,6 +61,8 @@ class PodGroupPeer : public ServicePeer {
  public:
   virtual void EnsurePodGroup(podgroup::v1::EnsurePodGroupRequest request, absl::Duration timeout,
                               Done<podgroup::v1::EnsurePodGroupResponse> done) = 0;
+  virtual void DeletePodGroup(podgroup::v1::DeletePodGroupRequest request, absl::Duration timeout,
+                              Done<podgroup::v1::DeletePodGroupResponse> done) = 0;
 };
 
 class ReplicaPeer {
@@ -116,6 +118,8 @@ class PodGroupHandler {
   virtual ~PodGroupHandler() = default;
   virtual void EnsurePodGroup(podgroup::v1::EnsurePodGroupRequest request,
                               Done<podgroup::v1::EnsurePodGroupResponse> done) = 0;
+  virtual void DeletePodGroup(podgroup::v1::DeletePodGroupRequest request,
+                              Done<podgroup::v1::DeletePodGroupResponse> done) = 0;
 };
 
 class ReplicaHandler {

@@ -99,6 +99,10 @@ struct ScriptedPeers final : rpc::PeerDirectory {
         done(podgroup::v1::EnsurePodGroupResponse());
       }
     }
+    void DeletePodGroup(podgroup::v1::DeletePodGroupRequest, absl::Duration,
+                        rpc::Done<podgroup::v1::DeletePodGroupResponse> done) override {
+      done(podgroup::v1::DeletePodGroupResponse());
+    }
     ScriptedPeers& peers_;
     std::string name_;
   };

@@ -103,6 +103,17 @@ std::unique_ptr<PeerDirectory> SimNetwork::Directory(const std::string& host) {
             return true;
           });
     }
+    void DeletePodGroup(podgroup::v1::DeletePodGroupRequest request, absl::Duration timeout,
+                        Done<podgroup::v1::DeletePodGroupResponse> done) override {
+      const auto core = core_.lock();
+      if (core == nullptr) return;
+      core->Start<podgroup::v1::DeletePodGroupRequest, podgroup::v1::DeletePodGroupResponse>(
+          self_, server_, std::move(request), timeout, std::move(done), [](Core::Host& to, auto message, auto answer) {
+            if (to.pod_groups == nullptr) return false;
+            to.pod_groups->DeletePodGroup(std::move(message), std::move(answer));
+            return true;
+          });
+    }
 
    private:
     const std::weak_ptr<Core> core_;

@@ -9,6 +9,8 @@
 #include "common/base/json.h"
 #include "common/base/slots.h"
 #include "common/kube/names.h"
+#include "common/kube/object_key.h"
+#include "common/kube/requests.h"
 #include "services/jobsvc/core/pods/controlled_state.h"
 
 namespace basalt::jobsvc::testing {
@@ -207,22 +209,48 @@ class JobRig::Context : public runtime::Context {
   // What pgsvc makes of it.
   class Groups : public rpc::PodGroupPeer {
    public:
-    Groups(JobRig& rig, Process& process) : rig_(rig), process_(process) {}
+    explicit Groups(Context& context) : context_(context) {}
     void EnsurePodGroup(podgroup::v1::EnsurePodGroupRequest request, absl::Duration,
                         rpc::Done<podgroup::v1::EnsurePodGroupResponse> done) override {
-      process_.loop.RunAfter(kLatency, [this, request = std::move(request), done = std::move(done)]() mutable {
-        done(rig_.kube_.EnsurePodGroup(request));
+      context_.loop().RunAfter(kLatency, [this, request = std::move(request), done = std::move(done)]() mutable {
+        done(context_.rig_.kube_.EnsurePodGroup(request));
       });
+    }
+    // With the fate and the points of a write.
+    void DeletePodGroup(podgroup::v1::DeletePodGroupRequest request, absl::Duration,
+                        rpc::Done<podgroup::v1::DeletePodGroupResponse> done) override {
+      auto write = kube::WriteOf(kube::kPodGroups, request.namespace_(), request.name());
+      write.mutable_delete_()->set_uid(request.uid());
+      context_.Write(
+          kube::ObjectKey(request.namespace_(), request.name()), std::move(write),
+          [done = std::move(done)](runtime::WriteOutcome outcome) mutable { done(AnswerOf(std::move(outcome))); });
     }
 
    private:
-    JobRig& rig_;
-    Process& process_;
+    static absl::StatusOr<podgroup::v1::DeletePodGroupResponse> AnswerOf(runtime::WriteOutcome outcome) {
+      using Kind = runtime::WriteOutcome::Kind;
+      const int code = outcome.error.code();
+      if (outcome.kind == Kind::kUnknown) return absl::UnknownError("the connection broke");
+      if (outcome.kind == Kind::kRefused && (code == 400 || code == 403 || code == 422)) {
+        return absl::InvalidArgumentError(outcome.error.message());
+      }
+      podgroup::v1::DeletePodGroupResponse response;
+      if (outcome.kind == Kind::kDone) {
+        response.set_gone(outcome.gone);
+        *response.mutable_pod_group() = outcome.object.pod_group();
+        return response;
+      }
+      if (code != 404 && code != 409) return absl::UnavailableError(outcome.error.message());
+      response.set_gone(true);
+      return response;
+    }
+
+    Context& context_;
   };
 
   JobRig& rig_;
   Process& process_;
-  Groups groups_{rig_, process_};
+  Groups groups_{*this};
 };
 
 JobRig::Process::~Process() = default;

@@ -1,33 +1,17 @@
 #include "services/pgsvc/control/pod_group_controller.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <optional>
 #include <utility>
 
-#include "common/base/slots.h"
 #include "common/base/status.h"
 #include "common/kube/event.h"
 #include "common/kube/names.h"
 #include "common/kube/object_key.h"
 #include "common/kube/requests.h"
-#include "common/kube/resources/pod_group.h"
 #include "common/obs/log.h"
-#include "services/pgsvc/core/ensure.h"
 
 namespace basalt::pgsvc {
 namespace {
-
-gateway::v1::WriteRequest GroupWrite(std::string_view key) {
-  const auto [ns, name] = kube::SplitKey(key);
-  return kube::WriteOf(kube::kPodGroups, ns, name);
-}
-
-absl::Status GoingAway(std::string_view key) {
-  return MakeStatus(absl::StatusCode::kFailedPrecondition,
-                    fmt::format("pod group {} of an older version is still being deleted", key));
-}
 
 // Whether a pod needs the group `name`, which is not there, to be made. A bound pod whose group is gone, too (weakness
 // W3); only groups that we name.
@@ -52,11 +36,6 @@ std::optional<Annotations> AnnotationsIn(const absl::StatusOr<gateway::v1::GetRe
   return annotations;
 }
 
-// A refusal that no repetition will change: the caller's fields are wrong, or a right is missing.
-bool IsFinal(const gateway::v1::KubeError& error) {
-  return error.code() == 400 || error.code() == 403 || error.code() == 422;
-}
-
 }  // namespace
 
 PodGroupController::PodGroupController(runtime::Context& context, GroupingOptions options)
@@ -65,22 +44,6 @@ PodGroupController::PodGroupController(runtime::Context& context, GroupingOption
       recorder_(context, [this](const std::string& key, const std::string& uid) { return EventsOf(key, uid); }) {}
 
 PodGroupController::~PodGroupController() = default;
-
-void PodGroupController::EnsurePodGroup(podgroup::v1::EnsurePodGroupRequest request,
-                                        rpc::Done<podgroup::v1::EnsurePodGroupResponse> done) {
-  const std::string key = kube::ObjectKey(request.namespace_(), request.name());
-  if (request.namespace_().empty() || request.name().empty() || request.job_uid().empty()) {
-    done(Invalid("namespace, name and job_uid are required"));
-    return;
-  }
-  if (!context_.IsReady(SlotOf(key))) {
-    done(MakeStatus(absl::StatusCode::kUnavailable, fmt::format("the slot of {} is not ready here", key)));
-    return;
-  }
-  Group& group = groups_.FindOrMake(key);
-  group.waiters.push_back({std::move(request), std::move(done)});
-  ServeWaiters(key, group);
-}
 
 absl::StatusOr<std::vector<runtime::KnownObject>> PodGroupController::OpenSlot(uint32_t slot) {
   groups_.Open(slot);
@@ -91,7 +54,7 @@ void PodGroupController::CloseSlot(uint32_t slot) {
   for (const std::string& key : groups_.KeysOf(slot)) {
     Group& group = *groups_.Find(key);
     while (!group.waiters.empty()) {
-      Finish(group, MakeStatus(absl::StatusCode::kUnavailable, "the slot has moved to another replica"));
+      Refuse(group, MakeStatus(absl::StatusCode::kUnavailable, "the slot has moved to another replica"));
     }
     failing_.erase(key);
   }
@@ -157,126 +120,31 @@ void PodGroupController::DropIfEmpty(const std::string& key) {
   }
 }
 
-// ---- a job's group ----
-
-void PodGroupController::ServeWaiters(const std::string& key, Group& group) {
-  while (!group.waiters.empty() && !group.busy) {
-    const podgroup::v1::EnsurePodGroupRequest& request = group.waiters.front().request;
-    switch (NextEnsureStep(request, group.observed.get())) {
-      case EnsureStep::kAnswer: {
-        podgroup::v1::EnsurePodGroupResponse response;
-        *response.mutable_pod_group() = *group.observed;
-        Finish(group, std::move(response));
-        break;
-      }
-      case EnsureStep::kForeign:
-        Finish(group,
-               MakeStatus(absl::StatusCode::kAlreadyExists,
-                          fmt::format("pod group {} belongs to another owner; delete it or rename the job", key)));
-        break;
-      case EnsureStep::kWait:
-        Finish(group, GoingAway(key));
-        break;
-      case EnsureStep::kReplace: {
-        gateway::v1::WriteRequest write = GroupWrite(key);
-        write.mutable_delete_()->set_uid(group.observed->meta().uid());
-        write.mutable_delete_()->set_propagation_policy("Background");
-        SendForWaiter(key, group, std::move(write));
-        break;
-      }
-      case EnsureStep::kPatch: {
-        gateway::v1::WriteRequest write = GroupWrite(key);
-        write.mutable_patch()->set_type(gateway::v1::Patch::TYPE_MERGE);
-        write.mutable_patch()->set_uid(group.observed->meta().uid());
-        write.mutable_patch()->set_body(kube::PodGroupPatch(group.observed->spec(), request.spec()));
-        SendForWaiter(key, group, std::move(write));
-        break;
-      }
-      case EnsureStep::kCreate: {
-        gateway::v1::WriteRequest write = GroupWrite(key);
-        write.mutable_create()->set_body(kube::PodGroupBody(request));
-        SendForWaiter(key, group, std::move(write));
-        break;
-      }
-    }
-  }
-}
-
-void PodGroupController::Finish(Group& group, absl::StatusOr<podgroup::v1::EnsurePodGroupResponse> answer) {
-  Waiter waiter = std::move(group.waiters.front());
-  group.waiters.pop_front();
-  waiter.done(std::move(answer));
-}
-
-void PodGroupController::SendForWaiter(const std::string& key, Group& group, gateway::v1::WriteRequest request) {
-  group.busy = true;
-  const bool created = request.has_create();
-  context_.Write(key, std::move(request), [this, key, created](runtime::WriteOutcome outcome) {
-    OnGroupWritten(key, created, std::move(outcome));
-  });
-}
-
-void PodGroupController::OnGroupWritten(const std::string& key, bool created, runtime::WriteOutcome outcome) {
-  Group* group = groups_.Find(key);
-  if (group == nullptr) return;
-  group->busy = false;
-  using Kind = runtime::WriteOutcome::Kind;
-  if (outcome.kind == Kind::kDone) {
-    ServeWaiters(key, *group);
-    return;
-  }
-  // A create that is refused with another 404 or 409 (no such namespace, a conflict of a quota) found no group.
-  const bool stale =
-      created ? runtime::IsNameTaken(outcome)
-              : outcome.kind == Kind::kRefused && (outcome.error.code() == 404 || outcome.error.code() == 409);
-  if (stale || outcome.kind == Kind::kUnknown) {
-    Refresh(key);
-    return;
-  }
-  if (group->waiters.empty()) return;
-  if (outcome.kind == Kind::kRefused && IsFinal(outcome.error)) {
-    Finish(*group, Invalid(fmt::format("pod group {}: {}", key, outcome.error.message())));
-  } else {
-    Finish(*group, MakeStatus(absl::StatusCode::kUnavailable,
-                              fmt::format("pod group {}: {}", key,
-                                          outcome.kind == Kind::kRefused ? outcome.error.message()
-                                                                         : outcome.status.ToString())));
-  }
-  ServeWaiters(key, *group);
-}
-
 // Settles a conflict or a lost answer by what the API server itself says now.
 void PodGroupController::Refresh(const std::string& key) {
   Group* group = groups_.Find(key);
   group->busy = true;
   const auto [ns, name] = kube::SplitKey(key);
-  context_.Get(
-      key, kube::GetOf(kube::kPodGroups, ns, name), [this, key](absl::StatusOr<gateway::v1::GetResponse> answer) {
-        Group* waiting = groups_.Find(key);
-        if (waiting == nullptr) return;
-        waiting->busy = false;
-        const bool found = answer.ok() && answer->has_object() && answer->object().has_pod_group();
-        const bool absent = answer.ok() && answer->has_error() && answer->error().code() == 404;
-        if (found) {
-          const kube::v1::PodGroup& group_now = answer->object().pod_group();
-          if (waiting->observed == nullptr || waiting->observed->meta().uid() != group_now.meta().uid() ||
-              waiting->observed->meta().resource_version() < group_now.meta().resource_version()) {
-            waiting->observed = std::make_unique<kube::v1::PodGroup>(group_now);
-          }
-        } else if (absent) {
-          waiting->observed.reset();
-        }
-        // One attempt a request: the caller asks again, so that two writers cannot make this spin.
-        if (!waiting->waiters.empty()) {
-          const EnsureStep step = NextEnsureStep(waiting->waiters.front().request, waiting->observed.get());
-          if (step == EnsureStep::kCreate || step == EnsureStep::kPatch || step == EnsureStep::kReplace) {
-            Finish(*waiting,
-                   MakeStatus(absl::StatusCode::kUnavailable, fmt::format("pod group {} changed meanwhile", key)));
-          }
-        }
-        ServeWaiters(key, *waiting);
-        context_.Wake(key);
-      });
+  context_.Get(key, kube::GetOf(kube::kPodGroups, ns, name),
+               [this, key](absl::StatusOr<gateway::v1::GetResponse> answer) {
+                 Group* waiting = groups_.Find(key);
+                 if (waiting == nullptr) return;
+                 waiting->busy = false;
+                 const bool found = answer.ok() && answer->has_object() && answer->object().has_pod_group();
+                 const bool absent = answer.ok() && answer->has_error() && answer->error().code() == 404;
+                 if (found) {
+                   const kube::v1::PodGroup& group_now = answer->object().pod_group();
+                   if (waiting->observed == nullptr || waiting->observed->meta().uid() != group_now.meta().uid() ||
+                       waiting->observed->meta().resource_version() < group_now.meta().resource_version()) {
+                     waiting->observed = std::make_unique<kube::v1::PodGroup>(group_now);
+                   }
+                 } else if (absent) {
+                   waiting->observed.reset();
+                 }
+                 SettleFirst(key, *waiting, found || absent);
+                 ServeWaiters(key, *waiting);
+                 context_.Wake(key);
+               });
 }
 
 // ---- groups of plain pods ----
@@ -327,7 +195,8 @@ void PodGroupController::CreateForPod(const std::string& key, Group& group, cons
     return;
   }
   group.busy = true;
-  gateway::v1::WriteRequest request = GroupWrite(key);
+  const std::string_view name = kube::SplitKey(key).name;
+  gateway::v1::WriteRequest request = kube::WriteOf(kube::kPodGroups, pod.namespace_(), name);
   request.mutable_create()->set_body(*body);
   context_.Write(key, std::move(request), [this, key, uid = pod.uid()](runtime::WriteOutcome outcome) {
     Group* written = groups_.Find(key);

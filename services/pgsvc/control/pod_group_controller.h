@@ -2,14 +2,16 @@
 
 // The pod group controller: one per worker, confined to the worker's loop. The key is the group's namespace/name.
 //
-// It keeps nothing in the store. For a job's group it answers EnsurePodGroup from what it observes; for plain pods it
-// makes the group and binds the pods, derived anew from state in every pass, so that a lost answer or a deleted group
-// is simply looked at once more (weaknesses W2, W3).
+// It keeps nothing in the store. For a job's group it answers EnsurePodGroup and DeletePodGroup from what it observes,
+// one call about a group after the other (job_group_calls.cc); for plain pods it makes the group and binds the pods,
+// derived anew from state in every pass, so that a lost answer or a deleted group is simply looked at once more
+// (weaknesses W2, W3).
 #include <deque>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "common/reconcile/retry.h"
@@ -30,6 +32,9 @@ class PodGroupController : public runtime::Controller {
   // See PodGroupService.EnsurePodGroup. UNAVAILABLE while the slot is not this worker's or not ready.
   void EnsurePodGroup(podgroup::v1::EnsurePodGroupRequest request,
                       rpc::Done<podgroup::v1::EnsurePodGroupResponse> done);
+  // See PodGroupService.DeletePodGroup; the same.
+  void DeletePodGroup(podgroup::v1::DeletePodGroupRequest request,
+                      rpc::Done<podgroup::v1::DeletePodGroupResponse> done);
 
   absl::StatusOr<std::vector<runtime::KnownObject>> OpenSlot(uint32_t slot) override;
   void CloseSlot(uint32_t slot) override;
@@ -40,10 +45,19 @@ class PodGroupController : public runtime::Controller {
   void Act(std::string_view key) override;
 
  private:
-  struct Waiter {
+  struct Ensure {
     podgroup::v1::EnsurePodGroupRequest request;
     rpc::Done<podgroup::v1::EnsurePodGroupResponse> done;
   };
+  struct Deletion {
+    enum class Asked { kNothing, kRead, kDeletion };
+    podgroup::v1::DeletePodGroupRequest request;
+    rpc::Done<podgroup::v1::DeletePodGroupResponse> done;
+    absl::Time until;               // By the loop's clock: not begun after that.
+    Asked asked = Asked::kNothing;  // Of the API server, for this call.
+    bool was_read = false;          // What is observed is no older than the call.
+  };
+  using Waiter = std::variant<Ensure, Deletion>;
   struct Group {
     std::unique_ptr<kube::v1::PodGroup> observed;
     std::map<std::string, kube::v1::Pod> pods;  // By UID: plain pods of this group.
@@ -55,21 +69,33 @@ class PodGroupController : public runtime::Controller {
     Retry retry{{.first = absl::Milliseconds(200), .most = absl::Seconds(60)}};  // Weakness W9: capped.
   };
 
+  // -- job_group_calls.cc --
+  // OK: a call about the group may wait here.
+  absl::Status CheckCall(const std::string& ns, const std::string& name, const std::string& job_uid) const;
   void ServeWaiters(const std::string& key, Group& group);
+  void ServeEnsure(const std::string& key, Group& group, const podgroup::v1::EnsurePodGroupRequest& request);
+  void ServeDeletion(const std::string& key, Group& group, Deletion& deletion);
+  void SendForWaiter(const std::string& key, Group& group, gateway::v1::WriteRequest request);
+  void OnGroupWritten(const std::string& key, bool created, runtime::WriteOutcome outcome);
+  // What the first waiter makes of a read; `known`: it said whether the group is there.
+  static void SettleFirst(const std::string& key, Group& group, bool known);
+  // Answers the first waiter.
+  static void Finish(Group& group, podgroup::v1::EnsurePodGroupResponse answer);
+  static void Finish(Group& group, podgroup::v1::DeletePodGroupResponse answer);
+  static void Refuse(Group& group, const absl::Status& why);
+
+  // -- pod_group_controller.cc --
   void ServePods(const std::string& key, Group& group);
   void MakeGroup(const std::string& key, Group& group, const kube::v1::Pod& pod);
   void CreateForPod(const std::string& key, Group& group, const kube::v1::Pod& pod,
                     const Annotations& owner_annotations);
   void Bind(const std::string& key, Group& group, const kube::v1::Pod& pod);
-  void SendForWaiter(const std::string& key, Group& group, gateway::v1::WriteRequest request);
-  void OnGroupWritten(const std::string& key, bool created, runtime::WriteOutcome outcome);
   void Refresh(const std::string& key);
   void TryLater(const std::string& key, Group& group);
   void Succeed(const std::string& key, Group& group);
   // Null: the pod is gone, or was told of nothing.
   runtime::ObjectEvents* EventsOf(const std::string& key, const std::string& pod_uid) const;
   void ReportOnPod(const std::string& key, Group& group, const kube::v1::Pod& pod, std::string_view message);
-  static void Finish(Group& group, absl::StatusOr<podgroup::v1::EnsurePodGroupResponse> answer);
   void DropIfEmpty(const std::string& key);
 
   runtime::Context& context_;

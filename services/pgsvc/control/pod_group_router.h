@@ -1,6 +1,6 @@
 #pragma once
 
-// EnsurePodGroup as a peer sees it: finds the worker that has the group's slot and answers from its loop.
+// Calls about a pod group as a peer sees them: finds the worker that has the group's slot and answers from its loop.
 #include <utility>
 
 #include "common/base/slots.h"
@@ -22,6 +22,14 @@ class PodGroupRouter : public rpc::PodGroupHandler {
     replica_.OnWorkerOf(
         slot, [request = std::move(request), done = std::move(done)](runtime::Controller& controller) mutable {
           static_cast<PodGroupController&>(controller).EnsurePodGroup(std::move(request), std::move(done));
+        });
+  }
+  void DeletePodGroup(podgroup::v1::DeletePodGroupRequest request,
+                      rpc::Done<podgroup::v1::DeletePodGroupResponse> done) override {
+    const uint32_t slot = SlotOf(kube::ObjectKey(request.namespace_(), request.name()));
+    replica_.OnWorkerOf(
+        slot, [request = std::move(request), done = std::move(done)](runtime::Controller& controller) mutable {
+          static_cast<PodGroupController&>(controller).DeletePodGroup(std::move(request), std::move(done));
         });
   }
 

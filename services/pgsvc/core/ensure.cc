@@ -40,4 +40,13 @@ EnsureStep NextEnsureStep(const podgroup::v1::EnsurePodGroupRequest& request, co
   return kube::PodGroupDiffers(observed->spec(), request.spec()) ? EnsureStep::kPatch : EnsureStep::kAnswer;
 }
 
+DeleteStep NextDeleteStep(const podgroup::v1::DeletePodGroupRequest& request, const kube::v1::PodGroup* observed,
+                          bool was_read) {
+  if (observed == nullptr || observed->meta().uid() != request.uid()) {
+    return was_read ? DeleteStep::kGone : DeleteStep::kRead;
+  }
+  if (!IsOwnedBy(*observed, request.job_uid())) return DeleteStep::kForeign;
+  return observed->meta().deletion_ms() != 0 ? DeleteStep::kGoing : DeleteStep::kDelete;
+}
+
 }  // namespace basalt::pgsvc

@@ -65,5 +65,37 @@ TEST(EnsureTest, AGroupThatIsGoingIsWaitedForAndAForeignOneIsNeverTouched) {
   EXPECT_EQ(NextEnsureStep(Request(5), &foreign), EnsureStep::kForeign);
 }
 
+TEST(DeleteTest, OnlyTheGroupOfThatUidAndOwnerIsDeletedAndOneThatIsNotKnownIsReadFirst) {
+  const struct {
+    const char* what;
+    const char* uid;    // Of the observed group; empty: there is none.
+    const char* owner;  // Its owner.
+    bool is_going;
+    DeleteStep unread;
+    DeleteStep read;
+  } rows[] = {
+      {"the job's", "pg-1", "job-1", false, DeleteStep::kDelete, DeleteStep::kDelete},
+      {"the job's, being deleted", "pg-1", "job-1", true, DeleteStep::kGoing, DeleteStep::kGoing},
+      {"none", "", "", false, DeleteStep::kRead, DeleteStep::kGone},
+      {"another of the job's", "pg-2", "job-1", false, DeleteStep::kRead, DeleteStep::kGone},
+      {"another of another's", "pg-2", "job-0", false, DeleteStep::kRead, DeleteStep::kGone},
+      {"another's now", "pg-1", "job-0", false, DeleteStep::kForeign, DeleteStep::kForeign},
+      {"another's now, being deleted", "pg-1", "job-0", true, DeleteStep::kForeign, DeleteStep::kForeign},
+      {"nobody's now", "pg-1", "", false, DeleteStep::kForeign, DeleteStep::kForeign},
+  };
+  podgroup::v1::DeletePodGroupRequest request;
+  request.set_uid("pg-1");
+  request.set_job_uid("job-1");
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.what);
+    kube::v1::PodGroup group = Observed(row.owner, "");
+    group.mutable_meta()->set_uid(row.uid);
+    group.mutable_meta()->set_deletion_ms(row.is_going ? 1 : 0);
+    const kube::v1::PodGroup* const observed = *row.uid == '\0' ? nullptr : &group;
+    EXPECT_EQ(NextDeleteStep(request, observed, /*was_read=*/false), row.unread);
+    EXPECT_EQ(NextDeleteStep(request, observed, /*was_read=*/true), row.read);
+  }
+}
+
 }  // namespace
 }  // namespace basalt::pgsvc

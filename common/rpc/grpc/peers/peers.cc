@@ -10,6 +10,8 @@
 namespace basalt::rpc {
 namespace {
 
+using podgroup::v1::DeletePodGroupRequest;
+using podgroup::v1::DeletePodGroupResponse;
 using podgroup::v1::EnsurePodGroupRequest;
 using podgroup::v1::EnsurePodGroupResponse;
 using podgroup::v1::PodGroupService;
@@ -26,6 +28,11 @@ class PodGroups final : public PodGroupPeer {
                       Done<EnsurePodGroupResponse> done) override {
     CallUnary(*calls_, loop_, std::move(request), timeout, std::move(done),
               [&](auto... arguments) { stub_->async()->EnsurePodGroup(arguments...); });
+  }
+  void DeletePodGroup(DeletePodGroupRequest request, absl::Duration timeout,
+                      Done<DeletePodGroupResponse> done) override {
+    CallUnary(*calls_, loop_, std::move(request), timeout, std::move(done),
+              [&](auto... arguments) { stub_->async()->DeletePodGroup(arguments...); });
   }
 
  private:

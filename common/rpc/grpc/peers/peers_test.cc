@@ -18,6 +18,13 @@ TEST_F(GrpcTest, PodGroupsAreAskedForAtTheirMembersAddress) {
       response.mutable_pod_group()->mutable_meta()->set_name(request.name());
       done(std::move(response));
     }
+    void DeletePodGroup(podgroup::v1::DeletePodGroupRequest request,
+                        Done<podgroup::v1::DeletePodGroupResponse> done) override {
+      podgroup::v1::DeletePodGroupResponse response;
+      response.mutable_pod_group()->mutable_meta()->set_uid(request.uid());
+      response.set_gone(true);
+      done(std::move(response));
+    }
   } handler;
   std::vector<std::unique_ptr<GrpcService>> services;
   services.push_back(MakePodGroupService(*server_loop_, handler));
@@ -43,6 +50,17 @@ TEST_F(GrpcTest, PodGroupsAreAskedForAtTheirMembersAddress) {
   ASSERT_TRUE(made.ok()) << made.status();
   EXPECT_EQ(made->pod_group().meta().name(), "group");
   EXPECT_EQ(ask("busy").status().code(), absl::StatusCode::kFailedPrecondition);
+  std::promise<absl::StatusOr<podgroup::v1::DeletePodGroupResponse>> deleted;
+  client_loop_->Post([&] {
+    podgroup::v1::DeletePodGroupRequest request;
+    request.set_uid("group-uid");
+    const auto peer = std::static_pointer_cast<PodGroupPeer>(directory->Services(member));
+    peer->DeletePodGroup(request, kTimeout, [&](auto got) { deleted.set_value(std::move(got)); });
+  });
+  const auto answer = deleted.get_future().get();
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_EQ(answer->pod_group().meta().uid(), "group-uid");
+  EXPECT_TRUE(answer->gone());
   directory.reset();
   server->reset();
 }
@@ -99,6 +117,9 @@ TEST_F(GrpcTest, CallsOverTheBoundAreRefusedAndTheOthersAnswered) {
   struct Handler final : PodGroupHandler {
     void EnsurePodGroup(podgroup::v1::EnsurePodGroupRequest, Done<podgroup::v1::EnsurePodGroupResponse> done) override {
       done(podgroup::v1::EnsurePodGroupResponse());
+    }
+    void DeletePodGroup(podgroup::v1::DeletePodGroupRequest, Done<podgroup::v1::DeletePodGroupResponse> done) override {
+      done(podgroup::v1::DeletePodGroupResponse());
     }
   } handler;
   std::vector<std::unique_ptr<GrpcService>> services;

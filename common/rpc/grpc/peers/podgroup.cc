@@ -25,6 +25,16 @@ class PodGroupServer final : public podgroup::v1::PodGroupService::CallbackServi
         });
   }
 
+  grpc::ServerUnaryReactor* DeletePodGroup(grpc::CallbackServerContext* context,
+                                           const podgroup::v1::DeletePodGroupRequest* request,
+                                           podgroup::v1::DeletePodGroupResponse* response) override {
+    return ServeUnary(
+        loop_, context, request, response,
+        [this](podgroup::v1::DeletePodGroupRequest message, Done<podgroup::v1::DeletePodGroupResponse> done) {
+          handler_.DeletePodGroup(std::move(message), std::move(done));
+        });
+  }
+
  private:
   Loop& loop_;
   PodGroupHandler& handler_;
