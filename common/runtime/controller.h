@@ -73,6 +73,9 @@ class Context {
   virtual void GetForCaller(std::string_view key, gateway::v1::GetRequest request, GetDone done) = 0;
   // Runs `call` with the member of another service that owns the key there. False while nobody does: it is dropped.
   virtual bool CallOwner(gateway::v1::ServiceKind service, std::string_view key, PeerCall call) = 0;
+  // What another service has answered of an object of `key`: comes through OnState or OnGone as the answer to an own
+  // write does.
+  virtual void MergeAnswer(std::string_view key, const kube::v1::Object& object, bool gone) = 0;
   // Asks for an object without a slot of its own; it comes through OnShared until withdrawn.
   virtual void AddInterest(std::string_view watch, std::string_view ns, std::string_view name) = 0;
   virtual void DropInterest(std::string_view watch, std::string_view ns, std::string_view name) = 0;

@@ -151,6 +151,19 @@ TEST_F(ReplicaTest, AReadForACallerOutlivesItsSlotAndOneOfAPassDoesNot) {
   EXPECT_EQ(told, 1);
 }
 
+TEST_F(ReplicaTest, WhatAnotherServiceAnswersIsOrderedAsTheAnswerToAnOwnWriteIs) {
+  SendReadySlot();
+  kube::v1::Object answered = Pod("a", 12);
+  context().MergeAnswer(kKey, answered, /*gone=*/false);
+  EXPECT_EQ(Take(), (Trace{"state ns/job a@12", "decide ns/job", "act ns/job"}));
+  gateway_.Send({State("a", 11)});
+  EXPECT_EQ(Take(), Trace{}) << "older";
+  context().MergeAnswer(kKey, answered, /*gone=*/true);
+  EXPECT_EQ(Take(), (Trace{"gone ns/job a", "decide ns/job", "act ns/job"}));
+  gateway_.Send({State("a", 11)});
+  EXPECT_EQ(Take(), Trace{}) << "its end is known";
+}
+
 TEST_F(ReplicaTest, AnAnswerAfterTheReplicaHasStoppedIsDropped) {
   SendReadySlot();
   Write();

@@ -342,6 +342,15 @@ bool Worker::CallOwner(gateway::v1::ServiceKind service, std::string_view key, P
   return true;
 }
 
+void Worker::MergeAnswer(std::string_view key, const kube::v1::Object& object, bool gone) {
+  if (!Running()) return;
+  if (gone) {
+    tracker_.OwnDeletion(SlotOf(key), key, object);
+  } else {
+    tracker_.OwnState(SlotOf(key), key, object);
+  }
+}
+
 void Worker::AddInterest(std::string_view watch, std::string_view ns, std::string_view name) {
   if (Running()) host_->SetInterest(options_.index, std::string(watch), std::string(ns), std::string(name), false);
 }

@@ -101,6 +101,7 @@ class Worker final : public Context, public ObjectTracker::Sink, public std::ena
   void Get(std::string_view key, gateway::v1::GetRequest request, GetDone done) override;
   void GetForCaller(std::string_view key, gateway::v1::GetRequest request, GetDone done) override;
   bool CallOwner(gateway::v1::ServiceKind service, std::string_view key, PeerCall call) override;
+  void MergeAnswer(std::string_view key, const kube::v1::Object& object, bool gone) override;
   void AddInterest(std::string_view watch, std::string_view ns, std::string_view name) override;
   void DropInterest(std::string_view watch, std::string_view ns, std::string_view name) override;
   void Fail(const absl::Status& why) override;

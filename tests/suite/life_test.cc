@@ -56,6 +56,8 @@ TEST_F(LifeTest, AJobCostsNoMoreThanItsBudget) {
     for (const kubesim::LoggedRequest& request : suite_.api().log()) {
       if (!e2e::IsByOwner(request.user_agent)) continue;
       EXPECT_LT(request.status, 300) << request.verb << " " << request.resource << " " << request.name;
+      if (request.resource != "podgroups") continue;
+      EXPECT_EQ(e2e::WriterOf(request.user_agent)->service, "pgsvc") << request.verb << " " << request.name;
     }
   }
 }

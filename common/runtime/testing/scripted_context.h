@@ -115,6 +115,7 @@ class ScriptedContext : public Context {
     Get(key, std::move(request), std::move(done));
   }
   bool CallOwner(gateway::v1::ServiceKind, std::string_view, PeerCall) override { return false; }
+  void MergeAnswer(std::string_view, const kube::v1::Object&, bool) override {}
   void AddInterest(std::string_view, std::string_view, std::string_view) override {}
   void DropInterest(std::string_view, std::string_view, std::string_view) override {}
   void Fail(const absl::Status& why) override { failure_ = why; }

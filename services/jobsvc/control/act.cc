@@ -5,16 +5,11 @@
 #include <optional>
 #include <utility>
 
-#include "common/base/status.h"
 #include "common/kube/names.h"
-#include "common/kube/object_key.h"
 #include "common/kube/requests.h"
-#include "common/kube/resources/pod_group.h"
 #include "common/obs/log.h"
-#include "common/runtime/ask_owner.h"
 #include "services/jobsvc/control/job_controller.h"
 #include "services/jobsvc/core/render/job_status_json.h"
-#include "services/jobsvc/core/render/pod_group.h"
 
 namespace basalt::jobsvc {
 
@@ -206,85 +201,6 @@ void JobController::ActOnForwarding(JobEntry& entry) {
               fmt::format("the annotation {} cannot be written: {}", kube::kJobForwardingKey, outcome.error.message()));
         }
       });
-}
-
-void JobController::ActOnGroup(JobEntry& entry) {
-  const GroupView& group = GroupOf(entry);
-  const bool wanted = MakesPods(entry.job->status().phase());
-  const bool agrees = entry.group_sync.compared && entry.group_sync.agrees &&
-                      entry.group_sync.agrees_since == entry.pods.done_changes();
-  if (wanted && group.present && !group.stale && agrees) return;
-  const bool blocked = entry.group_sync.retry.Blocks(context_.ApiNow());
-  if (group.present && !group.terminating && (group.stale || !wanted)) {
-    if (blocked) return context_.WakeAt(entry.key, entry.group_sync.retry.until());
-    if (!entry.group_sync.deleted.insert(group.uid).second) return;
-    auto request = kube::WriteOf(kube::kPodGroups, entry.ns, group.name);
-    request.mutable_delete_()->set_uid(group.uid);
-    context_.Write(entry.key, std::move(request),
-                   [this, key = entry.key, uid = entry.record.uid(), group_uid = group.uid](WriteOutcome outcome) {
-                     JobEntry* live = Live(key, uid);
-                     if (live == nullptr) return;
-                     if (outcome.kind == WriteOutcome::Kind::kDone || outcome.error.code() == 404) return;
-                     live->group_sync.deleted.erase(group_uid);
-                     TryAgain(*live, live->group_sync.retry);
-                     if (runtime::ShouldReportToUser(outcome)) {
-                       ReportProblem(*live, "PodGroupError", outcome.error.message());
-                     }
-                   });
-    return;
-  }
-  if (!wanted || entry.compiled->invalid() || entry.group_sync.in_flight || entry.forwarding.in_flight) return;
-  if (group.stale) return;  // Its end wakes the job.
-  // What it has by now is worked out when it may be asked for.
-  const bool known = !group.present || entry.group_sync.compared;
-  if (known && blocked) return context_.WakeAt(entry.key, entry.group_sync.retry.until());
-  kube::v1::PodGroupSpec spec = WithoutDone(entry.compiled->group, entry.compiled->spec, entry.pods.done());
-  if (group.present) {
-    const kube::v1::PodGroup& observed = entry.groups[group.name];
-    entry.group_sync.compared = true;
-    entry.group_sync.agrees = !kube::PodGroupDiffers(observed.spec(), spec);
-    entry.group_sync.agrees_since = entry.pods.done_changes();
-    if (entry.group_sync.agrees) return;
-  }
-  if (blocked) return context_.WakeAt(entry.key, entry.group_sync.retry.until());
-  podgroup::v1::EnsurePodGroupRequest request;
-  request.set_namespace_(entry.ns);
-  request.set_name(group.name);
-  request.set_job_name(entry.name);
-  request.set_job_uid(entry.record.uid());
-  request.set_version(entry.job->status().version());
-  *request.mutable_spec() = std::move(spec);
-  *request.mutable_labels() = entry.job->meta().labels();
-  *request.mutable_annotations() = entry.job->meta().annotations();
-  if (entry.persisted.kill) request.set_kill_uid(entry.persisted.kill->group_uid);
-  entry.group_sync.in_flight = runtime::AskOwner(
-      context_, gateway::v1::SERVICE_KIND_POD_GROUP, kube::ObjectKey(entry.ns, group.name),
-      &rpc::PodGroupPeer::EnsurePodGroup, std::move(request), absl::Seconds(15),
-      [this, key = entry.key, uid = entry.record.uid()](absl::StatusOr<podgroup::v1::EnsurePodGroupResponse> response) {
-        JobEntry* live = Live(key, uid);
-        if (live == nullptr) return;
-        live->group_sync.in_flight = false;
-        const absl::Time answered = context_.ApiNow();
-        if (response.ok()) {
-          live->group_sync.retry.Succeed();
-          live->problems.End("PodGroupError");
-          // The watch shows it; asked again only if it does not.
-          live->group_sync.retry.Postpone(answered + absl::Seconds(2));
-        } else {
-          live->group_sync.retry.Fail(answered, context_.random());
-          const absl::StatusCode code = response.status().code();
-          const bool is_final = code == absl::StatusCode::kAlreadyExists || code == absl::StatusCode::kInvalidArgument;
-          // Its owner may be on its way to another replica, or the API server have a bad moment; that the group of an
-          // older version goes first is no problem at all.
-          const bool lasts = code != absl::StatusCode::kFailedPrecondition && live->group_sync.retry.Lasts(answered);
-          if (is_final || lasts) {
-            ReportProblem(*live, "PodGroupError", std::string(ToStd(response.status().message())));
-          }
-        }
-        context_.WakeAt(key, live->group_sync.retry.until());
-        context_.Wake(key);
-      });
-  if (!entry.group_sync.in_flight) TryAgain(entry, entry.group_sync.retry);
 }
 
 // Job spec 12.2. The precondition on the resourceVersion is the second look at the live object.

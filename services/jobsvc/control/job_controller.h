@@ -150,7 +150,6 @@ class JobController : public runtime::Controller {
   void ResolveUnknownStatusWrite(const std::string& key, const std::string& uid, const std::string& nonce);
   void ActOnCommands(JobEntry& entry);
   void ActOnForwarding(JobEntry& entry);
-  void ActOnGroup(JobEntry& entry);
   void ActOnPods(JobEntry& entry);
   void ReportHeldName(JobEntry& entry);
   void CreatePod(JobEntry& entry, const PodEffect& effect);
@@ -174,6 +173,14 @@ class JobController : public runtime::Controller {
                      std::initializer_list<std::string_view> names = {});
   // Backs off one step, and looks at the job again after it.
   void TryAgain(JobEntry& entry, Retry& retry);
+
+  // -- act_group.cc: its PodGroup, by calls of pgsvc --
+  void ActOnGroup(JobEntry& entry);
+  void EnsureGroup(JobEntry& entry, const GroupView& group, kube::v1::PodGroupSpec spec);
+  void DeleteGroup(JobEntry& entry, const GroupView& group);
+  void GroupIsDeleted(JobEntry& entry, const std::string& group_uid, podgroup::v1::DeletePodGroupResponse answer);
+  // The entry if that very call is under way; it is over now.
+  JobEntry* EndGroupCall(const std::string& key, const std::string& uid, uint64_t call);
 
   // -- act_events.cc: Events --
   void RecordEvents(JobEntry& entry);
@@ -225,6 +232,7 @@ class JobController : public runtime::Controller {
   std::map<std::string, int32_t, std::less<>> priorities_;
   ClusterQueues queues_;
   ClaimWaits claim_waits_;
+  uint64_t last_group_call_ = 0;
   runtime::EventRecorder recorder_;
   HistoryStore history_;
   storage::v1::PodRecord pod_record_;  // StorePod's: it keeps its memory from one pod to the next.

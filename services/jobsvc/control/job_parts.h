@@ -53,15 +53,15 @@ struct BulkDelete {
   absl::Time unseen_until = absl::InfinitePast();  // What it has left is not looked at before.
 };
 
-// The job's pod group (act.cc).
+// The job's pod group (act_group.cc).
 struct GroupSync {
   // JobController::GroupOf; forgotten when anything changes that it follows from.
   mutable std::optional<GroupView> view;
   bool compared = false;          // The group was, since it or the spec changed:
   bool agrees = false;            // it has what the spec wants of it,
   uint64_t agrees_since = 0;      // with as much done as then (PodSet::done_changes).
-  bool in_flight = false;         // It was asked for.
-  std::set<std::string> deleted;  // UIDs with a deletion sent.
+  uint64_t call = 0;              // Under way to pgsvc; 0: none.
+  std::set<std::string> deleted;  // UIDs whose deletion was answered.
   Retry retry;
 
   // After a change of the group, the job's status or the spec.

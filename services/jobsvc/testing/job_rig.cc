@@ -171,6 +171,9 @@ class JobRig::Context : public runtime::Context {
     call(groups_, [](absl::AnyInvocable<void()> task) { task(); });
     return true;
   }
+  void MergeAnswer(std::string_view, const kube::v1::Object& object, bool gone) override {
+    rig_.Deliver(std::string(), object, gone);
+  }
   // As the runtime and the gateway do: what there is, then each change.
   void AddInterest(std::string_view watch, std::string_view ns, std::string_view name) override {
     EXPECT_TRUE(process_.interests.insert(InterestOf(watch, ns, name)).second) << name << " is asked for twice";

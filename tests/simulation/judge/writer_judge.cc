@@ -31,6 +31,9 @@ void JudgeWriters(const kubesim::ApiServer& api, std::vector<std::string>& viola
                                        writer->service, writer->epoch, owner->second.first, owner->second.second,
                                        writer->replica, writer->incarnation));
     }
+    if (request.resource == "podgroups" && writer->service != "pgsvc") {
+      violations.push_back(fmt::format("{} of PodGroup {} by {}", request.verb, request.name, writer->replica));
+    }
     int64_t& epoch = newest[{writer->service, writer->slot}];
     if (writer->epoch < epoch) {
       violations.push_back(fmt::format("{} of {}/{} by {} in epoch {} {} after a write in epoch {}", request.verb,
