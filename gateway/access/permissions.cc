@@ -29,7 +29,6 @@ constexpr uint8_t kGet = 1, kCreate = 2, kPatch = 4, kDelete = 8, kDeleteCollect
 enum class Rule : uint8_t {
   kIsKey,          // It is what the key names.
   kJobsPod,        // Routed to the job; not known to the cache: "<job>-…". A collection: by the job's label.
-  kJobsGroup,      // Routed to the job; not known to the cache: "<job>" or "<job>-…".
   kJobsCommand,    // Routed to the job. What is created names it in its body.
   kJobsClaim,      // The job's spec names it, or "<job>-pvc-…".
   kNamedAfterJob,  // "<job><suffix>": what plugins make.
@@ -52,7 +51,6 @@ struct Row {
 constexpr Row kRows[] = {
     {kJob, kube::kJobs, kGet | kCreate | kPatch | kDelete, Rule::kIsKey, {}, true},
     {kJob, kube::kPods, kGet | kCreate | kPatch | kDelete | kDeleteCollection, Rule::kJobsPod},
-    {kJob, kube::kPodGroups, kDelete, Rule::kJobsGroup},
     {kJob, kube::kCommands, kCreate | kDelete, Rule::kJobsCommand},
     {kJob, kube::kEvents, kGet | kCreate | kPatch, Rule::kJobsEvent},
     {kJob, kube::kPersistentVolumeClaims, kGet | kCreate, Rule::kJobsClaim},
@@ -221,8 +219,6 @@ Permission CheckObject(const Ask& ask, const Row& row, const Cache& cache) {
       if (ask.verb == kDeleteCollection) return CheckCollection(ask);
       if (ask.verb == kCreate) return if_it(named);
       return CheckRouted(ask, "pods/", named, cache);
-    case Rule::kJobsGroup:
-      return CheckRouted(ask, kube::kWatchPodGroups, named || ask.name == key_name, cache);
     case Rule::kJobsCommand:
       return ask.verb == kCreate ? Permission() : CheckRouted(ask, kube::kWatchCommands, /*named=*/false, cache);
     case Rule::kJobsClaim:

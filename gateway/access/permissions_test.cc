@@ -100,7 +100,6 @@ TEST_F(PermissionsTest, EachServiceMayDoWhatItNeedsToObjectsOfItsKeyAndNothingEl
       {kJob, "ns/j", "patch uid-j-task-0", "pods", "ns", "j-task-0", RefusalReason::kNone},
       {kJob, "ns/j", "delete unseen", "pods", "ns", "j-task-1", RefusalReason::kNone},  // Made a moment ago.
       {kJob, "ns/j", "collection volcano.sh/job-name=j,volcano.sh/task-spec=t", "pods", "ns", "", RefusalReason::kNone},
-      {kJob, "ns/j", "delete uid-j-uid", "podgroups.scheduling.volcano.sh", "ns", "j-uid", RefusalReason::kNone},
       {kJob, "ns/j", "create", "commands.bus.volcano.sh", "ns", "order-2", RefusalReason::kNone},
       {kJob, "ns/j", "delete uid-order", "commands.bus.volcano.sh", "ns", "order", RefusalReason::kNone},
       {kJob, "ns/j", "create", "events", "ns", "j.17a", RefusalReason::kNone},
@@ -116,7 +115,6 @@ TEST_F(PermissionsTest, EachServiceMayDoWhatItNeedsToObjectsOfItsKeyAndNothingEl
       // The other job's.
       {kJob, "ns/j", "patch uid-j-2", "jobs.batch.volcano.sh", "ns", "j-2", RefusalReason::kObject},
       {kJob, "ns/j", "delete uid-j-2-task-0", "pods", "ns", "j-2-task-0", RefusalReason::kObject},
-      {kJob, "ns/j", "delete uid-j-2-uid", "podgroups.scheduling.volcano.sh", "ns", "j-2-uid", RefusalReason::kObject},
       {kJob, "ns/j", "delete uid-other", "commands.bus.volcano.sh", "ns", "other", RefusalReason::kObject},
       {kJob, "ns/j", "collection volcano.sh/job-name=j-2", "pods", "ns", "", RefusalReason::kObject},
       {kJob, "ns/j", "collection x=volcano.sh/job-name=j", "pods", "ns", "", RefusalReason::kObject},
@@ -144,9 +142,12 @@ TEST_F(PermissionsTest, EachServiceMayDoWhatItNeedsToObjectsOfItsKeyAndNothingEl
       {kJob, "ns/j", "get", "secrets.example.com", "ns", "j-ssh", RefusalReason::kKind},
       {kJob, "ns/j", "collection a=b", "secrets", "ns", "", RefusalReason::kKind},
       {kJob, "ns/j", "", "pods", "ns", "j-task-0", RefusalReason::kKind},
+      {kJob, "ns/j", "delete uid-j-uid", "podgroups.scheduling.volcano.sh", "ns", "j-uid", RefusalReason::kKind},
       // What pgsvc does, and does not.
       {kGroup, "ns/g", "create", "podgroups.scheduling.volcano.sh", "ns", "g", RefusalReason::kNone},
       {kGroup, "ns/g", "patch u", "podgroups.scheduling.volcano.sh", "ns", "h", RefusalReason::kObject},
+      {kGroup, "ns/j-uid", "delete uid-j-uid", "podgroups.scheduling.volcano.sh", "ns", "j-uid", RefusalReason::kNone},
+      {kGroup, "ns/g", "delete uid-j-uid", "podgroups.scheduling.volcano.sh", "ns", "j-uid", RefusalReason::kObject},
       {kGroup, "GROUP", "patch uid-web-0", "pods", "ns", "web-0", RefusalReason::kNone},
       {kGroup, "GROUP", "create", "events", "ns", "web-0.17a", RefusalReason::kNone},
       {kGroup, "GROUP", "get", "events", "ns", "web-0.17a", RefusalReason::kNone},
