@@ -1,15 +1,50 @@
 // The end of a job's PodGroup, which pgsvc is asked for: how often, and what is told of it.
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
+#include "common/base/slots.h"
+#include "common/kube/names.h"
+#include "common/runtime/testing/scripted_context.h"
+#include "services/jobsvc/control/job_controller.h"
 #include "services/jobsvc/testing/job_rig.h"
 
 namespace basalt::jobsvc::testing {
 namespace {
 
 constexpr std::string_view kReason = "PodGroupError";
+
+// A runtime in which pgsvc answers when the test does.
+class GroupCallsContext : public runtime::testing::ScriptedContext {
+ public:
+  struct Groups final : rpc::PodGroupPeer {
+    void EnsurePodGroup(podgroup::v1::EnsurePodGroupRequest, absl::Duration,
+                        rpc::Done<podgroup::v1::EnsurePodGroupResponse>) override {
+      ADD_FAILURE() << "a group is asked for";
+    }
+    void DeletePodGroup(podgroup::v1::DeletePodGroupRequest request, absl::Duration,
+                        rpc::Done<podgroup::v1::DeletePodGroupResponse> done) override {
+      requests.push_back(std::move(request));
+      answers.push_back(std::move(done));
+    }
+    std::vector<podgroup::v1::DeletePodGroupRequest> requests;
+    std::vector<rpc::Done<podgroup::v1::DeletePodGroupResponse>> answers;
+  };
+  bool CallOwner(gateway::v1::ServiceKind, std::string_view, runtime::PeerCall call) override {
+    call(groups, [](absl::AnyInvocable<void()> task) { task(); });
+    return true;
+  }
+  Groups groups;
+};
+
+class NoSshKeys : public KeyMaker {
+ public:
+  void MakeKeys(std::string, std::function<void(absl::StatusOr<SshKeyPair>)>) override {}
+};
 
 class GroupDeletionTest : public ::testing::Test {
  protected:
@@ -112,6 +147,52 @@ TEST_F(GroupDeletionTest, ThatReachesNobodyIsTriedAgainAndNoProblem) {
   rig_.fate = nullptr;
   rig_.Run(absl::Minutes(1));
   EXPECT_TRUE(kube().groups().empty());
+}
+
+TEST_F(GroupDeletionTest, IsNotOverByAnAnswerFromBeforeTheSlotMovedAwayAndBack) {
+  BeginRunning();
+  SetFate(Fate::kNotSent, Fate::kNotSent);
+  kube().SetAllPods(kPodSucceeded);
+  rig_.Run(absl::Seconds(20));
+  ASSERT_EQ(rig_.PhaseOf("default/j"), kCompleted);
+  const kube::v1::PodGroup group = kube().groups().begin()->second;
+
+  GroupCallsContext context;
+  NoSshKeys keys;
+  JobController controller(context, keys, rig_.metrics);
+  const auto take_slot = [&] {
+    ASSERT_TRUE(controller.OpenSlot(SlotOf("default/j")).ok());
+    kube::v1::Object object;
+    *object.mutable_job() = kube().job("default/j");
+    controller.OnState("default/j", std::string(kube::kWatchJobs), kube::v1::Object(object));
+    for (const auto& [name, pod] : kube().pods()) {
+      *object.mutable_pod() = pod;
+      controller.OnState("default/j", std::string(kube::kWatchJobPods), kube::v1::Object(object));
+    }
+    *object.mutable_pod_group() = group;
+    controller.OnState("default/j", std::string(kube::kWatchPodGroups), kube::v1::Object(object));
+    context.Wake("default/j");
+    context.RunPasses(controller);
+  };
+  take_slot();
+  ASSERT_EQ(context.groups.requests.size(), 1u);
+  EXPECT_EQ(context.groups.requests[0].uid(), group.meta().uid());
+  EXPECT_EQ(context.groups.requests[0].job_uid(), kube().job("default/j").meta().uid());
+  controller.CloseSlot(SlotOf("default/j"));
+  take_slot();
+  ASSERT_EQ(context.groups.requests.size(), 2u);
+
+  context.groups.answers[0](absl::UnavailableError("too late"));
+  context.Advance(absl::Minutes(1), controller);
+  EXPECT_EQ(context.groups.requests.size(), 2u) << "the other is under way";
+  context.groups.answers[1](absl::UnavailableError("on its way"));
+  context.Advance(absl::Minutes(1), controller);
+  ASSERT_EQ(context.groups.requests.size(), 3u);
+  podgroup::v1::DeletePodGroupResponse gone;
+  gone.set_gone(true);
+  context.groups.answers[2](gone);
+  context.Advance(absl::Minutes(1), controller);
+  EXPECT_EQ(context.groups.requests.size(), 3u) << "the watch will show it";
 }
 
 }  // namespace
