@@ -46,10 +46,6 @@ std::unique_ptr<grpc::ClientContext> MakeContext() {
 
 }  // namespace
 
-absl::Status FromGrpc(const grpc::Status& status) {
-  return MakeStatus(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
-}
-
 template <typename Service>
 absl::StatusOr<bool> Client<Service>::Next() {
   BASALT_ASSIGN_OR_RETURN(const gateway::v1::Topology topology, FetchTopology(gateway_));
@@ -88,7 +84,7 @@ absl::Status Client<Service>::Run(const Call& call, Again again) {
     const std::unique_ptr<grpc::ClientContext> context = MakeContext();
     const grpc::Status status = call(*stub, context.get());
     if (!again(status, *context)) {
-      if (status.error_code() != grpc::StatusCode::UNAVAILABLE) return FromGrpc(status);
+      if (status.error_code() != grpc::StatusCode::UNAVAILABLE) return rpc::FromGrpc(status);
       return MakeStatus(absl::StatusCode::kUnknown,
                         fmt::format("{} went away ({}): what was asked may have been done; look before you repeat it",
                                     asked_, status.error_message()));

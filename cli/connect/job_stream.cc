@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "cli/connect/client.h"
+#include "common/rpc/grpc/status_bridge.h"
 
 namespace basalt::cli {
 namespace {
@@ -46,6 +47,6 @@ JobStream::Event JobStream::Next(absl::Time until, job::v1::WatchJobsResponse* m
   }
 }
 
-absl::Status JobStream::status() const { return FromGrpc(status_); }
+absl::Status JobStream::status() const { return rpc::FromGrpc(status_); }
 
 }  // namespace basalt::cli

@@ -15,6 +15,7 @@
 #include "common/base/slots.h"
 #include "common/base/version.h"
 #include "common/http/curl/curl_client.h"
+#include "common/rpc/grpc/status_bridge.h"
 #include "services/jobsvc/main/parts.h"
 #include "services/pgsvc/main/parts.h"
 #include "services/queuesvc/main/parts.h"
@@ -170,7 +171,7 @@ absl::StatusOr<job::v1::Job> Replicas::Submit(size_t replica, const std::string&
   SetDeadline(context);
   job::v1::Job response;
   const grpc::Status status = job(replica).SubmitJob(&context, request, &response);
-  if (!status.ok()) return cli::FromGrpc(status);
+  if (!status.ok()) return rpc::FromGrpc(status);
   return response;
 }
 
@@ -181,7 +182,7 @@ absl::StatusOr<job::v1::Job> Replicas::Get(size_t replica, const std::string& na
   SetDeadline(context);
   job::v1::Job response;
   const grpc::Status status = job(replica).GetJob(&context, request, &response);
-  if (!status.ok()) return cli::FromGrpc(status);
+  if (!status.ok()) return rpc::FromGrpc(status);
   return response;
 }
 
@@ -191,7 +192,7 @@ absl::Status Replicas::Delete(size_t replica, const std::string& name) {
   grpc::ClientContext context;
   SetDeadline(context);
   job::v1::DeleteJobResponse response;
-  return cli::FromGrpc(job(replica).DeleteJob(&context, request, &response));
+  return rpc::FromGrpc(job(replica).DeleteJob(&context, request, &response));
 }
 
 absl::StatusOr<std::vector<job::v1::Job>> Replicas::ListFrom(size_t replica, int page_size) {
@@ -203,7 +204,7 @@ absl::StatusOr<std::vector<job::v1::Job>> Replicas::ListFrom(size_t replica, int
     SetDeadline(context);
     job::v1::ListJobsResponse page;
     const grpc::Status status = job(replica).ListJobs(&context, request, &page);
-    if (!status.ok()) return cli::FromGrpc(status);
+    if (!status.ok()) return rpc::FromGrpc(status);
     all.insert(all.end(), page.jobs().begin(), page.jobs().end());
     request.set_page_token(page.next_page_token());
     replica = (replica + 1) % kReplicas;

@@ -86,12 +86,14 @@ struct FakeGateway final : GatewayHandler {
   }
   void Get(gateway::v1::GetRequest, Done<gateway::v1::GetResponse> done) override { done(gateway::v1::GetResponse()); }
   void GetTopology(gateway::v1::GetTopologyRequest, Done<gateway::v1::Topology> done) override {
+    if (!topology.ok()) return done(topology);
     done(gateway::v1::Topology());
   }
 
   Loop& loop;
   gateway::v1::Hello hello;
   absl::Status refuse;
+  absl::Status topology;
   int64_t acknowledged = 0;
   int sessions = 0;
   std::promise<void> closed;

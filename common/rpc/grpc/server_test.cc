@@ -4,7 +4,9 @@
 #include <grpcpp/grpcpp.h>
 
 #include "basalt/common/v1/health.grpc.pb.h"
+#include "basalt/gateway/v1/gateway.grpc.pb.h"
 #include "common/http/testing/raw_connection.h"
+#include "common/rpc/error_details.h"
 #include "common/rpc/grpc/grpc_fixture.h"
 #include "common/rpc/grpc/status_bridge.h"
 
@@ -26,6 +28,21 @@ TEST_F(GrpcTest, HealthFollowsSetServing) {
 TEST_F(GrpcTest, APortInUseIsAnError) {
   const auto second = GrpcServer::Start({.address = address_}, {});
   EXPECT_EQ(second.status().code(), absl::StatusCode::kUnavailable);
+}
+
+// Each of these characters takes six bytes on the way, and headers may have 8 KiB.
+TEST_F(GrpcTest, DetailsArriveBesideALongMessage) {
+  std::string sentence = "f: ";
+  while (sentence.size() < 400) sentence += "ä";
+  gateway_.topology = InvalidFields(std::vector<FieldViolation>(20, {"f", sentence}));
+  const auto stub =
+      gateway::v1::GatewayService::NewStub(grpc::CreateChannel(address_, grpc::InsecureChannelCredentials()));
+  grpc::ClientContext context;
+  gateway::v1::Topology response;
+  const absl::Status status = FromGrpc(stub->GetTopology(&context, {}, &response));
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+  ASSERT_TRUE(BadRequestOf(status).has_value());
+  EXPECT_EQ(BadRequestOf(status)->field_violations(0).description(), sentence);
 }
 
 using HealthStub = grpc::health::v1::Health::Stub;

@@ -5,6 +5,7 @@
 
 #include "common/base/excerpt.h"
 #include "common/base/status.h"
+#include "common/rpc/error_details.h"
 
 namespace basalt::rpc {
 namespace {
@@ -18,22 +19,39 @@ bool NeverConnected(std::string_view message) {
          message.starts_with("empty address list");
 }
 
+// What a byte takes in the header grpc-message, which is percent-encoded.
+size_t SizeInHeader(char byte) { return byte >= ' ' && byte <= '~' && byte != '%' ? 1 : 3; }
+
+// So many bytes of `message` take at most `room` bytes in the header.
+size_t BytesThatFit(std::string_view message, size_t room) {
+  size_t taken = 0;
+  for (size_t i = 0; i < message.size(); ++i) {
+    taken += SizeInHeader(message[i]);
+    if (taken > room) return i;
+  }
+  return message.size();
+}
+
 std::string Cut(std::string_view message) {
-  if (message.size() <= kMaxStatusMessage) return std::string(message);
+  if (BytesThatFit(message, kMaxStatusMessage) == message.size()) return std::string(message);
   constexpr std::string_view kCutMark = " … (cut)";
-  return std::string(CutUtf8(message, kMaxStatusMessage - kCutMark.size())) + std::string(kCutMark);
+  const size_t room = kMaxStatusMessage - 3 * kCutMark.size();
+  return std::string(CutUtf8(message, BytesThatFit(message, room))) + std::string(kCutMark);
 }
 
 }  // namespace
 
 grpc::Status ToGrpc(const absl::Status& status) {
   if (status.ok()) return grpc::Status::OK;
-  return {static_cast<grpc::StatusCode>(status.raw_code()), Cut(ToStd(status.message()))};
+  return {static_cast<grpc::StatusCode>(status.raw_code()), Cut(ToStd(status.message())),
+          SerializeDetails(status, kMaxStatusDetails)};
 }
 
 absl::Status FromGrpc(const grpc::Status& status) {
   if (status.ok()) return absl::OkStatus();
-  return MakeStatus(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
+  absl::Status out = MakeStatus(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
+  ParseDetails(status.error_details(), out);
+  return out;
 }
 
 grpc::Status ToAnswer(const absl::Status& status, grpc::ServerContextBase& context) {

@@ -1,6 +1,7 @@
 #pragma once
 
-// absl::Status <-> grpc::Status, and what a failed call says about whether it was handled.
+// absl::Status <-> grpc::Status with its details (common/rpc/error_details.h), and what a failed call says about
+// whether it was handled.
 #include <grpcpp/client_context.h>
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/status.h>
@@ -9,8 +10,10 @@
 
 namespace basalt::rpc {
 
-// Messages travel in a header with a limit: longer ones are cut, and say so.
+// Messages and details travel in headers, which together have a limit of 8 KiB: what is more of a message, as it is
+// encoded there (up to three bytes for one), is cut, and says so; what is more of the details is left out.
 inline constexpr size_t kMaxStatusMessage = 3000;
+inline constexpr size_t kMaxStatusDetails = 2500;
 
 grpc::Status ToGrpc(const absl::Status& status);
 absl::Status FromGrpc(const grpc::Status& status);

@@ -4,7 +4,9 @@
 
 #include "common/base/slots.h"
 #include "common/base/status.h"
+#include "common/kube/kinds.h"
 #include "common/kube/object_key.h"
+#include "common/rpc/error_details.h"
 
 namespace basalt::jobsvc {
 
@@ -12,14 +14,17 @@ std::string KeyOf(std::string_view ns, std::string_view name) {
   return kube::ObjectKey(ns.empty() ? std::string_view("default") : ns, name);
 }
 
+absl::Status OfJob(absl::StatusCode code, const std::string& key, std::string_view message) {
+  return rpc::WithResource(MakeStatus(code, message), kube::kJobs, key);
+}
+
 absl::Status NotFound(const std::string& key) {
-  return MakeStatus(absl::StatusCode::kNotFound, fmt::format("job {} does not exist", key));
+  return OfJob(absl::StatusCode::kNotFound, key, fmt::format("job {} does not exist", key));
 }
 
 absl::Status NotFound(const std::string& key, std::string_view uid, std::string_view present_uid) {
-  return MakeStatus(
-      absl::StatusCode::kNotFound,
-      fmt::format("job {} with UID {} does not exist; the present one has UID {}", key, uid, present_uid));
+  return OfJob(absl::StatusCode::kNotFound, key,
+               fmt::format("job {} with UID {} does not exist; the present one has UID {}", key, uid, present_uid));
 }
 
 absl::StatusOr<const JobEntry*> FindJob(JobController& controller, const std::string& key, std::string_view uid) {
@@ -38,12 +43,18 @@ absl::StatusOr<const JobEntry*> FindReconciledJob(JobController& controller, con
   return entry;
 }
 
+absl::Status InvalidSpec(const std::vector<Violation>& violations) {
+  std::vector<rpc::FieldViolation> fields;
+  for (const Violation& violation : violations) fields.push_back({violation.field, violation.message});
+  return rpc::InvalidFields(fields);
+}
+
 absl::Status NoTask(const std::string& key, std::string_view task) {
-  return MakeStatus(absl::StatusCode::kNotFound, fmt::format("job {} has no task {}", key, task));
+  return OfJob(absl::StatusCode::kNotFound, key, fmt::format("job {} has no task {}", key, task));
 }
 
 absl::Status BeingDeleted(const std::string& key) {
-  return MakeStatus(absl::StatusCode::kFailedPrecondition, fmt::format("job {} is being deleted", key));
+  return OfJob(absl::StatusCode::kFailedPrecondition, key, fmt::format("job {} is being deleted", key));
 }
 
 absl::Status NotReady(const std::string& key) {

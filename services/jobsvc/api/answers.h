@@ -3,17 +3,21 @@
 // What the API's handlers have in common: how they find a job, and the words of their answers. On the loop of the job.
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/runtime/controller.h"
 #include "services/jobsvc/control/job_controller.h"
+#include "services/jobsvc/core/validate/validate.h"
 
 namespace basalt::jobsvc {
 
 // "<namespace>/<name>"; an empty namespace is "default".
 std::string KeyOf(std::string_view ns, std::string_view name);
 
+// An error about that job: it carries ResourceInfo (common/rpc/error_details.h), as all of these do.
+absl::Status OfJob(absl::StatusCode code, const std::string& key, std::string_view message);
 absl::Status NotFound(const std::string& key);
 // The name has another job by now, or had it before.
 absl::Status NotFound(const std::string& key, std::string_view uid, std::string_view present_uid);
@@ -22,6 +26,8 @@ absl::StatusOr<const JobEntry*> FindJob(JobController& controller, const std::st
 // The same, once a pass has looked at it: what is known of its pods is not of the job before.
 absl::StatusOr<const JobEntry*> FindReconciledJob(JobController& controller, const std::string& key,
                                                   std::string_view uid = {});
+// INVALID_ARGUMENT with all of them. Requires: one at least.
+absl::Status InvalidSpec(const std::vector<Violation>& violations);
 absl::Status NoTask(const std::string& key, std::string_view task);
 absl::Status BeingDeleted(const std::string& key);
 // The slot is not open here.

@@ -8,6 +8,7 @@
 #include "common/base/slots.h"
 #include "common/base/status.h"
 #include "common/kube/requests.h"
+#include "common/rpc/error_details.h"
 #include "services/jobsvc/api/answers.h"
 #include "services/jobsvc/api/job_api.h"
 #include "services/jobsvc/core/command.h"
@@ -20,10 +21,12 @@ namespace {
 absl::Status CheckAction(const job::v1::CommandJobRequest& request) {
   const std::optional<Action> action = ParseAction(request.action());
   if (!action || *action == Action::kSyncJob || *action == Action::kEnqueueJob) {
-    return Invalid(fmt::format(
-        "action: '{}' is none; use AbortJob, ResumeJob, RestartJob, TerminateJob, CompleteJob, RestartTask, RestartPod "
-        "or RestartPartition",
-        request.action()));
+    return rpc::InvalidField(
+        "action",
+        fmt::format(
+            "'{}' is none; use AbortJob, ResumeJob, RestartJob, TerminateJob, CompleteJob, RestartTask, RestartPod "
+            "or RestartPartition",
+            request.action()));
   }
   const bool by_task = *action == Action::kRestartTask || *action == Action::kRestartPartition;
   struct Member {
@@ -35,8 +38,8 @@ absl::Status CheckAction(const job::v1::CommandJobRequest& request) {
                                Member{"pod", !request.pod().empty(), *action == Action::kRestartPod},
                                Member{"partition", request.has_partition(), *action == Action::kRestartPartition}}) {
     if (member.given == member.needed) continue;
-    return Invalid(member.needed ? fmt::format("{}: {} needs one", member.name, request.action())
-                                 : fmt::format("{}: {} takes none", member.name, request.action()));
+    return rpc::InvalidField(member.name,
+                             fmt::format("{} {}", request.action(), member.needed ? "needs one" : "takes none"));
   }
   return absl::OkStatus();
 }
@@ -48,7 +51,8 @@ absl::StatusOr<CommandTarget> FindTarget(const JobEntry& entry, const job::v1::C
     const PodEntry* pod = entry.pods.Find(request.pod());
     const PodIndex place = entry.pods.PlaceOf(request.pod());
     if (pod == nullptr || pod->has(kPodForeign) || !place.indexed()) {
-      return MakeStatus(absl::StatusCode::kNotFound, fmt::format("job {} has no pod {}", entry.key, request.pod()));
+      return OfJob(absl::StatusCode::kNotFound, entry.key,
+                   fmt::format("job {} has no pod {}", entry.key, request.pod()));
     }
     if (pod->has(kPodTerminating)) {
       return MakeStatus(absl::StatusCode::kFailedPrecondition,
@@ -63,9 +67,10 @@ absl::StatusOr<CommandTarget> FindTarget(const JobEntry& entry, const job::v1::C
     if (!request.has_partition()) return target;
     const int32_t partitions = task.partition_policy().total_partitions();
     if (request.partition() < 0 || request.partition() >= partitions) {
-      return Invalid(partitions == 0 ? fmt::format("partition: task {} has no partitions", task.name())
-                                     : fmt::format("partition: {} is not between 0 and {}, which task {} has",
-                                                   request.partition(), partitions - 1, task.name()));
+      return rpc::InvalidField("partition", partitions == 0
+                                                ? fmt::format("task {} has no partitions", task.name())
+                                                : fmt::format("{} is not between 0 and {}, which task {} has",
+                                                              request.partition(), partitions - 1, task.name()));
     }
     target.partition = request.partition();
     return target;

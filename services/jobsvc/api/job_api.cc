@@ -199,9 +199,9 @@ void JobApi::History(job::v1::GetJobHistoryRequest request, rpc::Done<job::v1::J
     const auto job = std::find_if(jobs->rbegin(), jobs->rend(),
                                   [&](const auto& record) { return uid.empty() || record.uid() == uid; });
     if (job == jobs->rend()) {
-      return (*shared)(MakeStatus(absl::StatusCode::kNotFound,
-                                  uid.empty() ? fmt::format("there is no history of a job {}", key)
-                                              : fmt::format("there is no history of a job {} with UID {}", key, uid)));
+      return (*shared)(OfJob(absl::StatusCode::kNotFound, key,
+                             uid.empty() ? fmt::format("there is no history of a job {}", key)
+                                         : fmt::format("there is no history of a job {} with UID {}", key, uid)));
     }
     job::v1::JobHistory history;
     history.set_uid(job->uid());

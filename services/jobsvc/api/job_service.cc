@@ -10,6 +10,7 @@
 #include "common/base/slots.h"
 #include "common/base/status.h"
 #include "common/kube/label_selector.h"
+#include "common/rpc/error_details.h"
 #include "common/rpc/grpc/forward/feed.h"
 #include "common/rpc/grpc/forward/forward.h"
 #include "common/rpc/grpc/status_bridge.h"
@@ -169,8 +170,9 @@ class JobServiceImpl final : public JobService::CallbackService {
   static void List(const std::shared_ptr<Core>& core, rpc::Caller caller, const job::v1::ListJobsRequest& request,
                    rpc::Done<job::v1::ListJobsResponse> done) {
     if (const auto labels = kube::LabelSelector::Parse(request.label_selector()); !labels.ok()) {
-      return done(Annotate(labels.status(), "label_selector"));
+      return done(rpc::InvalidField("label_selector", ToStd(labels.status().message())));
     }
+    if (request.page_size() < 0) return done(rpc::InvalidField("page_size", "must not be negative"));
     const auto make = [request](const SlotSet& slots) {
       ListPartRequest part;
       *part.mutable_request() = request;

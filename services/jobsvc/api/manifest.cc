@@ -6,10 +6,11 @@
 
 #include "common/base/excerpt.h"
 #include "common/base/json.h"
-#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/kube/decode/decode_job.h"
 #include "common/kube/names.h"
+#include "common/rpc/error_details.h"
+#include "services/jobsvc/api/answers.h"
 #include "services/jobsvc/core/render/effective_spec.h"
 #include "services/jobsvc/core/validate/validate.h"
 
@@ -17,7 +18,6 @@ namespace basalt::jobsvc {
 
 namespace {
 
-constexpr size_t kMaxErrors = 20;
 constexpr size_t kMaxBytes = 3 << 20;  // What an API server takes at most in one request.
 
 // Absent and null are the same.
@@ -47,6 +47,17 @@ void CheckTop(const json::value& manifest, std::string_view ns, kube::DecodedJob
   if (meta.namespace_().empty()) meta.set_namespace_(ns.empty() ? "default" : std::string(ns));
 }
 
+absl::Status InvalidManifest(std::string_view rule) {
+  return rpc::InvalidFields({{"manifest_json", fmt::format("manifest: {}", rule)}});
+}
+
+// Of errors of a decoder, "<field>: <rule>" each.
+std::vector<rpc::FieldViolation> FieldsOf(const std::vector<std::string>& errors) {
+  std::vector<rpc::FieldViolation> fields;
+  for (const std::string& error : errors) fields.push_back({error.substr(0, error.find(": ")), error});
+  return fields;
+}
+
 // Writes the defaults into the manifest, so that what is stored is what was validated.
 void WriteDefaults(const kube::v1::Job& job, json::object& manifest) {
   manifest["metadata"].as_object()["namespace"] = job.meta().namespace_();
@@ -74,31 +85,24 @@ void WriteDefaults(const kube::v1::Job& job, json::object& manifest) {
 
 absl::StatusOr<Manifest> ReadManifest(std::string_view text, std::string_view ns, const DefaultOptions& defaults) {
   if (text.size() > kMaxBytes) {
-    return Invalid(fmt::format("manifest: has {} bytes; Kubernetes takes at most {}", text.size(), kMaxBytes));
+    return InvalidManifest(fmt::format("has {} bytes; Kubernetes takes at most {}", text.size(), kMaxBytes));
   }
   BASALT_ASSIGN_OR_RETURN(json::value parsed, ParseJson(text));
-  if (!parsed.is_object()) return Invalid("manifest: must be an object");
+  if (!parsed.is_object()) return InvalidManifest("must be an object");
   json::object& stored = parsed.as_object();
   // The controller's, whoever sends it.
   stored.erase("status");
   // Decoded from what will be sent: of a key that stood twice, only one is left.
   BASALT_ASSIGN_OR_RETURN(kube::DecodedJob decoded, kube::DecodeWrittenJob(ToText(parsed)));
   CheckTop(parsed, ns, decoded);
+  if (!decoded.errors.empty()) return rpc::InvalidFields(FieldsOf(decoded.errors));
   Manifest manifest;
   manifest.job = std::move(decoded.job);
-  if (decoded.errors.empty()) {
-    *manifest.job.mutable_spec() = EffectiveSpec(manifest.job, defaults);
-    const Validation validation =
-        ValidateJob(manifest.job.spec(), manifest.job.meta().name(), manifest.job.meta().namespace_());
-    for (const Violation& violation : validation.violations) decoded.errors.push_back(violation.message);
-    for (const Violation& warning : validation.warnings) manifest.warnings.push_back(warning.message);
-  }
-  if (decoded.errors.size() > kMaxErrors) {
-    const size_t more = decoded.errors.size() - kMaxErrors;
-    decoded.errors.resize(kMaxErrors);
-    decoded.errors.push_back(fmt::format("(and {} more)", more));
-  }
-  if (!decoded.errors.empty()) return Invalid(fmt::format("{}", fmt::join(decoded.errors, "\n")));
+  *manifest.job.mutable_spec() = EffectiveSpec(manifest.job, defaults);
+  const Validation validation =
+      ValidateJob(manifest.job.spec(), manifest.job.meta().name(), manifest.job.meta().namespace_());
+  if (!validation.ok()) return InvalidSpec(validation.violations);
+  for (const Violation& warning : validation.warnings) manifest.warnings.push_back(warning.message);
   WriteDefaults(manifest.job, stored);
   manifest.json = ToText(parsed);
   return manifest;

@@ -6,6 +6,7 @@
 
 #include "common/base/json.h"
 #include "common/base/status.h"
+#include "common/rpc/error_details.h"
 
 namespace basalt::jobsvc {
 namespace {
@@ -41,6 +42,29 @@ void ExpectRefused(const std::vector<BadCase>& cases) {
     EXPECT_NE(ToStd(result.status().message()).find(c.words), std::string_view::npos)
         << text << "\n"
         << result.status().message() << "\nwanted: " << c.words;
+  }
+}
+
+TEST(ManifestTest, ProgramsReadTheFieldOfEachViolation) {
+  struct Case {
+    std::string text;
+    std::vector<std::string> fields;
+  };
+  const std::vector<Case> cases = {
+      {"[]", {"manifest_json"}},
+      {"{}", {"apiVersion", "kind", "spec", "metadata.name"}},
+      {WithMeta(R"({"name":"j","annotations":{"x/y":{}}})"), {"metadata.annotations[x/y]"}},
+      {Manifest(R"({"name":"j"})", "{}"), {"spec.tasks"}},
+  };
+  for (const Case& c : cases) {
+    const auto details = rpc::BadRequestOf(ReadManifest(c.text, "default").status());
+    ASSERT_TRUE(details.has_value()) << c.text;
+    std::vector<std::string> fields;
+    for (const auto& violation : details->field_violations()) {
+      fields.push_back(violation.field());
+      EXPECT_NE(violation.description().find(c.text == "[]" ? "manifest" : violation.field()), std::string::npos);
+    }
+    EXPECT_EQ(fields, c.fields) << c.text;
   }
 }
 

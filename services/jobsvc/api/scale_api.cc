@@ -9,6 +9,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/kube/requests.h"
+#include "common/rpc/error_details.h"
 #include "services/jobsvc/api/answers.h"
 #include "services/jobsvc/api/job_api.h"
 #include "services/jobsvc/core/check_spec.h"
@@ -36,7 +37,7 @@ class Scaling {
   // NOT_FOUND: no such task. INVALID_ARGUMENT: a rule is broken.
   absl::Status Apply() {
     if (request_.tasks().empty() && !request_.has_min_available()) {
-      return Invalid("tasks: name at least one task and its replicas, or give min_available");
+      return rpc::InvalidField("tasks", "name at least one task and its replicas, or give min_available");
     }
     for (const job::v1::TaskScale& scale : request_.tasks()) {
       BASALT_RETURN_IF_ERROR(ApplyTo(scale));
@@ -82,14 +83,16 @@ class Scaling {
 
   absl::Status Check() {
     const auto violations = ValidateUpdate(before_.spec(), after_.spec());
-    if (!violations.empty()) return Invalid(violations.front().message);
+    if (!violations.empty()) return InvalidSpec(violations);
     // One that the job never had is what it started with (2.8).
     const int64_t total = SumOfReplicas(after_.spec());
     const bool started = before_.status().phase() != kube::v1::JOB_PHASE_UNSPECIFIED;
     if (!after_.spec().has_min_available() && started && before_.status().min_available() > total) {
-      return Invalid(
-          fmt::format("spec.minAvailable is {} since the job started, with {} replicas; give one that is at most that",
-                      before_.status().min_available(), total));
+      return rpc::InvalidFields(
+          {{"spec.minAvailable",
+            fmt::format(
+                "spec.minAvailable is {} since the job started, with {} replicas; give one that is at most that",
+                before_.status().min_available(), total)}});
     }
     const SpecCheck known = CheckSpec(before_, effective_);
     const SpecCheck check = CheckSpec(after_, EffectiveSpec(after_));

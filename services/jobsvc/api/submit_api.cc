@@ -1,6 +1,5 @@
 // How a job gets in: what is wrong with it is told before anything is made.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <memory>
@@ -30,9 +29,8 @@ absl::Status CheckQueue(const JobController& controller, const std::string& queu
     facts = QueueFacts{.state = view.queue->state(), .has_children = view.has_children};
   }
   if (queue == kube::kDefaultQueue && (!facts || facts->state.empty())) return absl::OkStatus();
-  std::vector<std::string> lines;
-  for (Violation& violation : ValidateQueue(queue, facts)) lines.push_back(std::move(violation.message));
-  return lines.empty() ? absl::OkStatus() : Invalid(fmt::format("{}", fmt::join(lines, "\n")));
+  const std::vector<Violation> violations = ValidateQueue(queue, facts);
+  return violations.empty() ? absl::OkStatus() : InvalidSpec(violations);
 }
 
 }  // namespace
@@ -60,7 +58,7 @@ void JobApi::Submit(job::v1::SubmitJobRequest request, rpc::Done<job::v1::Job> d
         if (dry_run) *answer.mutable_object() = std::move(manifest.job);
         auto answered = [key, dry_run, shared, answer = std::move(answer)](runtime::WriteOutcome outcome) mutable {
           if (runtime::IsNameTaken(outcome)) {
-            return (*shared)(MakeStatus(absl::StatusCode::kAlreadyExists, fmt::format("job {} exists already", key)));
+            return (*shared)(OfJob(absl::StatusCode::kAlreadyExists, key, fmt::format("job {} exists already", key)));
           }
           const absl::Status status = StatusOf(outcome);
           if (dry_run && status.code() == absl::StatusCode::kUnknown) {

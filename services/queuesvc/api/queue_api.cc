@@ -11,6 +11,8 @@
 #include "common/base/slot_set.h"
 #include "common/base/slots.h"
 #include "common/base/status.h"
+#include "common/kube/kinds.h"
+#include "common/rpc/error_details.h"
 #include "common/rpc/grpc/forward/forward.h"
 #include "common/rpc/grpc/unary.h"
 #include "services/queuesvc/api/queue_page.h"
@@ -76,7 +78,8 @@ struct Core {
       for (queue::v1::Queue& queue : own.List()) {
         if (queue.object().meta().name() == name) return done(std::move(queue));
       }
-      done(MakeStatus(absl::StatusCode::kNotFound, fmt::format("queue {} does not exist", name)));
+      done(rpc::WithResource(MakeStatus(absl::StatusCode::kNotFound, fmt::format("queue {} does not exist", name)),
+                             kube::kQueues, name));
     });
   }
 
@@ -126,7 +129,7 @@ class Service final : public QueueService::CallbackService {
         core_->loop, context, request, response,
         [core = core_, caller = rpc::CallerOf(*context)](queue::v1::GetQueueRequest asked,
                                                          rpc::Done<queue::v1::Queue> done) {
-          if (asked.name().empty()) return done(Invalid("name: is required"));
+          if (asked.name().empty()) return done(rpc::InvalidField("name", "is required"));
           const std::string name = asked.name();
           const auto local = [core](const queue::v1::GetQueueRequest& here, rpc::Done<queue::v1::Queue> answered) {
             core->Get(here.name(), std::move(answered));

@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
-#include "common/base/status.h"
+#include "common/rpc/error_details.h"
 
 namespace basalt::queuesvc {
 
 absl::StatusOr<queue::v1::ListQueuesResponse> PageOfQueues(std::vector<queue::v1::Queue> all,
                                                            const queue::v1::ListQueuesRequest& request) {
   if (request.page_size() < 0) {
-    return Invalid("page_size: must not be negative");
+    return rpc::InvalidField("page_size", "must not be negative");
   }
   const size_t size =
       static_cast<size_t>(request.page_size() == 0 ? kDefaultPageSize : std::min(request.page_size(), kMaxPageSize));
