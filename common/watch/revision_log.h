@@ -38,7 +38,7 @@ class RevisionLog {
 
   // As it was stored; deletions in any order. `epoch`: the slot's.
   RevisionLog(State state, std::vector<Deletion> deletions, int64_t epoch);
-  // Records of the slot were lost: watching clients are told everything anew.
+  // Records of the slot were lost: watching clients get everything anew.
   void BeginAnew();
 
   // The revision of the key's new state.

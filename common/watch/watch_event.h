@@ -12,7 +12,7 @@
 
 namespace basalt::watch {
 
-// A state of one object, or its deletion, as watching clients are told of it. Immutable, and shared by all of them.
+// A state of one object, or its deletion, as watching clients get it. Immutable, and shared by all of them.
 struct Published {
   uint32_t slot = 0;
   WatchPosition position;  // Where the slot is once this is taken in.
@@ -26,8 +26,8 @@ struct WatchEvent {
   enum class Type {
     kState,
     kDeleted,
-    kSynced,    // Of every slot that was asked for and did not move, what there was has been told.
-    kReset,     // What was told of these slots before is not known here: a snapshot follows.
+    kSynced,    // Of every slot that was asked for and did not move, everything that existed has been sent.
+    kReset,     // What was sent of these slots before is not known here: a snapshot follows.
     kProgress,  // Newer positions, nothing else.
     kMoved,     // This replica does not have these slots, or not yet; nothing more comes of them.
   };

@@ -40,8 +40,8 @@ void WatchHub::Fill(const SubscriptionPtr& subscription, uint32_t slot, WatchPos
   if (reset) {
     DropAll(s, slot);
     s.resets_.push_back(slot);
-    s.told_synced_ = false;
-    state.told = {};
+    s.sent_synced_ = false;
+    state.sent = {};
     state.added = {};
   }
   for (const Snapshot::Item& item : snapshot.items) {

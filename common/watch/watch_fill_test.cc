@@ -51,17 +51,17 @@ TEST_F(WatchFillTest, ASlotComesInPagesAndChangesMeanwhileAreNotLost) {
   Fill(subscription);
   EXPECT_EQ(hub_.waiting(), WatchHub::kPage);
   EXPECT_EQ(MetaOf(*Take(subscription)).name(), "0");
-  PublishDeleted("n/0", 2);                             // It was told,
+  PublishDeleted("n/0", 2);                             // It was sent,
   PublishDeleted("n/1", 2);                             // waits,
   PublishDeleted("n/" + std::to_string(count - 1), 2);  // and is on no page yet.
   Publish("n/2", 2);
   Publish("n/new", 2);
   EXPECT_EQ(hub_.waiting(), WatchHub::kPage - 1) << "changes of a slot that is behind wait at its owner";
-  const std::string told = Drain(subscription);
+  const std::string events = Drain(subscription);
   EXPECT_TRUE(
-      told.ends_with("STATE n/254@1, DELETED n/0@2, DELETED n/1@2, DELETED n/255@2, STATE n/2@2, STATE n/new@2, "
-                     "SYNCED"))
-      << told;
+      events.ends_with("STATE n/254@1, DELETED n/0@2, DELETED n/1@2, DELETED n/255@2, STATE n/2@2, STATE n/new@2, "
+                       "SYNCED"))
+      << events;
   EXPECT_EQ(position_, revision_);
 }
 
@@ -75,10 +75,10 @@ TEST_F(WatchFillTest, ASlotWhoseChangeFindsNoRoomIsToldFromWhereItWas) {
   Publish("n/x", 3, 1);
   Publish("n/0", 2, 0);
   EXPECT_EQ(hub_.waiting(), WatchHub::kPage - 1) << "the newest of each object alone";
-  const std::string told = Drain(subscription);
-  EXPECT_TRUE(told.starts_with("STATE n/1@1, STATE n/2@1")) << told;
-  EXPECT_NE(told.find("STATE n/0@2, STATE n/y@2, STATE n/x@3"), std::string::npos) << told;
-  EXPECT_EQ(told.find("SYNCED"), std::string::npos) << told;
+  const std::string events = Drain(subscription);
+  EXPECT_TRUE(events.starts_with("STATE n/1@1, STATE n/2@1")) << events;
+  EXPECT_NE(events.find("STATE n/0@2, STATE n/y@2, STATE n/x@3"), std::string::npos) << events;
+  EXPECT_EQ(events.find("SYNCED"), std::string::npos) << events;
 }
 
 TEST_F(WatchFillTest, ASlotThatIsBehindSoFarThatDeletionsAreForgottenIsReset) {
@@ -88,9 +88,9 @@ TEST_F(WatchFillTest, ASlotThatIsBehindSoFarThatDeletionsAreForgottenIsReset) {
   service_[0].objects.clear();
   service_[0].forgotten = 2;
   for (size_t i = 0; i <= WatchHub::kPage; ++i) Publish("n/" + std::to_string(i));
-  const std::string told = Drain(subscription);
-  EXPECT_TRUE(told.starts_with("RESET 0, STATE n/0@1, STATE n/1@1")) << told;
-  EXPECT_TRUE(told.ends_with("STATE n/" + std::to_string(WatchHub::kPage) + "@1, SYNCED")) << told;
+  const std::string events = Drain(subscription);
+  EXPECT_TRUE(events.starts_with("RESET 0, STATE n/0@1, STATE n/1@1")) << events;
+  EXPECT_TRUE(events.ends_with("STATE n/" + std::to_string(WatchHub::kPage) + "@1, SYNCED")) << events;
 }
 
 TEST_F(WatchFillTest, ManySlowWatchersOfManyObjectsHaveAPageEachAndItsMessagesTogether) {

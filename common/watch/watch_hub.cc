@@ -48,7 +48,7 @@ void WatchHub::DropAll(Subscription& s, uint32_t slot) {
 void WatchHub::FallBehind(Subscription& s, uint32_t slot, Subscription::Slot& state) {
   DropAll(s, slot);
   state.state = SlotState::kBehind;
-  state.added = state.told;
+  state.added = state.sent;
   ++s.not_live_;
   s.behind_.push_back(slot);
 }
@@ -136,7 +136,7 @@ absl::StatusOr<WatchHub::SubscriptionPtr> WatchHub::Subscribe(std::string ns, st
                                                               std::function<void()> notify) {
   auto subscription = std::make_shared<Subscription>(std::move(ns), std::move(name));
   for (const auto& [slot, known] : slots) {
-    subscription->slots_[slot] = {.told = known, .added = known};
+    subscription->slots_[slot] = {.sent = known, .added = known};
     subscription->behind_.push_back(slot);
   }
   subscription->not_live_ = slots.size();
@@ -156,8 +156,8 @@ absl::StatusOr<WatchHub::SubscriptionPtr> WatchHub::Subscribe(std::string ns, st
 void WatchHub::WantProgress(const SubscriptionPtr& subscription) {
   MutexLock lock(mutex_);
   Subscription& s = *subscription;
-  if (!s.told_synced_ || std::all_of(s.slots_.begin(), s.slots_.end(), [](const auto& slot) {
-        return slot.second.state != SlotState::kLive || slot.second.waiting > 0 || slot.second.told_newest();
+  if (!s.sent_synced_ || std::all_of(s.slots_.begin(), s.slots_.end(), [](const auto& slot) {
+        return slot.second.state != SlotState::kLive || slot.second.waiting > 0 || slot.second.sent_newest();
       })) {
     return;
   }
@@ -169,9 +169,9 @@ void WatchHub::WantProgress(const SubscriptionPtr& subscription) {
 void WatchHub::AddPositions(Subscription& s, WatchEvent& event) {
   for (auto& [slot, state] : s.slots_) {
     if (state.state != SlotState::kLive || state.waiting > 0 || state.newest.revision == 0) continue;
-    if (s.told_synced_ && state.told_newest()) continue;
-    state.told = state.newest;
-    event.positions.emplace_back(slot, state.told);
+    if (s.sent_synced_ && state.sent_newest()) continue;
+    state.sent = state.newest;
+    event.positions.emplace_back(slot, state.sent);
   }
 }
 
@@ -189,17 +189,17 @@ std::optional<WatchEvent> WatchHub::Take(const SubscriptionPtr& subscription) {
     event.slots = std::exchange(s.resets_, {});
     return event;
   }
-  if (!s.told_synced_ && s.not_live_ == 0 && s.snapshot_items_ == 0) {
+  if (!s.sent_synced_ && s.not_live_ == 0 && s.snapshot_items_ == 0) {
     event.type = WatchEvent::Type::kSynced;
     AddPositions(s, event);
-    s.told_synced_ = true;
+    s.sent_synced_ = true;
     return event;
   }
   if (!s.items_.empty()) {
     const auto item = s.items_.begin();
     event.published = item->second.published;
     event.type = event.published->deleted ? WatchEvent::Type::kDeleted : WatchEvent::Type::kState;
-    s.slots_[event.published->slot].told = event.published->position;
+    s.slots_[event.published->slot].sent = event.published->position;
     Drop(s, item);
     return event;
   }

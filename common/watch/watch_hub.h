@@ -3,13 +3,13 @@
 // Newest states of a service's objects for those who watch them at this replica: a subscriber that is slow gets fewer
 // states, never older ones, and costs bounded memory. Thread-safe.
 //
-// Of each slot a subscriber is told in the order of revisions: whoever has taken an event with a position in, knows
-// everything up to it. So a watch can go on from any event, here or at the next owner of the slot.
+// Of each slot a subscriber gets the changes in the order of revisions: whoever has taken an event with a position in,
+// knows everything up to it. So a watch can go on from any event, here or at the next owner of the slot.
 //
 // That bounds the memory of a subscriber, too. A slot is live for it, and a change waits as soon as it is published; or
 // it is behind, and its owner is asked for a page of what came after the last event, again and again as there is room.
-// A change that finds no room puts its slot behind. So no more than a page waits, and all who are to be told of one
-// state hold the same message.
+// A change that finds no room puts its slot behind. So no more than a page waits, and all who watch one state hold the
+// same message.
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -72,11 +72,11 @@ class WatchHub {
         kLive
       };
       State state = State::kBehind;
-      WatchPosition told;    // Of the last event that was taken.
+      WatchPosition sent;    // Of the last event that was taken.
       WatchPosition added;   // Of the last event that waits or was taken, until it is live.
       WatchPosition newest;  // Of the last change, wanted or not, once it is live.
       size_t waiting = 0;
-      bool told_newest() const { return told == newest; }
+      bool sent_newest() const { return sent == newest; }
     };
     bool HasRoomFor(const std::string& key) const { return items_.size() < kPage || by_key_.contains(key); }
 
@@ -84,12 +84,12 @@ class WatchHub {
     const std::string name_;
     std::function<void()> notify_;  // There is something to Take; called once until it was taken.
     bool notified_ = false;
-    std::map<uint32_t, Slot> slots_;  // Those that are told of.
+    std::map<uint32_t, Slot> slots_;  // Those whose changes are sent.
     std::deque<uint32_t> behind_;     // Of these, in the order in which their owners are asked.
     size_t not_live_ = 0;             // Of these.
     size_t filling_ = 0;              // Owners that are being asked.
     size_t snapshot_items_ = 0;       // Not taken yet.
-    bool told_synced_ = false;
+    bool sent_synced_ = false;
     bool progress_due_ = false;
     uint64_t next_item_ = 1;
     std::map<uint64_t, Item> items_;  // In the order of change; the newest of each key only.
@@ -111,7 +111,7 @@ class WatchHub {
   // The slot is this replica's no more.
   void Close(uint32_t slot) BASALT_EXCLUDES(mutex_);
 
-  // `slots`: what is to be told, and what the subscriber knows of each; a position without a revision: nothing.
+  // `slots`: what is to be sent, and what the subscriber knows of each; a position without a revision: nothing.
   // RESOURCE_EXHAUSTED: there are as many subscriptions as there may be.
   absl::StatusOr<SubscriptionPtr> Subscribe(std::string ns, std::string name,
                                             const std::map<uint32_t, WatchPosition>& slots,

@@ -38,7 +38,7 @@ inline const ObjectMeta& MetaOf(const WatchEvent& event) {
 
 inline constexpr std::string_view kNames[] = {"STATE", "DELETED", "SYNCED", "RESET", "PROGRESS", "MOVED"};
 
-// A service with one worker: what there is of its slots, and who is told.
+// A service with one worker: the objects of its slots, and their subscribers.
 class WatchHubTest : public ::testing::Test {
  protected:
   using SubscriptionPtr = WatchHub::SubscriptionPtr;
@@ -75,7 +75,7 @@ class WatchHubTest : public ::testing::Test {
     for (const uint32_t slot : slots) from[slot] = {};
     return *hub_.Subscribe(ns, name, from, [this] { ++notified_; });
   }
-  // One that was told that nothing is there.
+  // One that has its snapshot, which is empty.
   SubscriptionPtr Synced(const std::string& ns = "", const std::string& name = "") {
     auto subscription = Subscribe(ns, name);
     EXPECT_EQ(Drain(subscription), "SYNCED");
@@ -154,7 +154,7 @@ class WatchHubTest : public ::testing::Test {
   WatchHub hub_;
   int notified_ = 0;
   int64_t revision_ = 0;
-  int64_t position_ = 0;  // The last that was told.
+  int64_t position_ = 0;  // Of the last change that was published.
 };
 
 }  // namespace basalt::watch

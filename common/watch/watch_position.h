@@ -4,7 +4,7 @@
 
 namespace basalt::watch {
 
-// How far the changes of a slot have been told (correctness 5). Revisions count from 1; a slot that has had no change
+// How far the changes of a slot have been sent (correctness 5). Revisions count from 1; a slot that has had no change
 // has no incarnation.
 struct WatchPosition {
   uint64_t incarnation = 0;

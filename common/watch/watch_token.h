@@ -15,7 +15,7 @@ namespace basalt::watch {
 v1::SlotPosition ToMessage(uint32_t slot, const WatchPosition& position);
 WatchPosition PositionOf(const v1::SlotPosition& message);
 
-// Of positions by slot. Slots in which nothing was told take no room.
+// Of positions by slot. Slots of which nothing was sent take no room.
 std::string MakeWatchToken(const std::vector<WatchPosition>& positions);
 
 // All slots; for a token that cannot be read, positions that nobody knows, so that a RESET of all answers it. Empty
