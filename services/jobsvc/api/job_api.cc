@@ -8,15 +8,16 @@
 #include <utility>
 #include <vector>
 
-#include "common/base/mutex.h"
 #include "common/base/slot_set.h"
 #include "common/base/slots.h"
 #include "common/base/status.h"
 #include "common/kube/label_selector.h"
 #include "common/kube/requests.h"
 #include "common/kube/timestamp.h"
+#include "common/rpc/list_part.h"
+#include "common/runtime/gather_workers.h"
 #include "services/jobsvc/api/answers.h"
-#include "services/jobsvc/api/job_page.h"
+#include "services/jobsvc/api/job_list.h"
 #include "services/jobsvc/store/job_store.h"
 
 namespace basalt::jobsvc {
@@ -52,15 +53,6 @@ HistoryEntry ToMessage(const HistoryRecord& record) {
 
 namespace {
 
-// Of the slots that were asked for, those of that worker.
-std::vector<uint32_t> SlotsOf(const SlotSet& asked, size_t worker, size_t workers) {
-  std::vector<uint32_t> mine;
-  for (size_t slot = worker; slot < kSlotCount; slot += workers) {
-    if (asked.Contains(static_cast<uint32_t>(slot))) mine.push_back(static_cast<uint32_t>(slot));
-  }
-  return mine;
-}
-
 job::v1::PodSummary SummaryOf(std::string_view name, const storage::v1::PodRecord& record) {
   job::v1::PodSummary pod;
   pod.set_name(std::string(name));
@@ -93,14 +85,6 @@ bool Matches(const job::v1::ListJobsRequest& request, const kube::LabelSelector&
   return std::find(request.phases().begin(), request.phases().end(), entry.job->status().phase()) !=
          request.phases().end();
 }
-
-// Gathers the answers of all workers; the last one finishes.
-struct Gather {
-  Mutex mutex;
-  size_t left BASALT_GUARDED_BY(mutex) = 0;
-  size_t not_ready BASALT_GUARDED_BY(mutex) = 0;
-  std::vector<job::v1::ListPartResponse> parts BASALT_GUARDED_BY(mutex);
-};
 
 }  // namespace
 
@@ -142,50 +126,22 @@ void JobApi::ListPart(job::v1::ListPartRequest asked, rpc::Done<job::v1::ListPar
   auto parsed = kube::LabelSelector::Parse(asked.request().label_selector());
   if (!parsed.ok()) return done(Annotate(parsed.status(), "label_selector"));
   const auto labels = std::make_shared<const kube::LabelSelector>(*std::move(parsed));
-  const size_t size = PageSizeOf(asked.request());
-  const auto gather = std::make_shared<Gather>();
-  {
-    MutexLock lock(gather->mutex);
-    gather->left = workers_.count();
-  }
-  auto shared = std::make_shared<rpc::Done<job::v1::ListPartResponse>>(std::move(done));
-  const auto request = std::make_shared<job::v1::ListJobsRequest>(std::move(*asked.mutable_request()));
+  const size_t size = rpc::PageSizeOf(asked.request().page_size());
+  const auto request = std::make_shared<const job::v1::ListJobsRequest>(std::move(*asked.mutable_request()));
   const SlotSet slots = SlotSet::FromBytes(asked.slots());
-  for (size_t worker = 0; worker < workers_.count(); ++worker) {
-    const auto list = [request, labels, size, slots, gather, shared, worker,
-                       workers = workers_.count()](JobController& controller) {
-      size_t not_ready = 0;
-      for (const uint32_t slot : SlotsOf(slots, worker, workers)) {
-        if (!controller.context().IsReady(slot)) ++not_ready;
+  const auto list = [request, labels, size, slots](JobController& controller) {
+    const auto add = [&](const std::string&, const JobEntry& entry, job::v1::ListPartResponse& part) {
+      if (slots.Contains(entry.slot) && Matches(*request, *labels, entry)) {
+        *part.add_jobs() = ToMessage(controller, entry);
       }
-      job::v1::ListPartResponse part;
-      const auto& entries = controller.entries();
-      for (auto it = entries.upper_bound(request->page_token()); it != entries.end() && not_ready == 0; ++it) {
-        if (!slots.Contains(it->second->slot) || !Matches(*request, *labels, *it->second)) continue;
-        if (static_cast<size_t>(part.jobs_size()) >= size) {
-          part.set_more(true);
-          break;
-        }
-        *part.add_jobs() = ToMessage(controller, *it->second);
-      }
-      std::vector<job::v1::ListPartResponse> parts;
-      {
-        MutexLock lock(gather->mutex);
-        gather->parts.push_back(std::move(part));
-        not_ready = gather->not_ready += not_ready;
-        if (--gather->left > 0) return;
-        parts = std::move(gather->parts);
-      }
-      // A part of the jobs would look like all of them.
-      if (not_ready > 0) {
-        return (*shared)(MakeStatus(absl::StatusCode::kUnavailable,
-                                    fmt::format("{} of its {} slots are still starting, or are not its own; try again",
-                                                not_ready, slots.size())));
-      }
-      (*shared)(MergeParts(std::move(parts), size));
     };
-    workers_.OnWorker(worker, list);
-  }
+    return rpc::MakePart<JobList>(controller.entries(), request->page_token(), size, add);
+  };
+  auto merge = [size, done = std::move(done)](auto parts) mutable {
+    if (!parts.ok()) return done(parts.status());
+    done(rpc::MergeParts<JobList>(*std::move(parts), size));
+  };
+  runtime::GatherWorkers<job::v1::ListPartResponse>(workers_, slots, list, std::move(merge));
 }
 
 void JobApi::History(job::v1::GetJobHistoryRequest request, rpc::Done<job::v1::JobHistory> done) {

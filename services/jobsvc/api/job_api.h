@@ -10,21 +10,13 @@
 #include "basalt/job/v1/job_part.pb.h"
 #include "common/rpc/feed.h"
 #include "common/rpc/peers.h"
+#include "common/runtime/typed_replica.h"
 #include "common/watch/watch_hub.h"
 #include "services/jobsvc/control/job_controller.h"
 
 namespace basalt::jobsvc {
 
-// How handlers reach the workers. Implemented over runtime::Replica, and directly in tests. Thread-safe.
-class Workers {
- public:
-  using Task = std::function<void(JobController&)>;
-  virtual ~Workers() = default;
-  virtual size_t count() const = 0;
-  // Runs the task on the loop of the worker that has the slot, or of that worker. Dropped when it has stopped.
-  virtual void OnWorkerOf(uint32_t slot, Task task) = 0;
-  virtual void OnWorker(size_t worker, Task task) = 0;
-};
+using Workers = runtime::Workers<JobController>;
 
 class JobApi {
  public:

@@ -13,8 +13,9 @@
 
 #include "common/base/slot_set.h"
 #include "common/base/slots.h"
+#include "common/rpc/list_part.h"
 #include "services/jobsvc/api/job_api.h"
-#include "services/jobsvc/api/job_page.h"
+#include "services/jobsvc/api/job_list.h"
 #include "services/jobsvc/api/testing.h"
 #include "services/jobsvc/api/watch/job_watch.h"
 #include "services/jobsvc/testing/job_rig.h"
@@ -101,7 +102,7 @@ class JobApiTest : public ::testing::Test {
   std::string List(const job::v1::ListJobsRequest& request, std::string* next = nullptr) {
     const auto part = ListPart(request, SlotSet::All());
     if (!part.ok()) return part.status().ToString();
-    const job::v1::ListJobsResponse response = ToPage(*part);
+    const job::v1::ListJobsResponse response = rpc::ToPage<JobList>(*part);
     std::string text;
     for (const job::v1::Job& job : response.jobs()) text += (text.empty() ? "" : " ") + job.object().meta().name();
     if (next != nullptr) *next = response.next_page_token();

@@ -13,10 +13,11 @@
 #include "common/rpc/error_details.h"
 #include "common/rpc/grpc/forward/feed.h"
 #include "common/rpc/grpc/forward/forward.h"
+#include "common/rpc/grpc/forward/list_all.h"
 #include "common/rpc/grpc/status_bridge.h"
 #include "common/rpc/grpc/unary.h"
 #include "services/jobsvc/api/answers.h"
-#include "services/jobsvc/api/job_page.h"
+#include "services/jobsvc/api/job_list.h"
 #include "services/jobsvc/api/manifest.h"
 #include "services/jobsvc/api/watch/job_watch.h"
 
@@ -172,24 +173,11 @@ class JobServiceImpl final : public JobService::CallbackService {
     if (const auto labels = kube::LabelSelector::Parse(request.label_selector()); !labels.ok()) {
       return done(rpc::InvalidField("label_selector", ToStd(labels.status().message())));
     }
-    if (request.page_size() < 0) return done(rpc::InvalidField("page_size", "must not be negative"));
-    const auto make = [request](const SlotSet& slots) {
-      ListPartRequest part;
-      *part.mutable_request() = request;
-      part.set_slots(slots.ToBytes());
-      return part;
-    };
     const auto local = [core](ListPartRequest part, rpc::Done<ListPartResponse> answered) {
       core->api.ListPart(std::move(part), std::move(answered));
     };
-    auto merge = [size = PageSizeOf(request),
-                  done = std::move(done)](absl::StatusOr<std::vector<ListPartResponse>> parts) mutable {
-      if (!parts.ok()) return done(parts.status());
-      done(ToPage(MergeParts(*std::move(parts), size)));
-    };
-    core->job_parts->Gather<ListPartRequest>(
-        std::move(caller), make, rpc::Done<std::vector<ListPartResponse>>(std::move(merge)), local,
-        rpc::Remote<ListPartResponse>([](auto& stub, auto... arguments) { stub.async()->ListPart(arguments...); }));
+    rpc::ListAll<JobList>(*core->job_parts, std::move(caller), request, std::move(done), local,
+                          [](auto& stub, auto... arguments) { stub.async()->ListPart(arguments...); });
   }
 
   const std::shared_ptr<Core> core_;

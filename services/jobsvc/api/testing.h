@@ -16,7 +16,7 @@ class RigWorkers : public Workers {
   void OnWorkerOf(uint32_t slot, Task task) override { OnWorker(slot % rigs_.size(), std::move(task)); }
   void OnWorker(size_t worker, Task task) override {
     JobController& controller = rigs_[worker]->controller();
-    controller.context().loop().Post([&controller, task = std::move(task)] { task(controller); });
+    controller.context().loop().Post([&controller, task = std::move(task)]() mutable { task(controller); });
   }
 
  private:

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/exec/loop.h"
+#include "common/runtime/typed_replica.h"
 #include "common/shell/replica_members.h"
 #include "services/jobsvc/api/job_api.h"
 #include "services/jobsvc/api/job_service.h"
@@ -46,24 +47,6 @@ class OwningController final : public runtime::Controller {
   JobController inner_;
 };
 
-class ReplicaWorkers final : public Workers {
- public:
-  explicit ReplicaWorkers(runtime::Replica& replica) : replica_(replica) {}
-  size_t count() const override { return replica_.workers(); }
-  void OnWorkerOf(uint32_t slot, Task task) override {
-    replica_.OnWorkerOf(slot, [task = std::move(task)](runtime::Controller& controller) { task(Inner(controller)); });
-  }
-  void OnWorker(size_t worker, Task task) override {
-    replica_.OnWorker(worker, [task = std::move(task)](runtime::Controller& controller) { task(Inner(controller)); });
-  }
-
- private:
-  static JobController& Inner(runtime::Controller& controller) {
-    return static_cast<OwningController&>(controller).inner();
-  }
-  runtime::Replica& replica_;
-};
-
 }  // namespace
 
 shell::ServiceParts MakeParts(obs::Metrics& metrics, obs::Health&) { return MakePartsWith(metrics, {}, false); }
@@ -77,10 +60,11 @@ shell::ServiceParts MakePartsWith(obs::Metrics& metrics, const JobControllerOpti
     return std::make_unique<OwningController>(context, job_metrics, options, *hub);
   };
   parts.make_services = [hub, defaults = options.defaults](runtime::Replica& replica, Loop& api_loop) {
-    return MakeJobServices(api_loop, {.workers = std::make_unique<ReplicaWorkers>(replica),
-                                      .members = std::make_unique<shell::ReplicaMembers>(replica),
-                                      .hub = hub,
-                                      .defaults = defaults});
+    return MakeJobServices(
+        api_loop, {.workers = std::make_unique<runtime::TypedReplica<JobController, OwningController>>(replica),
+                   .members = std::make_unique<shell::ReplicaMembers>(replica),
+                   .hub = hub,
+                   .defaults = defaults});
   };
   return parts;
 }
