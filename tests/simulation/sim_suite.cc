@@ -187,7 +187,7 @@ void SimSuite::StartService(const std::string& name, Host& host) {
   options.service = rpc::ServiceOfProgram(host.program);
   options.replica = name;
   options.address = name;
-  options.keeps_records = host.program == "jobsvc";
+  options.keeps_records = host.program != "queuesvc";
   options.token = fmt::format("token of {} in its life {}", name, ++host.lives);
   process.replica = std::make_unique<runtime::Replica>(
       options, process.loop, std::vector<Loop*>{&process.loop}, process.random, *process.store, *process.gateway,

@@ -91,6 +91,7 @@ void PodGroupController::ServeEnsure(const std::string& key, Group& group,
       return Finish(group, std::move(response));
     }
     case EnsureStep::kForeign:
+      Note(key, group, ForeignFor(request, *group.observed));
       return Refuse(group,
                     MakeStatus(absl::StatusCode::kAlreadyExists,
                                fmt::format("pod group {} belongs to another owner; delete it or rename the job", key)));
@@ -98,18 +99,19 @@ void PodGroupController::ServeEnsure(const std::string& key, Group& group,
       return Refuse(group, MakeStatus(absl::StatusCode::kFailedPrecondition,
                                       fmt::format("pod group {} of an older version is still being deleted", key)));
     case EnsureStep::kReplace:
-      return SendForWaiter(key, group, GroupDeletion(key, group.observed->meta().uid()));
+      return SendForWaiter(key, group, GroupDeletion(key, group.observed->meta().uid()),
+                           ReplacementFor(request, *group.observed));
     case EnsureStep::kPatch: {
       gateway::v1::WriteRequest write = GroupWrite(key);
       write.mutable_patch()->set_type(gateway::v1::Patch::TYPE_MERGE);
       write.mutable_patch()->set_uid(group.observed->meta().uid());
       write.mutable_patch()->set_body(kube::PodGroupPatch(group.observed->spec(), request.spec()));
-      return SendForWaiter(key, group, std::move(write));
+      return SendForWaiter(key, group, std::move(write), UpdateFor(request, *group.observed));
     }
     case EnsureStep::kCreate: {
       gateway::v1::WriteRequest write = GroupWrite(key);
       write.mutable_create()->set_body(kube::PodGroupBody(request));
-      return SendForWaiter(key, group, std::move(write));
+      return SendForWaiter(key, group, std::move(write), CreationFor(request));
     }
   }
 }
@@ -123,7 +125,7 @@ void PodGroupController::ServeDeletion(const std::string& key, Group& group, Del
       return Refresh(key);
     case DeleteStep::kDelete:
       deletion.asked = Deletion::Asked::kDeletion;
-      return SendForWaiter(key, group, GroupDeletion(key, deletion.request.uid()));
+      return SendForWaiter(key, group, GroupDeletion(key, deletion.request.uid()), DeletionFor(deletion.request));
     case DeleteStep::kGoing:
       *response.mutable_pod_group() = *group.observed;
       return Finish(group, std::move(response));
@@ -154,8 +156,10 @@ void PodGroupController::Refuse(Group& group, const absl::Status& why) {
   std::visit([&why](auto& call) { call.done(why); }, waiter);
 }
 
-void PodGroupController::SendForWaiter(const std::string& key, Group& group, gateway::v1::WriteRequest request) {
+void PodGroupController::SendForWaiter(const std::string& key, Group& group, gateway::v1::WriteRequest request,
+                                       GroupDecision decision) {
   group.busy = true;
+  group.sent = std::move(decision);
   const bool created = request.has_create();
   context_.Write(key, std::move(request), [this, key, created](runtime::WriteOutcome outcome) {
     OnGroupWritten(key, created, std::move(outcome));
@@ -168,6 +172,9 @@ void PodGroupController::OnGroupWritten(const std::string& key, bool created, ru
   group->busy = false;
   using Kind = runtime::WriteOutcome::Kind;
   if (outcome.kind == Kind::kDone) {
+    GroupDecision sent = TakeSent(*group);
+    if (created) sent.uid = outcome.object.pod_group().meta().uid();
+    Note(key, *group, std::move(sent));
     if (!group->waiters.empty() && std::holds_alternative<Deletion>(group->waiters.front())) {
       podgroup::v1::DeletePodGroupResponse response;
       response.set_gone(outcome.gone);
@@ -181,10 +188,10 @@ void PodGroupController::OnGroupWritten(const std::string& key, bool created, ru
   const bool stale =
       created ? runtime::IsNameTaken(outcome)
               : outcome.kind == Kind::kRefused && (outcome.error.code() == 404 || outcome.error.code() == 409);
-  if (stale || outcome.kind == Kind::kUnknown) {
-    Refresh(key);
-    return;
-  }
+  if (outcome.kind == Kind::kUnknown) return Refresh(key);
+  const GroupDecision sent = TakeSent(*group);
+  if (stale) return Refresh(key);
+  if (runtime::ShouldReportToUser(outcome)) Note(key, *group, RefusalOf(sent, outcome.error.message()));
   if (group->waiters.empty()) return;
   if (outcome.kind == Kind::kRefused && IsFinal(outcome.error)) {
     Refuse(*group, Invalid(fmt::format("pod group {}: {}", key, outcome.error.message())));

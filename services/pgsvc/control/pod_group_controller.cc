@@ -38,15 +38,20 @@ std::optional<Annotations> AnnotationsIn(const absl::StatusOr<gateway::v1::GetRe
 
 }  // namespace
 
-PodGroupController::PodGroupController(runtime::Context& context, GroupingOptions options)
+PodGroupController::PodGroupController(runtime::Context& context, GroupingOptions options,
+                                       const history::Limits& limits, obs::Metrics* metrics)
     : context_(context),
       options_(options),
-      recorder_(context, [this](const std::string& key, const std::string& uid) { return EventsOf(key, uid); }) {}
+      recorder_(context, [this](const std::string& key, const std::string& uid) { return EventsOf(key, uid); }),
+      records_(context, limits, metrics) {}
 
-PodGroupController::~PodGroupController() = default;
+PodGroupController::~PodGroupController() {
+  if (history_timer_ != kNoTimer) context_.loop().Cancel(history_timer_);
+}
 
 absl::StatusOr<std::vector<runtime::KnownObject>> PodGroupController::OpenSlot(uint32_t slot) {
   groups_.Open(slot);
+  if (history_timer_ == kNoTimer) AgeHistoryLater();
   return std::vector<runtime::KnownObject>();
 }
 
@@ -59,12 +64,14 @@ void PodGroupController::CloseSlot(uint32_t slot) {
     failing_.erase(key);
   }
   groups_.Close(slot);
+  records_.CloseSlot(slot);
 }
 
 void PodGroupController::OnState(std::string_view routing_key, const std::string&, kube::v1::Object&& object) {
   if (object.has_pod_group()) {
-    groups_.FindOrMake(routing_key).observed =
-        std::make_unique<kube::v1::PodGroup>(std::move(*object.mutable_pod_group()));
+    Group& group = groups_.FindOrMake(routing_key);
+    group.observed = std::make_unique<kube::v1::PodGroup>(std::move(*object.mutable_pod_group()));
+    group.gone = false;
   } else if (object.has_pod()) {
     Group& group = groups_.FindOrMake(routing_key);
     group.refused.erase(object.pod().uid());
@@ -76,7 +83,10 @@ void PodGroupController::OnState(std::string_view routing_key, const std::string
 void PodGroupController::OnGone(std::string_view routing_key, const runtime::Gone& gone) {
   Group* group = groups_.Find(routing_key);
   if (group == nullptr) return;
-  if (group->observed != nullptr && group->observed->meta().uid() == gone.uid) group->observed.reset();
+  if (group->observed != nullptr && group->observed->meta().uid() == gone.uid) {
+    group->observed.reset();
+    group->gone = true;
+  }
   group->pods.erase(gone.uid);
   group->refused.erase(gone.uid);
   group->pod_events.erase(gone.uid);
@@ -100,7 +110,18 @@ void PodGroupController::OnShared(const std::string&, const kube::v1::Object& ob
   }
 }
 
-void PodGroupController::Decide(std::string_view, kv::WriteBatch&) {}
+// What ends is told in a batch of its own: the store has to have what it follows.
+void PodGroupController::Decide(std::string_view key, kv::WriteBatch& batch) {
+  Group* group = groups_.Find(key);
+  if (group == nullptr) return;
+  const std::string owned(key);
+  if (group->record.has_notes()) {
+    records_.Record(owned, group->record, batch);
+  } else if (group->gone && IsUnused(*group)) {
+    group->gone = false;
+    records_.End(owned, group->record, batch);
+  }
+}
 
 void PodGroupController::Act(std::string_view key) {
   Group* group = groups_.Find(key);
@@ -111,13 +132,41 @@ void PodGroupController::Act(std::string_view key) {
   DropIfEmpty(owned);
 }
 
+bool PodGroupController::IsUnused(const Group& group) {
+  return group.observed == nullptr && group.pods.empty() && group.waiters.empty() && !group.busy &&
+         group.binding.empty();
+}
+
 void PodGroupController::DropIfEmpty(const std::string& key) {
   const Group* group = groups_.Find(key);
-  if (group != nullptr && group->observed == nullptr && group->pods.empty() && group->waiters.empty() && !group->busy &&
-      group->binding.empty()) {
-    failing_.erase(key);
-    groups_.Erase(key);
-  }
+  if (group == nullptr || !IsUnused(*group)) return;
+  if (group->gone || group->record.has_notes()) return context_.Wake(key);
+  failing_.erase(key);
+  groups_.Erase(key);
+}
+
+void PodGroupController::Note(const std::string& key, Group& group, GroupDecision decision) {
+  group.record.Note(std::move(decision));
+  context_.Wake(key);
+}
+
+void PodGroupController::NoteIfCarriedOut(const std::string& key, Group& group) {
+  if (!group.sent) return;
+  GroupDecision sent = TakeSent(group);
+  const auto* ensure = group.waiters.empty() ? nullptr : std::get_if<Ensure>(&group.waiters.front());
+  if (!IsCarriedOut(sent, group.observed.get(), ensure == nullptr ? nullptr : &ensure->request)) return;
+  if (sent.kind == GroupDecision::Kind::kCreated) sent.uid = group.observed->meta().uid();
+  Note(key, group, std::move(sent));
+}
+
+void PodGroupController::AgeHistoryLater() {
+  const absl::Duration interval = history::Retention::TurnInterval(groups_.slots().size());
+  history_timer_ = context_.loop().RunAfter(interval, [this] {
+    history_timer_ = kNoTimer;
+    if (groups_.slots().empty()) return;
+    records_.Age(groups_.slots());
+    AgeHistoryLater();
+  });
 }
 
 // Settles a conflict or a lost answer by what the API server itself says now.
@@ -133,6 +182,7 @@ void PodGroupController::Refresh(const std::string& key) {
                  const bool found = answer.ok() && answer->has_object() && answer->object().has_pod_group();
                  const bool absent = answer.ok() && answer->has_error() && answer->error().code() == 404;
                  if (found) {
+                   waiting->gone = false;
                    const kube::v1::PodGroup& group_now = answer->object().pod_group();
                    if (waiting->observed == nullptr || waiting->observed->meta().uid() != group_now.meta().uid() ||
                        waiting->observed->meta().resource_version() < group_now.meta().resource_version()) {
@@ -141,6 +191,7 @@ void PodGroupController::Refresh(const std::string& key) {
                  } else if (absent) {
                    waiting->observed.reset();
                  }
+                 if (found || absent) NoteIfCarriedOut(key, *waiting);
                  SettleFirst(key, *waiting, found || absent);
                  ServeWaiters(key, *waiting);
                  context_.Wake(key);
@@ -191,6 +242,7 @@ void PodGroupController::CreateForPod(const std::string& key, Group& group, cons
   const absl::StatusOr<std::string> body = GroupBody(pod, owner_annotations, options_);
   if (!body.ok()) {
     ReportOnPod(key, group, pod, ToStd(body.status().message()));
+    Note(key, group, RefusalOf(CreationFor(pod), std::string(ToStd(body.status().message()))));
     TryLater(key, group);
     return;
   }
@@ -198,16 +250,22 @@ void PodGroupController::CreateForPod(const std::string& key, Group& group, cons
   const std::string_view name = kube::SplitKey(key).name;
   gateway::v1::WriteRequest request = kube::WriteOf(kube::kPodGroups, pod.namespace_(), name);
   request.mutable_create()->set_body(*body);
+  group.sent = CreationFor(pod);
   context_.Write(key, std::move(request), [this, key, uid = pod.uid()](runtime::WriteOutcome outcome) {
     Group* written = groups_.Find(key);
     if (written == nullptr) return;
     written->busy = false;
     using Kind = runtime::WriteOutcome::Kind;
+    if (outcome.kind == Kind::kUnknown) return Refresh(key);
+    GroupDecision sent = TakeSent(*written);
     if (outcome.kind == Kind::kDone) {
+      sent.uid = outcome.object.pod_group().meta().uid();
+      Note(key, *written, std::move(sent));
       Succeed(key, *written);
-    } else if (outcome.kind == Kind::kUnknown || runtime::IsNameTaken(outcome)) {
+    } else if (runtime::IsNameTaken(outcome)) {
       Refresh(key);
     } else {
+      if (runtime::ShouldReportToUser(outcome)) Note(key, *written, RefusalOf(sent, outcome.error.message()));
       const auto still = written->pods.find(uid);
       if (still != written->pods.end() && outcome.kind == Kind::kRefused) {
         ReportOnPod(key, *written, still->second, outcome.error.message());

@@ -2,15 +2,17 @@
 
 // The pod group controller: one per worker, confined to the worker's loop. The key is the group's namespace/name.
 //
-// It keeps nothing in the store. For a job's group it answers EnsurePodGroup and DeletePodGroup from what it observes,
-// one call about a group after the other (job_group_calls.cc); for plain pods it makes the group and binds the pods,
-// derived anew from state in every pass, so that a lost answer or a deleted group is simply looked at once more
-// (weaknesses W2, W3).
+// It acts by nothing that it stores. For a job's group it answers EnsurePodGroup and DeletePodGroup from what it
+// observes, one call about a group after the other (job_group_calls.cc); for plain pods it makes the group and binds
+// the pods, derived anew from state in every pass, so that a lost answer or a deleted group is simply looked at once
+// more (weaknesses W2, W3). What it decides is recorded for people (group_records.h).
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -19,14 +21,17 @@
 #include "common/rpc/peers.h"
 #include "common/runtime/controller.h"
 #include "common/runtime/events/event_recorder.h"
+#include "services/pgsvc/control/group_records.h"
+#include "services/pgsvc/core/group_decision.h"
 #include "services/pgsvc/core/pod_grouping.h"
 
 namespace basalt::pgsvc {
 
 class PodGroupController : public runtime::Controller {
  public:
-  // `context` outlives the controller.
-  PodGroupController(runtime::Context& context, GroupingOptions options);
+  // `context` and `metrics`, which may be null, outlive the controller.
+  PodGroupController(runtime::Context& context, GroupingOptions options, const history::Limits& limits = {},
+                     obs::Metrics* metrics = nullptr);
   ~PodGroupController() override;
 
   // See PodGroupService.EnsurePodGroup. UNAVAILABLE while the slot is not this worker's or not ready.
@@ -43,6 +48,9 @@ class PodGroupController : public runtime::Controller {
   void OnShared(const std::string& watch, const kube::v1::Object& object, bool gone) override;
   void Decide(std::string_view key, kv::WriteBatch& batch) override;
   void Act(std::string_view key) override;
+
+  runtime::Context& context() { return context_; }
+  GroupRecords& records() { return records_; }
 
  private:
   struct Ensure {
@@ -66,6 +74,9 @@ class PodGroupController : public runtime::Controller {
     std::set<std::string> binding;                            // UIDs of pods whose patch is under way.
     std::map<std::string, int> refused;                       // Pods whose patch was refused: how often.
     std::map<std::string, runtime::ObjectEvents> pod_events;  // By UID: of pods that were told of a problem.
+    GroupRecord record;
+    bool gone = false;                  // The group was seen to go; the end of its history is to be recorded.
+    std::optional<GroupDecision> sent;  // What the write under way was decided for, or the last one that is unsure.
     Retry retry{{.first = absl::Milliseconds(200), .most = absl::Seconds(60)}};  // Weakness W9: capped.
   };
 
@@ -75,7 +86,7 @@ class PodGroupController : public runtime::Controller {
   void ServeWaiters(const std::string& key, Group& group);
   void ServeEnsure(const std::string& key, Group& group, const podgroup::v1::EnsurePodGroupRequest& request);
   void ServeDeletion(const std::string& key, Group& group, Deletion& deletion);
-  void SendForWaiter(const std::string& key, Group& group, gateway::v1::WriteRequest request);
+  void SendForWaiter(const std::string& key, Group& group, gateway::v1::WriteRequest request, GroupDecision decision);
   void OnGroupWritten(const std::string& key, bool created, runtime::WriteOutcome outcome);
   // What the first waiter makes of a read; `known`: it said whether the group is there.
   static void SettleFirst(const std::string& key, Group& group, bool known);
@@ -96,12 +107,23 @@ class PodGroupController : public runtime::Controller {
   // Null: the pod is gone, or was told of nothing.
   runtime::ObjectEvents* EventsOf(const std::string& key, const std::string& pod_uid) const;
   void ReportOnPod(const std::string& key, Group& group, const kube::v1::Pod& pod, std::string_view message);
+  // To be recorded in a pass that is woken.
+  void Note(const std::string& key, Group& group, GroupDecision decision);
+  static GroupDecision TakeSent(Group& group) {
+    return std::exchange(group.sent, std::nullopt).value_or(GroupDecision());
+  }
+  // The outcome of `sent` was not known: what the group, as it was read since, says of it.
+  void NoteIfCarriedOut(const std::string& key, Group& group);
+  static bool IsUnused(const Group& group);
   void DropIfEmpty(const std::string& key);
+  void AgeHistoryLater();
 
   runtime::Context& context_;
   const GroupingOptions options_;
   SlotMap<Group> groups_;
   runtime::EventRecorder recorder_;
+  GroupRecords records_;
+  TimerId history_timer_ = kNoTimer;
   std::set<std::string, std::less<>> failing_;                    // Keys of groups whose last try failed.
   std::map<std::string, std::string, std::less<>> queue_states_;  // By the queue's name.
 };

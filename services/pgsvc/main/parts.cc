@@ -21,11 +21,10 @@ class RoutedService final : public rpc::GrpcService {
 
 }  // namespace
 
-shell::ServiceParts MakeParts(obs::Metrics&, obs::Health&) {
+shell::ServiceParts MakeParts(obs::Metrics& metrics, obs::Health&) {
   shell::ServiceParts parts;
-  parts.keeps_records = false;
-  parts.make_controller = [](runtime::Context& context) {
-    return std::make_unique<PodGroupController>(context, GroupingOptions());
+  parts.make_controller = [&metrics](runtime::Context& context) {
+    return std::make_unique<PodGroupController>(context, GroupingOptions(), history::Limits(), &metrics);
   };
   parts.make_services = [](runtime::Replica& replica, Loop& api_loop) {
     std::vector<std::unique_ptr<rpc::GrpcService>> services;
