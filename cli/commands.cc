@@ -65,6 +65,7 @@ void AddCommands(CLI::App& app, GlobalOptions& options, int& exit_code) {
       ->each([&options](const std::string&) { options.ns_given = true; });
   app.add_flag("-A,--all-namespaces", options.all_namespaces, "All namespaces");
   AddJobCommands(app, options, exit_code);
+  AddPodGroupCommands(app, options, exit_code);
   AddQueueCommands(app, options, exit_code);
   AddTopologyCommand(app, options, exit_code);
   AddPreflightCommand(app, options, exit_code);

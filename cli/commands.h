@@ -56,6 +56,7 @@ void Runs(CLI::App& command, int& exit_code, std::function<absl::StatusOr<int>()
 void AddJobCommands(CLI::App& app, GlobalOptions& options, int& exit_code);
 // What is asked of a job that is there; below `job`.
 void AddJobActions(CLI::App& job, GlobalOptions& options, int& exit_code);
+void AddPodGroupCommands(CLI::App& app, GlobalOptions& options, int& exit_code);
 void AddQueueCommands(CLI::App& app, GlobalOptions& options, int& exit_code);
 void AddTopologyCommand(CLI::App& app, GlobalOptions& options, int& exit_code);
 

@@ -97,7 +97,7 @@ TEST_P(ShellTest, CompletesWhatTheCommandLineTakes) {
     const std::string last = words.back();
     return BeginningWith(shell.Complete(words), last);
   };
-  EXPECT_THAT(complete({""}), IsSupersetOf({"job", "queue", "topology", "preflight", "completion"}));
+  EXPECT_THAT(complete({""}), IsSupersetOf({"job", "podgroup", "queue", "topology", "preflight", "completion"}));
   EXPECT_THAT(complete({"to"}), UnorderedElementsAre("topology"));
   EXPECT_THAT(complete({"job", "su"}), UnorderedElementsAre("submit", "suspend"));
   EXPECT_THAT(complete({"-n", "job", "job", "wa"}), UnorderedElementsAre("wait", "watch"))

@@ -26,6 +26,11 @@ struct Kind<job::v1::JobService> {
   static constexpr std::string_view kName = "jobsvc";
 };
 template <>
+struct Kind<podgroup::v1::PodGroupQueryService> {
+  static constexpr gateway::v1::ServiceKind kKind = gateway::v1::SERVICE_KIND_POD_GROUP;
+  static constexpr std::string_view kName = "pgsvc";
+};
+template <>
 struct Kind<queue::v1::QueueService> {
   static constexpr gateway::v1::ServiceKind kKind = gateway::v1::SERVICE_KIND_QUEUE;
   static constexpr std::string_view kName = "queuesvc";
@@ -114,6 +119,7 @@ absl::Status Client<Service>::Order(const Call& call) {
 }
 
 template class Client<job::v1::JobService>;
+template class Client<podgroup::v1::PodGroupQueryService>;
 template class Client<queue::v1::QueueService>;
 
 }  // namespace basalt::cli

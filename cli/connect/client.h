@@ -14,6 +14,7 @@
 #include "absl/time/time.h"
 #include "basalt/gateway/v1/gateway.pb.h"
 #include "basalt/job/v1/job.grpc.pb.h"
+#include "basalt/podgroup/v1/pod_group_query.grpc.pb.h"
 #include "basalt/queue/v1/queue.grpc.pb.h"
 
 namespace basalt::cli {
@@ -57,6 +58,7 @@ class Client {
 };
 
 using JobClient = Client<job::v1::JobService>;
+using PodGroupClient = Client<podgroup::v1::PodGroupQueryService>;
 using QueueClient = Client<queue::v1::QueueService>;
 
 }  // namespace basalt::cli

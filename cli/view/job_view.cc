@@ -19,8 +19,6 @@ namespace {
 
 constexpr size_t kIndent = 4;
 
-std::string Clock(int64_t ms) { return fmt::format("{:%Y-%m-%d %H:%M:%S}.{:03}", fmt::gmtime(ms / 1000), ms % 1000); }
-
 std::string ShortClock(int64_t ms) { return fmt::format("{:%m-%d %H:%M:%S}", fmt::gmtime(ms / 1000)); }
 
 Cell TransitionCell(const job::v1::HistoryEntry& entry) {
@@ -111,7 +109,7 @@ Cell CellOf(const job::v1::HistoryEntry& entry, Column column) {
     case Column::kNumber:
       return std::to_string(entry.sequence());
     case Column::kTime:
-      return Clock(kube::ToMs(entry.time()));
+      return FormatTime(kube::ToMs(entry.time()));
     case Column::kShortTime:
       return ShortClock(kube::ToMs(entry.time()));
     case Column::kPhase:

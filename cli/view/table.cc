@@ -1,5 +1,6 @@
 #include "cli/view/table.h"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -177,6 +178,12 @@ std::string FormatTable(const Row& header, const std::vector<Row>& rows, const L
   for (const Row& row : rows) append(row);
   return text;
 }
+
+std::string FormatTime(int64_t milliseconds) {
+  return fmt::format("{:%Y-%m-%d %H:%M:%S}.{:03}", fmt::gmtime(milliseconds / 1000), milliseconds % 1000);
+}
+
+std::string OrDash(std::string_view text) { return std::string(text.empty() ? "-" : text); }
 
 std::string FormatAge(int64_t milliseconds) {
   const int64_t seconds = std::max<int64_t>(0, milliseconds / 1000);

@@ -54,6 +54,10 @@ size_t TableWidth(std::string_view text);
 
 // "5s", "3m20s", "4h", "12d", as kubectl writes ages. Negative counts as 0.
 std::string FormatAge(int64_t milliseconds);
+// "2026-05-04 03:02:01.000" of milliseconds since 1970, in UTC.
+std::string FormatTime(int64_t milliseconds);
+// "-" for nothing.
+std::string OrDash(std::string_view text);
 
 // Of the terminal; 0 or nothing where standard output is none, or does not say.
 size_t TerminalWidth();

@@ -53,8 +53,6 @@ std::string Short(int64_t milliseconds) {
   return milliseconds < 1000 ? fmt::format("{}ms", std::max<int64_t>(0, milliseconds)) : FormatAge(milliseconds);
 }
 
-std::string OrDash(std::string_view text) { return std::string(text.empty() ? "-" : text); }
-
 std::string HeadLine(const gateway::v1::Topology& topology) {
   std::string leads = "leads";
   if (!topology.leads()) {

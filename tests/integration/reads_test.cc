@@ -99,5 +99,71 @@ TEST(ReadsTest, AnyQueueIsToldWithTheCountsOfItsOwnerByEveryReplica) {
   }
 }
 
+class PodGroupReadsTest : public ::testing::Test {
+ protected:
+  // The names of all pod groups as that replica tells them, page by page.
+  std::vector<std::string> NamesFrom(size_t replica, int page_size) {
+    std::vector<std::string> names;
+    podgroup::v1::ListPodGroupsRequest request;
+    request.set_page_size(page_size);
+    do {
+      grpc::ClientContext context;
+      podgroup::v1::ListPodGroupsResponse page;
+      if (!replicas_.pod_groups(replica).ListPodGroups(&context, request, &page).ok()) return {};
+      for (const auto& group : page.pod_groups()) names.push_back(group.object().meta().name());
+      request.set_page_token(page.next_page_token());
+    } while (!request.page_token().empty());
+    return names;
+  }
+  // Whether that replica tells of each group that it was created.
+  bool KnowsHistories(size_t replica, const std::vector<std::string>& names) {
+    return std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+      podgroup::v1::GetPodGroupHistoryRequest request;
+      request.set_name(name);
+      grpc::ClientContext context;
+      podgroup::v1::PodGroupHistory history;
+      return replicas_.pod_groups(replica).GetPodGroupHistory(&context, request, &history).ok() &&
+             history.entries_size() > 0 &&
+             history.entries(0).decision() == podgroup::v1::PodGroupHistoryEntry::DECISION_CREATED;
+    });
+  }
+
+  Replicas replicas_;
+};
+
+TEST_F(PodGroupReadsTest, AnyReplicaTellsAnyGroupAndItsHistoryAlsoOverARestartAndAMove) {
+  ASSERT_TRUE(replicas_.ok());
+  constexpr size_t kJobs = 12;
+  for (size_t i = 0; i < kJobs; ++i) ASSERT_THAT(replicas_.Submit(0, fmt::format("job-{}", i), "600"), IsOk());
+  ASSERT_TRUE(Eventually([&] { return NamesFrom(0, 0).size() == kJobs; }));
+  const std::vector<std::string> names = NamesFrom(0, 0);
+  for (size_t replica = 0; replica < kReplicas; ++replica) {
+    for (const int page : {1, 5, 12, 13}) {
+      EXPECT_TRUE(Eventually([&] { return NamesFrom(replica, page) == names; })) << replica << " " << page;
+    }
+    EXPECT_TRUE(Eventually([&] { return KnowsHistories(replica, names); })) << replica;
+    podgroup::v1::GetPodGroupRequest request;
+    request.set_name(names[0]);
+    grpc::ClientContext context;
+    podgroup::v1::PodGroup group;
+    EXPECT_TRUE(replicas_.pod_groups(replica).GetPodGroup(&context, request, &group).ok());
+    EXPECT_EQ(group.object().meta().name(), names[0]);
+    request.set_name("none");
+    grpc::ClientContext unknown;
+    EXPECT_EQ(replicas_.pod_groups(replica).GetPodGroup(&unknown, request, &group).error_code(),
+              grpc::StatusCode::NOT_FOUND);
+  }
+  replicas_.StopPgsvc(1);
+  replicas_.StartPgsvc(1);
+  for (size_t replica = 0; replica < kReplicas; ++replica) {
+    EXPECT_TRUE(Eventually([&] { return KnowsHistories(replica, names); })) << replica << " after a restart";
+  }
+  replicas_.LeavePgsvc(0);
+  for (const size_t replica : {1U, 2U}) {
+    EXPECT_TRUE(Eventually([&] { return KnowsHistories(replica, names); })) << replica << " after a move";
+    EXPECT_TRUE(Eventually([&] { return NamesFrom(replica, 5) == names; })) << replica << " after a move";
+  }
+}
+
 }  // namespace
 }  // namespace basalt::integration

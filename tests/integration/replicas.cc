@@ -59,7 +59,7 @@ Replicas::Replicas(const Options& options) {
     gateway_addresses_.push_back(fmt::format("127.0.0.1:{}", gateways_[replica]->port()));
   }
   for (size_t replica = 0; replica < kReplicas; ++replica) StartJobsvc(replica);
-  others_.push_back(Start("pgsvc", gateway::v1::SERVICE_KIND_POD_GROUP, 0, pgsvc::MakeParts));
+  for (size_t replica = 0; replica < kReplicas; ++replica) StartPgsvc(replica);
   for (size_t replica = 0; replica < kReplicas; ++replica) {
     others_.push_back(Start("queuesvc", gateway::v1::SERVICE_KIND_QUEUE, replica, queuesvc::MakeParts));
     if (others_.back() == nullptr) return;
@@ -71,7 +71,7 @@ Replicas::Replicas(const Options& options) {
     for (const gateway::v1::MemberStatus& member : topology.members()) {
       sharing += member.attached() && member.slots() > 0 ? 1 : 0;
     }
-    if (sharing != 2 * kReplicas + 1) return false;
+    if (sharing != 3 * kReplicas) return false;
     for (size_t replica = 0; replica < kReplicas; ++replica) {
       if (!ListFrom(replica, 0).ok()) return false;
     }
@@ -82,6 +82,7 @@ Replicas::Replicas(const Options& options) {
 
 Replicas::~Replicas() {
   for (Jobsvc& service : jobs_) service.process.reset();
+  for (Pgsvc& service : pgsvcs_) service.process.reset();
   others_.clear();
   for (auto& gateway : gateways_) gateway.reset();
 }
@@ -144,6 +145,18 @@ void Replicas::LeaveJobsvc(size_t replica) {
 }
 
 void Replicas::LoseDisk(size_t replica) { std::filesystem::remove_all(dir_ / fmt::format("jobsvc-{}", replica)); }
+
+void Replicas::StartPgsvc(size_t replica) {
+  Pgsvc& service = pgsvcs_[replica];
+  service.process = Start("pgsvc", gateway::v1::SERVICE_KIND_POD_GROUP, replica, pgsvc::MakeParts);
+  if (service.process == nullptr) return;
+  service.stub = podgroup::v1::PodGroupQueryService::NewStub(ChannelTo(*service.process));
+}
+
+void Replicas::LeavePgsvc(size_t replica) {
+  pgsvcs_[replica].process->Leave();
+  StopPgsvc(replica);
+}
 
 gateway::v1::Topology Replicas::Topology() const {
   for (size_t replica = 0; replica < std::size(gateways_); ++replica) {

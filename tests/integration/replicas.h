@@ -1,6 +1,6 @@
 #pragma once
 
-// Three replicas each of jobsvc and queuesvc and one pgsvc behind two gateways, in this process. Used by one thread.
+// Three replicas each of jobsvc, pgsvc and queuesvc behind two gateways, in this process. Used by one thread.
 #include <grpcpp/grpcpp.h>
 
 #include <functional>
@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "basalt/job/v1/job.grpc.pb.h"
+#include "basalt/podgroup/v1/pod_group_query.grpc.pb.h"
 #include "basalt/queue/v1/queue.grpc.pb.h"
 #include "common/shell/service_process.h"
 #include "common/testing/temp_dir.h"
@@ -38,6 +39,7 @@ class Replicas {
 
   bool ok() const { return ok_; }
   job::v1::JobService::Stub& job(size_t replica) { return *jobs_[replica].stub; }
+  podgroup::v1::PodGroupQueryService::Stub& pod_groups(size_t replica) { return *pgsvcs_[replica].stub; }
   queue::v1::QueueService::Stub& queue(size_t replica) { return *queue_stubs_[replica]; }
   gateway::v1::Topology Topology() const;  // Of the gateway that leads; empty: none does.
   // The other one goes on, for good.
@@ -49,6 +51,10 @@ class Replicas {
   void LeaveJobsvc(size_t replica);
   void StartJobsvc(size_t replica);
   void LoseDisk(size_t replica);
+  void StopPgsvc(size_t replica) { pgsvcs_[replica].process.reset(); }
+  // It gives its slots away first.
+  void LeavePgsvc(size_t replica);
+  void StartPgsvc(size_t replica);
 
   absl::StatusOr<job::v1::Job> Submit(size_t replica, const std::string& name, const std::string& sleep = "1");
   absl::StatusOr<job::v1::Job> Get(size_t replica, const std::string& name);
@@ -70,6 +76,11 @@ class Replicas {
   std::unique_ptr<gateway::Process> gateways_[2];
   std::vector<std::string> gateway_addresses_;
   Jobsvc jobs_[kReplicas];
+  struct Pgsvc {
+    std::unique_ptr<shell::ServiceProcess> process;
+    std::unique_ptr<podgroup::v1::PodGroupQueryService::Stub> stub;
+  };
+  Pgsvc pgsvcs_[kReplicas];
   std::vector<std::unique_ptr<shell::ServiceProcess>> others_;
   std::vector<std::unique_ptr<queue::v1::QueueService::Stub>> queue_stubs_;
   bool ok_ = false;

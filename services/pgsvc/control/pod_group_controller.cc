@@ -1,5 +1,6 @@
 #include "services/pgsvc/control/pod_group_controller.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include "common/kube/names.h"
 #include "common/kube/object_key.h"
 #include "common/kube/requests.h"
+#include "common/kube/timestamp.h"
 #include "common/obs/log.h"
 
 namespace basalt::pgsvc {
@@ -189,6 +191,7 @@ void PodGroupController::Refresh(const std::string& key) {
                      waiting->observed = std::make_unique<kube::v1::PodGroup>(group_now);
                    }
                  } else if (absent) {
+                   waiting->gone |= waiting->observed != nullptr;
                    waiting->observed.reset();
                  }
                  if (found || absent) NoteIfCarriedOut(key, *waiting);
@@ -196,6 +199,31 @@ void PodGroupController::Refresh(const std::string& key) {
                  ServeWaiters(key, *waiting);
                  context_.Wake(key);
                });
+}
+
+std::optional<podgroup::v1::PodGroup> PodGroupController::Show(std::string_view key) const {
+  const Group* group = groups_.Find(key);
+  if (group == nullptr) return std::nullopt;
+  const auto [ns, name] = kube::SplitKey(key);
+  podgroup::v1::PodGroup message;
+  if (group->observed != nullptr) {
+    *message.mutable_object() = *group->observed;
+  } else {
+    const auto lacks = [name = name](const auto& pod) { return LacksGroup(pod.second, name); };
+    if (std::none_of(group->pods.begin(), group->pods.end(), lacks)) return std::nullopt;
+    message.mutable_object()->mutable_meta()->set_namespace_(std::string(ns));
+    message.mutable_object()->mutable_meta()->set_name(std::string(name));
+  }
+  message.set_pods(static_cast<int32_t>(group->pods.size()));
+  if (const std::optional<absl::Time> since = group->retry.since()) {
+    message.set_allocated_failing_since_time(kube::ToTimestamp(absl::ToUnixMillis(*since)).release());
+    // One that is due at once has no time.
+    const absl::Time until = group->retry.until();
+    if (until > absl::InfinitePast()) {
+      message.set_allocated_retry_time(kube::ToTimestamp(absl::ToUnixMillis(until)).release());
+    }
+  }
+  return message;
 }
 
 // ---- groups of plain pods ----

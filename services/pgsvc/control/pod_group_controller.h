@@ -16,6 +16,7 @@
 #include <variant>
 #include <vector>
 
+#include "basalt/podgroup/v1/pod_group_query.pb.h"
 #include "common/reconcile/retry.h"
 #include "common/reconcile/slot_map.h"
 #include "common/rpc/peers.h"
@@ -51,6 +52,8 @@ class PodGroupController : public runtime::Controller {
 
   runtime::Context& context() { return context_; }
   GroupRecords& records() { return records_; }
+  // The group as people are shown it; nullopt: there is none, and no pod wants one.
+  std::optional<podgroup::v1::PodGroup> Show(std::string_view key) const;
 
  private:
   struct Ensure {
@@ -80,6 +83,11 @@ class PodGroupController : public runtime::Controller {
     Retry retry{{.first = absl::Milliseconds(200), .most = absl::Seconds(60)}};  // Weakness W9: capped.
   };
 
+ public:
+  // All groups of this worker, by key.
+  const SlotMap<Group>& groups() const { return groups_; }
+
+ private:
   // -- job_group_calls.cc --
   // OK: a call about the group may wait here.
   absl::Status CheckCall(const std::string& ns, const std::string& name, const std::string& job_uid) const;

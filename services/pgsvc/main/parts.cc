@@ -1,6 +1,13 @@
 #include "services/pgsvc/main/parts.h"
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 #include "common/rpc/grpc/peers/podgroup.h"
+#include "common/runtime/typed_replica.h"
+#include "common/shell/replica_members.h"
+#include "services/pgsvc/api/pod_group_query_service.h"
 #include "services/pgsvc/control/pod_group_controller.h"
 #include "services/pgsvc/control/pod_group_router.h"
 
@@ -29,6 +36,9 @@ shell::ServiceParts MakeParts(obs::Metrics& metrics, obs::Health&) {
   parts.make_services = [](runtime::Replica& replica, Loop& api_loop) {
     std::vector<std::unique_ptr<rpc::GrpcService>> services;
     services.push_back(std::make_unique<RoutedService>(replica, api_loop));
+    auto queries = MakeQueryServices(api_loop, std::make_unique<runtime::TypedReplica<PodGroupController>>(replica),
+                                     std::make_unique<shell::ReplicaMembers>(replica));
+    std::move(queries.begin(), queries.end(), std::back_inserter(services));
     return services;
   };
   return parts;

@@ -1,0 +1,100 @@
+#include <fmt/format.h>
+#include <grpcpp/grpcpp.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "absl/time/clock.h"
+#include "cli/commands.h"
+#include "cli/connect/client.h"
+#include "cli/view/output.h"
+#include "cli/view/pod_group_view.h"
+#include "common/base/status_macros.h"
+
+namespace basalt::cli {
+namespace {
+
+struct PodGroupFlags {
+  std::string name;
+  std::string queue;
+};
+
+std::string GroupsThereAre(const GlobalOptions& options) {
+  return fmt::format("basaltctl podgroup list -n {} tells those that there are", options.ns);
+}
+
+absl::StatusOr<int> List(const GlobalOptions& options, const PodGroupFlags& flags) {
+  PodGroupClient client(options.gateway);
+  podgroup::v1::ListPodGroupsRequest request;
+  if (!options.all_namespaces) request.set_namespace_(options.ns);
+  request.set_queue(flags.queue);
+  podgroup::v1::ListPodGroupsResponse all;
+  do {
+    podgroup::v1::ListPodGroupsResponse page;
+    BASALT_RETURN_IF_ERROR(
+        client.Ask([&](auto& stub, auto* context) { return stub.ListPodGroups(context, request, &page); }));
+    all.mutable_pod_groups()->MergeFrom(page.pod_groups());
+    request.set_page_token(page.next_page_token());
+  } while (!request.page_token().empty());
+  if (!options.output.empty()) {
+    Print(FormatList(all, options.output));
+  } else if (all.pod_groups().empty()) {
+    std::fprintf(stderr, "No pod groups found%s\n",
+                 options.all_namespaces ? "" : fmt::format(" in namespace {}; -A looks in all", options.ns).c_str());
+  } else {
+    Print(FormatPodGroups(all, options.all_namespaces, absl::ToUnixMillis(absl::Now()), StandardLook()));
+  }
+  return kExitDone;
+}
+
+absl::StatusOr<int> Get(const GlobalOptions& options, const PodGroupFlags& flags) {
+  PodGroupClient client(options.gateway);
+  podgroup::v1::GetPodGroupRequest request;
+  request.set_namespace_(options.ns);
+  request.set_name(flags.name);
+  podgroup::v1::PodGroup group;
+  const auto get = [&](auto& stub, auto* context) { return stub.GetPodGroup(context, request, &group); };
+  BASALT_RETURN_IF_ERROR(OrLookAt(client.Ask(get), GroupsThereAre(options)));
+  Print(options.output.empty() ? FormatPodGroup(group, absl::ToUnixMillis(absl::Now()), StandardLook())
+                               : FormatMessage(group, options.output));
+  return kExitDone;
+}
+
+absl::StatusOr<int> History(const GlobalOptions& options, const PodGroupFlags& flags) {
+  PodGroupClient client(options.gateway);
+  podgroup::v1::GetPodGroupHistoryRequest request;
+  request.set_namespace_(options.ns);
+  request.set_name(flags.name);
+  podgroup::v1::PodGroupHistory history;
+  const auto get = [&](auto& stub, auto* context) { return stub.GetPodGroupHistory(context, request, &history); };
+  BASALT_RETURN_IF_ERROR(OrLookAt(client.Ask(get), GroupsThereAre(options)));
+  Print(options.output.empty() ? FormatPodGroupHistory(history, StandardLook())
+                               : FormatMessage(history, options.output));
+  return kExitDone;
+}
+
+}  // namespace
+
+void AddPodGroupCommands(CLI::App& app, GlobalOptions& options, int& exit_code) {
+  CLI::App* group = app.add_subcommand("podgroup", "Pod groups, of jobs and of plain pods");
+  group->require_subcommand(1);
+  group->fallthrough();
+  // Lives as long as the app, which the callbacks of its commands do not outlive.
+  auto flags = std::make_shared<PodGroupFlags>();
+  using Command = absl::StatusOr<int> (*)(const GlobalOptions&, const PodGroupFlags&);
+  const auto add = [&, flags](const char* name, const char* help, Command command) {
+    CLI::App* sub = group->add_subcommand(name, help);
+    sub->fallthrough();
+    Runs(*sub, exit_code, [&options, flags, command] { return command(options, *flags); });
+    return sub;
+  };
+  add("list", "List pod groups", List)->add_option("--queue", flags->queue, "Only pod groups of this queue");
+  add("get", "Show one pod group", Get)->add_option("name", flags->name, "Name of the pod group")->required();
+  add("history", "Every decision about a pod group", History)
+      ->add_option("name", flags->name, "Name of the pod group")
+      ->required();
+}
+
+}  // namespace basalt::cli

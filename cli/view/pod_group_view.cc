@@ -1,0 +1,110 @@
+#include "cli/view/pod_group_view.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <vector>
+
+#include "cli/view/table.h"
+#include "common/kube/timestamp.h"
+
+namespace basalt::cli {
+namespace {
+
+using podgroup::v1::PodGroup;
+using podgroup::v1::PodGroupHistoryEntry;
+
+std::string AgeOf(const PodGroup& group, int64_t now_ms) {
+  const int64_t created_ms = group.object().meta().creation_ms();
+  return created_ms == 0 ? "-" : FormatAge(now_ms - created_ms);
+}
+
+std::string PhaseOf(const PodGroup& group) {
+  if (group.object().meta().uid().empty()) return "not made";
+  return OrDash(group.object().phase());
+}
+
+std::string_view DecisionText(PodGroupHistoryEntry::Decision decision) {
+  switch (decision) {
+    case PodGroupHistoryEntry::DECISION_CREATED:
+      return "created";
+    case PodGroupHistoryEntry::DECISION_UPDATED:
+      return "updated";
+    case PodGroupHistoryEntry::DECISION_DELETED:
+      return "deleted";
+    case PodGroupHistoryEntry::DECISION_REFUSED:
+      return "refused";
+    case PodGroupHistoryEntry::DECISION_FOREIGN:
+      return "left alone";
+    default:
+      return "unknown";
+  }
+}
+
+std::string WordsOf(const PodGroupHistoryEntry& entry) {
+  if (!entry.message().empty()) return Printable(entry.message());
+  if (!entry.fields().empty()) return fmt::format("{}", fmt::join(entry.fields(), ", "));
+  return "-";
+}
+
+}  // namespace
+
+std::string FormatPodGroups(const podgroup::v1::ListPodGroupsResponse& groups, bool with_namespace, int64_t now_ms,
+                            const Look& look) {
+  Row header = {"NAME", "PHASE", "QUEUE", "MIN-MEMBER", "AGE"};
+  if (with_namespace) header.insert(header.begin(), "NAMESPACE");
+  std::vector<Row> rows;
+  for (const PodGroup& group : groups.pod_groups()) {
+    const kube::v1::PodGroup& object = group.object();
+    Row row = {object.meta().name(), PhaseOf(group), OrDash(object.spec().queue()),
+               std::to_string(object.spec().min_member()), AgeOf(group, now_ms)};
+    if (with_namespace) row.insert(row.begin(), object.meta().namespace_());
+    rows.push_back(std::move(row));
+  }
+  return FormatTable(header, rows, look);
+}
+
+std::string FormatPodGroup(const PodGroup& group, int64_t now_ms, const Look& look) {
+  const kube::v1::PodGroup& object = group.object();
+  std::string text =
+      fmt::format("Pod group {}/{}: {}\n", object.meta().namespace_(), object.meta().name(), PhaseOf(group));
+  const auto line = [&text](std::string_view name, const std::string& value) {
+    if (!value.empty()) text += fmt::format("{:<12}{}\n", name, Printable(value));
+  };
+  line("UID", object.meta().uid());
+  for (const kube::v1::OwnerReference& owner : object.meta().owner_references()) {
+    if (owner.controller()) line("Owner", fmt::format("{} {}", owner.kind(), owner.name()));
+  }
+  line("Queue", object.spec().queue());
+  line("Priority", object.spec().priority_class_name());
+  line("Min member", std::to_string(object.spec().min_member()));
+  for (const kube::v1::KeyValue& resource : object.spec().min_resources()) {
+    line("Min", fmt::format("{} {}", resource.key(), resource.value()));
+  }
+  if (group.pods() > 0) line("Pods", fmt::format("{} of no job", group.pods()));
+  line("Age", AgeOf(group, now_ms));
+  if (group.has_failing_since_time()) {
+    line("Failing", fmt::format("since {}", FormatTime(kube::ToMs(group.failing_since_time()))));
+    if (group.has_retry_time()) line("Next try", FormatTime(kube::ToMs(group.retry_time())));
+  }
+  std::vector<Row> rows;
+  for (const kube::v1::PodGroupCondition& condition : object.conditions()) {
+    rows.push_back({condition.type(), condition.status(), OrDash(condition.reason()), OrDash(condition.message())});
+  }
+  if (!rows.empty()) text += "\n" + FormatTable({"CONDITION", "STATUS", "REASON", "MESSAGE"}, rows, look);
+  return text;
+}
+
+std::string FormatPodGroupHistory(const podgroup::v1::PodGroupHistory& history, const Look& look) {
+  std::vector<Row> rows;
+  for (const PodGroupHistoryEntry& entry : history.entries()) {
+    rows.push_back({std::to_string(entry.sequence()), FormatTime(kube::ToMs(entry.time())),
+                    std::string(DecisionText(entry.decision())), OrDash(entry.asked_by()),
+                    entry.version() == 0 ? "-" : std::to_string(entry.version()), OrDash(entry.uid()), WordsOf(entry)});
+  }
+  std::string text = FormatTable({"#", "TIME", "DECISION", "FOR", "VERSION", "UID", "WHAT"}, rows, look);
+  if (history.has_gone_time()) text += fmt::format("Gone since {}\n", FormatTime(kube::ToMs(history.gone_time())));
+  return text;
+}
+
+}  // namespace basalt::cli

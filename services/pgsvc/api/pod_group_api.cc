@@ -1,0 +1,103 @@
+#include "services/pgsvc/api/pod_group_api.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+#include "common/base/slot_set.h"
+#include "common/base/slots.h"
+#include "common/base/status.h"
+#include "common/kube/object_key.h"
+#include "common/kube/timestamp.h"
+#include "common/rpc/list_part.h"
+#include "common/runtime/gather_workers.h"
+#include "services/pgsvc/api/pod_group_list.h"
+
+namespace basalt::pgsvc {
+
+using podgroup::v1::ListPartResponse;
+using podgroup::v1::PodGroupHistoryEntry;
+using storage::v1::PodGroupHistoryRecord;
+
+static_assert(int{PodGroupHistoryEntry::DECISION_CREATED} == int{PodGroupHistoryRecord::DECISION_CREATED});
+static_assert(int{PodGroupHistoryEntry::DECISION_FOREIGN} == int{PodGroupHistoryRecord::DECISION_FOREIGN});
+
+namespace {
+
+PodGroupHistoryEntry ToMessage(PodGroupHistoryRecord&& record) {
+  PodGroupHistoryEntry entry;
+  entry.set_sequence(record.sequence());
+  entry.set_allocated_time(kube::ToTimestamp(record.time_ms()).release());
+  entry.set_decision(static_cast<PodGroupHistoryEntry::Decision>(record.decision()));
+  entry.set_uid(record.uid());
+  entry.set_asked_by(record.asked_by());
+  entry.set_version(record.version());
+  entry.mutable_fields()->Swap(record.mutable_fields());
+  entry.set_message(record.message());
+  return entry;
+}
+
+bool Matches(const podgroup::v1::ListPodGroupsRequest& request, const podgroup::v1::PodGroup& group) {
+  return (request.namespace_().empty() || group.object().meta().namespace_() == request.namespace_()) &&
+         (request.queue().empty() || group.object().spec().queue() == request.queue());
+}
+
+absl::Status NotReady(const std::string& key) {
+  return MakeStatus(
+      absl::StatusCode::kUnavailable,
+      fmt::format("pod group {}: this replica does not have its slot, or is still starting; try again", key));
+}
+
+absl::Status NotFound(const std::string& what) { return MakeStatus(absl::StatusCode::kNotFound, what); }
+
+}  // namespace
+
+std::string KeyOf(std::string_view ns, std::string_view name) {
+  return kube::ObjectKey(ns.empty() ? std::string_view("default") : ns, name);
+}
+
+void PodGroupApi::Get(podgroup::v1::GetPodGroupRequest request, rpc::Done<podgroup::v1::PodGroup> done) {
+  const std::string key = KeyOf(request.namespace_(), request.name());
+  workers_.OnWorkerOf(SlotOf(key), [key, done = std::move(done)](PodGroupController& controller) mutable {
+    if (!controller.context().IsReady(SlotOf(key))) return done(NotReady(key));
+    std::optional<podgroup::v1::PodGroup> group = controller.Show(key);
+    if (!group) return done(NotFound(fmt::format("pod group {} does not exist", key)));
+    done(*std::move(group));
+  });
+}
+
+void PodGroupApi::ListPart(podgroup::v1::ListPartRequest asked, rpc::Done<ListPartResponse> done) {
+  const size_t size = rpc::PageSizeOf(asked.request().page_size());
+  const SlotSet slots = SlotSet::FromBytes(asked.slots());
+  const auto list = [request = std::move(*asked.mutable_request()), size, slots](PodGroupController& controller) {
+    const auto add = [&](const std::string& key, const auto&, ListPartResponse& part) {
+      if (!slots.Contains(SlotOf(key))) return;
+      std::optional<podgroup::v1::PodGroup> group = controller.Show(key);
+      if (group && Matches(request, *group)) *part.add_pod_groups() = *std::move(group);
+    };
+    return rpc::MakePart<PodGroupList>(controller.groups(), request.page_token(), size, add);
+  };
+  auto merge = [size, done = std::move(done)](absl::StatusOr<std::vector<ListPartResponse>> parts) mutable {
+    if (!parts.ok()) return done(parts.status());
+    done(rpc::MergeParts<PodGroupList>(*std::move(parts), size));
+  };
+  runtime::GatherWorkers<ListPartResponse>(workers_, slots, list, std::move(merge));
+}
+
+void PodGroupApi::History(podgroup::v1::GetPodGroupHistoryRequest request,
+                          rpc::Done<podgroup::v1::PodGroupHistory> done) {
+  const std::string key = KeyOf(request.namespace_(), request.name());
+  workers_.OnWorkerOf(SlotOf(key), [key, done = std::move(done)](PodGroupController& controller) mutable {
+    if (!controller.context().IsReady(SlotOf(key))) return done(NotReady(key));
+    auto told = controller.records().Read(key);
+    if (!told.ok()) return done(told.status());
+    if (!*told) return done(NotFound(fmt::format("there is no history of a pod group {}", key)));
+    podgroup::v1::PodGroupHistory history;
+    history.set_allocated_gone_time(kube::ToTimestamp((*told)->gone_ms).release());
+    for (PodGroupHistoryRecord& record : (*told)->entries) *history.add_entries() = ToMessage(std::move(record));
+    done(std::move(history));
+  });
+}
+
+}  // namespace basalt::pgsvc

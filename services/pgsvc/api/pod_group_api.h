@@ -1,0 +1,34 @@
+#pragma once
+
+// What this replica answers of its own slots, without gRPC: handlers that run on the loops of the workers that own the
+// keys. They may be called from any thread; `done` comes on a worker's loop, and is dropped where the worker has
+// stopped. UNAVAILABLE: the slot is not open here.
+#include <string>
+#include <string_view>
+
+#include "basalt/podgroup/v1/pod_group_part.pb.h"
+#include "common/rpc/peers.h"
+#include "common/runtime/typed_replica.h"
+#include "services/pgsvc/control/pod_group_controller.h"
+
+namespace basalt::pgsvc {
+
+using Workers = runtime::Workers<PodGroupController>;
+
+// "<namespace>/<name>"; an empty namespace is "default".
+std::string KeyOf(std::string_view ns, std::string_view name);
+
+class PodGroupApi {
+ public:
+  // The workers outlive the API.
+  explicit PodGroupApi(Workers& workers) : workers_(workers) {}
+
+  void Get(podgroup::v1::GetPodGroupRequest request, rpc::Done<podgroup::v1::PodGroup> done);
+  void ListPart(podgroup::v1::ListPartRequest request, rpc::Done<podgroup::v1::ListPartResponse> done);
+  void History(podgroup::v1::GetPodGroupHistoryRequest request, rpc::Done<podgroup::v1::PodGroupHistory> done);
+
+ private:
+  Workers& workers_;
+};
+
+}  // namespace basalt::pgsvc

@@ -1,0 +1,135 @@
+#include "services/pgsvc/api/pod_group_query_service.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+
+#include "basalt/podgroup/v1/pod_group_part.grpc.pb.h"
+#include "basalt/podgroup/v1/pod_group_query.grpc.pb.h"
+#include "common/base/slots.h"
+#include "common/base/status.h"
+#include "common/rpc/grpc/forward/forward.h"
+#include "common/rpc/grpc/forward/list_all.h"
+#include "common/rpc/grpc/unary.h"
+#include "services/pgsvc/api/pod_group_list.h"
+
+namespace basalt::pgsvc {
+namespace {
+
+using podgroup::v1::GetPodGroupHistoryRequest;
+using podgroup::v1::GetPodGroupRequest;
+using podgroup::v1::ListPartRequest;
+using podgroup::v1::ListPartResponse;
+using podgroup::v1::ListPodGroupsRequest;
+using podgroup::v1::ListPodGroupsResponse;
+using podgroup::v1::PodGroup;
+using podgroup::v1::PodGroupHistory;
+using podgroup::v1::PodGroupPartService;
+using podgroup::v1::PodGroupQueryService;
+
+// What both services need. Tasks on the loop hold it, so that nothing they use goes away under them.
+struct Core {
+  Core(Loop& api_loop, std::unique_ptr<Workers> own_workers, std::unique_ptr<rpc::Members> known)
+      : loop(api_loop),
+        workers(std::move(own_workers)),
+        members(std::move(known)),
+        api(*workers),
+        groups(std::make_shared<rpc::Forwarder<PodGroupQueryService>>(loop, *members)),
+        parts(std::make_shared<rpc::Forwarder<PodGroupPartService>>(loop, *members)) {}
+
+  Loop& loop;
+  const std::unique_ptr<Workers> workers;
+  const std::unique_ptr<rpc::Members> members;
+  PodGroupApi api;
+  const std::shared_ptr<rpc::Forwarder<PodGroupQueryService>> groups;
+  const std::shared_ptr<rpc::Forwarder<PodGroupPartService>> parts;
+};
+
+class QueryService final : public PodGroupQueryService::CallbackService {
+ public:
+  explicit QueryService(std::shared_ptr<Core> core) : core_(std::move(core)) {
+    // Hands this object over to the loop: gRPC's own ordering is not visible to the thread sanitizer.
+    core_->loop.Post([] {});
+  }
+  ~QueryService() override {
+    core_->groups->Stop();
+    core_->parts->Stop();
+  }
+
+  grpc::ServerUnaryReactor* GetPodGroup(grpc::CallbackServerContext* context, const GetPodGroupRequest* request,
+                                        PodGroup* response) override {
+    return AskOwner(context, request, response, &PodGroupApi::Get,
+                    [](auto& stub, auto... arguments) { stub.async()->GetPodGroup(arguments...); });
+  }
+  grpc::ServerUnaryReactor* GetPodGroupHistory(grpc::CallbackServerContext* context,
+                                               const GetPodGroupHistoryRequest* request,
+                                               PodGroupHistory* response) override {
+    return AskOwner(context, request, response, &PodGroupApi::History,
+                    [](auto& stub, auto... arguments) { stub.async()->GetPodGroupHistory(arguments...); });
+  }
+  grpc::ServerUnaryReactor* ListPodGroups(grpc::CallbackServerContext* context, const ListPodGroupsRequest* request,
+                                          ListPodGroupsResponse* response) override {
+    return rpc::ServeUnary(core_->loop, context, request, response,
+                           [core = core_, caller = rpc::CallerOf(*context)](const ListPodGroupsRequest& asked,
+                                                                            rpc::Done<ListPodGroupsResponse> done) {
+                             const auto local = [core](ListPartRequest part, rpc::Done<ListPartResponse> answered) {
+                               core->api.ListPart(std::move(part), std::move(answered));
+                             };
+                             rpc::ListAll<PodGroupList>(
+                                 *core->parts, caller, asked, std::move(done), local,
+                                 [](auto& stub, auto... arguments) { stub.async()->ListPart(arguments...); });
+                           });
+  }
+
+ private:
+  // A question about one group, which its owner answers.
+  template <typename Request, typename Response, typename Start>
+  grpc::ServerUnaryReactor* AskOwner(grpc::CallbackServerContext* context, const Request* request, Response* response,
+                                     void (PodGroupApi::*method)(Request, rpc::Done<Response>), Start start) {
+    return rpc::ServeUnary(
+        core_->loop, context, request, response,
+        [core = core_, caller = rpc::CallerOf(*context), method, start](Request asked, rpc::Done<Response> done) {
+          if (asked.name().empty()) return done(Invalid("name: is required"));
+          const std::string key = KeyOf(asked.namespace_(), asked.name());
+          const auto local = [core, method](Request here, rpc::Done<Response> answered) {
+            (core->api.*method)(std::move(here), std::move(answered));
+          };
+          core->groups->Route(caller, SlotOf(key), fmt::format("pod group {}", key), /*question=*/true,
+                              std::move(asked), std::move(done), local, rpc::Remote<Response>(start));
+        });
+  }
+
+  const std::shared_ptr<Core> core_;
+};
+
+class PartService final : public PodGroupPartService::CallbackService {
+ public:
+  explicit PartService(std::shared_ptr<Core> core) : core_(std::move(core)) {
+    core_->loop.Post([] {});
+  }
+
+  grpc::ServerUnaryReactor* ListPart(grpc::CallbackServerContext* context, const ListPartRequest* request,
+                                     ListPartResponse* response) override {
+    return rpc::ServeUnary(core_->loop, context, request, response,
+                           [core = core_](ListPartRequest asked, rpc::Done<ListPartResponse> done) {
+                             core->api.ListPart(std::move(asked), std::move(done));
+                           });
+  }
+
+ private:
+  const std::shared_ptr<Core> core_;
+};
+
+}  // namespace
+
+std::vector<std::unique_ptr<rpc::GrpcService>> MakeQueryServices(Loop& loop, std::unique_ptr<Workers> workers,
+                                                                 std::unique_ptr<rpc::Members> members) {
+  const auto core = std::make_shared<Core>(loop, std::move(workers), std::move(members));
+  std::vector<std::unique_ptr<rpc::GrpcService>> services;
+  services.push_back(rpc::WrapService(std::make_unique<QueryService>(core)));
+  services.push_back(rpc::WrapService(std::make_unique<PartService>(core)));
+  return services;
+}
+
+}  // namespace basalt::pgsvc
