@@ -8,8 +8,10 @@
 #include "common/base/slot_set.h"
 #include "common/base/slots.h"
 #include "common/base/status.h"
+#include "common/kube/kinds.h"
 #include "common/kube/object_key.h"
 #include "common/kube/timestamp.h"
+#include "common/rpc/error_details.h"
 #include "common/rpc/list_part.h"
 #include "common/runtime/gather_workers.h"
 #include "services/pgsvc/api/pod_group_list.h"
@@ -49,7 +51,9 @@ absl::Status NotReady(const std::string& key) {
       fmt::format("pod group {}: this replica does not have its slot, or is still starting; try again", key));
 }
 
-absl::Status NotFound(const std::string& what) { return MakeStatus(absl::StatusCode::kNotFound, what); }
+absl::Status NotFound(const std::string& key, std::string_view message) {
+  return rpc::WithResource(MakeStatus(absl::StatusCode::kNotFound, message), kube::kPodGroups, key);
+}
 
 }  // namespace
 
@@ -62,7 +66,7 @@ void PodGroupApi::Get(podgroup::v1::GetPodGroupRequest request, rpc::Done<podgro
   workers_.OnWorkerOf(SlotOf(key), [key, done = std::move(done)](PodGroupController& controller) mutable {
     if (!controller.context().IsReady(SlotOf(key))) return done(NotReady(key));
     std::optional<podgroup::v1::PodGroup> group = controller.Show(key);
-    if (!group) return done(NotFound(fmt::format("pod group {} does not exist", key)));
+    if (!group) return done(NotFound(key, fmt::format("pod group {} does not exist", key)));
     done(*std::move(group));
   });
 }
@@ -92,7 +96,7 @@ void PodGroupApi::History(podgroup::v1::GetPodGroupHistoryRequest request,
     if (!controller.context().IsReady(SlotOf(key))) return done(NotReady(key));
     auto told = controller.records().Read(key);
     if (!told.ok()) return done(told.status());
-    if (!*told) return done(NotFound(fmt::format("there is no history of a pod group {}", key)));
+    if (!*told) return done(NotFound(key, fmt::format("there is no history of a pod group {}", key)));
     podgroup::v1::PodGroupHistory history;
     history.set_allocated_gone_time(kube::ToTimestamp((*told)->gone_ms).release());
     for (PodGroupHistoryRecord& record : (*told)->entries) *history.add_entries() = ToMessage(std::move(record));
