@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -75,9 +76,7 @@ struct Core {
             absl::StatusCode::kUnavailable,
             fmt::format("queue {}: this replica does not have its slot, or is still starting; try again", name)));
       }
-      for (queue::v1::Queue& queue : own.List()) {
-        if (queue.object().meta().name() == name) return done(std::move(queue));
-      }
+      if (std::optional<queue::v1::Queue> queue = own.Find(name)) return done(*std::move(queue));
       done(rpc::WithResource(MakeStatus(absl::StatusCode::kNotFound, fmt::format("queue {} does not exist", name)),
                              kube::kQueues, name));
     });

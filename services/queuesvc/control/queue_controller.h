@@ -4,17 +4,16 @@
 //
 // It keeps nothing in the store: queues are broadcast, pod groups come routed by spec.queue, and both together give
 // state and counts at every start. root and default are made where they are missing (queue spec 2.1).
-#include <functional>
-#include <map>
-#include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "common/obs/metrics.h"
-#include "common/reconcile/retry.h"
 #include "common/reconcile/slot_map.h"
 #include "common/runtime/controller.h"
-#include "services/queuesvc/core/queue_state.h"
+#include "services/queuesvc/control/queue_entry.h"
+#include "services/queuesvc/control/queue_metrics.h"
+#include "services/queuesvc/core/next_step.h"
 
 namespace basalt::queuesvc {
 
@@ -37,34 +36,33 @@ class QueueController : public runtime::Controller {
   void Decide(std::string_view key, kv::WriteBatch& batch) override;
   void Act(std::string_view key) override;
 
-  // For the API: whether everything of the slot is known; and the queues of the slots that this worker owns.
+  // ---- for api/; on the loop ----
   bool IsReady(uint32_t slot) const { return context_.IsReady(slot); }
+  // The queues of the slots that this worker owns.
   std::vector<queue::v1::Queue> List() const;
+  // One of them; nullopt: there is none.
+  std::optional<queue::v1::Queue> Find(std::string_view name) const;
   // How many queues of its slots the worker remembers something of, whether they exist or not.
   size_t kept() const { return entries_.size(); }
 
  private:
-  struct Entry {
-    PodGroupCounter pod_groups;
-    bool write_in_flight = false;
-    Retry retry;
-    absl::Time next_publish = absl::InfinitePast();
-  };
-
   // The runtime drops keys and states of slots that have closed: no entry is made in one of those.
   bool Owns(std::string_view name) const { return entries_.IsOpen(SlotOf(name)); }
-  void CreateQueue(const std::string& name, Entry& entry);
-  void SetParent(const kube::v1::Queue& queue, Entry& entry);
-  void Publish(const kube::v1::Queue& queue, Entry& entry);
-  void Send(const std::string& name, Entry& entry, gateway::v1::WriteRequest request);
-  void ShowMetrics(const std::string& name, const queue::v1::PodGroupCounts& counts);
-  void RemoveMetrics(const std::string& name);
+  // Whether root or the default queue, which are made, is meant.
+  bool IsMade(std::string_view name) const;
+  QueueStep NextStepOf(std::string_view name, const QueueEntry& entry) const;
+  queue::v1::Queue MessageOf(std::string_view name, const kube::v1::Queue& queue) const;
+
+  // -- queue_writes.cc --
+  void Carry(const std::string& name, QueueEntry& entry, const QueueStep& step);
+  void Send(const std::string& name, QueueEntry& entry, gateway::v1::WriteRequest request);
+  void OnWritten(QueueEntry& entry, const std::string& name, const runtime::WriteOutcome& outcome);
 
   runtime::Context& context_;
-  obs::Metrics* const metrics_;
+  QueueMetrics metrics_;
   const QueueControllerOptions options_;
-  std::map<std::string, kube::v1::Queue, std::less<>> queues_;  // All of the cluster.
-  SlotMap<Entry> entries_;                                      // Of owned slots.
+  SlotMap<kube::v1::Queue> queues_;  // All of the cluster.
+  SlotMap<QueueEntry> entries_;      // Of owned slots.
 };
 
 }  // namespace basalt::queuesvc

@@ -92,6 +92,48 @@ TEST_F(QueueControllerTest, CountsAreWrittenOnceAnIntervalWithTheNewestNumbers) 
   EXPECT_THAT(context_.writes.front().request.patch().body(), HasSubstr(R"("running":6)"));
 }
 
+TEST_F(QueueControllerTest, AQueueWhoseWritesAreRefusedHoldsUpNoOther) {
+  QueueController controller(context_, nullptr, {.publish_interval = absl::ZeroDuration()});
+  Open(controller);
+  TellQueue(controller);
+  TellGroup(controller, "group-0");
+  for (int i = 0; i < 5; ++i) {
+    context_.Answer(Refused(403, "Forbidden", "no"), controller);
+    context_.Advance(absl::Seconds(30), controller);
+  }
+  ASSERT_EQ(context_.writes.size(), 1U) << "the refused one is under way";
+  constexpr char kOther[] = "other";
+  EXPECT_TRUE(controller.OpenSlot(SlotOf(kOther)).ok());
+  kube::v1::Object object;
+  object.mutable_queue()->mutable_meta()->set_name(kOther);
+  object.mutable_queue()->set_parent("root");
+  controller.OnShared(std::string(kube::kWatchQueues), object, /*gone=*/false);
+  context_.RunPasses(controller);
+  ASSERT_EQ(context_.writes.size(), 2U);
+  EXPECT_EQ(context_.writes.back().request.name(), kOther);
+}
+
+TEST_F(QueueControllerTest, ClosingASlotForgetsItsQueuesAloneAndOpeningItKnowsThem) {
+  QueueController controller(context_, metrics_.get(), {});
+  Open(controller);
+  TellQueue(controller);
+  TellGroup(controller, "group-1");
+  context_.Answer(Done(), controller);
+  ASSERT_EQ(controller.List().size(), 1U);
+  ASSERT_TRUE(controller.Find(kQueue).has_value());
+  EXPECT_EQ(controller.Find(kQueue)->pod_groups().running(), 1);
+  controller.CloseSlot(SlotOf("another") == SlotOf(kQueue) ? SlotOf(kQueue) + 1 : SlotOf("another"));
+  EXPECT_EQ(controller.kept(), 1U);
+  controller.CloseSlot(SlotOf(kQueue));
+  EXPECT_EQ(controller.kept(), 0U);
+  EXPECT_TRUE(controller.List().empty());
+  EXPECT_FALSE(controller.Find(kQueue).has_value());
+  EXPECT_THAT(metrics_->Text(), Not(HasSubstr(kRunning)));
+  Open(controller);
+  context_.RunPasses(controller);
+  EXPECT_EQ(controller.List().size(), 1U);
+}
+
 TEST_F(QueueControllerTest, AWriteThatFailsIsMadeAgainLaterAndLater) {
   QueueController controller(context_, nullptr, {.publish_interval = absl::ZeroDuration()});
   Open(controller);

@@ -1,8 +1,5 @@
 #include "services/queuesvc/core/queue_state.h"
 
-#include "common/base/json.h"
-#include "common/kube/names.h"
-
 namespace basalt::queuesvc {
 namespace {
 
@@ -51,84 +48,6 @@ QueueTransition NextState(QueueState state, QueueAction action, int64_t pod_grou
   if (open) return {QueueOperation::kSync, QueueState::kOpen};
   if (state == QueueState::kClosing) return {QueueOperation::kSync, ClosedOrClosing(pod_groups)};
   return {QueueOperation::kSync, state};
-}
-
-PodGroupCounter::Phase PodGroupCounter::ParsePhase(std::string_view text) {
-  if (text == "Pending") return Phase::kPending;
-  if (text == "Inqueue") return Phase::kInqueue;
-  if (text == "Running") return Phase::kRunning;
-  if (text == "Unknown") return Phase::kUnknown;
-  if (text == "Completed") return Phase::kCompleted;
-  return Phase::kOther;
-}
-
-void PodGroupCounter::Count(Phase phase, int delta) {
-  switch (phase) {
-    case Phase::kPending:
-      counts_.set_pending(counts_.pending() + delta);
-      return;
-    case Phase::kInqueue:
-      counts_.set_inqueue(counts_.inqueue() + delta);
-      return;
-    case Phase::kRunning:
-      counts_.set_running(counts_.running() + delta);
-      return;
-    case Phase::kUnknown:
-      counts_.set_unknown(counts_.unknown() + delta);
-      return;
-    case Phase::kCompleted:
-      counts_.set_completed(counts_.completed() + delta);
-      return;
-    case Phase::kOther:  // Indexed, so that it keeps a queue from closing, but not counted (queue spec 6.1-3).
-      return;
-  }
-}
-
-bool PodGroupCounter::Set(const std::string& uid, std::string_view text) {
-  const Phase phase = ParsePhase(text);
-  const auto [entry, added] = phases_.try_emplace(uid, phase);
-  if (!added) {
-    if (entry->second == phase) return false;
-    Count(entry->second, -1);
-    entry->second = phase;
-  }
-  Count(phase, 1);
-  return true;
-}
-
-bool PodGroupCounter::Erase(const std::string& uid) {
-  const auto entry = phases_.find(uid);
-  if (entry == phases_.end()) return false;
-  Count(entry->second, -1);
-  phases_.erase(entry);
-  return true;
-}
-
-std::string StatusApplyBody(std::string_view queue, QueueState state, const queue::v1::PodGroupCounts* counts) {
-  json::object status;
-  const std::string_view text = FormatQueueState(state);
-  status["state"] = json::string(text);
-  if (counts != nullptr) {
-    status["pending"] = counts->pending();
-    status["inqueue"] = counts->inqueue();
-    status["running"] = counts->running();
-    status["unknown"] = counts->unknown();
-    status["completed"] = counts->completed();
-  }
-  json::object body;
-  body["apiVersion"] = json::string(kube::kSchedulingApiVersion.data(), kube::kSchedulingApiVersion.size());
-  body["kind"] = "Queue";
-  body["metadata"] = json::object{{"name", json::string(queue)}};
-  body["status"] = std::move(status);
-  return ToText(body);
-}
-
-bool StatusDiffers(const kube::v1::Queue& queue, QueueState state, const queue::v1::PodGroupCounts* counts) {
-  if (queue.state() != FormatQueueState(state)) return true;
-  if (counts == nullptr) return false;
-  return queue.pending() != counts->pending() || queue.inqueue() != counts->inqueue() ||
-         queue.running() != counts->running() || queue.unknown() != counts->unknown() ||
-         queue.completed() != counts->completed();
 }
 
 }  // namespace basalt::queuesvc

@@ -1,0 +1,61 @@
+#include "services/queuesvc/core/queue_requests.h"
+
+#include <utility>
+
+#include "common/base/json.h"
+#include "common/kube/names.h"
+#include "common/kube/requests.h"
+
+namespace basalt::queuesvc {
+namespace {
+
+json::object BodyOf(std::string_view name) {
+  json::object body;
+  body["apiVersion"] = json::string(kube::kSchedulingApiVersion);
+  body["kind"] = json::string(kube::kQueues.name);
+  body["metadata"] = json::object{{"name", json::string(name)}};
+  return body;
+}
+
+}  // namespace
+
+gateway::v1::WriteRequest MakeCreateRequest(std::string_view name) {
+  json::object body = BodyOf(name);
+  body["spec"] = json::object{{"weight", 1}, {"reclaimable", name != kube::kRootQueue}};
+  gateway::v1::WriteRequest request = kube::WriteOf(kube::kQueues, "", name);
+  request.mutable_create()->set_body(ToText(body));
+  return request;
+}
+
+gateway::v1::WriteRequest MakeParentRequest(const kube::v1::ObjectMeta& queue) {
+  gateway::v1::WriteRequest request = kube::WriteOf(kube::kQueues, "", queue.name());
+  // A merge patch works on a queue without a spec, too (weakness Q10).
+  const json::object body{{"spec", json::object{{"parent", json::string(kube::kRootQueue)}}}};
+  kube::SetMergePatch(ToText(body), queue.uid(), request).set_resource_version(queue.resource_version());
+  return request;
+}
+
+gateway::v1::WriteRequest MakeStatusRequest(std::string_view name, QueueState state,
+                                            const queue::v1::PodGroupCounts* counts) {
+  json::object status;
+  status["state"] = json::string(FormatQueueState(state));
+  if (counts != nullptr) {
+    status["pending"] = counts->pending();
+    status["inqueue"] = counts->inqueue();
+    status["running"] = counts->running();
+    status["unknown"] = counts->unknown();
+    status["completed"] = counts->completed();
+  }
+  json::object body = BodyOf(name);
+  body["status"] = std::move(status);
+  gateway::v1::WriteRequest request = kube::WriteOf(kube::kQueues, "", name);
+  request.set_subresource("status");
+  gateway::v1::Patch& patch = *request.mutable_patch();
+  patch.set_type(gateway::v1::Patch::TYPE_APPLY);
+  patch.set_field_manager("basalt-queue");
+  patch.set_force(true);  // The state has one rightful owner (weakness Q8).
+  patch.set_body(ToText(body));
+  return request;
+}
+
+}  // namespace basalt::queuesvc

@@ -1,0 +1,25 @@
+#pragma once
+
+// What queuesvc writes of queues, as requests to the gateway. Pure.
+#include <string>
+#include <string_view>
+
+#include "basalt/gateway/v1/gateway.pb.h"
+#include "basalt/kube/v1/kube.pb.h"
+#include "basalt/queue/v1/queue.pb.h"
+#include "services/queuesvc/core/queue_state.h"
+
+namespace basalt::queuesvc {
+
+// Makes root or the default queue as upstream's scheduler does (queue spec 2.1).
+gateway::v1::WriteRequest MakeCreateRequest(std::string_view name);
+
+// Makes root the parent (queue spec 6.1-1).
+gateway::v1::WriteRequest MakeParentRequest(const kube::v1::ObjectMeta& queue);
+
+// The server-side apply that publishes state and counts (queue spec 6.1-6, decision 2 of the spec README). Null: no
+// counts.
+gateway::v1::WriteRequest MakeStatusRequest(std::string_view name, QueueState state,
+                                            const queue::v1::PodGroupCounts* counts);
+
+}  // namespace basalt::queuesvc
