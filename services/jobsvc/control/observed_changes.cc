@@ -131,7 +131,12 @@ void JobController::ForgetReportedDone(JobEntry& entry, kv::WriteBatch& batch) {
 
 void JobController::ApplyPodChange(JobEntry& entry, const std::string& name, DirtyPod& dirty,
                                    std::vector<JobEvent>& events, kv::WriteBatch& batch) {
-  if (entry.ended_pods.contains(dirty.uid)) return;  // Its end is told once more.
+  if (entry.ended_pods.contains(dirty.uid)) {
+    // Its end is told once more. Its record may lie there until the status tells that its work is done, and a restart
+    // took that for a pod.
+    if (dirty.gone != GoneReason::kNotGone) StorePod(entry, entry.pods.Remove(name, dirty.uid), nullptr, batch);
+    return;
+  }
   const int32_t version = entry.job->status().version();
   const int64_t now_ms = absl::ToUnixMillis(context_.ApiNow());
   // By a replica whose disk this is not, or by this one before it lost what it wrote.

@@ -163,6 +163,23 @@ TEST(RepeatedEndTest, ASuccessThatIsGoneCountsOverALostDisk) {
   EXPECT_EQ(rig.kube().Count("create", "pods"), made);
 }
 
+// Its record stays until the status tells that its work is done. A restart before that takes the record for a pod.
+TEST(RepeatedEndTest, ASuccessThatWasAnsweredAndIsGoneHoldsNothingUpAfterARestart) {
+  JobRig rig;
+  RunAllPods(rig, WithPolicy(MakeJob("j", 2, 1), "TaskCompleted", "AbortJob", absl::Seconds(60)));
+  rig.kube().SetPodPhase(kPod, kPodSucceeded);
+  rig.Run(absl::Seconds(10));
+  RemovePod(rig);
+  ASSERT_TRUE(rig.RunUntil([&rig] { return rig.controller().Find(kKey)->pods.Find("j-t0-0") == nullptr; }));
+  rig.Kill();
+  rig.Start();
+  rig.Run(absl::Seconds(10));
+  EXPECT_EQ(rig.kube().job(kKey).status().counts().succeeded(), 1);
+  EXPECT_EQ(rig.controller().Find(kKey)->pods.Find("j-t0-0"), nullptr);
+  rig.Run(absl::Seconds(120));
+  EXPECT_EQ(rig.PhaseOf(kKey), kAborted);
+}
+
 TEST(RepeatedEndTest, AFailureBeforeTheEndIsAnsweredOnce) {
   JobRig rig;
   RunAllPods(rig, WithPolicy(MakeJob("j", 1, 2), "PodFailed", "RestartTask", absl::Seconds(60)));
