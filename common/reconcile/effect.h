@@ -1,0 +1,168 @@
+#pragma once
+
+// One asynchronous write or read of a controller: whether it is under way, when it is tried again, and what each answer
+// means to whoever asked. The call site gives the request and a policy, and switches over the meaning; nothing of an
+// answer reaches an owner that is gone. Values, confined to the loop of their owner. An answer is data: nothing here
+// fails. What answers there are: docs/correctness.md, rule 4.
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/time/time.h"
+#include "common/base/random.h"
+#include "common/reconcile/retry.h"
+
+namespace basalt {
+
+// What was answered, whatever the request was.
+enum class Answer : uint8_t {
+  kDone,
+  kAlreadyExists,  // 409: another object has the name.
+  kNotFound,       // 404: nothing has the name, or the namespace is missing.
+  kConflict,       // Any other 409: a precondition does not hold, or a quota was written at the same time.
+  kInvalid,        // 422.
+  kRefused,        // Any other refusal.
+  kNotSent,        // Surely without effect.
+  kUnknown,        // It may have taken effect.
+};
+
+// A 409 is read by its reason: a quota's conflict says nothing of the name.
+inline Answer AnswerOfRefusal(int code, std::string_view reason) {
+  switch (code) {
+    case 404:
+      return Answer::kNotFound;
+    case 409:
+      return reason == "AlreadyExists" ? Answer::kAlreadyExists : Answer::kConflict;
+    case 422:
+      return Answer::kInvalid;
+    default:
+      return Answer::kRefused;
+  }
+}
+
+// `outcome`: as runtime::WriteOutcome.
+template <typename Outcome>
+Answer AnswerOf(const Outcome& outcome) {
+  switch (outcome.kind) {
+    case Outcome::Kind::kDone:
+      return Answer::kDone;
+    case Outcome::Kind::kRefused:
+      return AnswerOfRefusal(outcome.error.code(), outcome.error.reason());
+    case Outcome::Kind::kNotSent:
+      return Answer::kNotSent;
+    case Outcome::Kind::kUnknown:
+      break;
+  }
+  return Answer::kUnknown;
+}
+
+// What an answer means to whoever asked.
+enum class Meaning : uint8_t {
+  kSucceeded,  // The world is as it was wanted: the back-off begins anew.
+  kAwaited,    // It stays under way until the watch shows what became of it, and Forget is called.
+  kLook,       // It stays under way: what is there has to be read first.
+  kHeld,       // It is over and is not to be repeated at once; it is no failure, either.
+  kTryAgain,   // It failed, and nobody needs to hear of it.
+  kRefused,    // It failed, and users may have to hear of it.
+};
+
+// The meanings that differ from one request to the next are named where the request is made.
+struct EffectPolicy {
+  Meaning done = Meaning::kSucceeded;
+  Meaning already_exists = Meaning::kRefused;
+  Meaning not_found = Meaning::kRefused;
+  Meaning conflict = Meaning::kRefused;
+  Meaning invalid = Meaning::kRefused;
+  Meaning refused = Meaning::kRefused;
+  Meaning not_sent = Meaning::kTryAgain;
+  Meaning unknown = Meaning::kTryAgain;
+};
+
+inline Meaning MeaningOf(Answer answer, const EffectPolicy& policy) {
+  switch (answer) {
+    case Answer::kDone:
+      return policy.done;
+    case Answer::kAlreadyExists:
+      return policy.already_exists;
+    case Answer::kNotFound:
+      return policy.not_found;
+    case Answer::kConflict:
+      return policy.conflict;
+    case Answer::kInvalid:
+      return policy.invalid;
+    case Answer::kRefused:
+      return policy.refused;
+    case Answer::kNotSent:
+      return policy.not_sent;
+    case Answer::kUnknown:
+      break;
+  }
+  return policy.unknown;
+}
+
+// Whether an effect of which the answer means that is over; the back-off follows.
+inline bool EndsEffect(Meaning meaning, Retry& retry, absl::Time now, Random& random) {
+  if (meaning == Meaning::kAwaited || meaning == Meaning::kLook) return false;
+  if (meaning == Meaning::kSucceeded) retry.Succeed();
+  if (meaning == Meaning::kTryAgain || meaning == Meaning::kRefused) retry.Fail(now, random);
+  return true;
+}
+
+// Effects under names that share one back-off, each of them under way once at a time.
+class EffectSet {
+ public:
+  // False: it is under way already.
+  bool Begin(std::string_view name) { return under_way_.emplace(name).second; }
+  // Its answer has come.
+  Meaning End(std::string_view name, Answer answer, const EffectPolicy& policy, absl::Time now, Random& random) {
+    const Meaning meaning = MeaningOf(answer, policy);
+    if (EndsEffect(meaning, retry_, now, random)) Forget(name);
+    return meaning;
+  }
+  // It is over, whatever was answered.
+  void Forget(std::string_view name) {
+    if (const auto it = under_way_.find(name); it != under_way_.end()) under_way_.erase(it);
+  }
+
+  bool contains(std::string_view name) const { return under_way_.contains(name); }
+  bool empty() const { return under_way_.empty(); }
+  Retry& retry() { return retry_; }
+  const Retry& retry() const { return retry_; }
+
+ private:
+  std::set<std::string, std::less<>> under_way_;
+  Retry retry_;
+};
+
+// The same of one effect without a name.
+class Effect {
+ public:
+  bool Begin() { return !std::exchange(under_way_, true); }
+  Meaning End(Answer answer, const EffectPolicy& policy, absl::Time now, Random& random) {
+    const Meaning meaning = MeaningOf(answer, policy);
+    if (EndsEffect(meaning, retry_, now, random)) under_way_ = false;
+    return meaning;
+  }
+
+  bool under_way() const { return under_way_; }
+  Retry& retry() { return retry_; }
+  const Retry& retry() const { return retry_; }
+
+ private:
+  bool under_way_ = false;
+  Retry retry_;
+};
+
+// A callback that runs only while its owner is there. `find` says who that is now, as a pointer; null: it is gone, and
+// the answer is dropped.
+template <typename Find, typename Done>
+auto WhileThere(Find find, Done done) {
+  return [find = std::move(find), done = std::move(done)](auto answer) mutable {
+    if (auto* const owner = find(); owner != nullptr) done(*owner, std::move(answer));
+  };
+}
+
+}  // namespace basalt

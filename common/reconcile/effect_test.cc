@@ -1,0 +1,139 @@
+#include "common/reconcile/effect.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace basalt {
+namespace {
+
+const absl::Time kNow = absl::FromUnixSeconds(1000);
+
+// Shaped as the outcomes of the runtime.
+struct Outcome {
+  enum class Kind { kDone, kRefused, kNotSent, kUnknown };
+  struct Error {
+    int code() const { return number; }
+    std::string_view reason() const { return text; }
+    int number = 0;
+    std::string_view text;
+  };
+  Kind kind;
+  Error error;
+};
+
+TEST(AnswerTest, IsReadFromKindCodeAndReason) {
+  struct Case {
+    const char* what;
+    Outcome outcome;
+    Answer expected;
+  };
+  const Case cases[] = {
+      {"a success", {Outcome::Kind::kDone, {}}, Answer::kDone},
+      {"a name that is taken", {Outcome::Kind::kRefused, {409, "AlreadyExists"}}, Answer::kAlreadyExists},
+      {"a precondition or a quota", {Outcome::Kind::kRefused, {409, "Conflict"}}, Answer::kConflict},
+      {"a 409 that gives no reason", {Outcome::Kind::kRefused, {409, ""}}, Answer::kConflict},
+      {"a missing object", {Outcome::Kind::kRefused, {404, "NotFound"}}, Answer::kNotFound},
+      {"a value that is not taken", {Outcome::Kind::kRefused, {422, "Invalid"}}, Answer::kInvalid},
+      {"a missing right", {Outcome::Kind::kRefused, {403, "Forbidden"}}, Answer::kRefused},
+      {"an overload", {Outcome::Kind::kRefused, {429, "TooManyRequests"}}, Answer::kRefused},
+      {"a server in trouble", {Outcome::Kind::kRefused, {500, "AlreadyExists"}}, Answer::kRefused},
+      {"no gateway", {Outcome::Kind::kNotSent, {}}, Answer::kNotSent},
+      {"no answer", {Outcome::Kind::kUnknown, {}}, Answer::kUnknown},
+  };
+  for (const Case& test : cases) EXPECT_EQ(AnswerOf(test.outcome), test.expected) << test.what;
+}
+
+TEST(EffectPolicyTest, GivesEachAnswerItsOwnMeaning) {
+  const EffectPolicy policy{.done = Meaning::kAwaited,
+                            .already_exists = Meaning::kLook,
+                            .not_found = Meaning::kSucceeded,
+                            .conflict = Meaning::kHeld,
+                            .invalid = Meaning::kTryAgain,
+                            .refused = Meaning::kRefused,
+                            .not_sent = Meaning::kHeld,
+                            .unknown = Meaning::kLook};
+  struct Case {
+    Answer answer;
+    Meaning named;
+    Meaning unnamed;
+  };
+  const Case cases[] = {
+      {Answer::kDone, Meaning::kAwaited, Meaning::kSucceeded},
+      {Answer::kAlreadyExists, Meaning::kLook, Meaning::kRefused},
+      {Answer::kNotFound, Meaning::kSucceeded, Meaning::kRefused},
+      {Answer::kConflict, Meaning::kHeld, Meaning::kRefused},
+      {Answer::kInvalid, Meaning::kTryAgain, Meaning::kRefused},
+      {Answer::kRefused, Meaning::kRefused, Meaning::kRefused},
+      {Answer::kNotSent, Meaning::kHeld, Meaning::kTryAgain},
+      {Answer::kUnknown, Meaning::kLook, Meaning::kTryAgain},
+  };
+  for (const Case& test : cases) {
+    EXPECT_EQ(MeaningOf(test.answer, policy), test.named) << static_cast<int>(test.answer);
+    EXPECT_EQ(MeaningOf(test.answer, EffectPolicy{}), test.unnamed) << static_cast<int>(test.answer);
+  }
+}
+
+TEST(EffectTest, IsOverAndBacksOffAsItsMeaningSays) {
+  struct Case {
+    Meaning meaning;
+    bool is_over;
+    bool blocks;
+    bool has_failed;
+  };
+  // Each after one failure.
+  const Case cases[] = {
+      {Meaning::kSucceeded, true, false, false}, {Meaning::kAwaited, false, true, true},
+      {Meaning::kLook, false, true, true},       {Meaning::kHeld, true, true, true},
+      {Meaning::kTryAgain, true, true, true},    {Meaning::kRefused, true, true, true},
+  };
+  for (const Case& test : cases) {
+    SeededRandom random(1);
+    const EffectPolicy policy{.done = test.meaning};
+    Effect one;
+    EffectSet many;
+    one.retry().Fail(kNow, random);
+    many.retry().Fail(kNow, random);
+    ASSERT_TRUE(one.Begin());
+    ASSERT_TRUE(many.Begin("a"));
+    EXPECT_EQ(one.End(Answer::kDone, policy, kNow, random), test.meaning);
+    EXPECT_EQ(many.End("a", Answer::kDone, policy, kNow, random), test.meaning);
+    EXPECT_EQ(one.under_way(), !test.is_over);
+    EXPECT_EQ(many.contains("a"), !test.is_over);
+    for (const Retry* retry : {&one.retry(), &many.retry()}) {
+      EXPECT_EQ(retry->Blocks(kNow), test.blocks);
+      EXPECT_EQ(retry->since().has_value(), test.has_failed);
+    }
+  }
+}
+
+TEST(EffectTest, BeginsOnceAtATime) {
+  Effect one;
+  EXPECT_TRUE(one.Begin());
+  EXPECT_FALSE(one.Begin());
+  EffectSet many;
+  EXPECT_TRUE(many.Begin("a"));
+  EXPECT_FALSE(many.Begin("a"));
+  EXPECT_TRUE(many.Begin("b"));
+  many.Forget("a");
+  EXPECT_TRUE(many.Begin("a"));
+  EXPECT_FALSE(many.empty());
+}
+
+TEST(WhileThereTest, DropsTheAnswerOfAnOwnerThatIsGone) {
+  auto owner = std::make_unique<std::string>();
+  const auto append = [](std::string& to, std::string answer) { to += answer; };
+  auto answered = WhileThere([&owner] { return owner.get(); }, append);
+  answered(std::string("a"));
+  EXPECT_EQ(*owner, "a");
+  owner.reset();
+  answered(std::string("b"));
+  owner = std::make_unique<std::string>();
+  answered(std::string("c"));
+  EXPECT_EQ(*owner, "c");
+}
+
+}  // namespace
+}  // namespace basalt
