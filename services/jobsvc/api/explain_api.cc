@@ -77,26 +77,25 @@ RetryTimes RetriesOf(const JobEntry& entry, absl::Time now) {
     return RetryTime{.until_ms = Until(retry, now), .since_ms = retry.since() ? absl::ToUnixMillis(*retry.since()) : 0};
   };
   // Of all of them, and of those that are refused.
-  RetryTime pods = time_of(entry.pod_writes.create_retry);
-  const RetryTime probes = time_of(entry.pod_writes.probe_retry);
+  RetryTime pods = time_of(entry.pod_creates.retry());
+  const RetryTime probes = time_of(entry.pod_creates.probe_retry());
   pods.until_ms = std::max(pods.until_ms, probes.until_ms);
   if (pods.since_ms == 0) pods.since_ms = probes.since_ms;
-  return {.status = time_of(entry.commit.retry),
+  return {.status = time_of(entry.commit.retry()),
           .pods = pods,
-          .kills = time_of(entry.pod_writes.kill_retry),
-          .objects = time_of(entry.plugin_objects.retry),
-          .group = time_of(entry.group_sync.retry),
-          .commands = time_of(entry.command_cleanup.retry),
-          .forwarding = time_of(entry.forwarding.retry),
-          .ttl = time_of(entry.ttl.retry)};
+          .kills = time_of(entry.pod_writes.kill_retry()),
+          .objects = time_of(entry.plugin_objects.retry()),
+          .group = time_of(entry.group_sync.retry()),
+          .commands = time_of(entry.command_cleanup.retry()),
+          .forwarding = time_of(entry.forwarding.retry()),
+          .ttl = time_of(entry.ttl.retry())};
 }
 
 std::map<std::string, int64_t> MissingClaims(const JobEntry& entry, absl::Time now) {
   std::map<std::string, int64_t> missing;
   for (const WantedClaim& claim : entry.compiled->claims) {
-    if (entry.plugin_objects.claims.contains(claim.name)) continue;
-    missing[claim.name] =
-        entry.plugin_objects.awaited_claims.contains(claim.name) ? 0 : Until(entry.plugin_objects.retry, now);
+    if (entry.claims.known().contains(claim.name)) continue;
+    missing[claim.name] = entry.claims.IsAwaited(claim.name) ? 0 : Until(entry.plugin_objects.retry(), now);
   }
   return missing;
 }
@@ -138,7 +137,7 @@ absl::StatusOr<job::v1::JobExplanation> ExplanationOf(JobController& controller,
                           .refusal = entry.compiled->refusal,
                           .warning = entry.compiled->warning,
                           .problems = entry.problems,
-                          .status_problem = entry.commit.problem,
+                          .status_problem = entry.commit.problem(),
                           .pending = entry.record.pending(),
                           .deadlines = entry.deadlines,
                           .group = effects.group.present && group != entry.groups.end() ? &group->second : nullptr,

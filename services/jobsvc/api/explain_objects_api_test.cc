@@ -111,7 +111,7 @@ TEST_P(OneOfTwoClaimsTest, TheOtherIsToldOfAsBefore) {
   const int64_t since_ms = SinceMs(Find(before, Cause::KIND_CLAIM, "does not exist"));
   ASSERT_EQ(Events("PVCError"), 2);
   MakeClaim(first);
-  ASSERT_TRUE(rig_.RunUntil([this] { return rig_.controller().Find("default/j")->plugin_objects.claims.size() == 1; },
+  ASSERT_TRUE(rig_.RunUntil([this] { return rig_.controller().Find("default/j")->claims.known().size() == 1; },
                             absl::Minutes(1)));
   for (int i = 0; i < 100; ++i) {
     const auto explanation = Explain();

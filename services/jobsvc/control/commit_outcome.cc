@@ -138,10 +138,9 @@ void JobController::StartJob(JobEntry& entry, kv::WriteBatch& batch) {
     entry.pods.Restore(name, record);
     PutPod(entry.slot, entry.key, name, record, batch);
   }
-  StopAwaiting(entry);
+  entry.claims.StopAwaiting(entry, host_);
   LeaveQueue(entry);
   entry.compiled.reset();
-  entry.maker.reset();
   entry.ResetParts();
   entry.events = {};
   const int64_t now_ms = absl::ToUnixMillis(context_.ApiNow());
@@ -204,14 +203,6 @@ void JobController::Rebaseline(JobEntry& entry, kv::WriteBatch& batch) {
   }
 }
 
-void JobController::DropIntent(JobEntry& entry) {
-  entry.record.clear_intent();
-  entry.commit.unsent = false;
-  entry.commit.events.clear();
-  entry.commit.again.clear();
-  entry.record_dirty = true;
-}
-
 // A commit of ours took effect after the record had given it up, its answer lost together with its process: history
 // tells of the transition once all the same.
 void JobController::RecordLateCommit(JobEntry& entry, kv::WriteBatch& batch) {
@@ -228,7 +219,7 @@ void JobController::RecordLateCommit(JobEntry& entry, kv::WriteBatch& batch) {
   kube::v1::JobPhase last = record.told_phase();
   if (last == kube::v1::JOB_PHASE_UNSPECIFIED) {
     // Nothing was told yet, or the record is of a version that did not remember it.
-    const auto told = HistoryOf(entry.slot, record.uid());
+    const auto told = history_.Read(entry.slot, record.uid());
     if (!told.ok()) return context_.Fail(told.status());
     last = from;
     for (const storage::v1::HistoryRecord& known : *told) {
@@ -263,69 +254,53 @@ void JobController::RecordLateCommit(JobEntry& entry, kv::WriteBatch& batch) {
 
 // What became of the commit that was last meant. False: not known yet, or to be waited for.
 bool JobController::ResolvePendingCommit(JobEntry& entry, kv::WriteBatch& batch) {
-  storage::v1::JobRecord& record = entry.record;
-  const ControlledState& persisted = entry.persisted;
-  if (record.has_intent()) {
-    const storage::v1::Intent& intent = record.intent();
-    if (persisted.sequence == intent.sequence() && persisted.nonce == intent.nonce()) {
-      record.set_committed_sequence(intent.sequence());
-      record.set_committed_nonce(intent.nonce());
-      record.set_last_status_ms(absl::ToUnixMillis(context_.ApiNow()));
-      const int consumed = std::min<int>(intent.consumed(), record.pending_size());
-      if (intent.has_history()) {
-        storage::v1::HistoryRecord history = intent.history_entry();
-        history.set_committed(true);
-        HistoryStore::Put(entry.slot, record.uid(), history, batch);
-        if (intent.kills()) OpenKill(entry, history.sequence(), batch);
-        record.set_told_phase(history.to_phase());
-        TrimHistory(entry, batch);
-        // W22: counted after the write.
-        if (history.to_phase() != history.from_phase()) {
-          metrics_.Reached(history.to_phase(), entry.key, entry.compiled->spec.queue());
-        }
-      }
-      const std::vector<storage::v1::PendingAction> done(record.pending().begin(), record.pending().begin() + consumed);
-      record.mutable_pending()->DeleteSubrange(0, consumed);
-      ClearDeadlines(entry, done);
-      record.clear_intent();
-      entry.record_dirty = true;
-      entry.commit.in_flight = false;
-      entry.commit.unsent = false;
-      entry.commit.conflict_version = 0;
-      entry.commit.retry.Succeed();
-      entry.commit.problem = {};
-      entry.commit.differs_since.reset();
-      for (PendingEvent& note : entry.commit.events) entry.pending_events.push_back(std::move(note));
-      entry.commit.events.clear();
-      for (const PodIndex& place : entry.commit.again) entry.pods.SetSucceededGone(place, false);
-      entry.commit.again.clear();
-      entry.unreported_answered.clear();
+  const bool is_meant = entry.record.has_intent();
+  switch (ShownOf(entry.record, entry.persisted)) {
+    case CommitShown::kCommitted:
+      RecordCommitted(entry, batch);
       return true;
-    }
-    if (persisted.sequence >= intent.sequence()) {
-      entry.commit.in_flight = false;
+    case CommitShown::kStale:
+      entry.commit.GiveUp();
       RecordLateCommit(entry, batch);
       Rebaseline(entry, batch);
-      return true;
-    }
-    if (entry.commit.in_flight || entry.commit.unsent) return false;
-    // It did not take effect: decided again, on what stands there now.
-    if (entry.commit.conflict_version != 0 && entry.job->meta().resource_version() <= entry.commit.conflict_version &&
-        entry.commit.retry.Blocks(context_.ApiNow())) {
-      context_.WakeAt(entry.key, entry.commit.retry.until());
-      return false;
-    }
-    DropIntent(entry);
-  } else if (persisted.sequence > record.committed_sequence() ||
-             (persisted.sequence == record.committed_sequence() && persisted.nonce != record.committed_nonce())) {
-    RecordLateCommit(entry, batch);
-    Rebaseline(entry, batch);
+      if (is_meant) return true;
+      break;
+    case CommitShown::kNotYet:
+      if (!entry.commit.MayDropIntent(entry, host_)) return false;
+      entry.commit.DropIntent(entry);
+      break;
+    case CommitShown::kNothing:
+      break;
   }
-  if (entry.commit.retry.Blocks(context_.ApiNow())) {
-    context_.WakeAt(entry.key, entry.commit.retry.until());
-    return false;
+  return !host_.Waits(entry, entry.commit.retry());
+}
+
+void JobController::RecordCommitted(JobEntry& entry, kv::WriteBatch& batch) {
+  storage::v1::JobRecord& record = entry.record;
+  const storage::v1::Intent& intent = record.intent();
+  record.set_committed_sequence(intent.sequence());
+  record.set_committed_nonce(intent.nonce());
+  record.set_last_status_ms(absl::ToUnixMillis(context_.ApiNow()));
+  const int consumed = std::min<int>(intent.consumed(), record.pending_size());
+  if (intent.has_history()) {
+    storage::v1::HistoryRecord history = intent.history_entry();
+    history.set_committed(true);
+    HistoryStore::Put(entry.slot, record.uid(), history, batch);
+    if (intent.kills()) history_.OpenKill(entry, history.sequence(), batch);
+    record.set_told_phase(history.to_phase());
+    history_.Trim(entry, batch);
+    // W22: counted after the write.
+    if (history.to_phase() != history.from_phase()) {
+      metrics_.Reached(history.to_phase(), entry.key, entry.compiled->spec.queue());
+    }
   }
-  return true;
+  const std::vector<storage::v1::PendingAction> done(record.pending().begin(), record.pending().begin() + consumed);
+  record.mutable_pending()->DeleteSubrange(0, consumed);
+  ClearDeadlines(entry, done);
+  record.clear_intent();
+  entry.record_dirty = true;
+  entry.commit.Resolve(entry);
+  entry.unreported_answered.clear();
 }
 
 }  // namespace basalt::jobsvc

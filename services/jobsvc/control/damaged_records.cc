@@ -20,7 +20,7 @@ absl::Status JobController::BeginAnew(uint32_t slot, const std::set<std::string>
   }
   // A job that is lost may be gone, and nobody would ever tell them.
   DropWatchRecords(slot, batch);
-  watches_.at(slot).BeginAnew();
+  publisher_.BeginAnew(slot);
   for (const std::string& key : entries_.KeysOf(slot)) {
     JobEntry& entry = *Lookup(key);
     entry.shown = 0;
@@ -29,38 +29,6 @@ absl::Status JobController::BeginAnew(uint32_t slot, const std::set<std::string>
   if (absl::Status status = context_.store().Write(batch); !status.ok()) return status;
   runtime::ReportDamage(damage, &metrics_.registry());
   return absl::OkStatus();
-}
-
-void JobController::DropDamaged(const kv::Damage& damage) {
-  if (damage.empty()) return;
-  kv::WriteBatch batch;
-  for (const kv::DamagedRecord& record : damage) batch.Delete(record.family, record.key);
-  if (const absl::Status status = context_.store().Write(batch); !status.ok()) return context_.Fail(status);
-  runtime::ReportDamage(damage, &metrics_.registry());
-}
-
-absl::StatusOr<std::vector<storage::v1::HistoryRecord>> JobController::HistoryOf(uint32_t slot,
-                                                                                 std::string_view job_uid) {
-  kv::Damage damage;
-  auto entries = history_.Read(slot, job_uid, &damage);
-  DropDamaged(damage);
-  return entries;
-}
-
-absl::StatusOr<std::optional<storage::v1::HistoryRecord>> JobController::HistoryEntryOf(uint32_t slot,
-                                                                                        std::string_view job_uid,
-                                                                                        int64_t sequence) {
-  kv::Damage damage;
-  auto entry = history_.ReadOne(slot, job_uid, {sequence}, &damage);
-  DropDamaged(damage);
-  return entry;
-}
-
-absl::StatusOr<std::optional<storage::v1::SpecRecord>> JobController::RecordedSpecOf(const JobEntry& entry) {
-  kv::Damage damage;
-  auto spec = ReadSpec(context_.store(), entry.slot, entry.key, &damage);
-  DropDamaged(damage);
-  return spec;
 }
 
 }  // namespace basalt::jobsvc

@@ -18,14 +18,6 @@ namespace basalt::jobsvc {
 
 namespace {
 
-bool SameTexts(const kube::v1::ObjectMeta& a, const kube::v1::ObjectMeta& b) {
-  const auto same = [](const auto& x, const auto& y) {
-    return std::equal(x.begin(), x.end(), y.begin(), y.end(),
-                      [](const auto& p, const auto& q) { return p.key() == q.key() && p.value() == q.value(); });
-  };
-  return same(a.labels(), b.labels()) && same(a.annotations(), b.annotations());
-}
-
 void Observe(JobEntry& entry, kube::v1::Pod&& pod) {
   auto& queue = entry.dirty_pods[pod.name()];
   if (!queue.empty() && queue.back().uid == pod.uid() && queue.back().gone == GoneReason::kNotGone) {
@@ -40,24 +32,20 @@ void Observe(JobEntry& entry, kube::v1::Pod&& pod) {
 
 JobController::JobController(runtime::Context& context, KeyMaker& keys, JobMetrics& metrics,
                              JobControllerOptions options)
-    : context_(context),
-      keys_(keys),
+    : host_(context, keys, metrics, options),
+      context_(context),
       metrics_(metrics),
-      options_(options),
-      claim_waits_(context),
+      entries_(host_.entries()),
+      queues_(host_.queues()),
+      publisher_(context.random(), [this](const std::string& key) { return Lookup(key); }),
       recorder_(
           context,
           [this](const std::string& key, const std::string& uid) {
-            JobEntry* const live = Live(key, uid);
+            JobEntry* const live = host_.Live(key, uid);
             return live == nullptr ? nullptr : &live->events;
           },
           options.event_interval),
-      history_(context.store(), options.history_limits) {}
-
-JobController::~JobController() {
-  *alive_ = false;
-  if (history_timer_ != kNoTimer) context_.loop().Cancel(history_timer_);
-}
+      history_(host_) {}
 
 JobEntry& JobController::EntryOf(std::string_view key) {
   return entries_.FindOrMake(key, [key] {
@@ -75,7 +63,7 @@ JobEntry& JobController::EntryOf(std::string_view key) {
 JobEntry* JobController::Lookup(std::string_view key) const { return entries_.Find(key); }
 
 void JobController::Erase(JobEntry& entry) {
-  StopAwaiting(entry);
+  entry.claims.StopAwaiting(entry, host_);
   LeaveQueue(entry);
   entries_.Erase(entry.key);
 }
@@ -85,11 +73,6 @@ void JobController::LeaveQueue(const JobEntry& entry) {
 }
 
 const JobEntry* JobController::Find(std::string_view key) const { return Lookup(key); }
-
-JobEntry* JobController::Live(const std::string& key, const std::string& uid) {
-  JobEntry* entry = Lookup(key);
-  return entry != nullptr && entry->has_uid(uid) ? entry : nullptr;
-}
 
 absl::StatusOr<std::vector<runtime::KnownObject>> JobController::OpenSlot(uint32_t slot) {
   const kv::KvStore& store = context_.store();
@@ -145,47 +128,34 @@ absl::StatusOr<std::vector<runtime::KnownObject>> JobController::OpenSlot(uint32
   };
   BASALT_ASSIGN_OR_RETURN(watch::RevisionLog log,
                           LoadRevisions(store, slot, context_.SlotEpoch(slot), load_shown, damage));
-  watches_.insert_or_assign(slot, std::move(log));
+  publisher_.Open(slot, std::move(log));
   if (!damage.empty() || !incomplete.empty()) {
     BASALT_RETURN_IF_ERROR(BeginAnew(slot, incomplete, damage));
     std::erase_if(known, [&](const runtime::KnownObject& object) { return incomplete.contains(object.routing_key); });
   }
-  if (history_timer_ == kNoTimer) AgeHistoryLater();
+  history_.Open();
   return known;
 }
 
 void JobController::CloseSlot(uint32_t slot) {
   if (!entries_.IsOpen(slot)) return;
-  std::erase_if(changes_, [slot](const ShownChange& change) { return change.slot == slot; });
   for (const std::string& key : entries_.KeysOf(slot)) {
     JobEntry& entry = *Lookup(key);
     if (entry.compiled) metrics_.Forget(key, entry.compiled->spec.queue());
-    StopAwaiting(entry);
+    entry.claims.StopAwaiting(entry, host_);
     LeaveQueue(entry);
   }
   entries_.Close(slot);
-  std::erase_if(collecting_, [slot](const std::string& key) { return SlotOf(key) == slot; });
-  watches_.erase(slot);
-  history_.retention().Close(slot);
-  if (listener_) listener_({.kind = ShownChange::Kind::kClosed, .slot = slot});
-}
-
-void JobController::ReceiveJob(JobEntry& entry, kube::v1::Job&& job) {
-  const bool texts_changed = !entry.job || !SameTexts(entry.job->meta(), job.meta());
-  entry.job = std::move(job);
-  entry.job_dirty = true;
-  entry.persisted = ReadControlledState(entry.job->status());
-  entry.pods.ForgetReported();
-  entry.group_sync.Forget();
-  if (texts_changed) entry.maker.reset();
-  entry.groups_dirty = true;  // What makes a group stale is in the status.
+  std::erase_if(host_.collecting(), [slot](const std::string& key) { return SlotOf(key) == slot; });
+  history_.Close(slot);
+  publisher_.Close(slot);
 }
 
 void JobController::OnState(std::string_view routing_key, const std::string&, kube::v1::Object&& object) {
   JobEntry& entry = EntryOf(routing_key);
   switch (object.kind_case()) {
     case kube::v1::Object::kJob:
-      ReceiveJob(entry, std::move(*object.mutable_job()));
+      entry.Receive(std::move(*object.mutable_job()));
       break;
     case kube::v1::Object::kPod:
       Observe(entry, std::move(*object.mutable_pod()));
@@ -218,7 +188,7 @@ void JobController::OnGone(std::string_view routing_key, const runtime::Gone& go
     const auto it = entry.commands.find(gone.name);
     if (it != entry.commands.end() && it->second.meta().uid() == gone.uid) {
       entry.commands.erase(it);
-      entry.command_cleanup.deleted.erase(gone.uid);
+      entry.command_cleanup.Forget(gone.uid);
     }
   } else {
     DirtyPod dirty;
@@ -254,7 +224,7 @@ void JobController::OnShared(const std::string& watch, const kube::v1::Object& o
   } else if (object.has_queue()) {
     ReceiveQueue(object.queue(), gone);
   } else if (watch == kClaims && !gone) {
-    NoteClaim(object.generic().meta());
+    Claims::Arrived(object.generic().meta(), host_);
   }
 }
 
@@ -263,32 +233,6 @@ void JobController::ReceiveQueue(const kube::v1::Queue& queue, bool gone) {
     const JobEntry& entry = *Lookup(key);
     if (entry.job && WaitsForQueue(entry.job->status().phase(), GroupOf(entry))) context_.Wake(key);
   }
-}
-
-QueueView JobController::QueueOf(const JobEntry& entry) const { return queues_.Find(entry.compiled->spec.queue()); }
-
-bool JobController::IsForwarded(const JobEntry& entry) const {
-  const kube::v1::Queue* const queue = QueueOf(entry).queue;
-  return queue != nullptr && queue->has_extend_clusters();
-}
-
-const GroupView& JobController::GroupOf(const JobEntry& entry) const {
-  if (entry.group_sync.view) return *entry.group_sync.view;
-  GroupView& view = entry.group_sync.view.emplace();
-  view.name = entry.name + "-" + entry.record.uid();
-  const auto owned = [&](const kube::v1::PodGroup& group) { return kube::IsOwnedBy(group.meta(), entry.record.uid()); };
-  auto it = entry.groups.find(view.name);
-  // Jobs from before Volcano 1.5 have a group of their own name (9.8, W18).
-  if (it == entry.groups.end() || !owned(it->second)) it = entry.groups.find(entry.name);
-  if (it == entry.groups.end() || !owned(it->second)) return view;
-  view.present = true;
-  view.name = it->first;
-  view.uid = it->second.meta().uid();
-  view.phase = it->second.phase();
-  view.terminating = it->second.meta().deletion_ms() != 0;
-  view.stale = view.terminating ||
-               IsStaleGroup(it->second, entry.job ? entry.job->status() : kube::v1::JobStatus(), entry.persisted);
-  return view;
 }
 
 }  // namespace basalt::jobsvc

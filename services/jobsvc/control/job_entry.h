@@ -68,24 +68,17 @@ struct JobEntry : JobParts {
   std::string compiled_uid;
   std::string compiled_decode_error;
   bool deadlines_derived = false;
-  bool stale_priorities = false;    // A PriorityClass changed since.
-  std::unique_ptr<PodMaker> maker;  // While pods are being made.
+  bool stale_priorities = false;  // A PriorityClass changed since.
 
   // Of what people see; stored.
   uint64_t shown = 0;
   int64_t shown_revision = 0;  // 0: nobody was told of it yet.
 
   bool has_uid(std::string_view uid) const { return record.uid() == uid; }
+  // The newest state of the job.
+  void Receive(kube::v1::Job&& received);
   // It is about another job from here on.
   void ResetParts() { static_cast<JobParts&>(*this) = JobParts(); }
-  // Pods can be made again, as far as it was tried: but not under a name that is seen to be held.
-  void EndFailedCreate() {
-    if (pod_writes.held_name.empty()) {
-      problems.End("FailedCreate");
-    } else {
-      problems.End("FailedCreate", "");
-    }
-  }
 };
 
 }  // namespace basalt::jobsvc

@@ -115,10 +115,10 @@ void JobController::ForgetReportedDone(JobEntry& entry, kv::WriteBatch& batch) {
   const bool is_anothers =
       IsFinished(entry.job->status().phase()) && (entry.persisted.sequence == 0 || entry.persisted.overtaken);
   // What is told has changed, or what is to be done again is meant.
-  if (!entry.job_dirty && entry.commit.again.empty() && !is_anothers) return;
+  if (!entry.job_dirty && entry.commit.again().empty() && !is_anothers) return;
   std::erase_if(entry.unreported_done, [&](const std::string& name) {
     const PodIndex place = entry.pods.PlaceOf(name);
-    const auto& again = entry.commit.again;
+    const auto& again = entry.commit.again();
     const bool is_done = place.indexed() && entry.pods.done()[place.task].contains(place.index);
     if (is_done && !is_anothers && std::find(again.begin(), again.end(), place) == again.end()) {
       const auto told = entry.persisted.done.find(entry.pods.tasks()[place.task].name);
@@ -209,7 +209,7 @@ void JobController::ApplyPodChanges(JobEntry& entry, kv::WriteBatch& batch) {
   std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   for (const auto& [finished_ms, it] : order) {
     for (DirtyPod& dirty : it->second) ApplyPodChange(entry, it->first, dirty, events, batch);
-    if (!entry.pod_writes.held_until.empty()) entry.pod_writes.held_until.erase(it->first);
+    entry.pod_writes.EndHold(it->first);
   }
   entry.dirty_pods.clear();
   ApplyPodGroupChanges(entry, events);
@@ -268,7 +268,7 @@ void JobController::ReportScheduling(JobEntry& entry, const kube::v1::PodGroup& 
   // Numbers in its words change from round to round.
   const absl::Time now = context_.ApiNow();
   const auto type_of = [](std::string_view text) { return text.substr(0, text.find(':')); };
-  if (type_of(told) == type_of(entry.quoted.text) && now < entry.quoted.at + options_.event_interval) return;
+  if (type_of(told) == type_of(entry.quoted.text) && now < entry.quoted.at + host_.options().event_interval) return;
   entry.quoted.at = now;
   entry.quoted.text = told;
   if (!told.empty()) entry.pending_events.push_back({true, "PodGroupPending", std::move(told)});

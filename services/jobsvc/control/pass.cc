@@ -11,7 +11,6 @@
 #include "common/kube/resources/min_resources.h"
 #include "services/jobsvc/control/job_controller.h"
 #include "services/jobsvc/core/render/pod_group.h"
-#include "services/jobsvc/core/render/volumes.h"
 #include "services/jobsvc/store/job_store.h"
 
 namespace basalt::jobsvc {
@@ -20,30 +19,12 @@ namespace {
 
 // What is not wanted any more is no problem.
 void EndProblems(JobEntry& entry, const GroupView& group) {
-  if (entry.pods.to_mark().empty() && entry.pods.to_delete().empty()) {
-    entry.pod_writes.kill_retry.Succeed();
-    entry.pod_writes.kills_after.clear();
-    if (MakesPods(entry.job->status().phase()) || entry.plugin_objects.made.empty()) entry.problems.End("FailedDelete");
-  }
-  const bool has_carried_out = std::any_of(entry.commands.begin(), entry.commands.end(), [&](const auto& command) {
-    return command.second.meta().uid() == entry.persisted.last_command_uid;
-  });
-  if (!has_carried_out) {
-    entry.command_cleanup.retry.Succeed();
-    entry.problems.End("CommandError");
-  }
-  // Also of one whose last pod was there all the time.
-  const auto has_all = [&facts = entry.pods.facts()](int32_t task) { return !facts.MissesPods(task); };
-  if (std::erase_if(entry.pod_writes.refused_tasks, has_all) > 0 && entry.pod_writes.refused_tasks.empty()) {
-    entry.pod_writes.probe_retry.Succeed();
-    entry.EndFailedCreate();
-  }
-  if (entry.pods.missing().empty()) entry.EndFailedCreate();
+  entry.pod_writes.EndProblem(entry);
+  entry.command_cleanup.EndProblem(entry);
+  entry.pod_creates.EndProblems(entry);
   if (MakesPods(entry.job->status().phase())) return;
-  entry.pod_writes.refused_tasks.clear();
-  entry.pod_writes.held_name.clear();
-  entry.pod_writes.probe_retry.Succeed();
-  for (const std::string_view made : {"PluginError", "PVCError", "FailedCreate"}) entry.problems.End(made);
+  entry.problems.End("PluginError");
+  entry.problems.End("PVCError");
   if (!group.present) entry.problems.End("PodGroupError");
 }
 
@@ -93,7 +74,7 @@ void JobController::Decide(std::string_view key, kv::WriteBatch& batch) {
     entry.pods.SetReported(entry.job->status(), entry.persisted.done);
   }
   ApplyPodChanges(entry, batch);
-  if (entry.record.open_kill() != 0) RecordKillEnd(entry, batch);
+  if (entry.record.open_kill() != 0) history_.RecordKillEnd(entry, batch);
   EnqueueNextCommand(entry);
   FireDueDeadlines(entry, batch);
   if (may_decide) DecideStatus(entry);
@@ -105,12 +86,12 @@ void JobController::Decide(std::string_view key, kv::WriteBatch& batch) {
     entry.stored = true;
     entry.record_dirty = false;
   }
-  NoteShown(entry, batch);
+  publisher_.PublishIfChanged(entry, GroupOf(entry), entry.compiled ? QueueOf(entry) : QueueView(), batch);
 }
 
 // The job is not there. Its pods keep their records until they are gone: their names are held.
 void JobController::Forget(JobEntry& entry, kv::WriteBatch& batch) {
-  StopAwaiting(entry);
+  entry.claims.StopAwaiting(entry, host_);
   if (entry.stored && !entry.record.gone()) {
     entry.record.set_gone(true);
     entry.record.clear_intent();
@@ -119,13 +100,12 @@ void JobController::Forget(JobEntry& entry, kv::WriteBatch& batch) {
     entry.events = {};
     entry.record_dirty = true;
     if (entry.compiled) metrics_.Forget(entry.key, entry.compiled->spec.queue());
-    RecordTtlDeletion(entry, batch);
-    const absl::Status status =
-        history_.End(entry.slot, entry.key, entry.record.uid(), absl::ToUnixMillis(context_.ApiNow()), batch);
+    entry.ttl.RecordEnd(entry, context_.ApiNow(), batch);
+    const absl::Status status = history_.End(entry, batch);
     if (!status.ok()) return context_.Fail(status);
   }
   // It may have been shown once more after its end was recorded.
-  NoteGone(entry, batch);
+  publisher_.PublishEnd(entry, batch);
   if (entry.stored && entry.record.told_generation() != 0) {
     batch.Delete(kv::Family::kAux, SpecKey(entry.slot, entry.key));
     entry.record.set_told_generation(0);
@@ -200,47 +180,33 @@ void JobController::Recompile(JobEntry& entry, kv::WriteBatch& batch) {
     const auto it = priorities_.find(name);
     return it == priorities_.end() ? 0 : it->second;
   };
-  if (!entry.plugin_objects.loaded) {
-    entry.plugin_objects.loaded = true;
-    entry.plugin_objects.made = entry.persisted.objects;
-    if (!MakesPods(job.status().phase())) {
-      // Whoever was here before may have removed them, or some, without having told.
-      for (auto& [key, remembered] : entry.plugin_objects.made) remembered.clear();
-    }
-    for (const auto& resource : job.status().controlled_resources()) {
-      if (resource.key() == ClaimMarkerKey(resource.value())) entry.plugin_objects.claims.insert(resource.value());
-    }
-  }
+  entry.plugin_objects.Load(entry);
   if (entry.compiled && entry.compiled_uid == job.meta().uid() &&
       entry.compiled_generation == job.meta().generation() && entry.compiled_decode_error == job.decode_error()) {
     if (entry.stale_priorities && !entry.compiled->invalid()) {
       // The templates are in the effective spec: what the classes weigh decides about minResources alone.
       const auto resources = kube::MinResources(entry.compiled->spec, priority_of);
       if (resources.ok()) entry.compiled->group = WantedPodGroup(entry.compiled->spec, *resources);
-      entry.group_sync.compared = false;
+      entry.group_sync.CompareAnew();
     }
     entry.stale_priorities = false;
     entry.job->clear_spec();
     return;
   }
   entry.stale_priorities = false;
-  CompiledSpec compiled = CompileSpec(job, priority_of, options_.defaults);
+  CompiledSpec compiled = CompileSpec(job, priority_of, host_.options().defaults);
   entry.compiled_uid = job.meta().uid();
   entry.compiled_generation = job.meta().generation();
   entry.compiled_decode_error = job.decode_error();
-  entry.maker.reset();
-  entry.pod_writes.create_retry.Succeed();
-  entry.pod_writes.refused_tasks.clear();
-  entry.pod_writes.held_name.clear();
-  entry.pod_writes.probe_retry.Succeed();
-  entry.pod_writes.kill_retry.Succeed();
-  entry.command_cleanup.retry.Succeed();
-  entry.plugin_objects.retry.Succeed();
-  entry.group_sync.retry.Succeed();
-  entry.forwarding.retry.Succeed();
-  entry.ttl.retry.Succeed();
+  entry.pod_creates.TryNow();
+  entry.pod_writes.TryNow();
+  entry.command_cleanup.TryNow();
+  entry.plugin_objects.TryNow();
+  entry.group_sync.TryNow();
+  entry.forwarding.TryNow();
+  entry.ttl.TryNow();
   entry.problems.Clear();
-  StopAwaiting(entry);
+  entry.claims.StopAwaiting(entry, host_);
   for (const StatusMessage* words : {&compiled.refusal, &compiled.warning}) {
     // Once: what the status says already was told before.
     if (!words->empty() && words->message != job.status().message()) {
@@ -254,15 +220,9 @@ void JobController::Recompile(JobEntry& entry, kv::WriteBatch& batch) {
   }
   queues_.MoveJob(entry.key, entry.compiled ? entry.compiled->spec.queue() : "", compiled.spec.queue());
   entry.compiled = std::move(compiled);
-  entry.group_sync.compared = false;
-  for (const WantedObject& object : entry.compiled->objects) {
-    // In the status before the first of them is made: whoever comes after us knows what to look for. And what a marker
-    // names in a phase without pods was left behind by a kill that another controller did not finish.
-    if (!initiated || MakesPods(job.status().phase()) || IsMarked(job.status(), object.plugin)) {
-      entry.plugin_objects.made.try_emplace(fmt::format("{}/{}", object.plural, object.name));
-    }
-  }
-  RecordSpecEdit(entry, batch);
+  entry.group_sync.CompareAnew();
+  entry.plugin_objects.Expect(entry);
+  history_.RecordSpecEdit(entry, batch);
   // Templates are large and stay in the effective spec alone.
   entry.job->clear_spec();
   entry.pods.SetTasks(entry.compiled->shape);
@@ -274,52 +234,38 @@ void JobController::Recompile(JobEntry& entry, kv::WriteBatch& batch) {
   }
 }
 
-std::map<std::string, std::string> JobController::MarkersOf(const JobEntry& entry) const {
-  std::map<std::string, std::string> markers;
-  for (const std::string& plugin : entry.compiled->plugins) {
-    bool all = MakesPods(entry.job->status().phase());
-    for (const WantedObject& object : entry.compiled->objects) {
-      if (object.plugin != plugin) continue;
-      const auto made = entry.plugin_objects.made.find(fmt::format("{}/{}", object.plural, object.name));
-      if (made == entry.plugin_objects.made.end() || made->second.empty()) all = false;
-    }
-    // Once removed, the marker goes with the last object.
-    if (all) markers[PluginMarkerKey(plugin)] = plugin;
-  }
-  for (const std::string& claim : entry.plugin_objects.claims) markers[ClaimMarkerKey(claim)] = claim;
-  return markers;
-}
-
 void JobController::DecideStatus(JobEntry& entry) {
   const absl::Time now = context_.ApiNow();
   const GroupView& group = GroupOf(entry);
   const CompiledSpec& compiled = *entry.compiled;
-  const std::map<std::string, std::string> markers = MarkersOf(entry);
+  const std::map<std::string, std::string> markers = entry.plugin_objects.Markers(entry);
   EndProblems(entry, group);
   ReportQueue(entry);
   const StatusMessage& words = compiled.invalid()        ? compiled.refusal
                                : !entry.problems.empty() ? entry.problems.Told()
                                                          : compiled.warning;
   // Of a write of counts alone: when it first differed decides, and the write before it.
-  absl::Time due = std::max(entry.commit.differs_since.value_or(now) + options_.counts_delay,
-                            absl::FromUnixMillis(entry.record.last_status_ms()) + options_.counts_interval);
+  absl::Time due = std::max(entry.commit.differs_since.value_or(now) + host_.options().counts_delay,
+                            absl::FromUnixMillis(entry.record.last_status_ms()) + host_.options().counts_interval);
   // Later than that only where the clock was set back.
-  if (due > now + options_.counts_delay + options_.counts_interval) due = now;
-  const DecideInput input{.job = *entry.job,
-                          .spec = compiled.spec,
-                          .persisted = entry.persisted,
-                          .pods = entry.pods,
-                          .pending = entry.record.pending(),
-                          .deadlines = entry.deadlines,
-                          .group_uid = group.uid,
-                          .words = words,
-                          .invalid = compiled.invalid(),
-                          .objects = entry.plugin_objects.made,
-                          .markers = markers,
-                          .unreported_answered = entry.unreported_answered,
-                          .last_sequence = entry.record.committed_sequence(),
-                          .now_ms = absl::ToUnixMillis(now),
-                          .counts_due = now >= due};
+  if (due > now + host_.options().counts_delay + host_.options().counts_interval) due = now;
+  const DecideInput input{
+      .job = *entry.job,
+      .spec = compiled.spec,
+      .persisted = entry.persisted,
+      .pods = entry.pods,
+      .pending = entry.record.pending(),
+      .deadlines = entry.deadlines,
+      .group_uid = group.uid,
+      .words = words,
+      .invalid = compiled.invalid(),
+      .objects = entry.plugin_objects.made().all(),
+      .markers = markers,
+      .unreported_answered = entry.unreported_answered,
+      .last_sequence = entry.record.committed_sequence(),
+      .now_ms = absl::ToUnixMillis(now),
+      .counts_due = now >= due,
+      .draw_nonce = [this] { return fmt::format("{:08x}", static_cast<uint32_t>(context_.random().Next())); }};
   Decision decision = jobsvc::Decide(input);
   for (PendingEvent& refusal : decision.refusals) entry.pending_events.push_back(std::move(refusal));
   for (const std::string& uid : decision.answered) AddAnswered(uid, entry.unreported_answered);
@@ -341,27 +287,7 @@ void JobController::DecideStatus(JobEntry& entry) {
     case Decision::Write::kNow:
       break;
   }
-  RecordIntent(entry, std::move(decision));
-}
-
-void JobController::RecordIntent(JobEntry& entry, Decision decision) {
-  // Drawn only for what is written, so that idle passes do not move the sequence of random numbers.
-  const std::string nonce = fmt::format("{:08x}", static_cast<uint32_t>(context_.random().Next()));
-  SetNonce(nonce, decision.status);
-  storage::v1::Intent& intent = *entry.record.mutable_intent();
-  intent.Clear();
-  intent.set_sequence(decision.sequence);
-  intent.set_nonce(nonce);
-  intent.set_has_history(decision.has_history);
-  intent.set_consumed(decision.consumed);
-  intent.set_kills(decision.kills);
-  intent.set_resource_version(entry.job->meta().resource_version());
-  if (decision.has_history) *intent.mutable_history_entry() = decision.history;
-  *intent.mutable_status() = std::move(decision.status);
-  entry.commit.events = std::move(decision.pending_events);
-  entry.commit.again = std::move(decision.again);
-  entry.commit.unsent = true;
-  entry.record_dirty = true;
+  entry.commit.Record(entry, std::move(decision));
 }
 
 }  // namespace basalt::jobsvc

@@ -7,16 +7,16 @@
 #include <utility>
 
 #include "common/kube/text.h"
-#include "services/jobsvc/control/job_controller.h"
+#include "services/jobsvc/control/job_history.h"
 
 namespace basalt::jobsvc {
 
-void JobController::OpenKill(JobEntry& entry, int64_t sequence, kv::WriteBatch& batch) {
+void JobHistory::OpenKill(JobEntry& entry, int64_t sequence, kv::WriteBatch& batch) {
   if (entry.record.open_kill() != 0) AddToOutcome(entry, "; taken over by the next kill", batch);
   entry.record.set_open_kill(sequence);
 }
 
-void JobController::RecordKillEnd(JobEntry& entry, kv::WriteBatch& batch) {
+void JobHistory::RecordKillEnd(JobEntry& entry, kv::WriteBatch& batch) {
   const std::optional<Kill>& kill = entry.persisted.kill;
   // Its pods: when the PodGroup goes is of no interest. One that is terminating has been dealt with and is still there.
   if (entry.pods.counts().terminating() > 0 || (kill && !IsOver(*kill, entry.pods, /*group_uid=*/""))) return;
@@ -26,16 +26,16 @@ void JobController::RecordKillEnd(JobEntry& entry, kv::WriteBatch& batch) {
 }
 
 // Empty words: it is over.
-void JobController::AddToOutcome(JobEntry& entry, std::string_view words, kv::WriteBatch& batch) {
+void JobHistory::AddToOutcome(const JobEntry& entry, std::string_view words, kv::WriteBatch& batch) {
   const std::string& uid = entry.record.uid();
-  auto told = HistoryEntryOf(entry.slot, uid, entry.record.open_kill());
-  if (!told.ok()) return context_.Fail(told.status());
+  auto told = ReadOne(entry.slot, uid, entry.record.open_kill());
+  if (!told.ok()) return host_.context().Fail(told.status());
   // Over as soon as it began, with nothing to kill; or the entry was trimmed, or is at another replica still.
   if (!told->has_value()) return;
   storage::v1::HistoryRecord& record = **told;
   std::string outcome(words);
   if (words.empty()) {
-    const int64_t lasted_ms = std::max<int64_t>(0, absl::ToUnixMillis(context_.ApiNow()) - record.time_ms());
+    const int64_t lasted_ms = std::max<int64_t>(0, absl::ToUnixMillis(host_.Now()) - record.time_ms());
     outcome = fmt::format("; {}gone after {}", record.action() == "SyncJob" ? "what was left is " : "",
                           kube::FormatGoDuration(absl::Seconds(lasted_ms / 1000)));
   }

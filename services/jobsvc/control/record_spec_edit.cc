@@ -6,14 +6,14 @@
 #include <string>
 #include <utility>
 
-#include "services/jobsvc/control/job_controller.h"
+#include "services/jobsvc/control/job_history.h"
 #include "services/jobsvc/core/events.h"
 #include "services/jobsvc/core/spec_change.h"
 #include "services/jobsvc/store/job_store.h"
 
 namespace basalt::jobsvc {
 
-void JobController::RecordSpecEdit(JobEntry& entry, kv::WriteBatch& batch) {
+void JobHistory::RecordSpecEdit(JobEntry& entry, kv::WriteBatch& batch) {
   const kube::v1::Job& job = *entry.job;
   storage::v1::JobRecord& record = entry.record;
   const int64_t generation = job.meta().generation();
@@ -24,12 +24,12 @@ void JobController::RecordSpecEdit(JobEntry& entry, kv::WriteBatch& batch) {
   std::string change;
   bool is_kept = false;
   if (record.told_generation() != 0) {
-    const auto before = RecordedSpecOf(entry);
-    if (!before.ok()) return context_.Fail(before.status());
+    const auto before = ReadRecordedSpec(entry);
+    if (!before.ok()) return host_.context().Fail(before.status());
     is_kept = before->has_value() && (*before)->format() == kSpecFormat;
     if (is_kept) {
       change = SpecChange(**before, facts);
-      const int64_t now_ms = absl::ToUnixMillis(context_.ApiNow());
+      const int64_t now_ms = absl::ToUnixMillis(host_.Now());
       const std::string departure = FollowEdit(**before, is_refused, now_ms, facts);
       if (!departure.empty()) {
         entry.pending_events.push_back({true, std::string(kSpecWarning), fmt::format("{}: {}", departure, kUndoEdit)});
@@ -46,7 +46,7 @@ void JobController::RecordSpecEdit(JobEntry& entry, kv::WriteBatch& batch) {
   // The status that came with it is that of the last write before: one since would have been refused.
   edit.set_sequence(std::max(entry.persisted.sequence, record.committed_sequence()));
   edit.set_generation(generation);
-  edit.set_time_ms(absl::ToUnixMillis(context_.ApiNow()));
+  edit.set_time_ms(absl::ToUnixMillis(host_.Now()));
   edit.set_from_phase(job.status().phase());
   edit.set_to_phase(job.status().phase());
   edit.set_event(std::string(kEventOutOfSync));
@@ -57,7 +57,7 @@ void JobController::RecordSpecEdit(JobEntry& entry, kv::WriteBatch& batch) {
   *edit.mutable_counts() = job.status().counts();
   edit.set_version(job.status().version());
   HistoryStore::Put(entry.slot, record.uid(), edit, batch);
-  TrimHistory(entry, batch);
+  Trim(entry, batch);
 }
 
 }  // namespace basalt::jobsvc

@@ -171,8 +171,9 @@ class Decider {
     NoteDropped();
     if (IsFinished(status().phase())) to_persist_.answered.clear();
     to_persist_.sequence = std::max(in_.persisted.sequence, in_.last_sequence) + 1;
-    to_persist_.nonce.clear();  // SetNonce.
+    to_persist_.nonce = in_.draw_nonce();
     decision_.sequence = to_persist_.sequence;
+    decision_.nonce = to_persist_.nonce;
     WriteControlledState(to_persist_, status());
     if (!decision_.has_history) return;
     auto& history = decision_.history;

@@ -3,6 +3,7 @@
 // One decision about one job: a pure function of what is recorded and observed (job spec 6, 8, 9; design rule 3). It
 // says which status to write and how urgently; effects follow from the status once it is acknowledged (effects.h).
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -58,6 +59,8 @@ struct DecideInput {
   int64_t now_ms = 0;
   // False: a write of counts would be put off, and what it would say is not worked out.
   bool counts_due = true;
+  // Draws the nonce of a commit; called once for a decision that is to be written, and for no other.
+  std::function<std::string()> draw_nonce;
 };
 
 // For the Event resource.
@@ -75,7 +78,9 @@ struct Decision {
   };
   Write write = Write::kNone;
   kube::v1::JobStatus status;
+  // Of the commit, as `status` has them.
   int64_t sequence = 0;
+  std::string nonce;
   bool has_history = false;
   storage::v1::HistoryRecord history;  // Valid with has_history; `sequence` is set.
   bool kills = false;                  // A kill begins with this write.

@@ -31,6 +31,29 @@ TEST(DecideTest, S21ADecisionLeavesWhatItFollowsFromAlone) {
   EXPECT_EQ(facts.pods.counts().failed(), 1);
 }
 
+// Whoever decides again and again without writing draws nothing.
+TEST(DecideTest, ANonceIsDrawnForWhatIsWrittenAlone) {
+  testing::DecideFacts facts({{"t", 1}});
+  int drawn = 0;
+  const auto decide = [&facts, &drawn] {
+    DecideInput input = facts.Input();
+    input.counts_due = false;
+    input.draw_nonce = [&drawn] { return fmt::format("nonce-{}", ++drawn); };
+    return Decide(input);
+  };
+  EXPECT_NE(decide().write, Decision::Write::kNow);
+  EXPECT_EQ(drawn, 0);
+  auto* action = facts.pending.Add();
+  action->set_event("PodFailed");
+  action->set_action("RestartJob");
+  facts.pods.Apply(testing::MakePod("j-t-0", "u", kube::v1::POD_PHASE_FAILED, 0));
+  const Decision decision = decide();
+  EXPECT_EQ(decision.write, Decision::Write::kNow);
+  EXPECT_EQ(drawn, 1);
+  EXPECT_EQ(decision.nonce, "nonce-1");
+  EXPECT_EQ(ReadControlledState(decision.status).nonce, "nonce-1");
+}
+
 using History = storage::v1::HistoryRecord;
 
 // In words, and for programs.

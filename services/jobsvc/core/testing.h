@@ -37,7 +37,8 @@ struct DecideFacts {
             .objects = none,
             .markers = none,
             .unreported_answered = unreported_answered,
-            .now_ms = 1000};
+            .now_ms = 1000,
+            .draw_nonce = [] { return std::string("00000001"); }};
   }
 
   kube::v1::Job job;

@@ -98,7 +98,7 @@ TEST(RepeatedEndTest, WhatAKillUnderWayAnswersIsNotAnsweredAgainOverALostDisk) {
   JobRig rig;
   RunAllPods(rig, WithPolicy(MakeJob("j", 1, 3), "*", "RestartTask"));
   rig.kube().SetPodPhase("default/j-t0-0", kPodFailed, 1);
-  ASSERT_TRUE(rig.RunUntil([&rig] { return rig.controller().Find(kKey)->commit.in_flight; }));
+  ASSERT_TRUE(rig.RunUntil([&rig] { return rig.controller().Find(kKey)->commit.under_way(); }));
   rig.kube().SetPodPhase("default/j-t0-1", kPodFailed, 1);
   const kube::v1::Object last = RemovePod(rig, "default/j-t0-1");
   rig.Run(absl::Seconds(30));

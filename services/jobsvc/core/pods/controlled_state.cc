@@ -250,10 +250,4 @@ void WriteControlledState(const ControlledState& state, kube::v1::JobStatus& sta
   SetResource(status, kube::kControlledStateKey, ToText(value));
 }
 
-void SetNonce(std::string_view nonce, kube::v1::JobStatus& status) {
-  ControlledState state = ReadControlledState(status);
-  state.nonce = nonce;
-  WriteControlledState(state, status);
-}
-
 }  // namespace basalt::jobsvc

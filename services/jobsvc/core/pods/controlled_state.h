@@ -53,9 +53,6 @@ ControlledState ReadControlledState(const kube::v1::JobStatus& status);
 // Puts it into status.controlled_resources, sorted.
 void WriteControlledState(const ControlledState& state, kube::v1::JobStatus& status);
 
-// Puts the nonce into what WriteControlledState has written.
-void SetNonce(std::string_view nonce, kube::v1::JobStatus& status);
-
 // The value of a key of controlledResources; null when absent.
 const std::string* FindResource(const kube::v1::JobStatus& status, std::string_view key);
 // Whether the marker of the plugin says that its objects were made, by us or by another controller (job spec 11.1).

@@ -1,0 +1,120 @@
+#pragma once
+
+// What a part of a job may use of the controller that it belongs to. A part has the state of one concern of one job
+// (job_parts.h) and is handed the job and this. On the controller's loop.
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/history/retention.h"
+#include "common/reconcile/effect.h"
+#include "common/reconcile/slot_map.h"
+#include "common/runtime/controller.h"
+#include "services/jobsvc/control/claim_waits.h"
+#include "services/jobsvc/control/cluster_queues.h"
+#include "services/jobsvc/control/job_entry.h"
+#include "services/jobsvc/control/job_metrics.h"
+#include "services/jobsvc/core/plugins/ssh/key_source.h"
+#include "services/jobsvc/core/render/effective_spec.h"
+
+namespace basalt::jobsvc {
+
+// Makes key pairs away from the loop; `done` comes on the loop that asked.
+class KeyMaker {
+ public:
+  virtual ~KeyMaker() = default;
+  virtual void MakeKeys(std::string seed, std::function<void(absl::StatusOr<SshKeyPair>)> done) = 0;
+};
+
+struct JobControllerOptions {
+  DefaultOptions defaults;
+  size_t max_in_flight_per_job = 64;
+  absl::Duration counts_delay = absl::Seconds(3);     // From the first difference to a write of counts alone.
+  absl::Duration counts_interval = absl::Seconds(5);  // At least this between two writes when counts alone differ.
+  absl::Duration event_interval = absl::Minutes(5);   // Between two writes of one Event.
+  history::Limits history_limits;
+};
+
+class PartHost {
+  auto FindLater(const JobEntry& entry) const {
+    return [this, key = entry.key, uid = entry.record.uid()] { return Live(key, uid); };
+  }
+
+ public:
+  // `context`, `keys` and `metrics` outlive it.
+  PartHost(runtime::Context& context, KeyMaker& keys, JobMetrics& metrics, JobControllerOptions options);
+  ~PartHost() { *alive_ = false; }
+  PartHost(const PartHost&) = delete;
+  PartHost& operator=(const PartHost&) = delete;
+
+  runtime::Context& context() { return context_; }
+  absl::Time Now() const { return context_.ApiNow(); }
+  KeyMaker& keys() { return keys_; }
+  JobMetrics& metrics() { return metrics_; }
+  const JobControllerOptions& options() const { return options_; }
+  SlotMap<JobEntry>& entries() { return entries_; }
+  const SlotMap<JobEntry>& entries() const { return entries_; }
+  ClusterQueues& queues() { return queues_; }
+  const ClusterQueues& queues() const { return queues_; }
+  ClaimWaits& claim_waits() { return claim_waits_; }
+  // Keys of jobs of which pods are being deleted in one call: by name, so that nothing is made under one, whichever job
+  // has the key by now.
+  std::set<std::string, std::less<>>& collecting() { return collecting_; }
+  // Tells one call about a pod group from every other.
+  uint64_t NextGroupCall() { return ++last_group_call_; }
+  // False once the controller is destroyed: timers and key pairs may come later.
+  const std::shared_ptr<bool>& alive() const { return alive_; }
+
+  // The entry if it still is about the job of that UID.
+  JobEntry* Live(std::string_view key, std::string_view uid) const;
+  // Sends; `done` gets the entry and the answer, and is dropped where the entry is not about the same job any more.
+  template <typename Done>
+  void Write(const JobEntry& entry, gateway::v1::WriteRequest request, Done done) {
+    context_.Write(entry.key, std::move(request), WhileThere(FindLater(entry), std::move(done)));
+  }
+  template <typename Done>
+  void Get(const JobEntry& entry, gateway::v1::GetRequest request, Done done) {
+    context_.Get(entry.key, std::move(request), WhileThere(FindLater(entry), std::move(done)));
+  }
+  void Wake(const JobEntry& entry) { context_.Wake(entry.key); }
+  void WakeAt(const JobEntry& entry, absl::Time when) { context_.WakeAt(entry.key, when); }
+  // Backs off one step, and looks at the job again after it.
+  void TryAgain(const JobEntry& entry, Retry& retry);
+  // The retry is not due yet: the job is looked at again when it is.
+  bool Waits(const JobEntry& entry, const Retry& retry);
+
+  // Words that differ in `names` alone have one cause.
+  void AddProblem(JobEntry& entry, Problem problem, std::initializer_list<std::string_view> names = {});
+  // And its pass is due.
+  void ReportProblem(JobEntry& entry, Problem problem, std::initializer_list<std::string_view> names = {});
+  void ReportProblem(JobEntry& entry, std::string_view reason, std::string message,
+                     std::initializer_list<std::string_view> names = {});
+
+  // What effects on its pods follow from. `busy`: names under which nothing is to be written; it outlives the view.
+  EffectInput ViewOf(const JobEntry& entry, const std::set<std::string>& busy) const;
+  QueueView QueueOf(const JobEntry& entry) const;
+  // Its queue has other clusters.
+  bool IsForwarded(const JobEntry& entry) const;
+
+ private:
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  runtime::Context& context_;
+  KeyMaker& keys_;
+  JobMetrics& metrics_;
+  const JobControllerOptions options_;
+  SlotMap<JobEntry> entries_;
+  ClusterQueues queues_;
+  ClaimWaits claim_waits_;
+  std::set<std::string, std::less<>> collecting_;
+  uint64_t last_group_call_ = 0;
+};
+
+}  // namespace basalt::jobsvc
