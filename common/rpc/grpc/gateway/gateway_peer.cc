@@ -7,7 +7,8 @@
 #include "common/discovery/gateway_ring.h"
 #include "common/exec/run_on.h"
 #include "common/rpc/grpc/calls.h"
-#include "common/rpc/grpc/gateway/write_stream.h"
+#include "common/rpc/grpc/gateway/write_protocol.h"
+#include "common/rpc/grpc/streams/call_stream.h"
 #include "common/rpc/leader_hint.h"
 
 namespace basalt::rpc {
@@ -16,6 +17,7 @@ namespace {
 using gateway::v1::AttachBatch;
 using gateway::v1::AttachRequest;
 using gateway::v1::GatewayService;
+using WriteStream = CallStream<WriteProtocol>;
 
 std::string LeaderIn(const grpc::ClientContext& context) {
   const auto& metadata = context.GetServerTrailingMetadata();
@@ -153,7 +155,14 @@ class Peer final : public GatewayPeer {
   void Write(gateway::v1::WriteRequest request, absl::Duration timeout,
              Done<gateway::v1::WriteResponse> done) override {
     if (!ring_->Current().has_value()) return Refuse(std::move(done));
-    Writes().Write(std::move(request), timeout, std::move(done));
+    gateway::v1::WriteBatch::Write write;
+    *write.mutable_request() = std::move(request);
+    Writes().Ask(std::move(write), timeout,
+                 [done = std::move(done)](absl::StatusOr<gateway::v1::WriteAnswers::Answer> answer) mutable {
+                   if (!answer.ok()) return done(answer.status());
+                   if (!answer->has_response()) return done(absl::UnknownError("the answer has no response"));
+                   done(std::move(*answer->mutable_response()));
+                 });
   }
 
   void Get(gateway::v1::GetRequest request, absl::Duration timeout, Done<gateway::v1::GetResponse> done) override {

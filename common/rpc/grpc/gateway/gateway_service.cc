@@ -4,7 +4,8 @@
 
 #include "basalt/gateway/v1/gateway.grpc.pb.h"
 #include "common/base/mutex.h"
-#include "common/rpc/grpc/gateway/serve_writes.h"
+#include "common/rpc/grpc/gateway/write_protocol.h"
+#include "common/rpc/grpc/streams/call_server.h"
 #include "common/rpc/grpc/unary.h"
 #include "common/rpc/leader_hint.h"
 
@@ -158,7 +159,7 @@ class Service final : public RawAttachService {
  private:
   Loop& loop_;
   GatewayHandler& handler_;
-  WriteStreams writes_;
+  CallServer<WriteProtocol> writes_;
 };
 
 }  // namespace
