@@ -81,6 +81,7 @@ void GroupSync::Ensure(JobEntry& entry, const GroupView& group, kube::v1::PodGro
                         &rpc::PodGroupPeer::EnsurePodGroup, std::move(request), kGroupCallTimeout,
                         [&host, key = entry.key, uid = entry.record.uid(),
                          call](absl::StatusOr<podgroup::v1::EnsurePodGroupResponse> response) {
+                          host.metrics().GroupCall(response.status().code());
                           JobEntry* const live = EndCall(key, uid, call, host);
                           if (live != nullptr) live->group_sync.EnsureAnswered(*live, response.status(), host);
                         });
@@ -121,6 +122,7 @@ void GroupSync::Delete(JobEntry& entry, const GroupView& group, PartHost& host) 
       &rpc::PodGroupPeer::DeletePodGroup, std::move(request), kGroupCallTimeout,
       [&host, key = entry.key, uid = entry.record.uid(), group_uid = group.uid,
        call](absl::StatusOr<podgroup::v1::DeletePodGroupResponse> response) {
+        host.metrics().GroupCall(response.status().code());
         JobEntry* const live = EndCall(key, uid, call, host);
         if (live == nullptr) return;
         if (response.ok()) {

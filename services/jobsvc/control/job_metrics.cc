@@ -46,6 +46,13 @@ void JobMetrics::Reached(kube::v1::JobPhase phase, std::string_view job, std::st
   }
 }
 
+void JobMetrics::GroupCall(absl::StatusCode code) {
+  metrics_
+      .GetCounter("basalt_job_group_calls_total", "Calls of pgsvc by the code of their answer.",
+                  {{"code", absl::StatusCodeToString(code)}})
+      .Add();
+}
+
 void JobMetrics::Forget(std::string_view job, std::string_view queue) {
   if (!series_per_job_) return;
   for (const std::string_view name : {kCompleted, kFailed}) metrics_.Remove(name, LabelsOf(job, queue));

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "absl/status/status.h"
 #include "basalt/kube/v1/kube.pb.h"
 #include "common/obs/metrics.h"
 
@@ -20,6 +21,8 @@ class JobMetrics {
   void Pass() { passes_.Add(); }
   void StatusWrite() { status_writes_.Add(); }
   void StaleRecord() { stale_records_.Add(); }
+  // pgsvc has answered a call about a group, or nobody has in time.
+  void GroupCall(absl::StatusCode code);
   // From the job's creation to the pod's, both by the API server's clock.
   void PodCreated(int64_t after_ms) { pod_creation_.Observe(static_cast<double>(after_ms)); }
   // The job has reached that phase, and Kubernetes has acknowledged it. `job` is namespace/name.

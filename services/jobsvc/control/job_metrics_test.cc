@@ -33,6 +33,16 @@ TEST(JobMetricsTest, M5TheSeriesOfAJobEndsWithIt) {
   EXPECT_THAT(metrics->Text(), AllOf(Not(HasSubstr("ns/a")), HasSubstr("ns/b")));
 }
 
+TEST(JobMetricsTest, CallsAboutGroupsAreCountedByTheirCode) {
+  const auto metrics = obs::MakeMetrics();
+  JobMetrics jobs(*metrics, false);
+  jobs.GroupCall(absl::StatusCode::kOk);
+  jobs.GroupCall(absl::StatusCode::kOk);
+  jobs.GroupCall(absl::StatusCode::kUnavailable);
+  EXPECT_THAT(metrics->Text(), AllOf(HasSubstr("basalt_job_group_calls_total{code=\"OK\"} 2"),
+                                     HasSubstr("basalt_job_group_calls_total{code=\"UNAVAILABLE\"} 1")));
+}
+
 TEST(JobMetricsTest, M4ThirtyBucketsFromFiftyMillisecondsToAMinute) {
   const auto metrics = obs::MakeMetrics();
   JobMetrics jobs(*metrics, false);
