@@ -5,8 +5,9 @@
 // reordered between peers, cut off or lost. A service does not know which one it has.
 //
 // Every callback comes on the loop that the implementation was made for, never before the call that caused it returns.
-// Statuses of calls: UNAVAILABLE = surely not handled (could not reach the peer, or it said so); DEADLINE_EXCEEDED and
-// UNKNOWN = it may have been handled; others are the peer's own answer.
+// Statuses of calls: UNAVAILABLE = surely not handled (could not reach the peer, or it said so), as is
+// RESOURCE_EXHAUSTED (there was no room, here or there); DEADLINE_EXCEEDED and UNKNOWN = it may have been handled;
+// others are the peer's own answer.
 #include <memory>
 #include <string>
 

@@ -54,6 +54,7 @@ class SimNetwork::Core : public std::enable_shared_from_this<Core> {
 
   void Shutdown() {
     calls_.clear();
+    group_streams_.clear();
     streams_.clear();
     hosts_.clear();
   }
@@ -79,6 +80,7 @@ class SimNetwork::Core : public std::enable_shared_from_this<Core> {
       }
     }
     for (const uint64_t id : dropped) calls_.erase(id);
+    RemoveFromGroupStreams(generation);
     for (auto& [id, stream] : streams_) {
       if (stream.server.generation == generation) stream.session.reset();
       if (stream.client.generation == generation) stream.observer = nullptr;
@@ -184,6 +186,12 @@ class SimNetwork::Core : public std::enable_shared_from_this<Core> {
   void CloseFromServer(uint64_t id, const absl::Status& status);
   void CloseFromClient(uint64_t id);
 
+  // ---- calls about pod groups: sim_group_stream.cc ----
+
+  class GroupStream;
+  class GroupPeer;
+  std::shared_ptr<ServicePeer> MakeGroupPeer(const Endpoint& self, const std::string& server);
+
   void Cut(const std::string& a, const std::string& b) {
     cuts_.insert(std::minmax(a, b));
     BreakStreams(a, b);
@@ -194,6 +202,7 @@ class SimNetwork::Core : public std::enable_shared_from_this<Core> {
     for (auto& [id, stream] : streams_) {
       if (std::minmax(stream.client.host, stream.server.host) == std::minmax(a, b)) Break(id, stream);
     }
+    BreakGroupStreams(a, b);
   }
 
  private:
@@ -272,6 +281,10 @@ class SimNetwork::Core : public std::enable_shared_from_this<Core> {
     if (it->second.observer == nullptr && it->second.session == nullptr) streams_.erase(it);
   }
 
+  std::shared_ptr<GroupStream> OpenGroupStream(const Endpoint& client, const std::string& server);
+  void RemoveFromGroupStreams(uint64_t generation);
+  void BreakGroupStreams(const std::string& a, const std::string& b);
+
   SimTime& time_;
   Random& random_;
   SimNetworkOptions options_;
@@ -279,6 +292,7 @@ class SimNetwork::Core : public std::enable_shared_from_this<Core> {
   std::map<std::string, Host> hosts_;
   std::map<uint64_t, Call> calls_;
   std::map<uint64_t, Stream> streams_;
+  std::map<uint64_t, std::shared_ptr<GroupStream>> group_streams_;
   std::set<std::pair<std::string, std::string>> cuts_;
 
   class Sink;

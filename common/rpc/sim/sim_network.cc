@@ -88,39 +88,6 @@ std::unique_ptr<GatewayPeer> SimNetwork::Gateway(const std::string& host, const 
 }
 
 std::unique_ptr<PeerDirectory> SimNetwork::Directory(const std::string& host) {
-  class PodGroupsOf final : public PodGroupPeer {
-   public:
-    PodGroupsOf(std::weak_ptr<Core> core, Core::Endpoint self, std::string server)
-        : core_(std::move(core)), self_(std::move(self)), server_(std::move(server)) {}
-    void EnsurePodGroup(podgroup::v1::EnsurePodGroupRequest request, absl::Duration timeout,
-                        Done<podgroup::v1::EnsurePodGroupResponse> done) override {
-      const auto core = core_.lock();
-      if (core == nullptr) return;
-      core->Start<podgroup::v1::EnsurePodGroupRequest, podgroup::v1::EnsurePodGroupResponse>(
-          self_, server_, std::move(request), timeout, std::move(done), [](Core::Host& to, auto message, auto answer) {
-            if (to.pod_groups == nullptr) return false;
-            to.pod_groups->EnsurePodGroup(std::move(message), std::move(answer));
-            return true;
-          });
-    }
-    void DeletePodGroup(podgroup::v1::DeletePodGroupRequest request, absl::Duration timeout,
-                        Done<podgroup::v1::DeletePodGroupResponse> done) override {
-      const auto core = core_.lock();
-      if (core == nullptr) return;
-      core->Start<podgroup::v1::DeletePodGroupRequest, podgroup::v1::DeletePodGroupResponse>(
-          self_, server_, std::move(request), timeout, std::move(done), [](Core::Host& to, auto message, auto answer) {
-            if (to.pod_groups == nullptr) return false;
-            to.pod_groups->DeletePodGroup(std::move(message), std::move(answer));
-            return true;
-          });
-    }
-
-   private:
-    const std::weak_ptr<Core> core_;
-    const Core::Endpoint self_;
-    const std::string server_;
-  };
-
   class ReplicaOf final : public ReplicaPeer {
    public:
     ReplicaOf(std::weak_ptr<Core> core, Core::Endpoint self, std::string server)
@@ -148,7 +115,8 @@ std::unique_ptr<PeerDirectory> SimNetwork::Directory(const std::string& host) {
     PeersOf(std::weak_ptr<Core> core, Core::Endpoint self) : core_(std::move(core)), self_(std::move(self)) {}
     std::shared_ptr<ServicePeer> Services(const gateway::v1::Member& member) override {
       if (member.service() != gateway::v1::SERVICE_KIND_POD_GROUP) return nullptr;
-      return std::make_shared<PodGroupsOf>(core_, self_, member.address());
+      const auto core = core_.lock();
+      return core == nullptr ? nullptr : core->MakeGroupPeer(self_, member.address());
     }
     std::shared_ptr<ReplicaPeer> Replicas(const gateway::v1::Member& member) override {
       return std::make_shared<ReplicaOf>(core_, self_, member.address());

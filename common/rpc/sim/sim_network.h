@@ -27,6 +27,8 @@ struct SimNetworkOptions {
   // relies on that.
   double repeat_request = 0;
   double break_stream = 0;  // For each message on a stream: it and all after it are lost, both ends are told.
+  // Calls about pod groups travel in a stream, many to a message: these four are for each message of it, and one that
+  // is lost takes the stream with it, at once or after a while in which nothing passes.
 };
 
 class SimNetwork {

@@ -35,10 +35,10 @@ class PodGroupController : public runtime::Controller {
                      obs::Metrics* metrics = nullptr);
   ~PodGroupController() override;
 
-  // See PodGroupService.EnsurePodGroup. UNAVAILABLE while the slot is not this worker's or not ready.
+  // See podgroup.v1.EnsurePodGroupRequest. UNAVAILABLE while the slot is not this worker's or not ready.
   void EnsurePodGroup(podgroup::v1::EnsurePodGroupRequest request,
                       rpc::Done<podgroup::v1::EnsurePodGroupResponse> done);
-  // See PodGroupService.DeletePodGroup; the same.
+  // See podgroup.v1.DeletePodGroupRequest; the same.
   void DeletePodGroup(podgroup::v1::DeletePodGroupRequest request,
                       rpc::Done<podgroup::v1::DeletePodGroupResponse> done);
 

@@ -20,6 +20,7 @@ class RoutedService final : public rpc::GrpcService {
   RoutedService(runtime::Replica& replica, Loop& loop)
       : router_(replica), service_(rpc::MakePodGroupService(loop, router_)) {}
   void Register(grpc::ServerBuilder& builder) override { service_->Register(builder); }
+  void Drain() override { service_->Drain(); }
 
  private:
   PodGroupRouter router_;

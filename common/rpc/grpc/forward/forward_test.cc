@@ -7,7 +7,7 @@
 
 #include <atomic>
 
-#include "basalt/podgroup/v1/podgroup.grpc.pb.h"
+#include "basalt/replica/v1/replica.grpc.pb.h"
 #include "common/exec/run_on.h"
 #include "common/rpc/grpc/server.h"
 #include "common/rpc/grpc/unary.h"
@@ -16,9 +16,9 @@
 namespace basalt::rpc {
 namespace {
 
-using podgroup::v1::EnsurePodGroupRequest;
-using podgroup::v1::EnsurePodGroupResponse;
-using podgroup::v1::PodGroupService;
+using replica::v1::HandOverRequest;
+using replica::v1::HandOverResponse;
+using replica::v1::ReplicaService;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -51,30 +51,30 @@ class Assignment final : public Members {
   std::vector<gateway::v1::Member> members_ BASALT_GUARDED_BY(mutex_);
 };
 
-// Each request is about kSlot; with the name "all" it is gathered from everybody.
-class Node final : public PodGroupService::CallbackService {
+// Each request is about kSlot; of the cluster "all" it is gathered from everybody.
+class Node final : public ReplicaService::CallbackService {
  public:
-  using Local = std::function<void(EnsurePodGroupRequest, Done<EnsurePodGroupResponse>)>;
+  using Local = std::function<void(HandOverRequest, Done<HandOverResponse>)>;
 
   Node(Loop& loop, std::string name)
       : loop_(loop),
         name_(std::move(name)),
         assignment(name_),
-        forwarder_(std::make_shared<Forwarder<PodGroupService>>(loop, assignment)) {
+        forwarder_(std::make_shared<Forwarder<ReplicaService>>(loop, assignment)) {
     loop_.Post([] {});
-    local = [this](const EnsurePodGroupRequest&, Done<EnsurePodGroupResponse> done) {
-      EnsurePodGroupResponse response;
-      response.mutable_pod_group()->mutable_meta()->set_name(name_);
+    local = [this](const HandOverRequest&, Done<HandOverResponse> done) {
+      HandOverResponse response;
+      response.set_next_cursor(name_);
       done(std::move(response));
     };
   }
   ~Node() override { forwarder_->Stop(); }
 
-  grpc::ServerUnaryReactor* EnsurePodGroup(grpc::CallbackServerContext* context, const EnsurePodGroupRequest* request,
-                                           EnsurePodGroupResponse* response) override {
-    return ServeUnary<EnsurePodGroupRequest, EnsurePodGroupResponse>(
+  grpc::ServerUnaryReactor* HandOver(grpc::CallbackServerContext* context, const HandOverRequest* request,
+                                     HandOverResponse* response) override {
+    return ServeUnary<HandOverRequest, HandOverResponse>(
         loop_, context, request, response,
-        [this, caller = CallerOf(*context)](EnsurePodGroupRequest asked, Done<EnsurePodGroupResponse> done) {
+        [this, caller = CallerOf(*context)](HandOverRequest asked, Done<HandOverResponse> done) {
           ++calls;
           last_caller = caller;
           if (on_call) on_call();
@@ -89,30 +89,30 @@ class Node final : public PodGroupService::CallbackService {
   Local local;
 
  private:
-  void Answer(const Caller& caller, EnsurePodGroupRequest asked, Done<EnsurePodGroupResponse> done) {
-    const auto remote = Remote<EnsurePodGroupResponse>(
-        [](auto& stub, auto... arguments) { stub.async()->EnsurePodGroup(arguments...); });
-    const auto here = [this](EnsurePodGroupRequest request, Done<EnsurePodGroupResponse> answered) {
+  void Answer(const Caller& caller, HandOverRequest asked, Done<HandOverResponse> done) {
+    const auto remote =
+        Remote<HandOverResponse>([](auto& stub, auto... arguments) { stub.async()->HandOver(arguments...); });
+    const auto here = [this](HandOverRequest request, Done<HandOverResponse> answered) {
       local(std::move(request), std::move(answered));
     };
-    const bool question = asked.job_name().empty();
-    if (asked.name() != "all" || !caller.forwarded_by.empty()) {
+    const bool question = asked.cursor().empty();
+    if (asked.cluster() != "all" || !caller.forwarded_by.empty()) {
       forwarder_->Route(caller, kSlot, "group g", question, std::move(asked), std::move(done), here, remote);
       return;
     }
     const auto make = [](const SlotSet&) {
-      EnsurePodGroupRequest part;
-      part.set_name("part");
+      HandOverRequest part;
+      part.set_cluster("part");
       return part;
     };
-    auto merge = [done = std::move(done)](absl::StatusOr<std::vector<EnsurePodGroupResponse>> parts) mutable {
+    auto merge = [done = std::move(done)](absl::StatusOr<std::vector<HandOverResponse>> parts) mutable {
       if (!parts.ok()) return done(parts.status());
-      EnsurePodGroupResponse response;
-      response.mutable_pod_group()->mutable_meta()->set_generation(static_cast<int64_t>(parts->size()));
+      HandOverResponse response;
+      response.set_next_cursor(std::to_string(parts->size()));
       done(std::move(response));
     };
-    forwarder_->Gather<EnsurePodGroupRequest>(caller, make, Done<std::vector<EnsurePodGroupResponse>>(std::move(merge)),
-                                              here, remote);
+    forwarder_->Gather<HandOverRequest>(caller, make, Done<std::vector<HandOverResponse>>(std::move(merge)), here,
+                                        remote);
   }
 
   Loop& loop_;
@@ -122,7 +122,7 @@ class Node final : public PodGroupService::CallbackService {
   Assignment assignment;
 
  private:
-  const std::shared_ptr<Forwarder<PodGroupService>> forwarder_;
+  const std::shared_ptr<Forwarder<ReplicaService>> forwarder_;
 };
 
 class ForwardTest : public ::testing::Test {
@@ -136,26 +136,25 @@ class ForwardTest : public ::testing::Test {
       servers_.push_back(*GrpcServer::Start({}, std::move(services)));
       members_.push_back(MakeMember(name, fmt::format("127.0.0.1:{}", servers_.back()->port())));
     }
-    stub_ = PodGroupService::NewStub(MakeChannel(members_[0].address()));
+    stub_ = ReplicaService::NewStub(MakeChannel(members_[0].address()));
   }
   ~ForwardTest() override {
     for (auto& server : servers_) server->Drain(absl::ZeroDuration());
     servers_.clear();
   }
 
-  // To `a`. With a job's name it is no question.
-  absl::StatusOr<std::string> Ask(const std::string& name = "", const std::string& job = "",
+  // To `a`. With a cursor it is no question.
+  absl::StatusOr<std::string> Ask(const std::string& name = "", const std::string& cursor = "",
                                   absl::Duration limit = absl::Seconds(20)) {
     grpc::ClientContext context;
     context.set_deadline(absl::ToChronoTime(absl::Now() + limit));
-    EnsurePodGroupRequest request;
-    request.set_name(name);
-    request.set_job_name(job);
-    EnsurePodGroupResponse response;
-    const grpc::Status status = stub_->EnsurePodGroup(&context, request, &response);
+    HandOverRequest request;
+    request.set_cluster(name);
+    request.set_cursor(cursor);
+    HandOverResponse response;
+    const grpc::Status status = stub_->HandOver(&context, request, &response);
     if (!status.ok()) return FromGrpc(status);
-    if (name == "all") return std::to_string(response.pod_group().meta().generation());
-    return response.pod_group().meta().name();
+    return response.next_cursor();
   }
   // What the node takes for the assignment: that these own everything.
   void Assign(size_t node, std::vector<gateway::v1::Member> members) {
@@ -166,7 +165,7 @@ class ForwardTest : public ::testing::Test {
   std::vector<Node*> nodes_;
   std::vector<gateway::v1::Member> members_;
   std::vector<std::unique_ptr<GrpcServer>> servers_;
-  std::unique_ptr<PodGroupService::Stub> stub_;
+  std::unique_ptr<ReplicaService::Stub> stub_;
 };
 
 TEST_F(ForwardTest, WithoutAnAssignmentNobodyIsAsked) {
@@ -198,12 +197,12 @@ TEST_F(ForwardTest, AForwardedCallGoesNoFurtherAndTheRefusalNamesTheOwner) {
 }
 
 TEST_F(ForwardTest, ARefusalIsFollowedByALookAtTheNewestAssignment) {
-  for (const std::string job : {"", "a write, too: it was surely not handled"}) {
+  for (const std::string cursor : {"", "a write, too: it was surely not handled"}) {
     Assign(0, {members_[1]});
     Assign(1, {members_[2]});
     Assign(2, {members_[2]});
     RunOn(*loop_, [this] { nodes_[1]->on_call = [this] { Assign(0, {members_[2]}); }; });
-    EXPECT_EQ(*Ask("", job), "c");
+    EXPECT_EQ(*Ask("", cursor), "c");
   }
 }
 
@@ -223,7 +222,7 @@ TEST_F(ForwardTest, WhatMayHaveBeenHandledIsAskedAgainOnlyIfItIsAQuestion) {
   const auto drop_once = [&] {
     nodes_[1]->calls = 0;
     RunOn(*loop_, [&] {
-      nodes_[1]->local = [&](EnsurePodGroupRequest request, Done<EnsurePodGroupResponse> done) {
+      nodes_[1]->local = [&](HandOverRequest request, Done<HandOverResponse> done) {
         if (nodes_[1]->calls > 1) answer(std::move(request), std::move(done));
       };
     });
@@ -232,7 +231,7 @@ TEST_F(ForwardTest, WhatMayHaveBeenHandledIsAskedAgainOnlyIfItIsAQuestion) {
   EXPECT_EQ(*Ask(), "b");
   EXPECT_EQ(nodes_[1]->calls, 2);
   drop_once();
-  EXPECT_THAT(Ask("", "job"), basalt::testing::StatusIs(absl::StatusCode::kUnknown, HasSubstr("b at ")));
+  EXPECT_THAT(Ask("", "cursor"), basalt::testing::StatusIs(absl::StatusCode::kUnknown, HasSubstr("b at ")));
   EXPECT_EQ(nodes_[1]->calls, 1);
 }
 
@@ -240,7 +239,7 @@ TEST_F(ForwardTest, OtherAnswersOfTheOwnerAreTheAnswer) {
   Assign(0, {members_[1]});
   Assign(1, {members_[1]});
   RunOn(*loop_, [this] {
-    nodes_[1]->local = [](const EnsurePodGroupRequest&, Done<EnsurePodGroupResponse> done) {
+    nodes_[1]->local = [](const HandOverRequest&, Done<HandOverResponse> done) {
       done(MakeStatus(absl::StatusCode::kNotFound, "there is none"));
     };
   });

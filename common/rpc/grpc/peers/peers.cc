@@ -1,44 +1,70 @@
 #include "common/rpc/grpc/peers/peers.h"
 
+#include <fmt/format.h>
+
 #include <map>
 #include <utility>
 
 #include "basalt/podgroup/v1/podgroup.grpc.pb.h"
 #include "basalt/replica/v1/replica.grpc.pb.h"
+#include "common/base/status.h"
+#include "common/rpc/group_calls.h"
 #include "common/rpc/grpc/calls.h"
+#include "common/rpc/grpc/peers/group_protocol.h"
+#include "common/rpc/grpc/streams/call_stream.h"
+#include "common/rpc/reopen_pause.h"
 
 namespace basalt::rpc {
 namespace {
 
-using podgroup::v1::DeletePodGroupRequest;
-using podgroup::v1::DeletePodGroupResponse;
-using podgroup::v1::EnsurePodGroupRequest;
-using podgroup::v1::EnsurePodGroupResponse;
 using podgroup::v1::PodGroupService;
 using replica::v1::HandOverRequest;
 using replica::v1::HandOverResponse;
 using replica::v1::ReplicaService;
 
-class PodGroups final : public PodGroupPeer {
+// One stream for all calls to the member, opened with the first call and again with the first after it has ended.
+class PodGroups final : public GroupCallPeer {
  public:
   PodGroups(Loop& loop, std::shared_ptr<CallSet> calls, const std::string& address)
-      : loop_(loop), calls_(std::move(calls)), stub_(PodGroupService::NewStub(MakeChannel(address))) {}
-
-  void EnsurePodGroup(EnsurePodGroupRequest request, absl::Duration timeout,
-                      Done<EnsurePodGroupResponse> done) override {
-    CallUnary(*calls_, loop_, std::move(request), timeout, std::move(done),
-              [&](auto... arguments) { stub_->async()->EnsurePodGroup(arguments...); });
-  }
-  void DeletePodGroup(DeletePodGroupRequest request, absl::Duration timeout,
-                      Done<DeletePodGroupResponse> done) override {
-    CallUnary(*calls_, loop_, std::move(request), timeout, std::move(done),
-              [&](auto... arguments) { stub_->async()->DeletePodGroup(arguments...); });
-  }
+      : loop_(loop),
+        calls_(std::move(calls)),
+        address_(address),
+        stub_(PodGroupService::NewStub(MakeChannel(address))) {}
+  // Any thread: the last who held it. What is under way is still answered.
+  ~PodGroups() override { CloseStream(); }
 
  private:
+  using Stream = CallStream<GroupProtocol>;
+
+  void Ask(podgroup::v1::CallBatch::Call call, absl::Duration timeout, Done<GroupCallAnswer> done) override {
+    if (stream_ != nullptr && stream_->ending()) {
+      pause_.Ended(stream_->ended_at(), stream_->was_of_use());
+      CloseStream();
+    }
+    if (stream_ == nullptr) {
+      if (pause_.Blocks(loop_.Now())) return Refuse(std::move(done));
+      stream_ = std::make_shared<Stream>(*calls_, loop_);
+      stream_->Begin(*stub_);
+    }
+    stream_->Ask(std::move(call), timeout, std::move(done));
+  }
+
+  void Refuse(Done<GroupCallAnswer> done) {
+    const absl::Status why = MakeStatus(absl::StatusCode::kUnavailable,
+                                        fmt::format("the stream to {} ended; it is opened again soon", address_));
+    loop_.Post([why, done = std::move(done)]() mutable { done(why); });
+  }
+
+  void CloseStream() {
+    if (const auto stream = std::exchange(stream_, nullptr)) stream->Close();
+  }
+
   Loop& loop_;
   const std::shared_ptr<CallSet> calls_;
+  const std::string address_;
   const std::unique_ptr<PodGroupService::Stub> stub_;
+  std::shared_ptr<Stream> stream_;
+  ReopenPause pause_;
 };
 
 class Replica final : public ReplicaPeer {

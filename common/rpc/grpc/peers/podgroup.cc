@@ -2,42 +2,27 @@
 
 #include <utility>
 
-#include "basalt/podgroup/v1/podgroup.grpc.pb.h"
-#include "common/rpc/grpc/unary.h"
+#include "common/rpc/grpc/peers/group_protocol.h"
+#include "common/rpc/grpc/streams/call_server.h"
 
 namespace basalt::rpc {
 namespace {
 
 class PodGroupServer final : public podgroup::v1::PodGroupService::CallbackService {
  public:
-  PodGroupServer(Loop& loop, PodGroupHandler& handler) : loop_(loop), handler_(handler) {
+  PodGroupServer(Loop& loop, PodGroupHandler& handler) : calls_(loop, handler) {
     // Hands this object over to the loop: gRPC's own ordering is not visible to the thread sanitizer.
-    loop_.Post([] {});
+    loop.Post([] {});
   }
 
-  grpc::ServerUnaryReactor* EnsurePodGroup(grpc::CallbackServerContext* context,
-                                           const podgroup::v1::EnsurePodGroupRequest* request,
-                                           podgroup::v1::EnsurePodGroupResponse* response) override {
-    return ServeUnary(
-        loop_, context, request, response,
-        [this](podgroup::v1::EnsurePodGroupRequest message, Done<podgroup::v1::EnsurePodGroupResponse> done) {
-          handler_.EnsurePodGroup(std::move(message), std::move(done));
-        });
+  grpc::ServerBidiReactor<podgroup::v1::CallBatch, podgroup::v1::CallAnswers>* Call(
+      grpc::CallbackServerContext* /*context*/) override {
+    return calls_.Serve();
   }
-
-  grpc::ServerUnaryReactor* DeletePodGroup(grpc::CallbackServerContext* context,
-                                           const podgroup::v1::DeletePodGroupRequest* request,
-                                           podgroup::v1::DeletePodGroupResponse* response) override {
-    return ServeUnary(
-        loop_, context, request, response,
-        [this](podgroup::v1::DeletePodGroupRequest message, Done<podgroup::v1::DeletePodGroupResponse> done) {
-          handler_.DeletePodGroup(std::move(message), std::move(done));
-        });
-  }
+  void Drain() { calls_.Drain(); }
 
  private:
-  Loop& loop_;
-  PodGroupHandler& handler_;
+  CallServer<GroupProtocol> calls_;
 };
 
 }  // namespace

@@ -1,0 +1,119 @@
+#pragma once
+
+// Calls about PodGroups in the simulation. For the .cc files of the simulated network only.
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/rpc/call_window.h"
+#include "common/rpc/group_calls.h"
+#include "common/rpc/reopen_pause.h"
+#include "common/rpc/sim/sim_core.h"
+
+namespace basalt::rpc {
+
+// One stream, both ends of it: what is asked for in one turn arrives together, what is answered in one turn comes back
+// together, each in the order in which it was sent. A message that is lost takes the stream with it: at once, or when
+// somebody notices that nothing comes any more.
+class SimNetwork::Core::GroupStream : public std::enable_shared_from_this<GroupStream> {
+ public:
+  using Call = podgroup::v1::CallBatch::Call;
+
+  GroupStream(uint64_t id, Endpoint client, std::string server)
+      : id_(id), client_(std::move(client)), server_(std::move(server)) {}
+
+  // ---- the client's end ----
+
+  // Requires: !ended(). RESOURCE_EXHAUSTED: what is open already leaves no room.
+  void Ask(Core& core, Call call, absl::Duration timeout, Done<GroupCallAnswer> done);
+  // Nothing more comes; it ends when everything is answered.
+  void Close(Core& core);
+  // The client knows that it is over.
+  bool ended() const { return ended_; }
+  absl::Time ended_at() const { return ended_at_; }
+  bool was_of_use() const { return was_of_use_; }  // Something was answered.
+
+  // ---- the network ----
+
+  // Nothing is delivered any more; the client learns of it after a delay.
+  void Break(Core& core);
+  // The client is no more: nobody hears anything.
+  void Drop() {
+    broken_ = true;
+    open_.clear();
+  }
+  const Endpoint& client() const { return client_; }
+  const std::string& server() const { return server_; }
+  uint64_t server_generation() const { return server_generation_; }
+
+ private:
+  using Message = std::vector<Call>;
+  using Answers = std::vector<GroupCallAnswer>;
+
+  // On the client, once it runs. `then(core, stream)`.
+  template <typename Then>
+  void OnClient(Core& core, Then then);
+
+  void Flush(Core& core);
+  void SendUp(Core& core);
+  void Deliver(Core& core, Message message);
+  void Arrive(Core& core, Message message);
+  // At the server. Not `heard`: a repetition, whose answers go nowhere.
+  void Handle(Core& core, Message message, bool heard);
+  void Keep(Core& core, uint64_t id, absl::StatusOr<GroupCallAnswer> answer);
+  void SendDown(Core& core);
+  void TakeAnswers(Core& core, Answers answers);
+  void Expire(Core& core, uint64_t id);
+  void End(uint64_t id, absl::StatusOr<GroupCallAnswer> answer);
+  void EndAll(Core& core, const absl::Status& why);
+  void DropIfOver(Core& core);
+  // A message is lost.
+  void Lose(Core& core);
+  // All that is sent is lost, and nobody knows before a keepalive would.
+  void FallSilent(Core& core);
+
+  const uint64_t id_;
+  const Endpoint client_;
+  const std::string server_;
+  uint64_t server_generation_ = 0;  // 0: nothing has arrived yet.
+  bool broken_ = false;
+  bool silent_ = false;
+  absl::Time up_until_;
+  absl::Time down_until_;
+
+  // The client's.
+  CallWindow<Call> window_ = CallWindow<Call>(kGroupCallBounds);
+  std::map<uint64_t, Done<GroupCallAnswer>> open_;
+  uint64_t last_id_ = 0;
+  bool flush_due_ = false;
+  bool closing_ = false;
+  bool was_of_use_ = false;
+  bool ended_ = false;
+  absl::Time ended_at_;
+
+  // The server's.
+  Answers answers_;
+  bool answers_due_ = false;
+};
+
+// A member of pgsvc as one host sees it: one stream at a time.
+class SimNetwork::Core::GroupPeer final : public GroupCallPeer {
+ public:
+  GroupPeer(std::weak_ptr<Core> core, Endpoint self, std::string server)
+      : core_(std::move(core)), self_(std::move(self)), server_(std::move(server)) {}
+  ~GroupPeer() override;
+
+ private:
+  void Ask(podgroup::v1::CallBatch::Call call, absl::Duration timeout, Done<GroupCallAnswer> done) override;
+
+  const std::weak_ptr<Core> core_;
+  const Endpoint self_;
+  const std::string server_;
+  std::shared_ptr<GroupStream> stream_;
+  ReopenPause pause_;
+};
+
+}  // namespace basalt::rpc
