@@ -28,13 +28,13 @@ std::string PhaseIn(const json::value& job) {
 
 }  // namespace
 
-uint64_t SimSuite::SlotsWithoutRecords() {
-  double slots = static_cast<double>(probes_.Count(kWithoutRecords));
-  for (auto& [name, host] : hosts_) {
-    if (host.gateway == nullptr) continue;
-    slots += host.gateway->metrics->GetCounter("basalt_gateway_slots_without_records_total", "").Value();
+uint64_t SimSuite::SlotsWithoutRecords(const std::string& service) const {
+  uint64_t slots = 0;
+  for (auto it = records_lost_.lower_bound({service, 0}); it != records_lost_.end() && it->first.first == service;
+       ++it) {
+    slots += it->second;
   }
-  return static_cast<uint64_t>(slots);
+  return slots;
 }
 
 bool SimSuite::IsSeenFailed(std::string_view pod_uid) const {

@@ -138,7 +138,7 @@ void SimSuite::StartGateway(const std::string& name, Host& host) {
   options.hub.version = std::string(Version());
   options.hub.replica = name;
   options.hub.on_records_lost = [this](gateway::v1::ServiceKind service, uint32_t slot) {
-    records_lost_.emplace(rpc::ProgramName(service, "none"), slot);
+    ++records_lost_[{std::string(rpc::ProgramName(service, "none")), slot}];
   };
   options.lead.emplace();
   options.lead->replica = name;
@@ -187,7 +187,7 @@ void SimSuite::StartService(const std::string& name, Host& host) {
   options.service = rpc::ServiceOfProgram(host.program);
   options.replica = name;
   options.address = name;
-  options.keeps_records = host.program != "queuesvc";
+  options.keeps_records = true;
   options.token = fmt::format("token of {} in its life {}", name, ++host.lives);
   process.replica = std::make_unique<runtime::Replica>(
       options, process.loop, std::vector<Loop*>{&process.loop}, process.random, *process.store, *process.gateway,

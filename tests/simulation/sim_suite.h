@@ -129,8 +129,8 @@ class SimSuite {
   // What gateways have refused though only their own replicas asked, as lines of metrics; complete once they are
   // killed.
   const std::vector<std::string>& denied() const { return denied_; }
-  // How often a slot has gone on without the records of the owner before, which had some.
-  uint64_t SlotsWithoutRecords();
+  // How often a slot of the service has gone on without the records of the owner before, which had some.
+  uint64_t SlotsWithoutRecords(const std::string& service) const;
   bool RecordsLost(const std::string& service, uint32_t slot) const { return records_lost_.contains({service, slot}); }
 
   // The gateway that leads has the pod as Failed: whoever owns its job is to hear of it, also once it is deleted.
@@ -186,7 +186,7 @@ class SimSuite {
   std::vector<std::unique_ptr<http::Call>> user_calls_;
 
   std::map<std::string, Host, std::less<>> hosts_;
-  std::set<std::pair<std::string, uint32_t>> records_lost_;  // Slots that went on without, by service.
+  std::map<std::pair<std::string, uint32_t>, uint64_t> records_lost_;  // How often a slot went on without, by service.
   std::vector<std::string> denied_;
   Probes probes_;
   std::vector<Event> events_;

@@ -2,6 +2,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
+#include <vector>
+
+#include "common/base/slots.h"
+#include "services/queuesvc/store/queue_store.h"
 #include "tests/e2e/writer.h"
 #include "tests/simulation/sim_suite.h"
 
@@ -36,6 +42,40 @@ class QueuesTest : public ::testing::Test {
     return writes;
   }
 
+  void CreateQueue(const std::string& name) {
+    const auto created = suite_.api().CreateObject(*ParseJson(
+        R"({"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"Queue","metadata":{"name":")" + name + R"("}})"));
+    ASSERT_TRUE(created.ok()) << created.status();
+  }
+  // What the store of that host has of the queue, as "PARENT_SET STATE_CHANGED".
+  std::string HistoryAt(std::string_view host, const std::string& name) {
+    const auto store = kv::OpenMemKv(suite_.disk(host));
+    const queuesvc::QueueHistories histories(*store);
+    const auto queues = histories.ObjectsOf(SlotOf(name), name);
+    if (!queues.ok()) return queues.status().ToString();
+    std::string text;
+    for (const storage::v1::HistoryIndexRecord& queue : *queues) {
+      const auto entries = histories.Read(SlotOf(name), queue.uid());
+      if (!entries.ok()) return entries.status().ToString();
+      for (const storage::v1::QueueHistoryRecord& entry : *entries) {
+        text += (text.empty() ? "" : " ") + storage::v1::QueueHistoryRecord::Kind_Name(entry.kind()).substr(5);
+      }
+    }
+    return text;
+  }
+  // Whose each queue is; its history is there and nowhere else.
+  std::set<std::string> OwnersOf(const std::vector<std::string>& queues) {
+    std::set<std::string> owners;
+    for (const std::string& name : queues) {
+      const std::string owner = suite_.OwnerOf("queuesvc", name);
+      owners.insert(owner);
+      for (const std::string& host : suite_.EverStarted("queuesvc")) {
+        EXPECT_EQ(HistoryAt(host, name), host == owner ? "PARENT_SET STATE_CHANGED" : "") << name << " at " << host;
+      }
+    }
+    return owners;
+  }
+
   SimSuite suite_;
 };
 
@@ -65,6 +105,26 @@ TEST_F(QueuesTest, ANewQueueIsOpenedUnderRootAndARestartWritesNothing) {
   suite_.Start("queuesvc-0");
   suite_.time().Advance(absl::Seconds(20));
   EXPECT_EQ(QueueWrites(), 0);
+}
+
+TEST_F(QueuesTest, HistoryGoesWithItsSlotAndSurvivesAKill) {
+  StartAll();
+  std::vector<std::string> queues;
+  for (int i = 0; i < 8; ++i) CreateQueue(queues.emplace_back(fmt::format("team-{}", i)));
+  suite_.time().Advance(absl::Seconds(10));
+  EXPECT_EQ(OwnersOf(queues), std::set<std::string>({"queuesvc-0"}));
+  suite_.api().ClearLog();
+  suite_.Start("queuesvc-1");
+  suite_.time().Advance(absl::Seconds(30));
+  EXPECT_EQ(OwnersOf(queues).size(), 2U);
+  suite_.Kill("queuesvc-1");
+  suite_.Start("queuesvc-1");
+  suite_.time().Advance(absl::Seconds(20));
+  EXPECT_EQ(OwnersOf(queues).size(), 2U);
+  suite_.Leave("queuesvc-0");
+  suite_.time().Advance(absl::Seconds(30));
+  EXPECT_EQ(OwnersOf(queues), std::set<std::string>({"queuesvc-1"}));
+  EXPECT_EQ(QueueWrites(), 0) << "nothing is decided anew";
 }
 
 TEST_F(QueuesTest, CountsFollowThePodGroupsAtMostOnceASecond) {

@@ -4,12 +4,20 @@
 #include <utility>
 
 #include "common/base/slots.h"
+#include "common/base/status_macros.h"
 #include "common/kube/names.h"
 
 namespace basalt::queuesvc {
 
 QueueController::QueueController(runtime::Context& context, obs::Metrics* metrics, QueueControllerOptions options)
-    : context_(context), metrics_(metrics), options_(options) {}
+    : context_(context),
+      metrics_(metrics),
+      options_(options),
+      records_(context.store(), metrics, options.history_limits) {}
+
+QueueController::~QueueController() {
+  if (history_timer_ != kNoTimer) context_.loop().Cancel(history_timer_);
+}
 
 absl::StatusOr<std::vector<runtime::KnownObject>> QueueController::OpenSlot(uint32_t slot) {
   entries_.Open(slot);
@@ -17,12 +25,19 @@ absl::StatusOr<std::vector<runtime::KnownObject>> QueueController::OpenSlot(uint
     if (SlotOf(name) == slot && IsMade(name)) context_.Wake(name);
   }
   for (const std::string& name : queues_.KeysOf(slot)) context_.Wake(name);
+  const auto load = [this](const std::string& name, storage::v1::QueueRecord record) {
+    entries_.FindOrMake(name).record = std::move(record);
+    context_.Wake(name);  // It may be gone.
+  };
+  BASALT_RETURN_IF_ERROR(records_.Load(slot, load));
+  if (history_timer_ == kNoTimer) AgeHistoryLater();
   return std::vector<runtime::KnownObject>();
 }
 
 void QueueController::CloseSlot(uint32_t slot) {
   for (const std::string& name : entries_.KeysOf(slot)) metrics_.Remove(name);
   entries_.Close(slot);
+  records_.Close(slot);
 }
 
 void QueueController::OnState(std::string_view routing_key, const std::string&, kube::v1::Object&& object) {
@@ -66,7 +81,22 @@ QueueStep QueueController::NextStepOf(std::string_view name, const QueueEntry& e
                    .counts = options_.publish_counts ? &entry.pod_groups.counts() : nullptr});
 }
 
-void QueueController::Decide(std::string_view, kv::WriteBatch&) {}
+std::optional<absl::Time> QueueController::HeldUntil(const QueueEntry& entry) const {
+  const absl::Time now = context_.ApiNow();
+  if (entry.retry.Blocks(now)) return entry.retry.until();
+  const bool waits = entry.step.kind == QueueStep::Kind::kApplyStatus && StillWaits(now, entry.next_publish);
+  return waits ? std::optional(entry.next_publish) : std::nullopt;
+}
+
+void QueueController::Decide(std::string_view key, kv::WriteBatch& batch) {
+  QueueEntry& entry = entries_.FindOrMake(key);
+  entry.step = NextStepOf(key, entry);
+  entry.held_until = HeldUntil(entry);
+  entry.is_sent = !entry.write_in_flight && !entry.held_until;
+  const absl::Status recorded =
+      records_.Update(std::string(key), queues_.Find(key), options_.publish_counts, context_.ApiNow(), entry, batch);
+  if (!recorded.ok()) context_.Fail(recorded);
+}
 
 void QueueController::Act(std::string_view key) {
   const std::string name(key);
@@ -74,11 +104,15 @@ void QueueController::Act(std::string_view key) {
   const bool exists = queues_.Find(key) != nullptr;
   if (exists) metrics_.Show(name, entry.pod_groups.counts());
   if (entry.write_in_flight) return;
-  const QueueStep step = NextStepOf(key, entry);
-  const bool is_over = !exists && step.kind == QueueStep::Kind::kNothing && entry.pod_groups.total() == 0;
+  const bool is_over = !exists && entry.step.kind == QueueStep::Kind::kNothing && entry.pod_groups.total() == 0;
   if (is_over) return entries_.Erase(key);
-  if (entry.retry.Blocks(context_.ApiNow())) return context_.WakeAt(name, entry.retry.until());
-  Carry(name, entry, step);
+  if (entry.is_sent) return Carry(name, entry);
+  if (entry.held_until) context_.WakeAt(name, *entry.held_until);
+}
+
+const storage::v1::QueueRecord* QueueController::RecordOf(std::string_view name) const {
+  const QueueEntry* const entry = entries_.Find(name);
+  return entry == nullptr || entry->record.uid().empty() ? nullptr : &entry->record;
 }
 
 std::vector<queue::v1::Queue> QueueController::List() const {

@@ -2,9 +2,12 @@
 
 // The queue controller: one per worker, confined to the worker's loop. The key is the queue's name.
 //
-// It keeps nothing in the store: queues are broadcast, pod groups come routed by spec.queue, and both together give
-// state and counts at every start. root and default are made where they are missing (queue spec 2.1).
+// What it does follows from what is there: queues are broadcast, pod groups come routed by spec.queue, and both
+// together give state and counts at every start. The store remembers for people what was decided, and a lost disk costs
+// that alone. root and default are made where they are missing (queue spec 2.1).
+#include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +16,7 @@
 #include "common/runtime/controller.h"
 #include "services/queuesvc/control/queue_entry.h"
 #include "services/queuesvc/control/queue_metrics.h"
+#include "services/queuesvc/control/queue_records.h"
 #include "services/queuesvc/core/next_step.h"
 
 namespace basalt::queuesvc {
@@ -21,12 +25,14 @@ struct QueueControllerOptions {
   bool publish_counts = true;  // Counts in status, at most one write a second per queue.
   absl::Duration publish_interval = absl::Seconds(1);
   bool create_default_queues = true;
+  history::Limits history_limits;
 };
 
 class QueueController : public runtime::Controller {
  public:
   // `context` and `metrics` (may be null) outlive the controller.
   QueueController(runtime::Context& context, obs::Metrics* metrics, QueueControllerOptions options);
+  ~QueueController() override;
 
   absl::StatusOr<std::vector<runtime::KnownObject>> OpenSlot(uint32_t slot) override;
   void CloseSlot(uint32_t slot) override;
@@ -42,6 +48,9 @@ class QueueController : public runtime::Controller {
   std::vector<queue::v1::Queue> List() const;
   // One of them; nullopt: there is none.
   std::optional<queue::v1::Queue> Find(std::string_view name) const;
+  // What is recorded of the queue; null: nothing is.
+  const storage::v1::QueueRecord* RecordOf(std::string_view name) const;
+  QueueRecords& records() { return records_; }
   // How many queues of its slots the worker remembers something of, whether they exist or not.
   size_t kept() const { return entries_.size(); }
 
@@ -53,14 +62,23 @@ class QueueController : public runtime::Controller {
   QueueStep NextStepOf(std::string_view name, const QueueEntry& entry) const;
   queue::v1::Queue MessageOf(std::string_view name, const kube::v1::Queue& queue) const;
 
+  // Until when the step of the entry has to wait; nullopt: it need not.
+  std::optional<absl::Time> HeldUntil(const QueueEntry& entry) const;
+
+  // -- age_history.cc --
+  void AgeHistoryLater();
+  void AgeHistory(uint32_t slot, const std::set<std::string>& keys);
+
   // -- queue_writes.cc --
-  void Carry(const std::string& name, QueueEntry& entry, const QueueStep& step);
+  void Carry(const std::string& name, QueueEntry& entry);
   void Send(const std::string& name, QueueEntry& entry, gateway::v1::WriteRequest request);
-  void OnWritten(QueueEntry& entry, const std::string& name, const runtime::WriteOutcome& outcome);
+  void OnWritten(const std::string& name, QueueEntry& entry, QueueStep::Kind sent, runtime::WriteOutcome outcome);
 
   runtime::Context& context_;
   QueueMetrics metrics_;
   const QueueControllerOptions options_;
+  QueueRecords records_;
+  TimerId history_timer_ = kNoTimer;
   SlotMap<kube::v1::Queue> queues_;  // All of the cluster.
   SlotMap<QueueEntry> entries_;      // Of owned slots.
 };

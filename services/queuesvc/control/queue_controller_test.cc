@@ -24,7 +24,7 @@ class QueueControllerTest : public ::testing::Test {
  protected:
   void Open(QueueController& controller) { EXPECT_TRUE(controller.OpenSlot(SlotOf(kQueue)).ok()); }
 
-  void TellQueue(QueueController& controller, bool gone = false, int64_t resource_version = 1) {
+  void TellQueue(QueueController& controller, bool gone = false, int64_t resource_version = 1, int32_t running = 0) {
     kube::v1::Object object;
     kube::v1::Queue& queue = *object.mutable_queue();
     queue.mutable_meta()->set_name(kQueue);
@@ -32,6 +32,7 @@ class QueueControllerTest : public ::testing::Test {
     queue.mutable_meta()->set_resource_version(resource_version);
     queue.set_parent("root");
     queue.set_state("Open");
+    queue.set_running(running);
     controller.OnShared(std::string(kube::kWatchQueues), object, gone);
     context_.RunPasses(controller);
   }
@@ -90,6 +91,26 @@ TEST_F(QueueControllerTest, CountsAreWrittenOnceAnIntervalWithTheNewestNumbers) 
   context_.Advance(absl::Seconds(1), controller);
   ASSERT_EQ(context_.writes.size(), 1U);
   EXPECT_THAT(context_.writes.front().request.patch().body(), HasSubstr(R"("running":6)"));
+}
+
+TEST_F(QueueControllerTest, AWaitThatIsOverBeforeThePassHasEndedIsNotForgotten) {
+  QueueController controller(context_, nullptr, {.publish_interval = absl::Seconds(1)});
+  Open(controller);
+  TellQueue(controller);
+  TellGroup(controller, "group-0");
+  TellQueue(controller, /*gone=*/false, /*resource_version=*/2, /*running=*/1);
+  context_.Answer(Done(), controller);
+  ASSERT_TRUE(context_.writes.empty()) << "the status says it all";
+  kube::v1::Object group;
+  group.mutable_pod_group()->mutable_meta()->set_uid("group-1");
+  group.mutable_pod_group()->set_phase("Running");
+  controller.OnState(kQueue, std::string(kube::kWatchPodGroups), std::move(group));
+  kv::WriteBatch batch;
+  controller.Decide(kQueue, batch);
+  context_.Advance(absl::Seconds(2));
+  controller.Act(kQueue);
+  context_.Advance(absl::ZeroDuration(), controller);
+  EXPECT_EQ(context_.writes.size(), 1U);
 }
 
 TEST_F(QueueControllerTest, AQueueWhoseWritesAreRefusedHoldsUpNoOther) {

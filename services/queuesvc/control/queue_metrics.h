@@ -16,7 +16,6 @@ class QueueMetrics {
 
   void Show(const std::string& queue, const queue::v1::PodGroupCounts& counts);
   void Remove(const std::string& queue);
-  obs::Metrics* registry() { return metrics_; }
 
  private:
   obs::Metrics* const metrics_;

@@ -7,9 +7,10 @@
 
 namespace basalt::queuesvc {
 
-void QueueController::Carry(const std::string& name, QueueEntry& entry, const QueueStep& step) {
+// Requires: nothing has been heard since the pass decided.
+void QueueController::Carry(const std::string& name, QueueEntry& entry) {
   const kube::v1::Queue* const queue = queues_.Find(name);
-  switch (step.kind) {
+  switch (entry.step.kind) {
     case QueueStep::Kind::kNothing:
       return;
     case QueueStep::Kind::kInvalid:
@@ -21,25 +22,29 @@ void QueueController::Carry(const std::string& name, QueueEntry& entry, const Qu
     case QueueStep::Kind::kApplyStatus:
       break;
   }
-  const absl::Time now = context_.ApiNow();
-  if (StillWaits(now, entry.next_publish)) return context_.WakeAt(name, entry.next_publish);
-  entry.next_publish = now + options_.publish_interval;
+  entry.next_publish = context_.ApiNow() + options_.publish_interval;
   const queue::v1::PodGroupCounts* const counts = options_.publish_counts ? &entry.pod_groups.counts() : nullptr;
-  Send(name, entry, MakeStatusRequest(name, step.state, counts));
+  Send(name, entry, MakeStatusRequest(name, entry.step.state, counts));
 }
 
 void QueueController::Send(const std::string& name, QueueEntry& entry, gateway::v1::WriteRequest request) {
   entry.write_in_flight = true;
-  context_.Write(name, std::move(request), [this, name](const runtime::WriteOutcome& outcome) {
-    if (QueueEntry* const written = entries_.Find(name); written != nullptr) OnWritten(*written, name, outcome);
+  context_.Write(name, std::move(request), [this, name, sent = entry.step.kind](runtime::WriteOutcome outcome) {
+    if (QueueEntry* const written = entries_.Find(name); written != nullptr) {
+      OnWritten(name, *written, sent, std::move(outcome));
+    }
   });
 }
 
-void QueueController::OnWritten(QueueEntry& entry, const std::string& name, const runtime::WriteOutcome& outcome) {
+void QueueController::OnWritten(const std::string& name, QueueEntry& entry, QueueStep::Kind sent,
+                                runtime::WriteOutcome outcome) {
   entry.write_in_flight = false;
-  if (outcome.kind == runtime::WriteOutcome::Kind::kDone || runtime::IsNameTaken(outcome)) {
+  if (outcome.kind == runtime::WriteOutcome::Kind::kDone) {
+    entry.answer.accepted = true;
+    if (sent == QueueStep::Kind::kCreate) entry.answer.created_uid = outcome.object.queue().meta().uid();
     return entry.retry.Succeed();
   }
+  if (runtime::IsNameTaken(outcome)) return entry.retry.Succeed();
   // Everything here is derived from state again: a lost answer or a conflict is simply looked at once more.
   entry.next_publish = absl::InfinitePast();
   entry.retry.Fail(context_.ApiNow(), context_.random());
@@ -48,6 +53,7 @@ void QueueController::OnWritten(QueueEntry& entry, const std::string& name, cons
                                               {"reason", outcome.error.reason()},
                                               {"error", outcome.error.message()},
                                               {"status", outcome.status.ToString()}});
+  if (runtime::ShouldReportToUser(outcome)) entry.answer.refused = std::move(outcome.error);
 }
 
 }  // namespace basalt::queuesvc

@@ -8,7 +8,6 @@ namespace basalt::queuesvc {
 
 shell::ServiceParts MakeParts(obs::Metrics& metrics, obs::Health&) {
   shell::ServiceParts parts;
-  parts.keeps_records = false;
   parts.make_controller = [&metrics](runtime::Context& context) {
     return std::make_unique<QueueController>(context, &metrics, QueueControllerOptions());
   };

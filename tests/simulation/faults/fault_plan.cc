@@ -128,7 +128,8 @@ void FaultPlan::LoseDiskOf(const std::string& victim) {
   lost_while_down_.erase(victim);
   probes_.Hit("kill");
   probes_.Hit("lost disk");
-  if (victim.starts_with("jobsvc")) WatchForLoss(suite_.SlotsWithoutRecords(), suite_.time().Now() + absl::Seconds(20));
+  if (victim.starts_with("jobsvc"))
+    WatchForLoss(suite_.SlotsWithoutRecords("jobsvc"), suite_.time().Now() + absl::Seconds(20));
   if (victim.starts_with("jobsvc") && KillIsUnderWay()) probes_.Hit("lost disk with a kill under way");
   StartLater(victim);
 }

@@ -71,7 +71,7 @@ void FaultPlan::ComeBackAlone(const std::string& host, const std::string& key) {
 
 // Whoever was to have what it had goes on without.
 void FaultPlan::WatchForLoss(uint64_t before, absl::Time until) {
-  if (suite_.SlotsWithoutRecords() > before) return probes_.Hit("lost the source of a hand-over");
+  if (suite_.SlotsWithoutRecords("jobsvc") > before) return probes_.Hit("lost the source of a hand-over");
   if (suite_.time().Now() < until) {
     After(absl::Milliseconds(500), [this, before, until] { WatchForLoss(before, until); });
   }

@@ -1,0 +1,95 @@
+#include "services/queuesvc/control/queue_records.h"
+
+#include <utility>
+
+#include "common/base/slots.h"
+#include "common/base/status_macros.h"
+#include "common/runtime/slots/damage.h"
+#include "services/queuesvc/core/queue_account.h"
+
+namespace basalt::queuesvc {
+
+absl::Status QueueRecords::Load(uint32_t slot, const Visit& visit) {
+  kv::Damage damage;
+  BASALT_RETURN_IF_ERROR(ForEachQueue(store_, slot, visit, damage));
+  return Drop(damage);
+}
+
+absl::Status QueueRecords::Update(const std::string& name, const kube::v1::Queue* queue, bool writes_counts,
+                                  absl::Time now, QueueEntry& entry, kv::WriteBatch& batch) {
+  const int64_t now_ms = absl::ToUnixMillis(now);
+  const uint32_t slot = SlotOf(name);
+  storage::v1::QueueRecord& record = entry.record;
+  const bool has_ended = !record.uid().empty() && (queue == nullptr || queue->meta().uid() != record.uid());
+  QueueAnswer answer = std::exchange(entry.answer, {});
+  if (has_ended) {
+    BASALT_RETURN_IF_ERROR(End(name, now_ms, entry, batch));
+    answer = {.created_uid = answer.created_uid};
+  }
+  if (queue == nullptr) return absl::OkStatus();
+  const kube::v1::ObjectMeta& meta = queue->meta();
+  const bool is_new = record.uid().empty();
+  if (is_new) {
+    record.set_uid(meta.uid());
+    record.set_state(queue->state());
+    QueueHistories::Begin(slot, name, meta.uid(), meta.creation_ms() != 0 ? meta.creation_ms() : now_ms, batch);
+  }
+  QueueAccount account(record, entry.pod_groups.counts(), now_ms);
+  if (answer.created_uid == meta.uid()) account.NoteCreated();
+  if (answer.refused) account.NoteRefused(*answer.refused);
+  if (answer.accepted) account.NoteAccepted();
+  account.See(*queue);
+  if (!entry.write_in_flight) account.Decide(entry.step, writes_counts, entry.is_sent);
+  for (const auto& added : account.entries()) BASALT_RETURN_IF_ERROR(PutEntry(slot, added, entry, batch));
+  for (const auto& known : account.replaced()) QueueHistories::Put(slot, record.uid(), known, batch);
+  if (is_new || account.changed()) PutQueue(slot, name, record, batch);
+  return absl::OkStatus();
+}
+
+absl::Status QueueRecords::PutEntry(uint32_t slot, const storage::v1::QueueHistoryRecord& added, QueueEntry& entry,
+                                    kv::WriteBatch& batch) {
+  QueueHistories::Put(slot, entry.record.uid(), added, batch);
+  kv::Damage damage;
+  BASALT_RETURN_IF_ERROR(history_.Trim(slot, entry.record.uid(), entry.history_count, batch, damage));
+  return Drop(damage);
+}
+
+absl::Status QueueRecords::End(const std::string& name, int64_t now_ms, QueueEntry& entry, kv::WriteBatch& batch) {
+  const uint32_t slot = SlotOf(name);
+  BASALT_RETURN_IF_ERROR(history_.End(slot, name, entry.record.uid(), now_ms, batch));
+  DropQueue(slot, name, batch);
+  entry.record = {};
+  entry.history_count.reset();
+  return absl::OkStatus();
+}
+
+absl::Status QueueRecords::Age(uint32_t slot, const std::set<std::string>& present, absl::Time now) {
+  kv::WriteBatch batch;
+  kv::Damage damage;
+  BASALT_RETURN_IF_ERROR(history_.retention().Trim(slot, present, now, batch, damage));
+  runtime::ReportDamage(damage, metrics_);  // Mended in the batch.
+  return batch.empty() ? absl::OkStatus() : store_.Write(batch);
+}
+
+absl::StatusOr<std::vector<storage::v1::HistoryIndexRecord>> QueueRecords::QueuesOf(std::string_view name) const {
+  return history_.ObjectsOf(SlotOf(name), name);
+}
+
+absl::StatusOr<std::vector<storage::v1::QueueHistoryRecord>> QueueRecords::EntriesOf(std::string_view name,
+                                                                                     std::string_view uid) {
+  kv::Damage damage;
+  BASALT_ASSIGN_OR_RETURN(auto entries, history_.Read(SlotOf(name), uid, &damage));
+  BASALT_RETURN_IF_ERROR(Drop(damage));
+  return entries;
+}
+
+absl::Status QueueRecords::Drop(const kv::Damage& damage) {
+  if (damage.empty()) return absl::OkStatus();
+  kv::WriteBatch batch;
+  for (const kv::DamagedRecord& record : damage) batch.Delete(record.family, record.key);
+  BASALT_RETURN_IF_ERROR(store_.Write(batch));
+  runtime::ReportDamage(damage, metrics_);
+  return absl::OkStatus();
+}
+
+}  // namespace basalt::queuesvc

@@ -1,0 +1,58 @@
+#pragma once
+
+// What is remembered of queues: reads it when a slot opens, and puts what a pass has found out into its batch
+// (core/queue_account.h). Nothing is written of a queue of which nothing was decided. Confined to the worker's loop.
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "basalt/kube/v1/kube.pb.h"
+#include "common/history/retention.h"
+#include "common/obs/metrics.h"
+#include "services/queuesvc/control/queue_entry.h"
+#include "services/queuesvc/store/queue_store.h"
+
+namespace basalt::queuesvc {
+
+class QueueRecords {
+ public:
+  // `store` and `metrics`, which may be null, outlive it.
+  QueueRecords(kv::KvStore& store, obs::Metrics* metrics, const history::Limits& limits)
+      : store_(store), metrics_(metrics), history_(store, limits) {}
+
+  using Visit = std::function<void(const std::string& name, storage::v1::QueueRecord record)>;
+  // What cannot be read is dropped: such a queue begins anew, as on an empty disk.
+  absl::Status Load(uint32_t slot, const Visit& visit);
+  void Close(uint32_t slot) { history_.retention().Close(slot); }
+
+  // Of the pass of one queue; null: it is not there. `writes_counts`: of steps that say the status.
+  absl::Status Update(const std::string& name, const kube::v1::Queue* queue, bool writes_counts, absl::Time now,
+                      QueueEntry& entry, kv::WriteBatch& batch);
+
+  // The turn of a slot in which some of the history of what is gone is dropped. `present`: UIDs of queues that are not.
+  absl::Status Age(uint32_t slot, const std::set<std::string>& present, absl::Time now);
+  history::Retention& retention() { return history_.retention(); }
+
+  // The queues that had this name, oldest first, and the entries of one.
+  absl::StatusOr<std::vector<storage::v1::HistoryIndexRecord>> QueuesOf(std::string_view name) const;
+  absl::StatusOr<std::vector<storage::v1::QueueHistoryRecord>> EntriesOf(std::string_view name, std::string_view uid);
+
+ private:
+  absl::Status End(const std::string& name, int64_t now_ms, QueueEntry& entry, kv::WriteBatch& batch);
+  absl::Status PutEntry(uint32_t slot, const storage::v1::QueueHistoryRecord& added, QueueEntry& entry,
+                        kv::WriteBatch& batch);
+  absl::Status Drop(const kv::Damage& damage);
+
+  kv::KvStore& store_;
+  obs::Metrics* const metrics_;
+  QueueHistories history_;
+};
+
+}  // namespace basalt::queuesvc

@@ -1,0 +1,302 @@
+// What the queue controller remembers: across the end of its process, the loss of its disk, and of queues that are
+// gone.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/base/slots.h"
+#include "common/kube/names.h"
+#include "common/runtime/testing/scripted_context.h"
+#include "common/testing/status_matchers.h"
+#include "services/queuesvc/control/queue_controller.h"
+
+namespace basalt::queuesvc {
+namespace {
+
+using basalt::testing::IsOk;
+using runtime::testing::Done;
+using runtime::testing::Refused;
+using runtime::testing::ScriptedContext;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using Entry = storage::v1::QueueHistoryRecord;
+
+constexpr char kQueue[] = "research";
+
+// As "STATE_CHANGED Closing>Closed".
+std::string TextOf(const Entry& entry) {
+  std::string text = Entry::Kind_Name(entry.kind()).substr(5);
+  if (entry.from_state() != entry.to_state()) text += fmt::format(" {}>{}", entry.from_state(), entry.to_state());
+  if (entry.has_refusal()) text += " " + entry.refusal().message();
+  if (entry.end_ms() != 0) text += " over";
+  return text;
+}
+
+class QueueRecordsTest : public ::testing::Test {
+ protected:
+  QueueRecordsTest() { Start(); }
+
+  // A process on the disk that there is.
+  void Start() {
+    controller_.reset();
+    context_->writes.clear();
+    controller_ = std::make_unique<QueueController>(*context_, nullptr, options_);
+    EXPECT_THAT(controller_->OpenSlot(SlotOf(kQueue)), IsOk());
+  }
+  void LoseDisk() {
+    controller_.reset();
+    context_ = std::make_unique<ScriptedContext>();
+    context_->Advance(absl::Hours(1));
+    Start();
+  }
+  void Tell(const std::string& state, const std::string& uid = "u", bool gone = false) {
+    kube::v1::Object object;
+    kube::v1::Queue& queue = *object.mutable_queue();
+    queue.mutable_meta()->set_name(kQueue);
+    queue.mutable_meta()->set_uid(uid);
+    queue.mutable_meta()->set_resource_version(++resource_version_);
+    queue.mutable_meta()->set_creation_ms(7);
+    queue.set_parent("root");
+    queue.set_state(state);
+    queue.set_running(running_);
+    controller_->OnShared(std::string(kube::kWatchQueues), object, gone);
+    Pass();
+  }
+  void TellGroup(const std::string& uid) {
+    kube::v1::Object object;
+    object.mutable_pod_group()->mutable_meta()->set_uid(uid);
+    object.mutable_pod_group()->set_phase("Running");
+    controller_->OnState(kQueue, std::string(kube::kWatchPodGroups), std::move(object));
+    ++running_;
+    Pass();
+  }
+  void LoseGroup(const std::string& uid) {
+    controller_->OnGone(kQueue, {.uid = uid});
+    --running_;
+    Pass();
+  }
+  void Pass() {
+    context_->Wake(kQueue);
+    context_->RunPasses(*controller_);
+  }
+  void Answer(runtime::WriteOutcome outcome) {
+    ASSERT_FALSE(context_->writes.empty());
+    context_->Answer(std::move(outcome), *controller_);
+  }
+  // Opens a new queue.
+  void OpenQueue() {
+    Tell("");
+    Answer(Done());
+    Tell("Open");
+    while (!context_->writes.empty()) Answer(Done());
+  }
+  std::vector<std::string> History(const std::string& uid = "u") {
+    const auto entries = controller_->records().EntriesOf(kQueue, uid);
+    EXPECT_THAT(entries, IsOk());
+    std::vector<std::string> texts;
+    for (const Entry& entry : *entries) texts.push_back(TextOf(entry));
+    return texts;
+  }
+  std::vector<std::string> Uids() {
+    const auto queues = controller_->records().QueuesOf(kQueue);
+    EXPECT_THAT(queues, IsOk());
+    std::vector<std::string> texts;
+    for (const auto& queue : *queues) texts.push_back(queue.uid() + (queue.gone_ms() != 0 ? " gone" : ""));
+    return texts;
+  }
+  bool RecordsInAPass() {
+    kv::WriteBatch batch;
+    controller_->Decide(kQueue, batch);
+    return !batch.empty();
+  }
+
+  QueueControllerOptions options_{.publish_interval = absl::ZeroDuration(), .create_default_queues = false};
+  int64_t resource_version_ = 0;
+  int32_t running_ = 0;  // Groups.
+  std::unique_ptr<ScriptedContext> context_ = std::make_unique<ScriptedContext>();
+  std::unique_ptr<QueueController> controller_;
+};
+
+TEST_F(QueueRecordsTest, ADecisionIsTheSameOneAfterItsProcessWasKilledBeforeTheAnswer) {
+  Tell("");
+  ASSERT_NE(controller_->RecordOf(kQueue), nullptr);
+  const int64_t decided = controller_->RecordOf(kQueue)->pending().sequence();
+  EXPECT_THAT(History(), IsEmpty());
+  Start();
+  Tell("Open");
+  EXPECT_THAT(History(), ElementsAre("STATE_CHANGED >Open"));
+  EXPECT_EQ(controller_->records().EntriesOf(kQueue, "u")->front().sequence(), decided);
+  Start();
+  Tell("Open");
+  EXPECT_THAT(History(), ElementsAre("STATE_CHANGED >Open")) << "it is told once";
+}
+
+TEST_F(QueueRecordsTest, ALostDiskCostsHistoryAndNothingElse) {
+  OpenQueue();
+  LoseDisk();
+  Tell("Open");
+  EXPECT_TRUE(context_->writes.empty()) << "there is nothing to be done";
+  EXPECT_THAT(Uids(), ElementsAre("u"));
+  EXPECT_THAT(History(), IsEmpty());
+  Tell("Closed");
+  EXPECT_THAT(History(), ElementsAre("STATE_SEEN Open>Closed"));
+}
+
+TEST_F(QueueRecordsTest, NothingIsWrittenWhereNothingWasDecided) {
+  OpenQueue();
+  EXPECT_FALSE(RecordsInAPass());
+  TellGroup("g");
+  Answer(Done());
+  EXPECT_FALSE(RecordsInAPass()) << "the counts are recorded";
+  Start();
+  running_ = 0;
+  Tell("Open");
+  TellGroup("g");
+  Answer(Done());
+  EXPECT_FALSE(RecordsInAPass()) << "the same counts again";
+}
+
+TEST_F(QueueRecordsTest, WhatBecameOfAQueueThatIsClosed) {
+  OpenQueue();
+  TellGroup("g");
+  Answer(Done());
+  Tell("Closing");
+  while (!context_->writes.empty()) Answer(Done());
+  LoseGroup("g");
+  Answer(Done());
+  Tell("Closed");
+  EXPECT_THAT(History(), ElementsAre("STATE_CHANGED >Open", "STATE_SEEN Open>Closing", "STATE_CHANGED Closing>Closed"));
+}
+
+TEST_F(QueueRecordsTest, CountsAreKeptAsTheyWereLastWritten) {
+  OpenQueue();
+  for (int i = 0; i < 5; ++i) {
+    TellGroup(std::to_string(i));
+    Answer(Done());
+  }
+  EXPECT_THAT(History(), ElementsAre("STATE_CHANGED >Open"));
+  Start();
+  EXPECT_EQ(controller_->RecordOf(kQueue)->counts().running(), 5);
+}
+
+TEST_F(QueueRecordsTest, ARefusalIsOneEntryHoweverOftenItIsTriedAndAcrossARestart) {
+  Tell("");
+  for (int i = 0; i < 4; ++i) {
+    Answer(Refused(403, "Forbidden", "not you"));
+    context_->Advance(absl::Minutes(1), *controller_);
+  }
+  EXPECT_THAT(History(), ElementsAre("REFUSED >Open not you"));
+  Start();
+  Tell("");
+  Answer(Refused(403, "Forbidden", "not you"));
+  EXPECT_THAT(History(), ElementsAre("REFUSED >Open not you"));
+  context_->Advance(absl::Minutes(1), *controller_);
+  Answer(Done());
+  Tell("Open");
+  EXPECT_THAT(History(), ElementsAre("STATE_CHANGED >Open", "REFUSED >Open not you over"));
+}
+
+TEST_F(QueueRecordsTest, AConflictAndALostAnswerAreNoRefusals) {
+  Tell("");
+  Answer(Refused(409, "Conflict", "changed meanwhile"));
+  context_->Advance(absl::Minutes(1), *controller_);
+  Answer({.kind = runtime::WriteOutcome::Kind::kUnknown, .status = absl::UnavailableError("lost")});
+  EXPECT_THAT(History(), IsEmpty());
+}
+
+TEST_F(QueueRecordsTest, AQueueThatIsGoneIsRememberedBesideTheNextOfItsName) {
+  OpenQueue();
+  Tell("Open", "u", /*gone=*/true);
+  EXPECT_THAT(Uids(), ElementsAre("u gone"));
+  EXPECT_EQ(controller_->RecordOf(kQueue), nullptr);
+  EXPECT_EQ(controller_->kept(), 0U);
+  Tell("", "v");
+  Answer(Done());
+  Tell("Open", "v");
+  EXPECT_THAT(Uids(), ElementsAre("u gone", "v"));
+  EXPECT_THAT(History("u"), ElementsAre("STATE_CHANGED >Open"));
+  EXPECT_THAT(History("v"), ElementsAre("STATE_CHANGED >Open"));
+}
+
+TEST_F(QueueRecordsTest, OneThatWentWhileNobodyLookedIsGone) {
+  OpenQueue();
+  Start();
+  context_->RunPasses(*controller_);
+  EXPECT_THAT(Uids(), ElementsAre("u gone"));
+  EXPECT_EQ(controller_->kept(), 0U);
+}
+
+TEST_F(QueueRecordsTest, AQueueThatWeMadeSaysSo) {
+  options_.create_default_queues = true;
+  controller_ = std::make_unique<QueueController>(*context_, nullptr, options_);
+  ASSERT_THAT(controller_->OpenSlot(SlotOf(kube::kDefaultQueue)), IsOk());
+  context_->RunPasses(*controller_);
+  ASSERT_EQ(context_->writes.size(), 1U);
+  kube::v1::Object made;
+  made.mutable_queue()->mutable_meta()->set_name(std::string(kube::kDefaultQueue));
+  made.mutable_queue()->mutable_meta()->set_uid("d");
+  controller_->OnState(kube::kDefaultQueue, std::string(kube::kWatchQueues), kube::v1::Object(made));
+  context_->RunPasses(*controller_);  // Before the answer is known.
+  Answer(Done(made));
+  const auto entries = controller_->records().EntriesOf(kube::kDefaultQueue, "d");
+  ASSERT_THAT(entries, IsOk());
+  ASSERT_EQ(entries->size(), 1U);
+  EXPECT_EQ(TextOf(entries->front()), "CREATED");
+}
+
+TEST_F(QueueRecordsTest, ARecordThatCannotBeReadIsDroppedAndTheQueueBeginsAnew) {
+  OpenQueue();
+  kv::WriteBatch batch;
+  std::string key;
+  kv::PutSlot(key, SlotOf(kQueue));
+  kv::PutText(key, kQueue);
+  batch.Put(kv::Family::kRecords, key, "\xff");
+  ASSERT_THAT(context_->store().Write(batch), IsOk());
+  Start();
+  EXPECT_EQ(controller_->RecordOf(kQueue), nullptr);
+  context_->Advance(absl::Seconds(1));
+  Tell("Closed");
+  EXPECT_THAT(History(), ElementsAre("STATE_CHANGED >Open")) << "what was told stays";
+  Tell("Open");
+  EXPECT_THAT(History(), ElementsAre("STATE_CHANGED >Open", "STATE_SEEN Closed>Open"));
+  EXPECT_THAT(Uids(), ElementsAre("u"));
+}
+
+TEST_F(QueueRecordsTest, OfTooManyEntriesTheOldestGo) {
+  options_.history_limits.entries = 3;
+  Start();
+  OpenQueue();
+  for (int i = 0; i < 4; ++i) {
+    context_->Advance(absl::Milliseconds(1));
+    Tell(i % 2 == 0 ? "Closed" : "Open");
+  }
+  EXPECT_THAT(History(), ElementsAre("STATE_SEEN Closed>Open", "STATE_SEEN Open>Closed", "STATE_SEEN Closed>Open"));
+}
+
+TEST_F(QueueRecordsTest, TheHistoryOfWhatIsGoneIsDroppedInTime) {
+  OpenQueue();
+  context_->Advance(absl::Hours(24 * 30), *controller_);
+  EXPECT_THAT(Uids(), ElementsAre("u")) << "it is there";
+  Tell("Open", "u", /*gone=*/true);
+  context_->Advance(absl::Hours(24 * 6), *controller_);
+  EXPECT_THAT(Uids(), ElementsAre("u gone"));
+  context_->Advance(absl::Hours(24 * 2), *controller_);
+  EXPECT_THAT(Uids(), IsEmpty());
+  EXPECT_THAT(History(), IsEmpty());
+}
+
+TEST_F(QueueRecordsTest, ASlotThatIsClosedKeepsItsRecordsForWhoeverOpensIt) {
+  OpenQueue();
+  controller_->CloseSlot(SlotOf(kQueue));
+  EXPECT_EQ(controller_->RecordOf(kQueue), nullptr);
+  ASSERT_THAT(controller_->OpenSlot(SlotOf(kQueue)), IsOk());
+  ASSERT_NE(controller_->RecordOf(kQueue), nullptr);
+  EXPECT_EQ(controller_->RecordOf(kQueue)->state(), "Open");
+}
+
+}  // namespace
+}  // namespace basalt::queuesvc

@@ -1,0 +1,138 @@
+#include "services/queuesvc/core/queue_account.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "common/kube/names.h"
+
+namespace basalt::queuesvc {
+namespace {
+
+using Entry = QueueAccount::Entry;
+
+// What the step means for people; nothing of a step that changes counts alone.
+struct Meaning {
+  Entry::Kind kind;
+  std::string to_state;
+  std::string_view cause;
+};
+
+std::optional<Meaning> MeaningOf(const QueueStep& step, std::string_view state) {
+  switch (step.kind) {
+    case QueueStep::Kind::kSetParent:
+      return Meaning{Entry::KIND_PARENT_SET, std::string(state), "it had no parent"};
+    case QueueStep::Kind::kApplyStatus: {
+      std::string next(FormatQueueState(step.state));
+      if (next == state) return std::nullopt;
+      return Meaning{Entry::KIND_STATE_CHANGED, std::move(next),
+                     step.state == QueueState::kOpen ? "a new queue is opened" : "its last pod group is gone"};
+    }
+    case QueueStep::Kind::kNothing:
+    case QueueStep::Kind::kInvalid:
+    case QueueStep::Kind::kCreate:
+      break;
+  }
+  return std::nullopt;
+}
+
+bool AreSame(const queue::v1::PodGroupCounts& a, const queue::v1::PodGroupCounts& b) {
+  return a.pending() == b.pending() && a.inqueue() == b.inqueue() && a.running() == b.running() &&
+         a.unknown() == b.unknown() && a.completed() == b.completed();
+}
+
+}  // namespace
+
+// A number is never given twice, also where the record is lost and older entries are found again.
+Entry QueueAccount::MakeEntry(Entry::Kind kind, std::string_view cause) {
+  record_.set_sequence(std::max(record_.sequence() + 1, now_ms_));
+  changed_ = true;
+  Entry entry;
+  entry.set_sequence(record_.sequence());
+  entry.set_time_ms(now_ms_);
+  entry.set_kind(kind);
+  entry.set_from_state(record_.state());
+  entry.set_to_state(record_.state());
+  entry.set_cause(std::string(cause));
+  *entry.mutable_counts() = counts_;
+  return entry;
+}
+
+void QueueAccount::Add(Entry entry) {
+  entry.set_committed(true);
+  entries_.push_back(std::move(entry));
+}
+
+void QueueAccount::Commit() {
+  Add(std::move(*record_.mutable_pending()));
+  DropPending();
+}
+
+void QueueAccount::DropPending() {
+  if (!record_.has_pending()) return;
+  record_.clear_pending();
+  changed_ = true;
+}
+
+void QueueAccount::EndRefusal() {
+  if (!record_.has_refused()) return;
+  record_.mutable_refused()->set_end_ms(now_ms_);
+  replaced_.push_back(std::move(*record_.mutable_refused()));
+  record_.clear_refused();
+  changed_ = true;
+}
+
+void QueueAccount::NoteCreated() { Add(MakeEntry(Entry::KIND_CREATED, "there was none of that name")); }
+
+void QueueAccount::NoteRefused(const gateway::v1::KubeError& error) {
+  const Entry::Refusal& told = record_.refused().refusal();
+  const bool is_told = record_.has_refused() && told.code() == error.code() && told.reason() == error.reason() &&
+                       told.message() == error.message();
+  if (is_told) return;
+  EndRefusal();
+  Entry entry = MakeEntry(Entry::KIND_REFUSED, record_.pending().cause());
+  if (record_.has_pending()) entry.set_to_state(record_.pending().to_state());
+  Entry::Refusal& refusal = *entry.mutable_refusal();
+  refusal.set_code(error.code());
+  refusal.set_reason(error.reason());
+  refusal.set_message(error.message());
+  *record_.mutable_refused() = entry;
+  entries_.push_back(std::move(entry));
+}
+
+void QueueAccount::See(const kube::v1::Queue& queue) {
+  const bool sets_parent = record_.pending().kind() == Entry::KIND_PARENT_SET;
+  if (sets_parent && queue.parent() == kube::kRootQueue) Commit();
+  if (queue.state() == record_.state()) return;
+  const bool is_meant =
+      record_.pending().kind() == Entry::KIND_STATE_CHANGED && record_.pending().to_state() == queue.state();
+  if (is_meant) {
+    Commit();
+  } else {
+    Entry entry = MakeEntry(Entry::KIND_STATE_SEEN, "somebody else wrote it");
+    entry.set_to_state(queue.state());
+    Add(std::move(entry));
+    DropPending();
+  }
+  record_.set_state(queue.state());
+  changed_ = true;
+}
+
+void QueueAccount::Decide(const QueueStep& step, bool writes_counts, bool is_sent) {
+  const bool is_idle = step.kind == QueueStep::Kind::kNothing || step.kind == QueueStep::Kind::kInvalid;
+  if (is_idle) EndRefusal();
+  if (const std::optional<Meaning> meaning = MeaningOf(step, record_.state()); !meaning) {
+    DropPending();
+  } else if (record_.pending().kind() != meaning->kind || record_.pending().to_state() != meaning->to_state) {
+    Entry entry = MakeEntry(meaning->kind, meaning->cause);
+    entry.set_to_state(meaning->to_state);
+    *record_.mutable_pending() = std::move(entry);
+  }
+  const bool says_counts = step.kind == QueueStep::Kind::kApplyStatus && writes_counts && is_sent;
+  if (!says_counts || (record_.counts_ms() != 0 && AreSame(record_.counts(), counts_))) return;
+  *record_.mutable_counts() = counts_;
+  record_.set_counts_ms(now_ms_);
+  changed_ = true;
+}
+
+}  // namespace basalt::queuesvc
