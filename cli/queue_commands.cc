@@ -3,17 +3,28 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <memory>
+#include <string>
+#include <string_view>
 
+#include "absl/time/clock.h"
 #include "cli/commands.h"
 #include "cli/connect/client.h"
 #include "cli/view/output.h"
-#include "cli/view/table.h"
+#include "cli/view/queue_view.h"
 #include "common/base/status_macros.h"
 
 namespace basalt::cli {
 namespace {
 
-absl::StatusOr<int> List(const GlobalOptions& options) {
+constexpr std::string_view kQueuesThereAre = "basaltctl queue list tells those that there are";
+
+struct QueueFlags {
+  std::string name;
+  std::string uid;
+};
+
+absl::StatusOr<int> List(const GlobalOptions& options, const QueueFlags&) {
   QueueClient client(options.gateway);
   queue::v1::ListQueuesRequest request;
   queue::v1::ListQueuesResponse all;
@@ -25,22 +36,62 @@ absl::StatusOr<int> List(const GlobalOptions& options) {
     request.set_page_token(page.next_page_token());
   } while (!request.page_token().empty());
   if (!options.output.empty()) {
-    std::fputs(FormatList(all, options.output).c_str(), stdout);
+    Print(FormatList(all, options.output));
     return kExitDone;
   }
-  std::vector<Row> rows;
-  for (const queue::v1::Queue& queue : all.queues()) {
-    const queue::v1::PodGroupCounts& counts = queue.pod_groups();
-    rows.push_back({queue.object().meta().name(), queue.object().state().empty() ? "-" : queue.object().state(),
-                    queue.object().parent().empty() ? "-" : queue.object().parent(),
-                    std::to_string(queue.object().weight()), std::to_string(counts.pending()),
-                    std::to_string(counts.inqueue()), std::to_string(counts.running()),
-                    std::to_string(counts.unknown()), std::to_string(counts.completed())});
+  Print(FormatQueues(all, StandardLook()));
+  return kExitDone;
+}
+
+absl::StatusOr<queue::v1::QueueHistory> FetchHistory(QueueClient& client, const std::string& name,
+                                                     const std::string& uid) {
+  queue::v1::GetQueueHistoryRequest request;
+  request.set_name(name);
+  request.set_uid(uid);
+  queue::v1::QueueHistory history;
+  BASALT_RETURN_IF_ERROR(
+      client.Ask([&](auto& stub, auto* context) { return stub.GetQueueHistory(context, request, &history); }));
+  return history;
+}
+
+absl::StatusOr<int> Get(const GlobalOptions& options, const QueueFlags& flags) {
+  QueueClient client(options.gateway);
+  queue::v1::GetQueueRequest request;
+  request.set_name(flags.name);
+  queue::v1::Queue queue;
+  const absl::Status got =
+      client.Ask([&](auto& stub, auto* context) { return stub.GetQueue(context, request, &queue); });
+  if (got.code() == absl::StatusCode::kNotFound) {
+    const bool is_remembered = FetchHistory(client, flags.name, "").ok();
+    return OrLookAt(got, is_remembered ? fmt::format("basaltctl queue history {} tells what became of it", flags.name)
+                                       : std::string(kQueuesThereAre));
   }
-  std::fputs(FormatTable({"NAME", "STATE", "PARENT", "WEIGHT", "PENDING", "INQUEUE", "RUNNING", "UNKNOWN", "COMPLETED"},
-                         rows, StandardLook())
-                 .c_str(),
-             stdout);
+  BASALT_RETURN_IF_ERROR(got);
+  if (!options.output.empty()) {
+    Print(FormatMessage(queue, options.output));
+    return kExitDone;
+  }
+  // The queue can be told without it.
+  const absl::StatusOr<queue::v1::QueueHistory> history = FetchHistory(client, flags.name, queue.object().meta().uid());
+  Print(
+      FormatQueue(queue, history.value_or(queue::v1::QueueHistory()), absl::ToUnixMillis(absl::Now()), StandardLook()));
+  return kExitDone;
+}
+
+absl::StatusOr<int> History(const GlobalOptions& options, const QueueFlags& flags) {
+  QueueClient client(options.gateway);
+  const absl::StatusOr<queue::v1::QueueHistory> history = FetchHistory(client, flags.name, flags.uid);
+  BASALT_RETURN_IF_ERROR(OrLookAt(history.status(), kQueuesThereAre));
+  if (!options.output.empty()) {
+    Print(FormatMessage(*history, options.output));
+    return kExitDone;
+  }
+  if (!history->entries().empty()) Print(FormatHistory(*history, StandardLook()));
+  if (history->entries().empty()) {
+    std::fprintf(stderr,
+                 "No decisions about queue %s are kept: none has been taken, or they were lost with their disk\n",
+                 flags.name.c_str());
+  }
   return kExitDone;
 }
 
@@ -50,9 +101,22 @@ void AddQueueCommands(CLI::App& app, GlobalOptions& options, int& exit_code) {
   CLI::App* queue = app.add_subcommand("queue", "Queues");
   queue->require_subcommand(1);
   queue->fallthrough();
-  CLI::App* list = queue->add_subcommand("list", "List queues with the pod groups they hold, by phase");
-  list->fallthrough();
-  Runs(*list, exit_code, [&options] { return List(options); });
+  // Lives as long as the app, which the callbacks of its commands do not outlive.
+  auto flags = std::make_shared<QueueFlags>();
+  using Command = absl::StatusOr<int> (*)(const GlobalOptions&, const QueueFlags&);
+  const auto add = [&, flags](const char* name, const char* help, Command command) {
+    CLI::App* sub = queue->add_subcommand(name, help);
+    sub->fallthrough();
+    Runs(*sub, exit_code, [&options, flags, command] { return command(options, *flags); });
+    return sub;
+  };
+  add("list", "List queues with the pod groups they hold, by phase", List);
+  add("get", "Show one queue and what was last decided of it", Get)
+      ->add_option("name", flags->name, "Name of the queue")
+      ->required();
+  CLI::App* history = add("history", "Every decision about a queue, and what others made of its state", History);
+  history->add_option("name", flags->name, "Name of the queue")->required();
+  history->add_option("--uid", flags->uid, "UID, for an older queue of the same name");
 }
 
 }  // namespace basalt::cli

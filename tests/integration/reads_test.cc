@@ -165,5 +165,30 @@ TEST_F(PodGroupReadsTest, AnyReplicaTellsAnyGroupAndItsHistoryAlsoOverARestartAn
   }
 }
 
+TEST(ReadsTest, AnyReplicaTellsTheHistoryOfAnyQueue) {
+  Replicas replicas;
+  ASSERT_TRUE(replicas.ok());
+  const auto ask = [&](size_t replica, const std::string& name, queue::v1::QueueHistory& history) {
+    queue::v1::GetQueueHistoryRequest request;
+    request.set_name(name);
+    grpc::ClientContext context;
+    return replicas.queue(replica).GetQueueHistory(&context, request, &history).error_code();
+  };
+  const auto is_told = [&](size_t replica) {
+    queue::v1::QueueHistory history;
+    if (ask(replica, "default", history) != grpc::StatusCode::OK) return false;
+    return std::any_of(history.entries().begin(), history.entries().end(), [](const auto& entry) {
+      return entry.kind() == queue::v1::QueueHistoryEntry::KIND_STATE_CHANGED && entry.to_state() == "Open" &&
+             entry.committed() && entry.has_time();
+    });
+  };
+  for (size_t replica = 0; replica < kReplicas; ++replica) {
+    EXPECT_TRUE(Eventually([&] { return is_told(replica); })) << replica;
+    queue::v1::QueueHistory history;
+    EXPECT_EQ(ask(replica, "none", history), grpc::StatusCode::NOT_FOUND);
+    EXPECT_EQ(ask(replica, "", history), grpc::StatusCode::INVALID_ARGUMENT);
+  }
+}
+
 }  // namespace
 }  // namespace basalt::integration

@@ -1,21 +1,26 @@
 #pragma once
 
-// QueueService over gRPC for clients, and QueuePartService for the other replicas: only the owner of a queue's slot
-// counts its pod groups, so a question about a queue goes to its owner, and a list is gathered from all of them
-// (common/rpc/grpc/forward/forward.h).
-#include <memory>
-#include <vector>
-
-#include "common/exec/loop.h"
-#include "common/rpc/grpc/service.h"
-#include "common/rpc/members.h"
+// What this replica answers of its own slots, without gRPC: handlers that run on the loops of the workers that own the
+// queues. They may be called from any thread; `done` comes on a worker's loop, and is dropped where the worker has
+// stopped. UNAVAILABLE: a slot is not open here.
+#include "basalt/queue/v1/queue.pb.h"
+#include "basalt/queue/v1/queue_part.pb.h"
+#include "common/rpc/peers.h"
 #include "common/runtime/replica.h"
 
 namespace basalt::queuesvc {
 
-// `replica` runs QueueControllers; it and the loop outlive the server that the services are given to, the replica also
-// the loop's last task.
-std::vector<std::unique_ptr<rpc::GrpcService>> MakeQueueServices(runtime::Replica& replica, Loop& loop,
-                                                                 std::unique_ptr<rpc::Members> members);
+class QueueApi {
+ public:
+  // `replica` runs QueueControllers, and outlives the API.
+  explicit QueueApi(runtime::Replica& replica) : replica_(replica) {}
+
+  void Get(const queue::v1::GetQueueRequest& request, rpc::Done<queue::v1::Queue> done);
+  void History(const queue::v1::GetQueueHistoryRequest& request, rpc::Done<queue::v1::QueueHistory> done);
+  void ListPart(const queue::v1::ListPartRequest& request, rpc::Done<queue::v1::ListPartResponse> done);
+
+ private:
+  runtime::Replica& replica_;
+};
 
 }  // namespace basalt::queuesvc

@@ -1,7 +1,7 @@
 #include "services/queuesvc/main/parts.h"
 
 #include "common/shell/replica_members.h"
-#include "services/queuesvc/api/queue_api.h"
+#include "services/queuesvc/api/queue_service.h"
 #include "services/queuesvc/control/queue_controller.h"
 
 namespace basalt::queuesvc {

@@ -1,0 +1,123 @@
+// What the commands of queues say and print.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "basalt/queue/v1/queue.grpc.pb.h"
+#include "cli/commands.h"
+#include "cli/connect/served_fixture.h"
+
+namespace basalt::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+// A queuesvc that knows what it was given before the command runs.
+class FixedQueues final : public queue::v1::QueueService::Service {
+ public:
+  std::map<std::string, queue::v1::Queue> queues;
+  std::map<std::string, queue::v1::QueueHistory> histories;
+
+  grpc::Status GetQueue(grpc::ServerContext*, const queue::v1::GetQueueRequest* request,
+                        queue::v1::Queue* response) override {
+    const auto found = queues.find(request->name());
+    if (found == queues.end()) {
+      return {grpc::StatusCode::NOT_FOUND, fmt::format("queue {} does not exist", request->name())};
+    }
+    *response = found->second;
+    return grpc::Status::OK;
+  }
+  grpc::Status GetQueueHistory(grpc::ServerContext*, const queue::v1::GetQueueHistoryRequest* request,
+                               queue::v1::QueueHistory* response) override {
+    const auto found = histories.find(request->name());
+    if (found == histories.end()) {
+      return {grpc::StatusCode::NOT_FOUND, fmt::format("there is no history of a queue {}", request->name())};
+    }
+    *response = found->second;
+    return grpc::Status::OK;
+  }
+};
+
+class QueueCommandsTest : public ServedTest {
+ protected:
+  QueueCommandsTest() {
+    queue::v1::Queue& queue = served_->queues["research"];
+    queue.mutable_object()->mutable_meta()->set_name("research");
+    queue.mutable_object()->mutable_meta()->set_uid("u");
+    queue.mutable_object()->set_state("Open");
+    for (const std::string name : {"research", "gone"}) {
+      queue::v1::QueueHistory& history = served_->histories[name];
+      history.set_uid("u");
+      queue::v1::QueueHistoryEntry& entry = *history.add_entries();
+      entry.set_kind(queue::v1::QueueHistoryEntry::KIND_STATE_CHANGED);
+      entry.set_to_state("Open");
+      entry.set_cause("a new queue is opened");
+      entry.set_committed(true);
+    }
+    served_->histories["new"].set_uid("v");
+    std::unique_ptr<FixedQueues> service(served_);
+    gateway::v1::Topology topology;
+    topology.set_leads(true);
+    gateway::v1::MemberStatus& status = *topology.add_members();
+    status.set_attached(true);
+    status.mutable_member()->set_service(gateway::v1::SERVICE_KIND_QUEUE);
+    status.mutable_member()->set_replica("queuesvc-0");
+    status.mutable_member()->set_address(Serve(std::move(service)));
+    gateway_ = Serve(std::make_unique<FixedTopologyGateway>(topology));
+  }
+
+  Ran Run(const std::vector<std::string>& words) {
+    std::vector<const char*> arguments = {"basaltctl", "--gateway", gateway_.c_str(), "queue"};
+    for (const std::string& word : words) arguments.push_back(word.c_str());
+    return Captured([&] { return Main(static_cast<int>(arguments.size()), arguments.data()); });
+  }
+
+ private:
+  FixedQueues* const served_ = new FixedQueues();  // Its server has it.
+  std::string gateway_;
+};
+
+TEST_F(QueueCommandsTest, OneQueueIsShownWithWhatWasDecidedOfIt) {
+  const Ran ran = Run({"get", "research"});
+  EXPECT_EQ(ran.exit_code, kExitDone) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("research\n"));
+  EXPECT_THAT(ran.out, HasSubstr("a new queue is opened\n"));
+  EXPECT_THAT(Run({"get", "research", "-o", "json"}).out, HasSubstr("\"state\": \"Open\""));
+}
+
+TEST_F(QueueCommandsTest, OneThatIsNotThereIsSaidToBeRememberedWhereItIs) {
+  const Ran gone = Run({"get", "gone"});
+  EXPECT_EQ(gone.exit_code, kExitRefused);
+  EXPECT_THAT(gone.err, HasSubstr("queue gone does not exist"));
+  EXPECT_THAT(gone.err, HasSubstr("basaltctl queue history gone"));
+  const Ran none = Run({"get", "none"});
+  EXPECT_EQ(none.exit_code, kExitRefused);
+  EXPECT_THAT(none.err, HasSubstr("basaltctl queue list"));
+  EXPECT_THAT(none.err, Not(HasSubstr("history")));
+}
+
+TEST_F(QueueCommandsTest, HistoryIsATableOrTheMessageItself) {
+  const Ran ran = Run({"history", "research"});
+  EXPECT_EQ(ran.exit_code, kExitDone) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("- → Open   state changed"));
+  EXPECT_THAT(ran.err, IsEmpty());
+  EXPECT_THAT(Run({"history", "research", "-o", "yaml"}).out, HasSubstr("kind: KIND_STATE_CHANGED"));
+  const Ran none = Run({"history", "none"});
+  EXPECT_EQ(none.exit_code, kExitRefused);
+  EXPECT_THAT(none.err, HasSubstr("basaltctl queue list"));
+  const Ran empty = Run({"history", "new"});
+  EXPECT_EQ(empty.exit_code, kExitDone);
+  EXPECT_THAT(empty.out, IsEmpty());
+  EXPECT_THAT(empty.err, HasSubstr("No decisions about queue new are kept"));
+}
+
+}  // namespace
+}  // namespace basalt::cli

@@ -1,0 +1,131 @@
+#include "cli/view/queue_view.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "cli/view/table.h"
+#include "common/kube/timestamp.h"
+
+namespace basalt::cli {
+namespace {
+
+using queue::v1::QueueHistoryEntry;
+
+constexpr int kRecentEntries = 5;  // Entries of history that one queue is shown with.
+
+std::string QueueClock(int64_t ms) {
+  return fmt::format("{:%Y-%m-%d %H:%M:%S}.{:03}", fmt::gmtime(ms / 1000), ms % 1000);
+}
+
+std::string EntryKindText(QueueHistoryEntry::Kind kind) {
+  switch (kind) {
+    case QueueHistoryEntry::KIND_CREATED:
+      return "created";
+    case QueueHistoryEntry::KIND_PARENT_SET:
+      return "parent set to root";
+    case QueueHistoryEntry::KIND_STATE_CHANGED:
+      return "state changed";
+    case QueueHistoryEntry::KIND_STATE_SEEN:
+      return "state changed by others";
+    case QueueHistoryEntry::KIND_REFUSED:
+      return "refused";
+    default:
+      return "-";
+  }
+}
+
+Colour QueueStateColour(std::string_view state) {
+  if (state == "Open") return Colour::kGreen;
+  if (state == "Closed") return Colour::kRed;
+  return state.empty() ? Colour::kPlain : Colour::kYellow;
+}
+
+Cell QueueStateCell(const QueueHistoryEntry& entry) {
+  if (entry.from_state() == entry.to_state()) return StateText(entry.to_state());
+  return {fmt::format("{} → {}", StateText(entry.from_state()), StateText(entry.to_state())),
+          QueueStateColour(entry.to_state())};
+}
+
+std::string QueueOutcome(const QueueHistoryEntry& entry) {
+  if (entry.kind() != QueueHistoryEntry::KIND_REFUSED) return entry.committed() ? "" : "not acknowledged";
+  const auto& refusal = entry.refusal();
+  const std::string until =
+      entry.has_end_time() ? fmt::format(", until {}", QueueClock(kube::ToMs(entry.end_time()))) : ", still";
+  return fmt::format("{} {}: {}{}", refusal.code(), refusal.reason(), refusal.message(), until);
+}
+
+std::string FormatQueueEntries(const queue::v1::QueueHistory& history, int first, const Look& look) {
+  std::vector<Row> rows;
+  for (int i = first; i < history.entries_size(); ++i) {
+    const QueueHistoryEntry& entry = history.entries(i);
+    const std::string outcome = QueueOutcome(entry);
+    const std::string gap = entry.cause().empty() || outcome.empty() ? "" : "; ";
+    rows.push_back({QueueClock(kube::ToMs(entry.time())), QueueStateCell(entry), EntryKindText(entry.kind()),
+                    CountsText(entry.counts()), entry.cause() + gap + outcome});
+  }
+  return FormatTable({"TIME", Whole("STATE"), "WHAT", "POD GROUPS", "WHY"}, rows, look);
+}
+
+}  // namespace
+
+std::string StateText(std::string_view state) { return state.empty() ? "-" : std::string(state); }
+
+std::string CountsText(const queue::v1::PodGroupCounts& counts) {
+  return fmt::format("{} pending, {} inqueue, {} running, {} unknown, {} completed", counts.pending(), counts.inqueue(),
+                     counts.running(), counts.unknown(), counts.completed());
+}
+
+std::string FormatQueues(const queue::v1::ListQueuesResponse& queues, const Look& look) {
+  std::vector<Row> rows;
+  for (const queue::v1::Queue& queue : queues.queues()) {
+    const queue::v1::PodGroupCounts& counts = queue.pod_groups();
+    rows.push_back({queue.object().meta().name(), StateText(queue.object().state()), StateText(queue.object().parent()),
+                    std::to_string(queue.object().weight()), std::to_string(counts.pending()),
+                    std::to_string(counts.inqueue()), std::to_string(counts.running()),
+                    std::to_string(counts.unknown()), std::to_string(counts.completed())});
+  }
+  return FormatTable({"NAME", "STATE", "PARENT", "WEIGHT", "PENDING", "INQUEUE", "RUNNING", "UNKNOWN", "COMPLETED"},
+                     rows, look);
+}
+
+std::string FormatQueue(const queue::v1::Queue& queue, const queue::v1::QueueHistory& history, int64_t now_ms,
+                        const Look& look) {
+  const kube::v1::Queue& object = queue.object();
+  std::string text;
+  const auto add = [&text, &look](std::string_view what, const std::string& says) {
+    text += CutLine(fmt::format("{:<11} {}", what, Printable(says)), look.width) + "\n";
+  };
+  add("Name", object.meta().name());
+  add("UID", object.meta().uid());
+  add("State", StateText(object.state()) + (object.meta().deletion_ms() == 0 ? "" : ", being deleted"));
+  add("Parent", StateText(object.parent()));
+  add("Weight", std::to_string(object.weight()));
+  if (object.meta().creation_ms() != 0) add("Age", FormatAge(now_ms - object.meta().creation_ms()));
+  add("Pod groups", CountsText(queue.pod_groups()));
+  if (object.has_extend_clusters()) add("Clusters", "jobs may be forwarded to others");
+  if (history.entries().empty()) return text;
+  const int first = std::max(0, history.entries_size() - kRecentEntries);
+  text += "\n" + FormatQueueEntries(history, first, look);
+  if (first > 0) {
+    text += Wrap(fmt::format("{} earlier ones: basaltctl queue history {}", first, object.meta().name()), look.width) +
+            "\n";
+  }
+  return text;
+}
+
+std::string FormatHistory(const queue::v1::QueueHistory& history, const Look& look) {
+  std::string text = FormatQueueEntries(history, 0, look);
+  if (history.has_counts_time()) {
+    text += CutLine(fmt::format("Counts last written {}: {}", QueueClock(kube::ToMs(history.counts_time())),
+                                CountsText(history.counts())),
+                    look.width) +
+            "\n";
+  }
+  if (history.has_gone_time()) text += fmt::format("Gone since {}\n", QueueClock(kube::ToMs(history.gone_time())));
+  return text;
+}
+
+}  // namespace basalt::cli

@@ -1,0 +1,25 @@
+#pragma once
+
+// How queues and their history look to people.
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "basalt/queue/v1/queue.pb.h"
+#include "cli/view/look.h"
+
+namespace basalt::cli {
+
+// "Open", …; "-" of a queue that has none yet.
+std::string StateText(std::string_view state);
+// "2 pending, 1 inqueue, 3 running, 0 unknown, 4 completed".
+std::string CountsText(const queue::v1::PodGroupCounts& counts);
+
+std::string FormatQueues(const queue::v1::ListQueuesResponse& queues, const Look& look = {});
+// One queue with all that is known of it, and the newest entries of its history.
+std::string FormatQueue(const queue::v1::Queue& queue, const queue::v1::QueueHistory& history, int64_t now_ms,
+                        const Look& look = {});
+std::string FormatHistory(const queue::v1::QueueHistory& history, const Look& look = {});
+
+}  // namespace basalt::cli

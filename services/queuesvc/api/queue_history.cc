@@ -1,0 +1,70 @@
+#include "services/queuesvc/api/queue_history.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "common/base/status.h"
+#include "common/base/status_macros.h"
+#include "common/kube/kinds.h"
+#include "common/kube/timestamp.h"
+#include "common/rpc/error_details.h"
+
+namespace basalt::queuesvc {
+
+using queue::v1::QueueHistoryEntry;
+using storage::v1::QueueHistoryRecord;
+
+static_assert(int{QueueHistoryEntry::KIND_CREATED} == int{QueueHistoryRecord::KIND_CREATED});
+static_assert(int{QueueHistoryEntry::KIND_PARENT_SET} == int{QueueHistoryRecord::KIND_PARENT_SET});
+static_assert(int{QueueHistoryEntry::KIND_STATE_CHANGED} == int{QueueHistoryRecord::KIND_STATE_CHANGED});
+static_assert(int{QueueHistoryEntry::KIND_STATE_SEEN} == int{QueueHistoryRecord::KIND_STATE_SEEN});
+static_assert(int{QueueHistoryEntry::KIND_REFUSED} == int{QueueHistoryRecord::KIND_REFUSED});
+
+QueueHistoryEntry ToMessage(const QueueHistoryRecord& record) {
+  QueueHistoryEntry entry;
+  entry.set_sequence(record.sequence());
+  entry.set_allocated_time(kube::ToTimestamp(record.time_ms()).release());
+  entry.set_kind(static_cast<QueueHistoryEntry::Kind>(record.kind()));
+  entry.set_from_state(record.from_state());
+  entry.set_to_state(record.to_state());
+  entry.set_cause(record.cause());
+  entry.set_committed(record.committed());
+  *entry.mutable_counts() = record.counts();
+  if (record.has_refusal()) {
+    entry.mutable_refusal()->set_code(record.refusal().code());
+    entry.mutable_refusal()->set_reason(record.refusal().reason());
+    entry.mutable_refusal()->set_message(record.refusal().message());
+  }
+  entry.set_allocated_end_time(kube::ToTimestamp(record.end_ms()).release());
+  return entry;
+}
+
+absl::StatusOr<queue::v1::QueueHistory> HistoryOf(QueueRecords& records, const storage::v1::QueueRecord* present,
+                                                  const queue::v1::GetQueueHistoryRequest& request) {
+  BASALT_ASSIGN_OR_RETURN(const auto queues, records.QueuesOf(request.name()));
+  const auto queue = std::find_if(queues.rbegin(), queues.rend(), [&](const auto& record) {
+    return request.uid().empty() || record.uid() == request.uid();
+  });
+  if (queue == queues.rend()) {
+    return rpc::WithResource(
+        MakeStatus(absl::StatusCode::kNotFound, fmt::format("there is no history of a queue {}{}{}", request.name(),
+                                                            request.uid().empty() ? "" : " with UID ", request.uid())),
+        kube::kQueues, request.name());
+  }
+  queue::v1::QueueHistory history;
+  history.set_uid(queue->uid());
+  history.set_allocated_gone_time(kube::ToTimestamp(queue->gone_ms()).release());
+  BASALT_ASSIGN_OR_RETURN(const auto entries, records.EntriesOf(request.name(), queue->uid()));
+  for (const QueueHistoryRecord& entry : entries) *history.add_entries() = ToMessage(entry);
+  if (present == nullptr || present->uid() != queue->uid()) return history;
+  if (present->has_pending()) *history.add_entries() = ToMessage(present->pending());
+  std::sort(history.mutable_entries()->begin(), history.mutable_entries()->end(),
+            [](const auto& a, const auto& b) { return a.sequence() < b.sequence(); });
+  if (present->counts_ms() == 0) return history;
+  *history.mutable_counts() = present->counts();
+  history.set_allocated_counts_time(kube::ToTimestamp(present->counts_ms()).release());
+  return history;
+}
+
+}  // namespace basalt::queuesvc

@@ -1,0 +1,151 @@
+#include "services/queuesvc/api/queue_service.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "basalt/queue/v1/queue.grpc.pb.h"
+#include "basalt/queue/v1/queue_part.grpc.pb.h"
+#include "common/base/slot_set.h"
+#include "common/base/slots.h"
+#include "common/rpc/error_details.h"
+#include "common/rpc/grpc/forward/forward.h"
+#include "common/rpc/grpc/unary.h"
+#include "services/queuesvc/api/queue_api.h"
+#include "services/queuesvc/api/queue_page.h"
+
+namespace basalt::queuesvc {
+namespace {
+
+using queue::v1::ListPartRequest;
+using queue::v1::ListPartResponse;
+using queue::v1::QueuePartService;
+using queue::v1::QueueService;
+
+// What both services need. Tasks on the loop hold it, so that nothing they use goes away under them.
+struct Core {
+  Core(runtime::Replica& own, Loop& api_loop, std::unique_ptr<rpc::Members> known)
+      : api(own),
+        loop(api_loop),
+        members(std::move(known)),
+        queues(std::make_shared<rpc::Forwarder<QueueService>>(loop, *members)),
+        parts(std::make_shared<rpc::Forwarder<QueuePartService>>(loop, *members)) {}
+
+  QueueApi api;
+  Loop& loop;
+  const std::unique_ptr<rpc::Members> members;
+  const std::shared_ptr<rpc::Forwarder<QueueService>> queues;
+  const std::shared_ptr<rpc::Forwarder<QueuePartService>> parts;
+};
+
+class Service final : public QueueService::CallbackService {
+ public:
+  explicit Service(std::shared_ptr<Core> core) : core_(std::move(core)) {
+    // Hands this object over to the loop: gRPC's own ordering is not visible to the thread sanitizer.
+    core_->loop.Post([] {});
+  }
+  ~Service() override {
+    core_->queues->Stop();
+    core_->parts->Stop();
+  }
+
+  grpc::ServerUnaryReactor* GetQueue(grpc::CallbackServerContext* context, const queue::v1::GetQueueRequest* request,
+                                     queue::v1::Queue* response) override {
+    return AskOwner(context, request, response, &QueueApi::Get,
+                    [](auto& stub, auto... arguments) { stub.async()->GetQueue(arguments...); });
+  }
+
+  grpc::ServerUnaryReactor* GetQueueHistory(grpc::CallbackServerContext* context,
+                                            const queue::v1::GetQueueHistoryRequest* request,
+                                            queue::v1::QueueHistory* response) override {
+    return AskOwner(context, request, response, &QueueApi::History,
+                    [](auto& stub, auto... arguments) { stub.async()->GetQueueHistory(arguments...); });
+  }
+
+  grpc::ServerUnaryReactor* ListQueues(grpc::CallbackServerContext* context,
+                                       const queue::v1::ListQueuesRequest* request,
+                                       queue::v1::ListQueuesResponse* response) override {
+    return rpc::ServeUnary(
+        core_->loop, context, request, response,
+        [core = core_, caller = rpc::CallerOf(*context)](const queue::v1::ListQueuesRequest& asked,
+                                                         rpc::Done<queue::v1::ListQueuesResponse> done) {
+          List(core, caller, asked, std::move(done));
+        });
+  }
+
+ private:
+  // A question about one queue, at its owner.
+  template <typename Request, typename Response, typename Call>
+  grpc::ServerUnaryReactor* AskOwner(grpc::CallbackServerContext* context, const Request* request, Response* response,
+                                     void (QueueApi::*method)(const Request&, rpc::Done<Response>), Call call) {
+    return rpc::ServeUnary<Request, Response>(
+        core_->loop, context, request, response,
+        [core = core_, caller = rpc::CallerOf(*context), method, call](Request asked, rpc::Done<Response> done) {
+          if (asked.name().empty()) return done(rpc::InvalidField("name", "is required"));
+          const std::string name = asked.name();
+          const auto local = [core, method](const Request& here, rpc::Done<Response> answered) {
+            (core->api.*method)(here, std::move(answered));
+          };
+          core->queues->Route(caller, SlotOf(name), fmt::format("queue {}", name), /*question=*/true, std::move(asked),
+                              std::move(done), local, rpc::Remote<Response>(call));
+        });
+  }
+
+  static void List(const std::shared_ptr<Core>& core, const rpc::Caller& caller,
+                   const queue::v1::ListQueuesRequest& request, rpc::Done<queue::v1::ListQueuesResponse> done) {
+    const auto make = [](const SlotSet& slots) {
+      ListPartRequest part;
+      part.set_slots(slots.ToBytes());
+      return part;
+    };
+    const auto local = [core](const ListPartRequest& part, rpc::Done<ListPartResponse> answered) {
+      core->api.ListPart(part, std::move(answered));
+    };
+    auto merge = [request, done = std::move(done)](absl::StatusOr<std::vector<ListPartResponse>> parts) mutable {
+      if (!parts.ok()) return done(parts.status());
+      std::vector<queue::v1::Queue> all;
+      for (ListPartResponse& part : *parts) {
+        for (queue::v1::Queue& queue : *part.mutable_queues()) all.push_back(std::move(queue));
+      }
+      done(PageOfQueues(std::move(all), request));
+    };
+    core->parts->Gather<ListPartRequest>(
+        caller, make, rpc::Done<std::vector<ListPartResponse>>(std::move(merge)), local,
+        rpc::Remote<ListPartResponse>([](auto& stub, auto... arguments) { stub.async()->ListPart(arguments...); }));
+  }
+
+  const std::shared_ptr<Core> core_;
+};
+
+class PartService final : public QueuePartService::CallbackService {
+ public:
+  explicit PartService(std::shared_ptr<Core> core) : core_(std::move(core)) {
+    core_->loop.Post([] {});
+  }
+
+  grpc::ServerUnaryReactor* ListPart(grpc::CallbackServerContext* context, const ListPartRequest* request,
+                                     ListPartResponse* response) override {
+    return rpc::ServeUnary(core_->loop, context, request, response,
+                           [core = core_](const ListPartRequest& asked, rpc::Done<ListPartResponse> done) {
+                             core->api.ListPart(asked, std::move(done));
+                           });
+  }
+
+ private:
+  const std::shared_ptr<Core> core_;
+};
+
+}  // namespace
+
+std::vector<std::unique_ptr<rpc::GrpcService>> MakeQueueServices(runtime::Replica& replica, Loop& loop,
+                                                                 std::unique_ptr<rpc::Members> members) {
+  const auto core = std::make_shared<Core>(replica, loop, std::move(members));
+  std::vector<std::unique_ptr<rpc::GrpcService>> services;
+  services.push_back(rpc::WrapService(std::make_unique<Service>(core)));
+  services.push_back(rpc::WrapService(std::make_unique<PartService>(core)));
+  return services;
+}
+
+}  // namespace basalt::queuesvc
