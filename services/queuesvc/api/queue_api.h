@@ -6,21 +6,24 @@
 #include "basalt/queue/v1/queue.pb.h"
 #include "basalt/queue/v1/queue_part.pb.h"
 #include "common/rpc/peers.h"
-#include "common/runtime/replica.h"
+#include "common/runtime/typed_replica.h"
+#include "services/queuesvc/control/queue_controller.h"
 
 namespace basalt::queuesvc {
 
+using QueueWorkers = runtime::Workers<QueueController>;
+
 class QueueApi {
  public:
-  // `replica` runs QueueControllers, and outlives the API.
-  explicit QueueApi(runtime::Replica& replica) : replica_(replica) {}
+  // The workers outlive the API.
+  explicit QueueApi(QueueWorkers& workers) : workers_(workers) {}
 
   void Get(const queue::v1::GetQueueRequest& request, rpc::Done<queue::v1::Queue> done);
   void History(const queue::v1::GetQueueHistoryRequest& request, rpc::Done<queue::v1::QueueHistory> done);
   void ListPart(const queue::v1::ListPartRequest& request, rpc::Done<queue::v1::ListPartResponse> done);
 
  private:
-  runtime::Replica& replica_;
+  QueueWorkers& workers_;
 };
 
 }  // namespace basalt::queuesvc

@@ -8,13 +8,13 @@
 
 #include "basalt/queue/v1/queue.grpc.pb.h"
 #include "basalt/queue/v1/queue_part.grpc.pb.h"
-#include "common/base/slot_set.h"
 #include "common/base/slots.h"
 #include "common/rpc/error_details.h"
 #include "common/rpc/grpc/forward/forward.h"
+#include "common/rpc/grpc/forward/list_all.h"
 #include "common/rpc/grpc/unary.h"
 #include "services/queuesvc/api/queue_api.h"
-#include "services/queuesvc/api/queue_page.h"
+#include "services/queuesvc/api/queue_list.h"
 
 namespace basalt::queuesvc {
 namespace {
@@ -27,12 +27,14 @@ using queue::v1::QueueService;
 // What both services need. Tasks on the loop hold it, so that nothing they use goes away under them.
 struct Core {
   Core(runtime::Replica& own, Loop& api_loop, std::unique_ptr<rpc::Members> known)
-      : api(own),
+      : workers(own),
+        api(workers),
         loop(api_loop),
         members(std::move(known)),
         queues(std::make_shared<rpc::Forwarder<QueueService>>(loop, *members)),
         parts(std::make_shared<rpc::Forwarder<QueuePartService>>(loop, *members)) {}
 
+  runtime::TypedReplica<QueueController> workers;
   QueueApi api;
   Loop& loop;
   const std::unique_ptr<rpc::Members> members;
@@ -95,25 +97,12 @@ class Service final : public QueueService::CallbackService {
 
   static void List(const std::shared_ptr<Core>& core, const rpc::Caller& caller,
                    const queue::v1::ListQueuesRequest& request, rpc::Done<queue::v1::ListQueuesResponse> done) {
-    const auto make = [](const SlotSet& slots) {
-      ListPartRequest part;
-      part.set_slots(slots.ToBytes());
-      return part;
-    };
+    if (request.page_size() < 0) return done(Invalid("page_size: must not be negative"));
     const auto local = [core](const ListPartRequest& part, rpc::Done<ListPartResponse> answered) {
       core->api.ListPart(part, std::move(answered));
     };
-    auto merge = [request, done = std::move(done)](absl::StatusOr<std::vector<ListPartResponse>> parts) mutable {
-      if (!parts.ok()) return done(parts.status());
-      std::vector<queue::v1::Queue> all;
-      for (ListPartResponse& part : *parts) {
-        for (queue::v1::Queue& queue : *part.mutable_queues()) all.push_back(std::move(queue));
-      }
-      done(PageOfQueues(std::move(all), request));
-    };
-    core->parts->Gather<ListPartRequest>(
-        caller, make, rpc::Done<std::vector<ListPartResponse>>(std::move(merge)), local,
-        rpc::Remote<ListPartResponse>([](auto& stub, auto... arguments) { stub.async()->ListPart(arguments...); }));
+    rpc::ListAll<QueueList>(*core->parts, caller, request, std::move(done), local,
+                            [](auto& stub, auto... arguments) { stub.async()->ListPart(arguments...); });
   }
 
   const std::shared_ptr<Core> core_;

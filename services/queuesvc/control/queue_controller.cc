@@ -115,14 +115,6 @@ const storage::v1::QueueRecord* QueueController::RecordOf(std::string_view name)
   return entry == nullptr || entry->record.uid().empty() ? nullptr : &entry->record;
 }
 
-std::vector<queue::v1::Queue> QueueController::List() const {
-  std::vector<queue::v1::Queue> all;
-  for (const auto& [slot, keys] : entries_.slots()) {
-    for (const std::string& name : queues_.KeysOf(slot)) all.push_back(MessageOf(name, *queues_.Find(name)));
-  }
-  return all;
-}
-
 std::optional<queue::v1::Queue> QueueController::Find(std::string_view name) const {
   const kube::v1::Queue* const queue = Owns(name) ? queues_.Find(name) : nullptr;
   if (queue == nullptr) return std::nullopt;

@@ -43,10 +43,10 @@ class QueueController : public runtime::Controller {
   void Act(std::string_view key) override;
 
   // ---- for api/; on the loop ----
-  bool IsReady(uint32_t slot) const { return context_.IsReady(slot); }
-  // The queues of the slots that this worker owns.
-  std::vector<queue::v1::Queue> List() const;
-  // One of them; nullopt: there is none.
+  const runtime::Context& context() const { return context_; }
+  // All of the cluster, whoever owns them.
+  const SlotMap<kube::v1::Queue>& queues() const { return queues_; }
+  // A queue of a slot that this worker owns; nullopt: there is none.
   std::optional<queue::v1::Queue> Find(std::string_view name) const;
   // What is recorded of the queue; null: nothing is.
   const storage::v1::QueueRecord* RecordOf(std::string_view name) const;

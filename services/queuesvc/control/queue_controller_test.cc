@@ -140,19 +140,17 @@ TEST_F(QueueControllerTest, ClosingASlotForgetsItsQueuesAloneAndOpeningItKnowsTh
   TellQueue(controller);
   TellGroup(controller, "group-1");
   context_.Answer(Done(), controller);
-  ASSERT_EQ(controller.List().size(), 1U);
   ASSERT_TRUE(controller.Find(kQueue).has_value());
   EXPECT_EQ(controller.Find(kQueue)->pod_groups().running(), 1);
   controller.CloseSlot(SlotOf("another") == SlotOf(kQueue) ? SlotOf(kQueue) + 1 : SlotOf("another"));
   EXPECT_EQ(controller.kept(), 1U);
   controller.CloseSlot(SlotOf(kQueue));
   EXPECT_EQ(controller.kept(), 0U);
-  EXPECT_TRUE(controller.List().empty());
   EXPECT_FALSE(controller.Find(kQueue).has_value());
   EXPECT_THAT(metrics_->Text(), Not(HasSubstr(kRunning)));
   Open(controller);
   context_.RunPasses(controller);
-  EXPECT_EQ(controller.List().size(), 1U);
+  EXPECT_TRUE(controller.Find(kQueue).has_value());
 }
 
 TEST_F(QueueControllerTest, AWriteThatFailsIsMadeAgainLaterAndLater) {

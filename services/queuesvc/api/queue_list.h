@@ -1,0 +1,21 @@
+#pragma once
+
+// Queues as they are listed over workers and replicas (common/rpc/list_part.h).
+#include <string>
+
+#include "basalt/queue/v1/queue_part.pb.h"
+
+namespace basalt::queuesvc {
+
+struct QueueList {
+  using Item = queue::v1::Queue;
+  using Page = queue::v1::ListQueuesResponse;
+  using Part = queue::v1::ListPartResponse;
+  using PartRequest = queue::v1::ListPartRequest;
+
+  static auto& Items(Part& part) { return *part.mutable_queues(); }
+  static auto& Items(Page& page) { return *page.mutable_queues(); }
+  static const std::string& KeyOf(const Item& queue) { return queue.object().meta().name(); }
+};
+
+}  // namespace basalt::queuesvc
