@@ -81,8 +81,8 @@ class Gatherer {
     }
   }
 
-  // The first so many of the steps, at least one, that end in Restarting.
-  std::vector<Step> Steps() && {
+  // Leaves the first so many of the steps, at least one, that end in Restarting.
+  void EndInRestarting() {
     const auto last = std::find_if(steps_.rbegin(), steps_.rend(),
                                    [](const Step& step) { return step.phase == kube::v1::JOB_PHASE_RESTARTING; });
     const auto most = std::max<std::ptrdiff_t>(1, std::distance(last, steps_.rend()));
@@ -90,8 +90,8 @@ class Gatherer {
       end_ = steps_[static_cast<size_t>(most)].position;
       steps_.resize(static_cast<size_t>(most));
     }
-    return std::move(steps_);
   }
+  std::vector<Step>& steps() { return steps_; }
   // Behind what the steps settle.
   int end() const { return end_; }
 
@@ -149,7 +149,8 @@ RestartRun TakeTogether(const DecideInput& in, int first, Targets targets, std::
   const std::optional<Action> action = ParseAction(in.pending.Get(first).action());
   Gatherer gatherer(in, first, action.value_or(Action::kRestartPod), kill_targets);
   gatherer.Gather(std::move(targets));
-  std::vector<Step> steps = std::move(gatherer).Steps();
+  gatherer.EndInRestarting();
+  std::vector<Step>& steps = gatherer.steps();
   RestartRun run;
   run.settled = gatherer.end() - first;
   run.phase = steps.back().phase;
@@ -190,7 +191,7 @@ PendingAction SummaryOf(const std::vector<const PendingAction*>& restarts) {
 }
 
 std::string OutcomeOf(const std::vector<const PendingAction*>& restarts, size_t pods) {
-  const std::string kill = fmt::format("kill of {} pod{}", pods, pods == 1 ? "" : "s");
+  std::string kill = fmt::format("kill of {} pod{}", pods, pods == 1 ? "" : "s");
   if (restarts.size() == 1) return kill;
   std::map<std::string, int> events;
   for (const PendingAction* restart : restarts) ++events[restart->event()];
