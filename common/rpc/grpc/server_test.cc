@@ -34,7 +34,7 @@ TEST_F(GrpcTest, APortInUseIsAnError) {
 TEST_F(GrpcTest, DetailsArriveBesideALongMessage) {
   std::string sentence = "f: ";
   while (sentence.size() < 400) sentence += "ä";
-  gateway_.topology = InvalidFields(std::vector<FieldViolation>(20, {"f", sentence}));
+  On(*server_loop_, [&] { gateway_.topology = InvalidFields(std::vector<FieldViolation>(20, {"f", sentence})); });
   const auto stub =
       gateway::v1::GatewayService::NewStub(grpc::CreateChannel(address_, grpc::InsecureChannelCredentials()));
   grpc::ClientContext context;
