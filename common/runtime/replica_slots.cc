@@ -83,12 +83,7 @@ absl::Status Replica::Core::LoadOwnRecords() {
       for (const auto& [slot, meta] : metas) last_epoch_ = std::max({last_epoch_, meta.epoch(), meta.history_epoch()});
     }
   }
-  if (damage.empty()) return absl::OkStatus();
-  kv::WriteBatch batch;
-  for (const kv::DamagedRecord& record : damage) batch.Delete(record.family, record.key);
-  if (absl::Status status = store_.Write(batch); !status.ok()) return status;
-  ReportDamage(damage, metrics_);
-  return absl::OkStatus();
+  return DropDamaged(store_, damage, metrics_);
 }
 
 absl::Status Replica::Core::AddHeld(gateway::v1::Hello& hello) const {

@@ -39,4 +39,13 @@ void ReportDamage(const kv::Damage& damage, obs::Metrics* metrics) {
   }
 }
 
+absl::Status DropDamaged(kv::KvStore& store, const kv::Damage& damage, obs::Metrics* metrics) {
+  if (damage.empty()) return absl::OkStatus();
+  kv::WriteBatch batch;
+  for (const kv::DamagedRecord& record : damage) batch.Delete(record.family, record.key);
+  if (absl::Status status = store.Write(batch); !status.ok()) return status;
+  ReportDamage(damage, metrics);
+  return absl::OkStatus();
+}
+
 }  // namespace basalt::runtime

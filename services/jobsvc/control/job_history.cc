@@ -22,12 +22,8 @@ absl::Status JobHistory::End(const JobEntry& entry, kv::WriteBatch& batch) {
 }
 
 void JobHistory::DropDamaged(const kv::Damage& damage) {
-  if (damage.empty()) return;
-  kv::WriteBatch batch;
-  for (const kv::DamagedRecord& record : damage) batch.Delete(record.family, record.key);
-  if (const absl::Status status = host_.context().store().Write(batch); !status.ok())
-    return host_.context().Fail(status);
-  runtime::ReportDamage(damage, &host_.metrics().registry());
+  const absl::Status status = runtime::DropDamaged(host_.context().store(), damage, &host_.metrics().registry());
+  if (!status.ok()) host_.context().Fail(status);
 }
 
 absl::StatusOr<std::vector<storage::v1::HistoryRecord>> JobHistory::Read(uint32_t slot, std::string_view job_uid) {

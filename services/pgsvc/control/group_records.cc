@@ -85,11 +85,9 @@ void GroupRecords::Age(const std::map<uint32_t, std::set<std::string>>& slots) {
 }
 
 void GroupRecords::DropDamaged(const kv::Damage& damage) {
-  if (damage.empty()) return;
-  kv::WriteBatch batch;
-  for (const kv::DamagedRecord& record : damage) batch.Delete(record.family, record.key);
-  if (const absl::Status status = context_.store().Write(batch); !status.ok()) return context_.Fail(status);
-  runtime::ReportDamage(damage, metrics_);
+  if (const absl::Status status = runtime::DropDamaged(context_.store(), damage, metrics_); !status.ok()) {
+    context_.Fail(status);
+  }
 }
 
 }  // namespace basalt::pgsvc

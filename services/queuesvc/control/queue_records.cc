@@ -12,7 +12,7 @@ namespace basalt::queuesvc {
 absl::Status QueueRecords::Load(uint32_t slot, const Visit& visit) {
   kv::Damage damage;
   BASALT_RETURN_IF_ERROR(ForEachQueue(store_, slot, visit, damage));
-  return Drop(damage);
+  return runtime::DropDamaged(store_, damage, metrics_);
 }
 
 absl::Status QueueRecords::Update(const std::string& name, const kube::v1::Queue* queue, bool writes_counts,
@@ -51,7 +51,7 @@ absl::Status QueueRecords::PutEntry(uint32_t slot, const storage::v1::QueueHisto
   QueueHistories::Put(slot, entry.record.uid(), added, batch);
   kv::Damage damage;
   BASALT_RETURN_IF_ERROR(history_.Trim(slot, entry.record.uid(), entry.history_count, batch, damage));
-  return Drop(damage);
+  return runtime::DropDamaged(store_, damage, metrics_);
 }
 
 absl::Status QueueRecords::End(const std::string& name, int64_t now_ms, QueueEntry& entry, kv::WriteBatch& batch) {
@@ -79,17 +79,8 @@ absl::StatusOr<std::vector<storage::v1::QueueHistoryRecord>> QueueRecords::Entri
                                                                                      std::string_view uid) {
   kv::Damage damage;
   BASALT_ASSIGN_OR_RETURN(auto entries, history_.Read(SlotOf(name), uid, &damage));
-  BASALT_RETURN_IF_ERROR(Drop(damage));
+  BASALT_RETURN_IF_ERROR(runtime::DropDamaged(store_, damage, metrics_));
   return entries;
-}
-
-absl::Status QueueRecords::Drop(const kv::Damage& damage) {
-  if (damage.empty()) return absl::OkStatus();
-  kv::WriteBatch batch;
-  for (const kv::DamagedRecord& record : damage) batch.Delete(record.family, record.key);
-  BASALT_RETURN_IF_ERROR(store_.Write(batch));
-  runtime::ReportDamage(damage, metrics_);
-  return absl::OkStatus();
 }
 
 }  // namespace basalt::queuesvc

@@ -48,7 +48,6 @@ class QueueRecords {
   absl::Status End(const std::string& name, int64_t now_ms, QueueEntry& entry, kv::WriteBatch& batch);
   absl::Status PutEntry(uint32_t slot, const storage::v1::QueueHistoryRecord& added, QueueEntry& entry,
                         kv::WriteBatch& batch);
-  absl::Status Drop(const kv::Damage& damage);
 
   kv::KvStore& store_;
   obs::Metrics* const metrics_;
