@@ -8,7 +8,7 @@
 #include "basalt/podgroup/v1/pod_group_part.grpc.pb.h"
 #include "basalt/podgroup/v1/pod_group_query.grpc.pb.h"
 #include "common/base/slots.h"
-#include "common/base/status.h"
+#include "common/rpc/error_details.h"
 #include "common/rpc/grpc/forward/forward.h"
 #include "common/rpc/grpc/forward/list_all.h"
 #include "common/rpc/grpc/unary.h"
@@ -90,7 +90,7 @@ class QueryService final : public PodGroupQueryService::CallbackService {
     return rpc::ServeUnary(
         core_->loop, context, request, response,
         [core = core_, caller = rpc::CallerOf(*context), method, start](Request asked, rpc::Done<Response> done) {
-          if (asked.name().empty()) return done(Invalid("name: is required"));
+          if (asked.name().empty()) return done(rpc::InvalidField("name", "is required"));
           const std::string key = KeyOf(asked.namespace_(), asked.name());
           const auto local = [core, method](Request here, rpc::Done<Response> answered) {
             (core->api.*method)(std::move(here), std::move(answered));

@@ -97,7 +97,6 @@ class Service final : public QueueService::CallbackService {
 
   static void List(const std::shared_ptr<Core>& core, const rpc::Caller& caller,
                    const queue::v1::ListQueuesRequest& request, rpc::Done<queue::v1::ListQueuesResponse> done) {
-    if (request.page_size() < 0) return done(Invalid("page_size: must not be negative"));
     const auto local = [core](const ListPartRequest& part, rpc::Done<ListPartResponse> answered) {
       core->api.ListPart(part, std::move(answered));
     };
