@@ -1,4 +1,4 @@
-// What the commands of queues say and print.
+// Words and output of the commands of queues.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>

@@ -46,7 +46,7 @@ class HistoryTest : public HistoryFixture {
   }
 };
 
-// What other versions have written has to be found again.
+// Records that other versions have written have to be found again.
 TEST_P(HistoryTest, TheBytesInTheStoreStay) {
   kv::WriteBatch batch;
   JobHistories::Put(0x0102, "u1", MakeEntry({3}, 4), batch);
@@ -125,7 +125,7 @@ TEST_P(HistoryTest, BeyondTheLimitTheOldestGo) {
     int64_t decisions;
     int64_t first;  // That is left.
   };
-  // Of a long history a sixteenth more goes than has to.
+  // A long history loses a sixteenth more than it has to lose.
   for (const Row& row : {Row{10, 10, 1}, Row{10, 11, 2}, Row{10, 25, 16}, Row{32, 32, 1}, Row{32, 33, 4},
                          Row{32, 35, 4}, Row{32, 36, 7}}) {
     const std::string name = fmt::format("{} of {}", row.decisions, row.limit);

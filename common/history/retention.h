@@ -55,7 +55,7 @@ class Retention {
   void Close(uint32_t slot) { bytes_.erase(slot); }
 
  private:
-  // What is left of an object that is gone.
+  // The history of an object that is gone.
   struct Remains {
     std::string index_key;
     std::string uid;

@@ -49,7 +49,7 @@ class RetentionTest : public HistoryFixture {
     EXPECT_EQ(!histories.Read(slot, uid)->empty(), is_indexed) << uid;
     return is_indexed;
   }
-  // Of those of PutFour.
+  // The UIDs, among those that PutFour puts, whose history is still there.
   std::string Kept(uint32_t slot) const {
     std::string kept;
     for (const char* uid : {"1", "2", "3", "4"}) kept += IsKept(slot, uid) ? uid : "";

@@ -17,7 +17,7 @@
 
 namespace basalt {
 
-// What was answered, whatever the request was.
+// How a request ended, be it a write or a read.
 enum class Answer : uint8_t {
   kDone,
   kAlreadyExists,  // 409: another object has the name.
