@@ -110,7 +110,7 @@ void JobApi::Get(job::v1::GetJobRequest request, rpc::Done<job::v1::Job> done) {
     job::v1::Job answer = ToMessage(controller, **entry);
     const absl::Status status = ForEachPod(controller.context().store(), (*entry)->slot, key,
                                            [&](std::string_view name, const storage::v1::PodRecord& record) {
-                                             if ((*entry)->unreported_done.contains(std::string(name))) return;
+                                             if ((*entry)->pod_records.IsUnreportedSuccess(name)) return;
                                              *answer.add_pods() = SummaryOf(name, record);
                                            });
     if (!status.ok()) return (*shared)(status);

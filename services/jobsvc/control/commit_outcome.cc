@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -13,43 +12,13 @@
 #include <vector>
 
 #include "common/obs/log.h"
+#include "services/jobsvc/control/deadline_records.h"
 #include "services/jobsvc/control/job_controller.h"
 #include "services/jobsvc/store/job_store.h"
 
 namespace basalt::jobsvc {
 
 namespace {
-
-// As it was observed last.
-kube::v1::Pod PodFromRecord(std::string_view name, const JobEntry& job, const storage::v1::PodRecord& record) {
-  const auto has = [&record](PodFlag flag) { return (record.flags() & flag) != 0; };
-  const std::string& uid = job.record.uid();
-  kube::v1::Pod pod;
-  pod.set_namespace_(job.ns);
-  pod.set_name(std::string(name));
-  pod.set_uid(record.uid());
-  pod.set_resource_version(record.resource_version());
-  pod.set_creation_ms(record.creation_ms());
-  if (has(kPodTerminating)) pod.set_deletion_ms(std::max<int64_t>(1, record.deletion_ms()));
-  pod.set_phase(static_cast<kube::v1::PodPhase>(record.phase()));
-  if (!has(kPodForeign)) {
-    pod.set_owner_uid(uid);
-    pod.set_job_version(record.version());
-  } else if (!has(kPodOrphan)) {
-    pod.set_owner_uid("another");
-  }
-  if (has(kPodLabelled)) pod.set_job_uid_label(uid);
-  pod.set_node_name(record.node_name());
-  pod.set_task(record.task_name());
-  pod.set_partition(record.partition());
-  pod.set_out_of_sync(has(kPodOutOfSync));
-  pod.set_all_ready(has(kPodReady));
-  pod.set_restarts(record.restarts());
-  pod.set_exit_code(record.exit_code());
-  pod.set_finished_ms(record.finished_ms());
-  pod.set_reason(record.reason());
-  return pod;
-}
 
 // The command that the newest commit was about, and that was not told of yet; null: there is none.
 const storage::v1::PendingAction* UntoldCommand(const storage::v1::JobRecord& record,
@@ -84,26 +53,6 @@ void RecordCommandEnd(const storage::v1::PendingAction& command, const std::opti
 
 }  // namespace
 
-// Those that Kubernetes remembers for us: of events that nobody can read from the present. The others come with the
-// events that are raised.
-void JobController::AdoptDeadlines(JobEntry& entry) {
-  entry.deadlines_derived = true;
-  entry.deadlines.Reset();
-  for (const storage::v1::PendingAction& deadline : entry.persisted.deadlines) entry.deadlines.Add(deadline);
-}
-
-// Job spec 7.5: what waits for its time, and what is due and was not carried out yet.
-void JobController::ClearDeadlines(JobEntry& entry, const std::vector<storage::v1::PendingAction>& done) {
-  CarriedOut carried_out;
-  for (const storage::v1::PendingAction& action : done) {
-    if (carried_out.Add(action)) entry.deadlines.Clear(action);
-  }
-  PendingActions& pending = *entry.record.mutable_pending();
-  for (int i = pending.size() - 1; i >= 0; --i) {
-    if (pending.Get(i).due_ms() != 0 && carried_out.ThatClears(pending.Get(i)) != nullptr) pending.DeleteSubrange(i, 1);
-  }
-}
-
 // A job that has no record: new to the cluster, or to this disk. What is observed becomes the baseline.
 void JobController::StartJob(JobEntry& entry, kv::WriteBatch& batch) {
   const kube::v1::Job& job = *entry.job;
@@ -112,15 +61,13 @@ void JobController::StartJob(JobEntry& entry, kv::WriteBatch& batch) {
   if (entry.pods.known() > 0) {
     const absl::Status read = ForEachPod(context_.store(), entry.slot, entry.key,
                                          [&](std::string_view name, const storage::v1::PodRecord& record) {
-                                           if (!entry.unreported_done.contains(std::string(name)))
+                                           if (!entry.pod_records.IsUnreportedSuccess(name))
                                              others.emplace_back(name, record);
                                          });
     if (!read.ok()) return context_.Fail(read);
   }
-  for (const std::string& name : std::exchange(entry.unreported_done, {})) {
-    batch.Delete(kv::Family::kPods, PodRecordKey(entry.slot, entry.key, name));
-  }
-  ForgetEndedPods(entry, std::numeric_limits<int32_t>::max(), batch);
+  entry.pod_records.DropUnreported(entry, batch);
+  entry.pod_records.DropEnded(entry, batch);
   entry.unreported_answered.clear();
   entry.record.Clear();
   entry.record.set_uid(job.meta().uid());
@@ -156,14 +103,11 @@ void JobController::Rebaseline(JobEntry& entry, kv::WriteBatch& batch) {
   std::vector<kube::v1::Pod> known;
   const absl::Status read = ForEachPod(context_.store(), entry.slot, entry.key,
                                        [&](std::string_view name, const storage::v1::PodRecord& record) {
-                                         if (entry.unreported_done.contains(std::string(name))) return;
+                                         if (entry.pod_records.IsUnreportedSuccess(name)) return;
                                          known.push_back(PodFromRecord(name, entry, record));
                                        });
   if (!read.ok()) return context_.Fail(read);
-  const std::string prefix = PodRecordPrefix(entry.slot, entry.key);
-  batch.DeleteRange(kv::Family::kPods, prefix, kv::PrefixEnd(prefix));
-  entry.unreported_done.clear();
-  ForgetEndedPods(entry, std::numeric_limits<int32_t>::max(), batch);
+  entry.pod_records.DropAll(entry, batch);
   entry.unreported_answered.clear();
   const std::string uid = entry.record.uid();
   const int64_t resource_version = entry.record.resource_version();
@@ -185,16 +129,8 @@ void JobController::Rebaseline(JobEntry& entry, kv::WriteBatch& batch) {
   const std::vector<TaskShape> shape = entry.pods.tasks();
   entry.pods.Reset(entry.name, uid);
   entry.pods.SetTasks(shape);
-  for (kube::v1::Pod& pod : known) {
-    auto& queue = entry.dirty_pods[pod.name()];
-    // What has become of it since is there, or another pod has its name: the present alone tells of events.
-    const bool is_over = std::any_of(queue.begin(), queue.end(), [&pod](const DirtyPod& dirty) {
-      return dirty.uid == pod.uid() || dirty.gone == GoneReason::kNotGone;
-    });
-    if (is_over) continue;
-    std::string pod_uid = pod.uid();
-    queue.insert(queue.begin(), {std::move(pod), GoneReason::kNotGone, std::move(pod_uid)});
-  }
+  // The present alone tells of events.
+  for (kube::v1::Pod& pod : known) entry.pod_changes.ObserveEarlier(std::move(pod));
   entry.pods.SetRules(RulesOf(entry.job->status(), entry.persisted));
   for (size_t task = 0; task < shape.size(); ++task) {
     const auto done = entry.persisted.done.find(shape[task].name);

@@ -16,20 +16,6 @@
 
 namespace basalt::jobsvc {
 
-namespace {
-
-void Observe(JobEntry& entry, kube::v1::Pod&& pod) {
-  auto& queue = entry.dirty_pods[pod.name()];
-  if (!queue.empty() && queue.back().uid == pod.uid() && queue.back().gone == GoneReason::kNotGone) {
-    queue.back().state = std::move(pod);
-    return;
-  }
-  std::string uid = pod.uid();
-  queue.push_back({std::move(pod), GoneReason::kNotGone, std::move(uid)});
-}
-
-}  // namespace
-
 JobController::JobController(runtime::Context& context, KeyMaker& keys, JobMetrics& metrics,
                              JobControllerOptions options)
     : host_(context, keys, metrics, options),
@@ -113,7 +99,7 @@ absl::StatusOr<std::vector<runtime::KnownObject>> JobController::OpenSlot(uint32
     if (JobEntry* const entry = job_of(job_key); entry != nullptr) entry->deadlines.Restore(std::move(deadline));
   };
   const auto load_ended_pod = [&](const std::string& job_key, const storage::v1::EndedPod& pod) {
-    if (JobEntry* const entry = job_of(job_key); entry != nullptr) entry->ended_pods.emplace(pod.uid(), pod.version());
+    if (JobEntry* const entry = job_of(job_key); entry != nullptr) entry->pod_records.RestoreEnded(pod);
   };
   BASALT_RETURN_IF_ERROR(ForEachJob(store, slot, load_job, &damage));
   BASALT_RETURN_IF_ERROR(ForEachPodOfSlot(store, slot, load_pod, &damage));
@@ -158,7 +144,7 @@ void JobController::OnState(std::string_view routing_key, const std::string&, ku
       entry.Receive(std::move(*object.mutable_job()));
       break;
     case kube::v1::Object::kPod:
-      Observe(entry, std::move(*object.mutable_pod()));
+      entry.pod_changes.Observe(std::move(*object.mutable_pod()));
       break;
     case kube::v1::Object::kPodGroup:
       entry.groups.insert_or_assign(object.pod_group().meta().name(), object.pod_group());
@@ -191,17 +177,7 @@ void JobController::OnGone(std::string_view routing_key, const runtime::Gone& go
       entry.command_cleanup.Forget(gone.uid);
     }
   } else {
-    DirtyPod dirty;
-    dirty.uid = gone.uid;
-    dirty.gone = gone.reason == runtime::Gone::Reason::kLeft ? GoneReason::kLeft : GoneReason::kDeleted;
-    // A tombstone whose state was dropped carries the identity only.
-    if (gone.last != nullptr && gone.last->has_pod() && gone.last->pod().phase() != kube::v1::POD_PHASE_UNSPECIFIED) {
-      dirty.state = gone.last->pod();
-    }
-    auto& queue = entry.dirty_pods[gone.name];
-    if (!dirty.state && !queue.empty() && queue.back().uid == gone.uid) dirty.state = std::move(queue.back().state);
-    if (!queue.empty() && queue.back().uid == gone.uid) queue.pop_back();
-    queue.push_back(std::move(dirty));
+    entry.pod_changes.ObserveEnd(gone);
   }
 }
 

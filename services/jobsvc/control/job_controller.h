@@ -61,7 +61,7 @@ class JobController : public runtime::Controller {
   void SetListener(Publisher::Listener listener) { publisher_.SetListener(std::move(listener)); }
 
  private:
-  // -- job_controller.cc, pass.cc, observed_changes.cc, commit_outcome.cc: what is heard, judged and recorded --
+  // -- job_controller.cc, pass.cc, commit_outcome.cc: what is heard, judged and recorded --
   JobEntry& EntryOf(std::string_view key);
   JobEntry* Lookup(std::string_view key) const;
   void Erase(JobEntry& entry);
@@ -72,27 +72,10 @@ class JobController : public runtime::Controller {
   void RecordLateCommit(JobEntry& entry, kv::WriteBatch& batch);
   bool ResolvePendingCommit(JobEntry& entry, kv::WriteBatch& batch);
   void RecordCommitted(JobEntry& entry, kv::WriteBatch& batch);
-  void ApplyPodChanges(JobEntry& entry, kv::WriteBatch& batch);
-  void ApplyPodChange(JobEntry& entry, const std::string& name, DirtyPod& dirty, std::vector<JobEvent>& events,
-                      kv::WriteBatch& batch);
-  void ApplyPodGroupChanges(JobEntry& entry, std::vector<JobEvent>& events);
-  void ReportScheduling(JobEntry& entry, const kube::v1::PodGroup& group);
-  void EnqueueNextCommand(JobEntry& entry);
-  void QueueActions(JobEntry& entry, std::vector<JobEvent> events);
-  void FireDueDeadlines(JobEntry& entry, kv::WriteBatch& batch);
-  static void StoreDeadlines(JobEntry& entry, kv::WriteBatch& batch);
-  void DeriveDeadlines(JobEntry& entry);
-  static void AdoptDeadlines(JobEntry& entry);
-  static void ClearDeadlines(JobEntry& entry, const std::vector<storage::v1::PendingAction>& done);
   void DecideStatus(JobEntry& entry);
   void ReceiveQueue(const kube::v1::Queue& queue, bool gone);
   void ReportQueue(JobEntry& entry);
   void Forget(JobEntry& entry, kv::WriteBatch& batch);
-  void StorePod(JobEntry& entry, const PodChange& change, const kube::v1::Pod* pod, kv::WriteBatch& batch);
-  static void KeepEndedPod(JobEntry& entry, const PodEntry& pod, kv::WriteBatch& batch);
-  // Those of older versions than this.
-  static void ForgetEndedPods(JobEntry& entry, int32_t version, kv::WriteBatch& batch);
-  void ForgetReportedDone(JobEntry& entry, kv::WriteBatch& batch);
 
   // -- act_events.cc: Events --
   void RecordEvents(JobEntry& entry);
@@ -113,7 +96,6 @@ class JobController : public runtime::Controller {
   Publisher publisher_;
   runtime::EventRecorder recorder_;
   JobHistory history_;
-  storage::v1::PodRecord pod_record_;  // StorePod's: it keeps its memory from one pod to the next.
 };
 
 }  // namespace basalt::jobsvc

@@ -16,6 +16,8 @@
 #include "basalt/storage/v1/job_record.pb.h"
 #include "common/runtime/events/object_events.h"
 #include "services/jobsvc/control/job_parts.h"
+#include "services/jobsvc/control/pod_changes.h"
+#include "services/jobsvc/control/pod_records.h"
 #include "services/jobsvc/core/compiled_job.h"
 #include "services/jobsvc/core/deadlines.h"
 #include "services/jobsvc/core/decide.h"
@@ -25,14 +27,6 @@
 #include "services/jobsvc/core/pods/pod_set.h"
 
 namespace basalt::jobsvc {
-
-// A state or an end of a pod that no pass has looked at yet. Kept per name in the order of observation; states of one
-// UID are merged, the newest wins.
-struct DirtyPod {
-  std::optional<kube::v1::Pod> state;  // Newest (of an end: the last seen, if it came along).
-  GoneReason gone = GoneReason::kNotGone;
-  std::string uid;
-};
 
 struct JobEntry : JobParts {
   std::string key;  // namespace/name.
@@ -44,19 +38,15 @@ struct JobEntry : JobParts {
   storage::v1::JobRecord record;
   bool stored = false;  // A record of this job is in the store.
   bool record_dirty = false;
-  PodSet pods;            // Beside it, one PodRecord per pod,
-  DeadlineSet deadlines;  // and one for each of these that is kept; others are derived from the pods.
-  // Pods that succeeded and are gone, of which the status does not tell yet: their records stay until it does, since
-  // whoever starts on this disk learns from nothing else that their work is done (W19).
-  std::set<std::string> unreported_done;
-  // UIDs of pods that are gone and of which a policy has answered an event -> their version; each has an EndedPod.
-  std::map<std::string, int32_t, std::less<>> ended_pods;
+  PodSet pods;                   // Beside it, one PodRecord per pod,
+  DeadlineSet deadlines;         // and one for each of these that is kept; others are derived from the pods.
+  PodRecords pod_records;        // What of these and of pods that are gone is in the store.
   runtime::ObjectEvents events;  // About the job; a pass puts their series into the record.
 
   // ---- observed ----
   std::optional<kube::v1::Job> job;  // Newest, without its spec once compiled; none: it is not there (any more).
   bool job_dirty = false;            // Received, or told to be gone, since the last pass.
-  std::map<std::string, std::vector<DirtyPod>> dirty_pods;
+  PodChanges pod_changes;
   std::map<std::string, kube::v1::PodGroup> groups;  // By name; those that this job owns.
   bool groups_dirty = false;
   std::map<std::string, kube::v1::Command> commands;  // By name.

@@ -18,6 +18,7 @@
 #include "services/jobsvc/control/claims.h"
 #include "services/jobsvc/control/command_cleanup.h"
 #include "services/jobsvc/control/forwarding.h"
+#include "services/jobsvc/control/group_changes.h"
 #include "services/jobsvc/control/group_sync.h"
 #include "services/jobsvc/control/plugin_objects.h"
 #include "services/jobsvc/control/pod_creates.h"
@@ -30,12 +31,6 @@
 
 namespace basalt::jobsvc {
 
-// What the scheduler was last quoted with in an Event, and when.
-struct QuotedScheduling {
-  std::string text;
-  absl::Time at = absl::InfinitePast();
-};
-
 struct JobParts {
   StatusCommit commit;
   PodWrites pod_writes;
@@ -47,7 +42,7 @@ struct JobParts {
   CommandCleanup command_cleanup;
   TtlDeletion ttl;
   Forwarding forwarding;
-  QuotedScheduling quoted;
+  GroupChanges group_changes;
   Problems problems;                         // What Kubernetes or a plugin refuses; over as soon as it succeeds.
   std::vector<PendingEvent> pending_events;  // To be recorded.
   // UIDs of pods whose events the kill of the status answers: the next write names them.

@@ -14,6 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "basalt/storage/v1/job_record.pb.h"
 #include "common/history/retention.h"
 #include "common/reconcile/effect.h"
 #include "common/reconcile/slot_map.h"
@@ -68,6 +69,11 @@ class PartHost {
   // Keys of jobs of which pods are being deleted in one call: by name, so that nothing is made under one, whichever job
   // has the key by now.
   std::set<std::string, std::less<>>& collecting() { return collecting_; }
+  // An empty record to fill in and write at once: it keeps its memory from one pod to the next.
+  storage::v1::PodRecord& ClearedPodRecord() {
+    pod_record_.Clear();
+    return pod_record_;
+  }
   // Tells one call about a pod group from every other.
   uint64_t NextGroupCall() { return ++last_group_call_; }
   // False once the controller is destroyed: timers and key pairs may come later.
@@ -115,6 +121,7 @@ class PartHost {
   ClaimWaits claim_waits_;
   std::set<std::string, std::less<>> collecting_;
   uint64_t last_group_call_ = 0;
+  storage::v1::PodRecord pod_record_;
 };
 
 }  // namespace basalt::jobsvc

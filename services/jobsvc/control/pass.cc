@@ -1,15 +1,16 @@
 // The recording half of JobController: a pass decides and puts everything into the batch. What it judges by is in
-// observed_changes.cc, what became of earlier decisions in commit_outcome.cc.
+// pod_changes.cc and group_changes.cc, what became of earlier decisions in commit_outcome.cc.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "common/base/slots.h"
 #include "common/kube/names.h"
 #include "common/kube/resources/min_resources.h"
+#include "services/jobsvc/control/deadline_records.h"
 #include "services/jobsvc/control/job_controller.h"
+#include "services/jobsvc/control/pending_actions.h"
 #include "services/jobsvc/core/render/pod_group.h"
 #include "services/jobsvc/store/job_store.h"
 
@@ -66,19 +67,22 @@ void JobController::Decide(std::string_view key, kv::WriteBatch& batch) {
     entry.record_dirty = true;
   }
   Recompile(entry, batch);
-  if (!entry.deadlines_derived) DeriveDeadlines(entry);
+  if (!entry.deadlines_derived) DeriveDeadlines(entry, host_);
   const bool may_decide = ResolvePendingCommit(entry, batch);
   FollowRefusal(entry, context_.ApiNow());
   if (!entry.pods.has_reported()) {
     entry.pods.SetRules(RulesOf(entry.job->status(), entry.persisted));
     entry.pods.SetReported(entry.job->status(), entry.persisted.done);
   }
-  ApplyPodChanges(entry, batch);
+  std::vector<JobEvent> events = entry.pod_changes.Apply(entry, host_, batch);
+  entry.group_changes.Apply(entry, host_, events);
+  QueueActions(entry, std::move(events));
   if (entry.record.open_kill() != 0) history_.RecordKillEnd(entry, batch);
   EnqueueNextCommand(entry);
-  FireDueDeadlines(entry, batch);
+  entry.pod_records.DropOutdatedEnded(entry, batch);
+  FireDueDeadlines(entry, host_, batch);
   if (may_decide) DecideStatus(entry);
-  if (!entry.unreported_done.empty()) ForgetReportedDone(entry, batch);
+  entry.pod_records.DropReported(entry, batch);
   entry.job_dirty = false;
   if (entry.events.TakeChange()) StoreEvents(entry);
   if (entry.record_dirty) {
@@ -113,30 +117,10 @@ void JobController::Forget(JobEntry& entry, kv::WriteBatch& batch) {
   }
   entry.deadlines.Reset();
   StoreDeadlines(entry, batch);
-  ForgetEndedPods(entry, std::numeric_limits<int32_t>::max(), batch);
-  for (auto it = entry.dirty_pods.begin(); it != entry.dirty_pods.end();) {
-    bool keep = false;
-    for (const DirtyPod& dirty : it->second) {
-      if (dirty.gone != GoneReason::kNotGone) {
-        StorePod(entry, entry.pods.Remove(it->first, dirty.uid), nullptr, batch);
-        keep = false;
-      } else if (entry.stored && dirty.state->owner_uid() == entry.record.uid()) {
-        StorePod(entry, entry.pods.Apply(*dirty.state), &*dirty.state, batch);
-        keep = false;
-      } else {
-        keep = true;  // Its job may be about to come.
-      }
-    }
-    if (keep) {
-      ++it;
-    } else {
-      it = entry.dirty_pods.erase(it);
-    }
-  }
-  for (const std::string& name : std::exchange(entry.unreported_done, {})) {
-    batch.Delete(kv::Family::kPods, PodRecordKey(entry.slot, entry.key, name));
-  }
-  const bool empty = entry.pods.known() == 0 && entry.dirty_pods.empty();
+  entry.pod_records.DropEnded(entry, batch);
+  entry.pod_changes.ApplyWithoutJob(entry, host_, batch);
+  entry.pod_records.DropUnreported(entry, batch);
+  const bool empty = entry.pods.known() == 0 && entry.pod_changes.empty();
   if (empty && entry.stored) {
     batch.Delete(kv::Family::kRecords, JobRecordKey(entry.slot, entry.key));
     entry.stored = false;
@@ -161,10 +145,9 @@ std::vector<TaskShape> ShapeWithPods(const JobEntry& entry, std::vector<TaskShap
   entry.pods.ForEach([&](const std::string& name, PodIndex, const PodEntry& pod) {
     if (!pod.has(kPodForeign)) names.push_back(name);
   });
-  for (const auto& [name, states] : entry.dirty_pods) {
-    const std::optional<kube::v1::Pod>& pod = states.back().state;
-    if (pod && pod->owner_uid() == entry.job->meta().uid()) names.push_back(name);
-  }
+  entry.pod_changes.ForEachName([&](const std::string& name, const kube::v1::Pod* pod) {
+    if (pod != nullptr && pod->owner_uid() == entry.job->meta().uid()) names.push_back(name);
+  });
   for (const auto& [task, indices] : entry.persisted.done) {
     if (!indices.empty()) names.push_back(fmt::format("{}-{}-{}", entry.name, task, *indices.rbegin()));
   }

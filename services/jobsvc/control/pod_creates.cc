@@ -136,9 +136,7 @@ void PodCreates::FoundPod(JobEntry& entry, const std::string& pod, absl::Time se
   const kube::v1::Pod& found = response.object().pod();
   const std::string& uid = entry.record.uid();
   const PodEntry* const known = entry.pods.Find(pod);
-  const auto dirty = entry.dirty_pods.find(pod);
-  const bool is_shown = (known != nullptr && known->uid == found.uid()) ||
-                        (dirty != entry.dirty_pods.end() && dirty->second.back().uid == found.uid());
+  const bool is_shown = (known != nullptr && known->uid == found.uid()) || entry.pod_changes.IsNewest(pod, found.uid());
   // Ours or not, the watch shows it when it is relevant; until then the name is held. What has become of ours may call
   // for an action, also once it is gone.
   if (!is_shown) {

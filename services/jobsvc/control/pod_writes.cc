@@ -38,7 +38,7 @@ void PodWrites::Hold(const JobEntry& entry, const std::string& pod, absl::Durati
 
 std::set<std::string> PodWrites::TakenNames(const JobEntry& entry, absl::Time now, PartHost& host) {
   std::set<std::string> taken = busy_;
-  for (const auto& [name, queue] : entry.dirty_pods) taken.insert(name);
+  entry.pod_changes.ForEachName([&taken](const std::string& name, const kube::v1::Pod*) { taken.insert(name); });
   for (auto it = held_until_.begin(); it != held_until_.end();) {
     if (!StillWaits(now, it->second)) {
       it = held_until_.erase(it);
