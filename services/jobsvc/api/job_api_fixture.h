@@ -16,8 +16,8 @@
 #include "common/rpc/list_part.h"
 #include "services/jobsvc/api/job_api.h"
 #include "services/jobsvc/api/job_list.h"
+#include "services/jobsvc/api/job_watch.h"
 #include "services/jobsvc/api/testing.h"
-#include "services/jobsvc/api/watch/job_watch.h"
 #include "services/jobsvc/testing/job_rig.h"
 
 namespace basalt::jobsvc::testing {

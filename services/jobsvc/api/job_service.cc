@@ -18,8 +18,8 @@
 #include "common/rpc/grpc/unary.h"
 #include "services/jobsvc/api/answers.h"
 #include "services/jobsvc/api/job_list.h"
+#include "services/jobsvc/api/job_watch.h"
 #include "services/jobsvc/api/manifest.h"
-#include "services/jobsvc/api/watch/job_watch.h"
 
 namespace basalt::jobsvc {
 

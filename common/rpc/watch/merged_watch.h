@@ -1,21 +1,105 @@
-#include "services/jobsvc/api/watch/job_watch.h"
+#pragma once
 
+// One client's watch, at any replica: the parts of all owners as one feed. Where a part ends, or its slots have other
+// owners, it goes on at the new owners from where it was. Confined to its loop.
+//
+// Holds at most one message of each part: who is slow is told fewer states by the owners (watch_hub.h).
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <list>
 #include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "common/base/slot_set.h"
+#include "common/base/slots.h"
 #include "common/base/status.h"
+#include "common/exec/loop.h"
 #include "common/kube/object_key.h"
+#include "common/rpc/feed.h"
+#include "common/rpc/members.h"
+#include "common/watch/watch_token.h"
 
-namespace basalt::jobsvc {
+namespace basalt::rpc {
 
-using job::v1::WatchJobsResponse;
-using job::v1::WatchPartResponse;
+// `Messages` says what is watched:
+//   Request           with namespace, name and token;
+//   Response          with type (STATE, DELETED, SYNCED, RESET, PROGRESS), token, slot, slots, and the object;
+//   PartRequest       with namespace, name, slots and since;
+//   PartResponse      with type (the same, and MOVED), position, positions, slots, and the object;
+//   MoveObject(PartResponse&, Response&)
+template <typename Messages>
+class MergedWatch final : public Feed<typename Messages::Response> {
+ public:
+  using Request = typename Messages::Request;
+  using Response = typename Messages::Response;
+  using PartRequest = typename Messages::PartRequest;
+  using PartResponse = typename Messages::PartResponse;
+  using Part = Feed<PartResponse>;
+  // A part at that member, or here. `notify` comes on any thread.
+  using OpenPart = std::function<std::unique_ptr<Part>(const gateway::v1::Member& member, PartRequest request,
+                                                       std::function<void()> notify)>;
 
-JobWatch::JobWatch(Loop& loop, const rpc::Members& members, OpenPart open, const job::v1::WatchJobsRequest& request,
-                   std::function<void()> notify)
+  static constexpr absl::Duration kTokenInterval = absl::Seconds(1);
+  static constexpr absl::Duration kRetry = absl::Milliseconds(200);
+  static constexpr absl::Duration kPatience = absl::Seconds(30);  // Without an owner that answers.
+
+  // Loop and members outlive it.
+  MergedWatch(Loop& loop, const Members& members, OpenPart open, const Request& request, std::function<void()> notify);
+
+  bool Take(Response* response) override;
+  std::optional<absl::Status> End() override { return end_; }
+  // Every kRetry.
+  void Tick() override;
+
+ private:
+  struct OpenedPart {
+    gateway::v1::Member member;
+    SlotSet slots;  // That it still tells of.
+    std::unique_ptr<Part> feed;
+  };
+  using Parts = std::list<OpenedPart>;
+
+  void Attach();
+  void FollowAssignment();
+  // True: `response` is for the client.
+  bool TakeFrom(OpenedPart& part, PartResponse& told, Response* response);
+  void Detach(OpenedPart& part, const std::vector<uint32_t>& slots, std::string_view why);
+  void SetPosition(const OpenedPart& part, const watch::v1::SlotPosition& position);
+  void AddToken(Response* response);
+
+  Loop& loop_;
+  const Members& members_;
+  const OpenPart open_;
+  const std::function<void()> notify_;
+  const std::string ns_;
+  const std::string name_;
+  SlotSet wanted_;
+  std::vector<watch::WatchPosition> positions_;  // By slot: what the client has been told.
+  std::vector<gateway::v1::Member> assignment_;
+  Parts parts_;
+  Parts::iterator next_part_;
+  SlotSet detached_;  // Wanted, and told of by no part.
+  SlotSet unsynced_;  // Their snapshot is not complete.
+  bool told_synced_ = false;
+  std::vector<absl::Time> failing_since_;  // By slot.
+  absl::Time last_attempt_ = absl::InfinitePast();
+  absl::Time last_token_ = absl::InfinitePast();
+  bool token_due_ = false;  // Positions have changed since the last one.
+  std::optional<absl::Status> end_;
+};
+
+template <typename Messages>
+MergedWatch<Messages>::MergedWatch(Loop& loop, const Members& members, OpenPart open, const Request& request,
+                                   std::function<void()> notify)
     : loop_(loop),
       members_(members),
       open_(std::move(open)),
@@ -40,18 +124,17 @@ JobWatch::JobWatch(Loop& loop, const rpc::Members& members, OpenPart open, const
   Attach();
 }
 
-JobWatch::~JobWatch() = default;
-
 // Asks the owners for the slots that nobody tells of.
-void JobWatch::Attach() {
+template <typename Messages>
+void MergedWatch<Messages>::Attach() {
   last_attempt_ = loop_.Now();
   if (assignment_.empty()) return;
-  const std::vector<size_t> owners = rpc::OwnersOf(assignment_);
+  const std::vector<size_t> owners = OwnersOf(assignment_);
   std::map<size_t, SlotSet> by_owner;
   for (const uint32_t slot : detached_.ToVector()) by_owner[owners[slot]].Insert(slot);
   detached_ = {};
   for (const auto& [owner, slots] : by_owner) {
-    job::v1::WatchPartRequest request;
+    PartRequest request;
     request.set_namespace_(ns_);
     request.set_name(name_);
     request.set_slots(slots.ToBytes());
@@ -63,17 +146,18 @@ void JobWatch::Attach() {
   }
 }
 
-void JobWatch::FollowAssignment() {
+template <typename Messages>
+void MergedWatch<Messages>::FollowAssignment() {
   std::vector<gateway::v1::Member> newest = members_.all();
   const bool same = std::equal(newest.begin(), newest.end(), assignment_.begin(), assignment_.end(),
-                               [](const auto& a, const auto& b) { return rpc::IsSame(a, b); });
+                               [](const auto& a, const auto& b) { return IsSame(a, b); });
   if (same || newest.empty()) return;
   assignment_ = std::move(newest);
-  const std::vector<size_t> owners = rpc::OwnersOf(assignment_);
+  const std::vector<size_t> owners = OwnersOf(assignment_);
   for (auto part = parts_.begin(); part != parts_.end();) {
     std::vector<uint32_t> moved;
     for (const uint32_t slot : part->slots.ToVector()) {
-      if (!rpc::IsSame(assignment_[owners[slot]], part->member)) moved.push_back(slot);
+      if (!IsSame(assignment_[owners[slot]], part->member)) moved.push_back(slot);
     }
     Detach(*part, moved, "its owner has changed");
     if (part->slots.empty()) {
@@ -85,7 +169,8 @@ void JobWatch::FollowAssignment() {
   }
 }
 
-void JobWatch::Detach(OpenedPart& part, const std::vector<uint32_t>& slots, std::string_view why) {
+template <typename Messages>
+void MergedWatch<Messages>::Detach(OpenedPart& part, const std::vector<uint32_t>& slots, std::string_view why) {
   const absl::Time now = loop_.Now();
   for (const uint32_t slot : slots) {
     if (!part.slots.Contains(slot)) continue;
@@ -99,35 +184,37 @@ void JobWatch::Detach(OpenedPart& part, const std::vector<uint32_t>& slots, std:
   }
 }
 
-void JobWatch::SetPosition(const OpenedPart& part, const watch::v1::SlotPosition& position) {
+template <typename Messages>
+void MergedWatch<Messages>::SetPosition(const OpenedPart& part, const watch::v1::SlotPosition& position) {
   if (!part.slots.Contains(position.slot())) return;
   positions_[position.slot()] = watch::PositionOf(position);
   failing_since_[position.slot()] = absl::InfiniteFuture();
   token_due_ = true;
 }
 
-void JobWatch::AddToken(WatchJobsResponse* response) {
+template <typename Messages>
+void MergedWatch<Messages>::AddToken(Response* response) {
   response->set_token(watch::MakeWatchToken(positions_));
   last_token_ = loop_.Now();
   token_due_ = false;
 }
 
-bool JobWatch::TakeFrom(OpenedPart& part, WatchPartResponse& told, WatchJobsResponse* response) {
+template <typename Messages>
+bool MergedWatch<Messages>::TakeFrom(OpenedPart& part, PartResponse& told, Response* response) {
   switch (told.type()) {
-    case WatchPartResponse::TYPE_STATE:
-    case WatchPartResponse::TYPE_DELETED: {
+    case PartResponse::TYPE_STATE:
+    case PartResponse::TYPE_DELETED: {
       const uint32_t slot = told.position().slot();
       if (!part.slots.Contains(slot)) return false;  // Another tells of it now.
       SetPosition(part, told.position());
-      response->set_type(told.type() == WatchPartResponse::TYPE_STATE ? WatchJobsResponse::TYPE_STATE
-                                                                      : WatchJobsResponse::TYPE_DELETED);
-      response->mutable_job()->Swap(told.mutable_job());
+      response->set_type(told.type() == PartResponse::TYPE_STATE ? Response::TYPE_STATE : Response::TYPE_DELETED);
+      Messages::MoveObject(told, *response);
       response->set_slot(slot);
       // The token of all slots is large; that of one costs nothing.
       if (wanted_.size() == 1 || loop_.Now() >= last_token_ + kTokenInterval) AddToken(response);
       return true;
     }
-    case WatchPartResponse::TYPE_RESET:
+    case PartResponse::TYPE_RESET:
       for (const uint32_t slot : told.slots()) {
         if (!part.slots.Contains(slot)) continue;
         positions_[slot] = {};
@@ -136,20 +223,20 @@ bool JobWatch::TakeFrom(OpenedPart& part, WatchPartResponse& told, WatchJobsResp
         response->add_slots(slot);
       }
       if (response->slots().empty()) return false;
-      response->set_type(WatchJobsResponse::TYPE_RESET);
+      response->set_type(Response::TYPE_RESET);
       told_synced_ = false;
       return true;
-    case WatchPartResponse::TYPE_SYNCED:
+    case PartResponse::TYPE_SYNCED:
       for (const watch::v1::SlotPosition& position : told.positions()) SetPosition(part, position);
       for (const uint32_t slot : part.slots.ToVector()) {
         unsynced_.Erase(slot);
         failing_since_[slot] = absl::InfiniteFuture();
       }
       return false;
-    case WatchPartResponse::TYPE_PROGRESS:
+    case PartResponse::TYPE_PROGRESS:
       for (const watch::v1::SlotPosition& position : told.positions()) SetPosition(part, position);
       return false;
-    case WatchPartResponse::TYPE_MOVED:
+    case PartResponse::TYPE_MOVED:
       Detach(part, {told.slots().begin(), told.slots().end()}, "it does not have the slot, or not yet");
       return false;
     default:
@@ -157,13 +244,14 @@ bool JobWatch::TakeFrom(OpenedPart& part, WatchPartResponse& told, WatchJobsResp
   }
 }
 
-bool JobWatch::Take(WatchJobsResponse* response) {
+template <typename Messages>
+bool MergedWatch<Messages>::Take(Response* response) {
   if (end_) return false;
   // One message of each part in turn, until none has any.
   for (size_t without = 0; without <= parts_.size() && !parts_.empty();) {
     if (next_part_ == parts_.end()) next_part_ = parts_.begin();
     const auto part = next_part_++;
-    WatchPartResponse told;
+    PartResponse told;
     if (part->feed != nullptr && part->feed->Take(&told)) {
       without = 0;
       const bool for_client = TakeFrom(*part, told, response);
@@ -188,19 +276,20 @@ bool JobWatch::Take(WatchJobsResponse* response) {
   }
   if (!told_synced_ && unsynced_.empty()) {
     told_synced_ = true;
-    response->set_type(WatchJobsResponse::TYPE_SYNCED);
+    response->set_type(Response::TYPE_SYNCED);
     AddToken(response);
     return true;
   }
   if (token_due_ && loop_.Now() >= last_token_ + kTokenInterval) {
-    response->set_type(WatchJobsResponse::TYPE_PROGRESS);
+    response->set_type(Response::TYPE_PROGRESS);
     AddToken(response);
     return true;
   }
   return false;
 }
 
-void JobWatch::Tick() {
+template <typename Messages>
+void MergedWatch<Messages>::Tick() {
   if (end_) return;
   FollowAssignment();
   for (const OpenedPart& part : parts_) {
@@ -210,4 +299,4 @@ void JobWatch::Tick() {
   notify_();
 }
 
-}  // namespace basalt::jobsvc
+}  // namespace basalt::rpc
