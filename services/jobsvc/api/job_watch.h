@@ -12,6 +12,9 @@ struct JobWatchMessages {
   using PartRequest = job::v1::WatchPartRequest;
   using PartResponse = job::v1::WatchPartResponse;
   static void MoveObject(PartResponse& told, Response& response) { response.mutable_job()->Swap(told.mutable_job()); }
+  static void CopyObject(const google::protobuf::Message& job, PartResponse& told) {
+    told.mutable_job()->CopyFrom(job);
+  }
 };
 
 using JobWatch = rpc::MergedWatch<JobWatchMessages>;

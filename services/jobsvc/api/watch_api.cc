@@ -1,56 +1,26 @@
 // What this replica tells of changes to the jobs of its slots.
 #include <algorithm>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "common/base/slot_set.h"
 #include "common/kube/object_key.h"
+#include "common/runtime/watch_part.h"
 #include "common/watch/watch_hub.h"
-#include "common/watch/watch_token.h"
 #include "services/jobsvc/api/answers.h"
 #include "services/jobsvc/api/job_api.h"
+#include "services/jobsvc/api/job_watch.h"
 
 namespace basalt::jobsvc {
 
 using job::v1::WatchPartResponse;
-using watch::WatchEvent;
 using watch::WatchHub;
 using watch::WatchPosition;
 
 namespace {
-
-WatchPartResponse::Type TypeOf(WatchEvent::Type type) {
-  switch (type) {
-    case WatchEvent::Type::kState:
-      return WatchPartResponse::TYPE_STATE;
-    case WatchEvent::Type::kDeleted:
-      return WatchPartResponse::TYPE_DELETED;
-    case WatchEvent::Type::kSynced:
-      return WatchPartResponse::TYPE_SYNCED;
-    case WatchEvent::Type::kReset:
-      return WatchPartResponse::TYPE_RESET;
-    case WatchEvent::Type::kProgress:
-      return WatchPartResponse::TYPE_PROGRESS;
-    case WatchEvent::Type::kMoved:
-      return WatchPartResponse::TYPE_MOVED;
-  }
-  return WatchPartResponse::TYPE_UNSPECIFIED;
-}
-
-void ToResponse(const WatchEvent& event, WatchPartResponse* response) {
-  response->set_type(TypeOf(event.type));
-  if (event.published != nullptr) {
-    response->mutable_job()->CopyFrom(*event.published->message);
-    *response->mutable_position() = watch::ToMessage(event.published->slot, event.published->position);
-  }
-  for (const auto& [slot, position] : event.positions) *response->add_positions() = watch::ToMessage(slot, position);
-  for (const uint32_t slot : event.slots) response->add_slots(slot);
-}
 
 WatchHub::Message MakeMessage(JobController& controller, const JobEntry& entry) {
   return std::make_shared<job::v1::Job>(ToMessage(controller, entry));
@@ -105,51 +75,6 @@ void FillSlot(JobController& controller, WatchHub& hub, const WatchHub::Subscrip
            SnapshotOf(controller, slot, *log, reset ? 0 : since->revision, *subscription));
 }
 
-class LocalPart final : public rpc::Feed<WatchPartResponse> {
- public:
-  LocalPart(Workers& workers, std::shared_ptr<WatchHub> hub, WatchHub::SubscriptionPtr subscription)
-      : workers_(workers), hub_(std::move(hub)), subscription_(std::move(subscription)) {
-    Fill();
-  }
-  ~LocalPart() override { hub_->Unsubscribe(subscription_); }
-  bool Take(WatchPartResponse* response) override {
-    const std::optional<WatchEvent> event = hub_->Take(subscription_);
-    if (event) ToResponse(*event, response);
-    Fill();
-    return event.has_value();
-  }
-  std::optional<absl::Status> End() override { return std::nullopt; }
-  void Tick() override { hub_->WantProgress(subscription_); }
-
- private:
-  void Fill() {
-    const std::vector<std::vector<uint32_t>> slots = hub_->StartFill(subscription_, workers_.count());
-    for (size_t worker = 0; worker < slots.size(); ++worker) {
-      if (slots[worker].empty()) continue;
-      workers_.OnWorker(worker,
-                        [hub = hub_, subscription = subscription_, mine = slots[worker]](JobController& controller) {
-                          for (const uint32_t slot : mine) FillSlot(controller, *hub, subscription, slot);
-                          hub->FillDone(subscription);
-                        });
-    }
-  }
-
-  Workers& workers_;
-  const std::shared_ptr<WatchHub> hub_;
-  const WatchHub::SubscriptionPtr subscription_;
-};
-
-// One that was not let in.
-class RefusedPart final : public rpc::Feed<WatchPartResponse> {
- public:
-  explicit RefusedPart(absl::Status status) : status_(std::move(status)) {}
-  bool Take(WatchPartResponse*) override { return false; }
-  std::optional<absl::Status> End() override { return status_; }
-
- private:
-  const absl::Status status_;
-};
-
 }  // namespace
 
 void PublishChanges(JobController& controller, WatchHub& hub) {
@@ -175,14 +100,7 @@ void PublishChanges(JobController& controller, WatchHub& hub) {
 
 std::unique_ptr<rpc::Feed<WatchPartResponse>> JobApi::WatchPart(const job::v1::WatchPartRequest& request,
                                                                 std::function<void()> notify) {
-  std::map<uint32_t, WatchPosition> slots;
-  for (const uint32_t slot : SlotSet::FromBytes(request.slots()).ToVector()) slots[slot] = {};
-  for (const watch::v1::SlotPosition& position : request.since()) {
-    if (const auto it = slots.find(position.slot()); it != slots.end()) it->second = watch::PositionOf(position);
-  }
-  auto subscription = hub_->Subscribe(request.namespace_(), request.name(), slots, std::move(notify));
-  if (!subscription.ok()) return std::make_unique<RefusedPart>(subscription.status());
-  return std::make_unique<LocalPart>(workers_, hub_, *std::move(subscription));
+  return runtime::MakeWatchPart<JobWatchMessages, JobController>(workers_, hub_, request, FillSlot, std::move(notify));
 }
 
 }  // namespace basalt::jobsvc
