@@ -86,7 +86,7 @@ void JobController::StartJob(JobEntry& entry, kv::WriteBatch& batch) {
     PutPod(entry.slot, entry.key, name, record, batch);
   }
   entry.claims.StopAwaiting(entry, host_);
-  LeaveQueue(entry);
+  StopFollowing(entry);
   entry.compiled.reset();
   entry.ResetParts();
   entry.events = {};

@@ -50,11 +50,12 @@ JobEntry* JobController::Lookup(std::string_view key) const { return entries_.Fi
 
 void JobController::Erase(JobEntry& entry) {
   entry.claims.StopAwaiting(entry, host_);
-  LeaveQueue(entry);
+  StopFollowing(entry);
   entries_.Erase(entry.key);
 }
 
-void JobController::LeaveQueue(const JobEntry& entry) {
+void JobController::StopFollowing(const JobEntry& entry) {
+  priority_classes_.DropJob(entry.key);
   if (entry.compiled) queues_.MoveJob(entry.key, entry.compiled->spec.queue(), "");
 }
 
@@ -129,7 +130,7 @@ void JobController::CloseSlot(uint32_t slot) {
     JobEntry& entry = *Lookup(key);
     if (entry.compiled) metrics_.Forget(key, entry.compiled->spec.queue());
     entry.claims.StopAwaiting(entry, host_);
-    LeaveQueue(entry);
+    StopFollowing(entry);
   }
   entries_.Close(slot);
   std::erase_if(host_.collecting(), [slot](const std::string& key) { return SlotOf(key) == slot; });
@@ -183,24 +184,20 @@ void JobController::OnGone(std::string_view routing_key, const runtime::Gone& go
 
 void JobController::OnShared(const std::string& watch, const kube::v1::Object& object, bool gone) {
   if (object.has_priority_class()) {
-    const std::string& name = object.priority_class().meta().name();
-    if (gone) {
-      priorities_.erase(name);
-    } else {
-      priorities_[name] = object.priority_class().value();
-    }
-    // Groups that are made later take it up; existing ones are patched when their spec is looked at again.
-    for (auto& [key, entry] : entries_) {
-      if (!entry->compiled || !MakesPods(entry->job ? entry->job->status().phase() : kube::v1::JOB_PHASE_UNSPECIFIED)) {
-        continue;
-      }
-      entry->stale_priorities = true;
-      context_.Wake(key);
-    }
+    ReceivePriorityClass(object.priority_class(), gone);
   } else if (object.has_queue()) {
     ReceiveQueue(object.queue(), gone);
   } else if (watch == kClaims && !gone) {
     Claims::Arrived(object.generic().meta(), host_);
+  }
+}
+
+// A group that is there is patched once its job is looked at; others are made by what the classes weigh then.
+void JobController::ReceivePriorityClass(const kube::v1::PriorityClass& priority_class, bool gone) {
+  for (const std::string& key : priority_classes_.Receive(priority_class, gone)) {
+    JobEntry& entry = *Lookup(key);
+    entry.stale_priorities = true;
+    if (entry.job && MakesPods(entry.job->status().phase())) context_.Wake(key);
   }
 }
 

@@ -21,6 +21,7 @@
 #include "services/jobsvc/control/job_history.h"
 #include "services/jobsvc/control/job_metrics.h"
 #include "services/jobsvc/control/part_host.h"
+#include "services/jobsvc/control/priority_classes.h"
 #include "services/jobsvc/control/publisher.h"
 
 namespace basalt::jobsvc {
@@ -65,7 +66,8 @@ class JobController : public runtime::Controller {
   JobEntry& EntryOf(std::string_view key);
   JobEntry* Lookup(std::string_view key) const;
   void Erase(JobEntry& entry);
-  void LeaveQueue(const JobEntry& entry);
+  // Neither its queue nor a priority class concerns it any more.
+  void StopFollowing(const JobEntry& entry);
   void Recompile(JobEntry& entry, kv::WriteBatch& batch);
   void StartJob(JobEntry& entry, kv::WriteBatch& batch);
   void Rebaseline(JobEntry& entry, kv::WriteBatch& batch);
@@ -73,6 +75,7 @@ class JobController : public runtime::Controller {
   bool ResolvePendingCommit(JobEntry& entry, kv::WriteBatch& batch);
   void RecordCommitted(JobEntry& entry, kv::WriteBatch& batch);
   void DecideStatus(JobEntry& entry);
+  void ReceivePriorityClass(const kube::v1::PriorityClass& priority_class, bool gone);
   void ReceiveQueue(const kube::v1::Queue& queue, bool gone);
   void ReportQueue(JobEntry& entry);
   void Forget(JobEntry& entry, kv::WriteBatch& batch);
@@ -91,7 +94,7 @@ class JobController : public runtime::Controller {
   runtime::Context& context_;
   JobMetrics& metrics_;
   SlotMap<JobEntry>& entries_;
-  std::map<std::string, int32_t, std::less<>> priorities_;
+  PriorityClasses priority_classes_;
   ClusterQueues& queues_;
   Publisher publisher_;
   runtime::EventRecorder recorder_;

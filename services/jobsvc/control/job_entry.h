@@ -58,7 +58,7 @@ struct JobEntry : JobParts {
   std::string compiled_uid;
   std::string compiled_decode_error;
   bool deadlines_derived = false;
-  bool stale_priorities = false;  // A PriorityClass changed since.
+  bool stale_priorities = false;  // A PriorityClass that it names changed since.
 
   // Of what people see; stored.
   uint64_t shown = 0;

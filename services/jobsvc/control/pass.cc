@@ -159,9 +159,8 @@ std::vector<TaskShape> ShapeWithPods(const JobEntry& entry, std::vector<TaskShap
 void JobController::Recompile(JobEntry& entry, kv::WriteBatch& batch) {
   const kube::v1::Job& job = *entry.job;
   const bool initiated = job.status().phase() != kube::v1::JOB_PHASE_UNSPECIFIED;
-  const auto priority_of = [this](std::string_view name) {
-    const auto it = priorities_.find(name);
-    return it == priorities_.end() ? 0 : it->second;
+  const auto priority_of = [this, &entry](std::string_view name) {
+    return priority_classes_.ValueFor(entry.key, name);
   };
   entry.plugin_objects.Load(entry);
   if (entry.compiled && entry.compiled_uid == job.meta().uid() &&
@@ -177,6 +176,7 @@ void JobController::Recompile(JobEntry& entry, kv::WriteBatch& batch) {
     return;
   }
   entry.stale_priorities = false;
+  priority_classes_.DropJob(entry.key);
   CompiledSpec compiled = CompileSpec(job, priority_of, host_.options().defaults);
   entry.compiled_uid = job.meta().uid();
   entry.compiled_generation = job.meta().generation();

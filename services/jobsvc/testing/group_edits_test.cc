@@ -48,10 +48,7 @@ class GroupEditsTest : public ::testing::Test {
   const PodGroup& Group() { return kube().groups().begin()->second; }
   void EditGroup(const std::function<void(PodGroup&)>& edit) { kube().EditGroup(kube().groups().begin()->first, edit); }
   void SetPriority(const char* name, int32_t value) {
-    kube::v1::Object object;
-    object.mutable_priority_class()->mutable_meta()->set_name(name);
-    object.mutable_priority_class()->set_value(value);
-    rig_.controller().OnShared("priorityclasses", object, /*gone=*/false);
+    rig_.ShowPriorityClass(name, value);
     rig_.Run(absl::Seconds(20));
   }
   std::string Cpus() {

@@ -362,6 +362,13 @@ void JobRig::DeliverShared(const std::string& watch, const kube::v1::Object& obj
   process_->controller->OnShared(watch, object, gone);
 }
 
+void JobRig::ShowPriorityClass(const std::string& name, int32_t value, bool gone) {
+  kube::v1::Object object;
+  object.mutable_priority_class()->mutable_meta()->set_name(name);
+  object.mutable_priority_class()->set_value(value);
+  process_->controller->OnShared(std::string(kube::kWatchPriorityClasses), object, gone);
+}
+
 std::set<std::string> JobRig::Interests() const {
   return process_ == nullptr ? std::set<std::string>() : process_->interests;
 }
@@ -379,7 +386,10 @@ void JobRig::Round() {
   std::set<std::string> keys;
   keys.swap(process.dirty);
   kv::WriteBatch batch;
-  for (const std::string& key : keys) process.controller->Decide(key, batch);
+  for (const std::string& key : keys) {
+    ++passes_[key];
+    process.controller->Decide(key, batch);
+  }
   for (size_t i = 0; i < batch.size(); ++i) {
     if (batch[i].family == kv::Family::kRecords) job_records_written_ += batch[i].value.size();
   }

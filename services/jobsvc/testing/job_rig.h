@@ -47,6 +47,8 @@ class JobRig {
   int points() const { return points_; }
   void ClearPoints() { points_ = 0; }
   int rounds() const { return rounds_; }
+  // Over each job, by its key; of all processes.
+  const std::map<std::string, int>& passes() const { return passes_; }
   // Of all records of jobs that were written, those of their pods apart; in bytes.
   size_t job_records_written() const { return job_records_written_; }
   int ssh_keys_made() const { return ssh_keys_made_; }
@@ -60,6 +62,9 @@ class JobRig {
 
   // Sets the API server's clock, forward or back, and with it what the processes know of it.
   void SetApiClock(absl::Duration ahead);
+
+  // Tells the process of a priority class, which the next does not know of.
+  void ShowPriorityClass(const std::string& name, int32_t value, bool gone = false);
 
   // Given each controller before its first slot.
   std::function<void(JobController&)> on_start;
@@ -109,6 +114,7 @@ class JobRig {
   int kill_at_ = 0;
   int points_ = 0;
   int rounds_ = 0;
+  std::map<std::string, int> passes_;
   size_t job_records_written_ = 0;
   int ssh_keys_made_ = 0;
   int in_flight_ = 0;  // Requests on their way to the server.

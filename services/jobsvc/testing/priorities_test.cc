@@ -1,0 +1,144 @@
+// Priority classes that change under jobs: a change costs what the jobs cost that name the class, and what they want of
+// their PodGroups follows (job spec 9.10).
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "common/base/slots.h"
+#include "services/jobsvc/testing/job_rig.h"
+
+namespace basalt::jobsvc::testing {
+namespace {
+
+using Keys = std::set<std::string>;
+
+std::string TemplateJson(std::string_view priority_class, int cpus) {
+  const std::string named =
+      priority_class.empty() ? std::string() : fmt::format(R"("priorityClassName":"{}",)", priority_class);
+  return fmt::format(R"({{"spec":{{{}"restartPolicy":"Never",)"
+                     R"("containers":[{{"name":"c","image":"i","resources":{{"requests":{{"cpu":"{}"}}}}}}]}}}})",
+                     named, cpus);
+}
+
+class PrioritiesTest : public ::testing::Test {
+ protected:
+  PrioritiesTest() { rig_.Start(); }
+
+  // Two tasks of two pods each, 1 cpu and 4 cpus, of which two pods are the gang. The second task names the class:
+  // where it weighs something, its pods come first.
+  void Submit(const std::string& name, std::string_view priority_class) {
+    kube::v1::Job job = MakeJob(name, 2, 2);
+    job.mutable_spec()->set_min_available(2);
+    job.mutable_spec()->mutable_tasks(0)->set_template_json(TemplateJson("", 1));
+    job.mutable_spec()->mutable_tasks(1)->set_template_json(TemplateJson(priority_class, 4));
+    kube().PutJob(std::move(job));
+    rig_.Run(absl::Seconds(20));
+  }
+  void Rename(const std::string& name, std::string_view priority_class) {
+    kube().EditJob("default/" + name, [&](kube::v1::Job& job) {
+      job.mutable_spec()->mutable_tasks(1)->set_template_json(TemplateJson(priority_class, 4));
+    });
+    rig_.Run(absl::Seconds(20));
+  }
+  // Cpus that the gang needs; "none": there is no group.
+  std::string Cpus(const std::string& name) {
+    for (const auto& [group, object] : kube().groups()) {
+      if (!group.starts_with("default/" + name + "-")) continue;
+      for (const kube::v1::KeyValue& resource : object.spec().min_resources()) {
+        if (resource.key() == "cpu") return resource.value();
+      }
+    }
+    return "none";
+  }
+  // The jobs that had passes since it was last asked.
+  Keys Woken() {
+    rig_.Run(absl::Seconds(20));
+    Keys woken;
+    for (const auto& [key, passes] : rig_.passes()) {
+      if (passes != passes_[key]) woken.insert(key);
+    }
+    passes_ = rig_.passes();
+    return woken;
+  }
+  void Show(const std::string& name, int32_t value) { rig_.ShowPriorityClass(name, value); }
+  void Remove(const std::string& name) { rig_.ShowPriorityClass(name, 0, /*gone=*/true); }
+
+  FakeKube& kube() { return rig_.kube(); }
+  JobRig rig_;
+  std::map<std::string, int> passes_;
+};
+
+TEST_F(PrioritiesTest, AChangeWakesTheJobsThatNameTheClassAlone) {
+  Submit("high", "high");
+  Submit("also-high", "high");
+  Submit("low", "low");
+  Submit("none", "");
+  Woken();
+  Show("high", 100);
+  EXPECT_EQ(Woken(), (Keys{"default/also-high", "default/high"})) << "it comes";
+  Show("high", 200);
+  EXPECT_EQ(Woken(), (Keys{"default/also-high", "default/high"})) << "it weighs more";
+  Show("high", 200);
+  Show("other", 1000);
+  EXPECT_EQ(Woken(), Keys()) << "told again, and a class that nobody names";
+  Show("low", 1);
+  EXPECT_EQ(Woken(), Keys{"default/low"});
+  Remove("high");
+  EXPECT_EQ(Woken(), (Keys{"default/also-high", "default/high"})) << "it goes";
+}
+
+TEST_F(PrioritiesTest, WhatAJobWantsFollowsTheClassesThatItNames) {
+  Submit("high", "high");
+  Submit("none", "");
+  EXPECT_EQ(Cpus("high"), "2") << "a class that is not there weighs nothing: the first task comes first";
+  Show("high", 100);
+  Woken();
+  EXPECT_EQ(Cpus("high"), "8") << "the class comes later";
+  EXPECT_EQ(Cpus("none"), "2") << "no class is one that weighs nothing, whatever there is";
+  Remove("high");
+  Woken();
+  EXPECT_EQ(Cpus("high"), "2");
+}
+
+TEST_F(PrioritiesTest, AJobThatIsEditedFollowsTheClassThatItNamesNow) {
+  Submit("job", "high");
+  Rename("job", "low");
+  Woken();
+  Show("high", 100);
+  EXPECT_EQ(Woken(), Keys());
+  Show("low", 100);
+  EXPECT_EQ(Woken(), Keys{"default/job"});
+  EXPECT_EQ(Cpus("job"), "8");
+}
+
+// What is not made now is made by what the classes weigh when it is.
+TEST_F(PrioritiesTest, AClassThatChangesWhileAJobIsAbortedCountsOnceItIsResumed) {
+  Submit("job", "high");
+  kube().PutCommand("default", "stop", "AbortJob", "job");
+  rig_.Run(absl::Minutes(1));
+  ASSERT_EQ(rig_.PhaseOf("default/job"), kAborted);
+  Woken();
+  Show("high", 100);
+  EXPECT_EQ(Woken(), Keys()) << "nothing is made for it";
+  kube().PutCommand("default", "go", "ResumeJob", "job");
+  rig_.Run(absl::Minutes(1));
+  EXPECT_EQ(Cpus("job"), "8");
+}
+
+TEST_F(PrioritiesTest, AJobThatIsGoneOrOfAnotherReplicaIsNotWoken) {
+  Submit("gone", "high");
+  Submit("left", "high");
+  kube().DeleteJob("default/gone");
+  rig_.Run(absl::Minutes(1));
+  rig_.controller().CloseSlot(SlotOf("default/left"));
+  Woken();
+  Show("high", 100);
+  EXPECT_EQ(Woken(), Keys());
+}
+
+}  // namespace
+}  // namespace basalt::jobsvc::testing
