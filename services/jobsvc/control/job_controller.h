@@ -62,7 +62,7 @@ class JobController : public runtime::Controller {
   void SetListener(Publisher::Listener listener) { publisher_.SetListener(std::move(listener)); }
 
  private:
-  // -- job_controller.cc, pass.cc, commit_outcome.cc: what is heard, judged and recorded --
+  // -- job_controller.cc, pass.cc, recompile.cc, commit_outcome.cc: what is heard, judged and recorded --
   JobEntry& EntryOf(std::string_view key);
   JobEntry* Lookup(std::string_view key) const;
   void Erase(JobEntry& entry);
