@@ -45,6 +45,7 @@ done
 rule common/runtime/objects 'common/(time|exec|http|kv|obs|rpc|reconcile)/|common/runtime/(slots/|[a-z_]+\.h)'
 rule common/runtime/slots 'common/http/|common/runtime/(objects/|[a-z_]+\.h)'
 rule common/runtime/events 'common/(time|http|kv|obs|rpc|reconcile)/|common/runtime/(objects/|slots/|replica|worker)'
+rule common/runtime/watch 'common/(time|exec|http|obs|reconcile)/|common/runtime/(objects/|slots/|events/|replica|worker)'
 rule common/rpc/grpc/streams 'common/rpc/grpc/(gateway|peers|forward)/'
 rule common/rpc/grpc/gateway 'common/rpc/grpc/(peers|forward)/'
 rule common/rpc/grpc/peers 'common/rpc/grpc/(gateway|forward)/'

@@ -30,19 +30,19 @@
 
 namespace basalt::rpc {
 
-// `Messages` says what is watched:
+// `Watched` says what of a service is watched:
 //   Request           with namespace, name and token;
 //   Response          with type (STATE, DELETED, SYNCED, RESET, PROGRESS), token, slot, slots, and the object;
 //   PartRequest       with namespace, name, slots and since;
 //   PartResponse      with type (the same, and MOVED), position, positions, slots, and the object;
 //   MoveObject(PartResponse&, Response&)
-template <typename Messages>
-class MergedWatch final : public Feed<typename Messages::Response> {
+template <typename Watched>
+class MergedWatch final : public Feed<typename Watched::Response> {
  public:
-  using Request = typename Messages::Request;
-  using Response = typename Messages::Response;
-  using PartRequest = typename Messages::PartRequest;
-  using PartResponse = typename Messages::PartResponse;
+  using Request = typename Watched::Request;
+  using Response = typename Watched::Response;
+  using PartRequest = typename Watched::PartRequest;
+  using PartResponse = typename Watched::PartResponse;
   using Part = Feed<PartResponse>;
   // A part at that member, or here. `notify` comes on any thread.
   using OpenPart = std::function<std::unique_ptr<Part>(const gateway::v1::Member& member, PartRequest request,
@@ -97,9 +97,9 @@ class MergedWatch final : public Feed<typename Messages::Response> {
   std::optional<absl::Status> end_;
 };
 
-template <typename Messages>
-MergedWatch<Messages>::MergedWatch(Loop& loop, const Members& members, OpenPart open, const Request& request,
-                                   std::function<void()> notify)
+template <typename Watched>
+MergedWatch<Watched>::MergedWatch(Loop& loop, const Members& members, OpenPart open, const Request& request,
+                                  std::function<void()> notify)
     : loop_(loop),
       members_(members),
       open_(std::move(open)),
@@ -125,8 +125,8 @@ MergedWatch<Messages>::MergedWatch(Loop& loop, const Members& members, OpenPart 
 }
 
 // Asks the owners for the slots that nobody tells of.
-template <typename Messages>
-void MergedWatch<Messages>::Attach() {
+template <typename Watched>
+void MergedWatch<Watched>::Attach() {
   last_attempt_ = loop_.Now();
   if (assignment_.empty()) return;
   const std::vector<size_t> owners = OwnersOf(assignment_);
@@ -146,8 +146,8 @@ void MergedWatch<Messages>::Attach() {
   }
 }
 
-template <typename Messages>
-void MergedWatch<Messages>::FollowAssignment() {
+template <typename Watched>
+void MergedWatch<Watched>::FollowAssignment() {
   std::vector<gateway::v1::Member> newest = members_.all();
   const bool same = std::equal(newest.begin(), newest.end(), assignment_.begin(), assignment_.end(),
                                [](const auto& a, const auto& b) { return IsSame(a, b); });
@@ -169,8 +169,8 @@ void MergedWatch<Messages>::FollowAssignment() {
   }
 }
 
-template <typename Messages>
-void MergedWatch<Messages>::Detach(OpenedPart& part, const std::vector<uint32_t>& slots, std::string_view why) {
+template <typename Watched>
+void MergedWatch<Watched>::Detach(OpenedPart& part, const std::vector<uint32_t>& slots, std::string_view why) {
   const absl::Time now = loop_.Now();
   for (const uint32_t slot : slots) {
     if (!part.slots.Contains(slot)) continue;
@@ -184,23 +184,23 @@ void MergedWatch<Messages>::Detach(OpenedPart& part, const std::vector<uint32_t>
   }
 }
 
-template <typename Messages>
-void MergedWatch<Messages>::SetPosition(const OpenedPart& part, const watch::v1::SlotPosition& position) {
+template <typename Watched>
+void MergedWatch<Watched>::SetPosition(const OpenedPart& part, const watch::v1::SlotPosition& position) {
   if (!part.slots.Contains(position.slot())) return;
   positions_[position.slot()] = watch::PositionOf(position);
   failing_since_[position.slot()] = absl::InfiniteFuture();
   token_due_ = true;
 }
 
-template <typename Messages>
-void MergedWatch<Messages>::AddToken(Response* response) {
+template <typename Watched>
+void MergedWatch<Watched>::AddToken(Response* response) {
   response->set_token(watch::MakeWatchToken(positions_));
   last_token_ = loop_.Now();
   token_due_ = false;
 }
 
-template <typename Messages>
-bool MergedWatch<Messages>::TakeFrom(OpenedPart& part, PartResponse& told, Response* response) {
+template <typename Watched>
+bool MergedWatch<Watched>::TakeFrom(OpenedPart& part, PartResponse& told, Response* response) {
   switch (told.type()) {
     case PartResponse::TYPE_STATE:
     case PartResponse::TYPE_DELETED: {
@@ -208,7 +208,7 @@ bool MergedWatch<Messages>::TakeFrom(OpenedPart& part, PartResponse& told, Respo
       if (!part.slots.Contains(slot)) return false;  // Another tells of it now.
       SetPosition(part, told.position());
       response->set_type(told.type() == PartResponse::TYPE_STATE ? Response::TYPE_STATE : Response::TYPE_DELETED);
-      Messages::MoveObject(told, *response);
+      Watched::MoveObject(told, *response);
       response->set_slot(slot);
       // The token of all slots is large; that of one costs nothing.
       if (wanted_.size() == 1 || loop_.Now() >= last_token_ + kTokenInterval) AddToken(response);
@@ -244,8 +244,8 @@ bool MergedWatch<Messages>::TakeFrom(OpenedPart& part, PartResponse& told, Respo
   }
 }
 
-template <typename Messages>
-bool MergedWatch<Messages>::Take(Response* response) {
+template <typename Watched>
+bool MergedWatch<Watched>::Take(Response* response) {
   if (end_) return false;
   // One message of each part in turn, until none has any.
   for (size_t without = 0; without <= parts_.size() && !parts_.empty();) {
@@ -288,8 +288,8 @@ bool MergedWatch<Messages>::Take(Response* response) {
   return false;
 }
 
-template <typename Messages>
-void MergedWatch<Messages>::Tick() {
+template <typename Watched>
+void MergedWatch<Watched>::Tick() {
   if (end_) return;
   FollowAssignment();
   for (const OpenedPart& part : parts_) {

@@ -47,7 +47,4 @@ job::v1::HistoryEntry ToMessage(const storage::v1::HistoryRecord& record);
 // Without the pods. Requires: the job is there. On the controller's loop.
 job::v1::Job ToMessage(JobController& controller, const JobEntry& entry);
 
-// Tells the hub of what changes for people. Call once for each controller, before its first slot.
-void PublishChanges(JobController& controller, watch::WatchHub& hub);
-
 }  // namespace basalt::jobsvc

@@ -14,6 +14,7 @@
 #include "common/base/slot_set.h"
 #include "common/base/slots.h"
 #include "common/rpc/list_part.h"
+#include "common/runtime/watch/watch_part.h"
 #include "services/jobsvc/api/job_api.h"
 #include "services/jobsvc/api/job_list.h"
 #include "services/jobsvc/api/job_watch.h"
@@ -44,7 +45,7 @@ class JobApiTest : public ::testing::Test {
  protected:
   JobApiTest() {
     for (JobRig* rig : Rigs()) {
-      rig->on_start = [this](JobController& controller) { PublishChanges(controller, *hub_); };
+      rig->on_start = [this](JobController& controller) { runtime::PublishChanges<WatchedJobs>(controller, *hub_); };
       rig->Start();
       rig->Run();
     }

@@ -1,22 +1,35 @@
 #pragma once
 
-// A client's watch of jobs over the parts of all owners (common/rpc/watch/merged_watch.h).
+// What a watch of jobs is about (common/rpc/watch/merged_watch.h, common/runtime/watch/watch_part.h).
+#include <functional>
+#include <string>
+
 #include "basalt/job/v1/job_part.pb.h"
 #include "common/rpc/watch/merged_watch.h"
+#include "common/runtime/watch/publisher.h"
+#include "common/watch/watch_hub.h"
+#include "services/jobsvc/control/job_controller.h"
 
 namespace basalt::jobsvc {
 
-struct JobWatchMessages {
+struct WatchedJobs {
   using Request = job::v1::WatchJobsRequest;
   using Response = job::v1::WatchJobsResponse;
   using PartRequest = job::v1::WatchPartRequest;
   using PartResponse = job::v1::WatchPartResponse;
+  using Controller = JobController;
+
   static void MoveObject(PartResponse& told, Response& response) { response.mutable_job()->Swap(told.mutable_job()); }
   static void CopyObject(const google::protobuf::Message& job, PartResponse& told) {
     told.mutable_job()->CopyFrom(job);
   }
+
+  using Visit = std::function<void(const std::string& key, const runtime::Shown& shown)>;
+  static void ForEach(Controller& controller, uint32_t slot, const Visit& visit);
+  static watch::WatchHub::Message Make(Controller& controller, const std::string& key);
+  static watch::WatchHub::Message MakeGone(const std::string& key, const std::string& uid);
 };
 
-using JobWatch = rpc::MergedWatch<JobWatchMessages>;
+using JobWatch = rpc::MergedWatch<WatchedJobs>;
 
 }  // namespace basalt::jobsvc

@@ -19,13 +19,8 @@ absl::Status JobController::BeginAnew(uint32_t slot, const std::set<std::string>
     if (JobEntry* const entry = Lookup(key); entry != nullptr && entry->slot == slot) Erase(*entry);
   }
   // A job that is lost may be gone, and nobody would ever tell them.
-  DropWatchRecords(slot, batch);
-  publisher_.BeginAnew(slot);
-  for (const std::string& key : entries_.KeysOf(slot)) {
-    JobEntry& entry = *Lookup(key);
-    entry.shown = 0;
-    entry.shown_revision = 0;
-  }
+  publisher_.BeginAnew(slot, batch);
+  for (const std::string& key : entries_.KeysOf(slot)) Lookup(key)->shown = {};
   if (absl::Status status = context_.store().Write(batch); !status.ok()) return status;
   runtime::ReportDamage(damage, &metrics_.registry());
   return absl::OkStatus();

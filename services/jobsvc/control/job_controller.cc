@@ -11,7 +11,6 @@
 #include "common/kube/names.h"
 #include "common/kube/object_key.h"
 #include "common/kube/object_meta.h"
-#include "services/jobsvc/control/watch_records.h"
 #include "services/jobsvc/store/job_store.h"
 
 namespace basalt::jobsvc {
@@ -23,7 +22,7 @@ JobController::JobController(runtime::Context& context, KeyMaker& keys, JobMetri
       metrics_(metrics),
       entries_(host_.entries()),
       queues_(host_.queues()),
-      publisher_(context.random(), [this](const std::string& key) { return Lookup(key); }),
+      publisher_(context.random()),
       recorder_(
           context,
           [this](const std::string& key, const std::string& uid) {
@@ -107,15 +106,10 @@ absl::StatusOr<std::vector<runtime::KnownObject>> JobController::OpenSlot(uint32
   BASALT_RETURN_IF_ERROR(ForEachDeadline(store, slot, load_deadline, &damage));
   BASALT_RETURN_IF_ERROR(ForEachEndedPod(store, slot, load_ended_pod, &damage));
   for (const kv::DamagedRecord& record : damage) incomplete.insert(record.owner);
-  const auto load_shown = [&](const std::string& job_key, const storage::v1::ShownJob& shown) {
-    JobEntry* entry = Lookup(job_key);
-    if (entry == nullptr) return;
-    entry->shown = shown.state();
-    entry->shown_revision = shown.revision();
+  const auto load_shown = [&](const std::string& job_key, const storage::v1::ShownObject& shown) {
+    if (JobEntry* const entry = Lookup(job_key); entry != nullptr) entry->shown = runtime::ShownOf(shown);
   };
-  BASALT_ASSIGN_OR_RETURN(watch::RevisionLog log,
-                          LoadRevisions(store, slot, context_.SlotEpoch(slot), load_shown, damage));
-  publisher_.Open(slot, std::move(log));
+  BASALT_RETURN_IF_ERROR(publisher_.Open(store, slot, context_.SlotEpoch(slot), load_shown, damage));
   if (!damage.empty() || !incomplete.empty()) {
     BASALT_RETURN_IF_ERROR(BeginAnew(slot, incomplete, damage));
     std::erase_if(known, [&](const runtime::KnownObject& object) { return incomplete.contains(object.routing_key); });

@@ -15,6 +15,7 @@
 #include "common/reconcile/slot_map.h"
 #include "common/runtime/controller.h"
 #include "common/runtime/events/event_recorder.h"
+#include "common/runtime/watch/publisher.h"
 #include "services/jobsvc/control/claim_waits.h"
 #include "services/jobsvc/control/cluster_queues.h"
 #include "services/jobsvc/control/job_entry.h"
@@ -22,7 +23,6 @@
 #include "services/jobsvc/control/job_metrics.h"
 #include "services/jobsvc/control/part_host.h"
 #include "services/jobsvc/control/priority_classes.h"
-#include "services/jobsvc/control/publisher.h"
 
 namespace basalt::jobsvc {
 
@@ -57,9 +57,7 @@ class JobController : public runtime::Controller {
     return history_.ReadOne(slot, job_uid, sequence);
   }
   auto RecordedSpecOf(const JobEntry& entry) { return history_.ReadRecordedSpec(entry); }
-  // Null while the slot is not open here.
-  const watch::RevisionLog* WatchOf(uint32_t slot) const { return publisher_.LogOf(slot); }
-  void SetListener(Publisher::Listener listener) { publisher_.SetListener(std::move(listener)); }
+  runtime::Publisher& publisher() { return publisher_; }
 
  private:
   // -- job_controller.cc, pass.cc, recompile.cc, commit_outcome.cc: what is heard, judged and recorded --
@@ -96,7 +94,7 @@ class JobController : public runtime::Controller {
   SlotMap<JobEntry>& entries_;
   PriorityClasses priority_classes_;
   ClusterQueues& queues_;
-  Publisher publisher_;
+  runtime::Publisher publisher_;
   runtime::EventRecorder recorder_;
   JobHistory history_;
 };

@@ -15,6 +15,7 @@
 #include "basalt/kube/v1/kube.pb.h"
 #include "basalt/storage/v1/job_record.pb.h"
 #include "common/runtime/events/object_events.h"
+#include "common/runtime/watch/publisher.h"
 #include "services/jobsvc/control/job_parts.h"
 #include "services/jobsvc/control/pod_changes.h"
 #include "services/jobsvc/control/pod_records.h"
@@ -60,9 +61,7 @@ struct JobEntry : JobParts {
   bool deadlines_derived = false;
   bool stale_priorities = false;  // A PriorityClass that it names changed since.
 
-  // Of what people see; stored.
-  uint64_t shown = 0;
-  int64_t shown_revision = 0;  // 0: nobody was told of it yet.
+  runtime::Shown shown;  // Of what people see; stored.
 
   bool has_uid(std::string_view uid) const { return record.uid() == uid; }
   // The newest state of the job.

@@ -8,6 +8,7 @@
 #include "services/jobsvc/control/deadline_records.h"
 #include "services/jobsvc/control/job_controller.h"
 #include "services/jobsvc/control/pending_actions.h"
+#include "services/jobsvc/control/shown_state.h"
 #include "services/jobsvc/store/job_store.h"
 
 namespace basalt::jobsvc {
@@ -86,7 +87,8 @@ void JobController::Decide(std::string_view key, kv::WriteBatch& batch) {
     entry.stored = true;
     entry.record_dirty = false;
   }
-  publisher_.PublishIfChanged(entry, GroupOf(entry), entry.compiled ? QueueOf(entry) : QueueView(), batch);
+  const uint64_t state = ShownStateOf(entry, GroupOf(entry), entry.compiled ? QueueOf(entry) : QueueView());
+  publisher_.PublishIfChanged(entry.slot, entry.key, state, entry.shown, batch);
 }
 
 // The job is not there. Its pods keep their records until they are gone: their names are held.
@@ -105,7 +107,7 @@ void JobController::Forget(JobEntry& entry, kv::WriteBatch& batch) {
     if (!status.ok()) return context_.Fail(status);
   }
   // It may have been shown once more after its end was recorded.
-  publisher_.PublishEnd(entry, batch);
+  publisher_.PublishEnd(entry.slot, entry.key, entry.record.uid(), entry.shown, batch);
   if (entry.stored && entry.record.told_generation() != 0) {
     batch.Delete(kv::Family::kAux, SpecKey(entry.slot, entry.key));
     entry.record.set_told_generation(0);

@@ -7,9 +7,11 @@
 
 #include "common/exec/loop.h"
 #include "common/runtime/typed_replica.h"
+#include "common/runtime/watch/watch_part.h"
 #include "common/shell/replica_members.h"
 #include "services/jobsvc/api/job_api.h"
 #include "services/jobsvc/api/job_service.h"
+#include "services/jobsvc/api/job_watch.h"
 #include "services/jobsvc/control/job_controller.h"
 #include "services/jobsvc/main/loop_key_maker.h"
 
@@ -25,7 +27,7 @@ class OwningController final : public runtime::Controller {
       : keys_(context.loop(), MakeRsaKeySource(), MakeThreadLoop("keys")),
         metrics_(std::move(metrics)),
         inner_(context, keys_, *metrics_, options) {
-    PublishChanges(inner_, hub);
+    runtime::PublishChanges<WatchedJobs>(inner_, hub);
   }
   JobController& inner() { return inner_; }
 

@@ -36,8 +36,6 @@ constexpr std::string_view kPodRecord = "pod";
 constexpr std::string_view kDeadlineRecord = "deadline";
 constexpr std::string_view kEndedRecord = "ended";
 constexpr std::string_view kSpecRecord = "spec";
-constexpr std::string_view kWatchRecord = "watch";
-constexpr std::string_view kShownRecord = "shown";
 
 std::string OfJobKey(uint32_t slot, std::string_view kind, std::string_view job_key) {
   std::string key = TextKey(slot, kind);
@@ -92,10 +90,6 @@ absl::Status ForEachPodOfKeys(
 }
 
 }  // namespace
-
-std::string SlotWatchKey(uint32_t slot) { return TextKey(slot, kWatchRecord); }
-
-std::string ShownJobKey(uint32_t slot, std::string_view job_key) { return OfJobKey(slot, kShownRecord, job_key); }
 
 std::string JobRecordKey(uint32_t slot, std::string_view job_key) { return TextKey(slot, job_key); }
 
@@ -166,12 +160,6 @@ void DropJobRecords(uint32_t slot, std::string_view job_key, kv::WriteBatch& bat
   batch.Delete(Family::kAux, SpecKey(slot, job_key));
 }
 
-void DropWatchRecords(uint32_t slot, kv::WriteBatch& batch) {
-  batch.Delete(Family::kAux, SlotWatchKey(slot));
-  const std::string shown = TextKey(slot, kShownRecord);
-  batch.DeleteRange(Family::kAux, shown, kv::PrefixEnd(shown));
-}
-
 absl::Status ForEachJob(const kv::KvStore& store, uint32_t slot,
                         const std::function<void(std::string, storage::v1::JobRecord)>& visit, kv::Damage* damage) {
   const std::string prefix = SlotPrefix(slot);
@@ -222,22 +210,6 @@ absl::Status ForEachEndedPod(const kv::KvStore& store, uint32_t slot,
     return kv::TakeText(rest, uid) && uid == pod.uid();
   };
   return ForEachOfJobs<storage::v1::EndedPod>(store, slot, kEndedRecord, visit, is_sound, damage);
-}
-
-absl::StatusOr<storage::v1::SlotWatch> ReadSlotWatch(const kv::KvStore& store, uint32_t slot, kv::Damage* damage) {
-  const std::string key = SlotWatchKey(slot);
-  BASALT_ASSIGN_OR_RETURN(const std::optional<std::string> value, store.Get(Family::kAux, key));
-  storage::v1::SlotWatch record;
-  if (!value || Parse(*value, record)) return record;
-  kv::DamageCollector damaged(damage);
-  if (!damaged.Add({kWatchRecord, Family::kAux, key, "", ""})) return damaged.status();
-  return storage::v1::SlotWatch();
-}
-
-absl::Status ForEachShownJob(const kv::KvStore& store, uint32_t slot,
-                             const std::function<void(std::string, storage::v1::ShownJob)>& visit, kv::Damage* damage) {
-  const auto is_sound = [](std::string_view, const storage::v1::ShownJob& shown) { return shown.revision() > 0; };
-  return ForEachOfJobs<storage::v1::ShownJob>(store, slot, kShownRecord, visit, is_sound, damage);
 }
 
 }  // namespace basalt::jobsvc

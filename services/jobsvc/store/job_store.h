@@ -26,9 +26,6 @@ std::string EndedPodKey(uint32_t slot, std::string_view job_key, std::string_vie
 
 std::string SpecKey(uint32_t slot, std::string_view job_key);
 
-std::string SlotWatchKey(uint32_t slot);
-std::string ShownJobKey(uint32_t slot, std::string_view job_key);
-
 void PutJob(uint32_t slot, std::string_view job_key, const storage::v1::JobRecord& record, kv::WriteBatch& batch);
 void PutPod(uint32_t slot, std::string_view job_key, std::string_view pod, const storage::v1::PodRecord& record,
             kv::WriteBatch& batch);
@@ -43,8 +40,6 @@ absl::StatusOr<std::optional<storage::v1::SpecRecord>> ReadSpec(const kv::KvStor
 
 // All that is needed in order to act on the job, and what edits are compared with.
 void DropJobRecords(uint32_t slot, std::string_view job_key, kv::WriteBatch& batch);
-// What watching clients are told of the slot.
-void DropWatchRecords(uint32_t slot, kv::WriteBatch& batch);
 
 // Visits every record of the slot in the order of the keys.
 absl::Status ForEachJob(const kv::KvStore& store, uint32_t slot,
@@ -62,13 +57,6 @@ absl::Status ForEachDeadline(const kv::KvStore& store, uint32_t slot,
 
 absl::Status ForEachEndedPod(const kv::KvStore& store, uint32_t slot,
                              const std::function<void(std::string job_key, storage::v1::EndedPod pod)>& visit,
-                             kv::Damage* damage = nullptr);
-
-// One that the slot does not have (yet) is empty.
-absl::StatusOr<storage::v1::SlotWatch> ReadSlotWatch(const kv::KvStore& store, uint32_t slot,
-                                                     kv::Damage* damage = nullptr);
-absl::Status ForEachShownJob(const kv::KvStore& store, uint32_t slot,
-                             const std::function<void(std::string job_key, storage::v1::ShownJob shown)>& visit,
                              kv::Damage* damage = nullptr);
 
 }  // namespace basalt::jobsvc

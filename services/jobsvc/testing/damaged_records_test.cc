@@ -11,6 +11,7 @@
 
 #include "common/base/slots.h"
 #include "common/runtime/slots/slot_records.h"
+#include "common/runtime/watch/watch_records.h"
 #include "services/jobsvc/store/history_store.h"
 #include "services/jobsvc/store/job_store.h"
 #include "services/jobsvc/testing/job_rig.h"
@@ -102,18 +103,19 @@ TEST_F(DamagedRecordsTest, TheRestGoesOnAndItsJobBeginsAsOnAnEmptyDisk) {
       {"a deadline of another pod", Family::kAux, DeadlineKey(slot_, kKey, "j-t0-1"), other_pod.SerializeAsString(),
        "deadline"},
       {"an ended pod", Family::kAux, EndedPodKey(slot_, kKey, "uid"), "\xff", "ended"},
-      {"what was shown", Family::kAux, ShownJobKey(slot_, kKey), "\xff", "shown", false},
-      {"the watch", Family::kAux, SlotWatchKey(slot_), "\xff", "watch", false},
+      {"what was shown", Family::kAux, runtime::ShownKey(slot_, kKey), "\xff", "shown", false},
+      {"the watch", Family::kAux, runtime::SlotWatchKey(slot_), "\xff", "watch", false},
   };
   for (const auto& row : rows) {
     SCOPED_TRACE(row.what);
     const int dropped = Dropped(row.kind);
-    const watch::WatchPosition before = rig_.controller().WatchOf(slot_)->position();
+    const watch::WatchPosition before = rig_.controller().publisher().LogOf(slot_)->position();
     Put(row.family, row.key, row.value);
     StartAgain();
     ASSERT_TRUE(rig_.alive());
     EXPECT_EQ(Dropped(row.kind), dropped + 1);
-    EXPECT_FALSE(rig_.controller().WatchOf(slot_)->Knows(before)) << "watching clients are told everything anew";
+    EXPECT_FALSE(rig_.controller().publisher().LogOf(slot_)->Knows(before))
+        << "watching clients are told everything anew";
     EXPECT_NE(Value(row.family, row.key), row.value);
     for (const std::string& key : {std::string(kKey), Neighbour()}) {
       SCOPED_TRACE(key);
@@ -122,7 +124,7 @@ TEST_F(DamagedRecordsTest, TheRestGoesOnAndItsJobBeginsAsOnAnEmptyDisk) {
       ASSERT_NE(entry, nullptr);
       EXPECT_EQ(entry->pods.known(), 3u);
       EXPECT_EQ(entry->deadlines.size(), 1u);
-      EXPECT_GT(entry->shown_revision, 0);
+      EXPECT_GT(entry->shown.revision, 0);
     }
     // Known from the disk alone.
     EXPECT_EQ(rig_.controller().Find(kKey)->record.last_status_ms() == 0, row.is_of_job);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/base/slots.h"
+#include "common/runtime/watch/watch_records.h"
 #include "services/jobsvc/store/history_store.h"
 #include "services/jobsvc/store/job_store.h"
 #include "services/jobsvc/testing/job_rig.h"
@@ -268,9 +269,10 @@ TEST_F(EditHistoryTest, AJobThatIsShownOnceMoreAfterItsEndLeavesNothing) {
   };
   const auto is_reported_as_gone = [&] {
     bool deleted = false;
-    const absl::Status read =
-        ForEachShownJob(rig_.store(), SlotOf(kKey),
-                        [&](const std::string&, const storage::v1::ShownJob& shown) { deleted = shown.deleted(); });
+    kv::Damage damage;
+    const absl::Status read = runtime::ForEachShown(
+        rig_.store(), SlotOf(kKey),
+        [&](const std::string&, const storage::v1::ShownObject& shown) { deleted = shown.deleted(); }, damage);
     return read.ok() && deleted;
   };
   end();

@@ -1,14 +1,13 @@
-#include "services/jobsvc/control/watch_records.h"
+#include "common/runtime/watch/watch_records.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
-#include "services/jobsvc/store/job_store.h"
-
-namespace basalt::jobsvc {
+namespace basalt::runtime {
 namespace {
 
 constexpr uint32_t kSlot = 5;
@@ -19,8 +18,13 @@ class WatchRecordsTest : public ::testing::Test {
  protected:
   struct Loaded {
     watch::RevisionLog log{{}, {}, 0};
-    std::map<std::string, storage::v1::ShownJob> published;  // By key.
+    std::map<std::string, storage::v1::ShownObject> published;  // By key.
   };
+  int64_t Publish(const std::string& key, uint64_t state) {
+    storage::v1::ShownObject shown;
+    shown.set_state(state);
+    return RecordPublished(kSlot, key, std::move(shown), log_, random_, batch_);
+  }
   void Write() {
     ASSERT_TRUE(store_->Write(batch_).ok());
     batch_.Clear();
@@ -29,7 +33,7 @@ class WatchRecordsTest : public ::testing::Test {
     Loaded loaded;
     auto log = LoadRevisions(
         *store_, kSlot, kEpoch,
-        [&](const std::string& key, const storage::v1::ShownJob& job) { loaded.published[key] = job; }, damage_);
+        [&](const std::string& key, const storage::v1::ShownObject& shown) { loaded.published[key] = shown; }, damage_);
     EXPECT_TRUE(log.ok()) << log.status();
     if (log.ok()) loaded.log = *std::move(log);
     return loaded;
@@ -45,7 +49,7 @@ class WatchRecordsTest : public ::testing::Test {
 
 // What an earlier version of the process has stored is read, and what is stored now by a later one.
 TEST_F(WatchRecordsTest, TheFormatOfWhatIsStoredStaysAsItIs) {
-  EXPECT_EQ(RecordPublished(kSlot, "n/a", 0x0102030405060708, log_, random_, batch_), kFirst);
+  EXPECT_EQ(Publish("n/a", 0x0102030405060708), kFirst);
   RecordDeleted(kSlot, "n/b", "u", log_, random_, batch_);
   Write();
   const std::string slot("\x00\x05", 2);
@@ -61,8 +65,8 @@ TEST_F(WatchRecordsTest, TheFormatOfWhatIsStoredStaysAsItIs) {
 }
 
 TEST_F(WatchRecordsTest, WhatIsRecordedIsLoaded) {
-  RecordPublished(kSlot, "n/a", 7, log_, random_, batch_);
-  RecordPublished(kSlot, "n/b", 8, log_, random_, batch_);
+  Publish("n/a", 7);
+  Publish("n/b", 8);
   RecordDeleted(kSlot, "n/b", "uid-b", log_, random_, batch_);
   RecordDeleted(kSlot, "n/c", "uid-c", log_, random_, batch_);
   Write();
@@ -77,15 +81,28 @@ TEST_F(WatchRecordsTest, WhatIsRecordedIsLoaded) {
   EXPECT_EQ(loaded.log.deletions()[1].uid, "uid-c");
 }
 
+TEST_F(WatchRecordsTest, WhatCannotBeReadIsLeftOutAndNamed) {
+  Publish("n/a", 7);
+  Publish("n/b", 8);
+  batch_.Put(kv::Family::kAux, ShownKey(kSlot, "n/a"), "\xff");
+  batch_.Put(kv::Family::kAux, SlotWatchKey(kSlot), "\xff");
+  Write();
+  EXPECT_EQ(Load().published.size(), 1u);
+  ASSERT_EQ(damage_.size(), 2u);
+  EXPECT_EQ(damage_[0].kind, "watch");
+  EXPECT_EQ(damage_[1].kind, "shown");
+  EXPECT_EQ(damage_[1].owner, "n/a");
+}
+
 TEST_F(WatchRecordsTest, ADeletionThatIsForgottenIsStoredNoMore) {
   for (size_t i = 0; i <= watch::RevisionLog::kMaxDeletions; ++i) {
     RecordDeleted(kSlot, "n/" + std::to_string(i), "uid", log_, random_, batch_);
   }
   Write();
-  EXPECT_EQ(Stored(ShownJobKey(kSlot, "n/0")), "none");
-  EXPECT_NE(Stored(ShownJobKey(kSlot, "n/1")), "none");
+  EXPECT_EQ(Stored(ShownKey(kSlot, "n/0")), "none");
+  EXPECT_NE(Stored(ShownKey(kSlot, "n/1")), "none");
   EXPECT_EQ(Load().log.state().forgotten, kFirst);
 }
 
 }  // namespace
-}  // namespace basalt::jobsvc
+}  // namespace basalt::runtime

@@ -1,0 +1,119 @@
+#include "common/runtime/watch/publisher.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace basalt::runtime {
+namespace {
+
+using Kind = ShownChange::Kind;
+
+constexpr uint32_t kSlot = 5;
+
+class PublisherTest : public ::testing::Test {
+ protected:
+  PublisherTest() { Start(); }
+  // A process that finds what the one before has stored.
+  void Start() {
+    publisher_ = std::make_unique<Publisher>(random_);
+    publisher_->SetListener([this](const ShownChange& change) { told_.push_back(change); });
+    shown_ = {};
+    known_.Clear();
+    const auto load = [this](const std::string& key, const storage::v1::ShownObject& record) {
+      EXPECT_EQ(key, "n/a");
+      shown_ = ShownOf(record);
+      known_ = record;
+    };
+    kv::Damage damage;
+    EXPECT_TRUE(publisher_->Open(*store_, kSlot, /*epoch=*/1, load, damage).ok());
+    EXPECT_TRUE(damage.empty());
+  }
+  // What is told of a pass that finds the object in that state; none: nothing.
+  std::vector<Kind> Pass(uint64_t state) {
+    publisher_->PublishIfChanged(kSlot, "n/a", state, {"uid", 8}, shown_, batch_);
+    return Tell();
+  }
+  std::vector<Kind> End() {
+    publisher_->PublishEnd(kSlot, "n/a", "uid", shown_, batch_);
+    return Tell();
+  }
+  std::vector<Kind> Tell() {
+    told_.clear();
+    EXPECT_TRUE(store_->Write(batch_).ok());
+    batch_.Clear();
+    publisher_->Tell();
+    std::vector<Kind> kinds;
+    for (const ShownChange& change : told_) kinds.push_back(change.kind);
+    return kinds;
+  }
+
+  const std::unique_ptr<kv::KvStore> store_ = kv::OpenMemKv(kv::MakeMemDisk());
+  SeededRandom random_{1};
+  std::unique_ptr<Publisher> publisher_;
+  Shown shown_;
+  storage::v1::ShownObject known_;  // As it was stored when the process started.
+  kv::WriteBatch batch_;
+  std::vector<ShownChange> told_;
+};
+
+TEST_F(PublisherTest, TellsOnceOfEachState) {
+  EXPECT_EQ(Pass(1), std::vector<Kind>{Kind::kShown});
+  EXPECT_EQ(told_.front().key, "n/a");
+  EXPECT_EQ(told_.front().position, publisher_->LogOf(kSlot)->position());
+  EXPECT_EQ(Pass(1), std::vector<Kind>{});
+  EXPECT_EQ(Pass(2), std::vector<Kind>{Kind::kShown});
+}
+
+TEST_F(PublisherTest, TellsNothingBeforeItIsDurable) {
+  publisher_->PublishIfChanged(kSlot, "n/a", 1, shown_, batch_);
+  EXPECT_TRUE(told_.empty());
+  EXPECT_EQ(Tell(), std::vector<Kind>{Kind::kShown});
+}
+
+TEST_F(PublisherTest, TellsOfTheEndOfWhatWasShown) {
+  EXPECT_EQ(End(), std::vector<Kind>{Kind::kUnseen});
+  Pass(1);
+  EXPECT_EQ(End(), std::vector<Kind>{Kind::kGone});
+  EXPECT_EQ(told_.front().uid, "uid");
+  EXPECT_EQ(End(), std::vector<Kind>{Kind::kUnseen}) << "it is told once";
+}
+
+TEST_F(PublisherTest, GoesOnWhereTheProcessBeforeEnded) {
+  Pass(1);
+  const watch::WatchPosition before = publisher_->LogOf(kSlot)->position();
+  Start();
+  EXPECT_EQ(known_.uid(), "uid");
+  EXPECT_EQ(known_.resource_version(), 8);
+  EXPECT_TRUE(publisher_->LogOf(kSlot)->Knows(before));
+  EXPECT_EQ(Pass(1), std::vector<Kind>{}) << "told before";
+  EXPECT_EQ(End(), std::vector<Kind>{Kind::kGone});
+  Start();
+  EXPECT_EQ(shown_.revision, 0);
+  ASSERT_EQ(publisher_->LogOf(kSlot)->deletions().size(), 1U);
+  EXPECT_EQ(publisher_->LogOf(kSlot)->deletions().front().key, "n/a");
+}
+
+TEST_F(PublisherTest, WhatBeginsAnewKnowsNothingOfBefore) {
+  Pass(1);
+  const watch::WatchPosition before = publisher_->LogOf(kSlot)->position();
+  publisher_->BeginAnew(kSlot, batch_);
+  Tell();
+  Start();
+  EXPECT_EQ(shown_.revision, 0);
+  EXPECT_FALSE(publisher_->LogOf(kSlot)->Knows(before));
+}
+
+TEST_F(PublisherTest, TellsNothingOfASlotThatIsClosedButThat) {
+  publisher_->PublishIfChanged(kSlot, "n/a", 1, shown_, batch_);
+  publisher_->Close(kSlot);
+  ASSERT_EQ(told_.size(), 1U);
+  EXPECT_EQ(told_.front().kind, Kind::kClosed);
+  EXPECT_EQ(publisher_->LogOf(kSlot), nullptr);
+  EXPECT_EQ(Pass(2), std::vector<Kind>{});
+}
+
+}  // namespace
+}  // namespace basalt::runtime
