@@ -1,6 +1,12 @@
 #include "common/rpc/sim/sim_core.h"
 
 namespace basalt::rpc {
+namespace {
+
+// Between two looks at whether a server that drains has anything left to do.
+constexpr absl::Duration kDrainLook = absl::Milliseconds(10);
+
+}  // namespace
 
 // The gateway's end of a stream.
 class SimNetwork::Core::Sink final : public AttachSink {
@@ -43,7 +49,7 @@ void SimNetwork::Core::ServeStream(uint64_t id) {
   const auto it = streams_.find(id);
   if (it == streams_.end() || it->second.broken) return;
   Host* host = Find(it->second.server.host);
-  if (host == nullptr || host->gateway == nullptr) {
+  if (host == nullptr || host->gateway == nullptr || host->draining) {
     it->second.broken = true;
     After([id](Core& core) { core.TellClient(id, absl::UnavailableError("nobody listens there")); });
     return;
@@ -121,6 +127,60 @@ void SimNetwork::Core::CloseFromClient(uint64_t id) {
   it->second.observer = nullptr;
   if (!IsAlive(it->second.client)) return;  // RemoveHost tells the server.
   Break(id, it->second);
+}
+
+// ---- shutdown of a server ----
+
+void SimNetwork::Core::Drain(const std::string& name, absl::Duration at_most, std::function<void()> done) {
+  const Host* host = Find(name);
+  if (host == nullptr) return;
+  host->loop->Post(
+      [weak = weak_from_this(), server = EndpointOf(name), end = time_.Now() + at_most, done = std::move(done)] {
+        const auto core = weak.lock();
+        if (core == nullptr || !core->IsAlive(server)) return;
+        core->Find(server.host)->draining = true;
+        core->AwaitDrained(server, end, done);
+      });
+}
+
+void SimNetwork::Core::AwaitDrained(const Endpoint& server, absl::Time end, const std::function<void()>& done) {
+  SimLoop& loop = *Find(server.host)->loop;
+  if (time_.Now() < end && IsServing(server.generation)) {
+    loop.RunAfter(kDrainLook, [weak = weak_from_this(), server, end, done] {
+      const auto core = weak.lock();
+      if (core != nullptr && core->IsAlive(server)) core->AwaitDrained(server, end, done);
+    });
+    return;
+  }
+  CutOff(server.generation);
+  loop.Post(done);  // After what the sessions are told.
+}
+
+bool SimNetwork::Core::IsServing(uint64_t generation) const {
+  return IsServingGroups(generation) ||
+         std::any_of(calls_.begin(), calls_.end(),
+                     [=](const auto& entry) { return entry.second.server_generation == generation; }) ||
+         std::any_of(streams_.begin(), streams_.end(), [=](const auto& entry) {
+           return entry.second.server.generation == generation && !entry.second.broken;
+         });
+}
+
+void SimNetwork::Core::CutOff(uint64_t generation) {
+  CutOffGroupStreams(generation);
+  // Whoever is told that one stream has ended may want to send on another one.
+  std::vector<uint64_t> ended;
+  for (auto& [id, stream] : streams_) {
+    if (stream.server.generation != generation || std::exchange(stream.broken, true)) continue;
+    ended.push_back(id);
+  }
+  for (const uint64_t id : ended) {
+    TellServer(id);
+    After([id](Core& core) { core.TellClient(id, absl::CancelledError("the server has shut down")); });
+  }
+  for (auto& [id, call] : calls_) {
+    if (call.server_generation != generation || std::exchange(call.cut, true)) continue;
+    After([id = id](Core& core) { core.FailCall(id, absl::UnknownError("the server has shut down")); });
+  }
 }
 
 }  // namespace basalt::rpc

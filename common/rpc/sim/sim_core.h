@@ -26,6 +26,7 @@ class SimNetwork::Core : public std::enable_shared_from_this<Core> {
   struct Host {
     uint64_t generation = 0;
     SimLoop* loop = nullptr;
+    bool draining = false;  // It takes no new calls and streams.
     GatewayHandler* gateway = nullptr;
     PodGroupHandler* pod_groups = nullptr;
     ReplicaHandler* replicas = nullptr;
@@ -35,6 +36,7 @@ class SimNetwork::Core : public std::enable_shared_from_this<Core> {
     Endpoint client;
     std::string server;
     uint64_t server_generation = 0;
+    bool cut = false;  // The server sends no answer any more.
     absl::AnyInvocable<void(absl::Status)> fail;
   };
 
@@ -131,7 +133,7 @@ class SimNetwork::Core : public std::enable_shared_from_this<Core> {
     if (Happens(options_.repeat_request) && may_repeat) {
       After([client, server, request, serve](Core& core) {
         Host* host = core.Find(server);
-        if (host == nullptr || core.IsCut(client.host, server)) return;
+        if (host == nullptr || host->draining || core.IsCut(client.host, server)) return;
         serve(*host, request, [](absl::StatusOr<Response>) {});
       });
     }
@@ -140,7 +142,7 @@ class SimNetwork::Core : public std::enable_shared_from_this<Core> {
       const auto it = core.calls_.find(id);
       if (it == core.calls_.end() || core.IsCut(it->second.client.host, it->second.server)) return;
       const Host* host = core.Find(it->second.server);
-      if (host == nullptr) return core.Refuse(id);
+      if (host == nullptr || host->draining) return core.Refuse(id);
       const Endpoint server_end{it->second.server, host->generation};
       it->second.server_generation = host->generation;
       core.Reach(server_end.host, [id, server_end, request = std::move(request), serve = std::move(serve),
@@ -160,7 +162,7 @@ class SimNetwork::Core : public std::enable_shared_from_this<Core> {
   void Answer(uint64_t id, const Endpoint& server, std::shared_ptr<Done<Response>> done,
               absl::StatusOr<Response> answer) {
     const auto it = calls_.find(id);
-    if (it == calls_.end() || !IsAlive(server) || IsCut(server.host, it->second.client.host)) return;
+    if (it == calls_.end() || it->second.cut || !IsAlive(server) || IsCut(server.host, it->second.client.host)) return;
     if (Happens(options_.lose_answer)) return LoseCall(id);
     After([id, done = std::move(done), answer = std::move(answer)](Core& core) mutable {
       const auto waiting = core.calls_.find(id);
@@ -192,6 +194,10 @@ class SimNetwork::Core : public std::enable_shared_from_this<Core> {
   class GroupPeer;
   std::shared_ptr<ServicePeer> MakeGroupPeer(const Endpoint& self, const std::string& server);
 
+  // ---- shutdown of a server ----
+
+  void Drain(const std::string& name, absl::Duration at_most, std::function<void()> done);
+
   void Cut(const std::string& a, const std::string& b) {
     cuts_.insert(std::minmax(a, b));
     BreakStreams(a, b);
@@ -222,6 +228,11 @@ class SimNetwork::Core : public std::enable_shared_from_this<Core> {
   }
 
   bool IsCut(const std::string& a, const std::string& b) const { return cuts_.contains(std::minmax(a, b)); }
+
+  void AwaitDrained(const Endpoint& server, absl::Time end, const std::function<void()>& done);
+  // Whether calls or streams of that process are under way.
+  bool IsServing(uint64_t generation) const;
+  void CutOff(uint64_t generation);
 
   void FailCall(uint64_t id, absl::Status status) {
     const auto it = calls_.find(id);
@@ -283,6 +294,8 @@ class SimNetwork::Core : public std::enable_shared_from_this<Core> {
 
   std::shared_ptr<GroupStream> OpenGroupStream(const Endpoint& client, const std::string& server);
   void RemoveFromGroupStreams(uint64_t generation);
+  bool IsServingGroups(uint64_t generation) const;
+  void CutOffGroupStreams(uint64_t generation);
   void BreakGroupStreams(const std::string& a, const std::string& b);
 
   SimTime& time_;

@@ -149,7 +149,7 @@ void SimNetwork::Core::GroupStream::Arrive(Core& core, Message message) {
   const Host* host = core.Find(server_);
   // A process that was there and is not any more breaks the stream when it is removed.
   if (server_generation_ == 0) {
-    if (host == nullptr || host->pod_groups == nullptr) {
+    if (host == nullptr || host->pod_groups == nullptr || host->draining) {
       broken_ = true;
       core.After([self = shared_from_this()](Core& in) {
         self->OnClient(
@@ -173,16 +173,21 @@ void SimNetwork::Core::GroupStream::Handle(Core& core, Message message, bool hea
     Host* host = core.Find(server_);
     if (host == nullptr || host->pod_groups == nullptr || core.IsCut(client_.host, server_)) return;
     if (!heard) {
+      if (host->draining) return;
       HandleGroupCall(*host->pod_groups, std::move(call), [](const absl::StatusOr<GroupCallAnswer>&) {});
       continue;
     }
     if (host->generation != server_generation_) return;
     const uint64_t id = call.id();
-    HandleGroupCall(
-        *host->pod_groups, std::move(call),
-        [weak = core.weak_from_this(), self = shared_from_this(), id](absl::StatusOr<GroupCallAnswer> answer) {
-          if (const auto in = weak.lock()) self->Keep(*in, id, std::move(answer));
-        });
+    if (host->draining) {
+      Keep(core, id, absl::UnavailableError("the server is stopping"));
+      continue;
+    }
+    HandleGroupCall(*host->pod_groups, std::move(call),
+                    [weak = core.weak_from_this(), self = shared_from_this(), id,
+                     under_way = under_way_](absl::StatusOr<GroupCallAnswer> answer) {
+                      if (const auto in = weak.lock()) self->Keep(*in, id, std::move(answer));
+                    });
   }
 }
 
@@ -269,6 +274,18 @@ void SimNetwork::Core::RemoveFromGroupStreams(uint64_t generation) {
     } else if (stream->server_generation() == generation) {
       stream->Break(*this);
     }
+  }
+}
+
+bool SimNetwork::Core::IsServingGroups(uint64_t generation) const {
+  return std::any_of(group_streams_.begin(), group_streams_.end(), [=](const auto& entry) {
+    return entry.second->server_generation() == generation && entry.second->is_busy();
+  });
+}
+
+void SimNetwork::Core::CutOffGroupStreams(uint64_t generation) {
+  for (const auto& [id, stream] : group_streams_) {
+    if (stream->server_generation() == generation) stream->Break(*this);
   }
 }
 

@@ -48,6 +48,8 @@ class SimNetwork::Core::GroupStream : public std::enable_shared_from_this<GroupS
   const Endpoint& client() const { return client_; }
   const std::string& server() const { return server_; }
   uint64_t server_generation() const { return server_generation_; }
+  // The server has calls that it has not answered.
+  bool is_busy() const { return !broken_ && (answers_due_ || under_way_.use_count() > 1); }
 
  private:
   using Message = std::vector<Call>;
@@ -95,6 +97,7 @@ class SimNetwork::Core::GroupStream : public std::enable_shared_from_this<GroupS
   absl::Time ended_at_;
 
   // The server's.
+  std::shared_ptr<char> under_way_ = std::make_shared<char>();  // Each call that is handled keeps it, too.
   Answers answers_;
   bool answers_due_ = false;
 };

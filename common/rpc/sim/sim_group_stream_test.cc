@@ -175,6 +175,42 @@ TEST_F(SimGroupStreamTest, AServerThatDiesAnswersEachOpenCall) {
   EXPECT_EQ(codes_.back(), absl::StatusCode::kOk);
 }
 
+TEST_F(SimGroupStreamTest, AServerThatDrainsAnswersWhatItHasAndRefusesWhatComes) {
+  groups_.hold = true;
+  AskMany(3);
+  time_.Advance(absl::Seconds(1));
+  bool drained = false;
+  network_.Drain("b", absl::Seconds(2), [&] { drained = true; });
+  time_.Advance(absl::Milliseconds(1));
+  Ask("late");
+  time_.Advance(absl::Milliseconds(500));
+  EXPECT_EQ(groups_.held.size(), 3u);
+  EXPECT_EQ(codes_, Codes{absl::StatusCode::kUnavailable});
+  EXPECT_FALSE(drained);
+  for (auto& done : std::exchange(groups_.held, {})) done(EnsurePodGroupResponse());
+  time_.Advance(absl::Milliseconds(100));
+  EXPECT_TRUE(drained);
+  EXPECT_EQ(codes_.size(), 4u);
+  EXPECT_EQ(codes_.back(), absl::StatusCode::kOk);
+  Ask("later");
+  time_.Advance(absl::Seconds(1));
+  EXPECT_EQ(codes_.back(), absl::StatusCode::kUnavailable) << "nobody listens there";
+  EXPECT_TRUE(groups_.held.empty());
+}
+
+TEST_F(SimGroupStreamTest, ACallThatADrainCutsOffIsUnknown) {
+  groups_.hold = true;
+  AskMany(3);
+  time_.Advance(absl::Seconds(1));
+  bool drained = false;
+  network_.Drain("b", absl::Seconds(2), [&] { drained = true; });
+  time_.Advance(absl::Milliseconds(1990));
+  EXPECT_FALSE(drained);
+  time_.Advance(absl::Seconds(1));
+  EXPECT_TRUE(drained);
+  EXPECT_EQ(codes_, Codes(3, absl::StatusCode::kUnknown));
+}
+
 TEST_F(SimGroupStreamTest, AStreamThatIsOfNoUseIsNotOpenedAgainAtOnce) {
   KillServer();
   Ask("group");

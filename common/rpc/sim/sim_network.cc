@@ -13,6 +13,9 @@ SimNetwork::~SimNetwork() { core_->Shutdown(); }
 void SimNetwork::SetOptions(SimNetworkOptions options) { core_->SetOptions(options); }
 void SimNetwork::AddHost(const std::string& name, SimLoop& loop) { core_->AddHost(name, loop); }
 void SimNetwork::RemoveHost(const std::string& name) { core_->RemoveHost(name); }
+void SimNetwork::Drain(const std::string& name, absl::Duration at_most, std::function<void()> done) {
+  core_->Drain(name, at_most, std::move(done));
+}
 void SimNetwork::Serve(const std::string& host, GatewayHandler& handler) {
   if (Core::Host* it = core_->Find(host)) it->gateway = &handler;
 }

@@ -7,6 +7,7 @@
 // host's objects once its loop is killed or the host is removed. Kill the loop, then RemoveHost, then destroy the
 // objects. The network may be destroyed before or after its peers. What reaches a host whose loop is paused waits there
 // until it runs again; its streams stay, as long as nobody breaks them (a real transport's keepalive would).
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -45,6 +46,10 @@ class SimNetwork {
   // Its streams break and its calls in flight fail at the other ends, after a delay. Sessions that it served are
   // destroyed here and now, without OnClosed.
   void RemoveHost(const std::string& name);
+  // The server of the host shuts down, as GrpcServer::Drain: it takes no new calls and streams. Once none of those
+  // under way is left, or after `at_most`, it cuts off what is left: the sessions hear OnClosed, the callers UNKNOWN.
+  // Then `done` runs on the host's loop, unless the host is killed before.
+  void Drain(const std::string& name, absl::Duration at_most, std::function<void()> done);
 
   // Served until the host is removed.
   void Serve(const std::string& host, GatewayHandler& handler);

@@ -220,6 +220,83 @@ TEST_F(SimNetworkTest, AStreamToNobodyIsUnavailable) {
   EXPECT_EQ(observer_.closed->code(), absl::StatusCode::kUnavailable);
 }
 
+TEST_F(SimNetworkTest, AServerThatDrainsTakesNothingNewAndAnswersWhatItHas) {
+  gateway_.hold = true;
+  Write("x");
+  auto stream = peer_->Attach(observer_);
+  time_.Advance(absl::Seconds(1));
+  bool drained = false;
+  network_.Drain("b", absl::Seconds(2), [&] {
+    EXPECT_EQ(gateway_.sessions_closed, 1) << "the session hears it first";
+    drained = true;
+  });
+  time_.Advance(absl::Milliseconds(1));
+  Write("y");
+  Observer refused;
+  auto second = peer_->Attach(refused);
+  AttachRequest request;
+  request.mutable_ack()->set_sequence(1);
+  stream->Send(request);
+  time_.Advance(absl::Seconds(1));
+  EXPECT_EQ(gateway_.writes, std::vector<std::string>{"x"});
+  EXPECT_EQ(answers_, Codes{absl::StatusCode::kUnavailable});
+  EXPECT_EQ(refused.closed.value_or(absl::OkStatus()).code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(gateway_.requests, std::vector<int64_t>{1}) << "what is open goes on";
+  gateway_.held(WriteResponse());
+  time_.Advance(absl::Milliseconds(500));
+  EXPECT_EQ(answers_, (Codes{absl::StatusCode::kUnavailable, absl::StatusCode::kOk}));
+  EXPECT_FALSE(drained);
+  EXPECT_FALSE(observer_.closed.has_value());
+  time_.Advance(absl::Seconds(1));
+  EXPECT_TRUE(drained);
+  EXPECT_TRUE(observer_.closed.has_value());
+  EXPECT_EQ(gateway_.sessions_destroyed, 1);
+}
+
+TEST_F(SimNetworkTest, ACallThatADrainCutsOffIsUnknownAndStaysSo) {
+  gateway_.hold = true;
+  Write("x");
+  time_.Advance(absl::Seconds(1));
+  bool drained = false;
+  network_.Drain("b", absl::Seconds(2), [&] {
+    drained = true;
+    gateway_.held(WriteResponse());
+  });
+  time_.Advance(absl::Milliseconds(1990));
+  EXPECT_FALSE(drained);
+  time_.Advance(absl::Seconds(1));
+  EXPECT_TRUE(drained);
+  EXPECT_EQ(answers_, Codes{absl::StatusCode::kUnknown});
+}
+
+TEST_F(SimNetworkTest, AServerThatHasNothingUnderWayIsDrainedAtOnce) {
+  Write("x");
+  time_.Advance(absl::Seconds(1));
+  bool drained = false;
+  network_.Drain("b", absl::Seconds(2), [&] { drained = true; });
+  time_.Advance(absl::Milliseconds(1));
+  EXPECT_TRUE(drained);
+}
+
+TEST_F(SimNetworkTest, AServerThatIsKilledWhileItDrainsNeverEndsToDrain) {
+  auto stream = peer_->Attach(observer_);
+  time_.Advance(absl::Seconds(1));
+  bool drained = false;
+  network_.Drain("b", absl::Seconds(2), [&] { drained = true; });
+  time_.Advance(absl::Seconds(1));
+  loop_b_.Kill();
+  network_.RemoveHost("b");
+  SimLoop again(time_, "b");
+  network_.AddHost("b", again);
+  network_.Serve("b", gateway_);
+  Write("x");
+  time_.Advance(absl::Seconds(5));
+  EXPECT_FALSE(drained);
+  EXPECT_EQ(answers_, Codes{absl::StatusCode::kOk}) << "the next process serves";
+  again.Kill();
+  network_.RemoveHost("b");
+}
+
 TEST_F(SimNetworkTest, APausedServerHandlesLateWhatReachedIt) {
   auto stream = peer_->Attach(observer_);
   time_.Advance(absl::Seconds(1));
