@@ -51,6 +51,15 @@ struct ServiceProcess {
   jobsvc::JobController* jobs = nullptr;  // Of jobsvc.
 };
 
+// What became of the last shutdown of a host's process, since the host was started.
+struct Shutdown {
+  uint64_t number = 0;  // Of all shutdowns of the host.
+  bool under_way = false;
+  bool done = false;
+  bool gives_away = false;  // While it is under way: slots go to other replicas, or the lead is given back.
+  bool was_paused = false;
+};
+
 struct Host {
   std::string program;
   SimClock clock;
@@ -59,6 +68,7 @@ struct Host {
   int lives = 0;         // How often a service of it was started.
   std::shared_ptr<kv::MemDisk> disk = kv::MakeMemDisk();
   bool disk_lost = false;
+  Shutdown shutdown;
   std::shared_ptr<http::DirectLink> api = std::make_shared<http::DirectLink>();
   std::unique_ptr<GatewayProcess> gateway;
   std::unique_ptr<ServiceProcess> service;

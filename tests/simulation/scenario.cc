@@ -8,7 +8,9 @@
 #include "gateway/lead/lease.h"
 #include "tests/simulation/faults/fault_plan.h"
 #include "tests/simulation/faults/replacement.h"
+#include "tests/simulation/faults/shutdowns.h"
 #include "tests/simulation/judge/judge.h"
+#include "tests/simulation/quiet_shutdown.h"
 #include "tests/simulation/story.h"
 
 namespace basalt::simulation {
@@ -176,6 +178,9 @@ Outcome RunScenario(const ScenarioOptions& options) {
 
   FaultPlan faults(suite, jobs, outcome.probes);
   if (options.faults) faults.Begin();
+  Shutdowns shutdowns(options.seed, suite, faults, jobs, outcome.probes);
+  const bool shuts_down = options.faults && options.shutdowns && Shutdowns::AreIn(options.seed);
+  if (shuts_down) shutdowns.Begin();
   std::optional<Replacement> replacement;
   if (anew) {
     replacement.emplace(suite, jobs.front(), jobs.back(), options.faults ? &faults : nullptr, outcome.probes,
@@ -194,6 +199,7 @@ Outcome RunScenario(const ScenarioOptions& options) {
     }
   }
   faults.Heal();
+  shutdowns.Heal();
 
   bool over = false;
   const absl::Time limit = suite.time().Now() + kQuietLimit;
@@ -206,6 +212,7 @@ Outcome RunScenario(const ScenarioOptions& options) {
     if (over || IsOver(suite, job)) continue;
     outcome.violations.push_back(fmt::format("{} is {} and stays so", job.name, suite.PhaseOf(job.name, job.uid)));
   }
+  if (shuts_down && over) ShutDownInQuiet(suite, options.seed, outcome.violations, outcome.probes);
   Judge(suite, jobs, options.faults ? faults_end : begin, outcome.violations, outcome.probes);
   if (options.tells_story) outcome.story = StoryOf(suite, jobs, begin);
   outcome.trace = suite.TraceHash();
@@ -216,6 +223,7 @@ Outcome RunScenario(const ScenarioOptions& options) {
   for (const std::string& line : suite.denied()) {
     outcome.violations.push_back(fmt::format("a gateway refused what a replica needs: {}", line));
   }
+  outcome.violations.insert(outcome.violations.end(), suite.overdue().begin(), suite.overdue().end());
   outcome.probes.Add(suite.probes());
   if (suite_options.gateways > 1) outcome.probes.Hit("several gateways");
   if (suite_options.max_skew > absl::ZeroDuration()) outcome.probes.Hit("clock skew");

@@ -15,6 +15,7 @@ namespace basalt::simulation {
 struct ScenarioOptions {
   uint64_t seed = 1;
   bool faults = true;
+  bool shutdowns = true;  // Of processes, with faults: in the seeds that have any.
   int max_jobs = 4;
   bool tells_story = false;
 };

@@ -121,6 +121,7 @@ void SimSuite::Start(std::string_view name) {
   Kill(name);
   Note(fmt::format("{} starts", name));
   Host& host = HostOf(name);
+  host.shutdown = {.number = host.shutdown.number};
   host.joined = host.started = true;
   if (host.program == kGateway) {
     StartGateway(std::string(name), host);
@@ -218,6 +219,7 @@ void SimSuite::Kill(std::string_view name) {
   SimLoop* loop = host.loop();
   if (loop == nullptr) return;
   Note(fmt::format("{} ends", name));
+  if (host.shutdown.under_way) InterruptShutdown(host);
   loop->Kill();
   network_->RemoveHost(std::string(name));
   if (host.service != nullptr) ReadProbes(*host.service->metrics);
@@ -244,6 +246,7 @@ void SimSuite::Leave(std::string_view name) {
 
 void SimSuite::Pause(std::string_view host) {
   Note(fmt::format("{} stops", host));
+  HostOf(host).shutdown.was_paused = true;
   if (SimLoop* loop = HostOf(host).loop()) loop->Pause();
 }
 

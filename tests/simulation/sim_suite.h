@@ -2,7 +2,7 @@
 
 // The whole suite under simulated time, in one thread, from one seed: the embedded Kubernetes with its actors,
 // gateways, and replicas of each service, each a process (a SimLoop) on a host of its own that can be killed between
-// any two tasks or at any write of its store, paused, cut off, lose its disk, and start again.
+// any two tasks or at any write of its store, shut down, paused, cut off, lose its disk, and start again.
 //
 // Hosts are named gateway-0, jobsvc-0, jobsvc-1, …: program and number. A host is joined from its first start until it
 // leaves; what it had on its disk stays there.
@@ -65,6 +65,17 @@ class SimSuite {
   void Kill(std::string_view host);
   // SIGTERM: the replica hands over what it has and ends; it is not joined any more.
   void Leave(std::string_view host);
+  // The same of any process, which stays joined: a replica gives its slots away and drains, a gateway drains and gives
+  // its lead back. As by a kubelet it is killed when its time is over: see overdue. Requires: it runs, is not paused
+  // and is not shutting down.
+  void ShutDown(std::string_view host);
+  bool IsShuttingDown(std::string_view host) const;
+  // It is shutting down, or has done so and was not started since.
+  bool WasShutDown(std::string_view host) const;
+  // Whether that other replica of its service is one to which slots belong, as `host` knows it. Requires: it runs.
+  bool IsMemberAt(std::string_view host, std::string_view name) const;
+  // Of that gateway at the API server.
+  double WritesUnderWay(std::string_view gateway) const;
   // SIGSTOP and SIGCONT.
   void Pause(std::string_view host);
   void Resume(std::string_view host);
@@ -131,6 +142,8 @@ class SimSuite {
   const std::vector<std::string>& denied() const { return denied_; }
   // How often a slot of the service has gone on without the records of the owner before, which had some.
   uint64_t SlotsWithoutRecords(const std::string& service) const;
+  // Shutdowns that took longer than they may, though the process was never paused meanwhile, in words.
+  const std::vector<std::string>& overdue() const { return overdue_; }
   bool RecordsLost(const std::string& service, uint32_t slot) const { return records_lost_.contains({service, slot}); }
 
   // The gateway that leads has the pod as Failed: whoever owns its job is to hear of it, also once it is deleted.
@@ -163,6 +176,14 @@ class SimSuite {
   void AddHost(std::string_view program, int number);
   void StartGateway(const std::string& name, Host& host);
   void StartService(const std::string& name, Host& host);
+  // sim_shutdown.cc
+  void ShutDownService(const std::string& name, Host& host);
+  void ShutDownGateway(const std::string& name, Host& host);
+  void LookAtMoves(const std::string& name);
+  void FinishShutdown(const std::string& name, uint64_t number);
+  void InterruptShutdown(Host& host);
+  bool OthersRun(std::string_view name) const;
+
   void ReadProbes(obs::Metrics& metrics);
   void ReadDenied(const obs::Metrics& metrics);
   void Ask(std::string_view method, std::string_view path, std::string_view body, std::string_view type);
@@ -188,6 +209,7 @@ class SimSuite {
   std::map<std::string, Host, std::less<>> hosts_;
   std::map<std::pair<std::string, uint32_t>, uint64_t> records_lost_;  // How often a slot went on without, by service.
   std::vector<std::string> denied_;
+  std::vector<std::string> overdue_;
   Probes probes_;
   std::vector<Event> events_;
   std::vector<SeenFailure> seen_failures_;

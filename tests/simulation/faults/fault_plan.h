@@ -32,6 +32,9 @@ class FaultPlan {
   void OnReplaced(const PlannedJob& job);
   // The end of all faults; everything runs after it.
   void Heal();
+  // It is started again; `least`: no sooner than so.
+  void KillHost(const std::string& victim, absl::Duration least = absl::ZeroDuration());
+  void StartHost(const std::string& host);
 
  private:
   // ---- fault_plan.cc: processes and disks, the network, the API server, users ----
@@ -39,8 +42,6 @@ class FaultPlan {
   void Disturb(uint64_t what);
   void MeetUsers();
 
-  // It is started again; `least`: no sooner than so.
-  void KillHost(const std::string& victim, absl::Duration least = absl::ZeroDuration());
   void LoseDiskOf(const std::string& victim);
   void LoseDiskInKill(absl::Time until);
   bool KillIsUnderWay() const;
@@ -93,7 +94,6 @@ class FaultPlan {
   // Any that is joined, or more often the one that owns one of the jobs.
   std::string PickHost(std::string_view program);
   std::string PickJobHost() { return PickHost("jobsvc"); }
-  void StartHost(const std::string& host);
   void StartLater(const std::string& host, absl::Duration least = absl::ZeroDuration());
   void After(absl::Duration delay, std::function<void()> then);
 

@@ -55,9 +55,9 @@ bool FaultPlan::Leave(std::string_view service) {
   // The last one stays, and one that would be alone with the dead.
   const std::vector<std::string> joined = suite_.Joined(service);
   const bool other = std::any_of(joined.begin(), joined.end(), [&](const std::string& name) {
-    return name != host && suite_.IsRunning(name) && !suite_.IsPaused(name);
+    return name != host && suite_.IsRunning(name) && !suite_.IsPaused(name) && !suite_.IsShuttingDown(name);
   });
-  if (!other || !suite_.IsRunning(host) || suite_.IsPaused(host)) return false;
+  if (!other || !suite_.IsRunning(host) || suite_.IsPaused(host) || suite_.IsShuttingDown(host)) return false;
   probes_.Hit("replica left");
   suite_.Leave(host);
   return true;
@@ -146,6 +146,7 @@ void FaultPlan::FollowOwners() {
 void FaultPlan::OnMoved(const std::string& from, const std::string& to) {
   suite_.Note(fmt::format("slots move from {} to {}", from, to));
   if (!suite_.IsJoined(from)) return probes_.Hit("slot moved by leave");
+  if (suite_.WasShutDown(from)) return probes_.Hit("slot moved by shutdown");
   if (suite_.IsPaused(from)) {
     lost_while_paused_.insert(from);
     return probes_.Hit("slot moved from a paused owner");
