@@ -53,7 +53,7 @@ class LeadListener {
 struct LeadHooks {
   // No write may begin before `from`, nor at `until` or later. `until` grows with each renewal.
   std::function<void(absl::Time from, absl::Time until)> allow_writes;
-  // Calls back once no write is under way any more, where none may begin. Empty: none is.
+  // Calls back once no write is under way any more, nor may be at the server, where none may begin. Empty: none is.
   std::function<void(std::function<void()>)> when_quiet;
   std::function<void(const obs::Health::Condition&)> set_condition;
   // What became of each request about the Lease: a gateway that does not lead asks nothing else. Empty: nobody cares.
@@ -72,7 +72,8 @@ class Lead : private ElectorListener {
   // To be used between OnLead and OnFollow. Statuses are those of AssignmentStore; what is ABORTED also ends the lead
   // for the moment.
   AssignmentStore& assignments();
-  // Lets no write begin any more and, once none is under way, gives the lead back. The listener hears nothing more.
+  // Lets no write begin any more and, once it is quiet (LeadHooks), gives the lead back. The listener hears nothing
+  // more.
   void Release(std::function<void()> done);
 
   bool leads() const { return leads_; }

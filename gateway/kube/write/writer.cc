@@ -47,7 +47,8 @@ KubeWriter::KubeWriter(Loop& loop, http::Client& client, Random& random, WriterO
 
 KubeWriter::~KubeWriter() {
   *alive_ = false;
-  if (timer_ != kNoTimer) loop_.Cancel(timer_);
+  loop_.Cancel(timer_);
+  loop_.Cancel(settled_timer_);
 }
 
 void KubeWriter::Post(Task task) {
@@ -146,7 +147,13 @@ void KubeWriter::WhenQuiet(std::function<void()> done) {
 }
 
 void KubeWriter::NotifyQuiet() {
-  if (writes_in_flight_ == 0 && when_quiet_ != nullptr) Post(std::exchange(when_quiet_, nullptr));
+  loop_.Cancel(std::exchange(settled_timer_, kNoTimer));
+  if (writes_in_flight_ > 0 || when_quiet_ == nullptr) return;
+  if (settled_ <= loop_.Now()) return Post(std::exchange(when_quiet_, nullptr));
+  settled_timer_ = loop_.RunAt(settled_, [this] {
+    settled_timer_ = kNoTimer;
+    NotifyQuiet();
+  });
 }
 
 // ---- going out ----
@@ -215,6 +222,7 @@ void KubeWriter::Send(Op& op) {
     attempt = std::min(left, LongestAttempt(op, request.send_by));
   }
   request.timeout = attempt + options_.patience;
+  op.settled = op.started + request.timeout;
   request.target += request.target.find('?') == std::string::npos ? '?' : '&';
   // Whole milliseconds, rounded down: the server gives up before we do.
   request.target += "timeout=" + kube::FormatGoDuration(absl::Floor(attempt, absl::Milliseconds(1)));
@@ -276,6 +284,7 @@ void KubeWriter::OnAnswer(OpId id, absl::StatusOr<http::Response> result) {
     if (absl::IsDeadlineExceeded(result.status())) Slower(op);
     // An answer over the bound: the write was carried out, what it made is not known.
     const bool too_large = absl::IsResourceExhausted(result.status());
+    if (!too_large) NoteUnknown(op);
     Finish(op, too_large ? MakeStatus(absl::StatusCode::kUnknown, ToStd(result.status().message())) : result.status());
   }
   Pump();
@@ -303,6 +312,8 @@ void KubeWriter::OnRefused(Op& op, const http::Response& response) {
     op.refusal = std::move(error);
     return Resend(op, connect_back_off_.Next(random_));
   }
+  // A proxy may have given up what the server is still at.
+  if (error.code() >= 500) NoteUnknown(op);
   if (error.code() == 504) {
     // The server gave up waiting for itself: it may still be carried out.
     Slower(op);
@@ -311,6 +322,10 @@ void KubeWriter::OnRefused(Op& op, const http::Response& response) {
                                  fmt::format("the API server timed out: {}", error.message())));
   }
   FinishRefused(op, std::move(error));
+}
+
+void KubeWriter::NoteUnknown(const Op& op) {
+  if (op.write_done != nullptr) settled_ = std::max(settled_, op.settled);
 }
 
 void KubeWriter::Slower(const Op& op) {

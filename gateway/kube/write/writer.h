@@ -81,7 +81,8 @@ class KubeWriter {
   // their own time; from `until` on all that are not under way end as UNAVAILABLE, and so does each that comes. Reads
   // go on. At first there is no such bound.
   void AllowBetween(absl::Time from, absl::Time until);
-  // Runs `done` once no write is under way: with the window closed, that is until it is opened again. Once at a time.
+  // Runs `done` once no write is under way, nor may the server be at one whose outcome is not known: with the window
+  // closed, that is until it is opened again. Once at a time.
   void WhenQuiet(std::function<void()> done);
 
   // Drops the writes that are not under way and match: their slot has moved. They end as UNAVAILABLE.
@@ -105,6 +106,7 @@ class KubeWriter {
     absl::Duration timeout;
     absl::Time deadline;
     absl::Time started;
+    absl::Time settled;  // Of what is under way: the server has given it up by then.
     std::unique_ptr<http::Call> call;
     v1::KubeError refusal;  // The last one that it was resent after; code 0 = none.
   };
@@ -120,6 +122,8 @@ class KubeWriter {
   absl::Duration LongestAttempt(const Op& op, absl::Time send_by) const;
   void OnAnswer(OpId id, absl::StatusOr<http::Response> result);
   void OnRefused(Op& op, const http::Response& response);
+  // A write may still be carried out, until the server gives it up.
+  void NoteUnknown(const Op& op);
   // Nothing goes out for so long.
   void PauseAll(absl::Duration pause);
   // Sends the request again after `pause`, others meanwhile; ends it where its time does not last that long.
@@ -158,6 +162,8 @@ class KubeWriter {
   size_t writes_ = 0;  // Waiting and under way.
   size_t writes_in_flight_ = 0;
   std::function<void()> when_quiet_;
+  absl::Time settled_ = absl::InfinitePast();  // The server has given up all whose outcome is not known.
+  TimerId settled_timer_ = kNoTimer;
 
   size_t in_flight_ = 0;
   absl::Duration latency_;  // How long answers take, smoothed.

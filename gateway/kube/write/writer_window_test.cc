@@ -275,6 +275,68 @@ TEST_F(WriterWindowTest, QuietIsWhenNoWriteIsUnderWay) {
   EXPECT_EQ(quiet, 2) << "reads do not count";
 }
 
+TEST_F(WriterWindowTest, ItIsNotQuietWhileTheServerMayBeAtAWriteOfUnknownOutcome) {
+  bool quiet = false;
+  Patch("a");  // Given up after 4 s at the server, 6 s here.
+  DeleteCollection("b");
+  time_.Advance(absl::Seconds(1));
+  client_.at(0).End(absl::UnknownError("reset"));
+  time_.RunDueTasks();
+  Allow(absl::ZeroDuration(), absl::ZeroDuration());
+  writer().WhenQuiet([&] { quiet = true; });
+  Answer(1);
+  time_.Advance(absl::Milliseconds(4'900));
+  EXPECT_FALSE(quiet);
+  time_.Advance(absl::Milliseconds(100));
+  EXPECT_TRUE(quiet) << "without anybody's call";
+}
+
+TEST_F(WriterWindowTest, ADeletionOfManyOfUnknownOutcomeMayTakeItsWholeTimeAtTheServer) {
+  bool quiet = false;
+  Allow(absl::ZeroDuration(), absl::Seconds(15));
+  DeleteCollection("a");
+  client_.at(0).End(absl::UnknownError("reset"));
+  time_.RunDueTasks();
+  Allow(absl::ZeroDuration(), absl::ZeroDuration());
+  writer().WhenQuiet([&] { quiet = true; });
+  time_.Advance(absl::Milliseconds(11'900));
+  EXPECT_FALSE(quiet);
+  time_.Advance(absl::Milliseconds(100));
+  EXPECT_TRUE(quiet);
+}
+
+TEST_F(WriterWindowTest, WhatAProxyGaveUpTheServerMayBeAt) {
+  for (const int code : {500, 502, 504}) {
+    bool quiet = false;
+    Allow(absl::ZeroDuration(), absl::Seconds(15));
+    Patch(fmt::format("{}", code));
+    client_.at(client_.started() - 1).Answer(code, "<html>gateway</html>");
+    time_.RunDueTasks();
+    Allow(absl::ZeroDuration(), absl::ZeroDuration());
+    writer().WhenQuiet([&] { quiet = true; });
+    time_.Advance(absl::Milliseconds(5'900));
+    EXPECT_FALSE(quiet) << code;
+    time_.Advance(absl::Milliseconds(100));
+    EXPECT_TRUE(quiet) << code;
+  }
+}
+
+TEST_F(WriterWindowTest, WhatSurelyWasNotCarriedOutIsNotWaitedFor) {
+  int quiet = 0;
+  Patch("a");
+  client_.at(0).Answer(409, R"({"kind":"Status","code":409,"reason":"Conflict"})");
+  time_.RunDueTasks();
+  Patch("b");
+  Get();
+  Allow(absl::ZeroDuration(), absl::ZeroDuration());
+  client_.at(1).End(http::LateStatus());
+  client_.at(2).End(absl::UnknownError("reset"));
+  time_.RunDueTasks();
+  writer().WhenQuiet([&] { ++quiet; });
+  time_.RunDueTasks();
+  EXPECT_EQ(quiet, 1);
+}
+
 TEST_F(WriterWindowTest, EachWriteSaysWhoseItIs) {
   options_.user_agent = "basalt-gateway/1.2";
   Patch("a");
