@@ -54,9 +54,9 @@ class GatewayRingTest : public ::testing::Test {
     return turns;
   }
   void Await() {
-    told_.reset();
-    ring_->Await([this](const absl::Status& status) { told_ = status; });
-    EXPECT_FALSE(told_.has_value()) << "never before Await returns";
+    outcome_.reset();
+    ring_->Await([this](const absl::Status& status) { outcome_ = status; });
+    EXPECT_FALSE(outcome_.has_value()) << "never before Await returns";
   }
 
   SimTime time_;
@@ -64,7 +64,7 @@ class GatewayRingTest : public ::testing::Test {
   std::map<std::string, int> asked_;
   FakeResolver* resolver_ = nullptr;
   std::unique_ptr<GatewayRing> ring_;
-  std::optional<absl::Status> told_;
+  std::optional<absl::Status> outcome_;
 };
 
 TEST_F(GatewayRingTest, StaticAddressesAreTriedOneAfterTheOther) {
@@ -78,7 +78,7 @@ TEST_F(GatewayRingTest, ANameIsLookedUpBeforeTheFirstAttempt) {
   EXPECT_EQ(Current(), "");
   Await();
   Answer("gw", std::vector<std::string>{"10.0.0.1:7", "10.0.0.2:7"});
-  EXPECT_EQ(told_, absl::OkStatus());
+  EXPECT_EQ(outcome_, absl::OkStatus());
   EXPECT_THAT(Turns(3), ::testing::ElementsAre("10.0.0.1:7", "10.0.0.2:7", "10.0.0.1:7"));
 }
 
@@ -120,23 +120,23 @@ TEST_F(GatewayRingTest, WhereNothingIsFoundTheErrorNamesFlagValueAndReasonAndItI
   Make({"dns:///gw:7", "dns:///other:8"});
   Await();
   Answer("gw", absl::UnavailableError("gw cannot be looked up: Name or service not known"));
-  EXPECT_FALSE(told_.has_value()) << "the other one may have addresses";
+  EXPECT_FALSE(outcome_.has_value()) << "the other one may have addresses";
   Answer("other", std::vector<std::string>());
-  ASSERT_TRUE(told_.has_value());
-  EXPECT_EQ(told_->code(), absl::StatusCode::kUnavailable);
-  const std::string words(told_->message());
+  ASSERT_TRUE(outcome_.has_value());
+  EXPECT_EQ(outcome_->code(), absl::StatusCode::kUnavailable);
+  const std::string words(outcome_->message());
   EXPECT_THAT(words, HasSubstr("--gateway 'dns:///gw:7': gw cannot be looked up: Name or service not known"));
   EXPECT_THAT(words, HasSubstr("'dns:///other:8': it has no address"));
 
   Await();
   time_.RunDueTasks();
-  EXPECT_EQ(told_->message(), words) << "too soon: as it was a moment ago";
+  EXPECT_EQ(outcome_->message(), words) << "too soon: as it was a moment ago";
   EXPECT_EQ(asked_["gw"], 1);
   time_.Advance(GatewayRing::kLookUpAgain);
   Await();
   EXPECT_EQ(asked_["gw"], 2);
   Answer("gw", std::vector<std::string>{"g:7"});
-  EXPECT_EQ(told_, absl::OkStatus()) << "one is enough to begin";
+  EXPECT_EQ(outcome_, absl::OkStatus()) << "one is enough to begin";
   EXPECT_EQ(Current(), "g:7");
 }
 
@@ -177,7 +177,7 @@ TEST_F(GatewayRingTest, NobodyIsToldAfterItsEnd) {
   Resolver::Done done = std::move(resolver_->under_way.front().second);
   ring_.reset();
   done(std::vector<std::string>{"g:7"});
-  EXPECT_FALSE(told_.has_value());
+  EXPECT_FALSE(outcome_.has_value());
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 namespace basalt::gateway {
 namespace {
 
-constexpr size_t kMaxTold = 2000;
+constexpr size_t kMaxReported = 2000;
 
 struct KindName {
   std::string_view api_version, kind;
@@ -47,7 +47,7 @@ std::string FieldOf(std::string_view error) {
   return path.empty() ? "object" : std::string(path);
 }
 
-void Unreadable::Tell(const std::string& watch, const Decoded& decoded) {
+void Unreadable::Report(const std::string& watch, const Decoded& decoded) {
   metrics_
       .GetCounter("basalt_gateway_undecodable_total", "Objects seen with a field that could not be read.",
                   {{"watch", watch}, {"field", FieldOf(decoded.error)}})
@@ -64,9 +64,9 @@ void Unreadable::Tell(const std::string& watch, const Decoded& decoded) {
                           .message = fmt::format("taken as if it were not there: {}", decoded.error),
                           .component = "basalt-gateway"};
   const std::string name = kube::NameOf(event);
-  if (told_.contains(name)) return;
-  if (told_.size() >= kMaxTold) told_.clear();
-  told_.insert(name);
+  if (reported_.contains(name)) return;
+  if (reported_.size() >= kMaxReported) reported_.clear();
+  reported_.insert(name);
   obs::LogWarning("object has fields that cannot be read",
                   {{"watch", watch}, {"object", kube::ObjectKey(ref.ns, ref.name)}, {"why", decoded.error}});
   if (kind.kind.empty() || ref.uid.empty()) return;
@@ -78,7 +78,7 @@ void Unreadable::Tell(const std::string& watch, const Decoded& decoded) {
 
 void Unreadable::Send(const std::string& uid, const v1::WriteRequest& request) {
   kube_.Write(request, [this, uid, request](const absl::StatusOr<v1::WriteResponse>& answer) {
-    if (answer.ok() || absl::IsInvalidArgument(answer.status()) || waiting_.size() >= kMaxTold) return;
+    if (answer.ok() || absl::IsInvalidArgument(answer.status()) || waiting_.size() >= kMaxReported) return;
     waiting_.insert_or_assign(uid, request);
   });
 }

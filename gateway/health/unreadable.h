@@ -25,7 +25,7 @@ class Unreadable {
 
   void Note(const std::string& watch, const Decoded& decoded) {
     if (!decoded.error.empty()) {
-      Tell(watch, decoded);
+      Report(watch, decoded);
     } else if (!waiting_.empty()) {
       Forget(decoded);
     }
@@ -34,13 +34,13 @@ class Unreadable {
   void LogWaiting();
 
  private:
-  void Tell(const std::string& watch, const Decoded& decoded);
+  void Report(const std::string& watch, const Decoded& decoded);
   void Forget(const Decoded& decoded);
   void Send(const std::string& uid, const v1::WriteRequest& request);
 
   KubeAccess& kube_;
   obs::Metrics& metrics_;
-  std::set<std::string> told_;                                    // Names of Events.
+  std::set<std::string> reported_;                                // Names of Events.
   std::map<std::string, v1::WriteRequest, std::less<>> waiting_;  // By the object's UID: what is wrong with it now.
 };
 

@@ -113,7 +113,7 @@ class Hub : public rpc::GatewayHandler, public CacheListener {
   void Taken(const v1::Member& member, const v1::Taken& taken);
   void CountLostRecords(v1::ServiceKind service, uint32_t slot);
   // Tells owners of what others still have of slots that have begun; `source`: only of what that one has.
-  void TellLeftovers(v1::ServiceKind service, const std::vector<uint32_t>& slots, const std::string& source = "");
+  void SendLeftovers(v1::ServiceKind service, const std::vector<uint32_t>& slots, const std::string& source = "");
 
   // Brings members and slots in line with who is there.
   void ReconcileMembership();

@@ -188,7 +188,7 @@ void Hub::Acknowledged(Session& session) {
   const std::vector<uint32_t> begun = session.TakeBegun();
   if (begun.empty()) return;
   for (const uint32_t slot : begun) ownership_->NoteRecords(session.self().service(), slot);
-  TellLeftovers(session.self().service(), begun);
+  SendLeftovers(session.self().service(), begun);
 }
 
 // Who writes has begun the slot and stored what it decides by: also where its acknowledgement is still on its way, or
@@ -199,21 +199,21 @@ void Hub::NoteRecordsOfWriter(const v1::Owner& owner) {
   if (slot.records_epoch != slot.owner.epoch) ownership_->NoteRecords(service, owner.slot());
 }
 
-void Hub::TellLeftovers(v1::ServiceKind service, const std::vector<uint32_t>& slots, const std::string& source) {
-  // By the names of who is told and of whom: in the same order in every run.
-  std::map<std::pair<std::string, std::string>, std::pair<Session*, v1::Leftovers>> told;
+void Hub::SendLeftovers(v1::ServiceKind service, const std::vector<uint32_t>& slots, const std::string& source) {
+  // By the names of receiver and source: in the same order in every run.
+  std::map<std::pair<std::string, std::string>, std::pair<Session*, v1::Leftovers>> by_names;
   for (const uint32_t i : slots) {
     if (!IsOpen(service, i)) continue;
     Replica& owner = *slots_[service - 1][i].owner;
     for (const Ownership::Leftover& leftover : ownership_->FindLeftovers(service, i)) {
       if (!source.empty() && leftover.source.replica() != source) continue;
-      auto& [session, leftovers] = told[{owner.member.replica(), leftover.source.replica()}];
+      auto& [session, leftovers] = by_names[{owner.member.replica(), leftover.source.replica()}];
       session = SessionOf(owner);
       *leftovers.mutable_source() = leftover.source;
       rpc::AddHeldSlot(i, leftover.epoch, /*only_history=*/false, *leftovers.mutable_held());
     }
   }
-  for (auto& [names, what] : told) what.first->Tell(std::move(what.second));
+  for (auto& [names, what] : by_names) what.first->Send(std::move(what.second));
 }
 
 void Hub::Taken(const v1::Member& member, const v1::Taken& taken) {

@@ -180,7 +180,7 @@ absl::Status Hub::Hello(Stream& stream, rpc::AttachSink& sink, const v1::Hello& 
     rpc::ForEachHeldSlot(hello.held(), [&](uint32_t slot, int64_t, bool) {
       if (slot < kSlotCount) held.push_back(slot);
     });
-    TellLeftovers(self.service(), held, self.replica());
+    SendLeftovers(self.service(), held, self.replica());
   }
   if (stats_timer_ == kNoTimer) UpdateStats();
   return absl::OkStatus();

@@ -53,7 +53,7 @@ void SentMarks::NoteEnd(const std::vector<v1::Mark>& marks) {
   }
 }
 
-std::optional<v1::Progress> SentMarks::Tell(const std::vector<v1::Mark>& marks) {
+std::optional<v1::Progress> SentMarks::Advance(const std::vector<v1::Mark>& marks) {
   v1::Progress progress;
   size_t index = 0;
   for (Watch& told : watches_) {

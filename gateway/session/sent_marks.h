@@ -31,7 +31,7 @@ class SentMarks {
   // other slots never heard of it.
   void NoteEnd(const std::vector<v1::Mark>& marks);
   // What of `marks` the replica does not know; it counts as told from here on. Nothing: it knows all of it.
-  std::optional<v1::Progress> Tell(const std::vector<v1::Mark>& marks);
+  std::optional<v1::Progress> Advance(const std::vector<v1::Mark>& marks);
 
  private:
   struct Watch {

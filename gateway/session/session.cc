@@ -58,7 +58,7 @@ void Session::Grant(const v1::SlotGrant& grant) {
   Schedule();
 }
 
-void Session::Tell(v1::Leftovers leftovers) {
+void Session::Send(v1::Leftovers leftovers) {
   leftovers_.push_back(std::move(leftovers));
   Schedule();
 }
@@ -378,7 +378,7 @@ void Session::AddEnds(Batch& batch) {
 
 void Session::AddProgress(Batch& batch) {
   if (!progress_.has_value() || InCourse() || backlog_.Front() <= progress_->first) return;
-  std::optional<v1::Progress> progress = marks_.Tell(progress_->second);
+  std::optional<v1::Progress> progress = marks_.Advance(progress_->second);
   progress_.reset();
   last_progress_ = loop_.Now();
   if (progress.has_value()) {

@@ -73,7 +73,7 @@ class Session {
   // The slot's records are to be fetched first. Again: from another source.
   void Grant(const v1::SlotGrant& grant);
   // Of slots that have begun.
-  void Tell(v1::Leftovers leftovers);
+  void Send(v1::Leftovers leftovers);
   void OpenSlot(uint32_t slot, int64_t epoch, int64_t records_epoch = 0);
   // Nothing of it is sent any more; it may be opened again. What its snapshot has not brought to the end is not taken
   // for recorded, whatever is acknowledged.

@@ -65,7 +65,7 @@ class CurlClient final : public Client {
     }
     if (request.idle_timeout < absl::InfiniteDuration()) ArmIdle(transfer, loop_.Now() + request.idle_timeout);
     transfer->request = std::move(request);
-    transfer->lane->Tell({CurlCommand::kStart, transfer});
+    transfer->lane->Post({CurlCommand::kStart, transfer});
     return std::make_unique<CurlCall>(transfer);
   }
 
@@ -76,7 +76,7 @@ class CurlClient final : public Client {
     ~CurlCall() override {
       if (transfer_->observer == nullptr) return;
       transfer_->Forget();
-      transfer_->lane->Tell({CurlCommand::kCancel, transfer_});
+      transfer_->lane->Post({CurlCommand::kCancel, transfer_});
     }
 
    private:
@@ -86,7 +86,7 @@ class CurlClient final : public Client {
   static void TimeOut(const TransferPtr& transfer, std::string_view what) {
     ResponseObserver* observer = transfer->Forget();
     if (observer == nullptr) return;
-    transfer->lane->Tell({CurlCommand::kTimedOut, transfer});
+    transfer->lane->Post({CurlCommand::kTimedOut, transfer});
     observer->OnEnd(MakeStatus(absl::StatusCode::kDeadlineExceeded, what));
   }
 
@@ -143,7 +143,7 @@ void Transfer::Deliver(const TransferPtr& transfer) {
   // Each call may destroy the Call, and with it clear the observer.
   if (transfer->observer == nullptr) return;
   transfer->last_activity = transfer->loop->Now();
-  if (resume) transfer->lane->Tell({CurlCommand::kResume, transfer});
+  if (resume) transfer->lane->Post({CurlCommand::kResume, transfer});
   if (has_head) transfer->observer->OnHead(head);
   if (transfer->observer != nullptr && !body.empty()) transfer->observer->OnChunk(body);
   if (transfer->observer != nullptr && has_end) transfer->Forget()->OnEnd(end);

@@ -61,17 +61,17 @@ void CurlWorker::Stop() {
     MutexLock lock(mutex_);
     stopping_ = true;
   }
-  told_.NotifyAll();
+  posted_.NotifyAll();
   curl_multi_wakeup(multi_);
   driver_.reset();
 }
 
-void CurlWorker::Tell(CurlCommand command) {
+void CurlWorker::Post(CurlCommand command) {
   {
     MutexLock lock(mutex_);
     commands_.push_back(std::move(command));
     if (commands_.size() > 1) return;  // The thread has been told.
-    if (resting_) return told_.NotifyAll();
+    if (resting_) return posted_.NotifyAll();
   }
   curl_multi_wakeup(multi_);
 }
@@ -116,8 +116,8 @@ void CurlWorker::Rest() {
   resting_ = true;
   while (commands_.empty() && !stopping_ && !wakeups_.Allows(time_.Now())) {
     // By the clock that nobody sets.
-    told_.WaitUntil(mutex_,
-                    std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(wakeups_.Next() - time_.Now()));
+    posted_.WaitUntil(mutex_,
+                      std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(wakeups_.Next() - time_.Now()));
   }
   resting_ = false;
   if (const absl::Time now = time_.Now(); wakeups_.Allows(now)) wakeups_.Take(now);
@@ -187,7 +187,7 @@ void CurlWorker::Identify(TransferPtr transfer) {
   transfer->identity = credentials_->Known();
   if (transfer->identity != nullptr) return Begin(transfer);
   credentials_->Get([this, transfer](absl::StatusOr<IdentityPtr> identity) {
-    Tell({CurlCommand::kIdentified, transfer, std::move(identity)});
+    Post({CurlCommand::kIdentified, transfer, std::move(identity)});
   });
 }
 
@@ -260,7 +260,7 @@ void CurlWorker::Complete(CURL* easy, CURLcode code) {
   Detach(*transfer);
   if (transfer->refused && status.ok()) {
     return credentials_->GetOtherThan(transfer->identity, [this, transfer](absl::StatusOr<IdentityPtr> identity) {
-      Tell({CurlCommand::kIdentifiedAgain, transfer, std::move(identity)});
+      Post({CurlCommand::kIdentifiedAgain, transfer, std::move(identity)});
     });
   }
   End(transfer, status);

@@ -29,7 +29,7 @@ class CurlWorker {
   ~CurlWorker();
 
   // Any thread, until the lane is destroyed.
-  void Tell(CurlCommand command);
+  void Post(CurlCommand command);
   // Ends the thread; nothing is driven any more.
   void Stop();
 
@@ -78,7 +78,7 @@ class CurlWorker {
   std::deque<CurlCommand> commands_ BASALT_GUARDED_BY(mutex_);
   bool stopping_ BASALT_GUARDED_BY(mutex_) = false;
   bool resting_ BASALT_GUARDED_BY(mutex_) = false;  // Not in the library's poll: the library's wake-up is not heard.
-  CondVar told_;
+  CondVar posted_;
 
   // The thread's.
   struct Connection {

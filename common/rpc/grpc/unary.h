@@ -26,11 +26,11 @@ namespace basalt::rpc {
 // library, where the thread sanitizer does not see it.
 class ConstructionFence {
  public:
-  void Tell() { told_.store(true, std::memory_order_release); }                   // Last, when the reactor is made.
-  void See() const { static_cast<void>(told_.load(std::memory_order_acquire)); }  // First, in OnCancel.
+  void Release() { done_.store(true, std::memory_order_release); }                    // Last, when the reactor is made.
+  void Acquire() const { static_cast<void>(done_.load(std::memory_order_acquire)); }  // First, in OnCancel.
 
  private:
-  std::atomic<bool> told_ = false;
+  std::atomic<bool> done_ = false;
 };
 
 // The unary calls, and writes of streams, that this process serves at a time, and the bytes of their requests: what
@@ -94,7 +94,7 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
                                          size_t bytes) {
     auto call = std::make_shared<UnaryCall>(loop, context, response, bytes);
     call->self_ = call;
-    call->constructed_.Tell();
+    call->constructed_.Release();
     return call;
   }
   UnaryCall(Loop& loop, grpc::CallbackServerContext* context, Response* response, size_t bytes)
@@ -110,7 +110,7 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
 
  private:
   void OnCancel() override {
-    constructed_.See();
+    constructed_.Acquire();
     loop_.Post([call = self_] { call->Answer(absl::CancelledError("the call was cancelled")); });
   }
   void OnDone() override { self_.reset(); }

@@ -61,13 +61,13 @@ void GarbageCollector::OnChange(const std::string& resource, const Change& chang
       if (by_uid_.contains(owner.uid)) Enqueue(owner.uid);
     }
     const bool doomed = std::any_of(after.begin(), after.end(), [&](const Owner& owner) {
-      return FindOwner(owner, change.key) == nullptr || told_.contains(owner.uid);
+      return FindOwner(owner, change.key) == nullptr || notified_.contains(owner.uid);
     });
     if (doomed) Enqueue(uid);
   }
   if (gone) {
     by_uid_.erase(uid);
-    told_.erase(uid);
+    notified_.erase(uid);
     EnqueueDependents(uid);
     return;
   }
@@ -123,7 +123,7 @@ void GarbageCollector::ProcessForeground(const std::string& uid, const Location&
 bool GarbageCollector::IsHeld(const std::string& uid) {
   // All dependents are told once. After that the first one that holds the owner settles the matter: a look at all that
   // are left for each one that goes would stall everything else where there are very many.
-  const bool told = !told_.insert(uid).second;
+  const bool was_notified = !notified_.insert(uid).second;
   const auto dependents = dependents_.find(uid);
   if (dependents == dependents_.end()) return false;
   bool held = false;
@@ -136,7 +136,7 @@ bool GarbageCollector::IsHeld(const std::string& uid) {
       if (owner.uid == uid && FindOwner(owner, found->second.key) != nullptr) held = held || owner.blocks;
     }
     if (!IsBeingDeleted(live->object())) Enqueue(dependent);
-    if (held && told) return true;
+    if (held && was_notified) return true;
   }
   return held;
 }

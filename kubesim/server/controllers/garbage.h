@@ -51,7 +51,7 @@ class GarbageCollector {
   Deleter& deleter_;
   std::map<std::string, Location> by_uid_;
   std::map<std::string, std::set<std::string>> dependents_;  // Owner's UID → UIDs.
-  std::set<std::string> told_;                               // Owners whose dependents know of the foreground deletion.
+  std::set<std::string> notified_;                           // Owners whose dependents know of the foreground deletion.
   std::deque<std::string> queue_;
   std::set<std::string> queued_;
   Wakeup wakeup_;

@@ -34,7 +34,7 @@ class FeedReactor final : public grpc::ServerWriteReactor<Message> {
     loop_.Post([self = self_, open = std::move(open)] {
       if (*self != nullptr) (*self)->Start(open);
     });
-    constructed_.Tell();
+    constructed_.Release();
   }
 
   void OnWriteDone(bool ok) override {
@@ -49,7 +49,7 @@ class FeedReactor final : public grpc::ServerWriteReactor<Message> {
     });
   }
   void OnCancel() override {
-    constructed_.See();
+    constructed_.Acquire();
     loop_.Post([self = self_] {
       FeedReactor* reactor = *self;
       if (reactor == nullptr) return;

@@ -37,7 +37,7 @@ class AttachServerReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffe
     self_ = shared_from_this();
     OnTheLoop([](AttachServerReactor& it) { it.session_ = it.handler_.OnAttach(it); });
     StartRead(&request_);
-    constructed_.Tell();
+    constructed_.Release();
   }
 
   // ---- AttachSink: on the loop ----
@@ -72,7 +72,7 @@ class AttachServerReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffe
   }
 
   void OnCancel() override {
-    constructed_.See();
+    constructed_.Acquire();
     End(absl::CancelledError("the peer is gone"));
   }
 

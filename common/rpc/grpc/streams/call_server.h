@@ -62,7 +62,7 @@ class CallServer {
       self_ = this->shared_from_this();
       this->StartSendInitialMetadata();  // From here on the other side may send.
       this->StartRead(&batch_);
-      constructed_.Tell();
+      constructed_.Release();
     }
 
     void Drain() BASALT_EXCLUDES(mutex_) {
@@ -137,7 +137,7 @@ class CallServer {
     }
 
     void OnCancel() override {
-      constructed_.See();
+      constructed_.Acquire();
       EndOnTheLoop("the call was cancelled");
     }
 
@@ -210,7 +210,7 @@ class CallServer {
 
     void SendNext() BASALT_REQUIRES(mutex_) {
       if (sending_ || finished_) return;
-      const bool tell = draining_ && !std::exchange(told_, true);
+      const bool tell = draining_ && !std::exchange(drain_sent_, true);
       if (gathered_ == 0 && !tell) {
         if (answers_.empty() && read_all_ && under_way_ == 0) EndNow(absl::OkStatus());
         return;
@@ -259,7 +259,7 @@ class CallServer {
     bool paused_ BASALT_GUARDED_BY(mutex_) = false;  // No read is under way.
     bool read_all_ BASALT_GUARDED_BY(mutex_) = false;
     bool draining_ BASALT_GUARDED_BY(mutex_) = false;
-    bool told_ BASALT_GUARDED_BY(mutex_) = false;  // That it is.
+    bool drain_sent_ BASALT_GUARDED_BY(mutex_) = false;
     bool finished_ BASALT_GUARDED_BY(mutex_) = false;
   };
 

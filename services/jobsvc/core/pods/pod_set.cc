@@ -218,9 +218,9 @@ void PodSet::SetRules(PodRules rules) {
 void PodSet::SetReported(const kube::v1::JobStatus& status, const std::map<std::string, std::set<int32_t>>& done) {
   has_reported_ = true;
   facts_.ForgetReported(task_counts_);
-  for (const auto& told : status.task_status_count()) {
-    const int32_t task = TaskOf(told.task());
-    facts_.Tell(task, told.counts(), task >= 0 ? task_counts_[task] : TaskCounts());
+  for (const auto& reported : status.task_status_count()) {
+    const int32_t task = TaskOf(reported.task());
+    facts_.SetReported(task, reported.counts(), task >= 0 ? task_counts_[task] : TaskCounts());
   }
   reported_done_.clear();
   for (const auto& [name, indices] : done) {

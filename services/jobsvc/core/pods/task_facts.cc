@@ -75,7 +75,7 @@ void TaskFacts::Compare(Fact& fact, const TaskCounts& counts) {
   const auto shown = [](const TaskCounts& it) {
     return std::tie(it.pending, it.running, it.succeeded, it.failed, it.unknown);
   };
-  const bool differs = HasPods(counts) != fact.is_reported || shown(counts) != shown(fact.told);
+  const bool differs = HasPods(counts) != fact.is_reported || shown(counts) != shown(fact.reported);
   if (differs != fact.differs) unreported_ += differs ? 1 : -1;
   fact.differs = differs;
 }
@@ -98,19 +98,19 @@ void TaskFacts::ForgetReported(const std::vector<TaskCounts>& counts) {
   for (size_t task = 0; task < facts_.size(); ++task) {
     Fact& fact = facts_[task];
     fact.is_reported = fact.differs = false;
-    fact.told = {};
+    fact.reported = {};
     Compare(fact, counts[task]);
   }
 }
 
-void TaskFacts::Tell(int32_t task, const kube::v1::PodCounts& told, const TaskCounts& counts) {
+void TaskFacts::SetReported(int32_t task, const kube::v1::PodCounts& reported, const TaskCounts& counts) {
   if (task < 0 || facts_[task].is_reported) {
     ++unreported_;
     return;
   }
   Fact& fact = facts_[task];
   fact.is_reported = true;
-  fact.told = {told.pending(), told.running(), told.succeeded(), told.failed(), told.unknown()};
+  fact.reported = {reported.pending(), reported.running(), reported.succeeded(), reported.failed(), reported.unknown()};
   Compare(fact, counts);
 }
 

@@ -52,7 +52,7 @@ class TaskFacts {
   // The status says nothing of them, which have these counters.
   void ForgetReported(const std::vector<TaskCounts>& counts);
   // It says this of a task with these counters; -1: of one that there is not.
-  void Tell(int32_t task, const kube::v1::PodCounts& told, const TaskCounts& counts);
+  void SetReported(int32_t task, const kube::v1::PodCounts& reported, const TaskCounts& counts);
   // Of all that have pods what is so, and nothing of others.
   bool MatchReported() const { return unreported_ == 0; }
 
@@ -85,7 +85,7 @@ class TaskFacts {
     bool blocked_for_good = false;
     int32_t unstartable = 0;   // Counted in unstartable_.
     bool is_reported = false;  // The status names it, with these counters.
-    TaskCounts told;
+    TaskCounts reported;
     bool differs = false;
   };
 
