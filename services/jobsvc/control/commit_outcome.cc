@@ -14,6 +14,7 @@
 #include "common/obs/log.h"
 #include "services/jobsvc/control/deadline_records.h"
 #include "services/jobsvc/control/job_controller.h"
+#include "services/jobsvc/core/decision_words.h"
 #include "services/jobsvc/store/job_store.h"
 
 namespace basalt::jobsvc {

@@ -29,9 +29,6 @@ inline constexpr std::string_view kSpecWarning = "SpecWarning";
 inline constexpr std::string_view kRuleInitiated = "initiated";
 inline constexpr std::string_view kRuleSpecRefused = "the spec is refused";
 
-// Of a command whose action does not exist.
-std::string NoSuchAction(std::string_view action);
-
 // What people read in status.state.
 struct StatusMessage {
   std::string reason;
