@@ -35,7 +35,8 @@ std::vector<GarbageCollector::Owner> GarbageCollector::OwnersOf(const json::valu
   if (list == nullptr || !list->is_array()) return owners;
   for (const json::value& one : list->get_array()) {
     const json::value* blocks = Find(one, "blockOwnerDeletion");
-    owners.push_back({std::string(FindString(one, "uid")), std::string(FindString(one, "name")),
+    owners.push_back({std::string(FindString(one, "apiVersion")), std::string(FindString(one, "kind")),
+                      std::string(FindString(one, "uid")), std::string(FindString(one, "name")),
                       blocks != nullptr && blocks->is_bool() && blocks->get_bool()});
   }
   return owners;
@@ -53,7 +54,9 @@ void GarbageCollector::OnChange(const std::string& resource, const Change& chang
       const auto found = dependents_.find(owner.uid);
       if (found == dependents_.end()) continue;
       found->second.erase(uid);
-      if (found->second.empty()) dependents_.erase(found);
+      if (!found->second.empty()) continue;
+      dependents_.erase(found);
+      gone_.erase(owner.uid);
     }
     for (const Owner& owner : after) dependents_[owner.uid].insert(uid);
     // An owner that waits in the foreground may now have fewer dependents that hold it.
@@ -68,6 +71,7 @@ void GarbageCollector::OnChange(const std::string& resource, const Change& chang
   if (gone) {
     by_uid_.erase(uid);
     notified_.erase(uid);
+    if (dependents_.contains(uid)) gone_.insert(uid);
     EnqueueDependents(uid);
     return;
   }
@@ -165,6 +169,8 @@ void GarbageCollector::ProcessOwned(const std::string& uid, const Location& at, 
   for (const Owner& owner : owners) {
     const Location* where = FindOwner(owner, at.key);
     if (where == nullptr) {
+      // As the garbage collector does, which cannot map the kind to a resource and tries again: nothing is decided.
+      if (IsUncertain(owner)) return;
       dangling.insert(owner.uid);
       continue;
     }
@@ -198,6 +204,11 @@ const GarbageCollector::Location* GarbageCollector::FindOwner(const Owner& owner
   if (found == by_uid_.end() || found->second.key.name != owner.name) return nullptr;
   const std::string& ns = found->second.key.ns;
   return ns.empty() || ns == dependent.ns ? &found->second : nullptr;
+}
+
+bool GarbageCollector::IsUncertain(const Owner& owner) const {
+  return !by_uid_.contains(owner.uid) && !gone_.contains(owner.uid) &&
+         core_.types.FindKind(owner.api_version, owner.kind) == nullptr;
 }
 
 std::vector<std::string> GarbageCollector::DependentsOf(const std::string& uid) const {

@@ -25,6 +25,8 @@ class GarbageCollector {
     ObjectKey key;
   };
   struct Owner {
+    std::string api_version;
+    std::string kind;
     std::string uid;
     std::string name;
     bool blocks = false;
@@ -44,6 +46,8 @@ class GarbageCollector {
   void ProcessOwned(const std::string& uid, const Location& at, const json::value& object);
   // Null when the owner is not there, or not where this dependent may have it.
   const Location* FindOwner(const Owner& owner, const ObjectKey& dependent) const;
+  // Nobody can say whether there is such an owner: its kind is not served, and it was not seen to go.
+  bool IsUncertain(const Owner& owner) const;
   std::vector<std::string> DependentsOf(const std::string& uid) const;
 
   Core& core_;
@@ -52,6 +56,7 @@ class GarbageCollector {
   std::map<std::string, Location> by_uid_;
   std::map<std::string, std::set<std::string>> dependents_;  // Owner's UID → UIDs.
   std::set<std::string> notified_;                           // Owners whose dependents know of the foreground deletion.
+  std::set<std::string> gone_;                               // Owners that went before their dependents.
   std::deque<std::string> queue_;
   std::set<std::string> queued_;
   Wakeup wakeup_;

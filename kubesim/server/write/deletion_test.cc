@@ -145,6 +145,13 @@ TEST_F(DeletionTest, AnObjectWhoseOwnerNeverWasIsCollected) {
   EXPECT_EQ(server_.Get(kConfigs + "/child").status, 404);
 }
 
+TEST_F(DeletionTest, AnOwnerOfAKindThatIsNotServedKeepsItsDependents) {
+  const std::string owners =
+      R"(,"ownerReferences":[{"apiVersion":"example.com/v1","kind":"Thing","name":"x","uid":"a-uid"}])";
+  EXPECT_EQ(server_.MakeConfig("child", owners).status, 201);
+  EXPECT_EQ(server_.Get(kConfigs + "/child").status, 200);
+}
+
 TEST_F(DeletionTest, InTheForegroundTheOwnerWaitsForBlockingDependents) {
   const Reply owner = server_.MakeConfig("owner");
   ScheduledPod("child", OwnerMeta(owner, "ConfigMap", /*blocks=*/true));

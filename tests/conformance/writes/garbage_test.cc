@@ -125,6 +125,13 @@ TEST_F(GarbageConformance, AnOwnerThatNeverWasIsNone) {
   EXPECT_TRUE(Goes(Configs("owned")));
 }
 
+// Nobody can look whether there is one.
+TEST_F(GarbageConformance, AnOwnerOfAKindThatIsNotServedKeepsWhatItOwns) {
+  MakeOwned("owned", "{apiVersion: example.com/v1, kind: Thing, name: x, uid: 00000000-0000-0000-0000-000000000003}");
+  Settle();
+  EXPECT_EQ(Get(Configs("owned")).status, 200);
+}
+
 TEST_F(GarbageConformance, OneOfTwoOwnersSuffices) {
   const Answer one = MakeConfig("one");
   const Answer two = MakeConfig("two");
