@@ -1,0 +1,129 @@
+#pragma once
+
+// A Kubernetes for the tests of one controller: kubesim's API server in memory, asked as the gateway asks it, and what
+// has changed there, projected as the gateway projects it. In front of the server stands a small script of faults.
+// Simulated time, one thread.
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "basalt/gateway/v1/gateway.pb.h"
+#include "basalt/kube/v1/kube.pb.h"
+#include "common/base/json.h"
+#include "common/base/random.h"
+#include "common/exec/sim_loop.h"
+#include "common/http/http.h"
+#include "common/kube/kinds.h"
+#include "gateway/translate/decoder.h"
+#include "kubesim/server/api_server.h"
+
+namespace basalt::testing {
+
+// The server's loop: its clock can be set, and whoever follows what is stored looks after each of its tasks.
+class ServerLoop final : public SimLoop {
+ public:
+  explicit ServerLoop(SimTime& time) : SimLoop(time, "kube") {}
+  absl::Time Now() const override { return SimLoop::Now() + ahead; }
+  TimerId RunAt(absl::Time when, Task task) override { return SimLoop::RunAt(when - ahead, Followed(std::move(task))); }
+  void Post(Task task) override { SimLoop::Post(Followed(std::move(task))); }
+
+  absl::Duration ahead;  // Of simulated time.
+  std::function<void()> after_task;
+
+ private:
+  Task Followed(Task task) {
+    return [this, task = std::move(task)]() mutable {
+      task();
+      if (after_task) after_task();
+    };
+  }
+};
+
+class RigKube {
+ public:
+  // What is stored of one object, newly. Valid during the call.
+  struct Change {
+    const std::string& resource;     // "pods", "jobs.batch.volcano.sh"
+    const kube::v1::Object& object;  // `gone`: its last state, with the version of its end.
+    bool gone = false;
+    const json::value& stored;
+  };
+  using Listener = std::function<void(const Change& change)>;
+  // A write of the controller under test, as it was answered.
+  struct Logged {
+    std::string verb;    // create, patch, delete, deletecollection
+    std::string plural;  // With "/status" for that sub-resource.
+    std::string name;
+    int code = 0;  // 0: accepted.
+    bool dry_run = false;
+  };
+  using Refuse = std::function<bool(const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error)>;
+  using RefuseGet = std::function<bool(const gateway::v1::GetRequest& request, gateway::v1::KubeError& error)>;
+
+  explicit RigKube(SimTime& time);
+
+  kubesim::ApiServer& server() { return *server_; }
+  ServerLoop& loop() { return loop_; }
+  absl::Time Now() const { return loop_.Now(); }
+
+  // Hears of each change in the order of versions, once it is stored: at the latest when time goes on.
+  void Follow(Listener listener) { listeners_.push_back(std::move(listener)); }
+  // Tells the listeners what has changed until now.
+  void Sync();
+
+  // ---- the script of faults: answers instead of the server where it returns true ----
+  Refuse refuse;
+  RefuseGet refuse_get;
+
+  // ---- for the controller under test, as the gateway answers it ----
+  gateway::v1::WriteResponse Write(const gateway::v1::WriteRequest& request);
+  gateway::v1::GetResponse Get(const gateway::v1::GetRequest& request);
+  const std::vector<Logged>& log() const { return log_; }
+  void Log(Logged entry) { log_.push_back(std::move(entry)); }
+  void ClearLog() { log_.clear(); }
+  // Accepted ones that are no dry runs. Empty arguments match everything.
+  int Count(std::string_view verb, std::string_view plural = {}, std::string_view name = {}) const;
+  int WritesButEvents() const;
+  int gets() const { return gets_; }
+
+  // ---- for users and other programs: past the script and the log ----
+  gateway::v1::WriteResponse WriteAsUser(const gateway::v1::WriteRequest& request);
+  http::Response Ask(http::Request request);
+  // Of a kind with namespaces; what the server refuses fails the test.
+  void Create(const kube::Kind& kind, json::value body);
+  void Replace(const kube::Kind& kind, std::string_view ns, std::string_view name, const json::value& body);
+  void Merge(const kube::Kind& kind, std::string_view ns, std::string_view name, const json::value& patch,
+             std::string_view subresource = {});
+  void Delete(const kube::Kind& kind, std::string_view ns, std::string_view name, const json::object& options = {});
+
+  static std::string ResourceOf(const kube::Kind& kind);
+
+ private:
+  struct Followed {
+    std::string resource;
+    gateway::ObjectKind kind;
+    int64_t seen = 0;
+  };
+  gateway::v1::WriteResponse Carry(const gateway::v1::WriteRequest& request);
+  void Must(std::string_view method, const std::string& target, const json::value& body,
+            std::string_view type = "application/json");
+  gateway::Decoder& DecoderOf(gateway::ObjectKind kind);
+  kube::v1::Object Project(gateway::ObjectKind kind, const std::string& text);
+
+  ServerLoop loop_;
+  SeededRandom random_{7};
+  std::unique_ptr<kubesim::ApiServer> server_;
+  std::map<gateway::ObjectKind, gateway::Decoder> decoders_;
+  std::vector<Followed> followed_;
+  int64_t synced_ = 0;
+  std::vector<Listener> listeners_;
+  std::vector<Logged> log_;
+  int gets_ = 0;
+};
+
+}  // namespace basalt::testing

@@ -1,0 +1,228 @@
+// Groups of plain pods and of jobs by a controller that is killed anywhere, or whose writes are lost, over an API
+// server in memory.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "common/kube/kinds.h"
+#include "common/kube/names.h"
+#include "common/kube/object_key.h"
+#include "common/testing/controller_rig/controller_rig.h"
+#include "services/pgsvc/control/pod_group_controller.h"
+
+namespace basalt::pgsvc {
+namespace {
+
+using basalt::testing::Fate;
+using basalt::testing::RigKube;
+
+constexpr char kJobGroup[] = "j-group";
+
+class PodGroupRig : public basalt::testing::ControllerRig {
+ public:
+  PodGroupRig()
+      : ControllerRig({.service = gateway::v1::SERVICE_KIND_POD_GROUP, .controller = [](runtime::Context& context) {
+                         return std::make_unique<PodGroupController>(context, GroupingOptions());
+                       }}) {}
+  ~PodGroupRig() override { Shutdown(); }
+
+  PodGroupController& controller() { return static_cast<PodGroupController&>(any_controller()); }
+
+  // ---- what there is ----
+  size_t Groups() { return server().server().store().Count(RigKube::ResourceOf(kube::kPodGroups)); }
+  // Empty: there is none of that name.
+  std::string UidOf(const kube::Kind& kind, const std::string& name) {
+    const auto stored = server().server().Get(RigKube::ResourceOf(kind), "default", name);
+    return stored == nullptr ? "" : std::string(FindString(stored->at("metadata"), "uid"));
+  }
+  // The group that the pod names; empty: none.
+  std::string GroupOf(const std::string& pod) {
+    const auto stored = server().server().Get("pods", "default", pod);
+    const json::value* annotations = FindPath(*stored, {"metadata", "annotations"});
+    return annotations == nullptr ? "" : std::string(FindString(*annotations, kube::kGroupNameKey));
+  }
+  // How often its history tells of a decision of that kind.
+  size_t Told(const std::string& group, GroupDecision::Kind kind) {
+    const auto told = controller().records().Read(kube::ObjectKey("default", group));
+    EXPECT_TRUE(told.ok()) << told.status();
+    size_t count = 0;
+    if (!told.ok() || !*told) return count;
+    for (const auto& entry : (*told)->entries) count += DecisionOf(entry).kind == kind ? 1 : 0;
+    return count;
+  }
+
+  // ---- what users and jobsvc do ----
+  void MakePod(const std::string& name) {
+    const json::object container{{"name", "main"}, {"image", "busybox"}};
+    server().Create(kube::kPods, json::object{{"metadata", json::object{{"namespace", "default"}, {"name", name}}},
+                                              {"spec", json::object{{"schedulerName", kube::kDefaultScheduler},
+                                                                    {"containers", json::array{container}}}}});
+  }
+  void MakeJob() {
+    server().Create(kube::kJobs, json::object{{"metadata", json::object{{"namespace", "default"}, {"name", "j"}}}});
+  }
+  // Whether it was answered that the job's group is there.
+  bool Ensure() {
+    podgroup::v1::EnsurePodGroupRequest request;
+    request.set_namespace_("default");
+    request.set_name(kJobGroup);
+    request.set_job_name("j");
+    request.set_job_uid(UidOf(kube::kJobs, "j"));
+    request.mutable_spec()->set_min_member(2);
+    const auto answered = std::make_shared<bool>(false);
+    controller().EnsurePodGroup(request, [answered](const auto& answer) { *answered = answer.ok(); });
+    Run();
+    return *answered;
+  }
+  // Whether it was answered that the job's group of that UID is gone.
+  bool DeleteGroup(const std::string& uid) {
+    podgroup::v1::DeletePodGroupRequest request;
+    request.set_namespace_("default");
+    request.set_name(kJobGroup);
+    request.set_job_uid(UidOf(kube::kJobs, "j"));
+    request.set_uid(uid);
+    const auto gone = std::make_shared<bool>(false);
+    controller().DeletePodGroup(request, [gone](const auto& answer) { *gone = answer.ok() && answer->gone(); });
+    Run();
+    return *gone;
+  }
+};
+
+struct Life {
+  std::function<void(PodGroupRig& rig)> prepare;
+  std::function<void(PodGroupRig& rig)> act;
+  // `undisturbed`: nothing was killed or lost.
+  std::function<void(PodGroupRig& rig, bool undisturbed)> check;
+};
+
+// Kills the process at each point of `act` in turn; the next one starts over its disk, or over an empty one.
+void KillAnywhere(const Life& life) {
+  for (const bool loses_disk : {false, true}) {
+    bool was_killed = true;
+    int point = 0;
+    while (was_killed) {
+      SCOPED_TRACE(fmt::format("killed at point {}{}", ++point, loses_disk ? ", disk lost" : ""));
+      PodGroupRig rig;
+      rig.Start();
+      if (life.prepare) life.prepare(rig);
+      rig.KillAt(point);
+      life.act(rig);
+      rig.Run(absl::Seconds(5));
+      was_killed = !rig.alive();
+      if (was_killed) {
+        if (loses_disk) rig.LoseDisk();
+        rig.Start();
+      }
+      rig.KillAt(0);
+      rig.Run(absl::Seconds(5));
+      life.check(rig, !was_killed);
+    }
+    EXPECT_GT(point, 4) << "it has written and recorded something";
+  }
+}
+
+// Each write of `act` in turn does not arrive, or its answer does not.
+void LoseAnyWrite(const Life& life) {
+  for (const Fate fate : {Fate::kNotSent, Fate::kLostRequest, Fate::kLostAnswer}) {
+    int lost = 0;
+    bool was_lost = true;
+    while (was_lost) {
+      SCOPED_TRACE(fmt::format("fate {} of write {}", static_cast<int>(fate), ++lost));
+      PodGroupRig rig;
+      rig.Start();
+      if (life.prepare) life.prepare(rig);
+      int writes = 0;
+      rig.fate = [&](const gateway::v1::WriteRequest&) { return ++writes == lost ? fate : Fate::kNormal; };
+      life.act(rig);
+      rig.Run(absl::Minutes(1));
+      was_lost = writes >= lost;
+      rig.fate = nullptr;
+      life.check(rig, !was_lost);
+    }
+    EXPECT_GT(lost, 1) << "it has written something";
+  }
+}
+
+TEST(PodGroupRigTest, APlainPodHasOneGroupAndNamesItWhateverHappens) {
+  const Life life{.prepare = nullptr,
+                  .act = [](PodGroupRig& rig) { rig.MakePod("a"); },
+                  .check =
+                      [](PodGroupRig& rig, bool undisturbed) {
+                        EXPECT_EQ(rig.Groups(), 1u);
+                        const std::string group = rig.GroupOf("a");
+                        ASSERT_NE(group, "");
+                        EXPECT_NE(rig.UidOf(kube::kPodGroups, group), "");
+                        const size_t told = rig.Told(group, GroupDecision::Kind::kCreated);
+                        EXPECT_LE(told, 1u);
+                        EXPECT_TRUE(told == 1 || !undisturbed);
+                      }};
+  KillAnywhere(life);
+  LoseAnyWrite(life);
+}
+
+// Who has no answer asks again.
+TEST(PodGroupRigTest, AJobHasTheGroupThatItAskedForWhateverHappens) {
+  const Life life{.prepare = [](PodGroupRig& rig) { rig.MakeJob(); },
+                  .act = [](PodGroupRig& rig) { rig.Ensure(); },
+                  .check =
+                      [](PodGroupRig& rig, bool undisturbed) {
+                        EXPECT_TRUE(rig.Ensure());
+                        EXPECT_EQ(rig.Groups(), 1u);
+                        EXPECT_NE(rig.UidOf(kube::kPodGroups, kJobGroup), "");
+                        const size_t told = rig.Told(kJobGroup, GroupDecision::Kind::kCreated);
+                        EXPECT_LE(told, 1u);
+                        EXPECT_TRUE(told == 1 || !undisturbed);
+                      }};
+  KillAnywhere(life);
+  LoseAnyWrite(life);
+}
+
+TEST(PodGroupRigTest, TheGroupThatAJobWantsGoneIsGoneAndNoOtherOneIsWhateverHappens) {
+  std::string uid;
+  const Life life{.prepare =
+                      [&uid](PodGroupRig& rig) {
+                        rig.MakeJob();
+                        EXPECT_TRUE(rig.Ensure());
+                        uid = rig.UidOf(kube::kPodGroups, kJobGroup);
+                        rig.MakePod("a");
+                        rig.Run();
+                      },
+                  .act = [&uid](PodGroupRig& rig) { rig.DeleteGroup(uid); },
+                  .check =
+                      [&uid](PodGroupRig& rig, bool undisturbed) {
+                        EXPECT_TRUE(rig.DeleteGroup(uid));
+                        EXPECT_EQ(rig.UidOf(kube::kPodGroups, kJobGroup), "");
+                        EXPECT_EQ(rig.Groups(), 1u) << "that of the plain pod";
+                        const size_t told = rig.Told(kJobGroup, GroupDecision::Kind::kDeleted);
+                        EXPECT_LE(told, 1u);
+                        EXPECT_TRUE(told == 1 || !undisturbed);
+                        EXPECT_TRUE(rig.Ensure()) << "it may want another one";
+                        EXPECT_NE(rig.UidOf(kube::kPodGroups, kJobGroup), uid);
+                      }};
+  KillAnywhere(life);
+  LoseAnyWrite(life);
+}
+
+// Its pod names it already.
+TEST(PodGroupRigTest, AGroupThatWentWhileNobodyRanIsMadeAgain) {
+  PodGroupRig rig;
+  rig.Start();
+  rig.MakePod("a");
+  rig.Run();
+  const std::string group = rig.GroupOf("a");
+  const std::string uid = rig.UidOf(kube::kPodGroups, group);
+  ASSERT_NE(uid, "");
+  rig.Kill();
+  rig.server().Delete(kube::kPodGroups, "default", group);
+  rig.Start();
+  rig.Run(absl::Seconds(5));
+  EXPECT_NE(rig.UidOf(kube::kPodGroups, group), "");
+  EXPECT_NE(rig.UidOf(kube::kPodGroups, group), uid);
+  EXPECT_EQ(rig.GroupOf("a"), group);
+}
+
+}  // namespace
+}  // namespace basalt::pgsvc
