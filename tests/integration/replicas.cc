@@ -1,11 +1,9 @@
 #include "tests/integration/replicas.h"
 
 #include <fmt/format.h>
-#include <google/protobuf/util/message_differencer.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <thread>
 #include <utility>
 
 #include "absl/time/clock.h"
@@ -223,84 +221,6 @@ absl::StatusOr<std::vector<job::v1::Job>> Replicas::ListFrom(size_t replica, int
     replica = (replica + 1) % kReplicas;
   } while (!request.page_token().empty());
   return all;
-}
-
-void Follower::Open(job::v1::JobService::Stub& stub) {
-  Close();
-  job::v1::WatchJobsRequest request;
-  request.set_token(token_);
-  repeated_ = 0;
-  versions_ = newest_;
-  context_ = std::make_unique<grpc::ClientContext>();
-  reader_ = stub.WatchJobs(context_.get(), request);
-}
-
-void Follower::Close() {
-  if (reader_ == nullptr) return;
-  context_->TryCancel();
-  reader_->Finish();
-  reader_.reset();
-  newest_ = versions_;  // What came after the last token may come again.
-}
-
-bool Follower::ReadUntil(const std::function<bool(const job::v1::WatchJobsResponse&)>& condition,
-                         absl::Duration limit) {
-  // Cut off from another thread: a stream's deadline is set before it begins.
-  auto over = std::make_shared<std::atomic<bool>>(false);
-  std::thread guard([&, over] {
-    if (!Eventually([&] { return over->load(); }, limit)) context_->TryCancel();
-  });
-  bool held = false;
-  job::v1::WatchJobsResponse response;
-  while (!held && reader_->Read(&response)) {
-    Apply(response);
-    held = condition(response);
-    response.Clear();
-  }
-  over->store(true);
-  guard.join();
-  return held;
-}
-
-bool Follower::ReadUntilSynced() {
-  return ReadUntil([](const auto& response) { return response.type() == job::v1::WatchJobsResponse::TYPE_SYNCED; });
-}
-
-bool Follower::IsFinished(const std::string& name) const {
-  const auto known = jobs_.find(name);
-  return known != jobs_.end() && known->second.object().status().phase() == kube::v1::JOB_PHASE_COMPLETED;
-}
-
-void Follower::Apply(const job::v1::WatchJobsResponse& response) {
-  const kube::v1::ObjectMeta& meta = response.job().object().meta();
-  switch (response.type()) {
-    case job::v1::WatchJobsResponse::TYPE_STATE: {
-      ++states_since_token_;
-      if (google::protobuf::util::MessageDifferencer::Equals(jobs_[meta.name()], response.job())) ++repeated_;
-      int64_t& version = newest_[meta.uid()];
-      EXPECT_GE(meta.resource_version(), version) << meta.name() << ": an older state";
-      version = meta.resource_version();
-      jobs_[meta.name()] = response.job();
-      slots_[meta.name()] = response.slot();
-      EXPECT_EQ(response.slot(), SlotOf("default/" + meta.name()));
-      break;
-    }
-    case job::v1::WatchJobsResponse::TYPE_DELETED:
-      jobs_.erase(meta.name());
-      break;
-    case job::v1::WatchJobsResponse::TYPE_RESET:
-      for (const uint32_t slot : response.slots()) {
-        resets_.insert(slot);
-        std::erase_if(jobs_, [&](const auto& job) { return slots_[job.first] == slot; });
-      }
-      break;
-    default:
-      break;
-  }
-  if (response.token().empty()) return;
-  token_ = response.token();
-  states_since_token_ = 0;
-  versions_ = newest_;
 }
 
 }  // namespace basalt::integration

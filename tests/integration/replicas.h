@@ -86,37 +86,4 @@ class Replicas {
   bool ok_ = false;
 };
 
-// A client that follows all jobs, and complains about what no watch may do.
-class Follower {
- public:
-  // Begins or goes on, by the newest token, at that replica.
-  void Open(job::v1::JobService::Stub& stub);
-  void Close();
-  // Reads until the condition holds; false: the limit has passed or the stream has ended.
-  bool ReadUntil(const std::function<bool(const job::v1::WatchJobsResponse& newest)>& condition,
-                 absl::Duration limit = absl::Seconds(30));
-  bool ReadUntilSynced();
-
-  const std::map<std::string, job::v1::Job>& jobs() const { return jobs_; }  // By name.
-  const std::set<uint32_t>& resets() const { return resets_; }
-  // States read since Open that say nothing new.
-  int repeated() const { return repeated_; }
-  bool HasNewestToken() const { return states_since_token_ == 0; }
-  bool IsFinished(const std::string& name) const;
-
- private:
-  void Apply(const job::v1::WatchJobsResponse& response);
-
-  std::string token_;
-  std::map<std::string, job::v1::Job> jobs_;
-  std::map<std::string, uint32_t> slots_;
-  std::map<std::string, int64_t> versions_;  // By UID, as of the last token.
-  std::map<std::string, int64_t> newest_;
-  std::set<uint32_t> resets_;
-  int repeated_ = 0;
-  int states_since_token_ = 0;
-  std::unique_ptr<grpc::ClientContext> context_;
-  std::unique_ptr<grpc::ClientReader<job::v1::WatchJobsResponse>> reader_;
-};
-
 }  // namespace basalt::integration

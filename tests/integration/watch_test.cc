@@ -4,6 +4,7 @@
 
 #include "common/base/slots.h"
 #include "common/testing/status_matchers.h"
+#include "tests/integration/follower.h"
 #include "tests/integration/replicas.h"
 
 namespace basalt::integration {
@@ -23,9 +24,13 @@ class WatchTest : public ::testing::Test {
       }));
     }
   }
+  bool IsFinished(const std::string& name) const {
+    const auto known = follower_.objects().find(name);
+    return known != follower_.objects().end() &&
+           known->second.object().status().phase() == kube::v1::JOB_PHASE_COMPLETED;
+  }
   bool AllFinished() const {
-    return std::all_of(names_.begin(), names_.end(),
-                       [this](const std::string& name) { return follower_.IsFinished(name); });
+    return std::all_of(names_.begin(), names_.end(), [this](const std::string& name) { return IsFinished(name); });
   }
   bool ReadUntilAllFinished() {
     return AllFinished() || follower_.ReadUntil([this](const auto&) { return AllFinished(); });
@@ -34,10 +39,10 @@ class WatchTest : public ::testing::Test {
   void ExpectToKnowAll() {
     const auto all = replicas_.ListFrom(0, 0);
     ASSERT_THAT(all, IsOk());
-    EXPECT_EQ(all->size(), follower_.jobs().size());
+    EXPECT_EQ(all->size(), follower_.objects().size());
     for (const job::v1::Job& job : *all) {
-      const auto known = follower_.jobs().find(job.object().meta().name());
-      ASSERT_NE(known, follower_.jobs().end()) << job.object().meta().name();
+      const auto known = follower_.objects().find(job.object().meta().name());
+      ASSERT_NE(known, follower_.objects().end()) << job.object().meta().name();
       EXPECT_EQ(known->second.object().meta().uid(), job.object().meta().uid());
       EXPECT_EQ(known->second.object().status().phase(), job.object().status().phase());
     }
@@ -51,7 +56,7 @@ class WatchTest : public ::testing::Test {
   }
 
   Replicas replicas_;
-  Follower follower_;
+  Follower<FollowedJobs> follower_;
   size_t away_ = kReplicas;  // Which replica is not there.
   std::vector<std::string> names_;
 };
@@ -63,8 +68,7 @@ TEST_F(WatchTest, EveryReplicaTellsOfAllJobsAndAnotherGoesOnByToken) {
   ASSERT_TRUE(follower_.ReadUntilSynced());
   ASSERT_TRUE(ReadUntilAllFinished());
   // With the last state, or within a second of it.
-  ASSERT_TRUE(follower_.HasNewestToken() ||
-              follower_.ReadUntil([this](const auto&) { return follower_.HasNewestToken(); }));
+  ASSERT_TRUE(follower_.ReadUntilNewestToken());
   for (size_t replica = 1; replica < kReplicas; ++replica) {
     follower_.Open(replicas_.job(replica));
     ASSERT_TRUE(follower_.ReadUntilSynced());
@@ -72,12 +76,12 @@ TEST_F(WatchTest, EveryReplicaTellsOfAllJobsAndAnotherGoesOnByToken) {
     EXPECT_EQ(follower_.repeated(), 0) << "told before";
   }
   ASSERT_THAT(replicas_.Delete(0, names_[0]), IsOk());
-  ASSERT_TRUE(follower_.ReadUntil([&](const auto&) { return !follower_.jobs().contains(names_[0]); }));
+  ASSERT_TRUE(follower_.ReadUntil([&](const auto&) { return !follower_.objects().contains(names_[0]); }));
   names_.erase(names_.begin());
   follower_.Close();
   ASSERT_THAT(replicas_.Delete(1, names_[0]), IsOk());
   follower_.Open(replicas_.job(1));
-  ASSERT_TRUE(follower_.ReadUntil([&](const auto&) { return !follower_.jobs().contains(names_[0]); }))
+  ASSERT_TRUE(follower_.ReadUntil([&](const auto&) { return !follower_.objects().contains(names_[0]); }))
       << "gone while nobody was there";
   names_.erase(names_.begin());
   SubmitMore(6);
@@ -113,8 +117,7 @@ TEST_F(WatchTest, SlotsThatMoveTakeAlongWhatWasTold) {
   follower_.Open(replicas_.job(0));
   ASSERT_TRUE(follower_.ReadUntilSynced());
   ASSERT_TRUE(ReadUntilAllFinished());
-  ASSERT_TRUE(follower_.HasNewestToken() ||
-              follower_.ReadUntil([this](const auto&) { return follower_.HasNewestToken(); }));
+  ASSERT_TRUE(follower_.ReadUntilNewestToken());
   for (const size_t replica : {1, 2}) {
     replicas_.LeaveJobsvc(replica);
     away_ = replica;
@@ -138,8 +141,7 @@ TEST_F(WatchTest, AWatchGoesOnAcrossAChangeOfLeaderAndByItsTokenAfterIt) {
   replicas_.StopLeadingGateway();
   SubmitMore(6);
   ASSERT_TRUE(ReadUntilAllFinished()) << "the stream that was open";
-  ASSERT_TRUE(follower_.HasNewestToken() ||
-              follower_.ReadUntil([this](const auto&) { return follower_.HasNewestToken(); }));
+  ASSERT_TRUE(follower_.ReadUntilNewestToken());
   follower_.Open(replicas_.job(1));
   SubmitMore(6);
   ASSERT_TRUE(ReadUntilAllFinished());

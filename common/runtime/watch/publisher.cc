@@ -11,6 +11,22 @@ absl::Status Publisher::Open(const kv::KvStore& store, uint32_t slot, int64_t ep
   return absl::OkStatus();
 }
 
+absl::Status Publisher::OpenOrBeginAnew(kv::KvStore& store, uint32_t slot, int64_t epoch, const VisitShown& visit,
+                                        kv::Damage& damage) {
+  std::vector<std::pair<std::string, storage::v1::ShownObject>> shown;
+  const auto collect = [&](const std::string& key, const storage::v1::ShownObject& record) {
+    shown.emplace_back(key, record);
+  };
+  BASALT_RETURN_IF_ERROR(Open(store, slot, epoch, collect, damage));
+  if (damage.empty()) {
+    for (const auto& [key, record] : shown) visit(key, record);
+    return absl::OkStatus();
+  }
+  kv::WriteBatch batch;
+  BeginAnew(slot, batch);
+  return store.Write(batch);
+}
+
 void Publisher::BeginAnew(uint32_t slot, kv::WriteBatch& batch) {
   DropWatchRecords(slot, batch);
   logs_.at(slot).BeginAnew();

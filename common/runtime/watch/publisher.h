@@ -59,6 +59,10 @@ class Publisher {
   // damaged, the slot has to begin anew: an object that is lost may be gone, and nobody would ever tell.
   absl::Status Open(const kv::KvStore& store, uint32_t slot, int64_t epoch, const VisitShown& visit,
                     kv::Damage& damage);
+  // The same for a service that has nothing else to mend: where anything is damaged, the slot has begun anew in the
+  // store, too, and `visit` is told of nothing.
+  absl::Status OpenOrBeginAnew(kv::KvStore& store, uint32_t slot, int64_t epoch, const VisitShown& visit,
+                               kv::Damage& damage);
   // What was told before is worth nothing: watching clients get everything anew. Each Shown of the slot is to be
   // cleared.
   void BeginAnew(uint32_t slot, kv::WriteBatch& batch);

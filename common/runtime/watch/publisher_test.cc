@@ -106,6 +106,21 @@ TEST_F(PublisherTest, WhatBeginsAnewKnowsNothingOfBefore) {
   EXPECT_FALSE(publisher_->LogOf(kSlot)->Knows(before));
 }
 
+TEST_F(PublisherTest, DamageCanBeginASlotAnewAtOnce) {
+  Pass(1);
+  const watch::WatchPosition before = publisher_->LogOf(kSlot)->position();
+  batch_.Put(kv::Family::kAux, SlotWatchKey(kSlot), "\xff");
+  Tell();
+  for (const size_t damaged : {1U, 0U}) {
+    publisher_ = std::make_unique<Publisher>(random_);
+    kv::Damage damage;
+    const auto visit = [](const std::string& key, const storage::v1::ShownObject&) { ADD_FAILURE() << key; };
+    ASSERT_TRUE(publisher_->OpenOrBeginAnew(*store_, kSlot, /*epoch=*/1, visit, damage).ok());
+    EXPECT_EQ(damage.size(), damaged);
+    EXPECT_FALSE(publisher_->LogOf(kSlot)->Knows(before));
+  }
+}
+
 TEST_F(PublisherTest, TellsNothingOfASlotThatIsClosedButThat) {
   publisher_->PublishIfChanged(kSlot, "n/a", 1, shown_, batch_);
   publisher_->Close(kSlot);

@@ -14,6 +14,7 @@
 #include "common/rpc/grpc/forward/feed.h"
 #include "common/rpc/grpc/forward/forward.h"
 #include "common/rpc/grpc/forward/list_all.h"
+#include "common/rpc/grpc/forward/watch_all.h"
 #include "common/rpc/grpc/status_bridge.h"
 #include "common/rpc/grpc/unary.h"
 #include "services/jobsvc/api/answers.h"
@@ -33,7 +34,7 @@ using job::v1::WatchPartRequest;
 using job::v1::WatchPartResponse;
 
 // What both services need. Tasks on the loop hold it, so that nothing they use goes away under them.
-struct Core : std::enable_shared_from_this<Core> {
+struct Core {
   Core(Loop& api_loop, JobServiceParts service_parts)
       : loop(api_loop),
         parts(std::move(service_parts)),
@@ -44,19 +45,6 @@ struct Core : std::enable_shared_from_this<Core> {
   void Stop() {
     jobs->Stop();
     job_parts->Stop();
-  }
-
-  std::unique_ptr<JobWatch::Part> OpenPart(const gateway::v1::Member& member, WatchPartRequest request,
-                                           std::function<void()> notify) {
-    const gateway::v1::Member self = parts.members->self();
-    if (rpc::IsSame(member, self)) return api.WatchPart(request, std::move(notify));
-    auto feed = std::make_unique<rpc::StreamFeed<WatchPartRequest, WatchPartResponse>>(loop, std::move(request),
-                                                                                       std::move(notify));
-    const bool begun = job_parts->Begin(member, [&](JobPartService::Stub& stub, rpc::CallSet& calls) {
-      feed->Begin(calls, self.replica(), [&](auto... arguments) { stub.async()->WatchPart(arguments...); });
-    });
-    if (!begun) return nullptr;
-    return feed;
   }
 
   Loop& loop;
@@ -106,14 +94,11 @@ class JobServiceImpl final : public JobService::CallbackService {
   }
   grpc::ServerWriteReactor<job::v1::WatchJobsResponse>* WatchJobs(grpc::CallbackServerContext*,
                                                                   const job::v1::WatchJobsRequest* request) override {
-    return new rpc::FeedReactor<job::v1::WatchJobsResponse>(
-        core_->loop, [core = core_, asked = *request](std::function<void()> notify) {
-          const auto open = [core](const gateway::v1::Member& member, WatchPartRequest part,
-                                   std::function<void()> notify_part) {
-            return core->OpenPart(member, std::move(part), std::move(notify_part));
-          };
-          return std::make_unique<JobWatch>(core->loop, *core->parts.members, open, asked, std::move(notify));
-        });
+    const auto local = [core = core_](const WatchPartRequest& part, std::function<void()> notify) {
+      return core->api.WatchPart(part, std::move(notify));
+    };
+    return rpc::WatchAll<WatchedJobs>(core_->loop, *core_->parts.members, core_->job_parts, *request, local,
+                                      [](auto& stub, auto... arguments) { stub.async()->WatchPart(arguments...); });
   }
   grpc::ServerUnaryReactor* GetJobHistory(grpc::CallbackServerContext* context,
                                           const job::v1::GetJobHistoryRequest* request,

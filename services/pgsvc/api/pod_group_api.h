@@ -3,12 +3,17 @@
 // What this replica answers of its own slots, without gRPC: handlers that run on the loops of the workers that own the
 // keys. They may be called from any thread; `done` comes on a worker's loop, and is dropped where the worker has
 // stopped. UNAVAILABLE: the slot is not open here.
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "basalt/podgroup/v1/pod_group_part.pb.h"
+#include "common/rpc/feed.h"
 #include "common/rpc/peers.h"
 #include "common/runtime/typed_replica.h"
+#include "common/watch/watch_hub.h"
 #include "services/pgsvc/control/pod_group_controller.h"
 
 namespace basalt::pgsvc {
@@ -21,14 +26,17 @@ std::string KeyOf(std::string_view ns, std::string_view name);
 class PodGroupApi {
  public:
   // The workers outlive the API.
-  explicit PodGroupApi(Workers& workers) : workers_(workers) {}
+  PodGroupApi(Workers& workers, std::shared_ptr<watch::WatchHub> hub) : workers_(workers), hub_(std::move(hub)) {}
 
   void Get(podgroup::v1::GetPodGroupRequest request, rpc::Done<podgroup::v1::PodGroup> done);
   void ListPart(podgroup::v1::ListPartRequest request, rpc::Done<podgroup::v1::ListPartResponse> done);
   void History(podgroup::v1::GetPodGroupHistoryRequest request, rpc::Done<podgroup::v1::PodGroupHistory> done);
+  std::unique_ptr<rpc::Feed<podgroup::v1::WatchPartResponse>> WatchPart(const podgroup::v1::WatchPartRequest& request,
+                                                                        std::function<void()> notify);
 
  private:
   Workers& workers_;
+  const std::shared_ptr<watch::WatchHub> hub_;
 };
 
 }  // namespace basalt::pgsvc

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "common/runtime/testing/scripted_context.h"
 #include "common/testing/status_matchers.h"
 #include "services/pgsvc/api/pod_group_list.h"
+#include "services/pgsvc/api/testing.h"
 #include "services/pgsvc/core/testing.h"
 
 namespace basalt::pgsvc {
@@ -25,32 +27,9 @@ using basalt::testing::IsOk;
 using basalt::testing::StatusIs;
 using podgroup::v1::PodGroupHistoryEntry;
 
-class MaybeReady final : public runtime::testing::ScriptedContext {
- public:
-  bool IsReady(uint32_t) const override { return ready; }
-  bool ready = true;
-};
-
-struct Worker {
-  Worker() {
-    for (uint32_t slot = 0; slot < kSlotCount; ++slot) EXPECT_TRUE(controller.OpenSlot(slot).ok());
-  }
-  MaybeReady context;
-  PodGroupController controller{context, {}};
-};
-
-class TwoWorkers final : public Workers {
- public:
-  size_t count() const override { return 2; }
-  void OnWorkerOf(uint32_t slot, Task task) override { OnWorker(slot % 2, std::move(task)); }
-  void OnWorker(size_t worker, Task task) override { task(workers[worker].controller); }
-
-  Worker workers[2];
-};
-
 class PodGroupApiTest : public ::testing::Test {
  protected:
-  Worker& WorkerOf(const std::string& key) { return workers_.workers[SlotOf(key) % 2]; }
+  testing::Worker& WorkerOf(const std::string& key) { return workers_.WorkerOf(key); }
   void Put(const std::string& name, const std::string& queue = "default") {
     const std::string key = "default/" + name;
     kube::v1::Object object;
@@ -59,20 +38,20 @@ class PodGroupApiTest : public ::testing::Test {
     group.mutable_meta()->set_name(name);
     group.mutable_meta()->set_uid(name + "-uid");
     group.mutable_spec()->set_queue(queue);
-    WorkerOf(key).controller.OnState(key, std::string(kube::kWatchPodGroups), std::move(object));
+    WorkerOf(key).controller->OnState(key, std::string(kube::kWatchPodGroups), std::move(object));
   }
   // A pod without a group; the API server refuses its group.
   void PutRefused(const std::string& name) {
     const std::string key = "ns/podgroup-" + name;
-    Worker& worker = WorkerOf(key);
+    testing::Worker& worker = WorkerOf(key);
     kube::v1::Object object;
     *object.mutable_pod() = testing::BarePod();
     object.mutable_pod()->set_uid(name);
-    worker.controller.OnState(key, "pods/scheduler=volcano", std::move(object));
+    worker.controller->OnState(key, "pods/scheduler=volcano", std::move(object));
     worker.context.Wake(key);
-    worker.context.RunPasses(worker.controller);
+    worker.context.RunPasses(*worker.controller);
     ASSERT_EQ(worker.context.writes.size(), 1U);
-    worker.context.Answer(runtime::testing::Refused(403, "Forbidden", "denied by admission"), worker.controller);
+    worker.context.Answer(runtime::testing::Refused(403, "Forbidden", "denied by admission"), *worker.controller);
   }
   template <typename Request, typename Response>
   absl::StatusOr<Response> Ask(void (PodGroupApi::*method)(Request, rpc::Done<Response>), Request request) {
@@ -105,8 +84,8 @@ class PodGroupApiTest : public ::testing::Test {
     return text + "|" + page.next_page_token();
   }
 
-  TwoWorkers workers_;
-  PodGroupApi api_{workers_};
+  testing::TwoWorkers workers_;
+  PodGroupApi api_{workers_, std::make_shared<watch::WatchHub>()};
 };
 
 TEST_F(PodGroupApiTest, AGroupIsToldAsKubernetesHasIt) {
@@ -159,7 +138,7 @@ TEST_F(PodGroupApiTest, ListsAreSortedFilteredAndPaged) {
 
 TEST_F(PodGroupApiTest, NothingIsToldOfSlotsThatAreStarting) {
   Put("train");
-  for (Worker& worker : workers_.workers) worker.context.ready = false;
+  for (testing::Worker& worker : workers_.workers) worker.context.ready = false;
   EXPECT_THAT(Get("default", "train"), StatusIs(absl::StatusCode::kUnavailable));
   EXPECT_THAT(History("default", "train"), StatusIs(absl::StatusCode::kUnavailable));
   EXPECT_THAT(List({}), ::testing::HasSubstr("1024 of its 1024 slots are still starting"));

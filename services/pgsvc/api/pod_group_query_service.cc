@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -11,8 +12,10 @@
 #include "common/rpc/error_details.h"
 #include "common/rpc/grpc/forward/forward.h"
 #include "common/rpc/grpc/forward/list_all.h"
+#include "common/rpc/grpc/forward/watch_all.h"
 #include "common/rpc/grpc/unary.h"
 #include "services/pgsvc/api/pod_group_list.h"
+#include "services/pgsvc/api/pod_group_watch.h"
 
 namespace basalt::pgsvc {
 namespace {
@@ -27,14 +30,19 @@ using podgroup::v1::PodGroup;
 using podgroup::v1::PodGroupHistory;
 using podgroup::v1::PodGroupPartService;
 using podgroup::v1::PodGroupQueryService;
+using podgroup::v1::WatchPartRequest;
+using podgroup::v1::WatchPartResponse;
+using podgroup::v1::WatchPodGroupsRequest;
+using podgroup::v1::WatchPodGroupsResponse;
 
 // What both services need. Tasks on the loop hold it, so that nothing they use goes away under them.
 struct Core {
-  Core(Loop& api_loop, std::unique_ptr<Workers> own_workers, std::unique_ptr<rpc::Members> known)
+  Core(Loop& api_loop, std::unique_ptr<Workers> own_workers, std::unique_ptr<rpc::Members> known,
+       std::shared_ptr<watch::WatchHub> hub)
       : loop(api_loop),
         workers(std::move(own_workers)),
         members(std::move(known)),
-        api(*workers),
+        api(*workers, std::move(hub)),
         groups(std::make_shared<rpc::Forwarder<PodGroupQueryService>>(loop, *members)),
         parts(std::make_shared<rpc::Forwarder<PodGroupPartService>>(loop, *members)) {}
 
@@ -81,6 +89,15 @@ class QueryService final : public PodGroupQueryService::CallbackService {
                                  [](auto& stub, auto... arguments) { stub.async()->ListPart(arguments...); });
                            });
   }
+  grpc::ServerWriteReactor<WatchPodGroupsResponse>* WatchPodGroups(grpc::CallbackServerContext*,
+                                                                   const WatchPodGroupsRequest* request) override {
+    const auto local = [core = core_](const WatchPartRequest& part, std::function<void()> notify) {
+      return core->api.WatchPart(part, std::move(notify));
+    };
+    return rpc::WatchAll<WatchedPodGroups>(
+        core_->loop, *core_->members, core_->parts, *request, local,
+        [](auto& stub, auto... arguments) { stub.async()->WatchPart(arguments...); });
+  }
 
  private:
   // A question about one group, which its owner answers.
@@ -116,6 +133,13 @@ class PartService final : public PodGroupPartService::CallbackService {
                              core->api.ListPart(std::move(asked), std::move(done));
                            });
   }
+  grpc::ServerWriteReactor<WatchPartResponse>* WatchPart(grpc::CallbackServerContext*,
+                                                         const WatchPartRequest* request) override {
+    return new rpc::FeedReactor<WatchPartResponse>(core_->loop,
+                                                   [core = core_, asked = *request](std::function<void()> notify) {
+                                                     return core->api.WatchPart(asked, std::move(notify));
+                                                   });
+  }
 
  private:
   const std::shared_ptr<Core> core_;
@@ -124,8 +148,9 @@ class PartService final : public PodGroupPartService::CallbackService {
 }  // namespace
 
 std::vector<std::unique_ptr<rpc::GrpcService>> MakeQueryServices(Loop& loop, std::unique_ptr<Workers> workers,
-                                                                 std::unique_ptr<rpc::Members> members) {
-  const auto core = std::make_shared<Core>(loop, std::move(workers), std::move(members));
+                                                                 std::unique_ptr<rpc::Members> members,
+                                                                 std::shared_ptr<watch::WatchHub> hub) {
+  const auto core = std::make_shared<Core>(loop, std::move(workers), std::move(members), std::move(hub));
   std::vector<std::unique_ptr<rpc::GrpcService>> services;
   services.push_back(rpc::WrapService(std::make_unique<QueryService>(core)));
   services.push_back(rpc::WrapService(std::make_unique<PartService>(core)));

@@ -13,8 +13,10 @@
 namespace basalt::pgsvc {
 
 // The loop outlives the server that the services are given to. Workers and members live for as long as anything of the
-// services or of their loop may use them. Destroying the services ends what is under way at other replicas.
+// services or of their loop may use them; `hub` is what the controllers publish to. Destroying the services ends what
+// is under way at other replicas.
 std::vector<std::unique_ptr<rpc::GrpcService>> MakeQueryServices(Loop& loop, std::unique_ptr<Workers> workers,
-                                                                 std::unique_ptr<rpc::Members> members);
+                                                                 std::unique_ptr<rpc::Members> members,
+                                                                 std::shared_ptr<watch::WatchHub> hub);
 
 }  // namespace basalt::pgsvc

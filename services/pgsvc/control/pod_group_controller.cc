@@ -9,18 +9,10 @@
 #include "common/kube/names.h"
 #include "common/kube/object_key.h"
 #include "common/kube/requests.h"
-#include "common/kube/timestamp.h"
 #include "common/obs/log.h"
 
 namespace basalt::pgsvc {
 namespace {
-
-// Whether a pod needs the group `name`, which is not there, to be made. A bound pod whose group is gone, too (weakness
-// W3); only groups that we name.
-bool LacksGroup(const kube::v1::Pod& pod, std::string_view name) {
-  return NeedsGroup(pod) || (pod.group_name() == name && name == GroupName(pod) && pod.deletion_ms() == 0 &&
-                             pod.phase() != kube::v1::POD_PHASE_SUCCEEDED && pod.phase() != kube::v1::POD_PHASE_FAILED);
-}
 
 // What the owner of that UID says; one that is gone, is another by now or may not be read says nothing. None where it
 // is not known (weakness W8).
@@ -45,7 +37,9 @@ PodGroupController::PodGroupController(runtime::Context& context, GroupingOption
     : context_(context),
       options_(options),
       recorder_(context, [this](const std::string& key, const std::string& uid) { return EventsOf(key, uid); }),
-      records_(context, limits, metrics) {}
+      records_(context, limits, metrics),
+      publisher_(context.random()),
+      metrics_(metrics) {}
 
 PodGroupController::~PodGroupController() {
   if (history_timer_ != kNoTimer) context_.loop().Cancel(history_timer_);
@@ -54,7 +48,7 @@ PodGroupController::~PodGroupController() {
 absl::StatusOr<std::vector<runtime::KnownObject>> PodGroupController::OpenSlot(uint32_t slot) {
   groups_.Open(slot);
   if (history_timer_ == kNoTimer) AgeHistoryLater();
-  return std::vector<runtime::KnownObject>();
+  return LoadShown(slot);
 }
 
 void PodGroupController::CloseSlot(uint32_t slot) {
@@ -67,6 +61,7 @@ void PodGroupController::CloseSlot(uint32_t slot) {
   }
   groups_.Close(slot);
   records_.CloseSlot(slot);
+  publisher_.Close(slot);
 }
 
 void PodGroupController::OnState(std::string_view routing_key, const std::string&, kube::v1::Object&& object) {
@@ -74,6 +69,7 @@ void PodGroupController::OnState(std::string_view routing_key, const std::string
     Group& group = groups_.FindOrMake(routing_key);
     group.observed = std::make_unique<kube::v1::PodGroup>(std::move(*object.mutable_pod_group()));
     group.gone = false;
+    group.is_awaited = false;
   } else if (object.has_pod()) {
     Group& group = groups_.FindOrMake(routing_key);
     group.refused.erase(object.pod().uid());
@@ -85,9 +81,11 @@ void PodGroupController::OnState(std::string_view routing_key, const std::string
 void PodGroupController::OnGone(std::string_view routing_key, const runtime::Gone& gone) {
   Group* group = groups_.Find(routing_key);
   if (group == nullptr) return;
-  if (group->observed != nullptr && group->observed->meta().uid() == gone.uid) {
+  const bool is_observed = group->observed != nullptr && group->observed->meta().uid() == gone.uid;
+  if (is_observed || (group->is_awaited && group->shown_uid == gone.uid)) {
     group->observed.reset();
     group->gone = true;
+    group->is_awaited = false;
   }
   group->pods.erase(gone.uid);
   group->refused.erase(gone.uid);
@@ -123,9 +121,11 @@ void PodGroupController::Decide(std::string_view key, kv::WriteBatch& batch) {
     group->gone = false;
     records_.End(owned, group->record, batch);
   }
+  PublishState(owned, *group, batch);
 }
 
 void PodGroupController::Act(std::string_view key) {
+  publisher_.Tell();
   Group* group = groups_.Find(key);
   if (group == nullptr) return;
   const std::string owned(key);
@@ -135,14 +135,14 @@ void PodGroupController::Act(std::string_view key) {
 }
 
 bool PodGroupController::IsUnused(const Group& group) {
-  return group.observed == nullptr && group.pods.empty() && group.waiters.empty() && !group.busy &&
+  return group.observed == nullptr && !group.is_awaited && group.pods.empty() && group.waiters.empty() && !group.busy &&
          group.binding.empty();
 }
 
 void PodGroupController::DropIfEmpty(const std::string& key) {
   const Group* group = groups_.Find(key);
   if (group == nullptr || !IsUnused(*group)) return;
-  if (group->gone || group->record.has_notes()) return context_.Wake(key);
+  if (group->gone || group->record.has_notes() || group->shown.revision != 0) return context_.Wake(key);
   failing_.erase(key);
   groups_.Erase(key);
 }
@@ -185,13 +185,15 @@ void PodGroupController::Refresh(const std::string& key) {
                  const bool absent = answer.ok() && answer->has_error() && answer->error().code() == 404;
                  if (found) {
                    waiting->gone = false;
+                   waiting->is_awaited = false;
                    const kube::v1::PodGroup& group_now = answer->object().pod_group();
                    if (waiting->observed == nullptr || waiting->observed->meta().uid() != group_now.meta().uid() ||
                        waiting->observed->meta().resource_version() < group_now.meta().resource_version()) {
                      waiting->observed = std::make_unique<kube::v1::PodGroup>(group_now);
                    }
                  } else if (absent) {
-                   waiting->gone |= waiting->observed != nullptr;
+                   waiting->gone |= waiting->observed != nullptr || waiting->is_awaited;
+                   waiting->is_awaited = false;
                    waiting->observed.reset();
                  }
                  if (found || absent) NoteIfCarriedOut(key, *waiting);
@@ -199,31 +201,6 @@ void PodGroupController::Refresh(const std::string& key) {
                  ServeWaiters(key, *waiting);
                  context_.Wake(key);
                });
-}
-
-std::optional<podgroup::v1::PodGroup> PodGroupController::Show(std::string_view key) const {
-  const Group* group = groups_.Find(key);
-  if (group == nullptr) return std::nullopt;
-  const auto [ns, name] = kube::SplitKey(key);
-  podgroup::v1::PodGroup message;
-  if (group->observed != nullptr) {
-    *message.mutable_object() = *group->observed;
-  } else {
-    const auto lacks = [name = name](const auto& pod) { return LacksGroup(pod.second, name); };
-    if (std::none_of(group->pods.begin(), group->pods.end(), lacks)) return std::nullopt;
-    message.mutable_object()->mutable_meta()->set_namespace_(std::string(ns));
-    message.mutable_object()->mutable_meta()->set_name(std::string(name));
-  }
-  message.set_pods(static_cast<int32_t>(group->pods.size()));
-  if (const std::optional<absl::Time> since = group->retry.since()) {
-    message.set_allocated_failing_since_time(kube::ToTimestamp(absl::ToUnixMillis(*since)).release());
-    // One that is due at once has no time.
-    const absl::Time until = group->retry.until();
-    if (until > absl::InfinitePast()) {
-      message.set_allocated_retry_time(kube::ToTimestamp(absl::ToUnixMillis(until)).release());
-    }
-  }
-  return message;
 }
 
 // ---- groups of plain pods ----
@@ -328,7 +305,7 @@ void PodGroupController::Bind(const std::string& key, Group& group, const kube::
 void PodGroupController::TryLater(const std::string& key, Group& group) {
   group.retry.Fail(context_.ApiNow(), context_.random());
   failing_.insert(key);
-  context_.WakeAt(key, group.retry.until());
+  context_.Wake(key);  // That it fails is told.
 }
 
 void PodGroupController::Succeed(const std::string& key, Group& group) {

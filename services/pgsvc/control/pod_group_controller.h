@@ -5,8 +5,11 @@
 // It acts by nothing that it stores. For a job's group it answers EnsurePodGroup and DeletePodGroup from what it
 // observes, one call about a group after the other (job_group_calls.cc); for plain pods it makes the group and binds
 // the pods, derived anew from state in every pass, so that a lost answer or a deleted group is simply looked at once
-// more (weaknesses W2, W3). What it decides is recorded for people (group_records.h).
+// more (weaknesses W2, W3). What it decides is recorded for people (group_records.h), as is what clients that watch
+// were told (shown_groups.cc).
+#include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -22,6 +25,7 @@
 #include "common/rpc/peers.h"
 #include "common/runtime/controller.h"
 #include "common/runtime/events/event_recorder.h"
+#include "common/runtime/watch/publisher.h"
 #include "services/pgsvc/control/group_records.h"
 #include "services/pgsvc/core/group_decision.h"
 #include "services/pgsvc/core/pod_grouping.h"
@@ -52,8 +56,12 @@ class PodGroupController : public runtime::Controller {
 
   runtime::Context& context() { return context_; }
   GroupRecords& records() { return records_; }
+  runtime::Publisher& publisher() { return publisher_; }
   // The group as people are shown it; nullopt: there is none, and no pod wants one.
   std::optional<podgroup::v1::PodGroup> Show(std::string_view key) const;
+  // Those of the slot that Show tells of.
+  void ForEachShown(uint32_t slot,
+                    const std::function<void(const std::string& key, const runtime::Shown& shown)>& visit) const;
 
  private:
   struct Ensure {
@@ -80,6 +88,9 @@ class PodGroupController : public runtime::Controller {
     GroupRecord record;
     bool gone = false;                  // The group was seen to go; the end of its history is to be recorded.
     std::optional<GroupDecision> sent;  // What the write under way was decided for, or the last one that is unsure.
+    runtime::Shown shown;
+    std::string shown_uid;    // Of the group that was shown last; empty: of one that pods want.
+    bool is_awaited = false;  // It was shown before the slot was opened, and was neither seen since nor is it gone.
     Retry retry{{.first = absl::Milliseconds(200), .most = absl::Seconds(60)}};  // Weakness W9: capped.
   };
 
@@ -102,6 +113,13 @@ class PodGroupController : public runtime::Controller {
   static void Finish(Group& group, podgroup::v1::EnsurePodGroupResponse answer);
   static void Finish(Group& group, podgroup::v1::DeletePodGroupResponse answer);
   static void Refuse(Group& group, const absl::Status& why);
+
+  // -- shown_groups.cc --
+  // The groups that were shown, which may have gone since.
+  absl::StatusOr<std::vector<runtime::KnownObject>> LoadShown(uint32_t slot);
+  void PublishState(const std::string& key, Group& group, kv::WriteBatch& batch);
+  // Whether people are shown it: it is there, or pods want it.
+  static bool IsThere(std::string_view key, const Group& group);
 
   // -- pod_group_controller.cc --
   void ServePods(const std::string& key, Group& group);
@@ -131,6 +149,8 @@ class PodGroupController : public runtime::Controller {
   SlotMap<Group> groups_;
   runtime::EventRecorder recorder_;
   GroupRecords records_;
+  runtime::Publisher publisher_;
+  obs::Metrics* const metrics_;
   TimerId history_timer_ = kNoTimer;
   std::set<std::string, std::less<>> failing_;                    // Keys of groups whose last try failed.
   std::map<std::string, std::string, std::less<>> queue_states_;  // By the queue's name.

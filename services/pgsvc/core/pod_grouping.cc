@@ -151,6 +151,11 @@ bool NeedsGroup(const kube::v1::Pod& pod) {
          pod.phase() != kube::v1::POD_PHASE_SUCCEEDED && pod.phase() != kube::v1::POD_PHASE_FAILED;
 }
 
+bool LacksGroup(const kube::v1::Pod& pod, std::string_view name) {
+  return NeedsGroup(pod) || (pod.group_name() == name && name == GroupName(pod) && pod.deletion_ms() == 0 &&
+                             pod.phase() != kube::v1::POD_PHASE_SUCCEEDED && pod.phase() != kube::v1::POD_PHASE_FAILED);
+}
+
 std::vector<OwnerResource> AnnotatedOwners(const kube::v1::Pod& pod) {
   std::vector<OwnerResource> owners;
   for (const kube::v1::OwnerReference& owner : pod.grouping().owner_references()) {

@@ -17,6 +17,10 @@ std::string GroupName(const kube::v1::Pod& pod);
 // Whether the pod needs a group from us at all: no job's pod, not bound yet, neither finished nor being deleted (W13).
 bool NeedsGroup(const kube::v1::Pod& pod);
 
+// Whether the pod needs the group `name`, which is not there, to be made: also a bound pod whose group is gone (W3),
+// where we name groups so.
+bool LacksGroup(const kube::v1::Pod& pod, std::string_view name);
+
 // The owner whose annotations count, where it is one of the four kinds of podgroup spec 6.2; null otherwise. The API
 // group is compared as well as the kind (W10).
 struct OwnerResource {

@@ -6,8 +6,10 @@
 
 #include "common/rpc/grpc/peers/podgroup.h"
 #include "common/runtime/typed_replica.h"
+#include "common/runtime/watch/watch_part.h"
 #include "common/shell/replica_members.h"
 #include "services/pgsvc/api/pod_group_query_service.h"
+#include "services/pgsvc/api/pod_group_watch.h"
 #include "services/pgsvc/control/pod_group_controller.h"
 #include "services/pgsvc/control/pod_group_router.h"
 
@@ -30,15 +32,22 @@ class RoutedService final : public rpc::GrpcService {
 }  // namespace
 
 shell::ServiceParts MakeParts(obs::Metrics& metrics, obs::Health&) {
+  return MakePartsWith(metrics, watch::WatchHub::kMaxWatches);
+}
+
+shell::ServiceParts MakePartsWith(obs::Metrics& metrics, size_t max_watches) {
+  const auto hub = std::make_shared<watch::WatchHub>(max_watches);
   shell::ServiceParts parts;
-  parts.make_controller = [&metrics](runtime::Context& context) {
-    return std::make_unique<PodGroupController>(context, GroupingOptions(), history::Limits(), &metrics);
+  parts.make_controller = [hub, &metrics](runtime::Context& context) {
+    auto controller = std::make_unique<PodGroupController>(context, GroupingOptions(), history::Limits(), &metrics);
+    runtime::PublishChanges<WatchedPodGroups>(*controller, *hub);
+    return controller;
   };
-  parts.make_services = [](runtime::Replica& replica, Loop& api_loop) {
+  parts.make_services = [hub](runtime::Replica& replica, Loop& api_loop) {
     std::vector<std::unique_ptr<rpc::GrpcService>> services;
     services.push_back(std::make_unique<RoutedService>(replica, api_loop));
     auto queries = MakeQueryServices(api_loop, std::make_unique<runtime::TypedReplica<PodGroupController>>(replica),
-                                     std::make_unique<shell::ReplicaMembers>(replica));
+                                     std::make_unique<shell::ReplicaMembers>(replica), hub);
     std::move(queries.begin(), queries.end(), std::back_inserter(services));
     return services;
   };

@@ -1,10 +1,14 @@
 #pragma once
 
+#include <cstddef>
+
 #include "common/shell/service_process.h"
+#include "common/watch/watch_hub.h"
 
 namespace basalt::pgsvc {
 
 // What makes a process the pod group service.
 shell::ServiceParts MakeParts(obs::Metrics& metrics, obs::Health& health);
+shell::ServiceParts MakePartsWith(obs::Metrics& metrics, size_t max_watches);
 
 }  // namespace basalt::pgsvc

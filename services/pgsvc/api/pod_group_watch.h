@@ -1,0 +1,37 @@
+#pragma once
+
+// What a watch of pod groups is about (common/rpc/watch/merged_watch.h, common/runtime/watch/watch_part.h).
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "basalt/podgroup/v1/pod_group_part.pb.h"
+#include "common/runtime/watch/publisher.h"
+#include "common/watch/watch_hub.h"
+#include "services/pgsvc/control/pod_group_controller.h"
+
+namespace basalt::pgsvc {
+
+struct WatchedPodGroups {
+  using Request = podgroup::v1::WatchPodGroupsRequest;
+  using Response = podgroup::v1::WatchPodGroupsResponse;
+  using PartRequest = podgroup::v1::WatchPartRequest;
+  using PartResponse = podgroup::v1::WatchPartResponse;
+  using Controller = PodGroupController;
+
+  static void MoveObject(PartResponse& told, Response& response) {
+    response.mutable_pod_group()->Swap(told.mutable_pod_group());
+  }
+  static void CopyObject(const google::protobuf::Message& group, PartResponse& told) {
+    told.mutable_pod_group()->CopyFrom(group);
+  }
+
+  using Visit = std::function<void(const std::string& key, const runtime::Shown& shown)>;
+  static void ForEach(Controller& controller, uint32_t slot, const Visit& visit) {
+    controller.ForEachShown(slot, visit);
+  }
+  static watch::WatchHub::Message Make(Controller& controller, const std::string& key);
+  static watch::WatchHub::Message MakeGone(const std::string& key, const std::string& uid);
+};
+
+}  // namespace basalt::pgsvc

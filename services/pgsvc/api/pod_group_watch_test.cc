@@ -1,0 +1,196 @@
+// What a watch of pod groups tells over two workers.
+#include "services/pgsvc/api/pod_group_watch.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/kube/names.h"
+#include "common/rpc/watch/merged_watch.h"
+#include "common/runtime/watch/watch_part.h"
+#include "services/pgsvc/api/testing.h"
+#include "services/pgsvc/core/testing.h"
+
+namespace basalt::pgsvc {
+namespace {
+
+using podgroup::v1::WatchPodGroupsRequest;
+using podgroup::v1::WatchPodGroupsResponse;
+
+class OneMember final : public rpc::Members {
+ public:
+  gateway::v1::Member self() const override {
+    gateway::v1::Member member;
+    member.set_replica("pgsvc-0");
+    return member;
+  }
+  std::vector<gateway::v1::Member> all() const override { return {self()}; }
+};
+
+class PodGroupWatchTest : public ::testing::Test {
+ protected:
+  using Watch = rpc::MergedWatch<WatchedPodGroups>;
+
+  PodGroupWatchTest() {
+    for (testing::Worker& worker : workers_.workers)
+      runtime::PublishChanges<WatchedPodGroups>(*worker.controller, *hub_);
+  }
+  // The group as Kubernetes has it, without a pass.
+  void Tell(const std::string& name, int64_t version) {
+    kube::v1::Object object;
+    kube::v1::ObjectMeta& meta = *object.mutable_pod_group()->mutable_meta();
+    meta.set_namespace_("ns");
+    meta.set_name(name);
+    meta.set_uid(name + "-uid");
+    meta.set_resource_version(version);
+    const std::string key = "ns/" + name;
+    workers_.WorkerOf(key).controller->OnState(key, std::string(kube::kWatchPodGroups), std::move(object));
+  }
+  void Pass(const std::string& name) {
+    testing::Worker& worker = workers_.WorkerOf("ns/" + name);
+    worker.context.Wake("ns/" + name);
+    worker.context.RunPasses(*worker.controller);
+  }
+  void Put(const std::string& name, int64_t version) {
+    Tell(name, version);
+    Pass(name);
+  }
+  void TellGone(const std::string& name) {
+    const std::string key = "ns/" + name;
+    workers_.WorkerOf(key).controller->OnGone(
+        key,
+        {.reason = runtime::Gone::Reason::kDeleted, .watch = std::string(kube::kWatchPodGroups), .uid = name + "-uid"});
+  }
+  void Delete(const std::string& name) {
+    TellGone(name);
+    Pass(name);
+  }
+  // The processes end and come back on their disks; nothing is told yet.
+  void Restart() {
+    for (testing::Worker& worker : workers_.workers) {
+      for (uint32_t slot = 0; slot < kSlotCount; ++slot) worker.controller->CloseSlot(slot);
+      worker.controller = std::make_unique<PodGroupController>(worker.context, GroupingOptions());
+      runtime::PublishChanges<WatchedPodGroups>(*worker.controller, *hub_);
+      worker.Open();
+    }
+  }
+  std::unique_ptr<Watch> Open(const std::string& name = "", const std::string& token = "") {
+    WatchPodGroupsRequest request;
+    if (!name.empty()) request.set_namespace_("ns");
+    request.set_name(name);
+    request.set_token(token);
+    const auto part = [this](const gateway::v1::Member&, const podgroup::v1::WatchPartRequest& asked,
+                             std::function<void()> notify) { return api_.WatchPart(asked, std::move(notify)); };
+    return std::make_unique<Watch>(workers_.workers[0].context.loop(), members_, part, request, [] {});
+  }
+  // What a client reads: "STATE name, …".
+  std::string Drain(Watch& watch) {
+    std::string text;
+    WatchPodGroupsResponse response;
+    // A look that finds nothing may ask the workers for more.
+    for (int misses = 0; misses < 2;) {
+      misses = watch.Take(&response) ? 0 : misses + 1;
+      if (misses > 0) continue;
+      if (!response.token().empty()) token_ = response.token();
+      if (response.type() != WatchPodGroupsResponse::TYPE_PROGRESS) {
+        text += (text.empty() ? "" : ", ") + WatchPodGroupsResponse::Type_Name(response.type()).substr(5);
+        if (response.has_pod_group()) text += " " + response.pod_group().object().meta().name();
+      }
+      if (response.has_pod_group()) uid_ = response.pod_group().object().meta().uid();
+      response.Clear();
+    }
+    return text;
+  }
+
+  const std::shared_ptr<watch::WatchHub> hub_ = std::make_shared<watch::WatchHub>();
+  testing::TwoWorkers workers_;
+  OneMember members_;
+  PodGroupApi api_{workers_, hub_};
+  std::string token_;
+  std::string uid_;  // Of the last that was told.
+};
+
+TEST_F(PodGroupWatchTest, BeginsWithWhatThereIsAndGoesOnWithWhatChanges) {
+  Put("a", 1);
+  const auto watch = Open();
+  EXPECT_EQ(Drain(*watch), "STATE a, SYNCED");
+  Put("b", 2);
+  EXPECT_EQ(Drain(*watch), "STATE b");
+  Put("a", 3);
+  Put("a", 4);
+  EXPECT_EQ(Drain(*watch), "STATE a") << "the newest";
+  Pass("a");
+  EXPECT_EQ(Drain(*watch), "") << "nothing has changed";
+  Delete("a");
+  EXPECT_EQ(Drain(*watch), "DELETED a");
+  EXPECT_EQ(uid_, "a-uid");
+}
+
+TEST_F(PodGroupWatchTest, OfOneGroupTellsNothingOfOthers) {
+  Put("a", 1);
+  Put("b", 2);
+  const auto watch = Open("a");
+  EXPECT_EQ(Drain(*watch), "STATE a, SYNCED");
+  Put("b", 3);
+  EXPECT_EQ(Drain(*watch), "");
+}
+
+TEST_F(PodGroupWatchTest, SyncedWaitsForTheFirstPassOverWhatIsThere) {
+  Put("b", 1);
+  Tell("a", 2);
+  const auto watch = Open();
+  EXPECT_EQ(Drain(*watch), "STATE b");
+  Pass("a");
+  EXPECT_EQ(Drain(*watch), "STATE a, SYNCED");
+}
+
+TEST_F(PodGroupWatchTest, AGroupThatPodsWantIsToldWithoutAUidUntilNoPodWantsIt) {
+  const auto watch = Open();
+  EXPECT_EQ(Drain(*watch), "SYNCED");
+  const std::string key = "ns/podgroup-u";
+  testing::Worker& worker = workers_.WorkerOf(key);
+  kube::v1::Object object;
+  *object.mutable_pod() = testing::BarePod();
+  worker.controller->OnState(key, "pods/scheduler=volcano", std::move(object));
+  Pass("podgroup-u");
+  EXPECT_EQ(Drain(*watch), "STATE podgroup-u");
+  EXPECT_EQ(uid_, "");
+  worker.context.Answer(runtime::testing::Refused(403, "Forbidden", "denied"), *worker.controller);
+  EXPECT_EQ(Drain(*watch), "STATE podgroup-u") << "that it is refused";
+  worker.controller->OnGone(key,
+                            {.reason = runtime::Gone::Reason::kDeleted, .watch = "pods/scheduler=volcano", .uid = "u"});
+  Pass("podgroup-u");
+  EXPECT_EQ(Drain(*watch), "DELETED podgroup-u");
+}
+
+TEST_F(PodGroupWatchTest, GoesOnByItsTokenOverARestartWithoutAGap) {
+  for (const char* name : {"a", "b", "c"}) Put(name, 1);
+  Drain(*Open());
+  Put("c", 5);
+  Restart();
+  Tell("a", 1);
+  Tell("b", 6);
+  Tell("c", 5);
+  for (const char* name : {"a", "b", "c"}) Pass(name);
+  const std::string told = Drain(*Open("", token_));
+  EXPECT_TRUE(told == "STATE b, STATE c, SYNCED" || told == "STATE c, STATE b, SYNCED") << told;
+}
+
+TEST_F(PodGroupWatchTest, AGroupThatWentWhileNobodyWasThereIsToldAsDeletedOnceThatIsKnown) {
+  Put("a", 1);
+  Drain(*Open());
+  Restart();
+  Pass("a");
+  const auto watch = Open("", token_);
+  EXPECT_EQ(Drain(*watch), "SYNCED") << "nobody has said that it is gone";
+  Delete("a");
+  EXPECT_EQ(Drain(*watch), "DELETED a");
+  EXPECT_EQ(uid_, "a-uid");
+}
+
+}  // namespace
+}  // namespace basalt::pgsvc

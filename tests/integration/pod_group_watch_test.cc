@@ -1,0 +1,119 @@
+// A watch of pod groups at any replica tells of all of them, and goes on elsewhere without a gap.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "common/testing/status_matchers.h"
+#include "tests/integration/follower.h"
+#include "tests/integration/replicas.h"
+
+namespace basalt::integration {
+namespace {
+
+using basalt::testing::IsOk;
+
+class PodGroupWatchTest : public ::testing::Test {
+ protected:
+  // Jobs that run on, each with a group.
+  void SubmitMore(int count) {
+    for (int i = 0; i < count; ++i) {
+      jobs_.push_back(fmt::format("job-{:03}", submitted_++));
+      ASSERT_THAT(replicas_.Submit(0, jobs_.back(), "600"), IsOk());
+    }
+  }
+  void DeleteFirst() {
+    ASSERT_THAT(replicas_.Delete(0, jobs_.front()), IsOk());
+    jobs_.erase(jobs_.begin());
+  }
+  // The client knows the group of each job, in the phase that it ends in, and no other.
+  bool KnowsAll() const {
+    std::vector<std::string> owners;
+    for (const auto& [name, group] : follower_.objects()) {
+      if (group.object().phase() != "Running") return false;
+      for (const auto& owner : group.object().meta().owner_references()) owners.push_back(owner.name());
+    }
+    std::sort(owners.begin(), owners.end());
+    return owners == jobs_;
+  }
+  bool ReadUntilAllAreKnown() {
+    return KnowsAll() || follower_.ReadUntil([this](const auto&) { return KnowsAll(); });
+  }
+  // By name.
+  std::map<std::string, std::string> UidsThereAre() {
+    grpc::ClientContext context;
+    podgroup::v1::ListPodGroupsResponse page;
+    std::map<std::string, std::string> uids;
+    EXPECT_TRUE(replicas_.pod_groups(1).ListPodGroups(&context, {}, &page).ok());
+    for (const auto& group : page.pod_groups()) uids[group.object().meta().name()] = group.object().meta().uid();
+    return uids;
+  }
+  void ExpectToKnowAll() {
+    std::map<std::string, std::string> uids;
+    for (const auto& [name, group] : follower_.objects()) uids[name] = group.object().meta().uid();
+    EXPECT_EQ(uids, UidsThereAre());
+    EXPECT_TRUE(follower_.resets().empty());
+  }
+
+  Replicas replicas_;
+  Follower<FollowedPodGroups> follower_;
+  std::vector<std::string> jobs_;  // Sorted.
+  int submitted_ = 0;
+};
+
+TEST_F(PodGroupWatchTest, EveryReplicaTellsOfAllGroupsAndAnotherGoesOnByToken) {
+  ASSERT_TRUE(replicas_.ok());
+  SubmitMore(8);
+  follower_.Open(replicas_.pod_groups(0));
+  ASSERT_TRUE(follower_.ReadUntilSynced());
+  ASSERT_TRUE(ReadUntilAllAreKnown());
+  ASSERT_TRUE(follower_.ReadUntilNewestToken());
+  for (size_t replica = 1; replica < kReplicas; ++replica) {
+    follower_.Open(replicas_.pod_groups(replica));
+    ASSERT_TRUE(follower_.ReadUntilSynced());
+    EXPECT_EQ(follower_.repeated(), 0) << "told before";
+  }
+  follower_.Close();
+  DeleteFirst();
+  SubmitMore(1);
+  follower_.Open(replicas_.pod_groups(1));
+  ASSERT_TRUE(ReadUntilAllAreKnown()) << "what went and came while nobody was there";
+  ExpectToKnowAll();
+}
+
+TEST_F(PodGroupWatchTest, ReplicasThatRestartAndSlotsThatMoveLeaveNoGap) {
+  ASSERT_TRUE(replicas_.ok());
+  SubmitMore(12);
+  follower_.Open(replicas_.pod_groups(0));
+  ASSERT_TRUE(follower_.ReadUntilSynced());
+  ASSERT_TRUE(ReadUntilAllAreKnown());
+  ASSERT_TRUE(follower_.ReadUntilNewestToken());
+  for (const size_t replica : {1, 2}) {
+    replicas_.StopPgsvc(replica);
+    DeleteFirst();
+    replicas_.StartPgsvc(replica);
+    SubmitMore(4);
+    ASSERT_TRUE(ReadUntilAllAreKnown()) << "after the restart of " << replica;
+  }
+  // Also the one that is being watched at.
+  replicas_.StopPgsvc(0);
+  replicas_.StartPgsvc(0);
+  follower_.Open(replicas_.pod_groups(1));
+  DeleteFirst();
+  ASSERT_TRUE(ReadUntilAllAreKnown());
+  replicas_.LeavePgsvc(2);
+  DeleteFirst();
+  SubmitMore(4);
+  ASSERT_TRUE(ReadUntilAllAreKnown()) << "2 has left";
+  replicas_.StartPgsvc(2);
+  DeleteFirst();
+  SubmitMore(4);
+  ASSERT_TRUE(ReadUntilAllAreKnown()) << "2 has come back";
+  ExpectToKnowAll();
+}
+
+}  // namespace
+}  // namespace basalt::integration
