@@ -9,6 +9,8 @@
 #include "absl/time/clock.h"
 #include "cli/commands.h"
 #include "cli/connect/client.h"
+#include "cli/connect/watched.h"
+#include "cli/follow/watch_changes.h"
 #include "cli/view/output.h"
 #include "cli/view/pod_group_view.h"
 #include "common/base/status_macros.h"
@@ -62,6 +64,17 @@ absl::StatusOr<int> Get(const GlobalOptions& options, const PodGroupFlags& flags
   return kExitDone;
 }
 
+absl::StatusOr<int> Watch(const GlobalOptions& options, const PodGroupFlags& flags) {
+  PodGroupClient client(options.gateway);
+  podgroup::v1::WatchPodGroupsRequest request;
+  if (!flags.name.empty() || !options.all_namespaces) request.set_namespace_(options.ns);
+  request.set_name(flags.name);
+  const std::string what = fmt::format("pod group {}/{}", options.ns, flags.name);
+  const absl::Status ended =
+      WatchChanges<WatchedPodGroups>(client, request, what, options.output, FormatPodGroupChange);
+  return OrLookAt(ended, GroupsThereAre(options));
+}
+
 absl::StatusOr<int> History(const GlobalOptions& options, const PodGroupFlags& flags) {
   PodGroupClient client(options.gateway);
   podgroup::v1::GetPodGroupHistoryRequest request;
@@ -92,6 +105,7 @@ void AddPodGroupCommands(CLI::App& app, GlobalOptions& options, int& exit_code) 
   };
   add("list", "List pod groups", List)->add_option("--queue", flags->queue, "Only pod groups of this queue");
   add("get", "Show one pod group", Get)->add_option("name", flags->name, "Name of the pod group")->required();
+  add("watch", "Follow one pod group, or all", Watch)->add_option("name", flags->name, "Name of the pod group");
   add("history", "Every decision about a pod group", History)
       ->add_option("name", flags->name, "Name of the pod group")
       ->required();

@@ -7,9 +7,10 @@
 #include <utility>
 
 #include "absl/time/clock.h"
-#include "cli/connect/job_stream.h"
-#include "cli/follow/followed_jobs.h"
+#include "cli/connect/watched.h"
+#include "cli/follow/followed_objects.h"
 #include "cli/follow/printer.h"
+#include "cli/follow/watch_loop.h"
 #include "cli/view/job_view.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
@@ -21,9 +22,6 @@ namespace {
 using job::v1::WatchJobsResponse;
 using kube::v1::JobPhase;
 
-// A person who waits for a replica to come back waits this long.
-constexpr absl::Duration kReconnectPatience = absl::Minutes(5);
-constexpr absl::Duration kReconnectPause = absl::Milliseconds(500);
 // Between two looks for a job that is not shown.
 constexpr absl::Duration kLookPause = absl::Seconds(1);
 
@@ -54,30 +52,43 @@ std::string Rounded(absl::Duration time) {
   return kube::FormatGoDuration(absl::Trunc(time, time < absl::Seconds(1) ? absl::Milliseconds(1) : absl::Seconds(1)));
 }
 
-class Follower {
+class Follower final : public WatchLoop<WatchedJobs>::Reader {
  public:
   Follower(JobClient& client, const FollowOptions& follow)
       : client_(client),
         follow_(follow),
         uid_(follow.uid),
         version_(follow.version),
-        printer_(follow.output, follow.quiet, /*with_namespace=*/follow.ns.empty()) {}
+        printer_(follow.output, follow.quiet, /*with_namespace=*/follow.ns.empty()),
+        loop_(client, RequestOf(follow), follow.deadline, *this) {}
 
   absl::StatusOr<JobPhase> Run() {
-    const absl::StatusOr<JobPhase> end = FollowStreams();
+    const absl::Status ended = loop_.Run();
     printer_.Finish();
-    return end;
+    if (end_) return *end_;
+    if (ended.code() != absl::StatusCode::kDeadlineExceeded || follow_.deadline == absl::InfiniteFuture()) return ended;
+    const bool is_silent = !loop_.has_answered() || loop_.silent_since() != absl::InfiniteFuture();
+    return is_silent ? NobodyAnswers() : NotThere(follow_, phase_, fmt::format(" after {}", follow_.timeout));
   }
 
+  bool Take(WatchJobsResponse&& change) override;
+  bool Look(absl::Time now) override;
+  absl::Time due() const override { return std::min(printer_.due(), look_); }
+  void Interrupted(const absl::Status& why, bool first) override;
+  const std::string& token() const override { return told_.token(); }
+
  private:
-  absl::StatusOr<JobPhase> FollowStreams();
-  End Read(JobStream& stream);
-  End Take(WatchJobsResponse&& change);
+  static job::v1::WatchJobsRequest RequestOf(const FollowOptions& follow) {
+    job::v1::WatchJobsRequest request;
+    request.set_namespace_(follow.ns);
+    request.set_name(follow.name);
+    return request;
+  }
+  End EndOf(WatchJobsResponse&& change);
   End LookForIt();
   // Where one is waited for, which job of that name a message is about.
   enum class Whose { kMeant, kOlder, kLater };
   Whose WhoseIs(const WatchJobsResponse& change);
-  absl::StatusOr<job::v1::JobService::Stub*> FindAgain(absl::Status why);
   absl::Status NobodyAnswers() const;
   absl::Status Deleted() const {
     return MakeStatus(absl::StatusCode::kNotFound, fmt::format("job {}/{} was deleted", follow_.ns, follow_.name));
@@ -85,7 +96,7 @@ class Follower {
 
   JobClient& client_;
   const FollowOptions& follow_;
-  FollowedJobs told_;
+  FollowedObjects<WatchedJobs> told_;
   std::string uid_;                                   // Of the job that is meant; empty: not known yet.
   int64_t version_;                                   // It was there with that one.
   bool seen_ = false;                                 // It was shown.
@@ -93,9 +104,8 @@ class Follower {
   absl::Time look_ = absl::InfiniteFuture();          // When it is to be looked for.
   int missed_ = 0;                                    // Looks in a row that did not find it.
   Printer printer_;
-  bool answered_ = false;                       // Somebody has told something.
-  absl::Time silent_ = absl::InfiniteFuture();  // Since then nobody has.
-  std::string why_silent_;                      // The newest reason.
+  End end_;
+  WatchLoop<WatchedJobs> loop_;
 };
 
 Follower::Whose Follower::WhoseIs(const WatchJobsResponse& change) {
@@ -113,7 +123,7 @@ Follower::Whose Follower::WhoseIs(const WatchJobsResponse& change) {
   return is_older ? Whose::kOlder : Whose::kLater;
 }
 
-End Follower::Take(WatchJobsResponse&& change) {
+End Follower::EndOf(WatchJobsResponse&& change) {
   switch (WhoseIs(change)) {
     case Whose::kOlder:
       return std::nullopt;
@@ -162,80 +172,35 @@ End Follower::LookForIt() {
   return std::nullopt;
 }
 
-// Until it ends.
-End Follower::Read(JobStream& stream) {
-  WatchJobsResponse change;
-  while (true) {
-    printer_.DrawWhatIsDue(absl::Now());
-    if (absl::Now() >= look_) {
-      if (End end = LookForIt()) return end;
-    }
-    switch (stream.Next(std::min(printer_.due(), look_), &change)) {
-      case JobStream::Event::kEnd:
-        return std::nullopt;
-      case JobStream::Event::kNothing:
-        continue;
-      case JobStream::Event::kTold:
-        break;
-    }
-    answered_ = true;
-    silent_ = absl::InfiniteFuture();
-    why_silent_.clear();
-    if (End end = Take(std::move(change))) return end;
-  }
+bool Follower::Take(WatchJobsResponse&& change) {
+  end_ = EndOf(std::move(change));
+  return end_.has_value();
+}
+
+bool Follower::Look(absl::Time now) {
+  printer_.DrawWhatIsDue(now);
+  if (now >= look_) end_ = LookForIt();
+  return end_.has_value();
+}
+
+void Follower::Interrupted(const absl::Status& why, bool first) {
+  told_.Interrupted();
+  look_ = absl::InfiniteFuture();
+  missed_ = 0;
+  if (first) printer_.Remark(fmt::format("no jobsvc answers ({}): looking for it …", ToStd(why.message())));
 }
 
 absl::Status Follower::NobodyAnswers() const {
-  const std::string why = why_silent_.empty() ? "" : fmt::format(" ({})", why_silent_);
+  const std::string why = loop_.why_silent().empty() ? "" : fmt::format(" ({})", loop_.why_silent());
   std::string what = fmt::format("no jobsvc answered within {}{}", follow_.timeout, why);
-  if (answered_) {
+  if (loop_.has_answered()) {
     what = fmt::format("no jobsvc has answered for the last {}{}, and --timeout {} is over",
-                       Rounded(absl::Now() - silent_), why, follow_.timeout);
+                       Rounded(absl::Now() - loop_.silent_since()), why, follow_.timeout);
   }
   if (phase_ != kube::v1::JOB_PHASE_UNSPECIFIED) {
     what += fmt::format("; job {}/{} was {} before", follow_.ns, follow_.name, PhaseText(phase_));
   }
   return MakeStatus(absl::StatusCode::kUnavailable, what + "; see 'basaltctl topology'");
-}
-
-// The replica went away, or is starting: looks for it, or for another.
-absl::StatusOr<job::v1::JobService::Stub*> Follower::FindAgain(absl::Status why) {
-  client_.TryAnother();
-  while (true) {
-    why_silent_ = ToStd(why.message());
-    if (follow_.deadline == absl::InfiniteFuture() && absl::Now() - silent_ >= kReconnectPatience) return why;
-    absl::SleepFor(std::min(kReconnectPause, follow_.deadline - absl::Now()));
-    if (absl::Now() >= follow_.deadline) return NobodyAnswers();
-    const auto again = client_.Connect(follow_.deadline);
-    if (again.ok()) return again;
-    why = again.status();
-  }
-}
-
-absl::StatusOr<JobPhase> Follower::FollowStreams() {
-  job::v1::WatchJobsRequest request;
-  request.set_namespace_(follow_.ns);
-  request.set_name(follow_.name);
-  BASALT_ASSIGN_OR_RETURN(auto* stub, client_.Connect(follow_.deadline));
-  while (true) {
-    request.set_token(told_.token());
-    JobStream stream(*stub, request, follow_.deadline);
-    if (const End end = Read(stream)) return *end;
-    const absl::Status ended = stream.status();
-    if (ended.code() == absl::StatusCode::kDeadlineExceeded) {
-      const bool silent = !answered_ || silent_ != absl::InfiniteFuture();
-      return silent ? NobodyAnswers() : NotThere(follow_, phase_, fmt::format(" after {}", follow_.timeout));
-    }
-    if (ended.code() != absl::StatusCode::kUnavailable) return ended.ok() ? absl::CancelledError("ended") : ended;
-    told_.Interrupted();
-    look_ = absl::InfiniteFuture();
-    missed_ = 0;
-    if (silent_ == absl::InfiniteFuture()) {
-      silent_ = absl::Now();
-      printer_.Remark(fmt::format("no jobsvc answers ({}): looking for it …", ToStd(ended.message())));
-    }
-    BASALT_ASSIGN_OR_RETURN(stub, FindAgain(ended));
-  }
 }
 
 }  // namespace

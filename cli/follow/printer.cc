@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
-#include "cli/follow/followed_jobs.h"
+#include "cli/follow/followed_objects.h"
 #include "cli/view/job_view.h"
 #include "cli/view/output.h"
 #include "cli/view/table.h"

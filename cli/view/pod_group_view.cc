@@ -95,6 +95,19 @@ std::string FormatPodGroup(const PodGroup& group, int64_t now_ms, const Look& lo
   return text;
 }
 
+std::string FormatPodGroupChange(const PodGroup& group) {
+  const kube::v1::PodGroup& object = group.object();
+  std::string text = fmt::format("{}/{}  {}", object.meta().namespace_(), object.meta().name(), PhaseOf(group));
+  if (!object.meta().uid().empty()) {
+    text += fmt::format("  queue {}, min member {}", OrDash(object.spec().queue()), object.spec().min_member());
+  }
+  if (group.pods() > 0) text += fmt::format("  pods of no job: {}", group.pods());
+  if (group.has_failing_since_time()) {
+    text += fmt::format("  failing since {}", FormatTime(kube::ToMs(group.failing_since_time())));
+  }
+  return Printable(text) + "\n";
+}
+
 std::string FormatPodGroupHistory(const podgroup::v1::PodGroupHistory& history, const Look& look) {
   std::vector<Row> rows;
   for (const PodGroupHistoryEntry& entry : history.entries()) {

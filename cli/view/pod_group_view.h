@@ -14,6 +14,8 @@ std::string FormatPodGroups(const podgroup::v1::ListPodGroupsResponse& groups, b
                             const Look& look);
 // One of them, in lines.
 std::string FormatPodGroup(const podgroup::v1::PodGroup& group, int64_t now_ms, const Look& look);
+// One line for a change, for logs and pipes.
+std::string FormatPodGroupChange(const podgroup::v1::PodGroup& group);
 std::string FormatPodGroupHistory(const podgroup::v1::PodGroupHistory& history, const Look& look);
 
 }  // namespace basalt::cli

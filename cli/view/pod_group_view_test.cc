@@ -54,6 +54,16 @@ TEST(PodGroupViewTest, OneIsToldWithWhatHoldsItUp) {
               AllOf(HasSubstr("Failing     since "), HasSubstr("3 nodes are full?")));
 }
 
+TEST(PodGroupViewTest, AChangeIsOneLine) {
+  podgroup::v1::PodGroup group = Made();
+  EXPECT_EQ(FormatPodGroupChange(group), "default/train-uid  Running  queue research, min member 3\n");
+  group.mutable_object()->mutable_meta()->clear_uid();
+  group.set_pods(2);
+  group.set_allocated_failing_since_time(kube::ToTimestamp(1'000).release());
+  EXPECT_THAT(FormatPodGroupChange(group),
+              HasSubstr("default/train-uid  not made  pods of no job: 2  failing since 1970-01-01"));
+}
+
 TEST(PodGroupViewTest, AHistorySaysWhatWasDecidedForWhomAndWhy) {
   podgroup::v1::PodGroupHistory history;
   PodGroupHistoryEntry& updated = *history.add_entries();

@@ -1,12 +1,15 @@
-#include "cli/follow/followed_jobs.h"
+#include "cli/follow/followed_objects.h"
 
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_split.h"
+#include "cli/connect/watched.h"
 #include "common/base/status.h"
 
 namespace basalt::cli {
 namespace {
+
+using FollowedJobs = FollowedObjects<WatchedJobs>;
 
 // "a" is shown, "a@t" with token t; "-a" deleted; "S" SYNCED and "P" PROGRESS, "S@t" with a token; "R" a reset of its
 // slot. Of jobs the first letter is the slot: "a1" and "a2" are in the same.
@@ -56,7 +59,7 @@ std::string Tell(std::string_view words) {
   return gone;
 }
 
-TEST(ToldJobsTest, WhatIsNotToldAgainWhereItHadToBeIsGone) {
+TEST(FollowedObjectsTest, WhatIsNotToldAgainWhereItHadToBeIsGone) {
   struct Row {
     std::string_view told;
     std::string_view gone;
@@ -89,7 +92,7 @@ TEST(ToldJobsTest, WhatIsNotToldAgainWhereItHadToBeIsGone) {
   for (const Row& row : rows) EXPECT_EQ(Tell(row.told), row.gone) << row.told;
 }
 
-TEST(ToldJobsTest, TheNewestTokenIsKept) {
+TEST(FollowedObjectsTest, TheNewestTokenIsKept) {
   FollowedJobs told;
   EXPECT_TRUE(told.empty());
   EXPECT_EQ(told.token(), "");

@@ -1,0 +1,44 @@
+#pragma once
+
+// What can be watched at which service: its messages, and how a call begins.
+#include <grpcpp/client_context.h>
+#include <grpcpp/completion_queue.h>
+
+#include <string_view>
+
+#include "basalt/job/v1/job.grpc.pb.h"
+#include "basalt/podgroup/v1/pod_group_query.grpc.pb.h"
+
+namespace basalt::cli {
+
+struct WatchedJobs {
+  using Service = job::v1::JobService;
+  using Request = job::v1::WatchJobsRequest;
+  using Response = job::v1::WatchJobsResponse;
+  using Object = job::v1::Job;
+  static constexpr std::string_view kService = "jobsvc";
+
+  static const Object& ObjectOf(const Response& told) { return told.job(); }
+  static Object& ObjectOf(Response& told) { return *told.mutable_job(); }
+  static auto Begin(Service::Stub& stub, grpc::ClientContext& context, const Request& request,
+                    grpc::CompletionQueue& queue, void* tag) {
+    return stub.AsyncWatchJobs(&context, request, &queue, tag);
+  }
+};
+
+struct WatchedPodGroups {
+  using Service = podgroup::v1::PodGroupQueryService;
+  using Request = podgroup::v1::WatchPodGroupsRequest;
+  using Response = podgroup::v1::WatchPodGroupsResponse;
+  using Object = podgroup::v1::PodGroup;
+  static constexpr std::string_view kService = "pgsvc";
+
+  static const Object& ObjectOf(const Response& told) { return told.pod_group(); }
+  static Object& ObjectOf(Response& told) { return *told.mutable_pod_group(); }
+  static auto Begin(Service::Stub& stub, grpc::ClientContext& context, const Request& request,
+                    grpc::CompletionQueue& queue, void* tag) {
+    return stub.AsyncWatchPodGroups(&context, request, &queue, tag);
+  }
+};
+
+}  // namespace basalt::cli

@@ -1,0 +1,160 @@
+// Words and output of a watch of pod groups.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "basalt/podgroup/v1/pod_group_query.grpc.pb.h"
+#include "cli/commands.h"
+#include "cli/connect/served_fixture.h"
+#include "common/base/mutex.h"
+
+namespace basalt::cli {
+namespace {
+
+using podgroup::v1::WatchPodGroupsRequest;
+using podgroup::v1::WatchPodGroupsResponse;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+WatchPodGroupsResponse GroupTold(WatchPodGroupsResponse::Type type, const std::string& name,
+                                 const std::string& phase = "Running") {
+  WatchPodGroupsResponse told;
+  told.set_type(type);
+  if (name.empty()) return told;
+  kube::v1::PodGroup& group = *told.mutable_pod_group()->mutable_object();
+  group.mutable_meta()->set_namespace_("default");
+  group.mutable_meta()->set_name(name);
+  group.mutable_meta()->set_uid("uid-" + name);
+  group.mutable_spec()->set_queue("research");
+  group.mutable_spec()->set_min_member(3);
+  group.set_phase(phase);
+  return told;
+}
+
+WatchPodGroupsResponse GroupState(const std::string& name, const std::string& phase = "Running") {
+  return GroupTold(WatchPodGroupsResponse::TYPE_STATE, name, phase);
+}
+
+const WatchPodGroupsResponse kGroupsSynced = GroupTold(WatchPodGroupsResponse::TYPE_SYNCED, "");
+
+// A pgsvc whose streams say what they were given, one after the other; the last again and again.
+class ScriptedPodGroups final : public podgroup::v1::PodGroupQueryService::Service {
+ public:
+  struct Stream {
+    std::vector<WatchPodGroupsResponse> told;
+    grpc::StatusCode end = grpc::StatusCode::ABORTED;
+  };
+  void Tell(std::deque<Stream> streams) {
+    const MutexLock lock(mutex_);
+    streams_ = std::move(streams);
+    asked_.clear();
+  }
+  // "namespace/name@token" of each call.
+  std::vector<std::string> asked() {
+    const MutexLock lock(mutex_);
+    return asked_;
+  }
+
+  grpc::Status WatchPodGroups(grpc::ServerContext*, const WatchPodGroupsRequest* request,
+                              grpc::ServerWriter<WatchPodGroupsResponse>* writer) override {
+    Stream stream;
+    {
+      const MutexLock lock(mutex_);
+      asked_.push_back(fmt::format("{}/{}@{}", request->namespace_(), request->name(), request->token()));
+      stream = streams_.front();
+      if (streams_.size() > 1) streams_.pop_front();
+    }
+    for (const WatchPodGroupsResponse& told : stream.told) writer->Write(told);
+    return {stream.end, "that was all"};
+  }
+
+ private:
+  Mutex mutex_;
+  std::deque<Stream> streams_ BASALT_GUARDED_BY(mutex_);
+  std::vector<std::string> asked_ BASALT_GUARDED_BY(mutex_);
+};
+
+class PodGroupCommandsTest : public ServedTest {
+ protected:
+  PodGroupCommandsTest() {
+    auto groups = std::make_unique<ScriptedPodGroups>();
+    groups_ = groups.get();
+    gateway::v1::Topology topology;
+    topology.set_leads(true);
+    gateway::v1::MemberStatus& status = *topology.add_members();
+    status.set_attached(true);
+    status.mutable_member()->set_service(gateway::v1::SERVICE_KIND_POD_GROUP);
+    status.mutable_member()->set_replica("pgsvc-0");
+    status.mutable_member()->set_address(Serve(std::move(groups)));
+    gateway_ = Serve(std::make_unique<FixedTopologyGateway>(topology));
+  }
+  Ran Watch(const std::vector<std::string>& words) {
+    std::vector<const char*> arguments = {"basaltctl", "--gateway", gateway_.c_str(), "podgroup", "watch"};
+    for (const std::string& word : words) arguments.push_back(word.c_str());
+    return Captured([&] { return Main(static_cast<int>(arguments.size()), arguments.data()); });
+  }
+
+  ScriptedPodGroups* groups_ = nullptr;
+  std::string gateway_;
+};
+
+TEST_F(PodGroupCommandsTest, AWatchTellsChangesAndDeletionsALineEach) {
+  groups_->Tell({{{GroupState("a", "Pending"), kGroupsSynced, GroupState("a"), GroupState("a"),
+                   GroupTold(WatchPodGroupsResponse::TYPE_DELETED, "a")}}});
+  const Ran ran = Watch({});
+  EXPECT_EQ(ran.out,
+            "default/a  Pending  queue research, min member 3\n"
+            "default/a  Running  queue research, min member 3\n"
+            "default/a  deleted\n");
+  EXPECT_EQ(ran.exit_code, kExitRefused) << "the stream has ended with an error";
+  EXPECT_THAT(groups_->asked(), ElementsAre("default/@"));
+}
+
+TEST_F(PodGroupCommandsTest, AWatchInJsonIsADocumentForEachChange) {
+  groups_->Tell({{{GroupState("a"), kGroupsSynced, GroupTold(WatchPodGroupsResponse::TYPE_DELETED, "a")}}});
+  const std::string out = Watch({"-o", "json"}).out;
+  EXPECT_THAT(out, HasSubstr("\"TYPE_STATE\""));
+  EXPECT_THAT(out, HasSubstr("\"research\""));
+  EXPECT_THAT(out, HasSubstr("\"TYPE_DELETED\""));
+  EXPECT_THAT(out, Not(HasSubstr("SYNCED")));
+}
+
+TEST_F(PodGroupCommandsTest, AWatchOfAllOrOfOneAsksForThese) {
+  groups_->Tell({{{kGroupsSynced}}});
+  Watch({"-A"});
+  EXPECT_THAT(groups_->asked(), ElementsAre("/@"));
+  groups_->Tell({{{GroupState("a"), kGroupsSynced}}});
+  Watch({"a", "-n", "ns", "-A"});
+  EXPECT_THAT(groups_->asked(), ElementsAre("ns/a@"));
+}
+
+TEST_F(PodGroupCommandsTest, AGroupThatDoesNotExistIsNotWaitedFor) {
+  groups_->Tell({{{kGroupsSynced}}});
+  const Ran ran = Watch({"nobody"});
+  EXPECT_EQ(ran.exit_code, kExitRefused);
+  EXPECT_EQ(ran.err,
+            "error: pod group default/nobody does not exist; basaltctl podgroup list -n default tells those that there "
+            "are\n");
+}
+
+TEST_F(PodGroupCommandsTest, AWatchGoesOnByItsTokenWhereAReplicaGoesAway) {
+  WatchPodGroupsResponse with_token = GroupState("a");
+  with_token.set_token("1");
+  groups_->Tell({{{with_token, GroupState("b"), kGroupsSynced}, grpc::StatusCode::UNAVAILABLE}, {{kGroupsSynced}}});
+  const Ran ran = Watch({"-A"});
+  EXPECT_THAT(groups_->asked(), ElementsAre("/@", "/@1"));
+  EXPECT_THAT(ran.out, HasSubstr("default/b  deleted\n")) << "it is not told again";
+  EXPECT_THAT(ran.out, Not(HasSubstr("default/a  deleted")));
+  EXPECT_THAT(ran.err, HasSubstr("no pgsvc answers (that was all): looking for it …\n"));
+}
+
+}  // namespace
+}  // namespace basalt::cli
