@@ -13,7 +13,7 @@ struct FnvCase {
   uint32_t hash;
 };
 
-TEST(SlotsTest, S33Fnv1MeetsTheVectorsOfTheJobSpec) {
+TEST(SlotsTest, Fnv1MeetsTheVectorsOfTheJobSpec) {
   for (const FnvCase& c : {FnvCase{"", 0x811c9dc5}, FnvCase{"a", 0x050c5d7e}, FnvCase{"default/job1", 0xdb71798d},
                            FnvCase{"default/train-resnet", 0x0d00a3cf}, FnvCase{"ns-1/mpi-job", 0x60233165},
                            FnvCase{"kube-system/x", 0x62e085f1}}) {

@@ -13,7 +13,7 @@ struct TimeCase {
   std::string_view printed;
 };
 
-TEST(KubeTimeTest, Y3ReadsAndPrintsRfc3339) {
+TEST(KubeTimeTest, ReadsAndPrintsRfc3339) {
   const std::vector<TimeCase> cases = {
       {"1970-01-01T00:00:00Z", 0, "1970-01-01T00:00:00Z"},
       {"2026-01-02T15:04:05Z", 1767366245000, "2026-01-02T15:04:05Z"},
@@ -58,7 +58,7 @@ struct DurationCase {
   std::string_view printed;
 };
 
-TEST(GoDurationTest, Y2ReadsAndPrintsLikeGo) {
+TEST(GoDurationTest, ReadsAndPrintsLikeGo) {
   const std::vector<DurationCase> cases = {
       {"0", 0, "0s"},
       {"-0", 0, "0s"},
@@ -98,7 +98,7 @@ TEST(GoDurationTest, RefusesWhatGoRefuses) {
   }
 }
 
-TEST(PhaseTest, Y7EveryPhaseReturnsAndOthersAreRefused) {
+TEST(PhaseTest, EveryPhaseReturnsAndOthersAreRefused) {
   for (int i = v1::JobPhase_MIN; i <= v1::JobPhase_MAX; ++i) {
     const auto phase = static_cast<v1::JobPhase>(i);
     EXPECT_EQ(ParseJobPhase(JobPhaseName(phase)), phase);

@@ -46,7 +46,7 @@ class CacheTest : public ::testing::Test, public CacheListener {
               *this};
 };
 
-TEST_F(CacheTest, S22ALowerOrEqualVersionChangesNothing) {
+TEST_F(CacheTest, ALowerOrEqualVersionChangesNothing) {
   cache.Apply(kJobs, Job("j", 5));
   EXPECT_EQ(Take(), "state j@5, mark jobs.batch.volcano.sh 0@5");
   cache.Apply(kJobs, Job("j", 4));

@@ -19,7 +19,7 @@ std::string Text(const std::vector<Route>& routes) {
   return text;
 }
 
-TEST(RoutesTest, H8H10EveryKindFollowsItsOwnersKey) {
+TEST(RoutesTest, EveryKindFollowsItsOwnersKey) {
   kube::v1::Object grouped = PlainPod("p", 1, "rs");
   grouped.mutable_pod()->set_group_name("span");
   kube::v1::Object labelled = JobPod("j", "p", 1);

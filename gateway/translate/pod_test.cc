@@ -95,7 +95,7 @@ struct StatusCase {
   int restarts;
 };
 
-TEST(PodTest, W25TheExitIsTakenFromAllTerminatedContainers) {
+TEST(PodTest, TheExitIsTakenFromAllTerminatedContainers) {
   const auto ended = [](int code, std::string_view reason, int second) {
     return R"({"ready":false,"restartCount":1,"state":{"terminated":{"exitCode":)" + std::to_string(code) +
            R"(,"reason":")" + std::string(reason) + R"(","finishedAt":"1970-01-01T00:00:0)" + std::to_string(second) +

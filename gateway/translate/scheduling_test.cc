@@ -121,7 +121,7 @@ unknown: 5
   EXPECT_FALSE(Decode(ObjectKind::kQueue, R"("spec":{"extendClusters":[]})").object.queue().has_extend_clusters());
 }
 
-TEST(CommandTest, Y5ReadsItsTopLevelFields) {
+TEST(CommandTest, ReadsItsTopLevelFields) {
   Decoded decoded = Decode(ObjectKind::kCommand,
                            R"("action":"AbortJob","reason":"r","message":"m","target":{"apiVersion":)"
                            R"("batch.volcano.sh/v1alpha1","kind":"Job","name":"j","uid":"7","controller":true})");

@@ -38,17 +38,6 @@ want "B FNV-1" "B minResources" "B quota usage" "B partition label" "B restart b
   "B Running to Pending" "B Restarting to Pending" "B svc keys" "B conditions" "B PodGroupPending"
 want S{1..44} W{1..33} C{1..18}
 
-# id_of ROW: what a name says of it. A field has the number of its section before it: 1.6 state.phase is F16statephase.
-id_of() {
-  local id=${1##* } section=${1%% *}
-  case $section in 1.[3-6]) id=F${section//./}${id//./} ;; esac
-  printf '%s' "$id"
-}
-declare -A ids=()
-for row in "${!wanted[@]}"; do
-  [[ $row == B* || $row == 8.1* ]] || ids[$(id_of "$row")]=1
-done
-
 # ---- tests ----
 declare -A texts=()
 load() {
@@ -70,35 +59,9 @@ test_exists() {
   fi
 }
 
-# ids_of TEST: those that the last part of its name begins with, the longest that there is each time.
-ids_of() {
-  local rest=${1##*[./]} length
-  while :; do
-    for ((length = ${#rest}; length > 1; --length)); do
-      [[ -n ${ids[${rest:0:length}]:-} ]] || continue
-      printf '%s\n' "${rest:0:length}"
-      rest=${rest:length}
-      continue 2
-    done
-    return 0
-  done
-}
-
-# names_row ROW TEST: the name tells of the row.
-names_row() {
-  case $1 in
-    8.1*)
-      local cell=${1#8.1 }
-      [[ ${2##*/} == "${cell% × *}_${cell#* × }" ]]
-      ;;
-    B*) true ;;
-    *) [[ " $(ids_of "$2" | tr '\n' ' ')" == *" $(id_of "$1") "* ]] ;;
-  esac
-}
-
 # ---- the page ----
 read_planted
-declare -A seen=() linked=() used=()
+declare -A seen=() used=()
 while IFS='|' read -r _ row _ test planted _; do
   row=${row# } row=${row% } test=${test# } test=${test% } planted=${planted# } planted=${planted% }
   [[ $row == row || $row == ---* ]] && continue
@@ -115,8 +78,6 @@ while IFS='|' read -r _ row _ test planted _; do
   fi
   file=${BASH_REMATCH[1]} name=${BASH_REMATCH[2]}
   test_exists "$file" "$name" || complain "$page: $row: there is no test $name in $file"
-  names_row "$row" "$name" || complain "$page: $row: the name of $name does not say so"
-  linked["$(id_of "$row") $name"]=1
   [[ $planted == "none: "?* ]] && continue
   id=${planted//\`/}
   used[$id]=1
@@ -129,15 +90,6 @@ done < <(grep '^|' "$page")
 for row in "${!wanted[@]}"; do
   [[ -n ${seen[$row]:-} ]] || complain "$page: the row $row is missing"
 done
-
-# ---- tests that say that they prove a row; those of validation (P, V, U, X) may do so beside the one that is linked ----
-while IFS=: read -r file _ line; do
-  [[ $line =~ \(([A-Za-z]+),\ *([A-Za-z0-9]+)\) ]] || continue
-  name=${BASH_REMATCH[1]}.${BASH_REMATCH[2]}
-  for id in $(ids_of "$name"); do
-    [[ -n ${linked["$id $name"]:-} ]] || complain "$file: $name says that it proves $id, and $page does not"
-  done
-done < <(git grep -nE 'TEST(_F)?\([A-Za-z]+, *[A-OQ-TWYZ][0-9]+' -- 'services/*_test.cc' 'common/*_test.cc' 'gateway/*_test.cc')
 
 # ---- planted weaknesses ----
 for id in "${planted_ids[@]}"; do

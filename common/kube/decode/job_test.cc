@@ -222,7 +222,7 @@ TEST(JobTest, WhatFollowsAnErrorIsStillRead) {
   EXPECT_NE(job.decode_error(), "");
 }
 
-TEST(JobTest, Y1NullIsAbsent) {
+TEST(JobTest, NullIsAbsent) {
   const kube::v1::Job job = WithSpec(
       R"({"minAvailable":null,"tasks":null,"policies":null,"plugins":null,"networkTopology":null,"queue":null,)"
       R"("volumes":[{"volumeClaim":null}],"minSuccess":null})");

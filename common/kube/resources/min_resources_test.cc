@@ -36,7 +36,7 @@ v1::JobSpec DriverAndExecutor(int32_t min_available) {
   return spec;
 }
 
-TEST(MinResourcesTest, L2MinimumsFirstThenTheRestByPriority) {
+TEST(MinResourcesTest, MinimumsFirstThenTheRestByPriority) {
   const auto sum = MinResources(DriverAndExecutor(4), Priority);
   ASSERT_TRUE(sum.ok()) << sum.status();
   EXPECT_EQ(ToTexts(*sum), (Texts{{"cpu", "5"},
@@ -49,7 +49,7 @@ TEST(MinResourcesTest, L2MinimumsFirstThenTheRestByPriority) {
                                   {"count/pods", "4"}}));
 }
 
-TEST(MinResourcesTest, S32L1BelowTheSumOfMinimumsPriorityAloneDecides) {
+TEST(MinResourcesTest, BelowTheSumOfMinimumsPriorityAloneDecides) {
   const auto sum = MinResources(DriverAndExecutor(2), Priority);
   ASSERT_TRUE(sum.ok()) << sum.status();
   EXPECT_EQ(ToTexts(*sum), (Texts{{"cpu", "3"},
@@ -105,7 +105,7 @@ TEST(MinResourcesTest, EdgesTakeNoMoreThanThereIs) {
   EXPECT_TRUE(MinResources(v1::JobSpec(), Priority)->empty());
 }
 
-TEST(MinResourcesTest, W27ALimitWithoutARequestIsReserved) {
+TEST(MinResourcesTest, ALimitWithoutARequestIsReserved) {
   v1::JobSpec spec;
   spec.set_min_available(2);
   AddTask(spec, "a", 2, 2, "", "{}");
@@ -117,7 +117,7 @@ TEST(MinResourcesTest, W27ALimitWithoutARequestIsReserved) {
   EXPECT_EQ(texts["nvidia.com/gpu"], "2");
 }
 
-TEST(MinResourcesTest, L3EqualPrioritiesKeepTheManifestsOrder) {
+TEST(MinResourcesTest, EqualPrioritiesKeepTheManifestsOrder) {
   v1::JobSpec spec;
   spec.set_min_available(1);
   AddTask(spec, "a", 1, 1, "", R"({"cpu":"1"})");

@@ -19,7 +19,7 @@ v1::PodGroupSpec Spec() {
   return spec;
 }
 
-TEST(PodGroupJsonTest, S31G13EqualByValueIsNoDifferenceAndQueueIsNeverOne) {
+TEST(PodGroupJsonTest, EqualByValueIsNoDifferenceAndQueueIsNeverOne) {
   v1::PodGroupSpec other = Spec();
   other.mutable_min_resources(0)->set_value("1000m");
   other.set_queue("elsewhere");
@@ -34,7 +34,7 @@ TEST(PodGroupJsonTest, PatchNamesOnlyWhatDiffersAndRemovesWithNull) {
   EXPECT_EQ(PodGroupPatch(Spec(), wanted), R"({"spec":{"minMember":2,"minTaskMember":{"b":3,"a":null}}})");
 }
 
-TEST(PodGroupJsonTest, G12EachOfItsFieldsIsADifferenceAndIsPatched) {
+TEST(PodGroupJsonTest, EachOfItsFieldsIsADifferenceAndIsPatched) {
   struct Row {
     const char* what;
     void (*edit)(v1::PodGroupSpec& wanted);
@@ -65,7 +65,7 @@ TEST(PodGroupJsonTest, G12EachOfItsFieldsIsADifferenceAndIsPatched) {
       << "of a task without partitions";
 }
 
-TEST(PodGroupJsonTest, G3BodyCarriesOwnerUidAndVersion) {
+TEST(PodGroupJsonTest, BodyCarriesOwnerUidAndVersion) {
   podgroup::v1::EnsurePodGroupRequest request;
   request.set_namespace_("ns");
   request.set_name("j-u");

@@ -347,7 +347,7 @@ TEST_F(ObjectTrackerTest, OurOwnDeletionEndsItAtOnceAndItsTombstoneSaysNothingNe
   EXPECT_EQ(tracker_.objects(), 0U);
 }
 
-TEST_F(ObjectTrackerTest, W10AnAnswerAboutAnEndedObjectDoesNotBringItBack) {
+TEST_F(ObjectTrackerTest, AnAnswerAboutAnEndedObjectDoesNotBringItBack) {
   Open();
   End(40);
   State("a", 50);

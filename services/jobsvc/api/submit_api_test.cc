@@ -89,7 +89,7 @@ TEST_F(JobApiTest, ALostAnswerIsToldForASubmissionAndWorthAnotherTryForADryRun) 
   EXPECT_EQ(Submit(ManifestOf("k")).status().code(), absl::StatusCode::kUnavailable);
 }
 
-TEST_F(JobApiTest, X8WhatIsAcceptedAndHardlyMeantIsToldAtOnce) {
+TEST_F(JobApiTest, WhatIsAcceptedAndHardlyMeantIsToldAtOnce) {
   const std::string manifest =
       ManifestOf("j", R"("policies":[{"event":"PodPending","action":"RestartJob"}],"plugins":{"pytorch":[]})");
   for (const bool dry_run : {true, false}) {

@@ -23,7 +23,7 @@ TEST(JobMetricsTest, EndsAreCountedByQueueUnlessEachJobIsToHaveItsSeries) {
                     HasSubstr("volcano_job_failed_phase_count{queue_name=\"r\"} 1"), Not(HasSubstr("job_name"))));
 }
 
-TEST(JobMetricsTest, M5TheSeriesOfAJobEndsWithIt) {
+TEST(JobMetricsTest, TheSeriesOfAJobEndsWithIt) {
   const auto metrics = obs::MakeMetrics();
   JobMetrics jobs(*metrics, /*series_per_job=*/true);
   jobs.Reached(kube::v1::JOB_PHASE_FAILED, "ns/a", "q");
@@ -43,7 +43,7 @@ TEST(JobMetricsTest, CallsAboutGroupsAreCountedByTheirCode) {
                                      HasSubstr("basalt_job_group_calls_total{code=\"UNAVAILABLE\"} 1")));
 }
 
-TEST(JobMetricsTest, M4ThirtyBucketsFromFiftyMillisecondsToAMinute) {
+TEST(JobMetricsTest, ThirtyBucketsFromFiftyMillisecondsToAMinute) {
   const auto metrics = obs::MakeMetrics();
   JobMetrics jobs(*metrics, false);
   jobs.PodCreated(0);

@@ -26,7 +26,7 @@ kube::v1::Command CommandWith(const std::string& annotation) {
   return command;
 }
 
-TEST(CommandTest, Y6IsWrittenAsVcctlWritesItAndItsTargetComesBack) {
+TEST(CommandTest, IsWrittenAsVcctlWritesItAndItsTargetComesBack) {
   for (const CommandTarget& target :
        {CommandTarget{}, CommandTarget{.task = "t"}, CommandTarget{.task = "t", .partition = 0},
         CommandTarget{.task = "t", .partition = 3}, CommandTarget{.task = "t", .pod = "p", .pod_uid = "u"}}) {

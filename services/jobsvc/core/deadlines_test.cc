@@ -38,7 +38,7 @@ JobEvent Event(std::string_view kind, std::string pod, std::string uid) {
   return event;
 }
 
-TEST(DeadlinesTest, R1APodHasOneAndAnotherActionReplacesIt) {
+TEST(DeadlinesTest, APodHasOneAndAnotherActionReplacesIt) {
   DeadlineSet deadlines;
   EXPECT_TRUE(deadlines.Add(Deadline("PodPending", "RestartPod", "t", "p", "u1")));
   EXPECT_FALSE(deadlines.Add(Deadline("PodFailed", "RestartPod", "t", "p", "u1"))) << "it goes on";
@@ -72,7 +72,7 @@ TEST(DeadlinesTest, APodThatFollowsAPendingOneHasItsOwn) {
   EXPECT_EQ(TextOf(deadlines, {"p"}), "p: PodPending AbortJob @u2; ");
 }
 
-TEST(DeadlinesTest, S19EventsOfThePodCancelIt) {
+TEST(DeadlinesTest, EventsOfThePodCancelIt) {
   struct Row {
     const char* waits;
     const char* event;
@@ -100,7 +100,7 @@ TEST(DeadlinesTest, S19EventsOfThePodCancelIt) {
   }
 }
 
-TEST(DeadlinesTest, S20AnActionCleansUpThoseOfItsLevelWithinItsScope) {
+TEST(DeadlinesTest, AnActionCleansUpThoseOfItsLevelWithinItsScope) {
   const auto with = [](int partition, PendingAction deadline) {
     deadline.set_partition(partition);
     return deadline;

@@ -10,7 +10,7 @@ namespace basalt::jobsvc {
 namespace {
 
 // What is observed and recorded is shared, also with those who read it meanwhile.
-TEST(DecideTest, S21ADecisionLeavesWhatItFollowsFromAlone) {
+TEST(DecideTest, ADecisionLeavesWhatItFollowsFromAlone) {
   testing::DecideFacts facts({{"t", 1}});
   facts.job.mutable_status()->set_version(4);
   facts.pods.Apply(testing::MakePod("j-t-0", "u", kube::v1::POD_PHASE_FAILED, 4));

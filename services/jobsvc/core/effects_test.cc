@@ -42,7 +42,7 @@ struct Tasks {
   PodSet pods;
 };
 
-TEST(DependencyTest, S36ATaskIsReadyWhenSoManyPodsAreReadyOrHaveSucceeded) {
+TEST(DependencyTest, ATaskIsReadyWhenSoManyPodsAreReadyOrHaveSucceeded) {
   EXPECT_TRUE(Tasks({}).Starts());
   EXPECT_FALSE(Tasks({"a"}).Starts());
   EXPECT_FALSE(Tasks({"a"}).See("a-0", kRunning).Starts()) << "not ready";
@@ -53,7 +53,7 @@ TEST(DependencyTest, S36ATaskIsReadyWhenSoManyPodsAreReadyOrHaveSucceeded) {
   EXPECT_FALSE(Tasks({"a"}).See("a-0", kube::v1::POD_PHASE_FAILED).Starts());
 }
 
-TEST(DependencyTest, S6AnyMeansOneAndEverythingElseAll) {
+TEST(DependencyTest, AnyMeansOneAndEverythingElseAll) {
   for (const char* iteration : {"", "all", "IterationAny"}) {
     EXPECT_FALSE(Tasks({"a", "b"}, iteration).See("a-0", kSucceeded).Starts()) << iteration;
   }
@@ -62,7 +62,7 @@ TEST(DependencyTest, S6AnyMeansOneAndEverythingElseAll) {
   EXPECT_FALSE(Tasks({"b"}, "any").See("b-0", kSucceeded).Starts()) << "of one name, all of it";
 }
 
-TEST(DependencyTest, W21ATaskThatDoesNotExistIsNeverReady) {
+TEST(DependencyTest, ATaskThatDoesNotExistIsNeverReady) {
   EXPECT_FALSE(Tasks({"z"}).See("a-0", kSucceeded).Starts());
   EXPECT_FALSE(Tasks({"z", "a"}).See("a-0", kSucceeded).Starts());
   EXPECT_TRUE(Tasks({"z", "a"}, "any").See("a-0", kSucceeded).Starts());

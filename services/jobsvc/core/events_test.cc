@@ -41,7 +41,7 @@ class EventsTest : public ::testing::Test {
   PodSet pods_ = testing::MakePodSet({{"t", 2}});
 };
 
-TEST_F(EventsTest, S9H4TheEventFollowsFromTheRealPhaseHoweverThePodIsFirstSeen) {
+TEST_F(EventsTest, TheEventFollowsFromTheRealPhaseHoweverThePodIsFirstSeen) {
   EXPECT_EQ(See(Pod(0, kPending)), List{"PodPending"});
   EXPECT_EQ(See(Pod(0, kRunning)), List{"PodRunning"});
   EXPECT_EQ(See(Pod(0, kRunning)), List{});
@@ -57,7 +57,7 @@ TEST_F(EventsTest, AFactIsAtTheEndOfItsSecondOrWhenItIsSeen) {
   EXPECT_EQ(LatestTimeOf(0, 9000), 9000) << "nobody knows";
 }
 
-TEST_F(EventsTest, O2ATaskIsCompletedWhenItsLastPodSucceeds) {
+TEST_F(EventsTest, ATaskIsCompletedWhenItsLastPodSucceeds) {
   EXPECT_EQ(See(Pod(0, kSucceeded)), List{});
   EXPECT_EQ(See(Pod(1, kSucceeded)), List{"TaskCompleted"});
   EXPECT_EQ(See(Pod(1, kSucceeded)), List{});
@@ -88,7 +88,7 @@ TEST_F(EventsTest, APodThatIsGoneCompletesNothingWhereItsTaskStillMissesOneOrAKi
   EXPECT_EQ(Lose(1), List{});
 }
 
-TEST_F(EventsTest, S11H6ADeletedPodWasEvictedUnlessItWasOursToDeleteOrDone) {
+TEST_F(EventsTest, ADeletedPodWasEvictedUnlessItWasOursToDeleteOrDone) {
   See(Pod(0, kRunning));
   EXPECT_EQ(Lose(0), List{"PodEvicted"});
   See(Pod(0, kRunning));
@@ -101,7 +101,7 @@ TEST_F(EventsTest, S11H6ADeletedPodWasEvictedUnlessItWasOursToDeleteOrDone) {
   EXPECT_EQ(Lose(1), List{});  // W4
 }
 
-TEST_F(EventsTest, W20AFailureUnderEvictionIsAnEviction) {
+TEST_F(EventsTest, AFailureUnderEvictionIsAnEviction) {
   for (const int64_t finished : {500, 0}) {
     See(Pod(0, kRunning));
     auto pod = Pod(0, kFailed);
@@ -122,7 +122,7 @@ TEST_F(EventsTest, AFailureBeforeTheDeletionIsAFailureAlsoWhereBothAreSeenAtOnce
   EXPECT_EQ(See(pod), List{});
 }
 
-TEST_F(EventsTest, W31S12ATaskFailsOnTheCrossingOnly) {
+TEST_F(EventsTest, ATaskFailsOnTheCrossingOnly) {
   auto pod = Pod(0, kRunning);
   See(pod);
   pod.set_restarts(2);
@@ -136,7 +136,7 @@ TEST_F(EventsTest, W31S12ATaskFailsOnTheCrossingOnly) {
   EXPECT_EQ(See(other), List{"PodRunning"});  // The sum had crossed before.
 }
 
-TEST_F(EventsTest, Q3PodsOfAnOlderVersionRaiseNothing) {
+TEST_F(EventsTest, PodsOfAnOlderVersionRaiseNothing) {
   PodRules rules;
   rules.version = 1;
   pods_.SetRules(rules);
@@ -144,7 +144,7 @@ TEST_F(EventsTest, Q3PodsOfAnOlderVersionRaiseNothing) {
   EXPECT_EQ(Lose(0, GoneReason::kDeleted, 1), List{});
 }
 
-TEST_F(EventsTest, O1AFailureIsToldOnceWithItsExitCode) {
+TEST_F(EventsTest, AFailureIsToldOnceWithItsExitCode) {
   See(Pod(0, kRunning));
   auto pod = Pod(0, kFailed);
   pod.set_exit_code(7);
@@ -158,7 +158,7 @@ TEST_F(EventsTest, O1AFailureIsToldOnceWithItsExitCode) {
 }
 
 // Which upstream tells the phase alone of: but a crossing comes once (W31).
-TEST_F(EventsTest, O3O4WhoeverRunsOrIsPendingMayHaveRestartedTooOften) {
+TEST_F(EventsTest, WhoeverRunsOrIsPendingMayHaveRestartedTooOften) {
   for (const auto& [phase, name] : {std::pair(kRunning, "PodRunning"), std::pair(kPending, "PodPending")}) {
     pods_ = testing::MakePodSet({{"t", 2}});
     See(Pod(0, kube::v1::POD_PHASE_UNKNOWN));
@@ -181,7 +181,7 @@ TEST_F(EventsTest, ATargetOfTheKillUnderWayRaisesNothingWhereItIsSeenForTheFirst
   EXPECT_EQ(See(Pod(1, kFailed)), List{"PodFailed"});
 }
 
-TEST_F(EventsTest, O5WhatIsMarkedRaisesNothingWhateverItDoes) {
+TEST_F(EventsTest, WhatIsMarkedRaisesNothingWhateverItDoes) {
   for (const auto phase : {kPending, kRunning, kSucceeded, kFailed}) {
     pods_ = testing::MakePodSet({{"t", 1}});
     See(Pod(0, kube::v1::POD_PHASE_UNKNOWN));
@@ -192,7 +192,7 @@ TEST_F(EventsTest, O5WhatIsMarkedRaisesNothingWhateverItDoes) {
   }
 }
 
-TEST_F(EventsTest, S10WhateverPhaseAPodHadItFailsAndSucceeds) {
+TEST_F(EventsTest, WhateverPhaseAPodHadItFailsAndSucceeds) {
   for (const auto before : {kPending, kRunning, kube::v1::POD_PHASE_UNKNOWN}) {
     pods_ = testing::MakePodSet({{"t", 2}});
     See(Pod(0, before));
@@ -226,7 +226,7 @@ void AddPolicy(google::protobuf::RepeatedPtrField<kube::v1::LifecyclePolicy>* li
   if (exit_code != 0) policy->set_exit_code(exit_code);
 }
 
-TEST(PoliciesTest, Q4Q5TheTasksPoliciesComeFirstAndTheJobsAreTheFallback) {
+TEST(PoliciesTest, TheTasksPoliciesComeFirstAndTheJobsAreTheFallback) {
   kube::v1::JobSpec spec;
   spec.add_tasks()->set_name("t");
   AddPolicy(spec.mutable_tasks(0)->mutable_policies(), "RestartTask", "PodFailed");
@@ -239,7 +239,7 @@ TEST(PoliciesTest, Q4Q5TheTasksPoliciesComeFirstAndTheJobsAreTheFallback) {
   EXPECT_EQ(ApplyPolicies(spec, Event(kEventUnknown, -1)).action, "");
 }
 
-TEST(PoliciesTest, S13Q6PendingWithoutATimeoutIsPassedOver) {
+TEST(PoliciesTest, PendingWithoutATimeoutIsPassedOver) {
   kube::v1::JobSpec spec;
   AddPolicy(spec.mutable_policies(), "AbortJob", "PodPending");
   AddPolicy(spec.mutable_policies(), "RestartPod", "*");
@@ -249,7 +249,7 @@ TEST(PoliciesTest, S13Q6PendingWithoutATimeoutIsPassedOver) {
   EXPECT_EQ(match.timeout_ms, 1000);
 }
 
-TEST(PoliciesTest, S4S14Q1Q7ExitCodesAndTheWildcardMatchInOrder) {
+TEST(PoliciesTest, ExitCodesAndTheWildcardMatchInOrder) {
   kube::v1::JobSpec spec;
   AddPolicy(spec.mutable_policies(), "RestartPod", "", 3);
   AddPolicy(spec.mutable_policies(), "TerminateJob", "*");

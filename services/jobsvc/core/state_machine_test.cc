@@ -176,7 +176,7 @@ const Cell kCells[] = {
 
 INSTANTIATE_TEST_SUITE_P(Cells, CellTest, testing::ValuesIn(kCells), [](const auto& cell) { return cell.param.name; });
 
-TEST(StateMachineTest, S8EightRowsServeTenPhases) {
+TEST(StateMachineTest, EightRowsServeTenPhases) {
   std::set<std::string> rows;
   for (const JobPhase phase : {kPending, kRunning, kRestarting, kCompleting, kTerminating, kAborting, kAborted,
                                kCompleted, kTerminated, kFailed}) {
@@ -188,7 +188,7 @@ TEST(StateMachineTest, S8EightRowsServeTenPhases) {
   for (const Action action : kAll) EXPECT_EQ(Describe(Lookup(kEmpty, action)), Describe(Lookup(kPending, action)));
 }
 
-TEST(StateMachineTest, S18TargetedActionsKillTheirTargetsFromPendingOn) {
+TEST(StateMachineTest, TargetedActionsKillTheirTargetsFromPendingOn) {
   for (const JobPhase phase : {kEmpty, kPending, kRunning}) {
     for (const Action action : {Action::kRestartTask, Action::kRestartPod, Action::kRestartPartition}) {
       EXPECT_EQ(Describe(Lookup(phase, action)), "Target retry Restarting") << ActionName(action);
@@ -196,7 +196,7 @@ TEST(StateMachineTest, S18TargetedActionsKillTheirTargetsFromPendingOn) {
   }
 }
 
-TEST(StateMachineTest, S40OnlyARestartOfTheJobKeepsNothing) {
+TEST(StateMachineTest, OnlyARestartOfTheJobKeepsNothing) {
   for (int phase = kEmpty; phase <= kFailed; ++phase) {
     for (const Action action : kAll) {
       const Transition cell = Lookup(static_cast<JobPhase>(phase), action);
@@ -264,83 +264,84 @@ CallbackInput WithRetries(CallbackInput in, int retries) {
 
 INSTANTIATE_TEST_SUITE_P(
     Steps, CallbackTest,
-    testing::Values(
-        Step{"PEND",
-             [] {
-               EXPECT_EQ(After(kPending, Input(4, 4, 1, 3, 0, 0)), kPending);
-               EXPECT_EQ(After(kPending, Input(4, 4, 0, 2, 1, 1)), kRunning);
-               EXPECT_EQ(After(kPending, Input(4, 3, 1, 1, 1, 1)), kRunning);
-               EXPECT_EQ(After(kPending, Input(4, 0, 0, 0, 0, 0)), kRunning) << "minAvailable 0: with no pods";
-               EXPECT_EQ(After(kEmpty, Input(4, 4, 0, 4, 0, 0)), kRunning);
-             }},
-        Step{"RUN1NothingWanted",
-             [] {
-               EXPECT_EQ(After(kRunning, Input(0, 0, 0, 0, 0, 0)), kRunning);
-               EXPECT_EQ(After(kRunning, WithMinSuccess(Input(0, 0, 0, 0, 1, 0), 1)), kRunning);
-             }},
-        Step{"RUN2MinSuccess",
-             [] {
-               EXPECT_EQ(After(kRunning, WithMinSuccess(Input(4, 4, 0, 2, 2, 0), 2)), kCompleted);
-               EXPECT_EQ(After(kRunning, WithMinSuccess(Input(4, 4, 0, 3, 1, 0), 2)), kRunning);
-               EXPECT_EQ(After(kRunning, WithMinSuccess(Input(4, 4, 0, 0, 2, 2), 2)), kCompleted);
-             }},
-        Step{"RUN3aTaskMinimums",
-             [] {
-               EXPECT_EQ(After(kRunning, TwoTasks(4, 2, 2)), kCompleted);
-               EXPECT_EQ(After(kRunning, TwoTasks(4, 2, 1)), kFailed);
-               EXPECT_EQ(After(kRunning, TwoTasks(3, 2, 1)), kCompleted) << "below the sum of the minimums";
-               CallbackInput in = TwoTasks(4, 2, 1);
-               in.spec_min_available = 3;
-               in.task_minimum = 3;
-               EXPECT_EQ(After(kRunning, in), kFailed) << "as much as the sum";
-               in.tasks[1].judged = false;
-               EXPECT_EQ(After(kRunning, in), kCompleted) << "without a minimum or pods a task is not judged";
-             }},
-        Step{"RUN3bMinSuccessMissed",
-             [] {
-               EXPECT_EQ(After(kRunning, WithMinSuccess(Input(4, 1, 0, 0, 1, 3), 2)), kFailed);
-               EXPECT_EQ(After(kRunning, Input(4, 1, 0, 0, 1, 3)), kCompleted);
-             }},
-        Step{"RUN3cMinAvailableMet",
-             [] {
-               EXPECT_EQ(After(kRunning, Input(4, 2, 0, 0, 2, 2)), kCompleted);
-               EXPECT_EQ(After(kRunning, Input(4, 2, 0, 1, 2, 1)), kRunning) << "not all are finished";
-             }},
-        Step{"RUN3dMinAvailableMissed", [] { EXPECT_EQ(After(kRunning, Input(4, 2, 0, 0, 1, 3)), kFailed); }},
-        Step{"RUN4TooManyPending",
-             [] {
-               EXPECT_EQ(After(kRunning, Input(3, 2, 2, 1, 0, 0)), kPending);
-               EXPECT_EQ(After(kRunning, Input(3, 2, 1, 2, 0, 0)), kRunning);
-             }},
-        Step{"RUN5NoChange", [] { EXPECT_EQ(After(kRunning, Input(3, 3, 0, 2, 1, 0)), kRunning); }},
-        Step{"REST1RetriesUsedUp",
-             [] {
-               EXPECT_EQ(After(kRestarting, WithRetries(Input(3, 3, 0, 0, 0, 0, 0), 3)), kFailed);
-               EXPECT_EQ(After(kRestarting, WithRetries(Input(3, 3, 0, 0, 0, 0, 1), 3)), kFailed);
-               EXPECT_EQ(After(kRestarting, WithRetries(Input(3, 3, 0, 0, 0, 0, 0), 2)), kPending);
-             }},
-        Step{"REST2EnoughHaveGone",
-             [] {
-               EXPECT_EQ(After(kRestarting, Input(3, 3, 0, 0, 0, 0, 0)), kPending);
-               EXPECT_EQ(After(kRestarting, Input(3, 2, 0, 0, 0, 0, 1)), kPending);
-               CallbackInput in = Input(3, 3, 0, 0, 0, 0, 1);
-               in.status_min_available = 2;
-               EXPECT_EQ(After(kRestarting, in), kPending) << "of the status, not of the spec";
-             }},
-        Step{"REST3NoChange", [] { EXPECT_EQ(After(kRestarting, Input(3, 3, 0, 0, 0, 0, 1)), kRestarting); }},
-        Step{"DRAIN",
-             [] {
-               EXPECT_EQ(After(kAborting, Input(3, 3, 0, 0, 1, 1, 1)), kAborting);
-               EXPECT_EQ(After(kAborting, Input(3, 3, 0, 1, 1, 1, 0)), kAborting);
-               EXPECT_EQ(After(kAborting, Input(3, 3, 1, 0, 1, 1, 0)), kAborting);
-               EXPECT_EQ(After(kAborting, Input(3, 3, 0, 0, 2, 1, 0)), kAborted);
-               EXPECT_EQ(After(kTerminating, Input(3, 3, 0, 0, 2, 1, 0)), kTerminated);
-               EXPECT_EQ(After(kCompleting, Input(3, 3, 0, 0, 2, 1, 0)), kCompleted);
-             }}),
+    testing::Values(Step{"PEND",
+                         [] {
+                           EXPECT_EQ(After(kPending, Input(4, 4, 1, 3, 0, 0)), kPending);
+                           EXPECT_EQ(After(kPending, Input(4, 4, 0, 2, 1, 1)), kRunning);
+                           EXPECT_EQ(After(kPending, Input(4, 3, 1, 1, 1, 1)), kRunning);
+                           EXPECT_EQ(After(kPending, Input(4, 0, 0, 0, 0, 0)), kRunning)
+                               << "minAvailable 0: with no pods";
+                           EXPECT_EQ(After(kEmpty, Input(4, 4, 0, 4, 0, 0)), kRunning);
+                         }},
+                    Step{"NothingWanted",
+                         [] {
+                           EXPECT_EQ(After(kRunning, Input(0, 0, 0, 0, 0, 0)), kRunning);
+                           EXPECT_EQ(After(kRunning, WithMinSuccess(Input(0, 0, 0, 0, 1, 0), 1)), kRunning);
+                         }},
+                    Step{"MinSuccess",
+                         [] {
+                           EXPECT_EQ(After(kRunning, WithMinSuccess(Input(4, 4, 0, 2, 2, 0), 2)), kCompleted);
+                           EXPECT_EQ(After(kRunning, WithMinSuccess(Input(4, 4, 0, 3, 1, 0), 2)), kRunning);
+                           EXPECT_EQ(After(kRunning, WithMinSuccess(Input(4, 4, 0, 0, 2, 2), 2)), kCompleted);
+                         }},
+                    Step{"TaskMinimums",
+                         [] {
+                           EXPECT_EQ(After(kRunning, TwoTasks(4, 2, 2)), kCompleted);
+                           EXPECT_EQ(After(kRunning, TwoTasks(4, 2, 1)), kFailed);
+                           EXPECT_EQ(After(kRunning, TwoTasks(3, 2, 1)), kCompleted) << "below the sum of the minimums";
+                           CallbackInput in = TwoTasks(4, 2, 1);
+                           in.spec_min_available = 3;
+                           in.task_minimum = 3;
+                           EXPECT_EQ(After(kRunning, in), kFailed) << "as much as the sum";
+                           in.tasks[1].judged = false;
+                           EXPECT_EQ(After(kRunning, in), kCompleted)
+                               << "without a minimum or pods a task is not judged";
+                         }},
+                    Step{"MinSuccessMissed",
+                         [] {
+                           EXPECT_EQ(After(kRunning, WithMinSuccess(Input(4, 1, 0, 0, 1, 3), 2)), kFailed);
+                           EXPECT_EQ(After(kRunning, Input(4, 1, 0, 0, 1, 3)), kCompleted);
+                         }},
+                    Step{"MinAvailableMet",
+                         [] {
+                           EXPECT_EQ(After(kRunning, Input(4, 2, 0, 0, 2, 2)), kCompleted);
+                           EXPECT_EQ(After(kRunning, Input(4, 2, 0, 1, 2, 1)), kRunning) << "not all are finished";
+                         }},
+                    Step{"MinAvailableMissed", [] { EXPECT_EQ(After(kRunning, Input(4, 2, 0, 0, 1, 3)), kFailed); }},
+                    Step{"TooManyPending",
+                         [] {
+                           EXPECT_EQ(After(kRunning, Input(3, 2, 2, 1, 0, 0)), kPending);
+                           EXPECT_EQ(After(kRunning, Input(3, 2, 1, 2, 0, 0)), kRunning);
+                         }},
+                    Step{"RunNoChange", [] { EXPECT_EQ(After(kRunning, Input(3, 3, 0, 2, 1, 0)), kRunning); }},
+                    Step{"RetriesUsedUp",
+                         [] {
+                           EXPECT_EQ(After(kRestarting, WithRetries(Input(3, 3, 0, 0, 0, 0, 0), 3)), kFailed);
+                           EXPECT_EQ(After(kRestarting, WithRetries(Input(3, 3, 0, 0, 0, 0, 1), 3)), kFailed);
+                           EXPECT_EQ(After(kRestarting, WithRetries(Input(3, 3, 0, 0, 0, 0, 0), 2)), kPending);
+                         }},
+                    Step{"EnoughHaveGone",
+                         [] {
+                           EXPECT_EQ(After(kRestarting, Input(3, 3, 0, 0, 0, 0, 0)), kPending);
+                           EXPECT_EQ(After(kRestarting, Input(3, 2, 0, 0, 0, 0, 1)), kPending);
+                           CallbackInput in = Input(3, 3, 0, 0, 0, 0, 1);
+                           in.status_min_available = 2;
+                           EXPECT_EQ(After(kRestarting, in), kPending) << "of the status, not of the spec";
+                         }},
+                    Step{"NoChange", [] { EXPECT_EQ(After(kRestarting, Input(3, 3, 0, 0, 0, 0, 1)), kRestarting); }},
+                    Step{"DRAIN",
+                         [] {
+                           EXPECT_EQ(After(kAborting, Input(3, 3, 0, 0, 1, 1, 1)), kAborting);
+                           EXPECT_EQ(After(kAborting, Input(3, 3, 0, 1, 1, 1, 0)), kAborting);
+                           EXPECT_EQ(After(kAborting, Input(3, 3, 1, 0, 1, 1, 0)), kAborting);
+                           EXPECT_EQ(After(kAborting, Input(3, 3, 0, 0, 2, 1, 0)), kAborted);
+                           EXPECT_EQ(After(kTerminating, Input(3, 3, 0, 0, 2, 1, 0)), kTerminated);
+                           EXPECT_EQ(After(kCompleting, Input(3, 3, 0, 0, 2, 1, 0)), kCompleted);
+                         }}),
     [](const auto& step) { return step.param.name; });
 
 // Job spec, appendix B.
-TEST(StateMachineTest, S17RestartingWaitsForThePodsBeforeNotForNewOnes) {
+TEST(StateMachineTest, RestartingWaitsForThePodsBeforeNotForNewOnes) {
   EXPECT_EQ(After(kRestarting, Input(3, 3, 0, 0, 0, 0, 1)), kRestarting);
   EXPECT_EQ(After(kRestarting, Input(3, 3, 0, 0, 0, 0, 0)), kPending);
   EXPECT_EQ(After(kRestarting, Input(3, 2, 0, 0, 0, 0, 1)), kPending);

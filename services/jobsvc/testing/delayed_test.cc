@@ -173,7 +173,7 @@ TEST_F(DelayedTest, ADeadlineOfARunIsNotOneOfTheNext) {
   EXPECT_EQ(Done("RestartPod"), 0);
 }
 
-TEST_F(DelayedTest, W15ADeadlineOfAJobIsNotOneOfAnotherOfItsName) {
+TEST_F(DelayedTest, ADeadlineOfAJobIsNotOneOfAnotherOfItsName) {
   for (const auto& [event, lose_disk] :
        {std::pair("PodEvicted", false), {"PodEvicted", true}, {"TaskCompleted", false}, {"TaskCompleted", true}}) {
     rig_ = std::make_unique<JobRig>();

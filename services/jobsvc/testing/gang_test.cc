@@ -104,7 +104,7 @@ TEST(GangTest, ANewRunAsksForTheWholeGangAgain) {
   EXPECT_EQ(GroupOf(rig).min_member(), 4);
 }
 
-TEST(GangTest, C15WhatTheSchedulerSaysIsOneEventHoweverOftenItSaysIt) {
+TEST(GangTest, WhatTheSchedulerSaysIsOneEventHoweverOftenItSaysIt) {
   JobRig rig;
   rig.kube().new_group_phase = "Pending";
   rig.Start();

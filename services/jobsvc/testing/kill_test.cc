@@ -31,7 +31,7 @@ class KillTest : public ::testing::Test {
   mutable JobRig rig_;
 };
 
-TEST_F(KillTest, C9LivePodsGoInOneCallAndFinishedOnesStay) {
+TEST_F(KillTest, LivePodsGoInOneCallAndFinishedOnesStay) {
   Begin(MakeJob("j", 2, 3));
   rig_.kube().SetPodPhase("default/j-t0-1", kPodSucceeded);
   rig_.Run(absl::Seconds(10));

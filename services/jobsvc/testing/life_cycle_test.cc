@@ -11,7 +11,7 @@
 namespace basalt::jobsvc::testing {
 namespace {
 
-TEST(LifeCycleTest, Y9AJobRunsToCompletedWithTheWritesThatItNeedsAndNoMore) {
+TEST(LifeCycleTest, AJobRunsToCompletedWithTheWritesThatItNeedsAndNoMore) {
   JobRig rig;
   rig.Start();
   rig.kube().PutJob(MakeJob("j", 2, 3));
@@ -50,7 +50,7 @@ TEST(LifeCycleTest, Y9AJobRunsToCompletedWithTheWritesThatItNeedsAndNoMore) {
   for (const auto& entry : *history) EXPECT_TRUE(entry.committed());
 }
 
-TEST(LifeCycleTest, C8ARestartWithFinishedJobsWritesNothing) {
+TEST(LifeCycleTest, ARestartWithFinishedJobsWritesNothing) {
   JobRig rig;
   rig.Start();
   for (int i = 0; i < 5; ++i) rig.kube().PutJob(MakeJob("j" + std::to_string(i), 1, 3));
@@ -68,7 +68,7 @@ TEST(LifeCycleTest, C8ARestartWithFinishedJobsWritesNothing) {
   }
 }
 
-TEST(LifeCycleTest, S37H7PodsAreMadeOnlyAfterTheSchedulerAdmitsTheGroup) {
+TEST(LifeCycleTest, PodsAreMadeOnlyAfterTheSchedulerAdmitsTheGroup) {
   JobRig rig;
   rig.kube().new_group_phase = "Pending";
   rig.Start();
@@ -96,7 +96,7 @@ TEST(LifeCycleTest, AJobWhosePodsFailIsFailed) {
   EXPECT_EQ(rig.kube().job("default/j").status().counts().failed(), 1);
 }
 
-TEST(LifeCycleTest, W19FinishedWorkIsNotDoneAgainWhenItsPodIsRemoved) {
+TEST(LifeCycleTest, FinishedWorkIsNotDoneAgainWhenItsPodIsRemoved) {
   JobRig rig;
   rig.Start();
   rig.kube().PutJob(WithPolicy(MakeJob("j", 1, 2), "PodEvicted", "RestartJob"));
@@ -121,7 +121,7 @@ TEST(LifeCycleTest, W19FinishedWorkIsNotDoneAgainWhenItsPodIsRemoved) {
   EXPECT_EQ(rig.kube().job("default/j").status().counts().succeeded(), 2);
 }
 
-TEST(LifeCycleTest, W4S35K12ScalingDownMarksPodsBeforeItDeletesThemAndFiresNoPolicy) {
+TEST(LifeCycleTest, ScalingDownMarksPodsBeforeItDeletesThemAndFiresNoPolicy) {
   JobRig rig;
   rig.Start();
   rig.kube().PutJob(WithPolicy(MakeJob("j", 1, 4), "PodEvicted", "RestartJob"));
@@ -229,7 +229,7 @@ TEST(LifeCycleTest, AJobWithAPluginThatIsNotCarriedOutWaitsAndSaysSo) {
   EXPECT_EQ(rig.kube().Count("create", "events"), 1);
 }
 
-TEST(LifeCycleTest, W14ASuspendedJobDrainsAndResumesWithoutARetry) {
+TEST(LifeCycleTest, ASuspendedJobDrainsAndResumesWithoutARetry) {
   JobRig rig;
   rig.Start();
   rig.kube().PutJob(MakeJob("j", 1, 2));
@@ -252,7 +252,7 @@ TEST(LifeCycleTest, W14ASuspendedJobDrainsAndResumesWithoutARetry) {
   EXPECT_EQ(rig.PhaseOf("default/j"), kCompleted);
 }
 
-TEST(LifeCycleTest, S28PluginObjectsAreMadeBeforePodsAndRemovedOnce) {
+TEST(LifeCycleTest, PluginObjectsAreMadeBeforePodsAndRemovedOnce) {
   JobRig rig;
   rig.Start();
   auto job = MakeJob("j", 1, 2);

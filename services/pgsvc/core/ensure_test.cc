@@ -34,7 +34,7 @@ podgroup::v1::EnsurePodGroupRequest Request(int32_t version) {
 
 TEST(EnsureTest, AMissingGroupIsCreated) { EXPECT_EQ(NextEnsureStep(Request(0), nullptr), EnsureStep::kCreate); }
 
-TEST(EnsureTest, G11AGroupOfThisVersionOrWithoutOurAnnotationIsTheAnswer) {
+TEST(EnsureTest, AGroupOfThisVersionOrWithoutOurAnnotationIsTheAnswer) {
   for (const std::string_view version : {"2", "", "not a number"}) {
     const kube::v1::PodGroup group = Observed("job-1", version);
     EXPECT_EQ(NextEnsureStep(Request(2), &group), EnsureStep::kAnswer) << version;

@@ -36,7 +36,7 @@ TEST_P(ArgumentsTest, ReadsWordsAsGoDoes) {
 INSTANTIATE_TEST_SUITE_P(
     Rows, ArgumentsTest,
     testing::Values(Case{"Nothing", {}}, Case{"TwoDashes", {"--text=x"}, "x"}, Case{"OneDash", {"-text=x"}, "x"},
-                    Case{"I10NextWord", {"--text", "x", "--flag"}, "x", true},
+                    Case{"NextWord", {"--text", "x", "--flag"}, "x", true},
                     Case{"NextWordMayLookLikeAFlag", {"--text", "--flag"}, "--flag"},
                     Case{"EmptyValue", {"--text="}, ""}, Case{"ValueWithEquals", {"--text=a=b"}, "a=b"},
                     Case{"BareBoolean", {"--flag"}, "d", true}, Case{"BooleanT", {"--flag=T"}, "d", true},

@@ -7,7 +7,7 @@
 namespace basalt::jobsvc {
 namespace {
 
-TEST(RegistryTest, I9WorksInTheFixedOrderWhateverTheManifestsOrder) {
+TEST(RegistryTest, WorksInTheFixedOrderWhateverTheManifestsOrder) {
   kube::v1::JobSpec spec;
   for (const char* name : {"zzz", "hcclrank", "mpi", "aaa", "ssh", "svc", "env"}) spec.add_plugins()->set_name(name);
   const PluginSet set = MakePlugins(spec);
@@ -96,7 +96,7 @@ TEST(JobViewTest, ABadTemplateIsNamedByItsTask) {
   }
 }
 
-TEST(JobViewTest, I11HostsFollowTemplateHostnameAndSubdomain) {
+TEST(JobViewTest, HostsFollowTemplateHostnameAndSubdomain) {
   struct Row {
     std::string spec;
     int32_t replicas;

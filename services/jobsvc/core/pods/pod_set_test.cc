@@ -27,7 +27,7 @@ TEST(PodSetTest, NamesMeanIndicesUnambiguously) {
   EXPECT_EQ(pods.missing().size(), 5u);
 }
 
-TEST(PodSetTest, S15Q2AForeignPodHoldsANameAndIsNeitherCountedNorTouched) {
+TEST(PodSetTest, AForeignPodHoldsANameAndIsNeitherCountedNorTouched) {
   PodSet pods = Two();
   auto foreign = MakePod("j-a-0", "f", kube::v1::POD_PHASE_RUNNING);
   foreign.set_owner_uid("somebody");
@@ -54,7 +54,7 @@ TEST(PodSetTest, AForeignPodThatNobodyOwnsIsToldApart) {
   EXPECT_TRUE(pods.Find("j-a-0")->has(kPodForeign));
 }
 
-TEST(PodSetTest, H11APodThatDoesNotSayItsVersionOrTaskIsForeign) {
+TEST(PodSetTest, APodThatDoesNotSayItsVersionOrTaskIsForeign) {
   for (const bool version : {true, false}) {
     PodSet pods = Two();
     auto pod = MakePod("j-a-0", "u", kube::v1::POD_PHASE_RUNNING);
@@ -119,7 +119,7 @@ TEST(PodSetTest, ATargetWithoutAUidIsNoIndexWithoutAPod) {
   EXPECT_FALSE(pods.HasTargetsLeft());
 }
 
-TEST(PodSetTest, W9AStaleEndOfAnotherUidChangesNothing) {
+TEST(PodSetTest, AStaleEndOfAnotherUidChangesNothing) {
   PodSet pods = Two();
   pods.Apply(MakePod("j-a-0", "new", kube::v1::POD_PHASE_RUNNING));
   const PodChange change = pods.Remove("j-a-0", "old");
@@ -242,7 +242,7 @@ TEST(PodSetTest, WhatIsToldIsSoUntilItChangesAndAgainOnceItIsBack) {
   }
 }
 
-TEST(PodSetTest, C17IncrementalCountersEqualARecountOnRandomHistories) {
+TEST(PodSetTest, IncrementalCountersEqualARecountOnRandomHistories) {
   for (uint64_t seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE(seed);
     SeededRandom random(seed);

@@ -43,15 +43,15 @@ void GivePlugins(Job& job, std::initializer_list<const char*> names) {
 
 INSTANTIATE_TEST_SUITE_P(
     Rows, EffectiveSpecTest,
-    testing::Values(Row{"D1Queue", [](Job&) {}, [](const JobSpec& s) { EXPECT_EQ(s.queue(), "default"); }},
+    testing::Values(Row{"Queue", [](Job&) {}, [](const JobSpec& s) { EXPECT_EQ(s.queue(), "default"); }},
                     Row{"D1QueueGiven", [](Job& j) { j.mutable_spec()->set_queue("q"); },
                         [](const JobSpec& s) { EXPECT_EQ(s.queue(), "q"); }},
                     Row{"D2Scheduler", [](Job&) {}, [](const JobSpec& s) { EXPECT_EQ(s.scheduler_name(), "volcano"); }},
-                    Row{"D3MaxRetry", [](Job& j) { j.mutable_spec()->set_max_retry(0); },
+                    Row{"MaxRetry", [](Job& j) { j.mutable_spec()->set_max_retry(0); },
                         [](const JobSpec& s) { EXPECT_EQ(s.max_retry(), 3); }},
                     Row{"D3MaxRetryGiven", [](Job& j) { j.mutable_spec()->set_max_retry(5); },
                         [](const JobSpec& s) { EXPECT_EQ(s.max_retry(), 5); }},
-                    Row{"D4Names",
+                    Row{"Names",
                         [](Job& j) {
                           AddTask(j, "", 1);
                           AddTask(j, "b", 1);
@@ -64,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(
                         }},
                     Row{"D6MinAvailableFromReplicas", [](Job& j) { AddTask(j, "a", 4); },
                         [](const JobSpec& s) { EXPECT_EQ(s.tasks(0).min_available(), 4); }},
-                    Row{"D6MinAvailableFromPartitions",
+                    Row{"MinAvailableFromPartitions",
                         [](Job& j) {
                           AddTask(j, "a", 6);
                           auto* policy = j.mutable_spec()->mutable_tasks(0)->mutable_partition_policy();
@@ -84,7 +84,7 @@ INSTANTIATE_TEST_SUITE_P(
                           j.mutable_spec()->mutable_tasks(0)->set_min_available(0);
                         },
                         [](const JobSpec& s) { EXPECT_EQ(s.tasks(0).min_available(), 0); }},
-                    Row{"D7TaskMaxRetry", [](Job& j) { AddTask(j, "a", 1); },
+                    Row{"TaskMaxRetry", [](Job& j) { AddTask(j, "a", 1); },
                         [](const JobSpec& s) { EXPECT_EQ(s.tasks(0).max_retry(), 3); }},
                     Row{"D7UnlimitedStays",
                         [](Job& j) {
@@ -92,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(
                           j.mutable_spec()->mutable_tasks(0)->set_max_retry(-1);
                         },
                         [](const JobSpec& s) { EXPECT_EQ(s.tasks(0).max_retry(), -1); }},
-                    Row{"D8SumAfterD6",
+                    Row{"SumAfterD6",
                         [](Job& j) {
                           AddTask(j, "a", 4);
                           AddTask(j, "b", 3);
@@ -120,7 +120,7 @@ INSTANTIATE_TEST_SUITE_P(
                         [](const JobSpec& s) {
                           EXPECT_EQ(PluginNames(s), (std::vector<std::string>{"env", "svc", "tensorflow"}));
                         }},
-                    Row{"D9Ray", [](Job& j) { GivePlugins(j, {"ray"}); },
+                    Row{"Ray", [](Job& j) { GivePlugins(j, {"ray"}); },
                         [](const JobSpec& s) {
                           EXPECT_EQ(PluginNames(s), (std::vector<std::string>{"ray", "svc"}));
                         }},
@@ -140,7 +140,7 @@ INSTANTIATE_TEST_SUITE_P(
                           EXPECT_EQ(PluginNames(s), (std::vector<std::string>{"mpi", "ssh", "svc"}));
                           EXPECT_EQ(s.plugins(2).arguments(0), "x");
                         }},
-                    Row{"D10Ssh", [](Job& j) { GivePlugins(j, {"mpi"}); },
+                    Row{"Ssh", [](Job& j) { GivePlugins(j, {"mpi"}); },
                         [](const JobSpec& s) {
                           EXPECT_EQ(PluginNames(s), (std::vector<std::string>{"mpi", "ssh", "svc"}));
                         }},
@@ -155,7 +155,7 @@ TEST(EffectiveSpecTest, HostileNumbersDoNotOverflow) {
   EXPECT_EQ(SumOfReplicas(spec), 6'000'000'000);
 }
 
-TEST(EffectiveSpecTest, D2SchedulerNameIsTheConfiguredOne) {
+TEST(EffectiveSpecTest, SchedulerNameIsTheConfiguredOne) {
   EXPECT_EQ(EffectiveSpec(Job(), {.scheduler_name = "mine"}).scheduler_name(), "mine");
 }
 

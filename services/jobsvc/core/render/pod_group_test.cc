@@ -17,7 +17,7 @@ std::string WantedJson(const kube::v1::Job& job) {
   return ToText(kube::PodGroupSpecJson(WantedPodGroup(spec, *resources)));
 }
 
-TEST(WantedPodGroupTest, G4G6G7G8FollowsTheJob) {
+TEST(WantedPodGroupTest, FollowsTheJob) {
   kube::v1::Job job =
       TestJob("j", {{"w", 3, R"({"spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":"1"}}}]}})"},
                     {"m", 1, R"({"spec":{"containers":[{"name":"c"}]}})"}});
@@ -28,7 +28,7 @@ TEST(WantedPodGroupTest, G4G6G7G8FollowsTheJob) {
     "minResources":{"cpu":"2","requests.cpu":"2","pods":"3","count/pods":"3"}})");
 }
 
-TEST(WantedPodGroupTest, G9G10PartitionsBecomeSubGroups) {
+TEST(WantedPodGroupTest, PartitionsBecomeSubGroups) {
   kube::v1::Job job = TestJob("j", {{"a", 1}, {"w", 6}});
   kube::v1::PartitionPolicy* policy = job.mutable_spec()->mutable_tasks(1)->mutable_partition_policy();
   policy->set_total_partitions(3);
@@ -43,7 +43,7 @@ TEST(WantedPodGroupTest, G9G10PartitionsBecomeSubGroups) {
       "networkTopology":{"mode":"hard","highestTierName":"rack"}}]})");
 }
 
-TEST(WantedPodGroupTest, S30G5TheMinimumOfATask) {
+TEST(WantedPodGroupTest, TheMinimumOfATask) {
   struct Row {
     std::optional<int32_t> min_available;
     int32_t min_partitions;

@@ -33,7 +33,7 @@ TEST_P(PodKeyTest, IsWhereItBelongs) {
   ASSERT_TRUE(task.ok()) << task.status();
   const json::value pod = json::parse(task->Build(
       3,
-      {.version = 2, .retry_count = 1, .pod_group_name = "j-uid-1", .forwarding = GetParam().id.starts_with("K19")}));
+      {.version = 2, .retry_count = 1, .pod_group_name = "j-uid-1", .forwarding = GetParam().id == "JobForwarding"}));
   EXPECT_EQ(FindString(pod.at("metadata").at("annotations"), GetParam().key), GetParam().annotation);
   EXPECT_EQ(FindString(pod.at("metadata").at("labels"), GetParam().key), GetParam().label);
 }
@@ -54,35 +54,33 @@ Give JobSays(std::string key, std::string annotation, std::string label = "") {
 
 INSTANTIATE_TEST_SUITE_P(
     Keys, PodKeyTest,
-    testing::Values(KeyRow{"K1TaskSpec", "volcano.sh/task-spec", "w", "w", {}},
-                    KeyRow{"K2TaskIndex", "volcano.sh/task-index", "3", "3", {}},
-                    KeyRow{"K3JobName", "volcano.sh/job-name", "j", "j", {}},
-                    KeyRow{"K4JobNamespace", "volcano.sh/job-namespace", "", "ns", {}},
-                    KeyRow{"K5QueueName", "volcano.sh/queue-name", "q", "q", {}},
-                    KeyRow{"K6JobVersion", "volcano.sh/job-version", "2", "", {}},
-                    KeyRow{"K7JobRetryCount", "volcano.sh/job-retry-count", "1", "", {}},
-                    KeyRow{"K8TemplateUid", "volcano.sh/template-uid", "j-w", "", {}},
-                    KeyRow{"K9PartitionId", "volcano.sh/partition-id", "", "1",
-                           [](kube::v1::Job& job) {
-                             job.mutable_spec()->mutable_tasks(0)->mutable_partition_policy()->set_partition_size(2);
-                           }},
-                    KeyRow{"K10GroupName", "scheduling.k8s.io/group-name", "j-uid-1", "", {}},
-                    KeyRow{"K11VolcanoGroupName", "scheduling.volcano.sh/group-name", "j-uid-1", "", {}},
-                    KeyRow{"K13NumaTopologyPolicy", "volcano.sh/numa-topology-policy", "restricted", "",
-                           [](kube::v1::Job& job) {
-                             job.mutable_spec()->mutable_tasks(0)->set_topology_policy("restricted");
-                           }},
-                    KeyRow{"K14Preemptable", "volcano.sh/preemptable", "true", "false",
-                           JobSays("volcano.sh/preemptable", "true", "false")},
-                    KeyRow{"K15CooldownTime", "volcano.sh/cooldown-time", "600s", "300s",
-                           JobSays("volcano.sh/cooldown-time", "600s", "300s")},
-                    KeyRow{"K16RevocableZone", "volcano.sh/revocable-zone", "*", "",
-                           JobSays("volcano.sh/revocable-zone", "*", "no")},
-                    KeyRow{"K17JdbMinAvailable", "volcano.sh/jdb-min-available", "50%", "",
-                           JobSays("volcano.sh/jdb-min-available", "50%")},
-                    KeyRow{"K18JdbMaxUnavailable", "volcano.sh/jdb-max-unavailable", "2", "",
-                           JobSays("volcano.sh/jdb-max-unavailable", "2")},
-                    KeyRow{"K19JobForwarding", "volcano.sh/job-forwarding", "true", "true", {}}),
+    testing::Values(
+        KeyRow{"TaskSpec", "volcano.sh/task-spec", "w", "w", {}},
+        KeyRow{"TaskIndex", "volcano.sh/task-index", "3", "3", {}},
+        KeyRow{"JobName", "volcano.sh/job-name", "j", "j", {}},
+        KeyRow{"JobNamespace", "volcano.sh/job-namespace", "", "ns", {}},
+        KeyRow{"QueueName", "volcano.sh/queue-name", "q", "q", {}},
+        KeyRow{"JobVersion", "volcano.sh/job-version", "2", "", {}},
+        KeyRow{"JobRetryCount", "volcano.sh/job-retry-count", "1", "", {}},
+        KeyRow{"TemplateUid", "volcano.sh/template-uid", "j-w", "", {}},
+        KeyRow{"PartitionId", "volcano.sh/partition-id", "", "1",
+               [](kube::v1::Job& job) {
+                 job.mutable_spec()->mutable_tasks(0)->mutable_partition_policy()->set_partition_size(2);
+               }},
+        KeyRow{"GroupName", "scheduling.k8s.io/group-name", "j-uid-1", "", {}},
+        KeyRow{"VolcanoGroupName", "scheduling.volcano.sh/group-name", "j-uid-1", "", {}},
+        KeyRow{"NumaTopologyPolicy", "volcano.sh/numa-topology-policy", "restricted", "",
+               [](kube::v1::Job& job) { job.mutable_spec()->mutable_tasks(0)->set_topology_policy("restricted"); }},
+        KeyRow{"Preemptable", "volcano.sh/preemptable", "true", "false",
+               JobSays("volcano.sh/preemptable", "true", "false")},
+        KeyRow{"CooldownTime", "volcano.sh/cooldown-time", "600s", "300s",
+               JobSays("volcano.sh/cooldown-time", "600s", "300s")},
+        KeyRow{"RevocableZone", "volcano.sh/revocable-zone", "*", "", JobSays("volcano.sh/revocable-zone", "*", "no")},
+        KeyRow{"JdbMinAvailable", "volcano.sh/jdb-min-available", "50%", "",
+               JobSays("volcano.sh/jdb-min-available", "50%")},
+        KeyRow{"JdbMaxUnavailable", "volcano.sh/jdb-max-unavailable", "2", "",
+               JobSays("volcano.sh/jdb-max-unavailable", "2")},
+        KeyRow{"JobForwarding", "volcano.sh/job-forwarding", "true", "true", {}}),
     [](const auto& row) { return row.param.id; });
 
 }  // namespace

@@ -31,7 +31,7 @@ std::string_view Member(const json::value& pod, std::string_view map, std::strin
   return found == nullptr ? std::string_view() : FindString(*found, key);
 }
 
-TEST(PodTest, S1S2Z1Z5Z7IsCompleteAndExact) {
+TEST(PodTest, IsCompleteAndExact) {
   kube::v1::Job job = TestJob("j", {{"w", 3, R"({"metadata":{"name":"ignored","finalizers":["x/y"],"labels":{"a":"1",
       "volcano.sh/job-name":"overwritten"},"annotations":{"b":"2","volcano.sh/task-index":"overwritten"}},
       "spec":{"restartPolicy":"OnFailure","unknownField":{"deep":[1,null]},"containers":[{"name":"c","image":"i"}]}})"}});
@@ -50,7 +50,7 @@ TEST(PodTest, S1S2Z1Z5Z7IsCompleteAndExact) {
       "containers":[{"name":"c","image":"i"}]}})");
 }
 
-TEST(PodTest, Z2Z3TemplateBeatsTheJobForSchedulerAndPriority) {
+TEST(PodTest, TemplateBeatsTheJobForSchedulerAndPriority) {
   kube::v1::Job job = TestJob(
       "j", {{"a"}, {"b", 1, R"({"spec":{"schedulerName":"s","priorityClassName":"p","containers":[{"name":"c"}]}})"}});
   job.mutable_spec()->set_scheduler_name("volcano-2");
@@ -63,7 +63,7 @@ TEST(PodTest, Z2Z3TemplateBeatsTheJobForSchedulerAndPriority) {
   EXPECT_EQ(FindString(b.at("spec"), "priorityClassName"), "p");
 }
 
-TEST(PodTest, D5HostNetworkGetsItsDnsPolicyUnlessGiven) {
+TEST(PodTest, HostNetworkGetsItsDnsPolicyUnlessGiven) {
   struct Row {
     std::string spec;
     std::string policy;
@@ -78,7 +78,7 @@ TEST(PodTest, D5HostNetworkGetsItsDnsPolicyUnlessGiven) {
   }
 }
 
-TEST(PodTest, Z4VolumesAreMountedInContainersOnlyAndOncePerClaim) {
+TEST(PodTest, VolumesAreMountedInContainersOnlyAndOncePerClaim) {
   kube::v1::Job job = TestJob("j", {{"t"}});
   for (const auto& [path, claim] : {std::pair("/a", "shared"), {"/b", ""}, {"/c", "shared"}}) {
     kube::v1::VolumeSpec* volume = job.mutable_spec()->add_volumes();
@@ -115,7 +115,7 @@ TEST(PodTest, Z4VolumesAreMountedInContainersOnlyAndOncePerClaim) {
                   claim));
 }
 
-TEST(PodTest, Z6CopiesWhatTheJobSaysAboutPreemption) {
+TEST(PodTest, CopiesWhatTheJobSaysAboutPreemption) {
   kube::v1::Job job = TestJob("j", {{"t"}});
   auto* annotations = job.mutable_meta()->mutable_annotations();
   Put(annotations, "other", "no");
@@ -141,7 +141,7 @@ TEST(PodTest, Z6CopiesWhatTheJobSaysAboutPreemption) {
   EXPECT_EQ(Member(pod, "annotations", "volcano.sh/jdb-max-unavailable"), "");
 }
 
-TEST(PodTest, Z8ForwardingIsOnThePodOnlyWhenItHolds) {
+TEST(PodTest, ForwardingIsOnThePodOnlyWhenItHolds) {
   const kube::v1::Job job = TestJob("j", {{"t"}});
   PodContext context = kContext;
   EXPECT_EQ(Member(json::parse(Pod(job, 0, 0, context)), "labels", "volcano.sh/job-forwarding"), "");
@@ -158,7 +158,7 @@ TEST(PodTest, TopologyPolicyIsAnAnnotationAlsoWhenNone) {
 }
 
 // Job spec, appendix B.
-TEST(PodTest, S3S42Z9PartitionLabel) {
+TEST(PodTest, PartitionLabel) {
   EXPECT_EQ(PartitionOf(0, 2), 0);
   EXPECT_EQ(PartitionOf(1, 2), 0);
   EXPECT_EQ(PartitionOf(2, 2), 1);
@@ -180,7 +180,7 @@ TEST(PodTest, AnUnnamedTaskIsCalledDefault) {
   EXPECT_EQ(Member(json::parse(compiled->Build(0, kContext)), "annotations", "volcano.sh/task-spec"), "default");
 }
 
-TEST(PodTest, Z10PluginsWorkInTheirOrder) {
+TEST(PodTest, PluginsWorkInTheirOrder) {
   kube::v1::Job job = TestJob("j", {{"t", 2}});
   for (const char* name : {"env", "ssh", "svc", "tensorflow"}) job.mutable_spec()->add_plugins()->set_name(name);
   const json::value pod = json::parse(Pod(job, 0, 1));

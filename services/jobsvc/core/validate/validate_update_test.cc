@@ -113,7 +113,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"U5ZeroMaxRetryIsAbsent", [](JobSpec& s) { s.set_max_retry(0); }, ""}),
     [](const auto& row) { return row.param.name; });
 
-TEST(SemanticJsonTest, Y4EqualityIsByMeaning) {
+TEST(SemanticJsonTest, EqualityIsByMeaning) {
   struct Pair {
     std::string a;
     std::string b;

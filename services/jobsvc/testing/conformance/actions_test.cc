@@ -6,7 +6,7 @@
 namespace basalt::jobsvc::testing {
 namespace {
 
-TEST_F(ConformanceTest, W7S43ACommandIsCarriedOutOnceWhereverTheProcessIsKilled) {
+TEST_F(ConformanceTest, ACommandIsCarriedOutOnceWhereverTheProcessIsKilled) {
   for (const bool lose_disk : {false, true}) {
     for (int point = 1;; ++point) {
       SCOPED_TRACE(point);
@@ -41,7 +41,7 @@ TEST_F(ConformanceTest, ACommandForAJobThatIsGoneIsNotForItsSuccessor) {
   EXPECT_EQ(Status().version(), 0);
 }
 
-TEST_F(ConformanceTest, W12S16ARestartCanBeAbortedTerminatedAndCompleted) {
+TEST_F(ConformanceTest, ARestartCanBeAbortedTerminatedAndCompleted) {
   const std::pair<const char*, kube::v1::JobPhase> rows[] = {
       {"AbortJob", kAborted}, {"TerminateJob", kube::v1::JOB_PHASE_TERMINATED}, {"CompleteJob", kCompleted}};
   for (const auto& [action, end] : rows) {
@@ -61,7 +61,7 @@ TEST_F(ConformanceTest, W12S16ARestartCanBeAbortedTerminatedAndCompleted) {
   }
 }
 
-TEST_F(ConformanceTest, W13S44WaitingIsNoErrorHoweverLongItTakesAndEndsWithItsCause) {
+TEST_F(ConformanceTest, WaitingIsNoErrorHoweverLongItTakesAndEndsWithItsCause) {
   auto job = MakeJob("j", 1, 2);
   job.mutable_spec()->add_volumes()->set_mount_path("/data");
   job.mutable_spec()->mutable_volumes(0)->set_volume_claim_name("data");
@@ -96,7 +96,7 @@ TEST_F(ConformanceTest, W13S44WaitingIsNoErrorHoweverLongItTakesAndEndsWithItsCa
   EXPECT_EQ(kube().pods().size(), 2u);
 }
 
-TEST_F(ConformanceTest, W22AnEndIsCountedOnceItIsWritten) {
+TEST_F(ConformanceTest, AnEndIsCountedOnceItIsWritten) {
   BeginRunning(MakeJob("j", 1, 2));
   int refused = 0;
   rig().fate = [&](const gateway::v1::WriteRequest& request) {
@@ -111,7 +111,7 @@ TEST_F(ConformanceTest, W22AnEndIsCountedOnceItIsWritten) {
   EXPECT_NE(rig().prometheus->Text().find(series + " 1\n"), std::string::npos);
 }
 
-TEST_F(ConformanceTest, W23AKillThatIsNotWrittenAtOnceCountsOnce) {
+TEST_F(ConformanceTest, AKillThatIsNotWrittenAtOnceCountsOnce) {
   BeginRunning(WithPolicy(MakeJob("j", 1, 2), "PodFailed", "RestartJob"));
   int refused = 0;
   rig().fate = [&](const gateway::v1::WriteRequest& request) {
@@ -124,7 +124,7 @@ TEST_F(ConformanceTest, W23AKillThatIsNotWrittenAtOnceCountsOnce) {
   EXPECT_EQ(Status().retry_count(), 1);
 }
 
-TEST_F(ConformanceTest, W24AJobThatCannotMakeAllItsPodsIsTerminatedAsAWhole) {
+TEST_F(ConformanceTest, AJobThatCannotMakeAllItsPodsIsTerminatedAsAWhole) {
   rig().Start();
   kube().SetRefuse([&](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
     if (!request.has_create() || request.name() != "j-t0-3") return false;
@@ -142,7 +142,7 @@ TEST_F(ConformanceTest, W24AJobThatCannotMakeAllItsPodsIsTerminatedAsAWhole) {
   EXPECT_EQ(Phase(), kube::v1::JOB_PHASE_TERMINATED);
 }
 
-TEST_F(ConformanceTest, W32AnActionWithoutATargetDisturbsNothing) {
+TEST_F(ConformanceTest, AnActionWithoutATargetDisturbsNothing) {
   BeginRunning(WithPolicy(WithPlugins(MakeJob("j", 1, 2), {"svc"}), "Unknown", "RestartPod"));
   const auto objects = kube().others().size();
   for (const char* action : {"RestartTask", "RestartPod", "RestartPartition"}) {

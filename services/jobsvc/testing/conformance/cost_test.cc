@@ -67,7 +67,7 @@ class CostTest : public ::testing::Test {
   std::unique_ptr<JobRig> rig_;
 };
 
-TEST_F(CostTest, C1C2APassOverOnePodCostsTheSameInASmallJobAndInALargeOne) {
+TEST_F(CostTest, APassOverOnePodCostsTheSameInASmallJobAndInALargeOne) {
   struct Size {
     int tasks, pods;  // Of each task.
   };
@@ -107,7 +107,7 @@ TEST_F(CostTest, ADeadlineCostsTheSameHoweverManyWaitAlready) {
   EXPECT_LE(many.bytes, few.bytes + 20);
 }
 
-TEST_F(CostTest, C3NothingIsParsedOrBuiltThatIsNotMade) {
+TEST_F(CostTest, NothingIsParsedOrBuiltThatIsNotMade) {
   rig_ = std::make_unique<JobRig>();
   kube::v1::Job job = MakeJob(kJobName, 2, 500);
   job.mutable_spec()->set_min_available(1);

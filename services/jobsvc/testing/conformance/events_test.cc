@@ -5,7 +5,7 @@
 namespace basalt::jobsvc::testing {
 namespace {
 
-TEST_F(ConformanceTest, W1PodsThatRunAreNotPendingAgainForANewProcess) {
+TEST_F(ConformanceTest, PodsThatRunAreNotPendingAgainForANewProcess) {
   for (const bool lose_disk : {false, true}) {
     Fresh();
     BeginRunning(WithPolicy(MakeJob("j", 1, 3), "PodPending", "RestartJob", absl::Minutes(10)));
@@ -18,7 +18,7 @@ TEST_F(ConformanceTest, W1PodsThatRunAreNotPendingAgainForANewProcess) {
   }
 }
 
-TEST_F(ConformanceTest, W2WhatHappensToPodsWhileNobodyLooksIsAnsweredAfterwards) {
+TEST_F(ConformanceTest, WhatHappensToPodsWhileNobodyLooksIsAnsweredAfterwards) {
   for (const bool lose_disk : {false, true}) {
     Fresh();
     BeginRunning(WithPolicy(MakeJob("j", 1, 3), "PodFailed", "RestartJob"));
@@ -37,7 +37,7 @@ TEST_F(ConformanceTest, W2WhatHappensToPodsWhileNobodyLooksIsAnsweredAfterwards)
   EXPECT_EQ(Status().version(), 1);
 }
 
-TEST_F(ConformanceTest, W5S5S38AGroupThatBecomesUnknownIsAnsweredInEveryRun) {
+TEST_F(ConformanceTest, AGroupThatBecomesUnknownIsAnsweredInEveryRun) {
   BeginRunning(WithPolicy(WithPolicy(MakeJob("j", 1, 2), "Unknown", "RestartJob"), "PodFailed", "RestartJob"));
   kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
   rig().Run(absl::Seconds(10));
@@ -50,7 +50,7 @@ TEST_F(ConformanceTest, W5S5S38AGroupThatBecomesUnknownIsAnsweredInEveryRun) {
   EXPECT_EQ(Status().version(), 2);
 }
 
-TEST_F(ConformanceTest, W6WhatAKillLeavesAloneIsCounted) {
+TEST_F(ConformanceTest, WhatAKillLeavesAloneIsCounted) {
   kube().graceful_pods = true;
   BeginRunning(WithPolicy(MakeJob("j", 2, 2), "PodFailed", "RestartPod"));
   kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
@@ -68,7 +68,7 @@ TEST_F(ConformanceTest, W6WhatAKillLeavesAloneIsCounted) {
   EXPECT_EQ(Status().task_status_count_size(), 1);
 }
 
-TEST_F(ConformanceTest, W8WhatIsSeenBeforeItsJobIsJudgedWithIt) {
+TEST_F(ConformanceTest, WhatIsSeenBeforeItsJobIsJudgedWithIt) {
   BeginRunning(WithPolicy(MakeJob("j", 1, 3), "PodFailed", "RestartJob"));
   rig().Kill();
   kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
@@ -86,7 +86,7 @@ TEST_F(ConformanceTest, W8WhatIsSeenBeforeItsJobIsJudgedWithIt) {
   EXPECT_EQ(other.controller().Find("default/j")->record.pending_size(), 1);
 }
 
-TEST_F(ConformanceTest, W11APolicyComesBeforeTheEndThatAPlainSyncWouldConclude) {
+TEST_F(ConformanceTest, APolicyComesBeforeTheEndThatAPlainSyncWouldConclude) {
   BeginRunning(WithPolicy(MakeJob("j", 1, 2), "PodFailed", "RestartJob"));
   kube().SetPodPhase("default/j-t0-0", kPodSucceeded);
   kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
@@ -95,7 +95,7 @@ TEST_F(ConformanceTest, W11APolicyComesBeforeTheEndThatAPlainSyncWouldConclude) 
   EXPECT_EQ(Phase(), kPending);
 }
 
-TEST_F(ConformanceTest, W16S34OnlyTheMakingOfPodsWaitsForTheScheduler) {
+TEST_F(ConformanceTest, OnlyTheMakingOfPodsWaitsForTheScheduler) {
   BeginRunning(MakeJob("j", 1, 3));
   const std::string group = "default/" + Group().meta().name();
   kube().SetGroupPhase(group, "Pending");
@@ -117,7 +117,7 @@ TEST_F(ConformanceTest, W16S34OnlyTheMakingOfPodsWaitsForTheScheduler) {
   EXPECT_EQ(Phase(), kCompleted);
 }
 
-TEST_F(ConformanceTest, W17AGroupThatSomebodyDeletesIsMadeAgain) {
+TEST_F(ConformanceTest, AGroupThatSomebodyDeletesIsMadeAgain) {
   BeginRunning(MakeJob("j", 1, 2));
   const std::string uid = Group().meta().uid();
   Write("podgroups", Group().meta().name(),
@@ -127,7 +127,7 @@ TEST_F(ConformanceTest, W17AGroupThatSomebodyDeletesIsMadeAgain) {
   EXPECT_NE(Group().meta().uid(), uid);
 }
 
-TEST_F(ConformanceTest, W18PodsNameTheGroupThatThereIs) {
+TEST_F(ConformanceTest, PodsNameTheGroupThatThereIs) {
   kube().PutJob(MakeJob("j", 1, 2));
   podgroup::v1::EnsurePodGroupRequest of_an_older_release;
   of_an_older_release.set_namespace_("default");
@@ -141,7 +141,7 @@ TEST_F(ConformanceTest, W18PodsNameTheGroupThatThereIs) {
   for (const auto& [name, pod] : kube().pods()) EXPECT_EQ(pod.group_name(), "j") << name;
 }
 
-TEST_F(ConformanceTest, W30AGroupOfAKubernetesJobOfThatNameIsNobodys) {
+TEST_F(ConformanceTest, AGroupOfAKubernetesJobOfThatNameIsNobodys) {
   rig().Start();
   kube().PutJob(WithPolicy(MakeJob("j", 1, 2), "Unknown", "AbortJob"));
   podgroup::v1::EnsurePodGroupRequest of_a_kubernetes_job;

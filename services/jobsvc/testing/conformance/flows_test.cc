@@ -7,7 +7,7 @@
 namespace basalt::jobsvc::testing {
 namespace {
 
-TEST_F(ConformanceTest, S23AFullKillIsWrittenFirstAndTakesTheGroupATargetedOneKeepsIt) {
+TEST_F(ConformanceTest, AFullKillIsWrittenFirstAndTakesTheGroupATargetedOneKeepsIt) {
   BeginRunning(WithPolicy(MakeJob("j", 1, 3), "PodFailed", "RestartPod"));
   const std::string group = Group().meta().uid();
   kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
@@ -32,7 +32,7 @@ TEST_F(ConformanceTest, S23AFullKillIsWrittenFirstAndTakesTheGroupATargetedOneKe
   EXPECT_LT(first("delete", "podgroups"), first("create", "podgroups"));
 }
 
-TEST_F(ConformanceTest, S24OfAJobThatIsBeingDeletedNothingIsTouched) {
+TEST_F(ConformanceTest, OfAJobThatIsBeingDeletedNothingIsTouched) {
   BeginRunning(WithPlugins(MakeJob("j", 1, 3), {"svc"}));
   kube().job("default/j").mutable_meta()->set_deletion_ms(1);
   kube().EditJob("default/j", [](kube::v1::Job&) {});
@@ -45,7 +45,7 @@ TEST_F(ConformanceTest, S24OfAJobThatIsBeingDeletedNothingIsTouched) {
   EXPECT_EQ(kube().WritesButEvents(), 0);
 }
 
-TEST_F(ConformanceTest, S39JobsOfEverySchedulerAreCarriedOut) {
+TEST_F(ConformanceTest, JobsOfEverySchedulerAreCarriedOut) {
   auto job = MakeJob("j", 1, 2);
   job.mutable_spec()->set_scheduler_name("another");
   BeginRunning(job);

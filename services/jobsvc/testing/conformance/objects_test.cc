@@ -17,7 +17,7 @@ std::map<std::string, std::string> UidsOfObjects(const FakeKube& kube) {
   return uids;
 }
 
-TEST_F(ConformanceTest, W3C10ObjectsOfPluginsOutliveEveryRestart) {
+TEST_F(ConformanceTest, ObjectsOfPluginsOutliveEveryRestart) {
   for (const char* action : {"RestartPod", "RestartTask", "RestartJob"}) {
     Fresh();
     BeginRunning(WithPolicy(WithPlugins(MakeJob("j", 2, 2), {"ssh", "svc"}), "PodFailed", action));
@@ -33,7 +33,7 @@ TEST_F(ConformanceTest, W3C10ObjectsOfPluginsOutliveEveryRestart) {
   }
 }
 
-TEST_F(ConformanceTest, G1G2ItsGroupIsNamedAfterItAndItsUidAndHasItsLabelsAndAnnotations) {
+TEST_F(ConformanceTest, ItsGroupIsNamedAfterItAndItsUidAndHasItsLabelsAndAnnotations) {
   kube::v1::Job job = MakeJob("j", 1, 2);
   for (auto* map : {job.mutable_meta()->mutable_labels(), job.mutable_meta()->mutable_annotations()}) {
     auto* entry = map->Add();
@@ -51,7 +51,7 @@ TEST_F(ConformanceTest, G1G2ItsGroupIsNamedAfterItAndItsUidAndHasItsLabelsAndAnn
   }
 }
 
-TEST_F(ConformanceTest, W28OneClaimWhereverTheProcessIsKilled) {
+TEST_F(ConformanceTest, OneClaimWhereverTheProcessIsKilled) {
   for (int point = 1;; ++point) {
     SCOPED_TRACE(point);
     Fresh();
@@ -81,7 +81,7 @@ TEST_F(ConformanceTest, W28OneClaimWhereverTheProcessIsKilled) {
   }
 }
 
-TEST_F(ConformanceTest, W29ScalingAJobThatWaitsRefreshesItsHosts) {
+TEST_F(ConformanceTest, ScalingAJobThatWaitsRefreshesItsHosts) {
   kube().new_group_phase = "Pending";
   Begin(WithPlugins(MakeJob("j", 1, 2), {"svc"}));
   rig().Run(absl::Seconds(20));

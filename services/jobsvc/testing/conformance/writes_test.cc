@@ -11,7 +11,7 @@
 namespace basalt::jobsvc::testing {
 namespace {
 
-TEST_F(ConformanceTest, C4S41AJobThatWaitsAsksForNothingTwice) {
+TEST_F(ConformanceTest, AJobThatWaitsAsksForNothingTwice) {
   kube().new_group_phase = "Pending";
   rig().options.event_interval = absl::Hours(1);  // A repeat of the warning of these edits reads its Event.
   Begin(WithPlugins(MakeJob("j", 1, 2), {"ssh", "svc"}));
@@ -29,7 +29,7 @@ TEST_F(ConformanceTest, C4S41AJobThatWaitsAsksForNothingTwice) {
   EXPECT_EQ(kube().WritesButEvents(), 0);
 }
 
-TEST_F(ConformanceTest, C5APodIsAskedForOnce) {
+TEST_F(ConformanceTest, APodIsAskedForOnce) {
   Begin(MakeJob("j", 4, 30));
   for (int i = 0; i < 30; ++i) kube().RemovePod("default/j-t0-" + std::to_string(i));
   // Passes while their creation is under way, of which no watch tells yet.
@@ -46,7 +46,7 @@ TEST_F(ConformanceTest, C5APodIsAskedForOnce) {
   EXPECT_EQ(Status().counts().pending(), 120);
 }
 
-TEST_F(ConformanceTest, C6PodsThatStartOneAfterTheOtherAreAFewWrites) {
+TEST_F(ConformanceTest, PodsThatStartOneAfterTheOtherAreAFewWrites) {
   Begin(MakeJob("j", 1, 100));
   rig().Run(absl::Seconds(20));
   kube().ClearLog();
@@ -61,7 +61,7 @@ TEST_F(ConformanceTest, C6PodsThatStartOneAfterTheOtherAreAFewWrites) {
   EXPECT_LE(kube().Count("patch", "jobs/status"), 2 * 2 + 4) << "every five seconds, and the changes of the phase";
 }
 
-TEST_F(ConformanceTest, C7AJobThatDrainsOrIsFinishedIsKilledOnce) {
+TEST_F(ConformanceTest, AJobThatDrainsOrIsFinishedIsKilledOnce) {
   kube().graceful_pods = true;
   BeginRunning(WithPolicy(MakeJob("j", 1, 4), "*", "TerminateJob"));
   Command("stop", "AbortJob");
@@ -105,7 +105,7 @@ void HearOfAForwardingQueue(JobController& controller) {
   controller.OnShared("queues", queue, false);
 }
 
-TEST_F(ConformanceTest, C11AForwardingQueueCostsOneWriteOfTheJob) {
+TEST_F(ConformanceTest, AForwardingQueueCostsOneWriteOfTheJob) {
   rig().on_start = HearOfAForwardingQueue;
   Begin(MakeJob("j", 1, 2));
   kube().SetAllPods(kPodRunning);
@@ -154,7 +154,7 @@ TEST_F(ConformanceTest, AForwardedJobThatIsMadeAnewMeanwhileIsTakenForItself) {
   EXPECT_EQ(kube().pods().size(), 2u);
 }
 
-TEST_F(ConformanceTest, C12AJobWithoutPodsIsNotWrittenAgainAndAgain) {
+TEST_F(ConformanceTest, AJobWithoutPodsIsNotWrittenAgainAndAgain) {
   BeginRunning(MakeJob("j", 1, 2));
   kube().EditJob("default/j", [](kube::v1::Job& job) {
     job.mutable_spec()->set_min_available(0);
@@ -171,7 +171,7 @@ TEST_F(ConformanceTest, C12AJobWithoutPodsIsNotWrittenAgainAndAgain) {
   EXPECT_EQ(kube().WritesButEvents(), 0);
 }
 
-TEST_F(ConformanceTest, C13AWriteNamesOnlyWhatHasChanged) {
+TEST_F(ConformanceTest, AWriteNamesOnlyWhatHasChanged) {
   Begin(MakeJob("j", 1, 3));
   std::vector<std::string> patches;
   rig().fate = [&](const gateway::v1::WriteRequest& request) {
@@ -190,7 +190,7 @@ TEST_F(ConformanceTest, C13AWriteNamesOnlyWhatHasChanged) {
   }
 }
 
-TEST_F(ConformanceTest, C14OnlySoManyWritesOfAJobAreUnderWay) {
+TEST_F(ConformanceTest, OnlySoManyWritesOfAJobAreUnderWay) {
   int sent = 0;
   int most = 0;
   rig().fate = [&](const gateway::v1::WriteRequest& request) {
@@ -208,7 +208,7 @@ TEST_F(ConformanceTest, C14OnlySoManyWritesOfAJobAreUnderWay) {
   EXPECT_GE(most, 32);
 }
 
-TEST_F(ConformanceTest, C16APodOfAnUnknownJobLeavesNothingBehind) {
+TEST_F(ConformanceTest, APodOfAnUnknownJobLeavesNothingBehind) {
   rig().Start();
   kube().PutForeignPod("default", "ghost-t0-0", "ghost");
   rig().Run(absl::Seconds(10));
@@ -218,7 +218,7 @@ TEST_F(ConformanceTest, C16APodOfAnUnknownJobLeavesNothingBehind) {
   EXPECT_TRUE(rig().controller().entries().empty());
 }
 
-TEST_F(ConformanceTest, C18NothingKeepsLookingAtAJobThatWasMadeAgain) {
+TEST_F(ConformanceTest, NothingKeepsLookingAtAJobThatWasMadeAgain) {
   BeginRunning(MakeJob("j", 1, 2));
   kube().DeleteJob("default/j");
   kube().PutJob(MakeJob("j", 1, 2));

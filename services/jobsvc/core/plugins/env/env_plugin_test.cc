@@ -7,7 +7,7 @@
 namespace basalt::jobsvc {
 namespace {
 
-TEST(EnvPluginTest, S25I1AppendsTheIndexTwiceToEveryContainer) {
+TEST(EnvPluginTest, AppendsTheIndexTwiceToEveryContainer) {
   const EnvPlugin plugin({});
   const JobView job = TestView(TestJob(
       "j", {{"t", 3, R"({"spec":{"containers":[{"name":"a","env":[{"name":"X","value":"1"}]},{"name":"b","env":null}],

@@ -9,7 +9,7 @@
 namespace basalt::jobsvc {
 namespace {
 
-TEST(RsaKeySourceTest, I17MakesAPkcs1KeyAndItsOpenSshLine) {
+TEST(RsaKeySourceTest, MakesAPkcs1KeyAndItsOpenSshLine) {
   const absl::StatusOr<SshKeyPair> keys = MakeRsaKeySource()->MakeSshKeyPair("");
   ASSERT_TRUE(keys.ok()) << keys.status();
   EXPECT_TRUE(keys->private_pem.starts_with("-----BEGIN RSA PRIVATE KEY-----\n"));

@@ -17,7 +17,7 @@ std::string DataOf(const std::string& object, std::string_view key) {
   return decoded;
 }
 
-TEST(SshPluginTest, I3SecretHoldsConfigOfAllHosts) {
+TEST(SshPluginTest, SecretHoldsConfigOfAllHosts) {
   const JobView job = TestView(TestJob("j", {{"m", 1, R"({"spec":{"hostname":"head","containers":[]}})"}, {"w", 2}}));
   const std::vector<WantedObject> objects = SshPlugin(StatusMessage({"--ssh-port=2222"})).Objects(job);
   ASSERT_EQ(objects.size(), 1u);
@@ -42,7 +42,7 @@ TEST(SshPluginTest, I3SecretHoldsConfigOfAllHosts) {
   EXPECT_EQ(FindString(json::parse(complete), "type"), "Opaque");
 }
 
-TEST(SshPluginTest, I15GivenKeysAreStoredVerbatim) {
+TEST(SshPluginTest, GivenKeysAreStoredVerbatim) {
   const JobView job = TestView(TestJob("j", {{"w", 1}}));
   const SshPlugin plugin(StatusMessage({"--ssh-private-key=priv", "--ssh-public-key=pub", "--ssh-port=70000"}));
   const WantedObject secret = plugin.Objects(job).front();
@@ -53,7 +53,7 @@ TEST(SshPluginTest, I15GivenKeysAreStoredVerbatim) {
   EXPECT_NE(DataOf(secret.json, "config").find("  Port 22\n"), std::string::npos);
 }
 
-TEST(SshPluginTest, I16MountsTheSecretReadableByItsOwnerAlone) {
+TEST(SshPluginTest, MountsTheSecretReadableByItsOwnerAlone) {
   const std::string volume = R"("volumes":[{"name":"j-ssh","secret":{"secretName":"j-ssh","defaultMode":384,"items":[
     {"key":"id_rsa","path":".ssh/id_rsa"},{"key":"id_rsa.pub","path":".ssh/id_rsa.pub"},
     {"key":"authorized_keys","path":".ssh/authorized_keys"},{"key":"config","path":".ssh/config"}]}}])";

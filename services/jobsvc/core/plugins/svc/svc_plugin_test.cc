@@ -14,7 +14,7 @@ std::string Meta(std::string_view name) {
   return std::string(R"("metadata":{"name":")").append(name).append("\",").append(kMeta).append("}");
 }
 
-TEST(SvcPluginTest, S26I2MakesTheThreeObjects) {
+TEST(SvcPluginTest, MakesTheThreeObjects) {
   const JobView job = TestView(TestJob("j", {{"my-worker", 2}, {"idle", 0}}));
   const std::vector<WantedObject> objects = SvcPlugin({}).Objects(job);
   ASSERT_EQ(objects.size(), 3u);
@@ -44,7 +44,7 @@ TEST(SvcPluginTest, S26I2MakesTheThreeObjects) {
   }
 }
 
-TEST(SvcPluginTest, I12FlagsChangeObjects) {
+TEST(SvcPluginTest, FlagsChangeObjects) {
   const JobView job = TestView(TestJob("j", {{"t", 1}}));
   const SvcPlugin plugin(StatusMessage({"--publish-not-ready-addresses=true", "--disable-network-policy"}));
   const std::vector<WantedObject> objects = plugin.Objects(job);
@@ -53,7 +53,7 @@ TEST(SvcPluginTest, I12FlagsChangeObjects) {
     "publishNotReadyAddresses":true,"selector":{"volcano.sh/job-name":"j","volcano.sh/job-namespace":"ns"}}})");
 }
 
-TEST(SvcPluginTest, S29ScalingChangesOnlyTheConfigMapsHash) {
+TEST(SvcPluginTest, ScalingChangesOnlyTheConfigMapsHash) {
   const auto before = SvcPlugin({}).Objects(TestView(TestJob("j", {{"t", 1}})));
   const auto after = SvcPlugin({}).Objects(TestView(TestJob("j", {{"t", 2}})));
   EXPECT_NE(before[0].hash, after[0].hash);
@@ -61,7 +61,7 @@ TEST(SvcPluginTest, S29ScalingChangesOnlyTheConfigMapsHash) {
   EXPECT_EQ(before[2].hash, after[2].hash);
 }
 
-TEST(SvcPluginTest, I13TellsEveryContainerAboutEveryTask) {
+TEST(SvcPluginTest, TellsEveryContainerAboutEveryTask) {
   const JobView job = TestView(TestJob("j", {{"t-1", 2}, {"u", 1}}));
   const std::string env = R"("env":[
     {"name":"VC_T_1_HOSTS","valueFrom":{"configMapKeyRef":{"name":"j-svc","key":"VC_T_1_HOSTS"}}},
@@ -75,7 +75,7 @@ TEST(SvcPluginTest, I13TellsEveryContainerAboutEveryTask) {
                                                    env + "}]}}");
 }
 
-TEST(SvcPluginTest, I14KeepsTheTemplatesHostnameAndInjectsNothingWhenTold) {
+TEST(SvcPluginTest, KeepsTheTemplatesHostnameAndInjectsNothingWhenTold) {
   const JobView job =
       TestView(TestJob("j", {{"t", 2, R"({"spec":{"hostname":"h","subdomain":"s","containers":[{"name":"c"}]}})"}}));
   ExpectJson(EditedPod(SvcPlugin(StatusMessage({"--inject-hosts-env=false"})), job, 1),

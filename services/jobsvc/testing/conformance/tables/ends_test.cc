@@ -35,7 +35,7 @@ class TtlTest : public ConformanceTest {
   std::vector<gateway::v1::Delete> deletions_;
 };
 
-TEST_F(TtlTest, T1WhatIsCompletedFailedOrTerminatedIsDeletedAndWhatIsAbortedIsNot) {
+TEST_F(TtlTest, WhatIsCompletedFailedOrTerminatedIsDeletedAndWhatIsAbortedIsNot) {
   Start();
   End(kPodSucceeded);
   ASSERT_EQ(Phase(), kCompleted);
@@ -58,7 +58,7 @@ TEST_F(TtlTest, T1WhatIsCompletedFailedOrTerminatedIsDeletedAndWhatIsAbortedIsNo
   EXPECT_EQ(Phase(), kAborted);
 }
 
-TEST_F(TtlTest, T2ItIsOverSoManySecondsAfterTheEnd) {
+TEST_F(TtlTest, ItIsOverSoManySecondsAfterTheEnd) {
   Start();
   End(kPodSucceeded);
   // Kubernetes keeps whole seconds: the end was within the second that begins then.
@@ -73,7 +73,7 @@ TEST_F(TtlTest, T2ItIsOverSoManySecondsAfterTheEnd) {
   EXPECT_FALSE(IsThere()) << "at once";
 }
 
-TEST_F(TtlTest, T3ItsUidIsNamedAndWhatItOwnsGoesFirst) {
+TEST_F(TtlTest, ItsUidIsNamedAndWhatItOwnsGoesFirst) {
   Start();
   const std::string uid = kube().job("default/j").meta().uid();
   End(kPodSucceeded);
@@ -84,7 +84,7 @@ TEST_F(TtlTest, T3ItsUidIsNamedAndWhatItOwnsGoesFirst) {
   EXPECT_NE(deletions_[0].resource_version(), 0) << "what is deleted is what was looked at";
 }
 
-TEST_F(TtlTest, T4OfAJobThatIsBeingDeletedNothingIsAsked) {
+TEST_F(TtlTest, OfAJobThatIsBeingDeletedNothingIsAsked) {
   Start();
   End(kPodSucceeded);
   kube().job("default/j").mutable_meta()->set_deletion_ms(1);
@@ -184,7 +184,7 @@ TEST_F(TtlTest, AJobMadeAnewInTheMomentOfTheDeletionStays) {
   EXPECT_FALSE(IsThere()) << "it has a time of its own";
 }
 
-TEST_F(TtlTest, T5TheTimeOfTheEndDoesNotMove) {
+TEST_F(TtlTest, TheTimeOfTheEndDoesNotMove) {
   Start();
   End(kPodSucceeded);
   const int64_t end = Status().last_transition_ms();

@@ -85,15 +85,15 @@ const auto kRowName = [](const auto& row) { return row.param.id; };
 INSTANTIATE_TEST_SUITE_P(
     OfJob, FieldTest,
     ::testing::Values(
-        FieldRow{"F13schedulerName", R"({"schedulerName":"another"})",
+        FieldRow{"schedulerName", R"({"schedulerName":"another"})",
                  [](JobFields& f) { EXPECT_EQ(f.Body("j-t-0").at("spec").at("schedulerName"), "another"); }},
-        FieldRow{"F13minAvailable", R"({"minAvailable":1})",
+        FieldRow{"minAvailable", R"({"minAvailable":1})",
                  [](JobFields& f) {
                    EXPECT_EQ(f.Group().spec().min_member(), 1);
                    f.Pod(1, kPodRunning);
                    EXPECT_EQ(f.Phase(), kRunning);
                  }},
-        FieldRow{"F13volumes",
+        FieldRow{"volumes",
                  R"({"volumes":[{"mountPath":"/a","volumeClaimName":"a"},{"mountPath":"/b","volumeClaimName":"b"}]})",
                  [](JobFields& f) {
                    EXPECT_TRUE(f.kube().pods().empty());
@@ -106,7 +106,7 @@ INSTANTIATE_TEST_SUITE_P(
                      EXPECT_EQ(spec.at("containers").as_array()[0].at("volumeMounts").as_array().size(), 2u);
                    }
                  }},
-        FieldRow{"F13tasks",
+        FieldRow{"tasks",
                  R"({"tasks":[{"name":"a","replicas":1,"template":{"spec":{"containers":[{"name":"c","image":"i"}]}}},
                                           {"name":"b","replicas":1,"template":{"spec":{"containers":[{"name":"c","image":"i"}]}}}]})",
                  [](JobFields& f) {
@@ -114,12 +114,12 @@ INSTANTIATE_TEST_SUITE_P(
                    EXPECT_TRUE(f.Has("j-b-0"));
                    EXPECT_EQ(f.kube().pods().size(), 2u);
                  }},
-        FieldRow{"F13policies", R"({"policies":[{"event":"PodFailed","action":"AbortJob"}]})",
+        FieldRow{"policies", R"({"policies":[{"event":"PodFailed","action":"AbortJob"}]})",
                  [](JobFields& f) {
                    f.Pod(1, kPodFailed, 1);
                    EXPECT_EQ(f.Phase(), kAborted);
                  }},
-        FieldRow{"F13plugins", R"({"plugins":{"env":[],"svc":["--disable-network-policy=true"]}})",
+        FieldRow{"plugins", R"({"plugins":{"env":[],"svc":["--disable-network-policy=true"]}})",
                  [](JobFields& f) {
                    EXPECT_EQ(
                        FindString(f.Body("j-t-1").at("spec").at("containers").as_array()[0].at("env").as_array()[0],
@@ -128,7 +128,7 @@ INSTANTIATE_TEST_SUITE_P(
                    EXPECT_TRUE(f.kube().others().contains("services/default/j"));
                    EXPECT_FALSE(f.kube().others().contains("networkpolicies/default/j"));
                  }},
-        FieldRow{"F13runningEstimate", R"({"runningEstimate":"1s"})",
+        FieldRow{"runningEstimate", R"({"runningEstimate":"1s"})",
                  [](JobFields& f) {
                    f.kube().SetAllPods(kPodRunning);
                    f.rig().Run(absl::Hours(1));
@@ -136,17 +136,17 @@ INSTANTIATE_TEST_SUITE_P(
                    EXPECT_EQ(f.Status().reason(), "");
                    EXPECT_EQ(f.kube().job("default/j").spec().running_estimate(), "1s");
                  }},
-        FieldRow{"F13queue", R"({"queue":"q"})",
+        FieldRow{"queue", R"({"queue":"q"})",
                  [](JobFields& f) {
                    EXPECT_EQ(f.Group().spec().queue(), "q");
                    EXPECT_EQ(f.Label("j-t-0", "volcano.sh/queue-name"), "q");
                  }},
-        FieldRow{"F13maxRetry", R"({"maxRetry":1,"policies":[{"event":"PodFailed","action":"RestartJob"}]})",
+        FieldRow{"maxRetry", R"({"maxRetry":1,"policies":[{"event":"PodFailed","action":"RestartJob"}]})",
                  [](JobFields& f) {
                    f.Pod(0, kPodFailed, 1);
                    EXPECT_EQ(f.Phase(), kFailed);
                  }},
-        FieldRow{"F13ttlSecondsAfterFinished", R"({"ttlSecondsAfterFinished":60})",
+        FieldRow{"ttlSecondsAfterFinished", R"({"ttlSecondsAfterFinished":60})",
                  [](JobFields& f) {
                    f.kube().SetAllPods(kPodSucceeded);
                    f.rig().Run(absl::Seconds(55));
@@ -154,12 +154,12 @@ INSTANTIATE_TEST_SUITE_P(
                    f.rig().Run(absl::Seconds(10));
                    EXPECT_FALSE(f.kube().jobs().contains("default/j"));
                  }},
-        FieldRow{"F13priorityClassName", R"({"priorityClassName":"high"})",
+        FieldRow{"priorityClassName", R"({"priorityClassName":"high"})",
                  [](JobFields& f) {
                    EXPECT_EQ(f.Group().spec().priority_class_name(), "high");
                    EXPECT_EQ(f.Body("j-t-0").at("spec").at("priorityClassName"), "high");
                  }},
-        FieldRow{"F13minSuccess", R"({"minSuccess":1})",
+        FieldRow{"minSuccess", R"({"minSuccess":1})",
                  [](JobFields& f) {
                    f.kube().SetAllPods(kPodRunning);
                    f.rig().Run(absl::Seconds(10));
@@ -168,7 +168,7 @@ INSTANTIATE_TEST_SUITE_P(
                    EXPECT_EQ(f.Phase(), kCompleted);
                    EXPECT_EQ(f.kube().pods().size(), 1u);
                  }},
-        FieldRow{"F13networkTopology", R"({"networkTopology":{"mode":"soft","highestTierAllowed":2}})",
+        FieldRow{"networkTopology", R"({"networkTopology":{"mode":"soft","highestTierAllowed":2}})",
                  [](JobFields& f) {
                    EXPECT_EQ(f.Group().spec().network_topology().mode(), "soft");
                    EXPECT_EQ(f.Group().spec().network_topology().highest_tier_allowed(), 2);
@@ -178,17 +178,17 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     OfTask, FieldTest,
     ::testing::Values(
-        FieldRow{"F14name", R"({"task":{"name":"other"}})",
+        FieldRow{"name", R"({"task":{"name":"other"}})",
                  [](JobFields& f) {
                    EXPECT_TRUE(f.Has("j-other-0"));
                    EXPECT_EQ(f.Label("j-other-0", "volcano.sh/task-spec"), "other");
                  }},
-        FieldRow{"F14replicas", R"({"task":{"replicas":3}})",
+        FieldRow{"replicas", R"({"task":{"replicas":3}})",
                  [](JobFields& f) {
                    EXPECT_EQ(f.kube().pods().size(), 3u);
                    EXPECT_TRUE(f.Has("j-t-2"));
                  }},
-        FieldRow{"F14minAvailable", R"({"minAvailable":null,"task":{"minAvailable":1}})",
+        FieldRow{"minAvailable", R"({"minAvailable":null,"task":{"minAvailable":1}})",
                  [](JobFields& f) {
                    EXPECT_EQ(f.Group().spec().min_task_member(0).min_member(), 1);
                    EXPECT_EQ(f.Status().min_available(), 1);
@@ -196,7 +196,7 @@ INSTANTIATE_TEST_SUITE_P(
                    f.Pod(1, kPodFailed, 1);
                    EXPECT_EQ(f.Phase(), kCompleted);
                  }},
-        FieldRow{"F14template",
+        FieldRow{"template",
                  R"({"task":{"template":{"metadata":{"labels":{"a":"b"},"annotations":{"c":"d"},"finalizers":["x/y"]},
                    "spec":{"nodeSelector":{"e":"f"},"containers":[{"name":"c","image":"i"}]}}}})",
                  [](JobFields& f) {
@@ -206,19 +206,19 @@ INSTANTIATE_TEST_SUITE_P(
                    EXPECT_EQ(pod.at("spec").at("nodeSelector").at("e"), "f");
                    EXPECT_FALSE(pod.at("metadata").as_object().contains("finalizers"));
                  }},
-        FieldRow{"F14policies", R"({"policies":[{"event":"PodFailed","action":"RestartJob"}],
+        FieldRow{"policies", R"({"policies":[{"event":"PodFailed","action":"RestartJob"}],
                                     "task":{"policies":[{"event":"PodFailed","action":"AbortJob"}]}})",
                  [](JobFields& f) {
                    f.Pod(1, kPodFailed, 1);
                    EXPECT_EQ(f.Phase(), kAborted);
                  }},
-        FieldRow{"F14topologyPolicy", R"({"task":{"topologyPolicy":"restricted","template":{"spec":{"containers":[
+        FieldRow{"topologyPolicy", R"({"task":{"topologyPolicy":"restricted","template":{"spec":{"containers":[
                    {"name":"c","image":"i","resources":{"requests":{"cpu":"2"}}}]}}}})",
                  [](JobFields& f) {
                    EXPECT_EQ(f.Body("j-t-0").at("metadata").at("annotations").at("volcano.sh/numa-topology-policy"),
                              "restricted");
                  }},
-        FieldRow{"F14maxRetry", R"({"task":{"maxRetry":2,"policies":[{"event":"TaskFailed","action":"AbortJob"}]}})",
+        FieldRow{"maxRetry", R"({"task":{"maxRetry":2,"policies":[{"event":"TaskFailed","action":"AbortJob"}]}})",
                  [](JobFields& f) {
                    f.kube().SetAllPods(kPodRunning);
                    f.rig().Run(absl::Seconds(10));
@@ -229,7 +229,7 @@ INSTANTIATE_TEST_SUITE_P(
                    }
                    EXPECT_EQ(f.Phase(), kAborted);
                  }},
-        FieldRow{"F14dependsOn", R"({"minAvailable":1,"tasks":[
+        FieldRow{"dependsOn", R"({"minAvailable":1,"tasks":[
                    {"name":"t","replicas":1,"template":{"spec":{"containers":[{"name":"c","image":"i"}]}}},
                    {"name":"b","replicas":1,"dependsOn":{"name":["t"]},"template":{"spec":{"containers":[{"name":"c","image":"i"}]}}}]})",
                  [](JobFields& f) {
@@ -239,7 +239,7 @@ INSTANTIATE_TEST_SUITE_P(
                    EXPECT_TRUE(f.Has("j-b-0"));
                  }},
         FieldRow{
-            "F14partitionPolicy",
+            "partitionPolicy",
             R"({"minAvailable":null,"task":{"replicas":4,"partitionPolicy":{"totalPartitions":2,"partitionSize":2}}})",
             [](JobFields& f) {
               EXPECT_EQ(f.Label("j-t-1", "volcano.sh/partition-id"), "0");
@@ -251,19 +251,19 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     OfPolicy, FieldTest,
     ::testing::Values(
-        FieldRow{"F15policyaction", R"({"policies":[{"event":"PodFailed","action":"TerminateJob"}]})",
+        FieldRow{"policy_action", R"({"policies":[{"event":"PodFailed","action":"TerminateJob"}]})",
                  [](JobFields& f) {
                    f.Pod(0, kPodFailed, 1);
                    EXPECT_EQ(f.Phase(), kube::v1::JOB_PHASE_TERMINATED);
                  }},
-        FieldRow{"F15policyevent", R"({"policies":[{"event":"PodEvicted","action":"AbortJob"}]})",
+        FieldRow{"policy_event", R"({"policies":[{"event":"PodEvicted","action":"AbortJob"}]})",
                  [](JobFields& f) {
                    f.kube().RemovePod("default/j-t-0");
                    f.rig().Run(absl::Seconds(10));
                    EXPECT_EQ(f.Phase(), kAborted);
                  }},
         FieldRow{
-            "F15policyevents",
+            "policy_events",
             R"({"policies":[{"event":"TaskCompleted","events":["PodFailed","PodEvicted"],"action":"AbortJob"}]})",
             [](JobFields& f) {
               const std::string given =
@@ -279,14 +279,14 @@ INSTANTIATE_TEST_SUITE_P(
               f.rig().Run(absl::Seconds(10));
               EXPECT_EQ(f.Phase(), kAborted);
             }},
-        FieldRow{"F15policyexitCode", R"({"policies":[{"exitCode":3,"action":"AbortJob"}]})",
+        FieldRow{"policy_exitCode", R"({"policies":[{"exitCode":3,"action":"AbortJob"}]})",
                  [](JobFields& f) {
                    f.Pod(0, kPodFailed, 4);
                    EXPECT_NE(f.Phase(), kAborted);
                    f.Pod(1, kPodFailed, 3);
                    EXPECT_EQ(f.Phase(), kAborted);
                  }},
-        FieldRow{"F15policytimeout", R"({"policies":[{"event":"PodEvicted","action":"AbortJob","timeout":"1m0s"}]})",
+        FieldRow{"policy_timeout", R"({"policies":[{"event":"PodEvicted","action":"AbortJob","timeout":"1m0s"}]})",
                  [](JobFields& f) {
                    f.kube().RemovePod("default/j-t-0");
                    f.rig().Run(absl::Seconds(55));
@@ -305,7 +305,7 @@ std::string Dependent(std::string_view depends_on) {
 }
 
 INSTANTIATE_TEST_SUITE_P(OfDependency, FieldTest,
-                         ::testing::Values(FieldRow{"F15dependsOnname", Dependent(R"({"name":["t","u"]})"),
+                         ::testing::Values(FieldRow{"dependsOn_name", Dependent(R"({"name":["t","u"]})"),
                                                     [](JobFields& f) {
                                                       f.Pod(0, kPodRunning);
                                                       EXPECT_FALSE(f.Has("j-b-0"));
@@ -317,7 +317,7 @@ INSTANTIATE_TEST_SUITE_P(OfDependency, FieldTest,
                                                       f.rig().Run(absl::Seconds(10));
                                                       EXPECT_FALSE(f.Has("j-b-0"));
                                                     }},
-                                           FieldRow{"F15dependsOniteration",
+                                           FieldRow{"dependsOn_iteration",
                                                     Dependent(R"({"name":["t","u"],"iteration":"any"})"),
                                                     [](JobFields& f) {
                                                       EXPECT_FALSE(f.Has("j-b-0"));
@@ -333,20 +333,20 @@ std::string Partitioned(std::string_view policy) {
 INSTANTIATE_TEST_SUITE_P(
     OfPartitions, FieldTest,
     ::testing::Values(
-        FieldRow{"F15partitionPolicytotalPartitions", Partitioned(R"({"totalPartitions":2,"partitionSize":2})"),
+        FieldRow{"partitionPolicy_totalPartitions", Partitioned(R"({"totalPartitions":2,"partitionSize":2})"),
                  [](JobFields& f) { EXPECT_TRUE(f.Refused("makes 4 pods of 6")) << f.Status().message(); }},
-        FieldRow{"F15partitionPolicypartitionSize", Partitioned(R"({"totalPartitions":2,"partitionSize":3})"),
+        FieldRow{"partitionPolicy_partitionSize", Partitioned(R"({"totalPartitions":2,"partitionSize":3})"),
                  [](JobFields& f) {
                    EXPECT_EQ(f.SubGroup().sub_group_size(), 3);
                    EXPECT_EQ(f.Label("j-t-5", "volcano.sh/partition-id"), "1");
                  }},
-        FieldRow{"F15partitionPolicyminPartitions",
+        FieldRow{"partitionPolicy_minPartitions",
                  Partitioned(R"({"totalPartitions":3,"partitionSize":2,"minPartitions":2})"),
                  [](JobFields& f) {
                    EXPECT_EQ(f.SubGroup().min_sub_groups(), 2);
                    EXPECT_EQ(f.Group().spec().min_task_member(0).min_member(), 4);
                  }},
-        FieldRow{"F15partitionPolicynetworkTopology",
+        FieldRow{"partitionPolicy_networkTopology",
                  Partitioned(R"({"totalPartitions":3,"partitionSize":2,"networkTopology":{"highestTierName":"rack"}})"),
                  [](JobFields& f) {
                    EXPECT_EQ(f.SubGroup().network_topology().highest_tier_name(), "rack");
@@ -356,15 +356,14 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     OfTopology, FieldTest,
-    ::testing::Values(FieldRow{"F15networkTopologymode", R"({"networkTopology":{"highestTierAllowed":1}})",
+    ::testing::Values(FieldRow{"networkTopology_mode", R"({"networkTopology":{"highestTierAllowed":1}})",
                                [](JobFields& f) { EXPECT_EQ(f.Group().spec().network_topology().mode(), "hard"); }},
-                      FieldRow{"F15networkTopologyhighestTierAllowed",
-                               R"({"networkTopology":{"highestTierAllowed":0}})",
+                      FieldRow{"networkTopology_highestTierAllowed", R"({"networkTopology":{"highestTierAllowed":0}})",
                                [](JobFields& f) {
                                  EXPECT_TRUE(f.Group().spec().network_topology().has_highest_tier_allowed());
                                  EXPECT_EQ(f.Group().spec().network_topology().highest_tier_allowed(), 0);
                                }},
-                      FieldRow{"F15networkTopologyhighestTierName", R"({"networkTopology":{"highestTierName":"rack"}})",
+                      FieldRow{"networkTopology_highestTierName", R"({"networkTopology":{"highestTierName":"rack"}})",
                                [](JobFields& f) {
                                  EXPECT_EQ(f.Group().spec().network_topology().highest_tier_name(), "rack");
                                  EXPECT_FALSE(f.Group().spec().network_topology().has_highest_tier_allowed());
@@ -374,7 +373,7 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     OfVolume, FieldTest,
     ::testing::Values(
-        FieldRow{"F15volumemountPath",
+        FieldRow{"volume_mountPath",
                  R"({"volumes":[{"mountPath":"/data/in","volumeClaim":{"accessModes":["ReadWriteOnce"]}}]})",
                  [](JobFields& f) {
                    EXPECT_EQ(f.Body("j-t-0")
@@ -387,7 +386,7 @@ INSTANTIATE_TEST_SUITE_P(
                              "/data/in");
                  }},
         FieldRow{
-            "F15volumevolumeClaimName", R"({"volumes":[{"mountPath":"/d","volumeClaimName":"mine"}]})",
+            "volume_volumeClaimName", R"({"volumes":[{"mountPath":"/d","volumeClaimName":"mine"}]})",
             [](JobFields& f) {
               EXPECT_TRUE(f.kube().pods().empty()) << "it is waited for";
               f.PutClaim("mine");
@@ -395,7 +394,7 @@ INSTANTIATE_TEST_SUITE_P(
                   f.Body("j-t-0").at("spec").at("volumes").as_array()[0].at("persistentVolumeClaim").at("claimName"),
                   "mine");
             }},
-        FieldRow{"F15volumevolumeClaim",
+        FieldRow{"volume_volumeClaim",
                  R"({"volumes":[{"mountPath":"/d","volumeClaim":{"accessModes":["ReadWriteOnce"]}}]})",
                  [](JobFields& f) {
                    const json::value volume = f.Body("j-t-0").at("spec").at("volumes").as_array()[0];

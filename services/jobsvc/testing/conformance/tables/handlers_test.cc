@@ -8,7 +8,7 @@ namespace {
 
 class HandlerTest : public ConformanceTest {};
 
-TEST_F(HandlerTest, H1AJobThatIsAddedIsLookedAt) {
+TEST_F(HandlerTest, AJobThatIsAddedIsLookedAt) {
   rig().Start();
   kube().PutJob(MakeJob("j", 1, 2));
   Wait();
@@ -21,7 +21,7 @@ TEST_F(HandlerTest, H1AJobThatIsAddedIsLookedAt) {
   EXPECT_EQ(rig().PhaseOf("default/k"), kPending) << "what was there before";
 }
 
-TEST_F(HandlerTest, H2AJobWhoseSpecChangesIsLookedAtAndItsMetadataMatterToNobody) {
+TEST_F(HandlerTest, AJobWhoseSpecChangesIsLookedAtAndItsMetadataMatterToNobody) {
   BeginRunning(MakeJob("j", 1, 2));
   kube().EditJob("default/j", [](kube::v1::Job& job) {
     auto* label = job.mutable_meta()->add_labels();
@@ -35,7 +35,7 @@ TEST_F(HandlerTest, H2AJobWhoseSpecChangesIsLookedAtAndItsMetadataMatterToNobody
   EXPECT_EQ(kube().pods().size(), 3u);
 }
 
-TEST_F(HandlerTest, H3AJobThatIsDeletedLeavesNothingBehindAndCostsNothing) {
+TEST_F(HandlerTest, AJobThatIsDeletedLeavesNothingBehindAndCostsNothing) {
   BeginRunning(WithPlugins(MakeJob("j", 1, 2), {"svc"}));
   kube().DeleteJob("default/j");
   Wait();
@@ -43,7 +43,7 @@ TEST_F(HandlerTest, H3AJobThatIsDeletedLeavesNothingBehindAndCostsNothing) {
   EXPECT_EQ(rig().controller().Find("default/j"), nullptr);
 }
 
-TEST_F(HandlerTest, H5APodThatChangesCarriesItsTaskPartitionAndExitCode) {
+TEST_F(HandlerTest, APodThatChangesCarriesItsTaskPartitionAndExitCode) {
   kube::v1::Job job = MakeJob("j", 2, 4);
   auto* policy = job.mutable_spec()->add_policies();
   policy->set_exit_code(3);
@@ -64,7 +64,7 @@ TEST_F(HandlerTest, H5APodThatChangesCarriesItsTaskPartitionAndExitCode) {
   EXPECT_EQ(kube().Count("create", "pods", "j-t1-3"), 1);
 }
 
-TEST_F(HandlerTest, H9AClaimThatAppearsWakesTheJobThatWaitsForIt) {
+TEST_F(HandlerTest, AClaimThatAppearsWakesTheJobThatWaitsForIt) {
   kube::v1::Job job = MakeJob("j", 1, 2);
   job.mutable_spec()->add_volumes()->set_mount_path("/data");
   job.mutable_spec()->mutable_volumes(0)->set_volume_claim_name("data");

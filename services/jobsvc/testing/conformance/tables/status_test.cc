@@ -58,7 +58,7 @@ void RefusePods(JobStatusFields& f) {
 
 INSTANTIATE_TEST_SUITE_P(
     State, StatusTest,
-    ::testing::Values(StatusRow{"F16statephase",
+    ::testing::Values(StatusRow{"state_phase",
                                 [](JobStatusFields& f) {
                                   f.Begin(MakeJob("j", 1, 2));
                                   EXPECT_EQ(f.Phase(), kPending);
@@ -69,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(
                                   f.Wait();
                                   EXPECT_EQ(f.Phase(), kCompleted);
                                 }},
-                      StatusRow{"F16statereason",
+                      StatusRow{"state_reason",
                                 [](JobStatusFields& f) {
                                   RefusePods(f);
                                   f.Begin(MakeJob("j", 1, 2));
@@ -79,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(
                                   f.Wait(absl::Minutes(5));
                                   EXPECT_EQ(f.Status().reason(), "");
                                 }},
-                      StatusRow{"F16statemessage",
+                      StatusRow{"state_message",
                                 [](JobStatusFields& f) {
                                   RefusePods(f);
                                   f.Begin(MakeJob("j", 1, 2));
@@ -90,7 +90,7 @@ INSTANTIATE_TEST_SUITE_P(
                                   f.Wait(absl::Minutes(5));
                                   EXPECT_EQ(f.Status().message(), "");
                                 }},
-                      StatusRow{"F16statelastTransitionTime",
+                      StatusRow{"state_lastTransitionTime",
                                 [](JobStatusFields& f) {
                                   f.BeginRunning(MakeJob("j", 1, 2));
                                   const int64_t running = f.Status().last_transition_ms();
@@ -108,7 +108,7 @@ INSTANTIATE_TEST_SUITE_P(
                                   f.Wait(absl::Minutes(1));
                                   EXPECT_EQ(f.Status().last_transition_ms(), completed) << "the time of the end stays";
                                 }},
-                      StatusRow{"F16minAvailable",
+                      StatusRow{"minAvailable",
                                 [](JobStatusFields& f) {
                                   f.Begin(MakeJob("j", 1, 3));
                                   EXPECT_EQ(f.Status().min_available(), 3);
@@ -120,7 +120,7 @@ INSTANTIATE_TEST_SUITE_P(
                                   f.Wait();
                                   EXPECT_EQ(f.Status().min_available(), 2);
                                 }},
-                      StatusRow{"F16taskStatusCount",
+                      StatusRow{"taskStatusCount",
                                 [](JobStatusFields& f) {
                                   f.BeginRunning(MakeJob("j", 2, 2));
                                   f.Pod(0, kPodSucceeded);
@@ -148,26 +148,26 @@ INSTANTIATE_TEST_SUITE_P(
     Counts, StatusTest,
     ::testing::Values(
         CountRow(
-            "F16pending", [](JobStatusFields& f) { f.kube().RemovePod("default/j-t0-1"); }, "pending: 1 running: 3"),
+            "pending", [](JobStatusFields& f) { f.kube().RemovePod("default/j-t0-1"); }, "pending: 1 running: 3"),
         CountRow(
-            "F16running", [](JobStatusFields&) {}, "running: 4"),
+            "running", [](JobStatusFields&) {}, "running: 4"),
         CountRow(
-            "F16succeeded", [](JobStatusFields& f) { f.Pod(2, kPodSucceeded); }, "running: 3 succeeded: 1"),
+            "succeeded", [](JobStatusFields& f) { f.Pod(2, kPodSucceeded); }, "running: 3 succeeded: 1"),
         CountRow(
-            "F16failed", [](JobStatusFields& f) { f.Pod(2, kPodFailed, 1); }, "running: 3 failed: 1"),
+            "failed", [](JobStatusFields& f) { f.Pod(2, kPodFailed, 1); }, "running: 3 failed: 1"),
         CountRow(
-            "F16terminating",
+            "terminating",
             [](JobStatusFields& f) {
               f.kube().EditPod("default/j-t0-3", [&](kube::v1::Pod& pod) { pod.set_deletion_ms(f.NowMs()); });
             },
             "running: 3 terminating: 1"),
         CountRow(
-            "F16unknown", [](JobStatusFields& f) { f.Pod(2, kube::v1::POD_PHASE_UNKNOWN); }, "running: 3 unknown: 1")),
+            "unknown", [](JobStatusFields& f) { f.Pod(2, kube::v1::POD_PHASE_UNKNOWN); }, "running: 3 unknown: 1")),
     [](const auto& row) { return row.param.id; });
 
 INSTANTIATE_TEST_SUITE_P(
     OfTheRun, StatusTest,
-    ::testing::Values(StatusRow{"F16version",
+    ::testing::Values(StatusRow{"version",
                                 [](JobStatusFields& f) {
                                   f.BeginRunning(WithPolicy(WithPolicy(MakeJob("j", 1, 2), "PodEvicted", "RestartPod"),
                                                             "PodFailed", "RestartJob"));
@@ -180,7 +180,7 @@ INSTANTIATE_TEST_SUITE_P(
                                   const json::value pod = f.kube().pod_body("default/j-t0-0");
                                   EXPECT_EQ(pod.at("metadata").at("annotations").at("volcano.sh/job-version"), "1");
                                 }},
-                      StatusRow{"F16retryCount",
+                      StatusRow{"retryCount",
                                 [](JobStatusFields& f) {
                                   f.BeginRunning(WithPolicy(MakeJob("j", 1, 2), "PodFailed", "RestartPod"));
                                   EXPECT_EQ(f.Status().retry_count(), 0);
@@ -191,7 +191,7 @@ INSTANTIATE_TEST_SUITE_P(
                                     f.Wait();
                                   }
                                 }},
-                      StatusRow{"F16runningDuration",
+                      StatusRow{"runningDuration",
                                 [](JobStatusFields& f) {
                                   f.BeginRunning(MakeJob("j", 1, 2));
                                   EXPECT_EQ(f.Status().running_duration(), "");
@@ -212,7 +212,7 @@ INSTANTIATE_TEST_SUITE_P(
                                   ASSERT_EQ(f.Phase(), kRunning);
                                   EXPECT_EQ(f.Status().running_duration(), "");
                                 }},
-                      StatusRow{"F16controlledResources",
+                      StatusRow{"controlledResources",
                                 [](JobStatusFields& f) {
                                   kube::v1::Job job = WithPlugins(MakeJob("j", 1, 2), {"env", "svc"});
                                   job.mutable_spec()->add_volumes()->set_mount_path("/d");
@@ -234,7 +234,7 @@ INSTANTIATE_TEST_SUITE_P(
                                   EXPECT_EQ(f.Resource("volume-pvc-mine"), "mine");
                                 }},
                       StatusRow{
-                          "F16conditions",
+                          "conditions",
                           [](JobStatusFields& f) {
                             f.BeginRunning(WithPolicy(MakeJob("j", 1, 2), "PodFailed", "RestartJob"));
                             EXPECT_EQ(f.Conditions(), (std::vector<std::string>{"Pending", "Running"}));

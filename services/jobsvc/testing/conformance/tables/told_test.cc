@@ -148,7 +148,7 @@ TEST_F(JobTold, TheEventOfACommandThatFindsNothingToDoSaysSo) {
 }
 
 // What `vcctl job view` finds them by.
-TEST_F(JobTold, N11EventsBeginWithTheNameOfTheirJobAndNameTheController) {
+TEST_F(JobTold, EventsBeginWithTheNameOfTheirJobAndNameTheController) {
   RefuseCreates("pods");
   Begin(MakeJob("j", 1, 2));
   rig().Run(absl::Minutes(1));
@@ -163,7 +163,7 @@ TEST_F(JobTold, N11EventsBeginWithTheNameOfTheirJobAndNameTheController) {
   EXPECT_EQ(FindString(about, "uid"), kube().job("default/j").meta().uid());
 }
 
-TEST_F(JobTold, M1M2CompletedAndFailedAreCountedTerminatedAndAbortedAreNot) {
+TEST_F(JobTold, CompletedAndFailedAreCountedTerminatedAndAbortedAreNot) {
   const auto count = [&](std::string_view which) {
     const std::string series = fmt::format("volcano_job_{}_phase_count{{queue_name=\"default\"}} ", which);
     const std::string text = rig().prometheus->Text();
@@ -194,7 +194,7 @@ TEST_F(JobTold, M1M2CompletedAndFailedAreCountedTerminatedAndAbortedAreNot) {
   EXPECT_EQ(count("failed"), 1);
 }
 
-TEST_F(JobTold, M3EachPodThatIsMadeIsMeasuredAlsoOneThatIsMadeAgain) {
+TEST_F(JobTold, EachPodThatIsMadeIsMeasuredAlsoOneThatIsMadeAgain) {
   const std::string name = "volcano_controller_job_to_pod_creation_latency_milliseconds";
   const auto says = [&](const std::string& line) {
     return rig().prometheus->Text().find(name + line + "\n") != std::string::npos;

@@ -33,14 +33,8 @@ class JobWords : public ConformanceTest {
   using ConformanceTest::Wait;
 };
 
-// What comes after the digits of its id is the word.
-std::string WordOf(std::string_view id) {
-  id.remove_prefix(id.find_first_of("0123456789"));
-  return std::string(id.substr(id.find_first_not_of("0123456789")));
-}
-
 struct WordRow {
-  std::string id;
+  std::string id;  // The word.
   std::function<void(JobWords&)> then;
 };
 
@@ -48,7 +42,7 @@ struct WordRow {
 class EventWordTest : public JobWords, public ::testing::WithParamInterface<WordRow> {};
 
 TEST_P(EventWordTest, IsAnsweredWhenItHappens) {
-  const std::string word = WordOf(GetParam().id);
+  const std::string& word = GetParam().id;
   kube::v1::Job job = WithPolicy(MakeJob("j", 1, 2), word == "Any" ? "*" : word, "AbortJob");
   if (word == "PodPending") job.mutable_spec()->mutable_policies(0)->set_timeout_ms(60'000);
   Begin(job);
@@ -64,7 +58,7 @@ void ExpectGoesOn(JobWords& w) {
 
 INSTANTIATE_TEST_SUITE_P(
     Events, EventWordTest,
-    ::testing::Values(WordRow{"E1Any",
+    ::testing::Values(WordRow{"Any",
                               [](JobWords& w) {
                                 w.kube().SetAllPods(kPodRunning);
                                 w.Wait();
@@ -72,22 +66,22 @@ INSTANTIATE_TEST_SUITE_P(
                                 w.Pod(0, kPodFailed, 1);
                                 ExpectEnds(w);
                               }},
-                      WordRow{"E2PodPending",
+                      WordRow{"PodPending",
                               [](JobWords& w) {
                                 w.Pod(0, kPodRunning);
                                 ExpectGoesOn(w);
                                 w.rig().Run(absl::Minutes(1));
                                 ExpectEnds(w);
                               }},
-                      WordRow{"E3PodRunning", [](JobWords& w) { EXPECT_TRUE(w.IsRefusedFor("PodRunning")); }},
-                      WordRow{"E4PodFailed",
+                      WordRow{"PodRunning", [](JobWords& w) { EXPECT_TRUE(w.IsRefusedFor("PodRunning")); }},
+                      WordRow{"PodFailed",
                               [](JobWords& w) {
                                 w.Pod(1, kPodSucceeded);
                                 ExpectGoesOn(w);
                                 w.Pod(0, kPodFailed, 1);
                                 ExpectEnds(w);
                               }},
-                      WordRow{"E5PodEvicted",
+                      WordRow{"PodEvicted",
                               [](JobWords& w) {
                                 w.Pod(0, kPodFailed, 1);
                                 ExpectGoesOn(w);
@@ -95,21 +89,21 @@ INSTANTIATE_TEST_SUITE_P(
                                 w.Wait();
                                 ExpectEnds(w);
                               }},
-                      WordRow{"E6Unknown",
+                      WordRow{"Unknown",
                               [](JobWords& w) {
                                 w.SetGroup("Running");
                                 ExpectGoesOn(w);
                                 w.SetGroup("Unknown");
                                 ExpectEnds(w);
                               }},
-                      WordRow{"E7TaskCompleted",
+                      WordRow{"TaskCompleted",
                               [](JobWords& w) {
                                 w.Pod(0, kPodSucceeded);
                                 ExpectGoesOn(w);
                                 w.Pod(1, kPodSucceeded);
                                 ExpectEnds(w);
                               }},
-                      WordRow{"E8TaskFailed",
+                      WordRow{"TaskFailed",
                               [](JobWords& w) {
                                 w.kube().SetAllPods(kPodRunning);
                                 w.Wait();
@@ -121,7 +115,7 @@ INSTANTIATE_TEST_SUITE_P(
                                 }
                                 ExpectEnds(w);
                               }},
-                      WordRow{"E9JobUpdated",
+                      WordRow{"JobUpdated",
                               [](JobWords& w) {
                                 EXPECT_EQ(w.Status().reason(), "SpecWarning");
                                 w.kube().EditJob("default/j", [](kube::v1::Job& job) {
@@ -131,12 +125,12 @@ INSTANTIATE_TEST_SUITE_P(
                                 EXPECT_EQ(w.kube().pods().size(), 3u);
                                 ExpectGoesOn(w);
                               }},
-                      WordRow{"E10OutOfSync", [](JobWords& w) { EXPECT_TRUE(w.IsRefusedFor("OutOfSync")); }},
-                      WordRow{"E11CommandIssued", [](JobWords& w) { EXPECT_TRUE(w.IsRefusedFor("CommandIssued")); }}),
+                      WordRow{"OutOfSync", [](JobWords& w) { EXPECT_TRUE(w.IsRefusedFor("OutOfSync")); }},
+                      WordRow{"CommandIssued", [](JobWords& w) { EXPECT_TRUE(w.IsRefusedFor("CommandIssued")); }}),
     [](const auto& row) { return row.param.id; });
 
 // A PodGroup that becomes anything but Unknown raises nothing that a policy could answer.
-TEST_F(JobWords, E12AChangeOfTheGroupsPhaseHasNoName) {
+TEST_F(JobWords, AChangeOfTheGroupsPhaseHasNoName) {
   Begin(WithPolicy(MakeJob("j", 1, 2), "*", "AbortJob"));
   for (const char* phase : {"Running", "Inqueue", "Completed", "Pending", ""}) {
     SetGroup(phase);
@@ -148,7 +142,7 @@ TEST_F(JobWords, E12AChangeOfTheGroupsPhaseHasNoName) {
 class ActionWordTest : public JobWords, public ::testing::WithParamInterface<WordRow> {
  protected:
   void SetUp() override {
-    kube::v1::Job job = WithPolicy(MakeJob("j", 1, 4), "PodFailed", WordOf(GetParam().id));
+    kube::v1::Job job = WithPolicy(MakeJob("j", 1, 4), "PodFailed", GetParam().id);
     auto* partitions = job.mutable_spec()->mutable_tasks(0)->mutable_partition_policy();
     partitions->set_total_partitions(2);
     partitions->set_partition_size(2);
@@ -191,23 +185,23 @@ WordRow Restarts(std::string id, std::vector<int> again, int version) {
 }
 
 WordRow IsRefused(std::string id) {
-  return {id, [word = WordOf(id)](JobWords& w) { EXPECT_TRUE(w.IsRefusedFor(word)) << w.Status().message(); }};
+  return {id, [word = id](JobWords& w) { EXPECT_TRUE(w.IsRefusedFor(word)) << w.Status().message(); }};
 }
 
 INSTANTIATE_TEST_SUITE_P(Actions, ActionWordTest,
-                         ::testing::Values(Ends("A1AbortJob", kAborted), Restarts("A2RestartJob", {0, 1, 2, 3}, 1),
-                                           Ends("A3TerminateJob", kube::v1::JOB_PHASE_TERMINATED),
-                                           Ends("A4CompleteJob", kCompleted),
-                                           WordRow{"A5ResumeJob",
+                         ::testing::Values(Ends("AbortJob", kAborted), Restarts("RestartJob", {0, 1, 2, 3}, 1),
+                                           Ends("TerminateJob", kube::v1::JOB_PHASE_TERMINATED),
+                                           Ends("CompleteJob", kCompleted),
+                                           WordRow{"ResumeJob",
                                                    [](JobWords& w) {
                                                      w.Pod(0, kPodRunning);
                                                      w.Pod(1, kPodFailed, 1);
                                                      ExpectGoesOn(w);  // Nothing was suspended.
                                                    }},
-                                           Restarts("A6RestartTask", {0, 1, 2, 3}, 0), Restarts("A7RestartPod", {1}, 0),
-                                           Restarts("A8RestartPartition", {0, 1}, 0), IsRefused("A9SyncJob"),
-                                           IsRefused("A10EnqueueJob"), IsRefused("A11SyncQueue"),
-                                           IsRefused("A12OpenQueue"), IsRefused("A13CloseQueue")),
+                                           Restarts("RestartTask", {0, 1, 2, 3}, 0), Restarts("RestartPod", {1}, 0),
+                                           Restarts("RestartPartition", {0, 1}, 0), IsRefused("SyncJob"),
+                                           IsRefused("EnqueueJob"), IsRefused("SyncQueue"), IsRefused("OpenQueue"),
+                                           IsRefused("CloseQueue")),
                          [](const auto& row) { return row.param.id; });
 
 }  // namespace
