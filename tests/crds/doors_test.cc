@@ -10,6 +10,7 @@
 
 #include "common/base/status.h"
 #include "gateway/translate/decoder.h"
+#include "services/jobsvc/api/manifest.h"
 #include "services/jobsvc/api/testing.h"
 #include "tests/crds/case.h"
 
@@ -47,10 +48,11 @@ class JobDoors : public testing::TestWithParam<Case> {
   void SetUp() override { rig_.Start(); }
 
   absl::StatusOr<job::v1::Job> Submit(const json::value& manifest) {
-    job::v1::SubmitJobRequest request;
-    request.set_manifest_json(ToText(manifest));
+    auto read = jobsvc::ReadManifest(ToText(manifest), /*ns=*/"");
+    if (!read.ok()) return read.status();
     std::optional<absl::StatusOr<job::v1::Job>> answer;
-    api_.Submit(std::move(request), [&](absl::StatusOr<job::v1::Job> got) { answer = std::move(got); });
+    api_.Submit(*std::move(read), /*dry_run=*/false,
+                [&](absl::StatusOr<job::v1::Job> got) { answer = std::move(got); });
     rig_.Run();
     return answer.value_or(absl::InternalError("no answer"));
   }

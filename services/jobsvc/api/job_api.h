@@ -12,6 +12,7 @@
 #include "common/rpc/peers.h"
 #include "common/runtime/typed_replica.h"
 #include "common/watch/watch_hub.h"
+#include "services/jobsvc/api/manifest.h"
 #include "services/jobsvc/control/job_controller.h"
 
 namespace basalt::jobsvc {
@@ -21,11 +22,10 @@ using Workers = runtime::Workers<JobController>;
 class JobApi {
  public:
   // The workers outlive the API.
-  // `defaults`: what submitted jobs get, as the controllers' have it.
-  JobApi(Workers& workers, std::shared_ptr<watch::WatchHub> hub, DefaultOptions defaults = {})
-      : workers_(workers), hub_(std::move(hub)), defaults_(std::move(defaults)) {}
+  JobApi(Workers& workers, std::shared_ptr<watch::WatchHub> hub) : workers_(workers), hub_(std::move(hub)) {}
 
-  void Submit(job::v1::SubmitJobRequest request, rpc::Done<job::v1::Job> done);
+  // What a submission brings. Whoever looks for the job's owner has read it, and nobody does so again.
+  void Submit(Manifest manifest, bool dry_run, rpc::Done<job::v1::Job> done);
   void Get(job::v1::GetJobRequest request, rpc::Done<job::v1::Job> done);
   void ListPart(job::v1::ListPartRequest request, rpc::Done<job::v1::ListPartResponse> done);
   void History(job::v1::GetJobHistoryRequest request, rpc::Done<job::v1::JobHistory> done);
@@ -39,7 +39,6 @@ class JobApi {
  private:
   Workers& workers_;
   const std::shared_ptr<watch::WatchHub> hub_;
-  const DefaultOptions defaults_;
 };
 
 job::v1::HistoryEntry ToMessage(const storage::v1::HistoryRecord& record);

@@ -18,6 +18,7 @@
 #include "services/jobsvc/api/job_api.h"
 #include "services/jobsvc/api/job_list.h"
 #include "services/jobsvc/api/job_watch.h"
+#include "services/jobsvc/api/manifest.h"
 #include "services/jobsvc/api/testing.h"
 #include "services/jobsvc/testing/job_rig.h"
 
@@ -63,17 +64,23 @@ class JobApiTest : public ::testing::Test {
   template <typename Request, typename Response>
   absl::StatusOr<Response> Ask(void (JobApi::*method)(Request, rpc::Done<Response>), Request request,
                                absl::Duration time = absl::Seconds(1)) {
+    return Await<Response>([&](rpc::Done<Response> done) { (api_.*method)(std::move(request), std::move(done)); },
+                           time);
+  }
+  // What `call` gives its `done`.
+  template <typename Response, typename Call>
+  absl::StatusOr<Response> Await(Call call, absl::Duration time = absl::Seconds(1)) {
     std::optional<absl::StatusOr<Response>> answer;
-    (api_.*method)(std::move(request), [&](absl::StatusOr<Response> got) { answer = std::move(got); });
+    call([&](absl::StatusOr<Response> got) { answer = std::move(got); });
     Run(time);
     EXPECT_TRUE(answer.has_value()) << "no answer";
     return answer.value_or(absl::InternalError("no answer"));
   }
-  absl::StatusOr<job::v1::Job> Submit(const std::string& manifest, bool dry_run = false) {
-    job::v1::SubmitJobRequest request;
-    request.set_manifest_json(manifest);
-    request.set_dry_run(dry_run);
-    return Ask(&JobApi::Submit, request);
+  absl::StatusOr<job::v1::Job> Submit(const std::string& text, bool dry_run = false) {
+    auto manifest = ReadManifest(text, /*ns=*/"");
+    if (!manifest.ok()) return manifest.status();
+    return Await<job::v1::Job>(
+        [&](rpc::Done<job::v1::Job> done) { api_.Submit(*std::move(manifest), dry_run, std::move(done)); });
   }
   absl::StatusOr<job::v1::Job> Get(const std::string& name) {
     job::v1::GetJobRequest request;

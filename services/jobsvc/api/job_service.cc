@@ -38,7 +38,7 @@ struct Core {
   Core(Loop& api_loop, JobServiceParts service_parts)
       : loop(api_loop),
         parts(std::move(service_parts)),
-        api(*parts.workers, parts.hub, parts.defaults),
+        api(*parts.workers, parts.hub),
         jobs(std::make_shared<rpc::Forwarder<JobService>>(loop, *parts.members)),
         job_parts(std::make_shared<rpc::Forwarder<JobPartService>>(loop, *parts.members)) {}
 
@@ -68,13 +68,18 @@ class JobServiceImpl final : public JobService::CallbackService {
         core_->loop, context, request, response,
         [core = core_, caller = rpc::CallerOf(*context)](job::v1::SubmitJobRequest asked,
                                                          rpc::Done<job::v1::Job> done) {
-          // Refused here if it is wrong; its owner reads it again.
-          const absl::StatusOr<Manifest> manifest = ReadManifest(asked.manifest_json(), asked.namespace_());
+          // Refused here if it is wrong. Where the job is another replica's, that one reads the text, too.
+          absl::StatusOr<Manifest> manifest =
+              ReadManifest(asked.manifest_json(), asked.namespace_(), core->parts.defaults);
           if (!manifest.ok()) return done(manifest.status());
           const std::string key = KeyOf(manifest->job.meta().namespace_(), manifest->job.meta().name());
-          const bool repeatable = asked.dry_run();
+          const bool dry_run = asked.dry_run();
+          auto local = [core, dry_run, manifest = *std::move(manifest)](const job::v1::SubmitJobRequest&,
+                                                                        rpc::Done<job::v1::Job> answered) mutable {
+            core->api.Submit(std::move(manifest), dry_run, std::move(answered));
+          };
           Route(
-              core, caller, key, repeatable, std::move(asked), std::move(done), &JobApi::Submit,
+              core, caller, key, /*question=*/dry_run, std::move(asked), std::move(done), std::move(local),
               rpc::Remote<job::v1::Job>([](auto& stub, auto... arguments) { stub.async()->SubmitJob(arguments...); }));
         });
   }
@@ -133,24 +138,23 @@ class JobServiceImpl final : public JobService::CallbackService {
   grpc::ServerUnaryReactor* AskOwner(grpc::CallbackServerContext* context, const Request* request, Response* response,
                                      bool question, void (JobApi::*method)(Request, rpc::Done<Response>),
                                      Remote remote) {
-    return rpc::ServeUnary<Request, Response>(core_->loop, context, request, response,
-                                              [core = core_, caller = rpc::CallerOf(*context), question, method,
-                                               remote](Request asked, rpc::Done<Response> done) {
-                                                const std::string key = KeyOf(asked.namespace_(), asked.name());
-                                                Route(core, caller, key, question, std::move(asked), std::move(done),
-                                                      method, rpc::Remote<Response>(remote));
-                                              });
+    return rpc::ServeUnary<Request, Response>(
+        core_->loop, context, request, response,
+        [core = core_, caller = rpc::CallerOf(*context), question, method, remote](Request asked,
+                                                                                   rpc::Done<Response> done) {
+          const std::string key = KeyOf(asked.namespace_(), asked.name());
+          const auto local = [core, method](Request here, rpc::Done<Response> answered) {
+            (core->api.*method)(std::move(here), std::move(answered));
+          };
+          Route(core, caller, key, question, std::move(asked), std::move(done), local, rpc::Remote<Response>(remote));
+        });
   }
 
-  template <typename Request, typename Response, typename Remote>
+  template <typename Request, typename Response, typename Local, typename Remote>
   static void Route(const std::shared_ptr<Core>& core, rpc::Caller caller, const std::string& key, bool question,
-                    Request request, rpc::Done<Response> done, void (JobApi::*method)(Request, rpc::Done<Response>),
-                    Remote remote) {
-    const auto local = [core, method](Request asked, rpc::Done<Response> answered) {
-      (core->api.*method)(std::move(asked), std::move(answered));
-    };
+                    Request request, rpc::Done<Response> done, Local local, Remote remote) {
     core->jobs->Route(std::move(caller), SlotOf(key), fmt::format("job {}", key), question, std::move(request),
-                      std::move(done), local, std::move(remote));
+                      std::move(done), std::move(local), std::move(remote));
   }
 
   static void List(const std::shared_ptr<Core>& core, rpc::Caller caller, const job::v1::ListJobsRequest& request,

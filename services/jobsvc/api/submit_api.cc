@@ -35,17 +35,11 @@ absl::Status CheckQueue(const JobController& controller, const std::string& queu
 
 }  // namespace
 
-void JobApi::Submit(job::v1::SubmitJobRequest request, rpc::Done<job::v1::Job> done) {
-  auto manifest = ReadManifest(request.manifest_json(), request.namespace_(), defaults_);
-  if (!manifest.ok()) {
-    done(manifest.status());
-    return;
-  }
-  const bool dry_run = request.dry_run();
-  const std::string key = KeyOf(manifest->job.meta().namespace_(), manifest->job.meta().name());
+void JobApi::Submit(Manifest manifest, bool dry_run, rpc::Done<job::v1::Job> done) {
+  const std::string key = KeyOf(manifest.job.meta().namespace_(), manifest.job.meta().name());
   auto shared = std::make_shared<rpc::Done<job::v1::Job>>(std::move(done));
   workers_.OnWorkerOf(
-      SlotOf(key), [key, dry_run, manifest = *std::move(manifest), shared](JobController& controller) mutable {
+      SlotOf(key), [key, dry_run, manifest = std::move(manifest), shared](JobController& controller) mutable {
         if (!controller.context().IsReady(SlotOf(key))) return (*shared)(NotReady(key));
         if (const absl::Status queue = CheckQueue(controller, manifest.job.spec().queue()); !queue.ok()) {
           return (*shared)(queue);

@@ -43,14 +43,14 @@ class LoopKeyMakerTest : public ::testing::Test {
  protected:
   void Ask(int keys) {
     for (int i = 0; i < keys; ++i) {
-      maker_->MakeKeys("seed", [this](const absl::StatusOr<SshKeyPair>& pair) { made_ += pair.ok() ? 1 : 0; });
+      maker_->MakeKeys("seed", [this](const absl::StatusOr<SshKeyPair>& pair) { answered_ += pair.ok() ? 1 : 0; });
     }
   }
 
   SimTime time_;
   SimLoop worker_{time_, "worker"};
   int made_ = 0;
-  int made_ = 0;
+  int answered_ = 0;
   SlowLoop* const keys_ = new SlowLoop;
   std::unique_ptr<LoopKeyMaker> maker_ =
       std::make_unique<LoopKeyMaker>(worker_, std::make_unique<CountingSource>(made_), std::unique_ptr<Loop>(keys_));
@@ -61,9 +61,9 @@ TEST_F(LoopKeyMakerTest, KeysAreMadeOnTheirLoopAndToldOnTheWorkers) {
   EXPECT_EQ(made_, 0);
   keys_->Run();
   EXPECT_EQ(made_, 3);
-  EXPECT_EQ(made_, 0);
+  EXPECT_EQ(answered_, 0);
   time_.Advance(absl::Seconds(1));
-  EXPECT_EQ(made_, 3);
+  EXPECT_EQ(answered_, 3);
 }
 
 TEST_F(LoopKeyMakerTest, KeysThatWaitDoNotHoldUpTheEnd) {
@@ -71,7 +71,7 @@ TEST_F(LoopKeyMakerTest, KeysThatWaitDoNotHoldUpTheEnd) {
   maker_.reset();
   time_.Advance(absl::Seconds(1));
   EXPECT_EQ(made_, 0);
-  EXPECT_EQ(made_, 0);
+  EXPECT_EQ(answered_, 0);
 }
 
 TEST_F(LoopKeyMakerTest, NobodyIsToldOfAKeyAfterTheEnd) {
@@ -80,7 +80,7 @@ TEST_F(LoopKeyMakerTest, NobodyIsToldOfAKeyAfterTheEnd) {
   maker_.reset();
   time_.Advance(absl::Seconds(1));
   EXPECT_EQ(made_, 1);
-  EXPECT_EQ(made_, 0);
+  EXPECT_EQ(answered_, 0);
 }
 
 }  // namespace
