@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Plants weaknesses, one after the other, in a copy of the tree and demands that the test of each finds it: where its name
 # is a pattern, all tests that it names; where it is a range of seeds, one of them, which nothing violates without it.
+# Seeds are run without shutdowns, for which their ranges were chosen.
 #   tests/planted/run.sh [ID|LIST…]   all of tests/planted/*.txt, or those named by id or by list: simulation
 # The copy is build/planted; what was built there last time is used again. About half a minute each.
 source "$(dirname "$0")/../../scripts/lib/common.sh"
 source "$ROOT/tests/planted/list.sh"
 
-case ${1:-} in -h | --help) sed -n '2,5s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
+case ${1:-} in -h | --help) sed -n '2,6s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 read_planted
 ids=("${planted_ids[@]}")
 if (($# > 0)); then
@@ -48,7 +49,7 @@ violated() {
   local first=${2%..*} last=${2#*..} end
   for (( ; first <= last; first += at_once)); do
     end=$((first + at_once - 1 < last ? first + at_once - 1 : last))
-    timeout 300 "$1" --seeds "$first..$end" >"$log" 2>&1 || true
+    timeout 300 "$1" --no-shutdowns --seeds "$first..$end" >"$log" 2>&1 || true
     grep -m 1 '^seed [0-9]*: ' "$log" && return
   done
   return 0
@@ -104,7 +105,7 @@ judge() {
     seed=${violation%%:*} seed=${seed#seed }
     if [[ -z $violation ]]; then
       note missed "$id" "no seed of $test finds it"
-    elif ! timeout 300 "$tree/sound_$target" --seeds "$seed..$seed" >"$log" 2>&1; then
+    elif ! timeout 300 "$tree/sound_$target" --no-shutdowns --seeds "$seed..$seed" >"$log" 2>&1; then
       note missed "$id" "seed $seed does not pass with nothing planted, either"
     else
       note found "$id" "$violation"
