@@ -86,7 +86,7 @@ class MergedWatch final : public Feed<typename Watched::Response> {
   std::vector<watch::WatchPosition> positions_;  // By slot: what the client has been told.
   std::vector<gateway::v1::Member> assignment_;
   Parts parts_;
-  Parts::iterator next_part_;
+  typename Parts::iterator next_part_;
   SlotSet detached_;  // Wanted, and told of by no part.
   SlotSet unsynced_;  // Their snapshot is not complete.
   bool told_synced_ = false;
