@@ -10,6 +10,8 @@
 #include "absl/time/clock.h"
 #include "cli/commands.h"
 #include "cli/connect/client.h"
+#include "cli/connect/watched.h"
+#include "cli/follow/watch_changes.h"
 #include "cli/view/output.h"
 #include "cli/view/queue_view.h"
 #include "common/base/status_macros.h"
@@ -78,6 +80,15 @@ absl::StatusOr<int> Get(const GlobalOptions& options, const QueueFlags& flags) {
   return kExitDone;
 }
 
+absl::StatusOr<int> Watch(const GlobalOptions& options, const QueueFlags& flags) {
+  QueueClient client(options.gateway);
+  queue::v1::WatchQueuesRequest request;
+  request.set_name(flags.name);
+  const std::string what = fmt::format("queue {}", flags.name);
+  return OrLookAt(WatchChanges<WatchedQueues>(client, request, what, options.output, FormatQueueChange),
+                  kQueuesThereAre);
+}
+
 absl::StatusOr<int> History(const GlobalOptions& options, const QueueFlags& flags) {
   QueueClient client(options.gateway);
   const absl::StatusOr<queue::v1::QueueHistory> history = FetchHistory(client, flags.name, flags.uid);
@@ -114,6 +125,7 @@ void AddQueueCommands(CLI::App& app, GlobalOptions& options, int& exit_code) {
   add("get", "Show one queue and what was last decided of it", Get)
       ->add_option("name", flags->name, "Name of the queue")
       ->required();
+  add("watch", "Follow one queue, or all", Watch)->add_option("name", flags->name, "Name of the queue");
   CLI::App* history = add("history", "Every decision about a queue, and what others made of its state", History);
   history->add_option("name", flags->name, "Name of the queue")->required();
   history->add_option("--uid", flags->uid, "UID, for an older queue of the same name");

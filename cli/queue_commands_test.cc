@@ -25,7 +25,15 @@ class FixedQueues final : public queue::v1::QueueService::Service {
  public:
   std::map<std::string, queue::v1::Queue> queues;
   std::map<std::string, queue::v1::QueueHistory> histories;
+  std::vector<queue::v1::WatchQueuesResponse> told;  // By a watch, which ends then.
 
+  grpc::Status WatchQueues(grpc::ServerContext*, const queue::v1::WatchQueuesRequest* request,
+                           grpc::ServerWriter<queue::v1::WatchQueuesResponse>* writer) override {
+    for (const queue::v1::WatchQueuesResponse& response : told) {
+      if (!response.has_queue() || request->name().empty() || request->name() == "research") writer->Write(response);
+    }
+    return {grpc::StatusCode::ABORTED, "that was all"};
+  }
   grpc::Status GetQueue(grpc::ServerContext*, const queue::v1::GetQueueRequest* request,
                         queue::v1::Queue* response) override {
     const auto found = queues.find(request->name());
@@ -63,6 +71,12 @@ class QueueCommandsTest : public ServedTest {
       entry.set_committed(true);
     }
     served_->histories["new"].set_uid("v");
+    using Told = queue::v1::WatchQueuesResponse;
+    for (const Told::Type type : {Told::TYPE_STATE, Told::TYPE_SYNCED, Told::TYPE_DELETED}) {
+      Told& told = served_->told.emplace_back();
+      told.set_type(type);
+      if (type != Told::TYPE_SYNCED) *told.mutable_queue() = queue;
+    }
     std::unique_ptr<FixedQueues> service(served_);
     gateway::v1::Topology topology;
     topology.set_leads(true);
@@ -102,6 +116,23 @@ TEST_F(QueueCommandsTest, OneThatIsNotThereIsSaidToBeRememberedWhereItIs) {
   EXPECT_EQ(none.exit_code, kExitRefused);
   EXPECT_THAT(none.err, HasSubstr("basaltctl queue list"));
   EXPECT_THAT(none.err, Not(HasSubstr("history")));
+}
+
+TEST_F(QueueCommandsTest, AWatchTellsEachChangeInALineOrADocument) {
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"watch"}, {"watch", "research"}}) {
+    EXPECT_EQ(Run(words).out,
+              "research  Open  0 pending, 0 inqueue, 0 running, 0 unknown, 0 completed\n"
+              "research  deleted\n");
+  }
+  const std::string out = Run({"watch", "-o", "json"}).out;
+  EXPECT_THAT(out, HasSubstr("\"TYPE_STATE\""));
+  EXPECT_THAT(out, HasSubstr("\"TYPE_DELETED\""));
+}
+
+TEST_F(QueueCommandsTest, AWatchOfAQueueThatDoesNotExistSaysSo) {
+  const Ran ran = Run({"watch", "nobody"});
+  EXPECT_EQ(ran.exit_code, kExitRefused);
+  EXPECT_EQ(ran.err, "error: queue nobody does not exist; basaltctl queue list tells those that there are\n");
 }
 
 TEST_F(QueueCommandsTest, HistoryIsATableOrTheMessageItself) {

@@ -102,7 +102,9 @@ TEST_P(ShellTest, CompletesWhatTheCommandLineTakes) {
   EXPECT_THAT(complete({"job", "su"}), UnorderedElementsAre("submit", "suspend"));
   EXPECT_THAT(complete({"-n", "job", "job", "wa"}), UnorderedElementsAre("wait", "watch"))
       << "the value of an option is no command";
-  EXPECT_THAT(complete({"podgroup", "wa"}), UnorderedElementsAre("watch"));
+  for (const char* group : {"podgroup", "queue"}) {
+    EXPECT_THAT(complete({group, "wa"}), UnorderedElementsAre("watch"));
+  }
   EXPECT_THAT(complete({"job", "restart", "--p"}), UnorderedElementsAre("--partition", "--pod"));
   EXPECT_THAT(complete({"job", "get", "--out"}), UnorderedElementsAre("--output")) << "options of all commands above";
   EXPECT_THAT(complete({"job", "list", "--part"}), IsEmpty()) << "an option of another command";

@@ -8,6 +8,7 @@
 
 #include "basalt/job/v1/job.grpc.pb.h"
 #include "basalt/podgroup/v1/pod_group_query.grpc.pb.h"
+#include "basalt/queue/v1/queue.grpc.pb.h"
 
 namespace basalt::cli {
 
@@ -38,6 +39,21 @@ struct WatchedPodGroups {
   static auto Begin(Service::Stub& stub, grpc::ClientContext& context, const Request& request,
                     grpc::CompletionQueue& queue, void* tag) {
     return stub.AsyncWatchPodGroups(&context, request, &queue, tag);
+  }
+};
+
+struct WatchedQueues {
+  using Service = queue::v1::QueueService;
+  using Request = queue::v1::WatchQueuesRequest;
+  using Response = queue::v1::WatchQueuesResponse;
+  using Object = queue::v1::Queue;
+  static constexpr std::string_view kService = "queuesvc";
+
+  static const Object& ObjectOf(const Response& told) { return told.queue(); }
+  static Object& ObjectOf(Response& told) { return *told.mutable_queue(); }
+  static auto Begin(Service::Stub& stub, grpc::ClientContext& context, const Request& request,
+                    grpc::CompletionQueue& queue, void* tag) {
+    return stub.AsyncWatchQueues(&context, request, &queue, tag);
   }
 };
 

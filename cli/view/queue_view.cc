@@ -116,6 +116,13 @@ std::string FormatQueue(const queue::v1::Queue& queue, const queue::v1::QueueHis
   return text;
 }
 
+std::string FormatQueueChange(const queue::v1::Queue& queue) {
+  const kube::v1::Queue& object = queue.object();
+  return Printable(fmt::format("{}  {}  {}", object.meta().name(), StateText(object.state()),
+                               CountsText(queue.pod_groups()))) +
+         "\n";
+}
+
 std::string FormatHistory(const queue::v1::QueueHistory& history, const Look& look) {
   std::string text = FormatQueueEntries(history, 0, look);
   if (history.has_counts_time()) {

@@ -15,6 +15,7 @@
 
 #include "basalt/job/v1/job.grpc.pb.h"
 #include "basalt/podgroup/v1/pod_group_query.grpc.pb.h"
+#include "basalt/queue/v1/queue.grpc.pb.h"
 #include "common/base/slots.h"
 #include "common/kube/object_key.h"
 #include "tests/integration/replicas.h"
@@ -41,6 +42,17 @@ struct FollowedPodGroups {
     return stub.WatchPodGroups(&context, request);
   }
   static const Object& ObjectOf(const Response& response) { return response.pod_group(); }
+};
+
+struct FollowedQueues {
+  using Stub = queue::v1::QueueService::Stub;
+  using Request = queue::v1::WatchQueuesRequest;
+  using Response = queue::v1::WatchQueuesResponse;
+  using Object = queue::v1::Queue;
+  static auto Watch(Stub& stub, grpc::ClientContext& context, const Request& request) {
+    return stub.WatchQueues(&context, request);
+  }
+  static const Object& ObjectOf(const Response& response) { return response.queue(); }
 };
 
 template <typename Followed>

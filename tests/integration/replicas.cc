@@ -58,11 +58,7 @@ Replicas::Replicas(const Options& options) {
   }
   for (size_t replica = 0; replica < kReplicas; ++replica) StartJobsvc(replica);
   for (size_t replica = 0; replica < kReplicas; ++replica) StartPgsvc(replica);
-  for (size_t replica = 0; replica < kReplicas; ++replica) {
-    others_.push_back(Start("queuesvc", gateway::v1::SERVICE_KIND_QUEUE, replica, queuesvc::MakeParts));
-    if (others_.back() == nullptr) return;
-    queue_stubs_.push_back(queue::v1::QueueService::NewStub(ChannelTo(*others_.back())));
-  }
+  for (size_t replica = 0; replica < kReplicas; ++replica) StartQueuesvc(replica);
   ok_ = Eventually([this] {
     size_t sharing = 0;
     const gateway::v1::Topology topology = Topology();
@@ -81,7 +77,7 @@ Replicas::Replicas(const Options& options) {
 Replicas::~Replicas() {
   for (Jobsvc& service : jobs_) service.process.reset();
   for (Pgsvc& service : pgsvcs_) service.process.reset();
-  others_.clear();
+  for (Queuesvc& service : queuesvcs_) service.process.reset();
   for (auto& gateway : gateways_) gateway.reset();
 }
 
@@ -154,6 +150,17 @@ void Replicas::StartPgsvc(size_t replica) {
 void Replicas::LeavePgsvc(size_t replica) {
   pgsvcs_[replica].process->Leave();
   StopPgsvc(replica);
+}
+
+void Replicas::StartQueuesvc(size_t replica) {
+  Queuesvc& service = queuesvcs_[replica];
+  service.process = Start("queuesvc", gateway::v1::SERVICE_KIND_QUEUE, replica, queuesvc::MakeParts);
+  if (service.process != nullptr) service.stub = queue::v1::QueueService::NewStub(ChannelTo(*service.process));
+}
+
+void Replicas::LeaveQueuesvc(size_t replica) {
+  queuesvcs_[replica].process->Leave();
+  StopQueuesvc(replica);
 }
 
 gateway::v1::Topology Replicas::Topology() const {

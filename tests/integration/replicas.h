@@ -40,7 +40,7 @@ class Replicas {
   bool ok() const { return ok_; }
   job::v1::JobService::Stub& job(size_t replica) { return *jobs_[replica].stub; }
   podgroup::v1::PodGroupQueryService::Stub& pod_groups(size_t replica) { return *pgsvcs_[replica].stub; }
-  queue::v1::QueueService::Stub& queue(size_t replica) { return *queue_stubs_[replica]; }
+  queue::v1::QueueService::Stub& queue(size_t replica) { return *queuesvcs_[replica].stub; }
   gateway::v1::Topology Topology() const;  // Of the gateway that leads; empty: none does.
   // The other one goes on, for good.
   void StopLeadingGateway();
@@ -55,6 +55,10 @@ class Replicas {
   // It gives its slots away first.
   void LeavePgsvc(size_t replica);
   void StartPgsvc(size_t replica);
+  void StopQueuesvc(size_t replica) { queuesvcs_[replica].process.reset(); }
+  // It gives its slots away first.
+  void LeaveQueuesvc(size_t replica);
+  void StartQueuesvc(size_t replica);
 
   absl::StatusOr<job::v1::Job> Submit(size_t replica, const std::string& name, const std::string& sleep = "1");
   absl::StatusOr<job::v1::Job> Get(size_t replica, const std::string& name);
@@ -81,8 +85,11 @@ class Replicas {
     std::unique_ptr<podgroup::v1::PodGroupQueryService::Stub> stub;
   };
   Pgsvc pgsvcs_[kReplicas];
-  std::vector<std::unique_ptr<shell::ServiceProcess>> others_;
-  std::vector<std::unique_ptr<queue::v1::QueueService::Stub>> queue_stubs_;
+  struct Queuesvc {
+    std::unique_ptr<shell::ServiceProcess> process;
+    std::unique_ptr<queue::v1::QueueService::Stub> stub;
+  };
+  Queuesvc queuesvcs_[kReplicas];
   bool ok_ = false;
 };
 

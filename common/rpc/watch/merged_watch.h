@@ -30,10 +30,17 @@
 
 namespace basalt::rpc {
 
+// Queues and the like have none.
+template <typename Request>
+std::string NamespaceOf(const Request& request) {
+  if constexpr (requires { request.namespace_(); }) return request.namespace_();
+  return "";
+}
+
 // `Watched` says what of a service is watched:
-//   Request           with namespace, name and token;
+//   Request           with namespace, unless its objects have none, name and token;
 //   Response          with type (STATE, DELETED, SYNCED, RESET, PROGRESS), token, slot, slots, and the object;
-//   PartRequest       with namespace, name, slots and since;
+//   PartRequest       with namespace, as Request, name, slots and since;
 //   PartResponse      with type (the same, and MOVED), position, positions, slots, and the object;
 //   MoveObject(PartResponse&, Response&)
 template <typename Watched>
@@ -48,6 +55,7 @@ class MergedWatch final : public Feed<typename Watched::Response> {
   using OpenPart = std::function<std::unique_ptr<Part>(const gateway::v1::Member& member, PartRequest request,
                                                        std::function<void()> notify)>;
 
+  static constexpr bool kHasNamespace = requires(const Request& request) { request.namespace_(); };
   static constexpr absl::Duration kTokenInterval = absl::Seconds(1);
   static constexpr absl::Duration kRetry = absl::Milliseconds(200);
   static constexpr absl::Duration kPatience = absl::Seconds(30);  // Without an owner that answers.
@@ -104,12 +112,13 @@ MergedWatch<Watched>::MergedWatch(Loop& loop, const Members& members, OpenPart o
       members_(members),
       open_(std::move(open)),
       notify_(std::move(notify)),
-      ns_(request.namespace_()),
+      ns_(NamespaceOf(request)),
       name_(request.name()),
       positions_(watch::ReadWatchToken(request.token())),
       next_part_(parts_.end()),
       failing_since_(kSlotCount, absl::InfiniteFuture()) {
-  if (!ns_.empty() && !name_.empty()) {
+  const bool is_one = !name_.empty() && (kHasNamespace == !ns_.empty());
+  if (is_one) {
     wanted_.Insert(SlotOf(kube::ObjectKey(ns_, name_)));
   } else {
     wanted_ = SlotSet::All();
@@ -135,7 +144,7 @@ void MergedWatch<Watched>::Attach() {
   detached_ = {};
   for (const auto& [owner, slots] : by_owner) {
     PartRequest request;
-    request.set_namespace_(ns_);
+    if constexpr (kHasNamespace) request.set_namespace_(ns_);
     request.set_name(name_);
     request.set_slots(slots.ToBytes());
     for (const uint32_t slot : slots.ToVector()) {

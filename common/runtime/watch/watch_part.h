@@ -24,6 +24,7 @@
 #include "absl/status/status.h"
 #include "common/base/slot_set.h"
 #include "common/rpc/feed.h"
+#include "common/rpc/watch/merged_watch.h"
 #include "common/runtime/typed_replica.h"
 #include "common/runtime/watch/publisher.h"
 #include "common/watch/watch_hub.h"
@@ -116,7 +117,7 @@ std::unique_ptr<rpc::Feed<typename Watched::PartResponse>> MakeWatchPart(Workers
   for (const watch::v1::SlotPosition& position : request.since()) {
     if (const auto it = slots.find(position.slot()); it != slots.end()) it->second = watch::PositionOf(position);
   }
-  auto subscription = hub->Subscribe(request.namespace_(), request.name(), slots, std::move(notify));
+  auto subscription = hub->Subscribe(rpc::NamespaceOf(request), request.name(), slots, std::move(notify));
   if (!subscription.ok()) {
     return std::make_unique<RefusedPart<typename Watched::PartResponse>>(subscription.status());
   }

@@ -3,10 +3,16 @@
 // What this replica answers of its own slots, without gRPC: handlers that run on the loops of the workers that own the
 // queues. They may be called from any thread; `done` comes on a worker's loop, and is dropped where the worker has
 // stopped. UNAVAILABLE: a slot is not open here.
+#include <functional>
+#include <memory>
+#include <utility>
+
 #include "basalt/queue/v1/queue.pb.h"
 #include "basalt/queue/v1/queue_part.pb.h"
+#include "common/rpc/feed.h"
 #include "common/rpc/peers.h"
 #include "common/runtime/typed_replica.h"
+#include "common/watch/watch_hub.h"
 #include "services/queuesvc/control/queue_controller.h"
 
 namespace basalt::queuesvc {
@@ -16,14 +22,17 @@ using QueueWorkers = runtime::Workers<QueueController>;
 class QueueApi {
  public:
   // The workers outlive the API.
-  explicit QueueApi(QueueWorkers& workers) : workers_(workers) {}
+  QueueApi(QueueWorkers& workers, std::shared_ptr<watch::WatchHub> hub) : workers_(workers), hub_(std::move(hub)) {}
 
   void Get(const queue::v1::GetQueueRequest& request, rpc::Done<queue::v1::Queue> done);
   void History(const queue::v1::GetQueueHistoryRequest& request, rpc::Done<queue::v1::QueueHistory> done);
   void ListPart(const queue::v1::ListPartRequest& request, rpc::Done<queue::v1::ListPartResponse> done);
+  std::unique_ptr<rpc::Feed<queue::v1::WatchPartResponse>> WatchPart(const queue::v1::WatchPartRequest& request,
+                                                                     std::function<void()> notify);
 
  private:
   QueueWorkers& workers_;
+  const std::shared_ptr<watch::WatchHub> hub_;
 };
 
 }  // namespace basalt::queuesvc

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,9 +13,11 @@
 #include "common/rpc/error_details.h"
 #include "common/rpc/grpc/forward/forward.h"
 #include "common/rpc/grpc/forward/list_all.h"
+#include "common/rpc/grpc/forward/watch_all.h"
 #include "common/rpc/grpc/unary.h"
 #include "services/queuesvc/api/queue_api.h"
 #include "services/queuesvc/api/queue_list.h"
+#include "services/queuesvc/api/queue_watch.h"
 
 namespace basalt::queuesvc {
 namespace {
@@ -23,12 +26,16 @@ using queue::v1::ListPartRequest;
 using queue::v1::ListPartResponse;
 using queue::v1::QueuePartService;
 using queue::v1::QueueService;
+using queue::v1::WatchPartRequest;
+using queue::v1::WatchPartResponse;
+using queue::v1::WatchQueuesRequest;
+using queue::v1::WatchQueuesResponse;
 
 // What both services need. Tasks on the loop hold it, so that nothing they use goes away under them.
 struct Core {
-  Core(runtime::Replica& own, Loop& api_loop, std::unique_ptr<rpc::Members> known)
+  Core(runtime::Replica& own, Loop& api_loop, std::unique_ptr<rpc::Members> known, std::shared_ptr<watch::WatchHub> hub)
       : workers(own),
-        api(workers),
+        api(workers, std::move(hub)),
         loop(api_loop),
         members(std::move(known)),
         queues(std::make_shared<rpc::Forwarder<QueueService>>(loop, *members)),
@@ -77,6 +84,15 @@ class Service final : public QueueService::CallbackService {
         });
   }
 
+  grpc::ServerWriteReactor<WatchQueuesResponse>* WatchQueues(grpc::CallbackServerContext*,
+                                                             const WatchQueuesRequest* request) override {
+    const auto local = [core = core_](const WatchPartRequest& part, std::function<void()> notify) {
+      return core->api.WatchPart(part, std::move(notify));
+    };
+    return rpc::WatchAll<WatchedQueues>(core_->loop, *core_->members, core_->parts, *request, local,
+                                        [](auto& stub, auto... arguments) { stub.async()->WatchPart(arguments...); });
+  }
+
  private:
   // A question about one queue, at its owner.
   template <typename Request, typename Response, typename Call>
@@ -120,6 +136,13 @@ class PartService final : public QueuePartService::CallbackService {
                              core->api.ListPart(asked, std::move(done));
                            });
   }
+  grpc::ServerWriteReactor<WatchPartResponse>* WatchPart(grpc::CallbackServerContext*,
+                                                         const WatchPartRequest* request) override {
+    return new rpc::FeedReactor<WatchPartResponse>(core_->loop,
+                                                   [core = core_, asked = *request](std::function<void()> notify) {
+                                                     return core->api.WatchPart(asked, std::move(notify));
+                                                   });
+  }
 
  private:
   const std::shared_ptr<Core> core_;
@@ -128,8 +151,9 @@ class PartService final : public QueuePartService::CallbackService {
 }  // namespace
 
 std::vector<std::unique_ptr<rpc::GrpcService>> MakeQueueServices(runtime::Replica& replica, Loop& loop,
-                                                                 std::unique_ptr<rpc::Members> members) {
-  const auto core = std::make_shared<Core>(replica, loop, std::move(members));
+                                                                 std::unique_ptr<rpc::Members> members,
+                                                                 std::shared_ptr<watch::WatchHub> hub) {
+  const auto core = std::make_shared<Core>(replica, loop, std::move(members), std::move(hub));
   std::vector<std::unique_ptr<rpc::GrpcService>> services;
   services.push_back(rpc::WrapService(std::make_unique<Service>(core)));
   services.push_back(rpc::WrapService(std::make_unique<PartService>(core)));

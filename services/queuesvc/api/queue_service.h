@@ -10,12 +10,14 @@
 #include "common/rpc/grpc/service.h"
 #include "common/rpc/members.h"
 #include "common/runtime/replica.h"
+#include "common/watch/watch_hub.h"
 
 namespace basalt::queuesvc {
 
-// `replica` runs QueueControllers; it and the loop outlive the server that the services are given to, the replica also
-// the loop's last task.
+// `replica` runs QueueControllers, which publish to `hub`; it and the loop outlive the server that the services are
+// given to, the replica also the loop's last task.
 std::vector<std::unique_ptr<rpc::GrpcService>> MakeQueueServices(runtime::Replica& replica, Loop& loop,
-                                                                 std::unique_ptr<rpc::Members> members);
+                                                                 std::unique_ptr<rpc::Members> members,
+                                                                 std::shared_ptr<watch::WatchHub> hub);
 
 }  // namespace basalt::queuesvc

@@ -11,9 +11,11 @@ namespace basalt::queuesvc {
 
 QueueController::QueueController(runtime::Context& context, obs::Metrics* metrics, QueueControllerOptions options)
     : context_(context),
+      registry_(metrics),
       metrics_(metrics),
       options_(options),
-      records_(context.store(), metrics, options.history_limits) {}
+      records_(context.store(), metrics, options.history_limits),
+      publisher_(context.random()) {}
 
 QueueController::~QueueController() {
   if (history_timer_ != kNoTimer) context_.loop().Cancel(history_timer_);
@@ -30,6 +32,7 @@ absl::StatusOr<std::vector<runtime::KnownObject>> QueueController::OpenSlot(uint
     context_.Wake(name);  // It may be gone.
   };
   BASALT_RETURN_IF_ERROR(records_.Load(slot, load));
+  BASALT_RETURN_IF_ERROR(LoadShown(slot));
   if (history_timer_ == kNoTimer) AgeHistoryLater();
   return std::vector<runtime::KnownObject>();
 }
@@ -38,6 +41,7 @@ void QueueController::CloseSlot(uint32_t slot) {
   for (const std::string& name : entries_.KeysOf(slot)) metrics_.Remove(name);
   entries_.Close(slot);
   records_.Close(slot);
+  publisher_.Close(slot);
 }
 
 void QueueController::OnState(std::string_view routing_key, const std::string&, kube::v1::Object&& object) {
@@ -96,9 +100,11 @@ void QueueController::Decide(std::string_view key, kv::WriteBatch& batch) {
   const absl::Status recorded =
       records_.Update(std::string(key), queues_.Find(key), options_.publish_counts, context_.ApiNow(), entry, batch);
   if (!recorded.ok()) context_.Fail(recorded);
+  PublishState(std::string(key), entry, batch);
 }
 
 void QueueController::Act(std::string_view key) {
+  publisher_.Tell();
   const std::string name(key);
   QueueEntry& entry = entries_.FindOrMake(key);
   const bool exists = queues_.Find(key) != nullptr;

@@ -6,6 +6,7 @@
 // together give state and counts at every start. The store remembers for people what was decided, and a lost disk costs
 // that alone. root and default are made where they are missing (queue spec 2.1).
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -14,6 +15,7 @@
 
 #include "common/reconcile/slot_map.h"
 #include "common/runtime/controller.h"
+#include "common/runtime/watch/publisher.h"
 #include "services/queuesvc/control/queue_entry.h"
 #include "services/queuesvc/control/queue_metrics.h"
 #include "services/queuesvc/control/queue_records.h"
@@ -48,9 +50,13 @@ class QueueController : public runtime::Controller {
   const SlotMap<kube::v1::Queue>& queues() const { return queues_; }
   // A queue of a slot that this worker owns; nullopt: there is none.
   std::optional<queue::v1::Queue> Find(std::string_view name) const;
+  // Those of the slot that Find tells of.
+  void ForEachShown(uint32_t slot,
+                    const std::function<void(const std::string& name, const runtime::Shown& shown)>& visit) const;
   // What is recorded of the queue; null: nothing is.
   const storage::v1::QueueRecord* RecordOf(std::string_view name) const;
   QueueRecords& records() { return records_; }
+  runtime::Publisher& publisher() { return publisher_; }
   // How many queues of its slots the worker remembers something of, whether they exist or not.
   size_t kept() const { return entries_.size(); }
 
@@ -69,15 +75,21 @@ class QueueController : public runtime::Controller {
   void AgeHistoryLater();
   void AgeHistory(uint32_t slot, const std::set<std::string>& keys);
 
+  // -- shown_queues.cc --
+  absl::Status LoadShown(uint32_t slot);
+  void PublishState(const std::string& name, QueueEntry& entry, kv::WriteBatch& batch);
+
   // -- queue_writes.cc --
   void Carry(const std::string& name, QueueEntry& entry);
   void Send(const std::string& name, QueueEntry& entry, gateway::v1::WriteRequest request);
   void OnWritten(const std::string& name, QueueEntry& entry, QueueStep::Kind sent, runtime::WriteOutcome outcome);
 
   runtime::Context& context_;
+  obs::Metrics* const registry_;
   QueueMetrics metrics_;
   const QueueControllerOptions options_;
   QueueRecords records_;
+  runtime::Publisher publisher_;
   TimerId history_timer_ = kNoTimer;
   SlotMap<kube::v1::Queue> queues_;  // All of the cluster.
   SlotMap<QueueEntry> entries_;      // Of owned slots.

@@ -8,6 +8,7 @@
 #include "basalt/storage/v1/queue_record.pb.h"
 #include "common/history/entries.h"
 #include "common/reconcile/retry.h"
+#include "common/runtime/watch/publisher.h"
 #include "services/queuesvc/core/next_step.h"
 #include "services/queuesvc/core/pod_group_counter.h"
 
@@ -36,6 +37,10 @@ struct QueueEntry {
   storage::v1::QueueRecord record;  // Without a UID: nothing is.
   history::EntryCount history_count;
   QueueAnswer answer;
+
+  // ---- what clients that watch were told, which is recorded, too ----
+  runtime::Shown shown;
+  std::string shown_uid;
 };
 
 }  // namespace basalt::queuesvc

@@ -1,18 +1,29 @@
 #include "services/queuesvc/main/parts.h"
 
+#include <memory>
+
+#include "common/runtime/watch/watch_part.h"
 #include "common/shell/replica_members.h"
 #include "services/queuesvc/api/queue_service.h"
+#include "services/queuesvc/api/queue_watch.h"
 #include "services/queuesvc/control/queue_controller.h"
 
 namespace basalt::queuesvc {
 
 shell::ServiceParts MakeParts(obs::Metrics& metrics, obs::Health&) {
+  return MakePartsWith(metrics, watch::WatchHub::kMaxWatches);
+}
+
+shell::ServiceParts MakePartsWith(obs::Metrics& metrics, size_t max_watches) {
+  const auto hub = std::make_shared<watch::WatchHub>(max_watches);
   shell::ServiceParts parts;
-  parts.make_controller = [&metrics](runtime::Context& context) {
-    return std::make_unique<QueueController>(context, &metrics, QueueControllerOptions());
+  parts.make_controller = [hub, &metrics](runtime::Context& context) {
+    auto controller = std::make_unique<QueueController>(context, &metrics, QueueControllerOptions());
+    runtime::PublishChanges<WatchedQueues>(*controller, *hub);
+    return controller;
   };
-  parts.make_services = [](runtime::Replica& replica, Loop& api_loop) {
-    return MakeQueueServices(replica, api_loop, std::make_unique<shell::ReplicaMembers>(replica));
+  parts.make_services = [hub](runtime::Replica& replica, Loop& api_loop) {
+    return MakeQueueServices(replica, api_loop, std::make_unique<shell::ReplicaMembers>(replica), hub);
   };
   return parts;
 }

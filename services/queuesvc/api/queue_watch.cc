@@ -1,0 +1,27 @@
+#include "services/queuesvc/api/queue_watch.h"
+
+#include <memory>
+#include <utility>
+
+#include "common/runtime/watch/watch_part.h"
+#include "services/queuesvc/api/queue_api.h"
+
+namespace basalt::queuesvc {
+
+watch::WatchHub::Message WatchedQueues::Make(QueueController& controller, const std::string& name) {
+  return std::make_shared<queue::v1::Queue>(*controller.Find(name));
+}
+
+watch::WatchHub::Message WatchedQueues::MakeGone(const std::string& name, const std::string& uid) {
+  auto message = std::make_shared<queue::v1::Queue>();
+  message->mutable_object()->mutable_meta()->set_name(name);
+  message->mutable_object()->mutable_meta()->set_uid(uid);
+  return message;
+}
+
+std::unique_ptr<rpc::Feed<queue::v1::WatchPartResponse>> QueueApi::WatchPart(const queue::v1::WatchPartRequest& request,
+                                                                             std::function<void()> notify) {
+  return runtime::MakeWatchPart<WatchedQueues>(workers_, hub_, request, std::move(notify));
+}
+
+}  // namespace basalt::queuesvc

@@ -1,0 +1,37 @@
+#pragma once
+
+// What a watch of queues is about (common/rpc/watch/merged_watch.h, common/runtime/watch/watch_part.h).
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "basalt/queue/v1/queue_part.pb.h"
+#include "common/runtime/watch/publisher.h"
+#include "common/watch/watch_hub.h"
+#include "services/queuesvc/control/queue_controller.h"
+
+namespace basalt::queuesvc {
+
+struct WatchedQueues {
+  using Request = queue::v1::WatchQueuesRequest;
+  using Response = queue::v1::WatchQueuesResponse;
+  using PartRequest = queue::v1::WatchPartRequest;
+  using PartResponse = queue::v1::WatchPartResponse;
+  using Controller = QueueController;
+
+  static void MoveObject(PartResponse& told, Response& response) {
+    response.mutable_queue()->Swap(told.mutable_queue());
+  }
+  static void CopyObject(const google::protobuf::Message& queue, PartResponse& told) {
+    told.mutable_queue()->CopyFrom(queue);
+  }
+
+  using Visit = std::function<void(const std::string& name, const runtime::Shown& shown)>;
+  static void ForEach(Controller& controller, uint32_t slot, const Visit& visit) {
+    controller.ForEachShown(slot, visit);
+  }
+  static watch::WatchHub::Message Make(Controller& controller, const std::string& name);
+  static watch::WatchHub::Message MakeGone(const std::string& name, const std::string& uid);
+};
+
+}  // namespace basalt::queuesvc

@@ -1,0 +1,154 @@
+// What a watch of queues tells.
+#include "services/queuesvc/api/queue_watch.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/base/slots.h"
+#include "common/kube/names.h"
+#include "common/rpc/watch/merged_watch.h"
+#include "common/runtime/testing/scripted_context.h"
+#include "common/runtime/watch/watch_part.h"
+#include "services/queuesvc/api/queue_api.h"
+
+namespace basalt::queuesvc {
+namespace {
+
+using queue::v1::WatchQueuesResponse;
+
+class OneMember final : public rpc::Members {
+ public:
+  gateway::v1::Member self() const override {
+    gateway::v1::Member member;
+    member.set_replica("queuesvc-0");
+    return member;
+  }
+  std::vector<gateway::v1::Member> all() const override { return {self()}; }
+};
+
+class QueueWatchTest : public ::testing::Test, private QueueWorkers {
+ protected:
+  using Watch = rpc::MergedWatch<WatchedQueues>;
+
+  QueueWatchTest() { Start(); }
+  // A process on the disk of the one before.
+  void Start() {
+    controller_ =
+        std::make_unique<QueueController>(context_, nullptr, QueueControllerOptions{.create_default_queues = false});
+    runtime::PublishChanges<WatchedQueues>(*controller_, *hub_);
+    for (uint32_t slot = 0; slot < kSlotCount; ++slot) EXPECT_TRUE(controller_->OpenSlot(slot).ok());
+  }
+  void Stop() {
+    for (uint32_t slot = 0; slot < kSlotCount; ++slot) controller_->CloseSlot(slot);
+  }
+  // The queue as Kubernetes has it.
+  void Tell(const std::string& name, int64_t version, bool gone = false) {
+    kube::v1::Object object;
+    kube::v1::Queue& queue = *object.mutable_queue();
+    queue.mutable_meta()->set_name(name);
+    queue.mutable_meta()->set_uid(name + "-uid");
+    queue.mutable_meta()->set_resource_version(version);
+    queue.set_parent("root");
+    queue.set_state("Open");
+    controller_->OnShared(std::string(kube::kWatchQueues), object, gone);
+  }
+  void Put(const std::string& name, int64_t version, bool gone = false) {
+    Tell(name, version, gone);
+    context_.RunPasses(*controller_);
+  }
+  void PutGroup(const std::string& queue, const std::string& uid) {
+    kube::v1::Object object;
+    object.mutable_pod_group()->mutable_meta()->set_uid(uid);
+    object.mutable_pod_group()->set_phase("Running");
+    controller_->OnState(queue, std::string(kube::kWatchPodGroups), std::move(object));
+    context_.Wake(queue);
+    context_.RunPasses(*controller_);
+  }
+  std::unique_ptr<Watch> Open(const std::string& name = "", const std::string& token = "") {
+    queue::v1::WatchQueuesRequest request;
+    request.set_name(name);
+    request.set_token(token);
+    const auto part = [this](const gateway::v1::Member&, const queue::v1::WatchPartRequest& asked,
+                             std::function<void()> notify) { return api_.WatchPart(asked, std::move(notify)); };
+    return std::make_unique<Watch>(context_.loop(), members_, part, request, [] {});
+  }
+  // What a client reads: "STATE name, …".
+  std::string Drain(Watch& watch) {
+    std::string text;
+    WatchQueuesResponse response;
+    // A look that finds nothing may ask the workers for more.
+    for (int misses = 0; misses < 2;) {
+      misses = watch.Take(&response) ? 0 : misses + 1;
+      if (misses > 0) continue;
+      if (!response.token().empty()) token_ = response.token();
+      if (response.type() != WatchQueuesResponse::TYPE_PROGRESS) {
+        text += (text.empty() ? "" : ", ") + WatchQueuesResponse::Type_Name(response.type()).substr(5);
+        if (response.has_queue()) text += " " + response.queue().object().meta().name();
+      }
+      if (response.has_queue()) last_ = response.queue();
+      response.Clear();
+    }
+    return text;
+  }
+
+  runtime::testing::ScriptedContext context_;
+  const std::shared_ptr<watch::WatchHub> hub_ = std::make_shared<watch::WatchHub>();
+  std::unique_ptr<QueueController> controller_;
+  OneMember members_;
+  QueueApi api_{*this, hub_};
+  std::string token_;
+  queue::v1::Queue last_;  // That was told.
+
+ private:
+  size_t count() const override { return 1; }
+  void OnWorkerOf(uint32_t, Task task) override { task(*controller_); }
+  void OnWorker(size_t, Task task) override { task(*controller_); }
+};
+
+TEST_F(QueueWatchTest, BeginsWithWhatThereIsAndGoesOnWithWhatChanges) {
+  Put("a", 1);
+  const auto watch = Open();
+  EXPECT_EQ(Drain(*watch), "STATE a, SYNCED");
+  PutGroup("a", "group");
+  EXPECT_EQ(Drain(*watch), "STATE a");
+  EXPECT_EQ(last_.pod_groups().running(), 1);
+  PutGroup("a", "group");
+  EXPECT_EQ(Drain(*watch), "") << "nothing has changed";
+  Put("b", 2);
+  EXPECT_EQ(Drain(*watch), "STATE b");
+  Put("b", 3, /*gone=*/true);
+  EXPECT_EQ(Drain(*watch), "DELETED b");
+  EXPECT_EQ(last_.object().meta().uid(), "b-uid");
+}
+
+TEST_F(QueueWatchTest, OfOneQueueIsAboutItsSlotAlone) {
+  Put("a", 1);
+  Put("b", 2);
+  const auto watch = Open("a");
+  EXPECT_EQ(Drain(*watch), "STATE a, SYNCED");
+  Put("b", 3);
+  EXPECT_EQ(Drain(*watch), "");
+  Put("a", 4);
+  EXPECT_EQ(Drain(*watch), "STATE a");
+  EXPECT_FALSE(token_.empty()) << "with every state of a watch of one queue";
+}
+
+TEST_F(QueueWatchTest, GoesOnByItsTokenOverARestartAndKnowsWhatWentMeanwhile) {
+  for (const char* name : {"a", "b", "c"}) Put(name, 1);
+  Drain(*Open());
+  Stop();
+  Start();
+  Tell("a", 1);
+  Tell("b", 5);
+  context_.RunPasses(*controller_);
+  const std::string told = Drain(*Open("", token_));
+  EXPECT_TRUE(told == "STATE b, DELETED c, SYNCED" || told == "DELETED c, STATE b, SYNCED") << told;
+}
+
+}  // namespace
+}  // namespace basalt::queuesvc
