@@ -1,19 +1,14 @@
 #include "services/pgsvc/api/pod_group_query_service.h"
 
-#include <fmt/format.h>
-
 #include <functional>
 #include <string>
 #include <utility>
 
 #include "basalt/podgroup/v1/pod_group_part.grpc.pb.h"
 #include "basalt/podgroup/v1/pod_group_query.grpc.pb.h"
-#include "common/base/slots.h"
-#include "common/rpc/error_details.h"
 #include "common/rpc/grpc/forward/forward.h"
-#include "common/rpc/grpc/forward/list_all.h"
+#include "common/rpc/grpc/forward/serve.h"
 #include "common/rpc/grpc/forward/watch_all.h"
-#include "common/rpc/grpc/unary.h"
 #include "services/pgsvc/api/pod_group_list.h"
 #include "services/pgsvc/api/pod_group_watch.h"
 
@@ -78,16 +73,7 @@ class QueryService final : public PodGroupQueryService::CallbackService {
   }
   grpc::ServerUnaryReactor* ListPodGroups(grpc::CallbackServerContext* context, const ListPodGroupsRequest* request,
                                           ListPodGroupsResponse* response) override {
-    return rpc::ServeUnary(core_->loop, context, request, response,
-                           [core = core_, caller = rpc::CallerOf(*context)](const ListPodGroupsRequest& asked,
-                                                                            rpc::Done<ListPodGroupsResponse> done) {
-                             const auto local = [core](ListPartRequest part, rpc::Done<ListPartResponse> answered) {
-                               core->api.ListPart(std::move(part), std::move(answered));
-                             };
-                             rpc::ListAll<PodGroupList>(
-                                 *core->parts, caller, asked, std::move(done), local,
-                                 [](auto& stub, auto... arguments) { stub.async()->ListPart(arguments...); });
-                           });
+    return rpc::ServeList<PodGroupList>(core_, core_->parts, context, request, response);
   }
   grpc::ServerWriteReactor<WatchPodGroupsResponse>* WatchPodGroups(grpc::CallbackServerContext*,
                                                                    const WatchPodGroupsRequest* request) override {
@@ -101,20 +87,12 @@ class QueryService final : public PodGroupQueryService::CallbackService {
 
  private:
   // A question about one group, which its owner answers.
-  template <typename Request, typename Response, typename Start>
+  template <typename Request, typename Response, typename Method, typename Start>
   grpc::ServerUnaryReactor* AskOwner(grpc::CallbackServerContext* context, const Request* request, Response* response,
-                                     void (PodGroupApi::*method)(Request, rpc::Done<Response>), Start start) {
-    return rpc::ServeUnary(
-        core_->loop, context, request, response,
-        [core = core_, caller = rpc::CallerOf(*context), method, start](Request asked, rpc::Done<Response> done) {
-          if (asked.name().empty()) return done(rpc::InvalidField("name", "is required"));
-          const std::string key = KeyOf(asked.namespace_(), asked.name());
-          const auto local = [core, method](Request here, rpc::Done<Response> answered) {
-            (core->api.*method)(std::move(here), std::move(answered));
-          };
-          core->groups->Route(caller, SlotOf(key), fmt::format("pod group {}", key), /*question=*/true,
-                              std::move(asked), std::move(done), local, rpc::Remote<Response>(start));
-        });
+                                     Method method, Start start) {
+    return rpc::ServeAtOwner(core_, core_->groups, context, request, response,
+                             {"pod group", KeyOf(request->namespace_(), request->name())}, /*question=*/true, method,
+                             start);
   }
 
   const std::shared_ptr<Core> core_;
@@ -128,10 +106,7 @@ class PartService final : public PodGroupPartService::CallbackService {
 
   grpc::ServerUnaryReactor* ListPart(grpc::CallbackServerContext* context, const ListPartRequest* request,
                                      ListPartResponse* response) override {
-    return rpc::ServeUnary(core_->loop, context, request, response,
-                           [core = core_](ListPartRequest asked, rpc::Done<ListPartResponse> done) {
-                             core->api.ListPart(std::move(asked), std::move(done));
-                           });
+    return rpc::ServeHere(core_, context, request, response, &PodGroupApi::ListPart);
   }
   grpc::ServerWriteReactor<WatchPartResponse>* WatchPart(grpc::CallbackServerContext*,
                                                          const WatchPartRequest* request) override {

@@ -1,7 +1,5 @@
 #include "services/queuesvc/api/queue_service.h"
 
-#include <fmt/format.h>
-
 #include <functional>
 #include <string>
 #include <utility>
@@ -9,12 +7,9 @@
 
 #include "basalt/queue/v1/queue.grpc.pb.h"
 #include "basalt/queue/v1/queue_part.grpc.pb.h"
-#include "common/base/slots.h"
-#include "common/rpc/error_details.h"
 #include "common/rpc/grpc/forward/forward.h"
-#include "common/rpc/grpc/forward/list_all.h"
+#include "common/rpc/grpc/forward/serve.h"
 #include "common/rpc/grpc/forward/watch_all.h"
-#include "common/rpc/grpc/unary.h"
 #include "services/queuesvc/api/queue_api.h"
 #include "services/queuesvc/api/queue_list.h"
 #include "services/queuesvc/api/queue_watch.h"
@@ -76,12 +71,7 @@ class Service final : public QueueService::CallbackService {
   grpc::ServerUnaryReactor* ListQueues(grpc::CallbackServerContext* context,
                                        const queue::v1::ListQueuesRequest* request,
                                        queue::v1::ListQueuesResponse* response) override {
-    return rpc::ServeUnary(
-        core_->loop, context, request, response,
-        [core = core_, caller = rpc::CallerOf(*context)](const queue::v1::ListQueuesRequest& asked,
-                                                         rpc::Done<queue::v1::ListQueuesResponse> done) {
-          List(core, caller, asked, std::move(done));
-        });
+    return rpc::ServeList<QueueList>(core_, core_->parts, context, request, response);
   }
 
   grpc::ServerWriteReactor<WatchQueuesResponse>* WatchQueues(grpc::CallbackServerContext*,
@@ -95,29 +85,11 @@ class Service final : public QueueService::CallbackService {
 
  private:
   // A question about one queue, at its owner.
-  template <typename Request, typename Response, typename Call>
+  template <typename Request, typename Response, typename Method, typename Start>
   grpc::ServerUnaryReactor* AskOwner(grpc::CallbackServerContext* context, const Request* request, Response* response,
-                                     void (QueueApi::*method)(const Request&, rpc::Done<Response>), Call call) {
-    return rpc::ServeUnary<Request, Response>(
-        core_->loop, context, request, response,
-        [core = core_, caller = rpc::CallerOf(*context), method, call](Request asked, rpc::Done<Response> done) {
-          if (asked.name().empty()) return done(rpc::InvalidField("name", "is required"));
-          const std::string name = asked.name();
-          const auto local = [core, method](const Request& here, rpc::Done<Response> answered) {
-            (core->api.*method)(here, std::move(answered));
-          };
-          core->queues->Route(caller, SlotOf(name), fmt::format("queue {}", name), /*question=*/true, std::move(asked),
-                              std::move(done), local, rpc::Remote<Response>(call));
-        });
-  }
-
-  static void List(const std::shared_ptr<Core>& core, const rpc::Caller& caller,
-                   const queue::v1::ListQueuesRequest& request, rpc::Done<queue::v1::ListQueuesResponse> done) {
-    const auto local = [core](const ListPartRequest& part, rpc::Done<ListPartResponse> answered) {
-      core->api.ListPart(part, std::move(answered));
-    };
-    rpc::ListAll<QueueList>(*core->parts, caller, request, std::move(done), local,
-                            [](auto& stub, auto... arguments) { stub.async()->ListPart(arguments...); });
+                                     Method method, Start start) {
+    return rpc::ServeAtOwner(core_, core_->queues, context, request, response, {"queue", request->name()},
+                             /*question=*/true, method, start);
   }
 
   const std::shared_ptr<Core> core_;
@@ -131,10 +103,7 @@ class PartService final : public QueuePartService::CallbackService {
 
   grpc::ServerUnaryReactor* ListPart(grpc::CallbackServerContext* context, const ListPartRequest* request,
                                      ListPartResponse* response) override {
-    return rpc::ServeUnary(core_->loop, context, request, response,
-                           [core = core_](const ListPartRequest& asked, rpc::Done<ListPartResponse> done) {
-                             core->api.ListPart(asked, std::move(done));
-                           });
+    return rpc::ServeHere(core_, context, request, response, &QueueApi::ListPart);
   }
   grpc::ServerWriteReactor<WatchPartResponse>* WatchPart(grpc::CallbackServerContext*,
                                                          const WatchPartRequest* request) override {

@@ -1,0 +1,77 @@
+#pragma once
+
+// How the gRPC services of a replica answer, where keys have owners: a call about a key at its owner, a list from all
+// members, and what concerns this replica alone here.
+//
+// `Core` is what the services of a replica share, and what each call holds until it is over. It has `Loop& loop`, on
+// which calls are handled, and `api`, whose methods take a request and a Done that they call on any thread.
+//
+// Heavy (gRPC), as forward.h.
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "common/base/slots.h"
+#include "common/rpc/error_details.h"
+#include "common/rpc/grpc/forward/forward.h"
+#include "common/rpc/grpc/forward/list_all.h"
+#include "common/rpc/grpc/unary.h"
+
+namespace basalt::rpc {
+
+// That method of the API, as a handler.
+template <typename Request, typename Response, typename Core, typename Method>
+auto HandlerOf(std::shared_ptr<Core> core, Method method) {
+  return [core = std::move(core), method](Request asked, Done<Response> done) {
+    (core->api.*method)(std::move(asked), std::move(done));
+  };
+}
+
+template <typename Core, typename Request, typename Response, typename Method>
+grpc::ServerUnaryReactor* ServeHere(const std::shared_ptr<Core>& core, grpc::CallbackServerContext* context,
+                                    const Request* request, Response* response, Method method) {
+  return ServeUnary(core->loop, context, request, response, HandlerOf<Request, Response>(core, method));
+}
+
+// What a call is about: "job", "default/a".
+struct Subject {
+  std::string kind;
+  std::string key;
+};
+
+// By that method of the owner's API; `start(stub, context, request, response, callback)` asks another replica.
+// `question`: it does no harm when it is asked twice. INVALID_ARGUMENT: the request has no name.
+template <typename Core, typename Service, typename Request, typename Response, typename Method, typename Start>
+grpc::ServerUnaryReactor* ServeAtOwner(const std::shared_ptr<Core>& core,
+                                       const std::shared_ptr<Forwarder<Service>>& owners,
+                                       grpc::CallbackServerContext* context, const Request* request, Response* response,
+                                       Subject subject, bool question, Method method, Start start) {
+  return ServeUnary(core->loop, context, request, response,
+                    [core, owners, caller = CallerOf(*context), subject = std::move(subject), question, method, start](
+                        Request asked, Done<Response> done) {
+                      if (asked.name().empty()) return done(InvalidField("name", "is required"));
+                      owners->Route(caller, SlotOf(subject.key), fmt::format("{} {}", subject.kind, subject.key),
+                                    question, std::move(asked), std::move(done),
+                                    HandlerOf<Request, Response>(core, method), Remote<Response>(start));
+                    });
+}
+
+// A page of what ListPart of all members' APIs has. Errors: as ListAll.
+template <typename List, typename Core, typename PartService, typename Request>
+grpc::ServerUnaryReactor* ServeList(const std::shared_ptr<Core>& core,
+                                    const std::shared_ptr<Forwarder<PartService>>& parts,
+                                    grpc::CallbackServerContext* context, const Request* request,
+                                    typename List::Page* response) {
+  return ServeUnary(core->loop, context, request, response,
+                    [core, parts, caller = CallerOf(*context)](const Request& asked, Done<typename List::Page> done) {
+                      const auto local = [core](typename List::PartRequest part, Done<typename List::Part> answered) {
+                        core->api.ListPart(std::move(part), std::move(answered));
+                      };
+                      ListAll<List>(*parts, caller, asked, std::move(done), local,
+                                    [](auto& stub, auto... arguments) { stub.async()->ListPart(arguments...); });
+                    });
+}
+
+}  // namespace basalt::rpc

@@ -1,0 +1,190 @@
+// Two replicas with real servers, each asked for what either has.
+#include "common/rpc/grpc/forward/serve.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "basalt/queue/v1/queue.grpc.pb.h"
+#include "basalt/queue/v1/queue_part.grpc.pb.h"
+#include "common/base/mutex.h"
+#include "common/rpc/grpc/server.h"
+
+namespace basalt::rpc {
+namespace {
+
+using queue::v1::GetQueueRequest;
+using queue::v1::ListPartRequest;
+using queue::v1::ListPartResponse;
+using queue::v1::ListQueuesRequest;
+using queue::v1::ListQueuesResponse;
+using queue::v1::Queue;
+using queue::v1::QueuePartService;
+using queue::v1::QueueService;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr auto kGet = [](auto& stub, auto... arguments) { stub.async()->GetQueue(arguments...); };
+
+struct QueueList {
+  using Item = Queue;
+  using Page = ListQueuesResponse;
+  using Part = ListPartResponse;
+  using PartRequest = ListPartRequest;
+  static auto& Items(Part& part) { return *part.mutable_queues(); }
+  static auto& Items(Page& page) { return *page.mutable_queues(); }
+  static std::string KeyOf(const Item& item) { return item.object().meta().name(); }
+};
+
+class FixedMembers final : public Members {
+ public:
+  explicit FixedMembers(std::string self) { self_.set_replica(std::move(self)); }
+  gateway::v1::Member self() const override { return self_; }
+  std::vector<gateway::v1::Member> all() const override {
+    MutexLock lock(mutex_);
+    return all_;
+  }
+  void Set(std::vector<gateway::v1::Member> all) {
+    MutexLock lock(mutex_);
+    all_ = std::move(all);
+  }
+
+ private:
+  gateway::v1::Member self_;
+  mutable Mutex mutex_;
+  std::vector<gateway::v1::Member> all_ BASALT_GUARDED_BY(mutex_);
+};
+
+// Has one queue, of the replica's name, and answers to any other name with that.
+struct Api {
+  void Get(const GetQueueRequest&, Done<Queue> done) const { done(Own()); }
+  void ListPart(const ListPartRequest&, Done<ListPartResponse> done) const {
+    ListPartResponse part;
+    *part.add_queues() = Own();
+    done(std::move(part));
+  }
+  Queue Own() const {
+    Queue queue;
+    queue.mutable_object()->mutable_meta()->set_name(replica);
+    return queue;
+  }
+  std::string replica;
+};
+
+struct Core {
+  Core(Loop& api_loop, const std::string& replica) : loop(api_loop), members(replica), api{replica} {}
+  Loop& loop;
+  FixedMembers members;
+  Api api;
+  const std::shared_ptr<Forwarder<QueueService>> queues = std::make_shared<Forwarder<QueueService>>(loop, members);
+  const std::shared_ptr<Forwarder<QueuePartService>> parts =
+      std::make_shared<Forwarder<QueuePartService>>(loop, members);
+};
+
+class Queues final : public QueueService::CallbackService {
+ public:
+  explicit Queues(std::shared_ptr<Core> core) : core_(std::move(core)) {
+    core_->loop.Post([] {});
+  }
+  ~Queues() override {
+    core_->queues->Stop();
+    core_->parts->Stop();
+  }
+  grpc::ServerUnaryReactor* GetQueue(grpc::CallbackServerContext* context, const GetQueueRequest* request,
+                                     Queue* response) override {
+    return ServeAtOwner(core_, core_->queues, context, request, response, {"queue", request->name()},
+                        /*question=*/true, &Api::Get, kGet);
+  }
+  grpc::ServerUnaryReactor* ListQueues(grpc::CallbackServerContext* context, const ListQueuesRequest* request,
+                                       ListQueuesResponse* response) override {
+    return ServeList<QueueList>(core_, core_->parts, context, request, response);
+  }
+
+ private:
+  const std::shared_ptr<Core> core_;
+};
+
+class Parts final : public QueuePartService::CallbackService {
+ public:
+  explicit Parts(std::shared_ptr<Core> core) : core_(std::move(core)) {
+    core_->loop.Post([] {});
+  }
+  grpc::ServerUnaryReactor* ListPart(grpc::CallbackServerContext* context, const ListPartRequest* request,
+                                     ListPartResponse* response) override {
+    return ServeHere(core_, context, request, response, &Api::ListPart);
+  }
+
+ private:
+  const std::shared_ptr<Core> core_;
+};
+
+class ServeTest : public ::testing::Test {
+ protected:
+  ServeTest() {
+    for (const char* replica : {"a", "b"}) {
+      cores_.push_back(std::make_shared<Core>(*loop_, replica));
+      std::vector<std::unique_ptr<GrpcService>> services;
+      services.push_back(WrapService(std::make_unique<Queues>(cores_.back())));
+      services.push_back(WrapService(std::make_unique<Parts>(cores_.back())));
+      servers_.push_back(*GrpcServer::Start({}, std::move(services)));
+      gateway::v1::Member& member = members_.emplace_back();
+      member.set_replica(replica);
+      member.set_address(fmt::format("127.0.0.1:{}", servers_.back()->port()));
+      stubs_.push_back(QueueService::NewStub(MakeChannel(member.address())));
+    }
+    for (const auto& core : cores_) core->members.Set(members_);
+  }
+  ~ServeTest() override {
+    for (auto& server : servers_) server->Drain(absl::ZeroDuration());
+    servers_.clear();
+  }
+  // Who answered, or the error.
+  std::string Get(size_t replica, const std::string& name) {
+    grpc::ClientContext context;
+    GetQueueRequest request;
+    request.set_name(name);
+    Queue queue;
+    const grpc::Status status = stubs_[replica]->GetQueue(&context, request, &queue);
+    return status.ok() ? queue.object().meta().name() : FromGrpc(status).ToString();
+  }
+
+  const std::unique_ptr<Loop> loop_ = MakeThreadLoop("api");
+  std::vector<std::shared_ptr<Core>> cores_;
+  std::vector<gateway::v1::Member> members_;
+  std::vector<std::unique_ptr<GrpcServer>> servers_;
+  std::vector<std::unique_ptr<QueueService::Stub>> stubs_;
+};
+
+TEST_F(ServeTest, WhoeverIsAskedTheOwnerOfTheKeyAnswers) {
+  std::set<std::string> owners;
+  for (int i = 0; i < 16; ++i) {
+    const std::string name = fmt::format("queue-{}", i);
+    const std::string& owner = members_[OwnerOf(members_, SlotOf(name))].replica();
+    EXPECT_EQ(Get(0, name), owner) << name;
+    EXPECT_EQ(Get(1, name), owner) << name;
+    owners.insert(owner);
+  }
+  EXPECT_EQ(owners.size(), 2u);
+}
+
+TEST_F(ServeTest, ACallThatNamesNothingIsRefused) {
+  EXPECT_THAT(Get(0, ""), HasSubstr("INVALID_ARGUMENT: name: is required"));
+}
+
+TEST_F(ServeTest, AListHasWhatAllReplicasHave) {
+  for (const auto& stub : stubs_) {
+    grpc::ClientContext context;
+    ListQueuesResponse page;
+    ASSERT_TRUE(stub->ListQueues(&context, ListQueuesRequest(), &page).ok());
+    std::vector<std::string> names;
+    for (const Queue& queue : page.queues()) names.push_back(queue.object().meta().name());
+    EXPECT_THAT(names, ElementsAre("a", "b"));
+  }
+}
+
+}  // namespace
+}  // namespace basalt::rpc
