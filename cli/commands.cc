@@ -41,11 +41,22 @@ absl::Status PrintsNoObject(const GlobalOptions& options, std::string_view comma
       fmt::format("-o {}: {} prints no object; its exit code says what became of it", options.output, command));
 }
 
-void Runs(CLI::App& command, int& exit_code, std::function<absl::StatusOr<int>()> run) {
-  command.callback([&exit_code, run = std::move(run)] {
+CLI::App& AddGroup(CLI::App& app, const std::string& name, const std::string& help) {
+  CLI::App& group = *app.add_subcommand(name, help);
+  group.require_subcommand(1);
+  group.fallthrough();
+  return group;
+}
+
+CLI::App* AddCommand(CLI::App& group, const std::string& name, const std::string& help, int& exit_code,
+                     std::function<absl::StatusOr<int>()> run) {
+  CLI::App* const command = group.add_subcommand(name, help);
+  command->fallthrough();
+  command->callback([&exit_code, run = std::move(run)] {
     const absl::StatusOr<int> result = run();
     exit_code = result.ok() ? *result : Report(result.status());
   });
+  return command;
 }
 
 void AddCommands(CLI::App& app, GlobalOptions& options, int& exit_code) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -48,9 +49,41 @@ absl::Status OrLookAt(const absl::Status& status, std::string_view cure);
 // INVALID_ARGUMENT where an object is asked for (-o) of a command that has none.
 absl::Status PrintsNoObject(const GlobalOptions& options, std::string_view command);
 
-// What the command does once it was given: it leaves its exit code, or that of the error that it prints, in
-// `exit_code`.
-void Runs(CLI::App& command, int& exit_code, std::function<absl::StatusOr<int>()> run);
+// A command that has others below it, one of which has to be given.
+CLI::App& AddGroup(CLI::App& app, const std::string& name, const std::string& help);
+
+// A command. Once it was given it runs, and leaves its exit code, or that of the error that it prints, in `exit_code`.
+CLI::App* AddCommand(CLI::App& group, const std::string& name, const std::string& help, int& exit_code,
+                     std::function<absl::StatusOr<int>()> run);
+
+// Commands below one other that share what their flags leave.
+template <typename Flags>
+class Commands {
+ public:
+  using Function = absl::StatusOr<int>(const GlobalOptions&, const Flags&);
+  using Run = std::function<Function>;
+
+  // All three outlive what the commands do.
+  Commands(CLI::App& group, const GlobalOptions& options, int& exit_code)
+      : group_(group), options_(options), exit_code_(exit_code) {}
+
+  // Where the options of the commands put what is given; there for as long as one of them may run.
+  Flags& flags() const { return *flags_; }
+  // A command that calls the function.
+  CLI::App* Add(const std::string& name, const std::string& help, Function* run) const {
+    return Add(name, help, Run(run));
+  }
+  CLI::App* Add(const std::string& name, const std::string& help, Run run) const {
+    return AddCommand(group_, name, help, exit_code_,
+                      [&options = options_, flags = flags_, run = std::move(run)] { return run(options, *flags); });
+  }
+
+ private:
+  CLI::App& group_;
+  const GlobalOptions& options_;
+  int& exit_code_;
+  const std::shared_ptr<Flags> flags_ = std::make_shared<Flags>();
+};
 
 // Each adds its commands below `app`; a command that runs leaves its exit code in `exit_code`.
 void AddJobCommands(CLI::App& app, GlobalOptions& options, int& exit_code);

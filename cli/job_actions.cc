@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
-#include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/time/clock.h"
@@ -284,19 +284,18 @@ absl::StatusOr<int> Wait(const GlobalOptions& options, const ActionFlags& flags)
 }  // namespace
 
 void AddJobActions(CLI::App& job, GlobalOptions& options, int& exit_code) {
-  auto flags = std::make_shared<ActionFlags>();
-  const auto add = [&, flags](const char* name, const char* help, auto run) {
-    CLI::App* sub = job.add_subcommand(name, help);
-    sub->fallthrough();
-    sub->add_option("name", flags->name, "Name of the job")->required();
-    Runs(*sub, exit_code, [&options, flags, run] { return run(options, *flags); });
+  const Commands<ActionFlags> actions(job, options, exit_code);
+  ActionFlags& flags = actions.flags();
+  const auto add = [&actions, &flags](const char* name, const char* help, Commands<ActionFlags>::Run run) {
+    CLI::App* sub = actions.Add(name, help, std::move(run));
+    sub->add_option("name", flags.name, "Name of the job")->required();
     return sub;
   };
-  const auto with_command_flags = [flags](CLI::App* sub) {
-    sub->add_option("--uid", flags->uid, "Only if the job has this UID");
+  const auto with_command_flags = [&flags](CLI::App* sub) {
+    sub->add_option("--uid", flags.uid, "Only if the job has this UID");
     CLI::Option* wait =
-        sub->add_flag("--wait", flags->wait, "Until it has been carried out; exit code 4: there was nothing to do");
-    sub->add_option("--timeout", flags->timeout, "How long at most, like 90s or 10m; else 5m")->needs(wait);
+        sub->add_flag("--wait", flags.wait, "Until it has been carried out; exit code 4: there was nothing to do");
+    sub->add_option("--timeout", flags.timeout, "How long at most, like 90s or 10m; else 5m")->needs(wait);
     return sub;
   };
   const auto command = [&](const char* name, const char* help, std::string_view action) {
@@ -316,23 +315,23 @@ void AddJobActions(CLI::App& job, GlobalOptions& options, int& exit_code) {
         return ParseCount(text) ? std::string() : fmt::format("'{}' is no whole number from 0 to {}", text, kMostCount);
       },
       "");
-  CLI::Option* task = restart->add_option("--task", flags->task, "Only the pods of this task")->check(given);
-  restart->add_option("--partition", flags->partition, "Only this partition of the task, from 0")
+  CLI::Option* task = restart->add_option("--task", flags.task, "Only the pods of this task")->check(given);
+  restart->add_option("--partition", flags.partition, "Only this partition of the task, from 0")
       ->check(whole)
       ->needs(task);
-  restart->add_option("--pod", flags->pod, "Only this pod")->check(given)->excludes(task);
+  restart->add_option("--pod", flags.pod, "Only this pod")->check(given)->excludes(task);
   CLI::App* scale = add("scale", "Change how many pods the tasks of a job have", Scale);
-  scale->add_option("replicas", flags->replicas, "TASK=N, for each task that is to change");
-  scale->add_option("--min-available", flags->min_available, "The job's minAvailable from now on")->check(whole);
-  scale->add_option("--task-min-available", flags->task_min_available, "TASK=N: a task's minAvailable from now on");
-  scale->add_flag("--dry-run", flags->dry_run, "Check only");
-  scale->add_option("--uid", flags->uid, "Only if the job has this UID");
+  scale->add_option("replicas", flags.replicas, "TASK=N, for each task that is to change");
+  scale->add_option("--min-available", flags.min_available, "The job's minAvailable from now on")->check(whole);
+  scale->add_option("--task-min-available", flags.task_min_available, "TASK=N: a task's minAvailable from now on");
+  scale->add_flag("--dry-run", flags.dry_run, "Check only");
+  scale->add_option("--uid", flags.uid, "Only if the job has this UID");
   CLI::App* wait = add("wait", "Wait until a job is in a phase", Wait);
-  wait->add_option("--for", flags->phases, "Phases, comma separated, any of which will do, or Deleted")
+  wait->add_option("--for", flags.phases, "Phases, comma separated, any of which will do, or Deleted")
       ->delimiter(',')
       ->type_name(PhaseSet(kDeleted))
       ->required();
-  wait->add_option("--timeout", flags->timeout, "How long at most, like 90s or 10m; 0s looks once; else for ever");
+  wait->add_option("--timeout", flags.timeout, "How long at most, like 90s or 10m; 0s looks once; else for ever");
 }
 
 }  // namespace basalt::cli

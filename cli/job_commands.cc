@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
-#include <memory>
 
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
@@ -119,14 +118,8 @@ absl::StatusOr<int> List(const GlobalOptions& options, const JobFlags& flags) {
   request.set_label_selector(flags.selector);
   BASALT_ASSIGN_OR_RETURN(const std::vector<kube::v1::JobPhase> phases, ParsePhases("--phase", flags.phases));
   request.mutable_phases()->Assign(phases.begin(), phases.end());
-  job::v1::ListJobsResponse all;
-  do {
-    job::v1::ListJobsResponse page;
-    BASALT_RETURN_IF_ERROR(
-        client.Ask([&](auto& stub, auto* context) { return stub.ListJobs(context, request, &page); }));
-    all.mutable_jobs()->MergeFrom(page.jobs());
-    request.set_page_token(page.next_page_token());
-  } while (!request.page_token().empty());
+  const auto list = [](auto& stub, const auto&... arguments) { return stub.ListJobs(arguments...); };
+  BASALT_ASSIGN_OR_RETURN(const auto all, AskAllPages<job::v1::ListJobsResponse>(client, request, list));
   if (!options.output.empty()) {
     Print(FormatList(all, options.output));
   } else if (all.jobs_size() == 0) {
@@ -223,46 +216,37 @@ absl::StatusOr<int> Delete(const GlobalOptions& options, const JobFlags& flags) 
 }  // namespace
 
 void AddJobCommands(CLI::App& app, GlobalOptions& options, int& exit_code) {
-  CLI::App* job = app.add_subcommand("job", "Batch jobs");
-  job->require_subcommand(1);
-  job->fallthrough();
-  AddJobActions(*job, options, exit_code);
-  // Lives as long as the app, which the callbacks of its commands do not outlive.
-  auto flags = std::make_shared<JobFlags>();
-  using Command = absl::StatusOr<int> (*)(const GlobalOptions&, const JobFlags&);
-  const auto add = [&, flags](const char* name, const char* help, Command command) {
-    CLI::App* sub = job->add_subcommand(name, help);
-    sub->fallthrough();
-    Runs(*sub, exit_code, [&options, flags, command] { return command(options, *flags); });
-    return sub;
-  };
-  CLI::App* submit = add("submit", "Submit the jobs of a manifest", Submit);
+  CLI::App& group = AddGroup(app, "job", "Batch jobs");
+  AddJobActions(group, options, exit_code);
+  const Commands<JobFlags> job(group, options, exit_code);
+  JobFlags& flags = job.flags();
+  CLI::App* submit = job.Add("submit", "Submit the jobs of a manifest", Submit);
   submit
-      ->add_option("-f,--filename", flags->files,
+      ->add_option("-f,--filename", flags.files,
                    "Manifest, YAML or JSON; may be given several times; - reads standard input")
       ->type_name("FILE")
       ->allow_extra_args(false)
       ->required();
-  submit->add_flag("--dry-run", flags->dry_run, "Default and validate only");
-  submit->add_flag("-w,--watch", flags->watch, "Follow the (last) job until it is finished");
-  CLI::App* list = add("list", "List jobs", List);
-  list->add_option("--phase", flags->phases, "Only jobs in one of these phases, comma separated")
+  submit->add_flag("--dry-run", flags.dry_run, "Default and validate only");
+  submit->add_flag("-w,--watch", flags.watch, "Follow the (last) job until it is finished");
+  CLI::App* list = job.Add("list", "List jobs", List);
+  list->add_option("--phase", flags.phases, "Only jobs in one of these phases, comma separated")
       ->delimiter(',')
       ->type_name(PhaseSet());
-  list->add_option("--queue", flags->queue, "Only jobs of this queue");
-  list->add_option("-l,--selector", flags->selector, "Only jobs with these labels: team=ml,stage in (a,b),!old");
-  add("get", "Show one job and its pods", Get)->add_option("name", flags->name, "Name of the job")->required();
-  add("watch", "Follow one job until it is finished, or all jobs", Watch)
-      ->add_option("name", flags->name, "Name of the job");
-  add("explain", "Why a job is where it is, and what can be done", Explain)
-      ->add_option("name", flags->name, "Name of the job")
+  list->add_option("--queue", flags.queue, "Only jobs of this queue");
+  list->add_option("-l,--selector", flags.selector, "Only jobs with these labels: team=ml,stage in (a,b),!old");
+  job.Add("get", "Show one job and its pods", Get)->add_option("name", flags.name, "Name of the job")->required();
+  job.Add("watch", "Follow one job until it is finished, or all jobs", Watch)
+      ->add_option("name", flags.name, "Name of the job");
+  job.Add("explain", "Why a job is where it is, and what can be done", Explain)
+      ->add_option("name", flags.name, "Name of the job")
       ->required();
-  CLI::App* history = add("history", "Every decision about a job", History);
-  history->add_option("name", flags->name, "Name of the job")->required();
-  history->add_option("--uid", flags->uid, "UID, for an older job of the same name");
-  CLI::App* remove = add("delete", "Delete a job and what it owns", Delete);
-  remove->add_option("name", flags->name, "Name of the job")->required();
-  remove->add_option("--uid", flags->uid, "Only if the job has this UID");
+  CLI::App* history = job.Add("history", "Every decision about a job", History);
+  history->add_option("name", flags.name, "Name of the job")->required();
+  history->add_option("--uid", flags.uid, "UID, for an older job of the same name");
+  CLI::App* remove = job.Add("delete", "Delete a job and what it owns", Delete);
+  remove->add_option("name", flags.name, "Name of the job")->required();
+  remove->add_option("--uid", flags.uid, "Only if the job has this UID");
 }
 
 }  // namespace basalt::cli

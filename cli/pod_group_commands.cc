@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <memory>
 #include <string>
 
 #include "absl/time/clock.h"
@@ -32,14 +31,8 @@ absl::StatusOr<int> List(const GlobalOptions& options, const PodGroupFlags& flag
   podgroup::v1::ListPodGroupsRequest request;
   if (!options.all_namespaces) request.set_namespace_(options.ns);
   request.set_queue(flags.queue);
-  podgroup::v1::ListPodGroupsResponse all;
-  do {
-    podgroup::v1::ListPodGroupsResponse page;
-    BASALT_RETURN_IF_ERROR(
-        client.Ask([&](auto& stub, auto* context) { return stub.ListPodGroups(context, request, &page); }));
-    all.mutable_pod_groups()->MergeFrom(page.pod_groups());
-    request.set_page_token(page.next_page_token());
-  } while (!request.page_token().empty());
+  const auto list = [](auto& stub, const auto&... arguments) { return stub.ListPodGroups(arguments...); };
+  BASALT_ASSIGN_OR_RETURN(const auto all, AskAllPages<podgroup::v1::ListPodGroupsResponse>(client, request, list));
   if (!options.output.empty()) {
     Print(FormatList(all, options.output));
   } else if (all.pod_groups().empty()) {
@@ -91,23 +84,14 @@ absl::StatusOr<int> History(const GlobalOptions& options, const PodGroupFlags& f
 }  // namespace
 
 void AddPodGroupCommands(CLI::App& app, GlobalOptions& options, int& exit_code) {
-  CLI::App* group = app.add_subcommand("podgroup", "Pod groups, of jobs and of plain pods");
-  group->require_subcommand(1);
-  group->fallthrough();
-  // Lives as long as the app, which the callbacks of its commands do not outlive.
-  auto flags = std::make_shared<PodGroupFlags>();
-  using Command = absl::StatusOr<int> (*)(const GlobalOptions&, const PodGroupFlags&);
-  const auto add = [&, flags](const char* name, const char* help, Command command) {
-    CLI::App* sub = group->add_subcommand(name, help);
-    sub->fallthrough();
-    Runs(*sub, exit_code, [&options, flags, command] { return command(options, *flags); });
-    return sub;
-  };
-  add("list", "List pod groups", List)->add_option("--queue", flags->queue, "Only pod groups of this queue");
-  add("get", "Show one pod group", Get)->add_option("name", flags->name, "Name of the pod group")->required();
-  add("watch", "Follow one pod group, or all", Watch)->add_option("name", flags->name, "Name of the pod group");
-  add("history", "Every decision about a pod group", History)
-      ->add_option("name", flags->name, "Name of the pod group")
+  const Commands<PodGroupFlags> group(AddGroup(app, "podgroup", "Pod groups, of jobs and of plain pods"), options,
+                                      exit_code);
+  PodGroupFlags& flags = group.flags();
+  group.Add("list", "List pod groups", List)->add_option("--queue", flags.queue, "Only pod groups of this queue");
+  group.Add("get", "Show one pod group", Get)->add_option("name", flags.name, "Name of the pod group")->required();
+  group.Add("watch", "Follow one pod group, or all", Watch)->add_option("name", flags.name, "Name of the pod group");
+  group.Add("history", "Every decision about a pod group", History)
+      ->add_option("name", flags.name, "Name of the pod group")
       ->required();
 }
 

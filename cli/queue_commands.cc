@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <memory>
 #include <string>
 #include <string_view>
 
@@ -28,15 +27,9 @@ struct QueueFlags {
 
 absl::StatusOr<int> List(const GlobalOptions& options, const QueueFlags&) {
   QueueClient client(options.gateway);
-  queue::v1::ListQueuesRequest request;
-  queue::v1::ListQueuesResponse all;
-  do {
-    queue::v1::ListQueuesResponse page;
-    BASALT_RETURN_IF_ERROR(
-        client.Ask([&](auto& stub, auto* context) { return stub.ListQueues(context, request, &page); }));
-    all.mutable_queues()->MergeFrom(page.queues());
-    request.set_page_token(page.next_page_token());
-  } while (!request.page_token().empty());
+  const auto list = [](auto& stub, const auto&... arguments) { return stub.ListQueues(arguments...); };
+  BASALT_ASSIGN_OR_RETURN(const auto all,
+                          AskAllPages<queue::v1::ListQueuesResponse>(client, queue::v1::ListQueuesRequest(), list));
   if (!options.output.empty()) {
     Print(FormatList(all, options.output));
     return kExitDone;
@@ -109,26 +102,16 @@ absl::StatusOr<int> History(const GlobalOptions& options, const QueueFlags& flag
 }  // namespace
 
 void AddQueueCommands(CLI::App& app, GlobalOptions& options, int& exit_code) {
-  CLI::App* queue = app.add_subcommand("queue", "Queues");
-  queue->require_subcommand(1);
-  queue->fallthrough();
-  // Lives as long as the app, which the callbacks of its commands do not outlive.
-  auto flags = std::make_shared<QueueFlags>();
-  using Command = absl::StatusOr<int> (*)(const GlobalOptions&, const QueueFlags&);
-  const auto add = [&, flags](const char* name, const char* help, Command command) {
-    CLI::App* sub = queue->add_subcommand(name, help);
-    sub->fallthrough();
-    Runs(*sub, exit_code, [&options, flags, command] { return command(options, *flags); });
-    return sub;
-  };
-  add("list", "List queues with the pod groups they hold, by phase", List);
-  add("get", "Show one queue and what was last decided of it", Get)
-      ->add_option("name", flags->name, "Name of the queue")
+  const Commands<QueueFlags> queue(AddGroup(app, "queue", "Queues"), options, exit_code);
+  QueueFlags& flags = queue.flags();
+  queue.Add("list", "List queues with the pod groups they hold, by phase", List);
+  queue.Add("get", "Show one queue and what was last decided of it", Get)
+      ->add_option("name", flags.name, "Name of the queue")
       ->required();
-  add("watch", "Follow one queue, or all", Watch)->add_option("name", flags->name, "Name of the queue");
-  CLI::App* history = add("history", "Every decision about a queue, and what others made of its state", History);
-  history->add_option("name", flags->name, "Name of the queue")->required();
-  history->add_option("--uid", flags->uid, "UID, for an older queue of the same name");
+  queue.Add("watch", "Follow one queue, or all", Watch)->add_option("name", flags.name, "Name of the queue");
+  CLI::App* history = queue.Add("history", "Every decision about a queue, and what others made of its state", History);
+  history->add_option("name", flags.name, "Name of the queue")->required();
+  history->add_option("--uid", flags.uid, "UID, for an older queue of the same name");
 }
 
 }  // namespace basalt::cli

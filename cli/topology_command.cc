@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <memory>
 
 #include "absl/time/clock.h"
 #include "cli/commands.h"
@@ -116,16 +115,15 @@ absl::StatusOr<int> Show(const GlobalOptions& options, const TopologyFlags& flag
 }  // namespace
 
 void AddTopologyCommand(CLI::App& app, GlobalOptions& options, int& exit_code) {
-  CLI::App* topology = app.add_subcommand("topology", "Who is there, what it owns, how far behind it is");
-  topology->fallthrough();
-  auto flags = std::make_shared<TopologyFlags>();
-  topology->add_option("--slots", flags->slots, "Who has which slot of this service")
+  const Commands<TopologyFlags> commands(app, options, exit_code);
+  TopologyFlags& flags = commands.flags();
+  CLI::App* topology = commands.Add("topology", "Who is there, what it owns, how far behind it is", Show);
+  topology->add_option("--slots", flags.slots, "Who has which slot of this service")
       ->check(CLI::IsMember({"jobsvc", "pgsvc", "queuesvc"}));
-  topology->add_option("--key", flags->key,
+  topology->add_option("--key", flags.key,
                        "Who has the slot of this key: NAMESPACE/NAME, or a queue's name with --slots queuesvc");
-  topology->add_flag("-w,--watch", flags->watch, "Drawn anew every second; in a pipe a line of JSON each");
-  topology->add_flag("--no-follow", flags->no_follow, "What this gateway knows, even where another one leads");
-  Runs(*topology, exit_code, [&options, flags] { return Show(options, *flags); });
+  topology->add_flag("-w,--watch", flags.watch, "Drawn anew every second; in a pipe a line of JSON each");
+  topology->add_flag("--no-follow", flags.no_follow, "What this gateway knows, even where another one leads");
 }
 
 }  // namespace basalt::cli

@@ -57,6 +57,22 @@ class Client {
   std::string asked_;  // "jobsvc-0 at 127.0.0.1:7701"
 };
 
+// All pages of a list as one. `list(stub, context, request, page)` asks for one of them.
+template <typename Page, typename Service, typename Request, typename List>
+absl::StatusOr<Page> AskAllPages(Client<Service>& client, Request request, List list) {
+  Page all;
+  do {
+    Page page;
+    const absl::Status status =
+        client.Ask([&](auto& stub, auto* context) { return list(stub, context, request, &page); });
+    if (!status.ok()) return status;
+    request.set_page_token(page.next_page_token());
+    page.clear_next_page_token();
+    all.MergeFrom(page);
+  } while (!request.page_token().empty());
+  return all;
+}
+
 using JobClient = Client<job::v1::JobService>;
 using PodGroupClient = Client<podgroup::v1::PodGroupQueryService>;
 using QueueClient = Client<queue::v1::QueueService>;

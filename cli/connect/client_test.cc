@@ -29,6 +29,14 @@ class FakeJobs final : public job::v1::JobService::Service {
     job->mutable_object()->set_decode_error(std::string(6 << 20, 'x'));  // Above what gRPC takes by itself.
     return grpc::Status::OK;
   }
+  // Three pages, of one job each.
+  grpc::Status ListJobs(grpc::ServerContext*, const job::v1::ListJobsRequest* request,
+                        job::v1::ListJobsResponse* response) override {
+    const std::string& token = request->page_token();
+    response->add_jobs()->set_waiting_for(fmt::format("{} of page {}", request->queue(), token));
+    if (token.size() < 2) response->set_next_page_token(token + "x");
+    return grpc::Status::OK;
+  }
   int calls() const { return calls_; }
 
  private:
@@ -102,6 +110,31 @@ TEST_F(ClientTest, ReplicasThatAreAwayAreNotAsked) {
   AddReplica("jobsvc-0", 0);
   topology_.mutable_members(0)->set_attached(false);
   EXPECT_NE(Get(false).find("no jobsvc is attached to the gateway at 127.0.0.1:"), std::string::npos);
+}
+
+TEST_F(ClientTest, AListIsAskedForUntilItsLastPage) {
+  AddReplica("jobsvc-0", 0);
+  JobClient client(Serve(std::make_unique<FixedTopologyGateway>(topology_)), kPatience);
+  job::v1::ListJobsRequest request;
+  request.set_queue("q");
+  const auto list = [](auto& stub, const auto&... arguments) { return stub.ListJobs(arguments...); };
+  const absl::StatusOr<job::v1::ListJobsResponse> all = AskAllPages<job::v1::ListJobsResponse>(client, request, list);
+  ASSERT_TRUE(all.ok()) << all.status();
+  ASSERT_EQ(all->jobs_size(), 3);
+  EXPECT_EQ(all->jobs(0).waiting_for(), "q of page ");
+  EXPECT_EQ(all->jobs(2).waiting_for(), "q of page xx");
+  EXPECT_EQ(all->next_page_token(), "");
+}
+
+TEST_F(ClientTest, AListOfWhichAPageIsRefusedIsRefused) {
+  AddReplica("jobsvc-0", 0);
+  JobClient client(Serve(std::make_unique<FixedTopologyGateway>(topology_)), kPatience);
+  const auto list = [](auto& stub, grpc::ClientContext* context, const auto& request, auto* page) {
+    if (!request.page_token().empty()) return grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "page_token: is old");
+    return stub.ListJobs(context, request, page);
+  };
+  const auto all = AskAllPages<job::v1::ListJobsResponse>(client, job::v1::ListJobsRequest(), list);
+  EXPECT_EQ(all.status().code(), absl::StatusCode::kInvalidArgument) << all.status();
 }
 
 TEST_F(ClientTest, AGatewayThatIsAwayIsNamedWithWhatToDo) {
