@@ -39,6 +39,7 @@ TEST(ReadsTest, AnyReplicaAnswersForAnyJobAndWhatOneWasToldAnotherKnows) {
       EXPECT_THAT(replicas.Submit(replica, name), StatusIs(absl::StatusCode::kAlreadyExists));
     }
     EXPECT_THAT(replicas.Get(replica, "none"), StatusIs(absl::StatusCode::kNotFound));
+    EXPECT_THAT(replicas.Get(replica, ""), StatusIs(absl::StatusCode::kInvalidArgument));
     // The next page is asked of the next replica.
     for (const int page : {0, 1, 5, 24, 25}) {
       const auto all = replicas.ListFrom(replica, page);

@@ -14,6 +14,7 @@
 #include "common/rpc/grpc/forward/feed.h"
 #include "common/rpc/grpc/forward/forward.h"
 #include "common/rpc/grpc/forward/list_all.h"
+#include "common/rpc/grpc/forward/serve.h"
 #include "common/rpc/grpc/forward/watch_all.h"
 #include "common/rpc/grpc/status_bridge.h"
 #include "common/rpc/grpc/unary.h"
@@ -78,8 +79,9 @@ class JobServiceImpl final : public JobService::CallbackService {
                                                                         rpc::Done<job::v1::Job> answered) mutable {
             core->api.Submit(std::move(manifest), dry_run, std::move(answered));
           };
-          Route(
-              core, caller, key, /*question=*/dry_run, std::move(asked), std::move(done), std::move(local),
+          core->jobs->Route(
+              caller, SlotOf(key), fmt::format("job {}", key), /*question=*/dry_run, std::move(asked), std::move(done),
+              std::move(local),
               rpc::Remote<job::v1::Job>([](auto& stub, auto... arguments) { stub.async()->SubmitJob(arguments...); }));
         });
   }
@@ -134,27 +136,11 @@ class JobServiceImpl final : public JobService::CallbackService {
 
  private:
   // A call about one job, which its owner answers. `question`: it does no harm when it is asked twice.
-  template <typename Request, typename Response, typename Remote>
+  template <typename Request, typename Response, typename Method, typename Start>
   grpc::ServerUnaryReactor* AskOwner(grpc::CallbackServerContext* context, const Request* request, Response* response,
-                                     bool question, void (JobApi::*method)(Request, rpc::Done<Response>),
-                                     Remote remote) {
-    return rpc::ServeUnary<Request, Response>(
-        core_->loop, context, request, response,
-        [core = core_, caller = rpc::CallerOf(*context), question, method, remote](Request asked,
-                                                                                   rpc::Done<Response> done) {
-          const std::string key = KeyOf(asked.namespace_(), asked.name());
-          const auto local = [core, method](Request here, rpc::Done<Response> answered) {
-            (core->api.*method)(std::move(here), std::move(answered));
-          };
-          Route(core, caller, key, question, std::move(asked), std::move(done), local, rpc::Remote<Response>(remote));
-        });
-  }
-
-  template <typename Request, typename Response, typename Local, typename Remote>
-  static void Route(const std::shared_ptr<Core>& core, rpc::Caller caller, const std::string& key, bool question,
-                    Request request, rpc::Done<Response> done, Local local, Remote remote) {
-    core->jobs->Route(std::move(caller), SlotOf(key), fmt::format("job {}", key), question, std::move(request),
-                      std::move(done), std::move(local), std::move(remote));
+                                     bool question, Method method, Start start) {
+    return rpc::ServeAtOwner(core_, core_->jobs, context, request, response,
+                             {"job", KeyOf(request->namespace_(), request->name())}, question, method, start);
   }
 
   static void List(const std::shared_ptr<Core>& core, rpc::Caller caller, const job::v1::ListJobsRequest& request,
@@ -180,11 +166,7 @@ class JobPartServiceImpl final : public JobPartService::CallbackService {
 
   grpc::ServerUnaryReactor* ListPart(grpc::CallbackServerContext* context, const ListPartRequest* request,
                                      ListPartResponse* response) override {
-    return rpc::ServeUnary<ListPartRequest, ListPartResponse>(
-        core_->loop, context, request, response,
-        [core = core_](ListPartRequest asked, rpc::Done<ListPartResponse> done) {
-          core->api.ListPart(std::move(asked), std::move(done));
-        });
+    return rpc::ServeHere(core_, context, request, response, &JobApi::ListPart);
   }
   grpc::ServerWriteReactor<WatchPartResponse>* WatchPart(grpc::CallbackServerContext*,
                                                          const WatchPartRequest* request) override {
