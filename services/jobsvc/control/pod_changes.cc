@@ -101,6 +101,7 @@ void PodChanges::ApplyOne(JobEntry& entry, const std::string& name, const Change
   const bool was_answered =
       is_gone && std::find(known_answered.begin(), known_answered.end(), observed.uid) != known_answered.end();
   bool answered = was_answered;
+  bool was_evicted = false;
   const auto derive = [&](const PodChange& change, const PodFacts& facts, GoneReason gone) {
     if (was_answered) return;
     if (!change.place.indexed() || change.place.task >= entry.compiled->spec.tasks_size()) return;
@@ -109,6 +110,7 @@ void PodChanges::ApplyOne(JobEntry& entry, const std::string& name, const Change
          EventsOf(change, facts, gone, version, task.replicas(),
                   task.has_max_retry() ? std::optional<int32_t>(task.max_retry()) : std::nullopt, now_ms)) {
       answered = answered || !ApplyPolicies(entry.compiled->spec, event).action.empty();
+      was_evicted = was_evicted || event.kind == kEventPodEvicted;
       events.push_back(std::move(event));
     }
   };
@@ -117,8 +119,7 @@ void PodChanges::ApplyOne(JobEntry& entry, const std::string& name, const Change
   if (state != nullptr && (!was_known || state->resource_version() > known->resource_version || !is_gone)) {
     PodChange change = entry.pods.Apply(*state);
     derive(change, FactsOf(state), GoneReason::kNotGone);
-    if (change.after.phase == kube::v1::POD_PHASE_FAILED && change.after.has(kPodTerminating) &&
-        !change.after.has(kPodEvictionSeen)) {
+    if (was_evicted) {  // W20: once, not again when it is gone.
       entry.pods.AddFlag(name, kPodEvictionSeen);
       change.after.flags |= kPodEvictionSeen;
     }

@@ -79,6 +79,25 @@ TEST(RestartTest, TheFailedPodOfAKilledRunDoesNotDecideAboutTheNext) {
   EXPECT_EQ(rig.PhaseOf("default/j"), kPending);
 }
 
+// It had not succeeded, and somebody removes it; a finalizer keeps it for a while.
+TEST(RestartTest, AFailedPodIsEvictedWhenItIsGoneThoughItsDeletionWasSeenBefore) {
+  JobRig rig;
+  rig.Start();
+  rig.kube().PutJob(WithPolicy(MakeJob("j", 1, 2), "PodEvicted", "RestartTask"));
+  rig.Run();
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run(absl::Seconds(20));
+  rig.kube().SetPodPhase("default/j-t0-0", kPodFailed, 3);
+  rig.Run(absl::Seconds(5));
+  rig.kube().EditPod("default/j-t0-0",
+                     [&](kube::v1::Pod& pod) { pod.set_deletion_ms(absl::ToUnixMillis(rig.kube().Now())); });
+  rig.Run(absl::Seconds(5));
+  EXPECT_EQ(rig.kube().job("default/j").status().retry_count(), 0) << "it is there still";
+  rig.kube().RemovePod("default/j-t0-0");
+  rig.Run(absl::Seconds(10));
+  EXPECT_EQ(rig.kube().job("default/j").status().retry_count(), 1);
+}
+
 TEST(RestartTest, RestartsEndInFailedWhenTheBudgetIsUsedUp) {
   JobRig rig;
   rig.Start();
