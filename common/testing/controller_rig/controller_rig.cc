@@ -244,7 +244,10 @@ void ControllerRig::Round() {
   std::set<std::string> keys;
   keys.swap(process.dirty);
   kv::WriteBatch batch;
-  for (const std::string& key : keys) process.controller->Decide(key, batch);
+  for (const std::string& key : keys) {
+    ++passes_[key];
+    process.controller->Decide(key, batch);
+  }
   if (on_record) on_record(batch);
   if (!batch.empty()) {
     if (Point()) return;

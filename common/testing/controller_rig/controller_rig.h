@@ -61,6 +61,8 @@ class ControllerRig {
   int points() const { return points_; }
   void ClearPoints() { points_ = 0; }
   int rounds() const { return rounds_; }
+  // Over each key; of all processes.
+  const std::map<std::string, int>& passes() const { return passes_; }
   // Given what each round records, before it does.
   std::function<void(const kv::WriteBatch& batch)> on_record;
 
@@ -146,6 +148,7 @@ class ControllerRig {
   int kill_at_ = 0;
   int points_ = 0;
   int rounds_ = 0;
+  std::map<std::string, int> passes_;
   int in_flight_ = 0;  // Requests on their way to the server.
 };
 

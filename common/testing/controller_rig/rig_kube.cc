@@ -96,7 +96,8 @@ void RigKube::Sync() {
     const bool gone = next->after == nullptr;
     const kubesim::RevisionPtr revision = gone ? next->Tombstone() : next->after;
     const kube::v1::Object object = Project(of->kind, revision->Text());
-    for (const Listener& listener : listeners_) listener({of->resource, object, gone, revision->object()});
+    const std::shared_ptr<const json::value> stored(revision, &revision->object());
+    for (const Listener& listener : listeners_) listener({of->resource, object, gone, stored});
   }
 }
 

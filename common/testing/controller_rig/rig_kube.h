@@ -46,12 +46,12 @@ class ServerLoop final : public SimLoop {
 
 class RigKube {
  public:
-  // What is stored of one object, newly. Valid during the call.
+  // What is stored of one object, newly. References are valid during the call.
   struct Change {
     const std::string& resource;     // "pods", "jobs.batch.volcano.sh"
     const kube::v1::Object& object;  // `gone`: its last state, with the version of its end.
     bool gone = false;
-    const json::value& stored;
+    std::shared_ptr<const json::value> stored;
   };
   using Listener = std::function<void(const Change& change)>;
   // A write of the controller under test, as it was answered.

@@ -102,7 +102,7 @@ TEST_F(ExplainApiTest, SinceWhenAQueueARefusalAndAKillHoldItUp) {
   rig_.Run(absl::Minutes(1));
   rig_.kube().SetAllPods(kPodRunning);
   rig_.Run(absl::Seconds(5));
-  rig_.kube().graceful_pods = true;
+  rig_.kube().SchedulePods();
   rig_.kube().new_group_phase = "Pending";
   const int64_t killed_ms = now_ms();
   rig_.kube().PutCommand("default", "again", "RestartJob", "j");

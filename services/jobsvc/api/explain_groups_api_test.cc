@@ -72,10 +72,8 @@ TEST_F(ExplainGroupsTest, AGroupOfTheRunBeforeIsWaitedForSinceThisRun) {
 TEST_F(ExplainGroupsTest, AGroupThatIsTakenAwayIsWaitedForSinceItsDeletion) {
   BeginRunning(MakeJob("j", 1, 2));
   rig_.Run(absl::Hours(3));
-  const int64_t deleted_ms = NowMs();
-  rig_.kube().EditGroup(GroupKey(), [&](kube::v1::PodGroup& group) {
-    group.mutable_meta()->set_deletion_ms(deleted_ms);  // And has a finalizer.
-  });
+  rig_.kube().EditGroup(GroupKey(), [&](kube::v1::PodGroup& group) { group.mutable_meta()->set_deletion_ms(1); });
+  const int64_t deleted_ms = rig_.kube().groups().at(GroupKey()).meta().deletion_ms();
   rig_.kube().RemovePod("default/j-t0-0");
   rig_.Run(absl::Minutes(1));
   EXPECT_EQ(SinceMs(Find(Explain(), Cause::KIND_POD_GROUP, "still going")), deleted_ms);
@@ -168,9 +166,8 @@ TEST_F(ExplainGroupsTest, ObjectsOfAPluginThatAreNotMadeYetAreToldWithTheirNextT
 TEST_F(ExplainGroupsTest, OfAJobThatIsBeingDeletedNothingElseIsTold) {
   Refuse("services", /*creates=*/true);
   Begin(WithSvc());
-  const int64_t deleted_ms = NowMs();
-  rig_.kube().job("default/j").mutable_meta()->set_deletion_ms(deleted_ms);
-  rig_.kube().EditJob("default/j", [](kube::v1::Job&) {});  // Shows it.
+  rig_.kube().HoldDeletedJob("default/j");
+  const int64_t deleted_ms = rig_.kube().job("default/j").meta().deletion_ms();
   rig_.Run(absl::Minutes(1));
   const auto explanation = Explain();
   ASSERT_EQ(explanation.causes_size(), 1) << explanation.DebugString();

@@ -160,7 +160,7 @@ TEST_F(ExplainApiTest, WhatUsedUpTheRetriesIsTold) {
 
 TEST_F(ExplainApiTest, WhyItIsRestartedAndHowOftenItMayBe) {
   BeginRunning(WithPolicy(MakeJob("j", 1, 2), "PodFailed", "RestartJob"));
-  rig_.kube().graceful_pods = true;
+  rig_.kube().SchedulePods();
   rig_.kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
   rig_.Run(absl::Seconds(5));
   const auto explanation = Explain();
@@ -189,7 +189,7 @@ TEST_F(ExplainApiTest, TooManyRestartsInPlaceAreToldWithTheLastOfThem) {
 
 TEST_F(ExplainApiTest, AResumeIsNotExplainedAsTheAbortBeforeIt) {
   BeginRunning(MakeJob("j", 1, 2));
-  rig_.kube().graceful_pods = true;
+  rig_.kube().SchedulePods();
   rig_.kube().PutCommand("default", "stop", "AbortJob", "j");
   rig_.Run(absl::Seconds(5));
   const auto aborting = Explain();
@@ -241,8 +241,10 @@ TEST_F(ExplainApiTest, WhatIsKnownOfPodsThatHoldNamesOutlivesTheirJob) {
   rig_.Run();
   const job::v1::PodSummary before = Get().pods(0);
   // As where it was replaced while nobody looked, and its pods are still there.
-  rig_.kube().job("default/j").mutable_meta()->set_uid("another");
-  rig_.kube().EditJob("default/j", [](kube::v1::Job&) {});
+  kube::v1::Object another;
+  *another.mutable_job() = rig_.kube().job("default/j");
+  another.mutable_job()->mutable_meta()->set_uid("another");
+  rig_.Show(another);
   rig_.Run();
   const job::v1::Job job = Get();
   ASSERT_EQ(job.pods_size(), 1);

@@ -39,6 +39,7 @@ TEST_F(ExplainApiTest, WhatIsRefusedIsToldBesideANameThatIsHeldAndEndsByItself) 
     return true;
   });
   rig_.kube().PutForeignPod("default", "j-t0-0", "j");
+  rig_.kube().EditPod("default/j-t0-0", [](kube::v1::Pod& pod) { pod.set_job_uid_label("another"); });  // It is shown.
   Begin(MakeJob("j", 1, 2));
   rig_.Run(absl::Seconds(30));
   const auto explanation = Explain();

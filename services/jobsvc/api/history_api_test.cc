@@ -62,7 +62,7 @@ job::v1::HistoryEntry EntryOf(const absl::StatusOr<job::v1::JobHistory>& history
 
 TEST_F(JobApiTest, AKillIsToldWithWhatWasSeenOfThePodAndHowItEnded) {
   JobRig& rig = RigOf("j");
-  rig.kube().graceful_pods = true;
+  rig.kube().SchedulePods();
   rig.kube().PutJob(WithPolicy(MakeJob("j", 1, 3), "PodFailed", "RestartJob"));
   Run();
   rig.kube().SetAllPods(kPodRunning);
@@ -91,7 +91,7 @@ TEST_F(JobApiTest, AKillIsToldWithWhatWasSeenOfThePodAndHowItEnded) {
 
 TEST_F(JobApiTest, WhatAnEndLeavesAliveIsToldWhenItIsGone) {
   JobRig& rig = RigOf("j");
-  rig.kube().graceful_pods = true;
+  rig.kube().SchedulePods();
   kube::v1::Job job = MakeJob("j", 1, 2);
   job.mutable_spec()->set_min_success(1);
   rig.kube().PutJob(job);
@@ -148,7 +148,7 @@ TEST_F(JobApiTest, WhatBecameOfACommandIsToldToPrograms) {
   RigOf("j").kube().SetAllPods(kPodRunning);
   Run(absl::Seconds(20));
   for (const char* action : {"ResumeJob", "Nonsense", "TerminateJob"}) {
-    RigOf("j").kube().PutCommand("default", action, action, "j");
+    RigOf("j").kube().PutCommand("default", "by-hand", action, "j");
     Run(absl::Seconds(5));
   }
   const auto history = History("j");

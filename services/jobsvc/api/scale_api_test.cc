@@ -133,7 +133,7 @@ TEST_F(ScaleApiTest, RefusalsNameTheFieldAndTheRule) {
 
 TEST_F(ScaleApiTest, AJobThatIsBeingDeletedIsNotScaled) {
   Begin();
-  rig_.kube().job("default/j").mutable_meta()->set_deletion_ms(1);
+  rig_.kube().HoldDeletedJob("default/j");
   Refuses(Request("t0", 5), absl::StatusCode::kFailedPrecondition, "job default/j is being deleted");
 }
 

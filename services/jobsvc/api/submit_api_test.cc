@@ -34,7 +34,7 @@ TEST_F(JobApiTest, ADryRunAsksKubernetesAndMakesNothing) {
   ASSERT_TRUE(checked.ok()) << checked.status();
   EXPECT_EQ(checked->object().spec().min_available(), 2) << "with its defaults";
   EXPECT_EQ(checked->object().meta().uid(), "");
-  const FakeKube& kube = RigOf("j").kube();
+  const JobKube& kube = RigOf("j").kube();
   ASSERT_EQ(kube.log().size(), 1u);
   EXPECT_TRUE(kube.log()[0].dry_run);
   EXPECT_TRUE(kube.jobs().empty());

@@ -38,7 +38,7 @@ class ClaimsTest : public ::testing::Test {
     kube().PutJob(job);
     rig_.Run(absl::Minutes(1));
   }
-  FakeKube& kube() { return rig_.kube(); }
+  JobKube& kube() { return rig_.kube(); }
   const kube::v1::JobStatus& Status() { return kube().job("default/j").status(); }
   gateway::v1::WriteRequest Claim(const std::string& name) {
     gateway::v1::WriteRequest request;
@@ -54,7 +54,7 @@ class ClaimsTest : public ::testing::Test {
   }
   void DeleteClaim(const std::string& name = "data") {
     gateway::v1::WriteRequest request = Claim(name);
-    request.mutable_delete_()->set_uid(kube().Other("persistentvolumeclaims", "default", name).generic().meta().uid());
+    request.mutable_delete_()->set_uid(kube().UidOf("persistentvolumeclaims/default/" + name));
     ASSERT_EQ(kube().Write(request).error().code(), 0);
   }
 
@@ -159,7 +159,7 @@ TEST_F(ClaimsTest, AJobThatIsDeletedAsksForNothing) {
   *going.mutable_job() = kube().job("default/j");
   going.mutable_job()->mutable_meta()->set_deletion_ms(1);
   going.mutable_job()->mutable_meta()->set_resource_version(going.job().meta().resource_version() + 1);
-  kube().Show(std::string(kube::kWatchJobs), going);
+  rig_.Show(going);
   rig_.Run(kAtOnce);
   EXPECT_EQ(rig_.Interests(), Names()) << "it is to go";
   kube().PutJob(JobWithData("k"));
@@ -256,7 +256,7 @@ TEST_F(ClaimsTest, WhatIsMissingIsToldForAsLongAsItIsWhateverElseIsRefused) {
   kube().EditJob("default/j", [](kube::v1::Job& edited) {
     auto* volume = edited.mutable_spec()->add_volumes();
     volume->set_mount_path("/own");
-    volume->set_volume_claim_json(R"({"accessModes":["ReadWriteOnce"]})");
+    volume->set_volume_claim_json(kClaimSpec);
   });
   rig_.Run(absl::Seconds(10));
   const std::string told = Status().message();
@@ -271,7 +271,7 @@ TEST_F(ClaimsTest, ANameOfItsOwnThatSomebodyElseHasIsTriedAgain) {
   kube::v1::Job job = MakeJob("j", 1, 2);
   auto* volume = job.mutable_spec()->add_volumes();
   volume->set_mount_path("/own");
-  volume->set_volume_claim_json(R"({"accessModes":["ReadWriteOnce"]})");
+  volume->set_volume_claim_json(kClaimSpec);
   std::string name;
   kube().SetRefuse([&name](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
     if (!name.empty() || request.resource().plural() != "persistentvolumeclaims") return false;

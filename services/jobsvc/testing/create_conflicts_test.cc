@@ -41,7 +41,7 @@ class CreateConflictsTest : public ::testing::Test {
     EXPECT_LT(creates_, 60) << when;
   }
 
-  FakeKube& kube() { return rig_.kube(); }
+  JobKube& kube() { return rig_.kube(); }
   JobRig rig_;
   int creates_ = 0;
 };
@@ -81,7 +81,7 @@ TEST_F(CreateConflictsTest, ObjectsOfPluginsAndClaimsBackOffAtIt) {
     if (plural == "persistentvolumeclaims") {
       auto* volume = job.mutable_spec()->add_volumes();
       volume->set_mount_path("/data");
-      volume->set_volume_claim_json(R"({"accessModes":["ReadWriteOnce"]})");
+      volume->set_volume_claim_json(kClaimSpec);
     } else {
       job.mutable_spec()->add_plugins()->set_name(plural == "secrets" ? "ssh" : "svc");
     }

@@ -134,7 +134,8 @@ TEST_F(DamagedRecordsTest, TheRestGoesOnAndItsJobBeginsAsOnAnEmptyDisk) {
     EXPECT_EQ(Dropped(row.kind), dropped + 1) << "it is dropped once";
     // Something is recorded anew for the next row.
     for (const std::string& key : {std::string(kKey), Neighbour()}) {
-      rig_.kube().PutCommand("default", fmt::format("sync-{}", dropped), "SyncJob", key.substr(8));
+      const std::string job = key.substr(8);
+      rig_.kube().PutCommand("default", fmt::format("sync-{}-{}", job, dropped), "SyncJob", job);
     }
     rig_.Run(absl::Seconds(10));
   }

@@ -118,7 +118,7 @@ TEST_F(DeadlineRecordsTest, AJobThatIsDeletedLeavesNone) {
     for (const bool pods_linger : {true, false}) {
       SCOPED_TRACE(fmt::format("{} {}", seen, pods_linger));
       Begin();
-      rig_->kube().graceful_pods = pods_linger;
+      rig_->kube().SchedulePods(pods_linger);
       if (!seen) rig_->Kill();
       rig_->kube().DeleteJob(kKey);
       if (!seen) rig_->Start();

@@ -52,7 +52,7 @@ class DroppedDeadlinesTest : public ::testing::Test {
     return messages;
   }
 
-  FakeKube& kube() { return rig_.kube(); }
+  JobKube& kube() { return rig_.kube(); }
   JobRig rig_;
 };
 

@@ -81,7 +81,7 @@ class GroupDeletionTest : public ::testing::Test {
     return events;
   }
 
-  FakeKube& kube() { return rig_.kube(); }
+  JobKube& kube() { return rig_.kube(); }
   JobRig rig_;
   int asked_ = 0;
 };

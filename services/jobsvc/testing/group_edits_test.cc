@@ -69,7 +69,7 @@ class GroupEditsTest : public ::testing::Test {
     EXPECT_EQ(rig_.PhaseOf("default/j"), kRunning);
   }
 
-  FakeKube& kube() { return rig_.kube(); }
+  JobKube& kube() { return rig_.kube(); }
   JobRig rig_;
   std::string wanted_;
   int asks_ = 0;

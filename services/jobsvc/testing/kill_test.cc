@@ -105,7 +105,7 @@ TEST_F(KillTest, NorIsItByWhoeverSeesItForTheFirstTime) {
 // Scaled away a moment before: they run on for as long as they are given.
 TEST_F(KillTest, WhatIsBeyondTheSizeOfATaskIsAwaitedToo) {
   Begin(MakeJob("j", 1, 3));
-  rig_.kube().graceful_pods = true;
+  rig_.kube().SchedulePods();
   rig_.kube().EditJob("default/j", [](kube::v1::Job& job) {
     job.mutable_spec()->set_min_available(0);
     job.mutable_spec()->mutable_tasks(0)->set_replicas(0);
@@ -149,7 +149,7 @@ TEST_F(KillTest, ATaskThatIsEvictedWholeIsRestartedAndCounted) {
 // Job spec 9.5: until the last word of the kill.
 TEST_F(KillTest, TheDurationOfAnAbortedJobLastsUntilItIsAborted) {
   Begin(MakeJob("j", 1, 2));
-  rig_.kube().graceful_pods = true;
+  rig_.kube().SchedulePods();
   Abort();
   rig_.Run(absl::Seconds(30));
   rig_.kube().FinishDeletions();
@@ -276,12 +276,11 @@ TEST_F(KillTest, AJobThatIsDeletedWhileItsPodsAreMadeIsForgotten) {
   rig_.Start();
   rig_.kube().PutJob(MakeJob("j", 1, 50));
   ASSERT_TRUE(rig_.RunUntil([&] { return rig_.kube().pods().size() > 10; }, absl::Seconds(5)));
+  const int made = rig_.kube().Count("create", "pods");
   rig_.kube().DeleteJob("default/j");
   rig_.Run(absl::Seconds(20));
-  const auto late = rig_.kube().pods();  // Of what was on its way; collected as garbage.
-  EXPECT_FALSE(late.empty());
-  for (const auto& [pod, state] : late) rig_.kube().RemovePod(pod);
-  rig_.Run();
+  EXPECT_GT(rig_.kube().Count("create", "pods"), made) << "what was on its way";
+  EXPECT_TRUE(rig_.kube().pods().empty()) << "collected as garbage";
   EXPECT_EQ(rig_.controller().Find("default/j"), nullptr);
 }
 
@@ -310,15 +309,17 @@ TEST_F(KillTest, EachRunIsKilledForItself) {
 
 TEST_F(KillTest, ACommandThatTheWatchStillShowsIsNotDeletedAgain) {
   Begin(MakeJob("j", 1, 3));
-  rig_.kube().late_ends = absl::Seconds(3);
-  rig_.kube().graceful_pods = true;
+  rig_.late = [](const kube::v1::Object& object, bool gone) {
+    return gone && object.has_command() ? absl::Seconds(3) : absl::ZeroDuration();
+  };
+  rig_.kube().SchedulePods();
   rig_.kube().PutCommand("default", "stop", "AbortJob", "j");
   rig_.Run(absl::Seconds(1));
   rig_.kube().FinishDeletions();
   rig_.Run(absl::Seconds(10));
   EXPECT_EQ(rig_.PhaseOf("default/j"), kAborted);
   int deletions = 0;
-  for (const FakeKube::Logged& write : rig_.kube().log()) {
+  for (const JobKube::Logged& write : rig_.kube().log()) {
     deletions += write.verb == "delete" && write.plural == "commands" ? 1 : 0;
   }
   EXPECT_EQ(deletions, 1);

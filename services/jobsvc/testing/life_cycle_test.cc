@@ -202,13 +202,14 @@ TEST(LifeCycleTest, AnInvalidJobGetsWordsAndHarmsNobody) {
   bad.mutable_spec()->mutable_tasks(0)->set_replicas(1'000'000'000);
   rig.kube().PutJob(bad);
   auto broken = MakeJob("broken", 1, 2);
-  broken.set_decode_error("spec.tasks[0].replicas: must be an integer");
+  broken.set_decode_error("two");
   rig.kube().PutJob(broken);
   rig.kube().PutJob(MakeJob("good", 1, 2));
   rig.Run(absl::Seconds(10));
   EXPECT_EQ(rig.kube().job("default/bad").status().reason(), "InvalidJob");
   EXPECT_NE(rig.kube().job("default/bad").status().message(), "");
-  EXPECT_EQ(rig.kube().job("default/broken").status().message(), "spec.tasks[0].replicas: must be an integer");
+  EXPECT_EQ(rig.kube().job("default/broken").status().message(),
+            "spec.tasks[0].replicas: expected a number, found a string");
   EXPECT_EQ(rig.kube().pods().size(), 2u);
   EXPECT_GE(rig.kube().Count("create", "events"), 2);
 }

@@ -67,7 +67,7 @@ class PrioritiesTest : public ::testing::Test {
   void Show(const std::string& name, int32_t value) { rig_.ShowPriorityClass(name, value); }
   void Remove(const std::string& name) { rig_.ShowPriorityClass(name, 0, /*gone=*/true); }
 
-  FakeKube& kube() { return rig_.kube(); }
+  JobKube& kube() { return rig_.kube(); }
   JobRig rig_;
   std::map<std::string, int> passes_;
 };
@@ -134,7 +134,7 @@ TEST_F(PrioritiesTest, AJobThatIsGoneOrOfAnotherReplicaIsNotWoken) {
   Submit("left", "high");
   kube().DeleteJob("default/gone");
   rig_.Run(absl::Minutes(1));
-  rig_.controller().CloseSlot(SlotOf("default/left"));
+  rig_.CloseSlot(SlotOf("default/left"));
   Woken();
   Show("high", 100);
   EXPECT_EQ(Woken(), Keys());

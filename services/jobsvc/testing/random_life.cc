@@ -88,7 +88,7 @@ void AddObjects(Random& random, kube::v1::JobSpec& spec) {
   if (random.OneIn(6)) {
     kube::v1::VolumeSpec& made = *spec.add_volumes();
     made.set_mount_path("/made");
-    made.set_volume_claim_json(R"({"accessModes":["ReadWriteOnce"]})");
+    made.set_volume_claim_json(kClaimSpec);
   }
   if (random.OneIn(8)) {
     kube::v1::VolumeSpec& named = *spec.add_volumes();

@@ -38,7 +38,7 @@ bool AreDeadlinesOnDisk(JobRig& rig) {
 std::string Live(uint64_t seed, const Chances& chances) {
   SeededRandom random(seed);
   JobRig rig;
-  rig.kube().graceful_pods = random.OneIn(2);
+  rig.kube().SchedulePods(random.OneIn(2));
   bool calm = false;
   rig.fate = [&](const gateway::v1::WriteRequest&) {
     if (calm || !random.OneIn(chances.lose)) return Fate::kNormal;

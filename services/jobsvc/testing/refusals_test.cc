@@ -72,7 +72,7 @@ class RefusalsTest : public ::testing::Test {
     return events;
   }
 
-  FakeKube& kube() { return rig_.kube(); }
+  JobKube& kube() { return rig_.kube(); }
   JobRig rig_;
   int refused_ = 0;
 };

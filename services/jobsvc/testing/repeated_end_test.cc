@@ -42,7 +42,7 @@ kube::v1::Object RemovePod(JobRig& rig, const std::string& name = kPod) {
 void TellAgain(JobRig& rig, const kube::v1::Object& last) {
   rig.Kill();
   rig.Start();
-  rig.kube().Show(std::string(kube::kWatchJobPods), last, /*gone=*/true);
+  rig.Show(last, /*gone=*/true);
   rig.Run(absl::Seconds(30));
 }
 

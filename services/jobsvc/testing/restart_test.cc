@@ -10,7 +10,7 @@ namespace {
 
 TEST(RestartTest, RestartJobKillsEverythingAndBeginsAgainWithTheNextVersion) {
   JobRig rig;
-  rig.kube().graceful_pods = true;
+  rig.kube().SchedulePods();
   rig.Start();
   rig.kube().PutJob(WithPolicy(MakeJob("j", 1, 3), "PodFailed", "RestartJob"));
   rig.Run();
@@ -46,6 +46,7 @@ TEST(RestartTest, NoPodIsMadeAgainWhileAnActionWaitsToBeCommitted) {
   rig.kube().SetAllPods(kPodRunning);
   rig.Run(absl::Seconds(20));
   bool under_way = false;
+  rig.unknown_after = absl::Seconds(15);
   rig.fate = [&](const gateway::v1::WriteRequest& request) {
     if (request.subresource() != "status" || std::exchange(under_way, true)) return Fate::kNormal;
     return Fate::kLostRequest;  // Nobody knows of it until the server must have given up.
@@ -54,11 +55,12 @@ TEST(RestartTest, NoPodIsMadeAgainWhileAnActionWaitsToBeCommitted) {
   ASSERT_TRUE(rig.RunUntil([&] { return under_way; }));
   rig.kube().ClearLog();
   rig.kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
+  rig.Run(absl::Seconds(2));  // One that fails in the second of its removal was evicted.
   rig.kube().RemovePod("default/j-t0-1");
   rig.Run(absl::Minutes(2));
   EXPECT_EQ(rig.kube().job("default/j").status().version(), 1);
   EXPECT_EQ(rig.kube().Count("create", "pods"), 3);
-  for (const FakeKube::Logged& write : rig.kube().log()) {
+  for (const JobKube::Logged& write : rig.kube().log()) {
     if (write.plural == "jobs/status") break;
     EXPECT_FALSE(write.verb == "create" && write.plural == "pods") << write.name << " was made before the restart";
   }
@@ -66,10 +68,11 @@ TEST(RestartTest, NoPodIsMadeAgainWhileAnActionWaitsToBeCommitted) {
 
 TEST(RestartTest, TheFailedPodOfAKilledRunDoesNotDecideAboutTheNext) {
   JobRig rig;
-  rig.kube().graceful_pods = true;
+  rig.kube().SchedulePods();
   rig.Start();
   rig.kube().PutJob(WithPolicy(MakeJob("j", 1, 1), "PodFailed", "RestartJob"));
   rig.Run();
+  rig.kube().HoldPod("default/j-t0-0");
   rig.kube().SetPodPhase("default/j-t0-0", kPodFailed, 3);
   rig.Run(absl::Seconds(10));
   EXPECT_EQ(rig.PhaseOf("default/j"), kRestarting);
@@ -142,7 +145,7 @@ TEST(RestartTest, RestartPodReplacesOnePodAndLeavesTheOthersAlone) {
 
 TEST(RestartTest, PodsOfATaskThatFailTogetherRestartItOnce) {
   JobRig rig;
-  rig.kube().graceful_pods = true;
+  rig.kube().SchedulePods();
   rig.Start();
   kube::v1::Job job = WithPolicy(MakeJob("j", 2, 6), "PodFailed", "RestartTask");
   job.mutable_spec()->set_min_available(6);

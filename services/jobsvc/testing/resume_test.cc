@@ -117,7 +117,7 @@ TEST_F(ResumeTest, ASecondResumeTakesNothing) {
   rig_.kube().SetPodPhase("default/j-t0-0", kPodSucceeded);
   rig_.Run(absl::Seconds(10));
   const std::string done = UidOf("j-t0-0");
-  rig_.kube().graceful_pods = true;
+  rig_.kube().SchedulePods();
   Command("stop", "AbortJob");
   Command("go", "ResumeJob");
   ASSERT_EQ(rig_.PhaseOf("default/j"), kRestarting) << "its pods linger";
@@ -134,7 +134,7 @@ TEST_F(ResumeTest, ARestartOfAJobThatRestartsForTheLastTimeMakesAnewWhatFailed) 
   kube::v1::Job job = MakeJob("j", 1, 3);
   job.mutable_spec()->set_max_retry(2);
   Begin(std::move(job));
-  rig_.kube().graceful_pods = true;
+  rig_.kube().SchedulePods();
   Command("first", "RestartJob");
   ASSERT_EQ(rig_.PhaseOf("default/j"), kRestarting);
   ASSERT_EQ(Status().retry_count(), 1) << "the next restart is the last";

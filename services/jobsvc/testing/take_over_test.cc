@@ -135,7 +135,7 @@ TEST(TakeOverTest, AClaimThatWasNamedAfterItWasMadeIsNoContradiction) {
   rig.kube().EditJob("default/j", [](kube::v1::Job& job) {
     auto* volume = job.mutable_spec()->add_volumes();
     volume->set_mount_path("/data");
-    volume->set_volume_claim_json(R"({"accessModes":["ReadWriteOnce"]})");
+    volume->set_volume_claim_json(kClaimSpec);
     volume->set_volume_claim_name("j-pvc-0123456789ab");
   });
   PatchStatus(rig, R"({"controlledResources":{"volume-pvc-j-pvc-0123456789ab":"j-pvc-0123456789ab"}})");

@@ -126,7 +126,7 @@ TEST_F(TaskEditsTest, TheEndOfTheJobTakesThemAlong) {
     BeginAnew();
     RemoveLastTask();
     if (left == 1) rig_.kube().RemovePod("default/j-t1-1");
-    rig_.kube().graceful_pods = true;
+    rig_.kube().SchedulePods();
     SetAll({"t0-0", "t0-1"}, kPodSucceeded);
     EXPECT_EQ(rig_.PhaseOf(kKey), kCompleted);
     EXPECT_EQ(Status().counts().succeeded(), 2);
@@ -135,14 +135,14 @@ TEST_F(TaskEditsTest, TheEndOfTheJobTakesThemAlong) {
     rig_.Run(absl::Seconds(20));
     EXPECT_THAT(Pods(), UnorderedElementsAre("t0-0", "t0-1")) << "those that have finished stay";
     EXPECT_EQ(Status().counts().terminating(), 0);
-    rig_.kube().graceful_pods = false;
+    rig_.kube().SchedulePods(false);
   }
 }
 
 TEST_F(TaskEditsTest, AnAbortIsOverWhenTheyAreGoneToo) {
   Begin();
   RemoveLastTask();
-  rig_.kube().graceful_pods = true;
+  rig_.kube().SchedulePods();
   Ask("AbortJob");
   EXPECT_EQ(rig_.PhaseOf(kKey), kube::v1::JOB_PHASE_ABORTING);
   EXPECT_EQ(Status().counts().terminating(), 4);

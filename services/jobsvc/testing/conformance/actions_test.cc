@@ -46,8 +46,9 @@ TEST_F(ConformanceTest, ARestartCanBeAbortedTerminatedAndCompleted) {
       {"AbortJob", kAborted}, {"TerminateJob", kube::v1::JOB_PHASE_TERMINATED}, {"CompleteJob", kCompleted}};
   for (const auto& [action, end] : rows) {
     Fresh();
-    kube().graceful_pods = true;
+    kube().SchedulePods();
     BeginRunning(WithPolicy(MakeJob("j", 1, 3), "PodFailed", "RestartJob"));
+    kube().HoldPod("default/j-t0-1");
     kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
     rig().Run(absl::Seconds(10));
     ASSERT_EQ(Phase(), kRestarting);

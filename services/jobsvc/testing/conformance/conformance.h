@@ -16,7 +16,7 @@ namespace basalt::jobsvc::testing {
 class ConformanceTest : public ::testing::Test {
  protected:
   JobRig& rig() { return *rig_; }
-  FakeKube& kube() { return rig_->kube(); }
+  JobKube& kube() { return rig_->kube(); }
   void Fresh() { rig_ = std::make_unique<JobRig>(); }
 
   const kube::v1::JobStatus& Status() { return kube().job("default/j").status(); }

@@ -21,7 +21,7 @@ TEST_F(ConformanceTest, AFullKillIsWrittenFirstAndTakesTheGroupATargetedOneKeeps
   ASSERT_EQ(kube().groups().size(), 1u);
   EXPECT_NE(Group().meta().uid(), group);
   const auto first = [&](std::string_view verb, std::string_view plural) {
-    const auto it = std::find_if(kube().log().begin(), kube().log().end(), [&](const FakeKube::Logged& write) {
+    const auto it = std::find_if(kube().log().begin(), kube().log().end(), [&](const JobKube::Logged& write) {
       return write.verb == verb && write.plural == plural;
     });
     EXPECT_NE(it, kube().log().end()) << verb << " " << plural;
@@ -34,8 +34,7 @@ TEST_F(ConformanceTest, AFullKillIsWrittenFirstAndTakesTheGroupATargetedOneKeeps
 
 TEST_F(ConformanceTest, OfAJobThatIsBeingDeletedNothingIsTouched) {
   BeginRunning(WithPlugins(MakeJob("j", 1, 3), {"svc"}));
-  kube().job("default/j").mutable_meta()->set_deletion_ms(1);
-  kube().EditJob("default/j", [](kube::v1::Job&) {});
+  kube().HoldDeletedJob("default/j");
   kube().RemovePod("default/j-t0-1");
   kube().SetPodPhase("default/j-t0-0", kPodFailed, 1);
   rig().Run(absl::Minutes(1));

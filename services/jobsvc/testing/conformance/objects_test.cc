@@ -8,7 +8,7 @@
 namespace basalt::jobsvc::testing {
 namespace {
 
-std::map<std::string, std::string> UidsOfObjects(const FakeKube& kube) {
+std::map<std::string, std::string> UidsOfObjects(const JobKube& kube) {
   std::map<std::string, std::string> uids;
   for (const auto& [name, object] : kube.others()) {
     if (name.starts_with("events/")) continue;
@@ -59,7 +59,7 @@ TEST_F(ConformanceTest, OneClaimWhereverTheProcessIsKilled) {
     rig().KillAt(point);
     auto job = MakeJob("j", 1, 1);
     job.mutable_spec()->add_volumes()->set_mount_path("/data");
-    job.mutable_spec()->mutable_volumes(0)->set_volume_claim_json(R"({"accessModes":["ReadWriteOnce"]})");
+    job.mutable_spec()->mutable_volumes(0)->set_volume_claim_json(kClaimSpec);
     kube().PutJob(job);
     bool killed = false;
     for (int i = 0; i < 20; ++i) {

@@ -39,7 +39,7 @@ TEST_F(ConformanceTest, APodIsAskedForOnce) {
   }
   rig().Run(absl::Seconds(10));
   EXPECT_EQ(kube().Count("create", "pods"), 150);
-  for (const FakeKube::Logged& write : kube().log()) {
+  for (const JobKube::Logged& write : kube().log()) {
     if (write.plural != "pods") continue;
     EXPECT_EQ(write.code, 0) << write.verb << " " << write.name;
   }
@@ -62,7 +62,7 @@ TEST_F(ConformanceTest, PodsThatStartOneAfterTheOtherAreAFewWrites) {
 }
 
 TEST_F(ConformanceTest, AJobThatDrainsOrIsFinishedIsKilledOnce) {
-  kube().graceful_pods = true;
+  kube().SchedulePods();
   BeginRunning(WithPolicy(MakeJob("j", 1, 4), "*", "TerminateJob"));
   Command("stop", "AbortJob");
   rig().Run(absl::Seconds(10));
@@ -197,7 +197,7 @@ TEST_F(ConformanceTest, OnlySoManyWritesOfAJobAreUnderWay) {
     if (request.resource().plural() != "pods") return Fate::kNormal;
     ++sent;
     const auto done = std::count_if(kube().log().begin(), kube().log().end(),
-                                    [](const FakeKube::Logged& write) { return write.plural == "pods"; });
+                                    [](const JobKube::Logged& write) { return write.plural == "pods"; });
     most = std::max(most, sent - static_cast<int>(done));
     return Fate::kNormal;
   };

@@ -87,8 +87,7 @@ TEST_F(TtlTest, ItsUidIsNamedAndWhatItOwnsGoesFirst) {
 TEST_F(TtlTest, OfAJobThatIsBeingDeletedNothingIsAsked) {
   Start();
   End(kPodSucceeded);
-  kube().job("default/j").mutable_meta()->set_deletion_ms(1);
-  kube().EditJob("default/j", [](kube::v1::Job&) {});
+  kube().HoldDeletedJob("default/j");
   rig().Run(absl::Minutes(10));
   EXPECT_TRUE(deletions_.empty());
 }

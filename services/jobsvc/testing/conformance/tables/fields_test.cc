@@ -374,7 +374,8 @@ INSTANTIATE_TEST_SUITE_P(
     OfVolume, FieldTest,
     ::testing::Values(
         FieldRow{"volume_mountPath",
-                 R"({"volumes":[{"mountPath":"/data/in","volumeClaim":{"accessModes":["ReadWriteOnce"]}}]})",
+                 R"({"volumes":[{"mountPath":"/data/in","volumeClaim":{"accessModes":["ReadWriteOnce"],)"
+                 R"("resources":{"requests":{"storage":"1Gi"}}}}]})",
                  [](JobFields& f) {
                    EXPECT_EQ(f.Body("j-t-0")
                                  .at("spec")
@@ -395,14 +396,17 @@ INSTANTIATE_TEST_SUITE_P(
                   "mine");
             }},
         FieldRow{"volume_volumeClaim",
-                 R"({"volumes":[{"mountPath":"/d","volumeClaim":{"accessModes":["ReadWriteOnce"]}}]})",
+                 R"({"volumes":[{"mountPath":"/d","volumeClaim":{"accessModes":["ReadWriteOnce"],)"
+                 R"("resources":{"requests":{"storage":"1Gi"}}}}]})",
                  [](JobFields& f) {
                    const json::value volume = f.Body("j-t-0").at("spec").at("volumes").as_array()[0];
                    const std::string claim(FindString(volume.at("persistentVolumeClaim"), "claimName"));
                    ASSERT_TRUE(claim.starts_with("j-pvc-")) << claim;
                    ASSERT_TRUE(f.kube().others().contains("persistentvolumeclaims/default/" + claim));
                    EXPECT_EQ(f.kube().others().at("persistentvolumeclaims/default/" + claim).at("spec"),
-                             json::parse(R"({"accessModes":["ReadWriteOnce"]})"));
+                             json::parse(R"({"accessModes":["ReadWriteOnce"],"volumeMode":"Filesystem",)"
+                                         R"("resources":{"requests":{"storage":"1Gi"}}})"))
+                       << "with the default of the API server";
                  }}),
     kRowName);
 
