@@ -11,11 +11,9 @@
 #include "common/base/status.h"
 #include "common/kube/label_selector.h"
 #include "common/rpc/error_details.h"
-#include "common/rpc/grpc/forward/feed.h"
 #include "common/rpc/grpc/forward/forward.h"
 #include "common/rpc/grpc/forward/list_all.h"
 #include "common/rpc/grpc/forward/serve.h"
-#include "common/rpc/grpc/forward/watch_all.h"
 #include "common/rpc/grpc/status_bridge.h"
 #include "common/rpc/grpc/unary.h"
 #include "services/jobsvc/api/answers.h"
@@ -101,11 +99,7 @@ class JobServiceImpl final : public JobService::CallbackService {
   }
   grpc::ServerWriteReactor<job::v1::WatchJobsResponse>* WatchJobs(grpc::CallbackServerContext*,
                                                                   const job::v1::WatchJobsRequest* request) override {
-    const auto local = [core = core_](const WatchPartRequest& part, std::function<void()> notify) {
-      return core->api.WatchPart(part, std::move(notify));
-    };
-    return rpc::WatchAll<WatchedJobs>(core_->loop, *core_->parts.members, core_->job_parts, *request, local,
-                                      [](auto& stub, auto... arguments) { stub.async()->WatchPart(arguments...); });
+    return rpc::ServeWatch<WatchedJobs>(core_, *core_->parts.members, core_->job_parts, request);
   }
   grpc::ServerUnaryReactor* GetJobHistory(grpc::CallbackServerContext* context,
                                           const job::v1::GetJobHistoryRequest* request,
@@ -170,10 +164,7 @@ class JobPartServiceImpl final : public JobPartService::CallbackService {
   }
   grpc::ServerWriteReactor<WatchPartResponse>* WatchPart(grpc::CallbackServerContext*,
                                                          const WatchPartRequest* request) override {
-    return new rpc::FeedReactor<WatchPartResponse>(core_->loop,
-                                                   [core = core_, asked = *request](std::function<void()> notify) {
-                                                     return core->api.WatchPart(asked, std::move(notify));
-                                                   });
+    return rpc::ServeWatchPart<WatchedJobs>(core_, request);
   }
 
  private:

@@ -1,6 +1,5 @@
 #include "services/pgsvc/api/pod_group_query_service.h"
 
-#include <functional>
 #include <string>
 #include <utility>
 
@@ -8,7 +7,6 @@
 #include "basalt/podgroup/v1/pod_group_query.grpc.pb.h"
 #include "common/rpc/grpc/forward/forward.h"
 #include "common/rpc/grpc/forward/serve.h"
-#include "common/rpc/grpc/forward/watch_all.h"
 #include "services/pgsvc/api/pod_group_list.h"
 #include "services/pgsvc/api/pod_group_watch.h"
 
@@ -77,12 +75,7 @@ class QueryService final : public PodGroupQueryService::CallbackService {
   }
   grpc::ServerWriteReactor<WatchPodGroupsResponse>* WatchPodGroups(grpc::CallbackServerContext*,
                                                                    const WatchPodGroupsRequest* request) override {
-    const auto local = [core = core_](const WatchPartRequest& part, std::function<void()> notify) {
-      return core->api.WatchPart(part, std::move(notify));
-    };
-    return rpc::WatchAll<WatchedPodGroups>(
-        core_->loop, *core_->members, core_->parts, *request, local,
-        [](auto& stub, auto... arguments) { stub.async()->WatchPart(arguments...); });
+    return rpc::ServeWatch<WatchedPodGroups>(core_, *core_->members, core_->parts, request);
   }
 
  private:
@@ -110,10 +103,7 @@ class PartService final : public PodGroupPartService::CallbackService {
   }
   grpc::ServerWriteReactor<WatchPartResponse>* WatchPart(grpc::CallbackServerContext*,
                                                          const WatchPartRequest* request) override {
-    return new rpc::FeedReactor<WatchPartResponse>(core_->loop,
-                                                   [core = core_, asked = *request](std::function<void()> notify) {
-                                                     return core->api.WatchPart(asked, std::move(notify));
-                                                   });
+    return rpc::ServeWatchPart<WatchedPodGroups>(core_, request);
   }
 
  private:

@@ -1,6 +1,5 @@
 #include "services/queuesvc/api/queue_service.h"
 
-#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,7 +8,6 @@
 #include "basalt/queue/v1/queue_part.grpc.pb.h"
 #include "common/rpc/grpc/forward/forward.h"
 #include "common/rpc/grpc/forward/serve.h"
-#include "common/rpc/grpc/forward/watch_all.h"
 #include "services/queuesvc/api/queue_api.h"
 #include "services/queuesvc/api/queue_list.h"
 #include "services/queuesvc/api/queue_watch.h"
@@ -76,11 +74,7 @@ class Service final : public QueueService::CallbackService {
 
   grpc::ServerWriteReactor<WatchQueuesResponse>* WatchQueues(grpc::CallbackServerContext*,
                                                              const WatchQueuesRequest* request) override {
-    const auto local = [core = core_](const WatchPartRequest& part, std::function<void()> notify) {
-      return core->api.WatchPart(part, std::move(notify));
-    };
-    return rpc::WatchAll<WatchedQueues>(core_->loop, *core_->members, core_->parts, *request, local,
-                                        [](auto& stub, auto... arguments) { stub.async()->WatchPart(arguments...); });
+    return rpc::ServeWatch<WatchedQueues>(core_, *core_->members, core_->parts, request);
   }
 
  private:
@@ -107,10 +101,7 @@ class PartService final : public QueuePartService::CallbackService {
   }
   grpc::ServerWriteReactor<WatchPartResponse>* WatchPart(grpc::CallbackServerContext*,
                                                          const WatchPartRequest* request) override {
-    return new rpc::FeedReactor<WatchPartResponse>(core_->loop,
-                                                   [core = core_, asked = *request](std::function<void()> notify) {
-                                                     return core->api.WatchPart(asked, std::move(notify));
-                                                   });
+    return rpc::ServeWatchPart<WatchedQueues>(core_, request);
   }
 
  private:

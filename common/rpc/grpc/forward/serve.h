@@ -1,22 +1,26 @@
 #pragma once
 
 // How the gRPC services of a replica answer, where keys have owners: a call about a key at its owner, a list from all
-// members, and what concerns this replica alone here.
+// members, a watch of all of them, and what concerns this replica alone here.
 //
 // `Core` is what the services of a replica share, and what each call holds until it is over. It has `Loop& loop`, on
-// which calls are handled, and `api`, whose methods take a request and a Done that they call on any thread.
+// which calls are handled, and `api`, whose methods take a request and a Done that they call on any thread; its
+// WatchPart makes the feed of a part.
 //
 // Heavy (gRPC), as forward.h.
 #include <fmt/format.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "common/base/slots.h"
 #include "common/rpc/error_details.h"
+#include "common/rpc/grpc/forward/feed.h"
 #include "common/rpc/grpc/forward/forward.h"
 #include "common/rpc/grpc/forward/list_all.h"
+#include "common/rpc/grpc/forward/watch_all.h"
 #include "common/rpc/grpc/unary.h"
 
 namespace basalt::rpc {
@@ -72,6 +76,28 @@ grpc::ServerUnaryReactor* ServeList(const std::shared_ptr<Core>& core,
                       ListAll<List>(*parts, caller, asked, std::move(done), local,
                                     [](auto& stub, auto... arguments) { stub.async()->ListPart(arguments...); });
                     });
+}
+
+// What WatchPart of all members' APIs tells. `Watched`: see common/rpc/watch/merged_watch.h.
+template <typename Watched, typename Core, typename PartService>
+grpc::ServerWriteReactor<typename Watched::Response>* ServeWatch(const std::shared_ptr<Core>& core,
+                                                                 const Members& members,
+                                                                 const std::shared_ptr<Forwarder<PartService>>& parts,
+                                                                 const typename Watched::Request* request) {
+  const auto local = [core](const typename Watched::PartRequest& part, std::function<void()> notify) {
+    return core->api.WatchPart(part, std::move(notify));
+  };
+  return WatchAll<Watched>(core->loop, members, parts, *request, local,
+                           [](auto& stub, auto... arguments) { stub.async()->WatchPart(arguments...); });
+}
+
+// What WatchPart of this replica's API tells.
+template <typename Watched, typename Core>
+grpc::ServerWriteReactor<typename Watched::PartResponse>* ServeWatchPart(const std::shared_ptr<Core>& core,
+                                                                         const typename Watched::PartRequest* request) {
+  return new FeedReactor<typename Watched::PartResponse>(
+      core->loop,
+      [core, asked = *request](std::function<void()> notify) { return core->api.WatchPart(asked, std::move(notify)); });
 }
 
 }  // namespace basalt::rpc
