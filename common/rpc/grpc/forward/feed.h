@@ -4,6 +4,7 @@
 //
 // Heavy (gRPC): only in .cc files of api/ and common/rpc.
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/support/client_callback.h>
 
 #include <functional>
 #include <memory>
