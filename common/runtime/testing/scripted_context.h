@@ -9,12 +9,14 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "common/base/random.h"
 #include "common/base/slots.h"
 #include "common/exec/sim_loop.h"
 #include "common/kv/kv_store.h"
 #include "common/runtime/controller.h"
+#include "common/runtime/objects/object_identity.h"
 #include "common/time/sim_time.h"
 
 namespace basalt::runtime::testing {
@@ -44,9 +46,15 @@ class ScriptedContext : public Context {
     GetDone done;
   };
 
+  struct Merged {
+    kube::v1::Object object;
+    bool gone = false;
+  };
+
   // The oldest first.
   std::deque<PendingWrite> writes;
   std::deque<PendingGet> gets;
+  std::vector<Merged> merged;  // MergeAnswer tells the controller that is answered, and is noted here.
 
   // Runs passes of the controller over keys that are woken, until none is.
   void RunPasses(Controller& controller) {
@@ -78,6 +86,7 @@ class ScriptedContext : public Context {
   void Answer(WriteOutcome outcome, Controller& controller) {
     PendingWrite write = std::move(writes.front());
     writes.pop_front();
+    answering_ = &controller;
     write.done(std::move(outcome));
     Wake(write.key);
     RunPasses(controller);
@@ -86,6 +95,7 @@ class ScriptedContext : public Context {
   void Answer(absl::StatusOr<gateway::v1::GetResponse> response, Controller& controller) {
     PendingGet get = std::move(gets.front());
     gets.pop_front();
+    answering_ = &controller;
     get.done(std::move(response));
     RunPasses(controller);
   }
@@ -115,13 +125,25 @@ class ScriptedContext : public Context {
     Get(key, std::move(request), std::move(done));
   }
   bool CallOwner(gateway::v1::ServiceKind, std::string_view, PeerCall) override { return false; }
-  void MergeAnswer(std::string_view, const kube::v1::Object&, bool) override {}
+  void MergeAnswer(std::string_view key, const kube::v1::Object& object, bool gone) override {
+    merged.push_back({object, gone});
+    const ObjectIdentity identity = Identify(object);
+    if (!gone) return answering_->OnState(key, WatchOf(object), kube::v1::Object(object));
+    answering_->OnGone(key, {.reason = Gone::Reason::kDeleted,
+                             .watch = WatchOf(object),
+                             .uid = std::string(identity.uid),
+                             .ns = std::string(identity.ns),
+                             .name = std::string(identity.name),
+                             .resource_version = identity.resource_version,
+                             .last = &object});
+  }
   void AddInterest(std::string_view, std::string_view, std::string_view) override {}
   void DropInterest(std::string_view, std::string_view, std::string_view) override {}
   void Fail(const absl::Status& why) override { failure_ = why; }
   const absl::Status& failure() const { return failure_; }
 
  private:
+  Controller* answering_ = nullptr;
   SimTime time_;
   SimLoop loop_{time_, "test"};
   SeededRandom random_{1};

@@ -188,6 +188,21 @@ TEST_F(DeletePodGroupTest, WhatIsNotKnownOfAWriteIsReadAndNothingIsWrittenTwice)
   }
 }
 
+// So that no older state follows, and none of a group that is gone.
+TEST_F(DeletePodGroupTest, WhatIsReadIsOrderedWithWhatWatchesTell) {
+  const runtime::WriteOutcome unknown{.kind = runtime::WriteOutcome::Kind::kUnknown};
+  Show(Group("pg-1"));
+  for (const auto& read : {std::optional(Group("pg-1")), std::optional<kube::v1::Object>()}) {
+    Delete();
+    context_.Answer(unknown, controller_);
+    AnswerRead(read);
+  }
+  ASSERT_EQ(context_.merged.size(), 2U);
+  for (const auto& merged : context_.merged) EXPECT_EQ(merged.object.pod_group().meta().uid(), "pg-1");
+  EXPECT_FALSE(context_.merged[0].gone);
+  EXPECT_TRUE(context_.merged[1].gone);
+}
+
 TEST_F(DeletePodGroupTest, WhatCannotBeReadIsAskedForAgain) {
   Delete();
   ASSERT_EQ(context_.gets.size(), 1U);

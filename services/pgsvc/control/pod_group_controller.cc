@@ -183,24 +183,30 @@ void PodGroupController::Refresh(const std::string& key) {
                  waiting->busy = false;
                  const bool found = answer.ok() && answer->has_object() && answer->object().has_pod_group();
                  const bool absent = answer.ok() && answer->has_error() && answer->error().code() == 404;
-                 if (found) {
-                   waiting->gone = false;
-                   waiting->is_awaited = false;
-                   const kube::v1::PodGroup& group_now = answer->object().pod_group();
-                   if (waiting->observed == nullptr || waiting->observed->meta().uid() != group_now.meta().uid() ||
-                       waiting->observed->meta().resource_version() < group_now.meta().resource_version()) {
-                     waiting->observed = std::make_unique<kube::v1::PodGroup>(group_now);
-                   }
-                 } else if (absent) {
-                   waiting->gone |= waiting->observed != nullptr || waiting->is_awaited;
-                   waiting->is_awaited = false;
-                   waiting->observed.reset();
-                 }
+                 // With what watches tell, so that nothing older follows.
+                 if (found) context_.MergeAnswer(key, answer->object(), /*gone=*/false);
+                 if (absent) MergeAbsence(key, *waiting);
                  if (found || absent) NoteIfCarriedOut(key, *waiting);
                  SettleFirst(key, *waiting, found || absent);
                  ServeWaiters(key, *waiting);
                  context_.Wake(key);
                });
+}
+
+void PodGroupController::MergeAbsence(const std::string& key, const Group& group) {
+  kube::v1::Object last;
+  kube::v1::ObjectMeta& meta = *last.mutable_pod_group()->mutable_meta();
+  if (group.observed != nullptr) {
+    meta = group.observed->meta();
+  } else if (group.is_awaited) {
+    const auto [ns, name] = kube::SplitKey(key);
+    meta.set_namespace_(std::string(ns));
+    meta.set_name(std::string(name));
+    meta.set_uid(group.shown_uid);
+  } else {
+    return;
+  }
+  context_.MergeAnswer(key, last, /*gone=*/true);
 }
 
 // ---- groups of plain pods ----
