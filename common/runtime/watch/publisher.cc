@@ -1,5 +1,7 @@
 #include "common/runtime/watch/publisher.h"
 
+#include <utility>
+
 #include "common/base/status_macros.h"
 
 namespace basalt::runtime {
@@ -47,7 +49,8 @@ void Publisher::PublishIfChanged(uint32_t slot, const std::string& key, uint64_t
                                  Shown& shown, kv::WriteBatch& batch) {
   const auto log = logs_.find(slot);
   if (log == logs_.end()) return;
-  if (state == shown.state && shown.revision != 0) return;
+  const bool is_owed = std::exchange(shown.is_owed, false);
+  if (state == shown.state && shown.revision != 0 && !is_owed) return;
   storage::v1::ShownObject published;
   published.set_state(state);
   published.set_uid(identity.uid);
@@ -59,6 +62,7 @@ void Publisher::PublishIfChanged(uint32_t slot, const std::string& key, uint64_t
 
 void Publisher::PublishEnd(uint32_t slot, const std::string& key, const std::string& uid, Shown& shown,
                            kv::WriteBatch& batch) {
+  shown.is_owed = false;
   if (std::exchange(shown.revision, 0) == 0) {
     changes_.push_back({.kind = ShownChange::Kind::kUnseen, .slot = slot, .key = key});
     return;

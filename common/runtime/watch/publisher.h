@@ -23,7 +23,13 @@ namespace basalt::runtime {
 struct Shown {
   uint64_t state = 0;    // A hash of what people see (common/watch/state_hash.h).
   int64_t revision = 0;  // 0: nobody was told of it yet.
+  // A watch has begun that could not be told of it, for it had not been seen since the slot was opened: its next state
+  // is told even where it is the one that was told before.
+  bool is_owed = false;
 };
+// An object of a slot that is there, or that was there before the slot was opened and was not seen since: nobody knows
+// whether it is gone.
+using VisitObject = std::function<void(const std::string& key, Shown& shown, bool is_seen)>;
 inline Shown ShownOf(const storage::v1::ShownObject& record) { return {record.state(), record.revision()}; }
 
 // What people see of an object has changed, and is recorded; or the slot is not ours any more.

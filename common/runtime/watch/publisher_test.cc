@@ -96,6 +96,16 @@ TEST_F(PublisherTest, GoesOnWhereTheProcessBeforeEnded) {
   EXPECT_EQ(publisher_->LogOf(kSlot)->deletions().front().key, "n/a");
 }
 
+TEST_F(PublisherTest, TellsOnceMoreWhatItOwes) {
+  Pass(1);
+  shown_.is_owed = true;
+  EXPECT_EQ(Pass(1), std::vector<Kind>{Kind::kShown});
+  EXPECT_EQ(Pass(1), std::vector<Kind>{});
+  shown_.is_owed = true;
+  End();
+  EXPECT_FALSE(shown_.is_owed);
+}
+
 TEST_F(PublisherTest, WhatBeginsAnewKnowsNothingOfBefore) {
   Pass(1);
   const watch::WatchPosition before = publisher_->LogOf(kSlot)->position();

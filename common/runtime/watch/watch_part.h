@@ -4,9 +4,7 @@
 // controllers publish to. Confined to the loop of the handlers, but for what fills it on the workers' loops.
 //
 // `Watched` says what of a service is watched. Beside what common/rpc/watch/merged_watch.h needs:
-//   Controller                    with context() and publisher();
-//   ForEach(Controller&, slot, visit(const std::string& key, const Shown&))
-//                                 the objects of the slot that are there;
+//   Controller                    with context(), publisher() and ForEachShown(slot, const VisitObject&);
 //   Make(Controller&, key)        the message of one that is there;
 //   MakeGone(key, uid)            that tells which object has gone;
 //   CopyObject(const google::protobuf::Message& made, PartResponse&)
@@ -161,8 +159,12 @@ watch::WatchHub::Snapshot WatchPart<Watched>::SnapshotOf(Controller& controller,
                                                          const watch::WatchHub::Subscription& subscription) {
   Snapshot snapshot;
   watch::WatchPosition position = log.position();
-  Watched::ForEach(controller, slot, [&](const std::string& key, const Shown& shown) {
+  controller.ForEachShown(slot, [&](const std::string& key, Shown& shown, bool is_seen) {
     if (!subscription.Wants(key)) return;
+    if (!is_seen) {
+      if (shown.revision > since) snapshot.unpublished = shown.is_owed = true;
+      return;
+    }
     // One that no pass has looked at yet has no revision: it is told by its first.
     if (shown.revision == 0) snapshot.unpublished = true;
     if (shown.revision <= since) return;

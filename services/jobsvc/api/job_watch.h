@@ -1,7 +1,6 @@
 #pragma once
 
 // What a watch of jobs is about (common/rpc/watch/merged_watch.h, common/runtime/watch/watch_part.h).
-#include <functional>
 #include <string>
 
 #include "basalt/job/v1/job_part.pb.h"
@@ -24,8 +23,6 @@ struct WatchedJobs {
     told.mutable_job()->CopyFrom(job);
   }
 
-  using Visit = std::function<void(const std::string& key, const runtime::Shown& shown)>;
-  static void ForEach(Controller& controller, uint32_t slot, const Visit& visit);
   static watch::WatchHub::Message Make(Controller& controller, const std::string& key);
   static watch::WatchHub::Message MakeGone(const std::string& key, const std::string& uid);
 };

@@ -11,13 +11,6 @@ namespace basalt::jobsvc {
 
 using watch::WatchHub;
 
-void WatchedJobs::ForEach(JobController& controller, uint32_t slot, const Visit& visit) {
-  for (const std::string& key : controller.entries().KeysOf(slot)) {
-    const JobEntry* entry = controller.Find(key);
-    if (entry != nullptr && entry->job) visit(key, entry->shown);
-  }
-}
-
 // The sentence that tells what a job waits for is only made for those who watch.
 WatchHub::Message WatchedJobs::Make(JobController& controller, const std::string& key) {
   return std::make_shared<job::v1::Job>(ToMessage(controller, *controller.Find(key)));

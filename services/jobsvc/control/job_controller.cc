@@ -60,6 +60,14 @@ void JobController::StopFollowing(const JobEntry& entry) {
 
 const JobEntry* JobController::Find(std::string_view key) const { return Lookup(key); }
 
+void JobController::ForEachShown(uint32_t slot, const runtime::VisitObject& visit) {
+  for (const std::string& key : entries_.KeysOf(slot)) {
+    JobEntry& entry = *Lookup(key);
+    const bool is_seen = entry.job.has_value();
+    if (is_seen || entry.IsUncertain()) visit(key, entry.shown, is_seen);
+  }
+}
+
 absl::StatusOr<std::vector<runtime::KnownObject>> JobController::OpenSlot(uint32_t slot) {
   const kv::KvStore& store = context_.store();
   kv::Damage damage;

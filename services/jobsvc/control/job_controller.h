@@ -58,6 +58,7 @@ class JobController : public runtime::Controller {
   }
   auto RecordedSpecOf(const JobEntry& entry) { return history_.ReadRecordedSpec(entry); }
   runtime::Publisher& publisher() { return publisher_; }
+  void ForEachShown(uint32_t slot, const runtime::VisitObject& visit);
 
  private:
   // -- job_controller.cc, pass.cc, recompile.cc, commit_outcome.cc: what is heard, judged and recorded --

@@ -64,6 +64,8 @@ struct JobEntry : JobParts {
   runtime::Shown shown;  // Of what people see; stored.
 
   bool has_uid(std::string_view uid) const { return record.uid() == uid; }
+  // A snapshot has left the job out, and nobody has said that it is gone: absence is not deletion.
+  bool IsUncertain() const { return !job && stored && !record.gone() && !job_dirty; }
   // The newest state of the job.
   void Receive(kube::v1::Job&& received);
   // It is about another job from here on.

@@ -53,9 +53,7 @@ void JobController::Decide(std::string_view key, kv::WriteBatch& batch) {
   JobEntry& entry = *found;
   metrics_.Pass();
   if (!entry.job) {
-    // A snapshot has left it out, and nobody has said that it is gone: absence is not deletion.
-    const bool uncertain = entry.stored && !entry.record.gone() && !entry.job_dirty;
-    if (!uncertain) Forget(entry, batch);
+    if (!entry.IsUncertain()) Forget(entry, batch);
     return;
   }
   if (!entry.has_uid(entry.job->meta().uid())) StartJob(entry, batch);

@@ -26,10 +26,6 @@ struct WatchedPodGroups {
     told.mutable_pod_group()->CopyFrom(group);
   }
 
-  using Visit = std::function<void(const std::string& key, const runtime::Shown& shown)>;
-  static void ForEach(Controller& controller, uint32_t slot, const Visit& visit) {
-    controller.ForEachShown(slot, visit);
-  }
   static watch::WatchHub::Message Make(Controller& controller, const std::string& key);
   static watch::WatchHub::Message MakeGone(const std::string& key, const std::string& uid);
 };

@@ -180,6 +180,35 @@ TEST_F(PodGroupWatchTest, GoesOnByItsTokenOverARestartWithoutAGap) {
   EXPECT_TRUE(told == "STATE b, STATE c, SYNCED" || told == "STATE c, STATE b, SYNCED") << told;
 }
 
+// It was shown before the restart, and the slot is ready before its state comes.
+TEST_F(PodGroupWatchTest, WhoBeginsWhileAGroupIsNotSeenYetIsToldOnceItIs) {
+  Put("a", 1);
+  Put("b", 1);
+  Drain(*Open());
+  Restart();
+  Tell("b", 1);
+  for (const char* name : {"a", "b"}) Pass(name);
+  const auto watch = Open();
+  const auto resumed = Open("", token_);
+  EXPECT_EQ(Drain(*watch), "STATE b") << "not synced: nobody knows whether it is there";
+  EXPECT_EQ(Drain(*resumed), "SYNCED") << "it was told of both";
+  Tell("a", 1);
+  Pass("a");
+  EXPECT_EQ(Drain(*watch), "STATE a, SYNCED");
+  Pass("a");
+  EXPECT_EQ(Drain(*watch), "") << "once";
+}
+
+TEST_F(PodGroupWatchTest, WhoBeginsWhileAGroupIsNotSeenYetIsSyncedOnceItIsGone) {
+  Put("a", 1);
+  Restart();
+  Pass("a");
+  const auto watch = Open();
+  EXPECT_EQ(Drain(*watch), "");
+  Delete("a");
+  EXPECT_EQ(Drain(*watch), "SYNCED");
+}
+
 TEST_F(PodGroupWatchTest, AGroupThatWentWhileNobodyWasThereIsToldAsDeletedOnceThatIsKnown) {
   Put("a", 1);
   Drain(*Open());

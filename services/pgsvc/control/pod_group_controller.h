@@ -59,9 +59,8 @@ class PodGroupController : public runtime::Controller {
   runtime::Publisher& publisher() { return publisher_; }
   // The group as people are shown it; nullopt: there is none, and no pod wants one.
   std::optional<podgroup::v1::PodGroup> Show(std::string_view key) const;
-  // Those of the slot that Show tells of.
-  void ForEachShown(uint32_t slot,
-                    const std::function<void(const std::string& key, const runtime::Shown& shown)>& visit) const;
+  // Those that Show tells of are seen.
+  void ForEachShown(uint32_t slot, const runtime::VisitObject& visit);
 
  private:
   struct Ensure {

@@ -61,11 +61,11 @@ std::optional<podgroup::v1::PodGroup> PodGroupController::Show(std::string_view 
   return message;
 }
 
-void PodGroupController::ForEachShown(
-    uint32_t slot, const std::function<void(const std::string&, const runtime::Shown&)>& visit) const {
+void PodGroupController::ForEachShown(uint32_t slot, const runtime::VisitObject& visit) {
   for (const std::string& key : groups_.KeysOf(slot)) {
-    const Group& group = *groups_.Find(key);
-    if (IsThere(key, group)) visit(key, group.shown);
+    Group& group = *groups_.Find(key);
+    const bool is_seen = IsThere(key, group);
+    if (is_seen || group.is_awaited) visit(key, group.shown, is_seen);
   }
 }
 

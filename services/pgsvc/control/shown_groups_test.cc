@@ -73,7 +73,7 @@ TEST_F(ShownGroupsTest, WhatWasShownIsKnownAgainAndIsNotShownTwice) {
   EXPECT_EQ(known_[0].resource_version, 7);
   EXPECT_EQ(Pass(), std::vector<Kind>{}) << "it was neither seen nor is it gone";
   Put(7);
-  EXPECT_EQ(Pass(), std::vector<Kind>{});
+  EXPECT_EQ(Pass(), std::vector<Kind>{}) << "everybody who watches was told before";
   Put(8);
   EXPECT_EQ(Pass(), std::vector<Kind>{Kind::kShown});
 }

@@ -26,10 +26,6 @@ struct WatchedQueues {
     told.mutable_queue()->CopyFrom(queue);
   }
 
-  using Visit = std::function<void(const std::string& name, const runtime::Shown& shown)>;
-  static void ForEach(Controller& controller, uint32_t slot, const Visit& visit) {
-    controller.ForEachShown(slot, visit);
-  }
   static watch::WatchHub::Message Make(Controller& controller, const std::string& name);
   static watch::WatchHub::Message MakeGone(const std::string& name, const std::string& uid);
 };

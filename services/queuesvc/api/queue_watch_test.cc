@@ -41,7 +41,12 @@ class QueueWatchTest : public ::testing::Test, private QueueWorkers {
     controller_ =
         std::make_unique<QueueController>(context_, nullptr, QueueControllerOptions{.create_default_queues = false});
     runtime::PublishChanges<WatchedQueues>(*controller_, *hub_);
-    for (uint32_t slot = 0; slot < kSlotCount; ++slot) EXPECT_TRUE(controller_->OpenSlot(slot).ok());
+    known_.clear();
+    for (uint32_t slot = 0; slot < kSlotCount; ++slot) {
+      const auto known = controller_->OpenSlot(slot);
+      ASSERT_TRUE(known.ok()) << known.status();
+      known_.insert(known_.end(), known->begin(), known->end());
+    }
   }
   void Stop() {
     for (uint32_t slot = 0; slot < kSlotCount; ++slot) controller_->CloseSlot(slot);
@@ -59,6 +64,15 @@ class QueueWatchTest : public ::testing::Test, private QueueWorkers {
   }
   void Put(const std::string& name, int64_t version, bool gone = false) {
     Tell(name, version, gone);
+    context_.RunPasses(*controller_);
+  }
+  // That the marks of the watch prove that the queue is gone.
+  void TellAbsent(const std::string& name) {
+    controller_->OnGone(name, {.reason = runtime::Gone::Reason::kAbsent,
+                               .watch = std::string(kube::kWatchQueues),
+                               .uid = name + "-uid",
+                               .name = name});
+    context_.Wake(name);
     context_.RunPasses(*controller_);
   }
   void PutGroup(const std::string& queue, const std::string& uid) {
@@ -97,6 +111,7 @@ class QueueWatchTest : public ::testing::Test, private QueueWorkers {
   }
 
   runtime::testing::ScriptedContext context_;
+  std::vector<runtime::KnownObject> known_;  // That the process which started last remembers.
   const std::shared_ptr<watch::WatchHub> hub_ = std::make_shared<watch::WatchHub>();
   std::unique_ptr<QueueController> controller_;
   OneMember members_;
@@ -146,8 +161,39 @@ TEST_F(QueueWatchTest, GoesOnByItsTokenOverARestartAndKnowsWhatWentMeanwhile) {
   Tell("a", 1);
   Tell("b", 5);
   context_.RunPasses(*controller_);
+  TellAbsent("c");
   const std::string told = Drain(*Open("", token_));
   EXPECT_TRUE(told == "STATE b, DELETED c, SYNCED" || told == "DELETED c, STATE b, SYNCED") << told;
+}
+
+TEST_F(QueueWatchTest, AQueueThatIsNotSeenYetIsNotGone) {
+  for (const char* name : {"a", "b"}) Put(name, 1);
+  Drain(*Open());
+  Stop();
+  Start();
+  ASSERT_EQ(known_.size(), 2U);
+  EXPECT_EQ(known_[0].watch, kube::kWatchQueues);
+  EXPECT_EQ(known_[0].uid, known_[0].name + "-uid");
+  EXPECT_EQ(known_[0].resource_version, 1);
+  Tell("b", 1);
+  context_.RunPasses(*controller_);
+  const auto watch = Open();
+  const auto resumed = Open("", token_);
+  EXPECT_EQ(Drain(*watch), "STATE b");
+  EXPECT_EQ(Drain(*resumed), "SYNCED");
+  Put("a", 1);
+  EXPECT_EQ(Drain(*watch), "STATE a, SYNCED");
+  TellAbsent("a");
+  EXPECT_EQ(Drain(*watch), "") << "it is there, whatever the marks of before prove";
+}
+
+// The answer to a write of ours is newer than the last state that the watch has told.
+TEST_F(QueueWatchTest, AQueueIsGoneWhateverTheVersionThatItHadLast) {
+  Put("a", 5);
+  const auto watch = Open();
+  EXPECT_EQ(Drain(*watch), "STATE a, SYNCED");
+  Put("a", 4, /*gone=*/true);
+  EXPECT_EQ(Drain(*watch), "DELETED a");
 }
 
 }  // namespace

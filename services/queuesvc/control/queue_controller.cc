@@ -32,9 +32,8 @@ absl::StatusOr<std::vector<runtime::KnownObject>> QueueController::OpenSlot(uint
     context_.Wake(name);  // It may be gone.
   };
   BASALT_RETURN_IF_ERROR(records_.Load(slot, load));
-  BASALT_RETURN_IF_ERROR(LoadShown(slot));
   if (history_timer_ == kNoTimer) AgeHistoryLater();
-  return std::vector<runtime::KnownObject>();
+  return LoadShown(slot);
 }
 
 void QueueController::CloseSlot(uint32_t slot) {
@@ -54,7 +53,10 @@ void QueueController::OnState(std::string_view routing_key, const std::string&, 
 }
 
 void QueueController::OnGone(std::string_view routing_key, const runtime::Gone& gone) {
-  if (QueueEntry* const entry = entries_.Find(routing_key); entry != nullptr) entry->pod_groups.Erase(gone.uid);
+  QueueEntry* const entry = entries_.Find(routing_key);
+  if (entry == nullptr) return;
+  entry->pod_groups.Erase(gone.uid);
+  if (gone.uid == entry->shown_uid) entry->is_awaited = false;
 }
 
 void QueueController::OnShared(const std::string&, const kube::v1::Object& object, bool gone) {
@@ -63,12 +65,15 @@ void QueueController::OnShared(const std::string&, const kube::v1::Object& objec
   const std::string& name = queue.meta().name();
   const bool owned = Owns(name);
   const kube::v1::Queue* const known = queues_.Find(name);
-  if (known != nullptr && known->meta().resource_version() > queue.meta().resource_version()) return;
-  if (gone) {
-    if (known != nullptr && known->meta().uid() == queue.meta().uid()) queues_.Erase(name);
-    if (owned) metrics_.Remove(name);  // Else the series are another worker's.
-  } else {
+  QueueEntry* const entry = owned ? entries_.Find(name) : nullptr;
+  if (entry != nullptr && (!gone || entry->shown_uid == queue.meta().uid())) entry->is_awaited = false;
+  if (!gone) {
+    if (known != nullptr && known->meta().resource_version() > queue.meta().resource_version()) return;
     queues_.FindOrMake(name) = queue;
+  } else if (known != nullptr && known->meta().uid() == queue.meta().uid()) {
+    // Whatever its version: an answer to a write of ours may be newer than the last state that watches have told.
+    queues_.Erase(name);
+    if (owned) metrics_.Remove(name);  // Else the series are another worker's.
   }
   if (owned) context_.Wake(name);
 }
@@ -97,9 +102,11 @@ void QueueController::Decide(std::string_view key, kv::WriteBatch& batch) {
   entry.step = NextStepOf(key, entry);
   entry.held_until = HeldUntil(entry);
   entry.is_sent = !entry.write_in_flight && !entry.held_until;
-  const absl::Status recorded =
-      records_.Update(std::string(key), queues_.Find(key), options_.publish_counts, context_.ApiNow(), entry, batch);
-  if (!recorded.ok()) context_.Fail(recorded);
+  if (!entry.is_awaited) {
+    const absl::Status recorded =
+        records_.Update(std::string(key), queues_.Find(key), options_.publish_counts, context_.ApiNow(), entry, batch);
+    if (!recorded.ok()) context_.Fail(recorded);
+  }
   PublishState(std::string(key), entry, batch);
 }
 
@@ -110,7 +117,8 @@ void QueueController::Act(std::string_view key) {
   const bool exists = queues_.Find(key) != nullptr;
   if (exists) metrics_.Show(name, entry.pod_groups.counts());
   if (entry.write_in_flight) return;
-  const bool is_over = !exists && entry.step.kind == QueueStep::Kind::kNothing && entry.pod_groups.total() == 0;
+  const bool is_over =
+      !exists && !entry.is_awaited && entry.step.kind == QueueStep::Kind::kNothing && entry.pod_groups.total() == 0;
   if (is_over) return entries_.Erase(key);
   if (entry.is_sent) return Carry(name, entry);
   if (entry.held_until) context_.WakeAt(name, *entry.held_until);

@@ -50,9 +50,8 @@ class QueueController : public runtime::Controller {
   const SlotMap<kube::v1::Queue>& queues() const { return queues_; }
   // A queue of a slot that this worker owns; nullopt: there is none.
   std::optional<queue::v1::Queue> Find(std::string_view name) const;
-  // Those of the slot that Find tells of.
-  void ForEachShown(uint32_t slot,
-                    const std::function<void(const std::string& name, const runtime::Shown& shown)>& visit) const;
+  // Those that Find tells of are seen.
+  void ForEachShown(uint32_t slot, const runtime::VisitObject& visit);
   // What is recorded of the queue; null: nothing is.
   const storage::v1::QueueRecord* RecordOf(std::string_view name) const;
   QueueRecords& records() { return records_; }
@@ -76,7 +75,8 @@ class QueueController : public runtime::Controller {
   void AgeHistory(uint32_t slot, const std::set<std::string>& keys);
 
   // -- shown_queues.cc --
-  absl::Status LoadShown(uint32_t slot);
+  // The queues that were shown and are not seen, which may have gone since.
+  absl::StatusOr<std::vector<runtime::KnownObject>> LoadShown(uint32_t slot);
   void PublishState(const std::string& name, QueueEntry& entry, kv::WriteBatch& batch);
 
   // -- queue_writes.cc --

@@ -41,6 +41,7 @@ struct QueueEntry {
   // ---- what clients that watch were told, which is recorded, too ----
   runtime::Shown shown;
   std::string shown_uid;
+  bool is_awaited = false;  // It was shown before the slot was opened, and was neither seen since nor is it gone.
 };
 
 }  // namespace basalt::queuesvc

@@ -226,6 +226,10 @@ TEST_F(QueueRecordsTest, OneThatWentWhileNobodyLookedIsGone) {
   OpenQueue();
   Start();
   context_->RunPasses(*controller_);
+  EXPECT_THAT(Uids(), ElementsAre("u")) << "it may only be unseen";
+  controller_->OnGone(kQueue,
+                      {.reason = runtime::Gone::Reason::kAbsent, .watch = std::string(kube::kWatchQueues), .uid = "u"});
+  Pass();
   EXPECT_THAT(Uids(), ElementsAre("u gone"));
   EXPECT_EQ(controller_->kept(), 0U);
 }

@@ -3,6 +3,7 @@
 
 #include "common/base/slots.h"
 #include "common/base/status_macros.h"
+#include "common/kube/names.h"
 #include "common/runtime/slots/damage.h"
 #include "common/watch/state_hash.h"
 #include "services/queuesvc/control/queue_controller.h"
@@ -23,11 +24,15 @@ uint64_t ShownStateOf(const kube::v1::Queue& queue, const queue::v1::PodGroupCou
 
 }  // namespace
 
-void QueueController::ForEachShown(uint32_t slot,
-                                   const std::function<void(const std::string&, const runtime::Shown&)>& visit) const {
+void QueueController::ForEachShown(uint32_t slot, const runtime::VisitObject& visit) {
+  runtime::Shown never;
   for (const std::string& name : queues_.KeysOf(slot)) {
-    const QueueEntry* const entry = entries_.Find(name);
-    visit(name, entry == nullptr ? runtime::Shown() : entry->shown);
+    QueueEntry* const entry = entries_.Find(name);
+    visit(name, entry == nullptr ? never : entry->shown, /*is_seen=*/true);
+  }
+  for (const std::string& name : entries_.KeysOf(slot)) {
+    QueueEntry& entry = *entries_.Find(name);
+    if (entry.is_awaited) visit(name, entry.shown, /*is_seen=*/false);
   }
 }
 
@@ -35,6 +40,7 @@ void QueueController::PublishState(const std::string& name, QueueEntry& entry, k
   const uint32_t slot = SlotOf(name);
   const kube::v1::Queue* const queue = queues_.Find(name);
   if (queue == nullptr) {
+    if (entry.is_awaited) return;
     return publisher_.PublishEnd(slot, name, std::exchange(entry.shown_uid, ""), entry.shown, batch);
   }
   entry.shown_uid = queue->meta().uid();
@@ -42,18 +48,22 @@ void QueueController::PublishState(const std::string& name, QueueEntry& entry, k
                               {queue->meta().uid(), queue->meta().resource_version()}, entry.shown, batch);
 }
 
-absl::Status QueueController::LoadShown(uint32_t slot) {
+absl::StatusOr<std::vector<runtime::KnownObject>> QueueController::LoadShown(uint32_t slot) {
+  std::vector<runtime::KnownObject> known;
   kv::Damage damage;
   const auto load = [&](const std::string& name, const storage::v1::ShownObject& record) {
     if (SlotOf(name) != slot) return;
     QueueEntry& entry = entries_.FindOrMake(name);
     entry.shown = runtime::ShownOf(record);
     entry.shown_uid = record.uid();
-    context_.Wake(name);  // It may be gone.
+    context_.Wake(name);  // It may be another by now.
+    if (queues_.Find(name) != nullptr) return;
+    entry.is_awaited = true;
+    known.push_back({std::string(kube::kWatchQueues), name, record.uid(), "", name, record.resource_version()});
   };
   BASALT_RETURN_IF_ERROR(publisher_.OpenOrBeginAnew(context_.store(), slot, context_.SlotEpoch(slot), load, damage));
   runtime::ReportDamage(damage, registry_);
-  return absl::OkStatus();
+  return known;
 }
 
 }  // namespace basalt::queuesvc
