@@ -15,19 +15,19 @@ constexpr absl::Duration kResolveSlack = absl::Seconds(1);
 constexpr absl::Duration kNotOwnerPause = absl::Seconds(1);
 constexpr absl::Duration kGetTimeout = absl::Seconds(10);
 
-enum class Answer { kNotSent, kNotOwner, kRefused, kUnknown };
+enum class SendResult { kNotSent, kNotOwner, kRefused, kUnknown };
 
 // What is larger than this is refused by the transport, however often it is sent.
 constexpr size_t kTooLarge = 48 << 20;
 
-Answer Classify(absl::StatusCode code, const gateway::v1::WriteRequest& request) {
+SendResult Classify(absl::StatusCode code, const gateway::v1::WriteRequest& request) {
   switch (code) {
     case absl::StatusCode::kUnavailable:
-      return Answer::kNotSent;
+      return SendResult::kNotSent;
     case absl::StatusCode::kResourceExhausted:  // No room for it there, for the moment.
-      return request.ByteSizeLong() > kTooLarge ? Answer::kRefused : Answer::kNotSent;
+      return request.ByteSizeLong() > kTooLarge ? SendResult::kRefused : SendResult::kNotSent;
     case absl::StatusCode::kFailedPrecondition:
-      return Answer::kNotOwner;
+      return SendResult::kNotOwner;
     case absl::StatusCode::kInvalidArgument:
     case absl::StatusCode::kNotFound:
     case absl::StatusCode::kAlreadyExists:
@@ -35,9 +35,9 @@ Answer Classify(absl::StatusCode code, const gateway::v1::WriteRequest& request)
     case absl::StatusCode::kUnauthenticated:
     case absl::StatusCode::kUnimplemented:
     case absl::StatusCode::kOutOfRange:
-      return Answer::kRefused;
+      return SendResult::kRefused;
     default:
-      return Answer::kUnknown;
+      return SendResult::kUnknown;
   }
 }
 
@@ -121,23 +121,23 @@ void Worker::OnWriteAnswer(uint64_t id, absl::StatusOr<gateway::v1::WriteRespons
     });
   };
   switch (Classify(answer.status().code(), write.request)) {
-    case Answer::kNotSent: {
+    case SendResult::kNotSent: {
       const absl::Time again = loop_.Now() + write.back_off.Next(random_);
       if (again < write.deadline) return later(again, [id](Worker& self) { self.SendWrite(id); });
       outcome.kind = WriteOutcome::Kind::kNotSent;
       return FinishWrite(id, std::move(outcome));
     }
-    case Answer::kNotOwner:
+    case SendResult::kNotOwner:
       if (SlotLives(write)) OnNotOwner(write.slot);
       outcome.kind = WriteOutcome::Kind::kNotSent;
       return FinishWrite(id, std::move(outcome));
-    case Answer::kRefused:
+    case SendResult::kRefused:
       outcome.kind = WriteOutcome::Kind::kRefused;
       outcome.error.set_code(400);
       outcome.error.set_reason("BadRequest");
       outcome.error.set_message(std::string(ToStd(answer.status().message())));
       return FinishWrite(id, std::move(outcome));
-    case Answer::kUnknown:
+    case SendResult::kUnknown:
       outcome.kind = WriteOutcome::Kind::kUnknown;
       return later(write.deadline + kResolveSlack, [id, outcome = std::move(outcome)](Worker& self) mutable {
         self.FinishWrite(id, std::move(outcome));

@@ -12,7 +12,8 @@ class PartHost;
 
 class Forwarding {
  public:
-  // Annotates the job, once (C11); before the PodGroup, which takes the annotation over, unless that is refused.
+  // Annotates the job, once (job spec 15.2, C11); before the PodGroup, which takes the annotation over, unless that is
+  // refused.
   void Apply(JobEntry& entry, PartHost& host);
   bool under_way() const { return effect_.under_way(); }
   // The spec is another one: nothing is waited for.

@@ -2,7 +2,7 @@
 
 // The state machine of job spec 8, as data: which operation, retain set and callback each phase has for each action.
 // Repairs that the specification decides (spec/README decision 1): Abort, Terminate and Complete are honoured in
-// Restarting (W12); resuming consumes no retry (W14); draining and finished phases repeat no kill (C7).
+// Restarting (W12); resuming consumes no retry (W14); draining and finished phases repeat no kill (job spec 15.2, C7).
 // Pure.
 #include <cstdint>
 #include <optional>

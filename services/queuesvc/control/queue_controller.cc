@@ -120,7 +120,7 @@ void QueueController::Act(std::string_view key) {
   const bool is_over =
       !exists && !entry.is_awaited && entry.step.kind == QueueStep::Kind::kNothing && entry.pod_groups.total() == 0;
   if (is_over) return entries_.Erase(key);
-  if (entry.is_sent) return Carry(name, entry);
+  if (entry.is_sent) return SendStep(name, entry);
   if (entry.held_until) context_.WakeAt(name, *entry.held_until);
 }
 

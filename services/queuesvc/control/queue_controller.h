@@ -80,7 +80,7 @@ class QueueController : public runtime::Controller {
   void PublishState(const std::string& name, QueueEntry& entry, kv::WriteBatch& batch);
 
   // -- queue_writes.cc --
-  void Carry(const std::string& name, QueueEntry& entry);
+  void SendStep(const std::string& name, QueueEntry& entry);
   void Send(const std::string& name, QueueEntry& entry, gateway::v1::WriteRequest request);
   void OnWritten(const std::string& name, QueueEntry& entry, QueueStep::Kind sent, runtime::WriteOutcome outcome);
 

@@ -8,7 +8,7 @@
 namespace basalt::queuesvc {
 
 // Requires: nothing has been heard since the pass decided.
-void QueueController::Carry(const std::string& name, QueueEntry& entry) {
+void QueueController::SendStep(const std::string& name, QueueEntry& entry) {
   const kube::v1::Queue* const queue = queues_.Find(name);
   switch (entry.step.kind) {
     case QueueStep::Kind::kNothing:
