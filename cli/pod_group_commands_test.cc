@@ -24,8 +24,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-WatchPodGroupsResponse GroupTold(WatchPodGroupsResponse::Type type, const std::string& name,
-                                 const std::string& phase = "Running") {
+WatchPodGroupsResponse GroupChange(WatchPodGroupsResponse::Type type, const std::string& name,
+                                   const std::string& phase = "Running") {
   WatchPodGroupsResponse told;
   told.set_type(type);
   if (name.empty()) return told;
@@ -40,10 +40,10 @@ WatchPodGroupsResponse GroupTold(WatchPodGroupsResponse::Type type, const std::s
 }
 
 WatchPodGroupsResponse GroupState(const std::string& name, const std::string& phase = "Running") {
-  return GroupTold(WatchPodGroupsResponse::TYPE_STATE, name, phase);
+  return GroupChange(WatchPodGroupsResponse::TYPE_STATE, name, phase);
 }
 
-const WatchPodGroupsResponse kGroupsSynced = GroupTold(WatchPodGroupsResponse::TYPE_SYNCED, "");
+const WatchPodGroupsResponse kGroupsSynced = GroupChange(WatchPodGroupsResponse::TYPE_SYNCED, "");
 
 // A pgsvc whose streams say what they were given, one after the other; the last again and again.
 class ScriptedPodGroups final : public podgroup::v1::PodGroupQueryService::Service {
@@ -108,7 +108,7 @@ class PodGroupCommandsTest : public ServedTest {
 
 TEST_F(PodGroupCommandsTest, AWatchTellsChangesAndDeletionsALineEach) {
   groups_->Tell({{{GroupState("a", "Pending"), kGroupsSynced, GroupState("a"), GroupState("a"),
-                   GroupTold(WatchPodGroupsResponse::TYPE_DELETED, "a")}}});
+                   GroupChange(WatchPodGroupsResponse::TYPE_DELETED, "a")}}});
   const Ran ran = Watch({});
   EXPECT_EQ(ran.out,
             "default/a  Pending  queue research, min member 3\n"
@@ -119,7 +119,7 @@ TEST_F(PodGroupCommandsTest, AWatchTellsChangesAndDeletionsALineEach) {
 }
 
 TEST_F(PodGroupCommandsTest, AWatchInJsonIsADocumentForEachChange) {
-  groups_->Tell({{{GroupState("a"), kGroupsSynced, GroupTold(WatchPodGroupsResponse::TYPE_DELETED, "a")}}});
+  groups_->Tell({{{GroupState("a"), kGroupsSynced, GroupChange(WatchPodGroupsResponse::TYPE_DELETED, "a")}}});
   const std::string out = Watch({"-o", "json"}).out;
   EXPECT_THAT(out, HasSubstr("\"TYPE_STATE\""));
   EXPECT_THAT(out, HasSubstr("\"research\""));

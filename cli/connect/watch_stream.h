@@ -20,7 +20,7 @@ template <typename Watched>
 class WatchStream {
  public:
   using Response = typename Watched::Response;
-  enum class Event { kTold, kNothing, kEnd };
+  enum class Event { kMessage, kNothing, kEnd };
 
   // DEADLINE_EXCEEDED ends it at the deadline.
   WatchStream(typename Watched::Service::Stub& stub, const typename Watched::Request& request, absl::Time deadline) {
@@ -50,10 +50,10 @@ class WatchStream {
         reader_->Finish(&status_, Tag(kFinished));
         continue;
       }
-      const bool is_told = tag == Tag(kRead);
-      if (is_told) message->Swap(&read_);
+      const bool is_read = tag == Tag(kRead);
+      if (is_read) message->Swap(&read_);
       reader_->Read(&read_, Tag(kRead));
-      if (is_told) return Event::kTold;
+      if (is_read) return Event::kMessage;
     }
   }
   // Why it ended. After kEnd.

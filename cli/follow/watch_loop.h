@@ -78,7 +78,7 @@ bool WatchLoop<Watched>::Read(WatchStream<Watched>& stream) {
         return false;
       case Event::kNothing:
         continue;
-      case Event::kTold:
+      case Event::kMessage:
         break;
     }
     has_answered_ = true;

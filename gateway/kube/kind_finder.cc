@@ -54,7 +54,7 @@ KindFinder::KindFinder(const Shared& shared, std::string group, std::string plur
       group_(std::move(group)),
       plural_(std::move(plural)),
       found_(std::move(found)),
-      told_absent_(absent) {
+      reported_absent_(absent) {
   if (absent) {
     OnAbsent();
   } else {
@@ -120,7 +120,7 @@ void KindFinder::OnVersion(const http::Response& answer) {
 void KindFinder::OnAbsent() {
   back_off_.Reset();
   LookAfter(shared_.slow_retry * (0.5 + shared_.random.Unit()));
-  if (!std::exchange(told_absent_, true)) found_("");
+  if (!std::exchange(reported_absent_, true)) found_("");
 }
 
 void KindFinder::OnFailure(std::string why, absl::Duration at_least) {

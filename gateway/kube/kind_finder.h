@@ -57,7 +57,7 @@ class KindFinder final : public KindSearch {
   const std::string group_;
   const std::string plural_;
   const KindFound found_;
-  bool told_absent_;
+  bool reported_absent_;
   BackOff back_off_{{.first = absl::Milliseconds(100), .most = absl::Seconds(30)}};
   std::vector<std::string> versions_;  // Of the look under way, in the order in which they are asked about.
   size_t next_ = 0;                    // Of these.

@@ -35,21 +35,21 @@ v1::Hello Hello(const v1::Member& self, int64_t last_epoch = 0, int64_t held_epo
 
 class OwnershipTest : public ::testing::Test {
  protected:
-  struct Settled {
+  struct Reconciled {
     bool assignment = false;
     std::vector<Ownership::Change> slots;
   };
   // As the hub does, with a store that saves at once.
-  Settled Settle(Ownership& ownership, absl::Time at) {
-    Settled settled;
-    settled.slots = ownership.TransferReadySlots(at);
+  Reconciled Reconcile(Ownership& ownership, absl::Time at) {
+    Reconciled reconciled;
+    reconciled.slots = ownership.TransferReadySlots(at);
     const auto record = ownership.Propose(at);
-    if (!record.has_value()) return settled;
-    settled.assignment = true;
+    if (!record.has_value()) return reconciled;
+    reconciled.assignment = true;
     saved = *record;
     ownership.Adopt(*record, at);
-    for (auto& change : ownership.TransferReadySlots(at)) settled.slots.push_back(change);
-    return settled;
+    for (auto& change : ownership.TransferReadySlots(at)) reconciled.slots.push_back(change);
+    return reconciled;
   }
   void Attach(Ownership& ownership, const v1::Member& member, int64_t last_epoch, absl::Time at) {
     ownership.Attach(Hello(member, last_epoch), at);
@@ -66,10 +66,10 @@ class OwnershipTest : public ::testing::Test {
 TEST_F(OwnershipTest, ReplicasThatStartTogetherShareTheSlots) {
   Ownership ownership;
   Attach(ownership, Replica("r-0"), 0, now);
-  EXPECT_FALSE(Settle(ownership, now).assignment);
+  EXPECT_FALSE(Reconcile(ownership, now).assignment);
   Attach(ownership, Replica("r-1"), 0, now + absl::Milliseconds(300));
   EXPECT_EQ(ownership.NextDeadline(), now + absl::Milliseconds(500));
-  const auto changes = Settle(ownership, now + absl::Milliseconds(500));
+  const auto changes = Reconcile(ownership, now + absl::Milliseconds(500));
   EXPECT_TRUE(changes.assignment);
   EXPECT_EQ(changes.slots.size(), kSlotCount);
   EXPECT_GT(Share(ownership)["r-0"], 400);
@@ -80,23 +80,23 @@ TEST_F(OwnershipTest, ReplicasThatStartTogetherShareTheSlots) {
 TEST_F(OwnershipTest, FormationIsOverOnceTheExpectedOnesAreThere) {
   Ownership ownership({.expected = {{kJob, 2}}});
   Attach(ownership, Replica("r-0"), 0, now);
-  EXPECT_FALSE(Settle(ownership, now + absl::Seconds(4)).assignment) << "it waits longer than for just anybody";
+  EXPECT_FALSE(Reconcile(ownership, now + absl::Seconds(4)).assignment) << "it waits longer than for just anybody";
   EXPECT_EQ(ownership.Attached(kJob), std::pair(1, 2));
   Attach(ownership, Replica("r-1"), 0, now + absl::Seconds(4));
-  EXPECT_TRUE(Settle(ownership, now + absl::Seconds(4)).assignment);
+  EXPECT_TRUE(Reconcile(ownership, now + absl::Seconds(4)).assignment);
   Ownership alone({.expected = {{kJob, 2}}});
   Attach(alone, Replica("r-0"), 0, now);
   EXPECT_EQ(alone.NextDeadline(), now + absl::Seconds(5));
-  EXPECT_TRUE(Settle(alone, now + absl::Seconds(5)).assignment) << "but not for ever";
+  EXPECT_TRUE(Reconcile(alone, now + absl::Seconds(5)).assignment) << "but not for ever";
 }
 
 TEST_F(OwnershipTest, AReplicaThatIsBackWithinTheGraceKeepsSlotsAndEpoch) {
   Ownership ownership({.formation = absl::ZeroDuration()});
   Attach(ownership, Replica("r-0"), 0, now);
-  Settle(ownership, now);
+  Reconcile(ownership, now);
   ownership.Detach(Replica("r-0"), now);
   Attach(ownership, Replica("r-0"), 1, now + absl::Seconds(4));
-  const auto changes = Settle(ownership, now + absl::Seconds(9));
+  const auto changes = Reconcile(ownership, now + absl::Seconds(9));
   EXPECT_FALSE(changes.assignment);
   EXPECT_TRUE(changes.slots.empty());
 }
@@ -104,7 +104,7 @@ TEST_F(OwnershipTest, AReplicaThatIsBackWithinTheGraceKeepsSlotsAndEpoch) {
 TEST_F(OwnershipTest, AnotherIncarnationIsAnotherOwner) {
   Ownership ownership({.formation = absl::ZeroDuration()});
   Attach(ownership, Replica("r-0", "a"), 0, now);
-  Settle(ownership, now);
+  Reconcile(ownership, now);
   v1::Owner owner;
   *owner.mutable_member() = Replica("r-0", "a");
   owner.set_slot(7);
@@ -112,7 +112,7 @@ TEST_F(OwnershipTest, AnotherIncarnationIsAnotherOwner) {
   EXPECT_TRUE(ownership.Check(owner).ok());
   ownership.Detach(Replica("r-0", "a"), now);
   Attach(ownership, Replica("r-0", "b"), 1, now);
-  EXPECT_EQ(Settle(ownership, now).slots.size(), kSlotCount);
+  EXPECT_EQ(Reconcile(ownership, now).slots.size(), kSlotCount);
   EXPECT_EQ(ownership.Get(kJob, 7).owner.epoch, 2);
   const absl::Status stale = ownership.Check(owner);
   EXPECT_EQ(stale.code(), absl::StatusCode::kFailedPrecondition);
@@ -122,10 +122,10 @@ TEST_F(OwnershipTest, AnotherIncarnationIsAnotherOwner) {
 TEST_F(OwnershipTest, OnlyTheSlotsOfTheLostReplicaMove) {
   Ownership ownership({.formation = absl::ZeroDuration()});
   for (const char* name : {"r-0", "r-1", "r-2"}) Attach(ownership, Replica(name), 0, now);
-  Settle(ownership, now);
+  Reconcile(ownership, now);
   const int lost = Share(ownership)["r-1"];
   ownership.Detach(Replica("r-1"), now);
-  const auto changes = Settle(ownership, now + absl::Seconds(6));
+  const auto changes = Reconcile(ownership, now + absl::Seconds(6));
   EXPECT_EQ(static_cast<int>(changes.slots.size()), lost);
   for (const auto& change : changes.slots) {
     EXPECT_EQ(change.from, "r-1");
@@ -139,10 +139,10 @@ TEST_F(OwnershipTest, OnlyTheSlotsOfTheLostReplicaMove) {
 TEST_F(OwnershipTest, TheEpochIsAboveEveryOneReported) {
   Ownership ownership({.formation = absl::ZeroDuration()});
   Attach(ownership, Replica("r-0"), 41, now);
-  Settle(ownership, now);
+  Reconcile(ownership, now);
   EXPECT_EQ(ownership.assignment().epoch(), 42);
   Attach(ownership, Replica("q-0", "a", v1::SERVICE_KIND_QUEUE), 99, now);
-  Settle(ownership, now);
+  Reconcile(ownership, now);
   EXPECT_EQ(ownership.assignment().epoch(), 100);
   EXPECT_EQ(ownership.Get(kJob, 0).owner.epoch, 100) << "what was saved is lost, the slots' epochs with it";
 }
@@ -150,35 +150,35 @@ TEST_F(OwnershipTest, TheEpochIsAboveEveryOneReported) {
 TEST_F(OwnershipTest, ASlotMovesOnlyWhenItsLivingOwnerReleasesIt) {
   Ownership ownership({.formation = absl::ZeroDuration()});
   Attach(ownership, Replica("r-0"), 0, now);
-  Settle(ownership, now);
+  Reconcile(ownership, now);
   Attach(ownership, Replica("r-1"), 0, now);
-  auto changes = Settle(ownership, now);
+  auto changes = Reconcile(ownership, now);
   EXPECT_TRUE(changes.assignment);
   EXPECT_TRUE(changes.slots.empty());
   v1::Released released;
   released.set_epoch(2);
   for (uint32_t slot = 0; slot < 100; ++slot) released.add_slots(slot);
   ownership.Release(Replica("r-0"), released);
-  changes = Settle(ownership, now);
+  changes = Reconcile(ownership, now);
   EXPECT_GT(changes.slots.size(), 20u);
   for (const auto& change : changes.slots) EXPECT_LT(change.slot, 100u);
   released.set_epoch(1);
   released.add_slots(500);
   ownership.Release(Replica("r-0"), released);
-  EXPECT_TRUE(Settle(ownership, now).slots.empty()) << "of an older assignment";
+  EXPECT_TRUE(Reconcile(ownership, now).slots.empty()) << "of an older assignment";
 }
 
 TEST_F(OwnershipTest, ANewStreamHoldsNothingThatIsToMove) {
   Ownership ownership({.formation = absl::ZeroDuration()});
   Attach(ownership, Replica("r-0"), 0, now);
-  Settle(ownership, now);
+  Reconcile(ownership, now);
   Attach(ownership, Replica("r-1"), 0, now);
-  Settle(ownership, now);
+  Reconcile(ownership, now);
   EXPECT_EQ(Share(ownership)["r-1"], 0);
   ownership.Detach(Replica("r-0"), now);
-  EXPECT_TRUE(Settle(ownership, now).slots.empty());
+  EXPECT_TRUE(Reconcile(ownership, now).slots.empty());
   Attach(ownership, Replica("r-0"), 2, now);
-  const size_t moved = Settle(ownership, now).slots.size();
+  const size_t moved = Reconcile(ownership, now).slots.size();
   EXPECT_EQ(static_cast<int>(moved), Share(ownership)["r-1"]);
   EXPECT_GT(moved, 400u);
 }
@@ -186,23 +186,23 @@ TEST_F(OwnershipTest, ANewStreamHoldsNothingThatIsToMove) {
 TEST_F(OwnershipTest, AnOwnerThatDoesNotReleaseLosesTheSlotInTheEnd) {
   Ownership ownership({.formation = absl::ZeroDuration()});
   Attach(ownership, Replica("r-0"), 0, now);
-  Settle(ownership, now);
+  Reconcile(ownership, now);
   Attach(ownership, Replica("r-1"), 0, now);
-  Settle(ownership, now);
+  Reconcile(ownership, now);
   EXPECT_EQ(ownership.NextDeadline(), now + absl::Seconds(30));
-  EXPECT_TRUE(Settle(ownership, now + absl::Seconds(29)).slots.empty());
-  EXPECT_GT(Settle(ownership, now + absl::Seconds(30)).slots.size(), 400u);
+  EXPECT_TRUE(Reconcile(ownership, now + absl::Seconds(29)).slots.empty());
+  EXPECT_GT(Reconcile(ownership, now + absl::Seconds(30)).slots.size(), 400u);
   EXPECT_EQ(ownership.NextDeadline(), absl::InfiniteFuture());
 }
 
 TEST_F(OwnershipTest, ASlotThatReturnsBeforeItWasReleasedBeginsAnewAtItsOwner) {
   Ownership ownership({.formation = absl::ZeroDuration()});
   Attach(ownership, Replica("r-0"), 0, now);
-  Settle(ownership, now);
+  Reconcile(ownership, now);
   Attach(ownership, Replica("r-1"), 0, now);
-  EXPECT_TRUE(Settle(ownership, now).slots.empty());
+  EXPECT_TRUE(Reconcile(ownership, now).slots.empty());
   ownership.Detach(Replica("r-1"), now);
-  const auto back = Settle(ownership, now + absl::Seconds(5));
+  const auto back = Reconcile(ownership, now + absl::Seconds(5));
   EXPECT_TRUE(back.assignment);
   EXPECT_GT(back.slots.size(), 400u);
   for (const auto& change : back.slots) EXPECT_EQ(ownership.Get(kJob, change.slot).owner.epoch, 3);
@@ -212,31 +212,31 @@ TEST_F(OwnershipTest, ASlotThatReturnsBeforeItWasReleasedBeginsAnewAtItsOwner) {
 TEST_F(OwnershipTest, AReleaseCountsAlsoAfterAChangeElsewhere) {
   Ownership ownership({.formation = absl::ZeroDuration()});
   Attach(ownership, Replica("r-0"), 0, now);
-  Settle(ownership, now);
+  Reconcile(ownership, now);
   Attach(ownership, Replica("r-1"), 0, now);
-  Settle(ownership, now);
+  Reconcile(ownership, now);
   Attach(ownership, Replica("q-0", "a", v1::SERVICE_KIND_QUEUE), 0, now);
-  Settle(ownership, now);
+  Reconcile(ownership, now);
   ASSERT_EQ(ownership.assignment().epoch(), 3);
   v1::Released released;
   released.set_epoch(2);
   for (uint32_t slot = 0; slot < kSlotCount; ++slot) released.add_slots(slot);
   ownership.Release(Replica("r-0"), released);
-  EXPECT_GT(Settle(ownership, now).slots.size(), 400u);
+  EXPECT_GT(Reconcile(ownership, now).slots.size(), 400u);
 }
 
 TEST_F(OwnershipTest, WhoLeavesGivesItsSlotsToThoseWhoStay) {
   Ownership ownership({.formation = absl::ZeroDuration()});
   Attach(ownership, Replica("r-0"), 0, now);
   Attach(ownership, Replica("r-1"), 0, now);
-  Settle(ownership, now);
+  Reconcile(ownership, now);
   ownership.Leave(Replica("r-1"));
-  EXPECT_TRUE(Settle(ownership, now).assignment);
+  EXPECT_TRUE(Reconcile(ownership, now).assignment);
   EXPECT_EQ(ownership.assignment().members_size(), 1);
   EXPECT_GT(Share(ownership)["r-1"], 400) << "not released yet";
   ownership.Leave(Replica("r-0"));
   EXPECT_FALSE(ownership.AnybodyStays(kJob));
-  Settle(ownership, now);
+  Reconcile(ownership, now);
   EXPECT_EQ(ownership.assignment().members_size(), 2) << "nobody is left to give anything to";
 }
 
@@ -245,7 +245,7 @@ TEST_F(OwnershipTest, ASlotPassesFromOwnerToOwnerThroughItsStates) {
   const auto slot = [&]() -> const Ownership::Slot& { return ownership.Get(kJob, 7); };
   EXPECT_TRUE(slot().state == SlotState::kUnowned);
   Attach(ownership, Replica("r-0"), 0, now);
-  Settle(ownership, now);
+  Reconcile(ownership, now);
   EXPECT_TRUE(slot().state == SlotState::kDraining) << "nobody has to release what is nobody's";
   ownership.NoteDrained(kJob, 7);
   EXPECT_TRUE(slot().state == SlotState::kWaiting);
@@ -261,13 +261,13 @@ TEST_F(OwnershipTest, ASlotPassesFromOwnerToOwnerThroughItsStates) {
 
   ownership.Leave(Replica("r-0"));
   Attach(ownership, Replica("r-1"), 0, now);
-  Settle(ownership, now);
+  Reconcile(ownership, now);
   EXPECT_TRUE(slot().state == SlotState::kReleasing);
   v1::Released released;
   released.set_epoch(2);
   released.add_slots(7);
   ownership.Release(Replica("r-0"), released);
-  Settle(ownership, now);
+  Reconcile(ownership, now);
   EXPECT_TRUE(slot().state == SlotState::kDraining);
   ownership.NoteDrained(kJob, 7);
   ASSERT_EQ(ownership.FindSource(kJob, 7).replica, "r-0");
@@ -296,12 +296,12 @@ TEST_F(OwnershipTest, ASlotPassesFromOwnerToOwnerThroughItsStates) {
 TEST_F(OwnershipTest, ASlotThatIsTakenAwayWhileItsRecordsTravelKeepsTheirSource) {
   Ownership ownership({.formation = absl::ZeroDuration()});
   Attach(ownership, Replica("r-0"), 0, now);
-  Settle(ownership, now);
+  Reconcile(ownership, now);
   ownership.NoteDrained(kJob, 7);
   ownership.NoteGranted(kJob, 7, "r-9");
   Attach(ownership, Replica("r-1"), 0, now);
   ownership.Leave(Replica("r-0"));
-  Settle(ownership, now);
+  Reconcile(ownership, now);
   EXPECT_TRUE(ownership.Get(kJob, 7).state == SlotState::kReleasing);
   EXPECT_EQ(ownership.Get(kJob, 7).source, "r-9");
   ownership.NoteTaken(kJob, 7);
@@ -313,10 +313,10 @@ TEST_F(OwnershipTest, ASlotThatIsTakenAwayWhileItsRecordsTravelKeepsTheirSource)
 TEST_F(OwnershipTest, WhatTheLastMemberLeavesIsNobodys) {
   Ownership ownership({.grace = absl::Seconds(5), .formation = absl::ZeroDuration()});
   Attach(ownership, Replica("r-0"), 0, now);
-  Settle(ownership, now);
+  Reconcile(ownership, now);
   ownership.NoteDrained(kJob, 7);
   ownership.Detach(Replica("r-0"), now);
-  Settle(ownership, now + absl::Seconds(10));
+  Reconcile(ownership, now + absl::Seconds(10));
   EXPECT_TRUE(ownership.Get(kJob, 7).state == SlotState::kUnowned);
   EXPECT_EQ(ownership.Get(kJob, 7).owner.replica, "");
   Ownership after({.formation = absl::ZeroDuration()});
@@ -327,7 +327,7 @@ TEST_F(OwnershipTest, WhatTheLastMemberLeavesIsNobodys) {
 TEST_F(OwnershipTest, ANewLeaderDoesNotKnowWhatWritesAreUnderWay) {
   Ownership before({.formation = absl::ZeroDuration()});
   Attach(before, Replica("r-0"), 0, now);
-  Settle(before, now);
+  Reconcile(before, now);
   Ownership after({.formation = absl::ZeroDuration()});
   after.Restore(saved, now);
   EXPECT_TRUE(after.Get(kJob, 7).state == SlotState::kDraining);
@@ -339,18 +339,18 @@ TEST_F(OwnershipTest, ANewLeaderDoesNotKnowWhatWritesAreUnderWay) {
 TEST_F(OwnershipTest, TheNewestRecordsAreThoseOfTheLastOwnerThatStoredAny) {
   Ownership ownership({.formation = absl::ZeroDuration()});
   Attach(ownership, Replica("r-0"), 0, now);
-  Settle(ownership, now);
+  Reconcile(ownership, now);
   EXPECT_EQ(ownership.FindSource(kJob, 7).replica, "") << "there are none";
   EXPECT_FALSE(ownership.FindSource(kJob, 7).wait);
   for (uint32_t slot = 0; slot < kSlotCount; ++slot) ownership.NoteRecords(kJob, slot);
   ownership.Leave(Replica("r-0"));
   Attach(ownership, Replica("r-1"), 0, now);
-  Settle(ownership, now);
+  Reconcile(ownership, now);
   v1::Released released;
   released.set_epoch(2);
   for (uint32_t slot = 0; slot < kSlotCount; ++slot) released.add_slots(slot);
   ownership.Release(Replica("r-0"), released);
-  Settle(ownership, now);
+  Reconcile(ownership, now);
   ASSERT_EQ(ownership.Get(kJob, 7).owner.replica, "r-1");
   const auto source = ownership.FindSource(kJob, 7);
   EXPECT_EQ(source.replica, "r-0");
@@ -363,15 +363,15 @@ TEST_F(OwnershipTest, TheNewestRecordsAreThoseOfTheLastOwnerThatStoredAny) {
 TEST_F(OwnershipTest, ADiskFromBeforeTheLastMoveHasNoRecords) {
   Ownership ownership({.formation = absl::ZeroDuration()});
   Attach(ownership, Replica("r-0"), 0, now);
-  Settle(ownership, now);
+  Reconcile(ownership, now);
   for (uint32_t slot = 0; slot < kSlotCount; ++slot) ownership.NoteRecords(kJob, slot);
   ownership.Detach(Replica("r-0"), now);
   Attach(ownership, Replica("r-1"), 0, now);
-  Settle(ownership, now + absl::Seconds(5));
+  Reconcile(ownership, now + absl::Seconds(5));
   for (uint32_t slot = 0; slot < kSlotCount; ++slot) ownership.NoteRecords(kJob, slot);
   ownership.Detach(Replica("r-1"), now + absl::Seconds(6));
   ownership.Attach(Hello(Replica("r-0", "b"), 2, 1), now + absl::Seconds(6));
-  Settle(ownership, now + absl::Seconds(11));
+  Reconcile(ownership, now + absl::Seconds(11));
   ASSERT_EQ(ownership.Get(kJob, 7).owner.replica, "r-0");
   const auto source = ownership.FindSource(kJob, 7);
   EXPECT_EQ(source.replica, "") << "r-1 has written since, and is gone";
@@ -381,11 +381,11 @@ TEST_F(OwnershipTest, ADiskFromBeforeTheLastMoveHasNoRecords) {
 TEST_F(OwnershipTest, AnotherIncarnationOnTheSameDiskHasItsRecords) {
   Ownership ownership({.formation = absl::ZeroDuration()});
   Attach(ownership, Replica("r-0"), 0, now);
-  Settle(ownership, now);
+  Reconcile(ownership, now);
   // Its first batches were never acknowledged: what its disk says decides.
   ownership.Detach(Replica("r-0"), now);
   ownership.Attach(Hello(Replica("r-0", "b"), 1, 1), now);
-  Settle(ownership, now);
+  Reconcile(ownership, now);
   const auto source = ownership.FindSource(kJob, 7);
   EXPECT_EQ(source.replica, "r-0");
   EXPECT_EQ(source.epoch, 1);
@@ -395,24 +395,24 @@ TEST_F(OwnershipTest, ANewLeaderGoesOnWhereTheLastOneStopped) {
   Ownership before({.formation = absl::ZeroDuration()});
   Attach(before, Replica("r-0"), 0, now);
   Attach(before, Replica("r-1"), 0, now);
-  Settle(before, now);
+  Reconcile(before, now);
   Attach(before, Replica("q-0", "a", v1::SERVICE_KIND_QUEUE), 0, now);
-  Settle(before, now);
+  Reconcile(before, now);
   const auto share = Share(before);
 
   Ownership after({.formation = absl::ZeroDuration()});
   after.Restore(saved, now);
   EXPECT_EQ(after.assignment().epoch(), 2);
   EXPECT_EQ(Share(after), share);
-  EXPECT_FALSE(Settle(after, now + absl::Seconds(4)).assignment) << "each has the grace period";
+  EXPECT_FALSE(Reconcile(after, now + absl::Seconds(4)).assignment) << "each has the grace period";
   after.Attach(Hello(Replica("r-0"), 2, 1), now + absl::Seconds(4));
-  EXPECT_FALSE(Settle(after, now + absl::Seconds(4)).assignment);
+  EXPECT_FALSE(Reconcile(after, now + absl::Seconds(4)).assignment);
   uint32_t mine = 0;
   while (after.Get(kJob, mine).owner.replica != "r-0") ++mine;
   EXPECT_EQ(after.Get(kJob, mine).owner.epoch, 1) << "its epoch is its owner's, not the leader's";
   EXPECT_EQ(after.FindSource(kJob, mine).replica, "r-0");
   EXPECT_FALSE(after.FindSource(kJob, mine).wait);
-  EXPECT_TRUE(Settle(after, now + absl::Seconds(5)).assignment) << "the others are gone";
+  EXPECT_TRUE(Reconcile(after, now + absl::Seconds(5)).assignment) << "the others are gone";
   EXPECT_EQ(Share(after)["r-0"], static_cast<int>(kSlotCount));
 }
 
@@ -420,7 +420,7 @@ TEST_F(OwnershipTest, ANewLeaderWaitsForWhoeverMayHaveTheRecords) {
   Ownership before({.formation = absl::ZeroDuration()});
   Attach(before, Replica("r-0"), 0, now);
   Attach(before, Replica("r-1"), 0, now);
-  Settle(before, now);
+  Reconcile(before, now);
   Ownership after({.formation = absl::ZeroDuration()});
   after.Restore(saved, now);
   uint32_t mine = 0;
@@ -436,16 +436,16 @@ TEST_F(OwnershipTest, ANewLeaderWaitsForWhoeverMayHaveTheRecords) {
 TEST_F(OwnershipTest, WhatIsNobodysWasSomebodysBefore) {
   Ownership before({.grace = absl::Seconds(5), .formation = absl::ZeroDuration()});
   Attach(before, Replica("r-0"), 0, now);
-  Settle(before, now);
+  Reconcile(before, now);
   before.Detach(Replica("r-0"), now);
-  Settle(before, now + absl::Seconds(10));
+  Reconcile(before, now + absl::Seconds(10));
   ASSERT_EQ(saved.members_size(), 0);
   Ownership after({.formation = absl::ZeroDuration()});
   after.Restore(saved, now);
   v1::Hello hello = Hello(Replica("r-1"));
   hello.set_keeps_records(true);
   after.Attach(hello, now);
-  Settle(after, now);
+  Reconcile(after, now);
   EXPECT_EQ(after.Get(kJob, 7).owner.replica, "r-1");
   EXPECT_TRUE(after.HadRecords(kJob, 7));
 }
@@ -453,7 +453,7 @@ TEST_F(OwnershipTest, WhatIsNobodysWasSomebodysBefore) {
 TEST_F(OwnershipTest, WhatOthersStillHaveOfASlotIsTheOwnersOnceItHasBegun) {
   Ownership ownership({.formation = absl::ZeroDuration()});
   ownership.Attach(Hello(Replica("r-0")), now);
-  Settle(ownership, now);
+  Reconcile(ownership, now);
   v1::Hello old = Hello(Replica("r-1"), 5, 3);
   old.mutable_held(0)->mutable_slots()->Truncate(2);  // 0 and 1 in full, of 2 the history.
   v1::HeldSlots& history = *old.add_held();
@@ -462,7 +462,7 @@ TEST_F(OwnershipTest, WhatOthersStillHaveOfASlotIsTheOwnersOnceItHasBegun) {
   history.add_slots(2);
   ownership.Attach(old, now);
   ownership.Leave(Replica("r-1"));
-  Settle(ownership, now);
+  Reconcile(ownership, now);
   const auto told = [&](uint32_t slot) {
     std::vector<std::pair<std::string, int64_t>> of;
     for (const auto& leftover : ownership.FindLeftovers(kJob, slot)) {

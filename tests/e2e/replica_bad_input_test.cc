@@ -79,7 +79,7 @@ class ReplicaBadInputTest : public ::testing::Test {
   }
 
   // Starts it with the flags, and waits until its target says these words.
-  static void ExpectTold(const std::vector<std::string>& flags, const std::string& words) {
+  static void ExpectError(const std::vector<std::string>& flags, const std::string& words) {
     const testing::TempDir dir;
     Child child(Jobsvc(dir, flags), dir / "out", dir / "err");
     std::string why;
@@ -101,14 +101,14 @@ class ReplicaBadInputTest : public ::testing::Test {
 World* ReplicaBadInputTest::world_ = nullptr;
 
 TEST_F(ReplicaBadInputTest, AnotherClusterIsRefusedNamingBoth) {
-  ExpectTold({"--cluster=other"}, "cluster differs: the gateway has 'default', the replica 'other'");
+  ExpectError({"--cluster=other"}, "cluster differs: the gateway has 'default', the replica 'other'");
 }
 
 TEST_F(ReplicaBadInputTest, AGatewayThatCannotBeLookedUpIsNamedWithTheReason) {
-  ExpectTold({"--gateway=dns:///no..such:7700"}, "--gateway 'dns:///no..such:7700': no..such cannot be looked up: ");
+  ExpectError({"--gateway=dns:///no..such:7700"}, "--gateway 'dns:///no..such:7700': no..such cannot be looked up: ");
 }
 
-TEST_F(ReplicaBadInputTest, AWrongPortIsTold) { ExpectTold({"--gateway=127.0.0.1:1"}, "Connection refused"); }
+TEST_F(ReplicaBadInputTest, AWrongPortIsTold) { ExpectError({"--gateway=127.0.0.1:1"}, "Connection refused"); }
 
 TEST_F(ReplicaBadInputTest, AGatewayIsFoundByANameThatStandsForMany) {
   const testing::TempDir dir;

@@ -175,7 +175,7 @@ TEST(ReadsTest, AnyReplicaTellsTheHistoryOfAnyQueue) {
     grpc::ClientContext context;
     return replicas.queue(replica).GetQueueHistory(&context, request, &history).error_code();
   };
-  const auto is_told = [&](size_t replica) {
+  const auto knows_that = [&](size_t replica) {
     queue::v1::QueueHistory history;
     if (ask(replica, "default", history) != grpc::StatusCode::OK) return false;
     return std::any_of(history.entries().begin(), history.entries().end(), [](const auto& entry) {
@@ -184,7 +184,7 @@ TEST(ReadsTest, AnyReplicaTellsTheHistoryOfAnyQueue) {
     });
   };
   for (size_t replica = 0; replica < kReplicas; ++replica) {
-    EXPECT_TRUE(Eventually([&] { return is_told(replica); })) << replica;
+    EXPECT_TRUE(Eventually([&] { return knows_that(replica); })) << replica;
     queue::v1::QueueHistory history;
     EXPECT_EQ(ask(replica, "none", history), grpc::StatusCode::NOT_FOUND);
     EXPECT_EQ(ask(replica, "", history), grpc::StatusCode::INVALID_ARGUMENT);

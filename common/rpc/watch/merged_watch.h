@@ -97,7 +97,7 @@ class MergedWatch final : public Feed<typename Watched::Response> {
   typename Parts::iterator next_part_;
   SlotSet detached_;  // Wanted, and told of by no part.
   SlotSet unsynced_;  // Their snapshot is not complete.
-  bool told_synced_ = false;
+  bool sent_synced_ = false;
   std::vector<absl::Time> failing_since_;  // By slot.
   absl::Time last_attempt_ = absl::InfinitePast();
   absl::Time last_token_ = absl::InfinitePast();
@@ -233,7 +233,7 @@ bool MergedWatch<Watched>::TakeFrom(OpenedPart& part, PartResponse& told, Respon
       }
       if (response->slots().empty()) return false;
       response->set_type(Response::TYPE_RESET);
-      told_synced_ = false;
+      sent_synced_ = false;
       return true;
     case PartResponse::TYPE_SYNCED:
       for (const watch::v1::SlotPosition& position : told.positions()) SetPosition(part, position);
@@ -283,8 +283,8 @@ bool MergedWatch<Watched>::Take(Response* response) {
     }
     ++without;
   }
-  if (!told_synced_ && unsynced_.empty()) {
-    told_synced_ = true;
+  if (!sent_synced_ && unsynced_.empty()) {
+    sent_synced_ = true;
     response->set_type(Response::TYPE_SYNCED);
     AddToken(response);
     return true;

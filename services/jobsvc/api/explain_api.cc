@@ -102,7 +102,7 @@ std::map<std::string, int64_t> MissingClaims(const JobEntry& entry, absl::Time n
 
 // What its edits have made of the spec; empty: nothing is kept of it.
 absl::StatusOr<storage::v1::SpecRecord> SpecOf(JobController& controller, const JobEntry& entry) {
-  if (entry.record.told_generation() == 0) return storage::v1::SpecRecord();
+  if (entry.record.recorded_generation() == 0) return storage::v1::SpecRecord();
   BASALT_ASSIGN_OR_RETURN(auto spec, controller.RecordedSpecOf(entry));
   return spec ? *std::move(spec) : storage::v1::SpecRecord();
 }

@@ -22,8 +22,8 @@ namespace basalt::jobsvc {
 namespace {
 
 // The command that the newest commit was about, and that was not told of yet; null: there is none.
-const storage::v1::PendingAction* UntoldCommand(const storage::v1::JobRecord& record,
-                                                const ControlledState& persisted) {
+const storage::v1::PendingAction* UnreportedCommand(const storage::v1::JobRecord& record,
+                                                    const ControlledState& persisted) {
   for (const storage::v1::PendingAction& pending : record.pending()) {
     if (!pending.command_uid().empty() && pending.command_uid() == persisted.last_command_uid) return &pending;
   }
@@ -76,7 +76,7 @@ void JobController::StartJob(JobEntry& entry, kv::WriteBatch& batch) {
   entry.record.set_name(entry.name);
   entry.record.set_committed_sequence(entry.persisted.sequence);
   entry.record.set_committed_nonce(entry.persisted.nonce);
-  entry.record.set_told_phase(job.status().phase());
+  entry.record.set_recorded_phase(job.status().phase());
   AdoptDeadlines(entry);
   entry.record_dirty = true;
   entry.pods.Reset(entry.name, job.meta().uid());
@@ -112,17 +112,17 @@ void JobController::Rebaseline(JobEntry& entry, kv::WriteBatch& batch) {
   entry.unreported_answered.clear();
   const std::string uid = entry.record.uid();
   const int64_t resource_version = entry.record.resource_version();
-  const int64_t told_generation = entry.record.told_generation();
+  const int64_t recorded_generation = entry.record.recorded_generation();
   const int64_t refused_since_ms = entry.record.refused_since_ms();
   entry.record.Clear();
   entry.record.set_uid(uid);
   entry.record.set_namespace_(entry.ns);
   entry.record.set_name(entry.name);
   entry.record.set_resource_version(resource_version);
-  entry.record.set_told_generation(told_generation);
+  entry.record.set_recorded_generation(recorded_generation);
   entry.record.set_committed_sequence(entry.persisted.sequence);
   entry.record.set_committed_nonce(entry.persisted.nonce);
-  entry.record.set_told_phase(entry.job->status().phase());
+  entry.record.set_recorded_phase(entry.job->status().phase());
   entry.record.set_refused_since_ms(refused_since_ms);
   StoreEvents(entry);
   AdoptDeadlines(entry);
@@ -153,7 +153,7 @@ void JobController::RecordLateCommit(JobEntry& entry, kv::WriteBatch& batch) {
   const bool came_from_somewhere = conditions >= 2 && status.conditions(conditions - 1).phase() == status.phase();
   const kube::v1::JobPhase from =
       came_from_somewhere ? status.conditions(conditions - 2).phase() : kube::v1::JOB_PHASE_UNSPECIFIED;
-  kube::v1::JobPhase last = record.told_phase();
+  kube::v1::JobPhase last = record.recorded_phase();
   if (last == kube::v1::JOB_PHASE_UNSPECIFIED) {
     // Nothing was told yet, or the record is of a version that did not remember it.
     const auto told = history_.Read(entry.slot, record.uid());
@@ -164,7 +164,7 @@ void JobController::RecordLateCommit(JobEntry& entry, kv::WriteBatch& batch) {
     }
   }
   // A command is told of in any case: somebody may wait to hear of it.
-  const storage::v1::PendingAction* const command = UntoldCommand(record, entry.persisted);
+  const storage::v1::PendingAction* const command = UnreportedCommand(record, entry.persisted);
   if (last == status.phase() && command == nullptr) return;
   storage::v1::HistoryRecord late;
   const bool is_meant = command == nullptr ? meant.to_phase() == status.phase()
@@ -224,7 +224,7 @@ void JobController::RecordCommitted(JobEntry& entry, kv::WriteBatch& batch) {
     history.set_committed(true);
     HistoryStore::Put(entry.slot, record.uid(), history, batch);
     if (intent.kills()) history_.OpenKill(entry, history.sequence(), batch);
-    record.set_told_phase(history.to_phase());
+    record.set_recorded_phase(history.to_phase());
     history_.Trim(entry, batch);
     // W22: counted after the write.
     if (history.to_phase() != history.from_phase()) {

@@ -106,9 +106,9 @@ void JobController::Forget(JobEntry& entry, kv::WriteBatch& batch) {
   }
   // It may have been shown once more after its end was recorded.
   publisher_.PublishEnd(entry.slot, entry.key, entry.record.uid(), entry.shown, batch);
-  if (entry.stored && entry.record.told_generation() != 0) {
+  if (entry.stored && entry.record.recorded_generation() != 0) {
     batch.Delete(kv::Family::kAux, SpecKey(entry.slot, entry.key));
-    entry.record.set_told_generation(0);
+    entry.record.set_recorded_generation(0);
     entry.record_dirty = true;
   }
   entry.deadlines.Reset();

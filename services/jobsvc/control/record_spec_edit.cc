@@ -18,12 +18,12 @@ void JobHistory::RecordSpecEdit(JobEntry& entry, kv::WriteBatch& batch) {
   storage::v1::JobRecord& record = entry.record;
   const int64_t generation = job.meta().generation();
   // What cannot be read is told as refused, and compared once it can.
-  if (record.told_generation() == generation || !job.decode_error().empty()) return;
+  if (record.recorded_generation() == generation || !job.decode_error().empty()) return;
   const bool is_refused = entry.compiled->invalid();
   storage::v1::SpecRecord facts = SpecFacts(job.spec());
   std::string change;
   bool is_kept = false;
-  if (record.told_generation() != 0) {
+  if (record.recorded_generation() != 0) {
     const auto before = ReadRecordedSpec(entry);
     if (!before.ok()) return host_.context().Fail(before.status());
     is_kept = before->has_value() && (*before)->format() == kSpecFormat;
@@ -39,7 +39,7 @@ void JobHistory::RecordSpecEdit(JobEntry& entry, kv::WriteBatch& batch) {
   if (!is_kept) facts.set_never_accepted(is_refused);
   // A deletion makes a generation, too.
   if (!is_kept || !change.empty()) PutSpec(entry.slot, entry.key, facts, batch);
-  record.set_told_generation(generation);
+  record.set_recorded_generation(generation);
   entry.record_dirty = true;
   if (change.empty()) return;
   storage::v1::HistoryRecord edit;

@@ -67,10 +67,10 @@ void TtlDeletion::RecordEnd(const JobEntry& entry, absl::Time now, kv::WriteBatc
   const storage::v1::JobRecord& record = entry.record;
   storage::v1::HistoryRecord deletion;
   deletion.set_sequence(std::max(entry.persisted.sequence, record.committed_sequence()));
-  deletion.set_generation(record.told_generation() + 1);  // A deletion makes one.
+  deletion.set_generation(record.recorded_generation() + 1);  // A deletion makes one.
   deletion.set_time_ms(absl::ToUnixMillis(now));
-  deletion.set_from_phase(record.told_phase());
-  deletion.set_to_phase(record.told_phase());
+  deletion.set_from_phase(record.recorded_phase());
+  deletion.set_to_phase(record.recorded_phase());
   deletion.set_event(std::string(kEventOutOfSync));
   deletion.set_action("SyncJob");
   deletion.set_rule("spec.ttlSecondsAfterFinished");

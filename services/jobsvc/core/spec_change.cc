@@ -26,7 +26,7 @@ using google::protobuf::Message;
 using storage::v1::SpecRecord;
 using Fields = google::protobuf::RepeatedPtrField<SpecRecord::Field>;
 
-constexpr size_t kMostTold = 8;  // Of what changed with numbers, and of what is named.
+constexpr size_t kMostNamed = 8;  // Of what changed with numbers, and of what is named.
 constexpr size_t kMostOfName = 63;
 
 // Of one field alone, which it takes out.
@@ -127,7 +127,7 @@ void CompareTask(const SpecRecord::Task& before, const SpecRecord::Task& after, 
 
 // The first of them, and how many there are beside; `last` stands before that number.
 std::string Join(const std::vector<std::string>& parts, std::string_view between, std::string_view last) {
-  const size_t shown = std::min(parts.size(), kMostTold);
+  const size_t shown = std::min(parts.size(), kMostNamed);
   std::string text =
       fmt::format("{}", fmt::join(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(shown), between));
   if (shown < parts.size()) text += fmt::format("{}and {} more", last, parts.size() - shown);

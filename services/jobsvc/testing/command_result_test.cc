@@ -69,7 +69,7 @@ TEST(CommandResultTest, IsToldWhereverTheProcessDies) {
 
 // What took effect was decided by a process that is no more, on another state than this one has seen. `fate`: of what
 // this one means to write instead.
-HistoryRecord ToldLate(const char* action, const char* kill, Fate fate) {
+HistoryRecord RecordedLate(const char* action, const char* kill, Fate fate) {
   JobRig rig;
   StartRunning(rig);
   rig.unknown_after = absl::Minutes(1);
@@ -100,19 +100,20 @@ HistoryRecord ToldLate(const char* action, const char* kill, Fate fate) {
 
 TEST(CommandResultTest, IsWhatTookEffectAndNotWhatIsMeantSince) {
   constexpr char kKill[] = R"({"cause":"CommandIssued command ask","action":"ResumeJob","version":0,"retain":"soft"})";
-  EXPECT_TRUE(ToldLate("ResumeJob", "", Fate::kLostRequest).outcome().starts_with("nothing to do: the job is Running"))
+  EXPECT_TRUE(
+      RecordedLate("ResumeJob", "", Fate::kLostRequest).outcome().starts_with("nothing to do: the job is Running"))
       << "the same was meant";
   // It is meant still, or was dropped and is not meant again yet.
   for (const Fate fate : {Fate::kLostRequest, Fate::kNotSent}) {
-    HistoryRecord told = ToldLate("ResumeJob", kKill, fate);
+    HistoryRecord told = RecordedLate("ResumeJob", kKill, fate);
     EXPECT_EQ(told.result(), HistoryRecord::RESULT_CARRIED_OUT);
     EXPECT_TRUE(told.outcome().starts_with("read back from Kubernetes")) << told.outcome();
     EXPECT_EQ(told.subject(), "command ask");
-    told = ToldLate("AbortJob", "", fate);
+    told = RecordedLate("AbortJob", "", fate);
     EXPECT_EQ(told.result(), HistoryRecord::RESULT_NOTHING_TO_DO);
     EXPECT_EQ(told.outcome(), "nothing was done; Kubernetes does not tell why");
     EXPECT_EQ(told.action(), "AbortJob");
-    told = ToldLate("Nonsense", "", fate);
+    told = RecordedLate("Nonsense", "", fate);
     EXPECT_EQ(told.result(), HistoryRecord::RESULT_REFUSED);
     EXPECT_EQ(told.outcome(), "Nonsense is refused: there is no such action");
   }

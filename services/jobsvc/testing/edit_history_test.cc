@@ -179,7 +179,7 @@ TEST_F(EditHistoryTest, AfterALostDiskEditsAreToldFromThenOn) {
 TEST_F(EditHistoryTest, ARecordThatKnowsNoSpecBeginsWithTheOneThatIsThere) {
   Begin();
   storage::v1::JobRecord record = rig_.controller().Find(kKey)->record;
-  record.clear_told_generation();
+  record.clear_recorded_generation();
   kv::WriteBatch batch;
   PutJob(SlotOf(kKey), kKey, record, batch);
   batch.Delete(kv::Family::kAux, SpecKey(SlotOf(kKey), kKey));

@@ -202,7 +202,7 @@ void PodGroupController::OnGroupWritten(const std::string& key, bool created, ru
 }
 
 // One attempt a request: the caller asks again, so that two writers cannot make this spin.
-void PodGroupController::SettleFirst(const std::string& key, Group& group, bool known) {
+void PodGroupController::AnswerFirstCall(const std::string& key, Group& group, bool known) {
   if (group.waiters.empty()) return;
   bool is_again = false;
   if (auto* deletion = std::get_if<Deletion>(&group.waiters.front())) {

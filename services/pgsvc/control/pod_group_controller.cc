@@ -187,7 +187,7 @@ void PodGroupController::Refresh(const std::string& key) {
                  if (found) context_.MergeAnswer(key, answer->object(), /*gone=*/false);
                  if (absent) MergeAbsence(key, *waiting);
                  if (found || absent) NoteIfCarriedOut(key, *waiting);
-                 SettleFirst(key, *waiting, found || absent);
+                 AnswerFirstCall(key, *waiting, found || absent);
                  ServeWaiters(key, *waiting);
                  context_.Wake(key);
                });

@@ -107,7 +107,7 @@ class PodGroupController : public runtime::Controller {
   void SendForWaiter(const std::string& key, Group& group, gateway::v1::WriteRequest request, GroupDecision decision);
   void OnGroupWritten(const std::string& key, bool created, runtime::WriteOutcome outcome);
   // What the first waiter makes of a read; `known`: it said whether the group is there.
-  static void SettleFirst(const std::string& key, Group& group, bool known);
+  static void AnswerFirstCall(const std::string& key, Group& group, bool known);
   // Answers the first waiter.
   static void Finish(Group& group, podgroup::v1::EnsurePodGroupResponse answer);
   static void Finish(Group& group, podgroup::v1::DeletePodGroupResponse answer);

@@ -86,9 +86,9 @@ void QueueAccount::NoteCreated() { Add(MakeEntry(Entry::KIND_CREATED, "there was
 
 void QueueAccount::NoteRefused(const gateway::v1::KubeError& error) {
   const Entry::Refusal& told = record_.refused().refusal();
-  const bool is_told = record_.has_refused() && told.code() == error.code() && told.reason() == error.reason() &&
-                       told.message() == error.message();
-  if (is_told) return;
+  const bool is_recorded = record_.has_refused() && told.code() == error.code() && told.reason() == error.reason() &&
+                           told.message() == error.message();
+  if (is_recorded) return;
   EndRefusal();
   Entry entry = MakeEntry(Entry::KIND_REFUSED, record_.pending().cause());
   if (record_.has_pending()) entry.set_to_state(record_.pending().to_state());

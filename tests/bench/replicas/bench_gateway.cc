@@ -53,7 +53,7 @@ absl::StatusOr<gateway::v1::Topology> BenchGateway::AskTopology() {
   return topology;
 }
 
-absl::Status BenchGateway::AwaitSettled(const std::string& except, const std::function<void()>& meanwhile) {
+absl::Status BenchGateway::AwaitSlots(const std::string& except, const std::function<void()>& meanwhile) {
   gateway::v1::Topology last;
   for (const absl::Time end = absl::Now() + kPatience; absl::Now() < end; Pause(*kube_loop_, kPoll)) {
     meanwhile();
@@ -61,13 +61,13 @@ absl::Status BenchGateway::AwaitSettled(const std::string& except, const std::fu
     absl::StatusOr<gateway::v1::Topology> topology = AskTopology();
     if (!topology.ok()) continue;
     last = *std::move(topology);
-    if (IsSettled(last, except)) return absl::OkStatus();
+    if (HasSlots(last, except)) return absl::OkStatus();
   }
   return MakeStatus(absl::StatusCode::kDeadlineExceeded,
                     "the gateway does not come to rest: " + last.ShortDebugString());
 }
 
-bool BenchGateway::IsSettled(const gateway::v1::Topology& topology, const std::string& except) const {
+bool BenchGateway::HasSlots(const gateway::v1::Topology& topology, const std::string& except) const {
   bool known = false;
   for (const auto& watch : topology.watches()) {
     known |= watch.watch() == "pods/job" && watch.objects() == shape_.pods();

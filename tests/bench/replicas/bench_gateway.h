@@ -32,11 +32,11 @@ class BenchGateway {
   absl::StatusOr<gateway::v1::Topology> AskTopology();
   // Everything is made, sent and acknowledged, apart from the replica `except`. `meanwhile` is called in between.
   // DEADLINE_EXCEEDED tells what the topology showed last.
-  absl::Status AwaitSettled(
+  absl::Status AwaitSlots(
       const std::string& except = "", const std::function<void()>& meanwhile = [] {});
 
  private:
-  bool IsSettled(const gateway::v1::Topology& topology, const std::string& except) const;
+  bool HasSlots(const gateway::v1::Topology& topology, const std::string& except) const;
 
   const ClusterShape shape_;
   const int replicas_;

@@ -46,7 +46,7 @@ class GatewayLoad {
     }
     BASALT_ASSIGN_OR_RETURN(readers_, StartReaders(names));
     gateway_.source().Release();
-    return gateway_.AwaitSettled();
+    return gateway_.AwaitSlots();
   }
 
   // The last replica reads nothing any more, and is waited for no more.
@@ -57,7 +57,7 @@ class GatewayLoad {
   absl::Status ContinueOne() {
     stuck_->Signal(SIGCONT);
     stopped_.clear();
-    return gateway_.AwaitSettled();
+    return gateway_.AwaitSlots();
   }
 
   absl::StatusOr<Lap> RunLap() {
@@ -66,7 +66,7 @@ class GatewayLoad {
     const ProcessStats before = ReadProcessStats();
     const absl::Time begin = absl::Now();
     gateway_.source().RunLap(up_, up_);
-    BASALT_RETURN_IF_ERROR(gateway_.AwaitSettled(stopped_, [&] {
+    BASALT_RETURN_IF_ERROR(gateway_.AwaitSlots(stopped_, [&] {
       lap.peak_bytes = std::max(lap.peak_bytes, ReadProcessStats().resident_bytes - before.resident_bytes);
     }));
     lap.wall = absl::Now() - begin;
@@ -81,7 +81,7 @@ class GatewayLoad {
       Pause(gateway_.loop(), kPace);
       while (!gateway_.source().idle()) Pause(gateway_.loop(), kPoll);
     }
-    return gateway_.AwaitSettled(stopped_);
+    return gateway_.AwaitSlots(stopped_);
   }
 
   // Of those that read, since it was last asked.

@@ -60,11 +60,11 @@ class Restarted {
     return MakeStatus(absl::StatusCode::kDeadlineExceeded, fmt::format("jobsvc is not ready: {}", last));
   }
   // Everything is recorded.
-  absl::Status Settle() { return gateway_.AwaitSettled(); }
+  absl::Status AwaitSlots() { return gateway_.AwaitSlots(); }
   absl::Status Lap() {
     up_ = !up_;
     gateway_.source().RunLap(up_, up_);
-    return Settle();
+    return AwaitSlots();
   }
 
  private:
@@ -99,7 +99,7 @@ absl::StatusOr<std::vector<Figure>> MeasureRestart(const RestartOptions& options
   Restarted jobsvc(options);
   BASALT_RETURN_IF_ERROR(jobsvc.Start());
   BASALT_RETURN_IF_ERROR(jobsvc.Run(false).status());
-  BASALT_RETURN_IF_ERROR(jobsvc.Settle());
+  BASALT_RETURN_IF_ERROR(jobsvc.AwaitSlots());
   std::vector<double> kept;
   std::vector<double> lost;
   for (int i = 0; i < options.runs; ++i) {
@@ -108,7 +108,7 @@ absl::StatusOr<std::vector<Figure>> MeasureRestart(const RestartOptions& options
     for (const bool keep_disk : {true, false}) {
       BASALT_ASSIGN_OR_RETURN(const double seconds, jobsvc.Run(keep_disk));
       (keep_disk ? kept : lost).push_back(seconds);
-      BASALT_RETURN_IF_ERROR(jobsvc.Settle());
+      BASALT_RETURN_IF_ERROR(jobsvc.AwaitSlots());
     }
   }
   Figure on_disk = Of("restart of jobsvc on its disk, to ready", std::move(kept), kGoalOnDisk);

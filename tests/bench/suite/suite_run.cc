@@ -103,7 +103,7 @@ class SuiteRun {
     const int64_t sent_before = sent_;
     const absl::Time begin = absl::Now();
     source_->RunLap(up || !options_.phases, up);
-    BASALT_RETURN_IF_ERROR(AwaitSettled(options_.shape.pods()));
+    BASALT_RETURN_IF_ERROR(AwaitSlots(options_.shape.pods()));
     Lap lap;
     lap.wall = absl::Now() - begin;
     lap.batches = sent_ - sent_before;
@@ -117,7 +117,7 @@ class SuiteRun {
   absl::Status AwaitSnapshot(int pods) {
     int64_t sent = -1;
     do {
-      BASALT_RETURN_IF_ERROR(AwaitSettled(pods));
+      BASALT_RETURN_IF_ERROR(AwaitSlots(pods));
       if (std::exchange(sent, sent_) != sent_) settled_ = absl::Now();
       Pause(*kube_loop_, absl::Milliseconds(20));
     } while (absl::Now() < settled_ + kRest);
@@ -125,7 +125,7 @@ class SuiteRun {
   }
 
   // Every pod is in the gateway's cache, nothing of it waits to be sent, and everything sent is recorded.
-  absl::Status AwaitSettled(int pods) {
+  absl::Status AwaitSlots(int pods) {
     const absl::Time end = absl::Now() + kPatience;
     gateway::v1::Topology topology;
     while (absl::Now() < end) {
@@ -134,7 +134,7 @@ class SuiteRun {
       grpc::ClientContext context;
       topology.Clear();
       if (!stub_->GetTopology(&context, {}, &topology).ok()) continue;
-      if (!IsSettled(topology, pods)) continue;
+      if (!HasSlots(topology, pods)) continue;
       sent_ = topology.members(0).sent_sequence();
       return absl::OkStatus();
     }
@@ -142,7 +142,7 @@ class SuiteRun {
                       "the suite does not come to rest: " + topology.ShortDebugString());
   }
 
-  static bool IsSettled(const gateway::v1::Topology& topology, int pods) {
+  static bool HasSlots(const gateway::v1::Topology& topology, int pods) {
     bool known = false;
     for (const auto& watch : topology.watches()) known |= watch.watch() == "pods/job" && watch.objects() == pods;
     if (!known || topology.members_size() != 1) return false;

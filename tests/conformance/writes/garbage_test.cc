@@ -23,11 +23,11 @@ class GarbageConformance : public WriteConformance {
     return Eventually([&] { return Get(target).status == 404; }, kCollected);
   }
   // Something that the collector surely does after what came before: it has had its look by then.
-  void Settle() {
-    const Answer owner = MakeConfig("settle-owner");
-    MakeOwned("settle", Owner("ConfigMap", "settle-owner", owner.uid()));
-    Delete(Configs("settle-owner"));
-    EXPECT_TRUE(Goes(Configs("settle")));
+  void AwaitCollector() {
+    const Answer owner = MakeConfig("last-owner");
+    MakeOwned("last", Owner("ConfigMap", "last-owner", owner.uid()));
+    Delete(Configs("last-owner"));
+    EXPECT_TRUE(Goes(Configs("last")));
   }
 };
 
@@ -128,7 +128,7 @@ TEST_F(GarbageConformance, AnOwnerThatNeverWasIsNone) {
 // Nobody can look whether there is one.
 TEST_F(GarbageConformance, AnOwnerOfAKindThatIsNotServedKeepsWhatItOwns) {
   MakeOwned("owned", "{apiVersion: example.com/v1, kind: Thing, name: x, uid: 00000000-0000-0000-0000-000000000003}");
-  Settle();
+  AwaitCollector();
   EXPECT_EQ(Get(Configs("owned")).status, 200);
 }
 
@@ -149,7 +149,7 @@ TEST_F(GarbageConformance, AClusterWideOwnerHasThingsInNamespaces) {
   const Answer owner = Post(Crates(), Body("Crate", name));
   ASSERT_EQ(owner.status, 201) << owner;
   MakeOwned("owned", Owner("Crate", name, owner.uid()));
-  Settle();
+  AwaitCollector();
   EXPECT_EQ(Get(Configs("owned")).status, 200);
   Delete(Crates(name));
   EXPECT_TRUE(Goes(Configs("owned")));
@@ -166,7 +166,7 @@ TEST_F(GarbageConformance, AnOwnerInAnotherNamespaceIsNone) {
 TEST_F(GarbageConformance, WhatHasItsOwnerStays) {
   const Answer owner = MakeConfig("owner");
   MakeOwned("owned", Owner("ConfigMap", "owner", owner.uid()));
-  Settle();
+  AwaitCollector();
   EXPECT_EQ(Get(Configs("owned")).status, 200);
 }
 

@@ -180,11 +180,11 @@ void JudgeHistory(SimSuite& suite, const std::vector<PlannedJob>& jobs, std::vec
     const auto found = transitions.find(job.uid);
     const std::vector<Transition> seen = found == transitions.end() ? std::vector<Transition>() : found->second;
     for (const Transition& transition : told) {
-      const auto in_told = std::count(told.begin(), told.end(), transition);
+      const auto in_history = std::count(told.begin(), told.end(), transition);
       const auto in_seen = std::count(seen.begin(), seen.end(), transition);
-      if (in_told > in_seen) {
+      if (in_history > in_seen) {
         violations.push_back(fmt::format("{}: history tells {} -> {} {} times, it happened {} times", job.name,
-                                         transition.from, transition.to, in_told, in_seen));
+                                         transition.from, transition.to, in_history, in_seen));
         break;
       }
     }

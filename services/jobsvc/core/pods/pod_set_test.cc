@@ -206,7 +206,7 @@ struct Told {
 };
 
 // Told is what would be written once more, word for word.
-void ExpectToldAsWritten(const Told& told, PodSet& pods) {
+void ExpectReportedAsWritten(const Told& told, PodSet& pods) {
   if (!pods.has_reported()) pods.SetReported(told.counts, told.done);
   PodSet copy = pods;
   Told again;
@@ -290,7 +290,7 @@ TEST(PodSetTest, IncrementalCountersEqualARecountOnRandomHistories) {
       }
       ExpectSameAsRecount(pods);
       if (HasFatalFailure()) return;
-      ExpectToldAsWritten(told, pods);
+      ExpectReportedAsWritten(told, pods);
       if (random.OneIn(4)) told.Write(pods);
     }
   }

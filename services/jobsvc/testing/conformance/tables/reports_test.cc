@@ -13,7 +13,7 @@
 namespace basalt::jobsvc::testing {
 namespace {
 
-class JobTold : public ConformanceTest {
+class JobReports : public ConformanceTest {
  public:
   using Chosen = std::function<bool(const gateway::v1::WriteRequest& request)>;
   void Refuse(Chosen chosen) {
@@ -48,18 +48,18 @@ class JobTold : public ConformanceTest {
 };
 
 struct EventRow {
-  std::string id;
+  std::string reason;  // `_` and what follows tells two rows of one reason apart.
   std::string type;
   std::string says;  // Part of the message.
-  std::function<void(JobTold&)> happens;
+  std::function<void(JobReports&)> happens;
 };
 
-class EventTest : public JobTold, public ::testing::WithParamInterface<EventRow> {};
+class EventTest : public JobReports, public ::testing::WithParamInterface<EventRow> {};
 
 TEST_P(EventTest, IsRecordedOnTheJob) {
   GetParam().happens(*this);
   rig().Run(absl::Minutes(1));
-  const std::string reason = GetParam().id.substr(GetParam().id.find_first_not_of("0123456789", 1));
+  const std::string reason = GetParam().reason.substr(0, GetParam().reason.find('_'));
   const std::optional<json::value> event = Event(reason);
   ASSERT_TRUE(event) << reason;
   EXPECT_EQ(FindString(*event, "type"), GetParam().type);
@@ -68,74 +68,74 @@ TEST_P(EventTest, IsRecordedOnTheJob) {
 
 INSTANTIATE_TEST_SUITE_P(
     Reasons, EventTest,
-    ::testing::Values(EventRow{"N1CommandIssued", "Normal", "AbortJob",
-                               [](JobTold& told) {
-                                 told.BeginRunning(MakeJob("j", 1, 2));
-                                 told.Command("stop", "AbortJob");
+    ::testing::Values(EventRow{"CommandIssued", "Normal", "AbortJob",
+                               [](JobReports& test) {
+                                 test.BeginRunning(MakeJob("j", 1, 2));
+                                 test.Command("stop", "AbortJob");
                                }},
-                      EventRow{"N2ExecuteAction", "Normal", "RestartJob",
-                               [](JobTold& told) {
-                                 told.BeginRunning(WithPolicy(MakeJob("j", 1, 2), "PodFailed", "RestartJob"));
-                                 told.kube().SetPodPhase("default/j-t0-0", kPodFailed, 1);
+                      EventRow{"ExecuteAction", "Normal", "RestartJob",
+                               [](JobReports& test) {
+                                 test.BeginRunning(WithPolicy(MakeJob("j", 1, 2), "PodFailed", "RestartJob"));
+                                 test.kube().SetPodPhase("default/j-t0-0", kPodFailed, 1);
                                }},
-                      EventRow{"N3ExecuteAction", "Normal", "RestartJob in 1h0m0s",
-                               [](JobTold& told) {
-                                 told.BeginRunning(
+                      EventRow{"ExecuteAction_Later", "Normal", "RestartJob in 1h0m0s",
+                               [](JobReports& test) {
+                                 test.BeginRunning(
                                      WithPolicy(MakeJob("j", 1, 2), "PodFailed", "RestartJob", absl::Hours(1)));
-                                 told.kube().SetPodPhase("default/j-t0-0", kPodFailed, 1);
+                                 test.kube().SetPodPhase("default/j-t0-0", kPodFailed, 1);
                                }},
-                      EventRow{"N4JobStatusError", "Warning", "denied by policy",
-                               [](JobTold& told) {
-                                 told.Refuse([](const auto& request) { return request.subresource() == "status"; });
-                                 told.Begin(MakeJob("j", 1, 2));
+                      EventRow{"JobStatusError", "Warning", "denied by policy",
+                               [](JobReports& test) {
+                                 test.Refuse([](const auto& request) { return request.subresource() == "status"; });
+                                 test.Begin(MakeJob("j", 1, 2));
                                }},
-                      EventRow{"N5PluginError", "Warning", "denied by policy",
-                               [](JobTold& told) {
-                                 told.RefuseCreates("services");
-                                 told.Begin(WithPlugins(MakeJob("j", 1, 2), {"svc"}));
+                      EventRow{"PluginError", "Warning", "denied by policy",
+                               [](JobReports& test) {
+                                 test.RefuseCreates("services");
+                                 test.Begin(WithPlugins(MakeJob("j", 1, 2), {"svc"}));
                                }},
-                      EventRow{"N6PVCError", "Warning", "data",
-                               [](JobTold& told) {
+                      EventRow{"PVCError", "Warning", "data",
+                               [](JobReports& test) {
                                  kube::v1::Job job = MakeJob("j", 1, 2);
                                  job.mutable_spec()->add_volumes()->set_mount_path("/data");
                                  job.mutable_spec()->mutable_volumes(0)->set_volume_claim_name("data");
-                                 told.Begin(job);
+                                 test.Begin(job);
                                }},
-                      EventRow{"N7PodGroupError", "Warning", "denied by policy",
-                               [](JobTold& told) {
-                                 told.kube().refuse_group = absl::UnavailableError("denied by policy");
-                                 told.Begin(MakeJob("j", 1, 2));
+                      EventRow{"PodGroupError", "Warning", "denied by policy",
+                               [](JobReports& test) {
+                                 test.kube().refuse_group = absl::UnavailableError("denied by policy");
+                                 test.Begin(MakeJob("j", 1, 2));
                                }},
-                      EventRow{"N8PodGroupPending", "Warning", "unschedulable: 2/2 tasks",
-                               [](JobTold& told) {
-                                 told.kube().new_group_phase = "Pending";
-                                 told.Begin(MakeJob("j", 1, 2));
-                                 told.kube().EditGroup(
-                                     told.kube().groups().begin()->first, [&](kube::v1::PodGroup& group) {
+                      EventRow{"PodGroupPending", "Warning", "unschedulable: 2/2 tasks",
+                               [](JobReports& test) {
+                                 test.kube().new_group_phase = "Pending";
+                                 test.Begin(MakeJob("j", 1, 2));
+                                 test.kube().EditGroup(
+                                     test.kube().groups().begin()->first, [&](kube::v1::PodGroup& group) {
                                        auto* condition = group.add_conditions();
                                        condition->set_type("Unschedulable");
                                        condition->set_status("True");
                                        condition->set_message("2/2 tasks in gang unschedulable");
-                                       condition->set_last_transition_ms(absl::ToUnixMillis(told.rig().time().Now()));
+                                       condition->set_last_transition_ms(absl::ToUnixMillis(test.rig().time().Now()));
                                      });
                                }},
-                      EventRow{"N9FailedCreate", "Warning", "denied by policy",
-                               [](JobTold& told) {
-                                 told.RefuseCreates("pods");
-                                 told.Begin(MakeJob("j", 1, 2));
+                      EventRow{"FailedCreate", "Warning", "denied by policy",
+                               [](JobReports& test) {
+                                 test.RefuseCreates("pods");
+                                 test.Begin(MakeJob("j", 1, 2));
                                }},
-                      EventRow{"N10FailedDelete", "Warning", "denied by policy",
-                               [](JobTold& told) {
-                                 told.BeginRunning(MakeJob("j", 1, 2));
-                                 told.Refuse([](const auto& request) {
+                      EventRow{"FailedDelete", "Warning", "denied by policy",
+                               [](JobReports& test) {
+                                 test.BeginRunning(MakeJob("j", 1, 2));
+                                 test.Refuse([](const auto& request) {
                                    return (request.has_delete_() || request.has_delete_collection()) &&
                                           request.resource().plural() == "pods";
                                  });
-                                 told.Command("stop", "AbortJob");
+                                 test.Command("stop", "AbortJob");
                                }}),
-    [](const auto& row) { return row.param.id; });
+    [](const auto& row) { return row.param.reason; });
 
-TEST_F(JobTold, TheEventOfACommandThatFindsNothingToDoSaysSo) {
+TEST_F(JobReports, TheEventOfACommandThatFindsNothingToDoSaysSo) {
   BeginRunning(MakeJob("j", 1, 2));
   Command("again", "ResumeJob");
   rig().Run(absl::Minutes(1));
@@ -148,7 +148,7 @@ TEST_F(JobTold, TheEventOfACommandThatFindsNothingToDoSaysSo) {
 }
 
 // What `vcctl job view` finds them by.
-TEST_F(JobTold, EventsBeginWithTheNameOfTheirJobAndNameTheController) {
+TEST_F(JobReports, EventsBeginWithTheNameOfTheirJobAndNameTheController) {
   RefuseCreates("pods");
   Begin(MakeJob("j", 1, 2));
   rig().Run(absl::Minutes(1));
@@ -163,7 +163,7 @@ TEST_F(JobTold, EventsBeginWithTheNameOfTheirJobAndNameTheController) {
   EXPECT_EQ(FindString(about, "uid"), kube().job("default/j").meta().uid());
 }
 
-TEST_F(JobTold, CompletedAndFailedAreCountedTerminatedAndAbortedAreNot) {
+TEST_F(JobReports, CompletedAndFailedAreCountedTerminatedAndAbortedAreNot) {
   const auto count = [&](std::string_view which) {
     const std::string series = fmt::format("volcano_job_{}_phase_count{{queue_name=\"default\"}} ", which);
     const std::string text = rig().prometheus->Text();
@@ -194,7 +194,7 @@ TEST_F(JobTold, CompletedAndFailedAreCountedTerminatedAndAbortedAreNot) {
   EXPECT_EQ(count("failed"), 1);
 }
 
-TEST_F(JobTold, EachPodThatIsMadeIsMeasuredAlsoOneThatIsMadeAgain) {
+TEST_F(JobReports, EachPodThatIsMadeIsMeasuredAlsoOneThatIsMadeAgain) {
   const std::string name = "volcano_controller_job_to_pod_creation_latency_milliseconds";
   const auto says = [&](const std::string& line) {
     return rig().prometheus->Text().find(name + line + "\n") != std::string::npos;
@@ -210,7 +210,7 @@ TEST_F(JobTold, EachPodThatIsMadeIsMeasuredAlsoOneThatIsMadeAgain) {
 }
 
 // Also where nobody says that it was made, and once where another process meets it under its name.
-TEST_F(JobTold, APodWhoseCreationIsNotConfirmedIsMeasuredOnce) {
+TEST_F(JobReports, APodWhoseCreationIsNotConfirmedIsMeasuredOnce) {
   const std::string line = "volcano_controller_job_to_pod_creation_latency_milliseconds_count 3\n";
   for (const absl::Duration known_after : {absl::ZeroDuration(), absl::Seconds(40)}) {
     SCOPED_TRACE(known_after);
