@@ -44,9 +44,12 @@ void WatchHub::Fill(const SubscriptionPtr& subscription, uint32_t slot, WatchPos
     state.sent = {};
     state.added = {};
   }
+  if (state.added.revision == 0) state.base = newest.revision;
   for (const Snapshot::Item& item : snapshot.items) {
-    if (!s.HasRoomFor(item.key)) return;
-    Add(s, Share({slot, item.position, item.key, item.deleted, nullptr}, item.make), /*snapshot=*/true);
+    if (state.Needs(item)) {
+      if (!s.HasRoomFor(item.key)) return;
+      Add(s, Share({slot, item.position, item.key, item.deleted, nullptr}, item.make), /*snapshot=*/true);
+    }
     state.added = item.position;
   }
   std::erase(s.behind_, slot);

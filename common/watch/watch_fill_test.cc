@@ -65,6 +65,79 @@ TEST_F(WatchFillTest, ASlotComesInPagesAndChangesMeanwhileAreNotLost) {
   EXPECT_EQ(position_, revision_);
 }
 
+class OldDeletionsTest : public WatchHubTest {
+ protected:
+  // Deletions that the service remembers lie between objects, and past the first page.
+  OldDeletionsTest() {
+    PublishDeleted("n/old");
+    for (size_t i = 0; i <= WatchHub::kPage; ++i) Publish("n/" + std::to_string(i));
+    for (int i = 0; i < kDeletions; ++i) PublishDeleted("n/old-" + std::to_string(i));
+    Publish("n/last");
+  }
+
+  static constexpr int kDeletions = 2 * static_cast<int>(WatchHub::kPage);
+};
+
+TEST_F(OldDeletionsTest, AreNotToldToWhoBeginsWithNothing) {
+  const auto subscription = Subscribe();
+  const std::string events = Drain(subscription);
+  EXPECT_TRUE(events.starts_with("STATE n/0@1, ")) << events;
+  EXPECT_TRUE(events.ends_with("STATE n/127@1, STATE n/128@1, STATE n/last@1, SYNCED")) << events;
+  EXPECT_EQ(events.find("DELETED"), std::string::npos) << events;
+  EXPECT_EQ(position_, revision_);
+}
+
+TEST_F(OldDeletionsTest, TakeNoRoomOfAPage) {
+  const auto subscription = Subscribe();
+  Fill(subscription);
+  for (size_t i = 0; i < WatchHub::kPage; ++i) hub_.Take(subscription);
+  made_ = 0;
+  Fill(subscription);
+  EXPECT_EQ(hub_.waiting(), 2U) << "128 and last";
+  EXPECT_EQ(made_, 2);
+}
+
+TEST_F(OldDeletionsTest, DoNotHideThoseThatCameSince) {
+  const auto subscription = Subscribe();
+  Fill(subscription);
+  EXPECT_EQ(MetaOf(*hub_.Take(subscription)).name(), "0");
+  PublishDeleted("n/0", 2);     // It was sent,
+  PublishDeleted("n/1", 2);     // waits,
+  PublishDeleted("n/last", 2);  // and is on no page yet.
+  const std::string events = Drain(subscription);
+  EXPECT_TRUE(events.ends_with("STATE n/128@1, DELETED n/0@2, DELETED n/1@2, DELETED n/last@2, SYNCED")) << events;
+  EXPECT_EQ(events.find("DELETED n/old"), std::string::npos) << events;
+  EXPECT_EQ(position_, revision_);
+}
+
+TEST_F(OldDeletionsTest, AreNotToldToWhoFallsBehindBeforeThem) {
+  service_[0].objects.erase("n/128");
+  service_[0].objects.erase("n/last");
+  const auto subscription = Subscribe();
+  Fill(subscription);
+  EXPECT_EQ(MetaOf(*hub_.Take(subscription)).name(), "0");
+  Publish("n/more");
+  Publish("n/much more");
+  EXPECT_EQ(hub_.waiting(), 0U) << "it is behind";
+  const std::string events = Drain(subscription);
+  EXPECT_TRUE(events.ends_with("STATE n/127@1, STATE n/more@1, STATE n/much more@1, SYNCED")) << events;
+  EXPECT_EQ(events.find("DELETED"), std::string::npos) << events;
+}
+
+TEST_F(OldDeletionsTest, AreNotToldAfterAResetWhichBeginsAnew) {
+  service_[0].forgotten = 2;
+  const auto subscription = *hub_.Subscribe("", "", {{0, {kIncarnation, 1}}}, [] {});
+  const std::string events = Drain(subscription);
+  EXPECT_TRUE(events.starts_with("RESET 0, STATE n/0@1, ")) << events;
+  EXPECT_TRUE(events.ends_with("STATE n/128@1, STATE n/last@1, SYNCED")) << events;
+  EXPECT_EQ(events.find("DELETED"), std::string::npos) << events;
+}
+
+TEST_F(OldDeletionsTest, AreToldToWhoGoesOnFromAPositionBeforeThem) {
+  const auto subscription = *hub_.Subscribe("", "", {{0, {kIncarnation, revision_ - 3}}}, [] {});
+  EXPECT_EQ(Drain(subscription), "DELETED n/old-254@1, DELETED n/old-255@1, STATE n/last@1, SYNCED");
+}
+
 TEST_F(WatchFillTest, ASlotWhoseChangeFindsNoRoomIsToldFromWhereItWas) {
   const auto subscription = Subscribe("", "", {0, 1});
   EXPECT_EQ(Drain(subscription), "SYNCED");

@@ -10,6 +10,10 @@
 // it is behind, and its owner is asked for a page of what came after the last event, again and again as there is room.
 // A change that finds no room puts its slot behind. So no more than a page waits, and all who watch one state hold the
 // same message.
+//
+// Who begins a slot with nothing, at first or after a reset, is not told of what had been deleted by then, on whichever
+// page it would be: its snapshot had none of these objects. Who goes on from a position is told of all deletions since,
+// also of objects that it was never told of.
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -75,8 +79,10 @@ class WatchHub {
       WatchPosition sent;    // Of the last event that was taken.
       WatchPosition added;   // Of the last event that waits or was taken, until it is live.
       WatchPosition newest;  // Of the last change, wanted or not, once it is live.
+      int64_t base = 0;      // The revision of the slot when it was begun with nothing; 0: it went on from a position.
       size_t waiting = 0;
       bool sent_newest() const { return sent == newest; }
+      bool Needs(const Snapshot::Item& item) const { return !item.deleted || item.position.revision > base; }
     };
     bool HasRoomFor(const std::string& key) const { return items_.size() < kPage || by_key_.contains(key); }
 
