@@ -118,12 +118,27 @@ TEST_F(PodGroupCommandsTest, AWatchTellsChangesAndDeletionsALineEach) {
   EXPECT_THAT(groups_->asked(), ElementsAre("default/@"));
 }
 
+TEST_F(PodGroupCommandsTest, ThatAGroupWentOfWhichNoLineWasPrintedIsNoLine) {
+  const WatchPodGroupsResponse gone = GroupChange(WatchPodGroupsResponse::TYPE_DELETED, "a");
+  WatchPodGroupsResponse with_token = kGroupsSynced;
+  with_token.set_token("1");
+  groups_->Tell({{{gone, GroupState("a"), with_token, gone}, grpc::StatusCode::UNAVAILABLE},
+                 {{gone, kGroupsSynced, GroupState("a", "Pending"), gone}}});
+  EXPECT_EQ(Watch({}).out,
+            "default/a  Running  queue research, min member 3\n"
+            "default/a  deleted\n"
+            "default/a  Pending  queue research, min member 3\n"
+            "default/a  deleted\n");
+}
+
 TEST_F(PodGroupCommandsTest, AWatchInJsonIsADocumentForEachChange) {
-  groups_->Tell({{{GroupState("a"), kGroupsSynced, GroupChange(WatchPodGroupsResponse::TYPE_DELETED, "a")}}});
+  groups_->Tell({{{GroupState("a"), kGroupsSynced, GroupChange(WatchPodGroupsResponse::TYPE_DELETED, "a"),
+                   GroupChange(WatchPodGroupsResponse::TYPE_DELETED, "never-told")}}});
   const std::string out = Watch({"-o", "json"}).out;
   EXPECT_THAT(out, HasSubstr("\"TYPE_STATE\""));
   EXPECT_THAT(out, HasSubstr("\"research\""));
   EXPECT_THAT(out, HasSubstr("\"TYPE_DELETED\""));
+  EXPECT_THAT(out, HasSubstr("\"never-told\""));
   EXPECT_THAT(out, Not(HasSubstr("SYNCED")));
 }
 

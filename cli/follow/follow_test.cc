@@ -94,6 +94,16 @@ TEST_F(FollowTest, WhatASnapshotDoesNotHoldAnyMoreWasDeleted) {
   EXPECT_THAT(Run({"job", "watch", "-o", "json"}).out, HasSubstr("\"TYPE_DELETED\""));
 }
 
+// It may have gone before it was told of, or its deletion is told again to who goes on by a token.
+TEST_F(FollowTest, ThatAJobWentOfWhichNoLineWasPrintedIsNoLine) {
+  const WatchJobsResponse gone = Told(WatchJobsResponse::TYPE_DELETED, MakeJob("a", JOB_PHASE_RUNNING));
+  jobs().Tell({cli::EndsWith({gone, kSynced, State(MakeJob("a", JOB_PHASE_RUNNING)), gone, gone})});
+  EXPECT_EQ(Run({"job", "watch"}).out,
+            "default/a  Running  0 pending, 0 running, 0 succeeded, 0 failed of 0\n"
+            "default/a  deleted\n");
+  EXPECT_EQ(Count(Run({"job", "watch", "-o", "json"}).out, "\"TYPE_DELETED\""), 3u) << "programs are told all";
+}
+
 // What was told after the token, if anything, is told again where it is still there.
 TEST_F(FollowTest, WhatWentWhileNobodyAnsweredIsToldAsDeleted) {
   const grpc::StatusCode away = grpc::StatusCode::UNAVAILABLE;

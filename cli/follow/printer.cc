@@ -46,8 +46,8 @@ void Printer::ShowGone(const job::v1::WatchJobsResponse& deletion) {
     case Mode::kPicture:
       return picture_.Remove(key);
     case Mode::kLines:
-      lines_.erase(key);
-      Print(fmt::format("{}  deleted\n", Printable(key)));
+      // Of one without a line people know nothing; of one whose end was told, they know.
+      if (lines_.erase(key) > 0) Print(fmt::format("{}  deleted\n", Printable(key)));
   }
 }
 

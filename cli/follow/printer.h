@@ -36,7 +36,7 @@ class Printer {
   const std::string output_;
   const Mode mode_;
   Picture picture_;
-  std::map<std::string, std::string> lines_;  // The last of each job, by key.
+  std::map<std::string, std::string> lines_;  // The last of each job that is not gone, by key.
 };
 
 }  // namespace basalt::cli

@@ -61,15 +61,15 @@ class ChangePrinter final : public WatchLoop<Watched>::Reader {
   void ShowGone(const Response& gone) {
     if (!output_.empty()) return Print(FormatDocument(gone, output_));
     const std::string key = KeyOf(Watched::ObjectOf(gone));
-    lines_.erase(key);
-    Print(fmt::format("{}  deleted\n", Printable(key)));
+    // Of one without a line people know nothing; of one whose end was told, they know.
+    if (lines_.erase(key) > 0) Print(fmt::format("{}  deleted\n", Printable(key)));
   }
 
   const std::string output_;
   bool must_exist_;  // Until it is known whether it is there.
   const Line line_;
   FollowedObjects<Watched> told_;
-  std::map<std::string, std::string> lines_;  // The last of each object, by key.
+  std::map<std::string, std::string> lines_;  // The last of each object that is not gone, by key.
 };
 
 // NOT_FOUND: the request names an object, `what`, and there is none to begin with. Else as the stream has ended; where
