@@ -24,6 +24,10 @@ std::string PhaseOf(const PodGroup& group) {
   return OrDash(group.object().phase());
 }
 
+std::string PhaseAndEndOf(const PodGroup& group) {
+  return PhaseOf(group) + (group.object().meta().deletion_ms() == 0 ? "" : ", being deleted");
+}
+
 std::string_view DecisionText(PodGroupHistoryEntry::Decision decision) {
   switch (decision) {
     case PodGroupHistoryEntry::DECISION_CREATED:
@@ -67,7 +71,7 @@ std::string FormatPodGroups(const podgroup::v1::ListPodGroupsResponse& groups, b
 std::string FormatPodGroup(const PodGroup& group, int64_t now_ms, const Look& look) {
   const kube::v1::PodGroup& object = group.object();
   std::string text =
-      fmt::format("Pod group {}/{}: {}\n", object.meta().namespace_(), object.meta().name(), PhaseOf(group));
+      fmt::format("Pod group {}/{}: {}\n", object.meta().namespace_(), object.meta().name(), PhaseAndEndOf(group));
   const auto line = [&text](std::string_view name, const std::string& value) {
     if (!value.empty()) text += fmt::format("{:<12}{}\n", name, Printable(value));
   };
@@ -97,7 +101,7 @@ std::string FormatPodGroup(const PodGroup& group, int64_t now_ms, const Look& lo
 
 std::string FormatPodGroupChange(const PodGroup& group) {
   const kube::v1::PodGroup& object = group.object();
-  std::string text = fmt::format("{}/{}  {}", object.meta().namespace_(), object.meta().name(), PhaseOf(group));
+  std::string text = fmt::format("{}/{}  {}", object.meta().namespace_(), object.meta().name(), PhaseAndEndOf(group));
   if (!object.meta().uid().empty()) {
     text += fmt::format("  queue {}, min member {}", OrDash(object.spec().queue()), object.spec().min_member());
   }

@@ -57,6 +57,10 @@ TEST(PodGroupViewTest, OneIsToldWithWhatHoldsItUp) {
 TEST(PodGroupViewTest, AChangeIsOneLine) {
   podgroup::v1::PodGroup group = Made();
   EXPECT_EQ(FormatPodGroupChange(group), "default/train-uid  Running  queue research, min member 3\n");
+  group.mutable_object()->mutable_meta()->set_deletion_ms(2'000);
+  EXPECT_EQ(FormatPodGroupChange(group), "default/train-uid  Running, being deleted  queue research, min member 3\n");
+  EXPECT_THAT(FormatPodGroup(group, 61'000, {}), HasSubstr("Pod group default/train-uid: Running, being deleted\n"));
+  group.mutable_object()->mutable_meta()->clear_deletion_ms();
   group.mutable_object()->mutable_meta()->clear_uid();
   group.set_pods(2);
   group.set_allocated_failing_since_time(kube::ToTimestamp(1'000).release());

@@ -20,6 +20,10 @@ std::string QueueClock(int64_t ms) {
   return fmt::format("{:%Y-%m-%d %H:%M:%S}.{:03}", fmt::gmtime(ms / 1000), ms % 1000);
 }
 
+std::string StateAndEndOf(const kube::v1::Queue& queue) {
+  return StateText(queue.state()) + (queue.meta().deletion_ms() == 0 ? "" : ", being deleted");
+}
+
 std::string EntryKindText(QueueHistoryEntry::Kind kind) {
   switch (kind) {
     case QueueHistoryEntry::KIND_CREATED:
@@ -100,7 +104,7 @@ std::string FormatQueue(const queue::v1::Queue& queue, const queue::v1::QueueHis
   };
   add("Name", object.meta().name());
   add("UID", object.meta().uid());
-  add("State", StateText(object.state()) + (object.meta().deletion_ms() == 0 ? "" : ", being deleted"));
+  add("State", StateAndEndOf(object));
   add("Parent", StateText(object.parent()));
   add("Weight", std::to_string(object.weight()));
   if (object.meta().creation_ms() != 0) add("Age", FormatAge(now_ms - object.meta().creation_ms()));
@@ -118,8 +122,8 @@ std::string FormatQueue(const queue::v1::Queue& queue, const queue::v1::QueueHis
 
 std::string FormatQueueChange(const queue::v1::Queue& queue) {
   const kube::v1::Queue& object = queue.object();
-  return Printable(fmt::format("{}  {}  {}", object.meta().name(), StateText(object.state()),
-                               CountsText(queue.pod_groups()))) +
+  return Printable(
+             fmt::format("{}  {}  {}", object.meta().name(), StateAndEndOf(object), CountsText(queue.pod_groups()))) +
          "\n";
 }
 

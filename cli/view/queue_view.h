@@ -20,7 +20,7 @@ std::string FormatQueues(const queue::v1::ListQueuesResponse& queues, const Look
 // One queue with all that is known of it, and the newest entries of its history.
 std::string FormatQueue(const queue::v1::Queue& queue, const queue::v1::QueueHistory& history, int64_t now_ms,
                         const Look& look = {});
-// One line for a change, for logs and pipes.
+// One line for a change, for logs and pipes. Weight and parent are not in it.
 std::string FormatQueueChange(const queue::v1::Queue& queue);
 std::string FormatHistory(const queue::v1::QueueHistory& history, const Look& look = {});
 

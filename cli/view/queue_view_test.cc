@@ -92,6 +92,21 @@ TEST(QueueViewTest, OneQueueWithTheNewestOfItsHistory) {
   EXPECT_THAT(FormatQueue(queue, {}, 1750000065000), Not(HasSubstr("TIME")));
 }
 
+TEST(QueueViewTest, AChangeIsOneLine) {
+  auto queue = Parse<queue::v1::Queue>(R"pb(
+    object {
+      meta { name: "research" }
+      state: "Closing"
+    }
+    pod_groups { running: 2 }
+  )pb");
+  EXPECT_EQ(FormatQueueChange(queue), "research  Closing  0 pending, 0 inqueue, 2 running, 0 unknown, 0 completed\n");
+  queue.mutable_object()->mutable_meta()->set_deletion_ms(1750000000000);
+  EXPECT_EQ(FormatQueueChange(queue),
+            "research  Closing, being deleted  0 pending, 0 inqueue, 2 running, 0 unknown, 0 completed\n");
+  EXPECT_THAT(FormatQueue(queue, {}, 0), HasSubstr("State       Closing, being deleted\n"));
+}
+
 TEST(QueueViewTest, WhatOthersWroteObeysNoTerminal) {
   queue::v1::Queue queue;
   queue.mutable_object()->set_parent("a\x1b[2J");
