@@ -20,7 +20,7 @@
 #include "services/jobsvc/api/job_watch.h"
 #include "services/jobsvc/api/manifest.h"
 #include "services/jobsvc/api/testing.h"
-#include "services/jobsvc/testing/job_rig.h"
+#include "services/jobsvc/testing/rig/job_rig.h"
 
 namespace basalt::jobsvc::testing {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "services/jobsvc/api/job_api.h"
-#include "services/jobsvc/testing/job_rig.h"
+#include "services/jobsvc/testing/rig/job_rig.h"
 
 namespace basalt::jobsvc::testing {
 

@@ -16,13 +16,13 @@
 #include "common/runtime/controller.h"
 #include "common/runtime/events/event_recorder.h"
 #include "common/runtime/watch/publisher.h"
-#include "services/jobsvc/control/claim_waits.h"
-#include "services/jobsvc/control/cluster_queues.h"
+#include "services/jobsvc/control/cluster/cluster_queues.h"
+#include "services/jobsvc/control/cluster/priority_classes.h"
+#include "services/jobsvc/control/history/job_history.h"
 #include "services/jobsvc/control/job_entry.h"
-#include "services/jobsvc/control/job_history.h"
 #include "services/jobsvc/control/job_metrics.h"
+#include "services/jobsvc/control/objects/claim_waits.h"
 #include "services/jobsvc/control/part_host.h"
-#include "services/jobsvc/control/priority_classes.h"
 
 namespace basalt::jobsvc {
 

@@ -19,10 +19,10 @@
 #include "common/reconcile/effect.h"
 #include "common/reconcile/slot_map.h"
 #include "common/runtime/controller.h"
-#include "services/jobsvc/control/claim_waits.h"
-#include "services/jobsvc/control/cluster_queues.h"
+#include "services/jobsvc/control/cluster/cluster_queues.h"
 #include "services/jobsvc/control/job_entry.h"
 #include "services/jobsvc/control/job_metrics.h"
+#include "services/jobsvc/control/objects/claim_waits.h"
 #include "services/jobsvc/core/plugins/ssh/key_source.h"
 #include "services/jobsvc/core/render/effective_spec.h"
 

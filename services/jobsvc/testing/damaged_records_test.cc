@@ -14,7 +14,7 @@
 #include "common/runtime/watch/watch_records.h"
 #include "services/jobsvc/store/history_store.h"
 #include "services/jobsvc/store/job_store.h"
-#include "services/jobsvc/testing/job_rig.h"
+#include "services/jobsvc/testing/rig/job_rig.h"
 
 namespace basalt::jobsvc::testing {
 namespace {

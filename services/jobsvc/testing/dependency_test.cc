@@ -7,7 +7,7 @@
 
 #include "common/base/slots.h"
 #include "services/jobsvc/store/history_store.h"
-#include "services/jobsvc/testing/job_rig.h"
+#include "services/jobsvc/testing/rig/job_rig.h"
 
 namespace basalt::jobsvc::testing {
 namespace {

@@ -11,7 +11,7 @@
 #include "common/kube/names.h"
 #include "common/runtime/testing/scripted_context.h"
 #include "services/jobsvc/control/job_controller.h"
-#include "services/jobsvc/testing/job_rig.h"
+#include "services/jobsvc/testing/rig/job_rig.h"
 
 namespace basalt::jobsvc::testing {
 namespace {

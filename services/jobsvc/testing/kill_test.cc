@@ -5,7 +5,7 @@
 
 #include "common/kube/names.h"
 #include "services/jobsvc/core/render/job_status_json.h"
-#include "services/jobsvc/testing/job_rig.h"
+#include "services/jobsvc/testing/rig/job_rig.h"
 
 namespace basalt::jobsvc::testing {
 namespace {

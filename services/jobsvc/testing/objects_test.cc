@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "services/jobsvc/testing/job_rig.h"
+#include "services/jobsvc/testing/rig/job_rig.h"
 
 namespace basalt::jobsvc::testing {
 namespace {

@@ -2,7 +2,7 @@
 // process looks at it, until the change is corrected.
 #include <gtest/gtest.h>
 
-#include "services/jobsvc/testing/job_rig.h"
+#include "services/jobsvc/testing/rig/job_rig.h"
 
 namespace basalt::jobsvc::testing {
 namespace {

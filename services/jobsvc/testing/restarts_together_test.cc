@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "common/base/json.h"
-#include "services/jobsvc/testing/job_rig.h"
+#include "services/jobsvc/testing/rig/job_rig.h"
 
 namespace basalt::jobsvc::testing {
 namespace {

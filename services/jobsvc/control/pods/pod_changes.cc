@@ -1,0 +1,159 @@
+#include "services/jobsvc/control/pods/pod_changes.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "services/jobsvc/control/job_entry.h"
+#include "services/jobsvc/control/part_host.h"
+
+namespace basalt::jobsvc {
+
+namespace {
+
+PodFacts FactsOf(const kube::v1::Pod* pod) {
+  if (pod == nullptr) return {};
+  return {pod->deletion_ms(), pod->finished_ms(), pod->creation_ms(), pod->reason(), pod->last_exit_code()};
+}
+
+}  // namespace
+
+void PodChanges::Observe(kube::v1::Pod&& pod) {
+  std::vector<Change>& changes = changes_[pod.name()];
+  if (!changes.empty() && changes.back().uid == pod.uid() && changes.back().gone == GoneReason::kNotGone) {
+    changes.back().state = std::move(pod);
+    return;
+  }
+  std::string uid = pod.uid();
+  changes.push_back({std::move(pod), GoneReason::kNotGone, std::move(uid)});
+}
+
+void PodChanges::ObserveEnd(const runtime::Gone& gone) {
+  Change end;
+  end.uid = gone.uid;
+  end.gone = gone.reason == runtime::Gone::Reason::kLeft ? GoneReason::kLeft : GoneReason::kDeleted;
+  // A tombstone whose state was dropped carries the identity only.
+  if (gone.last != nullptr && gone.last->has_pod() && gone.last->pod().phase() != kube::v1::POD_PHASE_UNSPECIFIED) {
+    end.state = gone.last->pod();
+  }
+  std::vector<Change>& changes = changes_[gone.name];
+  if (!changes.empty() && changes.back().uid == gone.uid) {
+    if (!end.state) end.state = std::move(changes.back().state);
+    changes.pop_back();
+  }
+  changes.push_back(std::move(end));
+}
+
+void PodChanges::ObserveEarlier(kube::v1::Pod&& pod) {
+  std::vector<Change>& changes = changes_[pod.name()];
+  const bool is_over = std::any_of(changes.begin(), changes.end(), [&pod](const Change& change) {
+    return change.uid == pod.uid() || change.gone == GoneReason::kNotGone;
+  });
+  if (is_over) return;
+  std::string uid = pod.uid();
+  changes.insert(changes.begin(), {std::move(pod), GoneReason::kNotGone, std::move(uid)});
+}
+
+bool PodChanges::IsNewest(const std::string& name, const std::string& uid) const {
+  const auto it = changes_.find(name);
+  return it != changes_.end() && it->second.back().uid == uid;
+}
+
+// In the order in which they ended: what completes a task is the end of the last one, whatever its name.
+std::vector<PodChanges::ByName::iterator> PodChanges::InOrder() {
+  std::vector<ByName::iterator> order;
+  order.reserve(changes_.size());
+  for (auto it = changes_.begin(); it != changes_.end(); ++it) order.push_back(it);
+  const auto finished_ms = [](ByName::iterator it) {
+    const std::optional<kube::v1::Pod>& newest = it->second.back().state;
+    return newest ? newest->finished_ms() : 0;
+  };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](ByName::iterator a, ByName::iterator b) { return finished_ms(a) < finished_ms(b); });
+  return order;
+}
+
+std::vector<JobEvent> PodChanges::Apply(JobEntry& entry, PartHost& host, kv::WriteBatch& batch) {
+  std::vector<JobEvent> events;
+  for (const ByName::iterator it : InOrder()) {
+    for (const Change& change : it->second) ApplyOne(entry, it->first, change, events, host, batch);
+    entry.pod_writes.EndHold(it->first);
+  }
+  changes_.clear();
+  return events;
+}
+
+void PodChanges::ApplyOne(JobEntry& entry, const std::string& name, const Change& observed,
+                          std::vector<JobEvent>& events, PartHost& host, kv::WriteBatch& batch) {
+  PodRecords& records = entry.pod_records;
+  const kube::v1::Pod* const state = observed.state ? &*observed.state : nullptr;
+  const bool is_gone = observed.gone != GoneReason::kNotGone;
+  if (records.HasEnded(observed.uid)) {
+    // Its end is told once more. Its record may lie there until the status tells that its work is done, and a restart
+    // took that for a pod.
+    if (is_gone) records.Store(entry, entry.pods.Remove(name, observed.uid), nullptr, host, batch);
+    return;
+  }
+  const int32_t version = entry.job->status().version();
+  const int64_t now_ms = absl::ToUnixMillis(host.Now());
+  // By a replica whose disk this is not, or by this one before it lost what it wrote.
+  const std::vector<std::string>& known_answered = entry.persisted.answered;
+  const bool was_answered =
+      is_gone && std::find(known_answered.begin(), known_answered.end(), observed.uid) != known_answered.end();
+  bool answered = was_answered;
+  bool was_evicted = false;
+  const auto derive = [&](const PodChange& change, const PodFacts& facts, GoneReason gone) {
+    if (was_answered) return;
+    if (!change.place.indexed() || change.place.task >= entry.compiled->spec.tasks_size()) return;
+    const auto& task = entry.compiled->spec.tasks(change.place.task);
+    for (JobEvent& event :
+         EventsOf(change, facts, gone, version, task.replicas(),
+                  task.has_max_retry() ? std::optional<int32_t>(task.max_retry()) : std::nullopt, now_ms)) {
+      answered = answered || !ApplyPolicies(entry.compiled->spec, event).action.empty();
+      was_evicted = was_evicted || event.kind == kEventPodEvicted;
+      events.push_back(std::move(event));
+    }
+  };
+  const PodEntry* known = entry.pods.Find(name);
+  const bool was_known = known != nullptr && known->uid == observed.uid;
+  if (state != nullptr && (!was_known || state->resource_version() > known->resource_version || !is_gone)) {
+    PodChange change = entry.pods.Apply(*state);
+    derive(change, FactsOf(state), GoneReason::kNotGone);
+    if (was_evicted) {  // W20: once, not again when it is gone.
+      entry.pods.AddFlag(name, kPodEvictionSeen);
+      change.after.flags |= kPodEvictionSeen;
+    }
+    if (answered) {
+      entry.pods.AddFlag(name, kPodAnswered);
+      change.after.flags |= kPodAnswered;
+    }
+    records.Store(entry, change, state, host, batch);
+  }
+  if (!is_gone) return;
+  const PodChange change = entry.pods.Remove(name, observed.uid);
+  if (was_known) derive(change, FactsOf(state), observed.gone);
+  records.Store(entry, change, nullptr, host, batch);
+  // One that this disk never knew has nothing to be kept of.
+  if (change.before.present() && (answered || change.before.has(kPodAnswered))) {
+    records.KeepEnded(entry, change.before, batch);
+  }
+}
+
+void PodChanges::ApplyWithoutJob(JobEntry& entry, PartHost& host, kv::WriteBatch& batch) {
+  for (auto it = changes_.begin(); it != changes_.end();) {
+    bool keep = false;
+    for (const Change& change : it->second) {
+      keep = false;
+      if (change.gone != GoneReason::kNotGone) {
+        entry.pod_records.Store(entry, entry.pods.Remove(it->first, change.uid), nullptr, host, batch);
+      } else if (entry.stored && change.state->owner_uid() == entry.record.uid()) {
+        entry.pod_records.Store(entry, entry.pods.Apply(*change.state), &*change.state, host, batch);
+      } else {
+        keep = true;  // Its job may be about to come.
+      }
+    }
+    it = keep ? std::next(it) : changes_.erase(it);
+  }
+}
+
+}  // namespace basalt::jobsvc

@@ -1,0 +1,191 @@
+// Pods that were observed: which events they are, and what the store keeps of them.
+#include "services/jobsvc/control/pods/pod_changes.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "services/jobsvc/control/part_fixture.h"
+#include "services/jobsvc/core/pods/testing.h"
+#include "services/jobsvc/store/job_store.h"
+
+namespace basalt::jobsvc::testing {
+namespace {
+
+using kube::v1::POD_PHASE_FAILED;
+using kube::v1::POD_PHASE_RUNNING;
+using kube::v1::POD_PHASE_SUCCEEDED;
+
+class PodChangesTest : public PartTest {
+ protected:
+  PodChangesTest() { Begin(); }
+
+  // Task w of two pods, of which a failed one aborts the job.
+  void Begin() {
+    job.pods.Reset("j", kJobUid);
+    job.pods.SetTasks({{"w", 2}});
+    job.record.set_uid(std::string(kJobUid));
+    job.pod_changes = {};
+    job.pod_records = {};
+    job.persisted = {};
+    job.compiled.emplace();
+    kube::v1::TaskSpec& task = *job.compiled->spec.add_tasks();
+    task.set_name("w");
+    task.set_replicas(2);
+    kube::v1::LifecyclePolicy& policy = *task.add_policies();
+    policy.set_action("AbortJob");
+    policy.add_events("PodFailed");
+    last_version_ = 0;
+  }
+  void Observe(const std::string& uid, kube::v1::PodPhase phase) {
+    kube::v1::Pod pod = MakePod("j-w-0", uid, phase);
+    pod.set_resource_version(++last_version_);
+    job.pod_changes.Observe(std::move(pod));
+  }
+  void ObserveEnd(const std::string& uid) {
+    runtime::Gone gone;
+    gone.name = "j-w-0";
+    gone.uid = uid;
+    gone.reason = runtime::Gone::Reason::kDeleted;
+    job.pod_changes.ObserveEnd(gone);
+  }
+  // The kinds of the events, each with the UID of its pod.
+  std::vector<std::string> Apply() {
+    kv::WriteBatch batch;
+    std::vector<std::string> kinds;
+    for (const JobEvent& event : job.pod_changes.Apply(job, host, batch)) {
+      kinds.push_back(fmt::format("{} {}", event.kind, event.pod_uid));
+    }
+    EXPECT_TRUE(context.store().Write(batch).ok());
+    return kinds;
+  }
+  // UID in the record of the only pod; empty: there is none.
+  std::string RecordedUid() {
+    std::string uid;
+    EXPECT_TRUE(ForEachPod(context.store(), job.slot, job.key, [&uid](std::string_view, const auto& record) {
+                  uid = record.uid();
+                }).ok());
+    return uid;
+  }
+
+ private:
+  int64_t last_version_ = 0;
+};
+
+TEST_F(PodChangesTest, AreTakenInTheOrderOfObservation) {
+  struct Step {
+    const char* uid;
+    kube::v1::PodPhase phase;  // Unspecified: the pod is gone.
+  };
+  constexpr kube::v1::PodPhase kGone = kube::v1::POD_PHASE_UNSPECIFIED;
+  struct Case {
+    const char* what;
+    std::vector<Step> steps;
+    std::vector<std::string> events;
+    const char* recorded;
+  };
+  const Case cases[] = {
+      {"one runs", {{"a", POD_PHASE_RUNNING}}, {"PodRunning a"}, "a"},
+      {"the newest state of a UID alone counts",
+       {{"a", POD_PHASE_RUNNING}, {"a", POD_PHASE_FAILED}},
+       {"PodFailed a"},
+       "a"},
+      {"the end of one that no pass has seen", {{"a", POD_PHASE_RUNNING}, {"a", kGone}}, {"PodRunning a"}, ""},
+      {"the next of the name",
+       {{"a", POD_PHASE_FAILED}, {"a", kGone}, {"b", POD_PHASE_RUNNING}},
+       {"PodFailed a", "PodRunning b"},
+       "b"},
+      {"the end of one before the next says nothing about the next",
+       {{"b", POD_PHASE_RUNNING}, {"a", kGone}},
+       {"PodRunning b"},
+       "b"},
+  };
+  for (const Case& test : cases) {
+    SCOPED_TRACE(test.what);
+    Begin();
+    for (const Step& step : test.steps) {
+      if (step.phase == kGone) {
+        ObserveEnd(step.uid);
+      } else {
+        Observe(step.uid, step.phase);
+      }
+    }
+    EXPECT_EQ(Apply(), test.events);
+    EXPECT_TRUE(job.pod_changes.empty());
+    EXPECT_EQ(RecordedUid(), test.recorded);
+    kv::WriteBatch batch;
+    job.pod_records.DropAll(job, batch);
+    ASSERT_TRUE(context.store().Write(batch).ok());
+  }
+}
+
+TEST_F(PodChangesTest, AnEndThatWasAnsweredIsAnsweredOnce) {
+  Observe("a", POD_PHASE_FAILED);
+  EXPECT_EQ(Apply(), std::vector<std::string>{"PodFailed a"});
+  ObserveEnd("a");
+  Apply();
+  EXPECT_TRUE(job.pod_records.HasEnded("a"));
+  Observe("a", POD_PHASE_FAILED);
+  EXPECT_TRUE(Apply().empty()) << "a watch that begins anew shows it once more";
+  EXPECT_EQ(job.pods.known(), 0U);
+}
+
+TEST_F(PodChangesTest, AnEarlierStateGivesWayToWhatWasObservedSince) {
+  struct Case {
+    const char* what;
+    const char* since;  // UID of what was observed since; empty: nothing was.
+    bool is_gone;
+    bool counts;
+  };
+  const Case cases[] = {
+      {"nothing since", "", false, true},
+      {"a newer state of the same pod", "a", false, false},
+      {"its end", "a", true, false},
+      {"another pod of the name", "b", false, false},
+      {"the end of another pod", "b", true, true},
+  };
+  for (const Case& test : cases) {
+    Begin();
+    if (*test.since != 0 && test.is_gone) ObserveEnd(test.since);
+    if (*test.since != 0 && !test.is_gone) Observe(test.since, POD_PHASE_RUNNING);
+    job.pod_changes.ObserveEarlier(MakePod("j-w-0", "a", POD_PHASE_SUCCEEDED));
+    Apply();
+    EXPECT_EQ(job.pods.counts().succeeded(), test.counts ? 1 : 0) << test.what;
+  }
+}
+
+TEST_F(PodChangesTest, ASuccessIsRecordedUntilTheStatusTellsOfIt) {
+  Observe("a", POD_PHASE_SUCCEEDED);
+  Apply();
+  ObserveEnd("a");
+  Apply();
+  EXPECT_TRUE(job.pod_records.IsUnreportedSuccess("j-w-0"));
+  EXPECT_EQ(RecordedUid(), "a");
+  kv::WriteBatch batch;
+  job.job_dirty = true;
+  job.pod_records.DropReported(job, batch);
+  EXPECT_TRUE(batch.empty());
+  job.persisted.done["w"] = {0};
+  job.pod_records.DropReported(job, batch);
+  EXPECT_FALSE(batch.empty());
+  EXPECT_FALSE(job.pod_records.IsUnreportedSuccess("j-w-0"));
+}
+
+TEST_F(PodChangesTest, WithoutAJobAPodIsKeptForTheJobThatMayCome) {
+  job.stored = true;
+  Observe("a", POD_PHASE_RUNNING);
+  kube::v1::Pod stray = MakePod("j-w-1", "b", POD_PHASE_RUNNING);
+  stray.set_owner_uid("the next job");
+  job.pod_changes.Observe(std::move(stray));
+  kv::WriteBatch batch;
+  job.pod_changes.ApplyWithoutJob(job, host, batch);
+  EXPECT_EQ(job.pods.known(), 1U);
+  EXPECT_TRUE(job.pod_changes.IsNewest("j-w-1", "b"));
+  EXPECT_FALSE(job.pod_changes.IsNewest("j-w-0", "a"));
+}
+
+}  // namespace
+}  // namespace basalt::jobsvc::testing

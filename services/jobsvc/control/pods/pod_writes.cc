@@ -1,0 +1,137 @@
+#include "services/jobsvc/control/pods/pod_writes.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "common/kube/names.h"
+#include "common/kube/requests.h"
+#include "services/jobsvc/control/part_host.h"
+
+namespace basalt::jobsvc {
+
+using runtime::WriteOutcome;
+
+namespace {
+
+// Gone, or another object by now: the watch says so. Held until then, so that nothing is repeated.
+constexpr EffectPolicy kPodDeletion{.already_exists = Meaning::kHeld,
+                                    .not_found = Meaning::kHeld,
+                                    .conflict = Meaning::kHeld,
+                                    .invalid = Meaning::kHeld,
+                                    .not_sent = Meaning::kHeld,
+                                    .unknown = Meaning::kHeld};
+// A newer state wakes the job; without one it is tried again.
+constexpr EffectPolicy kPodMark{.already_exists = Meaning::kHeld,
+                                .not_found = Meaning::kHeld,
+                                .conflict = Meaning::kHeld,
+                                .not_sent = Meaning::kHeld,
+                                .unknown = Meaning::kHeld};
+
+}  // namespace
+
+void PodWrites::Hold(const JobEntry& entry, const std::string& pod, absl::Duration hold, PartHost& host) {
+  const absl::Time until = host.Now() + hold;
+  held_until_[pod] = until;
+  host.WakeAt(entry, until);
+}
+
+std::set<std::string> PodWrites::TakenNames(const JobEntry& entry, absl::Time now, PartHost& host) {
+  std::set<std::string> taken = busy_;
+  entry.pod_changes.ForEachName([&taken](const std::string& name, const kube::v1::Pod*) { taken.insert(name); });
+  for (auto it = held_until_.begin(); it != held_until_.end();) {
+    if (!StillWaits(now, it->second)) {
+      it = held_until_.erase(it);
+    } else {
+      taken.insert(it->first);
+      host.WakeAt(entry, it->second);  // An earlier wake of the key takes the place of a later one.
+      ++it;
+    }
+  }
+  return taken;
+}
+
+void PodWrites::Apply(JobEntry& entry, PartHost& host) {
+  const PodSet& pods = entry.pods;
+  PodCreates& creates = entry.pod_creates;
+  creates.ReportHeldName(entry, host);
+  if (pods.missing().empty()) creates.ForgetMaker();
+  if (pods.missing().empty() && pods.to_mark().empty() && pods.to_delete().empty()) return;
+  const size_t most = host.options().max_in_flight_per_job;
+  if (busy_.size() >= most) return;
+  const std::set<std::string> taken = TakenNames(entry, host.Now(), host);
+  // Objects of plugins come first: before a pod goes, no list of hosts names it.
+  const bool objects_first = MakesPods(entry.job->status().phase()) && entry.plugin_objects.HoldsPods();
+  const bool deletes_held = objects_first || entry.bulk_delete.Apply(entry, host);
+  EffectInput view = host.ViewOf(entry, taken);
+  view.limit = most - busy_.size();
+  view.deletes_held = deletes_held;
+  if (host.Waits(entry, creates.retry())) view.blocked = true;
+  view.kills_blocked = objects_first;
+  if (host.Waits(entry, kill_retry_)) view.kills_blocked = true;
+  view.refused_tasks = creates.refused_tasks();
+  // One round after the other, so that each task has one pod in it.
+  view.probes = busy_.empty() && !creates.probe_retry().Blocks(host.Now());
+  if (!creates.refused_tasks().empty()) host.Waits(entry, creates.probe_retry());
+  view.kills_after = kills_after_;
+  const bool refused = entry.problems.has("FailedDelete");
+  for (const PodEffect& effect : NextPodEffects(view)) {
+    if (refused && effect.kind != PodEffect::Kind::kCreate) kills_after_ = effect.name;
+    busy_.insert(effect.name);
+    switch (effect.kind) {
+      case PodEffect::Kind::kMark:
+        Mark(entry, effect, host);
+        break;
+      case PodEffect::Kind::kDelete:
+        Delete(entry, effect, host);
+        break;
+      case PodEffect::Kind::kCreate:
+        creates.Create(entry, effect, host);
+        break;
+    }
+  }
+}
+
+void PodWrites::Mark(const JobEntry& entry, const PodEffect& effect, PartHost& host) {
+  auto request = kube::WriteOf(kube::kPods, entry.ns, effect.name);
+  kube::SetAnnotation(kube::kOutOfSyncKey, effect.uid, request).set_resource_version(effect.resource_version);
+  host.Write(entry, std::move(request), [&host, pod = effect.name](JobEntry& live, const WriteOutcome& outcome) {
+    live.pod_writes.Killed(live, pod, outcome, kPodMark, absl::Seconds(1), host);
+  });
+}
+
+void PodWrites::Delete(const JobEntry& entry, const PodEffect& effect, PartHost& host) {
+  auto request = kube::WriteOf(kube::kPods, entry.ns, effect.name);
+  request.mutable_delete_()->set_uid(effect.uid);
+  host.Write(entry, std::move(request), [&host, pod = effect.name](JobEntry& live, const WriteOutcome& outcome) {
+    const bool is_gone = AnswerOf(outcome) == Answer::kNotFound;
+    live.pod_writes.Killed(live, pod, outcome, kPodDeletion, is_gone ? absl::Seconds(5) : absl::Seconds(1), host);
+  });
+}
+
+// The answer to a mark or a deletion.
+void PodWrites::Killed(JobEntry& entry, const std::string& pod, const WriteOutcome& outcome, const EffectPolicy& policy,
+                       absl::Duration hold, PartHost& host) {
+  Release(pod);
+  switch (MeaningOf(AnswerOf(outcome), policy)) {
+    case Meaning::kSucceeded:
+      return kill_retry_.Succeed();
+    case Meaning::kRefused:
+      host.TryAgain(entry, kill_retry_);
+      if (!runtime::ShouldReportToUser(outcome.error)) return;
+      return host.ReportProblem(entry, "FailedDelete", fmt::format("pod {}: {}", pod, outcome.error.message()), {pod});
+    default:
+      return Hold(entry, pod, hold, host);
+  }
+}
+
+void PodWrites::EndProblem(JobEntry& entry) {
+  if (!entry.pods.to_mark().empty() || !entry.pods.to_delete().empty()) return;
+  kill_retry_.Succeed();
+  kills_after_.clear();
+  if (MakesPods(entry.job->status().phase()) || entry.plugin_objects.made().empty()) {
+    entry.problems.End("FailedDelete");
+  }
+}
+
+}  // namespace basalt::jobsvc

@@ -1,0 +1,68 @@
+#pragma once
+
+// The job controller in the rig of common/testing/controller_rig, which says how it runs and what may break; and jobs
+// to begin with.
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/testing/controller_rig/controller_rig.h"
+#include "services/jobsvc/control/job_controller.h"
+#include "services/jobsvc/testing/rig/job_kube.h"
+
+namespace basalt::jobsvc::testing {
+
+using basalt::testing::Fate;
+
+class JobRig : public basalt::testing::ControllerRig {
+ public:
+  JobRig();
+  ~JobRig() override;
+
+  JobKube& kube() { return kube_; }
+  const JobKube& kube() const { return kube_; }
+  JobController& controller() { return static_cast<JobController&>(any_controller()); }
+  kube::v1::JobPhase PhaseOf(const std::string& key) const;
+  // Of all records of jobs that were written, those of their pods apart; in bytes.
+  size_t job_records_written() const { return job_records_written_; }
+  int ssh_keys_made() const { return ssh_keys_made_; }
+
+  const std::unique_ptr<obs::Metrics> prometheus = obs::MakeMetrics();
+  JobMetrics metrics{*prometheus, /*series_per_job=*/false};  // Of all processes.
+  JobControllerOptions options;                               // Of the next start.
+  // Tells the process of a priority class, which the next one hears of as the server has it.
+  void ShowPriorityClass(const std::string& name, int32_t value, bool gone = false);
+  // Given each controller before its first slot.
+  std::function<void(JobController&)> on_start;
+
+ private:
+  std::unique_ptr<runtime::Controller> MakeController(runtime::Context& context);
+
+  JobKube kube_;
+  std::vector<std::unique_ptr<KeyMaker>> keys_;  // One for each process.
+  size_t job_records_written_ = 0;
+  int ssh_keys_made_ = 0;
+};
+
+inline constexpr auto kAborted = kube::v1::JOB_PHASE_ABORTED;
+inline constexpr auto kCompleted = kube::v1::JOB_PHASE_COMPLETED;
+inline constexpr auto kFailed = kube::v1::JOB_PHASE_FAILED;
+inline constexpr auto kPending = kube::v1::JOB_PHASE_PENDING;
+inline constexpr auto kPodFailed = kube::v1::POD_PHASE_FAILED;
+inline constexpr auto kPodRunning = kube::v1::POD_PHASE_RUNNING;
+inline constexpr auto kPodSucceeded = kube::v1::POD_PHASE_SUCCEEDED;
+inline constexpr auto kRestarting = kube::v1::JOB_PHASE_RESTARTING;
+inline constexpr auto kRunning = kube::v1::JOB_PHASE_RUNNING;
+
+// A job of `tasks` × `replicas` with the defaults of a user who writes little.
+kube::v1::Job MakeJob(const std::string& name, int tasks, int replicas);
+// The same with one more policy, for what happens to any pod of it.
+kube::v1::Job WithPolicy(kube::v1::Job job, const std::string& event, const std::string& action,
+                         absl::Duration timeout = absl::ZeroDuration());
+// The next commit of the job of that key, by a process that is no more: what is recorded here of it proves stale.
+// `state`: what it says beside, a part of a status. False: it is refused, or the job is not ours yet.
+bool CommitLate(JobKube& kube, const std::string& key, std::string_view state = "{}");
+
+}  // namespace basalt::jobsvc::testing
