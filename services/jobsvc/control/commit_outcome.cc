@@ -14,6 +14,7 @@
 #include "common/obs/log.h"
 #include "services/jobsvc/control/deadline_records.h"
 #include "services/jobsvc/control/job_controller.h"
+#include "services/jobsvc/control/pending_actions.h"
 #include "services/jobsvc/core/decision_words.h"
 #include "services/jobsvc/store/job_store.h"
 
@@ -233,6 +234,7 @@ void JobController::RecordCommitted(JobEntry& entry, kv::WriteBatch& batch) {
   }
   const std::vector<storage::v1::PendingAction> done(record.pending().begin(), record.pending().begin() + consumed);
   record.mutable_pending()->DeleteSubrange(0, consumed);
+  DropAnsweredEnds(done, entry);
   ClearDeadlines(entry, done);
   record.clear_intent();
   entry.record_dirty = true;

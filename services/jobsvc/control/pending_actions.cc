@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -96,6 +97,19 @@ void QueueActions(JobEntry& entry, std::vector<JobEvent> events) {
     entry.pending_events.push_back(
         {false, "ExecuteAction", fmt::format("{} ({}{}, {})", what.first, pods.first, more, what.second)});
   }
+}
+
+void DropAnsweredEnds(const std::vector<storage::v1::PendingAction>& done, JobEntry& entry) {
+  std::set<std::string_view> failed;
+  for (const storage::v1::PendingAction& action : done) {
+    if (action.event() == kEventPodFailed) failed.insert(action.pod_uid());
+  }
+  if (failed.empty()) return;
+  PendingActions& pending = *entry.record.mutable_pending();
+  const auto is_answered = [&failed](const storage::v1::PendingAction& action) {
+    return action.event() == kEventPodEvicted && failed.contains(action.pod_uid());
+  };
+  pending.erase(std::remove_if(pending.begin(), pending.end(), is_answered), pending.end());
 }
 
 void EnqueueNextCommand(JobEntry& entry) {

@@ -19,6 +19,10 @@ storage::v1::PendingAction ActionOf(const JobEvent& event, const PolicyMatch& ma
 // that no policy answers have done their work in the counters of the pods.
 void QueueActions(JobEntry& entry, std::vector<JobEvent> events);
 
+// A write has carried these out, and is acknowledged. That a pod was removed whose failure it answers, and which was
+// observed while it was under way, is the same death: it is not answered, too.
+void DropAnsweredEnds(const std::vector<storage::v1::PendingAction>& done, JobEntry& entry);
+
 // Commands are taken one at a time in the order of their resourceVersion; the next waits until the one before is gone.
 void EnqueueNextCommand(JobEntry& entry);
 

@@ -137,5 +137,17 @@ TEST_F(PendingActionsTest, WhatWasCarriedOutCleansUpWhatIsDueAndWhatWaits) {
   EXPECT_TRUE(job.deadlines.empty());
 }
 
+TEST_F(PendingActionsTest, TheRemovalOfAPodWhoseFailureIsAnsweredIsNotAnsweredAsWell) {
+  const auto restart_for = [this](std::string_view kind, int32_t index) {
+    return ActionOf(EventOf(kind, index), {.action = "RestartPod", .rule = "", .timeout_ms = {}}, job.compiled->spec);
+  };
+  for (const int32_t index : {0, 1}) *job.record.add_pending() = restart_for(kEventPodEvicted, index);
+  DropAnsweredEnds({restart_for(kEventPodEvicted, 1)}, job);
+  EXPECT_EQ(job.record.pending_size(), 2);
+  DropAnsweredEnds({restart_for(kEventPodFailed, 0)}, job);
+  ASSERT_EQ(job.record.pending_size(), 1);
+  EXPECT_EQ(job.record.pending(0).pod(), "j-w-1");
+}
+
 }  // namespace
 }  // namespace basalt::jobsvc::testing

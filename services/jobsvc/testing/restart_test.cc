@@ -1,6 +1,7 @@
 // Restarts of jobs, tasks and pods: what is killed, what is made again, and when it ends.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "services/jobsvc/testing/rig/job_rig.h"
@@ -99,6 +100,90 @@ TEST(RestartTest, AFailedPodIsEvictedWhenItIsGoneThoughItsDeletionWasSeenBefore)
   rig.kube().RemovePod("default/j-t0-0");
   rig.Run(absl::Seconds(10));
   EXPECT_EQ(rig.kube().job("default/j").status().retry_count(), 1);
+}
+
+// Policies answer a failure and a removal alike.
+kube::v1::Job RestartsPods() {
+  return WithPolicy(WithPolicy(MakeJob("j", 1, 3), "PodFailed", "RestartPod"), "PodEvicted", "RestartPod");
+}
+
+// Neither its answer nor the watch tells of a status write for five seconds.
+void HoldStatusWrites(JobRig& rig) {
+  rig.answers_late = [](const gateway::v1::WriteRequest& request) {
+    return request.subresource() == "status" ? absl::Seconds(5) : absl::ZeroDuration();
+  };
+  rig.late = [](const kube::v1::Object& object, bool) {
+    return object.has_job() ? absl::Seconds(5) : absl::ZeroDuration();
+  };
+}
+
+// So often history tells that pods were restarted.
+size_t TimesRestarted(JobRig& rig) {
+  const JobEntry* entry = rig.controller().Find("default/j");
+  const auto history = rig.controller().HistoryOf(entry->slot, entry->record.uid());
+  return static_cast<size_t>(std::count_if(history->begin(), history->end(),
+                                           [](const auto& record) { return record.action() == "RestartPod"; }));
+}
+
+// What becomes of the write tells which of the two is answered.
+TEST(RestartTest, APodThatFailsAndIsRemovedWhileThatIsBeingAnsweredIsRestartedOnce) {
+  struct Row {
+    const char* name;
+    Fate fate;
+  };
+  const Row rows[] = {{"its answer comes late", Fate::kNormal},
+                      {"its answer is lost", Fate::kLostAnswer},
+                      {"it is lost on its way", Fate::kLostRequest}};
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.name);
+    JobRig rig;
+    rig.Start();
+    rig.kube().PutJob(RestartsPods());
+    rig.Run();
+    rig.kube().SetAllPods(kPodRunning);
+    rig.Run(absl::Seconds(20));
+    HoldStatusWrites(rig);
+    rig.unknown_after = absl::Seconds(5);
+    int writes = 0;
+    rig.fate = [&](const gateway::v1::WriteRequest& request) {
+      return request.subresource() == "status" && ++writes == 1 ? row.fate : Fate::kNormal;
+    };
+    const std::string failed = rig.kube().pods().at("default/j-t0-1").uid();
+    rig.kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
+    rig.Run(absl::Seconds(2));  // One that fails in the second of its removal was evicted.
+    ASSERT_TRUE(rig.controller().Find("default/j")->commit.under_way());
+    rig.kube().RemovePod("default/j-t0-1");
+    rig.Run(absl::Seconds(40));
+    EXPECT_EQ(rig.kube().job("default/j").status().retry_count(), 1);
+    EXPECT_EQ(TimesRestarted(rig), 1u);
+    ASSERT_TRUE(rig.kube().pods().contains("default/j-t0-1"));
+    EXPECT_NE(rig.kube().pods().at("default/j-t0-1").uid(), failed);
+    EXPECT_EQ(rig.kube().Count("create", "pods"), 4);
+  }
+}
+
+// A restart costs a retry unless the job is Restarting; by the time at which the removal would be answered it is
+// Pending again.
+TEST(RestartTest, SuchAPodCostsNoRetryOfAJobThatIsRestarting) {
+  JobRig rig;
+  rig.Start();
+  kube::v1::Job job = RestartsPods();
+  job.mutable_spec()->set_min_available(1);
+  rig.kube().PutJob(job);
+  rig.Run();
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run(absl::Seconds(20));
+  HoldStatusWrites(rig);
+  rig.kube().SetPodPhase("default/j-t0-0", kPodFailed, 3);
+  rig.Run(absl::Seconds(2));
+  rig.kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
+  rig.Run(absl::Seconds(4));
+  ASSERT_EQ(rig.PhaseOf("default/j"), kPending) << "its second write has arrived";
+  ASSERT_EQ(rig.controller().Find("default/j")->job->status().phase(), kRestarting) << "and is not acknowledged";
+  rig.kube().RemovePod("default/j-t0-1");
+  rig.Run(absl::Seconds(40));
+  EXPECT_EQ(rig.kube().job("default/j").status().retry_count(), 1);
+  EXPECT_EQ(TimesRestarted(rig), 2u);
 }
 
 TEST(RestartTest, RestartsEndInFailedWhenTheBudgetIsUsedUp) {
