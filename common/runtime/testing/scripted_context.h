@@ -100,6 +100,9 @@ class ScriptedContext : public Context {
     RunPasses(controller);
   }
 
+  // Requires: nobody has the store any more.
+  void LoseDisk() { store_ = kv::OpenMemKv(kv::MakeMemDisk()); }
+
   Loop& loop() override { return loop_; }
   Random& random() override { return random_; }
   kv::KvStore& store() override { return *store_; }

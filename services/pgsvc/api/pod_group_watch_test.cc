@@ -69,10 +69,12 @@ class PodGroupWatchTest : public ::testing::Test {
     TellGone(name);
     Pass(name);
   }
-  // The processes end and come back on their disks; nothing is told yet.
-  void Restart() {
+  // The processes end and come back on their disks, or on empty ones; nothing is told yet.
+  void Restart(bool loses_disk = false) {
     for (testing::Worker& worker : workers_.workers) {
       for (uint32_t slot = 0; slot < kSlotCount; ++slot) worker.controller->CloseSlot(slot);
+      worker.controller.reset();
+      if (loses_disk) worker.context.LoseDisk();
       worker.controller = std::make_unique<PodGroupController>(worker.context, GroupingOptions());
       runtime::PublishChanges<WatchedPodGroups>(*worker.controller, *hub_);
       worker.Open();
@@ -207,6 +209,16 @@ TEST_F(PodGroupWatchTest, WhoBeginsWhileAGroupIsNotSeenYetIsSyncedOnceItIsGone) 
   EXPECT_EQ(Drain(*watch), "");
   Delete("a");
   EXPECT_EQ(Drain(*watch), "SYNCED");
+}
+
+// The client is told to forget what it has: nobody knows any more that "b" was there.
+TEST_F(PodGroupWatchTest, BeginsAnewOverALostDisk) {
+  for (const char* name : {"a", "b"}) Put(name, 1);
+  Drain(*Open());
+  Restart(/*loses_disk=*/true);
+  Put("a", 1);
+  EXPECT_EQ(Drain(*Open("", token_)), "RESET, STATE a, SYNCED");
+  EXPECT_EQ(Drain(*Open("", token_)), "SYNCED") << "by the token of the new disk";
 }
 
 TEST_F(PodGroupWatchTest, AGroupThatWentWhileNobodyWasThereIsToldAsDeletedOnceThatIsKnown) {

@@ -50,6 +50,7 @@ class QueueWatchTest : public ::testing::Test, private QueueWorkers {
   }
   void Stop() {
     for (uint32_t slot = 0; slot < kSlotCount; ++slot) controller_->CloseSlot(slot);
+    controller_.reset();
   }
   // The queue as Kubernetes has it.
   void Tell(const std::string& name, int64_t version, bool gone = false) {
@@ -194,6 +195,18 @@ TEST_F(QueueWatchTest, AQueueIsGoneWhateverTheVersionThatItHadLast) {
   EXPECT_EQ(Drain(*watch), "STATE a, SYNCED");
   Put("a", 4, /*gone=*/true);
   EXPECT_EQ(Drain(*watch), "DELETED a");
+}
+
+// The client is told to forget what it has: nobody knows any more that "b" was there.
+TEST_F(QueueWatchTest, BeginsAnewOverALostDisk) {
+  for (const char* name : {"a", "b"}) Put(name, 1);
+  Drain(*Open());
+  Stop();
+  context_.LoseDisk();
+  Start();
+  Put("a", 1);
+  EXPECT_EQ(Drain(*Open("", token_)), "RESET, STATE a, SYNCED");
+  EXPECT_EQ(Drain(*Open("", token_)), "SYNCED") << "by the token of the new disk";
 }
 
 }  // namespace
