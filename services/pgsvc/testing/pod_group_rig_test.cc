@@ -1,15 +1,19 @@
-// Groups of plain pods and of jobs by a controller that is killed anywhere, or whose writes are lost, over an API
-// server in memory.
+// Groups of plain pods and of jobs, and what clients that watch are shown of them, by a controller that is killed
+// anywhere, or whose writes are lost, over an API server in memory.
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "common/base/slots.h"
 #include "common/kube/kinds.h"
 #include "common/kube/names.h"
 #include "common/kube/object_key.h"
+#include "common/runtime/testing/shown_records.h"
 #include "common/testing/controller_rig/controller_rig.h"
 #include "services/pgsvc/control/pod_group_controller.h"
 
@@ -24,12 +28,18 @@ constexpr char kJobGroup[] = "j-group";
 class PodGroupRig : public basalt::testing::ControllerRig {
  public:
   PodGroupRig()
-      : ControllerRig({.service = gateway::v1::SERVICE_KIND_POD_GROUP, .controller = [](runtime::Context& context) {
-                         return std::make_unique<PodGroupController>(context, GroupingOptions());
+      : ControllerRig({.service = gateway::v1::SERVICE_KIND_POD_GROUP, .controller = [this](runtime::Context& context) {
+                         auto made = std::make_unique<PodGroupController>(context, GroupingOptions());
+                         made->publisher().SetListener([this](const runtime::ShownChange& change) {
+                           if (change.kind == runtime::ShownChange::Kind::kGone) told_gone.push_back(change.key);
+                         });
+                         return made;
                        }}) {}
   ~PodGroupRig() override { Shutdown(); }
 
   PodGroupController& controller() { return static_cast<PodGroupController&>(any_controller()); }
+
+  std::vector<std::string> told_gone;  // Of all processes: the keys of what clients that watch were told to be gone.
 
   // ---- what there is ----
   size_t Groups() { return server().server().store().Count(RigKube::ResourceOf(kube::kPodGroups)); }
@@ -98,6 +108,13 @@ struct Life {
   std::function<void(PodGroupRig& rig, bool undisturbed)> check;
 };
 
+// `check` may go on with what there is.
+void Check(const Life& life, PodGroupRig& rig, bool undisturbed) {
+  runtime::testing::ExpectShownIsRecorded(rig.controller(), rig.store());
+  life.check(rig, undisturbed);
+  runtime::testing::ExpectShownIsRecorded(rig.controller(), rig.store());
+}
+
 // Kills the process at each point of `act` in turn; the next one starts over its disk, or over an empty one.
 void KillAnywhere(const Life& life) {
   for (const bool loses_disk : {false, true}) {
@@ -118,7 +135,7 @@ void KillAnywhere(const Life& life) {
       }
       rig.KillAt(0);
       rig.Run(absl::Seconds(5));
-      life.check(rig, !was_killed);
+      Check(life, rig, !was_killed);
     }
     EXPECT_GT(point, 4) << "it has written and recorded something";
   }
@@ -140,7 +157,7 @@ void LoseAnyWrite(const Life& life) {
       rig.Run(absl::Minutes(1));
       was_lost = writes >= lost;
       rig.fate = nullptr;
-      life.check(rig, !was_lost);
+      Check(life, rig, !was_lost);
     }
     EXPECT_GT(lost, 1) << "it has written something";
   }
@@ -222,6 +239,32 @@ TEST(PodGroupRigTest, AGroupThatWentWhileNobodyRanIsMadeAgain) {
   EXPECT_NE(rig.UidOf(kube::kPodGroups, group), "");
   EXPECT_NE(rig.UidOf(kube::kPodGroups, group), uid);
   EXPECT_EQ(rig.GroupOf("a"), group);
+}
+
+// Absence is not deletion (design rule 1). One that a pod names is looked for, another one waited for.
+TEST(PodGroupRigTest, WhatTheNextSnapshotLeavesOutIsNotToldAsGone) {
+  PodGroupRig rig;
+  rig.Start();
+  rig.MakeJob();
+  ASSERT_TRUE(rig.Ensure());
+  rig.MakePod("a");
+  rig.Run();
+  const std::string groups[] = {kJobGroup, rig.GroupOf("a")};
+  rig.Kill();
+  for (const std::string& group : groups) rig.uncertain.insert(rig.UidOf(kube::kPodGroups, group));
+  rig.Start();
+  rig.Run(absl::Seconds(5));
+  EXPECT_THAT(rig.told_gone, ::testing::IsEmpty());
+  for (const std::string& group : groups) {
+    EXPECT_EQ(runtime::testing::RecordsOf(rig.store(), SlotOf(kube::ObjectKey("default", group))).size(), 1u) << group;
+    rig.server().Merge(kube::kPodGroups, "default", group,
+                       json::object{{"metadata", json::object{{"labels", json::object{{"seen", "now"}}}}}});
+  }
+  rig.Run(absl::Seconds(5));
+  EXPECT_THAT(rig.told_gone, ::testing::IsEmpty());
+  EXPECT_EQ(rig.Groups(), 2u);
+  for (const std::string& group : groups) EXPECT_EQ(rig.Told(group, GroupDecision::Kind::kCreated), 1u) << group;
+  runtime::testing::ExpectShownIsRecorded(rig.controller(), rig.store());
 }
 
 }  // namespace

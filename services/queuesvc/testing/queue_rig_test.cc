@@ -1,13 +1,16 @@
-// Queues and their counts by a controller that is killed anywhere, or whose writes are lost, over an API server in
-// memory.
+// Queues and their counts, and what clients that watch are shown of them, by a controller that is killed anywhere, or
+// whose writes are lost, over an API server in memory.
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/kube/kinds.h"
+#include "common/runtime/testing/shown_records.h"
 #include "common/testing/controller_rig/controller_rig.h"
 #include "services/queuesvc/control/queue_controller.h"
 
@@ -20,18 +23,28 @@ using basalt::testing::RigKube;
 class QueueRig : public basalt::testing::ControllerRig {
  public:
   QueueRig()
-      : ControllerRig({.service = gateway::v1::SERVICE_KIND_QUEUE, .controller = [](runtime::Context& context) {
-                         return std::make_unique<QueueController>(context, nullptr, QueueControllerOptions());
+      : ControllerRig({.service = gateway::v1::SERVICE_KIND_QUEUE, .controller = [this](runtime::Context& context) {
+                         auto made = std::make_unique<QueueController>(context, nullptr, QueueControllerOptions());
+                         made->publisher().SetListener([this](const runtime::ShownChange& change) {
+                           if (change.kind == runtime::ShownChange::Kind::kGone) told_gone.push_back(change.key);
+                         });
+                         return made;
                        }}) {}
   ~QueueRig() override { Shutdown(); }
 
   QueueController& controller() { return static_cast<QueueController&>(any_controller()); }
+
+  std::vector<std::string> told_gone;  // Of all processes: the names of what clients that watch were told to be gone.
 
   // A member of the queue as it is stored: an object; empty where there is none.
   json::value MemberOf(std::string_view queue, std::string_view member) {
     const auto stored = server().server().Get(RigKube::ResourceOf(kube::kQueues), "", queue);
     const json::value* found = stored == nullptr ? nullptr : Find(*stored, member);
     return found == nullptr ? json::object() : *found;
+  }
+  std::string UidOfGroup(std::string_view group) {
+    const auto stored = server().server().Get(RigKube::ResourceOf(kube::kPodGroups), "default", group);
+    return std::string(FindString(stored->at("metadata"), "uid"));
   }
   // How often the history of the queue tells that it was made.
   int TimesMade(const std::string& queue) {
@@ -77,6 +90,7 @@ class QueueRig : public basalt::testing::ControllerRig {
     Run(absl::Minutes(1));
     EXPECT_TRUE(server().log().empty());
   }
+  void ExpectShownIsRecorded() { runtime::testing::ExpectShownIsRecorded(controller(), store()); }
 };
 
 TEST(QueueRigTest, WhereverTheProcessIsKilledQueuesAreThereAndTheirCountsAreRight) {
@@ -99,6 +113,7 @@ TEST(QueueRigTest, WhereverTheProcessIsKilledQueuesAreThereAndTheirCountsAreRigh
       rig.Run(absl::Seconds(10));
       rig.ExpectAllThere();
       rig.ExpectNothingIsWrittenAgain();
+      rig.ExpectShownIsRecorded();
       for (const char* made : {"root", "default"}) {
         EXPECT_LE(rig.TimesMade(made), 1) << made;
         EXPECT_TRUE(was_killed || rig.TimesMade(made) == 1) << made;
@@ -124,6 +139,7 @@ TEST(QueueRigTest, WhicheverWriteIsLostQueuesAreThereAndTheirCountsAreRight) {
       rig.fate = nullptr;
       rig.ExpectAllThere();
       rig.ExpectNothingIsWrittenAgain();
+      rig.ExpectShownIsRecorded();
     }
     EXPECT_GT(lost, 4) << "it has made two queues, and said their state";
   }
@@ -141,6 +157,40 @@ TEST(QueueRigTest, GroupsThatWentWhileNobodyRanAreNotCounted) {
   rig.Start();
   rig.Run(absl::Seconds(10));
   rig.ExpectQueue("q", 0, 1);
+  rig.ExpectShownIsRecorded();
+}
+
+TEST(QueueRigTest, AQueueThatWentWhileNobodyRanIsToldAsGone) {
+  QueueRig rig;
+  rig.Start();
+  rig.MakeObjects();
+  rig.Run(absl::Seconds(10));
+  rig.Kill();
+  rig.server().Delete(kube::kQueues, "", "q");
+  rig.Start();
+  rig.Run(absl::Seconds(10));
+  EXPECT_EQ(rig.told_gone, std::vector<std::string>{"q"});
+  rig.ExpectShownIsRecorded();
+}
+
+// Absence is not deletion (design rule 1).
+TEST(QueueRigTest, AGroupThatTheNextSnapshotLeavesOutIsCountedOnceItIsSeen) {
+  QueueRig rig;
+  rig.Start();
+  rig.MakeObjects();
+  rig.Run(absl::Seconds(10));
+  rig.Kill();
+  rig.uncertain.insert(rig.UidOfGroup("a"));
+  rig.Start();
+  rig.Run(absl::Seconds(10));
+  EXPECT_THAT(rig.told_gone, ::testing::IsEmpty());
+  rig.server().Merge(kube::kPodGroups, "default", "a",
+                     json::object{{"metadata", json::object{{"labels", json::object{{"seen", "now"}}}}}});
+  rig.Run(absl::Seconds(10));
+  EXPECT_THAT(rig.told_gone, ::testing::IsEmpty());
+  rig.ExpectAllThere();
+  rig.ExpectNothingIsWrittenAgain();
+  rig.ExpectShownIsRecorded();
 }
 
 }  // namespace

@@ -1,0 +1,46 @@
+#pragma once
+
+// Whether the store has what a controller shows to clients that watch: where it has not, a process that starts over it
+// tells them too little, or what they know already.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "common/base/slots.h"
+#include "common/kv/kv_store.h"
+#include "common/runtime/watch/publisher.h"
+#include "common/runtime/watch/watch_records.h"
+
+namespace basalt::runtime::testing {
+
+// What was last published of the objects of the slot that are not deleted, by key.
+inline std::map<std::string, storage::v1::ShownObject> RecordsOf(const kv::KvStore& store, uint32_t slot) {
+  std::map<std::string, storage::v1::ShownObject> records;
+  kv::Damage damage;
+  const auto take = [&](const std::string& key, const storage::v1::ShownObject& record) {
+    if (!record.deleted()) records.emplace(key, record);
+  };
+  EXPECT_TRUE(ForEachShown(store, slot, take, damage).ok());
+  EXPECT_TRUE(damage.empty());
+  return records;
+}
+
+// Of all slots, once no pass is due: each object has been told, and is recorded as it was; nothing else is.
+template <typename Controller>
+void ExpectShownIsRecorded(Controller& controller, const kv::KvStore& store) {
+  for (uint32_t slot = 0; slot < kSlotCount; ++slot) {
+    std::map<std::string, storage::v1::ShownObject> records = RecordsOf(store, slot);
+    controller.ForEachShown(slot, [&](const std::string& key, const Shown& shown) {
+      EXPECT_NE(shown.revision, 0) << key << " was never told";
+      const storage::v1::ShownObject record = records[key];
+      records.erase(key);
+      EXPECT_EQ(record.revision(), shown.revision) << key;
+      EXPECT_EQ(record.state(), shown.state) << key;
+    });
+    for (const auto& [key, record] : records) ADD_FAILURE() << key << " is recorded, and is not shown";
+  }
+}
+
+}  // namespace basalt::runtime::testing
