@@ -32,7 +32,7 @@ template <typename Controller>
 void ExpectShownIsRecorded(Controller& controller, const kv::KvStore& store) {
   for (uint32_t slot = 0; slot < kSlotCount; ++slot) {
     std::map<std::string, storage::v1::ShownObject> records = RecordsOf(store, slot);
-    controller.ForEachShown(slot, [&](const std::string& key, const Shown& shown) {
+    controller.ForEachShown(slot, [&](const std::string& key, const Shown& shown, bool) {
       EXPECT_NE(shown.revision, 0) << key << " was never told";
       const storage::v1::ShownObject record = records[key];
       records.erase(key);

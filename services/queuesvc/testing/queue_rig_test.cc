@@ -193,5 +193,24 @@ TEST(QueueRigTest, AGroupThatTheNextSnapshotLeavesOutIsCountedOnceItIsSeen) {
   rig.ExpectShownIsRecorded();
 }
 
+// The same.
+TEST(QueueRigTest, AQueueThatTheNextSnapshotLeavesOutIsNotToldAsGone) {
+  QueueRig rig;
+  rig.Start();
+  rig.MakeObjects();
+  rig.Run(absl::Seconds(10));
+  rig.Kill();
+  rig.uncertain.insert(std::string(FindString(rig.MemberOf("q", "metadata"), "uid")));
+  rig.Start();
+  rig.Run(absl::Seconds(10));
+  EXPECT_THAT(rig.told_gone, ::testing::IsEmpty());
+  rig.server().Merge(kube::kQueues, "", "q",
+                     json::object{{"metadata", json::object{{"labels", json::object{{"seen", "now"}}}}}});
+  rig.Run(absl::Seconds(10));
+  EXPECT_THAT(rig.told_gone, ::testing::IsEmpty());
+  rig.ExpectAllThere();
+  rig.ExpectShownIsRecorded();
+}
+
 }  // namespace
 }  // namespace basalt::queuesvc
