@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -68,14 +69,18 @@ class JobServiceImpl final : public JobService::CallbackService {
         [core = core_, caller = rpc::CallerOf(*context)](job::v1::SubmitJobRequest asked,
                                                          rpc::Done<job::v1::Job> done) {
           // Refused here if it is wrong. Where the job is another replica's, that one reads the text, too.
-          absl::StatusOr<Manifest> manifest =
-              ReadManifest(asked.manifest_json(), asked.namespace_(), core->parts.defaults);
+          absl::StatusOr<Manifest> manifest = Read(*core, asked);
           if (!manifest.ok()) return done(manifest.status());
           const std::string key = KeyOf(manifest->job.meta().namespace_(), manifest->job.meta().name());
           const bool dry_run = asked.dry_run();
-          auto local = [core, dry_run, manifest = *std::move(manifest)](const job::v1::SubmitJobRequest&,
-                                                                        rpc::Done<job::v1::Job> answered) mutable {
-            core->api.Submit(std::move(manifest), dry_run, std::move(answered));
+          // While another replica answers only the text is kept; it is read again where the job comes back here.
+          std::optional<Manifest> kept;
+          if (core->jobs->IsHere(SlotOf(key))) kept = *std::move(manifest);
+          auto local = [core, kept = std::move(kept)](const job::v1::SubmitJobRequest& again,
+                                                      rpc::Done<job::v1::Job> answered) mutable {
+            absl::StatusOr<Manifest> own = kept ? *std::move(kept) : Read(*core, again);
+            if (!own.ok()) return answered(own.status());
+            core->api.Submit(*std::move(own), again.dry_run(), std::move(answered));
           };
           core->jobs->Route(
               caller, SlotOf(key), fmt::format("job {}", key), /*question=*/dry_run, std::move(asked), std::move(done),
@@ -129,6 +134,10 @@ class JobServiceImpl final : public JobService::CallbackService {
   }
 
  private:
+  static absl::StatusOr<Manifest> Read(const Core& core, const job::v1::SubmitJobRequest& request) {
+    return ReadManifest(request.manifest_json(), request.namespace_(), core.parts.defaults);
+  }
+
   // A call about one job, which its owner answers. `question`: it does no harm when it is asked twice.
   template <typename Request, typename Response, typename Method, typename Start>
   grpc::ServerUnaryReactor* AskOwner(grpc::CallbackServerContext* context, const Request* request, Response* response,

@@ -1,4 +1,4 @@
-// A watch over a real socket; the loop of the handlers goes on step by step.
+// Watches and submissions over a real socket; the loop of the handlers goes on step by step.
 #include "services/jobsvc/api/job_service.h"
 
 #include <fmt/format.h>
@@ -6,10 +6,12 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <future>
 #include <thread>
 
 #include "basalt/job/v1/job.grpc.pb.h"
 #include "common/base/mutex.h"
+#include "common/base/slots.h"
 #include "common/rpc/grpc/server.h"
 #include "common/testing/status_matchers.h"
 
@@ -20,7 +22,10 @@ namespace {
 class SteppedLoop final : public Loop {
  public:
   absl::Time Now() const override { return absl::UnixEpoch(); }
-  TimerId RunAt(absl::Time, Task) override { return kNoTimer; }
+  TimerId RunAt(absl::Time, Task task) override {
+    if (timers_are_due) Post(std::move(task));
+    return kNoTimer;
+  }
   void Cancel(TimerId) override {}
   bool IsCurrent() const override { return true; }
   void Post(Task task) override {
@@ -39,6 +44,8 @@ class SteppedLoop final : public Loop {
     }
     task();
   }
+
+  bool timers_are_due = false;  // At once; else never.
 
  private:
   Mutex mutex_;
@@ -83,6 +90,63 @@ TEST(JobServiceTest, NothingRefersToTheApiOnceTheServerHasDrainedItsWatches) {
   job::v1::WatchJobsResponse response;
   EXPECT_FALSE(reader->Read(&response));
   EXPECT_FALSE(reader->Finish().ok());
+}
+
+struct AskedWorkers final : Workers {
+  size_t count() const override { return 1; }
+  void OnWorkerOf(uint32_t slot, Task) override { slots.push_back(slot); }
+  void OnWorker(size_t, Task) override {}
+  std::vector<uint32_t> slots;
+};
+
+// This replica is "a". All on the thread that steps.
+struct ChangingMembers final : rpc::Members {
+  static gateway::v1::Member Named(const std::string& replica) {
+    gateway::v1::Member member;
+    member.set_replica(replica);
+    member.set_address("unix:/there-is-none");
+    return member;
+  }
+  gateway::v1::Member self() const override { return Named("a"); }
+  std::vector<gateway::v1::Member> all() const override { return {Named(owner)}; }
+  std::string owner;
+};
+
+TEST(JobServiceTest, ASubmissionIsAnsweredHereAlsoWhereTheJobWasAnothersFirst) {
+  for (const std::string first : {"a", "b"}) {
+    SteppedLoop loop;
+    loop.timers_are_due = true;
+    auto own_workers = std::make_unique<AskedWorkers>();
+    AskedWorkers& workers = *own_workers;
+    auto own_members = std::make_unique<ChangingMembers>();
+    ChangingMembers& members = *own_members;
+    members.owner = first;
+    auto server = rpc::GrpcServer::Start({}, MakeJobServices(loop, {.workers = std::move(own_workers),
+                                                                    .members = std::move(own_members),
+                                                                    .hub = std::make_shared<watch::WatchHub>()}));
+    ASSERT_THAT(server, testing::IsOk());
+    for (int service = 0; service < 2; ++service) loop.Step();
+
+    const auto stub = job::v1::JobService::NewStub(
+        grpc::CreateChannel(fmt::format("127.0.0.1:{}", (*server)->port()), grpc::InsecureChannelCredentials()));
+    grpc::ClientContext context;
+    job::v1::SubmitJobRequest request;
+    request.set_namespace_("default");
+    request.set_manifest_json(
+        R"({"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","metadata":{"name":"j"},"spec":{"tasks":[)"
+        R"({"name":"t","replicas":2,"template":{"spec":{"containers":[{"name":"c","image":"i"}]}}}]}})");
+    job::v1::Job job;
+    std::promise<grpc::Status> answer;
+    stub->async()->SubmitJob(&context, &request, &job, [&](const grpc::Status& status) { answer.set_value(status); });
+    loop.Step();  // Answered here, or asked of the other.
+    EXPECT_EQ(workers.slots.size(), first == "a" ? 1u : 0u);
+    members.owner = "a";
+    while (workers.slots.empty()) loop.Step();
+    EXPECT_EQ(workers.slots, std::vector<uint32_t>{SlotOf("default/j")});
+    // The worker has dropped it.
+    EXPECT_EQ(answer.get_future().get().error_code(), grpc::StatusCode::UNKNOWN);
+    (*server)->Drain(absl::ZeroDuration());
+  }
 }
 
 }  // namespace

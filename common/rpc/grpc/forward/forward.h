@@ -75,6 +75,12 @@ class Forwarder : public std::enable_shared_from_this<Forwarder<Service>> {
     Try(std::move(call));
   }
 
+  // This replica owns the slot, by the newest assignment: Route would answer here.
+  bool IsHere(uint32_t slot) const {
+    const std::vector<gateway::v1::Member> members = members_.all();
+    return !members.empty() && IsSame(members[OwnerOf(members, slot)], members_.self());
+  }
+
   // Asks every member for the part in the slots that it owns: all answer, under one assignment, or it fails, naming who
   // did not. `make(slots)` makes the request.
   template <typename Request, typename Response, typename Make, typename Local, typename Remote>

@@ -168,6 +168,23 @@ class ForwardTest : public ::testing::Test {
   std::unique_ptr<ReplicaService::Stub> stub_;
 };
 
+TEST(ForwarderTest, ASlotIsHereIfTheNewestAssignmentGivesItToThisProcess) {
+  const std::unique_ptr<Loop> loop = MakeThreadLoop("api");
+  Assignment assignment("a");
+  const auto forwarder = std::make_shared<Forwarder<ReplicaService>>(*loop, assignment);
+  gateway::v1::Member older = MakeMember("a", "");
+  older.set_incarnation("an older one");
+  RunOn(*loop, [&] {
+    EXPECT_FALSE(forwarder->IsHere(kSlot)) << "nobody is known";
+    assignment.Set({MakeMember("b", "")});
+    EXPECT_FALSE(forwarder->IsHere(kSlot));
+    assignment.Set({older});
+    EXPECT_FALSE(forwarder->IsHere(kSlot));
+    assignment.Set({MakeMember("a", "")});
+    EXPECT_TRUE(forwarder->IsHere(kSlot));
+  });
+}
+
 TEST_F(ForwardTest, WithoutAnAssignmentNobodyIsAsked) {
   EXPECT_THAT(Ask(), basalt::testing::StatusIs(absl::StatusCode::kUnavailable, HasSubstr("not attached")));
 }
