@@ -13,7 +13,6 @@
 #include "common/kube/label_selector.h"
 #include "common/rpc/error_details.h"
 #include "common/rpc/grpc/forward/forward.h"
-#include "common/rpc/grpc/forward/list_all.h"
 #include "common/rpc/grpc/forward/serve.h"
 #include "common/rpc/grpc/status_bridge.h"
 #include "common/rpc/grpc/unary.h"
@@ -53,6 +52,12 @@ struct Core {
   const std::shared_ptr<rpc::Forwarder<JobService>> jobs;
   const std::shared_ptr<rpc::Forwarder<JobPartService>> job_parts;
 };
+
+absl::Status CheckLabels(const job::v1::ListJobsRequest& request) {
+  const auto labels = kube::LabelSelector::Parse(request.label_selector());
+  if (labels.ok()) return absl::OkStatus();
+  return rpc::InvalidField("label_selector", ToStd(labels.status().message()));
+}
 
 class JobServiceImpl final : public JobService::CallbackService {
  public:
@@ -95,12 +100,7 @@ class JobServiceImpl final : public JobService::CallbackService {
   }
   grpc::ServerUnaryReactor* ListJobs(grpc::CallbackServerContext* context, const job::v1::ListJobsRequest* request,
                                      job::v1::ListJobsResponse* response) override {
-    return rpc::ServeUnary<job::v1::ListJobsRequest, job::v1::ListJobsResponse>(
-        core_->loop, context, request, response,
-        [core = core_, caller = rpc::CallerOf(*context)](const job::v1::ListJobsRequest& asked,
-                                                         rpc::Done<job::v1::ListJobsResponse> done) {
-          List(core, caller, asked, std::move(done));
-        });
+    return rpc::ServeList<JobList>(core_, core_->job_parts, context, request, response, CheckLabels);
   }
   grpc::ServerWriteReactor<job::v1::WatchJobsResponse>* WatchJobs(grpc::CallbackServerContext*,
                                                                   const job::v1::WatchJobsRequest* request) override {
@@ -144,18 +144,6 @@ class JobServiceImpl final : public JobService::CallbackService {
                                      bool question, Method method, Start start) {
     return rpc::ServeAtOwner(core_, core_->jobs, context, request, response,
                              {"job", KeyOf(request->namespace_(), request->name())}, question, method, start);
-  }
-
-  static void List(const std::shared_ptr<Core>& core, rpc::Caller caller, const job::v1::ListJobsRequest& request,
-                   rpc::Done<job::v1::ListJobsResponse> done) {
-    if (const auto labels = kube::LabelSelector::Parse(request.label_selector()); !labels.ok()) {
-      return done(rpc::InvalidField("label_selector", ToStd(labels.status().message())));
-    }
-    const auto local = [core](ListPartRequest part, rpc::Done<ListPartResponse> answered) {
-      core->api.ListPart(std::move(part), std::move(answered));
-    };
-    rpc::ListAll<JobList>(*core->job_parts, std::move(caller), request, std::move(done), local,
-                          [](auto& stub, auto... arguments) { stub.async()->ListPart(arguments...); });
   }
 
   const std::shared_ptr<Core> core_;

@@ -15,6 +15,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "common/base/slots.h"
 #include "common/rpc/error_details.h"
 #include "common/rpc/grpc/forward/feed.h"
@@ -62,20 +63,24 @@ grpc::ServerUnaryReactor* ServeAtOwner(const std::shared_ptr<Core>& core,
                     });
 }
 
-// A page of what ListPart of all members' APIs has. Errors: as ListAll.
+// A page of what ListPart of all members' APIs has. Errors: as ListAll, and of `check`, before anybody is asked.
 template <typename List, typename Core, typename PartService, typename Request>
 grpc::ServerUnaryReactor* ServeList(const std::shared_ptr<Core>& core,
                                     const std::shared_ptr<Forwarder<PartService>>& parts,
                                     grpc::CallbackServerContext* context, const Request* request,
-                                    typename List::Page* response) {
-  return ServeUnary(core->loop, context, request, response,
-                    [core, parts, caller = CallerOf(*context)](const Request& asked, Done<typename List::Page> done) {
-                      const auto local = [core](typename List::PartRequest part, Done<typename List::Part> answered) {
-                        core->api.ListPart(std::move(part), std::move(answered));
-                      };
-                      ListAll<List>(*parts, caller, asked, std::move(done), local,
-                                    [](auto& stub, auto... arguments) { stub.async()->ListPart(arguments...); });
-                    });
+                                    typename List::Page* response, absl::Status (*check)(const Request&) = nullptr) {
+  return ServeUnary(
+      core->loop, context, request, response,
+      [core, parts, caller = CallerOf(*context), check](const Request& asked, Done<typename List::Page> done) {
+        if (check != nullptr) {
+          if (const absl::Status refused = check(asked); !refused.ok()) return done(refused);
+        }
+        const auto local = [core](typename List::PartRequest part, Done<typename List::Part> answered) {
+          core->api.ListPart(std::move(part), std::move(answered));
+        };
+        ListAll<List>(*parts, caller, asked, std::move(done), local,
+                      [](auto& stub, auto... arguments) { stub.async()->ListPart(arguments...); });
+      });
 }
 
 // What WatchPart of all members' APIs tells. `Watched`: see common/rpc/watch/merged_watch.h.

@@ -85,6 +85,10 @@ struct Core {
       std::make_shared<Forwarder<QueuePartService>>(loop, members);
 };
 
+absl::Status CheckToken(const ListQueuesRequest& request) {
+  return request.page_token() == "?" ? InvalidField("page_token", "is none") : absl::OkStatus();
+}
+
 class Queues final : public QueueService::CallbackService {
  public:
   explicit Queues(std::shared_ptr<Core> core) : core_(std::move(core)) {
@@ -101,7 +105,7 @@ class Queues final : public QueueService::CallbackService {
   }
   grpc::ServerUnaryReactor* ListQueues(grpc::CallbackServerContext* context, const ListQueuesRequest* request,
                                        ListQueuesResponse* response) override {
-    return ServeList<QueueList>(core_, core_->parts, context, request, response);
+    return ServeList<QueueList>(core_, core_->parts, context, request, response, CheckToken);
   }
 
  private:
@@ -184,6 +188,15 @@ TEST_F(ServeTest, AListHasWhatAllReplicasHave) {
     for (const Queue& queue : page.queues()) names.push_back(queue.object().meta().name());
     EXPECT_THAT(names, ElementsAre("a", "b"));
   }
+}
+
+TEST_F(ServeTest, AListThatTheCheckRefusesIsRefused) {
+  grpc::ClientContext context;
+  ListQueuesRequest request;
+  request.set_page_token("?");
+  ListQueuesResponse page;
+  const grpc::Status status = stubs_[0]->ListQueues(&context, request, &page);
+  EXPECT_THAT(FromGrpc(status).ToString(), HasSubstr("INVALID_ARGUMENT: page_token: is none"));
 }
 
 }  // namespace
