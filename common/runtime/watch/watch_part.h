@@ -4,9 +4,9 @@
 // controllers publish to. Confined to the loop of the handlers, but for what fills it on the workers' loops.
 //
 // `Watched` says what of a service is watched. Beside what common/rpc/watch/merged_watch.h needs:
+//   Object                        the message of one, with object().meta();
 //   Controller                    with context(), publisher() and ForEachShown(slot, const VisitObject&);
 //   Make(Controller&, key)        the message of one that is there;
-//   MakeGone(key, uid)            that tells which object has gone;
 //   CopyObject(const google::protobuf::Message& made, PartResponse&)
 #include <algorithm>
 #include <cstddef>
@@ -20,7 +20,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "basalt/kube/v1/kube.pb.h"
 #include "common/base/slot_set.h"
+#include "common/kube/object_key.h"
 #include "common/rpc/feed.h"
 #include "common/rpc/watch/merged_watch.h"
 #include "common/runtime/typed_replica.h"
@@ -29,6 +31,18 @@
 #include "common/watch/watch_token.h"
 
 namespace basalt::runtime {
+
+// Tells which object has gone; nothing else is known of it.
+template <typename Watched>
+watch::WatchHub::Message MakeGone(const std::string& key, const std::string& uid) {
+  auto message = std::make_shared<typename Watched::Object>();
+  kube::v1::ObjectMeta& meta = *message->mutable_object()->mutable_meta();
+  const auto [ns, name] = kube::SplitKey(key);
+  meta.set_namespace_(std::string(ns));
+  meta.set_name(std::string(name));
+  meta.set_uid(uid);
+  return message;
+}
 
 // Tells the hub of what changes for people. Call once for each controller, before its first slot; the hub outlives it.
 template <typename Watched>
@@ -40,7 +54,7 @@ void PublishChanges(typename Watched::Controller& controller, watch::WatchHub& h
         break;
       case ShownChange::Kind::kGone:
         hub.PublishDeleted(change.slot, change.position, change.key,
-                           [&] { return Watched::MakeGone(change.key, change.uid); });
+                           [&] { return MakeGone<Watched>(change.key, change.uid); });
         break;
       case ShownChange::Kind::kUnseen:
         hub.DropUnpublished(change.slot, change.key);
@@ -177,7 +191,7 @@ watch::WatchHub::Snapshot WatchPart<Watched>::SnapshotOf(Controller& controller,
     if (since == 0 || deletion.revision <= since || !subscription.Wants(deletion.key)) continue;
     position.revision = deletion.revision;
     snapshot.items.push_back({position, deletion.key, /*deleted=*/true,
-                              [&deletion] { return Watched::MakeGone(deletion.key, deletion.uid); }});
+                              [&deletion] { return MakeGone<Watched>(deletion.key, deletion.uid); }});
   }
   std::stable_sort(snapshot.items.begin(), snapshot.items.end(),
                    [](const auto& a, const auto& b) { return a.position.revision < b.position.revision; });

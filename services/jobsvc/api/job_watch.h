@@ -16,6 +16,7 @@ struct WatchedJobs {
   using Response = job::v1::WatchJobsResponse;
   using PartRequest = job::v1::WatchPartRequest;
   using PartResponse = job::v1::WatchPartResponse;
+  using Object = job::v1::Job;
   using Controller = JobController;
 
   static void MoveObject(PartResponse& told, Response& response) { response.mutable_job()->Swap(told.mutable_job()); }
@@ -24,7 +25,6 @@ struct WatchedJobs {
   }
 
   static watch::WatchHub::Message Make(Controller& controller, const std::string& key);
-  static watch::WatchHub::Message MakeGone(const std::string& key, const std::string& uid);
 };
 
 using JobWatch = rpc::MergedWatch<WatchedJobs>;

@@ -17,6 +17,7 @@ struct WatchedPodGroups {
   using Response = podgroup::v1::WatchPodGroupsResponse;
   using PartRequest = podgroup::v1::WatchPartRequest;
   using PartResponse = podgroup::v1::WatchPartResponse;
+  using Object = podgroup::v1::PodGroup;
   using Controller = PodGroupController;
 
   static void MoveObject(PartResponse& told, Response& response) {
@@ -27,7 +28,6 @@ struct WatchedPodGroups {
   }
 
   static watch::WatchHub::Message Make(Controller& controller, const std::string& key);
-  static watch::WatchHub::Message MakeGone(const std::string& key, const std::string& uid);
 };
 
 }  // namespace basalt::pgsvc

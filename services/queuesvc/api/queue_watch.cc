@@ -12,13 +12,6 @@ watch::WatchHub::Message WatchedQueues::Make(QueueController& controller, const 
   return std::make_shared<queue::v1::Queue>(*controller.Find(name));
 }
 
-watch::WatchHub::Message WatchedQueues::MakeGone(const std::string& name, const std::string& uid) {
-  auto message = std::make_shared<queue::v1::Queue>();
-  message->mutable_object()->mutable_meta()->set_name(name);
-  message->mutable_object()->mutable_meta()->set_uid(uid);
-  return message;
-}
-
 std::unique_ptr<rpc::Feed<queue::v1::WatchPartResponse>> QueueApi::WatchPart(const queue::v1::WatchPartRequest& request,
                                                                              std::function<void()> notify) {
   return runtime::MakeWatchPart<WatchedQueues>(workers_, hub_, request, std::move(notify));

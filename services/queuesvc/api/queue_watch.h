@@ -17,6 +17,7 @@ struct WatchedQueues {
   using Response = queue::v1::WatchQueuesResponse;
   using PartRequest = queue::v1::WatchPartRequest;
   using PartResponse = queue::v1::WatchPartResponse;
+  using Object = queue::v1::Queue;
   using Controller = QueueController;
 
   static void MoveObject(PartResponse& told, Response& response) {
@@ -27,7 +28,6 @@ struct WatchedQueues {
   }
 
   static watch::WatchHub::Message Make(Controller& controller, const std::string& name);
-  static watch::WatchHub::Message MakeGone(const std::string& name, const std::string& uid);
 };
 
 }  // namespace basalt::queuesvc
