@@ -216,12 +216,13 @@ void SimNetwork::Core::GroupStream::SendDown(Core& core) {
   if (core.Happens(core.options_.break_stream)) return Break(core);
   if (core.Happens(core.options_.lose_answer)) return Lose(core);
   down_until_ = std::max(down_until_, core.time_.Now() + core.Delay());
-  core.At(down_until_, [self = shared_from_this(), message = std::move(message)](Core& in) mutable {
-    if (self->broken_ || self->silent_) return;
-    self->OnClient(in, [message = std::move(message)](Core& then, GroupStream& it) mutable {
-      it.TakeAnswers(then, std::move(message));
-    });
-  });
+  core.At(down_until_,
+          [self = shared_from_this(), under_way = under_way_, message = std::move(message)](Core& in) mutable {
+            if (self->broken_ || self->silent_) return;
+            self->OnClient(in, [message = std::move(message)](Core& then, GroupStream& it) mutable {
+              it.TakeAnswers(then, std::move(message));
+            });
+          });
 }
 
 // ---- whoever has streams ----

@@ -48,7 +48,7 @@ class SimNetwork::Core::GroupStream : public std::enable_shared_from_this<GroupS
   const Endpoint& client() const { return client_; }
   const std::string& server() const { return server_; }
   uint64_t server_generation() const { return server_generation_; }
-  // The server has calls that it has not answered.
+  // The server has calls whose answers have not arrived.
   bool is_busy() const { return !broken_ && (answers_due_ || under_way_.use_count() > 1); }
 
  private:
@@ -97,7 +97,7 @@ class SimNetwork::Core::GroupStream : public std::enable_shared_from_this<GroupS
   absl::Time ended_at_;
 
   // The server's.
-  std::shared_ptr<char> under_way_ = std::make_shared<char>();  // Each call that is handled keeps it, too.
+  std::shared_ptr<char> under_way_ = std::make_shared<char>();  // Kept by each call and each message of answers.
   Answers answers_;
   bool answers_due_ = false;
 };

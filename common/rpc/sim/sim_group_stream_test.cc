@@ -198,6 +198,22 @@ TEST_F(SimGroupStreamTest, AServerThatDrainsAnswersWhatItHasAndRefusesWhatComes)
   EXPECT_TRUE(groups_.held.empty());
 }
 
+TEST_F(SimGroupStreamTest, ADrainWaitsForAnswersThatAreOnTheirWay) {
+  groups_.hold = true;
+  AskMany(3);
+  time_.Advance(absl::Seconds(1));
+  network_.SetOptions({.min_delay = absl::Milliseconds(300), .max_delay = absl::Milliseconds(300)});
+  bool drained = false;
+  network_.Drain("b", absl::Seconds(2), [&] { drained = true; });
+  for (auto& done : std::exchange(groups_.held, {})) done(EnsurePodGroupResponse());
+  time_.Advance(absl::Milliseconds(290));
+  EXPECT_FALSE(drained);
+  EXPECT_TRUE(codes_.empty());
+  time_.Advance(absl::Milliseconds(30));
+  EXPECT_TRUE(drained);
+  EXPECT_EQ(codes_, Codes(3, absl::StatusCode::kOk));
+}
+
 TEST_F(SimGroupStreamTest, ACallThatADrainCutsOffIsUnknown) {
   groups_.hold = true;
   AskMany(3);
