@@ -48,6 +48,21 @@ TEST_F(CrdTest, ADefinitionIsServedAtOnce) {
   EXPECT_EQ(FindString(Find(list.json, "items")->at(0), "kind"), "Widget");
 }
 
+TEST(CrdOwnerTest, WhoseOwnerIsGoneGoesOnceTheOwnersKindIsServed) {
+  TestServer server;
+  const auto owned_by = [](std::string_view kind) {
+    return fmt::format(
+        R"(,"ownerReferences":[{{"apiVersion":"example.com/v1","kind":"{}","name":"x","uid":"{}-uid"}}])", kind, kind);
+  };
+  const std::string configs = "/api/v1/namespaces/default/configmaps";
+  EXPECT_EQ(server.MakeConfig("of-widget", owned_by("Widget")).status, 201);
+  EXPECT_EQ(server.MakeConfig("of-thing", owned_by("Thing")).status, 201);
+  EXPECT_EQ(server.Get(configs + "/of-widget").status, 200);
+  EXPECT_EQ(server.Post(kCrds, kCrd).status, 201);
+  EXPECT_EQ(server.Get(configs + "/of-widget").status, 404);
+  EXPECT_EQ(server.Get(configs + "/of-thing").status, 200);
+}
+
 TEST_F(CrdTest, ObjectsArePrunedAndValidated) {
   const Reply pruned = server_.Post(kWidgets, Widget("a", R"({"size":1,"other":2})"));
   EXPECT_EQ(pruned.status, 201);

@@ -1,6 +1,7 @@
 #include "kubesim/server/controllers/garbage.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace basalt::kubesim {
 namespace {
@@ -43,6 +44,7 @@ std::vector<GarbageCollector::Owner> GarbageCollector::OwnersOf(const json::valu
 }
 
 void GarbageCollector::OnChange(const std::string& resource, const Change& change) {
+  FollowTypes();
   const RevisionPtr& shown = change.after != nullptr ? change.after : change.before;
   const std::string uid(UidOf(shown->object()));
   const auto before = change.before == nullptr ? std::vector<Owner>() : OwnersOf(change.before->object());
@@ -71,6 +73,7 @@ void GarbageCollector::OnChange(const std::string& resource, const Change& chang
   if (gone) {
     by_uid_.erase(uid);
     notified_.erase(uid);
+    undecided_.erase(uid);
     if (dependents_.contains(uid)) gone_.insert(uid);
     EnqueueDependents(uid);
     return;
@@ -89,6 +92,12 @@ void GarbageCollector::Enqueue(const std::string& uid) {
 
 void GarbageCollector::EnqueueDependents(const std::string& uid) {
   for (const std::string& dependent : DependentsOf(uid)) Enqueue(dependent);
+}
+
+// What is served changes with a definition, and CrdController hears of that first.
+void GarbageCollector::FollowTypes() {
+  if (std::exchange(types_seen_, core_.types.changes()) == core_.types.changes()) return;
+  for (const std::string& uid : std::exchange(undecided_, {})) Enqueue(uid);
 }
 
 void GarbageCollector::Run() {
@@ -169,8 +178,12 @@ void GarbageCollector::ProcessOwned(const std::string& uid, const Location& at, 
   for (const Owner& owner : owners) {
     const Location* where = FindOwner(owner, at.key);
     if (where == nullptr) {
-      // As the garbage collector does, which cannot map the kind to a resource and tries again: nothing is decided.
-      if (IsUncertain(owner)) return;
+      // As the garbage collector does, which cannot map the kind to a resource and tries again: nothing is decided
+      // until other kinds are served.
+      if (IsUncertain(owner)) {
+        undecided_.insert(uid);
+        return;
+      }
       dangling.insert(owner.uid);
       continue;
     }

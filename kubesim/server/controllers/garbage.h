@@ -2,6 +2,7 @@
 
 // The garbage collector: follows owner references by UID and carries out background, foreground and orphaning deletion,
 // in tasks of bounded size after the change that calls for it. Confined to the server's loop.
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <set>
@@ -37,6 +38,8 @@ class GarbageCollector {
   void OnChange(const std::string& resource, const Change& change);
   void Enqueue(const std::string& uid);
   void EnqueueDependents(const std::string& uid);
+  // Looks again at what is undecided, where other kinds are served than at the last change.
+  void FollowTypes();
   void Run();
   void Process(const std::string& uid);
   void ProcessForeground(const std::string& uid, const Location& at);
@@ -57,6 +60,8 @@ class GarbageCollector {
   std::map<std::string, std::set<std::string>> dependents_;  // Owner's UID → UIDs.
   std::set<std::string> notified_;                           // Owners whose dependents know of the foreground deletion.
   std::set<std::string> gone_;                               // Owners that went before their dependents.
+  std::set<std::string> undecided_;                          // Objects with an uncertain owner.
+  uint64_t types_seen_ = 0;                                  // Registry::changes().
   std::deque<std::string> queue_;
   std::set<std::string> queued_;
   Wakeup wakeup_;
