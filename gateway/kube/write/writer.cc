@@ -147,7 +147,7 @@ void KubeWriter::WhenQuiet(std::function<void()> done) {
 }
 
 void KubeWriter::NotifyQuiet() {
-  loop_.Cancel(std::exchange(settled_timer_, kNoTimer));
+  if (settled_timer_ != kNoTimer) loop_.Cancel(std::exchange(settled_timer_, kNoTimer));
   if (writes_in_flight_ > 0 || when_quiet_ == nullptr) return;
   if (settled_ <= loop_.Now()) return Post(std::exchange(when_quiet_, nullptr));
   settled_timer_ = loop_.RunAt(settled_, [this] {
