@@ -53,7 +53,8 @@ class LeadListener {
 struct LeadHooks {
   // No write may begin before `from`, nor at `until` or later. `until` grows with each renewal.
   std::function<void(absl::Time from, absl::Time until)> allow_writes;
-  // Calls back once no write is under way any more, nor may be at the server, where none may begin. Empty: none is.
+  // Calls back once no write of a replica is under way any more, nor may be at the server, where none may begin. Empty:
+  // none is. The save of the assignment is not waited for: compare-and-swap guards it.
   std::function<void(std::function<void()>)> when_quiet;
   std::function<void(const obs::Health::Condition&)> set_condition;
   // What became of each request about the Lease: a gateway that does not lead asks nothing else. Empty: nobody cares.

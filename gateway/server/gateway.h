@@ -55,7 +55,7 @@ class Gateway : public rpc::GatewayHandler {
   // Starts listing and watching, and competes for the lead. `address`: where other processes reach the gRPC server.
   // Streams may attach before: their slots wait for the watches.
   void Start(const std::string& address = "");
-  // Begins no write any more, waits for those under way and gives the lead back, so that another gateway can go on at
+  // Begins no write any more, waits for those of replicas and gives the lead back, so that another gateway can go on at
   // once. `done` runs on the loop, also where the server does not answer. What it does after that is end.
   void Stop(std::function<void()> done);
 

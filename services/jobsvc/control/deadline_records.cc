@@ -14,7 +14,7 @@ namespace basalt::jobsvc {
 
 namespace {
 
-// The pod waits since it was made, and nothing has been answered to that. `known`: what is recorded of it.
+// The pod waits since it was made, and is neither going nor another's. `known`: what is recorded of it.
 bool IsPending(const PodEntry* pod, const storage::v1::PodRecord& known) {
   return pod != nullptr && pod->uid == known.uid() && pod->phase == kube::v1::POD_PHASE_PENDING &&
          !pod->has(kPodTerminating) && !pod->has(kPodForeign) && !pod->has(kPodOutOfSync);

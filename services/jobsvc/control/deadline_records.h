@@ -12,8 +12,8 @@ namespace basalt::jobsvc {
 struct JobEntry;
 class PartHost;
 
-// Of a job without a record: takes those that Kubernetes remembers for us, of events that nobody can read from the
-// present. The others come with the events that are raised.
+// Of a job without a record, or whose record is stale: takes those that Kubernetes remembers for us, of events that
+// nobody can read from the present. The others come with the events that are raised.
 void AdoptDeadlines(JobEntry& entry);
 // Where a process starts: adds those of pods that are pending to those that are kept.
 void DeriveDeadlines(JobEntry& entry, PartHost& host);

@@ -1,8 +1,8 @@
 #pragma once
 
 // What a job makes of its PodGroup as it was observed: the event Unknown (job spec 3.4), what the scheduler says in an
-// Event (9.11), and what the job's record keeps of the groups. Lost with the process on purpose. On the controller's
-// loop.
+// Event (9.11), and what the job's record keeps of the groups. What was quoted is lost with the process on purpose. On
+// the controller's loop.
 #include <string>
 #include <vector>
 
