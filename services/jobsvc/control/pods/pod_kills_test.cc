@@ -1,0 +1,167 @@
+// What answers to marks and deletions of pods make of the names and of the job.
+#include "services/jobsvc/control/pods/pod_writes.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+
+#include "services/jobsvc/control/pods/pod_writes_fixture.h"
+
+namespace basalt::jobsvc::testing {
+namespace {
+
+using runtime::WriteOutcome;
+using runtime::testing::Done;
+using runtime::testing::Refused;
+
+struct KillAnswer {
+  const char* what;
+  WriteOutcome outcome;
+  absl::Duration hold;  // Nothing is written under the name meanwhile.
+  bool backs_off;       // Nor is any other pod marked or deleted.
+  bool has_problem;
+};
+
+class PodKillsTest : public PodWritesTest {
+ protected:
+  // One pod is to go, by a request that ends so.
+  void Check(const KillAnswer& test, bool is_marked) {
+    SCOPED_TRACE(test.what);
+    Begin();
+    Observe(1, is_marked);
+    Target({"uid-1"});
+    const std::string request = is_marked ? "delete j-t-1 uid-1; " : "mark j-t-1 uid-1 at 5; ";
+    Apply();
+    ASSERT_EQ(UnderWay(), request);
+    Apply();
+    ASSERT_EQ(UnderWay(), request) << "it is under way";
+    AnswerAll(test.outcome);
+    EXPECT_EQ(job.pod_writes.kill_retry().Blocks(host.Now()), test.backs_off);
+    EXPECT_EQ(job.problems.has("FailedDelete"), test.has_problem);
+    if (test.hold > absl::ZeroDuration()) {
+      context.Advance(test.hold - absl::Milliseconds(1));
+      Apply();
+      EXPECT_EQ(UnderWay(), "");
+      context.Advance(absl::Milliseconds(1));
+    }
+    if (test.backs_off) {
+      Apply();
+      EXPECT_EQ(UnderWay(), "");
+      context.Advance(absl::Seconds(1));
+    }
+    Apply();
+    EXPECT_EQ(UnderWay(), request);
+  }
+};
+
+TEST_F(PodKillsTest, AnAnswerToAMarkHoldsTheNameOrBacksOff) {
+  const absl::Duration none = absl::ZeroDuration();
+  const KillAnswer cases[] = {
+      {"done: the state comes along", Done(), none, false, false},
+      {"a newer state is there", Refused(409, "Conflict"), absl::Seconds(1), false, false},
+      {"gone", Refused(404, "NotFound"), absl::Seconds(1), false, false},
+      {"not sent", {.kind = WriteOutcome::Kind::kNotSent}, absl::Seconds(1), false, false},
+      {"no answer", {.kind = WriteOutcome::Kind::kUnknown}, absl::Seconds(1), false, false},
+      {"invalid", Refused(422, "Invalid", "no"), none, true, true},
+      {"forbidden", Refused(403, "Forbidden", "no"), none, true, true},
+      {"too many", Refused(429, "TooManyRequests"), none, true, false},
+  };
+  for (const KillAnswer& test : cases) Check(test, /*is_marked=*/false);
+}
+
+TEST_F(PodKillsTest, AnAnswerToADeletionHoldsTheNameOrBacksOff) {
+  const absl::Duration none = absl::ZeroDuration();
+  const KillAnswer cases[] = {
+      {"done: the state comes along", Done(), none, false, false},
+      {"gone: the watch says so", Refused(404, "NotFound"), absl::Seconds(5), false, false},
+      {"another pod has the name", Refused(409, "Conflict"), absl::Seconds(1), false, false},
+      {"invalid", Refused(422, "Invalid"), absl::Seconds(1), false, false},
+      {"not sent", {.kind = WriteOutcome::Kind::kNotSent}, absl::Seconds(1), false, false},
+      {"no answer", {.kind = WriteOutcome::Kind::kUnknown}, absl::Seconds(1), false, false},
+      {"forbidden", Refused(403, "Forbidden", "no"), none, true, true},
+      {"too many", Refused(429, "TooManyRequests"), none, true, false},
+  };
+  for (const KillAnswer& test : cases) Check(test, /*is_marked=*/true);
+}
+
+TEST_F(PodKillsTest, PodsThatAreRefusedDoNotHoldUpTheOthers) {
+  for (int index = 0; index < 3; ++index) Observe(index, /*is_marked=*/true);
+  for (const char* sent : {"delete j-t-0 uid-0; delete j-t-1 uid-1; ", "delete j-t-0 uid-0; delete j-t-1 uid-1; ",
+                           "delete j-t-2 uid-2; delete j-t-0 uid-0; "}) {
+    Apply();
+    EXPECT_EQ(UnderWay(), sent);
+    AnswerAll(Refused(403, "Forbidden", "no"));
+    context.Advance(absl::Seconds(1));
+  }
+}
+
+TEST_F(PodKillsTest, ARefusalIsOverOnceNothingIsToGo) {
+  struct Case {
+    const char* what;
+    std::function<void()> become;
+    bool backs_off;
+    bool has_problem;
+  };
+  const Case cases[] = {
+      {"it is to go still", [] {}, true, true},
+      {"it is gone", [this] { Lose(1); }, false, false},
+      {"another is to be marked",
+       [this] {
+         Lose(1);
+         Target({"uid-0"});
+       },
+       true, true},
+      {"it is gone, and the job has ended",
+       [this] {
+         Lose(1);
+         SetPhase(kube::v1::JOB_PHASE_COMPLETED);
+       },
+       false, false},
+      {"objects of plugins are to go still",
+       [this] {
+         Lose(1);
+         SetPhase(kube::v1::JOB_PHASE_COMPLETED);
+         job.persisted.objects["secrets/x"] = "hash uid";
+         job.plugin_objects.Load(job);
+       },
+       false, true},
+  };
+  for (const Case& test : cases) {
+    SCOPED_TRACE(test.what);
+    Begin();
+    Observe(1, /*is_marked=*/true);
+    Apply();
+    AnswerAll(Refused(403, "Forbidden", "no"));
+    test.become();
+    job.pod_writes.EndProblem(job);
+    EXPECT_EQ(job.pod_writes.kill_retry().Blocks(host.Now()), test.backs_off);
+    EXPECT_EQ(job.problems.has("FailedDelete"), test.has_problem);
+  }
+}
+
+TEST_F(PodKillsTest, WhatIsWaitedForEndsEarly) {
+  Observe(1, /*is_marked=*/true);
+  Apply();
+  AnswerAll(Refused(404, "NotFound"));
+  job.pod_writes.EndHold("j-t-1");
+  Apply();
+  EXPECT_EQ(UnderWay(), "delete j-t-1 uid-1; ") << "the watch has shown the name";
+  AnswerAll(Refused(403, "Forbidden", "no"));
+  job.pod_writes.TryNow();
+  Apply();
+  EXPECT_EQ(UnderWay(), "delete j-t-1 uid-1; ") << "the spec is another one";
+}
+
+TEST_F(PodKillsTest, ARefusalDoesNotReachTheNextJobOfTheName) {
+  Observe(1, /*is_marked=*/true);
+  Apply();
+  job.ResetParts();
+  job.record.set_uid("another");
+  AnswerAll(Refused(403, "Forbidden", "no"));
+  EXPECT_FALSE(job.problems.has("FailedDelete"));
+  EXPECT_FALSE(job.pod_writes.kill_retry().since());
+}
+
+}  // namespace
+}  // namespace basalt::jobsvc::testing
