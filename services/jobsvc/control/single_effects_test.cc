@@ -60,23 +60,6 @@ TEST_F(SingleEffectsTest, TheDeletionAfterTheTimeToLive) {
   }
 }
 
-TEST_F(SingleEffectsTest, TheTimeToLiveIsWaitedFor) {
-  job.compiled->spec.set_ttl_seconds_after_finished(10);
-  job.ttl.Apply(job, host);
-  context.Advance(absl::Hours(1));
-  job.ttl.Apply(job, host);
-  EXPECT_TRUE(context.writes.empty()) << "it runs";
-  SetPhase(kube::v1::JOB_PHASE_FAILED);
-  context.Advance(absl::Seconds(9));
-  job.ttl.Apply(job, host);
-  EXPECT_TRUE(context.writes.empty());
-  context.Advance(absl::Seconds(2));
-  job.ttl.Apply(job, host);
-  ASSERT_EQ(context.writes.size(), 1U);
-  EXPECT_EQ(context.writes.front().request.delete_().uid(), "job-uid");
-  EXPECT_EQ(context.writes.front().request.delete_().resource_version(), 7);
-}
-
 TEST_F(SingleEffectsTest, TheAnnotationOfAJobThatIsForwarded) {
   kube::v1::Queue queue;
   queue.mutable_meta()->set_name("far");
