@@ -1,12 +1,13 @@
 #pragma once
 
-// One job without a controller, for tests of its parts: time stands until the test moves it, and each write waits until
-// the test says how it ended.
+// One job without a controller, for tests of its parts: time stands until the test moves it, and each write, each read
+// and each key pair waits until the test says how it ended.
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -40,11 +41,42 @@ inline std::string ChangesOf(const kv::WriteBatch& batch) {
   return text;
 }
 
+// What is to be seen after an answer to the only request of a part.
+struct AnswerCase {
+  const char* what;
+  runtime::WriteOutcome outcome;
+  bool again;        // After the pause it is sent once more.
+  bool has_problem;  // Users are told.
+};
+
+// Notes of which keys passes run, which do nothing.
+class NotedPasses : public runtime::Controller {
+ public:
+  absl::StatusOr<std::vector<runtime::KnownObject>> OpenSlot(uint32_t) override {
+    return std::vector<runtime::KnownObject>();
+  }
+  void CloseSlot(uint32_t) override {}
+  void OnState(std::string_view, const std::string&, kube::v1::Object&&) override {}
+  void OnGone(std::string_view, const runtime::Gone&) override {}
+  void OnShared(const std::string&, const kube::v1::Object&, bool) override {}
+  void Decide(std::string_view key, kv::WriteBatch&) override { keys.emplace(key); }
+  void Act(std::string_view) override {}
+
+  std::set<std::string> keys;
+};
+
 class PartTest : public ::testing::Test {
  protected:
-  class NoKeys : public KeyMaker {
+  class HeldKeys : public KeyMaker {
    public:
-    void MakeKeys(std::string, std::function<void(absl::StatusOr<SshKeyPair>)>) override {}
+    struct Asked {
+      std::string seed;
+      std::function<void(absl::StatusOr<SshKeyPair>)> done;
+    };
+    void MakeKeys(std::string seed, std::function<void(absl::StatusOr<SshKeyPair>)> done) override {
+      asked.push_back({std::move(seed), std::move(done)});
+    }
+    std::vector<Asked> asked;
   };
 
   // A job default/j of UID job-uid in that phase, which reached it now.
@@ -66,16 +98,63 @@ class PartTest : public ::testing::Test {
     job.job->mutable_status()->set_phase(phase);
     job.job->mutable_status()->set_last_transition_ms(absl::ToUnixMillis(host.Now()));
   }
-  // Ends the only write that is under way.
-  void Answer(runtime::WriteOutcome outcome) {
-    ASSERT_EQ(context.writes.size(), 1U);
+  // The parts know of nothing, and nothing is under way.
+  void BeginAnew() {
+    job.ResetParts();
+    context.writes.clear();
+    context.gets.clear();
+    keys.asked.clear();
+  }
+  // Another job has the name from here on; what is under way is about the one before.
+  void BecomeAnotherJob() {
+    job.ResetParts();
+    job.record.set_uid("another");
+  }
+  void AnswerOldest(runtime::WriteOutcome outcome) {
+    ASSERT_FALSE(context.writes.empty());
     auto write = std::move(context.writes.front());
     context.writes.pop_front();
     write.done(std::move(outcome));
   }
+  // Ends the only write that is under way.
+  void Answer(runtime::WriteOutcome outcome) {
+    ASSERT_EQ(context.writes.size(), 1U);
+    AnswerOldest(std::move(outcome));
+  }
+  // Ends the only read that is under way.
+  void AnswerRead(absl::StatusOr<gateway::v1::GetResponse> response) {
+    ASSERT_EQ(context.gets.size(), 1U);
+    auto get = std::move(context.gets.front());
+    context.gets.pop_front();
+    get.done(std::move(response));
+  }
+  // Moves time. The keys of which a pass is due by then.
+  std::set<std::string> Passes(absl::Duration within = absl::ZeroDuration()) {
+    NotedPasses passes;
+    context.Advance(within, passes);
+    return std::move(passes.keys);
+  }
+  // `apply` sends one request at first; `reason` is that of its problem.
+  template <typename Apply>
+  void CheckAnswer(const AnswerCase& test, std::string_view reason, Apply apply) {
+    SCOPED_TRACE(test.what);
+    BeginAnew();
+    apply();
+    ASSERT_EQ(context.writes.size(), 1U);
+    apply();
+    ASSERT_EQ(context.writes.size(), 1U) << "it is under way";
+    Answer(test.outcome);
+    apply();
+    EXPECT_TRUE(context.writes.empty()) << "it backs off, or is over";
+    EXPECT_EQ(job.problems.has(reason), test.has_problem);
+    EXPECT_EQ(Passes().contains(job.key), test.has_problem);
+    EXPECT_EQ(Passes(absl::Seconds(1)).contains(job.key), test.again);
+    apply();
+    EXPECT_EQ(context.writes.size(), test.again ? 1U : 0U);
+  }
 
   runtime::testing::ScriptedContext context;
-  NoKeys keys;
+  HeldKeys keys;
   const std::unique_ptr<obs::Metrics> prometheus = obs::MakeMetrics();
   JobMetrics metrics{*prometheus, /*series_per_job=*/false};
   PartHost host;

@@ -1,5 +1,4 @@
-// When a job is deleted after its time to live, and when its history says so. What answers lead to is in
-// single_effects_test.cc.
+// When a job is deleted after its time to live, what answers lead to, and when its history says so.
 #include "services/jobsvc/control/history/ttl_deletion.h"
 
 #include <gtest/gtest.h>
@@ -103,6 +102,30 @@ TEST_F(TtlDeletionTest, WaitsForWhatIsNotKnown) {
   job.job->mutable_status()->clear_last_transition_ms();
   job.ttl.Apply(job, host);
   EXPECT_TRUE(context.writes.empty()) << "when it ended";
+}
+
+TEST_F(TtlDeletionTest, WhatFailsIsTriedAgainAndRefusalsAreToldOf) {
+  job.compiled->spec.set_ttl_seconds_after_finished(0);
+  SetPhase(JOB_PHASE_COMPLETED);
+  const AnswerCase cases[] = {
+      {"accepted: the watch shows the end", Done(), false, false},
+      {"a newer state", Refused(409, "Conflict"), true, false},
+      {"gone already", Refused(404, "NotFound"), true, false},
+      {"forbidden", Refused(403, "Forbidden", "no"), true, true},
+      {"too many", Refused(429, "TooManyRequests"), true, false},
+      {"not sent", {.kind = WriteOutcome::Kind::kNotSent}, true, false},
+      {"no answer", {.kind = WriteOutcome::Kind::kUnknown}, true, false},
+  };
+  for (const AnswerCase& test : cases) CheckAnswer(test, "TTLError", [this] { job.ttl.Apply(job, host); });
+}
+
+TEST_F(TtlDeletionTest, AnAnswerDoesNotReachTheNextJobOfTheName) {
+  Begin();
+  job.ttl.Apply(job, host);
+  job.record.set_uid("another");
+  Answer(Refused(403, "Forbidden", "no"));
+  EXPECT_FALSE(job.problems.has("TTLError"));
+  EXPECT_FALSE(job.ttl.retry().since());
 }
 
 TEST_F(TtlDeletionTest, AnotherSpecIsTriedAtOnce) {

@@ -31,9 +31,7 @@ class PodCreatesTest : public PartTest {
     job.pods.SetTasks(job.compiled->shape);
   }
   void Begin() {
-    job.ResetParts();
-    context.writes.clear();
-    context.gets.clear();
+    BeginAnew();
     PodEffect effect{PodEffect::Kind::kCreate};
     effect.name = "j-t-0";
     effect.place = {0, 0};
@@ -87,7 +85,6 @@ TEST_F(PodCreatesTest, WhatHasTheNameSaysWhoseItIs) {
     SCOPED_TRACE(test.what);
     Begin();
     Answer(Refused(409, "AlreadyExists"));
-    ASSERT_EQ(context.gets.size(), 1U);
     gateway::v1::GetResponse response;
     if (test.code != 0) {
       response.mutable_error()->set_code(test.code);
@@ -97,9 +94,7 @@ TEST_F(PodCreatesTest, WhatHasTheNameSaysWhoseItIs) {
       pod.set_owner_uid(test.owner);
       pod.set_creation_ms(absl::ToUnixMillis(host.Now()));
     }
-    auto get = std::move(context.gets.front());
-    context.gets.pop_front();
-    get.done(response);
+    AnswerRead(std::move(response));
     EXPECT_EQ(job.pod_creates.refused_tasks().size(), test.task_is_refused ? 1U : 0U);
     EXPECT_EQ(job.problems.has("FailedCreate"), test.has_problem);
   }
