@@ -239,8 +239,7 @@ void ObjectTracker::State(gateway::v1::ObjectState&& state) {
     if (!Replace(state.slot(), slot, watch, identity)) return;
   }
   tracked.mentioned = true;
-  const bool newer = identity.resource_version > tracked.resource_version ||
-                     (tracked.loaded && identity.resource_version == tracked.resource_version);
+  const bool newer = IsNews(tracked, identity.resource_version);
   if (newer) {
     Apply(state.slot(), slot, *entry, state.routing_key(), identity.resource_version,
           std::move(*state.mutable_object()));
@@ -287,6 +286,11 @@ void ObjectTracker::Tombstone(const gateway::v1::Tombstone& tombstone) {
   }
   EndEntry(tombstone.slot(), slot, *entry, deleted ? Gone::Reason::kDeleted : Gone::Reason::kLeft,
            identity.resource_version, tombstone.state_dropped() ? nullptr : &tombstone.last(), true);
+}
+
+bool ObjectTracker::IsNews(const Tracked& tracked, int64_t resource_version) {
+  return resource_version > tracked.resource_version ||
+         (tracked.loaded && resource_version == tracked.resource_version);
 }
 
 bool ObjectTracker::IsPast(const Slot& slot, WatchId watch, int64_t resource_version) const {
@@ -390,7 +394,7 @@ bool ObjectTracker::OwnState(uint32_t slot_id, std::string_view routing_key, con
     if (TraitsOf(tracked).over) return false;
     // What left the watch is not followed any more, whatever we write to it.
     if (tracked.presence == Presence::kLeft) return true;
-    if (identity.resource_version <= tracked.resource_version) return true;
+    if (!IsNews(tracked, identity.resource_version)) return true;
     const bool uncertain = tracked.presence == Presence::kUncertain;
     const std::string route = *tracked.route;
     Apply(slot_id, slot, *entry, route, identity.resource_version, kube::v1::Object(object));

@@ -158,6 +158,8 @@ class ObjectTracker {
   void Apply(uint32_t slot_id, Slot& slot, Objects::value_type& entry, std::string_view route, int64_t resource_version,
              kube::v1::Object&& object);
   int64_t MarkOf(const Slot& slot, WatchId watch) const;
+  // Whether the sink was not told of that state of the object, or of a newer one.
+  static bool IsNews(const Tracked& tracked, int64_t resource_version);
   // Told of something that is not tracked and that an earlier mark has passed: it went since, and we know it.
   bool IsPast(const Slot& slot, WatchId watch, int64_t resource_version) const;
   void ClearForbidden(uint32_t slot_id, Slot& slot);

@@ -151,6 +151,18 @@ TEST_F(ObjectTrackerTest, AnUncertainObjectIsSettledByAState) {
   EXPECT_EQ(Take(), Trace{"+a@61 ns/job"});
 }
 
+// A read finds it while what watches tell lags.
+TEST_F(ObjectTrackerTest, WhatTheStoreRemembersIsToldByAnAnswerOfTheSameVersion) {
+  Open({{"a", 50}});
+  End(40);
+  EXPECT_TRUE(Own("a", 50));
+  EXPECT_EQ(Take(), Trace{"+a@50 ns/job"});
+  EXPECT_TRUE(Own("a", 50));
+  EXPECT_EQ(Take(), Trace{}) << "once";
+  Progress(50);
+  EXPECT_EQ(Take(), Trace{"-a@50 absent ns/job"}) << "only the watch can say whether it is there still";
+}
+
 TEST_F(ObjectTrackerTest, AnOwnWriteNewerThanTheMarkKeepsTheObjectAlive) {
   Open({{"a", 50}});
   EXPECT_TRUE(Own("a", 70));

@@ -203,6 +203,17 @@ TEST_F(DeletePodGroupTest, WhatIsReadIsOrderedWithWhatWatchesTell) {
   EXPECT_TRUE(context_.merged[1].gone);
 }
 
+TEST_F(DeletePodGroupTest, AGroupThatIsMadeWhileItsNameIsReadIsNotGone) {
+  Show(Group("pg-1"));
+  Delete();
+  context_.Answer(runtime::testing::Refused(404, "NotFound"), controller_);
+  Show(Group("pg-2"));
+  AnswerRead(std::nullopt);
+  EXPECT_TRUE(context_.merged.empty());
+  ASSERT_NE(controller_.groups().Find(kJobsGroup), nullptr);
+  EXPECT_EQ(controller_.Show(kJobsGroup)->object().meta().uid(), "pg-2");
+}
+
 TEST_F(DeletePodGroupTest, WhatCannotBeReadIsAskedForAgain) {
   Delete();
   ASSERT_EQ(context_.gets.size(), 1U);

@@ -177,7 +177,7 @@ void PodGroupController::Refresh(const std::string& key) {
   group->busy = true;
   const auto [ns, name] = kube::SplitKey(key);
   context_.Get(key, kube::GetOf(kube::kPodGroups, ns, name),
-               [this, key](absl::StatusOr<gateway::v1::GetResponse> answer) {
+               [this, key, uid = KnownUidOf(*group)](absl::StatusOr<gateway::v1::GetResponse> answer) {
                  Group* waiting = groups_.Find(key);
                  if (waiting == nullptr) return;
                  waiting->busy = false;
@@ -185,12 +185,18 @@ void PodGroupController::Refresh(const std::string& key) {
                  const bool absent = answer.ok() && answer->has_error() && answer->error().code() == 404;
                  // With what watches tell, so that nothing older follows.
                  if (found) context_.MergeAnswer(key, answer->object(), /*gone=*/false);
-                 if (absent) MergeAbsence(key, *waiting);
+                 // Not of one that was made since the read.
+                 if (absent && KnownUidOf(*waiting) == uid) MergeAbsence(key, *waiting);
                  if (found || absent) NoteIfCarriedOut(key, *waiting);
                  AnswerFirstCall(key, *waiting, found || absent);
                  ServeWaiters(key, *waiting);
                  context_.Wake(key);
                });
+}
+
+std::string PodGroupController::KnownUidOf(const Group& group) {
+  if (group.observed != nullptr) return group.observed->meta().uid();
+  return group.is_awaited ? group.shown_uid : "";
 }
 
 void PodGroupController::MergeAbsence(const std::string& key, const Group& group) {

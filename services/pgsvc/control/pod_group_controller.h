@@ -127,6 +127,8 @@ class PodGroupController : public runtime::Controller {
                     const Annotations& owner_annotations);
   void Bind(const std::string& key, Group& group, const kube::v1::Pod& pod);
   void Refresh(const std::string& key);
+  // Empty: none is known to be there.
+  static std::string KnownUidOf(const Group& group);
   // The API server has no group of that name.
   void MergeAbsence(const std::string& key, const Group& group);
   void TryLater(const std::string& key, Group& group);
