@@ -188,6 +188,24 @@ TEST_F(QueueWatchTest, AQueueThatIsNotSeenYetIsNotGone) {
   EXPECT_EQ(Drain(*watch), "") << "it is there, whatever the marks of before prove";
 }
 
+TEST_F(QueueWatchTest, AnAnswerThatComesAfterTheEndDoesNotBringAQueueBack) {
+  Put("a", 5);
+  PutGroup("a", "group");
+  const auto watch = Open();
+  EXPECT_EQ(Drain(*watch), "STATE a, SYNCED");
+  ASSERT_FALSE(context_.writes.empty());
+  Put("a", 7, /*gone=*/true);
+  EXPECT_EQ(Drain(*watch), "DELETED a");
+  kube::v1::Object answer;
+  answer.mutable_queue()->mutable_meta()->set_name("a");
+  answer.mutable_queue()->mutable_meta()->set_uid("a-uid");
+  answer.mutable_queue()->mutable_meta()->set_resource_version(6);
+  controller_->OnState("a", std::string(kube::kWatchQueues), kube::v1::Object(answer));
+  context_.Answer(runtime::testing::Done(answer), *controller_);
+  EXPECT_EQ(Drain(*watch), "");
+  EXPECT_EQ(controller_->queues().Find("a"), nullptr);
+}
+
 // The answer to a write of ours is newer than the last state that the watch has told.
 TEST_F(QueueWatchTest, AQueueIsGoneWhateverTheVersionThatItHadLast) {
   Put("a", 5);

@@ -48,6 +48,8 @@ void QueueController::OnState(std::string_view routing_key, const std::string&, 
     const kube::v1::PodGroup& group = object.pod_group();
     entries_.FindOrMake(routing_key).pod_groups.Set(group.meta().uid(), group.phase());
   } else if (object.has_queue()) {
+    const QueueEntry* const entry = entries_.Find(routing_key);
+    if (entry != nullptr && entry->gone_uid == object.queue().meta().uid()) return;
     OnShared(std::string(kube::kWatchQueues), object, false);  // The answer to a write of ours.
   }
 }
@@ -67,6 +69,7 @@ void QueueController::OnShared(const std::string&, const kube::v1::Object& objec
   const kube::v1::Queue* const known = queues_.Find(name);
   QueueEntry* const entry = owned ? entries_.Find(name) : nullptr;
   if (entry != nullptr && (!gone || entry->shown_uid == queue.meta().uid())) entry->is_awaited = false;
+  if (entry != nullptr && gone) entry->gone_uid = queue.meta().uid();
   if (!gone) {
     if (known != nullptr && known->meta().resource_version() > queue.meta().resource_version()) return;
     queues_.FindOrMake(name) = queue;
@@ -85,7 +88,7 @@ bool QueueController::IsMade(std::string_view name) const {
 QueueStep QueueController::NextStepOf(std::string_view name, const QueueEntry& entry) const {
   return NextStep({.name = name,
                    .queue = queues_.Find(name),
-                   .is_made = IsMade(name),
+                   .is_made = IsMade(name) && !entry.is_awaited,
                    .pod_groups = entry.pod_groups.total(),
                    .counts = options_.publish_counts ? &entry.pod_groups.counts() : nullptr});
 }

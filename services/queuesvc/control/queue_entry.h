@@ -30,6 +30,7 @@ struct QueueEntry {
   std::optional<absl::Time> held_until;  // The step.
   bool is_sent = false;                  // In that pass: neither time nor a write that is under way holds it back.
   bool write_in_flight = false;
+  std::string gone_uid;  // Of the last queue that has gone: an answer that comes late does not bring it back.
   Retry retry;
   absl::Time next_publish = absl::InfinitePast();
 

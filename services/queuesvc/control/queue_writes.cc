@@ -44,11 +44,11 @@ void QueueController::OnWritten(const std::string& name, QueueEntry& entry, Queu
     if (sent == QueueStep::Kind::kCreate) entry.answer.created_uid = outcome.object.queue().meta().uid();
     return entry.retry.Succeed();
   }
-  if (runtime::IsNameTaken(outcome)) return entry.retry.Succeed();
   // Everything here is derived from state again: a lost answer or a conflict is simply looked at once more.
   entry.next_publish = absl::InfinitePast();
   entry.retry.Fail(context_.ApiNow(), context_.random());
   context_.WakeAt(name, entry.retry.until());
+  if (runtime::IsNameTaken(outcome)) return;  // It will be told; until then it is not made once more.
   obs::LogWarning("write of a queue failed", {{"queue", name},
                                               {"reason", outcome.error.reason()},
                                               {"error", outcome.error.message()},
