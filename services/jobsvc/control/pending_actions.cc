@@ -110,6 +110,7 @@ void DropAnsweredEnds(const std::vector<storage::v1::PendingAction>& done, JobEn
     return action.event() == kEventPodEvicted && failed.contains(action.pod_uid());
   };
   pending.erase(std::remove_if(pending.begin(), pending.end(), is_answered), pending.end());
+  entry.deadlines.DropEvictions(failed);
 }
 
 void EnqueueNextCommand(JobEntry& entry) {

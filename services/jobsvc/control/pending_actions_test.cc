@@ -141,12 +141,21 @@ TEST_F(PendingActionsTest, TheRemovalOfAPodWhoseFailureIsAnsweredIsNotAnsweredAs
   const auto restart_for = [this](std::string_view kind, int32_t index) {
     return ActionOf(EventOf(kind, index), {.action = "RestartPod", .rule = "", .timeout_ms = {}}, job.compiled->spec);
   };
-  for (const int32_t index : {0, 1}) *job.record.add_pending() = restart_for(kEventPodEvicted, index);
+  for (const int32_t index : {0, 1}) {
+    *job.record.add_pending() = restart_for(kEventPodEvicted, index);
+    storage::v1::PendingAction later = restart_for(kEventPodEvicted, index);
+    later.set_action("RestartJob");
+    later.set_due_ms(1'000'000);
+    job.deadlines.Add(later);
+  }
   DropAnsweredEnds({restart_for(kEventPodEvicted, 1)}, job);
   EXPECT_EQ(job.record.pending_size(), 2);
+  EXPECT_EQ(job.deadlines.size(), 2U);
   DropAnsweredEnds({restart_for(kEventPodFailed, 0)}, job);
   ASSERT_EQ(job.record.pending_size(), 1);
   EXPECT_EQ(job.record.pending(0).pod(), "j-w-1");
+  EXPECT_EQ(job.deadlines.Find("j-w-0"), nullptr);
+  EXPECT_NE(job.deadlines.Find("j-w-1"), nullptr);
 }
 
 }  // namespace

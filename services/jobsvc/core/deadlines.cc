@@ -177,6 +177,12 @@ void DeadlineSet::Clear(const PendingAction& carried_out) {
   if (deadline != nullptr && Clears(carried_out, *deadline)) Erase(carried_out.pod());
 }
 
+void DeadlineSet::DropEvictions(const std::set<std::string_view>& pods) {
+  EraseIf([&pods](const PendingAction& deadline) {
+    return deadline.event() == kEventPodEvicted && pods.contains(deadline.pod_uid());
+  });
+}
+
 void DeadlineSet::SetVersion(int32_t version) {
   if (version <= version_) return;
   version_ = version;

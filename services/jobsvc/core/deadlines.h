@@ -73,6 +73,8 @@ class DeadlineSet {
   void Cancel(const JobEvent& event, std::string_view task);
   // 7.5.
   void Clear(const storage::v1::PendingAction& carried_out);
+  // Of pods whose failure has been answered: that they were removed is the same death. UIDs.
+  void DropEvictions(const std::set<std::string_view>& pods);
   // Forgets those of earlier versions of the job (W15).
   void SetVersion(int32_t version);
   // What is due and still holds, in the order of the deadlines: it is taken out, as is what is due and holds no more.
