@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -173,10 +174,14 @@ watch::WatchHub::Snapshot WatchPart<Watched>::SnapshotOf(Controller& controller,
                                                          const watch::WatchHub::Subscription& subscription) {
   Snapshot snapshot;
   watch::WatchPosition position = log.position();
+  // Who has taken an event knows everything up to it: nothing is told past what cannot be told yet.
+  int64_t first_unseen = std::numeric_limits<int64_t>::max();
   controller.ForEachShown(slot, [&](const std::string& key, Shown& shown, bool is_seen) {
     if (!subscription.Wants(key)) return;
     if (!is_seen) {
-      if (shown.revision > since) snapshot.unpublished = shown.is_owed = true;
+      if (shown.revision <= since) return;
+      snapshot.unpublished = shown.is_owed = true;
+      first_unseen = std::min(first_unseen, shown.revision);
       return;
     }
     // One that no pass has looked at yet has no revision: it is told by its first.
@@ -193,6 +198,7 @@ watch::WatchHub::Snapshot WatchPart<Watched>::SnapshotOf(Controller& controller,
     snapshot.items.push_back({position, deletion.key, /*deleted=*/true,
                               [&deletion] { return MakeGone<Watched>(deletion.key, deletion.uid); }});
   }
+  std::erase_if(snapshot.items, [&](const auto& item) { return item.position.revision > first_unseen; });
   std::stable_sort(snapshot.items.begin(), snapshot.items.end(),
                    [](const auto& a, const auto& b) { return a.position.revision < b.position.revision; });
   return snapshot;

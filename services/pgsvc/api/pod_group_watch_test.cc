@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/slots.h"
 #include "common/kube/names.h"
 #include "common/rpc/watch/merged_watch.h"
 #include "common/runtime/watch/watch_part.h"
@@ -54,6 +55,13 @@ class PodGroupWatchTest : public ::testing::Test {
     testing::Worker& worker = workers_.WorkerOf("ns/" + name);
     worker.context.Wake("ns/" + name);
     worker.context.RunPasses(*worker.controller);
+  }
+  // Another name in the slot of that one.
+  static std::string NeighbourOf(const std::string& name) {
+    for (int i = 0;; ++i) {
+      std::string other = "n" + std::to_string(i);
+      if (SlotOf("ns/" + other) == SlotOf("ns/" + name)) return other;
+    }
   }
   void Put(const std::string& name, int64_t version) {
     Tell(name, version);
@@ -199,6 +207,22 @@ TEST_F(PodGroupWatchTest, WhoBeginsWhileAGroupIsNotSeenYetIsToldOnceItIs) {
   EXPECT_EQ(Drain(*watch), "STATE a, SYNCED");
   Pass("a");
   EXPECT_EQ(Drain(*watch), "") << "once";
+}
+
+// By the position of the neighbour it would know, if the process ended then, of a group that it was not told of.
+TEST_F(PodGroupWatchTest, NothingOfTheSlotIsToldPastAGroupThatIsNotSeenYet) {
+  const std::string neighbour = NeighbourOf("a");
+  Put("a", 1);
+  Put(neighbour, 2);
+  Restart();
+  Put(neighbour, 2);
+  Pass("a");
+  const auto watch = Open();
+  EXPECT_EQ(Drain(*watch), "");
+  Put(neighbour, 3);
+  EXPECT_EQ(Drain(*watch), "");
+  Put("a", 1);
+  EXPECT_EQ(Drain(*watch), "STATE " + neighbour + ", STATE a, SYNCED");
 }
 
 TEST_F(PodGroupWatchTest, WhoBeginsWhileAGroupIsNotSeenYetIsSyncedOnceItIsGone) {
