@@ -20,6 +20,7 @@ constexpr WatchIndex kJobs = 0, kGroups = 1, kJobPods = 2, kPods = 3, kCommands 
 struct Deaf final : CacheListener {
   void OnState(ObjectId) override {}
   void OnDeparture(ObjectId, const Departure&) override {}
+  void OnHeldBack(ObjectId) override {}
   void OnWatch(WatchIndex) override {}
 };
 

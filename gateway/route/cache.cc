@@ -139,14 +139,10 @@ bool Cache::Upsert(WatchIndex watch, const Object& object) {
   const std::vector<Route> routes = Routes(object);
   const std::string key = kube::ObjectKey(ref.ns, ref.name);
   const bool inserted = id == kNoObject;
+  if (inserted || entries_[id].held_back) TakeName(watch, key, id, ref.resource_version);
   if (!inserted) {
     Leave(id, watch, routes, ref.resource_version);
   } else {
-    if (const ObjectId other = FindName(watch, key); other != kNoObject) {
-      Object last = Read(other);
-      SetResourceVersion(last, ref.resource_version);
-      Depart(other, watch, last, v1::Tombstone::REASON_DELETED, entries_[other].resource_version);
-    }
     if (free_.empty()) {
       id = static_cast<ObjectId>(entries_.size());
       entries_.emplace_back();
@@ -187,6 +183,22 @@ bool Cache::Upsert(WatchIndex watch, const Object& object) {
   Place(id, routes);
   listener_.OnState(id);
   return true;
+}
+
+void Cache::TakeName(WatchIndex watch, std::string_view key, ObjectId id, int64_t resource_version) {
+  for (ObjectId other = FindName(watch, key); other != kNoObject && other != id; other = FindName(watch, key)) {
+    Entry& entry = entries_[other];
+    if (entry.resource_version > resource_version) {
+      entry.held_back = true;
+      by_name_.erase(other);
+      held_back_[{watch, std::string(key)}] = other;
+      listener_.OnHeldBack(other);
+    } else {
+      Object last = Read(other);
+      SetResourceVersion(last, resource_version);
+      Depart(other, watch, last, v1::Tombstone::REASON_DELETED, entry.resource_version);
+    }
+  }
 }
 
 void Cache::Leave(ObjectId id, WatchIndex watch, const std::vector<Route>& routes, int64_t resource_version) {
@@ -250,6 +262,7 @@ void Cache::Erase(ObjectId id) {
   }
   by_uid_.erase(id);
   by_name_.erase(id);
+  if (entry.held_back) held_back_.erase({entry.watch, std::string(entry.key())});
   --watches_[entry.watch].objects;
   entry = Entry{};
   free_.push_back(id);
@@ -266,7 +279,17 @@ void Cache::Depart(ObjectId id, WatchIndex watch, const Object& last, v1::Tombst
     listener_.OnDeparture(id,
                           {watch, v1::SERVICE_KIND_UNSPECIFIED, kBroadcastSlot, "", uid, reason, shared, seen_version});
   }
-  if (id != kNoObject) Erase(id);
+  if (id == kNoObject) return;
+  if (held_back_.empty() || entries_[id].held_back) return Erase(id);
+  const std::string key(entries_[id].key());
+  Erase(id);
+  const auto next = held_back_.find({watch, key});
+  if (next == held_back_.end()) return;
+  const ObjectId held_back = next->second;
+  held_back_.erase(next);
+  entries_[held_back].held_back = false;
+  by_name_.insert(held_back);
+  listener_.OnState(held_back);
 }
 
 void Cache::Remove(WatchIndex watch, const Object& last) {
@@ -323,13 +346,19 @@ void Cache::Replace(WatchIndex watch, const std::vector<Object>& objects, int64_
     const ObjectId id = Find(watch, RefOf(object).uid);
     if (id != kNoObject) seen[id] = true;
   }
+  std::vector<ObjectId> absent;
   for (ObjectId id = 0; id < seen.size(); ++id) {
     const Entry& entry = entries_[id];
     // What a write made after the list's moment is not in the list, and not gone.
     if (!entry.used || entry.watch != watch || seen[id] || entry.resource_version > resource_version) continue;
+    absent.push_back(id);
+  }
+  // Of one name the older one first.
+  std::stable_partition(absent.begin(), absent.end(), [this](ObjectId id) { return !entries_[id].held_back; });
+  for (const ObjectId id : absent) {
     Object last = Read(id);
     SetResourceVersion(last, resource_version);
-    Depart(id, watch, last, ReasonOf(watch, last), entry.resource_version);
+    Depart(id, watch, last, ReasonOf(watch, last), entries_[id].resource_version);
   }
   for (const Object& object : objects) Upsert(watch, object);
   WatchInfo& info = watches_[watch];

@@ -9,10 +9,12 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
@@ -57,6 +59,8 @@ class CacheListener {
   virtual void OnState(ObjectId id) = 0;
   // Comes before any OnState that follows from the same change. `id` is kNoObject where the object was not cached.
   virtual void OnDeparture(ObjectId id, const Departure& departure) = 0;
+  // IsHeldBack says so of the object from now on: its state is not to be sent. OnState ends that.
+  virtual void OnHeldBack(ObjectId id) = 0;
   // resource_version or state of the watch moved. Comes after the changes that it covers.
   virtual void OnWatch(WatchIndex watch) = 0;
 };
@@ -81,12 +85,15 @@ class Cache {
 
   // The answer of a write, merged like a watch event. Ignored where its watch has already been further (the watch may
   // have told its deletion), has not listed yet, or still shows another UID under the name (its end has to come first).
+  // Where the watch shows an older object of the name only later, the merged one is held back until the older one ends.
   void MergeWritten(const kube::v1::Object& object);
 
   // ---- what is known ----
   const std::vector<WatchInfo>& watches() const { return watches_; }
   WatchIndex WatchOf(ObjectId id) const { return entries_[id].watch; }
   bool IsBroadcastId(ObjectId id) const { return entries_[id].broadcast; }
+  // An answer has shown the object, and the watch still has an older one of its name.
+  bool IsHeldBack(ObjectId id) const { return entries_[id].held_back; }
   // kNoSlot where the object has no route to that service.
   uint32_t SlotOfId(ObjectId id, v1::ServiceKind service) const;
   // Of a route that the object has: namespace/name, or a queue's name. Views are valid until the cache changes.
@@ -96,7 +103,8 @@ class Cache {
   size_t BytesOf(ObjectId id) const { return entries_[id].data.size(); }
   // Requires: `id` is cached.
   kube::v1::Object Read(ObjectId id) const;
-  // All of a slot of a service; with kBroadcastSlot all broadcast objects. In an order that is the same in each run.
+  // All of a slot of a service, those that are held back among them; with kBroadcastSlot all broadcast objects. In an
+  // order that is the same in each run.
   const std::vector<ObjectId>& Members(v1::ServiceKind service, uint32_t slot) const;
   ObjectId Find(WatchIndex watch, std::string_view uid) const;
   // The UID under that name in any watch of the kind's objects; empty = not known.
@@ -122,6 +130,7 @@ class Cache {
     uint16_t key_size = 0;
     bool broadcast = false;
     bool used = false;
+    bool held_back = false;  // Another one has the name in by_name_.
     uint32_t payload_begin = 0;
     uint32_t broadcast_position = 0;
     std::array<Placement, kServiceKinds> placements;
@@ -157,6 +166,9 @@ class Cache {
   int WatchForWritten(const kube::v1::Object& object) const;
   // With its times in the order that was seen (kube.proto: Pod.deletion_ms); nothing where they are.
   std::optional<kube::v1::Object> WithFailureBeforeDeletion(ObjectId id, const kube::v1::Object& object) const;
+  // Makes room for the name of an object that is new to the cache (`id` is kNoObject) or held back: an older object
+  // that has the name departs, a newer one is held back.
+  void TakeName(WatchIndex watch, std::string_view key, ObjectId id, int64_t resource_version);
   // False where what is cached is as new.
   bool Upsert(WatchIndex watch, const kube::v1::Object& object);
   // Tells that routes of `id` are gone that are not among `routes`.
@@ -164,7 +176,8 @@ class Cache {
   void Place(ObjectId id, const std::vector<Route>& routes);
   void Unplace(ObjectId id, int service);
   void Erase(ObjectId id);
-  // Tells all routes of `last` that it is gone, then erases `id` (unless kNoObject).
+  // Tells all routes of `last` that it is gone, then erases `id` (unless kNoObject); the one that was held back behind
+  // it is told.
   void Depart(ObjectId id, WatchIndex watch, const kube::v1::Object& last, v1::Tombstone::Reason reason,
               int64_t seen_version);
   v1::Tombstone::Reason ReasonOf(WatchIndex watch, const kube::v1::Object& last) const;
@@ -177,6 +190,7 @@ class Cache {
   std::string fresh_;  // Entry::data in the making.
   Index<true> by_uid_;
   Index<false> by_name_;
+  std::map<std::pair<WatchIndex, std::string>, ObjectId> held_back_;       // By name.
   std::array<std::vector<std::vector<ObjectId>>, kServiceKinds> members_;  // [service][slot]
   std::vector<ObjectId> broadcast_;
 };

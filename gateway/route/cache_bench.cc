@@ -17,6 +17,7 @@ class Ignore : public CacheListener {
  public:
   void OnState(ObjectId) override {}
   void OnDeparture(ObjectId, const Departure&) override {}
+  void OnHeldBack(ObjectId) override {}
   void OnWatch(WatchIndex) override {}
 };
 

@@ -28,6 +28,7 @@ class CacheTest : public ::testing::Test, public CacheListener {
                               gone.service == v1::SERVICE_KIND_UNSPECIFIED ? "*" : gone.routing_key, gone.uid,
                               RefOf(*gone.last).resource_version));
   }
+  void OnHeldBack(ObjectId id) override { log.push_back(fmt::format("held back {}", RefOf(cache.Read(id)).uid)); }
   void OnWatch(WatchIndex watch) override {
     const WatchInfo& info = cache.watches()[watch];
     log.push_back(fmt::format("mark {} {}@{}", info.id, static_cast<int>(info.state), info.resource_version));
@@ -81,6 +82,7 @@ TEST_F(CacheTest, EveryStateKeepsItsRoutingKeysAndItsBytes) {
 struct LastGone : CacheListener {
   void OnState(ObjectId) override {}
   void OnDeparture(ObjectId, const Departure& gone) override { pod = gone.last->pod(); }
+  void OnHeldBack(ObjectId) override {}
   void OnWatch(WatchIndex) override {}
   kube::v1::Pod pod;
 };
@@ -171,6 +173,64 @@ TEST_F(CacheTest, AnotherUidUnderTheNameComesAfterTheEndOfTheFirst) {
   cache.Apply(kJobs, Job("j", 8, "two"));
   EXPECT_EQ(Take(), "deleted ns/j one@8, state j@8, mark jobs.batch.volcano.sh 0@8");
   EXPECT_EQ(cache.UidOf("jobs.", "ns", "j"), "two");
+}
+
+// An answer has shown the next of the name while the watch lags behind both.
+class CacheHoldsBackTest : public CacheTest {
+ protected:
+  CacheHoldsBackTest() {
+    cache.Replace(kJobPods, {}, 5);
+    cache.MergeWritten(JobPod("j", "p", 16, "two"));
+    Take();
+    cache.Apply(kJobPods, JobPod("j", "p", 7, "one"));
+    EXPECT_EQ(Take(), "held back two, state p@7, mark pods/job 1@7");
+    EXPECT_TRUE(cache.IsHeldBack(cache.Find(kJobPods, "two")));
+    EXPECT_EQ(cache.UidOf("pods/", "ns", "p"), "one");
+  }
+};
+
+TEST_F(CacheHoldsBackTest, UntilTheOlderOneEnds) {
+  cache.Apply(kJobPods, JobPod("j", "p", 8, "one"));
+  EXPECT_EQ(Take(), "state p@8, mark pods/job 1@8");
+  cache.Remove(kJobPods, JobPod("j", "p", 9, "one"));
+  EXPECT_EQ(Take(), "deleted ns/j one@9, state p@16, mark pods/job 1@9");
+  EXPECT_FALSE(cache.IsHeldBack(cache.Find(kJobPods, "two")));
+  EXPECT_EQ(cache.UidOf("pods/", "ns", "p"), "two");
+  cache.Apply(kJobPods, JobPod("j", "p", 16, "two"));
+  EXPECT_EQ(Take(), "mark pods/job 1@16");
+}
+
+TEST_F(CacheHoldsBackTest, AlsoBehindOneBetweenTheTwo) {
+  cache.Apply(kJobPods, JobPod("j", "p", 10, "between"));
+  EXPECT_EQ(Take(), "deleted ns/j one@10, state p@16, held back two, state p@10, mark pods/job 1@10");
+  cache.Remove(kJobPods, JobPod("j", "p", 12, "between"));
+  EXPECT_EQ(Take(), "deleted ns/j between@12, state p@16, mark pods/job 1@12");
+}
+
+TEST_F(CacheHoldsBackTest, TheOlderOneEndsWhereTheWatchHasComeToTheNext) {
+  cache.Apply(kJobPods, JobPod("j", "p", 18, "two"));
+  EXPECT_EQ(Take(), "deleted ns/j one@18, state p@16, state p@18, mark pods/job 1@18");
+}
+
+// It was sent before it was held back.
+TEST_F(CacheHoldsBackTest, ItsEndIsToldWhereAListLacksIt) {
+  cache.Replace(kJobPods, {}, 30);
+  EXPECT_EQ(Take(), "deleted ns/j one@30, state p@16, deleted ns/j two@30, mark pods/job 1@30");
+  EXPECT_EQ(cache.size(), 0U);
+  cache.Apply(kJobPods, JobPod("j", "p", 31, "three"));
+  EXPECT_EQ(Take(), "state p@31, mark pods/job 1@31");
+}
+
+TEST_F(CacheHoldsBackTest, ItsEndMayBeToldBeforeThatOfTheOlderOne) {
+  cache.Remove(kJobPods, JobPod("j", "p", 20, "two"));
+  EXPECT_EQ(Take(), "deleted ns/j two@20, mark pods/job 1@20");
+  cache.Remove(kJobPods, JobPod("j", "p", 21, "one"));
+  EXPECT_EQ(Take(), "deleted ns/j one@21, mark pods/job 1@21");
+}
+
+TEST_F(CacheHoldsBackTest, ItLeavesItsSlotWhereItsRouteHasChangedMeanwhile) {
+  cache.Replace(kJobPods, {JobPod("k", "p", 28, "two")}, 30);
+  EXPECT_EQ(Take(), "deleted ns/j one@30, state p@16, left ns/j two@28, state p@28, mark pods/job 1@30");
 }
 
 TEST_F(CacheTest, AChangeOfQueueLeavesTheOldSlotFirst) {

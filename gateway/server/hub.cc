@@ -146,6 +146,12 @@ void Hub::OnDeparture(ObjectId id, const Departure& departure) {
   }
 }
 
+void Hub::OnHeldBack(ObjectId id) {
+  for (auto& [key, replica] : replicas_) {
+    if (Session* session = SessionOf(*replica)) session->OnHeldBack(id);
+  }
+}
+
 void Hub::OnWatch(WatchIndex watch) {
   for (auto& [key, replica] : replicas_) {
     if (Session* session = SessionOf(*replica)) session->OnWatch(watch);

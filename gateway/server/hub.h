@@ -79,6 +79,7 @@ class Hub : public rpc::GatewayHandler, public CacheListener {
   // ---- CacheListener ----
   void OnState(ObjectId id) override;
   void OnDeparture(ObjectId id, const Departure& departure) override;
+  void OnHeldBack(ObjectId id) override;
   void OnWatch(WatchIndex watch) override;
 
  private:

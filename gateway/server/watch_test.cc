@@ -17,6 +17,7 @@ class WatchTest : public ::testing::Test, public CacheListener {
  protected:
   void OnState(ObjectId) override { ++states; }
   void OnDeparture(ObjectId, const Departure&) override { ++departures; }
+  void OnHeldBack(ObjectId) override {}
   void OnWatch(WatchIndex) override {}
   // Of the watch; index 0 is the API server's.
   obs::Health::Target Target() const { return health.Targets().at(1); }

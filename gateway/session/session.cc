@@ -43,7 +43,9 @@ void Session::StartStates() {
   if (started_ || !marks_.Resolved()) return;
   started_ = true;
   for (const TombstoneKey& key : tombstones_.OfSlot(kBroadcastSlot)) backlog_.Add(key);
-  for (const ObjectId id : cache_.Members(self_.service(), kBroadcastSlot)) backlog_.Add(id);
+  for (const ObjectId id : cache_.Members(self_.service(), kBroadcastSlot)) {
+    if (!cache_.IsHeldBack(id)) backlog_.Add(id);
+  }
   ArmProgress();
   Schedule();
 }
@@ -340,7 +342,7 @@ void Session::AddSnapshot(Batch& batch) {
       batch.items.Add(std::move(item));
       for (const TombstoneKey& key : tombstones_.OfSlot(slot)) backlog_.Add(key);
       for (const ObjectId id : cache_.Members(self_.service(), slot)) {
-        if (backlog_.Mark(id)) snapshot_.push_back(id);
+        if (!cache_.IsHeldBack(id) && backlog_.Mark(id)) snapshot_.push_back(id);
       }
     }
     AddTombstones(batch);

@@ -83,6 +83,7 @@ class Session {
   void OnState(ObjectId id);
   // The departure is in `tombstones` already, under `key`.
   void OnDeparture(ObjectId id, const TombstoneKey& key);
+  void OnHeldBack(ObjectId id) { backlog_.Unmark(id); }
   void OnWatch(WatchIndex watch);
   // Null: there is no such object.
   void OnInterest(const InterestKey& key, std::shared_ptr<const kube::v1::Object> object);

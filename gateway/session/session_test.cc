@@ -12,6 +12,7 @@ namespace {
 
 using namespace testing;  // NOLINT: builders only.
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 const uint32_t kSlot = SlotOf("ns/j");
 
@@ -91,6 +92,27 @@ TEST(SessionTest, WhatIsDeletedWhileTheReplicaIsAwayIsToldWhenItIsBack) {
   bench.Attach();
   bench.session->OpenSlot(kSlot, 1);
   EXPECT_THAT(bench.Text(), HasSubstr("| deleted ns/j p@12 | ns/j p@13 | end"));
+}
+
+TEST(SessionTest, WhatIsHeldBackIsNotSentBeforeTheEndOfTheOlderOneOfItsName) {
+  Bench bench;
+  bench.ListAll(10);
+  bench.Attach();
+  bench.session->OpenSlot(kSlot, 1);
+  bench.Text();
+  bench.cache.MergeWritten(JobPod("j", "p", 16, "new"));
+  bench.cache.Apply(Bench::kJobPods, JobPod("j", "p", 12, "old"));
+  std::string text = bench.Text();
+  EXPECT_THAT(text, HasSubstr("ns/j p@12"));
+  EXPECT_THAT(text, Not(HasSubstr("p@16")));
+  bench.Detach();
+  bench.Attach();
+  bench.session->OpenSlot(kSlot, 1);
+  text = bench.Text();
+  EXPECT_THAT(text, HasSubstr("ns/j p@12"));
+  EXPECT_THAT(text, Not(HasSubstr("p@16"))) << "in a snapshot";
+  bench.cache.Remove(Bench::kJobPods, JobPod("j", "p", 14, "old"));
+  EXPECT_THAT(bench.Text(), HasSubstr("deleted ns/j p@14 | ns/j p@16"));
 }
 
 TEST(SessionTest, AChangeOfRouteLeavesTheOldSlotThenShowsInTheNew) {

@@ -115,6 +115,9 @@ class Bench : public CacheListener {
     const TombstoneKey key = tombstones.Add(departure);
     if (session) session->OnDeparture(id, key);
   }
+  void OnHeldBack(ObjectId id) override {
+    if (session) session->OnHeldBack(id);
+  }
   void OnWatch(WatchIndex watch) override {
     if (session) session->OnWatch(watch);
   }
