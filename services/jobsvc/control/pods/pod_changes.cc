@@ -116,8 +116,19 @@ void PodChanges::ApplyOne(JobEntry& entry, const std::string& name, const Change
   };
   const PodEntry* known = entry.pods.Find(name);
   const bool was_known = known != nullptr && known->uid == observed.uid;
+  // Another pod has the name by now, or has done the work of no older version: the end of this one is answered, and
+  // leaves the other, or its work, and the record as they are.
+  std::optional<PodEntry> successor;
+  if (is_gone && !was_known) {
+    const PodEntry* holder = entry.pods.HolderOf(name);
+    if (holder != nullptr && (holder->present() || state == nullptr || holder->version >= state->job_version())) {
+      successor = *holder;
+    }
+  }
   if (state != nullptr && (!was_known || state->resource_version() > known->resource_version || !is_gone)) {
     PodChange change = entry.pods.Apply(*state);
+    // The counts of the task go on without this pod.
+    if (successor) change.task_before = change.task_after = {};
     derive(change, FactsOf(state), GoneReason::kNotGone);
     if (was_evicted) {  // W20: once, not again when it is gone.
       entry.pods.AddFlag(name, kPodEvictionSeen);
@@ -127,12 +138,16 @@ void PodChanges::ApplyOne(JobEntry& entry, const std::string& name, const Change
       entry.pods.AddFlag(name, kPodAnswered);
       change.after.flags |= kPodAnswered;
     }
-    records.Store(entry, change, state, host, batch);
+    if (!successor) records.Store(entry, change, state, host, batch);
   }
   if (!is_gone) return;
   const PodChange change = entry.pods.Remove(name, observed.uid);
   if (was_known) derive(change, FactsOf(state), observed.gone);
-  records.Store(entry, change, nullptr, host, batch);
+  if (successor) {
+    if (change.before.present()) entry.pods.PutBack(name, *successor);
+  } else {
+    records.Store(entry, change, nullptr, host, batch);
+  }
   // One that this disk never knew has nothing to be kept of.
   if (change.before.present() && (answered || change.before.has(kPodAnswered))) {
     records.KeepEnded(entry, change.before, batch);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,6 +52,13 @@ class PodChangesTest : public PartTest {
     gone.uid = uid;
     gone.reason = runtime::Gone::Reason::kDeleted;
     job.pod_changes.ObserveEnd(gone);
+  }
+  // The tombstone carries the last state.
+  void ObserveEndIn(const std::string& uid, kube::v1::PodPhase phase, int32_t version = 0) {
+    kube::v1::Object last;
+    *last.mutable_pod() = MakePod("j-w-0", uid, phase, version);
+    last.mutable_pod()->set_resource_version(++last_version_);
+    job.pod_changes.ObserveEnd({.reason = runtime::Gone::Reason::kDeleted, .uid = uid, .name = "j-w-0", .last = &last});
   }
   // The kinds of the events, each with the UID of its pod.
   std::vector<std::string> Apply() {
@@ -120,6 +128,69 @@ TEST_F(PodChangesTest, AreTakenInTheOrderOfObservation) {
     job.pod_records.DropAll(job, batch);
     ASSERT_TRUE(context.store().Write(batch).ok());
   }
+}
+
+// The process that made the next one may not have known of the one before.
+TEST_F(PodChangesTest, TheLastStateOfOneBeforeDoesNotTakeThePlaceOfTheNext) {
+  for (const bool in_one_pass : {true, false}) {
+    SCOPED_TRACE(in_one_pass);
+    Begin();
+    Observe("b", POD_PHASE_RUNNING);
+    std::vector<std::string> events;
+    if (!in_one_pass) events = Apply();
+    ObserveEndIn("a", POD_PHASE_FAILED);
+    for (const std::string& event : Apply()) events.push_back(event);
+    EXPECT_EQ(events, (std::vector<std::string>{"PodRunning b", "PodFailed a"}));
+    ASSERT_NE(job.pods.Find("j-w-0"), nullptr);
+    EXPECT_EQ(job.pods.Find("j-w-0")->uid, "b");
+    EXPECT_EQ(job.pods.counts().running(), 1);
+    EXPECT_EQ(job.pods.counts().failed(), 0);
+    EXPECT_EQ(RecordedUid(), "b");
+    Observe("b", POD_PHASE_SUCCEEDED);
+    Apply();
+    EXPECT_EQ(job.pods.counts().succeeded(), 1);
+  }
+}
+
+// A snapshot tells ends of one name in the order of their UIDs.
+TEST_F(PodChangesTest, TheLastStateOfOneBeforeLeavesTheWorkThatTheNextHasDone) {
+  Observe("b", POD_PHASE_RUNNING);
+  Apply();
+  ObserveEndIn("b", POD_PHASE_SUCCEEDED);
+  Apply();
+  ASSERT_EQ(job.pods.done()[0], std::set<int32_t>{0});
+  const std::string recorded = RecordedUid();
+  ObserveEndIn("a", POD_PHASE_FAILED);
+  EXPECT_EQ(Apply(), std::vector<std::string>{"PodFailed a"});
+  EXPECT_EQ(job.pods.done()[0], std::set<int32_t>{0});
+  EXPECT_EQ(job.pods.counts().succeeded(), 1);
+  EXPECT_EQ(job.pods.counts().failed(), 0);
+  ASSERT_EQ(job.pods.missing().size(), 1U);
+  EXPECT_EQ(*job.pods.missing().begin(), (PodIndex{0, 1}));
+  EXPECT_EQ(RecordedUid(), recorded);
+}
+
+TEST_F(PodChangesTest, WorkOfANewerVersionTakesThePlaceOfThatOfAnOlderOne) {
+  Observe("a", POD_PHASE_SUCCEEDED);
+  Apply();
+  ObserveEnd("a");
+  Apply();
+  ASSERT_EQ(job.pods.done()[0], std::set<int32_t>{0});
+  ObserveEndIn("b", POD_PHASE_SUCCEEDED, /*version=*/1);
+  Apply();
+  job.pods.SetRules({.version = 1, .delete_terminal_below = 1});
+  EXPECT_EQ(job.pods.done()[0], std::set<int32_t>{0});
+}
+
+TEST_F(PodChangesTest, TheLastStateOfOneBeforeDoesNotCompleteTheTaskOfTheNext) {
+  job.pods.SetTasks({{"w", 1}});
+  job.compiled->spec.mutable_tasks(0)->set_replicas(1);
+  Observe("b", POD_PHASE_RUNNING);
+  Apply();
+  ObserveEndIn("a", POD_PHASE_SUCCEEDED);
+  EXPECT_EQ(Apply(), std::vector<std::string>());
+  Observe("b", POD_PHASE_SUCCEEDED);
+  EXPECT_EQ(Apply(), std::vector<std::string>{"TaskCompleted b"});
 }
 
 TEST_F(PodChangesTest, AnEndThatWasAnsweredIsAnsweredOnce) {

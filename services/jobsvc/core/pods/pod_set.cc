@@ -79,6 +79,13 @@ const PodEntry* PodSet::Find(std::string_view name) const {
   return entry != nullptr && entry->present() ? entry : nullptr;
 }
 
+const PodEntry* PodSet::HolderOf(std::string_view name) const {
+  const PodIndex place = PlaceOf(name);
+  const PodEntry* entry = const_cast<PodSet*>(this)->Slot(name, place);
+  if (entry == nullptr) return nullptr;
+  return entry->present() || (place.indexed() && IsDone(*entry, rules_)) ? entry : nullptr;
+}
+
 void PodSet::Contribute(std::string_view name, PodIndex place, const PodEntry& entry, bool add) {
   const int32_t sign = add ? 1 : -1;
   CountPod(place, entry, rules_, sign, counts_, task_counts_);
@@ -249,6 +256,18 @@ void PodSet::Restore(std::string_view name, const storage::v1::PodRecord& record
   entry.phase = static_cast<uint8_t>(record.phase());
   entry.flags = static_cast<uint16_t>(record.flags());
   ++present_;
+}
+
+void PodSet::PutBack(std::string_view name, const PodEntry& entry) {
+  const PodIndex place = PlaceOf(name);
+  if (!place.indexed()) {
+    others_[std::string(name)] = {.task = place.task, .entry = entry};
+  } else {
+    PodEntry& slot = slots_[place.task].Make(place.index);
+    Contribute(name, place, slot, false);
+    slot = entry;
+  }
+  Contribute(name, place, entry, true);
 }
 
 PodChange PodSet::Apply(const kube::v1::Pod& pod) {

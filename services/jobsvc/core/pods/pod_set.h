@@ -63,6 +63,8 @@ class PodSet {
   PodChange Apply(const kube::v1::Pod& pod);
   // The pod is gone. Nothing happens when another UID holds the name by now.
   PodChange Remove(std::string_view name, std::string_view uid);
+  // Undoes Apply and Remove of an older pod of that name. `entry`: HolderOf(name) of before.
+  void PutBack(std::string_view name, const PodEntry& entry);
   // From the store, before the shape is known.
   void Restore(std::string_view name, const storage::v1::PodRecord& record);
   void AddFlag(std::string_view name, PodFlag flag);
@@ -75,6 +77,8 @@ class PodSet {
   std::string NameOf(PodIndex place) const;
   // Null: there is no such pod. A pointer holds until a pod goes, or the tasks are set.
   const PodEntry* Find(std::string_view name) const;
+  // The same, or what says that the work of the name's index is done although its pod is gone.
+  const PodEntry* HolderOf(std::string_view name) const;
 
   const kube::v1::PodCounts& counts() const { return counts_; }
   const std::vector<TaskCounts>& task_counts() const { return task_counts_; }
