@@ -58,7 +58,7 @@ class ClientTest : public ServedTest {
     status.mutable_member()->set_address(Serve(std::move(jobs)));
     return fake;
   }
-  // Who answered, or the error. After all replicas have been added.
+  // The name of the replica that answered, or the error. After all replicas have been added.
   std::string Get(bool order) {
     JobClient client(Serve(std::make_unique<FixedTopologyGateway>(topology_)), kPatience);
     job::v1::Job job;

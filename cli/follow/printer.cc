@@ -31,7 +31,7 @@ void Printer::Show(job::v1::WatchJobsResponse&& state) {
     case Mode::kPicture:
       return picture_.Put(key, std::move(*state.mutable_job()));
     case Mode::kLines:
-      // What changed may be nothing that the line tells.
+      // A change may leave the line as it was.
       if (std::string line = FormatChange(state.job()); line != lines_[key]) Print(lines_[key] = std::move(line));
   }
 }

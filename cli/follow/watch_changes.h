@@ -55,7 +55,7 @@ class ChangePrinter final : public WatchLoop<Watched>::Reader {
     if (!output_.empty()) return Print(FormatDocument(told, output_));
     std::string line = line_(Watched::ObjectOf(told));
     std::string& last = lines_[KeyOf(Watched::ObjectOf(told))];
-    // What changed may be nothing that the line tells.
+    // A change may leave the line as it was.
     if (line != last) Print(last = std::move(line));
   }
   void ShowGone(const Response& gone) {

@@ -12,6 +12,8 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <type_traits>
+#include <utility>
 
 #include "basalt/job/v1/job.grpc.pb.h"
 #include "basalt/podgroup/v1/pod_group_query.grpc.pb.h"
@@ -22,39 +24,30 @@
 
 namespace basalt::integration {
 
-struct FollowedJobs {
-  using Stub = job::v1::JobService::Stub;
-  using Request = job::v1::WatchJobsRequest;
-  using Response = job::v1::WatchJobsResponse;
-  using Object = job::v1::Job;
+// Objects of a service: the method of its stub that watches them, and the object of a response.
+template <typename StubType, typename RequestType, typename ResponseType, auto kWatch, auto kObject>
+struct FollowedObjects {
+  using Stub = StubType;
+  using Request = RequestType;
+  using Response = ResponseType;
+  using Object = std::remove_cvref_t<decltype((std::declval<const Response&>().*kObject)())>;
   static auto Watch(Stub& stub, grpc::ClientContext& context, const Request& request) {
-    return stub.WatchJobs(&context, request);
+    return (stub.*kWatch)(&context, request);
   }
-  static const Object& ObjectOf(const Response& response) { return response.job(); }
+  static const Object& ObjectOf(const Response& response) { return (response.*kObject)(); }
 };
 
-struct FollowedPodGroups {
-  using Stub = podgroup::v1::PodGroupQueryService::Stub;
-  using Request = podgroup::v1::WatchPodGroupsRequest;
-  using Response = podgroup::v1::WatchPodGroupsResponse;
-  using Object = podgroup::v1::PodGroup;
-  static auto Watch(Stub& stub, grpc::ClientContext& context, const Request& request) {
-    return stub.WatchPodGroups(&context, request);
-  }
-  static const Object& ObjectOf(const Response& response) { return response.pod_group(); }
-};
+using FollowedJobs = FollowedObjects<job::v1::JobService::Stub, job::v1::WatchJobsRequest, job::v1::WatchJobsResponse,
+                                     &job::v1::JobService::Stub::WatchJobs, &job::v1::WatchJobsResponse::job>;
+using FollowedPodGroups =
+    FollowedObjects<podgroup::v1::PodGroupQueryService::Stub, podgroup::v1::WatchPodGroupsRequest,
+                    podgroup::v1::WatchPodGroupsResponse, &podgroup::v1::PodGroupQueryService::Stub::WatchPodGroups,
+                    &podgroup::v1::WatchPodGroupsResponse::pod_group>;
+using FollowedQueues =
+    FollowedObjects<queue::v1::QueueService::Stub, queue::v1::WatchQueuesRequest, queue::v1::WatchQueuesResponse,
+                    &queue::v1::QueueService::Stub::WatchQueues, &queue::v1::WatchQueuesResponse::queue>;
 
-struct FollowedQueues {
-  using Stub = queue::v1::QueueService::Stub;
-  using Request = queue::v1::WatchQueuesRequest;
-  using Response = queue::v1::WatchQueuesResponse;
-  using Object = queue::v1::Queue;
-  static auto Watch(Stub& stub, grpc::ClientContext& context, const Request& request) {
-    return stub.WatchQueues(&context, request);
-  }
-  static const Object& ObjectOf(const Response& response) { return response.queue(); }
-};
-
+// `Followed` is one of them.
 template <typename Followed>
 class Follower {
  public:

@@ -192,7 +192,7 @@ watch::WatchHub::Snapshot WatchPart<Watched>::SnapshotOf(Controller& controller,
         {position, key, /*deleted=*/false, [&controller, key] { return Watched::Make(controller, key); }});
   });
   for (const watch::RevisionLog::Deletion& deletion : log.deletions()) {
-    // Who knows nothing needs no deletions.
+    // A client that knows nothing needs no deletions.
     if (since == 0 || deletion.revision <= since || !subscription.Wants(deletion.key)) continue;
     position.revision = deletion.revision;
     snapshot.items.push_back({position, deletion.key, /*deleted=*/true,

@@ -12,7 +12,7 @@ using kv::Family;
 
 namespace {
 
-// Of what damage is counted by, and the second part of the key.
+// The kind by which damaged records are counted is the second part of the key.
 constexpr std::string_view kWatchRecord = "watch";
 constexpr std::string_view kShownRecord = "shown";
 

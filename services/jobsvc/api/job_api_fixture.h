@@ -14,6 +14,7 @@
 #include "common/base/slot_set.h"
 #include "common/base/slots.h"
 #include "common/rpc/list_part.h"
+#include "common/rpc/watch/testing.h"
 #include "common/runtime/watch/watch_part.h"
 #include "services/jobsvc/api/job_api.h"
 #include "services/jobsvc/api/job_list.h"
@@ -23,17 +24,6 @@
 #include "services/jobsvc/testing/rig/job_rig.h"
 
 namespace basalt::jobsvc::testing {
-
-// The only replica of its service.
-class OneMember final : public rpc::Members {
- public:
-  gateway::v1::Member self() const override {
-    gateway::v1::Member member;
-    member.set_replica("jobsvc-0");
-    return member;
-  }
-  std::vector<gateway::v1::Member> all() const override { return {self()}; }
-};
 
 inline std::string ManifestOf(const std::string& name, const std::string& spec = R"("queue":"default")") {
   return R"({"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","metadata":{"name":")" + name + R"("},"spec":{)" +
@@ -126,25 +116,11 @@ class JobApiTest : public ::testing::Test {
   // What a client reads: "STATE name, …".
   std::string Drain(JobWatch& watch) {
     std::string text;
-    TakeAll(watch, text);
+    reader_.TakeAll(watch, text);
     do {
       Run(absl::ZeroDuration());  // What was asked of the workers meanwhile.
-    } while (TakeAll(watch, text));
+    } while (reader_.TakeAll(watch, text));
     return text;
-  }
-  bool TakeAll(JobWatch& watch, std::string& text) {
-    bool any = false;
-    job::v1::WatchJobsResponse response;
-    while (watch.Take(&response)) {
-      any = true;
-      if (!response.token().empty()) token_ = response.token();
-      if (response.type() != job::v1::WatchJobsResponse::TYPE_PROGRESS) {
-        text += (text.empty() ? "" : ", ") + job::v1::WatchJobsResponse::Type_Name(response.type()).substr(5);
-        if (response.has_job()) text += " " + response.job().object().meta().name();
-      }
-      response.Clear();
-    }
-    return any;
   }
   // The process ends and comes back, on its disk or without it.
   void Restart(bool lose_disk = false) {
@@ -159,9 +135,9 @@ class JobApiTest : public ::testing::Test {
   const std::shared_ptr<watch::WatchHub> hub_ = std::make_shared<watch::WatchHub>();
   JobRig rigs_[2];
   RigWorkers workers_{Rigs()};
-  OneMember members_;
+  rpc::testing::OneMember members_;
   JobApi api_{workers_, hub_};
-  std::string token_;
+  rpc::testing::WatchReader<WatchedJobs> reader_;
 };
 
 }  // namespace basalt::jobsvc::testing

@@ -13,6 +13,7 @@
 #include "common/base/mutex.h"
 #include "common/base/slots.h"
 #include "common/rpc/grpc/server.h"
+#include "common/rpc/watch/testing.h"
 #include "common/testing/status_matchers.h"
 
 namespace basalt::jobsvc {
@@ -60,17 +61,13 @@ struct SilentWorkers final : Workers {
   void OnWorker(size_t, Task) override {}
 };
 
-struct OneMember final : rpc::Members {
-  gateway::v1::Member self() const override { return {}; }
-  std::vector<gateway::v1::Member> all() const override { return {{}}; }
-};
-
 TEST(JobServiceTest, NothingRefersToTheApiOnceTheServerHasDrainedItsWatches) {
   SteppedLoop loop;
   const auto hub = std::make_shared<watch::WatchHub>();
-  auto server = rpc::GrpcServer::Start({}, MakeJobServices(loop, {.workers = std::make_unique<SilentWorkers>(),
-                                                                  .members = std::make_unique<OneMember>(),
-                                                                  .hub = hub}));
+  auto server =
+      rpc::GrpcServer::Start({}, MakeJobServices(loop, {.workers = std::make_unique<SilentWorkers>(),
+                                                        .members = std::make_unique<rpc::testing::OneMember>(),
+                                                        .hub = hub}));
   ASSERT_THAT(server, testing::IsOk());
   for (int service = 0; service < 2; ++service) loop.Step();
 

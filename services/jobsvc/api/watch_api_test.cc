@@ -27,7 +27,7 @@ TEST_F(JobApiTest, AWatchEndsWhenNobodyAnswersForASlotForLong) {
   }
   ASSERT_TRUE(watch->End().has_value());
   EXPECT_EQ(watch->End()->code(), absl::StatusCode::kUnavailable);
-  EXPECT_NE(ToStd(watch->End()->message()).find("jobsvc-0"), std::string_view::npos) << *watch->End();
+  EXPECT_NE(ToStd(watch->End()->message()).find("replica-0"), std::string_view::npos) << *watch->End();
 }
 
 TEST_F(JobApiTest, AWatchBeginsWithWhatThereIsAndGoesOnWithWhatChanges) {
@@ -132,7 +132,7 @@ TEST_F(JobApiTest, AWatchOverTheBoundIsRefusedWithItsFlagAndTheReplica) {
   EXPECT_EQ(Drain(*refused), "");
   ASSERT_TRUE(refused->End().has_value());
   EXPECT_EQ(refused->End()->code(), absl::StatusCode::kResourceExhausted);
-  for (const std::string_view words : {"jobsvc-0", "1000 watches", "--max_watches"}) {
+  for (const std::string_view words : {"replica-0", "1000 watches", "--max_watches"}) {
     EXPECT_NE(ToStd(refused->End()->message()).find(words), std::string_view::npos) << *refused->End();
   }
   parts.pop_back();
@@ -149,7 +149,7 @@ TEST_F(JobApiTest, AResumedWatchTellsOnlyWhatHappenedMeanwhile) {
   RigOf("b").kube().SetAllPods(kube::v1::POD_PHASE_RUNNING);
   Run(absl::Seconds(5));
   job::v1::WatchJobsRequest request;
-  request.set_token(token_);
+  request.set_token(reader_.token);
   request.set_name("b");
   EXPECT_EQ(Drain(*Watch(request)), "STATE b, SYNCED");
   request.set_name("a");
@@ -171,7 +171,7 @@ TEST_F(JobApiTest, ATokenOutlivesTheProcessButNotItsDisk) {
   Drain(*Watch({}));
   Restart();
   job::v1::WatchJobsRequest request;
-  request.set_token(token_);
+  request.set_token(reader_.token);
   EXPECT_EQ(Drain(*Watch(request)), "SYNCED") << "nothing that was told is told again";
   for (JobRig& rig : rigs_) rig.Kill();
   RigOf("gone").kube().DeleteJob("default/gone");
@@ -232,7 +232,7 @@ TEST_F(JobApiTest, AResetIsOfTheSlotsThatAreNotKnownAlone) {
   rigs_[0].Start();
   Run();
   job::v1::WatchJobsRequest request;
-  request.set_token(token_);
+  request.set_token(reader_.token);
   const auto watch = Watch(request);
   WatchJobsResponse response;
   std::set<uint32_t> reset;

@@ -30,7 +30,7 @@ bool Parse(std::string_view value, Record& record) {
   return record.ParseFromArray(value.data(), static_cast<int>(value.size()));
 }
 
-// Of what damage is counted by; of family kAux also the second part of the key.
+// Damaged records are counted by these kinds; in family kAux the kind is the second part of the key, too.
 constexpr std::string_view kJobRecord = "job";
 constexpr std::string_view kPodRecord = "pod";
 constexpr std::string_view kDeadlineRecord = "deadline";

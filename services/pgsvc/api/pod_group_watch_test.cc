@@ -12,6 +12,7 @@
 #include "common/base/slots.h"
 #include "common/kube/names.h"
 #include "common/rpc/watch/merged_watch.h"
+#include "common/rpc/watch/testing.h"
 #include "common/runtime/watch/watch_part.h"
 #include "services/pgsvc/api/testing.h"
 #include "services/pgsvc/core/testing.h"
@@ -20,17 +21,6 @@ namespace basalt::pgsvc {
 namespace {
 
 using podgroup::v1::WatchPodGroupsRequest;
-using podgroup::v1::WatchPodGroupsResponse;
-
-class OneMember final : public rpc::Members {
- public:
-  gateway::v1::Member self() const override {
-    gateway::v1::Member member;
-    member.set_replica("pgsvc-0");
-    return member;
-  }
-  std::vector<gateway::v1::Member> all() const override { return {self()}; }
-};
 
 class PodGroupWatchTest : public ::testing::Test {
  protected:
@@ -97,31 +87,13 @@ class PodGroupWatchTest : public ::testing::Test {
                              std::function<void()> notify) { return api_.WatchPart(asked, std::move(notify)); };
     return std::make_unique<Watch>(workers_.workers[0].context.loop(), members_, part, request, [] {});
   }
-  // What a client reads: "STATE name, …".
-  std::string Drain(Watch& watch) {
-    std::string text;
-    WatchPodGroupsResponse response;
-    // A look that finds nothing may ask the workers for more.
-    for (int misses = 0; misses < 2;) {
-      misses = watch.Take(&response) ? 0 : misses + 1;
-      if (misses > 0) continue;
-      if (!response.token().empty()) token_ = response.token();
-      if (response.type() != WatchPodGroupsResponse::TYPE_PROGRESS) {
-        text += (text.empty() ? "" : ", ") + WatchPodGroupsResponse::Type_Name(response.type()).substr(5);
-        if (response.has_pod_group()) text += " " + response.pod_group().object().meta().name();
-      }
-      if (response.has_pod_group()) uid_ = response.pod_group().object().meta().uid();
-      response.Clear();
-    }
-    return text;
-  }
+  std::string Drain(Watch& watch) { return reader_.Drain(watch); }
 
   const std::shared_ptr<watch::WatchHub> hub_ = std::make_shared<watch::WatchHub>();
   testing::TwoWorkers workers_;
-  OneMember members_;
+  rpc::testing::OneMember members_;
   PodGroupApi api_{workers_, hub_};
-  std::string token_;
-  std::string uid_;  // Of the last that was told.
+  rpc::testing::WatchReader<WatchedPodGroups> reader_;
 };
 
 TEST_F(PodGroupWatchTest, BeginsWithWhatThereIsAndGoesOnWithWhatChanges) {
@@ -137,7 +109,7 @@ TEST_F(PodGroupWatchTest, BeginsWithWhatThereIsAndGoesOnWithWhatChanges) {
   EXPECT_EQ(Drain(*watch), "") << "nothing has changed";
   Delete("a");
   EXPECT_EQ(Drain(*watch), "DELETED a");
-  EXPECT_EQ(uid_, "a-uid");
+  EXPECT_EQ(reader_.last.object().meta().uid(), "a-uid");
 }
 
 TEST_F(PodGroupWatchTest, OfOneGroupTellsNothingOfOthers) {
@@ -168,7 +140,7 @@ TEST_F(PodGroupWatchTest, AGroupThatPodsWantIsToldWithoutAUidUntilNoPodWantsIt) 
   worker.controller->OnState(key, "pods/scheduler=volcano", std::move(object));
   Pass("podgroup-u");
   EXPECT_EQ(Drain(*watch), "STATE podgroup-u");
-  EXPECT_EQ(uid_, "");
+  EXPECT_EQ(reader_.last.object().meta().uid(), "");
   worker.context.Answer(runtime::testing::Refused(403, "Forbidden", "denied"), *worker.controller);
   EXPECT_EQ(Drain(*watch), "STATE podgroup-u") << "that it is refused";
   worker.controller->OnGone(key,
@@ -186,7 +158,7 @@ TEST_F(PodGroupWatchTest, GoesOnByItsTokenOverARestartWithoutAGap) {
   Tell("b", 6);
   Tell("c", 5);
   for (const char* name : {"a", "b", "c"}) Pass(name);
-  const std::string told = Drain(*Open("", token_));
+  const std::string told = Drain(*Open("", reader_.token));
   EXPECT_TRUE(told == "STATE b, STATE c, SYNCED" || told == "STATE c, STATE b, SYNCED") << told;
 }
 
@@ -199,7 +171,7 @@ TEST_F(PodGroupWatchTest, WhoBeginsWhileAGroupIsNotSeenYetIsToldOnceItIs) {
   Tell("b", 1);
   for (const char* name : {"a", "b"}) Pass(name);
   const auto watch = Open();
-  const auto resumed = Open("", token_);
+  const auto resumed = Open("", reader_.token);
   EXPECT_EQ(Drain(*watch), "STATE b") << "not synced: nobody knows whether it is there";
   EXPECT_EQ(Drain(*resumed), "SYNCED") << "it was told of both";
   Tell("a", 1);
@@ -241,8 +213,8 @@ TEST_F(PodGroupWatchTest, BeginsAnewOverALostDisk) {
   Drain(*Open());
   Restart(/*loses_disk=*/true);
   Put("a", 1);
-  EXPECT_EQ(Drain(*Open("", token_)), "RESET, STATE a, SYNCED");
-  EXPECT_EQ(Drain(*Open("", token_)), "SYNCED") << "by the token of the new disk";
+  EXPECT_EQ(Drain(*Open("", reader_.token)), "RESET, STATE a, SYNCED");
+  EXPECT_EQ(Drain(*Open("", reader_.token)), "SYNCED") << "by the token of the new disk";
 }
 
 TEST_F(PodGroupWatchTest, AGroupThatWentWhileNobodyWasThereIsToldAsDeletedOnceThatIsKnown) {
@@ -250,11 +222,11 @@ TEST_F(PodGroupWatchTest, AGroupThatWentWhileNobodyWasThereIsToldAsDeletedOnceTh
   Drain(*Open());
   Restart();
   Pass("a");
-  const auto watch = Open("", token_);
+  const auto watch = Open("", reader_.token);
   EXPECT_EQ(Drain(*watch), "SYNCED") << "nobody has said that it is gone";
   Delete("a");
   EXPECT_EQ(Drain(*watch), "DELETED a");
-  EXPECT_EQ(uid_, "a-uid");
+  EXPECT_EQ(reader_.last.object().meta().uid(), "a-uid");
 }
 
 }  // namespace

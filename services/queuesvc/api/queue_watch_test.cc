@@ -12,24 +12,13 @@
 #include "common/base/slots.h"
 #include "common/kube/names.h"
 #include "common/rpc/watch/merged_watch.h"
+#include "common/rpc/watch/testing.h"
 #include "common/runtime/testing/scripted_context.h"
 #include "common/runtime/watch/watch_part.h"
 #include "services/queuesvc/api/queue_api.h"
 
 namespace basalt::queuesvc {
 namespace {
-
-using queue::v1::WatchQueuesResponse;
-
-class OneMember final : public rpc::Members {
- public:
-  gateway::v1::Member self() const override {
-    gateway::v1::Member member;
-    member.set_replica("queuesvc-0");
-    return member;
-  }
-  std::vector<gateway::v1::Member> all() const override { return {self()}; }
-};
 
 class QueueWatchTest : public ::testing::Test, private QueueWorkers {
  protected:
@@ -92,33 +81,15 @@ class QueueWatchTest : public ::testing::Test, private QueueWorkers {
                              std::function<void()> notify) { return api_.WatchPart(asked, std::move(notify)); };
     return std::make_unique<Watch>(context_.loop(), members_, part, request, [] {});
   }
-  // What a client reads: "STATE name, …".
-  std::string Drain(Watch& watch) {
-    std::string text;
-    WatchQueuesResponse response;
-    // A look that finds nothing may ask the workers for more.
-    for (int misses = 0; misses < 2;) {
-      misses = watch.Take(&response) ? 0 : misses + 1;
-      if (misses > 0) continue;
-      if (!response.token().empty()) token_ = response.token();
-      if (response.type() != WatchQueuesResponse::TYPE_PROGRESS) {
-        text += (text.empty() ? "" : ", ") + WatchQueuesResponse::Type_Name(response.type()).substr(5);
-        if (response.has_queue()) text += " " + response.queue().object().meta().name();
-      }
-      if (response.has_queue()) last_ = response.queue();
-      response.Clear();
-    }
-    return text;
-  }
+  std::string Drain(Watch& watch) { return reader_.Drain(watch); }
 
   runtime::testing::ScriptedContext context_;
   std::vector<runtime::KnownObject> known_;  // That the process which started last remembers.
   const std::shared_ptr<watch::WatchHub> hub_ = std::make_shared<watch::WatchHub>();
   std::unique_ptr<QueueController> controller_;
-  OneMember members_;
+  rpc::testing::OneMember members_;
   QueueApi api_{*this, hub_};
-  std::string token_;
-  queue::v1::Queue last_;  // That was told.
+  rpc::testing::WatchReader<WatchedQueues> reader_;
 
  private:
   size_t count() const override { return 1; }
@@ -132,14 +103,14 @@ TEST_F(QueueWatchTest, BeginsWithWhatThereIsAndGoesOnWithWhatChanges) {
   EXPECT_EQ(Drain(*watch), "STATE a, SYNCED");
   PutGroup("a", "group");
   EXPECT_EQ(Drain(*watch), "STATE a");
-  EXPECT_EQ(last_.pod_groups().running(), 1);
+  EXPECT_EQ(reader_.last.pod_groups().running(), 1);
   PutGroup("a", "group");
   EXPECT_EQ(Drain(*watch), "") << "nothing has changed";
   Put("b", 2);
   EXPECT_EQ(Drain(*watch), "STATE b");
   Put("b", 3, /*gone=*/true);
   EXPECT_EQ(Drain(*watch), "DELETED b");
-  EXPECT_EQ(last_.object().meta().uid(), "b-uid");
+  EXPECT_EQ(reader_.last.object().meta().uid(), "b-uid");
 }
 
 TEST_F(QueueWatchTest, OfOneQueueIsAboutItsSlotAlone) {
@@ -151,7 +122,7 @@ TEST_F(QueueWatchTest, OfOneQueueIsAboutItsSlotAlone) {
   EXPECT_EQ(Drain(*watch), "");
   Put("a", 4);
   EXPECT_EQ(Drain(*watch), "STATE a");
-  EXPECT_FALSE(token_.empty()) << "with every state of a watch of one queue";
+  EXPECT_FALSE(reader_.token.empty()) << "with every state of a watch of one queue";
 }
 
 TEST_F(QueueWatchTest, GoesOnByItsTokenOverARestartAndKnowsWhatWentMeanwhile) {
@@ -163,7 +134,7 @@ TEST_F(QueueWatchTest, GoesOnByItsTokenOverARestartAndKnowsWhatWentMeanwhile) {
   Tell("b", 5);
   context_.RunPasses(*controller_);
   TellAbsent("c");
-  const std::string told = Drain(*Open("", token_));
+  const std::string told = Drain(*Open("", reader_.token));
   EXPECT_TRUE(told == "STATE b, DELETED c, SYNCED" || told == "DELETED c, STATE b, SYNCED") << told;
 }
 
@@ -179,7 +150,7 @@ TEST_F(QueueWatchTest, AQueueThatIsNotSeenYetIsNotGone) {
   Tell("b", 1);
   context_.RunPasses(*controller_);
   const auto watch = Open();
-  const auto resumed = Open("", token_);
+  const auto resumed = Open("", reader_.token);
   EXPECT_EQ(Drain(*watch), "STATE b");
   EXPECT_EQ(Drain(*resumed), "SYNCED");
   Put("a", 1);
@@ -223,8 +194,8 @@ TEST_F(QueueWatchTest, BeginsAnewOverALostDisk) {
   context_.LoseDisk();
   Start();
   Put("a", 1);
-  EXPECT_EQ(Drain(*Open("", token_)), "RESET, STATE a, SYNCED");
-  EXPECT_EQ(Drain(*Open("", token_)), "SYNCED") << "by the token of the new disk";
+  EXPECT_EQ(Drain(*Open("", reader_.token)), "RESET, STATE a, SYNCED");
+  EXPECT_EQ(Drain(*Open("", reader_.token)), "SYNCED") << "by the token of the new disk";
 }
 
 }  // namespace

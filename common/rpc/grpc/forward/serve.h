@@ -40,7 +40,7 @@ grpc::ServerUnaryReactor* ServeHere(const std::shared_ptr<Core>& core, grpc::Cal
   return ServeUnary(core->loop, context, request, response, HandlerOf<Request, Response>(core, method));
 }
 
-// What a call is about: "job", "default/a".
+// The object of a call: "job", "default/a".
 struct Subject {
   std::string kind;
   std::string key;
@@ -83,7 +83,7 @@ grpc::ServerUnaryReactor* ServeList(const std::shared_ptr<Core>& core,
       });
 }
 
-// What WatchPart of all members' APIs tells. `Watched`: see common/rpc/watch/merged_watch.h.
+// Serves WatchPart of all members' APIs as one feed. `Watched`: see common/rpc/watch/merged_watch.h.
 template <typename Watched, typename Core, typename PartService>
 grpc::ServerWriteReactor<typename Watched::Response>* ServeWatch(const std::shared_ptr<Core>& core,
                                                                  const Members& members,
@@ -96,7 +96,7 @@ grpc::ServerWriteReactor<typename Watched::Response>* ServeWatch(const std::shar
                            [](auto& stub, auto... arguments) { stub.async()->WatchPart(arguments...); });
 }
 
-// What WatchPart of this replica's API tells.
+// Serves WatchPart of this replica's API.
 template <typename Watched, typename Core>
 grpc::ServerWriteReactor<typename Watched::PartResponse>* ServeWatchPart(const std::shared_ptr<Core>& core,
                                                                          const typename Watched::PartRequest* request) {

@@ -146,7 +146,7 @@ class ServeTest : public ::testing::Test {
     for (auto& server : servers_) server->Drain(absl::ZeroDuration());
     servers_.clear();
   }
-  // Who answered, or the error.
+  // The name of the replica that answered, or the error.
   std::string Get(size_t replica, const std::string& name) {
     grpc::ClientContext context;
     GetQueueRequest request;
