@@ -1,5 +1,6 @@
 #include "gateway/session/tombstones.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "gateway/route/object_ref.h"
@@ -52,10 +53,14 @@ void Tombstones::Clear() {
 }
 
 std::vector<TombstoneKey> Tombstones::OfSlot(uint32_t slot) const {
-  std::vector<TombstoneKey> keys;
+  std::vector<std::pair<int64_t, TombstoneKey>> seen;
   for (auto it = entries_.lower_bound({slot, 0, ""}); it != entries_.end() && it->first.slot == slot; ++it) {
-    keys.push_back(it->first);
+    seen.emplace_back(it->second.seen_version, it->first);
   }
+  std::sort(seen.begin(), seen.end());
+  std::vector<TombstoneKey> keys;
+  keys.reserve(seen.size());
+  for (auto& [version, key] : seen) keys.push_back(std::move(key));
   return keys;
 }
 

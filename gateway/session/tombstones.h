@@ -35,7 +35,8 @@ class Tombstones {
   // What a new owner of the slot has to be told too.
   void MoveSlot(uint32_t slot, Tombstones& to);
   void Clear();
-  // In key order: the same in each run.
+  // In the order of the versions at which the objects were seen last, so that of one name the older object comes first;
+  // then of keys: the same in each run.
   std::vector<TombstoneKey> OfSlot(uint32_t slot) const;
 
   // Null where it has been acknowledged or dropped. `cache` names the watch.

@@ -68,6 +68,17 @@ TEST(TombstonesTest, OfWhatNobodyMayEverAskForNothingRemainsOverTheBound) {
   EXPECT_EQ(tombstones.bytes(), 0u);
 }
 
+TEST(TombstonesTest, OfOneNameTheOlderObjectIsToldFirst) {
+  Tombstones tombstones(1 << 20);
+  Departure newer = Gone("a", 30, v1::Tombstone::REASON_DELETED);
+  newer.seen_version = 16;
+  Departure older = Gone("b", 30, v1::Tombstone::REASON_DELETED);
+  older.seen_version = 8;
+  const TombstoneKey second = tombstones.Add(newer);
+  const TombstoneKey first = tombstones.Add(older);
+  EXPECT_EQ(tombstones.OfSlot(3), (std::vector{first, second}));
+}
+
 TEST(TombstonesTest, ANewOwnerIsToldWhatTheOldOneDidNotAcknowledge) {
   Tombstones from(1 << 20), to(1 << 20);
   const TombstoneKey key = from.Add(Gone("p", 5, v1::Tombstone::REASON_DELETED, 3));
