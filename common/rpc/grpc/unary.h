@@ -17,21 +17,11 @@
 #include <utility>
 
 #include "common/exec/loop.h"
+#include "common/rpc/grpc/construction_fence.h"
 #include "common/rpc/grpc/status_bridge.h"
 #include "common/rpc/peers.h"
 
 namespace basalt::rpc {
-
-// Orders the making of a reactor before its OnCancel, which comes on any thread. gRPC does so itself, but inside its
-// library, where the thread sanitizer does not see it.
-class ConstructionFence {
- public:
-  void Release() { done_.store(true, std::memory_order_release); }                    // Last, when the reactor is made.
-  void Acquire() const { static_cast<void>(done_.load(std::memory_order_acquire)); }  // First, in OnCancel.
-
- private:
-  std::atomic<bool> done_ = false;
-};
 
 // The unary calls, and writes of streams, that this process serves at a time, and the bytes of their requests: what
 // comes over that is refused with RESOURCE_EXHAUSTED before anything is kept of it. Any thread.

@@ -12,6 +12,7 @@
 #include "basalt/job/v1/job.grpc.pb.h"
 #include "common/base/mutex.h"
 #include "common/base/slots.h"
+#include "common/rpc/grpc/construction_fence.h"
 #include "common/rpc/grpc/server.h"
 #include "common/rpc/watch/testing.h"
 #include "common/testing/status_matchers.h"
@@ -134,7 +135,12 @@ TEST(JobServiceTest, ASubmissionIsAnsweredHereAlsoWhereTheJobWasAnothersFirst) {
         R"({"name":"t","replicas":2,"template":{"spec":{"containers":[{"name":"c","image":"i"}]}}}]}})");
     job::v1::Job job;
     std::promise<grpc::Status> answer;
-    stub->async()->SubmitJob(&context, &request, &job, [&](const grpc::Status& status) { answer.set_value(status); });
+    rpc::ConstructionFence prepared;
+    prepared.Release();
+    stub->async()->SubmitJob(&context, &request, &job, [&](const grpc::Status& status) {
+      prepared.Acquire();
+      answer.set_value(status);
+    });
     loop.Step();  // Answered here, or asked of the other.
     EXPECT_EQ(workers.slots.size(), first == "a" ? 1u : 0u);
     members.owner = "a";

@@ -16,6 +16,7 @@
 #include "common/exec/loop.h"
 #include "common/rpc/feed.h"
 #include "common/rpc/grpc/calls.h"
+#include "common/rpc/grpc/construction_fence.h"
 #include "common/rpc/grpc/forward/forward.h"
 #include "common/rpc/grpc/status_bridge.h"
 #include "common/rpc/grpc/unary.h"
@@ -144,6 +145,7 @@ class StreamFeed final : public Feed<Message> {
       self_ = this->shared_from_this();
       calls.Add(&context_);
       context_.AddMetadata(kForwardedKey, self);
+      constructed_.Release();
       start(&context_, &request_, this);
       this->AddHold();  // Reads start outside gRPC's callbacks, until the stream is over.
       this->StartRead(&incoming_);
@@ -169,6 +171,7 @@ class StreamFeed final : public Feed<Message> {
 
     // ---- gRPC's threads ----
     void OnReadDone(bool ok) override {
+      constructed_.Acquire();
       if (!ok) return this->RemoveHold();
       loop_.Post([it = this->shared_from_this()] {
         it->message_.Swap(&it->incoming_);
@@ -183,6 +186,7 @@ class StreamFeed final : public Feed<Message> {
       });
     }
     void OnDone(const grpc::Status& status) override {
+      constructed_.Acquire();
       calls_->End(&context_, [&] {
         loop_.Post([it = std::move(self_), status = FromGrpc(status)] {
           it->end_ = status;
@@ -203,6 +207,7 @@ class StreamFeed final : public Feed<Message> {
     bool has_message_ = false;
     bool dropped_ = false;
     std::optional<absl::Status> end_;
+    ConstructionFence constructed_;
   };
 
   const std::shared_ptr<Reader> reader_;

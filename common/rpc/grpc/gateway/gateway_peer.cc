@@ -7,6 +7,7 @@
 #include "common/discovery/gateway_ring.h"
 #include "common/exec/run_on.h"
 #include "common/rpc/grpc/calls.h"
+#include "common/rpc/grpc/construction_fence.h"
 #include "common/rpc/grpc/gateway/write_protocol.h"
 #include "common/rpc/grpc/streams/call_stream.h"
 #include "common/rpc/leader_hint.h"
@@ -39,6 +40,7 @@ class AttachClientReactor final : public grpc::ClientBidiReactor<AttachRequest, 
     if (observer_ == nullptr) return;
     self_ = shared_from_this();
     calls_.Add(&context_);
+    constructed_.Release();
     stub.async()->Attach(&context_, this);
     AddHold();  // Writes start outside gRPC's callbacks, until the stream is over.
     StartRead(&batch_);
@@ -73,6 +75,7 @@ class AttachClientReactor final : public grpc::ClientBidiReactor<AttachRequest, 
   // ---- gRPC's threads ----
 
   void OnReadDone(bool ok) override {
+    constructed_.Acquire();
     if (!ok) return SetOver();
     loop_.Post([it = shared_from_this(), batch = std::move(batch_)]() mutable {
       it->had_batch_ = true;
@@ -89,6 +92,7 @@ class AttachClientReactor final : public grpc::ClientBidiReactor<AttachRequest, 
   }
 
   void OnDone(const grpc::Status& status) override {
+    constructed_.Acquire();
     calls_.End(&context_, [&] {
       loop_.Post([it = std::move(self_), status = FromGrpc(status), leader = LeaderIn(context_)] {
         it->leader_ = leader;
@@ -115,6 +119,7 @@ class AttachClientReactor final : public grpc::ClientBidiReactor<AttachRequest, 
   bool had_batch_ = false;    // On the loop, as is the next.
   std::string leader_;
   AttachBatch batch_;
+  ConstructionFence constructed_;
   Mutex mutex_;
   std::deque<AttachRequest> requests_ BASALT_GUARDED_BY(mutex_);  // The first is being written.
   bool begun_ BASALT_GUARDED_BY(mutex_) = false;

@@ -30,6 +30,7 @@
 #include "common/exec/loop.h"
 #include "common/rpc/call_window.h"
 #include "common/rpc/grpc/calls.h"
+#include "common/rpc/grpc/construction_fence.h"
 #include "common/rpc/peers.h"
 
 namespace basalt::rpc {
@@ -50,6 +51,7 @@ class CallStream final : public grpc::ClientBidiReactor<typename Protocol::Batch
   void Begin(typename Protocol::Service::Stub& stub) {
     self_ = this->shared_from_this();
     calls_.Add(&context_);
+    constructed_.Release();
     Protocol::Start(stub, &context_, this);
     this->AddHold();  // Messages start outside gRPC's callbacks, until the stream is over.
     this->StartRead(&answers_);
@@ -201,12 +203,14 @@ class CallStream final : public grpc::ClientBidiReactor<typename Protocol::Batch
   // ---- gRPC's threads ----
 
   void OnReadInitialMetadataDone(bool ok) override {
+    constructed_.Acquire();
     MutexLock lock(mutex_);
     open_ = ok;
     SendNext();
   }
 
   void OnReadDone(bool ok) override {
+    constructed_.Acquire();
     if (!ok) {
       {
         MutexLock lock(mutex_);
@@ -241,6 +245,7 @@ class CallStream final : public grpc::ClientBidiReactor<typename Protocol::Batch
   }
 
   void OnDone(const grpc::Status& status) override {
+    constructed_.Acquire();
     calls_.End(&context_,
                [&] { loop_.Post([it = std::move(self_), status = FromGrpc(status)] { it->EndAll(status); }); });
   }
@@ -268,6 +273,7 @@ class CallStream final : public grpc::ClientBidiReactor<typename Protocol::Batch
   Loop& loop_;
   std::shared_ptr<CallStream> self_;
   grpc::ClientContext context_;
+  ConstructionFence constructed_;
 
   // On the loop.
   std::map<uint64_t, Waiting> waiting_;
