@@ -130,7 +130,7 @@ class Cache {
     uint16_t key_size = 0;
     bool broadcast = false;
     bool used = false;
-    bool held_back = false;  // Another one has the name in by_name_.
+    bool held_back = false;  // Another object has the name in by_name_.
     uint32_t payload_begin = 0;
     uint32_t broadcast_position = 0;
     std::array<Placement, kServiceKinds> placements;

@@ -212,7 +212,7 @@ TEST_F(CacheHoldsBackTest, TheOlderOneEndsWhereTheWatchHasComeToTheNext) {
   EXPECT_EQ(Take(), "deleted ns/j one@18, state p@16, state p@18, mark pods/job 1@18");
 }
 
-// It was sent before it was held back.
+// Replicas may have been sent the newer pod before it was held back.
 TEST_F(CacheHoldsBackTest, ItsEndIsToldWhereAListLacksIt) {
   cache.Replace(kJobPods, {}, 30);
   EXPECT_EQ(Take(), "deleted ns/j one@30, state p@16, deleted ns/j two@30, mark pods/job 1@30");

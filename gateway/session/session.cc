@@ -71,10 +71,10 @@ void Session::OpenSlot(uint32_t slot, int64_t epoch, int64_t records_epoch) {
   for (Sent& sent : sent_) std::erase_if(sent.tombstones, [slot](const auto& key) { return key.slot == slot; });
   slots_[slot] = {.epoch = epoch, .records_epoch = records_epoch, .stage = Stage::kQueued};
   // Slots with old tombstones first: what left one of them may be shown by another, and the end comes before that.
-  if (tombstones_.OfSlot(slot).empty()) {
-    to_open_.push_back(slot);
-  } else {
+  if (tombstones_.HasOfSlot(slot)) {
     to_open_.push_front(slot);
+  } else {
+    to_open_.push_back(slot);
   }
   Schedule();
 }

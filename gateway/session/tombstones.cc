@@ -64,6 +64,11 @@ std::vector<TombstoneKey> Tombstones::OfSlot(uint32_t slot) const {
   return keys;
 }
 
+bool Tombstones::HasOfSlot(uint32_t slot) const {
+  const auto it = entries_.lower_bound({slot, 0, ""});
+  return it != entries_.end() && it->first.slot == slot;
+}
+
 bool Tombstones::Fill(const TombstoneKey& key, const Cache& cache, v1::ServiceKind service, v1::Tombstone& out) const {
   const auto it = entries_.find(key);
   if (it == entries_.end()) return false;

@@ -38,6 +38,7 @@ class Tombstones {
   // In the order of the versions at which the objects were seen last, so that of one name the older object comes first;
   // then of keys: the same in each run.
   std::vector<TombstoneKey> OfSlot(uint32_t slot) const;
+  bool HasOfSlot(uint32_t slot) const;
 
   // Null where it has been acknowledged or dropped. `cache` names the watch.
   bool Fill(const TombstoneKey& key, const Cache& cache, v1::ServiceKind service, v1::Tombstone& out) const;

@@ -152,7 +152,7 @@ TEST_F(PodChangesTest, TheLastStateOfOneBeforeDoesNotTakeThePlaceOfTheNext) {
   }
 }
 
-// A snapshot tells ends of one name in the order of their UIDs.
+// The end of the older pod may come after that of the next one.
 TEST_F(PodChangesTest, TheLastStateOfOneBeforeLeavesTheWorkThatTheNextHasDone) {
   Observe("b", POD_PHASE_RUNNING);
   Apply();
