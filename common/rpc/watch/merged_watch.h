@@ -42,7 +42,7 @@ std::string NamespaceOf(const Request& request) {
 //   Response          with type (STATE, DELETED, SYNCED, RESET, PROGRESS), token, slot, slots, and the object;
 //   PartRequest       with namespace, as Request, name, slots and since;
 //   PartResponse      with type (the same, and MOVED), position, positions, slots, and the object;
-//   MoveObject(PartResponse&, Response&), and for tests HasObject(Response), ObjectOf(Response)
+//   MoveObject(PartResponse&, Response&)
 template <typename Watched>
 class MergedWatch final : public Feed<typename Watched::Response> {
  public:

@@ -2,6 +2,8 @@
 
 // What tests of a service's watch share. Used by one thread.
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "common/rpc/feed.h"
@@ -12,20 +14,20 @@ namespace basalt::rpc::testing {
 // The only replica of its service.
 class OneMember final : public Members {
  public:
-  gateway::v1::Member self() const override {
-    gateway::v1::Member member;
-    member.set_replica("replica-0");
-    return member;
-  }
-  std::vector<gateway::v1::Member> all() const override { return {self()}; }
+  explicit OneMember(const std::string& replica) { self_.set_replica(replica); }
+  gateway::v1::Member self() const override { return self_; }
+  std::vector<gateway::v1::Member> all() const override { return {self_}; }
+
+ private:
+  gateway::v1::Member self_;
 };
 
-// What a client reads of its watches, one after the other, as text. `Watched`: see merged_watch.h.
-template <typename Watched>
+// What a client reads of its watches, one after the other, as text. `kHasObject` and `kObject` are the response's
+// methods for its object: &WatchQueuesResponse::has_queue, &WatchQueuesResponse::queue.
+template <typename Response, auto kHasObject, auto kObject>
 class WatchReader {
  public:
-  using Response = typename Watched::Response;
-  using Object = typename Watched::Object;
+  using Object = std::remove_cvref_t<decltype((std::declval<const Response&>().*kObject)())>;
 
   // Adds what is there now to `text`: "STATE name, …", without progress. False: nothing was there.
   bool TakeAll(Feed<Response>& watch, std::string& text) {
@@ -34,10 +36,11 @@ class WatchReader {
     while (watch.Take(&response)) {
       any = true;
       if (!response.token().empty()) token = response.token();
-      if (Watched::HasObject(response)) last = Watched::ObjectOf(response);
+      const bool has_object = (response.*kHasObject)();
+      if (has_object) last = (response.*kObject)();
       if (response.type() != Response::TYPE_PROGRESS) {
         text += (text.empty() ? "" : ", ") + Response::Type_Name(response.type()).substr(5);
-        if (Watched::HasObject(response)) text += " " + last.object().meta().name();
+        if (has_object) text += " " + last.object().meta().name();
       }
       response.Clear();
     }

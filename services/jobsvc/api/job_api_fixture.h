@@ -135,9 +135,11 @@ class JobApiTest : public ::testing::Test {
   const std::shared_ptr<watch::WatchHub> hub_ = std::make_shared<watch::WatchHub>();
   JobRig rigs_[2];
   RigWorkers workers_{Rigs()};
-  rpc::testing::OneMember members_;
+  rpc::testing::OneMember members_{"jobsvc-0"};
   JobApi api_{workers_, hub_};
-  rpc::testing::WatchReader<WatchedJobs> reader_;
+  rpc::testing::WatchReader<job::v1::WatchJobsResponse, &job::v1::WatchJobsResponse::has_job,
+                            &job::v1::WatchJobsResponse::job>
+      reader_;
 };
 
 }  // namespace basalt::jobsvc::testing

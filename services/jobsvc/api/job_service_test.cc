@@ -67,7 +67,7 @@ TEST(JobServiceTest, NothingRefersToTheApiOnceTheServerHasDrainedItsWatches) {
   const auto hub = std::make_shared<watch::WatchHub>();
   auto server =
       rpc::GrpcServer::Start({}, MakeJobServices(loop, {.workers = std::make_unique<SilentWorkers>(),
-                                                        .members = std::make_unique<rpc::testing::OneMember>(),
+                                                        .members = std::make_unique<rpc::testing::OneMember>(""),
                                                         .hub = hub}));
   ASSERT_THAT(server, testing::IsOk());
   for (int service = 0; service < 2; ++service) loop.Step();

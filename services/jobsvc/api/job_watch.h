@@ -19,8 +19,6 @@ struct WatchedJobs {
   using Object = job::v1::Job;
   using Controller = JobController;
 
-  static bool HasObject(const Response& response) { return response.has_job(); }
-  static const Object& ObjectOf(const Response& response) { return response.job(); }
   static void MoveObject(PartResponse& told, Response& response) { response.mutable_job()->Swap(told.mutable_job()); }
   static void CopyObject(const google::protobuf::Message& job, PartResponse& told) {
     told.mutable_job()->CopyFrom(job);

@@ -27,7 +27,7 @@ TEST_F(JobApiTest, AWatchEndsWhenNobodyAnswersForASlotForLong) {
   }
   ASSERT_TRUE(watch->End().has_value());
   EXPECT_EQ(watch->End()->code(), absl::StatusCode::kUnavailable);
-  EXPECT_NE(ToStd(watch->End()->message()).find("replica-0"), std::string_view::npos) << *watch->End();
+  EXPECT_NE(ToStd(watch->End()->message()).find("jobsvc-0"), std::string_view::npos) << *watch->End();
 }
 
 TEST_F(JobApiTest, AWatchBeginsWithWhatThereIsAndGoesOnWithWhatChanges) {
@@ -132,7 +132,7 @@ TEST_F(JobApiTest, AWatchOverTheBoundIsRefusedWithItsFlagAndTheReplica) {
   EXPECT_EQ(Drain(*refused), "");
   ASSERT_TRUE(refused->End().has_value());
   EXPECT_EQ(refused->End()->code(), absl::StatusCode::kResourceExhausted);
-  for (const std::string_view words : {"replica-0", "1000 watches", "--max_watches"}) {
+  for (const std::string_view words : {"jobsvc-0", "1000 watches", "--max_watches"}) {
     EXPECT_NE(ToStd(refused->End()->message()).find(words), std::string_view::npos) << *refused->End();
   }
   parts.pop_back();

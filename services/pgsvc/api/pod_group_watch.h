@@ -20,8 +20,6 @@ struct WatchedPodGroups {
   using Object = podgroup::v1::PodGroup;
   using Controller = PodGroupController;
 
-  static bool HasObject(const Response& response) { return response.has_pod_group(); }
-  static const Object& ObjectOf(const Response& response) { return response.pod_group(); }
   static void MoveObject(PartResponse& told, Response& response) {
     response.mutable_pod_group()->Swap(told.mutable_pod_group());
   }

@@ -21,6 +21,7 @@ namespace basalt::pgsvc {
 namespace {
 
 using podgroup::v1::WatchPodGroupsRequest;
+using podgroup::v1::WatchPodGroupsResponse;
 
 class PodGroupWatchTest : public ::testing::Test {
  protected:
@@ -91,9 +92,11 @@ class PodGroupWatchTest : public ::testing::Test {
 
   const std::shared_ptr<watch::WatchHub> hub_ = std::make_shared<watch::WatchHub>();
   testing::TwoWorkers workers_;
-  rpc::testing::OneMember members_;
+  rpc::testing::OneMember members_{"pgsvc-0"};
   PodGroupApi api_{workers_, hub_};
-  rpc::testing::WatchReader<WatchedPodGroups> reader_;
+  rpc::testing::WatchReader<WatchPodGroupsResponse, &WatchPodGroupsResponse::has_pod_group,
+                            &WatchPodGroupsResponse::pod_group>
+      reader_;
 };
 
 TEST_F(PodGroupWatchTest, BeginsWithWhatThereIsAndGoesOnWithWhatChanges) {

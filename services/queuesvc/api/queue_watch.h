@@ -20,8 +20,6 @@ struct WatchedQueues {
   using Object = queue::v1::Queue;
   using Controller = QueueController;
 
-  static bool HasObject(const Response& response) { return response.has_queue(); }
-  static const Object& ObjectOf(const Response& response) { return response.queue(); }
   static void MoveObject(PartResponse& told, Response& response) {
     response.mutable_queue()->Swap(told.mutable_queue());
   }

@@ -20,6 +20,8 @@
 namespace basalt::queuesvc {
 namespace {
 
+using queue::v1::WatchQueuesResponse;
+
 class QueueWatchTest : public ::testing::Test, private QueueWorkers {
  protected:
   using Watch = rpc::MergedWatch<WatchedQueues>;
@@ -87,9 +89,9 @@ class QueueWatchTest : public ::testing::Test, private QueueWorkers {
   std::vector<runtime::KnownObject> known_;  // That the process which started last remembers.
   const std::shared_ptr<watch::WatchHub> hub_ = std::make_shared<watch::WatchHub>();
   std::unique_ptr<QueueController> controller_;
-  rpc::testing::OneMember members_;
+  rpc::testing::OneMember members_{"queuesvc-0"};
   QueueApi api_{*this, hub_};
-  rpc::testing::WatchReader<WatchedQueues> reader_;
+  rpc::testing::WatchReader<WatchQueuesResponse, &WatchQueuesResponse::has_queue, &WatchQueuesResponse::queue> reader_;
 
  private:
   size_t count() const override { return 1; }
