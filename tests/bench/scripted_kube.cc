@@ -71,6 +71,10 @@ void ScriptedKube::Handle(const http::Request& request, std::shared_ptr<http::Re
     const std::string key = fmt::format("{}/{}", ns, path[at + 1]);
     if (collection.objects.contains(key)) return Patch(collection, key, request.body, *writer);
   }
+  if (request.method == "GET" && path.size() == at + 2) {
+    const auto object = collection.objects.find(fmt::format("{}/{}", ns, path[at + 1]));
+    if (object != collection.objects.end()) return writer->Whole(200, kJson, ToText(object->second));
+  }
   if (request.method == "POST" && plural == "events") return writer->Whole(201, kJson, request.body);
   Refuse(request, *writer);
 }

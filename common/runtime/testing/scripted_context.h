@@ -54,7 +54,7 @@ class ScriptedContext : public Context {
   // The oldest first.
   std::deque<PendingWrite> writes;
   std::deque<PendingGet> gets;
-  std::vector<Merged> merged;  // MergeAnswer tells the controller that is answered, and is noted here.
+  std::vector<Merged> merged;  // MergeAnswer tells the controller that is answered, if there is one, and is noted here.
 
   // Runs passes of the controller over keys that are woken, until none is.
   void RunPasses(Controller& controller) {
@@ -131,6 +131,7 @@ class ScriptedContext : public Context {
   void MergeAnswer(std::string_view key, const kube::v1::Object& object, bool gone) override {
     merged.push_back({object, gone});
     const ObjectIdentity identity = Identify(object);
+    if (answering_ == nullptr) return;
     if (!gone) return answering_->OnState(key, WatchOf(object), kube::v1::Object(object));
     answering_->OnGone(key, {.reason = Gone::Reason::kDeleted,
                              .watch = WatchOf(object),

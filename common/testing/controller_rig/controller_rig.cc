@@ -74,7 +74,8 @@ void ControllerRig::Snapshot(const std::function<bool(uint32_t slot)>& has,
     const std::string key = KeyOf(object);
     if (!gateway::IsBroadcast(object) && (key.empty() || !has(SlotOf(key)))) continue;
     known.erase(uid);
-    if (!uncertain.contains(uid)) Deliver(object, false);
+    const auto lagging = older.find(uid);
+    if (!uncertain.contains(uid)) Deliver(lagging == older.end() ? object : lagging->second, false);
   }
   for (const auto& [uid, object] : known) {
     const runtime::Gone gone{runtime::Gone::Reason::kAbsent, object.watch, uid, object.ns, object.name,

@@ -79,6 +79,8 @@ class ControllerRig {
 
   // UIDs of objects that the next snapshot leaves out, and nobody says yet whether they are gone.
   std::set<std::string> uncertain;
+  // By UID, states that snapshots show in the place of the newest ones, as of a watch that lags.
+  std::map<std::string, kube::v1::Object> older;
   // Last states of pods that are gone, which the next snapshot tells, as of a gateway that saw them go.
   std::vector<kube::v1::Object> ends;
   // How much later than usual a watch tells of it; what writes are answered is told at once.

@@ -81,7 +81,8 @@ RetryTimes RetriesOf(const JobEntry& entry, absl::Time now) {
   const RetryTime probes = time_of(entry.pod_creates.probe_retry());
   pods.until_ms = std::max(pods.until_ms, probes.until_ms);
   if (pods.since_ms == 0) pods.since_ms = probes.since_ms;
-  return {.status = time_of(entry.commit.retry()),
+  const NewestStatus& newest = entry.newest_status;
+  return {.status = time_of(newest.is_doubted() ? newest.retry() : entry.commit.retry()),
           .pods = pods,
           .kills = time_of(entry.pod_writes.kill_retry()),
           .objects = time_of(entry.plugin_objects.retry()),
@@ -138,6 +139,7 @@ absl::StatusOr<job::v1::JobExplanation> ExplanationOf(JobController& controller,
                           .warning = entry.compiled->warning,
                           .problems = entry.problems,
                           .status_problem = entry.commit.problem(),
+                          .doubt = entry.newest_status.is_doubted() ? &entry.newest_status.problem() : nullptr,
                           .pending = entry.record.pending(),
                           .deadlines = entry.deadlines,
                           .group = effects.group.present && group != entry.groups.end() ? &group->second : nullptr,

@@ -68,6 +68,29 @@ TEST_F(ExplainApiTest, AClaimThatCannotBeReadIsNotSaidToBeMissing) {
             "claim data: basalt may not get persistentvolumeclaims");
 }
 
+TEST_F(ExplainApiTest, AJobThatHasToBeReadFirstIsToldWithHowTheReadIsRefused) {
+  rig_.kube().SetRefuse([](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
+    if (request.subresource() != "status") return false;
+    error.set_code(409);
+    error.set_reason("Conflict");
+    return true;
+  });
+  rig_.kube().refuse_get = [](const gateway::v1::GetRequest&, gateway::v1::KubeError& error) {
+    error.set_code(403);
+    error.set_message("jobs is forbidden");
+    return true;
+  };
+  Begin(MakeJob("j", 1, 1));
+  rig_.Run(absl::Seconds(5));
+  const Cause cause = Find(Explain(), Cause::KIND_STATUS_WRITE, "refuses to show the job: jobs is forbidden");
+  EXPECT_GT(UntilMs(cause), absl::ToUnixMillis(rig_.time().Now()));
+  rig_.kube().refuse_get = nullptr;
+  rig_.kube().SetRefuse(nullptr);
+  rig_.Run(absl::Minutes(1));
+  const auto later = Explain();
+  for (const Cause& other : later.causes()) EXPECT_NE(other.kind(), Cause::KIND_STATUS_WRITE) << other.DebugString();
+}
+
 TEST_F(ExplainApiTest, WhatTheApiServerRefusesIsToldInItsWordsWithTheBackOff) {
   rig_.kube().SetRefuse([](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
     if (!request.has_create() || request.resource().plural() != "pods") return false;

@@ -10,12 +10,13 @@ void JobController::Act(std::string_view key) {
   JobEntry& entry = *found;
   entry.commit.Send(entry, host_);
   RecordEvents(entry);
+  entry.newest_status.Apply(entry, host_);
   // Newer than what was judged: the pass that is due knows better.
   if (entry.job_dirty || !entry.compiled) return;
   if (entry.job->meta().deletion_ms() != 0) return entry.claims.StopAwaiting(entry, host_);
   // A transition that is meant holds back the effects of the status before it.
   if (entry.record.has_intent() && entry.record.intent().has_history()) return;
-  if (entry.job->status().phase() == kube::v1::JOB_PHASE_UNSPECIFIED) return;
+  if (entry.job->status().phase() == kube::v1::JOB_PHASE_UNSPECIFIED || entry.newest_status.is_doubted()) return;
   entry.command_cleanup.Apply(entry, host_);
   entry.forwarding.Apply(entry, host_);
   entry.group_sync.Apply(entry, host_);

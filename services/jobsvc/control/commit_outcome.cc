@@ -91,6 +91,8 @@ void JobController::StartJob(JobEntry& entry, kv::WriteBatch& batch) {
   StopFollowing(entry);
   entry.compiled.reset();
   entry.ResetParts();
+  entry.newest_status.DoubtUnrecorded(job.status().phase());
+  entry.record.set_status_unread(entry.newest_status.is_doubted());
   entry.events = {};
   const int64_t now_ms = absl::ToUnixMillis(context_.ApiNow());
   HistoryStore::Begin(entry.slot, entry.key, job.meta().uid(),
@@ -100,8 +102,10 @@ void JobController::StartJob(JobEntry& entry, kv::WriteBatch& batch) {
 // The record is older than what Kubernetes remembers: it is worth nothing. What is observed becomes the baseline, and
 // every event that can be read from the present is raised.
 void JobController::Rebaseline(JobEntry& entry, kv::WriteBatch& batch) {
-  obs::LogWarning("the record of a job is stale and is made anew", {{"job", entry.key}});
-  metrics_.StaleRecord();
+  if (!entry.record.status_unread()) {
+    obs::LogWarning("the record of a job is stale and is made anew", {{"job", entry.key}});
+    metrics_.StaleRecord();
+  }
   std::vector<kube::v1::Pod> known;
   const absl::Status read = ForEachPod(context_.store(), entry.slot, entry.key,
                                        [&](std::string_view name, const storage::v1::PodRecord& record) {
@@ -127,6 +131,8 @@ void JobController::Rebaseline(JobEntry& entry, kv::WriteBatch& batch) {
   entry.record.set_refused_since_ms(refused_since_ms);
   StoreEvents(entry);
   AdoptDeadlines(entry);
+  entry.newest_status.DoubtUnrecorded(entry.job->status().phase());
+  entry.record.set_status_unread(entry.newest_status.is_doubted());
   entry.record_dirty = true;
   const std::vector<TaskShape> shape = entry.pods.tasks();
   entry.pods.Reset(entry.name, uid);
@@ -199,12 +205,13 @@ bool JobController::ResolvePendingCommit(JobEntry& entry, kv::WriteBatch& batch)
       return true;
     case CommitShown::kStale:
       entry.commit.GiveUp();
-      RecordLateCommit(entry, batch);
+      // A record that was begun with an old status knew of no commit.
+      if (!entry.record.status_unread()) RecordLateCommit(entry, batch);
       Rebaseline(entry, batch);
       if (is_meant) return true;
       break;
     case CommitShown::kNotYet:
-      if (!entry.commit.MayDropIntent(entry, host_)) return false;
+      if (entry.commit.under_way() || entry.newest_status.is_doubted()) return false;
       entry.commit.DropIntent(entry);
       break;
     case CommitShown::kNothing:
@@ -239,6 +246,7 @@ void JobController::RecordCommitted(JobEntry& entry, kv::WriteBatch& batch) {
   record.clear_intent();
   entry.record_dirty = true;
   entry.commit.Resolve(entry);
+  entry.newest_status.EndDoubt();
   entry.unreported_answered.clear();
 }
 

@@ -79,6 +79,7 @@ absl::StatusOr<std::vector<runtime::KnownObject>> JobController::OpenSlot(uint32
     JobEntry& entry = EntryOf(job_key);
     entry.record = std::move(record);
     entry.stored = true;
+    if (entry.record.status_unread() || entry.record.has_intent()) entry.newest_status.Doubt();
     LoadEvents(entry);
     entry.pods.Reset(entry.name, entry.record.uid());
     if (!entry.record.gone()) {

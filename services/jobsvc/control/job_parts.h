@@ -19,6 +19,7 @@
 #include "services/jobsvc/control/group/group_changes.h"
 #include "services/jobsvc/control/group/group_sync.h"
 #include "services/jobsvc/control/history/ttl_deletion.h"
+#include "services/jobsvc/control/newest_status.h"
 #include "services/jobsvc/control/objects/claims.h"
 #include "services/jobsvc/control/objects/plugin_objects.h"
 #include "services/jobsvc/control/pods/bulk_delete.h"
@@ -33,6 +34,7 @@ namespace basalt::jobsvc {
 
 struct JobParts {
   StatusCommit commit;
+  NewestStatus newest_status;
   PodWrites pod_writes;
   PodCreates pod_creates;
   BulkDelete bulk_delete;

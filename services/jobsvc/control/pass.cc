@@ -63,7 +63,12 @@ void JobController::Decide(std::string_view key, kv::WriteBatch& batch) {
   }
   Recompile(entry, batch);
   if (!entry.deadlines_derived) DeriveDeadlines(entry, host_);
-  const bool may_decide = ResolvePendingCommit(entry, batch);
+  const bool is_resolved = ResolvePendingCommit(entry, batch);
+  const bool is_doubted = entry.newest_status.is_doubted();
+  if (entry.record.status_unread() && !is_doubted) {
+    entry.record.set_status_unread(false);
+    entry.record_dirty = true;
+  }
   FollowRefusal(entry, context_.ApiNow());
   if (!entry.pods.has_reported()) {
     entry.pods.SetRules(RulesOf(entry.job->status(), entry.persisted));
@@ -73,10 +78,10 @@ void JobController::Decide(std::string_view key, kv::WriteBatch& batch) {
   entry.group_changes.Apply(entry, host_, events);
   QueueActions(entry, std::move(events));
   if (entry.record.open_kill() != 0) history_.RecordKillEnd(entry, batch);
-  EnqueueNextCommand(entry);
+  if (!is_doubted) EnqueueNextCommand(entry);
   entry.pod_records.DropOutdatedEnded(entry, batch);
   FireDueDeadlines(entry, host_, batch);
-  if (may_decide) DecideStatus(entry);
+  if (is_resolved && !is_doubted) DecideStatus(entry);
   entry.pod_records.DropReported(entry, batch);
   entry.job_dirty = false;
   if (entry.events.TakeChange()) StoreEvents(entry);

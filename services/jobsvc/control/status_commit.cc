@@ -13,12 +13,9 @@ using runtime::WriteOutcome;
 
 namespace {
 
-// A newer state is there: decided again on that, and no problem.
+// A newer state is there: it is read, decided again on, and no problem.
 constexpr EffectPolicy kStatusWrite{
     .already_exists = Meaning::kHeld, .conflict = Meaning::kHeld, .unknown = Meaning::kLook};
-
-// Until a read of what became of a write is tried again.
-constexpr absl::Duration kReadPause = absl::Milliseconds(500);
 
 }  // namespace
 
@@ -93,13 +90,13 @@ void StatusCommit::Answered(JobEntry& entry, const WriteOutcome& outcome, PartHo
   const Meaning meaning = MeaningOf(AnswerOf(outcome), kStatusWrite);
   if (meaning == Meaning::kLook) {
     state_ = Next(state_, Step::kLose);
-    Look(entry, entry.record.intent().nonce(), host);
+    entry.newest_status.Doubt();
     return host.Wake(entry);
   }
   state_ = Next(state_, Step::kAnswer);
   // Where it is done, its object has come through OnState: the pass sees it.
   if (meaning != Meaning::kSucceeded) {
-    if (meaning == Meaning::kHeld) conflict_version_ = entry.record.intent().resource_version();
+    if (meaning == Meaning::kHeld) entry.newest_status.Doubt();
     if (meaning == Meaning::kRefused) {
       const std::string& words = outcome.error.message();
       obs::LogWarning("a status write was refused", {{"job", entry.key}, {"error", words}});
@@ -111,51 +108,17 @@ void StatusCommit::Answered(JobEntry& entry, const WriteOutcome& outcome, PartHo
   host.Wake(entry);
 }
 
-void StatusCommit::Look(const JobEntry& entry, const std::string& nonce, PartHost& host) {
-  host.Get(entry, kube::GetOf(kube::kJobs, entry.ns, entry.name),
-           [&host, nonce](JobEntry& live, absl::StatusOr<gateway::v1::GetResponse> response) {
-             StatusCommit* const commit = Find(live, nonce);
-             if (commit != nullptr) commit->Found(live, nonce, std::move(response), host);
-           });
-}
-
-void StatusCommit::Found(JobEntry& entry, const std::string& nonce, absl::StatusOr<gateway::v1::GetResponse> response,
-                         PartHost& host) {
-  if (!response.ok()) {
-    // The commit stays open until somebody can say what became of it.
-    host.context().loop().RunAfter(kReadPause,
-                                   [&host, alive = host.alive(), key = entry.key, uid = entry.record.uid(), nonce] {
-                                     JobEntry* const live = *alive ? host.Live(key, uid) : nullptr;
-                                     if (live != nullptr && Find(*live, nonce) != nullptr) Look(*live, nonce, host);
-                                   });
-    return;
-  }
-  state_ = Next(state_, Step::kAnswer);
-  if (response->has_object() && response->object().has_job()) {
-    kube::v1::Job& job = *response->mutable_object()->mutable_job();
-    if (entry.job && job.meta().uid() == entry.record.uid() &&
-        job.meta().resource_version() > entry.job->meta().resource_version()) {
-      entry.Receive(std::move(job));
-    }
-  }
-  host.Wake(entry);
+void StatusCommit::EndLook() {
+  if (state_ == State::kUnknown) state_ = Next(state_, Step::kAnswer);
 }
 
 void StatusCommit::Resolve(JobEntry& entry) {
   state_ = Next(state_, Step::kResolve);
-  conflict_version_ = 0;
   retry_.Succeed();
   problem_ = {};
   differs_since.reset();
   for (PendingEvent& event : std::exchange(events_, {})) entry.pending_events.push_back(std::move(event));
   for (const PodIndex& place : std::exchange(again_, {})) entry.pods.SetSucceededGone(place, false);
-}
-
-bool StatusCommit::MayDropIntent(const JobEntry& entry, PartHost& host) const {
-  if (under_way()) return false;
-  // Decided again on what stands there now; after a 409 that is not there yet.
-  const bool is_old = conflict_version_ != 0 && entry.job->meta().resource_version() <= conflict_version_;
-  return !is_old || !host.Waits(entry, retry_);
 }
 
 void StatusCommit::DropIntent(JobEntry& entry) {

@@ -8,9 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "basalt/gateway/v1/gateway.pb.h"
 #include "basalt/storage/v1/job_record.pb.h"
 #include "common/reconcile/retry.h"
 #include "common/runtime/write_outcome.h"
@@ -37,12 +35,12 @@ class StatusCommit {
     kIdle,      // Nothing is under way; an intent in the record is given up.
     kRecorded,  // The intent is in the batch of the round: it is sent once that is durable.
     kSent,
-    kUnknown,  // No answer came: what became of it is being read.
+    kUnknown,  // No answer came: a read of the job says what became of it.
   };
   enum class Step : uint8_t {
     kRecord,
     kSend,
-    kAnswer,   // Whatever it says; or a read has.
+    kAnswer,   // Whatever the answer says; or the job has been read.
     kLose,     // The answer.
     kResolve,  // The status shows what became of it.
   };
@@ -56,9 +54,10 @@ class StatusCommit {
   void Resolve(JobEntry& entry);
   // Others have committed since.
   void GiveUp() { state_ = Next(state_, Step::kResolve); }
-  // It has come to nothing. False: it is not to be decided again yet.
-  bool MayDropIntent(const JobEntry& entry, PartHost& host) const;
+  // The write has come to nothing.
   void DropIntent(JobEntry& entry);
+  // The job has been read: where the answer was lost, the status that is there now says what became of the write.
+  void EndLook();
 
   bool under_way() const { return state_ != State::kIdle; }
   const Retry& retry() const { return retry_; }
@@ -75,12 +74,8 @@ class StatusCommit {
   // and the next one be under way.
   static StatusCommit* Find(JobEntry& entry, const std::string& nonce);
   void Answered(JobEntry& entry, const runtime::WriteOutcome& outcome, PartHost& host);
-  static void Look(const JobEntry& entry, const std::string& nonce, PartHost& host);
-  void Found(JobEntry& entry, const std::string& nonce, absl::StatusOr<gateway::v1::GetResponse> response,
-             PartHost& host);
 
   State state_ = State::kIdle;
-  int64_t conflict_version_ = 0;  // A 409: nothing is decided on a state that is not newer.
   Retry retry_;
   std::vector<PendingEvent> events_;  // To be recorded once the write is acknowledged.
   std::vector<PodIndex> again_;

@@ -86,28 +86,26 @@ TEST_F(StatusCommitTest, AnAnswerSaysWhetherAndWhenItIsDecidedAgain) {
     const char* what;
     WriteOutcome outcome;
     bool under_way;
-    bool waits;     // The job is decided on anew after a pause,
-    bool may_drop;  // on the state that is there now.
+    bool is_doubted;  // The job is read first.
+    bool waits;       // The job is decided on anew after a pause.
     bool has_problem;
   };
   const Case cases[] = {
-      {"done: the pass sees it", Done(), false, false, true, false},
-      {"a newer state is there", Refused(409, "Conflict"), false, true, false, false},
-      {"refused", Refused(422, "Invalid", "no"), false, true, true, true},
-      {"not sent", {.kind = WriteOutcome::Kind::kNotSent}, false, true, true, false},
-      {"no answer: it is read", {.kind = WriteOutcome::Kind::kUnknown}, true, false, false, false},
+      {"done: the pass sees it", Done(), false, false, false, false},
+      {"a newer state is there", Refused(409, "Conflict"), false, true, true, false},
+      {"refused", Refused(422, "Invalid", "no"), false, false, true, true},
+      {"not sent", {.kind = WriteOutcome::Kind::kNotSent}, false, false, true, false},
+      {"no answer", {.kind = WriteOutcome::Kind::kUnknown}, true, true, false, false},
   };
   for (const Case& test : cases) {
     SCOPED_TRACE(test.what);
     job.ResetParts();
-    context.gets.clear();
     Send();
     EXPECT_TRUE(job.commit.under_way());
     Answer(test.outcome);
     EXPECT_EQ(job.commit.under_way(), test.under_way);
-    EXPECT_EQ(context.gets.size(), test.under_way ? 1U : 0U);
+    EXPECT_EQ(job.newest_status.is_doubted(), test.is_doubted);
     EXPECT_EQ(job.commit.retry().Blocks(host.Now()), test.waits);
-    EXPECT_EQ(job.commit.MayDropIntent(job, host), test.may_drop);
     EXPECT_EQ(!job.commit.problem().empty(), test.has_problem);
   }
 }

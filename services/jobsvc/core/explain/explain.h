@@ -42,6 +42,8 @@ struct ExplainInput {
   const StatusMessage& warning;
   const Problems& problems;             // What Kubernetes or a plugin refuses.
   const StatusMessage& status_problem;  // The same of the status write that is meant.
+  // Of the read of the job that everything waits for: how it is refused, if it is. Null: nothing waits for a read.
+  const StatusMessage* doubt = nullptr;
   const PendingActions& pending;
   const DeadlineSet& deadlines;
   const kube::v1::PodGroup* group = nullptr;  // Null: there is none.

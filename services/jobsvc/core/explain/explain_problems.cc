@@ -128,6 +128,15 @@ void ExplainStatusWrite(Explaining& telling) {
     SetSince(in.retry.status.since_ms, cause);
     SetUntil(in.retry.status.until_ms, cause);
   }
+  if (in.doubt != nullptr) {
+    Cause& cause =
+        telling.Add(Cause::KIND_STATUS_WRITE, "",
+                    in.doubt->empty() ? "the job is being read: the status that the watch shows may not be its newest"
+                                      : fmt::format("the API server refuses to show the job: {}", in.doubt->message),
+                    "Nothing is done before the job has been read. It is tried again by itself.");
+    SetSince(in.retry.status.since_ms, cause);
+    SetUntil(in.retry.status.until_ms, cause);
+  }
   int told = 0;
   for (const storage::v1::PendingAction& action : in.pending) {
     if (told++ == kMostAlike) {

@@ -71,19 +71,17 @@ TEST_F(ConformanceTest, WhatAKillLeavesAloneIsCounted) {
 TEST_F(ConformanceTest, WhatIsSeenBeforeItsJobIsJudgedWithIt) {
   BeginRunning(WithPolicy(MakeJob("j", 1, 3), "PodFailed", "RestartJob"));
   rig().Kill();
+  rig().LoseDisk();
   kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
-  kube::v1::Object pod;
-  *pod.mutable_pod() = kube().pods().at("default/j-t0-1");
   kube::v1::Object job;
   *job.mutable_job() = kube().job("default/j");
-  JobRig other;
-  other.Start();
-  kv::WriteBatch batch;
-  other.controller().OnState("default/j", std::string(kube::kWatchJobPods), std::move(pod));
-  other.controller().Decide("default/j", batch);
-  other.controller().OnState("default/j", std::string(kube::kWatchJobs), std::move(job));
-  other.controller().Decide("default/j", batch);
-  EXPECT_EQ(other.controller().Find("default/j")->record.pending_size(), 1);
+  rig().uncertain = {job.job().meta().uid()};
+  rig().Start();
+  rig().Run(absl::Seconds(1));
+  EXPECT_EQ(Status().version(), 0) << "the pod alone says nothing";
+  rig().Show(job);
+  rig().Run(absl::Seconds(5));
+  EXPECT_EQ(Status().version(), 1);
 }
 
 TEST_F(ConformanceTest, APolicyComesBeforeTheEndThatAPlainSyncWouldConclude) {

@@ -1,0 +1,58 @@
+#include "services/jobsvc/control/newest_status.h"
+
+#include <utility>
+
+#include "common/kube/requests.h"
+#include "common/obs/log.h"
+#include "services/jobsvc/control/part_host.h"
+#include "services/jobsvc/core/state_machine.h"
+
+namespace basalt::jobsvc {
+
+void NewestStatus::Doubt() {
+  if (state_ != State::kReading) state_ = State::kDoubted;
+}
+
+void NewestStatus::DoubtUnrecorded(kube::v1::JobPhase phase) {
+  if (phase == kube::v1::JOB_PHASE_UNSPECIFIED || IsFinished(phase)) return;
+  if (state_ == State::kTrusted) state_ = State::kDoubted;
+}
+
+void NewestStatus::EndDoubt() {
+  if (is_doubted()) *this = {};
+}
+
+void NewestStatus::Apply(const JobEntry& entry, PartHost& host) {
+  if (state_ != State::kDoubted || host.Waits(entry, retry_)) return;
+  state_ = State::kReading;
+  host.Get(entry, kube::GetOf(kube::kJobs, entry.ns, entry.name),
+           [&host](JobEntry& live, absl::StatusOr<gateway::v1::GetResponse> response) {
+             live.newest_status.OnRead(live, std::move(response), host);
+           });
+}
+
+void NewestStatus::OnRead(JobEntry& entry, absl::StatusOr<gateway::v1::GetResponse> response, PartHost& host) {
+  if (state_ != State::kReading) return;
+  const bool was_refused = !problem_.empty();
+  problem_ = {};
+  const bool is_same = response.ok() && response->has_object() && response->object().has_job() &&
+                       response->object().job().meta().uid() == entry.record.uid();
+  if (!is_same) {
+    state_ = State::kDoubted;
+    // Where nothing has the name, or another job has it, the watch will tell the end of the job.
+    if (response.ok() && response->has_error() && response->error().code() != 404) {
+      const std::string& words = response->error().message();
+      problem_ = {"JobStatusError", words};
+      if (!was_refused) obs::LogWarning("the API server refuses to show a job", {{"job", entry.key}, {"error", words}});
+    }
+    return host.TryAgain(entry, retry_);
+  }
+  state_ = State::kRead;
+  retry_.Succeed();
+  // Merged with what the watch tells, so that no older state follows.
+  host.context().MergeAnswer(entry.key, response->object(), /*gone=*/false);
+  entry.commit.EndLook();
+  host.Wake(entry);
+}
+
+}  // namespace basalt::jobsvc

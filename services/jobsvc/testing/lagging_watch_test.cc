@@ -1,0 +1,128 @@
+// A process without a record of a job, to which the watch of the jobs shows an older status than the newest, while that
+// of the pods does not lag: nothing is done by the older one.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "services/jobsvc/testing/rig/job_rig.h"
+
+namespace basalt::jobsvc::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kKey[] = "default/j";
+
+// The disk of the process is lost, and the next one is shown `older` for a while.
+void LoseDiskAndShow(JobRig& rig, const kube::v1::Job& older) {
+  rig.Kill();
+  rig.LoseDisk();
+  rig.kube().ClearLog();
+  *rig.older[older.meta().uid()].mutable_job() = older;
+  rig.Start();
+  rig.Run(absl::Seconds(13));
+}
+
+TEST(LaggingWatchTest, NoPodOfAnAbortedJobIsMadeThatIsShownAsRunning) {
+  JobRig rig;
+  rig.Start();
+  rig.kube().PutJob(MakeJob("j", 1, 2));
+  rig.Run();
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run(absl::Seconds(20));
+  ASSERT_EQ(rig.PhaseOf(kKey), kRunning);
+  const kube::v1::Job older = rig.kube().job(kKey);
+  rig.kube().PutCommand("default", "c", "AbortJob", "j");
+  rig.Run(absl::Seconds(20));
+  ASSERT_EQ(rig.PhaseOf(kKey), kAborted);
+  const int gets = rig.kube().gets();
+  LoseDiskAndShow(rig, older);
+  EXPECT_EQ(rig.kube().WritesButEvents(), 0);
+  EXPECT_EQ(rig.kube().gets() - gets, 1);
+  EXPECT_EQ(rig.PhaseOf(kKey), kAborted);
+  EXPECT_THAT(rig.prometheus->Text(), HasSubstr("basalt_job_stale_records_total 0\n"));
+}
+
+TEST(LaggingWatchTest, AKillThatIsOverHoldsBackNoPodOfTheNextRun) {
+  JobRig rig;
+  rig.kube().SchedulePods();
+  rig.Start();
+  rig.kube().PutJob(WithPolicy(MakeJob("j", 1, 2), "PodFailed", "RestartTask"));
+  rig.Run();
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run(absl::Seconds(20));
+  rig.kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
+  rig.Run(absl::Seconds(2));
+  const kube::v1::Job older = rig.kube().job(kKey);
+  ASSERT_EQ(older.status().phase(), kRestarting);
+  rig.kube().FinishDeletions();
+  rig.Run(absl::Seconds(5));
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run(absl::Seconds(20));
+  ASSERT_EQ(rig.PhaseOf(kKey), kRunning);
+  rig.kube().RemovePod("default/j-t0-0");
+  LoseDiskAndShow(rig, older);
+  EXPECT_EQ(rig.kube().Count("delete", "pods"), 0);
+  EXPECT_EQ(rig.kube().Count("create", "pods"), 1);
+}
+
+// The process dies with the answer to a write of the status, which has taken effect, and the next one is shown the
+// status before that.
+TEST(LaggingWatchTest, AnIntentIsNotGivenUpBeforeTheJobIsRead) {
+  JobRig rig;
+  rig.Start();
+  rig.kube().PutJob(MakeJob("j", 1, 2));
+  rig.Run();
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run(absl::Seconds(20));
+  const kube::v1::Job older = rig.kube().job(kKey);
+  rig.answers_late = [](const gateway::v1::WriteRequest&) { return absl::Hours(1); };
+  rig.late = [](const kube::v1::Object& object, bool) {
+    return object.has_job() ? absl::Hours(1) : absl::ZeroDuration();
+  };
+  rig.kube().PutCommand("default", "c", "AbortJob", "j");
+  rig.Run(absl::Seconds(2));
+  ASSERT_EQ(rig.PhaseOf(kKey), kube::v1::JOB_PHASE_ABORTING);
+  rig.Kill();
+  rig.answers_late = nullptr;
+  rig.late = nullptr;
+  rig.older[older.meta().uid()].mutable_job()->CopyFrom(older);
+  rig.kube().ClearLog();
+  rig.Start();
+  rig.Run(absl::Seconds(20));
+  EXPECT_EQ(rig.PhaseOf(kKey), kAborted);
+  for (const JobKube::Logged& write : rig.kube().log()) EXPECT_NE(write.code, 409) << write.plural;
+}
+
+// The gateway may not read jobs.
+TEST(LaggingWatchTest, AReadThatIsRefusedHoldsEverythingBackAndIsTriedAgain) {
+  JobRig rig;
+  rig.Start();
+  rig.kube().PutJob(MakeJob("j", 1, 2));
+  rig.Run();
+  rig.Kill();
+  rig.LoseDisk();
+  rig.kube().RemovePod("default/j-t0-0");
+  rig.kube().refuse_get = [](const gateway::v1::GetRequest&, gateway::v1::KubeError& error) {
+    error.set_code(403);
+    error.set_message("jobs is forbidden");
+    return true;
+  };
+  rig.kube().ClearLog();
+  rig.Start();
+  rig.Run(absl::Minutes(1));
+  EXPECT_EQ(rig.kube().WritesButEvents(), 0);
+  EXPECT_EQ(rig.controller().Find(kKey)->newest_status.problem().message, "jobs is forbidden");
+  // The next process does not take the record for one that has been read.
+  rig.Kill();
+  rig.Start();
+  rig.Run(absl::Minutes(1));
+  EXPECT_EQ(rig.kube().WritesButEvents(), 0);
+  rig.kube().refuse_get = nullptr;
+  rig.Run(absl::Minutes(1));
+  EXPECT_EQ(rig.kube().pods().size(), 2u);
+}
+
+}  // namespace
+}  // namespace basalt::jobsvc::testing
