@@ -82,14 +82,15 @@ RetryTimes RetriesOf(const JobEntry& entry, absl::Time now) {
   pods.until_ms = std::max(pods.until_ms, probes.until_ms);
   if (pods.since_ms == 0) pods.since_ms = probes.since_ms;
   const NewestStatus& newest = entry.newest_status;
-  return {.status = time_of(newest.is_doubted() ? newest.retry() : entry.commit.retry()),
-          .pods = pods,
-          .kills = time_of(entry.pod_writes.kill_retry()),
-          .objects = time_of(entry.plugin_objects.retry()),
-          .group = time_of(entry.group_sync.retry()),
-          .commands = time_of(entry.command_cleanup.retry()),
-          .forwarding = time_of(entry.forwarding.retry()),
-          .ttl = time_of(entry.ttl.retry())};
+  return {
+      .status = time_of(newest.is_doubted() && entry.commit.problem().empty() ? newest.retry() : entry.commit.retry()),
+      .pods = pods,
+      .kills = time_of(entry.pod_writes.kill_retry()),
+      .objects = time_of(entry.plugin_objects.retry()),
+      .group = time_of(entry.group_sync.retry()),
+      .commands = time_of(entry.command_cleanup.retry()),
+      .forwarding = time_of(entry.forwarding.retry()),
+      .ttl = time_of(entry.ttl.retry())};
 }
 
 std::map<std::string, int64_t> MissingClaims(const JobEntry& entry, absl::Time now) {

@@ -205,7 +205,7 @@ bool JobController::ResolvePendingCommit(JobEntry& entry, kv::WriteBatch& batch)
       return true;
     case CommitShown::kStale:
       entry.commit.GiveUp();
-      // A record that was begun with an old status knew of no commit.
+      // A record that was begun with an old status does not know which commits came before.
       if (!entry.record.status_unread()) RecordLateCommit(entry, batch);
       Rebaseline(entry, batch);
       if (is_meant) return true;
@@ -245,8 +245,9 @@ void JobController::RecordCommitted(JobEntry& entry, kv::WriteBatch& batch) {
   ClearDeadlines(entry, done);
   record.clear_intent();
   entry.record_dirty = true;
+  // By a commit of a process before this one the watch may still be behind.
+  if (entry.commit.under_way()) entry.newest_status.EndDoubt();
   entry.commit.Resolve(entry);
-  entry.newest_status.EndDoubt();
   entry.unreported_answered.clear();
 }
 

@@ -19,20 +19,24 @@ void NewestStatus::DoubtUnrecorded(kube::v1::JobPhase phase) {
 }
 
 void NewestStatus::EndDoubt() {
-  if (is_doubted()) *this = {};
+  if (!is_doubted()) return;
+  state_ = State::kTrusted;
+  retry_.Succeed();
+  problem_ = {};
 }
 
 void NewestStatus::Apply(const JobEntry& entry, PartHost& host) {
   if (state_ != State::kDoubted || host.Waits(entry, retry_)) return;
   state_ = State::kReading;
   host.Get(entry, kube::GetOf(kube::kJobs, entry.ns, entry.name),
-           [&host](JobEntry& live, absl::StatusOr<gateway::v1::GetResponse> response) {
-             live.newest_status.OnRead(live, std::move(response), host);
+           [&host, read = ++reads_](JobEntry& live, absl::StatusOr<gateway::v1::GetResponse> response) {
+             NewestStatus& status = live.newest_status;
+             if (status.state_ == State::kReading && status.reads_ == read)
+               status.OnRead(live, std::move(response), host);
            });
 }
 
 void NewestStatus::OnRead(JobEntry& entry, absl::StatusOr<gateway::v1::GetResponse> response, PartHost& host) {
-  if (state_ != State::kReading) return;
   const bool was_refused = !problem_.empty();
   problem_ = {};
   const bool is_same = response.ok() && response->has_object() && response->object().has_job() &&

@@ -31,7 +31,7 @@ class NewestStatusTest : public PartTest {
   }
 };
 
-TEST_F(NewestStatusTest, OfWhichNothingIsRecordedIsDoubtedWhereItMayBeActedOn) {
+TEST_F(NewestStatusTest, AStatusOfWhichNothingIsRecordedIsDoubtedWhereEffectsMayFollow) {
   struct Case {
     kube::v1::JobPhase phase;
     bool is_doubted;
@@ -51,7 +51,7 @@ TEST_F(NewestStatusTest, OfWhichNothingIsRecordedIsDoubtedWhereItMayBeActedOn) {
   }
 }
 
-TEST_F(NewestStatusTest, IsReadOnceAndNotDoubtedAgainForWantOfARecord) {
+TEST_F(NewestStatusTest, AJobThatWasReadIsNotDoubtedAgainForWantOfARecord) {
   Doubt();
   AnswerRead(JobOf("job-uid"));
   EXPECT_FALSE(job.newest_status.is_doubted());
@@ -64,7 +64,7 @@ TEST_F(NewestStatusTest, IsReadOnceAndNotDoubtedAgainForWantOfARecord) {
   EXPECT_TRUE(job.newest_status.is_doubted()) << "a write has met another state";
 }
 
-TEST_F(NewestStatusTest, ReadsAgainWhereTheAnswerSaysNothingOfTheJob) {
+TEST_F(NewestStatusTest, AReadIsRepeatedWhereTheAnswerSaysNothingOfTheJob) {
   struct Case {
     const char* what;
     absl::StatusOr<gateway::v1::GetResponse> response;
@@ -98,6 +98,19 @@ TEST_F(NewestStatusTest, AnAnswerThatIsNotWaitedForAnyMoreIsDropped) {
   job.newest_status.EndDoubt();
   EXPECT_FALSE(job.newest_status.is_doubted());
   AnswerRead(absl::UnavailableError("away"));
+  EXPECT_FALSE(job.newest_status.is_doubted());
+}
+
+TEST_F(NewestStatusTest, AnAnswerToAnEarlierReadEndsNoNewerDoubt) {
+  Doubt();
+  job.newest_status.EndDoubt();
+  job.newest_status.Doubt();
+  job.newest_status.Apply(job, host);
+  ASSERT_EQ(context.gets.size(), 2U);
+  context.gets.front().done(JobOf("job-uid"));
+  context.gets.pop_front();
+  EXPECT_TRUE(job.newest_status.is_doubted());
+  AnswerRead(JobOf("job-uid"));
   EXPECT_FALSE(job.newest_status.is_doubted());
 }
 

@@ -76,7 +76,7 @@ class PartHost {
   }
   // Tells one call about a pod group from every other.
   uint64_t NextGroupCall() { return ++last_group_call_; }
-  // False once the controller is destroyed: timers and key pairs may come later.
+  // False once the controller is destroyed: a key pair may come later.
   const std::shared_ptr<bool>& alive() const { return alive_; }
 
   // The entry if it still is about the job of that UID.

@@ -64,11 +64,25 @@ void JobController::Decide(std::string_view key, kv::WriteBatch& batch) {
   Recompile(entry, batch);
   if (!entry.deadlines_derived) DeriveDeadlines(entry, host_);
   const bool is_resolved = ResolvePendingCommit(entry, batch);
-  const bool is_doubted = entry.newest_status.is_doubted();
-  if (entry.record.status_unread() && !is_doubted) {
+  if (entry.record.status_unread() && !entry.newest_status.is_doubted()) {
     entry.record.set_status_unread(false);
     entry.record_dirty = true;
   }
+  // Changes of pods wait meanwhile: what an old status makes of them would be lost with the record that it began.
+  if (!entry.record.status_unread()) Judge(entry, is_resolved, batch);
+  entry.job_dirty = false;
+  if (entry.events.TakeChange()) StoreEvents(entry);
+  if (entry.record_dirty) {
+    PutJob(entry.slot, entry.key, entry.record, batch);
+    entry.stored = true;
+    entry.record_dirty = false;
+  }
+  const uint64_t state = ShownStateOf(entry, GroupOf(entry), entry.compiled ? QueueOf(entry) : QueueView());
+  publisher_.PublishIfChanged(entry.slot, entry.key, state, entry.shown, batch);
+}
+
+void JobController::Judge(JobEntry& entry, bool is_resolved, kv::WriteBatch& batch) {
+  const bool is_doubted = entry.newest_status.is_doubted();
   FollowRefusal(entry, context_.ApiNow());
   if (!entry.pods.has_reported()) {
     entry.pods.SetRules(RulesOf(entry.job->status(), entry.persisted));
@@ -83,15 +97,6 @@ void JobController::Decide(std::string_view key, kv::WriteBatch& batch) {
   FireDueDeadlines(entry, host_, batch);
   if (is_resolved && !is_doubted) DecideStatus(entry);
   entry.pod_records.DropReported(entry, batch);
-  entry.job_dirty = false;
-  if (entry.events.TakeChange()) StoreEvents(entry);
-  if (entry.record_dirty) {
-    PutJob(entry.slot, entry.key, entry.record, batch);
-    entry.stored = true;
-    entry.record_dirty = false;
-  }
-  const uint64_t state = ShownStateOf(entry, GroupOf(entry), entry.compiled ? QueueOf(entry) : QueueView());
-  publisher_.PublishIfChanged(entry.slot, entry.key, state, entry.shown, batch);
 }
 
 // The job is not there. Its pods keep their records until they are gone: their names are held.

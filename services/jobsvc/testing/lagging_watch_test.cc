@@ -1,5 +1,5 @@
-// A process without a record of a job, to which the watch of the jobs shows an older status than the newest, while that
-// of the pods does not lag: nothing is done by the older one.
+// The watch of the jobs lags behind that of the pods, and shows a process that has no record of a job an older status
+// than the newest: the process does nothing by the older one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -93,6 +93,63 @@ TEST(LaggingWatchTest, AnIntentIsNotGivenUpBeforeTheJobIsRead) {
   rig.Run(absl::Seconds(20));
   EXPECT_EQ(rig.PhaseOf(kKey), kAborted);
   for (const JobKube::Logged& write : rig.kube().log()) EXPECT_NE(write.code, 409) << write.plural;
+}
+
+// The power has failed: the disk has an intent that was carried out, and knows nothing of the commit after it.
+TEST(LaggingWatchTest, AnIntentThatTheWatchShowsCarriedOutMayBeFollowedByAnother) {
+  JobRig rig;
+  rig.Start();
+  rig.kube().PutJob(MakeJob("j", 1, 2));
+  rig.Run();
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run(absl::Seconds(20));
+  rig.answers_late = [](const gateway::v1::WriteRequest&) { return absl::Hours(1); };
+  rig.late = [](const kube::v1::Object& object, bool) {
+    return object.has_job() ? absl::Hours(1) : absl::ZeroDuration();
+  };
+  rig.kube().PutCommand("default", "c", "AbortJob", "j");
+  rig.Run(absl::Seconds(2));
+  const kube::v1::Job older = rig.kube().job(kKey);
+  ASSERT_EQ(older.status().phase(), kube::v1::JOB_PHASE_ABORTING);
+  const auto disk = rig.CopyDisk();
+  rig.Kill();
+  rig.answers_late = nullptr;
+  rig.late = nullptr;
+  rig.Start();
+  rig.Run(absl::Seconds(20));
+  ASSERT_EQ(rig.PhaseOf(kKey), kAborted);
+  rig.Kill();
+  rig.LosePower(disk);
+  *rig.older[older.meta().uid()].mutable_job() = older;
+  rig.kube().ClearLog();
+  rig.Start();
+  rig.Run(absl::Seconds(20));
+  EXPECT_EQ(rig.kube().WritesButEvents(), 0);
+}
+
+// A change of a pod that comes while the job cannot be read is answered once it can.
+TEST(LaggingWatchTest, APodThatFailsWhileTheJobIsReadIsAnswered) {
+  JobRig rig;
+  rig.Start();
+  rig.kube().PutJob(WithPolicy(MakeJob("j", 1, 2), "PodFailed", "RestartJob"));
+  rig.Run();
+  const kube::v1::Job older = rig.kube().job(kKey);
+  ASSERT_EQ(older.status().phase(), kPending);
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run(absl::Seconds(20));
+  bool can_read = false;
+  rig.kube().refuse_get = [&can_read](const gateway::v1::GetRequest&, gateway::v1::KubeError& error) {
+    error.set_code(403);
+    return !can_read;
+  };
+  LoseDiskAndShow(rig, older);
+  rig.kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
+  rig.Run(absl::Seconds(2));  // One that fails in the second of its removal was evicted.
+  rig.kube().RemovePod("default/j-t0-1");
+  rig.Run(absl::Seconds(5));
+  can_read = true;
+  rig.Run(absl::Minutes(1));
+  EXPECT_EQ(rig.kube().job(kKey).status().version(), 1) << "the job was restarted";
 }
 
 // The gateway may not read jobs.

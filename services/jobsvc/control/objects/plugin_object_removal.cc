@@ -50,8 +50,8 @@ void PluginObjects::FindAndDelete(JobEntry& entry, const std::string& key, PartH
              PluginObjects& objects = live.plugin_objects;
              objects.effects_.Forget(key);
              const bool there = response.ok() && response->has_object();
-             if (!live.job || MakesPods(live.job->status().phase())) {
-               host.Wake(live);  // It is wanted again.
+             if (!live.job || live.newest_status.is_doubted() || MakesPods(live.job->status().phase())) {
+               host.Wake(live);  // It is wanted again, or may be.
              } else if (there && kube::IsOwnedBy(response->object().generic().meta(), live.record.uid())) {
                objects.Delete(live, key, response->object().generic().meta().uid(), host);
              } else if (there || (response.ok() && response->error().code() == 404)) {

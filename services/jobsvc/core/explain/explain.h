@@ -42,7 +42,8 @@ struct ExplainInput {
   const StatusMessage& warning;
   const Problems& problems;             // What Kubernetes or a plugin refuses.
   const StatusMessage& status_problem;  // The same of the status write that is meant.
-  // Of the read of the job that everything waits for: how it is refused, if it is. Null: nothing waits for a read.
+  // The job waits for a read of its newest status: the words by which the API server refuses the read, or empty ones.
+  // Null: it waits for none.
   const StatusMessage* doubt = nullptr;
   const PendingActions& pending;
   const DeadlineSet& deadlines;
