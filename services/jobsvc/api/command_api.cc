@@ -89,6 +89,7 @@ void JobApi::Command(job::v1::CommandJobRequest request, rpc::Done<job::v1::Comm
     const absl::StatusOr<const JobEntry*> found = FindReconciledJob(controller, key, request.uid());
     if (!found.ok()) return (*shared)(found.status());
     const JobEntry* const entry = *found;
+    if (entry->record.status_unread()) return (*shared)(NotReady(key));  // Which pods there are is not known yet.
     if (entry->job->meta().deletion_ms() != 0) return (*shared)(BeingDeleted(key));
     const absl::StatusOr<CommandTarget> target = FindTarget(*entry, request);
     if (!target.ok()) return (*shared)(target.status());

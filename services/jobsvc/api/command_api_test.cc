@@ -66,6 +66,24 @@ class CommandApiTest : public ::testing::Test {
   std::map<std::string, std::string> first_;
 };
 
+// The disk is lost, and the job cannot be read: whether there is such a pod nobody knows.
+TEST_F(CommandApiTest, ACommandWaitsUntilTheJobHasBeenRead) {
+  rig_.Kill();
+  rig_.LoseDisk();
+  rig_.kube().refuse_get = [](const gateway::v1::GetRequest&, gateway::v1::KubeError& error) {
+    error.set_code(403);
+    return true;
+  };
+  rig_.Start();
+  rig_.Run();
+  job::v1::CommandJobRequest request = Request("RestartPod");
+  request.set_pod("j-t0-0");
+  EXPECT_EQ(Ask(request, absl::Seconds(1)).status().code(), absl::StatusCode::kUnavailable);
+  rig_.kube().refuse_get = nullptr;
+  rig_.Run(absl::Minutes(1));
+  EXPECT_TRUE(Ask(request).ok());
+}
+
 TEST_F(CommandApiTest, AJobIsSuspendedAndResumed) {
   const auto asked = Ask(Request("AbortJob"));
   ASSERT_TRUE(asked.ok()) << asked.status();

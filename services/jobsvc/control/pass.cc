@@ -68,8 +68,13 @@ void JobController::Decide(std::string_view key, kv::WriteBatch& batch) {
     entry.record.set_status_unread(false);
     entry.record_dirty = true;
   }
-  // Changes of pods wait meanwhile: what an old status makes of them would be lost with the record that it began.
-  if (!entry.record.status_unread()) Judge(entry, is_resolved, batch);
+  if (!entry.record.status_unread()) {
+    Judge(entry, is_resolved, batch);
+  } else {
+    // Changes of pods wait: what an old status makes of them would be lost with the record that it began. The deadlines
+    // of the status are recorded with the status: the next process takes over none.
+    StoreDeadlines(entry, batch);
+  }
   entry.job_dirty = false;
   if (entry.events.TakeChange()) StoreEvents(entry);
   if (entry.record_dirty) {

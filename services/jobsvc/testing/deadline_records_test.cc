@@ -74,6 +74,24 @@ class DeadlineRecordsTest : public ::testing::Test {
   std::unique_ptr<JobRig> rig_;
 };
 
+// The job cannot be read: the process may end before the deadlines are its own.
+TEST_F(DeadlineRecordsTest, ThoseOfAStatusThatIsNotReadYetHaveOne) {
+  Begin();
+  rig_->Kill();
+  rig_->LoseDisk();
+  rig_->kube().refuse_get = [](const gateway::v1::GetRequest&, gateway::v1::KubeError& error) {
+    error.set_code(403);
+    return true;
+  };
+  for (int process = 0; process < 2; ++process) {
+    rig_->Start();
+    rig_->Run();
+    EXPECT_NE(OnDisk(), "") << process;
+    EXPECT_EQ(OnDisk(), InMemory()) << process;
+    rig_->Kill();
+  }
+}
+
 TEST_F(DeadlineRecordsTest, EachHasOneUntilItIsOver) {
   Begin();
   rig_->kube().SetPodPhase("default/j-t1-2", kPodRunning);
