@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <charconv>
 #include <optional>
 #include <vector>
 
@@ -13,12 +11,12 @@
 #include "common/kube/name_rules.h"
 #include "common/kube/names.h"
 #include "common/kube/resources/resources.h"
+#include "services/pgsvc/core/integers.h"
+#include "services/pgsvc/core/network_topology.h"
 
 namespace basalt::pgsvc {
 namespace {
 
-constexpr std::string_view kModeKey = "volcano.sh/network-topology-mode";
-constexpr std::string_view kTierKey = "volcano.sh/network-topology-highest-tier";
 constexpr std::string_view kSeedMinMemberKey = "volcano.sh/group-min-member";
 constexpr std::string_view kInheritedPrefix = "volcano.sh/";
 
@@ -35,15 +33,6 @@ std::optional<std::string_view> FindKey(const google::protobuf::RepeatedPtrField
     if (entry.key() == key) return entry.value();
   }
   return std::nullopt;
-}
-
-// A base-10 integer with an optional sign and nothing else.
-std::optional<int64_t> ParseInteger(std::string_view text) {
-  if (!text.empty() && text.front() == '+') text.remove_prefix(1);
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 absl::StatusOr<std::string> QueueOf(const kube::v1::Pod& pod, const Annotations& owner,
@@ -70,23 +59,9 @@ absl::StatusOr<std::string> QueueOf(const kube::v1::Pod& pod, const Annotations&
   return queue;
 }
 
-// Podgroup spec 6.6.
 absl::StatusOr<std::optional<json::object>> TopologyOf(const kube::v1::Pod& pod) {
-  const auto mode = FindKey(pod.grouping().annotations(), kModeKey);
-  const auto tier = FindKey(pod.grouping().annotations(), kTierKey);
-  if (!mode && !tier) return std::optional<json::object>();
-  std::string lowered(mode.value_or("hard"));
-  std::transform(lowered.begin(), lowered.end(), lowered.begin(), [](unsigned char c) { return std::tolower(c); });
-  json::object topology;
-  topology["mode"] = lowered == "soft" ? "soft" : "hard";
-  if (tier) {
-    const std::optional<int64_t> value = ParseInteger(*tier);
-    if (value && *value < 0) {
-      return Invalid(fmt::format("annotation {}: {} must be 0 or more", kTierKey, *value));
-    }
-    if (value) topology["highestTierAllowed"] = *value;
-  }
-  return std::optional<json::object>(std::move(topology));
+  const auto& annotations = pod.grouping().annotations();
+  return NetworkTopologyOf(FindKey(annotations, kTopologyModeKey), FindKey(annotations, kTopologyTierKey));
 }
 
 json::array OwnerReferences(const kube::v1::Pod& pod) {

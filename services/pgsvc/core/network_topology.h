@@ -1,0 +1,20 @@
+#pragma once
+
+// The constraint that a pod's annotations ask of Volcano (podgroup spec 6.6). Pure.
+#include <optional>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "common/base/json.h"
+
+namespace basalt::pgsvc {
+
+inline constexpr std::string_view kTopologyModeKey = "volcano.sh/network-topology-mode";
+inline constexpr std::string_view kTopologyTierKey = "volcano.sh/network-topology-highest-tier";
+
+// spec.networkTopology from the values of the two annotations; nullopt: the pod has neither. INVALID_ARGUMENT names the
+// annotation of a negative tier, which the API server would refuse (W9).
+absl::StatusOr<std::optional<json::object>> NetworkTopologyOf(std::optional<std::string_view> mode,
+                                                              std::optional<std::string_view> tier);
+
+}  // namespace basalt::pgsvc
