@@ -33,7 +33,7 @@ sources=('*.cc' '*.h' '*.proto' '*.md' ':!docs/spec' ':!docs/conformance.md' ':!
       sub(/^[^/]*\/\//, ""); text = $0
       while (match(text, /(^|[^A-Za-z0-9_.])[WSCDPUVXQG][0-9][0-9]?([^A-Za-z0-9_]|$)/)) {
         id = substr(text, RSTART, RLENGTH); gsub(/[^A-Z0-9]/, "", id)
-        print page " " id "\t" where
+        print (page == "podgroup-controller" && id ~ /^G/ ? "pod-grouper" : page) " " id "\t" where
         text = substr(text, RSTART + RLENGTH - 1)
       } }'
 } | sort -u >"$work/cited"

@@ -1,0 +1,129 @@
+#include "services/pgsvc/core/grouping/group_pod.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <set>
+#include <utility>
+
+#include "common/base/status.h"
+#include "common/base/status_macros.h"
+#include "services/pgsvc/core/grouping/group_name.h"
+#include "services/pgsvc/core/grouping/inheritance.h"
+#include "services/pgsvc/core/grouping/minimum.h"
+#include "services/pgsvc/core/grouping/rule_table.h"
+
+namespace basalt::pgsvc {
+
+namespace {
+
+bool OptsOut(ObjectView object) {
+  const json::string* const text = object.Annotation(kOptOutAnnotation);
+  return text != nullptr && *text == "true";
+}
+
+// What the object lacks of those texts is added.
+void AddMissing(const json::object* from, json::object& to) {
+  if (from == nullptr) return;
+  for (const auto& [key, value] : *from) {
+    if (!to.contains(key)) to[key] = value;
+  }
+}
+
+// Copies of objects with what a skipped owner adds to them; what is pointed to stays where it is.
+using Copies = std::deque<json::value>;
+
+ObjectView Completed(const json::value& object, ObjectView skipped, Copies& copies) {
+  json::value& copy = copies.emplace_back(object);
+  json::object& metadata = ObjectIn(copy.as_object(), "metadata");
+  AddMissing(skipped.labels(), ObjectIn(metadata, "labels"));
+  AddMissing(skipped.annotations(), ObjectIn(metadata, "annotations"));
+  return ObjectView(copy);
+}
+
+// Goes down from the top owner while its kind is looked through (4): each time the one below has what it lacks.
+void LookThroughOwners(RuleInput& input, Copies& copies) {
+  while (!input.owners.empty() && IsLookedThrough(input.top.group(), input.top.version(), input.top.kind())) {
+    const ObjectView skipped = input.top;
+    input.skipped.insert(input.skipped.begin(), skipped);
+    input.owners.pop_back();
+    const ObjectView below = input.owners.empty() ? input.pod : input.owners.back();
+    input.top = Completed(below.json(), skipped, copies);
+    if (!input.owners.empty()) input.owners.back() = input.top;
+  }
+}
+
+absl::Status CheckMinimum(const Grouping& grouping, std::string_view what, const Minimum& minimum) {
+  if (minimum.count >= 0) return absl::OkStatus();
+  return Invalid(fmt::format("{} {}: {}: a minimum of {} is below 0", grouping.owner.kind, grouping.owner.name, what,
+                             minimum.count));
+}
+
+// Names as the definition wants them (G39). Two of one name the webhook would refuse.
+absl::Status NameSubGroups(Grouping& grouping) {
+  if (grouping.sub_groups.size() > static_cast<size_t>(2 * kMostSubGroups)) {
+    return Invalid(fmt::format("{} {}: {} subgroups are more than can be stored", grouping.owner.kind,
+                               grouping.owner.name, grouping.sub_groups.size()));
+  }
+  std::set<std::string> names;
+  for (SubGroup& sub_group : grouping.sub_groups) {
+    BASALT_RETURN_IF_ERROR(CheckMinimum(grouping, fmt::format("subgroup {}", sub_group.name), sub_group.minimum));
+    sub_group.name = SubGroupNameOf(sub_group.name);
+    if (!sub_group.parent.empty()) sub_group.parent = SubGroupNameOf(sub_group.parent);
+    if (!names.insert(sub_group.name).second) {
+      return Invalid(fmt::format("{} {}: two subgroups would have the name {}", grouping.owner.kind,
+                                 grouping.owner.name, sub_group.name));
+    }
+  }
+  if (!grouping.pod_sub_group.empty()) grouping.pod_sub_group = SubGroupNameOf(grouping.pod_sub_group);
+  return absl::OkStatus();
+}
+
+void CopyNodePool(const RuleInput& input, Grouping& grouping) {
+  const std::string& key = input.options.node_pool_label;
+  const json::string* const pool = key.empty() ? nullptr : input.pod.Label(key);
+  if (pool != nullptr) grouping.labels.try_emplace(key, *pool);
+}
+
+}  // namespace
+
+void AddDefaultSubGroup(Grouping& grouping) {
+  const auto is_default = [](const SubGroup& one) { return one.name == kDefaultSubGroup; };
+  if (std::any_of(grouping.sub_groups.begin(), grouping.sub_groups.end(), is_default)) return;
+  grouping.sub_groups.push_back({.name = std::string(kDefaultSubGroup), .minimum = {.count = 0}});
+  if (grouping.minimum.of_sub_groups) ++grouping.minimum.count;
+}
+
+absl::StatusOr<PodGrouping> GroupPodByRules(ObjectView pod, const std::vector<ObjectView>& owners,
+                                            const ClusterView& cluster, const RuleOptions& options) {
+  using Verdict = PodGrouping::Verdict;
+  PodGrouping result;
+  if (OptsOut(pod)) return PodGrouping{.verdict = Verdict::kOptedOut, .decided_by = pod.Described()};
+  if (pod.owners().empty() && pod.Annotation(kPodGroupAnnotation) != nullptr) {
+    return PodGrouping{.verdict = Verdict::kAssigned, .decided_by = pod.Described()};
+  }
+  for (const ObjectView owner : owners) {
+    if (OptsOut(owner)) return PodGrouping{.verdict = Verdict::kOptedOut, .decided_by = owner.Described()};
+  }
+  Copies copies;
+  RuleInput input{.pod = pod,
+                  .top = owners.empty() ? pod : owners.back(),
+                  .owners = owners,
+                  .skipped = {},
+                  .cluster = cluster,
+                  .options = options};
+  LookThroughOwners(input, copies);
+  const Rule& rule = RuleFor(input.top.group(), input.top.version(), input.top.kind());
+  result.rule = rule.summary;
+  result.decided_by = input.top.Described();
+  BASALT_ASSIGN_OR_RETURN(result.grouping, rule.function(input));
+  Grouping& grouping = result.grouping;
+  BASALT_RETURN_IF_ERROR(CheckMinimum(grouping, "the group", grouping.minimum));
+  BASALT_RETURN_IF_ERROR(NameSubGroups(grouping));
+  if (!grouping.sub_groups.empty() && grouping.pod_sub_group.empty()) AddDefaultSubGroup(grouping);
+  CopyNodePool(input, grouping);
+  return result;
+}
+
+}  // namespace basalt::pgsvc

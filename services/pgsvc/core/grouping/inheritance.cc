@@ -1,0 +1,308 @@
+#include "services/pgsvc/core/grouping/inheritance.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "common/kube/text.h"
+#include "services/pgsvc/core/grouping/group_name.h"
+
+namespace basalt::pgsvc {
+
+namespace {
+
+constexpr std::string_view kUser = "user";
+constexpr std::string_view kProjectLabel = "project";
+constexpr std::string_view kDefaultQueue = "default-queue";
+constexpr std::string_view kPreemptible = "preemptible";
+constexpr std::string_view kNonPreemptible = "non-preemptible";
+// What kubectl keeps there is as long as the object, and says nothing of its pods (G17).
+constexpr std::string_view kLastApplied = "kubectl.kubernetes.io/last-applied-configuration";
+
+std::string LabelOf(ObjectView object, std::string_view key) {
+  return fmt::format("label {} of {}", key, object.Described());
+}
+std::string AnnotationOf(ObjectView object, std::string_view key) {
+  return fmt::format("annotation {} of {}", key, object.Described());
+}
+
+// Takes characters off the beginning of the text, and says how many.
+size_t Drop(std::string_view& text, std::string_view characters, size_t most = std::string_view::npos) {
+  const size_t count = std::min({text.find_first_not_of(characters), text.size(), most});
+  text.remove_prefix(count);
+  return count;
+}
+
+constexpr std::string_view kDigits = "0123456789";
+
+// 17, -1.5, 1e-5, 0x1f. Names have neither "_" nor ":", which numbers of YAML may have.
+bool ReadsAsNumber(std::string_view text) {
+  Drop(text, "+-", 1);
+  constexpr std::pair<std::string_view, std::string_view> kBases[] = {
+      {"0x", "0123456789abcdefABCDEF"}, {"0o", "01234567"}, {"0b", "01"}};
+  for (const auto& [prefix, digits] : kBases) {
+    if (text.size() > prefix.size() && text.starts_with(prefix)) {
+      return text.find_first_not_of(digits, prefix.size()) == std::string_view::npos;
+    }
+  }
+  size_t digits = Drop(text, kDigits);
+  if (Drop(text, ".", 1) == 1) digits += Drop(text, kDigits);
+  if (digits == 0) return false;
+  if (Drop(text, "eE", 1) == 1) {
+    Drop(text, "+-", 1);
+    if (Drop(text, kDigits) == 0) return false;
+  }
+  return text.empty();
+}
+
+// 2026-01-31
+bool ReadsAsDate(std::string_view text) {
+  if (Drop(text, kDigits) != 4 || Drop(text, "-", 1) != 1) return false;
+  const size_t month = Drop(text, kDigits);
+  if (month == 0 || month > 2 || Drop(text, "-", 1) != 1) return false;
+  const size_t day = Drop(text, kDigits);
+  return (day == 1 || day == 2) && text.empty();
+}
+
+// YAML would read the plain text as something else than a text.
+bool NeedsQuotes(std::string_view text) {
+  if (text.empty()) return true;
+  constexpr std::string_view kWords[] = {"null", "true", "false", "yes", "no",   "on",
+                                         "off",  "y",    "n",     "~",   ".inf", ".nan"};
+  const std::string lower = absl::AsciiStrToLower(std::string(text));
+  if (std::find(std::begin(kWords), std::end(kWords), lower) != std::end(kWords)) return true;
+  return ReadsAsNumber(text) || ReadsAsDate(text);
+}
+
+std::string YamlText(std::string_view text) {
+  return NeedsQuotes(text) ? fmt::format("\"{}\"", text) : std::string(text);
+}
+
+// ---- queue (5.3) ----
+
+void FindQueue(const RuleInput& input, ObjectView owner, Grouping& grouping) {
+  const std::string& key = input.options.queue_label;
+  for (const ObjectView object : {owner, input.pod}) {
+    if (const json::string* const queue = object.Label(key); queue != nullptr) {
+      grouping.queue = std::string(*queue);
+      grouping.sources["queue"] = LabelOf(object, key);
+      return;
+    }
+  }
+  for (const ObjectView object : {owner, input.pod}) {
+    const json::string* const project = object.Label(kProjectLabel);
+    if (project == nullptr || project->empty()) continue;
+    const json::string* const pool = input.pod.Label(input.options.node_pool_label);
+    grouping.queue = pool == nullptr ? std::string(*project)
+                                     : fmt::format("{}-{}", std::string_view(*project), std::string_view(*pool));
+    grouping.sources["queue"] = LabelOf(object, kProjectLabel);
+    return;
+  }
+  grouping.queue = kDefaultQueue;
+  grouping.sources["queue"] = "default";
+  grouping.has_default_queue = true;
+}
+
+// ---- defaults of kinds (5.4, 5.5) ----
+
+const KindDefaults* DefaultsOf(const RuleOptions& options, ObjectView object) {
+  auto found = options.kind_defaults.find(fmt::format("{}.{}", object.kind(), object.group()));
+  if (found == options.kind_defaults.end()) found = options.kind_defaults.find(object.kind());
+  return found == options.kind_defaults.end() ? nullptr : &found->second;
+}
+
+// The kinds whose defaults count, in their order: one that was looked through before the one that was found (G30).
+std::vector<ObjectView> WithSkipped(const RuleInput& input, const std::vector<ObjectView>& considered) {
+  std::vector<ObjectView> all = input.skipped;
+  all.insert(all.end(), considered.begin(), considered.end());
+  return all;
+}
+
+// ---- preemptibility (5.5) ----
+
+void FindPreemptibility(const RuleInput& input, const std::vector<ObjectView>& considered, Grouping& grouping) {
+  std::vector<ObjectView> objects = considered;
+  objects.push_back(input.pod);
+  for (const ObjectView object : objects) {
+    const json::string* const text = object.Label(kPreemptibilityLabel);
+    if (text == nullptr) continue;
+    if (IsPreemptibility(*text)) {
+      grouping.preemptibility = std::string(*text);
+      grouping.sources["preemptibility"] = LabelOf(object, kPreemptibilityLabel);
+      return;
+    }
+    grouping.warnings.push_back(
+        fmt::format("{}: must be {} or {}", LabelOf(object, kPreemptibilityLabel), kPreemptible, kNonPreemptible));
+  }
+  for (const ObjectView object : WithSkipped(input, considered)) {
+    const KindDefaults* const defaults = DefaultsOf(input.options, object);
+    if (defaults == nullptr || defaults->preemptibility.empty()) continue;
+    const std::string text = absl::AsciiStrToLower(defaults->preemptibility);
+    if (!IsPreemptibility(text)) {
+      grouping.warnings.push_back(fmt::format("configured default of kind {}: preemptibility must be {} or {}",
+                                              object.kind(), kPreemptible, kNonPreemptible));
+      continue;
+    }
+    grouping.preemptibility = text;
+    grouping.sources["preemptibility"] = fmt::format("configured default of kind {}", object.kind());
+    return;
+  }
+}
+
+// ---- delay and grace period (5.6) ----
+
+std::string FindDuration(const std::vector<ObjectView>& objects, std::string_view key, Sign sign,
+                         std::string_view field, Grouping& grouping) {
+  for (const ObjectView object : objects) {
+    const json::string* const text = object.Annotation(key);
+    if (text == nullptr) continue;
+    const std::string source = AnnotationOf(object, key);
+    std::optional<std::string> duration = DurationOf(*text, sign, source, grouping.warnings);
+    if (!duration) continue;
+    grouping.sources[std::string(field)] = source;
+    return *std::move(duration);
+  }
+  return {};
+}
+
+}  // namespace
+
+GroupOwner OwnerOf(ObjectView object) {
+  return {.api_version = std::string(object.api_version()),
+          .kind = std::string(object.kind()),
+          .name = std::string(object.name()),
+          .uid = std::string(object.uid())};
+}
+
+void SetPriority(std::string_view name, const std::string& source, Grouping& grouping) {
+  grouping.priority_class = name;
+  grouping.sources["priorityClassName"] = source;
+  grouping.has_default_priority = false;
+}
+
+void SetDefaultPriority(std::string_view name, Grouping& grouping) {
+  grouping.priority_class = name;
+  grouping.sources["priorityClassName"] = "default of the rule";
+  grouping.has_default_priority = true;
+}
+
+void FindPriority(const RuleInput& input, const std::vector<ObjectView>& considered, std::string_view otherwise,
+                  Grouping& grouping) {
+  const auto take = [&](std::string_view name, const std::string& source) {
+    if (name.empty()) return false;
+    if (!input.cluster.HasPriorityClass(name)) {
+      grouping.warnings.push_back(fmt::format("{}: there is no PriorityClass {}", source, name));
+      return false;
+    }
+    SetPriority(name, source, grouping);
+    return true;
+  };
+  for (const ObjectView owner : considered) {
+    const json::string* const own = owner.Label(kPriorityClassLabel);
+    const json::string* const pods = input.pod.Label(kPriorityClassLabel);
+    if (own != nullptr) {
+      if (take(*own, LabelOf(owner, kPriorityClassLabel))) return;
+    } else if (pods != nullptr) {
+      if (take(*pods, LabelOf(input.pod, kPriorityClassLabel))) return;
+    } else if (take(input.pod.TextAt({"spec", "priorityClassName"}),
+                    fmt::format("spec.priorityClassName of {}", input.pod.Described()))) {
+      return;
+    }
+  }
+  for (const ObjectView object : WithSkipped(input, considered)) {
+    const KindDefaults* const defaults = DefaultsOf(input.options, object);
+    if (defaults == nullptr) continue;
+    if (take(defaults->priority_class, fmt::format("configured default of kind {}", object.kind()))) return;
+  }
+  SetDefaultPriority(otherwise, grouping);
+}
+
+std::string DefaultNameOf(ObjectView object) {
+  return GroupNameOf(fmt::format("pg-{}-{}", object.name(), object.uid()));
+}
+
+void CopyTexts(const json::object* from, Existing existing, std::map<std::string, std::string>& to) {
+  if (from == nullptr) return;
+  for (const auto& [key, value] : *from) {
+    if (key == kLastApplied || !value.is_string()) continue;
+    std::string& text = to.try_emplace(std::string(key), value.get_string()).first->second;
+    if (existing == Existing::kOverwritten) text = std::string(value.get_string());
+  }
+}
+
+bool IsPreemptibility(std::string_view text) { return text.empty() || text == kPreemptible || text == kNonPreemptible; }
+
+std::optional<std::string> DurationOf(std::string_view text, Sign sign, const std::string& source,
+                                      std::vector<std::string>& warnings) {
+  const absl::StatusOr<absl::Duration> duration = kube::ParseGoDuration(text);
+  if (duration.ok() && (sign == Sign::kAny || *duration >= absl::ZeroDuration())) {
+    return kube::FormatGoDuration(*duration);
+  }
+  warnings.push_back(
+      fmt::format("{}: must be a duration like 5m or 1h30m{}", source, sign == Sign::kAny ? "" : ", and not negative"));
+  return std::nullopt;
+}
+
+std::string TopOwnerText(ObjectView object) {
+  return fmt::format("name: {}\nuid: {}\ngroup: {}\nversion: {}\nkind: {}\n", YamlText(object.name()),
+                     YamlText(object.uid()), YamlText(object.group()), YamlText(object.version()),
+                     YamlText(object.kind()));
+}
+
+Topology TopologyOf(ObjectView object) {
+  const auto text = [&](std::string_view key) {
+    const json::string* const found = object.Annotation(key);
+    return found == nullptr ? std::string() : std::string(*found);
+  };
+  return {text(kTopologyAnnotation), text(kRequiredLevelAnnotation), text(kPreferredLevelAnnotation)};
+}
+
+Topology TemplateTopologyOf(const json::value* pod_template) {
+  return pod_template == nullptr ? Topology() : TopologyOf(ObjectView(*pod_template));
+}
+
+Grouping IdentityFrom(const RuleInput& input, ObjectView owner) {
+  Grouping grouping;
+  grouping.name = DefaultNameOf(owner);
+  grouping.ns = std::string(input.pod.ns());
+  grouping.owner = OwnerOf(owner);
+  if (const json::string* const user = input.pod.Annotation(kUser); user != nullptr) {
+    grouping.annotations[std::string(kUser)] = std::string(*user);
+  }
+  grouping.annotations[std::string(kTopOwnerAnnotation)] = TopOwnerText(owner);
+  CopyTexts(owner.annotations(), Existing::kOverwritten, grouping.annotations);
+  if (const json::string* const user = input.pod.Label(kUser); user != nullptr) {
+    grouping.labels[std::string(kUser)] = std::string(*user);
+  }
+  CopyTexts(owner.labels(), Existing::kOverwritten, grouping.labels);
+  FindQueue(input, owner, grouping);
+  return grouping;
+}
+
+Grouping InheritFrom(const RuleInput& input, ObjectView owner, const std::vector<ObjectView>& considered,
+                     std::string_view default_priority) {
+  Grouping grouping = IdentityFrom(input, owner);
+  FindPriority(input, considered, default_priority, grouping);
+  FindPreemptibility(input, considered, grouping);
+  std::vector<ObjectView> objects = considered;
+  objects.push_back(input.pod);
+  grouping.preemption_delay =
+      FindDuration(objects, kPreemptionDelayAnnotation, Sign::kNotNegative, "preemptionDelay", grouping);
+  grouping.staleness_grace_period =
+      FindDuration(objects, kStalenessGraceAnnotation, Sign::kAny, "stalenessGracePeriod", grouping);
+  grouping.topology = TopologyOf(owner);
+  return grouping;
+}
+
+Grouping InheritFromTop(const RuleInput& input, std::string_view default_priority) {
+  return InheritFrom(input, input.top, {input.top}, default_priority);
+}
+
+Grouping DefaultGrouping(const RuleInput& input) {
+  return InheritFrom(input, input.top, input.owners.empty() ? std::vector{input.top} : input.owners, kTrain);
+}
+
+}  // namespace basalt::pgsvc

@@ -1,0 +1,20 @@
+#pragma once
+
+// A group as the KAI scheduler reads it: scheduling.run.ai/v2alpha2 PodGroup (pod-grouper 7, 9.1). Pure.
+#include <string_view>
+
+#include "common/base/json.h"
+#include "services/pgsvc/core/grouping/grouping.h"
+#include "services/pgsvc/core/grouping/object_view.h"
+
+namespace basalt::pgsvc {
+
+inline constexpr std::string_view kKaiApiGroup = "scheduling.run.ai";
+
+// The object that creates the group. Of the group and of each subgroup either minMember or minSubGroup is set.
+json::object KaiGroupOf(const Grouping& grouping);
+
+// Of a PodGroup of KAI's that is there.
+bool HasSubGroups(ObjectView group);
+
+}  // namespace basalt::pgsvc

@@ -1,0 +1,299 @@
+// Whose rule a pod is grouped by, and who is left alone: kinds that are looked through, and those who opt out.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "services/pgsvc/core/grouping/rule_table.h"
+#include "services/pgsvc/core/grouping/testing.h"
+
+namespace basalt::pgsvc::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::string_view kArgo = "argoproj.io/v1alpha1";
+
+std::string OwnedByWorkflow() { return OwnedBy(kArgo, "Workflow", "w"); }
+std::string Workflow(std::string_view more = "") { return ObjectOf(kArgo, "Workflow", "w", more); }
+std::string PodOfJob(std::string_view more = "") { return PodOf("p", "batch/v1", "Job", "j", more); }
+// Job j of Workflow w.
+std::string JobOfWorkflow(std::string_view more = "") {
+  return ObjectOf("batch/v1", "Job", "j", OwnedByWorkflow() + std::string(more));
+}
+std::string OptOut(std::string_view value) {
+  return fmt::format("  annotations: {{kai.scheduler/skip-podgrouper: \"{}\"}}\n", value);
+}
+
+TEST(RuleTableTest, ARuleIsFoundByGroupVersionAndKindAndElseItIsTheDefaultOne) {
+  struct Case {
+    const char* group;
+    const char* version;
+    const char* kind;
+    bool has_own;
+  };
+  const Case cases[] = {
+      {"batch", "v1", "Job", true},
+      {"", "v1", "Pod", true},
+      {"batch", "v1beta1", "CronJob", false},
+      {"example.com", "v1", "Job", false},
+      {"kubeflow.org", "v2beta1", "MPIJob", true},
+      {"kubeflow.org", "v2beta1", "TFJob", false},
+      {"ray.io", "v1alpha1", "RayService", true},
+      {"ray.io", "v1beta1", "RayService", false},
+      {"kubevirt.io", "v1", "VirtualMachine", false},
+      {"sparkoperator.k8s.io", "v1beta2", "SparkApplication", false},
+      {"apps", "v1", "DaemonSet", false},
+  };
+  const Rule& otherwise = RuleFor("example.com", "v1", "Foo");
+  EXPECT_EQ(otherwise.kind, "*");
+  for (const Case& test : cases) {
+    EXPECT_EQ(&RuleFor(test.group, test.version, test.kind) != &otherwise, test.has_own)
+        << test.group << "/" << test.version << " " << test.kind;
+  }
+}
+
+TEST(RuleTableTest, KindsAreLookedThroughInTheVersionsOfTheirRows) {
+  struct Case {
+    const char* group;
+    const char* version;
+    const char* kind;
+    bool expected;
+  };
+  const Case cases[] = {
+      {"argoproj.io", "v1alpha1", "Workflow", true},
+      {"argoproj.io", "v1", "Workflow", false},
+      {"run.ai", "v100", "TrainingWorkload", true},
+      {"run.ai", "v1", "InteractiveWorkload", true},
+      {"run.ai", "v2alpha1", "DistributedWorkload", true},
+      {"run.ai", "v2", "InferenceWorkload", true},
+      {"run.ai", "v2", "DistributedInferenceWorkload", true},
+      {"run.ai", "v1", "RunaiJob", false},
+      {"trainer.kubeflow.org", "v1alpha1", "TrainJob", true},
+      {"trainer.kubeflow.org", "v2", "TrainJob", false},
+      {"nvidia.com", "v1alpha1", "DynamoGraphDeployment", true},
+      {"nvidia.com", "v1beta1", "DynamoGraphDeployment", true},
+      {"example.com", "v1", "TrainingWorkload", false},
+  };
+  for (const Case& test : cases) {
+    EXPECT_EQ(IsLookedThrough(test.group, test.version, test.kind), test.expected)
+        << test.group << "/" << test.version << " " << test.kind;
+  }
+}
+
+TEST(RuleTableTest, NoKindStandsThereTwice) {
+  for (const Rule& rule : AllRules()) EXPECT_EQ(&RuleFor(rule.group, rule.version, rule.kind), &rule) << rule.kind;
+}
+
+TEST(LookThroughTest, TheRuleIsThatOfTheKindBelow) {
+  struct Case {
+    const char* what;
+    std::string manifests;
+    const char* expected;
+    const char* owner;
+  };
+  const std::string deployment = PodOf("p", "apps/v1", "ReplicaSet", "r") +
+                                 ObjectOf("apps/v1", "ReplicaSet", "r", OwnedBy("apps/v1", "Deployment", "d"));
+  const std::string job_of_run = ObjectOf("batch/v1", "Job", "j", OwnedBy("run.ai/v100", "TrainingWorkload", "t"));
+  const Case cases[] = {
+      {"a pod of a Workflow", PodOf("p", kArgo, "Workflow", "w") + Workflow(), "pg-p-p-uid 1", "Pod p"},
+      {"a Job of a Workflow", PodOfJob() + JobOfWorkflow() + Workflow(), "pg-j-job-j 1", "Job j"},
+      {"a Deployment of a workload",
+       deployment + ObjectOf("apps/v1", "Deployment", "d", OwnedBy("run.ai/v1", "InferenceWorkload", "i")) +
+           ObjectOf("run.ai/v1", "InferenceWorkload", "i"),
+       "pg-p-p-uid 1", "Pod p"},
+      {"a workload of any version", PodOfJob() + job_of_run + ObjectOf("run.ai/v100", "TrainingWorkload", "t"),
+       "pg-j-job-j 1", "Job j"},
+      {"two that are looked through",
+       PodOfJob() + JobOfWorkflow() + Workflow(OwnedBy("run.ai/v2", "TrainingWorkload", "t")) +
+           ObjectOf("run.ai/v2", "TrainingWorkload", "t"),
+       "pg-j-job-j 1", "Job j"},
+      {"a kind without a rule below a Workflow",
+       PodOf("p", "example.com/v1", "Foo", "f") + ObjectOf("example.com/v1", "Foo", "f", OwnedByWorkflow()) +
+           Workflow(),
+       "pg-f-foo-f 1", "Foo f"},
+      {"a Workflow of another version is a kind without a rule",
+       PodOf("p", "argoproj.io/v2", "Workflow", "w") + ObjectOf("argoproj.io/v2", "Workflow", "w"), "pg-w-workflow-w 1",
+       "Workflow w"},
+      {"a Workflow that somebody else owns is not on top",
+       PodOf("p", kArgo, "Workflow", "w") + Workflow(OwnedBy("example.com/v1", "Foo", "f")) +
+           ObjectOf("example.com/v1", "Foo", "f"),
+       "pg-f-foo-f 1", "Foo f"},
+  };
+  for (const Case& test : cases) {
+    SCOPED_TRACE(test.what);
+    const Objects objects(test.manifests);
+    EXPECT_EQ(objects.Text(), test.expected);
+    const GroupOwner owner = objects.Of().owner;
+    EXPECT_EQ(owner.kind + " " + owner.name, test.owner);
+  }
+}
+
+TEST(LookThroughTest, TheGroupsOfADynamoDeploymentAreGrovesAlsoBelowAWorkflow) {
+  for (const std::string version : {"nvidia.com/v1alpha1", "nvidia.com/v1beta1"}) {
+    for (const bool has_workflow : {false, true}) {
+      const std::string above = has_workflow ? OwnedByWorkflow() : "";
+      const Objects objects(
+          PodOf("p", "grove.io/v1alpha1", "PodClique", "c", "  labels: {grove.io/podgang: g}\n") +
+          ObjectOf("grove.io/v1alpha1", "PodClique", "c", OwnedBy("grove.io/v1alpha1", "PodCliqueSet", "s")) +
+          ObjectOf("grove.io/v1alpha1", "PodCliqueSet", "s", OwnedBy(version, "DynamoGraphDeployment", "d")) +
+          ObjectOf(version, "DynamoGraphDeployment", "d", above) + (has_workflow ? Workflow() : "") +
+          ObjectOf("scheduler.grove.io/v1alpha1", "PodGang", "g",
+                   "spec: {podgroups: [{name: a, minReplicas: 3, podReferences: [{namespace: default, name: p}]}]}\n"));
+      EXPECT_EQ(objects.Text(), "pg-g-podgang-g 3: a{3}; in a") << version << has_workflow;
+    }
+  }
+}
+
+TEST(LookThroughTest, WhatTheOwnerBelowLacksItHasFromTheSkippedOne) {
+  struct Case {
+    const char* what;
+    std::string pod;
+    std::string foo;  // Of example.com/v1, below the Workflow.
+    std::string workflow;
+    const char* queue;
+    const char* delay;
+    const char* priority;
+    const char* preemptibility;
+    const char* team;  // Label of the group.
+  };
+  const std::string all =
+      "  labels: {kai.scheduler/queue: q, priorityClassName: build, kai.scheduler/preemptibility: preemptible, team: "
+      "w}\n"
+      "  annotations: {kai.scheduler/preemption-delay: 5m}\n";
+  const std::string others =
+      "  labels: {kai.scheduler/queue: Q, priorityClassName: inference,\n"
+      "    kai.scheduler/preemptibility: non-preemptible, team: f}\n"
+      "  annotations: {kai.scheduler/preemption-delay: 1h}\n";
+  const Case cases[] = {
+      {"nobody has any", "", "", "", "default-queue", "", "train", "", ""},
+      {"the skipped one (G22)", "", "", all, "q", "5m0s", "build", "preemptible", "w"},
+      {"the one below wins", "", others, all, "Q", "1h0m0s", "inference", "non-preemptible", "f"},
+      {"the skipped one beats the pod", others, "", all, "q", "5m0s", "build", "preemptible", "w"},
+      {"an empty value counts as one that is there", "", "  labels: {team: \"\"}\n", all, "q", "5m0s", "build",
+       "preemptible", ""},
+  };
+  for (const Case& test : cases) {
+    SCOPED_TRACE(test.what);
+    const Grouping grouping =
+        Objects(PodOf("p", "example.com/v1", "Foo", "f", test.pod) +
+                ObjectOf("example.com/v1", "Foo", "f", OwnedByWorkflow() + test.foo) + Workflow(test.workflow))
+            .Of();
+    EXPECT_EQ(grouping.queue, test.queue);
+    EXPECT_EQ(grouping.preemption_delay, test.delay);
+    EXPECT_EQ(grouping.priority_class, test.priority);
+    EXPECT_EQ(grouping.preemptibility, test.preemptibility);
+    const auto team = grouping.labels.find("team");
+    EXPECT_EQ(team == grouping.labels.end() ? "" : team->second, test.team);
+  }
+}
+
+TEST(LookThroughTest, APodOfAWorkflowHasTheWorkflowsQueue) {
+  const Objects objects(PodOf("p", kArgo, "Workflow", "w") + Workflow("  labels: {kai.scheduler/queue: q}\n"));
+  EXPECT_EQ(objects.Of().queue, "q");
+  const Objects own(PodOf("p", kArgo, "Workflow", "w", "  labels: {kai.scheduler/queue: own}\n") +
+                    Workflow("  labels: {kai.scheduler/queue: q}\n"));
+  EXPECT_EQ(own.Of().queue, "own");
+}
+
+TEST(LookThroughTest, DefaultsOfTheSkippedKindComeAfterWhatAnybodySays) {
+  struct Case {
+    const char* what;
+    std::string pod;
+    std::string job;
+    std::string workflow;
+    KindDefaults defaults;  // Of Workflow.argoproj.io.
+    const char* priority;
+    const char* preemptibility;
+  };
+  const KindDefaults both{"build", "non-preemptible"};
+  const std::string label = "  labels: {priorityClassName: inference}\n";
+  const Case cases[] = {
+      {"no defaults", "", "", "", {}, "train", ""},
+      {"defaults alone", "", "", "", both, "build", "non-preemptible"},
+      {"a class that does not exist", "", "", "", {"missing", "non-preemptible"}, "train", "non-preemptible"},
+      {"a label of the Workflow (G30)", "", "", label, both, "inference", "non-preemptible"},
+      {"a label of the pod (G30)", label, "", "", both, "inference", "non-preemptible"},
+      {"the pod's spec (G30)", "spec: {priorityClassName: inference}\n", "", "", both, "inference", "non-preemptible"},
+      {"a label of the Job", "", label, "", both, "inference", "non-preemptible"},
+      {"capitals (G31)", "", "", "", {"build", "Non-Preemptible"}, "build", "non-preemptible"},
+      {"no preemptibility", "", "", "", {"build", "never"}, "build", ""},
+      {"a label against the default's preemptibility", "", "  labels: {kai.scheduler/preemptibility: preemptible}\n",
+       "", both, "build", "preemptible"},
+  };
+  for (const Case& test : cases) {
+    SCOPED_TRACE(test.what);
+    Objects objects(PodOfJob(test.pod) + JobOfWorkflow(test.job) + Workflow(test.workflow));
+    objects.options.kind_defaults["Workflow.argoproj.io"] = test.defaults;
+    const Grouping grouping = objects.Of();
+    EXPECT_EQ(grouping.priority_class, test.priority);
+    EXPECT_EQ(grouping.preemptibility, test.preemptibility);
+    EXPECT_EQ(grouping.labels.contains("kai.scheduler/preemptibility"),
+              test.job.find("preemptibility") != std::string::npos);
+  }
+}
+
+TEST(LookThroughTest, DefaultsOfTheSkippedKindComeBeforeThoseOfTheKindBelow) {
+  Objects objects(PodOfJob() + JobOfWorkflow() + Workflow());
+  objects.options.kind_defaults = {{"Job", {"inference", "preemptible"}}, {"Workflow", {"build", ""}}};
+  EXPECT_EQ(objects.Of().priority_class, "build");
+  EXPECT_EQ(objects.Of().preemptibility, "preemptible");
+}
+
+TEST(OptOutTest, OnlyTheTextTrueOnPodOrOwnerOptsOut) {
+  struct Case {
+    const char* what;
+    std::string manifests;
+    const char* expected;
+  };
+  const auto owned = [](std::string_view pod, std::string_view lower, std::string_view upper) {
+    return PodOf("p", "apps/v1", "ReplicaSet", "r", pod) +
+           ObjectOf("apps/v1", "ReplicaSet", "r", OwnedBy("apps/v1", "Deployment", "d") + std::string(lower)) +
+           ObjectOf("apps/v1", "Deployment", "d", upper);
+  };
+  const std::string preset = "  annotations: {pod-group-name: ext}\n";
+  const std::string torch = "spec: {pytorchReplicaSpecs: {Master: {replicas: 1}}}\n";
+  const Case cases[] = {
+      {"the pod", owned(OptOut("true"), "", ""), "opted out by Pod default/p"},
+      {"the pod, with another case", owned(OptOut("True"), "", ""), "pg-p-p-uid 1"},
+      {"the pod says false", owned(OptOut("false"), "", ""), "pg-p-p-uid 1"},
+      {"the pod says 1", owned(OptOut("1"), "", ""), "pg-p-p-uid 1"},
+      {"the pod says nothing", owned(OptOut(""), "", ""), "pg-p-p-uid 1"},
+      {"a label is no annotation", owned("  labels: {kai.scheduler/skip-podgrouper: \"true\"}\n", "", ""),
+       "pg-p-p-uid 1"},
+      {"the direct owner of a pod that is assigned", owned(preset, OptOut("true"), ""),
+       "opted out by ReplicaSet default/r"},
+      {"the top owner", owned("", "", OptOut("true")), "opted out by Deployment default/d"},
+      {"an owner that is looked through",
+       PodOf("p", "kubeflow.org/v1", "PyTorchJob", "t", preset) +
+           ObjectOf("kubeflow.org/v1", "PyTorchJob", "t", OwnedByWorkflow() + torch) + Workflow(OptOut("true")),
+       "opted out by Workflow default/w"},
+      {"nobody: the group of an owned pod is overwritten",
+       PodOf("p", "kubeflow.org/v1", "PyTorchJob", "t",
+             preset + "  labels: {training.kubeflow.org/replica-type: master}\n") +
+           ObjectOf("kubeflow.org/v1", "PyTorchJob", "t", torch),
+       "pg-t-pytorchjob-t 1: master{1}; in master"},
+  };
+  for (const Case& test : cases) EXPECT_EQ(Objects(test.manifests).Text(), test.expected) << test.what;
+}
+
+TEST(OptOutTest, ABarePodThatIsAssignedIsLeftAlone) {
+  const auto bare = [](std::string_view annotations) {
+    return fmt::format("apiVersion: v1\nkind: Pod\nmetadata: {{name: p, uid: u, annotations: {{{}}}}}\n", annotations);
+  };
+  EXPECT_EQ(Objects(bare("pod-group-name: ext")).Text(), "assigned");
+  EXPECT_EQ(Objects(bare("pod-group-name: \"\"")).Text(), "assigned");
+  EXPECT_EQ(Objects(bare("")).Text(), "pg-p-u 1");
+  EXPECT_EQ(Objects(bare("pod-group-name: ext, kai.scheduler/skip-podgrouper: \"true\"")).Text(),
+            "opted out by Pod default/p");
+}
+
+TEST(OptOutTest, TheResultNamesTheRuleAndWhoseItIs) {
+  const absl::StatusOr<PodGrouping> grouped = Objects(PodOfJob() + JobOfWorkflow() + Workflow()).Group();
+  ASSERT_TRUE(grouped.ok()) << grouped.status();
+  EXPECT_EQ(grouped->decided_by, "Job default/j");
+  EXPECT_THAT(grouped->rule, HasSubstr("batch-min-member"));
+}
+
+}  // namespace
+}  // namespace basalt::pgsvc::testing

@@ -1,0 +1,58 @@
+#pragma once
+
+// Objects of a cluster as a list has them, in the way that rules ask for them: for rules that are tried on objects
+// which need not be in any cluster. Pure.
+#include <deque>
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "services/pgsvc/core/grouping/owner_walk.h"
+#include "services/pgsvc/core/grouping/rule.h"
+
+namespace basalt::pgsvc {
+
+class ObjectSet final : public ClusterView {
+ public:
+  // Whether the PriorityClasses exist that KAI brings along.
+  explicit ObjectSet(bool has_kai_classes = true) : has_kai_classes_(has_kai_classes) {}
+  // Views point into the objects, which stay where they are when the set is moved.
+  ObjectSet(const ObjectSet&) = delete;
+  ObjectSet& operator=(const ObjectSet&) = delete;
+  ObjectSet(ObjectSet&&) = default;
+  ObjectSet& operator=(ObjectSet&&) = default;
+
+  // INVALID_ARGUMENT names what is missing: apiVersion, kind or metadata.name, or that the object stands there twice.
+  absl::Status Add(json::value object);
+  // Once all are added: an object without a UID has the one by which another names it as its owner, or else one that is
+  // made of its kind and name; a reference without a UID has that of the object.
+  void CompleteUids();
+
+  // In the order in which they were added.
+  const std::vector<ObjectView>& pods() const { return pods_; }
+  // As OwnersOf of owner_walk.h.
+  absl::StatusOr<std::vector<ObjectView>> OwnersOf(ObjectView pod) const;
+
+  bool HasPriorityClass(std::string_view name) const override;
+  ObjectView Find(std::string_view group, std::string_view kind, std::string_view ns,
+                  std::string_view name) const override;
+  std::vector<ObjectView> GroupsOwnedBy(std::string_view ns, std::string_view uid) const override;
+  std::vector<ObjectView> PodsWithLabel(std::string_view ns, std::string_view key,
+                                        std::string_view value) const override;
+
+ private:
+  // The object that the reference of an object in that namespace names; null: there is none.
+  json::value* TargetOf(const json::value& reference, std::string_view ns);
+
+  using Key = std::tuple<std::string, std::string, std::string, std::string>;  // Group, kind, namespace, name.
+
+  bool has_kai_classes_;
+  std::deque<json::value> objects_;
+  std::map<Key, json::value*> by_name_;
+  std::vector<ObjectView> pods_;
+};
+
+}  // namespace basalt::pgsvc

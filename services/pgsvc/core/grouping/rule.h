@@ -1,0 +1,70 @@
+#pragma once
+
+// What a rule of grouping is: a function from a pod and its owners to the group that the pod belongs to. What a rule
+// needs beside them it asks a ClusterView. Pure: the same input gives the same group.
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "services/pgsvc/core/grouping/grouping.h"
+#include "services/pgsvc/core/grouping/object_view.h"
+
+namespace basalt::pgsvc {
+
+// What a cluster has beside the pod and its owners. Answers with an empty view or list what is not there.
+class ClusterView {
+ public:
+  virtual ~ClusterView() = default;
+  virtual bool HasPriorityClass(std::string_view name) const = 0;
+  // `group`: of the API, in whichever version is served.
+  virtual ObjectView Find(std::string_view group, std::string_view kind, std::string_view ns,
+                          std::string_view name) const = 0;
+  // PodGroups of KAI's in that namespace whose first owner has that UID.
+  virtual std::vector<ObjectView> GroupsOwnedBy(std::string_view ns, std::string_view uid) const = 0;
+  // Pods of the namespace that carry that label.
+  virtual std::vector<ObjectView> PodsWithLabel(std::string_view ns, std::string_view key,
+                                                std::string_view value) const = 0;
+};
+
+// What an administrator sets for a kind (pod-grouper 5.4, 5.5).
+struct KindDefaults {
+  std::string priority_class;
+  std::string preemptibility;
+};
+
+struct RuleOptions {
+  std::string queue_label = "kai.scheduler/queue";
+  std::string node_pool_label = "kai.scheduler/node-pool";
+  bool finds_legacy_groups = true;
+  bool gangs_knative_revisions = true;
+  // By "Kind.group", else by "Kind".
+  std::map<std::string, KindDefaults, std::less<>> kind_defaults;
+};
+
+struct RuleInput {
+  ObjectView pod;
+  // The object whose rule this is; the pod itself where nobody owns the pod.
+  ObjectView top;
+  // From the direct owner up to `top`. Empty for a pod without owners.
+  std::vector<ObjectView> owners;
+  // The owners that were looked through, the nearest first: their kinds' defaults count, too.
+  std::vector<ObjectView> skipped;
+  const ClusterView& cluster;
+  const RuleOptions& options;
+};
+
+// INVALID_ARGUMENT names object, field and rule: the pod stays without a group until one of them changes. NOT_FOUND
+// names the object that is missing.
+using RuleFunction = absl::StatusOr<Grouping> (*)(const RuleInput& input);
+
+struct Rule {
+  std::string_view group;
+  std::string_view version;
+  std::string_view kind;
+  RuleFunction function;
+  std::string_view summary;  // For people.
+};
+
+}  // namespace basalt::pgsvc

@@ -1,0 +1,90 @@
+#include "services/pgsvc/core/grouping/rule_table.h"
+
+#include <algorithm>
+
+#include "services/pgsvc/core/grouping/rules/rules.h"
+
+namespace basalt::pgsvc {
+
+namespace {
+
+constexpr std::string_view kOne = "minimum 1";
+constexpr std::string_view kRoles = "minimum: minAvailable, else all replicas";
+constexpr std::string_view kRayGroups = "a subgroup for the head and for each worker group";
+constexpr std::string_view kCliques = "as the PodGang says";
+
+constexpr Rule kDefault{"*", "*", "*", GroupByDefault, "minimum 1, named after the top owner"};
+
+constexpr Rule kRules[] = {
+    {"", "v1", "Pod", GroupPod, "a group for each pod; pods of a Spark application share one"},
+    {"apps", "v1", "Deployment", GroupDeployment, "a group for each pod"},
+    {"apps", "v1", "ReplicaSet", GroupByDefault, kOne},
+    {"apps", "v1", "StatefulSet", GroupByDefault, kOne},
+    {"batch", "v1", "Job", GroupJob, "minimum: annotation kai.scheduler/batch-min-member, else 1"},
+    {"batch", "v1", "CronJob", GroupCronJob, "as the Job"},
+    {"run.ai", "v1", "RunaiJob", GroupRunaiJob, kOne},
+    {"kubeflow.org", "v1", "TFJob", GroupTfJob, kRoles},
+    {"kubeflow.org", "v1", "XGBoostJob", GroupXgBoostJob, kRoles},
+    {"kubeflow.org", "v1", "JAXJob", GroupJaxJob, kRoles},
+    {"kubeflow.org", "v1", "MPIJob", GroupMpiJob,
+     "minimum: minAvailable, else all replicas, without a launcher that comes later"},
+    {"kubeflow.org", "v2beta1", "MPIJob", GroupMpiJob,
+     "minimum: minAvailable, else all replicas, without a launcher that comes later"},
+    {"kubeflow.org", "v1", "PyTorchJob", GroupPyTorchJob, "subgroups for master and workers, or their segments"},
+    {"kubeflow.org", "v1beta1", "Notebook", GroupByDefaultAsBuild, kOne},
+    {"kubeflow.org", "v1alpha1", "ScheduledWorkflow", GroupByDefault, kOne},
+    {"jobset.x-k8s.io", "v1alpha2", "JobSet", GroupJobSet,
+     "a subgroup for each replicated job, and below for each replica"},
+    {"leaderworkerset.x-k8s.io", "v1", "LeaderWorkerSet", GroupLeaderWorkerSet,
+     "a group for each replica, subgroups for leader and workers, or segments"},
+    {"ray.io", "v1", "RayCluster", GroupRayCluster, kRayGroups},
+    {"ray.io", "v1alpha1", "RayCluster", GroupRayCluster, kRayGroups},
+    {"ray.io", "v1", "RayJob", GroupRayJob, kRayGroups},
+    {"ray.io", "v1alpha1", "RayJob", GroupRayJob, kRayGroups},
+    {"ray.io", "v1", "RayService", GroupRayService, kRayGroups},
+    {"ray.io", "v1alpha1", "RayService", GroupRayService, kRayGroups},
+    {"serving.knative.dev", "v1", "Service", GroupKnativeService,
+     "a group for each revision; minimum: annotation autoscaling.knative.dev/min-scale, else 1"},
+    {"grove.io", "v1alpha1", "PodCliqueSet", GroupGrove, kCliques},
+    {"grove.io", "v1alpha1", "PodGangSet", GroupGrove, kCliques},
+    {"amlarc.azureml.com", "v1alpha1", "AmlJob", GroupAmlJob, "minimum: AZUREML_NODE_COUNT"},
+    {"egx.nvidia.io", "v1", "SPOTRequest", GroupByDefaultAsInference, kOne},
+    {"machinelearning.seldon.io", "v1", "SeldonDeployment", GroupByDefault, kOne},
+    {"machinelearning.seldon.io", "v1alpha2", "SeldonDeployment", GroupByDefault, kOne},
+    {"kubevirt.io", "v1", "VirtualMachineInstance", GroupByDefault, kOne},
+    {"workspace.devfile.io", "v1alpha2", "DevWorkspace", GroupByDefault, kOne},
+    {"tekton.dev", "v1", "PipelineRun", GroupByDefault, kOne},
+    {"tekton.dev", "v1", "TaskRun", GroupByDefault, kOne},
+};
+
+constexpr LookThrough kLookThrough[] = {
+    {"argoproj.io", "v1alpha1", "Workflow"},
+    {"run.ai", "*", "TrainingWorkload"},
+    {"run.ai", "*", "InteractiveWorkload"},
+    {"run.ai", "*", "DistributedWorkload"},
+    {"run.ai", "*", "InferenceWorkload"},
+    {"run.ai", "*", "DistributedInferenceWorkload"},
+    {"trainer.kubeflow.org", "v1alpha1", "TrainJob"},
+    {"nvidia.com", "*", "DynamoGraphDeployment"},
+};
+
+}  // namespace
+
+std::span<const Rule> AllRules() { return kRules; }
+std::span<const LookThrough> AllLookThrough() { return kLookThrough; }
+
+const Rule& RuleFor(std::string_view group, std::string_view version, std::string_view kind) {
+  const auto found = std::find_if(std::begin(kRules), std::end(kRules), [&](const Rule& rule) {
+    return rule.group == group && rule.version == version && rule.kind == kind;
+  });
+  if (found != std::end(kRules)) return *found;
+  return kDefault;
+}
+
+bool IsLookedThrough(std::string_view group, std::string_view version, std::string_view kind) {
+  return std::any_of(std::begin(kLookThrough), std::end(kLookThrough), [&](const LookThrough& row) {
+    return row.group == group && row.kind == kind && (row.version == "*" || row.version == version);
+  });
+}
+
+}  // namespace basalt::pgsvc

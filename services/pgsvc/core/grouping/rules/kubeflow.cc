@@ -1,0 +1,199 @@
+// Training jobs of Kubeflow (pod-grouper 6.3 to 6.5).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "common/base/status.h"
+#include "common/base/status_macros.h"
+#include "services/pgsvc/core/grouping/inheritance.h"
+#include "services/pgsvc/core/grouping/minimum.h"
+#include "services/pgsvc/core/grouping/rules/rules.h"
+#include "services/pgsvc/core/grouping/rules/segments.h"
+
+namespace basalt::pgsvc {
+
+namespace {
+
+constexpr std::string_view kJobNameLabel = "training.kubeflow.org/job-name";
+constexpr std::string_view kJobRoleLabel = "training.kubeflow.org/job-role";
+constexpr std::string_view kReplicaTypeLabel = "training.kubeflow.org/replica-type";
+constexpr std::string_view kReplicaIndexLabel = "training.kubeflow.org/replica-index";
+
+// How many pods the role has; missing replicas count as 1, as the API's default is (G13).
+absl::StatusOr<int32_t> ReplicasOf(ObjectView job, std::string_view specs, std::string_view role) {
+  BASALT_ASSIGN_OR_RETURN(const std::optional<int32_t> replicas, job.IntAt({"spec", specs, role, "replicas"}));
+  if (replicas && *replicas < 0) {
+    return Invalid(fmt::format("{}: spec.{}.{}.replicas: must not be negative", job.Described(), specs, role));
+  }
+  return replicas.value_or(1);
+}
+
+absl::StatusOr<std::optional<int32_t>> MinAvailableOf(ObjectView job) {
+  BASALT_ASSIGN_OR_RETURN(const std::optional<int32_t> minimum,
+                          job.IntAt({"spec", "runPolicy", "schedulingPolicy", "minAvailable"}));
+  if (minimum && *minimum < 0) {
+    return Invalid(
+        fmt::format("{}: spec.runPolicy.schedulingPolicy.minAvailable: must not be negative", job.Described()));
+  }
+  return minimum;
+}
+
+// 6.3. minAvailable, or all replicas.
+absl::StatusOr<int32_t> MinimumOfRoles(ObjectView job, std::string_view specs,
+                                       std::initializer_list<std::string_view> mandatory) {
+  BASALT_ASSIGN_OR_RETURN(const std::optional<int32_t> given, MinAvailableOf(job));
+  if (given) return *given;
+  const json::value* const roles = job.At({"spec", specs});
+  if (roles == nullptr || !roles->is_object())
+    return Invalid(fmt::format("{}: spec.{}: is required", job.Described(), specs));
+  for (const std::string_view role : mandatory) {
+    if (job.At({"spec", specs, role}) == nullptr) {
+      return Invalid(fmt::format("{}: spec.{}.{}: is required", job.Described(), specs, role));
+    }
+  }
+  int64_t sum = 0;
+  for (const auto& [role, spec] : roles->get_object()) {
+    if (spec.is_null()) continue;
+    if (!spec.is_object()) {
+      return Invalid(fmt::format("{}: spec.{}.{}: must be an object", job.Described(), specs, std::string_view(role)));
+    }
+    BASALT_ASSIGN_OR_RETURN(const int32_t replicas, ReplicasOf(job, specs, role));
+    if (replicas <= 0) {
+      return Invalid(
+          fmt::format("{}: spec.{}.{}.replicas: must be at least 1", job.Described(), specs, std::string_view(role)));
+    }
+    sum += replicas;
+  }
+  if (sum == 0 || sum > INT32_MAX) {
+    return Invalid(
+        fmt::format("{}: spec.{}: must have between 1 and {} replicas in all", job.Described(), specs, INT32_MAX));
+  }
+  return static_cast<int32_t>(sum);
+}
+
+absl::StatusOr<Grouping> GroupByRoles(const RuleInput& input, std::string_view specs,
+                                      std::initializer_list<std::string_view> mandatory) {
+  Grouping grouping = InheritFromTop(input);
+  BASALT_ASSIGN_OR_RETURN(const int32_t minimum, MinimumOfRoles(input.top, specs, mandatory));
+  grouping.minimum = {.count = minimum};
+  return grouping;
+}
+
+// ---- PyTorchJob (6.5) ----
+
+constexpr std::string_view kPyTorchSpecs = "pytorchReplicaSpecs";
+
+absl::StatusOr<int32_t> MinimumOfPyTorch(ObjectView job) {
+  BASALT_ASSIGN_OR_RETURN(int32_t minimum, MinimumOfRoles(job, kPyTorchSpecs, {}));
+  const absl::StatusOr<std::optional<int32_t>> elastic = job.IntAt({"spec", "elasticPolicy", "minReplicas"});
+  if (elastic.ok() && *elastic) minimum = **elastic;
+  BASALT_ASSIGN_OR_RETURN(const std::optional<int32_t> given, MinAvailableOf(job));
+  if (given) minimum = *given;
+  if (minimum < 0)
+    return Invalid(fmt::format("{}: spec.elasticPolicy.minReplicas: must not be negative", job.Described()));
+  return minimum;
+}
+
+// `worker` becomes the parent of segments of `size` pods, of which so many are mandatory as `minimum` pods fill.
+absl::Status AddWorkerSegments(const RuleInput& input, int32_t size, int32_t replicas, int32_t minimum, bool holds_pod,
+                               Grouping& grouping) {
+  const int64_t count = (int64_t{replicas} + size - 1) / size;
+  if (count > kMostSubGroups) {
+    return Invalid(fmt::format("{}: {} workers in segments of {} are {} segments; there may be {} at most",
+                               input.top.Described(), replicas, size, count, kMostSubGroups));
+  }
+  const int64_t mandatory = (int64_t{minimum} + size - 1) / size;
+  const json::value* const worker_template = input.top.At({"spec", kPyTorchSpecs, "Worker", "template"});
+  const Topology topology = SegmentTopologyOf(input.pod, worker_template, input.top);
+  grouping.sub_groups.push_back(
+      {.name = "worker", .minimum = {.count = static_cast<int32_t>(count), .of_sub_groups = true}});
+  for (int64_t i = 0; i < count; ++i) {
+    const int32_t rest = static_cast<int32_t>(replicas - i * size);
+    grouping.sub_groups.push_back({.name = fmt::format("worker-{}", i),
+                                   .parent = "worker",
+                                   .minimum = {.count = i < mandatory ? std::min(size, rest) : 0},
+                                   .topology = topology});
+  }
+  if (!holds_pod) return absl::OkStatus();
+  BASALT_ASSIGN_OR_RETURN(const std::optional<int32_t> index, IndexOf(input.pod, kReplicaIndexLabel));
+  if (!index) {
+    return Invalid(fmt::format("{}: label {}: is required", input.pod.Described(), kReplicaIndexLabel));
+  }
+  if (*index < replicas) grouping.pod_sub_group = fmt::format("worker-{}", *index / size);
+  return absl::OkStatus();
+}
+
+absl::Status AddPyTorchSubGroups(const RuleInput& input, Grouping& grouping) {
+  const ObjectView job = input.top;
+  if (job.At({"spec", kPyTorchSpecs}) == nullptr) {
+    return Invalid(fmt::format("{}: spec.{}: is required", job.Described(), kPyTorchSpecs));
+  }
+  const json::string* const type = input.pod.Label(kReplicaTypeLabel);
+  int32_t masters = 0;
+  if (job.At({"spec", kPyTorchSpecs, "Master"}) != nullptr) {
+    BASALT_ASSIGN_OR_RETURN(masters, ReplicasOf(job, kPyTorchSpecs, "Master"));
+    if (masters > 0) {
+      grouping.sub_groups.push_back({.name = "master", .minimum = {.count = masters}});
+      if (type != nullptr && *type == "master") grouping.pod_sub_group = "master";
+    }
+  }
+  if (job.At({"spec", kPyTorchSpecs, "Worker"}) == nullptr) return absl::OkStatus();
+  BASALT_ASSIGN_OR_RETURN(const int32_t workers, ReplicasOf(job, kPyTorchSpecs, "Worker"));
+  const int32_t minimum = std::max(0, grouping.minimum.count - masters);
+  const bool holds_pod = type != nullptr && *type == "worker";
+  const json::value* const worker_template = job.At({"spec", kPyTorchSpecs, "Worker", "template"});
+  BASALT_ASSIGN_OR_RETURN(
+      const std::optional<int32_t> size,
+      SegmentSizeOf(input.pod, worker_template, fmt::format("{}: template of Worker", job.Described())));
+  if (size && workers > 0) return AddWorkerSegments(input, *size, workers, minimum, holds_pod, grouping);
+  grouping.sub_groups.push_back({.name = "worker", .minimum = {.count = minimum}});
+  if (holds_pod) grouping.pod_sub_group = "worker";
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Grouping> GroupTfJob(const RuleInput& input) { return GroupByRoles(input, "tfReplicaSpecs", {}); }
+
+absl::StatusOr<Grouping> GroupXgBoostJob(const RuleInput& input) {
+  return GroupByRoles(input, "xgbReplicaSpecs", {"Master", "Worker"});
+}
+
+absl::StatusOr<Grouping> GroupJaxJob(const RuleInput& input) {
+  return GroupByRoles(input, "jaxReplicaSpecs", {"Worker"});
+}
+
+// 6.4. A launcher that is made once the workers are ready is no part of the gang before.
+absl::StatusOr<Grouping> GroupMpiJob(const RuleInput& input) {
+  constexpr std::string_view kSpecs = "mpiReplicaSpecs";
+  BASALT_ASSIGN_OR_RETURN(Grouping grouping, GroupByRoles(input, kSpecs, {"Launcher", "Worker"}));
+  const ObjectView job = input.top;
+  if (job.TextAt({"spec", "launcherCreationPolicy"}) != "WaitForWorkersReady") return grouping;
+  for (const ObjectView pod : input.cluster.PodsWithLabel(input.pod.ns(), kJobNameLabel, job.name())) {
+    const json::string* const role = pod.Label(kJobRoleLabel);
+    if (role != nullptr && *role == "launcher" && !pod.IsBeingDeleted()) return grouping;
+  }
+  if (job.At({"spec", kSpecs, "Launcher"}) == nullptr) {
+    return Invalid(fmt::format("{}: spec.{}.Launcher: is required", job.Described(), kSpecs));
+  }
+  BASALT_ASSIGN_OR_RETURN(const int32_t launchers, ReplicasOf(job, kSpecs, "Launcher"));
+  if (launchers <= 0) {
+    return Invalid(fmt::format("{}: spec.{}.Launcher.replicas: must be at least 1", job.Described(), kSpecs));
+  }
+  grouping.minimum.count = std::max(0, grouping.minimum.count - launchers);
+  return grouping;
+}
+
+absl::StatusOr<Grouping> GroupPyTorchJob(const RuleInput& input) {
+  Grouping grouping = InheritFromTop(input);
+  BASALT_ASSIGN_OR_RETURN(const int32_t minimum, MinimumOfPyTorch(input.top));
+  grouping.minimum = {.count = minimum};
+  BASALT_RETURN_IF_ERROR(AddPyTorchSubGroups(input, grouping));
+  return grouping;
+}
+
+}  // namespace basalt::pgsvc

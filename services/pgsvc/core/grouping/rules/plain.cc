@@ -1,0 +1,54 @@
+// Kinds whose group differs from that of the default rule in a field or two.
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+#include "common/base/status.h"
+#include "common/base/status_macros.h"
+#include "services/pgsvc/core/grouping/group_name.h"
+#include "services/pgsvc/core/grouping/inheritance.h"
+#include "services/pgsvc/core/grouping/rules/rules.h"
+
+namespace basalt::pgsvc {
+
+namespace {
+
+constexpr std::string_view kSparkApplicationName = "spark-app-name";
+constexpr std::string_view kSparkSelector = "spark-app-selector";
+
+}  // namespace
+
+absl::StatusOr<Grouping> GroupByDefault(const RuleInput& input) { return DefaultGrouping(input); }
+absl::StatusOr<Grouping> GroupByDefaultAsBuild(const RuleInput& input) { return InheritFromTop(input, kBuild); }
+absl::StatusOr<Grouping> GroupByDefaultAsInference(const RuleInput& input) { return InheritFromTop(input, kInference); }
+
+// Driver and executors of a Spark application share the group that their selector names.
+absl::StatusOr<Grouping> GroupPod(const RuleInput& input) {
+  Grouping grouping = InheritFromTop(input);
+  const json::string* const selector = input.pod.Label(kSparkSelector);
+  if (selector != nullptr && !selector->empty() && input.pod.Label(kSparkApplicationName) != nullptr)
+    grouping.name = GroupNameOf(*selector);
+  return grouping;
+}
+
+absl::StatusOr<Grouping> GroupDeployment(const RuleInput& input) {
+  Grouping grouping = InheritFromTop(input, kInference);
+  grouping.name = DefaultNameOf(input.pod);
+  grouping.owner = OwnerOf(input.pod);
+  return grouping;
+}
+
+absl::StatusOr<Grouping> GroupAmlJob(const RuleInput& input) {
+  Grouping grouping = InheritFromTop(input);
+  BASALT_ASSIGN_OR_RETURN(const std::optional<int32_t> nodes,
+                          input.top.IntAt({"spec", "job", "options", "envs", "AZUREML_NODE_COUNT"}));
+  if (!nodes || *nodes < 0) {
+    return Invalid(fmt::format("{}: spec.job.options.envs.AZUREML_NODE_COUNT: must be an integer of at least 0",
+                               input.top.Described()));
+  }
+  grouping.minimum = {.count = *nodes};
+  return grouping;
+}
+
+}  // namespace basalt::pgsvc
