@@ -44,19 +44,46 @@ absl::Status CheckJob(std::string_view source, const json::value& document) {
   return absl::OkStatus();
 }
 
-}  // namespace
+// At most a byte more than kMaxManifestBytes: a 300 MB file is refused without being read.
+absl::StatusOr<std::string> ReadText(const std::string& file) {
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> opened(nullptr, &std::fclose);
+  std::FILE* input = stdin;
+  if (file != "-") {
+    opened.reset(std::fopen(file.c_str(), "rb"));
+    if (opened == nullptr) return Bad(file, fmt::format("cannot be read: {}", std::strerror(errno)));
+    input = opened.get();
+  }
+  std::string text;
+  char buffer[65536];
+  while (text.size() <= kMaxManifestBytes) {
+    const size_t got = std::fread(buffer, 1, sizeof(buffer), input);
+    if (got == 0) break;
+    text.append(buffer, got);
+  }
+  if (std::ferror(input) != 0) return Bad(file, fmt::format("cannot be read: {}", std::strerror(errno)));
+  return text;
+}
 
-absl::StatusOr<std::vector<JobManifest>> ParseJobManifests(std::string_view file, std::string_view text) {
+std::string NameOf(const std::string& file) { return file == "-" ? "standard input" : file; }
+
+absl::StatusOr<std::vector<json::value>> ParseDocuments(std::string_view file, std::string_view text) {
   if (text.size() > kMaxManifestBytes) {
     return Bad(file, fmt::format("has more than {} bytes; Kubernetes accepts no larger request", kMaxManifestBytes));
   }
   absl::StatusOr<std::vector<json::value>> documents = ParseYamlDocuments(text);
   if (!documents.ok()) return Bad(file, ToStd(documents.status().message()));
+  return documents;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<JobManifest>> ParseJobManifests(std::string_view file, std::string_view text) {
+  BASALT_ASSIGN_OR_RETURN(const std::vector<json::value> documents, ParseDocuments(file, text));
   std::vector<JobManifest> manifests;
-  for (size_t i = 0; i < documents->size(); ++i) {
-    const json::value& document = (*documents)[i];
+  for (size_t i = 0; i < documents.size(); ++i) {
+    const json::value& document = documents[i];
     if (document.is_null()) continue;  // An empty document, as kubectl reads it.
-    const std::string source = documents->size() == 1 ? std::string(file) : fmt::format("{}, document {}", file, i + 1);
+    const std::string source = documents.size() == 1 ? std::string(file) : fmt::format("{}, document {}", file, i + 1);
     BASALT_RETURN_IF_ERROR(CheckJob(source, document));
     const json::value& meta = document.at("metadata");
     manifests.push_back(
@@ -79,22 +106,25 @@ absl::Status CheckDistinct(const std::vector<JobManifest>& manifests, std::strin
 }
 
 absl::StatusOr<std::vector<JobManifest>> ReadJobManifests(const std::string& file) {
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> opened(nullptr, &std::fclose);
-  std::FILE* input = stdin;
-  if (file != "-") {
-    opened.reset(std::fopen(file.c_str(), "rb"));
-    if (opened == nullptr) return Bad(file, fmt::format("cannot be read: {}", std::strerror(errno)));
-    input = opened.get();
+  BASALT_ASSIGN_OR_RETURN(const std::string text, ReadText(file));
+  return ParseJobManifests(NameOf(file), text);
+}
+
+absl::StatusOr<std::vector<std::string>> ReadObjects(const std::string& file) {
+  BASALT_ASSIGN_OR_RETURN(const std::string text, ReadText(file));
+  BASALT_ASSIGN_OR_RETURN(const std::vector<json::value> documents, ParseDocuments(NameOf(file), text));
+  std::vector<std::string> objects;
+  for (const json::value& document : documents) {
+    if (document.is_null()) continue;
+    const json::value* const items = Find(document, "items");
+    if (items == nullptr || !items->is_array() || FindString(document, "kind") != "List") {
+      objects.push_back(ToText(document));
+      continue;
+    }
+    for (const json::value& item : items->get_array()) objects.push_back(ToText(item));
   }
-  std::string text;
-  char buffer[65536];
-  while (text.size() <= kMaxManifestBytes) {  // A 300 MB file is refused without being read.
-    const size_t got = std::fread(buffer, 1, sizeof(buffer), input);
-    if (got == 0) break;
-    text.append(buffer, got);
-  }
-  if (std::ferror(input) != 0) return Bad(file, fmt::format("cannot be read: {}", std::strerror(errno)));
-  return ParseJobManifests(file == "-" ? "standard input" : file, text);
+  if (objects.empty()) return Bad(NameOf(file), "holds no document");
+  return objects;
 }
 
 }  // namespace basalt::cli

@@ -1,6 +1,6 @@
 #pragma once
 
-// Reads manifests of jobs. All or nothing: one bad document refuses the whole file, with file, document, field and
+// Reads manifests. All or nothing: one bad document refuses the whole file, with file, document, field and
 // rule.
 #include <string>
 #include <string_view>
@@ -27,7 +27,10 @@ absl::StatusOr<std::vector<JobManifest>> ParseJobManifests(std::string_view file
 // manifests that name none.
 absl::Status CheckDistinct(const std::vector<JobManifest>& manifests, std::string_view ns);
 
-// Reads the file ("-" = standard input) and parses it. NOT_FOUND and the like name the file.
+// Reads the file ("-" = standard input) and parses it. INVALID_ARGUMENT names the file that cannot be read.
 absl::StatusOr<std::vector<JobManifest>> ReadJobManifests(const std::string& file);
+// The JSON of each object of the file, of whatever kind; of a List that of its items. INVALID_ARGUMENT names the file
+// and what cannot be read of it.
+absl::StatusOr<std::vector<std::string>> ReadObjects(const std::string& file);
 
 }  // namespace basalt::cli

@@ -2,14 +2,18 @@
 #include <grpcpp/grpcpp.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <string>
+#include <vector>
 
 #include "absl/time/clock.h"
 #include "cli/commands.h"
 #include "cli/connect/client.h"
 #include "cli/connect/watched.h"
 #include "cli/follow/watch_changes.h"
+#include "cli/manifest.h"
+#include "cli/view/grouping_view.h"
 #include "cli/view/output.h"
 #include "cli/view/pod_group_view.h"
 #include "common/base/status_macros.h"
@@ -20,6 +24,8 @@ namespace {
 struct PodGroupFlags {
   std::string name;
   std::string queue;
+  std::string objects;  // File to try the rules on.
+  bool volcano = false;
 };
 
 std::string GroupsThereAre(const GlobalOptions& options) {
@@ -81,6 +87,39 @@ absl::StatusOr<int> History(const GlobalOptions& options, const PodGroupFlags& f
   return kExitDone;
 }
 
+absl::StatusOr<int> Try(const GlobalOptions& options, const PodGroupFlags& flags) {
+  podgroup::v1::TryGroupingRequest request;
+  BASALT_ASSIGN_OR_RETURN(const std::vector<std::string> objects, ReadObjects(flags.objects));
+  for (const std::string& object : objects) request.add_objects(object);
+  if (flags.volcano) request.set_form(podgroup::v1::TryGroupingRequest::FORM_VOLCANO);
+  PodGroupClient client(options.gateway);
+  podgroup::v1::TryGroupingResponse response;
+  BASALT_RETURN_IF_ERROR(
+      client.Ask([&](auto& stub, auto* context) { return stub.TryGrouping(context, request, &response); }));
+  if (options.output.empty()) {
+    Print(FormatTriedGrouping(response, StandardLook()));
+  } else {
+    Print(FormatManifests(response, options.output));
+    std::fprintf(stderr, "%s", FormatTriedProblems(response).c_str());
+  }
+  const bool failed = std::any_of(
+      response.pods().begin(), response.pods().end(),
+      [](const podgroup::v1::TriedPod& pod) { return pod.verdict() == podgroup::v1::TriedPod::VERDICT_FAILED; });
+  return failed ? kExitRefused : kExitDone;
+}
+
+absl::StatusOr<int> Rules(const GlobalOptions& options, const PodGroupFlags& flags) {
+  if (!flags.objects.empty()) return Try(options, flags);
+  PodGroupClient client(options.gateway);
+  const podgroup::v1::ListGroupingRulesRequest request;
+  podgroup::v1::ListGroupingRulesResponse response;
+  BASALT_RETURN_IF_ERROR(
+      client.Ask([&](auto& stub, auto* context) { return stub.ListGroupingRules(context, request, &response); }));
+  Print(options.output.empty() ? FormatGroupingRules(response, StandardLook())
+                               : FormatMessage(response, options.output));
+  return kExitDone;
+}
+
 }  // namespace
 
 void AddPodGroupCommands(CLI::App& app, GlobalOptions& options, int& exit_code) {
@@ -93,6 +132,11 @@ void AddPodGroupCommands(CLI::App& app, GlobalOptions& options, int& exit_code) 
   group.Add("history", "Every decision about a pod group", History)
       ->add_option("name", flags.name, "Name of the pod group")
       ->required();
+  CLI::App& rules =
+      *group.Add("rules", "By which rules pods are grouped, and what they make of objects of yours", Rules);
+  CLI::Option* const objects =
+      rules.add_option("--try", flags.objects, "File of pods and their owners, or -: prints their groups");
+  rules.add_flag("--volcano", flags.volcano, "The groups as Volcano reads them, not KAI")->needs(objects);
 }
 
 }  // namespace basalt::cli

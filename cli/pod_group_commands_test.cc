@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "cli/commands.h"
 #include "cli/connect/served_fixture.h"
 #include "common/base/mutex.h"
+#include "common/testing/temp_dir.h"
 
 namespace basalt::cli {
 namespace {
@@ -63,6 +65,32 @@ class ScriptedPodGroups final : public podgroup::v1::PodGroupQueryService::Servi
     return asked_;
   }
 
+  grpc::Status ListGroupingRules(grpc::ServerContext*, const podgroup::v1::ListGroupingRulesRequest*,
+                                 podgroup::v1::ListGroupingRulesResponse* response) override {
+    auto& rule = *response->add_rules();
+    rule.set_kind("JobSet");
+    rule.set_group("jobset.x-k8s.io");
+    rule.set_version("v1alpha2");
+    rule.set_summary("a subgroup for each replicated job");
+    return grpc::Status::OK;
+  }
+  // A group for each object, which is named after its place.
+  grpc::Status TryGrouping(grpc::ServerContext*, const podgroup::v1::TryGroupingRequest* request,
+                           podgroup::v1::TryGroupingResponse* response) override {
+    for (const std::string& object : request->objects()) {
+      if (object.find("Bad") != std::string::npos) {
+        auto& pod = *response->add_pods();
+        pod.set_name("p");
+        pod.set_verdict(podgroup::v1::TriedPod::VERDICT_FAILED);
+        pod.set_error("its owner is missing");
+        continue;
+      }
+      auto& group = *response->add_groups();
+      group.set_name(fmt::format("g{}", response->groups_size()));
+      group.set_manifest(object);
+    }
+    return grpc::Status::OK;
+  }
   grpc::Status WatchPodGroups(grpc::ServerContext*, const WatchPodGroupsRequest* request,
                               grpc::ServerWriter<WatchPodGroupsResponse>* writer) override {
     Stream stream;
@@ -96,8 +124,9 @@ class PodGroupCommandsTest : public ServedTest {
     status.mutable_member()->set_address(Serve(std::move(groups)));
     gateway_ = Serve(std::make_unique<FixedTopologyGateway>(topology));
   }
-  Ran Watch(const std::vector<std::string>& words) {
-    std::vector<const char*> arguments = {"basaltctl", "--gateway", gateway_.c_str(), "podgroup", "watch"};
+  Ran Watch(const std::vector<std::string>& words) { return Run("watch", words); }
+  Ran Run(const char* command, const std::vector<std::string>& words) {
+    std::vector<const char*> arguments = {"basaltctl", "--gateway", gateway_.c_str(), "podgroup", command};
     for (const std::string& word : words) arguments.push_back(word.c_str());
     return Captured([&] { return Main(static_cast<int>(arguments.size()), arguments.data()); });
   }
@@ -105,6 +134,46 @@ class PodGroupCommandsTest : public ServedTest {
   ScriptedPodGroups* groups_ = nullptr;
   std::string gateway_;
 };
+
+TEST_F(PodGroupCommandsTest, RulesAreListed) {
+  const Ran ran = Run("rules", {});
+  EXPECT_EQ(ran.out,
+            "KIND     API                        GROUPED\n"
+            "JobSet   jobset.x-k8s.io/v1alpha2   a subgroup for each replicated job\n");
+  EXPECT_EQ(ran.exit_code, kExitDone);
+  EXPECT_THAT(Run("rules", {"-o", "json"}).out, HasSubstr("\"JobSet\""));
+}
+
+TEST_F(PodGroupCommandsTest, RulesAreTriedOnEveryObjectOfAFile) {
+  const basalt::testing::TempDir dir;
+  const std::string file = dir / "objects.yaml";
+  std::ofstream(file) << "kind: Pod\n---\nkind: List\nitems:\n- kind: Job\n- kind: ReplicaSet\n";
+  const Ran ran = Run("rules", {"--try", file});
+  EXPECT_EQ(ran.exit_code, kExitDone) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("Pod group /g3\n"));
+  EXPECT_THAT(Run("rules", {"--try", file, "-o", "yaml"}).out,
+              HasSubstr("items:\n- kind: Pod\n- kind: Job\n- kind: ReplicaSet\n"));
+}
+
+TEST_F(PodGroupCommandsTest, APodThatCannotBeGroupedFailsTheCommand) {
+  const basalt::testing::TempDir dir;
+  std::ofstream(dir / "objects.yaml") << "kind: Bad\n";
+  const Ran table = Run("rules", {"--try", dir / "objects.yaml"});
+  EXPECT_EQ(table.exit_code, kExitRefused);
+  EXPECT_THAT(table.out, HasSubstr("its owner is missing"));
+  const Ran yaml = Run("rules", {"--try", dir / "objects.yaml", "-o", "yaml"});
+  EXPECT_EQ(yaml.exit_code, kExitRefused);
+  EXPECT_THAT(yaml.err, HasSubstr("its owner is missing"));
+}
+
+TEST_F(PodGroupCommandsTest, AFileWithoutObjectsToTryTheRulesOnIsBadInput) {
+  const basalt::testing::TempDir dir;
+  std::ofstream(dir / "empty.yaml") << "---\n";
+  const Ran empty = Run("rules", {"--try", dir / "empty.yaml"});
+  EXPECT_EQ(empty.exit_code, kExitBadInput);
+  EXPECT_THAT(empty.err, HasSubstr("holds no document"));
+  EXPECT_THAT(Run("rules", {"--try", dir / "missing.yaml"}).err, HasSubstr("cannot be read"));
+}
 
 TEST_F(PodGroupCommandsTest, AWatchTellsChangesAndDeletionsALineEach) {
   groups_->Tell({{{GroupState("a", "Pending"), kGroupsSynced, GroupState("a"), GroupState("a"),

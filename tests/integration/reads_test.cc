@@ -154,6 +154,13 @@ TEST_F(PodGroupReadsTest, AnyReplicaTellsAnyGroupAndItsHistoryAlsoOverARestartAn
     EXPECT_EQ(replicas_.pod_groups(replica).GetPodGroup(&unknown, request, &group).error_code(),
               grpc::StatusCode::NOT_FOUND);
   }
+  podgroup::v1::TryGroupingRequest rules;
+  rules.add_objects(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","uid":"u1"}})");
+  grpc::ClientContext trying;
+  podgroup::v1::TryGroupingResponse tried;
+  EXPECT_TRUE(replicas_.pod_groups(1).TryGrouping(&trying, rules, &tried).ok());
+  ASSERT_EQ(tried.groups_size(), 1);
+  EXPECT_EQ(tried.groups(0).name(), "pg-p-u1");
   replicas_.StopPgsvc(1);
   replicas_.StartPgsvc(1);
   for (size_t replica = 0; replica < kReplicas; ++replica) {

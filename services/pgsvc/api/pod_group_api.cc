@@ -15,6 +15,7 @@
 #include "common/rpc/list_part.h"
 #include "common/runtime/gather_workers.h"
 #include "services/pgsvc/api/pod_group_list.h"
+#include "services/pgsvc/api/try_grouping.h"
 
 namespace basalt::pgsvc {
 
@@ -102,6 +103,16 @@ void PodGroupApi::History(podgroup::v1::GetPodGroupHistoryRequest request,
     for (PodGroupHistoryRecord& record : (*told)->entries) *history.add_entries() = ToMessage(std::move(record));
     done(std::move(history));
   });
+}
+
+void PodGroupApi::ListGroupingRules(podgroup::v1::ListGroupingRulesRequest,
+                                    rpc::Done<podgroup::v1::ListGroupingRulesResponse> done) {
+  done(pgsvc::ListGroupingRules());
+}
+
+void PodGroupApi::TryGrouping(podgroup::v1::TryGroupingRequest request,
+                              rpc::Done<podgroup::v1::TryGroupingResponse> done) {
+  done(pgsvc::TryGrouping(request, RuleOptions()));
 }
 
 }  // namespace basalt::pgsvc

@@ -2,13 +2,14 @@
 
 // What this replica answers of its own slots, without gRPC: handlers that run on the loops of the workers that own the
 // keys. They may be called from any thread; `done` comes on a worker's loop, and is dropped where the worker has
-// stopped. UNAVAILABLE: the slot is not open here.
+// stopped. UNAVAILABLE: the slot is not open here. What concerns no slot is answered at once, on the caller's thread.
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "basalt/podgroup/v1/grouping.pb.h"
 #include "basalt/podgroup/v1/pod_group_part.pb.h"
 #include "common/rpc/feed.h"
 #include "common/rpc/peers.h"
@@ -30,6 +31,9 @@ class PodGroupApi {
 
   void Get(podgroup::v1::GetPodGroupRequest request, rpc::Done<podgroup::v1::PodGroup> done);
   void ListPart(podgroup::v1::ListPartRequest request, rpc::Done<podgroup::v1::ListPartResponse> done);
+  void ListGroupingRules(podgroup::v1::ListGroupingRulesRequest request,
+                         rpc::Done<podgroup::v1::ListGroupingRulesResponse> done);
+  void TryGrouping(podgroup::v1::TryGroupingRequest request, rpc::Done<podgroup::v1::TryGroupingResponse> done);
   void History(podgroup::v1::GetPodGroupHistoryRequest request, rpc::Done<podgroup::v1::PodGroupHistory> done);
   std::unique_ptr<rpc::Feed<podgroup::v1::WatchPartResponse>> WatchPart(const podgroup::v1::WatchPartRequest& request,
                                                                         std::function<void()> notify);

@@ -15,6 +15,8 @@ namespace {
 
 using podgroup::v1::GetPodGroupHistoryRequest;
 using podgroup::v1::GetPodGroupRequest;
+using podgroup::v1::ListGroupingRulesRequest;
+using podgroup::v1::ListGroupingRulesResponse;
 using podgroup::v1::ListPartRequest;
 using podgroup::v1::ListPartResponse;
 using podgroup::v1::ListPodGroupsRequest;
@@ -23,6 +25,8 @@ using podgroup::v1::PodGroup;
 using podgroup::v1::PodGroupHistory;
 using podgroup::v1::PodGroupPartService;
 using podgroup::v1::PodGroupQueryService;
+using podgroup::v1::TryGroupingRequest;
+using podgroup::v1::TryGroupingResponse;
 using podgroup::v1::WatchPartRequest;
 using podgroup::v1::WatchPartResponse;
 using podgroup::v1::WatchPodGroupsRequest;
@@ -68,6 +72,15 @@ class QueryService final : public PodGroupQueryService::CallbackService {
                                                PodGroupHistory* response) override {
     return AskOwner(context, request, response, &PodGroupApi::History,
                     [](auto& stub, auto... arguments) { stub.async()->GetPodGroupHistory(arguments...); });
+  }
+  grpc::ServerUnaryReactor* ListGroupingRules(grpc::CallbackServerContext* context,
+                                              const ListGroupingRulesRequest* request,
+                                              ListGroupingRulesResponse* response) override {
+    return rpc::ServeHere(core_, context, request, response, &PodGroupApi::ListGroupingRules);
+  }
+  grpc::ServerUnaryReactor* TryGrouping(grpc::CallbackServerContext* context, const TryGroupingRequest* request,
+                                        TryGroupingResponse* response) override {
+    return rpc::ServeHere(core_, context, request, response, &PodGroupApi::TryGrouping);
   }
   grpc::ServerUnaryReactor* ListPodGroups(grpc::CallbackServerContext* context, const ListPodGroupsRequest* request,
                                           ListPodGroupsResponse* response) override {

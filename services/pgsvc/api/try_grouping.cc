@@ -1,0 +1,212 @@
+#include "services/pgsvc/api/try_grouping.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/base/json.h"
+#include "common/base/status.h"
+#include "common/base/status_macros.h"
+#include "common/kube/resources/resources.h"
+#include "common/rpc/error_details.h"
+#include "services/pgsvc/core/grouping/group_plan.h"
+#include "services/pgsvc/core/grouping/group_pod.h"
+#include "services/pgsvc/core/grouping/kai_group.h"
+#include "services/pgsvc/core/grouping/object_set.h"
+#include "services/pgsvc/core/grouping/rule_table.h"
+#include "services/pgsvc/core/grouping/volcano_group.h"
+
+namespace basalt::pgsvc {
+
+namespace {
+
+using podgroup::v1::TriedGroup;
+using podgroup::v1::TriedPod;
+
+constexpr int kMostObjects = 2'000;
+
+absl::StatusOr<ObjectSet> ObjectsOf(const podgroup::v1::TryGroupingRequest& request) {
+  if (request.objects_size() > kMostObjects) {
+    return rpc::InvalidField("objects", fmt::format("there may be {} at most", kMostObjects));
+  }
+  ObjectSet objects(/*has_kai_classes=*/request.form() != podgroup::v1::TryGroupingRequest::FORM_VOLCANO);
+  for (int i = 0; i < request.objects_size(); ++i) {
+    const std::string field = fmt::format("objects[{}]", i);
+    absl::StatusOr<json::value> object = ParseJson(request.objects(i));
+    if (!object.ok()) return rpc::InvalidField(field, ToStd(object.status().message()));
+    const absl::Status added = objects.Add(*std::move(object));
+    if (!added.ok()) return rpc::InvalidField(field, ToStd(added.message()));
+  }
+  objects.CompleteUids();
+  return objects;
+}
+
+absl::StatusOr<PodGrouping> GroupingOf(ObjectView pod, const ObjectSet& objects, const RuleOptions& options) {
+  BASALT_ASSIGN_OR_RETURN(const std::vector<ObjectView> owners, objects.OwnersOf(pod));
+  return GroupPodByRules(pod, owners, objects, options);
+}
+
+TriedPod::Verdict VerdictOf(PodGrouping::Verdict verdict) {
+  switch (verdict) {
+    case PodGrouping::Verdict::kGrouped:
+      return TriedPod::VERDICT_GROUPED;
+    case PodGrouping::Verdict::kOptedOut:
+      return TriedPod::VERDICT_OPTED_OUT;
+    case PodGrouping::Verdict::kAssigned:
+      return TriedPod::VERDICT_ASSIGNED;
+  }
+  return TriedPod::VERDICT_UNSPECIFIED;
+}
+
+void Fill(const PodGrouping& found, TriedPod& pod) {
+  pod.set_verdict(VerdictOf(found.verdict));
+  pod.set_decided_by(found.decided_by);
+  pod.set_rule(found.rule);
+  pod.set_group(found.grouping.name);
+  pod.set_sub_group(found.grouping.pod_sub_group);
+}
+
+// One group, and of its pods what Volcano's form asks for.
+struct Tried {
+  GroupPlan plan;
+  ObjectView first_pod;                         // In the order of names.
+  std::map<std::string, ObjectView> leaf_pods;  // One for each leaf.
+};
+
+absl::StatusOr<kube::ResourceMap> UsageOf(ObjectView pod) {
+  const json::value* const spec = pod.At({"spec"});
+  if (spec == nullptr) return kube::ResourceMap();
+  return kube::PodQuotaUsage(*spec, kube::RequestDefaults::kAsStored);
+}
+
+absl::StatusOr<std::map<std::string, kube::ResourceMap>> UsageOf(const Tried& tried) {
+  std::map<std::string, kube::ResourceMap> usage;
+  for (const auto& [leaf, pod] : tried.leaf_pods) {
+    BASALT_ASSIGN_OR_RETURN(usage[leaf], UsageOf(pod));
+  }
+  BASALT_ASSIGN_OR_RETURN(usage[""], UsageOf(tried.first_pod));
+  return usage;
+}
+
+VolcanoGroup InFormOfVolcano(const Grouping& plan, const Tried& tried, const ObjectSet& objects) {
+  const absl::StatusOr<std::map<std::string, kube::ResourceMap>> usage = UsageOf(tried);
+  VolcanoGroup group = VolcanoGroupOf({.grouping = plan,
+                                       .pod = tried.first_pod,
+                                       .usage = usage.ok() ? *usage : std::map<std::string, kube::ResourceMap>(),
+                                       .cluster = objects});
+  if (!usage.ok()) group.losses.push_back(fmt::format("minResources: {}", ToStd(usage.status().message())));
+  return group;
+}
+
+// All groups of a request, which are no larger in all than an answer may be.
+class TriedGroups {
+ public:
+  // RESOURCE_EXHAUSTED: with this one they are.
+  absl::Status Add(ObjectView pod, Grouping grouping) {
+    work_ += grouping.sub_groups.size();
+    const auto [entry, is_new] = groups_.try_emplace({grouping.ns, grouping.name});
+    if (is_new) size_ += SizeOf(grouping);
+    if (size_ > kMostBytes || work_ > kMostSubGroupsInAll) {
+      return MakeStatus(absl::StatusCode::kResourceExhausted,
+                        "objects: their groups are larger than an answer may be; try fewer of them");
+    }
+    Tried& tried = entry->second;
+    const std::string leaf = grouping.pod_sub_group;
+    tried.plan.Add(pod.name(), std::move(grouping));
+    if (tried.plan.first_pod() == pod.name()) tried.first_pod = pod;
+    const auto [leaf_pod, is_first] = tried.leaf_pods.try_emplace(leaf, pod);
+    if (!is_first && pod.name() < leaf_pod->second.name()) leaf_pod->second = pod;
+    return absl::OkStatus();
+  }
+  const std::map<std::pair<std::string, std::string>, Tried>& groups() const { return groups_; }
+
+ private:
+  static constexpr size_t kMostBytes = 3 << 20;
+  static constexpr size_t kMostSubGroupsInAll = 200'000;  // Of all pods, whose groups are found one by one.
+
+  static size_t SizeOf(const Grouping& grouping) {
+    size_t size = 500 + 120 * grouping.sub_groups.size();
+    for (const auto& [key, value] : grouping.labels) size += key.size() + value.size();
+    for (const auto& [key, value] : grouping.annotations) size += key.size() + value.size();
+    return size;
+  }
+
+  std::map<std::pair<std::string, std::string>, Tried> groups_;
+  size_t size_ = 0;
+  size_t work_ = 0;
+};
+
+TriedGroup GroupOf(const Tried& tried, const ObjectSet& objects, podgroup::v1::TryGroupingRequest::Form form) {
+  const Grouping plan = tried.plan.Group();
+  TriedGroup group;
+  group.set_namespace_(plan.ns);
+  group.set_name(plan.name);
+  std::vector<std::string> losses;
+  if (form == podgroup::v1::TryGroupingRequest::FORM_VOLCANO) {
+    VolcanoGroup written = InFormOfVolcano(plan, tried, objects);
+    group.set_manifest(ToText(written.object));
+    losses = std::move(written.losses);
+  } else {
+    group.set_manifest(ToText(KaiGroupOf(plan)));
+  }
+  for (const auto& [field, source] : plan.sources) {
+    TriedGroup::Source& one = *group.add_sources();
+    one.set_field(field);
+    one.set_source(source);
+  }
+  for (const std::string& warning : plan.warnings) group.add_warnings(warning);
+  for (const std::string& loss : losses) group.add_losses(loss);
+  return group;
+}
+
+}  // namespace
+
+podgroup::v1::ListGroupingRulesResponse ListGroupingRules() {
+  podgroup::v1::ListGroupingRulesResponse response;
+  for (const Rule& rule : AllRules()) {
+    auto& row = *response.add_rules();
+    row.set_group(std::string(rule.group));
+    row.set_version(std::string(rule.version));
+    row.set_kind(std::string(rule.kind));
+    row.set_summary(std::string(rule.summary));
+  }
+  for (const LookThrough& kind : AllLookThrough()) {
+    auto& row = *response.add_rules();
+    row.set_group(std::string(kind.group));
+    row.set_version(std::string(kind.version));
+    row.set_kind(std::string(kind.kind));
+    row.set_summary("as the owner below");
+    row.set_looked_through(true);
+  }
+  return response;
+}
+
+absl::StatusOr<podgroup::v1::TryGroupingResponse> TryGrouping(const podgroup::v1::TryGroupingRequest& request,
+                                                              const RuleOptions& options) {
+  BASALT_ASSIGN_OR_RETURN(const ObjectSet objects, ObjectsOf(request));
+  podgroup::v1::TryGroupingResponse response;
+  TriedGroups groups;
+  for (const ObjectView pod : objects.pods()) {
+    TriedPod& tried_pod = *response.add_pods();
+    tried_pod.set_namespace_(std::string(pod.ns()));
+    tried_pod.set_name(std::string(pod.name()));
+    absl::StatusOr<PodGrouping> found = GroupingOf(pod, objects, options);
+    if (!found.ok()) {
+      tried_pod.set_verdict(TriedPod::VERDICT_FAILED);
+      tried_pod.set_error(std::string(ToStd(found.status().message())));
+      continue;
+    }
+    Fill(*found, tried_pod);
+    if (found->verdict != PodGrouping::Verdict::kGrouped) continue;
+    BASALT_RETURN_IF_ERROR(groups.Add(pod, std::move(found->grouping)));
+  }
+  for (const auto& [name, group] : groups.groups()) {
+    *response.add_groups() = GroupOf(group, objects, request.form());
+  }
+  return response;
+}
+
+}  // namespace basalt::pgsvc
