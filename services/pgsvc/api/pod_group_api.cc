@@ -107,12 +107,12 @@ void PodGroupApi::History(podgroup::v1::GetPodGroupHistoryRequest request,
 
 void PodGroupApi::ListGroupingRules(podgroup::v1::ListGroupingRulesRequest,
                                     rpc::Done<podgroup::v1::ListGroupingRulesResponse> done) {
-  done(pgsvc::ListGroupingRules());
+  done(pgsvc::ListGroupingRules(rules_));
 }
 
 void PodGroupApi::TryGrouping(podgroup::v1::TryGroupingRequest request,
                               rpc::Done<podgroup::v1::TryGroupingResponse> done) {
-  done(pgsvc::TryGrouping(request, RuleOptions()));
+  done(pgsvc::TryGrouping(request, rules_));
 }
 
 }  // namespace basalt::pgsvc

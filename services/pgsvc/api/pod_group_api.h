@@ -16,6 +16,7 @@
 #include "common/runtime/typed_replica.h"
 #include "common/watch/watch_hub.h"
 #include "services/pgsvc/control/pod_group_controller.h"
+#include "services/pgsvc/core/grouping/rule.h"
 
 namespace basalt::pgsvc {
 
@@ -26,8 +27,9 @@ std::string KeyOf(std::string_view ns, std::string_view name);
 
 class PodGroupApi {
  public:
-  // The workers outlive the API.
-  PodGroupApi(Workers& workers, std::shared_ptr<watch::WatchHub> hub) : workers_(workers), hub_(std::move(hub)) {}
+  // The workers outlive the API. `rules`: by which pods are grouped here.
+  PodGroupApi(Workers& workers, std::shared_ptr<watch::WatchHub> hub, RuleOptions rules = {})
+      : workers_(workers), hub_(std::move(hub)), rules_(std::move(rules)) {}
 
   void Get(podgroup::v1::GetPodGroupRequest request, rpc::Done<podgroup::v1::PodGroup> done);
   void ListPart(podgroup::v1::ListPartRequest request, rpc::Done<podgroup::v1::ListPartResponse> done);
@@ -41,6 +43,7 @@ class PodGroupApi {
  private:
   Workers& workers_;
   const std::shared_ptr<watch::WatchHub> hub_;
+  const RuleOptions rules_;
 };
 
 }  // namespace basalt::pgsvc

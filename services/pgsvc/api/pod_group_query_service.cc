@@ -35,11 +35,11 @@ using podgroup::v1::WatchPodGroupsResponse;
 // What both services need. Tasks on the loop hold it, so that nothing they use goes away under them.
 struct Core {
   Core(Loop& api_loop, std::unique_ptr<Workers> own_workers, std::unique_ptr<rpc::Members> known,
-       std::shared_ptr<watch::WatchHub> hub)
+       std::shared_ptr<watch::WatchHub> hub, RuleOptions rules)
       : loop(api_loop),
         workers(std::move(own_workers)),
         members(std::move(known)),
-        api(*workers, std::move(hub)),
+        api(*workers, std::move(hub), std::move(rules)),
         groups(std::make_shared<rpc::Forwarder<PodGroupQueryService>>(loop, *members)),
         parts(std::make_shared<rpc::Forwarder<PodGroupPartService>>(loop, *members)) {}
 
@@ -127,8 +127,10 @@ class PartService final : public PodGroupPartService::CallbackService {
 
 std::vector<std::unique_ptr<rpc::GrpcService>> MakeQueryServices(Loop& loop, std::unique_ptr<Workers> workers,
                                                                  std::unique_ptr<rpc::Members> members,
-                                                                 std::shared_ptr<watch::WatchHub> hub) {
-  const auto core = std::make_shared<Core>(loop, std::move(workers), std::move(members), std::move(hub));
+                                                                 std::shared_ptr<watch::WatchHub> hub,
+                                                                 RuleOptions rules) {
+  const auto core =
+      std::make_shared<Core>(loop, std::move(workers), std::move(members), std::move(hub), std::move(rules));
   std::vector<std::unique_ptr<rpc::GrpcService>> services;
   services.push_back(rpc::WrapService(std::make_unique<QueryService>(core)));
   services.push_back(rpc::WrapService(std::make_unique<PartService>(core)));

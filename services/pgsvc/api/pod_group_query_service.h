@@ -17,6 +17,7 @@ namespace basalt::pgsvc {
 // is under way at other replicas.
 std::vector<std::unique_ptr<rpc::GrpcService>> MakeQueryServices(Loop& loop, std::unique_ptr<Workers> workers,
                                                                  std::unique_ptr<rpc::Members> members,
-                                                                 std::shared_ptr<watch::WatchHub> hub);
+                                                                 std::shared_ptr<watch::WatchHub> hub,
+                                                                 RuleOptions rules);
 
 }  // namespace basalt::pgsvc

@@ -164,23 +164,24 @@ TriedGroup GroupOf(const Tried& tried, const ObjectSet& objects, podgroup::v1::T
 
 }  // namespace
 
-podgroup::v1::ListGroupingRulesResponse ListGroupingRules() {
+podgroup::v1::ListGroupingRulesResponse ListGroupingRules(const RuleOptions& options) {
   podgroup::v1::ListGroupingRulesResponse response;
-  for (const Rule& rule : AllRules()) {
+  const auto add = [&response](std::string_view group, std::string_view version, std::string_view kind,
+                               std::string_view summary, bool looked_through) {
     auto& row = *response.add_rules();
-    row.set_group(std::string(rule.group));
-    row.set_version(std::string(rule.version));
-    row.set_kind(std::string(rule.kind));
-    row.set_summary(std::string(rule.summary));
+    row.set_group(std::string(group));
+    row.set_version(std::string(version));
+    row.set_kind(std::string(kind));
+    row.set_summary(std::string(summary));
+    row.set_looked_through(looked_through);
+  };
+  constexpr std::string_view kBelow = "as the owner below";
+  for (const DeclaredRule& rule : options.rules) {
+    add(rule.kind.group, rule.kind.version, rule.kind.kind, SummaryOf(rule), false);
   }
-  for (const LookThrough& kind : AllLookThrough()) {
-    auto& row = *response.add_rules();
-    row.set_group(std::string(kind.group));
-    row.set_version(std::string(kind.version));
-    row.set_kind(std::string(kind.kind));
-    row.set_summary("as the owner below");
-    row.set_looked_through(true);
-  }
+  for (const Rule& rule : AllRules()) add(rule.group, rule.version, rule.kind, rule.summary, false);
+  for (const KindName& kind : options.looked_through) add(kind.group, kind.version, kind.kind, kBelow, true);
+  for (const LookThrough& kind : AllLookThrough()) add(kind.group, kind.version, kind.kind, kBelow, true);
   return response;
 }
 

@@ -7,7 +7,8 @@
 
 namespace basalt::pgsvc {
 
-podgroup::v1::ListGroupingRulesResponse ListGroupingRules();
+// Those that are configured first.
+podgroup::v1::ListGroupingRulesResponse ListGroupingRules(const RuleOptions& options);
 
 // As the proto says.
 absl::StatusOr<podgroup::v1::TryGroupingResponse> TryGrouping(const podgroup::v1::TryGroupingRequest& request,

@@ -13,6 +13,7 @@
 #include "common/base/json.h"
 #include "common/base/yaml.h"
 #include "common/testing/status_matchers.h"
+#include "services/pgsvc/core/grouping/rule_config.h"
 
 namespace basalt::pgsvc {
 namespace {
@@ -152,13 +153,25 @@ TEST(TryGroupingTest, TheFormOfVolcanoHasTheResourcesOfItsPods) {
   EXPECT_THAT(response->groups(0).manifest(), HasSubstr(R"("cpu":"4")"));
 }
 
+// The first block of YAML below a heading.
+std::string BlockAfter(const std::string& page, const std::string& heading) {
+  const size_t begin = page.find("```yaml\n", page.find(heading)) + 8;
+  return page.substr(begin, page.find("\n```", begin) - begin);
+}
+
+TEST(TryGroupingTest, TheConfigurationOfThePageIsTaken) {
+  const std::string page = ReadFile(BASALT_SOURCE_DIR "/docs/pod-groups.md");
+  const auto options = ParseRuleConfig(BlockAfter(page, "## Rules of your own"));
+  ASSERT_THAT(options, IsOk());
+  EXPECT_EQ(options->rules.size(), 1U);
+  EXPECT_EQ(options->queue_label, RuleOptions().queue_label) << "the page says that these are the defaults";
+  EXPECT_EQ(options->node_pool_label, RuleOptions().node_pool_label);
+}
+
 // docs/pod-groups.md shows what becomes of these objects.
 TEST(TryGroupingTest, TheExampleOfThePageIsTrue) {
   const std::string page = ReadFile(BASALT_SOURCE_DIR "/docs/pod-groups.md");
-  const size_t begin = page.find("```yaml\n") + 8;
-  const size_t end = page.find("\n```", begin);
-  ASSERT_NE(end, std::string::npos);
-  const auto documents = ParseYamlDocuments(page.substr(begin, end - begin));
+  const auto documents = ParseYamlDocuments(BlockAfter(page, "## Trying the rules"));
   ASSERT_THAT(documents, IsOk());
   TryGroupingRequest request;
   for (const json::value& document : *documents) request.add_objects(ToText(document));
@@ -209,7 +222,11 @@ INSTANTIATE_TEST_SUITE_P(OfEachKind, GroupingExampleTest, ::testing::ValuesIn(Ex
 TEST(GroupingExamplesTest, ThereAreSome) { EXPECT_GE(Examples().size(), 17U); }
 
 TEST(ListGroupingRulesTest, NamesTheKindsThatHaveRulesAndThoseThatAreLookedThrough) {
-  const auto response = ListGroupingRules();
+  RuleOptions options;
+  options.rules.push_back(
+      {.kind = {"example.com", "*", "PyFlow"}, .minimum = {{"spec", "replicas"}}, .priority_class = ""});
+  options.looked_through.push_back({"example.com", "*", "Wrapper"});
+  const auto response = ListGroupingRules(options);
   const auto& rules = response.rules();
   const auto has = [&rules](const std::string& kind, bool looked_through) {
     return std::any_of(rules.begin(), rules.end(), [&](const auto& rule) {
@@ -218,6 +235,9 @@ TEST(ListGroupingRulesTest, NamesTheKindsThatHaveRulesAndThoseThatAreLookedThrou
   };
   EXPECT_TRUE(has("JobSet", false));
   EXPECT_TRUE(has("TrainJob", true));
+  EXPECT_TRUE(has("Wrapper", true));
+  EXPECT_EQ(rules.Get(0).kind(), "PyFlow");
+  EXPECT_EQ(rules.Get(0).summary(), "configured; minimum: spec.replicas, else 1");
 }
 
 }  // namespace

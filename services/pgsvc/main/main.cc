@@ -1,16 +1,45 @@
 // pgsvc: owns pod groups, of jobs and of plain pods.
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <utility>
 
 #include "absl/flags/flag.h"
+#include "absl/status/statusor.h"
 #include "common/watch/watch_hub.h"
+#include "services/pgsvc/core/grouping/rule_config.h"
 #include "services/pgsvc/main/parts.h"
 
 ABSL_FLAG(uint32_t, max_watches, basalt::watch::WatchHub::kMaxWatches,
           "how many watches of clients a replica tells of its pod groups; one more is refused");
 
+ABSL_FLAG(std::string, grouping_config, "",
+          "file of rules of grouping for further kinds, and of defaults by kind; docs/pod-groups.md says what it has");
+
+namespace {
+
+// What the file configures; of one that cannot be read or is wrong the process ends, and says why.
+basalt::pgsvc::RuleOptions RulesOf(const std::string& file) {
+  if (file.empty()) return {};
+  std::ifstream input(file, std::ios::binary);
+  const std::string text((std::istreambuf_iterator<char>(input)), std::istreambuf_iterator<char>());
+  absl::StatusOr<basalt::pgsvc::RuleOptions> rules = absl::NotFoundError("cannot be read");
+  if (input.good()) rules = basalt::pgsvc::ParseRuleConfig(text);
+  if (rules.ok()) return *std::move(rules);
+  std::fprintf(stderr, "error: --grouping_config: %s: %s\n", file.c_str(),
+               std::string(rules.status().message()).c_str());
+  std::exit(2);
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   const auto make_parts = [](basalt::obs::Metrics& metrics, basalt::obs::Health&) {
-    return basalt::pgsvc::MakePartsWith(metrics, absl::GetFlag(FLAGS_max_watches));
+    return basalt::pgsvc::MakePartsWith(metrics, absl::GetFlag(FLAGS_max_watches),
+                                        RulesOf(absl::GetFlag(FLAGS_grouping_config)));
   };
   return basalt::shell::RunService(argc, argv, "pgsvc", basalt::gateway::v1::SERVICE_KIND_POD_GROUP, make_parts);
 }

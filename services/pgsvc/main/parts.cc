@@ -35,7 +35,7 @@ shell::ServiceParts MakeParts(obs::Metrics& metrics, obs::Health&) {
   return MakePartsWith(metrics, watch::WatchHub::kMaxWatches);
 }
 
-shell::ServiceParts MakePartsWith(obs::Metrics& metrics, size_t max_watches) {
+shell::ServiceParts MakePartsWith(obs::Metrics& metrics, size_t max_watches, RuleOptions rules) {
   const auto hub = std::make_shared<watch::WatchHub>(max_watches);
   shell::ServiceParts parts;
   parts.make_controller = [hub, &metrics](runtime::Context& context) {
@@ -43,11 +43,11 @@ shell::ServiceParts MakePartsWith(obs::Metrics& metrics, size_t max_watches) {
     runtime::PublishChanges<WatchedPodGroups>(*controller, *hub);
     return controller;
   };
-  parts.make_services = [hub](runtime::Replica& replica, Loop& api_loop) {
+  parts.make_services = [hub, rules = std::move(rules)](runtime::Replica& replica, Loop& api_loop) {
     std::vector<std::unique_ptr<rpc::GrpcService>> services;
     services.push_back(std::make_unique<RoutedService>(replica, api_loop));
     auto queries = MakeQueryServices(api_loop, std::make_unique<runtime::TypedReplica<PodGroupController>>(replica),
-                                     std::make_unique<shell::ReplicaMembers>(replica), hub);
+                                     std::make_unique<shell::ReplicaMembers>(replica), hub, rules);
     std::move(queries.begin(), queries.end(), std::back_inserter(services));
     return services;
   };

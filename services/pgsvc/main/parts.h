@@ -4,11 +4,13 @@
 
 #include "common/shell/service_process.h"
 #include "common/watch/watch_hub.h"
+#include "services/pgsvc/core/grouping/rule.h"
 
 namespace basalt::pgsvc {
 
 // What makes a process the pod group service.
 shell::ServiceParts MakeParts(obs::Metrics& metrics, obs::Health& health);
-shell::ServiceParts MakePartsWith(obs::Metrics& metrics, size_t max_watches);
+// `rules`: by which pods are grouped.
+shell::ServiceParts MakePartsWith(obs::Metrics& metrics, size_t max_watches, RuleOptions rules = {});
 
 }  // namespace basalt::pgsvc

@@ -1,6 +1,7 @@
 #include "services/pgsvc/core/grouping/group_pod.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <deque>
@@ -13,6 +14,7 @@
 #include "services/pgsvc/core/grouping/inheritance.h"
 #include "services/pgsvc/core/grouping/minimum.h"
 #include "services/pgsvc/core/grouping/rule_table.h"
+#include "services/pgsvc/core/grouping/rules/rules.h"
 
 namespace basalt::pgsvc {
 
@@ -42,9 +44,15 @@ ObjectView Completed(const json::value& object, ObjectView skipped, Copies& copi
   return ObjectView(copy);
 }
 
-// Goes down from the top owner while its kind is looked through (4): each time the one below has what it lacks.
+bool LooksThrough(ObjectView object, const RuleOptions& options) {
+  return IsLookedThrough(object.group(), object.version(), object.kind()) ||
+         std::any_of(options.looked_through.begin(), options.looked_through.end(),
+                     [object](const KindName& kind) { return kind.IsOf(object); });
+}
+
+// Goes down from the top owner while the owner's kind is looked through (4): the owner below takes over what it lacks.
 void LookThroughOwners(RuleInput& input, Copies& copies) {
-  while (!input.owners.empty() && IsLookedThrough(input.top.group(), input.top.version(), input.top.kind())) {
+  while (!input.owners.empty() && LooksThrough(input.top, input.options)) {
     const ObjectView skipped = input.top;
     input.skipped.insert(input.skipped.begin(), skipped);
     input.owners.pop_back();
@@ -86,7 +94,28 @@ void CopyNodePool(const RuleInput& input, Grouping& grouping) {
   if (pool != nullptr) grouping.labels.try_emplace(key, *pool);
 }
 
+absl::Status ApplyRule(const RuleInput& input, PodGrouping& result) {
+  for (const DeclaredRule& rule : input.options.rules) {
+    if (!rule.kind.IsOf(input.top)) continue;
+    result.rule = SummaryOf(rule);
+    BASALT_ASSIGN_OR_RETURN(result.grouping, GroupByDeclaredRule(input, rule));
+    return absl::OkStatus();
+  }
+  const Rule& rule = RuleFor(input.top.group(), input.top.version(), input.top.kind());
+  result.rule = rule.summary;
+  BASALT_ASSIGN_OR_RETURN(result.grouping, rule.function(input));
+  return absl::OkStatus();
+}
+
 }  // namespace
+
+std::string SummaryOf(const DeclaredRule& rule) {
+  std::string text = "configured; minimum: ";
+  for (const std::vector<std::string>& path : rule.minimum) {
+    text += fmt::format("{}, else ", fmt::join(path.begin(), path.end(), "."));
+  }
+  return text + "1";
+}
 
 void AddDefaultSubGroup(Grouping& grouping) {
   const auto is_default = [](const SubGroup& one) { return one.name == kDefaultSubGroup; };
@@ -114,10 +143,8 @@ absl::StatusOr<PodGrouping> GroupPodByRules(ObjectView pod, const std::vector<Ob
                   .cluster = cluster,
                   .options = options};
   LookThroughOwners(input, copies);
-  const Rule& rule = RuleFor(input.top.group(), input.top.version(), input.top.kind());
-  result.rule = rule.summary;
   result.decided_by = input.top.Described();
-  BASALT_ASSIGN_OR_RETURN(result.grouping, rule.function(input));
+  BASALT_RETURN_IF_ERROR(ApplyRule(input, result));
   Grouping& grouping = result.grouping;
   BASALT_RETURN_IF_ERROR(CheckMinimum(grouping, "the group", grouping.minimum));
   BASALT_RETURN_IF_ERROR(NameSubGroups(grouping));

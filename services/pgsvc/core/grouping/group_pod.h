@@ -30,7 +30,10 @@ struct PodGrouping {
 absl::StatusOr<PodGrouping> GroupPodByRules(ObjectView pod, const std::vector<ObjectView>& owners,
                                             const ClusterView& cluster, const RuleOptions& options);
 
-// The scheduler leaves a pod out that fits no leaf of a group: adds a leaf for such pods, which nothing waits for
+// As Rule::summary.
+std::string SummaryOf(const DeclaredRule& rule);
+
+// Adds a leaf for pods that fit no other one, since the scheduler leaves such pods out. Nobody waits for its pods
 // (G43).
 void AddDefaultSubGroup(Grouping& grouping);
 

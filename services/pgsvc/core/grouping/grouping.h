@@ -1,7 +1,8 @@
 #pragma once
 
 // What grouping finds for one pod: the group that the pod belongs to, in terms that know no scheduler
-// (pod-grouper 5). An emitter writes it in the form that a scheduler reads. Values. Pure.
+// (pod-grouper 5). Either scheduler reads a form of its own (kai_group.h,
+// volcano_group.h). Values. Pure.
 #include <cstdint>
 #include <map>
 #include <string>
@@ -18,7 +19,7 @@ struct Topology {
   friend bool operator==(const Topology&, const Topology&) = default;
 };
 
-// How many have to be placeable together.
+// How many pods, or subgroups, have to be placeable together.
 struct Minimum {
   int32_t count = 1;           // 0: no gang.
   bool of_sub_groups = false;  // Counts direct child subgroups, else pods.

@@ -31,14 +31,14 @@ inline constexpr std::string_view kTopOwnerAnnotation = "kai.scheduler/top-owner
 // objects, direct owner first, whose labels and annotations count for priority, preemptibility, delay and grace period.
 Grouping InheritFrom(const RuleInput& input, ObjectView owner, const std::vector<ObjectView>& considered,
                      std::string_view default_priority);
-// What of that needs no object but `owner` and the pod: names, owner, labels, annotations and queue.
+// The same without what further objects say: names, owner, labels, annotations and queue alone.
 Grouping IdentityFrom(const RuleInput& input, ObjectView owner);
-// The priority class, by 5.4.
+// Sets the priority class by 5.4; `otherwise` where nobody names one that exists.
 void FindPriority(const RuleInput& input, const std::vector<ObjectView>& considered, std::string_view otherwise,
                   Grouping& grouping);
-// A class that `source` names, whether it exists or not.
+// Sets a class that `source` names, whether the class exists or not.
 void SetPriority(std::string_view name, const std::string& source, Grouping& grouping);
-// The rule's own class, whatever anybody says.
+// Sets the rule's own class, whatever anybody says.
 void SetDefaultPriority(std::string_view name, Grouping& grouping);
 // InheritFrom the top owner alone: what every rule but the default one begins with.
 Grouping InheritFromTop(const RuleInput& input, std::string_view default_priority = kTrain);

@@ -18,7 +18,7 @@ inline constexpr int64_t kMostSubGroups = 10'000;
 // value. `where`: "Job default/j" or "template of worker of JobSet default/js".
 absl::StatusOr<int32_t> MinimumOf(std::string_view where, std::string_view key, std::string_view text, int32_t least);
 
-// The lower one of both; where that is `most`, a warning says that no more than `most` can exist.
+// The lower one of `wanted` and `most`; where `most` is lower, a warning says that no more than that can exist.
 int32_t Capped(int32_t wanted, int64_t most, std::string_view where, std::vector<std::string>& warnings);
 
 // How many pods of a Job run at once at most: the parallelism, or the completions where these are fewer, at these paths

@@ -1,6 +1,7 @@
 #include "services/pgsvc/core/grouping/object_view.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <limits>
 
@@ -10,13 +11,23 @@ namespace basalt::pgsvc {
 
 namespace {
 
-std::string PathText(std::initializer_list<std::string_view> path) {
-  std::string text;
-  for (const std::string_view part : path) text += text.empty() ? std::string(part) : fmt::format(".{}", part);
-  return text;
-}
-
 const json::object* ObjectOf(const json::value* value) { return value == nullptr ? nullptr : value->if_object(); }
+
+// `found`: what the object has at the path.
+template <typename Path>
+absl::StatusOr<std::optional<int32_t>> IntOf(const json::value* found, ObjectView object, const Path& path) {
+  if (found == nullptr || found->is_null()) return std::optional<int32_t>();
+  int64_t number = std::numeric_limits<int64_t>::max();
+  if (found->is_int64()) number = found->get_int64();
+  if (found->is_uint64() && found->get_uint64() <= std::numeric_limits<int32_t>::max()) {
+    number = static_cast<int64_t>(found->get_uint64());
+  }
+  if (number < std::numeric_limits<int32_t>::min() || number > std::numeric_limits<int32_t>::max()) {
+    return Invalid(fmt::format("{}: {}: must be an integer of 32 bits", object.Described(),
+                               fmt::join(path.begin(), path.end(), ".")));
+  }
+  return std::optional<int32_t>(static_cast<int32_t>(number));
+}
 
 }  // namespace
 
@@ -80,17 +91,13 @@ std::string_view ObjectView::TextAt(std::initializer_list<std::string_view> path
 }
 
 absl::StatusOr<std::optional<int32_t>> ObjectView::IntAt(std::initializer_list<std::string_view> path) const {
-  const json::value* const found = At(path);
-  if (found == nullptr) return std::optional<int32_t>();
-  int64_t number = std::numeric_limits<int64_t>::max();
-  if (found->is_int64()) number = found->get_int64();
-  if (found->is_uint64() && found->get_uint64() <= std::numeric_limits<int32_t>::max()) {
-    number = static_cast<int64_t>(found->get_uint64());
-  }
-  if (number < std::numeric_limits<int32_t>::min() || number > std::numeric_limits<int32_t>::max()) {
-    return Invalid(fmt::format("{}: {}: must be an integer of 32 bits", Described(), PathText(path)));
-  }
-  return std::optional<int32_t>(static_cast<int32_t>(number));
+  return IntOf(At(path), *this, path);
+}
+
+absl::StatusOr<std::optional<int32_t>> ObjectView::IntAt(const std::vector<std::string>& path) const {
+  const json::value* found = object_;
+  for (const std::string& part : path) found = found == nullptr ? nullptr : Find(*found, part);
+  return IntOf(found, *this, path);
 }
 
 std::string ObjectView::Described() const {

@@ -59,6 +59,9 @@ class ObjectView {
   // stands there is no integer of 32 bits.
   absl::StatusOr<std::optional<int32_t>> IntAt(std::initializer_list<std::string_view> path) const;
 
+  // The same of a path that is known at run time only.
+  absl::StatusOr<std::optional<int32_t>> IntAt(const std::vector<std::string>& path) const;
+
   // "Job default/j", for messages; of a part where it stands.
   std::string Described() const;
 

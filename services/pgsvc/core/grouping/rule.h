@@ -34,6 +34,24 @@ struct KindDefaults {
   std::string preemptibility;
 };
 
+struct KindName {
+  std::string group;
+  std::string version;  // "*": every version.
+  std::string kind;
+  bool IsOf(ObjectView object) const {
+    return group == object.group() && kind == object.kind() && (version == "*" || version == object.version());
+  }
+};
+
+// A rule that an administrator writes: the default rule, with a minimum that stands in a field of the top owner
+// (pod-grouper 12, row 16).
+struct DeclaredRule {
+  KindName kind;
+  // Of the first of these fields whose value is above 0; each a path of members. None: 1.
+  std::vector<std::vector<std::string>> minimum;
+  std::string priority_class;  // Where nobody names one.
+};
+
 struct RuleOptions {
   std::string queue_label = "kai.scheduler/queue";
   std::string node_pool_label = "kai.scheduler/node-pool";
@@ -41,6 +59,10 @@ struct RuleOptions {
   bool gangs_knative_revisions = true;
   // By "Kind.group", else by "Kind".
   std::map<std::string, KindDefaults, std::less<>> kind_defaults;
+  // Before the rules that come along; of two for one kind the first counts.
+  std::vector<DeclaredRule> rules;
+  // Beside the kinds that are looked through anyway.
+  std::vector<KindName> looked_through;
 };
 
 struct RuleInput {

@@ -1,8 +1,11 @@
 // Kinds whose group differs from that of the default rule in a field or two.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
@@ -18,6 +21,20 @@ constexpr std::string_view kSparkApplicationName = "spark-app-name";
 constexpr std::string_view kSparkSelector = "spark-app-selector";
 
 }  // namespace
+
+absl::StatusOr<Grouping> GroupByDeclaredRule(const RuleInput& input, const DeclaredRule& rule) {
+  Grouping grouping =
+      InheritFromTop(input, rule.priority_class.empty() ? kTrain : std::string_view(rule.priority_class));
+  for (const std::vector<std::string>& path : rule.minimum) {
+    BASALT_ASSIGN_OR_RETURN(const std::optional<int32_t> minimum, input.top.IntAt(path));
+    if (!minimum || *minimum <= 0) continue;
+    grouping.minimum = {.count = *minimum};
+    grouping.sources["minMember"] =
+        fmt::format("{} of {}", fmt::join(path.begin(), path.end(), "."), input.top.Described());
+    break;
+  }
+  return grouping;
+}
 
 absl::StatusOr<Grouping> GroupByDefault(const RuleInput& input) { return DefaultGrouping(input); }
 absl::StatusOr<Grouping> GroupByDefaultAsBuild(const RuleInput& input) { return InheritFromTop(input, kBuild); }

@@ -5,6 +5,7 @@
 
 namespace basalt::pgsvc {
 
+absl::StatusOr<Grouping> GroupByDeclaredRule(const RuleInput& input, const DeclaredRule& rule);
 absl::StatusOr<Grouping> GroupByDefault(const RuleInput& input);         // 5
 absl::StatusOr<Grouping> GroupByDefaultAsBuild(const RuleInput& input);  // 5, priority build
 absl::StatusOr<Grouping> GroupByDefaultAsInference(const RuleInput& input);
