@@ -173,14 +173,14 @@ TEST(PyTorchJobTest, WorkersStandInSegments) {
       {"elastic ones", Spec("1", "8", "2", Elastic(5)), Role("worker", "7"),
        "5: master{1} worker{sub 4} worker-0{worker, 2} worker-1{worker, 2} worker-2{worker, 0} worker-3{worker, 0}; "
        "in worker-3"},
-      {"the minimum is rounded up to whole segments", Spec("1", "8", "2", Elastic(4)), Role("worker", "0"),
+      {"the minimum is rounded up to whole segments (G47)", Spec("1", "8", "2", Elastic(4)), Role("worker", "0"),
        "4: master{1} worker{sub 4} worker-0{worker, 2} worker-1{worker, 2} worker-2{worker, 0} worker-3{worker, 0}; "
        "in worker-0"},
       {"a mandatory remainder", Spec("1", "5", "2", Elastic(6)), Role("worker", "2"),
        "6: master{1} worker{sub 3} worker-0{worker, 2} worker-1{worker, 2} worker-2{worker, 1}; in worker-1"},
       {"an elastic remainder", Spec("1", "5", "2", Elastic(5)), Role("worker", "2"),
        "5: master{1} worker{sub 3} worker-0{worker, 2} worker-1{worker, 2} worker-2{worker, 0}; in worker-1"},
-      {"more than the minimum (G47)", Spec("1", "3", "2", Elastic(3)), Role("worker", "2"),
+      {"one segment", Spec("1", "3", "2", Elastic(3)), Role("worker", "2"),
        "3: master{1} worker{sub 2} worker-0{worker, 2} worker-1{worker, 0}; in worker-1"},
       {"one segment", Spec("1", "2", "9"), Role("worker", "1"),
        "3: master{1} worker{sub 1} worker-0{worker, 2}; in worker-0"},
