@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "common/base/yaml.h"
 #include "common/kube/text.h"
 #include "services/pgsvc/core/grouping/group_name.h"
 
@@ -27,58 +27,6 @@ std::string LabelOf(ObjectView object, std::string_view key) {
 }
 std::string AnnotationOf(ObjectView object, std::string_view key) {
   return fmt::format("annotation {} of {}", key, object.Described());
-}
-
-// Takes characters off the beginning of the text, and says how many.
-size_t Drop(std::string_view& text, std::string_view characters, size_t most = std::string_view::npos) {
-  const size_t count = std::min({text.find_first_not_of(characters), text.size(), most});
-  text.remove_prefix(count);
-  return count;
-}
-
-constexpr std::string_view kDigits = "0123456789";
-
-// 17, -1.5, 1e-5, 0x1f. Names have neither "_" nor ":", which numbers of YAML may have.
-bool ReadsAsNumber(std::string_view text) {
-  Drop(text, "+-", 1);
-  constexpr std::pair<std::string_view, std::string_view> kBases[] = {
-      {"0x", "0123456789abcdefABCDEF"}, {"0o", "01234567"}, {"0b", "01"}};
-  for (const auto& [prefix, digits] : kBases) {
-    if (text.size() > prefix.size() && text.starts_with(prefix)) {
-      return text.find_first_not_of(digits, prefix.size()) == std::string_view::npos;
-    }
-  }
-  size_t digits = Drop(text, kDigits);
-  if (Drop(text, ".", 1) == 1) digits += Drop(text, kDigits);
-  if (digits == 0) return false;
-  if (Drop(text, "eE", 1) == 1) {
-    Drop(text, "+-", 1);
-    if (Drop(text, kDigits) == 0) return false;
-  }
-  return text.empty();
-}
-
-// 2026-01-31
-bool ReadsAsDate(std::string_view text) {
-  if (Drop(text, kDigits) != 4 || Drop(text, "-", 1) != 1) return false;
-  const size_t month = Drop(text, kDigits);
-  if (month == 0 || month > 2 || Drop(text, "-", 1) != 1) return false;
-  const size_t day = Drop(text, kDigits);
-  return (day == 1 || day == 2) && text.empty();
-}
-
-// YAML would read the plain text as something else than a text.
-bool NeedsQuotes(std::string_view text) {
-  if (text.empty()) return true;
-  constexpr std::string_view kWords[] = {"null", "true", "false", "yes", "no",   "on",
-                                         "off",  "y",    "n",     "~",   ".inf", ".nan"};
-  const std::string lower = absl::AsciiStrToLower(std::string(text));
-  if (std::find(std::begin(kWords), std::end(kWords), lower) != std::end(kWords)) return true;
-  return ReadsAsNumber(text) || ReadsAsDate(text);
-}
-
-std::string YamlText(std::string_view text) {
-  return NeedsQuotes(text) ? fmt::format("\"{}\"", text) : std::string(text);
 }
 
 // ---- queue (5.3) ----
@@ -247,9 +195,9 @@ std::optional<std::string> DurationOf(std::string_view text, Sign sign, const st
 }
 
 std::string TopOwnerText(ObjectView object) {
-  return fmt::format("name: {}\nuid: {}\ngroup: {}\nversion: {}\nkind: {}\n", YamlText(object.name()),
-                     YamlText(object.uid()), YamlText(object.group()), YamlText(object.version()),
-                     YamlText(object.kind()));
+  const auto yaml = [](std::string_view text) { return ToYaml(json::value(text)); };
+  return fmt::format("name: {}uid: {}group: {}version: {}kind: {}", yaml(object.name()), yaml(object.uid()),
+                     yaml(object.group()), yaml(object.version()), yaml(object.kind()));
 }
 
 Topology TopologyOf(ObjectView object) {
