@@ -23,11 +23,6 @@ bool IsClusterScoped(std::string_view group, std::string_view kind) {
          (group == "scheduling.k8s.io" && kind == "PriorityClass") || (group == "run.ai" && kind == "Karta");
 }
 
-std::string_view GroupOf(std::string_view api_version) {
-  const size_t slash = api_version.find('/');
-  return slash == std::string_view::npos ? std::string_view() : api_version.substr(0, slash);
-}
-
 }  // namespace
 
 absl::Status ObjectSet::Add(json::value object) {
@@ -46,11 +41,10 @@ absl::Status ObjectSet::Add(json::value object) {
   return absl::OkStatus();
 }
 
-json::value* ObjectSet::TargetOf(const json::value& reference, std::string_view ns) {
-  const std::string_view group = GroupOf(FindString(reference, "apiVersion"));
-  const std::string_view kind = FindString(reference, "kind");
-  const auto found =
-      by_name_.find(Key{group, kind, IsClusterScoped(group, kind) ? "" : ns, FindString(reference, "name")});
+json::value* ObjectSet::TargetOf(std::string_view api_version, std::string_view kind, std::string_view name,
+                                 std::string_view ns) const {
+  const std::string_view group = GroupOfApiVersion(api_version);
+  const auto found = by_name_.find(Key{group, kind, IsClusterScoped(group, kind) ? "" : ns, name});
   return found == by_name_.end() ? nullptr : found->second;
 }
 
@@ -61,7 +55,8 @@ void ObjectSet::CompleteUids() {
       json::value* const references = metadata.if_contains("ownerReferences");
       if (references == nullptr || !references->is_array()) continue;
       for (json::value& reference : references->get_array()) {
-        json::value* const target = TargetOf(reference, ObjectView(object).ns());
+        json::value* const target = TargetOf(FindString(reference, "apiVersion"), FindString(reference, "kind"),
+                                             FindString(reference, "name"), ObjectView(object).ns());
         if (target != nullptr) visit(reference, *target);
       }
     }
@@ -84,10 +79,8 @@ void ObjectSet::CompleteUids() {
 absl::StatusOr<std::vector<ObjectView>> ObjectSet::OwnersOf(ObjectView pod) const {
   return pgsvc::OwnersOf(
       pod, [this](const OwnerReference& reference, std::string_view ns) -> absl::StatusOr<ObjectView> {
-        const std::string_view group = GroupOf(reference.api_version);
-        const ObjectView found =
-            Find(group, reference.kind, IsClusterScoped(group, reference.kind) ? "" : ns, reference.name);
-        if (!found.empty()) return found;
+        const json::value* const found = TargetOf(reference.api_version, reference.kind, reference.name, ns);
+        if (found != nullptr) return ObjectView(*found);
         return absl::NotFoundError(
             fmt::format("{} {}/{}, an owner of the pod, is missing", reference.kind, ns, reference.name));
       });

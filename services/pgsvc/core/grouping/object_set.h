@@ -44,8 +44,9 @@ class ObjectSet final : public ClusterView {
                                         std::string_view value) const override;
 
  private:
-  // The object that the reference of an object in that namespace names; null: there is none.
-  json::value* TargetOf(const json::value& reference, std::string_view ns);
+  // The object that a reference of an object in that namespace names; null: there is none.
+  json::value* TargetOf(std::string_view api_version, std::string_view kind, std::string_view name,
+                        std::string_view ns) const;
 
   using Key = std::tuple<std::string, std::string, std::string, std::string>;  // Group, kind, namespace, name.
 

@@ -35,11 +35,12 @@ std::string_view ObjectView::api_version() const {
   return object_ == nullptr ? std::string_view() : FindString(*object_, "apiVersion");
 }
 
-std::string_view ObjectView::group() const {
-  const std::string_view both = api_version();
-  const size_t slash = both.find('/');
-  return slash == std::string_view::npos ? std::string_view() : both.substr(0, slash);
+std::string_view GroupOfApiVersion(std::string_view api_version) {
+  const size_t slash = api_version.find('/');
+  return slash == std::string_view::npos ? std::string_view() : api_version.substr(0, slash);
 }
+
+std::string_view ObjectView::group() const { return GroupOfApiVersion(api_version()); }
 
 std::string_view ObjectView::version() const {
   const std::string_view both = api_version();

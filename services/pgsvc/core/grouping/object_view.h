@@ -72,6 +72,9 @@ class ObjectView {
   std::string_view where_;
 };
 
+// The API group of an apiVersion; empty: the core group.
+std::string_view GroupOfApiVersion(std::string_view api_version);
+
 // A text member of an object of texts, as labels are one; null where there is none, or no text.
 const json::string* TextOf(const json::object* texts, std::string_view key);
 
