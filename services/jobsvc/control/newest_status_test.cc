@@ -16,12 +16,6 @@ class NewestStatusTest : public PartTest {
     response.mutable_object()->mutable_job()->mutable_meta()->set_uid(uid);
     return response;
   }
-  static gateway::v1::GetResponse Error(int code) {
-    gateway::v1::GetResponse response;
-    response.mutable_error()->set_code(code);
-    response.mutable_error()->set_message("no");
-    return response;
-  }
   void Doubt() {
     BeginAnew();
     context.merged.clear();

@@ -94,6 +94,14 @@ class PartTest : public ::testing::Test {
     SetPhase(kube::v1::JOB_PHASE_RUNNING);
   }
 
+  // The answer to a read that the API server refuses.
+  static gateway::v1::GetResponse Error(int code) {
+    gateway::v1::GetResponse response;
+    response.mutable_error()->set_code(code);
+    response.mutable_error()->set_message("no");
+    return response;
+  }
+
   void SetPhase(kube::v1::JobPhase phase) {
     job.job->mutable_status()->set_phase(phase);
     job.job->mutable_status()->set_last_transition_ms(absl::ToUnixMillis(host.Now()));

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "services/jobsvc/testing/rig/job_rig.h"
 
@@ -13,6 +14,26 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr char kKey[] = "default/j";
+
+void BeginRunning(JobRig& rig, kube::v1::Job job) {
+  rig.Start();
+  rig.kube().PutJob(std::move(job));
+  rig.Run();
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run(absl::Seconds(20));
+  ASSERT_EQ(rig.PhaseOf(kKey), kRunning);
+}
+
+// The job is aborted by a write of which the process hears neither the answer nor the watch.
+void AbortUnheard(JobRig& rig) {
+  rig.answers_late = [](const gateway::v1::WriteRequest&) { return absl::Hours(1); };
+  rig.late = [](const kube::v1::Object& object, bool) {
+    return object.has_job() ? absl::Hours(1) : absl::ZeroDuration();
+  };
+  rig.kube().PutCommand("default", "c", "AbortJob", "j");
+  rig.Run(absl::Seconds(2));
+  ASSERT_EQ(rig.PhaseOf(kKey), kube::v1::JOB_PHASE_ABORTING);
+}
 
 // The disk of the process is lost, and the next one is shown `older` for a while.
 void LoseDiskAndShow(JobRig& rig, const kube::v1::Job& older) {
@@ -26,12 +47,7 @@ void LoseDiskAndShow(JobRig& rig, const kube::v1::Job& older) {
 
 TEST(LaggingWatchTest, NoPodOfAnAbortedJobIsMadeThatIsShownAsRunning) {
   JobRig rig;
-  rig.Start();
-  rig.kube().PutJob(MakeJob("j", 1, 2));
-  rig.Run();
-  rig.kube().SetAllPods(kPodRunning);
-  rig.Run(absl::Seconds(20));
-  ASSERT_EQ(rig.PhaseOf(kKey), kRunning);
+  BeginRunning(rig, MakeJob("j", 1, 2));
   const kube::v1::Job older = rig.kube().job(kKey);
   rig.kube().PutCommand("default", "c", "AbortJob", "j");
   rig.Run(absl::Seconds(20));
@@ -47,11 +63,7 @@ TEST(LaggingWatchTest, NoPodOfAnAbortedJobIsMadeThatIsShownAsRunning) {
 TEST(LaggingWatchTest, AKillThatIsOverHoldsBackNoPodOfTheNextRun) {
   JobRig rig;
   rig.kube().SchedulePods();
-  rig.Start();
-  rig.kube().PutJob(WithPolicy(MakeJob("j", 1, 2), "PodFailed", "RestartTask"));
-  rig.Run();
-  rig.kube().SetAllPods(kPodRunning);
-  rig.Run(absl::Seconds(20));
+  BeginRunning(rig, WithPolicy(MakeJob("j", 1, 2), "PodFailed", "RestartTask"));
   rig.kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
   rig.Run(absl::Seconds(2));
   const kube::v1::Job older = rig.kube().job(kKey);
@@ -71,23 +83,13 @@ TEST(LaggingWatchTest, AKillThatIsOverHoldsBackNoPodOfTheNextRun) {
 // status before that.
 TEST(LaggingWatchTest, AnIntentIsNotGivenUpBeforeTheJobIsRead) {
   JobRig rig;
-  rig.Start();
-  rig.kube().PutJob(MakeJob("j", 1, 2));
-  rig.Run();
-  rig.kube().SetAllPods(kPodRunning);
-  rig.Run(absl::Seconds(20));
+  BeginRunning(rig, MakeJob("j", 1, 2));
   const kube::v1::Job older = rig.kube().job(kKey);
-  rig.answers_late = [](const gateway::v1::WriteRequest&) { return absl::Hours(1); };
-  rig.late = [](const kube::v1::Object& object, bool) {
-    return object.has_job() ? absl::Hours(1) : absl::ZeroDuration();
-  };
-  rig.kube().PutCommand("default", "c", "AbortJob", "j");
-  rig.Run(absl::Seconds(2));
-  ASSERT_EQ(rig.PhaseOf(kKey), kube::v1::JOB_PHASE_ABORTING);
+  AbortUnheard(rig);
   rig.Kill();
   rig.answers_late = nullptr;
   rig.late = nullptr;
-  rig.older[older.meta().uid()].mutable_job()->CopyFrom(older);
+  *rig.older[older.meta().uid()].mutable_job() = older;
   rig.kube().ClearLog();
   rig.Start();
   rig.Run(absl::Seconds(20));
@@ -98,19 +100,9 @@ TEST(LaggingWatchTest, AnIntentIsNotGivenUpBeforeTheJobIsRead) {
 // The power has failed: the disk has an intent that was carried out, and knows nothing of the commit after it.
 TEST(LaggingWatchTest, AnIntentThatTheWatchShowsCarriedOutMayBeFollowedByAnother) {
   JobRig rig;
-  rig.Start();
-  rig.kube().PutJob(MakeJob("j", 1, 2));
-  rig.Run();
-  rig.kube().SetAllPods(kPodRunning);
-  rig.Run(absl::Seconds(20));
-  rig.answers_late = [](const gateway::v1::WriteRequest&) { return absl::Hours(1); };
-  rig.late = [](const kube::v1::Object& object, bool) {
-    return object.has_job() ? absl::Hours(1) : absl::ZeroDuration();
-  };
-  rig.kube().PutCommand("default", "c", "AbortJob", "j");
-  rig.Run(absl::Seconds(2));
+  BeginRunning(rig, MakeJob("j", 1, 2));
+  AbortUnheard(rig);
   const kube::v1::Job older = rig.kube().job(kKey);
-  ASSERT_EQ(older.status().phase(), kube::v1::JOB_PHASE_ABORTING);
   const auto disk = rig.CopyDisk();
   rig.Kill();
   rig.answers_late = nullptr;

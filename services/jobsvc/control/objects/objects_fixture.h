@@ -26,12 +26,6 @@ class ObjectsTest : public PartTest {
     *response.mutable_object() = ObjectOf(owner);
     return response;
   }
-  static gateway::v1::GetResponse Error(int code) {
-    gateway::v1::GetResponse response;
-    response.mutable_error()->set_code(code);
-    response.mutable_error()->set_message("no");
-    return response;
-  }
 
   void Apply() { job.plugin_objects.Apply(job, host); }
   // The one request that is under way.
