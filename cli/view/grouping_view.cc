@@ -17,7 +17,7 @@ namespace {
 using podgroup::v1::TriedGroup;
 using podgroup::v1::TriedPod;
 
-// What became of the pod, where it has no group.
+// Why the pod has no group; empty: it has one.
 std::string WhyNot(const TriedPod& pod) {
   switch (pod.verdict()) {
     case TriedPod::VERDICT_OPTED_OUT:

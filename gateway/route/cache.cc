@@ -353,7 +353,7 @@ void Cache::Replace(WatchIndex watch, const std::vector<Object>& objects, int64_
     if (!entry.used || entry.watch != watch || seen[id] || entry.resource_version > resource_version) continue;
     absent.push_back(id);
   }
-  // Of two objects of one name the older one departs first.
+  // Where two objects have one name, the older one departs first.
   std::stable_partition(absent.begin(), absent.end(), [this](ObjectId id) { return !entries_[id].held_back; });
   for (const ObjectId id : absent) {
     Object last = Read(id);

@@ -73,8 +73,8 @@ class JobController : public runtime::Controller {
   void RecordLateCommit(JobEntry& entry, kv::WriteBatch& batch);
   bool ResolvePendingCommit(JobEntry& entry, kv::WriteBatch& batch);
   void RecordCommitted(JobEntry& entry, kv::WriteBatch& batch);
-  // What has changed of pods, group and commands, and the decision that follows.
-  void Judge(JobEntry& entry, bool is_resolved, kv::WriteBatch& batch);
+  // Applies what has changed of pods, group and commands, and makes the decision that follows.
+  void ApplyChanges(JobEntry& entry, bool is_resolved, kv::WriteBatch& batch);
   void DecideStatus(JobEntry& entry);
   void ReceivePriorityClass(const kube::v1::PriorityClass& priority_class, bool gone);
   void ReceiveQueue(const kube::v1::Queue& queue, bool gone);

@@ -43,7 +43,7 @@ void NewestStatus::OnRead(JobEntry& entry, absl::StatusOr<gateway::v1::GetRespon
                        response->object().job().meta().uid() == entry.record.uid();
   if (!is_same) {
     state_ = State::kDoubted;
-    // Where nothing has the name, or another job has it, the watch will tell the end of the job.
+    // Where nothing has the name, or another job has it, the watch will show the end of the job.
     if (response.ok() && response->has_error() && response->error().code() != 404) {
       const std::string& words = response->error().message();
       problem_ = {"JobStatusError", words};

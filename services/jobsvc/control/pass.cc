@@ -69,7 +69,7 @@ void JobController::Decide(std::string_view key, kv::WriteBatch& batch) {
     entry.record_dirty = true;
   }
   if (!entry.record.status_unread()) {
-    Judge(entry, is_resolved, batch);
+    ApplyChanges(entry, is_resolved, batch);
   } else {
     // Changes of pods wait: what an old status makes of them would be lost with the record that it began. The deadlines
     // of the status are recorded with the status: the next process takes over none.
@@ -86,7 +86,7 @@ void JobController::Decide(std::string_view key, kv::WriteBatch& batch) {
   publisher_.PublishIfChanged(entry.slot, entry.key, state, entry.shown, batch);
 }
 
-void JobController::Judge(JobEntry& entry, bool is_resolved, kv::WriteBatch& batch) {
+void JobController::ApplyChanges(JobEntry& entry, bool is_resolved, kv::WriteBatch& batch) {
   const bool is_doubted = entry.newest_status.is_doubted();
   FollowRefusal(entry, context_.ApiNow());
   if (!entry.pods.has_reported()) {

@@ -13,7 +13,7 @@ using runtime::WriteOutcome;
 
 namespace {
 
-// A newer state is there: the job is read and decided on again, and nobody is told of a problem.
+// A newer state is there: the job is read and decided on again, and no problem is reported.
 constexpr EffectPolicy kStatusWrite{
     .already_exists = Meaning::kHeld, .conflict = Meaning::kHeld, .unknown = Meaning::kLook};
 

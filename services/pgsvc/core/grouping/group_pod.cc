@@ -25,7 +25,7 @@ bool OptsOut(ObjectView object) {
   return text != nullptr && *text == "true";
 }
 
-// What the object lacks of those texts is added.
+// Adds the texts of which `to` lacks the key.
 void AddMissing(const json::object* from, json::object& to) {
   if (from == nullptr) return;
   for (const auto& [key, value] : *from) {

@@ -14,7 +14,7 @@ inline constexpr std::string_view kKaiApiGroup = "scheduling.run.ai";
 // The object that creates the group. Of the group and of each subgroup either minMember or minSubGroup is set.
 json::object KaiGroupOf(const Grouping& grouping);
 
-// Of a PodGroup of KAI's that is there.
+// Whether that PodGroup of KAI's has subgroups.
 bool HasSubGroups(ObjectView group);
 
 }  // namespace basalt::pgsvc

@@ -59,9 +59,9 @@ struct RuleOptions {
   bool gangs_knative_revisions = true;
   // By "Kind.group", else by "Kind".
   std::map<std::string, KindDefaults, std::less<>> kind_defaults;
-  // Before the rules that come along; of two for one kind the first counts.
+  // Rules that come before those of rule_table.h; of two for one kind the first counts.
   std::vector<DeclaredRule> rules;
-  // Beside the kinds that are looked through anyway.
+  // Kinds to look through beside those of rule_table.h.
   std::vector<KindName> looked_through;
 };
 

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <initializer_list>
-#include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>

@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::string_view kOne = "minimum 1";
 constexpr std::string_view kRoles = "minimum: minAvailable, else all replicas";
+constexpr std::string_view kLaunched = "minimum: minAvailable, else all replicas, without a launcher that comes later";
 constexpr std::string_view kRayGroups = "a subgroup for the head and for each worker group";
 constexpr std::string_view kCliques = "as the PodGang says";
 
@@ -26,10 +27,8 @@ constexpr Rule kRules[] = {
     {"kubeflow.org", "v1", "TFJob", GroupTfJob, kRoles},
     {"kubeflow.org", "v1", "XGBoostJob", GroupXgBoostJob, kRoles},
     {"kubeflow.org", "v1", "JAXJob", GroupJaxJob, kRoles},
-    {"kubeflow.org", "v1", "MPIJob", GroupMpiJob,
-     "minimum: minAvailable, else all replicas, without a launcher that comes later"},
-    {"kubeflow.org", "v2beta1", "MPIJob", GroupMpiJob,
-     "minimum: minAvailable, else all replicas, without a launcher that comes later"},
+    {"kubeflow.org", "v1", "MPIJob", GroupMpiJob, kLaunched},
+    {"kubeflow.org", "v2beta1", "MPIJob", GroupMpiJob, kLaunched},
     {"kubeflow.org", "v1", "PyTorchJob", GroupPyTorchJob, "subgroups for master and workers, or their segments"},
     {"kubeflow.org", "v1beta1", "Notebook", GroupByDefaultAsBuild, kOne},
     {"kubeflow.org", "v1alpha1", "ScheduledWorkflow", GroupByDefault, kOne},

@@ -53,7 +53,7 @@ class Objects {
     set_.CompleteUids();
   }
 
-  // Of the first pod, or of the one of that name.
+  // The grouping of the first pod, or of the pod of that name.
   absl::StatusOr<PodGrouping> Group(std::string_view pod_name = "") const {
     for (const ObjectView pod : set_.pods()) {
       if (!pod_name.empty() && pod.name() != pod_name) continue;
