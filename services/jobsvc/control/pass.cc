@@ -154,6 +154,7 @@ void JobController::DecideStatus(JobEntry& entry) {
   const GroupView& group = GroupOf(entry);
   const CompiledSpec& compiled = *entry.compiled;
   const std::map<std::string, std::string> markers = entry.plugin_objects.Markers(entry);
+  if (MakesPods(entry.job->status().phase())) entry.plugin_objects.Expect(entry);
   EndProblems(entry, group);
   ReportQueue(entry);
   const StatusMessage& words = compiled.invalid()        ? compiled.refusal
@@ -175,6 +176,7 @@ void JobController::DecideStatus(JobEntry& entry) {
       .words = words,
       .invalid = compiled.invalid(),
       .objects = entry.plugin_objects.made().all(),
+      .wanted_objects = compiled.objects,
       .markers = markers,
       .unreported_answered = entry.unreported_answered,
       .last_sequence = entry.record.committed_sequence(),

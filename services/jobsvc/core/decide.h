@@ -13,6 +13,7 @@
 #include "basalt/kube/v1/kube.pb.h"
 #include "basalt/storage/v1/job_record.pb.h"
 #include "services/jobsvc/core/deadlines.h"
+#include "services/jobsvc/core/plugins/plugin.h"
 #include "services/jobsvc/core/pods/controlled_state.h"
 #include "services/jobsvc/core/pods/pod_set.h"
 #include "services/jobsvc/core/state_machine.h"
@@ -46,8 +47,10 @@ struct DecideInput {
   const DeadlineSet& deadlines;
   std::string_view group_uid;  // Of the job's PodGroup; empty = none is there.
   const StatusMessage& words;
-  bool invalid = false;                               // The spec breaks a rule: words are all it gets.
-  const std::map<std::string, std::string>& objects;  // Plugin objects that exist (ControlledState::objects).
+  bool invalid = false;  // The spec breaks a rule: words are all it gets.
+  // Plugin objects that exist or may exist (ControlledState::objects), and those that the spec wants.
+  const std::map<std::string, std::string>& objects;
+  const std::vector<WantedObject>& wanted_objects;
   // What controlledResources is to say of plugins and claims beside our own key (job spec 11.1, 9.9).
   const std::map<std::string, std::string>& markers;
   // UIDs of pods whose events a kill of the status answers, and which the status does not name yet.

@@ -9,6 +9,7 @@
 #include "services/jobsvc/core/kill.h"
 #include "services/jobsvc/core/pods/status_facts.h"
 #include "services/jobsvc/core/render/job_status_json.h"
+#include "services/jobsvc/core/state_machine.h"
 #include "services/jobsvc/core/sync.h"
 
 namespace basalt::jobsvc {
@@ -96,6 +97,7 @@ void StatusDraft::Finish(Decision::Write write) {
   for (int i = FirstCarriedOut(); i < FirstLeft(); ++i) carried_out_.Add(in_.pending.Get(i));
   KeepDeadlines();
   NoteDropped();
+  NameWantedObjects();
   if (IsFinished(status().phase())) to_persist_.answered.clear();
   to_persist_.sequence = std::max(in_.persisted.sequence, in_.last_sequence) + 1;
   to_persist_.nonce = in_.draw_nonce();
@@ -110,6 +112,13 @@ void StatusDraft::Finish(Decision::Write write) {
   history.set_to_phase(status().phase());
   *history.mutable_counts() = status().counts();
   history.set_version(status().version());
+}
+
+// A job that is to make pods makes the objects of its plugins first. Whichever process ends the job removes what the
+// status names, also where the process that made an object ended before the answer came.
+void StatusDraft::NameWantedObjects() {
+  if (!MakesPods(status().phase()) || MakesPods(in_.job.status().phase())) return;
+  for (const WantedObject& object : in_.wanted_objects) to_persist_.objects.try_emplace(object.Key());
 }
 
 // What the status is to hold of the deadlines. What is due waits among the pending actions until it is carried out.

@@ -49,6 +49,7 @@ class StatusDraft {
 
  private:
   void DescribeDeadline(const storage::v1::PendingAction& deadline);
+  void NameWantedObjects();
   void KeepDeadlines();
   std::string WhyDropped(const storage::v1::PendingAction& deadline) const;
   void NoteDropped();

@@ -35,6 +35,7 @@ struct DecideFacts {
             .deadlines = deadlines,
             .words = words,
             .objects = none,
+            .wanted_objects = wanted_objects,
             .markers = none,
             .unreported_answered = unreported_answered,
             .now_ms = 1000,
@@ -49,6 +50,7 @@ struct DecideFacts {
   DeadlineSet deadlines;
   StatusMessage words;
   std::map<std::string, std::string> none;
+  std::vector<WantedObject> wanted_objects;
   std::vector<std::string> unreported_answered;
 };
 

@@ -94,6 +94,31 @@ TEST(ObjectsTest, PodsOfAResumedJobWaitForWhatTheProcessBeforeHasRemoved) {
   EXPECT_EQ(CountObjects(rig), 0u);
 }
 
+// The status names an object before the answer says that the object was made: the process may end in between.
+TEST(ObjectsTest, WhatAResumedJobIsMakingIsRemovedByTheNextProcessOnAnEmptyDisk) {
+  JobRig rig;
+  StartRunning(rig);
+  const auto command = [&rig](const char* name, const char* action) {
+    rig.kube().PutCommand("default", name, action, "j");
+    rig.Run(absl::Seconds(10));
+  };
+  command("stop", "AbortJob");
+  ASSERT_EQ(CountObjects(rig), 0U);
+  rig.answers_late = [](const gateway::v1::WriteRequest& request) {
+    return request.has_create() && request.resource().plural() != "pods" ? absl::Minutes(10) : absl::ZeroDuration();
+  };
+  command("go", "ResumeJob");
+  ASSERT_EQ(CountObjects(rig), std::size(kNames));
+  command("stop-again", "AbortJob");
+  ASSERT_EQ(rig.PhaseOf("default/j"), kAborted);
+  rig.Kill();
+  rig.LoseDisk();
+  rig.answers_late = nullptr;
+  rig.Start();
+  rig.Run(absl::Seconds(10));
+  EXPECT_EQ(CountObjects(rig), 0U);
+}
+
 void Scale(JobRig& rig, int replicas) {
   rig.kube().EditJob("default/j",
                      [&](kube::v1::Job& job) { job.mutable_spec()->mutable_tasks(0)->set_replicas(replicas); });

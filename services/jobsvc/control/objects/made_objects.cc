@@ -24,10 +24,10 @@ bool MadeObjects::Has(const std::string& key) const {
   return found != objects_.end() && !found->second.empty();
 }
 
-bool MadeObjects::IsCurrent(const WantedObject& object) const { return Has(KeyOf(object)) && !IsOutdated(object); }
+bool MadeObjects::IsCurrent(const WantedObject& object) const { return Has(object.Key()) && !IsOutdated(object); }
 
 bool MadeObjects::IsOutdated(const WantedObject& object) const {
-  const std::string key = KeyOf(object);
+  const std::string key = object.Key();
   return object.on_change == WantedObject::OnChange::kPatch && Has(key) && HashOf(key) != object.hash;
 }
 

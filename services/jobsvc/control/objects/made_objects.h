@@ -16,7 +16,6 @@ class MadeObjects {
  public:
   using Map = std::map<std::string, std::string>;
 
-  static std::string KeyOf(const WantedObject& object) { return object.plural + "/" + object.name; }
   // The kind of that plural, of those that plugins make; also where the present spec does not name it any more.
   static kube::Kind KindOf(std::string_view plural);
 

@@ -57,7 +57,7 @@ void PluginObjects::Expect(const JobEntry& entry) {
   const bool are_made = status.phase() == kube::v1::JOB_PHASE_UNSPECIFIED || MakesPods(status.phase());
   for (const WantedObject& object : entry.compiled->objects) {
     // What a marker names in a phase without pods was left behind by a kill that another controller did not finish.
-    if (are_made || IsMarked(status, object.plugin)) made_.Expect(MadeObjects::KeyOf(object));
+    if (are_made || IsMarked(status, object.plugin)) made_.Expect(object.Key());
   }
 }
 
@@ -73,7 +73,7 @@ std::map<std::string, std::string> PluginObjects::Markers(const JobEntry& entry)
   for (const std::string& plugin : entry.compiled->plugins) {
     bool all = MakesPods(entry.job->status().phase());
     for (const WantedObject& object : entry.compiled->objects) {
-      if (object.plugin == plugin && !made_.Has(MadeObjects::KeyOf(object))) all = false;
+      if (object.plugin == plugin && !made_.Has(object.Key())) all = false;
     }
     // Once removed, the marker goes with the last object.
     if (all) markers[PluginMarkerKey(plugin)] = plugin;
@@ -115,7 +115,7 @@ void PluginObjects::Ensure(JobEntry& entry, const WantedObject& object, PartHost
     if (entry.problems.Find("PluginError", SubjectOf(object)) == nullptr) host.ReportProblem(entry, TooLarge(object));
     return;
   }
-  const std::string key = MadeObjects::KeyOf(object);
+  const std::string key = object.Key();
   if (!effects_.Begin(key)) return;
   if (made_.IsOutdated(object)) return Patch(entry, object, made_.UidOf(key), /*resource_version=*/0, host);
   // Not by us, but made: the marker says so.
@@ -131,7 +131,7 @@ void PluginObjects::Make(JobEntry& entry, const WantedObject& object, PartHost& 
   host.keys().MakeKeys(entry.record.uid(), [&host, alive = host.alive(), job_key = entry.key, uid = entry.record.uid(),
                                             object](absl::StatusOr<SshKeyPair> keys) {
     JobEntry* const live = *alive ? host.Live(job_key, uid) : nullptr;
-    const std::string key = MadeObjects::KeyOf(object);
+    const std::string key = object.Key();
     if (live == nullptr || !live->plugin_objects.effects_.contains(key)) return;
     if (keys.ok()) return live->plugin_objects.Create(*live, object, WithSshKeys(object, *keys), host);
     live->plugin_objects.effects_.Forget(key);
@@ -151,7 +151,7 @@ void PluginObjects::Create(JobEntry& entry, const WantedObject& object, std::str
 }
 
 void PluginObjects::Created(JobEntry& entry, const WantedObject& object, const WriteOutcome& outcome, PartHost& host) {
-  const std::string key = MadeObjects::KeyOf(object);
+  const std::string key = object.Key();
   const Meaning meaning = effects_.End(key, AnswerOf(outcome), kObjectCreate, host.Now(), host.context().random());
   if (meaning == Meaning::kLook) return Compare(entry, object, /*after_create=*/true, host);
   if (meaning == Meaning::kHeld) {
@@ -173,7 +173,7 @@ void PluginObjects::Compare(JobEntry& entry, const WantedObject& object, bool af
 // An object of that name exists: ours by its owner, or never touched. Ours takes the patch where the plugin wants that.
 void PluginObjects::Compared(JobEntry& entry, const WantedObject& object, bool after_create,
                              const absl::StatusOr<gateway::v1::GetResponse>& response, PartHost& host) {
-  const std::string key = MadeObjects::KeyOf(object);
+  const std::string key = object.Key();
   if (!response.ok()) return GiveUp(entry, key, host);
   if (!response->has_object()) {
     if (response->error().code() == 404) {
@@ -211,7 +211,7 @@ void PluginObjects::Patch(JobEntry& entry, const WantedObject& object, const std
       entry, std::move(request),
       [&host, object, object_uid, was_read = resource_version != 0](JobEntry& live, const WriteOutcome& outcome) {
         PluginObjects& objects = live.plugin_objects;
-        const std::string key = MadeObjects::KeyOf(object);
+        const std::string key = object.Key();
         const Meaning meaning = objects.effects_.End(key, AnswerOf(outcome), was_read ? kReadObjectPatch : kObjectPatch,
                                                      host.Now(), host.context().random());
         if (meaning == Meaning::kLook) return objects.Compare(live, object, /*after_create=*/false, host);

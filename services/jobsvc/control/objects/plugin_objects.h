@@ -23,8 +23,8 @@ class PluginObjects {
  public:
   // Takes over what the status remembers of objects and claims, once.
   void Load(JobEntry& entry);
-  // The spec is another one: its objects are named in the status before the first of them is made, so that whoever
-  // comes after us knows what to look for.
+  // The objects of the spec may be there from here on, as far as the phase has the job make them: the status names them
+  // before the first of them is made, so that the next process knows what to look for.
   void Expect(const JobEntry& entry);
   // Makes what is missing, and patches what is to be changed; the claims, too. Or removes what is there.
   void Apply(JobEntry& entry, PartHost& host);

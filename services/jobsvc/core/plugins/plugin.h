@@ -37,6 +37,9 @@ struct WantedObject {
   bool keep_on_restart = false;  // A kill that leads to a restart leaves it alone.
   bool needs_ssh_keys = false;   // `json` is complete only after WithSshKeys: keys are made only where none exist.
   size_t data_bytes = 0;         // Of the values of a ConfigMap or Secret.
+
+  // "<plural>/<name>", as ControlledState::objects names the object.
+  std::string Key() const { return plural + "/" + name; }
 };
 
 // So many bytes the values of one ConfigMap or Secret have at most, for Kubernetes.
