@@ -48,7 +48,7 @@ void QueueController::OnWritten(const std::string& name, QueueEntry& entry, Queu
   entry.next_publish = absl::InfinitePast();
   entry.retry.Fail(context_.ApiNow(), context_.random());
   context_.WakeAt(name, entry.retry.until());
-  if (runtime::IsNameTaken(outcome)) return;  // It will be told; until then it is not made once more.
+  if (runtime::IsNameTaken(outcome)) return;  // The watch will show the queue; it is no error.
   obs::LogWarning("write of a queue failed", {{"queue", name},
                                               {"reason", outcome.error.reason()},
                                               {"error", outcome.error.message()},
