@@ -88,6 +88,7 @@ void JobController::Decide(std::string_view key, kv::WriteBatch& batch) {
 
 void JobController::ApplyChanges(JobEntry& entry, bool is_resolved, kv::WriteBatch& batch) {
   const bool is_doubted = entry.newest_status.is_doubted();
+  if (!is_doubted) entry.plugin_objects.Load(entry);
   FollowRefusal(entry, context_.ApiNow());
   if (!entry.pods.has_reported()) {
     entry.pods.SetRules(RulesOf(entry.job->status(), entry.persisted));
@@ -154,6 +155,8 @@ void JobController::DecideStatus(JobEntry& entry) {
   const GroupView& group = GroupOf(entry);
   const CompiledSpec& compiled = *entry.compiled;
   const std::map<std::string, std::string> markers = entry.plugin_objects.Markers(entry);
+  // In other phases once for each spec (Recompile): an object that was removed is not to come back while its marker
+  // does.
   if (MakesPods(entry.job->status().phase())) entry.plugin_objects.Expect(entry);
   EndProblems(entry, group);
   ReportQueue(entry);

@@ -37,7 +37,6 @@ void JobController::Recompile(JobEntry& entry, kv::WriteBatch& batch) {
   const auto priority_of = [this, &entry](std::string_view name) {
     return priority_classes_.ValueFor(entry.key, name);
   };
-  entry.plugin_objects.Load(entry);
   if (entry.compiled && entry.compiled_uid == job.meta().uid() &&
       entry.compiled_generation == job.meta().generation() && entry.compiled_decode_error == job.decode_error()) {
     if (entry.stale_priorities && !entry.compiled->invalid()) {

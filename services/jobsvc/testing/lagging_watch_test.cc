@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <string>
 #include <utility>
 
@@ -142,6 +144,55 @@ TEST(LaggingWatchTest, APodThatFailsWhileTheJobIsReadIsAnswered) {
   can_read = true;
   rig.Run(absl::Minutes(1));
   EXPECT_EQ(rig.kube().job(kKey).status().version(), 1) << "the job was restarted";
+}
+
+size_t CountObjects(JobRig& rig) {
+  return static_cast<size_t>(std::count_if(rig.kube().others().begin(), rig.kube().others().end(),
+                                           [](const auto& object) { return !object.first.starts_with("events/"); }));
+}
+
+void Command(JobRig& rig, const char* name, const char* action) {
+  rig.kube().PutCommand("default", name, action, "j");
+  rig.Run(absl::Seconds(10));
+}
+
+kube::v1::Job JobWithService() {
+  kube::v1::Job job = MakeJob("j", 1, 2);
+  job.mutable_spec()->add_plugins()->set_name("svc");
+  return job;
+}
+
+TEST(LaggingWatchTest, ObjectsThatAnOlderStatusNamesAreNotTakenForThere) {
+  JobRig rig;
+  BeginRunning(rig, JobWithService());
+  const kube::v1::Job older = rig.kube().job(kKey);
+  Command(rig, "stop", "AbortJob");
+  ASSERT_EQ(CountObjects(rig), 0U);
+  rig.fate = [](const gateway::v1::WriteRequest& request) {
+    return request.has_create() ? Fate::kNotSent : Fate::kNormal;
+  };
+  Command(rig, "go", "ResumeJob");
+  rig.fate = nullptr;
+  LoseDiskAndShow(rig, older);
+  EXPECT_EQ(CountObjects(rig), 3U);
+  EXPECT_EQ(rig.kube().pods().size(), 2U);
+}
+
+TEST(LaggingWatchTest, ObjectsThatAnOlderStatusDoesNotNameAreRemovedAllTheSame) {
+  JobRig rig;
+  BeginRunning(rig, JobWithService());
+  Command(rig, "stop", "AbortJob");
+  const kube::v1::Job older = rig.kube().job(kKey);
+  rig.answers_late = [](const gateway::v1::WriteRequest& request) {
+    return request.has_create() ? absl::Hours(1) : absl::ZeroDuration();
+  };
+  Command(rig, "go", "ResumeJob");
+  Command(rig, "stop-again", "AbortJob");
+  ASSERT_EQ(rig.PhaseOf(kKey), kAborted);
+  ASSERT_EQ(CountObjects(rig), 3U);
+  rig.answers_late = nullptr;
+  LoseDiskAndShow(rig, older);
+  EXPECT_EQ(CountObjects(rig), 0U);
 }
 
 // The gateway may not read jobs.

@@ -21,7 +21,10 @@ class MadeObjects {
 
   const Map& all() const { return objects_; }
   bool empty() const { return objects_.empty(); }
-  void Load(const Map& objects) { objects_ = objects; }
+  // Those that were expected before stay.
+  void Load(const Map& objects) {
+    for (const auto& [key, remembered] : objects) objects_.insert_or_assign(key, remembered);
+  }
   // It is there, with that of which the hash is.
   void Remember(const std::string& key, std::string_view hash, std::string_view uid);
   // It may be there from here on.
