@@ -248,10 +248,12 @@ class Decider {
       outcome = Conclude(in_, transition, in_.pods.counts(), min_available, stored.retry_count());
     }
     const storage::v1::PendingAction* const new_deadline = outcome.phase == phase_ ? NewDeadline(in_) : nullptr;
+    bool is_urgent = new_deadline != nullptr;
     if (outcome.phase == phase_ && new_deadline == nullptr) {
       const bool is_reported = draft_.decision().answered.empty() && IsReportedAlready(in_, settled, min_available);
       if (is_reported || WasFinishedByOther(in_)) return;
-      if (!in_.counts_due) {
+      is_urgent = HasUnnamedObjects(in_);
+      if (!in_.counts_due && !is_urgent) {
         draft_.decision().write = Decision::Write::kCounts;
         return;
       }
@@ -268,7 +270,7 @@ class Decider {
       } else {
         NoteSpec();
       }
-      draft_.Finish(new_deadline != nullptr ? Decision::Write::kNow : Decision::Write::kCounts);
+      draft_.Finish(is_urgent ? Decision::Write::kNow : Decision::Write::kCounts);
       return;
     }
     draft_.SetPhase(outcome.phase);

@@ -54,6 +54,47 @@ TEST(DecideTest, ANonceIsDrawnForWhatIsWrittenAlone) {
   EXPECT_EQ(ReadControlledState(decision.status).nonce, "nonce-1");
 }
 
+// A process that ends before it hears what it has made leaves the status to the next one, and nothing else.
+TEST(DecideTest, TheStatusNamesObjectsBeforeTheyAreMade) {
+  WantedObject object;
+  object.plural = "services";
+  object.name = "j";
+  struct Case {
+    const char* what;
+    kube::v1::JobPhase phase;
+    const char* action;
+    std::map<std::string, std::string> named;
+    bool is_named;
+    bool is_urgent;
+  };
+  const Case cases[] = {
+      {"a new job", kube::v1::JOB_PHASE_UNSPECIFIED, nullptr, {}, true, true},
+      {"one that is resumed", kube::v1::JOB_PHASE_ABORTED, "ResumeJob", {}, true, true},
+      {"one that is suspended", kube::v1::JOB_PHASE_ABORTED, nullptr, {}, false, false},
+      {"one that is aborted", kube::v1::JOB_PHASE_RUNNING, "AbortJob", {}, true, true},
+      {"an edit of one that runs", kube::v1::JOB_PHASE_RUNNING, nullptr, {}, true, true},
+      {"one that runs", kube::v1::JOB_PHASE_RUNNING, nullptr, {{"services/j", ""}}, false, false},
+  };
+  for (const Case& test : cases) {
+    SCOPED_TRACE(test.what);
+    testing::DecideFacts facts({{"t", 1}});
+    facts.wanted_objects = {object};
+    facts.job.mutable_status()->set_phase(test.phase);
+    facts.persisted.objects = test.named;
+    if (test.action != nullptr) {
+      storage::v1::PendingAction& action = *facts.pending.Add();
+      action.set_event("CommandIssued");
+      action.set_action(test.action);
+    }
+    if (MakesPods(test.phase)) facts.objects["services/j"] = "";
+    DecideInput input = facts.Input();
+    input.counts_due = false;
+    const Decision decision = Decide(input);
+    EXPECT_EQ(decision.write == Decision::Write::kNow, test.is_urgent);
+    EXPECT_EQ(ReadControlledState(decision.status).objects.contains("services/j"), test.is_named);
+  }
+}
+
 using History = storage::v1::HistoryRecord;
 
 // In words, and for programs.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "services/jobsvc/core/pods/status_facts.h"
+#include "services/jobsvc/core/state_machine.h"
 
 namespace basalt::jobsvc {
 
@@ -61,6 +62,12 @@ bool IsReportedAlready(const DecideInput& in, bool settled, int32_t min_availabl
          min_available == stored.min_available() && (settled || stored.running_duration().empty()) &&
          HasMarkers(stored, in.markers) && in.objects == in.persisted.objects && HasDeadlines(in) &&
          !HasUnreportedAnswers(in);
+}
+
+bool HasUnnamedObjects(const DecideInput& in) {
+  return MakesPods(in.job.status().phase()) &&
+         std::any_of(in.wanted_objects.begin(), in.wanted_objects.end(),
+                     [&in](const WantedObject& object) { return !in.persisted.objects.contains(object.Key()); });
 }
 
 const storage::v1::PendingAction* NewDeadline(const DecideInput& in) {

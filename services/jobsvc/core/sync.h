@@ -27,6 +27,9 @@ bool IsReportedAlready(const DecideInput& in, bool settled, int32_t min_availabl
 // or named by a marker, and it is not worth a write.
 bool WasFinishedByOther(const DecideInput& in);
 
+// The job makes objects of plugins that its status does not name yet: they wait for the write that names them.
+bool HasUnnamedObjects(const DecideInput& in);
+
 // One that Kubernetes does not remember yet, of `in`; null: none.
 const storage::v1::PendingAction* NewDeadline(const DecideInput& in);
 

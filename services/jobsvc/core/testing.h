@@ -34,7 +34,7 @@ struct DecideFacts {
             .pending = pending,
             .deadlines = deadlines,
             .words = words,
-            .objects = none,
+            .objects = objects,
             .wanted_objects = wanted_objects,
             .markers = none,
             .unreported_answered = unreported_answered,
@@ -49,6 +49,7 @@ struct DecideFacts {
   PendingActions pending;
   DeadlineSet deadlines;
   StatusMessage words;
+  std::map<std::string, std::string> objects;
   std::map<std::string, std::string> none;
   std::vector<WantedObject> wanted_objects;
   std::vector<std::string> unreported_answered;

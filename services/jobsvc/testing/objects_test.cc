@@ -119,6 +119,23 @@ TEST(ObjectsTest, WhatAResumedJobIsMakingIsRemovedByTheNextProcessOnAnEmptyDisk)
   EXPECT_EQ(CountObjects(rig), 0U);
 }
 
+TEST(ObjectsTest, NothingIsMadeForAnEditBeforeTheStatusNamesIt) {
+  JobRig rig;
+  rig.Start();
+  rig.kube().PutJob(MakeJob("j", 1, 2));
+  rig.Run();
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run(absl::Seconds(20));
+  rig.fate = [](const gateway::v1::WriteRequest& request) {
+    return request.subresource() == "status" ? Fate::kNotSent : Fate::kNormal;
+  };
+  rig.kube().EditJob("default/j", [](kube::v1::Job& job) { job.mutable_spec()->add_plugins()->set_name("svc"); });
+  rig.Run(absl::Seconds(20));
+  EXPECT_EQ(CountObjects(rig), 0U);
+  rig.fate = nullptr;
+  ASSERT_TRUE(rig.RunUntil([&] { return CountObjects(rig) == std::size(kNames); }, absl::Minutes(1)));
+}
+
 void Scale(JobRig& rig, int replicas) {
   rig.kube().EditJob("default/j",
                      [&](kube::v1::Job& job) { job.mutable_spec()->mutable_tasks(0)->set_replicas(replicas); });

@@ -127,6 +127,9 @@ void PluginObjects::Ensure(JobEntry& entry, const WantedObject& object, PartHost
 }
 
 void PluginObjects::Make(JobEntry& entry, const WantedObject& object, PartHost& host) {
+  // By a status that does not name the object, the next process would not find what this one has made. The write that
+  // names the object is due already.
+  if (!entry.persisted.objects.contains(object.Key())) return effects_.Forget(object.Key());
   if (!object.needs_ssh_keys) return Create(entry, object, object.json, host);
   host.keys().MakeKeys(entry.record.uid(), [&host, alive = host.alive(), job_key = entry.key, uid = entry.record.uid(),
                                             object](absl::StatusOr<SshKeyPair> keys) {

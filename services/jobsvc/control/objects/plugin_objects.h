@@ -21,10 +21,10 @@ class PartHost;
 
 class PluginObjects {
  public:
-  // Takes over what the status remembers of objects and claims, once.
+  // Takes over what the status remembers of objects and claims, once; of a status that is not doubted.
   void Load(JobEntry& entry);
-  // The objects of the spec may be there from here on, as far as the phase has the job make them: the status names them
-  // before the first of them is made, so that the next process knows what to look for.
+  // The objects of the spec may be there from here on, as far as the phase has the job make them. None is made before
+  // the status names it: the next process looks for those that are named.
   void Expect(const JobEntry& entry);
   // Makes what is missing, and patches what is to be changed; the claims, too. Or removes what is there.
   void Apply(JobEntry& entry, PartHost& host);

@@ -58,7 +58,7 @@ TEST_F(PluginObjectsTest, WhatIsKnownOfAnObjectSaysWhatIsAsked) {
     Asked asked;
   };
   const Case cases[] = {
-      {"nothing", nullptr, false, OnChange::kPatch, Asked::kCreate},
+      {"nothing: the status is to name it first", nullptr, false, OnChange::kPatch, Asked::kNothing},
       {"it may be there", "", false, OnChange::kPatch, Asked::kCreate},
       {"another controller has made it", nullptr, true, OnChange::kPatch, Asked::kRead},
       {"it was made and may be gone", "", true, OnChange::kLeave, Asked::kRead},
@@ -70,10 +70,10 @@ TEST_F(PluginObjectsTest, WhatIsKnownOfAnObjectSaysWhatIsAsked) {
   for (const Case& test : cases) {
     SCOPED_TRACE(test.what);
     BeginWith(test.on_change, test.remembered, test.is_marked);
-    Apply();
-    Apply();
+    job.plugin_objects.Apply(job, host);
+    job.plugin_objects.Apply(job, host);
     EXPECT_EQ(WhatIsAsked(), test.asked);
-    EXPECT_EQ(IsReady(), test.asked == Asked::kNothing);
+    EXPECT_EQ(IsReady(), test.asked == Asked::kNothing && test.remembered != nullptr);
   }
 }
 
