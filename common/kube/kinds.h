@@ -38,5 +38,19 @@ inline constexpr Kind kReplicaSets{"apps", "v1", "ReplicaSet", "replicasets"};
 inline constexpr Kind kDaemonSets{"apps", "v1", "DaemonSet", "daemonsets"};
 inline constexpr Kind kStatefulSets{"apps", "v1", "StatefulSet", "statefulsets"};
 inline constexpr Kind kBatchJobs{"batch", "v1", "Job", "jobs"};
+inline constexpr Kind kWorkloadKinds[] = {kReplicaSets, kStatefulSets, kDaemonSets, kBatchJobs};
+
+// The kind of these whose objects say so of themselves ("apps/v1", "ReplicaSet"), in that version; null: another kind.
+// The API group counts as well as the name: others have a Job or a StatefulSet, too (weakness W10).
+constexpr const Kind* FindWorkloadKind(std::string_view api_version, std::string_view name) {
+  for (const Kind& kind : kWorkloadKinds) {
+    const bool has_version = api_version.size() == kind.group.size() + 1 + kind.version.size() &&
+                             api_version.substr(0, kind.group.size()) == kind.group &&
+                             api_version[kind.group.size()] == '/' &&
+                             api_version.substr(kind.group.size() + 1) == kind.version;
+    if (has_version && kind.name == name) return &kind;
+  }
+  return nullptr;
+}
 
 }  // namespace basalt::kube

@@ -34,8 +34,10 @@ inline constexpr std::string_view kTaskPartitionIdKey = "volcano.sh/task-partiti
 // Ours.
 inline constexpr std::string_view kJobUidKey = "basalt.dev/job-uid";             // Pod label, PodGroup annotation.
 inline constexpr std::string_view kBasaltVersionKey = "basalt.dev/job-version";  // Pod label, PodGroup annotation.
-inline constexpr std::string_view kCommandTargetKey = "basalt.dev/target";       // Command annotation.
-inline constexpr std::string_view kControlledStateKey = "basalt";                // Key in status.controlledResources.
+// PodGroup annotation: the keys of those that came from a pod or from the owner of the pods, with commas in between.
+inline constexpr std::string_view kInheritedKey = "basalt.dev/inherited-annotations";
+inline constexpr std::string_view kCommandTargetKey = "basalt.dev/target";  // Command annotation.
+inline constexpr std::string_view kControlledStateKey = "basalt";           // Key in status.controlledResources.
 inline constexpr std::string_view kFieldManager = "basalt";
 
 // API groups.
@@ -53,6 +55,8 @@ inline constexpr std::string_view kWatchCommands = "commands.bus.volcano.sh";
 inline constexpr std::string_view kWatchPodGroups = "podgroups.scheduling.volcano.sh";
 inline constexpr std::string_view kWatchQueues = "queues.scheduling.volcano.sh";
 inline constexpr std::string_view kWatchPriorityClasses = "priorityclasses.scheduling.k8s.io";
+// Of each of kWorkloadKinds: "workloads/replicasets".
+inline constexpr std::string_view kWatchWorkloadsPrefix = "workloads/";
 inline constexpr std::string_view kWatchJobPods = "pods/job";
 inline constexpr std::string_view kWatchSchedulerPodsPrefix = "pods/scheduler=";
 

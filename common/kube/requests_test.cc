@@ -32,6 +32,18 @@ TEST(RequestsTest, AnAnnotationIsSetOnTheObjectOfThatUid) {
   EXPECT_EQ(request.patch().field_manager(), kFieldManager);
 }
 
+TEST(KindsTest, AWorkloadIsKnownByGroupVersionAndKind) {
+  for (const Kind& kind : kWorkloadKinds) {
+    const std::string api_version = std::string(kind.group) + "/" + std::string(kind.version);
+    EXPECT_EQ(FindWorkloadKind(api_version, kind.name), &kind);
+    EXPECT_EQ(FindWorkloadKind(api_version, "Deployment"), nullptr);
+    EXPECT_EQ(FindWorkloadKind(api_version + "beta1", kind.name), nullptr);
+    EXPECT_EQ(FindWorkloadKind("batch.volcano.sh/v1alpha1", kind.name), nullptr);
+    EXPECT_EQ(FindWorkloadKind("v1", kind.name), nullptr);
+    EXPECT_EQ(FindWorkloadKind("", kind.name), nullptr);
+  }
+}
+
 // The gateway's ids of watches and the API versions in bodies say the same as the table of kinds.
 TEST(KindsTest, NamesOnTheWireAgreeWithTheKinds) {
   const auto watch_of = [](const Kind& kind) { return std::string(kind.plural) + "." + std::string(kind.group); };

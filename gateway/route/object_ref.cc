@@ -35,6 +35,8 @@ void WithMeta(Object& object, Use use) {
       return use(*object.mutable_command()->mutable_meta());
     case Object::kPriorityClass:
       return use(*object.mutable_priority_class()->mutable_meta());
+    case Object::kWorkload:
+      return use(*object.mutable_workload()->mutable_meta());
     case Object::kGeneric:
       return use(*object.mutable_generic()->mutable_meta());
     case Object::KIND_NOT_SET:
@@ -58,6 +60,8 @@ ObjectRef RefOf(const Object& object) {
       return FromMeta(object.command().meta());
     case Object::kPriorityClass:
       return FromMeta(object.priority_class().meta());
+    case Object::kWorkload:
+      return FromMeta(object.workload().meta());
     case Object::kGeneric:
       return FromMeta(object.generic().meta());
     case Object::KIND_NOT_SET:
@@ -90,6 +94,10 @@ Object IdentityOf(const Object& object) {
       break;
     case Object::kPriorityClass:
       identity.mutable_priority_class();
+      break;
+    case Object::kWorkload:
+      identity.mutable_workload()->set_kind(object.workload().kind());
+      identity.mutable_workload()->set_api_version(object.workload().api_version());
       break;
     case Object::kGeneric:
       identity.mutable_generic()->set_kind(object.generic().kind());

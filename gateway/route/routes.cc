@@ -46,6 +46,14 @@ void AddPodGroup(const kube::v1::PodGroup& group, std::vector<Route>& routes) {
   routes.push_back({v1::SERVICE_KIND_QUEUE, queue.empty() ? std::string(kube::kDefaultQueue) : queue});
 }
 
+// Its group is named after it, and its pods are routed to that name (podgroup spec 5).
+void AddWorkload(const kube::v1::Workload& workload, std::vector<Route>& routes) {
+  if (workload.scheduler_name().empty()) return;
+  const kube::v1::ObjectMeta& meta = workload.meta();
+  routes.push_back(
+      {v1::SERVICE_KIND_POD_GROUP, kube::ObjectKey(meta.namespace_(), fmt::format("podgroup-{}", meta.uid()))});
+}
+
 void AddCommand(const kube::v1::Command& command, std::vector<Route>& routes) {
   const kube::v1::OwnerReference& target = command.target();
   if (IsJobOf(target.kind(), target.api_version())) {
@@ -72,6 +80,9 @@ std::vector<Route> Routes(const Object& object) {
       break;
     case Object::kCommand:
       AddCommand(object.command(), routes);
+      break;
+    case Object::kWorkload:
+      AddWorkload(object.workload(), routes);
       break;
     default:
       break;
@@ -105,13 +116,14 @@ bool MatchesWatch(std::string_view watch, const Object& object) {
 
 bool Uses(v1::ServiceKind service, std::string_view watch) {
   const bool pods = watch.starts_with("pods/");
+  const bool workloads = watch.starts_with(kube::kWatchWorkloadsPrefix);
   switch (service) {
     case v1::SERVICE_KIND_JOB:
-      return true;
+      return !workloads;
     case v1::SERVICE_KIND_POD_GROUP:
       return watch != kube::kWatchJobs && watch != kube::kWatchCommands;
     case v1::SERVICE_KIND_QUEUE:
-      return !pods && watch != kube::kWatchJobs;
+      return !pods && !workloads && watch != kube::kWatchJobs;
     default:
       return false;
   }

@@ -30,11 +30,18 @@ TEST(RoutesTest, EveryKindFollowsItsOwnersKey) {
   foreign_group.mutable_pod_group()->mutable_meta()->mutable_owner_references(0)->set_controller(false);
   kube::v1::Object disowned = labelled;
   disowned.mutable_pod()->set_job_uid_label("uid of j");
+  kube::v1::Object workload;
+  workload.mutable_workload()->mutable_meta()->set_namespace_("ns");
+  workload.mutable_workload()->mutable_meta()->set_uid("rs");
+  const kube::v1::Object others = workload;
+  workload.mutable_workload()->set_scheduler_name("volcano");
   const struct {
     const char* what;
     kube::v1::Object object;
     const char* want;
   } rows[] = {
+      {"owner of pods for a scheduler of ours", workload, "G:ns/podgroup-rs"},
+      {"owner of other pods", others, ""},
       {"job", Job("j", 1), "J:ns/j"},
       {"pod of a job", JobPod("j", "p", 1), "J:ns/j"},
       {"pod with the job label but another owner", labelled, "G:ns/podgroup-uid-j"},
@@ -75,6 +82,9 @@ TEST(RoutesTest, AServiceWaitsOnlyForTheWatchesItUses) {
   EXPECT_TRUE(Uses(v1::SERVICE_KIND_POD_GROUP, kube::kWatchJobPods));
   EXPECT_FALSE(Uses(v1::SERVICE_KIND_QUEUE, kube::kWatchJobPods));
   EXPECT_TRUE(Uses(v1::SERVICE_KIND_QUEUE, kube::kWatchCommands));
+  EXPECT_TRUE(Uses(v1::SERVICE_KIND_POD_GROUP, "workloads/replicasets"));
+  EXPECT_FALSE(Uses(v1::SERVICE_KIND_JOB, "workloads/replicasets"));
+  EXPECT_FALSE(Uses(v1::SERVICE_KIND_QUEUE, "workloads/replicasets"));
 }
 
 }  // namespace

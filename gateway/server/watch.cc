@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "common/http/target.h"
+#include "common/kube/kinds.h"
 #include "common/kube/names.h"
 #include "common/obs/log.h"
 #include "gateway/kube/kind_finder.h"
@@ -36,6 +37,11 @@ std::vector<ReflectorOptions> WatchesFor(const std::vector<std::string>& schedul
     ReflectorOptions& pods = add(std::string(kube::kWatchSchedulerPodsPrefix) + name, "/api/v1/pods", ObjectKind::kPod);
     pods.field_selector = "spec.schedulerName=" + name;
     pods.label_selector = fmt::format("!{}", kube::kJobNameKey);
+  }
+  for (const kube::Kind& kind : kube::kWorkloadKinds) {
+    add(fmt::format("{}{}", kube::kWatchWorkloadsPrefix, kind.plural),
+        custom(fmt::format("{}/{}", kind.group, kind.version), kind.plural), ObjectKind::kWorkload)
+        .schedulers = scheduler_names;
   }
   return watches;
 }
@@ -68,6 +74,7 @@ Watch::Watch(const Shared& shared, WatchIndex index, ReflectorOptions options)
       group_path_(PathParts(options.path).GroupPath()),
       version_(PathParts(options.path).version),
       slow_retry_(options.slow_retry),
+      schedulers_(options.schedulers),
       events_(shared.metrics.GetCounter("basalt_gateway_watch_events_total", "Events of watches.", {{"watch", id_}})),
       lists_(shared.metrics.GetCounter("basalt_gateway_lists_total", "Whole lists, the first included.",
                                        {{"watch", id_}})),
@@ -82,6 +89,10 @@ void Watch::OnReplace(std::vector<Decoded> objects, int64_t resource_version) {
   std::vector<kube::v1::Object> list;
   list.reserve(objects.size());
   for (Decoded& decoded : objects) {
+    if (decoded.object.has_workload()) {
+      if (!IsOurs(decoded.object.workload())) continue;
+      SetKind(*decoded.object.mutable_workload());
+    }
     shared_.unreadable.Note(id_, decoded);
     list.push_back(std::move(decoded.object));
   }
@@ -96,6 +107,9 @@ void Watch::OnReplace(std::vector<Decoded> objects, int64_t resource_version) {
 void Watch::OnEvent(WatchType type, Decoded& decoded, int64_t resource_version) {
   events_.Add();
   NoteServed();
+  if (decoded.object.has_workload() && !ChangesWorkload(type, *decoded.object.mutable_workload())) {
+    return shared_.cache.Bookmark(index_, resource_version);
+  }
   shared_.unreadable.Note(id_, decoded);
   if (type == WatchType::kDeleted) {
     SetResourceVersion(decoded.object, resource_version);
@@ -103,6 +117,31 @@ void Watch::OnEvent(WatchType type, Decoded& decoded, int64_t resource_version) 
   } else {
     shared_.cache.Apply(index_, decoded.object);
   }
+}
+
+void Watch::SetKind(kube::v1::Workload& workload) const {
+  for (const kube::Kind& kind : kube::kWorkloadKinds) {
+    if (id_.substr(kube::kWatchWorkloadsPrefix.size()) != kind.plural) continue;
+    workload.set_api_version(fmt::format("{}/{}", kind.group, kind.version));
+    workload.set_kind(std::string(kind.name));
+  }
+}
+
+bool Watch::IsOurs(const kube::v1::Workload& workload) const {
+  return std::find(schedulers_.begin(), schedulers_.end(), workload.scheduler_name()) != schedulers_.end();
+}
+
+bool Watch::ChangesWorkload(WatchType type, kube::v1::Workload& workload) const {
+  SetKind(workload);
+  const bool is_ours = IsOurs(workload);
+  const ObjectId id = shared_.cache.Find(index_, workload.meta().uid());
+  if (id == kNoObject) return is_ours;
+  if (type == WatchType::kDeleted) return true;
+  if (!is_ours) workload.clear_scheduler_name();  // Whoever was shown it is told that it has left.
+  kube::v1::Workload known = shared_.cache.Read(id).workload();
+  known.mutable_meta()->set_resource_version(workload.meta().resource_version());
+  known.mutable_meta()->set_generation(workload.meta().generation());
+  return known.SerializeAsString() != workload.SerializeAsString();
 }
 
 void Watch::OnBookmark(int64_t resource_version) {
@@ -169,7 +208,9 @@ void Watch::OnForbidden(const std::string& message) {
   CountError(problem.state);
   obs::LogError("watch is forbidden", {{"watch", id_}, {"why", problem.why}, {"cure", problem.cure}});
   absent_ = false;
-  shared_.cache.SetState(index_, v1::Mark::STATE_FORBIDDEN);
+  // Without it groups do not follow the owners of their pods: no reason to hold back all others.
+  const bool is_needed = schedulers_.empty();
+  shared_.cache.SetState(index_, is_needed ? v1::Mark::STATE_FORBIDDEN : v1::Mark::STATE_ABSENT);
   shared_.readiness.SetProblem(target_, problem);
 }
 

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "common/base/random.h"
 #include "common/exec/loop.h"
@@ -52,6 +53,13 @@ class Watch : private ReflectorSink {
   // The watch goes on from where it was before it was forbidden.
   void NoteServed();
   void SetListed();
+  // The items of a list do not say what they are.
+  void SetKind(kube::v1::Workload& workload) const;
+  // Its pods are for one of our schedulers.
+  bool IsOurs(const kube::v1::Workload& workload) const;
+  // Whether it is news: most events of a workload change its status, which nobody is shown. Of one whose pods are for
+  // other schedulers from now on the scheduler's name is taken away.
+  bool ChangesWorkload(WatchType type, kube::v1::Workload& workload) const;
   // Asks which versions of the group there are, now and as long as the kind is absent.
   void AskVersions();
   void OnVersions(absl::StatusOr<http::Response> answer);
@@ -65,6 +73,7 @@ class Watch : private ReflectorSink {
   const std::string group_path_;  // "/apis/batch.volcano.sh"; empty for the core group.
   const std::string version_;
   const absl::Duration slow_retry_;
+  const std::vector<std::string> schedulers_;
   bool listed_ = false;
   bool absent_ = false;
   absl::Time failing_since_ = absl::InfiniteFuture();

@@ -1,8 +1,13 @@
 #include "gateway/server/watch.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
+#include "common/base/slots.h"
 #include "common/exec/sim_loop.h"
 #include "common/time/sim_time.h"
 #include "gateway/kube/testing.h"
@@ -212,14 +217,97 @@ TEST_F(WatchTest, AnObjectThatCannotBeReadIsToldOnItselfAndHoldsNothingUp) {
   EXPECT_EQ(kube.writes.size(), 1u) << "told once";
 }
 
+class WorkloadWatchTest : public WatchTest {
+ protected:
+  static std::string Workload(const char* type, int64_t version, const char* scheduler, int replicas) {
+    return fmt::format(
+        R"({{"type":"{}","object":{{"metadata":{{"namespace":"ns","name":"web","uid":"u","resourceVersion":"{}"}},)"
+        R"("spec":{{"replicas":{},"template":{{"spec":{{"schedulerName":"{}"}}}}}},"status":{{"replicas":{}}}}}}})"
+        "\n",
+        type, version, replicas, scheduler, version);
+  }
+  // The items of a list do not say what they are.
+  void Begin(const char* items) {
+    workloads.Start();
+    time.RunDueTasks();
+    client.last().Answer(200, fmt::format(R"({{"metadata":{{"resourceVersion":"10"}},"items":[{}]}})", items));
+    time.RunDueTasks();
+    client.last().Head(200);
+  }
+  kube::v1::Workload Known() { return cache.Read(cache.Find(0, "u")).workload(); }
+
+  ReflectorOptions workload_options = {.watch = "workloads/replicasets",
+                                       .path = "/apis/apps/v1/replicasets",
+                                       .kind = ObjectKind::kWorkload,
+                                       .schedulers = {"volcano", "kai"},
+                                       .streaming_list = ReflectorOptions::StreamingList::kOff};
+  Watch workloads{{loop, client, random, clock, *metrics, readiness, unreadable, cache}, 0, workload_options};
+};
+
+TEST_F(WorkloadWatchTest, OnlyThoseForOurSchedulersAreKnownAndOnlyWhatIsReadIsNews) {
+  Begin(R"({"metadata":{"namespace":"ns","name":"web","uid":"u","resourceVersion":"4"},
+           "spec":{"replicas":2,"template":{"spec":{"schedulerName":"kai"}}}},
+          {"metadata":{"namespace":"ns","name":"other","uid":"o","resourceVersion":"5"},
+           "spec":{"replicas":2,"template":{"spec":{"schedulerName":"default-scheduler"}}}})");
+  EXPECT_EQ(cache.size(), 1U);
+  EXPECT_EQ(Known().api_version() + " " + Known().kind(), "apps/v1 ReplicaSet");
+  EXPECT_EQ(states, 1);
+  client.last().Chunk(Workload("MODIFIED", 12, "kai", 2));
+  EXPECT_EQ(states, 1) << "its status alone is another";
+  EXPECT_EQ(cache.watches()[0].resource_version, 12);
+  client.last().Chunk(Workload("MODIFIED", 13, "kai", 0));
+  EXPECT_EQ(states, 2);
+  EXPECT_EQ(Known().replicas(), 0);
+  EXPECT_EQ(Known().kind(), "ReplicaSet");
+}
+
+TEST_F(WorkloadWatchTest, OneWhoseTemplateNamesAnotherSchedulerLeaves) {
+  Begin("");
+  client.last().Chunk(Workload("ADDED", 11, "volcano", 1));
+  EXPECT_EQ(states, 1);
+  EXPECT_EQ(departures, 0);
+  client.last().Chunk(Workload("MODIFIED", 12, "default-scheduler", 1));
+  EXPECT_EQ(departures, 1);
+  client.last().Chunk(Workload("MODIFIED", 13, "default-scheduler", 3));
+  EXPECT_EQ(departures, 1);
+  client.last().Chunk(Workload("MODIFIED", 14, "volcano", 3));
+  EXPECT_EQ(cache.SlotOfId(cache.Find(0, "u"), v1::SERVICE_KIND_POD_GROUP), SlotOf("ns/podgroup-u"));
+  client.last().Chunk(Workload("DELETED", 15, "volcano", 3));
+  EXPECT_EQ(departures, 2);
+  EXPECT_EQ(cache.size(), 0U);
+}
+
+TEST_F(WorkloadWatchTest, AnotherSchedulersIsNobodysAlsoWhenItGoes) {
+  Begin("");
+  for (const char* type : {"ADDED", "MODIFIED", "DELETED"}) client.last().Chunk(Workload(type, 11, "mine", 1));
+  EXPECT_EQ(states, 0);
+  EXPECT_EQ(departures, 0);
+  EXPECT_EQ(cache.size(), 0U);
+  EXPECT_EQ(cache.watches()[0].resource_version, 11);
+}
+
+// Groups do not follow the owners of their pods then, and all else goes on.
+TEST_F(WorkloadWatchTest, OneThatIsForbiddenHoldsNobodyBackAndIsNotReady) {
+  workloads.Start();
+  time.RunDueTasks();
+  time.Advance(absl::Seconds(31));  // Rights are not known at once.
+  client.last().Answer(403, R"({"kind":"Status","apiVersion":"v1","code":403,"reason":"Forbidden","message":"no"})");
+  time.RunDueTasks();
+  EXPECT_EQ(cache.watches()[0].state, v1::Mark::STATE_ABSENT);
+}
+
 TEST(WatchesTest, PodWatchesAreDisjointBySelector) {
   const auto watches = WatchesFor({"volcano", "kai"}, true);
-  ASSERT_EQ(watches.size(), 8u);
+  ASSERT_EQ(watches.size(), 12u);
   EXPECT_EQ(watches[5].watch, "pods/job");
   EXPECT_EQ(watches[5].label_selector, "volcano.sh/job-name");
   EXPECT_EQ(watches[7].watch, "pods/scheduler=kai");
   EXPECT_EQ(watches[7].field_selector, "spec.schedulerName=kai");
   EXPECT_EQ(watches[7].label_selector, "!volcano.sh/job-name");
+  EXPECT_EQ(watches[8].path, "/apis/apps/v1/replicasets");
+  EXPECT_EQ(watches[11].watch, "workloads/jobs");
+  EXPECT_EQ(watches[11].path, "/apis/batch/v1/jobs");
+  EXPECT_EQ(watches[11].schedulers, (std::vector<std::string>{"volcano", "kai"}));
 }
 
 }  // namespace

@@ -152,6 +152,8 @@ struct Decoder::Impl {
         return ReadCommand(reader, value, envelope, *out.object.mutable_command());
       case ObjectKind::kPriorityClass:
         return ReadPriorityClass(reader, value, envelope, *out.object.mutable_priority_class());
+      case ObjectKind::kWorkload:
+        return ReadWorkload(reader, value, envelope, *out.object.mutable_workload());
       case ObjectKind::kGeneric:
         return ReadGeneric(reader, value, envelope, *out.object.mutable_generic());
     }

@@ -18,9 +18,10 @@
 namespace basalt::gateway {
 
 // Into which message an object is projected.
-enum class ObjectKind { kJob, kPod, kPodGroup, kQueue, kCommand, kPriorityClass, kGeneric };
+enum class ObjectKind { kJob, kPod, kPodGroup, kQueue, kCommand, kPriorityClass, kWorkload, kGeneric };
 
-// kGeneric for every resource that has no message of its own.
+// kGeneric for every resource that has no message of its own; and for the kinds of workloads, of which only watches
+// make one.
 ObjectKind KindOf(std::string_view group, std::string_view plural);
 
 struct Decoded {

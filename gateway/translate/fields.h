@@ -28,6 +28,7 @@ void ReadPodGroup(Reader& reader, Value& value, Envelope& envelope, kube::v1::Po
 void ReadQueue(Reader& reader, Value& value, Envelope& envelope, kube::v1::Queue& queue);
 void ReadCommand(Reader& reader, Value& value, Envelope& envelope, kube::v1::Command& command);
 void ReadPriorityClass(Reader& reader, Value& value, Envelope& envelope, kube::v1::PriorityClass& priority_class);
+void ReadWorkload(Reader& reader, Value& value, Envelope& envelope, kube::v1::Workload& workload);
 void ReadGeneric(Reader& reader, Value& value, Envelope& envelope, kube::v1::GenericObject& generic);
 void ReadStatus(Reader& reader, Value& value, v1::KubeError& error);
 

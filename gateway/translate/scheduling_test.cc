@@ -141,6 +141,41 @@ message: "m"
   EXPECT_FALSE(Decode(ObjectKind::kCommand, R"("target":null)").object.command().has_target());
 }
 
+TEST(WorkloadTest, ReadsReplicasSchedulerAndTheAnnotationsOfVolcano) {
+  const std::string text =
+      R"({"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"web","namespace":"ns","uid":"u",)"
+      R"("resourceVersion":"7","labels":{"app":"web"},"annotations":{"scheduling.volcano.sh/group-min-member":"2",)"
+      R"("volcano.sh/preemptable":"true","kubectl.kubernetes.io/last-applied-configuration":"{}",)"
+      R"("notvolcano.sh":"x"}},"spec":{"replicas":0,"selector":{"matchLabels":{"app":"web"}},)"
+      R"("template":{"metadata":{"labels":{"app":"web"}},"spec":{"schedulerName":"volcano","containers":[]}}},)"
+      R"("status":{"replicas":3}})";
+  const absl::StatusOr<Decoded> decoded = Decoder(ObjectKind::kWorkload).DecodeObject(text);
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  EXPECT_EQ(decoded->error, "");
+  EXPECT_EQ(decoded->object.workload().DebugString(), R"(meta {
+  namespace: "ns"
+  name: "web"
+  uid: "u"
+  resource_version: 7
+  annotations {
+    key: "scheduling.volcano.sh/group-min-member"
+    value: "2"
+  }
+  annotations {
+    key: "volcano.sh/preemptable"
+    value: "true"
+  }
+}
+api_version: "apps/v1"
+kind: "ReplicaSet"
+replicas: 0
+scheduler_name: "volcano"
+)");
+  EXPECT_FALSE(Decode(ObjectKind::kWorkload, R"("spec":{"template":null})").object.workload().has_replicas());
+  EXPECT_EQ(Decode(ObjectKind::kWorkload, R"("spec":{"replicas":"two"})").error,
+            "spec.replicas: expected a number, found a string");
+}
+
 TEST(PriorityClassTest, ReadsItsValue) {
   EXPECT_EQ(Decode(ObjectKind::kPriorityClass, R"("value":-10,"globalDefault":false)").object.priority_class().value(),
             -10);

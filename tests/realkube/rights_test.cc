@@ -136,6 +136,26 @@ metadata: {name: held-t-0}
 spec: {schedulerName: nobody, containers: [{name: c, image: i}]}
 )";
 
+// Gives pods with a label to our scheduler.
+constexpr char kPolicy[] = R"(apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicy
+metadata: {name: ours}
+spec:
+  matchConstraints:
+    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]
+    objectSelector: {matchLabels: {scheduler: ours}}
+  failurePolicy: Fail
+  reinvocationPolicy: Never
+  mutations:
+  - patchType: ApplyConfiguration
+    applyConfiguration: {expression: 'Object{spec: Object.spec{schedulerName: "volcano"}}'}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicyBinding
+metadata: {name: ours}
+spec: {policyName: ours}
+)";
+
 constexpr char kWorkloads[] = R"(apiVersion: v1
 kind: Pod
 metadata: {name: bare}
@@ -146,7 +166,7 @@ kind: Deployment
 metadata: {name: d}
 spec:
   selector: {matchLabels: {app: d}}
-  template: {metadata: {labels: {app: d}}, spec: {schedulerName: volcano, containers: [{name: c, image: i}]}}
+  template: {metadata: {labels: {app: d, scheduler: ours}}, spec: {containers: [{name: c, image: i}]}}
 ---
 apiVersion: apps/v1
 kind: StatefulSet
@@ -154,20 +174,20 @@ metadata: {name: s}
 spec:
   serviceName: s
   selector: {matchLabels: {app: s}}
-  template: {metadata: {labels: {app: s}}, spec: {schedulerName: volcano, containers: [{name: c, image: i}]}}
+  template: {metadata: {labels: {app: s, scheduler: ours}}, spec: {containers: [{name: c, image: i}]}}
 ---
 apiVersion: apps/v1
 kind: DaemonSet
 metadata: {name: ds}
 spec:
   selector: {matchLabels: {app: ds}}
-  template: {metadata: {labels: {app: ds}}, spec: {schedulerName: volcano, containers: [{name: c, image: i}]}}
+  template: {metadata: {labels: {app: ds, scheduler: ours}}, spec: {containers: [{name: c, image: i}]}}
 ---
 apiVersion: batch/v1
 kind: Job
 metadata: {name: plain}
 spec:
-  template: {spec: {schedulerName: volcano, restartPolicy: Never, containers: [{name: c, image: i}]}}
+  template: {metadata: {labels: {scheduler: ours}}, spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}
 ---
 apiVersion: scheduling.volcano.sh/v1beta1
 kind: Queue
@@ -321,7 +341,13 @@ void LeastRightsTest::ScaleAndAbort() {
   for (const char* resource : {"secrets", "configmaps", "services"}) AwaitUse({"", resource, "delete"});
 }
 
+// Watches show the owners of pods for our schedulers. Where an admission policy gives us a pod, its owner is read.
 void LeastRightsTest::RunPlainWorkloads() {
+  Create(kPolicy);
+  e2e::WriteFile(dir_ / "probe.yaml",
+                 "apiVersion: v1\nkind: Pod\nmetadata: {name: probe, labels: {scheduler: ours}}\n"
+                 "spec: {containers: [{name: c, image: i}]}\n");
+  Await({"create", "--dry-run=server", "-f", dir_ / "probe.yaml", "-o", "jsonpath={.spec.schedulerName}"}, "volcano");
   Create(kWorkloads);
   for (const char* resource : {"replicasets", "statefulsets", "daemonsets"}) AwaitUse({"apps", resource, "get"});
   AwaitUse({"batch", "jobs", "get"});

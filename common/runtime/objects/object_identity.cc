@@ -1,5 +1,6 @@
 #include "common/runtime/objects/object_identity.h"
 
+#include "common/kube/kinds.h"
 #include "common/kube/names.h"
 
 namespace basalt::runtime {
@@ -8,6 +9,12 @@ namespace {
 template <typename T>
 ObjectIdentity From(const T& meta) {
   return {meta.namespace_(), meta.name(), meta.uid(), meta.resource_version()};
+}
+
+std::string WatchOfWorkload(const kube::v1::Workload& workload) {
+  const kube::Kind* const kind = kube::FindWorkloadKind(workload.api_version(), workload.kind());
+  if (kind == nullptr) return {};
+  return std::string(kube::kWatchWorkloadsPrefix) + std::string(kind->plural);
 }
 
 }  // namespace
@@ -26,6 +33,8 @@ ObjectIdentity Identify(const kube::v1::Object& object) {
       return From(object.command().meta());
     case kube::v1::Object::kPriorityClass:
       return From(object.priority_class().meta());
+    case kube::v1::Object::kWorkload:
+      return From(object.workload().meta());
     case kube::v1::Object::kGeneric:
       return From(object.generic().meta());
     case kube::v1::Object::KIND_NOT_SET:
@@ -49,6 +58,8 @@ std::string WatchOf(const kube::v1::Object& object) {
       return std::string(kube::kWatchCommands);
     case kube::v1::Object::kPriorityClass:
       return std::string(kube::kWatchPriorityClasses);
+    case kube::v1::Object::kWorkload:
+      return WatchOfWorkload(object.workload());
     case kube::v1::Object::kGeneric:
     case kube::v1::Object::KIND_NOT_SET:
       break;

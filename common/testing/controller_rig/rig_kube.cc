@@ -72,6 +72,9 @@ RigKube::RigKube(SimTime& time) : loop_(time) {
   for (const kube::Kind& kind : kFollowed) {
     followed_.push_back({.resource = ResourceOf(kind), .kind = gateway::KindOf(kind.group, kind.plural)});
   }
+  for (const kube::Kind& kind : kube::kWorkloadKinds) {
+    followed_.push_back({.resource = ResourceOf(kind), .kind = gateway::ObjectKind::kWorkload});
+  }
   loop_.after_task = [this] { Sync(); };
 }
 

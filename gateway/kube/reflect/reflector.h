@@ -51,6 +51,8 @@ struct ReflectorOptions {
   ObjectKind kind = ObjectKind::kGeneric;
   std::string label_selector;
   std::string field_selector;
+  // Of workloads, for which the API server has no such selector: those whose pods are for one of these.
+  std::vector<std::string> schedulers;
   int page_limit = 500;
   // kTry: falls back to pages for good where the server has no streaming lists.
   enum class StreamingList { kTry, kOff } streaming_list = StreamingList::kTry;

@@ -1,0 +1,51 @@
+#include <algorithm>
+#include <string>
+
+#include "gateway/translate/fields.h"
+
+namespace basalt::gateway {
+namespace {
+
+// Others can be large (kubectl keeps a whole manifest in one), and nobody reads them.
+bool IsOfVolcano(std::string_view key) {
+  const std::string_view domain = key.substr(0, key.find('/'));
+  return domain == "volcano.sh" || domain.ends_with(".volcano.sh");
+}
+
+// spec.template.spec.schedulerName.
+void ReadTemplate(Reader& reader, const Path& path, Value& value, kube::v1::Workload& workload) {
+  reader.Members(path, value, [&](std::string_view key, Value& spec) {
+    if (key != "spec") return;
+    const Path at = path / key;
+    reader.Members(at, spec, [&](std::string_view name, Value& member) {
+      if (name == "schedulerName") workload.set_scheduler_name(std::string(reader.String(at / name, member)));
+    });
+  });
+}
+
+}  // namespace
+
+void ReadWorkload(Reader& reader, Value& value, Envelope& envelope, kube::v1::Workload& workload) {
+  reader.Members(kRoot, value, [&](std::string_view key, Value& member) {
+    if (ReadEnvelopeMember(reader, key, member, envelope) || key != "spec") return;
+    const Path path = kRoot / key;
+    reader.Members(path, member, [&](std::string_view name, Value& part) {
+      if (name == "replicas") {
+        const auto replicas = reader.OptionalInt32(path / name, part);
+        if (replicas.has_value()) workload.set_replicas(*replicas);
+      } else if (name == "template") {
+        ReadTemplate(reader, path / name, part, workload);
+      }
+    });
+  });
+  MetaView& meta = envelope.meta;
+  meta.labels.clear();
+  meta.annotations.erase(std::remove_if(meta.annotations.begin(), meta.annotations.end(),
+                                        [](const auto& annotation) { return !IsOfVolcano(annotation.first); }),
+                         meta.annotations.end());
+  FillMeta(meta, *workload.mutable_meta());
+  workload.set_api_version(std::string(envelope.api_version));
+  workload.set_kind(std::string(envelope.kind));
+}
+
+}  // namespace basalt::gateway
