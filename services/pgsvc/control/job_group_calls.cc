@@ -6,8 +6,8 @@
 #include "common/base/slots.h"
 #include "common/base/status.h"
 #include "common/kube/object_key.h"
-#include "common/kube/requests.h"
 #include "common/kube/resources/pod_group.h"
+#include "services/pgsvc/control/group_requests.h"
 #include "services/pgsvc/control/pod_group_controller.h"
 #include "services/pgsvc/core/ensure.h"
 
@@ -17,18 +17,6 @@ namespace {
 // A deletion that has waited so long for its turn is not begun: whoever asked is about to give up, and may want the
 // group again.
 constexpr absl::Duration kMostWait = absl::Seconds(5);
-
-gateway::v1::WriteRequest GroupWrite(std::string_view key) {
-  const auto [ns, name] = kube::SplitKey(key);
-  return kube::WriteOf(kube::kPodGroups, ns, name);
-}
-
-gateway::v1::WriteRequest GroupDeletion(std::string_view key, const std::string& uid) {
-  gateway::v1::WriteRequest write = GroupWrite(key);
-  write.mutable_delete_()->set_uid(uid);
-  write.mutable_delete_()->set_propagation_policy("Background");
-  return write;
-}
 
 absl::Status AskAgain(std::string_view key, std::string_view why) {
   return MakeStatus(absl::StatusCode::kUnavailable, fmt::format("pod group {}: {}", key, why));
@@ -101,13 +89,11 @@ void PodGroupController::ServeEnsure(const std::string& key, Group& group,
     case EnsureStep::kReplace:
       return SendForWaiter(key, group, GroupDeletion(key, group.observed->meta().uid()),
                            ReplacementFor(request, *group.observed));
-    case EnsureStep::kPatch: {
-      gateway::v1::WriteRequest write = GroupWrite(key);
-      write.mutable_patch()->set_type(gateway::v1::Patch::TYPE_MERGE);
-      write.mutable_patch()->set_uid(group.observed->meta().uid());
-      write.mutable_patch()->set_body(kube::PodGroupPatch(group.observed->spec(), request.spec()));
-      return SendForWaiter(key, group, std::move(write), UpdateFor(request, *group.observed));
-    }
+    case EnsureStep::kPatch:
+      return SendForWaiter(
+          key, group,
+          GroupPatch(key, group.observed->meta().uid(), kube::PodGroupPatch(group.observed->spec(), request.spec())),
+          UpdateFor(request, *group.observed));
     case EnsureStep::kCreate: {
       gateway::v1::WriteRequest write = GroupWrite(key);
       write.mutable_create()->set_body(kube::PodGroupBody(request));

@@ -10,6 +10,8 @@
 #include "common/kube/object_key.h"
 #include "common/kube/requests.h"
 #include "common/obs/log.h"
+#include "services/pgsvc/control/group_requests.h"
+#include "services/pgsvc/core/group_update.h"
 
 namespace basalt::pgsvc {
 namespace {
@@ -67,14 +69,18 @@ void PodGroupController::CloseSlot(uint32_t slot) {
 void PodGroupController::OnState(std::string_view routing_key, const std::string&, kube::v1::Object&& object) {
   if (object.has_pod_group()) {
     Group& group = groups_.FindOrMake(routing_key);
+    group.owner.OnGroup(group.observed.get(), object.pod_group());
     group.observed = std::make_unique<kube::v1::PodGroup>(std::move(*object.mutable_pod_group()));
     group.gone = false;
     group.is_awaited = false;
   } else if (object.has_pod()) {
     Group& group = groups_.FindOrMake(routing_key);
     group.refused.erase(object.pod().uid());
+    group.owner.OnPod(routing_key, group.pods, object.pod());
     kube::v1::Pod& pod = group.pods[object.pod().uid()];
     pod = std::move(*object.mutable_pod());
+  } else if (object.has_workload()) {
+    groups_.FindOrMake(routing_key).owner.OnWorkload(std::move(*object.mutable_workload()));
   }
 }
 
@@ -87,6 +93,7 @@ void PodGroupController::OnGone(std::string_view routing_key, const runtime::Gon
     group->gone = true;
     group->is_awaited = false;
   }
+  group->owner.OnGone(gone.uid);
   group->pods.erase(gone.uid);
   group->refused.erase(gone.uid);
   group->pod_events.erase(gone.uid);
@@ -105,7 +112,9 @@ void PodGroupController::OnShared(const std::string&, const kube::v1::Object& ob
   if (!is_new && known->second == object.queue().state()) return;
   known->second = object.queue().state();
   for (const std::string& key : failing_) {
-    groups_.Find(key)->retry.Postpone(absl::InfinitePast());
+    Group& group = *groups_.Find(key);
+    group.retry.Postpone(absl::InfinitePast());
+    group.owner.retry().Postpone(absl::InfinitePast());
     context_.Wake(key);
   }
 }
@@ -117,7 +126,7 @@ void PodGroupController::Decide(std::string_view key, kv::WriteBatch& batch) {
   const std::string owned(key);
   if (group->record.has_notes()) {
     records_.Record(owned, group->record, batch);
-  } else if (group->gone && IsUnused(*group)) {
+  } else if (group->gone && IsUnwanted(*group)) {
     group->gone = false;
     records_.End(owned, group->record, batch);
   }
@@ -131,20 +140,21 @@ void PodGroupController::Act(std::string_view key) {
   const std::string owned(key);
   ServeWaiters(owned, *group);
   ServePods(owned, *group);
+  ServeOwner(owned, *group);
   DropIfEmpty(owned);
 }
 
-bool PodGroupController::IsUnused(const Group& group) {
+bool PodGroupController::IsUnwanted(const Group& group) {
   return group.observed == nullptr && !group.is_awaited && group.pods.empty() && group.waiters.empty() && !group.busy &&
          group.binding.empty();
 }
 
 void PodGroupController::DropIfEmpty(const std::string& key) {
   const Group* group = groups_.Find(key);
-  if (group == nullptr || !IsUnused(*group)) return;
+  if (group == nullptr || !IsUnwanted(*group)) return;
   if (group->gone || group->record.has_notes() || group->shown.revision != 0) return context_.Wake(key);
   failing_.erase(key);
-  groups_.Erase(key);
+  if (!group->owner.is_shown()) groups_.Erase(key);
 }
 
 void PodGroupController::Note(const std::string& key, Group& group, GroupDecision decision) {
@@ -156,7 +166,11 @@ void PodGroupController::NoteIfCarriedOut(const std::string& key, Group& group) 
   if (!group.sent) return;
   GroupDecision sent = TakeSent(group);
   const auto* ensure = group.waiters.empty() ? nullptr : std::get_if<Ensure>(&group.waiters.front());
-  if (!IsCarriedOut(sent, group.observed.get(), ensure == nullptr ? nullptr : &ensure->request)) return;
+  const bool is_for_owner = sent.kind == GroupDecision::Kind::kUpdated && ensure == nullptr;
+  const bool is_carried_out =
+      is_for_owner ? group.observed != nullptr && group.owner.IsFollowed(key, *group.observed, group.pods, options_)
+                   : IsCarriedOut(sent, group.observed.get(), ensure == nullptr ? nullptr : &ensure->request);
+  if (!is_carried_out) return;
   if (sent.kind == GroupDecision::Kind::kCreated) sent.uid = group.observed->meta().uid();
   Note(key, group, std::move(sent));
 }
@@ -236,6 +250,9 @@ void PodGroupController::ServePods(const std::string& key, Group& group) {
 void PodGroupController::MakeGroup(const std::string& key, Group& group, const kube::v1::Pod& pod) {
   const std::vector<OwnerResource> owners = AnnotatedOwners(pod);
   if (!options_.inherit_owner_annotations || owners.empty()) return CreateForPod(key, group, pod, {});
+  if (const kube::v1::Workload* const shown = group.owner.Find(owners.front().uid); shown != nullptr) {
+    return CreateForPod(key, group, pod, AnnotationsOf(*shown));
+  }
   group.busy = true;
   context_.Get(key, kube::GetOf(owners.front().kind, pod.namespace_(), owners.front().name),
                [this, key, uid = pod.uid(),
@@ -264,8 +281,7 @@ void PodGroupController::CreateForPod(const std::string& key, Group& group, cons
     return;
   }
   group.busy = true;
-  const std::string_view name = kube::SplitKey(key).name;
-  gateway::v1::WriteRequest request = kube::WriteOf(kube::kPodGroups, pod.namespace_(), name);
+  gateway::v1::WriteRequest request = GroupWrite(key);
   request.mutable_create()->set_body(*body);
   group.sent = CreationFor(pod);
   context_.Write(key, std::move(request), [this, key, uid = pod.uid()](runtime::WriteOutcome outcome) {
@@ -332,19 +348,23 @@ runtime::ObjectEvents* PodGroupController::EventsOf(const std::string& key, cons
   return it == group->pod_events.end() ? nullptr : &it->second;
 }
 
+bool PodGroupController::RecordOnPod(const std::string& key, Group& group, const kube::v1::Pod& pod,
+                                     std::string_view reason, std::string_view message) {
+  return recorder_.Record(key, group.pod_events[pod.uid()],
+                          {.api_version = kube::kPods.version,
+                           .kind = kube::kPods.name,
+                           .ns = pod.namespace_(),
+                           .name = pod.name(),
+                           .uid = pod.uid(),
+                           .warning = true,
+                           .reason = std::string(reason),
+                           .message = std::string(message),
+                           .component = "basalt-pgsvc"});
+}
+
 void PodGroupController::ReportOnPod(const std::string& key, Group& group, const kube::v1::Pod& pod,
                                      std::string_view message) {
-  const bool begins = recorder_.Record(key, group.pod_events[pod.uid()],
-                                       {.api_version = kube::kPods.version,
-                                        .kind = kube::kPods.name,
-                                        .ns = pod.namespace_(),
-                                        .name = pod.name(),
-                                        .uid = pod.uid(),
-                                        .warning = true,
-                                        .reason = "PodGroupError",
-                                        .message = std::string(message),
-                                        .component = "basalt-pgsvc"});
-  if (!begins) return;
+  if (!RecordOnPod(key, group, pod, "PodGroupError", message)) return;
   obs::LogWarning("pod group cannot be made", {{"group", key}, {"pod", pod.name()}, {"why", std::string(message)}});
 }
 

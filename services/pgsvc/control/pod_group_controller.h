@@ -26,6 +26,7 @@
 #include "common/runtime/controller.h"
 #include "common/runtime/events/event_recorder.h"
 #include "common/runtime/watch/publisher.h"
+#include "services/pgsvc/control/followed_owner.h"
 #include "services/pgsvc/control/group_records.h"
 #include "services/pgsvc/core/group_decision.h"
 #include "services/pgsvc/core/pod_grouping.h"
@@ -78,7 +79,8 @@ class PodGroupController : public runtime::Controller {
   using Waiter = std::variant<Ensure, Deletion>;
   struct Group {
     std::unique_ptr<kube::v1::PodGroup> observed;
-    std::map<std::string, kube::v1::Pod> pods;  // By UID: plain pods of this group.
+    FollowedOwner::Pods pods;  // Plain pods of this group.
+    FollowedOwner owner;
     std::deque<Waiter> waiters;
     bool busy = false;                                        // A write or read of the group itself is under way.
     std::set<std::string> binding;                            // UIDs of pods whose patch is under way.
@@ -120,6 +122,10 @@ class PodGroupController : public runtime::Controller {
   // Whether people are shown it: it is there, or pods want it.
   static bool IsThere(std::string_view key, const Group& group);
 
+  // -- owned_groups.cc --
+  void ServeOwner(const std::string& key, Group& group);
+  void OnOwnerWritten(const std::string& key, Group& group, const runtime::WriteOutcome& outcome);
+
   // -- pod_group_controller.cc --
   void ServePods(const std::string& key, Group& group);
   void MakeGroup(const std::string& key, Group& group, const kube::v1::Pod& pod);
@@ -135,6 +141,9 @@ class PodGroupController : public runtime::Controller {
   void Succeed(const std::string& key, Group& group);
   // Null: the pod is gone, or was told of nothing.
   runtime::ObjectEvents* EventsOf(const std::string& key, const std::string& pod_uid) const;
+  // True: it is the first of its series.
+  bool RecordOnPod(const std::string& key, Group& group, const kube::v1::Pod& pod, std::string_view reason,
+                   std::string_view message);
   void ReportOnPod(const std::string& key, Group& group, const kube::v1::Pod& pod, std::string_view message);
   // To be recorded in a pass that is woken.
   void Note(const std::string& key, Group& group, GroupDecision decision);
@@ -143,7 +152,8 @@ class PodGroupController : public runtime::Controller {
   }
   // The outcome of `sent` was not known: what the group, as it was read since, says of it.
   void NoteIfCarriedOut(const std::string& key, Group& group);
-  static bool IsUnused(const Group& group);
+  // Nobody wants a group of that name, and none is there.
+  static bool IsUnwanted(const Group& group);
   void DropIfEmpty(const std::string& key);
   void AgeHistoryLater();
 

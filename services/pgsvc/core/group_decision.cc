@@ -74,6 +74,20 @@ GroupDecision CreationFor(const kube::v1::Pod& pod) {
   return {.kind = Kind::kCreated, .asked_by = fmt::format("pod {}", pod.name())};
 }
 
+GroupDecision UpdateFor(const kube::v1::Workload& owner, std::string uid, std::vector<std::string> fields) {
+  return {.kind = Kind::kUpdated,
+          .uid = std::move(uid),
+          .asked_by = fmt::format("{} {}", owner.kind(), owner.meta().name()),
+          .fields = std::move(fields)};
+}
+
+GroupDecision DeletionFor(const kube::v1::Workload& owner, std::string uid) {
+  return {.kind = Kind::kDeleted,
+          .uid = std::move(uid),
+          .asked_by = fmt::format("{} {}", owner.kind(), owner.meta().name()),
+          .message = "it is scaled to zero, and its pods are over"};
+}
+
 GroupDecision RefusalOf(const GroupDecision& sent, std::string message) {
   GroupDecision refusal = sent;
   refusal.kind = Kind::kRefused;

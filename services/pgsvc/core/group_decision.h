@@ -21,9 +21,9 @@ struct GroupDecision {
   };
   Kind kind = Kind::kCreated;
   std::string uid = {};                  // Of the group; empty: there is none.
-  std::string asked_by = {};             // "job train" or "pod web-1".
+  std::string asked_by = {};             // "job train", "pod web-1" or "ReplicaSet web".
   int32_t version = 0;                   // Of the job; 0: it does not say one, or asks for no group.
-  std::vector<std::string> fields = {};  // Of spec, that an update changed; sorted.
+  std::vector<std::string> fields = {};  // Of spec, or annotations or labels, that an update changed; sorted.
   std::string message = {};              // Why, or the words of the refusal.
   friend bool operator==(const GroupDecision&, const GroupDecision&) = default;
 };
@@ -38,6 +38,9 @@ GroupDecision ReplacementFor(const podgroup::v1::EnsurePodGroupRequest& request,
 GroupDecision ForeignFor(const podgroup::v1::EnsurePodGroupRequest& request, const kube::v1::PodGroup& observed);
 GroupDecision DeletionFor(const podgroup::v1::DeletePodGroupRequest& request);
 GroupDecision CreationFor(const kube::v1::Pod& pod);
+// Of the group of UID `uid`, by what the owner of its pods is now.
+GroupDecision UpdateFor(const kube::v1::Workload& owner, std::string uid, std::vector<std::string> fields);
+GroupDecision DeletionFor(const kube::v1::Workload& owner, std::string uid);
 
 // What was sent was refused, in these words.
 GroupDecision RefusalOf(const GroupDecision& sent, std::string message);

@@ -10,6 +10,7 @@
 #include "common/base/status_macros.h"
 #include "common/kube/name_rules.h"
 #include "common/kube/names.h"
+#include "common/kube/resources/pod_group.h"
 #include "common/kube/resources/resources.h"
 #include "services/pgsvc/core/integers.h"
 #include "services/pgsvc/core/network_topology.h"
@@ -59,9 +60,18 @@ absl::StatusOr<std::string> QueueOf(const kube::v1::Pod& pod, const Annotations&
   return queue;
 }
 
-absl::StatusOr<std::optional<json::object>> TopologyOf(const kube::v1::Pod& pod) {
+absl::Status PutTopology(const kube::v1::Pod& pod, kube::v1::PodGroupSpec& spec) {
   const auto& annotations = pod.grouping().annotations();
-  return NetworkTopologyOf(FindKey(annotations, kTopologyModeKey), FindKey(annotations, kTopologyTierKey));
+  BASALT_ASSIGN_OR_RETURN(
+      const std::optional<json::object> topology,
+      NetworkTopologyOf(FindKey(annotations, kTopologyModeKey), FindKey(annotations, kTopologyTierKey)));
+  if (!topology) return absl::OkStatus();
+  kube::v1::NetworkTopology& wanted = *spec.mutable_network_topology();
+  wanted.set_mode(std::string(FindString(*topology, "mode")));
+  if (topology->contains("highestTierAllowed")) {
+    wanted.set_highest_tier_allowed(FindInt(*topology, "highestTierAllowed"));
+  }
+  return absl::OkStatus();
 }
 
 json::array OwnerReferences(const kube::v1::Pod& pod) {
@@ -88,31 +98,48 @@ json::array OwnerReferences(const kube::v1::Pod& pod) {
 }
 
 // Annotations and labels of the group (podgroup spec 6.1, steps 4 and 5).
-json::object GroupAnnotations(const kube::v1::Pod& pod, const Annotations& owner, const GroupingOptions& options) {
-  json::object annotations;
-  if (options.inherit_owner_annotations) {
-    for (const auto& [key, value] : owner) {
-      if (key.starts_with(kInheritedPrefix)) annotations[key] = value;
-    }
+void PutAnnotations(const kube::v1::Pod& pod, const Annotations& owner, Annotations& annotations) {
+  for (const auto& [key, value] : owner) {
+    if (key.starts_with(kInheritedPrefix)) annotations[key] = value;
   }
   const auto& own = pod.grouping().annotations();
-  for (const std::string_view key : {kube::kPreemptableKey, kube::kCooldownTimeKey, kube::kRevocableZoneKey}) {
-    if (const auto value = FindKey(own, key)) annotations[key] = json::string(*value);
-  }
-  if (const auto min_available = FindKey(own, kube::kJdbMinAvailableKey)) {
-    annotations[kube::kJdbMinAvailableKey] = json::string(*min_available);
-  } else if (const auto max_unavailable = FindKey(own, kube::kJdbMaxUnavailableKey)) {
-    annotations[kube::kJdbMaxUnavailableKey] = json::string(*max_unavailable);
-  }
-  return annotations;
+  const auto copy = [&own, &annotations](std::string_view key) {
+    const auto value = FindKey(own, key);
+    if (value) annotations[std::string(key)] = std::string(*value);
+    return value.has_value();
+  };
+  for (const std::string_view key : {kube::kPreemptableKey, kube::kCooldownTimeKey, kube::kRevocableZoneKey}) copy(key);
+  if (!copy(kube::kJdbMinAvailableKey)) copy(kube::kJdbMaxUnavailableKey);
+  std::string keys;
+  for (const auto& [key, value] : annotations) keys += (keys.empty() ? "" : ",") + key;
+  if (!keys.empty()) annotations[std::string(kube::kInheritedKey)] = std::move(keys);
 }
 
-json::object GroupLabels(const kube::v1::Pod& pod) {
-  json::object labels;
+void PutLabels(const kube::v1::Pod& pod, Annotations& labels) {
   for (const std::string_view key : {kube::kPreemptableKey, kube::kCooldownTimeKey}) {
-    if (const auto value = FindKey(pod.grouping().labels(), key)) labels[key] = json::string(*value);
+    if (const auto value = FindKey(pod.grouping().labels(), key)) labels[std::string(key)] = std::string(*value);
   }
-  return labels;
+}
+
+// Absent and empty differ: minMember 0 gives {}.
+absl::Status PutResources(const kube::v1::Pod& pod, kube::v1::PodGroupSpec& spec) {
+  spec.set_has_min_resources(true);
+  BASALT_ASSIGN_OR_RETURN(const json::value pod_spec, ParseJson(pod.grouping().spec_json()));
+  BASALT_ASSIGN_OR_RETURN(const kube::ResourceMap usage,
+                          kube::PodQuotaUsage(pod_spec, kube::RequestDefaults::kAsStored));
+  if (spec.min_member() == 0) return absl::OkStatus();
+  for (const auto& [name, quantity] : usage) {
+    kube::v1::KeyValue& resource = *spec.add_min_resources();
+    resource.set_key(name);
+    resource.set_value((quantity * spec.min_member()).Text());
+  }
+  return absl::OkStatus();
+}
+
+json::object ObjectOf(const Annotations& texts) {
+  json::object object;
+  for (const auto& [key, value] : texts) object[key] = value;
+  return object;
 }
 
 }  // namespace
@@ -134,11 +161,8 @@ bool LacksGroup(const kube::v1::Pod& pod, std::string_view name) {
 std::vector<OwnerResource> AnnotatedOwners(const kube::v1::Pod& pod) {
   std::vector<OwnerResource> owners;
   for (const kube::v1::OwnerReference& owner : pod.grouping().owner_references()) {
-    for (const kube::Kind& kind : {kube::kReplicaSets, kube::kDaemonSets, kube::kStatefulSets, kube::kBatchJobs}) {
-      if (owner.kind() == kind.name && owner.api_version() == fmt::format("{}/{}", kind.group, kind.version)) {
-        owners.push_back({kind, owner.name(), owner.uid()});
-      }
-    }
+    const kube::Kind* const kind = kube::FindWorkloadKind(owner.api_version(), owner.kind());
+    if (kind != nullptr) owners.push_back({*kind, owner.name(), owner.uid()});
   }
   return owners;
 }
@@ -152,40 +176,35 @@ int32_t MinMember(const Annotations& owner_annotations) {
   return static_cast<int32_t>(*value);
 }
 
-absl::StatusOr<std::string> GroupBody(const kube::v1::Pod& pod, const Annotations& owner_annotations,
-                                      const GroupingOptions& options) {
+absl::StatusOr<WantedGroup> WantedGroupOf(const kube::v1::Pod& pod, const Annotations& owner_annotations,
+                                          const GroupingOptions& options) {
   static const Annotations kNone;
   const Annotations& owner = options.inherit_owner_annotations ? owner_annotations : kNone;
-  const int32_t min_member = MinMember(owner);
-  BASALT_ASSIGN_OR_RETURN(const std::string queue, QueueOf(pod, owner, options));
-  BASALT_ASSIGN_OR_RETURN(std::optional<json::object> topology, TopologyOf(pod));
+  WantedGroup wanted;
+  kube::v1::PodGroupSpec& spec = wanted.spec;
+  spec.set_min_member(MinMember(owner));
+  BASALT_ASSIGN_OR_RETURN(*spec.mutable_queue(), QueueOf(pod, owner, options));
+  spec.set_priority_class_name(pod.priority_class_name());
+  BASALT_RETURN_IF_ERROR(PutTopology(pod, spec));
+  BASALT_RETURN_IF_ERROR(PutResources(pod, spec));
+  PutAnnotations(pod, owner, wanted.annotations);
+  PutLabels(pod, wanted.labels);
+  return wanted;
+}
 
-  json::object spec;
-  if (min_member != 0) spec["minMember"] = min_member;
-  if (!queue.empty()) spec["queue"] = queue;
-  if (!pod.priority_class_name().empty()) spec["priorityClassName"] = pod.priority_class_name();
-  json::object resources;
-  BASALT_ASSIGN_OR_RETURN(const json::value pod_spec, ParseJson(pod.grouping().spec_json()));
-  BASALT_ASSIGN_OR_RETURN(const kube::ResourceMap usage,
-                          kube::PodQuotaUsage(pod_spec, kube::RequestDefaults::kAsStored));
-  if (min_member > 0) {  // Absent and empty differ: minMember 0 gives {}.
-    for (const auto& [name, quantity] : usage) resources[name] = (quantity * min_member).Text();
-  }
-  spec["minResources"] = std::move(resources);
-  if (topology) spec["networkTopology"] = *std::move(topology);
-
+absl::StatusOr<std::string> GroupBody(const kube::v1::Pod& pod, const Annotations& owner_annotations,
+                                      const GroupingOptions& options) {
+  BASALT_ASSIGN_OR_RETURN(const WantedGroup wanted, WantedGroupOf(pod, owner_annotations, options));
   json::object meta{{"name", GroupName(pod)}, {"namespace", pod.namespace_()}};
-  json::object annotations = GroupAnnotations(pod, owner, options);
-  json::object labels = GroupLabels(pod);
-  if (!annotations.empty()) meta["annotations"] = std::move(annotations);
-  if (!labels.empty()) meta["labels"] = std::move(labels);
+  if (!wanted.annotations.empty()) meta["annotations"] = ObjectOf(wanted.annotations);
+  if (!wanted.labels.empty()) meta["labels"] = ObjectOf(wanted.labels);
   meta["ownerReferences"] = OwnerReferences(pod);
 
   json::object body;
   body["apiVersion"] = json::string(kube::kSchedulingApiVersion);
   body["kind"] = "PodGroup";
   body["metadata"] = std::move(meta);
-  body["spec"] = std::move(spec);
+  body["spec"] = kube::PodGroupSpecJson(wanted.spec);
   body["status"] = json::object{{"phase", "Pending"}};
   return ToText(body);
 }

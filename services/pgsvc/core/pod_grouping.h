@@ -41,8 +41,20 @@ struct GroupingOptions {
   bool alternative_queue_keys = true;  // The seed's keys beside upstream's (podgroup spec 11, rows 2 and 3).
 };
 
-// The body that creates the group. INVALID_ARGUMENT names annotation and rule where the API server would refuse it
+// What the group is to have of a pod and its owner. What they do not say is left out, and left alone in a group that is
+// there: an administrator, the admission or the scheduler may have said it.
+struct WantedGroup {
+  kube::v1::PodGroupSpec spec;  // Always with minMember and minResources.
+  Annotations annotations;      // With the one that names the others, where there are others.
+  Annotations labels;
+};
+
+// INVALID_ARGUMENT names annotation and rule where the API server would refuse it
 // for ever (negative tier, malformed queue name; weakness W9).
+absl::StatusOr<WantedGroup> WantedGroupOf(const kube::v1::Pod& pod, const Annotations& owner_annotations,
+                                          const GroupingOptions& options);
+
+// The body that creates the group; errors as of WantedGroupOf.
 absl::StatusOr<std::string> GroupBody(const kube::v1::Pod& pod, const Annotations& owner_annotations,
                                       const GroupingOptions& options);
 

@@ -61,6 +61,46 @@ TEST(PodGroupingTest, MinMemberComesFromTheOwnerAloneAndIsOneWhereMalformed) {
   EXPECT_EQ(MinMember({}), 1);
 }
 
+TEST(PodGroupingTest, TheSeedsKeyOfTheMinimumCountsBehindUpstreams) {
+  EXPECT_EQ(MinMember({{"volcano.sh/group-min-member", "4"}}), 4);
+  EXPECT_EQ(MinMember({{"volcano.sh/group-min-member", "4"}, {"scheduling.volcano.sh/group-min-member", "2"}}), 2);
+}
+
+// podgroup spec 13, cases 3, 5 and 6.
+TEST(PodGroupingTest, WhatTheOwnerSaysIsInheritedAndCountsForSoManyPods) {
+  const Annotations owner{{"scheduling.volcano.sh/group-min-member", "3"},
+                          {"volcano.sh/custom-key", "x"},
+                          {"volcano.sh/jdb-max-unavailable", "20%"}};
+  const json::value body = Body(OwnedPod(), owner);
+  const json::value& spec = *FindPath(body, {"spec"});
+  EXPECT_EQ(FindInt(spec, "minMember"), 3);
+  EXPECT_EQ(FindString(spec.at("minResources"), "cpu"), "3");
+  EXPECT_EQ(FindString(spec.at("minResources"), "nvidia.com/gpu"), "3");
+  const json::value& annotations = *FindPath(body, {"metadata", "annotations"});
+  EXPECT_EQ(FindString(annotations, "volcano.sh/custom-key"), "x");
+  EXPECT_EQ(FindString(annotations, "volcano.sh/jdb-max-unavailable"), "20%");
+  EXPECT_EQ(Find(annotations, "volcano.sh/jdb-min-available"), nullptr);
+  EXPECT_EQ(FindString(annotations, "basalt.dev/inherited-annotations"),
+            "volcano.sh/custom-key,volcano.sh/jdb-max-unavailable");
+}
+
+// podgroup spec 13, case 4.
+TEST(PodGroupingTest, WithoutInheritanceOnlyThePodSaysHowItsGroupIs) {
+  kube::v1::Pod pod = OwnedPod();
+  Annotate(pod, "scheduling.volcano.sh/queue-name", "q");
+  Annotate(pod, "volcano.sh/preemptable", "true");
+  kube::v1::KeyValue& label = *pod.mutable_grouping()->add_labels();
+  label.set_key("volcano.sh/cooldown-time");
+  label.set_value("600s");
+  const json::value body = Body(pod, {{"scheduling.volcano.sh/group-min-member", "3"}, {"volcano.sh/custom", "x"}},
+                                {.inherit_owner_annotations = false});
+  EXPECT_EQ(FindInt(body.at("spec"), "minMember"), 1);
+  EXPECT_EQ(FindString(body.at("spec"), "queue"), "q");
+  EXPECT_EQ(FindString(body.at("metadata").at("annotations"), "volcano.sh/preemptable"), "true");
+  EXPECT_EQ(Find(body.at("metadata").at("annotations"), "volcano.sh/custom"), nullptr);
+  EXPECT_EQ(body.at("metadata").at("labels"), (json::value{{"volcano.sh/cooldown-time", "600s"}}));
+}
+
 TEST(PodGroupingTest, QueuePrecedenceIsPodThenOwnerUpstreamsKeyFirst) {
   kube::v1::Pod pod = OwnedPod();
   Annotations owner = {{"volcano.sh/queue-name", "d"}};

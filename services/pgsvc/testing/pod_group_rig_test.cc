@@ -64,13 +64,47 @@ class PodGroupRig : public basalt::testing::ControllerRig {
     return count;
   }
 
-  // ---- what users and jobsvc do ----
-  void MakePod(const std::string& name) {
-    const json::object container{{"name", "main"}, {"image", "busybox"}};
-    server().Create(kube::kPods, json::object{{"metadata", json::object{{"namespace", "default"}, {"name", name}}},
-                                              {"spec", json::object{{"schedulerName", kube::kDefaultScheduler},
-                                                                    {"containers", json::array{container}}}}});
+  int64_t MinMember(const std::string& group) {
+    const auto stored = server().server().Get(RigKube::ResourceOf(kube::kPodGroups), "default", group);
+    return stored == nullptr ? -1 : FindInt(stored->at("spec"), "minMember");
   }
+
+  // ---- what users, Kubernetes and jobsvc do ----
+  static json::object PodSpec() {
+    const json::object container{{"name", "main"}, {"image", "busybox"}};
+    return {{"schedulerName", kube::kDefaultScheduler}, {"containers", json::array{container}}};
+  }
+  // `set`: the ReplicaSet that owns it; empty: none does.
+  void MakePod(const std::string& name, const std::string& set = "") {
+    json::object metadata{{"namespace", "default"}, {"name", name}};
+    if (!set.empty()) {
+      metadata["ownerReferences"] = json::array{json::object{{"apiVersion", "apps/v1"},
+                                                             {"kind", "ReplicaSet"},
+                                                             {"name", set},
+                                                             {"uid", UidOf(kube::kReplicaSets, set)},
+                                                             {"controller", true}}};
+    }
+    server().Create(kube::kPods, json::object{{"metadata", std::move(metadata)}, {"spec", PodSpec()}});
+  }
+  void MakeReplicaSet(const std::string& name, int replicas) {
+    const json::object labels{{"app", name}};
+    server().Create(
+        kube::kReplicaSets,
+        json::object{{"metadata", json::object{{"namespace", "default"}, {"name", name}}},
+                     {"spec", json::object{{"replicas", replicas},
+                                           {"selector", json::object{{"matchLabels", labels}}},
+                                           {"template", json::object{{"metadata", json::object{{"labels", labels}}},
+                                                                     {"spec", PodSpec()}}}}}});
+  }
+  void Annotate(const std::string& set, const std::string& min_member) {
+    server().Merge(kube::kReplicaSets, "default", set,
+                   json::object{{"metadata",
+                                 json::object{{"annotations", json::object{{kube::kGroupMinMemberKey, min_member}}}}}});
+  }
+  void Scale(const std::string& set, int replicas) {
+    server().Merge(kube::kReplicaSets, "default", set, json::object{{"spec", json::object{{"replicas", replicas}}}});
+  }
+  std::string GroupOfSet(const std::string& set) { return "podgroup-" + UidOf(kube::kReplicaSets, set); }
   void MakeJob() {
     server().Create(kube::kJobs, json::object{{"metadata", json::object{{"namespace", "default"}, {"name", "j"}}}});
   }
@@ -178,6 +212,77 @@ TEST(PodGroupRigTest, APlainPodHasOneGroupAndNamesItWhateverHappens) {
                       }};
   KillAnywhere(life);
   LoseAnyWrite(life);
+}
+
+TEST(PodGroupRigTest, TheGroupOfAReplicaSetFollowsItsAnnotationsWhateverHappens) {
+  const Life life{.prepare = nullptr,
+                  .act =
+                      [](PodGroupRig& rig) {
+                        rig.MakeReplicaSet("web", 2);
+                        rig.MakePod("a", "web");
+                        rig.MakePod("b", "web");
+                        rig.Run(absl::Seconds(2));
+                        rig.Annotate("web", "2");
+                      },
+                  .check =
+                      [](PodGroupRig& rig, bool undisturbed) {
+                        const std::string group = rig.GroupOfSet("web");
+                        EXPECT_EQ(rig.Groups(), 1u);
+                        EXPECT_EQ(rig.MinMember(group), 2);
+                        EXPECT_EQ(rig.GroupOf("a"), group);
+                        EXPECT_EQ(rig.GroupOf("b"), group);
+                        const size_t told = rig.Told(group, GroupDecision::Kind::kUpdated);
+                        EXPECT_LE(told, 1u);
+                        EXPECT_TRUE(told == 1 || !undisturbed);
+                      }};
+  KillAnywhere(life);
+  LoseAnyWrite(life);
+}
+
+TEST(PodGroupRigTest, TheGroupOfAReplicaSetThatIsScaledToZeroGoesWhateverHappens) {
+  const Life life{.prepare =
+                      [](PodGroupRig& rig) {
+                        rig.MakeReplicaSet("web", 1);
+                        rig.MakePod("a", "web");
+                        rig.Run(absl::Seconds(2));
+                        EXPECT_EQ(rig.Groups(), 1u);
+                      },
+                  .act =
+                      [](PodGroupRig& rig) {
+                        rig.Scale("web", 0);
+                        rig.server().Delete(kube::kPods, "default", "a", json::object{{"gracePeriodSeconds", 0}});
+                      },
+                  .check =
+                      [](PodGroupRig& rig, bool undisturbed) {
+                        EXPECT_EQ(rig.Groups(), 0u);
+                        const size_t told = rig.Told(rig.GroupOfSet("web"), GroupDecision::Kind::kDeleted);
+                        EXPECT_LE(told, 1u);
+                        EXPECT_TRUE(told == 1 || !undisturbed);
+                        // It comes back with its pods.
+                        rig.Scale("web", 1);
+                        rig.MakePod("b", "web");
+                        rig.Run(absl::Seconds(5));
+                        EXPECT_EQ(rig.Groups(), 1u);
+                        EXPECT_EQ(rig.GroupOf("b"), rig.GroupOfSet("web"));
+                      }};
+  KillAnywhere(life);
+  LoseAnyWrite(life);
+}
+
+TEST(PodGroupRigTest, ARestartWritesNothingForAGroupThatIsAsItsOwnerSays) {
+  PodGroupRig rig;
+  rig.Start();
+  rig.MakeReplicaSet("web", 2);
+  rig.Annotate("web", "2");
+  rig.MakePod("a", "web");
+  rig.MakePod("b", "web");
+  rig.Run(absl::Seconds(5));
+  ASSERT_EQ(rig.MinMember(rig.GroupOfSet("web")), 2);
+  rig.Kill();
+  rig.server().ClearLog();
+  rig.Start();
+  rig.Run(absl::Seconds(5));
+  EXPECT_EQ(rig.server().WritesButEvents(), 0);
 }
 
 // Who has no answer asks again.

@@ -1,0 +1,141 @@
+#include "services/pgsvc/control/followed_owner.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "common/base/status.h"
+
+namespace basalt::pgsvc {
+namespace {
+
+// Somebody else may put the old value back each time.
+constexpr absl::Duration kMostOften = absl::Seconds(1);
+
+bool IsOver(const kube::v1::Pod& pod) {
+  return pod.phase() == kube::v1::POD_PHASE_SUCCEEDED || pod.phase() == kube::v1::POD_PHASE_FAILED;
+}
+
+// Pods of others may name the group, too.
+bool SaysHowTheGroupIs(std::string_view key, const kube::v1::Pod& pod) {
+  return pod.has_grouping() && !pod.owner_uid().empty() && key.ends_with(pod.owner_uid()) && pod.deletion_ms() == 0 &&
+         !IsOver(pod);
+}
+
+// Times of Kubernetes are whole seconds.
+bool IsNewer(const kube::v1::Pod& pod, int64_t created_ms, std::string_view uid) {
+  return pod.creation_ms() != created_ms ? pod.creation_ms() > created_ms : pod.uid() > uid;
+}
+
+// The scheduler writes its status in every cycle.
+std::string AllButStatus(const kube::v1::PodGroup& group) {
+  kube::v1::PodGroup relevant;
+  *relevant.mutable_spec() = group.spec();
+  *relevant.mutable_meta()->mutable_annotations() = group.meta().annotations();
+  *relevant.mutable_meta()->mutable_labels() = group.meta().labels();
+  return relevant.SerializeAsString();
+}
+
+// Of several owners the first says how the group is made (podgroup spec 6.2).
+bool IsFirstOwner(const kube::v1::Pod& pod, const kube::v1::Workload& owner) {
+  const std::vector<OwnerResource> owners = AnnotatedOwners(pod);
+  return !owners.empty() && owners.front().uid == owner.meta().uid();
+}
+
+}  // namespace
+
+void FollowedOwner::OnWorkload(kube::v1::Workload&& workload) {
+  workload_ = std::make_unique<kube::v1::Workload>(std::move(workload));
+  is_compared_ = false;
+  retry_.Succeed();  // What was wrong may be right now.
+}
+
+void FollowedOwner::OnGone(std::string_view uid) {
+  if (Find(uid) != nullptr) workload_.reset();
+}
+
+const kube::v1::Workload* FollowedOwner::Find(std::string_view uid) const {
+  return workload_ != nullptr && workload_->meta().uid() == uid ? workload_.get() : nullptr;
+}
+
+void FollowedOwner::OnPod(std::string_view key, const Pods& pods, const kube::v1::Pod& next) {
+  if (!SaysHowTheGroupIs(key, next)) return;
+  if (next.uid() != newest_pod_ && !IsNewer(next, newest_created_ms_, newest_pod_)) return;
+  const auto newest = pods.find(newest_pod_);
+  if (newest == pods.end() || !AskForTheSame(newest->second, next)) is_compared_ = false;
+  newest_pod_ = next.uid();
+  newest_created_ms_ = next.creation_ms();
+}
+
+void FollowedOwner::OnGroup(const kube::v1::PodGroup* before, const kube::v1::PodGroup& next) {
+  if (!is_shown() || !is_compared_) return;
+  is_compared_ = before != nullptr && AllButStatus(*before) == AllButStatus(next);
+}
+
+const kube::v1::Pod* FollowedOwner::NewestPod(std::string_view key, const Pods& pods) const {
+  const auto known = pods.find(newest_pod_);
+  if (known != pods.end() && SaysHowTheGroupIs(key, known->second)) return &known->second;
+  const kube::v1::Pod* newest = nullptr;
+  for (const auto& [uid, pod] : pods) {
+    if (!SaysHowTheGroupIs(key, pod)) continue;
+    if (newest == nullptr || IsNewer(pod, newest->creation_ms(), newest->uid())) newest = &pod;
+  }
+  return newest;
+}
+
+bool FollowedOwner::IsDue(const kube::v1::PodGroup& group) const {
+  if (!is_shown() || !IsGroupOf(group, *workload_)) return false;
+  // What is being deleted goes with its owner.
+  if (workload_->meta().deletion_ms() != 0 || group.meta().deletion_ms() != 0) return false;
+  return IsScaledToZero(*workload_) || !is_compared_;
+}
+
+FollowedOwner::Step FollowedOwner::NextStep(std::string_view key, const kube::v1::PodGroup& group, const Pods& pods,
+                                            const GroupingOptions& options) {
+  const std::string& uid = group.meta().uid();
+  if (IsScaledToZero(*workload_)) {
+    // The scheduler counts by the group for as long as a pod of it runs (weakness W18).
+    const bool has_pods = std::any_of(pods.begin(), pods.end(), [](const auto& pod) { return !IsOver(pod.second); });
+    if (has_pods) return {};
+    return {.kind = Step::Kind::kDelete, .decision = DeletionFor(*workload_, uid)};
+  }
+  is_compared_ = true;
+  Step step;
+  step.pod = NewestPod(key, pods);
+  if (step.pod == nullptr || !IsFirstOwner(*step.pod, *workload_)) return {};  // The next pod has the group compared.
+  const absl::StatusOr<WantedGroup> wanted = WantedGroupOf(*step.pod, AnnotationsOf(*workload_), options);
+  std::string warning =
+      wanted.ok() ? WhyNeverPlaced(*wanted, *workload_) : std::string(ToStd(wanted.status().message()));
+  if (warning != warning_) {
+    warning_ = std::move(warning);
+    step.warning = warning_;
+  }
+  if (!wanted.ok()) return step;
+  if (std::optional<GroupUpdate> update = UpdateOf(group, *wanted)) {
+    step.kind = Step::Kind::kUpdate;
+    step.patch = std::move(update->patch);
+    step.decision = UpdateFor(*workload_, uid, std::move(update->fields));
+  }
+  return step;
+}
+
+bool FollowedOwner::IsFollowed(std::string_view key, const kube::v1::PodGroup& group, const Pods& pods,
+                               const GroupingOptions& options) const {
+  const kube::v1::Pod* const pod = NewestPod(key, pods);
+  if (pod == nullptr || !is_shown()) return false;
+  const absl::StatusOr<WantedGroup> wanted = WantedGroupOf(*pod, AnnotationsOf(*workload_), options);
+  return wanted.ok() && !UpdateOf(group, *wanted);
+}
+
+void FollowedOwner::Succeed(absl::Time now) {
+  retry_.Succeed();
+  retry_.Postpone(now + kMostOften);
+}
+
+void FollowedOwner::Fail(absl::Time now, Random& random) {
+  is_compared_ = false;
+  retry_.Fail(now, random);
+}
+
+}  // namespace basalt::pgsvc

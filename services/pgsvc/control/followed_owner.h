@@ -1,0 +1,71 @@
+#pragma once
+
+// The part of a group that follows the owner of its pods: a ReplicaSet, StatefulSet, DaemonSet or batch Job that a
+// watch shows. Its annotations and the newest pod say how the group is to be, and the group goes once the owner is
+// scaled to zero and no pod runs (podgroup spec 4.2 to 4.4, 6; weaknesses W16 to W18). Lost with the process on
+// purpose: the group is compared anew. On the controller's loop.
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/time/time.h"
+#include "basalt/kube/v1/kube.pb.h"
+#include "common/base/random.h"
+#include "common/reconcile/retry.h"
+#include "services/pgsvc/core/group_decision.h"
+#include "services/pgsvc/core/group_update.h"
+
+namespace basalt::pgsvc {
+
+class FollowedOwner {
+ public:
+  using Pods = std::map<std::string, kube::v1::Pod>;  // Of the group, by UID.
+
+  struct Step {
+    enum class Kind : uint8_t { kNothing, kUpdate, kDelete } kind = Kind::kNothing;
+    std::string patch = {};       // Of kUpdate.
+    GroupDecision decision = {};  // Of kUpdate and kDelete.
+    std::string warning = {};     // To be reported on `pod`, once; empty: there is none, or it was.
+    const kube::v1::Pod* pod = nullptr;
+  };
+
+  void OnWorkload(kube::v1::Workload&& workload);
+  void OnGone(std::string_view uid);
+  // A state of a pod of the group of that key; `pods` has the one before it still.
+  void OnPod(std::string_view key, const Pods& pods, const kube::v1::Pod& next);
+  // A state of the group. `before`: null where it was not there.
+  void OnGroup(const kube::v1::PodGroup* before, const kube::v1::PodGroup& next);
+
+  bool is_shown() const { return workload_ != nullptr; }
+  // Null: no watch shows the owner of that UID.
+  const kube::v1::Workload* Find(std::string_view uid) const;
+
+  // Whether NextStep may find something to do.
+  bool IsDue(const kube::v1::PodGroup& group) const;
+  // What is to be done for the group; it is taken for done, until Fail says otherwise. Requires IsDue.
+  Step NextStep(std::string_view key, const kube::v1::PodGroup& group, const Pods& pods,
+                const GroupingOptions& options);
+  // The group is as its owner and its newest pod say.
+  bool IsFollowed(std::string_view key, const kube::v1::PodGroup& group, const Pods& pods,
+                  const GroupingOptions& options) const;
+
+  // When the next step may be done, since when steps fail.
+  Retry& retry() { return retry_; }
+  // The step was done.
+  void Succeed(absl::Time now);
+  void Fail(absl::Time now, Random& random);
+
+ private:
+  const kube::v1::Pod* NewestPod(std::string_view key, const Pods& pods) const;
+
+  std::unique_ptr<kube::v1::Workload> workload_;  // Null: none is shown.
+  std::string newest_pod_;                        // UID of the newest pod that was seen, be it gone.
+  int64_t newest_created_ms_ = 0;                 // Of that pod.
+  bool is_compared_ = false;                      // The group is as the workload and the newest pod say.
+  std::string warning_;                           // That was reported last.
+  Retry retry_{{.first = absl::Milliseconds(200), .most = absl::Seconds(60)}};
+};
+
+}  // namespace basalt::pgsvc

@@ -1,0 +1,51 @@
+// The group of pods with an owner: what is sent for the owner, and what becomes of it.
+#include <utility>
+
+#include "common/obs/log.h"
+#include "services/pgsvc/control/group_requests.h"
+#include "services/pgsvc/control/pod_group_controller.h"
+
+namespace basalt::pgsvc {
+
+void PodGroupController::ServeOwner(const std::string& key, Group& group) {
+  if (group.observed == nullptr || group.busy || !group.waiters.empty() || !group.owner.IsDue(*group.observed)) return;
+  if (group.owner.retry().Blocks(context_.ApiNow())) return context_.WakeAt(key, group.owner.retry().until());
+  FollowedOwner::Step step = group.owner.NextStep(key, *group.observed, group.pods, options_);
+  if (!step.warning.empty()) RecordOnPod(key, group, *step.pod, "PodGroupWarning", step.warning);
+  if (step.kind == FollowedOwner::Step::Kind::kNothing) return;
+  const std::string& uid = group.observed->meta().uid();
+  const bool is_update = step.kind == FollowedOwner::Step::Kind::kUpdate;
+  group.busy = true;
+  group.sent = std::move(step.decision);
+  context_.Write(key, is_update ? GroupPatch(key, uid, std::move(step.patch)) : GroupDeletion(key, uid),
+                 [this, key](const runtime::WriteOutcome& outcome) {
+                   Group* const written = groups_.Find(key);
+                   if (written == nullptr) return;
+                   written->busy = false;
+                   OnOwnerWritten(key, *written, outcome);
+                 });
+}
+
+void PodGroupController::OnOwnerWritten(const std::string& key, Group& group, const runtime::WriteOutcome& outcome) {
+  using Kind = runtime::WriteOutcome::Kind;
+  if (outcome.kind == Kind::kDone) {
+    if (!group.retry.since()) failing_.erase(key);
+    group.owner.Succeed(context_.ApiNow());
+    return Note(key, group, TakeSent(group));
+  }
+  group.owner.Fail(context_.ApiNow(), context_.random());
+  failing_.insert(key);
+  if (outcome.kind == Kind::kUnknown) return Refresh(key);
+  const GroupDecision sent = TakeSent(group);
+  // Another group has the name by now, or none.
+  if (outcome.kind == Kind::kRefused && (outcome.error.code() == 404 || outcome.error.code() == 409)) {
+    return Refresh(key);
+  }
+  if (runtime::ShouldReportToUser(outcome)) {
+    obs::LogWarning("pod group cannot follow its owner", {{"group", key}, {"why", outcome.error.message()}});
+    Note(key, group, RefusalOf(sent, outcome.error.message()));
+  }
+  context_.Wake(key);
+}
+
+}  // namespace basalt::pgsvc

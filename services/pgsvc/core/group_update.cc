@@ -1,0 +1,135 @@
+#include "services/pgsvc/core/group_update.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "common/base/json.h"
+#include "common/kube/names.h"
+#include "common/kube/resources/pod_group.h"
+
+namespace basalt::pgsvc {
+namespace {
+
+using Pairs = google::protobuf::RepeatedPtrField<kube::v1::KeyValue>;
+
+const std::string* Find(const Pairs& pairs, std::string_view key) {
+  const auto found =
+      std::find_if(pairs.begin(), pairs.end(), [key](const kube::v1::KeyValue& pair) { return pair.key() == key; });
+  return found == pairs.end() ? nullptr : &found->value();
+}
+
+json::object Differing(const Pairs& observed, const Annotations& wanted) {
+  json::object differing;
+  for (const auto& [key, value] : wanted) {
+    const std::string* const seen = Find(observed, key);
+    if (seen == nullptr || *seen != value) differing[key] = value;
+  }
+  return differing;
+}
+
+// Those that were inherited, and are not any more.
+void Drop(const Pairs& observed, const Annotations& wanted, json::object& patch) {
+  const std::string* const inherited = Find(observed, kube::kInheritedKey);
+  if (inherited == nullptr) return;
+  std::string_view rest = *inherited;
+  while (!rest.empty()) {
+    const std::string_view key = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), key.size() + 1));
+    if (!key.empty() && wanted.find(key) == wanted.end() && Find(observed, key) != nullptr) patch[key] = nullptr;
+  }
+  if (wanted.find(kube::kInheritedKey) == wanted.end()) patch[kube::kInheritedKey] = nullptr;
+}
+
+json::object SpecPatch(const kube::v1::PodGroupSpec& observed, const kube::v1::PodGroupSpec& wanted) {
+  kube::v1::PodGroupSpec next = observed;
+  next.set_min_member(wanted.min_member());
+  next.set_has_min_resources(true);
+  *next.mutable_min_resources() = wanted.min_resources();
+  if (!wanted.priority_class_name().empty()) next.set_priority_class_name(wanted.priority_class_name());
+  if (wanted.has_network_topology()) *next.mutable_network_topology() = wanted.network_topology();
+  json::object patch;
+  if (kube::PodGroupDiffers(observed, next)) {
+    const absl::StatusOr<json::value> text = ParseJson(kube::PodGroupPatch(observed, next));
+    if (text.ok()) patch = text->at("spec").as_object();
+  }
+  if (!wanted.queue().empty() && wanted.queue() != observed.queue()) patch["queue"] = wanted.queue();
+  return patch;
+}
+
+bool SameButGroupName(const Pairs& a, const Pairs& b) {
+  const auto has = [](const Pairs& pairs, const kube::v1::KeyValue& wanted) {
+    if (wanted.key() == kube::kGroupNameKey) return true;
+    const std::string* const value = Find(pairs, wanted.key());
+    return value != nullptr && *value == wanted.value();
+  };
+  return std::all_of(a.begin(), a.end(), [&](const auto& pair) { return has(b, pair); }) &&
+         std::all_of(b.begin(), b.end(), [&](const auto& pair) { return has(a, pair); });
+}
+
+bool SameLabel(const kube::v1::Pod& a, const kube::v1::Pod& b, std::string_view key) {
+  const std::string* const first = Find(a.grouping().labels(), key);
+  const std::string* const second = Find(b.grouping().labels(), key);
+  return first == nullptr || second == nullptr ? first == second : *first == *second;
+}
+
+}  // namespace
+
+bool IsGroupOf(const kube::v1::PodGroup& group, const kube::v1::Workload& owner) {
+  const auto& references = group.meta().owner_references();
+  return std::any_of(references.begin(), references.end(), [&owner](const kube::v1::OwnerReference& reference) {
+    return reference.controller() && reference.uid() == owner.meta().uid();
+  });
+}
+
+bool IsScaledToZero(const kube::v1::Workload& owner) { return owner.has_replicas() && owner.replicas() == 0; }
+
+Annotations AnnotationsOf(const kube::v1::Workload& owner) {
+  Annotations annotations;
+  for (const kube::v1::KeyValue& annotation : owner.meta().annotations()) {
+    annotations.emplace(annotation.key(), annotation.value());
+  }
+  return annotations;
+}
+
+std::optional<GroupUpdate> UpdateOf(const kube::v1::PodGroup& observed, const WantedGroup& wanted) {
+  json::object spec = SpecPatch(observed.spec(), wanted.spec);
+  json::object annotations = Differing(observed.meta().annotations(), wanted.annotations);
+  Drop(observed.meta().annotations(), wanted.annotations, annotations);
+  json::object labels = Differing(observed.meta().labels(), wanted.labels);
+  if (spec.empty() && annotations.empty() && labels.empty()) return std::nullopt;
+  GroupUpdate update;
+  for (const auto& member : spec) update.fields.emplace_back(member.key());
+  json::object metadata;
+  if (!annotations.empty()) {
+    update.fields.emplace_back("annotations");
+    metadata["annotations"] = std::move(annotations);
+  }
+  if (!labels.empty()) {
+    update.fields.emplace_back("labels");
+    metadata["labels"] = std::move(labels);
+  }
+  std::sort(update.fields.begin(), update.fields.end());
+  json::object patch;
+  if (!spec.empty()) patch["spec"] = std::move(spec);
+  if (!metadata.empty()) patch["metadata"] = std::move(metadata);
+  update.patch = ToText(patch);
+  return update;
+}
+
+bool AskForTheSame(const kube::v1::Pod& a, const kube::v1::Pod& b) {
+  return a.priority_class_name() == b.priority_class_name() && a.grouping().spec_json() == b.grouping().spec_json() &&
+         SameButGroupName(a.grouping().annotations(), b.grouping().annotations()) &&
+         SameLabel(a, b, kube::kPreemptableKey) && SameLabel(a, b, kube::kCooldownTimeKey);
+}
+
+std::string WhyNeverPlaced(const WantedGroup& wanted, const kube::v1::Workload& owner) {
+  if (!owner.has_replicas() || owner.replicas() == 0 || wanted.spec.min_member() <= owner.replicas()) return {};
+  return fmt::format("{} of {} {} asks for {} pods together, and it has {}: they will never be placed",
+                     kube::kGroupMinMemberKey, owner.kind(), owner.meta().name(), wanted.spec.min_member(),
+                     owner.replicas());
+}
+
+}  // namespace basalt::pgsvc

@@ -1,0 +1,38 @@
+#pragma once
+
+// What the group of an owner's pods has to follow: ReplicaSet, StatefulSet, DaemonSet or batch Job (podgroup spec 4.2
+// to 4.4, 6.1, 7.2; the seed's row 5). Pure.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "basalt/kube/v1/kube.pb.h"
+#include "services/pgsvc/core/pod_grouping.h"
+
+namespace basalt::pgsvc {
+
+// The group is the one that is made for the owner's pods: it names the owner as its controller. Any other of that name
+// is somebody else's, and left alone.
+bool IsGroupOf(const kube::v1::PodGroup& group, const kube::v1::Workload& owner);
+
+// It wants no pods. Its group holds resources for nothing once the last pod is over.
+bool IsScaledToZero(const kube::v1::Workload& owner);
+
+// Annotations of the owner that a group takes over, or is made by.
+Annotations AnnotationsOf(const kube::v1::Workload& owner);
+
+struct GroupUpdate {
+  std::string patch;                // A JSON merge patch.
+  std::vector<std::string> fields;  // What it changes: names of fields of spec, or of metadata; sorted.
+};
+// Nullopt: nothing differs. Only what `wanted` says is compared, and what it does not say any more of what was
+// inherited before: what others have put into the group stays (weaknesses W5, W6).
+std::optional<GroupUpdate> UpdateOf(const kube::v1::PodGroup& observed, const WantedGroup& wanted);
+
+// Whether two pods of one owner ask for the same group.
+bool AskForTheSame(const kube::v1::Pod& a, const kube::v1::Pod& b);
+
+// Why the group can never be placed; empty: it can (weakness W17).
+std::string WhyNeverPlaced(const WantedGroup& wanted, const kube::v1::Workload& owner);
+
+}  // namespace basalt::pgsvc
