@@ -156,6 +156,11 @@ TEST_F(BadInputTest, WhatIsAcceptedAndHardlyMeantIsWarnedOfAndAnUnknownQueueIsRe
   EXPECT_THAT(odd.err, ::testing::HasSubstr("odd.yaml: spec.policies[0]"));
   EXPECT_THAT(odd.out, ::testing::Not(::testing::HasSubstr("warning")));
   WriteFile(file, With("minAvailable: 1", "minAvailable: 1\n  queue: nobody-made-it"));
+  // Where no queue is known at all, no job is refused for its queue: a server that has just got the definitions puts
+  // the creation of the default one off.
+  EXPECT_TRUE(Eventually(absl::Seconds(20), [&] {
+    return world_->Ctl({"job", "submit", "-f", file, "--dry-run"}).exit_code == 2;
+  }));
   const Ran queue = world_->Ctl({"job", "submit", "-f", file});
   EXPECT_EQ(queue.exit_code, 2) << queue.out;
   EXPECT_THAT(queue.err, ::testing::HasSubstr("odd.yaml: spec.queue 'nobody-made-it' does not exist"));
