@@ -13,10 +13,6 @@ namespace {
 // Somebody else may put the old value back each time.
 constexpr absl::Duration kMostOften = absl::Seconds(1);
 
-bool IsOver(const kube::v1::Pod& pod) {
-  return pod.phase() == kube::v1::POD_PHASE_SUCCEEDED || pod.phase() == kube::v1::POD_PHASE_FAILED;
-}
-
 // Pods of others may name the group, too.
 bool SaysHowTheGroupIs(std::string_view key, const kube::v1::Pod& pod) {
   return pod.has_grouping() && !pod.owner_uid().empty() && key.ends_with(pod.owner_uid()) && pod.deletion_ms() == 0 &&
@@ -86,7 +82,7 @@ const kube::v1::Pod* FollowedOwner::NewestPod(std::string_view key, const Pods& 
 
 bool FollowedOwner::IsDue(const kube::v1::PodGroup& group) const {
   if (!is_shown() || !IsGroupOf(group, *workload_)) return false;
-  // What is being deleted goes with its owner.
+  // Kubernetes collects the group of an owner that is being deleted.
   if (workload_->meta().deletion_ms() != 0 || group.meta().deletion_ms() != 0) return false;
   return IsScaledToZero(*workload_) || !is_compared_;
 }

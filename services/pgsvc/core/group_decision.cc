@@ -21,14 +21,14 @@ GroupDecision ForJob(Kind kind, const EnsurePodGroupRequest& request, std::strin
           .version = request.version()};
 }
 
+}  // namespace
+
 std::string_view ControllerOf(const kube::v1::PodGroup& group) {
   for (const kube::v1::OwnerReference& owner : group.meta().owner_references()) {
     if (owner.controller()) return owner.uid();
   }
   return {};
 }
-
-}  // namespace
 
 bool IsRepeated(const GroupDecision& last, const GroupDecision& next) {
   return (next.kind == Kind::kRefused || next.kind == Kind::kForeign) && last == next;

@@ -3,6 +3,7 @@
 // What was decided about a pod group, as people are told of it. Pure.
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "basalt/kube/v1/kube.pb.h"
@@ -27,6 +28,9 @@ struct GroupDecision {
   std::string message = {};              // Why, or the words of the refusal.
   friend bool operator==(const GroupDecision&, const GroupDecision&) = default;
 };
+
+// UID of the controller among the group's owners; empty: none is.
+std::string_view ControllerOf(const kube::v1::PodGroup& group);
 
 // Whether `next` says nothing new after `last`: what cannot be done is tried again and again, and told once.
 bool IsRepeated(const GroupDecision& last, const GroupDecision& next);

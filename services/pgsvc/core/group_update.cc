@@ -9,36 +9,30 @@
 #include "common/base/json.h"
 #include "common/kube/names.h"
 #include "common/kube/resources/pod_group.h"
+#include "services/pgsvc/core/group_decision.h"
 
 namespace basalt::pgsvc {
 namespace {
 
 using Pairs = google::protobuf::RepeatedPtrField<kube::v1::KeyValue>;
 
-const std::string* Find(const Pairs& pairs, std::string_view key) {
-  const auto found =
-      std::find_if(pairs.begin(), pairs.end(), [key](const kube::v1::KeyValue& pair) { return pair.key() == key; });
-  return found == pairs.end() ? nullptr : &found->value();
-}
-
 json::object Differing(const Pairs& observed, const Annotations& wanted) {
   json::object differing;
   for (const auto& [key, value] : wanted) {
-    const std::string* const seen = Find(observed, key);
-    if (seen == nullptr || *seen != value) differing[key] = value;
+    if (FindKey(observed, key) != value) differing[key] = value;
   }
   return differing;
 }
 
 // Those that were inherited, and are not any more.
 void Drop(const Pairs& observed, const Annotations& wanted, json::object& patch) {
-  const std::string* const inherited = Find(observed, kube::kInheritedKey);
-  if (inherited == nullptr) return;
+  const std::optional<std::string_view> inherited = FindKey(observed, kube::kInheritedKey);
+  if (!inherited) return;
   std::string_view rest = *inherited;
   while (!rest.empty()) {
     const std::string_view key = rest.substr(0, rest.find(','));
     rest.remove_prefix(std::min(rest.size(), key.size() + 1));
-    if (!key.empty() && wanted.find(key) == wanted.end() && Find(observed, key) != nullptr) patch[key] = nullptr;
+    if (!key.empty() && wanted.find(key) == wanted.end() && FindKey(observed, key)) patch[key] = nullptr;
   }
   if (wanted.find(kube::kInheritedKey) == wanted.end()) patch[kube::kInheritedKey] = nullptr;
 }
@@ -61,27 +55,20 @@ json::object SpecPatch(const kube::v1::PodGroupSpec& observed, const kube::v1::P
 
 bool SameButGroupName(const Pairs& a, const Pairs& b) {
   const auto has = [](const Pairs& pairs, const kube::v1::KeyValue& wanted) {
-    if (wanted.key() == kube::kGroupNameKey) return true;
-    const std::string* const value = Find(pairs, wanted.key());
-    return value != nullptr && *value == wanted.value();
+    return wanted.key() == kube::kGroupNameKey || FindKey(pairs, wanted.key()) == wanted.value();
   };
   return std::all_of(a.begin(), a.end(), [&](const auto& pair) { return has(b, pair); }) &&
          std::all_of(b.begin(), b.end(), [&](const auto& pair) { return has(a, pair); });
 }
 
 bool SameLabel(const kube::v1::Pod& a, const kube::v1::Pod& b, std::string_view key) {
-  const std::string* const first = Find(a.grouping().labels(), key);
-  const std::string* const second = Find(b.grouping().labels(), key);
-  return first == nullptr || second == nullptr ? first == second : *first == *second;
+  return FindKey(a.grouping().labels(), key) == FindKey(b.grouping().labels(), key);
 }
 
 }  // namespace
 
 bool IsGroupOf(const kube::v1::PodGroup& group, const kube::v1::Workload& owner) {
-  const auto& references = group.meta().owner_references();
-  return std::any_of(references.begin(), references.end(), [&owner](const kube::v1::OwnerReference& reference) {
-    return reference.controller() && reference.uid() == owner.meta().uid();
-  });
+  return ControllerOf(group) == owner.meta().uid();
 }
 
 bool IsScaledToZero(const kube::v1::Workload& owner) { return owner.has_replicas() && owner.replicas() == 0; }

@@ -28,14 +28,6 @@ const kube::v1::OwnerReference* ControllerOf(const kube::v1::Pod& pod) {
   return nullptr;
 }
 
-std::optional<std::string_view> FindKey(const google::protobuf::RepeatedPtrField<kube::v1::KeyValue>& list,
-                                        std::string_view key) {
-  for (const kube::v1::KeyValue& entry : list) {
-    if (entry.key() == key) return entry.value();
-  }
-  return std::nullopt;
-}
-
 absl::StatusOr<std::string> QueueOf(const kube::v1::Pod& pod, const Annotations& owner,
                                     const GroupingOptions& options) {
   const auto& own = pod.grouping().annotations();
@@ -144,18 +136,30 @@ json::object ObjectOf(const Annotations& texts) {
 
 }  // namespace
 
+std::optional<std::string_view> FindKey(const google::protobuf::RepeatedPtrField<kube::v1::KeyValue>& list,
+                                        std::string_view key) {
+  for (const kube::v1::KeyValue& entry : list) {
+    if (entry.key() == key) return entry.value();
+  }
+  return std::nullopt;
+}
+
 std::string GroupName(const kube::v1::Pod& pod) {
   return fmt::format("podgroup-{}", pod.owner_uid().empty() ? pod.uid() : pod.owner_uid());
 }
 
+bool IsOver(const kube::v1::Pod& pod) {
+  return pod.phase() == kube::v1::POD_PHASE_SUCCEEDED || pod.phase() == kube::v1::POD_PHASE_FAILED;
+}
+
 bool NeedsGroup(const kube::v1::Pod& pod) {
   return pod.has_grouping() && pod.job_name().empty() && pod.group_name().empty() && pod.deletion_ms() == 0 &&
-         pod.phase() != kube::v1::POD_PHASE_SUCCEEDED && pod.phase() != kube::v1::POD_PHASE_FAILED;
+         !IsOver(pod);
 }
 
 bool LacksGroup(const kube::v1::Pod& pod, std::string_view name) {
-  return NeedsGroup(pod) || (pod.group_name() == name && name == GroupName(pod) && pod.deletion_ms() == 0 &&
-                             pod.phase() != kube::v1::POD_PHASE_SUCCEEDED && pod.phase() != kube::v1::POD_PHASE_FAILED);
+  return NeedsGroup(pod) ||
+         (pod.group_name() == name && name == GroupName(pod) && pod.deletion_ms() == 0 && !IsOver(pod));
 }
 
 std::vector<OwnerResource> AnnotatedOwners(const kube::v1::Pod& pod) {

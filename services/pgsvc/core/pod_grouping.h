@@ -2,6 +2,7 @@
 
 // Which group a plain pod belongs to, and what that group is to look like (podgroup spec 5 and 6). Pure.
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,9 @@ namespace basalt::pgsvc {
 
 // `podgroup-<controller UID>`, or the pod's own UID where it has no controller (podgroup spec 5).
 std::string GroupName(const kube::v1::Pod& pod);
+
+// Finished, well or not.
+bool IsOver(const kube::v1::Pod& pod);
 
 // Whether the pod needs a group from us at all: no job's pod, not bound yet, neither finished nor being deleted (W13).
 bool NeedsGroup(const kube::v1::Pod& pod);
@@ -29,6 +33,10 @@ struct OwnerResource {
   std::string uid;
 };
 std::vector<OwnerResource> AnnotatedOwners(const kube::v1::Pod& pod);
+
+// The value of that key; nullopt: there is none.
+std::optional<std::string_view> FindKey(const google::protobuf::RepeatedPtrField<kube::v1::KeyValue>& list,
+                                        std::string_view key);
 
 // Annotations of the owners, the earliest owner winning for each key.
 using Annotations = std::map<std::string, std::string, std::less<>>;
