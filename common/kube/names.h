@@ -55,7 +55,7 @@ inline constexpr std::string_view kWatchCommands = "commands.bus.volcano.sh";
 inline constexpr std::string_view kWatchPodGroups = "podgroups.scheduling.volcano.sh";
 inline constexpr std::string_view kWatchQueues = "queues.scheduling.volcano.sh";
 inline constexpr std::string_view kWatchPriorityClasses = "priorityclasses.scheduling.k8s.io";
-// Of each of kWorkloadKinds: "workloads/replicasets".
+// Before the plural of a kind of kWorkloadKinds, as in "workloads/replicasets".
 inline constexpr std::string_view kWatchWorkloadsPrefix = "workloads/";
 inline constexpr std::string_view kWatchJobPods = "pods/job";
 inline constexpr std::string_view kWatchSchedulerPodsPrefix = "pods/scheduler=";

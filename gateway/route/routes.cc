@@ -18,6 +18,11 @@ bool IsJobOf(std::string_view kind, std::string_view api_version) {
   return kind == "Job" && api_version.starts_with(kJobGroupPrefix);
 }
 
+// To the group that is named after the pods' owner, or after a pod that nobody owns (podgroup spec 5).
+Route ToGroupOf(std::string_view ns, std::string_view uid) {
+  return {v1::SERVICE_KIND_POD_GROUP, kube::ObjectKey(ns, fmt::format("podgroup-{}", uid))};
+}
+
 void AddPod(const kube::v1::Pod& pod, std::vector<Route>& routes) {
   const bool of_job = IsJobOf(pod.owner_kind(), pod.owner_api_version());
   // What has the label by which a whole run is deleted is the job's to know of, whoever it belongs to.
@@ -29,8 +34,7 @@ void AddPod(const kube::v1::Pod& pod, std::vector<Route>& routes) {
     routes.push_back({v1::SERVICE_KIND_POD_GROUP, kube::ObjectKey(pod.namespace_(), pod.group_name())});
     return;
   }
-  const std::string& uid = pod.owner_uid().empty() ? pod.uid() : pod.owner_uid();
-  routes.push_back({v1::SERVICE_KIND_POD_GROUP, kube::ObjectKey(pod.namespace_(), fmt::format("podgroup-{}", uid))});
+  routes.push_back(ToGroupOf(pod.namespace_(), pod.owner_uid().empty() ? pod.uid() : pod.owner_uid()));
 }
 
 void AddPodGroup(const kube::v1::PodGroup& group, std::vector<Route>& routes) {
@@ -46,12 +50,9 @@ void AddPodGroup(const kube::v1::PodGroup& group, std::vector<Route>& routes) {
   routes.push_back({v1::SERVICE_KIND_QUEUE, queue.empty() ? std::string(kube::kDefaultQueue) : queue});
 }
 
-// Its group is named after it, and its pods are routed to that name (podgroup spec 5).
 void AddWorkload(const kube::v1::Workload& workload, std::vector<Route>& routes) {
   if (workload.scheduler_name().empty()) return;
-  const kube::v1::ObjectMeta& meta = workload.meta();
-  routes.push_back(
-      {v1::SERVICE_KIND_POD_GROUP, kube::ObjectKey(meta.namespace_(), fmt::format("podgroup-{}", meta.uid()))});
+  routes.push_back(ToGroupOf(workload.meta().namespace_(), workload.meta().uid()));
 }
 
 void AddCommand(const kube::v1::Command& command, std::vector<Route>& routes) {

@@ -63,6 +63,16 @@ struct PathParts {
   std::string group, version, plural;
 };
 
+// Null: the watch of that id shows no workloads.
+const kube::Kind* WorkloadKindOf(std::string_view id) {
+  for (const kube::Kind& kind : kube::kWorkloadKinds) {
+    if (id.starts_with(kube::kWatchWorkloadsPrefix) && id.substr(kube::kWatchWorkloadsPrefix.size()) == kind.plural) {
+      return &kind;
+    }
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 Watch::Watch(const Shared& shared, WatchIndex index, ReflectorOptions options)
@@ -74,6 +84,7 @@ Watch::Watch(const Shared& shared, WatchIndex index, ReflectorOptions options)
       group_path_(PathParts(options.path).GroupPath()),
       version_(PathParts(options.path).version),
       slow_retry_(options.slow_retry),
+      workload_kind_(WorkloadKindOf(id_)),
       schedulers_(options.schedulers),
       events_(shared.metrics.GetCounter("basalt_gateway_watch_events_total", "Events of watches.", {{"watch", id_}})),
       lists_(shared.metrics.GetCounter("basalt_gateway_lists_total", "Whole lists, the first included.",
@@ -120,11 +131,8 @@ void Watch::OnEvent(WatchType type, Decoded& decoded, int64_t resource_version) 
 }
 
 void Watch::SetKind(kube::v1::Workload& workload) const {
-  for (const kube::Kind& kind : kube::kWorkloadKinds) {
-    if (id_.substr(kube::kWatchWorkloadsPrefix.size()) != kind.plural) continue;
-    workload.set_api_version(fmt::format("{}/{}", kind.group, kind.version));
-    workload.set_kind(std::string(kind.name));
-  }
+  workload.set_api_version(fmt::format("{}/{}", workload_kind_->group, workload_kind_->version));
+  workload.set_kind(std::string(workload_kind_->name));
 }
 
 bool Watch::IsOurs(const kube::v1::Workload& workload) const {
@@ -209,7 +217,7 @@ void Watch::OnForbidden(const std::string& message) {
   obs::LogError("watch is forbidden", {{"watch", id_}, {"why", problem.why}, {"cure", problem.cure}});
   absent_ = false;
   // Without it groups do not follow the owners of their pods: no reason to hold back all others.
-  const bool is_needed = schedulers_.empty();
+  const bool is_needed = workload_kind_ == nullptr;
   shared_.cache.SetState(index_, is_needed ? v1::Mark::STATE_FORBIDDEN : v1::Mark::STATE_ABSENT);
   shared_.readiness.SetProblem(target_, problem);
 }

@@ -14,6 +14,7 @@
 #include "common/base/random.h"
 #include "common/exec/loop.h"
 #include "common/http/http.h"
+#include "common/kube/kinds.h"
 #include "common/obs/metrics.h"
 #include "gateway/health/readiness.h"
 #include "gateway/health/unreadable.h"
@@ -73,6 +74,7 @@ class Watch : private ReflectorSink {
   const std::string group_path_;  // "/apis/batch.volcano.sh"; empty for the core group.
   const std::string version_;
   const absl::Duration slow_retry_;
+  const kube::Kind* const workload_kind_;  // Null: the watch shows no workloads.
   const std::vector<std::string> schedulers_;
   bool listed_ = false;
   bool absent_ = false;
