@@ -18,11 +18,7 @@ using ::testing::HasSubstr;
 constexpr char kKey[] = "default/j";
 
 void BeginRunning(JobRig& rig, kube::v1::Job job) {
-  rig.Start();
-  rig.kube().PutJob(std::move(job));
-  rig.Run();
-  rig.kube().SetAllPods(kPodRunning);
-  rig.Run(absl::Seconds(20));
+  rig.StartRunning(std::move(job));
   ASSERT_EQ(rig.PhaseOf(kKey), kRunning);
 }
 

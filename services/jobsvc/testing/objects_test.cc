@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "services/jobsvc/testing/rig/job_rig.h"
 
@@ -21,13 +22,9 @@ size_t CountObjects(JobRig& rig) {
 
 // A job with the svc plugin, whose pods run and whose status names what was made.
 void StartRunning(JobRig& rig) {
-  rig.Start();
   kube::v1::Job job = MakeJob("j", 1, 2);
   job.mutable_spec()->add_plugins()->set_name("svc");
-  rig.kube().PutJob(job);
-  rig.Run();
-  rig.kube().SetAllPods(kPodRunning);
-  rig.Run(absl::Seconds(20));
+  rig.StartRunning(std::move(job));
   ASSERT_EQ(CountObjects(rig), std::size(kNames));
 }
 
@@ -121,11 +118,7 @@ TEST(ObjectsTest, WhatAResumedJobIsMakingIsRemovedByTheNextProcessOnAnEmptyDisk)
 
 TEST(ObjectsTest, NothingIsMadeForAnEditBeforeTheStatusNamesIt) {
   JobRig rig;
-  rig.Start();
-  rig.kube().PutJob(MakeJob("j", 1, 2));
-  rig.Run();
-  rig.kube().SetAllPods(kPodRunning);
-  rig.Run(absl::Seconds(20));
+  rig.StartRunning(MakeJob("j", 1, 2));
   rig.fate = [](const gateway::v1::WriteRequest& request) {
     return request.subresource() == "status" ? Fate::kNotSent : Fate::kNormal;
   };

@@ -253,11 +253,7 @@ TEST(TakeOverTest, APodOfARefusedJobIsNotMadeAgain) {
 // What it ran with is in its status: what an edit makes of it is refused as a whole.
 TEST(TakeOverTest, AnEditThatIsRefusedDoesNotDecideAboutTheEnd) {
   JobRig rig;
-  rig.Start();
-  rig.kube().PutJob(MakeJob("j", 1, 2));
-  rig.Run();
-  rig.kube().SetAllPods(kPodRunning);
-  rig.Run(absl::Seconds(20));
+  rig.StartRunning(MakeJob("j", 1, 2));
   rig.kube().EditJob("default/j", [](kube::v1::Job& job) {
     job.mutable_spec()->set_min_available(9);
     job.mutable_spec()->mutable_tasks(0)->set_min_available(9);

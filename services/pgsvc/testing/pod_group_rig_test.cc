@@ -142,6 +142,13 @@ struct Life {
   std::function<void(PodGroupRig& rig, bool undisturbed)> check;
 };
 
+// A decision is told at most once; where nothing was killed or lost, once.
+void ExpectTold(PodGroupRig& rig, const std::string& group, GroupDecision::Kind kind, bool undisturbed) {
+  const size_t told = rig.Told(group, kind);
+  EXPECT_LE(told, 1u);
+  EXPECT_TRUE(told == 1 || !undisturbed);
+}
+
 // `check` may go on with what there is.
 void Check(const Life& life, PodGroupRig& rig, bool undisturbed) {
   runtime::testing::ExpectShownIsRecorded(rig.controller(), rig.store());
@@ -206,9 +213,7 @@ TEST(PodGroupRigTest, APlainPodHasOneGroupAndNamesItWhateverHappens) {
                         const std::string group = rig.GroupOf("a");
                         ASSERT_NE(group, "");
                         EXPECT_NE(rig.UidOf(kube::kPodGroups, group), "");
-                        const size_t told = rig.Told(group, GroupDecision::Kind::kCreated);
-                        EXPECT_LE(told, 1u);
-                        EXPECT_TRUE(told == 1 || !undisturbed);
+                        ExpectTold(rig, group, GroupDecision::Kind::kCreated, undisturbed);
                       }};
   KillAnywhere(life);
   LoseAnyWrite(life);
@@ -231,9 +236,7 @@ TEST(PodGroupRigTest, TheGroupOfAReplicaSetFollowsItsAnnotationsWhateverHappens)
                         EXPECT_EQ(rig.MinMember(group), 2);
                         EXPECT_EQ(rig.GroupOf("a"), group);
                         EXPECT_EQ(rig.GroupOf("b"), group);
-                        const size_t told = rig.Told(group, GroupDecision::Kind::kUpdated);
-                        EXPECT_LE(told, 1u);
-                        EXPECT_TRUE(told == 1 || !undisturbed);
+                        ExpectTold(rig, group, GroupDecision::Kind::kUpdated, undisturbed);
                       }};
   KillAnywhere(life);
   LoseAnyWrite(life);
@@ -255,10 +258,8 @@ TEST(PodGroupRigTest, TheGroupOfAReplicaSetThatIsScaledToZeroGoesWhateverHappens
                   .check =
                       [](PodGroupRig& rig, bool undisturbed) {
                         EXPECT_EQ(rig.Groups(), 0u);
-                        const size_t told = rig.Told(rig.GroupOfSet("web"), GroupDecision::Kind::kDeleted);
-                        EXPECT_LE(told, 1u);
-                        EXPECT_TRUE(told == 1 || !undisturbed);
-                        // It comes back with its pods.
+                        ExpectTold(rig, rig.GroupOfSet("web"), GroupDecision::Kind::kDeleted, undisturbed);
+                        // The group comes back with the next pod.
                         rig.Scale("web", 1);
                         rig.MakePod("b", "web");
                         rig.Run(absl::Seconds(5));
@@ -294,9 +295,7 @@ TEST(PodGroupRigTest, AJobHasTheGroupThatItAskedForWhateverHappens) {
                         EXPECT_TRUE(rig.Ensure());
                         EXPECT_EQ(rig.Groups(), 1u);
                         EXPECT_NE(rig.UidOf(kube::kPodGroups, kJobGroup), "");
-                        const size_t told = rig.Told(kJobGroup, GroupDecision::Kind::kCreated);
-                        EXPECT_LE(told, 1u);
-                        EXPECT_TRUE(told == 1 || !undisturbed);
+                        ExpectTold(rig, kJobGroup, GroupDecision::Kind::kCreated, undisturbed);
                       }};
   KillAnywhere(life);
   LoseAnyWrite(life);
@@ -318,9 +317,7 @@ TEST(PodGroupRigTest, TheGroupThatAJobWantsGoneIsGoneAndNoOtherOneIsWhateverHapp
                         EXPECT_TRUE(rig.DeleteGroup(uid));
                         EXPECT_EQ(rig.UidOf(kube::kPodGroups, kJobGroup), "");
                         EXPECT_EQ(rig.Groups(), 1u) << "that of the plain pod";
-                        const size_t told = rig.Told(kJobGroup, GroupDecision::Kind::kDeleted);
-                        EXPECT_LE(told, 1u);
-                        EXPECT_TRUE(told == 1 || !undisturbed);
+                        ExpectTold(rig, kJobGroup, GroupDecision::Kind::kDeleted, undisturbed);
                         EXPECT_TRUE(rig.Ensure()) << "it may want another one";
                         EXPECT_NE(rig.UidOf(kube::kPodGroups, kJobGroup), uid);
                       }};

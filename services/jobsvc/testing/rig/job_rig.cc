@@ -106,6 +106,14 @@ void JobRig::ShowPriorityClass(const std::string& name, int32_t value, bool gone
   controller().OnShared(std::string(kube::kWatchPriorityClasses), object, gone);
 }
 
+void JobRig::StartRunning(kube::v1::Job job) {
+  Start();
+  kube().PutJob(std::move(job));
+  Run();
+  kube().SetAllPods(kPodRunning);
+  Run(absl::Seconds(20));
+}
+
 kube::v1::JobPhase JobRig::PhaseOf(const std::string& key) const {
   const auto it = kube_.jobs().find(key);
   return it == kube_.jobs().end() ? kube::v1::JOB_PHASE_UNSPECIFIED : it->second.status().phase();

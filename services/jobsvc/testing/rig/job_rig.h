@@ -23,6 +23,8 @@ class JobRig : public basalt::testing::ControllerRig {
 
   JobKube& kube() { return kube_; }
   const JobKube& kube() const { return kube_; }
+  // Starts a process with that job, whose pods run and whose status says so.
+  void StartRunning(kube::v1::Job job);
   JobController& controller() { return static_cast<JobController&>(any_controller()); }
   kube::v1::JobPhase PhaseOf(const std::string& key) const;
   // Of all records of jobs that were written, those of their pods apart; in bytes.
