@@ -47,6 +47,7 @@ class Kube final : public EmbeddedKube {
       cluster.scheduler.create_queues = false;  // queuesvc does.
       cluster.scheduler.plain_scheduler_names = {"default-scheduler"};
       cluster.scheduler.api.user_agent = "kubesim-scheduler";
+      cluster.workloads.api.user_agent = "kubesim-workloads";
       cluster_ = std::make_unique<kubesim::Cluster>(*loop_, *client_, random_, std::move(cluster));
     });
     return absl::OkStatus();

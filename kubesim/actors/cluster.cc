@@ -23,7 +23,11 @@ Cluster::Cluster(Loop& loop, http::Client& client, Random& random, ClusterOption
     scheduler_ = std::make_unique<GangScheduler>(loop, client, random, pods_, std::move(options.scheduler));
     scheduler_->Start();
   }
-  if (options.run_nodes || options.run_scheduler) pods_.Start();
+  if (options.run_workloads) {
+    workloads_ = std::make_unique<Workloads>(loop, client, random, pods_, options.workloads);
+    workloads_->Start();
+  }
+  if (options.run_nodes || options.run_scheduler || options.run_workloads) pods_.Start();
 }
 
 }  // namespace basalt::actors

@@ -1,19 +1,22 @@
 #pragma once
 
-// Both actors over one client, sharing one watch of pods: what turns an API server into a cluster.
+// All actors over one client, sharing one watch of pods: what turns an API server into a cluster.
 #include <memory>
 #include <optional>
 
 #include "kubesim/actors/node/node_actor.h"
 #include "kubesim/actors/scheduler/gang_scheduler.h"
+#include "kubesim/actors/workloads/workloads.h"
 
 namespace basalt::actors {
 
 struct ClusterOptions {
   bool run_nodes = true;
   bool run_scheduler = true;
+  bool run_workloads = true;
   NodeActorOptions nodes;
   GangSchedulerOptions scheduler;
+  WorkloadsOptions workloads;
 };
 
 // Confined to `loop`; all references outlive it.
@@ -29,6 +32,7 @@ class Cluster {
   Informer pods_;
   std::unique_ptr<NodeActor> nodes_;
   std::unique_ptr<GangScheduler> scheduler_;
+  std::unique_ptr<Workloads> workloads_;
 };
 
 }  // namespace basalt::actors

@@ -4,35 +4,13 @@
 
 #include <fmt/format.h>
 
-#include "common/base/yaml.h"
 #include "common/exec/sim_loop.h"
 #include "common/http/direct_client.h"
+#include "kubesim/actors/testing.h"
 #include "kubesim/server/api_server.h"
 
 namespace basalt::actors {
 namespace {
-
-// As much of the schemas as the actors touch.
-json::value Crd(std::string_view kind, std::string_view plural, std::string_view scope, std::string_view subresources) {
-  constexpr std::string_view kGroup = "scheduling.volcano.sh";
-  return ParseYamlDocuments(fmt::format(R"(
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {{name: {1}.{2}}}
-spec:
-  group: {2}
-  scope: {3}
-  names: {{kind: {0}, plural: {1}}}
-  versions:
-  - name: v1beta1
-    served: true
-    storage: true
-    schema: {{openAPIV3Schema: {{type: object, x-kubernetes-preserve-unknown-fields: true}}}}
-    subresources: {4}
-)",
-                                        kind, plural, kGroup, scope, subresources))
-      ->front();
-}
 
 constexpr char kGroups[] = "podgroups.scheduling.volcano.sh";
 constexpr char kQueues[] = "queues.scheduling.volcano.sh";
@@ -41,8 +19,7 @@ class ClusterTest : public ::testing::Test {
  protected:
   ClusterTest() {
     kubesim::ApiServerOptions options;
-    options.crds = {Crd("PodGroup", "podgroups", "Namespaced", "{}"),
-                    Crd("Queue", "queues", "Cluster", "{status: {}}")};
+    options.crds = SchedulingCrds();
     server_ = std::make_unique<kubesim::ApiServer>(loop_, random_, std::move(options));
     EXPECT_TRUE(server_->startup_status().ok()) << server_->startup_status();
     client_ = std::make_unique<http::DirectClient>(loop_, loop_, *server_);

@@ -38,6 +38,7 @@ ABSL_FLAG(std::string, node_pods, "1000", "allocatable pods of a node");
 ABSL_FLAG(absl::Duration, default_duration, absl::Seconds(2), "how long a container runs whose command says nothing");
 ABSL_FLAG(bool, no_node, false, "do not run the nodes");
 ABSL_FLAG(bool, no_scheduler, false, "do not run the gang scheduler");
+ABSL_FLAG(bool, no_workloads, false, "make no pods for ReplicaSets, Deployments, StatefulSets and Jobs");
 ABSL_FLAG(bool, no_queues, false, "do not create the root and default queues");
 ABSL_FLAG(absl::Duration, cycle, absl::Seconds(1), "period of the gang scheduler");
 ABSL_FLAG(std::string, log_level, "info", "debug, info, warning or error");
@@ -61,6 +62,7 @@ actors::ClusterOptions ClusterFromFlags() {
   actors::ClusterOptions options;
   options.run_nodes = !absl::GetFlag(FLAGS_no_node);
   options.run_scheduler = !absl::GetFlag(FLAGS_no_scheduler);
+  options.run_workloads = !absl::GetFlag(FLAGS_no_workloads);
   options.nodes.nodes = absl::GetFlag(FLAGS_nodes);
   options.nodes.cpu = absl::GetFlag(FLAGS_node_cpu);
   options.nodes.memory = absl::GetFlag(FLAGS_node_memory);
@@ -72,6 +74,7 @@ actors::ClusterOptions ClusterFromFlags() {
   // Nobody else schedules the pods of Kubernetes' own scheduler here.
   options.scheduler.plain_scheduler_names = {"default-scheduler"};
   options.scheduler.api.user_agent = "kubesim-scheduler";
+  options.workloads.api.user_agent = "kubesim-workloads";
   return options;
 }
 

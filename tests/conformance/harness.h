@@ -2,7 +2,8 @@
 
 // What the conformance cases share. A binary of cases runs against one server, which --server=kubesim|real names:
 // kubesim in this process behind a real loopback port, or a Kubernetes of scripts/realkube; our definitions are in
-// both, nobody runs pods, garbage and namespaces are collected. Each case has a namespace of its own.
+// both, workloads get pods, nobody runs pods, garbage and namespaces are collected. Each case has a namespace of its
+// own.
 //
 // A case says what the contract is in its name. Where a difference between the two is meant, the case states both with
 // ByServer, and README.md has a line of why.

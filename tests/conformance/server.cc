@@ -16,7 +16,9 @@
 #include "common/base/status_macros.h"
 #include "common/exec/loop.h"
 #include "common/exec/run_on.h"
+#include "common/http/direct_client.h"
 #include "common/http/server/beast_server.h"
+#include "kubesim/actors/cluster.h"
 #include "kubesim/main/crds.h"
 #include "kubesim/server/api_server.h"
 #include "tests/conformance/harness.h"
@@ -38,7 +40,11 @@ class Kubesim final : public TestedServer {
  public:
   ~Kubesim() override {
     http_.reset();
-    RunOn(*loop_, [this] { server_.reset(); });
+    RunOn(*loop_, [this] {
+      controllers_.reset();
+      client_.reset();
+      server_.reset();
+    });
   }
 
   absl::Status Open() {
@@ -49,6 +55,11 @@ class Kubesim final : public TestedServer {
       server_ = std::make_unique<kubesim::ApiServer>(*loop_, random_, std::move(options));
     });
     BASALT_RETURN_IF_ERROR(server_->startup_status());
+    RunOn(*loop_, [this] {
+      client_ = std::make_unique<http::DirectClient>(*loop_, *loop_, *server_);
+      controllers_ = std::make_unique<actors::Cluster>(
+          *loop_, *client_, random_, actors::ClusterOptions{.run_nodes = false, .run_scheduler = false});
+    });
     BASALT_ASSIGN_OR_RETURN(http_, http::StartServer(*loop_, *server_, {}));
     return absl::OkStatus();
   }
@@ -66,7 +77,10 @@ class Kubesim final : public TestedServer {
  private:
   SystemRandom random_;
   const std::unique_ptr<Loop> loop_ = MakeThreadLoop("kubesim");
-  std::unique_ptr<kubesim::ApiServer> server_;  // Lives on the loop.
+  // These live on the loop.
+  std::unique_ptr<kubesim::ApiServer> server_;
+  std::unique_ptr<http::DirectClient> client_;
+  std::unique_ptr<actors::Cluster> controllers_;
   std::unique_ptr<http::Server> http_;
 };
 

@@ -26,7 +26,7 @@ minor=$(kubectl version --client -o json | sed -n 's/.*"minor": "\([0-9]*\).*/\1
 # since MINOR: the kubectl is at least 1.MINOR.
 since() { [ "$minor" -ge "$1" ]; }
 
-"$kubesim" --port_file=port --kubeconfig_out=kubeconfig --crds="$crds" --nodes=2 2>kubesim.log &
+"$kubesim" --port_file=port --kubeconfig_out=kubeconfig --crds="$crds" --nodes=2 --no_workloads 2>kubesim.log &
 pid=$!
 # The file is written when requests are served.
 for _ in $(seq 300); do

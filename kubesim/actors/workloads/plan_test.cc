@@ -1,0 +1,320 @@
+#include "kubesim/actors/workloads/plan.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/base/yaml.h"
+
+namespace basalt::actors {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+const absl::Time kNow = absl::UnixEpoch() + absl::Seconds(1'700'000'000);
+
+json::value Owner(const std::string& spec, const std::string& image = "i", const std::string& more = "") {
+  return ParseYamlDocuments(fmt::format(R"(
+metadata: {{name: w, namespace: default, uid: u, generation: 3, annotations: {{volcano.sh/tier: gold}}}}
+spec:
+  template: {{metadata: {{labels: {{app: w}}}}, spec: {{containers: [{{name: c, image: {}}}]}}}}
+  {}
+{}
+)",
+                                        image, spec, more))
+      ->front();
+}
+
+Child Pod(const std::string& name, const std::string& phase, bool is_ready = false, int64_t created_ms = 0) {
+  return {.name = name, .uid = "uid-" + name, .created_ms = created_ms, .phase = phase, .is_ready = is_ready};
+}
+Child Running(const std::string& name, const std::string& revision = "") {
+  Child pod = Pod(name, "Running", true);
+  pod.revision = revision;
+  return pod;
+}
+Child Leaving(Child child) {
+  child.is_deleting = true;
+  return child;
+}
+
+std::string At(const json::value& value, std::initializer_list<std::string_view> path) {
+  const json::value* const found = FindPath(value, path);
+  if (found == nullptr || found->is_null()) return "";
+  return found->is_string() ? std::string(found->get_string()) : ToText(*found);
+}
+std::vector<std::string> Names(const Plan& plan) {
+  std::vector<std::string> names;
+  for (const json::object& child : plan.create) {
+    const std::string name = At(child, {"metadata", "name"});
+    names.push_back(name.empty() ? At(child, {"metadata", "generateName"}) : name);
+  }
+  return names;
+}
+// "name=replicas" each.
+std::vector<std::string> Scaled(const Plan& plan) {
+  std::vector<std::string> scaled;
+  for (const auto& [name, patch] : plan.change) {
+    const std::string replicas = At(patch, {"spec", "replicas"});
+    if (!replicas.empty()) scaled.push_back(fmt::format("{}={}", name, replicas));
+  }
+  return scaled;
+}
+std::string Status(const Plan& plan, std::string_view member) { return At(plan.status, {member}); }
+
+// ---- ReplicaSet ----
+
+TEST(ReplicaSetPlanTest, MakesWhatIsMissingAndDoesNotCountWhatIsOverOrGoes) {
+  const Plan plan = PlanReplicaSet(
+      Owner("replicas: 3"), {Running("a"), Pod("b", "Failed"), Leaving(Running("c")), Pod("d", "Pending")}, kNow);
+  EXPECT_THAT(Names(plan), ElementsAre("w-"));
+  EXPECT_THAT(plan.remove, IsEmpty());
+  EXPECT_EQ(Status(plan, "replicas"), "2");
+  EXPECT_EQ(Status(plan, "readyReplicas"), "1");
+  EXPECT_EQ(Status(plan, "observedGeneration"), "3");
+}
+
+TEST(ReplicaSetPlanTest, APodHasTheTemplateAndNamesItsController) {
+  const Plan plan = PlanReplicaSet(Owner("replicas: 1"), {}, kNow);
+  ASSERT_EQ(plan.create.size(), 1u);
+  EXPECT_EQ(At(plan.create[0], {"metadata", "labels", "app"}), "w");
+  EXPECT_EQ(At(plan.create[0], {"metadata", "ownerReferences"}),
+            R"([{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"w","uid":"u","controller":true,)"
+            R"("blockOwnerDeletion":true}])");
+  EXPECT_EQ(At(plan.create[0], {"spec", "containers"}), R"([{"name":"c","image":"i"}])");
+}
+
+TEST(ReplicaSetPlanTest, OfTooManyTheUnreadyAndThenTheYoungestGo) {
+  const Plan plan = PlanReplicaSet(
+      Owner("replicas: 1"),
+      {Pod("old", "Running", true, 1), Pod("new", "Running", true, 2), Pod("wait", "Pending", false, 0)}, kNow);
+  EXPECT_THAT(plan.remove, ElementsAre("wait", "new"));
+}
+
+TEST(ReplicaSetPlanTest, AtZeroNothingIsLeft) {
+  const Plan plan = PlanReplicaSet(Owner("replicas: 0"), {Running("a")}, kNow);
+  EXPECT_THAT(plan.remove, ElementsAre("a"));
+  EXPECT_THAT(Names(PlanReplicaSet(Owner("replicas: 0"), {}, kNow)), IsEmpty());
+}
+
+// ---- StatefulSet ----
+
+std::string RevisionOfSet(const json::value& owner) { return "w-" + RevisionOf(owner); }
+
+TEST(StatefulSetPlanTest, InOrderEachPodWaitsForTheOneBeforeIt) {
+  const json::value owner = Owner("replicas: 3");
+  const std::string revision = RevisionOfSet(owner);
+  EXPECT_THAT(Names(PlanStatefulSet(owner, {}, kNow)), ElementsAre("w-0"));
+  EXPECT_THAT(Names(PlanStatefulSet(owner, {Pod("w-0", "Pending")}, kNow)), IsEmpty());
+  EXPECT_THAT(Names(PlanStatefulSet(owner, {Running("w-0", revision)}, kNow)), ElementsAre("w-1"));
+}
+
+TEST(StatefulSetPlanTest, InParallelAllAreMadeAtOnce) {
+  const json::value owner = Owner("replicas: 3\n  podManagementPolicy: Parallel\n  serviceName: db");
+  const Plan plan = PlanStatefulSet(owner, {Pod("w-1", "Pending")}, kNow);
+  EXPECT_THAT(Names(plan), ElementsAre("w-0", "w-2"));
+  EXPECT_EQ(At(plan.create[0], {"spec", "hostname"}), "w-0");
+  EXPECT_EQ(At(plan.create[0], {"spec", "subdomain"}), "db");
+  EXPECT_EQ(At(plan.create[0], {"metadata", "labels", "controller-revision-hash"}), RevisionOfSet(owner));
+  EXPECT_EQ(At(plan.create[0], {"metadata", "labels", "apps.kubernetes.io/pod-index"}), "0");
+}
+
+TEST(StatefulSetPlanTest, APodThatIsOverIsMadeAnewUnderItsName) {
+  const json::value owner = Owner("replicas: 1");
+  EXPECT_THAT(PlanStatefulSet(owner, {Pod("w-0", "Failed")}, kNow).remove, ElementsAre("w-0"));
+  EXPECT_THAT(Names(PlanStatefulSet(owner, {Leaving(Pod("w-0", "Failed"))}, kNow)), IsEmpty());
+}
+
+TEST(StatefulSetPlanTest, ShrinksFromTheEndOneByOneWhereItIsOrdered) {
+  const std::vector<Child> pods = {Running("w-0"), Running("w-1"), Running("w-2")};
+  EXPECT_THAT(PlanStatefulSet(Owner("replicas: 1"), pods, kNow).remove, ElementsAre("w-2"));
+  EXPECT_THAT(PlanStatefulSet(Owner("replicas: 1"), {pods[0], pods[1], Leaving(pods[2])}, kNow).remove, IsEmpty());
+  const json::value parallel = Owner("replicas: 0\n  podManagementPolicy: Parallel");
+  EXPECT_THAT(PlanStatefulSet(parallel, pods, kNow).remove, ElementsAre("w-2", "w-1", "w-0"));
+}
+
+TEST(StatefulSetPlanTest, ANewTemplateIsRolledOutFromTheLastPodDown) {
+  const json::value owner = Owner("replicas: 2", "new");
+  const std::string revision = RevisionOfSet(owner);
+  EXPECT_THAT(PlanStatefulSet(owner, {Running("w-0", "old"), Running("w-1", "old")}, kNow).remove, ElementsAre("w-1"));
+  EXPECT_THAT(PlanStatefulSet(owner, {Running("w-0", "old"), Pod("w-1", "Pending")}, kNow).remove, IsEmpty());
+  EXPECT_THAT(PlanStatefulSet(owner, {Running("w-0", "old"), Running("w-1", revision)}, kNow).remove,
+              ElementsAre("w-0"));
+  const Plan done = PlanStatefulSet(owner, {Running("w-0", revision), Running("w-1", revision)}, kNow);
+  EXPECT_THAT(done.remove, IsEmpty());
+  EXPECT_EQ(Status(done, "currentRevision"), revision);
+  EXPECT_EQ(Status(done, "updatedReplicas"), "2");
+}
+
+TEST(StatefulSetPlanTest, ARollWaitsForThePodThatIsBeingMadeInParallelToo) {
+  const json::value owner = Owner("replicas: 2\n  podManagementPolicy: Parallel", "new");
+  const Plan plan = PlanStatefulSet(owner, {Running("w-0", "old")}, kNow);
+  EXPECT_THAT(Names(plan), ElementsAre("w-1"));
+  EXPECT_THAT(plan.remove, IsEmpty());
+}
+
+TEST(StatefulSetPlanTest, ThePartitionAndOnDeleteHoldARollBack) {
+  const std::vector<Child> pods = {Running("w-0", "old"), Running("w-1", "old")};
+  EXPECT_THAT(
+      PlanStatefulSet(Owner("replicas: 2\n  updateStrategy: {rollingUpdate: {partition: 2}}"), pods, kNow).remove,
+      IsEmpty());
+  EXPECT_THAT(PlanStatefulSet(Owner("replicas: 2\n  updateStrategy: {type: OnDelete}"), pods, kNow).remove, IsEmpty());
+}
+
+// ---- Job ----
+
+TEST(JobPlanTest, RunsAsManyAtOnceAsItMayAndAsAreStillWanted) {
+  EXPECT_EQ(PlanJob(Owner("parallelism: 2\n  completions: 3"), {}, kNow).create.size(), 2u);
+  EXPECT_EQ(PlanJob(Owner("parallelism: 2\n  completions: 3"), {Pod("a", "Succeeded"), Pod("b", "Succeeded")}, kNow)
+                .create.size(),
+            1u);
+  EXPECT_EQ(PlanJob(Owner(""), {}, kNow).create.size(), 1u) << "one pod where nothing is said";
+}
+
+TEST(JobPlanTest, IsCompleteOnceSoManySucceeded) {
+  const Plan plan = PlanJob(Owner("completions: 1"), {Pod("a", "Succeeded")}, kNow);
+  EXPECT_THAT(plan.create, IsEmpty());
+  EXPECT_EQ(Status(plan, "succeeded"), "1");
+  EXPECT_EQ(Status(plan, "completionTime"), "2023-11-14T22:13:20Z");
+  EXPECT_THAT(Status(plan, "conditions"), ::testing::HasSubstr(R"("type":"Complete","status":"True")"));
+}
+
+TEST(JobPlanTest, WithoutCompletionsTheFirstSuccessEndsIt) {
+  const json::value owner = Owner("parallelism: 3");
+  EXPECT_EQ(PlanJob(owner, {Running("a")}, kNow).create.size(), 2u);
+  EXPECT_THAT(PlanJob(owner, {Pod("a", "Succeeded"), Running("b")}, kNow).create, IsEmpty());
+  EXPECT_THAT(Status(PlanJob(owner, {Pod("a", "Succeeded")}, kNow), "conditions"), ::testing::HasSubstr("Complete"));
+}
+
+TEST(JobPlanTest, FailsAfterMoreFailuresThanItMayHave) {
+  const json::value owner = Owner("backoffLimit: 1\n  parallelism: 2\n  completions: 2");
+  EXPECT_EQ(PlanJob(owner, {Pod("a", "Failed")}, kNow).create.size(), 2u);
+  const Plan plan = PlanJob(owner, {Pod("a", "Failed"), Pod("b", "Failed"), Running("c")}, kNow);
+  EXPECT_THAT(plan.remove, ElementsAre("c"));
+  EXPECT_THAT(Status(plan, "conditions"), ::testing::HasSubstr("BackoffLimitExceeded"));
+}
+
+TEST(JobPlanTest, SuspendedItHasNoPodsAndEndedItIsLeftAlone) {
+  const Plan suspended = PlanJob(Owner("suspend: true"), {Running("a")}, kNow);
+  EXPECT_THAT(suspended.remove, ElementsAre("a"));
+  EXPECT_EQ(Status(suspended, "startTime"), "");
+  const Plan ended = PlanJob(Owner("", "i", "status: {conditions: [{type: Complete, status: 'True'}]}"), {}, kNow);
+  EXPECT_THAT(ended.create, IsEmpty());
+  EXPECT_THAT(ended.status, IsEmpty());
+  const json::value failed = Owner("", "i", "status: {conditions: [{type: Failed, status: 'True'}]}");
+  EXPECT_THAT(PlanJob(failed, {Running("a")}, kNow).remove, ElementsAre("a")) << "its removal was refused before";
+}
+
+// ---- Deployment ----
+
+Child Set(const std::string& name, const std::string& revision, int64_t replicas, int64_t ready) {
+  Child set{.name = name, .uid = name, .revision = revision, .replicas = replicas, .pods = replicas, .ready = ready};
+  set.annotations["volcano.sh/tier"] = "gold";
+  return set;
+}
+
+TEST(DeploymentPlanTest, MakesAReplicaSetOfItsTemplate) {
+  const json::value owner = Owner("replicas: 3\n  selector: {matchLabels: {app: w}}");
+  const std::string hash = RevisionOf(owner);
+  const Plan plan = PlanDeployment(owner, {}, kNow);
+  ASSERT_THAT(Names(plan), ElementsAre("w-" + hash));
+  const json::value set = plan.create[0];
+  EXPECT_EQ(At(set, {"spec", "replicas"}), "3");
+  for (const auto& path : {std::vector<std::string_view>{"metadata", "labels"},
+                           {"spec", "selector", "matchLabels"},
+                           {"spec", "template", "metadata", "labels"}}) {
+    const json::value* labels = &set;
+    for (const std::string_view part : path) labels = Find(*labels, part);
+    EXPECT_EQ(FindString(*labels, "pod-template-hash"), hash);
+    EXPECT_EQ(FindString(*labels, "app"), "w");
+  }
+  EXPECT_EQ(At(set, {"metadata", "annotations", "volcano.sh/tier"}), "gold");
+  EXPECT_EQ(At(set, {"metadata", "annotations", "deployment.kubernetes.io/revision"}), "1");
+}
+
+TEST(DeploymentPlanTest, ScalesTheOneReplicaSetItHas) {
+  const json::value owner = Owner("replicas: 5");
+  EXPECT_THAT(Scaled(PlanDeployment(owner, {Set("w-a", RevisionOf(owner), 2, 2)}, kNow)), ElementsAre("w-a=5"));
+  const json::value zero = Owner("replicas: 0");
+  EXPECT_THAT(Scaled(PlanDeployment(zero, {Set("w-a", RevisionOf(zero), 2, 2)}, kNow)), ElementsAre("w-a=0"));
+}
+
+TEST(DeploymentPlanTest, RollsWithinSurgeAndUnavailability) {
+  // Of four: one more at most, one less ready at most.
+  const json::value owner = Owner("replicas: 4", "new");
+  const std::string hash = RevisionOf(owner);
+  const Plan begin = PlanDeployment(owner, {Set("w-old", "old", 4, 4)}, kNow);
+  ASSERT_EQ(begin.create.size(), 1u);
+  EXPECT_EQ(At(begin.create[0], {"spec", "replicas"}), "1");
+  EXPECT_THAT(Scaled(begin), ElementsAre("w-old=3"));
+  const Plan next = PlanDeployment(owner, {Set("w-new", hash, 1, 0), Set("w-old", "old", 3, 3)}, kNow);
+  EXPECT_THAT(Scaled(next), ElementsAre("w-new=2"));
+  const Plan ready = PlanDeployment(owner, {Set("w-new", hash, 2, 2), Set("w-old", "old", 3, 3)}, kNow);
+  EXPECT_THAT(Scaled(ready), ElementsAre("w-old=1"));
+  const Plan done = PlanDeployment(owner, {Set("w-new", hash, 4, 4), Set("w-old", "old", 0, 0)}, kNow);
+  EXPECT_THAT(Scaled(done), IsEmpty());
+  EXPECT_EQ(Status(done, "updatedReplicas"), "4");
+}
+
+TEST(DeploymentPlanTest, OfOlderOnesThoseThatDoNotRunGoFirst) {
+  const json::value owner = Owner("replicas: 4", "new");
+  const Plan plan = PlanDeployment(
+      owner, {Set("w-a", "a", 2, 0), Set("w-b", "b", 3, 3), Set("w-new", RevisionOf(owner), 0, 0)}, kNow);
+  EXPECT_THAT(Scaled(plan), ElementsAre("w-a=0"));
+}
+
+TEST(DeploymentPlanTest, RecreatesOnlyOnceTheOldPodsAreGone) {
+  const json::value owner = Owner("replicas: 2\n  strategy: {type: Recreate}", "new");
+  const Plan first = PlanDeployment(owner, {Set("w-old", "old", 2, 2)}, kNow);
+  EXPECT_THAT(first.create, IsEmpty());
+  EXPECT_THAT(Scaled(first), ElementsAre("w-old=0"));
+  Child leaving = Set("w-old", "old", 0, 0);
+  leaving.pods = 1;
+  EXPECT_THAT(PlanDeployment(owner, {leaving}, kNow).create, IsEmpty());
+  EXPECT_EQ(PlanDeployment(owner, {Set("w-old", "old", 0, 0)}, kNow).create.size(), 1u);
+}
+
+TEST(DeploymentPlanTest, AnEditOfItsAnnotationsReachesItsReplicaSet) {
+  const json::value owner = Owner("replicas: 1");
+  Child set = Set("w-a", RevisionOf(owner), 1, 1);
+  set.annotations["volcano.sh/tier"] = "silver";
+  const Plan plan = PlanDeployment(owner, {set}, kNow);
+  ASSERT_EQ(plan.change.size(), 1u);
+  EXPECT_EQ(ToText(plan.change[0].second), R"({"metadata":{"annotations":{"volcano.sh/tier":"gold"}}})");
+}
+
+TEST(DeploymentPlanTest, KeepsAsManyOldReplicaSetsAsItIsTold) {
+  const json::value owner = Owner("replicas: 1\n  revisionHistoryLimit: 1", "new");
+  std::vector<Child> sets = {Set("w-a", "a", 0, 0), Set("w-b", "b", 0, 0), Set("w-new", RevisionOf(owner), 1, 1)};
+  sets[0].annotations["deployment.kubernetes.io/revision"] = "1";
+  sets[1].annotations["deployment.kubernetes.io/revision"] = "2";
+  EXPECT_THAT(PlanDeployment(owner, sets, kNow).remove, ElementsAre("w-a"));
+}
+
+TEST(DeploymentPlanTest, TheOrderOfMembersMakesNoOtherTemplate) {
+  const json::value a = ParseYamlDocuments("spec: {template: {metadata: {x: 1, y: 2}, spec: {}}}")->front();
+  const json::value b = ParseYamlDocuments("spec: {template: {spec: {}, metadata: {y: 2, x: 1}}}")->front();
+  const json::value c = ParseYamlDocuments("spec: {template: {spec: {}, metadata: {y: 1, x: 2}}}")->front();
+  EXPECT_EQ(RevisionOf(a), RevisionOf(b));
+  EXPECT_NE(RevisionOf(a), RevisionOf(c));
+}
+
+TEST(DeploymentPlanTest, PausedItIsScaledAndNotRolled) {
+  const json::value owner = Owner("replicas: 2\n  paused: true", "new");
+  const Plan plan = PlanDeployment(owner, {Set("w-old", "old", 1, 1)}, kNow);
+  EXPECT_THAT(plan.create, IsEmpty());
+  EXPECT_THAT(Scaled(plan), ElementsAre("w-old=2"));
+}
+
+TEST(DeploymentPlanTest, IsAvailableWithAllReplicasAndKeepsTheTimeOfThat) {
+  const json::value owner = Owner("replicas: 1");
+  const Plan plan = PlanDeployment(owner, {Set("w-a", RevisionOf(owner), 1, 1)}, kNow);
+  json::value told = owner;
+  told.as_object()["status"] = plan.status;
+  const Plan again = PlanDeployment(told, {Set("w-a", RevisionOf(owner), 1, 1)}, kNow + absl::Seconds(9));
+  EXPECT_EQ(ToText(again.status), ToText(plan.status));
+}
+
+}  // namespace
+}  // namespace basalt::actors
