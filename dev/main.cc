@@ -30,7 +30,8 @@
 #include "dev/run_manifest.h"
 #include "kubesim/main/crds.h"
 
-ABSL_FLAG(std::string, run, "", "manifest of jobs to carry to their end; empty: just stay up");
+ABSL_FLAG(std::string, run, "",
+          "manifest of jobs, or of workloads that get pods, to carry to their end; empty: just stay up");
 ABSL_FLAG(bool, keep, false, "stay up after --run, until SIGINT or SIGTERM, and keep the folder");
 ABSL_FLAG(bool, processes, false,
           "kubesim, gateways, jobsvc, pgsvc and queuesvc as processes of their own instead of one");
@@ -167,7 +168,7 @@ int RunBeside(const Suite& suite, const std::string& manifest) {
   std::atomic<bool> done = false;
   int exit_code = 1;
   std::thread runner([&] {
-    exit_code = RunManifest(suite.gateway(), manifest);
+    exit_code = RunManifest(suite.gateway(), suite.kubeconfig(), manifest);
     done = true;
   });
   while (!done) {

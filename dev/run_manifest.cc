@@ -9,11 +9,13 @@
 #include "cli/commands.h"
 #include "cli/manifest.h"
 #include "common/base/json.h"
+#include "common/http/kubeconfig/kubeconfig.h"
+#include "common/kube/kinds.h"
+#include "dev/run_workloads.h"
 
 namespace basalt::dev {
-namespace {
 
-int Ctl(const std::string& gateway, const std::vector<std::string>& words) {
+int Basaltctl(const std::string& gateway, const std::vector<std::string>& words) {
   fmt::print("\n$ basaltctl {}\n", fmt::join(words, " "));
   std::fflush(stdout);
   std::vector<const char*> arguments = {"basaltctl", "--gateway", gateway.c_str()};
@@ -21,10 +23,30 @@ int Ctl(const std::string& gateway, const std::vector<std::string>& words) {
   return cli::Main(static_cast<int>(arguments.size()), arguments.data());
 }
 
+namespace {
+
+// The objects of a manifest that has none of Volcano's Jobs; else none.
+std::vector<json::value> WorkloadsOf(const std::string& manifest) {
+  const absl::StatusOr<std::vector<std::string>> texts = cli::ReadObjects(manifest);
+  if (!texts.ok()) return {};
+  std::vector<json::value> objects;
+  for (const std::string& text : *texts) {
+    absl::StatusOr<json::value> object = ParseJson(text);
+    if (!object.ok() || FindString(*object, "kind").empty()) return {};
+    if (FindString(*object, "apiVersion").starts_with(kube::kJobs.group)) return {};
+    objects.push_back(*std::move(object));
+  }
+  return objects;
+}
+
 }  // namespace
 
-int RunManifest(const std::string& gateway, const std::string& manifest) {
-  int exit_code = Ctl(gateway, {"job", "submit", "-f", manifest, "--watch"});
+int RunManifest(const std::string& gateway, const std::string& kubeconfig, const std::string& manifest) {
+  if (const std::vector<json::value> workloads = WorkloadsOf(manifest); !workloads.empty()) {
+    const absl::StatusOr<http::CurlOptions> kube = http::ReadKubeconfig(kubeconfig);
+    return kube.ok() ? RunWorkloads(gateway, *kube, workloads) : cli::Report(kube.status());
+  }
+  int exit_code = Basaltctl(gateway, {"job", "submit", "-f", manifest, "--watch"});
   if (exit_code == cli::kExitBadInput || exit_code == cli::kExitRefused) return exit_code;
   const absl::StatusOr<std::vector<cli::JobManifest>> jobs = cli::ReadJobManifests(manifest);
   if (!jobs.ok()) return cli::Report(jobs.status());
@@ -38,7 +60,7 @@ int RunManifest(const std::string& gateway, const std::string& manifest) {
     const auto about = [&](const char* command) {
       std::vector<std::string> words = {"job", command, std::string(FindString(*meta, "name"))};
       words.insert(words.end(), place.begin(), place.end());
-      return Ctl(gateway, words);
+      return Basaltctl(gateway, words);
     };
     // Submitting followed the last one only.
     if (jobs->size() > 1) exit_code = std::max(exit_code, about("watch"));

@@ -61,6 +61,19 @@ TEST_P(DevTest, CarriesAManifestToItsEndAndShowsPodsAndHistory) {
   EXPECT_EQ(ran.err, "");
 }
 
+TEST_P(DevTest, RunsADeploymentAndShowsTheGroupOfItsPods) {
+  const Ran ran = Run({fmt::format("--run={}", BASALT_SOURCE_DIR "/examples/groups/deployment.yaml")});
+  EXPECT_EQ(ran.exit_code, 0) << ran.out << ran.err;
+  for (const char* words : {"Deployment default/web created", "Deployment default/web has all that it wants",
+                            "basaltctl podgroup history podgroup-", "Min member  2"}) {
+    EXPECT_THAT(ran.out, ::testing::HasSubstr(words));
+  }
+  if (OnReal()) {
+    EXPECT_THAT(RealCluster()->Kubectl({"delete", "deployment", "web", "--cascade=foreground"}).status(),
+                testing::IsOk());
+  }
+}
+
 TEST_P(DevTest, AJobThatFailsIsToldByTheExitCode) {
   const std::string file = dir_ / "fails.yaml";
   WriteFile(file,

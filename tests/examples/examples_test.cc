@@ -17,6 +17,13 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
+// Those of jobs. What is in groups/ has pods of plain workloads, and docs/pod-groups.md.
+std::vector<std::string> JobExamples() {
+  std::vector<std::string> files = FilesBelow(BASALT_SOURCE_DIR "/examples");
+  std::erase_if(files, [](const std::string& file) { return file.starts_with("groups/"); });
+  return files;
+}
+
 class ExampleTest : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(ExampleTest, DoesWhatItPromises) {
@@ -26,8 +33,7 @@ TEST_P(ExampleTest, DoesWhatItPromises) {
   EXPECT_THAT(Stage().Run(text, *promise), IsEmpty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Examples, ExampleTest, ::testing::ValuesIn(FilesBelow(BASALT_SOURCE_DIR "/examples")),
-                         NameOfFile);
+INSTANTIATE_TEST_SUITE_P(Examples, ExampleTest, ::testing::ValuesIn(JobExamples()), NameOfFile);
 
 // What docs/jobs.md names as `folder/file.yaml` is there, and what is there is named.
 TEST(ReferenceTest, NamesEveryExampleAndNoOther) {
@@ -36,8 +42,14 @@ TEST(ReferenceTest, NamesEveryExampleAndNoOther) {
   const RE2 example("`([a-z-]+/[a-z-]+\\.yaml|[a-z-]+\\.yaml)`");
   re2::StringPiece rest(text);
   for (std::string file; RE2::FindAndConsume(&rest, example, &file);) named.insert(file);
-  const std::vector<std::string> files = FilesBelow(BASALT_SOURCE_DIR "/examples");
-  EXPECT_THAT(named, ::testing::UnorderedElementsAreArray(files));
+  EXPECT_THAT(named, ::testing::UnorderedElementsAreArray(JobExamples()));
+}
+
+TEST(ReferenceTest, NamesEveryExampleOfPodGroups) {
+  const std::string text = ReadFile(BASALT_SOURCE_DIR "/docs/pod-groups.md");
+  for (const std::string& file : FilesBelow(BASALT_SOURCE_DIR "/examples/groups")) {
+    EXPECT_THAT(text, HasSubstr("examples/groups/" + file));
+  }
 }
 
 // Of a table whose last column is the example, every row has one.
