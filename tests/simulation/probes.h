@@ -102,6 +102,15 @@ inline constexpr std::string_view kWantedProbes[] = {
     "killed at the end of its time to shut down",
     "all replicas of a service shut down",
     "whole suite shut down",
+    "group of a workload made",
+    "group of a workload updated",
+    "group of a workload deleted",
+    "group of a workload written by another replica than before",
+    "group deleted by a user",
+    "link to a group removed by a user",
+    "workload deleted",
+    "workload rolled",
+    "workload scaled to zero",
 };
 
 class Probes {

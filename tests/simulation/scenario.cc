@@ -10,6 +10,7 @@
 #include "tests/simulation/faults/replacement.h"
 #include "tests/simulation/faults/shutdowns.h"
 #include "tests/simulation/judge/judge.h"
+#include "tests/simulation/plain_workloads.h"
 #include "tests/simulation/quiet_shutdown.h"
 #include "tests/simulation/story.h"
 
@@ -20,6 +21,7 @@ constexpr std::string_view kNoUid = "00000000-0000-4000-8000-000000000000";
 constexpr absl::Duration kFaultTime = absl::Seconds(60);
 constexpr absl::Duration kQuietLimit = absl::Minutes(20);
 constexpr absl::Duration kQuiet = absl::Seconds(45);  // Longer than a lost write and the longest back-off after it.
+constexpr absl::Duration kIdle = absl::Seconds(15);   // At the end of that.
 
 std::string PathOf(const PlannedJob& job) {
   return fmt::format("/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs/{}", job.name);
@@ -95,6 +97,12 @@ bool IsOver(SimSuite& suite, const PlannedJob& job) {
   return IsFinishedPhase(phase) || std::find(job.ends.begin(), job.ends.end(), phase) != job.ends.end();
 }
 
+bool AreGrouped(SimSuite& suite) {
+  std::vector<std::string> violations;
+  JudgeWorkloads(suite, violations);
+  return violations.empty();
+}
+
 void ReadLog(const kubesim::ApiServer& api, Probes& probes) {
   std::map<std::string, int64_t> versions;
   std::string leader;
@@ -150,6 +158,7 @@ Outcome RunScenario(const ScenarioOptions& options) {
   SimSuiteOptions suite_options;
   suite_options.seed = options.seed;
   PickShape(suite_options);
+  suite_options.workloads = PlainWorkloads::AreIn(options.seed);
   SimSuite suite(suite_options);
   Random& random = suite.random();
   const absl::Time begin = suite.time().Now();
@@ -176,6 +185,8 @@ Outcome RunScenario(const ScenarioOptions& options) {
     });
   }
 
+  PlainWorkloads workloads(options.seed, suite, outcome.probes);
+  if (suite_options.workloads) workloads.Begin();
   FaultPlan faults(suite, jobs, outcome.probes);
   if (options.faults) faults.Begin();
   Shutdowns shutdowns(options.seed, suite, faults, jobs, outcome.probes);
@@ -205,9 +216,14 @@ Outcome RunScenario(const ScenarioOptions& options) {
   const absl::Time limit = suite.time().Now() + kQuietLimit;
   while (!over && suite.time().Now() < limit) {
     suite.time().Advance(absl::Milliseconds(100));
-    over = std::all_of(jobs.begin(), jobs.end(), [&](const PlannedJob& job) { return IsOver(suite, job); });
+    over = std::all_of(jobs.begin(), jobs.end(), [&](const PlannedJob& job) { return IsOver(suite, job); }) &&
+           (!suite_options.workloads || AreGrouped(suite));
   }
   suite.time().Advance(kQuiet);
+  if (suite_options.workloads) {
+    JudgeWorkloads(suite, outcome.violations);
+    JudgeGroupWriters(suite, suite.time().Now() - kIdle, outcome.violations, outcome.probes);
+  }
   for (const PlannedJob& job : jobs) {
     if (over || IsOver(suite, job)) continue;
     outcome.violations.push_back(fmt::format("{} is {} and stays so", job.name, suite.PhaseOf(job.name, job.uid)));

@@ -77,9 +77,14 @@ SimSuite::SimSuite(SimSuiteOptions options)
   scheduler_options.create_queues = false;  // queuesvc does.
   scheduler_ =
       std::make_unique<kubesim::GangScheduler>(actor_loop_, *actor_client_, actor_random_, *pods_, scheduler_options);
+  if (options.workloads) {
+    workloads_ = std::make_unique<actors::Workloads>(actor_loop_, *actor_client_, actor_random_, *pods_,
+                                                     actors::WorkloadsOptions());
+  }
   pods_->Start();
   nodes_->Start();
   scheduler_->Start();
+  if (workloads_ != nullptr) workloads_->Start();
 
   for (size_t i = 0; i < options.replicas.size(); ++i) {
     for (int number = 0; number < kMostReplicas; ++number) AddHost(kServices[i], number);
@@ -91,6 +96,7 @@ SimSuite::~SimSuite() {
   for (auto& [name, host] : hosts_) Kill(name);
   user_calls_.clear();
   // Actors hold informers and calls to the server, so they go before it.
+  workloads_.reset();
   scheduler_.reset();
   nodes_.reset();
   pods_.reset();

@@ -22,6 +22,7 @@
 #include "kubesim/actors/client/informer.h"
 #include "kubesim/actors/node/node_actor.h"
 #include "kubesim/actors/scheduler/gang_scheduler.h"
+#include "kubesim/actors/workloads/workloads.h"
 #include "kubesim/server/api_server.h"
 #include "tests/simulation/host.h"
 #include "tests/simulation/probes.h"
@@ -40,6 +41,7 @@ struct SimSuiteOptions {
   rpc::SimNetworkOptions network;
   std::array<int, 3> replicas = {1, 1, 1};  // That run from the start; in the order of kServices.
   int gateways = 1;
+  bool workloads = false;   // Deployments and others get pods.
   absl::Duration max_skew;  // Of a host's clock, in either direction.
   double max_drift = 0;
   absl::Duration collection_pause;  // After each pod that the API server deletes together with others.
@@ -204,6 +206,7 @@ class SimSuite {
   std::unique_ptr<kubesim::Informer> pods_;
   std::unique_ptr<kubesim::NodeActor> nodes_;
   std::unique_ptr<kubesim::GangScheduler> scheduler_;
+  std::unique_ptr<actors::Workloads> workloads_;  // Null: they get none.
   std::vector<std::unique_ptr<http::Call>> user_calls_;
 
   std::map<std::string, Host, std::less<>> hosts_;

@@ -119,6 +119,7 @@ class LogJudge {
 
  private:
   void OnCreate(const kubesim::LoggedRequest& request) {
+    if (!IsOurs(request)) return;  // A plain workload's.
     const std::string uid = OwnerIn(request);
     const auto found = pods_.find({uid, request.name});
     if (found == pods_.end()) {

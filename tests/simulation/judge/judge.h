@@ -37,6 +37,11 @@ void JudgeCollections(const kubesim::ApiServer& api, const std::vector<PlannedJo
 void JudgeRecords(SimSuite& suite, const std::vector<PlannedJob>& jobs, std::vector<std::string>& violations);
 // What history tells has happened, and where nothing was lost it tells of all.
 void JudgeHistory(SimSuite& suite, const std::vector<PlannedJob>& jobs, std::vector<std::string>& violations);
+// Each pod of a plain workload runs, in the group of its owner, which is as both say; no group is left of what is not
+// wanted any more.
+void JudgeWorkloads(SimSuite& suite, std::vector<std::string>& violations);
+// pgsvc writes nothing after that time.
+void JudgeGroupWriters(SimSuite& suite, absl::Time quiet, std::vector<std::string>& violations, Probes& probes);
 
 // It took effect, whether or not its sender heard of it.
 bool Succeeded(const kubesim::LoggedRequest& request);

@@ -1,0 +1,168 @@
+// Pods of plain workloads: each is in the group of its owner, and the group is as owner and pods say.
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "common/kube/names.h"
+#include "kubesim/actors/workloads/child.h"
+#include "tests/e2e/writer.h"
+#include "tests/simulation/judge/judge.h"
+#include "tests/simulation/plain_workloads.h"
+
+namespace basalt::simulation {
+namespace {
+
+using ObjectPtr = std::shared_ptr<const json::value>;
+
+constexpr std::string_view kOwnedPrefix = "podgroup-";
+
+struct OwnerKind {
+  std::string_view kind;
+  std::string_view resource;
+};
+constexpr OwnerKind kOwners[] = {
+    {"ReplicaSet", "replicasets.apps"}, {"StatefulSet", "statefulsets.apps"}, {"Job", "jobs.batch"}};
+
+std::string TextAt(const json::value& object, std::initializer_list<std::string_view> path) {
+  const json::value* const found = FindPath(object, path);
+  if (found == nullptr) return "";
+  return found->is_string() ? std::string(found->get_string()) : ToText(*found);
+}
+
+// Null: it is gone, or another one of that name is there.
+ObjectPtr OwnerOf(const kubesim::ApiServer& api, const json::value& object) {
+  const json::value* const owners = FindPath(object, {"metadata", "ownerReferences"});
+  if (owners == nullptr || !owners->is_array()) return nullptr;
+  for (const json::value& owner : owners->get_array()) {
+    for (const OwnerKind& kind : kOwners) {
+      if (FindString(owner, "kind") != kind.kind ||
+          FindString(owner, "apiVersion").find("volcano") != std::string::npos) {
+        continue;
+      }
+      ObjectPtr found = api.Get(kind.resource, "default", FindString(owner, "name"));
+      if (found != nullptr && actors::MetaText(*found, "uid") == FindString(owner, "uid")) return found;
+    }
+  }
+  return nullptr;
+}
+
+class WorkloadJudge {
+ public:
+  WorkloadJudge(const kubesim::ApiServer& api, std::vector<std::string>& violations)
+      : api_(api), violations_(violations) {}
+
+  void Judge() {
+    for (const ObjectPtr& pod : ObjectsEverMade(api_, "pods", "")) JudgePod(*pod);
+    for (const auto& [uid, owner] : owners_) JudgeOwner(uid, owner);
+    for (const ObjectPtr& group : ObjectsEverMade(api_, "podgroups", "scheduling.volcano.sh")) JudgeGroup(*group);
+  }
+
+ private:
+  struct Owner {
+    ObjectPtr object;
+    std::string cpu;  // Of one of its pods.
+    int64_t active = 0, healthy = 0;
+  };
+
+  void Complain(std::string what) { violations_.push_back(std::move(what)); }
+
+  void JudgePod(const json::value& object) {
+    const actors::Child pod = actors::PodChild(object);
+    const auto controller = actors::ControllerOf(object);
+    if (!controller || controller->api_version.find("volcano") != std::string::npos || !pod.IsActive()) return;
+    const ObjectPtr found = OwnerOf(api_, object);
+    if (found == nullptr) return Complain(fmt::format("pod {} is left of {}", pod.name, controller->uid));
+    Owner& owner = owners_[std::string(controller->uid)];
+    owner.object = found;
+    ++owner.active;
+    if (pod.is_ready) ++owner.healthy;
+    const json::value* const containers = FindPath(object, {"spec", "containers"});
+    owner.cpu = TextAt(containers->at(0), {"resources", "requests", "cpu"});
+    const std::string wanted = fmt::format("{}{}", kOwnedPrefix, controller->uid);
+    const json::value* const annotations = FindPath(object, {"metadata", "annotations"});
+    const std::string_view named =
+        annotations == nullptr ? std::string_view() : FindString(*annotations, kube::kGroupNameKey);
+    if (named != wanted) Complain(fmt::format("pod {} is in group '{}', not {}", pod.name, named, wanted));
+  }
+
+  void JudgeOwner(const std::string& uid, const Owner& owner) {
+    const std::string name(actors::MetaText(*owner.object, "name"));
+    const ObjectPtr group =
+        api_.Get("podgroups.scheduling.volcano.sh", "default", fmt::format("{}{}", kOwnedPrefix, uid));
+    if (group == nullptr) return Complain(fmt::format("{} has pods and no group", name));
+    const json::value* const annotations = FindPath(*owner.object, {"metadata", "annotations"});
+    std::string minimum(annotations == nullptr ? "" : FindString(*annotations, kube::kGroupMinMemberKey));
+    if (minimum.empty()) minimum = "1";
+    if (TextAt(*group, {"spec", "minMember"}) != minimum) {
+      Complain(fmt::format("the group of {} has minMember {}, not {}", name, TextAt(*group, {"spec", "minMember"}),
+                           minimum));
+    }
+    const std::string cpu = fmt::format("{}00m", (owner.cpu[0] - '0') * (minimum[0] - '0'));
+    if (TextAt(*group, {"spec", "minResources", "cpu"}) != cpu) {
+      Complain(fmt::format("the group of {} has cpu {}, not {}", name, TextAt(*group, {"spec", "minResources", "cpu"}),
+                           cpu));
+    }
+    if (annotations != nullptr &&
+        TextAt(*annotations, {"volcano.sh/tier"}) != TextAt(*group, {"metadata", "annotations", "volcano.sh/tier"})) {
+      Complain(fmt::format("the group of {} has not the tier of its owner", name));
+    }
+    if (owner.healthy != owner.active) {
+      Complain(fmt::format("{} of {} pods of {} run", owner.healthy, owner.active, name));
+    }
+    const json::value* const spec = Find(*owner.object, "spec");
+    const bool has_replicas = Find(*spec, "replicas") != nullptr;
+    if (has_replicas && FindInt(*spec, "replicas") != owner.active) {
+      Complain(fmt::format("{} has {} pods, not {}", name, owner.active, FindInt(*spec, "replicas")));
+    }
+  }
+
+  // Nothing is left of what nobody wants.
+  void JudgeGroup(const json::value& group) {
+    const std::string name(actors::MetaText(group, "name"));
+    if (!name.starts_with(kOwnedPrefix)) return;
+    const ObjectPtr owner = OwnerOf(api_, group);
+    if (owner == nullptr) return Complain(fmt::format("{} is left without its owner", name));
+    const json::value* const spec = Find(*owner, "spec");
+    if (Find(*spec, "replicas") != nullptr && FindInt(*spec, "replicas") == 0) {
+      Complain(fmt::format("{} is left of {}, which wants no pods", name, actors::MetaText(*owner, "name")));
+    }
+  }
+
+  const kubesim::ApiServer& api_;
+  std::vector<std::string>& violations_;
+  std::map<std::string, Owner> owners_;  // By UID.
+};
+
+bool IsOfGroup(const kubesim::LoggedRequest& request) {
+  return request.resource == "podgroups" && request.name.starts_with(kOwnedPrefix);
+}
+
+}  // namespace
+
+void JudgeWorkloads(SimSuite& suite, std::vector<std::string>& violations) {
+  WorkloadJudge(suite.api(), violations).Judge();
+}
+
+void JudgeGroupWriters(SimSuite& suite, absl::Time quiet, std::vector<std::string>& violations, Probes& probes) {
+  std::map<std::string, std::string> writers;  // Of each group.
+  for (const kubesim::LoggedRequest& request : suite.api().log()) {
+    const std::optional<e2e::Writer> writer = e2e::WriterOf(request.user_agent);
+    if (!writer || !writer->replica.starts_with("pgsvc")) continue;
+    if (request.time > quiet && request.resource != "events") {
+      violations.push_back(fmt::format("{} {}s {} {} though all is quiet", writer->replica, request.verb,
+                                       request.resource, request.name));
+    }
+    if (!IsOfGroup(request) || !Succeeded(request)) continue;
+    if (request.verb == "create") probes.Hit("group of a workload made");
+    if (request.verb == "patch") probes.Hit("group of a workload updated");
+    if (request.verb == "delete") probes.Hit("group of a workload deleted");
+    std::string& last = writers[request.name];
+    if (!last.empty() && last != writer->replica)
+      probes.Hit("group of a workload written by another replica than before");
+    last = writer->replica;
+  }
+}
+
+}  // namespace basalt::simulation

@@ -1,0 +1,201 @@
+#include "tests/simulation/plain_workloads.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "common/kube/names.h"
+#include "kubesim/actors/workloads/child.h"
+
+namespace basalt::simulation {
+namespace {
+
+// Of a stream in which the seeds that once violated an invariant have no workloads: they stay the runs that they were.
+constexpr uint64_t kStream = 0x4bfc'7724'4526'3acf;
+constexpr int64_t kMostPods = 4;
+
+SeededRandom StreamOf(uint64_t seed) { return SeededRandom(seed ^ kStream); }
+
+}  // namespace
+
+std::vector<std::shared_ptr<const json::value>> ObjectsEverMade(const kubesim::ApiServer& api,
+                                                                std::string_view resource, std::string_view group) {
+  std::set<std::string> names;
+  for (const kubesim::LoggedRequest& request : api.log()) {
+    if (request.verb == "create" && request.resource == resource && request.group == group &&
+        request.subresource.empty()) {
+      names.insert(request.name);
+    }
+  }
+  const std::string whole = group.empty() ? std::string(resource) : fmt::format("{}.{}", resource, group);
+  std::vector<std::shared_ptr<const json::value>> objects;
+  for (const std::string& name : names) {
+    if (auto object = api.Get(whole, "default", name); object != nullptr) objects.push_back(std::move(object));
+  }
+  return objects;
+}
+
+PlainWorkloads::PlainWorkloads(uint64_t seed, SimSuite& suite, Probes& probes)
+    : random_(StreamOf(seed)), suite_(suite), probes_(probes) {
+  random_.Next();  // AreIn has had it.
+}
+
+bool PlainWorkloads::AreIn(uint64_t seed) { return StreamOf(seed).OneIn(3); }
+
+void PlainWorkloads::Begin() {
+  const int count = 1 + static_cast<int>(random_.Uniform(3));
+  for (int number = 0; number < count; ++number) {
+    const Workload workload = Plan(number);
+    After(absl::ZeroDuration(), absl::Seconds(20), [this, workload, manifest = Manifest(workload)] {
+      suite_.CreateObject(manifest);
+      ActLater(workload);
+    });
+  }
+}
+
+PlainWorkloads::Workload PlainWorkloads::Plan(int number) {
+  Workload workload;
+  workload.kind = static_cast<Kind>(random_.Uniform(5));
+  workload.name = fmt::format("workload-{}", number);
+  const std::string plural = workload.kind == Kind::kDeployment   ? "deployments"
+                             : workload.kind == Kind::kReplicaSet ? "replicasets"
+                             : workload.kind == Kind::kJob        ? "jobs"
+                                                                  : "statefulsets";
+  const std::string group = workload.kind == Kind::kJob ? "batch" : "apps";
+  workload.resource = fmt::format("{}.{}", plural, group);
+  workload.path = fmt::format("/apis/{}/v1/namespaces/default/{}/{}", group, plural, workload.name);
+  return workload;
+}
+
+int64_t PlainWorkloads::MostTogether(const Workload& workload) const {
+  return workload.kind == Kind::kOrderedStatefulSet || workload.kind == Kind::kJob ? 1 : 2;
+}
+
+std::string PlainWorkloads::Manifest(const Workload& workload) {
+  const int64_t replicas = 2 + static_cast<int64_t>(random_.Uniform(kMostPods - 1));
+  const bool is_job = workload.kind == Kind::kJob;
+  json::object annotations;
+  if (random_.OneIn(2)) annotations[kube::kGroupMinMemberKey] = fmt::to_string(MostTogether(workload));
+  json::object pod{
+      {"schedulerName", "volcano"},
+      {"terminationGracePeriodSeconds", random_.OneIn(2) ? 0 : 2},
+      {"containers",
+       json::array{json::object{
+           {"name", "c"}, {"image", "i"}, {"resources", json::object{{"requests", json::object{{"cpu", "100m"}}}}}}}}};
+  if (is_job) pod["restartPolicy"] = "Never";
+  json::object spec{
+      {"template", json::object{{"metadata", json::object{{"labels", json::object{{"app", workload.name}}},
+                                                          {"annotations", json::object{{"kubesim.basalt.dev/duration",
+                                                                                        is_job ? "5s" : "10h"}}}}},
+                                {"spec", std::move(pod)}}}};
+  std::string kind = "StatefulSet";
+  if (is_job) {
+    kind = "Job";
+    spec["parallelism"] = replicas;
+    spec["completions"] = replicas;
+  } else {
+    spec["replicas"] = replicas;
+    spec["selector"] = json::object{{"matchLabels", json::object{{"app", workload.name}}}};
+  }
+  if (workload.kind == Kind::kReplicaSet) kind = "ReplicaSet";
+  if (workload.kind == Kind::kStatefulSet) spec["podManagementPolicy"] = "Parallel";
+  if (workload.kind == Kind::kDeployment) {
+    kind = "Deployment";
+    // All new pods may be there at once: a gang of them would wait for ever for those that come later.
+    spec["strategy"] = json::object{{"rollingUpdate", json::object{{"maxSurge", "100%"}}}};
+  }
+  return ToText(json::object{
+      {"apiVersion", is_job ? "batch/v1" : "apps/v1"},
+      {"kind", kind},
+      {"metadata",
+       json::object{{"name", workload.name}, {"namespace", "default"}, {"annotations", std::move(annotations)}}},
+      {"spec", std::move(spec)}});
+}
+
+void PlainWorkloads::ActLater(const Workload& workload) {
+  const uint64_t times = random_.Uniform(6);
+  for (uint64_t i = 0; i < times; ++i) {
+    After(absl::Milliseconds(200), absl::Seconds(35), [this, workload] { Act(workload, random_.Uniform(14)); });
+  }
+  if (random_.OneIn(6)) {
+    After(absl::Seconds(5), absl::Seconds(38), [this, workload] { Delete(workload); });
+  }
+}
+
+// As kubectl does: with all that it has made. A Job that is deleted by a bare request leaves its pods.
+void PlainWorkloads::Delete(const Workload& workload) {
+  const auto object = suite_.api().Get(workload.resource, "default", workload.name);
+  if (object == nullptr) return;
+  probes_.Hit("workload deleted");
+  suite_.DeleteObject(workload.path, actors::MetaText(*object, "uid"), "Background");
+}
+
+void PlainWorkloads::Act(const Workload& workload, uint64_t what) {
+  if (what < 4) return Scale(workload);
+  if (what < 6) return Annotate(workload);
+  if (what < 9) return Roll(workload);
+  if (what < 12) return DisturbPods(workload, /*deletes=*/what < 11);
+  DeleteGroup(workload);
+}
+
+void PlainWorkloads::Patch(const Workload& workload, std::string_view operation, std::string_view path,
+                           std::string_view value) {
+  suite_.PatchObject(workload.path, fmt::format(R"([{{"op":"{}","path":"{}","value":{}}}])", operation, path, value));
+}
+
+void PlainWorkloads::Scale(const Workload& workload) {
+  if (!ScalesAndRolls(workload)) return;
+  const int64_t replicas = random_.OneIn(3) ? 0 : 2 + static_cast<int64_t>(random_.Uniform(kMostPods - 1));
+  if (replicas == 0) probes_.Hit("workload scaled to zero");
+  Patch(workload, "replace", "/spec/replicas", fmt::to_string(replicas));
+}
+
+void PlainWorkloads::Annotate(const Workload& workload) {
+  const int64_t together = 1 + static_cast<int64_t>(random_.Uniform(static_cast<uint64_t>(MostTogether(workload))));
+  Patch(workload, "add", "/metadata/annotations",
+        fmt::format(R"({{"{}":"{}","volcano.sh/tier":"{}"}})", kube::kGroupMinMemberKey, together, random_.Uniform(3)));
+}
+
+void PlainWorkloads::Roll(const Workload& workload) {
+  // The pods of a ReplicaSet alone are not rolled, and a Job's template cannot be edited.
+  if (!ScalesAndRolls(workload) || workload.kind == Kind::kReplicaSet) return;
+  probes_.Hit("workload rolled");
+  Patch(workload, "replace", "/spec/template/spec/containers/0/resources/requests/cpu",
+        fmt::format(R"("{}00m")", 1 + random_.Uniform(4)));
+}
+
+void PlainWorkloads::DisturbPods(const Workload& workload, bool deletes) {
+  for (const auto& pod : ObjectsEverMade(suite_.api(), "pods", "")) {
+    const json::value* const app = FindPath(*pod, {"metadata", "labels", "app"});
+    if (app == nullptr || *app != json::value(json::string(workload.name)) || random_.OneIn(2)) continue;
+    const std::string path = fmt::format("/api/v1/namespaces/default/pods/{}", actors::MetaText(*pod, "name"));
+    if (deletes) return suite_.DeleteObject(path);
+    const json::value* const annotations = FindPath(*pod, {"metadata", "annotations"});
+    if (annotations == nullptr || Find(*annotations, kube::kGroupNameKey) == nullptr) continue;
+    probes_.Hit("link to a group removed by a user");
+    return suite_.PatchObject(path,
+                              R"([{"op":"remove","path":"/metadata/annotations/scheduling.k8s.io~1group-name"}])");
+  }
+}
+
+void PlainWorkloads::DeleteGroup(const Workload& workload) {
+  for (const auto& pod : ObjectsEverMade(suite_.api(), "pods", "")) {
+    const json::value* const app = FindPath(*pod, {"metadata", "labels", "app"});
+    if (app == nullptr || *app != json::value(json::string(workload.name))) continue;
+    const json::value* const annotations = FindPath(*pod, {"metadata", "annotations"});
+    const std::string_view group =
+        annotations == nullptr ? std::string_view() : FindString(*annotations, kube::kGroupNameKey);
+    if (group.empty()) continue;
+    probes_.Hit("group deleted by a user");
+    return suite_.DeleteObject(
+        fmt::format("/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups/{}", group));
+  }
+}
+
+void PlainWorkloads::After(absl::Duration least, absl::Duration most, std::function<void()> then) {
+  suite_.time().RunAfter(least + (most - least) * random_.Unit(), std::move(then));
+}
+
+}  // namespace basalt::simulation
