@@ -141,6 +141,7 @@ void PodGroupController::Act(std::string_view key) {
   ServeWaiters(owned, *group);
   ServePods(owned, *group);
   ServeOwner(owned, *group);
+  ReportMissing(owned, *group);
   DropIfEmpty(owned);
 }
 
@@ -328,6 +329,15 @@ void PodGroupController::Bind(const std::string& key, Group& group, const kube::
       TryLater(key, *written);
     }
   });
+}
+
+void PodGroupController::ReportMissing(const std::string& key, Group& group) {
+  if (group.observed != nullptr || group.is_awaited) return group.missing.Forget();
+  const std::string_view name = kube::SplitKey(key).name;
+  for (const kube::v1::Pod* const pod : group.missing.PodsToTell(name, group.pods, context_.ApiNow())) {
+    RecordOnPod(key, group, *pod, "PodGroupMissing", WhyItWaits(name));
+  }
+  if (group.missing.due() != absl::InfiniteFuture()) context_.WakeAt(key, group.missing.due());
 }
 
 void PodGroupController::TryLater(const std::string& key, Group& group) {

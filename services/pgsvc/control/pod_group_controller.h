@@ -28,6 +28,7 @@
 #include "common/runtime/watch/publisher.h"
 #include "services/pgsvc/control/followed_owner.h"
 #include "services/pgsvc/control/group_records.h"
+#include "services/pgsvc/control/missing_group.h"
 #include "services/pgsvc/core/group_decision.h"
 #include "services/pgsvc/core/pod_grouping.h"
 
@@ -81,6 +82,7 @@ class PodGroupController : public runtime::Controller {
     std::unique_ptr<kube::v1::PodGroup> observed;
     FollowedOwner::Pods pods;  // Plain pods of this group.
     FollowedOwner owner;
+    MissingGroup missing;
     std::deque<Waiter> waiters;
     bool busy = false;                                        // A write or read of the group itself is under way.
     std::set<std::string> binding;                            // UIDs of pods whose patch is under way.
@@ -127,6 +129,7 @@ class PodGroupController : public runtime::Controller {
   void OnOwnerWritten(const std::string& key, Group& group, const runtime::WriteOutcome& outcome);
 
   // -- pod_group_controller.cc --
+  void ReportMissing(const std::string& key, Group& group);
   void ServePods(const std::string& key, Group& group);
   void MakeGroup(const std::string& key, Group& group, const kube::v1::Pod& pod);
   void CreateForPod(const std::string& key, Group& group, const kube::v1::Pod& pod,

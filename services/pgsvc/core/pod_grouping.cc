@@ -162,6 +162,11 @@ bool LacksGroup(const kube::v1::Pod& pod, std::string_view name) {
          (pod.group_name() == name && name == GroupName(pod) && pod.deletion_ms() == 0 && !IsOver(pod));
 }
 
+bool WaitsForGroup(const kube::v1::Pod& pod, std::string_view name) {
+  return pod.has_grouping() && pod.job_name().empty() && pod.group_name() == name && name != GroupName(pod) &&
+         pod.node_name().empty() && pod.deletion_ms() == 0 && !IsOver(pod);
+}
+
 std::vector<OwnerResource> AnnotatedOwners(const kube::v1::Pod& pod) {
   std::vector<OwnerResource> owners;
   for (const kube::v1::OwnerReference& owner : pod.grouping().owner_references()) {

@@ -25,6 +25,10 @@ bool NeedsGroup(const kube::v1::Pod& pod);
 // where we name groups so.
 bool LacksGroup(const kube::v1::Pod& pod, std::string_view name);
 
+// Whether the pod waits for the group `name`, which it names and which is not ours to make: somebody else's, and not
+// the group of a job.
+bool WaitsForGroup(const kube::v1::Pod& pod, std::string_view name);
+
 // The owner whose annotations count, where it is one of the four kinds of podgroup spec 6.2; null otherwise. The API
 // group is compared as well as the kind (W10).
 struct OwnerResource {

@@ -1,0 +1,42 @@
+#include "services/pgsvc/control/missing_group.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "common/kube/names.h"
+#include "services/pgsvc/core/pod_grouping.h"
+
+namespace basalt::pgsvc {
+
+std::vector<const kube::v1::Pod*> MissingGroup::PodsToTell(std::string_view name, const Pods& pods, absl::Time now) {
+  if (due_ != absl::InfiniteFuture() && now < due_) return {};
+  std::vector<const kube::v1::Pod*> waiting;
+  for (const auto& [uid, pod] : pods) {
+    if (WaitsForGroup(pod, name)) waiting.push_back(&pod);
+  }
+  std::erase_if(told_, [&pods](const std::string& uid) { return pods.count(uid) == 0; });
+  due_ = absl::InfiniteFuture();
+  if (waiting.empty()) {
+    since_ = absl::InfiniteFuture();
+    return {};
+  }
+  since_ = std::min(since_, now);
+  if (now < since_ + kGrace) {
+    due_ = since_ + kGrace;
+    return {};
+  }
+  std::erase_if(waiting, [this](const kube::v1::Pod* pod) { return !told_.insert(pod->uid()).second; });
+  return waiting;
+}
+
+void MissingGroup::Forget() { *this = MissingGroup(); }
+
+std::string WhyItWaits(std::string_view name) {
+  return fmt::format(
+      "annotation {} names pod group {}, which does not exist: the pod is not scheduled before somebody makes the "
+      "group",
+      kube::kGroupNameKey, name);
+}
+
+}  // namespace basalt::pgsvc

@@ -1,0 +1,39 @@
+#pragma once
+
+// Pods that name a group which is not there and which is not ours to make: whoever made the pods makes such a group,
+// too, and a scheduler passes the pods over without a word until then (weakness G49). On the controller's loop.
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "basalt/kube/v1/kube.pb.h"
+
+namespace basalt::pgsvc {
+
+class MissingGroup {
+ public:
+  // What is made together need not come together.
+  static constexpr absl::Duration kGrace = absl::Seconds(30);
+
+  using Pods = std::map<std::string, kube::v1::Pod>;  // By UID.
+
+  // Of the group `name`, which is not there: the pods to tell of it now, each once.
+  std::vector<const kube::v1::Pod*> PodsToTell(std::string_view name, const Pods& pods, absl::Time now);
+  // When there may be pods to tell; InfiniteFuture: none wait.
+  absl::Time due() const { return due_; }
+  // The group is there.
+  void Forget();
+
+ private:
+  absl::Time since_ = absl::InfiniteFuture();  // That the first of the pods was seen to wait.
+  absl::Time due_ = absl::InfiniteFuture();
+  std::set<std::string> told_;  // UIDs of pods.
+};
+
+// In words, for the pod's Event.
+std::string WhyItWaits(std::string_view name);
+
+}  // namespace basalt::pgsvc
