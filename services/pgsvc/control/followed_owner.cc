@@ -49,6 +49,14 @@ void FollowedOwner::OnWorkload(kube::v1::Workload&& workload) {
 
 void FollowedOwner::OnGone(std::string_view uid) {
   if (Find(uid) != nullptr) workload_.reset();
+  if (newest_pod_ == uid) ForgetNewestPod();
+}
+
+// Another pod says now how the group is to be.
+void FollowedOwner::ForgetNewestPod() {
+  newest_pod_.clear();
+  newest_created_ms_ = 0;
+  is_compared_ = false;
 }
 
 const kube::v1::Workload* FollowedOwner::Find(std::string_view uid) const {
@@ -56,7 +64,14 @@ const kube::v1::Workload* FollowedOwner::Find(std::string_view uid) const {
 }
 
 void FollowedOwner::OnPod(std::string_view key, const Pods& pods, const kube::v1::Pod& next) {
-  if (!SaysHowTheGroupIs(key, next)) return;
+  if (!SaysHowTheGroupIs(key, next)) {
+    if (newest_pod_ == next.uid()) ForgetNewestPod();
+    return;
+  }
+  if (newest_pod_.empty()) {
+    is_compared_ = false;
+    return;
+  }
   if (next.uid() != newest_pod_ && !IsNewer(next, newest_created_ms_, newest_pod_)) return;
   const auto newest = pods.find(newest_pod_);
   if (newest == pods.end() || !AskForTheSame(newest->second, next)) is_compared_ = false;
@@ -99,6 +114,10 @@ FollowedOwner::Step FollowedOwner::NextStep(std::string_view key, const kube::v1
   is_compared_ = true;
   Step step;
   step.pod = NewestPod(key, pods);
+  if (step.pod != nullptr) {
+    newest_pod_ = step.pod->uid();
+    newest_created_ms_ = step.pod->creation_ms();
+  }
   if (step.pod == nullptr || !IsFirstOwner(*step.pod, *workload_)) return {};  // The next pod has the group compared.
   const absl::StatusOr<WantedGroup> wanted = WantedGroupOf(*step.pod, AnnotationsOf(*workload_), options);
   std::string warning =

@@ -58,10 +58,11 @@ class FollowedOwner {
   void Fail(absl::Time now, Random& random);
 
  private:
+  void ForgetNewestPod();
   const kube::v1::Pod* NewestPod(std::string_view key, const Pods& pods) const;
 
   std::unique_ptr<kube::v1::Workload> workload_;  // Null: none is shown.
-  std::string newest_pod_;                        // UID of the newest pod that was seen, be it gone.
+  std::string newest_pod_;                        // UID of the newest pod that is there; empty: it is to be looked for.
   int64_t newest_created_ms_ = 0;                 // Of that pod.
   bool is_compared_ = false;                      // The group is as the workload and the newest pod say.
   std::string warning_;                           // That was reported last.

@@ -71,9 +71,9 @@ class OwnedGroupsTest : public ::testing::Test {
     Pass();
   }
   // As it is made for such a pod and owner.
-  kube::v1::PodGroup GroupFor(const Annotations& owner) {
+  kube::v1::PodGroup GroupFor(const Annotations& owner, const kube::v1::Pod& pod = PodOf("web-1")) {
     kube::v1::PodGroup group;
-    const auto wanted = WantedGroupOf(PodOf("web-1"), owner, {});
+    const auto wanted = WantedGroupOf(pod, owner, {});
     EXPECT_TRUE(wanted.ok()) << wanted.status();
     *group.mutable_spec() = wanted->spec;
     group.mutable_meta()->set_uid("pg-1");
@@ -206,6 +206,58 @@ TEST_F(OwnedGroupsTest, WithoutTheNewestPodTheNextOneSaysHowTheGroupIs) {
   EXPECT_EQ(WhatIsAsked(), Asked::kNothing);
   ShowOwner(2, {{kMinMember, "2"}});
   EXPECT_EQ(WhatIsAsked(), Asked::kPatch);
+}
+
+// A roll that is taken back half way ends so.
+TEST_F(OwnedGroupsTest, WhenTheNewestPodGoesTheGroupIsAsTheNextOneSays) {
+  for (const bool leaves_first : {false, true}) {
+    ShowOwner(3);
+    ShowGroup(GroupFor({}));
+    ShowPod(PodOf("web-1", 1000));
+    kube::v1::Pod newer = PodOf("web-2", 2000);
+    newer.mutable_grouping()->set_spec_json("{}");
+    ShowPod(newer);
+    ASSERT_EQ(WhatIsAsked(), Asked::kPatch);
+    context_.Answer(Done(), controller_);
+    ShowGroup(GroupFor({}, newer));
+    context_.Advance(absl::Seconds(2), controller_);
+    ASSERT_EQ(WhatIsAsked(), Asked::kNothing);
+    newer.set_deletion_ms(3000);
+    if (leaves_first) ShowPod(newer);
+    Forget("web-2-uid");
+    ASSERT_EQ(WhatIsAsked(), Asked::kPatch) << leaves_first;
+    EXPECT_THAT(Request().patch().body(), HasSubstr(R"("cpu":"1")")) << leaves_first;
+    context_.Answer(Done(), controller_);
+    context_.Advance(absl::Seconds(2), controller_);
+  }
+}
+
+// Times of Kubernetes are whole seconds, and of UIDs none is the later one.
+TEST_F(OwnedGroupsTest, APodThatComesOnceTheNewestHasGoneCountsThoughItLooksOlder) {
+  ShowOwner(3);
+  ShowGroup(GroupFor({}));
+  ShowPod(PodOf("web-2", 1000));
+  Forget("web-2-uid");
+  kube::v1::Pod next = PodOf("web-1", 1000);
+  next.mutable_grouping()->set_spec_json("{}");
+  ShowPod(next);
+  EXPECT_EQ(WhatIsAsked(), Asked::kPatch);
+}
+
+TEST_F(OwnedGroupsTest, NewsOfAnOlderPodMakeItNoNewerOne) {
+  ShowOwner(3);
+  ShowGroup(GroupFor({}));
+  kube::v1::Pod oldest = PodOf("web-1", 1000);
+  oldest.mutable_grouping()->set_spec_json("{}");
+  ShowPod(PodOf("web-2", 2000));
+  ShowPod(oldest);
+  ShowPod(PodOf("web-3", 3000));
+  Forget("web-3-uid");
+  oldest.set_all_ready(true);
+  ShowPod(oldest);
+  ShowOwner(3, {{"volcano.sh/tier", "gold"}});
+  ASSERT_EQ(WhatIsAsked(), Asked::kPatch);
+  EXPECT_EQ(Request().patch().body().find("minResources"), std::string::npos) << Request().patch().body();
 }
 
 TEST_F(OwnedGroupsTest, AnOwnerThatWasNotShownForAWhileIsFollowedAgain) {
