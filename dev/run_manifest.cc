@@ -33,7 +33,9 @@ std::vector<json::value> WorkloadsOf(const std::string& manifest) {
   for (const std::string& text : *texts) {
     absl::StatusOr<json::value> object = ParseJson(text);
     if (!object.ok() || FindString(*object, "kind").empty()) return {};
-    if (FindString(*object, "apiVersion").starts_with(kube::kJobs.group)) return {};
+    // basaltctl says what is wrong with a job that does not say which it is.
+    const std::string_view version = FindString(*object, "apiVersion");
+    if (version.empty() || version.starts_with(kube::kJobs.group)) return {};
     objects.push_back(*std::move(object));
   }
   return objects;

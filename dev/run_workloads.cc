@@ -68,10 +68,11 @@ class Kube {
     done.WaitForNotification();
     RunOn(*loop_, [&] { call.reset(); });
     BASALT_RETURN_IF_ERROR(answer.status());
-    BASALT_ASSIGN_OR_RETURN(json::value parsed, ParseJson(answer->body));
+    absl::StatusOr<json::value> parsed = ParseJson(answer->body);
     if (answer->status < 300) return parsed;
-    return MakeStatus(absl::StatusCode::kFailedPrecondition,
-                      fmt::format("{} {}: {}", method, target, FindString(parsed, "message")));
+    // Some refusals are plain text.
+    const std::string why(parsed.ok() ? FindString(*parsed, "message") : std::string_view(answer->body));
+    return MakeStatus(absl::StatusCode::kFailedPrecondition, fmt::format("{} {}: {}", method, target, why));
   }
 
   // Where objects of this kind are; of a kind that has namespaces, in the object's.

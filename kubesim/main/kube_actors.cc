@@ -44,7 +44,7 @@ actors::ClusterOptions ClusterFromFlags() {
   actors::ClusterOptions options;
   options.run_nodes = absl::GetFlag(FLAGS_nodes) > 0;
   options.run_scheduler = absl::GetFlag(FLAGS_scheduler);
-  options.run_workloads = false;  // Its own controllers do.
+  options.run_workloads = false;  // The cluster's own controllers make pods.
   options.nodes.nodes = absl::GetFlag(FLAGS_nodes);
   options.nodes.default_duration = absl::GetFlag(FLAGS_default_duration);
   options.nodes.api.user_agent = "kube-actors-node";

@@ -16,6 +16,10 @@ namespace {
 constexpr uint64_t kStream = 0x4bfc'7724'4526'3acf;
 constexpr int64_t kMostPods = 4;
 
+// In the order of Kind.
+constexpr std::string_view kMadeProbes[] = {"Deployment made", "ReplicaSet made", "StatefulSet made",
+                                            "ordered StatefulSet made", "batch Job made"};
+
 SeededRandom StreamOf(uint64_t seed) { return SeededRandom(seed ^ kStream); }
 
 }  // namespace
@@ -49,7 +53,8 @@ void PlainWorkloads::Begin() {
   for (int number = 0; number < count; ++number) {
     const Workload workload = Plan(number);
     After(absl::ZeroDuration(), absl::Seconds(20), [this, workload, manifest = Manifest(workload)] {
-      suite_.CreateObject(manifest);
+      if (suite_.CreateObject(manifest).empty()) return;  // No probe of its kind, then.
+      probes_.Hit(kMadeProbes[static_cast<size_t>(workload.kind)]);
       ActLater(workload);
     });
   }
@@ -69,6 +74,10 @@ PlainWorkloads::Workload PlainWorkloads::Plan(int number) {
   return workload;
 }
 
+bool PlainWorkloads::IsThere(const Workload& workload) const {
+  return suite_.api().Get(workload.resource, "default", workload.name) != nullptr;
+}
+
 int64_t PlainWorkloads::MostTogether(const Workload& workload) const {
   return workload.kind == Kind::kOrderedStatefulSet || workload.kind == Kind::kJob ? 1 : 2;
 }
@@ -76,6 +85,7 @@ int64_t PlainWorkloads::MostTogether(const Workload& workload) const {
 std::string PlainWorkloads::Manifest(const Workload& workload) {
   const int64_t replicas = 2 + static_cast<int64_t>(random_.Uniform(kMostPods - 1));
   const bool is_job = workload.kind == Kind::kJob;
+  const char* const duration = is_job && random_.OneIn(2) ? "5s" : "10h";
   json::object annotations;
   if (random_.OneIn(2)) annotations[kube::kGroupMinMemberKey] = fmt::to_string(MostTogether(workload));
   json::object pod{
@@ -87,8 +97,8 @@ std::string PlainWorkloads::Manifest(const Workload& workload) {
   if (is_job) pod["restartPolicy"] = "Never";
   json::object spec{
       {"template", json::object{{"metadata", json::object{{"labels", json::object{{"app", workload.name}}},
-                                                          {"annotations", json::object{{"kubesim.basalt.dev/duration",
-                                                                                        is_job ? "5s" : "10h"}}}}},
+                                                          {"annotations",
+                                                           json::object{{"kubesim.basalt.dev/duration", duration}}}}},
                                 {"spec", std::move(pod)}}}};
   std::string kind = "StatefulSet";
   if (is_job) {
@@ -146,7 +156,7 @@ void PlainWorkloads::Patch(const Workload& workload, std::string_view operation,
 }
 
 void PlainWorkloads::Scale(const Workload& workload) {
-  if (!ScalesAndRolls(workload)) return;
+  if (!ScalesAndRolls(workload) || !IsThere(workload)) return;
   const int64_t replicas = random_.OneIn(3) ? 0 : 2 + static_cast<int64_t>(random_.Uniform(kMostPods - 1));
   if (replicas == 0) probes_.Hit("workload scaled to zero");
   Patch(workload, "replace", "/spec/replicas", fmt::to_string(replicas));
@@ -160,7 +170,7 @@ void PlainWorkloads::Annotate(const Workload& workload) {
 
 void PlainWorkloads::Roll(const Workload& workload) {
   // The pods of a ReplicaSet alone are not rolled, and a Job's template cannot be edited.
-  if (!ScalesAndRolls(workload) || workload.kind == Kind::kReplicaSet) return;
+  if (!ScalesAndRolls(workload) || workload.kind == Kind::kReplicaSet || !IsThere(workload)) return;
   probes_.Hit("workload rolled");
   Patch(workload, "replace", "/spec/template/spec/containers/0/resources/requests/cpu",
         fmt::format(R"("{}00m")", 1 + random_.Uniform(4)));

@@ -26,6 +26,7 @@ class PlainWorkloads {
   void Begin();
 
  private:
+  // The numbers are places in a table.
   enum class Kind { kDeployment, kReplicaSet, kStatefulSet, kOrderedStatefulSet, kJob };
   struct Workload {
     Kind kind = Kind::kDeployment;
@@ -44,6 +45,7 @@ class PlainWorkloads {
   void DisturbPods(const Workload& workload, bool deletes);
   void Delete(const Workload& workload);
   void DeleteGroup(const Workload& workload);
+  bool IsThere(const Workload& workload) const;
   bool ScalesAndRolls(const Workload& workload) const { return workload.kind != Kind::kJob; }
   // What a gang may ask for without waiting for pods that come after it.
   int64_t MostTogether(const Workload& workload) const;

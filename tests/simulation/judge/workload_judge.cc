@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "common/kube/names.h"
 #include "kubesim/actors/workloads/child.h"
@@ -54,6 +55,12 @@ class WorkloadJudge {
       : api_(api), violations_(violations) {}
 
   void Judge() {
+    for (const auto& [plural, group] : {std::pair("replicasets", "apps"), std::pair("statefulsets", "apps")}) {
+      for (const ObjectPtr& object : ObjectsEverMade(api_, plural, group)) {
+        owners_[std::string(actors::MetaText(*object, "uid"))].object = object;
+      }
+    }
+    for (const ObjectPtr& object : ObjectsEverMade(api_, "deployments", "apps")) JudgeDeployment(*object);
     for (const ObjectPtr& pod : ObjectsEverMade(api_, "pods", "")) JudgePod(*pod);
     for (const auto& [uid, owner] : owners_) JudgeOwner(uid, owner);
     for (const ObjectPtr& group : ObjectsEverMade(api_, "podgroups", "scheduling.volcano.sh")) JudgeGroup(*group);
@@ -87,8 +94,30 @@ class WorkloadJudge {
     if (named != wanted) Complain(fmt::format("pod {} is in group '{}', not {}", pod.name, named, wanted));
   }
 
+  // Its ReplicaSets want as many pods as it does.
+  void JudgeDeployment(const json::value& deployment) {
+    int64_t replicas = 0;
+    for (const auto& [uid, owner] : owners_) {
+      const auto controller = actors::ControllerOf(*owner.object);
+      if (controller && controller->uid == actors::MetaText(deployment, "uid")) {
+        replicas += FindInt(*Find(*owner.object, "spec"), "replicas");
+      }
+    }
+    const int64_t wanted = FindInt(*Find(deployment, "spec"), "replicas");
+    if (replicas != wanted) {
+      Complain(fmt::format("the ReplicaSets of {} want {} pods, not {}", actors::MetaText(deployment, "name"), replicas,
+                           wanted));
+    }
+  }
+
   void JudgeOwner(const std::string& uid, const Owner& owner) {
     const std::string name(actors::MetaText(*owner.object, "name"));
+    const json::value* const spec = Find(*owner.object, "spec");
+    const bool has_replicas = Find(*spec, "replicas") != nullptr;
+    if (has_replicas && FindInt(*spec, "replicas") != owner.active) {
+      Complain(fmt::format("{} has {} pods, not {}", name, owner.active, FindInt(*spec, "replicas")));
+    }
+    if (owner.active == 0) return;
     const ObjectPtr group =
         api_.Get("podgroups.scheduling.volcano.sh", "default", fmt::format("{}{}", kOwnedPrefix, uid));
     if (group == nullptr) return Complain(fmt::format("{} has pods and no group", name));
@@ -110,11 +139,6 @@ class WorkloadJudge {
     }
     if (owner.healthy != owner.active) {
       Complain(fmt::format("{} of {} pods of {} run", owner.healthy, owner.active, name));
-    }
-    const json::value* const spec = Find(*owner.object, "spec");
-    const bool has_replicas = Find(*spec, "replicas") != nullptr;
-    if (has_replicas && FindInt(*spec, "replicas") != owner.active) {
-      Complain(fmt::format("{} has {} pods, not {}", name, owner.active, FindInt(*spec, "replicas")));
     }
   }
 
