@@ -8,8 +8,8 @@
 // has failed is replaced at once, indices, deadlines and the time to live are not looked at, and nothing says that it
 // is suspended. Of a StatefulSet: pods below a partition are made of the newest template, too; ordinals begin at 0; no
 // claims are made. Of a ReplicaSet: among pods that are alike the youngest go, wherever they run. Of a Deployment: a
-// scaling in a roll is not shared out among the ReplicaSets, Recreate does not wait for pods that are being deleted, it
-// makes no progress conditions and does not name its own revision.
+// scaling in a roll is not shared out among the ReplicaSets, Recreate does not wait for pods that are being deleted,
+// it makes no progress conditions and does not name its own revision.
 #include <string>
 #include <string_view>
 #include <utility>
