@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -39,6 +38,11 @@ std::vector<std::shared_ptr<const json::value>> ObjectsEverMade(const kubesim::A
     if (auto object = api.Get(whole, "default", name); object != nullptr) objects.push_back(std::move(object));
   }
   return objects;
+}
+
+std::string_view GroupNamedBy(const json::value& pod) {
+  const json::value* const annotations = FindPath(pod, {"metadata", "annotations"});
+  return annotations == nullptr ? std::string_view() : FindString(*annotations, kube::kGroupNameKey);
 }
 
 PlainWorkloads::PlainWorkloads(uint64_t seed, SimSuite& suite, Probes& probes)
@@ -176,14 +180,21 @@ void PlainWorkloads::Roll(const Workload& workload) {
         fmt::format(R"("{}00m")", 1 + random_.Uniform(4)));
 }
 
+std::vector<std::shared_ptr<const json::value>> PlainWorkloads::PodsOf(const Workload& workload) const {
+  auto pods = ObjectsEverMade(suite_.api(), "pods", "");
+  std::erase_if(pods, [&workload](const auto& pod) {
+    const json::value* const labels = FindPath(*pod, {"metadata", "labels"});
+    return labels == nullptr || FindString(*labels, "app") != workload.name;
+  });
+  return pods;
+}
+
 void PlainWorkloads::DisturbPods(const Workload& workload, bool deletes) {
-  for (const auto& pod : ObjectsEverMade(suite_.api(), "pods", "")) {
-    const json::value* const app = FindPath(*pod, {"metadata", "labels", "app"});
-    if (app == nullptr || *app != json::value(json::string(workload.name)) || random_.OneIn(2)) continue;
+  for (const auto& pod : PodsOf(workload)) {
+    if (random_.OneIn(2)) continue;
     const std::string path = fmt::format("/api/v1/namespaces/default/pods/{}", actors::MetaText(*pod, "name"));
     if (deletes) return suite_.DeleteObject(path);
-    const json::value* const annotations = FindPath(*pod, {"metadata", "annotations"});
-    if (annotations == nullptr || Find(*annotations, kube::kGroupNameKey) == nullptr) continue;
+    if (GroupNamedBy(*pod).empty()) continue;
     probes_.Hit("link to a group removed by a user");
     return suite_.PatchObject(path,
                               R"([{"op":"remove","path":"/metadata/annotations/scheduling.k8s.io~1group-name"}])");
@@ -191,12 +202,8 @@ void PlainWorkloads::DisturbPods(const Workload& workload, bool deletes) {
 }
 
 void PlainWorkloads::DeleteGroup(const Workload& workload) {
-  for (const auto& pod : ObjectsEverMade(suite_.api(), "pods", "")) {
-    const json::value* const app = FindPath(*pod, {"metadata", "labels", "app"});
-    if (app == nullptr || *app != json::value(json::string(workload.name))) continue;
-    const json::value* const annotations = FindPath(*pod, {"metadata", "annotations"});
-    const std::string_view group =
-        annotations == nullptr ? std::string_view() : FindString(*annotations, kube::kGroupNameKey);
+  for (const auto& pod : PodsOf(workload)) {
+    const std::string_view group = GroupNamedBy(*pod);
     if (group.empty()) continue;
     probes_.Hit("group deleted by a user");
     return suite_.DeleteObject(

@@ -4,6 +4,7 @@
 // in groups, and what users do to them meanwhile.
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,6 +43,7 @@ class PlainWorkloads {
   void Scale(const Workload& workload);
   void Annotate(const Workload& workload);
   void Roll(const Workload& workload);
+  std::vector<std::shared_ptr<const json::value>> PodsOf(const Workload& workload) const;
   void DisturbPods(const Workload& workload, bool deletes);
   void Delete(const Workload& workload);
   void DeleteGroup(const Workload& workload);
@@ -60,5 +62,7 @@ class PlainWorkloads {
 // The pods and pod groups that are there, of all that were ever made.
 std::vector<std::shared_ptr<const json::value>> ObjectsEverMade(const kubesim::ApiServer& api,
                                                                 std::string_view resource, std::string_view group);
+// By its annotation; empty: the pod names none.
+std::string_view GroupNamedBy(const json::value& pod);
 
 }  // namespace basalt::simulation

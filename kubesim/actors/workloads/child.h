@@ -18,10 +18,10 @@ struct Child {
   int64_t created_ms = 0;
   std::string revision = {};  // Label: the template that it was made of. Empty: its owner says none.
   bool is_deleting = false;
-  // Of a pod.
+  // Set where the child is a pod.
   std::string phase = {};
   bool is_ready = false;
-  // Of a ReplicaSet: spec.replicas, and what its status counts.
+  // Set where the child is a ReplicaSet: spec.replicas, and what its status counts.
   int64_t replicas = 0;
   int64_t pods = 0;
   int64_t ready = 0;
@@ -36,7 +36,7 @@ struct Child {
 Child PodChild(const json::value& pod);
 Child ReplicaSetChild(const json::value& replica_set);
 
-// Who controls an object: the owner reference that says so.
+// The owner reference of an object that has controller: true.
 struct Controller {
   std::string_view api_version;
   std::string_view kind;

@@ -21,7 +21,7 @@
 
 namespace basalt::actors {
 
-// Of one plan, which is made again once they are there.
+// The most children that one plan makes. The next plan, once they are there, makes more.
 inline constexpr int64_t kMostCreates = 200;
 
 struct Plan {
@@ -47,7 +47,7 @@ json::object ReferenceTo(const json::value& owner, std::string_view api_version,
 json::object PodOf(const json::value& owner, json::object reference, const json::object& labels);
 // A word of 8 letters for the template, in whatever order its members stand.
 std::string RevisionOf(const json::value& owner);
-// Of the spec.
+// An integer member of the spec.
 int64_t SpecInt(const json::value& owner, std::string_view member, int64_t otherwise);
 // Null where the count is 0, as an API server leaves such a member out.
 json::value CountOrNone(int64_t count);

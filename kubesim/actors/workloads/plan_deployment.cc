@@ -148,7 +148,7 @@ class DeploymentPlan {
     return copied;
   }
 
-  // What the Deployment does not say any more stays.
+  // An annotation that the Deployment has lost stays on the ReplicaSet.
   void CopyAnnotations() {
     json::object missing;
     for (const auto& [key, value] : AnnotationsToCopy()) {

@@ -241,7 +241,7 @@ TEST(DeploymentPlanTest, ScalesTheOneReplicaSetItHas) {
 }
 
 TEST(DeploymentPlanTest, RollsWithinSurgeAndUnavailability) {
-  // Of four: one more at most, one less ready at most.
+  // With four replicas there may be one pod more, and one pod that is ready may be missing.
   const json::value owner = Owner("replicas: 4", "new");
   const std::string hash = RevisionOf(owner);
   const Plan begin = PlanDeployment(owner, {Set("w-old", "old", 4, 4)}, kNow);

@@ -9,13 +9,13 @@
 
 namespace basalt::pgsvc {
 
-std::vector<const kube::v1::Pod*> MissingGroup::PodsToTell(std::string_view name, const Pods& pods, absl::Time now) {
+std::vector<const kube::v1::Pod*> MissingGroup::PodsToWarn(std::string_view name, const Pods& pods, absl::Time now) {
   if (due_ != absl::InfiniteFuture() && now < due_) return {};
   std::vector<const kube::v1::Pod*> waiting;
   for (const auto& [uid, pod] : pods) {
     if (WaitsForGroup(pod, name)) waiting.push_back(&pod);
   }
-  std::erase_if(told_, [&pods](const std::string& uid) { return pods.count(uid) == 0; });
+  std::erase_if(warned_, [&pods](const std::string& uid) { return pods.count(uid) == 0; });
   due_ = absl::InfiniteFuture();
   if (waiting.empty()) {
     since_ = absl::InfiniteFuture();
@@ -26,7 +26,7 @@ std::vector<const kube::v1::Pod*> MissingGroup::PodsToTell(std::string_view name
     due_ = since_ + kGrace;
     return {};
   }
-  std::erase_if(waiting, [this](const kube::v1::Pod* pod) { return !told_.insert(pod->uid()).second; });
+  std::erase_if(waiting, [this](const kube::v1::Pod* pod) { return !warned_.insert(pod->uid()).second; });
   return waiting;
 }
 

@@ -20,9 +20,9 @@ class MissingGroup {
 
   using Pods = std::map<std::string, kube::v1::Pod>;  // By UID.
 
-  // Of the group `name`, which is not there: the pods to tell of it now, each once.
-  std::vector<const kube::v1::Pod*> PodsToTell(std::string_view name, const Pods& pods, absl::Time now);
-  // When there may be pods to tell; InfiniteFuture: none wait.
+  // Of the group `name`, which is not there: the pods that are to be warned now, each once.
+  std::vector<const kube::v1::Pod*> PodsToWarn(std::string_view name, const Pods& pods, absl::Time now);
+  // When there may be pods to warn; InfiniteFuture: none wait.
   absl::Time due() const { return due_; }
   // The group is there.
   void Forget();
@@ -30,7 +30,7 @@ class MissingGroup {
  private:
   absl::Time since_ = absl::InfiniteFuture();  // That the first of the pods was seen to wait.
   absl::Time due_ = absl::InfiniteFuture();
-  std::set<std::string> told_;  // UIDs of pods.
+  std::set<std::string> warned_;  // UIDs of pods.
 };
 
 // In words, for the pod's Event.

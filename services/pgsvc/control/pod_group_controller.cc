@@ -334,7 +334,7 @@ void PodGroupController::Bind(const std::string& key, Group& group, const kube::
 void PodGroupController::ReportMissing(const std::string& key, Group& group) {
   if (group.observed != nullptr || group.is_awaited) return group.missing.Forget();
   const std::string_view name = kube::SplitKey(key).name;
-  for (const kube::v1::Pod* const pod : group.missing.PodsToTell(name, group.pods, context_.ApiNow())) {
+  for (const kube::v1::Pod* const pod : group.missing.PodsToWarn(name, group.pods, context_.ApiNow())) {
     RecordOnPod(key, group, *pod, "PodGroupMissing", WhyItWaits(name));
   }
   if (group.missing.due() != absl::InfiniteFuture()) context_.WakeAt(key, group.missing.due());

@@ -2,9 +2,7 @@
 #include <fmt/format.h>
 
 #include <map>
-#include <set>
 #include <string>
-#include <utility>
 
 #include "common/kube/names.h"
 #include "kubesim/actors/workloads/child.h"
@@ -55,8 +53,8 @@ class WorkloadJudge {
       : api_(api), violations_(violations) {}
 
   void Judge() {
-    for (const auto& [plural, group] : {std::pair("replicasets", "apps"), std::pair("statefulsets", "apps")}) {
-      for (const ObjectPtr& object : ObjectsEverMade(api_, plural, group)) {
+    for (const std::string_view plural : {"replicasets", "statefulsets"}) {
+      for (const ObjectPtr& object : ObjectsEverMade(api_, plural, "apps")) {
         owners_[std::string(actors::MetaText(*object, "uid"))].object = object;
       }
     }
@@ -88,9 +86,7 @@ class WorkloadJudge {
     const json::value* const containers = FindPath(object, {"spec", "containers"});
     owner.cpu = TextAt(containers->at(0), {"resources", "requests", "cpu"});
     const std::string wanted = fmt::format("{}{}", kOwnedPrefix, controller->uid);
-    const json::value* const annotations = FindPath(object, {"metadata", "annotations"});
-    const std::string_view named =
-        annotations == nullptr ? std::string_view() : FindString(*annotations, kube::kGroupNameKey);
+    const std::string_view named = GroupNamedBy(object);
     if (named != wanted) Complain(fmt::format("pod {} is in group '{}', not {}", pod.name, named, wanted));
   }
 
