@@ -25,6 +25,9 @@ inline constexpr Kind kCommands{"bus.volcano.sh", "v1alpha1", "Command", "comman
 inline constexpr Kind kPodGroups{"scheduling.volcano.sh", "v1beta1", "PodGroup", "podgroups"};
 inline constexpr Kind kQueues{"scheduling.volcano.sh", "v1beta1", "Queue", "queues"};
 
+// KAI's.
+inline constexpr Kind kKaiPodGroups{"scheduling.run.ai", "v2alpha2", "PodGroup", "podgroups"};
+
 inline constexpr Kind kPods{"", "v1", "Pod", "pods"};
 inline constexpr Kind kEvents{"", "v1", "Event", "events"};
 inline constexpr Kind kPersistentVolumeClaims{"", "v1", "PersistentVolumeClaim", "persistentvolumeclaims"};

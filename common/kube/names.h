@@ -40,12 +40,23 @@ inline constexpr std::string_view kCommandTargetKey = "basalt.dev/target";  // C
 inline constexpr std::string_view kControlledStateKey = "basalt";           // Key in status.controlledResources.
 inline constexpr std::string_view kFieldManager = "basalt";
 
+// PodGroup annotation, of KAI's: the optional fields of spec that are there because grouping asks for them, with commas
+// in between.
+inline constexpr std::string_view kGroupedFieldsKey = "basalt.dev/grouped-fields";
+
+// Annotation and label of KAI on a pod: the group and the subgroup that the pod belongs to (pod-grouper 8).
+inline constexpr std::string_view kKaiGroupNameKey = "pod-group-name";
+inline constexpr std::string_view kKaiSubGroupNameKey = "kai.scheduler/subgroup-name";
+// KAI PodGroup annotation: whose pods the group has (pod-grouper 5.1).
+inline constexpr std::string_view kKaiTopOwnerKey = "kai.scheduler/top-owner-metadata";
+
 // API groups.
 inline constexpr std::string_view kJobApiVersion = "batch.volcano.sh/v1alpha1";
 inline constexpr std::string_view kCommandApiVersion = "bus.volcano.sh/v1alpha1";
 inline constexpr std::string_view kSchedulingApiVersion = "scheduling.volcano.sh/v1beta1";
 
 inline constexpr std::string_view kDefaultScheduler = "volcano";
+inline constexpr std::string_view kKaiScheduler = "kai-scheduler";
 inline constexpr std::string_view kDefaultQueue = "default";
 inline constexpr std::string_view kRootQueue = "root";
 
@@ -53,10 +64,13 @@ inline constexpr std::string_view kRootQueue = "root";
 inline constexpr std::string_view kWatchJobs = "jobs.batch.volcano.sh";
 inline constexpr std::string_view kWatchCommands = "commands.bus.volcano.sh";
 inline constexpr std::string_view kWatchPodGroups = "podgroups.scheduling.volcano.sh";
+inline constexpr std::string_view kWatchKaiPodGroups = "podgroups.scheduling.run.ai";
 inline constexpr std::string_view kWatchQueues = "queues.scheduling.volcano.sh";
 inline constexpr std::string_view kWatchPriorityClasses = "priorityclasses.scheduling.k8s.io";
 // Before the plural of a kind of kWorkloadKinds, as in "workloads/replicasets".
 inline constexpr std::string_view kWatchWorkloadsPrefix = "workloads/";
+// Before apiVersion and kind of objects that are asked for by name, as in "objects/apps/v1/ReplicaSet".
+inline constexpr std::string_view kWatchObjectsPrefix = "objects/";
 inline constexpr std::string_view kWatchJobPods = "pods/job";
 inline constexpr std::string_view kWatchSchedulerPodsPrefix = "pods/scheduler=";
 

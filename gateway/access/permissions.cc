@@ -14,6 +14,7 @@
 #include "common/kube/names.h"
 #include "common/kube/object_key.h"
 #include "gateway/route/object_ref.h"
+#include "gateway/route/owner_watch.h"
 
 namespace basalt::gateway {
 namespace {
@@ -36,6 +37,7 @@ enum class Rule : uint8_t {
   kGroupsPod,      // Routed to the group.
   kPodsEvent,      // "<pod>.…", of a pod that is routed to the group; cut short in the same way.
   kPodsOwner,      // A pod that is routed to the group has it as its owner.
+  kInNamespace,    // The key is its namespace.
 };
 
 struct Row {
@@ -59,6 +61,7 @@ constexpr Row kRows[] = {
     {kJob, kube::kSecrets, kGet | kCreate | kPatch | kDelete, Rule::kNamedAfterJob, "-ssh"},
     {kJob, kube::kNetworkPolicies, kGet | kCreate | kPatch | kDelete, Rule::kNamedAfterJob, ""},
     {kGroup, kube::kPodGroups, kGet | kCreate | kPatch | kDelete, Rule::kIsKey},
+    {kGroup, kube::kKaiPodGroups, kGet | kCreate | kPatch, Rule::kInNamespace},
     {kGroup, kube::kPods, kPatch, Rule::kGroupsPod},
     {kGroup, kube::kEvents, kGet | kCreate | kPatch, Rule::kPodsEvent},
     {kGroup, kube::kReplicaSets, kGet, Rule::kPodsOwner},
@@ -208,12 +211,15 @@ Permission CheckEventOfPod(const Ask& ask, const Cache& cache) {
 Permission CheckObject(const Ask& ask, const Row& row, const Cache& cache) {
   const std::string_view key = ask.owner.key();
   if (row.rule == Rule::kIsKey) return kube::ObjectKey(ask.ns, ask.name) == key ? Permission() : NotOfThatKey(ask);
-  const auto [key_ns, key_name] = kube::SplitKey(key);
+  if (row.rule == Rule::kInNamespace) return ask.ns == key ? Permission() : NotOfThatKey(ask);
+  const bool is_of_namespace = key.find('/') == std::string_view::npos;
+  const auto [key_ns, key_name] = is_of_namespace ? kube::KeyParts{key, {}} : kube::SplitKey(key);
   if (ask.ns.empty() || ask.ns != key_ns) return NotOfThatKey(ask);
   const bool named = BeginsWith(ask.name, key_name, "-");
   const auto if_it = [&ask](bool holds) { return holds ? Permission() : NotOfThatKey(ask); };
   switch (row.rule) {
     case Rule::kIsKey:
+    case Rule::kInNamespace:
       break;
     case Rule::kJobsPod:
       if (ask.verb == kDeleteCollection) return CheckCollection(ask);
@@ -323,6 +329,10 @@ Permission CheckGet(const v1::GetRequest& request, const Cache& cache) {
 
 Permission CheckInterest(v1::ServiceKind service, std::string_view watch) {
   if (service == kJob && watch == kube::kPersistentVolumeClaims.plural) return {};
+  if (service == kGroup && IsOwnerWatch(watch)) {
+    const absl::Status is_kind = OwnerKindOf(watch).status();
+    return is_kind.ok() ? Permission() : Permission{RefusalReason::kKind, is_kind};
+  }
   return Refuse(
       RefusalReason::kKind, absl::StatusCode::kPermissionDenied,
       fmt::format("{} does not need to watch '{}' by interest", v1::ServiceKind_Name(service), CutUtf8(watch, 127)));

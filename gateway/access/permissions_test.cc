@@ -66,6 +66,9 @@ class PermissionsTest : public ::testing::Test {
     owner.set_uid("rs-uid");
     cache.Apply(kPods, plain);
     cache.Apply(kPods, PlainPod(long_pod, 20, "rs-uid"));
+    kube::v1::Object for_kai = PlainPod("train-0", 21, "set-uid");
+    for_kai.mutable_pod()->set_scheduler_name("kai");
+    cache.Apply(kPods, for_kai);
     const ObjectId id = cache.Find(kPods, "uid-web-0");
     if (id != kNoObject) group_key = std::string(cache.RoutingKeyOf(id, kGroup));
   }
@@ -74,7 +77,8 @@ class PermissionsTest : public ::testing::Test {
   Deaf deaf;
   Cache cache{{std::string(kube::kWatchJobs), std::string(kube::kWatchPodGroups), "pods/job", "pods/scheduler=volcano",
                std::string(kube::kWatchCommands)},
-              deaf};
+              deaf,
+              {.kai_scheduler_names = {"kai"}}};
   std::string group_key;  // The pod group of the plain pods.
 };
 
@@ -113,6 +117,19 @@ TEST_F(PermissionsTest, EachServiceMayDoWhatItNeedsToObjectsOfItsKeyAndNothingEl
       {kJob, "ns/j", "delete u", "networkpolicies.networking.k8s.io", "ns", "j", RefusalReason::kNone},
       // What the name of something that holds the job's may show.
       {kJob, "ns/j", "get", "pods", "ns", "j-2-task-0", RefusalReason::kNone},
+      // What pgsvc does for pods of KAI's: the key is their namespace.
+      {kGroup, "ns", "create", "podgroups.scheduling.run.ai", "ns", "pg-a", RefusalReason::kNone},
+      {kGroup, "ns", "patch u", "podgroups.scheduling.run.ai", "ns", "pg-a", RefusalReason::kNone},
+      {kGroup, "ns", "get", "podgroups.scheduling.run.ai", "ns", "pg-a", RefusalReason::kNone},
+      {kGroup, "ns", "patch uid-train-0", "pods", "ns", "train-0", RefusalReason::kNone},
+      {kGroup, "ns", "create", "events", "ns", "train-0.17a", RefusalReason::kNone},
+      {kGroup, "ns", "delete u", "podgroups.scheduling.run.ai", "ns", "pg-a", RefusalReason::kKind},
+      {kGroup, "ns", "create", "podgroups.scheduling.run.ai", "elsewhere", "pg-a", RefusalReason::kObject},
+      {kGroup, "ns/pg-a", "create", "podgroups.scheduling.run.ai", "ns", "pg-a", RefusalReason::kObject},
+      {kGroup, "ns", "create", "podgroups.scheduling.volcano.sh", "ns", "pg-a", RefusalReason::kObject},
+      {kGroup, "ns", "patch uid-web-0", "pods", "ns", "web-0", RefusalReason::kObject},
+      {kGroup, "elsewhere", "patch uid-train-0", "pods", "ns", "train-0", RefusalReason::kObject},
+      {kJob, "ns", "create", "podgroups.scheduling.run.ai", "ns", "pg-a", RefusalReason::kKind},
       // The other job's.
       {kJob, "ns/j", "patch uid-j-2", "jobs.batch.volcano.sh", "ns", "j-2", RefusalReason::kObject},
       {kJob, "ns/j", "delete uid-j-2-task-0", "pods", "ns", "j-2-task-0", RefusalReason::kObject},
@@ -222,11 +239,14 @@ TEST_F(PermissionsTest, AKeyOfAnotherSlotIsRefusedNamingBothSlots) {
   EXPECT_THAT(std::string(permission.status.message()), HasSubstr("key 'ns/j' is of slot"));
 }
 
-TEST_F(PermissionsTest, OnlyClaimsAreWatchedByInterestAndOnlyForJobs) {
+TEST_F(PermissionsTest, JobsAskForClaimsByInterestAndGroupsForOwnersOfPods) {
   EXPECT_TRUE(CheckInterest(kJob, "persistentvolumeclaims").status.ok());
   for (const char* watch : {"secrets", "configmaps", "pods", "namespaces", "persistentvolumeclaims.example.com", ""}) {
     EXPECT_EQ(CheckInterest(kJob, watch).refusal, RefusalReason::kKind) << watch;
   }
+  EXPECT_TRUE(CheckInterest(kGroup, "objects/apps/v1/ReplicaSet").status.ok());
+  EXPECT_EQ(CheckInterest(kJob, "objects/apps/v1/ReplicaSet").refusal, RefusalReason::kKind);
+  EXPECT_EQ(CheckInterest(kGroup, "objects/v1/Secret").refusal, RefusalReason::kKind);
   EXPECT_EQ(CheckInterest(kGroup, "persistentvolumeclaims").refusal, RefusalReason::kKind);
   EXPECT_EQ(CheckInterest(kQueue, "persistentvolumeclaims").refusal, RefusalReason::kKind);
 }

@@ -39,20 +39,26 @@ std::vector<std::string> VersionsIn(const http::Response& response) {
   return versions;
 }
 
-std::optional<bool> HasKind(const http::Response& response, std::string_view plural) {
+std::optional<ServedKind> KindIn(const http::Response& response, const WantedKind& wanted) {
   if (response.status != 200) return std::nullopt;
   const absl::StatusOr<json::value> document = ParseJson(response.body);
   const json::array* const list = ListIn(document, "resources");
   if (list == nullptr) return std::nullopt;
-  return std::any_of(list->begin(), list->end(), [plural](const json::value& resource) {
-    return resource.is_object() && FindString(resource, "name") == plural;
-  });
+  for (const json::value& resource : *list) {
+    if (!resource.is_object()) continue;
+    const std::string_view plural = FindString(resource, "name");
+    if (plural.find('/') != std::string_view::npos) continue;  // A subresource, of whatever kind.
+    if (wanted.plural.empty() ? FindString(resource, "kind") != wanted.kind : plural != wanted.plural) continue;
+    const json::value* const namespaced = Find(resource, "namespaced");
+    const bool is_cluster_scoped = namespaced != nullptr && namespaced->is_bool() && !namespaced->get_bool();
+    return ServedKind{.plural = std::string(plural), .is_namespaced = !is_cluster_scoped};
+  }
+  return ServedKind();
 }
 
-KindFinder::KindFinder(const Shared& shared, std::string group, std::string plural, bool absent, KindFound found)
+KindFinder::KindFinder(const Shared& shared, WantedKind wanted, bool absent, KindFound found)
     : shared_(shared),
-      group_(std::move(group)),
-      plural_(std::move(plural)),
+      wanted_(std::move(wanted)),
       found_(std::move(found)),
       reported_absent_(absent) {
   if (absent) {
@@ -66,8 +72,10 @@ KindFinder::~KindFinder() { shared_.loop.Cancel(timer_); }
 
 void KindFinder::Look() {
   next_ = 0;
-  if (!group_.empty()) return Ask(fmt::format("/apis/{}", group_), &KindFinder::OnGroup);
-  versions_ = {"v1"};
+  if (!wanted_.group.empty() && wanted_.version.empty()) {
+    return Ask(fmt::format("/apis/{}", wanted_.group), &KindFinder::OnGroup);
+  }
+  versions_ = {wanted_.version.empty() ? "v1" : wanted_.version};
   AskVersion();
 }
 
@@ -105,14 +113,17 @@ void KindFinder::OnGroup(const http::Response& answer) {
 void KindFinder::AskVersion() {
   if (next_ == versions_.size()) return OnAbsent();
   const std::string& version = versions_[next_];
-  Ask(group_.empty() ? fmt::format("/api/{}", version) : fmt::format("/apis/{}/{}", group_, version),
+  Ask(wanted_.group.empty() ? fmt::format("/api/{}", version) : fmt::format("/apis/{}/{}", wanted_.group, version),
       &KindFinder::OnVersion);
 }
 
 void KindFinder::OnVersion(const http::Response& answer) {
-  const std::optional<bool> has = answer.status == 404 ? false : HasKind(answer, plural_);
-  if (!has.has_value()) return OnFailure("the answer is no list of kinds");
-  if (*has) return found_(versions_[next_]);
+  std::optional<ServedKind> served = answer.status == 404 ? ServedKind() : KindIn(answer, wanted_);
+  if (!served.has_value()) return OnFailure("the answer is no list of kinds");
+  if (!served->plural.empty()) {
+    served->version = versions_[next_];
+    return found_(*served);
+  }
   ++next_;
   AskVersion();
 }
@@ -120,13 +131,15 @@ void KindFinder::OnVersion(const http::Response& answer) {
 void KindFinder::OnAbsent() {
   back_off_.Reset();
   LookAfter(shared_.slow_retry * (0.5 + shared_.random.Unit()));
-  if (!std::exchange(reported_absent_, true)) found_("");
+  if (!std::exchange(reported_absent_, true)) found_({});
 }
 
 void KindFinder::OnFailure(std::string why, absl::Duration at_least) {
   LookAfter(std::max(back_off_.Next(shared_.random), at_least));
   obs::LogWarning("whether a kind is served is not known, asking again",
-                  {{"group", group_}, {"kind", plural_}, {"why", std::move(why)}});
+                  {{"group", wanted_.group},
+                   {"kind", wanted_.plural.empty() ? wanted_.kind : wanted_.plural},
+                   {"why", std::move(why)}});
 }
 
 }  // namespace basalt::gateway

@@ -23,8 +23,9 @@ namespace basalt::gateway {
 // The versions in an APIGroup, the one that the server prefers first; none where it is no such document.
 std::vector<std::string> VersionsIn(const http::Response& response);
 
-// Whether an APIResourceList has the kind; nothing where it is no such document.
-std::optional<bool> HasKind(const http::Response& response, std::string_view plural);
+// What an APIResourceList says of the kind, without a plural where it has none of it; nothing where it is no such
+// document.
+std::optional<ServedKind> KindIn(const http::Response& response, const WantedKind& wanted);
 
 class KindFinder final : public KindSearch {
  public:
@@ -37,7 +38,7 @@ class KindFinder final : public KindSearch {
   };
 
   // See KubeAccess::FindKind.
-  KindFinder(const Shared& shared, std::string group, std::string plural, bool absent, KindFound found);
+  KindFinder(const Shared& shared, WantedKind wanted, bool absent, KindFound found);
   ~KindFinder() override;
 
  private:
@@ -54,8 +55,7 @@ class KindFinder final : public KindSearch {
   void OnFailure(std::string why, absl::Duration at_least = absl::ZeroDuration());
 
   const Shared shared_;
-  const std::string group_;
-  const std::string plural_;
+  const WantedKind wanted_;
   const KindFound found_;
   bool reported_absent_;
   BackOff back_off_{{.first = absl::Milliseconds(100), .most = absl::Seconds(30)}};

@@ -33,8 +33,9 @@ std::string Kinds(const Strings& plurals) {
 class KindFinderTest : public ::testing::Test {
  protected:
   void Find(const std::string& group, const std::string& plural, bool absent = false) {
-    finder = std::make_unique<KindFinder>(KindFinder::Shared{loop, client, random, absl::Seconds(30)}, group, plural,
-                                          absent, [this](const std::string& version) { found.push_back(version); });
+    finder = std::make_unique<KindFinder>(KindFinder::Shared{loop, client, random, absl::Seconds(30)},
+                                          WantedKind{.group = group, .plural = plural}, absent,
+                                          [this](const ServedKind& served) { found.push_back(served.version); });
   }
   // Answers the request under way, which is for that document.
   void Answer(const std::string& target, int status, std::string_view body, http::Headers headers = {}) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -17,7 +18,7 @@ namespace basalt::gateway {
 // "create", "patch", "delete", "deletecollection", as RBAC and the metrics name them.
 std::string_view VerbOf(const v1::WriteRequest& request);
 
-// One object under watch. Destroying it ends that, but not from within its callback.
+// One object, or one kind, under watch. Destroying it ends that, but not from within its callback.
 class ObjectWatch {
  public:
   virtual ~ObjectWatch() = default;
@@ -34,9 +35,37 @@ class KindSearch {
   virtual ~KindSearch() = default;
 };
 
-// The version in which the kind is served: the last word of the search. Empty: it is not served now; said once, and
-// looked for again now and then.
-using KindFound = std::function<void(const std::string& version)>;
+struct WantedKind {
+  std::string group;         // Empty: the core group.
+  std::string version = {};  // Empty: any.
+  std::string plural = {};   // Empty: the kind is known by its name,
+  std::string kind = {};     // "PyTorchJob".
+};
+
+struct ServedKind {
+  std::string version = {};
+  std::string plural = {};
+  bool is_namespaced = true;
+};
+
+// How the kind is served: the last word of the search. Without a version: it is not served now; said once, and looked
+// for again now and then.
+using KindFound = std::function<void(const ServedKind& served)>;
+
+// All objects of one kind under watch: what becomes of them. Called on the hub's loop, never before Watch returns, and
+// must not destroy the watch.
+class KindListener {
+ public:
+  virtual ~KindListener() = default;
+  // All that there are.
+  virtual void OnReplaced(std::vector<kube::v1::Object> objects) = 0;
+  // A state, which may be an older one than is known.
+  virtual void OnState(kube::v1::Object object) = 0;
+  virtual void OnGone(const kube::v1::Object& last) = 0;
+  // Said once each, and asked again now and then until it is otherwise.
+  virtual void OnNotServed() = 0;
+  virtual void OnForbidden(const std::string& message) = 0;
+};
 
 class KubeAccess {
  public:
@@ -47,8 +76,9 @@ class KubeAccess {
   virtual std::unique_ptr<ObjectWatch> Watch(const v1::Resource& resource, const std::string& ns,
                                              const std::string& name, ObjectSeen seen) = 0;
   // `absent`: it is known not to be served just now; that is not said again, and the first look comes after a while.
-  virtual std::unique_ptr<KindSearch> FindKind(const std::string& group, const std::string& plural, bool absent,
-                                               KindFound found) = 0;
+  virtual std::unique_ptr<KindSearch> FindKind(const WantedKind& wanted, bool absent, KindFound found) = 0;
+  // Of each object identity and, as JSON, what rules of grouping read. `listener` outlives the watch.
+  virtual std::unique_ptr<ObjectWatch> WatchKind(const v1::Resource& resource, KindListener& listener) = 0;
   // Ends every write that has not been sent and whose owner is stale, with FAILED_PRECONDITION or UNAVAILABLE.
   virtual void DropUnsent(const std::function<bool(const v1::Owner&)>& is_stale) = 0;
   // The API server's time; as long as it is not known, the local one.

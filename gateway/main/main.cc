@@ -48,6 +48,8 @@ ABSL_FLAG(std::vector<std::string>, members, {},
           "how many replicas share the slots from the beginning, for example jobsvc=3,pgsvc=3,queuesvc=3: they are "
           "waited for as long as --grace, and counted in readiness; empty: whoever comes within --formation");
 ABSL_FLAG(std::vector<std::string>, scheduler_name, {"volcano"}, "schedulers whose pods without a job are watched");
+ABSL_FLAG(std::vector<std::string>, kai_scheduler_name, {},
+          "KAI's schedulers whose pods are grouped, for example kai-scheduler; KAI's own pod grouper must not run then");
 ABSL_FLAG(absl::Duration, grace, absl::Seconds(5), "how long the slots of a replica that went away wait for it");
 ABSL_FLAG(absl::Duration, formation, absl::Milliseconds(500),
           "how long the first replica of a service waits for others to share its slots with");
@@ -136,6 +138,7 @@ ProcessOptions OptionsFromFlags() {
   options.advertise = absl::GetFlag(FLAGS_advertise);
   options.metrics_listen = absl::GetFlag(FLAGS_metrics_listen);
   options.gateway.scheduler_names = absl::GetFlag(FLAGS_scheduler_name);
+  options.gateway.kai_scheduler_names = absl::GetFlag(FLAGS_kai_scheduler_name);
   options.gateway.streaming_lists = absl::GetFlag(FLAGS_streaming_lists);
   options.gateway.slow_retry = absl::GetFlag(FLAGS_slow_retry);
   options.gateway.writer.rate = {absl::GetFlag(FLAGS_kube_qps), absl::GetFlag(FLAGS_kube_burst)};

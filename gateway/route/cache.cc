@@ -56,8 +56,9 @@ bool Cache::Equal<kByUid>::operator()(ObjectId id, const Wanted& wanted) const {
   return entry.watch == wanted.watch && (kByUid ? entry.uid() : entry.key()) == wanted.text;
 }
 
-Cache::Cache(const std::vector<std::string>& watches, CacheListener& listener)
+Cache::Cache(const std::vector<std::string>& watches, CacheListener& listener, RouteOptions routes)
     : listener_(listener),
+      routes_(std::move(routes)),
       by_uid_(0, Hash<true>{&entries_}, Equal<true>{&entries_}),
       by_name_(0, Hash<false>{&entries_}, Equal<false>{&entries_}) {
   for (const std::string& id : watches) watches_.push_back({.id = id});
@@ -136,7 +137,7 @@ bool Cache::Upsert(WatchIndex watch, const Object& object) {
   if (id != kNoObject && entries_[id].resource_version >= ref.resource_version) return false;
   if (const std::optional<Object> corrected = WithFailureBeforeDeletion(id, object)) return Upsert(watch, *corrected);
 
-  const std::vector<Route> routes = Routes(object);
+  const std::vector<Route> routes = Routes(object, routes_);
   const std::string key = kube::ObjectKey(ref.ns, ref.name);
   const bool inserted = id == kNoObject;
   if (inserted || entries_[id].held_back) TakeName(watch, key, id, ref.resource_version);
@@ -272,7 +273,7 @@ void Cache::Depart(ObjectId id, WatchIndex watch, const Object& last, v1::Tombst
                    int64_t seen_version) {
   const auto shared = std::make_shared<const Object>(last);
   const std::string uid(RefOf(last).uid);
-  for (const Route& route : Routes(last)) {
+  for (const Route& route : Routes(last, routes_)) {
     listener_.OnDeparture(id, {watch, route.service, SlotOf(route.key), route.key, uid, reason, shared, seen_version});
   }
   if (IsBroadcast(last)) {
@@ -302,7 +303,7 @@ void Cache::Remove(WatchIndex watch, const Object& last) {
     // A route that changed together with the deletion: who had the object is told with the key it knows.
     if (id != kNoObject) {
       const Object before = Read(id);
-      if (Routes(before) != Routes(last)) {
+      if (Routes(before, routes_) != Routes(last, routes_)) {
         Object told = before;
         SetResourceVersion(told, ref.resource_version);
         Depart(id, watch, told, ReasonOf(watch, last), ref.resource_version);

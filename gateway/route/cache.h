@@ -70,7 +70,7 @@ inline constexpr ObjectId kNoObject = 0xffffffff;
 class Cache {
  public:
   // `watches`: ids, in the order in which they are reported. `listener` outlives the cache.
-  Cache(const std::vector<std::string>& watches, CacheListener& listener);
+  Cache(const std::vector<std::string>& watches, CacheListener& listener, RouteOptions routes = {});
   Cache(const Cache&) = delete;
   Cache& operator=(const Cache&) = delete;
 
@@ -184,6 +184,7 @@ class Cache {
   void Advance(WatchIndex watch, int64_t resource_version);
 
   CacheListener& listener_;
+  const RouteOptions routes_;
   std::vector<WatchInfo> watches_;
   std::deque<Entry> entries_;
   std::vector<ObjectId> free_;

@@ -37,6 +37,8 @@ void WithMeta(Object& object, Use use) {
       return use(*object.mutable_priority_class()->mutable_meta());
     case Object::kWorkload:
       return use(*object.mutable_workload()->mutable_meta());
+    case Object::kKaiPodGroup:
+      return use(*object.mutable_kai_pod_group()->mutable_meta());
     case Object::kGeneric:
       return use(*object.mutable_generic()->mutable_meta());
     case Object::KIND_NOT_SET:
@@ -62,6 +64,8 @@ ObjectRef RefOf(const Object& object) {
       return FromMeta(object.priority_class().meta());
     case Object::kWorkload:
       return FromMeta(object.workload().meta());
+    case Object::kKaiPodGroup:
+      return FromMeta(object.kai_pod_group().meta());
     case Object::kGeneric:
       return FromMeta(object.generic().meta());
     case Object::KIND_NOT_SET:
@@ -98,6 +102,9 @@ Object IdentityOf(const Object& object) {
     case Object::kWorkload:
       identity.mutable_workload()->set_kind(object.workload().kind());
       identity.mutable_workload()->set_api_version(object.workload().api_version());
+      break;
+    case Object::kKaiPodGroup:
+      identity.mutable_kai_pod_group();
       break;
     case Object::kGeneric:
       identity.mutable_generic()->set_kind(object.generic().kind());

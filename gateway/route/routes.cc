@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "common/kube/names.h"
 #include "common/kube/object_key.h"
 #include "gateway/route/object_ref.h"
@@ -23,12 +25,17 @@ Route ToGroupOf(std::string_view ns, std::string_view uid) {
   return {v1::SERVICE_KIND_POD_GROUP, kube::ObjectKey(ns, fmt::format("podgroup-{}", uid))};
 }
 
-void AddPod(const kube::v1::Pod& pod, std::vector<Route>& routes) {
+void AddPod(const kube::v1::Pod& pod, const RouteOptions& options, std::vector<Route>& routes) {
   const bool of_job = IsJobOf(pod.owner_kind(), pod.owner_api_version());
   // What has the label by which a whole run is deleted is the job's to know of, whoever it belongs to.
   if (!pod.job_name().empty() && (of_job || !pod.job_uid_label().empty())) {
     routes.push_back({v1::SERVICE_KIND_JOB, kube::ObjectKey(pod.namespace_(), pod.job_name())});
     if (of_job) return;
+  }
+  const std::vector<std::string>& kai = options.kai_scheduler_names;
+  if (std::find(kai.begin(), kai.end(), pod.scheduler_name()) != kai.end()) {
+    routes.push_back({v1::SERVICE_KIND_POD_GROUP, pod.namespace_()});
+    return;
   }
   if (!pod.group_name().empty()) {
     routes.push_back({v1::SERVICE_KIND_POD_GROUP, kube::ObjectKey(pod.namespace_(), pod.group_name())});
@@ -66,7 +73,7 @@ void AddCommand(const kube::v1::Command& command, std::vector<Route>& routes) {
 
 }  // namespace
 
-std::vector<Route> Routes(const Object& object) {
+std::vector<Route> Routes(const Object& object, const RouteOptions& options) {
   std::vector<Route> routes;
   switch (object.kind_case()) {
     case Object::kJob:
@@ -74,13 +81,16 @@ std::vector<Route> Routes(const Object& object) {
           {v1::SERVICE_KIND_JOB, kube::ObjectKey(object.job().meta().namespace_(), object.job().meta().name())});
       break;
     case Object::kPod:
-      AddPod(object.pod(), routes);
+      AddPod(object.pod(), options, routes);
       break;
     case Object::kPodGroup:
       AddPodGroup(object.pod_group(), routes);
       break;
     case Object::kCommand:
       AddCommand(object.command(), routes);
+      break;
+    case Object::kKaiPodGroup:
+      routes.push_back({v1::SERVICE_KIND_POD_GROUP, object.kai_pod_group().meta().namespace_()});
       break;
     case Object::kWorkload:
       AddWorkload(object.workload(), routes);
@@ -120,11 +130,11 @@ bool Uses(v1::ServiceKind service, std::string_view watch) {
   const bool workloads = watch.starts_with(kube::kWatchWorkloadsPrefix);
   switch (service) {
     case v1::SERVICE_KIND_JOB:
-      return !workloads;
+      return !workloads && watch != kube::kWatchKaiPodGroups;
     case v1::SERVICE_KIND_POD_GROUP:
       return watch != kube::kWatchJobs && watch != kube::kWatchCommands;
     case v1::SERVICE_KIND_QUEUE:
-      return !pods && !workloads && watch != kube::kWatchJobs;
+      return !pods && !workloads && watch != kube::kWatchJobs && watch != kube::kWatchKaiPodGroups;
     default:
       return false;
   }

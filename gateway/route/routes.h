@@ -12,14 +12,21 @@ namespace basalt::gateway {
 
 inline constexpr int kServiceKinds = 3;  // JOB, POD_GROUP, QUEUE, as 1 … 3 in the enum.
 
+struct RouteOptions {
+  // Whose pods get a group of KAI's form.
+  std::vector<std::string> kai_scheduler_names;
+};
+
 struct Route {
   v1::ServiceKind service;
-  std::string key;  // namespace/name, or a queue's name.
+  // namespace/name; a queue's name; or a namespace, which all of KAI's pods and groups in it belong to: who belongs
+  // together is seen by owners of owners, which may be anywhere in the namespace and nowhere else.
+  std::string key;
   friend bool operator==(const Route&, const Route&) = default;
 };
 
 // At most one route for each service, in the order of the enum. Empty: nobody's, or broadcast.
-std::vector<Route> Routes(const kube::v1::Object& object);
+std::vector<Route> Routes(const kube::v1::Object& object, const RouteOptions& options = {});
 
 // Queues and priority classes go to every replica.
 bool IsBroadcast(const kube::v1::Object& object);

@@ -35,11 +35,18 @@ TEST(RoutesTest, EveryKindFollowsItsOwnersKey) {
   workload.mutable_workload()->mutable_meta()->set_uid("rs");
   const kube::v1::Object others = workload;
   workload.mutable_workload()->set_scheduler_name("volcano");
+  kube::v1::Object for_kai = grouped;
+  for_kai.mutable_pod()->set_scheduler_name("kai");
+  kube::v1::Object kai_group;
+  kai_group.mutable_kai_pod_group()->mutable_meta()->set_namespace_("ns");
+  kai_group.mutable_kai_pod_group()->mutable_meta()->set_name("pg");
   const struct {
     const char* what;
     kube::v1::Object object;
     const char* want;
   } rows[] = {
+      {"pod for a scheduler of KAI's", for_kai, "G:ns"},
+      {"group of KAI's", kai_group, "G:ns"},
       {"owner of pods for a scheduler of ours", workload, "G:ns/podgroup-rs"},
       {"owner of other pods", others, ""},
       {"job", Job("j", 1), "J:ns/j"},
@@ -58,7 +65,8 @@ TEST(RoutesTest, EveryKindFollowsItsOwnersKey) {
       {"command for anything else", Command("c", 1, "Job", "batch/v1", "j"), ""},
       {"queue", Queue("q", 1), ""},
   };
-  for (const auto& row : rows) EXPECT_EQ(Text(Routes(row.object)), row.want) << row.what;
+  const RouteOptions options{.kai_scheduler_names = {"kai"}};
+  for (const auto& row : rows) EXPECT_EQ(Text(Routes(row.object, options)), row.want) << row.what;
   EXPECT_TRUE(IsBroadcast(Queue("q", 1)));
   EXPECT_FALSE(IsBroadcast(Job("j", 1)));
 }

@@ -5,6 +5,7 @@
 //
 // Confined to `loop`: make, use and destroy it there; every stream has ended before that. Watches: jobs, commands, pod
 // groups, queues, priority classes, pods with the job label, and for each scheduler name its pods without that label.
+// KAI's pod groups are watched where there is a scheduler of KAI's.
 // Readiness has one target for the API server, one for each watch, one for each right that a write has lacked
 // (readiness.h, watch.h), and "lease": not ready where something is in the way of leading or following. Slots are
 // served whenever the watches that they need are.
@@ -34,6 +35,7 @@ class Watch;
 struct GatewayOptions {
   HubOptions hub;
   std::vector<std::string> scheduler_names = {"volcano"};
+  std::vector<std::string> kai_scheduler_names = {};  // Whose pods get a group of KAI's form.
   bool streaming_lists = true;
   absl::Duration slow_retry = absl::Seconds(30);  // Between two looks at what is absent or forbidden; ± half.
   ReadinessOptions readiness;

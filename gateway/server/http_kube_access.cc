@@ -38,9 +38,12 @@ std::unique_ptr<ObjectWatch> HttpKubeAccess::Watch(const v1::Resource& resource,
   return std::make_unique<ReflectedObject>(objects_, resource, ns, name, std::move(seen));
 }
 
-std::unique_ptr<KindSearch> HttpKubeAccess::FindKind(const std::string& group, const std::string& plural, bool absent,
-                                                     KindFound found) {
-  return std::make_unique<KindFinder>(kinds_, group, plural, absent, std::move(found));
+std::unique_ptr<KindSearch> HttpKubeAccess::FindKind(const WantedKind& wanted, bool absent, KindFound found) {
+  return std::make_unique<KindFinder>(kinds_, wanted, absent, std::move(found));
+}
+
+std::unique_ptr<ObjectWatch> HttpKubeAccess::WatchKind(const v1::Resource& resource, KindListener& listener) {
+  return std::make_unique<ReflectedKind>(objects_, resource, listener);
 }
 
 void HttpKubeAccess::DropUnsent(const std::function<bool(const v1::Owner&)>& is_stale) {

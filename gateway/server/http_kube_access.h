@@ -19,6 +19,7 @@
 #include "gateway/kube/kind_finder.h"
 #include "gateway/kube/kube_access.h"
 #include "gateway/kube/write/writer.h"
+#include "gateway/server/kind_watch.h"
 #include "gateway/server/object_watch.h"
 
 namespace basalt::gateway {
@@ -33,8 +34,8 @@ class HttpKubeAccess : public KubeAccess {
   void Get(v1::GetRequest request, rpc::Done<v1::GetResponse> done) override;
   std::unique_ptr<ObjectWatch> Watch(const v1::Resource& resource, const std::string& ns, const std::string& name,
                                      ObjectSeen seen) override;
-  std::unique_ptr<KindSearch> FindKind(const std::string& group, const std::string& plural, bool absent,
-                                       KindFound found) override;
+  std::unique_ptr<KindSearch> FindKind(const WantedKind& wanted, bool absent, KindFound found) override;
+  std::unique_ptr<ObjectWatch> WatchKind(const v1::Resource& resource, KindListener& listener) override;
   void DropUnsent(const std::function<bool(const v1::Owner&)>& is_stale) override;
   absl::Time ApiNow() override;
   int64_t ApiTimeMs() override;

@@ -10,6 +10,13 @@
 #include "gateway/server/hub_stream.h"
 
 namespace basalt::gateway {
+namespace {
+
+void TellSession(Session& session, const InterestKey& key, std::shared_ptr<const kube::v1::Object> object) {
+  session.OnInterest(key, std::move(object));
+}
+
+}  // namespace
 
 Hub::Hub(Loop& loop, KubeAccess& kube, AssignmentStore& store, obs::Metrics& metrics,
          const std::vector<std::string>& watches, HubOptions options)
@@ -18,11 +25,9 @@ Hub::Hub(Loop& loop, KubeAccess& kube, AssignmentStore& store, obs::Metrics& met
       store_(store),
       metrics_(metrics),
       options_(std::move(options)),
-      cache_(watches, *this),
-      interests_(loop, kube, options_.interests,
-                 [](Session& session, const InterestKey& key, std::shared_ptr<const kube::v1::Object> object) {
-                   session.OnInterest(key, std::move(object));
-                 }) {
+      cache_(watches, *this, options_.routes),
+      interests_(loop, kube, options_.interests, TellSession),
+      owner_interests_(loop, kube, TellSession) {
   for (auto& slots : slots_) slots.resize(kSlotCount);
   for (int i = 0; i < kServiceKinds; ++i) {
     unowned_.emplace_back(options_.tombstone_bytes, Tombstones::OverBound::kForget);

@@ -33,6 +33,7 @@
 #include "gateway/route/cache.h"
 #include "gateway/server/hub_metrics.h"
 #include "gateway/server/interests.h"
+#include "gateway/server/owner_interests.h"
 #include "gateway/server/ownership.h"
 #include "gateway/session/session.h"
 
@@ -46,6 +47,7 @@ struct HubOptions {
   SessionOptions session;
   size_t tombstone_bytes = 16 << 20;  // For each replica, and for what nobody owns of each service.
   InterestOptions interests;
+  RouteOptions routes;
   absl::Duration stats_period = absl::Seconds(1);
   absl::Duration save_again = absl::Milliseconds(500);  // After an assignment could not be saved.
   absl::Duration between_refusals = absl::Seconds(1);   // That are logged; all are counted.
@@ -150,6 +152,7 @@ class Hub : public rpc::GatewayHandler, public CacheListener {
   uint64_t term_ = 0;  // Grows with each change between leading and following.
   Cache cache_;
   Interests interests_;
+  OwnerInterests owner_interests_;
   std::map<ReplicaKey, std::unique_ptr<Replica>> replicas_;
   std::array<std::vector<Slot>, kServiceKinds> slots_;
   std::vector<Tombstones> unowned_;  // By service: what is gone of slots whose last owner is, for the next one.

@@ -6,6 +6,7 @@
 #include "common/base/status.h"
 #include "common/obs/log.h"
 #include "common/rpc/held_slots.h"
+#include "gateway/route/owner_watch.h"
 #include "gateway/server/hub.h"
 #include "gateway/server/hub_stream.h"
 
@@ -67,10 +68,11 @@ absl::Status Hub::Stream::Handle(const v1::AttachRequest& request) {
           hub_.Refuse("interest", session_->self(), NameOf(may.refusal), may.status);
           return may.status;
         }
-        hub_.interests_.Add(*session_, key);
-      } else {
-        hub_.interests_.Withdraw(*session_, key);
       }
+      const auto handle = [&](auto& interests) {
+        return interest.withdraw() ? interests.Withdraw(*session_, key) : interests.Add(*session_, key);
+      };
+      IsOwnerWatch(key.watch) ? handle(hub_.owner_interests_) : handle(hub_.interests_);
       return absl::OkStatus();
     }
     case v1::AttachRequest::kReleased:
@@ -189,6 +191,7 @@ absl::Status Hub::Hello(Stream& stream, rpc::AttachSink& sink, const v1::Hello& 
 void Hub::Detach(Stream& stream) {
   if (!stream.session_) return;
   interests_.Forget(*stream.session_);
+  owner_interests_.Forget(*stream.session_);
   const v1::Member& self = stream.session_->self();
   const auto it = replicas_.find({self.service(), self.replica()});
   if (it == replicas_.end() || it->second->stream != &stream) return;

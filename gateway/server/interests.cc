@@ -101,8 +101,8 @@ const Interests::Kind& Interests::KindOf(const std::string& watch) {
 
 void Interests::Search(const std::string& watch, Kind& kind) {
   kind.search.reset();
-  kind.search = kube_.FindKind(kind.resource.group(), kind.resource.plural(), kind.absent,
-                               [this, watch](const std::string& version) { OnKind(watch, version); });
+  kind.search = kube_.FindKind({.group = kind.resource.group(), .plural = kind.resource.plural()}, kind.absent,
+                               [this, watch](const ServedKind& served) { OnKind(watch, served.version); });
 }
 
 void Interests::OnKind(const std::string& watch, const std::string& version) {

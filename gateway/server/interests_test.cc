@@ -208,7 +208,7 @@ TEST_F(InterestsTest, OfAKindThatIsNotServedThereIsNoneUntilItIsFoundToBe) {
   EXPECT_THAT(kube.watched, IsEmpty());
   ASSERT_THAT(kube.searched, ElementsAre(Key("persistentvolumeclaims again"))) << "one look for all of them";
 
-  kube.searched.begin()->second("v1");
+  kube.searched.begin()->second({.version = "v1"});
   EXPECT_THAT(kube.watched, SizeIs(2));
   EXPECT_THAT(kube.gets, SizeIs(1)) << "beyond the bound, as ever";
   See(kClaim, Claim(5));
@@ -235,7 +235,7 @@ class KindsOfInterestsTest : public ::testing::Test {
   void Withdraw(const std::string& name) { interests.Withdraw(*bench.session, {"things.example.com", "ns", name}); }
   void Find(const std::string& search, const std::string& version) {
     ASSERT_TRUE(kube.searched.contains(search));
-    kube.searched[search](version);
+    kube.searched[search]({.version = version});
   }
   void See(const std::string& watched, absl::StatusOr<std::shared_ptr<const kube::v1::Object>> seen) {
     ASSERT_TRUE(kube.watched.contains(watched));

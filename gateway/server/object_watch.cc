@@ -11,6 +11,7 @@
 #include "gateway/health/readiness.h"
 #include "gateway/kube/write/kube_request.h"
 #include "gateway/route/object_ref.h"
+#include "gateway/server/watch_errors.h"
 
 namespace basalt::gateway {
 namespace {
@@ -59,30 +60,18 @@ void ReflectedObject::OnEvent(WatchType type, Decoded& decoded, int64_t) {
 
 void ReflectedObject::OnAbsent() {
   const Problem problem = AbsentWatch(resource_, "", {});
-  CountError(problem.state);
+  CountWatchError(metrics_, resource_, problem.state);
   seen_(MakeStatus(absl::StatusCode::kNotFound, problem.why));
 }
 
 void ReflectedObject::OnForbidden(const std::string& message) {
   const Problem problem = ForbiddenWatch(resource_, message);
-  CountError(problem.state);
+  CountWatchError(metrics_, resource_, problem.state);
   obs::LogError("an object must not be watched and is read instead",
                 {{"resource", resource_}, {"name", name_}, {"why", problem.why}, {"cure", problem.cure}});
   seen_(MakeStatus(absl::StatusCode::kPermissionDenied, message));
 }
 
-void ReflectedObject::OnError(const absl::Status& status) {
-  const Problem problem = ProblemOf(status);
-  CountError(problem.state);
-  if (problem.OfConnection()) return;  // The gateway's own watches tell of it, once for all.
-  obs::LogWarning("watch failed, trying again", {{"watch", resource_}, {"state", problem.state}, {"why", problem.why}});
-}
-
-void ReflectedObject::CountError(const std::string& reason) {
-  metrics_
-      .GetCounter("basalt_gateway_watch_errors_total", "Lists and watches that failed.",
-                  {{"watch", resource_}, {"reason", reason}})
-      .Add();
-}
+void ReflectedObject::OnError(const absl::Status& status) { ReportWatchError(metrics_, resource_, status); }
 
 }  // namespace basalt::gateway

@@ -39,7 +39,6 @@ class ReflectedObject final : public ObjectWatch, private ReflectorSink {
   void OnForbidden(const std::string& message) override;
   void OnError(const absl::Status& status) override;
   void See(kube::v1::Object object);
-  void CountError(const std::string& reason);
 
   obs::Metrics& metrics_;
   const std::string resource_;  // "persistentvolumeclaims"; in metrics the watch.

@@ -47,11 +47,17 @@ class FakeKubeAccess : public KubeAccess {
     EXPECT_TRUE(watched.emplace(key, std::move(seen)).second) << key << " is watched already";
     return std::make_unique<Kept<ObjectWatch, ObjectSeen>>(watched, key);
   }
-  std::unique_ptr<KindSearch> FindKind(const std::string& group, const std::string& plural, bool absent,
-                                       KindFound found) override {
-    const std::string key = fmt::format("{}{}{}{}", plural, group.empty() ? "" : ".", group, absent ? " again" : "");
+  std::unique_ptr<KindSearch> FindKind(const WantedKind& wanted, bool absent, KindFound found) override {
+    const std::string name = wanted.plural.empty() ? wanted.version + "/" + wanted.kind : wanted.plural;
+    const std::string key =
+        fmt::format("{}{}{}{}", name, wanted.group.empty() ? "" : ".", wanted.group, absent ? " again" : "");
     EXPECT_TRUE(searched.emplace(key, std::move(found)).second) << key << " is looked for already";
     return std::make_unique<Kept<KindSearch, KindFound>>(searched, key);
+  }
+  std::unique_ptr<ObjectWatch> WatchKind(const v1::Resource& resource, KindListener& listener) override {
+    const std::string key = fmt::format("{}/{}", resource.version(), resource.plural());
+    EXPECT_TRUE(watched_kinds.emplace(key, &listener).second) << key << " is watched already";
+    return std::make_unique<Kept<ObjectWatch, KindListener*>>(watched_kinds, key);
   }
   void DropUnsent(const std::function<bool(const v1::Owner&)>& is_stale) override {
     for (const auto& [request, done] : writes) stale += is_stale(request.owner()) ? 1 : 0;
@@ -68,7 +74,9 @@ class FakeKubeAccess : public KubeAccess {
   std::deque<std::pair<v1::WriteRequest, rpc::Done<v1::WriteResponse>>> writes;
   std::deque<std::pair<v1::GetRequest, rpc::Done<v1::GetResponse>>> gets;
   std::map<std::string, ObjectSeen> watched;  // By "version/plural namespace/name".
-  std::map<std::string, KindFound> searched;  // By "plural.group", " again" behind it where it is known to be absent.
+  std::map<std::string, KindListener*> watched_kinds;  // By "version/plural".
+  // By "plural.group" or "version/Kind.group", " again" behind it where it is known to be absent.
+  std::map<std::string, KindFound> searched;
   int stale = 0;
 };
 

@@ -11,10 +11,12 @@
 #include "common/obs/log.h"
 #include "gateway/kube/kind_finder.h"
 #include "gateway/route/object_ref.h"
+#include "gateway/server/watch_errors.h"
 
 namespace basalt::gateway {
 
-std::vector<ReflectorOptions> WatchesFor(const std::vector<std::string>& scheduler_names, bool streaming_lists) {
+std::vector<ReflectorOptions> WatchesFor(const std::vector<std::string>& scheduler_names,
+                                         const std::vector<std::string>& kai_scheduler_names, bool streaming_lists) {
   std::vector<ReflectorOptions> watches;
   const auto add = [&](std::string_view id, std::string path, ObjectKind kind) -> ReflectorOptions& {
     ReflectorOptions& options = watches.emplace_back();
@@ -33,10 +35,17 @@ std::vector<ReflectorOptions> WatchesFor(const std::vector<std::string>& schedul
   add(kube::kWatchQueues, custom(kube::kSchedulingApiVersion, "queues"), ObjectKind::kQueue);
   add(kube::kWatchPriorityClasses, "/apis/scheduling.k8s.io/v1/priorityclasses", ObjectKind::kPriorityClass);
   add(kube::kWatchJobPods, "/api/v1/pods", ObjectKind::kPod).label_selector = std::string(kube::kJobNameKey);
-  for (const std::string& name : scheduler_names) {
+  const auto add_pods_of = [&](const std::string& name) {
     ReflectorOptions& pods = add(std::string(kube::kWatchSchedulerPodsPrefix) + name, "/api/v1/pods", ObjectKind::kPod);
     pods.field_selector = "spec.schedulerName=" + name;
     pods.label_selector = fmt::format("!{}", kube::kJobNameKey);
+  };
+  for (const std::string& name : scheduler_names) add_pods_of(name);
+  for (const std::string& name : kai_scheduler_names) add_pods_of(name);
+  if (!kai_scheduler_names.empty()) {
+    const kube::Kind& groups = kube::kKaiPodGroups;
+    add(kube::kWatchKaiPodGroups, custom(fmt::format("{}/{}", groups.group, groups.version), groups.plural),
+        ObjectKind::kKaiPodGroup);
   }
   for (const kube::Kind& kind : kube::kWorkloadKinds) {
     add(fmt::format("{}{}", kube::kWatchWorkloadsPrefix, kind.plural),
@@ -118,7 +127,10 @@ void Watch::OnReplace(std::vector<Decoded> objects, int64_t resource_version) {
 void Watch::OnEvent(WatchType type, Decoded& decoded, int64_t resource_version) {
   events_.Add();
   NoteServed();
-  if (decoded.object.has_workload() && !ChangesWorkload(type, *decoded.object.mutable_workload())) {
+  const bool is_old_news =
+      (decoded.object.has_workload() && !ChangesWorkload(type, *decoded.object.mutable_workload())) ||
+      (decoded.object.has_kai_pod_group() && !ChangesKaiPodGroup(type, decoded.object.kai_pod_group()));
+  if (is_old_news) {
     return shared_.cache.Bookmark(index_, resource_version);
   }
   shared_.unreadable.Note(id_, decoded);
@@ -152,6 +164,15 @@ bool Watch::ChangesWorkload(WatchType type, kube::v1::Workload& workload) const 
   return known.SerializeAsString() != workload.SerializeAsString();
 }
 
+bool Watch::ChangesKaiPodGroup(WatchType type, const kube::v1::KaiPodGroup& group) const {
+  const ObjectId id = shared_.cache.Find(index_, group.meta().uid());
+  if (id == kNoObject || type == WatchType::kDeleted) return true;
+  kube::v1::KaiPodGroup known = shared_.cache.Read(id).kai_pod_group();
+  known.mutable_meta()->set_resource_version(group.meta().resource_version());
+  known.mutable_meta()->set_generation(group.meta().generation());
+  return known.SerializeAsString() != group.SerializeAsString();
+}
+
 void Watch::OnBookmark(int64_t resource_version) {
   NoteServed();
   shared_.cache.Bookmark(index_, resource_version);
@@ -173,17 +194,10 @@ void Watch::SetListed() {
   shared_.readiness.Set(target_, {.ready = true, .state = "listed", .why = "", .cure = ""});
 }
 
-void Watch::CountError(const std::string& reason) {
-  shared_.metrics
-      .GetCounter("basalt_gateway_watch_errors_total", "Lists and watches that failed.",
-                  {{"watch", id_}, {"reason", reason}})
-      .Add();
-}
-
 void Watch::OnAbsent() {
   shared_.readiness.OnAnswer();
   const Problem problem = AbsentWatch(resource_, version_, {});
-  CountError(problem.state);
+  CountWatchError(shared_.metrics, id_, problem.state);
   obs::LogWarning(problem.why, {{"watch", id_}, {"cure", problem.cure}});
   shared_.cache.SetState(index_, v1::Mark::STATE_ABSENT);
   absent_ = true;
@@ -213,7 +227,7 @@ void Watch::OnVersions(absl::StatusOr<http::Response> answer) {
 void Watch::OnForbidden(const std::string& message) {
   shared_.readiness.OnAnswer();
   const Problem problem = ForbiddenWatch(resource_, message);
-  CountError(problem.state);
+  CountWatchError(shared_.metrics, id_, problem.state);
   obs::LogError("watch is forbidden", {{"watch", id_}, {"why", problem.why}, {"cure", problem.cure}});
   absent_ = false;
   // Without it groups do not follow the owners of their pods: no reason to hold back all others.
@@ -224,7 +238,7 @@ void Watch::OnForbidden(const std::string& message) {
 
 void Watch::OnError(const absl::Status& status) {
   const Problem problem = ProblemOf(status);
-  CountError(problem.state);
+  CountWatchError(shared_.metrics, id_, problem.state);
   obs::LogWarning("watch failed, trying again", {{"watch", id_}, {"state", problem.state}, {"why", problem.why}});
   if (problem.OfConnection()) {
     shared_.readiness.OnProblem(problem);

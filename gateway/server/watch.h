@@ -61,10 +61,11 @@ class Watch : private ReflectorSink {
   // Whether it is news: most events of a workload change its status, which nobody is shown. Of one whose pods are for
   // other schedulers from now on the scheduler's name is taken away.
   bool ChangesWorkload(WatchType type, kube::v1::Workload& workload) const;
+  // The same of a group: KAI's scheduler writes its status in every cycle.
+  bool ChangesKaiPodGroup(WatchType type, const kube::v1::KaiPodGroup& group) const;
   // Asks which versions of the group there are, now and as long as the kind is absent.
   void AskVersions();
   void OnVersions(absl::StatusOr<http::Response> answer);
-  void CountError(const std::string& reason);
 
   const Shared shared_;
   const WatchIndex index_;
@@ -87,6 +88,7 @@ class Watch : private ReflectorSink {
 };
 
 // The watches of a gateway, in the order of the cache's indices.
-std::vector<ReflectorOptions> WatchesFor(const std::vector<std::string>& scheduler_names, bool streaming_lists);
+std::vector<ReflectorOptions> WatchesFor(const std::vector<std::string>& scheduler_names,
+                                         const std::vector<std::string>& kai_scheduler_names, bool streaming_lists);
 
 }  // namespace basalt::gateway

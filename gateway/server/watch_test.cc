@@ -297,17 +297,24 @@ TEST_F(WorkloadWatchTest, OneThatIsForbiddenHoldsNobodyBackAndIsNotReady) {
 }
 
 TEST(WatchesTest, PodWatchesAreDisjointBySelector) {
-  const auto watches = WatchesFor({"volcano", "kai"}, true);
-  ASSERT_EQ(watches.size(), 12u);
+  const auto watches = WatchesFor({"volcano", "other"}, {"kai"}, true);
+  ASSERT_EQ(watches.size(), 14u);
   EXPECT_EQ(watches[5].watch, "pods/job");
   EXPECT_EQ(watches[5].label_selector, "volcano.sh/job-name");
-  EXPECT_EQ(watches[7].watch, "pods/scheduler=kai");
-  EXPECT_EQ(watches[7].field_selector, "spec.schedulerName=kai");
-  EXPECT_EQ(watches[7].label_selector, "!volcano.sh/job-name");
-  EXPECT_EQ(watches[8].path, "/apis/apps/v1/replicasets");
-  EXPECT_EQ(watches[11].watch, "workloads/jobs");
-  EXPECT_EQ(watches[11].path, "/apis/batch/v1/jobs");
-  EXPECT_EQ(watches[11].schedulers, (std::vector<std::string>{"volcano", "kai"}));
+  EXPECT_EQ(watches[8].watch, "pods/scheduler=kai");
+  EXPECT_EQ(watches[8].field_selector, "spec.schedulerName=kai");
+  EXPECT_EQ(watches[8].label_selector, "!volcano.sh/job-name");
+  EXPECT_EQ(watches[9].path, "/apis/scheduling.run.ai/v2alpha2/podgroups");
+  EXPECT_EQ(watches[10].path, "/apis/apps/v1/replicasets");
+  EXPECT_EQ(watches[13].watch, "workloads/jobs");
+  EXPECT_EQ(watches[13].path, "/apis/batch/v1/jobs");
+  EXPECT_EQ(watches[13].schedulers, (std::vector<std::string>{"volcano", "other"})) << "groups of KAI's read owners";
+}
+
+TEST(WatchesTest, WithoutASchedulerOfKaiNothingOfKaiIsWatched) {
+  for (const ReflectorOptions& watch : WatchesFor({"volcano"}, {}, true)) {
+    EXPECT_EQ(watch.path.find("run.ai"), std::string::npos) << watch.watch;
+  }
 }
 
 }  // namespace

@@ -91,6 +91,7 @@ ObjectKind KindOf(std::string_view group, std::string_view plural) {
       {kube::kPods, ObjectKind::kPod},         {kube::kJobs, ObjectKind::kJob},
       {kube::kCommands, ObjectKind::kCommand}, {kube::kPodGroups, ObjectKind::kPodGroup},
       {kube::kQueues, ObjectKind::kQueue},     {kube::kPriorityClasses, ObjectKind::kPriorityClass},
+      {kube::kKaiPodGroups, ObjectKind::kKaiPodGroup},
   };
   for (const auto& [kind, object_kind] : kKinds) {
     if (kind.Is(group, plural)) return object_kind;
@@ -154,6 +155,10 @@ struct Decoder::Impl {
         return ReadPriorityClass(reader, value, envelope, *out.object.mutable_priority_class());
       case ObjectKind::kWorkload:
         return ReadWorkload(reader, value, envelope, *out.object.mutable_workload());
+      case ObjectKind::kKaiPodGroup:
+        return ReadKaiPodGroup(reader, value, envelope, *out.object.mutable_kai_pod_group());
+      case ObjectKind::kOwner:
+        return ReadOwnerObject(reader, value, envelope, *out.object.mutable_generic());
       case ObjectKind::kGeneric:
         return ReadGeneric(reader, value, envelope, *out.object.mutable_generic());
     }

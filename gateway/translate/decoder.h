@@ -18,10 +18,21 @@
 namespace basalt::gateway {
 
 // Into which message an object is projected.
-enum class ObjectKind { kJob, kPod, kPodGroup, kQueue, kCommand, kPriorityClass, kWorkload, kGeneric };
+enum class ObjectKind {
+  kJob,
+  kPod,
+  kPodGroup,
+  kQueue,
+  kCommand,
+  kPriorityClass,
+  kWorkload,
+  kKaiPodGroup,
+  kOwner,  // A GenericObject with the JSON that rules of grouping read: of an owner of pods.
+  kGeneric,
+};
 
-// kGeneric for every resource that has no message of its own; and for the kinds of workloads, of which only watches
-// make one.
+// kGeneric for every resource that has no message of its own; and for the kinds of workloads and of other owners, of
+// which only watches make one.
 ObjectKind KindOf(std::string_view group, std::string_view plural);
 
 struct Decoded {

@@ -9,6 +9,7 @@
 #include "gateway/kube/api_clock.h"
 #include "gateway/kube/kind_finder.h"
 #include "gateway/server/interests.h"
+#include "gateway/server/kind_watch.h"
 #include "gateway/server/object_watch.h"
 #include "gateway/session/testing.h"
 #include "kubesim/server/api_server.h"
@@ -54,10 +55,13 @@ class InterestsOverKubeTest : public ::testing::Test, public KubeAccess {
     const ReflectedObject::Shared shared{loop, client, random, clock, *metrics, kSlowRetry};
     return std::make_unique<ReflectedObject>(shared, resource, ns, name, std::move(seen));
   }
-  std::unique_ptr<KindSearch> FindKind(const std::string& group, const std::string& plural, bool absent,
-                                       KindFound found) override {
+  std::unique_ptr<KindSearch> FindKind(const WantedKind& wanted, bool absent, KindFound found) override {
     const KindFinder::Shared shared{loop, client, random, kSlowRetry};
-    return std::make_unique<KindFinder>(shared, group, plural, absent, std::move(found));
+    return std::make_unique<KindFinder>(shared, wanted, absent, std::move(found));
+  }
+  std::unique_ptr<ObjectWatch> WatchKind(const v1::Resource& resource, KindListener& listener) override {
+    const ReflectedObject::Shared shared{loop, client, random, clock, *metrics, kSlowRetry};
+    return std::make_unique<ReflectedKind>(shared, resource, listener);
   }
   void DropUnsent(const std::function<bool(const v1::Owner&)>&) override {}
   absl::Time ApiNow() override { return loop.Now(); }

@@ -35,6 +35,8 @@ ObjectIdentity Identify(const kube::v1::Object& object) {
       return From(object.priority_class().meta());
     case kube::v1::Object::kWorkload:
       return From(object.workload().meta());
+    case kube::v1::Object::kKaiPodGroup:
+      return From(object.kai_pod_group().meta());
     case kube::v1::Object::kGeneric:
       return From(object.generic().meta());
     case kube::v1::Object::KIND_NOT_SET:
@@ -60,6 +62,8 @@ std::string WatchOf(const kube::v1::Object& object) {
       return std::string(kube::kWatchPriorityClasses);
     case kube::v1::Object::kWorkload:
       return WatchOfWorkload(object.workload());
+    case kube::v1::Object::kKaiPodGroup:
+      return std::string(kube::kWatchKaiPodGroups);
     case kube::v1::Object::kGeneric:
     case kube::v1::Object::KIND_NOT_SET:
       break;

@@ -16,7 +16,8 @@ namespace {
 // Pods of others are watched by their scheduler.
 bool IsWatched(const std::string& watch) {
   if (!watch.starts_with(kube::kWatchSchedulerPodsPrefix)) return !watch.empty();
-  return watch.substr(kube::kWatchSchedulerPodsPrefix.size()) == kube::kDefaultScheduler;
+  const std::string scheduler = watch.substr(kube::kWatchSchedulerPodsPrefix.size());
+  return scheduler == kube::kDefaultScheduler || scheduler == kube::kKaiScheduler;
 }
 
 std::string UidOf(const kube::v1::Object& object) { return std::string(runtime::Identify(object).uid); }
@@ -155,7 +156,8 @@ void ControllerRig::Show(const kube::v1::Object& object, bool gone) {
 std::string ControllerRig::KeyOf(const kube::v1::Object& object) const {
   const std::string watch = runtime::WatchOf(object);
   if (!IsWatched(watch) || !gateway::Uses(parts_.service, watch)) return "";
-  for (const gateway::Route& route : gateway::Routes(object)) {
+  const gateway::RouteOptions options{.kai_scheduler_names = {std::string(kube::kKaiScheduler)}};
+  for (const gateway::Route& route : gateway::Routes(object, options)) {
     if (route.service == parts_.service) return route.key;
   }
   return "";

@@ -33,7 +33,8 @@ json::value Definition(const kube::Kind& kind, std::string_view scope, bool has_
 
 std::vector<json::value> OpenDefinitions() {
   return {Definition(kube::kJobs, "Namespaced", true), Definition(kube::kCommands, "Namespaced", false),
-          Definition(kube::kPodGroups, "Namespaced", false), Definition(kube::kQueues, "Cluster", true)};
+          Definition(kube::kPodGroups, "Namespaced", false), Definition(kube::kQueues, "Cluster", true),
+          Definition(kube::kKaiPodGroups, "Namespaced", true)};
 }
 
 }  // namespace basalt::testing

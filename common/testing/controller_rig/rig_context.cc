@@ -9,6 +9,7 @@
 
 #include "common/base/slots.h"
 #include "common/testing/controller_rig/rig_process.h"
+#include "gateway/route/owner_watch.h"
 #include "gateway/translate/decoder.h"
 
 namespace basalt::testing {
@@ -153,12 +154,17 @@ void RigContext::GetForCaller(std::string_view, gateway::v1::GetRequest request,
 
 void RigContext::AddInterest(std::string_view watch, std::string_view ns, std::string_view name) {
   EXPECT_TRUE(process_.interests.insert(InterestOf(watch, ns, name)).second) << name << " is asked for twice";
+  const bool is_owner = gateway::IsOwnerWatch(watch);
+  if (is_owner) rig_.server_.FollowOwners(watch);
   // What there is, then each change.
   process_.loop.RunAfter(kRigLatency,
-                         [this, watch = std::string(watch), ns = std::string(ns), name = std::string(name)] {
+                         [this, is_owner, watch = std::string(watch), ns = std::string(ns), name = std::string(name)] {
                            kube::v1::Object object;
                            bool gone = true;
-                           if (const auto stored = rig_.server_.server().Get(watch, ns, name)) {
+                           if (auto owner = rig_.server_.ReadOwner(watch, ns, name); is_owner && owner) {
+                             object = *std::move(owner);
+                             gone = false;
+                           } else if (const auto stored = rig_.server_.server().Get(watch, ns, name)) {
                              gateway::Decoder decoder(gateway::ObjectKind::kGeneric);
                              const auto decoded = decoder.DecodeObject(ToText(*stored));
                              EXPECT_TRUE(decoded.ok()) << decoded.status();

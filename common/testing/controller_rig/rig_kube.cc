@@ -9,6 +9,7 @@
 #include "common/testing/controller_rig/definitions.h"
 #include "gateway/kube/refusal.h"
 #include "gateway/kube/write/kube_request.h"
+#include "gateway/route/owner_watch.h"
 
 namespace basalt::testing {
 namespace {
@@ -19,7 +20,7 @@ using gateway::v1::WriteResponse;
 constexpr std::string_view kProduct = "basalt-rig";
 
 constexpr kube::Kind kFollowed[] = {
-    kube::kJobs,    kube::kCommands,   kube::kPodGroups,       kube::kQueues,
+    kube::kJobs,    kube::kCommands,   kube::kPodGroups,       kube::kQueues,                 kube::kKaiPodGroups,
     kube::kPods,    kube::kEvents,     kube::kServices,        kube::kPersistentVolumeClaims,
     kube::kSecrets, kube::kConfigMaps, kube::kNetworkPolicies, kube::kPriorityClasses};
 
@@ -80,28 +81,51 @@ RigKube::RigKube(SimTime& time) : loop_(time) {
 
 // ---- what has changed ----
 
+void RigKube::FollowOwners(std::string_view watch) {
+  const auto kind = gateway::OwnerKindOf(watch);
+  ASSERT_TRUE(kind.ok()) << kind.status();
+  const std::string api_version = kind->group.empty() ? kind->version : fmt::format("{}/{}", kind->group, kind->version);
+  const kubesim::TypeInfoPtr type = server_->types().FindKind(api_version, kind->kind);
+  if (type == nullptr) return;  // It is not served.
+  const bool is_new = owner_watches_.emplace(std::string(watch), type->Resource()).second;
+  if (!is_new) return;
+  followed_.push_back({.resource = type->Resource(),
+                       .kind = gateway::ObjectKind::kOwner,
+                       .seen = server_->store().version(),
+                       .watch = std::string(watch)});
+}
+
+std::optional<kube::v1::Object> RigKube::ReadOwner(std::string_view watch, std::string_view ns,
+                                                   std::string_view name) {
+  const auto known = owner_watches_.find(watch);
+  if (known == owner_watches_.end()) return std::nullopt;
+  const auto stored = server_->Get(known->second, ns, name);
+  if (stored == nullptr) return std::nullopt;
+  return Project(gateway::ObjectKind::kOwner, ToText(*stored));
+}
+
 void RigKube::Sync() {
   const kubesim::Store& store = server_->store();
-  while (synced_ < store.version()) {
+  if (synced_ >= store.version()) return;
+  for (;;) {  // Two may follow one resource, each in a projection of its own.
     const kubesim::Change* next = nullptr;
-    Followed* of = nullptr;
-    for (Followed& followed : followed_) {
-      const kubesim::Change* change = store.Next(followed.resource, followed.seen);
-      if (change == nullptr || (next != nullptr && next->version < change->version)) continue;
+    size_t of = 0;
+    for (size_t i = 0; i < followed_.size(); ++i) {
+      const kubesim::Change* change = store.Next(followed_[i].resource, followed_[i].seen);
+      if (change == nullptr || (next != nullptr && next->version <= change->version)) continue;
       next = change;
-      of = &followed;
+      of = i;
     }
-    if (next == nullptr) {
-      synced_ = store.version();
-      return;
-    }
-    of->seen = synced_ = next->version;
+    if (next == nullptr) break;
+    followed_[of].seen = synced_ = next->version;
     const bool gone = next->after == nullptr;
     const kubesim::RevisionPtr revision = gone ? next->Tombstone() : next->after;
-    const kube::v1::Object object = Project(of->kind, revision->Text());
+    const kube::v1::Object object = Project(followed_[of].kind, revision->Text());
     const std::shared_ptr<const json::value> stored(revision, &revision->object());
-    for (const Listener& listener : listeners_) listener({of->resource, object, gone, stored});
+    const std::string resource = followed_[of].watch.empty() ? followed_[of].resource : followed_[of].watch;
+    for (const Listener& listener : listeners_) listener({resource, object, gone, stored});
   }
+  synced_ = store.version();
 }
 
 gateway::Decoder& RigKube::DecoderOf(gateway::ObjectKind kind) {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -48,7 +49,7 @@ class RigKube {
  public:
   // What is stored of one object, newly. References are valid during the call.
   struct Change {
-    const std::string& resource;     // "pods", "jobs.batch.volcano.sh"
+    const std::string& resource;     // "pods", "jobs.batch.volcano.sh"; of an owner of pods its watch.
     const kube::v1::Object& object;  // `gone`: its last state, with the version of its end.
     bool gone = false;
     std::shared_ptr<const json::value> stored;
@@ -75,6 +76,10 @@ class RigKube {
   void Follow(Listener listener) { listeners_.push_back(std::move(listener)); }
   // Tells the listeners what has changed until now.
   void Sync();
+  // From now on also what changes of owners of pods of that watch, "objects/apps/v1/ReplicaSet".
+  void FollowOwners(std::string_view watch);
+  // The object as the gateway tells of it to whoever asks for it by that watch.
+  std::optional<kube::v1::Object> ReadOwner(std::string_view watch, std::string_view ns, std::string_view name);
 
   // ---- the script of faults: answers instead of the server where it returns true ----
   Refuse refuse;
@@ -108,6 +113,7 @@ class RigKube {
     std::string resource;
     gateway::ObjectKind kind;
     int64_t seen = 0;
+    std::string watch = {};  // Of owners of pods.
   };
   gateway::v1::WriteResponse Carry(const gateway::v1::WriteRequest& request);
   void Must(std::string_view method, const std::string& target, const json::value& body,
@@ -120,6 +126,7 @@ class RigKube {
   std::unique_ptr<kubesim::ApiServer> server_;
   std::map<gateway::ObjectKind, gateway::Decoder> decoders_;
   std::vector<Followed> followed_;
+  std::map<std::string, std::string, std::less<>> owner_watches_;  // The resource of each.
   int64_t synced_ = 0;
   std::vector<Listener> listeners_;
   std::vector<Logged> log_;
