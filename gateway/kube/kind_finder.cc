@@ -57,10 +57,7 @@ std::optional<ServedKind> KindIn(const http::Response& response, const WantedKin
 }
 
 KindFinder::KindFinder(const Shared& shared, WantedKind wanted, bool absent, KindFound found)
-    : shared_(shared),
-      wanted_(std::move(wanted)),
-      found_(std::move(found)),
-      reported_absent_(absent) {
+    : shared_(shared), wanted_(std::move(wanted)), found_(std::move(found)), reported_absent_(absent) {
   if (absent) {
     OnAbsent();
   } else {

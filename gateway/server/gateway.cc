@@ -40,7 +40,8 @@ Gateway::Gateway(Loop& loop, http::Client& client, Random& random, obs::Metrics&
       access_(std::make_unique<HttpKubeAccess>(loop, client, random, metrics, readiness_, WriterFor(options),
                                                options.slow_retry)),
       unreadable_(std::make_unique<Unreadable>(*access_, metrics)) {
-  std::vector<ReflectorOptions> watches = WatchesFor(options.scheduler_names, options.kai_scheduler_names, options.streaming_lists);
+  std::vector<ReflectorOptions> watches =
+      WatchesFor(options.scheduler_names, options.kai_scheduler_names, options.streaming_lists);
   options.hub.routes.kai_scheduler_names = options.kai_scheduler_names;
   std::vector<std::string> ids;
   for (const ReflectorOptions& watch : watches) ids.push_back(watch.watch);

@@ -73,7 +73,7 @@ class FakeKubeAccess : public KubeAccess {
 
   std::deque<std::pair<v1::WriteRequest, rpc::Done<v1::WriteResponse>>> writes;
   std::deque<std::pair<v1::GetRequest, rpc::Done<v1::GetResponse>>> gets;
-  std::map<std::string, ObjectSeen> watched;  // By "version/plural namespace/name".
+  std::map<std::string, ObjectSeen> watched;           // By "version/plural namespace/name".
   std::map<std::string, KindListener*> watched_kinds;  // By "version/plural".
   // By "plural.group" or "version/Kind.group", " again" behind it where it is known to be absent.
   std::map<std::string, KindFound> searched;

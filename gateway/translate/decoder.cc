@@ -88,9 +88,12 @@ void Forget(WatchEvent& event) {
 
 ObjectKind KindOf(std::string_view group, std::string_view plural) {
   static constexpr std::pair<kube::Kind, ObjectKind> kKinds[] = {
-      {kube::kPods, ObjectKind::kPod},         {kube::kJobs, ObjectKind::kJob},
-      {kube::kCommands, ObjectKind::kCommand}, {kube::kPodGroups, ObjectKind::kPodGroup},
-      {kube::kQueues, ObjectKind::kQueue},     {kube::kPriorityClasses, ObjectKind::kPriorityClass},
+      {kube::kPods, ObjectKind::kPod},
+      {kube::kJobs, ObjectKind::kJob},
+      {kube::kCommands, ObjectKind::kCommand},
+      {kube::kPodGroups, ObjectKind::kPodGroup},
+      {kube::kQueues, ObjectKind::kQueue},
+      {kube::kPriorityClasses, ObjectKind::kPriorityClass},
       {kube::kKaiPodGroups, ObjectKind::kKaiPodGroup},
   };
   for (const auto& [kind, object_kind] : kKinds) {

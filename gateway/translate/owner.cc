@@ -13,9 +13,9 @@ constexpr size_t kLongestText = 1024;
 constexpr std::string_view kLastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
 // What is large in a pod template, and says nothing of how its pods belong together.
-constexpr std::string_view kLeftOut[] = {"containers",        "initContainers", "ephemeralContainers",
-                                         "volumes",           "affinity",       "tolerations",
-                                         "volumeClaimTemplates", "env",         "managedFields"};
+constexpr std::string_view kLeftOut[] = {"containers",   "initContainers", "ephemeralContainers",  "volumes",
+                                         "affinity",     "tolerations",    "volumeClaimTemplates", "env",
+                                         "managedFields"};
 
 // Of a status, the names of objects that it leads to; the rest counts pods, and changes with each of them.
 constexpr std::string_view kReadOfStatus[] = {"rayClusterName", "activeServiceStatus", "pendingServiceStatus"};

@@ -31,17 +31,19 @@ TEST(OwnerTest, MetadataAndSpecAreKept) {
   EXPECT_EQ(*FindPath(*object, {"metadata"}), ParseJson(R"({"name":"web-1","uid":"u1","namespace":"default",
     "labels":{"app":"web"},"annotations":{"kai.scheduler/topology":"t"},
     "ownerReferences":[{"apiVersion":"apps/v1","kind":"Deployment","name":"web","uid":"u0","controller":true}]})")
-                                                    .value());
-  EXPECT_EQ(*FindPath(*object, {"spec"}),
-            ParseJson(
-                R"({"replicas":3,"template":{"metadata":{"annotations":{"a":"b"}},"spec":{"schedulerName":"kai-scheduler"}}})")
-                .value());
+                                                  .value());
+  EXPECT_EQ(
+      *FindPath(*object, {"spec"}),
+      ParseJson(
+          R"({"replicas":3,"template":{"metadata":{"annotations":{"a":"b"}},"spec":{"schedulerName":"kai-scheduler"}}})")
+          .value());
 }
 
 TEST(OwnerTest, WhatNoRuleReadsIsLeftOut) {
   const std::string script(2000, 'x');
   const auto owner = Read(R"({"metadata":{"name":"j","namespace":"default","uid":"u1"},
-    "spec":{"script":")" + script + R"(","template":{"spec":{"containers":[{"name":"c","image":"i"}],"volumes":[{}],
+    "spec":{"script":")" + script +
+                          R"(","template":{"spec":{"containers":[{"name":"c","image":"i"}],"volumes":[{}],
       "priorityClassName":"train"}},"roles":[{"replicas":2,"template":{"spec":{"initContainers":[{}]}}}]},
     "data":{"secret":"c2VjcmV0"},
     "status":{"replicas":3,"conditions":[{"type":"Ready"}],"rayClusterName":"c1",

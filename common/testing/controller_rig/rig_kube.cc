@@ -19,10 +19,11 @@ using gateway::v1::WriteResponse;
 
 constexpr std::string_view kProduct = "basalt-rig";
 
-constexpr kube::Kind kFollowed[] = {
-    kube::kJobs,    kube::kCommands,   kube::kPodGroups,       kube::kQueues,                 kube::kKaiPodGroups,
-    kube::kPods,    kube::kEvents,     kube::kServices,        kube::kPersistentVolumeClaims,
-    kube::kSecrets, kube::kConfigMaps, kube::kNetworkPolicies, kube::kPriorityClasses};
+constexpr kube::Kind kFollowed[] = {kube::kJobs,           kube::kCommands,     kube::kPodGroups,
+                                    kube::kQueues,         kube::kKaiPodGroups, kube::kPods,
+                                    kube::kEvents,         kube::kServices,     kube::kPersistentVolumeClaims,
+                                    kube::kSecrets,        kube::kConfigMaps,   kube::kNetworkPolicies,
+                                    kube::kPriorityClasses};
 
 // Everything is answered at once: no delays are asked for, and collections are deleted in one go.
 class Answer final : public http::ResponseWriter {
@@ -84,7 +85,8 @@ RigKube::RigKube(SimTime& time) : loop_(time) {
 void RigKube::FollowOwners(std::string_view watch) {
   const auto kind = gateway::OwnerKindOf(watch);
   ASSERT_TRUE(kind.ok()) << kind.status();
-  const std::string api_version = kind->group.empty() ? kind->version : fmt::format("{}/{}", kind->group, kind->version);
+  const std::string api_version =
+      kind->group.empty() ? kind->version : fmt::format("{}/{}", kind->group, kind->version);
   const kubesim::TypeInfoPtr type = server_->types().FindKind(api_version, kind->kind);
   if (type == nullptr) return;  // It is not served.
   const bool is_new = owner_watches_.emplace(std::string(watch), type->Resource()).second;
@@ -95,8 +97,7 @@ void RigKube::FollowOwners(std::string_view watch) {
                        .watch = std::string(watch)});
 }
 
-std::optional<kube::v1::Object> RigKube::ReadOwner(std::string_view watch, std::string_view ns,
-                                                   std::string_view name) {
+std::optional<kube::v1::Object> RigKube::ReadOwner(std::string_view watch, std::string_view ns, std::string_view name) {
   const auto known = owner_watches_.find(watch);
   if (known == owner_watches_.end()) return std::nullopt;
   const auto stored = server_->Get(known->second, ns, name);

@@ -35,13 +35,14 @@ std::optional<Annotations> AnnotationsIn(const absl::StatusOr<gateway::v1::GetRe
 }  // namespace
 
 PodGroupController::PodGroupController(runtime::Context& context, GroupingOptions options,
-                                       const history::Limits& limits, obs::Metrics* metrics)
+                                       const history::Limits& limits, obs::Metrics* metrics, RuleOptions rules)
     : context_(context),
       options_(options),
       recorder_(context, [this](const std::string& key, const std::string& uid) { return EventsOf(key, uid); }),
       records_(context, limits, metrics),
       publisher_(context.random()),
-      metrics_(metrics) {}
+      metrics_(metrics),
+      kai_groups_(context, std::move(rules)) {}
 
 PodGroupController::~PodGroupController() {
   if (history_timer_ != kNoTimer) context_.loop().Cancel(history_timer_);
@@ -49,6 +50,7 @@ PodGroupController::~PodGroupController() {
 
 absl::StatusOr<std::vector<runtime::KnownObject>> PodGroupController::OpenSlot(uint32_t slot) {
   groups_.Open(slot);
+  kai_groups_.OpenSlot(slot);
   if (history_timer_ == kNoTimer) AgeHistoryLater();
   return LoadShown(slot);
 }
@@ -62,11 +64,13 @@ void PodGroupController::CloseSlot(uint32_t slot) {
     failing_.erase(key);
   }
   groups_.Close(slot);
+  kai_groups_.CloseSlot(slot);
   records_.CloseSlot(slot);
   publisher_.Close(slot);
 }
 
 void PodGroupController::OnState(std::string_view routing_key, const std::string&, kube::v1::Object&& object) {
+  if (KaiGroups::IsFor(routing_key)) return kai_groups_.OnState(routing_key, std::move(object));
   if (object.has_pod_group()) {
     Group& group = groups_.FindOrMake(routing_key);
     group.owner.OnGroup(group.observed.get(), object.pod_group());
@@ -85,6 +89,7 @@ void PodGroupController::OnState(std::string_view routing_key, const std::string
 }
 
 void PodGroupController::OnGone(std::string_view routing_key, const runtime::Gone& gone) {
+  if (KaiGroups::IsFor(routing_key)) return kai_groups_.OnGone(routing_key, gone);
   Group* group = groups_.Find(routing_key);
   if (group == nullptr) return;
   const bool is_observed = group->observed != nullptr && group->observed->meta().uid() == gone.uid;
@@ -101,8 +106,8 @@ void PodGroupController::OnGone(std::string_view routing_key, const runtime::Gon
 
 // A queue that opens lets groups through that admission refused before (weakness W9). Its counts, which change with
 // every pod group of the cluster, do not.
-void PodGroupController::OnShared(const std::string&, const kube::v1::Object& object, bool gone) {
-  if (!object.has_queue()) return;
+void PodGroupController::OnShared(const std::string& watch, const kube::v1::Object& object, bool gone) {
+  if (!object.has_queue()) return kai_groups_.OnShared(watch, object, gone);
   const std::string& name = object.queue().meta().name();
   if (gone) {
     queue_states_.erase(name);
@@ -135,6 +140,7 @@ void PodGroupController::Decide(std::string_view key, kv::WriteBatch& batch) {
 
 void PodGroupController::Act(std::string_view key) {
   publisher_.Tell();
+  if (KaiGroups::IsFor(key)) return kai_groups_.Act(key);
   Group* group = groups_.Find(key);
   if (group == nullptr) return;
   const std::string owned(key);

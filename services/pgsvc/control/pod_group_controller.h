@@ -1,6 +1,7 @@
 #pragma once
 
-// The pod group controller: one per worker, confined to the worker's loop. The key is the group's namespace/name.
+// The pod group controller: one per worker, confined to the worker's loop. The key is the group's namespace/name; one
+// without a name is the namespace of KAI's pods, of which kai/kai_groups.h decides.
 //
 // It acts by nothing that it stores. For a job's group it answers EnsurePodGroup and DeletePodGroup from what it
 // observes, one call about a group after the other (job_group_calls.cc); for plain pods it makes the group and binds
@@ -28,6 +29,7 @@
 #include "common/runtime/watch/publisher.h"
 #include "services/pgsvc/control/followed_owner.h"
 #include "services/pgsvc/control/group_records.h"
+#include "services/pgsvc/control/kai/kai_groups.h"
 #include "services/pgsvc/control/missing_group.h"
 #include "services/pgsvc/core/group_decision.h"
 #include "services/pgsvc/core/pod_grouping.h"
@@ -38,7 +40,7 @@ class PodGroupController : public runtime::Controller {
  public:
   // `context` and `metrics`, which may be null, outlive the controller.
   PodGroupController(runtime::Context& context, GroupingOptions options, const history::Limits& limits = {},
-                     obs::Metrics* metrics = nullptr);
+                     obs::Metrics* metrics = nullptr, RuleOptions rules = {});
   ~PodGroupController() override;
 
   // See podgroup.v1.EnsurePodGroupRequest. UNAVAILABLE while the slot is not this worker's or not ready.
@@ -167,6 +169,7 @@ class PodGroupController : public runtime::Controller {
   GroupRecords records_;
   runtime::Publisher publisher_;
   obs::Metrics* const metrics_;
+  KaiGroups kai_groups_;
   TimerId history_timer_ = kNoTimer;
   std::set<std::string, std::less<>> failing_;                    // Keys of groups whose last try failed.
   std::map<std::string, std::string, std::less<>> queue_states_;  // By the queue's name.

@@ -38,8 +38,9 @@ shell::ServiceParts MakeParts(obs::Metrics& metrics, obs::Health&) {
 shell::ServiceParts MakePartsWith(obs::Metrics& metrics, size_t max_watches, RuleOptions rules) {
   const auto hub = std::make_shared<watch::WatchHub>(max_watches);
   shell::ServiceParts parts;
-  parts.make_controller = [hub, &metrics](runtime::Context& context) {
-    auto controller = std::make_unique<PodGroupController>(context, GroupingOptions(), history::Limits(), &metrics);
+  parts.make_controller = [hub, &metrics, rules](runtime::Context& context) {
+    auto controller =
+        std::make_unique<PodGroupController>(context, GroupingOptions(), history::Limits(), &metrics, rules);
     runtime::PublishChanges<WatchedPodGroups>(*controller, *hub);
     return controller;
   };

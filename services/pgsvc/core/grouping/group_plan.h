@@ -17,6 +17,9 @@ class GroupPlan {
   // that the first pod's group does not have, of which there is a warning. Warnings are those of all pods, each once.
   void Add(std::string_view pod, Grouping grouping);
 
+  // The same of a pod of which it is known already to which leaf it belongs, and that it is not the first.
+  void AddLeaf(const std::string& leaf) { leaves_.insert(leaf); }
+
   // Of no pods: an empty group. The group says of no pod where it belongs.
   Grouping Group() const;
   // The name of the first pod in order.

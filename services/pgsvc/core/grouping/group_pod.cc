@@ -1,3 +1,4 @@
+#include "common/kube/names.h"
 #include "services/pgsvc/core/grouping/group_pod.h"
 
 #include <fmt/format.h>
@@ -129,7 +130,7 @@ absl::StatusOr<PodGrouping> GroupPodByRules(ObjectView pod, const std::vector<Ob
   using Verdict = PodGrouping::Verdict;
   PodGrouping result;
   if (OptsOut(pod)) return PodGrouping{.verdict = Verdict::kOptedOut, .decided_by = pod.Described()};
-  if (pod.owners().empty() && pod.Annotation(kPodGroupAnnotation) != nullptr) {
+  if (pod.owners().empty() && pod.Annotation(kube::kKaiGroupNameKey) != nullptr) {
     return PodGrouping{.verdict = Verdict::kAssigned, .decided_by = pod.Described()};
   }
   for (const ObjectView owner : owners) {

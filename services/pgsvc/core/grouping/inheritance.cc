@@ -1,3 +1,4 @@
+#include "common/kube/names.h"
 #include "services/pgsvc/core/grouping/inheritance.h"
 
 #include <fmt/format.h>
@@ -220,7 +221,7 @@ Grouping IdentityFrom(const RuleInput& input, ObjectView owner) {
   if (const json::string* const user = input.pod.Annotation(kUser); user != nullptr) {
     grouping.annotations[std::string(kUser)] = std::string(*user);
   }
-  grouping.annotations[std::string(kTopOwnerAnnotation)] = TopOwnerText(owner);
+  grouping.annotations[std::string(kube::kKaiTopOwnerKey)] = TopOwnerText(owner);
   CopyTexts(owner.annotations(), Existing::kOverwritten, grouping.annotations);
   if (const json::string* const user = input.pod.Label(kUser); user != nullptr) {
     grouping.labels[std::string(kUser)] = std::string(*user);

@@ -16,7 +16,6 @@ inline constexpr std::string_view kTrain = "train";
 inline constexpr std::string_view kInference = "inference";
 inline constexpr std::string_view kBuild = "build";
 
-inline constexpr std::string_view kPodGroupAnnotation = "pod-group-name";
 inline constexpr std::string_view kPriorityClassLabel = "priorityClassName";
 inline constexpr std::string_view kPreemptibilityLabel = "kai.scheduler/preemptibility";
 inline constexpr std::string_view kMinMemberAnnotation = "kai.scheduler/batch-min-member";
@@ -25,7 +24,6 @@ inline constexpr std::string_view kRequiredLevelAnnotation = "kai.scheduler/topo
 inline constexpr std::string_view kPreferredLevelAnnotation = "kai.scheduler/topology-preferred-placement";
 inline constexpr std::string_view kPreemptionDelayAnnotation = "kai.scheduler/preemption-delay";
 inline constexpr std::string_view kStalenessGraceAnnotation = "kai.scheduler/staleness-grace-period";
-inline constexpr std::string_view kTopOwnerAnnotation = "kai.scheduler/top-owner-metadata";
 
 // The group of a pod by the default rule, with `owner` as its owner and the source of its metadata. `considered`: the
 // objects, direct owner first, whose labels and annotations count for priority, preemptibility, delay and grace period.

@@ -54,7 +54,7 @@ json::object KaiGroupOf(const Grouping& grouping) {
   spec["topologyConstraint"] = TopologyOf(grouping.topology);
   json::array sub_groups = SubGroupsOf(grouping);
   if (!sub_groups.empty()) spec["subGroups"] = std::move(sub_groups);
-  json::object object{{"apiVersion", "scheduling.run.ai/v2alpha2"}, {"kind", "PodGroup"}};
+  json::object object{{"apiVersion", kKaiApiVersion}, {"kind", "PodGroup"}};
   object["metadata"] = std::move(metadata);
   object["spec"] = std::move(spec);
   return object;

@@ -9,7 +9,7 @@
 
 namespace basalt::pgsvc {
 
-inline constexpr std::string_view kKaiApiGroup = "scheduling.run.ai";
+inline constexpr std::string_view kKaiApiVersion = "scheduling.run.ai/v2alpha2";
 
 // The object that creates the group. Of the group and of each subgroup either minMember or minSubGroup is set.
 json::object KaiGroupOf(const Grouping& grouping);

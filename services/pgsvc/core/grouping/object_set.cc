@@ -89,12 +89,12 @@ absl::StatusOr<std::vector<ObjectView>> ObjectSet::OwnersOf(ObjectView pod) cons
 bool ObjectSet::HasPriorityClass(std::string_view name) const {
   const bool is_shipped =
       std::find(std::begin(kShippedClasses), std::end(kShippedClasses), name) != std::end(kShippedClasses);
-  return (has_kai_classes_ && is_shipped) || !Find("scheduling.k8s.io", "PriorityClass", "", name).empty();
+  return (has_kai_classes_ && is_shipped) || !Find("scheduling.k8s.io/v1", "PriorityClass", "", name).empty();
 }
 
-ObjectView ObjectSet::Find(std::string_view group, std::string_view kind, std::string_view ns,
+ObjectView ObjectSet::Find(std::string_view api_version, std::string_view kind, std::string_view ns,
                            std::string_view name) const {
-  const auto found = by_name_.find(Key{group, kind, ns, name});
+  const auto found = by_name_.find(Key{GroupOfApiVersion(api_version), kind, ns, name});
   return found == by_name_.end() ? ObjectView() : ObjectView(*found->second);
 }
 
@@ -102,7 +102,7 @@ std::vector<ObjectView> ObjectSet::GroupsOwnedBy(std::string_view ns, std::strin
   std::vector<ObjectView> groups;
   for (const auto& [key, value] : by_name_) {
     const ObjectView object(*value);
-    if (object.group() != kKaiApiGroup || object.kind() != "PodGroup" || object.ns() != ns) continue;
+    if (object.group() != GroupOfApiVersion(kKaiApiVersion) || object.kind() != "PodGroup" || object.ns() != ns) continue;
     const std::vector<OwnerReference> owners = object.owners();
     if (!owners.empty() && owners.front().uid == uid) groups.push_back(object);
   }

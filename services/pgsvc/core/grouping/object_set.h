@@ -37,7 +37,8 @@ class ObjectSet final : public ClusterView {
   absl::StatusOr<std::vector<ObjectView>> OwnersOf(ObjectView pod) const;
 
   bool HasPriorityClass(std::string_view name) const override;
-  ObjectView Find(std::string_view group, std::string_view kind, std::string_view ns,
+  // In whichever version it is.
+  ObjectView Find(std::string_view api_version, std::string_view kind, std::string_view ns,
                   std::string_view name) const override;
   std::vector<ObjectView> GroupsOwnedBy(std::string_view ns, std::string_view uid) const override;
   std::vector<ObjectView> PodsWithLabel(std::string_view ns, std::string_view key,

@@ -40,7 +40,7 @@ std::string Walk(const std::string& manifests) {
   for (const json::value& document : *documents) EXPECT_TRUE(set.Add(document).ok());
   const auto find = [&set](const OwnerReference& reference, std::string_view ns) -> absl::StatusOr<ObjectView> {
     if (reference.name.starts_with("secret")) return absl::PermissionDeniedError("forbidden");
-    const ObjectView found = set.Find("example.com", reference.kind, ns, reference.name);
+    const ObjectView found = set.Find("example.com/v1", reference.kind, ns, reference.name);
     if (found.empty()) return absl::NotFoundError(fmt::format("{} is missing", reference.name));
     return found;
   };

@@ -18,8 +18,8 @@ class ClusterView {
  public:
   virtual ~ClusterView() = default;
   virtual bool HasPriorityClass(std::string_view name) const = 0;
-  // `group`: of the API, in whichever version is served.
-  virtual ObjectView Find(std::string_view group, std::string_view kind, std::string_view ns,
+  // `api_version`: in which the object is asked for.
+  virtual ObjectView Find(std::string_view api_version, std::string_view kind, std::string_view ns,
                           std::string_view name) const = 0;
   // PodGroups of KAI's in that namespace whose first owner has that UID.
   virtual std::vector<ObjectView> GroupsOwnedBy(std::string_view ns, std::string_view uid) const = 0;

@@ -59,7 +59,7 @@ bool NeedsAllSubGroups(const Grouping& grouping) {
 json::object AnnotationsOf(const Grouping& grouping) {
   json::object annotations;
   for (const auto& [key, value] : grouping.annotations) {
-    if (key.starts_with(kVolcanoPrefix) || key == kTopOwnerAnnotation) annotations[key] = value;
+    if (key.starts_with(kVolcanoPrefix) || key == kube::kKaiTopOwnerKey) annotations[key] = value;
   }
   if (grouping.preemptibility.empty()) return annotations;
   const bool is_preemptible = grouping.preemptibility == "preemptible";

@@ -80,7 +80,7 @@ absl::StatusOr<Grouping> GroupRunaiJob(const RuleInput& input) {
   const absl::StatusOr<std::optional<int32_t>> parallelism = job.IntAt({"spec", "parallelism"});
   const bool is_parallel = parallelism.ok() && parallelism->value_or(0) > 1;
   const std::string legacy = LegacyName(is_parallel ? pod : job.name(), job.uid());
-  if (!input.cluster.Find(kKaiApiGroup, "PodGroup", input.pod.ns(), legacy).empty()) grouping.name = legacy;
+  if (!input.cluster.Find(kKaiApiVersion, "PodGroup", input.pod.ns(), legacy).empty()) grouping.name = legacy;
   return grouping;
 }
 

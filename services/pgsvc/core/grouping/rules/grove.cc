@@ -21,7 +21,7 @@ namespace basalt::pgsvc {
 namespace {
 
 constexpr std::string_view kPodGangLabel = "grove.io/podgang";
-constexpr std::string_view kPodGangGroup = "scheduler.grove.io";
+constexpr std::string_view kPodGangApiVersion = "scheduler.grove.io/v1alpha1";
 constexpr std::string_view kTopologyNameAnnotation = "grove.io/topology-name";
 
 struct PodSet {
@@ -223,7 +223,7 @@ absl::StatusOr<Grouping> GroupGrove(const RuleInput& input) {
   if (name == nullptr || name->empty()) {
     return Invalid(fmt::format("{}: label {}: is required", input.pod.Described(), kPodGangLabel));
   }
-  const ObjectView gang = input.cluster.Find(kPodGangGroup, "PodGang", input.pod.ns(), *name);
+  const ObjectView gang = input.cluster.Find(kPodGangApiVersion, "PodGang", input.pod.ns(), *name);
   if (gang.empty()) {
     return absl::NotFoundError(fmt::format("PodGang {}/{} does not exist", input.pod.ns(), std::string_view(*name)));
   }

@@ -8,6 +8,7 @@
 
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/kube/names.h"
 #include "services/pgsvc/core/grouping/inheritance.h"
 #include "services/pgsvc/core/grouping/kai_group.h"
 #include "services/pgsvc/core/grouping/rules/rules.h"
@@ -17,7 +18,7 @@ namespace basalt::pgsvc {
 
 namespace {
 
-constexpr std::string_view kKnativeGroup = "serving.knative.dev";
+constexpr std::string_view kKnativeApiVersion = "serving.knative.dev/v1";
 constexpr std::string_view kRevisionLabel = "serving.knative.dev/revision";
 constexpr std::string_view kMinScaleAnnotation = "autoscaling.knative.dev/min-scale";
 
@@ -26,11 +27,11 @@ absl::StatusOr<bool> IsGang(const RuleInput& input, ObjectView revision) {
   if (!input.options.gangs_knative_revisions) return false;
   std::set<std::string> groups;
   for (const ObjectView pod : input.cluster.PodsWithLabel(input.pod.ns(), kRevisionLabel, revision.name())) {
-    const json::string* const group = pod.Annotation(kPodGroupAnnotation);
+    const json::string* const group = pod.Annotation(kube::kKaiGroupNameKey);
     if (group != nullptr && !groups.insert(std::string(*group)).second) return true;
   }
   if (groups.size() != 1) return groups.empty();
-  const ObjectView group = input.cluster.Find(kKaiApiGroup, "PodGroup", input.pod.ns(), *groups.begin());
+  const ObjectView group = input.cluster.Find(kKaiApiVersion, "PodGroup", input.pod.ns(), *groups.begin());
   if (group.empty()) return true;
   const std::vector<OwnerReference> owners = group.owners();
   if (!owners.empty() && owners.front().kind == "Revision") return true;
@@ -46,7 +47,7 @@ absl::StatusOr<Grouping> GroupKnativeService(const RuleInput& input) {
   if (name == nullptr || name->empty()) {
     return Invalid(fmt::format("{}: label {}: is required", input.pod.Described(), kRevisionLabel));
   }
-  const ObjectView revision = input.cluster.Find(kKnativeGroup, "Revision", input.pod.ns(), *name);
+  const ObjectView revision = input.cluster.Find(kKnativeApiVersion, "Revision", input.pod.ns(), *name);
   if (revision.empty()) {
     return absl::NotFoundError(fmt::format("Revision {}/{} does not exist", input.pod.ns(), std::string_view(*name)));
   }

@@ -8,6 +8,7 @@
 
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/kube/names.h"
 #include "services/pgsvc/core/grouping/group_name.h"
 #include "services/pgsvc/core/grouping/inheritance.h"
 #include "services/pgsvc/core/grouping/kai_group.h"
@@ -109,7 +110,7 @@ absl::StatusOr<ObjectView> ClusterOf(const RuleInput& input, std::initializer_li
   }
   for (const std::string_view name : names) {
     if (name.empty()) continue;
-    const ObjectView cluster = input.cluster.Find(input.top.group(), "RayCluster", input.pod.ns(), name);
+    const ObjectView cluster = input.cluster.Find(input.top.api_version(), "RayCluster", input.pod.ns(), name);
     if (!cluster.empty()) return cluster;
     return absl::NotFoundError(fmt::format("RayCluster {}/{} does not exist", input.pod.ns(), name));
   }
@@ -136,7 +137,7 @@ absl::StatusOr<Grouping> GroupRayService(const RuleInput& input) {
                                      input.top.TextAt({"status", "pendingServiceStatus", "rayClusterName"})},
                                     "status"));
   Grouping grouping = InheritFromTop(input);
-  const json::string* const present = input.pod.Annotation(kPodGroupAnnotation);
+  const json::string* const present = input.pod.Annotation(kube::kKaiGroupNameKey);
   const bool is_kept = present != nullptr && *present == grouping.name;
   if (!is_kept) grouping.name = GroupNameOf(fmt::format("{}-{}", grouping.name, cluster.name()));
   return GroupByCluster(input, cluster, std::move(grouping));

@@ -1,0 +1,191 @@
+// What is sent for a group of KAI's and for its pods, and what becomes of it.
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+#include "common/kube/kinds.h"
+#include "common/kube/requests.h"
+#include "common/obs/log.h"
+#include "services/pgsvc/control/kai/kai_groups.h"
+#include "services/pgsvc/core/grouping/group_plan.h"
+#include "services/pgsvc/core/kai/group_patch.h"
+#include "services/pgsvc/core/pod_grouping.h"
+
+namespace basalt::pgsvc {
+namespace {
+
+using Kind = runtime::WriteOutcome::Kind;
+
+constexpr absl::Duration kMostOften = absl::Seconds(1);
+
+// So many members are asked how the group is to be, where the first ones cannot say it.
+constexpr int kMostAsked = 16;
+
+bool IsAnother(const runtime::WriteOutcome& outcome) {
+  return outcome.kind == Kind::kRefused && (outcome.error.code() == 404 || outcome.error.code() == 409);
+}
+
+}  // namespace
+
+void KaiGroups::ServeGroup(const std::string& ns, Namespace& space, const std::string& name, KaiGroupState& group) {
+  if (group.busy || !group.has_active()) return;
+  if (group.retry.Blocks(context_.ApiNow())) {
+    space.groups_due.insert(name);
+    return context_.WakeAt(ns, group.retry.until());
+  }
+  const kube::v1::KaiPodGroup* const observed = space.objects.FindGroup(name);
+  if (observed == nullptr) return CreateGroup(ns, space, name, group);
+  if (observed->meta().deletion_ms() != 0) return;  // Its end is told.
+  if (!group.is_compared) UpdateGroup(ns, space, name, group);
+  if (group.is_compared) LinkPods(ns, space, name, group);
+}
+
+std::optional<Grouping> KaiGroups::PlanOf(Namespace& space, const KaiGroupState& group) const {
+  int asked = 0;
+  for (const auto& [pod, member] : group.members()) {
+    if (++asked > kMostAsked) break;
+    Found found = FindGrouping(space, space.objects.pods().at(member.uid));
+    if (found.is_waiting || !found.grouping.ok()) continue;
+    if (found.grouping->verdict != PodGrouping::Verdict::kGrouped) continue;
+    GroupPlan plan;
+    plan.Add(pod, std::move(found.grouping->grouping));
+    for (const auto& [leaf, count] : group.leaves()) plan.AddLeaf(leaf);
+    return plan.Group();
+  }
+  return std::nullopt;
+}
+
+void KaiGroups::CreateGroup(const std::string& ns, Namespace& space, const std::string& name, KaiGroupState& group) {
+  const std::optional<Grouping> plan = PlanOf(space, group);
+  if (!plan || plan->name != name) return;
+  group.busy = true;
+  auto request = kube::WriteOf(kube::kKaiPodGroups, ns, name);
+  request.mutable_create()->set_body(ToText(NewKaiGroup(*plan)));
+  context_.Write(ns, std::move(request),
+                 [this, ns, name](const runtime::WriteOutcome& outcome) { OnGroupWritten(ns, name, outcome); });
+}
+
+void KaiGroups::UpdateGroup(const std::string& ns, Namespace& space, const std::string& name, KaiGroupState& group) {
+  const std::optional<Grouping> plan = PlanOf(space, group);
+  if (!plan || plan->name != name) return;
+  const kube::v1::KaiPodGroup& observed = *space.objects.FindGroup(name);
+  const kube::v1::Pod& first = space.objects.pods().at(group.members().begin()->second.uid);
+  if (!IsKaiGroupOf(observed, *plan)) {
+    return Tell(ns, space, first, "PodGroupError",
+                fmt::format("pod group {} was made by somebody else for other pods, and is left alone", name));
+  }
+  for (const std::string& warning : plan->warnings) Tell(ns, space, first, "PodGroupWarning", warning);
+  std::set<std::string> leaves;
+  for (const SubGroup& sub_group : plan->sub_groups) {
+    if (!sub_group.minimum.of_sub_groups) leaves.insert(sub_group.name);
+  }
+  if (leaves != group.plan_leaves) {
+    group.plan_leaves = std::move(leaves);
+    for (const auto& [pod, member] : group.members()) group.to_link.insert(member.uid);
+  }
+  std::optional<GroupUpdate> update = KaiUpdateOf(observed, *plan, rules_);
+  if (update && context_.ApiNow() < group.next_update) {
+    space.groups_due.insert(name);
+    return context_.WakeAt(ns, group.next_update);
+  }
+  group.is_compared = true;
+  if (!update) return;
+  group.busy = true;
+  group.next_update = context_.ApiNow() + kMostOften;
+  auto request = kube::WriteOf(kube::kKaiPodGroups, ns, name);
+  request.mutable_patch()->set_type(gateway::v1::Patch::TYPE_MERGE);
+  request.mutable_patch()->set_uid(observed.meta().uid());
+  request.mutable_patch()->set_body(std::move(update->patch));
+  context_.Write(ns, std::move(request),
+                 [this, ns, name](const runtime::WriteOutcome& outcome) { OnGroupWritten(ns, name, outcome); });
+}
+
+void KaiGroups::OnGroupWritten(const std::string& ns, const std::string& name, const runtime::WriteOutcome& outcome) {
+  Namespace* const space = namespaces_.Find(ns);
+  if (space == nullptr) return;
+  const auto written = space->groups.find(name);
+  if (written == space->groups.end()) return;
+  KaiGroupState& group = written->second;
+  group.busy = false;
+  space->groups_due.insert(name);
+  if (outcome.kind == Kind::kDone) return group.retry.Succeed();
+  group.is_compared = false;
+  if (outcome.kind == Kind::kUnknown || IsAnother(outcome)) return Refresh(ns, name);
+  TryLater(ns, group);
+  if (!runtime::ShouldReportToUser(outcome) || group.members().empty()) return;
+  obs::LogWarning("pod group cannot be written", {{"group", ns + "/" + name}, {"why", outcome.error.message()}});
+  Tell(ns, *space, space->objects.pods().at(group.members().begin()->second.uid), "PodGroupError",
+       outcome.error.message());
+}
+
+// Settles a conflict or a lost answer by what the API server itself says now.
+void KaiGroups::Refresh(const std::string& ns, const std::string& name) {
+  Namespace& space = *namespaces_.Find(ns);
+  space.groups.at(name).busy = true;
+  const kube::v1::KaiPodGroup* const known = space.objects.FindGroup(name);
+  context_.Get(ns, kube::GetOf(kube::kKaiPodGroups, ns, name),
+               [this, ns, name, uid = known == nullptr ? "" : known->meta().uid()](
+                   const absl::StatusOr<gateway::v1::GetResponse>& answer) {
+                 Namespace* const read = namespaces_.Find(ns);
+                 if (read == nullptr) return;
+                 const auto group = read->groups.find(name);
+                 if (group == read->groups.end()) return;
+                 group->second.busy = false;
+                 read->groups_due.insert(name);
+                 const bool is_found = answer.ok() && answer->has_object();
+                 const bool is_absent = answer.ok() && answer->has_error() && answer->error().code() == 404;
+                 // With what watches tell, so that nothing older follows.
+                 if (is_found) context_.MergeAnswer(ns, answer->object(), /*gone=*/false);
+                 const kube::v1::KaiPodGroup* const now = read->objects.FindGroup(name);
+                 if (is_absent && now != nullptr && now->meta().uid() == uid) {
+                   kube::v1::Object last;
+                   *last.mutable_kai_pod_group()->mutable_meta() = now->meta();
+                   context_.MergeAnswer(ns, last, /*gone=*/true);
+                 }
+                 if (!is_found && !is_absent) return TryLater(ns, group->second);
+                 context_.Wake(ns);
+               });
+}
+
+void KaiGroups::TryLater(const std::string& ns, KaiGroupState& group) {
+  group.retry.Fail(context_.ApiNow(), context_.random());
+  context_.Wake(ns);
+}
+
+void KaiGroups::LinkPods(const std::string& ns, Namespace& space, const std::string& name, KaiGroupState& group) {
+  for (const std::string& uid : std::exchange(group.to_link, {})) {
+    const auto known = space.objects.pods().find(uid);
+    if (known == space.objects.pods().end() || IsOver(known->second) || known->second.deletion_ms() != 0) continue;
+    if (group.linking.contains(uid)) {
+      group.to_link.insert(uid);
+      continue;
+    }
+    const kube::v1::Pod& pod = known->second;
+    const KaiGroupState::Member* const member = group.Find(pod);
+    if (member == nullptr) continue;
+    const std::string leaf = group.plan_leaves.contains(member->leaf) ? member->leaf : "";
+    const std::optional<std::string> patch = KaiPodPatch(pod, name, leaf);
+    if (!patch) continue;
+    group.linking.insert(uid);
+    auto request = kube::WriteOf(kube::kPods, ns, pod.name());
+    request.mutable_patch()->set_type(gateway::v1::Patch::TYPE_MERGE);
+    request.mutable_patch()->set_uid(uid);
+    request.mutable_patch()->set_body(*patch);
+    context_.Write(ns, std::move(request), [this, ns, name, uid](const runtime::WriteOutcome& outcome) {
+      Namespace* const written = namespaces_.Find(ns);
+      if (written == nullptr) return;
+      const auto linked = written->groups.find(name);
+      if (linked == written->groups.end()) return;
+      linked->second.linking.erase(uid);
+      written->groups_due.insert(name);
+      // Another pod has the name, or none: its next state decides.
+      if (outcome.kind == Kind::kDone || IsAnother(outcome)) return;
+      const bool is_member = written->pods.contains(uid) && written->pods.at(uid).group == name;
+      if (is_member) linked->second.to_link.insert(uid);
+      TryLater(ns, linked->second);
+    });
+  }
+}
+
+}  // namespace basalt::pgsvc

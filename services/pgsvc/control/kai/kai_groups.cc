@@ -1,0 +1,316 @@
+#include "services/pgsvc/control/kai/kai_groups.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "common/base/status.h"
+#include "common/kube/kinds.h"
+#include "common/kube/names.h"
+#include "services/pgsvc/core/kai/pod_object.h"
+#include "services/pgsvc/core/pod_grouping.h"
+
+namespace basalt::pgsvc {
+namespace {
+
+// For so long a namespace that has come here waits for owners that nobody tells of.
+constexpr absl::Duration kSettlesWithin = absl::Seconds(10);
+
+bool IsActive(const kube::v1::Pod& pod) { return !IsOver(pod) && pod.deletion_ms() == 0; }
+
+// The watch and name of the interest that the fact is about; an empty watch: it is about none.
+std::pair<std::string_view, std::string_view> InterestOf(std::string_view fact) {
+  if (!fact.starts_with(kube::kWatchObjectsPrefix)) return {};
+  const size_t space = fact.rfind(' ');
+  return {fact.substr(0, space), fact.substr(space + 1)};
+}
+
+// The group that a pod without owners names; grouping may have put the name there.
+std::string TakeAssignment(json::value& pod) {
+  json::object& metadata = ObjectIn(pod.as_object(), "metadata");
+  if (metadata.contains("ownerReferences") || !metadata.contains("annotations")) return {};
+  json::object& annotations = ObjectIn(metadata, "annotations");
+  const std::string name(FindString(metadata["annotations"], kube::kKaiGroupNameKey));
+  if (!name.empty()) annotations.erase(kube::kKaiGroupNameKey);
+  return name;
+}
+
+}  // namespace
+
+KaiGroups::KaiGroups(runtime::Context& context, RuleOptions rules)
+    : context_(context),
+      rules_(std::move(rules)),
+      recorder_(context, [this](const std::string& ns, const std::string& uid) { return EventsOf(ns, uid); }) {}
+
+KaiGroups::Namespace& KaiGroups::NamespaceOf(std::string_view ns) {
+  return namespaces_.FindOrMake(ns, [this] { return std::make_unique<Namespace>(context_.loop().Now()); });
+}
+
+void KaiGroups::CloseSlot(uint32_t slot) {
+  for (const std::string& ns : namespaces_.KeysOf(slot)) {
+    for (const std::string& fact : namespaces_.Find(ns)->dependents.All()) {
+      const auto [watch, name] = InterestOf(fact);
+      if (!watch.empty()) context_.DropInterest(watch, ns, name);
+    }
+  }
+  namespaces_.Close(slot);
+}
+
+// ---- what is told ----
+
+void KaiGroups::OnState(std::string_view ns, kube::v1::Object&& object) {
+  Namespace& space = NamespaceOf(ns);
+  if (object.has_pod()) {
+    const std::string uid = object.pod().uid();
+    const NamespaceObjects::PodChange change = space.objects.SetPod(std::move(*object.mutable_pod()));
+    if (change.is_news) {
+      space.pods_due.insert(uid);
+    } else if (const auto known = space.pods.find(uid); known != space.pods.end() && !known->second.group.empty()) {
+      NoteActivity(space, space.objects.pods().at(uid), known->second.group);
+    }
+    NoteChanged(space, change.facts);
+  } else if (object.has_kai_pod_group()) {
+    auto group = std::make_unique<kube::v1::KaiPodGroup>(std::move(*object.mutable_kai_pod_group()));
+    const std::string name = group->meta().name();
+    NoteChanged(space, space.objects.SetGroup(std::move(group)));
+    NoteGroup(space, name);
+  }
+}
+
+void KaiGroups::NoteActivity(Namespace& space, const kube::v1::Pod& pod, const std::string& group) {
+  const auto state = space.groups.find(group);
+  const KaiGroupState::Member* const known = state == space.groups.end() ? nullptr : state->second.Find(pod);
+  if (known == nullptr || known->is_active == IsActive(pod)) return;
+  KaiGroupState::Member member = *known;
+  member.is_active = IsActive(pod);
+  state->second.Put(pod.name(), std::move(member));
+  space.groups_due.insert(group);
+}
+
+void KaiGroups::NoteGroup(Namespace& space, const std::string& name) {
+  const auto group = space.groups.find(name);
+  if (group == space.groups.end()) return;
+  group->second.is_compared = false;
+  space.groups_due.insert(name);
+}
+
+void KaiGroups::OnGone(std::string_view ns, const runtime::Gone& gone) {
+  Namespace* const space = namespaces_.Find(ns);
+  if (space == nullptr) return;
+  const std::string owned(ns);
+  if (space->objects.pods().contains(gone.uid)) {
+    Leave(*space, gone.uid);
+    Depend(owned, *space, gone.uid, {});
+    space->pods.erase(gone.uid);
+    space->pods_due.erase(gone.uid);
+    space->waiting.erase(gone.uid);
+    for (auto& [problem, pods] : space->told) pods.erase(gone.uid);
+    std::erase_if(space->told, [](const auto& entry) { return entry.second.empty(); });
+    NoteChanged(*space, space->objects.ErasePod(gone.uid));
+    return;
+  }
+  const kube::v1::KaiPodGroup* const group = space->objects.FindGroup(gone.name);
+  if (group == nullptr || group->meta().uid() != gone.uid) return;
+  NoteChanged(*space, space->objects.EraseGroup(gone.name));
+  NoteGroup(*space, gone.name);
+}
+
+void KaiGroups::OnShared(const std::string& watch, const kube::v1::Object& object, bool gone) {
+  if (object.has_priority_class()) {
+    const std::string& name = object.priority_class().meta().name();
+    const bool is_news = gone ? priority_classes_.erase(name) > 0 : priority_classes_.insert(name).second;
+    if (!is_news) return;
+    for (const auto& [ns, space] : namespaces_) {
+      if (space->dependents.Of(ClassFact(name)).empty()) continue;
+      NoteChanged(*space, {ClassFact(name)});
+      context_.Wake(ns);
+    }
+    return;
+  }
+  if (!object.has_generic() || !watch.starts_with(kube::kWatchObjectsPrefix)) return;
+  const std::string& ns = object.generic().meta().namespace_();
+  Namespace* const space = namespaces_.Find(ns);
+  if (space == nullptr || space->dependents.Of(ObjectFact(watch, object.generic().meta().name())).empty()) return;
+  NoteChanged(*space, {space->objects.SetObject(watch, object.generic(), gone)});
+  context_.Wake(ns);
+}
+
+void KaiGroups::NoteChanged(Namespace& space, const std::set<std::string>& facts) {
+  for (const std::string& fact : facts) {
+    const std::set<std::string>& pods = space.dependents.Of(fact);
+    space.pods_due.insert(pods.begin(), pods.end());
+  }
+}
+
+// ---- a pass ----
+
+void KaiGroups::Act(std::string_view key) {
+  Namespace* const space = namespaces_.Find(key);
+  if (space == nullptr) return;
+  const std::string ns(key);
+  for (size_t i = 0; i < kPodsPerPass && !space->pods_due.empty(); ++i) {
+    const std::string uid = *space->pods_due.begin();
+    space->pods_due.erase(space->pods_due.begin());
+    GroupPod(ns, *space, uid);
+  }
+  // A group is served once all of its pods that are known were looked at.
+  if (!space->pods_due.empty()) return context_.Wake(ns);
+  WarnOfMissing(ns, *space);
+  if (!IsSettled(ns, *space)) return;
+  for (const std::string& name : std::exchange(space->groups_due, {})) {
+    const auto group = space->groups.find(name);
+    if (group == space->groups.end()) continue;
+    ServeGroup(ns, *space, name, group->second);
+    if (group->second.is_idle()) space->groups.erase(group);
+  }
+  if (space->objects.empty() && space->groups.empty()) namespaces_.Erase(ns);
+}
+
+bool KaiGroups::IsSettled(const std::string& ns, Namespace& space) {
+  if (space.is_settled) return true;
+  const absl::Time latest = space.opened + kSettlesWithin;
+  space.is_settled = space.waiting.empty() || context_.loop().Now() >= latest;
+  if (!space.is_settled) context_.WakeAt(ns, context_.ApiNow() + (latest - context_.loop().Now()));
+  return space.is_settled;
+}
+
+KaiGroups::Found KaiGroups::FindGrouping(Namespace& space, const kube::v1::Pod& pod) const {
+  json::value object = PodObject(pod);
+  const std::string assigned = TakeAssignment(object);
+  const ObjectView seen(object);
+  NamespaceView view(space.objects, priority_classes_);
+  const json::string* const opt_out = seen.Annotation(kOptOutAnnotation);
+  absl::StatusOr<std::vector<ObjectView>> owners = std::vector<ObjectView>();
+  if (opt_out == nullptr || *opt_out != "true") owners = view.OwnersOf(seen);
+  Found found;
+  if (owners.ok()) {
+    found.grouping = GroupPodByRules(seen, *owners, view, rules_);
+  } else {
+    found.grouping = owners.status();
+  }
+  found.facts = view.facts();
+  found.is_waiting = view.is_waiting();
+  found.unreadable = view.unreadable();
+  if (assigned.empty() || (found.grouping.ok() && found.grouping->grouping.name == assigned)) return found;
+  found.grouping = PodGrouping{.verdict = PodGrouping::Verdict::kAssigned, .decided_by = seen.Described()};
+  return found;
+}
+
+void KaiGroups::GroupPod(const std::string& ns, Namespace& space, const std::string& uid) {
+  const auto known = space.objects.pods().find(uid);
+  if (known == space.objects.pods().end()) return;
+  const kube::v1::Pod& pod = known->second;
+  Found found = FindGrouping(space, pod);
+  Depend(ns, space, uid, std::move(found.facts));
+  space.waiting.erase(uid);
+  if (found.is_waiting) {
+    space.waiting.insert(uid);
+    return;
+  }
+  Pod& state = space.pods[uid];
+  state.missing.clear();
+  for (const std::string& owner : found.unreadable) {
+    Tell(ns, space, pod, "PodGroupWarning",
+         fmt::format("{} must not be read: pods are grouped by what is below that owner", owner));
+  }
+  if (!found.grouping.ok()) {
+    // The group that the pod is in already stays as it is.
+    if (absl::IsNotFound(found.grouping.status())) return NoteMissing(ns, space, pod, found.grouping.status());
+    if (IsActive(pod)) Tell(ns, space, pod, "PodGroupError", ToStd(found.grouping.status().message()));
+    return;
+  }
+  state.missing_since = absl::InfiniteFuture();
+  if (found.grouping->verdict != PodGrouping::Verdict::kGrouped) return Leave(space, uid);
+  const Grouping& grouping = found.grouping->grouping;
+  Join(space, pod, grouping.name, grouping.pod_sub_group);
+  for (const std::string& warning : grouping.warnings) Tell(ns, space, pod, "PodGroupWarning", warning);
+}
+
+void KaiGroups::NoteMissing(const std::string& ns, Namespace& space, const kube::v1::Pod& pod,
+                            const absl::Status& why) {
+  if (!IsActive(pod)) return;
+  Pod& state = space.pods[pod.uid()];
+  state.missing = std::string(ToStd(why.message()));
+  state.missing_since = std::min(state.missing_since, context_.ApiNow());
+  space.warnings.emplace(state.missing_since + kMissingGrace, pod.uid());
+  context_.WakeAt(ns, state.missing_since + kMissingGrace);
+}
+
+void KaiGroups::WarnOfMissing(const std::string& ns, Namespace& space) {
+  const absl::Time now = context_.ApiNow();
+  while (!space.warnings.empty() && space.warnings.begin()->first <= now) {
+    const std::string uid = space.warnings.begin()->second;
+    space.warnings.erase(space.warnings.begin());
+    const auto pod = space.objects.pods().find(uid);
+    const auto state = space.pods.find(uid);
+    if (pod == space.objects.pods().end() || state == space.pods.end() || state->second.missing.empty()) continue;
+    if (IsActive(pod->second)) Tell(ns, space, pod->second, "PodGroupError", state->second.missing);
+  }
+  if (!space.warnings.empty()) context_.WakeAt(ns, space.warnings.begin()->first);
+}
+
+void KaiGroups::Join(Namespace& space, const kube::v1::Pod& pod, const std::string& group, const std::string& leaf) {
+  Pod& state = space.pods[pod.uid()];
+  if (state.group != group) Leave(space, pod.uid());
+  state.group = group;
+  KaiGroupState& joined = space.groups[group];
+  joined.Put(pod.name(), {.uid = pod.uid(), .leaf = leaf, .is_active = IsActive(pod)});
+  // What the pods of a group differ in is taken from the first one.
+  if (joined.members().begin()->first == pod.name()) joined.is_compared = false;
+  joined.to_link.insert(pod.uid());
+  space.groups_due.insert(group);
+}
+
+void KaiGroups::Leave(Namespace& space, const std::string& uid) {
+  const auto state = space.pods.find(uid);
+  if (state == space.pods.end() || state->second.group.empty()) return;
+  const std::string name = std::exchange(state->second.group, "");
+  const auto left = space.groups.find(name);
+  if (left == space.groups.end()) return;
+  const kube::v1::Pod& pod = space.objects.pods().at(uid);
+  if (left->second.Find(pod) != nullptr) left->second.Remove(pod.name());
+  left->second.to_link.erase(uid);
+  space.groups_due.insert(name);
+}
+
+void KaiGroups::Depend(const std::string& ns, Namespace& space, const std::string& uid, Dependents::Facts facts) {
+  const Dependents::Change change = space.dependents.Set(uid, std::move(facts));
+  for (const std::string& fact : change.first) {
+    const auto [watch, name] = InterestOf(fact);
+    if (!watch.empty()) context_.AddInterest(watch, ns, name);
+  }
+  for (const std::string& fact : change.last) {
+    const auto [watch, name] = InterestOf(fact);
+    if (watch.empty()) continue;
+    context_.DropInterest(watch, ns, name);
+    space.objects.ForgetObject(fact);
+  }
+}
+
+// ---- Events ----
+
+runtime::ObjectEvents* KaiGroups::EventsOf(const std::string& ns, const std::string& uid) const {
+  Namespace* const space = namespaces_.Find(ns);
+  if (space == nullptr) return nullptr;
+  const auto pod = space->pods.find(uid);
+  return pod == space->pods.end() ? nullptr : &pod->second.events;
+}
+
+void KaiGroups::Tell(const std::string& ns, Namespace& space, const kube::v1::Pod& pod, std::string_view reason,
+                     std::string_view message) {
+  std::set<std::string>& told = space.told[std::string(message)];
+  if (!told.contains(pod.uid()) && told.size() >= kMostTold) return;
+  told.insert(pod.uid());
+  recorder_.Record(ns, space.pods[pod.uid()].events,
+                   {.api_version = kube::kPods.version,
+                    .kind = kube::kPods.name,
+                    .ns = pod.namespace_(),
+                    .name = pod.name(),
+                    .uid = pod.uid(),
+                    .warning = true,
+                    .reason = std::string(reason),
+                    .message = std::string(message),
+                    .component = "basalt-pgsvc"});
+}
+
+}  // namespace basalt::pgsvc

@@ -1,0 +1,123 @@
+#pragma once
+
+// Groups of pods that KAI's scheduler places. The key is a namespace: who belongs together is seen by owners of owners,
+// by labels and by other groups, all of which stand in it, so that one worker decides for the whole namespace.
+//
+// A pod is grouped by the rules (core/grouping) when it comes, and again when something changes that it was grouped by.
+// A pass groups so many pods and serves those groups alone whose members or state have changed. Nothing is stored to
+// act by; what the API server has is compared with what the rules say. One per worker; confined to the worker's loop.
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/reconcile/retry.h"
+#include "common/reconcile/slot_map.h"
+#include "common/runtime/controller.h"
+#include "common/runtime/events/event_recorder.h"
+#include "services/pgsvc/control/kai/dependents.h"
+#include "services/pgsvc/control/kai/kai_group_state.h"
+#include "services/pgsvc/control/kai/namespace_objects.h"
+#include "services/pgsvc/core/grouping/group_pod.h"
+
+namespace basalt::pgsvc {
+
+class KaiGroups {
+ public:
+  // How many pods a pass groups at most: the next pass goes on.
+  static constexpr size_t kPodsPerPass = 200;
+  // An owner that is deleted is gone some time before its pods are, and what is made together need not come together.
+  static constexpr absl::Duration kMissingGrace = absl::Seconds(30);
+  // So many pods are told of one problem that they share.
+  static constexpr size_t kMostTold = 10;
+
+  // The context outlives it.
+  KaiGroups(runtime::Context& context, RuleOptions rules);
+
+  // Whether a routing key is a namespace, and not the name of a group.
+  static bool IsFor(std::string_view key) { return key.find('/') == std::string_view::npos; }
+
+  void OpenSlot(uint32_t slot) { namespaces_.Open(slot); }
+  void CloseSlot(uint32_t slot);
+  void OnState(std::string_view ns, kube::v1::Object&& object);
+  void OnGone(std::string_view ns, const runtime::Gone& gone);
+  // Priority classes, and objects that were asked for.
+  void OnShared(const std::string& watch, const kube::v1::Object& object, bool gone);
+  void Act(std::string_view ns);
+
+ private:
+  struct Pod {
+    std::string group;    // Empty: it is in none, or it is not known yet in which.
+    std::string missing;  // What the pod's group needs and is not there, in words.
+    absl::Time missing_since = absl::InfiniteFuture();
+    runtime::ObjectEvents events;
+  };
+  struct Namespace {
+    explicit Namespace(absl::Time now) : opened(now) {}
+    const absl::Time opened;
+    // Everything that was there when the namespace came here was grouped once: what a group lacks until then may be a
+    // pod that is not looked at yet.
+    bool is_settled = false;
+    NamespaceObjects objects;
+    Dependents dependents;
+    std::map<std::string, Pod> pods;  // By UID.
+    std::map<std::string, KaiGroupState, std::less<>> groups;
+    std::set<std::string> pods_due;  // UIDs: to be grouped.
+    std::set<std::string> waiting;   // UIDs of pods of which something was asked for that was not told yet.
+    std::set<std::pair<absl::Time, std::string>> warnings;  // When pods that lack something are to be told, by UID.
+    std::set<std::string> groups_due;                       // To be served.
+    std::map<std::string, std::set<std::string>> told;      // By problem, UIDs of pods that were told of it.
+  };
+  // What the rules say of a pod.
+  struct Found {
+    absl::StatusOr<PodGrouping> grouping = PodGrouping();
+    std::set<std::string> facts;
+    bool is_waiting = false;
+    std::vector<std::string> unreadable;
+  };
+
+  // -- kai_groups.cc --
+  Namespace& NamespaceOf(std::string_view ns);
+  void GroupPod(const std::string& ns, Namespace& space, const std::string& uid);
+  void NoteMissing(const std::string& ns, Namespace& space, const kube::v1::Pod& pod, const absl::Status& why);
+  void WarnOfMissing(const std::string& ns, Namespace& space);
+  // Whether groups may be compared with what their members ask for.
+  bool IsSettled(const std::string& ns, Namespace& space);
+  Found FindGrouping(Namespace& space, const kube::v1::Pod& pod) const;
+  static void Join(Namespace& space, const kube::v1::Pod& pod, const std::string& group, const std::string& leaf);
+  static void Leave(Namespace& space, const std::string& uid);
+  void Depend(const std::string& ns, Namespace& space, const std::string& uid, Dependents::Facts facts);
+  // Pods that were grouped by these are due.
+  static void NoteChanged(Namespace& space, const std::set<std::string>& facts);
+  // The pod may have ended.
+  static void NoteActivity(Namespace& space, const kube::v1::Pod& pod, const std::string& group);
+  static void NoteGroup(Namespace& space, const std::string& name);
+
+  // -- kai_group_writes.cc --
+  void ServeGroup(const std::string& ns, Namespace& space, const std::string& name, KaiGroupState& group);
+  // Nothing where the rules cannot say it now.
+  std::optional<Grouping> PlanOf(Namespace& space, const KaiGroupState& group) const;
+  void CreateGroup(const std::string& ns, Namespace& space, const std::string& name, KaiGroupState& group);
+  void UpdateGroup(const std::string& ns, Namespace& space, const std::string& name, KaiGroupState& group);
+  void LinkPods(const std::string& ns, Namespace& space, const std::string& name, KaiGroupState& group);
+  void OnGroupWritten(const std::string& ns, const std::string& name, const runtime::WriteOutcome& outcome);
+  void Refresh(const std::string& ns, const std::string& name);
+  void TryLater(const std::string& ns, KaiGroupState& group);
+
+  runtime::ObjectEvents* EventsOf(const std::string& ns, const std::string& uid) const;
+  // Tells the pod; of one problem so many pods are told.
+  void Tell(const std::string& ns, Namespace& space, const kube::v1::Pod& pod, std::string_view reason,
+            std::string_view message);
+
+  runtime::Context& context_;
+  const RuleOptions rules_;
+  SlotMap<Namespace> namespaces_;
+  std::set<std::string, std::less<>> priority_classes_;
+  runtime::EventRecorder recorder_;
+};
+
+}  // namespace basalt::pgsvc

@@ -1,0 +1,206 @@
+#include "services/pgsvc/control/kai/namespace_objects.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "common/base/status.h"
+#include "common/kube/kinds.h"
+#include "common/kube/names.h"
+#include "services/pgsvc/core/grouping/kai_group.h"
+#include "services/pgsvc/core/kai/pod_object.h"
+#include "services/pgsvc/core/pod_grouping.h"
+
+namespace basalt::pgsvc {
+namespace {
+
+std::string WatchOf(std::string_view api_version, std::string_view kind) {
+  return fmt::format("{}{}/{}", kube::kWatchObjectsPrefix, api_version, kind);
+}
+
+// The object of an interest: the gateway leaves out what the interest says.
+json::value ObjectOf(std::string_view watch, const kube::v1::GenericObject& generic) {
+  absl::StatusOr<json::value> parsed = ParseJson(generic.json());
+  json::value object = parsed.ok() && parsed->is_object() ? *std::move(parsed) : json::value(json::object());
+  const std::string_view kind = watch.substr(watch.rfind('/') + 1);
+  watch.remove_prefix(kube::kWatchObjectsPrefix.size());
+  object.as_object()["apiVersion"] = watch.substr(0, watch.size() - kind.size() - 1);
+  object.as_object()["kind"] = kind;
+  return object;
+}
+
+}  // namespace
+
+std::string ObjectFact(std::string_view watch, std::string_view name) { return fmt::format("{} {}", watch, name); }
+std::string ClassFact(std::string_view priority_class) { return fmt::format("class {}", priority_class); }
+std::string GroupFact(std::string_view name) { return fmt::format("group {}", name); }
+std::string OwnedGroupsFact(std::string_view owner_uid) { return fmt::format("groups of {}", owner_uid); }
+std::string LabelFact(std::string_view key, std::string_view value) { return fmt::format("label {}={}", key, value); }
+
+// ---- what is told ----
+
+// Rules ask whether a group is there, whose it is, and whether it has subgroups.
+bool NamespaceObjects::IsAlike(const kube::v1::KaiPodGroup& a, const kube::v1::KaiPodGroup& b) {
+  const auto has_sub_groups = [](const kube::v1::KaiPodGroup& group) {
+    const json::value object = KaiGroupObject(group);
+    return HasSubGroups(ObjectView(object));
+  };
+  return OwnerOf(a) == OwnerOf(b) && (a.spec_json() == b.spec_json() || has_sub_groups(a) == has_sub_groups(b));
+}
+
+void NamespaceObjects::IndexPod(const kube::v1::Pod& pod, bool is_there, std::set<std::string>& changed) {
+  for (auto& [key, values] : by_label_) {
+    const std::optional<std::string_view> value = FindKey(pod.grouping().labels(), key);
+    if (!value) continue;
+    if (is_there) {
+      values[std::string(*value)].insert(pod.uid());
+    } else if (const auto pods = values.find(*value); pods != values.end()) {
+      pods->second.erase(pod.uid());
+      if (pods->second.empty()) values.erase(pods);
+    }
+    changed.insert(LabelFact(key, *value));
+  }
+}
+
+NamespaceObjects::PodChange NamespaceObjects::SetPod(kube::v1::Pod&& pod) {
+  PodChange change;
+  kube::v1::Pod& known = pods_[pod.uid()];
+  change.is_news = known.uid().empty() || !LooksTheSame(known, pod);
+  if (change.is_news && !known.uid().empty()) IndexPod(known, false, change.facts);
+  known = std::move(pod);
+  if (change.is_news) IndexPod(known, true, change.facts);
+  return change;
+}
+
+std::set<std::string> NamespaceObjects::ErasePod(const std::string& uid) {
+  std::set<std::string> changed;
+  const auto pod = pods_.find(uid);
+  if (pod == pods_.end()) return changed;
+  IndexPod(pod->second, false, changed);
+  pods_.erase(pod);
+  return changed;
+}
+
+std::string_view NamespaceObjects::OwnerOf(const kube::v1::KaiPodGroup& group) {
+  const auto& owners = group.meta().owner_references();
+  return owners.empty() ? std::string_view() : std::string_view(owners[0].uid());
+}
+
+std::set<std::string> NamespaceObjects::SetGroup(std::unique_ptr<kube::v1::KaiPodGroup> group) {
+  const std::string name = group->meta().name();
+  const std::string owner(OwnerOf(*group));
+  if (const auto known = groups_.find(name); known != groups_.end() && IsAlike(*known->second, *group)) {
+    known->second = std::move(group);
+    return {};
+  }
+  std::set<std::string> changed = EraseGroup(name);
+  if (!owner.empty()) groups_of_[owner].insert(name);
+  changed.insert(GroupFact(name));
+  changed.insert(OwnedGroupsFact(owner));
+  groups_[name] = std::move(group);
+  return changed;
+}
+
+std::set<std::string> NamespaceObjects::EraseGroup(std::string_view name) {
+  const auto group = groups_.find(name);
+  if (group == groups_.end()) return {};
+  const std::string owner(OwnerOf(*group->second));
+  if (const auto owned = groups_of_.find(owner); owned != groups_of_.end()) {
+    owned->second.erase(std::string(name));
+    if (owned->second.empty()) groups_of_.erase(owned);
+  }
+  std::set<std::string> changed{GroupFact(name), OwnedGroupsFact(owner)};
+  groups_.erase(group);
+  return changed;
+}
+
+std::string NamespaceObjects::SetObject(std::string_view watch, const kube::v1::GenericObject& object, bool gone) {
+  std::string fact = ObjectFact(watch, object.meta().name());
+  Object& known = objects_[fact];
+  known = {};
+  if (gone) return fact;
+  known.state = object.unreadable().empty() ? State::kKnown : State::kForbidden;
+  if (known.state == State::kKnown) known.json = ObjectOf(watch, object);
+  return fact;
+}
+
+const kube::v1::KaiPodGroup* NamespaceObjects::FindGroup(std::string_view name) const {
+  const auto group = groups_.find(name);
+  return group == groups_.end() ? nullptr : group->second.get();
+}
+
+// ---- as rules see it ----
+
+const NamespaceObjects::Object* NamespaceView::Ask(std::string_view api_version, std::string_view kind,
+                                                   std::string_view name) const {
+  const std::string fact = ObjectFact(WatchOf(api_version, kind), name);
+  facts_.insert(fact);
+  const auto known = objects_.objects_.find(fact);
+  if (known != objects_.objects_.end()) return &known->second;
+  is_waiting_ = true;
+  return nullptr;
+}
+
+absl::StatusOr<std::vector<ObjectView>> NamespaceView::OwnersOf(ObjectView pod) {
+  using State = NamespaceObjects::State;
+  return pgsvc::OwnersOf(
+      pod, [this](const OwnerReference& reference, std::string_view ns) -> absl::StatusOr<ObjectView> {
+        const NamespaceObjects::Object* const object = Ask(reference.api_version, reference.kind, reference.name);
+        const std::string text = fmt::format("{} {}/{}", reference.kind, ns, reference.name);
+        if (object == nullptr) return MakeStatus(absl::StatusCode::kUnavailable, text + " is not known yet");
+        switch (object->state) {
+          case State::kAbsent:
+            return absl::NotFoundError(text + " does not exist");
+          case State::kForbidden:
+            unreadable_.push_back(text);
+            return MakeStatus(absl::StatusCode::kPermissionDenied, text + " must not be read");
+          case State::kKnown:
+            return ObjectView(object->json);
+        }
+        return absl::NotFoundError(text);
+      });
+}
+
+bool NamespaceView::HasPriorityClass(std::string_view name) const {
+  facts_.insert(ClassFact(name));
+  return priority_classes_.contains(name);
+}
+
+ObjectView NamespaceView::Find(std::string_view api_version, std::string_view kind, std::string_view,
+                               std::string_view name) const {
+  if (api_version == kKaiApiVersion && kind == kube::kKaiPodGroups.name) {
+    facts_.insert(GroupFact(name));
+    const kube::v1::KaiPodGroup* const group = objects_.FindGroup(name);
+    return group == nullptr ? ObjectView() : Keep(KaiGroupObject(*group));
+  }
+  const NamespaceObjects::Object* const object = Ask(api_version, kind, name);
+  const bool is_known = object != nullptr && object->state == NamespaceObjects::State::kKnown;
+  return is_known ? ObjectView(object->json) : ObjectView();
+}
+
+std::vector<ObjectView> NamespaceView::GroupsOwnedBy(std::string_view, std::string_view uid) const {
+  facts_.insert(OwnedGroupsFact(uid));
+  std::vector<ObjectView> groups;
+  const auto names = objects_.groups_of_.find(std::string(uid));
+  if (names == objects_.groups_of_.end()) return groups;
+  for (const std::string& name : names->second) groups.push_back(Keep(KaiGroupObject(*objects_.FindGroup(name))));
+  return groups;
+}
+
+std::vector<ObjectView> NamespaceView::PodsWithLabel(std::string_view, std::string_view key,
+                                                     std::string_view value) const {
+  facts_.insert(LabelFact(key, value));
+  const auto [values, is_new] = objects_.by_label_.try_emplace(std::string(key));
+  if (is_new) {
+    for (const auto& [uid, pod] : objects_.pods_) {
+      if (const auto own = FindKey(pod.grouping().labels(), key)) values->second[std::string(*own)].insert(uid);
+    }
+  }
+  std::vector<ObjectView> pods;
+  const auto uids = values->second.find(value);
+  if (uids == values->second.end()) return pods;
+  for (const std::string& uid : uids->second) pods.push_back(Keep(PodObject(objects_.pods_.at(uid))));
+  return pods;
+}
+
+}  // namespace basalt::pgsvc

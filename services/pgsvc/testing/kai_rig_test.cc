@@ -1,0 +1,463 @@
+// Groups of pods that KAI's scheduler places, by a controller that is killed anywhere, or whose writes are lost, over
+// an API server in memory.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/base/yaml.h"
+#include "common/kube/kinds.h"
+#include "common/kube/names.h"
+#include "common/testing/controller_rig/controller_rig.h"
+#include "services/pgsvc/control/pod_group_controller.h"
+
+namespace basalt::pgsvc {
+namespace {
+
+using basalt::testing::Fate;
+using basalt::testing::RigKube;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+constexpr kube::Kind kJobSets{"jobset.x-k8s.io", "v1alpha2", "JobSet", "jobsets"};
+constexpr kube::Kind kFoos{"example.com", "v1", "Foo", "foos"};
+constexpr kube::Kind kDeployments{"apps", "v1", "Deployment", "deployments"};
+
+class KaiRig : public basalt::testing::ControllerRig {
+ public:
+  explicit KaiRig(RuleOptions rules = {})
+      : ControllerRig(
+            {.service = gateway::v1::SERVICE_KIND_POD_GROUP, .controller = [rules](runtime::Context& context) {
+               return std::make_unique<PodGroupController>(context, GroupingOptions(), history::Limits(), nullptr,
+                                                           rules);
+             }}) {}
+  ~KaiRig() override { Shutdown(); }
+
+  // ---- what there is ----
+  std::shared_ptr<const json::value> Get(const kube::Kind& kind, const std::string& name) {
+    return server().server().Get(RigKube::ResourceOf(kind), "default", name);
+  }
+  std::string UidOf(const kube::Kind& kind, const std::string& name) {
+    const auto stored = Get(kind, name);
+    return stored == nullptr ? "" : std::string(FindString(stored->at("metadata"), "uid"));
+  }
+  size_t Groups() { return server().server().store().Count(RigKube::ResourceOf(kube::kKaiPodGroups)); }
+  std::string GroupOf(const std::string& pod) {
+    const json::value* annotations = FindPath(*Get(kube::kPods, pod), {"metadata", "annotations"});
+    return annotations == nullptr ? "" : std::string(FindString(*annotations, kube::kKaiGroupNameKey));
+  }
+  std::string SubGroupOf(const std::string& pod) {
+    const json::value* labels = FindPath(*Get(kube::kPods, pod), {"metadata", "labels"});
+    return labels == nullptr ? "" : std::string(FindString(*labels, kube::kKaiSubGroupNameKey));
+  }
+  // spec of the group, as text.
+  std::string Spec(const std::string& group) {
+    const auto stored = Get(kube::kKaiPodGroups, group);
+    return stored == nullptr ? "none" : ToText(stored->at("spec"));
+  }
+  std::vector<std::string> Events() {
+    std::vector<std::string> events;
+    for (const auto& entry : server().log()) {
+      if (entry.plural != "events" || entry.verb != "create") continue;
+      const auto stored = Get(kube::kEvents, entry.name);
+      events.push_back(fmt::format("{} {}: {}", FindString(stored->at("involvedObject"), "name"),
+                                   FindString(*stored, "reason"), FindString(*stored, "message")));
+    }
+    return events;
+  }
+
+  // ---- what users and Kubernetes do ----
+  void Define(const kube::Kind& kind) {
+    const json::object open{{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}};
+    const json::object definition{
+        {"apiVersion", "apiextensions.k8s.io/v1"},
+        {"kind", "CustomResourceDefinition"},
+        {"metadata", json::object{{"name", fmt::format("{}.{}", kind.plural, kind.group)}}},
+        {"spec",
+         json::object{{"group", kind.group},
+                      {"scope", "Namespaced"},
+                      {"names", json::object{{"kind", kind.name}, {"plural", kind.plural}}},
+                      {"versions", json::array{json::object{{"name", kind.version},
+                                                            {"served", true},
+                                                            {"storage", true},
+                                                            {"schema", json::object{{"openAPIV3Schema", open}}}}}}}}};
+    const auto created = server().server().CreateObject(definition);
+    ASSERT_TRUE(created.ok()) << created.status();
+    time().RunDueTasks();
+  }
+  // The manifest has everything but apiVersion, kind and namespace; `owner` is its controller.
+  void Make(const kube::Kind& kind, const std::string& manifest, const kube::Kind* owner_kind = nullptr,
+            const std::string& owner = "") {
+    absl::StatusOr<std::vector<json::value>> documents = ParseYamlDocuments(manifest);
+    ASSERT_TRUE(documents.ok()) << documents.status();
+    json::value object = documents->front();
+    json::object& metadata = ObjectIn(object.as_object(), "metadata");
+    metadata["namespace"] = "default";
+    if (owner_kind != nullptr) {
+      const std::string api_version = owner_kind->group.empty()
+                                          ? std::string(owner_kind->version)
+                                          : fmt::format("{}/{}", owner_kind->group, owner_kind->version);
+      metadata["ownerReferences"] = json::array{json::object{{"apiVersion", api_version},
+                                                             {"kind", owner_kind->name},
+                                                             {"name", owner},
+                                                             {"uid", UidOf(*owner_kind, owner)},
+                                                             {"controller", true}}};
+    }
+    server().Create(kind, std::move(object));
+  }
+  void MakePod(const std::string& name, const kube::Kind* owner_kind = nullptr, const std::string& owner = "",
+               const std::string& metadata = "") {
+    Make(kube::kPods,
+         fmt::format("metadata: {{name: {}{}}}\n"
+                     "spec: {{schedulerName: kai-scheduler, containers: [{{name: c, image: i}}]}}",
+                     name, metadata.empty() ? "" : ", " + metadata),
+         owner_kind, owner);
+  }
+  static std::string Workload(const std::string& name, const std::string& metadata = "", const std::string& spec = "") {
+    return fmt::format(
+        "metadata: {{name: {}{}}}\n"
+        "spec:\n"
+        "  selector: {{matchLabels: {{app: {}}}}}\n"
+        "  {}\n"
+        "  template:\n"
+        "    metadata: {{labels: {{app: {}}}}}\n"
+        "    spec: {{schedulerName: kai-scheduler, restartPolicy: Always, containers: [{{name: c, image: i}}]}}",
+        name, metadata.empty() ? "" : ", " + metadata, name, spec, name);
+  }
+  static std::string JobOf(const std::string& name, const std::string& metadata = "") {
+    return fmt::format(
+        "metadata: {{name: {}{}}}\n"
+        "spec:\n"
+        "  parallelism: 2\n"
+        "  completions: 2\n"
+        "  template:\n"
+        "    spec: {{schedulerName: kai-scheduler, restartPolicy: Never, containers: [{{name: c, image: i}}]}}",
+        name, metadata.empty() ? "" : ", " + metadata);
+  }
+  void Annotate(const kube::Kind& kind, const std::string& name, const std::string& key, json::value value) {
+    server().Merge(kind, "default", name,
+                   json::object{{"metadata", json::object{{"annotations", json::object{{key, std::move(value)}}}}}});
+  }
+};
+
+struct Life {
+  std::function<void(KaiRig& rig)> prepare;
+  std::function<void(KaiRig& rig)> act;
+  std::function<void(KaiRig& rig)> check;
+};
+
+void Settle(KaiRig& rig, const Life& life) {
+  rig.Run(absl::Seconds(20));
+  life.check(rig);
+  rig.Kill();
+  rig.server().ClearLog();
+  rig.Start();
+  rig.Run(absl::Seconds(20));
+  EXPECT_EQ(rig.server().WritesButEvents(), 0) << "after a restart";
+}
+
+void WhateverHappens(const Life& life) {
+  bool was_killed = true;
+  int point = 0;
+  while (was_killed) {
+    SCOPED_TRACE(fmt::format("killed at point {}", ++point));
+    KaiRig rig;
+    rig.Start();
+    if (life.prepare) life.prepare(rig);
+    rig.KillAt(point);
+    life.act(rig);
+    rig.Run(absl::Seconds(5));
+    was_killed = !rig.alive();
+    if (was_killed) rig.Start();
+    rig.KillAt(0);
+    Settle(rig, life);
+  }
+  EXPECT_GT(point, 4) << "it has written something";
+  for (const Fate fate : {Fate::kNotSent, Fate::kLostRequest, Fate::kLostAnswer}) {
+    int lost = 0;
+    bool was_lost = true;
+    while (was_lost) {
+      SCOPED_TRACE(fmt::format("fate {} of write {}", static_cast<int>(fate), ++lost));
+      KaiRig rig;
+      rig.Start();
+      if (life.prepare) life.prepare(rig);
+      int writes = 0;
+      rig.fate = [&](const gateway::v1::WriteRequest&) { return ++writes == lost ? fate : Fate::kNormal; };
+      life.act(rig);
+      rig.Run(absl::Minutes(1));
+      was_lost = writes >= lost;
+      rig.fate = nullptr;
+      Settle(rig, life);
+    }
+    EXPECT_GT(lost, 1) << "it has written something";
+  }
+}
+
+TEST(KaiRigTest, ABarePodHasAGroupOfItsOwnWhateverHappens) {
+  WhateverHappens({.prepare = nullptr,
+                   .act = [](KaiRig& rig) { rig.MakePod("a"); },
+                   .check =
+                       [](KaiRig& rig) {
+                         EXPECT_EQ(rig.Groups(), 1u);
+                         const std::string group = "pg-a-" + rig.UidOf(kube::kPods, "a");
+                         EXPECT_EQ(rig.GroupOf("a"), group);
+                         EXPECT_EQ(rig.Spec(group),
+                                   R"({"minMember":1,"queue":"default-queue","priorityClassName":"train",)"
+                                   R"("topologyConstraint":{}})");
+                       }});
+}
+
+TEST(KaiRigTest, ABarePodCostsTwoWrites) {
+  KaiRig rig;
+  rig.Start();
+  rig.MakePod("a");
+  rig.Run(absl::Seconds(5));
+  EXPECT_EQ(rig.server().WritesButEvents(), 2);
+  EXPECT_EQ(rig.server().Count("create", "podgroups"), 1);
+  EXPECT_EQ(rig.server().Count("patch", "pods"), 1);
+  EXPECT_EQ(rig.server().gets(), 0);
+}
+
+TEST(KaiRigTest, PodsOfAJobShareAGroupThatFollowsItWhateverHappens) {
+  WhateverHappens({.prepare = nullptr,
+                   .act =
+                       [](KaiRig& rig) {
+                         rig.Make(kube::kBatchJobs, KaiRig::JobOf("j"));
+                         rig.MakePod("j-a", &kube::kBatchJobs, "j");
+                         rig.MakePod("j-b", &kube::kBatchJobs, "j");
+                         rig.Run(absl::Seconds(2));
+                         rig.Annotate(kube::kBatchJobs, "j", "kai.scheduler/batch-min-member", "2");
+                       },
+                   .check =
+                       [](KaiRig& rig) {
+                         EXPECT_EQ(rig.Groups(), 1u);
+                         const std::string group = "pg-j-" + rig.UidOf(kube::kBatchJobs, "j");
+                         EXPECT_EQ(rig.GroupOf("j-a"), group);
+                         EXPECT_EQ(rig.GroupOf("j-b"), group);
+                         EXPECT_THAT(rig.Spec(group), HasSubstr(R"("minMember":2)"));
+                       }});
+}
+
+TEST(KaiRigTest, EachPodOfADeploymentHasAGroupWithTheDeploymentsLabels) {
+  KaiRig rig;
+  rig.Start();
+  rig.Make(kDeployments, KaiRig::Workload("web", "labels: {kai.scheduler/queue: team}"));
+  rig.Make(kube::kReplicaSets, KaiRig::Workload("web-1"), &kDeployments, "web");
+  rig.MakePod("web-1-a", &kube::kReplicaSets, "web-1");
+  rig.MakePod("web-1-b", &kube::kReplicaSets, "web-1");
+  rig.Run(absl::Seconds(5));
+  EXPECT_EQ(rig.Groups(), 2u);
+  const std::string group = "pg-web-1-a-" + rig.UidOf(kube::kPods, "web-1-a");
+  EXPECT_EQ(rig.GroupOf("web-1-a"), group);
+  EXPECT_THAT(rig.Spec(group), HasSubstr(R"("queue":"team","priorityClassName":"inference")"));
+  EXPECT_THAT(rig.Interests(), UnorderedElementsAre("objects/apps/v1/ReplicaSet default/web-1",
+                                                    "objects/apps/v1/Deployment default/web"));
+  for (const char* pod : {"web-1-a", "web-1-b"}) {
+    rig.server().Delete(kube::kPods, "default", pod, json::object{{"gracePeriodSeconds", 0}});
+  }
+  rig.Run(absl::Seconds(5));
+  EXPECT_THAT(rig.Interests(), IsEmpty()) << "nobody is grouped by them any more";
+}
+
+// Pods of several Jobs, each with an owner of its own, are one group.
+TEST(KaiRigTest, PodsOfAJobSetFindTheirSubgroupsWhateverHappens) {
+  WhateverHappens({.prepare = [](KaiRig& rig) { rig.Define(kJobSets); },
+                   .act =
+                       [](KaiRig& rig) {
+                         rig.Make(kJobSets,
+                                  "metadata: {name: js}\n"
+                                  "spec:\n"
+                                  "  replicatedJobs:\n"
+                                  "  - {name: leader, replicas: 1, template: {spec: {parallelism: 1}}}\n"
+                                  "  - {name: worker, replicas: 2, template: {spec: {parallelism: 1}}}\n");
+                         int index = 0;
+                         for (const char* job : {"leader-0", "worker-0", "worker-1"}) {
+                           rig.Make(kube::kBatchJobs, KaiRig::JobOf(std::string("js-") + job), &kJobSets, "js");
+                           const std::string replicated(std::string_view(job).substr(0, 6));
+                           rig.MakePod(fmt::format("js-{}-x", job), &kube::kBatchJobs, std::string("js-") + job,
+                                       fmt::format("labels: {{jobset.sigs.k8s.io/replicatedjob-name: {}, "
+                                                   "jobset.sigs.k8s.io/job-index: '{}'}}",
+                                                   replicated, index == 2 ? 1 : 0));
+                           ++index;
+                         }
+                       },
+                   .check =
+                       [](KaiRig& rig) {
+                         EXPECT_EQ(rig.Groups(), 1u);
+                         const std::string group = "pg-js-" + rig.UidOf(kJobSets, "js");
+                         EXPECT_THAT(rig.Spec(group), HasSubstr(R"("minSubGroup":2)"));
+                         EXPECT_EQ(rig.GroupOf("js-worker-1-x"), group);
+                         EXPECT_EQ(rig.SubGroupOf("js-leader-0-x"), "leader-replica-0");
+                         EXPECT_EQ(rig.SubGroupOf("js-worker-0-x"), "worker-replica-0");
+                         EXPECT_EQ(rig.SubGroupOf("js-worker-1-x"), "worker-replica-1");
+                       }});
+}
+
+TEST(KaiRigTest, WhatSomebodyUndoesIsDoneAgain) {
+  KaiRig rig;
+  rig.Start();
+  rig.Make(kube::kStatefulSets, KaiRig::Workload("db", "", "serviceName: db"));
+  rig.MakePod("db-0", &kube::kStatefulSets, "db");
+  rig.MakePod("bare");
+  rig.Run(absl::Seconds(5));
+  const std::string group = rig.GroupOf("db-0");
+  const std::string bare = rig.GroupOf("bare");
+  const std::string before = rig.UidOf(kube::kKaiPodGroups, group);
+  ASSERT_NE(before, "");
+  rig.server().Delete(kube::kKaiPodGroups, "default", group);
+  rig.server().Delete(kube::kKaiPodGroups, "default", bare);
+  rig.Annotate(kube::kPods, "db-0", "pod-group-name", "other");
+  rig.Run(absl::Seconds(5));
+  EXPECT_NE(rig.UidOf(kube::kKaiPodGroups, group), "");
+  EXPECT_NE(rig.UidOf(kube::kKaiPodGroups, group), before);
+  EXPECT_NE(rig.UidOf(kube::kKaiPodGroups, bare), "");
+  EXPECT_EQ(rig.GroupOf("db-0"), group);
+  rig.Annotate(kube::kPods, "db-0", "pod-group-name", nullptr);
+  rig.server().Merge(kube::kKaiPodGroups, "default", group,
+                     json::object{{"spec", json::object{{"minMember", 7}, {"queue", "other"}}}});
+  rig.Run(absl::Seconds(5));
+  EXPECT_EQ(rig.GroupOf("db-0"), group);
+  EXPECT_THAT(rig.Spec(group), HasSubstr(R"("minMember":1,"queue":"other")")) << "the queue is fixed when it is made";
+}
+
+TEST(KaiRigTest, WhatOthersGroupIsLeftAlone) {
+  KaiRig rig;
+  rig.Start();
+  rig.Make(kube::kStatefulSets,
+           KaiRig::Workload("db", "annotations: {kai.scheduler/skip-podgrouper: 'true'}", "serviceName: db"));
+  rig.MakePod("db-0", &kube::kStatefulSets, "db", "annotations: {pod-group-name: ext}");
+  rig.MakePod("opted", nullptr, "", "annotations: {kai.scheduler/skip-podgrouper: 'true'}");
+  rig.MakePod("assigned", nullptr, "", "annotations: {pod-group-name: ext}");
+  rig.Run(absl::Seconds(5));
+  EXPECT_EQ(rig.server().WritesButEvents(), 0);
+  rig.Annotate(kube::kStatefulSets, "db", "kai.scheduler/skip-podgrouper", nullptr);
+  rig.Run(absl::Seconds(5));
+  EXPECT_THAT(rig.GroupOf("db-0"), HasSubstr("pg-db-")) << "the owner opts out no more";
+  EXPECT_EQ(rig.GroupOf("assigned"), "ext");
+}
+
+TEST(KaiRigTest, APodWaitsForAKindThatComesLaterAndIsToldAfterAWhile) {
+  KaiRig rig;
+  rig.Start();
+  rig.Make(kube::kPods, R"(
+metadata:
+  name: f-0
+  ownerReferences: [{apiVersion: example.com/v1, kind: Foo, name: f, uid: u-f, controller: true}]
+spec: {schedulerName: kai-scheduler, containers: [{name: c, image: i}]}
+)");
+  rig.Run(absl::Seconds(20));
+  EXPECT_THAT(rig.Events(), IsEmpty()) << "what is made together need not come together";
+  rig.Run(absl::Seconds(20));
+  EXPECT_THAT(rig.Events(), ElementsAre(HasSubstr("Foo default/f does not exist")));
+  kube::v1::Object object;
+  kube::v1::GenericObject& generic = *object.mutable_generic();
+  generic.mutable_meta()->set_namespace_("default");
+  generic.mutable_meta()->set_name("f");
+  generic.mutable_meta()->set_uid("u-f");
+  generic.set_json(R"({"metadata":{"name":"f","namespace":"default","uid":"u-f"}})");
+  rig.any_controller().OnShared("objects/example.com/v1/Foo", object, /*gone=*/false);
+  rig.Run(absl::Seconds(5));
+  EXPECT_EQ(rig.GroupOf("f-0"), "pg-f-u-f");
+}
+
+TEST(KaiRigTest, WhereAnOwnerMustNotBeReadTheWayUpEndsBelow) {
+  KaiRig rig;
+  rig.Start();
+  rig.Define(kFoos);
+  rig.Make(kFoos, "metadata: {name: f}");
+  rig.Make(kube::kStatefulSets, KaiRig::Workload("db", "", "serviceName: db"), &kFoos, "f");
+  rig.MakePod("db-0", &kube::kStatefulSets, "db");
+  kube::v1::Object unreadable;
+  unreadable.mutable_generic()->mutable_meta()->set_namespace_("default");
+  unreadable.mutable_generic()->mutable_meta()->set_name("f");
+  unreadable.mutable_generic()->set_unreadable("forbidden");
+  rig.Run(absl::Seconds(5));
+  EXPECT_THAT(rig.GroupOf("db-0"), HasSubstr("pg-f-"));
+  rig.any_controller().OnShared("objects/example.com/v1/Foo", unreadable, /*gone=*/false);
+  rig.Run(absl::Seconds(5));
+  EXPECT_THAT(rig.GroupOf("db-0"), HasSubstr("pg-db-"));
+  EXPECT_THAT(rig.Events(), ElementsAre(HasSubstr("PodGroupWarning: Foo default/f must not be read")));
+}
+
+TEST(KaiRigTest, ARuleThatCannotBeFollowedIsToldAndHoldsUpNobody) {
+  KaiRig rig;
+  rig.Start();
+  rig.Make(kube::kBatchJobs, KaiRig::JobOf("j", "annotations: {kai.scheduler/batch-min-member: abc}"));
+  for (int i = 0; i < 20; ++i) rig.MakePod(fmt::format("j-{:02}", i), &kube::kBatchJobs, "j");
+  rig.MakePod("bare");
+  rig.Run(absl::Seconds(5));
+  EXPECT_EQ(rig.Groups(), 1u);
+  EXPECT_NE(rig.GroupOf("bare"), "");
+  EXPECT_EQ(rig.Events().size(), KaiGroups::kMostTold) << "the pods share the problem";
+  EXPECT_THAT(rig.Events().front(), HasSubstr("Job default/j: annotation kai.scheduler/batch-min-member"));
+  rig.Annotate(kube::kBatchJobs, "j", "kai.scheduler/batch-min-member", "2");
+  rig.Run(absl::Seconds(5));
+  EXPECT_NE(rig.GroupOf("j-00"), "");
+}
+
+TEST(KaiRigTest, AGroupThatIsRefusedIsTriedAgainAndTold) {
+  KaiRig rig;
+  rig.Start();
+  rig.server().refuse = [](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
+    if (!request.has_create() || request.resource().plural() != "podgroups") return false;
+    error.set_code(422);
+    error.set_reason("Invalid");
+    error.set_message("the webhook says no");
+    return true;
+  };
+  rig.MakePod("a");
+  rig.Run(absl::Seconds(5));
+  EXPECT_THAT(rig.Events(), ElementsAre("a PodGroupError: the webhook says no"));
+  rig.server().refuse = nullptr;
+  rig.Run(absl::Minutes(2));
+  EXPECT_NE(rig.GroupOf("a"), "");
+}
+
+TEST(KaiRigTest, APodThatHasEndedNeedsNoGroup) {
+  KaiRig rig;
+  rig.Start();
+  rig.MakePod("a");
+  rig.Run(absl::Seconds(5));
+  rig.server().Merge(kube::kPods, "default", "a", json::object{{"status", json::object{{"phase", "Succeeded"}}}},
+                     "status");
+  rig.server().Delete(kube::kKaiPodGroups, "default", rig.GroupOf("a"));
+  rig.Run(absl::Seconds(5));
+  EXPECT_EQ(rig.Groups(), 0u);
+}
+
+TEST(KaiRigTest, PriorityClassesCountWhenTheyAreThere) {
+  KaiRig rig;
+  rig.Start();
+  rig.MakePod("a", nullptr, "", "labels: {priorityClassName: mine}");
+  rig.Run(absl::Seconds(5));
+  const std::string group = rig.GroupOf("a");
+  EXPECT_THAT(rig.Spec(group), HasSubstr(R"("priorityClassName":"train")"));
+  rig.server().Create(kube::kPriorityClasses, json::object{{"metadata", json::object{{"name", "mine"}}}, {"value", 7}});
+  rig.Run(absl::Seconds(5));
+  EXPECT_THAT(rig.Spec(group), HasSubstr(R"("priorityClassName":"mine")"));
+}
+
+TEST(KaiRigTest, ASlotThatGoesTakesItsInterestsAlong) {
+  KaiRig rig;
+  rig.Start();
+  rig.Make(kube::kStatefulSets, KaiRig::Workload("db", "", "serviceName: db"));
+  rig.MakePod("db-0", &kube::kStatefulSets, "db");
+  rig.Run(absl::Seconds(5));
+  EXPECT_THAT(rig.Interests(), ElementsAre("objects/apps/v1/StatefulSet default/db"));
+  rig.CloseSlot(SlotOf("default"));
+  EXPECT_THAT(rig.Interests(), IsEmpty());
+  rig.server().ClearLog();
+  rig.OpenSlot(SlotOf("default"));
+  rig.Run(absl::Seconds(5));
+  EXPECT_THAT(rig.Interests(), ElementsAre("objects/apps/v1/StatefulSet default/db"));
+  EXPECT_EQ(rig.server().WritesButEvents(), 0);
+}
+
+}  // namespace
+}  // namespace basalt::pgsvc
