@@ -27,6 +27,8 @@
 ABSL_FLAG(std::string, kubeconfig, "", "file that says where the API server is and who we are");
 ABSL_FLAG(bool, scheduler, true, "run the gang scheduler");
 ABSL_FLAG(std::vector<std::string>, scheduler_name, {"volcano"}, "schedulers whose pods are bound in gangs");
+ABSL_FLAG(std::vector<std::string>, kai_scheduler_name, {},
+          "KAI's schedulers: their pods are bound once their groups, of KAI's kind, have as many pods as they need");
 ABSL_FLAG(std::vector<std::string>, plain_scheduler_name, {"default-scheduler"},
           "schedulers whose pods are bound one by one");
 ABSL_FLAG(bool, create_queues, false, "create the root and default queues");
@@ -49,6 +51,7 @@ actors::ClusterOptions ClusterFromFlags() {
   options.nodes.default_duration = absl::GetFlag(FLAGS_default_duration);
   options.nodes.api.user_agent = "kube-actors-node";
   options.scheduler.scheduler_names = SetOf(absl::GetFlag(FLAGS_scheduler_name));
+  options.scheduler.kai_scheduler_names = SetOf(absl::GetFlag(FLAGS_kai_scheduler_name));
   options.scheduler.plain_scheduler_names = SetOf(absl::GetFlag(FLAGS_plain_scheduler_name));
   options.scheduler.create_queues = absl::GetFlag(FLAGS_create_queues);
   options.scheduler.period = absl::GetFlag(FLAGS_cycle);

@@ -14,10 +14,13 @@ namespace {
 // Of a stream in which the seeds that once violated an invariant have no workloads: they stay the runs that they were.
 constexpr uint64_t kStream = 0x4bfc'7724'4526'3acf;
 constexpr int64_t kMostPods = 4;
+constexpr int kMostWorkloads = 3;
 
 // In the order of Kind.
 constexpr std::string_view kMadeProbes[] = {"Deployment made", "ReplicaSet made", "StatefulSet made",
                                             "ordered StatefulSet made", "batch Job made"};
+
+std::string NameOf(int number) { return fmt::format("workload-{}", number); }
 
 SeededRandom StreamOf(uint64_t seed) { return SeededRandom(seed ^ kStream); }
 
@@ -26,6 +29,8 @@ SeededRandom StreamOf(uint64_t seed) { return SeededRandom(seed ^ kStream); }
 std::vector<std::shared_ptr<const json::value>> ObjectsEverMade(const kubesim::ApiServer& api,
                                                                 std::string_view resource, std::string_view group) {
   std::set<std::string> names;
+  // What users make is not in the log.
+  for (int number = 0; number < kMostWorkloads; ++number) names.insert(NameOf(number));
   for (const kubesim::LoggedRequest& request : api.log()) {
     if (request.verb == "create" && request.resource == resource && request.group == group &&
         request.subresource.empty()) {
@@ -40,9 +45,12 @@ std::vector<std::shared_ptr<const json::value>> ObjectsEverMade(const kubesim::A
   return objects;
 }
 
+bool IsForKai(const json::value& pod) { return FindString(*Find(pod, "spec"), "schedulerName") == kube::kKaiScheduler; }
+
 std::string_view GroupNamedBy(const json::value& pod) {
   const json::value* const annotations = FindPath(pod, {"metadata", "annotations"});
-  return annotations == nullptr ? std::string_view() : FindString(*annotations, kube::kGroupNameKey);
+  if (annotations == nullptr) return {};
+  return FindString(*annotations, IsForKai(pod) ? kube::kKaiGroupNameKey : kube::kGroupNameKey);
 }
 
 PlainWorkloads::PlainWorkloads(uint64_t seed, SimSuite& suite, Probes& probes)
@@ -53,7 +61,7 @@ PlainWorkloads::PlainWorkloads(uint64_t seed, SimSuite& suite, Probes& probes)
 bool PlainWorkloads::AreIn(uint64_t seed) { return StreamOf(seed).OneIn(3); }
 
 void PlainWorkloads::Begin() {
-  const int count = 1 + static_cast<int>(random_.Uniform(3));
+  const int count = 1 + static_cast<int>(random_.Uniform(kMostWorkloads));
   for (int number = 0; number < count; ++number) {
     const Workload workload = Plan(number);
     After(absl::ZeroDuration(), absl::Seconds(20), [this, workload, manifest = Manifest(workload)] {
@@ -67,7 +75,9 @@ void PlainWorkloads::Begin() {
 PlainWorkloads::Workload PlainWorkloads::Plan(int number) {
   Workload workload;
   workload.kind = static_cast<Kind>(random_.Uniform(5));
-  workload.name = fmt::format("workload-{}", number);
+  workload.name = NameOf(number);
+  workload.is_for_kai = random_.OneIn(2);
+  if (workload.is_for_kai) probes_.Hit("workload for KAI");
   const std::string plural = workload.kind == Kind::kDeployment   ? "deployments"
                              : workload.kind == Kind::kReplicaSet ? "replicasets"
                              : workload.kind == Kind::kJob        ? "jobs"
@@ -93,7 +103,7 @@ std::string PlainWorkloads::Manifest(const Workload& workload) {
   json::object annotations;
   if (random_.OneIn(2)) annotations[kube::kGroupMinMemberKey] = fmt::to_string(MostTogether(workload));
   json::object pod{
-      {"schedulerName", "volcano"},
+      {"schedulerName", workload.is_for_kai ? kube::kKaiScheduler : kube::kDefaultScheduler},
       {"terminationGracePeriodSeconds", random_.OneIn(2) ? 0 : 2},
       {"containers",
        json::array{json::object{
@@ -196,8 +206,8 @@ void PlainWorkloads::DisturbPods(const Workload& workload, bool deletes) {
     if (deletes) return suite_.DeleteObject(path);
     if (GroupNamedBy(*pod).empty()) continue;
     probes_.Hit("link to a group removed by a user");
-    return suite_.PatchObject(path,
-                              R"([{"op":"remove","path":"/metadata/annotations/scheduling.k8s.io~1group-name"}])");
+    const std::string_view key = IsForKai(*pod) ? "pod-group-name" : "scheduling.k8s.io~1group-name";
+    return suite_.PatchObject(path, fmt::format(R"([{{"op":"remove","path":"/metadata/annotations/{}"}}])", key));
   }
 }
 
@@ -207,7 +217,8 @@ void PlainWorkloads::DeleteGroup(const Workload& workload) {
     if (group.empty()) continue;
     probes_.Hit("group deleted by a user");
     return suite_.DeleteObject(
-        fmt::format("/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups/{}", group));
+        fmt::format("/apis/{}/namespaces/default/podgroups/{}",
+                    IsForKai(*pod) ? "scheduling.run.ai/v2alpha2" : "scheduling.volcano.sh/v1beta1", group));
   }
 }
 

@@ -34,6 +34,7 @@ class PlainWorkloads {
     std::string name;
     std::string resource;  // "deployments.apps"
     std::string path;
+    bool is_for_kai = false;
   };
 
   Workload Plan(int number);
@@ -62,7 +63,9 @@ class PlainWorkloads {
 // The pods and pod groups that are there, of all that were ever made.
 std::vector<std::shared_ptr<const json::value>> ObjectsEverMade(const kubesim::ApiServer& api,
                                                                 std::string_view resource, std::string_view group);
-// By its annotation; empty: the pod names none.
+// Whether KAI's scheduler places the pod.
+bool IsForKai(const json::value& pod);
+// By the annotation that its scheduler reads; empty: the pod names none.
 std::string_view GroupNamedBy(const json::value& pod);
 
 }  // namespace basalt::simulation

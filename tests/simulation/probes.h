@@ -114,6 +114,10 @@ inline constexpr std::string_view kWantedProbes[] = {
     "group deleted by a user",
     "link to a group removed by a user",
     "workload deleted",
+    "workload for KAI",
+    "group of KAI's made",
+    "group of KAI's updated",
+    "group of KAI's written by another replica than before",
     "workload rolled",
     "workload scaled to zero",
 };

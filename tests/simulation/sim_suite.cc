@@ -29,25 +29,36 @@ bool IsAboutJobs(const kv::WriteBatch& batch) {
 
 }  // namespace
 
+namespace {
+
+std::vector<json::value> CrdsIn(const std::string& folder) {
+  std::vector<json::value> loaded;
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() == ".yaml") files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  for (const std::filesystem::path& file : files) {
+    std::ostringstream text;
+    text << std::ifstream(file).rdbuf();
+    absl::StatusOr<std::vector<json::value>> documents = ParseYamlDocuments(text.str());
+    if (!documents.ok()) std::abort();
+    for (json::value& document : *documents) loaded.push_back(std::move(document));
+  }
+  return loaded;
+}
+
+// Each parsed once.
 const std::vector<json::value>& Crds() {
-  static const std::vector<json::value> crds = [] {
-    std::vector<json::value> loaded;
-    std::vector<std::filesystem::path> files;
-    for (const auto& entry : std::filesystem::directory_iterator(BASALT_SOURCE_DIR "/deploy/crds")) {
-      if (entry.path().extension() == ".yaml") files.push_back(entry.path());
-    }
-    std::sort(files.begin(), files.end());
-    for (const std::filesystem::path& file : files) {
-      std::ostringstream text;
-      text << std::ifstream(file).rdbuf();
-      absl::StatusOr<std::vector<json::value>> documents = ParseYamlDocuments(text.str());
-      if (!documents.ok()) std::abort();
-      for (json::value& document : *documents) loaded.push_back(std::move(document));
-    }
-    return loaded;
-  }();
+  static const std::vector<json::value> crds = CrdsIn(BASALT_SOURCE_DIR "/deploy/crds");
   return crds;
 }
+const std::vector<json::value>& KaiCrds() {
+  static const std::vector<json::value> crds = CrdsIn(BASALT_SOURCE_DIR "/kubesim/definitions");
+  return crds;
+}
+
+}  // namespace
 
 SimSuite::SimSuite(SimSuiteOptions options)
     : options_(options),
@@ -60,6 +71,7 @@ SimSuite::SimSuite(SimSuiteOptions options)
       actor_random_(random_.Next()) {
   kubesim::ApiServerOptions api_options;
   api_options.crds = Crds();
+  if (options.workloads) api_options.crds.insert(api_options.crds.end(), KaiCrds().begin(), KaiCrds().end());
   api_options.collection_slice = options.collection_pause > absl::ZeroDuration() ? 1 : 100;
   api_options.collection_pause = options.collection_pause;
   api_options.gc_delay = options.gc_delay;
@@ -75,6 +87,7 @@ SimSuite::SimSuite(SimSuiteOptions options)
   nodes_ = std::make_unique<kubesim::NodeActor>(actor_loop_, *actor_client_, actor_random_, *pods_, node_options);
   kubesim::GangSchedulerOptions scheduler_options;
   scheduler_options.create_queues = false;  // queuesvc does.
+  if (options.workloads) scheduler_options.kai_scheduler_names = {std::string(kube::kKaiScheduler)};
   scheduler_ =
       std::make_unique<kubesim::GangScheduler>(actor_loop_, *actor_client_, actor_random_, *pods_, scheduler_options);
   if (options.workloads) {
@@ -144,6 +157,7 @@ void SimSuite::StartGateway(const std::string& name, Host& host) {
   options.hub.cluster = "simulation";
   options.hub.version = std::string(Version());
   options.hub.replica = name;
+  if (options_.workloads) options.kai_scheduler_names = {std::string(kube::kKaiScheduler)};
   options.hub.on_records_lost = [this](gateway::v1::ServiceKind service, uint32_t slot) {
     ++records_lost_[{std::string(rpc::ProgramName(service, "none")), slot}];
   };

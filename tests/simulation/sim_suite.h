@@ -41,7 +41,7 @@ struct SimSuiteOptions {
   rpc::SimNetworkOptions network;
   std::array<int, 3> replicas = {1, 1, 1};  // That run from the start; in the order of kServices.
   int gateways = 1;
-  bool workloads = false;   // Deployments and others get pods.
+  bool workloads = false;   // Deployments and others get pods, for either scheduler.
   absl::Duration max_skew;  // Of a host's clock, in either direction.
   double max_drift = 0;
   absl::Duration collection_pause;  // After each pod that the API server deletes together with others.
@@ -217,8 +217,5 @@ class SimSuite {
   std::vector<Event> events_;
   std::vector<SeenFailure> seen_failures_;
 };
-
-// deploy/crds, parsed once.
-const std::vector<json::value>& Crds();
 
 }  // namespace basalt::simulation

@@ -123,6 +123,7 @@ void GangScheduler::Bind(Task& task) {
 void GangScheduler::BindPlain() {
   const std::vector<Task*> pending(cache_.plain().begin(), cache_.plain().end());
   for (Task* task : pending) {
+    if (kai_gangs_ != nullptr && !kai_gangs_->MayBind(task->space, task->name)) continue;
     std::string why;
     const std::string node = Place(*task, &why);
     if (node.empty()) continue;

@@ -21,6 +21,11 @@ InformerOptions Resource(std::string path) {
   return options;
 }
 
+std::set<std::string> Both(std::set<std::string> a, const std::set<std::string>& b) {
+  a.insert(b.begin(), b.end());
+  return a;
+}
+
 }  // namespace
 
 GangScheduler::GangScheduler(Loop& loop, http::Client& client, Random& random, Informer& pods,
@@ -29,7 +34,8 @@ GangScheduler::GangScheduler(Loop& loop, http::Client& client, Random& random, I
       random_(random),
       options_(std::move(options)),
       api_(loop, client, random, options_.api),
-      cache_({options_.scheduler_names, options_.plain_scheduler_names, options_.default_queue},
+      cache_({options_.scheduler_names, Both(options_.plain_scheduler_names, options_.kai_scheduler_names),
+              options_.default_queue},
              [this] { Wake(options_.change_delay); }),
       groups_(std::make_unique<Informer>(loop, client, random, Resource(fmt::format("{}/podgroups", kBase)))),
       queues_(std::make_unique<Informer>(loop, client, random, Resource(fmt::format("{}/queues", kBase)))),
@@ -38,6 +44,12 @@ GangScheduler::GangScheduler(Loop& loop, http::Client& client, Random& random, I
   groups_->Listen(cache_.groups());
   queues_->Listen(cache_.queues());
   nodes_->Listen(cache_.nodes());
+  if (options_.kai_scheduler_names.empty()) return;
+  kai_gangs_ = std::make_unique<KaiGangs>(options_.kai_scheduler_names, [this] { Wake(options_.change_delay); });
+  kai_groups_ =
+      std::make_unique<Informer>(loop, client, random, Resource("/apis/scheduling.run.ai/v2alpha2/podgroups"));
+  pods.Listen(kai_gangs_->pods());
+  kai_groups_->Listen(kai_gangs_->groups());
 }
 
 GangScheduler::~GangScheduler() {
@@ -51,6 +63,7 @@ void GangScheduler::Start() {
   nodes_->Start();
   queues_->Start();
   groups_->Start();
+  if (kai_groups_ != nullptr) kai_groups_->Start();
 }
 
 bool GangScheduler::idle() const {

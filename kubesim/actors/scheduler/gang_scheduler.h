@@ -13,6 +13,7 @@
 
 #include "kubesim/actors/client/api.h"
 #include "kubesim/actors/scheduler/gang_status.h"
+#include "kubesim/actors/scheduler/kai_gangs.h"
 #include "kubesim/actors/scheduler/scheduler_cache.h"
 
 namespace basalt::actors {
@@ -21,6 +22,8 @@ struct GangSchedulerOptions {
   std::set<std::string> scheduler_names = {"volcano"};
   // Pods of these names are bound one by one: where there is no other scheduler for them.
   std::set<std::string> plain_scheduler_names;
+  // KAI's: its pods are bound one by one as well, once their groups let them (kai_gangs.h).
+  std::set<std::string> kai_scheduler_names;
   std::string default_queue = "default";
   bool create_queues = true;
   absl::Duration period = absl::Seconds(1);
@@ -65,6 +68,8 @@ class GangScheduler {
   const GangSchedulerOptions options_;
   Api api_;
   SchedulerCache cache_;
+  std::unique_ptr<KaiGangs> kai_gangs_;  // Null, as its informer: there is no scheduler of KAI's.
+  std::unique_ptr<Informer> kai_groups_;
   std::unique_ptr<Informer> groups_, queues_, nodes_;
   TimerId timer_ = kNoTimer;
   absl::Time timer_at_;

@@ -69,6 +69,7 @@ class WorkloadJudge {
     ObjectPtr object;
     std::string cpu;  // Of one of its pods.
     int64_t active = 0, healthy = 0;
+    bool is_for_kai = false;
   };
 
   void Complain(std::string what) { violations_.push_back(std::move(what)); }
@@ -85,9 +86,42 @@ class WorkloadJudge {
     if (pod.is_ready) ++owner.healthy;
     const json::value* const containers = FindPath(object, {"spec", "containers"});
     owner.cpu = TextAt(containers->at(0), {"resources", "requests", "cpu"});
-    const std::string wanted = fmt::format("{}{}", kOwnedPrefix, controller->uid);
+    owner.is_for_kai = IsForKai(object);
+    const std::string wanted =
+        owner.is_for_kai ? KaiGroupOf(object, *found) : fmt::format("{}{}", kOwnedPrefix, controller->uid);
     const std::string_view named = GroupNamedBy(object);
     if (named != wanted) Complain(fmt::format("pod {} is in group '{}', not {}", pod.name, named, wanted));
+    if (owner.is_for_kai) JudgeKaiGroup(wanted, TopOf(*found));
+  }
+
+  // The Deployment above, where there is one; else the object itself.
+  ObjectPtr TopOf(const json::value& object) const {
+    const auto controller = actors::ControllerOf(object);
+    for (const ObjectPtr& deployment : ObjectsEverMade(api_, "deployments", "apps")) {
+      if (controller && controller->uid == actors::MetaText(*deployment, "uid")) return deployment;
+    }
+    return std::make_shared<const json::value>(object);
+  }
+
+  // Pods of a Deployment have a group each, others share that of their controller (pod-grouper 6).
+  static std::string KaiGroupOf(const json::value& pod, const json::value& owner) {
+    const json::value& named = actors::ControllerOf(owner) ? pod : owner;
+    return fmt::format("pg-{}-{}", actors::MetaText(named, "name"), actors::MetaText(named, "uid"));
+  }
+
+  void JudgeKaiGroup(const std::string& name, const ObjectPtr& top) {
+    const ObjectPtr group = api_.Get("podgroups.scheduling.run.ai", "default", name);
+    if (group == nullptr) return Complain(fmt::format("pods are in {}, which does not exist", name));
+    const std::string spec = TextAt(*group, {"spec"});
+    const bool is_of_deployment = FindString(*top, "kind") == "Deployment";
+    const std::string wanted =
+        fmt::format(R"({{"minMember":1,"queue":"default-queue","priorityClassName":"{}","topologyConstraint":{{}}}})",
+                    is_of_deployment ? "inference" : "train");
+    if (spec != wanted) Complain(fmt::format("{} is {}, not {}", name, spec, wanted));
+    if (TextAt(*top, {"metadata", "annotations", "volcano.sh/tier"}) !=
+        TextAt(*group, {"metadata", "annotations", "volcano.sh/tier"})) {
+      Complain(fmt::format("{} has not the tier of {}", name, actors::MetaText(*top, "name")));
+    }
   }
 
   // Its ReplicaSets want as many pods as it does.
@@ -114,6 +148,10 @@ class WorkloadJudge {
       Complain(fmt::format("{} has {} pods, not {}", name, owner.active, FindInt(*spec, "replicas")));
     }
     if (owner.active == 0) return;
+    if (owner.healthy != owner.active) {
+      Complain(fmt::format("{} of {} pods of {} run", owner.healthy, owner.active, name));
+    }
+    if (owner.is_for_kai) return;
     const ObjectPtr group =
         api_.Get("podgroups.scheduling.volcano.sh", "default", fmt::format("{}{}", kOwnedPrefix, uid));
     if (group == nullptr) return Complain(fmt::format("{} has pods and no group", name));
@@ -132,9 +170,6 @@ class WorkloadJudge {
     if (annotations != nullptr &&
         TextAt(*annotations, {"volcano.sh/tier"}) != TextAt(*group, {"metadata", "annotations", "volcano.sh/tier"})) {
       Complain(fmt::format("the group of {} has not the tier of its owner", name));
-    }
-    if (owner.healthy != owner.active) {
-      Complain(fmt::format("{} of {} pods of {} run", owner.healthy, owner.active, name));
     }
   }
 
@@ -155,8 +190,10 @@ class WorkloadJudge {
   std::map<std::string, Owner> owners_;  // By UID.
 };
 
+bool IsOfKai(const kubesim::LoggedRequest& request) { return request.group == "scheduling.run.ai"; }
+
 bool IsOfGroup(const kubesim::LoggedRequest& request) {
-  return request.resource == "podgroups" && request.name.starts_with(kOwnedPrefix);
+  return request.resource == "podgroups" && (IsOfKai(request) || request.name.starts_with(kOwnedPrefix));
 }
 
 }  // namespace
@@ -175,12 +212,12 @@ void JudgeGroupWriters(SimSuite& suite, absl::Time quiet, std::vector<std::strin
                                        request.resource, request.name));
     }
     if (!IsOfGroup(request) || !Succeeded(request)) continue;
-    if (request.verb == "create") probes.Hit("group of a workload made");
-    if (request.verb == "patch") probes.Hit("group of a workload updated");
-    if (request.verb == "delete") probes.Hit("group of a workload deleted");
-    std::string& last = writers[request.name];
-    if (!last.empty() && last != writer->replica)
-      probes.Hit("group of a workload written by another replica than before");
+    const std::string of = IsOfKai(request) ? "group of KAI's" : "group of a workload";
+    if (request.verb == "create") probes.Hit(of + " made");
+    if (request.verb == "patch") probes.Hit(of + " updated");
+    if (request.verb == "delete") probes.Hit(of + " deleted");
+    std::string& last = writers[IsOfKai(request) ? "default" : request.name];
+    if (!last.empty() && last != writer->replica) probes.Hit(of + " written by another replica than before");
     last = writer->replica;
   }
 }

@@ -1,0 +1,86 @@
+#pragma once
+
+// When pods of KAI's schedulers may be bound: once their group is there and has as many pods as it needs (pod-grouper
+// 9.1). Fed by informers; tells when something changes that a pod may have waited for.
+//
+// Simplified: pods are bound one by one from then on, whether or not all of them find room; queues, priorities and
+// topologies are not looked at, and no status is written.
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/json.h"
+#include "kubesim/actors/client/informer.h"
+
+namespace basalt::actors {
+
+// What a PodGroup of KAI's asks for. A value.
+struct KaiGang {
+  struct SubGroup {
+    std::string name, parent;
+    int min_member = 0;
+    int min_sub_group = -1;  // Below 0: all of its children.
+  };
+  int min_member = 1;
+  int min_sub_group = -1;
+  std::vector<SubGroup> sub_groups;
+
+  static KaiGang Of(const json::value& group);
+  // Whether pods without subgroup, or in that one, count; others are left out of scheduling.
+  bool HasLeaf(std::string_view name) const;
+  // `pods`: how many there are, by the name of their subgroup.
+  bool IsSatisfied(const std::map<std::string, int>& pods) const;
+
+ private:
+  bool IsInner(std::string_view name) const;
+  bool AreChildrenSatisfied(std::string_view parent, int minimum, const std::map<std::string, int>& pods) const;
+};
+
+// Confined to one loop.
+class KaiGangs {
+ public:
+  KaiGangs(std::set<std::string> scheduler_names, std::function<void()> on_change);
+
+  // Listeners for informers of all pods and of KAI's groups.
+  InformerListener& pods() { return pods_listener_; }
+  InformerListener& groups() { return groups_listener_; }
+
+  // True of a pod of another scheduler.
+  bool MayBind(const std::string& space, const std::string& name) const;
+
+ private:
+  struct Listener : InformerListener {
+    std::function<void(const json::value&)> object;
+    std::function<void(const ObjectName&)> gone;
+    void OnObject(const json::value& value) override { object(value); }
+    void OnGone(const ObjectName& name) override { gone(name); }
+    void OnSynced() override {}
+  };
+  struct Pod {
+    std::string group, sub_group;  // Empty: the pod names none.
+    bool counts = false;           // Neither ended nor being deleted.
+  };
+  struct Group {
+    bool exists = false;
+    KaiGang gang;
+    std::map<std::string, int> pods;  // By subgroup.
+  };
+
+  static std::string KeyOf(std::string_view space, std::string_view name);
+  void OnPod(const json::value& object);
+  void OnPodGone(const ObjectName& gone);
+  void OnGroup(const json::value& object);
+  void OnGroupGone(const ObjectName& gone);
+  void Count(const Pod& pod, int sign);
+
+  const std::set<std::string> scheduler_names_;
+  const std::function<void()> on_change_;
+  Listener pods_listener_, groups_listener_;
+  std::map<std::string, Pod> pods_;
+  std::map<std::string, Group> groups_;
+};
+
+}  // namespace basalt::actors
