@@ -87,6 +87,18 @@ absl::StatusOr<int> History(const GlobalOptions& options, const PodGroupFlags& f
   return kExitDone;
 }
 
+absl::StatusOr<int> Explain(const GlobalOptions& options, const PodGroupFlags& flags) {
+  PodGroupClient client(options.gateway);
+  podgroup::v1::ExplainGroupingRequest request;
+  request.set_namespace_(options.ns);
+  request.set_name(flags.name);
+  podgroup::v1::ExplainGroupingResponse response;
+  BASALT_RETURN_IF_ERROR(
+      client.Ask([&](auto& stub, auto* context) { return stub.ExplainGrouping(context, request, &response); }));
+  Print(options.output.empty() ? FormatExplainedGrouping(response) : FormatMessage(response, options.output));
+  return kExitDone;
+}
+
 absl::StatusOr<int> Try(const GlobalOptions& options, const PodGroupFlags& flags) {
   podgroup::v1::TryGroupingRequest request;
   BASALT_ASSIGN_OR_RETURN(const std::vector<std::string> objects, ReadObjects(flags.objects));
@@ -131,6 +143,9 @@ void AddPodGroupCommands(CLI::App& app, GlobalOptions& options, int& exit_code) 
   group.Add("watch", "Follow one pod group, or all", Watch)->add_option("name", flags.name, "Name of the pod group");
   group.Add("history", "Every decision about a pod group", History)
       ->add_option("name", flags.name, "Name of the pod group")
+      ->required();
+  group.Add("explain", "Why a pod of KAI's scheduler is in the group that it is in", Explain)
+      ->add_option("pod", flags.name, "Name of the pod")
       ->required();
   CLI::App& rules =
       *group.Add("rules", "By which rules pods are grouped, and what they make of objects of yours", Rules);

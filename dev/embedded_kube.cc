@@ -11,6 +11,7 @@
 #include "common/exec/run_on.h"
 #include "common/http/direct_client.h"
 #include "common/http/server/beast_server.h"
+#include "common/kube/names.h"
 #include "kubesim/actors/cluster.h"
 #include "kubesim/main/crds.h"
 #include "kubesim/server/api_server.h"
@@ -30,7 +31,7 @@ class Kube final : public EmbeddedKube {
   }
 
   absl::Status Open(const EmbeddedKubeOptions& options) {
-    BASALT_ASSIGN_OR_RETURN(std::vector<json::value> crds, kubesim::LoadCrds({options.crds}));
+    BASALT_ASSIGN_OR_RETURN(std::vector<json::value> crds, kubesim::LoadCrds(options.crds));
     RunOn(*loop_, [&] {
       kubesim::ApiServerOptions server;
       server.crds = std::move(crds);
@@ -46,6 +47,7 @@ class Kube final : public EmbeddedKube {
       cluster.nodes.api.user_agent = "kubesim-node";
       cluster.scheduler.create_queues = false;  // queuesvc does.
       cluster.scheduler.plain_scheduler_names = {"default-scheduler"};
+      cluster.scheduler.kai_scheduler_names = {std::string(kube::kKaiScheduler)};
       cluster.scheduler.api.user_agent = "kubesim-scheduler";
       cluster.workloads.api.user_agent = "kubesim-workloads";
       cluster_ = std::make_unique<kubesim::Cluster>(*loop_, *client_, random_, std::move(cluster));

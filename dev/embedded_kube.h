@@ -3,6 +3,7 @@
 // Kubernetes in this process: the embedded API server behind a loopback port, simulated nodes and the gang scheduler.
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -10,7 +11,7 @@
 namespace basalt::dev {
 
 struct EmbeddedKubeOptions {
-  std::string crds;  // Folder of the custom resource definitions.
+  std::vector<std::string> crds;  // Folders of the custom resource definitions.
   int nodes = 4;
   absl::Duration default_duration = absl::Seconds(2);  // Of a container whose command says nothing.
 };

@@ -12,6 +12,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/version.h"
 #include "common/http/curl/curl_client.h"
+#include "common/kube/names.h"
 #include "common/shell/service_process.h"
 #include "common/shell/signals.h"
 #include "dev/attached.h"
@@ -68,6 +69,7 @@ absl::Status InProcessSuite::StartGateways() {
     options.gateway.hub.cluster = "dev";
     options.gateway.hub.replica = fmt::format("gateway-{}", number);
     options.gateway.hub.version = std::string(Version());
+    options.gateway.kai_scheduler_names = {std::string(kube::kKaiScheduler)};
     if (options_.gateways > 1) {
       gateway::LeadOptions& lead = options.gateway.lead.emplace();
       lead.incarnation = MakeUuid(random);

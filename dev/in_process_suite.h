@@ -21,7 +21,7 @@ class EmbeddedKube;
 
 struct InProcessOptions {
   std::string dir;  // Stores and kubeconfig; made if it is not there.
-  std::string crds;
+  std::vector<std::string> crds;
   int replicas = 1;  // Of each service.
   int gateways = 1;
   int nodes = 4;

@@ -40,7 +40,9 @@ ABSL_FLAG(int, gateways, 1, "of which one leads");
 ABSL_FLAG(std::string, real, "",
           "folder of a cluster that scripts/realkube has started: the suite runs on it, as processes");
 ABSL_FLAG(std::string, dir, "", "folder for stores, logs and the kubeconfig; empty: a fresh one, removed at the end");
-ABSL_FLAG(std::string, crds, BASALT_SOURCE_DIR "/deploy/crds", "folder of the custom resource definitions");
+ABSL_FLAG(std::vector<std::string>, crds,
+          std::vector<std::string>({BASALT_SOURCE_DIR "/deploy/crds", BASALT_SOURCE_DIR "/kubesim/definitions"}),
+          "folders of the custom resource definitions");
 ABSL_FLAG(int, nodes, 4, "simulated nodes");
 ABSL_FLAG(absl::Duration, default_duration, absl::Seconds(2), "how long a container runs whose command says nothing");
 ABSL_FLAG(std::string, log_level, "error", "of what is logged to stderr: debug, info, warning or error");
@@ -51,6 +53,7 @@ namespace {
 
 constexpr absl::Duration kLook = absl::Milliseconds(100);
 constexpr int kInterrupted = 130;
+constexpr char kKai[] = "--kai_scheduler_name=kai-scheduler";
 constexpr int kMost = 50;  // Replicas, on one machine.
 
 // Either form of the suite.
@@ -105,6 +108,8 @@ absl::StatusOr<Suite> StartSuite(const std::string& dir) {
     options.replicas = absl::GetFlag(FLAGS_replicas);
     options.gateways = absl::GetFlag(FLAGS_gateways);
     BASALT_ASSIGN_OR_RETURN(options.kube, RealKube(cluster));
+    options.kube->actors_flags = {kKai};
+    options.gateway_flags = {kKai};
     BASALT_ASSIGN_OR_RETURN(suite.processes, ProcessSuite::Start(std::move(options)));
     return suite;
   }
@@ -115,9 +120,11 @@ absl::StatusOr<Suite> StartSuite(const std::string& dir) {
     options.replicas = absl::GetFlag(FLAGS_replicas);
     options.gateways = absl::GetFlag(FLAGS_gateways);
     options.kubesim_flags = {
-        fmt::format("--crds={}", absl::GetFlag(FLAGS_crds)), fmt::format("--nodes={}", absl::GetFlag(FLAGS_nodes)),
+        fmt::format("--crds={}", fmt::join(absl::GetFlag(FLAGS_crds), ",")), kKai,
+        fmt::format("--nodes={}", absl::GetFlag(FLAGS_nodes)),
         fmt::format("--default_duration={}", absl::FormatDuration(absl::GetFlag(FLAGS_default_duration))),
         "--no_queues"};
+    options.gateway_flags = {kKai};
     BASALT_ASSIGN_OR_RETURN(suite.processes, ProcessSuite::Start(std::move(options)));
     return suite;
   }
@@ -155,7 +162,7 @@ void SayHowToReach(const Suite& suite, const std::string& dir) {
       "\nThe suite is up; end it with Ctrl-C. Its files are in {}.\n\n"
       "  export KUBECONFIG={}      # the API server is {}\n"
       "  kubectl get jobs.batch.volcano.sh -w\n"
-      "  kubectl get pods,podgroups,queues\n\n"
+      "  kubectl get pods,podgroups.scheduling.volcano.sh,queues\n\n"
       "  export BASALT_GATEWAY={}\n"
       "  {} job submit -f MANIFEST --watch\n"
       "  {} topology\n\n",

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <memory>
 #include <set>
 #include <string_view>
@@ -145,17 +146,25 @@ absl::Status Await(Kube& kube, const std::string& target, const json::value& obj
                     fmt::format("{}: after {} {}", Described(object), absl::FormatDuration(kLimit), missing));
 }
 
-absl::StatusOr<std::set<std::string>> GroupsOfPods(Kube& kube, const std::string& ns) {
+struct Groups {
+  std::set<std::string> of_volcano;
+  std::map<std::string, std::string> of_kai;  // With one of its pods each.
+};
+
+absl::StatusOr<Groups> GroupsOfPods(Kube& kube, const std::string& ns) {
   BASALT_ASSIGN_OR_RETURN(const json::value pods,
                           kube.Send("GET", fmt::format("/api/v1/namespaces/{}/pods", http::Escape(ns))));
-  std::set<std::string> groups;
+  Groups groups;
   const json::value* const items = Find(pods, "items");
   if (items == nullptr || !items->is_array()) return groups;
   for (const json::value& pod : items->get_array()) {
     const json::value* const annotations = FindPath(pod, {"metadata", "annotations"});
     if (annotations == nullptr) continue;
     if (const std::string_view group = FindString(*annotations, kube::kGroupNameKey); !group.empty()) {
-      groups.emplace(group);
+      groups.of_volcano.emplace(group);
+    }
+    if (const std::string_view group = FindString(*annotations, kube::kKaiGroupNameKey); !group.empty()) {
+      groups.of_kai.emplace(group, NameOf(pod));
     }
   }
   return groups;
@@ -201,11 +210,16 @@ int RunWorkloads(const std::string& gateway, const http::CurlOptions& options,
   for (const json::value& object : objects) namespaces.insert(NamespaceOf(object));
   int exit_code = 0;
   for (const std::string& ns : namespaces) {
-    const absl::StatusOr<std::set<std::string>> groups = GroupsOfPods(kube, ns);
+    const absl::StatusOr<Groups> groups = GroupsOfPods(kube, ns);
     if (!groups.ok()) return cli::Report(groups.status());
-    for (const std::string& group : *groups) AwaitPhase(kube, ns, group);
-    exit_code = std::max(exit_code, Basaltctl(gateway, {"podgroup", "list", "-n", ns}));
-    for (const std::string& group : *groups) {
+    for (const std::string& group : groups->of_volcano) AwaitPhase(kube, ns, group);
+    if (!groups->of_volcano.empty()) {
+      exit_code = std::max(exit_code, Basaltctl(gateway, {"podgroup", "list", "-n", ns}));
+    }
+    for (const auto& [group, pod] : groups->of_kai) {
+      exit_code = std::max(exit_code, Basaltctl(gateway, {"podgroup", "explain", pod, "-n", ns}));
+    }
+    for (const std::string& group : groups->of_volcano) {
       for (const char* command : {"get", "history"}) {
         exit_code = std::max(exit_code, Basaltctl(gateway, {"podgroup", command, group, "-n", ns}));
       }

@@ -1,6 +1,7 @@
 #include "cli/view/grouping_view.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <utility>
 #include <vector>
@@ -70,6 +71,28 @@ std::string FormatTriedGrouping(const podgroup::v1::TryGroupingResponse& tried, 
   }
   std::string text = FormatTable({"NAMESPACE", "POD", "GROUP", "SUBGROUP", "BY", "RULE"}, rows, look);
   for (const TriedGroup& group : tried.groups()) text += TextOf(group);
+  return text;
+}
+
+std::string FormatExplainedGrouping(const podgroup::v1::ExplainGroupingResponse& explained) {
+  const TriedPod& pod = explained.pod();
+  std::string text = fmt::format("Pod {}/{}\n", Printable(pod.namespace_()), Printable(pod.name()));
+  const auto line = [&text](std::string_view name, const std::string& value) {
+    if (!value.empty()) text += fmt::format("{:<12}{}\n", name, Printable(value));
+  };
+  for (const std::string& owner : explained.owners()) line("Owner:", owner);
+  for (const std::string& owner : explained.unreadable()) line("Unreadable:", owner + ", by which the way up ends");
+  for (const std::string& fact : explained.waits_for()) line("Waits for:", fact);
+  if (!explained.waits_for().empty()) return text;
+  const std::string why_not = WhyNot(pod);
+  line("No group:", why_not);
+  if (!why_not.empty()) return text;
+  line("Grouped by:", pod.decided_by());
+  line("Rule:", pod.rule());
+  line("Subgroup:", pod.sub_group());
+  line("In cluster:", explained.is_there() ? "yes" : "not yet");
+  line("To change:", fmt::format("{}", fmt::join(explained.differing_fields(), ", ")));
+  if (explained.has_group()) text += TextOf(explained.group());
   return text;
 }
 

@@ -12,6 +12,8 @@ namespace basalt::cli {
 std::string FormatGroupingRules(const podgroup::v1::ListGroupingRulesResponse& rules, const Look& look);
 // A table of the pods, then each group with where its fields come from.
 std::string FormatTriedGrouping(const podgroup::v1::TryGroupingResponse& tried, const Look& look);
+// Why a pod is in its group: owners, rule, and the group with where its fields come from.
+std::string FormatExplainedGrouping(const podgroup::v1::ExplainGroupingResponse& explained);
 // Which pods have no group and why, and what of the groups is not as somebody wants it: a line for each.
 std::string FormatTriedProblems(const podgroup::v1::TryGroupingResponse& tried);
 // The groups alone, as objects that kubectl takes. `format`: json or yaml.

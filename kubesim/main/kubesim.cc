@@ -30,6 +30,8 @@ ABSL_FLAG(std::string, address, "127.0.0.1", "address to listen on");
 ABSL_FLAG(int, port, 0, "port to listen on; 0: any free one");
 ABSL_FLAG(std::string, port_file, "", "the port is written to this file once requests are served");
 ABSL_FLAG(std::string, kubeconfig_out, "", "a kubeconfig for kubectl is written to this file");
+ABSL_FLAG(std::vector<std::string>, kai_scheduler_name, {},
+          "KAI's schedulers: their pods are bound once their groups, of KAI's kind, have as many pods as they need");
 ABSL_FLAG(std::vector<std::string>, crds, {}, "folders or files of CustomResourceDefinitions to serve from the start");
 ABSL_FLAG(int, nodes, 4, "simulated nodes");
 ABSL_FLAG(std::string, node_cpu, "64", "allocatable cpu of a node");
@@ -73,6 +75,8 @@ actors::ClusterOptions ClusterFromFlags() {
   options.scheduler.create_queues = !absl::GetFlag(FLAGS_no_queues);
   // Nobody else schedules the pods of Kubernetes' own scheduler here.
   options.scheduler.plain_scheduler_names = {"default-scheduler"};
+  const std::vector<std::string> kai = absl::GetFlag(FLAGS_kai_scheduler_name);
+  options.scheduler.kai_scheduler_names = {kai.begin(), kai.end()};
   options.scheduler.api.user_agent = "kubesim-scheduler";
   options.workloads.api.user_agent = "kubesim-workloads";
   return options;

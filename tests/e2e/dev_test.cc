@@ -74,6 +74,26 @@ TEST_P(DevTest, RunsADeploymentAndShowsTheGroupOfItsPods) {
   }
 }
 
+TEST_P(DevTest, RunsAStatefulSetOfKaisSchedulerAndExplainsTheGroupOfItsPods) {
+  if (OnReal()) {
+    for (const char* what : {"/kubesim/definitions", "/deploy/rbac/kai"}) {
+      ASSERT_THAT(RealCluster()->Kubectl({"apply", "-f", fmt::format("{}{}", BASALT_SOURCE_DIR, what)}).status(),
+                  testing::IsOk());
+    }
+  }
+  const Ran ran = Run({fmt::format("--run={}", BASALT_SOURCE_DIR "/examples/groups/kai-statefulset.yaml")});
+  EXPECT_EQ(ran.exit_code, 0) << ran.out << ran.err;
+  for (const char* words :
+       {"StatefulSet default/ranks has all that it wants", "Owner:      StatefulSet default/ranks", "In cluster: yes",
+        "queue: team-a", "# queue: label kai.scheduler/queue of StatefulSet default/ranks"}) {
+    EXPECT_THAT(ran.out, ::testing::HasSubstr(words));
+  }
+  if (OnReal()) {
+    EXPECT_THAT(RealCluster()->Kubectl({"delete", "statefulset", "ranks", "--cascade=foreground"}).status(),
+                testing::IsOk());
+  }
+}
+
 TEST_P(DevTest, AJobThatFailsIsToldByTheExitCode) {
   const std::string file = dir_ / "fails.yaml";
   WriteFile(file,

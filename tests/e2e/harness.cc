@@ -131,6 +131,8 @@ SharedCluster& Shared() {
 // gtest's own, which ends it after the last test.
 [[maybe_unused]] ::testing::Environment* const registered = ::testing::AddGlobalTestEnvironment(&Shared());
 
+constexpr char kKai[] = "--kai_scheduler_name=kai-scheduler";
+
 absl::StatusOr<http::CurlOptions> UseRealCluster(dev::ProcessSuiteOptions& options) {
   realkube::Cluster* const cluster = RealCluster();
   if (cluster == nullptr) return absl::UnavailableError("there is no real cluster");
@@ -156,6 +158,7 @@ World::World(const WorldOptions& world_options) {
   options.replicas = world_options.replicas;
   options.gateways = world_options.gateways;
   http::CurlOptions client;
+  if (world_options.kai) options.gateway_flags.emplace_back(kKai);
   if (OnReal()) {
     absl::StatusOr<http::CurlOptions> admin = UseRealCluster(options);
     if (!admin.ok()) {
@@ -163,9 +166,20 @@ World::World(const WorldOptions& world_options) {
       return;
     }
     client = *std::move(admin);
+    if (world_options.kai) {
+      options.kube->actors_flags.emplace_back(kKai);
+      for (const char* folder : {"/kubesim/definitions", "/deploy/rbac/kai"}) {
+        const auto applied = RealCluster()->Kubectl({"apply", "-f", fmt::format("{}{}", BASALT_SOURCE_DIR, folder)});
+        if (!applied.ok()) ADD_FAILURE() << applied.status().ToString();
+      }
+    }
     if (!world_options.gateway_kubeconfig.empty()) options.kube->gateway_kubeconfig = world_options.gateway_kubeconfig;
   } else {
     options.kubesim_flags = {"--crds=" BASALT_SOURCE_DIR "/deploy/crds", "--no_queues"};
+    if (world_options.kai) {
+      options.kubesim_flags = {"--crds=" BASALT_SOURCE_DIR "/deploy/crds," BASALT_SOURCE_DIR "/kubesim/definitions",
+                               "--no_queues", kKai};
+    }
   }
   absl::StatusOr<std::unique_ptr<dev::ProcessSuite>> suite = dev::ProcessSuite::Start(std::move(options));
   if (!suite.ok()) {

@@ -67,6 +67,7 @@ struct WorldOptions {
   std::vector<std::string> jobsvc_flags;
   int replicas = 1;  // Of each service.
   int gateways = 1;
+  bool kai = false;  // Pods of KAI's scheduler are grouped, too, and placed.
 };
 
 // The suite's processes and what is needed to talk to them. Fatal failures are those of gtest: check ok() after it was

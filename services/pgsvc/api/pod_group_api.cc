@@ -14,8 +14,10 @@
 #include "common/rpc/error_details.h"
 #include "common/rpc/list_part.h"
 #include "common/runtime/gather_workers.h"
+#include "services/pgsvc/api/grouping_messages.h"
 #include "services/pgsvc/api/pod_group_list.h"
 #include "services/pgsvc/api/try_grouping.h"
+#include "services/pgsvc/core/kai/group_patch.h"
 
 namespace basalt::pgsvc {
 
@@ -46,6 +48,27 @@ bool Matches(const podgroup::v1::ListPodGroupsRequest& request, const podgroup::
          (request.queue().empty() || group.object().spec().queue() == request.queue());
 }
 
+podgroup::v1::ExplainGroupingResponse ToMessage(const std::string& ns, const std::string& name,
+                                                const KaiGroups::Explanation& explanation) {
+  podgroup::v1::ExplainGroupingResponse message;
+  message.mutable_pod()->set_namespace_(ns);
+  message.mutable_pod()->set_name(name);
+  Fill(explanation.found, *message.mutable_pod());
+  for (const std::string& owner : explanation.owners) message.add_owners(owner);
+  for (const std::string& fact : explanation.waits_for) message.add_waits_for(fact);
+  for (const std::string& owner : explanation.unreadable) message.add_unreadable(owner);
+  for (const std::string& field : explanation.differing_fields) message.add_differing_fields(field);
+  message.set_is_there(explanation.is_there);
+  if (explanation.plan) {
+    podgroup::v1::TriedGroup& group = *message.mutable_group();
+    group.set_namespace_(ns);
+    group.set_name(explanation.plan->name);
+    group.set_manifest(ToText(NewKaiGroup(*explanation.plan)));
+    AddReasons(*explanation.plan, group);
+  }
+  return message;
+}
+
 absl::Status NotReady(const std::string& key) {
   return MakeStatus(
       absl::StatusCode::kUnavailable,
@@ -61,6 +84,8 @@ absl::Status NotFound(const std::string& key, std::string_view message) {
 std::string KeyOf(std::string_view ns, std::string_view name) {
   return kube::ObjectKey(ns.empty() ? std::string_view("default") : ns, name);
 }
+
+std::string KaiKeyOf(std::string_view ns) { return std::string(ns.empty() ? "default" : ns); }
 
 void PodGroupApi::Get(podgroup::v1::GetPodGroupRequest request, rpc::Done<podgroup::v1::PodGroup> done) {
   const std::string key = KeyOf(request.namespace_(), request.name());
@@ -102,6 +127,22 @@ void PodGroupApi::History(podgroup::v1::GetPodGroupHistoryRequest request,
     history.set_allocated_gone_time(kube::ToTimestamp((*told)->gone_ms).release());
     for (PodGroupHistoryRecord& record : (*told)->entries) *history.add_entries() = ToMessage(std::move(record));
     done(std::move(history));
+  });
+}
+
+void PodGroupApi::ExplainGrouping(podgroup::v1::ExplainGroupingRequest request,
+                                  rpc::Done<podgroup::v1::ExplainGroupingResponse> done) {
+  const std::string ns = KaiKeyOf(request.namespace_());
+  const std::string name = request.name();
+  workers_.OnWorkerOf(SlotOf(ns), [ns, name, done = std::move(done)](PodGroupController& controller) mutable {
+    if (!controller.context().IsReady(SlotOf(ns))) return done(NotReady(ns));
+    const auto explanation = controller.kai_groups().Explain(ns, name);
+    if (!explanation) {
+      const std::string why =
+          fmt::format("there is no pod {}/{} that a scheduler of KAI's places, as far as is known", ns, name);
+      return done(rpc::WithResource(MakeStatus(absl::StatusCode::kNotFound, why), kube::kPods, KeyOf(ns, name)));
+    }
+    done(ToMessage(ns, name, *explanation));
   });
 }
 

@@ -24,6 +24,8 @@ using Workers = runtime::Workers<PodGroupController>;
 
 // "<namespace>/<name>"; an empty namespace is "default".
 std::string KeyOf(std::string_view ns, std::string_view name);
+// The key of KAI's pods in a namespace; an empty one is "default".
+std::string KaiKeyOf(std::string_view ns);
 
 class PodGroupApi {
  public:
@@ -36,6 +38,8 @@ class PodGroupApi {
   void ListGroupingRules(podgroup::v1::ListGroupingRulesRequest request,
                          rpc::Done<podgroup::v1::ListGroupingRulesResponse> done);
   void TryGrouping(podgroup::v1::TryGroupingRequest request, rpc::Done<podgroup::v1::TryGroupingResponse> done);
+  void ExplainGrouping(podgroup::v1::ExplainGroupingRequest request,
+                       rpc::Done<podgroup::v1::ExplainGroupingResponse> done);
   void History(podgroup::v1::GetPodGroupHistoryRequest request, rpc::Done<podgroup::v1::PodGroupHistory> done);
   std::unique_ptr<rpc::Feed<podgroup::v1::WatchPartResponse>> WatchPart(const podgroup::v1::WatchPartRequest& request,
                                                                         std::function<void()> notify);

@@ -13,6 +13,8 @@
 namespace basalt::pgsvc {
 namespace {
 
+using podgroup::v1::ExplainGroupingRequest;
+using podgroup::v1::ExplainGroupingResponse;
 using podgroup::v1::GetPodGroupHistoryRequest;
 using podgroup::v1::GetPodGroupRequest;
 using podgroup::v1::ListGroupingRulesRequest;
@@ -81,6 +83,13 @@ class QueryService final : public PodGroupQueryService::CallbackService {
   grpc::ServerUnaryReactor* TryGrouping(grpc::CallbackServerContext* context, const TryGroupingRequest* request,
                                         TryGroupingResponse* response) override {
     return rpc::ServeHere(core_, context, request, response, &PodGroupApi::TryGrouping);
+  }
+  grpc::ServerUnaryReactor* ExplainGrouping(grpc::CallbackServerContext* context, const ExplainGroupingRequest* request,
+                                            ExplainGroupingResponse* response) override {
+    return rpc::ServeAtOwner(core_, core_->groups, context, request, response,
+                             {"namespace", KaiKeyOf(request->namespace_())}, /*question=*/true,
+                             &PodGroupApi::ExplainGrouping,
+                             [](auto& stub, auto... arguments) { stub.async()->ExplainGrouping(arguments...); });
   }
   grpc::ServerUnaryReactor* ListPodGroups(grpc::CallbackServerContext* context, const ListPodGroupsRequest* request,
                                           ListPodGroupsResponse* response) override {

@@ -12,6 +12,7 @@
 #include "common/base/status_macros.h"
 #include "common/kube/resources/resources.h"
 #include "common/rpc/error_details.h"
+#include "services/pgsvc/api/grouping_messages.h"
 #include "services/pgsvc/core/grouping/group_plan.h"
 #include "services/pgsvc/core/grouping/group_pod.h"
 #include "services/pgsvc/core/grouping/kai_group.h"
@@ -47,26 +48,6 @@ absl::StatusOr<ObjectSet> ObjectsOf(const podgroup::v1::TryGroupingRequest& requ
 absl::StatusOr<PodGrouping> GroupingOf(ObjectView pod, const ObjectSet& objects, const RuleOptions& options) {
   BASALT_ASSIGN_OR_RETURN(const std::vector<ObjectView> owners, objects.OwnersOf(pod));
   return GroupPodByRules(pod, owners, objects, options);
-}
-
-TriedPod::Verdict VerdictOf(PodGrouping::Verdict verdict) {
-  switch (verdict) {
-    case PodGrouping::Verdict::kGrouped:
-      return TriedPod::VERDICT_GROUPED;
-    case PodGrouping::Verdict::kOptedOut:
-      return TriedPod::VERDICT_OPTED_OUT;
-    case PodGrouping::Verdict::kAssigned:
-      return TriedPod::VERDICT_ASSIGNED;
-  }
-  return TriedPod::VERDICT_UNSPECIFIED;
-}
-
-void Fill(const PodGrouping& found, TriedPod& pod) {
-  pod.set_verdict(VerdictOf(found.verdict));
-  pod.set_decided_by(found.decided_by);
-  pod.set_rule(found.rule);
-  pod.set_group(found.grouping.name);
-  pod.set_sub_group(found.grouping.pod_sub_group);
 }
 
 // One group, and of its pods what Volcano's form asks for.
@@ -152,12 +133,7 @@ TriedGroup GroupOf(const Tried& tried, const ObjectSet& objects, podgroup::v1::T
   } else {
     group.set_manifest(ToText(KaiGroupOf(plan)));
   }
-  for (const auto& [field, source] : plan.sources) {
-    TriedGroup::Source& one = *group.add_sources();
-    one.set_field(field);
-    one.set_source(source);
-  }
-  for (const std::string& warning : plan.warnings) group.add_warnings(warning);
+  AddReasons(plan, group);
   for (const std::string& loss : losses) group.add_losses(loss);
   return group;
 }
@@ -195,12 +171,8 @@ absl::StatusOr<podgroup::v1::TryGroupingResponse> TryGrouping(const podgroup::v1
     tried_pod.set_namespace_(std::string(pod.ns()));
     tried_pod.set_name(std::string(pod.name()));
     absl::StatusOr<PodGrouping> found = GroupingOf(pod, objects, options);
-    if (!found.ok()) {
-      tried_pod.set_verdict(TriedPod::VERDICT_FAILED);
-      tried_pod.set_error(std::string(ToStd(found.status().message())));
-      continue;
-    }
-    Fill(*found, tried_pod);
+    Fill(found, tried_pod);
+    if (!found.ok()) continue;
     if (found->verdict != PodGrouping::Verdict::kGrouped) continue;
     BASALT_RETURN_IF_ERROR(groups.Add(pod, std::move(found->grouping)));
   }

@@ -63,6 +63,7 @@ class PodGroupController : public runtime::Controller {
   runtime::Publisher& publisher() { return publisher_; }
   // The group as people are shown it; nullopt: there is none, and no pod wants one.
   std::optional<podgroup::v1::PodGroup> Show(std::string_view key) const;
+  const KaiGroups& kai_groups() const { return kai_groups_; }
   // Those that Show tells of are seen.
   void ForEachShown(uint32_t slot, const runtime::VisitObject& visit);
 

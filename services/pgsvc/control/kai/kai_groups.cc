@@ -189,8 +189,12 @@ KaiGroups::Found KaiGroups::FindGrouping(Namespace& space, const kube::v1::Pod& 
     found.grouping = owners.status();
   }
   found.facts = view.facts();
-  found.is_waiting = view.is_waiting();
+  found.is_waiting = !view.waits_for().empty();
   found.unreadable = view.unreadable();
+  found.waits_for = view.waits_for();
+  for (const ObjectView owner : owners.ok() ? *owners : std::vector<ObjectView>()) {
+    found.owners.push_back(owner.Described());
+  }
   if (assigned.empty() || (found.grouping.ok() && found.grouping->grouping.name == assigned)) return found;
   found.grouping = PodGrouping{.verdict = PodGrouping::Verdict::kAssigned, .decided_by = seen.Described()};
   return found;

@@ -49,6 +49,19 @@ class KaiGroups {
   void OnShared(const std::string& watch, const kube::v1::Object& object, bool gone);
   void Act(std::string_view ns);
 
+  // Why a pod is in its group, derived anew from what is known now.
+  struct Explanation {
+    absl::StatusOr<PodGrouping> found;
+    std::vector<std::string> owners;  // "ReplicaSet default/web-1", the pod's own first.
+    std::vector<std::string> waits_for;
+    std::vector<std::string> unreadable;
+    std::optional<Grouping> plan = {};  // Of all pods of the group; nothing: the pod is in none.
+    bool is_there = false;              // Kubernetes has the group.
+    std::vector<std::string> differing_fields = {};
+  };
+  // Nothing: there is no such pod for a scheduler of KAI's.
+  std::optional<Explanation> Explain(std::string_view ns, std::string_view pod_name) const;
+
  private:
   struct Pod {
     std::string group;    // Empty: it is in none, or it is not known yet in which.
@@ -77,6 +90,8 @@ class KaiGroups {
     absl::StatusOr<PodGrouping> grouping = PodGrouping();
     std::set<std::string> facts;
     bool is_waiting = false;
+    std::vector<std::string> owners;     // Descriptions, the pod's own first.
+    std::vector<std::string> waits_for;  // Facts.
     std::vector<std::string> unreadable;
   };
 

@@ -137,7 +137,7 @@ const NamespaceObjects::Object* NamespaceView::Ask(std::string_view api_version,
   facts_.insert(fact);
   const auto known = objects_.objects_.find(fact);
   if (known != objects_.objects_.end()) return &known->second;
-  is_waiting_ = true;
+  waits_for_.push_back(fact);
   return nullptr;
 }
 

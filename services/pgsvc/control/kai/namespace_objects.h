@@ -83,9 +83,9 @@ class NamespaceView final : public ClusterView {
   // As OwnersOf of owner_walk.h. UNAVAILABLE: an owner was not told yet.
   absl::StatusOr<std::vector<ObjectView>> OwnersOf(ObjectView pod);
 
-  // What has been asked for; of what was not told yet, is_waiting.
+  // What has been asked for, and what of that was not told yet.
   const std::set<std::string>& facts() const { return facts_; }
-  bool is_waiting() const { return is_waiting_; }
+  const std::vector<std::string>& waits_for() const { return waits_for_; }
   // Owners that nobody may read: the way up ends below them (pod-grouper 3.2).
   const std::vector<std::string>& unreadable() const { return unreadable_; }
 
@@ -104,7 +104,7 @@ class NamespaceView final : public ClusterView {
   NamespaceObjects& objects_;
   const std::set<std::string, std::less<>>& priority_classes_;
   mutable std::set<std::string> facts_;
-  mutable bool is_waiting_ = false;
+  mutable std::vector<std::string> waits_for_;
   mutable std::vector<std::string> unreadable_;
   mutable std::deque<json::value> made_;  // What views of pods and groups point into.
 };
