@@ -33,6 +33,8 @@ class ObjectSet final : public ClusterView {
 
   // In the order in which they were added.
   const std::vector<ObjectView>& pods() const { return pods_; }
+  // All, pods among them, in the same order.
+  std::vector<ObjectView> objects() const { return {objects_.begin(), objects_.end()}; }
   // As OwnersOf of owner_walk.h.
   absl::StatusOr<std::vector<ObjectView>> OwnersOf(ObjectView pod) const;
 

@@ -1,0 +1,275 @@
+// The groups of KAI's pods do not depend on the order in which anything comes: pods, their owners, answers to writes,
+// and restarts in between (pod-grouper 13: G4). The objects are those of docs/pod-groups, a file for each kind.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "common/base/random.h"
+#include "common/base/yaml.h"
+#include "common/kube/names.h"
+#include "common/runtime/testing/scripted_context.h"
+#include "gateway/translate/decoder.h"
+#include "kubesim/schema/patch/patch.h"
+#include "services/pgsvc/control/kai/kai_groups.h"
+#include "services/pgsvc/core/grouping/object_set.h"
+
+namespace basalt::pgsvc {
+namespace {
+
+using runtime::testing::Done;
+using runtime::testing::Refused;
+
+constexpr char kNamespace[] = "default";
+
+// Members in the order of their names, so that equal objects are equal texts.
+json::value Sorted(const json::value& value) {
+  if (const json::array* const list = value.if_array()) {
+    json::array sorted;
+    for (const json::value& element : *list) sorted.push_back(Sorted(element));
+    return sorted;
+  }
+  if (const json::object* const object = value.if_object()) {
+    std::map<std::string, json::value> members;
+    for (const auto& [key, member] : *object) members[std::string(key)] = Sorted(member);
+    json::object sorted;
+    for (auto& [key, member] : members) sorted[key] = std::move(member);
+    return sorted;
+  }
+  return value;
+}
+
+// KaiGroups where the runtime expects a controller.
+class Groups final : public runtime::Controller {
+ public:
+  explicit Groups(runtime::Context& context) : groups_(context, {}) {
+    for (uint32_t slot = 0; slot < kSlotCount; ++slot) groups_.OpenSlot(slot);
+  }
+  absl::StatusOr<std::vector<runtime::KnownObject>> OpenSlot(uint32_t) override {
+    return std::vector<runtime::KnownObject>();
+  }
+  void CloseSlot(uint32_t slot) override { groups_.CloseSlot(slot); }
+  void OnState(std::string_view key, const std::string&, kube::v1::Object&& object) override {
+    groups_.OnState(key, std::move(object));
+  }
+  void OnGone(std::string_view key, const runtime::Gone& gone) override { groups_.OnGone(key, gone); }
+  void OnShared(const std::string& watch, const kube::v1::Object& object, bool gone) override {
+    groups_.OnShared(watch, object, gone);
+  }
+  void Decide(std::string_view, kv::WriteBatch&) override {}
+  void Act(std::string_view key) override { groups_.Act(key); }
+
+ private:
+  KaiGroups groups_;
+};
+
+// A cluster in which everything takes the time that the seed gives it.
+class World final : public runtime::testing::ScriptedContext {
+ public:
+  World(const std::string& manifests, uint64_t seed) : random_(seed) {
+    ObjectSet set;
+    std::vector<json::value> documents = ParseYamlDocuments(manifests).value();
+    for (json::value& document : documents) {
+      if (document.is_null()) continue;
+      EXPECT_TRUE(set.Add(std::move(document)).ok());
+    }
+    set.CompleteUids();
+    for (const ObjectView object : set.objects()) {
+      json::value copy = object.json();
+      const std::string name(object.name());
+      if (object.kind() != "Pod" || !object.group().empty()) {
+        owners_[{std::string(object.api_version()), std::string(object.kind()), name}] = std::move(copy);
+        continue;
+      }
+      ObjectIn(copy.as_object(), "spec")["schedulerName"] = kube::kKaiScheduler;
+      copy.as_object()["status"] = json::object{{"phase", "Pending"}};
+      pods_[name] = std::move(copy);
+    }
+  }
+
+  void AddInterest(std::string_view watch, std::string_view, std::string_view name) override {
+    later_.emplace_back([this, watch = std::string(watch), name = std::string(name)] { TellOwner(watch, name); });
+  }
+
+  // Until nothing is left to happen.
+  void Run() {
+    Restart();
+    while (!later_.empty() || !writes.empty() || !gets.empty() || restarts_ > 0) {
+      if (!gets.empty() && random_.OneIn(2)) Read();
+      const uint64_t what = random_.Uniform(later_.size() + writes.size() + 1);
+      if (what < later_.size()) {
+        const auto chosen = later_.begin() + static_cast<int64_t>(what);
+        const std::function<void()> task = std::move(*chosen);
+        later_.erase(chosen);
+        task();
+        RunPasses(*groups_);
+      } else if (what < later_.size() + writes.size()) {
+        std::swap(writes.front(), writes[what - later_.size()]);
+        Carry();
+      } else if (restarts_ > 0) {
+        --restarts_;
+        Restart();
+      }
+      Advance(absl::Milliseconds(random_.Uniform(300)), *groups_);
+    }
+    Advance(absl::Minutes(2), *groups_);
+    while (!writes.empty()) Carry();
+    EXPECT_TRUE(gets.empty());
+  }
+
+  // What there is in the end.
+  std::string Text() const {
+    std::string text;
+    for (const auto& [name, group] : groups_stored_) text += ToText(Sorted(group)) + "\n";
+    for (const auto& [name, pod] : pods_) {
+      text += name + " " + ToText(Sorted(pod.at("metadata"))) + "\n";
+    }
+    return text;
+  }
+  size_t written() const { return written_; }
+  void RestartOnce() {
+    written_ = 0;
+    Restart();
+    while (!later_.empty() || !writes.empty()) {
+      while (!later_.empty()) {
+        const std::function<void()> task = std::move(later_.back());
+        later_.pop_back();
+        task();
+        RunPasses(*groups_);
+      }
+      while (!writes.empty()) Carry();
+      Advance(absl::Seconds(20), *groups_);
+    }
+  }
+
+ private:
+  using OwnerName = std::tuple<std::string, std::string, std::string>;  // apiVersion, kind, name.
+
+  static kube::v1::Object Decoded(gateway::ObjectKind kind, const json::value& object) {
+    gateway::Decoder decoder(kind);
+    auto decoded = decoder.DecodeObject(ToText(object));
+    EXPECT_TRUE(decoded.ok()) << decoded.status();
+    return std::move(decoded->object);
+  }
+  void Tell(gateway::ObjectKind kind, const json::value& object) {
+    groups_->OnState(kNamespace, "", Decoded(kind, object));
+    Wake(kNamespace);
+  }
+  void TellOwner(const std::string& watch, const std::string& name) {
+    const std::string rest = watch.substr(kube::kWatchObjectsPrefix.size());
+    const size_t slash = rest.rfind('/');
+    const auto owner = owners_.find({rest.substr(0, slash), rest.substr(slash + 1), name});
+    kube::v1::Object object;
+    if (owner != owners_.end()) {
+      object = Decoded(gateway::ObjectKind::kOwner, owner->second);
+    } else {
+      object.mutable_generic()->mutable_meta()->set_name(name);
+    }
+    object.mutable_generic()->mutable_meta()->set_namespace_(kNamespace);
+    groups_->OnShared(watch, object, owner == owners_.end());
+  }
+
+  // A process that starts is told everything that is there, in any order.
+  void Restart() {
+    later_.clear();
+    writes.clear();
+    gets.clear();
+    groups_ = std::make_unique<Groups>(*this);
+    for (const auto& [name, pod] : pods_) {
+      later_.emplace_back([this, name = name] { Tell(gateway::ObjectKind::kPod, pods_.at(name)); });
+    }
+    for (const auto& [name, group] : groups_stored_) {
+      later_.emplace_back([this, name = name] { Tell(gateway::ObjectKind::kKaiPodGroup, groups_stored_.at(name)); });
+    }
+    for (const auto& [name, owner] : owners_) {
+      if (std::get<1>(name) != "PriorityClass") continue;
+      groups_->OnShared("priorityclasses", Decoded(gateway::ObjectKind::kPriorityClass, owner), /*gone=*/false);
+    }
+  }
+
+  // Answers the oldest read, of a group.
+  void Read() {
+    gateway::v1::GetResponse response;
+    const auto group = groups_stored_.find(gets.front().request.name());
+    if (group != groups_stored_.end()) {
+      *response.mutable_object() = Decoded(gateway::ObjectKind::kKaiPodGroup, group->second);
+    } else {
+      response.mutable_error()->set_code(404);
+    }
+    Answer(std::move(response), *groups_);
+  }
+
+  // Carries the oldest write out, and tells of it before it is answered.
+  void Carry() {
+    const gateway::v1::WriteRequest request = writes.front().request;
+    const bool is_pod = request.resource().plural() == "pods";
+    std::map<std::string, json::value>& all = is_pod ? pods_ : groups_stored_;
+    const gateway::ObjectKind kind = is_pod ? gateway::ObjectKind::kPod : gateway::ObjectKind::kKaiPodGroup;
+    if (request.resource().plural() == "events") return Answer(Done(), *groups_);
+    ++written_;
+    const auto known = all.find(request.name());
+    if (request.has_create()) {
+      if (known != all.end()) return Answer(Refused(409, "AlreadyExists"), *groups_);
+      json::value group = ParseJson(request.create().body()).value();
+      ObjectIn(group.as_object(), "metadata")["uid"] = "uid of " + request.name();
+      all[request.name()] = std::move(group);
+    } else {
+      ASSERT_NE(known, all.end());
+      known->second = kubesim::ApplyMergePatch(known->second, ParseJson(request.patch().body()).value()).value();
+    }
+    Tell(kind, all.at(request.name()));
+    Answer(Done(Decoded(kind, all.at(request.name()))), *groups_);
+  }
+
+  SeededRandom random_;
+  std::map<OwnerName, json::value> owners_;
+  std::map<std::string, json::value> pods_, groups_stored_;  // By name, as the API server has them.
+  std::vector<std::function<void()>> later_;                 // What is still on its way to the process.
+  std::unique_ptr<Groups> groups_;
+  int restarts_ = 2;
+  size_t written_ = 0;
+};
+
+std::vector<std::string> Files() {
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(BASALT_SOURCE_DIR "/docs/pod-groups")) {
+    const std::string name = entry.path().stem();
+    if (!name.ends_with(".group")) files.push_back(name);
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+class KaiOrderTest : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(KaiOrderTest, GroupsAreTheSameInWhateverOrderEverythingComes) {
+  std::ostringstream manifests;
+  manifests << std::ifstream(std::string(BASALT_SOURCE_DIR "/docs/pod-groups/") + GetParam() + ".yaml").rdbuf();
+  std::string first;
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    SCOPED_TRACE(seed);
+    World world(manifests.str(), seed);
+    world.Run();
+    if (first.empty()) {
+      first = world.Text();
+      EXPECT_THAT(first, ::testing::HasSubstr("\"kind\":\"PodGroup\"")) << "there is a group at all";
+    }
+    ASSERT_EQ(world.Text(), first);
+    world.RestartOnce();
+    EXPECT_EQ(world.written(), 0u) << "a restart writes nothing";
+    ASSERT_EQ(world.Text(), first);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, KaiOrderTest, ::testing::ValuesIn(Files()));
+
+}  // namespace
+}  // namespace basalt::pgsvc
