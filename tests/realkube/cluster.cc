@@ -71,6 +71,7 @@ absl::StatusOr<std::unique_ptr<Cluster>> Cluster::Start(const ClusterOptions& op
                                       "--inflight",      fmt::to_string(options.inflight),
                                       "--goaway-chance", fmt::to_string(options.goaway_chance)};
   if (!options.crds.empty()) command.insert(command.end(), {"--crds", options.crds});
+  if (options.kai) command.emplace_back("--kai");
   if (!options.kwok) command.push_back("--no-kwok");
   BASALT_RETURN_IF_ERROR(Run(command, cluster->temp_ / "up.log").status());
   cluster->server_ = Fact(ReadFile(cluster->dir_ + "/env"), "KUBE_SERVER");

@@ -24,6 +24,7 @@ struct ClusterOptions {
   int nodes = 4;
   std::string crds;  // Folder of definitions; empty: deploy/crds; "none".
   bool kwok = true;  // False: nobody runs the pods.
+  bool kai = false;  // KAI's pod groups, too, and the gateway's rights on them and on owners of pods.
   int inflight = 1000;
   double goaway_chance = 0;  // Of an HTTP/2 connection being sent away after a request; at most 0.02.
 };

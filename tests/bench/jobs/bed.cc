@@ -25,7 +25,6 @@ constexpr absl::Duration kQuietAtFirst = absl::Seconds(1);
 constexpr absl::Duration kLongAnswer = absl::Minutes(1);
 constexpr std::string_view kLogPath = "/kubesim/log";
 
-constexpr std::string_view kSucceeded = "Succeeded";
 constexpr std::string_view kServerPrograms[] = {"kube-apiserver", "etcd", "kube-controller-manager", "kwok"};
 constexpr std::string_view kSimulatedPrograms[] = {"kubesim", "kube-actors"};
 
@@ -36,20 +35,23 @@ absl::Duration CpuOf(pid_t pid) {
 
 }  // namespace
 
-View::View(Loop& loop, http::Client& client, Random& random)
+View::View(Loop& loop, http::Client& client, Random& random, bool kai)
     : jobs(loop, client, random, kJobsPath),
       pods(loop, client, random, kPodsPath),
       groups(loop, client, random, kGroupsPath),
       queues(loop, client, random, kQueuesPath),
-      commands(loop, client, random, kCommandsPath) {}
+      commands(loop, client, random, kCommandsPath) {
+  if (kai) kai_groups.emplace(loop, client, random, kKaiGroupsPath);
+}
 
 absl::Time View::last_change() const {
-  return std::max(
-      {jobs.last_change(), pods.last_change(), groups.last_change(), queues.last_change(), commands.last_change()});
+  return std::max({jobs.last_change(), pods.last_change(), groups.last_change(), queues.last_change(),
+                   commands.last_change(), kai_groups ? kai_groups->last_change() : absl::InfinitePast()});
 }
 
 bool View::synced() const {
-  return jobs.synced() && pods.synced() && groups.synced() && queues.synced() && commands.synced();
+  return jobs.synced() && pods.synced() && groups.synced() && queues.synced() && commands.synced() &&
+         (!kai_groups || kai_groups->synced());
 }
 
 std::string Window::Processes() const {
@@ -92,17 +94,22 @@ absl::Status Bed::StartAll() {
   suite.dir = dir_ / "suite";
   http::CurlOptions admin;
   if (options_.real) {
-    BASALT_ASSIGN_OR_RETURN(cluster_, realkube::Cluster::Start({.nodes = options_.nodes, .crds = ""}));
+    BASALT_ASSIGN_OR_RETURN(cluster_,
+                            realkube::Cluster::Start({.nodes = options_.nodes, .crds = "", .kai = options_.kai}));
     BASALT_ASSIGN_OR_RETURN(admin, http::ReadKubeconfig(cluster_->kubeconfig()));
     suite.kube = dev::ExternalKube{.server = cluster_->kube_server(),
                                    .admin_kubeconfig = cluster_->kubeconfig(),
                                    .gateway_kubeconfig = cluster_->kubeconfig("gateway"),
                                    .actors_kubeconfig = cluster_->kubeconfig("actors"),
                                    .actors_flags = {}};
+    if (!options_.places_pods) suite.kube->actors_kubeconfig.clear();
   } else {
     suite.kubesim_flags = {"--crds=" BASALT_SOURCE_DIR "/deploy/crds", fmt::format("--nodes={}", options_.nodes),
                            "--log_level=error"};
+    if (options_.kai) suite.kubesim_flags.front() += "," BASALT_SOURCE_DIR "/kubesim/definitions";
+    if (!options_.places_pods) suite.kubesim_flags.emplace_back("--no_scheduler");
   }
+  if (options_.kai) suite.gateway_flags.emplace_back("--kai_scheduler_name=kai-scheduler");
   BASALT_ASSIGN_OR_RETURN(suite_, dev::ProcessSuite::Start(std::move(suite)));
   if (!options_.real) admin.base_url = suite_->kube_server();
   admin.user_agent = kBenchAgent;
@@ -110,7 +117,7 @@ absl::Status Bed::StartAll() {
     client_ = http::MakeCurlClient(*loop_, admin);
     api_ = std::make_unique<actors::Api>(*loop_, *client_, random_,
                                          actors::ApiOptions{.user_agent = std::string(kBenchAgent)});
-    view_ = std::make_unique<View>(*loop_, *client_, random_);
+    view_ = std::make_unique<View>(*loop_, *client_, random_, options_.kai);
   });
   BASALT_RETURN_IF_ERROR(Await("the first lists", [](const View& view) { return view.synced(); }));
   // The queues are made, and nothing is left to do.
@@ -254,18 +261,26 @@ absl::Status Bed::KillOurs() {
   return absl::OkStatus();
 }
 
-absl::Status Bed::ReplaceOurs() {
+absl::StatusOr<json::value> Bed::Get(const std::string& path) {
+  BASALT_ASSIGN_OR_RETURN(const http::Response response, Call("GET", path));
+  if (response.status == 200) return ParseJson(response.body);
+  return MakeStatus(absl::StatusCode::kFailedPrecondition, fmt::format("GET {}: {}", path, response.status));
+}
+
+void Bed::DoBare(std::vector<actors::ApiRequest> requests) {
+  if (requests.empty()) return;
+  actors::ApiRequest first = std::move(requests.front());
+  requests.erase(requests.begin());
+  bare_->Do(std::move(first), [this, rest = std::move(requests)](const actors::ApiAnswer&) { DoBare(rest); });
+}
+
+absl::Status Bed::ReplaceOurs(BareWrites writes) {
   BASALT_RETURN_IF_ERROR(KillOurs());
-  RunOn(*loop_, [this] {
+  RunOn(*loop_, [this, &writes] {
     bare_ = std::make_unique<actors::Api>(*loop_, *client_, random_,
                                           actors::ApiOptions{.user_agent = std::string(kBareAgent)});
-    view_->pods.set_on_phase([this](std::string_view pod, std::string_view phase) {
-      const std::string_view job = JobOfPod(pod);
-      if (phase != kSucceeded || job == pod) return;
-      bare_->Do(CompleteJob(job),
-                [this, clean_up = DeleteGroup(job, view_->jobs.UidOf(job))](const actors::ApiAnswer&) {
-                  bare_->Do(clean_up, [](const actors::ApiAnswer&) {});
-                });
+    view_->pods.set_on_phase([this, writes = std::move(writes)](std::string_view pod, std::string_view phase) {
+      DoBare(writes(*view_, pod, phase));
     });
   });
   return absl::OkStatus();

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,7 @@ inline constexpr std::string_view kBenchAgent = "bench";  // Of what the bench i
 inline constexpr std::string_view kBareAgent = "bare";    // Of the bare client that takes our place.
 inline constexpr std::string_view kJobsPath = "/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs";
 inline constexpr std::string_view kGroupsPath = "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups";
+inline constexpr std::string_view kKaiGroupsPath = "/apis/scheduling.run.ai/v2alpha2/namespaces/default/podgroups";
 inline constexpr std::string_view kPodsPath = "/api/v1/namespaces/default/pods";
 inline constexpr std::string_view kCommandsPath = "/apis/bus.volcano.sh/v1alpha1/namespaces/default/commands";
 inline constexpr std::string_view kQueuesPath = "/apis/scheduling.volcano.sh/v1beta1/queues";
@@ -38,6 +40,8 @@ struct BedOptions {
   std::string bin_dir;
   bool real = false;
   int nodes = 50;
+  bool kai = false;         // Pods of KAI's scheduler are grouped.
+  bool places_pods = true;  // There is a scheduler, Volcano's.
   // How long nothing changes before it is believed that nothing will: counts of a status are written at most every five
   // seconds.
   absl::Duration quiet = absl::Seconds(6);
@@ -45,10 +49,11 @@ struct BedOptions {
 
 // What watches of the cluster show.
 struct View {
-  View(Loop& loop, http::Client& client, Random& random);
+  View(Loop& loop, http::Client& client, Random& random, bool kai);
   absl::Time last_change() const;
   bool synced() const;
   Collection jobs, pods, groups, queues, commands;
+  std::optional<Collection> kai_groups;  // None: KAI's groups are not looked at.
 };
 
 // What happened between Begin and End.
@@ -80,6 +85,8 @@ class Bed {
   // Until nothing has changed in the cluster for so long.
   absl::Status AwaitQuiet() { return AwaitQuiet(options_.quiet); }
   std::string JobUid(std::string_view name);
+  // The object at that path; what is not 200 is an error.
+  absl::StatusOr<json::value> Get(const std::string& path);
 
   absl::Status Begin();
   // INTERNAL: one of the processes has ended.
@@ -90,8 +97,11 @@ class Bed {
   absl::StatusOr<absl::Duration> Restart(bool with_disks);
 
   // kill -9 of all of ours, for good. From then on a bare client, which decides nothing and keeps nothing, writes what
-  // we would of each job whose pod has succeeded: what the server and the way to it take from anybody.
-  absl::Status ReplaceOurs();
+  // `writes` says of each pod that comes to another phase, or is new, one after the other: what the server and the way
+  // to it take from anybody. `writes` is called on the bed's loop.
+  using BareWrites =
+      std::function<std::vector<actors::ApiRequest>(const View& view, std::string_view pod, std::string_view phase)>;
+  absl::Status ReplaceOurs(BareWrites writes);
 
  private:
   explicit Bed(const BedOptions& options) : options_(options) {}
@@ -102,6 +112,7 @@ class Bed {
   std::map<std::string, absl::Duration> OthersCpu() const;
   absl::StatusOr<http::Response> Call(const std::string& method, const std::string& path);
   void Do(actors::ApiRequest request);
+  void DoBare(std::vector<actors::ApiRequest> requests);
   void SendNext();
 
   const BedOptions options_;

@@ -4,6 +4,7 @@
 
 #include "absl/time/clock.h"
 #include "common/base/json.h"
+#include "common/kube/names.h"
 
 namespace basalt::bench {
 namespace {
@@ -19,6 +20,12 @@ std::string PhaseOf(const json::value& object) {
   const json::value* phase = FindPath(object, {"status", "state", "phase"});
   if (phase == nullptr) phase = FindPath(object, {"status", "phase"});
   return phase != nullptr && phase->is_string() ? std::string(phase->get_string()) : std::string();
+}
+
+bool NamesGroup(const json::value& metadata) {
+  const json::value* const annotations = Find(metadata, "annotations");
+  return annotations != nullptr && (!FindString(*annotations, kube::kGroupNameKey).empty() ||
+                                    !FindString(*annotations, kube::kKaiGroupNameKey).empty());
 }
 
 }  // namespace
@@ -48,7 +55,9 @@ void Collection::OnObject(const json::value& object) {
   const bool moved = fresh || phase != at->second.phase;
   ++phases_[phase];
   if (!fresh) --phases_[at->second.phase];
-  at->second = {std::string(FindString(*metadata, "uid")), std::move(phase)};
+  const bool is_grouped = NamesGroup(*metadata);
+  grouped_ += (is_grouped ? 1 : 0) - (at->second.is_grouped ? 1 : 0);
+  at->second = {std::string(FindString(*metadata, "uid")), std::move(phase), is_grouped};
   if (moved && on_phase_) on_phase_(at->first, at->second.phase);
 }
 
@@ -57,6 +66,7 @@ void Collection::OnGone(const actors::ObjectName& gone) {
   const auto found = objects_.find(gone.name);
   if (found == objects_.end()) return;
   --phases_[found->second.phase];
+  if (found->second.is_grouped) --grouped_;
   objects_.erase(found);
 }
 

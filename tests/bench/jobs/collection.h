@@ -24,6 +24,8 @@ class Collection : private actors::InformerListener {
   int size() const { return static_cast<int>(objects_.size()); }
   // status.state.phase where there is one, else status.phase; objects without are in the phase "".
   int In(std::string_view phase) const;
+  // Those that name a pod group: pods of either scheduler.
+  int grouped() const { return grouped_; }
   std::string UidOf(std::string_view name) const;  // Empty: there is no such object.
   absl::Time last_change() const { return last_change_; }
   bool synced() const { return informer_.synced(); }
@@ -34,6 +36,7 @@ class Collection : private actors::InformerListener {
  private:
   struct Object {
     std::string uid, phase;
+    bool is_grouped = false;
   };
   void OnObject(const json::value& object) override;
   void OnGone(const actors::ObjectName& gone) override;
@@ -41,6 +44,7 @@ class Collection : private actors::InformerListener {
 
   std::unordered_map<std::string, Object> objects_;  // By name.
   std::unordered_map<std::string, int> phases_;
+  int grouped_ = 0;
   absl::Time last_change_;
   OnPhase on_phase_;
   actors::Informer informer_;

@@ -23,7 +23,7 @@ struct Laps {
 
 // As many pods at the same pace, made and watched by a client that decides nothing. Where the nodes are, it knows.
 absl::StatusOr<Window> RunBare(Bed& bed, const JobBenchOptions& options, int pods, absl::Duration wall) {
-  BASALT_RETURN_IF_ERROR(bed.ReplaceOurs());
+  BASALT_RETURN_IF_ERROR(bed.ReplaceOurs(CompleteJobOf));
   const std::string job = JobName(kJobs, 0);
   const std::string uid = bed.JobUid(job);
   std::vector<actors::ApiRequest> made;

@@ -106,7 +106,7 @@ absl::StatusOr<std::vector<Figure>> MeasureEnding(const JobBenchOptions& options
     BASALT_RETURN_IF_ERROR(MakeJobs(*bed, bare.back(), running));
     running += bare.back().jobs;
   }
-  BASALT_RETURN_IF_ERROR(bed->ReplaceOurs());
+  BASALT_RETURN_IF_ERROR(bed->ReplaceOurs(CompleteJobOf));
   for (Run& run : bare) BASALT_RETURN_IF_ERROR(end_all(run));
   return figures;
 }

@@ -48,6 +48,12 @@ actors::ApiRequest DeleteGroup(std::string_view job, std::string_view uid) {
   return {"DELETE", fmt::format("{}/{}-{}", kGroupsPath, job, uid), ""};
 }
 
+std::vector<actors::ApiRequest> CompleteJobOf(const View& view, std::string_view pod, std::string_view phase) {
+  const std::string_view job = JobOfPod(pod);
+  if (phase != "Succeeded" || job == pod) return {};
+  return {CompleteJob(job), DeleteGroup(job, view.jobs.UidOf(job))};
+}
+
 actors::ApiRequest EndPod(const std::string& job) {
   return {"PATCH", fmt::format("{}/{}-t-0/status", kPodsPath, job), R"({"status":{"phase":"Succeeded"}})",
           actors::kMergePatchType};

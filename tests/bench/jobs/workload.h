@@ -32,6 +32,8 @@ actors::ApiRequest CreateBoundPod(const BoundPod& pod);
 // What a controller writes when a job of one pod has ended.
 actors::ApiRequest CompleteJob(std::string_view job);
 actors::ApiRequest DeleteGroup(std::string_view job, std::string_view uid);
+// What a controller writes when a job's only pod has come to that phase; see Bed::ReplaceOurs.
+std::vector<actors::ApiRequest> CompleteJobOf(const struct View& view, std::string_view pod, std::string_view phase);
 // The job's task has so many pods from now on.
 actors::ApiRequest ScaleJob(const std::string& job, int pods);
 // The job's first pod has succeeded, as a node would write it.

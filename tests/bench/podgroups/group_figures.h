@@ -1,0 +1,38 @@
+#pragma once
+
+// The figures of pod groups, each with its goal. All run the real processes; scripts/bench podgroups calls them.
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tests/bench/jobs/bed.h"
+#include "tests/bench/report.h"
+
+namespace basalt::bench {
+
+using GroupProgress = std::function<void(const std::string&)>;
+
+struct GroupBenchOptions {
+  BedOptions bed;
+  std::vector<int> bare_pods = {2'000, 20'000};
+  int per_second = 500;  // Pods that come, bare ones.
+  int sets = 1'000;      // ReplicaSets,
+  int pods_of_set = 20;
+  int gangs = 200;  // LeaderWorkerSets, each one gang,
+  int pods_of_gang = 8;
+  int others = 100'000;  // Pods of other schedulers.
+  int others_per_second = 2'000;
+};
+
+// Pods that nobody owns, of either scheduler: writes, conflicts, CPU beside a bare client that makes the same writes,
+// the time from the pod to its link, memory, and the writes of a restart.
+absl::StatusOr<std::vector<Figure>> MeasureBarePods(const GroupBenchOptions& options, const GroupProgress& progress);
+// Pods of ReplicaSets, of either scheduler: writes for each, conflicts, CPU, memory, and the writes of a restart.
+absl::StatusOr<std::vector<Figure>> MeasureSets(const GroupBenchOptions& options, const GroupProgress& progress);
+// Pods of LeaderWorkerSets, which KAI's scheduler places: the same.
+absl::StatusOr<std::vector<Figure>> MeasureGangs(const GroupBenchOptions& options, const GroupProgress& progress);
+// What pods of other schedulers cost.
+absl::StatusOr<std::vector<Figure>> MeasureOthers(const GroupBenchOptions& options, const GroupProgress& progress);
+
+}  // namespace basalt::bench

@@ -1,0 +1,262 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "common/base/json.h"
+#include "common/base/status.h"
+#include "common/base/status_macros.h"
+#include "tests/bench/podgroups/group_figures.h"
+#include "tests/bench/podgroups/group_load.h"
+
+namespace basalt::bench {
+namespace {
+
+constexpr absl::Duration kMostLatency = absl::Milliseconds(100);
+constexpr double kMostCpu = 1.2;  // Of what a bare client takes.
+constexpr absl::Duration kLimit = absl::Minutes(10);
+
+std::string_view NameOf(Form form) { return form == Form::kKai ? "KAI" : "Volcano"; }
+
+BedOptions BedFor(const GroupBenchOptions& options) {
+  BedOptions bed = options.bed;
+  bed.kai = true;
+  bed.places_pods = false;  // Placing is no part of grouping.
+  return bed;
+}
+
+double CpuMs(const Window& window, int pods) {
+  absl::Duration all = window.cpu + window.bench_cpu;
+  for (const auto& [program, used] : window.others) all += used;
+  return absl::ToDoubleMilliseconds(all) / pods;
+}
+
+// From the creation of a pod to the first write of ours, or of the bare client, that links it.
+std::vector<absl::Duration> TimesToLink(const Window& window, std::string_view links) {
+  std::map<std::string_view, absl::Time> made;
+  std::vector<absl::Duration> times;
+  for (const LoggedWrite& write : window.writes) {
+    if (write.resource != "pods" || !write.succeeded() || !write.subresource.empty()) continue;
+    if (write.verb == "create") {
+      made.emplace(write.name, write.time);
+    } else if (write.ours || write.user_agent == links) {
+      const auto pod = made.find(write.name);
+      if (pod == made.end()) continue;
+      times.push_back(write.time - pod->second);
+      made.erase(pod);
+    }
+  }
+  return times;
+}
+
+Figure WritesPerPod(const std::string& what, const Window& window, int pods, double goal) {
+  const Tally tally = Count(window.writes);
+  Figure figure;
+  figure.name = fmt::format("{}: writes for each pod", what);
+  figure.value = static_cast<double>(tally.writes - tally.queues) / pods;  // The counts of queues are queuesvc's.
+  figure.goal = fmt::format("<= {:.4g}, none answered 409", goal);
+  figure.met = figure.value <= goal + 1e-9 && tally.conflicts == 0;
+  figure.notes = {KindsOf(tally, pods), fmt::format("{} answered 409", tally.conflicts), window.Processes()};
+  return figure;
+}
+
+absl::Status Settle(Bed& bed, int pods) {
+  return bed.Await(
+      "all pods linked", [pods](const View& view) { return view.pods.grouped() >= pods; }, kLimit);
+}
+
+absl::StatusOr<Figure> WritesOfRestart(Bed& bed, const std::string& what) {
+  BASALT_RETURN_IF_ERROR(bed.Restart(/*with_disks=*/false).status());
+  BASALT_ASSIGN_OR_RETURN(const Window window, bed.End());
+  const Tally tally = Count(window.writes);
+  Figure figure;
+  figure.name = fmt::format("{}: writes of a restart without disks", what);
+  figure.value = tally.writes;
+  figure.goal = "0";
+  figure.met = tally.writes == 0;
+  figure.notes = {KindsOf(tally), window.Processes()};
+  return figure;
+}
+
+std::vector<actors::ApiRequest> BarePods(std::string_view prefix, int count, Form form) {
+  std::vector<actors::ApiRequest> requests;
+  for (int i = 0; i < count; ++i) requests.push_back(CreatePod(fmt::format("{}-{}", prefix, i), SchedulerOf(form)));
+  return requests;
+}
+
+// Pods that come steadily, until each is linked.
+absl::StatusOr<Window> SendBarePods(Bed& bed, const GroupBenchOptions& options, std::string_view prefix, int count,
+                                    int linked_before, Form form) {
+  BASALT_RETURN_IF_ERROR(bed.Begin());
+  bed.SendSteadily(BarePods(prefix, count, form), options.per_second);
+  BASALT_RETURN_IF_ERROR(Settle(bed, linked_before + count));
+  return bed.End();
+}
+
+absl::Status MeasureBare(const GroupBenchOptions& options, int count, Form form, std::vector<Figure>& figures) {
+  const std::string what = fmt::format("{} bare pods, {}", Number(count), NameOf(form));
+  BASALT_ASSIGN_OR_RETURN(const std::unique_ptr<Bed> bed, Bed::Start(BedFor(options)));
+  BASALT_ASSIGN_OR_RETURN(const Window ours, SendBarePods(*bed, options, "ours", count, 0, form));
+  figures.push_back(WritesPerPod(what, ours, count, 2));
+  const std::vector<absl::Duration> times = TimesToLink(ours, kBareAgent);
+  if (times.size() != static_cast<size_t>(count)) {
+    return MakeStatus(absl::StatusCode::kInternal, fmt::format("{} of {} pods were linked", times.size(), count));
+  }
+  Figure& latency = figures.emplace_back();
+  latency.name = fmt::format("{}, {} a second: from pod to link, p99", what, options.per_second);
+  latency.value = absl::ToDoubleMilliseconds(Percentile(times, 0.99));
+  latency.unit = "ms";
+  latency.goal = fmt::format("<= {:.0f}", absl::ToDoubleMilliseconds(kMostLatency));
+  latency.met = Percentile(times, 0.99) <= kMostLatency;
+  latency.notes = {fmt::format("p50 {:.1f} ms, longest {:.1f} ms", absl::ToDoubleMilliseconds(Percentile(times, 0.5)),
+                               absl::ToDoubleMilliseconds(Percentile(times, 1))),
+                   ours.Machine()};
+  BASALT_ASSIGN_OR_RETURN(Figure restart, WritesOfRestart(*bed, what));
+  figures.push_back(std::move(restart));
+
+  BASALT_RETURN_IF_ERROR(bed->ReplaceOurs([form](const View& view, std::string_view pod, std::string_view) {
+    return GroupBarePod(form, pod, view.pods.UidOf(pod));
+  }));
+  BASALT_ASSIGN_OR_RETURN(const Window bare, SendBarePods(*bed, options, "bare", count, count, form));
+  Figure& cpu = figures.emplace_back();
+  cpu.name = fmt::format("{}: CPU of all processes beside a bare client's", what);
+  cpu.value = CpuMs(ours, count) / CpuMs(bare, count);
+  cpu.goal = fmt::format("<= {:.1f}", kMostCpu);
+  cpu.met = cpu.value <= kMostCpu;
+  cpu.notes = {fmt::format("{:.3f} ms for each pod, of it ours {:.3f}; with the bare client {:.3f}", CpuMs(ours, count),
+                           absl::ToDoubleMilliseconds(ours.cpu) / count, CpuMs(bare, count)),
+               bare.Machine()};
+  return absl::OkStatus();
+}
+
+absl::Status MeasureOwned(Bed& bed, const std::string& what, int pods, double goal, std::vector<Figure>& figures) {
+  BASALT_RETURN_IF_ERROR(Settle(bed, pods));
+  BASALT_RETURN_IF_ERROR(bed.AwaitQuiet());
+  BASALT_ASSIGN_OR_RETURN(const Window window, bed.End());
+  Figure writes = WritesPerPod(what, window, pods, goal);
+  writes.notes.push_back(
+      fmt::format("ours {:.3f} ms of CPU for each pod", absl::ToDoubleMilliseconds(window.cpu) / pods));
+  figures.push_back(std::move(writes));
+  BASALT_ASSIGN_OR_RETURN(Figure restart, WritesOfRestart(bed, what));
+  figures.push_back(std::move(restart));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<PodOwner>> LeaderWorkerSetsOf(Bed& bed) {
+  BASALT_ASSIGN_OR_RETURN(const json::value list, bed.Get(std::string(kLeaderWorkerSetsPath)));
+  std::vector<PodOwner> owners;
+  const json::value* const items = Find(list, "items");
+  if (items == nullptr || !items->is_array()) return owners;
+  for (const json::value& item : items->get_array()) {
+    const json::value& metadata = *Find(item, "metadata");
+    owners.push_back({.api_version = "leaderworkerset.x-k8s.io/v1",
+                      .kind = "LeaderWorkerSet",
+                      .name = std::string(FindString(metadata, "name")),
+                      .uid = std::string(FindString(metadata, "uid"))});
+  }
+  return owners;
+}
+
+// The kind is served some time after its definition is there.
+absl::StatusOr<std::vector<PodOwner>> MakeLeaderWorkerSets(Bed& bed, int count, int size) {
+  bed.Send({DefineLeaderWorkerSets()});
+  absl::StatusOr<std::vector<PodOwner>> owners = absl::NotFoundError("not asked yet");
+  const absl::Time end = absl::Now() + absl::Seconds(30);
+  const auto ask_until = [&](size_t wanted) {
+    do {
+      absl::SleepFor(absl::Milliseconds(50));
+      owners = LeaderWorkerSetsOf(bed);
+    } while (absl::Now() < end && (!owners.ok() || owners->size() < wanted));
+  };
+  ask_until(0);
+  std::vector<actors::ApiRequest> requests;
+  for (int i = 0; i < count; ++i) requests.push_back(CreateLeaderWorkerSet(fmt::format("gang-{}", i), size));
+  bed.Send(std::move(requests));
+  ask_until(static_cast<size_t>(count));
+  return owners;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Figure>> MeasureBarePods(const GroupBenchOptions& options, const GroupProgress& progress) {
+  std::vector<Figure> figures;
+  for (const int count : options.bare_pods) {
+    for (const Form form : {Form::kKai, Form::kVolcano}) {
+      progress(fmt::format("{} bare pods, {}", count, NameOf(form)));
+      BASALT_RETURN_IF_ERROR(MeasureBare(options, count, form, figures));
+    }
+  }
+  return figures;
+}
+
+absl::StatusOr<std::vector<Figure>> MeasureSets(const GroupBenchOptions& options, const GroupProgress& progress) {
+  std::vector<Figure> figures;
+  for (const Form form : {Form::kKai, Form::kVolcano}) {
+    const std::string what =
+        fmt::format("{} ReplicaSets of {} pods, {}", Number(options.sets), options.pods_of_set, NameOf(form));
+    progress(what);
+    BASALT_ASSIGN_OR_RETURN(const std::unique_ptr<Bed> bed, Bed::Start(BedFor(options)));
+    std::vector<actors::ApiRequest> sets;
+    for (int i = 0; i < options.sets; ++i) {
+      sets.push_back(CreateReplicaSet(fmt::format("set-{}", i), SchedulerOf(form), options.pods_of_set));
+    }
+    BASALT_RETURN_IF_ERROR(bed->Begin());
+    bed->SendSteadily(std::move(sets), std::max(1, options.per_second / options.pods_of_set));
+    BASALT_RETURN_IF_ERROR(
+        MeasureOwned(*bed, what, options.sets * options.pods_of_set, 1 + 1.0 / options.pods_of_set, figures));
+  }
+  return figures;
+}
+
+absl::StatusOr<std::vector<Figure>> MeasureGangs(const GroupBenchOptions& options, const GroupProgress& progress) {
+  std::vector<Figure> figures;
+  const std::string what =
+      fmt::format("{} LeaderWorkerSets of {} pods, KAI", Number(options.gangs), options.pods_of_gang);
+  progress(what);
+  BASALT_ASSIGN_OR_RETURN(const std::unique_ptr<Bed> bed, Bed::Start(BedFor(options)));
+  BASALT_ASSIGN_OR_RETURN(const std::vector<PodOwner> owners,
+                          MakeLeaderWorkerSets(*bed, options.gangs, options.pods_of_gang));
+  std::vector<actors::ApiRequest> pods;
+  for (const PodOwner& owner : owners) {
+    for (int i = 0; i < options.pods_of_gang; ++i) {
+      pods.push_back(CreatePod(fmt::format("{}-{}", owner.name, i), SchedulerOf(Form::kKai), &owner,
+                               fmt::format(R"("leaderworkerset.sigs.k8s.io/group-index":"0",)"
+                                           R"("leaderworkerset.sigs.k8s.io/worker-index":"{}")",
+                                           i)));
+    }
+  }
+  BASALT_RETURN_IF_ERROR(bed->Begin());
+  bed->SendSteadily(std::move(pods), options.per_second);
+  BASALT_RETURN_IF_ERROR(
+      MeasureOwned(*bed, what, options.gangs * options.pods_of_gang, 1 + 1.0 / options.pods_of_gang, figures));
+  return figures;
+}
+
+absl::StatusOr<std::vector<Figure>> MeasureOthers(const GroupBenchOptions& options, const GroupProgress& progress) {
+  const std::string what = fmt::format("{} pods of other schedulers", Number(options.others));
+  progress(what);
+  BASALT_ASSIGN_OR_RETURN(const std::unique_ptr<Bed> bed, Bed::Start(BedFor(options)));
+  std::vector<actors::ApiRequest> pods;
+  for (int i = 0; i < options.others; ++i) pods.push_back(CreatePod(fmt::format("other-{}", i), "somebody-elses"));
+  BASALT_RETURN_IF_ERROR(bed->Begin());
+  bed->SendSteadily(std::move(pods), options.others_per_second);
+  BASALT_RETURN_IF_ERROR(bed->Await(
+      "all pods made", [&](const View& view) { return view.pods.size() >= options.others; }, kLimit));
+  BASALT_ASSIGN_OR_RETURN(const Window window, bed->End());
+  std::vector<Figure> figures;
+  for (const char* program : {"pgsvc", "gateway"}) {
+    Figure& figure = figures.emplace_back();
+    figure.name = fmt::format("{}: CPU of {} for each", what, program);
+    figure.value = absl::ToDoubleMicroseconds(window.usage.at(program).cpu) / options.others;
+    figure.unit = "us";
+    figure.goal = "<= 1";  // What a process takes that has nothing to do.
+    figure.met = figure.value <= 1;
+    figure.notes = {window.Processes(), window.Machine()};
+  }
+  return figures;
+}
+
+}  // namespace basalt::bench
