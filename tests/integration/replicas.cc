@@ -42,7 +42,7 @@ bool Eventually(const std::function<bool()>& condition, absl::Duration limit) {
 
 Replicas::Replicas(const Options& options) {
   dev::EmbeddedKubeOptions kube;
-  kube.crds = BASALT_SOURCE_DIR "/deploy/crds";
+  kube.crds = {BASALT_SOURCE_DIR "/deploy/crds"};
   kube.nodes = 2;
   kube.default_duration = absl::Seconds(1);
   auto started = dev::EmbeddedKube::Start(kube);

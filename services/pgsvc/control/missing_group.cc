@@ -1,10 +1,7 @@
 #include "services/pgsvc/control/missing_group.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
-#include "common/kube/names.h"
 #include "services/pgsvc/core/pod_grouping.h"
 
 namespace basalt::pgsvc {
@@ -31,12 +28,5 @@ std::vector<const kube::v1::Pod*> MissingGroup::PodsToWarn(std::string_view name
 }
 
 void MissingGroup::Forget() { *this = MissingGroup(); }
-
-std::string WhyItWaits(std::string_view name) {
-  return fmt::format(
-      "annotation {} names pod group {}, which does not exist: the pod is not scheduled before somebody makes the "
-      "group",
-      kube::kGroupNameKey, name);
-}
 
 }  // namespace basalt::pgsvc

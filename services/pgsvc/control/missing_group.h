@@ -33,7 +33,4 @@ class MissingGroup {
   std::set<std::string> warned_;  // UIDs of pods.
 };
 
-// In words, for the pod's Event.
-std::string WhyItWaits(std::string_view name);
-
 }  // namespace basalt::pgsvc

@@ -341,7 +341,7 @@ void PodGroupController::ReportMissing(const std::string& key, Group& group) {
   if (group.observed != nullptr || group.is_awaited) return group.missing.Forget();
   const std::string_view name = kube::SplitKey(key).name;
   for (const kube::v1::Pod* const pod : group.missing.PodsToWarn(name, group.pods, context_.ApiNow())) {
-    RecordOnPod(key, group, *pod, "PodGroupMissing", WhyItWaits(name));
+    RecordOnPod(key, group, *pod, "PodGroupMissing", WhyItWaits(kube::kGroupNameKey, name));
   }
   if (group.missing.due() != absl::InfiniteFuture()) context_.WakeAt(key, group.missing.due());
 }

@@ -167,6 +167,13 @@ bool WaitsForGroup(const kube::v1::Pod& pod, std::string_view name) {
          pod.node_name().empty() && pod.deletion_ms() == 0 && !IsOver(pod);
 }
 
+std::string WhyItWaits(std::string_view key, std::string_view name) {
+  return fmt::format(
+      "annotation {} names pod group {}, which does not exist: the pod is not scheduled before somebody makes the "
+      "group",
+      key, name);
+}
+
 std::vector<OwnerResource> AnnotatedOwners(const kube::v1::Pod& pod) {
   std::vector<OwnerResource> owners;
   for (const kube::v1::OwnerReference& owner : pod.grouping().owner_references()) {

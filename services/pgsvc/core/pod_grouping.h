@@ -29,6 +29,9 @@ bool LacksGroup(const kube::v1::Pod& pod, std::string_view name);
 // the group of a job.
 bool WaitsForGroup(const kube::v1::Pod& pod, std::string_view name);
 
+// In words, for the Event of a pod that names that group, which is not there, by the annotation `key` (weakness G49).
+std::string WhyItWaits(std::string_view key, std::string_view name);
+
 // The owner whose annotations count, where it is one of the four kinds of podgroup spec 6.2; null otherwise. The API
 // group is compared as well as the kind (W10).
 struct OwnerResource {

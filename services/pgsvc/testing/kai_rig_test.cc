@@ -431,6 +431,160 @@ TEST(KaiRigTest, APodThatHasEndedNeedsNoGroup) {
   EXPECT_EQ(rig.Groups(), 0u);
 }
 
+TEST(KaiRigTest, APodIsGroupedInTheFormThatItsSchedulerReads) {
+  KaiRig rig;
+  rig.Start();
+  rig.MakePod("for-kai");
+  rig.Make(kube::kPods,
+           "metadata: {name: for-volcano}\nspec: {schedulerName: volcano, containers: [{name: c, image: i}]}");
+  rig.Run(absl::Seconds(5));
+  const auto keys_of = [&rig](const std::string& pod) {
+    std::vector<std::string> keys;
+    for (const auto& [key, value] : FindPath(*rig.Get(kube::kPods, pod), {"metadata", "annotations"})->as_object()) {
+      keys.emplace_back(key);
+    }
+    return keys;
+  };
+  EXPECT_THAT(keys_of("for-kai"), ElementsAre("pod-group-name"));
+  EXPECT_THAT(keys_of("for-volcano"), ElementsAre("scheduling.k8s.io/group-name"));
+  EXPECT_EQ(rig.Groups(), 1u);
+}
+
+TEST(KaiRigTest, OfAPodThatOptsOutNoOwnerIsRead) {
+  KaiRig rig;
+  rig.Start();
+  rig.Make(kube::kStatefulSets, KaiRig::Workload("db", "", "serviceName: db"));
+  rig.MakePod("db-0", &kube::kStatefulSets, "db", "annotations: {kai.scheduler/skip-podgrouper: 'true'}");
+  rig.Run(absl::Seconds(5));
+  EXPECT_THAT(rig.Interests(), IsEmpty());
+  EXPECT_EQ(rig.server().WritesButEvents(), 0);
+}
+
+TEST(KaiRigTest, AConflictIsTriedAgainWithoutAnEvent) {
+  KaiRig rig;
+  rig.Start();
+  rig.Make(kube::kBatchJobs, KaiRig::JobOf("j"));
+  rig.MakePod("j-a", &kube::kBatchJobs, "j");
+  rig.Run(absl::Seconds(5));
+  int conflicts = 0;
+  rig.server().refuse = [&](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
+    if (!request.has_patch() || request.resource().plural() != "podgroups" || ++conflicts > 2) return false;
+    error.set_code(409);
+    error.set_reason("Conflict");
+    return true;
+  };
+  rig.Annotate(kube::kBatchJobs, "j", "kai.scheduler/batch-min-member", "2");
+  rig.Run(absl::Seconds(30));
+  EXPECT_EQ(conflicts, 3);
+  EXPECT_THAT(rig.Spec(rig.GroupOf("j-a")), HasSubstr(R"("minMember":2)"));
+  EXPECT_THAT(rig.Events(), IsEmpty());
+}
+
+// Somebody has made it, and no watch has shown it yet.
+TEST(KaiRigTest, AGroupThatIsThereAlreadyIsNoError) {
+  KaiRig rig;
+  rig.Start();
+  rig.Make(kube::kBatchJobs, KaiRig::JobOf("j"));
+  rig.late = [](const kube::v1::Object& object, bool) {
+    return object.has_kai_pod_group() ? absl::Seconds(10) : absl::ZeroDuration();
+  };
+  const std::string group = "pg-j-" + rig.UidOf(kube::kBatchJobs, "j");
+  rig.Make(kube::kKaiPodGroups,
+           fmt::format("metadata: {{name: {}}}\nspec: {{minMember: 1, queue: default-queue}}", group),
+           &kube::kBatchJobs, "j");
+  rig.MakePod("j-a", &kube::kBatchJobs, "j");
+  rig.Run(absl::Seconds(5));
+  EXPECT_EQ(rig.GroupOf("j-a"), group);
+  EXPECT_THAT(rig.Events(), IsEmpty());
+}
+
+TEST(KaiRigTest, AStaleLabelOfASubgroupIsRemoved) {
+  KaiRig rig;
+  rig.Start();
+  rig.Make(kube::kBatchJobs, KaiRig::JobOf("j"));
+  rig.MakePod("j-a", &kube::kBatchJobs, "j", "labels: {kai.scheduler/subgroup-name: old}");
+  rig.Run(absl::Seconds(5));
+  EXPECT_NE(rig.GroupOf("j-a"), "");
+  EXPECT_EQ(rig.SubGroupOf("j-a"), "");
+  EXPECT_EQ(rig.server().WritesButEvents(), 2);
+}
+
+TEST(KaiRigTest, APodIsPatchedByItsUidAndOnlyWhileItNeedsIt) {
+  KaiRig rig;
+  rig.Start();
+  int patches = 0;
+  rig.fate = [&](const gateway::v1::WriteRequest& request) {
+    if (request.resource().plural() == "pods") {
+      ++patches;
+      EXPECT_EQ(request.patch().uid(), rig.UidOf(kube::kPods, request.name()));
+    }
+    return Fate::kNormal;
+  };
+  rig.MakePod("a");
+  rig.MakePod("ended");
+  rig.server().Merge(kube::kPods, "default", "ended", json::object{{"status", json::object{{"phase", "Failed"}}}},
+                     "status");
+  rig.MakePod("going", nullptr, "", "finalizers: [example.com/hold]");
+  rig.server().Delete(kube::kPods, "default", "going");
+  rig.Run(absl::Seconds(5));
+  EXPECT_EQ(patches, 1);
+  EXPECT_EQ(rig.Groups(), 1u) << "those that are over or go need none";
+}
+
+TEST(KaiRigTest, WhatAPodDoesCostsNothing) {
+  KaiRig rig;
+  rig.Start();
+  rig.Make(kube::kStatefulSets, KaiRig::Workload("db", "", "serviceName: db"));
+  rig.MakePod("db-0", &kube::kStatefulSets, "db");
+  rig.Run(absl::Seconds(5));
+  rig.server().ClearLog();
+  rig.server().Merge(kube::kPods, "default", "db-0", json::object{{"status", json::object{{"phase", "Running"}}}},
+                     "status");
+  rig.server().Merge(kube::kStatefulSets, "default", "db",
+                     json::object{{"status", json::object{{"replicas", 1}, {"readyReplicas", 1}}}}, "status");
+  rig.Run(absl::Seconds(5));
+  EXPECT_THAT(rig.server().log(), IsEmpty());
+  EXPECT_EQ(rig.server().gets(), 0);
+}
+
+TEST(KaiRigTest, WhatCannotBeHonouredIsToldOnAPod) {
+  KaiRig rig;
+  rig.Start();
+  rig.Make(kube::kBatchJobs, KaiRig::JobOf("j", "annotations: {kai.scheduler/batch-min-member: '5'}"));
+  rig.MakePod("j-a", &kube::kBatchJobs, "j", "labels: {priorityClassName: nobodys}");
+  rig.Run(absl::Seconds(5));
+  EXPECT_THAT(rig.Events(),
+              UnorderedElementsAre(HasSubstr("PodGroupWarning: label priorityClassName of Pod default/j-a: there is no "
+                                             "PriorityClass nobodys"),
+                                   HasSubstr("a minimum of 5 can never be met: there are 2 at most")));
+  EXPECT_THAT(rig.Spec(rig.GroupOf("j-a")), HasSubstr(R"("minMember":2)"));
+}
+
+TEST(KaiRigTest, APodThatNamesAGroupWhichNobodyMakesIsToldAfterAWhile) {
+  KaiRig rig;
+  rig.Start();
+  rig.MakePod("bare", nullptr, "", "annotations: {pod-group-name: ext}");
+  rig.MakePod("soon", nullptr, "", "annotations: {pod-group-name: later}");
+  rig.Run(absl::Seconds(20));
+  rig.Make(kube::kKaiPodGroups, "metadata: {name: later}\nspec: {minMember: 1}");
+  EXPECT_THAT(rig.Events(), IsEmpty());
+  rig.Run(absl::Seconds(30));
+  EXPECT_THAT(rig.Events(),
+              ElementsAre(HasSubstr("bare PodGroupMissing: annotation pod-group-name names pod group ext")));
+}
+
+TEST(KaiRigTest, APodWithOwnersStaysInTheGroupThatItNamesWhereThatIsConfigured) {
+  KaiRig rig({.keeps_named_groups = true});
+  rig.Start();
+  rig.Make(kube::kStatefulSets, KaiRig::Workload("db", "", "serviceName: db"));
+  rig.MakePod("db-0", &kube::kStatefulSets, "db", "annotations: {pod-group-name: ext}");
+  rig.MakePod("db-1", &kube::kStatefulSets, "db");
+  rig.Run(absl::Seconds(5));
+  EXPECT_EQ(rig.GroupOf("db-0"), "ext");
+  EXPECT_THAT(rig.GroupOf("db-1"), HasSubstr("pg-db-"));
+  EXPECT_EQ(rig.server().WritesButEvents(), 2);
+}
+
 TEST(KaiRigTest, PriorityClassesCountWhenTheyAreThere) {
   KaiRig rig;
   rig.Start();

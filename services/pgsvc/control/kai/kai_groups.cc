@@ -195,8 +195,16 @@ KaiGroups::Found KaiGroups::FindGrouping(Namespace& space, const kube::v1::Pod& 
   for (const ObjectView owner : owners.ok() ? *owners : std::vector<ObjectView>()) {
     found.owners.push_back(owner.Described());
   }
-  if (assigned.empty() || (found.grouping.ok() && found.grouping->grouping.name == assigned)) return found;
-  found.grouping = PodGrouping{.verdict = PodGrouping::Verdict::kAssigned, .decided_by = seen.Described()};
+  const std::string_view named = FindKey(pod.grouping().annotations(), kube::kKaiGroupNameKey).value_or("");
+  const bool is_named_otherwise = !named.empty() && found.grouping.ok() &&
+                                  found.grouping->verdict == PodGrouping::Verdict::kGrouped &&
+                                  found.grouping->grouping.name != named;
+  if (!assigned.empty() ? !found.grouping.ok() || is_named_otherwise
+                        : is_named_otherwise && rules_.keeps_named_groups) {
+    found.grouping = PodGrouping{.verdict = PodGrouping::Verdict::kAssigned, .decided_by = seen.Described()};
+  }
+  const bool is_others = found.grouping.ok() && found.grouping->verdict != PodGrouping::Verdict::kGrouped;
+  if (is_others && !named.empty()) found.facts.insert(GroupFact(named));
   return found;
 }
 
@@ -219,22 +227,33 @@ void KaiGroups::GroupPod(const std::string& ns, Namespace& space, const std::str
   }
   if (!found.grouping.ok()) {
     // The group that the pod is in already stays as it is.
-    if (absl::IsNotFound(found.grouping.status())) return NoteMissing(ns, space, pod, found.grouping.status());
+    if (absl::IsNotFound(found.grouping.status())) {
+      return NoteMissing(ns, space, pod, "PodGroupError", std::string(ToStd(found.grouping.status().message())));
+    }
     if (IsActive(pod)) Tell(ns, space, pod, "PodGroupError", ToStd(found.grouping.status().message()));
     return;
   }
+  if (found.grouping->verdict != PodGrouping::Verdict::kGrouped) {
+    Leave(space, uid);
+    const std::string_view named = FindKey(pod.grouping().annotations(), kube::kKaiGroupNameKey).value_or("");
+    if (!named.empty() && space.objects.FindGroup(named) == nullptr) {
+      return NoteMissing(ns, space, pod, "PodGroupMissing", WhyItWaits(kube::kKaiGroupNameKey, named));
+    }
+    state.missing_since = absl::InfiniteFuture();
+    return;
+  }
   state.missing_since = absl::InfiniteFuture();
-  if (found.grouping->verdict != PodGrouping::Verdict::kGrouped) return Leave(space, uid);
   const Grouping& grouping = found.grouping->grouping;
   Join(space, pod, grouping.name, grouping.pod_sub_group);
   for (const std::string& warning : grouping.warnings) Tell(ns, space, pod, "PodGroupWarning", warning);
 }
 
-void KaiGroups::NoteMissing(const std::string& ns, Namespace& space, const kube::v1::Pod& pod,
-                            const absl::Status& why) {
+void KaiGroups::NoteMissing(const std::string& ns, Namespace& space, const kube::v1::Pod& pod, std::string_view reason,
+                            std::string why) {
   if (!IsActive(pod)) return;
   Pod& state = space.pods[pod.uid()];
-  state.missing = std::string(ToStd(why.message()));
+  state.missing = std::move(why);
+  state.missing_reason = reason;
   state.missing_since = std::min(state.missing_since, context_.ApiNow());
   space.warnings.emplace(state.missing_since + kMissingGrace, pod.uid());
   context_.WakeAt(ns, state.missing_since + kMissingGrace);
@@ -248,7 +267,7 @@ void KaiGroups::WarnOfMissing(const std::string& ns, Namespace& space) {
     const auto pod = space.objects.pods().find(uid);
     const auto state = space.pods.find(uid);
     if (pod == space.objects.pods().end() || state == space.pods.end() || state->second.missing.empty()) continue;
-    if (IsActive(pod->second)) Tell(ns, space, pod->second, "PodGroupError", state->second.missing);
+    if (IsActive(pod->second)) Tell(ns, space, pod->second, state->second.missing_reason, state->second.missing);
   }
   if (!space.warnings.empty()) context_.WakeAt(ns, space.warnings.begin()->first);
 }

@@ -65,7 +65,8 @@ class KaiGroups {
  private:
   struct Pod {
     std::string group;    // Empty: it is in none, or it is not known yet in which.
-    std::string missing;  // What the pod's group needs and is not there, in words.
+    std::string missing;  // What the pod's group needs and is not there, or that the group is not, in words.
+    std::string_view missing_reason;
     absl::Time missing_since = absl::InfiniteFuture();
     runtime::ObjectEvents events;
   };
@@ -98,7 +99,9 @@ class KaiGroups {
   // -- kai_groups.cc --
   Namespace& NamespaceOf(std::string_view ns);
   void GroupPod(const std::string& ns, Namespace& space, const std::string& uid);
-  void NoteMissing(const std::string& ns, Namespace& space, const kube::v1::Pod& pod, const absl::Status& why);
+  // Told as an Event of that reason if it lasts.
+  void NoteMissing(const std::string& ns, Namespace& space, const kube::v1::Pod& pod, std::string_view reason,
+                   std::string why);
   void WarnOfMissing(const std::string& ns, Namespace& space);
   // Whether groups may be compared with what their members ask for.
   bool IsSettled(const std::string& ns, Namespace& space);

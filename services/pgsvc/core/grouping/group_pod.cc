@@ -1,5 +1,5 @@
-#include "common/kube/names.h"
 #include "services/pgsvc/core/grouping/group_pod.h"
+#include "common/kube/names.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,5 +1,5 @@
-#include "common/kube/names.h"
 #include "services/pgsvc/core/grouping/inheritance.h"
+#include "common/kube/names.h"
 
 #include <fmt/format.h>
 

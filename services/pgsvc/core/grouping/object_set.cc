@@ -102,7 +102,8 @@ std::vector<ObjectView> ObjectSet::GroupsOwnedBy(std::string_view ns, std::strin
   std::vector<ObjectView> groups;
   for (const auto& [key, value] : by_name_) {
     const ObjectView object(*value);
-    if (object.group() != GroupOfApiVersion(kKaiApiVersion) || object.kind() != "PodGroup" || object.ns() != ns) continue;
+    if (object.group() != GroupOfApiVersion(kKaiApiVersion) || object.kind() != "PodGroup" || object.ns() != ns)
+      continue;
     const std::vector<OwnerReference> owners = object.owners();
     if (!owners.empty() && owners.front().uid == uid) groups.push_back(object);
   }

@@ -111,6 +111,8 @@ TEST(RuleConfigTest, BadConfigurationIsRefusedByFieldAndRule) {
       {"kindDefaults: [{kind: K, preemptibility: never}]", "kindDefaults[0].preemptibility: "},
       {"kindDefaults: [{kind: K}, {kind: K}]", "kindDefaults[1]: kind K has defaults already"},
       {"knativeGangs: 3", "knativeGangs: must be true or false"},
+      {"followQueue: often", "followQueue: must be true or false"},
+      {"keepNamedGroups: 1", "keepNamedGroups: must be true or false"},
       {"queueLabel: ''", "queueLabel: must be a text that is not empty"},
   };
   for (const Case& test : cases) {

@@ -50,7 +50,8 @@ json::object WantedSpec(const Grouping& wanted) {
   return spec;
 }
 
-json::object SpecPatch(const json::value& observed, const json::object& wanted, std::string_view grouped) {
+json::object SpecPatch(const json::value& observed, const json::object& wanted, std::string_view grouped,
+                       bool follows_queue) {
   json::object patch;
   const auto set = [&](std::string_view field) {
     const json::value* const now = wanted.if_contains(field);
@@ -63,7 +64,7 @@ json::object SpecPatch(const json::value& observed, const json::object& wanted, 
     if (!IsEmpty(wanted.if_contains(field)) || IsListed(grouped, field)) set(field);
   }
   // Fixed when the group is made; a group without one is never placed.
-  if (IsEmpty(Find(observed, "queue"))) set("queue");
+  if (follows_queue || IsEmpty(Find(observed, "queue"))) set("queue");
   return patch;
 }
 
@@ -91,7 +92,7 @@ json::object Differing(const Pairs& observed, const std::map<std::string, std::s
 json::object LabelsPatch(const Pairs& observed, const Grouping& wanted, const RuleOptions& options) {
   std::map<std::string, std::string> labels = wanted.labels;
   labels.erase(options.node_pool_label);
-  if (FindKey(observed, options.queue_label)) labels.erase(options.queue_label);
+  if (!options.follows_queue && FindKey(observed, options.queue_label)) labels.erase(options.queue_label);
   return Differing(observed, labels);
 }
 
@@ -129,7 +130,8 @@ std::optional<GroupUpdate> KaiUpdateOf(const kube::v1::KaiPodGroup& observed, co
   const auto& annotations_now = observed.meta().annotations();
   const std::string grouped_now(FindKey(annotations_now, kube::kGroupedFieldsKey).value_or(""));
 
-  json::object spec_patch = SpecPatch(spec, wanted_spec, grouped_now);
+  json::object spec_patch =
+      SpecPatch(spec, wanted_spec, grouped_now, options.follows_queue && !wanted.has_default_queue);
   ClearLevels(spec, spec_patch);
   json::object annotations = Differing(annotations_now, wanted.annotations);
   const std::string grouped = GroupedFields(wanted_spec);

@@ -146,6 +146,21 @@ TEST(KaiGroupPatchTest, AQueueIsSetWhereThereIsNone) {
   EXPECT_EQ(Patch(With(Stored(wanted), "queue", ""), wanted), R"({"spec":{"queue":"q"}})");
 }
 
+TEST(KaiGroupPatchTest, TheQueueFollowsItsLabelWhereThatIsConfigured) {
+  const RuleOptions follows{.follows_queue = true};
+  Grouping wanted = Wanted();
+  wanted.labels["kai.scheduler/queue"] = "q";
+  const kube::v1::KaiPodGroup stored = Stored(wanted);
+  wanted.queue = wanted.labels["kai.scheduler/queue"] = "q2";
+  EXPECT_EQ(Patch(stored, wanted), "") << "it is fixed else";
+  const auto update = KaiUpdateOf(stored, wanted, follows);
+  ASSERT_TRUE(update);
+  EXPECT_EQ(update->patch, R"({"spec":{"queue":"q2"},"metadata":{"labels":{"kai.scheduler/queue":"q2"}}})");
+  wanted.has_default_queue = true;
+  wanted.labels.clear();
+  EXPECT_FALSE(KaiUpdateOf(stored, wanted, follows)) << "nobody names one any more";
+}
+
 TEST(KaiGroupPatchTest, TopologyIsReplacedAsAWholeByOneWithAName) {
   Grouping wanted = Wanted();
   kube::v1::KaiPodGroup stored =
