@@ -36,9 +36,9 @@ struct Permission {
 // Requires: the owner's service is one, and its slot below kSlotCount. Messages name kinds and names, never contents.
 Permission CheckWrite(const v1::WriteRequest& request, const Cache& cache);
 Permission CheckGet(const v1::GetRequest& request, const Cache& cache);
-// Whether the service may ask for objects of that watch by interest, of whatever name: a claim belongs to nobody's slot,
-// nor does an owner of pods. Of a claim the metadata is told; of an owner what rules of grouping read, which is nothing
-// of a Secret.
+// Whether the service may ask for objects of that watch by interest, of whatever name: a claim belongs to nobody's
+// slot, nor does an owner of pods. Of a claim the metadata is told; of an owner what rules of grouping read, which is
+// nothing of a Secret.
 Permission CheckInterest(v1::ServiceKind service, std::string_view watch);
 
 // Whether answers about objects of that kind hold nothing but who they are and whose.

@@ -24,6 +24,15 @@ const json::array* ListIn(const absl::StatusOr<json::value>& document, std::stri
   return list != nullptr && list->is_array() ? &list->get_array() : nullptr;
 }
 
+// Where no verbs are named, any may be there.
+bool HasVerb(const json::value& resource, std::string_view verb) {
+  const json::value* const verbs = Find(resource, "verbs");
+  if (verbs == nullptr || !verbs->is_array()) return true;
+  const json::array& list = verbs->get_array();
+  return std::any_of(list.begin(), list.end(),
+                     [verb](const json::value& one) { return one.is_string() && one.get_string() == verb; });
+}
+
 }  // namespace
 
 std::vector<std::string> VersionsIn(const http::Response& response) {
@@ -51,7 +60,9 @@ std::optional<ServedKind> KindIn(const http::Response& response, const WantedKin
     if (wanted.plural.empty() ? FindString(resource, "kind") != wanted.kind : plural != wanted.plural) continue;
     const json::value* const namespaced = Find(resource, "namespaced");
     const bool is_cluster_scoped = namespaced != nullptr && namespaced->is_bool() && !namespaced->get_bool();
-    return ServedKind{.plural = std::string(plural), .is_namespaced = !is_cluster_scoped};
+    return ServedKind{.plural = std::string(plural),
+                      .is_namespaced = !is_cluster_scoped,
+                      .is_watchable = HasVerb(resource, "list") && HasVerb(resource, "watch")};
   }
   return ServedKind();
 }

@@ -46,6 +46,7 @@ struct ServedKind {
   std::string version = {};
   std::string plural = {};
   bool is_namespaced = true;
+  bool is_watchable = true;  // It can be listed and watched.
 };
 
 // How the kind is served: the last word of the search. Without a version: it is not served now; said once, and looked

@@ -1,4 +1,5 @@
 // gateway: the only process of the suite that talks to Kubernetes.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -48,8 +49,9 @@ ABSL_FLAG(std::vector<std::string>, members, {},
           "how many replicas share the slots from the beginning, for example jobsvc=3,pgsvc=3,queuesvc=3: they are "
           "waited for as long as --grace, and counted in readiness; empty: whoever comes within --formation");
 ABSL_FLAG(std::vector<std::string>, scheduler_name, {"volcano"}, "schedulers whose pods without a job are watched");
-ABSL_FLAG(std::vector<std::string>, kai_scheduler_name, {},
-          "KAI's schedulers whose pods are grouped, for example kai-scheduler; KAI's own pod grouper must not run then");
+ABSL_FLAG(
+    std::vector<std::string>, kai_scheduler_name, {},
+    "KAI's schedulers whose pods are grouped, for example kai-scheduler; KAI's own pod grouper must not run then");
 ABSL_FLAG(absl::Duration, grace, absl::Seconds(5), "how long the slots of a replica that went away wait for it");
 ABSL_FLAG(absl::Duration, formation, absl::Milliseconds(500),
           "how long the first replica of a service waits for others to share its slots with");
@@ -151,6 +153,16 @@ ProcessOptions OptionsFromFlags() {
   return options;
 }
 
+// A group has the form of one scheduler.
+absl::Status CheckSchedulers(const GatewayOptions& options) {
+  for (const std::string& name : options.kai_scheduler_names) {
+    const auto& others = options.scheduler_names;
+    if (std::find(others.begin(), others.end(), name) == others.end()) continue;
+    return Invalid(fmt::format("--kai_scheduler_name: '{}' is one of --scheduler_name, too", name));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Serve() {
   const absl::StatusOr<http::CurlOptions> kube = KubeOptions();
   if (!kube.ok()) return kube.status();
@@ -159,6 +171,7 @@ absl::Status Serve() {
   const absl::StatusOr<MemberCounts> members = ParseMembers(absl::GetFlag(FLAGS_members));
   if (!members.ok()) return members.status();
   ProcessOptions options = OptionsFromFlags();
+  BASALT_RETURN_IF_ERROR(CheckSchedulers(options.gateway));
   options.gateway.lead = *std::move(lead);
   const absl::StatusOr<rpc::GrpcBounds> grpc_bounds = shell::GrpcBoundsFromFlags();
   if (!grpc_bounds.ok()) return grpc_bounds.status();

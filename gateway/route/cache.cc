@@ -386,6 +386,8 @@ int Cache::WatchForWritten(const Object& object) const {
       return FindWatch(kube::kWatchCommands);
     case Object::kPriorityClass:
       return FindWatch(kube::kWatchPriorityClasses);
+    case Object::kKaiPodGroup:
+      return FindWatch(kube::kWatchKaiPodGroups);
     case Object::kPod:
       break;
     default:

@@ -16,9 +16,9 @@ constexpr size_t kLongestName = 253;
 
 // They become parts of paths.
 bool IsPlain(std::string_view text) {
-  return !text.empty() && text.size() <= kLongestName && std::all_of(text.begin(), text.end(), [](unsigned char c) {
-    return std::isalnum(c) != 0 || c == '.' || c == '-';
-  });
+  return !text.empty() && text.size() <= kLongestName && std::isalnum(static_cast<unsigned char>(text[0])) != 0 &&
+         std::all_of(text.begin(), text.end(),
+                     [](unsigned char c) { return std::isalnum(c) != 0 || c == '.' || c == '-'; });
 }
 
 }  // namespace

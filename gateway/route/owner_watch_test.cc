@@ -19,7 +19,8 @@ TEST(OwnerWatchTest, NamesAKindAsAnOwnerReferenceDoes) {
 
 TEST(OwnerWatchTest, WhatIsNoKindIsRefused) {
   for (const char* watch : {"", "objects/", "objects/v1", "objects/v1/", "objects//Pod", "objects/a//Pod",
-                            "objects/a/b/c/Pod", "objects/a b/v1/Pod", "objects/v1/..%2f", "pods"}) {
+                            "objects/a/b/c/Pod", "objects/a b/v1/Pod", "objects/../v1/Pod", "objects/a/../Pod",
+                            "objects/v1/Foo_Bar", "objects/v1/..%2f", "pods"}) {
     EXPECT_TRUE(absl::IsInvalidArgument(OwnerKindOf(watch).status())) << watch;
   }
 }

@@ -16,6 +16,7 @@ ReflectorOptions OptionsFor(const v1::Resource& resource, absl::Duration slow_re
   options.watch = ResourceName(resource, "");
   options.path = *CollectionPath(resource, "");
   options.kind = ObjectKind::kOwner;
+  options.distrusts_first_refusal = true;  // Groups are written by what it says.
   options.streaming_list = ReflectorOptions::StreamingList::kOff;
   options.slow_retry = slow_retry;
   return options;

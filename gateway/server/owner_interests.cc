@@ -1,20 +1,25 @@
 #include "gateway/server/owner_interests.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "common/base/status.h"
 #include "common/obs/log.h"
 #include "gateway/route/object_ref.h"
-#include "gateway/route/owner_watch.h"
 
 namespace basalt::gateway {
 namespace {
 
 using ObjectPtr = std::shared_ptr<const kube::v1::Object>;
 
-WantedKind WantedIn(const std::string& watch) {
-  absl::StatusOr<OwnerKind> kind = OwnerKindOf(watch);
-  if (!kind.ok()) return {};  // It was refused before.
-  return {.group = std::move(kind->group), .version = std::move(kind->version), .kind = std::move(kind->kind)};
+ObjectPtr Unreadable(const InterestKey& key, std::string why) {
+  auto unreadable = std::make_shared<kube::v1::Object>();
+  kube::v1::GenericObject& generic = *unreadable->mutable_generic();
+  generic.mutable_meta()->set_namespace_(key.ns);
+  generic.mutable_meta()->set_name(key.name);
+  generic.set_unreadable(std::move(why));
+  return unreadable;
 }
 
 std::string_view JsonOf(const ObjectPtr& object) { return object->generic().json(); }
@@ -23,11 +28,16 @@ std::string_view JsonOf(const ObjectPtr& object) { return object->generic().json
 
 class OwnerInterests::Kind final : public KindListener {
  public:
-  Kind(OwnerInterests& owner, std::string watch)
-      : owner_(owner), watch_id_(std::move(watch)), wanted_(WantedIn(watch_id_)) {
+  Kind(OwnerInterests& owner, std::string watch, OwnerKind kind)
+      : owner_(owner),
+        watch_id_(std::move(watch)),
+        wanted_{.group = std::move(kind.group), .version = std::move(kind.version), .kind = std::move(kind.kind)} {
     Search(/*absent=*/false);
   }
-  ~Kind() override { owner_.loop_.Cancel(linger_); }
+  ~Kind() override {
+    *alive_ = false;
+    owner_.loop_.Cancel(linger_);
+  }
 
   void Add(Session& session, const InterestKey& key) {
     owner_.loop_.Cancel(std::exchange(linger_, kNoTimer));
@@ -66,6 +76,8 @@ class OwnerInterests::Kind final : public KindListener {
       obs::LogWarning("a kind of owners of pods is not served; it is looked for", {{"kind", watch_id_}});
       return OnNotServed();
     }
+    state_ = State::kUnknown;
+    if (!served.is_watchable) return OnForbidden("objects of that kind cannot be listed and watched");
     is_namespaced_ = served.is_namespaced;
     v1::Resource resource;
     resource.set_group(wanted_.group);
@@ -75,7 +87,8 @@ class OwnerInterests::Kind final : public KindListener {
   }
 
   void OnReplaced(std::vector<kube::v1::Object> objects) override {
-    const bool is_first = std::exchange(state_, State::kListed) != State::kListed;
+    const bool was_forbidden = !std::exchange(forbidden_, "").empty();
+    const bool is_first = std::exchange(state_, State::kListed) != State::kListed || was_forbidden;
     std::map<Name, ObjectPtr> before = std::exchange(objects_, {});
     for (kube::v1::Object& object : objects) {
       Name name = NameOf(object);
@@ -108,12 +121,13 @@ class OwnerInterests::Kind final : public KindListener {
 
   void OnNotServed() override {
     state_ = State::kNotServed;
+    forbidden_.clear();
     objects_.clear();
     for (const auto& [asked, sessions] : asked_) TellAll(asked, sessions, nullptr);
     if (watch_ == nullptr) return;
     // It has just said so itself.
-    owner_.loop_.Post([this, alive = owner_.alive_, watch = watch_id_, &owner = owner_] {
-      if (!*alive || !owner.kinds_.contains(watch)) return;
+    owner_.loop_.Post([this, alive = alive_] {
+      if (!*alive) return;
       watch_.reset();
       Search(/*absent=*/true);
     });
@@ -121,10 +135,12 @@ class OwnerInterests::Kind final : public KindListener {
 
   // What is known stays so: not being allowed to look is no deletion.
   void OnForbidden(const std::string& message) override {
-    forbidden_ = message;
-    if (state_ == State::kListed) return;
-    state_ = State::kForbidden;
-    for (const auto& [asked, sessions] : asked_) TellAll(asked, sessions, Told(asked.first, asked.second));
+    forbidden_ = message.empty() ? "forbidden" : message;
+    if (state_ != State::kListed) state_ = State::kForbidden;
+    for (const auto& [asked, sessions] : asked_) {
+      if (objects_.contains(Stored(asked.first, asked.second))) continue;
+      TellAll(asked, sessions, Told(asked.first, asked.second));
+    }
   }
 
   static Name NameOf(const kube::v1::Object& object) {
@@ -138,15 +154,10 @@ class OwnerInterests::Kind final : public KindListener {
   Name Stored(const std::string& ns, const std::string& name) const { return {is_namespaced_ ? ns : "", name}; }
 
   ObjectPtr Told(const std::string& ns, const std::string& name) const {
-    if (state_ == State::kForbidden) {
-      auto unreadable = std::make_shared<kube::v1::Object>();
-      kube::v1::GenericObject& generic = *unreadable->mutable_generic();
-      generic.mutable_meta()->set_namespace_(ns);
-      generic.mutable_meta()->set_name(name);
-      generic.set_unreadable(forbidden_.empty() ? "forbidden" : forbidden_);
-      return unreadable;
-    }
     const auto known = objects_.find(Stored(ns, name));
+    if (known == objects_.end() && !forbidden_.empty()) {
+      return Unreadable({.watch = watch_id_, .ns = ns, .name = name}, forbidden_);
+    }
     if (known == objects_.end() || is_namespaced_) return known == objects_.end() ? nullptr : known->second;
     auto placed = std::make_shared<kube::v1::Object>(*known->second);
     placed->mutable_generic()->mutable_meta()->set_namespace_(ns);  // By which it is asked for.
@@ -173,27 +184,37 @@ class OwnerInterests::Kind final : public KindListener {
   const std::string watch_id_;
   const WantedKind wanted_;
   State state_ = State::kUnknown;
-  std::string forbidden_;  // In the server's words.
+  std::string forbidden_;  // Why objects that are not known are not told, in the server's words; empty: they are.
   bool is_namespaced_ = true;
   std::map<Name, ObjectPtr> objects_;
   std::map<Name, std::vector<Session*>> asked_;  // Who asks, in the order in which they began to.
   std::unique_ptr<KindSearch> search_;
   std::unique_ptr<ObjectWatch> watch_;
   TimerId linger_ = kNoTimer;  // While nobody asks.
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 OwnerInterests::OwnerInterests(Loop& loop, KubeAccess& kube, Tell tell)
     : loop_(loop), kube_(kube), tell_(std::move(tell)) {}
 
-OwnerInterests::~OwnerInterests() { *alive_ = false; }
+OwnerInterests::~OwnerInterests() = default;
 
-OwnerInterests::Kind& OwnerInterests::KindOf(const std::string& watch) {
-  std::unique_ptr<Kind>& kind = kinds_[watch];
-  if (kind == nullptr) kind = std::make_unique<Kind>(*this, watch);
-  return *kind;
+OwnerInterests::Kind* OwnerInterests::FindOrMake(const std::string& watch, OwnerKind kind) {
+  const auto known = kinds_.find(watch);
+  if (known != kinds_.end()) return known->second.get();
+  if (kinds_.size() >= kMostKinds) return nullptr;
+  return kinds_.emplace(watch, std::make_unique<Kind>(*this, watch, std::move(kind))).first->second.get();
 }
 
-void OwnerInterests::Add(Session& session, const InterestKey& key) { KindOf(key.watch).Add(session, key); }
+void OwnerInterests::Add(Session& session, const InterestKey& key) {
+  absl::StatusOr<OwnerKind> named = OwnerKindOf(key.watch);
+  if (!named.ok()) return tell_(session, key, Unreadable(key, std::string(ToStd(named.status().message()))));
+  Kind* const kind = FindOrMake(key.watch, *std::move(named));
+  if (kind == nullptr) {
+    return tell_(session, key, Unreadable(key, fmt::format("{} kinds of owners are watched already", kMostKinds)));
+  }
+  kind->Add(session, key);
+}
 
 void OwnerInterests::Withdraw(Session& session, const InterestKey& key) {
   session.DropInterest(key);

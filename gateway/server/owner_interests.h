@@ -3,8 +3,9 @@
 // Owners of pods that replicas ask for by kind and name (Interest.watch: "objects/<apiVersion>/<kind>"). All objects of
 // a kind are under one watch, from the first one that is asked for until a while after the last one is not asked for
 // any more; an object is told when the watch has shown it, and again when what rules of grouping read of it changes.
-// A kind that the API server does not serve is looked for, once for all objects of it; that a kind must not be read is
-// told in the place of its objects. Confined to one loop.
+// A kind that the API server does not serve is looked for, once for all objects of it. What cannot be told is told as
+// unreadable in the place of its objects: of a kind that must not be read, or cannot be watched, of Secrets, of what is
+// no kind, and of kinds beyond kMostKinds. Confined to one loop.
 #include <functional>
 #include <map>
 #include <memory>
@@ -15,6 +16,7 @@
 #include "absl/time/time.h"
 #include "common/exec/loop.h"
 #include "gateway/kube/kube_access.h"
+#include "gateway/route/owner_watch.h"
 #include "gateway/session/session.h"
 
 namespace basalt::gateway {
@@ -24,13 +26,15 @@ class OwnerInterests {
   // `tell(session, key, object)`: null = there is no such object.
   using Tell = std::function<void(Session&, const InterestKey&, std::shared_ptr<const kube::v1::Object>)>;
 
+  // Whoever may make a pod may name any kind as its owner.
+  static constexpr size_t kMostKinds = 300;
   // For how long a kind stays under watch that nobody asks for.
   static constexpr absl::Duration kLinger = absl::Minutes(10);
 
   OwnerInterests(Loop& loop, KubeAccess& kube, Tell tell);
   ~OwnerInterests();
 
-  // What is known already is told at once. Requires: OwnerKindOf the watch is one.
+  // What is known already is told at once. Requires: IsOwnerWatch of the watch.
   void Add(Session& session, const InterestKey& key);
   void Withdraw(Session& session, const InterestKey& key);
   void Forget(Session& session);
@@ -40,13 +44,13 @@ class OwnerInterests {
  private:
   class Kind;
 
-  Kind& KindOf(const std::string& watch);
+  // Null: there are kMostKinds already.
+  Kind* FindOrMake(const std::string& watch, OwnerKind kind);
   void LingerIfUnwanted(const std::string& watch);
 
   Loop& loop_;
   KubeAccess& kube_;
   const Tell tell_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::map<std::string, std::unique_ptr<Kind>> kinds_;  // By watch.
 };
 

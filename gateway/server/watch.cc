@@ -230,8 +230,8 @@ void Watch::OnForbidden(const std::string& message) {
   CountWatchError(shared_.metrics, id_, problem.state);
   obs::LogError("watch is forbidden", {{"watch", id_}, {"why", problem.why}, {"cure", problem.cure}});
   absent_ = false;
-  // Without it groups do not follow the owners of their pods: no reason to hold back all others.
-  const bool is_needed = workload_kind_ == nullptr;
+  // Without it groups do not follow the owners of their pods, or are not KAI's: no reason to hold back all others.
+  const bool is_needed = workload_kind_ == nullptr && id_ != kube::kWatchKaiPodGroups;
   shared_.cache.SetState(index_, is_needed ? v1::Mark::STATE_FORBIDDEN : v1::Mark::STATE_ABSENT);
   shared_.readiness.SetProblem(target_, problem);
 }

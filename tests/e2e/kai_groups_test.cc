@@ -100,7 +100,7 @@ class KaiGroupsTest : public ::testing::Test {
     return writes;
   }
 
-  World world_{{.kai = true}};
+  World world_{{.gateway_flags = {"--slow_retry=1s"}, .kai = true}};
 };
 
 TEST_F(KaiGroupsTest, PodsOfEachOwnerAreGroupedAndRunAndARestartWritesNothing) {
@@ -125,19 +125,27 @@ TEST_F(KaiGroupsTest, PodsOfEachOwnerAreGroupedAndRunAndARestartWritesNothing) {
   const size_t writes = OurWrites();
   ASSERT_THAT(world_.suite().Kill("pgsvc"), testing::IsOk());
   ASSERT_THAT(world_.suite().Restart("pgsvc"), testing::IsOk());
-  const std::string pod = fmt::format("{}-0", "kai-statefulsets");
-  EXPECT_TRUE(Eventually(absl::Seconds(60), [&] {
-    const Ran ran = world_.Ctl({"podgroup", "explain", pod});
-    return ran.exit_code == 0 && ran.out.find("In cluster: yes") != std::string::npos;
-  })) << world_.Ctl({"podgroup", "explain", pod}).out;
-  EXPECT_EQ(OurWrites(), writes);
+  for (const json::value& pod : Items(kPods)) {
+    const std::string name = TextAt(pod, {"metadata"}, "name");
+    EXPECT_TRUE(Eventually(absl::Seconds(60), [&] {
+      return world_.Ctl({"podgroup", "explain", name}).out.find("In cluster: yes") != std::string::npos;
+    })) << world_.Ctl({"podgroup", "explain", name}).out;
+  }
+  EXPECT_EQ(OurWrites(), writes) << "everything is known again";
   const Ran none = world_.Ctl({"podgroup", "explain", "none"});
   EXPECT_EQ(none.exit_code, 1) << none.err;
   EXPECT_THAT(none.err, HasSubstr("there is no pod default/none that a scheduler of KAI's places"));
 }
 
-// The kind comes after the gateway has started.
+// The kind comes after somebody has asked for it.
 TEST_F(KaiGroupsTest, PodsOfAKindThatIsNewToTheClusterAreOneGang) {
+  Create(kPods, R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"early","ownerReferences":[{"apiVersion":
+    "jobset.x-k8s.io/v1alpha2","kind":"JobSet","name":"nobodys","uid":"11111111-1111-4111-8111-111111111111"}]},
+    "spec":{"schedulerName":"kai-scheduler","containers":[{"name":"c","image":"busybox"}]}})");
+  EXPECT_TRUE(Eventually(absl::Seconds(60), [&] {
+    return world_.Ctl({"podgroup", "explain", "early"}).out.find("JobSet default/nobodys does not exist") !=
+           std::string::npos;
+  })) << world_.Ctl({"podgroup", "explain", "early"}).out;
   Create(kDefinitions, R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition",
     "metadata":{"name":"jobsets.jobset.x-k8s.io"},"spec":{"group":"jobset.x-k8s.io","scope":"Namespaced",
     "names":{"kind":"JobSet","listKind":"JobSetList","plural":"jobsets","singular":"jobset"},

@@ -45,7 +45,9 @@ Reflector::Reflector(Loop& loop, http::Client& client, Random& random, Reflector
       streaming_(options_.streaming_list == ReflectorOptions::StreamingList::kTry),
       back_off_(options_.back_off),
       lines_(options_.max_line),
-      decoder_(options_.kind) {}
+      decoder_(options_.kind) {
+  if (options_.distrusts_first_refusal) lost_ = loop_.Now();
+}
 
 Reflector::~Reflector() { Stop(); }
 

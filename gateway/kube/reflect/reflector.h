@@ -61,6 +61,8 @@ struct ReflectorOptions {
   // A refusal for want of rights is not believed for this long after the server could not be reached: one that has just
   // started knows of no rights yet.
   absl::Duration starting = absl::Seconds(30);
+  // The same for this long after the start: the server may have just started, and nobody has seen it.
+  bool distrusts_first_refusal = false;
   absl::Duration list_timeout = absl::Seconds(60);  // Of a page, and of a streaming list as a whole.
   absl::Duration watch_timeout = absl::Minutes(5);  // The server ends a watch after 1–2 times this.
   absl::Duration idle_timeout = absl::Minutes(3);   // Bookmarks come about once a minute.

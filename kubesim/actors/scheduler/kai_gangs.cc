@@ -39,9 +39,8 @@ bool KaiGang::IsInner(std::string_view name) const {
   return std::any_of(sub_groups.begin(), sub_groups.end(), [name](const SubGroup& one) { return one.parent == name; });
 }
 
-bool KaiGang::HasLeaf(std::string_view name) const {
-  if (sub_groups.empty()) return name.empty() || name == "default";
-  const std::string_view leaf = name.empty() ? "default" : name;
+bool KaiGang::HasLeaf(std::string_view leaf) const {
+  if (sub_groups.empty()) return leaf == kDefaultLeaf;
   return std::any_of(sub_groups.begin(), sub_groups.end(),
                      [&](const SubGroup& one) { return one.name == leaf && !IsInner(leaf); });
 }
@@ -64,9 +63,8 @@ bool KaiGang::AreChildrenSatisfied(std::string_view parent, int minimum, const s
 
 bool KaiGang::IsSatisfied(const std::map<std::string, int>& pods) const {
   if (!sub_groups.empty()) return AreChildrenSatisfied("", min_sub_group, pods);
-  int total = 0;
-  for (const auto& [leaf, count] : pods) total += count;
-  return total >= min_member;
+  const auto found = pods.find(std::string(kDefaultLeaf));
+  return (found == pods.end() ? 0 : found->second) >= min_member;
 }
 
 // ---- what is there ----
@@ -96,7 +94,8 @@ void KaiGangs::OnPod(const json::value& object) {
   Pod next;
   const std::string_view group = TextAt(object, {"metadata", "annotations"}, kube::kKaiGroupNameKey);
   if (!group.empty()) next.group = KeyOf(space, group);
-  next.sub_group = TextAt(object, {"metadata", "labels"}, kube::kKaiSubGroupNameKey);
+  const std::string_view sub_group = TextAt(object, {"metadata", "labels"}, kube::kKaiSubGroupNameKey);
+  next.sub_group = sub_group.empty() ? KaiGang::kDefaultLeaf : sub_group;
   const std::string_view phase = TextAt(object, {"status"}, "phase");
   next.counts =
       phase != "Succeeded" && phase != "Failed" && FindPath(object, {"metadata", "deletionTimestamp"}) == nullptr;

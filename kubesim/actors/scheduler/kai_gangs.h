@@ -29,9 +29,12 @@ struct KaiGang {
   std::vector<SubGroup> sub_groups;
 
   static KaiGang Of(const json::value& group);
-  // Whether pods without subgroup, or in that one, count; others are left out of scheduling.
-  bool HasLeaf(std::string_view name) const;
-  // `pods`: how many there are, by the name of their subgroup.
+  // Of pods without a subgroup: it exists by itself in groups without subgroups.
+  static constexpr std::string_view kDefaultLeaf = "default";
+
+  // Whether pods in that leaf count; others are left out of scheduling.
+  bool HasLeaf(std::string_view leaf) const;
+  // `pods`: how many there are, by the name of their leaf.
   bool IsSatisfied(const std::map<std::string, int>& pods) const;
 
  private:
@@ -60,8 +63,9 @@ class KaiGangs {
     void OnSynced() override {}
   };
   struct Pod {
-    std::string group, sub_group;  // Empty: the pod names none.
-    bool counts = false;           // Neither ended nor being deleted.
+    std::string group;  // Empty: the pod names none.
+    std::string sub_group;
+    bool counts = false;  // Neither ended nor being deleted.
   };
   struct Group {
     bool exists = false;

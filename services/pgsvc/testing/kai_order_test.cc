@@ -138,6 +138,9 @@ class World final : public runtime::testing::ScriptedContext {
   void RestartOnce() {
     written_ = 0;
     Restart();
+    // No pass runs before everything that is there was told.
+    for (const std::function<void()>& task : std::exchange(later_, {})) task();
+    RunPasses(*groups_);
     while (!later_.empty() || !writes.empty()) {
       while (!later_.empty()) {
         const std::function<void()> task = std::move(later_.back());

@@ -22,7 +22,7 @@ struct OwnerKind {
   std::string_view resource;
 };
 constexpr OwnerKind kOwners[] = {
-    {"ReplicaSet", "replicasets.apps"}, {"StatefulSet", "statefulsets.apps"}, {"Job", "jobs.batch"}};
+    {"ReplicaSet", "replicasets.apps"}, {"StatefulSet", "statefulsets.apps"}, {"Job", "jobs.batch"}, {"Pod", "pods"}};
 
 std::string TextAt(const json::value& object, std::initializer_list<std::string_view> path) {
   const json::value* const found = FindPath(object, path);
@@ -62,6 +62,10 @@ class WorkloadJudge {
     for (const ObjectPtr& pod : ObjectsEverMade(api_, "pods", "")) JudgePod(*pod);
     for (const auto& [uid, owner] : owners_) JudgeOwner(uid, owner);
     for (const ObjectPtr& group : ObjectsEverMade(api_, "podgroups", "scheduling.volcano.sh")) JudgeGroup(*group);
+    for (const ObjectPtr& group : ObjectsEverMade(api_, "podgroups", "scheduling.run.ai")) {
+      const std::string name(actors::MetaText(*group, "name"));
+      if (OwnerOf(api_, *group) == nullptr) Complain(fmt::format("{} is left without its owner", name));
+    }
   }
 
  private:

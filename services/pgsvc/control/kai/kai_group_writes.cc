@@ -22,6 +22,7 @@ constexpr absl::Duration kMostOften = absl::Seconds(1);
 // So many members are asked how the group is to be, where the first ones cannot say it.
 constexpr int kMostAsked = 16;
 
+// What is there is not what was known.
 bool IsAnother(const runtime::WriteOutcome& outcome) {
   return outcome.kind == Kind::kRefused && (outcome.error.code() == 404 || outcome.error.code() == 409);
 }
@@ -62,8 +63,9 @@ void KaiGroups::CreateGroup(const std::string& ns, Namespace& space, const std::
   group.busy = true;
   auto request = kube::WriteOf(kube::kKaiPodGroups, ns, name);
   request.mutable_create()->set_body(ToText(NewKaiGroup(*plan)));
-  context_.Write(ns, std::move(request),
-                 [this, ns, name](const runtime::WriteOutcome& outcome) { OnGroupWritten(ns, name, outcome); });
+  context_.Write(ns, std::move(request), [this, ns, name](const runtime::WriteOutcome& outcome) {
+    OnGroupWritten(ns, name, runtime::IsNameTaken(outcome), outcome);
+  });
 }
 
 void KaiGroups::UpdateGroup(const std::string& ns, Namespace& space, const std::string& name, KaiGroupState& group) {
@@ -97,11 +99,13 @@ void KaiGroups::UpdateGroup(const std::string& ns, Namespace& space, const std::
   request.mutable_patch()->set_type(gateway::v1::Patch::TYPE_MERGE);
   request.mutable_patch()->set_uid(observed.meta().uid());
   request.mutable_patch()->set_body(std::move(update->patch));
-  context_.Write(ns, std::move(request),
-                 [this, ns, name](const runtime::WriteOutcome& outcome) { OnGroupWritten(ns, name, outcome); });
+  context_.Write(ns, std::move(request), [this, ns, name](const runtime::WriteOutcome& outcome) {
+    OnGroupWritten(ns, name, IsAnother(outcome), outcome);
+  });
 }
 
-void KaiGroups::OnGroupWritten(const std::string& ns, const std::string& name, const runtime::WriteOutcome& outcome) {
+void KaiGroups::OnGroupWritten(const std::string& ns, const std::string& name, bool is_stale,
+                               const runtime::WriteOutcome& outcome) {
   Namespace* const space = namespaces_.Find(ns);
   if (space == nullptr) return;
   const auto written = space->groups.find(name);
@@ -111,8 +115,8 @@ void KaiGroups::OnGroupWritten(const std::string& ns, const std::string& name, c
   space->groups_due.insert(name);
   if (outcome.kind == Kind::kDone) return group.retry.Succeed();
   group.is_compared = false;
-  if (outcome.kind == Kind::kUnknown || IsAnother(outcome)) return Refresh(ns, name);
   TryLater(ns, group);
+  if (outcome.kind == Kind::kUnknown || is_stale) return Refresh(ns, name);
   if (!runtime::ShouldReportToUser(outcome) || group.members().empty()) return;
   obs::LogWarning("pod group cannot be written", {{"group", ns + "/" + name}, {"why", outcome.error.message()}});
   Tell(ns, *space, space->objects.pods().at(group.members().begin()->second.uid), "PodGroupError",

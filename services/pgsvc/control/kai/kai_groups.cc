@@ -217,17 +217,20 @@ void KaiGroups::GroupPod(const std::string& ns, Namespace& space, const std::str
   space.waiting.erase(uid);
   if (found.is_waiting) {
     space.waiting.insert(uid);
-    return;
+    return NoteMissing(ns, space, pod, "PodGroupError",
+                       fmt::format("{} is not known: the API server has not told of such objects yet",
+                                   found.waits_for.front().substr(kube::kWatchObjectsPrefix.size())));
   }
   Pod& state = space.pods[uid];
   state.missing.clear();
   for (const std::string& owner : found.unreadable) {
     Tell(ns, space, pod, "PodGroupWarning",
-         fmt::format("{} must not be read: pods are grouped by what is below that owner", owner));
+         fmt::format("an owner cannot be read, and pods are grouped by what is below: {}", owner));
   }
   if (!found.grouping.ok()) {
     // The group that the pod is in already stays as it is.
     if (absl::IsNotFound(found.grouping.status())) {
+      space.waiting.insert(uid);  // A watch may not be so far yet.
       return NoteMissing(ns, space, pod, "PodGroupError", std::string(ToStd(found.grouping.status().message())));
     }
     if (IsActive(pod)) Tell(ns, space, pod, "PodGroupError", ToStd(found.grouping.status().message()));

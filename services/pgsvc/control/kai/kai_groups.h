@@ -81,7 +81,8 @@ class KaiGroups {
     std::map<std::string, Pod> pods;  // By UID.
     std::map<std::string, KaiGroupState, std::less<>> groups;
     std::set<std::string> pods_due;  // UIDs: to be grouped.
-    std::set<std::string> waiting;   // UIDs of pods of which something was asked for that was not told yet.
+    // UIDs of pods of which something is not there, or was not told yet.
+    std::set<std::string> waiting;
     std::set<std::pair<absl::Time, std::string>> warnings;  // When pods that lack something are to be told, by UID.
     std::set<std::string> groups_due;                       // To be served.
     std::map<std::string, std::set<std::string>> told;      // By problem, UIDs of pods that were told of it.
@@ -122,7 +123,9 @@ class KaiGroups {
   void CreateGroup(const std::string& ns, Namespace& space, const std::string& name, KaiGroupState& group);
   void UpdateGroup(const std::string& ns, Namespace& space, const std::string& name, KaiGroupState& group);
   void LinkPods(const std::string& ns, Namespace& space, const std::string& name, KaiGroupState& group);
-  void OnGroupWritten(const std::string& ns, const std::string& name, const runtime::WriteOutcome& outcome);
+  // `is_stale`: the refusal says that what is known of the group is not so any more.
+  void OnGroupWritten(const std::string& ns, const std::string& name, bool is_stale,
+                      const runtime::WriteOutcome& outcome);
   void Refresh(const std::string& ns, const std::string& name);
   void TryLater(const std::string& ns, KaiGroupState& group);
 

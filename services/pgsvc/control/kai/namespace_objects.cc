@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <utility>
 
 #include "common/base/status.h"
@@ -29,9 +31,17 @@ json::value ObjectOf(std::string_view watch, const kube::v1::GenericObject& gene
   return object;
 }
 
+// Whether a text that a user wrote can be part of an object's address at all.
+bool IsPlain(std::string_view text, std::string_view others) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [others](unsigned char c) {
+    return std::isalnum(c) != 0 || others.find(static_cast<char>(c)) != std::string_view::npos;
+  });
+}
+
 }  // namespace
 
 std::string ObjectFact(std::string_view watch, std::string_view name) { return fmt::format("{} {}", watch, name); }
+std::string PodFact(std::string_view name) { return fmt::format("pod {}", name); }
 std::string ClassFact(std::string_view priority_class) { return fmt::format("class {}", priority_class); }
 std::string GroupFact(std::string_view name) { return fmt::format("group {}", name); }
 std::string OwnedGroupsFact(std::string_view owner_uid) { return fmt::format("groups of {}", owner_uid); }
@@ -68,7 +78,10 @@ NamespaceObjects::PodChange NamespaceObjects::SetPod(kube::v1::Pod&& pod) {
   change.is_news = known.uid().empty() || !LooksTheSame(known, pod);
   if (change.is_news && !known.uid().empty()) IndexPod(known, false, change.facts);
   known = std::move(pod);
-  if (change.is_news) IndexPod(known, true, change.facts);
+  if (!change.is_news) return change;
+  IndexPod(known, true, change.facts);
+  pod_names_[known.name()] = known.uid();
+  change.facts.insert(PodFact(known.name()));
   return change;
 }
 
@@ -77,8 +90,16 @@ std::set<std::string> NamespaceObjects::ErasePod(const std::string& uid) {
   const auto pod = pods_.find(uid);
   if (pod == pods_.end()) return changed;
   IndexPod(pod->second, false, changed);
+  // Another pod may have the name by now.
+  if (const auto named = pod_names_.find(pod->second.name()); named->second == uid) pod_names_.erase(named);
+  changed.insert(PodFact(pod->second.name()));
   pods_.erase(pod);
   return changed;
+}
+
+const kube::v1::Pod* NamespaceObjects::FindPod(std::string_view name) const {
+  const auto named = pod_names_.find(name);
+  return named == pod_names_.end() ? nullptr : &pods_.at(named->second);
 }
 
 std::string_view NamespaceObjects::OwnerOf(const kube::v1::KaiPodGroup& group) {
@@ -120,6 +141,7 @@ std::string NamespaceObjects::SetObject(std::string_view watch, const kube::v1::
   known = {};
   if (gone) return fact;
   known.state = object.unreadable().empty() ? State::kKnown : State::kForbidden;
+  known.why = object.unreadable();
   if (known.state == State::kKnown) known.json = ObjectOf(watch, object);
   return fact;
 }
@@ -133,6 +155,8 @@ const kube::v1::KaiPodGroup* NamespaceObjects::FindGroup(std::string_view name) 
 
 const NamespaceObjects::Object* NamespaceView::Ask(std::string_view api_version, std::string_view kind,
                                                    std::string_view name) const {
+  static const NamespaceObjects::Object kNone;
+  if (!IsPlain(api_version, "./-") || !IsPlain(kind, ".-") || !IsPlain(name, ".-:")) return &kNone;
   const std::string fact = ObjectFact(WatchOf(api_version, kind), name);
   facts_.insert(fact);
   const auto known = objects_.objects_.find(fact);
@@ -142,23 +166,32 @@ const NamespaceObjects::Object* NamespaceView::Ask(std::string_view api_version,
 }
 
 absl::StatusOr<std::vector<ObjectView>> NamespaceView::OwnersOf(ObjectView pod) {
-  using State = NamespaceObjects::State;
   return pgsvc::OwnersOf(
-      pod, [this](const OwnerReference& reference, std::string_view ns) -> absl::StatusOr<ObjectView> {
-        const NamespaceObjects::Object* const object = Ask(reference.api_version, reference.kind, reference.name);
-        const std::string text = fmt::format("{} {}/{}", reference.kind, ns, reference.name);
-        if (object == nullptr) return MakeStatus(absl::StatusCode::kUnavailable, text + " is not known yet");
-        switch (object->state) {
-          case State::kAbsent:
-            return absl::NotFoundError(text + " does not exist");
-          case State::kForbidden:
-            unreadable_.push_back(text);
-            return MakeStatus(absl::StatusCode::kPermissionDenied, text + " must not be read");
-          case State::kKnown:
-            return ObjectView(object->json);
-        }
-        return absl::NotFoundError(text);
-      });
+      pod, [this](const OwnerReference& reference, std::string_view ns) { return FindOwner(reference, ns); });
+}
+
+absl::StatusOr<ObjectView> NamespaceView::FindOwner(const OwnerReference& reference, std::string_view ns) {
+  using State = NamespaceObjects::State;
+  const std::string text = fmt::format("{} {}/{}", reference.kind, ns, reference.name);
+  if (reference.api_version == kube::kPods.version && reference.kind == kube::kPods.name) {
+    // A driver that another scheduler places says nothing here: all pods of the cluster would have to be watched.
+    facts_.insert(PodFact(reference.name));
+    const kube::v1::Pod* const owner = objects_.FindPod(reference.name);
+    if (owner != nullptr) return Keep(PodObject(*owner));
+    return MakeStatus(absl::StatusCode::kPermissionDenied, text + " is placed by another scheduler");
+  }
+  const NamespaceObjects::Object* const object = Ask(reference.api_version, reference.kind, reference.name);
+  if (object == nullptr) return MakeStatus(absl::StatusCode::kUnavailable, text + " is not known yet");
+  switch (object->state) {
+    case State::kAbsent:
+      break;
+    case State::kForbidden:
+      unreadable_.push_back(fmt::format("{}: {}", text, object->why));
+      return MakeStatus(absl::StatusCode::kPermissionDenied, text + " must not be read");
+    case State::kKnown:
+      return ObjectView(object->json);
+  }
+  return absl::NotFoundError(text + " does not exist");
 }
 
 bool NamespaceView::HasPriorityClass(std::string_view name) const {

@@ -22,6 +22,7 @@ namespace basalt::pgsvc {
 // Facts are texts: what a pod was grouped by. Those of objects are their interests, "objects/<apiVersion>/<kind>
 // <name>"; the others are known to whoever has the namespace.
 std::string ObjectFact(std::string_view watch, std::string_view name);
+std::string PodFact(std::string_view name);
 std::string ClassFact(std::string_view priority_class);
 std::string GroupFact(std::string_view name);
 std::string OwnedGroupsFact(std::string_view owner_uid);
@@ -57,8 +58,11 @@ class NamespaceObjects {
   struct Object {
     State state = State::kAbsent;
     json::value json;
+    std::string why;  // Of kForbidden, in words.
   };
 
+  // Null: there is none of that name for a scheduler of KAI's.
+  const kube::v1::Pod* FindPod(std::string_view name) const;
   void IndexPod(const kube::v1::Pod& pod, bool is_there, std::set<std::string>& changed);
   // Whose first owner a group names; empty: nobody.
   static std::string_view OwnerOf(const kube::v1::KaiPodGroup& group);
@@ -67,8 +71,9 @@ class NamespaceObjects {
 
   Pods pods_;
   Groups groups_;
-  std::map<std::string, std::set<std::string>> groups_of_;  // Names of groups, by the UID of their first owner.
-  std::map<std::string, Object> objects_;                   // By fact; what is not in here was not told yet.
+  std::map<std::string, std::string, std::less<>> pod_names_;  // UIDs.
+  std::map<std::string, std::set<std::string>> groups_of_;     // Names of groups, by the UID of their first owner.
+  std::map<std::string, Object> objects_;                      // By fact; what is not in here was not told yet.
   // By label key and value, UIDs of pods: of the keys that rules ask for.
   std::map<std::string, std::map<std::string, std::set<std::string>, std::less<>>, std::less<>> by_label_;
 };
@@ -97,6 +102,7 @@ class NamespaceView final : public ClusterView {
                                         std::string_view value) const override;
 
  private:
+  absl::StatusOr<ObjectView> FindOwner(const OwnerReference& reference, std::string_view ns);
   // Null: it was not told yet.
   const NamespaceObjects::Object* Ask(std::string_view api_version, std::string_view kind, std::string_view name) const;
   ObjectView Keep(json::value object) const { return ObjectView(made_.emplace_back(std::move(object))); }

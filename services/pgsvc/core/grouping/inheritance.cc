@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -20,8 +22,10 @@ constexpr std::string_view kProjectLabel = "project";
 constexpr std::string_view kDefaultQueue = "default-queue";
 constexpr std::string_view kPreemptible = "preemptible";
 constexpr std::string_view kNonPreemptible = "non-preemptible";
-// What kubectl keeps there is as long as the object, and says nothing of its pods (G17).
-constexpr std::string_view kLastApplied = "kubectl.kubernetes.io/last-applied-configuration";
+// What kubectl keeps there is as long as the object, and says nothing of its pods (G17). The others grouping has written
+// itself, on a pod that is the owner.
+constexpr std::string_view kLeftOut[] = {"kubectl.kubernetes.io/last-applied-configuration", kube::kKaiGroupNameKey,
+                                         kube::kKaiSubGroupNameKey};
 
 std::string LabelOf(ObjectView object, std::string_view key) {
   return fmt::format("label {} of {}", key, object.Described());
@@ -176,7 +180,9 @@ std::string DefaultNameOf(ObjectView object) {
 void CopyTexts(const json::object* from, Existing existing, std::map<std::string, std::string>& to) {
   if (from == nullptr) return;
   for (const auto& [key, value] : *from) {
-    if (key == kLastApplied || !value.is_string()) continue;
+    const bool is_left_out =
+        std::any_of(std::begin(kLeftOut), std::end(kLeftOut), [&](std::string_view one) { return key == one; });
+    if (is_left_out || !value.is_string()) continue;
     std::string& text = to.try_emplace(std::string(key), value.get_string()).first->second;
     if (existing == Existing::kOverwritten) text = std::string(value.get_string());
   }
