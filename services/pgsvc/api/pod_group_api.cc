@@ -133,8 +133,7 @@ void PodGroupApi::History(podgroup::v1::GetPodGroupHistoryRequest request,
 void PodGroupApi::ExplainGrouping(podgroup::v1::ExplainGroupingRequest request,
                                   rpc::Done<podgroup::v1::ExplainGroupingResponse> done) {
   const std::string ns = KaiKeyOf(request.namespace_());
-  const std::string name = request.name();
-  workers_.OnWorkerOf(SlotOf(ns), [ns, name, done = std::move(done)](PodGroupController& controller) mutable {
+  workers_.OnWorkerOf(SlotOf(ns), [ns, name = request.name(), done = std::move(done)](PodGroupController& controller) mutable {
     if (!controller.context().IsReady(SlotOf(ns))) return done(NotReady(ns));
     const auto explanation = controller.kai_groups().Explain(ns, name);
     if (!explanation) {

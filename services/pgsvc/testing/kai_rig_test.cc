@@ -382,7 +382,8 @@ TEST(KaiRigTest, WhereAnOwnerMustNotBeReadTheWayUpEndsBelow) {
   rig.any_controller().OnShared("objects/example.com/v1/Foo", unreadable, /*gone=*/false);
   rig.Run(absl::Seconds(5));
   EXPECT_THAT(rig.GroupOf("db-0"), HasSubstr("pg-db-"));
-  EXPECT_THAT(rig.Events(), ElementsAre(HasSubstr("PodGroupWarning: an owner cannot be read, and pods are grouped by what is below: Foo default/f: forbidden")));
+  EXPECT_THAT(rig.Events(), ElementsAre(HasSubstr("PodGroupWarning: an owner cannot be read, and pods are grouped by "
+                                                  "what is below: Foo default/f: forbidden")));
 }
 
 TEST(KaiRigTest, ARuleThatCannotBeFollowedIsToldAndHoldsUpNobody) {

@@ -261,10 +261,18 @@ absl::Status Bed::KillOurs() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<json::value> Bed::Get(const std::string& path) {
-  BASALT_ASSIGN_OR_RETURN(const http::Response response, Call("GET", path));
-  if (response.status == 200) return ParseJson(response.body);
-  return MakeStatus(absl::StatusCode::kFailedPrecondition, fmt::format("GET {}: {}", path, response.status));
+absl::StatusOr<std::vector<json::value>> Bed::AwaitItems(const std::string& path, size_t count) {
+  std::vector<json::value> items;
+  for (const absl::Time end = absl::Now() + kAttached; absl::Now() < end; absl::SleepFor(kPoll)) {
+    BASALT_ASSIGN_OR_RETURN(const http::Response response, Call("GET", path));
+    if (response.status != 200) continue;
+    BASALT_ASSIGN_OR_RETURN(const json::value list, ParseJson(response.body));
+    const json::value* const found = Find(list, "items");
+    items.clear();
+    if (found != nullptr && found->is_array()) items.assign(found->get_array().begin(), found->get_array().end());
+    if (items.size() >= count) return items;
+  }
+  return MakeStatus(absl::StatusCode::kDeadlineExceeded, fmt::format("{} has {} of {}", path, items.size(), count));
 }
 
 void Bed::DoBare(std::vector<actors::ApiRequest> requests) {

@@ -85,8 +85,8 @@ class Bed {
   // Until nothing has changed in the cluster for so long.
   absl::Status AwaitQuiet() { return AwaitQuiet(options_.quiet); }
   std::string JobUid(std::string_view name);
-  // The object at that path; what is not 200 is an error.
-  absl::StatusOr<json::value> Get(const std::string& path);
+  // The items of the list at that path, once there are so many; also of a kind that is not served yet.
+  absl::StatusOr<std::vector<json::value>> AwaitItems(const std::string& path, size_t count);
 
   absl::Status Begin();
   // INTERNAL: one of the processes has ended.

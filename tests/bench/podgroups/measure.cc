@@ -5,7 +5,6 @@
 #include <optional>
 #include <utility>
 
-#include "absl/time/clock.h"
 #include "common/base/json.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
@@ -145,37 +144,22 @@ absl::Status MeasureOwned(Bed& bed, const std::string& what, int pods, double go
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<PodOwner>> LeaderWorkerSetsOf(Bed& bed) {
-  BASALT_ASSIGN_OR_RETURN(const json::value list, bed.Get(std::string(kLeaderWorkerSetsPath)));
+absl::StatusOr<std::vector<PodOwner>> MakeLeaderWorkerSets(Bed& bed, int count, int size) {
+  bed.Send({DefineLeaderWorkerSets()});
+  BASALT_RETURN_IF_ERROR(bed.AwaitItems(std::string(kLeaderWorkerSetsPath), 0).status());
+  std::vector<actors::ApiRequest> requests;
+  for (int i = 0; i < count; ++i) requests.push_back(CreateLeaderWorkerSet(fmt::format("gang-{}", i), size));
+  bed.Send(std::move(requests));
+  BASALT_ASSIGN_OR_RETURN(const std::vector<json::value> sets,
+                          bed.AwaitItems(std::string(kLeaderWorkerSetsPath), static_cast<size_t>(count)));
   std::vector<PodOwner> owners;
-  const json::value* const items = Find(list, "items");
-  if (items == nullptr || !items->is_array()) return owners;
-  for (const json::value& item : items->get_array()) {
-    const json::value& metadata = *Find(item, "metadata");
+  for (const json::value& set : sets) {
+    const json::value& metadata = *Find(set, "metadata");
     owners.push_back({.api_version = "leaderworkerset.x-k8s.io/v1",
                       .kind = "LeaderWorkerSet",
                       .name = std::string(FindString(metadata, "name")),
                       .uid = std::string(FindString(metadata, "uid"))});
   }
-  return owners;
-}
-
-// The kind is served some time after its definition is there.
-absl::StatusOr<std::vector<PodOwner>> MakeLeaderWorkerSets(Bed& bed, int count, int size) {
-  bed.Send({DefineLeaderWorkerSets()});
-  absl::StatusOr<std::vector<PodOwner>> owners = absl::NotFoundError("not asked yet");
-  const absl::Time end = absl::Now() + absl::Seconds(30);
-  const auto ask_until = [&](size_t wanted) {
-    do {
-      absl::SleepFor(absl::Milliseconds(50));
-      owners = LeaderWorkerSetsOf(bed);
-    } while (absl::Now() < end && (!owners.ok() || owners->size() < wanted));
-  };
-  ask_until(0);
-  std::vector<actors::ApiRequest> requests;
-  for (int i = 0; i < count; ++i) requests.push_back(CreateLeaderWorkerSet(fmt::format("gang-{}", i), size));
-  bed.Send(std::move(requests));
-  ask_until(static_cast<size_t>(count));
   return owners;
 }
 

@@ -30,7 +30,7 @@ std::string TakeAssignment(json::value& pod) {
   json::object& metadata = ObjectIn(pod.as_object(), "metadata");
   if (metadata.contains("ownerReferences") || !metadata.contains("annotations")) return {};
   json::object& annotations = ObjectIn(metadata, "annotations");
-  const std::string name(FindString(metadata["annotations"], kube::kKaiGroupNameKey));
+  std::string name(FindString(metadata["annotations"], kube::kKaiGroupNameKey));
   if (!name.empty()) annotations.erase(kube::kKaiGroupNameKey);
   return name;
 }

@@ -22,8 +22,8 @@ constexpr std::string_view kProjectLabel = "project";
 constexpr std::string_view kDefaultQueue = "default-queue";
 constexpr std::string_view kPreemptible = "preemptible";
 constexpr std::string_view kNonPreemptible = "non-preemptible";
-// What kubectl keeps there is as long as the object, and says nothing of its pods (G17). The others grouping has written
-// itself, on a pod that is the owner.
+// What kubectl keeps there is as long as the object, and says nothing of its pods (G17). The others grouping has
+// written itself, on a pod that is the owner.
 constexpr std::string_view kLeftOut[] = {"kubectl.kubernetes.io/last-applied-configuration", kube::kKaiGroupNameKey,
                                          kube::kKaiSubGroupNameKey};
 
@@ -181,7 +181,7 @@ void CopyTexts(const json::object* from, Existing existing, std::map<std::string
   if (from == nullptr) return;
   for (const auto& [key, value] : *from) {
     const bool is_left_out =
-        std::any_of(std::begin(kLeftOut), std::end(kLeftOut), [&](std::string_view one) { return key == one; });
+        std::find(std::begin(kLeftOut), std::end(kLeftOut), std::string_view(key)) != std::end(kLeftOut);
     if (is_left_out || !value.is_string()) continue;
     std::string& text = to.try_emplace(std::string(key), value.get_string()).first->second;
     if (existing == Existing::kOverwritten) text = std::string(value.get_string());
