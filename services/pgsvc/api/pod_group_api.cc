@@ -133,16 +133,17 @@ void PodGroupApi::History(podgroup::v1::GetPodGroupHistoryRequest request,
 void PodGroupApi::ExplainGrouping(podgroup::v1::ExplainGroupingRequest request,
                                   rpc::Done<podgroup::v1::ExplainGroupingResponse> done) {
   const std::string ns = KaiKeyOf(request.namespace_());
-  workers_.OnWorkerOf(SlotOf(ns), [ns, name = request.name(), done = std::move(done)](PodGroupController& controller) mutable {
-    if (!controller.context().IsReady(SlotOf(ns))) return done(NotReady(ns));
-    const auto explanation = controller.kai_groups().Explain(ns, name);
-    if (!explanation) {
-      const std::string why =
-          fmt::format("there is no pod {}/{} that a scheduler of KAI's places, as far as is known", ns, name);
-      return done(rpc::WithResource(MakeStatus(absl::StatusCode::kNotFound, why), kube::kPods, KeyOf(ns, name)));
-    }
-    done(ToMessage(ns, name, *explanation));
-  });
+  workers_.OnWorkerOf(
+      SlotOf(ns), [ns, name = request.name(), done = std::move(done)](PodGroupController& controller) mutable {
+        if (!controller.context().IsReady(SlotOf(ns))) return done(NotReady(ns));
+        const auto explanation = controller.kai_groups().Explain(ns, name);
+        if (!explanation) {
+          const std::string why =
+              fmt::format("there is no pod {}/{} that a scheduler of KAI's places, as far as is known", ns, name);
+          return done(rpc::WithResource(MakeStatus(absl::StatusCode::kNotFound, why), kube::kPods, KeyOf(ns, name)));
+        }
+        done(ToMessage(ns, name, *explanation));
+      });
 }
 
 void PodGroupApi::ListGroupingRules(podgroup::v1::ListGroupingRulesRequest,

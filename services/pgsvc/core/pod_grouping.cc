@@ -152,6 +152,8 @@ bool IsOver(const kube::v1::Pod& pod) {
   return pod.phase() == kube::v1::POD_PHASE_SUCCEEDED || pod.phase() == kube::v1::POD_PHASE_FAILED;
 }
 
+bool IsActive(const kube::v1::Pod& pod) { return !IsOver(pod) && pod.deletion_ms() == 0; }
+
 bool NeedsGroup(const kube::v1::Pod& pod) {
   return pod.has_grouping() && pod.job_name().empty() && pod.group_name().empty() && pod.deletion_ms() == 0 &&
          !IsOver(pod);

@@ -17,6 +17,8 @@ std::string GroupName(const kube::v1::Pod& pod);
 
 // Finished, well or not.
 bool IsOver(const kube::v1::Pod& pod);
+// Neither over nor being deleted.
+bool IsActive(const kube::v1::Pod& pod);
 
 // Whether the pod needs a group from us at all: no job's pod, not bound yet, neither finished nor being deleted (W13).
 bool NeedsGroup(const kube::v1::Pod& pod);

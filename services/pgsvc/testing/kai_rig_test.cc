@@ -481,6 +481,64 @@ TEST(KaiRigTest, AConflictIsTriedAgainWithoutAnEvent) {
   EXPECT_THAT(rig.Events(), IsEmpty());
 }
 
+TEST(KaiRigTest, APodThatCannotBePatchedHoldsUpNobodyAndIsTold) {
+  KaiRig rig;
+  rig.Start();
+  rig.Make(kube::kBatchJobs, KaiRig::JobOf("j"));
+  rig.server().refuse = [](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
+    if (request.resource().plural() != "pods" || request.name() != "j-a") return false;
+    error.set_code(422);
+    error.set_reason("Invalid");
+    error.set_message("the webhook says no");
+    return true;
+  };
+  rig.MakePod("j-a", &kube::kBatchJobs, "j");
+  rig.Run(absl::Minutes(1));
+  rig.MakePod("j-b", &kube::kBatchJobs, "j");
+  rig.Run(absl::Seconds(1));
+  EXPECT_NE(rig.GroupOf("j-b"), "");
+  rig.Annotate(kube::kBatchJobs, "j", "kai.scheduler/batch-min-member", "2");
+  rig.Run(absl::Seconds(2));
+  EXPECT_THAT(rig.Spec(rig.GroupOf("j-b")), HasSubstr(R"("minMember":2)"));
+  EXPECT_THAT(rig.Events(), ElementsAre("j-a PodGroupError: the webhook says no"));
+  rig.server().refuse = nullptr;
+  rig.Run(absl::Minutes(2));
+  EXPECT_EQ(rig.GroupOf("j-a"), rig.GroupOf("j-b"));
+}
+
+TEST(KaiRigTest, AConflictOfAPodIsTriedAgainWithoutAnEvent) {
+  KaiRig rig;
+  rig.Start();
+  int conflicts = 0;
+  rig.server().refuse = [&](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
+    if (request.resource().plural() != "pods" || ++conflicts > 2) return false;
+    error.set_code(409);
+    error.set_reason("Conflict");
+    return true;
+  };
+  rig.MakePod("a");
+  rig.Run(absl::Seconds(30));
+  EXPECT_EQ(conflicts, 3);
+  EXPECT_NE(rig.GroupOf("a"), "");
+  EXPECT_THAT(rig.Events(), IsEmpty());
+}
+
+TEST(KaiRigTest, APodStaysInItsGroupWhenThePodThatOwnsItGoes) {
+  KaiRig rig;
+  rig.Start();
+  rig.MakePod("driver");
+  rig.MakePod("worker", &kube::kPods, "driver");
+  rig.Run(absl::Seconds(5));
+  EXPECT_EQ(rig.GroupOf("worker"), rig.GroupOf("driver"));
+  // Garbage collection takes the worker some time after the driver.
+  rig.late = [](const kube::v1::Object& object, bool) {
+    return object.has_pod() && object.pod().name() == "worker" ? absl::Seconds(10) : absl::ZeroDuration();
+  };
+  rig.server().Delete(kube::kPods, "default", "driver");
+  rig.Run(absl::Seconds(5));
+  EXPECT_EQ(rig.server().WritesButEvents(), 3) << "the worker needs no other group";
+}
+
 // Somebody has made it, and no watch has shown it yet.
 TEST(KaiRigTest, AGroupThatIsThereAlreadyIsNoError) {
   KaiRig rig;

@@ -33,7 +33,10 @@ class KaiGroupState {
     if (known == members_.end()) return;
     if (known == members_.begin()) is_compared = false;
     if (known->second.is_active) --active_;
-    if (const auto leaf = leaves_.find(known->second.leaf); --leaf->second == 0) leaves_.erase(leaf);
+    if (const auto leaf = leaves_.find(known->second.leaf); --leaf->second == 0) {
+      leaves_.erase(leaf);
+      is_compared = false;
+    }
     members_.erase(known);
   }
   // Null: the pod is no member. Another pod may have its name by now.
@@ -52,8 +55,10 @@ class KaiGroupState {
   bool busy = false;                  // A write or read of the group is under way.
   std::set<std::string> to_link;      // UIDs of members that do not name the group yet.
   std::set<std::string> linking;      // UIDs of those whose patch is under way.
-  std::set<std::string> plan_leaves;  // Of the group as it was compared last.
+  std::set<std::string> plan_leaves;  // Of the group as Kubernetes has it.
+  std::set<std::string> sent_leaves;  // Of the write that is under way.
   Retry retry{{.first = absl::Milliseconds(200), .most = absl::Seconds(60)}};
+  absl::Time next_create = absl::InfinitePast();  // Somebody else may delete it each time.
   absl::Time next_update = absl::InfinitePast();  // Somebody else may put an old value back each time.
 
  private:

@@ -24,7 +24,9 @@ constexpr int kMostAsked = 16;
 
 // What is there is not what was known.
 bool IsAnother(const runtime::WriteOutcome& outcome) {
-  return outcome.kind == Kind::kRefused && (outcome.error.code() == 404 || outcome.error.code() == 409);
+  if (outcome.kind != Kind::kRefused) return false;
+  // The API server refuses another UID as "Conflict", whatever the code.
+  return outcome.error.code() == 404 || outcome.error.code() == 409 || outcome.error.reason() == "Conflict";
 }
 
 }  // namespace
@@ -39,7 +41,7 @@ void KaiGroups::ServeGroup(const std::string& ns, Namespace& space, const std::s
   if (observed == nullptr) return CreateGroup(ns, space, name, group);
   if (observed->meta().deletion_ms() != 0) return;  // Its end is told.
   if (!group.is_compared) UpdateGroup(ns, space, name, group);
-  if (group.is_compared) LinkPods(ns, space, name, group);
+  if (group.is_compared && !group.busy) LinkPods(ns, space, name, group);
 }
 
 std::optional<Grouping> KaiGroups::PlanOf(Namespace& space, const KaiGroupState& group) const {
@@ -60,7 +62,12 @@ std::optional<Grouping> KaiGroups::PlanOf(Namespace& space, const KaiGroupState&
 void KaiGroups::CreateGroup(const std::string& ns, Namespace& space, const std::string& name, KaiGroupState& group) {
   const std::optional<Grouping> plan = PlanOf(space, group);
   if (!plan || plan->name != name) return;
+  if (context_.ApiNow() < group.next_create) {
+    space.groups_due.insert(name);
+    return context_.WakeAt(ns, group.next_create);
+  }
   group.busy = true;
+  group.next_create = context_.ApiNow() + kMostOften;
   auto request = kube::WriteOf(kube::kKaiPodGroups, ns, name);
   request.mutable_create()->set_body(ToText(NewKaiGroup(*plan)));
   context_.Write(ns, std::move(request), [this, ns, name](const runtime::WriteOutcome& outcome) {
@@ -82,18 +89,18 @@ void KaiGroups::UpdateGroup(const std::string& ns, Namespace& space, const std::
   for (const SubGroup& sub_group : plan->sub_groups) {
     if (!sub_group.minimum.of_sub_groups) leaves.insert(sub_group.name);
   }
-  if (leaves != group.plan_leaves) {
-    group.plan_leaves = std::move(leaves);
-    for (const auto& [pod, member] : group.members()) group.to_link.insert(member.uid);
-  }
   std::optional<GroupUpdate> update = KaiUpdateOf(observed, *plan, rules_);
   if (update && context_.ApiNow() < group.next_update) {
     space.groups_due.insert(name);
     return context_.WakeAt(ns, group.next_update);
   }
   group.is_compared = true;
-  if (!update) return;
+  if (!update) {
+    group.retry.Succeed();
+    return TakeLeaves(group, std::move(leaves));
+  }
   group.busy = true;
+  group.sent_leaves = std::move(leaves);
   group.next_update = context_.ApiNow() + kMostOften;
   auto request = kube::WriteOf(kube::kKaiPodGroups, ns, name);
   request.mutable_patch()->set_type(gateway::v1::Patch::TYPE_MERGE);
@@ -102,6 +109,12 @@ void KaiGroups::UpdateGroup(const std::string& ns, Namespace& space, const std::
   context_.Write(ns, std::move(request), [this, ns, name](const runtime::WriteOutcome& outcome) {
     OnGroupWritten(ns, name, IsAnother(outcome), outcome);
   });
+}
+
+void KaiGroups::TakeLeaves(KaiGroupState& group, std::set<std::string> leaves) {
+  if (leaves == group.plan_leaves) return;
+  group.plan_leaves = std::move(leaves);
+  for (const auto& [pod, member] : group.members()) group.to_link.insert(member.uid);
 }
 
 void KaiGroups::OnGroupWritten(const std::string& ns, const std::string& name, bool is_stale,
@@ -113,7 +126,11 @@ void KaiGroups::OnGroupWritten(const std::string& ns, const std::string& name, b
   KaiGroupState& group = written->second;
   group.busy = false;
   space->groups_due.insert(name);
-  if (outcome.kind == Kind::kDone) return group.retry.Succeed();
+  if (outcome.kind == Kind::kDone) {
+    group.retry.Succeed();
+    if (group.is_compared) TakeLeaves(group, std::move(group.sent_leaves));
+    return context_.Wake(ns);
+  }
   group.is_compared = false;
   TryLater(ns, group);
   if (outcome.kind == Kind::kUnknown || is_stale) return Refresh(ns, name);
@@ -160,9 +177,15 @@ void KaiGroups::TryLater(const std::string& ns, KaiGroupState& group) {
 void KaiGroups::LinkPods(const std::string& ns, Namespace& space, const std::string& name, KaiGroupState& group) {
   for (const std::string& uid : std::exchange(group.to_link, {})) {
     const auto known = space.objects.pods().find(uid);
-    if (known == space.objects.pods().end() || IsOver(known->second) || known->second.deletion_ms() != 0) continue;
+    if (known == space.objects.pods().end() || !IsActive(known->second)) continue;
     if (group.linking.contains(uid)) {
       group.to_link.insert(uid);
+      continue;
+    }
+    if (const Retry& retry = space.pods.at(uid).link_retry; retry.Blocks(context_.ApiNow())) {
+      group.to_link.insert(uid);
+      space.groups_due.insert(name);
+      context_.WakeAt(ns, retry.until());
       continue;
     }
     const kube::v1::Pod& pod = known->second;
@@ -177,19 +200,31 @@ void KaiGroups::LinkPods(const std::string& ns, Namespace& space, const std::str
     request.mutable_patch()->set_uid(uid);
     request.mutable_patch()->set_body(*patch);
     context_.Write(ns, std::move(request), [this, ns, name, uid](const runtime::WriteOutcome& outcome) {
-      Namespace* const written = namespaces_.Find(ns);
-      if (written == nullptr) return;
-      const auto linked = written->groups.find(name);
-      if (linked == written->groups.end()) return;
-      linked->second.linking.erase(uid);
-      written->groups_due.insert(name);
-      // Another pod has the name, or none: its next state decides.
-      if (outcome.kind == Kind::kDone || IsAnother(outcome)) return;
-      const bool is_member = written->pods.contains(uid) && written->pods.at(uid).group == name;
-      if (is_member) linked->second.to_link.insert(uid);
-      TryLater(ns, linked->second);
+      OnPodLinked(ns, name, uid, outcome);
     });
   }
+}
+
+void KaiGroups::OnPodLinked(const std::string& ns, const std::string& name, const std::string& uid,
+                            const runtime::WriteOutcome& outcome) {
+  Namespace* const space = namespaces_.Find(ns);
+  if (space == nullptr) return;
+  const auto linked = space->groups.find(name);
+  if (linked == space->groups.end()) return;
+  linked->second.linking.erase(uid);
+  space->groups_due.insert(name);
+  const auto known = space->pods.find(uid);
+  const auto pod = space->objects.pods().find(uid);
+  if (known == space->pods.end() || pod == space->objects.pods().end()) return context_.Wake(ns);
+  if (outcome.kind == Kind::kDone) return known->second.link_retry.Succeed();
+  // Where another pod has the name, or none, the end of this one is told before long.
+  if (known->second.group == name) linked->second.to_link.insert(uid);
+  known->second.link_retry.Fail(context_.ApiNow(), context_.random());
+  context_.Wake(ns);
+  if (IsAnother(outcome) || !runtime::ShouldReportToUser(outcome) || !IsActive(pod->second)) return;
+  obs::LogWarning("pod cannot be put into its group",
+                  {{"pod", ns + "/" + pod->second.name()}, {"why", outcome.error.message()}});
+  Tell(ns, *space, pod->second, "PodGroupError", outcome.error.message());
 }
 
 }  // namespace basalt::pgsvc

@@ -16,8 +16,6 @@ namespace {
 // For so long a namespace that has come here waits for owners that nobody tells of.
 constexpr absl::Duration kSettlesWithin = absl::Seconds(10);
 
-bool IsActive(const kube::v1::Pod& pod) { return !IsOver(pod) && pod.deletion_ms() == 0; }
-
 // The watch and name of the interest that the fact is about; an empty watch: it is about none.
 std::pair<std::string_view, std::string_view> InterestOf(std::string_view fact) {
   if (!fact.starts_with(kube::kWatchObjectsPrefix)) return {};
@@ -43,7 +41,7 @@ KaiGroups::KaiGroups(runtime::Context& context, RuleOptions rules)
       recorder_(context, [this](const std::string& ns, const std::string& uid) { return EventsOf(ns, uid); }) {}
 
 KaiGroups::Namespace& KaiGroups::NamespaceOf(std::string_view ns) {
-  return namespaces_.FindOrMake(ns, [this] { return std::make_unique<Namespace>(context_.loop().Now()); });
+  return namespaces_.FindOrMake(ns, [] { return std::make_unique<Namespace>(); });
 }
 
 void KaiGroups::CloseSlot(uint32_t slot) {
@@ -106,6 +104,8 @@ void KaiGroups::OnGone(std::string_view ns, const runtime::Gone& gone) {
     space->waiting.erase(gone.uid);
     for (auto& [problem, pods] : space->told) pods.erase(gone.uid);
     std::erase_if(space->told, [](const auto& entry) { return entry.second.empty(); });
+    const std::string name = space->objects.pods().at(gone.uid).name();
+    if (!space->dependents.Of(PodFact(name)).empty()) space->objects.RememberGonePod(name);
     NoteChanged(*space, space->objects.ErasePod(gone.uid));
     return;
   }
@@ -168,9 +168,11 @@ void KaiGroups::Act(std::string_view key) {
 
 bool KaiGroups::IsSettled(const std::string& ns, Namespace& space) {
   if (space.is_settled) return true;
-  const absl::Time latest = space.opened + kSettlesWithin;
-  space.is_settled = space.waiting.empty() || context_.loop().Now() >= latest;
-  if (!space.is_settled) context_.WakeAt(ns, context_.ApiNow() + (latest - context_.loop().Now()));
+  const absl::Time now = context_.loop().Now();
+  if (!space.waits_since) space.waits_since = now;
+  const absl::Time latest = *space.waits_since + kSettlesWithin;
+  space.is_settled = space.waiting.empty() || now >= latest;
+  if (!space.is_settled) context_.WakeAt(ns, context_.ApiNow() + (latest - now));
   return space.is_settled;
 }
 
@@ -306,10 +308,9 @@ void KaiGroups::Depend(const std::string& ns, Namespace& space, const std::strin
     if (!watch.empty()) context_.AddInterest(watch, ns, name);
   }
   for (const std::string& fact : change.last) {
+    space.objects.Forget(fact);
     const auto [watch, name] = InterestOf(fact);
-    if (watch.empty()) continue;
-    context_.DropInterest(watch, ns, name);
-    space.objects.ForgetObject(fact);
+    if (!watch.empty()) context_.DropInterest(watch, ns, name);
   }
 }
 

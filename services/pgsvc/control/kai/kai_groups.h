@@ -68,14 +68,14 @@ class KaiGroups {
     std::string missing;  // What the pod's group needs and is not there, or that the group is not, in words.
     std::string_view missing_reason;
     absl::Time missing_since = absl::InfiniteFuture();
+    Retry link_retry{{.first = absl::Milliseconds(200), .most = absl::Seconds(60)}};
     runtime::ObjectEvents events;
   };
   struct Namespace {
-    explicit Namespace(absl::Time now) : opened(now) {}
-    const absl::Time opened;
     // Everything that was there when the namespace came here was grouped once: what a group lacks until then may be a
     // pod that is not looked at yet.
     bool is_settled = false;
+    std::optional<absl::Time> waits_since;  // The first pass that had looked at all of them.
     NamespaceObjects objects;
     Dependents dependents;
     std::map<std::string, Pod> pods;  // By UID.
@@ -122,7 +122,11 @@ class KaiGroups {
   std::optional<Grouping> PlanOf(Namespace& space, const KaiGroupState& group) const;
   void CreateGroup(const std::string& ns, Namespace& space, const std::string& name, KaiGroupState& group);
   void UpdateGroup(const std::string& ns, Namespace& space, const std::string& name, KaiGroupState& group);
+  // The group has these leaves: members may name them.
+  static void TakeLeaves(KaiGroupState& group, std::set<std::string> leaves);
   void LinkPods(const std::string& ns, Namespace& space, const std::string& name, KaiGroupState& group);
+  void OnPodLinked(const std::string& ns, const std::string& name, const std::string& uid,
+                   const runtime::WriteOutcome& outcome);
   // `is_stale`: the refusal says that what is known of the group is not so any more.
   void OnGroupWritten(const std::string& ns, const std::string& name, bool is_stale,
                       const runtime::WriteOutcome& outcome);

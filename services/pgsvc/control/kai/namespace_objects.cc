@@ -16,6 +16,8 @@
 namespace basalt::pgsvc {
 namespace {
 
+constexpr std::string_view kPodFactPrefix = "pod ";
+
 std::string WatchOf(std::string_view api_version, std::string_view kind) {
   return fmt::format("{}{}/{}", kube::kWatchObjectsPrefix, api_version, kind);
 }
@@ -41,7 +43,7 @@ bool IsPlain(std::string_view text, std::string_view others) {
 }  // namespace
 
 std::string ObjectFact(std::string_view watch, std::string_view name) { return fmt::format("{} {}", watch, name); }
-std::string PodFact(std::string_view name) { return fmt::format("pod {}", name); }
+std::string PodFact(std::string_view name) { return fmt::format("{}{}", kPodFactPrefix, name); }
 std::string ClassFact(std::string_view priority_class) { return fmt::format("class {}", priority_class); }
 std::string GroupFact(std::string_view name) { return fmt::format("group {}", name); }
 std::string OwnedGroupsFact(std::string_view owner_uid) { return fmt::format("groups of {}", owner_uid); }
@@ -81,6 +83,7 @@ NamespaceObjects::PodChange NamespaceObjects::SetPod(kube::v1::Pod&& pod) {
   if (!change.is_news) return change;
   IndexPod(known, true, change.facts);
   pod_names_[known.name()] = known.uid();
+  gone_pods_.erase(known.name());
   change.facts.insert(PodFact(known.name()));
   return change;
 }
@@ -91,7 +94,8 @@ std::set<std::string> NamespaceObjects::ErasePod(const std::string& uid) {
   if (pod == pods_.end()) return changed;
   IndexPod(pod->second, false, changed);
   // Another pod may have the name by now.
-  if (const auto named = pod_names_.find(pod->second.name()); named->second == uid) pod_names_.erase(named);
+  const auto named = pod_names_.find(pod->second.name());
+  if (named != pod_names_.end() && named->second == uid) pod_names_.erase(named);
   changed.insert(PodFact(pod->second.name()));
   pods_.erase(pod);
   return changed;
@@ -146,6 +150,11 @@ std::string NamespaceObjects::SetObject(std::string_view watch, const kube::v1::
   return fact;
 }
 
+void NamespaceObjects::Forget(const std::string& fact) {
+  objects_.erase(fact);
+  if (fact.starts_with(kPodFactPrefix)) gone_pods_.erase(fact.substr(kPodFactPrefix.size()));
+}
+
 const kube::v1::KaiPodGroup* NamespaceObjects::FindGroup(std::string_view name) const {
   const auto group = groups_.find(name);
   return group == groups_.end() ? nullptr : group->second.get();
@@ -178,6 +187,7 @@ absl::StatusOr<ObjectView> NamespaceView::FindOwner(const OwnerReference& refere
     facts_.insert(PodFact(reference.name));
     const kube::v1::Pod* const owner = objects_.FindPod(reference.name);
     if (owner != nullptr) return Keep(PodObject(*owner));
+    if (objects_.gone_pods_.contains(reference.name)) return absl::NotFoundError(text + " does not exist any more");
     return MakeStatus(absl::StatusCode::kPermissionDenied, text + " is placed by another scheduler");
   }
   const NamespaceObjects::Object* const object = Ask(reference.api_version, reference.kind, reference.name);

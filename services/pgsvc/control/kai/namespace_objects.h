@@ -44,8 +44,10 @@ class NamespaceObjects {
   std::set<std::string> EraseGroup(std::string_view name);
   // Of an interest. `gone`: there is no such object.
   std::string SetObject(std::string_view watch, const kube::v1::GenericObject& object, bool gone);
-  // Nobody was grouped by the object any more.
-  void ForgetObject(const std::string& fact) { objects_.erase(fact); }
+  // Pods were grouped by the pod of that name, which is gone: another scheduler has not taken their owner over.
+  void RememberGonePod(const std::string& name) { gone_pods_.insert(name); }
+  // Nobody was grouped by what the fact is about any more.
+  void Forget(const std::string& fact);
 
   const Pods& pods() const { return pods_; }
   // Null: there is none.
@@ -72,6 +74,7 @@ class NamespaceObjects {
   Pods pods_;
   Groups groups_;
   std::map<std::string, std::string, std::less<>> pod_names_;  // UIDs.
+  std::set<std::string, std::less<>> gone_pods_;               // Names of owners.
   std::map<std::string, std::set<std::string>> groups_of_;     // Names of groups, by the UID of their first owner.
   std::map<std::string, Object> objects_;                      // By fact; what is not in here was not told yet.
   // By label key and value, UIDs of pods: of the keys that rules ask for.
