@@ -20,9 +20,7 @@ inline gateway::v1::WriteRequest GroupWrite(std::string_view key) {
 // A JSON merge patch, for the group of that UID and no other one of the name.
 inline gateway::v1::WriteRequest GroupPatch(std::string_view key, const std::string& uid, std::string body) {
   gateway::v1::WriteRequest write = GroupWrite(key);
-  write.mutable_patch()->set_type(gateway::v1::Patch::TYPE_MERGE);
-  write.mutable_patch()->set_uid(uid);
-  write.mutable_patch()->set_body(std::move(body));
+  kube::SetMergePatch(std::move(body), uid, write);
   return write;
 }
 

@@ -103,9 +103,7 @@ void KaiGroups::UpdateGroup(const std::string& ns, Namespace& space, const std::
   group.sent_leaves = std::move(leaves);
   group.next_update = context_.ApiNow() + kMostOften;
   auto request = kube::WriteOf(kube::kKaiPodGroups, ns, name);
-  request.mutable_patch()->set_type(gateway::v1::Patch::TYPE_MERGE);
-  request.mutable_patch()->set_uid(observed.meta().uid());
-  request.mutable_patch()->set_body(std::move(update->patch));
+  kube::SetMergePatch(std::move(update->patch), observed.meta().uid(), request);
   context_.Write(ns, std::move(request), [this, ns, name](const runtime::WriteOutcome& outcome) {
     OnGroupWritten(ns, name, IsAnother(outcome), outcome);
   });
@@ -196,9 +194,7 @@ void KaiGroups::LinkPods(const std::string& ns, Namespace& space, const std::str
     if (!patch) continue;
     group.linking.insert(uid);
     auto request = kube::WriteOf(kube::kPods, ns, pod.name());
-    request.mutable_patch()->set_type(gateway::v1::Patch::TYPE_MERGE);
-    request.mutable_patch()->set_uid(uid);
-    request.mutable_patch()->set_body(*patch);
+    kube::SetMergePatch(*patch, uid, request);
     context_.Write(ns, std::move(request), [this, ns, name, uid](const runtime::WriteOutcome& outcome) {
       OnPodLinked(ns, name, uid, outcome);
     });
