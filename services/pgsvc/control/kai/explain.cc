@@ -1,5 +1,4 @@
 // What people are told of the grouping of a pod.
-#include <algorithm>
 #include <utility>
 
 #include "services/pgsvc/control/kai/kai_groups.h"
@@ -10,11 +9,9 @@ namespace basalt::pgsvc {
 std::optional<KaiGroups::Explanation> KaiGroups::Explain(std::string_view ns, std::string_view pod_name) const {
   Namespace* const space = namespaces_.Find(ns);
   if (space == nullptr) return std::nullopt;
-  const NamespaceObjects::Pods& pods = space->objects.pods();
-  const auto pod =
-      std::find_if(pods.begin(), pods.end(), [&](const auto& one) { return one.second.name() == pod_name; });
-  if (pod == pods.end()) return std::nullopt;
-  Found found = FindGrouping(*space, pod->second);
+  const kube::v1::Pod* const pod = space->objects.FindPod(pod_name);
+  if (pod == nullptr) return std::nullopt;
+  Found found = FindGrouping(*space, *pod);
   Explanation explanation{.found = std::move(found.grouping),
                           .owners = std::move(found.owners),
                           .waits_for = std::move(found.waits_for),

@@ -60,12 +60,12 @@ std::optional<Grouping> KaiGroups::PlanOf(Namespace& space, const KaiGroupState&
 }
 
 void KaiGroups::CreateGroup(const std::string& ns, Namespace& space, const std::string& name, KaiGroupState& group) {
-  const std::optional<Grouping> plan = PlanOf(space, group);
-  if (!plan || plan->name != name) return;
   if (context_.ApiNow() < group.next_create) {
     space.groups_due.insert(name);
     return context_.WakeAt(ns, group.next_create);
   }
+  const std::optional<Grouping> plan = PlanOf(space, group);
+  if (!plan || plan->name != name) return;
   group.busy = true;
   group.next_create = context_.ApiNow() + kMostOften;
   auto request = kube::WriteOf(kube::kKaiPodGroups, ns, name);

@@ -50,6 +50,8 @@ class NamespaceObjects {
   void Forget(const std::string& fact);
 
   const Pods& pods() const { return pods_; }
+  // Null: there is none of that name for a scheduler of KAI's.
+  const kube::v1::Pod* FindPod(std::string_view name) const;
   // Null: there is none.
   const kube::v1::KaiPodGroup* FindGroup(std::string_view name) const;
   bool empty() const { return pods_.empty() && groups_.empty(); }
@@ -63,8 +65,6 @@ class NamespaceObjects {
     std::string why;  // Of kForbidden, in words.
   };
 
-  // Null: there is none of that name for a scheduler of KAI's.
-  const kube::v1::Pod* FindPod(std::string_view name) const;
   void IndexPod(const kube::v1::Pod& pod, bool is_there, std::set<std::string>& changed);
   // Whose first owner a group names; empty: nobody.
   static std::string_view OwnerOf(const kube::v1::KaiPodGroup& group);
