@@ -11,6 +11,7 @@
 #include "common/kube/requests.h"
 #include "common/obs/log.h"
 #include "services/pgsvc/control/group_requests.h"
+#include "services/pgsvc/control/pod_event.h"
 #include "services/pgsvc/core/group_update.h"
 
 namespace basalt::pgsvc {
@@ -366,16 +367,7 @@ runtime::ObjectEvents* PodGroupController::EventsOf(const std::string& key, cons
 
 bool PodGroupController::RecordOnPod(const std::string& key, Group& group, const kube::v1::Pod& pod,
                                      std::string_view reason, std::string_view message) {
-  return recorder_.Record(key, group.pod_events[pod.uid()],
-                          {.api_version = kube::kPods.version,
-                           .kind = kube::kPods.name,
-                           .ns = pod.namespace_(),
-                           .name = pod.name(),
-                           .uid = pod.uid(),
-                           .warning = true,
-                           .reason = std::string(reason),
-                           .message = std::string(message),
-                           .component = "basalt-pgsvc"});
+  return recorder_.Record(key, group.pod_events[pod.uid()], WarningOn(pod, reason, message));
 }
 
 void PodGroupController::ReportOnPod(const std::string& key, Group& group, const kube::v1::Pod& pod,

@@ -39,7 +39,7 @@ void KaiGroups::ServeGroup(const std::string& ns, Namespace& space, const std::s
   }
   const kube::v1::KaiPodGroup* const observed = space.objects.FindGroup(name);
   if (observed == nullptr) return CreateGroup(ns, space, name, group);
-  if (observed->meta().deletion_ms() != 0) return;  // Its end is told.
+  if (observed->meta().deletion_ms() != 0) return;  // The watch will show the end of the group.
   if (!group.is_compared) UpdateGroup(ns, space, name, group);
   if (group.is_compared && !group.busy) LinkPods(ns, space, name, group);
 }
@@ -81,10 +81,10 @@ void KaiGroups::UpdateGroup(const std::string& ns, Namespace& space, const std::
   const kube::v1::KaiPodGroup& observed = *space.objects.FindGroup(name);
   const kube::v1::Pod& first = space.objects.pods().at(group.members().begin()->second.uid);
   if (!IsKaiGroupOf(observed, *plan)) {
-    return Tell(ns, space, first, "PodGroupError",
-                fmt::format("pod group {} was made by somebody else for other pods, and is left alone", name));
+    return RecordOnPod(ns, space, first, "PodGroupError",
+                       fmt::format("pod group {} was made by somebody else for other pods, and is left alone", name));
   }
-  for (const std::string& warning : plan->warnings) Tell(ns, space, first, "PodGroupWarning", warning);
+  for (const std::string& warning : plan->warnings) RecordOnPod(ns, space, first, "PodGroupWarning", warning);
   std::set<std::string> leaves;
   for (const SubGroup& sub_group : plan->sub_groups) {
     if (!sub_group.minimum.of_sub_groups) leaves.insert(sub_group.name);
@@ -134,8 +134,8 @@ void KaiGroups::OnGroupWritten(const std::string& ns, const std::string& name, b
   if (outcome.kind == Kind::kUnknown || is_stale) return Refresh(ns, name);
   if (!runtime::ShouldReportToUser(outcome) || group.members().empty()) return;
   obs::LogWarning("pod group cannot be written", {{"group", ns + "/" + name}, {"why", outcome.error.message()}});
-  Tell(ns, *space, space->objects.pods().at(group.members().begin()->second.uid), "PodGroupError",
-       outcome.error.message());
+  RecordOnPod(ns, *space, space->objects.pods().at(group.members().begin()->second.uid), "PodGroupError",
+              outcome.error.message());
 }
 
 // Settles a conflict or a lost answer by what the API server itself says now.
@@ -220,7 +220,7 @@ void KaiGroups::OnPodLinked(const std::string& ns, const std::string& name, cons
   if (IsAnother(outcome) || !runtime::ShouldReportToUser(outcome) || !IsActive(pod->second)) return;
   obs::LogWarning("pod cannot be put into its group",
                   {{"pod", ns + "/" + pod->second.name()}, {"why", outcome.error.message()}});
-  Tell(ns, *space, pod->second, "PodGroupError", outcome.error.message());
+  RecordOnPod(ns, *space, pod->second, "PodGroupError", outcome.error.message());
 }
 
 }  // namespace basalt::pgsvc

@@ -7,6 +7,7 @@
 #include "common/base/status.h"
 #include "common/kube/kinds.h"
 #include "common/kube/names.h"
+#include "services/pgsvc/control/pod_event.h"
 #include "services/pgsvc/core/kai/pod_object.h"
 #include "services/pgsvc/core/pod_grouping.h"
 
@@ -102,8 +103,8 @@ void KaiGroups::OnGone(std::string_view ns, const runtime::Gone& gone) {
     space->pods.erase(gone.uid);
     space->pods_due.erase(gone.uid);
     space->waiting.erase(gone.uid);
-    for (auto& [problem, pods] : space->told) pods.erase(gone.uid);
-    std::erase_if(space->told, [](const auto& entry) { return entry.second.empty(); });
+    for (auto& [problem, pods] : space->reported) pods.erase(gone.uid);
+    std::erase_if(space->reported, [](const auto& entry) { return entry.second.empty(); });
     const std::string name = space->objects.pods().at(gone.uid).name();
     if (!space->dependents.Of(PodFact(name)).empty()) space->objects.RememberGonePod(name);
     NoteChanged(*space, space->objects.ErasePod(gone.uid));
@@ -226,8 +227,8 @@ void KaiGroups::GroupPod(const std::string& ns, Namespace& space, const std::str
   Pod& state = space.pods[uid];
   state.missing.clear();
   for (const std::string& owner : found.unreadable) {
-    Tell(ns, space, pod, "PodGroupWarning",
-         fmt::format("an owner cannot be read, and pods are grouped by what is below: {}", owner));
+    RecordOnPod(ns, space, pod, "PodGroupWarning",
+                fmt::format("an owner cannot be read, and pods are grouped by what is below: {}", owner));
   }
   if (!found.grouping.ok()) {
     // The group that the pod is in already stays as it is.
@@ -235,7 +236,7 @@ void KaiGroups::GroupPod(const std::string& ns, Namespace& space, const std::str
       space.waiting.insert(uid);  // A watch may not be so far yet.
       return NoteMissing(ns, space, pod, "PodGroupError", std::string(ToStd(found.grouping.status().message())));
     }
-    if (IsActive(pod)) Tell(ns, space, pod, "PodGroupError", ToStd(found.grouping.status().message()));
+    if (IsActive(pod)) RecordOnPod(ns, space, pod, "PodGroupError", ToStd(found.grouping.status().message()));
     return;
   }
   if (found.grouping->verdict != PodGrouping::Verdict::kGrouped) {
@@ -250,7 +251,7 @@ void KaiGroups::GroupPod(const std::string& ns, Namespace& space, const std::str
   state.missing_since = absl::InfiniteFuture();
   const Grouping& grouping = found.grouping->grouping;
   Join(space, pod, grouping.name, grouping.pod_sub_group);
-  for (const std::string& warning : grouping.warnings) Tell(ns, space, pod, "PodGroupWarning", warning);
+  for (const std::string& warning : grouping.warnings) RecordOnPod(ns, space, pod, "PodGroupWarning", warning);
 }
 
 void KaiGroups::NoteMissing(const std::string& ns, Namespace& space, const kube::v1::Pod& pod, std::string_view reason,
@@ -272,7 +273,7 @@ void KaiGroups::WarnOfMissing(const std::string& ns, Namespace& space) {
     const auto pod = space.objects.pods().find(uid);
     const auto state = space.pods.find(uid);
     if (pod == space.objects.pods().end() || state == space.pods.end() || state->second.missing.empty()) continue;
-    if (IsActive(pod->second)) Tell(ns, space, pod->second, state->second.missing_reason, state->second.missing);
+    if (IsActive(pod->second)) RecordOnPod(ns, space, pod->second, state->second.missing_reason, state->second.missing);
   }
   if (!space.warnings.empty()) context_.WakeAt(ns, space.warnings.begin()->first);
 }
@@ -323,21 +324,12 @@ runtime::ObjectEvents* KaiGroups::EventsOf(const std::string& ns, const std::str
   return pod == space->pods.end() ? nullptr : &pod->second.events;
 }
 
-void KaiGroups::Tell(const std::string& ns, Namespace& space, const kube::v1::Pod& pod, std::string_view reason,
-                     std::string_view message) {
-  std::set<std::string>& told = space.told[std::string(message)];
-  if (!told.contains(pod.uid()) && told.size() >= kMostTold) return;
-  told.insert(pod.uid());
-  recorder_.Record(ns, space.pods[pod.uid()].events,
-                   {.api_version = kube::kPods.version,
-                    .kind = kube::kPods.name,
-                    .ns = pod.namespace_(),
-                    .name = pod.name(),
-                    .uid = pod.uid(),
-                    .warning = true,
-                    .reason = std::string(reason),
-                    .message = std::string(message),
-                    .component = "basalt-pgsvc"});
+void KaiGroups::RecordOnPod(const std::string& ns, Namespace& space, const kube::v1::Pod& pod, std::string_view reason,
+                            std::string_view message) {
+  std::set<std::string>& reported = space.reported[std::string(message)];
+  if (!reported.contains(pod.uid()) && reported.size() >= kMostReported) return;
+  reported.insert(pod.uid());
+  recorder_.Record(ns, space.pods[pod.uid()].events, WarningOn(pod, reason, message));
 }
 
 }  // namespace basalt::pgsvc

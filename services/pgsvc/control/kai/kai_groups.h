@@ -32,8 +32,8 @@ class KaiGroups {
   static constexpr size_t kPodsPerPass = 200;
   // An owner that is deleted is gone some time before its pods are, and what is made together need not come together.
   static constexpr absl::Duration kMissingGrace = absl::Seconds(30);
-  // So many pods are told of one problem that they share.
-  static constexpr size_t kMostTold = 10;
+  // So many pods have an Event of one problem that they share.
+  static constexpr size_t kMostReported = 10;
 
   // The context outlives it.
   KaiGroups(runtime::Context& context, RuleOptions rules);
@@ -85,7 +85,7 @@ class KaiGroups {
     std::set<std::string> waiting;
     std::set<std::pair<absl::Time, std::string>> warnings;  // When pods that lack something are to be told, by UID.
     std::set<std::string> groups_due;                       // To be served.
-    std::map<std::string, std::set<std::string>> told;      // By problem, UIDs of pods that were told of it.
+    std::map<std::string, std::set<std::string>> reported;  // By problem, UIDs of pods that have an Event of it.
   };
   // What the rules say of a pod.
   struct Found {
@@ -134,9 +134,9 @@ class KaiGroups {
   void TryLater(const std::string& ns, KaiGroupState& group);
 
   runtime::ObjectEvents* EventsOf(const std::string& ns, const std::string& uid) const;
-  // Tells the pod; of one problem so many pods are told.
-  void Tell(const std::string& ns, Namespace& space, const kube::v1::Pod& pod, std::string_view reason,
-            std::string_view message);
+  // Records a warning Event on the pod; of one problem kMostReported pods have one.
+  void RecordOnPod(const std::string& ns, Namespace& space, const kube::v1::Pod& pod, std::string_view reason,
+                   std::string_view message);
 
   runtime::Context& context_;
   const RuleOptions rules_;
