@@ -117,7 +117,7 @@ TEST_F(PermissionsTest, EachServiceMayDoWhatItNeedsToObjectsOfItsKeyAndNothingEl
       {kJob, "ns/j", "delete u", "networkpolicies.networking.k8s.io", "ns", "j", RefusalReason::kNone},
       // What the name of something that holds the job's may show.
       {kJob, "ns/j", "get", "pods", "ns", "j-2-task-0", RefusalReason::kNone},
-      // What pgsvc does for pods of KAI's: the key is their namespace.
+      // Writes of pgsvc for pods of KAI's schedulers: the routing key is the namespace.
       {kGroup, "ns", "create", "podgroups.scheduling.run.ai", "ns", "pg-a", RefusalReason::kNone},
       {kGroup, "ns", "patch u", "podgroups.scheduling.run.ai", "ns", "pg-a", RefusalReason::kNone},
       {kGroup, "ns", "get", "podgroups.scheduling.run.ai", "ns", "pg-a", RefusalReason::kNone},

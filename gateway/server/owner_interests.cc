@@ -125,7 +125,7 @@ class OwnerInterests::Kind final : public KindListener {
     objects_.clear();
     for (const auto& [asked, sessions] : asked_) TellAll(asked, sessions, nullptr);
     if (watch_ == nullptr) return;
-    // It has just said so itself.
+    // The watch is calling, and must not be destroyed within its own callback.
     owner_.loop_.Post([this, alive = alive_] {
       if (!*alive) return;
       watch_.reset();
@@ -133,7 +133,7 @@ class OwnerInterests::Kind final : public KindListener {
     });
   }
 
-  // What is known stays so: not being allowed to look is no deletion.
+  // Objects that are known stay known: a refusal to list them does not say that they are deleted.
   void OnForbidden(const std::string& message) override {
     forbidden_ = message.empty() ? "forbidden" : message;
     if (state_ != State::kListed) state_ = State::kForbidden;

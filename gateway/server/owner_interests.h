@@ -26,7 +26,7 @@ class OwnerInterests {
   // `tell(session, key, object)`: null = there is no such object.
   using Tell = std::function<void(Session&, const InterestKey&, std::shared_ptr<const kube::v1::Object>)>;
 
-  // Whoever may make a pod may name any kind as its owner.
+  // A bound, since every user who may create a pod may name any kind as the owner of the pod.
   static constexpr size_t kMostKinds = 300;
   // For how long a kind stays under watch that nobody asks for.
   static constexpr absl::Duration kLinger = absl::Minutes(10);

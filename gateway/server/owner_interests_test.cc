@@ -231,7 +231,7 @@ TEST_F(OwnerInterestsTest, NothingIsToldBetweenThatAKindIsFoundAgainAndThatItIsL
   EXPECT_EQ(a.TakeText(), "") << "absence is not known yet";
 }
 
-// Whoever may make a pod says what its owner is.
+// Every user who may create a pod chooses the owner that the pod names.
 TEST_F(OwnerInterestsTest, WhatCannotBeToldIsUnreadableAndEndsNoStream) {
   FakeReplica& a = Attach("r-0");
   for (const char* watch : {"objects/v1/Secret", "objects/v1/Foo_Bar", "objects/../../x"}) {

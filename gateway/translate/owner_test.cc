@@ -1,4 +1,4 @@
-// What is kept of an owner of pods for the rules of grouping.
+// The fields of an owner of pods that the gateway keeps for the rules of grouping.
 #include <gtest/gtest.h>
 
 #include <string>
