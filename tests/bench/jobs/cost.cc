@@ -75,7 +75,7 @@ Figure Judge(std::string name, const std::vector<double>& runs, double most) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<Figure>> MeasureCost(const JobBenchOptions& options, const JobProgress& progress) {
+absl::StatusOr<std::vector<Figure>> MeasureCost(const JobBenchOptions& options, const Progress& progress) {
   const int many = options.cost_pods / kPodsOfSmall;
   Laps small, large;
   for (int lap = 0; lap < options.cost_laps; ++lap) {

@@ -25,7 +25,7 @@ Figure TimeOf(std::string_view what, const std::vector<absl::Duration>& times, d
 
 }  // namespace
 
-absl::StatusOr<std::vector<Figure>> MeasureEdits(const JobBenchOptions& options, const JobProgress& progress) {
+absl::StatusOr<std::vector<Figure>> MeasureEdits(const JobBenchOptions& options, const Progress& progress) {
   BASALT_ASSIGN_OR_RETURN(const std::unique_ptr<Bed> bed, Bed::Start(options.bed));
   const int jobs = options.edited_jobs;
   progress(fmt::format("{} edits of {} jobs with plugin svc, {} in a second", options.edits, jobs,

@@ -82,7 +82,7 @@ absl::Status EndAll(Bed& bed, const Run& run, std::vector<Figure>& figures) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<Figure>> MeasureEnding(const JobBenchOptions& options, const JobProgress& progress) {
+absl::StatusOr<std::vector<Figure>> MeasureEnding(const JobBenchOptions& options, const Progress& progress) {
   BASALT_ASSIGN_OR_RETURN(const std::unique_ptr<Bed> bed, Bed::Start(options.bed));
   std::vector<Figure> figures;
   int completed = 0;

@@ -1,17 +1,15 @@
 #pragma once
 
 // The figures of the Job controller, each with its goal. All run the real processes; scripts/bench jobs calls them.
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "tests/bench/jobs/bed.h"
+#include "tests/bench/parts.h"
 #include "tests/bench/report.h"
 
 namespace basalt::bench {
-
-using JobProgress = std::function<void(const std::string&)>;
 
 struct JobBenchOptions {
   BedOptions bed;
@@ -36,18 +34,18 @@ struct JobBenchOptions {
 
 // API writes of one job from its creation to rest after Completed, without and with plugin svc; creates answered 409;
 // peak memory where upstream's is known, for comparison.
-absl::StatusOr<std::vector<Figure>> MeasureWrites(const JobBenchOptions& options, const JobProgress& progress);
+absl::StatusOr<std::vector<Figure>> MeasureWrites(const JobBenchOptions& options, const Progress& progress);
 // API writes of a restart of all processes when every job has finished.
-absl::StatusOr<std::vector<Figure>> MeasureRestart(const JobBenchOptions& options, const JobProgress& progress);
+absl::StatusOr<std::vector<Figure>> MeasureRestart(const JobBenchOptions& options, const Progress& progress);
 // API writes that abort a running job.
-absl::StatusOr<std::vector<Figure>> MeasureAbort(const JobBenchOptions& options, const JobProgress& progress);
+absl::StatusOr<std::vector<Figure>> MeasureAbort(const JobBenchOptions& options, const Progress& progress);
 // CPU of all processes per pod, in small jobs and in a large one.
-absl::StatusOr<std::vector<Figure>> MeasureCost(const JobBenchOptions& options, const JobProgress& progress);
+absl::StatusOr<std::vector<Figure>> MeasureCost(const JobBenchOptions& options, const Progress& progress);
 // Peak memory of all processes while many pods run.
-absl::StatusOr<std::vector<Figure>> MeasureMemory(const JobBenchOptions& options, const JobProgress& progress);
+absl::StatusOr<std::vector<Figure>> MeasureMemory(const JobBenchOptions& options, const Progress& progress);
 // From a job's last success to Completed, both as the API server stored them.
-absl::StatusOr<std::vector<Figure>> MeasureEnding(const JobBenchOptions& options, const JobProgress& progress);
+absl::StatusOr<std::vector<Figure>> MeasureEnding(const JobBenchOptions& options, const Progress& progress);
 // From an edit of a job's replicas to its first effect on an idle server.
-absl::StatusOr<std::vector<Figure>> MeasureEdits(const JobBenchOptions& options, const JobProgress& progress);
+absl::StatusOr<std::vector<Figure>> MeasureEdits(const JobBenchOptions& options, const Progress& progress);
 
 }  // namespace basalt::bench

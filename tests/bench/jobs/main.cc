@@ -2,14 +2,10 @@
 // Exit code: 0 when everything could be measured, whether or not the goals are met; 1 otherwise.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <iterator>
 #include <string>
 #include <string_view>
-#include <thread>
-#include <utility>
 #include <vector>
 
 #include "absl/flags/flag.h"
@@ -18,6 +14,7 @@
 #include "common/obs/log.h"
 #include "common/shell/signals.h"
 #include "tests/bench/jobs/job_figures.h"
+#include "tests/bench/parts.h"
 
 ABSL_FLAG(bool, real, false, "on a real API server instead of kubesim");
 ABSL_FLAG(bool, json, false, "print JSON instead of a table");
@@ -26,14 +23,6 @@ ABSL_FLAG(std::vector<std::string>, only, {}, "writes, restart, abort, cost, mem
 
 namespace basalt::bench {
 namespace {
-
-struct Part {
-  std::string_view name;
-  absl::StatusOr<std::vector<Figure>> (*measure)(const JobBenchOptions&, const JobProgress&);
-};
-constexpr Part kParts[] = {{"writes", &MeasureWrites}, {"restart", &MeasureRestart}, {"abort", &MeasureAbort},
-                           {"cost", &MeasureCost},     {"memory", &MeasureMemory},   {"ending", &MeasureEnding},
-                           {"edits", &MeasureEdits}};
 
 JobBenchOptions Options() {
   JobBenchOptions options;
@@ -65,34 +54,22 @@ JobBenchOptions Options() {
   return options;
 }
 
+std::vector<Part> Parts(const JobBenchOptions& options) {
+  const auto part = [&options](std::string_view name, auto* measure) {
+    return Part{name, [&options, measure](const Progress& progress) { return measure(options, progress); }};
+  };
+  return {part("writes", &MeasureWrites), part("restart", &MeasureRestart), part("abort", &MeasureAbort),
+          part("cost", &MeasureCost),     part("memory", &MeasureMemory),   part("ending", &MeasureEnding),
+          part("edits", &MeasureEdits)};
+}
+
 int Run() {
-  const std::vector<std::string> only = absl::GetFlag(FLAGS_only);
-  for (const std::string& name : only) {
-    if (std::none_of(std::begin(kParts), std::end(kParts), [&](const Part& part) { return part.name == name; })) {
-      fmt::print(stderr, "jobs_bench: --only={} is no part of it\n", name);
-      return 2;
-    }
-  }
   const JobBenchOptions options = Options();
-  std::vector<Figure> figures;
-  for (const Part& part : kParts) {
-    if (!only.empty() && std::find(only.begin(), only.end(), part.name) == only.end()) continue;
-    absl::StatusOr<std::vector<Figure>> measured =
-        part.measure(options, [](const std::string& what) { fmt::print(stderr, "jobs_bench: {}\n", what); });
-    if (!measured.ok()) {
-      fmt::print(stderr, "jobs_bench: {}: {}\n", part.name, measured.status().ToString());
-      return 1;
-    }
-    std::move(measured->begin(), measured->end(), std::back_inserter(figures));
-  }
-  const unsigned cores = std::thread::hardware_concurrency();
-  const std::string_view server = options.bed.real ? "real" : "kubesim";
-  if (absl::GetFlag(FLAGS_json)) {
-    fmt::print("{}\n", ToText(json::object{{"cores", cores}, {"api_server", server}, {"figures", ToJson(figures)}}));
-  } else {
-    fmt::print("{}{} cores; API server: {}\n", Table(figures), cores, server);
-  }
-  return 0;
+  return RunParts({.program = "jobs_bench",
+                   .only = absl::GetFlag(FLAGS_only),
+                   .json = absl::GetFlag(FLAGS_json),
+                   .real = options.bed.real},
+                  Parts(options));
 }
 
 }  // namespace

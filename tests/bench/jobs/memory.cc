@@ -22,7 +22,7 @@ double Upstream(double pods) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<Figure>> MeasureMemory(const JobBenchOptions& options, const JobProgress& progress) {
+absl::StatusOr<std::vector<Figure>> MeasureMemory(const JobBenchOptions& options, const Progress& progress) {
   const int pods = options.memory_jobs * options.memory_pods_of_job;
   progress(fmt::format("memory: {} jobs of {} pods", Number(options.memory_jobs), Number(options.memory_pods_of_job)));
   BedOptions roomy = options.bed;

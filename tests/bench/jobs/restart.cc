@@ -9,7 +9,7 @@ namespace {
 constexpr int kPods = 3;  // Of each job.
 }  // namespace
 
-absl::StatusOr<std::vector<Figure>> MeasureRestart(const JobBenchOptions& options, const JobProgress& progress) {
+absl::StatusOr<std::vector<Figure>> MeasureRestart(const JobBenchOptions& options, const Progress& progress) {
   const int jobs = options.finished_jobs;
   progress(fmt::format("{} jobs of {} pods, to Completed", jobs, kPods));
   BASALT_ASSIGN_OR_RETURN(const std::unique_ptr<Bed> bed, Bed::Start(options.bed));

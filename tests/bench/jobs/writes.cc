@@ -49,7 +49,7 @@ Figure Judge(std::string name, const Tally& tally, int jobs, int goal, const std
 
 }  // namespace
 
-absl::StatusOr<std::vector<Figure>> MeasureWrites(const JobBenchOptions& options, const JobProgress& progress) {
+absl::StatusOr<std::vector<Figure>> MeasureWrites(const JobBenchOptions& options, const Progress& progress) {
   std::vector<Figure> figures;
   std::vector<Figure> memory;
   int conflicts = 0;
@@ -95,7 +95,7 @@ absl::StatusOr<std::vector<Figure>> MeasureWrites(const JobBenchOptions& options
   return figures;
 }
 
-absl::StatusOr<std::vector<Figure>> MeasureAbort(const JobBenchOptions& options, const JobProgress& progress) {
+absl::StatusOr<std::vector<Figure>> MeasureAbort(const JobBenchOptions& options, const Progress& progress) {
   std::vector<Figure> figures;
   BASALT_ASSIGN_OR_RETURN(const std::unique_ptr<Bed> bed, Bed::Start(options.bed));
   int aborted = 0;

@@ -1,17 +1,15 @@
 #pragma once
 
 // The figures of pod groups, each with its goal. All run the real processes; scripts/bench podgroups calls them.
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "tests/bench/jobs/bed.h"
+#include "tests/bench/parts.h"
 #include "tests/bench/report.h"
 
 namespace basalt::bench {
-
-using GroupProgress = std::function<void(const std::string&)>;
 
 struct GroupBenchOptions {
   BedOptions bed;
@@ -27,12 +25,12 @@ struct GroupBenchOptions {
 
 // Pods that nobody owns, of either scheduler: writes, conflicts, CPU beside a bare client that makes the same writes,
 // the time from the pod to its link, memory, and the writes of a restart.
-absl::StatusOr<std::vector<Figure>> MeasureBarePods(const GroupBenchOptions& options, const GroupProgress& progress);
+absl::StatusOr<std::vector<Figure>> MeasureBarePods(const GroupBenchOptions& options, const Progress& progress);
 // Pods of ReplicaSets, of either scheduler: writes for each, conflicts, CPU, memory, and the writes of a restart.
-absl::StatusOr<std::vector<Figure>> MeasureSets(const GroupBenchOptions& options, const GroupProgress& progress);
+absl::StatusOr<std::vector<Figure>> MeasureSets(const GroupBenchOptions& options, const Progress& progress);
 // Pods of LeaderWorkerSets, which KAI's scheduler places: the same.
-absl::StatusOr<std::vector<Figure>> MeasureGangs(const GroupBenchOptions& options, const GroupProgress& progress);
+absl::StatusOr<std::vector<Figure>> MeasureGangs(const GroupBenchOptions& options, const Progress& progress);
 // What pods of other schedulers cost.
-absl::StatusOr<std::vector<Figure>> MeasureOthers(const GroupBenchOptions& options, const GroupProgress& progress);
+absl::StatusOr<std::vector<Figure>> MeasureOthers(const GroupBenchOptions& options, const Progress& progress);
 
 }  // namespace basalt::bench

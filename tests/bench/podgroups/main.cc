@@ -2,14 +2,10 @@
 // Exit code: 0 when everything could be measured, whether or not the goals are met; 1 otherwise.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <iterator>
 #include <string>
 #include <string_view>
-#include <thread>
-#include <utility>
 #include <vector>
 
 #include "absl/flags/flag.h"
@@ -17,6 +13,7 @@
 #include "absl/flags/usage.h"
 #include "common/obs/log.h"
 #include "common/shell/signals.h"
+#include "tests/bench/parts.h"
 #include "tests/bench/podgroups/group_figures.h"
 
 ABSL_FLAG(bool, real, false, "on a real API server instead of kubesim");
@@ -26,13 +23,6 @@ ABSL_FLAG(std::vector<std::string>, only, {}, "bare, sets, gangs, others; empty:
 
 namespace basalt::bench {
 namespace {
-
-struct Part {
-  std::string_view name;
-  absl::StatusOr<std::vector<Figure>> (*measure)(const GroupBenchOptions&, const GroupProgress&);
-};
-constexpr Part kParts[] = {
-    {"bare", &MeasureBarePods}, {"sets", &MeasureSets}, {"gangs", &MeasureGangs}, {"others", &MeasureOthers}};
 
 GroupBenchOptions Options() {
   GroupBenchOptions options;
@@ -56,34 +46,21 @@ GroupBenchOptions Options() {
   return options;
 }
 
+std::vector<Part> Parts(const GroupBenchOptions& options) {
+  const auto part = [&options](std::string_view name, auto* measure) {
+    return Part{name, [&options, measure](const Progress& progress) { return measure(options, progress); }};
+  };
+  return {part("bare", &MeasureBarePods), part("sets", &MeasureSets), part("gangs", &MeasureGangs),
+          part("others", &MeasureOthers)};
+}
+
 int Run() {
-  const std::vector<std::string> only = absl::GetFlag(FLAGS_only);
-  for (const std::string& name : only) {
-    if (std::none_of(std::begin(kParts), std::end(kParts), [&](const Part& part) { return part.name == name; })) {
-      fmt::print(stderr, "podgroups_bench: --only={} is no part of it\n", name);
-      return 2;
-    }
-  }
   const GroupBenchOptions options = Options();
-  std::vector<Figure> figures;
-  for (const Part& part : kParts) {
-    if (!only.empty() && std::find(only.begin(), only.end(), part.name) == only.end()) continue;
-    absl::StatusOr<std::vector<Figure>> measured =
-        part.measure(options, [](const std::string& what) { fmt::print(stderr, "podgroups_bench: {}\n", what); });
-    if (!measured.ok()) {
-      fmt::print(stderr, "podgroups_bench: {}: {}\n", part.name, measured.status().ToString());
-      return 1;
-    }
-    std::move(measured->begin(), measured->end(), std::back_inserter(figures));
-  }
-  const unsigned cores = std::thread::hardware_concurrency();
-  const std::string_view server = options.bed.real ? "real" : "kubesim";
-  if (absl::GetFlag(FLAGS_json)) {
-    fmt::print("{}\n", ToText(json::object{{"cores", cores}, {"api_server", server}, {"figures", ToJson(figures)}}));
-  } else {
-    fmt::print("{}{} cores; API server: {}\n", Table(figures), cores, server);
-  }
-  return 0;
+  return RunParts({.program = "podgroups_bench",
+                   .only = absl::GetFlag(FLAGS_only),
+                   .json = absl::GetFlag(FLAGS_json),
+                   .real = options.bed.real},
+                  Parts(options));
 }
 
 }  // namespace

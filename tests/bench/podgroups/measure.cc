@@ -165,7 +165,7 @@ absl::StatusOr<std::vector<PodOwner>> MakeLeaderWorkerSets(Bed& bed, int count, 
 
 }  // namespace
 
-absl::StatusOr<std::vector<Figure>> MeasureBarePods(const GroupBenchOptions& options, const GroupProgress& progress) {
+absl::StatusOr<std::vector<Figure>> MeasureBarePods(const GroupBenchOptions& options, const Progress& progress) {
   std::vector<Figure> figures;
   for (const int count : options.bare_pods) {
     for (const Form form : {Form::kKai, Form::kVolcano}) {
@@ -176,7 +176,7 @@ absl::StatusOr<std::vector<Figure>> MeasureBarePods(const GroupBenchOptions& opt
   return figures;
 }
 
-absl::StatusOr<std::vector<Figure>> MeasureSets(const GroupBenchOptions& options, const GroupProgress& progress) {
+absl::StatusOr<std::vector<Figure>> MeasureSets(const GroupBenchOptions& options, const Progress& progress) {
   std::vector<Figure> figures;
   for (const Form form : {Form::kKai, Form::kVolcano}) {
     const std::string what =
@@ -195,7 +195,7 @@ absl::StatusOr<std::vector<Figure>> MeasureSets(const GroupBenchOptions& options
   return figures;
 }
 
-absl::StatusOr<std::vector<Figure>> MeasureGangs(const GroupBenchOptions& options, const GroupProgress& progress) {
+absl::StatusOr<std::vector<Figure>> MeasureGangs(const GroupBenchOptions& options, const Progress& progress) {
   std::vector<Figure> figures;
   const std::string what =
       fmt::format("{} LeaderWorkerSets of {} pods, KAI", Number(options.gangs), options.pods_of_gang);
@@ -219,7 +219,7 @@ absl::StatusOr<std::vector<Figure>> MeasureGangs(const GroupBenchOptions& option
   return figures;
 }
 
-absl::StatusOr<std::vector<Figure>> MeasureOthers(const GroupBenchOptions& options, const GroupProgress& progress) {
+absl::StatusOr<std::vector<Figure>> MeasureOthers(const GroupBenchOptions& options, const Progress& progress) {
   const std::string what = fmt::format("{} pods of other schedulers", Number(options.others));
   progress(what);
   BASALT_ASSIGN_OR_RETURN(const std::unique_ptr<Bed> bed, Bed::Start(BedFor(options)));

@@ -33,7 +33,7 @@ class PodGroupsSmokeTest : public ::testing::Test {
   }
 
   GroupBenchOptions options_;
-  const GroupProgress quiet_ = [](const std::string&) {};
+  const Progress quiet_ = [](const std::string&) {};
 };
 
 TEST_F(PodGroupsSmokeTest, BarePods) { ExpectCounted(MeasureBarePods(options_, quiet_), 8); }
