@@ -13,6 +13,7 @@
 #include "common/kube/kinds.h"
 #include "common/kube/names.h"
 #include "common/testing/controller_rig/controller_rig.h"
+#include "common/testing/controller_rig/lost_writes.h"
 #include "services/pgsvc/control/pod_group_controller.h"
 
 namespace basalt::pgsvc {
@@ -179,24 +180,7 @@ void WhateverHappens(const Life& life) {
     Settle(rig, life);
   }
   EXPECT_GT(point, 4) << "it has written something";
-  for (const Fate fate : {Fate::kNotSent, Fate::kLostRequest, Fate::kLostAnswer}) {
-    int lost = 0;
-    bool was_lost = true;
-    while (was_lost) {
-      SCOPED_TRACE(fmt::format("fate {} of write {}", static_cast<int>(fate), ++lost));
-      KaiRig rig;
-      rig.Start();
-      if (life.prepare) life.prepare(rig);
-      int writes = 0;
-      rig.fate = [&](const gateway::v1::WriteRequest&) { return ++writes == lost ? fate : Fate::kNormal; };
-      life.act(rig);
-      rig.Run(absl::Minutes(1));
-      was_lost = writes >= lost;
-      rig.fate = nullptr;
-      Settle(rig, life);
-    }
-    EXPECT_GT(lost, 1) << "it has written something";
-  }
+  basalt::testing::LoseEachWrite<KaiRig>(life.prepare, life.act, [&life](KaiRig& rig, bool) { Settle(rig, life); });
 }
 
 TEST(KaiRigTest, ABarePodHasAGroupOfItsOwnWhateverHappens) {

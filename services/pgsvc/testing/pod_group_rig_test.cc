@@ -15,12 +15,12 @@
 #include "common/kube/object_key.h"
 #include "common/runtime/testing/shown_records.h"
 #include "common/testing/controller_rig/controller_rig.h"
+#include "common/testing/controller_rig/lost_writes.h"
 #include "services/pgsvc/control/pod_group_controller.h"
 
 namespace basalt::pgsvc {
 namespace {
 
-using basalt::testing::Fate;
 using basalt::testing::RigKube;
 
 constexpr char kJobGroup[] = "j-group";
@@ -184,24 +184,8 @@ void KillAnywhere(const Life& life) {
 
 // Each write of `act` in turn does not arrive, or its answer does not.
 void LoseAnyWrite(const Life& life) {
-  for (const Fate fate : {Fate::kNotSent, Fate::kLostRequest, Fate::kLostAnswer}) {
-    int lost = 0;
-    bool was_lost = true;
-    while (was_lost) {
-      SCOPED_TRACE(fmt::format("fate {} of write {}", static_cast<int>(fate), ++lost));
-      PodGroupRig rig;
-      rig.Start();
-      if (life.prepare) life.prepare(rig);
-      int writes = 0;
-      rig.fate = [&](const gateway::v1::WriteRequest&) { return ++writes == lost ? fate : Fate::kNormal; };
-      life.act(rig);
-      rig.Run(absl::Minutes(1));
-      was_lost = writes >= lost;
-      rig.fate = nullptr;
-      Check(life, rig, !was_lost);
-    }
-    EXPECT_GT(lost, 1) << "it has written something";
-  }
+  basalt::testing::LoseEachWrite<PodGroupRig>(
+      life.prepare, life.act, [&life](PodGroupRig& rig, bool undisturbed) { Check(life, rig, undisturbed); });
 }
 
 TEST(PodGroupRigTest, APlainPodHasOneGroupAndNamesItWhateverHappens) {
