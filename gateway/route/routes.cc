@@ -34,7 +34,8 @@ void AddPod(const kube::v1::Pod& pod, const RouteOptions& options, std::vector<R
   }
   const std::vector<std::string>& kai = options.kai_scheduler_names;
   if (std::find(kai.begin(), kai.end(), pod.scheduler_name()) != kai.end()) {
-    routes.push_back({v1::SERVICE_KIND_POD_GROUP, pod.namespace_()});
+    // Pods that have the label of a job say nothing by which they could be grouped.
+    if (pod.has_grouping()) routes.push_back({v1::SERVICE_KIND_POD_GROUP, pod.namespace_()});
     return;
   }
   if (!pod.group_name().empty()) {

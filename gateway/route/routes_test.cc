@@ -37,6 +37,9 @@ TEST(RoutesTest, EveryKindFollowsItsOwnersKey) {
   workload.mutable_workload()->set_scheduler_name("volcano");
   kube::v1::Object for_kai = grouped;
   for_kai.mutable_pod()->set_scheduler_name("kai");
+  for_kai.mutable_pod()->mutable_grouping();
+  kube::v1::Object labelled_for_kai = labelled;
+  labelled_for_kai.mutable_pod()->set_scheduler_name("kai");
   kube::v1::Object kai_group;
   kai_group.mutable_kai_pod_group()->mutable_meta()->set_namespace_("ns");
   kai_group.mutable_kai_pod_group()->mutable_meta()->set_name("pg");
@@ -46,6 +49,7 @@ TEST(RoutesTest, EveryKindFollowsItsOwnersKey) {
     const char* want;
   } rows[] = {
       {"pod for a scheduler of KAI's", for_kai, "G:ns"},
+      {"the same with the job label but another owner", labelled_for_kai, ""},
       {"group of KAI's", kai_group, "G:ns"},
       {"owner of pods for a scheduler of ours", workload, "G:ns/podgroup-rs"},
       {"owner of other pods", others, ""},

@@ -1,26 +1,18 @@
-// Groups of pods that KAI's scheduler places, by a controller that is killed anywhere, or whose writes are lost, over
-// an API server in memory.
+// What becomes of pods that KAI's scheduler places.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "common/base/yaml.h"
 #include "common/kube/kinds.h"
-#include "common/kube/names.h"
-#include "common/testing/controller_rig/controller_rig.h"
-#include "common/testing/controller_rig/lost_writes.h"
-#include "services/pgsvc/control/pod_group_controller.h"
+#include "services/pgsvc/testing/kai_rig.h"
 
 namespace basalt::pgsvc {
 namespace {
 
 using basalt::testing::Fate;
-using basalt::testing::RigKube;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -29,159 +21,6 @@ using ::testing::UnorderedElementsAre;
 constexpr kube::Kind kJobSets{"jobset.x-k8s.io", "v1alpha2", "JobSet", "jobsets"};
 constexpr kube::Kind kFoos{"example.com", "v1", "Foo", "foos"};
 constexpr kube::Kind kDeployments{"apps", "v1", "Deployment", "deployments"};
-
-class KaiRig : public basalt::testing::ControllerRig {
- public:
-  explicit KaiRig(RuleOptions rules = {})
-      : ControllerRig(
-            {.service = gateway::v1::SERVICE_KIND_POD_GROUP, .controller = [rules](runtime::Context& context) {
-               return std::make_unique<PodGroupController>(context, GroupingOptions(), history::Limits(), nullptr,
-                                                           rules);
-             }}) {}
-  ~KaiRig() override { Shutdown(); }
-
-  // ---- what there is ----
-  std::shared_ptr<const json::value> Get(const kube::Kind& kind, const std::string& name) {
-    return server().server().Get(RigKube::ResourceOf(kind), "default", name);
-  }
-  std::string UidOf(const kube::Kind& kind, const std::string& name) {
-    const auto stored = Get(kind, name);
-    return stored == nullptr ? "" : std::string(FindString(stored->at("metadata"), "uid"));
-  }
-  size_t Groups() { return server().server().store().Count(RigKube::ResourceOf(kube::kKaiPodGroups)); }
-  std::string GroupOf(const std::string& pod) {
-    const json::value* annotations = FindPath(*Get(kube::kPods, pod), {"metadata", "annotations"});
-    return annotations == nullptr ? "" : std::string(FindString(*annotations, kube::kKaiGroupNameKey));
-  }
-  std::string SubGroupOf(const std::string& pod) {
-    const json::value* labels = FindPath(*Get(kube::kPods, pod), {"metadata", "labels"});
-    return labels == nullptr ? "" : std::string(FindString(*labels, kube::kKaiSubGroupNameKey));
-  }
-  // spec of the group, as text.
-  std::string Spec(const std::string& group) {
-    const auto stored = Get(kube::kKaiPodGroups, group);
-    return stored == nullptr ? "none" : ToText(stored->at("spec"));
-  }
-  std::vector<std::string> Events() {
-    std::vector<std::string> events;
-    for (const auto& entry : server().log()) {
-      if (entry.plural != "events" || entry.verb != "create") continue;
-      const auto stored = Get(kube::kEvents, entry.name);
-      events.push_back(fmt::format("{} {}: {}", FindString(stored->at("involvedObject"), "name"),
-                                   FindString(*stored, "reason"), FindString(*stored, "message")));
-    }
-    return events;
-  }
-
-  // ---- what users and Kubernetes do ----
-  void Define(const kube::Kind& kind) {
-    const json::object open{{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}};
-    const json::object definition{
-        {"apiVersion", "apiextensions.k8s.io/v1"},
-        {"kind", "CustomResourceDefinition"},
-        {"metadata", json::object{{"name", fmt::format("{}.{}", kind.plural, kind.group)}}},
-        {"spec",
-         json::object{{"group", kind.group},
-                      {"scope", "Namespaced"},
-                      {"names", json::object{{"kind", kind.name}, {"plural", kind.plural}}},
-                      {"versions", json::array{json::object{{"name", kind.version},
-                                                            {"served", true},
-                                                            {"storage", true},
-                                                            {"schema", json::object{{"openAPIV3Schema", open}}}}}}}}};
-    const auto created = server().server().CreateObject(definition);
-    ASSERT_TRUE(created.ok()) << created.status();
-    time().RunDueTasks();
-  }
-  // The manifest has everything but apiVersion, kind and namespace; `owner` is its controller.
-  void Make(const kube::Kind& kind, const std::string& manifest, const kube::Kind* owner_kind = nullptr,
-            const std::string& owner = "") {
-    absl::StatusOr<std::vector<json::value>> documents = ParseYamlDocuments(manifest);
-    ASSERT_TRUE(documents.ok()) << documents.status();
-    json::value object = documents->front();
-    json::object& metadata = ObjectIn(object.as_object(), "metadata");
-    metadata["namespace"] = "default";
-    if (owner_kind != nullptr) {
-      const std::string api_version = owner_kind->group.empty()
-                                          ? std::string(owner_kind->version)
-                                          : fmt::format("{}/{}", owner_kind->group, owner_kind->version);
-      metadata["ownerReferences"] = json::array{json::object{{"apiVersion", api_version},
-                                                             {"kind", owner_kind->name},
-                                                             {"name", owner},
-                                                             {"uid", UidOf(*owner_kind, owner)},
-                                                             {"controller", true}}};
-    }
-    server().Create(kind, std::move(object));
-  }
-  void MakePod(const std::string& name, const kube::Kind* owner_kind = nullptr, const std::string& owner = "",
-               const std::string& metadata = "") {
-    Make(kube::kPods,
-         fmt::format("metadata: {{name: {}{}}}\n"
-                     "spec: {{schedulerName: kai-scheduler, containers: [{{name: c, image: i}}]}}",
-                     name, metadata.empty() ? "" : ", " + metadata),
-         owner_kind, owner);
-  }
-  static std::string Workload(const std::string& name, const std::string& metadata = "", const std::string& spec = "") {
-    return fmt::format(
-        "metadata: {{name: {}{}}}\n"
-        "spec:\n"
-        "  selector: {{matchLabels: {{app: {}}}}}\n"
-        "  {}\n"
-        "  template:\n"
-        "    metadata: {{labels: {{app: {}}}}}\n"
-        "    spec: {{schedulerName: kai-scheduler, restartPolicy: Always, containers: [{{name: c, image: i}}]}}",
-        name, metadata.empty() ? "" : ", " + metadata, name, spec, name);
-  }
-  static std::string JobOf(const std::string& name, const std::string& metadata = "") {
-    return fmt::format(
-        "metadata: {{name: {}{}}}\n"
-        "spec:\n"
-        "  parallelism: 2\n"
-        "  completions: 2\n"
-        "  template:\n"
-        "    spec: {{schedulerName: kai-scheduler, restartPolicy: Never, containers: [{{name: c, image: i}}]}}",
-        name, metadata.empty() ? "" : ", " + metadata);
-  }
-  void Annotate(const kube::Kind& kind, const std::string& name, const std::string& key, json::value value) {
-    server().Merge(kind, "default", name,
-                   json::object{{"metadata", json::object{{"annotations", json::object{{key, std::move(value)}}}}}});
-  }
-};
-
-struct Life {
-  std::function<void(KaiRig& rig)> prepare;
-  std::function<void(KaiRig& rig)> act;
-  std::function<void(KaiRig& rig)> check;
-};
-
-void Settle(KaiRig& rig, const Life& life) {
-  rig.Run(absl::Seconds(20));
-  life.check(rig);
-  rig.Kill();
-  rig.server().ClearLog();
-  rig.Start();
-  rig.Run(absl::Seconds(20));
-  EXPECT_EQ(rig.server().WritesButEvents(), 0) << "after a restart";
-}
-
-void WhateverHappens(const Life& life) {
-  bool was_killed = true;
-  int point = 0;
-  while (was_killed) {
-    SCOPED_TRACE(fmt::format("killed at point {}", ++point));
-    KaiRig rig;
-    rig.Start();
-    if (life.prepare) life.prepare(rig);
-    rig.KillAt(point);
-    life.act(rig);
-    rig.Run(absl::Seconds(5));
-    was_killed = !rig.alive();
-    if (was_killed) rig.Start();
-    rig.KillAt(0);
-    Settle(rig, life);
-  }
-  EXPECT_GT(point, 4) << "it has written something";
-  basalt::testing::LoseEachWrite<KaiRig>(life.prepare, life.act, [&life](KaiRig& rig, bool) { Settle(rig, life); });
-}
 
 TEST(KaiRigTest, ABarePodHasAGroupOfItsOwnWhateverHappens) {
   WhateverHappens({.prepare = nullptr,

@@ -5,9 +5,12 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "absl/time/time.h"
 #include "basalt/kube/v1/kube.pb.h"
+#include "common/reconcile/pace.h"
 #include "common/reconcile/retry.h"
 
 namespace basalt::pgsvc {
@@ -15,37 +18,40 @@ namespace basalt::pgsvc {
 class KaiGroupState {
  public:
   struct Member {
-    std::string uid;
     std::string leaf;        // Empty: none.
     bool is_active = false;  // Neither over nor being deleted.
   };
+  // A pod and the one that follows it under its name may be known at the same time.
+  struct PodId {
+    std::string name;
+    std::string uid;
+    auto operator<=>(const PodId&) const = default;
+  };
+  using Members = std::map<PodId, Member>;
 
-  // The pod of that name is in the group, as `member` says.
-  void Put(const std::string& pod, Member member) {
-    Remove(pod);
+  // The pod is in the group, as `member` says.
+  void Put(const kube::v1::Pod& pod, Member member) {
+    const PodId id{pod.name(), pod.uid()};
+    Remove(id);
     if (member.is_active) ++active_;
     if (leaves_[member.leaf]++ == 0) is_compared = false;
-    if (members_.empty() || pod < members_.begin()->first) is_compared = false;
-    members_[pod] = std::move(member);
+    if (members_.empty() || id < members_.begin()->first) is_compared = false;
+    members_[id] = std::move(member);
   }
-  void Remove(const std::string& pod) {
-    const auto known = members_.find(pod);
-    if (known == members_.end()) return;
-    if (known == members_.begin()) is_compared = false;
-    if (known->second.is_active) --active_;
-    if (const auto leaf = leaves_.find(known->second.leaf); --leaf->second == 0) {
-      leaves_.erase(leaf);
-      is_compared = false;
-    }
-    members_.erase(known);
-  }
-  // Null: the pod is no member. Another pod may have its name by now.
+  void Remove(const kube::v1::Pod& pod) { Remove({pod.name(), pod.uid()}); }
+  // Null: the pod is no member.
   const Member* Find(const kube::v1::Pod& pod) const {
-    const auto known = members_.find(pod.name());
-    return known == members_.end() || known->second.uid != pod.uid() ? nullptr : &known->second;
+    const auto known = members_.find({pod.name(), pod.uid()});
+    return known == members_.end() ? nullptr : &known->second;
   }
-  // By the names of the pods.
-  const std::map<std::string, Member>& members() const { return members_; }
+  const Members& members() const { return members_; }
+  // The UID of the pod whose Events are those of the group; empty: no member is active.
+  std::string_view FirstActive() const {
+    for (const auto& [id, member] : members_) {
+      if (member.is_active) return id.uid;
+    }
+    return {};
+  }
   // How many members each leaf has.
   const std::map<std::string, size_t>& leaves() const { return leaves_; }
   bool has_active() const { return active_ > 0; }
@@ -56,13 +62,26 @@ class KaiGroupState {
   std::set<std::string> to_link;      // UIDs of members that do not name the group yet.
   std::set<std::string> linking;      // UIDs of those whose patch is under way.
   std::set<std::string> plan_leaves;  // Of the group as Kubernetes has it.
-  std::set<std::string> sent_leaves;  // Of the write that is under way.
+  std::set<std::string> sent_leaves;  // Of the update that is under way.
+  std::string sent_patch;             // Of the write that is under way; empty: a create.
   Retry retry{{.first = absl::Milliseconds(200), .most = absl::Seconds(60)}};
-  absl::Time next_create = absl::InfinitePast();  // Somebody else may delete it each time.
-  absl::Time next_update = absl::InfinitePast();  // Somebody else may put an old value back each time.
+  Pace creates;  // Somebody else may delete it each time.
+  Pace updates;  // Somebody else may put an old value back each time.
 
  private:
-  std::map<std::string, Member> members_;
+  void Remove(const PodId& id) {
+    const auto known = members_.find(id);
+    if (known == members_.end()) return;
+    if (known == members_.begin()) is_compared = false;
+    if (known->second.is_active) --active_;
+    if (const auto leaf = leaves_.find(known->second.leaf); --leaf->second == 0) {
+      leaves_.erase(leaf);
+      is_compared = false;
+    }
+    members_.erase(known);
+  }
+
+  Members members_;
   std::map<std::string, size_t> leaves_;
   size_t active_ = 0;
 };

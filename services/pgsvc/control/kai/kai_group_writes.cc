@@ -17,8 +17,6 @@ namespace {
 
 using Kind = runtime::WriteOutcome::Kind;
 
-constexpr absl::Duration kMostOften = absl::Seconds(1);
-
 // So many members are asked how the group is to be, where the first ones cannot say it.
 constexpr int kMostAsked = 16;
 
@@ -48,11 +46,11 @@ std::optional<Grouping> KaiGroups::PlanOf(Namespace& space, const KaiGroupState&
   int asked = 0;
   for (const auto& [pod, member] : group.members()) {
     if (++asked > kMostAsked) break;
-    Found found = FindGrouping(space, space.objects.pods().at(member.uid));
+    Found found = FindGrouping(space, space.objects.pods().at(pod.uid));
     if (found.is_waiting || !found.grouping.ok()) continue;
     if (found.grouping->verdict != PodGrouping::Verdict::kGrouped) continue;
     GroupPlan plan;
-    plan.Add(pod, std::move(found.grouping->grouping));
+    plan.Add(pod.name, std::move(found.grouping->grouping));
     for (const auto& [leaf, count] : group.leaves()) plan.AddLeaf(leaf);
     return plan.Group();
   }
@@ -60,14 +58,11 @@ std::optional<Grouping> KaiGroups::PlanOf(Namespace& space, const KaiGroupState&
 }
 
 void KaiGroups::CreateGroup(const std::string& ns, Namespace& space, const std::string& name, KaiGroupState& group) {
-  if (context_.ApiNow() < group.next_create) {
-    space.groups_due.insert(name);
-    return context_.WakeAt(ns, group.next_create);
-  }
+  if (WaitsFor(ns, space, name, group.creates, "")) return;
   const std::optional<Grouping> plan = PlanOf(space, group);
   if (!plan || plan->name != name) return;
   group.busy = true;
-  group.next_create = context_.ApiNow() + kMostOften;
+  group.sent_patch.clear();
   auto request = kube::WriteOf(kube::kKaiPodGroups, ns, name);
   request.mutable_create()->set_body(ToText(NewKaiGroup(*plan)));
   context_.Write(ns, std::move(request), [this, ns, name](const runtime::WriteOutcome& outcome) {
@@ -79,21 +74,17 @@ void KaiGroups::UpdateGroup(const std::string& ns, Namespace& space, const std::
   const std::optional<Grouping> plan = PlanOf(space, group);
   if (!plan || plan->name != name) return;
   const kube::v1::KaiPodGroup& observed = *space.objects.FindGroup(name);
-  const kube::v1::Pod& first = space.objects.pods().at(group.members().begin()->second.uid);
   if (!IsKaiGroupOf(observed, *plan)) {
-    return RecordOnPod(ns, space, first, "PodGroupError",
-                       fmt::format("pod group {} was made by somebody else for other pods, and is left alone", name));
+    return RecordOnGroup(ns, space, group, "PodGroupError",
+                         fmt::format("pod group {} was made by somebody else for other pods, and is left alone", name));
   }
-  for (const std::string& warning : plan->warnings) RecordOnPod(ns, space, first, "PodGroupWarning", warning);
+  for (const std::string& warning : plan->warnings) RecordOnGroup(ns, space, group, "PodGroupWarning", warning);
   std::set<std::string> leaves;
   for (const SubGroup& sub_group : plan->sub_groups) {
     if (!sub_group.minimum.of_sub_groups) leaves.insert(sub_group.name);
   }
   std::optional<GroupUpdate> update = KaiUpdateOf(observed, *plan, rules_);
-  if (update && context_.ApiNow() < group.next_update) {
-    space.groups_due.insert(name);
-    return context_.WakeAt(ns, group.next_update);
-  }
+  if (update && WaitsFor(ns, space, name, group.updates, update->patch)) return;
   group.is_compared = true;
   if (!update) {
     group.retry.Succeed();
@@ -101,7 +92,7 @@ void KaiGroups::UpdateGroup(const std::string& ns, Namespace& space, const std::
   }
   group.busy = true;
   group.sent_leaves = std::move(leaves);
-  group.next_update = context_.ApiNow() + kMostOften;
+  group.sent_patch = update->patch;
   auto request = kube::WriteOf(kube::kKaiPodGroups, ns, name);
   kube::SetMergePatch(std::move(update->patch), observed.meta().uid(), request);
   context_.Write(ns, std::move(request), [this, ns, name](const runtime::WriteOutcome& outcome) {
@@ -112,7 +103,15 @@ void KaiGroups::UpdateGroup(const std::string& ns, Namespace& space, const std::
 void KaiGroups::TakeLeaves(KaiGroupState& group, std::set<std::string> leaves) {
   if (leaves == group.plan_leaves) return;
   group.plan_leaves = std::move(leaves);
-  for (const auto& [pod, member] : group.members()) group.to_link.insert(member.uid);
+  for (const auto& [pod, member] : group.members()) group.to_link.insert(pod.uid);
+}
+
+bool KaiGroups::WaitsFor(const std::string& ns, Namespace& space, const std::string& name, const Pace& pace,
+                         const std::string& patch) {
+  if (!pace.Blocks(context_.ApiNow(), patch)) return false;
+  space.groups_due.insert(name);
+  context_.WakeAt(ns, pace.Until(patch));
+  return true;
 }
 
 void KaiGroups::OnGroupWritten(const std::string& ns, const std::string& name, bool is_stale,
@@ -127,15 +126,21 @@ void KaiGroups::OnGroupWritten(const std::string& ns, const std::string& name, b
   if (outcome.kind == Kind::kDone) {
     group.retry.Succeed();
     if (group.is_compared) TakeLeaves(group, std::move(group.sent_leaves));
+    Pace& pace = group.sent_patch.empty() ? group.creates : group.updates;
+    pace.Note(context_.ApiNow(), std::move(group.sent_patch));
+    if (pace.IsFought()) {
+      RecordOnGroup(ns, *space, group, "PodGroupWarning",
+                    fmt::format("somebody else keeps {} pod group {}, which is put right less and less often",
+                                &pace == &group.creates ? "deleting" : "changing", name));
+    }
     return context_.Wake(ns);
   }
   group.is_compared = false;
   TryLater(ns, group);
   if (outcome.kind == Kind::kUnknown || is_stale) return Refresh(ns, name);
-  if (!runtime::ShouldReportToUser(outcome) || group.members().empty()) return;
+  if (!runtime::ShouldReportToUser(outcome)) return;
   obs::LogWarning("pod group cannot be written", {{"group", ns + "/" + name}, {"why", outcome.error.message()}});
-  RecordOnPod(ns, *space, space->objects.pods().at(group.members().begin()->second.uid), "PodGroupError",
-              outcome.error.message());
+  RecordOnGroup(ns, *space, group, "PodGroupError", outcome.error.message());
 }
 
 // Settles a conflict or a lost answer by what the API server itself says now.
@@ -172,6 +177,11 @@ void KaiGroups::TryLater(const std::string& ns, KaiGroupState& group) {
   context_.Wake(ns);
 }
 
+std::optional<std::string> KaiGroups::LinkPatchOf(const kube::v1::Pod& pod, std::string_view name,
+                                                  const KaiGroupState& group, const KaiGroupState::Member& member) {
+  return KaiPodPatch(pod, name, group.plan_leaves.contains(member.leaf) ? member.leaf : "");
+}
+
 void KaiGroups::LinkPods(const std::string& ns, Namespace& space, const std::string& name, KaiGroupState& group) {
   for (const std::string& uid : std::exchange(group.to_link, {})) {
     const auto known = space.objects.pods().find(uid);
@@ -180,29 +190,33 @@ void KaiGroups::LinkPods(const std::string& ns, Namespace& space, const std::str
       group.to_link.insert(uid);
       continue;
     }
-    if (const Retry& retry = space.pods.at(uid).link_retry; retry.Blocks(context_.ApiNow())) {
+    Pod& state = space.pods.at(uid);
+    if (state.link_retry.Blocks(context_.ApiNow())) {
       group.to_link.insert(uid);
       space.groups_due.insert(name);
-      context_.WakeAt(ns, retry.until());
+      context_.WakeAt(ns, state.link_retry.until());
       continue;
     }
     const kube::v1::Pod& pod = known->second;
     const KaiGroupState::Member* const member = group.Find(pod);
     if (member == nullptr) continue;
-    const std::string leaf = group.plan_leaves.contains(member->leaf) ? member->leaf : "";
-    const std::optional<std::string> patch = KaiPodPatch(pod, name, leaf);
+    const std::optional<std::string> patch = LinkPatchOf(pod, name, group, *member);
     if (!patch) continue;
+    if (WaitsFor(ns, space, name, state.links, *patch)) {
+      group.to_link.insert(uid);
+      continue;
+    }
     group.linking.insert(uid);
     auto request = kube::WriteOf(kube::kPods, ns, pod.name());
     kube::SetMergePatch(*patch, uid, request);
-    context_.Write(ns, std::move(request), [this, ns, name, uid](const runtime::WriteOutcome& outcome) {
-      OnPodLinked(ns, name, uid, outcome);
+    context_.Write(ns, std::move(request), [this, ns, name, uid, patch = *patch](const runtime::WriteOutcome& outcome) {
+      OnPodLinked(ns, name, uid, patch, outcome);
     });
   }
 }
 
 void KaiGroups::OnPodLinked(const std::string& ns, const std::string& name, const std::string& uid,
-                            const runtime::WriteOutcome& outcome) {
+                            const std::string& patch, const runtime::WriteOutcome& outcome) {
   Namespace* const space = namespaces_.Find(ns);
   if (space == nullptr) return;
   const auto linked = space->groups.find(name);
@@ -212,7 +226,13 @@ void KaiGroups::OnPodLinked(const std::string& ns, const std::string& name, cons
   const auto known = space->pods.find(uid);
   const auto pod = space->objects.pods().find(uid);
   if (known == space->pods.end() || pod == space->objects.pods().end()) return context_.Wake(ns);
-  if (outcome.kind == Kind::kDone) return known->second.link_retry.Succeed();
+  if (outcome.kind == Kind::kDone) {
+    known->second.link_retry.Succeed();
+    known->second.links.Note(context_.ApiNow(), patch);
+    if (!known->second.links.IsFought()) return;
+    return RecordOnPod(ns, *space, pod->second, "PodGroupWarning",
+                       fmt::format("somebody else keeps changing which pod group the pod names: {}", patch));
+  }
   // Where another pod has the name, or none, the end of this one is told before long.
   if (known->second.group == name) linked->second.to_link.insert(uid);
   known->second.link_retry.Fail(context_.ApiNow(), context_.random());

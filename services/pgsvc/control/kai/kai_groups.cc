@@ -62,7 +62,7 @@ void KaiGroups::OnState(std::string_view ns, kube::v1::Object&& object) {
   if (object.has_pod()) {
     const std::string uid = object.pod().uid();
     const NamespaceObjects::PodChange change = space.objects.SetPod(std::move(*object.mutable_pod()));
-    if (change.is_news) {
+    if (change.is_news || (change.is_relinked && !IsLinked(space, uid))) {
       space.pods_due.insert(uid);
     } else if (const auto known = space.pods.find(uid); known != space.pods.end() && !known->second.group.empty()) {
       NoteActivity(space, space.objects.pods().at(uid), known->second.group);
@@ -76,13 +76,22 @@ void KaiGroups::OnState(std::string_view ns, kube::v1::Object&& object) {
   }
 }
 
+bool KaiGroups::IsLinked(const Namespace& space, const std::string& uid) {
+  const auto known = space.pods.find(uid);
+  const auto group = known == space.pods.end() ? space.groups.end() : space.groups.find(known->second.group);
+  if (group == space.groups.end()) return false;
+  const kube::v1::Pod& pod = space.objects.pods().at(uid);
+  const KaiGroupState::Member* const member = group->second.Find(pod);
+  return member != nullptr && !LinkPatchOf(pod, group->first, group->second, *member);
+}
+
 void KaiGroups::NoteActivity(Namespace& space, const kube::v1::Pod& pod, const std::string& group) {
   const auto state = space.groups.find(group);
   const KaiGroupState::Member* const known = state == space.groups.end() ? nullptr : state->second.Find(pod);
   if (known == nullptr || known->is_active == IsActive(pod)) return;
   KaiGroupState::Member member = *known;
   member.is_active = IsActive(pod);
-  state->second.Put(pod.name(), std::move(member));
+  state->second.Put(pod, member);
   space.groups_due.insert(group);
 }
 
@@ -100,11 +109,12 @@ void KaiGroups::OnGone(std::string_view ns, const runtime::Gone& gone) {
   if (space->objects.pods().contains(gone.uid)) {
     Leave(*space, gone.uid);
     Depend(owned, *space, gone.uid, {});
-    space->pods.erase(gone.uid);
+    if (const auto pod = space->pods.find(gone.uid); pod != space->pods.end()) {
+      for (const std::string& problem : pod->second.problems) ForgetProblem(*space, problem, gone.uid);
+      space->pods.erase(pod);
+    }
     space->pods_due.erase(gone.uid);
     space->waiting.erase(gone.uid);
-    for (auto& [problem, pods] : space->reported) pods.erase(gone.uid);
-    std::erase_if(space->reported, [](const auto& entry) { return entry.second.empty(); });
     const std::string name = space->objects.pods().at(gone.uid).name();
     if (!space->dependents.Of(PodFact(name)).empty()) space->objects.RememberGonePod(name);
     NoteChanged(*space, space->objects.ErasePod(gone.uid));
@@ -149,22 +159,27 @@ void KaiGroups::Act(std::string_view key) {
   Namespace* const space = namespaces_.Find(key);
   if (space == nullptr) return;
   const std::string ns(key);
-  for (size_t i = 0; i < kPodsPerPass && !space->pods_due.empty(); ++i) {
-    const std::string uid = *space->pods_due.begin();
-    space->pods_due.erase(space->pods_due.begin());
-    GroupPod(ns, *space, uid);
+  Pass(ns, *space);
+  space->objects.DropMade();
+  if (space->objects.empty() && space->groups.empty()) namespaces_.Erase(ns);
+}
+
+void KaiGroups::Pass(const std::string& ns, Namespace& space) {
+  for (size_t i = 0; i < kPodsPerPass && !space.pods_due.empty(); ++i) {
+    const std::string uid = *space.pods_due.begin();
+    space.pods_due.erase(space.pods_due.begin());
+    GroupPod(ns, space, uid);
   }
   // A group is served once all of its pods that are known were looked at.
-  if (!space->pods_due.empty()) return context_.Wake(ns);
-  WarnOfMissing(ns, *space);
-  if (!IsSettled(ns, *space)) return;
-  for (const std::string& name : std::exchange(space->groups_due, {})) {
-    const auto group = space->groups.find(name);
-    if (group == space->groups.end()) continue;
-    ServeGroup(ns, *space, name, group->second);
-    if (group->second.is_idle()) space->groups.erase(group);
+  if (!space.pods_due.empty()) return context_.Wake(ns);
+  WarnOfMissing(ns, space);
+  if (!IsSettled(ns, space)) return;
+  for (const std::string& name : std::exchange(space.groups_due, {})) {
+    const auto group = space.groups.find(name);
+    if (group == space.groups.end()) continue;
+    ServeGroup(ns, space, name, group->second);
+    if (group->second.is_idle()) space.groups.erase(group);
   }
-  if (space->objects.empty() && space->groups.empty()) namespaces_.Erase(ns);
 }
 
 bool KaiGroups::IsSettled(const std::string& ns, Namespace& space) {
@@ -242,7 +257,8 @@ void KaiGroups::GroupPod(const std::string& ns, Namespace& space, const std::str
   if (found.grouping->verdict != PodGrouping::Verdict::kGrouped) {
     Leave(space, uid);
     const std::string_view named = FindKey(pod.grouping().annotations(), kube::kKaiGroupNameKey).value_or("");
-    if (!named.empty() && space.objects.FindGroup(named) == nullptr) {
+    // A pod that has its node does not wait for a group.
+    if (!named.empty() && pod.node_name().empty() && space.objects.FindGroup(named) == nullptr) {
       return NoteMissing(ns, space, pod, "PodGroupMissing", WhyItWaits(kube::kKaiGroupNameKey, named));
     }
     state.missing_since = absl::InfiniteFuture();
@@ -283,9 +299,9 @@ void KaiGroups::Join(Namespace& space, const kube::v1::Pod& pod, const std::stri
   if (state.group != group) Leave(space, pod.uid());
   state.group = group;
   KaiGroupState& joined = space.groups[group];
-  joined.Put(pod.name(), {.uid = pod.uid(), .leaf = leaf, .is_active = IsActive(pod)});
-  // What the pods of a group differ in is taken from the first one.
-  if (joined.members().begin()->first == pod.name()) joined.is_compared = false;
+  joined.Put(pod, {.leaf = leaf, .is_active = IsActive(pod)});
+  // What the group is to be is taken from the first pod that can say so, which this one may be.
+  joined.is_compared = false;
   joined.to_link.insert(pod.uid());
   space.groups_due.insert(group);
 }
@@ -297,7 +313,7 @@ void KaiGroups::Leave(Namespace& space, const std::string& uid) {
   const auto left = space.groups.find(name);
   if (left == space.groups.end()) return;
   const kube::v1::Pod& pod = space.objects.pods().at(uid);
-  if (left->second.Find(pod) != nullptr) left->second.Remove(pod.name());
+  left->second.Remove(pod);
   left->second.to_link.erase(uid);
   space.groups_due.insert(name);
 }
@@ -326,10 +342,32 @@ runtime::ObjectEvents* KaiGroups::EventsOf(const std::string& ns, const std::str
 
 void KaiGroups::RecordOnPod(const std::string& ns, Namespace& space, const kube::v1::Pod& pod, std::string_view reason,
                             std::string_view message) {
-  std::set<std::string>& reported = space.reported[std::string(message)];
-  if (!reported.contains(pod.uid()) && reported.size() >= kMostReported) return;
-  reported.insert(pod.uid());
-  recorder_.Record(ns, space.pods[pod.uid()].events, WarningOn(pod, reason, message));
+  const std::string problem(message);
+  std::set<std::string>& reported = space.reported[problem];
+  Pod& state = space.pods[pod.uid()];
+  if (!reported.contains(pod.uid())) {
+    if (reported.size() >= kMostReported) return;
+    reported.insert(pod.uid());
+    state.problems.push_back(problem);
+    if (state.problems.size() > kMostProblems) {
+      ForgetProblem(space, state.problems.front(), pod.uid());
+      state.problems.pop_front();
+    }
+  }
+  recorder_.Record(ns, state.events, WarningOn(pod, reason, message));
+}
+
+void KaiGroups::RecordOnGroup(const std::string& ns, Namespace& space, const KaiGroupState& group,
+                              std::string_view reason, std::string_view message) {
+  const auto first = space.objects.pods().find(std::string(group.FirstActive()));
+  if (first != space.objects.pods().end()) RecordOnPod(ns, space, first->second, reason, message);
+}
+
+void KaiGroups::ForgetProblem(Namespace& space, const std::string& problem, const std::string& uid) {
+  const auto reported = space.reported.find(problem);
+  if (reported == space.reported.end()) return;
+  reported->second.erase(uid);
+  if (reported->second.empty()) space.reported.erase(reported);
 }
 
 }  // namespace basalt::pgsvc

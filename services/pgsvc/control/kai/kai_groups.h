@@ -6,6 +6,7 @@
 // A pod is grouped by the rules (core/grouping) when it comes, and again when something changes that it was grouped by.
 // A pass groups so many pods and serves those groups alone whose members or state have changed. Nothing is stored to
 // act by; what the API server has is compared with what the rules say. One per worker; confined to the worker's loop.
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -34,6 +35,7 @@ class KaiGroups {
   static constexpr absl::Duration kMissingGrace = absl::Seconds(30);
   // So many pods have an Event of one problem that they share.
   static constexpr size_t kMostReported = 10;
+  static constexpr size_t kMostProblems = 10;
 
   // The context outlives it.
   KaiGroups(runtime::Context& context, RuleOptions rules);
@@ -69,6 +71,8 @@ class KaiGroups {
     std::string_view missing_reason;
     absl::Time missing_since = absl::InfiniteFuture();
     Retry link_retry{{.first = absl::Milliseconds(200), .most = absl::Seconds(60)}};
+    Pace links;                        // Somebody else may undo it each time.
+    std::deque<std::string> problems;  // That the pod has Events of: the newest kMostProblems.
     runtime::ObjectEvents events;
   };
   struct Namespace {
@@ -99,6 +103,7 @@ class KaiGroups {
 
   // -- kai_groups.cc --
   Namespace& NamespaceOf(std::string_view ns);
+  void Pass(const std::string& ns, Namespace& space);
   void GroupPod(const std::string& ns, Namespace& space, const std::string& uid);
   // Told as an Event of that reason if it lasts.
   void NoteMissing(const std::string& ns, Namespace& space, const kube::v1::Pod& pod, std::string_view reason,
@@ -112,6 +117,8 @@ class KaiGroups {
   void Depend(const std::string& ns, Namespace& space, const std::string& uid, Dependents::Facts facts);
   // Pods that were grouped by these are due.
   static void NoteChanged(Namespace& space, const std::set<std::string>& facts);
+  // Whether the pod names its group, and its subgroup as far as the group has that one.
+  static bool IsLinked(const Namespace& space, const std::string& uid);
   // The pod may have ended.
   static void NoteActivity(Namespace& space, const kube::v1::Pod& pod, const std::string& group);
   static void NoteGroup(Namespace& space, const std::string& name);
@@ -122,10 +129,16 @@ class KaiGroups {
   std::optional<Grouping> PlanOf(Namespace& space, const KaiGroupState& group) const;
   void CreateGroup(const std::string& ns, Namespace& space, const std::string& name, KaiGroupState& group);
   void UpdateGroup(const std::string& ns, Namespace& space, const std::string& name, KaiGroupState& group);
+  // Whether that write of the group or of a member is not due yet; the group is served again when it is.
+  bool WaitsFor(const std::string& ns, Namespace& space, const std::string& name, const Pace& pace,
+                const std::string& patch);
   // The group has these leaves: members may name them.
   static void TakeLeaves(KaiGroupState& group, std::set<std::string> leaves);
+  // Nullopt: nothing is to be written on the pod.
+  static std::optional<std::string> LinkPatchOf(const kube::v1::Pod& pod, std::string_view name,
+                                                const KaiGroupState& group, const KaiGroupState::Member& member);
   void LinkPods(const std::string& ns, Namespace& space, const std::string& name, KaiGroupState& group);
-  void OnPodLinked(const std::string& ns, const std::string& name, const std::string& uid,
+  void OnPodLinked(const std::string& ns, const std::string& name, const std::string& uid, const std::string& patch,
                    const runtime::WriteOutcome& outcome);
   // `is_stale`: the refusal says that what is known of the group is not so any more.
   void OnGroupWritten(const std::string& ns, const std::string& name, bool is_stale,
@@ -137,6 +150,11 @@ class KaiGroups {
   // Records a warning Event on the pod; of one problem kMostReported pods have one.
   void RecordOnPod(const std::string& ns, Namespace& space, const kube::v1::Pod& pod, std::string_view reason,
                    std::string_view message);
+  // The same on the group's first active pod.
+  void RecordOnGroup(const std::string& ns, Namespace& space, const KaiGroupState& group, std::string_view reason,
+                     std::string_view message);
+
+  static void ForgetProblem(Namespace& space, const std::string& problem, const std::string& uid);
 
   runtime::Context& context_;
   const RuleOptions rules_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <optional>
 #include <utility>
 
 #include "common/base/status.h"
@@ -33,6 +34,17 @@ json::value ObjectOf(std::string_view watch, const kube::v1::GenericObject& gene
   return object;
 }
 
+// Nullopt: the pod does not carry all of these labels.
+std::optional<std::vector<std::string>> ValuesOf(const kube::v1::Pod& pod, const std::vector<std::string>& keys) {
+  std::vector<std::string> values;
+  for (const std::string& key : keys) {
+    const std::optional<std::string_view> value = FindKey(pod.grouping().labels(), key);
+    if (!value) return std::nullopt;
+    values.emplace_back(*value);
+  }
+  return values;
+}
+
 // Whether a text that a user wrote can be part of an object's address at all.
 bool IsPlain(std::string_view text, std::string_view others) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [others](unsigned char c) {
@@ -47,7 +59,9 @@ std::string PodFact(std::string_view name) { return fmt::format("{}{}", kPodFact
 std::string ClassFact(std::string_view priority_class) { return fmt::format("class {}", priority_class); }
 std::string GroupFact(std::string_view name) { return fmt::format("group {}", name); }
 std::string OwnedGroupsFact(std::string_view owner_uid) { return fmt::format("groups of {}", owner_uid); }
-std::string LabelFact(std::string_view key, std::string_view value) { return fmt::format("label {}={}", key, value); }
+std::string LabelFact(const std::vector<std::string>& keys, const std::vector<std::string>& values) {
+  return fmt::format("labels {}={}", fmt::join(keys, ","), fmt::join(values, ","));
+}
 
 // ---- what is told ----
 
@@ -61,28 +75,48 @@ bool NamespaceObjects::IsAlike(const kube::v1::KaiPodGroup& a, const kube::v1::K
 }
 
 void NamespaceObjects::IndexPod(const kube::v1::Pod& pod, bool is_there, std::set<std::string>& changed) {
-  for (auto& [key, values] : by_label_) {
-    const std::optional<std::string_view> value = FindKey(pod.grouping().labels(), key);
-    if (!value) continue;
+  for (auto& [keys, by_values] : by_labels_) {
+    const std::optional<Texts> values = ValuesOf(pod, keys);
+    if (!values) continue;
     if (is_there) {
-      values[std::string(*value)].insert(pod.uid());
-    } else if (const auto pods = values.find(*value); pods != values.end()) {
+      by_values[*values].insert(pod.uid());
+    } else if (const auto pods = by_values.find(*values); pods != by_values.end()) {
       pods->second.erase(pod.uid());
-      if (pods->second.empty()) values.erase(pods);
+      if (pods->second.empty()) by_values.erase(pods);
     }
-    changed.insert(LabelFact(key, *value));
+    changed.insert(LabelFact(keys, *values));
   }
+}
+
+const json::value& NamespaceObjects::JsonOf(const kube::v1::Pod& pod) {
+  const auto [made, is_new] = pod_json_.try_emplace(pod.uid());
+  if (is_new) made->second = PodObject(pod);
+  return made->second;
+}
+
+const json::value& NamespaceObjects::JsonOf(const kube::v1::KaiPodGroup& group) {
+  const auto [made, is_new] = group_json_.try_emplace(group.meta().name());
+  if (is_new) made->second = KaiGroupObject(group);
+  return made->second;
+}
+
+void NamespaceObjects::DropMade() {
+  pod_json_.clear();
+  group_json_.clear();
 }
 
 NamespaceObjects::PodChange NamespaceObjects::SetPod(kube::v1::Pod&& pod) {
   PodChange change;
   kube::v1::Pod& known = pods_[pod.uid()];
   change.is_news = known.uid().empty() || !LooksTheSame(known, pod);
-  if (change.is_news && !known.uid().empty()) IndexPod(known, false, change.facts);
+  change.is_relinked = !NamesTheSame(known, pod);
+  const bool is_seen = change.is_news || change.is_relinked;
+  if (is_seen && !known.uid().empty()) IndexPod(known, false, change.facts);
   known = std::move(pod);
-  if (!change.is_news) return change;
+  if (!is_seen) return change;
+  pod_json_.erase(known.uid());
   IndexPod(known, true, change.facts);
-  pod_names_[known.name()] = known.uid();
+  pod_names_[known.name()].insert(known.uid());
   gone_pods_.erase(known.name());
   change.facts.insert(PodFact(known.name()));
   return change;
@@ -93,17 +127,24 @@ std::set<std::string> NamespaceObjects::ErasePod(const std::string& uid) {
   const auto pod = pods_.find(uid);
   if (pod == pods_.end()) return changed;
   IndexPod(pod->second, false, changed);
-  // Another pod may have the name by now.
   const auto named = pod_names_.find(pod->second.name());
-  if (named != pod_names_.end() && named->second == uid) pod_names_.erase(named);
+  named->second.erase(uid);
+  if (named->second.empty()) pod_names_.erase(named);
   changed.insert(PodFact(pod->second.name()));
+  pod_json_.erase(uid);
   pods_.erase(pod);
   return changed;
 }
 
 const kube::v1::Pod* NamespaceObjects::FindPod(std::string_view name) const {
   const auto named = pod_names_.find(name);
-  return named == pod_names_.end() ? nullptr : &pods_.at(named->second);
+  if (named == pod_names_.end()) return nullptr;
+  const kube::v1::Pod* found = nullptr;
+  for (const std::string& uid : named->second) {
+    const kube::v1::Pod& pod = pods_.at(uid);
+    if (found == nullptr || found->deletion_ms() != 0) found = &pod;
+  }
+  return found;
 }
 
 std::string_view NamespaceObjects::OwnerOf(const kube::v1::KaiPodGroup& group) {
@@ -114,6 +155,7 @@ std::string_view NamespaceObjects::OwnerOf(const kube::v1::KaiPodGroup& group) {
 std::set<std::string> NamespaceObjects::SetGroup(std::unique_ptr<kube::v1::KaiPodGroup> group) {
   const std::string name = group->meta().name();
   const std::string owner(OwnerOf(*group));
+  group_json_.erase(name);
   if (const auto known = groups_.find(name); known != groups_.end() && IsAlike(*known->second, *group)) {
     known->second = std::move(group);
     return {};
@@ -135,6 +177,7 @@ std::set<std::string> NamespaceObjects::EraseGroup(std::string_view name) {
     if (owned->second.empty()) groups_of_.erase(owned);
   }
   std::set<std::string> changed{GroupFact(name), OwnedGroupsFact(owner)};
+  group_json_.erase(group->first);
   groups_.erase(group);
   return changed;
 }
@@ -186,7 +229,7 @@ absl::StatusOr<ObjectView> NamespaceView::FindOwner(const OwnerReference& refere
     // A driver that another scheduler places says nothing here: all pods of the cluster would have to be watched.
     facts_.insert(PodFact(reference.name));
     const kube::v1::Pod* const owner = objects_.FindPod(reference.name);
-    if (owner != nullptr) return Keep(PodObject(*owner));
+    if (owner != nullptr) return ObjectView(objects_.JsonOf(*owner));
     if (objects_.gone_pods_.contains(reference.name)) return absl::NotFoundError(text + " does not exist any more");
     return MakeStatus(absl::StatusCode::kPermissionDenied, text + " is placed by another scheduler");
   }
@@ -214,7 +257,7 @@ ObjectView NamespaceView::Find(std::string_view api_version, std::string_view ki
   if (api_version == kKaiApiVersion && kind == kube::kKaiPodGroups.name) {
     facts_.insert(GroupFact(name));
     const kube::v1::KaiPodGroup* const group = objects_.FindGroup(name);
-    return group == nullptr ? ObjectView() : Keep(KaiGroupObject(*group));
+    return group == nullptr ? ObjectView() : ObjectView(objects_.JsonOf(*group));
   }
   const NamespaceObjects::Object* const object = Ask(api_version, kind, name);
   const bool is_known = object != nullptr && object->state == NamespaceObjects::State::kKnown;
@@ -226,23 +269,28 @@ std::vector<ObjectView> NamespaceView::GroupsOwnedBy(std::string_view, std::stri
   std::vector<ObjectView> groups;
   const auto names = objects_.groups_of_.find(std::string(uid));
   if (names == objects_.groups_of_.end()) return groups;
-  for (const std::string& name : names->second) groups.push_back(Keep(KaiGroupObject(*objects_.FindGroup(name))));
+  for (const std::string& name : names->second) groups.emplace_back(objects_.JsonOf(*objects_.FindGroup(name)));
   return groups;
 }
 
-std::vector<ObjectView> NamespaceView::PodsWithLabel(std::string_view, std::string_view key,
-                                                     std::string_view value) const {
-  facts_.insert(LabelFact(key, value));
-  const auto [values, is_new] = objects_.by_label_.try_emplace(std::string(key));
+std::vector<ObjectView> NamespaceView::PodsWithLabels(std::string_view, const Labels& labels) const {
+  std::vector<std::string> keys;
+  std::vector<std::string> values;
+  for (const auto& [key, value] : labels) {
+    keys.emplace_back(key);
+    values.emplace_back(value);
+  }
+  facts_.insert(LabelFact(keys, values));
+  const auto [index, is_new] = objects_.by_labels_.try_emplace(keys);
   if (is_new) {
     for (const auto& [uid, pod] : objects_.pods_) {
-      if (const auto own = FindKey(pod.grouping().labels(), key)) values->second[std::string(*own)].insert(uid);
+      if (const auto own = ValuesOf(pod, keys)) index->second[*own].insert(uid);
     }
   }
   std::vector<ObjectView> pods;
-  const auto uids = values->second.find(value);
-  if (uids == values->second.end()) return pods;
-  for (const std::string& uid : uids->second) pods.push_back(Keep(PodObject(objects_.pods_.at(uid))));
+  const auto uids = index->second.find(values);
+  if (uids == index->second.end()) return pods;
+  for (const std::string& uid : uids->second) pods.emplace_back(objects_.JsonOf(objects_.pods_.at(uid)));
   return pods;
 }
 

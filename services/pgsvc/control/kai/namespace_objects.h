@@ -3,7 +3,6 @@
 // What is known of one namespace for the grouping of KAI's pods: its pods, its groups, and the owners and other objects
 // that rules have asked for. Answers rules as ClusterView does, and notes each fact that they asked for. Confined to
 // the loop of its owner.
-#include <deque>
 #include <map>
 #include <memory>
 #include <set>
@@ -26,7 +25,7 @@ std::string PodFact(std::string_view name);
 std::string ClassFact(std::string_view priority_class);
 std::string GroupFact(std::string_view name);
 std::string OwnedGroupsFact(std::string_view owner_uid);
-std::string LabelFact(std::string_view key, std::string_view value);
+std::string LabelFact(const std::vector<std::string>& keys, const std::vector<std::string>& values);
 
 class NamespaceObjects {
  public:
@@ -35,7 +34,8 @@ class NamespaceObjects {
 
   // ---- what is told; each returns the facts that have changed ----
   struct PodChange {
-    bool is_news = false;  // Rules see the pod otherwise than before.
+    bool is_news = false;      // Rules see the pod otherwise than before.
+    bool is_relinked = false;  // The pod names another group or subgroup than before.
     std::set<std::string> facts;
   };
   PodChange SetPod(kube::v1::Pod&& pod);
@@ -48,6 +48,8 @@ class NamespaceObjects {
   void RememberGonePod(const std::string& name) { gone_pods_.insert(name); }
   // Nobody was grouped by what the fact is about any more.
   void Forget(const std::string& fact);
+  // Frees what was made for views: they make it anew.
+  void DropMade();
 
   const Pods& pods() const { return pods_; }
   // Null: there is none of that name for a scheduler of KAI's.
@@ -71,17 +73,25 @@ class NamespaceObjects {
   // As far as rules can tell them apart.
   static bool IsAlike(const kube::v1::KaiPodGroup& a, const kube::v1::KaiPodGroup& b);
 
+  const json::value& JsonOf(const kube::v1::Pod& pod);
+  const json::value& JsonOf(const kube::v1::KaiPodGroup& group);
+
   Pods pods_;
   Groups groups_;
-  std::map<std::string, std::string, std::less<>> pod_names_;  // UIDs.
-  std::set<std::string, std::less<>> gone_pods_;               // Names of owners.
-  std::map<std::string, std::set<std::string>> groups_of_;     // Names of groups, by the UID of their first owner.
-  std::map<std::string, Object> objects_;                      // By fact; what is not in here was not told yet.
-  // By label key and value, UIDs of pods: of the keys that rules ask for.
-  std::map<std::string, std::map<std::string, std::set<std::string>, std::less<>>, std::less<>> by_label_;
+  // What rules have read since DropMade, by UID and by name.
+  std::map<std::string, json::value> pod_json_;
+  std::map<std::string, json::value> group_json_;
+  // UIDs. A pod and the one that follows it under its name may be known at the same time.
+  std::map<std::string, std::set<std::string>, std::less<>> pod_names_;
+  std::set<std::string, std::less<>> gone_pods_;            // Names of owners.
+  std::map<std::string, std::set<std::string>> groups_of_;  // Names of groups, by the UID of their first owner.
+  std::map<std::string, Object> objects_;                   // By fact; what is not in here was not told yet.
+  // By label keys and values, UIDs of pods: of the keys that rules ask for.
+  using Texts = std::vector<std::string>;
+  std::map<Texts, std::map<Texts, std::set<std::string>>> by_labels_;
 };
 
-// The namespace as the rules see it while one pod is grouped.
+// The namespace as the rules see it while one pod is grouped: nothing is told meanwhile.
 class NamespaceView final : public ClusterView {
  public:
   // Both outlive the view.
@@ -101,21 +111,17 @@ class NamespaceView final : public ClusterView {
   ObjectView Find(std::string_view api_version, std::string_view kind, std::string_view ns,
                   std::string_view name) const override;
   std::vector<ObjectView> GroupsOwnedBy(std::string_view ns, std::string_view uid) const override;
-  std::vector<ObjectView> PodsWithLabel(std::string_view ns, std::string_view key,
-                                        std::string_view value) const override;
+  std::vector<ObjectView> PodsWithLabels(std::string_view ns, const Labels& labels) const override;
 
  private:
   absl::StatusOr<ObjectView> FindOwner(const OwnerReference& reference, std::string_view ns);
   // Null: it was not told yet.
   const NamespaceObjects::Object* Ask(std::string_view api_version, std::string_view kind, std::string_view name) const;
-  ObjectView Keep(json::value object) const { return ObjectView(made_.emplace_back(std::move(object))); }
-
   NamespaceObjects& objects_;
   const std::set<std::string, std::less<>>& priority_classes_;
   mutable std::set<std::string> facts_;
   mutable std::vector<std::string> waits_for_;
   mutable std::vector<std::string> unreadable_;
-  mutable std::deque<json::value> made_;  // What views of pods and groups point into.
 };
 
 }  // namespace basalt::pgsvc

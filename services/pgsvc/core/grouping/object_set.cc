@@ -110,12 +110,14 @@ std::vector<ObjectView> ObjectSet::GroupsOwnedBy(std::string_view ns, std::strin
   return groups;
 }
 
-std::vector<ObjectView> ObjectSet::PodsWithLabel(std::string_view ns, std::string_view key,
-                                                 std::string_view value) const {
+std::vector<ObjectView> ObjectSet::PodsWithLabels(std::string_view ns, const Labels& labels) const {
   std::vector<ObjectView> pods;
   for (const ObjectView pod : pods_) {
-    const json::string* const label = pod.Label(key);
-    if (pod.ns() == ns && label != nullptr && *label == value) pods.push_back(pod);
+    const bool has_all = std::all_of(labels.begin(), labels.end(), [pod](const auto& label) {
+      const json::string* const value = pod.Label(label.first);
+      return value != nullptr && *value == label.second;
+    });
+    if (has_all && pod.ns() == ns) pods.push_back(pod);
   }
   return pods;
 }

@@ -43,8 +43,7 @@ class ObjectSet final : public ClusterView {
   ObjectView Find(std::string_view api_version, std::string_view kind, std::string_view ns,
                   std::string_view name) const override;
   std::vector<ObjectView> GroupsOwnedBy(std::string_view ns, std::string_view uid) const override;
-  std::vector<ObjectView> PodsWithLabel(std::string_view ns, std::string_view key,
-                                        std::string_view value) const override;
+  std::vector<ObjectView> PodsWithLabels(std::string_view ns, const Labels& labels) const override;
 
  private:
   // The object that a reference of an object in that namespace names; null: there is none.

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -23,9 +24,10 @@ class ClusterView {
                           std::string_view name) const = 0;
   // PodGroups of KAI's in that namespace whose first owner has that UID.
   virtual std::vector<ObjectView> GroupsOwnedBy(std::string_view ns, std::string_view uid) const = 0;
-  // Pods of the namespace that carry that label.
-  virtual std::vector<ObjectView> PodsWithLabel(std::string_view ns, std::string_view key,
-                                                std::string_view value) const = 0;
+  // Pods of the namespace that carry all of these labels. A pod is grouped again when one such pod comes, changes or
+  // goes: the fewer they are, the better.
+  using Labels = std::vector<std::pair<std::string_view, std::string_view>>;  // Keys and values.
+  virtual std::vector<ObjectView> PodsWithLabels(std::string_view ns, const Labels& labels) const = 0;
 };
 
 // What an administrator sets for a kind (pod-grouper 5.4, 5.5).

@@ -1,8 +1,10 @@
 #include "services/pgsvc/core/kai/pod_object.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
+#include "common/kube/names.h"
 #include "common/kube/text.h"
 #include "services/pgsvc/core/grouping/kai_group.h"
 
@@ -31,6 +33,26 @@ void PutOwners(const References& references, json::object& metadata) {
   metadata["ownerReferences"] = std::move(owners);
 }
 
+// But for the pair of that key.
+bool AreSame(const Pairs& a, const Pairs& b, std::string_view but) {
+  auto left = a.begin();
+  auto right = b.begin();
+  while (true) {
+    while (left != a.end() && left->key() == but) ++left;
+    while (right != b.end() && right->key() == but) ++right;
+    if (left == a.end() || right == b.end()) return left == a.end() && right == b.end();
+    if (left->key() != right->key() || left->value() != right->value()) return false;
+    ++left;
+    ++right;
+  }
+}
+
+bool AreSame(const References& a, const References& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& left, const auto& right) {
+    return left.SerializeAsString() == right.SerializeAsString();
+  });
+}
+
 }  // namespace
 
 json::value PodObject(const kube::v1::Pod& pod) {
@@ -49,14 +71,18 @@ json::value PodObject(const kube::v1::Pod& pod) {
 }
 
 bool LooksTheSame(const kube::v1::Pod& a, const kube::v1::Pod& b) {
-  const auto grouping = [](const kube::v1::Pod& pod) {
-    kube::v1::PodGrouping read = pod.grouping();
-    read.clear_spec_json();
-    return read.SerializeAsString();
-  };
   return a.node_name() == b.node_name() && a.priority_class_name() == b.priority_class_name() &&
          a.scheduler_name() == b.scheduler_name() && (a.deletion_ms() == 0) == (b.deletion_ms() == 0) &&
-         grouping(a) == grouping(b);
+         AreSame(a.grouping().labels(), b.grouping().labels(), kube::kKaiSubGroupNameKey) &&
+         AreSame(a.grouping().annotations(), b.grouping().annotations(), kube::kKaiGroupNameKey) &&
+         AreSame(a.grouping().owner_references(), b.grouping().owner_references());
+}
+
+bool NamesTheSame(const kube::v1::Pod& a, const kube::v1::Pod& b) {
+  return FindKey(a.grouping().labels(), kube::kKaiSubGroupNameKey) ==
+             FindKey(b.grouping().labels(), kube::kKaiSubGroupNameKey) &&
+         FindKey(a.grouping().annotations(), kube::kKaiGroupNameKey) ==
+             FindKey(b.grouping().annotations(), kube::kKaiGroupNameKey);
 }
 
 json::value KaiGroupObject(const kube::v1::KaiPodGroup& group) {

@@ -54,6 +54,28 @@ TEST(PodObjectTest, WhatThePodDoesChangesNothingForRules) {
   EXPECT_FALSE(LooksTheSame(before, pod));
 }
 
+TEST(PodObjectTest, TheGroupThatAPodNamesIsLookedAtByItself) {
+  const auto put = [](auto* pairs, const char* key, const char* value) {
+    kube::v1::KeyValue& pair = *pairs->Add();
+    pair.set_key(key);
+    pair.set_value(value);
+  };
+  const kube::v1::Pod before = Pod();
+  kube::v1::Pod pod = before;
+  EXPECT_TRUE(NamesTheSame(before, pod));
+  put(pod.mutable_grouping()->mutable_annotations(), "pod-group-name", "pg");
+  EXPECT_FALSE(NamesTheSame(before, pod));
+  EXPECT_TRUE(LooksTheSame(before, pod));
+  kube::v1::Pod with_leaf = pod;
+  put(with_leaf.mutable_grouping()->mutable_labels(), "kai.scheduler/subgroup-name", "worker");
+  EXPECT_FALSE(NamesTheSame(pod, with_leaf));
+  EXPECT_TRUE(LooksTheSame(pod, with_leaf));
+  EXPECT_TRUE(LooksTheSame(with_leaf, pod));
+  put(with_leaf.mutable_grouping()->mutable_labels(), "zone", "a");
+  EXPECT_FALSE(LooksTheSame(pod, with_leaf));
+  EXPECT_FALSE(LooksTheSame(with_leaf, pod));
+}
+
 TEST(PodObjectTest, AGroupHasMetadataAndSpec) {
   kube::v1::KaiPodGroup group;
   group.mutable_meta()->set_name("pg");

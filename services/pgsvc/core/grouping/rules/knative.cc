@@ -26,7 +26,7 @@ constexpr std::string_view kMinScaleAnnotation = "autoscaling.knative.dev/min-sc
 absl::StatusOr<bool> IsGang(const RuleInput& input, ObjectView revision) {
   if (!input.options.gangs_knative_revisions) return false;
   std::set<std::string> groups;
-  for (const ObjectView pod : input.cluster.PodsWithLabel(input.pod.ns(), kRevisionLabel, revision.name())) {
+  for (const ObjectView pod : input.cluster.PodsWithLabels(input.pod.ns(), {{kRevisionLabel, revision.name()}})) {
     const json::string* const group = pod.Annotation(kube::kKaiGroupNameKey);
     if (group != nullptr && !groups.insert(std::string(*group)).second) return true;
   }

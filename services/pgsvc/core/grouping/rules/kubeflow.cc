@@ -173,9 +173,9 @@ absl::StatusOr<Grouping> GroupMpiJob(const RuleInput& input) {
   BASALT_ASSIGN_OR_RETURN(Grouping grouping, GroupByRoles(input, kSpecs, {"Launcher", "Worker"}));
   const ObjectView job = input.top;
   if (job.TextAt({"spec", "launcherCreationPolicy"}) != "WaitForWorkersReady") return grouping;
-  for (const ObjectView pod : input.cluster.PodsWithLabel(input.pod.ns(), kJobNameLabel, job.name())) {
-    const json::string* const role = pod.Label(kJobRoleLabel);
-    if (role != nullptr && *role == "launcher" && !pod.IsBeingDeleted()) return grouping;
+  for (const ObjectView launcher :
+       input.cluster.PodsWithLabels(input.pod.ns(), {{kJobNameLabel, job.name()}, {kJobRoleLabel, "launcher"}})) {
+    if (!launcher.IsBeingDeleted()) return grouping;
   }
   if (job.At({"spec", kSpecs, "Launcher"}) == nullptr) {
     return Invalid(fmt::format("{}: spec.{}.Launcher: is required", job.Described(), kSpecs));

@@ -1,0 +1,46 @@
+#pragma once
+
+// How often one write is sent again that somebody else undoes each time. A value; confined to the loop of its owner.
+// All times are of one clock, which the caller passes in.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/time/time.h"
+#include "common/reconcile/back_off.h"
+
+namespace basalt {
+
+class Pace {
+ public:
+  static constexpr absl::Duration kLeast = absl::Seconds(1);
+  static constexpr absl::Duration kMost = absl::Minutes(1);
+  // What was sent so often, and undone each time but the last, somebody keeps undoing.
+  static constexpr int kOften = 4;
+
+  // Whether that write is not due yet. Another write than the last one is due kLeast after that one.
+  bool Blocks(absl::Time now, const std::string& write) const { return StillWaits(now, Until(write)); }
+  absl::Time Until(const std::string& write) const { return write == last_ ? until_ : sent_ + kLeast; }
+
+  // The write was carried out. The same write after a short while was undone meanwhile: the next one waits twice as
+  // long. What has lasted for kMost after the wait was not undone by a habit.
+  void Note(absl::Time now, std::string write) {
+    const bool is_undone = write == last_ && now < until_ + kMost;
+    times_ = is_undone ? times_ + 1 : 1;
+    wait_ = is_undone ? std::min(wait_ * 2, kMost) : kLeast;
+    last_ = std::move(write);
+    sent_ = now;
+    until_ = now + wait_;
+  }
+  // Whether somebody keeps undoing the last write.
+  bool IsFought() const { return times_ >= kOften; }
+
+ private:
+  std::string last_;
+  int times_ = 0;
+  absl::Duration wait_ = kLeast;
+  absl::Time sent_ = absl::InfinitePast();
+  absl::Time until_ = absl::InfinitePast();
+};
+
+}  // namespace basalt
