@@ -65,6 +65,13 @@ inline constexpr std::string_view kWatchJobs = "jobs.batch.volcano.sh";
 inline constexpr std::string_view kWatchCommands = "commands.bus.volcano.sh";
 inline constexpr std::string_view kWatchPodGroups = "podgroups.scheduling.volcano.sh";
 inline constexpr std::string_view kWatchKaiPodGroups = "podgroups.scheduling.run.ai";
+// The CustomResourceDefinition of KAI's pod groups alone: which fields the cluster's release knows.
+inline constexpr std::string_view kWatchKaiDefinition = "customresourcedefinitions/podgroups.scheduling.run.ai";
+inline constexpr std::string_view kWatchKartas = "kartas.run.ai";
+// What is watched for pods of KAI's alone.
+constexpr bool IsKaiWatch(std::string_view watch) {
+  return watch == kWatchKaiPodGroups || watch == kWatchKaiDefinition || watch == kWatchKartas;
+}
 inline constexpr std::string_view kWatchQueues = "queues.scheduling.volcano.sh";
 inline constexpr std::string_view kWatchPriorityClasses = "priorityclasses.scheduling.k8s.io";
 // Before the plural of a kind of kWorkloadKinds, as in "workloads/replicasets".

@@ -1,7 +1,7 @@
 #pragma once
 
-// How often one write is sent again that somebody else undoes each time. A value; confined to the loop of its owner.
-// All times are of one clock, which the caller passes in.
+// How often one state is written again that somebody else undoes each time, in whichever part. A value; confined to the
+// loop of its owner. All times are of one clock, which the caller passes in.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -15,24 +15,25 @@ class Pace {
  public:
   static constexpr absl::Duration kLeast = absl::Seconds(1);
   static constexpr absl::Duration kMost = absl::Minutes(1);
-  // What was sent so often, and undone each time but the last, somebody keeps undoing.
+  // What was written so often, and undone each time but the last, somebody keeps undoing.
   static constexpr int kOften = 4;
 
-  // Whether that write is not due yet. Another write than the last one is due kLeast after that one.
-  bool Blocks(absl::Time now, const std::string& write) const { return StillWaits(now, Until(write)); }
-  absl::Time Until(const std::string& write) const { return write == last_ ? until_ : sent_ + kLeast; }
+  // Whether a write that brings about that state is not due yet. Another state than the last one is due kLeast after
+  // that one was written.
+  bool Blocks(absl::Time now, const std::string& state) const { return StillWaits(now, Until(state)); }
+  absl::Time Until(const std::string& state) const { return state == last_ ? until_ : sent_ + kLeast; }
 
-  // The write was carried out. The same write after a short while was undone meanwhile: the next one waits twice as
-  // long. What has lasted for kMost after the wait was not undone by a habit.
-  void Note(absl::Time now, std::string write) {
-    const bool is_undone = write == last_ && now < until_ + kMost;
+  // The state was written. The same one after a short while was undone meanwhile: the next write waits twice as long.
+  // What has lasted for kMost after the wait was not undone by a habit.
+  void Note(absl::Time now, std::string state) {
+    const bool is_undone = state == last_ && now < until_ + kMost;
     times_ = is_undone ? times_ + 1 : 1;
     wait_ = is_undone ? std::min(wait_ * 2, kMost) : kLeast;
-    last_ = std::move(write);
+    last_ = std::move(state);
     sent_ = now;
     until_ = now + wait_;
   }
-  // Whether somebody keeps undoing the last write.
+  // Whether somebody keeps undoing the last state.
   bool IsFought() const { return times_ >= kOften; }
 
  private:

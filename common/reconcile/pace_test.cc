@@ -26,7 +26,7 @@ TEST(PaceTest, WhatIsUndoneEachTimeIsSentLessAndLessOften) {
   EXPECT_EQ(wait, absl::Minutes(1));
 }
 
-TEST(PaceTest, AnotherWriteIsNotUndoneAndWaitsTheLeast) {
+TEST(PaceTest, AnotherStateIsNotUndoneAndWaitsTheLeast) {
   Pace pace;
   absl::Time now = kStart;
   for (int i = 0; i < 5; ++i) {

@@ -68,6 +68,7 @@ class PermissionsTest : public ::testing::Test {
     cache.Apply(kPods, PlainPod(long_pod, 20, "rs-uid"));
     kube::v1::Object for_kai = PlainPod("train-0", 21, "set-uid");
     for_kai.mutable_pod()->set_scheduler_name("kai");
+    for_kai.mutable_pod()->mutable_grouping();
     cache.Apply(kPods, for_kai);
     const ObjectId id = cache.Find(kPods, "uid-web-0");
     if (id != kNoObject) group_key = std::string(cache.RoutingKeyOf(id, kGroup));

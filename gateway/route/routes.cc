@@ -103,7 +103,9 @@ std::vector<Route> Routes(const Object& object, const RouteOptions& options) {
 }
 
 bool IsBroadcast(const Object& object) {
-  return object.kind_case() == Object::kQueue || object.kind_case() == Object::kPriorityClass;
+  // Of any other kind the definition of KAI's groups and Kartas alone are watched as a whole.
+  return object.kind_case() == Object::kQueue || object.kind_case() == Object::kPriorityClass ||
+         object.kind_case() == Object::kGeneric;
 }
 
 bool IsReducedFor(v1::ServiceKind service) { return service == v1::SERVICE_KIND_QUEUE; }
@@ -129,13 +131,14 @@ bool MatchesWatch(std::string_view watch, const Object& object) {
 bool Uses(v1::ServiceKind service, std::string_view watch) {
   const bool pods = watch.starts_with("pods/");
   const bool workloads = watch.starts_with(kube::kWatchWorkloadsPrefix);
+  const bool of_kai = kube::IsKaiWatch(watch);
   switch (service) {
     case v1::SERVICE_KIND_JOB:
-      return !workloads && watch != kube::kWatchKaiPodGroups;
+      return !workloads && !of_kai;
     case v1::SERVICE_KIND_POD_GROUP:
       return watch != kube::kWatchJobs && watch != kube::kWatchCommands;
     case v1::SERVICE_KIND_QUEUE:
-      return !pods && !workloads && watch != kube::kWatchJobs && watch != kube::kWatchKaiPodGroups;
+      return !pods && !workloads && !of_kai && watch != kube::kWatchJobs;
     default:
       return false;
   }

@@ -46,6 +46,10 @@ std::vector<ReflectorOptions> WatchesFor(const std::vector<std::string>& schedul
     const kube::Kind& groups = kube::kKaiPodGroups;
     add(kube::kWatchKaiPodGroups, custom(fmt::format("{}/{}", groups.group, groups.version), groups.plural),
         ObjectKind::kKaiPodGroup);
+    add(kube::kWatchKaiDefinition, custom("apiextensions.k8s.io/v1", "customresourcedefinitions"),
+        ObjectKind::kClusterRule)
+        .field_selector = fmt::format("metadata.name={}.{}", groups.plural, groups.group);
+    add(kube::kWatchKartas, custom("run.ai/v1alpha1", "kartas"), ObjectKind::kClusterRule);
   }
   for (const kube::Kind& kind : kube::kWorkloadKinds) {
     add(fmt::format("{}{}", kube::kWatchWorkloadsPrefix, kind.plural),
@@ -127,9 +131,11 @@ void Watch::OnReplace(std::vector<Decoded> objects, int64_t resource_version) {
 void Watch::OnEvent(WatchType type, Decoded& decoded, int64_t resource_version) {
   events_.Add();
   NoteServed();
+  const kube::v1::Object& object = decoded.object;
   const bool is_old_news =
-      (decoded.object.has_workload() && !ChangesWorkload(type, *decoded.object.mutable_workload())) ||
-      (decoded.object.has_kai_pod_group() && !ChangesKaiPodGroup(type, decoded.object.kai_pod_group()));
+      (object.has_workload() && !ChangesWorkload(type, *decoded.object.mutable_workload())) ||
+      (object.has_kai_pod_group() && !Changes(type, object, &kube::v1::Object::mutable_kai_pod_group)) ||
+      (object.has_generic() && !Changes(type, object, &kube::v1::Object::mutable_generic));
   if (is_old_news) {
     return shared_.cache.Bookmark(index_, resource_version);
   }
@@ -164,13 +170,19 @@ bool Watch::ChangesWorkload(WatchType type, kube::v1::Workload& workload) const 
   return known.SerializeAsString() != workload.SerializeAsString();
 }
 
-bool Watch::ChangesKaiPodGroup(WatchType type, const kube::v1::KaiPodGroup& group) const {
-  const ObjectId id = shared_.cache.Find(index_, group.meta().uid());
+template <typename Kind>
+bool Watch::Changes(WatchType type, const kube::v1::Object& object, Kind* (kube::v1::Object::*part)()) const {
+  const ObjectRef ref = RefOf(object);
+  const ObjectId id = shared_.cache.Find(index_, ref.uid);
   if (id == kNoObject || type == WatchType::kDeleted) return true;
-  kube::v1::KaiPodGroup known = shared_.cache.Read(id).kai_pod_group();
-  known.mutable_meta()->set_resource_version(group.meta().resource_version());
-  known.mutable_meta()->set_generation(group.meta().generation());
-  return known.SerializeAsString() != group.SerializeAsString();
+  kube::v1::Object known = shared_.cache.Read(id);
+  kube::v1::Object now = object;
+  for (kube::v1::Object* one : {&known, &now}) {
+    kube::v1::ObjectMeta& meta = *(one->*part)()->mutable_meta();
+    meta.clear_resource_version();
+    meta.clear_generation();
+  }
+  return known.SerializeAsString() != now.SerializeAsString();
 }
 
 void Watch::OnBookmark(int64_t resource_version) {
@@ -231,7 +243,7 @@ void Watch::OnForbidden(const std::string& message) {
   obs::LogError("watch is forbidden", {{"watch", id_}, {"why", problem.why}, {"cure", problem.cure}});
   absent_ = false;
   // Without it groups do not follow the owners of their pods, or are not KAI's: no reason to hold back all others.
-  const bool is_needed = workload_kind_ == nullptr && id_ != kube::kWatchKaiPodGroups;
+  const bool is_needed = workload_kind_ == nullptr && !kube::IsKaiWatch(id_);
   shared_.cache.SetState(index_, is_needed ? v1::Mark::STATE_FORBIDDEN : v1::Mark::STATE_ABSENT);
   shared_.readiness.SetProblem(target_, problem);
 }

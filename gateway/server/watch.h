@@ -61,8 +61,9 @@ class Watch : private ReflectorSink {
   // Whether it is news: most events of a workload change its status, which nobody is shown. Of one whose pods are for
   // other schedulers from now on the scheduler's name is taken away.
   bool ChangesWorkload(WatchType type, kube::v1::Workload& workload) const;
-  // The same of a group: KAI's scheduler writes its status in every cycle.
-  bool ChangesKaiPodGroup(WatchType type, const kube::v1::KaiPodGroup& group) const;
+  // The same of any kind that is told without its status, which others write in every cycle.
+  template <typename Kind>
+  bool Changes(WatchType type, const kube::v1::Object& object, Kind* (kube::v1::Object::*part)()) const;
   // Asks which versions of the group there are, now and as long as the kind is absent.
   void AskVersions();
   void OnVersions(absl::StatusOr<http::Response> answer);

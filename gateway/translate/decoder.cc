@@ -159,9 +159,11 @@ struct Decoder::Impl {
       case ObjectKind::kWorkload:
         return ReadWorkload(reader, value, envelope, *out.object.mutable_workload());
       case ObjectKind::kKaiPodGroup:
-        return ReadKaiPodGroup(reader, value, envelope, *out.object.mutable_kai_pod_group());
+        return ReadKaiPodGroup(reader, value, envelope, json == Json::kKeep, *out.object.mutable_kai_pod_group());
       case ObjectKind::kOwner:
-        return ReadOwnerObject(reader, value, envelope, *out.object.mutable_generic());
+        return ReadOwnerObject(reader, value, envelope, /*trims=*/true, *out.object.mutable_generic());
+      case ObjectKind::kClusterRule:
+        return ReadOwnerObject(reader, value, envelope, /*trims=*/false, *out.object.mutable_generic());
       case ObjectKind::kGeneric:
         return ReadGeneric(reader, value, envelope, *out.object.mutable_generic());
     }

@@ -27,7 +27,8 @@ enum class ObjectKind {
   kPriorityClass,
   kWorkload,
   kKaiPodGroup,
-  kOwner,  // A GenericObject with the JSON that rules of grouping read: of an owner of pods.
+  kClusterRule,  // A generic object with its whole spec: the definition of KAI's groups, and Kartas.
+  kOwner,        // A GenericObject with the JSON that rules of grouping read: of an owner of pods.
   kGeneric,
 };
 
@@ -64,7 +65,7 @@ struct DecodedList {
 // Keeps its buffers from call to call: one per reflector. Not thread-safe.
 class Decoder {
  public:
-  // Whether a generic object carries its whole JSON.
+  // Whether a generic object carries its whole JSON, and a group of KAI's its status.
   enum class Json { kOmit, kKeep };
 
   explicit Decoder(ObjectKind kind, Json json = Json::kOmit);

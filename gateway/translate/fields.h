@@ -29,8 +29,8 @@ void ReadQueue(Reader& reader, Value& value, Envelope& envelope, kube::v1::Queue
 void ReadCommand(Reader& reader, Value& value, Envelope& envelope, kube::v1::Command& command);
 void ReadPriorityClass(Reader& reader, Value& value, Envelope& envelope, kube::v1::PriorityClass& priority_class);
 void ReadWorkload(Reader& reader, Value& value, Envelope& envelope, kube::v1::Workload& workload);
-void ReadKaiPodGroup(Reader& reader, Value& value, Envelope& envelope, kube::v1::KaiPodGroup& group);
-void ReadOwnerObject(Reader& reader, Value& value, Envelope& envelope, kube::v1::GenericObject& generic);
+void ReadKaiPodGroup(Reader& reader, Value& value, Envelope& envelope, bool with_status, kube::v1::KaiPodGroup& group);
+void ReadOwnerObject(Reader& reader, Value& value, Envelope& envelope, bool trims, kube::v1::GenericObject& generic);
 void ReadGeneric(Reader& reader, Value& value, Envelope& envelope, kube::v1::GenericObject& generic);
 void ReadStatus(Reader& reader, Value& value, v1::KubeError& error);
 

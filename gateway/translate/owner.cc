@@ -88,14 +88,14 @@ json::object MetadataOf(const MetaView& meta) {
 
 }  // namespace
 
-void ReadOwnerObject(Reader& reader, Value& value, Envelope& envelope, kube::v1::GenericObject& generic) {
+void ReadOwnerObject(Reader& reader, Value& value, Envelope& envelope, bool trims, kube::v1::GenericObject& generic) {
   json::object object;
   reader.Members(kRoot, value, [&](std::string_view key, Value& member) {
     if (ReadEnvelopeMember(reader, key, member, envelope)) return;
     if (key != "spec" && key != "status") return;
     json::value part = ParsedOf(reader.RawObject(kRoot / key, member));
     if (key == "spec") {
-      Trim(part);
+      if (trims) Trim(part);
     } else {
       TrimStatus(part);
     }

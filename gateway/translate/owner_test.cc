@@ -57,6 +57,16 @@ TEST(OwnerTest, WhatNoRuleReadsIsLeftOut) {
                          .value());
 }
 
+TEST(OwnerTest, OfWhatRulesTheClusterTheWholeSpecIsKept) {
+  Decoder decoder(ObjectKind::kClusterRule);
+  const std::string path(2000, 'x');
+  const auto decoded = decoder.DecodeObject(R"({"metadata":{"name":"k","uid":"u1"},"spec":{"path":")" + path +
+                                            R"(","env":{"containers":[]}},"status":{"conditions":[]}})");
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  EXPECT_EQ(decoded->object.generic().json(),
+            R"({"spec":{"path":")" + path + R"(","env":{"containers":[]}},"metadata":{"name":"k","uid":"u1"}})");
+}
+
 TEST(OwnerTest, AnEventThatCountsPodsChangesNothing) {
   const std::string before = R"({"metadata":{"name":"j","uid":"u1","resourceVersion":"1"},"status":{"active":1}})";
   const std::string after = R"({"metadata":{"name":"j","uid":"u1","resourceVersion":"2"},"status":{"active":2}})";
@@ -70,6 +80,14 @@ TEST(OwnerTest, ItemsOfAListAreReadAlike) {
   ASSERT_TRUE(list.ok()) << list.status();
   ASSERT_EQ(list->items.size(), 2u);
   EXPECT_EQ(list->items[1].object.generic().json(), R"({"spec":{"x":"1"},"metadata":{"name":"b","uid":"u2"}})");
+}
+
+TEST(KaiPodGroupTest, StatusIsKeptWhereTheWholeObjectIsAskedFor) {
+  const std::string text = R"({"metadata":{"name":"pg-a","uid":"u1"},"spec":{},"status":{"conditions":[]}})";
+  Decoder watch(ObjectKind::kKaiPodGroup);
+  EXPECT_EQ(watch.DecodeObject(text)->object.kai_pod_group().status_json(), "");
+  Decoder whole(ObjectKind::kKaiPodGroup, Decoder::Json::kKeep);
+  EXPECT_EQ(whole.DecodeObject(text)->object.kai_pod_group().status_json(), R"({"conditions":[]})");
 }
 
 TEST(KaiPodGroupTest, SpecIsKeptAsItStands) {

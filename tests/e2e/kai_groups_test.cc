@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "common/kube/names.h"
 #include "common/testing/status_matchers.h"
@@ -71,6 +72,17 @@ class KaiGroupsTest : public ::testing::Test {
                             std::string_view member) {
     const json::value* const found = FindPath(object, path);
     return found == nullptr ? "" : std::string(FindString(*found, member));
+  }
+  // A kind whose objects may be anything.
+  void Define(std::string_view kind, std::string_view group, std::string_view version, std::string_view scope) {
+    const std::string singular = absl::AsciiStrToLower(std::string(kind));
+    Create(kDefinitions,
+           fmt::format(R"({{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{{)"
+                       R"("name":"{0}s.{2}"}},"spec":{{"group":"{2}","scope":"{4}","names":{{"kind":"{1}","listKind":)"
+                       R"("{1}List","plural":"{0}s","singular":"{0}"}},"versions":[{{"name":"{3}","served":true,)"
+                       R"("storage":true,"schema":{{"openAPIV3Schema":{{"type":"object",)"
+                       R"("x-kubernetes-preserve-unknown-fields":true}}}}}}]}}}})",
+                       singular, kind, group, version, scope));
   }
   // The groups that pods whose names begin so are in, once `count` of them run.
   std::set<std::string> GroupsOf(const std::string& prefix, size_t count) {
@@ -146,11 +158,7 @@ TEST_F(KaiGroupsTest, PodsOfAKindThatIsNewToTheClusterAreOneGang) {
     return world_.Ctl({"podgroup", "explain", "early"}).out.find("JobSet default/nobodys does not exist") !=
            std::string::npos;
   })) << world_.Ctl({"podgroup", "explain", "early"}).out;
-  Create(kDefinitions, R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition",
-    "metadata":{"name":"jobsets.jobset.x-k8s.io"},"spec":{"group":"jobset.x-k8s.io","scope":"Namespaced",
-    "names":{"kind":"JobSet","listKind":"JobSetList","plural":"jobsets","singular":"jobset"},
-    "versions":[{"name":"v1alpha2","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object",
-    "x-kubernetes-preserve-unknown-fields":true}}}]}})");
+  Define("JobSet", "jobset.x-k8s.io", "v1alpha2", "Namespaced");
   const std::string set = Create("/apis/jobset.x-k8s.io/v1alpha2/namespaces/default/jobsets",
                                  R"({"apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet","metadata":{"name":"js"},
     "spec":{"replicatedJobs":[{"name":"leader","replicas":1,"template":{"spec":{"parallelism":1}}},
@@ -171,6 +179,89 @@ TEST_F(KaiGroupsTest, PodsOfAKindThatIsNewToTheClusterAreOneGang) {
   const std::string spec = Spec("pg-js-" + set);
   EXPECT_THAT(spec, HasSubstr(R"("minSubGroup":2)"));
   EXPECT_THAT(spec, HasSubstr(R"("name":"worker-replica-1")"));
+}
+
+// The cluster has the definition of an older release of KAI's.
+TEST_F(KaiGroupsTest, AGroupHasNoFieldThatTheDefinitionLacks) {
+  const std::string path = absl::StrCat(kDefinitions, "/podgroups.scheduling.run.ai");
+  const bool is_changed = Eventually(absl::Seconds(30), [&] {
+    json::value definition = world_.KubeGet(path);
+    if (definition.is_null()) return false;
+    for (json::value& version : definition.at("spec").at("versions").as_array()) {
+      json::value& spec = version.at("schema").at("openAPIV3Schema").at("properties").at("spec");
+      spec.at("properties").as_object().erase("preemptionDelay");
+      spec.at("properties").as_object().erase("minSubGroup");
+    }
+    const absl::StatusOr<http::Response> answer = world_.Call("PUT", path, ToText(definition));
+    return answer.ok() && answer->status == 200;
+  });
+  ASSERT_TRUE(is_changed);
+  const auto explained = [this] { return world_.Ctl({"podgroup", "explain", "kai-statefulsets-0"}).out; };
+  const std::string set = CreateWorkload("StatefulSet", "statefulsets", R"("serviceName":"s",)",
+                                         R"(,"annotations":{"kai.scheduler/preemption-delay":"5m"})");
+  EXPECT_EQ(GroupsOf("kai-statefulsets-", 2), std::set<std::string>{"pg-kai-statefulsets-" + set});
+  EXPECT_THAT(Spec("pg-kai-statefulsets-" + set), ::testing::Not(HasSubstr("preemptionDelay")));
+  EXPECT_TRUE(Eventually(absl::Seconds(60), [&] {
+    for (const json::value& event : Items("/api/v1/namespaces/default/events")) {
+      if (FindString(event, "message").find("preemptionDelay is not known to this cluster's definition") !=
+          std::string_view::npos) {
+        return true;
+      }
+    }
+    return false;
+  }));
+  EXPECT_EQ(explained().find("Differs"), std::string::npos) << explained();
+}
+
+TEST_F(KaiGroupsTest, PodsOfAKindThatAKartaDescribesAreOneGang) {
+  Define("PyFlow", "jobs.example.com", "v1", "Namespaced");
+  Define("Karta", "run.ai", "v1alpha1", "Cluster");
+  // The gateway's role names the kinds that have rules of their own alone.
+  if (OnReal()) {
+    for (const std::vector<std::string>& grant :
+         {std::vector<std::string>{"create", "clusterrole", "pyflows", "--verb=list,watch",
+                                   "--resource=pyflows.jobs.example.com"},
+          {"create", "clusterrolebinding", "pyflows", "--clusterrole=pyflows",
+           "--serviceaccount=basalt-system:basalt-gateway"}}) {
+      ASSERT_THAT(RealCluster()->Kubectl(grant), testing::IsOk());
+    }
+  }
+  const auto component = [](std::string_view name) {
+    return fmt::format(R"({{"name":"{0}","ownerRef":"flow","specDefinition":{{"podTemplateSpecPath":)"
+                       R"(".spec.{0}.template"}},"scaleDefinition":{{"replicasPath":".spec.{0}.replicas // 1"}},)"
+                       R"("podSelector":{{"componentTypeSelector":{{"keyPath":".metadata.labels[\"role\"]",)"
+                       R"("value":"{0}"}}}}}})",
+                       name);
+  };
+  Create(
+      "/apis/run.ai/v1alpha1/kartas",
+      fmt::format(R"({{"apiVersion":"run.ai/v1alpha1","kind":"Karta","metadata":{{"name":"pyflow","labels":{{)"
+                  R"("run.ai/karta-group":"jobs.example.com","run.ai/karta-version":"v1","run.ai/karta-kind":)"
+                  R"("PyFlow"}}}},"spec":{{"structureDefinition":{{"rootComponent":{{"name":"flow","kind":{{)"
+                  R"("group":"jobs.example.com","version":"v1","kind":"PyFlow"}},"statusDefinition":{{}}}},)"
+                  R"("childComponents":[{},{}]}},"optimizationInstructions":{{"gangScheduling":{{"podGroup":{{)"
+                  R"("name":"training","subGroups":[{{"componentName":"master"}},{{"componentName":"worker"}}]}}}}}})"
+                  R"(}}}})",
+                  component("master"), component("worker")));
+  const std::string flow = Create("/apis/jobs.example.com/v1/namespaces/default/pyflows",
+                                  R"({"apiVersion":"jobs.example.com/v1","kind":"PyFlow","metadata":{"name":"f"},
+    "spec":{"worker":{"replicas":2}}})");
+  for (const auto& [name, role] :
+       {std::pair("master", "master"), std::pair("worker-0", "worker"), std::pair("worker-1", "worker")}) {
+    Create(kPods, fmt::format(R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"f-{}","labels":{{"role":"{}"}},)"
+                              R"("annotations":{{"kubesim.basalt.dev/duration":"10h"}},"ownerReferences":[{{)"
+                              R"("apiVersion":"jobs.example.com/v1","kind":"PyFlow","name":"f","uid":"{}",)"
+                              R"("controller":true}}]}},"spec":{{"schedulerName":"kai-scheduler",)"
+                              R"("terminationGracePeriodSeconds":0,"containers":[{{"name":"c","image":"busybox",)"
+                              R"("command":["sleep","600"],"resources":{{"requests":{{"cpu":"10m"}}}}}}]}}}})",
+                              name, role, flow));
+  }
+  const std::string group = absl::StrCat("pg-", flow, "-training");
+  // The Karta is told some time after the kind is there.
+  EXPECT_TRUE(Eventually(absl::Seconds(60), [&] {
+    return Spec(group).find(R"({"name":"worker","minMember":2})") != std::string::npos;
+  })) << Spec(group);
+  EXPECT_TRUE(Eventually(absl::Seconds(60), [&] { return GroupsOf("f-", 3) == std::set<std::string>{group}; }));
 }
 
 }  // namespace

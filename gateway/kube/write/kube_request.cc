@@ -256,6 +256,8 @@ absl::StatusOr<v1::WriteResponse> ReadWritten(const v1::WriteRequest& request, c
     out.set_gone(!deleting || (decoded.deletion_grace_seconds == 0 && !decoded.finalizers));
   }
   *out.mutable_object() = std::move(decoded.object);
+  // As watches tell of it: what both say is then the same.
+  if (out.object().has_kai_pod_group()) out.mutable_object()->mutable_kai_pod_group()->clear_status_json();
   return out;
 }
 

@@ -193,8 +193,13 @@ class World final : public runtime::testing::ScriptedContext {
       later_.emplace_back([this, name = name] { Tell(gateway::ObjectKind::kKaiPodGroup, groups_stored_.at(name)); });
     }
     for (const auto& [name, owner] : owners_) {
-      if (std::get<1>(name) != "PriorityClass") continue;
-      groups_->OnShared("priorityclasses", Decoded(gateway::ObjectKind::kPriorityClass, owner), /*gone=*/false);
+      const auto tell = [&](std::string_view watch, gateway::ObjectKind kind) {
+        groups_->OnShared(std::string(watch), Decoded(kind, owner), /*gone=*/false);
+      };
+      if (std::get<1>(name) == "PriorityClass") {
+        tell(kube::kWatchPriorityClasses, gateway::ObjectKind::kPriorityClass);
+      }
+      if (std::get<1>(name) == kKartaKind) tell(kube::kWatchKartas, gateway::ObjectKind::kOwner);
     }
   }
 

@@ -60,6 +60,22 @@ TEST(KaiUndoneTest, AFieldThatSomebodyKeepsChangingIsPutRightLessAndLessOften) {
       "patch", "podgroups", "db-0 PodGroupWarning: somebody else keeps changing pod group pg-db-");
 }
 
+TEST(KaiUndoneTest, AGroupThatIsFoughtOverTakesNewPods) {
+  KaiRig rig;
+  rig.Start();
+  rig.Make(kube::kStatefulSets, KaiRig::Workload("db", "", "serviceName: db"));
+  rig.MakePod("db-0", &kube::kStatefulSets, "db");
+  rig.Run(absl::Seconds(5));
+  const std::string group = rig.GroupOf("db-0");
+  for (int i = 0; i < 120; ++i) {
+    rig.server().Merge(kube::kKaiPodGroups, "default", group, json::object{{"spec", json::object{{"minMember", 7}}}});
+    rig.Run(absl::Seconds(1));
+  }
+  rig.MakePod("db-1", &kube::kStatefulSets, "db");
+  rig.Run(absl::Seconds(1));
+  EXPECT_EQ(rig.GroupOf("db-1"), group);
+}
+
 TEST(KaiUndoneTest, ALinkThatSomebodyKeepsRemovingIsWrittenLessAndLessOften) {
   UndoEachSecond([](KaiRig& rig,
                     const std::string&) { rig.Annotate(kube::kPods, "db-0", kube::kKaiGroupNameKey.data(), nullptr); },

@@ -25,7 +25,7 @@ std::optional<KaiGroups::Explanation> KaiGroups::Explain(std::string_view ns, st
   if (observed == nullptr) return explanation;
   explanation.is_there = true;
   if (!explanation.plan) return explanation;
-  if (std::optional<GroupUpdate> update = KaiUpdateOf(*observed, *explanation.plan, rules_)) {
+  if (std::optional<GroupUpdate> update = KaiUpdateOf(*observed, *explanation.plan, rules_, form_)) {
     explanation.differing_fields = std::move(update->fields);
   }
   return explanation;

@@ -63,7 +63,7 @@ class KaiGroupState {
   std::set<std::string> linking;      // UIDs of those whose patch is under way.
   std::set<std::string> plan_leaves;  // Of the group as Kubernetes has it.
   std::set<std::string> sent_leaves;  // Of the update that is under way.
-  std::string sent_patch;             // Of the write that is under way; empty: a create.
+  std::string sent_state;             // What the write that is under way brings about; empty: that the group is there.
   Retry retry{{.first = absl::Milliseconds(200), .most = absl::Seconds(60)}};
   Pace creates;  // Somebody else may delete it each time.
   Pace updates;  // Somebody else may put an old value back each time.

@@ -52,7 +52,7 @@ std::optional<Grouping> KaiGroups::PlanOf(Namespace& space, const KaiGroupState&
     GroupPlan plan;
     plan.Add(pod.name, std::move(found.grouping->grouping));
     for (const auto& [leaf, count] : group.leaves()) plan.AddLeaf(leaf);
-    return plan.Group();
+    return plan.Group(rules_.form);
   }
   return std::nullopt;
 }
@@ -62,9 +62,9 @@ void KaiGroups::CreateGroup(const std::string& ns, Namespace& space, const std::
   const std::optional<Grouping> plan = PlanOf(space, group);
   if (!plan || plan->name != name) return;
   group.busy = true;
-  group.sent_patch.clear();
+  group.sent_state.clear();
   auto request = kube::WriteOf(kube::kKaiPodGroups, ns, name);
-  request.mutable_create()->set_body(ToText(NewKaiGroup(*plan)));
+  request.mutable_create()->set_body(ToText(NewKaiGroup(*plan, form_)));
   context_.Write(ns, std::move(request), [this, ns, name](const runtime::WriteOutcome& outcome) {
     OnGroupWritten(ns, name, runtime::IsNameTaken(outcome), outcome);
   });
@@ -79,12 +79,15 @@ void KaiGroups::UpdateGroup(const std::string& ns, Namespace& space, const std::
                          fmt::format("pod group {} was made by somebody else for other pods, and is left alone", name));
   }
   for (const std::string& warning : plan->warnings) RecordOnGroup(ns, space, group, "PodGroupWarning", warning);
+  for (const std::string& loss : LossesOf(*plan, form_)) RecordOnGroup(ns, space, group, "PodGroupWarning", loss);
   std::set<std::string> leaves;
   for (const SubGroup& sub_group : plan->sub_groups) {
     if (!sub_group.minimum.of_sub_groups) leaves.insert(sub_group.name);
   }
-  std::optional<GroupUpdate> update = KaiUpdateOf(observed, *plan, rules_);
-  if (update && WaitsFor(ns, space, name, group.updates, update->patch)) return;
+  std::optional<GroupUpdate> update = KaiUpdateOf(observed, *plan, rules_, form_);
+  std::string wanted = update ? ToText(NewKaiGroup(*plan, form_)) : "";
+  // Pods are linked all the same, to what the group has by now.
+  if (update && WaitsFor(ns, space, name, group.updates, wanted)) return LinkPods(ns, space, name, group);
   group.is_compared = true;
   if (!update) {
     group.retry.Succeed();
@@ -92,7 +95,7 @@ void KaiGroups::UpdateGroup(const std::string& ns, Namespace& space, const std::
   }
   group.busy = true;
   group.sent_leaves = std::move(leaves);
-  group.sent_patch = update->patch;
+  group.sent_state = std::move(wanted);
   auto request = kube::WriteOf(kube::kKaiPodGroups, ns, name);
   kube::SetMergePatch(std::move(update->patch), observed.meta().uid(), request);
   context_.Write(ns, std::move(request), [this, ns, name](const runtime::WriteOutcome& outcome) {
@@ -107,10 +110,10 @@ void KaiGroups::TakeLeaves(KaiGroupState& group, std::set<std::string> leaves) {
 }
 
 bool KaiGroups::WaitsFor(const std::string& ns, Namespace& space, const std::string& name, const Pace& pace,
-                         const std::string& patch) {
-  if (!pace.Blocks(context_.ApiNow(), patch)) return false;
+                         const std::string& state) {
+  if (!pace.Blocks(context_.ApiNow(), state)) return false;
   space.groups_due.insert(name);
-  context_.WakeAt(ns, pace.Until(patch));
+  context_.WakeAt(ns, pace.Until(state));
   return true;
 }
 
@@ -126,8 +129,8 @@ void KaiGroups::OnGroupWritten(const std::string& ns, const std::string& name, b
   if (outcome.kind == Kind::kDone) {
     group.retry.Succeed();
     if (group.is_compared) TakeLeaves(group, std::move(group.sent_leaves));
-    Pace& pace = group.sent_patch.empty() ? group.creates : group.updates;
-    pace.Note(context_.ApiNow(), std::move(group.sent_patch));
+    Pace& pace = group.sent_state.empty() ? group.creates : group.updates;
+    pace.Note(context_.ApiNow(), std::move(group.sent_state));
     if (pace.IsFought()) {
       RecordOnGroup(ns, *space, group, "PodGroupWarning",
                     fmt::format("somebody else keeps {} pod group {}, which is put right less and less often",
@@ -200,23 +203,28 @@ void KaiGroups::LinkPods(const std::string& ns, Namespace& space, const std::str
     const kube::v1::Pod& pod = known->second;
     const KaiGroupState::Member* const member = group.Find(pod);
     if (member == nullptr) continue;
+    if (!group.is_compared && !member->leaf.empty() && !group.plan_leaves.contains(member->leaf)) {
+      group.to_link.insert(uid);  // The group may get that subgroup.
+      continue;
+    }
     const std::optional<std::string> patch = LinkPatchOf(pod, name, group, *member);
     if (!patch) continue;
-    if (WaitsFor(ns, space, name, state.links, *patch)) {
+    const std::string wanted = fmt::format("{} {}", name, member->leaf);
+    if (WaitsFor(ns, space, name, state.links, wanted)) {
       group.to_link.insert(uid);
       continue;
     }
     group.linking.insert(uid);
     auto request = kube::WriteOf(kube::kPods, ns, pod.name());
     kube::SetMergePatch(*patch, uid, request);
-    context_.Write(ns, std::move(request), [this, ns, name, uid, patch = *patch](const runtime::WriteOutcome& outcome) {
-      OnPodLinked(ns, name, uid, patch, outcome);
+    context_.Write(ns, std::move(request), [this, ns, name, uid, wanted](const runtime::WriteOutcome& outcome) {
+      OnPodLinked(ns, name, uid, wanted, outcome);
     });
   }
 }
 
 void KaiGroups::OnPodLinked(const std::string& ns, const std::string& name, const std::string& uid,
-                            const std::string& patch, const runtime::WriteOutcome& outcome) {
+                            const std::string& wanted, const runtime::WriteOutcome& outcome) {
   Namespace* const space = namespaces_.Find(ns);
   if (space == nullptr) return;
   const auto linked = space->groups.find(name);
@@ -228,10 +236,11 @@ void KaiGroups::OnPodLinked(const std::string& ns, const std::string& name, cons
   if (known == space->pods.end() || pod == space->objects.pods().end()) return context_.Wake(ns);
   if (outcome.kind == Kind::kDone) {
     known->second.link_retry.Succeed();
-    known->second.links.Note(context_.ApiNow(), patch);
+    known->second.links.Note(context_.ApiNow(), wanted);
     if (!known->second.links.IsFought()) return;
-    return RecordOnPod(ns, *space, pod->second, "PodGroupWarning",
-                       fmt::format("somebody else keeps changing which pod group the pod names: {}", patch));
+    return RecordOnPod(
+        ns, *space, pod->second, "PodGroupWarning",
+        fmt::format("somebody else keeps changing which pod group the pod names: it belongs to {}", name));
   }
   // Where another pod has the name, or none, the end of this one is told before long.
   if (known->second.group == name) linked->second.to_link.insert(uid);

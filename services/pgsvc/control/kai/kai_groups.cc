@@ -130,20 +130,52 @@ void KaiGroups::OnShared(const std::string& watch, const kube::v1::Object& objec
   if (object.has_priority_class()) {
     const std::string& name = object.priority_class().meta().name();
     const bool is_news = gone ? priority_classes_.erase(name) > 0 : priority_classes_.insert(name).second;
-    if (!is_news) return;
-    for (const auto& [ns, space] : namespaces_) {
-      if (space->dependents.Of(ClassFact(name)).empty()) continue;
-      NoteChanged(*space, {ClassFact(name)});
-      context_.Wake(ns);
-    }
+    if (is_news) NoteChangedEverywhere({ClassFact(name)});
     return;
   }
-  if (!object.has_generic() || !watch.starts_with(kube::kWatchObjectsPrefix)) return;
+  if (!object.has_generic()) return;
+  if (watch == kube::kWatchKaiDefinition) {
+    const absl::StatusOr<json::value> definition = ParseJson(object.generic().json());
+    return TakeForm(gone || !definition.ok() ? KaiGroupForm() : KaiGroupFormOf(*definition));
+  }
+  if (watch == kube::kWatchKartas) {
+    const absl::StatusOr<json::value> karta = ParseJson(object.generic().json());
+    const std::string& name = object.generic().meta().name();
+    const std::vector<std::string> kinds = gone || !karta.ok() ? kartas_.Erase(name) : kartas_.Set(ObjectView(*karta));
+    std::set<std::string> facts;
+    for (const std::string& kind : kinds) facts.insert(KartaFact(kind));
+    return NoteChangedEverywhere(facts);
+  }
+  if (!watch.starts_with(kube::kWatchObjectsPrefix)) return;
   const std::string& ns = object.generic().meta().namespace_();
   Namespace* const space = namespaces_.Find(ns);
   if (space == nullptr || space->dependents.Of(ObjectFact(watch, object.generic().meta().name())).empty()) return;
   NoteChanged(*space, {space->objects.SetObject(watch, object.generic(), gone)});
   context_.Wake(ns);
+}
+
+void KaiGroups::NoteChangedEverywhere(const std::set<std::string>& facts) {
+  for (const auto& [ns, space] : namespaces_) {
+    const bool concerns = std::any_of(
+        facts.begin(), facts.end(), [&space](const std::string& fact) { return !space->dependents.Of(fact).empty(); });
+    if (!concerns) continue;
+    NoteChanged(*space, facts);
+    context_.Wake(ns);
+  }
+}
+
+void KaiGroups::TakeForm(KaiGroupForm form) {
+  if (form == form_) return;
+  form_ = std::move(form);
+  rules_.form = GroupFormOf(form_);
+  for (const auto& [ns, space] : namespaces_) {
+    for (const auto& [uid, pod] : space->objects.pods()) space->pods_due.insert(uid);
+    for (auto& [name, group] : space->groups) {
+      group.is_compared = false;
+      space->groups_due.insert(name);
+    }
+    context_.Wake(ns);
+  }
 }
 
 void KaiGroups::NoteChanged(Namespace& space, const std::set<std::string>& facts) {
@@ -196,7 +228,7 @@ KaiGroups::Found KaiGroups::FindGrouping(Namespace& space, const kube::v1::Pod& 
   json::value object = PodObject(pod);
   const std::string assigned = TakeAssignment(object);
   const ObjectView seen(object);
-  NamespaceView view(space.objects, priority_classes_);
+  NamespaceView view(space.objects, priority_classes_, kartas_);
   const json::string* const opt_out = seen.Annotation(kOptOutAnnotation);
   absl::StatusOr<std::vector<ObjectView>> owners = std::vector<ObjectView>();
   if (opt_out == nullptr || *opt_out != "true") owners = view.OwnersOf(seen);
@@ -217,9 +249,13 @@ KaiGroups::Found KaiGroups::FindGrouping(Namespace& space, const kube::v1::Pod& 
   const bool is_named_otherwise = !named.empty() && found.grouping.ok() &&
                                   found.grouping->verdict == PodGrouping::Verdict::kGrouped &&
                                   found.grouping->grouping.name != named;
+  // A Karta that breaks moves no pod out of its group (G26).
+  const bool stays = is_named_otherwise && found.grouping->is_makeshift && space.objects.FindGroup(named) != nullptr;
   if (!assigned.empty() ? !found.grouping.ok() || is_named_otherwise
-                        : is_named_otherwise && rules_.keeps_named_groups) {
-    found.grouping = PodGrouping{.verdict = PodGrouping::Verdict::kAssigned, .decided_by = seen.Described()};
+                        : stays || (is_named_otherwise && rules_.keeps_named_groups)) {
+    PodGrouping kept{.verdict = PodGrouping::Verdict::kAssigned, .decided_by = seen.Described()};
+    if (stays) kept.grouping.warnings = std::move(found.grouping->grouping.warnings);
+    found.grouping = std::move(kept);
   }
   const bool is_others = found.grouping.ok() && found.grouping->verdict != PodGrouping::Verdict::kGrouped;
   if (is_others && !named.empty()) found.facts.insert(GroupFact(named));
@@ -254,6 +290,9 @@ void KaiGroups::GroupPod(const std::string& ns, Namespace& space, const std::str
     if (IsActive(pod)) RecordOnPod(ns, space, pod, "PodGroupError", ToStd(found.grouping.status().message()));
     return;
   }
+  for (const std::string& warning : found.grouping->grouping.warnings) {
+    RecordOnPod(ns, space, pod, "PodGroupWarning", warning);
+  }
   if (found.grouping->verdict != PodGrouping::Verdict::kGrouped) {
     Leave(space, uid);
     const std::string_view named = FindKey(pod.grouping().annotations(), kube::kKaiGroupNameKey).value_or("");
@@ -267,7 +306,6 @@ void KaiGroups::GroupPod(const std::string& ns, Namespace& space, const std::str
   state.missing_since = absl::InfiniteFuture();
   const Grouping& grouping = found.grouping->grouping;
   Join(space, pod, grouping.name, grouping.pod_sub_group);
-  for (const std::string& warning : grouping.warnings) RecordOnPod(ns, space, pod, "PodGroupWarning", warning);
 }
 
 void KaiGroups::NoteMissing(const std::string& ns, Namespace& space, const kube::v1::Pod& pod, std::string_view reason,

@@ -24,6 +24,7 @@
 #include "services/pgsvc/control/kai/kai_group_state.h"
 #include "services/pgsvc/control/kai/namespace_objects.h"
 #include "services/pgsvc/core/grouping/group_pod.h"
+#include "services/pgsvc/core/kai/group_form.h"
 
 namespace basalt::pgsvc {
 
@@ -47,7 +48,7 @@ class KaiGroups {
   void CloseSlot(uint32_t slot);
   void OnState(std::string_view ns, kube::v1::Object&& object);
   void OnGone(std::string_view ns, const runtime::Gone& gone);
-  // Priority classes, and objects that were asked for.
+  // Priority classes, Kartas, the definition of groups, and objects that were asked for.
   void OnShared(const std::string& watch, const kube::v1::Object& object, bool gone);
   void Act(std::string_view ns);
 
@@ -115,6 +116,10 @@ class KaiGroups {
   static void Join(Namespace& space, const kube::v1::Pod& pod, const std::string& group, const std::string& leaf);
   static void Leave(Namespace& space, const std::string& uid);
   void Depend(const std::string& ns, Namespace& space, const std::string& uid, Dependents::Facts facts);
+  // The same in all namespaces.
+  void NoteChangedEverywhere(const std::set<std::string>& facts);
+  // Of the cluster's definition of groups: all is looked at again where it has changed.
+  void TakeForm(KaiGroupForm form);
   // Pods that were grouped by these are due.
   static void NoteChanged(Namespace& space, const std::set<std::string>& facts);
   // Whether the pod names its group, and its subgroup as far as the group has that one.
@@ -157,9 +162,11 @@ class KaiGroups {
   static void ForgetProblem(Namespace& space, const std::string& problem, const std::string& uid);
 
   runtime::Context& context_;
-  const RuleOptions rules_;
+  RuleOptions rules_;
+  KaiGroupForm form_;
   SlotMap<Namespace> namespaces_;
   std::set<std::string, std::less<>> priority_classes_;
+  KartaSet kartas_;
   runtime::EventRecorder recorder_;
 };
 

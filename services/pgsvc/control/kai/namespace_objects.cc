@@ -1,6 +1,7 @@
 #include "services/pgsvc/control/kai/namespace_objects.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -59,6 +60,7 @@ std::string PodFact(std::string_view name) { return fmt::format("{}{}", kPodFact
 std::string ClassFact(std::string_view priority_class) { return fmt::format("class {}", priority_class); }
 std::string GroupFact(std::string_view name) { return fmt::format("group {}", name); }
 std::string OwnedGroupsFact(std::string_view owner_uid) { return fmt::format("groups of {}", owner_uid); }
+std::string KartaFact(std::string_view kind) { return fmt::format("karta {}", kind); }
 std::string LabelFact(const std::vector<std::string>& keys, const std::vector<std::string>& values) {
   return fmt::format("labels {}={}", fmt::join(keys, ","), fmt::join(values, ","));
 }
@@ -262,6 +264,11 @@ ObjectView NamespaceView::Find(std::string_view api_version, std::string_view ki
   const NamespaceObjects::Object* const object = Ask(api_version, kind, name);
   const bool is_known = object != nullptr && object->state == NamespaceObjects::State::kKnown;
   return is_known ? ObjectView(object->json) : ObjectView();
+}
+
+KartaChoice NamespaceView::KartaFor(ObjectView top) const {
+  facts_.insert(KartaFact(KartaSet::KindText(top)));
+  return kartas_.For(top);
 }
 
 std::vector<ObjectView> NamespaceView::GroupsOwnedBy(std::string_view, std::string_view uid) const {

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "basalt/kube/v1/kube.pb.h"
 #include "common/base/json.h"
+#include "services/pgsvc/core/grouping/karta/karta_set.h"
 #include "services/pgsvc/core/grouping/owner_walk.h"
 #include "services/pgsvc/core/grouping/rule.h"
 
@@ -25,6 +26,7 @@ std::string PodFact(std::string_view name);
 std::string ClassFact(std::string_view priority_class);
 std::string GroupFact(std::string_view name);
 std::string OwnedGroupsFact(std::string_view owner_uid);
+std::string KartaFact(std::string_view kind);  // KartaSet::KindText.
 std::string LabelFact(const std::vector<std::string>& keys, const std::vector<std::string>& values);
 
 class NamespaceObjects {
@@ -94,9 +96,10 @@ class NamespaceObjects {
 // The namespace as the rules see it while one pod is grouped: nothing is told meanwhile.
 class NamespaceView final : public ClusterView {
  public:
-  // Both outlive the view.
-  NamespaceView(NamespaceObjects& objects, const std::set<std::string, std::less<>>& priority_classes)
-      : objects_(objects), priority_classes_(priority_classes) {}
+  // All of them outlive the view.
+  NamespaceView(NamespaceObjects& objects, const std::set<std::string, std::less<>>& priority_classes,
+                const KartaSet& kartas)
+      : objects_(objects), priority_classes_(priority_classes), kartas_(kartas) {}
 
   // As OwnersOf of owner_walk.h. UNAVAILABLE: an owner was not told yet.
   absl::StatusOr<std::vector<ObjectView>> OwnersOf(ObjectView pod);
@@ -110,6 +113,7 @@ class NamespaceView final : public ClusterView {
   bool HasPriorityClass(std::string_view name) const override;
   ObjectView Find(std::string_view api_version, std::string_view kind, std::string_view ns,
                   std::string_view name) const override;
+  KartaChoice KartaFor(ObjectView top) const override;
   std::vector<ObjectView> GroupsOwnedBy(std::string_view ns, std::string_view uid) const override;
   std::vector<ObjectView> PodsWithLabels(std::string_view ns, const Labels& labels) const override;
 
@@ -119,6 +123,7 @@ class NamespaceView final : public ClusterView {
   const NamespaceObjects::Object* Ask(std::string_view api_version, std::string_view kind, std::string_view name) const;
   NamespaceObjects& objects_;
   const std::set<std::string, std::less<>>& priority_classes_;
+  const KartaSet& kartas_;
   mutable std::set<std::string> facts_;
   mutable std::vector<std::string> waits_for_;
   mutable std::vector<std::string> unreadable_;

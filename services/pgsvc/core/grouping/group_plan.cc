@@ -16,7 +16,7 @@ void GroupPlan::Add(std::string_view pod, Grouping grouping) {
   grouping_ = std::move(grouping);
 }
 
-Grouping GroupPlan::Group() const {
+Grouping GroupPlan::Group(const GroupForm& form) const {
   Grouping group = grouping_;
   group.pod_sub_group.clear();
   std::set<std::string> warnings = warnings_;
@@ -31,7 +31,7 @@ Grouping GroupPlan::Group() const {
     warnings.insert(
         fmt::format("pods of subgroup {} belong to none of the subgroups that pod {} asks for", leaf, first_pod_));
   }
-  if (needs_default) AddDefaultSubGroup(group);
+  if (needs_default && form.has_optional_leaves) AddDefaultSubGroup(group);
   group.warnings.assign(warnings.begin(), warnings.end());
   return group;
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "services/pgsvc/core/grouping/grouping.h"
+#include "services/pgsvc/core/grouping/rule.h"
 
 namespace basalt::pgsvc {
 
@@ -21,7 +22,7 @@ class GroupPlan {
   void AddLeaf(const std::string& leaf) { leaves_.insert(leaf); }
 
   // Of no pods: an empty group. The group says of no pod where it belongs.
-  Grouping Group() const;
+  Grouping Group(const GroupForm& form = {}) const;
   // The name of the first pod in order.
   const std::string& first_pod() const { return first_pod_; }
 

@@ -13,6 +13,7 @@
 #include "common/base/status_macros.h"
 #include "services/pgsvc/core/grouping/group_name.h"
 #include "services/pgsvc/core/grouping/inheritance.h"
+#include "services/pgsvc/core/grouping/karta/karta_rule.h"
 #include "services/pgsvc/core/grouping/minimum.h"
 #include "services/pgsvc/core/grouping/rule_table.h"
 #include "services/pgsvc/core/grouping/rules/rules.h"
@@ -89,6 +90,12 @@ absl::Status NameSubGroups(Grouping& grouping) {
   return absl::OkStatus();
 }
 
+void FindDefaultSubGroup(const RuleInput& input, Grouping& grouping) {
+  if (input.options.form.has_optional_leaves) return AddDefaultSubGroup(grouping);
+  grouping.warnings.push_back(
+      fmt::format("{} belongs to no subgroup: this cluster's scheduler cannot place the pod", input.pod.Described()));
+}
+
 void CopyNodePool(const RuleInput& input, Grouping& grouping) {
   const std::string& key = input.options.node_pool_label;
   const json::string* const pool = key.empty() ? nullptr : input.pod.Label(key);
@@ -103,8 +110,20 @@ absl::Status ApplyRule(const RuleInput& input, PodGrouping& result) {
     return absl::OkStatus();
   }
   const Rule& rule = RuleFor(input.top.group(), input.top.version(), input.top.kind());
+  const bool asks_kartas = rule.kind == "*" && input.options.uses_kartas;
+  const KartaChoice choice = asks_kartas ? input.cluster.KartaFor(input.top) : KartaChoice();
+  if (choice.karta != nullptr) {
+    result.rule = fmt::format("Karta {}", choice.karta->name);
+    BASALT_ASSIGN_OR_RETURN(result.grouping, GroupByKarta(input, *choice.karta));
+    return absl::OkStatus();
+  }
   result.rule = rule.summary;
   BASALT_ASSIGN_OR_RETURN(result.grouping, rule.function(input));
+  if (!choice.problem.empty()) {
+    result.is_makeshift = true;
+    result.grouping.warnings.push_back(
+        fmt::format("{}: the default rule is used: {}", input.top.Described(), choice.problem));
+  }
   return absl::OkStatus();
 }
 
@@ -149,7 +168,7 @@ absl::StatusOr<PodGrouping> GroupPodByRules(ObjectView pod, const std::vector<Ob
   Grouping& grouping = result.grouping;
   BASALT_RETURN_IF_ERROR(CheckMinimum(grouping, "the group", grouping.minimum));
   BASALT_RETURN_IF_ERROR(NameSubGroups(grouping));
-  if (!grouping.sub_groups.empty() && grouping.pod_sub_group.empty()) AddDefaultSubGroup(grouping);
+  if (!grouping.sub_groups.empty() && grouping.pod_sub_group.empty()) FindDefaultSubGroup(input, grouping);
   CopyNodePool(input, grouping);
   return result;
 }

@@ -22,7 +22,8 @@ struct PodGrouping {
   Verdict verdict = Verdict::kGrouped;
   std::string decided_by = {};  // "Job default/j"; of whoever opted out, or whose rule was used.
   std::string rule = {};        // The summary of the rule.
-  Grouping grouping = {};       // Of kGrouped alone.
+  Grouping grouping = {};       // Of kGrouped; of others the warnings alone.
+  bool is_makeshift = false;    // A Karta that cannot be used would say it: groups that are there stay.
 };
 
 // `owners`: from the direct one up, as OwnersOf finds them. Errors are those of a rule, or of its result: two subgroups

@@ -20,7 +20,7 @@ constexpr std::string_view kShippedClasses[] = {"train", "build-preemptible", "b
 
 bool IsClusterScoped(std::string_view group, std::string_view kind) {
   return (group.empty() && (kind == "Node" || kind == "Namespace")) ||
-         (group == "scheduling.k8s.io" && kind == "PriorityClass") || (group == "run.ai" && kind == "Karta");
+         (group == "scheduling.k8s.io" && kind == "PriorityClass") || (group == "run.ai" && kind == kKartaKind);
 }
 
 }  // namespace
@@ -38,6 +38,7 @@ absl::Status ObjectSet::Add(json::value object) {
   const Key key{std::string(view.group()), std::string(view.kind()), std::string(view.ns()), std::string(view.name())};
   if (!by_name_.emplace(key, &kept).second) return Invalid(fmt::format("{}: stands there twice", view.Described()));
   if (view.group().empty() && view.kind() == "Pod") pods_.push_back(view);
+  if (view.api_version() == kKartaApiVersion && view.kind() == kKartaKind) kartas_.Set(view);
   return absl::OkStatus();
 }
 

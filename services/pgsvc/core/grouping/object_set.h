@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "services/pgsvc/core/grouping/karta/karta_set.h"
 #include "services/pgsvc/core/grouping/owner_walk.h"
 #include "services/pgsvc/core/grouping/rule.h"
 
@@ -42,6 +43,7 @@ class ObjectSet final : public ClusterView {
   // In whichever version it is.
   ObjectView Find(std::string_view api_version, std::string_view kind, std::string_view ns,
                   std::string_view name) const override;
+  KartaChoice KartaFor(ObjectView top) const override { return kartas_.For(top); }
   std::vector<ObjectView> GroupsOwnedBy(std::string_view ns, std::string_view uid) const override;
   std::vector<ObjectView> PodsWithLabels(std::string_view ns, const Labels& labels) const override;
 
@@ -56,6 +58,7 @@ class ObjectSet final : public ClusterView {
   std::deque<json::value> objects_;
   std::map<Key, json::value*> by_name_;
   std::vector<ObjectView> pods_;
+  KartaSet kartas_;
 };
 
 }  // namespace basalt::pgsvc

@@ -3,6 +3,7 @@
 // What a rule of grouping is: a function from a pod and its owners to the group that the pod belongs to. What a rule
 // needs beside them it asks a ClusterView. Pure: the same input gives the same group.
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,6 +15,14 @@
 
 namespace basalt::pgsvc {
 
+struct Karta;
+
+// The Karta for a kind (pod-grouper 6.11). Neither of both: there is none.
+struct KartaChoice {
+  std::shared_ptr<const Karta> karta = nullptr;
+  std::string problem = {};  // There is one that cannot be used, or more than one.
+};
+
 // What a cluster has beside the pod and its owners. Answers with an empty view or list what is not there.
 class ClusterView {
  public:
@@ -22,6 +31,8 @@ class ClusterView {
   // `api_version`: in which the object is asked for.
   virtual ObjectView Find(std::string_view api_version, std::string_view kind, std::string_view ns,
                           std::string_view name) const = 0;
+  // For objects of the kind of `top`.
+  virtual KartaChoice KartaFor(ObjectView top) const = 0;
   // PodGroups of KAI's in that namespace whose first owner has that UID.
   virtual std::vector<ObjectView> GroupsOwnedBy(std::string_view ns, std::string_view uid) const = 0;
   // Pods of the namespace that carry all of these labels. A pod is grouped again when one such pod comes, changes or
@@ -54,12 +65,20 @@ struct DeclaredRule {
   std::string priority_class;  // Where nobody names one.
 };
 
+// What a group can say in the form that the cluster's scheduler reads: releases of KAI's before v0.15 know less
+// (pod-grouper 9.4).
+struct GroupForm {
+  bool has_sub_group_minimum = true;  // How many of its subgroups a group needs.
+  bool has_optional_leaves = true;    // A subgroup may need none of its pods.
+};
+
 struct RuleOptions {
   std::string queue_label = "kai.scheduler/queue";
   std::string node_pool_label = "kai.scheduler/node-pool";
   bool finds_legacy_groups = true;
   bool gangs_knative_revisions = true;
   bool follows_queue = false;       // A group that is there comes to another queue when its owner's label does.
+  bool uses_kartas = true;          // For kinds that have no rule of their own.
   bool keeps_named_groups = false;  // A pod with owners that names another group stays in it, as a bare pod does.
   // By "Kind.group", else by "Kind".
   std::map<std::string, KindDefaults, std::less<>> kind_defaults;
@@ -67,6 +86,8 @@ struct RuleOptions {
   std::vector<DeclaredRule> rules;
   // Kinds to look through beside those of rule_table.h.
   std::vector<KindName> looked_through;
+  // Not configured: read from the cluster.
+  GroupForm form;
 };
 
 struct RuleInput {

@@ -155,9 +155,10 @@ absl::StatusOr<RuleOptions> ParseRuleConfig(std::string_view text) {
   if (documents.empty()) return options;
   if (documents.size() > 1) return Bad("the configuration", "must be one document");
   const json::value& config = documents.front();
-  BASALT_RETURN_IF_ERROR(CheckObject(config, "",
-                                     {"queueLabel", "nodePoolLabel", "searchLegacyGroups", "knativeGangs",
-                                      "followQueue", "keepNamedGroups", "kindDefaults", "rules", "lookThrough"}));
+  BASALT_RETURN_IF_ERROR(
+      CheckObject(config, "",
+                  {"queueLabel", "nodePoolLabel", "searchLegacyGroups", "knativeGangs", "followQueue",
+                   "keepNamedGroups", "kartas", "kindDefaults", "rules", "lookThrough"}));
   BASALT_ASSIGN_OR_RETURN(const std::string queue_label, TextOf(config, "", "queueLabel"));
   if (!queue_label.empty()) options.queue_label = queue_label;
   BASALT_ASSIGN_OR_RETURN(const std::string node_pool_label, TextOf(config, "", "nodePoolLabel"));
@@ -166,6 +167,7 @@ absl::StatusOr<RuleOptions> ParseRuleConfig(std::string_view text) {
                           BoolOf(config, "searchLegacyGroups", options.finds_legacy_groups));
   BASALT_ASSIGN_OR_RETURN(options.follows_queue, BoolOf(config, "followQueue", options.follows_queue));
   BASALT_ASSIGN_OR_RETURN(options.keeps_named_groups, BoolOf(config, "keepNamedGroups", options.keeps_named_groups));
+  BASALT_ASSIGN_OR_RETURN(options.uses_kartas, BoolOf(config, "kartas", options.uses_kartas));
   BASALT_ASSIGN_OR_RETURN(options.gangs_knative_revisions,
                           BoolOf(config, "knativeGangs", options.gangs_knative_revisions));
   const auto with = [&options](auto read) {

@@ -11,7 +11,7 @@ namespace basalt::pgsvc {
 
 std::span<const Rule> AllRules();
 
-// By group, version and kind; else the default rule.
+// By group, version and kind; else the default rule, whose kind is "*".
 const Rule& RuleFor(std::string_view group, std::string_view version, std::string_view kind);
 
 // A kind of which the rule of the object below decides.

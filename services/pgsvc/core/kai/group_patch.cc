@@ -50,6 +50,12 @@ json::object WantedSpec(const Grouping& wanted) {
   return spec;
 }
 
+json::object StorableSpec(const Grouping& wanted, const KaiGroupForm& form) {
+  json::object spec = WantedSpec(wanted);
+  FitInto(form, spec);
+  return spec;
+}
+
 json::object SpecPatch(const json::value& observed, const json::object& wanted, std::string_view grouped,
                        bool follows_queue) {
   json::object patch;
@@ -106,10 +112,10 @@ bool HasOwner(const kube::v1::KaiPodGroup& observed, const GroupOwner& wanted) {
 
 }  // namespace
 
-json::object NewKaiGroup(const Grouping& wanted) {
+json::object NewKaiGroup(const Grouping& wanted, const KaiGroupForm& form) {
   json::object group = KaiGroupOf(wanted);
   json::object& spec = group["spec"].as_object();
-  spec = WantedSpec(wanted);
+  spec = StorableSpec(wanted, form);
   const std::string fields = GroupedFields(spec);
   if (!fields.empty()) ObjectIn(group["metadata"].as_object(), "annotations")[kube::kGroupedFieldsKey] = fields;
   return group;
@@ -123,10 +129,10 @@ bool IsKaiGroupOf(const kube::v1::KaiPodGroup& observed, const Grouping& wanted)
 }
 
 std::optional<GroupUpdate> KaiUpdateOf(const kube::v1::KaiPodGroup& observed, const Grouping& wanted,
-                                       const RuleOptions& options) {
+                                       const RuleOptions& options, const KaiGroupForm& form) {
   const absl::StatusOr<json::value> parsed = ParseJson(observed.spec_json().empty() ? "{}" : observed.spec_json());
   const json::value spec = parsed.ok() ? *parsed : json::value(json::object());
-  const json::object wanted_spec = WantedSpec(wanted);
+  const json::object wanted_spec = StorableSpec(wanted, form);
   const auto& annotations_now = observed.meta().annotations();
   const std::string grouped_now(FindKey(annotations_now, kube::kGroupedFieldsKey).value_or(""));
 
@@ -160,6 +166,11 @@ std::optional<GroupUpdate> KaiUpdateOf(const kube::v1::KaiPodGroup& observed, co
   if (!metadata.empty()) patch["metadata"] = std::move(metadata);
   update.patch = ToText(patch);
   return update;
+}
+
+std::vector<std::string> LossesOf(const Grouping& wanted, const KaiGroupForm& form) {
+  json::object spec = WantedSpec(wanted);
+  return FitInto(form, spec);
 }
 
 std::optional<std::string> KaiPodPatch(const kube::v1::Pod& pod, std::string_view group, std::string_view sub_group) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/base/status.h"
@@ -124,7 +125,11 @@ absl::StatusOr<bool> FindLegacyGroup(const RuleInput& input, const json::array& 
   if (job == nullptr || job->empty()) {
     return Invalid(fmt::format("{}: label {}: is required", input.pod.Described(), kReplicatedJobLabel));
   }
-  if (IsInOrder(input.top)) grouping.name = GroupNameOf(fmt::format("{}-{}", grouping.name, std::string_view(*job)));
+  // Releases before v0.16 took a JobSet without an order for one that is in order: such a group goes on, too.
+  const std::string own = GroupNameOf(fmt::format("{}-{}", grouping.name, std::string_view(*job)));
+  const bool has_own = std::any_of(groups.begin(), groups.end(),
+                                   [&](ObjectView group) { return is_legacy(group) && group.name() == own; });
+  if (IsInOrder(input.top) || has_own) grouping.name = own;
   grouping.minimum = {};
   if (const json::string* const text = input.top.Annotation(kMinMemberAnnotation); text != nullptr) {
     BASALT_ASSIGN_OR_RETURN(grouping.minimum.count, MinimumOf(input.top.Described(), kMinMemberAnnotation, *text, 0));
@@ -135,6 +140,33 @@ absl::StatusOr<bool> FindLegacyGroup(const RuleInput& input, const json::array& 
     if (stored) grouping.minimum.count = *stored;
   }
   return true;
+}
+
+// How releases before v0.15 group a JobSet (9.4): without subgroups; a group for each replicated job where one starts
+// after the other, which is so by default.
+absl::StatusOr<Grouping> GroupFlat(const RuleInput& input, const json::array& jobs, Grouping grouping) {
+  const std::string_view order = input.top.TextAt({"spec", "startupPolicy", "startupPolicyOrder"});
+  const bool is_in_order = order.empty() || order == "InOrder";
+  const json::string* const own = input.pod.Label(kReplicatedJobLabel);
+  if (is_in_order && (own == nullptr || own->empty())) {
+    return Invalid(fmt::format("{}: label {}: is required", input.pod.Described(), kReplicatedJobLabel));
+  }
+  int64_t minimum = 0;
+  for (const json::value& entry : jobs) {
+    const std::string_view name = FindString(entry, "name");
+    if (is_in_order && name != *own) continue;
+    const std::string where = fmt::format("{}: replicated job {}", input.top.Described(), name);
+    const ObjectView job(entry, where);
+    BASALT_ASSIGN_OR_RETURN(const std::optional<int32_t> replicas, job.IntAt({"replicas"}));
+    BASALT_ASSIGN_OR_RETURN(std::optional<int32_t> pods, job.IntAt({"template", "spec", "parallelism"}));
+    BASALT_ASSIGN_OR_RETURN(const std::optional<int32_t> completions, job.IntAt({"template", "spec", "completions"}));
+    if (!pods || *pods <= 0) pods = 1;
+    if (completions && *completions > 0) pods = std::min(*pods, *completions);
+    minimum += static_cast<int64_t>(replicas && *replicas > 0 ? *replicas : 1) * *pods;
+  }
+  if (is_in_order) grouping.name = GroupNameOf(fmt::format("{}-{}", grouping.name, std::string_view(*own)));
+  grouping.minimum = {.count = static_cast<int32_t>(std::min<int64_t>(minimum, INT32_MAX))};
+  return grouping;
 }
 
 }  // namespace
@@ -150,6 +182,8 @@ absl::StatusOr<Grouping> GroupJobSet(const RuleInput& input) {
   }
   const json::array& jobs = list->get_array();
   Grouping grouping = InheritFromTop(input);
+  // Such groups look like legacy ones: they are the ones that those releases make.
+  if (!input.options.form.has_sub_group_minimum) return GroupFlat(input, jobs, std::move(grouping));
   BASALT_ASSIGN_OR_RETURN(const bool is_legacy, FindLegacyGroup(input, jobs, grouping));
   if (is_legacy) return grouping;
   BASALT_ASSIGN_OR_RETURN(const std::vector<ReplicatedJob> replicated, ReplicatedJobsOf(set, jobs, grouping.warnings));

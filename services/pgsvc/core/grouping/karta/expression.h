@@ -1,0 +1,47 @@
+#pragma once
+
+// Expressions of a Karta (pod-grouper 6.11): the part of jq that reads an object and always ends. Paths (.a.b, ."a",
+// .["a"], .[0], .[], each with ?), //, |, and, or, comparisons, + - *, literals, parentheses, length, not, to_entries;
+// with jq's precedence and meaning. A value. Pure.
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/base/json.h"
+
+namespace basalt::pgsvc {
+
+class Expression {
+ public:
+  struct Node;  // Internal.
+
+  // An expression may yield so many values at most, on its way, too, and may take so many steps.
+  static constexpr size_t kMostValues = 10'000;
+  static constexpr int64_t kMostSteps = 100'000;
+  static constexpr size_t kMostBytes = 1 << 20;  // Of texts and lists that it makes.
+  static constexpr size_t kLongest = 1024;
+
+  // INVALID_ARGUMENT: the text is no expression, is longer than kLongest, nests deeply, or needs more of jq.
+  static absl::StatusOr<Expression> Parse(std::string_view text);
+
+  // All values, in their order. INVALID_ARGUMENT: an operation that the type of a value does not have, or too many
+  // values.
+  absl::StatusOr<std::vector<json::value>> Evaluate(const json::value& input) const;
+  // The names of all members that are read, wherever, but for keys of labels and annotations.
+  const std::set<std::string, std::less<>>& members() const { return members_; }
+  const std::string& text() const { return text_; }
+
+ private:
+  Expression(std::string text, std::shared_ptr<const Node> root, std::set<std::string, std::less<>> members)
+      : text_(std::move(text)), root_(std::move(root)), members_(std::move(members)) {}
+
+  std::string text_;
+  std::shared_ptr<const Node> root_;
+  std::set<std::string, std::less<>> members_;
+};
+
+}  // namespace basalt::pgsvc

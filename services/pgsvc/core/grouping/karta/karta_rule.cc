@@ -1,0 +1,276 @@
+#include "services/pgsvc/core/grouping/karta/karta_rule.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/base/excerpt.h"
+#include "common/base/status.h"
+#include "common/base/status_macros.h"
+#include "services/pgsvc/core/grouping/group_name.h"
+#include "services/pgsvc/core/grouping/inheritance.h"
+
+namespace basalt::pgsvc {
+namespace {
+
+using Component = Karta::Component;
+
+// More pods than that are no minimum that a scheduler could meet.
+constexpr int64_t kMostPods = INT32_MAX;
+
+// How many pods the components of a workload have.
+class Scales {
+ public:
+  Scales(const Karta& karta, ObjectView workload) : karta_(karta), workload_(workload) {
+    has_any_ = std::any_of(karta.components.begin(), karta.components.end(), [](const Component& component) {
+      return component.replicas.has_value() || component.min_replicas.has_value();
+    });
+  }
+
+  // Of the component and what belongs to it. Without any scale in the Karta, how many components have a pod template.
+  absl::StatusOr<int64_t> Of(const Component& component) const {
+    if (!has_any_) return Templates(component);
+    BASALT_ASSIGN_OR_RETURN(const std::vector<int64_t> instances, InstancesOf(component));
+    int64_t own = 0;
+    for (const int64_t instance : instances) own = std::min(own + instance, kMostPods);
+    int64_t children = 0;
+    for (const Component& child : karta_.components) {
+      if (child.owner != component.name) continue;
+      BASALT_ASSIGN_OR_RETURN(const int64_t scale, Of(child));
+      children = std::min(children + scale, kMostPods);
+    }
+    if (children == 0) return own;
+    return own == 0 ? children : std::min(own * children, kMostPods);
+  }
+
+  // Of the instance of that name alone.
+  absl::StatusOr<int64_t> OfInstance(const Component& component, std::string_view id) const {
+    BASALT_ASSIGN_OR_RETURN(const std::vector<json::value> ids, component.instance_ids->Evaluate(workload_.json()));
+    const auto found = std::find_if(ids.begin(), ids.end(), [id](const json::value& one) {
+      return one.is_string() && std::string_view(one.get_string()) == id;
+    });
+    if (found == ids.end()) {
+      return Invalid(fmt::format("component {} has no instance '{}'", component.name, Excerpt(id)));
+    }
+    if (!has_any_) return 1;
+    BASALT_ASSIGN_OR_RETURN(const std::vector<int64_t> instances, InstancesOf(component));
+    const auto index = static_cast<size_t>(found - ids.begin());
+    return index < instances.size() ? instances[index] : 0;
+  }
+
+ private:
+  absl::StatusOr<std::vector<int64_t>> Numbers(const std::optional<Expression>& expression) const {
+    std::vector<int64_t> numbers;
+    if (!expression) return numbers;
+    BASALT_ASSIGN_OR_RETURN(const std::vector<json::value> values, expression->Evaluate(workload_.json()));
+    for (const json::value& value : values) {
+      if (value.is_null()) {
+        numbers.push_back(0);
+        continue;
+      }
+      boost::system::error_code error;
+      const auto number = value.to_number<int64_t>(error);
+      if (error || number > kMostPods) {
+        return Invalid(fmt::format("expression '{}': must yield integers", Excerpt(expression->text())));
+      }
+      numbers.push_back(std::max<int64_t>(number, 0));
+    }
+    return numbers;
+  }
+
+  absl::StatusOr<std::vector<int64_t>> InstancesOf(const Component& component) const {
+    BASALT_ASSIGN_OR_RETURN(std::vector<int64_t> scales, Numbers(component.replicas));
+    BASALT_ASSIGN_OR_RETURN(const std::vector<int64_t> least, Numbers(component.min_replicas));
+    scales.resize(std::max(scales.size(), least.size()));
+    for (size_t i = 0; i < least.size(); ++i) {
+      if (least[i] > 0) scales[i] = least[i];
+    }
+    return scales;
+  }
+
+  absl::StatusOr<int64_t> Templates(const Component& component) const {
+    int64_t templates = 0;
+    if (component.has_pod_template) {
+      templates = 1;
+      if (component.instance_ids) {
+        BASALT_ASSIGN_OR_RETURN(const std::vector<json::value> ids, component.instance_ids->Evaluate(workload_.json()));
+        templates = static_cast<int64_t>(ids.size());
+      }
+    }
+    for (const Component& child : karta_.components) {
+      if (child.owner != component.name) continue;
+      BASALT_ASSIGN_OR_RETURN(const int64_t below, Templates(child));
+      templates += below;
+    }
+    return templates;
+  }
+
+  const Karta& karta_;
+  ObjectView workload_;
+  bool has_any_ = false;
+};
+
+// The one value that the expression yields of the pod.
+absl::StatusOr<json::value> OneOf(const Expression& expression, ObjectView pod) {
+  BASALT_ASSIGN_OR_RETURN(std::vector<json::value> values, expression.Evaluate(pod.json()));
+  const bool is_one =
+      values.size() == 1 && !values[0].is_null() && !(values[0].is_string() && values[0].get_string().empty());
+  if (is_one) return std::move(values[0]);
+  return Invalid(fmt::format("expression '{}': must yield one value of {}, and not an empty one",
+                             Excerpt(expression.text()), pod.Described()));
+}
+
+bool IsSelected(const Component& component, ObjectView pod) {
+  if (!component.type) return false;
+  const absl::StatusOr<json::value> value = OneOf(component.type->key, pod);
+  if (!value.ok()) return false;
+  return !component.type->value || (value->is_string() && *component.type->value == value->get_string());
+}
+
+bool IsAbove(const Karta& karta, const Component& above, const Component& component) {
+  const Component* one = &component;
+  while (one != nullptr) {
+    if (one == &above) return true;
+    one = one->owner.empty() ? nullptr : karta.Find(one->owner);
+  }
+  return false;
+}
+
+// The pod is selected as this component, or as one below.
+bool Contains(const Karta& karta, const Component& component, ObjectView pod) {
+  return std::any_of(karta.components.begin(), karta.components.end(),
+                     [&](const Component& one) { return IsAbove(karta, component, one) && IsSelected(one, pod); });
+}
+
+absl::Status CheckTopology(const std::optional<Topology>& topology, std::string_view of) {
+  if (!topology) return absl::OkStatus();
+  if (topology->name.empty()) return Invalid(fmt::format("topology of {}: topologyName: is required", of));
+  if (topology->has_level()) return absl::OkStatus();
+  return Invalid(
+      fmt::format("topology of {}: requiredTopologyLevel or preferredTopologyLevel: one of them is required", of));
+}
+
+absl::StatusOr<Grouping> GroupAsOne(const RuleInput& input, const Karta& karta, Grouping grouping) {
+  const Karta::OneGroup& wanted = *karta.one_group;
+  const Scales scales(karta, input.top);
+  grouping.name = GroupNameOf(fmt::format("pg-{}-{}", input.top.uid(), wanted.name));
+  // What the workload itself says comes first (G28).
+  BASALT_RETURN_IF_ERROR(CheckTopology(wanted.topology, "the group"));
+  if (grouping.topology.name.empty() && wanted.topology) grouping.topology = *wanted.topology;
+  if (wanted.sub_groups.empty()) {
+    BASALT_ASSIGN_OR_RETURN(const int64_t scale, scales.Of(karta.components.front()));
+    grouping.minimum = {.count = static_cast<int32_t>(scale)};
+    return grouping;
+  }
+  grouping.minimum = {.count = static_cast<int32_t>(wanted.sub_groups.size()), .of_sub_groups = true};
+  for (const Karta::SubGroupOf& sub_group : wanted.sub_groups) {
+    const Component* const found = karta.Find(sub_group.component);
+    if (found == nullptr) return Invalid(fmt::format("subGroups: there is no component '{}'", sub_group.component));
+    const Component& component = *found;
+    BASALT_RETURN_IF_ERROR(CheckTopology(sub_group.topology, component.name));
+    BASALT_ASSIGN_OR_RETURN(const int64_t scale, scales.Of(component));
+    if (scale == 0) {
+      return Invalid(fmt::format("component {}: {} says of no replicas", component.name, input.top.Described()));
+    }
+    grouping.sub_groups.push_back({.name = component.name,
+                                   .minimum = {.count = static_cast<int32_t>(scale)},
+                                   .topology = sub_group.topology.value_or(Topology())});
+    if (grouping.pod_sub_group.empty() && Contains(karta, component, input.pod)) {
+      grouping.pod_sub_group = component.name;
+    }
+  }
+  return grouping;
+}
+
+// ---- the older form ----
+
+absl::StatusOr<const Component*> ComponentOfPod(const Karta& karta, ObjectView pod) {
+  std::vector<const Component*> with_template;
+  for (const Component& component : karta.components) {
+    if (component.has_pod_template) with_template.push_back(&component);
+  }
+  if (with_template.size() == 1) return with_template[0];
+  for (const Component& component : karta.components) {
+    if (IsSelected(component, pod)) return &component;
+  }
+  return Invalid(fmt::format("{} is of no component", pod.Described()));
+}
+
+absl::StatusOr<bool> HoldAll(const std::vector<Expression>& filters, ObjectView pod) {
+  for (const Expression& filter : filters) {
+    BASALT_ASSIGN_OR_RETURN(const json::value value, OneOf(filter, pod));
+    if (!value.is_bool() || !value.get_bool()) return false;
+  }
+  return true;
+}
+
+struct Place {
+  const Karta::Entry* entry;
+  const Karta::Member* member;
+};
+
+absl::StatusOr<Place> PlaceOf(const Karta& karta, const Component& component, ObjectView pod) {
+  for (const Component* one = &component; one != nullptr; one = one->owner.empty() ? nullptr : karta.Find(one->owner)) {
+    for (const Karta::Entry& entry : karta.entries) {
+      for (const Karta::Member& member : entry.members) {
+        if (member.component != one->name) continue;
+        BASALT_ASSIGN_OR_RETURN(const bool holds, HoldAll(member.filters, pod));
+        if (holds) return Place{&entry, &member};
+      }
+    }
+  }
+  return Invalid(fmt::format("component {}: no pod group takes {}", component.name, pod.Described()));
+}
+
+absl::StatusOr<std::string> KeyedNameOf(const RuleInput& input, const Karta& karta, const Place& place) {
+  std::string name = fmt::format("pg-{}", input.top.uid());
+  for (const Expression& key : place.member->keys) {
+    BASALT_ASSIGN_OR_RETURN(const json::value value, OneOf(key, input.pod));
+    name += "-" + (value.is_string() ? std::string(value.get_string()) : ToText(value));
+  }
+  // Two entries must not share a group (G27).
+  if (karta.entries.size() > 1) name = fmt::format("{}-{}", name, place.entry->name);
+  if (GroupNameOf(name) != name) {
+    return Invalid(fmt::format("{}: '{}' cannot be the name of a pod group", input.pod.Described(), Excerpt(name)));
+  }
+  return name;
+}
+
+absl::StatusOr<Grouping> GroupByKeys(const RuleInput& input, const Karta& karta, Grouping grouping) {
+  BASALT_ASSIGN_OR_RETURN(const Component* const component, ComponentOfPod(karta, input.pod));
+  BASALT_ASSIGN_OR_RETURN(const Place place, PlaceOf(karta, *component, input.pod));
+  BASALT_ASSIGN_OR_RETURN(grouping.name, KeyedNameOf(input, karta, place));
+  const Component& counted = *karta.Find(place.member->component);
+  const Scales scales(karta, input.top);
+  int64_t scale = 0;
+  if (&counted == component && counted.instance_ids && counted.instance_id) {
+    BASALT_ASSIGN_OR_RETURN(const json::value id, OneOf(*counted.instance_id, input.pod));
+    BASALT_ASSIGN_OR_RETURN(scale,
+                            scales.OfInstance(counted, id.is_string() ? std::string(id.get_string()) : ToText(id)));
+  } else {
+    BASALT_ASSIGN_OR_RETURN(scale, scales.Of(counted));
+  }
+  grouping.minimum = {.count = static_cast<int32_t>(scale)};
+  return grouping;
+}
+
+}  // namespace
+
+absl::StatusOr<Grouping> GroupByKarta(const RuleInput& input, const Karta& karta) {
+  Grouping grouping = InheritFromTop(input);
+  absl::StatusOr<Grouping> found =
+      karta.one_group ? GroupAsOne(input, karta, std::move(grouping)) : GroupByKeys(input, karta, std::move(grouping));
+  if (found.ok()) {
+    found->sources["minMember"] = fmt::format("Karta {}", karta.name);
+    return found;
+  }
+  return MakeStatus(found.status().code(), fmt::format("{}: Karta {}: {}", input.top.Described(), karta.name,
+                                                       ToStd(found.status().message())));
+}
+
+}  // namespace basalt::pgsvc

@@ -1,0 +1,78 @@
+#include "services/pgsvc/core/grouping/karta/karta_set.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+
+#include "common/base/status.h"
+
+namespace basalt::pgsvc {
+namespace {
+
+// By which Kartas are found; their own operator keeps them.
+constexpr std::string_view kGroupLabel = "run.ai/karta-group";
+constexpr std::string_view kVersionLabel = "run.ai/karta-version";
+constexpr std::string_view kKindLabel = "run.ai/karta-kind";
+
+std::string KindTextOf(std::string_view group, std::string_view version, std::string_view kind) {
+  return fmt::format("{}/{}/{}", group, version, kind);
+}
+
+std::string LabelledKind(ObjectView karta) {
+  const auto label = [karta](std::string_view key) {
+    const json::string* const text = karta.Label(key);
+    return text == nullptr ? std::string_view() : std::string_view(*text);
+  };
+  return KindTextOf(label(kGroupLabel), label(kVersionLabel), label(kKindLabel));
+}
+
+}  // namespace
+
+std::string KartaSet::KindText(ObjectView top) { return KindTextOf(top.group(), top.version(), top.kind()); }
+
+std::vector<std::string> KartaSet::Set(ObjectView karta) {
+  std::vector<std::string> kinds = Erase(karta.name());
+  const KindName kind = KindOfKarta(karta);
+  const std::string text = KindTextOf(kind.group, kind.version, kind.kind);
+  if (karta.IsBeingDeleted() || !HasGangInstructions(karta) || LabelledKind(karta) != text) return kinds;
+  Entry entry{.kind = text, .karta = nullptr, .problem = {}};
+  if (absl::StatusOr<Karta> read = ReadKarta(karta); read.ok()) {
+    entry.karta = std::make_shared<const Karta>(*std::move(read));
+  } else {
+    entry.problem = fmt::format("Karta {}: {}", karta.name(), ToStd(read.status().message()));
+  }
+  entries_[std::string(karta.name())] = std::move(entry);
+  kinds.push_back(text);
+  return kinds;
+}
+
+std::vector<std::string> KartaSet::Erase(std::string_view name) {
+  const auto found = entries_.find(name);
+  if (found == entries_.end()) return {};
+  std::vector<std::string> kinds{found->second.kind};
+  entries_.erase(found);
+  return kinds;
+}
+
+KartaChoice KartaSet::For(ObjectView top) const {
+  const std::string kind = KindText(top);
+  KartaChoice choice;
+  std::string chosen;
+  for (const auto& [name, entry] : entries_) {
+    if (entry.kind != kind) continue;
+    if (entry.karta == nullptr) {
+      if (choice.problem.empty()) choice.problem = entry.problem;
+      continue;
+    }
+    if (!chosen.empty()) {
+      return {.karta = nullptr, .problem = fmt::format("Kartas {} and {} are both for kind {}", chosen, name, kind)};
+    }
+    chosen = name;
+    choice.karta = entry.karta;
+  }
+  if (choice.karta != nullptr) choice.problem.clear();
+  return choice;
+}
+
+}  // namespace basalt::pgsvc

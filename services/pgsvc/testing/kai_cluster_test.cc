@@ -1,0 +1,166 @@
+// What becomes of pods of KAI's when the cluster changes: its definition of groups, and its Kartas.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "common/base/yaml.h"
+#include "common/kube/kinds.h"
+#include "common/kube/names.h"
+#include "services/pgsvc/testing/kai_rig.h"
+
+namespace basalt::pgsvc {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr kube::Kind kPyFlows{"jobs.example.com", "v1", "PyFlow", "pyflows"};
+
+// As the gateway tells of objects that all replicas hear of.
+void Tell(KaiRig& rig, std::string_view watch, const std::string& manifest, bool gone = false) {
+  const json::value object = ParseYamlDocuments(manifest)->front();
+  kube::v1::Object told;
+  told.mutable_generic()->mutable_meta()->set_name(std::string(FindString(object.at("metadata"), "name")));
+  told.mutable_generic()->set_json(ToText(object));
+  rig.any_controller().OnShared(std::string(watch), told, gone);
+  rig.Run(absl::Seconds(5));
+}
+
+std::string Definition(std::string_view properties) {
+  return fmt::format(
+      "metadata: {{name: podgroups.scheduling.run.ai}}\n"
+      "spec: {{versions: [{{name: v2alpha2, schema: {{openAPIV3Schema: {{properties: {{spec: {{properties: "
+      "{}}}}}}}}}}}]}}",
+      properties);
+}
+
+constexpr std::string_view kOld =
+    "{minMember: {minimum: 1}, queue: {}, priorityClassName: {}, "
+    "subGroups: {items: {properties: {name: {}, parent: {}, minMember: {minimum: 1}}}}}";
+constexpr std::string_view kNew =
+    "{minMember: {}, minSubGroup: {}, queue: {}, priorityClassName: {}, preemptionDelay: {}, "
+    "subGroups: {items: {properties: {name: {}, parent: {}, minMember: {}, minSubGroup: {}}}}}";
+
+TEST(KaiClusterTest, AFieldThatTheDefinitionLacksIsNotWrittenAndTold) {
+  KaiRig rig;
+  rig.Start();
+  Tell(rig, kube::kWatchKaiDefinition, Definition(kOld));
+  rig.Make(kube::kStatefulSets,
+           KaiRig::Workload("db", "annotations: {kai.scheduler/preemption-delay: 5m}", "serviceName: db"));
+  rig.MakePod("db-0", &kube::kStatefulSets, "db");
+  rig.Run(absl::Seconds(5));
+  const std::string group = rig.GroupOf("db-0");
+  EXPECT_EQ(rig.Spec(group), R"({"minMember":1,"queue":"default-queue","priorityClassName":"train"})");
+  EXPECT_EQ(rig.server().WritesButEvents(), 2) << "the group and the link, and none again";
+  EXPECT_THAT(rig.Events(), ElementsAre(HasSubstr("db-0 PodGroupWarning: the group: preemptionDelay is not known")));
+
+  // KAI is upgraded.
+  Tell(rig, kube::kWatchKaiDefinition, Definition(kNew));
+  EXPECT_THAT(rig.Spec(group), HasSubstr(R"("preemptionDelay":"5m0s")"));
+}
+
+TEST(KaiClusterTest, AMinimumThatTheDefinitionRefusesIsLeftOut) {
+  constexpr std::string_view kZero = "annotations: {kai.scheduler/batch-min-member: '0'}";
+  KaiRig rig;
+  rig.Start();
+  Tell(rig, kube::kWatchKaiDefinition, Definition(kOld));
+  rig.Make(kube::kBatchJobs, KaiRig::JobOf("j", std::string(kZero)));
+  rig.MakePod("j-a", &kube::kBatchJobs, "j");
+  rig.Run(absl::Seconds(5));
+  EXPECT_EQ(rig.Spec(rig.GroupOf("j-a")), R"({"queue":"default-queue","priorityClassName":"train"})");
+  EXPECT_EQ(rig.server().WritesButEvents(), 2);
+  EXPECT_THAT(rig.Events(), ElementsAre(HasSubstr("the group: minMember 0 is refused")));
+}
+
+std::string Karta(std::string_view worker = "worker", std::string_view name = "pyflow") {
+  return fmt::format(
+      "metadata:\n"
+      "  name: {}\n"
+      "  labels: {{run.ai/karta-group: jobs.example.com, run.ai/karta-version: v1, run.ai/karta-kind: PyFlow}}\n"
+      "spec:\n"
+      "  structureDefinition:\n"
+      "    rootComponent:\n"
+      "      {{name: flow, kind: {{group: jobs.example.com, version: v1, kind: PyFlow}}, statusDefinition: {{}}}}\n"
+      "    childComponents:\n"
+      "    - name: worker\n"
+      "      ownerRef: flow\n"
+      "      scaleDefinition: {{replicasPath: .spec.replicas}}\n"
+      "      podSelector: {{componentTypeSelector: {{keyPath: '.metadata.labels[\"role\"]'}}}}\n"
+      "  optimizationInstructions:\n"
+      "    gangScheduling: {{podGroup: {{name: t, subGroups: [{{componentName: {}}}]}}}}\n",
+      name, worker);
+}
+
+class KartaRigTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    rig_.Start();
+    rig_.Define(kPyFlows);
+    rig_.Make(kPyFlows, "metadata: {name: f}\nspec: {replicas: 2}");
+  }
+  std::string Named(std::string_view suffix) { return "pg-" + rig_.UidOf(kPyFlows, "f") + std::string(suffix); }
+  void MakePod(const std::string& name) {
+    rig_.MakePod(name, &kPyFlows, "f", "labels: {role: worker}");
+    rig_.Run(absl::Seconds(5));
+  }
+  KaiRig rig_;
+};
+
+TEST_F(KartaRigTest, AKartaThatComesLaterGroupsThePodsAnew) {
+  MakePod("f-0");
+  EXPECT_THAT(rig_.GroupOf("f-0"), HasSubstr("pg-f-")) << "the default rule";
+  Tell(rig_, kube::kWatchKartas, Karta());
+  EXPECT_EQ(rig_.GroupOf("f-0"), Named("-t"));
+  EXPECT_EQ(rig_.SubGroupOf("f-0"), "worker");
+  EXPECT_THAT(rig_.Spec(Named("-t")), HasSubstr(R"("subGroups":[{"name":"worker","minMember":2}])"));
+  Tell(rig_, kube::kWatchKartas, Karta(), /*gone=*/true);
+  EXPECT_THAT(rig_.GroupOf("f-0"), HasSubstr("pg-f-"));
+}
+
+TEST_F(KartaRigTest, TheWorkloadsReplicasAreFollowed) {
+  Tell(rig_, kube::kWatchKartas, Karta());
+  MakePod("f-0");
+  rig_.server().Merge(kPyFlows, "default", "f", json::object{{"spec", json::object{{"replicas", 5}}}});
+  rig_.Run(absl::Seconds(5));
+  EXPECT_THAT(rig_.Spec(Named("-t")), HasSubstr(R"("subGroups":[{"name":"worker","minMember":5}])"));
+}
+
+// Weakness G26.
+TEST_F(KartaRigTest, AKartaThatBreaksMovesNoPodOutOfItsGroup) {
+  Tell(rig_, kube::kWatchKartas, Karta());
+  MakePod("f-0");
+  rig_.server().ClearLog();
+  Tell(rig_, kube::kWatchKartas, Karta("worker", "second"));
+  EXPECT_EQ(rig_.GroupOf("f-0"), Named("-t"));
+  EXPECT_EQ(rig_.server().WritesButEvents(), 0);
+  EXPECT_THAT(rig_.Events(), ElementsAre(HasSubstr("Kartas pyflow and second are both for kind")));
+  MakePod("f-1");
+  EXPECT_THAT(rig_.GroupOf("f-1"), HasSubstr("pg-f-")) << "new pods have the default rule";
+  Tell(rig_, kube::kWatchKartas, Karta("worker", "second"), /*gone=*/true);
+  EXPECT_EQ(rig_.GroupOf("f-1"), Named("-t"));
+}
+
+TEST_F(KartaRigTest, WhatAKartaCannotGroupIsTold) {
+  Tell(rig_, kube::kWatchKartas, Karta("nobody"));
+  MakePod("f-0");
+  EXPECT_EQ(rig_.Groups(), 0u);
+  EXPECT_THAT(rig_.Events(), ElementsAre(HasSubstr("Karta pyflow: subGroups: there is no component 'nobody'")));
+  Tell(rig_, kube::kWatchKartas, Karta());
+  EXPECT_EQ(rig_.GroupOf("f-0"), Named("-t"));
+}
+
+TEST_F(KartaRigTest, AKartaOfAnotherKindIsNoNews) {
+  MakePod("f-0");
+  rig_.server().ClearLog();
+  std::string other = Karta();
+  for (size_t at = other.find("PyFlow"); at != std::string::npos; at = other.find("PyFlow"))
+    other.replace(at, 6, "Other");
+  Tell(rig_, kube::kWatchKartas, other);
+  EXPECT_THAT(rig_.server().log(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace basalt::pgsvc
