@@ -4,6 +4,7 @@
 
 #include "kubesim/schema/builtin/builtin.h"
 #include "kubesim/schema/crd/crd.h"
+#include "kubesim/server/admission/kai_webhook.h"
 #include "kubesim/server/request/errors.h"
 #include "kubesim/server/state/core.h"
 
@@ -22,6 +23,7 @@ absl::Status AdmitCreate(const TypeInfo& type, json::value& object, std::string_
   if (!type.builtin) {
     ValidateMetadata(type, object, &errors);
     if (type.schema != nullptr) ValidateAndDefault(*type.schema, object, &errors).IgnoreError();
+    if (errors.empty() && IsKaiPodGroup(type)) errors = CheckKaiPodGroup(object, KaiWrite::kCreate);
     return Refused(type, object, std::move(errors));
   }
   PrepareCreate(type, object);
@@ -49,6 +51,8 @@ absl::Status AdmitUpdate(const TypeInfo& type, std::string_view subresource, con
   if (!type.builtin) {
     ValidateMetadata(type, next, &errors);
     if (type.schema != nullptr) ValidateAndDefault(*type.schema, next, &errors, nullptr, &live).IgnoreError();
+    const bool is_checked = errors.empty() && subresource.empty() && IsKaiPodGroup(type);
+    if (is_checked) errors = CheckKaiPodGroup(next, KaiWrite::kUpdate);
     return Refused(type, next, std::move(errors));
   }
   if (!subresource.empty()) return absl::OkStatus();
