@@ -77,9 +77,10 @@ struct RuleOptions {
   std::string node_pool_label = "kai.scheduler/node-pool";
   bool finds_legacy_groups = true;
   bool gangs_knative_revisions = true;
-  bool follows_queue = false;       // A group that is there comes to another queue when its owner's label does.
-  bool uses_kartas = true;          // For kinds that have no rule of their own.
-  bool keeps_named_groups = false;  // A pod with owners that names another group stays in it, as a bare pod does.
+  bool follows_queue = false;          // A group that is there comes to another queue when its owner's label does.
+  bool groups_job_pods_alone = false;  // Each pod of a batch Job has a group of its own, as up to v0.14.
+  bool uses_kartas = true;             // For kinds that have no rule of their own.
+  bool keeps_named_groups = false;     // A pod with owners that names another group stays in it, as a bare pod does.
   // By "Kind.group", else by "Kind".
   std::map<std::string, KindDefaults, std::less<>> kind_defaults;
   // Rules that come before those of rule_table.h; of two for one kind the first counts.

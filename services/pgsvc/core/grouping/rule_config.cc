@@ -157,7 +157,7 @@ absl::StatusOr<RuleOptions> ParseRuleConfig(std::string_view text) {
   const json::value& config = documents.front();
   BASALT_RETURN_IF_ERROR(
       CheckObject(config, "",
-                  {"queueLabel", "nodePoolLabel", "searchLegacyGroups", "knativeGangs", "followQueue",
+                  {"queueLabel", "nodePoolLabel", "searchLegacyGroups", "knativeGangs", "followQueue", "jobPodsAlone",
                    "keepNamedGroups", "kartas", "kindDefaults", "rules", "lookThrough"}));
   BASALT_ASSIGN_OR_RETURN(const std::string queue_label, TextOf(config, "", "queueLabel"));
   if (!queue_label.empty()) options.queue_label = queue_label;
@@ -167,6 +167,7 @@ absl::StatusOr<RuleOptions> ParseRuleConfig(std::string_view text) {
                           BoolOf(config, "searchLegacyGroups", options.finds_legacy_groups));
   BASALT_ASSIGN_OR_RETURN(options.follows_queue, BoolOf(config, "followQueue", options.follows_queue));
   BASALT_ASSIGN_OR_RETURN(options.keeps_named_groups, BoolOf(config, "keepNamedGroups", options.keeps_named_groups));
+  BASALT_ASSIGN_OR_RETURN(options.groups_job_pods_alone, BoolOf(config, "jobPodsAlone", options.groups_job_pods_alone));
   BASALT_ASSIGN_OR_RETURN(options.uses_kartas, BoolOf(config, "kartas", options.uses_kartas));
   BASALT_ASSIGN_OR_RETURN(options.gangs_knative_revisions,
                           BoolOf(config, "knativeGangs", options.gangs_knative_revisions));

@@ -113,6 +113,8 @@ TEST(RuleConfigTest, BadConfigurationIsRefusedByFieldAndRule) {
       {"knativeGangs: 3", "knativeGangs: must be true or false"},
       {"followQueue: often", "followQueue: must be true or false"},
       {"keepNamedGroups: 1", "keepNamedGroups: must be true or false"},
+      {"jobPodsAlone: x", "jobPodsAlone: must be true or false"},
+      {"kartas: 7", "kartas: must be true or false"},
       {"queueLabel: ''", "queueLabel: must be a text that is not empty"},
   };
   for (const Case& test : cases) {

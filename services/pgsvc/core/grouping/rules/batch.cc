@@ -37,6 +37,10 @@ absl::StatusOr<int32_t> MinimumOfJob(ObjectView job, std::vector<std::string>& w
 
 absl::StatusOr<Grouping> GroupOfJob(const RuleInput& input, ObjectView job) {
   Grouping grouping = InheritFrom(input, job, {job}, kTrain);
+  if (input.options.groups_job_pods_alone) {
+    grouping.name = LegacyName(input.pod.name(), job.uid());
+    return grouping;
+  }
   BASALT_ASSIGN_OR_RETURN(const int32_t minimum, MinimumOfJob(job, grouping.warnings));
   grouping.minimum = {.count = minimum};
   if (job.Annotation(kMinMemberAnnotation) != nullptr) {

@@ -85,6 +85,13 @@ TEST(JobTest, AnAnnotationThatIsNoMinimumIsAnErrorThatNamesIt) {
   }
 }
 
+TEST(JobTest, EachPodHasAGroupOfItsOwnWhereThatIsConfigured) {
+  Objects objects(PodsOfJob() + Job(Minimum("3"), "{parallelism: 3}"));
+  objects.options.groups_job_pods_alone = true;
+  EXPECT_EQ(objects.Text("j-a"), "pg-j-a-job-j 1");
+  EXPECT_EQ(objects.Text("j-b"), "pg-j-b-job-j 1");
+}
+
 TEST(JobTest, APodOfALegacyGroupStaysInItAndTheCommonOneWaitsForNobodyElse) {
   Objects objects(PodsOfJob() + Job(Minimum("3"), "{parallelism: 3}") + GroupOf("pg-j-a-job-j", "job-j"));
   EXPECT_EQ(objects.Text("j-a"), "pg-j-a-job-j 1");
