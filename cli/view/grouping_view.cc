@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "cli/view/output.h"
 #include "cli/view/table.h"
 #include "common/base/json.h"
@@ -50,6 +51,23 @@ std::string TextOf(const TriedGroup& group) {
   return text + ProblemsOf(group);
 }
 
+std::string TextOf(const podgroup::v1::GroupMembers& members, int64_t least) {
+  using Members = podgroup::v1::GroupMembers;
+  std::string phase = Members::Phase_Name(members.phase());
+  phase = phase.substr(std::string_view("PHASE_").size());
+  phase = phase.substr(0, 1) + absl::AsciiStrToLower(phase.substr(1));
+  std::string text = phase + ";";
+  const auto count = [&text](int32_t number, std::string_view what) {
+    if (number > 0) text += fmt::format(" {} {},", number, what);
+  };
+  count(members.pending(), "pending");
+  count(members.running(), "running");
+  count(members.succeeded(), "succeeded");
+  count(members.failed(), "failed");
+  text.pop_back();
+  return fmt::format("{}; {} needed at least", text, least);
+}
+
 }  // namespace
 
 std::string FormatGroupingRules(const podgroup::v1::ListGroupingRulesResponse& rules, const Look& look) {
@@ -92,6 +110,9 @@ std::string FormatExplainedGrouping(const podgroup::v1::ExplainGroupingResponse&
   line("Subgroup:", pod.sub_group());
   line("In cluster:", explained.is_there() ? "yes" : "not yet");
   line("To change:", fmt::format("{}", fmt::join(explained.differing_fields(), ", ")));
+  if (explained.has_members()) line("Pods:", TextOf(explained.members(), explained.least_pods()));
+  for (const std::string& reason : explained.unschedulable()) line("Not placed:", reason);
+  for (const std::string& note : explained.notes()) line("Note:", note);
   if (explained.has_group()) text += TextOf(explained.group());
   return text;
 }

@@ -10,6 +10,7 @@
 #include "common/base/status.h"
 #include "common/kube/kinds.h"
 #include "common/kube/object_key.h"
+#include "common/kube/requests.h"
 #include "common/kube/timestamp.h"
 #include "common/rpc/error_details.h"
 #include "common/rpc/list_part.h"
@@ -17,6 +18,7 @@
 #include "services/pgsvc/api/grouping_messages.h"
 #include "services/pgsvc/api/pod_group_list.h"
 #include "services/pgsvc/api/try_grouping.h"
+#include "services/pgsvc/core/grouping/volcano_group.h"
 #include "services/pgsvc/core/kai/group_patch.h"
 
 namespace basalt::pgsvc {
@@ -65,8 +67,23 @@ podgroup::v1::ExplainGroupingResponse ToMessage(const std::string& ns, const std
     group.set_name(explanation.plan->name);
     group.set_manifest(ToText(NewKaiGroup(*explanation.plan)));
     AddReasons(*explanation.plan, group);
+    *message.mutable_members() = explanation.members;
+    message.set_least_pods(LeastPodsForKai(*explanation.plan));
   }
+  for (const std::string& note : explanation.notes) message.add_notes(note);
   return message;
+}
+
+// What KAI's scheduler says of the group in its status (pod-grouper 9.1), or why that is not known.
+void AddUnschedulable(const absl::StatusOr<gateway::v1::GetResponse>& answer,
+                      podgroup::v1::ExplainGroupingResponse& message) {
+  if (!answer.ok() || !answer->has_object()) {
+    message.add_notes("what the scheduler says of the group cannot be read now");
+    return;
+  }
+  for (std::string& reason : UnschedulableReasons(answer->object().kai_pod_group())) {
+    message.add_unschedulable(std::move(reason));
+  }
 }
 
 absl::Status NotReady(const std::string& key) {
@@ -142,7 +159,15 @@ void PodGroupApi::ExplainGrouping(podgroup::v1::ExplainGroupingRequest request,
               fmt::format("there is no pod {}/{} that a scheduler of KAI's places, as far as is known", ns, name);
           return done(rpc::WithResource(MakeStatus(absl::StatusCode::kNotFound, why), kube::kPods, KeyOf(ns, name)));
         }
-        done(ToMessage(ns, name, *explanation));
+        podgroup::v1::ExplainGroupingResponse message = ToMessage(ns, name, *explanation);
+        if (!explanation->is_there) return done(std::move(message));
+        // The scheduler's status is followed by nobody: it changes in each of its cycles.
+        controller.context().GetForCaller(ns, kube::GetOf(kube::kKaiPodGroups, ns, explanation->found->grouping.name),
+                                          [message = std::move(message), done = std::move(done)](
+                                              const absl::StatusOr<gateway::v1::GetResponse>& answer) mutable {
+                                            AddUnschedulable(answer, message);
+                                            done(std::move(message));
+                                          });
       });
 }
 

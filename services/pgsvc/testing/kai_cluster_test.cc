@@ -75,6 +75,44 @@ TEST(KaiClusterTest, AMinimumThatTheDefinitionRefusesIsLeftOut) {
   EXPECT_THAT(rig.Events(), ElementsAre(HasSubstr("the group: minMember 0 is refused")));
 }
 
+// The groups of such a JobSet look like those that earlier releases left behind.
+TEST(KaiClusterTest, AFlatJobSetStaysAsItIs) {
+  static constexpr kube::Kind kJobSets{"jobset.x-k8s.io", "v1alpha2", "JobSet", "jobsets"};
+  KaiRig rig;
+  rig.Start();
+  rig.Define(kJobSets);
+  Tell(rig, kube::kWatchKaiDefinition, Definition(kOld));
+  rig.Make(kJobSets,
+           "metadata: {name: js}\n"
+           "spec:\n"
+           "  replicatedJobs:\n"
+           "  - {name: leader, replicas: 1, template: {spec: {parallelism: 1}}}\n"
+           "  - {name: worker, replicas: 2, template: {spec: {parallelism: 4}}}\n");
+  const auto make = [&rig](const std::string& pod, const std::string& job) {
+    rig.MakePod(
+        pod, &kJobSets, "js",
+        fmt::format("labels: {{jobset.sigs.k8s.io/replicatedjob-name: {}, jobset.sigs.k8s.io/job-index: '0'}}", job));
+    rig.Run(absl::Seconds(5));
+  };
+  make("leader-0", "leader");
+  make("worker-0", "worker");
+  make("worker-1", "worker");
+  rig.Run(absl::Minutes(1));
+  const std::string group = "pg-js-" + rig.UidOf(kJobSets, "js");
+  EXPECT_EQ(rig.GroupOf("leader-0"), group + "-leader");
+  EXPECT_EQ(rig.GroupOf("worker-1"), group + "-worker");
+  EXPECT_THAT(rig.Spec(group + "-worker"), HasSubstr(R"("minMember":8)"));
+  EXPECT_EQ(rig.Groups(), 2u);
+
+  // KAI is upgraded: pods stay in the groups that are there.
+  rig.server().ClearLog();
+  Tell(rig, kube::kWatchKaiDefinition, Definition(kNew));
+  rig.Run(absl::Minutes(1));
+  EXPECT_EQ(rig.GroupOf("worker-1"), group + "-worker");
+  EXPECT_THAT(rig.Spec(group + "-worker"), HasSubstr(R"("minMember":8)"));
+  EXPECT_EQ(rig.server().WritesButEvents(), 0);
+}
+
 std::string Karta(std::string_view worker = "worker", std::string_view name = "pyflow") {
   return fmt::format(
       "metadata:\n"
@@ -141,6 +179,18 @@ TEST_F(KartaRigTest, AKartaThatBreaksMovesNoPodOutOfItsGroup) {
   EXPECT_THAT(rig_.GroupOf("f-1"), HasSubstr("pg-f-")) << "new pods have the default rule";
   Tell(rig_, kube::kWatchKartas, Karta("worker", "second"), /*gone=*/true);
   EXPECT_EQ(rig_.GroupOf("f-1"), Named("-t"));
+}
+
+TEST_F(KartaRigTest, AKartaThatIsBeingDeletedDoesNotCount) {
+  MakePod("f-0");
+  const json::value object = ParseYamlDocuments(Karta())->front();
+  kube::v1::Object told;
+  told.mutable_generic()->mutable_meta()->set_name("pyflow");
+  told.mutable_generic()->mutable_meta()->set_deletion_ms(1);
+  told.mutable_generic()->set_json(ToText(object));
+  rig_.any_controller().OnShared(std::string(kube::kWatchKartas), told, /*gone=*/false);
+  rig_.Run(absl::Seconds(5));
+  EXPECT_THAT(rig_.GroupOf("f-0"), HasSubstr("pg-f-"));
 }
 
 TEST_F(KartaRigTest, WhatAKartaCannotGroupIsTold) {

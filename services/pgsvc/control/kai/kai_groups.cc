@@ -129,8 +129,13 @@ void KaiGroups::OnGone(std::string_view ns, const runtime::Gone& gone) {
 void KaiGroups::OnShared(const std::string& watch, const kube::v1::Object& object, bool gone) {
   if (object.has_priority_class()) {
     const std::string& name = object.priority_class().meta().name();
-    const bool is_news = gone ? priority_classes_.erase(name) > 0 : priority_classes_.insert(name).second;
-    if (is_news) NoteChangedEverywhere({ClassFact(name)});
+    const bool was_there = priority_classes_.contains(name);
+    if (gone) {
+      priority_classes_.erase(name);
+    } else {
+      priority_classes_[name] = object.priority_class().value();
+    }
+    if (was_there == gone) NoteChangedEverywhere({ClassFact(name)});
     return;
   }
   if (!object.has_generic()) return;
@@ -141,7 +146,8 @@ void KaiGroups::OnShared(const std::string& watch, const kube::v1::Object& objec
   if (watch == kube::kWatchKartas) {
     const absl::StatusOr<json::value> karta = ParseJson(object.generic().json());
     const std::string& name = object.generic().meta().name();
-    const std::vector<std::string> kinds = gone || !karta.ok() ? kartas_.Erase(name) : kartas_.Set(ObjectView(*karta));
+    const bool is_there = !gone && karta.ok() && object.generic().meta().deletion_ms() == 0;
+    const std::vector<std::string> kinds = is_there ? kartas_.Set(ObjectView(*karta)) : kartas_.Erase(name);
     std::set<std::string> facts;
     for (const std::string& kind : kinds) facts.insert(KartaFact(kind));
     return NoteChangedEverywhere(facts);

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "basalt/podgroup/v1/grouping.pb.h"
 #include "common/reconcile/retry.h"
 #include "common/reconcile/slot_map.h"
 #include "common/runtime/controller.h"
@@ -61,6 +62,8 @@ class KaiGroups {
     std::optional<Grouping> plan = {};  // Of all pods of the group; nothing: the pod is in none.
     bool is_there = false;              // Kubernetes has the group.
     std::vector<std::string> differing_fields = {};
+    podgroup::v1::GroupMembers members = {};
+    std::vector<std::string> notes = {};  // What follows from the plan and is easily missed.
   };
   // Nothing: there is no such pod for a scheduler of KAI's.
   std::optional<Explanation> Explain(std::string_view ns, std::string_view pod_name) const;
@@ -128,6 +131,10 @@ class KaiGroups {
   static void NoteActivity(Namespace& space, const kube::v1::Pod& pod, const std::string& group);
   static void NoteGroup(Namespace& space, const std::string& name);
 
+  // -- explain.cc --
+  podgroup::v1::GroupMembers MembersOf(const Namespace& space, const KaiGroupState& group, int64_t least) const;
+  std::vector<std::string> NotesOn(const Grouping& plan) const;
+
   // -- kai_group_writes.cc --
   void ServeGroup(const std::string& ns, Namespace& space, const std::string& name, KaiGroupState& group);
   // Nothing where the rules cannot say it now.
@@ -136,14 +143,14 @@ class KaiGroups {
   void UpdateGroup(const std::string& ns, Namespace& space, const std::string& name, KaiGroupState& group);
   // Whether that write of the group or of a member is not due yet; the group is served again when it is.
   bool WaitsFor(const std::string& ns, Namespace& space, const std::string& name, const Pace& pace,
-                const std::string& patch);
+                const std::string& state);
   // The group has these leaves: members may name them.
   static void TakeLeaves(KaiGroupState& group, std::set<std::string> leaves);
   // Nullopt: nothing is to be written on the pod.
   static std::optional<std::string> LinkPatchOf(const kube::v1::Pod& pod, std::string_view name,
                                                 const KaiGroupState& group, const KaiGroupState::Member& member);
   void LinkPods(const std::string& ns, Namespace& space, const std::string& name, KaiGroupState& group);
-  void OnPodLinked(const std::string& ns, const std::string& name, const std::string& uid, const std::string& patch,
+  void OnPodLinked(const std::string& ns, const std::string& name, const std::string& uid, const std::string& wanted,
                    const runtime::WriteOutcome& outcome);
   // `is_stale`: the refusal says that what is known of the group is not so any more.
   void OnGroupWritten(const std::string& ns, const std::string& name, bool is_stale,
@@ -165,7 +172,7 @@ class KaiGroups {
   RuleOptions rules_;
   KaiGroupForm form_;
   SlotMap<Namespace> namespaces_;
-  std::set<std::string, std::less<>> priority_classes_;
+  PriorityClasses priority_classes_;
   KartaSet kartas_;
   runtime::EventRecorder recorder_;
 };

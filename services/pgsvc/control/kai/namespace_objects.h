@@ -3,6 +3,7 @@
 // What is known of one namespace for the grouping of KAI's pods: its pods, its groups, and the owners and other objects
 // that rules have asked for. Answers rules as ClusterView does, and notes each fact that they asked for. Confined to
 // the loop of its owner.
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <set>
@@ -28,6 +29,8 @@ std::string GroupFact(std::string_view name);
 std::string OwnedGroupsFact(std::string_view owner_uid);
 std::string KartaFact(std::string_view kind);  // KartaSet::KindText.
 std::string LabelFact(const std::vector<std::string>& keys, const std::vector<std::string>& values);
+
+using PriorityClasses = std::map<std::string, int32_t, std::less<>>;  // Values, by name.
 
 class NamespaceObjects {
  public:
@@ -97,8 +100,7 @@ class NamespaceObjects {
 class NamespaceView final : public ClusterView {
  public:
   // All of them outlive the view.
-  NamespaceView(NamespaceObjects& objects, const std::set<std::string, std::less<>>& priority_classes,
-                const KartaSet& kartas)
+  NamespaceView(NamespaceObjects& objects, const PriorityClasses& priority_classes, const KartaSet& kartas)
       : objects_(objects), priority_classes_(priority_classes), kartas_(kartas) {}
 
   // As OwnersOf of owner_walk.h. UNAVAILABLE: an owner was not told yet.
@@ -122,7 +124,7 @@ class NamespaceView final : public ClusterView {
   // Null: it was not told yet.
   const NamespaceObjects::Object* Ask(std::string_view api_version, std::string_view kind, std::string_view name) const;
   NamespaceObjects& objects_;
-  const std::set<std::string, std::less<>>& priority_classes_;
+  const PriorityClasses& priority_classes_;
   const KartaSet& kartas_;
   mutable std::set<std::string> facts_;
   mutable std::vector<std::string> waits_for_;

@@ -260,6 +260,13 @@ int64_t LeastPods(const Grouping& grouping) {
   return std::min<int64_t>(pods, std::numeric_limits<int32_t>::max());
 }
 
+int64_t LeastPodsForKai(const Grouping& grouping) {
+  if (grouping.sub_groups.empty()) return grouping.minimum.count;
+  const size_t needed =
+      grouping.minimum.of_sub_groups ? static_cast<size_t>(grouping.minimum.count) : grouping.sub_groups.size();
+  return CheapestOf(ChildrenOf(grouping), "", needed);
+}
+
 VolcanoGroup VolcanoGroupOf(const VolcanoInput& input) {
   const Grouping& grouping = input.grouping;
   VolcanoGroup group;

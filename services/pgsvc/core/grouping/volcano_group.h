@@ -32,5 +32,8 @@ VolcanoGroup VolcanoGroupOf(const VolcanoInput& input);
 
 // The least number of pods that can satisfy the group: of a minimum of subgroups the cheapest ones.
 int64_t LeastPods(const Grouping& grouping);
+// The same as KAI's scheduler reads a group (9.1): where there are subgroups, it looks at these alone, and needs all of
+// them unless a minimum of subgroups says otherwise.
+int64_t LeastPodsForKai(const Grouping& grouping);
 
 }  // namespace basalt::pgsvc

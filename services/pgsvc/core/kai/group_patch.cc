@@ -1,5 +1,7 @@
 #include "services/pgsvc/core/kai/group_patch.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -166,6 +168,27 @@ std::optional<GroupUpdate> KaiUpdateOf(const kube::v1::KaiPodGroup& observed, co
   if (!metadata.empty()) patch["metadata"] = std::move(metadata);
   update.patch = ToText(patch);
   return update;
+}
+
+std::vector<std::string> UnschedulableReasons(const kube::v1::KaiPodGroup& group) {
+  std::vector<std::string> texts;
+  const absl::StatusOr<json::value> status = ParseJson(group.status_json().empty() ? "{}" : group.status_json());
+  const json::value* const conditions = status.ok() ? Find(*status, "schedulingConditions") : nullptr;
+  if (conditions == nullptr || !conditions->is_array()) return texts;
+  for (const json::value& condition : conditions->get_array()) {
+    const std::string pool(FindString(condition, "nodePool"));
+    const std::string where = pool.empty() ? "" : fmt::format("node pool {}: ", pool);
+    const auto add = [&](const json::value& reason) {
+      texts.push_back(fmt::format("{}{}: {}", where, FindString(reason, "reason"), FindString(reason, "message")));
+    };
+    const json::value* const reasons = Find(condition, "reasons");
+    if (reasons == nullptr || !reasons->is_array() || reasons->get_array().empty()) {
+      if (!FindString(condition, "reason").empty()) add(condition);  // The form of earlier releases.
+      continue;
+    }
+    for (const json::value& reason : reasons->get_array()) add(reason);
+  }
+  return texts;
 }
 
 std::vector<std::string> LossesOf(const Grouping& wanted, const KaiGroupForm& form) {

@@ -29,6 +29,10 @@ bool IsKaiGroupOf(const kube::v1::KaiPodGroup& observed, const Grouping& wanted)
 std::optional<GroupUpdate> KaiUpdateOf(const kube::v1::KaiPodGroup& observed, const Grouping& wanted,
                                        const RuleOptions& options, const KaiGroupForm& form = {});
 
+// Why KAI's scheduler has not placed the group: from its status, which an answer to Get has (9.1). One text for each
+// reason of each node pool, in the scheduler's words.
+std::vector<std::string> UnschedulableReasons(const kube::v1::KaiPodGroup& group);
+
 // What the group loses in a cluster whose definition has that form, in words.
 std::vector<std::string> LossesOf(const Grouping& wanted, const KaiGroupForm& form);
 
