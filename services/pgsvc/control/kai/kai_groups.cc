@@ -162,8 +162,9 @@ void KaiGroups::OnShared(const std::string& watch, const kube::v1::Object& objec
 
 void KaiGroups::NoteChangedEverywhere(const std::set<std::string>& facts) {
   for (const auto& [ns, space] : namespaces_) {
-    const bool concerns = std::any_of(
-        facts.begin(), facts.end(), [&space](const std::string& fact) { return !space->dependents.Of(fact).empty(); });
+    const Dependents& dependents = space->dependents;
+    const bool concerns = std::any_of(facts.begin(), facts.end(),
+                                      [&dependents](const std::string& fact) { return !dependents.Of(fact).empty(); });
     if (!concerns) continue;
     NoteChanged(*space, facts);
     context_.Wake(ns);

@@ -7,6 +7,7 @@
 #include "common/kube/names.h"
 #include "common/kube/text.h"
 #include "services/pgsvc/core/grouping/kai_group.h"
+#include "services/pgsvc/core/pod_grouping.h"
 
 namespace basalt::pgsvc {
 namespace {

@@ -159,7 +159,7 @@ class Parser {
       if (IsNameBegin(first) || first == '"') at_ = dot;
     } else if (Next() == '"') {
       BASALT_ASSIGN_OR_RETURN(std::string text, Text());
-      term = Literal(json::value(std::move(text)));
+      term = Literal(json::value(text));
     } else if (std::isdigit(static_cast<unsigned char>(Next())) != 0) {
       BASALT_ASSIGN_OR_RETURN(const int64_t number, Number());
       term = Literal(number);
@@ -414,15 +414,16 @@ class Evaluation {
   template <typename Take>
   absl::Status ForEach(const Node& node, const json::value& input, Take take) {
     Values values;
-    const absl::Status status = Run(node, input, values);
+    absl::Status status = Run(node, input, values);
     for (const json::value* const value : values) BASALT_RETURN_IF_ERROR(take(*value));
     return status;
   }
 
   absl::Status RunIndex(const Node& node, const json::value& input, Values& out) {
     return ForEach(*node.children[0], input, [&](const json::value& value) {
-      const absl::Status status = Index(node, value, out);
-      return node.is_optional && steps_ >= 0 ? absl::OkStatus() : status;
+      absl::Status status = Index(node, value, out);
+      if (node.is_optional) return absl::OkStatus();
+      return status;
     });
   }
 
