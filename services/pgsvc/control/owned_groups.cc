@@ -1,4 +1,5 @@
 // The group of pods with an owner: what is sent for the owner, and what becomes of it.
+#include <algorithm>
 #include <utility>
 
 #include "common/obs/log.h"
@@ -24,6 +25,37 @@ void PodGroupController::ServeOwner(const std::string& key, Group& group) {
                    written->busy = false;
                    OnOwnerWritten(key, *written, outcome);
                  });
+}
+
+void PodGroupController::RestoreOwners(const std::string& key, Group& group) {
+  if (group.observed == nullptr || group.busy || !group.waiters.empty()) return;
+  const kube::v1::ObjectMeta& meta = group.observed->meta();
+  if (!meta.owner_references().empty() || meta.deletion_ms() != 0) return;
+  const auto own = std::find_if(group.pods.begin(), group.pods.end(), [&meta](const auto& pod) {
+    return IsActive(pod.second) && GroupName(pod.second) == meta.name();
+  });
+  if (own == group.pods.end()) return;
+  const kube::v1::Pod& pod = own->second;
+  std::string patch = OwnerReferencesPatch(pod);
+  if (group.owner_references.Blocks(context_.ApiNow(), patch)) {
+    return context_.WakeAt(key, group.owner_references.Until(patch));
+  }
+  group.owner_references.Note(context_.ApiNow(), patch);
+  group.busy = true;
+  group.sent = GroupDecision{.kind = GroupDecision::Kind::kUpdated,
+                             .uid = meta.uid(),
+                             .asked_by = CreationFor(pod).asked_by,
+                             .fields = {"ownerReferences"}};
+  context_.Write(key, GroupPatch(key, meta.uid(), std::move(patch)), [this, key](const runtime::WriteOutcome& outcome) {
+    Group* const written = groups_.Find(key);
+    if (written == nullptr) return;
+    written->busy = false;
+    GroupDecision sent = TakeSent(*written);
+    if (outcome.kind == runtime::WriteOutcome::Kind::kDone) return Note(key, *written, std::move(sent));
+    // The pace says when it is tried again; what is there now is read where nobody knows.
+    if (outcome.kind == runtime::WriteOutcome::Kind::kUnknown) return Refresh(key);
+    context_.Wake(key);
+  });
 }
 
 void PodGroupController::OnOwnerWritten(const std::string& key, Group& group, const runtime::WriteOutcome& outcome) {

@@ -147,6 +147,7 @@ void PodGroupController::Act(std::string_view key) {
   const std::string owned(key);
   ServeWaiters(owned, *group);
   ServePods(owned, *group);
+  RestoreOwners(owned, *group);
   ServeOwner(owned, *group);
   ReportMissing(owned, *group);
   DropIfEmpty(owned);

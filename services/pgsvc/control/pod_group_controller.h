@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "basalt/podgroup/v1/pod_group_query.pb.h"
+#include "common/reconcile/pace.h"
 #include "common/reconcile/retry.h"
 #include "common/reconcile/slot_map.h"
 #include "common/rpc/peers.h"
@@ -85,6 +86,7 @@ class PodGroupController : public runtime::Controller {
     std::unique_ptr<kube::v1::PodGroup> observed;
     FollowedOwner::Pods pods;  // Plain pods of this group.
     FollowedOwner owner;
+    Pace owner_references;  // Somebody else may take them away each time.
     MissingGroup missing;
     std::deque<Waiter> waiters;
     bool busy = false;                                        // A write or read of the group itself is under way.
@@ -129,6 +131,8 @@ class PodGroupController : public runtime::Controller {
 
   // -- owned_groups.cc --
   void ServeOwner(const std::string& key, Group& group);
+  // Without its owners the group would be for ever: whoever has taken them away is undone.
+  void RestoreOwners(const std::string& key, Group& group);
   void OnOwnerWritten(const std::string& key, Group& group, const runtime::WriteOutcome& outcome);
 
   // -- pod_group_controller.cc --

@@ -210,6 +210,10 @@ absl::StatusOr<WantedGroup> WantedGroupOf(const kube::v1::Pod& pod, const Annota
   return wanted;
 }
 
+std::string OwnerReferencesPatch(const kube::v1::Pod& pod) {
+  return ToText(json::object{{"metadata", json::object{{"ownerReferences", OwnerReferences(pod)}}}});
+}
+
 absl::StatusOr<std::string> GroupBody(const kube::v1::Pod& pod, const Annotations& owner_annotations,
                                       const GroupingOptions& options) {
   BASALT_ASSIGN_OR_RETURN(const WantedGroup wanted, WantedGroupOf(pod, owner_annotations, options));

@@ -71,6 +71,9 @@ struct WantedGroup {
 absl::StatusOr<WantedGroup> WantedGroupOf(const kube::v1::Pod& pod, const Annotations& owner_annotations,
                                           const GroupingOptions& options);
 
+// The merge patch that gives the group the owner references with which it is created for the pod.
+std::string OwnerReferencesPatch(const kube::v1::Pod& pod);
+
 // The body that creates the group; errors as of WantedGroupOf.
 absl::StatusOr<std::string> GroupBody(const kube::v1::Pod& pod, const Annotations& owner_annotations,
                                       const GroupingOptions& options);
