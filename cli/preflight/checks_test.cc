@@ -156,6 +156,18 @@ TEST(PreflightTest, AnotherControllerIsFoundByItsDeploymentAndItsLease) {
   EXPECT_EQ(Of(Controllers(none, Leases(kOld)), lease).result, Result::kOk);
 }
 
+TEST(PreflightTest, KaisPodGrouperIsFoundByItsLease) {
+  const auto of = [](const char* renewed) {
+    std::string leases = Leases(renewed);
+    leases.replace(leases.find("vc-controller-manager"), 21, "54dff599.kai.scheduler");
+    return Of(Controllers(R"({"items":[]})", leases), "Lease volcano-system/54dff599.kai.scheduler");
+  };
+  EXPECT_EQ(of(kOld).result, Result::kOk);
+  const Finding active = of(kFresh);
+  EXPECT_EQ(active.result, Result::kWarning);
+  EXPECT_NE(active.cure.find("--kai_scheduler_name"), std::string::npos) << active.cure;
+}
+
 TEST(PreflightTest, EachRightIsAskedForAndAMissingOneIsNamed) {
   ScriptedApi api;
   Findings findings;

@@ -195,7 +195,13 @@ absl::Status CheckControllers(KubeApi& api, Findings& findings) {
     const Lease lease = ReadLease(object, answer.now_ms);
     Finding finding{fmt::format("Lease {}", lease.name), Result::kOk, "", ""};
     if (TextAt(object, {"metadata", "name"}) == kKaiGrouperLock) {
-      finding.what = lease.fresh ? "KAI's pod grouper is active; pods of its scheduler are left to it" : "not held";
+      finding.what = "not held";
+      if (lease.fresh) {
+        finding.result = Result::kWarning;
+        finding.what =
+            "KAI's pod grouper is active: it and pgsvc would write the same groups of pods of KAI's scheduler";
+        finding.cure = "stop it, or leave these pods to it: start the gateway without --kai_scheduler_name";
+      }
     } else if (!lease.fresh) {
       finding.what = "nobody renews it: no controller manager of upstream's is active";
     } else if (std::any_of(managers.begin(), managers.end(), [](const Workload& w) { return w.replicas > 0; })) {
