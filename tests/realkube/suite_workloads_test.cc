@@ -168,6 +168,30 @@ TEST_F(SuiteWorkloadsTest, WhatPeopleTakeAwayIsPutBack) {
   ASSERT_TRUE(RunInOneGroup("web", 2, group)) << Seen("web");
 }
 
+TEST_F(SuiteWorkloadsTest, AnOwnerThatIsTakenFromAGroupComesBack) {
+  MakeWorkload("StatefulSet", "db", "replicas: 2\n  serviceName: db");
+  std::string group;
+  ASSERT_TRUE(RunInOneGroup("db", 2, group)) << Seen("db");
+  Kubectl({"patch", kGroups, group, "--type", "merge", "-p", R"({"metadata":{"ownerReferences":null}})"});
+  EXPECT_TRUE(e2e::Eventually(kLimit, [&] {
+    return Field(kGroups, group, ".metadata.ownerReferences[0].name") == "db";
+  })) << Seen("db");
+}
+
+// The API server runs with OwnerReferencesPermissionEnforcement.
+TEST_F(SuiteWorkloadsTest, WithoutTheRightToOwnersAGroupIsRefusedInTheServersWordsAndMadeOnceThereIsOne) {
+  const std::string role = BASALT_SOURCE_DIR "/deploy/rbac/owner-references";
+  Kubectl({"delete", "-f", role});
+  MakeWorkload("StatefulSet", "db", "replicas: 1\n  serviceName: db");
+  EXPECT_TRUE(e2e::Eventually(kLimit, [&] {
+    return Kubectl({"get", "events", "--field-selector", "involvedObject.name=db-0", "-o", "jsonpath={..message}"})
+               .find("cannot set blockOwnerDeletion") != std::string::npos;
+  })) << Kubectl({"get", "events"});
+  Kubectl({"create", "-f", role});
+  std::string group;
+  EXPECT_TRUE(RunInOneGroup("db", 1, group)) << Seen("db");
+}
+
 TEST_F(SuiteWorkloadsTest, ATemplateThatGoesToAnotherSchedulerLeavesNoGroup) {
   MakeWorkload("Deployment", "web", "replicas: 2");
   std::string group;
