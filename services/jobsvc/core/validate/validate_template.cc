@@ -7,6 +7,7 @@
 
 #include "common/base/excerpt.h"
 #include "common/kube/name_rules.h"
+#include "common/kube/names.h"
 #include "common/kube/resources/resources.h"
 #include "services/jobsvc/core/plugins/job_view.h"
 #include "services/jobsvc/core/render/effective_spec.h"
@@ -70,6 +71,11 @@ class TemplateRules {
         annotations != nullptr && annotations->is_object()) {
       for (const json::key_value_pair& annotation : annotations->get_object()) {
         Key(field + ".annotations", ToStd(annotation.key()));
+        const std::string_view key = ToStd(annotation.key());
+        if (key == kube::kGroupNameKey || key == kube::kVolcanoGroupNameKey) {
+          checker_.Warn(fmt::format("{}.annotations[{}]", field, key),
+                        "is ignored: pods of a job belong to the pod group of the job");
+        }
         if (!annotation.value().is_string()) {
           Invalid(fmt::format("{}.annotations[{}]", field, ToStd(annotation.key())), "is no text; quote it");
           continue;

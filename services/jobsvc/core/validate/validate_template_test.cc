@@ -116,5 +116,19 @@ INSTANTIATE_TEST_SUITE_P(
                         "INVALID .spec.initContainers[0].resources.requests.cpu", "restricted"}),
     [](const auto& row) { return row.param.name; });
 
+// What users of upstream did not expect: the pods are in the group of the job.
+TEST(TemplateWarningTest, U19TheGroupThatATemplateNamesIsIgnored) {
+  for (const char* key : {"scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name"}) {
+    const std::string pod_template = std::string(R"({"metadata":{"annotations":{")") + key +
+                                     R"(":"fixed-pg"}},"spec":{"containers":[{"name":"c","image":"i"}]}})";
+    const kube::v1::Job job = TestJob("j", {{"t", 1, pod_template}});
+    const Validation validation = ValidateJob(EffectiveSpec(job), "j", "ns");
+    EXPECT_TRUE(validation.ok());
+    ASSERT_EQ(validation.warnings.size(), 1u) << key;
+    EXPECT_EQ(validation.warnings[0].message, std::string("spec.tasks[0].template.metadata.annotations[") + key +
+                                                  "] is ignored: pods of a job belong to the pod group of the job");
+  }
+}
+
 }  // namespace
 }  // namespace basalt::jobsvc
