@@ -38,8 +38,7 @@ std::optional<KaiGroups::Explanation> KaiGroups::Explain(std::string_view ns, st
   return explanation;
 }
 
-podgroup::v1::GroupMembers KaiGroups::MembersOf(const Namespace& space, const KaiGroupState& group,
-                                                int64_t least) const {
+podgroup::v1::GroupMembers KaiGroups::MembersOf(const Namespace& space, const KaiGroupState& group, int64_t least) {
   using Members = podgroup::v1::GroupMembers;
   Members members;
   for (const auto& [id, member] : group.members()) {

@@ -132,7 +132,8 @@ class KaiGroups {
   static void NoteGroup(Namespace& space, const std::string& name);
 
   // -- explain.cc --
-  podgroup::v1::GroupMembers MembersOf(const Namespace& space, const KaiGroupState& group, int64_t least) const;
+  // `least`: how many pods have to run for the group to run.
+  static podgroup::v1::GroupMembers MembersOf(const Namespace& space, const KaiGroupState& group, int64_t least);
   std::vector<std::string> NotesOn(const Grouping& plan) const;
 
   // -- kai_group_writes.cc --

@@ -83,7 +83,7 @@ class NamespaceObjects {
 
   Pods pods_;
   Groups groups_;
-  // What rules have read since DropMade, by UID and by name.
+  // The JSON of pods by UID, and of groups by name, that rules have read since DropMade.
   std::map<std::string, json::value> pod_json_;
   std::map<std::string, json::value> group_json_;
   // UIDs. A pod and the one that follows it under its name may be known at the same time.

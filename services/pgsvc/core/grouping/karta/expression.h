@@ -29,7 +29,7 @@ class Expression {
   static absl::StatusOr<Expression> Parse(std::string_view text);
 
   // All values, in their order. INVALID_ARGUMENT: an operation that the type of a value does not have, or too many
-  // values.
+  // values, steps or bytes.
   absl::StatusOr<std::vector<json::value>> Evaluate(const json::value& input) const;
   // The names of all members that are read, wherever, but for keys of labels and annotations.
   const std::set<std::string, std::less<>>& members() const { return members_; }

@@ -187,6 +187,10 @@ const Karta::Component* Karta::Find(std::string_view component) const {
   return found == components.end() ? nullptr : &*found;
 }
 
+const Karta::Component* Karta::OwnerOf(const Component& component) const {
+  return component.owner.empty() ? nullptr : Find(component.owner);
+}
+
 bool HasGangInstructions(ObjectView karta) {
   const json::value* const gang = GangOf(karta);
   if (gang == nullptr) return false;

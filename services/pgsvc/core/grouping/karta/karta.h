@@ -19,7 +19,7 @@ inline constexpr std::string_view kKartaApiVersion = "run.ai/v1alpha1";
 inline constexpr std::string_view kKartaKind = "Karta";
 
 struct Karta {
-  // Of components, and of entries of any list of the Karta.
+  // A Karta may have so many components, and so many entries in any of its lists.
   static constexpr size_t kMostComponents = 100;
 
   // Which pods belong to a component.
@@ -31,11 +31,11 @@ struct Karta {
     std::string name;
     std::string owner;  // Empty: the root component.
     bool has_pod_template = false;
-    // Of the workload: one value for each instance.
+    // Expressions over the workload, which yield one value for each instance of the component.
     std::optional<Expression> replicas;
     std::optional<Expression> min_replicas;
     std::optional<Expression> instance_ids;
-    // Of the pod.
+    // Expressions over a pod.
     std::optional<TypeSelector> type;
     std::optional<Expression> instance_id;
   };
@@ -68,6 +68,8 @@ struct Karta {
   std::vector<Entry> entries = {};
 
   const Component* Find(std::string_view component) const;
+  // The component that owns this one; null: it is the root, or there is none of that name.
+  const Component* OwnerOf(const Component& component) const;
 };
 
 // Whether the Karta says how pods are grouped at all; where the answer is no the Karta is as if absent.

@@ -125,6 +125,10 @@ absl::StatusOr<json::value> OneOf(const Expression& expression, ObjectView pod) 
                              Excerpt(expression.text()), pod.Described()));
 }
 
+std::string KeyOf(const json::value& value) {
+  return value.is_string() ? std::string(value.get_string()) : ToText(value);
+}
+
 bool IsSelected(const Component& component, ObjectView pod) {
   if (!component.type) return false;
   const absl::StatusOr<json::value> value = OneOf(component.type->key, pod);
@@ -133,10 +137,8 @@ bool IsSelected(const Component& component, ObjectView pod) {
 }
 
 bool IsAbove(const Karta& karta, const Component& above, const Component& component) {
-  const Component* one = &component;
-  while (one != nullptr) {
+  for (const Component* one = &component; one != nullptr; one = karta.OwnerOf(*one)) {
     if (one == &above) return true;
-    one = one->owner.empty() ? nullptr : karta.Find(one->owner);
   }
   return false;
 }
@@ -215,7 +217,7 @@ struct Place {
 };
 
 absl::StatusOr<Place> PlaceOf(const Karta& karta, const Component& component, ObjectView pod) {
-  for (const Component* one = &component; one != nullptr; one = one->owner.empty() ? nullptr : karta.Find(one->owner)) {
+  for (const Component* one = &component; one != nullptr; one = karta.OwnerOf(*one)) {
     for (const Karta::Entry& entry : karta.entries) {
       for (const Karta::Member& member : entry.members) {
         if (member.component != one->name) continue;
@@ -231,7 +233,7 @@ absl::StatusOr<std::string> KeyedNameOf(const RuleInput& input, const Karta& kar
   std::string name = fmt::format("pg-{}", input.top.uid());
   for (const Expression& key : place.member->keys) {
     BASALT_ASSIGN_OR_RETURN(const json::value value, OneOf(key, input.pod));
-    name += "-" + (value.is_string() ? std::string(value.get_string()) : ToText(value));
+    name += "-" + KeyOf(value);
   }
   // Two entries must not share a group (G27).
   if (karta.entries.size() > 1) name = fmt::format("{}-{}", name, place.entry->name);
@@ -250,8 +252,7 @@ absl::StatusOr<Grouping> GroupByKeys(const RuleInput& input, const Karta& karta,
   int64_t scale = 0;
   if (&counted == component && counted.instance_ids && counted.instance_id) {
     BASALT_ASSIGN_OR_RETURN(const json::value id, OneOf(*counted.instance_id, input.pod));
-    BASALT_ASSIGN_OR_RETURN(scale,
-                            scales.OfInstance(counted, id.is_string() ? std::string(id.get_string()) : ToText(id)));
+    BASALT_ASSIGN_OR_RETURN(scale, scales.OfInstance(counted, KeyOf(id)));
   } else {
     BASALT_ASSIGN_OR_RETURN(scale, scales.Of(counted));
   }
