@@ -131,6 +131,13 @@ class KaiRig : public basalt::testing::ControllerRig {
         "    spec: {{schedulerName: kai-scheduler, restartPolicy: Never, containers: [{{name: c, image: i}}]}}",
         name, metadata.empty() ? "" : ", " + metadata);
   }
+  // The StatefulSet db and its pod db-0, once the pod is in its group, whose name this returns.
+  std::string MakeDatabase() {
+    Make(kube::kStatefulSets, Workload("db", "", "serviceName: db"));
+    MakePod("db-0", &kube::kStatefulSets, "db");
+    Run(absl::Seconds(5));
+    return GroupOf("db-0");
+  }
   void Annotate(const kube::Kind& kind, const std::string& name, const std::string& key, json::value value) {
     server().Merge(kind, "default", name,
                    json::object{{"metadata", json::object{{"annotations", json::object{{key, std::move(value)}}}}}});

@@ -122,33 +122,6 @@ TEST(KaiRigTest, PodsOfAJobSetFindTheirSubgroupsWhateverHappens) {
                        }});
 }
 
-TEST(KaiRigTest, WhatSomebodyUndoesIsDoneAgain) {
-  KaiRig rig;
-  rig.Start();
-  rig.Make(kube::kStatefulSets, KaiRig::Workload("db", "", "serviceName: db"));
-  rig.MakePod("db-0", &kube::kStatefulSets, "db");
-  rig.MakePod("bare");
-  rig.Run(absl::Seconds(5));
-  const std::string group = rig.GroupOf("db-0");
-  const std::string bare = rig.GroupOf("bare");
-  const std::string before = rig.UidOf(kube::kKaiPodGroups, group);
-  ASSERT_NE(before, "");
-  rig.server().Delete(kube::kKaiPodGroups, "default", group);
-  rig.server().Delete(kube::kKaiPodGroups, "default", bare);
-  rig.Annotate(kube::kPods, "db-0", "pod-group-name", "other");
-  rig.Run(absl::Seconds(5));
-  EXPECT_NE(rig.UidOf(kube::kKaiPodGroups, group), "");
-  EXPECT_NE(rig.UidOf(kube::kKaiPodGroups, group), before);
-  EXPECT_NE(rig.UidOf(kube::kKaiPodGroups, bare), "");
-  EXPECT_EQ(rig.GroupOf("db-0"), group);
-  rig.Annotate(kube::kPods, "db-0", "pod-group-name", nullptr);
-  rig.server().Merge(kube::kKaiPodGroups, "default", group,
-                     json::object{{"spec", json::object{{"minMember", 7}, {"queue", "other"}}}});
-  rig.Run(absl::Seconds(5));
-  EXPECT_EQ(rig.GroupOf("db-0"), group);
-  EXPECT_THAT(rig.Spec(group), HasSubstr(R"("minMember":1,"queue":"other")")) << "the queue is fixed when it is made";
-}
-
 TEST(KaiRigTest, WhatOthersGroupIsLeftAlone) {
   KaiRig rig;
   rig.Start();
@@ -225,24 +198,6 @@ TEST(KaiRigTest, ARuleThatCannotBeFollowedIsToldAndHoldsUpNobody) {
   EXPECT_NE(rig.GroupOf("j-00"), "");
 }
 
-TEST(KaiRigTest, AGroupThatIsRefusedIsTriedAgainAndTold) {
-  KaiRig rig;
-  rig.Start();
-  rig.server().refuse = [](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
-    if (!request.has_create() || request.resource().plural() != "podgroups") return false;
-    error.set_code(422);
-    error.set_reason("Invalid");
-    error.set_message("the webhook says no");
-    return true;
-  };
-  rig.MakePod("a");
-  rig.Run(absl::Seconds(5));
-  EXPECT_THAT(rig.Events(), ElementsAre("a PodGroupError: the webhook says no"));
-  rig.server().refuse = nullptr;
-  rig.Run(absl::Minutes(2));
-  EXPECT_NE(rig.GroupOf("a"), "");
-}
-
 TEST(KaiRigTest, APodThatHasEndedNeedsNoGroup) {
   KaiRig rig;
   rig.Start();
@@ -284,68 +239,6 @@ TEST(KaiRigTest, OfAPodThatOptsOutNoOwnerIsRead) {
   EXPECT_EQ(rig.server().WritesButEvents(), 0);
 }
 
-TEST(KaiRigTest, AConflictIsTriedAgainWithoutAnEvent) {
-  KaiRig rig;
-  rig.Start();
-  rig.Make(kube::kBatchJobs, KaiRig::JobOf("j"));
-  rig.MakePod("j-a", &kube::kBatchJobs, "j");
-  rig.Run(absl::Seconds(5));
-  int conflicts = 0;
-  rig.server().refuse = [&](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
-    if (!request.has_patch() || request.resource().plural() != "podgroups" || ++conflicts > 2) return false;
-    error.set_code(409);
-    error.set_reason("Conflict");
-    return true;
-  };
-  rig.Annotate(kube::kBatchJobs, "j", "kai.scheduler/batch-min-member", "2");
-  rig.Run(absl::Seconds(30));
-  EXPECT_EQ(conflicts, 3);
-  EXPECT_THAT(rig.Spec(rig.GroupOf("j-a")), HasSubstr(R"("minMember":2)"));
-  EXPECT_THAT(rig.Events(), IsEmpty());
-}
-
-TEST(KaiRigTest, APodThatCannotBePatchedHoldsUpNobodyAndIsTold) {
-  KaiRig rig;
-  rig.Start();
-  rig.Make(kube::kBatchJobs, KaiRig::JobOf("j"));
-  rig.server().refuse = [](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
-    if (request.resource().plural() != "pods" || request.name() != "j-a") return false;
-    error.set_code(422);
-    error.set_reason("Invalid");
-    error.set_message("the webhook says no");
-    return true;
-  };
-  rig.MakePod("j-a", &kube::kBatchJobs, "j");
-  rig.Run(absl::Minutes(1));
-  rig.MakePod("j-b", &kube::kBatchJobs, "j");
-  rig.Run(absl::Seconds(1));
-  EXPECT_NE(rig.GroupOf("j-b"), "");
-  rig.Annotate(kube::kBatchJobs, "j", "kai.scheduler/batch-min-member", "2");
-  rig.Run(absl::Seconds(2));
-  EXPECT_THAT(rig.Spec(rig.GroupOf("j-b")), HasSubstr(R"("minMember":2)"));
-  EXPECT_THAT(rig.Events(), ElementsAre("j-a PodGroupError: the webhook says no"));
-  rig.server().refuse = nullptr;
-  rig.Run(absl::Minutes(2));
-  EXPECT_EQ(rig.GroupOf("j-a"), rig.GroupOf("j-b"));
-}
-
-TEST(KaiRigTest, AConflictOfAPodIsTriedAgainWithoutAnEvent) {
-  KaiRig rig;
-  rig.Start();
-  int conflicts = 0;
-  rig.server().refuse = [&](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
-    if (request.resource().plural() != "pods" || ++conflicts > 2) return false;
-    error.set_code(409);
-    error.set_reason("Conflict");
-    return true;
-  };
-  rig.MakePod("a");
-  rig.Run(absl::Seconds(30));
-  EXPECT_EQ(conflicts, 3);
-  EXPECT_NE(rig.GroupOf("a"), "");
-  EXPECT_THAT(rig.Events(), IsEmpty());
-}
-
 TEST(KaiRigTest, APodStaysInItsGroupWhenThePodThatOwnsItGoes) {
   KaiRig rig;
   rig.Start();
@@ -360,24 +253,6 @@ TEST(KaiRigTest, APodStaysInItsGroupWhenThePodThatOwnsItGoes) {
   rig.server().Delete(kube::kPods, "default", "driver");
   rig.Run(absl::Seconds(5));
   EXPECT_EQ(rig.server().WritesButEvents(), 3) << "the worker needs no other group";
-}
-
-// Somebody has made it, and no watch has shown it yet.
-TEST(KaiRigTest, AGroupThatIsThereAlreadyIsNoError) {
-  KaiRig rig;
-  rig.Start();
-  rig.Make(kube::kBatchJobs, KaiRig::JobOf("j"));
-  rig.late = [](const kube::v1::Object& object, bool) {
-    return object.has_kai_pod_group() ? absl::Seconds(10) : absl::ZeroDuration();
-  };
-  const std::string group = "pg-j-" + rig.UidOf(kube::kBatchJobs, "j");
-  rig.Make(kube::kKaiPodGroups,
-           fmt::format("metadata: {{name: {}}}\nspec: {{minMember: 1, queue: default-queue}}", group),
-           &kube::kBatchJobs, "j");
-  rig.MakePod("j-a", &kube::kBatchJobs, "j");
-  rig.Run(absl::Seconds(5));
-  EXPECT_EQ(rig.GroupOf("j-a"), group);
-  EXPECT_THAT(rig.Events(), IsEmpty());
 }
 
 TEST(KaiRigTest, AStaleLabelOfASubgroupIsRemoved) {
@@ -416,9 +291,7 @@ TEST(KaiRigTest, APodIsPatchedByItsUidAndOnlyWhileItNeedsIt) {
 TEST(KaiRigTest, WhatAPodDoesCostsNothing) {
   KaiRig rig;
   rig.Start();
-  rig.Make(kube::kStatefulSets, KaiRig::Workload("db", "", "serviceName: db"));
-  rig.MakePod("db-0", &kube::kStatefulSets, "db");
-  rig.Run(absl::Seconds(5));
+  rig.MakeDatabase();
   rig.server().ClearLog();
   rig.server().Merge(kube::kPods, "default", "db-0", json::object{{"status", json::object{{"phase", "Running"}}}},
                      "status");
@@ -482,9 +355,7 @@ TEST(KaiRigTest, PriorityClassesCountWhenTheyAreThere) {
 TEST(KaiRigTest, ASlotThatGoesTakesItsInterestsAlong) {
   KaiRig rig;
   rig.Start();
-  rig.Make(kube::kStatefulSets, KaiRig::Workload("db", "", "serviceName: db"));
-  rig.MakePod("db-0", &kube::kStatefulSets, "db");
-  rig.Run(absl::Seconds(5));
+  rig.MakeDatabase();
   EXPECT_THAT(rig.Interests(), ElementsAre("objects/apps/v1/StatefulSet default/db"));
   rig.CloseSlot(SlotOf("default"));
   EXPECT_THAT(rig.Interests(), IsEmpty());

@@ -19,15 +19,39 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Lt;
 
+TEST(KaiRigTest, WhatSomebodyUndoesIsDoneAgain) {
+  KaiRig rig;
+  rig.Start();
+  rig.Make(kube::kStatefulSets, KaiRig::Workload("db", "", "serviceName: db"));
+  rig.MakePod("db-0", &kube::kStatefulSets, "db");
+  rig.MakePod("bare");
+  rig.Run(absl::Seconds(5));
+  const std::string group = rig.GroupOf("db-0");
+  const std::string bare = rig.GroupOf("bare");
+  const std::string before = rig.UidOf(kube::kKaiPodGroups, group);
+  ASSERT_NE(before, "");
+  rig.server().Delete(kube::kKaiPodGroups, "default", group);
+  rig.server().Delete(kube::kKaiPodGroups, "default", bare);
+  rig.Annotate(kube::kPods, "db-0", "pod-group-name", "other");
+  rig.Run(absl::Seconds(5));
+  EXPECT_NE(rig.UidOf(kube::kKaiPodGroups, group), "");
+  EXPECT_NE(rig.UidOf(kube::kKaiPodGroups, group), before);
+  EXPECT_NE(rig.UidOf(kube::kKaiPodGroups, bare), "");
+  EXPECT_EQ(rig.GroupOf("db-0"), group);
+  rig.Annotate(kube::kPods, "db-0", "pod-group-name", nullptr);
+  rig.server().Merge(kube::kKaiPodGroups, "default", group,
+                     json::object{{"spec", json::object{{"minMember", 7}, {"queue", "other"}}}});
+  rig.Run(absl::Seconds(5));
+  EXPECT_EQ(rig.GroupOf("db-0"), group);
+  EXPECT_THAT(rig.Spec(group), HasSubstr(R"("minMember":1,"queue":"other")")) << "the queue is fixed when it is made";
+}
+
 // A StatefulSet's pod in its group; then somebody undoes something each second, for five minutes.
 void UndoEachSecond(const std::function<void(KaiRig& rig, const std::string& group)>& undo, const char* verb,
                     const char* plural, const char* event) {
   KaiRig rig;
   rig.Start();
-  rig.Make(kube::kStatefulSets, KaiRig::Workload("db", "", "serviceName: db"));
-  rig.MakePod("db-0", &kube::kStatefulSets, "db");
-  rig.Run(absl::Seconds(5));
-  const std::string group = rig.GroupOf("db-0");
+  const std::string group = rig.MakeDatabase();
   rig.server().ClearLog();
   for (int i = 0; i < 300; ++i) {
     undo(rig, group);
@@ -63,10 +87,7 @@ TEST(KaiUndoneTest, AFieldThatSomebodyKeepsChangingIsPutRightLessAndLessOften) {
 TEST(KaiUndoneTest, AGroupThatIsFoughtOverTakesNewPods) {
   KaiRig rig;
   rig.Start();
-  rig.Make(kube::kStatefulSets, KaiRig::Workload("db", "", "serviceName: db"));
-  rig.MakePod("db-0", &kube::kStatefulSets, "db");
-  rig.Run(absl::Seconds(5));
-  const std::string group = rig.GroupOf("db-0");
+  const std::string group = rig.MakeDatabase();
   for (int i = 0; i < 120; ++i) {
     rig.server().Merge(kube::kKaiPodGroups, "default", group, json::object{{"spec", json::object{{"minMember", 7}}}});
     rig.Run(absl::Seconds(1));
@@ -101,10 +122,7 @@ TEST(KaiUndoneTest, AnOwnerThatIsScaledEachSecondIsFollowedEachSecond) {
 TEST(KaiUndoneTest, APodThatFollowsAnotherOneUnderItsNameStaysInTheGroup) {
   KaiRig rig;
   rig.Start();
-  rig.Make(kube::kStatefulSets, KaiRig::Workload("db", "", "serviceName: db"));
-  rig.MakePod("db-0", &kube::kStatefulSets, "db");
-  rig.Run(absl::Seconds(5));
-  const std::string group = rig.GroupOf("db-0");
+  const std::string group = rig.MakeDatabase();
   rig.late = [](const kube::v1::Object& object, bool gone) {
     return object.has_pod() && gone ? absl::Seconds(10) : absl::ZeroDuration();
   };

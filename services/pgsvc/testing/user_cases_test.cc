@@ -279,10 +279,7 @@ TEST(UserCasesTest, U63ManyPodsOfOneOwnerAtOnceAreNoReasonForAWarning) {
 
 TEST(UserCasesTest, U61WhoOptsOutIsLeftAloneAlsoWhenTheOptOutComesLater) {
   UserCase rig;
-  rig.Make(kube::kStatefulSets, KaiRig::Workload("db", "", "serviceName: db"));
-  rig.MakePod("db-0", &kube::kStatefulSets, "db");
-  rig.Run(absl::Seconds(5));
-  ASSERT_NE(rig.GroupOf("db-0"), "");
+  ASSERT_NE(rig.MakeDatabase(), "");
   rig.Annotate(kube::kStatefulSets, "db", "kai.scheduler/skip-podgrouper", "true");
   rig.Run(absl::Seconds(5));
   rig.server().ClearLog();
