@@ -25,6 +25,20 @@ void ReadMinResources(Reader& reader, const Path& path, Value& value, kube::v1::
   SortUnique(*spec.mutable_min_resources());
 }
 
+void ReadLabelRequirement(Reader& reader, const Path& path, Value& value, kube::v1::LabelRequirement& requirement) {
+  reader.Members(path, value, [&](std::string_view key, Value& member) {
+    const Path at = path / key;
+    if (key == "key") {
+      requirement.set_key(Text(reader, at, member));
+    } else if (key == "operator") {
+      requirement.set_operator_(Text(reader, at, member));
+    } else if (key == "values") {
+      reader.Elements(at, member,
+                      [&](const Path& item, Value& text) { requirement.add_values(Text(reader, item, text)); });
+    }
+  });
+}
+
 void ReadSubGroup(Reader& reader, const Path& path, Value& value, kube::v1::SubGroupPolicy& policy) {
   reader.Members(path, value, [&](std::string_view key, Value& member) {
     const Path at = path / key;
@@ -38,6 +52,11 @@ void ReadSubGroup(Reader& reader, const Path& path, Value& value, kube::v1::SubG
       if (const auto groups = reader.OptionalInt32(at, member); groups.has_value()) policy.set_min_sub_groups(*groups);
     } else if (key == "labelSelector") {
       reader.Members(at, member, [&](std::string_view name, Value& part) {
+        if (name == "matchExpressions") {
+          reader.Elements(at / name, part, [&](const Path& item, Value& one) {
+            ReadLabelRequirement(reader, item, one, *policy.add_match_expressions());
+          });
+        }
         if (name != "matchLabels") return;
         StringPairs pairs;
         ReadStringMap(reader, at / name, part, pairs);

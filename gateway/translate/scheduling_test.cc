@@ -141,6 +141,18 @@ message: "m"
   EXPECT_FALSE(Decode(ObjectKind::kCommand, R"("target":null)").object.command().has_target());
 }
 
+TEST(PodGroupTest, ReadsExpressionsOfASelector) {
+  const Decoded decoded =
+      Decode(ObjectKind::kPodGroup,
+             R"("spec":{"subGroupPolicy":[{"name":"s","labelSelector":{"matchExpressions":[{"key":"k","operator":"In",)"
+             R"("values":["x","y"]},{"key":"l","operator":"Exists"}]}}]})");
+  EXPECT_EQ(decoded.error, "");
+  const kube::v1::SubGroupPolicy& policy = decoded.object.pod_group().spec().sub_group_policy(0);
+  ASSERT_EQ(policy.match_expressions_size(), 2);
+  EXPECT_EQ(policy.match_expressions(0).ShortDebugString(), R"(key: "k" operator: "In" values: "x" values: "y")");
+  EXPECT_EQ(policy.match_expressions(1).ShortDebugString(), R"(key: "l" operator: "Exists")");
+}
+
 TEST(WorkloadTest, ReadsReplicasSchedulerAndTheAnnotationsOfVolcano) {
   const std::string text =
       R"({"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"web","namespace":"ns","uid":"u",)"

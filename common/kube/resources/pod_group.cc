@@ -22,6 +22,11 @@ bool SameTopologyField(bool has_a, const v1::NetworkTopology& a, bool has_b, con
   return has_a == has_b && (!has_a || SameTopology(a, b));
 }
 
+bool SameRequirement(const v1::LabelRequirement& a, const v1::LabelRequirement& b) {
+  return a.key() == b.key() && a.operator_() == b.operator_() && a.values_size() == b.values_size() &&
+         std::equal(a.values().begin(), a.values().end(), b.values().begin());
+}
+
 // Absent and 0 of `observed` are one where the schema has a default (subGroupSize 1, minSubGroups 0).
 bool SamePolicy(const v1::SubGroupPolicy& a, const v1::SubGroupPolicy& b) {
   const auto size = [](const v1::SubGroupPolicy& p) { return p.has_sub_group_size() ? p.sub_group_size() : 1; };
@@ -38,7 +43,10 @@ bool SamePolicy(const v1::SubGroupPolicy& a, const v1::SubGroupPolicy& b) {
       return false;
     }
   }
-  return std::equal(a.match_label_keys().begin(), a.match_label_keys().end(), b.match_label_keys().begin());
+  return std::equal(a.match_label_keys().begin(), a.match_label_keys().end(), b.match_label_keys().begin()) &&
+         a.match_expressions_size() == b.match_expressions_size() &&
+         std::equal(a.match_expressions().begin(), a.match_expressions().end(), b.match_expressions().begin(),
+                    SameRequirement);
 }
 
 bool SamePolicies(const v1::PodGroupSpec& a, const v1::PodGroupSpec& b) {
@@ -89,6 +97,28 @@ json::object TaskMinimumsJson(const v1::PodGroupSpec& spec) {
   return minimums;
 }
 
+json::array TextsJson(const RepeatedPtrField<std::string>& texts) {
+  json::array array;
+  for (const std::string& text : texts) array.emplace_back(text);
+  return array;
+}
+
+json::object SelectorJson(const v1::SubGroupPolicy& policy) {
+  json::object selector;
+  json::object labels;
+  for (const v1::KeyValue& label : policy.match_labels()) labels[label.key()] = label.value();
+  // Without anything a selector is empty, and says so.
+  if (!labels.empty() || policy.match_expressions().empty()) selector["matchLabels"] = std::move(labels);
+  json::array expressions;
+  for (const v1::LabelRequirement& requirement : policy.match_expressions()) {
+    expressions.push_back(json::object{{"key", requirement.key()},
+                                       {"operator", requirement.operator_()},
+                                       {"values", TextsJson(requirement.values())}});
+  }
+  if (!expressions.empty()) selector["matchExpressions"] = std::move(expressions);
+  return selector;
+}
+
 json::array PoliciesJson(const v1::PodGroupSpec& spec) {
   json::array policies;
   for (const v1::SubGroupPolicy& policy : spec.sub_group_policy()) {
@@ -96,12 +126,8 @@ json::array PoliciesJson(const v1::PodGroupSpec& spec) {
     item["name"] = policy.name();
     if (policy.has_sub_group_size()) item["subGroupSize"] = policy.sub_group_size();
     if (policy.has_min_sub_groups()) item["minSubGroups"] = policy.min_sub_groups();
-    json::object labels;
-    for (const v1::KeyValue& label : policy.match_labels()) labels[label.key()] = label.value();
-    item["labelSelector"] = json::object{{"matchLabels", std::move(labels)}};
-    json::array keys;
-    for (const std::string& key : policy.match_label_keys()) keys.emplace_back(key);
-    item["matchLabelKeys"] = std::move(keys);
+    item["labelSelector"] = SelectorJson(policy);
+    item["matchLabelKeys"] = TextsJson(policy.match_label_keys());
     if (policy.has_network_topology()) item["networkTopology"] = TopologyJson(policy.network_topology());
     policies.push_back(std::move(item));
   }

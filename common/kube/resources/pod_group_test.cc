@@ -65,6 +65,24 @@ TEST(PodGroupJsonTest, EachOfItsFieldsIsADifferenceAndIsPatched) {
       << "of a task without partitions";
 }
 
+// As groups have them that select pods of several leaves.
+TEST(PodGroupJsonTest, ExpressionsOfASelectorAreKeptAndCompared) {
+  v1::PodGroupSpec spec = Spec();
+  v1::SubGroupPolicy& policy = *spec.add_sub_group_policy();
+  policy.set_name("a");
+  v1::LabelRequirement& requirement = *policy.add_match_expressions();
+  requirement.set_key("k");
+  requirement.set_operator_("In");
+  for (const char* value : {"x", "y"}) requirement.add_values(value);
+  EXPECT_EQ(PodGroupPatch(Spec(), spec),
+            R"({"spec":{"subGroupPolicy":[{"name":"a","labelSelector":{"matchExpressions":[{"key":"k","operator":"In",)"
+            R"("values":["x","y"]}]},"matchLabelKeys":[]}]}})");
+  EXPECT_FALSE(PodGroupDiffers(spec, spec));
+  v1::PodGroupSpec other = spec;
+  other.mutable_sub_group_policy(0)->mutable_match_expressions(0)->set_values(1, "z");
+  EXPECT_TRUE(PodGroupDiffers(spec, other));
+}
+
 TEST(PodGroupJsonTest, BodyCarriesOwnerUidAndVersion) {
   podgroup::v1::EnsurePodGroupRequest request;
   request.set_namespace_("ns");
