@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/time/clock.h"
 #include "cli/commands.h"
 #include "cli/connect/client.h"
@@ -25,8 +26,15 @@ struct PodGroupFlags {
   std::string name;
   std::string queue;
   std::string objects;  // File to try the rules on.
+  std::string profile;  // Empty: any.
   bool volcano = false;
 };
+
+podgroup::v1::Profile ProfileOf(const PodGroupFlags& flags) {
+  podgroup::v1::Profile profile = podgroup::v1::PROFILE_UNSPECIFIED;
+  podgroup::v1::Profile_Parse("PROFILE_" + absl::AsciiStrToUpper(flags.profile), &profile);
+  return profile;
+}
 
 std::string GroupsThereAre(const GlobalOptions& options) {
   return fmt::format("basaltctl podgroup list -n {} tells those that there are", options.ns);
@@ -55,6 +63,7 @@ absl::StatusOr<int> Get(const GlobalOptions& options, const PodGroupFlags& flags
   podgroup::v1::GetPodGroupRequest request;
   request.set_namespace_(options.ns);
   request.set_name(flags.name);
+  request.set_profile(ProfileOf(flags));
   podgroup::v1::PodGroup group;
   const auto get = [&](auto& stub, auto* context) { return stub.GetPodGroup(context, request, &group); };
   BASALT_RETURN_IF_ERROR(OrLookAt(client.Ask(get), GroupsThereAre(options)));
@@ -79,6 +88,7 @@ absl::StatusOr<int> History(const GlobalOptions& options, const PodGroupFlags& f
   podgroup::v1::GetPodGroupHistoryRequest request;
   request.set_namespace_(options.ns);
   request.set_name(flags.name);
+  request.set_profile(ProfileOf(flags));
   podgroup::v1::PodGroupHistory history;
   const auto get = [&](auto& stub, auto* context) { return stub.GetPodGroupHistory(context, request, &history); };
   BASALT_RETURN_IF_ERROR(OrLookAt(client.Ask(get), GroupsThereAre(options)));
@@ -92,6 +102,7 @@ absl::StatusOr<int> Explain(const GlobalOptions& options, const PodGroupFlags& f
   podgroup::v1::ExplainGroupingRequest request;
   request.set_namespace_(options.ns);
   request.set_name(flags.name);
+  request.set_profile(ProfileOf(flags));
   podgroup::v1::ExplainGroupingResponse response;
   BASALT_RETURN_IF_ERROR(
       client.Ask([&](auto& stub, auto* context) { return stub.ExplainGrouping(context, request, &response); }));
@@ -139,14 +150,23 @@ void AddPodGroupCommands(CLI::App& app, GlobalOptions& options, int& exit_code) 
                                       exit_code);
   PodGroupFlags& flags = group.flags();
   group.Add("list", "List pod groups", List)->add_option("--queue", flags.queue, "Only pod groups of this queue");
-  group.Add("get", "Show one pod group", Get)->add_option("name", flags.name, "Name of the pod group")->required();
+  const auto add_profile = [&flags](CLI::App& command, std::vector<std::string> profiles) {
+    command
+        .add_option("--profile", flags.profile,
+                    "By which rules the group is made; without it whichever there is, in this order")
+        ->check(CLI::IsMember(std::move(profiles)));
+  };
+  CLI::App& get = *group.Add("get", "Show one pod group", Get);
+  get.add_option("name", flags.name, "Name of the pod group")->required();
+  add_profile(get, {"compat", "rich", "kai"});
   group.Add("watch", "Follow one pod group, or all", Watch)->add_option("name", flags.name, "Name of the pod group");
-  group.Add("history", "Every decision about a pod group", History)
-      ->add_option("name", flags.name, "Name of the pod group")
-      ->required();
-  group.Add("explain", "Why a pod of KAI's scheduler is in the group that it is in", Explain)
-      ->add_option("pod", flags.name, "Name of the pod")
-      ->required();
+  CLI::App& history = *group.Add("history", "Every decision about a pod group", History);
+  history.add_option("name", flags.name, "Name of the pod group")->required();
+  add_profile(history, {"compat", "rich", "kai"});
+  CLI::App& explain =
+      *group.Add("explain", "Why a pod is in the group that it is in, by the rules of all kinds", Explain);
+  explain.add_option("pod", flags.name, "Name of the pod")->required();
+  add_profile(explain, {"rich", "kai"});
   CLI::App& rules =
       *group.Add("rules", "By which rules pods are grouped, and what they make of objects of yours", Rules);
   CLI::Option* const objects =

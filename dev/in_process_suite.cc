@@ -70,6 +70,7 @@ absl::Status InProcessSuite::StartGateways() {
     options.gateway.hub.replica = fmt::format("gateway-{}", number);
     options.gateway.hub.version = std::string(Version());
     options.gateway.kai_scheduler_names = {std::string(kube::kKaiScheduler)};
+    options.gateway.is_rich = options_.is_rich;
     if (options_.gateways > 1) {
       gateway::LeadOptions& lead = options.gateway.lead.emplace();
       lead.incarnation = MakeUuid(random);

@@ -25,6 +25,7 @@ struct InProcessOptions {
   int replicas = 1;  // Of each service.
   int gateways = 1;
   int nodes = 4;
+  bool is_rich = false;  // As gateway::GatewayOptions.
   absl::Duration default_duration = absl::Seconds(2);
 };
 

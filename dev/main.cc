@@ -43,6 +43,7 @@ ABSL_FLAG(std::string, dir, "", "folder for stores, logs and the kubeconfig; emp
 ABSL_FLAG(std::vector<std::string>, crds,
           std::vector<std::string>({BASALT_SOURCE_DIR "/deploy/crds", BASALT_SOURCE_DIR "/kubesim/definitions"}),
           "folders of the custom resource definitions");
+ABSL_FLAG(std::string, volcano_profile, "compat", "as the gateway's: how pods of Volcano's scheduler are grouped");
 ABSL_FLAG(int, nodes, 4, "simulated nodes");
 ABSL_FLAG(absl::Duration, default_duration, absl::Seconds(2), "how long a container runs whose command says nothing");
 ABSL_FLAG(std::string, log_level, "error", "of what is logged to stderr: debug, info, warning or error");
@@ -55,6 +56,8 @@ constexpr absl::Duration kLook = absl::Milliseconds(100);
 constexpr int kInterrupted = 130;
 constexpr char kKai[] = "--kai_scheduler_name=kai-scheduler";
 constexpr int kMost = 50;  // Replicas, on one machine.
+
+std::string ProfileFlag() { return fmt::format("--volcano_profile={}", absl::GetFlag(FLAGS_volcano_profile)); }
 
 // Either form of the suite.
 struct Suite {
@@ -109,7 +112,7 @@ absl::StatusOr<Suite> StartSuite(const std::string& dir) {
     options.gateways = absl::GetFlag(FLAGS_gateways);
     BASALT_ASSIGN_OR_RETURN(options.kube, RealKube(cluster));
     options.kube->actors_flags = {kKai};
-    options.gateway_flags = {kKai};
+    options.gateway_flags = {kKai, ProfileFlag()};
     BASALT_ASSIGN_OR_RETURN(suite.processes, ProcessSuite::Start(std::move(options)));
     return suite;
   }
@@ -124,7 +127,7 @@ absl::StatusOr<Suite> StartSuite(const std::string& dir) {
         fmt::format("--nodes={}", absl::GetFlag(FLAGS_nodes)),
         fmt::format("--default_duration={}", absl::FormatDuration(absl::GetFlag(FLAGS_default_duration))),
         "--no_queues"};
-    options.gateway_flags = {kKai};
+    options.gateway_flags = {kKai, ProfileFlag()};
     BASALT_ASSIGN_OR_RETURN(suite.processes, ProcessSuite::Start(std::move(options)));
     return suite;
   }
@@ -133,6 +136,7 @@ absl::StatusOr<Suite> StartSuite(const std::string& dir) {
   options.crds = absl::GetFlag(FLAGS_crds);
   options.replicas = absl::GetFlag(FLAGS_replicas);
   options.gateways = absl::GetFlag(FLAGS_gateways);
+  options.is_rich = absl::GetFlag(FLAGS_volcano_profile) == "rich";
   options.nodes = absl::GetFlag(FLAGS_nodes);
   options.default_duration = absl::GetFlag(FLAGS_default_duration);
   BASALT_ASSIGN_OR_RETURN(suite.in_process, InProcessSuite::Start(std::move(options)));
@@ -146,8 +150,11 @@ std::string Form() {
   return count == 5 ? "five processes" : fmt::format("{} processes", count);
 }
 
-// Both numbers, or what is wrong with them.
-absl::Status CheckCounts() {
+// What is wrong with the flags.
+absl::Status CheckFlags() {
+  if (const std::string profile = absl::GetFlag(FLAGS_volcano_profile); profile != "compat" && profile != "rich") {
+    return Invalid(fmt::format("--volcano_profile: '{}' is neither compat nor rich", profile));
+  }
   for (const auto& [flag, count] : {std::pair("--replicas", absl::GetFlag(FLAGS_replicas)),
                                     std::pair("--gateways", absl::GetFlag(FLAGS_gateways))}) {
     if (count >= 1 && count <= kMost) continue;
@@ -192,7 +199,7 @@ int RunBeside(const Suite& suite, const std::string& manifest) {
 }
 
 int Serve() {
-  if (const absl::Status counts = CheckCounts(); !counts.ok()) {
+  if (const absl::Status counts = CheckFlags(); !counts.ok()) {
     std::fprintf(stderr, "error: %s\n", std::string(counts.message()).c_str());
     return 2;
   }

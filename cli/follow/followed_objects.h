@@ -11,13 +11,18 @@
 #include <string>
 #include <vector>
 
+#include "common/kube/group_profile.h"
 #include "common/kube/object_key.h"
 
 namespace basalt::cli {
 
-// "namespace/name", or the name where there is no namespace.
+// "namespace/name", or the name where there is no namespace. Groups of one name are told apart by their profile.
 template <typename Object>
 std::string KeyOf(const Object& object) {
+  if constexpr (requires { object.profile(); }) {
+    return kube::ShownGroupKey(object.object().meta().namespace_(), object.object().meta().name(),
+                               static_cast<kube::GroupProfile>(object.profile()));
+  }
   return kube::ObjectKey(object.object().meta().namespace_(), object.object().meta().name());
 }
 
@@ -78,6 +83,10 @@ class FollowedObjects {
     meta.set_namespace_(std::string(ns));
     meta.set_name(std::string(name));
     meta.set_uid(told.uid);
+    if constexpr (requires { Watched::ObjectOf(gone).profile(); }) {
+      using Profile = decltype(Watched::ObjectOf(gone).profile());
+      Watched::ObjectOf(gone).set_profile(static_cast<Profile>(kube::ProfileOfShown(key)));
+    }
     return gone;
   }
   std::vector<Message> TakeUnsure() {

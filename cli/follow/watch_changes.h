@@ -79,7 +79,7 @@ absl::Status WatchChanges(Client<typename Watched::Service>& client, const typen
                           std::string_view what, const std::string& output,
                           typename ChangePrinter<Watched>::Line line) {
   ChangePrinter<Watched> printer(output, /*must_exist=*/!request.name().empty(), std::move(line));
-  const absl::Status ended = WatchLoop<Watched>(client, request, absl::InfiniteFuture(), printer).Run();
+  absl::Status ended = WatchLoop<Watched>(client, request, absl::InfiniteFuture(), printer).Run();
   if (!ended.ok()) return ended;
   return MakeStatus(absl::StatusCode::kNotFound, fmt::format("{} does not exist", what));
 }

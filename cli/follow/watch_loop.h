@@ -97,7 +97,7 @@ absl::StatusOr<typename Watched::Service::Stub*> WatchLoop<Watched>::FindAgain(a
     if (deadline_ == absl::InfiniteFuture() && absl::Now() - silent_since_ >= kPatience) return why;
     absl::SleepFor(std::min(kPause, deadline_ - absl::Now()));
     if (absl::Now() >= deadline_) return absl::DeadlineExceededError(why.message());
-    const auto again = client_.Connect(deadline_);
+    auto again = client_.Connect(deadline_);
     if (again.ok()) return again;
     why = again.status();
   }

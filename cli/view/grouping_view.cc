@@ -51,12 +51,16 @@ std::string TextOf(const TriedGroup& group) {
   return text + ProblemsOf(group);
 }
 
-std::string TextOf(const podgroup::v1::GroupMembers& members, int64_t least) {
-  using Members = podgroup::v1::GroupMembers;
-  std::string phase = Members::Phase_Name(members.phase());
-  phase = phase.substr(std::string_view("PHASE_").size());
-  phase = phase.substr(0, 1) + absl::AsciiStrToLower(phase.substr(1));
-  std::string text = phase + ";";
+}  // namespace
+
+std::string PhaseText(podgroup::v1::GroupMembers::Phase phase) {
+  std::string text = podgroup::v1::GroupMembers::Phase_Name(phase);
+  text = text.substr(std::string_view("PHASE_").size());
+  return text.substr(0, 1) + absl::AsciiStrToLower(text.substr(1));
+}
+
+std::string MembersText(const podgroup::v1::GroupMembers& members) {
+  std::string text = PhaseText(members.phase()) + ";";
   const auto count = [&text](int32_t number, std::string_view what) {
     if (number > 0) text += fmt::format(" {} {},", number, what);
   };
@@ -65,10 +69,8 @@ std::string TextOf(const podgroup::v1::GroupMembers& members, int64_t least) {
   count(members.succeeded(), "succeeded");
   count(members.failed(), "failed");
   text.pop_back();
-  return fmt::format("{}; {} needed at least", text, least);
+  return text;
 }
-
-}  // namespace
 
 std::string FormatGroupingRules(const podgroup::v1::ListGroupingRulesResponse& rules, const Look& look) {
   std::vector<Row> rows;
@@ -110,7 +112,8 @@ std::string FormatExplainedGrouping(const podgroup::v1::ExplainGroupingResponse&
   line("Subgroup:", pod.sub_group());
   line("In cluster:", explained.is_there() ? "yes" : "not yet");
   line("To change:", fmt::format("{}", fmt::join(explained.differing_fields(), ", ")));
-  if (explained.has_members()) line("Pods:", TextOf(explained.members(), explained.least_pods()));
+  if (explained.has_members())
+    line("Pods:", fmt::format("{}; {} needed at least", MembersText(explained.members()), explained.least_pods()));
   for (const std::string& reason : explained.unschedulable()) line("Not placed:", reason);
   for (const std::string& note : explained.notes()) line("Note:", note);
   if (explained.has_group()) text += TextOf(explained.group());

@@ -14,6 +14,9 @@ std::string FormatGroupingRules(const podgroup::v1::ListGroupingRulesResponse& r
 std::string FormatTriedGrouping(const podgroup::v1::TryGroupingResponse& tried, const Look& look);
 // Why a pod is in its group: owners, rule, and the group with where its fields come from.
 std::string FormatExplainedGrouping(const podgroup::v1::ExplainGroupingResponse& explained);
+// "Running", and "Running; 2 running, 1 failed".
+std::string PhaseText(podgroup::v1::GroupMembers::Phase phase);
+std::string MembersText(const podgroup::v1::GroupMembers& members);
 // Which pods have no group and why, and what of the groups is not as somebody wants it: a line for each.
 std::string FormatTriedProblems(const podgroup::v1::TryGroupingResponse& tried);
 // The groups alone, as objects that kubectl takes. `format`: json or yaml.

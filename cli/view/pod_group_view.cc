@@ -5,7 +5,9 @@
 
 #include <vector>
 
+#include "cli/view/grouping_view.h"
 #include "cli/view/table.h"
+#include "common/base/json.h"
 #include "common/kube/timestamp.h"
 
 namespace basalt::cli {
@@ -19,9 +21,33 @@ std::string AgeOf(const PodGroup& group, int64_t now_ms) {
   return created_ms == 0 ? "-" : FormatAge(now_ms - created_ms);
 }
 
+// The API server keeps no phase of KAI's groups: that of the pods is told.
 std::string PhaseOf(const PodGroup& group) {
   if (group.object().meta().uid().empty()) return "not made";
+  if (group.profile() == podgroup::v1::PROFILE_KAI && group.has_members()) return PhaseText(group.members().phase());
   return OrDash(group.object().phase());
+}
+
+std::string ProfileOf(const PodGroup& group) {
+  switch (group.profile()) {
+    case podgroup::v1::PROFILE_RICH:
+      return "rich";
+    case podgroup::v1::PROFILE_KAI:
+      return "kai";
+    default:
+      return "compat";
+  }
+}
+
+std::string LinesOfSpec(const std::string& spec_json) {
+  std::string text;
+  const absl::StatusOr<json::value> spec = ParseJson(spec_json);
+  if (!spec.ok() || !spec->is_object()) return text;
+  for (const auto& [field, value] : spec->get_object()) {
+    const std::string shown = value.is_string() ? std::string(value.get_string()) : ToText(value);
+    text += fmt::format("  {}: {}\n", std::string_view(field), Printable(shown));
+  }
+  return text;
 }
 
 std::string PhaseAndEndOf(const PodGroup& group) {
@@ -55,13 +81,17 @@ std::string WordsOf(const PodGroupHistoryEntry& entry) {
 
 std::string FormatPodGroups(const podgroup::v1::ListPodGroupsResponse& groups, bool with_namespace, int64_t now_ms,
                             const Look& look) {
-  Row header = {"NAME", "PHASE", "QUEUE", "MIN-MEMBER", "AGE"};
+  Row header = {"NAME", "PROFILE", "PHASE", "QUEUE", "MIN-MEMBER", "AGE"};
   if (with_namespace) header.insert(header.begin(), "NAMESPACE");
   std::vector<Row> rows;
   for (const PodGroup& group : groups.pod_groups()) {
     const kube::v1::PodGroup& object = group.object();
-    Row row = {object.meta().name(), PhaseOf(group), OrDash(object.spec().queue()),
-               std::to_string(object.spec().min_member()), AgeOf(group, now_ms)};
+    Row row = {object.meta().name(),
+               ProfileOf(group),
+               PhaseOf(group),
+               OrDash(object.spec().queue()),
+               std::to_string(object.spec().min_member()),
+               AgeOf(group, now_ms)};
     if (with_namespace) row.insert(row.begin(), object.meta().namespace_());
     rows.push_back(std::move(row));
   }
@@ -76,8 +106,10 @@ std::string FormatPodGroup(const PodGroup& group, int64_t now_ms, const Look& lo
     if (!value.empty()) text += fmt::format("{:<12}{}\n", name, Printable(value));
   };
   line("UID", object.meta().uid());
+  line("Profile", ProfileOf(group));
+  const bool is_of_kai = group.profile() == podgroup::v1::PROFILE_KAI;
   for (const kube::v1::OwnerReference& owner : object.meta().owner_references()) {
-    if (owner.controller()) line("Owner", fmt::format("{} {}", owner.kind(), owner.name()));
+    if (owner.controller() || is_of_kai) line("Owner", fmt::format("{} {}", owner.kind(), owner.name()));
   }
   line("Queue", object.spec().queue());
   line("Priority", object.spec().priority_class_name());
@@ -85,12 +117,17 @@ std::string FormatPodGroup(const PodGroup& group, int64_t now_ms, const Look& lo
   for (const kube::v1::KeyValue& resource : object.spec().min_resources()) {
     line("Min", fmt::format("{} {}", resource.key(), resource.value()));
   }
-  if (group.pods() > 0) line("Pods", fmt::format("{} of no job", group.pods()));
+  if (group.has_members()) {
+    line("Pods", MembersText(group.members()));
+  } else if (group.pods() > 0) {
+    line("Pods", fmt::format("{} of no job", group.pods()));
+  }
   line("Age", AgeOf(group, now_ms));
   if (group.has_failing_since_time()) {
     line("Failing", fmt::format("since {}", FormatTime(kube::ToMs(group.failing_since_time()))));
     if (group.has_retry_time()) line("Next try", FormatTime(kube::ToMs(group.retry_time())));
   }
+  if (!group.spec_json().empty()) text += "Spec\n" + LinesOfSpec(group.spec_json());
   std::vector<Row> rows;
   for (const kube::v1::PodGroupCondition& condition : object.conditions()) {
     rows.push_back({condition.type(), condition.status(), OrDash(condition.reason()), OrDash(condition.message())});
@@ -101,7 +138,10 @@ std::string FormatPodGroup(const PodGroup& group, int64_t now_ms, const Look& lo
 
 std::string FormatPodGroupChange(const PodGroup& group) {
   const kube::v1::PodGroup& object = group.object();
-  std::string text = fmt::format("{}/{}  {}", object.meta().namespace_(), object.meta().name(), PhaseAndEndOf(group));
+  const bool is_compat = group.profile() <= podgroup::v1::PROFILE_COMPAT;
+  std::string text =
+      fmt::format("{}/{}{}  {}", object.meta().namespace_(), object.meta().name(),
+                  is_compat ? std::string() : fmt::format(" ({})", ProfileOf(group)), PhaseAndEndOf(group));
   if (!object.meta().uid().empty()) {
     text += fmt::format("  queue {}, min member {}", OrDash(object.spec().queue()), object.spec().min_member());
   }

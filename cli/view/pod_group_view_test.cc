@@ -35,9 +35,9 @@ TEST(PodGroupViewTest, GroupsStandInATableAndOneThatIsMissingSaysSo) {
   meta.set_namespace_("default");
   meta.set_name("podgroup-x");
   EXPECT_EQ(FormatPodGroups(groups, /*with_namespace=*/false, 61'000, {}),
-            "NAME         PHASE      QUEUE      MIN-MEMBER   AGE\n"
-            "train-uid    Running    research   3            60s\n"
-            "podgroup-x   not made   -          0            -\n");
+            "NAME         PROFILE   PHASE      QUEUE      MIN-MEMBER   AGE\n"
+            "train-uid    compat    Running    research   3            60s\n"
+            "podgroup-x   compat    not made   -          0            -\n");
   EXPECT_THAT(FormatPodGroups(groups, /*with_namespace=*/true, 61'000, {}), HasSubstr("default     train-uid"));
 }
 
@@ -52,6 +52,20 @@ TEST(PodGroupViewTest, OneIsToldWithWhatHoldsItUp) {
   condition.set_message("3 nodes are full\n");
   EXPECT_THAT(FormatPodGroup(group, 61'000, {}),
               AllOf(HasSubstr("Failing     since "), HasSubstr("3 nodes are full?")));
+}
+
+TEST(PodGroupViewTest, OneOfKaisHasThePhaseOfItsPodsAndItsWholeSpec) {
+  podgroup::v1::PodGroup group = Made();
+  group.set_profile(podgroup::v1::PROFILE_KAI);
+  group.mutable_object()->clear_phase();
+  group.mutable_members()->set_phase(podgroup::v1::GroupMembers::PHASE_PENDING);
+  group.mutable_members()->set_pending(2);
+  group.set_spec_json(R"({"minMember":3,"queue":"a\nb","subGroups":[{"name":"x"}]})");
+  EXPECT_THAT(FormatPodGroup(group, 61'000, {}),
+              AllOf(HasSubstr("Pod group default/train-uid: Pending\n"), HasSubstr("Profile     kai\n"),
+                    HasSubstr("Pods        Pending; 2 pending\n"),
+                    HasSubstr("Spec\n  minMember: 3\n  queue: a?b\n  subGroups: [{\"name\":\"x\"}]\n")));
+  EXPECT_THAT(FormatPodGroupChange(group), HasSubstr("default/train-uid (kai)  Pending"));
 }
 
 TEST(PodGroupViewTest, AChangeIsOneLine) {

@@ -68,7 +68,7 @@ inline constexpr std::string_view kWatchKaiPodGroups = "podgroups.scheduling.run
 // The CustomResourceDefinition of KAI's pod groups alone: which fields the cluster's release knows.
 inline constexpr std::string_view kWatchKaiDefinition = "customresourcedefinitions/podgroups.scheduling.run.ai";
 inline constexpr std::string_view kWatchKartas = "kartas.run.ai";
-// What is watched for pods of KAI's alone.
+// What is watched for the groups of KAI's form, and for rules of further kinds: for pgsvc alone.
 constexpr bool IsKaiWatch(std::string_view watch) {
   return watch == kWatchKaiPodGroups || watch == kWatchKaiDefinition || watch == kWatchKartas;
 }

@@ -13,7 +13,8 @@ std::string ObjectKey(std::string_view ns, std::string_view name) {
 KeyParts SplitKey(std::string_view key) {
   const size_t slash = key.find('/');
   if (slash == std::string_view::npos) return {{}, key};
-  return {key.substr(0, slash), key.substr(slash + 1)};
+  const std::string_view name = key.substr(slash + 1);
+  return {key.substr(0, slash), name.substr(0, name.find('/'))};
 }
 
 }  // namespace basalt::kube

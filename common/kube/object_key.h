@@ -9,7 +9,7 @@ namespace basalt::kube {
 
 std::string ObjectKey(std::string_view ns, std::string_view name);
 
-// Views into the key.
+// Views into the key. What stands behind another slash (group_profile.h) is left out.
 struct KeyParts {
   std::string_view ns;  // Empty: the key is a name alone.
   std::string_view name;

@@ -9,6 +9,7 @@
 #include "common/base/excerpt.h"
 #include "common/base/slots.h"
 #include "common/base/status.h"
+#include "common/kube/group_profile.h"
 #include "common/kube/kinds.h"
 #include "common/kube/label_selector.h"
 #include "common/kube/names.h"
@@ -38,6 +39,7 @@ enum class Rule : uint8_t {
   kPodsEvent,      // "<pod>.…", of a pod that is routed to the group; cut short in the same way.
   kPodsOwner,      // A pod that is routed to the group has it as its owner.
   kInNamespace,    // The key is its namespace.
+  kIsGroup,        // The key names it; or is its namespace, and it is no job's: in the rich profile.
 };
 
 struct Row {
@@ -60,7 +62,7 @@ constexpr Row kRows[] = {
     {kJob, kube::kConfigMaps, kGet | kCreate | kPatch | kDelete, Rule::kNamedAfterJob, "-svc"},
     {kJob, kube::kSecrets, kGet | kCreate | kPatch | kDelete, Rule::kNamedAfterJob, "-ssh"},
     {kJob, kube::kNetworkPolicies, kGet | kCreate | kPatch | kDelete, Rule::kNamedAfterJob, ""},
-    {kGroup, kube::kPodGroups, kGet | kCreate | kPatch | kDelete, Rule::kIsKey},
+    {kGroup, kube::kPodGroups, kGet | kCreate | kPatch | kDelete, Rule::kIsGroup},
     {kGroup, kube::kKaiPodGroups, kGet | kCreate | kPatch, Rule::kInNamespace},
     {kGroup, kube::kPods, kPatch, Rule::kGroupsPod},
     {kGroup, kube::kEvents, kGet | kCreate | kPatch, Rule::kPodsEvent},
@@ -208,9 +210,19 @@ Permission CheckEventOfPod(const Ask& ask, const Cache& cache) {
   return routed == Routed::kNowhere ? NotKnown(ask) : NotOfThatKey(ask);
 }
 
+Permission CheckGroup(const Ask& ask, const Cache& cache) {
+  if (kube::ProfileOf(ask.owner.key()) != kube::GroupProfile::kRich) {
+    return kube::ObjectKey(ask.ns, ask.name) == ask.owner.key() ? Permission() : NotOfThatKey(ask);
+  }
+  if (!cache.routes().is_rich || ask.ns != kube::NamespaceOf(ask.owner.key())) return NotOfThatKey(ask);
+  if (ask.verb == kCreate) return {};
+  return CheckRouted(ask, kube::kWatchPodGroups, /*named=*/ask.verb == kGet, cache);
+}
+
 Permission CheckObject(const Ask& ask, const Row& row, const Cache& cache) {
   const std::string_view key = ask.owner.key();
   if (row.rule == Rule::kIsKey) return kube::ObjectKey(ask.ns, ask.name) == key ? Permission() : NotOfThatKey(ask);
+  if (row.rule == Rule::kIsGroup) return CheckGroup(ask, cache);
   if (row.rule == Rule::kInNamespace) return ask.ns == key ? Permission() : NotOfThatKey(ask);
   const bool is_of_namespace = key.find('/') == std::string_view::npos;
   const auto [key_ns, key_name] = is_of_namespace ? kube::KeyParts{key, {}} : kube::SplitKey(key);
@@ -220,6 +232,7 @@ Permission CheckObject(const Ask& ask, const Row& row, const Cache& cache) {
   switch (row.rule) {
     case Rule::kIsKey:
     case Rule::kInNamespace:
+    case Rule::kIsGroup:
       break;
     case Rule::kJobsPod:
       if (ask.verb == kDeleteCollection) return CheckCollection(ask);

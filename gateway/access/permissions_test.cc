@@ -46,7 +46,17 @@ v1::Resource ResourceOf(const std::string& text) {
 // ReplicaSet.
 class PermissionsTest : public ::testing::Test {
  protected:
-  PermissionsTest() {
+  struct Row {
+    v1::ServiceKind service;
+    std::string key;
+    std::string verb;  // "get", "create", "patch UID", "delete UID", "collection SELECTOR".
+    std::string resource;
+    std::string ns;
+    std::string name;
+    RefusalReason expected;
+  };
+
+  explicit PermissionsTest(bool rich = false) : is_rich(rich) {
     for (WatchIndex i = 0; i < 5; ++i) cache.Replace(i, {}, 10);
     kube::v1::Object job = Job("j", 11);
     job.mutable_job()->mutable_spec()->add_volumes()->set_volume_claim_name("shared-data");
@@ -74,26 +84,87 @@ class PermissionsTest : public ::testing::Test {
     if (id != kNoObject) group_key = std::string(cache.RoutingKeyOf(id, kGroup));
   }
 
+  void Expect(const Row& row) {
+    const std::string key = row.key == "GROUP" ? group_key : row.key;
+    const std::string what = row.verb + " " + row.resource + " " + row.ns + "/" + row.name + " for " + key;
+    const size_t space = row.verb.find(' ');
+    const std::string verb = row.verb.substr(0, space);
+    const std::string argument = space == std::string::npos ? "" : row.verb.substr(space + 1);
+    Permission permission;
+    if (verb == "get") {
+      v1::GetRequest request;
+      *request.mutable_owner() = OwnerOf(row.service, key);
+      *request.mutable_resource() = ResourceOf(row.resource);
+      request.set_namespace_(row.ns);
+      request.set_name(row.name);
+      permission = CheckGet(request, cache);
+    } else {
+      v1::WriteRequest request;
+      *request.mutable_owner() = OwnerOf(row.service, key);
+      *request.mutable_resource() = ResourceOf(row.resource);
+      if (const size_t slash = row.resource.find('/'); slash != std::string::npos) {
+        request.set_subresource(row.resource.substr(slash + 1));
+      }
+      request.set_namespace_(row.ns);
+      request.set_name(row.name);
+      if (verb == "create") request.mutable_create();
+      if (verb == "patch") request.mutable_patch()->set_uid(argument);
+      if (verb == "delete") request.mutable_delete_()->set_uid(argument);
+      if (verb == "collection") request.mutable_delete_collection()->set_label_selector(argument);
+      permission = CheckWrite(request, cache);
+    }
+    EXPECT_EQ(permission.refusal, row.expected) << what << ": " << permission.status;
+    const absl::StatusCode code = row.expected == RefusalReason::kNone      ? absl::StatusCode::kOk
+                                  : row.expected == RefusalReason::kUnknown ? absl::StatusCode::kUnavailable
+                                                                            : absl::StatusCode::kPermissionDenied;
+    EXPECT_EQ(permission.status.code(), code) << what;
+  }
+
+  const bool is_rich;
   const std::string long_pod = std::string(250, 'w');
   Deaf deaf;
   Cache cache{{std::string(kube::kWatchJobs), std::string(kube::kWatchPodGroups), "pods/job", "pods/scheduler=volcano",
                std::string(kube::kWatchCommands)},
               deaf,
-              {.kai_scheduler_names = {"kai"}}};
+              {.kai_scheduler_names = {"kai"}, .is_rich = is_rich}};
   std::string group_key;  // The pod group of the plain pods.
 };
 
+class RichPermissionsTest : public PermissionsTest {
+ protected:
+  RichPermissionsTest() : PermissionsTest(/*is_rich=*/true) {
+    cache.Apply(kGroups, PodGroup("pg-web", 30, "q"));
+    kube::v1::Object pod = PlainPod("rich-0", 31, "rs-uid");
+    pod.mutable_pod()->mutable_grouping();
+    cache.Apply(kPods, pod);
+  }
+};
+
+TEST_F(RichPermissionsTest, GroupsOfANamespaceAreItsKeysUnlessTheyAreAJobs) {
+  const std::string groups = "podgroups.scheduling.volcano.sh";
+  const Row rows[] = {
+      {kGroup, "ns/", "create", groups, "ns", "pg-new", RefusalReason::kNone},
+      {kGroup, "ns/", "patch uid-pg-web", groups, "ns", "pg-web", RefusalReason::kNone},
+      {kGroup, "ns/", "delete uid-pg-web", groups, "ns", "pg-web", RefusalReason::kNone},
+      {kGroup, "ns/", "get", groups, "ns", "pg-web", RefusalReason::kNone},
+      {kGroup, "ns/", "get", groups, "ns", "j-uid", RefusalReason::kNone},  // What holds the name may be looked at.
+      {kGroup, "ns/", "patch uid-rich-0", "pods", "ns", "rich-0", RefusalReason::kNone},
+      {kGroup, "ns/", "create", "events", "ns", "rich-0.17a", RefusalReason::kNone},
+      {kGroup, "ns/j-uid", "patch uid-j-uid", groups, "ns", "j-uid", RefusalReason::kNone},
+      {kGroup, "ns/", "patch uid-j-uid", groups, "ns", "j-uid", RefusalReason::kObject},
+      {kGroup, "ns/", "delete uid-j-uid", groups, "ns", "j-uid", RefusalReason::kObject},
+      {kGroup, "ns/", "delete unseen", groups, "ns", "pg-other", RefusalReason::kUnknown},
+      {kGroup, "ns/", "create", groups, "elsewhere", "pg-new", RefusalReason::kObject},
+      {kGroup, "ns/", "create", "podgroups.scheduling.run.ai", "ns", "pg-new", RefusalReason::kObject},
+      {kGroup, "ns", "create", groups, "ns", "pg-new", RefusalReason::kObject},
+      {kGroup, "ns/", "patch uid-train-0", "pods", "ns", "train-0", RefusalReason::kObject},
+  };
+  for (const Row& row : rows) Expect(row);
+}
+
 TEST_F(PermissionsTest, EachServiceMayDoWhatItNeedsToObjectsOfItsKeyAndNothingElse) {
   ASSERT_FALSE(group_key.empty());
-  const struct {
-    v1::ServiceKind service;
-    std::string key;
-    std::string verb;  // "get", "create", "patch UID", "delete UID", "collection SELECTOR".
-    std::string resource;
-    std::string ns;
-    std::string name;
-    RefusalReason expected;
-  } rows[] = {
+  const Row rows[] = {
       // What jobsvc does.
       {kJob, "ns/j", "get", "jobs.batch.volcano.sh", "ns", "j", RefusalReason::kNone},
       {kJob, "ns/new", "create", "jobs.batch.volcano.sh", "ns", "new", RefusalReason::kNone},
@@ -128,6 +199,7 @@ TEST_F(PermissionsTest, EachServiceMayDoWhatItNeedsToObjectsOfItsKeyAndNothingEl
       {kGroup, "ns", "create", "podgroups.scheduling.run.ai", "elsewhere", "pg-a", RefusalReason::kObject},
       {kGroup, "ns/pg-a", "create", "podgroups.scheduling.run.ai", "ns", "pg-a", RefusalReason::kObject},
       {kGroup, "ns", "create", "podgroups.scheduling.volcano.sh", "ns", "pg-a", RefusalReason::kObject},
+      {kGroup, "ns/", "create", "podgroups.scheduling.volcano.sh", "ns", "pg-a", RefusalReason::kObject},
       {kGroup, "ns", "patch uid-web-0", "pods", "ns", "web-0", RefusalReason::kObject},
       {kGroup, "elsewhere", "patch uid-train-0", "pods", "ns", "train-0", RefusalReason::kObject},
       {kJob, "ns", "create", "podgroups.scheduling.run.ai", "ns", "pg-a", RefusalReason::kKind},
@@ -191,41 +263,7 @@ TEST_F(PermissionsTest, EachServiceMayDoWhatItNeedsToObjectsOfItsKeyAndNothingEl
       {kQueue, "red", "delete u", "queues.scheduling.volcano.sh", "", "red", RefusalReason::kKind},
       {kQueue, "red", "get", "secrets", "ns", "red", RefusalReason::kKind},
   };
-  for (const auto& row : rows) {
-    const std::string key = row.key == "GROUP" ? group_key : row.key;
-    const std::string what = row.verb + " " + row.resource + " " + row.ns + "/" + row.name + " for " + key;
-    const size_t space = row.verb.find(' ');
-    const std::string verb = row.verb.substr(0, space);
-    const std::string argument = space == std::string::npos ? "" : row.verb.substr(space + 1);
-    Permission permission;
-    if (verb == "get") {
-      v1::GetRequest request;
-      *request.mutable_owner() = OwnerOf(row.service, key);
-      *request.mutable_resource() = ResourceOf(row.resource);
-      request.set_namespace_(row.ns);
-      request.set_name(row.name);
-      permission = CheckGet(request, cache);
-    } else {
-      v1::WriteRequest request;
-      *request.mutable_owner() = OwnerOf(row.service, key);
-      *request.mutable_resource() = ResourceOf(row.resource);
-      if (const size_t slash = row.resource.find('/'); slash != std::string::npos) {
-        request.set_subresource(row.resource.substr(slash + 1));
-      }
-      request.set_namespace_(row.ns);
-      request.set_name(row.name);
-      if (verb == "create") request.mutable_create();
-      if (verb == "patch") request.mutable_patch()->set_uid(argument);
-      if (verb == "delete") request.mutable_delete_()->set_uid(argument);
-      if (verb == "collection") request.mutable_delete_collection()->set_label_selector(argument);
-      permission = CheckWrite(request, cache);
-    }
-    EXPECT_EQ(permission.refusal, row.expected) << what << ": " << permission.status;
-    const absl::StatusCode code = row.expected == RefusalReason::kNone      ? absl::StatusCode::kOk
-                                  : row.expected == RefusalReason::kUnknown ? absl::StatusCode::kUnavailable
-                                                                            : absl::StatusCode::kPermissionDenied;
-    EXPECT_EQ(permission.status.code(), code) << what;
-  }
+  for (const Row& row : rows) Expect(row);
 }
 
 TEST_F(PermissionsTest, AKeyOfAnotherSlotIsRefusedNamingBothSlots) {

@@ -52,6 +52,10 @@ ABSL_FLAG(std::vector<std::string>, scheduler_name, {"volcano"}, "schedulers who
 ABSL_FLAG(
     std::vector<std::string>, kai_scheduler_name, {},
     "KAI's schedulers whose pods are grouped, for example kai-scheduler; KAI's own pod grouper must not run then");
+ABSL_FLAG(
+    std::string, volcano_profile, "compat",
+    "how pods of the schedulers of --scheduler_name are grouped: compat (the pods of each controller are a group, "
+    "as Volcano's own controller has it) or rich (by the rules of all kinds, as KAI's pods are)");
 ABSL_FLAG(absl::Duration, grace, absl::Seconds(5), "how long the slots of a replica that went away wait for it");
 ABSL_FLAG(absl::Duration, formation, absl::Milliseconds(500),
           "how long the first replica of a service waits for others to share its slots with");
@@ -141,6 +145,7 @@ ProcessOptions OptionsFromFlags() {
   options.metrics_listen = absl::GetFlag(FLAGS_metrics_listen);
   options.gateway.scheduler_names = absl::GetFlag(FLAGS_scheduler_name);
   options.gateway.kai_scheduler_names = absl::GetFlag(FLAGS_kai_scheduler_name);
+  options.gateway.is_rich = absl::GetFlag(FLAGS_volcano_profile) == "rich";
   options.gateway.streaming_lists = absl::GetFlag(FLAGS_streaming_lists);
   options.gateway.slow_retry = absl::GetFlag(FLAGS_slow_retry);
   options.gateway.writer.rate = {absl::GetFlag(FLAGS_kube_qps), absl::GetFlag(FLAGS_kube_burst)};
@@ -155,6 +160,9 @@ ProcessOptions OptionsFromFlags() {
 
 // A group has the form of one scheduler.
 absl::Status CheckSchedulers(const GatewayOptions& options) {
+  if (const std::string profile = absl::GetFlag(FLAGS_volcano_profile); profile != "compat" && profile != "rich") {
+    return Invalid(fmt::format("--volcano_profile: '{}' is neither compat nor rich", profile));
+  }
   for (const std::string& name : options.kai_scheduler_names) {
     const auto& others = options.scheduler_names;
     if (std::find(others.begin(), others.end(), name) == others.end()) continue;

@@ -90,6 +90,7 @@ class Cache {
 
   // ---- what is known ----
   const std::vector<WatchInfo>& watches() const { return watches_; }
+  const RouteOptions& routes() const { return routes_; }
   WatchIndex WatchOf(ObjectId id) const { return entries_[id].watch; }
   bool IsBroadcastId(ObjectId id) const { return entries_[id].broadcast; }
   // An answer has shown the object, and the watch still has an older one of its name.

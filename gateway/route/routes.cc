@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "common/kube/group_profile.h"
 #include "common/kube/names.h"
 #include "common/kube/object_key.h"
 #include "gateway/route/object_ref.h"
@@ -25,6 +26,12 @@ Route ToGroupOf(std::string_view ns, std::string_view uid) {
   return {v1::SERVICE_KIND_POD_GROUP, kube::ObjectKey(ns, fmt::format("podgroup-{}", uid))};
 }
 
+// Pods that have the label of a job say nothing by which they could be grouped.
+void AddGrouped(const kube::v1::Pod& pod, kube::GroupProfile profile, std::vector<Route>& routes) {
+  if (!pod.has_grouping()) return;
+  routes.push_back({v1::SERVICE_KIND_POD_GROUP, kube::NamespaceKey(pod.namespace_(), profile)});
+}
+
 void AddPod(const kube::v1::Pod& pod, const RouteOptions& options, std::vector<Route>& routes) {
   const bool of_job = IsJobOf(pod.owner_kind(), pod.owner_api_version());
   // What has the label by which a whole run is deleted is the job's to know of, whoever it belongs to.
@@ -34,10 +41,10 @@ void AddPod(const kube::v1::Pod& pod, const RouteOptions& options, std::vector<R
   }
   const std::vector<std::string>& kai = options.kai_scheduler_names;
   if (std::find(kai.begin(), kai.end(), pod.scheduler_name()) != kai.end()) {
-    // Pods that have the label of a job say nothing by which they could be grouped.
-    if (pod.has_grouping()) routes.push_back({v1::SERVICE_KIND_POD_GROUP, pod.namespace_()});
+    AddGrouped(pod, kube::GroupProfile::kKai, routes);
     return;
   }
+  if (options.is_rich) return AddGrouped(pod, kube::GroupProfile::kRich, routes);
   if (!pod.group_name().empty()) {
     routes.push_back({v1::SERVICE_KIND_POD_GROUP, kube::ObjectKey(pod.namespace_(), pod.group_name())});
     return;
@@ -45,15 +52,20 @@ void AddPod(const kube::v1::Pod& pod, const RouteOptions& options, std::vector<R
   routes.push_back(ToGroupOf(pod.namespace_(), pod.owner_uid().empty() ? pod.uid() : pod.owner_uid()));
 }
 
-void AddPodGroup(const kube::v1::PodGroup& group, std::vector<Route>& routes) {
+void AddPodGroup(const kube::v1::PodGroup& group, const RouteOptions& options, std::vector<Route>& routes) {
   const kube::v1::ObjectMeta& meta = group.meta();
+  bool is_of_job = false;
   for (const kube::v1::OwnerReference& owner : meta.owner_references()) {
     if (owner.controller() && IsJobOf(owner.kind(), owner.api_version())) {
       routes.push_back({v1::SERVICE_KIND_JOB, kube::ObjectKey(meta.namespace_(), owner.name())});
+      is_of_job = true;
       break;
     }
   }
-  routes.push_back({v1::SERVICE_KIND_POD_GROUP, kube::ObjectKey(meta.namespace_(), meta.name())});
+  const bool is_in_namespace = options.is_rich && !is_of_job;
+  routes.push_back({v1::SERVICE_KIND_POD_GROUP, is_in_namespace
+                                                    ? kube::NamespaceKey(meta.namespace_(), kube::GroupProfile::kRich)
+                                                    : kube::ObjectKey(meta.namespace_(), meta.name())});
   const std::string& queue = group.spec().queue();
   routes.push_back({v1::SERVICE_KIND_QUEUE, queue.empty() ? std::string(kube::kDefaultQueue) : queue});
 }
@@ -85,16 +97,17 @@ std::vector<Route> Routes(const Object& object, const RouteOptions& options) {
       AddPod(object.pod(), options, routes);
       break;
     case Object::kPodGroup:
-      AddPodGroup(object.pod_group(), routes);
+      AddPodGroup(object.pod_group(), options, routes);
       break;
     case Object::kCommand:
       AddCommand(object.command(), routes);
       break;
     case Object::kKaiPodGroup:
-      routes.push_back({v1::SERVICE_KIND_POD_GROUP, object.kai_pod_group().meta().namespace_()});
+      routes.push_back({v1::SERVICE_KIND_POD_GROUP,
+                        kube::NamespaceKey(object.kai_pod_group().meta().namespace_(), kube::GroupProfile::kKai)});
       break;
     case Object::kWorkload:
-      AddWorkload(object.workload(), routes);
+      if (!options.is_rich) AddWorkload(object.workload(), routes);
       break;
     default:
       break;

@@ -15,12 +15,15 @@ inline constexpr int kServiceKinds = 3;  // JOB, POD_GROUP, QUEUE, as 1 … 3 in
 struct RouteOptions {
   // Whose pods get a group of KAI's form.
   std::vector<std::string> kai_scheduler_names;
+  // Pods of all other schedulers are grouped by the rules of all kinds, too (pod-grouper 11).
+  bool is_rich = false;
 };
 
 struct Route {
   v1::ServiceKind service;
-  // namespace/name; a queue's name; or a namespace, which all of KAI's pods and groups in it belong to: who belongs
-  // together is seen by owners of owners, which may be anywhere in the namespace and nowhere else.
+  // namespace/name; a queue's name; or a namespace (kube::NamespaceKey), which all pods and groups in it belong to
+  // that are grouped by the rules of all kinds: who belongs together is seen by owners of owners, which may be anywhere
+  // in the namespace and nowhere else.
   std::string key;
   friend bool operator==(const Route&, const Route&) = default;
 };

@@ -75,6 +75,34 @@ TEST(RoutesTest, EveryKindFollowsItsOwnersKey) {
   EXPECT_FALSE(IsBroadcast(Job("j", 1)));
 }
 
+TEST(RoutesTest, TheRichProfileGroupsWhatIsNoJobsInItsNamespace) {
+  kube::v1::Object plain = PlainPod("p", 1, "rs");
+  plain.mutable_pod()->mutable_grouping();
+  kube::v1::Object linked = plain;
+  linked.mutable_pod()->set_group_name("span");
+  kube::v1::Object of_kai = plain;
+  of_kai.mutable_pod()->set_scheduler_name("kai");
+  kube::v1::Object workload;
+  FillMeta(*workload.mutable_workload()->mutable_meta(), "web", 1, "");
+  workload.mutable_workload()->set_scheduler_name("volcano");
+  const struct {
+    const char* what;
+    kube::v1::Object object;
+    const char* want;
+  } rows[] = {
+      {"pod", plain, "G:ns/"},
+      {"pod that names its group", linked, "G:ns/"},
+      {"pod with the label of a job", PlainPod("p", 1, "rs"), ""},
+      {"pod of KAI's", of_kai, "G:ns"},
+      {"job's pod", JobPod("j", "p", 1), "J:ns/j"},
+      {"group of a job", PodGroup("g", 1, "q", "j"), "J:ns/j G:ns/g Q:q"},
+      {"any other group", PodGroup("g", 1, "q"), "G:ns/ Q:q"},
+      {"workload", workload, ""},
+  };
+  const RouteOptions options{.kai_scheduler_names = {"kai"}, .is_rich = true};
+  for (const auto& row : rows) EXPECT_EQ(Text(Routes(row.object, options)), row.want) << row.what;
+}
+
 TEST(RoutesTest, QueueServiceGetsOnlyIdentityQueueAndPhaseOfAGroup) {
   kube::v1::Object group = PodGroup("g", 7, "q", "j");
   group.mutable_pod_group()->mutable_spec()->set_min_member(4);

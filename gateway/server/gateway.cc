@@ -41,8 +41,8 @@ Gateway::Gateway(Loop& loop, http::Client& client, Random& random, obs::Metrics&
                                                options.slow_retry)),
       unreadable_(std::make_unique<Unreadable>(*access_, metrics)) {
   std::vector<ReflectorOptions> watches =
-      WatchesFor(options.scheduler_names, options.kai_scheduler_names, options.streaming_lists);
-  options.hub.routes.kai_scheduler_names = options.kai_scheduler_names;
+      WatchesFor({options.scheduler_names, options.kai_scheduler_names, options.is_rich}, options.streaming_lists);
+  options.hub.routes = {options.kai_scheduler_names, options.is_rich};
   std::vector<std::string> ids;
   for (const ReflectorOptions& watch : watches) ids.push_back(watch.watch);
   if (options.lead) {

@@ -36,6 +36,7 @@ struct GatewayOptions {
   HubOptions hub;
   std::vector<std::string> scheduler_names = {"volcano"};
   std::vector<std::string> kai_scheduler_names = {};  // Whose pods get a group of KAI's form.
+  bool is_rich = false;                               // As RouteOptions.
   bool streaming_lists = true;
   absl::Duration slow_retry = absl::Seconds(30);  // Between two looks at what is absent or forbidden; ± half.
   ReadinessOptions readiness;

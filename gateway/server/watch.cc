@@ -15,8 +15,7 @@
 
 namespace basalt::gateway {
 
-std::vector<ReflectorOptions> WatchesFor(const std::vector<std::string>& scheduler_names,
-                                         const std::vector<std::string>& kai_scheduler_names, bool streaming_lists) {
+std::vector<ReflectorOptions> WatchesFor(const WatchedSchedulers& schedulers, bool streaming_lists) {
   std::vector<ReflectorOptions> watches;
   const auto add = [&](std::string_view id, std::string path, ObjectKind kind) -> ReflectorOptions& {
     ReflectorOptions& options = watches.emplace_back();
@@ -40,21 +39,24 @@ std::vector<ReflectorOptions> WatchesFor(const std::vector<std::string>& schedul
     pods.field_selector = "spec.schedulerName=" + name;
     pods.label_selector = fmt::format("!{}", kube::kJobNameKey);
   };
-  for (const std::string& name : scheduler_names) add_pods_of(name);
-  for (const std::string& name : kai_scheduler_names) add_pods_of(name);
-  if (!kai_scheduler_names.empty()) {
+  for (const std::string& name : schedulers.names) add_pods_of(name);
+  for (const std::string& name : schedulers.kai_names) add_pods_of(name);
+  if (!schedulers.kai_names.empty()) {
     const kube::Kind& groups = kube::kKaiPodGroups;
     add(kube::kWatchKaiPodGroups, custom(fmt::format("{}/{}", groups.group, groups.version), groups.plural),
         ObjectKind::kKaiPodGroup);
     add(kube::kWatchKaiDefinition, custom("apiextensions.k8s.io/v1", "customresourcedefinitions"),
         ObjectKind::kClusterRule)
         .field_selector = fmt::format("metadata.name={}.{}", groups.plural, groups.group);
+  }
+  if (!schedulers.kai_names.empty() || schedulers.is_rich) {
     add(kube::kWatchKartas, custom("run.ai/v1alpha1", "kartas"), ObjectKind::kClusterRule);
   }
+  if (schedulers.is_rich) return watches;  // Groups read owners.
   for (const kube::Kind& kind : kube::kWorkloadKinds) {
     add(fmt::format("{}{}", kube::kWatchWorkloadsPrefix, kind.plural),
         custom(fmt::format("{}/{}", kind.group, kind.version), kind.plural), ObjectKind::kWorkload)
-        .schedulers = scheduler_names;
+        .schedulers = schedulers.names;
   }
   return watches;
 }

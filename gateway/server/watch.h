@@ -88,8 +88,13 @@ class Watch : private ReflectorSink {
   Reflector reflector_;  // Last: it ends first.
 };
 
+struct WatchedSchedulers {
+  std::vector<std::string> names;      // Whose pods get groups of Volcano's form.
+  std::vector<std::string> kai_names;  // Of KAI's form.
+  bool is_rich = false;                // Volcano's are by the rules of all kinds, too (pod-grouper 11).
+};
+
 // The watches of a gateway, in the order of the cache's indices.
-std::vector<ReflectorOptions> WatchesFor(const std::vector<std::string>& scheduler_names,
-                                         const std::vector<std::string>& kai_scheduler_names, bool streaming_lists);
+std::vector<ReflectorOptions> WatchesFor(const WatchedSchedulers& schedulers, bool streaming_lists);
 
 }  // namespace basalt::gateway

@@ -297,7 +297,7 @@ TEST_F(WorkloadWatchTest, OneThatIsForbiddenHoldsNobodyBackAndIsNotReady) {
 }
 
 TEST(WatchesTest, PodWatchesAreDisjointBySelector) {
-  const auto watches = WatchesFor({"volcano", "other"}, {"kai"}, true);
+  const auto watches = WatchesFor({{"volcano", "other"}, {"kai"}}, true);
   ASSERT_EQ(watches.size(), 16u);
   EXPECT_EQ(watches[5].watch, "pods/job");
   EXPECT_EQ(watches[5].label_selector, "volcano.sh/job-name");
@@ -315,9 +315,17 @@ TEST(WatchesTest, PodWatchesAreDisjointBySelector) {
 }
 
 TEST(WatchesTest, WithoutASchedulerOfKaiNothingOfKaiIsWatched) {
-  for (const ReflectorOptions& watch : WatchesFor({"volcano"}, {}, true)) {
+  for (const ReflectorOptions& watch : WatchesFor({{"volcano"}, {}}, true)) {
     EXPECT_EQ(watch.path.find("run.ai"), std::string::npos) << watch.watch;
   }
+}
+
+TEST(WatchesTest, TheRichProfileReadsOwnersAndKartasAndNoWorkloads) {
+  std::vector<std::string> ids;
+  for (const ReflectorOptions& watch : WatchesFor({{"volcano"}, {}, /*is_rich=*/true}, true))
+    ids.push_back(watch.watch);
+  EXPECT_THAT(ids, ::testing::Contains("kartas.run.ai"));
+  EXPECT_THAT(ids, ::testing::Each(::testing::Not(::testing::StartsWith("workloads/"))));
 }
 
 }  // namespace

@@ -7,112 +7,24 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "common/kube/names.h"
 #include "common/testing/status_matchers.h"
-#include "tests/e2e/harness.h"
+#include "tests/e2e/groups_world.h"
 
 namespace basalt::e2e {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr char kGroups[] = "/apis/scheduling.run.ai/v2alpha2/namespaces/default/podgroups";
-constexpr char kPods[] = "/api/v1/namespaces/default/pods";
-constexpr char kDefinitions[] = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-constexpr char kJobs[] = "/apis/batch/v1/namespaces/default/jobs";
-
-std::string Template(std::string_view labels) {
-  return fmt::format(
-      R"("template":{{"metadata":{{"labels":{{{}}},"annotations":{{"kubesim.basalt.dev/duration":"10h"}}}},"spec":{{)"
-      R"("schedulerName":"kai-scheduler","terminationGracePeriodSeconds":0,"restartPolicy":"@","containers":[{{)"
-      R"("name":"c","image":"busybox","command":["sleep","600"],"resources":{{"requests":{{"cpu":"10m"}}}}}}]}}}})",
-      labels);
-}
-
-std::string With(std::string text, std::string_view restart_policy) {
-  return text.replace(text.find('@'), 1, restart_policy);
-}
-
-class KaiGroupsTest : public ::testing::Test {
+class KaiGroupsTest : public GroupsTest {
  protected:
-  void SetUp() override { ASSERT_TRUE(world_.ok()); }
-
-  // The UID of what was made.
-  std::string Create(const std::string& path, const std::string& body) {
-    absl::StatusOr<http::Response> answer = absl::UnknownError("not asked");
-    // A definition is served a moment after it was made.
-    const bool is_made = Eventually(absl::Seconds(30), [&] {
-      answer = world_.Call("POST", path, body);
-      return answer.ok() && answer->status != 404;
-    });
-    EXPECT_TRUE(is_made && answer->status < 300) << path << ": " << (answer.ok() ? answer->body : "");
-    if (!is_made) return "";
-    const absl::StatusOr<json::value> made = ParseJson(answer->body);
-    return made.ok() ? std::string(FindString(*Find(*made, "metadata"), "uid")) : "";
-  }
-  std::string CreateWorkload(const std::string& kind, const std::string& plural, const std::string& spec,
-                             const std::string& metadata = "") {
-    const std::string name = absl::StrCat("kai-", plural);
-    return Create(
-        fmt::format("/apis/apps/v1/namespaces/default/{}", plural),
-        fmt::format(R"({{"apiVersion":"apps/v1","kind":"{}","metadata":{{"name":"{}"{}}},"spec":{{"replicas":2,)"
-                    R"("selector":{{"matchLabels":{{"app":"{}"}}}},{}{}}}}})",
-                    kind, name, metadata, name, spec, With(Template(fmt::format(R"("app":"{}")", name)), "Always")));
-  }
-  std::vector<json::value> Items(const std::string& path) {
-    const json::value list = world_.KubeGet(path);
-    const json::value* const items = list.is_null() ? nullptr : Find(list, "items");
-    std::vector<json::value> all;
-    if (items != nullptr) all.assign(items->as_array().begin(), items->as_array().end());
-    return all;
-  }
-  static std::string TextAt(const json::value& object, std::initializer_list<std::string_view> path,
-                            std::string_view member) {
-    const json::value* const found = FindPath(object, path);
-    return found == nullptr ? "" : std::string(FindString(*found, member));
-  }
-  // A kind whose objects may be anything.
-  void Define(std::string_view kind, std::string_view group, std::string_view version, std::string_view scope) {
-    const std::string singular = absl::AsciiStrToLower(std::string(kind));
-    Create(kDefinitions,
-           fmt::format(R"({{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{{)"
-                       R"("name":"{0}s.{2}"}},"spec":{{"group":"{2}","scope":"{4}","names":{{"kind":"{1}","listKind":)"
-                       R"("{1}List","plural":"{0}s","singular":"{0}"}},"versions":[{{"name":"{3}","served":true,)"
-                       R"("storage":true,"schema":{{"openAPIV3Schema":{{"type":"object",)"
-                       R"("x-kubernetes-preserve-unknown-fields":true}}}}}}]}}}})",
-                       singular, kind, group, version, scope));
-  }
-  // The groups that pods whose names begin so are in, once `count` of them run.
-  std::set<std::string> GroupsOf(const std::string& prefix, size_t count) {
-    std::set<std::string> groups;
-    const bool run = Eventually(absl::Seconds(60), [&] {
-      groups.clear();
-      size_t running = 0;
-      for (const json::value& pod : Items(kPods)) {
-        if (!TextAt(pod, {"metadata"}, "name").starts_with(prefix)) continue;
-        running += TextAt(pod, {"status"}, "phase") == "Running" ? 1 : 0;
-        groups.insert(TextAt(pod, {"metadata", "annotations"}, kube::kKaiGroupNameKey));
-      }
-      return running == count;
-    });
-    EXPECT_TRUE(run) << prefix;
-    return groups;
-  }
-  std::string Spec(const std::string& group) {
-    const json::value object = world_.KubeGet(fmt::format("{}/{}", kGroups, group));
-    return object.is_null() ? "none" : ToText(object.at("spec"));
-  }
-  size_t OurWrites() {
-    size_t writes = 0;
-    for (const Write& write : world_.Log()) {
-      writes += write.IsOurs() && (write.resource == "podgroups" || write.resource == "pods") ? 1 : 0;
-    }
-    return writes;
-  }
-
-  World world_{{.gateway_flags = {"--slow_retry=1s"}, .kai = true}};
+  KaiGroupsTest()
+      : GroupsTest({.scheduler = "kai-scheduler",
+                    .groups = "/apis/scheduling.run.ai/v2alpha2/namespaces/default/podgroups",
+                    .name_key = kube::kKaiGroupNameKey},
+                   {.gateway_flags = {"--slow_retry=1s"}, .kai = true}) {}
 };
 
 TEST_F(KaiGroupsTest, PodsOfEachOwnerAreGroupedAndRunAndARestartWritesNothing) {
@@ -146,9 +58,16 @@ TEST_F(KaiGroupsTest, PodsOfEachOwnerAreGroupedAndRunAndARestartWritesNothing) {
   EXPECT_EQ(OurWrites(), writes) << "everything is known again";
   const std::string explained = world_.Ctl({"podgroup", "explain", "kai-statefulsets-0"}).out;
   EXPECT_THAT(explained, HasSubstr("Pods:       Running; 2 running; 1 needed at least"));
+  const std::string listed = world_.Ctl({"podgroup", "list"}).out;
+  EXPECT_THAT(listed, HasSubstr("pg-kai-job-" + job));
+  const std::string shown = world_.Ctl({"podgroup", "get", "pg-kai-statefulsets-" + set}).out;
+  EXPECT_THAT(shown, AllOf(HasSubstr("Profile     kai"), HasSubstr("Owner       StatefulSet kai-statefulsets"),
+                           HasSubstr("Pods        Running; 2 running")));
+  EXPECT_THAT(world_.Ctl({"podgroup", "history", "pg-kai-statefulsets-" + set}).out,
+              HasSubstr("created    StatefulSet kai-statefulsets"));
   const Ran none = world_.Ctl({"podgroup", "explain", "none"});
   EXPECT_EQ(none.exit_code, 1) << none.err;
-  EXPECT_THAT(none.err, HasSubstr("there is no pod default/none that a scheduler of KAI's places"));
+  EXPECT_THAT(none.err, HasSubstr("there is no pod default/none that is grouped by the rules of all kinds"));
 }
 
 // The kind comes after somebody has asked for it.

@@ -13,6 +13,7 @@ namespace {
 
 // Of a stream in which the seeds that once violated an invariant have no workloads: they stay the runs that they were.
 constexpr uint64_t kStream = 0x4bfc'7724'4526'3acf;
+constexpr uint64_t kRichStream = 0x7b1f'02d9'5a83'c64e;
 constexpr int64_t kMostPods = 4;
 constexpr int kMostWorkloads = 3;
 
@@ -59,6 +60,10 @@ PlainWorkloads::PlainWorkloads(uint64_t seed, SimSuite& suite, Probes& probes)
 }
 
 bool PlainWorkloads::AreIn(uint64_t seed) { return StreamOf(seed).OneIn(3); }
+
+bool PlainWorkloads::AreRichIn(uint64_t seed) {
+  return AreIn(seed) && SeededRandom(seed ^ kStream ^ kRichStream).OneIn(2);
+}
 
 void PlainWorkloads::Begin() {
   const int count = 1 + static_cast<int>(random_.Uniform(kMostWorkloads));

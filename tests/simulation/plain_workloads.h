@@ -22,6 +22,8 @@ class PlainWorkloads {
 
   // Whether the seed has any. What a run without them does is the same whether or not others have them.
   static bool AreIn(uint64_t seed);
+  // Whether their pods of Volcano's are grouped by the rules of all kinds there.
+  static bool AreRichIn(uint64_t seed);
 
   // What is made and done, in times from now that lie before the end of the faults.
   void Begin();

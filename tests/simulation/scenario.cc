@@ -159,6 +159,7 @@ Outcome RunScenario(const ScenarioOptions& options) {
   suite_options.seed = options.seed;
   PickShape(suite_options);
   suite_options.workloads = PlainWorkloads::AreIn(options.seed);
+  suite_options.is_rich = PlainWorkloads::AreRichIn(options.seed);
   SimSuite suite(suite_options);
   Random& random = suite.random();
   const absl::Time begin = suite.time().Now();

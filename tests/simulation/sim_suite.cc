@@ -158,6 +158,7 @@ void SimSuite::StartGateway(const std::string& name, Host& host) {
   options.hub.version = std::string(Version());
   options.hub.replica = name;
   if (options_.workloads) options.kai_scheduler_names = {std::string(kube::kKaiScheduler)};
+  options.is_rich = options_.is_rich;
   options.hub.on_records_lost = [this](gateway::v1::ServiceKind service, uint32_t slot) {
     ++records_lost_[{std::string(rpc::ProgramName(service, "none")), slot}];
   };

@@ -42,6 +42,7 @@ struct SimSuiteOptions {
   std::array<int, 3> replicas = {1, 1, 1};  // That run from the start; in the order of kServices.
   int gateways = 1;
   bool workloads = false;   // Deployments and others get pods, for either scheduler.
+  bool is_rich = false;     // Their pods of Volcano's are grouped by the rules of all kinds (gateway::RouteOptions).
   absl::Duration max_skew;  // Of a host's clock, in either direction.
   double max_drift = 0;
   absl::Duration collection_pause;  // After each pod that the API server deletes together with others.
@@ -57,6 +58,7 @@ class SimSuite {
   Random& random() { return random_; }
   kubesim::ApiServer& api() { return *api_; }
   rpc::SimNetwork& network() { return *network_; }
+  const SimSuiteOptions& options() const { return options_; }
 
   // ---- hosts ----
 

@@ -8,6 +8,7 @@
 //   Controller                    with context(), publisher() and ForEachShown(slot, const VisitObject&);
 //   Make(Controller&, key)        the message of one that is there;
 //   CopyObject(const google::protobuf::Message& made, PartResponse&)
+//   MarkGone(key, Object&)        optional: what the key of an object that has gone says beside namespace and name.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -42,6 +43,7 @@ watch::WatchHub::Message MakeGone(const std::string& key, const std::string& uid
   meta.set_namespace_(std::string(ns));
   meta.set_name(std::string(name));
   meta.set_uid(uid);
+  if constexpr (requires { Watched::MarkGone(key, *message); }) Watched::MarkGone(key, *message);
   return message;
 }
 

@@ -156,7 +156,8 @@ void ControllerRig::Show(const kube::v1::Object& object, bool gone) {
 std::string ControllerRig::KeyOf(const kube::v1::Object& object) const {
   const std::string watch = runtime::WatchOf(object);
   if (!IsWatched(watch) || !gateway::Uses(parts_.service, watch)) return "";
-  const gateway::RouteOptions options{.kai_scheduler_names = {std::string(kube::kKaiScheduler)}};
+  const gateway::RouteOptions options{.kai_scheduler_names = {std::string(kube::kKaiScheduler)},
+                                      .is_rich = parts_.is_rich};
   for (const gateway::Route& route : gateway::Routes(object, options)) {
     if (route.service == parts_.service) return route.key;
   }

@@ -32,6 +32,7 @@ class ControllerRig {
     std::function<std::unique_ptr<runtime::Controller>(runtime::Context& context)> controller;
     // Members of other services, which own all keys there.
     std::map<gateway::v1::ServiceKind, MakePeer> peers;
+    bool is_rich = false;  // As gateway::RouteOptions.
   };
 
   explicit ControllerRig(Parts parts);

@@ -8,6 +8,7 @@
 #include "common/base/slot_set.h"
 #include "common/base/slots.h"
 #include "common/base/status.h"
+#include "common/kube/group_profile.h"
 #include "common/kube/kinds.h"
 #include "common/kube/object_key.h"
 #include "common/kube/requests.h"
@@ -18,8 +19,8 @@
 #include "services/pgsvc/api/grouping_messages.h"
 #include "services/pgsvc/api/pod_group_list.h"
 #include "services/pgsvc/api/try_grouping.h"
+#include "services/pgsvc/core/form/kai_emitter.h"
 #include "services/pgsvc/core/grouping/volcano_group.h"
-#include "services/pgsvc/core/kai/group_patch.h"
 
 namespace basalt::pgsvc {
 
@@ -29,6 +30,7 @@ using storage::v1::PodGroupHistoryRecord;
 
 static_assert(int{PodGroupHistoryEntry::DECISION_CREATED} == int{PodGroupHistoryRecord::DECISION_CREATED});
 static_assert(int{PodGroupHistoryEntry::DECISION_FOREIGN} == int{PodGroupHistoryRecord::DECISION_FOREIGN});
+static_assert(int{podgroup::v1::PROFILE_KAI} == static_cast<int>(kube::GroupProfile::kKai));
 
 namespace {
 
@@ -50,8 +52,50 @@ bool Matches(const podgroup::v1::ListPodGroupsRequest& request, const podgroup::
          (request.queue().empty() || group.object().spec().queue() == request.queue());
 }
 
+std::string_view OrDefault(std::string_view ns) { return ns.empty() ? std::string_view("default") : ns; }
+
+kube::GroupProfile ProfileOf(podgroup::v1::Profile profile) {
+  return profile == podgroup::v1::PROFILE_UNSPECIFIED ? kube::GroupProfile::kCompat
+                                                      : static_cast<kube::GroupProfile>(profile);
+}
+
+// Of a question about one group.
+template <typename Request>
+std::string ShownKeyOf(const Request& request) {
+  return kube::ShownGroupKey(OrDefault(request.namespace_()), request.name(), ProfileOf(request.profile()));
+}
+
+// "namespace/name", for people.
+std::string NameOf(std::string_view shown_key) {
+  const auto [ns, name] = kube::SplitKey(shown_key);
+  return kube::ObjectKey(ns, name);
+}
+
+// The page of groups after the token, which is the list key of one.
+ListPartResponse PartOf(const NamespaceGroups& groups, const podgroup::v1::ListPodGroupsRequest& request, size_t size,
+                        const SlotSet& slots) {
+  ListPartResponse part;
+  kube::KeyParts first = PodGroupList::NameIn(request.page_token());
+  const std::string& wanted = request.namespace_();
+  if (!wanted.empty() && first.ns != wanted) first = {wanted, {}};
+  const auto visit = [&](const std::string& key, const std::string& group_name) {
+    if (!wanted.empty() && kube::NamespaceOf(key) != wanted) return false;
+    if (!slots.Contains(SlotOf(key))) return true;
+    std::optional<podgroup::v1::PodGroup> group = groups.Show(key, group_name);
+    if (!group || !Matches(request, *group) || PodGroupList::KeyOf(*group) <= request.page_token()) return true;
+    if (static_cast<size_t>(part.pod_groups_size()) == size) {
+      part.set_more(true);
+      return false;
+    }
+    *part.add_pod_groups() = *std::move(group);
+    return true;
+  };
+  groups.VisitFrom(first.ns, first.name, visit);
+  return part;
+}
+
 podgroup::v1::ExplainGroupingResponse ToMessage(const std::string& ns, const std::string& name,
-                                                const KaiGroups::Explanation& explanation) {
+                                                const NamespaceGroups::Explanation& explanation) {
   podgroup::v1::ExplainGroupingResponse message;
   message.mutable_pod()->set_namespace_(ns);
   message.mutable_pod()->set_name(name);
@@ -65,12 +109,14 @@ podgroup::v1::ExplainGroupingResponse ToMessage(const std::string& ns, const std
     podgroup::v1::TriedGroup& group = *message.mutable_group();
     group.set_namespace_(ns);
     group.set_name(explanation.plan->name);
-    group.set_manifest(ToText(NewKaiGroup(*explanation.plan)));
+    group.set_manifest(ToText(explanation.rendered.object));
     AddReasons(*explanation.plan, group);
     *message.mutable_members() = explanation.members;
-    message.set_least_pods(LeastPodsForKai(*explanation.plan));
+    for (const std::string& loss : explanation.rendered.losses) group.add_losses(loss);
+    message.set_least_pods(explanation.least_pods);
   }
   for (const std::string& note : explanation.notes) message.add_notes(note);
+  for (const std::string& reason : explanation.unschedulable) message.add_unschedulable(reason);
   return message;
 }
 
@@ -86,30 +132,31 @@ void AddUnschedulable(const absl::StatusOr<gateway::v1::GetResponse>& answer,
   }
 }
 
-absl::Status NotReady(const std::string& key) {
+absl::Status NotReady(std::string_view key) {
   return MakeStatus(
       absl::StatusCode::kUnavailable,
-      fmt::format("pod group {}: this replica does not have its slot, or is still starting; try again", key));
+      fmt::format("{}: this replica does not have its slot, or is still starting; try again", NameOf(key)));
 }
 
 absl::Status NotFound(const std::string& key, std::string_view message) {
-  return rpc::WithResource(MakeStatus(absl::StatusCode::kNotFound, message), kube::kPodGroups, key);
+  return rpc::WithResource(MakeStatus(absl::StatusCode::kNotFound, message), kube::kPodGroups, NameOf(key));
 }
 
 }  // namespace
 
-std::string KeyOf(std::string_view ns, std::string_view name) {
-  return kube::ObjectKey(ns.empty() ? std::string_view("default") : ns, name);
+std::string RoutingKeyOf(podgroup::v1::Profile profile, std::string_view ns, std::string_view name) {
+  const kube::GroupProfile kind = ProfileOf(profile);
+  return kind == kube::GroupProfile::kCompat ? kube::ObjectKey(OrDefault(ns), name)
+                                             : kube::NamespaceKey(OrDefault(ns), kind);
 }
 
-std::string KaiKeyOf(std::string_view ns) { return std::string(ns.empty() ? "default" : ns); }
-
 void PodGroupApi::Get(podgroup::v1::GetPodGroupRequest request, rpc::Done<podgroup::v1::PodGroup> done) {
-  const std::string key = KeyOf(request.namespace_(), request.name());
-  workers_.OnWorkerOf(SlotOf(key), [key, done = std::move(done)](PodGroupController& controller) mutable {
-    if (!controller.context().IsReady(SlotOf(key))) return done(NotReady(key));
+  const uint32_t slot = SlotOf(RoutingKeyOf(request.profile(), request.namespace_(), request.name()));
+  const std::string key = ShownKeyOf(request);
+  workers_.OnWorkerOf(slot, [slot, key, done = std::move(done)](PodGroupController& controller) mutable {
+    if (!controller.context().IsReady(slot)) return done(NotReady(key));
     std::optional<podgroup::v1::PodGroup> group = controller.Show(key);
-    if (!group) return done(NotFound(key, fmt::format("pod group {} does not exist", key)));
+    if (!group) return done(NotFound(key, fmt::format("pod group {} does not exist", NameOf(key))));
     done(*std::move(group));
   });
 }
@@ -123,7 +170,12 @@ void PodGroupApi::ListPart(podgroup::v1::ListPartRequest asked, rpc::Done<ListPa
       std::optional<podgroup::v1::PodGroup> group = controller.Show(key);
       if (group && Matches(request, *group)) *part.add_pod_groups() = *std::move(group);
     };
-    return rpc::MakePart<PodGroupList>(controller.groups(), request.page_token(), size, add);
+    std::vector<ListPartResponse> parts;
+    parts.push_back(rpc::MakePart<PodGroupList>(controller.groups(), request.page_token(), size, add));
+    for (const NamespaceGroups* groups : {&controller.rich_groups(), &controller.kai_groups()}) {
+      parts.push_back(PartOf(*groups, request, size, slots));
+    }
+    return rpc::MergeParts<PodGroupList>(std::move(parts), size);
   };
   auto merge = [size, done = std::move(done)](absl::StatusOr<std::vector<ListPartResponse>> parts) mutable {
     if (!parts.ok()) return done(parts.status());
@@ -134,12 +186,13 @@ void PodGroupApi::ListPart(podgroup::v1::ListPartRequest asked, rpc::Done<ListPa
 
 void PodGroupApi::History(podgroup::v1::GetPodGroupHistoryRequest request,
                           rpc::Done<podgroup::v1::PodGroupHistory> done) {
-  const std::string key = KeyOf(request.namespace_(), request.name());
-  workers_.OnWorkerOf(SlotOf(key), [key, done = std::move(done)](PodGroupController& controller) mutable {
-    if (!controller.context().IsReady(SlotOf(key))) return done(NotReady(key));
-    auto told = controller.records().Read(key);
+  const uint32_t slot = SlotOf(RoutingKeyOf(request.profile(), request.namespace_(), request.name()));
+  const std::string key = ShownKeyOf(request);
+  workers_.OnWorkerOf(slot, [slot, key, done = std::move(done)](PodGroupController& controller) mutable {
+    if (!controller.context().IsReady(slot)) return done(NotReady(key));
+    auto told = controller.records().Read(slot, key);
     if (!told.ok()) return done(told.status());
-    if (!*told) return done(NotFound(key, fmt::format("there is no history of a pod group {}", key)));
+    if (!*told) return done(NotFound(key, fmt::format("there is no history of a pod group {}", NameOf(key))));
     podgroup::v1::PodGroupHistory history;
     history.set_allocated_gone_time(kube::ToTimestamp((*told)->gone_ms).release());
     for (PodGroupHistoryRecord& record : (*told)->entries) *history.add_entries() = ToMessage(std::move(record));
@@ -149,20 +202,28 @@ void PodGroupApi::History(podgroup::v1::GetPodGroupHistoryRequest request,
 
 void PodGroupApi::ExplainGrouping(podgroup::v1::ExplainGroupingRequest request,
                                   rpc::Done<podgroup::v1::ExplainGroupingResponse> done) {
-  const std::string ns = KaiKeyOf(request.namespace_());
+  const std::string key = RoutingKeyOf(request.profile(), request.namespace_(), request.name());
+  const std::string pod = kube::ObjectKey(OrDefault(request.namespace_()), request.name());
+  if (kube::ProfileOf(key) == kube::GroupProfile::kCompat) {
+    return done(rpc::InvalidField("profile", "is not one by whose rules pods are explained"));
+  }
   workers_.OnWorkerOf(
-      SlotOf(ns), [ns, name = request.name(), done = std::move(done)](PodGroupController& controller) mutable {
-        if (!controller.context().IsReady(SlotOf(ns))) return done(NotReady(ns));
-        const auto explanation = controller.kai_groups().Explain(ns, name);
+      SlotOf(key), [key, pod, name = request.name(), done = std::move(done)](PodGroupController& controller) mutable {
+        if (!controller.context().IsReady(SlotOf(key))) return done(NotReady(pod));
+        const NamespaceGroups& groups = *controller.NamespaceGroupsOf(key);
+        const auto explanation = groups.Explain(key, name);
         if (!explanation) {
           const std::string why =
-              fmt::format("there is no pod {}/{} that a scheduler of KAI's places, as far as is known", ns, name);
-          return done(rpc::WithResource(MakeStatus(absl::StatusCode::kNotFound, why), kube::kPods, KeyOf(ns, name)));
+              fmt::format("there is no pod {} that is grouped by the rules of all kinds, as far as is known", pod);
+          return done(rpc::WithResource(MakeStatus(absl::StatusCode::kNotFound, why), kube::kPods, pod));
         }
+        const std::string ns(kube::NamespaceOf(key));
         podgroup::v1::ExplainGroupingResponse message = ToMessage(ns, name, *explanation);
-        if (!explanation->is_there) return done(std::move(message));
+        if (!explanation->is_there || groups.emitter().profile() != kube::GroupProfile::kKai) {
+          return done(std::move(message));
+        }
         // The scheduler's status is followed by nobody: it changes in each of its cycles.
-        controller.context().GetForCaller(ns, kube::GetOf(kube::kKaiPodGroups, ns, explanation->found->grouping.name),
+        controller.context().GetForCaller(key, kube::GetOf(kube::kKaiPodGroups, ns, explanation->found->grouping.name),
                                           [message = std::move(message), done = std::move(done)](
                                               const absl::StatusOr<gateway::v1::GetResponse>& answer) mutable {
                                             AddUnschedulable(answer, message);

@@ -22,10 +22,9 @@ namespace basalt::pgsvc {
 
 using Workers = runtime::Workers<PodGroupController>;
 
-// "<namespace>/<name>"; an empty namespace is "default".
-std::string KeyOf(std::string_view ns, std::string_view name);
-// The key of KAI's pods in a namespace; an empty one is "default".
-std::string KaiKeyOf(std::string_view ns);
+// The routing key of the group, or of the namespace that it stands in, for a group of that profile; an empty namespace
+// is "default", an unspecified profile COMPAT.
+std::string RoutingKeyOf(podgroup::v1::Profile profile, std::string_view ns, std::string_view name);
 
 class PodGroupApi {
  public:

@@ -5,10 +5,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "common/base/slot_set.h"
 #include "common/base/slots.h"
@@ -39,6 +41,17 @@ class PodGroupApiTest : public ::testing::Test {
     group.mutable_meta()->set_uid(name + "-uid");
     group.mutable_spec()->set_queue(queue);
     WorkerOf(key).controller->OnState(key, std::string(kube::kWatchPodGroups), std::move(object));
+  }
+  void PutOf(podgroup::v1::Profile profile, const std::string& ns, const std::string& name) {
+    const std::string key = RoutingKeyOf(profile, ns, name);
+    kube::v1::Object object;
+    const bool is_kai = profile == podgroup::v1::PROFILE_KAI;
+    kube::v1::ObjectMeta& meta =
+        is_kai ? *object.mutable_kai_pod_group()->mutable_meta() : *object.mutable_pod_group()->mutable_meta();
+    meta.set_namespace_(ns);
+    meta.set_name(name);
+    meta.set_uid(ns + name + (is_kai ? "-kai" : ""));
+    WorkerOf(key).controller->OnState(key, "", std::move(object));
   }
   // A pod without a group; the API server refuses its group.
   void PutRefused(const std::string& name) {
@@ -134,6 +147,55 @@ TEST_F(PodGroupApiTest, ListsAreSortedFilteredAndPaged) {
   SlotSet one;
   one.Insert(SlotOf("default/b"));
   EXPECT_EQ(List({}, one), "b |");
+}
+
+// Whatever stands in an order of its own in one of the profiles.
+TEST_F(PodGroupApiTest, PagesOfAllProfilesTellEachGroupOnceInOrder) {
+  std::vector<std::string> all;
+  for (const char* ns : {"n", "n-x", "n.y"}) {
+    for (const char* name : {"a", "a-b", "a.c", "kai"}) {
+      for (const auto profile : {podgroup::v1::PROFILE_COMPAT, podgroup::v1::PROFILE_RICH, podgroup::v1::PROFILE_KAI}) {
+        // A group of Volcano's has one of the two profiles.
+        if ((profile == podgroup::v1::PROFILE_RICH) == (*ns == 'n' && ns[1] == '\0')) continue;
+        PutOf(profile, ns, name);
+        podgroup::v1::PodGroup listed;
+        listed.mutable_object()->mutable_meta()->set_namespace_(ns);
+        listed.mutable_object()->mutable_meta()->set_name(name);
+        listed.set_profile(profile);
+        all.push_back(PodGroupList::KeyOf(listed));
+      }
+    }
+  }
+  std::sort(all.begin(), all.end());
+  for (int page_size = 1; page_size <= 7; ++page_size) {
+    podgroup::v1::ListPartRequest part;
+    part.set_slots(SlotSet::All().ToBytes());
+    part.mutable_request()->set_page_size(page_size);
+    std::vector<std::string> told;
+    do {
+      auto answer = Ask(&PodGroupApi::ListPart, part);
+      ASSERT_THAT(answer, IsOk());
+      const podgroup::v1::ListPodGroupsResponse page = rpc::ToPage<PodGroupList>(*std::move(answer));
+      for (const auto& group : page.pod_groups()) told.push_back(PodGroupList::KeyOf(group));
+      part.mutable_request()->set_page_token(page.next_page_token());
+    } while (!part.request().page_token().empty());
+    EXPECT_EQ(told, all) << "pages of " << page_size;
+  }
+}
+
+TEST_F(PodGroupApiTest, AGroupIsAskedForByItsProfile) {
+  Put("train");
+  PutOf(podgroup::v1::PROFILE_KAI, "default", "train");
+  podgroup::v1::GetPodGroupRequest request;
+  request.set_name("train");
+  for (const auto profile : {podgroup::v1::PROFILE_COMPAT, podgroup::v1::PROFILE_KAI}) {
+    request.set_profile(profile);
+    const auto group = Ask(&PodGroupApi::Get, request);
+    ASSERT_THAT(group, IsOk());
+    EXPECT_EQ(group->profile(), profile);
+  }
+  request.set_profile(podgroup::v1::PROFILE_RICH);
+  EXPECT_THAT(Ask(&PodGroupApi::Get, request), StatusIs(absl::StatusCode::kNotFound));
 }
 
 TEST_F(PodGroupApiTest, NothingIsToldOfSlotsThatAreStarting) {

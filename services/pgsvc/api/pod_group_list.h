@@ -2,6 +2,7 @@
 
 // Pod groups as they are listed over workers and replicas (common/rpc/list_part.h).
 #include <string>
+#include <string_view>
 
 #include "basalt/podgroup/v1/pod_group_part.pb.h"
 #include "common/kube/object_key.h"
@@ -16,9 +17,13 @@ struct PodGroupList {
 
   static auto& Items(Part& part) { return *part.mutable_pod_groups(); }
   static auto& Items(Page& page) { return *page.mutable_pod_groups(); }
+  // Groups of one name stand in the order of their profiles: nothing that a name may have comes before a space.
   static std::string KeyOf(const Item& group) {
-    return kube::ObjectKey(group.object().meta().namespace_(), group.object().meta().name());
+    const std::string name = kube::ObjectKey(group.object().meta().namespace_(), group.object().meta().name());
+    return group.profile() <= podgroup::v1::PROFILE_COMPAT ? name : name + " " + std::to_string(int{group.profile()});
   }
+  // Of the group with that key; views into it.
+  static kube::KeyParts NameIn(std::string_view key) { return kube::SplitKey(key.substr(0, key.find(' '))); }
 };
 
 }  // namespace basalt::pgsvc

@@ -5,8 +5,11 @@
 
 #include "basalt/podgroup/v1/pod_group_part.grpc.pb.h"
 #include "basalt/podgroup/v1/pod_group_query.grpc.pb.h"
+#include "common/base/slots.h"
+#include "common/rpc/error_details.h"
 #include "common/rpc/grpc/forward/forward.h"
 #include "common/rpc/grpc/forward/serve.h"
+#include "common/rpc/grpc/unary.h"
 #include "services/pgsvc/api/pod_group_list.h"
 #include "services/pgsvc/api/pod_group_watch.h"
 
@@ -66,13 +69,13 @@ class QueryService final : public PodGroupQueryService::CallbackService {
 
   grpc::ServerUnaryReactor* GetPodGroup(grpc::CallbackServerContext* context, const GetPodGroupRequest* request,
                                         PodGroup* response) override {
-    return AskOwner(context, request, response, &PodGroupApi::Get,
+    return AskOwner(context, request, response, podgroup::v1::PROFILE_COMPAT, &PodGroupApi::Get,
                     [](auto& stub, auto... arguments) { stub.async()->GetPodGroup(arguments...); });
   }
   grpc::ServerUnaryReactor* GetPodGroupHistory(grpc::CallbackServerContext* context,
                                                const GetPodGroupHistoryRequest* request,
                                                PodGroupHistory* response) override {
-    return AskOwner(context, request, response, &PodGroupApi::History,
+    return AskOwner(context, request, response, podgroup::v1::PROFILE_COMPAT, &PodGroupApi::History,
                     [](auto& stub, auto... arguments) { stub.async()->GetPodGroupHistory(arguments...); });
   }
   grpc::ServerUnaryReactor* ListGroupingRules(grpc::CallbackServerContext* context,
@@ -86,10 +89,8 @@ class QueryService final : public PodGroupQueryService::CallbackService {
   }
   grpc::ServerUnaryReactor* ExplainGrouping(grpc::CallbackServerContext* context, const ExplainGroupingRequest* request,
                                             ExplainGroupingResponse* response) override {
-    return rpc::ServeAtOwner(core_, core_->groups, context, request, response,
-                             {"namespace", KaiKeyOf(request->namespace_())}, /*question=*/true,
-                             &PodGroupApi::ExplainGrouping,
-                             [](auto& stub, auto... arguments) { stub.async()->ExplainGrouping(arguments...); });
+    return AskOwner(context, request, response, podgroup::v1::PROFILE_RICH, &PodGroupApi::ExplainGrouping,
+                    [](auto& stub, auto... arguments) { stub.async()->ExplainGrouping(arguments...); });
   }
   grpc::ServerUnaryReactor* ListPodGroups(grpc::CallbackServerContext* context, const ListPodGroupsRequest* request,
                                           ListPodGroupsResponse* response) override {
@@ -101,13 +102,59 @@ class QueryService final : public PodGroupQueryService::CallbackService {
   }
 
  private:
-  // A question about one group, which its owner answers.
+  // A question about one group or pod, which its owner answers; without a profile those of all profiles from `first` on
+  // are asked in turn.
   template <typename Request, typename Response, typename Method, typename Start>
   grpc::ServerUnaryReactor* AskOwner(grpc::CallbackServerContext* context, const Request* request, Response* response,
-                                     Method method, Start start) {
-    return rpc::ServeAtOwner(core_, core_->groups, context, request, response,
-                             {"pod group", KeyOf(request->namespace_(), request->name())}, /*question=*/true, method,
-                             start);
+                                     podgroup::v1::Profile first, Method method, Start start) {
+    return rpc::ServeUnary(
+        core_->loop, context, request, response,
+        [core = core_, caller = rpc::CallerOf(*context), first, method, start](Request asked,
+                                                                               rpc::Done<Response> done) {
+          if (asked.name().empty()) return done(rpc::InvalidField("name", "is required"));
+          for (const auto& [field, text] : {std::pair("name", asked.name()), {"namespace", asked.namespace_()}}) {
+            if (text.find('/') != std::string::npos) return done(rpc::InvalidField(field, "has a slash"));
+          }
+          if (!podgroup::v1::Profile_IsValid(asked.profile())) return done(rpc::InvalidField("profile", "is unknown"));
+          const bool is_any = asked.profile() == podgroup::v1::PROFILE_UNSPECIFIED;
+          if (is_any) asked.set_profile(first);
+          Turn<Request, Response> turn{
+              .caller = caller, .asked = std::move(asked), .is_any = is_any, .done = std::move(done)};
+          AskInTurn(core, std::move(turn), method, start);
+        });
+  }
+
+  template <typename Request, typename Response>
+  struct Turn {
+    rpc::Caller caller;
+    Request asked;        // With the profile whose turn it is.
+    bool is_any = false;  // Those that follow have their turn, too.
+    rpc::Done<Response> done;
+    absl::Status unavailable = absl::OkStatus();  // What an owner before has said that cannot answer now.
+  };
+  // Where nobody has what is asked for, one who cannot answer may have it.
+  template <typename Request, typename Response, typename Method, typename Start>
+  static void AskInTurn(const std::shared_ptr<Core>& core, Turn<Request, Response> turn, Method method, Start start) {
+    const Request& asked = turn.asked;
+    const uint32_t slot = SlotOf(RoutingKeyOf(asked.profile(), asked.namespace_(), asked.name()));
+    std::string what = "pod group " + RoutingKeyOf(podgroup::v1::PROFILE_COMPAT, asked.namespace_(), asked.name());
+    rpc::Caller caller = turn.caller;
+    Request request = asked;
+    auto answered = [core, turn = std::move(turn), method, start](absl::StatusOr<Response> answer) mutable {
+      const bool is_last = !turn.is_any || turn.asked.profile() == podgroup::v1::PROFILE_KAI;
+      if (absl::IsUnavailable(answer.status()) && turn.unavailable.ok()) turn.unavailable = answer.status();
+      const bool is_undecided = absl::IsNotFound(answer.status()) || absl::IsUnavailable(answer.status());
+      if (is_last || !is_undecided) {
+        return turn.done(absl::IsNotFound(answer.status()) && !turn.unavailable.ok() ? turn.unavailable
+                                                                                     : std::move(answer));
+      }
+      turn.asked.set_profile(static_cast<podgroup::v1::Profile>(turn.asked.profile() + 1));
+      core->loop.Post(
+          [core, turn = std::move(turn), method, start]() mutable { AskInTurn(core, std::move(turn), method, start); });
+    };
+    core->groups->Route(std::move(caller), slot, std::move(what), /*question=*/true, std::move(request),
+                        rpc::Done<Response>(std::move(answered)), rpc::HandlerOf<Request, Response>(core, method),
+                        rpc::Remote<Response>(start));
   }
 
   const std::shared_ptr<Core> core_;

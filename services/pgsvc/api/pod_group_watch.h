@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "basalt/podgroup/v1/pod_group_part.pb.h"
+#include "common/kube/group_profile.h"
 #include "common/runtime/watch/publisher.h"
 #include "common/watch/watch_hub.h"
 #include "services/pgsvc/control/pod_group_controller.h"
@@ -25,6 +27,10 @@ struct WatchedPodGroups {
   }
   static void CopyObject(const google::protobuf::Message& group, PartResponse& told) {
     told.mutable_pod_group()->CopyFrom(group);
+  }
+
+  static void MarkGone(std::string_view key, Object& group) {
+    group.set_profile(static_cast<podgroup::v1::Profile>(kube::ProfileOfShown(key)));
   }
 
   static watch::WatchHub::Message Make(Controller& controller, const std::string& key);

@@ -6,14 +6,14 @@
 
 namespace basalt::pgsvc {
 
-void GroupRecords::Record(const std::string& key, GroupRecord& record, kv::WriteBatch& batch) {
+void GroupRecords::Record(uint32_t slot, const std::string& key, GroupRecord& record, kv::WriteBatch& batch) {
   if (!record.has_notes()) return;
-  if (const absl::Status status = RecordNoted(key, record, batch); !status.ok()) context_.Fail(status);
+  if (const absl::Status status = RecordNoted(slot, key, record, batch); !status.ok()) context_.Fail(status);
   record.noted_.clear();
 }
 
-absl::Status GroupRecords::RecordNoted(const std::string& key, GroupRecord& record, kv::WriteBatch& batch) {
-  const uint32_t slot = SlotOf(key);
+absl::Status GroupRecords::RecordNoted(uint32_t slot, const std::string& key, GroupRecord& record,
+                                       kv::WriteBatch& batch) {
   const int64_t now_ms = absl::ToUnixMillis(context_.ApiNow());
   if (!record.tail_) {
     BASALT_ASSIGN_OR_RETURN(record.tail_, ReadTail(slot, key));
@@ -53,14 +53,13 @@ absl::StatusOr<GroupRecord::Tail> GroupRecords::ReadTail(uint32_t slot, const st
   return tail;
 }
 
-void GroupRecords::End(const std::string& key, GroupRecord& record, kv::WriteBatch& batch) {
+void GroupRecords::End(uint32_t slot, const std::string& key, GroupRecord& record, kv::WriteBatch& batch) {
   record.tail_.reset();
-  const absl::Status status = history_.End(SlotOf(key), key, key, absl::ToUnixMillis(context_.ApiNow()), batch);
+  const absl::Status status = history_.End(slot, key, key, absl::ToUnixMillis(context_.ApiNow()), batch);
   if (!status.ok()) context_.Fail(status);
 }
 
-absl::StatusOr<std::optional<GroupRecords::Told>> GroupRecords::Read(const std::string& key) {
-  const uint32_t slot = SlotOf(key);
+absl::StatusOr<std::optional<GroupRecords::Told>> GroupRecords::Read(uint32_t slot, const std::string& key) {
   BASALT_ASSIGN_OR_RETURN(const auto objects, history_.ObjectsOf(slot, key));
   if (objects.empty()) return std::nullopt;
   kv::Damage damage;
@@ -70,14 +69,16 @@ absl::StatusOr<std::optional<GroupRecords::Told>> GroupRecords::Read(const std::
   return told;
 }
 
-void GroupRecords::Age(const std::map<uint32_t, std::set<std::string>>& slots) {
+void GroupRecords::Age(const std::map<uint32_t, std::set<std::string>>& slots, const AddKeys& add) {
   if (slots.empty()) return;
   const auto turn = history_.retention().NextTurn(slots);
   // A slot that is starting does not know yet which groups there are.
   if (!context_.IsReady(turn->first)) return;
   kv::WriteBatch batch;
   kv::Damage damage;
-  const absl::Status trimmed = history_.retention().Trim(turn->first, turn->second, context_.ApiNow(), batch, damage);
+  std::set<std::string> present = turn->second;
+  if (add) add(turn->first, present);
+  const absl::Status trimmed = history_.retention().Trim(turn->first, present, context_.ApiNow(), batch, damage);
   if (!trimmed.ok()) return context_.Fail(trimmed);
   runtime::ReportDamage(damage, metrics_);
   if (batch.empty()) return;

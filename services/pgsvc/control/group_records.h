@@ -4,6 +4,7 @@
 // noted where its outcome is known, and recorded in the batch of the group's next pass. One that a kill overtakes
 // before that pass is missing in the history; the group in Kubernetes is not affected. Confined to the worker's loop.
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -46,24 +47,28 @@ class GroupRecords {
   GroupRecords(runtime::Context& context, const history::Limits& limits, obs::Metrics* metrics)
       : context_(context), history_(context.store(), limits), metrics_(metrics) {}
 
+  // `key`: kube::ShownGroupKey; `slot`: that of the group's routing key.
+
   // Puts what was noted into the batch, unless it only repeats the last entry. Fails the process where the store does.
-  void Record(const std::string& key, GroupRecord& record, kv::WriteBatch& batch);
+  void Record(uint32_t slot, const std::string& key, GroupRecord& record, kv::WriteBatch& batch);
   // The group is gone, and nobody wants one.
-  void End(const std::string& key, GroupRecord& record, kv::WriteBatch& batch);
+  void End(uint32_t slot, const std::string& key, GroupRecord& record, kv::WriteBatch& batch);
 
   // Oldest first; `gone_ms` of the index. Nullopt: there is no history of that name.
   struct Told {
     int64_t gone_ms = 0;
     std::vector<storage::v1::PodGroupHistoryRecord> entries;
   };
-  absl::StatusOr<std::optional<Told>> Read(const std::string& key);
+  absl::StatusOr<std::optional<Told>> Read(uint32_t slot, const std::string& key);
 
-  // The turn of the next slot: what is too old or too much of groups that are not among these keys goes.
-  void Age(const std::map<uint32_t, std::set<std::string>>& slots);
+  // The turn of the next slot: what is too old or too much of groups that are not among these keys, nor among those
+  // that `add` adds, goes.
+  using AddKeys = std::function<void(uint32_t slot, std::set<std::string>& keys)>;
+  void Age(const std::map<uint32_t, std::set<std::string>>& slots, const AddKeys& add = {});
   void CloseSlot(uint32_t slot) { history_.retention().Close(slot); }
 
  private:
-  absl::Status RecordNoted(const std::string& key, GroupRecord& record, kv::WriteBatch& batch);
+  absl::Status RecordNoted(uint32_t slot, const std::string& key, GroupRecord& record, kv::WriteBatch& batch);
   absl::StatusOr<GroupRecord::Tail> ReadTail(uint32_t slot, const std::string& key);
   void DropDamaged(const kv::Damage& damage);
 

@@ -126,12 +126,12 @@ class GroupRecordsTest : public ::testing::Test {
   // As "1 created pg-1"; empty: there is no history.
   std::vector<std::string> History() { return HistoryOf(process_); }
   static std::vector<std::string> HistoryOf(Process& process) {
-    const auto told = process.controller->records().Read(kKey);
+    const auto told = process.controller->records().Read(SlotOf(kKey), kKey);
     EXPECT_TRUE(told.ok()) << told.status();
     return told.ok() && *told ? TextOf(**told) : std::vector<std::string>();
   }
   int64_t GoneMs() {
-    const auto told = process_.controller->records().Read(kKey);
+    const auto told = process_.controller->records().Read(SlotOf(kKey), kKey);
     return told.ok() && *told ? (*told)->gone_ms : -1;
   }
   // Whether the next pass of the group records something.
@@ -339,7 +339,7 @@ TEST_F(GroupRecordsTest, FiveHundredRefusedGroupsStallNoOther) {
   EXPECT_EQ(others, 6);
   EXPECT_LT(refusals, 500 * 12) << "each backs off: 0.2 s, 0.4 s, … up to a minute";
   EXPECT_GT(refusals, 500 * 4);
-  const auto told = process_.controller->records().Read("ns/podgroup-refused-7");
+  const auto told = process_.controller->records().Read(SlotOf("ns/podgroup-refused-7"), "ns/podgroup-refused-7");
   ASSERT_TRUE(told.ok() && *told);
   EXPECT_EQ((*told)->entries.size(), 1U) << "told once";
 }

@@ -111,7 +111,7 @@ class OwnedGroupsTest : public ::testing::Test {
   }
   const gateway::v1::WriteRequest& Request() const { return context_.writes.front().request; }
   size_t Told(GroupDecision::Kind kind) {
-    const auto told = controller_.records().Read(kKey);
+    const auto told = controller_.records().Read(SlotOf(kKey), kKey);
     size_t count = 0;
     if (!told.ok() || !*told) return count;
     for (const auto& entry : (*told)->entries) count += DecisionOf(entry).kind == kind ? 1 : 0;
@@ -335,7 +335,7 @@ TEST_F(OwnedGroupsTest, TheHistoryOfAGroupEndsWithItThoughItsOwnerStays) {
   ASSERT_EQ(WhatIsAsked(), Asked::kDelete);
   context_.Answer(Done(), controller_);
   Forget("pg-1");
-  const auto told = controller_.records().Read(kKey);
+  const auto told = controller_.records().Read(SlotOf(kKey), kKey);
   ASSERT_TRUE(told.ok() && told->has_value());
   EXPECT_NE((*told)->gone_ms, 0);
 }

@@ -4,14 +4,18 @@
 #include <optional>
 #include <utility>
 
+#include "common/base/slots.h"
 #include "common/base/status.h"
 #include "common/kube/event.h"
+#include "common/kube/group_profile.h"
 #include "common/kube/names.h"
 #include "common/kube/object_key.h"
 #include "common/kube/requests.h"
 #include "common/obs/log.h"
 #include "services/pgsvc/control/group_requests.h"
 #include "services/pgsvc/control/pod_event.h"
+#include "services/pgsvc/core/form/kai_emitter.h"
+#include "services/pgsvc/core/form/volcano_emitter.h"
 #include "services/pgsvc/core/group_update.h"
 
 namespace basalt::pgsvc {
@@ -33,6 +37,13 @@ std::optional<Annotations> AnnotationsIn(const absl::StatusOr<gateway::v1::GetRe
   return annotations;
 }
 
+// A pod that names a group stays in it (pod-grouper 11), and there were no groups by earlier rules.
+RuleOptions RulesOfVolcano(RuleOptions rules) {
+  rules.keeps_named_groups = true;
+  rules.finds_legacy_groups = false;
+  return rules;
+}
+
 }  // namespace
 
 PodGroupController::PodGroupController(runtime::Context& context, GroupingOptions options,
@@ -43,7 +54,10 @@ PodGroupController::PodGroupController(runtime::Context& context, GroupingOption
       records_(context, limits, metrics),
       publisher_(context.random()),
       metrics_(metrics),
-      kai_groups_(context, std::move(rules)) {}
+      interests_(context),
+      telling_{records_, publisher_},
+      kai_groups_(context, interests_, telling_, rules, std::make_unique<KaiEmitter>(rules)),
+      rich_groups_(context, interests_, telling_, RulesOfVolcano(rules), std::make_unique<VolcanoEmitter>()) {}
 
 PodGroupController::~PodGroupController() {
   if (history_timer_ != kNoTimer) context_.loop().Cancel(history_timer_);
@@ -52,6 +66,7 @@ PodGroupController::~PodGroupController() {
 absl::StatusOr<std::vector<runtime::KnownObject>> PodGroupController::OpenSlot(uint32_t slot) {
   groups_.Open(slot);
   kai_groups_.OpenSlot(slot);
+  rich_groups_.OpenSlot(slot);
   if (history_timer_ == kNoTimer) AgeHistoryLater();
   return LoadShown(slot);
 }
@@ -66,12 +81,27 @@ void PodGroupController::CloseSlot(uint32_t slot) {
   }
   groups_.Close(slot);
   kai_groups_.CloseSlot(slot);
+  rich_groups_.CloseSlot(slot);
   records_.CloseSlot(slot);
   publisher_.Close(slot);
 }
 
+NamespaceGroups* PodGroupController::NamespaceGroupsOf(std::string_view routing_key) {
+  switch (kube::ProfileOf(routing_key)) {
+    case kube::GroupProfile::kCompat:
+      return nullptr;
+    case kube::GroupProfile::kRich:
+      return &rich_groups_;
+    case kube::GroupProfile::kKai:
+      return &kai_groups_;
+  }
+  return nullptr;
+}
+
 void PodGroupController::OnState(std::string_view routing_key, const std::string&, kube::v1::Object&& object) {
-  if (KaiGroups::IsFor(routing_key)) return kai_groups_.OnState(routing_key, std::move(object));
+  if (NamespaceGroups* const groups = NamespaceGroupsOf(routing_key); groups != nullptr) {
+    return groups->OnState(routing_key, std::move(object));
+  }
   if (object.has_pod_group()) {
     Group& group = groups_.FindOrMake(routing_key);
     group.owner.OnGroup(group.observed.get(), object.pod_group());
@@ -90,7 +120,9 @@ void PodGroupController::OnState(std::string_view routing_key, const std::string
 }
 
 void PodGroupController::OnGone(std::string_view routing_key, const runtime::Gone& gone) {
-  if (KaiGroups::IsFor(routing_key)) return kai_groups_.OnGone(routing_key, gone);
+  if (NamespaceGroups* const groups = NamespaceGroupsOf(routing_key); groups != nullptr) {
+    return groups->OnGone(routing_key, gone);
+  }
   Group* group = groups_.Find(routing_key);
   if (group == nullptr) return;
   const bool is_observed = group->observed != nullptr && group->observed->meta().uid() == gone.uid;
@@ -108,7 +140,10 @@ void PodGroupController::OnGone(std::string_view routing_key, const runtime::Gon
 // A queue that opens lets groups through that admission refused before (weakness W9). Its counts, which change with
 // every pod group of the cluster, do not.
 void PodGroupController::OnShared(const std::string& watch, const kube::v1::Object& object, bool gone) {
-  if (!object.has_queue()) return kai_groups_.OnShared(watch, object, gone);
+  if (!object.has_queue()) {
+    kai_groups_.OnShared(watch, object, gone);
+    return rich_groups_.OnShared(watch, object, gone);
+  }
   const std::string& name = object.queue().meta().name();
   if (gone) {
     queue_states_.erase(name);
@@ -117,6 +152,7 @@ void PodGroupController::OnShared(const std::string& watch, const kube::v1::Obje
   const auto [known, is_new] = queue_states_.try_emplace(name, object.queue().state());
   if (!is_new && known->second == object.queue().state()) return;
   known->second = object.queue().state();
+  rich_groups_.RetryFailed();
   for (const std::string& key : failing_) {
     Group& group = *groups_.Find(key);
     group.retry.Postpone(absl::InfinitePast());
@@ -127,21 +163,22 @@ void PodGroupController::OnShared(const std::string& watch, const kube::v1::Obje
 
 // What ends is told in a batch of its own: the store has to have what it follows.
 void PodGroupController::Decide(std::string_view key, kv::WriteBatch& batch) {
+  if (NamespaceGroups* const groups = NamespaceGroupsOf(key); groups != nullptr) return groups->Decide(key, batch);
   Group* group = groups_.Find(key);
   if (group == nullptr) return;
   const std::string owned(key);
   if (group->record.has_notes()) {
-    records_.Record(owned, group->record, batch);
+    records_.Record(SlotOf(key), owned, group->record, batch);
   } else if (group->gone && IsUnwanted(*group)) {
     group->gone = false;
-    records_.End(owned, group->record, batch);
+    records_.End(SlotOf(key), owned, group->record, batch);
   }
   PublishState(owned, *group, batch);
 }
 
 void PodGroupController::Act(std::string_view key) {
   publisher_.Tell();
-  if (KaiGroups::IsFor(key)) return kai_groups_.Act(key);
+  if (NamespaceGroups* const groups = NamespaceGroupsOf(key); groups != nullptr) return groups->Act(key);
   Group* group = groups_.Find(key);
   if (group == nullptr) return;
   const std::string owned(key);
@@ -189,7 +226,9 @@ void PodGroupController::AgeHistoryLater() {
   history_timer_ = context_.loop().RunAfter(interval, [this] {
     history_timer_ = kNoTimer;
     if (groups_.slots().empty()) return;
-    records_.Age(groups_.slots());
+    records_.Age(groups_.slots(), [this](uint32_t slot, std::set<std::string>& keys) {
+      for (const NamespaceGroups* groups : {&kai_groups_, &rich_groups_}) groups->AddShownKeys(slot, keys);
+    });
     AgeHistoryLater();
   });
 }

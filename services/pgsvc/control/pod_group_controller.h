@@ -1,7 +1,7 @@
 #pragma once
 
 // The pod group controller: one per worker, confined to the worker's loop. The key is the group's namespace/name; one
-// without a name is the namespace of KAI's pods, of which kai/kai_groups.h decides.
+// without a name is a namespace, of which namespaces/namespace_groups.h decides (common/kube/group_profile.h).
 //
 // It acts by nothing that it stores. For a job's group it answers EnsurePodGroup and DeletePodGroup from what it
 // observes, one call about a group after the other (job_group_calls.cc); for plain pods it makes the group and binds
@@ -30,8 +30,8 @@
 #include "common/runtime/watch/publisher.h"
 #include "services/pgsvc/control/followed_owner.h"
 #include "services/pgsvc/control/group_records.h"
-#include "services/pgsvc/control/kai/kai_groups.h"
 #include "services/pgsvc/control/missing_group.h"
+#include "services/pgsvc/control/namespaces/namespace_groups.h"
 #include "services/pgsvc/core/group_decision.h"
 #include "services/pgsvc/core/pod_grouping.h"
 
@@ -62,9 +62,12 @@ class PodGroupController : public runtime::Controller {
   runtime::Context& context() { return context_; }
   GroupRecords& records() { return records_; }
   runtime::Publisher& publisher() { return publisher_; }
-  // The group as people are shown it; nullopt: there is none, and no pod wants one.
-  std::optional<podgroup::v1::PodGroup> Show(std::string_view key) const;
-  const KaiGroups& kai_groups() const { return kai_groups_; }
+  // The group as people are shown it, by kube::ShownGroupKey; nullopt: there is none, and no pod wants one.
+  std::optional<podgroup::v1::PodGroup> Show(std::string_view shown_key) const;
+  // Of the routing key of a namespace; null: the key is that of one group.
+  NamespaceGroups* NamespaceGroupsOf(std::string_view routing_key);
+  const NamespaceGroups& kai_groups() const { return kai_groups_; }
+  const NamespaceGroups& rich_groups() const { return rich_groups_; }
   // Those that Show tells of are seen.
   void ForEachShown(uint32_t slot, const runtime::VisitObject& visit);
 
@@ -174,7 +177,10 @@ class PodGroupController : public runtime::Controller {
   GroupRecords records_;
   runtime::Publisher publisher_;
   obs::Metrics* const metrics_;
-  KaiGroups kai_groups_;
+  ObjectInterests interests_;
+  GroupTelling telling_;
+  NamespaceGroups kai_groups_;
+  NamespaceGroups rich_groups_;
   TimerId history_timer_ = kNoTimer;
   std::set<std::string, std::less<>> failing_;                    // Keys of groups whose last try failed.
   std::map<std::string, std::string, std::less<>> queue_states_;  // By the queue's name.

@@ -5,36 +5,14 @@
 
 #include "common/base/slots.h"
 #include "common/base/status_macros.h"
+#include "common/kube/group_profile.h"
 #include "common/kube/names.h"
 #include "common/kube/object_key.h"
-#include "common/kube/timestamp.h"
 #include "common/runtime/slots/damage.h"
-#include "common/watch/state_hash.h"
 #include "services/pgsvc/control/pod_group_controller.h"
+#include "services/pgsvc/control/shown_state.h"
 
 namespace basalt::pgsvc {
-
-namespace {
-
-// One that is due at once has none.
-int64_t DueMs(const Retry& retry) {
-  return retry.until() > absl::InfinitePast() ? absl::ToUnixMillis(retry.until()) : 0;
-}
-
-// Of all that Show says.
-uint64_t StateOf(const kube::v1::PodGroup* observed, size_t pods, const Retry& retry) {
-  watch::StateHash state;
-  if (observed != nullptr) {
-    state.Add(observed->meta().uid()).Add(static_cast<uint64_t>(observed->meta().resource_version()));
-  }
-  state.Add(uint64_t{pods});
-  if (const std::optional<absl::Time> since = retry.since()) {
-    state.Add(static_cast<uint64_t>(absl::ToUnixMillis(*since))).Add(static_cast<uint64_t>(DueMs(retry)));
-  }
-  return state.value();
-}
-
-}  // namespace
 
 bool PodGroupController::IsThere(std::string_view key, const Group& group) {
   if (group.observed != nullptr) return true;
@@ -43,9 +21,15 @@ bool PodGroupController::IsThere(std::string_view key, const Group& group) {
 }
 
 std::optional<podgroup::v1::PodGroup> PodGroupController::Show(std::string_view key) const {
+  if (const kube::GroupProfile profile = kube::ProfileOfShown(key); profile != kube::GroupProfile::kCompat) {
+    const auto [ns, name] = kube::SplitKey(key);
+    const NamespaceGroups& groups = profile == kube::GroupProfile::kKai ? kai_groups_ : rich_groups_;
+    return groups.Show(kube::NamespaceKey(ns, profile), name);
+  }
   const Group* group = groups_.Find(key);
   if (group == nullptr || !IsThere(key, *group)) return std::nullopt;
   podgroup::v1::PodGroup message;
+  message.set_profile(podgroup::v1::PROFILE_COMPAT);
   if (group->observed != nullptr) {
     *message.mutable_object() = *group->observed;
   } else {
@@ -54,10 +38,7 @@ std::optional<podgroup::v1::PodGroup> PodGroupController::Show(std::string_view 
     message.mutable_object()->mutable_meta()->set_name(std::string(name));
   }
   message.set_pods(static_cast<int32_t>(group->pods.size()));
-  if (const std::optional<absl::Time> since = group->retry.since()) {
-    message.set_allocated_failing_since_time(kube::ToTimestamp(absl::ToUnixMillis(*since)).release());
-    message.set_allocated_retry_time(kube::ToTimestamp(DueMs(group->retry)).release());
-  }
+  ShowRetry(group->retry, message);
   return message;
 }
 
@@ -67,6 +48,7 @@ void PodGroupController::ForEachShown(uint32_t slot, const runtime::VisitObject&
     const bool is_seen = IsThere(key, group);
     if (is_seen || group.is_awaited) visit(key, group.shown, is_seen);
   }
+  for (const NamespaceGroups* groups : {&kai_groups_, &rich_groups_}) groups->ForEachShown(slot, visit);
 }
 
 void PodGroupController::PublishState(const std::string& key, Group& group, kv::WriteBatch& batch) {
@@ -77,7 +59,7 @@ void PodGroupController::PublishState(const std::string& key, Group& group, kv::
       identity = {group.observed->meta().uid(), group.observed->meta().resource_version()};
     }
     group.shown_uid = identity.uid;
-    const uint64_t state = StateOf(group.observed.get(), group.pods.size(), group.retry);
+    const uint64_t state = ShownStateOf(group.observed.get(), group.pods.size(), group.retry);
     publisher_.PublishIfChanged(slot, key, state, identity, group.shown, batch);
   } else if (!group.is_awaited) {
     publisher_.PublishEnd(slot, key, std::exchange(group.shown_uid, ""), group.shown, batch);
@@ -88,6 +70,10 @@ absl::StatusOr<std::vector<runtime::KnownObject>> PodGroupController::LoadShown(
   std::vector<runtime::KnownObject> known;
   kv::Damage damage;
   const auto load = [&](const std::string& key, const storage::v1::ShownObject& record) {
+    if (const kube::GroupProfile profile = kube::ProfileOfShown(key); profile != kube::GroupProfile::kCompat) {
+      NamespaceGroups& groups = profile == kube::GroupProfile::kKai ? kai_groups_ : rich_groups_;
+      return groups.LoadShown(slot, key, record, known);
+    }
     if (SlotOf(key) != slot) return;
     Group& group = groups_.FindOrMake(key);
     group.shown = runtime::ShownOf(record);

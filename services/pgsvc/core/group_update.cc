@@ -24,19 +24,6 @@ json::object Differing(const Pairs& observed, const Annotations& wanted) {
   return differing;
 }
 
-// Those that were inherited, and are not any more.
-void Drop(const Pairs& observed, const Annotations& wanted, json::object& patch) {
-  const std::optional<std::string_view> inherited = FindKey(observed, kube::kInheritedKey);
-  if (!inherited) return;
-  std::string_view rest = *inherited;
-  while (!rest.empty()) {
-    const std::string_view key = rest.substr(0, rest.find(','));
-    rest.remove_prefix(std::min(rest.size(), key.size() + 1));
-    if (!key.empty() && wanted.find(key) == wanted.end() && FindKey(observed, key)) patch[key] = nullptr;
-  }
-  if (wanted.find(kube::kInheritedKey) == wanted.end()) patch[kube::kInheritedKey] = nullptr;
-}
-
 json::object SpecPatch(const kube::v1::PodGroupSpec& observed, const kube::v1::PodGroupSpec& wanted) {
   kube::v1::PodGroupSpec next = observed;
   next.set_min_member(wanted.min_member());
@@ -84,7 +71,8 @@ Annotations AnnotationsOf(const kube::v1::Workload& owner) {
 std::optional<GroupUpdate> UpdateOf(const kube::v1::PodGroup& observed, const WantedGroup& wanted) {
   json::object spec = SpecPatch(observed.spec(), wanted.spec);
   json::object annotations = Differing(observed.meta().annotations(), wanted.annotations);
-  Drop(observed.meta().annotations(), wanted.annotations, annotations);
+  const auto is_wanted = [&wanted](std::string_view key) { return wanted.annotations.contains(key); };
+  DropInherited(observed.meta().annotations(), is_wanted, annotations);
   json::object labels = Differing(observed.meta().labels(), wanted.labels);
   if (spec.empty() && annotations.empty() && labels.empty()) return std::nullopt;
   GroupUpdate update;
@@ -104,6 +92,18 @@ std::optional<GroupUpdate> UpdateOf(const kube::v1::PodGroup& observed, const Wa
   if (!metadata.empty()) patch["metadata"] = std::move(metadata);
   update.patch = ToText(patch);
   return update;
+}
+
+void DropInherited(const Pairs& observed, const std::function<bool(std::string_view)>& is_wanted, json::object& patch) {
+  const std::optional<std::string_view> inherited = FindKey(observed, kube::kInheritedKey);
+  if (!inherited) return;
+  std::string_view rest = *inherited;
+  while (!rest.empty()) {
+    const std::string_view key = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), key.size() + 1));
+    if (!key.empty() && !is_wanted(key) && FindKey(observed, key)) patch[key] = nullptr;
+  }
+  if (!is_wanted(kube::kInheritedKey)) patch[kube::kInheritedKey] = nullptr;
 }
 
 bool AskForTheSame(const kube::v1::Pod& a, const kube::v1::Pod& b) {

@@ -2,11 +2,14 @@
 
 // What the group of an owner's pods has to follow: ReplicaSet, StatefulSet, DaemonSet or batch Job (podgroup spec 4.2
 // to 4.4, 6.1, 7.2; the seed's row 5). Pure.
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "basalt/kube/v1/kube.pb.h"
+#include "common/base/json.h"
 #include "services/pgsvc/core/pod_grouping.h"
 
 namespace basalt::pgsvc {
@@ -28,6 +31,11 @@ struct GroupUpdate {
 // Nullopt: nothing differs. Only what `wanted` says is compared, and what it does not say any more of what was
 // inherited before: what others have put into the group stays (weaknesses W5, W6).
 std::optional<GroupUpdate> UpdateOf(const kube::v1::PodGroup& observed, const WantedGroup& wanted);
+
+// Puts null into the patch for each annotation that the observed ones name as inherited and that is not wanted any
+// more.
+void DropInherited(const google::protobuf::RepeatedPtrField<kube::v1::KeyValue>& observed,
+                   const std::function<bool(std::string_view)>& is_wanted, json::object& patch);
 
 // Whether two pods of one owner ask for the same group.
 bool AskForTheSame(const kube::v1::Pod& a, const kube::v1::Pod& b);

@@ -8,7 +8,7 @@
 #include "common/base/yaml.h"
 #include "common/kube/kinds.h"
 #include "common/kube/names.h"
-#include "services/pgsvc/testing/kai_rig.h"
+#include "services/pgsvc/testing/namespace_rig.h"
 
 namespace basalt::pgsvc {
 namespace {
@@ -20,7 +20,7 @@ using ::testing::IsEmpty;
 constexpr kube::Kind kPyFlows{"jobs.example.com", "v1", "PyFlow", "pyflows"};
 
 // As the gateway tells of objects that all replicas hear of.
-void Tell(KaiRig& rig, std::string_view watch, const std::string& manifest, bool gone = false) {
+void Tell(NamespaceRig& rig, std::string_view watch, const std::string& manifest, bool gone = false) {
   const json::value object = ParseYamlDocuments(manifest)->front();
   kube::v1::Object told;
   told.mutable_generic()->mutable_meta()->set_name(std::string(FindString(object.at("metadata"), "name")));
@@ -45,11 +45,11 @@ constexpr std::string_view kNew =
     "subGroups: {items: {properties: {name: {}, parent: {}, minMember: {}, minSubGroup: {}}}}}";
 
 TEST(KaiClusterTest, AFieldThatTheDefinitionLacksIsNotWrittenAndTold) {
-  KaiRig rig;
+  NamespaceRig rig;
   rig.Start();
   Tell(rig, kube::kWatchKaiDefinition, Definition(kOld));
   rig.Make(kube::kStatefulSets,
-           KaiRig::Workload("db", "annotations: {kai.scheduler/preemption-delay: 5m}", "serviceName: db"));
+           NamespaceRig::Workload("db", "annotations: {kai.scheduler/preemption-delay: 5m}", "serviceName: db"));
   rig.MakePod("db-0", &kube::kStatefulSets, "db");
   rig.Run(absl::Seconds(5));
   const std::string group = rig.GroupOf("db-0");
@@ -64,10 +64,10 @@ TEST(KaiClusterTest, AFieldThatTheDefinitionLacksIsNotWrittenAndTold) {
 
 TEST(KaiClusterTest, AMinimumThatTheDefinitionRefusesIsLeftOut) {
   constexpr std::string_view kZero = "annotations: {kai.scheduler/batch-min-member: '0'}";
-  KaiRig rig;
+  NamespaceRig rig;
   rig.Start();
   Tell(rig, kube::kWatchKaiDefinition, Definition(kOld));
-  rig.Make(kube::kBatchJobs, KaiRig::JobOf("j", std::string(kZero)));
+  rig.Make(kube::kBatchJobs, NamespaceRig::JobOf("j", std::string(kZero)));
   rig.MakePod("j-a", &kube::kBatchJobs, "j");
   rig.Run(absl::Seconds(5));
   EXPECT_EQ(rig.Spec(rig.GroupOf("j-a")), R"({"queue":"default-queue","priorityClassName":"train"})");
@@ -78,7 +78,7 @@ TEST(KaiClusterTest, AMinimumThatTheDefinitionRefusesIsLeftOut) {
 // The groups of such a JobSet look like those that earlier releases left behind.
 TEST(KaiClusterTest, AFlatJobSetStaysAsItIs) {
   static constexpr kube::Kind kJobSets{"jobset.x-k8s.io", "v1alpha2", "JobSet", "jobsets"};
-  KaiRig rig;
+  NamespaceRig rig;
   rig.Start();
   rig.Define(kJobSets);
   Tell(rig, kube::kWatchKaiDefinition, Definition(kOld));
@@ -144,7 +144,7 @@ class KartaRigTest : public ::testing::Test {
     rig_.MakePod(name, &kPyFlows, "f", "labels: {role: worker}");
     rig_.Run(absl::Seconds(5));
   }
-  KaiRig rig_;
+  NamespaceRig rig_;
 };
 
 TEST_F(KartaRigTest, AKartaThatComesLaterGroupsThePodsAnew) {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "common/kube/kinds.h"
-#include "services/pgsvc/testing/kai_rig.h"
+#include "services/pgsvc/testing/namespace_rig.h"
 
 namespace basalt::pgsvc {
 namespace {
@@ -16,21 +16,22 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using Members = podgroup::v1::GroupMembers;
 
-KaiGroups::Explanation Explain(KaiRig& rig, const std::string& pod) {
-  auto explanation = dynamic_cast<PodGroupController&>(rig.any_controller()).kai_groups().Explain("default", pod);
+NamespaceGroups::Explanation Explain(NamespaceRig& rig, const std::string& pod) {
+  auto explanation =
+      dynamic_cast<PodGroupController&>(rig.any_controller()).NamespaceGroupsOf("default")->Explain("default", pod);
   EXPECT_TRUE(explanation) << pod;
-  return explanation ? *std::move(explanation) : KaiGroups::Explanation();
+  return explanation ? *std::move(explanation) : NamespaceGroups::Explanation();
 }
 
-void SetPhase(KaiRig& rig, const std::string& pod, const std::string& phase) {
+void SetPhase(NamespaceRig& rig, const std::string& pod, const std::string& phase) {
   rig.server().Merge(kube::kPods, "default", pod, json::object{{"status", json::object{{"phase", phase}}}}, "status");
   rig.Run(absl::Seconds(1));
 }
 
 TEST(KaiExplainTest, ThePhaseOfAGroupIsThatOfItsPods) {
-  KaiRig rig;
+  NamespaceRig rig;
   rig.Start();
-  rig.Make(kube::kBatchJobs, KaiRig::JobOf("j", "annotations: {kai.scheduler/batch-min-member: '2'}"));
+  rig.Make(kube::kBatchJobs, NamespaceRig::JobOf("j", "annotations: {kai.scheduler/batch-min-member: '2'}"));
   rig.MakePod("j-a", &kube::kBatchJobs, "j");
   rig.MakePod("j-b", &kube::kBatchJobs, "j");
   rig.Run(absl::Seconds(5));
@@ -61,7 +62,7 @@ TEST(KaiExplainTest, ThePhaseOfAGroupIsThatOfItsPods) {
 }
 
 TEST(KaiExplainTest, WhetherTheQuotaMayBeExceededIsSaid) {
-  KaiRig rig;
+  NamespaceRig rig;
   rig.Start();
   for (const auto& [name, value] : {std::pair("train", 50), std::pair("build", 100)}) {
     rig.server().Create(kube::kPriorityClasses,
@@ -82,7 +83,7 @@ TEST(KaiExplainTest, WhetherTheQuotaMayBeExceededIsSaid) {
 }
 
 TEST(KaiExplainTest, WithoutThePriorityClassNothingIsSaidOfTheQuota) {
-  KaiRig rig;
+  NamespaceRig rig;
   rig.Start();
   rig.MakePod("a");
   rig.Run(absl::Seconds(5));
@@ -92,7 +93,7 @@ TEST(KaiExplainTest, WithoutThePriorityClassNothingIsSaidOfTheQuota) {
 // Weakness G47.
 TEST(KaiExplainTest, ThatWholeSegmentsNeedMoreThanTheMinimumIsSaid) {
   static constexpr kube::Kind kPyTorchJobs{"kubeflow.org", "v1", "PyTorchJob", "pytorchjobs"};
-  KaiRig rig;
+  NamespaceRig rig;
   rig.Start();
   rig.Define(kPyTorchJobs);
   rig.Make(kPyTorchJobs,

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "common/kube/kinds.h"
-#include "services/pgsvc/testing/kai_rig.h"
+#include "services/pgsvc/testing/namespace_rig.h"
 
 namespace basalt::pgsvc {
 namespace {
@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 TEST(KaiRigTest, AGroupThatIsRefusedIsTriedAgainAndTold) {
-  KaiRig rig;
+  NamespaceRig rig;
   rig.Start();
   rig.server().refuse = [](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
     if (!request.has_create() || request.resource().plural() != "podgroups") return false;
@@ -33,9 +33,9 @@ TEST(KaiRigTest, AGroupThatIsRefusedIsTriedAgainAndTold) {
 }
 
 TEST(KaiRigTest, AConflictIsTriedAgainWithoutAnEvent) {
-  KaiRig rig;
+  NamespaceRig rig;
   rig.Start();
-  rig.Make(kube::kBatchJobs, KaiRig::JobOf("j"));
+  rig.Make(kube::kBatchJobs, NamespaceRig::JobOf("j"));
   rig.MakePod("j-a", &kube::kBatchJobs, "j");
   rig.Run(absl::Seconds(5));
   int conflicts = 0;
@@ -53,9 +53,9 @@ TEST(KaiRigTest, AConflictIsTriedAgainWithoutAnEvent) {
 }
 
 TEST(KaiRigTest, APodThatCannotBePatchedHoldsUpNobodyAndIsTold) {
-  KaiRig rig;
+  NamespaceRig rig;
   rig.Start();
-  rig.Make(kube::kBatchJobs, KaiRig::JobOf("j"));
+  rig.Make(kube::kBatchJobs, NamespaceRig::JobOf("j"));
   rig.server().refuse = [](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
     if (request.resource().plural() != "pods" || request.name() != "j-a") return false;
     error.set_code(422);
@@ -78,7 +78,7 @@ TEST(KaiRigTest, APodThatCannotBePatchedHoldsUpNobodyAndIsTold) {
 }
 
 TEST(KaiRigTest, AConflictOfAPodIsTriedAgainWithoutAnEvent) {
-  KaiRig rig;
+  NamespaceRig rig;
   rig.Start();
   int conflicts = 0;
   rig.server().refuse = [&](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
@@ -96,9 +96,9 @@ TEST(KaiRigTest, AConflictOfAPodIsTriedAgainWithoutAnEvent) {
 
 // Somebody has made it, and no watch has shown it yet.
 TEST(KaiRigTest, AGroupThatIsThereAlreadyIsNoError) {
-  KaiRig rig;
+  NamespaceRig rig;
   rig.Start();
-  rig.Make(kube::kBatchJobs, KaiRig::JobOf("j"));
+  rig.Make(kube::kBatchJobs, NamespaceRig::JobOf("j"));
   rig.late = [](const kube::v1::Object& object, bool) {
     return object.has_kai_pod_group() ? absl::Seconds(10) : absl::ZeroDuration();
   };

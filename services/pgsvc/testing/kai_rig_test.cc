@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/kube/kinds.h"
-#include "services/pgsvc/testing/kai_rig.h"
+#include "services/pgsvc/testing/namespace_rig.h"
 
 namespace basalt::pgsvc {
 namespace {
@@ -24,9 +24,9 @@ constexpr kube::Kind kDeployments{"apps", "v1", "Deployment", "deployments"};
 
 TEST(KaiRigTest, ABarePodHasAGroupOfItsOwnWhateverHappens) {
   WhateverHappens({.prepare = nullptr,
-                   .act = [](KaiRig& rig) { rig.MakePod("a"); },
+                   .act = [](NamespaceRig& rig) { rig.MakePod("a"); },
                    .check =
-                       [](KaiRig& rig) {
+                       [](NamespaceRig& rig) {
                          EXPECT_EQ(rig.Groups(), 1u);
                          const std::string group = "pg-a-" + rig.UidOf(kube::kPods, "a");
                          EXPECT_EQ(rig.GroupOf("a"), group);
@@ -37,7 +37,7 @@ TEST(KaiRigTest, ABarePodHasAGroupOfItsOwnWhateverHappens) {
 }
 
 TEST(KaiRigTest, ABarePodCostsTwoWrites) {
-  KaiRig rig;
+  NamespaceRig rig;
   rig.Start();
   rig.MakePod("a");
   rig.Run(absl::Seconds(5));
@@ -50,15 +50,15 @@ TEST(KaiRigTest, ABarePodCostsTwoWrites) {
 TEST(KaiRigTest, PodsOfAJobShareAGroupThatFollowsItWhateverHappens) {
   WhateverHappens({.prepare = nullptr,
                    .act =
-                       [](KaiRig& rig) {
-                         rig.Make(kube::kBatchJobs, KaiRig::JobOf("j"));
+                       [](NamespaceRig& rig) {
+                         rig.Make(kube::kBatchJobs, NamespaceRig::JobOf("j"));
                          rig.MakePod("j-a", &kube::kBatchJobs, "j");
                          rig.MakePod("j-b", &kube::kBatchJobs, "j");
                          rig.Run(absl::Seconds(2));
                          rig.Annotate(kube::kBatchJobs, "j", "kai.scheduler/batch-min-member", "2");
                        },
                    .check =
-                       [](KaiRig& rig) {
+                       [](NamespaceRig& rig) {
                          EXPECT_EQ(rig.Groups(), 1u);
                          const std::string group = "pg-j-" + rig.UidOf(kube::kBatchJobs, "j");
                          EXPECT_EQ(rig.GroupOf("j-a"), group);
@@ -68,10 +68,10 @@ TEST(KaiRigTest, PodsOfAJobShareAGroupThatFollowsItWhateverHappens) {
 }
 
 TEST(KaiRigTest, EachPodOfADeploymentHasAGroupWithTheDeploymentsLabels) {
-  KaiRig rig;
+  NamespaceRig rig;
   rig.Start();
-  rig.Make(kDeployments, KaiRig::Workload("web", "labels: {kai.scheduler/queue: team}"));
-  rig.Make(kube::kReplicaSets, KaiRig::Workload("web-1"), &kDeployments, "web");
+  rig.Make(kDeployments, NamespaceRig::Workload("web", "labels: {kai.scheduler/queue: team}"));
+  rig.Make(kube::kReplicaSets, NamespaceRig::Workload("web-1"), &kDeployments, "web");
   rig.MakePod("web-1-a", &kube::kReplicaSets, "web-1");
   rig.MakePod("web-1-b", &kube::kReplicaSets, "web-1");
   rig.Run(absl::Seconds(5));
@@ -90,9 +90,9 @@ TEST(KaiRigTest, EachPodOfADeploymentHasAGroupWithTheDeploymentsLabels) {
 
 // Pods of several Jobs, each with an owner of its own, are one group.
 TEST(KaiRigTest, PodsOfAJobSetFindTheirSubgroupsWhateverHappens) {
-  WhateverHappens({.prepare = [](KaiRig& rig) { rig.Define(kJobSets); },
+  WhateverHappens({.prepare = [](NamespaceRig& rig) { rig.Define(kJobSets); },
                    .act =
-                       [](KaiRig& rig) {
+                       [](NamespaceRig& rig) {
                          rig.Make(kJobSets,
                                   "metadata: {name: js}\n"
                                   "spec:\n"
@@ -101,7 +101,7 @@ TEST(KaiRigTest, PodsOfAJobSetFindTheirSubgroupsWhateverHappens) {
                                   "  - {name: worker, replicas: 2, template: {spec: {parallelism: 1}}}\n");
                          int index = 0;
                          for (const char* job : {"leader-0", "worker-0", "worker-1"}) {
-                           rig.Make(kube::kBatchJobs, KaiRig::JobOf(std::string("js-") + job), &kJobSets, "js");
+                           rig.Make(kube::kBatchJobs, NamespaceRig::JobOf(std::string("js-") + job), &kJobSets, "js");
                            const std::string replicated(std::string_view(job).substr(0, 6));
                            rig.MakePod(fmt::format("js-{}-x", job), &kube::kBatchJobs, std::string("js-") + job,
                                        fmt::format("labels: {{jobset.sigs.k8s.io/replicatedjob-name: {}, "
@@ -111,7 +111,7 @@ TEST(KaiRigTest, PodsOfAJobSetFindTheirSubgroupsWhateverHappens) {
                          }
                        },
                    .check =
-                       [](KaiRig& rig) {
+                       [](NamespaceRig& rig) {
                          EXPECT_EQ(rig.Groups(), 1u);
                          const std::string group = "pg-js-" + rig.UidOf(kJobSets, "js");
                          EXPECT_THAT(rig.Spec(group), HasSubstr(R"("minSubGroup":2)"));
@@ -123,10 +123,10 @@ TEST(KaiRigTest, PodsOfAJobSetFindTheirSubgroupsWhateverHappens) {
 }
 
 TEST(KaiRigTest, WhatOthersGroupIsLeftAlone) {
-  KaiRig rig;
+  NamespaceRig rig;
   rig.Start();
   rig.Make(kube::kStatefulSets,
-           KaiRig::Workload("db", "annotations: {kai.scheduler/skip-podgrouper: 'true'}", "serviceName: db"));
+           NamespaceRig::Workload("db", "annotations: {kai.scheduler/skip-podgrouper: 'true'}", "serviceName: db"));
   rig.MakePod("db-0", &kube::kStatefulSets, "db", "annotations: {pod-group-name: ext}");
   rig.MakePod("opted", nullptr, "", "annotations: {kai.scheduler/skip-podgrouper: 'true'}");
   rig.MakePod("assigned", nullptr, "", "annotations: {pod-group-name: ext}");
@@ -139,7 +139,7 @@ TEST(KaiRigTest, WhatOthersGroupIsLeftAlone) {
 }
 
 TEST(KaiRigTest, APodWaitsForAKindThatComesLaterAndIsToldAfterAWhile) {
-  KaiRig rig;
+  NamespaceRig rig;
   rig.Start();
   rig.Make(kube::kPods, R"(
 metadata:
@@ -163,11 +163,11 @@ spec: {schedulerName: kai-scheduler, containers: [{name: c, image: i}]}
 }
 
 TEST(KaiRigTest, WhereAnOwnerMustNotBeReadTheWayUpEndsBelow) {
-  KaiRig rig;
+  NamespaceRig rig;
   rig.Start();
   rig.Define(kFoos);
   rig.Make(kFoos, "metadata: {name: f}");
-  rig.Make(kube::kStatefulSets, KaiRig::Workload("db", "", "serviceName: db"), &kFoos, "f");
+  rig.Make(kube::kStatefulSets, NamespaceRig::Workload("db", "", "serviceName: db"), &kFoos, "f");
   rig.MakePod("db-0", &kube::kStatefulSets, "db");
   kube::v1::Object unreadable;
   unreadable.mutable_generic()->mutable_meta()->set_namespace_("default");
@@ -183,15 +183,15 @@ TEST(KaiRigTest, WhereAnOwnerMustNotBeReadTheWayUpEndsBelow) {
 }
 
 TEST(KaiRigTest, ARuleThatCannotBeFollowedIsToldAndHoldsUpNobody) {
-  KaiRig rig;
+  NamespaceRig rig;
   rig.Start();
-  rig.Make(kube::kBatchJobs, KaiRig::JobOf("j", "annotations: {kai.scheduler/batch-min-member: abc}"));
+  rig.Make(kube::kBatchJobs, NamespaceRig::JobOf("j", "annotations: {kai.scheduler/batch-min-member: abc}"));
   for (int i = 0; i < 20; ++i) rig.MakePod(fmt::format("j-{:02}", i), &kube::kBatchJobs, "j");
   rig.MakePod("bare");
   rig.Run(absl::Seconds(5));
   EXPECT_EQ(rig.Groups(), 1u);
   EXPECT_NE(rig.GroupOf("bare"), "");
-  EXPECT_EQ(rig.Events().size(), KaiGroups::kMostReported) << "the pods share the problem";
+  EXPECT_EQ(rig.Events().size(), NamespaceGroups::kMostReported) << "the pods share the problem";
   EXPECT_THAT(rig.Events().front(), HasSubstr("Job default/j: annotation kai.scheduler/batch-min-member"));
   rig.Annotate(kube::kBatchJobs, "j", "kai.scheduler/batch-min-member", "2");
   rig.Run(absl::Seconds(5));
@@ -199,7 +199,7 @@ TEST(KaiRigTest, ARuleThatCannotBeFollowedIsToldAndHoldsUpNobody) {
 }
 
 TEST(KaiRigTest, APodThatHasEndedNeedsNoGroup) {
-  KaiRig rig;
+  NamespaceRig rig;
   rig.Start();
   rig.MakePod("a");
   rig.Run(absl::Seconds(5));
@@ -211,7 +211,7 @@ TEST(KaiRigTest, APodThatHasEndedNeedsNoGroup) {
 }
 
 TEST(KaiRigTest, APodIsGroupedInTheFormThatItsSchedulerReads) {
-  KaiRig rig;
+  NamespaceRig rig;
   rig.Start();
   rig.MakePod("for-kai");
   rig.Make(kube::kPods,
@@ -230,9 +230,9 @@ TEST(KaiRigTest, APodIsGroupedInTheFormThatItsSchedulerReads) {
 }
 
 TEST(KaiRigTest, OfAPodThatOptsOutNoOwnerIsRead) {
-  KaiRig rig;
+  NamespaceRig rig;
   rig.Start();
-  rig.Make(kube::kStatefulSets, KaiRig::Workload("db", "", "serviceName: db"));
+  rig.Make(kube::kStatefulSets, NamespaceRig::Workload("db", "", "serviceName: db"));
   rig.MakePod("db-0", &kube::kStatefulSets, "db", "annotations: {kai.scheduler/skip-podgrouper: 'true'}");
   rig.Run(absl::Seconds(5));
   EXPECT_THAT(rig.Interests(), IsEmpty());
@@ -240,7 +240,7 @@ TEST(KaiRigTest, OfAPodThatOptsOutNoOwnerIsRead) {
 }
 
 TEST(KaiRigTest, APodStaysInItsGroupWhenThePodThatOwnsItGoes) {
-  KaiRig rig;
+  NamespaceRig rig;
   rig.Start();
   rig.MakePod("driver");
   rig.MakePod("worker", &kube::kPods, "driver");
@@ -256,9 +256,9 @@ TEST(KaiRigTest, APodStaysInItsGroupWhenThePodThatOwnsItGoes) {
 }
 
 TEST(KaiRigTest, AStaleLabelOfASubgroupIsRemoved) {
-  KaiRig rig;
+  NamespaceRig rig;
   rig.Start();
-  rig.Make(kube::kBatchJobs, KaiRig::JobOf("j"));
+  rig.Make(kube::kBatchJobs, NamespaceRig::JobOf("j"));
   rig.MakePod("j-a", &kube::kBatchJobs, "j", "labels: {kai.scheduler/subgroup-name: old}");
   rig.Run(absl::Seconds(5));
   EXPECT_NE(rig.GroupOf("j-a"), "");
@@ -267,7 +267,7 @@ TEST(KaiRigTest, AStaleLabelOfASubgroupIsRemoved) {
 }
 
 TEST(KaiRigTest, APodIsPatchedByItsUidAndOnlyWhileItNeedsIt) {
-  KaiRig rig;
+  NamespaceRig rig;
   rig.Start();
   int patches = 0;
   rig.fate = [&](const gateway::v1::WriteRequest& request) {
@@ -289,7 +289,7 @@ TEST(KaiRigTest, APodIsPatchedByItsUidAndOnlyWhileItNeedsIt) {
 }
 
 TEST(KaiRigTest, WhatAPodDoesCostsNothing) {
-  KaiRig rig;
+  NamespaceRig rig;
   rig.Start();
   rig.MakeDatabase();
   rig.server().ClearLog();
@@ -303,9 +303,9 @@ TEST(KaiRigTest, WhatAPodDoesCostsNothing) {
 }
 
 TEST(KaiRigTest, WhatCannotBeHonouredIsToldOnAPod) {
-  KaiRig rig;
+  NamespaceRig rig;
   rig.Start();
-  rig.Make(kube::kBatchJobs, KaiRig::JobOf("j", "annotations: {kai.scheduler/batch-min-member: '5'}"));
+  rig.Make(kube::kBatchJobs, NamespaceRig::JobOf("j", "annotations: {kai.scheduler/batch-min-member: '5'}"));
   rig.MakePod("j-a", &kube::kBatchJobs, "j", "labels: {priorityClassName: nobodys}");
   rig.Run(absl::Seconds(5));
   EXPECT_THAT(rig.Events(),
@@ -316,7 +316,7 @@ TEST(KaiRigTest, WhatCannotBeHonouredIsToldOnAPod) {
 }
 
 TEST(KaiRigTest, APodThatNamesAGroupWhichNobodyMakesIsToldAfterAWhile) {
-  KaiRig rig;
+  NamespaceRig rig;
   rig.Start();
   rig.MakePod("bare", nullptr, "", "annotations: {pod-group-name: ext}");
   rig.MakePod("soon", nullptr, "", "annotations: {pod-group-name: later}");
@@ -329,9 +329,9 @@ TEST(KaiRigTest, APodThatNamesAGroupWhichNobodyMakesIsToldAfterAWhile) {
 }
 
 TEST(KaiRigTest, APodWithOwnersStaysInTheGroupThatItNamesWhereThatIsConfigured) {
-  KaiRig rig({.keeps_named_groups = true});
+  NamespaceRig rig({.keeps_named_groups = true});
   rig.Start();
-  rig.Make(kube::kStatefulSets, KaiRig::Workload("db", "", "serviceName: db"));
+  rig.Make(kube::kStatefulSets, NamespaceRig::Workload("db", "", "serviceName: db"));
   rig.MakePod("db-0", &kube::kStatefulSets, "db", "annotations: {pod-group-name: ext}");
   rig.MakePod("db-1", &kube::kStatefulSets, "db");
   rig.Run(absl::Seconds(5));
@@ -341,7 +341,7 @@ TEST(KaiRigTest, APodWithOwnersStaysInTheGroupThatItNamesWhereThatIsConfigured) 
 }
 
 TEST(KaiRigTest, PriorityClassesCountWhenTheyAreThere) {
-  KaiRig rig;
+  NamespaceRig rig;
   rig.Start();
   rig.MakePod("a", nullptr, "", "labels: {priorityClassName: mine}");
   rig.Run(absl::Seconds(5));
@@ -353,7 +353,7 @@ TEST(KaiRigTest, PriorityClassesCountWhenTheyAreThere) {
 }
 
 TEST(KaiRigTest, ASlotThatGoesTakesItsInterestsAlong) {
-  KaiRig rig;
+  NamespaceRig rig;
   rig.Start();
   rig.MakeDatabase();
   EXPECT_THAT(rig.Interests(), ElementsAre("objects/apps/v1/StatefulSet default/db"));

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "common/kube/kinds.h"
-#include "services/pgsvc/testing/kai_rig.h"
+#include "services/pgsvc/testing/namespace_rig.h"
 
 namespace basalt::pgsvc {
 namespace {
@@ -20,9 +20,9 @@ using ::testing::IsEmpty;
 using ::testing::Lt;
 
 TEST(KaiRigTest, WhatSomebodyUndoesIsDoneAgain) {
-  KaiRig rig;
+  NamespaceRig rig;
   rig.Start();
-  rig.Make(kube::kStatefulSets, KaiRig::Workload("db", "", "serviceName: db"));
+  rig.Make(kube::kStatefulSets, NamespaceRig::Workload("db", "", "serviceName: db"));
   rig.MakePod("db-0", &kube::kStatefulSets, "db");
   rig.MakePod("bare");
   rig.Run(absl::Seconds(5));
@@ -47,9 +47,9 @@ TEST(KaiRigTest, WhatSomebodyUndoesIsDoneAgain) {
 }
 
 // A StatefulSet's pod in its group; then somebody undoes something each second, for five minutes.
-void UndoEachSecond(const std::function<void(KaiRig& rig, const std::string& group)>& undo, const char* verb,
+void UndoEachSecond(const std::function<void(NamespaceRig& rig, const std::string& group)>& undo, const char* verb,
                     const char* plural, const char* event) {
-  KaiRig rig;
+  NamespaceRig rig;
   rig.Start();
   const std::string group = rig.MakeDatabase();
   rig.server().ClearLog();
@@ -68,7 +68,7 @@ void UndoEachSecond(const std::function<void(KaiRig& rig, const std::string& gro
 
 TEST(KaiUndoneTest, AGroupThatSomebodyKeepsDeletingIsMadeLessAndLessOften) {
   UndoEachSecond(
-      [](KaiRig& rig, const std::string& group) {
+      [](NamespaceRig& rig, const std::string& group) {
         if (rig.UidOf(kube::kKaiPodGroups, group).empty()) return;
         rig.server().Delete(kube::kKaiPodGroups, "default", group);
       },
@@ -77,7 +77,7 @@ TEST(KaiUndoneTest, AGroupThatSomebodyKeepsDeletingIsMadeLessAndLessOften) {
 
 TEST(KaiUndoneTest, AFieldThatSomebodyKeepsChangingIsPutRightLessAndLessOften) {
   UndoEachSecond(
-      [](KaiRig& rig, const std::string& group) {
+      [](NamespaceRig& rig, const std::string& group) {
         rig.server().Merge(kube::kKaiPodGroups, "default", group,
                            json::object{{"spec", json::object{{"minMember", 7}}}});
       },
@@ -85,7 +85,7 @@ TEST(KaiUndoneTest, AFieldThatSomebodyKeepsChangingIsPutRightLessAndLessOften) {
 }
 
 TEST(KaiUndoneTest, AGroupThatIsFoughtOverTakesNewPods) {
-  KaiRig rig;
+  NamespaceRig rig;
   rig.Start();
   const std::string group = rig.MakeDatabase();
   for (int i = 0; i < 120; ++i) {
@@ -98,15 +98,15 @@ TEST(KaiUndoneTest, AGroupThatIsFoughtOverTakesNewPods) {
 }
 
 TEST(KaiUndoneTest, ALinkThatSomebodyKeepsRemovingIsWrittenLessAndLessOften) {
-  UndoEachSecond([](KaiRig& rig,
+  UndoEachSecond([](NamespaceRig& rig,
                     const std::string&) { rig.Annotate(kube::kPods, "db-0", kube::kKaiGroupNameKey.data(), nullptr); },
                  "patch", "pods", "db-0 PodGroupWarning: somebody else keeps changing which pod group the pod names");
 }
 
 TEST(KaiUndoneTest, AnOwnerThatIsScaledEachSecondIsFollowedEachSecond) {
-  KaiRig rig;
+  NamespaceRig rig;
   rig.Start();
-  rig.Make(kube::kBatchJobs, KaiRig::JobOf("j"));
+  rig.Make(kube::kBatchJobs, NamespaceRig::JobOf("j"));
   rig.MakePod("j-a", &kube::kBatchJobs, "j");
   rig.Run(absl::Seconds(5));
   rig.server().ClearLog();
@@ -120,7 +120,7 @@ TEST(KaiUndoneTest, AnOwnerThatIsScaledEachSecondIsFollowedEachSecond) {
 
 // The end of a pod may be told after the one that follows the pod under the same name.
 TEST(KaiUndoneTest, APodThatFollowsAnotherOneUnderItsNameStaysInTheGroup) {
-  KaiRig rig;
+  NamespaceRig rig;
   rig.Start();
   const std::string group = rig.MakeDatabase();
   rig.late = [](const kube::v1::Object& object, bool gone) {
@@ -138,9 +138,9 @@ TEST(KaiUndoneTest, APodThatFollowsAnotherOneUnderItsNameStaysInTheGroup) {
 }
 
 TEST(KaiUndoneTest, WhatConcernsAGroupIsToldOnAPodThatIsActive) {
-  KaiRig rig;
+  NamespaceRig rig;
   rig.Start();
-  rig.Make(kube::kBatchJobs, KaiRig::JobOf("j"));
+  rig.Make(kube::kBatchJobs, NamespaceRig::JobOf("j"));
   rig.MakePod("j-a", &kube::kBatchJobs, "j");
   rig.MakePod("j-b", &kube::kBatchJobs, "j");
   rig.Run(absl::Seconds(5));
@@ -152,7 +152,7 @@ TEST(KaiUndoneTest, WhatConcernsAGroupIsToldOnAPodThatIsActive) {
 }
 
 TEST(KaiUndoneTest, APodThatHasItsNodeIsNotToldThatItsGroupIsMissing) {
-  KaiRig rig;
+  NamespaceRig rig;
   rig.Start();
   rig.Make(kube::kPods,
            "metadata: {name: bound, annotations: {pod-group-name: ext}}\n"
@@ -164,7 +164,7 @@ TEST(KaiUndoneTest, APodThatHasItsNodeIsNotToldThatItsGroupIsMissing) {
 // Rules that ask for other pods: one that they ask for is news for all that were grouped by it.
 TEST(KaiUndoneTest, WhenTheLauncherComesItsPodsCountTogether) {
   static constexpr kube::Kind kMpiJobs{"kubeflow.org", "v1", "MPIJob", "mpijobs"};
-  KaiRig rig;
+  NamespaceRig rig;
   rig.Start();
   rig.Define(kMpiJobs);
   rig.Make(kMpiJobs,

@@ -56,7 +56,8 @@ class PodGroupRig : public basalt::testing::ControllerRig {
   }
   // How often its history tells of a decision of that kind.
   size_t Told(const std::string& group, GroupDecision::Kind kind) {
-    const auto told = controller().records().Read(kube::ObjectKey("default", group));
+    const std::string key = kube::ObjectKey("default", group);
+    const auto told = controller().records().Read(SlotOf(key), key);
     EXPECT_TRUE(told.ok()) << told.status();
     size_t count = 0;
     if (!told.ok() || !*told) return count;

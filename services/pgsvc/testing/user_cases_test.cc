@@ -9,7 +9,7 @@
 #include "common/base/yaml.h"
 #include "common/kube/kinds.h"
 #include "common/kube/names.h"
-#include "services/pgsvc/testing/kai_rig.h"
+#include "services/pgsvc/testing/namespace_rig.h"
 
 namespace basalt::pgsvc {
 namespace {
@@ -18,7 +18,7 @@ using basalt::testing::RigKube;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-class UserCase : public KaiRig {
+class UserCase : public NamespaceRig {
  public:
   UserCase() { Start(); }
 
@@ -269,7 +269,7 @@ TEST(UserCasesTest, U57KaisWebhookTakesWhatIsWritten) {
 
 TEST(UserCasesTest, U63ManyPodsOfOneOwnerAtOnceAreNoReasonForAWarning) {
   UserCase rig;
-  rig.Make(kube::kBatchJobs, KaiRig::JobOf("j"));
+  rig.Make(kube::kBatchJobs, NamespaceRig::JobOf("j"));
   constexpr int kPods = 200;
   for (int i = 0; i < kPods; ++i) rig.MakePod(fmt::format("j-{}", i), &kube::kBatchJobs, "j");
   rig.Run(absl::Minutes(1));
@@ -291,7 +291,7 @@ TEST(UserCasesTest, U61WhoOptsOutIsLeftAloneAlsoWhenTheOptOutComesLater) {
 
 TEST(UserCasesTest, U71AMinimumOfZeroIsElastic) {
   UserCase rig;
-  rig.Make(kube::kBatchJobs, KaiRig::JobOf("j", "annotations: {kai.scheduler/batch-min-member: '0'}"));
+  rig.Make(kube::kBatchJobs, NamespaceRig::JobOf("j", "annotations: {kai.scheduler/batch-min-member: '0'}"));
   rig.MakePod("j-a", &kube::kBatchJobs, "j");
   rig.Run(absl::Seconds(5));
   EXPECT_THAT(rig.Spec(rig.GroupOf("j-a")), HasSubstr(R"("minMember":0)"));

@@ -16,6 +16,7 @@ namespace {
 using ObjectPtr = std::shared_ptr<const json::value>;
 
 constexpr std::string_view kOwnedPrefix = "podgroup-";
+constexpr std::string_view kRichPrefix = "pg-";
 
 struct OwnerKind {
   std::string_view kind;
@@ -49,8 +50,9 @@ ObjectPtr OwnerOf(const kubesim::ApiServer& api, const json::value& object) {
 
 class WorkloadJudge {
  public:
-  WorkloadJudge(const kubesim::ApiServer& api, std::vector<std::string>& violations)
-      : api_(api), violations_(violations) {}
+  // `is_rich`: pods of Volcano's are grouped by the rules of all kinds, too.
+  WorkloadJudge(const kubesim::ApiServer& api, bool is_rich, std::vector<std::string>& violations)
+      : api_(api), is_rich_(is_rich), violations_(violations) {}
 
   void Judge() {
     for (const std::string_view plural : {"replicasets", "statefulsets"}) {
@@ -73,7 +75,7 @@ class WorkloadJudge {
     ObjectPtr object;
     std::string cpu;  // Of one of its pods.
     int64_t active = 0, healthy = 0;
-    bool is_for_kai = false;
+    bool is_by_rules = false;  // Its pods are grouped by the rules of all kinds.
   };
 
   void Complain(std::string what) { violations_.push_back(std::move(what)); }
@@ -88,14 +90,17 @@ class WorkloadJudge {
     owner.object = found;
     ++owner.active;
     if (pod.is_ready) ++owner.healthy;
-    const json::value* const containers = FindPath(object, {"spec", "containers"});
-    owner.cpu = TextAt(containers->at(0), {"resources", "requests", "cpu"});
-    owner.is_for_kai = IsForKai(object);
+    owner.cpu = CpuOf(object);
+    owner.is_by_rules = is_rich_ || IsForKai(object);
     const std::string wanted =
-        owner.is_for_kai ? KaiGroupOf(object, *found) : fmt::format("{}{}", kOwnedPrefix, controller->uid);
+        owner.is_by_rules ? GroupByRules(object, *found) : fmt::format("{}{}", kOwnedPrefix, controller->uid);
     const std::string_view named = GroupNamedBy(object);
     if (named != wanted) Complain(fmt::format("pod {} is in group '{}', not {}", pod.name, named, wanted));
-    if (owner.is_for_kai) JudgeKaiGroup(wanted, TopOf(*found));
+    if (IsForKai(object)) {
+      JudgeKaiGroup(wanted, TopOf(*found));
+    } else if (is_rich_) {
+      JudgeRichGroup(wanted, TopOf(*found));
+    }
   }
 
   // The Deployment above, where there is one; else the object itself.
@@ -108,7 +113,7 @@ class WorkloadJudge {
   }
 
   // Pods of a Deployment have a group each, others share that of their controller (pod-grouper 6).
-  static std::string KaiGroupOf(const json::value& pod, const json::value& owner) {
+  static std::string GroupByRules(const json::value& pod, const json::value& owner) {
     const json::value& named = actors::ControllerOf(owner) ? pod : owner;
     return fmt::format("pg-{}-{}", actors::MetaText(named, "name"), actors::MetaText(named, "uid"));
   }
@@ -122,10 +127,40 @@ class WorkloadJudge {
         fmt::format(R"({{"minMember":1,"queue":"default-queue","priorityClassName":"{}","topologyConstraint":{{}}}})",
                     is_of_deployment ? "inference" : "train");
     if (spec != wanted) Complain(fmt::format("{} is {}, not {}", name, spec, wanted));
-    if (TextAt(*top, {"metadata", "annotations", "volcano.sh/tier"}) !=
-        TextAt(*group, {"metadata", "annotations", "volcano.sh/tier"})) {
-      Complain(fmt::format("{} has not the tier of {}", name, actors::MetaText(*top, "name")));
+    JudgeTier(*group, *top);
+  }
+
+  void JudgeTier(const json::value& group, const json::value& top) {
+    if (TextAt(top, {"metadata", "annotations", "volcano.sh/tier"}) ==
+        TextAt(group, {"metadata", "annotations", "volcano.sh/tier"})) {
+      return;
     }
+    Complain(fmt::format("{} has not the tier of {}", actors::MetaText(group, "name"), actors::MetaText(top, "name")));
+  }
+
+  void JudgeRichGroup(const std::string& name, const ObjectPtr& top) {
+    const ObjectPtr group = api_.Get("podgroups.scheduling.volcano.sh", "default", name);
+    if (group == nullptr) return Complain(fmt::format("pods are in {}, which does not exist", name));
+    if (TextAt(*group, {"spec", "minMember"}) != "1") Complain(fmt::format("{} has not minMember 1", name));
+    const auto members = MembersOf(name);
+    const std::string cpu = members.empty() ? "" : CpuOf(*members.begin()->second);
+    if (TextAt(*group, {"spec", "minResources", "cpu"}) != cpu) {
+      Complain(fmt::format("{} has cpu {}, not {}", name, TextAt(*group, {"spec", "minResources", "cpu"}), cpu));
+    }
+    JudgeTier(*group, *top);
+  }
+
+  // Pods of Volcano's that name the group, by name.
+  std::map<std::string, ObjectPtr> MembersOf(const std::string& group) const {
+    std::map<std::string, ObjectPtr> members;
+    for (const ObjectPtr& pod : ObjectsEverMade(api_, "pods", "")) {
+      if (!IsForKai(*pod) && GroupNamedBy(*pod) == group) members[std::string(actors::MetaText(*pod, "name"))] = pod;
+    }
+    return members;
+  }
+
+  static std::string CpuOf(const json::value& pod) {
+    return TextAt(FindPath(pod, {"spec", "containers"})->at(0), {"resources", "requests", "cpu"});
   }
 
   // Its ReplicaSets want as many pods as it does.
@@ -155,7 +190,7 @@ class WorkloadJudge {
     if (owner.healthy != owner.active) {
       Complain(fmt::format("{} of {} pods of {} run", owner.healthy, owner.active, name));
     }
-    if (owner.is_for_kai) return;
+    if (owner.is_by_rules) return;
     const ObjectPtr group =
         api_.Get("podgroups.scheduling.volcano.sh", "default", fmt::format("{}{}", kOwnedPrefix, uid));
     if (group == nullptr) return Complain(fmt::format("{} has pods and no group", name));
@@ -180,9 +215,12 @@ class WorkloadJudge {
   // Nothing is left of what nobody wants.
   void JudgeGroup(const json::value& group) {
     const std::string name(actors::MetaText(group, "name"));
-    if (!name.starts_with(kOwnedPrefix)) return;
+    const bool is_rich = name.starts_with(kRichPrefix);
+    if (!is_rich && !name.starts_with(kOwnedPrefix)) return;
+    if (is_rich && MembersOf(name).empty()) return Complain(fmt::format("{} is left without pods", name));
     const ObjectPtr owner = OwnerOf(api_, group);
     if (owner == nullptr) return Complain(fmt::format("{} is left without its owner", name));
+    if (is_rich) return;
     const json::value* const spec = Find(*owner, "spec");
     if (Find(*spec, "replicas") != nullptr && FindInt(*spec, "replicas") == 0) {
       Complain(fmt::format("{} is left of {}, which wants no pods", name, actors::MetaText(*owner, "name")));
@@ -190,6 +228,7 @@ class WorkloadJudge {
   }
 
   const kubesim::ApiServer& api_;
+  const bool is_rich_;
   std::vector<std::string>& violations_;
   std::map<std::string, Owner> owners_;  // By UID.
 };
@@ -197,13 +236,14 @@ class WorkloadJudge {
 bool IsOfKai(const kubesim::LoggedRequest& request) { return request.group == "scheduling.run.ai"; }
 
 bool IsOfGroup(const kubesim::LoggedRequest& request) {
-  return request.resource == "podgroups" && (IsOfKai(request) || request.name.starts_with(kOwnedPrefix));
+  return request.resource == "podgroups" &&
+         (IsOfKai(request) || request.name.starts_with(kOwnedPrefix) || request.name.starts_with(kRichPrefix));
 }
 
 }  // namespace
 
 void JudgeWorkloads(SimSuite& suite, std::vector<std::string>& violations) {
-  WorkloadJudge(suite.api(), violations).Judge();
+  WorkloadJudge(suite.api(), suite.options().is_rich, violations).Judge();
 }
 
 void JudgeGroupWriters(SimSuite& suite, absl::Time quiet, std::vector<std::string>& violations, Probes& probes) {
@@ -216,7 +256,8 @@ void JudgeGroupWriters(SimSuite& suite, absl::Time quiet, std::vector<std::strin
                                        request.resource, request.name));
     }
     if (!IsOfGroup(request) || !Succeeded(request)) continue;
-    const std::string of = IsOfKai(request) ? "group of KAI's" : "group of a workload";
+    const bool is_rich = !IsOfKai(request) && request.name.starts_with(kRichPrefix);
+    const std::string of = IsOfKai(request) ? "group of KAI's" : is_rich ? "rich group" : "group of a workload";
     if (request.verb == "create") probes.Hit(of + " made");
     if (request.verb == "patch") probes.Hit(of + " updated");
     if (request.verb == "delete") probes.Hit(of + " deleted");

@@ -1,6 +1,6 @@
 #pragma once
 
-// Groups of pods that KAI's scheduler places, by a controller that is killed anywhere, or whose writes are lost, over
+// Groups of pods by the rules of all kinds, by a controller that is killed anywhere, or whose writes are lost, over
 // an API server in memory.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -20,15 +20,19 @@
 
 namespace basalt::pgsvc {
 
-class KaiRig : public basalt::testing::ControllerRig {
+class NamespaceRig : public basalt::testing::ControllerRig {
  public:
-  explicit KaiRig(RuleOptions rules = {})
-      : ControllerRig(
-            {.service = gateway::v1::SERVICE_KIND_POD_GROUP, .controller = [rules](runtime::Context& context) {
-               return std::make_unique<PodGroupController>(context, GroupingOptions(), history::Limits(), nullptr,
-                                                           rules);
-             }}) {}
-  ~KaiRig() override { Shutdown(); }
+  // Of pods of KAI's, or by the rich profile of Volcano's, too.
+  explicit NamespaceRig(RuleOptions rules = {}, kube::GroupProfile profile = kube::GroupProfile::kKai)
+      : ControllerRig({.service = gateway::v1::SERVICE_KIND_POD_GROUP,
+                       .controller =
+                           [rules](runtime::Context& context) {
+                             return std::make_unique<PodGroupController>(context, GroupingOptions(), history::Limits(),
+                                                                         nullptr, rules);
+                           },
+                       .is_rich = profile == kube::GroupProfile::kRich}),
+        is_rich_(profile == kube::GroupProfile::kRich) {}
+  ~NamespaceRig() override { Shutdown(); }
 
   // ---- what there is ----
   std::shared_ptr<const json::value> Get(const kube::Kind& kind, const std::string& name) {
@@ -38,10 +42,13 @@ class KaiRig : public basalt::testing::ControllerRig {
     const auto stored = Get(kind, name);
     return stored == nullptr ? "" : std::string(FindString(stored->at("metadata"), "uid"));
   }
-  size_t Groups() { return server().server().store().Count(basalt::testing::RigKube::ResourceOf(kube::kKaiPodGroups)); }
+  const kube::Kind& GroupKind() const { return is_rich_ ? kube::kPodGroups : kube::kKaiPodGroups; }
+  size_t Groups() { return server().server().store().Count(basalt::testing::RigKube::ResourceOf(GroupKind())); }
   std::string GroupOf(const std::string& pod) {
     const json::value* annotations = FindPath(*Get(kube::kPods, pod), {"metadata", "annotations"});
-    return annotations == nullptr ? "" : std::string(FindString(*annotations, kube::kKaiGroupNameKey));
+    return annotations == nullptr
+               ? ""
+               : std::string(FindString(*annotations, is_rich_ ? kube::kGroupNameKey : kube::kKaiGroupNameKey));
   }
   std::string SubGroupOf(const std::string& pod) {
     const json::value* labels = FindPath(*Get(kube::kPods, pod), {"metadata", "labels"});
@@ -49,7 +56,7 @@ class KaiRig : public basalt::testing::ControllerRig {
   }
   // spec of the group, as text.
   std::string Spec(const std::string& group) {
-    const auto stored = Get(kube::kKaiPodGroups, group);
+    const auto stored = Get(GroupKind(), group);
     return stored == nullptr ? "none" : ToText(stored->at("spec"));
   }
   std::vector<std::string> Events() {
@@ -82,10 +89,11 @@ class KaiRig : public basalt::testing::ControllerRig {
     ASSERT_TRUE(created.ok()) << created.status();
     time().RunDueTasks();
   }
-  // The manifest has everything but apiVersion, kind and namespace; `owner` is its controller.
+  // The manifest has everything but apiVersion, kind and namespace; `owner` is its controller. Pods of KAI's scheduler
+  // are Volcano's in the rich profile.
   void Make(const kube::Kind& kind, const std::string& manifest, const kube::Kind* owner_kind = nullptr,
             const std::string& owner = "") {
-    absl::StatusOr<std::vector<json::value>> documents = ParseYamlDocuments(manifest);
+    absl::StatusOr<std::vector<json::value>> documents = ParseYamlDocuments(is_rich_ ? ForVolcano(manifest) : manifest);
     ASSERT_TRUE(documents.ok()) << documents.status();
     json::value object = documents->front();
     json::object& metadata = ObjectIn(object.as_object(), "metadata");
@@ -138,19 +146,33 @@ class KaiRig : public basalt::testing::ControllerRig {
     Run(absl::Seconds(5));
     return GroupOf("db-0");
   }
+  static std::string ForVolcano(std::string manifest) {
+    for (size_t at = 0; (at = manifest.find(kube::kKaiScheduler, at)) != std::string::npos;) {
+      manifest.replace(at, kube::kKaiScheduler.size(), kube::kDefaultScheduler);
+    }
+    return manifest;
+  }
   void Annotate(const kube::Kind& kind, const std::string& name, const std::string& key, json::value value) {
     server().Merge(kind, "default", name,
                    json::object{{"metadata", json::object{{"annotations", json::object{{key, std::move(value)}}}}}});
   }
+
+ private:
+  const bool is_rich_;
+};
+
+class RichRig final : public NamespaceRig {
+ public:
+  explicit RichRig(RuleOptions rules = {}) : NamespaceRig(std::move(rules), kube::GroupProfile::kRich) {}
 };
 
 struct Life {
-  std::function<void(KaiRig& rig)> prepare;
-  std::function<void(KaiRig& rig)> act;
-  std::function<void(KaiRig& rig)> check;
+  std::function<void(NamespaceRig& rig)> prepare;
+  std::function<void(NamespaceRig& rig)> act;
+  std::function<void(NamespaceRig& rig)> check;
 };
 
-inline void Settle(KaiRig& rig, const Life& life) {
+inline void Settle(NamespaceRig& rig, const Life& life) {
   rig.Run(absl::Seconds(20));
   life.check(rig);
   rig.Kill();
@@ -160,12 +182,13 @@ inline void Settle(KaiRig& rig, const Life& life) {
   EXPECT_EQ(rig.server().WritesButEvents(), 0) << "after a restart";
 }
 
-inline void WhateverHappens(const Life& life) {
+template <class Rig = NamespaceRig>
+void WhateverHappens(const Life& life) {
   bool was_killed = true;
   int point = 0;
   while (was_killed) {
     SCOPED_TRACE(fmt::format("killed at point {}", ++point));
-    KaiRig rig;
+    Rig rig;
     rig.Start();
     if (life.prepare) life.prepare(rig);
     rig.KillAt(point);
@@ -177,7 +200,7 @@ inline void WhateverHappens(const Life& life) {
     Settle(rig, life);
   }
   EXPECT_GT(point, 4) << "it has written something";
-  basalt::testing::LoseEachWrite<KaiRig>(life.prepare, life.act, [&life](KaiRig& rig, bool) { Settle(rig, life); });
+  basalt::testing::LoseEachWrite<Rig>(life.prepare, life.act, [&life](Rig& rig, bool) { Settle(rig, life); });
 }
 
 }  // namespace basalt::pgsvc

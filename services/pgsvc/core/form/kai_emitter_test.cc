@@ -1,9 +1,11 @@
 // Who wins for each field of a group of KAI's that is there already.
-#include "services/pgsvc/core/kai/group_patch.h"
+#include "services/pgsvc/core/form/kai_emitter.h"
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "common/kube/names.h"
 
@@ -32,9 +34,10 @@ Grouping Wanted() {
 }
 
 // The group as it is stored once it was made.
-kube::v1::KaiPodGroup Stored(const Grouping& wanted) {
-  const json::object object = NewKaiGroup(wanted);
-  kube::v1::KaiPodGroup group;
+ObservedGroup Stored(const Grouping& wanted) {
+  const json::object object = KaiEmitter({}).Render(wanted).object;
+  ObservedGroup stored;
+  kube::v1::PodGroup& group = stored.object;
   const json::value& metadata = object.at("metadata");
   group.mutable_meta()->set_name(wanted.name);
   const auto put = [&metadata](std::string_view name, Pairs& pairs) {
@@ -49,24 +52,29 @@ kube::v1::KaiPodGroup Stored(const Grouping& wanted) {
   owner.set_kind(wanted.owner.kind);
   owner.set_name(wanted.owner.name);
   owner.set_uid(wanted.owner.uid);
-  group.set_spec_json(ToText(object.at("spec")));
-  return group;
+  stored.spec_json = ToText(object.at("spec"));
+  return stored;
 }
 
-std::string Patch(const kube::v1::KaiPodGroup& observed, const Grouping& wanted) {
-  const auto update = KaiUpdateOf(observed, wanted, {});
+std::optional<GroupUpdate> Update(const ObservedGroup& observed, const Grouping& wanted, RuleOptions options = {}) {
+  const KaiEmitter emitter(std::move(options));
+  return emitter.UpdateOf(observed, wanted, emitter.Render(wanted));
+}
+
+std::string Patch(const ObservedGroup& observed, const Grouping& wanted) {
+  const auto update = Update(observed, wanted);
   return update ? update->patch : "";
 }
 
 // The spec with that member set; an empty text takes it away.
-kube::v1::KaiPodGroup With(kube::v1::KaiPodGroup group, std::string_view field, std::string_view json_text) {
-  json::value spec = ParseJson(group.spec_json()).value();
+ObservedGroup With(ObservedGroup group, std::string_view field, std::string_view json_text) {
+  json::value spec = ParseJson(group.spec_json).value();
   if (json_text.empty()) {
     spec.as_object().erase(field);
   } else {
     spec.as_object()[field] = ParseJson(json_text).value();
   }
-  group.set_spec_json(ToText(spec));
+  group.spec_json = ToText(spec);
   return group;
 }
 
@@ -84,11 +92,11 @@ TEST(KaiGroupPatchTest, WhatWasMadeIsAsItIsWanted) {
 
 TEST(KaiGroupPatchTest, AnUpdateChangesWhatDiffersAndNamesIt) {
   Grouping wanted = Wanted();
-  const kube::v1::KaiPodGroup stored = Stored(wanted);
+  const ObservedGroup stored = Stored(wanted);
   wanted.minimum = {.count = 3};
   wanted.priority_class = "build";
   wanted.labels["team"] = "a";
-  const auto update = KaiUpdateOf(stored, wanted, {});
+  const auto update = Update(stored, wanted);
   ASSERT_TRUE(update);
   EXPECT_EQ(update->patch,
             R"({"spec":{"minMember":3,"priorityClassName":"build"},"metadata":{"labels":{"team":"a"}}})");
@@ -111,7 +119,7 @@ TEST(KaiGroupPatchTest, AMinimumOfNothingIsNoMissingMinimum) {
 
 TEST(KaiGroupPatchTest, WhatOthersSetStays) {
   const Grouping wanted = Wanted();
-  kube::v1::KaiPodGroup stored = Stored(wanted);
+  ObservedGroup stored = Stored(wanted);
   for (const auto& [field, value] : {std::pair{"queue", R"("other")"},
                                      {"markUnschedulable", "true"},
                                      {"schedulingBackoff", "1"},
@@ -122,9 +130,9 @@ TEST(KaiGroupPatchTest, WhatOthersSetStays) {
                                      {"topologyConstraint", R"({"topology":"ext","requiredTopologyLevel":"zone"})"}}) {
     stored = With(stored, field, value);
   }
-  Put(*stored.mutable_meta()->mutable_labels(), "kai.scheduler/node-pool", "a");
-  Put(*stored.mutable_meta()->mutable_labels(), "foreign", "x");
-  Put(*stored.mutable_meta()->mutable_annotations(), "kai.scheduler/last-start-timestamp", "x");
+  Put(*stored.object.mutable_meta()->mutable_labels(), "kai.scheduler/node-pool", "a");
+  Put(*stored.object.mutable_meta()->mutable_labels(), "foreign", "x");
+  Put(*stored.object.mutable_meta()->mutable_annotations(), "kai.scheduler/last-start-timestamp", "x");
   EXPECT_EQ(Patch(stored, wanted), "");
 }
 
@@ -132,11 +140,11 @@ TEST(KaiGroupPatchTest, NodePoolAndQueueLabelAreFixedWhenTheGroupIsMade) {
   Grouping wanted = Wanted();
   wanted.labels["kai.scheduler/queue"] = "q";
   wanted.labels["kai.scheduler/node-pool"] = "a";
-  kube::v1::KaiPodGroup stored = Stored(wanted);
+  ObservedGroup stored = Stored(wanted);
   wanted.labels["kai.scheduler/queue"] = "q2";
   wanted.labels["kai.scheduler/node-pool"] = "b";
   EXPECT_EQ(Patch(stored, wanted), "");
-  stored.mutable_meta()->clear_labels();
+  stored.object.mutable_meta()->clear_labels();
   EXPECT_EQ(Patch(stored, wanted), R"({"metadata":{"labels":{"app":"j","kai.scheduler/queue":"q2"}}})")
       << "the pool stays absent, the queue's label does not";
 }
@@ -150,20 +158,20 @@ TEST(KaiGroupPatchTest, TheQueueFollowsItsLabelWhereThatIsConfigured) {
   const RuleOptions follows{.follows_queue = true};
   Grouping wanted = Wanted();
   wanted.labels["kai.scheduler/queue"] = "q";
-  const kube::v1::KaiPodGroup stored = Stored(wanted);
+  const ObservedGroup stored = Stored(wanted);
   wanted.queue = wanted.labels["kai.scheduler/queue"] = "q2";
   EXPECT_EQ(Patch(stored, wanted), "") << "it is fixed else";
-  const auto update = KaiUpdateOf(stored, wanted, follows);
+  const auto update = Update(stored, wanted, follows);
   ASSERT_TRUE(update);
   EXPECT_EQ(update->patch, R"({"spec":{"queue":"q2"},"metadata":{"labels":{"kai.scheduler/queue":"q2"}}})");
   wanted.has_default_queue = true;
   wanted.labels.clear();
-  EXPECT_FALSE(KaiUpdateOf(stored, wanted, follows)) << "nobody names one any more";
+  EXPECT_FALSE(Update(stored, wanted, follows)) << "nobody names one any more";
 }
 
 TEST(KaiGroupPatchTest, TopologyIsReplacedAsAWholeByOneWithAName) {
   Grouping wanted = Wanted();
-  kube::v1::KaiPodGroup stored =
+  ObservedGroup stored =
       With(Stored(wanted), "topologyConstraint", R"({"topology":"ext","requiredTopologyLevel":"zone"})");
   wanted.topology = {.preferred = "node"};
   EXPECT_EQ(Patch(stored, wanted), "") << "a level without a name is dropped";
@@ -179,7 +187,7 @@ TEST(KaiGroupPatchTest, WhatGroupingHasSetItTakesAway) {
   wanted.topology = {.name = "w", .required = "rack"};
   wanted.preemption_delay = "5m0s";
   wanted.sub_groups = {{.name = "a", .minimum = {.count = 2}}};
-  const kube::v1::KaiPodGroup stored = Stored(wanted);
+  const ObservedGroup stored = Stored(wanted);
   const Grouping less = Wanted();
   EXPECT_EQ(Patch(stored, less), R"({"spec":{"preemptionDelay":null,"subGroups":null,"topologyConstraint":null},)"
                                  R"("metadata":{"annotations":{"basalt.dev/grouped-fields":null}}})");
@@ -187,20 +195,20 @@ TEST(KaiGroupPatchTest, WhatGroupingHasSetItTakesAway) {
 
 TEST(KaiGroupPatchTest, TheOwnerIsTheOneOfTheGrouping) {
   const Grouping wanted = Wanted();
-  kube::v1::KaiPodGroup stored = Stored(wanted);
-  stored.mutable_meta()->mutable_owner_references(0)->set_controller(true);
+  ObservedGroup stored = Stored(wanted);
+  stored.object.mutable_meta()->mutable_owner_references(0)->set_controller(true);
   EXPECT_EQ(Patch(stored, wanted),
             R"({"metadata":{"ownerReferences":[{"apiVersion":"batch/v1","kind":"Job","name":"j","uid":"u0"}]}})");
 }
 
 TEST(KaiGroupPatchTest, SomebodyElsesGroupIsToldFromOurs) {
   const Grouping wanted = Wanted();
-  kube::v1::KaiPodGroup stored = Stored(wanted);
-  EXPECT_TRUE(IsKaiGroupOf(stored, wanted));
-  stored.mutable_meta()->clear_annotations();
-  EXPECT_TRUE(IsKaiGroupOf(stored, wanted)) << "it has the same owner";
-  stored.mutable_meta()->mutable_owner_references(0)->set_uid("other");
-  EXPECT_FALSE(IsKaiGroupOf(stored, wanted));
+  ObservedGroup stored = Stored(wanted);
+  EXPECT_TRUE(KaiEmitter({}).IsOurs(stored, wanted));
+  stored.object.mutable_meta()->clear_annotations();
+  EXPECT_TRUE(KaiEmitter({}).IsOurs(stored, wanted)) << "it has the same owner";
+  stored.object.mutable_meta()->mutable_owner_references(0)->set_uid("other");
+  EXPECT_FALSE(KaiEmitter({}).IsOurs(stored, wanted));
 }
 
 TEST(KaiGroupStatusTest, TheSchedulersReasonsAreThoseOfEachNodePool) {
@@ -217,17 +225,21 @@ TEST(KaiGroupStatusTest, TheSchedulersReasonsAreThoseOfEachNodePool) {
   EXPECT_TRUE(UnschedulableReasons(group).empty());
 }
 
-TEST(KaiPodPatchTest, NamesGroupAndSubgroupOnce) {
+TEST(LinkPatchTest, NamesGroupAndSubgroupOnce) {
   kube::v1::Pod pod;
-  EXPECT_EQ(KaiPodPatch(pod, "pg", ""), R"({"metadata":{"annotations":{"pod-group-name":"pg"}}})");
-  EXPECT_EQ(KaiPodPatch(pod, "pg", "a"), R"({"metadata":{"annotations":{"pod-group-name":"pg"},)"
-                                         R"("labels":{"kai.scheduler/subgroup-name":"a"}}})");
+  EXPECT_EQ(LinkPatchOf(pod, kube::kKaiGroupNameKey, "pg", ""),
+            R"({"metadata":{"annotations":{"pod-group-name":"pg"}}})");
+  EXPECT_EQ(LinkPatchOf(pod, kube::kKaiGroupNameKey, "pg", "a"),
+            R"({"metadata":{"annotations":{"pod-group-name":"pg"},)"
+            R"("labels":{"kai.scheduler/subgroup-name":"a"}}})");
   Put(*pod.mutable_grouping()->mutable_annotations(), "pod-group-name", "pg");
-  EXPECT_EQ(KaiPodPatch(pod, "pg", ""), std::nullopt);
-  EXPECT_EQ(KaiPodPatch(pod, "other", ""), R"({"metadata":{"annotations":{"pod-group-name":"other"}}})");
+  EXPECT_EQ(LinkPatchOf(pod, kube::kKaiGroupNameKey, "pg", ""), std::nullopt);
+  EXPECT_EQ(LinkPatchOf(pod, kube::kKaiGroupNameKey, "other", ""),
+            R"({"metadata":{"annotations":{"pod-group-name":"other"}}})");
   Put(*pod.mutable_grouping()->mutable_labels(), "kai.scheduler/subgroup-name", "a");
-  EXPECT_EQ(KaiPodPatch(pod, "pg", "a"), std::nullopt);
-  EXPECT_EQ(KaiPodPatch(pod, "pg", ""), R"({"metadata":{"labels":{"kai.scheduler/subgroup-name":null}}})");
+  EXPECT_EQ(LinkPatchOf(pod, kube::kKaiGroupNameKey, "pg", "a"), std::nullopt);
+  EXPECT_EQ(LinkPatchOf(pod, kube::kKaiGroupNameKey, "pg", ""),
+            R"({"metadata":{"labels":{"kai.scheduler/subgroup-name":null}}})");
 }
 
 }  // namespace

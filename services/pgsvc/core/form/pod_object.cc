@@ -1,4 +1,4 @@
-#include "services/pgsvc/core/kai/pod_object.h"
+#include "services/pgsvc/core/form/pod_object.h"
 
 #include <algorithm>
 #include <string>
@@ -34,6 +34,16 @@ void PutOwners(const References& references, json::object& metadata) {
   metadata["ownerReferences"] = std::move(owners);
 }
 
+// KAI's own annotation says nothing of pods of another scheduler.
+void RenameGroupName(std::string_view key, json::object& metadata) {
+  if (!metadata.contains("annotations")) return;
+  json::object& annotations = ObjectIn(metadata, "annotations");
+  annotations.stable_erase(kube::kKaiGroupNameKey);
+  if (const json::value* const name = annotations.if_contains(key); name != nullptr) {
+    annotations[kube::kKaiGroupNameKey] = json::value(*name);
+  }
+}
+
 // But for the pair of that key.
 bool AreSame(const Pairs& a, const Pairs& b, std::string_view but) {
   auto left = a.begin();
@@ -56,10 +66,11 @@ bool AreSame(const References& a, const References& b) {
 
 }  // namespace
 
-json::value PodObject(const kube::v1::Pod& pod) {
+json::value PodObject(const kube::v1::Pod& pod, std::string_view key) {
   json::object metadata{{"name", pod.name()}, {"namespace", pod.namespace_()}, {"uid", pod.uid()}};
   PutTexts("labels", pod.grouping().labels(), metadata);
   PutTexts("annotations", pod.grouping().annotations(), metadata);
+  if (key != kube::kKaiGroupNameKey) RenameGroupName(key, metadata);
   PutOwners(pod.grouping().owner_references(), metadata);
   if (pod.deletion_ms() != 0) metadata["deletionTimestamp"] = kube::FormatTime(pod.deletion_ms());
   json::object spec{{"schedulerName", pod.scheduler_name()}};
@@ -71,31 +82,36 @@ json::value PodObject(const kube::v1::Pod& pod) {
   return object;
 }
 
-bool LooksTheSame(const kube::v1::Pod& a, const kube::v1::Pod& b) {
+bool LooksTheSame(const kube::v1::Pod& a, const kube::v1::Pod& b, std::string_view key) {
   return a.node_name() == b.node_name() && a.priority_class_name() == b.priority_class_name() &&
          a.scheduler_name() == b.scheduler_name() && (a.deletion_ms() == 0) == (b.deletion_ms() == 0) &&
          AreSame(a.grouping().labels(), b.grouping().labels(), kube::kKaiSubGroupNameKey) &&
-         AreSame(a.grouping().annotations(), b.grouping().annotations(), kube::kKaiGroupNameKey) &&
+         AreSame(a.grouping().annotations(), b.grouping().annotations(), key) &&
          AreSame(a.grouping().owner_references(), b.grouping().owner_references());
 }
 
-bool NamesTheSame(const kube::v1::Pod& a, const kube::v1::Pod& b) {
+bool NamesTheSame(const kube::v1::Pod& a, const kube::v1::Pod& b, std::string_view key) {
   return FindKey(a.grouping().labels(), kube::kKaiSubGroupNameKey) ==
              FindKey(b.grouping().labels(), kube::kKaiSubGroupNameKey) &&
-         FindKey(a.grouping().annotations(), kube::kKaiGroupNameKey) ==
-             FindKey(b.grouping().annotations(), kube::kKaiGroupNameKey);
+         FindKey(a.grouping().annotations(), key) == FindKey(b.grouping().annotations(), key);
 }
 
-json::value KaiGroupObject(const kube::v1::KaiPodGroup& group) {
-  const kube::v1::ObjectMeta& meta = group.meta();
+json::value GroupObject(const ObservedGroup& group) {
+  const kube::v1::ObjectMeta& meta = group.object.meta();
   json::object metadata{{"name", meta.name()}, {"namespace", meta.namespace_()}, {"uid", meta.uid()}};
   PutTexts("labels", meta.labels(), metadata);
   PutTexts("annotations", meta.annotations(), metadata);
   PutOwners(meta.owner_references(), metadata);
   json::object object{{"apiVersion", kKaiApiVersion}, {"kind", "PodGroup"}};
   object["metadata"] = std::move(metadata);
-  absl::StatusOr<json::value> spec = ParseJson(group.spec_json().empty() ? "{}" : group.spec_json());
+  absl::StatusOr<json::value> spec = ParseJson(group.spec_json.empty() ? "{}" : group.spec_json);
   object["spec"] = spec.ok() ? *std::move(spec) : json::value(json::object());
+  // Of Volcano's form rules ask whether it has subgroups.
+  json::array sub_groups;
+  for (const kube::v1::SubGroupPolicy& policy : group.object.spec().sub_group_policy()) {
+    sub_groups.push_back(json::object{{"name", policy.name()}});
+  }
+  if (!sub_groups.empty()) object["spec"].as_object()["subGroups"] = std::move(sub_groups);
   return object;
 }
 

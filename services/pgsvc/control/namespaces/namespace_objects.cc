@@ -1,4 +1,4 @@
-#include "services/pgsvc/control/kai/namespace_objects.h"
+#include "services/pgsvc/control/namespaces/namespace_objects.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,8 +11,8 @@
 #include "common/base/status.h"
 #include "common/kube/kinds.h"
 #include "common/kube/names.h"
+#include "services/pgsvc/core/form/pod_object.h"
 #include "services/pgsvc/core/grouping/kai_group.h"
-#include "services/pgsvc/core/kai/pod_object.h"
 #include "services/pgsvc/core/pod_grouping.h"
 
 namespace basalt::pgsvc {
@@ -68,12 +68,21 @@ std::string LabelFact(const std::vector<std::string>& keys, const std::vector<st
 // ---- what is told ----
 
 // Rules ask whether a group is there, whose it is, and whether it has subgroups.
-bool NamespaceObjects::IsAlike(const kube::v1::KaiPodGroup& a, const kube::v1::KaiPodGroup& b) {
-  const auto has_sub_groups = [](const kube::v1::KaiPodGroup& group) {
-    const json::value object = KaiGroupObject(group);
+bool NamespaceObjects::IsAlike(const ObservedGroup& a, const ObservedGroup& b) {
+  const auto has_sub_groups = [](const ObservedGroup& group) {
+    const json::value object = GroupObject(group);
     return HasSubGroups(ObjectView(object));
   };
-  return OwnerOf(a) == OwnerOf(b) && (a.spec_json() == b.spec_json() || has_sub_groups(a) == has_sub_groups(b));
+  return OwnerOf(a) == OwnerOf(b) && has_sub_groups(a) == has_sub_groups(b);
+}
+
+// But for what the scheduler says of it, which is news in each of its cycles.
+std::string NamespaceObjects::TextOf(const ObservedGroup& group) {
+  kube::v1::PodGroup counts;
+  *counts.mutable_meta() = group.object.meta();
+  counts.mutable_meta()->clear_resource_version();
+  *counts.mutable_spec() = group.object.spec();
+  return counts.SerializeAsString() + group.spec_json;
 }
 
 void NamespaceObjects::IndexPod(const kube::v1::Pod& pod, bool is_there, std::set<std::string>& changed) {
@@ -92,13 +101,13 @@ void NamespaceObjects::IndexPod(const kube::v1::Pod& pod, bool is_there, std::se
 
 const json::value& NamespaceObjects::JsonOf(const kube::v1::Pod& pod) {
   const auto [made, is_new] = pod_json_.try_emplace(pod.uid());
-  if (is_new) made->second = PodObject(pod);
+  if (is_new) made->second = PodObject(pod, emitter_.group_name_key());
   return made->second;
 }
 
-const json::value& NamespaceObjects::JsonOf(const kube::v1::KaiPodGroup& group) {
-  const auto [made, is_new] = group_json_.try_emplace(group.meta().name());
-  if (is_new) made->second = KaiGroupObject(group);
+const json::value& NamespaceObjects::JsonOf(const ObservedGroup& group) {
+  const auto [made, is_new] = group_json_.try_emplace(group.object.meta().name());
+  if (is_new) made->second = GroupObject(group);
   return made->second;
 }
 
@@ -107,12 +116,26 @@ void NamespaceObjects::DropMade() {
   group_json_.clear();
 }
 
+void NamespaceObjects::CountName(const kube::v1::Pod& pod, int by) {
+  const std::optional<std::string_view> name = FindKey(pod.grouping().annotations(), emitter_.group_name_key());
+  if (!name || name->empty()) return;
+  const auto count = named_.try_emplace(std::string(*name)).first;
+  count->second += by;
+  if (count->second == 0) named_.erase(count);
+}
+
 NamespaceObjects::PodChange NamespaceObjects::SetPod(kube::v1::Pod&& pod) {
   PodChange change;
   kube::v1::Pod& known = pods_[pod.uid()];
-  change.is_news = known.uid().empty() || !LooksTheSame(known, pod);
-  change.is_relinked = !NamesTheSame(known, pod);
+  const std::string_view key = emitter_.group_name_key();
+  change.is_news = known.uid().empty() || !LooksTheSame(known, pod, key) ||
+                   (emitter_.counts_resources() && known.grouping().spec_json() != pod.grouping().spec_json());
+  change.is_relinked = !NamesTheSame(known, pod, key);
   const bool is_seen = change.is_news || change.is_relinked;
+  if (change.is_relinked) {
+    CountName(known, -1);
+    CountName(pod, 1);
+  }
   if (is_seen && !known.uid().empty()) IndexPod(known, false, change.facts);
   known = std::move(pod);
   if (!is_seen) return change;
@@ -129,6 +152,7 @@ std::set<std::string> NamespaceObjects::ErasePod(const std::string& uid) {
   const auto pod = pods_.find(uid);
   if (pod == pods_.end()) return changed;
   IndexPod(pod->second, false, changed);
+  CountName(pod->second, -1);
   const auto named = pod_names_.find(pod->second.name());
   named->second.erase(uid);
   if (named->second.empty()) pod_names_.erase(named);
@@ -149,25 +173,28 @@ const kube::v1::Pod* NamespaceObjects::FindPod(std::string_view name) const {
   return found;
 }
 
-std::string_view NamespaceObjects::OwnerOf(const kube::v1::KaiPodGroup& group) {
-  const auto& owners = group.meta().owner_references();
+std::string_view NamespaceObjects::OwnerOf(const ObservedGroup& group) {
+  const auto& owners = group.object.meta().owner_references();
   return owners.empty() ? std::string_view() : std::string_view(owners[0].uid());
 }
 
-std::set<std::string> NamespaceObjects::SetGroup(std::unique_ptr<kube::v1::KaiPodGroup> group) {
-  const std::string name = group->meta().name();
+NamespaceObjects::GroupChange NamespaceObjects::SetGroup(std::unique_ptr<ObservedGroup> group) {
+  const std::string name = group->object.meta().name();
   const std::string owner(OwnerOf(*group));
-  group_json_.erase(name);
-  if (const auto known = groups_.find(name); known != groups_.end() && IsAlike(*known->second, *group)) {
-    known->second = std::move(group);
-    return {};
+  if (const auto known = groups_.find(name); known != groups_.end()) {
+    const bool is_news = TextOf(*known->second) != TextOf(*group);
+    if (is_news) group_json_.erase(name);
+    if (!is_news || IsAlike(*known->second, *group)) {
+      known->second = std::move(group);
+      return {.is_news = is_news, .facts = {}};
+    }
   }
-  std::set<std::string> changed = EraseGroup(name);
+  GroupChange change{.is_news = true, .facts = EraseGroup(name)};
   if (!owner.empty()) groups_of_[owner].insert(name);
-  changed.insert(GroupFact(name));
-  changed.insert(OwnedGroupsFact(owner));
+  change.facts.insert(GroupFact(name));
+  change.facts.insert(OwnedGroupsFact(owner));
   groups_[name] = std::move(group);
-  return changed;
+  return change;
 }
 
 std::set<std::string> NamespaceObjects::EraseGroup(std::string_view name) {
@@ -200,7 +227,7 @@ void NamespaceObjects::Forget(const std::string& fact) {
   if (fact.starts_with(kPodFactPrefix)) gone_pods_.erase(fact.substr(kPodFactPrefix.size()));
 }
 
-const kube::v1::KaiPodGroup* NamespaceObjects::FindGroup(std::string_view name) const {
+const ObservedGroup* NamespaceObjects::FindGroup(std::string_view name) const {
   const auto group = groups_.find(name);
   return group == groups_.end() ? nullptr : group->second.get();
 }
@@ -258,7 +285,7 @@ ObjectView NamespaceView::Find(std::string_view api_version, std::string_view ki
                                std::string_view name) const {
   if (api_version == kKaiApiVersion && kind == kube::kKaiPodGroups.name) {
     facts_.insert(GroupFact(name));
-    const kube::v1::KaiPodGroup* const group = objects_.FindGroup(name);
+    const ObservedGroup* const group = objects_.FindGroup(name);
     return group == nullptr ? ObjectView() : ObjectView(objects_.JsonOf(*group));
   }
   const NamespaceObjects::Object* const object = Ask(api_version, kind, name);

@@ -1,12 +1,14 @@
 #pragma once
 
-// Groups of pods that KAI's scheduler places. The key is a namespace: who belongs together is seen by owners of owners,
-// by labels and by other groups, all of which stand in it, so that one worker decides for the whole namespace.
+// Groups of pods by the rules of all kinds, in the form of one scheduler (core/form). The key is a namespace
+// (kube::NamespaceKey): who belongs together is seen by owners of owners, by labels and by other groups, all of which
+// stand in it, so that one worker decides for the whole namespace.
 //
 // A pod is grouped by the rules (core/grouping) when it comes, and again when something changes that it was grouped by.
 // A pass groups so many pods and serves those groups alone whose members or state have changed. Nothing is stored to
 // act by; what the API server has is compared with what the rules say. One per worker; confined to the worker's loop.
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -17,19 +19,29 @@
 #include <vector>
 
 #include "basalt/podgroup/v1/grouping.pb.h"
+#include "basalt/podgroup/v1/pod_group_query.pb.h"
 #include "common/reconcile/retry.h"
 #include "common/reconcile/slot_map.h"
 #include "common/runtime/controller.h"
 #include "common/runtime/events/event_recorder.h"
-#include "services/pgsvc/control/kai/dependents.h"
-#include "services/pgsvc/control/kai/kai_group_state.h"
-#include "services/pgsvc/control/kai/namespace_objects.h"
+#include "common/runtime/watch/publisher.h"
+#include "services/pgsvc/control/group_records.h"
+#include "services/pgsvc/control/namespaces/dependents.h"
+#include "services/pgsvc/control/namespaces/group_state.h"
+#include "services/pgsvc/control/namespaces/namespace_objects.h"
+#include "services/pgsvc/control/namespaces/object_interests.h"
+#include "services/pgsvc/core/form/group_emitter.h"
 #include "services/pgsvc/core/grouping/group_pod.h"
-#include "services/pgsvc/core/kai/group_form.h"
 
 namespace basalt::pgsvc {
 
-class KaiGroups {
+// Where what is decided and what people are shown is written down.
+struct GroupTelling {
+  GroupRecords& records;
+  runtime::Publisher& publisher;
+};
+
+class NamespaceGroups {
  public:
   // How many pods a pass groups at most: the next pass goes on.
   static constexpr size_t kPodsPerPass = 200;
@@ -39,19 +51,36 @@ class KaiGroups {
   static constexpr size_t kMostReported = 10;
   static constexpr size_t kMostProblems = 10;
 
-  // The context outlives it.
-  KaiGroups(runtime::Context& context, RuleOptions rules);
+  // So long a group may be without pods before it goes, where it holds resources.
+  static constexpr absl::Duration kEmptyGrace = absl::Seconds(30);
 
-  // Whether a routing key is a namespace, and not the name of a group.
-  static bool IsFor(std::string_view key) { return key.find('/') == std::string_view::npos; }
+  // The context, the interests and what `telling` has outlive it.
+  NamespaceGroups(runtime::Context& context, ObjectInterests& interests, GroupTelling telling, RuleOptions rules,
+                  std::unique_ptr<GroupEmitter> emitter);
 
   void OpenSlot(uint32_t slot) { namespaces_.Open(slot); }
   void CloseSlot(uint32_t slot);
-  void OnState(std::string_view ns, kube::v1::Object&& object);
-  void OnGone(std::string_view ns, const runtime::Gone& gone);
+  // Nothing that was refused waits any longer: a queue has opened.
+  void RetryFailed();
+  void OnState(std::string_view key, kube::v1::Object&& object);
+  void OnGone(std::string_view key, const runtime::Gone& gone);
   // Priority classes, Kartas, the definition of groups, and objects that were asked for.
   void OnShared(const std::string& watch, const kube::v1::Object& object, bool gone);
-  void Act(std::string_view ns);
+  // Records what was decided, and what has changed for people.
+  void Decide(std::string_view key, kv::WriteBatch& batch);
+  void Act(std::string_view key);
+
+  // ---- what people are shown ----
+  // Nullopt: there is no such group, and no pod wants one.
+  std::optional<podgroup::v1::PodGroup> Show(std::string_view key, std::string_view name) const;
+  void ForEachShown(uint32_t slot, const runtime::VisitObject& visit) const;
+  void AddShownKeys(uint32_t slot, std::set<std::string>& keys) const;
+  // A group that was shown, which may have gone since.
+  void LoadShown(uint32_t slot, const std::string& shown_key, const storage::v1::ShownObject& record,
+                 std::vector<runtime::KnownObject>& known);
+  // In the order of namespace and name, from that name on, until `visit` says that it is enough.
+  using VisitGroup = std::function<bool(const std::string& key, const std::string& name)>;
+  void VisitFrom(std::string_view ns, std::string_view name, const VisitGroup& visit) const;
 
   // Why a pod is in its group, derived anew from what is known now.
   struct Explanation {
@@ -60,13 +89,17 @@ class KaiGroups {
     std::vector<std::string> waits_for;
     std::vector<std::string> unreadable;
     std::optional<Grouping> plan = {};  // Of all pods of the group; nothing: the pod is in none.
+    RenderedGroup rendered = {};        // Of the plan.
+    int64_t least_pods = 0;             // The same.
     bool is_there = false;              // Kubernetes has the group.
     std::vector<std::string> differing_fields = {};
     podgroup::v1::GroupMembers members = {};
-    std::vector<std::string> notes = {};  // What follows from the plan and is easily missed.
+    std::vector<std::string> unschedulable = {};  // Why Volcano's scheduler has not placed the group, in its words.
+    std::vector<std::string> notes = {};          // What follows from the plan and is easily missed.
   };
-  // Nothing: there is no such pod for a scheduler of KAI's.
-  std::optional<Explanation> Explain(std::string_view ns, std::string_view pod_name) const;
+  // Nothing: there is no such pod that is grouped here.
+  std::optional<Explanation> Explain(std::string_view key, std::string_view pod_name) const;
+  const GroupEmitter& emitter() const { return *emitter_; }
 
  private:
   struct Pod {
@@ -80,6 +113,8 @@ class KaiGroups {
     runtime::ObjectEvents events;
   };
   struct Namespace {
+    explicit Namespace(const GroupEmitter& emitter) : objects(emitter) {}
+
     // Everything that was there when the namespace came here was grouped once: what a group lacks until then may be a
     // pod that is not looked at yet.
     bool is_settled = false;
@@ -87,12 +122,15 @@ class KaiGroups {
     NamespaceObjects objects;
     Dependents dependents;
     std::map<std::string, Pod> pods;  // By UID.
-    std::map<std::string, KaiGroupState, std::less<>> groups;
+    std::map<std::string, GroupState, std::less<>> groups;
     std::set<std::string> pods_due;  // UIDs: to be grouped.
     // UIDs of pods of which something is not there, or was not told yet.
     std::set<std::string> waiting;
     std::set<std::pair<absl::Time, std::string>> warnings;  // When pods that lack something are to be told, by UID.
     std::set<std::string> groups_due;                       // To be served.
+    std::set<std::string> failing;                          // Groups whose last write was refused.
+    std::map<std::string, std::set<std::string>> lookups;   // By the name of a group that is asked for, UIDs of pods.
+    std::set<std::string> to_tell;                          // Groups of which people may be shown something else.
     std::map<std::string, std::set<std::string>> reported;  // By problem, UIDs of pods that have an Event of it.
   };
   // What the rules say of a pod.
@@ -105,7 +143,7 @@ class KaiGroups {
     std::vector<std::string> unreadable;
   };
 
-  // -- kai_groups.cc --
+  // -- namespace_groups.cc --
   Namespace& NamespaceOf(std::string_view ns);
   void Pass(const std::string& ns, Namespace& space);
   void GroupPod(const std::string& ns, Namespace& space, const std::string& uid);
@@ -113,6 +151,11 @@ class KaiGroups {
   void NoteMissing(const std::string& ns, Namespace& space, const kube::v1::Pod& pod, std::string_view reason,
                    std::string why);
   void WarnOfMissing(const std::string& ns, Namespace& space);
+  // Warns if the group that the pod names is not there either where it is not told of here. Pods that wait for one
+  // group share one look.
+  void LookForGroup(const std::string& ns, Namespace& space, const kube::v1::Pod& pod);
+  void OnLookup(const std::string& ns, Namespace& space, const std::string& name,
+                const absl::StatusOr<gateway::v1::GetResponse>& answer);
   // Whether groups may be compared with what their members ask for.
   bool IsSettled(const std::string& ns, Namespace& space);
   Found FindGrouping(Namespace& space, const kube::v1::Pod& pod) const;
@@ -122,56 +165,81 @@ class KaiGroups {
   // The same in all namespaces.
   void NoteChangedEverywhere(const std::set<std::string>& facts);
   // Of the cluster's definition of groups: all is looked at again where it has changed.
-  void TakeForm(KaiGroupForm form);
+  void TakeForm();
+  // Empty: the pod names none.
+  std::string_view NameOfGroup(const kube::v1::Pod& pod) const;
+  // The pod names `now` from now on: the group that it has named may have no pod any more.
+  void NoteUnnamed(Namespace& space, const std::string& uid, std::string_view now);
   // Pods that were grouped by these are due.
   static void NoteChanged(Namespace& space, const std::set<std::string>& facts);
   // Whether the pod names its group, and its subgroup as far as the group has that one.
-  static bool IsLinked(const Namespace& space, const std::string& uid);
+  bool IsLinked(const Namespace& space, const std::string& uid) const;
   // The pod may have ended.
   static void NoteActivity(Namespace& space, const kube::v1::Pod& pod, const std::string& group);
-  static void NoteGroup(Namespace& space, const std::string& name);
+  // Whether the group itself is otherwise than before, or only what its scheduler says of it.
+  void NoteGroup(Namespace& space, const std::string& name, bool is_news);
+
+  // -- shown.cc --
+  static bool IsThere(const Namespace& space, const std::string& name, const GroupState& group);
+  // To be recorded in the next pass.
+  void Note(const std::string& ns, Namespace& space, const std::string& name, GroupState& group,
+            GroupDecision decision);
+  // What was sent is carried out: nothing differs from what was wanted.
+  void NoteIfCarriedOut(const std::string& ns, Namespace& space, const std::string& name, GroupState& group);
+  void DropIfIdle(Namespace& space, const std::string& name);
 
   // -- explain.cc --
   // `least`: how many pods have to run for the group to run.
-  static podgroup::v1::GroupMembers MembersOf(const Namespace& space, const KaiGroupState& group, int64_t least);
+  static podgroup::v1::GroupMembers MembersOf(const GroupState& group, int64_t least);
   std::vector<std::string> NotesOn(const Grouping& plan) const;
 
-  // -- kai_group_writes.cc --
-  void ServeGroup(const std::string& ns, Namespace& space, const std::string& name, KaiGroupState& group);
+  // -- group_writes.cc --
+  void ServeGroup(const std::string& ns, Namespace& space, const std::string& name, GroupState& group);
   // Nothing where the rules cannot say it now.
-  std::optional<Grouping> PlanOf(Namespace& space, const KaiGroupState& group) const;
-  void CreateGroup(const std::string& ns, Namespace& space, const std::string& name, KaiGroupState& group);
-  void UpdateGroup(const std::string& ns, Namespace& space, const std::string& name, KaiGroupState& group);
+  std::optional<GroupPlanOfPods> PlanOf(Namespace& space, const GroupState& group) const;
+  RenderedGroup Render(Namespace& space, const GroupPlanOfPods& plan) const;
+  // A group of ours in which no pod is active, and that no pod names.
+  void ServeEmptyGroup(const std::string& ns, Namespace& space, const std::string& name, GroupState& group);
+  void CreateGroup(const std::string& ns, Namespace& space, const std::string& name, GroupState& group);
+  void UpdateGroup(const std::string& ns, Namespace& space, const std::string& name, GroupState& group);
   // Whether that write of the group or of a member is not due yet; the group is served again when it is.
   bool WaitsFor(const std::string& ns, Namespace& space, const std::string& name, const Pace& pace,
                 const std::string& state);
   // The group has these leaves: members may name them.
-  static void TakeLeaves(KaiGroupState& group, std::set<std::string> leaves);
+  static void TakeLeaves(GroupState& group, std::set<std::string> leaves);
   // Nullopt: nothing is to be written on the pod.
-  static std::optional<std::string> LinkPatchOf(const kube::v1::Pod& pod, std::string_view name,
-                                                const KaiGroupState& group, const KaiGroupState::Member& member);
-  void LinkPods(const std::string& ns, Namespace& space, const std::string& name, KaiGroupState& group);
+  std::optional<std::string> LinkOf(const kube::v1::Pod& pod, std::string_view name, const GroupState& group,
+                                    const GroupState::Member& member) const;
+  void LinkPods(const std::string& ns, Namespace& space, const std::string& name, GroupState& group);
   void OnPodLinked(const std::string& ns, const std::string& name, const std::string& uid, const std::string& wanted,
                    const runtime::WriteOutcome& outcome);
+  void OnGroupDeleted(const std::string& ns, const std::string& name, const runtime::WriteOutcome& outcome);
+  // The name is that of a job's group.
+  void NoteHeld(const std::string& ns, Namespace& space, const std::string& name, GroupState& group);
+  // As MergeAnswer takes a group that is gone.
+  kube::v1::Object LastOf(const ObservedGroup& group) const;
+  static void Succeed(Namespace& space, const std::string& name, GroupState& group);
   // `is_stale`: the refusal says that what is known of the group is not so any more.
   void OnGroupWritten(const std::string& ns, const std::string& name, bool is_stale,
                       const runtime::WriteOutcome& outcome);
   void Refresh(const std::string& ns, const std::string& name);
-  void TryLater(const std::string& ns, KaiGroupState& group);
+  void TryLater(const std::string& ns, Namespace& space, const std::string& name, GroupState& group);
 
   runtime::ObjectEvents* EventsOf(const std::string& ns, const std::string& uid) const;
   // Records a warning Event on the pod; of one problem kMostReported pods have one.
   void RecordOnPod(const std::string& ns, Namespace& space, const kube::v1::Pod& pod, std::string_view reason,
                    std::string_view message);
   // The same on the group's first active pod.
-  void RecordOnGroup(const std::string& ns, Namespace& space, const KaiGroupState& group, std::string_view reason,
+  void RecordOnGroup(const std::string& ns, Namespace& space, const GroupState& group, std::string_view reason,
                      std::string_view message);
 
   static void ForgetProblem(Namespace& space, const std::string& problem, const std::string& uid);
 
   runtime::Context& context_;
+  ObjectInterests& interests_;
+  const GroupTelling telling_;
   RuleOptions rules_;
-  KaiGroupForm form_;
+  const std::unique_ptr<GroupEmitter> emitter_;
   SlotMap<Namespace> namespaces_;
   PriorityClasses priority_classes_;
   KartaSet kartas_;

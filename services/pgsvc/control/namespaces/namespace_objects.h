@@ -1,6 +1,6 @@
 #pragma once
 
-// What is known of one namespace for the grouping of KAI's pods: its pods, its groups, and the owners and other objects
+// What is known of one namespace for the grouping of its pods: the pods, its groups, and the owners and other objects
 // that rules have asked for. Answers rules as ClusterView does, and notes each fact that they asked for. Confined to
 // the loop of its owner.
 #include <cstdint>
@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "basalt/kube/v1/kube.pb.h"
 #include "common/base/json.h"
+#include "services/pgsvc/core/form/group_emitter.h"
 #include "services/pgsvc/core/grouping/karta/karta_set.h"
 #include "services/pgsvc/core/grouping/owner_walk.h"
 #include "services/pgsvc/core/grouping/rule.h"
@@ -34,8 +35,11 @@ using PriorityClasses = std::map<std::string, int32_t, std::less<>>;  // Values,
 
 class NamespaceObjects {
  public:
-  using Pods = std::map<std::string, kube::v1::Pod>;                                          // By UID.
-  using Groups = std::map<std::string, std::unique_ptr<kube::v1::KaiPodGroup>, std::less<>>;  // By name.
+  // The emitter outlives them.
+  explicit NamespaceObjects(const GroupEmitter& emitter) : emitter_(emitter) {}
+
+  using Pods = std::map<std::string, kube::v1::Pod>;                                  // By UID.
+  using Groups = std::map<std::string, std::unique_ptr<ObservedGroup>, std::less<>>;  // By name.
 
   // ---- what is told; each returns the facts that have changed ----
   struct PodChange {
@@ -45,7 +49,11 @@ class NamespaceObjects {
   };
   PodChange SetPod(kube::v1::Pod&& pod);
   std::set<std::string> ErasePod(const std::string& uid);
-  std::set<std::string> SetGroup(std::unique_ptr<kube::v1::KaiPodGroup> group);
+  struct GroupChange {
+    bool is_news = false;  // The group is otherwise than before; what its scheduler says of it does not count.
+    std::set<std::string> facts;
+  };
+  GroupChange SetGroup(std::unique_ptr<ObservedGroup> group);
   std::set<std::string> EraseGroup(std::string_view name);
   // Of an interest. `gone`: there is no such object.
   std::string SetObject(std::string_view watch, const kube::v1::GenericObject& object, bool gone);
@@ -57,11 +65,14 @@ class NamespaceObjects {
   void DropMade();
 
   const Pods& pods() const { return pods_; }
-  // Null: there is none of that name for a scheduler of KAI's.
+  // Null: there is none of that name for a scheduler of the emitter's.
   const kube::v1::Pod* FindPod(std::string_view name) const;
+  // A pod that is here names the group.
+  bool IsNamed(std::string_view group) const { return named_.contains(group); }
   // Null: there is none.
-  const kube::v1::KaiPodGroup* FindGroup(std::string_view name) const;
+  const ObservedGroup* FindGroup(std::string_view name) const;
   bool empty() const { return pods_.empty() && groups_.empty(); }
+  const GroupEmitter& emitter() const { return emitter_; }
 
  private:
   friend class NamespaceView;
@@ -74,13 +85,19 @@ class NamespaceObjects {
 
   void IndexPod(const kube::v1::Pod& pod, bool is_there, std::set<std::string>& changed);
   // Whose first owner a group names; empty: nobody.
-  static std::string_view OwnerOf(const kube::v1::KaiPodGroup& group);
+  static std::string_view OwnerOf(const ObservedGroup& group);
   // As far as rules can tell them apart.
-  static bool IsAlike(const kube::v1::KaiPodGroup& a, const kube::v1::KaiPodGroup& b);
+  static bool IsAlike(const ObservedGroup& a, const ObservedGroup& b);
+
+  static std::string TextOf(const ObservedGroup& group);
 
   const json::value& JsonOf(const kube::v1::Pod& pod);
-  const json::value& JsonOf(const kube::v1::KaiPodGroup& group);
+  const json::value& JsonOf(const ObservedGroup& group);
 
+  // The pod names its group from now on, or does no more.
+  void CountName(const kube::v1::Pod& pod, int by);
+
+  const GroupEmitter& emitter_;
   Pods pods_;
   Groups groups_;
   // The JSON of pods by UID, and of groups by name, that rules have read since DropMade.
@@ -88,6 +105,7 @@ class NamespaceObjects {
   std::map<std::string, json::value> group_json_;
   // UIDs. A pod and the one that follows it under its name may be known at the same time.
   std::map<std::string, std::set<std::string>, std::less<>> pod_names_;
+  std::map<std::string, int64_t, std::less<>> named_;       // By the name of a group, how many pods name it.
   std::set<std::string, std::less<>> gone_pods_;            // Names of owners.
   std::map<std::string, std::set<std::string>> groups_of_;  // Names of groups, by the UID of their first owner.
   std::map<std::string, Object> objects_;                   // By fact; what is not in here was not told yet.

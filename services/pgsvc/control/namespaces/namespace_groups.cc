@@ -1,18 +1,22 @@
-#include "services/pgsvc/control/kai/kai_groups.h"
+#include "services/pgsvc/control/namespaces/namespace_groups.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "common/base/status.h"
+#include "common/kube/group_profile.h"
 #include "common/kube/kinds.h"
 #include "common/kube/names.h"
+#include "common/kube/requests.h"
 #include "services/pgsvc/control/pod_event.h"
-#include "services/pgsvc/core/kai/pod_object.h"
+#include "services/pgsvc/core/form/pod_object.h"
 #include "services/pgsvc/core/pod_grouping.h"
 
 namespace basalt::pgsvc {
 namespace {
+
+constexpr std::string_view kGroupMissing = "PodGroupMissing";  // Reason of an Event.
 
 // For so long a namespace that has come here waits for owners that nobody tells of.
 constexpr absl::Duration kSettlesWithin = absl::Seconds(10);
@@ -24,7 +28,7 @@ std::pair<std::string_view, std::string_view> InterestOf(std::string_view fact) 
   return {fact.substr(0, space), fact.substr(space + 1)};
 }
 
-// The group that a pod without owners names; grouping may have put the name there.
+// The group that a pod without owners names; grouping may have put the name there. In KAI's terms (pod_object.h).
 std::string TakeAssignment(json::value& pod) {
   json::object& metadata = ObjectIn(pod.as_object(), "metadata");
   if (metadata.contains("ownerReferences") || !metadata.contains("annotations")) return {};
@@ -36,20 +40,24 @@ std::string TakeAssignment(json::value& pod) {
 
 }  // namespace
 
-KaiGroups::KaiGroups(runtime::Context& context, RuleOptions rules)
+NamespaceGroups::NamespaceGroups(runtime::Context& context, ObjectInterests& interests, GroupTelling telling,
+                                 RuleOptions rules, std::unique_ptr<GroupEmitter> emitter)
     : context_(context),
+      interests_(interests),
+      telling_(telling),
       rules_(std::move(rules)),
+      emitter_(std::move(emitter)),
       recorder_(context, [this](const std::string& ns, const std::string& uid) { return EventsOf(ns, uid); }) {}
 
-KaiGroups::Namespace& KaiGroups::NamespaceOf(std::string_view ns) {
-  return namespaces_.FindOrMake(ns, [] { return std::make_unique<Namespace>(); });
+NamespaceGroups::Namespace& NamespaceGroups::NamespaceOf(std::string_view ns) {
+  return namespaces_.FindOrMake(ns, [this] { return std::make_unique<Namespace>(*emitter_); });
 }
 
-void KaiGroups::CloseSlot(uint32_t slot) {
+void NamespaceGroups::CloseSlot(uint32_t slot) {
   for (const std::string& ns : namespaces_.KeysOf(slot)) {
     for (const std::string& fact : namespaces_.Find(ns)->dependents.All()) {
       const auto [watch, name] = InterestOf(fact);
-      if (!watch.empty()) context_.DropInterest(watch, ns, name);
+      if (!watch.empty()) interests_.Drop(watch, kube::NamespaceOf(ns), name);
     }
   }
   namespaces_.Close(slot);
@@ -57,10 +65,11 @@ void KaiGroups::CloseSlot(uint32_t slot) {
 
 // ---- what is told ----
 
-void KaiGroups::OnState(std::string_view ns, kube::v1::Object&& object) {
-  Namespace& space = NamespaceOf(ns);
+void NamespaceGroups::OnState(std::string_view key, kube::v1::Object&& object) {
+  Namespace& space = NamespaceOf(key);
   if (object.has_pod()) {
     const std::string uid = object.pod().uid();
+    NoteUnnamed(space, uid, NameOfGroup(object.pod()));
     const NamespaceObjects::PodChange change = space.objects.SetPod(std::move(*object.mutable_pod()));
     if (change.is_news || (change.is_relinked && !IsLinked(space, uid))) {
       space.pods_due.insert(uid);
@@ -68,45 +77,73 @@ void KaiGroups::OnState(std::string_view ns, kube::v1::Object&& object) {
       NoteActivity(space, space.objects.pods().at(uid), known->second.group);
     }
     NoteChanged(space, change.facts);
-  } else if (object.has_kai_pod_group()) {
-    auto group = std::make_unique<kube::v1::KaiPodGroup>(std::move(*object.mutable_kai_pod_group()));
-    const std::string name = group->meta().name();
-    NoteChanged(space, space.objects.SetGroup(std::move(group)));
-    NoteGroup(space, name);
+    return;
   }
+  auto group = std::make_unique<ObservedGroup>();
+  if (object.has_pod_group()) {
+    group->object = std::move(*object.mutable_pod_group());
+  } else if (object.has_kai_pod_group()) {
+    *group->object.mutable_meta() = std::move(*object.mutable_kai_pod_group()->mutable_meta());
+    group->spec_json = std::move(*object.mutable_kai_pod_group()->mutable_spec_json());
+  } else {
+    return;
+  }
+  const std::string name = group->object.meta().name();
+  const NamespaceObjects::GroupChange change = space.objects.SetGroup(std::move(group));
+  NoteChanged(space, change.facts);
+  NoteGroup(space, name, change.is_news);
+  GroupState& state = space.groups.at(name);
+  state.is_gone = false;
+  state.is_awaited = false;
 }
 
-bool KaiGroups::IsLinked(const Namespace& space, const std::string& uid) {
+bool NamespaceGroups::IsLinked(const Namespace& space, const std::string& uid) const {
   const auto known = space.pods.find(uid);
   const auto group = known == space.pods.end() ? space.groups.end() : space.groups.find(known->second.group);
   if (group == space.groups.end()) return false;
   const kube::v1::Pod& pod = space.objects.pods().at(uid);
-  const KaiGroupState::Member* const member = group->second.Find(pod);
-  return member != nullptr && !LinkPatchOf(pod, group->first, group->second, *member);
+  const GroupState::Member* const member = group->second.Find(pod);
+  return member != nullptr && !LinkOf(pod, group->first, group->second, *member);
 }
 
-void KaiGroups::NoteActivity(Namespace& space, const kube::v1::Pod& pod, const std::string& group) {
+void NamespaceGroups::NoteActivity(Namespace& space, const kube::v1::Pod& pod, const std::string& group) {
   const auto state = space.groups.find(group);
-  const KaiGroupState::Member* const known = state == space.groups.end() ? nullptr : state->second.Find(pod);
-  if (known == nullptr || known->is_active == IsActive(pod)) return;
-  KaiGroupState::Member member = *known;
-  member.is_active = IsActive(pod);
-  state->second.Put(pod, member);
-  space.groups_due.insert(group);
+  const GroupState::Member* const known = state == space.groups.end() ? nullptr : state->second.Find(pod);
+  if (known == nullptr) return;
+  const bool was_active = known->is_active;
+  if (was_active == IsActive(pod) && known->phase == pod.phase()) return;
+  state->second.SetState(pod, IsActive(pod));
+  space.to_tell.insert(group);
+  if (was_active != IsActive(pod)) space.groups_due.insert(group);
 }
 
-void KaiGroups::NoteGroup(Namespace& space, const std::string& name) {
-  const auto group = space.groups.find(name);
-  if (group == space.groups.end()) return;
-  group->second.is_compared = false;
+void NamespaceGroups::NoteGroup(Namespace& space, const std::string& name, bool is_news) {
+  GroupState& group = space.groups[name];
+  space.to_tell.insert(name);
+  if (!is_news) return;
+  group.is_compared = false;
   space.groups_due.insert(name);
 }
 
-void KaiGroups::OnGone(std::string_view ns, const runtime::Gone& gone) {
-  Namespace* const space = namespaces_.Find(ns);
+std::string_view NamespaceGroups::NameOfGroup(const kube::v1::Pod& pod) const {
+  return FindKey(pod.grouping().annotations(), emitter_->group_name_key()).value_or("");
+}
+
+void NamespaceGroups::NoteUnnamed(Namespace& space, const std::string& uid, std::string_view now) {
+  const auto pod = space.objects.pods().find(uid);
+  if (pod == space.objects.pods().end()) return;
+  const std::string named(NameOfGroup(pod->second));
+  if (named == now || !emitter_->drops_empty_groups() || space.objects.FindGroup(named) == nullptr) return;
+  space.groups.try_emplace(named);
+  space.groups_due.insert(named);
+}
+
+void NamespaceGroups::OnGone(std::string_view key, const runtime::Gone& gone) {
+  Namespace* const space = namespaces_.Find(key);
   if (space == nullptr) return;
-  const std::string owned(ns);
+  const std::string owned(key);
   if (space->objects.pods().contains(gone.uid)) {
+    NoteUnnamed(*space, gone.uid, "");
     Leave(*space, gone.uid);
     Depend(owned, *space, gone.uid, {});
     if (const auto pod = space->pods.find(gone.uid); pod != space->pods.end()) {
@@ -120,13 +157,22 @@ void KaiGroups::OnGone(std::string_view ns, const runtime::Gone& gone) {
     NoteChanged(*space, space->objects.ErasePod(gone.uid));
     return;
   }
-  const kube::v1::KaiPodGroup* const group = space->objects.FindGroup(gone.name);
-  if (group == nullptr || group->meta().uid() != gone.uid) return;
-  NoteChanged(*space, space->objects.EraseGroup(gone.name));
-  NoteGroup(*space, gone.name);
+  const ObservedGroup* const group = space->objects.FindGroup(gone.name);
+  const auto state = space->groups.find(gone.name);
+  if (state == space->groups.end()) return;
+  const bool is_observed = group != nullptr && group->object.meta().uid() == gone.uid;
+  if (!is_observed && !(state->second.is_awaited && state->second.shown_uid == gone.uid)) return;
+  state->second.is_awaited = false;
+  state->second.is_gone = true;
+  // An answer that is on its way notes it by itself.
+  if (!state->second.busy && state->second.sent && state->second.sent->kind == GroupDecision::Kind::kDeleted) {
+    Note(owned, *space, gone.name, state->second, state->second.TakeSent());
+  }
+  if (is_observed) NoteChanged(*space, space->objects.EraseGroup(gone.name));
+  NoteGroup(*space, gone.name, /*is_news=*/true);
 }
 
-void KaiGroups::OnShared(const std::string& watch, const kube::v1::Object& object, bool gone) {
+void NamespaceGroups::OnShared(const std::string& watch, const kube::v1::Object& object, bool gone) {
   if (object.has_priority_class()) {
     const std::string& name = object.priority_class().meta().name();
     const bool was_there = priority_classes_.contains(name);
@@ -141,7 +187,8 @@ void KaiGroups::OnShared(const std::string& watch, const kube::v1::Object& objec
   if (!object.has_generic()) return;
   if (watch == kube::kWatchKaiDefinition) {
     const absl::StatusOr<json::value> definition = ParseJson(object.generic().json());
-    return TakeForm(gone || !definition.ok() ? KaiGroupForm() : KaiGroupFormOf(*definition));
+    if (emitter_->TakeDefinition(gone || !definition.ok() ? nullptr : &*definition)) TakeForm();
+    return;
   }
   if (watch == kube::kWatchKartas) {
     const absl::StatusOr<json::value> karta = ParseJson(object.generic().json());
@@ -153,14 +200,26 @@ void KaiGroups::OnShared(const std::string& watch, const kube::v1::Object& objec
     return NoteChangedEverywhere(facts);
   }
   if (!watch.starts_with(kube::kWatchObjectsPrefix)) return;
-  const std::string& ns = object.generic().meta().namespace_();
+  const std::string ns = kube::NamespaceKey(object.generic().meta().namespace_(), emitter_->profile());
   Namespace* const space = namespaces_.Find(ns);
   if (space == nullptr || space->dependents.Of(ObjectFact(watch, object.generic().meta().name())).empty()) return;
   NoteChanged(*space, {space->objects.SetObject(watch, object.generic(), gone)});
   context_.Wake(ns);
 }
 
-void KaiGroups::NoteChangedEverywhere(const std::set<std::string>& facts) {
+void NamespaceGroups::RetryFailed() {
+  for (const auto& [ns, space] : namespaces_) {
+    for (const std::string& name : std::exchange(space->failing, {})) {
+      const auto group = space->groups.find(name);
+      if (group == space->groups.end()) continue;
+      group->second.retry.Postpone(absl::InfinitePast());
+      space->groups_due.insert(name);
+      context_.Wake(ns);
+    }
+  }
+}
+
+void NamespaceGroups::NoteChangedEverywhere(const std::set<std::string>& facts) {
   for (const auto& [ns, space] : namespaces_) {
     const Dependents& dependents = space->dependents;
     const bool concerns = std::any_of(facts.begin(), facts.end(),
@@ -171,10 +230,8 @@ void KaiGroups::NoteChangedEverywhere(const std::set<std::string>& facts) {
   }
 }
 
-void KaiGroups::TakeForm(KaiGroupForm form) {
-  if (form == form_) return;
-  form_ = std::move(form);
-  rules_.form = GroupFormOf(form_);
+void NamespaceGroups::TakeForm() {
+  rules_.form = emitter_->form();
   for (const auto& [ns, space] : namespaces_) {
     for (const auto& [uid, pod] : space->objects.pods()) space->pods_due.insert(uid);
     for (auto& [name, group] : space->groups) {
@@ -185,7 +242,7 @@ void KaiGroups::TakeForm(KaiGroupForm form) {
   }
 }
 
-void KaiGroups::NoteChanged(Namespace& space, const std::set<std::string>& facts) {
+void NamespaceGroups::NoteChanged(Namespace& space, const std::set<std::string>& facts) {
   for (const std::string& fact : facts) {
     const std::set<std::string>& pods = space.dependents.Of(fact);
     space.pods_due.insert(pods.begin(), pods.end());
@@ -194,16 +251,17 @@ void KaiGroups::NoteChanged(Namespace& space, const std::set<std::string>& facts
 
 // ---- a pass ----
 
-void KaiGroups::Act(std::string_view key) {
+void NamespaceGroups::Act(std::string_view key) {
   Namespace* const space = namespaces_.Find(key);
   if (space == nullptr) return;
   const std::string ns(key);
   Pass(ns, *space);
   space->objects.DropMade();
+  if (space->is_settled && !space->to_tell.empty()) context_.Wake(ns);
   if (space->objects.empty() && space->groups.empty()) namespaces_.Erase(ns);
 }
 
-void KaiGroups::Pass(const std::string& ns, Namespace& space) {
+void NamespaceGroups::Pass(const std::string& ns, Namespace& space) {
   for (size_t i = 0; i < kPodsPerPass && !space.pods_due.empty(); ++i) {
     const std::string uid = *space.pods_due.begin();
     space.pods_due.erase(space.pods_due.begin());
@@ -217,11 +275,11 @@ void KaiGroups::Pass(const std::string& ns, Namespace& space) {
     const auto group = space.groups.find(name);
     if (group == space.groups.end()) continue;
     ServeGroup(ns, space, name, group->second);
-    if (group->second.is_idle()) space.groups.erase(group);
+    DropIfIdle(space, name);
   }
 }
 
-bool KaiGroups::IsSettled(const std::string& ns, Namespace& space) {
+bool NamespaceGroups::IsSettled(const std::string& ns, Namespace& space) {
   if (space.is_settled) return true;
   const absl::Time now = context_.loop().Now();
   if (!space.waits_since) space.waits_since = now;
@@ -231,8 +289,8 @@ bool KaiGroups::IsSettled(const std::string& ns, Namespace& space) {
   return space.is_settled;
 }
 
-KaiGroups::Found KaiGroups::FindGrouping(Namespace& space, const kube::v1::Pod& pod) const {
-  json::value object = PodObject(pod);
+NamespaceGroups::Found NamespaceGroups::FindGrouping(Namespace& space, const kube::v1::Pod& pod) const {
+  json::value object = PodObject(pod, emitter_->group_name_key());
   const std::string assigned = TakeAssignment(object);
   const ObjectView seen(object);
   NamespaceView view(space.objects, priority_classes_, kartas_);
@@ -242,6 +300,10 @@ KaiGroups::Found KaiGroups::FindGrouping(Namespace& space, const kube::v1::Pod& 
   Found found;
   if (owners.ok()) {
     found.grouping = GroupPodByRules(seen, *owners, view, rules_);
+    // A form may ask for the rule's own class, too.
+    if (found.grouping.ok() && found.grouping->grouping.has_default_priority) {
+      view.HasPriorityClass(found.grouping->grouping.priority_class);
+    }
   } else {
     found.grouping = owners.status();
   }
@@ -252,7 +314,7 @@ KaiGroups::Found KaiGroups::FindGrouping(Namespace& space, const kube::v1::Pod& 
   for (const ObjectView owner : owners.ok() ? *owners : std::vector<ObjectView>()) {
     found.owners.push_back(owner.Described());
   }
-  const std::string_view named = FindKey(pod.grouping().annotations(), kube::kKaiGroupNameKey).value_or("");
+  const std::string_view named = NameOfGroup(pod);
   const bool is_named_otherwise = !named.empty() && found.grouping.ok() &&
                                   found.grouping->verdict == PodGrouping::Verdict::kGrouped &&
                                   found.grouping->grouping.name != named;
@@ -269,7 +331,7 @@ KaiGroups::Found KaiGroups::FindGrouping(Namespace& space, const kube::v1::Pod& 
   return found;
 }
 
-void KaiGroups::GroupPod(const std::string& ns, Namespace& space, const std::string& uid) {
+void NamespaceGroups::GroupPod(const std::string& ns, Namespace& space, const std::string& uid) {
   const auto known = space.objects.pods().find(uid);
   if (known == space.objects.pods().end()) return;
   const kube::v1::Pod& pod = known->second;
@@ -302,10 +364,10 @@ void KaiGroups::GroupPod(const std::string& ns, Namespace& space, const std::str
   }
   if (found.grouping->verdict != PodGrouping::Verdict::kGrouped) {
     Leave(space, uid);
-    const std::string_view named = FindKey(pod.grouping().annotations(), kube::kKaiGroupNameKey).value_or("");
+    const std::string_view named = NameOfGroup(pod);
     // A pod that has its node does not wait for a group.
     if (!named.empty() && pod.node_name().empty() && space.objects.FindGroup(named) == nullptr) {
-      return NoteMissing(ns, space, pod, "PodGroupMissing", WhyItWaits(kube::kKaiGroupNameKey, named));
+      return NoteMissing(ns, space, pod, kGroupMissing, WhyItWaits(emitter_->group_name_key(), named));
     }
     state.missing_since = absl::InfiniteFuture();
     return;
@@ -315,8 +377,8 @@ void KaiGroups::GroupPod(const std::string& ns, Namespace& space, const std::str
   Join(space, pod, grouping.name, grouping.pod_sub_group);
 }
 
-void KaiGroups::NoteMissing(const std::string& ns, Namespace& space, const kube::v1::Pod& pod, std::string_view reason,
-                            std::string why) {
+void NamespaceGroups::NoteMissing(const std::string& ns, Namespace& space, const kube::v1::Pod& pod,
+                                  std::string_view reason, std::string why) {
   if (!IsActive(pod)) return;
   Pod& state = space.pods[pod.uid()];
   state.missing = std::move(why);
@@ -326,7 +388,7 @@ void KaiGroups::NoteMissing(const std::string& ns, Namespace& space, const kube:
   context_.WakeAt(ns, state.missing_since + kMissingGrace);
 }
 
-void KaiGroups::WarnOfMissing(const std::string& ns, Namespace& space) {
+void NamespaceGroups::WarnOfMissing(const std::string& ns, Namespace& space) {
   const absl::Time now = context_.ApiNow();
   while (!space.warnings.empty() && space.warnings.begin()->first <= now) {
     const std::string uid = space.warnings.begin()->second;
@@ -334,24 +396,66 @@ void KaiGroups::WarnOfMissing(const std::string& ns, Namespace& space) {
     const auto pod = space.objects.pods().find(uid);
     const auto state = space.pods.find(uid);
     if (pod == space.objects.pods().end() || state == space.pods.end() || state->second.missing.empty()) continue;
-    if (IsActive(pod->second)) RecordOnPod(ns, space, pod->second, state->second.missing_reason, state->second.missing);
+    if (!IsActive(pod->second)) continue;
+    if (state->second.missing_reason == kGroupMissing && emitter_->profile() == kube::GroupProfile::kRich) {
+      LookForGroup(ns, space, pod->second);
+      continue;
+    }
+    RecordOnPod(ns, space, pod->second, state->second.missing_reason, state->second.missing);
   }
   if (!space.warnings.empty()) context_.WakeAt(ns, space.warnings.begin()->first);
 }
 
-void KaiGroups::Join(Namespace& space, const kube::v1::Pod& pod, const std::string& group, const std::string& leaf) {
+// Groups of Volcano's jobs are told elsewhere.
+void NamespaceGroups::LookForGroup(const std::string& ns, Namespace& space, const kube::v1::Pod& pod) {
+  const std::string name(NameOfGroup(pod));
+  std::set<std::string>& asked_for = space.lookups[name];
+  asked_for.insert(pod.uid());
+  if (asked_for.size() > 1) return;
+  context_.Get(ns, kube::GetOf(emitter_->kind(), kube::NamespaceOf(ns), name),
+               [this, ns, name](const absl::StatusOr<gateway::v1::GetResponse>& answer) {
+                 Namespace* const asked = namespaces_.Find(ns);
+                 if (asked != nullptr) OnLookup(ns, *asked, name, answer);
+               });
+}
+
+void NamespaceGroups::OnLookup(const std::string& ns, Namespace& space, const std::string& name,
+                               const absl::StatusOr<gateway::v1::GetResponse>& answer) {
+  auto lookup = space.lookups.extract(name);
+  if (lookup.empty()) return;
+  const bool is_there = answer.ok() && answer->has_object();
+  const bool is_absent = answer.ok() && answer->error().code() == 404;
+  const absl::Time again = context_.ApiNow() + kMissingGrace;
+  for (const std::string& uid : lookup.mapped()) {
+    const auto pod = space.objects.pods().find(uid);
+    const auto state = space.pods.find(uid);
+    if (pod == space.objects.pods().end() || state == space.pods.end() || state->second.missing.empty()) continue;
+    if (is_there) {
+      state->second.missing.clear();
+    } else if (!is_absent) {
+      space.warnings.emplace(again, uid);
+      context_.WakeAt(ns, again);
+    } else if (IsActive(pod->second)) {
+      RecordOnPod(ns, space, pod->second, state->second.missing_reason, state->second.missing);
+    }
+  }
+}
+
+void NamespaceGroups::Join(Namespace& space, const kube::v1::Pod& pod, const std::string& group,
+                           const std::string& leaf) {
   Pod& state = space.pods[pod.uid()];
   if (state.group != group) Leave(space, pod.uid());
   state.group = group;
-  KaiGroupState& joined = space.groups[group];
-  joined.Put(pod, {.leaf = leaf, .is_active = IsActive(pod)});
+  GroupState& joined = space.groups[group];
+  joined.Put(pod, {.leaf = leaf, .is_active = IsActive(pod), .phase = pod.phase()});
   // What the group is to be is taken from the first pod that can say so, which this one may be.
   joined.is_compared = false;
   joined.to_link.insert(pod.uid());
   space.groups_due.insert(group);
+  space.to_tell.insert(group);
 }
 
-void KaiGroups::Leave(Namespace& space, const std::string& uid) {
+void NamespaceGroups::Leave(Namespace& space, const std::string& uid) {
   const auto state = space.pods.find(uid);
   if (state == space.pods.end() || state->second.group.empty()) return;
   const std::string name = std::exchange(state->second.group, "");
@@ -361,32 +465,33 @@ void KaiGroups::Leave(Namespace& space, const std::string& uid) {
   left->second.Remove(pod);
   left->second.to_link.erase(uid);
   space.groups_due.insert(name);
+  space.to_tell.insert(name);
 }
 
-void KaiGroups::Depend(const std::string& ns, Namespace& space, const std::string& uid, Dependents::Facts facts) {
+void NamespaceGroups::Depend(const std::string& ns, Namespace& space, const std::string& uid, Dependents::Facts facts) {
   const Dependents::Change change = space.dependents.Set(uid, std::move(facts));
   for (const std::string& fact : change.first) {
     const auto [watch, name] = InterestOf(fact);
-    if (!watch.empty()) context_.AddInterest(watch, ns, name);
+    if (!watch.empty()) interests_.Add(watch, kube::NamespaceOf(ns), name);
   }
   for (const std::string& fact : change.last) {
     space.objects.Forget(fact);
     const auto [watch, name] = InterestOf(fact);
-    if (!watch.empty()) context_.DropInterest(watch, ns, name);
+    if (!watch.empty()) interests_.Drop(watch, kube::NamespaceOf(ns), name);
   }
 }
 
 // ---- Events ----
 
-runtime::ObjectEvents* KaiGroups::EventsOf(const std::string& ns, const std::string& uid) const {
+runtime::ObjectEvents* NamespaceGroups::EventsOf(const std::string& ns, const std::string& uid) const {
   Namespace* const space = namespaces_.Find(ns);
   if (space == nullptr) return nullptr;
   const auto pod = space->pods.find(uid);
   return pod == space->pods.end() ? nullptr : &pod->second.events;
 }
 
-void KaiGroups::RecordOnPod(const std::string& ns, Namespace& space, const kube::v1::Pod& pod, std::string_view reason,
-                            std::string_view message) {
+void NamespaceGroups::RecordOnPod(const std::string& ns, Namespace& space, const kube::v1::Pod& pod,
+                                  std::string_view reason, std::string_view message) {
   const std::string problem(message);
   std::set<std::string>& reported = space.reported[problem];
   Pod& state = space.pods[pod.uid()];
@@ -402,13 +507,13 @@ void KaiGroups::RecordOnPod(const std::string& ns, Namespace& space, const kube:
   recorder_.Record(ns, state.events, WarningOn(pod, reason, message));
 }
 
-void KaiGroups::RecordOnGroup(const std::string& ns, Namespace& space, const KaiGroupState& group,
-                              std::string_view reason, std::string_view message) {
+void NamespaceGroups::RecordOnGroup(const std::string& ns, Namespace& space, const GroupState& group,
+                                    std::string_view reason, std::string_view message) {
   const auto first = space.objects.pods().find(std::string(group.FirstActive()));
   if (first != space.objects.pods().end()) RecordOnPod(ns, space, first->second, reason, message);
 }
 
-void KaiGroups::ForgetProblem(Namespace& space, const std::string& problem, const std::string& uid) {
+void NamespaceGroups::ForgetProblem(Namespace& space, const std::string& problem, const std::string& uid) {
   const auto reported = space.reported.find(problem);
   if (reported == space.reported.end()) return;
   reported->second.erase(uid);

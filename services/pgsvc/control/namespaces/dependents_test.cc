@@ -1,4 +1,4 @@
-#include "services/pgsvc/control/kai/dependents.h"
+#include "services/pgsvc/control/namespaces/dependents.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "services/pgsvc/core/kai/group_form.h"
+#include "services/pgsvc/core/form/kai_form.h"
 
 #include <fmt/format.h>
 

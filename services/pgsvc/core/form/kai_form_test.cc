@@ -1,12 +1,12 @@
 // Groups for clusters whose definition of KAI's groups is older (pod-grouper 9.4).
-#include "services/pgsvc/core/kai/group_form.h"
+#include "services/pgsvc/core/form/kai_form.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "services/pgsvc/core/form/kai_emitter.h"
 #include "services/pgsvc/core/grouping/group_plan.h"
 #include "services/pgsvc/core/grouping/testing.h"
-#include "services/pgsvc/core/kai/group_patch.h"
 
 namespace basalt::pgsvc::testing {
 namespace {
@@ -45,7 +45,7 @@ std::string SpecIn(const KaiGroupForm& form, Objects& objects, std::string_view 
   objects.options.form = GroupFormOf(form);
   GroupPlan plan;
   plan.Add("p", objects.Of(pod));
-  return ToText(NewKaiGroup(plan.Group(objects.options.form), form).at("spec"));
+  return ToText(KaiEmitter({}, form).Render(plan.Group(objects.options.form)).object.at("spec"));
 }
 
 std::string JobSet(std::string_view policy) {
@@ -114,11 +114,12 @@ TEST(GroupFormTest, AParentHasNoMinimumWhereTheDefinitionKnowsNone) {
 TEST(GroupFormTest, AMinimumThatIsRefusedIsLeftOutAndTold) {
   Grouping grouping{.name = "pg", .queue = "q", .minimum = {.count = 0}};
   grouping.sub_groups = {{.name = "a", .minimum = {.count = 0}}, {.name = "b", .minimum = {.count = 1}}};
-  EXPECT_EQ(ToText(NewKaiGroup(grouping, FormOfV13()).at("spec")),
+  EXPECT_EQ(ToText(KaiEmitter({}, FormOfV13()).Render(grouping).object.at("spec")),
             R"({"queue":"q","topologyConstraint":{},"subGroups":[{"name":"a"},{"name":"b","minMember":1}]})");
-  EXPECT_THAT(LossesOf(grouping, FormOfV13()), ElementsAre(HasSubstr("the group: minMember 0 is refused"),
-                                                           HasSubstr("subgroup a: minMember 0 is refused")));
-  EXPECT_THAT(LossesOf(grouping, {}), IsEmpty());
+  EXPECT_THAT(
+      KaiEmitter({}, FormOfV13()).Render(grouping).losses,
+      ElementsAre(HasSubstr("the group: minMember 0 is refused"), HasSubstr("subgroup a: minMember 0 is refused")));
+  EXPECT_THAT(KaiEmitter({}).Render(grouping).losses, IsEmpty());
 }
 
 TEST(GroupFormTest, FewerChildrenThanAllAreTold) {
@@ -127,7 +128,7 @@ TEST(GroupFormTest, FewerChildrenThanAllAreTold) {
                          {.name = "a-0", .parent = "a"},
                          {.name = "a-1", .parent = "a"},
                          {.name = "b"}};
-  EXPECT_THAT(LossesOf(grouping, FormOfV13()),
+  EXPECT_THAT(KaiEmitter({}, FormOfV13()).Render(grouping).losses,
               ElementsAre(HasSubstr("the group: minSubGroup 1 is not known to this cluster's definition of pod groups: "
                                     "all 2 subgroups are needed at once")));
 }
@@ -137,8 +138,9 @@ TEST(GroupFormTest, AFieldThatTheDefinitionLacksIsLeftOutAndTold) {
   grouping.preemption_delay = "5m0s";
   grouping.topology = {.name = "t", .required = "zone"};
   const KaiGroupForm form = Form({"minMember", "queue"}, {"name", "minMember"}, 0, 0);
-  EXPECT_EQ(ToText(NewKaiGroup(grouping, form).at("spec")), R"({"minMember":1,"queue":"q"})");
-  EXPECT_THAT(LossesOf(grouping, form), ElementsAre(HasSubstr("preemptionDelay"), HasSubstr("topologyConstraint")));
+  EXPECT_EQ(ToText(KaiEmitter({}, form).Render(grouping).object.at("spec")), R"({"minMember":1,"queue":"q"})");
+  EXPECT_THAT(KaiEmitter({}, form).Render(grouping).losses,
+              ElementsAre(HasSubstr("preemptionDelay"), HasSubstr("topologyConstraint")));
 }
 
 TEST(GroupFormTest, WhatIsStoredSoNeedsNoSecondWrite) {
@@ -146,20 +148,21 @@ TEST(GroupFormTest, WhatIsStoredSoNeedsNoSecondWrite) {
   for (const KaiGroupForm& form : {FormOfV13(), Form({"minMember"}, {"name"}, 1, 1), KaiGroupForm()}) {
     objects.options.form = GroupFormOf(form);
     const Grouping wanted = objects.Of();
-    const json::object made = NewKaiGroup(wanted, form);
-    kube::v1::KaiPodGroup stored;
-    stored.set_spec_json(ToText(made.at("spec")));
+    const KaiEmitter emitter(objects.options, form);
+    const RenderedGroup rendered = emitter.Render(wanted);
+    const json::object& made = rendered.object;
+    ObservedGroup stored{.object = {}, .spec_json = ToText(made.at("spec"))};
     for (const auto& [key, value] : made.at("metadata").at("annotations").as_object()) {
-      kube::v1::KeyValue& pair = *stored.mutable_meta()->add_annotations();
+      kube::v1::KeyValue& pair = *stored.object.mutable_meta()->add_annotations();
       pair.set_key(std::string(key));
       pair.set_value(std::string(value.as_string()));
     }
-    kube::v1::OwnerReference& owner = *stored.mutable_meta()->add_owner_references();
+    kube::v1::OwnerReference& owner = *stored.object.mutable_meta()->add_owner_references();
     owner.set_api_version(wanted.owner.api_version);
     owner.set_kind(wanted.owner.kind);
     owner.set_name(wanted.owner.name);
     owner.set_uid(wanted.owner.uid);
-    const auto update = KaiUpdateOf(stored, wanted, objects.options, form);
+    const auto update = emitter.UpdateOf(stored, wanted, rendered);
     EXPECT_FALSE(update) << update->patch;
   }
 }

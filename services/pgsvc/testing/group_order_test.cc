@@ -1,5 +1,6 @@
-// The groups of KAI's pods do not depend on the order in which anything comes: pods, their owners, answers to writes,
-// and restarts in between (pod-grouper 13: G4). The objects are those of docs/pod-groups, a file for each kind.
+// The groups of a namespace, in either form, do not depend on the order in which anything comes: pods, their owners,
+// answers to writes, and restarts in between (pod-grouper 13: G4). The objects are those of docs/pod-groups, a file for
+// each kind.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,15 +12,18 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "common/base/random.h"
+#include "common/base/slots.h"
 #include "common/base/yaml.h"
+#include "common/kube/group_profile.h"
 #include "common/kube/names.h"
 #include "common/runtime/testing/scripted_context.h"
 #include "gateway/translate/decoder.h"
 #include "kubesim/schema/patch/patch.h"
-#include "services/pgsvc/control/kai/kai_groups.h"
+#include "services/pgsvc/control/pod_group_controller.h"
 #include "services/pgsvc/core/grouping/object_set.h"
 
 namespace basalt::pgsvc {
@@ -29,6 +33,8 @@ using runtime::testing::Done;
 using runtime::testing::Refused;
 
 constexpr char kNamespace[] = "default";
+
+using Profile = kube::GroupProfile;
 
 // Members in the order of their names, so that equal objects are equal texts.
 json::value Sorted(const json::value& value) {
@@ -47,34 +53,11 @@ json::value Sorted(const json::value& value) {
   return value;
 }
 
-// KaiGroups where the runtime expects a controller.
-class Groups final : public runtime::Controller {
- public:
-  explicit Groups(runtime::Context& context) : groups_(context, {}) {
-    for (uint32_t slot = 0; slot < kSlotCount; ++slot) groups_.OpenSlot(slot);
-  }
-  absl::StatusOr<std::vector<runtime::KnownObject>> OpenSlot(uint32_t) override {
-    return std::vector<runtime::KnownObject>();
-  }
-  void CloseSlot(uint32_t slot) override { groups_.CloseSlot(slot); }
-  void OnState(std::string_view key, const std::string&, kube::v1::Object&& object) override {
-    groups_.OnState(key, std::move(object));
-  }
-  void OnGone(std::string_view key, const runtime::Gone& gone) override { groups_.OnGone(key, gone); }
-  void OnShared(const std::string& watch, const kube::v1::Object& object, bool gone) override {
-    groups_.OnShared(watch, object, gone);
-  }
-  void Decide(std::string_view, kv::WriteBatch&) override {}
-  void Act(std::string_view key) override { groups_.Act(key); }
-
- private:
-  KaiGroups groups_;
-};
-
 // A cluster in which everything takes the time that the seed gives it.
 class World final : public runtime::testing::ScriptedContext {
  public:
-  World(const std::string& manifests, uint64_t seed) : random_(seed) {
+  World(const std::string& manifests, Profile profile, uint64_t seed)
+      : profile_(profile), key_(kube::NamespaceKey(kNamespace, profile)), random_(seed) {
     ObjectSet set;
     std::vector<json::value> documents = ParseYamlDocuments(manifests).value();
     for (json::value& document : documents) {
@@ -89,7 +72,8 @@ class World final : public runtime::testing::ScriptedContext {
         owners_[{std::string(object.api_version()), std::string(object.kind()), name}] = std::move(copy);
         continue;
       }
-      ObjectIn(copy.as_object(), "spec")["schedulerName"] = kube::kKaiScheduler;
+      ObjectIn(copy.as_object(), "spec")["schedulerName"] =
+          profile == Profile::kKai ? kube::kKaiScheduler : kube::kDefaultScheduler;
       copy.as_object()["status"] = json::object{{"phase", "Pending"}};
       pods_[name] = std::move(copy);
     }
@@ -156,6 +140,9 @@ class World final : public runtime::testing::ScriptedContext {
  private:
   using OwnerName = std::tuple<std::string, std::string, std::string>;  // apiVersion, kind, name.
 
+  gateway::ObjectKind group_kind() const {
+    return profile_ == Profile::kKai ? gateway::ObjectKind::kKaiPodGroup : gateway::ObjectKind::kPodGroup;
+  }
   static kube::v1::Object Decoded(gateway::ObjectKind kind, const json::value& object) {
     gateway::Decoder decoder(kind);
     auto decoded = decoder.DecodeObject(ToText(object));
@@ -163,8 +150,8 @@ class World final : public runtime::testing::ScriptedContext {
     return std::move(decoded->object);
   }
   void Tell(gateway::ObjectKind kind, const json::value& object) {
-    groups_->OnState(kNamespace, "", Decoded(kind, object));
-    Wake(kNamespace);
+    groups_->OnState(key_, "", Decoded(kind, object));
+    Wake(key_);
   }
   void TellOwner(const std::string& watch, const std::string& name) {
     const std::string rest = watch.substr(kube::kWatchObjectsPrefix.size());
@@ -185,12 +172,13 @@ class World final : public runtime::testing::ScriptedContext {
     later_.clear();
     writes.clear();
     gets.clear();
-    groups_ = std::make_unique<Groups>(*this);
+    groups_ = std::make_unique<PodGroupController>(*this, GroupingOptions());
+    EXPECT_TRUE(groups_->OpenSlot(SlotOf(key_)).ok());
     for (const auto& [name, pod] : pods_) {
       later_.emplace_back([this, name = name] { Tell(gateway::ObjectKind::kPod, pods_.at(name)); });
     }
     for (const auto& [name, group] : groups_stored_) {
-      later_.emplace_back([this, name = name] { Tell(gateway::ObjectKind::kKaiPodGroup, groups_stored_.at(name)); });
+      later_.emplace_back([this, name = name] { Tell(group_kind(), groups_stored_.at(name)); });
     }
     for (const auto& [name, owner] : owners_) {
       const auto tell = [&](std::string_view watch, gateway::ObjectKind kind) {
@@ -208,7 +196,7 @@ class World final : public runtime::testing::ScriptedContext {
     gateway::v1::GetResponse response;
     const auto group = groups_stored_.find(gets.front().request.name());
     if (group != groups_stored_.end()) {
-      *response.mutable_object() = Decoded(gateway::ObjectKind::kKaiPodGroup, group->second);
+      *response.mutable_object() = Decoded(group_kind(), group->second);
     } else {
       response.mutable_error()->set_code(404);
     }
@@ -220,7 +208,7 @@ class World final : public runtime::testing::ScriptedContext {
     const gateway::v1::WriteRequest request = writes.front().request;
     const bool is_pod = request.resource().plural() == "pods";
     std::map<std::string, json::value>& all = is_pod ? pods_ : groups_stored_;
-    const gateway::ObjectKind kind = is_pod ? gateway::ObjectKind::kPod : gateway::ObjectKind::kKaiPodGroup;
+    const gateway::ObjectKind kind = is_pod ? gateway::ObjectKind::kPod : group_kind();
     if (request.resource().plural() == "events") return Answer(Done(), *groups_);
     ++written_;
     const auto known = all.find(request.name());
@@ -237,11 +225,13 @@ class World final : public runtime::testing::ScriptedContext {
     Answer(Done(Decoded(kind, all.at(request.name()))), *groups_);
   }
 
+  const Profile profile_;
+  const std::string key_;
   SeededRandom random_;
   std::map<OwnerName, json::value> owners_;
   std::map<std::string, json::value> pods_, groups_stored_;  // By name, as the API server has them.
   std::vector<std::function<void()>> later_;                 // What is still on its way to the process.
-  std::unique_ptr<Groups> groups_;
+  std::unique_ptr<PodGroupController> groups_;
   int restarts_ = 2;
   size_t written_ = 0;
 };
@@ -256,15 +246,16 @@ std::vector<std::string> Files() {
   return files;
 }
 
-class KaiOrderTest : public ::testing::TestWithParam<std::string> {};
+class GroupOrderTest : public ::testing::TestWithParam<std::tuple<std::string, Profile>> {};
 
-TEST_P(KaiOrderTest, GroupsAreTheSameInWhateverOrderEverythingComes) {
+TEST_P(GroupOrderTest, GroupsAreTheSameInWhateverOrderEverythingComes) {
+  const auto& [file, profile] = GetParam();
   std::ostringstream manifests;
-  manifests << std::ifstream(std::string(BASALT_SOURCE_DIR "/docs/pod-groups/") + GetParam() + ".yaml").rdbuf();
+  manifests << std::ifstream(std::string(BASALT_SOURCE_DIR "/docs/pod-groups/") + file + ".yaml").rdbuf();
   std::string first;
   for (uint64_t seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE(seed);
-    World world(manifests.str(), seed);
+    World world(manifests.str(), profile, seed);
     world.Run();
     if (first.empty()) {
       first = world.Text();
@@ -277,7 +268,9 @@ TEST_P(KaiOrderTest, GroupsAreTheSameInWhateverOrderEverythingComes) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Each, KaiOrderTest, ::testing::ValuesIn(Files()));
+INSTANTIATE_TEST_SUITE_P(Each, GroupOrderTest,
+                         ::testing::Combine(::testing::ValuesIn(Files()),
+                                            ::testing::Values(Profile::kRich, Profile::kKai)));
 
 }  // namespace
 }  // namespace basalt::pgsvc

@@ -3,14 +3,13 @@
 
 #include <utility>
 
-#include "services/pgsvc/control/kai/kai_groups.h"
-#include "services/pgsvc/core/grouping/volcano_group.h"
-#include "services/pgsvc/core/kai/group_patch.h"
+#include "services/pgsvc/control/namespaces/namespace_groups.h"
 
 namespace basalt::pgsvc {
 
-std::optional<KaiGroups::Explanation> KaiGroups::Explain(std::string_view ns, std::string_view pod_name) const {
-  Namespace* const space = namespaces_.Find(ns);
+std::optional<NamespaceGroups::Explanation> NamespaceGroups::Explain(std::string_view key,
+                                                                     std::string_view pod_name) const {
+  Namespace* const space = namespaces_.Find(key);
   if (space == nullptr) return std::nullopt;
   const kube::v1::Pod* const pod = space->objects.FindPod(pod_name);
   if (pod == nullptr) return std::nullopt;
@@ -23,39 +22,36 @@ std::optional<KaiGroups::Explanation> KaiGroups::Explain(std::string_view ns, st
   const std::string& name = explanation.found->grouping.name;
   const auto group = space->groups.find(name);
   if (group == space->groups.end()) return explanation;
-  explanation.plan = PlanOf(*space, group->second);
-  if (explanation.plan) {
-    explanation.members = MembersOf(*space, group->second, LeastPodsForKai(*explanation.plan));
-    explanation.notes = NotesOn(*explanation.plan);
+  const std::optional<GroupPlanOfPods> plan = PlanOf(*space, group->second);
+  const ObservedGroup* const observed = space->objects.FindGroup(name);
+  explanation.is_there = observed != nullptr;
+  if (!plan) return explanation;
+  explanation.plan = plan->grouping;
+  explanation.least_pods = emitter_->LeastPodsOf(plan->grouping);
+  explanation.members = MembersOf(group->second, explanation.least_pods);
+  explanation.notes = NotesOn(plan->grouping);
+  RenderedGroup rendered = Render(*space, *plan);
+  if (observed != nullptr) {
+    for (const kube::v1::PodGroupCondition& condition : observed->object.conditions()) {
+      if (condition.type() != "Unschedulable" || condition.status() != "True") continue;
+      explanation.unschedulable.push_back(fmt::format("{}: {}", condition.reason(), condition.message()));
+    }
+    if (auto update = emitter_->UpdateOf(*observed, plan->grouping, rendered)) {
+      explanation.differing_fields = std::move(update->fields);
+    }
   }
-  const kube::v1::KaiPodGroup* const observed = space->objects.FindGroup(name);
-  if (observed == nullptr) return explanation;
-  explanation.is_there = true;
-  if (!explanation.plan) return explanation;
-  if (std::optional<GroupUpdate> update = KaiUpdateOf(*observed, *explanation.plan, rules_, form_)) {
-    explanation.differing_fields = std::move(update->fields);
-  }
+  explanation.rendered = std::move(rendered);
   return explanation;
 }
 
-podgroup::v1::GroupMembers KaiGroups::MembersOf(const Namespace& space, const KaiGroupState& group, int64_t least) {
+podgroup::v1::GroupMembers NamespaceGroups::MembersOf(const GroupState& group, int64_t least) {
   using Members = podgroup::v1::GroupMembers;
   Members members;
-  for (const auto& [id, member] : group.members()) {
-    switch (space.objects.pods().at(id.uid).phase()) {
-      case kube::v1::POD_PHASE_RUNNING:
-        members.set_running(members.running() + 1);
-        break;
-      case kube::v1::POD_PHASE_SUCCEEDED:
-        members.set_succeeded(members.succeeded() + 1);
-        break;
-      case kube::v1::POD_PHASE_FAILED:
-        members.set_failed(members.failed() + 1);
-        break;
-      default:
-        members.set_pending(members.pending() + 1);
-    }
-  }
+  members.set_running(static_cast<int32_t>(group.CountOf(kube::v1::POD_PHASE_RUNNING)));
+  members.set_succeeded(static_cast<int32_t>(group.CountOf(kube::v1::POD_PHASE_SUCCEEDED)));
+  members.set_failed(static_cast<int32_t>(group.CountOf(kube::v1::POD_PHASE_FAILED)));
+  members.set_pending(static_cast<int32_t>(group.members().size()) - members.running() - members.succeeded() -
+                      members.failed());
   const bool is_over = members.pending() + members.running() == 0;
   if (is_over) {
     members.set_phase(members.failed() == 0 ? Members::PHASE_SUCCEEDED : Members::PHASE_FAILED);
@@ -66,9 +62,11 @@ podgroup::v1::GroupMembers KaiGroups::MembersOf(const Namespace& space, const Ka
   return members;
 }
 
-std::vector<std::string> KaiGroups::NotesOn(const Grouping& plan) const {
+// They are about what KAI's scheduler does.
+std::vector<std::string> NamespaceGroups::NotesOn(const Grouping& plan) const {
   std::vector<std::string> notes;
-  const int64_t least = LeastPodsForKai(plan);
+  if (emitter_->profile() != kube::GroupProfile::kKai) return notes;
+  const int64_t least = emitter_->LeastPodsOf(plan);
   if (!plan.sub_groups.empty() && !plan.minimum.of_sub_groups && least > plan.minimum.count) {
     notes.push_back(fmt::format("the subgroups need {} pods at least, more than minMember {}: whole ones are placed",
                                 least, plan.minimum.count));

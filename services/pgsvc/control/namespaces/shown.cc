@@ -1,0 +1,165 @@
+// What people are told of the groups of a namespace: what was decided, and how each group is.
+#include <algorithm>
+#include <utility>
+
+#include "common/base/json.h"
+#include "common/base/slots.h"
+#include "common/kube/group_profile.h"
+#include "common/kube/object_key.h"
+#include "common/runtime/objects/object_identity.h"
+#include "services/pgsvc/control/namespaces/namespace_groups.h"
+#include "services/pgsvc/control/shown_state.h"
+
+namespace basalt::pgsvc {
+namespace {
+
+// What lists and filters read of a group of KAI's.
+void ShowSpec(const ObservedGroup& group, const json::value& spec, podgroup::v1::PodGroup& message) {
+  message.set_spec_json(group.spec_json);
+  kube::v1::PodGroupSpec& shown = *message.mutable_object()->mutable_spec();
+  shown.set_queue(std::string(FindString(spec, "queue")));
+  shown.set_priority_class_name(std::string(FindString(spec, "priorityClassName")));
+  shown.set_min_member(static_cast<int32_t>(FindInt(spec, "minMember")));
+}
+
+}  // namespace
+
+bool NamespaceGroups::IsThere(const Namespace& space, const std::string& name, const GroupState& group) {
+  return space.objects.FindGroup(name) != nullptr || (!group.is_awaited && group.has_active());
+}
+
+std::optional<podgroup::v1::PodGroup> NamespaceGroups::Show(std::string_view key, std::string_view name) const {
+  const Namespace* const space = namespaces_.Find(key);
+  if (space == nullptr) return std::nullopt;
+  const auto known = space->groups.find(name);
+  if (known == space->groups.end() || !IsThere(*space, known->first, known->second)) return std::nullopt;
+  const GroupState& group = known->second;
+  podgroup::v1::PodGroup message;
+  message.set_profile(static_cast<podgroup::v1::Profile>(emitter_->profile()));
+  if (const ObservedGroup* const observed = space->objects.FindGroup(name); observed != nullptr) {
+    *message.mutable_object() = observed->object;
+    if (emitter_->profile() == kube::GroupProfile::kKai) ShowSpec(*observed, emitter_->SpecOf(*observed), message);
+  } else {
+    message.mutable_object()->mutable_meta()->set_namespace_(std::string(kube::NamespaceOf(key)));
+    message.mutable_object()->mutable_meta()->set_name(std::string(name));
+  }
+  message.set_pods(static_cast<int32_t>(group.members().size()));
+  if (!group.members().empty()) *message.mutable_members() = MembersOf(group, group.least_pods);
+  ShowRetry(group.retry, message);
+  return message;
+}
+
+void NamespaceGroups::ForEachShown(uint32_t slot, const runtime::VisitObject& visit) const {
+  for (const std::string& key : namespaces_.KeysOf(slot)) {
+    Namespace& space = *namespaces_.Find(key);
+    for (auto& [name, group] : space.groups) {
+      const bool is_seen = IsThere(space, name, group);
+      if (!is_seen && !group.is_awaited) continue;
+      visit(kube::ShownGroupKey(kube::NamespaceOf(key), name, emitter_->profile()), group.shown, is_seen);
+    }
+  }
+}
+
+void NamespaceGroups::AddShownKeys(uint32_t slot, std::set<std::string>& keys) const {
+  for (const std::string& key : namespaces_.KeysOf(slot)) {
+    for (const auto& [name, group] : namespaces_.Find(key)->groups) {
+      keys.insert(kube::ShownGroupKey(kube::NamespaceOf(key), name, emitter_->profile()));
+    }
+  }
+}
+
+void NamespaceGroups::LoadShown(uint32_t slot, const std::string& shown_key, const storage::v1::ShownObject& record,
+                                std::vector<runtime::KnownObject>& known) {
+  const auto [ns, name] = kube::SplitKey(shown_key);
+  const std::string key = kube::NamespaceKey(ns, emitter_->profile());
+  if (SlotOf(key) != slot) return;
+  Namespace& space = NamespaceOf(key);
+  GroupState& group = space.groups[std::string(name)];
+  group.shown = runtime::ShownOf(record);
+  group.shown_uid = record.uid();
+  space.to_tell.insert(std::string(name));  // Whether pods want it is seen.
+  context_.Wake(key);
+  if (record.uid().empty()) return;
+  group.is_awaited = true;
+  known.push_back(
+      {emitter_->watch(), key, record.uid(), std::string(ns), std::string(name), record.resource_version()});
+}
+
+void NamespaceGroups::VisitFrom(std::string_view ns, std::string_view name, const VisitGroup& visit) const {
+  // In the order of "namespace/name", in which the keys of KAI's namespaces are not.
+  std::vector<std::pair<std::string, const std::string*>> spaces;
+  for (const auto& [key, space] : namespaces_) spaces.emplace_back(kube::ObjectKey(kube::NamespaceOf(key), "/"), &key);
+  std::sort(spaces.begin(), spaces.end());
+  const std::string first = kube::ObjectKey(ns, "/");
+  for (const auto& [prefix, key] : spaces) {
+    if (!ns.empty() && prefix < first) continue;
+    const auto& groups = namespaces_.Find(*key)->groups;
+    const bool is_begun = !ns.empty() && prefix == first;
+    for (auto group = is_begun ? groups.lower_bound(name) : groups.begin(); group != groups.end(); ++group) {
+      if (!visit(*key, group->first)) return;
+    }
+  }
+}
+
+void NamespaceGroups::Note(const std::string& ns, Namespace& space, const std::string& name, GroupState& group,
+                           GroupDecision decision) {
+  group.record.Note(std::move(decision));
+  space.to_tell.insert(name);
+  context_.Wake(ns);
+}
+
+void NamespaceGroups::NoteIfCarriedOut(const std::string& ns, Namespace& space, const std::string& name,
+                                       GroupState& group) {
+  if (!group.sent) return;
+  GroupDecision sent = group.TakeSent();
+  if (sent.kind == GroupDecision::Kind::kDeleted) return;
+  sent.uid = space.objects.FindGroup(name)->object.meta().uid();
+  Note(ns, space, name, group, std::move(sent));
+}
+
+void NamespaceGroups::Decide(std::string_view key, kv::WriteBatch& batch) {
+  Namespace* const space = namespaces_.Find(key);
+  // Before all pods were looked at, groups seem to have fewer of them than they have.
+  if (space == nullptr || !space->is_settled) return;
+  const uint32_t slot = SlotOf(key);
+  for (const std::string& name : std::exchange(space->to_tell, {})) {
+    const auto known = space->groups.find(name);
+    if (known == space->groups.end()) continue;
+    GroupState& group = known->second;
+    const std::string shown_key = kube::ShownGroupKey(kube::NamespaceOf(key), name, emitter_->profile());
+    const bool is_there = IsThere(*space, name, group);
+    if (group.record.has_notes()) {
+      telling_.records.Record(slot, shown_key, group.record, batch);
+      // What ends is told in a batch of its own: the store has to have what it follows.
+      if (group.is_gone) space->to_tell.insert(name);
+    } else if (group.is_gone && !is_there && !group.busy && group.linking.empty()) {
+      group.is_gone = false;
+      telling_.records.End(slot, shown_key, group.record, batch);
+    }
+    if (is_there) {
+      const ObservedGroup* const observed = space->objects.FindGroup(name);
+      runtime::Publisher::Identity identity;
+      if (observed != nullptr) identity = {observed->object.meta().uid(), observed->object.meta().resource_version()};
+      group.shown_uid = identity.uid;
+      watch::StateHash state;
+      state.Add(ShownStateOf(observed == nullptr ? nullptr : &observed->object, group.members().size(), group.retry));
+      if (!group.members().empty()) state.Add(MembersOf(group, group.least_pods).SerializeAsString());
+      telling_.publisher.PublishIfChanged(slot, shown_key, state.value(), identity, group.shown, batch);
+    } else if (!group.is_awaited) {
+      telling_.publisher.PublishEnd(slot, shown_key, std::exchange(group.shown_uid, ""), group.shown, batch);
+      space->groups_due.insert(name);  // Nothing may be left of it.
+    }
+  }
+}
+
+void NamespaceGroups::DropIfIdle(Namespace& space, const std::string& name) {
+  const auto group = space.groups.find(name);
+  if (group == space.groups.end() || space.objects.FindGroup(name) != nullptr) return;
+  const GroupState& state = group->second;
+  if (!state.is_idle() || state.is_awaited || state.is_gone || state.record.has_notes()) return;
+  if (state.shown.revision != 0 || space.to_tell.contains(name) || space.groups_due.contains(name)) return;
+  space.failing.erase(name);
+  space.groups.erase(group);
+}
+
+}  // namespace basalt::pgsvc

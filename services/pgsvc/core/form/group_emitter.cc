@@ -1,0 +1,30 @@
+#include "services/pgsvc/core/form/group_emitter.h"
+
+#include <utility>
+
+#include "common/kube/names.h"
+#include "services/pgsvc/core/pod_grouping.h"
+
+namespace basalt::pgsvc {
+
+bool IsMadeHere(const ObservedGroup& observed) {
+  return FindKey(observed.object.meta().annotations(), kube::kGroupedFieldsKey).has_value();
+}
+
+std::optional<std::string> LinkPatchOf(const kube::v1::Pod& pod, std::string_view key, std::string_view group,
+                                       std::string_view sub_group) {
+  json::object metadata;
+  if (FindKey(pod.grouping().annotations(), key) != group) {
+    metadata["annotations"] = json::object{{key, group}};
+  }
+  const std::optional<std::string_view> label = FindKey(pod.grouping().labels(), kube::kKaiSubGroupNameKey);
+  if (label.value_or("") != sub_group || (label && sub_group.empty())) {
+    // A label that leads to no subgroup any more keeps the pod from being placed (weakness G18).
+    metadata["labels"] =
+        json::object{{kube::kKaiSubGroupNameKey, sub_group.empty() ? json::value(nullptr) : json::value(sub_group)}};
+  }
+  if (metadata.empty()) return std::nullopt;
+  return ToText(json::object{{"metadata", std::move(metadata)}});
+}
+
+}  // namespace basalt::pgsvc

@@ -1,0 +1,100 @@
+#include "services/pgsvc/core/form/kai_emitter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "common/kube/names.h"
+#include "services/pgsvc/core/grouping/kai_group.h"
+#include "services/pgsvc/core/grouping/volcano_group.h"
+#include "services/pgsvc/core/pod_grouping.h"
+
+namespace basalt::pgsvc {
+namespace {
+
+constexpr std::string_view kOwnOfKai[] = {"minMember", "minSubGroup", "priorityClassName"};
+constexpr std::string_view kOptionalOfKai[] = {"preemptibility", "preemptionDelay", "stalenessGracePeriod", "subGroups",
+                                               "topologyConstraint"};
+
+}  // namespace
+
+std::string KaiEmitter::watch() const { return std::string(kube::kWatchKaiPodGroups); }
+std::string_view KaiEmitter::group_name_key() const { return kube::kKaiGroupNameKey; }
+
+bool KaiEmitter::TakeDefinition(const json::value* definition) {
+  KaiGroupForm form = definition == nullptr ? KaiGroupForm() : KaiGroupFormOf(*definition);
+  if (form == form_) return false;
+  form_ = std::move(form);
+  return true;
+}
+
+bool KaiEmitter::IsOurs(const ObservedGroup& observed, const Grouping& wanted) const {
+  const kube::v1::ObjectMeta& meta = observed.object.meta();
+  if (FindKey(meta.annotations(), kube::kKaiTopOwnerKey)) return true;
+  const auto& owners = meta.owner_references();
+  return std::any_of(owners.begin(), owners.end(),
+                     [&wanted](const auto& owner) { return owner.uid() == wanted.owner.uid; });
+}
+
+json::value KaiEmitter::SpecOf(const ObservedGroup& group) const {
+  const absl::StatusOr<json::value> parsed = ParseJson(group.spec_json.empty() ? "{}" : group.spec_json);
+  return parsed.ok() ? *parsed : json::value(json::object());
+}
+
+RenderedGroup KaiEmitter::Render(const GroupPlanOfPods& plan, const ClusterView&) const {
+  return Render(plan.grouping);
+}
+
+RenderedGroup KaiEmitter::Render(const Grouping& grouping) const {
+  RenderedGroup rendered{.object = KaiGroupOf(grouping)};
+  json::object& spec = rendered.object["spec"].as_object();
+  // The topology counts where it has a name: levels without one are dropped.
+  if (grouping.topology.name.empty()) spec["topologyConstraint"] = json::object();
+  rendered.losses = FitInto(form_, spec);
+  if (const std::string fields = GroupedFields(kOptionalOfKai, rendered.object); !fields.empty()) {
+    ObjectIn(rendered.object["metadata"].as_object(), "annotations")[kube::kGroupedFieldsKey] = fields;
+  }
+  return rendered;
+}
+
+// Queue and node pool are fixed when the group is made.
+std::optional<GroupUpdate> KaiEmitter::UpdateOf(const ObservedGroup& observed, const Grouping& wanted,
+                                                const RenderedGroup& rendered) const {
+  PatchRules rules{.own = kOwnOfKai,
+                   .optional = kOptionalOfKai,
+                   .follows_queue = options_.follows_queue && !wanted.has_default_queue,
+                   .fixed_labels = {options_.node_pool_label},
+                   .is_only_owner = true};
+  const kube::v1::ObjectMeta& meta = observed.object.meta();
+  if (!options_.follows_queue && FindKey(meta.labels(), options_.queue_label)) {
+    rules.fixed_labels.insert(options_.queue_label);
+  }
+  return GroupUpdateOf(meta, SpecOf(observed), rendered.object, rules);
+}
+
+int64_t KaiEmitter::LeastPodsOf(const Grouping& grouping) const { return LeastPodsForKai(grouping); }
+
+std::vector<std::string> UnschedulableReasons(const kube::v1::KaiPodGroup& group) {
+  std::vector<std::string> texts;
+  const absl::StatusOr<json::value> status = ParseJson(group.status_json().empty() ? "{}" : group.status_json());
+  const json::value* const conditions = status.ok() ? Find(*status, "schedulingConditions") : nullptr;
+  if (conditions == nullptr || !conditions->is_array()) return texts;
+  for (const json::value& condition : conditions->get_array()) {
+    const std::string pool(FindString(condition, "nodePool"));
+    const std::string where = pool.empty() ? "" : fmt::format("node pool {}: ", pool);
+    const auto add = [&](const json::value& reason) {
+      texts.push_back(fmt::format("{}{}: {}", where, FindString(reason, "reason"), FindString(reason, "message")));
+    };
+    const json::value* const reasons = Find(condition, "reasons");
+    if (reasons == nullptr || !reasons->is_array() || reasons->get_array().empty()) {
+      if (!FindString(condition, "reason").empty()) add(condition);  // The form of earlier releases.
+      continue;
+    }
+    for (const json::value& reason : reasons->get_array()) add(reason);
+  }
+  return texts;
+}
+
+}  // namespace basalt::pgsvc

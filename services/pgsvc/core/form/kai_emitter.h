@@ -1,0 +1,46 @@
+#pragma once
+
+// Groups as KAI's scheduler reads them: scheduling.run.ai/v2alpha2 (pod-grouper 7 to 9).
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "services/pgsvc/core/form/group_emitter.h"
+#include "services/pgsvc/core/form/kai_form.h"
+
+namespace basalt::pgsvc {
+
+class KaiEmitter final : public GroupEmitter {
+ public:
+  explicit KaiEmitter(RuleOptions options, KaiGroupForm form = {})
+      : options_(std::move(options)), form_(std::move(form)) {}
+
+  kube::GroupProfile profile() const override { return kube::GroupProfile::kKai; }
+  const kube::Kind& kind() const override { return kube::kKaiPodGroups; }
+  std::string watch() const override;
+  std::string_view group_name_key() const override;
+  GroupForm form() const override { return GroupFormOf(form_); }
+  bool TakeDefinition(const json::value* definition) override;
+  bool counts_resources() const override { return false; }
+  bool drops_empty_groups() const override { return false; }
+  // Ours, or KAI's own: it says whose pods it has, or names the same owner.
+  bool IsOurs(const ObservedGroup& observed, const Grouping& wanted) const override;
+  json::value SpecOf(const ObservedGroup& group) const override;
+  RenderedGroup Render(const GroupPlanOfPods& plan, const ClusterView& cluster) const override;
+  std::optional<GroupUpdate> UpdateOf(const ObservedGroup& observed, const Grouping& wanted,
+                                      const RenderedGroup& rendered) const override;
+  int64_t LeastPodsOf(const Grouping& grouping) const override;
+
+  // What Render makes; it looks at nothing but the grouping.
+  RenderedGroup Render(const Grouping& grouping) const;
+
+ private:
+  const RuleOptions options_;
+  KaiGroupForm form_;
+};
+
+// Why KAI's scheduler has not placed the group: from its status, which an answer to Get has (9.1). One text for each
+// reason of each node pool, in the scheduler's words.
+std::vector<std::string> UnschedulableReasons(const kube::v1::KaiPodGroup& group);
+
+}  // namespace basalt::pgsvc

@@ -1,0 +1,28 @@
+#pragma once
+
+// Groups by the rules of all kinds as Volcano's scheduler reads them: scheduling.volcano.sh/v1beta1 (pod-grouper 11,
+// the rich profile).
+#include <optional>
+
+#include "services/pgsvc/core/form/group_emitter.h"
+
+namespace basalt::pgsvc {
+
+class VolcanoEmitter final : public GroupEmitter {
+ public:
+  kube::GroupProfile profile() const override { return kube::GroupProfile::kRich; }
+  const kube::Kind& kind() const override { return kube::kPodGroups; }
+  std::string watch() const override;
+  std::string_view group_name_key() const override;
+  bool counts_resources() const override { return true; }
+  bool drops_empty_groups() const override { return true; }
+  // What a user has made is theirs, whoever it names as its owner.
+  bool IsOurs(const ObservedGroup& observed, const Grouping&) const override { return IsMadeHere(observed); }
+  json::value SpecOf(const ObservedGroup& group) const override;
+  RenderedGroup Render(const GroupPlanOfPods& plan, const ClusterView& cluster) const override;
+  std::optional<GroupUpdate> UpdateOf(const ObservedGroup& observed, const Grouping& wanted,
+                                      const RenderedGroup& rendered) const override;
+  int64_t LeastPodsOf(const Grouping& grouping) const override;
+};
+
+}  // namespace basalt::pgsvc

@@ -1,0 +1,137 @@
+// What of a group of Volcano's form is ours, where the group is there already.
+#include "services/pgsvc/core/form/volcano_emitter.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+
+#include "services/pgsvc/core/grouping/object_set.h"
+
+namespace basalt::pgsvc {
+namespace {
+
+using ::testing::HasSubstr;
+
+kube::v1::Pod PodOf(const std::string& cpu) {
+  kube::v1::Pod pod;
+  pod.set_name("p");
+  pod.set_namespace_("default");
+  pod.mutable_grouping()->set_spec_json(R"({"containers":[{"name":"c","resources":{"requests":{"cpu":")" + cpu +
+                                        R"("}}}]})");
+  return pod;
+}
+
+class VolcanoEmitterTest : public ::testing::Test {
+ protected:
+  VolcanoEmitterTest() {
+    plan_.grouping.name = "pg";
+    plan_.grouping.ns = "default";
+    plan_.grouping.owner = {.api_version = "batch/v1", .kind = "Job", .name = "j", .uid = "u0"};
+    plan_.grouping.minimum = {.count = 2};
+    plan_.pod = &pod_;
+  }
+
+  RenderedGroup Render() { return VolcanoEmitter().Render(plan_, objects_); }
+  // Of the group with that spec, of our owner.
+  std::string Patch(const kube::v1::PodGroupSpec& spec, const std::string& grouped = "",
+                    const std::string& inherited = "") {
+    ObservedGroup observed;
+    *observed.object.mutable_spec() = spec;
+    kube::v1::OwnerReference& owner = *observed.object.mutable_meta()->add_owner_references();
+    owner.set_api_version("batch/v1");
+    owner.set_kind("Job");
+    owner.set_name("j");
+    owner.set_uid("u0");
+    owner.set_controller(true);
+    const auto annotate = [&observed](const char* key, const std::string& value) {
+      kube::v1::KeyValue& pair = *observed.object.mutable_meta()->add_annotations();
+      pair.set_key(key);
+      pair.set_value(value);
+    };
+    annotate("basalt.dev/grouped-fields", grouped);
+    if (!inherited.empty()) {
+      annotate("basalt.dev/inherited-annotations", inherited);
+      annotate(inherited.c_str(), "true");
+    }
+    EXPECT_TRUE(VolcanoEmitter().IsOurs(observed, plan_.grouping));
+    const auto update = VolcanoEmitter().UpdateOf(observed, plan_.grouping, Render());
+    return update ? update->patch : "";
+  }
+  // As `plan_` wants it.
+  static kube::v1::PodGroupSpec Spec() {
+    kube::v1::PodGroupSpec spec;
+    spec.set_min_member(2);
+    spec.set_queue("default");
+    spec.set_has_min_resources(true);
+    for (const auto& [key, value] :
+         {std::pair("count/pods", "2"), {"cpu", "2"}, {"pods", "2"}, {"requests.cpu", "2"}}) {
+      kube::v1::KeyValue& resource = *spec.add_min_resources();
+      resource.set_key(key);
+      resource.set_value(value);
+    }
+    return spec;
+  }
+
+  kube::v1::Pod pod_ = PodOf("1");
+  GroupPlanOfPods plan_;
+  ObjectSet objects_;
+};
+
+TEST_F(VolcanoEmitterTest, WhatIsAsWantedIsLeftAlone) { EXPECT_EQ(Patch(Spec()), ""); }
+
+TEST_F(VolcanoEmitterTest, WhatOthersSetStays) {
+  kube::v1::PodGroupSpec spec = Spec();
+  spec.set_queue("research");
+  spec.set_priority_class_name("high");
+  spec.mutable_network_topology()->set_mode("hard");
+  kube::v1::TaskMinimum& minimum = *spec.add_min_task_member();
+  minimum.set_task("w");
+  minimum.set_min_member(1);
+  EXPECT_EQ(Patch(spec), "");
+}
+
+TEST_F(VolcanoEmitterTest, AResourceThatNoPodAsksForAnyMoreGoes) {
+  kube::v1::PodGroupSpec spec = Spec();
+  kube::v1::KeyValue& resource = *spec.add_min_resources();
+  resource.set_key("zzz");
+  resource.set_value("1");
+  EXPECT_THAT(Patch(spec), HasSubstr(R"("zzz":null)"));
+}
+
+TEST_F(VolcanoEmitterTest, TheQueueFollowsWhereSomebodyNamesOne) {
+  plan_.grouping.annotations["scheduling.volcano.sh/queue-name"] = "research";
+  EXPECT_EQ(Patch(Spec()), R"({"spec":{"queue":"research"}})");
+}
+
+TEST_F(VolcanoEmitterTest, WhatGroupingHasSetItTakesAway) {
+  kube::v1::PodGroupSpec spec = Spec();
+  spec.set_priority_class_name("high");
+  EXPECT_EQ(Patch(spec, "priorityClassName"),
+            R"({"spec":{"priorityClassName":null},"metadata":{"annotations":{"basalt.dev/grouped-fields":""}}})");
+}
+
+TEST_F(VolcanoEmitterTest, AnAnnotationThatOwnersHaveLostGoes) {
+  EXPECT_EQ(Patch(Spec(), "", "volcano.sh/preemptable"),
+            R"({"metadata":{"annotations":{"volcano.sh/preemptable":null,"basalt.dev/inherited-annotations":null}}})");
+  plan_.grouping.preemptibility = "non-preemptible";
+  EXPECT_EQ(Patch(Spec(), "", "volcano.sh/preemptable"),
+            R"({"metadata":{"annotations":{"volcano.sh/preemptable":"false"}}})");
+}
+
+TEST_F(VolcanoEmitterTest, WhatAUserHasMadeIsTheirs) {
+  ObservedGroup observed;
+  observed.object.mutable_meta()->add_owner_references()->set_uid("u0");
+  EXPECT_FALSE(VolcanoEmitter().IsOurs(observed, plan_.grouping));
+}
+
+TEST_F(VolcanoEmitterTest, ResourcesThatCannotBeReadAreALoss) {
+  pod_ = PodOf("many");
+  const RenderedGroup rendered = Render();
+  ASSERT_EQ(rendered.losses.size(), 1u);
+  EXPECT_THAT(rendered.losses.front(), HasSubstr("minResources"));
+}
+
+}  // namespace
+}  // namespace basalt::pgsvc

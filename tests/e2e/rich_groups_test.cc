@@ -1,0 +1,78 @@
+// Pods of Volcano's scheduler, grouped by the rules of all kinds (--volcano_profile=rich).
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "common/kube/names.h"
+#include "common/testing/status_matchers.h"
+#include "tests/e2e/groups_world.h"
+
+namespace basalt::e2e {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class RichGroupsTest : public GroupsTest {
+ protected:
+  // The roles are those of KAI's groups, since the same owners are read.
+  RichGroupsTest()
+      : GroupsTest({.scheduler = "volcano",
+                    .groups = "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups",
+                    .name_key = kube::kGroupNameKey},
+                   {.gateway_flags = {"--slow_retry=1s", "--volcano_profile=rich"}, .kai = true}) {}
+};
+
+TEST_F(RichGroupsTest, PodsAreGangsByTheirKindsAndAJobOfVolcanosKeepsItsGroup) {
+  const std::string set = CreateWorkload("StatefulSet", "statefulsets", R"("serviceName":"s",)",
+                                         R"(,"labels":{"kai.scheduler/queue":"default"})");
+  const std::string job = Create(
+      kJobs,
+      fmt::format(R"({{"apiVersion":"batch/v1","kind":"Job","metadata":{{"name":"kai-job","annotations":)"
+                  R"({{"kai.scheduler/batch-min-member":"2"}}}},"spec":{{"parallelism":2,"completions":2,{}}}}})",
+                  With(Template(R"("app":"kai-job")"), "Never")));
+  const std::string group = "pg-kai-job-" + job;
+  EXPECT_EQ(GroupsOf("kai-statefulsets-", 2), std::set<std::string>{"pg-kai-statefulsets-" + set});
+  EXPECT_EQ(GroupsOf("kai-job-", 2), std::set<std::string>{group});
+  EXPECT_THAT(Spec(group), AllOf(HasSubstr(R"("minMember":2)"), HasSubstr(R"("cpu":"20m")")));
+  const Ran submitted = world_.Ctl({"job", "submit", "-f", BASALT_SOURCE_DIR "/examples/first-job.yaml", "--watch"});
+  EXPECT_EQ(submitted.exit_code, 0) << submitted.err;
+
+  EXPECT_THAT(world_.Ctl({"podgroup", "get", group}).out,
+              AllOf(HasSubstr("Profile     rich"), HasSubstr("Owner       Job kai-job"), HasSubstr("Min member  2")));
+  EXPECT_THAT(world_.Ctl({"podgroup", "history", group}).out, HasSubstr("created    Job kai-job"));
+  EXPECT_THAT(world_.Ctl({"podgroup", "explain", "kai-statefulsets-0"}).out,
+              AllOf(HasSubstr("Rule:       minimum 1"), HasSubstr("In cluster: yes")));
+
+  const size_t writes = OurWrites();
+  ASSERT_THAT(world_.suite().Kill("pgsvc"), testing::IsOk());
+  ASSERT_THAT(world_.suite().Restart("pgsvc"), testing::IsOk());
+  EXPECT_TRUE(Eventually(absl::Seconds(60), [&] {
+    return world_.Ctl({"podgroup", "explain", "kai-statefulsets-1"}).out.find("In cluster: yes") != std::string::npos;
+  }));
+  EXPECT_EQ(OurWrites(), writes) << "everything is known again";
+}
+
+TEST_F(RichGroupsTest, AGroupGoesWithItsLastPodAndComesBack) {
+  CreateWorkload("ReplicaSet", "replicasets", "");
+  const std::set<std::string> groups = GroupsOf("kai-replicasets-", 2);
+  ASSERT_EQ(groups.size(), 1u);
+  const std::string path = "/apis/apps/v1/namespaces/default/replicasets/kai-replicasets";
+  const auto scale = [&](int replicas) {
+    json::value set = world_.KubeGet(path);
+    set.at("spec").as_object()["replicas"] = replicas;
+    const auto answer = world_.Call("PUT", path, ToText(set));
+    return answer.ok() && answer->status == 200;
+  };
+  ASSERT_TRUE(Eventually(absl::Seconds(30), [&] { return scale(0); }));
+  EXPECT_TRUE(Eventually(absl::Seconds(120), [&] { return Spec(*groups.begin()) == "none"; }));
+  ASSERT_TRUE(Eventually(absl::Seconds(30), [&] { return scale(1); }));
+  EXPECT_EQ(GroupsOf("kai-replicasets-", 1), groups);
+  EXPECT_NE(Spec(*groups.begin()), "none");
+}
+
+}  // namespace
+}  // namespace basalt::e2e
