@@ -163,10 +163,9 @@ void AddPodGroupCommands(CLI::App& app, GlobalOptions& options, int& exit_code) 
   CLI::App& history = *group.Add("history", "Every decision about a pod group", History);
   history.add_option("name", flags.name, "Name of the pod group")->required();
   add_profile(history, {"compat", "rich", "kai"});
-  CLI::App& explain =
-      *group.Add("explain", "Why a pod is in the group that it is in, by the rules of all kinds", Explain);
+  CLI::App& explain = *group.Add("explain", "Why a pod is in the group that it is in", Explain);
   explain.add_option("pod", flags.name, "Name of the pod")->required();
-  add_profile(explain, {"rich", "kai"});
+  add_profile(explain, {"compat", "rich", "kai"});
   CLI::App& rules =
       *group.Add("rules", "By which rules pods are grouped, and what they make of objects of yours", Rules);
   CLI::Option* const objects =

@@ -58,6 +58,15 @@ TEST_F(KaiGroupsTest, PodsOfEachOwnerAreGroupedAndRunAndARestartWritesNothing) {
   EXPECT_EQ(OurWrites(), writes) << "everything is known again";
   const std::string explained = world_.Ctl({"podgroup", "explain", "kai-statefulsets-0"}).out;
   EXPECT_THAT(explained, HasSubstr("Pods:       Running; 2 running; 1 needed at least"));
+  // A pod of Volcano's beside them, in the compat profile.
+  Create(kPods, R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"plain"},"spec":{"schedulerName":"volcano",
+    "priorityClassName":"","terminationGracePeriodSeconds":0,"containers":[{"name":"c","image":"busybox","command":
+    ["sleep","600"],"resources":{"requests":{"cpu":"10m"}}}]}})");
+  EXPECT_TRUE(Eventually(absl::Seconds(30), [&] {
+    return world_.Ctl({"podgroup", "explain", "plain"}).out.find("In cluster: yes") != std::string::npos;
+  }));
+  EXPECT_THAT(world_.Ctl({"podgroup", "explain", "plain"}).out,
+              AllOf(HasSubstr("Grouped by: Pod default/plain"), HasSubstr("minMember: default")));
   const std::string listed = world_.Ctl({"podgroup", "list"}).out;
   EXPECT_THAT(listed, HasSubstr("pg-kai-job-" + job));
   const std::string shown = world_.Ctl({"podgroup", "get", "pg-kai-statefulsets-" + set}).out;
@@ -67,7 +76,7 @@ TEST_F(KaiGroupsTest, PodsOfEachOwnerAreGroupedAndRunAndARestartWritesNothing) {
               HasSubstr("created    StatefulSet kai-statefulsets"));
   const Ran none = world_.Ctl({"podgroup", "explain", "none"});
   EXPECT_EQ(none.exit_code, 1) << none.err;
-  EXPECT_THAT(none.err, HasSubstr("there is no pod default/none that is grouped by the rules of all kinds"));
+  EXPECT_THAT(none.err, HasSubstr("there is no pod default/none that is grouped here"));
 }
 
 // The kind comes after somebody has asked for it.

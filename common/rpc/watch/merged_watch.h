@@ -43,6 +43,7 @@ std::string NamespaceOf(const Request& request) {
 //   PartRequest       with namespace, as Request, name, slots and since;
 //   PartResponse      with type (the same, and MOVED), position, positions, slots, and the object;
 //   MoveObject(PartResponse&, Response&)
+//   SlotsOf(ns, name)  optional: in which slots an object of that name may be, where that is not the slot of "ns/name".
 template <typename Watched>
 class MergedWatch final : public Feed<typename Watched::Response> {
  public:
@@ -118,7 +119,13 @@ MergedWatch<Watched>::MergedWatch(Loop& loop, const Members& members, OpenPart o
       next_part_(parts_.end()),
       failing_since_(kSlotCount, absl::InfiniteFuture()) {
   const bool is_one = !name_.empty() && (kHasNamespace == !ns_.empty());
-  if (is_one) {
+  if constexpr (requires { Watched::SlotsOf(ns_, name_); }) {
+    if (is_one) {
+      for (const uint32_t slot : Watched::SlotsOf(ns_, name_)) wanted_.Insert(slot);
+    } else {
+      wanted_ = SlotSet::All();
+    }
+  } else if (is_one) {
     wanted_.Insert(SlotOf(kube::ObjectKey(ns_, name_)));
   } else {
     wanted_ = SlotSet::All();

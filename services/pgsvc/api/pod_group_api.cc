@@ -81,6 +81,7 @@ ListPartResponse PartOf(const NamespaceGroups& groups, const podgroup::v1::ListP
   const auto visit = [&](const std::string& key, const std::string& group_name) {
     if (!wanted.empty() && kube::NamespaceOf(key) != wanted) return false;
     if (!slots.Contains(SlotOf(key))) return true;
+    if (!request.pod().empty() && groups.GroupOf(key, request.pod()) != group_name) return true;
     std::optional<podgroup::v1::PodGroup> group = groups.Show(key, group_name);
     if (!group || !Matches(request, *group) || PodGroupList::KeyOf(*group) <= request.page_token()) return true;
     if (static_cast<size_t>(part.pod_groups_size()) == size) {
@@ -95,7 +96,7 @@ ListPartResponse PartOf(const NamespaceGroups& groups, const podgroup::v1::ListP
 }
 
 podgroup::v1::ExplainGroupingResponse ToMessage(const std::string& ns, const std::string& name,
-                                                const NamespaceGroups::Explanation& explanation) {
+                                                const Explanation& explanation) {
   podgroup::v1::ExplainGroupingResponse message;
   message.mutable_pod()->set_namespace_(ns);
   message.mutable_pod()->set_name(name);
@@ -167,6 +168,7 @@ void PodGroupApi::ListPart(podgroup::v1::ListPartRequest asked, rpc::Done<ListPa
   const auto list = [request = std::move(*asked.mutable_request()), size, slots](PodGroupController& controller) {
     const auto add = [&](const std::string& key, const auto&, ListPartResponse& part) {
       if (!slots.Contains(SlotOf(key))) return;
+      if (!request.pod().empty() && !controller.HasPod(key, request.pod())) return;
       std::optional<podgroup::v1::PodGroup> group = controller.Show(key);
       if (group && Matches(request, *group)) *part.add_pod_groups() = *std::move(group);
     };
@@ -202,26 +204,20 @@ void PodGroupApi::History(podgroup::v1::GetPodGroupHistoryRequest request,
 
 void PodGroupApi::ExplainGrouping(podgroup::v1::ExplainGroupingRequest request,
                                   rpc::Done<podgroup::v1::ExplainGroupingResponse> done) {
-  const std::string key = RoutingKeyOf(request.profile(), request.namespace_(), request.name());
+  const std::string key = RoutingKeyOf(request.profile(), request.namespace_(), request.group());
   const std::string pod = kube::ObjectKey(OrDefault(request.namespace_()), request.name());
-  if (kube::ProfileOf(key) == kube::GroupProfile::kCompat) {
-    return done(rpc::InvalidField("profile", "is not one by whose rules pods are explained"));
-  }
   workers_.OnWorkerOf(
       SlotOf(key), [key, pod, name = request.name(), done = std::move(done)](PodGroupController& controller) mutable {
         if (!controller.context().IsReady(SlotOf(key))) return done(NotReady(pod));
-        const NamespaceGroups& groups = *controller.NamespaceGroupsOf(key);
-        const auto explanation = groups.Explain(key, name);
+        const NamespaceGroups* const groups = controller.NamespaceGroupsOf(key);
+        const auto explanation = groups == nullptr ? controller.ExplainPlain(key, name) : groups->Explain(key, name);
         if (!explanation) {
-          const std::string why =
-              fmt::format("there is no pod {} that is grouped by the rules of all kinds, as far as is known", pod);
+          const std::string why = fmt::format("there is no pod {} that is grouped here, as far as is known", pod);
           return done(rpc::WithResource(MakeStatus(absl::StatusCode::kNotFound, why), kube::kPods, pod));
         }
         const std::string ns(kube::NamespaceOf(key));
         podgroup::v1::ExplainGroupingResponse message = ToMessage(ns, name, *explanation);
-        if (!explanation->is_there || groups.emitter().profile() != kube::GroupProfile::kKai) {
-          return done(std::move(message));
-        }
+        if (!explanation->is_there || kube::ProfileOf(key) != kube::GroupProfile::kKai) return done(std::move(message));
         // The scheduler's status is followed by nobody: it changes in each of its cycles.
         controller.context().GetForCaller(key, kube::GetOf(kube::kKaiPodGroups, ns, explanation->found->grouping.name),
                                           [message = std::move(message), done = std::move(done)](

@@ -2,12 +2,15 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "basalt/podgroup/v1/pod_group_part.grpc.pb.h"
 #include "basalt/podgroup/v1/pod_group_query.grpc.pb.h"
 #include "common/base/slots.h"
+#include "common/base/status.h"
 #include "common/rpc/error_details.h"
 #include "common/rpc/grpc/forward/forward.h"
+#include "common/rpc/grpc/forward/list_all.h"
 #include "common/rpc/grpc/forward/serve.h"
 #include "common/rpc/grpc/unary.h"
 #include "services/pgsvc/api/pod_group_list.h"
@@ -36,6 +39,19 @@ using podgroup::v1::WatchPartRequest;
 using podgroup::v1::WatchPartResponse;
 using podgroup::v1::WatchPodGroupsRequest;
 using podgroup::v1::WatchPodGroupsResponse;
+
+// Of a question about one group or pod. A slash would make a key of another kind.
+template <typename Request>
+absl::Status CheckQuestion(const Request& asked) {
+  if (asked.name().empty()) return rpc::InvalidField("name", "is required");
+  std::vector<std::pair<const char*, std::string>> texts = {{"name", asked.name()}, {"namespace", asked.namespace_()}};
+  if constexpr (requires { asked.group(); }) texts.emplace_back("group", asked.group());
+  for (const auto& [field, text] : texts) {
+    if (text.find('/') != std::string::npos) return rpc::InvalidField(field, "has a slash");
+  }
+  if (!podgroup::v1::Profile_IsValid(asked.profile())) return rpc::InvalidField("profile", "is unknown");
+  return absl::OkStatus();
+}
 
 // What both services need. Tasks on the loop hold it, so that nothing they use goes away under them.
 struct Core {
@@ -89,8 +105,48 @@ class QueryService final : public PodGroupQueryService::CallbackService {
   }
   grpc::ServerUnaryReactor* ExplainGrouping(grpc::CallbackServerContext* context, const ExplainGroupingRequest* request,
                                             ExplainGroupingResponse* response) override {
-    return AskOwner(context, request, response, podgroup::v1::PROFILE_RICH, &PodGroupApi::ExplainGrouping,
-                    [](auto& stub, auto... arguments) { stub.async()->ExplainGrouping(arguments...); });
+    return rpc::ServeUnary(
+        core_->loop, context, request, response,
+        [core = core_, caller = rpc::CallerOf(*context)](ExplainGroupingRequest asked,
+                                                         rpc::Done<ExplainGroupingResponse> done) {
+          if (const absl::Status wrong = CheckQuestion(asked); !wrong.ok()) return done(wrong);
+          const bool is_compat = asked.profile() == podgroup::v1::PROFILE_COMPAT;
+          const bool is_any = asked.profile() == podgroup::v1::PROFILE_UNSPECIFIED;
+          if (!is_any && (!is_compat || !asked.group().empty())) {
+            return Explain(core, caller, std::move(asked), std::move(done));
+          }
+          // Whoever has the pod has its group.
+          ListPodGroupsRequest list;
+          list.set_namespace_(asked.namespace_().empty() ? "default" : asked.namespace_());
+          list.set_pod(asked.name());
+          auto answered = [core, caller, asked, is_compat,
+                           done = std::move(done)](absl::StatusOr<ListPodGroupsResponse> groups) mutable {
+            if (!groups.ok()) return done(groups.status());
+            core->loop.Post([core, caller = std::move(caller), asked = std::move(asked), is_compat,
+                             done = std::move(done), groups = *std::move(groups)]() mutable {
+              for (const PodGroup& group : groups.pod_groups()) {
+                if (is_compat && group.profile() != podgroup::v1::PROFILE_COMPAT) continue;
+                asked.set_profile(group.profile());
+                asked.set_group(group.object().meta().name());
+                return Explain(core, std::move(caller), std::move(asked), std::move(done));
+              }
+              if (is_compat) {
+                return done(MakeStatus(absl::StatusCode::kNotFound, "there is no pod of that name in that profile"));
+              }
+              // A pod of which it is not known yet where it belongs is in no group.
+              asked.set_profile(podgroup::v1::PROFILE_RICH);
+              Turn<ExplainGroupingRequest, ExplainGroupingResponse> turn{
+                  .caller = std::move(caller), .asked = std::move(asked), .is_any = true, .done = std::move(done)};
+              AskInTurn(core, std::move(turn), &PodGroupApi::ExplainGrouping, StartExplain);
+            });
+          };
+          const auto local = [core](ListPartRequest part, rpc::Done<ListPartResponse> told) {
+            core->api.ListPart(std::move(part), std::move(told));
+          };
+          rpc::ListAll<PodGroupList>(*core->parts, caller, list, rpc::Done<ListPodGroupsResponse>(std::move(answered)),
+                                     local,
+                                     [](auto& stub, auto... arguments) { stub.async()->ListPart(arguments...); });
+        });
   }
   grpc::ServerUnaryReactor* ListPodGroups(grpc::CallbackServerContext* context, const ListPodGroupsRequest* request,
                                           ListPodGroupsResponse* response) override {
@@ -111,17 +167,24 @@ class QueryService final : public PodGroupQueryService::CallbackService {
         core_->loop, context, request, response,
         [core = core_, caller = rpc::CallerOf(*context), first, method, start](Request asked,
                                                                                rpc::Done<Response> done) {
-          if (asked.name().empty()) return done(rpc::InvalidField("name", "is required"));
-          for (const auto& [field, text] : {std::pair("name", asked.name()), {"namespace", asked.namespace_()}}) {
-            if (text.find('/') != std::string::npos) return done(rpc::InvalidField(field, "has a slash"));
-          }
-          if (!podgroup::v1::Profile_IsValid(asked.profile())) return done(rpc::InvalidField("profile", "is unknown"));
+          if (const absl::Status wrong = CheckQuestion(asked); !wrong.ok()) return done(wrong);
           const bool is_any = asked.profile() == podgroup::v1::PROFILE_UNSPECIFIED;
           if (is_any) asked.set_profile(first);
           Turn<Request, Response> turn{
               .caller = caller, .asked = std::move(asked), .is_any = is_any, .done = std::move(done)};
           AskInTurn(core, std::move(turn), method, start);
         });
+  }
+
+  static constexpr auto StartExplain = [](auto& stub, auto... arguments) {
+    stub.async()->ExplainGrouping(arguments...);
+  };
+  // At the owner of the group, or of the namespace, that the request names.
+  static void Explain(const std::shared_ptr<Core>& core, rpc::Caller caller, ExplainGroupingRequest asked,
+                      rpc::Done<ExplainGroupingResponse> done) {
+    Turn<ExplainGroupingRequest, ExplainGroupingResponse> turn{
+        .caller = std::move(caller), .asked = std::move(asked), .is_any = false, .done = std::move(done)};
+    AskInTurn(core, std::move(turn), &PodGroupApi::ExplainGrouping, StartExplain);
   }
 
   template <typename Request, typename Response>
@@ -132,12 +195,21 @@ class QueryService final : public PodGroupQueryService::CallbackService {
     rpc::Done<Response> done;
     absl::Status unavailable = absl::OkStatus();  // What an owner before has said that cannot answer now.
   };
+  template <typename Request>
+  static const std::string& NameOfGroup(const Request& asked) {
+    if constexpr (requires { asked.group(); }) {
+      return asked.group();
+    } else {
+      return asked.name();
+    }
+  }
   // Where nobody has what is asked for, one who cannot answer may have it.
   template <typename Request, typename Response, typename Method, typename Start>
   static void AskInTurn(const std::shared_ptr<Core>& core, Turn<Request, Response> turn, Method method, Start start) {
     const Request& asked = turn.asked;
-    const uint32_t slot = SlotOf(RoutingKeyOf(asked.profile(), asked.namespace_(), asked.name()));
-    std::string what = "pod group " + RoutingKeyOf(podgroup::v1::PROFILE_COMPAT, asked.namespace_(), asked.name());
+    const std::string& name = NameOfGroup(asked);
+    const uint32_t slot = SlotOf(RoutingKeyOf(asked.profile(), asked.namespace_(), name));
+    std::string what = "pod group " + RoutingKeyOf(podgroup::v1::PROFILE_COMPAT, asked.namespace_(), name);
     rpc::Caller caller = turn.caller;
     Request request = asked;
     auto answered = [core, turn = std::move(turn), method, start](absl::StatusOr<Response> answer) mutable {

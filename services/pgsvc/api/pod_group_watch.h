@@ -5,9 +5,12 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "basalt/podgroup/v1/pod_group_part.pb.h"
+#include "common/base/slots.h"
 #include "common/kube/group_profile.h"
+#include "common/kube/object_key.h"
 #include "common/runtime/watch/publisher.h"
 #include "common/watch/watch_hub.h"
 #include "services/pgsvc/control/pod_group_controller.h"
@@ -22,6 +25,11 @@ struct WatchedPodGroups {
   using Object = podgroup::v1::PodGroup;
   using Controller = PodGroupController;
 
+  // In which a group of that name may be, by its profile.
+  static std::vector<uint32_t> SlotsOf(std::string_view ns, std::string_view name) {
+    return {SlotOf(kube::ObjectKey(ns, name)), SlotOf(kube::NamespaceKey(ns, kube::GroupProfile::kRich)),
+            SlotOf(kube::NamespaceKey(ns, kube::GroupProfile::kKai))};
+  }
   static void MoveObject(PartResponse& told, Response& response) {
     response.mutable_pod_group()->Swap(told.mutable_pod_group());
   }

@@ -58,6 +58,29 @@ class PodGroupWatchTest : public ::testing::Test {
     Tell(name, version);
     Pass(name);
   }
+  // A group by the rules of all kinds.
+  void PutIn(kube::GroupProfile profile, const std::string& name, int64_t version) {
+    kube::v1::Object object;
+    kube::v1::ObjectMeta& meta = profile == kube::GroupProfile::kKai ? *object.mutable_kai_pod_group()->mutable_meta()
+                                                                     : *object.mutable_pod_group()->mutable_meta();
+    meta.set_namespace_("ns");
+    meta.set_name(name);
+    meta.set_uid(name + "-uid");
+    meta.set_resource_version(version);
+    const std::string key = kube::NamespaceKey("ns", profile);
+    testing::Worker& worker = workers_.WorkerOf(key);
+    worker.controller->OnState(key, "", std::move(object));
+    worker.context.Wake(key);
+    worker.context.RunPasses(*worker.controller);
+  }
+  void DeleteIn(kube::GroupProfile profile, const std::string& name) {
+    const std::string key = kube::NamespaceKey("ns", profile);
+    testing::Worker& worker = workers_.WorkerOf(key);
+    worker.controller->OnGone(
+        key, {.reason = runtime::Gone::Reason::kDeleted, .watch = "", .uid = name + "-uid", .name = name});
+    worker.context.Wake(key);
+    worker.context.RunPasses(*worker.controller);
+  }
   void TellGone(const std::string& name) {
     const std::string key = "ns/" + name;
     workers_.WorkerOf(key).controller->OnGone(
@@ -98,6 +121,20 @@ class PodGroupWatchTest : public ::testing::Test {
                             &WatchPodGroupsResponse::pod_group>
       reader_;
 };
+
+TEST_F(PodGroupWatchTest, GroupsOfEachProfileAreFollowedByTheirName) {
+  for (const kube::GroupProfile profile : {kube::GroupProfile::kRich, kube::GroupProfile::kKai}) {
+    PutIn(profile, "g", 1);
+    const auto watch = Open("g");
+    EXPECT_EQ(Drain(*watch), "STATE g, SYNCED");
+    PutIn(profile, "g", 2);
+    EXPECT_EQ(Drain(*watch), "STATE g");
+    PutIn(profile, "other", 3);
+    EXPECT_EQ(Drain(*watch), "");
+    DeleteIn(profile, "g");
+    EXPECT_EQ(Drain(*watch), "DELETED g");
+  }
+}
 
 TEST_F(PodGroupWatchTest, BeginsWithWhatThereIsAndGoesOnWithWhatChanges) {
   Put("a", 1);

@@ -42,6 +42,9 @@ class FollowedOwner {
   // Null: no watch shows the owner of that UID.
   const kube::v1::Workload* Find(std::string_view uid) const;
 
+  // The pod that says how the group is to be; null: none does.
+  const kube::v1::Pod* NewestPod(std::string_view key, const Pods& pods) const;
+
   // Whether NextStep may find something to do.
   bool IsDue(const kube::v1::PodGroup& group) const;
   // What is to be done for the group; it is taken for done, until Fail says otherwise. Requires IsDue.
@@ -59,7 +62,6 @@ class FollowedOwner {
 
  private:
   void ForgetNewestPod();
-  const kube::v1::Pod* NewestPod(std::string_view key, const Pods& pods) const;
 
   std::unique_ptr<kube::v1::Workload> workload_;  // Null: none is shown.
   std::string newest_pod_;                        // UID of the newest pod that is there; empty: it is to be looked for.

@@ -28,6 +28,7 @@
 #include "common/runtime/controller.h"
 #include "common/runtime/events/event_recorder.h"
 #include "common/runtime/watch/publisher.h"
+#include "services/pgsvc/control/explanation.h"
 #include "services/pgsvc/control/followed_owner.h"
 #include "services/pgsvc/control/group_records.h"
 #include "services/pgsvc/control/missing_group.h"
@@ -64,6 +65,10 @@ class PodGroupController : public runtime::Controller {
   runtime::Publisher& publisher() { return publisher_; }
   // The group as people are shown it, by kube::ShownGroupKey; nullopt: there is none, and no pod wants one.
   std::optional<podgroup::v1::PodGroup> Show(std::string_view shown_key) const;
+  // Why the pod is in the group of that key. Nothing: it is not, as far as is known.
+  std::optional<Explanation> ExplainPlain(std::string_view key, std::string_view pod_name) const;
+  // Whether a pod of that name is in the group.
+  bool HasPod(std::string_view key, std::string_view pod_name) const;
   // Of the routing key of a namespace; null: the key is that of one group.
   NamespaceGroups* NamespaceGroupsOf(std::string_view routing_key);
   const NamespaceGroups& kai_groups() const { return kai_groups_; }
@@ -131,6 +136,9 @@ class PodGroupController : public runtime::Controller {
   void PublishState(const std::string& key, Group& group, kv::WriteBatch& batch);
   // Whether people are shown it: it is there, or pods want it.
   static bool IsThere(std::string_view key, const Group& group);
+
+  // -- explain_plain.cc --
+  static const kube::v1::Pod* FindPod(const Group& group, std::string_view pod_name);
 
   // -- owned_groups.cc --
   void ServeOwner(const std::string& key, Group& group);

@@ -210,6 +210,36 @@ absl::StatusOr<WantedGroup> WantedGroupOf(const kube::v1::Pod& pod, const Annota
   return wanted;
 }
 
+std::map<std::string, std::string> SourcesOf(const kube::v1::Pod& pod, const Annotations& owner_annotations,
+                                             std::string_view owner, const GroupingOptions& options) {
+  const std::string own = fmt::format("Pod {}/{}", pod.namespace_(), pod.name());
+  const auto& annotations = pod.grouping().annotations();
+  const auto of_owner = [&](std::string_view key) {
+    return options.inherit_owner_annotations && owner_annotations.find(key) != owner_annotations.end();
+  };
+  std::map<std::string, std::string> sources;
+  const auto set = [&sources](std::string_view field, std::string_view key, std::string_view object) {
+    sources.try_emplace(std::string(field), fmt::format("annotation {} of {}", key, object));
+  };
+  for (const std::string_view key : {kube::kGroupMinMemberKey, kSeedMinMemberKey}) {
+    if (of_owner(key)) set("minMember", key, owner);
+  }
+  sources.try_emplace("minMember", "default");
+  for (const std::string_view key : {kube::kSchedulingQueueNameKey, kube::kQueueNameKey}) {
+    const bool counts = key == kube::kSchedulingQueueNameKey || options.alternative_queue_keys;
+    if (counts && FindKey(annotations, key)) set("queue", key, own);
+  }
+  for (const std::string_view key : {kube::kSchedulingQueueNameKey, kube::kQueueNameKey}) {
+    if (options.alternative_queue_keys && of_owner(key)) set("queue", key, owner);
+  }
+  for (const std::string_view key : {kTopologyModeKey, kTopologyTierKey}) {
+    if (FindKey(annotations, key)) set("networkTopology", key, own);
+  }
+  if (!pod.priority_class_name().empty()) sources["priorityClassName"] = "spec of " + own;
+  sources["minResources"] = fmt::format("what {} asks for, times minMember", own);
+  return sources;
+}
+
 std::string OwnerReferencesPatch(const kube::v1::Pod& pod) {
   return ToText(json::object{{"metadata", json::object{{"ownerReferences", OwnerReferences(pod)}}}});
 }

@@ -71,6 +71,11 @@ struct WantedGroup {
 absl::StatusOr<WantedGroup> WantedGroupOf(const kube::v1::Pod& pod, const Annotations& owner_annotations,
                                           const GroupingOptions& options);
 
+// Where each field of that comes from, by the name of the field of spec, for people. `owner`: what the annotations are
+// of, as "ReplicaSet default/web".
+std::map<std::string, std::string> SourcesOf(const kube::v1::Pod& pod, const Annotations& owner_annotations,
+                                             std::string_view owner, const GroupingOptions& options);
+
 // The merge patch that gives the group the owner references with which it is created for the pod.
 std::string OwnerReferencesPatch(const kube::v1::Pod& pod);
 

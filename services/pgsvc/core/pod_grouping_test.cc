@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+
 #include "common/base/json.h"
 #include "services/pgsvc/core/testing.h"
 
@@ -82,6 +85,30 @@ TEST(PodGroupingTest, WhatTheOwnerSaysIsInheritedAndCountsForSoManyPods) {
   EXPECT_EQ(Find(annotations, "volcano.sh/jdb-min-available"), nullptr);
   EXPECT_EQ(FindString(annotations, "basalt.dev/inherited-annotations"),
             "volcano.sh/custom-key,volcano.sh/jdb-max-unavailable");
+}
+
+TEST(PodGroupingTest, ItIsToldWhereEachFieldComesFrom) {
+  using Sources = std::map<std::string, std::string>;
+  constexpr char kWeb[] = "ReplicaSet ns/web";
+  kube::v1::Pod pod = OwnedPod();
+  const std::string resources = "what Pod ns/p asks for, times minMember";
+  EXPECT_EQ(SourcesOf(pod, {}, kWeb, {}), (Sources{{"minMember", "default"}, {"minResources", resources}}));
+  const Annotations owner{{"scheduling.volcano.sh/group-min-member", "3"},
+                          {"volcano.sh/group-min-member", "4"},
+                          {"volcano.sh/queue-name", "q"}};
+  EXPECT_EQ(SourcesOf(pod, owner, kWeb, {}),
+            (Sources{{"minMember", "annotation scheduling.volcano.sh/group-min-member of ReplicaSet ns/web"},
+                     {"minResources", resources},
+                     {"queue", "annotation volcano.sh/queue-name of ReplicaSet ns/web"}}));
+  EXPECT_EQ(SourcesOf(pod, owner, kWeb, {.inherit_owner_annotations = false}).at("minMember"), "default");
+  EXPECT_FALSE(SourcesOf(pod, owner, kWeb, {.alternative_queue_keys = false}).contains("queue"));
+  Annotate(pod, "volcano.sh/queue-name", "mine");
+  Annotate(pod, "volcano.sh/network-topology-mode", "hard");
+  pod.set_priority_class_name("high");
+  const Sources sources = SourcesOf(pod, owner, kWeb, {});
+  EXPECT_EQ(sources.at("queue"), "annotation volcano.sh/queue-name of Pod ns/p");
+  EXPECT_EQ(sources.at("networkTopology"), "annotation volcano.sh/network-topology-mode of Pod ns/p");
+  EXPECT_EQ(sources.at("priorityClassName"), "spec of Pod ns/p");
 }
 
 // podgroup spec 13, case 4.

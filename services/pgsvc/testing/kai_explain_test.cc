@@ -16,11 +16,11 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using Members = podgroup::v1::GroupMembers;
 
-NamespaceGroups::Explanation Explain(NamespaceRig& rig, const std::string& pod) {
+Explanation Explain(NamespaceRig& rig, const std::string& pod) {
   auto explanation =
       dynamic_cast<PodGroupController&>(rig.any_controller()).NamespaceGroupsOf("default")->Explain("default", pod);
   EXPECT_TRUE(explanation) << pod;
-  return explanation ? *std::move(explanation) : NamespaceGroups::Explanation();
+  return explanation ? *std::move(explanation) : Explanation();
 }
 
 void SetPhase(NamespaceRig& rig, const std::string& pod, const std::string& phase) {

@@ -354,5 +354,48 @@ TEST(PodGroupRigTest, WhatTheNextSnapshotLeavesOutIsNotToldAsGone) {
   runtime::testing::ExpectShownIsRecorded(rig.controller(), rig.store());
 }
 
+TEST(PodGroupRigTest, APlainPodIsExplainedByItsOwner) {
+  PodGroupRig rig;
+  rig.Start();
+  rig.MakeReplicaSet("web", 2);
+  rig.Annotate("web", "3");
+  for (const char* pod : {"web-1", "web-2"}) rig.MakePod(pod, "web");
+  rig.Run(absl::Seconds(5));
+  const std::string group = rig.GroupOfSet("web");
+  const auto explained = rig.controller().ExplainPlain(kube::ObjectKey("default", group), "web-1");
+  ASSERT_TRUE(explained);
+  ASSERT_TRUE(explained->found.ok());
+  EXPECT_EQ(explained->found->decided_by, "ReplicaSet default/web");
+  EXPECT_EQ(explained->found->grouping.name, group);
+  EXPECT_THAT(explained->owners, ::testing::ElementsAre("ReplicaSet default/web"));
+  EXPECT_TRUE(explained->is_there);
+  EXPECT_THAT(explained->differing_fields, ::testing::IsEmpty());
+  ASSERT_TRUE(explained->plan);
+  EXPECT_EQ(explained->plan->sources.at("minMember"),
+            "annotation scheduling.volcano.sh/group-min-member of ReplicaSet default/web");
+  EXPECT_THAT(explained->plan->warnings, ::testing::ElementsAre(::testing::HasSubstr("they will never be placed")));
+  EXPECT_EQ(FindInt(explained->rendered.object.at("spec"), "minMember"), 3);
+  EXPECT_EQ(explained->least_pods, 3);
+  EXPECT_EQ(explained->members.pending(), 2);
+  EXPECT_FALSE(rig.controller().ExplainPlain(kube::ObjectKey("default", group), "none"));
+}
+
+TEST(PodGroupRigTest, OfAPodThatNamesAGroupOfSomebodyElsesNothingIsToldOfTheGroup) {
+  PodGroupRig rig;
+  rig.Start();
+  rig.server().Create(
+      kube::kPods,
+      json::object{{"metadata", json::object{{"namespace", "default"},
+                                             {"name", "guest"},
+                                             {"annotations", json::object{{kube::kGroupNameKey, "mine"}}}}},
+                   {"spec", PodGroupRig::PodSpec()}});
+  rig.Run(absl::Seconds(5));
+  const auto explained = rig.controller().ExplainPlain("default/mine", "guest");
+  ASSERT_TRUE(explained && explained->found.ok());
+  EXPECT_EQ(explained->found->verdict, PodGrouping::Verdict::kAssigned);
+  EXPECT_FALSE(explained->is_there);
+  EXPECT_FALSE(explained->plan);
+}
+
 }  // namespace
 }  // namespace basalt::pgsvc

@@ -164,6 +164,38 @@ TEST(RichTest, WhatIsRefusedOfAGroupKeepsNoPodOutOfIt) {
   EXPECT_EQ(rig.GroupOf("db-1"), group);
 }
 
+TEST(RichTest, AGroupThatSomebodyPutsInThePlaceOfARefusedOneGetsNoPods) {
+  RichRig rig;
+  rig.Start();
+  const std::string group = rig.MakeDatabase();
+  rig.server().refuse = [](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
+    if (request.resource().plural() != "podgroups") return false;
+    error.set_code(422);
+    error.set_reason("Invalid");
+    error.set_message("the webhook says no");
+    return true;
+  };
+  rig.Annotate(kube::kStatefulSets, "db", "volcano.sh/x", "y");
+  rig.Run(absl::Minutes(1));
+  rig.server().Delete(kube::kPodGroups, "default", group);
+  rig.Make(kube::kPodGroups, "metadata: {name: " + group + "}\nspec: {minMember: 7}");
+  MakePod(rig, "db-1", &kube::kStatefulSets, "db");
+  rig.Run(absl::Minutes(3));
+  EXPECT_EQ(rig.GroupOf("db-1"), "");
+}
+
+TEST(RichTest, APodWhoseOwnerIsMissingHoldsUpNoDeletion) {
+  RichRig rig;
+  rig.Start();
+  rig.MakeDatabase();
+  MakePod(rig, "lost", nullptr, "",
+          "ownerReferences: [{apiVersion: example.com/v1, kind: Foo, name: none, uid: "
+          "11111111-1111-4111-8111-111111111111, controller: true}]");
+  rig.server().Delete(kube::kPods, "default", "db-0");
+  rig.Run(NamespaceGroups::kMostEmptyGrace + absl::Minutes(1));
+  EXPECT_EQ(rig.Groups(), 0u);
+}
+
 TEST(RichTest, ADeletionThatIsRefusedIsTold) {
   RichRig rig;
   rig.Start();

@@ -7,8 +7,7 @@
 
 namespace basalt::pgsvc {
 
-std::optional<NamespaceGroups::Explanation> NamespaceGroups::Explain(std::string_view key,
-                                                                     std::string_view pod_name) const {
+std::optional<Explanation> NamespaceGroups::Explain(std::string_view key, std::string_view pod_name) const {
   Namespace* const space = namespaces_.Find(key);
   if (space == nullptr) return std::nullopt;
   const kube::v1::Pod* const pod = space->objects.FindPod(pod_name);
@@ -32,10 +31,7 @@ std::optional<NamespaceGroups::Explanation> NamespaceGroups::Explain(std::string
   explanation.notes = NotesOn(plan->grouping);
   RenderedGroup rendered = Render(*space, *plan);
   if (observed != nullptr) {
-    for (const kube::v1::PodGroupCondition& condition : observed->object.conditions()) {
-      if (condition.type() != "Unschedulable" || condition.status() != "True") continue;
-      explanation.unschedulable.push_back(fmt::format("{}: {}", condition.reason(), condition.message()));
-    }
+    explanation.unschedulable = WhyNotPlaced(observed->object);
     if (auto update = emitter_->UpdateOf(*observed, plan->grouping, rendered)) {
       explanation.differing_fields = std::move(update->fields);
     }
@@ -52,13 +48,7 @@ podgroup::v1::GroupMembers NamespaceGroups::MembersOf(const GroupState& group, i
   members.set_failed(static_cast<int32_t>(group.CountOf(kube::v1::POD_PHASE_FAILED)));
   members.set_pending(static_cast<int32_t>(group.members().size()) - members.running() - members.succeeded() -
                       members.failed());
-  const bool is_over = members.pending() + members.running() == 0;
-  if (is_over) {
-    members.set_phase(members.failed() == 0 ? Members::PHASE_SUCCEEDED : Members::PHASE_FAILED);
-  } else {
-    const bool runs = members.running() > 0 && members.running() + members.succeeded() >= least;
-    members.set_phase(runs ? Members::PHASE_RUNNING : Members::PHASE_PENDING);
-  }
+  SetPhase(least, members);
   return members;
 }
 

@@ -82,6 +82,11 @@ class GroupState {
     const auto count = phases_.find(phase);
     return count == phases_.end() ? 0 : count->second;
   }
+  // The group that was looked at is not there any more.
+  void ForgetGroup() {
+    is_ours = false;
+    plan_leaves.clear();
+  }
   GroupDecision TakeSent() { return std::exchange(sent, std::nullopt).value_or(GroupDecision()); }
   bool is_idle() const { return members_.empty() && !busy && linking.empty(); }
 

@@ -76,9 +76,9 @@ void NamespaceGroups::ServeEmptyGroup(const std::string& ns, Namespace& space, c
     return Succeed(space, name, group);
   }
   const absl::Time now = context_.ApiNow();
-  // A pod of which it is not known yet where it belongs may be one of the group's.
-  if (!group.empty_since || !space.waiting.empty()) group.empty_since = now;
-  const absl::Time due = std::max(*group.empty_since + kEmptyGrace, group.retry.until());
+  if (!group.empty_since) group.empty_since = now;
+  absl::Time due = std::max(*group.empty_since + kEmptyGrace, group.retry.until());
+  if (now >= due && now < *group.empty_since + kMostEmptyGrace && MayBelong(space)) due = now + kEmptyGrace / 10;
   if (now < due) {
     space.groups_due.insert(name);
     return context_.WakeAt(ns, due);
@@ -92,6 +92,13 @@ void NamespaceGroups::ServeEmptyGroup(const std::string& ns, Namespace& space, c
       .kind = GroupDecision::Kind::kDeleted, .uid = meta.uid(), .message = "no pod is in the group any more"};
   context_.Write(ns, std::move(request),
                  [this, ns, name](const runtime::WriteOutcome& outcome) { OnGroupDeleted(ns, name, outcome); });
+}
+
+bool NamespaceGroups::MayBelong(const Namespace& space) const {
+  return std::any_of(space.waiting.begin(), space.waiting.end(), [&](const std::string& uid) {
+    const auto pod = space.objects.pods().find(uid);
+    return pod != space.objects.pods().end() && IsActive(pod->second) && NameOfGroup(pod->second).empty();
+  });
 }
 
 void NamespaceGroups::OnGroupDeleted(const std::string& ns, const std::string& name,
@@ -149,7 +156,7 @@ void NamespaceGroups::CreateGroup(const std::string& ns, Namespace& space, const
   const std::optional<GroupPlanOfPods> plan = PlanOf(space, group);
   if (!plan || plan->grouping.name != name) return;
   group.busy = true;
-  group.least_pods = emitter_->LeastPodsOf(plan->grouping);
+  TakeLeast(space, name, group, emitter_->LeastPodsOf(plan->grouping));
   group.sent_state.clear();
   group.sent = GroupDecision{.kind = GroupDecision::Kind::kCreated, .asked_by = Asker(plan->grouping)};
   auto request = kube::WriteOf(emitter_->kind(), kube::NamespaceOf(ns), name);
@@ -167,12 +174,13 @@ void NamespaceGroups::UpdateGroup(const std::string& ns, Namespace& space, const
   group.is_ours = emitter_->IsOurs(observed, grouping);
   if (!group.is_ours) {
     Succeed(space, name, group);  // Nothing is tried again.
+    TakeLeast(space, name, group, FindInt(emitter_->SpecOf(observed), "minMember"));
     Note(ns, space, name, group,
          {.kind = GroupDecision::Kind::kForeign, .uid = observed.object.meta().uid(), .asked_by = Asker(grouping)});
     return RecordOnGroup(ns, space, group, "PodGroupError",
                          fmt::format("pod group {} was made by somebody else for other pods, and is left alone", name));
   }
-  group.least_pods = emitter_->LeastPodsOf(grouping);
+  TakeLeast(space, name, group, emitter_->LeastPodsOf(grouping));
   const RenderedGroup rendered = Render(space, *plan);
   for (const std::string& warning : grouping.warnings) RecordOnGroup(ns, space, group, "PodGroupWarning", warning);
   for (const std::string& loss : rendered.losses) RecordOnGroup(ns, space, group, "PodGroupWarning", loss);
@@ -190,6 +198,8 @@ void NamespaceGroups::UpdateGroup(const std::string& ns, Namespace& space, const
     Succeed(space, name, group);
     return TakeLeaves(group, std::move(leaves));
   }
+  // Should this be refused: what the group has already counts.
+  TakeLeaves(group, emitter_->LeavesIn(observed, leaves));
   group.busy = true;
   group.sent_leaves = std::move(leaves);
   group.sent_state = std::move(wanted);
@@ -202,6 +212,10 @@ void NamespaceGroups::UpdateGroup(const std::string& ns, Namespace& space, const
   context_.Write(ns, std::move(request), [this, ns, name](const runtime::WriteOutcome& outcome) {
     OnGroupWritten(ns, name, IsAnother(outcome), outcome);
   });
+}
+
+void NamespaceGroups::TakeLeast(Namespace& space, const std::string& name, GroupState& group, int64_t least) {
+  if (std::exchange(group.least_pods, least) != least) space.to_tell.insert(name);
 }
 
 void NamespaceGroups::TakeLeaves(GroupState& group, std::set<std::string> leaves) {
@@ -280,7 +294,8 @@ void NamespaceGroups::Refresh(const std::string& ns, const std::string& name) {
                    context_.MergeAnswer(ns, LastOf(*now), /*gone=*/true);
                  }
                  const std::optional<GroupDecision>& sent = group->second.sent;
-                 if (is_absent && sent && sent->kind == GroupDecision::Kind::kDeleted) {
+                 const bool is_gone = read->objects.FindGroup(name) == nullptr;
+                 if ((is_absent || is_gone) && sent && sent->kind == GroupDecision::Kind::kDeleted) {
                    Note(ns, *read, name, group->second, group->second.TakeSent());
                  }
                  if (!is_found && !is_absent) return TryLater(ns, *read, name, group->second);

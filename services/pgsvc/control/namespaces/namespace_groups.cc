@@ -73,7 +73,9 @@ void NamespaceGroups::OnState(std::string_view key, kube::v1::Object&& object) {
     const NamespaceObjects::PodChange change = space.objects.SetPod(std::move(*object.mutable_pod()));
     if (change.is_news || (change.is_relinked && !IsLinked(space, uid))) {
       space.pods_due.insert(uid);
-    } else if (const auto known = space.pods.find(uid); known != space.pods.end() && !known->second.group.empty()) {
+    }
+    // At once, also of a pod of which rules cannot say any more where it belongs.
+    if (const auto known = space.pods.find(uid); known != space.pods.end() && !known->second.group.empty()) {
       NoteActivity(space, space.objects.pods().at(uid), known->second.group);
     }
     NoteChanged(space, change.facts);
@@ -89,12 +91,15 @@ void NamespaceGroups::OnState(std::string_view key, kube::v1::Object&& object) {
     return;
   }
   const std::string name = group->object.meta().name();
+  const ObservedGroup* const before = space.objects.FindGroup(name);
+  const bool is_same = before != nullptr && before->object.meta().uid() == group->object.meta().uid();
   const NamespaceObjects::GroupChange change = space.objects.SetGroup(std::move(group));
   NoteChanged(space, change.facts);
   NoteGroup(space, name, change.is_news);
   GroupState& state = space.groups.at(name);
   state.is_gone = false;
   state.is_awaited = false;
+  if (!is_same) state.ForgetGroup();
 }
 
 bool NamespaceGroups::IsLinked(const Namespace& space, const std::string& uid) const {
@@ -164,6 +169,7 @@ void NamespaceGroups::OnGone(std::string_view key, const runtime::Gone& gone) {
   if (!is_observed && !(state->second.is_awaited && state->second.shown_uid == gone.uid)) return;
   state->second.is_awaited = false;
   state->second.is_gone = true;
+  state->second.ForgetGroup();
   // An answer that is on its way notes it by itself.
   if (!state->second.busy && state->second.sent && state->second.sent->kind == GroupDecision::Kind::kDeleted) {
     Note(owned, *space, gone.name, state->second, state->second.TakeSent());

@@ -25,6 +25,7 @@
 #include "common/runtime/controller.h"
 #include "common/runtime/events/event_recorder.h"
 #include "common/runtime/watch/publisher.h"
+#include "services/pgsvc/control/explanation.h"
 #include "services/pgsvc/control/group_records.h"
 #include "services/pgsvc/control/namespaces/dependents.h"
 #include "services/pgsvc/control/namespaces/group_state.h"
@@ -53,6 +54,8 @@ class NamespaceGroups {
 
   // So long a group may be without pods before it goes, where it holds resources.
   static constexpr absl::Duration kEmptyGrace = absl::Seconds(30);
+  // The same while there are pods of which it is not known yet where they belong.
+  static constexpr absl::Duration kMostEmptyGrace = absl::Minutes(5);
 
   // The context, the interests and what `telling` has outlive it.
   NamespaceGroups(runtime::Context& context, ObjectInterests& interests, GroupTelling telling, RuleOptions rules,
@@ -73,6 +76,8 @@ class NamespaceGroups {
   // ---- what people are shown ----
   // Nullopt: there is no such group, and no pod wants one.
   std::optional<podgroup::v1::PodGroup> Show(std::string_view key, std::string_view name) const;
+  // Of the pod of that name; empty: it is in none.
+  std::string_view GroupOf(std::string_view key, std::string_view pod_name) const;
   void ForEachShown(uint32_t slot, const runtime::VisitObject& visit) const;
   void AddShownKeys(uint32_t slot, std::set<std::string>& keys) const;
   // A group that was shown, which may have gone since.
@@ -82,21 +87,6 @@ class NamespaceGroups {
   using VisitGroup = std::function<bool(const std::string& key, const std::string& name)>;
   void VisitFrom(std::string_view ns, std::string_view name, const VisitGroup& visit) const;
 
-  // Why a pod is in its group, derived anew from what is known now.
-  struct Explanation {
-    absl::StatusOr<PodGrouping> found;
-    std::vector<std::string> owners;  // "ReplicaSet default/web-1", the pod's own first.
-    std::vector<std::string> waits_for;
-    std::vector<std::string> unreadable;
-    std::optional<Grouping> plan = {};  // Of all pods of the group; nothing: the pod is in none.
-    RenderedGroup rendered = {};        // Of the plan.
-    int64_t least_pods = 0;             // The same.
-    bool is_there = false;              // Kubernetes has the group.
-    std::vector<std::string> differing_fields = {};
-    podgroup::v1::GroupMembers members = {};
-    std::vector<std::string> unschedulable = {};  // Why Volcano's scheduler has not placed the group, in its words.
-    std::vector<std::string> notes = {};          // What follows from the plan and is easily missed.
-  };
   // Nothing: there is no such pod that is grouped here.
   std::optional<Explanation> Explain(std::string_view key, std::string_view pod_name) const;
   const GroupEmitter& emitter() const { return *emitter_; }
@@ -205,6 +195,8 @@ class NamespaceGroups {
   // Whether that write of the group or of a member is not due yet; the group is served again when it is.
   bool WaitsFor(const std::string& ns, Namespace& space, const std::string& name, const Pace& pace,
                 const std::string& state);
+  // So many pods have to run for the group to run.
+  static void TakeLeast(Namespace& space, const std::string& name, GroupState& group, int64_t least);
   // The group has these leaves: members may name them.
   static void TakeLeaves(GroupState& group, std::set<std::string> leaves);
   // Nullopt: nothing is to be written on the pod.
@@ -213,6 +205,8 @@ class NamespaceGroups {
   void LinkPods(const std::string& ns, Namespace& space, const std::string& name, GroupState& group);
   void OnPodLinked(const std::string& ns, const std::string& name, const std::string& uid, const std::string& wanted,
                    const runtime::WriteOutcome& outcome);
+  // There are pods of which it is not known yet where they belong.
+  bool MayBelong(const Namespace& space) const;
   void OnGroupDeleted(const std::string& ns, const std::string& name, const runtime::WriteOutcome& outcome);
   // The name is that of a job's group.
   void NoteHeld(const std::string& ns, Namespace& space, const std::string& name, GroupState& group);

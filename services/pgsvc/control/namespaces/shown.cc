@@ -49,6 +49,13 @@ std::optional<podgroup::v1::PodGroup> NamespaceGroups::Show(std::string_view key
   return message;
 }
 
+std::string_view NamespaceGroups::GroupOf(std::string_view key, std::string_view pod_name) const {
+  const Namespace* const space = namespaces_.Find(key);
+  const kube::v1::Pod* const pod = space == nullptr ? nullptr : space->objects.FindPod(pod_name);
+  const auto known = pod == nullptr ? decltype(space->pods.end())() : space->pods.find(pod->uid());
+  return pod == nullptr || known == space->pods.end() ? std::string_view() : std::string_view(known->second.group);
+}
+
 void NamespaceGroups::ForEachShown(uint32_t slot, const runtime::VisitObject& visit) const {
   for (const std::string& key : namespaces_.KeysOf(slot)) {
     Namespace& space = *namespaces_.Find(key);

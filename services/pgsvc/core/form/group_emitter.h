@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,6 +63,8 @@ class GroupEmitter {
   // Nullopt: nothing differs from what was rendered for that grouping.
   virtual std::optional<GroupUpdate> UpdateOf(const ObservedGroup& observed, const Grouping& wanted,
                                               const RenderedGroup& rendered) const = 0;
+  // Of these leaves, those that pods may name, as the group is now.
+  virtual std::set<std::string> LeavesIn(const ObservedGroup& observed, const std::set<std::string>& leaves) const = 0;
   // How many pods have to be placeable together for the scheduler to place any.
   virtual int64_t LeastPodsOf(const Grouping& grouping) const = 0;
 };

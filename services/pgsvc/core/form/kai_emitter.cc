@@ -74,6 +74,19 @@ std::optional<GroupUpdate> KaiEmitter::UpdateOf(const ObservedGroup& observed, c
   return GroupUpdateOf(meta, SpecOf(observed), rendered.object, rules);
 }
 
+// A pod that names another one is never placed (weakness G18).
+std::set<std::string> KaiEmitter::LeavesIn(const ObservedGroup& observed, const std::set<std::string>& leaves) const {
+  std::set<std::string> known;
+  const json::value spec = SpecOf(observed);
+  const json::value* const sub_groups = Find(spec, "subGroups");
+  if (sub_groups == nullptr || !sub_groups->is_array()) return known;
+  for (const json::value& sub_group : sub_groups->get_array()) {
+    const std::string name(FindString(sub_group, "name"));
+    if (leaves.contains(name)) known.insert(name);
+  }
+  return known;
+}
+
 int64_t KaiEmitter::LeastPodsOf(const Grouping& grouping) const { return LeastPodsForKai(grouping); }
 
 std::vector<std::string> UnschedulableReasons(const kube::v1::KaiPodGroup& group) {

@@ -2,6 +2,7 @@
 
 // Groups as KAI's scheduler reads them: scheduling.run.ai/v2alpha2 (pod-grouper 7 to 9).
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,7 @@ class KaiEmitter final : public GroupEmitter {
   RenderedGroup Render(const GroupPlanOfPods& plan, const ClusterView& cluster) const override;
   std::optional<GroupUpdate> UpdateOf(const ObservedGroup& observed, const Grouping& wanted,
                                       const RenderedGroup& rendered) const override;
+  std::set<std::string> LeavesIn(const ObservedGroup& observed, const std::set<std::string>& leaves) const override;
   int64_t LeastPodsOf(const Grouping& grouping) const override;
 
   // What Render makes; it looks at nothing but the grouping.

@@ -3,6 +3,8 @@
 // Groups by the rules of all kinds as Volcano's scheduler reads them: scheduling.volcano.sh/v1beta1 (pod-grouper 11,
 // the rich profile).
 #include <optional>
+#include <set>
+#include <string>
 
 #include "services/pgsvc/core/form/group_emitter.h"
 
@@ -22,6 +24,10 @@ class VolcanoEmitter final : public GroupEmitter {
   RenderedGroup Render(const GroupPlanOfPods& plan, const ClusterView& cluster) const override;
   std::optional<GroupUpdate> UpdateOf(const ObservedGroup& observed, const Grouping& wanted,
                                       const RenderedGroup& rendered) const override;
+  // A pod that no policy captures is placed as one of the group's own.
+  std::set<std::string> LeavesIn(const ObservedGroup&, const std::set<std::string>& leaves) const override {
+    return leaves;
+  }
   int64_t LeastPodsOf(const Grouping& grouping) const override;
 };
 

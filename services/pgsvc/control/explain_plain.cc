@@ -1,0 +1,101 @@
+// What people are told of the grouping of a plain pod of Volcano's in the compat profile.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "common/base/json.h"
+#include "common/base/status.h"
+#include "common/kube/object_key.h"
+#include "services/pgsvc/control/pod_group_controller.h"
+#include "services/pgsvc/core/group_update.h"
+
+namespace basalt::pgsvc {
+namespace {
+
+void Count(const kube::v1::Pod& pod, podgroup::v1::GroupMembers& members) {
+  switch (pod.phase()) {
+    case kube::v1::POD_PHASE_RUNNING:
+      return members.set_running(members.running() + 1);
+    case kube::v1::POD_PHASE_SUCCEEDED:
+      return members.set_succeeded(members.succeeded() + 1);
+    case kube::v1::POD_PHASE_FAILED:
+      return members.set_failed(members.failed() + 1);
+    default:
+      return members.set_pending(members.pending() + 1);
+  }
+}
+
+std::string Described(std::string_view kind, std::string_view ns, std::string_view name) {
+  return fmt::format("{} {}/{}", kind, ns, name);
+}
+
+}  // namespace
+
+const kube::v1::Pod* PodGroupController::FindPod(const Group& group, std::string_view pod_name) {
+  for (const auto& [uid, pod] : group.pods) {
+    if (pod.name() == pod_name) return &pod;
+  }
+  return nullptr;
+}
+
+bool PodGroupController::HasPod(std::string_view key, std::string_view pod_name) const {
+  const Group* const group = groups_.Find(key);
+  return group != nullptr && FindPod(*group, pod_name) != nullptr;
+}
+
+std::optional<Explanation> PodGroupController::ExplainPlain(std::string_view key, std::string_view pod_name) const {
+  const Group* const group = groups_.Find(key);
+  const kube::v1::Pod* const pod = group == nullptr ? nullptr : FindPod(*group, pod_name);
+  if (pod == nullptr) return std::nullopt;
+  const auto [ns, name] = kube::SplitKey(key);
+  PodGrouping found;
+  found.grouping.name = std::string(name);
+  found.rule = "the pods of one controller share a group, and one that nobody owns has a group of its own";
+  std::string controller = Described("Pod", ns, pod->name());
+  Explanation explanation{.found = PodGrouping(), .owners = {}};
+  for (const kube::v1::OwnerReference& owner : pod->grouping().owner_references()) {
+    explanation.owners.push_back(Described(owner.kind(), ns, owner.name()));
+    if (owner.controller()) controller = explanation.owners.back();
+  }
+  found.decided_by = controller;
+  explanation.is_there = group->observed != nullptr;
+  if (name != GroupName(*pod)) {  // Somebody else's: nothing is known of what it is to be.
+    found.verdict = PodGrouping::Verdict::kAssigned;
+    explanation.found = std::move(found);
+    return explanation;
+  }
+  explanation.found = std::move(found);
+  const kube::v1::Pod* const newest = group->owner.NewestPod(key, group->pods);
+  const kube::v1::Pod& says = newest == nullptr ? *pod : *newest;
+  const std::vector<OwnerResource> owners = AnnotatedOwners(says);
+  const kube::v1::Workload* const owner = owners.empty() ? nullptr : group->owner.Find(owners.front().uid);
+  const Annotations annotations = owner == nullptr ? Annotations() : AnnotationsOf(*owner);
+  if (owner == nullptr && !owners.empty()) {
+    explanation.notes.emplace_back("no watch shows the owner: its annotations are read when the group is made");
+  }
+  Grouping plan;
+  plan.name = std::string(name);
+  plan.sources = SourcesOf(says, annotations, controller, options_);
+  const absl::StatusOr<WantedGroup> wanted = WantedGroupOf(says, annotations, options_);
+  const absl::StatusOr<std::string> body = GroupBody(says, annotations, options_);
+  if (!wanted.ok() || !body.ok()) {
+    explanation.found = wanted.status();
+    return explanation;
+  }
+  const absl::StatusOr<json::value> object = ParseJson(*body);
+  if (object.ok()) explanation.rendered.object = object->as_object();
+  if (owner != nullptr) {
+    if (std::string warning = WhyNeverPlaced(*wanted, *owner); !warning.empty()) plan.warnings.push_back(warning);
+  }
+  if (group->observed != nullptr) {
+    explanation.unschedulable = WhyNotPlaced(*group->observed);
+    if (auto update = UpdateOf(*group->observed, *wanted)) explanation.differing_fields = std::move(update->fields);
+  }
+  explanation.least_pods = wanted->spec.min_member();
+  for (const auto& [uid, member] : group->pods) Count(member, explanation.members);
+  SetPhase(explanation.least_pods, explanation.members);
+  explanation.plan = std::move(plan);
+  return explanation;
+}
+
+}  // namespace basalt::pgsvc
