@@ -67,7 +67,9 @@ absl::Status Settle(Bed& bed, int pods) {
       "all pods linked", [pods](const View& view) { return view.pods.grouped() >= pods; }, kLimit);
 }
 
+// What is still to be written before the restart, as the count of the last group in its queue, is not the restart's.
 absl::StatusOr<Figure> WritesOfRestart(Bed& bed, const std::string& what) {
+  BASALT_RETURN_IF_ERROR(bed.AwaitQuiet());
   BASALT_RETURN_IF_ERROR(bed.Restart(/*with_disks=*/false).status());
   BASALT_ASSIGN_OR_RETURN(const Window window, bed.End());
   const Tally tally = Count(window.writes);
