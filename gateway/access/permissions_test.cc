@@ -132,7 +132,7 @@ class PermissionsTest : public ::testing::Test {
 
 class RichPermissionsTest : public PermissionsTest {
  protected:
-  RichPermissionsTest() : PermissionsTest(/*is_rich=*/true) {
+  RichPermissionsTest() : PermissionsTest(/*rich=*/true) {
     cache.Apply(kGroups, PodGroup("pg-web", 30, "q"));
     kube::v1::Object pod = PlainPod("rich-0", 31, "rs-uid");
     pod.mutable_pod()->mutable_grouping();

@@ -16,6 +16,8 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
+constexpr char kFirstJob[] = BASALT_SOURCE_DIR "/examples/first-job.yaml";
+
 class RichGroupsTest : public GroupsTest {
  protected:
   // The roles are those of KAI's groups, since the same owners are read.
@@ -38,7 +40,7 @@ TEST_F(RichGroupsTest, PodsAreGangsByTheirKindsAndAJobOfVolcanosKeepsItsGroup) {
   EXPECT_EQ(GroupsOf("kai-statefulsets-", 2), std::set<std::string>{"pg-kai-statefulsets-" + set});
   EXPECT_EQ(GroupsOf("kai-job-", 2), std::set<std::string>{group});
   EXPECT_THAT(Spec(group), AllOf(HasSubstr(R"("minMember":2)"), HasSubstr(R"("cpu":"20m")")));
-  const Ran submitted = world_.Ctl({"job", "submit", "-f", BASALT_SOURCE_DIR "/examples/first-job.yaml", "--watch"});
+  const Ran submitted = world_.Ctl({"job", "submit", "-f", kFirstJob, "--watch"});
   EXPECT_EQ(submitted.exit_code, 0) << submitted.err;
 
   EXPECT_THAT(world_.Ctl({"podgroup", "get", group}).out,

@@ -181,8 +181,8 @@ class World final : public runtime::testing::ScriptedContext {
       later_.emplace_back([this, name = name] { Tell(group_kind(), groups_stored_.at(name)); });
     }
     for (const auto& [name, owner] : owners_) {
-      const auto tell = [&](std::string_view watch, gateway::ObjectKind kind) {
-        groups_->OnShared(std::string(watch), Decoded(kind, owner), /*gone=*/false);
+      const auto tell = [this, &object = owner](std::string_view watch, gateway::ObjectKind kind) {
+        groups_->OnShared(std::string(watch), Decoded(kind, object), /*gone=*/false);
       };
       if (std::get<1>(name) == "PriorityClass") {
         tell(kube::kWatchPriorityClasses, gateway::ObjectKind::kPriorityClass);

@@ -18,7 +18,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 constexpr kube::Kind kJobSets{"jobset.x-k8s.io", "v1alpha2", "JobSet", "jobsets"};
-constexpr kube::Kind kLeaderWorkerSets{"leaderworkerset.x-k8s.io", "v1", "LeaderWorkerSet", "leaderworkersets"};
 
 // Of one CPU.
 void MakePod(NamespaceRig& rig, const std::string& name, const kube::Kind* owner_kind = nullptr,
