@@ -17,13 +17,8 @@ using ::testing::IsEmpty;
 TEST(KaiRigTest, AGroupThatIsRefusedIsTriedAgainAndTold) {
   NamespaceRig rig;
   rig.Start();
-  rig.server().refuse = [](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
-    if (!request.has_create() || request.resource().plural() != "podgroups") return false;
-    error.set_code(422);
-    error.set_reason("Invalid");
-    error.set_message("the webhook says no");
-    return true;
-  };
+  rig.Refuse([](const auto& request) { return request.has_create() && request.resource().plural() == "podgroups"; },
+             422, "Invalid", "the webhook says no");
   rig.MakePod("a");
   rig.Run(absl::Seconds(5));
   EXPECT_THAT(rig.Events(), ElementsAre("a PodGroupError: the webhook says no"));
@@ -56,13 +51,8 @@ TEST(KaiRigTest, APodThatCannotBePatchedHoldsUpNobodyAndIsTold) {
   NamespaceRig rig;
   rig.Start();
   rig.Make(kube::kBatchJobs, NamespaceRig::JobOf("j"));
-  rig.server().refuse = [](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
-    if (request.resource().plural() != "pods" || request.name() != "j-a") return false;
-    error.set_code(422);
-    error.set_reason("Invalid");
-    error.set_message("the webhook says no");
-    return true;
-  };
+  rig.Refuse([](const auto& request) { return request.resource().plural() == "pods" && request.name() == "j-a"; }, 422,
+             "Invalid", "the webhook says no");
   rig.MakePod("j-a", &kube::kBatchJobs, "j");
   rig.Run(absl::Minutes(1));
   rig.MakePod("j-b", &kube::kBatchJobs, "j");

@@ -18,7 +18,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
-constexpr kube::Kind kJobSets{"jobset.x-k8s.io", "v1alpha2", "JobSet", "jobsets"};
 constexpr kube::Kind kFoos{"example.com", "v1", "Foo", "foos"};
 constexpr kube::Kind kDeployments{"apps", "v1", "Deployment", "deployments"};
 
@@ -93,12 +92,7 @@ TEST(KaiRigTest, PodsOfAJobSetFindTheirSubgroupsWhateverHappens) {
   WhateverHappens({.prepare = [](NamespaceRig& rig) { rig.Define(kJobSets); },
                    .act =
                        [](NamespaceRig& rig) {
-                         rig.Make(kJobSets,
-                                  "metadata: {name: js}\n"
-                                  "spec:\n"
-                                  "  replicatedJobs:\n"
-                                  "  - {name: leader, replicas: 1, template: {spec: {parallelism: 1}}}\n"
-                                  "  - {name: worker, replicas: 2, template: {spec: {parallelism: 1}}}\n");
+                         rig.Make(kJobSets, kJobSetOfThree);
                          int index = 0;
                          for (const char* job : {"leader-0", "worker-0", "worker-1"}) {
                            rig.Make(kube::kBatchJobs, NamespaceRig::JobOf(std::string("js-") + job), &kJobSets, "js");

@@ -20,6 +20,15 @@
 
 namespace basalt::pgsvc {
 
+inline constexpr kube::Kind kJobSets{"jobset.x-k8s.io", "v1alpha2", "JobSet", "jobsets"};
+// A leader and two workers, each a replica of one pod.
+inline constexpr char kJobSetOfThree[] =
+    "metadata: {name: js}\n"
+    "spec:\n"
+    "  replicatedJobs:\n"
+    "  - {name: leader, replicas: 1, template: {spec: {parallelism: 1}}}\n"
+    "  - {name: worker, replicas: 2, template: {spec: {parallelism: 1}}}\n";
+
 class NamespaceRig : public basalt::testing::ControllerRig {
  public:
   // Of pods of KAI's, or by the rich profile of Volcano's, too.
@@ -152,6 +161,18 @@ class NamespaceRig : public basalt::testing::ControllerRig {
     }
     return manifest;
   }
+  // The API server refuses such writes from now on, in these words.
+  void Refuse(std::function<bool(const gateway::v1::WriteRequest& write)> is_refused, int code,
+              const std::string& reason, const std::string& message) {
+    server().refuse = [=](const gateway::v1::WriteRequest& write, gateway::v1::KubeError& error) {
+      if (!is_refused(write)) return false;
+      error.set_code(code);
+      error.set_reason(reason);
+      error.set_message(message);
+      return true;
+    };
+  }
+  static bool IsOfGroup(const gateway::v1::WriteRequest& write) { return write.resource().plural() == "podgroups"; }
   void Annotate(const kube::Kind& kind, const std::string& name, const std::string& key, json::value value) {
     server().Merge(kind, "default", name,
                    json::object{{"metadata", json::object{{"annotations", json::object{{key, std::move(value)}}}}}});

@@ -17,8 +17,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr kube::Kind kJobSets{"jobset.x-k8s.io", "v1alpha2", "JobSet", "jobsets"};
-
 // Of one CPU.
 void MakePod(NamespaceRig& rig, const std::string& name, const kube::Kind* owner_kind = nullptr,
              const std::string& owner = "", const std::string& metadata = "") {
@@ -71,12 +69,7 @@ TEST(RichTest, SubgroupsArePoliciesThatTheirPodsAreCapturedBy) {
   WhateverHappens<RichRig>({.prepare = [](NamespaceRig& rig) { rig.Define(kJobSets); },
                             .act =
                                 [](NamespaceRig& rig) {
-                                  rig.Make(kJobSets,
-                                           "metadata: {name: js}\n"
-                                           "spec:\n"
-                                           "  replicatedJobs:\n"
-                                           "  - {name: leader, replicas: 1, template: {spec: {parallelism: 1}}}\n"
-                                           "  - {name: worker, replicas: 2, template: {spec: {parallelism: 1}}}\n");
+                                  rig.Make(kJobSets, kJobSetOfThree);
                                   int pods = 0;
                                   for (const char* labels : {"leader, 0", "worker, 0", "worker, 1"}) {
                                     const std::string text = labels;
@@ -149,13 +142,7 @@ TEST(RichTest, WhatIsRefusedOfAGroupKeepsNoPodOutOfIt) {
   RichRig rig;
   rig.Start();
   const std::string group = rig.MakeDatabase();
-  rig.server().refuse = [](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
-    if (request.resource().plural() != "podgroups") return false;
-    error.set_code(422);
-    error.set_reason("Invalid");
-    error.set_message("the webhook says no");
-    return true;
-  };
+  rig.Refuse(NamespaceRig::IsOfGroup, 422, "Invalid", "the webhook says no");
   rig.Annotate(kube::kStatefulSets, "db", "volcano.sh/x", "y");
   rig.Run(absl::Seconds(5));
   MakePod(rig, "db-1", &kube::kStatefulSets, "db");
@@ -167,13 +154,7 @@ TEST(RichTest, AGroupThatSomebodyPutsInThePlaceOfARefusedOneGetsNoPods) {
   RichRig rig;
   rig.Start();
   const std::string group = rig.MakeDatabase();
-  rig.server().refuse = [](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
-    if (request.resource().plural() != "podgroups") return false;
-    error.set_code(422);
-    error.set_reason("Invalid");
-    error.set_message("the webhook says no");
-    return true;
-  };
+  rig.Refuse(NamespaceRig::IsOfGroup, 422, "Invalid", "the webhook says no");
   rig.Annotate(kube::kStatefulSets, "db", "volcano.sh/x", "y");
   rig.Run(absl::Minutes(1));
   rig.server().Delete(kube::kPodGroups, "default", group);
@@ -199,13 +180,7 @@ TEST(RichTest, ADeletionThatIsRefusedIsTold) {
   RichRig rig;
   rig.Start();
   const std::string group = rig.MakeDatabase();
-  rig.server().refuse = [](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
-    if (!request.has_delete_()) return false;
-    error.set_code(403);
-    error.set_reason("Forbidden");
-    error.set_message("may not delete");
-    return true;
-  };
+  rig.Refuse([](const auto& write) { return write.has_delete_(); }, 403, "Forbidden", "may not delete");
   rig.server().Delete(kube::kPods, "default", "db-0");
   rig.Run(absl::Minutes(1));
   const std::string key = kube::ShownGroupKey("default", group, kube::GroupProfile::kRich);

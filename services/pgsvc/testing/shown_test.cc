@@ -85,13 +85,7 @@ TEST_P(ShownTest, WhatIsDecidedIsHistory) {
 }
 
 TEST_P(ShownTest, ARefusalIsHistoryInItsWordsOnce) {
-  rig_.server().refuse = [](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
-    if (request.resource().plural() != "podgroups") return false;
-    error.set_code(403);
-    error.set_reason("Forbidden");
-    error.set_message("the quota is used up");
-    return true;
-  };
+  rig_.Refuse(NamespaceRig::IsOfGroup, 403, "Forbidden", "the quota is used up");
   rig_.Make(kube::kStatefulSets, NamespaceRig::Workload("db", "", "serviceName: db"));
   rig_.MakePod("db-0", &kube::kStatefulSets, "db");
   rig_.Run(absl::Minutes(1));
