@@ -72,16 +72,6 @@ absl::StatusOr<std::map<std::string, kube::ResourceMap>> UsageOf(const Tried& tr
   return usage;
 }
 
-VolcanoGroup InFormOfVolcano(const Grouping& plan, const Tried& tried, const ObjectSet& objects) {
-  const absl::StatusOr<std::map<std::string, kube::ResourceMap>> usage = UsageOf(tried);
-  VolcanoGroup group = VolcanoGroupOf({.grouping = plan,
-                                       .pod = tried.first_pod,
-                                       .usage = usage.ok() ? *usage : std::map<std::string, kube::ResourceMap>(),
-                                       .cluster = objects});
-  if (!usage.ok()) group.losses.push_back(fmt::format("minResources: {}", ToStd(usage.status().message())));
-  return group;
-}
-
 // All groups of a request, which are no larger in all than an answer may be.
 class TriedGroups {
  public:
@@ -127,7 +117,8 @@ TriedGroup GroupOf(const Tried& tried, const ObjectSet& objects, podgroup::v1::T
   group.set_name(plan.name);
   std::vector<std::string> losses;
   if (form == podgroup::v1::TryGroupingRequest::FORM_VOLCANO) {
-    VolcanoGroup written = InFormOfVolcano(plan, tried, objects);
+    VolcanoGroup written =
+        VolcanoGroupOf({.grouping = plan, .pod = tried.first_pod, .usage = UsageOf(tried), .cluster = objects});
     group.set_manifest(ToText(written.object));
     losses = std::move(written.losses);
   } else {

@@ -68,30 +68,34 @@ Annotations AnnotationsOf(const kube::v1::Workload& owner) {
   return annotations;
 }
 
-std::optional<GroupUpdate> UpdateOf(const kube::v1::PodGroup& observed, const WantedGroup& wanted) {
-  json::object spec = SpecPatch(observed.spec(), wanted.spec);
-  json::object annotations = Differing(observed.meta().annotations(), wanted.annotations);
-  const auto is_wanted = [&wanted](std::string_view key) { return wanted.annotations.contains(key); };
-  DropInherited(observed.meta().annotations(), is_wanted, annotations);
-  json::object labels = Differing(observed.meta().labels(), wanted.labels);
-  if (spec.empty() && annotations.empty() && labels.empty()) return std::nullopt;
+std::optional<GroupUpdate> UpdateOfParts(json::object spec, json::object annotations, json::object labels,
+                                         std::optional<json::array> owners) {
   GroupUpdate update;
-  for (const auto& member : spec) update.fields.emplace_back(member.key());
   json::object metadata;
-  if (!annotations.empty()) {
-    update.fields.emplace_back("annotations");
-    metadata["annotations"] = std::move(annotations);
-  }
-  if (!labels.empty()) {
-    update.fields.emplace_back("labels");
-    metadata["labels"] = std::move(labels);
-  }
+  for (const auto& member : spec) update.fields.emplace_back(member.key());
+  const auto put = [&](std::string_view name, json::value part) {
+    update.fields.emplace_back(name);
+    metadata[name] = std::move(part);
+  };
+  if (!annotations.empty()) put("annotations", std::move(annotations));
+  if (!labels.empty()) put("labels", std::move(labels));
+  if (owners) put("ownerReferences", *std::move(owners));
+  if (update.fields.empty()) return std::nullopt;
   std::sort(update.fields.begin(), update.fields.end());
   json::object patch;
   if (!spec.empty()) patch["spec"] = std::move(spec);
   if (!metadata.empty()) patch["metadata"] = std::move(metadata);
   update.patch = ToText(patch);
   return update;
+}
+
+std::optional<GroupUpdate> UpdateOf(const kube::v1::PodGroup& observed, const WantedGroup& wanted) {
+  json::object spec = SpecPatch(observed.spec(), wanted.spec);
+  json::object annotations = Differing(observed.meta().annotations(), wanted.annotations);
+  const auto is_wanted = [&wanted](std::string_view key) { return wanted.annotations.contains(key); };
+  DropInherited(observed.meta().annotations(), is_wanted, annotations);
+  json::object labels = Differing(observed.meta().labels(), wanted.labels);
+  return UpdateOfParts(std::move(spec), std::move(annotations), std::move(labels), std::nullopt);
 }
 
 void DropInherited(const Pairs& observed, const std::function<bool(std::string_view)>& is_wanted, json::object& patch) {

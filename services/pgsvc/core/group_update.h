@@ -28,6 +28,10 @@ struct GroupUpdate {
   std::string patch;                // A JSON merge patch.
   std::vector<std::string> fields;  // What it changes: names of fields of spec, or of metadata; sorted.
 };
+// What a patch of these parts changes; nullopt: they are empty. `owners`: the owner references as they are to be;
+// nullopt: they stay.
+std::optional<GroupUpdate> UpdateOfParts(json::object spec, json::object annotations, json::object labels,
+                                         std::optional<json::array> owners);
 // Nullopt: nothing differs. Only what `wanted` says is compared, and what it does not say any more of what was
 // inherited before: what others have put into the group stays (weaknesses W5, W6).
 std::optional<GroupUpdate> UpdateOf(const kube::v1::PodGroup& observed, const WantedGroup& wanted);

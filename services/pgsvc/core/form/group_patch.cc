@@ -121,33 +121,14 @@ std::optional<GroupUpdate> GroupUpdateOf(const kube::v1::ObjectMeta& observed, c
   ClearMembers(observed_spec, spec);
   const json::value* const wanted_annotations = Find(wanted_meta, "annotations");
   json::object annotations = Differing(observed.annotations(), wanted_annotations, {});
-  const bool names_fields =
-      wanted_annotations != nullptr && wanted_annotations->as_object().contains(kube::kGroupedFieldsKey);
-  if (grouped && !names_fields) annotations[kube::kGroupedFieldsKey] = nullptr;
   const auto is_wanted = [wanted_annotations](std::string_view key) {
     return wanted_annotations != nullptr && wanted_annotations->as_object().contains(key);
   };
+  if (grouped && !is_wanted(kube::kGroupedFieldsKey)) annotations[kube::kGroupedFieldsKey] = nullptr;
   DropInherited(observed.annotations(), is_wanted, annotations);
   json::object labels = Differing(observed.labels(), Find(wanted_meta, "labels"), rules.fixed_labels);
   std::optional<json::array> owners = OwnersPatch(observed, wanted_meta.at("ownerReferences"), rules.is_only_owner);
-
-  GroupUpdate update;
-  json::object metadata;
-  for (const auto& member : spec) update.fields.emplace_back(member.key());
-  const auto put = [&](std::string_view name, json::value part) {
-    update.fields.emplace_back(name);
-    metadata[name] = std::move(part);
-  };
-  if (!annotations.empty()) put("annotations", std::move(annotations));
-  if (!labels.empty()) put("labels", std::move(labels));
-  if (owners) put("ownerReferences", *std::move(owners));
-  if (update.fields.empty()) return std::nullopt;
-  std::sort(update.fields.begin(), update.fields.end());
-  json::object patch;
-  if (!spec.empty()) patch["spec"] = std::move(spec);
-  if (!metadata.empty()) patch["metadata"] = std::move(metadata);
-  update.patch = ToText(patch);
-  return update;
+  return UpdateOfParts(std::move(spec), std::move(annotations), std::move(labels), std::move(owners));
 }
 
 }  // namespace basalt::pgsvc

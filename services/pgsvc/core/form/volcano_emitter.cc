@@ -1,11 +1,8 @@
 #include "services/pgsvc/core/form/volcano_emitter.h"
 
-#include <fmt/format.h>
-
 #include <map>
 #include <string>
 
-#include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/kube/names.h"
 #include "common/kube/resources/pod_group.h"
@@ -48,11 +45,9 @@ json::value VolcanoEmitter::SpecOf(const ObservedGroup& group) const {
 }
 
 RenderedGroup VolcanoEmitter::Render(const GroupPlanOfPods& plan, const ClusterView& cluster) const {
-  const absl::StatusOr<Usage> usage = UsageOf(plan);
   const json::value pod = PodObject(*plan.pod, group_name_key());
-  VolcanoGroup group = VolcanoGroupOf(
-      {.grouping = plan.grouping, .pod = ObjectView(pod), .usage = usage.ok() ? *usage : Usage(), .cluster = cluster});
-  if (!usage.ok()) group.losses.push_back(fmt::format("minResources: {}", ToStd(usage.status().message())));
+  VolcanoGroup group =
+      VolcanoGroupOf({.grouping = plan.grouping, .pod = ObjectView(pod), .usage = UsageOf(plan), .cluster = cluster});
   // Says that the group is ours, too.
   json::object& annotations = ObjectIn(group.object["metadata"].as_object(), "annotations");
   annotations[kube::kGroupedFieldsKey] = GroupedFields(kOptionalOfVolcano, group.object);

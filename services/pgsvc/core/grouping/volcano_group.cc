@@ -129,18 +129,20 @@ json::object TopologyOf(const VolcanoInput& input, const Topology& lifted, std::
 }
 
 json::object ResourcesOf(const VolcanoInput& input) {
+  if (!input.usage.ok()) return {};
   const Grouping& grouping = input.grouping;
+  const std::map<std::string, kube::ResourceMap>& of_pods = *input.usage;
   kube::ResourceMap sum;
   const auto is_leaf = [](const SubGroup& one) { return !one.minimum.of_sub_groups; };
   bool are_known = NeedsAllSubGroups(grouping) && !grouping.sub_groups.empty();
   for (const SubGroup& leaf : grouping.sub_groups) {
-    if (is_leaf(leaf) && leaf.minimum.count > 0) are_known = are_known && input.usage.contains(leaf.name);
+    if (is_leaf(leaf) && leaf.minimum.count > 0) are_known = are_known && of_pods.contains(leaf.name);
   }
   if (are_known) {
     for (const SubGroup& leaf : grouping.sub_groups) {
-      if (is_leaf(leaf) && leaf.minimum.count > 0) kube::AddTo(sum, input.usage.at(leaf.name), leaf.minimum.count);
+      if (is_leaf(leaf) && leaf.minimum.count > 0) kube::AddTo(sum, of_pods.at(leaf.name), leaf.minimum.count);
     }
-  } else if (const auto usage = input.usage.find(""); usage != input.usage.end()) {
+  } else if (const auto usage = of_pods.find(""); usage != of_pods.end()) {
     if (const int64_t pods = LeastPods(grouping); pods > 0) kube::AddTo(sum, usage->second, pods);
   }
   json::object resources;
@@ -282,6 +284,7 @@ VolcanoGroup VolcanoGroupOf(const VolcanoInput& input) {
   json::object topology = TopologyOf(input, maker.lifted(), group.losses);
   if (!topology.empty()) spec["networkTopology"] = std::move(topology);
   if (!policies.empty()) spec["subGroupPolicy"] = std::move(policies);
+  if (!input.usage.ok()) group.losses.push_back(fmt::format("minResources: {}", ToStd(input.usage.status().message())));
   group.object["apiVersion"] = kube::kSchedulingApiVersion;
   group.object["kind"] = "PodGroup";
   group.object["metadata"] = MetadataOf(grouping);

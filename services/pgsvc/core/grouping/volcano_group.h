@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "common/base/json.h"
 #include "common/kube/resources/resources.h"
 #include "services/pgsvc/core/grouping/grouping.h"
@@ -17,8 +18,9 @@ struct VolcanoInput {
   const Grouping& grouping;
   // A pod of the group: annotations of Volcano's on it come before what the rules have found.
   ObjectView pod;
-  // What one pod counts for, by the leaf that it belongs to; of `pod` under "".
-  std::map<std::string, kube::ResourceMap> usage;
+  // What one pod counts for, by the leaf that it belongs to; of `pod` under "". An error: it is not known, which is a
+  // loss.
+  absl::StatusOr<std::map<std::string, kube::ResourceMap>> usage;
   // Whether the priority classes exist that are the rules' own.
   const ClusterView& cluster;
 };
