@@ -55,9 +55,9 @@ PodGroupController::PodGroupController(runtime::Context& context, GroupingOption
       publisher_(context.random()),
       metrics_(metrics),
       interests_(context),
-      telling_{records_, publisher_},
-      kai_groups_(context, interests_, telling_, rules, std::make_unique<KaiEmitter>(rules)),
-      rich_groups_(context, interests_, telling_, RulesOfVolcano(rules), std::make_unique<VolcanoEmitter>()) {}
+      output_{records_, publisher_},
+      kai_groups_(context, interests_, output_, rules, std::make_unique<KaiEmitter>(rules)),
+      rich_groups_(context, interests_, output_, RulesOfVolcano(rules), std::make_unique<VolcanoEmitter>()) {}
 
 PodGroupController::~PodGroupController() {
   if (history_timer_ != kNoTimer) context_.loop().Cancel(history_timer_);

@@ -186,7 +186,7 @@ class PodGroupController : public runtime::Controller {
   runtime::Publisher publisher_;
   obs::Metrics* const metrics_;
   ObjectInterests interests_;
-  GroupTelling telling_;
+  GroupOutput output_;
   NamespaceGroups kai_groups_;
   NamespaceGroups rich_groups_;
   TimerId history_timer_ = kNoTimer;

@@ -54,7 +54,7 @@ class GroupState {
     if (members_.empty() || id < members_.begin()->first) is_compared = false;
     members_[id] = std::move(member);
   }
-  // Of a member: nothing else of it has changed.
+  // The pod is a member, of which nothing but the phase and whether it is active has changed.
   void SetState(const kube::v1::Pod& pod, bool is_active) {
     Member& member = members_.at({pod.name(), pod.uid()});
     Count(member, -1);

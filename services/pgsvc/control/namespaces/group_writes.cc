@@ -109,7 +109,7 @@ void NamespaceGroups::OnGroupDeleted(const std::string& ns, const std::string& n
   GroupState& group = deleted->second;
   group.busy = false;
   space->groups_due.insert(name);
-  space->to_tell.insert(name);
+  space->to_publish.insert(name);
   if (outcome.kind == Kind::kDone) {
     group.empty_since.reset();
     Succeed(*space, name, group);
@@ -215,7 +215,7 @@ void NamespaceGroups::UpdateGroup(const std::string& ns, Namespace& space, const
 }
 
 void NamespaceGroups::TakeLeast(Namespace& space, const std::string& name, GroupState& group, int64_t least) {
-  if (std::exchange(group.least_pods, least) != least) space.to_tell.insert(name);
+  if (std::exchange(group.least_pods, least) != least) space.to_publish.insert(name);
 }
 
 void NamespaceGroups::TakeLeaves(GroupState& group, std::set<std::string> leaves) {
@@ -241,7 +241,7 @@ void NamespaceGroups::OnGroupWritten(const std::string& ns, const std::string& n
   GroupState& group = written->second;
   group.busy = false;
   space->groups_due.insert(name);
-  space->to_tell.insert(name);
+  space->to_publish.insert(name);
   if (outcome.kind == Kind::kDone) {
     Succeed(*space, name, group);
     GroupDecision sent = group.TakeSent();
@@ -283,7 +283,7 @@ void NamespaceGroups::Refresh(const std::string& ns, const std::string& name) {
                  if (group == read->groups.end()) return;
                  group->second.busy = false;
                  read->groups_due.insert(name);
-                 read->to_tell.insert(name);
+                 read->to_publish.insert(name);
                  const bool is_found = answer.ok() && answer->has_object();
                  const bool is_absent = answer.ok() && answer->has_error() && answer->error().code() == 404;
                  if (is_found && IsOfJob(answer->object())) return NoteHeld(ns, *read, name, group->second);
@@ -318,14 +318,14 @@ kube::v1::Object NamespaceGroups::LastOf(const ObservedGroup& group) const {
 }
 
 void NamespaceGroups::Succeed(Namespace& space, const std::string& name, GroupState& group) {
-  if (group.retry.since()) space.to_tell.insert(name);
+  if (group.retry.since()) space.to_publish.insert(name);
   group.retry.Succeed();
   space.failing.erase(name);
 }
 
 void NamespaceGroups::TryLater(const std::string& ns, Namespace& space, const std::string& name, GroupState& group) {
   space.failing.insert(name);
-  space.to_tell.insert(name);
+  space.to_publish.insert(name);
   group.retry.Fail(context_.ApiNow(), context_.random());
   context_.Wake(ns);
 }
@@ -381,7 +381,7 @@ void NamespaceGroups::OnPodLinked(const std::string& ns, const std::string& name
   if (linked == space->groups.end()) return;
   linked->second.linking.erase(uid);
   space->groups_due.insert(name);
-  space->to_tell.insert(name);
+  space->to_publish.insert(name);
   const auto known = space->pods.find(uid);
   const auto pod = space->objects.pods().find(uid);
   if (known == space->pods.end() || pod == space->objects.pods().end()) return context_.Wake(ns);

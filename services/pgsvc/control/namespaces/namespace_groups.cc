@@ -8,15 +8,11 @@
 #include "common/kube/group_profile.h"
 #include "common/kube/kinds.h"
 #include "common/kube/names.h"
-#include "common/kube/requests.h"
-#include "services/pgsvc/control/pod_event.h"
 #include "services/pgsvc/core/form/pod_object.h"
 #include "services/pgsvc/core/pod_grouping.h"
 
 namespace basalt::pgsvc {
 namespace {
-
-constexpr std::string_view kGroupMissing = "PodGroupMissing";  // Reason of an Event.
 
 // For so long a namespace that has come here waits for owners that nobody tells of.
 constexpr absl::Duration kSettlesWithin = absl::Seconds(10);
@@ -40,11 +36,11 @@ std::string TakeAssignment(json::value& pod) {
 
 }  // namespace
 
-NamespaceGroups::NamespaceGroups(runtime::Context& context, ObjectInterests& interests, GroupTelling telling,
+NamespaceGroups::NamespaceGroups(runtime::Context& context, ObjectInterests& interests, GroupOutput output,
                                  RuleOptions rules, std::unique_ptr<GroupEmitter> emitter)
     : context_(context),
       interests_(interests),
-      telling_(telling),
+      output_(output),
       rules_(std::move(rules)),
       emitter_(std::move(emitter)),
       recorder_(context, [this](const std::string& ns, const std::string& uid) { return EventsOf(ns, uid); }) {}
@@ -118,13 +114,13 @@ void NamespaceGroups::NoteActivity(Namespace& space, const kube::v1::Pod& pod, c
   const bool was_active = known->is_active;
   if (was_active == IsActive(pod) && known->phase == pod.phase()) return;
   state->second.SetState(pod, IsActive(pod));
-  space.to_tell.insert(group);
+  space.to_publish.insert(group);
   if (was_active != IsActive(pod)) space.groups_due.insert(group);
 }
 
 void NamespaceGroups::NoteGroup(Namespace& space, const std::string& name, bool is_news) {
   GroupState& group = space.groups[name];
-  space.to_tell.insert(name);
+  space.to_publish.insert(name);
   if (!is_news) return;
   group.is_compared = false;
   space.groups_due.insert(name);
@@ -263,7 +259,7 @@ void NamespaceGroups::Act(std::string_view key) {
   const std::string ns(key);
   Pass(ns, *space);
   space->objects.DropMade();
-  if (space->is_settled && !space->to_tell.empty()) context_.Wake(ns);
+  if (space->is_settled && !space->to_publish.empty()) context_.Wake(ns);
   if (space->objects.empty() && space->groups.empty()) namespaces_.Erase(ns);
 }
 
@@ -383,70 +379,6 @@ void NamespaceGroups::GroupPod(const std::string& ns, Namespace& space, const st
   Join(space, pod, grouping.name, grouping.pod_sub_group);
 }
 
-void NamespaceGroups::NoteMissing(const std::string& ns, Namespace& space, const kube::v1::Pod& pod,
-                                  std::string_view reason, std::string why) {
-  if (!IsActive(pod)) return;
-  Pod& state = space.pods[pod.uid()];
-  state.missing = std::move(why);
-  state.missing_reason = reason;
-  state.missing_since = std::min(state.missing_since, context_.ApiNow());
-  space.warnings.emplace(state.missing_since + kMissingGrace, pod.uid());
-  context_.WakeAt(ns, state.missing_since + kMissingGrace);
-}
-
-void NamespaceGroups::WarnOfMissing(const std::string& ns, Namespace& space) {
-  const absl::Time now = context_.ApiNow();
-  while (!space.warnings.empty() && space.warnings.begin()->first <= now) {
-    const std::string uid = space.warnings.begin()->second;
-    space.warnings.erase(space.warnings.begin());
-    const auto pod = space.objects.pods().find(uid);
-    const auto state = space.pods.find(uid);
-    if (pod == space.objects.pods().end() || state == space.pods.end() || state->second.missing.empty()) continue;
-    if (!IsActive(pod->second)) continue;
-    if (state->second.missing_reason == kGroupMissing && emitter_->profile() == kube::GroupProfile::kRich) {
-      LookForGroup(ns, space, pod->second);
-      continue;
-    }
-    RecordOnPod(ns, space, pod->second, state->second.missing_reason, state->second.missing);
-  }
-  if (!space.warnings.empty()) context_.WakeAt(ns, space.warnings.begin()->first);
-}
-
-// Groups of Volcano's jobs are told elsewhere.
-void NamespaceGroups::LookForGroup(const std::string& ns, Namespace& space, const kube::v1::Pod& pod) {
-  const std::string name(NameOfGroup(pod));
-  std::set<std::string>& asked_for = space.lookups[name];
-  asked_for.insert(pod.uid());
-  if (asked_for.size() > 1) return;
-  context_.Get(ns, kube::GetOf(emitter_->kind(), kube::NamespaceOf(ns), name),
-               [this, ns, name](const absl::StatusOr<gateway::v1::GetResponse>& answer) {
-                 Namespace* const asked = namespaces_.Find(ns);
-                 if (asked != nullptr) OnLookup(ns, *asked, name, answer);
-               });
-}
-
-void NamespaceGroups::OnLookup(const std::string& ns, Namespace& space, const std::string& name,
-                               const absl::StatusOr<gateway::v1::GetResponse>& answer) {
-  auto lookup = space.lookups.extract(name);
-  if (lookup.empty()) return;
-  const bool is_there = answer.ok() && answer->has_object();
-  const bool is_absent = answer.ok() && answer->error().code() == 404;
-  const absl::Time again = context_.ApiNow() + kMissingGrace;
-  for (const std::string& uid : lookup.mapped()) {
-    const auto pod = space.objects.pods().find(uid);
-    const auto state = space.pods.find(uid);
-    if (pod == space.objects.pods().end() || state == space.pods.end() || state->second.missing.empty()) continue;
-    if (is_there) {
-      state->second.missing.clear();
-    } else if (!is_absent) {
-      space.warnings.emplace(again, uid);
-      context_.WakeAt(ns, again);
-    } else if (IsActive(pod->second)) {
-      RecordOnPod(ns, space, pod->second, state->second.missing_reason, state->second.missing);
-    }
-  }
-}
-
 void NamespaceGroups::Join(Namespace& space, const kube::v1::Pod& pod, const std::string& group,
                            const std::string& leaf) {
   Pod& state = space.pods[pod.uid()];
@@ -458,7 +390,7 @@ void NamespaceGroups::Join(Namespace& space, const kube::v1::Pod& pod, const std
   joined.is_compared = false;
   joined.to_link.insert(pod.uid());
   space.groups_due.insert(group);
-  space.to_tell.insert(group);
+  space.to_publish.insert(group);
 }
 
 void NamespaceGroups::Leave(Namespace& space, const std::string& uid) {
@@ -471,7 +403,7 @@ void NamespaceGroups::Leave(Namespace& space, const std::string& uid) {
   left->second.Remove(pod);
   left->second.to_link.erase(uid);
   space.groups_due.insert(name);
-  space.to_tell.insert(name);
+  space.to_publish.insert(name);
 }
 
 void NamespaceGroups::Depend(const std::string& ns, Namespace& space, const std::string& uid, Dependents::Facts facts) {
@@ -485,45 +417,6 @@ void NamespaceGroups::Depend(const std::string& ns, Namespace& space, const std:
     const auto [watch, name] = InterestOf(fact);
     if (!watch.empty()) interests_.Drop(watch, kube::NamespaceOf(ns), name);
   }
-}
-
-// ---- Events ----
-
-runtime::ObjectEvents* NamespaceGroups::EventsOf(const std::string& ns, const std::string& uid) const {
-  Namespace* const space = namespaces_.Find(ns);
-  if (space == nullptr) return nullptr;
-  const auto pod = space->pods.find(uid);
-  return pod == space->pods.end() ? nullptr : &pod->second.events;
-}
-
-void NamespaceGroups::RecordOnPod(const std::string& ns, Namespace& space, const kube::v1::Pod& pod,
-                                  std::string_view reason, std::string_view message) {
-  const std::string problem(message);
-  std::set<std::string>& reported = space.reported[problem];
-  Pod& state = space.pods[pod.uid()];
-  if (!reported.contains(pod.uid())) {
-    if (reported.size() >= kMostReported) return;
-    reported.insert(pod.uid());
-    state.problems.push_back(problem);
-    if (state.problems.size() > kMostProblems) {
-      ForgetProblem(space, state.problems.front(), pod.uid());
-      state.problems.pop_front();
-    }
-  }
-  recorder_.Record(ns, state.events, WarningOn(pod, reason, message));
-}
-
-void NamespaceGroups::RecordOnGroup(const std::string& ns, Namespace& space, const GroupState& group,
-                                    std::string_view reason, std::string_view message) {
-  const auto first = space.objects.pods().find(std::string(group.FirstActive()));
-  if (first != space.objects.pods().end()) RecordOnPod(ns, space, first->second, reason, message);
-}
-
-void NamespaceGroups::ForgetProblem(Namespace& space, const std::string& problem, const std::string& uid) {
-  const auto reported = space.reported.find(problem);
-  if (reported == space.reported.end()) return;
-  reported->second.erase(uid);
-  if (reported->second.empty()) space.reported.erase(reported);
 }
 
 }  // namespace basalt::pgsvc

@@ -37,7 +37,7 @@
 namespace basalt::pgsvc {
 
 // Where what is decided and what people are shown is written down.
-struct GroupTelling {
+struct GroupOutput {
   GroupRecords& records;
   runtime::Publisher& publisher;
 };
@@ -57,8 +57,8 @@ class NamespaceGroups {
   // The same while there are pods of which it is not known yet where they belong.
   static constexpr absl::Duration kMostEmptyGrace = absl::Minutes(5);
 
-  // The context, the interests and what `telling` has outlive it.
-  NamespaceGroups(runtime::Context& context, ObjectInterests& interests, GroupTelling telling, RuleOptions rules,
+  // The context, the interests and what `output` has outlive it.
+  NamespaceGroups(runtime::Context& context, ObjectInterests& interests, GroupOutput output, RuleOptions rules,
                   std::unique_ptr<GroupEmitter> emitter);
 
   void OpenSlot(uint32_t slot) { namespaces_.Open(slot); }
@@ -120,7 +120,7 @@ class NamespaceGroups {
     std::set<std::string> groups_due;                       // To be served.
     std::set<std::string> failing;                          // Groups whose last write was refused.
     std::map<std::string, std::set<std::string>> lookups;   // By the name of a group that is asked for, UIDs of pods.
-    std::set<std::string> to_tell;                          // Groups of which people may be shown something else.
+    std::set<std::string> to_publish;                       // Groups of which people may be shown something else.
     std::map<std::string, std::set<std::string>> reported;  // By problem, UIDs of pods that have an Event of it.
   };
   // What the rules say of a pod.
@@ -137,15 +137,6 @@ class NamespaceGroups {
   Namespace& NamespaceOf(std::string_view ns);
   void Pass(const std::string& ns, Namespace& space);
   void GroupPod(const std::string& ns, Namespace& space, const std::string& uid);
-  // Told as an Event of that reason if it lasts.
-  void NoteMissing(const std::string& ns, Namespace& space, const kube::v1::Pod& pod, std::string_view reason,
-                   std::string why);
-  void WarnOfMissing(const std::string& ns, Namespace& space);
-  // Warns if the group that the pod names is not there either where it is not told of here. Pods that wait for one
-  // group share one look.
-  void LookForGroup(const std::string& ns, Namespace& space, const kube::v1::Pod& pod);
-  void OnLookup(const std::string& ns, Namespace& space, const std::string& name,
-                const absl::StatusOr<gateway::v1::GetResponse>& answer);
   // Whether groups may be compared with what their members ask for.
   bool IsSettled(const std::string& ns, Namespace& space);
   Found FindGrouping(Namespace& space, const kube::v1::Pod& pod) const;
@@ -168,6 +159,27 @@ class NamespaceGroups {
   static void NoteActivity(Namespace& space, const kube::v1::Pod& pod, const std::string& group);
   // Whether the group itself is otherwise than before, or only what its scheduler says of it.
   void NoteGroup(Namespace& space, const std::string& name, bool is_news);
+
+  // -- pod_warnings.cc --
+  // Reason of an Event.
+  static constexpr std::string_view kGroupMissing = "PodGroupMissing";
+  // Told as an Event of that reason if it lasts.
+  void NoteMissing(const std::string& ns, Namespace& space, const kube::v1::Pod& pod, std::string_view reason,
+                   std::string why);
+  void WarnOfMissing(const std::string& ns, Namespace& space);
+  // Warns if the group that the pod names is not there either where it is not told of here. Pods that wait for one
+  // group share one look.
+  void LookForGroup(const std::string& ns, Namespace& space, const kube::v1::Pod& pod);
+  void OnLookup(const std::string& ns, Namespace& space, const std::string& name,
+                const absl::StatusOr<gateway::v1::GetResponse>& answer);
+  runtime::ObjectEvents* EventsOf(const std::string& ns, const std::string& uid) const;
+  // Records a warning Event on the pod; of one problem kMostReported pods have one.
+  void RecordOnPod(const std::string& ns, Namespace& space, const kube::v1::Pod& pod, std::string_view reason,
+                   std::string_view message);
+  // The same on the group's first active pod.
+  void RecordOnGroup(const std::string& ns, Namespace& space, const GroupState& group, std::string_view reason,
+                     std::string_view message);
+  static void ForgetProblem(Namespace& space, const std::string& problem, const std::string& uid);
 
   // -- shown.cc --
   static bool IsThere(const Namespace& space, const std::string& name, const GroupState& group);
@@ -219,19 +231,9 @@ class NamespaceGroups {
   void Refresh(const std::string& ns, const std::string& name);
   void TryLater(const std::string& ns, Namespace& space, const std::string& name, GroupState& group);
 
-  runtime::ObjectEvents* EventsOf(const std::string& ns, const std::string& uid) const;
-  // Records a warning Event on the pod; of one problem kMostReported pods have one.
-  void RecordOnPod(const std::string& ns, Namespace& space, const kube::v1::Pod& pod, std::string_view reason,
-                   std::string_view message);
-  // The same on the group's first active pod.
-  void RecordOnGroup(const std::string& ns, Namespace& space, const GroupState& group, std::string_view reason,
-                     std::string_view message);
-
-  static void ForgetProblem(Namespace& space, const std::string& problem, const std::string& uid);
-
   runtime::Context& context_;
   ObjectInterests& interests_;
-  const GroupTelling telling_;
+  const GroupOutput output_;
   RuleOptions rules_;
   const std::unique_ptr<GroupEmitter> emitter_;
   SlotMap<Namespace> namespaces_;

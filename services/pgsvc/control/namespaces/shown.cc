@@ -84,7 +84,7 @@ void NamespaceGroups::LoadShown(uint32_t slot, const std::string& shown_key, con
   GroupState& group = space.groups[std::string(name)];
   group.shown = runtime::ShownOf(record);
   group.shown_uid = record.uid();
-  space.to_tell.insert(std::string(name));  // Whether pods want it is seen.
+  space.to_publish.insert(std::string(name));  // Whether pods want it is seen.
   context_.Wake(key);
   if (record.uid().empty()) return;
   group.is_awaited = true;
@@ -111,7 +111,7 @@ void NamespaceGroups::VisitFrom(std::string_view ns, std::string_view name, cons
 void NamespaceGroups::Note(const std::string& ns, Namespace& space, const std::string& name, GroupState& group,
                            GroupDecision decision) {
   group.record.Note(std::move(decision));
-  space.to_tell.insert(name);
+  space.to_publish.insert(name);
   context_.Wake(ns);
 }
 
@@ -129,19 +129,19 @@ void NamespaceGroups::Decide(std::string_view key, kv::WriteBatch& batch) {
   // Before all pods were looked at, groups seem to have fewer of them than they have.
   if (space == nullptr || !space->is_settled) return;
   const uint32_t slot = SlotOf(key);
-  for (const std::string& name : std::exchange(space->to_tell, {})) {
+  for (const std::string& name : std::exchange(space->to_publish, {})) {
     const auto known = space->groups.find(name);
     if (known == space->groups.end()) continue;
     GroupState& group = known->second;
     const std::string shown_key = kube::ShownGroupKey(kube::NamespaceOf(key), name, emitter_->profile());
     const bool is_there = IsThere(*space, name, group);
     if (group.record.has_notes()) {
-      telling_.records.Record(slot, shown_key, group.record, batch);
+      output_.records.Record(slot, shown_key, group.record, batch);
       // What ends is told in a batch of its own: the store has to have what it follows.
-      if (group.is_gone) space->to_tell.insert(name);
+      if (group.is_gone) space->to_publish.insert(name);
     } else if (group.is_gone && !is_there && !group.busy && group.linking.empty()) {
       group.is_gone = false;
-      telling_.records.End(slot, shown_key, group.record, batch);
+      output_.records.End(slot, shown_key, group.record, batch);
     }
     if (is_there) {
       const ObservedGroup* const observed = space->objects.FindGroup(name);
@@ -151,9 +151,9 @@ void NamespaceGroups::Decide(std::string_view key, kv::WriteBatch& batch) {
       watch::StateHash state;
       state.Add(ShownStateOf(observed == nullptr ? nullptr : &observed->object, group.members().size(), group.retry));
       if (!group.members().empty()) state.Add(MembersOf(group, group.least_pods).SerializeAsString());
-      telling_.publisher.PublishIfChanged(slot, shown_key, state.value(), identity, group.shown, batch);
+      output_.publisher.PublishIfChanged(slot, shown_key, state.value(), identity, group.shown, batch);
     } else if (!group.is_awaited) {
-      telling_.publisher.PublishEnd(slot, shown_key, std::exchange(group.shown_uid, ""), group.shown, batch);
+      output_.publisher.PublishEnd(slot, shown_key, std::exchange(group.shown_uid, ""), group.shown, batch);
       space->groups_due.insert(name);  // Nothing may be left of it.
     }
   }
@@ -164,7 +164,7 @@ void NamespaceGroups::DropIfIdle(Namespace& space, const std::string& name) {
   if (group == space.groups.end() || space.objects.FindGroup(name) != nullptr) return;
   const GroupState& state = group->second;
   if (!state.is_idle() || state.is_awaited || state.is_gone || state.record.has_notes()) return;
-  if (state.shown.revision != 0 || space.to_tell.contains(name) || space.groups_due.contains(name)) return;
+  if (state.shown.revision != 0 || space.to_publish.contains(name) || space.groups_due.contains(name)) return;
   space.failing.erase(name);
   space.groups.erase(group);
 }
