@@ -150,7 +150,7 @@ std::string Form() {
   return count == 5 ? "five processes" : fmt::format("{} processes", count);
 }
 
-// What is wrong with the flags.
+// An error that names the flag that is wrong.
 absl::Status CheckFlags() {
   if (const std::string profile = absl::GetFlag(FLAGS_volcano_profile); profile != "compat" && profile != "rich") {
     return Invalid(fmt::format("--volcano_profile: '{}' is neither compat nor rich", profile));

@@ -19,7 +19,7 @@ enum class GroupProfile {
 std::string NamespaceKey(std::string_view ns, GroupProfile profile);
 // By the routing key of a pod or a group: one with a name is of kCompat.
 GroupProfile ProfileOf(std::string_view routing_key);
-// Of a routing key.
+// The namespace that the routing key names, alone or before a name.
 std::string_view NamespaceOf(std::string_view routing_key);
 
 // What people see of groups is stored and told by this key: "ns/name", and the profile behind another slash where that

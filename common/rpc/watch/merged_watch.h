@@ -119,16 +119,12 @@ MergedWatch<Watched>::MergedWatch(Loop& loop, const Members& members, OpenPart o
       next_part_(parts_.end()),
       failing_since_(kSlotCount, absl::InfiniteFuture()) {
   const bool is_one = !name_.empty() && (kHasNamespace == !ns_.empty());
-  if constexpr (requires { Watched::SlotsOf(ns_, name_); }) {
-    if (is_one) {
-      for (const uint32_t slot : Watched::SlotsOf(ns_, name_)) wanted_.Insert(slot);
-    } else {
-      wanted_ = SlotSet::All();
-    }
-  } else if (is_one) {
-    wanted_.Insert(SlotOf(kube::ObjectKey(ns_, name_)));
-  } else {
+  if (!is_one) {
     wanted_ = SlotSet::All();
+  } else if constexpr (requires { Watched::SlotsOf(ns_, name_); }) {
+    for (const uint32_t slot : Watched::SlotsOf(ns_, name_)) wanted_.Insert(slot);
+  } else {
+    wanted_.Insert(SlotOf(kube::ObjectKey(ns_, name_)));
   }
   detached_ = wanted_;
   unsynced_ = wanted_;

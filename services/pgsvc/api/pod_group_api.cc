@@ -59,7 +59,7 @@ kube::GroupProfile ProfileOf(podgroup::v1::Profile profile) {
                                                       : static_cast<kube::GroupProfile>(profile);
 }
 
-// Of a question about one group.
+// The key under which the group of the question is shown.
 template <typename Request>
 std::string ShownKeyOf(const Request& request) {
   return kube::ShownGroupKey(OrDefault(request.namespace_()), request.name(), ProfileOf(request.profile()));

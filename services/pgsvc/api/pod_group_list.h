@@ -22,7 +22,7 @@ struct PodGroupList {
     const std::string name = kube::ObjectKey(group.object().meta().namespace_(), group.object().meta().name());
     return group.profile() <= podgroup::v1::PROFILE_COMPAT ? name : name + " " + std::to_string(int{group.profile()});
   }
-  // Of the group with that key; views into it.
+  // Namespace and name of the group that has that list key; views into the key.
   static kube::KeyParts NameIn(std::string_view key) { return kube::SplitKey(key.substr(0, key.find(' '))); }
 };
 

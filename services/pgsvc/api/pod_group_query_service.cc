@@ -115,37 +115,15 @@ class QueryService final : public PodGroupQueryService::CallbackService {
           if (!is_any && (!is_compat || !asked.group().empty())) {
             return Explain(core, caller, std::move(asked), std::move(done));
           }
-          // Whoever has the pod has its group.
-          ListPodGroupsRequest list;
-          list.set_namespace_(asked.namespace_().empty() ? "default" : asked.namespace_());
-          list.set_pod(asked.name());
-          auto answered = [core, caller, asked, is_compat,
-                           done = std::move(done)](absl::StatusOr<ListPodGroupsResponse> groups) mutable {
-            if (!groups.ok()) return done(groups.status());
-            core->loop.Post([core, caller = std::move(caller), asked = std::move(asked), is_compat,
-                             done = std::move(done), groups = *std::move(groups)]() mutable {
-              for (const PodGroup& group : groups.pod_groups()) {
-                if (is_compat && group.profile() != podgroup::v1::PROFILE_COMPAT) continue;
-                asked.set_profile(group.profile());
-                asked.set_group(group.object().meta().name());
-                return Explain(core, std::move(caller), std::move(asked), std::move(done));
-              }
-              if (is_compat) {
-                return done(MakeStatus(absl::StatusCode::kNotFound, "there is no pod of that name in that profile"));
-              }
-              // A pod of which it is not known yet where it belongs is in no group.
-              asked.set_profile(podgroup::v1::PROFILE_RICH);
-              Turn<ExplainGroupingRequest, ExplainGroupingResponse> turn{
-                  .caller = std::move(caller), .asked = std::move(asked), .is_any = true, .done = std::move(done)};
-              AskInTurn(core, std::move(turn), &PodGroupApi::ExplainGrouping, StartExplain);
-            });
-          };
-          const auto local = [core](ListPartRequest part, rpc::Done<ListPartResponse> told) {
-            core->api.ListPart(std::move(part), std::move(told));
-          };
-          rpc::ListAll<PodGroupList>(*core->parts, caller, list, rpc::Done<ListPodGroupsResponse>(std::move(answered)),
-                                     local,
-                                     [](auto& stub, auto... arguments) { stub.async()->ListPart(arguments...); });
+          FindGroups(
+              core, caller, asked,
+              [core, caller, asked, done = std::move(done)](absl::StatusOr<ListPodGroupsResponse> found) mutable {
+                if (!found.ok()) return done(found.status());
+                core->loop.Post([core, caller = std::move(caller), asked = std::move(asked), found = *std::move(found),
+                                 done = std::move(done)]() mutable {
+                  ExplainFound(core, std::move(caller), std::move(asked), found, std::move(done));
+                });
+              });
         });
   }
   grpc::ServerUnaryReactor* ListPodGroups(grpc::CallbackServerContext* context, const ListPodGroupsRequest* request,
@@ -158,6 +136,14 @@ class QueryService final : public PodGroupQueryService::CallbackService {
   }
 
  private:
+  template <typename Request, typename Response>
+  struct Turn {
+    rpc::Caller caller;
+    Request asked;        // With the profile whose turn it is.
+    bool is_any = false;  // Those that follow have their turn, too.
+    rpc::Done<Response> done;
+    absl::Status unavailable = absl::OkStatus();  // What an owner before has said that cannot answer now.
+  };
   // A question about one group or pod, which its owner answers; without a profile those of all profiles from `first` on
   // are asked in turn.
   template <typename Request, typename Response, typename Method, typename Start>
@@ -187,14 +173,38 @@ class QueryService final : public PodGroupQueryService::CallbackService {
     AskInTurn(core, std::move(turn), &PodGroupApi::ExplainGrouping, StartExplain);
   }
 
-  template <typename Request, typename Response>
-  struct Turn {
-    rpc::Caller caller;
-    Request asked;        // With the profile whose turn it is.
-    bool is_any = false;  // Those that follow have their turn, too.
-    rpc::Done<Response> done;
-    absl::Status unavailable = absl::OkStatus();  // What an owner before has said that cannot answer now.
-  };
+  // The groups of the pod that the question names, from the replicas that have the pod.
+  static void FindGroups(const std::shared_ptr<Core>& core, const rpc::Caller& caller,
+                         const ExplainGroupingRequest& asked, rpc::Done<ListPodGroupsResponse> done) {
+    ListPodGroupsRequest list;
+    list.set_namespace_(asked.namespace_().empty() ? "default" : asked.namespace_());
+    list.set_pod(asked.name());
+    const auto local = [core](ListPartRequest part, rpc::Done<ListPartResponse> told) {
+      core->api.ListPart(std::move(part), std::move(told));
+    };
+    rpc::ListAll<PodGroupList>(*core->parts, caller, list, std::move(done), local,
+                               [](auto& stub, auto... arguments) { stub.async()->ListPart(arguments...); });
+  }
+  // `found`: the groups of the pod.
+  static void ExplainFound(const std::shared_ptr<Core>& core, rpc::Caller caller, ExplainGroupingRequest asked,
+                           const ListPodGroupsResponse& found, rpc::Done<ExplainGroupingResponse> done) {
+    const bool is_compat = asked.profile() == podgroup::v1::PROFILE_COMPAT;
+    for (const PodGroup& group : found.pod_groups()) {
+      if (is_compat && group.profile() != podgroup::v1::PROFILE_COMPAT) continue;
+      asked.set_profile(group.profile());
+      asked.set_group(group.object().meta().name());
+      return Explain(core, std::move(caller), std::move(asked), std::move(done));
+    }
+    if (is_compat) {
+      return done(MakeStatus(absl::StatusCode::kNotFound, "there is no pod of that name in that profile"));
+    }
+    // A pod of which it is not known yet where it belongs is in no group.
+    asked.set_profile(podgroup::v1::PROFILE_RICH);
+    Turn<ExplainGroupingRequest, ExplainGroupingResponse> turn{
+        .caller = std::move(caller), .asked = std::move(asked), .is_any = true, .done = std::move(done)};
+    AskInTurn(core, std::move(turn), &PodGroupApi::ExplainGrouping, StartExplain);
+  }
+
   template <typename Request>
   static const std::string& NameOfGroup(const Request& asked) {
     if constexpr (requires { asked.group(); }) {
