@@ -65,12 +65,15 @@ inline constexpr std::string_view kWatchJobs = "jobs.batch.volcano.sh";
 inline constexpr std::string_view kWatchCommands = "commands.bus.volcano.sh";
 inline constexpr std::string_view kWatchPodGroups = "podgroups.scheduling.volcano.sh";
 inline constexpr std::string_view kWatchKaiPodGroups = "podgroups.scheduling.run.ai";
-// The CustomResourceDefinition of KAI's pod groups alone: which fields the cluster's release knows.
+// A CustomResourceDefinition of pod groups alone: which fields the cluster's release knows.
+inline constexpr std::string_view kWatchPodGroupDefinition =
+    "customresourcedefinitions/podgroups.scheduling.volcano.sh";
 inline constexpr std::string_view kWatchKaiDefinition = "customresourcedefinitions/podgroups.scheduling.run.ai";
 inline constexpr std::string_view kWatchKartas = "kartas.run.ai";
-// What is watched for the groups of KAI's form, and for rules of further kinds: for pgsvc alone.
-constexpr bool IsKaiWatch(std::string_view watch) {
-  return watch == kWatchKaiPodGroups || watch == kWatchKaiDefinition || watch == kWatchKartas;
+// What is watched for groups by the rules of all kinds: for pgsvc alone.
+constexpr bool IsGroupingWatch(std::string_view watch) {
+  return watch == kWatchKaiPodGroups || watch == kWatchKaiDefinition || watch == kWatchPodGroupDefinition ||
+         watch == kWatchKartas;
 }
 inline constexpr std::string_view kWatchQueues = "queues.scheduling.volcano.sh";
 inline constexpr std::string_view kWatchPriorityClasses = "priorityclasses.scheduling.k8s.io";

@@ -144,14 +144,14 @@ bool MatchesWatch(std::string_view watch, const Object& object) {
 bool Uses(v1::ServiceKind service, std::string_view watch) {
   const bool pods = watch.starts_with("pods/");
   const bool workloads = watch.starts_with(kube::kWatchWorkloadsPrefix);
-  const bool of_kai = kube::IsKaiWatch(watch);
+  const bool grouping = kube::IsGroupingWatch(watch);
   switch (service) {
     case v1::SERVICE_KIND_JOB:
-      return !workloads && !of_kai;
+      return !workloads && !grouping;
     case v1::SERVICE_KIND_POD_GROUP:
       return watch != kube::kWatchJobs && watch != kube::kWatchCommands;
     case v1::SERVICE_KIND_QUEUE:
-      return !pods && !workloads && !of_kai && watch != kube::kWatchJobs;
+      return !pods && !workloads && !grouping && watch != kube::kWatchJobs;
     default:
       return false;
   }

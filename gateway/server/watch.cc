@@ -39,16 +39,19 @@ std::vector<ReflectorOptions> WatchesFor(const WatchedSchedulers& schedulers, bo
     pods.field_selector = "spec.schedulerName=" + name;
     pods.label_selector = fmt::format("!{}", kube::kJobNameKey);
   };
+  const auto add_definition_of = [&](const kube::Kind& kind, std::string_view id) {
+    add(id, custom("apiextensions.k8s.io/v1", "customresourcedefinitions"), ObjectKind::kClusterRule).field_selector =
+        fmt::format("metadata.name={}.{}", kind.plural, kind.group);
+  };
   for (const std::string& name : schedulers.names) add_pods_of(name);
   for (const std::string& name : schedulers.kai_names) add_pods_of(name);
   if (!schedulers.kai_names.empty()) {
     const kube::Kind& groups = kube::kKaiPodGroups;
     add(kube::kWatchKaiPodGroups, custom(fmt::format("{}/{}", groups.group, groups.version), groups.plural),
         ObjectKind::kKaiPodGroup);
-    add(kube::kWatchKaiDefinition, custom("apiextensions.k8s.io/v1", "customresourcedefinitions"),
-        ObjectKind::kClusterRule)
-        .field_selector = fmt::format("metadata.name={}.{}", groups.plural, groups.group);
+    add_definition_of(groups, kube::kWatchKaiDefinition);
   }
+  if (schedulers.is_rich) add_definition_of(kube::kPodGroups, kube::kWatchPodGroupDefinition);
   if (!schedulers.kai_names.empty() || schedulers.is_rich) {
     add(kube::kWatchKartas, custom("run.ai/v1alpha1", "kartas"), ObjectKind::kClusterRule);
   }
@@ -245,7 +248,7 @@ void Watch::OnForbidden(const std::string& message) {
   obs::LogError("watch is forbidden", {{"watch", id_}, {"why", problem.why}, {"cure", problem.cure}});
   absent_ = false;
   // Without it groups do not follow the owners of their pods, or are not KAI's: no reason to hold back all others.
-  const bool is_needed = workload_kind_ == nullptr && !kube::IsKaiWatch(id_);
+  const bool is_needed = workload_kind_ == nullptr && !kube::IsGroupingWatch(id_);
   shared_.cache.SetState(index_, is_needed ? v1::Mark::STATE_FORBIDDEN : v1::Mark::STATE_ABSENT);
   shared_.readiness.SetProblem(target_, problem);
 }

@@ -19,23 +19,7 @@ using ::testing::IsEmpty;
 
 constexpr kube::Kind kPyFlows{"jobs.example.com", "v1", "PyFlow", "pyflows"};
 
-// As the gateway tells of objects that all replicas hear of.
-void Tell(NamespaceRig& rig, std::string_view watch, const std::string& manifest, bool gone = false) {
-  const json::value object = ParseYamlDocuments(manifest)->front();
-  kube::v1::Object told;
-  told.mutable_generic()->mutable_meta()->set_name(std::string(FindString(object.at("metadata"), "name")));
-  told.mutable_generic()->set_json(ToText(object));
-  rig.any_controller().OnShared(std::string(watch), told, gone);
-  rig.Run(absl::Seconds(5));
-}
-
-std::string Definition(std::string_view properties) {
-  return fmt::format(
-      "metadata: {{name: podgroups.scheduling.run.ai}}\n"
-      "spec: {{versions: [{{name: v2alpha2, schema: {{openAPIV3Schema: {{properties: {{spec: {{properties: "
-      "{}}}}}}}}}}}]}}",
-      properties);
-}
+std::string Definition(std::string_view properties) { return DefinitionOf(kube::kKaiPodGroups, properties); }
 
 constexpr std::string_view kOld =
     "{minMember: {minimum: 1}, queue: {}, priorityClassName: {}, "

@@ -187,6 +187,25 @@ class RichRig final : public NamespaceRig {
   explicit RichRig(RuleOptions rules = {}) : NamespaceRig(std::move(rules), kube::GroupProfile::kRich) {}
 };
 
+// As the gateway tells of objects that all replicas hear of.
+inline void Tell(NamespaceRig& rig, std::string_view watch, const std::string& manifest, bool gone = false) {
+  const json::value object = ParseYamlDocuments(manifest)->front();
+  kube::v1::Object told;
+  told.mutable_generic()->mutable_meta()->set_name(std::string(FindString(object.at("metadata"), "name")));
+  told.mutable_generic()->set_json(ToText(object));
+  rig.any_controller().OnShared(std::string(watch), told, gone);
+  rig.Run(absl::Seconds(5));
+}
+
+// The CustomResourceDefinition of a release whose groups have these fields of spec.
+inline std::string DefinitionOf(const kube::Kind& groups, std::string_view properties) {
+  return fmt::format(
+      "metadata: {{name: {}.{}}}\n"
+      "spec: {{versions: [{{name: {}, schema: {{openAPIV3Schema: {{properties: {{spec: {{properties: "
+      "{}}}}}}}}}}}]}}",
+      groups.plural, groups.group, groups.version, properties);
+}
+
 struct Life {
   std::function<void(NamespaceRig& rig)> prepare;
   std::function<void(NamespaceRig& rig)> act;

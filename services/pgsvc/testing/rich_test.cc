@@ -14,6 +14,7 @@ namespace basalt::pgsvc {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -328,6 +329,48 @@ TEST(RichTest, PodsOfOneOwnerMayBeOfTwoSchedulers) {
   rig.Run(absl::Seconds(5));
   EXPECT_NE(FindPath(*rig.Get(kube::kPodGroups, rig.GroupOf("db-0")), {"metadata", "annotations", "volcano.sh/x"}),
             nullptr);
+}
+
+// Volcano before subgroups, and before tiers had names.
+constexpr std::string_view kFieldsOfOldGroups =
+    "{minMember: {}, queue: {}, priorityClassName: {}, minResources: {additionalProperties: {}}, "
+    "networkTopology: {properties: {mode: {}, highestTierAllowed: {}}}}";
+
+TEST(RichTest, AFieldThatTheDefinitionLacksIsNotWrittenAndTold) {
+  static constexpr kube::Kind kPyTorchJobs{"kubeflow.org", "v1", "PyTorchJob", "pytorchjobs"};
+  RichRig rig;
+  rig.Start();
+  rig.Define(kPyTorchJobs);
+  Tell(rig, kube::kWatchPodGroupDefinition, DefinitionOf(kube::kPodGroups, kFieldsOfOldGroups));
+  rig.Make(kPyTorchJobs,
+           "metadata: {name: t}\n"
+           "spec: {pytorchReplicaSpecs: {Master: {replicas: 1}, Worker: {replicas: 2}}}");
+  MakePod(rig, "t-master-0", &kPyTorchJobs, "t", "labels: {training.kubeflow.org/replica-type: master}");
+  rig.Run(absl::Minutes(10));
+  const std::string group = rig.GroupOf("t-master-0");
+  EXPECT_EQ(rig.Spec(group),
+            R"({"minMember":3,"minResources":{"count/pods":"3","cpu":"3","pods":"3","requests.cpu":"3"}})");
+  EXPECT_EQ(rig.server().WritesButEvents(), 2) << "the group and the link, and none again";
+  EXPECT_THAT(rig.Events(), ElementsAre(HasSubstr("the group: subGroupPolicy is not known")));
+
+  // Volcano is upgraded.
+  Tell(rig, kube::kWatchPodGroupDefinition, DefinitionOf(kube::kPodGroups, "{}"), /*gone=*/true);
+  EXPECT_THAT(rig.Spec(group), HasSubstr(R"("subGroupPolicy":[{"name":"master")"));
+}
+
+// One group of all would look like one that an earlier release has left behind.
+TEST(RichTest, AJobSetIsFlatWhereTheDefinitionKnowsNoSubgroups) {
+  RichRig rig;
+  rig.Start();
+  rig.Define(kJobSets);
+  Tell(rig, kube::kWatchPodGroupDefinition, DefinitionOf(kube::kPodGroups, kFieldsOfOldGroups));
+  rig.Make(kJobSets, kJobSetOfThree);
+  MakePod(rig, "js-0", &kJobSets, "js",
+          "labels: {jobset.sigs.k8s.io/replicatedjob-name: worker, jobset.sigs.k8s.io/job-index: '0'}");
+  rig.Run(absl::Minutes(10));
+  EXPECT_THAT(rig.GroupOf("js-0"), EndsWith("-worker"));
+  EXPECT_THAT(rig.Spec(rig.GroupOf("js-0")), HasSubstr(R"("minMember":2)"));
+  EXPECT_EQ(rig.server().WritesButEvents(), 2);
 }
 
 }  // namespace

@@ -187,7 +187,7 @@ void NamespaceGroups::OnShared(const std::string& watch, const kube::v1::Object&
     return;
   }
   if (!object.has_generic()) return;
-  if (watch == kube::kWatchKaiDefinition) {
+  if (watch == emitter_->definition_watch()) {
     const absl::StatusOr<json::value> definition = ParseJson(object.generic().json());
     if (emitter_->TakeDefinition(gone || !definition.ok() ? nullptr : &*definition)) TakeForm();
     return;

@@ -7,6 +7,13 @@
 
 namespace basalt::pgsvc {
 
+bool GroupEmitter::TakeDefinition(const json::value* definition) {
+  SpecSchema schema = definition == nullptr ? SpecSchema() : SpecSchema::Of(*definition, kind().version);
+  if (schema == schema_) return false;
+  schema_ = std::move(schema);
+  return true;
+}
+
 bool IsMadeHere(const ObservedGroup& observed) {
   return FindKey(observed.object.meta().annotations(), kube::kGroupedFieldsKey).has_value();
 }

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "basalt/kube/v1/kube.pb.h"
@@ -15,6 +16,7 @@
 #include "common/kube/group_profile.h"
 #include "common/kube/kinds.h"
 #include "services/pgsvc/core/form/group_patch.h"
+#include "services/pgsvc/core/form/spec_schema.h"
 #include "services/pgsvc/core/group_update.h"
 #include "services/pgsvc/core/grouping/grouping.h"
 #include "services/pgsvc/core/grouping/rule.h"
@@ -45,11 +47,10 @@ class GroupEmitter {
   virtual std::string_view group_name_key() const = 0;
   // What rules have to know of the form.
   virtual GroupForm form() const { return {}; }
-  // Of the cluster's definition of these groups; null: there is none. Whether the form has changed by that.
-  virtual bool TakeDefinition(const json::value* definition) {
-    static_cast<void>(definition);
-    return false;
-  }
+  // By which the gateway tells of the cluster's definition of the groups.
+  virtual std::string_view definition_watch() const = 0;
+  // That definition; null: there is none. Whether what is rendered may have changed by that.
+  bool TakeDefinition(const json::value* definition);
   // A group says what its pods need.
   virtual bool counts_resources() const = 0;
   // A group without pods holds resources, and goes: pods that come have it made again.
@@ -67,6 +68,14 @@ class GroupEmitter {
   virtual std::set<std::string> LeavesIn(const ObservedGroup& observed, const std::set<std::string>& leaves) const = 0;
   // How many pods have to be placeable together for the scheduler to place any.
   virtual int64_t LeastPodsOf(const Grouping& grouping) const = 0;
+
+ protected:
+  explicit GroupEmitter(SpecSchema schema) : schema_(std::move(schema)) {}
+  // Of spec, as the cluster's release has it.
+  const SpecSchema& schema() const { return schema_; }
+
+ private:
+  SpecSchema schema_;
 };
 
 // We have made the group: it has the annotation of GroupedFields.

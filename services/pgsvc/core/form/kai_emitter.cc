@@ -23,13 +23,6 @@ constexpr std::string_view kOptionalOfKai[] = {"preemptibility", "preemptionDela
 std::string KaiEmitter::watch() const { return std::string(kube::kWatchKaiPodGroups); }
 std::string_view KaiEmitter::group_name_key() const { return kube::kKaiGroupNameKey; }
 
-bool KaiEmitter::TakeDefinition(const json::value* definition) {
-  KaiGroupForm form = definition == nullptr ? KaiGroupForm() : KaiGroupFormOf(*definition);
-  if (form == form_) return false;
-  form_ = std::move(form);
-  return true;
-}
-
 bool KaiEmitter::IsOurs(const ObservedGroup& observed, const Grouping& wanted) const {
   const kube::v1::ObjectMeta& meta = observed.object.meta();
   if (FindKey(meta.annotations(), kube::kKaiTopOwnerKey)) return true;
@@ -52,7 +45,7 @@ RenderedGroup KaiEmitter::Render(const Grouping& grouping) const {
   json::object& spec = rendered.object["spec"].as_object();
   // The topology counts where it has a name: levels without one are dropped.
   if (grouping.topology.name.empty()) spec["topologyConstraint"] = json::object();
-  rendered.losses = FitInto(form_, spec);
+  rendered.losses = FitInto(schema(), spec);
   if (const std::string fields = GroupedFields(kOptionalOfKai, rendered.object); !fields.empty()) {
     ObjectIn(rendered.object["metadata"].as_object(), "annotations")[kube::kGroupedFieldsKey] = fields;
   }

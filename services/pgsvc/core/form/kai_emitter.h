@@ -4,8 +4,11 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "common/kube/names.h"
 #include "services/pgsvc/core/form/group_emitter.h"
 #include "services/pgsvc/core/form/kai_form.h"
 
@@ -13,15 +16,15 @@ namespace basalt::pgsvc {
 
 class KaiEmitter final : public GroupEmitter {
  public:
-  explicit KaiEmitter(RuleOptions options, KaiGroupForm form = {})
-      : options_(std::move(options)), form_(std::move(form)) {}
+  explicit KaiEmitter(RuleOptions options, SpecSchema schema = {})
+      : GroupEmitter(std::move(schema)), options_(std::move(options)) {}
 
   kube::GroupProfile profile() const override { return kube::GroupProfile::kKai; }
   const kube::Kind& kind() const override { return kube::kKaiPodGroups; }
   std::string watch() const override;
   std::string_view group_name_key() const override;
-  GroupForm form() const override { return GroupFormOf(form_); }
-  bool TakeDefinition(const json::value* definition) override;
+  std::string_view definition_watch() const override { return kube::kWatchKaiDefinition; }
+  GroupForm form() const override { return GroupFormOf(schema()); }
   bool counts_resources() const override { return false; }
   bool drops_empty_groups() const override { return false; }
   // Ours, or KAI's own: it says whose pods it has, or names the same owner.
@@ -38,7 +41,6 @@ class KaiEmitter final : public GroupEmitter {
 
  private:
   const RuleOptions options_;
-  KaiGroupForm form_;
 };
 
 // Why KAI's scheduler has not placed the group: from its status, which an answer to Get has (9.1). One text for each

@@ -16,8 +16,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 // A definition with these fields of spec and of a subgroup; minima where `least` is not 0.
-KaiGroupForm Form(std::initializer_list<const char*> fields, std::initializer_list<const char*> sub_group_fields,
-                  int64_t least, int64_t least_of_leaf) {
+SpecSchema Form(std::initializer_list<const char*> fields, std::initializer_list<const char*> sub_group_fields,
+                int64_t least, int64_t least_of_leaf) {
   const auto schema = [](std::initializer_list<const char*> names, int64_t minimum) {
     json::object properties;
     for (const char* name : names) properties[name] = json::object();
@@ -31,17 +31,18 @@ KaiGroupForm Form(std::initializer_list<const char*> fields, std::initializer_li
       {"name", "v2alpha2"},
       {"schema",
        json::object{{"openAPIV3Schema", json::object{{"properties", json::object{{"spec", std::move(spec)}}}}}}}};
-  return KaiGroupFormOf(
-      json::object{{"spec", json::object{{"versions", json::array{json::object{{"name", "v1"}}, version}}}}});
+  return SpecSchema::Of(
+      json::object{{"spec", json::object{{"versions", json::array{json::object{{"name", "v1"}}, version}}}}},
+      "v2alpha2");
 }
 
-KaiGroupForm FormOfV13() {
+SpecSchema FormOfV13() {
   return Form({"minMember", "queue", "priorityClassName", "preemptibility", "topologyConstraint"},
               {"name", "parent", "minMember"}, 1, 1);
 }
 
 // spec of the group that is made for the pod.
-std::string SpecIn(const KaiGroupForm& form, Objects& objects, std::string_view pod = "") {
+std::string SpecIn(const SpecSchema& form, Objects& objects, std::string_view pod = "") {
   objects.options.form = GroupFormOf(form);
   GroupPlan plan;
   plan.Add("p", objects.Of(pod));
@@ -137,7 +138,7 @@ TEST(GroupFormTest, AFieldThatTheDefinitionLacksIsLeftOutAndTold) {
   Grouping grouping{.name = "pg", .queue = "q"};
   grouping.preemption_delay = "5m0s";
   grouping.topology = {.name = "t", .required = "zone"};
-  const KaiGroupForm form = Form({"minMember", "queue"}, {"name", "minMember"}, 0, 0);
+  const SpecSchema form = Form({"minMember", "queue"}, {"name", "minMember"}, 0, 0);
   EXPECT_EQ(ToText(KaiEmitter({}, form).Render(grouping).object.at("spec")), R"({"minMember":1,"queue":"q"})");
   EXPECT_THAT(KaiEmitter({}, form).Render(grouping).losses,
               ElementsAre(HasSubstr("preemptionDelay"), HasSubstr("topologyConstraint")));
@@ -145,7 +146,7 @@ TEST(GroupFormTest, AFieldThatTheDefinitionLacksIsLeftOutAndTold) {
 
 TEST(GroupFormTest, WhatIsStoredSoNeedsNoSecondWrite) {
   Objects objects(Workers());
-  for (const KaiGroupForm& form : {FormOfV13(), Form({"minMember"}, {"name"}, 1, 1), KaiGroupForm()}) {
+  for (const SpecSchema& form : {FormOfV13(), Form({"minMember"}, {"name"}, 1, 1), SpecSchema()}) {
     objects.options.form = GroupFormOf(form);
     const Grouping wanted = objects.Of();
     const KaiEmitter emitter(objects.options, form);
@@ -181,10 +182,11 @@ TEST(GroupFormTest, APodWithoutASubgroupIsToldWhereNoneCanBeOptional) {
 }
 
 TEST(GroupFormTest, WithoutASchemaEverythingIsKnown) {
-  EXPECT_EQ(KaiGroupFormOf(json::object()), KaiGroupForm());
-  EXPECT_EQ(KaiGroupFormOf(*ParseJson(R"({"spec":{"versions":[{"name":"v2alpha2","schema":{"openAPIV3Schema":
-    {"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}})")),
-            KaiGroupForm());
+  EXPECT_EQ(SpecSchema::Of(json::object(), "v2alpha2"), SpecSchema());
+  EXPECT_EQ(SpecSchema::Of(*ParseJson(R"({"spec":{"versions":[{"name":"v2alpha2","schema":{"openAPIV3Schema":
+    {"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}})"),
+                           "v2alpha2"),
+            SpecSchema());
 }
 
 }  // namespace

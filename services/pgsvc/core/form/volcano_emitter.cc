@@ -1,7 +1,11 @@
 #include "services/pgsvc/core/form/volcano_emitter.h"
 
+#include <fmt/format.h>
+
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "common/base/status_macros.h"
 #include "common/kube/names.h"
@@ -14,7 +18,10 @@ namespace basalt::pgsvc {
 namespace {
 
 constexpr std::string_view kOwnOfVolcano[] = {"minMember", "minResources"};
-constexpr std::string_view kOptionalOfVolcano[] = {"priorityClassName", "networkTopology", "subGroupPolicy"};
+constexpr std::string_view kNetworkTopology = "networkTopology";
+constexpr std::string_view kSubGroupPolicy = "subGroupPolicy";
+constexpr std::string_view kTierName = "highestTierName";
+constexpr std::string_view kOptionalOfVolcano[] = {"priorityClassName", kNetworkTopology, kSubGroupPolicy};
 
 constexpr std::string_view kVolcanoKeys = "volcano.sh/";
 
@@ -35,10 +42,37 @@ absl::StatusOr<Usage> UsageOf(const GroupPlanOfPods& plan) {
   return usage;
 }
 
+// Where a tier can be named. A topology that named none would stand for the lowest one in releases that know tiers by
+// number alone.
+void FitTopology(const std::string& where, bool can_name_tiers, json::object& object,
+                 std::vector<std::string>& losses) {
+  const auto topology = object.find(kNetworkTopology);
+  if (can_name_tiers || topology == object.end() || Find(topology->value(), kTierName) == nullptr) return;
+  losses.push_back(
+      fmt::format("{}: {}.{} is not known to this cluster's definition of pod groups: the topology is left out", where,
+                  kNetworkTopology, kTierName));
+  object.stable_erase(topology);
+}
+
+// Takes out of spec what cannot be stored.
+void FitInto(const SpecSchema& schema, json::object& spec, std::vector<std::string>& losses) {
+  FitTopology("the group", schema.Knows({kNetworkTopology, kTierName}), spec, losses);
+  if (json::value* const policies = spec.if_contains(kSubGroupPolicy)) {
+    const bool can_name_tiers = schema.Knows({kSubGroupPolicy, "items", kNetworkTopology, kTierName});
+    for (json::value& policy : policies->as_array()) {
+      FitTopology(fmt::format("subgroup {}", FindString(policy, "name")), can_name_tiers, policy.as_object(), losses);
+    }
+  }
+  for (std::string& loss : schema.Prune(spec)) losses.push_back(std::move(loss));
+}
+
 }  // namespace
 
 std::string VolcanoEmitter::watch() const { return std::string(kube::kWatchPodGroups); }
 std::string_view VolcanoEmitter::group_name_key() const { return kube::kGroupNameKey; }
+
+// A group whose subgroups are dropped would look like one of an earlier release.
+GroupForm VolcanoEmitter::form() const { return {.has_sub_group_minimum = schema().Knows({kSubGroupPolicy})}; }
 
 json::value VolcanoEmitter::SpecOf(const ObservedGroup& group) const {
   return kube::PodGroupSpecJson(group.object.spec());
@@ -48,6 +82,7 @@ RenderedGroup VolcanoEmitter::Render(const GroupPlanOfPods& plan, const ClusterV
   const json::value pod = PodObject(*plan.pod, group_name_key());
   VolcanoGroup group =
       VolcanoGroupOf({.grouping = plan.grouping, .pod = ObjectView(pod), .usage = UsageOf(plan), .cluster = cluster});
+  FitInto(schema(), group.object["spec"].as_object(), group.losses);
   // Says that the group is ours, too.
   json::object& annotations = ObjectIn(group.object["metadata"].as_object(), "annotations");
   annotations[kube::kGroupedFieldsKey] = GroupedFields(kOptionalOfVolcano, group.object);

@@ -5,17 +5,24 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 
+#include "common/kube/names.h"
 #include "services/pgsvc/core/form/group_emitter.h"
 
 namespace basalt::pgsvc {
 
 class VolcanoEmitter final : public GroupEmitter {
  public:
+  explicit VolcanoEmitter(SpecSchema schema = {}) : GroupEmitter(std::move(schema)) {}
+
   kube::GroupProfile profile() const override { return kube::GroupProfile::kRich; }
   const kube::Kind& kind() const override { return kube::kPodGroups; }
   std::string watch() const override;
   std::string_view group_name_key() const override;
+  std::string_view definition_watch() const override { return kube::kWatchPodGroupDefinition; }
+  GroupForm form() const override;
   bool counts_resources() const override { return true; }
   bool drops_empty_groups() const override { return true; }
   // What a user has made is theirs, whoever it names as its owner.

@@ -6,13 +6,17 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
+#include "common/base/yaml.h"
 #include "services/pgsvc/core/grouping/object_set.h"
 
 namespace basalt::pgsvc {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
 
 kube::v1::Pod PodOf(const std::string& cpu) {
   kube::v1::Pod pod;
@@ -33,7 +37,7 @@ class VolcanoEmitterTest : public ::testing::Test {
     plan_.pod = &pod_;
   }
 
-  RenderedGroup Render() { return VolcanoEmitter().Render(plan_, objects_); }
+  RenderedGroup Render(SpecSchema schema = {}) { return VolcanoEmitter(std::move(schema)).Render(plan_, objects_); }
   // Of the group with that spec, of our owner.
   std::string Patch(const kube::v1::PodGroupSpec& spec, const std::string& grouped = "",
                     const std::string& inherited = "") {
@@ -131,6 +135,34 @@ TEST_F(VolcanoEmitterTest, ResourcesThatCannotBeReadAreALoss) {
   const RenderedGroup rendered = Render();
   ASSERT_EQ(rendered.losses.size(), 1u);
   EXPECT_THAT(rendered.losses.front(), HasSubstr("minResources"));
+}
+
+// A release that knows tiers by number alone takes a topology without one for the lowest tier.
+TEST_F(VolcanoEmitterTest, ATopologyWhoseTierCannotBeNamedIsALoss) {
+  const std::string topology = "networkTopology: {properties: {mode: {}, highestTierAllowed: {}}}";
+  const auto definition = ParseYamlDocuments(
+      "spec: {versions: [{name: v1beta1, schema: {openAPIV3Schema: {properties: {spec: {properties: {minMember: {}, "
+      "minResources: {}, " +
+      topology + ", subGroupPolicy: {items: {properties: {name: {}, subGroupSize: {}, " + topology + "}}}}}}}}}]}");
+  ASSERT_TRUE(definition.ok()) << definition.status();
+  const SpecSchema schema = SpecSchema::Of(definition->front(), "v1beta1");
+  plan_.grouping.topology = {.name = "t", .required = "zone"};
+  plan_.grouping.sub_groups = {{.name = "a", .topology = {.name = "t", .preferred = "rack"}}, {.name = "b"}};
+  const RenderedGroup rendered = Render(schema);
+  EXPECT_EQ(ToText(rendered.object.at("spec").at("subGroupPolicy")),
+            R"([{"name":"a","subGroupSize":1},{"name":"b","subGroupSize":1}])");
+  EXPECT_FALSE(rendered.object.at("spec").as_object().contains("networkTopology"));
+  EXPECT_THAT(rendered.losses, IsSupersetOf({HasSubstr("the group: networkTopology.highestTierName is not known"),
+                                             HasSubstr("subgroup a: networkTopology.highestTierName is not known"),
+                                             HasSubstr("subgroup b: labelSelector is not known")}));
+
+  // A tier by its number can be said.
+  pod_.mutable_grouping()->add_annotations()->set_key("volcano.sh/network-topology-mode");
+  pod_.mutable_grouping()->mutable_annotations(0)->set_value("hard");
+  pod_.mutable_grouping()->add_annotations()->set_key("volcano.sh/network-topology-highest-tier");
+  pod_.mutable_grouping()->mutable_annotations(1)->set_value("2");
+  EXPECT_EQ(ToText(Render(schema).object.at("spec").at("networkTopology")),
+            R"({"mode":"hard","highestTierAllowed":2})");
 }
 
 }  // namespace
