@@ -23,7 +23,7 @@ json::string Text(std::string_view text) { return json::string(text.data(), text
 }  // namespace
 
 std::string_view NamespaceOf(const Event& event) {
-  return event.ns.empty() ? std::string_view("default") : std::string_view(event.ns);
+  return event.ns.empty() ? kClusterEventsNamespace : std::string_view(event.ns);
 }
 
 std::string KeyOf(const Event& event) {

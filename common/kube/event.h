@@ -8,8 +8,12 @@
 
 namespace basalt::kube {
 
+// Where Events stand about objects of no namespace.
+inline constexpr std::string_view kClusterEventsNamespace = "default";
+
 struct Event {
-  // Whom it tells; without a namespace its Events stand in "default". Kind and component are constants of the program.
+  // Whom it tells; without a namespace its Events stand in kClusterEventsNamespace. Kind and component are constants of
+  // the program.
   std::string_view api_version, kind;
   std::string ns, name, uid;
   int64_t resource_version = 0;  // 0: not told.

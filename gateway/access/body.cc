@@ -68,7 +68,9 @@ absl::Status CheckCreatedBody(const v1::WriteRequest& request, const json::value
       return need(IsControlledBy(body, job), "does not have that job as its controller");
     case v1::SERVICE_KIND_POD_GROUP:
       if (plural != "events") return absl::OkStatus();
-      return need(IsAbout(body, "Pod", request.namespace_(), request.name()), "is not about its pod");
+      return need(IsAbout(body, "Pod", request.namespace_(), request.name()) ||
+                      IsAbout(body, "Karta", /*ns=*/"", request.name()),
+                  "is not about its pod, nor about a Karta");
     default:
       return absl::OkStatus();
   }

@@ -55,6 +55,8 @@ TEST(CheckCreatedBodyTest, WhatIsCreatedSaysItselfThatItBelongsToTheKey) {
       {kJob, "events", "j.1", R"({"involvedObject":{"kind":"Job","namespace":"kube-system","name":"j"}})",
        "not about that job"},
       {kGroup, "events", "p.1", R"({"involvedObject":{"kind":"Pod","namespace":"ns","name":"p"}})", ""},
+      {kGroup, "events", "k.1", R"({"involvedObject":{"kind":"Karta","name":"k"}})", ""},
+      {kGroup, "events", "k.1", R"({"involvedObject":{"kind":"Karta","name":"other"}})", "nor about a Karta"},
       {kGroup, "events", "p.1", R"({"involvedObject":{"kind":"Node","namespace":"ns","name":"p"}})",
        "not about its pod"},
       {kGroup, "podgroups", "j", "{}", ""},  // The name says all.

@@ -9,6 +9,7 @@
 #include "common/base/excerpt.h"
 #include "common/base/slots.h"
 #include "common/base/status.h"
+#include "common/kube/event.h"
 #include "common/kube/group_profile.h"
 #include "common/kube/kinds.h"
 #include "common/kube/label_selector.h"
@@ -36,7 +37,7 @@ enum class Rule : uint8_t {
   kNamedAfterJob,  // "<job><suffix>": what plugins make.
   kJobsEvent,      // "<job>.…", the name cut short where it is very long.
   kGroupsPod,      // Routed to the group.
-  kPodsEvent,      // "<pod>.…", of a pod that is routed to the group; cut short in the same way.
+  kPodsEvent,      // "<pod>.…", of a pod that is routed to the group; cut short in the same way. Or "<Karta>.…".
   kPodsOwner,      // A pod that is routed to the group has it as its owner.
   kInNamespace,    // The key is its namespace.
   kIsGroup,        // The key names it; or is its namespace, and it is no job's: in the rich profile.
@@ -210,6 +211,12 @@ Permission CheckEventOfPod(const Ask& ask, const Cache& cache) {
   return routed == Routed::kNowhere ? NotKnown(ask) : NotOfThatKey(ask);
 }
 
+// Kartas are of no namespace, and whoever groups pods of one by the rules of all kinds may tell of them.
+bool IsEventOfKarta(const Ask& ask, const Cache& cache) {
+  return kube::ProfileOf(ask.owner.key()) != kube::GroupProfile::kCompat && ask.ns == kube::kClusterEventsNamespace &&
+         !cache.UidOf(kube::kWatchKartas, /*ns=*/"", SubjectOf(ask.name)).empty();
+}
+
 Permission CheckGroup(const Ask& ask, const Cache& cache) {
   if (kube::ProfileOf(ask.owner.key()) != kube::GroupProfile::kRich) {
     return kube::ObjectKey(ask.ns, ask.name) == ask.owner.key() ? Permission() : NotOfThatKey(ask);
@@ -224,6 +231,7 @@ Permission CheckObject(const Ask& ask, const Row& row, const Cache& cache) {
   if (row.rule == Rule::kIsKey) return kube::ObjectKey(ask.ns, ask.name) == key ? Permission() : NotOfThatKey(ask);
   if (row.rule == Rule::kIsGroup) return CheckGroup(ask, cache);
   if (row.rule == Rule::kInNamespace) return ask.ns == key ? Permission() : NotOfThatKey(ask);
+  if (row.rule == Rule::kPodsEvent && IsEventOfKarta(ask, cache)) return {};
   const bool is_of_namespace = key.find('/') == std::string_view::npos;
   const auto [key_ns, key_name] = is_of_namespace ? kube::KeyParts{key, {}} : kube::SplitKey(key);
   if (ask.ns.empty() || ask.ns != key_ns) return NotOfThatKey(ask);

@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 constexpr v1::ServiceKind kJob = v1::SERVICE_KIND_JOB;
 constexpr v1::ServiceKind kGroup = v1::SERVICE_KIND_POD_GROUP;
 constexpr v1::ServiceKind kQueue = v1::SERVICE_KIND_QUEUE;
-constexpr WatchIndex kJobs = 0, kGroups = 1, kJobPods = 2, kPods = 3, kCommands = 4;
+constexpr WatchIndex kJobs = 0, kGroups = 1, kJobPods = 2, kPods = 3, kCommands = 4, kKartas = 5;
 
 struct Deaf final : CacheListener {
   void OnState(ObjectId) override {}
@@ -57,7 +57,7 @@ class PermissionsTest : public ::testing::Test {
   };
 
   explicit PermissionsTest(bool rich = false) : is_rich(rich) {
-    for (WatchIndex i = 0; i < 5; ++i) cache.Replace(i, {}, 10);
+    for (WatchIndex i = 0; i < 6; ++i) cache.Replace(i, {}, 10);
     kube::v1::Object job = Job("j", 11);
     job.mutable_job()->mutable_spec()->add_volumes()->set_volume_claim_name("shared-data");
     cache.Apply(kJobs, job);
@@ -80,6 +80,11 @@ class PermissionsTest : public ::testing::Test {
     for_kai.mutable_pod()->set_scheduler_name("kai");
     for_kai.mutable_pod()->mutable_grouping();
     cache.Apply(kPods, for_kai);
+    kube::v1::Object karta;
+    karta.mutable_generic()->mutable_meta()->set_name("pyflow");
+    karta.mutable_generic()->mutable_meta()->set_uid("uid-pyflow");
+    karta.mutable_generic()->mutable_meta()->set_resource_version(22);
+    cache.Apply(kKartas, karta);
     const ObjectId id = cache.Find(kPods, "uid-web-0");
     if (id != kNoObject) group_key = std::string(cache.RoutingKeyOf(id, kGroup));
   }
@@ -124,7 +129,7 @@ class PermissionsTest : public ::testing::Test {
   const std::string long_pod = std::string(250, 'w');
   Deaf deaf;
   Cache cache{{std::string(kube::kWatchJobs), std::string(kube::kWatchPodGroups), "pods/job", "pods/scheduler=volcano",
-               std::string(kube::kWatchCommands)},
+               std::string(kube::kWatchCommands), std::string(kube::kWatchKartas)},
               deaf,
               {.kai_scheduler_names = {"kai"}, .is_rich = is_rich}};
   std::string group_key;  // The pod group of the plain pods.
@@ -195,6 +200,11 @@ TEST_F(PermissionsTest, EachServiceMayDoWhatItNeedsToObjectsOfItsKeyAndNothingEl
       {kGroup, "ns", "get", "podgroups.scheduling.run.ai", "ns", "pg-a", RefusalReason::kNone},
       {kGroup, "ns", "patch uid-train-0", "pods", "ns", "train-0", RefusalReason::kNone},
       {kGroup, "ns", "create", "events", "ns", "train-0.17a", RefusalReason::kNone},
+      {kGroup, "ns", "create", "events", "default", "pyflow.17a", RefusalReason::kNone},
+      {kGroup, "ns", "patch uid-event", "events", "default", "pyflow.17a", RefusalReason::kNone},
+      {kGroup, "ns", "create", "events", "default", "other.17a", RefusalReason::kObject},
+      {kGroup, "ns", "create", "events", "ns", "pyflow.17a", RefusalReason::kUnknown},
+      {kGroup, "GROUP", "create", "events", "default", "pyflow.17a", RefusalReason::kObject},
       {kGroup, "ns", "delete u", "podgroups.scheduling.run.ai", "ns", "pg-a", RefusalReason::kKind},
       {kGroup, "ns", "create", "podgroups.scheduling.run.ai", "elsewhere", "pg-a", RefusalReason::kObject},
       {kGroup, "ns/pg-a", "create", "podgroups.scheduling.run.ai", "ns", "pg-a", RefusalReason::kObject},

@@ -1,6 +1,6 @@
 #pragma once
 
-// Events that pgsvc records on pods. Pure.
+// Events that pgsvc records on pods and Kartas. Pure.
 #include <string>
 #include <string_view>
 
@@ -19,6 +19,19 @@ inline kube::Event WarningOn(const kube::v1::Pod& pod, std::string_view reason, 
           .uid = pod.uid(),
           .warning = true,
           .reason = std::string(reason),
+          .message = std::string(message),
+          .component = "basalt-pgsvc"};
+}
+
+// A warning about the Karta, which is of no namespace.
+inline kube::Event WarningOnKarta(std::string_view name, std::string_view uid, std::string_view message) {
+  return {.api_version = "run.ai/v1alpha1",
+          .kind = "Karta",
+          .ns = {},
+          .name = std::string(name),
+          .uid = std::string(uid),
+          .warning = true,
+          .reason = "KartaNotUsed",
           .message = std::string(message),
           .component = "basalt-pgsvc"};
 }

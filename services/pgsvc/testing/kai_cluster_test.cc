@@ -13,9 +13,11 @@
 namespace basalt::pgsvc {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 constexpr kube::Kind kPyFlows{"jobs.example.com", "v1", "PyFlow", "pyflows"};
 
@@ -100,7 +102,8 @@ TEST(KaiClusterTest, AFlatJobSetStaysAsItIs) {
 std::string Karta(std::string_view worker = "worker", std::string_view name = "pyflow") {
   return fmt::format(
       "metadata:\n"
-      "  name: {}\n"
+      "  name: {0}\n"
+      "  uid: uid-{0}\n"
       "  labels: {{run.ai/karta-group: jobs.example.com, run.ai/karta-version: v1, run.ai/karta-kind: PyFlow}}\n"
       "spec:\n"
       "  structureDefinition:\n"
@@ -112,7 +115,7 @@ std::string Karta(std::string_view worker = "worker", std::string_view name = "p
       "      scaleDefinition: {{replicasPath: .spec.replicas}}\n"
       "      podSelector: {{componentTypeSelector: {{keyPath: '.metadata.labels[\"role\"]'}}}}\n"
       "  optimizationInstructions:\n"
-      "    gangScheduling: {{podGroup: {{name: t, subGroups: [{{componentName: {}}}]}}}}\n",
+      "    gangScheduling: {{podGroup: {{name: t, subGroups: [{{componentName: {1}}}]}}}}\n",
       name, worker);
 }
 
@@ -158,10 +161,32 @@ TEST_F(KartaRigTest, AKartaThatBreaksMovesNoPodOutOfItsGroup) {
   Tell(rig_, kube::kWatchKartas, Karta("worker", "second"));
   EXPECT_EQ(rig_.GroupOf("f-0"), Named("-t"));
   EXPECT_EQ(rig_.server().WritesButEvents(), 0);
-  EXPECT_THAT(rig_.Events(), ElementsAre(HasSubstr("Kartas pyflow and second are both for kind")));
+  constexpr const char* kProblem = "Kartas pyflow and second are both for kind";
+  EXPECT_THAT(rig_.Events(), UnorderedElementsAre(AllOf(HasSubstr("f-0 PodGroupWarning: "), HasSubstr(kProblem)),
+                                                  AllOf(HasSubstr("pyflow KartaNotUsed: "), HasSubstr(kProblem)),
+                                                  AllOf(HasSubstr("second KartaNotUsed: "), HasSubstr(kProblem))));
   MakePod("f-1");
   EXPECT_THAT(rig_.GroupOf("f-1"), HasSubstr("pg-f-")) << "new pods have the default rule";
   Tell(rig_, kube::kWatchKartas, Karta("worker", "second"), /*gone=*/true);
+  EXPECT_EQ(rig_.GroupOf("f-1"), Named("-t"));
+}
+
+// Weakness G26: as for a service that begins anew while nobody lets it list Kartas.
+TEST_F(KartaRigTest, APodThatHasItsNodeStaysInItsGroup) {
+  Tell(rig_, kube::kWatchKartas, Karta());
+  rig_.Make(kube::kPods,
+            "metadata: {name: f-0, labels: {role: worker}}\n"
+            "spec: {schedulerName: kai-scheduler, nodeName: n1, containers: [{name: c, image: i}]}",
+            &kPyFlows, "f");
+  MakePod("f-1");
+  ASSERT_EQ(rig_.GroupOf("f-0"), Named("-t"));
+  rig_.Kill();
+  rig_.Start();
+  rig_.Run(absl::Seconds(5));
+  EXPECT_EQ(rig_.GroupOf("f-0"), Named("-t"));
+  EXPECT_EQ(rig_.SubGroupOf("f-0"), "worker");
+  EXPECT_THAT(rig_.GroupOf("f-1"), HasSubstr("pg-f-")) << "the default rule";
+  Tell(rig_, kube::kWatchKartas, Karta());
   EXPECT_EQ(rig_.GroupOf("f-1"), Named("-t"));
 }
 

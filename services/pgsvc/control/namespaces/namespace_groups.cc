@@ -43,6 +43,7 @@ NamespaceGroups::NamespaceGroups(runtime::Context& context, ObjectInterests& int
       output_(output),
       rules_(std::move(rules)),
       emitter_(std::move(emitter)),
+      karta_warnings_(context),
       recorder_(context, [this](const std::string& ns, const std::string& uid) { return EventsOf(ns, uid); }) {}
 
 NamespaceGroups::Namespace& NamespaceGroups::NamespaceOf(std::string_view ns) {
@@ -195,6 +196,7 @@ void NamespaceGroups::OnShared(const std::string& watch, const kube::v1::Object&
   if (watch == kube::kWatchKartas) {
     const absl::StatusOr<json::value> karta = ParseJson(object.generic().json());
     const std::string& name = object.generic().meta().name();
+    if (gone) karta_warnings_.Forget(name);
     const bool is_there = !gone && karta.ok() && object.generic().meta().deletion_ms() == 0;
     const std::vector<std::string> kinds = is_there ? kartas_.Set(ObjectView(*karta)) : kartas_.Erase(name);
     std::set<std::string> facts;
@@ -320,17 +322,31 @@ NamespaceGroups::Found NamespaceGroups::FindGrouping(Namespace& space, const kub
   const bool is_named_otherwise = !named.empty() && found.grouping.ok() &&
                                   found.grouping->verdict == PodGrouping::Verdict::kGrouped &&
                                   found.grouping->grouping.name != named;
-  // A Karta that breaks moves no pod out of its group (G26).
-  const bool stays = is_named_otherwise && found.grouping->is_makeshift && space.objects.FindGroup(named) != nullptr;
+  const bool stays = is_named_otherwise && StaysInItsGroup(space, pod, *found.grouping);
   if (!assigned.empty() ? !found.grouping.ok() || is_named_otherwise
                         : stays || (is_named_otherwise && rules_.keeps_named_groups)) {
     PodGrouping kept{.verdict = PodGrouping::Verdict::kAssigned, .decided_by = seen.Described()};
-    if (stays) kept.grouping.warnings = std::move(found.grouping->grouping.warnings);
+    if (stays) {
+      kept.grouping.warnings = std::move(found.grouping->grouping.warnings);
+      kept.karta = std::move(found.grouping->karta);
+    }
     found.grouping = std::move(kept);
   }
   const bool is_others = found.grouping.ok() && found.grouping->verdict != PodGrouping::Verdict::kGrouped;
   if (is_others && !named.empty()) found.facts.insert(GroupFact(named));
   return found;
+}
+
+// A Karta that breaks moves no pod out of its group, and one that comes or goes none that has its node (G26).
+bool NamespaceGroups::StaysInItsGroup(const Namespace& space, const kube::v1::Pod& pod,
+                                      const PodGrouping& found) const {
+  const ObservedGroup* const named = space.objects.FindGroup(NameOfGroup(pod));
+  if (named == nullptr) return false;
+  if (found.is_makeshift()) return true;
+  const auto& owners = named->object.meta().owner_references();
+  return found.follows_kartas && !pod.node_name().empty() &&
+         std::any_of(owners.begin(), owners.end(),
+                     [&found](const auto& owner) { return owner.uid() == found.grouping.owner.uid; });
 }
 
 void NamespaceGroups::GroupPod(const std::string& ns, Namespace& space, const std::string& uid) {
@@ -361,6 +377,7 @@ void NamespaceGroups::GroupPod(const std::string& ns, Namespace& space, const st
     if (IsActive(pod)) RecordOnPod(ns, space, pod, "PodGroupError", ToStd(found.grouping.status().message()));
     return;
   }
+  karta_warnings_.Record(ns, found.grouping->karta.unusable, found.grouping->karta.problem);
   for (const std::string& warning : found.grouping->grouping.warnings) {
     RecordOnPod(ns, space, pod, "PodGroupWarning", warning);
   }

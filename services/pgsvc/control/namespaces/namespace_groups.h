@@ -29,6 +29,7 @@
 #include "services/pgsvc/control/group_records.h"
 #include "services/pgsvc/control/namespaces/dependents.h"
 #include "services/pgsvc/control/namespaces/group_state.h"
+#include "services/pgsvc/control/namespaces/karta_warnings.h"
 #include "services/pgsvc/control/namespaces/namespace_objects.h"
 #include "services/pgsvc/control/namespaces/object_interests.h"
 #include "services/pgsvc/core/form/group_emitter.h"
@@ -140,6 +141,8 @@ class NamespaceGroups {
   // Whether groups may be compared with what their members ask for.
   bool IsSettled(const std::string& ns, Namespace& space);
   Found FindGrouping(Namespace& space, const kube::v1::Pod& pod) const;
+  // The pod names another group than the rules say, and stays there. `found`: what they say.
+  bool StaysInItsGroup(const Namespace& space, const kube::v1::Pod& pod, const PodGrouping& found) const;
   static void Join(Namespace& space, const kube::v1::Pod& pod, const std::string& group, const std::string& leaf);
   static void Leave(Namespace& space, const std::string& uid);
   void Depend(const std::string& ns, Namespace& space, const std::string& uid, Dependents::Facts facts);
@@ -239,6 +242,7 @@ class NamespaceGroups {
   SlotMap<Namespace> namespaces_;
   PriorityClasses priority_classes_;
   KartaSet kartas_;
+  KartaWarnings karta_warnings_;
   runtime::EventRecorder recorder_;
 };
 

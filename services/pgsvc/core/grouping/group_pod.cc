@@ -111,7 +111,8 @@ absl::Status ApplyRule(const RuleInput& input, PodGrouping& result) {
   }
   const Rule& rule = RuleFor(input.top.group(), input.top.version(), input.top.kind());
   const bool asks_kartas = rule.kind == "*" && input.options.uses_kartas;
-  const KartaChoice choice = asks_kartas ? input.cluster.KartaFor(input.top) : KartaChoice();
+  result.follows_kartas = asks_kartas;
+  KartaChoice choice = asks_kartas ? input.cluster.KartaFor(input.top) : KartaChoice();
   if (choice.karta != nullptr) {
     result.rule = fmt::format("Karta {}", choice.karta->name);
     BASALT_ASSIGN_OR_RETURN(result.grouping, GroupByKarta(input, *choice.karta));
@@ -120,9 +121,9 @@ absl::Status ApplyRule(const RuleInput& input, PodGrouping& result) {
   result.rule = rule.summary;
   BASALT_ASSIGN_OR_RETURN(result.grouping, rule.function(input));
   if (!choice.problem.empty()) {
-    result.is_makeshift = true;
     result.grouping.warnings.push_back(
         fmt::format("{}: the default rule is used: {}", input.top.Described(), choice.problem));
+    result.karta = std::move(choice);
   }
   return absl::OkStatus();
 }

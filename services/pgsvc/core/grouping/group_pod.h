@@ -23,7 +23,9 @@ struct PodGrouping {
   std::string decided_by = {};  // "Job default/j"; of whoever opted out, or whose rule was used.
   std::string rule = {};        // The summary of the rule.
   Grouping grouping = {};       // Of kGrouped; of others the warnings alone.
-  bool is_makeshift = false;    // A Karta that cannot be used would say it: groups that are there stay.
+  bool follows_kartas = false;  // A Karta that comes or goes changes it.
+  KartaChoice karta = {};       // One that cannot be used would say it: groups that are there stay.
+  bool is_makeshift() const { return !karta.problem.empty(); }
 };
 
 // `owners`: from the direct one up, as OwnersOf finds them. Errors are those of a rule, or of its result: two subgroups

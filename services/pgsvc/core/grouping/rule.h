@@ -17,10 +17,16 @@ namespace basalt::pgsvc {
 
 struct Karta;
 
+struct KartaName {
+  std::string name;
+  std::string uid;
+};
+
 // The Karta for a kind (pod-grouper 6.11). Neither of both: there is none.
 struct KartaChoice {
   std::shared_ptr<const Karta> karta = nullptr;
-  std::string problem = {};  // There is one that cannot be used, or more than one.
+  std::string problem = {};              // There is one that cannot be used, or more than one.
+  std::vector<KartaName> unusable = {};  // With `problem`: which.
 };
 
 // What a cluster has beside the pod and its owners. Answers with an empty view or list what is not there.

@@ -36,7 +36,7 @@ std::vector<std::string> KartaSet::Set(ObjectView karta) {
   const KindName kind = KindOfKarta(karta);
   const std::string text = KindTextOf(kind.group, kind.version, kind.kind);
   if (karta.IsBeingDeleted() || !HasGangInstructions(karta) || LabelledKind(karta) != text) return kinds;
-  Entry entry{.kind = text, .karta = nullptr, .problem = {}};
+  Entry entry{.uid = std::string(karta.uid()), .kind = text, .karta = nullptr, .problem = {}};
   if (absl::StatusOr<Karta> read = ReadKarta(karta); read.ok()) {
     entry.karta = std::make_shared<const Karta>(*std::move(read));
   } else {
@@ -63,15 +63,18 @@ KartaChoice KartaSet::For(ObjectView top) const {
     if (entry.kind != kind) continue;
     if (entry.karta == nullptr) {
       if (choice.problem.empty()) choice.problem = entry.problem;
+      choice.unusable.push_back({name, entry.uid});
       continue;
     }
     if (!chosen.empty()) {
-      return {.karta = nullptr, .problem = fmt::format("Kartas {} and {} are both for kind {}", chosen, name, kind)};
+      return {.karta = nullptr,
+              .problem = fmt::format("Kartas {} and {} are both for kind {}", chosen, name, kind),
+              .unusable = {{chosen, entries_.find(chosen)->second.uid}, {name, entry.uid}}};
     }
     chosen = name;
     choice.karta = entry.karta;
   }
-  if (choice.karta != nullptr) choice.problem.clear();
+  if (choice.karta != nullptr) return {.karta = choice.karta};
   return choice;
 }
 

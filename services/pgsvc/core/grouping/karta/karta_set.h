@@ -25,6 +25,7 @@ class KartaSet {
 
  private:
   struct Entry {
+    std::string uid;
     std::string kind;  // KindText.
     std::shared_ptr<const Karta> karta;
     std::string problem;  // Where there is no `karta`.

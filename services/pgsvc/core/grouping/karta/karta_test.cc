@@ -188,7 +188,7 @@ TEST(KartaTest, AKindWithoutAKartaHasTheDefaultRule) {
   const std::string pod = PodOf("p", "example.com/v1", "Foo", "foo");
   const Objects objects(PyFlowKarta(kTraining) + ObjectOf("example.com/v1", "Foo", "foo") + pod);
   EXPECT_EQ(objects.Text(), "pg-foo-foo-foo 1");
-  EXPECT_FALSE(objects.Group()->is_makeshift);
+  EXPECT_FALSE(objects.Group()->is_makeshift());
 }
 
 // What does not count, and that the default rule is used then.
@@ -233,7 +233,7 @@ TEST(KartaTest, WhichKartaCounts) {
     const Objects objects(row.kartas + PyFlow() + PodAs("worker"));
     EXPECT_EQ(objects.Text(), "pg-f-pyflow-f 1") << row.what;
     const std::string_view problem = row.problem;
-    EXPECT_EQ(objects.Group()->is_makeshift, !problem.empty()) << row.what;
+    EXPECT_EQ(objects.Group()->is_makeshift(), !problem.empty()) << row.what;
     if (problem.empty()) {
       EXPECT_THAT(objects.Of().warnings, IsEmpty()) << row.what;
     } else {
