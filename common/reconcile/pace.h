@@ -26,7 +26,7 @@ class Pace {
   // The state was written. The same one after a short while was undone meanwhile: the next write waits twice as long.
   // What has lasted for kMost after the wait was not undone by a habit.
   void Note(absl::Time now, std::string state) {
-    const bool is_undone = state == last_ && now < until_ + kMost;
+    const bool is_undone = state == last_ && IsRecent(now);
     times_ = is_undone ? times_ + 1 : 1;
     wait_ = is_undone ? std::min(wait_ * 2, kMost) : kLeast;
     last_ = std::move(state);
@@ -34,9 +34,11 @@ class Pace {
     until_ = now + wait_;
   }
   // Whether somebody keeps undoing the last state.
-  bool IsFought() const { return times_ >= kOften; }
+  bool IsFought(absl::Time now) const { return times_ >= kOften && IsRecent(now); }
 
  private:
+  bool IsRecent(absl::Time now) const { return now < until_ + kMost; }
+
   std::string last_;
   int times_ = 0;
   absl::Duration wait_ = kLeast;

@@ -16,7 +16,7 @@ TEST(PaceTest, WhatIsUndoneEachTimeIsSentLessAndLessOften) {
   absl::Duration wait = absl::Seconds(1);
   for (int i = 1; i <= 10; ++i) {
     pace.Note(now, "a");
-    EXPECT_EQ(pace.IsFought(), i >= Pace::kOften) << i;
+    EXPECT_EQ(pace.IsFought(now), i >= Pace::kOften) << i;
     EXPECT_TRUE(pace.Blocks(now, "a"));
     EXPECT_EQ(pace.Until("a") - now, wait) << i;
     now = pace.Until("a");
@@ -36,16 +36,19 @@ TEST(PaceTest, AnotherStateIsNotUndoneAndWaitsTheLeast) {
   pace.Note(now, "a");
   EXPECT_EQ(pace.Until("b"), now + Pace::kLeast);
   pace.Note(now + Pace::kLeast, "b");
-  EXPECT_FALSE(pace.IsFought());
+  EXPECT_FALSE(pace.IsFought(now + Pace::kLeast));
   EXPECT_EQ(pace.Until("b"), now + 2 * Pace::kLeast);
 }
 
 TEST(PaceTest, WhatHasLastedBeginsAnew) {
   Pace pace;
   for (int i = 0; i < 5; ++i) pace.Note(kStart, "a");
-  ASSERT_TRUE(pace.IsFought());
-  pace.Note(pace.Until("a") + Pace::kMost, "a");
-  EXPECT_FALSE(pace.IsFought());
+  ASSERT_TRUE(pace.IsFought(kStart));
+  const absl::Time later = pace.Until("a") + Pace::kMost;
+  EXPECT_TRUE(pace.IsFought(later - absl::Seconds(1)));
+  EXPECT_FALSE(pace.IsFought(later));
+  pace.Note(later, "a");
+  EXPECT_FALSE(pace.IsFought(later));
 }
 
 TEST(PaceTest, AClockThatIsSetBackHoldsNothingUp) {

@@ -6,14 +6,17 @@
 #include <string>
 
 #include "common/kube/kinds.h"
+#include "common/kube/names.h"
 #include "services/pgsvc/testing/namespace_rig.h"
 
 namespace basalt::pgsvc {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using Members = podgroup::v1::GroupMembers;
 
 Explanation Explain(NamespaceRig& rig, const std::string& pod) {
@@ -21,6 +24,27 @@ Explanation Explain(NamespaceRig& rig, const std::string& pod) {
       dynamic_cast<PodGroupController&>(rig.any_controller()).NamespaceGroupsOf("default")->Explain("default", pod);
   EXPECT_TRUE(explanation) << pod;
   return explanation ? *std::move(explanation) : Explanation();
+}
+
+// As KAI's own pod grouper would.
+TEST(KaiExplainTest, WhileSomebodyElseUndoesWhatIsWrittenItIsTold) {
+  NamespaceRig rig;
+  rig.Start();
+  const std::string group = rig.MakeDatabase();
+  const auto notes = [&rig] { return Explain(rig, "db-0").notes; };
+  const auto fight = HasSubstr("somebody else keeps changing pod group " + group);
+  const auto link_fight = HasSubstr("somebody else keeps changing which pod group the pod names");
+  EXPECT_THAT(notes(), Not(Contains(fight)));
+  for (int i = 0; i < 60; ++i) {
+    rig.server().Merge(kube::kKaiPodGroups, "default", group, json::object{{"spec", json::object{{"minMember", 7}}}});
+    rig.Annotate(kube::kPods, "db-0", kube::kKaiGroupNameKey.data(), nullptr);
+    rig.Run(absl::Seconds(1));
+  }
+  EXPECT_THAT(notes(), Contains(fight));
+  EXPECT_THAT(notes(), Contains(link_fight));
+  rig.Run(absl::Minutes(3));
+  EXPECT_THAT(notes(), Not(Contains(fight))) << "nobody does any more";
+  EXPECT_THAT(notes(), Not(Contains(link_fight)));
 }
 
 void SetPhase(NamespaceRig& rig, const std::string& pod, const std::string& phase) {

@@ -29,6 +29,11 @@ std::optional<Explanation> NamespaceGroups::Explain(std::string_view key, std::s
   explanation.least_pods = emitter_->LeastPodsOf(plan->grouping);
   explanation.members = MembersOf(group->second, explanation.least_pods);
   explanation.notes = NotesOn(plan->grouping);
+  if (std::string fight = FightOver(name, group->second); !fight.empty()) explanation.notes.push_back(std::move(fight));
+  const auto state = space->pods.find(pod->uid());
+  if (state != space->pods.end() && state->second.links.IsFought(context_.ApiNow())) {
+    explanation.notes.push_back(FightOverLink(name));
+  }
   RenderedGroup rendered = Render(*space, *plan);
   if (observed != nullptr) {
     explanation.unschedulable = WhyNotPlaced(observed->object);

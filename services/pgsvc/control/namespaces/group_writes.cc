@@ -250,10 +250,8 @@ void NamespaceGroups::OnGroupWritten(const std::string& ns, const std::string& n
     if (group.is_compared) TakeLeaves(group, std::move(group.sent_leaves));
     Pace& pace = group.sent_state.empty() ? group.creates : group.updates;
     pace.Note(context_.ApiNow(), std::move(group.sent_state));
-    if (pace.IsFought()) {
-      RecordOnGroup(ns, *space, group, "PodGroupWarning",
-                    fmt::format("somebody else keeps {} pod group {}, which is put right less and less often",
-                                &pace == &group.creates ? "deleting" : "changing", name));
+    if (const std::string fight = FightOver(name, group); !fight.empty()) {
+      RecordOnGroup(ns, *space, group, "PodGroupWarning", fight);
     }
     return context_.Wake(ns);
   }
@@ -267,6 +265,17 @@ void NamespaceGroups::OnGroupWritten(const std::string& ns, const std::string& n
   obs::LogWarning("pod group cannot be written",
                   {{"group", kube::ObjectKey(kube::NamespaceOf(ns), name)}, {"why", outcome.error.message()}});
   RecordOnGroup(ns, *space, group, "PodGroupError", outcome.error.message());
+}
+
+std::string NamespaceGroups::FightOver(const std::string& name, const GroupState& group) const {
+  const bool is_deleted = group.creates.IsFought(context_.ApiNow());
+  if (!is_deleted && !group.updates.IsFought(context_.ApiNow())) return {};
+  return fmt::format("somebody else keeps {} pod group {}, which is put right less and less often",
+                     is_deleted ? "deleting" : "changing", name);
+}
+
+std::string NamespaceGroups::FightOverLink(const std::string& group) {
+  return fmt::format("somebody else keeps changing which pod group the pod names: it belongs to {}", group);
 }
 
 // Settles a conflict or a lost answer by what the API server itself says now.
@@ -388,10 +397,8 @@ void NamespaceGroups::OnPodLinked(const std::string& ns, const std::string& name
   if (outcome.kind == Kind::kDone) {
     known->second.link_retry.Succeed();
     known->second.links.Note(context_.ApiNow(), wanted);
-    if (!known->second.links.IsFought()) return;
-    return RecordOnPod(
-        ns, *space, pod->second, "PodGroupWarning",
-        fmt::format("somebody else keeps changing which pod group the pod names: it belongs to {}", name));
+    if (!known->second.links.IsFought(context_.ApiNow())) return;
+    return RecordOnPod(ns, *space, pod->second, "PodGroupWarning", FightOverLink(name));
   }
   // Where another pod has the name, or none, the end of this one is told before long.
   if (known->second.group == name) linked->second.to_link.insert(uid);

@@ -231,6 +231,9 @@ class NamespaceGroups {
   // `is_stale`: the refusal says that what is known of the group is not so any more.
   void OnGroupWritten(const std::string& ns, const std::string& name, bool is_stale,
                       const runtime::WriteOutcome& outcome);
+  // Empty: nobody undoes what is written of it.
+  std::string FightOver(const std::string& name, const GroupState& group) const;
+  static std::string FightOverLink(const std::string& group);
   void Refresh(const std::string& ns, const std::string& name);
   void TryLater(const std::string& ns, Namespace& space, const std::string& name, GroupState& group);
 
