@@ -7,6 +7,12 @@
 #include "services/pgsvc/control/pod_group_controller.h"
 
 namespace basalt::pgsvc {
+namespace {
+
+// For so long a group without owner and pods is left alone: somebody may be about to give it one.
+constexpr absl::Duration kOrphanLasts = absl::Seconds(30);
+
+}  // namespace
 
 void PodGroupController::ServeOwner(const std::string& key, Group& group) {
   if (group.observed == nullptr || group.busy || !group.waiters.empty() || !group.owner.IsDue(*group.observed)) return;
@@ -55,6 +61,32 @@ void PodGroupController::RestoreOwners(const std::string& key, Group& group) {
     // The pace says when it is tried again; what is there now is read where nobody knows.
     if (outcome.kind == runtime::WriteOutcome::Kind::kUnknown) return Refresh(key);
     context_.Wake(key);
+  });
+}
+
+void PodGroupController::DeleteOrphan(const std::string& key, Group& group) {
+  const bool is_orphan =
+      group.observed != nullptr && group.pods.empty() && !group.owner.is_shown() && IsOrphan(group.observed->meta());
+  if (!is_orphan) {
+    group.orphaned_since.reset();
+    return;
+  }
+  if (group.busy || !group.waiters.empty()) return;
+  const absl::Time now = context_.ApiNow();
+  if (!group.orphaned_since) group.orphaned_since = now;
+  const absl::Time due = std::max(*group.orphaned_since + kOrphanLasts, group.owner.retry().until());
+  if (now < due) return context_.WakeAt(key, due);
+  const std::string& uid = group.observed->meta().uid();
+  group.busy = true;
+  group.sent = GroupDecision{.kind = GroupDecision::Kind::kDeleted,
+                             .uid = uid,
+                             .asked_by = "pgsvc",
+                             .message = "it has neither owner nor pods"};
+  context_.Write(key, GroupDeletion(key, uid), [this, key](const runtime::WriteOutcome& outcome) {
+    Group* const written = groups_.Find(key);
+    if (written == nullptr) return;
+    written->busy = false;
+    OnOwnerWritten(key, *written, outcome);
   });
 }
 

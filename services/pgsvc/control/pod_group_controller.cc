@@ -186,6 +186,7 @@ void PodGroupController::Act(std::string_view key) {
   ServePods(owned, *group);
   RestoreOwners(owned, *group);
   ServeOwner(owned, *group);
+  DeleteOrphan(owned, *group);
   ReportMissing(owned, *group);
   DropIfEmpty(owned);
 }

@@ -95,6 +95,7 @@ class PodGroupController : public runtime::Controller {
     FollowedOwner::Pods pods;  // Plain pods of this group.
     FollowedOwner owner;
     Pace owner_references;  // Somebody else may take them away each time.
+    std::optional<absl::Time> orphaned_since;
     MissingGroup missing;
     std::deque<Waiter> waiters;
     bool busy = false;                                        // A write or read of the group itself is under way.
@@ -144,6 +145,8 @@ class PodGroupController : public runtime::Controller {
   void ServeOwner(const std::string& key, Group& group);
   // Without its owners the group would be for ever: whoever has taken them away is undone.
   void RestoreOwners(const std::string& key, Group& group);
+  // One of ours that nobody would collect: without owner, and without pods for a while.
+  void DeleteOrphan(const std::string& key, Group& group);
   void OnOwnerWritten(const std::string& key, Group& group, const runtime::WriteOutcome& outcome);
 
   // -- pod_group_controller.cc --

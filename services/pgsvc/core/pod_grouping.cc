@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "common/base/json.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
@@ -18,6 +20,7 @@
 namespace basalt::pgsvc {
 namespace {
 
+constexpr std::string_view kGroupPrefix = "podgroup-";
 constexpr std::string_view kSeedMinMemberKey = "volcano.sh/group-min-member";
 constexpr std::string_view kInheritedPrefix = "volcano.sh/";
 
@@ -145,7 +148,18 @@ std::optional<std::string_view> FindKey(const google::protobuf::RepeatedPtrField
 }
 
 std::string GroupName(const kube::v1::Pod& pod) {
-  return fmt::format("podgroup-{}", pod.owner_uid().empty() ? pod.uid() : pod.owner_uid());
+  return fmt::format("{}{}", kGroupPrefix, pod.owner_uid().empty() ? pod.uid() : pod.owner_uid());
+}
+
+bool IsOrphan(const kube::v1::ObjectMeta& group) {
+  constexpr std::string_view kUuid = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+  if (!group.owner_references().empty() || group.deletion_ms() != 0 || !group.name().starts_with(kGroupPrefix)) {
+    return false;
+  }
+  const std::string_view uid = std::string_view(group.name()).substr(kGroupPrefix.size());
+  return std::equal(uid.begin(), uid.end(), kUuid.begin(), kUuid.end(), [](char is, char wanted) {
+    return wanted == '-' ? is == '-' : absl::ascii_isxdigit(static_cast<unsigned char>(is));
+  });
 }
 
 bool IsOver(const kube::v1::Pod& pod) {

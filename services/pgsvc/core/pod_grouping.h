@@ -15,6 +15,9 @@ namespace basalt::pgsvc {
 // `podgroup-<controller UID>`, or the pod's own UID where it has no controller (podgroup spec 5).
 std::string GroupName(const kube::v1::Pod& pod);
 
+// A group that a controller of plain pods has named, and that no owner would take along: `podgroup-<UUID>`.
+bool IsOrphan(const kube::v1::ObjectMeta& group);
+
 // Finished, well or not.
 bool IsOver(const kube::v1::Pod& pod);
 // Neither over nor being deleted.

@@ -328,6 +328,21 @@ TEST(PodGroupRigTest, AGroupThatWentWhileNobodyRanIsMadeAgain) {
   EXPECT_EQ(rig.GroupOf("a"), group);
 }
 
+TEST(PodGroupRigTest, APodWhoseLinkIsRemovedIsBoundAgain) {
+  PodGroupRig rig;
+  rig.Start();
+  rig.MakePod("a");
+  rig.Run();
+  const std::string group = rig.GroupOf("a");
+  ASSERT_NE(group, "");
+  for (int i = 0; i < 2; ++i) {
+    rig.server().Merge(kube::kPods, "default", "a",
+                       *ParseJson(R"({"metadata":{"annotations":{"scheduling.k8s.io/group-name":null}}})"));
+    rig.Run(absl::Seconds(5));
+    EXPECT_EQ(rig.GroupOf("a"), group);
+  }
+}
+
 // Absence is not deletion (design rule 1). One that a pod names is looked for, another one waited for.
 TEST(PodGroupRigTest, WhatTheNextSnapshotLeavesOutIsNotToldAsGone) {
   PodGroupRig rig;

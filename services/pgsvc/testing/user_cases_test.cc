@@ -165,6 +165,24 @@ TEST(UserCasesTest, U9AGroupNamesItsOwnerAsController) {
   EXPECT_EQ(FindString(owners->as_array().at(0), "uid"), rig.UidOf(kube::kPods, "bare"));
 }
 
+TEST(UserCasesTest, U9AGroupOfOursWithoutOwnerAndPodsGoes) {
+  UserCase rig;
+  rig.MakePlainPod("bare");
+  rig.Run(absl::Seconds(5));
+  const std::string group = rig.PlainGroupOf("bare");
+  rig.Kill();
+  rig.server().Merge(kube::kPodGroups, "default", group, *ParseJson(R"({"metadata":{"ownerReferences":null}})"));
+  rig.server().Delete(kube::kPods, "default", "bare", json::object{{"gracePeriodSeconds", 0}});
+  rig.server().Create(kube::kPodGroups,
+                      *ParseJson(R"({"metadata":{"name":"podgroup-of-a-user","namespace":"default"}})"));
+  rig.Start();
+  rig.Run(absl::Seconds(20));
+  EXPECT_NE(rig.UidOf(kube::kPodGroups, group), "") << "somebody may be about to give it an owner";
+  rig.Run(absl::Seconds(20));
+  EXPECT_EQ(rig.UidOf(kube::kPodGroups, group), "");
+  EXPECT_NE(rig.UidOf(kube::kPodGroups, "podgroup-of-a-user"), "") << "whoever made it";
+}
+
 TEST(UserCasesTest, U11MinimalResourcesAreThoseOfSoManyPods) {
   UserCase rig;
   rig.MakeSet(kube::kReplicaSets, "web", 4, ", annotations: {scheduling.volcano.sh/group-min-member: '3'}");
