@@ -43,8 +43,6 @@ RenderedGroup KaiEmitter::Render(const GroupPlanOfPods& plan, const ClusterView&
 RenderedGroup KaiEmitter::Render(const Grouping& grouping) const {
   RenderedGroup rendered{.object = KaiGroupOf(grouping)};
   json::object& spec = rendered.object["spec"].as_object();
-  // The topology counts where it has a name: levels without one are dropped.
-  if (grouping.topology.name.empty()) spec["topologyConstraint"] = json::object();
   rendered.losses = FitInto(schema(), spec);
   if (const std::string fields = GroupedFields(kOptionalOfKai, rendered.object); !fields.empty()) {
     ObjectIn(rendered.object["metadata"].as_object(), "annotations")[kube::kGroupedFieldsKey] = fields;

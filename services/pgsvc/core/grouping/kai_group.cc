@@ -51,7 +51,8 @@ json::object KaiGroupOf(const Grouping& grouping) {
   SetText("preemptibility", grouping.preemptibility, spec);
   SetText("preemptionDelay", grouping.preemption_delay, spec);
   SetText("stalenessGracePeriod", grouping.staleness_grace_period, spec);
-  spec["topologyConstraint"] = TopologyOf(grouping.topology);
+  // The topology counts where it has a name: levels without one are dropped.
+  spec["topologyConstraint"] = grouping.topology.name.empty() ? json::object() : TopologyOf(grouping.topology);
   json::array sub_groups = SubGroupsOf(grouping);
   if (!sub_groups.empty()) spec["subGroups"] = std::move(sub_groups);
   json::object object{{"apiVersion", kKaiApiVersion}, {"kind", "PodGroup"}};

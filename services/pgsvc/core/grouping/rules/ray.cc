@@ -40,8 +40,11 @@ absl::StatusOr<std::optional<int32_t>> CountAt(ObjectView workers, std::string_v
 
 // The pods that the worker group has at least; nullopt: it does not count.
 absl::StatusOr<std::optional<int32_t>> MinimumOfWorkers(ObjectView workers) {
-  const json::value* const is_suspended = workers.At({"suspended"});
-  if (is_suspended != nullptr && is_suspended->is_bool() && is_suspended->get_bool()) return std::optional<int32_t>();
+  // As the specification names the field, and as KubeRay does.
+  for (const std::string_view field : {"suspended", "suspend"}) {
+    const json::value* const is_suspended = workers.At({field});
+    if (is_suspended != nullptr && is_suspended->is_bool() && is_suspended->get_bool()) return std::optional<int32_t>();
+  }
   BASALT_ASSIGN_OR_RETURN(const std::optional<int32_t> least, CountAt(workers, "minReplicas"));
   BASALT_ASSIGN_OR_RETURN(const std::optional<int32_t> given, CountAt(workers, "replicas"));
   BASALT_ASSIGN_OR_RETURN(const std::optional<int32_t> hosts, CountAt(workers, "numOfHosts"));

@@ -47,6 +47,8 @@ TEST(RayClusterTest, HeadAndEachWorkerGroupAreSubgroups) {
       {"least of 0", "{groupName: a, minReplicas: 0, replicas: 3}", "headgroup", "4: headgroup{1} a{3}; in headgroup"},
       {"a suspended one", "{groupName: a, replicas: 3, suspended: true}, {groupName: b, replicas: 1, suspended: false}",
        "b", "2: headgroup{1} b{1}; in b"},
+      {"one that KubeRay calls so", "{groupName: a, replicas: 3, suspend: true}, {groupName: b, replicas: 1}", "b",
+       "2: headgroup{1} b{1}; in b"},
       {"one without replicas", "{groupName: a}, {groupName: b, minReplicas: 0, replicas: 0}", "headgroup",
        "1: headgroup{1}; in headgroup"},
       {"several hosts", "{groupName: a, minReplicas: 2, replicas: 3, numOfHosts: 4}", "a",
