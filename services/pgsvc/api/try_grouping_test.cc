@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -188,38 +187,6 @@ TEST(TryGroupingTest, TheExampleOfThePageIsTrue) {
   EXPECT_THAT(page, HasSubstr("warning: " + group.warnings(0) + "\n"));
   EXPECT_THAT(page, HasSubstr(response->pods(0).rule() + "\n"));
 }
-
-std::vector<std::string> Examples() {
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(BASALT_SOURCE_DIR "/docs/pod-groups")) {
-    const std::string name = entry.path().filename().string();
-    if (name.find(".group.") == std::string::npos) names.push_back(name.substr(0, name.find('.')));
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
-class GroupingExampleTest : public ::testing::TestWithParam<std::string> {};
-
-// Beside each file of docs/pod-groups stand the groups that the rules make of its objects.
-TEST_P(GroupingExampleTest, BecomesTheGroupsBesideIt) {
-  const std::string path = BASALT_SOURCE_DIR "/docs/pod-groups/" + GetParam();
-  const auto documents = ParseYamlDocuments(ReadFile(path + ".yaml"));
-  ASSERT_THAT(documents, IsOk());
-  TryGroupingRequest request;
-  for (const json::value& document : *documents) request.add_objects(ToText(document));
-  const auto response = TryGrouping(request, {});
-  ASSERT_THAT(response, IsOk());
-  for (const TriedPod& pod : response->pods()) EXPECT_EQ(pod.error(), "") << pod.name();
-  std::string groups;
-  for (const auto& group : response->groups()) groups += "---\n" + ToYaml(*ParseJson(group.manifest()));
-  EXPECT_EQ(groups, ReadFile(path + ".group.yaml"));
-}
-
-INSTANTIATE_TEST_SUITE_P(OfEachKind, GroupingExampleTest, ::testing::ValuesIn(Examples()),
-                         [](const auto& example) { return example.param; });
-
-TEST(GroupingExamplesTest, ThereAreSome) { EXPECT_GE(Examples().size(), 17U); }
 
 TEST(ListGroupingRulesTest, NamesTheKindsThatHaveRulesAndThoseThatAreLookedThrough) {
   RuleOptions options;
