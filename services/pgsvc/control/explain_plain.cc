@@ -32,7 +32,7 @@ std::string Described(std::string_view kind, std::string_view ns, std::string_vi
 }  // namespace
 
 const kube::v1::Pod* PodGroupController::FindPod(const Group& group, std::string_view pod_name) {
-  for (const auto& [uid, pod] : group.pods) {
+  for (const auto& [uid, pod] : group.pods.all()) {
     if (pod.name() == pod_name) return &pod;
   }
   return nullptr;
@@ -65,7 +65,7 @@ std::optional<Explanation> PodGroupController::ExplainPlain(std::string_view key
     return explanation;
   }
   explanation.found = std::move(found);
-  const kube::v1::Pod* const newest = group->owner.NewestPod(key, group->pods);
+  const kube::v1::Pod* const newest = group->pods.Newest();
   const kube::v1::Pod& says = newest == nullptr ? *pod : *newest;
   const std::vector<OwnerResource> owners = AnnotatedOwners(says);
   const kube::v1::Workload* const owner = owners.empty() ? nullptr : group->owner.Find(owners.front().uid);
@@ -92,7 +92,7 @@ std::optional<Explanation> PodGroupController::ExplainPlain(std::string_view key
     if (auto update = UpdateOf(*group->observed, *wanted)) explanation.differing_fields = std::move(update->fields);
   }
   explanation.least_pods = wanted->spec.min_member();
-  for (const auto& [uid, member] : group->pods) Count(member, explanation.members);
+  for (const auto& [uid, member] : group->pods.all()) Count(member, explanation.members);
   SetPhase(explanation.least_pods, explanation.members);
   explanation.plan = std::move(plan);
   return explanation;

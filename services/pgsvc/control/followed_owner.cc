@@ -1,6 +1,5 @@
 #include "services/pgsvc/control/followed_owner.h"
 
-#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -12,12 +11,6 @@ namespace {
 
 // Somebody else may put the old value back each time.
 constexpr absl::Duration kMostOften = absl::Seconds(1);
-
-// Pods of others may name the group, too.
-bool SaysHowTheGroupIs(std::string_view key, const kube::v1::Pod& pod) {
-  return pod.has_grouping() && !pod.owner_uid().empty() && key.ends_with(pod.owner_uid()) && pod.deletion_ms() == 0 &&
-         !IsOver(pod);
-}
 
 // Times of Kubernetes are whole seconds.
 bool IsNewer(const kube::v1::Pod& pod, int64_t created_ms, std::string_view uid) {
@@ -63,7 +56,7 @@ const kube::v1::Workload* FollowedOwner::Find(std::string_view uid) const {
   return workload_ != nullptr && workload_->meta().uid() == uid ? workload_.get() : nullptr;
 }
 
-void FollowedOwner::OnPod(std::string_view key, const Pods& pods, const kube::v1::Pod& next) {
+void FollowedOwner::OnPod(std::string_view key, const GroupPods& pods, const kube::v1::Pod& next) {
   if (!SaysHowTheGroupIs(key, next)) {
     if (newest_pod_ == next.uid()) ForgetNewestPod();
     return;
@@ -73,8 +66,8 @@ void FollowedOwner::OnPod(std::string_view key, const Pods& pods, const kube::v1
     return;
   }
   if (next.uid() != newest_pod_ && !IsNewer(next, newest_created_ms_, newest_pod_)) return;
-  const auto newest = pods.find(newest_pod_);
-  if (newest == pods.end() || !AskForTheSame(newest->second, next)) is_compared_ = false;
+  const kube::v1::Pod* const newest = pods.Find(newest_pod_);
+  if (newest == nullptr || !AskForTheSame(*newest, next)) is_compared_ = false;
   newest_pod_ = next.uid();
   newest_created_ms_ = next.creation_ms();
 }
@@ -84,17 +77,6 @@ void FollowedOwner::OnGroup(const kube::v1::PodGroup* before, const kube::v1::Po
   is_compared_ = before != nullptr && AllButStatus(*before) == AllButStatus(next);
 }
 
-const kube::v1::Pod* FollowedOwner::NewestPod(std::string_view key, const Pods& pods) const {
-  const auto known = pods.find(newest_pod_);
-  if (known != pods.end() && SaysHowTheGroupIs(key, known->second)) return &known->second;
-  const kube::v1::Pod* newest = nullptr;
-  for (const auto& [uid, pod] : pods) {
-    if (!SaysHowTheGroupIs(key, pod)) continue;
-    if (newest == nullptr || IsNewer(pod, newest->creation_ms(), newest->uid())) newest = &pod;
-  }
-  return newest;
-}
-
 bool FollowedOwner::IsDue(const kube::v1::PodGroup& group) const {
   if (!is_shown() || !IsGroupOf(group, *workload_)) return false;
   // Kubernetes collects the group of an owner that is being deleted.
@@ -102,18 +84,17 @@ bool FollowedOwner::IsDue(const kube::v1::PodGroup& group) const {
   return IsScaledToZero(*workload_) || !is_compared_;
 }
 
-FollowedOwner::Step FollowedOwner::NextStep(std::string_view key, const kube::v1::PodGroup& group, const Pods& pods,
+FollowedOwner::Step FollowedOwner::NextStep(const kube::v1::PodGroup& group, const GroupPods& pods,
                                             const GroupingOptions& options) {
   const std::string& uid = group.meta().uid();
   if (IsScaledToZero(*workload_)) {
     // The scheduler counts by the group for as long as a pod of it runs (weakness W18).
-    const bool has_pods = std::any_of(pods.begin(), pods.end(), [](const auto& pod) { return !IsOver(pod.second); });
-    if (has_pods) return {};
+    if (pods.has_unfinished()) return {};
     return {.kind = Step::Kind::kDelete, .decision = DeletionFor(*workload_, uid)};
   }
   is_compared_ = true;
   Step step;
-  step.pod = NewestPod(key, pods);
+  step.pod = pods.Newest();
   if (step.pod != nullptr) {
     newest_pod_ = step.pod->uid();
     newest_created_ms_ = step.pod->creation_ms();
@@ -135,9 +116,9 @@ FollowedOwner::Step FollowedOwner::NextStep(std::string_view key, const kube::v1
   return step;
 }
 
-bool FollowedOwner::IsFollowed(std::string_view key, const kube::v1::PodGroup& group, const Pods& pods,
+bool FollowedOwner::IsFollowed(const kube::v1::PodGroup& group, const GroupPods& pods,
                                const GroupingOptions& options) const {
-  const kube::v1::Pod* const pod = NewestPod(key, pods);
+  const kube::v1::Pod* const pod = pods.Newest();
   if (pod == nullptr || !is_shown()) return false;
   const absl::StatusOr<WantedGroup> wanted = WantedGroupOf(*pod, AnnotationsOf(*workload_), options);
   return wanted.ok() && !UpdateOf(group, *wanted);

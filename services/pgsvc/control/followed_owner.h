@@ -5,7 +5,6 @@
 // scaled to zero and no pod runs (podgroup spec 4.2 to 4.4, 6; weaknesses W16 to W18). Lost with the process on
 // purpose: the group is compared anew. On the controller's loop.
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -14,6 +13,7 @@
 #include "basalt/kube/v1/kube.pb.h"
 #include "common/base/random.h"
 #include "common/reconcile/retry.h"
+#include "services/pgsvc/control/group_pods.h"
 #include "services/pgsvc/core/group_decision.h"
 #include "services/pgsvc/core/group_update.h"
 
@@ -21,8 +21,6 @@ namespace basalt::pgsvc {
 
 class FollowedOwner {
  public:
-  using Pods = std::map<std::string, kube::v1::Pod>;  // Of the group, by UID.
-
   struct Step {
     enum class Kind : uint8_t { kNothing, kUpdate, kDelete } kind = Kind::kNothing;
     std::string patch = {};       // Of kUpdate.
@@ -34,7 +32,7 @@ class FollowedOwner {
   void OnWorkload(kube::v1::Workload&& workload);
   void OnGone(std::string_view uid);
   // A state of a pod of the group of that key; `pods` has the one before it still.
-  void OnPod(std::string_view key, const Pods& pods, const kube::v1::Pod& next);
+  void OnPod(std::string_view key, const GroupPods& pods, const kube::v1::Pod& next);
   // A state of the group. `before`: null where it was not there.
   void OnGroup(const kube::v1::PodGroup* before, const kube::v1::PodGroup& next);
 
@@ -42,17 +40,12 @@ class FollowedOwner {
   // Null: no watch shows the owner of that UID.
   const kube::v1::Workload* Find(std::string_view uid) const;
 
-  // The pod that says how the group is to be; null: none does.
-  const kube::v1::Pod* NewestPod(std::string_view key, const Pods& pods) const;
-
   // Whether NextStep may find something to do.
   bool IsDue(const kube::v1::PodGroup& group) const;
   // What is to be done for the group; it is taken for done, until Fail says otherwise. Requires IsDue.
-  Step NextStep(std::string_view key, const kube::v1::PodGroup& group, const Pods& pods,
-                const GroupingOptions& options);
+  Step NextStep(const kube::v1::PodGroup& group, const GroupPods& pods, const GroupingOptions& options);
   // The group is as its owner and its newest pod say.
-  bool IsFollowed(std::string_view key, const kube::v1::PodGroup& group, const Pods& pods,
-                  const GroupingOptions& options) const;
+  bool IsFollowed(const kube::v1::PodGroup& group, const GroupPods& pods, const GroupingOptions& options) const;
 
   // When the next step may be done, since when steps fail.
   Retry& retry() { return retry_; }

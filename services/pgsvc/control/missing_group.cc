@@ -8,6 +8,11 @@ namespace basalt::pgsvc {
 
 std::vector<const kube::v1::Pod*> MissingGroup::PodsToWarn(std::string_view name, const Pods& pods, absl::Time now) {
   if (due_ != absl::InfiniteFuture() && now < due_) return {};
+  if (now < looked_ + kBetweenLooks) {
+    due_ = looked_ + kBetweenLooks;
+    return {};
+  }
+  looked_ = now;
   std::vector<const kube::v1::Pod*> waiting;
   for (const auto& [uid, pod] : pods) {
     if (WaitsForGroup(pod, name)) waiting.push_back(&pod);

@@ -17,6 +17,8 @@ class MissingGroup {
  public:
   // What is made together need not come together.
   static constexpr absl::Duration kGrace = absl::Seconds(30);
+  // Each look is at all pods.
+  static constexpr absl::Duration kBetweenLooks = absl::Seconds(1);
 
   using Pods = std::map<std::string, kube::v1::Pod>;  // By UID.
 
@@ -30,6 +32,7 @@ class MissingGroup {
  private:
   absl::Time since_ = absl::InfiniteFuture();  // That the first of the pods was seen to wait.
   absl::Time due_ = absl::InfiniteFuture();
+  absl::Time looked_ = absl::InfinitePast();
   std::set<std::string> warned_;  // UIDs of pods.
 };
 

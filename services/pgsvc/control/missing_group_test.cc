@@ -85,6 +85,8 @@ TEST_F(MissingGroupTest, APodThatNamesAGroupWhichNobodyMakesIsToldOnceAfterAWhil
   Show(PodOf("a"));
   EXPECT_THAT(Told(), ::testing::IsEmpty());
   Show(PodOf("b"));
+  EXPECT_THAT(Told(), ::testing::IsEmpty()) << "all pods were looked at just now";
+  Wait(absl::Seconds(1));
   EXPECT_THAT(Told(), ::testing::ElementsAre("b")) << "the group has been missing for long";
 }
 

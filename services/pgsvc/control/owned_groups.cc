@@ -17,7 +17,7 @@ constexpr absl::Duration kOrphanLasts = absl::Seconds(30);
 void PodGroupController::ServeOwner(const std::string& key, Group& group) {
   if (group.observed == nullptr || group.busy || !group.waiters.empty() || !group.owner.IsDue(*group.observed)) return;
   if (group.owner.retry().Blocks(context_.ApiNow())) return context_.WakeAt(key, group.owner.retry().until());
-  FollowedOwner::Step step = group.owner.NextStep(key, *group.observed, group.pods, options_);
+  FollowedOwner::Step step = group.owner.NextStep(*group.observed, group.pods, options_);
   if (!step.warning.empty()) RecordOnPod(key, group, *step.pod, "PodGroupWarning", step.warning);
   if (step.kind == FollowedOwner::Step::Kind::kNothing) return;
   const std::string& uid = group.observed->meta().uid();
@@ -37,10 +37,11 @@ void PodGroupController::RestoreOwners(const std::string& key, Group& group) {
   if (group.observed == nullptr || group.busy || !group.waiters.empty()) return;
   const kube::v1::ObjectMeta& meta = group.observed->meta();
   if (!meta.owner_references().empty() || meta.deletion_ms() != 0) return;
-  const auto own = std::find_if(group.pods.begin(), group.pods.end(), [&meta](const auto& pod) {
+  const GroupPods::All& pods = group.pods.all();
+  const auto own = std::find_if(pods.begin(), pods.end(), [&meta](const auto& pod) {
     return IsActive(pod.second) && GroupName(pod.second) == meta.name();
   });
-  if (own == group.pods.end()) return;
+  if (own == pods.end()) return;
   const kube::v1::Pod& pod = own->second;
   std::string patch = OwnerReferencesPatch(pod);
   if (group.owner_references.Blocks(context_.ApiNow(), patch)) {

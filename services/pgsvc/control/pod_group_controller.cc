@@ -110,10 +110,8 @@ void PodGroupController::OnState(std::string_view routing_key, const std::string
     group.is_awaited = false;
   } else if (object.has_pod()) {
     Group& group = groups_.FindOrMake(routing_key);
-    group.refused.erase(object.pod().uid());
     group.owner.OnPod(routing_key, group.pods, object.pod());
-    kube::v1::Pod& pod = group.pods[object.pod().uid()];
-    pod = std::move(*object.mutable_pod());
+    group.pods.Set(kube::SplitKey(routing_key).name, std::move(*object.mutable_pod()));
   } else if (object.has_workload()) {
     groups_.FindOrMake(routing_key).owner.OnWorkload(std::move(*object.mutable_workload()));
   }
@@ -132,8 +130,7 @@ void PodGroupController::OnGone(std::string_view routing_key, const runtime::Gon
     group->is_awaited = false;
   }
   group->owner.OnGone(gone.uid);
-  group->pods.erase(gone.uid);
-  group->refused.erase(gone.uid);
+  group->pods.Erase(kube::SplitKey(routing_key).name, gone.uid);
   group->pod_events.erase(gone.uid);
 }
 
@@ -193,7 +190,7 @@ void PodGroupController::Act(std::string_view key) {
 
 bool PodGroupController::IsUnwanted(const Group& group) {
   return group.observed == nullptr && !group.is_awaited && group.pods.empty() && group.waiters.empty() && !group.busy &&
-         group.binding.empty();
+         !group.pods.is_binding();
 }
 
 void PodGroupController::DropIfEmpty(const std::string& key) {
@@ -215,7 +212,7 @@ void PodGroupController::NoteIfCarriedOut(const std::string& key, Group& group) 
   const auto* ensure = group.waiters.empty() ? nullptr : std::get_if<Ensure>(&group.waiters.front());
   const bool is_for_owner = sent.kind == GroupDecision::Kind::kUpdated && ensure == nullptr;
   const bool is_carried_out =
-      is_for_owner ? group.observed != nullptr && group.owner.IsFollowed(key, *group.observed, group.pods, options_)
+      is_for_owner ? group.observed != nullptr && group.owner.IsFollowed(*group.observed, group.pods, options_)
                    : IsCarriedOut(sent, group.observed.get(), ensure == nullptr ? nullptr : &ensure->request);
   if (!is_carried_out) return;
   if (sent.kind == GroupDecision::Kind::kCreated) sent.uid = group.observed->meta().uid();
@@ -285,14 +282,13 @@ void PodGroupController::ServePods(const std::string& key, Group& group) {
     context_.WakeAt(key, group.retry.until());
     return;
   }
-  const std::string_view name = kube::SplitKey(key).name;
-  for (const auto& [uid, pod] : group.pods) {
-    if (group.observed == nullptr ? !LacksGroup(pod, name) : !NeedsGroup(pod)) continue;
-    if (group.busy) return;
-    if (group.observed == nullptr) return MakeGroup(key, group, pod);
-    if (group.observed->meta().deletion_ms() != 0) return;
-    if (group.binding.count(uid) == 0 && group.refused.count(uid) == 0) Bind(key, group, pod);
+  if (group.busy) return;
+  if (group.observed == nullptr) {
+    const kube::v1::Pod* const pod = group.pods.FirstLacking(kube::SplitKey(key).name);
+    return pod == nullptr ? void() : MakeGroup(key, group, *pod);
   }
+  if (group.observed->meta().deletion_ms() != 0) return;
+  for (const std::string& uid : group.pods.TakeToBind()) Bind(key, *group.pods.Find(uid));
 }
 
 // What the owner says counts for the one create that follows: it may have been put right before the next.
@@ -303,21 +299,21 @@ void PodGroupController::MakeGroup(const std::string& key, Group& group, const k
     return CreateForPod(key, group, pod, AnnotationsOf(*shown));
   }
   group.busy = true;
-  context_.Get(key, kube::GetOf(owners.front().kind, pod.namespace_(), owners.front().name),
-               [this, key, uid = pod.uid(),
-                owner_uid = owners.front().uid](const absl::StatusOr<gateway::v1::GetResponse>& answer) {
-                 Group* waiting = groups_.Find(key);
-                 if (waiting == nullptr) return;
-                 waiting->busy = false;
-                 const std::optional<Annotations> annotations = AnnotationsIn(answer, owner_uid);
-                 if (!annotations) return TryLater(key, *waiting);
-                 const auto still = waiting->pods.find(uid);
-                 if (waiting->observed != nullptr || still == waiting->pods.end() ||
-                     !LacksGroup(still->second, kube::SplitKey(key).name)) {
-                   return context_.Wake(key);
-                 }
-                 CreateForPod(key, *waiting, still->second, *annotations);
-               });
+  context_.Get(
+      key, kube::GetOf(owners.front().kind, pod.namespace_(), owners.front().name),
+      [this, key, uid = pod.uid(),
+       owner_uid = owners.front().uid](const absl::StatusOr<gateway::v1::GetResponse>& answer) {
+        Group* waiting = groups_.Find(key);
+        if (waiting == nullptr) return;
+        waiting->busy = false;
+        const std::optional<Annotations> annotations = AnnotationsIn(answer, owner_uid);
+        if (!annotations) return TryLater(key, *waiting);
+        const kube::v1::Pod* const still = waiting->pods.Find(uid);
+        if (waiting->observed != nullptr || still == nullptr || !LacksGroup(*still, kube::SplitKey(key).name)) {
+          return context_.Wake(key);
+        }
+        CreateForPod(key, *waiting, *still, *annotations);
+      });
 }
 
 void PodGroupController::CreateForPod(const std::string& key, Group& group, const kube::v1::Pod& pod,
@@ -348,17 +344,16 @@ void PodGroupController::CreateForPod(const std::string& key, Group& group, cons
       Refresh(key);
     } else {
       if (runtime::ShouldReportToUser(outcome)) Note(key, *written, RefusalOf(sent, outcome.error.message()));
-      const auto still = written->pods.find(uid);
-      if (still != written->pods.end() && outcome.kind == Kind::kRefused) {
-        ReportOnPod(key, *written, still->second, outcome.error.message());
+      const kube::v1::Pod* const still = written->pods.Find(uid);
+      if (still != nullptr && outcome.kind == Kind::kRefused) {
+        ReportOnPod(key, *written, *still, outcome.error.message());
       }
       TryLater(key, *written);
     }
   });
 }
 
-void PodGroupController::Bind(const std::string& key, Group& group, const kube::v1::Pod& pod) {
-  group.binding.insert(pod.uid());
+void PodGroupController::Bind(const std::string& key, const kube::v1::Pod& pod) {
   auto request = kube::WriteOf(kube::kPods, pod.namespace_(), pod.name());
   request.mutable_patch()->set_type(gateway::v1::Patch::TYPE_STRATEGIC);
   request.mutable_patch()->set_uid(pod.uid());
@@ -366,14 +361,15 @@ void PodGroupController::Bind(const std::string& key, Group& group, const kube::
   context_.Write(key, std::move(request), [this, key, uid = pod.uid()](runtime::WriteOutcome outcome) {
     Group* written = groups_.Find(key);
     if (written == nullptr) return;
-    written->binding.erase(uid);
     using Kind = runtime::WriteOutcome::Kind;
+    // Another pod, or none: its next state decides.
+    const bool is_another =
+        outcome.kind == Kind::kRefused && (outcome.error.code() == 404 || outcome.error.code() == 409);
+    written->pods.EndBinding(uid, is_another);
     if (outcome.kind == Kind::kDone) {
       // Another pod's patch may be refused beside it, and waits.
       if (!written->retry.Blocks(context_.ApiNow())) Succeed(key, *written);
-    } else if (outcome.kind == Kind::kRefused && (outcome.error.code() == 404 || outcome.error.code() == 409)) {
-      ++written->refused[uid];  // Another pod, or none: its next state decides.
-    } else {
+    } else if (!is_another) {
       TryLater(key, *written);
     }
   });
@@ -382,7 +378,7 @@ void PodGroupController::Bind(const std::string& key, Group& group, const kube::
 void PodGroupController::ReportMissing(const std::string& key, Group& group) {
   if (group.observed != nullptr || group.is_awaited) return group.missing.Forget();
   const std::string_view name = kube::SplitKey(key).name;
-  for (const kube::v1::Pod* const pod : group.missing.PodsToWarn(name, group.pods, context_.ApiNow())) {
+  for (const kube::v1::Pod* const pod : group.missing.PodsToWarn(name, group.pods.all(), context_.ApiNow())) {
     RecordOnPod(key, group, *pod, "PodGroupMissing", WhyItWaits(kube::kGroupNameKey, name));
   }
   if (group.missing.due() != absl::InfiniteFuture()) context_.WakeAt(key, group.missing.due());

@@ -92,15 +92,13 @@ class PodGroupController : public runtime::Controller {
   using Waiter = std::variant<Ensure, Deletion>;
   struct Group {
     std::unique_ptr<kube::v1::PodGroup> observed;
-    FollowedOwner::Pods pods;  // Plain pods of this group.
+    GroupPods pods;  // Plain ones.
     FollowedOwner owner;
     Pace owner_references;  // Somebody else may take them away each time.
     std::optional<absl::Time> orphaned_since;
     MissingGroup missing;
     std::deque<Waiter> waiters;
     bool busy = false;                                        // A write or read of the group itself is under way.
-    std::set<std::string> binding;                            // UIDs of pods whose patch is under way.
-    std::map<std::string, int> refused;                       // Pods whose patch was refused: how often.
     std::map<std::string, runtime::ObjectEvents> pod_events;  // By UID: of pods that were told of a problem.
     GroupRecord record;
     bool gone = false;                  // The group was seen to go; the end of its history is to be recorded.
@@ -155,7 +153,7 @@ class PodGroupController : public runtime::Controller {
   void MakeGroup(const std::string& key, Group& group, const kube::v1::Pod& pod);
   void CreateForPod(const std::string& key, Group& group, const kube::v1::Pod& pod,
                     const Annotations& owner_annotations);
-  void Bind(const std::string& key, Group& group, const kube::v1::Pod& pod);
+  void Bind(const std::string& key, const kube::v1::Pod& pod);
   void Refresh(const std::string& key);
   // Empty: none is known to be there.
   static std::string KnownUidOf(const Group& group);

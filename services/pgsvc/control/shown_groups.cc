@@ -16,8 +16,7 @@ namespace basalt::pgsvc {
 
 bool PodGroupController::IsThere(std::string_view key, const Group& group) {
   if (group.observed != nullptr) return true;
-  const auto lacks = [name = kube::SplitKey(key).name](const auto& pod) { return LacksGroup(pod.second, name); };
-  return !group.is_awaited && std::any_of(group.pods.begin(), group.pods.end(), lacks);
+  return !group.is_awaited && group.pods.FirstLacking(kube::SplitKey(key).name) != nullptr;
 }
 
 std::optional<podgroup::v1::PodGroup> PodGroupController::Show(std::string_view key) const {

@@ -19,7 +19,8 @@ struct GroupBenchOptions {
   int pods_of_set = 20;
   int gangs = 200;  // LeaderWorkerSets, each one gang,
   int pods_of_gang = 8;
-  int others = 100'000;  // Pods of other schedulers.
+  int pods_of_large = 50'000;  // Of one ReplicaSet.
+  int others = 100'000;        // Pods of other schedulers.
   int others_per_second = 2'000;
 };
 
@@ -30,6 +31,8 @@ absl::StatusOr<std::vector<Figure>> MeasureBarePods(const GroupBenchOptions& opt
 absl::StatusOr<std::vector<Figure>> MeasureSets(const GroupBenchOptions& options, const Progress& progress);
 // Pods of LeaderWorkerSets, which KAI's scheduler places: the same.
 absl::StatusOr<std::vector<Figure>> MeasureGangs(const GroupBenchOptions& options, const Progress& progress);
+// Pods of one large ReplicaSet, and of one with a tenth of them: the same, and how the CPU for each grows.
+absl::StatusOr<std::vector<Figure>> MeasureLarge(const GroupBenchOptions& options, const Progress& progress);
 // What pods of other schedulers cost.
 absl::StatusOr<std::vector<Figure>> MeasureOthers(const GroupBenchOptions& options, const Progress& progress);
 

@@ -19,7 +19,7 @@
 ABSL_FLAG(bool, real, false, "on a real API server instead of kubesim");
 ABSL_FLAG(bool, json, false, "print JSON instead of a table");
 ABSL_FLAG(bool, quick, false, "a tenth of the work, less patience: rough figures");
-ABSL_FLAG(std::vector<std::string>, only, {}, "bare, sets, gangs, others; empty: all");
+ABSL_FLAG(std::vector<std::string>, only, {}, "bare, sets, gangs, large, others; empty: all");
 
 namespace basalt::bench {
 namespace {
@@ -33,6 +33,7 @@ GroupBenchOptions Options() {
     options.bare_pods = {2'000};
     options.per_second = 100;
     options.sets = 100;
+    options.pods_of_large = 2'000;
     options.others = 5'000;
     options.others_per_second = 200;
   }
@@ -41,6 +42,7 @@ GroupBenchOptions Options() {
     options.bare_pods = {1'000};
     options.sets = 50;
     options.gangs = 20;
+    options.pods_of_large = 5'000;
     options.others = 3'000;
   }
   return options;
@@ -51,7 +53,7 @@ std::vector<Part> Parts(const GroupBenchOptions& options) {
     return Part{name, [&options, measure](const Progress& progress) { return measure(options, progress); }};
   };
   return {part("bare", &MeasureBarePods), part("sets", &MeasureSets), part("gangs", &MeasureGangs),
-          part("others", &MeasureOthers)};
+          part("large", &MeasureLarge), part("others", &MeasureOthers)};
 }
 
 int Run() {

@@ -16,6 +16,7 @@ namespace {
 
 constexpr absl::Duration kMostLatency = absl::Milliseconds(100);
 constexpr double kMostCpu = 1.2;  // Of what a bare client takes.
+constexpr double kMostGrowth = 1.5;
 constexpr absl::Duration kLimit = absl::Minutes(10);
 
 std::string_view NameOf(Form form) { return form == Form::kKai ? "KAI" : "Volcano"; }
@@ -133,17 +134,18 @@ absl::Status MeasureBare(const GroupBenchOptions& options, int count, Form form,
   return absl::OkStatus();
 }
 
-absl::Status MeasureOwned(Bed& bed, const std::string& what, int pods, double goal, std::vector<Figure>& figures) {
+absl::StatusOr<Window> MeasureOwned(Bed& bed, const std::string& what, int pods, double goal,
+                                    std::vector<Figure>& figures) {
   BASALT_RETURN_IF_ERROR(Settle(bed, pods));
   BASALT_RETURN_IF_ERROR(bed.AwaitQuiet());
-  BASALT_ASSIGN_OR_RETURN(const Window window, bed.End());
+  BASALT_ASSIGN_OR_RETURN(Window window, bed.End());
   Figure writes = WritesPerPod(what, window, pods, goal);
   writes.notes.push_back(
       fmt::format("ours {:.3f} ms of CPU for each pod", absl::ToDoubleMilliseconds(window.cpu) / pods));
   figures.push_back(std::move(writes));
   BASALT_ASSIGN_OR_RETURN(Figure restart, WritesOfRestart(bed, what));
   figures.push_back(std::move(restart));
-  return absl::OkStatus();
+  return window;
 }
 
 absl::StatusOr<std::vector<PodOwner>> MakeLeaderWorkerSets(Bed& bed, int count, int size) {
@@ -192,7 +194,7 @@ absl::StatusOr<std::vector<Figure>> MeasureSets(const GroupBenchOptions& options
     BASALT_RETURN_IF_ERROR(bed->Begin());
     bed->SendSteadily(std::move(sets), std::max(1, options.per_second / options.pods_of_set));
     BASALT_RETURN_IF_ERROR(
-        MeasureOwned(*bed, what, options.sets * options.pods_of_set, 1 + 1.0 / options.pods_of_set, figures));
+        MeasureOwned(*bed, what, options.sets * options.pods_of_set, 1 + 1.0 / options.pods_of_set, figures).status());
   }
   return figures;
 }
@@ -217,7 +219,30 @@ absl::StatusOr<std::vector<Figure>> MeasureGangs(const GroupBenchOptions& option
   BASALT_RETURN_IF_ERROR(bed->Begin());
   bed->SendSteadily(std::move(pods), options.per_second);
   BASALT_RETURN_IF_ERROR(
-      MeasureOwned(*bed, what, options.gangs * options.pods_of_gang, 1 + 1.0 / options.pods_of_gang, figures));
+      MeasureOwned(*bed, what, options.gangs * options.pods_of_gang, 1 + 1.0 / options.pods_of_gang, figures).status());
+  return figures;
+}
+
+absl::StatusOr<std::vector<Figure>> MeasureLarge(const GroupBenchOptions& options, const Progress& progress) {
+  std::vector<Figure> figures;
+  for (const Form form : {Form::kKai, Form::kVolcano}) {
+    std::vector<double> cpu_us;
+    for (const int pods : {options.pods_of_large / 10, options.pods_of_large}) {
+      const std::string what = fmt::format("a ReplicaSet of {} pods, {}", Number(pods), NameOf(form));
+      progress(what);
+      BASALT_ASSIGN_OR_RETURN(const std::unique_ptr<Bed> bed, Bed::Start(BedFor(options)));
+      BASALT_RETURN_IF_ERROR(bed->Begin());
+      bed->Send({CreateReplicaSet("large", SchedulerOf(form), pods)});
+      BASALT_ASSIGN_OR_RETURN(const Window window, MeasureOwned(*bed, what, pods, 1 + 1.0 / pods, figures));
+      cpu_us.push_back(absl::ToDoubleMicroseconds(window.usage.at("pgsvc").cpu) / pods);
+    }
+    Figure& growth = figures.emplace_back();
+    growth.name = fmt::format("a ReplicaSet of ten times as many pods, {}: CPU of pgsvc for each", NameOf(form));
+    growth.value = cpu_us.back() / cpu_us.front();
+    growth.goal = fmt::format("<= {:.1f}", kMostGrowth);
+    growth.met = growth.value <= kMostGrowth;
+    growth.notes = {fmt::format("{:.0f} us, and {:.0f} us of ten times as many", cpu_us.front(), cpu_us.back())};
+  }
   return figures;
 }
 

@@ -19,6 +19,7 @@ class PodGroupsSmokeTest : public ::testing::Test {
     options_.pods_of_set = 4;
     options_.gangs = 2;
     options_.pods_of_gang = 3;
+    options_.pods_of_large = 30;
     options_.others = 50;
   }
   // Counts are exact whatever the machine does; times are not judged.
@@ -39,6 +40,7 @@ class PodGroupsSmokeTest : public ::testing::Test {
 TEST_F(PodGroupsSmokeTest, BarePods) { ExpectCounted(MeasureBarePods(options_, quiet_), 8); }
 TEST_F(PodGroupsSmokeTest, Sets) { ExpectCounted(MeasureSets(options_, quiet_), 4); }
 TEST_F(PodGroupsSmokeTest, Gangs) { ExpectCounted(MeasureGangs(options_, quiet_), 2); }
+TEST_F(PodGroupsSmokeTest, Large) { ExpectCounted(MeasureLarge(options_, quiet_), 10); }
 TEST_F(PodGroupsSmokeTest, PodsOfOthers) { ExpectCounted(MeasureOthers(options_, quiet_), 2); }
 
 }  // namespace

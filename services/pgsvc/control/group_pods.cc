@@ -1,0 +1,69 @@
+#include "services/pgsvc/control/group_pods.h"
+
+#include <algorithm>
+
+#include "services/pgsvc/core/pod_grouping.h"
+
+namespace basalt::pgsvc {
+
+bool SaysHowTheGroupIs(std::string_view group, const kube::v1::Pod& pod) {
+  return pod.has_grouping() && !pod.owner_uid().empty() && group.ends_with(pod.owner_uid()) && IsActive(pod);
+}
+
+void GroupPods::Count(std::string_view group, const kube::v1::Pod& pod, int by) {
+  lacking_ += LacksGroup(pod, group) ? by : 0;
+  unfinished_ += IsOver(pod) ? 0 : by;
+  if (!SaysHowTheGroupIs(group, pod)) return;
+  const Age age(pod.creation_ms(), pod.uid());
+  by > 0 ? static_cast<void>(ages_.insert(age)) : static_cast<void>(ages_.erase(age));
+}
+
+void GroupPods::Set(std::string_view group, kube::v1::Pod&& pod) {
+  const auto [known, is_new] = pods_.try_emplace(pod.uid());
+  if (!is_new) Count(group, known->second, -1);
+  known->second = std::move(pod);
+  Count(group, known->second, 1);
+  const std::string& uid = known->first;
+  if (NeedsGroup(known->second) && !binding_.contains(uid)) {
+    to_bind_.insert(uid);
+  } else {
+    to_bind_.erase(uid);
+  }
+}
+
+void GroupPods::Erase(std::string_view group, const std::string& uid) {
+  const auto known = pods_.find(uid);
+  if (known == pods_.end()) return;
+  Count(group, known->second, -1);
+  to_bind_.erase(uid);
+  pods_.erase(known);
+}
+
+const kube::v1::Pod* GroupPods::Find(const std::string& uid) const {
+  const auto known = pods_.find(uid);
+  return known == pods_.end() ? nullptr : &known->second;
+}
+
+const kube::v1::Pod* GroupPods::FirstLacking(std::string_view group) const {
+  if (lacking_ == 0) return nullptr;
+  const auto lacking =
+      std::find_if(pods_.begin(), pods_.end(), [group](const auto& pod) { return LacksGroup(pod.second, group); });
+  return lacking == pods_.end() ? nullptr : &lacking->second;
+}
+
+const kube::v1::Pod* GroupPods::Newest() const { return ages_.empty() ? nullptr : Find(ages_.rbegin()->second); }
+
+std::vector<std::string> GroupPods::TakeToBind() {
+  std::vector<std::string> uids(to_bind_.begin(), to_bind_.end());
+  binding_.insert(uids.begin(), uids.end());
+  to_bind_.clear();
+  return uids;
+}
+
+void GroupPods::EndBinding(const std::string& uid, bool waits_for_state) {
+  binding_.erase(uid);
+  const kube::v1::Pod* const pod = Find(uid);
+  if (!waits_for_state && pod != nullptr && NeedsGroup(*pod)) to_bind_.insert(uid);
+}
+
+}  // namespace basalt::pgsvc

@@ -1,0 +1,64 @@
+#pragma once
+
+// The plain pods of one group, and which of them something is to be done for: what is done costs what has changed,
+// however many pods there are. On the controller's loop.
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "basalt/kube/v1/kube.pb.h"
+
+namespace basalt::pgsvc {
+
+// A live pod of the owner that the group is named after; pods of others may name the group, too.
+bool SaysHowTheGroupIs(std::string_view group, const kube::v1::Pod& pod);
+
+class GroupPods {
+ public:
+  using All = std::map<std::string, kube::v1::Pod>;  // By UID.
+
+  // A state of a pod. `group`: the name of the group, the same in all calls.
+  void Set(std::string_view group, kube::v1::Pod&& pod);
+  void Erase(std::string_view group, const std::string& uid);
+
+  const All& all() const { return pods_; }
+  bool empty() const { return pods_.empty(); }
+  size_t size() const { return pods_.size(); }
+  // Null: there is none of that UID.
+  const kube::v1::Pod* Find(const std::string& uid) const;
+
+  // A pod that needs the group, which is not there; null: none does.
+  const kube::v1::Pod* FirstLacking(std::string_view group) const;
+  // Of the pods that say how the group is to be the newest (weakness W16); null: none does.
+  const kube::v1::Pod* Newest() const;
+  // A pod is neither Succeeded nor Failed.
+  bool has_unfinished() const { return unfinished_ > 0; }
+
+  // ---- the patches by which pods name the group ----
+  // UIDs of the pods that do not yet, each but once: their patches are under way from now on.
+  std::vector<std::string> TakeToBind();
+  bool is_binding() const { return !binding_.empty(); }
+  // The patch has ended. A pod that needs one still is to be bound again, at once or, where the API server does not
+  // know the pod as we do, after its next state.
+  void EndBinding(const std::string& uid, bool waits_for_state);
+
+ private:
+  using Age = std::pair<int64_t, std::string>;  // Created, in ms; UID: times of Kubernetes are whole seconds.
+
+  // The pod is there from now on, or not any more.
+  void Count(std::string_view group, const kube::v1::Pod& pod, int by);
+
+  All pods_;
+  int64_t lacking_ = 0;
+  int64_t unfinished_ = 0;
+  std::set<Age> ages_;  // Of those that say how the group is to be.
+  std::set<std::string> to_bind_;
+  std::set<std::string> binding_;
+};
+
+}  // namespace basalt::pgsvc

@@ -1,0 +1,97 @@
+#include "services/pgsvc/control/group_pods.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "common/base/random.h"
+#include "services/pgsvc/core/pod_grouping.h"
+#include "services/pgsvc/core/testing.h"
+
+namespace basalt::pgsvc {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr std::string_view kGroup = "podgroup-rs-uid";
+
+kube::v1::Pod PodOf(const std::string& uid, const std::string& group = "") {
+  kube::v1::Pod pod = testing::OwnedPod();
+  pod.set_name(uid);
+  pod.set_uid(uid);
+  pod.set_group_name(group);
+  return pod;
+}
+
+TEST(GroupPodsTest, APodIsBoundOnceUntilItNamesNoGroupAnyMore) {
+  GroupPods pods;
+  pods.Set(kGroup, PodOf("a"));
+  pods.Set(kGroup, PodOf("b"));
+  EXPECT_THAT(pods.TakeToBind(), ElementsAre("a", "b"));
+  pods.Set(kGroup, PodOf("a"));
+  EXPECT_THAT(pods.TakeToBind(), IsEmpty()) << "its patch is under way";
+  pods.Set(kGroup, PodOf("a", std::string(kGroup)));
+  pods.EndBinding("a", /*waits_for_state=*/false);
+  EXPECT_THAT(pods.TakeToBind(), IsEmpty());
+  pods.EndBinding("b", /*waits_for_state=*/false);
+  EXPECT_THAT(pods.TakeToBind(), ElementsAre("b")) << "the patch has failed";
+  pods.Set(kGroup, PodOf("a"));
+  EXPECT_THAT(pods.TakeToBind(), ElementsAre("a")) << "somebody has removed the link";
+  EXPECT_TRUE(pods.is_binding());
+}
+
+TEST(GroupPodsTest, APodThatTheServerDoesNotKnowAsWeDoWaitsForItsNextState) {
+  GroupPods pods;
+  pods.Set(kGroup, PodOf("a"));
+  EXPECT_THAT(pods.TakeToBind(), ElementsAre("a"));
+  pods.EndBinding("a", /*waits_for_state=*/true);
+  EXPECT_THAT(pods.TakeToBind(), IsEmpty());
+  EXPECT_FALSE(pods.is_binding());
+  pods.Set(kGroup, PodOf("a"));
+  EXPECT_THAT(pods.TakeToBind(), ElementsAre("a"));
+}
+
+TEST(GroupPodsTest, APodThatGoesMeanwhileIsNotBoundAgain) {
+  GroupPods pods;
+  pods.Set(kGroup, PodOf("a"));
+  pods.TakeToBind();
+  pods.Erase(kGroup, "a");
+  pods.EndBinding("a", /*waits_for_state=*/false);
+  EXPECT_THAT(pods.TakeToBind(), IsEmpty());
+  EXPECT_TRUE(pods.empty());
+}
+
+TEST(GroupPodsTest, WhatIsKnownOfThemEqualsARecountAfterRandomHistories) {
+  SeededRandom random(7);
+  GroupPods pods;
+  for (int step = 0; step < 5'000; ++step) {
+    const std::string uid = "u" + std::to_string(random.Uniform(12));
+    if (random.OneIn(4)) {
+      pods.Erase(kGroup, uid);
+    } else {
+      kube::v1::Pod pod = PodOf(uid, random.OneIn(2) ? std::string(kGroup) : random.OneIn(3) ? "another" : "");
+      pod.set_creation_ms(static_cast<int64_t>(random.Uniform(4)) * 1'000);
+      if (random.OneIn(4)) pod.set_phase(kube::v1::POD_PHASE_SUCCEEDED);
+      if (random.OneIn(4)) pod.set_deletion_ms(1);
+      if (random.OneIn(4)) pod.set_owner_uid("somebody-elses");
+      pods.Set(kGroup, std::move(pod));
+    }
+    const auto any = [&pods](const auto& holds) {
+      return std::any_of(pods.all().begin(), pods.all().end(), [&](const auto& pod) { return holds(pod.second); });
+    };
+    ASSERT_EQ(pods.FirstLacking(kGroup) != nullptr, any([](const auto& pod) { return LacksGroup(pod, kGroup); }));
+    ASSERT_EQ(pods.has_unfinished(), any([](const auto& pod) { return !IsOver(pod); }));
+    const kube::v1::Pod* newest = nullptr;
+    for (const auto& [key, pod] : pods.all()) {
+      if (!SaysHowTheGroupIs(kGroup, pod)) continue;
+      if (newest == nullptr || pod.creation_ms() >= newest->creation_ms()) newest = &pod;
+    }
+    ASSERT_EQ(pods.Newest(), newest) << step;
+  }
+}
+
+}  // namespace
+}  // namespace basalt::pgsvc
