@@ -100,10 +100,12 @@ class ClusterTest : public ::testing::Test {
     return status == nullptr ? json::value(json::object()) : *status;
   }
   std::string GroupPhase(const std::string& name) { return std::string(FindString(GroupStatus(name), "phase")); }
-  std::string LastMessage(const std::string& name) {
+  std::string LastMessage(const std::string& name) { return MemberOfCondition(name, "message"); }
+  std::string LastReason(const std::string& name) { return MemberOfCondition(name, "reason"); }
+  std::string MemberOfCondition(const std::string& name, std::string_view member) {
     const json::value status = GroupStatus(name);
     const json::value* conditions = Find(status, "conditions");
-    return conditions == nullptr ? "" : std::string(FindString(conditions->get_array()[0], "message"));
+    return conditions == nullptr ? "" : std::string(FindString(conditions->get_array()[0], member));
   }
   int CountLogged(std::string_view verb, std::string_view resource, std::string_view subresource = "") {
     int n = 0;
@@ -171,6 +173,7 @@ TEST_F(ClusterTest, AGangThatDoesNotFitWaitsWholeUntilRoomIsFreed) {
       LastMessage("second"),
       "1/2 tasks in gang unschedulable: pod group is not ready, 2 Pending, 2 minAvailable; Pending: 1 Schedulable, "
       "1 Unschedulable. Origin reason is b-1: 0/1 nodes are unavailable: 1 Insufficient cpu.");
+  EXPECT_EQ(LastReason("second"), "NotEnoughResources");
   const int binds = CountLogged("create", "pods", "binding");
   EXPECT_EQ(binds, 2);
   ASSERT_TRUE(Until([&] { return GroupPhase("second") == "Completed"; }));

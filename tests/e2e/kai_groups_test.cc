@@ -181,11 +181,11 @@ TEST_F(KaiGroupsTest, PodsOfAKindThatAKartaDescribesAreOneGang) {
                               R"("apiVersion":"jobs.example.com/v1","kind":"PyFlow","name":"f","uid":"{}",)"
                               R"("controller":true}}]}},"spec":{{"schedulerName":"kai-scheduler",)"
                               R"("terminationGracePeriodSeconds":0,"containers":[{{"name":"c","image":"busybox",)"
-                              R"("command":["sleep","600"],"resources":{{"requests":{{"cpu":"10m"}}}}}}]}}}})",
+                              R"("command":["sleep","600"],"resources":{{"requests":{{"cpu":"10k"}}}}}}]}}}})",
                               name, role, flow));
   }
   const std::string group = absl::StrCat("pg-", flow, "-training");
-  // The Karta is told some time after the kind is there.
+  // The Karta is told some time after the kind is there: pods that had a node by then would stay where they are.
   EXPECT_TRUE(Eventually(absl::Seconds(60), [&] { return GroupsOf("f-", 3) == std::set<std::string>{group}; }));
   const std::string spec = Spec(group);
   for (const char* part : {R"("minSubGroup":2)", R"("name":"worker")", R"("minMember":2)", R"("name":"master")"}) {

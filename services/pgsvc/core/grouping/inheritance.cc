@@ -18,7 +18,6 @@ namespace basalt::pgsvc {
 namespace {
 
 constexpr std::string_view kUser = "user";
-constexpr std::string_view kProjectLabel = "project";
 constexpr std::string_view kDefaultQueue = "default-queue";
 constexpr std::string_view kPreemptible = "preemptible";
 constexpr std::string_view kNonPreemptible = "non-preemptible";
@@ -48,11 +47,7 @@ void FindQueue(const RuleInput& input, ObjectView owner, Grouping& grouping) {
   for (const ObjectView object : {owner, input.pod}) {
     const json::string* const project = object.Label(kProjectLabel);
     if (project == nullptr || project->empty()) continue;
-    const json::string* const pool = input.pod.Label(input.options.node_pool_label);
-    grouping.queue = pool == nullptr ? std::string(*project)
-                                     : fmt::format("{}-{}", std::string_view(*project), std::string_view(*pool));
-    grouping.sources["queue"] = LabelOf(object, kProjectLabel);
-    return;
+    return SetQueueOfProject(input, *project, LabelOf(object, kProjectLabel), grouping);
   }
   grouping.queue = kDefaultQueue;
   grouping.sources["queue"] = "default";
@@ -258,6 +253,13 @@ Grouping InheritFromTop(const RuleInput& input, std::string_view default_priorit
 
 Grouping DefaultGrouping(const RuleInput& input) {
   return InheritFrom(input, input.top, input.owners.empty() ? std::vector{input.top} : input.owners, kTrain);
+}
+
+void SetQueueOfProject(const RuleInput& input, std::string_view project, std::string source, Grouping& grouping) {
+  const json::string* const pool = input.pod.Label(input.options.node_pool_label);
+  grouping.queue = pool == nullptr ? std::string(project) : fmt::format("{}-{}", project, std::string_view(*pool));
+  grouping.has_default_queue = false;
+  grouping.sources["queue"] = std::move(source);
 }
 
 }  // namespace basalt::pgsvc

@@ -16,6 +16,7 @@ inline constexpr std::string_view kTrain = "train";
 inline constexpr std::string_view kInference = "inference";
 inline constexpr std::string_view kBuild = "build";
 
+inline constexpr std::string_view kProjectLabel = "project";
 inline constexpr std::string_view kPriorityClassLabel = "priorityClassName";
 inline constexpr std::string_view kPreemptibilityLabel = "kai.scheduler/preemptibility";
 inline constexpr std::string_view kMinMemberAnnotation = "kai.scheduler/batch-min-member";
@@ -42,6 +43,8 @@ void SetDefaultPriority(std::string_view name, Grouping& grouping);
 Grouping InheritFromTop(const RuleInput& input, std::string_view default_priority = kTrain);
 // The default rule itself.
 Grouping DefaultGrouping(const RuleInput& input);
+// The queue of that project (5.3), which is not empty; `source`: who names it.
+void SetQueueOfProject(const RuleInput& input, std::string_view project, std::string source, Grouping& grouping);
 GroupOwner OwnerOf(ObjectView object);
 // "pg-<name>-<UID>" of the object, as a name of Kubernetes.
 std::string DefaultNameOf(ObjectView object);

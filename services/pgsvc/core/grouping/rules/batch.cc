@@ -35,30 +35,34 @@ absl::StatusOr<int32_t> MinimumOfJob(ObjectView job, std::vector<std::string>& w
   return Capped(wanted, most, fmt::format("{}: annotation {}", job.Described(), kMinMemberAnnotation), warnings);
 }
 
+// Some pods stay in groups of their own, whatever the annotation says: the common one may never see the minimum (G41).
+bool TakeLegacyGroup(const RuleInput& input, ObjectView job, Grouping& grouping) {
+  if (!input.options.finds_legacy_groups) return false;
+  const std::vector<ObjectView> groups = input.cluster.GroupsOwnedBy(input.pod.ns(), job.uid());
+  const std::string suffix = fmt::format("-{}", job.uid());
+  const bool has_legacy = std::any_of(groups.begin(), groups.end(), [&](ObjectView group) {
+    return group.name() != grouping.name && group.name().starts_with("pg-") && group.name().ends_with(suffix);
+  });
+  if (!has_legacy) return false;
+  grouping.minimum = {};
+  grouping.sources["minMember"] = "groups that pods of the Job had before they shared one";
+  const std::string own = LegacyName(input.pod.name(), job.uid());
+  if (HasGroup(groups, own)) grouping.name = own;
+  return true;
+}
+
 absl::StatusOr<Grouping> GroupOfJob(const RuleInput& input, ObjectView job) {
   Grouping grouping = InheritFrom(input, job, {job}, kTrain);
   if (input.options.groups_job_pods_alone) {
     grouping.name = LegacyName(input.pod.name(), job.uid());
     return grouping;
   }
+  if (TakeLegacyGroup(input, job, grouping)) return grouping;
   BASALT_ASSIGN_OR_RETURN(const int32_t minimum, MinimumOfJob(job, grouping.warnings));
   grouping.minimum = {.count = minimum};
   if (job.Annotation(kMinMemberAnnotation) != nullptr) {
     grouping.sources["minMember"] = fmt::format("annotation {} of {}", kMinMemberAnnotation, job.Described());
   }
-  if (!input.options.finds_legacy_groups) return grouping;
-  const std::vector<ObjectView> groups = input.cluster.GroupsOwnedBy(input.pod.ns(), job.uid());
-  const std::string suffix = fmt::format("-{}", job.uid());
-  const bool has_legacy = std::any_of(groups.begin(), groups.end(), [&](ObjectView group) {
-    return group.name() != grouping.name && group.name().starts_with("pg-") && group.name().ends_with(suffix);
-  });
-  // Some pods stay in groups of their own: the common one may never see the minimum (G41).
-  if (has_legacy) {
-    grouping.minimum = {};
-    grouping.sources["minMember"] = "groups that pods of the Job had before they shared one";
-  }
-  const std::string own = LegacyName(input.pod.name(), job.uid());
-  if (HasGroup(groups, own)) grouping.name = own;
   return grouping;
 }
 

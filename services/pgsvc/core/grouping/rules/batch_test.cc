@@ -96,6 +96,8 @@ TEST(JobTest, APodOfALegacyGroupStaysInItAndTheCommonOneWaitsForNobodyElse) {
   Objects objects(PodsOfJob() + Job(Minimum("3"), "{parallelism: 3}") + GroupOf("pg-j-a-job-j", "job-j"));
   EXPECT_EQ(objects.Text("j-a"), "pg-j-a-job-j 1");
   EXPECT_EQ(objects.Text("j-b"), "pg-j-job-j 1");
+  const std::string unreadable = PodsOfJob() + Job(Minimum("many"), "{}") + GroupOf("pg-j-a-job-j", "job-j");
+  EXPECT_EQ(Objects(unreadable).Text("j-a"), "pg-j-a-job-j 1") << "whatever the annotation says";
   objects.options.finds_legacy_groups = false;
   EXPECT_EQ(objects.Text("j-a"), "pg-j-job-j 3");
   EXPECT_EQ(objects.Text("j-b"), "pg-j-job-j 3");

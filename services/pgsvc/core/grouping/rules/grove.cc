@@ -189,6 +189,9 @@ absl::Status TakeMerged(const RuleInput& input, ObjectView gang, Grouping& group
     grouping.queue = *queue;
     grouping.has_default_queue = false;
     grouping.sources["queue"] = source("label", input.options.queue_label);
+  } else if (const std::string* const project = TextIn(grouping.labels, kProjectLabel);
+             project != nullptr && !project->empty() && input.pod.Label(input.options.queue_label) == nullptr) {
+    SetQueueOfProject(input, *project, source("label", kProjectLabel), grouping);
   }
   if (const std::string* const priority = TextIn(grouping.labels, kPriorityClassLabel); priority != nullptr) {
     SetPriority(*priority, source("label", kPriorityClassLabel), grouping);
