@@ -29,7 +29,7 @@ absl::StatusOr<int32_t> MostPodsAtOnce(ObjectView job, std::initializer_list<std
   BASALT_ASSIGN_OR_RETURN(const std::optional<int32_t> at_once, job.IntAt(parallelism));
   BASALT_ASSIGN_OR_RETURN(const std::optional<int32_t> in_all, job.IntAt(completions));
   const int32_t most = std::max(at_once.value_or(1), 0);
-  return in_all && *in_all > 0 ? std::min(most, *in_all) : most;
+  return in_all ? std::min(most, std::max(*in_all, 0)) : most;
 }
 
 }  // namespace basalt::pgsvc

@@ -117,6 +117,7 @@ TEST(JobSetTest, ALeafWaitsForThePodsThatRunAtOnceOrForFewer) {
       {"none is one", "", nullptr, "1", false},
       {"completions below the parallelism (G35)", "parallelism: 4, completions: 2", nullptr, "2", false},
       {"completions above the parallelism", "parallelism: 4, completions: 8", nullptr, "4", false},
+      {"nothing to complete (G35)", "parallelism: 4, completions: 0", nullptr, "0", false},
       {"annotation", "parallelism: 4", "3", "3", false},
       {"empty annotation", "parallelism: 4", "", "4", false},
       {"annotation of more than run at once (G37)", "parallelism: 4", "10", "4", true},
