@@ -171,22 +171,33 @@ TEST_F(KaiGroupsTest, PodsOfAKindThatAKartaDescribesAreOneGang) {
                   R"("name":"training","subGroups":[{{"componentName":"master"}},{{"componentName":"worker"}}]}}}}}})"
                   R"(}}}})",
                   component("master"), component("worker")));
-  const std::string flow = Create("/apis/jobs.example.com/v1/namespaces/default/pyflows",
-                                  R"({"apiVersion":"jobs.example.com/v1","kind":"PyFlow","metadata":{"name":"f"},
-    "spec":{"worker":{"replicas":2}}})");
-  for (const auto& [name, role] :
-       {std::pair("master", "master"), std::pair("worker-0", "worker"), std::pair("worker-1", "worker")}) {
-    Create(kPods, fmt::format(R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"f-{}","labels":{{"role":"{}"}},)"
-                              R"("annotations":{{"kubesim.basalt.dev/duration":"10h"}},"ownerReferences":[{{)"
-                              R"("apiVersion":"jobs.example.com/v1","kind":"PyFlow","name":"f","uid":"{}",)"
-                              R"("controller":true}}]}},"spec":{{"schedulerName":"kai-scheduler",)"
-                              R"("terminationGracePeriodSeconds":0,"containers":[{{"name":"c","image":"busybox",)"
-                              R"("command":["sleep","600"],"resources":{{"requests":{{"cpu":"10k"}}}}}}]}}}})",
-                              name, role, flow));
-  }
+  const auto make_flow = [this](const std::string& name) {
+    return Create("/apis/jobs.example.com/v1/namespaces/default/pyflows",
+                  fmt::format(R"({{"apiVersion":"jobs.example.com/v1","kind":"PyFlow","metadata":{{"name":"{}"}},)"
+                              R"("spec":{{"worker":{{"replicas":2}}}}}})",
+                              name));
+  };
+  const auto make_pod = [this](const std::string& flow, const std::string& uid, const std::string& role,
+                               const std::string& suffix, const std::string& cpu) {
+    Create(kPods, fmt::format(R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{0}-{2}{3}","labels":)"
+                              R"({{"role":"{2}"}},"annotations":{{"kubesim.basalt.dev/duration":"10h"}},)"
+                              R"("ownerReferences":[{{"apiVersion":"jobs.example.com/v1","kind":"PyFlow",)"
+                              R"("name":"{0}","uid":"{1}","controller":true}}]}},"spec":{{"schedulerName":)"
+                              R"("kai-scheduler","terminationGracePeriodSeconds":0,"containers":[{{"name":"c",)"
+                              R"("image":"busybox","command":["sleep","600"],)"
+                              R"("resources":{{"requests":{{"cpu":"{4}"}}}}}}]}}}})",
+                              flow, uid, role, suffix, cpu));
+  };
+  // The Karta is told some time after the kind is there, and moves no pod that has its node by then.
+  const std::string early = make_flow("early");
+  make_pod("early", early, "worker", "-0", "10k");
+  ASSERT_TRUE(Eventually(absl::Seconds(60), [&] { return Spec(absl::StrCat("pg-", early, "-training")) != "none"; }));
+  const std::string flow = make_flow("f");
+  make_pod("f", flow, "master", "", "10m");
+  make_pod("f", flow, "worker", "-0", "10m");
+  make_pod("f", flow, "worker", "-1", "10m");
   const std::string group = absl::StrCat("pg-", flow, "-training");
-  // The Karta is told some time after the kind is there: pods that had a node by then would stay where they are.
-  EXPECT_TRUE(Eventually(absl::Seconds(60), [&] { return GroupsOf("f-", 3) == std::set<std::string>{group}; }));
+  EXPECT_EQ(GroupsOf("f-", 3), std::set<std::string>{group});
   const std::string spec = Spec(group);
   for (const char* part : {R"("minSubGroup":2)", R"("name":"worker")", R"("minMember":2)", R"("name":"master")"}) {
     EXPECT_THAT(spec, HasSubstr(part));
