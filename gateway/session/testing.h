@@ -124,7 +124,8 @@ class Bench : public CacheListener {
 
   static constexpr WatchIndex kJobs = 0, kGroups = 1, kJobPods = 2, kQueues = 3;
   void ListAll(int64_t resource_version) {
-    for (WatchIndex i = 0; i < cache.watches().size(); ++i) cache.Replace(i, {}, resource_version);
+    const auto count = static_cast<WatchIndex>(cache.watches().size());
+    for (WatchIndex i = 0; i < count; ++i) cache.Replace(i, {}, resource_version);
   }
 
   const v1::ServiceKind service_;

@@ -9,7 +9,6 @@ namespace basalt::pgsvc::testing {
 namespace {
 
 using ::testing::AllOf;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
