@@ -6,9 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -19,6 +16,7 @@
 #include "common/testing/status_matchers.h"
 #include "services/pgsvc/api/try_grouping.h"
 #include "services/pgsvc/core/grouping/rule_table.h"
+#include "services/pgsvc/testing/manifests.h"
 
 namespace basalt::pgsvc {
 namespace {
@@ -28,25 +26,6 @@ using podgroup::v1::TriedPod;
 using podgroup::v1::TryGroupingRequest;
 using podgroup::v1::TryGroupingResponse;
 using ::testing::IsEmpty;
-
-constexpr char kExamples[] = BASALT_SOURCE_DIR "/docs/pod-groups/";
-constexpr char kShapes[] = BASALT_SOURCE_DIR "/services/pgsvc/testing/shapes/";
-
-std::string ReadFile(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
-// Manifests below the folder, by their path there without the suffix, sorted.
-std::vector<std::string> ManifestsIn(const std::string& folder) {
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
-    const std::string name = entry.path().lexically_relative(folder).string();
-    if (name.ends_with(".yaml") && !name.ends_with(".group.yaml")) names.push_back(name.substr(0, name.size() - 5));
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
 
 std::vector<json::value> ObjectsOf(const std::string& path) {
   const auto documents = ParseYamlDocuments(ReadFile(path + ".yaml"));

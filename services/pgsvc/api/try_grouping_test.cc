@@ -4,8 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
@@ -13,6 +11,7 @@
 #include "common/base/yaml.h"
 #include "common/testing/status_matchers.h"
 #include "services/pgsvc/core/grouping/rule_config.h"
+#include "services/pgsvc/testing/manifests.h"
 
 namespace basalt::pgsvc {
 namespace {
@@ -30,11 +29,6 @@ constexpr char kJob[] = R"({"apiVersion":"batch/v1","kind":"Job","metadata":{"na
 std::string PodOf(const std::string& name) {
   return R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":")" + name +
          R"(","ownerReferences":[{"apiVersion":"batch/v1","kind":"Job","name":"j","uid":"u1","controller":true}]}})";
-}
-
-std::string ReadFile(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
 TryGroupingRequest RequestOf(const std::vector<std::string>& objects) {

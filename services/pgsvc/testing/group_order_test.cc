@@ -5,12 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -25,6 +22,7 @@
 #include "kubesim/schema/patch/patch.h"
 #include "services/pgsvc/control/pod_group_controller.h"
 #include "services/pgsvc/core/grouping/object_set.h"
+#include "services/pgsvc/testing/manifests.h"
 
 namespace basalt::pgsvc {
 namespace {
@@ -242,22 +240,12 @@ class World final : public runtime::testing::ScriptedContext {
   size_t written_ = 0;
 };
 
-std::string ReadFile(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(BASALT_SOURCE_DIR + path).rdbuf();
-  return text.str();
-}
-
-// Manifests below the source, without their suffix.
+// With their folders, without their suffix.
 std::vector<std::string> Files() {
   std::vector<std::string> files;
-  for (const char* folder : {"/docs/pod-groups", "/services/pgsvc/testing/shapes"}) {
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(std::string(BASALT_SOURCE_DIR) + folder)) {
-      const std::string path = entry.path().string().substr(std::string(BASALT_SOURCE_DIR).size());
-      if (path.ends_with(".yaml") && !path.ends_with(".group.yaml")) files.push_back(path.substr(0, path.size() - 5));
-    }
+  for (const char* folder : {kExamples, kShapes}) {
+    for (const std::string& name : ManifestsIn(folder)) files.push_back(folder + name);
   }
-  std::sort(files.begin(), files.end());
   return files;
 }
 
