@@ -22,15 +22,20 @@ void PodGroupController::ServeOwner(const std::string& key, Group& group) {
   if (step.kind == FollowedOwner::Step::Kind::kNothing) return;
   const std::string& uid = group.observed->meta().uid();
   const bool is_update = step.kind == FollowedOwner::Step::Kind::kUpdate;
+  SendForOwner(key, group, is_update ? GroupPatch(key, uid, std::move(step.patch)) : GroupDeletion(key, uid),
+               std::move(step.decision));
+}
+
+void PodGroupController::SendForOwner(const std::string& key, Group& group, gateway::v1::WriteRequest request,
+                                      GroupDecision decision) {
   group.busy = true;
-  group.sent = std::move(step.decision);
-  context_.Write(key, is_update ? GroupPatch(key, uid, std::move(step.patch)) : GroupDeletion(key, uid),
-                 [this, key](const runtime::WriteOutcome& outcome) {
-                   Group* const written = groups_.Find(key);
-                   if (written == nullptr) return;
-                   written->busy = false;
-                   OnOwnerWritten(key, *written, outcome);
-                 });
+  group.sent = std::move(decision);
+  context_.Write(key, std::move(request), [this, key](const runtime::WriteOutcome& outcome) {
+    Group* const written = groups_.Find(key);
+    if (written == nullptr) return;
+    written->busy = false;
+    OnOwnerWritten(key, *written, outcome);
+  });
 }
 
 void PodGroupController::RestoreOwners(const std::string& key, Group& group) {
@@ -78,17 +83,11 @@ void PodGroupController::DeleteOrphan(const std::string& key, Group& group) {
   const absl::Time due = std::max(*group.orphaned_since + kOrphanLasts, group.owner.retry().until());
   if (now < due) return context_.WakeAt(key, due);
   const std::string& uid = group.observed->meta().uid();
-  group.busy = true;
-  group.sent = GroupDecision{.kind = GroupDecision::Kind::kDeleted,
-                             .uid = uid,
-                             .asked_by = "pgsvc",
-                             .message = "it has neither owner nor pods"};
-  context_.Write(key, GroupDeletion(key, uid), [this, key](const runtime::WriteOutcome& outcome) {
-    Group* const written = groups_.Find(key);
-    if (written == nullptr) return;
-    written->busy = false;
-    OnOwnerWritten(key, *written, outcome);
-  });
+  SendForOwner(key, group, GroupDeletion(key, uid),
+               {.kind = GroupDecision::Kind::kDeleted,
+                .uid = uid,
+                .asked_by = "pgsvc",
+                .message = "it has neither owner nor pods"});
 }
 
 void PodGroupController::OnOwnerWritten(const std::string& key, Group& group, const runtime::WriteOutcome& outcome) {

@@ -7,6 +7,7 @@
 #include "basalt/kube/v1/kube.pb.h"
 #include "common/kube/event.h"
 #include "common/kube/kinds.h"
+#include "services/pgsvc/core/grouping/karta/karta.h"
 
 namespace basalt::pgsvc {
 
@@ -25,8 +26,8 @@ inline kube::Event WarningOn(const kube::v1::Pod& pod, std::string_view reason, 
 
 // A warning about the Karta, which is of no namespace.
 inline kube::Event WarningOnKarta(std::string_view name, std::string_view uid, std::string_view message) {
-  return {.api_version = "run.ai/v1alpha1",
-          .kind = "Karta",
+  return {.api_version = kKartaApiVersion,
+          .kind = kKartaKind,
           .ns = {},
           .name = std::string(name),
           .uid = std::string(uid),

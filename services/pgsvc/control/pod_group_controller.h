@@ -145,6 +145,7 @@ class PodGroupController : public runtime::Controller {
   void RestoreOwners(const std::string& key, Group& group);
   // One of ours that nobody would collect: without owner, and without pods for a while.
   void DeleteOrphan(const std::string& key, Group& group);
+  void SendForOwner(const std::string& key, Group& group, gateway::v1::WriteRequest request, GroupDecision decision);
   void OnOwnerWritten(const std::string& key, Group& group, const runtime::WriteOutcome& outcome);
 
   // -- pod_group_controller.cc --

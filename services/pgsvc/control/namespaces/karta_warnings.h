@@ -21,19 +21,19 @@ class KartaWarnings {
   KartaWarnings(const KartaWarnings&) = delete;
   KartaWarnings& operator=(const KartaWarnings&) = delete;
 
-  // `key`: routing key of the pods that would be grouped by the Kartas. Replicas that tell the same are counted in one
+  // `key`: routing key of the pods that would be grouped by the Kartas. Warnings of several replicas are counted in one
   // Event.
   void Record(const std::string& key, const std::vector<KartaName>& kartas, std::string_view problem);
   // The Karta is gone.
   void Forget(std::string_view name);
 
  private:
-  struct Told {
+  struct Warned {
     std::string name;
     runtime::ObjectEvents events;
   };
 
-  std::map<std::string, Told> told_;  // By the UID of the Karta.
+  std::map<std::string, Warned> warned_;  // By the UID of the Karta.
   runtime::EventRecorder recorder_;
 };
 

@@ -71,7 +71,7 @@ class GroupEmitter {
 
  protected:
   explicit GroupEmitter(SpecSchema schema) : schema_(std::move(schema)) {}
-  // Of spec, as the cluster's release has it.
+  // The schema of spec in the cluster's definition of the groups.
   const SpecSchema& schema() const { return schema_; }
 
  private:

@@ -11,7 +11,7 @@
 
 namespace basalt::pgsvc {
 
-// What rules have to know of the definition.
+// By which properties of the definition the rules group differently.
 GroupForm GroupFormOf(const SpecSchema& schema);
 
 // Takes out of spec what cannot be stored, and returns what is lost by that, in words, each with the field.

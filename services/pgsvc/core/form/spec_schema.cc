@@ -23,6 +23,11 @@ bool IsOpen(const json::value& schema) {
   return PropertiesOf(schema) == nullptr || Find(schema, "x-kubernetes-preserve-unknown-fields") != nullptr;
 }
 
+// The schema of a property, or of the entries of a list; null: the schema has none.
+const json::value* Below(const json::value& schema, std::string_view field) {
+  return field == kItems ? Find(schema, kItems) : FindPath(schema, {"properties", field});
+}
+
 class Pruning {
  public:
   // `where`: whose fields they are, in words; `path`: before their names.
@@ -80,7 +85,7 @@ SpecSchema SpecSchema::Of(const json::value& definition, std::string_view versio
 bool SpecSchema::Knows(std::initializer_list<std::string_view> path) const {
   const json::value* schema = &schema_;
   for (const std::string_view field : path) {
-    const json::value* const below = field == kItems ? Find(*schema, kItems) : FindPath(*schema, {"properties", field});
+    const json::value* const below = Below(*schema, field);
     if (below == nullptr) return field == kItems || IsOpen(*schema);
     schema = below;
   }
@@ -90,7 +95,7 @@ bool SpecSchema::Knows(std::initializer_list<std::string_view> path) const {
 int64_t SpecSchema::LeastOf(std::initializer_list<std::string_view> path) const {
   const json::value* schema = &schema_;
   for (const std::string_view field : path) {
-    schema = field == kItems ? Find(*schema, kItems) : FindPath(*schema, {"properties", field});
+    schema = Below(*schema, field);
     if (schema == nullptr) return 0;
   }
   return FindInt(*schema, "minimum", 0);

@@ -20,7 +20,7 @@ class SpecSchema {
 
   // `path`: properties from spec down, "items" behind that of a list.
   bool Knows(std::initializer_list<std::string_view> path) const;
-  // What of an integer is refused below; 0 where nothing is said.
+  // The least value that the schema allows for an integer; 0 where the schema names none.
   int64_t LeastOf(std::initializer_list<std::string_view> path) const;
   // Takes out what is not known, and returns what is lost by that, in words, each with the field. The fields of an
   // entry of a list in spec are those of a subgroup.
