@@ -12,11 +12,6 @@ namespace {
 // Somebody else may put the old value back each time.
 constexpr absl::Duration kMostOften = absl::Seconds(1);
 
-// Times of Kubernetes are whole seconds.
-bool IsNewer(const kube::v1::Pod& pod, int64_t created_ms, std::string_view uid) {
-  return pod.creation_ms() != created_ms ? pod.creation_ms() > created_ms : pod.uid() > uid;
-}
-
 // The scheduler writes its status in every cycle.
 std::string AllButStatus(const kube::v1::PodGroup& group) {
   kube::v1::PodGroup relevant;
@@ -40,16 +35,11 @@ void FollowedOwner::OnWorkload(kube::v1::Workload&& workload) {
   retry_.Succeed();  // What was wrong may be right now.
 }
 
-void FollowedOwner::OnGone(std::string_view uid) {
+// Without the newest pod another one says how the group is to be.
+void FollowedOwner::OnGone(const GroupPods& pods, std::string_view uid) {
   if (Find(uid) != nullptr) workload_.reset();
-  if (newest_pod_ == uid) ForgetNewestPod();
-}
-
-// Another pod says now how the group is to be.
-void FollowedOwner::ForgetNewestPod() {
-  newest_pod_.clear();
-  newest_created_ms_ = 0;
-  is_compared_ = false;
+  const kube::v1::Pod* const newest = pods.Newest();
+  if (newest != nullptr && newest->uid() == uid) is_compared_ = false;
 }
 
 const kube::v1::Workload* FollowedOwner::Find(std::string_view uid) const {
@@ -57,19 +47,14 @@ const kube::v1::Workload* FollowedOwner::Find(std::string_view uid) const {
 }
 
 void FollowedOwner::OnPod(std::string_view key, const GroupPods& pods, const kube::v1::Pod& next) {
+  const kube::v1::Pod* const newest = pods.Newest();
+  const bool is_newest = newest != nullptr && newest->uid() == next.uid();
   if (!SaysHowTheGroupIs(key, next)) {
-    if (newest_pod_ == next.uid()) ForgetNewestPod();
+    if (is_newest) is_compared_ = false;
     return;
   }
-  if (newest_pod_.empty()) {
-    is_compared_ = false;
-    return;
-  }
-  if (next.uid() != newest_pod_ && !IsNewer(next, newest_created_ms_, newest_pod_)) return;
-  const kube::v1::Pod* const newest = pods.Find(newest_pod_);
+  if (newest != nullptr && !is_newest && !IsNewer(next, *newest)) return;
   if (newest == nullptr || !AskForTheSame(*newest, next)) is_compared_ = false;
-  newest_pod_ = next.uid();
-  newest_created_ms_ = next.creation_ms();
 }
 
 void FollowedOwner::OnGroup(const kube::v1::PodGroup* before, const kube::v1::PodGroup& next) {
@@ -95,10 +80,6 @@ FollowedOwner::Step FollowedOwner::NextStep(const kube::v1::PodGroup& group, con
   is_compared_ = true;
   Step step;
   step.pod = pods.Newest();
-  if (step.pod != nullptr) {
-    newest_pod_ = step.pod->uid();
-    newest_created_ms_ = step.pod->creation_ms();
-  }
   if (step.pod == nullptr || !IsFirstOwner(*step.pod, *workload_)) return {};  // The next pod has the group compared.
   const absl::StatusOr<WantedGroup> wanted = WantedGroupOf(*step.pod, AnnotationsOf(*workload_), options);
   std::string warning =

@@ -30,7 +30,8 @@ class FollowedOwner {
   };
 
   void OnWorkload(kube::v1::Workload&& workload);
-  void OnGone(std::string_view uid);
+  // `pods` has it still, where it is a pod.
+  void OnGone(const GroupPods& pods, std::string_view uid);
   // A state of a pod of the group of that key; `pods` has the one before it still.
   void OnPod(std::string_view key, const GroupPods& pods, const kube::v1::Pod& next);
   // A state of the group. `before`: null where it was not there.
@@ -54,11 +55,7 @@ class FollowedOwner {
   void Fail(absl::Time now, Random& random);
 
  private:
-  void ForgetNewestPod();
-
   std::unique_ptr<kube::v1::Workload> workload_;  // Null: none is shown.
-  std::string newest_pod_;                        // UID of the newest pod that is there; empty: it is to be looked for.
-  int64_t newest_created_ms_ = 0;                 // Of that pod.
   bool is_compared_ = false;                      // The group is as the workload and the newest pod say.
   std::string warning_;                           // That was reported last.
   Retry retry_{{.first = absl::Milliseconds(200), .most = absl::Seconds(60)}};

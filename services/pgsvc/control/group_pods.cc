@@ -10,6 +10,10 @@ bool SaysHowTheGroupIs(std::string_view group, const kube::v1::Pod& pod) {
   return pod.has_grouping() && !pod.owner_uid().empty() && group.ends_with(pod.owner_uid()) && IsActive(pod);
 }
 
+bool IsNewer(const kube::v1::Pod& a, const kube::v1::Pod& b) {
+  return a.creation_ms() != b.creation_ms() ? a.creation_ms() > b.creation_ms() : a.uid() > b.uid();
+}
+
 void GroupPods::Count(std::string_view group, const kube::v1::Pod& pod, int by) {
   lacking_ += LacksGroup(pod, group) ? by : 0;
   unfinished_ += IsOver(pod) ? 0 : by;

@@ -17,6 +17,8 @@ namespace basalt::pgsvc {
 
 // A live pod of the owner that the group is named after; pods of others may name the group, too.
 bool SaysHowTheGroupIs(std::string_view group, const kube::v1::Pod& pod);
+// By the time of creation; times of Kubernetes are whole seconds, and the UID decides between equal ones.
+bool IsNewer(const kube::v1::Pod& a, const kube::v1::Pod& b);
 
 class GroupPods {
  public:
@@ -48,7 +50,7 @@ class GroupPods {
   void EndBinding(const std::string& uid, bool waits_for_state);
 
  private:
-  using Age = std::pair<int64_t, std::string>;  // Created, in ms; UID: times of Kubernetes are whole seconds.
+  using Age = std::pair<int64_t, std::string>;  // Created, in ms; UID. Ordered as IsNewer has it.
 
   // The pod is there from now on, or not any more.
   void Count(std::string_view group, const kube::v1::Pod& pod, int by);

@@ -129,7 +129,7 @@ void PodGroupController::OnGone(std::string_view routing_key, const runtime::Gon
     group->gone = true;
     group->is_awaited = false;
   }
-  group->owner.OnGone(gone.uid);
+  group->owner.OnGone(group->pods, gone.uid);
   group->pods.Erase(kube::SplitKey(routing_key).name, gone.uid);
   group->pod_events.erase(gone.uid);
 }
