@@ -120,6 +120,25 @@ absl::StatusOr<ObjectView> ClusterOf(const RuleInput& input, std::initializer_li
   return Invalid(fmt::format("{}: {}: names no RayCluster yet", input.top.Described(), where));
 }
 
+// Whether the pod's cluster still runs in the group that all clusters of the service once shared. That group belongs to
+// the cluster that serves (or, before one serves, to the pending one), until the cluster has a group of its own: else
+// the workers that the cluster adds would wait for a head that sits in the other group.
+bool IsInSharedGroup(const RuleInput& input, ObjectView cluster, std::string_view shared, std::string_view own) {
+  if (const json::string* const present = input.pod.Annotation(kube::kKaiGroupNameKey);
+      present != nullptr && *present == shared) {
+    return true;
+  }
+  const std::string_view active = input.top.TextAt({"status", "activeServiceStatus", "rayClusterName"});
+  const std::string_view pending = input.top.TextAt({"status", "pendingServiceStatus", "rayClusterName"});
+  if (cluster.name() != (active.empty() ? pending : active)) return false;
+  bool is_shared = false;
+  for (const ObjectView group : input.cluster.GroupsOwnedBy(input.pod.ns(), input.top.uid())) {
+    if (group.name() == own) return false;
+    if (group.name() == shared) is_shared = true;
+  }
+  return is_shared;
+}
+
 }  // namespace
 
 absl::StatusOr<Grouping> GroupRayCluster(const RuleInput& input) {
@@ -140,9 +159,8 @@ absl::StatusOr<Grouping> GroupRayService(const RuleInput& input) {
                                      input.top.TextAt({"status", "pendingServiceStatus", "rayClusterName"})},
                                     "status"));
   Grouping grouping = InheritFromTop(input);
-  const json::string* const present = input.pod.Annotation(kube::kKaiGroupNameKey);
-  const bool is_kept = present != nullptr && *present == grouping.name;
-  if (!is_kept) grouping.name = GroupNameOf(fmt::format("{}-{}", grouping.name, cluster.name()));
+  std::string own = GroupNameOf(fmt::format("{}-{}", grouping.name, cluster.name()));
+  if (!IsInSharedGroup(input, cluster, grouping.name, own)) grouping.name = std::move(own);
   return GroupByCluster(input, cluster, std::move(grouping));
 }
 

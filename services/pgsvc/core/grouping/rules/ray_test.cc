@@ -173,6 +173,34 @@ TEST(RayServiceTest, EachClusterIsAGroup) {
             "pg-s-rayservice-s 2: headgroup{1} a{1}; in a");
 }
 
+// Upstream keeps all clusters of a service in one group: its pods are taken over where they are.
+TEST(RayServiceTest, TheServingClusterGoesOnInTheGroupThatAllClustersShared) {
+  const std::string owned = OwnedBy("ray.io/v1", "RayService", "s");
+  const auto text = [&owned](std::string_view cluster, std::string_view status, std::string_view groups) {
+    return Objects(PodOf("p", "ray.io/v1", "RayCluster", cluster, Group("a")) +
+                   Cluster("old", "{groupName: a, replicas: 1}", owned) +
+                   Cluster("new", "{groupName: a, replicas: 2}", owned) +
+                   ObjectOf("ray.io/v1", "RayService", "s", fmt::format("status: {}\n", status)) + std::string(groups))
+        .Text();
+  };
+  const std::string old_serves = "{activeServiceStatus: {rayClusterName: old}}";
+  const std::string old_starts = "{pendingServiceStatus: {rayClusterName: old}}";
+  const std::string both = "{activeServiceStatus: {rayClusterName: old}, pendingServiceStatus: {rayClusterName: new}}";
+  const std::string new_serves = "{activeServiceStatus: {rayClusterName: new}}";
+  const std::string shared = GroupOf("pg-s-rayservice-s", "rayservice-s", "{subGroups: [{name: a}]}");
+  const std::string of_new = GroupOf("pg-s-rayservice-s-new", "rayservice-s", "{subGroups: [{name: a}]}");
+  const std::string of_old = GroupOf("pg-s-rayservice-s-old", "rayservice-s", "{subGroups: [{name: a}]}");
+
+  for (const std::string& status : {old_serves, old_starts, both}) {
+    EXPECT_EQ(text("old", status, shared), "pg-s-rayservice-s 2: headgroup{1} a{1}; in a") << status;
+    EXPECT_EQ(text("new", status, shared), "pg-s-rayservice-s-new 3: headgroup{1} a{2}; in a") << status;
+    EXPECT_EQ(text("old", status, shared + of_old), "pg-s-rayservice-s-old 2: headgroup{1} a{1}; in a") << status;
+  }
+  EXPECT_EQ(text("new", new_serves, shared + of_new), "pg-s-rayservice-s-new 3: headgroup{1} a{2}; in a");
+  EXPECT_EQ(text("old", old_serves, GroupOf("pg-s-rayservice-s", "another", "{}")),
+            "pg-s-rayservice-s-old 2: headgroup{1} a{1}; in a");
+}
+
 TEST(RayServiceTest, TheClusterOfAPodThatHasNoneIsTheFirstThatTheStatusNames) {
   const auto text = [](std::string_view status) {
     return Objects(PodOf("p", "ray.io/v1", "RayService", "s", Group("a")) +
