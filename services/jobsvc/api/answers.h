@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/runtime/controller.h"
+#include "common/runtime/write_status.h"
 #include "services/jobsvc/control/job_controller.h"
 #include "services/jobsvc/core/validate/validate.h"
 
@@ -32,9 +33,5 @@ absl::Status NoTask(const std::string& key, std::string_view task);
 absl::Status BeingDeleted(const std::string& key);
 // The slot is not open here.
 absl::Status NotReady(const std::string& key);
-// What the API server refused, by name.
-absl::Status StatusOf(const gateway::v1::KubeError& error);
-// OK, what the API server refused, UNAVAILABLE (nothing was written), or UNKNOWN (it may have been).
-absl::Status StatusOf(const runtime::WriteOutcome& outcome);
 
 }  // namespace basalt::jobsvc

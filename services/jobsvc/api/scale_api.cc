@@ -173,7 +173,7 @@ void JobApi::Scale(job::v1::ScaleJobRequest request, rpc::Done<job::v1::Job> don
             return ScaleStored(controller.context(), key, request, response->object().job(), shared);
           }
           if (response->error().code() == 404) return (*shared)(NotFound(key));
-          const absl::Status refused = StatusOf(response->error());
+          const absl::Status refused = runtime::StatusOf(response->error());
           // Nothing was done: it may be asked again.
           const bool unknown = refused.code() == absl::StatusCode::kUnknown;
           (*shared)(
