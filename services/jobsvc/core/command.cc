@@ -2,28 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
-
 #include "common/base/json.h"
-#include "common/base/slots.h"
+#include "common/kube/command.h"
+#include "common/kube/kinds.h"
 #include "common/kube/names.h"
-#include "services/jobsvc/core/plugins/job_view.h"
 
 namespace basalt::jobsvc {
 
 namespace {
 
 constexpr int64_t kMostPartitions = 1 << 30;
-// Of a name, so that with what comes after it Kubernetes takes the whole.
-constexpr size_t kMostOfJobName = 200;
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
-  return lower;
-}
-
 std::string TargetJson(const CommandTarget& target) {
   json::object value;
   if (!target.task.empty()) value["task"] = target.task;
@@ -54,29 +42,19 @@ CommandTarget TargetOf(const kube::v1::Command& command) {
 
 std::string CommandName(const kube::v1::Job& job, std::string_view action, const CommandTarget& target,
                         std::string_view request_id) {
-  const std::string facts = fmt::format("{}/{}/{}/{}", job.meta().uid(), action, TargetJson(target), request_id);
-  std::string_view job_name = std::string_view(job.meta().name()).substr(0, kMostOfJobName);
-  while (job_name.ends_with('.') || job_name.ends_with('-')) job_name.remove_suffix(1);
-  // Two hashes: 32 bits alone meet too easily.
-  return fmt::format("{}-{}-{:08x}{:08x}", job_name, Lower(action), Fnv1(facts), Fnv1("/" + facts));
+  return kube::CommandName(job.meta().name(), action,
+                           fmt::format("{}/{}/{}/{}", job.meta().uid(), action, TargetJson(target), request_id));
 }
 
 std::string CommandJson(const kube::v1::Job& job, std::string_view name, std::string_view action,
                         const CommandTarget& target) {
-  json::array owners = OwnerReferencesTo(job.meta().name(), job.meta().uid());
-  json::object metadata;
-  metadata["name"] = std::string(name);
-  metadata["namespace"] = job.meta().namespace_();
-  metadata["ownerReferences"] = owners;
+  json::object command = kube::CommandObject(
+      job.meta().namespace_(), name, action,
+      kube::ControllerReference(kube::kJobApiVersion, kube::kJobs.name, job.meta().name(), job.meta().uid(),
+                                /*blocks_deletion=*/true));
   if (const std::string text = TargetJson(target); !text.empty()) {
-    metadata["annotations"] = json::object{{std::string(kube::kCommandTargetKey), text}};
+    command["metadata"].as_object()["annotations"] = json::object{{std::string(kube::kCommandTargetKey), text}};
   }
-  json::object command;
-  command["apiVersion"] = std::string(kube::kCommandApiVersion);
-  command["kind"] = "Command";
-  command["metadata"] = std::move(metadata);
-  command["action"] = std::string(action);
-  command["target"] = std::move(owners.front());
   return ToText(command);
 }
 

@@ -6,6 +6,8 @@
 
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/kube/command.h"
+#include "common/kube/kinds.h"
 #include "common/kube/names.h"
 
 namespace basalt::jobsvc {
@@ -99,12 +101,8 @@ std::vector<std::string> HostsOf(const JobView& job, const TaskView& task) {
 }
 
 json::array OwnerReferencesTo(std::string_view job_name, std::string_view job_uid) {
-  return {{{"apiVersion", std::string(kube::kJobApiVersion)},
-           {"kind", "Job"},
-           {"name", job_name},
-           {"uid", job_uid},
-           {"controller", true},
-           {"blockOwnerDeletion", true}}};
+  return {kube::ControllerReference(kube::kJobApiVersion, kube::kJobs.name, job_name, job_uid,
+                                    /*blocks_deletion=*/true)};
 }
 
 }  // namespace basalt::jobsvc
